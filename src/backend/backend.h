@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * backend.h: how uniscope reaches into a running guest.
+ *
+ * A backend delivers captures: looks at one vCPU at one instant.  Some are asked for
+ * each look (kvm, gdb, qmp, xen: they stop the vCPU), some send them by themselves
+ * (bpf: a timer in the host kernel).  next() hides which.  All else (paging,
+ * unwinding, recording) is shared.
+ *
+ * To add a backend: write backend/foo.c with one `const struct us_backend_ops
+ * us_backend_foo`, add it to the table in backend.c and to meson.build, and add a row
+ * to docs/backends.md.  The conformance tests then run on it unchanged.
+ */
+#ifndef US_BACKEND_H
+#define US_BACKEND_H
+
+#include "base/err.h"
+#include "guest/memory.h"
+#include "unwind/unwind.h"
+#include "vmm/guest_list.h"
+
+struct us_backend;
+
+/* Where to look for the guest; a backend ignores what it does not use. */
+struct us_target {
+	const struct us_guest *guest; /* NULL: known by its address only */
+	char qmp[US_ENDPOINT_SIZE];   /* endpoint without the scheme; "" if none */
+	char gdb[US_ENDPOINT_SIZE];
+	bool fake;
+};
+
+/* Stored in files: append only. */
+enum us_vcpu_state {
+	US_VCPU_GUEST,	/* running guest code */
+	US_VCPU_EXIT,	/* in the hypervisor or VMM on the guest's behalf */
+	US_VCPU_HALTED, /* idle: waits for an interrupt */
+	US_VCPU_READY,	/* would run, has no host CPU (steal) */
+	US_VCPU_OFF,	/* not started, or the whole guest is paused by its owner */
+	US_N_VCPU_STATE,
+};
+
+/* What a capture brings to unwind from. */
+enum us_capture_form {
+	US_CAPTURE_NONE,   /* nothing: the state says it all (halted, off) */
+	US_CAPTURE_LIVE,   /* the guest's memory, true until release() */
+	US_CAPTURE_WINDOW, /* a copy of the top of the stack */
+	US_CAPTURE_STACK,  /* program counters, walked where it was taken */
+};
+
+struct us_capture {
+	uint64_t t_ns;	  /* CLOCK_MONOTONIC at which the registers were true */
+	uint64_t held_ns; /* set by release(): how long the guest was stopped for it,
+			     from the request to stop until it was let go */
+	uint16_t vcpu;	  /* index into us_guest.vcpu */
+	uint8_t state;	  /* enum us_vcpu_state */
+	uint8_t form;	  /* enum us_capture_form */
+	uint32_t weight;  /* how many due samples it stands for; mostly 1 */
+	struct us_regs regs;
+	struct us_window {
+		us_gva base;
+		uint32_t len;
+		const uint8_t *bytes; /* the backend's; valid until release() */
+	} window;
+	struct us_stack stack;
+};
+
+/* When to look.  The same for backends that ask and for those that are told. */
+struct us_schedule {
+	double hz;	     /* looks a second at each vCPU */
+	uint64_t seed;	     /* of the jitter: a recording can be repeated */
+	uint64_t vcpu_mask;  /* 0: all */
+	uint32_t budget_ppm; /* of guest time that may be taken; 0: no bound */
+};
+
+/* What the sampler cannot see from captures. Counters, each of due looks. */
+struct us_backend_counts {
+	uint64_t due;  /* looks that the schedule asked for, all vCPUs */
+	uint64_t late; /* of these not taken: the previous look was not done yet */
+	uint64_t backed_off; /* of these not taken: the budget forbade it */
+	uint64_t failed;     /* of these not taken: the vCPU could not be read */
+	uint64_t stolen_ns; /* guest time taken, summed over the vCPUs it was taken from
+			     */
+	uint64_t vcpu_ns;   /* guest time observed: wall time x vCPUs since start() */
+};
+
+enum us_backend_caps {
+	US_CAP_FREEZE = 1 << 0,	  /* all vCPUs are held still together */
+	US_CAP_MAP = 1 << 1,	  /* guest RAM is mapped: reads cost no syscall */
+	US_CAP_ALL_GPRS = 1 << 2, /* regs.gpr is filled: CFI can unwind */
+	US_CAP_NO_STOP = 1 << 3,  /* a capture never stops the guest */
+	US_CAP_BLOCKS = 1 << 4,	  /* PCs fall on translation blocks only (TCG) */
+	US_CAP_WATCHDOG = 1 << 5, /* a watchdog process guards the guest */
+};
+
+struct us_backend_ops {
+	const char *name;
+	const char *summary; /* one line for --help and `ps` */
+
+	/* Can it serve this target? 1 or 0, then *why says why not and what would
+	 * help.  Must have no effect on the guest. */
+	int (*probe)(const struct us_target *t, struct us_err *why);
+
+	/* Setup path: may allocate, block and explain failure. */
+	int (*open)(const struct us_target *t, struct us_backend **ret,
+		    struct us_err *e);
+	int (*start)(struct us_backend *b, const struct us_schedule *s,
+		     struct us_err *e);
+	void (*close)(struct us_backend *b); /* accepts NULL; the guest runs on */
+
+	/*
+	 * Hot path: no allocation, no logging, no locks.  next() returns 1 and a
+	 * capture, 0 at the deadline or when interrupted (CLOCK_MONOTONIC ns), or a
+	 * negative errno: -ESRCH: the guest is gone; -ECONNRESET: the peer is.
+	 * What it stopped stays still until release(), which sets c->held_ns.
+	 * Every next() that returned 1 is followed by one release().
+	 */
+	int (*next)(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c);
+	void (*release)(struct us_backend *b, struct us_capture *c);
+
+	/* So far; may be called at any time from the thread of next(). */
+	void (*counts)(const struct us_backend *b, struct us_backend_counts *ret);
+
+	/* After a negative next(): what happened, in words. May be NULL. */
+	void (*explain)(const struct us_backend *b, int code, struct us_err *e);
+};
+
+/* Embedded first in each backend's own struct. */
+struct us_backend {
+	const struct us_backend_ops *ops;
+	unsigned caps;
+	enum us_arch arch;
+	unsigned n_vcpu;
+	struct us_mem *mem; /* the backend's, or its us_ram's */
+	char how[160];	    /* for facts: "sync-regs, memfd mapped, 2 regions" */
+	char caution[256];  /* what a reader of the figures must know; "" if nothing */
+};
+
+/* Best first, NULL-terminated. */
+extern const struct us_backend_ops *const us_backends[];
+
+const struct us_backend_ops *us_backend_by_name(const char *name); /* or NULL */
+
+/*
+ * Open the backend called name, or with NULL or "auto" the first that can serve the
+ * target.  why (size bytes, may be NULL) gets the choice in words: "kvm; not bpf: ...".
+ */
+US_MUST_CHECK int us_backend_open(const struct us_target *t, const char *name,
+				  struct us_backend **ret, char *why, size_t size,
+				  struct us_err *e);
+void us_backend_close(struct us_backend *b);
+
+#endif

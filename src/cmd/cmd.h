@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmd.h: a subcommand is a file here and a row in the table in main.c.
+ */
+#ifndef US_CMD_H
+#define US_CMD_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+/* Exit codes: stable, documented in uniscope(1). */
+enum us_exit {
+	US_EXIT_OK = 0,
+	US_EXIT_FAILED = 1,
+	US_EXIT_USAGE = 2,
+	US_EXIT_NO_GUEST = 3, /* no such guest, or not permitted */
+};
+
+struct us_option {
+	char letter;	  /* 0: long only */
+	const char *name; /* long name without the dashes */
+	const char *arg;  /* "HZ"; NULL: takes none */
+	const char *help;
+};
+
+struct us_cmd {
+	const char *name, *args, *summary;
+	const struct us_option *options; /* ends with a zeroed one */
+	const char *const *examples; /* "command line\0what it does"; ends with NULL */
+	int (*run)(int argc, char **argv); /* enum us_exit */
+};
+
+extern const struct us_cmd *const us_cmds[]; /* in main.c; NULL-terminated */
+extern const struct us_cmd us_cmd_ps, us_cmd_record, us_cmd_report, us_cmd_dump;
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * memory.h: guest-physical memory as runs of host memory.
+ *
+ * Three ways to a byte, tried in this order: a mapping of the VMM's memory file in
+ * our own address space (host), process_vm_readv of the VMM (pid and hva), and a
+ * callback of the backend (read, read_gva).  Only the last may be missing.
+ */
+#ifndef US_GUEST_MEMORY_H
+#define US_GUEST_MEMORY_H
+
+#include "guest/regs.h"
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* One run of guest-physical memory that is also one run in the VMM. */
+struct us_region {
+	us_gpa start;
+	uint64_t size;	     /* bytes */
+	us_hva hva;	     /* where the VMM has it; 0: not known */
+	const uint8_t *host; /* where we have it; NULL: not mapped */
+};
+
+/*
+ * Memory that must be copied from another process is fetched in lines, and a line
+ * stays good until us_mem_new_sample(): the words of one stack mostly share one.
+ */
+#define US_MEM_LINE  512
+#define US_MEM_LINES 16
+
+struct us_mem {
+	const struct us_region *region; /* sorted by start, not overlapping; owned by
+					   whoever opened the memory */
+	size_t n_region;
+	pid_t pid; /* of the VMM, for process_vm_readv; 0: none */
+
+	/* Read len bytes; false if any of them cannot be had.  Either may be NULL.
+	 * read_gva is for backends that see virtual addresses only (a foreign gdb
+	 * stub): it uses the translation of the vCPU of the current capture. */
+	bool (*read)(void *ctx, us_gpa pa, void *buf, size_t len);
+	bool (*read_gva)(void *ctx, us_gva va, void *buf, size_t len);
+	void *ctx;
+
+	uint32_t epoch;
+	struct {
+		us_gpa start;
+		uint32_t epoch;
+		uint8_t bytes[US_MEM_LINE];
+	} line[US_MEM_LINES];
+};
+
+/* Zero *m, then set what is known of it, then call this. */
+void us_mem_init(struct us_mem *m);
+
+/* Forget the fetched lines: the guest has run since. */
+void us_mem_new_sample(struct us_mem *m);
+
+/* Read guest-physical memory; false outside RAM.  Never faults, never allocates.
+ * A mapped file that its owner has cut short would raise SIGBUS: ram.h guards it. */
+bool us_mem_read(struct us_mem *m, us_gpa pa, void *buf, size_t len);
+
+/* Total bytes of RAM in the regions. */
+uint64_t us_mem_size(const struct us_mem *m);
+
+#endif

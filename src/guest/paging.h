@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * paging.h: from guest-virtual to guest-physical addresses, and reads through it.
+ *
+ * Walks the guest's own page tables (Intel SDM volume 3, chapter 4).  A table is
+ * hostile: each level is bounded, an entry that is not present or that points
+ * outside RAM ends the walk, cycles cost at most five reads.
+ *
+ * Translations are cached over samples.  A cached one is used in a later sample
+ * only after its last-level entry was read again and found unchanged, so that a
+ * guest that remaps its stacks does not give wrong frames.
+ */
+#ifndef US_GUEST_PAGING_H
+#define US_GUEST_PAGING_H
+
+#include "guest/memory.h"
+
+#define US_TLB_SLOTS 64
+
+struct us_paging {
+	struct us_mem *mem;
+	uint32_t epoch;
+	struct us_tlb_slot {
+		us_gva page;	 /* first byte of the page */
+		us_gpa frame;	 /* where it is */
+		us_gpa entry_at; /* the last-level entry that said so ... */
+		uint64_t entry;	 /* ... and what it held */
+		uint64_t root;
+		uint64_t size; /* of the page: 4 KiB, 2 MiB, 4 MiB or 1 GiB */
+		uint32_t epoch;
+		uint8_t mode;
+	} tlb[US_TLB_SLOTS];
+};
+
+void us_paging_init(struct us_paging *p, struct us_mem *mem);
+
+/* The guest has run since the last read: cached words and entries are in doubt. */
+void us_paging_new_sample(struct us_paging *p);
+
+/* Translate one address; *ret_left (may be NULL) gets the bytes left in the page. */
+bool us_paging_translate(struct us_paging *p, const struct us_space *s, us_gva va,
+			 us_gpa *ret_pa, uint64_t *ret_left);
+
+/* Read len bytes at va, over page borders if need be; false if any byte is missing,
+ * *buf is then undefined.  Never allocates. */
+bool us_paging_read(struct us_paging *p, const struct us_space *s, us_gva va, void *buf,
+		    size_t len);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * store.h: the recording on disk (docs/format.md is the specification).
+ *
+ * A file is a header and a sequence of chunks {type, size, crc32c, payload},
+ * little-endian, written front to back and never seeked: a pipe, a socket and a file
+ * carry the same bytes, and a file cut by a crash is good up to its last whole chunk.
+ * A reader skips chunk types that it does not know.
+ *
+ * Addresses are stored raw.  Each distinct stack is written once, as a path in a trie
+ * (parent, pc); a sample is then about six bytes.
+ */
+#ifndef US_STORE_H
+#define US_STORE_H
+
+#include "backend/backend.h"
+#include "base/err.h"
+#include "unwind/unwind.h"
+
+typedef uint32_t us_stack_id; /* 0 is the empty stack */
+
+#define US_BUILD_ID_MAX	  20
+#define US_STORE_MAX_PATH 4096
+
+struct us_sample {
+	uint64_t t_ns; /* since the start of the recording */
+	us_stack_id stack;
+	uint16_t vcpu;
+	uint8_t end;   /* enum us_unwind_end */
+	uint8_t state; /* enum us_vcpu_state */
+	uint32_t weight;
+};
+
+/* Did the image's text equal the guest's memory? Stored: append only. */
+enum us_match {
+	US_MATCH_UNKNOWN, /* could not be looked at */
+	US_MATCH_YES,
+	US_MATCH_NO,
+};
+
+/* An image loaded in the guest: what offline symbolisation needs to find it. */
+struct us_module {
+	us_gva start, end; /* in the guest */
+	uint64_t bias;	   /* guest address minus the image's own */
+	uint8_t build_id[US_BUILD_ID_MAX];
+	uint8_t build_id_len; /* 0: it has none */
+	uint8_t match;	      /* enum us_match */
+	const char *path;
+};
+
+/* How a recording ended. Stored: append only. */
+enum us_record_end {
+	US_RECORD_CUT, /* no end was written: killed, or the disk was full */
+	US_RECORD_DONE,
+	US_RECORD_INTERRUPTED, /* Ctrl-C, SIGTERM */
+	US_RECORD_GUEST_GONE,  /* the guest ended, or its VMM was killed */
+	US_RECORD_LOST_TOUCH,  /* stub or monitor closed, watchdog stepped in */
+	US_N_RECORD_END,
+};
+
+/* What was due, what became of it, and what it cost the guest.  Written every second
+ * and at the end:  due = running + idle + off + late + backed_off + failed + lost. */
+struct us_record_stats {
+	uint64_t elapsed_ns;
+	uint64_t due, running, idle, off; /* off: vCPUs not started, guest paused */
+	uint64_t late, backed_off, failed;
+	uint64_t lost;	    /* taken, but the ring was full */
+	uint64_t truncated; /* of running: stack cut (end is not US_END_ROOT) */
+	uint64_t stolen_ns, vcpu_ns;
+	uint64_t held_p50_ns, held_p99_ns, held_max_ns; /* of looks that stopped it */
+};
+
+/* ---- Writing ---- */
+
+struct us_writer;
+
+/* Writes the header. fd stays the caller's. */
+US_MUST_CHECK int us_writer_open(int fd, struct us_writer **ret, struct us_err *e);
+/* A fact is a name and a text: "target", "command", "backend", "hz", ... A later one
+ * of the same name replaces the earlier. */
+US_MUST_CHECK int us_writer_fact(struct us_writer *w, const char *key,
+				 const char *value, struct us_err *e);
+/* A module with the start of an earlier one replaces it. */
+US_MUST_CHECK int us_writer_module(struct us_writer *w, const struct us_module *m,
+				   struct us_err *e);
+/* Intern the stack (s->stack is ignored) and buffer the sample.  Full buffers go to fd.
+ */
+US_MUST_CHECK int us_writer_sample(struct us_writer *w, const struct us_sample *s,
+				   const us_gva *pc, size_t n, struct us_err *e);
+US_MUST_CHECK int us_writer_stats(struct us_writer *w, const struct us_record_stats *s,
+				  struct us_err *e);
+/* Everything buffered to fd, as whole chunks. */
+US_MUST_CHECK int us_writer_flush(struct us_writer *w, struct us_err *e);
+/* Flush, stats, and how it ended. */
+US_MUST_CHECK int us_writer_end(struct us_writer *w, const struct us_record_stats *s,
+				enum us_record_end end, const char *words,
+				struct us_err *e);
+uint64_t us_writer_bytes(const struct us_writer *w);
+/*
+ * After a failed write (disk full) fd may end in half a chunk: this says how long the
+ * good part is, for the caller to cut the file there.
+ */
+uint64_t us_writer_good_bytes(const struct us_writer *w);
+void us_writer_close(struct us_writer *w); /* frees; accepts NULL */
+
+/* ---- Reading: one pass; callbacks that are NULL are skipped ---- */
+
+/* A callback returns 0, or a negative errno that ends the reading. Strings are valid
+ * during the call.  Ids of stacks are dense: 1, 2, 3, ... in order of appearance,
+ * parent < id; samples refer to stacks that came before. All is checked. */
+struct us_reader_ops {
+	int (*fact)(void *ctx, const char *key, const char *value);
+	int (*module)(void *ctx, const struct us_module *m);
+	int (*stack)(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc);
+	int (*sample)(void *ctx, const struct us_sample *s);
+	int (*stats)(void *ctx, const struct us_record_stats *s);
+	int (*end)(void *ctx, enum us_record_end end, const char *words);
+};
+
+struct us_reader_result {
+	uint64_t bytes; /* good bytes read */
+	bool cut;	/* it ends in half a chunk, or in a chunk with a wrong sum */
+	bool ended;	/* an end chunk was seen */
+};
+
+/*
+ * Read until the end of fd.  A cut file is no error: what is good is delivered, and
+ * ret says so.  -ENOEXEC: no recording at all; -ENOTSUP: made by a newer format.
+ */
+US_MUST_CHECK int us_read(int fd, const struct us_reader_ops *ops, void *ctx,
+			  struct us_reader_result *ret, struct us_err *e);
+
+#endif

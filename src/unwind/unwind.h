@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * unwind.h: from registers to a list of program counters.
+ *
+ * Works on raw guest memory; knows nothing of names.  A chain of frame pointers
+ * alone is wrong at its start: a leaf function has no frame even with
+ * -fno-omit-frame-pointer, and in a prologue or epilogue rbp is still, or again, the
+ * caller's.  So the code from the function's start to the program counter is decoded
+ * once (and remembered by address), which tells where the return address is.
+ * A return address is believed only if a CALL precedes it.
+ */
+#ifndef US_UNWIND_H
+#define US_UNWIND_H
+
+#include "guest/paging.h"
+
+#define US_MAX_FRAMES 128
+
+/* Why a stack stopped.  Recorded with every sample, so that a report can tell a
+ * whole stack from a cut one instead of guessing.  Stored in files: append only. */
+enum us_unwind_end {
+	US_END_NONE,	/* no stack was taken (idle, lost) */
+	US_END_ROOT,	/* reached the outermost frame */
+	US_END_DEPTH,	/* US_MAX_FRAMES */
+	US_END_FAULT,	/* a needed address is not mapped or not RAM */
+	US_END_CYCLE,	/* the frame chain does not move up the stack */
+	US_END_NO_RULE, /* neither a rule nor a frame pointer to follow */
+	US_END_MODE,	/* CPU mode that is not unwound: the address only */
+	US_N_END,
+};
+
+/* How a frame was found. */
+enum us_frame_how {
+	US_HOW_PC,    /* the program counter itself */
+	US_HOW_FP,    /* the chain of frame pointers */
+	US_HOW_CODE,  /* the function's decoded prologue or epilogue */
+	US_HOW_CFI,   /* a call frame information row */
+	US_HOW_GUESS, /* a word on the stack behind a CALL to this function */
+};
+
+struct us_stack {
+	uint16_t n;
+	uint8_t end;		    /* enum us_unwind_end */
+	uint8_t how[US_MAX_FRAMES]; /* enum us_frame_how */
+	us_gva pc[US_MAX_FRAMES];   /* innermost first; from [1]: return addresses */
+};
+
+/* Sorted starts of the functions of the images in the guest, in gva. */
+struct us_code_map {
+	const us_gva *start; /* owned by the caller, outlives the unwinder */
+	size_t n;
+	us_gva text_start, text_end; /* of all of them; 0, 0: not known */
+};
+
+struct us_cfi; /* compiled call frame information */
+
+struct us_unwinder;
+
+/* Setup path.  map may be NULL or empty: then function starts are inferred from the
+ * targets of the CALLs before return addresses. cfi may be NULL. */
+int us_unwinder_new(enum us_arch arch, const struct us_code_map *map,
+		    const struct us_cfi *cfi, struct us_unwinder **ret);
+void us_unwinder_free(struct us_unwinder *u); /* accepts NULL */
+
+/* The code in the guest has changed, or became known: forget what was decoded, and
+ * use this map from now on.  Not while us_unwind() runs. */
+void us_unwinder_set_map(struct us_unwinder *u, const struct us_code_map *map);
+
+/*
+ * Hot path: no allocation, no locks; bounded by US_MAX_FRAMES, and by a fixed number
+ * of reads a frame.  Always gives at least the program counter.  Call
+ * us_paging_new_sample() before it if the guest has run.
+ */
+void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs *regs,
+	       struct us_stack *out);
+
+const char *us_unwind_end_name(enum us_unwind_end end); /* "root", "depth", ... */
+const char *us_frame_how_name(enum us_frame_how how);
+
+#endif

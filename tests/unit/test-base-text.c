@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names from files and guests are made fit for a terminal and for JSON. */
+#include "unit.h"
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/text.h"
+
+#include <errno.h>
+
+static void utf8_lengths(void **state)
+{
+	(void)state;
+	assert_int_equal(us_utf8_len("a"), 1);
+	assert_int_equal(us_utf8_len("\xc3\xa9"), 2);
+	assert_int_equal(us_utf8_len("\xe2\x82\xac"), 3);
+	assert_int_equal(us_utf8_len("\xf0\x9f\x98\x80"), 4);
+	assert_int_equal(us_utf8_len("\xc0\x80"), 0);	  /* overlong NUL */
+	assert_int_equal(us_utf8_len("\xed\xa0\x80"), 0); /* surrogate */
+	assert_int_equal(us_utf8_len("\xe2\x82"), 0);	  /* cut */
+	assert_int_equal(us_utf8_len("\xff"), 0);
+}
+
+static void printable_disarms(void **state)
+{
+	(void)state;
+	char out[32];
+	assert_string_equal(us_printable(out, sizeof(out), "a\x1b[2Jb\n\x7f"),
+			    "a?[2Jb??");
+	assert_string_equal(us_printable(out, sizeof(out), "x\xe2\x80\xaey"), "x?y");
+	assert_string_equal(us_printable(out, sizeof(out),
+					 "\xc2\x9b"
+					 "1m\xff"),
+			    "?1m?");
+	assert_string_equal(us_printable(out, 3, "\xc3\xa9\xc3\xa9"), "\xc3\xa9");
+}
+
+static void json_is_valid(void **state)
+{
+	(void)state;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	assert_non_null(f);
+	struct us_json j = us_json_to(f);
+	us_json_object(&j, NULL);
+	us_json_str(&j, "a\"b", "</script>\x01\xff");
+	us_json_array(&j, "l");
+	us_json_u64(&j, NULL, 1);
+	us_json_double(&j, NULL, 0.5, 2);
+	us_json_hex(&j, NULL, 255);
+	us_json_end(&j);
+	us_json_bool(&j, "t", true);
+	us_json_end(&j);
+	fclose(f);
+	assert_string_equal(text, "{\"a\\\"b\":\"\\u003c/script>\\u0001\\ufffd\","
+				  "\"l\":[1,0.50,\"0xff\"],\"t\":true}");
+	free(text);
+}
+
+static void errors_gain_context(void **state)
+{
+	(void)state;
+	struct us_err e;
+	assert_int_equal(us_fail(&e, -ENOENT, "no file %d", 7), -ENOENT);
+	us_hint(&e, "make one");
+	assert_int_equal(us_wrap(&e, "open %s", "x"), -ENOENT);
+	assert_string_equal(e.msg, "open x: no file 7");
+	assert_string_equal(e.hint, "make one");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(utf8_lengths),
+		cmocka_unit_test(printable_disarms),
+		cmocka_unit_test(json_is_valid),
+		cmocka_unit_test(errors_gain_context),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
