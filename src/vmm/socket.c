@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* socket.c: see socket.h. */
+#include "vmm/socket.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+static void hint_connect(struct us_err *e, int code)
+{
+	switch (code) {
+	case -ENOENT:
+	case -ECONNREFUSED:
+		us_hint(e, "nothing listens there: 'uniscope ps' lists the monitors "
+			   "and stubs of running guests");
+		break;
+	case -EACCES:
+	case -EPERM:
+		us_hint(e, "run as root or as the owner of the socket");
+		break;
+	}
+}
+
+static int fail_connect(struct us_err *e, int code, const char *endpoint)
+{
+	char shown[160];
+	us_fail(e, code, "connect to %s: %s",
+		us_printable(shown, sizeof(shown), endpoint), strerror(-code));
+	hint_connect(e, code);
+	return code;
+}
+
+/* connect(2) with a deadline; the fd is blocking again afterwards. */
+static int connect_within(int fd, const struct sockaddr *to, socklen_t len,
+			  uint64_t deadline_ns)
+{
+	int flags = fcntl(fd, F_GETFL);
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return -errno;
+	int r = 0;
+	if (connect(fd, to, len) < 0)
+		r = -errno;
+	/* A unix socket whose backlog is full gives EAGAIN, and no event follows. */
+	if (r == -EAGAIN)
+		return -ETIMEDOUT;
+	while (r == -EINPROGRESS || r == -EINTR) {
+		uint64_t now = us_now_ns();
+		if (now >= deadline_ns)
+			return -ETIMEDOUT;
+		struct pollfd p = { .fd = fd, .events = POLLOUT };
+		int ms = (int)((deadline_ns - now) / US_NS_PER_MS) + 1;
+		if (poll(&p, 1, ms) <= 0)
+			continue;
+		int code = 0;
+		socklen_t size = sizeof(code);
+		if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) < 0)
+			return -errno;
+		r = -code;
+	}
+	if (r == 0 && fcntl(fd, F_SETFL, flags) < 0)
+		r = -errno;
+	return r;
+}
+
+static int connect_unix(const char *path, uint64_t deadline_ns)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	if (strlen(path) >= sizeof(a.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(a.sun_path, path, strlen(path) + 1);
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	int r = connect_within(fd, (struct sockaddr *)&a, sizeof(a), deadline_ns);
+	return r < 0 ? r : us_take_fd(fd);
+}
+
+/* Cut "host:port" in two; "[v6]:port" too.  An empty host is this one. */
+static int split_host_port(const char *endpoint, char *host, size_t size,
+			   const char **port)
+{
+	const char *colon = strrchr(endpoint, ':');
+	if (!colon || !colon[1] || strspn(colon + 1, "0123456789") != strlen(colon + 1))
+		return -EINVAL;
+	size_t n = (size_t)(colon - endpoint);
+	if (n >= 2 && endpoint[0] == '[' && endpoint[n - 1] == ']') {
+		endpoint++;
+		n -= 2;
+	}
+	if (n >= size)
+		return -ENAMETOOLONG;
+	memcpy(host, endpoint, n);
+	host[n] = '\0';
+	if (!n)
+		snprintf(host, size, "127.0.0.1");
+	*port = colon + 1;
+	return 0;
+}
+
+static int connect_tcp(const char *endpoint, uint64_t deadline_ns)
+{
+	char host[256];
+	const char *port;
+	int r = split_host_port(endpoint, host, sizeof(host), &port);
+	if (r < 0)
+		return r;
+	const struct addrinfo want = { .ai_socktype = SOCK_STREAM,
+				       .ai_flags = AI_NUMERICSERV };
+	struct addrinfo *list;
+	if (getaddrinfo(host, port, &want, &list))
+		return -EHOSTUNREACH;
+	r = -EHOSTUNREACH;
+	for (struct addrinfo *a = list; a; a = a->ai_next) {
+		int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (fd < 0) {
+			r = -errno;
+			continue;
+		}
+		r = connect_within(fd, a->ai_addr, a->ai_addrlen, deadline_ns);
+		if (r == 0) {
+			r = fd;
+			break;
+		}
+		close(fd);
+	}
+	freeaddrinfo(list);
+	return r;
+}
+
+int us_socket_connect(const char *endpoint, unsigned timeout_ms, struct us_err *e)
+{
+	uint64_t deadline = us_now_ns() + timeout_ms * US_NS_PER_MS;
+	int r = endpoint[0] == '/' ? connect_unix(endpoint, deadline)
+				   : connect_tcp(endpoint, deadline);
+	if (r >= 0)
+		return r;
+	if (r == -EINVAL) {
+		char shown[160];
+		return us_fail(e, r, "connect to '%s': neither a /path nor a host:port",
+			       us_printable(shown, sizeof(shown), endpoint));
+	}
+	return fail_connect(e, r, endpoint);
+}
+
+/* An end of a TCP connection in the form that is compared: IPv4 as mapped IPv6. */
+struct end {
+	uint8_t addr[16];
+	unsigned port;
+};
+
+static bool end_of(const struct sockaddr_storage *s, struct end *ret)
+{
+	*ret = (struct end){ .addr = { [10] = 0xff, [11] = 0xff } };
+	if (s->ss_family == AF_INET) {
+		const struct sockaddr_in *a = (const void *)s;
+		memcpy(ret->addr + 12, &a->sin_addr, 4);
+		ret->port = ntohs(a->sin_port);
+		return true;
+	}
+	if (s->ss_family == AF_INET6) {
+		const struct sockaddr_in6 *a = (const void *)s;
+		memcpy(ret->addr, &a->sin6_addr, 16);
+		ret->port = ntohs(a->sin6_port);
+		return true;
+	}
+	return false;
+}
+
+static bool end_equal(const struct end *a, const struct end *b)
+{
+	return a->port == b->port && !memcmp(a->addr, b->addr, sizeof(a->addr));
+}
+
+/* "0100007F:115C": words of four bytes, each printed in the host's byte order. */
+static bool end_parse(const char *text, struct end *ret)
+{
+	*ret = (struct end){ .addr = { [10] = 0xff, [11] = 0xff } };
+	const char *colon = strchr(text, ':');
+	size_t n = colon ? (size_t)(colon - text) : 0;
+	if (n != 8 && n != 32)
+		return false;
+	uint8_t *to = n == 8 ? ret->addr + 12 : ret->addr;
+	for (size_t i = 0; i < n / 8; i++) {
+		char word[9] = { 0 };
+		memcpy(word, text + 8 * i, 8);
+		uint32_t v = (uint32_t)strtoul(word, NULL, 16);
+		memcpy(to + 4 * i, &v, 4);
+	}
+	ret->port = (unsigned)strtoul(colon + 1, NULL, 16);
+	return true;
+}
+
+/* Inode of the socket whose two ends are these; 0: none. */
+static unsigned long tcp_inode(const char *table, const struct end *local,
+			       const struct end *remote)
+{
+	FILE *f = fopen(table, "re");
+	if (!f)
+		return 0;
+	unsigned long found = 0;
+	char line[512], l[80], r[80];
+	while (!found && fgets(line, sizeof(line), f)) {
+		unsigned long inode;
+		struct end el, er;
+		if (sscanf(line, " %*[^:]: %79s %79s %*s %*s %*s %*s %*s %*s %lu", l, r,
+			   &inode) == 3 &&
+		    end_parse(l, &el) && end_parse(r, &er) && end_equal(&el, local) &&
+		    end_equal(&er, remote))
+			found = inode;
+	}
+	fclose(f);
+	return found;
+}
+
+static bool holds_socket(int proc, const char *pid, const char *link)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "%.10s/fd", pid);
+	int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	bool found = false;
+	for (struct dirent *ent; !found && (ent = readdir(d));) {
+		char to[64];
+		ssize_t n = readlinkat(dirfd(d), ent->d_name, to, sizeof(to) - 1);
+		if (n > 0) {
+			to[n] = '\0';
+			found = !strcmp(to, link);
+		}
+	}
+	closedir(d);
+	return found;
+}
+
+static pid_t owner_of_inode(unsigned long inode)
+{
+	char link[48];
+	snprintf(link, sizeof(link), "socket:[%lu]", inode);
+	DIR *d = opendir("/proc");
+	if (!d)
+		return 0;
+	pid_t pid = 0;
+	for (struct dirent *ent; !pid && (ent = readdir(d));) {
+		if (ent->d_name[0] >= '1' && ent->d_name[0] <= '9' &&
+		    holds_socket(dirfd(d), ent->d_name, link))
+			pid = (pid_t)strtol(ent->d_name, NULL, 10);
+	}
+	closedir(d);
+	return pid;
+}
+
+pid_t us_socket_peer_pid(int fd)
+{
+	struct sockaddr_storage here, there;
+	socklen_t n_here = sizeof(here), n_there = sizeof(there);
+	if (getsockname(fd, (struct sockaddr *)&here, &n_here) < 0 ||
+	    getpeername(fd, (struct sockaddr *)&there, &n_there) < 0)
+		return 0;
+	if (here.ss_family == AF_UNIX) {
+		struct ucred c;
+		socklen_t n = sizeof(c);
+		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &n) < 0)
+			return 0;
+		return c.pid;
+	}
+	struct end mine, peer;
+	if (!end_of(&here, &mine) || !end_of(&there, &peer))
+		return 0;
+	/* The peer's socket is the one that has our ends the other way round. */
+	unsigned long inode = tcp_inode("/proc/net/tcp", &peer, &mine);
+	if (!inode)
+		inode = tcp_inode("/proc/net/tcp6", &peer, &mine);
+	return inode ? owner_of_inode(inode) : 0;
+}

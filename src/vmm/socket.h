@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * socket.h: connect to a monitor or a stub, and learn which process serves it.
+ */
+#ifndef US_VMM_SOCKET_H
+#define US_VMM_SOCKET_H
+
+#include "base/err.h"
+
+#include <sys/types.h>
+
+/*
+ * Connect to "/path" or "host:port" ("[::1]:port", and ":port" for this host) within
+ * timeout_ms.  Returns a blocking, close-on-exec fd that the caller owns, or -errno:
+ * -EINVAL and -ENAMETOOLONG: no such endpoint can be, -ETIMEDOUT, -ECONNREFUSED,
+ * -ENOENT, -EACCES, ... of connect(2).  A name is resolved (getaddrinfo), which may
+ * take longer than timeout_ms; numbers are not.
+ */
+US_MUST_CHECK int us_socket_connect(const char *endpoint, unsigned timeout_ms,
+				    struct us_err *e);
+
+/*
+ * Pid of the process that serves a connected socket: of a unix socket by SO_PEERCRED
+ * (who called listen(2), so a manager that passes sockets on is named instead), of a
+ * loopback TCP connection by the owner of the other end in /proc/net/tcp and tcp6.
+ * 0 if it cannot be told: a remote peer, another user's process, a closed socket.
+ */
+pid_t us_socket_peer_pid(int fd);
+
+#endif

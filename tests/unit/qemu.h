@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* qemu.h: start a real QEMU for a test, and end it whatever the test did. */
+#ifndef US_TEST_QEMU_H
+#define US_TEST_QEMU_H
+
+#include "unit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define QEMU "qemu-system-x86_64"
+
+struct qemu {
+	pid_t pid;
+	char dir[32]; /* private, for sockets */
+	char qmp[64]; /* "" unless asked for */
+};
+
+static inline bool have_program(const char *name)
+{
+	char cmd[128];
+	snprintf(cmd, sizeof(cmd), "command -v %s >/dev/null 2>&1", name);
+	return system(cmd) == 0;
+}
+
+static inline bool have_kvm(void)
+{
+	return access("/dev/kvm", R_OK | W_OK) == 0;
+}
+
+/* The words of args (separated by blanks) follow "qemu-system-x86_64 -display none
+ * -nodefaults"; %s in them is the private folder. */
+static inline void qemu_start(struct qemu *q, const char *args)
+{
+	char line[1024], dir_line[1024],
+		*argv[64] = { QEMU, "-display", "none", "-nodefaults" };
+	*q = (struct qemu){ .dir = "/tmp/us-test-XXXXXX" };
+	assert_non_null(mkdtemp(q->dir));
+	snprintf(q->qmp, sizeof(q->qmp), "%s/qmp", q->dir);
+	size_t at = 0;
+	for (const char *p = args; *p && at + 40 < sizeof(dir_line); p++) {
+		if (p[0] == '%' && p[1] == 's') {
+			at += (size_t)snprintf(dir_line + at, sizeof(dir_line) - at,
+					       "%s", q->dir);
+			p++;
+		} else {
+			dir_line[at++] = *p;
+		}
+	}
+	dir_line[at] = '\0';
+	snprintf(line, sizeof(line), "%s", dir_line);
+	int n = 4;
+	for (char *w = strtok(line, " "); w && n < 60; w = strtok(NULL, " "))
+		argv[n++] = w;
+	argv[n] = NULL;
+	q->pid = fork();
+	assert_true(q->pid >= 0);
+	if (q->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		int null = open("/dev/null", O_RDWR);
+		dup2(null, 0);
+		dup2(null, 1);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+}
+
+/* Wait until a file is there; false if QEMU ended first. */
+static inline bool qemu_wait_file(struct qemu *q, const char *path)
+{
+	for (int i = 0; i < 3000; i++) {
+		if (access(path, F_OK) == 0)
+			return true;
+		if (waitpid(q->pid, NULL, WNOHANG) == q->pid) {
+			q->pid = 0;
+			return false;
+		}
+		usleep(10000);
+	}
+	return false;
+}
+
+static inline void qemu_stop(struct qemu *q)
+{
+	if (q->pid > 0) {
+		kill(q->pid, SIGKILL);
+		waitpid(q->pid, NULL, 0);
+		q->pid = 0;
+	}
+	if (q->dir[0]) {
+		char cmd[64];
+		snprintf(cmd, sizeof(cmd), "rm -rf %s", q->dir);
+		assert_int_equal(system(cmd), 0);
+		q->dir[0] = '\0';
+	}
+}
+
+#endif
