@@ -4,7 +4,8 @@
  *
  * Three ways to a byte, tried in this order: a mapping of the VMM's memory file in
  * our own address space (host), process_vm_readv of the VMM (pid and hva), and a
- * callback of the backend (read, read_gva).  Only the last may be missing.
+ * callback of the backend (read, read_gva).  With no region at all, the callback
+ * decides what is RAM.
  */
 #ifndef US_GUEST_MEMORY_H
 #define US_GUEST_MEMORY_H
@@ -25,6 +26,7 @@ struct us_region {
 /*
  * Memory that must be copied from another process is fetched in lines, and a line
  * stays good until us_mem_new_sample(): the words of one stack mostly share one.
+ * A read of a whole line or more is one fetch of its own, and is not kept.
  */
 #define US_MEM_LINE  512
 #define US_MEM_LINES 16
@@ -42,10 +44,12 @@ struct us_mem {
 	bool (*read_gva)(void *ctx, us_gva va, void *buf, size_t len);
 	void *ctx;
 
+	size_t last; /* region of the last read: mostly that of the next one */
 	uint32_t epoch;
-	struct {
-		us_gpa start;
+	struct us_mem_line {
+		uint64_t start; /* us_gva if virt, else us_gpa */
 		uint32_t epoch;
+		bool virt;
 		uint8_t bytes[US_MEM_LINE];
 	} line[US_MEM_LINES];
 };
@@ -59,6 +63,9 @@ void us_mem_new_sample(struct us_mem *m);
 /* Read guest-physical memory; false outside RAM.  Never faults, never allocates.
  * A mapped file that its owner has cut short would raise SIGBUS: ram.h guards it. */
 bool us_mem_read(struct us_mem *m, us_gpa pa, void *buf, size_t len);
+
+/* Read through read_gva, with the same lines; false without that callback. */
+bool us_mem_read_gva(struct us_mem *m, us_gva va, void *buf, size_t len);
 
 /* Total bytes of RAM in the regions. */
 uint64_t us_mem_size(const struct us_mem *m);

@@ -7,8 +7,10 @@
  * outside RAM ends the walk, cycles cost at most five reads.
  *
  * Translations are cached over samples.  A cached one is used in a later sample
- * only after its last-level entry was read again and found unchanged, so that a
- * guest that remaps its stacks does not give wrong frames.
+ * only after its last-level entry was read again and found unchanged (but for the
+ * accessed and dirty bits), so that a guest that remaps its stacks does not give
+ * wrong frames.  Not caught: a guest that swaps a whole table by changing an upper
+ * entry, under the same root, and leaves the old table's bytes as they were.
  */
 #ifndef US_GUEST_PAGING_H
 #define US_GUEST_PAGING_H
@@ -25,8 +27,8 @@ struct us_paging {
 		us_gpa frame;	 /* where it is */
 		us_gpa entry_at; /* the last-level entry that said so ... */
 		uint64_t entry;	 /* ... and what it held */
-		uint64_t root;
-		uint64_t size; /* of the page: 4 KiB, 2 MiB, 4 MiB or 1 GiB */
+		us_gpa root;	 /* of the walk, flag bits removed */
+		uint64_t size;	 /* of the page: 4 KiB, 2 MiB, 4 MiB or 1 GiB */
 		uint32_t epoch;
 		uint8_t mode;
 	} tlb[US_TLB_SLOTS];
@@ -34,10 +36,13 @@ struct us_paging {
 
 void us_paging_init(struct us_paging *p, struct us_mem *mem);
 
-/* The guest has run since the last read: cached words and entries are in doubt. */
+/* The guest has run since the last read: cached words and entries are in doubt.
+ * Calls us_mem_new_sample() too. */
 void us_paging_new_sample(struct us_paging *p);
 
-/* Translate one address; *ret_left (may be NULL) gets the bytes left in the page. */
+/* Translate one address; *ret_left (may be NULL) gets the bytes left in the page.
+ * The result may lie outside RAM (a device). False with US_PAGING_UNKNOWN. CR4.PSE
+ * is not known here: with 32-bit paging a set page-size bit is taken at its word. */
 bool us_paging_translate(struct us_paging *p, const struct us_space *s, us_gva va,
 			 us_gpa *ret_pa, uint64_t *ret_left);
 

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* memory.c: see memory.h. */
+#include "guest/memory.h"
+
+#include <string.h>
+#include <sys/uio.h>
+
+void us_mem_init(struct us_mem *m)
+{
+	memset(m->line, 0, sizeof(m->line));
+	m->last = 0;
+	m->epoch = 1; /* lines of epoch 0 are empty */
+}
+
+void us_mem_new_sample(struct us_mem *m)
+{
+	if (++m->epoch == 0)
+		us_mem_init(m);
+}
+
+uint64_t us_mem_size(const struct us_mem *m)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < m->n_region; i++)
+		sum += m->region[i].size;
+	return sum;
+}
+
+static bool region_has(const struct us_region *r, us_gpa pa)
+{
+	return pa >= r->start && pa - r->start < r->size;
+}
+
+/* The region that pa is in, or NULL. */
+static const struct us_region *region_of(struct us_mem *m, us_gpa pa)
+{
+	if (m->last < m->n_region && region_has(&m->region[m->last], pa))
+		return &m->region[m->last];
+	size_t lo = 0, hi = m->n_region;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (m->region[mid].start <= pa)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == 0 || !region_has(&m->region[lo - 1], pa))
+		return NULL;
+	m->last = lo - 1;
+	return &m->region[lo - 1];
+}
+
+static bool fetch_from_process(pid_t pid, us_hva hva, void *buf, size_t len)
+{
+	struct iovec here = { .iov_base = buf, .iov_len = len };
+	struct iovec there = { .iov_base = (void *)(uintptr_t)hva, .iov_len = len };
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)len;
+}
+
+/* Copy len bytes that lie in one region; r is NULL if no region is known. */
+static bool fetch(struct us_mem *m, const struct us_region *r, us_gpa pa, void *buf,
+		  size_t len)
+{
+	if (r && m->pid > 0 && r->hva &&
+	    fetch_from_process(m->pid, r->hva + (pa - r->start), buf, len))
+		return true;
+	return m->read && m->read(m->ctx, pa, buf, len);
+}
+
+static struct us_mem_line *line_of(struct us_mem *m, uint64_t start, bool virt)
+{
+	/* Virtual and physical lines of one identity-mapped page must not fight. */
+	size_t i = (start / US_MEM_LINE + (virt ? US_MEM_LINES / 2 : 0)) % US_MEM_LINES;
+	return &m->line[i];
+}
+
+static bool line_holds(const struct us_mem *m, const struct us_mem_line *l,
+		       uint64_t start, bool virt)
+{
+	return l->epoch == m->epoch && l->start == start && l->virt == virt;
+}
+
+static bool read_line(struct us_mem *m, const struct us_region *r, us_gpa pa, void *buf,
+		      size_t len)
+{
+	us_gpa start = pa & ~(us_gpa)(US_MEM_LINE - 1);
+	struct us_mem_line *l = line_of(m, start, false);
+	if (!line_holds(m, l, start, false)) {
+		bool whole = !r || (region_has(r, start) &&
+				    region_has(r, start + (US_MEM_LINE - 1)));
+		l->epoch = m->epoch - 1;
+		if (!whole || !fetch(m, r, start, l->bytes, US_MEM_LINE))
+			return fetch(m, r, pa, buf, len);
+		l->start = start;
+		l->virt = false;
+		l->epoch = m->epoch;
+	}
+	memcpy(buf, l->bytes + (pa - start), len);
+	return true;
+}
+
+/* How much of a read of len bytes at addr one line can serve; all of a long one. */
+static size_t in_line(uint64_t addr, size_t len)
+{
+	size_t left = US_MEM_LINE - (addr & (US_MEM_LINE - 1));
+	return len >= US_MEM_LINE || len < left ? len : left;
+}
+
+/* Read some of len bytes at pa; returns how many, 0 if it cannot be had. */
+static size_t read_some(struct us_mem *m, us_gpa pa, void *buf, size_t len)
+{
+	const struct us_region *r = region_of(m, pa);
+	if (!r && m->n_region > 0)
+		return 0;
+	if (r && len > r->size - (pa - r->start))
+		len = r->size - (pa - r->start);
+	if (r && r->host) {
+		memcpy(buf, r->host + (pa - r->start), len);
+		return len;
+	}
+	len = in_line(pa, len);
+	bool ok = len >= US_MEM_LINE ? fetch(m, r, pa, buf, len)
+				     : read_line(m, r, pa, buf, len);
+	return ok ? len : 0;
+}
+
+bool us_mem_read(struct us_mem *m, us_gpa pa, void *buf, size_t len)
+{
+	uint8_t *to = buf;
+	if (len && pa + (len - 1) < pa)
+		return false;
+	while (len > 0) {
+		size_t n = read_some(m, pa, to, len);
+		if (n == 0)
+			return false;
+		pa += n;
+		to += n;
+		len -= n;
+	}
+	return true;
+}
+
+static bool read_gva_line(struct us_mem *m, us_gva va, void *buf, size_t len)
+{
+	us_gva start = va & ~(us_gva)(US_MEM_LINE - 1);
+	struct us_mem_line *l = line_of(m, start, true);
+	if (!line_holds(m, l, start, true)) {
+		l->epoch = m->epoch - 1;
+		/* The backend may know less than the line: a copied window. */
+		if (!m->read_gva(m->ctx, start, l->bytes, US_MEM_LINE))
+			return m->read_gva(m->ctx, va, buf, len);
+		l->start = start;
+		l->virt = true;
+		l->epoch = m->epoch;
+	}
+	memcpy(buf, l->bytes + (va - start), len);
+	return true;
+}
+
+bool us_mem_read_gva(struct us_mem *m, us_gva va, void *buf, size_t len)
+{
+	uint8_t *to = buf;
+	if (!m->read_gva || (len && va + (len - 1) < va))
+		return false;
+	if (len >= US_MEM_LINE)
+		return m->read_gva(m->ctx, va, buf, len);
+	while (len > 0) {
+		size_t n = in_line(va, len);
+		if (!read_gva_line(m, va, to, n))
+			return false;
+		va += n;
+		to += n;
+		len -= n;
+	}
+	return true;
+}
