@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Thin front of meson: `make` leaves the program at build/uniscope.
+BUILD ?= build
+PREFIX ?= /usr/local
+NINJA = ninja -C $(BUILD)
+
+.PHONY: all demo check bench fuzz format format-check install clean
+
+all: $(BUILD)/build.ninja
+	@$(NINJA)
+
+$(BUILD)/build.ninja:
+	@command -v meson >/dev/null || { echo "meson is missing: run scripts/install-packages build"; exit 1; }
+	meson setup --prefix=$(PREFIX) $(BUILD)
+
+# What a user sees first: installs what is missing, builds, profiles the demo
+# unikernel before and after its hot spot is mended, and leaves demo.html.
+demo:
+	@scripts/install-packages demo
+	@$(MAKE) --no-print-directory all
+	@scripts/demo $(BUILD)
+
+check:
+	@scripts/install-packages check
+	@scripts/check $(BUILD)
+
+# Ratios against a floor or a peer measured in the same run.
+bench: all
+	meson test -C $(BUILD) --benchmark --verbose
+
+# RUNS inputs for each fuzz target.
+fuzz:
+	@scripts/fuzz $(RUNS)
+
+format:
+	git ls-files '*.c' '*.h' | xargs clang-format -i
+
+format-check:
+	@git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
+
+install: all
+	@$(NINJA) install
+
+clean:
+	rm -rf build build-asan build-clang build-analyzer build-fuzz

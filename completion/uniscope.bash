@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# bash completion for uniscope: options come from the program's own --help, so they
+# are never behind it.
+
+_uniscope() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	local program=${COMP_WORDS[0]} command=${COMP_WORDS[1]}
+	COMPREPLY=()
+	if ((COMP_CWORD == 1)); then
+		COMPREPLY=($(compgen -W "$("$program" --help | sed -n 's/^  \([a-z]*\) .*/\1/p') --help --version" -- "$cur"))
+		return
+	fi
+	case $prev in
+	--backend) COMPREPLY=($(compgen -W "auto kvm gdb qmp" -- "$cur")); return ;;
+	-f | --format) COMPREPLY=($(compgen -W "text json folded html qprofiler" -- "$cur")); return ;;
+	--sort) COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
+	-e | --elf | -o | --output) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	esac
+	if [[ $cur == -* ]]; then
+		COMPREPLY=($(compgen -W "$("$program" "$command" --help 2>/dev/null | grep -oE '(^| )--[a-z-]+' | sort -u)" -- "$cur"))
+		return
+	fi
+	case $command in
+	record | dump)
+		COMPREPLY=($(compgen -W "$("$program" ps 2>/dev/null | awk '/^ *[0-9]+ / {print $1; if ($2 != "-") print $2}')" -- "$cur"))
+		;;
+	report) COMPREPLY=($(compgen -f -- "$cur")) ;;
+	esac
+}
+complete -o filenames -F _uniscope uniscope
