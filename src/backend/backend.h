@@ -20,13 +20,14 @@
 #include "vmm/guest_list.h"
 
 struct us_backend;
+struct us_fake_opts; /* backend/fake.h */
 
 /* Where to look for the guest; a backend ignores what it does not use. */
 struct us_target {
 	const struct us_guest *guest; /* NULL: known by its address only */
 	char qmp[US_ENDPOINT_SIZE];   /* endpoint without the scheme; "" if none */
 	char gdb[US_ENDPOINT_SIZE];
-	bool fake;
+	const struct us_fake_opts *fake; /* NULL but in tests */
 };
 
 /* Stored in files: append only. */
@@ -72,7 +73,8 @@ struct us_schedule {
 	uint32_t budget_ppm; /* of guest time that may be taken; 0: no bound */
 };
 
-/* What the sampler cannot see from captures. Counters, each of due looks. */
+/* What the sampler cannot see from captures. Counters, each of due looks.
+ * due = captures taken + late + backed_off + failed. */
 struct us_backend_counts {
 	uint64_t due;  /* looks that the schedule asked for, all vCPUs */
 	uint64_t late; /* of these not taken: the previous look was not done yet */
@@ -92,6 +94,10 @@ enum us_backend_caps {
 	US_CAP_WATCHDOG = 1 << 5, /* a watchdog process guards the guest */
 };
 
+/*
+ * All but probe() are called from one and the same thread: the kernel takes ptrace
+ * requests only from the thread that attached.
+ */
 struct us_backend_ops {
 	const char *name;
 	const char *summary; /* one line for --help and `ps` */
@@ -100,7 +106,8 @@ struct us_backend_ops {
 	 * help.  Must have no effect on the guest. */
 	int (*probe)(const struct us_target *t, struct us_err *why);
 
-	/* Setup path: may allocate, block and explain failure. */
+	/* Setup path: may allocate, block and explain failure.  open() sets ops, caps,
+	 * arch, n_vcpu, mem, how and caution. */
 	int (*open)(const struct us_target *t, struct us_backend **ret,
 		    struct us_err *e);
 	int (*start)(struct us_backend *b, const struct us_schedule *s,

@@ -2,34 +2,54 @@
 /*
  * pacer.h: when a backend that asks looks at which vCPU.
  *
- * Each vCPU has its own next look, at a random distance (uniform in 0.5 to 1.5 of the
- * interval, from the seed) so that no guest runs in step with it.  The distance is
- * counted from the guest's release, not from the previous due time: however slow a
- * look is, the guest always makes progress.  Looks that this costs are counted as late.
+ * A slot is what one look stops: a vCPU, or all of them at once.  Each slot has its
+ * own next look, at a random distance (uniform in 0.5 to 1.5 of the interval, from
+ * the seed) so that no guest runs in step with it.  The distance is counted from the
+ * guest's release: however slow a look is, the guest always makes progress.  A wake-up
+ * that came late is made good in the next distance, by half of it at most.  Looks that
+ * slow looks and late wake-ups cost are counted as late.
  *
- * The budget: stolen time over observed time stays below budget_ppm.  When the sum
- * of a sliding second exceeds it, the interval grows until it fits, and shrinks again
- * when there is room; looks that this costs are counted as backed off.
+ * The budget holds for each slot by itself: the time stolen from it in any second
+ * stays below budget_ppm, or exceeds it by one look at most.  The distance grows with
+ * the mean cost of recent looks until they fit, and shrinks as they get cheaper; looks
+ * that cost nothing do not count in the mean, so that an idle guest is looked at as
+ * often as a busy one and the idle share stays true.  Looks that the budget costs are
+ * counted as backed off.
+ *
+ * No function but us_pacer_sleep() reads a clock: times are passed in.
  */
 #ifndef US_BACKEND_PACER_H
 #define US_BACKEND_PACER_H
 
 #include "backend/backend.h"
 
+#define US_PACER_BUCKETS 32 /* of a second; one more is kept: the window is >= 1 s */
+
+struct us_pacer_slot {
+	uint64_t due_ns;	     /* next look; UINT64_MAX: never */
+	uint64_t late_ns, backed_ns; /* time lost, not yet a whole look */
+	double cost_ns;		     /* mean of recent looks that cost something */
+	unsigned n_cost;	     /* of these, up to the length of the mean */
+	uint64_t newest;	     /* bucket number: time / bucket length */
+	uint64_t stolen_ns[US_PACER_BUCKETS + 1]; /* by bucket number, modulo */
+};
+
 struct us_pacer {
 	struct us_schedule schedule;
 	uint64_t interval_ns, start_ns;
 	uint64_t random;
-	unsigned n_slot; /* vCPUs, or 1 for a backend that stops them all at once */
-	uint64_t due_ns[US_MAX_VCPUS]; /* next look; UINT64_MAX: never */
-	double stretch;		       /* >= 1: how far the budget has slowed us down */
+	unsigned n_slot;
+	unsigned n_active; /* of these: in vcpu_mask */
+	unsigned weight;
+	uint64_t taken; /* looks done and not failed, times weight */
 	struct us_backend_counts counts;
-	uint64_t window_ns, window_stolen_ns;
+	struct us_pacer_slot slot[US_MAX_VCPUS];
 };
 
-/* weight: vCPUs that one look stops and samples (1, or all of them). */
+/* weight: vCPUs that one look stops and samples: 1 (then slots are vCPUs, and
+ * vcpu_mask chooses among them), or all of them (then n_slot is 1). */
 void us_pacer_init(struct us_pacer *p, const struct us_schedule *s, unsigned n_slot,
-		   unsigned weight);
+		   unsigned weight, uint64_t now_ns);
 
 /* The slot that is due next, and when. */
 unsigned us_pacer_next(const struct us_pacer *p, uint64_t *ret_due_ns);
@@ -37,9 +57,18 @@ unsigned us_pacer_next(const struct us_pacer *p, uint64_t *ret_due_ns);
 /* Sleep until t_ns or a signal; 0, or -EINTR. */
 int us_pacer_sleep(uint64_t t_ns);
 
-/* The look at slot is over and took stolen_ns of the guest; now_ns is its release. */
+/* The look at slot is over: the guest was held for stolen_ns, until now_ns. */
 void us_pacer_done(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 		   uint64_t stolen_ns);
+
+/* Of the look just done, n vCPUs (at most weight) gave no capture. */
+void us_pacer_failed(struct us_pacer *p, unsigned n);
+
+/* The slot is not looked at any more (a vCPU that was unplugged). */
+void us_pacer_retire(struct us_pacer *p, unsigned slot);
+
+/* How far the budget has slowed the slot down: 1: not at all. */
+double us_pacer_stretch(const struct us_pacer *p, unsigned slot);
 
 void us_pacer_counts(const struct us_pacer *p, uint64_t now_ns,
 		     struct us_backend_counts *ret);

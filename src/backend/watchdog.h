@@ -6,7 +6,7 @@
  * as its parent does, so it can speak even if nobody else may connect.  It wakes when
  * the parent is gone (end of a pipe) or when the guest was held for longer than
  * limit_ms, and then calls resume().  It ignores the terminal's signals and has a
- * session of its own.
+ * session of its own; it has no other file open than those it was told to keep.
  */
 #ifndef US_BACKEND_WATCHDOG_H
 #define US_BACKEND_WATCHDOG_H
@@ -14,19 +14,38 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 struct us_watchdog;
 
-/* resume runs in the watchdog's process; held says whether the guest was stopped at
- * that moment as far as the parent had said.  It must end within a second. */
-US_MUST_CHECK int us_watchdog_start(void (*resume)(void *ctx, bool held), void *ctx,
-				    unsigned limit_ms, struct us_watchdog **ret,
-				    struct us_err *e);
-/* Hot path: about to stop the guest / it runs again. No system call. */
-void us_watchdog_hold(struct us_watchdog *w);
-void us_watchdog_release(struct us_watchdog *w);
+/* What it does, and with what. */
+struct us_watchdog_opts {
+	/* Runs in the watchdog's process, once; held says whether the guest was stopped
+	 * at that moment as far as the parent had said.  Must end within a second.
+	 * ctx is as it was in the parent at us_watchdog_start(). */
+	void (*resume)(void *ctx, bool held);
+	void *ctx;
+	unsigned limit_ms; /* longest hold; 0: no limit, only death counts */
+	const int *keep;   /* file descriptors that resume() needs */
+	size_t n_keep;
+};
+
+/* Call it before there are threads: the child goes on after a fork. */
+US_MUST_CHECK int us_watchdog_start(const struct us_watchdog_opts *o,
+				    struct us_watchdog **ret, struct us_err *e);
+
+/* Hot path, no system call: about to stop the guest.  False: it has stepped in
+ * before, the guest must not be stopped any more. */
+bool us_watchdog_hold(struct us_watchdog *w);
+/* It runs again.  False: the watchdog let it go first. */
+bool us_watchdog_release(struct us_watchdog *w);
+
 /* Has it had to step in? Then the connection must not be used any more. */
 bool us_watchdog_fired(const struct us_watchdog *w);
+
+pid_t us_watchdog_pid(const struct us_watchdog *w);
+
 /* The guest runs and is detached: the watchdog ends without a word. Accepts NULL. */
 void us_watchdog_stop(struct us_watchdog *w);
 

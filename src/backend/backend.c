@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* backend.c: the table of backends, and the choice among them. */
+#include "backend/backend.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+extern const struct us_backend_ops us_backend_fake;
+
+const struct us_backend_ops *const us_backends[] = {
+	&us_backend_fake,
+	NULL,
+};
+
+const struct us_backend_ops *us_backend_by_name(const char *name)
+{
+	for (size_t i = 0; us_backends[i]; i++)
+		if (!strcmp(us_backends[i]->name, name))
+			return us_backends[i];
+	return NULL;
+}
+
+/* Append to a text of size bytes; what does not fit is cut. */
+static void append(char *text, size_t size, const char *more)
+{
+	size_t at = strlen(text), n = strlen(more);
+	if (n > size - 1 - at)
+		n = size - 1 - at;
+	memcpy(text + at, more, n);
+	text[at + n] = '\0';
+}
+
+static int open_by_name(const struct us_target *t, const char *name,
+			struct us_backend **ret, struct us_err *e)
+{
+	const struct us_backend_ops *o = us_backend_by_name(name);
+	if (!o) {
+		us_fail(e, -EINVAL, "there is no backend called %s", name);
+		us_hint(e, "run: uniscope record --help");
+		return -EINVAL;
+	}
+	int r = o->open(t, ret, e);
+	return r < 0 ? us_wrap(e, "backend %s", o->name) : 0;
+}
+
+/* The first that can serve; refused gets why those before it could not. */
+static int open_first(const struct us_target *t, struct us_backend **ret, char *refused,
+		      size_t size, struct us_err *e)
+{
+	struct us_err first = { 0 };
+	for (size_t i = 0; us_backends[i]; i++) {
+		const struct us_backend_ops *o = us_backends[i];
+		struct us_err why = { 0 };
+		if (o == &us_backend_fake && !t->fake)
+			continue;
+		if (o->probe(t, &why) > 0 && o->open(t, ret, &why) == 0)
+			return 0;
+		append(refused, size, refused[0] ? "; " : "");
+		append(refused, size, o->name);
+		append(refused, size, ": ");
+		append(refused, size, why.msg);
+		if (!first.hint[0])
+			first = why;
+	}
+	us_fail(e, first.code ? first.code : -ENODEV,
+		"no backend can look into this guest: %s", refused);
+	us_hint(e, "%s", first.hint[0] ? first.hint : "run: uniscope ps");
+	return first.code ? first.code : -ENODEV;
+}
+
+int us_backend_open(const struct us_target *t, const char *name,
+		    struct us_backend **ret, char *why, size_t size, struct us_err *e)
+{
+	struct us_backend *b = NULL;
+	char refused[400] = "";
+	bool chosen = name && strcmp(name, "auto") != 0;
+	int r = chosen ? open_by_name(t, name, &b, e)
+		       : open_first(t, &b, refused, sizeof(refused), e);
+	if (r < 0)
+		return r;
+	if (why && chosen)
+		snprintf(why, size, "%s, as asked", b->ops->name);
+	else if (why)
+		snprintf(why, size, "%s%s%s", b->ops->name, refused[0] ? "; not " : "",
+			 refused);
+	*ret = b;
+	return 0;
+}
+
+void us_backend_close(struct us_backend *b)
+{
+	if (b)
+		b->ops->close(b);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pacer.c: see pacer.h. */
+#include "backend/pacer.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#define BUCKET_NS (US_NS_PER_SEC / US_PACER_BUCKETS)
+#define N_BUCKET  (US_PACER_BUCKETS + 1)
+#define MEAN_OF	  16 /* looks in the running mean of the cost */
+/* Aim below the limit, so that jitter seldom meets the hard bound of the window. */
+#define AIM 0.95
+
+/* splitmix64 (Steele, Lea, Flood 2014): any seed is good, also 0. */
+static uint64_t random_next(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+static uint64_t random_distance(struct us_pacer *p)
+{
+	double u = (double)(random_next(&p->random) >> 11) * 0x1p-53;
+	return (uint64_t)((double)p->interval_ns * (0.5 + u)) + 1;
+}
+
+static bool is_active(const struct us_pacer *p, unsigned slot)
+{
+	uint64_t mask = p->schedule.vcpu_mask;
+	return p->weight > 1 || !mask || mask >> slot & 1;
+}
+
+void us_pacer_init(struct us_pacer *p, const struct us_schedule *s, unsigned n_slot,
+		   unsigned weight, uint64_t now_ns)
+{
+	memset(p, 0, sizeof(*p));
+	p->schedule = *s;
+	p->start_ns = now_ns;
+	p->random = s->seed;
+	p->n_slot = n_slot < US_MAX_VCPUS ? n_slot : US_MAX_VCPUS;
+	p->weight = weight ? weight : 1;
+	double ns = s->hz > 0 ? 1e9 / s->hz : 1e9;
+	p->interval_ns = ns < 1	     ? 1
+			 : ns > 1e15 ? 1000000 * US_NS_PER_SEC
+				     : (uint64_t)ns;
+	for (unsigned i = 0; i < p->n_slot; i++) {
+		bool active = is_active(p, i);
+		p->n_active += active;
+		p->slot[i].due_ns = active ? now_ns + random_distance(p) : UINT64_MAX;
+	}
+}
+
+unsigned us_pacer_next(const struct us_pacer *p, uint64_t *ret_due_ns)
+{
+	unsigned best = 0;
+	for (unsigned i = 1; i < p->n_slot; i++)
+		if (p->slot[i].due_ns < p->slot[best].due_ns)
+			best = i;
+	*ret_due_ns = p->slot[best].due_ns;
+	return best;
+}
+
+int us_pacer_sleep(uint64_t t_ns)
+{
+	struct timespec t = { .tv_sec = (time_t)(t_ns / US_NS_PER_SEC),
+			      .tv_nsec = (long)(t_ns % US_NS_PER_SEC) };
+	return -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+static void window_add(struct us_pacer_slot *s, uint64_t now_ns, uint64_t stolen_ns)
+{
+	uint64_t now = now_ns / BUCKET_NS;
+	uint64_t old = s->newest;
+	if (now > old + N_BUCKET)
+		old = now - N_BUCKET;
+	while (old < now)
+		s->stolen_ns[++old % N_BUCKET] = 0;
+	if (now > s->newest)
+		s->newest = now;
+	s->stolen_ns[s->newest % N_BUCKET] += stolen_ns;
+}
+
+/* The earliest time at which a look as dear as the recent ones fits in the second
+ * before it.  One always fits into an empty second. */
+static uint64_t window_fits_at(const struct us_pacer *p, const struct us_pacer_slot *s)
+{
+	double limit = (double)p->schedule.budget_ppm * 1e3 - s->cost_ns;
+	uint64_t sum = 0, taken_at = 0;
+	for (unsigned i = 0; i < N_BUCKET; i++)
+		sum += s->stolen_ns[i];
+	/* Let the oldest buckets leave the window until the rest is small enough. */
+	for (unsigned age = N_BUCKET; sum && (double)sum > limit; age--) {
+		uint64_t stolen =
+			s->stolen_ns[(s->newest + N_BUCKET + 1 - age) % N_BUCKET];
+		sum -= stolen;
+		if (stolen)
+			taken_at = s->newest + 1 - age;
+	}
+	return taken_at ? (taken_at + N_BUCKET) * BUCKET_NS : 0;
+}
+
+static void learn_cost(struct us_pacer_slot *s, uint64_t stolen_ns)
+{
+	if (s->n_cost < MEAN_OF)
+		s->n_cost++;
+	s->cost_ns += ((double)stolen_ns - s->cost_ns) / s->n_cost;
+}
+
+double us_pacer_stretch(const struct us_pacer *p, unsigned slot)
+{
+	if (!p->schedule.budget_ppm)
+		return 1;
+	double needed = p->slot[slot].cost_ns / (AIM * p->schedule.budget_ppm * 1e-6);
+	double stretch = needed / (double)p->interval_ns;
+	return stretch > 1 ? stretch : 1;
+}
+
+/* Turn time that was lost into whole looks; the rest stays for later. */
+static uint64_t whole_looks(const struct us_pacer *p, uint64_t *lost_ns)
+{
+	uint64_t n = *lost_ns / p->interval_ns;
+	*lost_ns -= n * p->interval_ns;
+	return n * p->weight;
+}
+
+void us_pacer_done(struct us_pacer *p, unsigned slot, uint64_t now_ns,
+		   uint64_t stolen_ns)
+{
+	struct us_pacer_slot *s = &p->slot[slot];
+	uint64_t since_due = now_ns > s->due_ns ? now_ns - s->due_ns : 0;
+	uint64_t delay = since_due > stolen_ns ? since_due - stolen_ns : 0;
+	uint64_t distance = random_distance(p);
+	uint64_t made_good = delay < distance / 2 ? delay : distance / 2;
+	uint64_t unforced = now_ns + distance - made_good;
+	uint64_t next = unforced;
+
+	if (p->schedule.budget_ppm) {
+		if (stolen_ns)
+			learn_cost(s, stolen_ns);
+		window_add(s, now_ns, stolen_ns);
+		double extra = (us_pacer_stretch(p, slot) - 1) * (double)distance;
+		next += (uint64_t)extra;
+		uint64_t fits = window_fits_at(p, s);
+		if (next < fits)
+			next = fits;
+	}
+	s->late_ns += since_due - made_good;
+	s->backed_ns += next - unforced;
+	uint64_t late = whole_looks(p, &s->late_ns);
+	uint64_t backed_off = whole_looks(p, &s->backed_ns);
+	p->counts.late += late;
+	p->counts.backed_off += backed_off;
+	p->counts.due += p->weight + late + backed_off;
+	p->counts.stolen_ns += stolen_ns * p->weight;
+	p->taken += p->weight;
+	s->due_ns = next;
+}
+
+void us_pacer_failed(struct us_pacer *p, unsigned n)
+{
+	p->taken -= n;
+	p->counts.failed += n;
+}
+
+void us_pacer_retire(struct us_pacer *p, unsigned slot)
+{
+	p->slot[slot].due_ns = UINT64_MAX;
+}
+
+void us_pacer_counts(const struct us_pacer *p, uint64_t now_ns,
+		     struct us_backend_counts *ret)
+{
+	*ret = p->counts;
+	uint64_t elapsed = now_ns > p->start_ns ? now_ns - p->start_ns : 0;
+	ret->vcpu_ns = elapsed * p->n_active * p->weight;
+}

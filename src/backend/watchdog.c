@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* watchdog.c: see watchdog.h. */
+#include "backend/watchdog.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+/* What shared.held_since holds beside a time. */
+#define FREE  0
+#define FIRED UINT64_MAX
+
+/* The page that parent and child both see. */
+struct shared {
+	_Atomic uint64_t held_since;
+	atomic_bool quiet; /* the parent has detached: its end is no alarm */
+};
+
+struct us_watchdog {
+	struct shared *shared;
+	pid_t pid;
+	int pipe;	/* our end; the child waits for its closing */
+	uint64_t since; /* what we last put into held_since */
+};
+
+/* Standard streams too: somebody may wait for the end of our output. */
+static void close_all_but(const int *keep, size_t n_keep, int pipe_fd)
+{
+	unsigned from = 0;
+	for (;;) {
+		unsigned next = ~0u;
+		for (size_t i = 0; i < n_keep; i++)
+			if (keep[i] >= 0 && (unsigned)keep[i] >= from &&
+			    (unsigned)keep[i] < next)
+				next = (unsigned)keep[i];
+		if ((unsigned)pipe_fd >= from && (unsigned)pipe_fd < next)
+			next = (unsigned)pipe_fd;
+		if (next > from)
+			close_range(from, next == ~0u ? next : next - 1, 0);
+		if (next == ~0u)
+			return;
+		from = next + 1;
+	}
+}
+
+static void become_watchdog(void)
+{
+	static const int deaf[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
+				    SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2 };
+	for (size_t i = 0; i < sizeof(deaf) / sizeof(*deaf); i++)
+		signal(deaf[i], SIG_IGN);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid();
+	prctl(PR_SET_NAME, "uniscope-watch");
+}
+
+/* Held for too long? Then take it over, unless the parent just let go. */
+static bool overdue(struct shared *shared, unsigned limit_ms)
+{
+	uint64_t since = atomic_load(&shared->held_since);
+	if (since == FREE || us_now_ns() < since + limit_ms * US_NS_PER_MS)
+		return false;
+	return atomic_compare_exchange_strong(&shared->held_since, &since, FIRED);
+}
+
+static _Noreturn void watch(const struct us_watchdog_opts *o, struct shared *shared,
+			    int pipe_fd)
+{
+	become_watchdog();
+	close_all_but(o->keep, o->n_keep, pipe_fd);
+	int wake_ms = o->limit_ms ? (int)(o->limit_ms / 4) + 1 : -1;
+	bool held = false;
+	for (;;) {
+		struct pollfd p = { .fd = pipe_fd };
+		int r = poll(&p, 1, wake_ms);
+		if (r > 0) {
+			if (atomic_load(&shared->quiet))
+				_exit(0);
+			held = atomic_exchange(&shared->held_since, FIRED) != FREE;
+			break;
+		}
+		if (o->limit_ms && overdue(shared, o->limit_ms)) {
+			held = true;
+			break;
+		}
+	}
+	o->resume(o->ctx, held);
+	_exit(0);
+}
+
+int us_watchdog_start(const struct us_watchdog_opts *o, struct us_watchdog **ret,
+		      struct us_err *e)
+{
+	_cleanup_free_ struct us_watchdog *w = calloc(1, sizeof(*w));
+	if (!w)
+		return us_fail(e, -ENOMEM, "start the watchdog: out of memory");
+	w->shared = mmap(NULL, sizeof(*w->shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (w->shared == MAP_FAILED)
+		return us_fail(e, -errno, "start the watchdog: no shared page: %s",
+			       strerror(errno));
+	int fd[2] = { -1, -1 };
+	w->pid = pipe2(fd, O_CLOEXEC) ? -1 : fork();
+	if (w->pid < 0) {
+		int code = -errno;
+		us_closep(&fd[0]);
+		us_closep(&fd[1]);
+		munmap(w->shared, sizeof(*w->shared));
+		return us_fail(e, code, "start the watchdog: fork: %s",
+			       strerror(-code));
+	}
+	if (!w->pid)
+		watch(o, w->shared, fd[0]);
+	close(fd[0]);
+	w->pipe = fd[1];
+	*ret = us_take(w);
+	return 0;
+}
+
+bool us_watchdog_hold(struct us_watchdog *w)
+{
+	uint64_t free_word = FREE;
+	w->since = us_now_ns();
+	return atomic_compare_exchange_strong(&w->shared->held_since, &free_word,
+					      w->since);
+}
+
+bool us_watchdog_release(struct us_watchdog *w)
+{
+	uint64_t since = w->since;
+	return atomic_compare_exchange_strong(&w->shared->held_since, &since, FREE);
+}
+
+bool us_watchdog_fired(const struct us_watchdog *w)
+{
+	return atomic_load(&w->shared->held_since) == FIRED;
+}
+
+pid_t us_watchdog_pid(const struct us_watchdog *w)
+{
+	return w->pid;
+}
+
+void us_watchdog_stop(struct us_watchdog *w)
+{
+	if (!w)
+		return;
+	atomic_store(&w->shared->quiet, true);
+	close(w->pipe);
+	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	munmap(w->shared, sizeof(*w->shared));
+	free(w);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The pacer keeps its rate, its budget and its books, on a clock made of a number. */
+#include "unit.h"
+
+#include "backend/pacer.h"
+#include "base/clock.h"
+
+#define START (1000 * US_NS_PER_SEC)
+
+/* What a look takes of the guest, and the sampler's delays. */
+struct world {
+	uint64_t now;
+	uint64_t wake_ns; /* the sleep ends that much late */
+	uint64_t cost_ns; /* of a look */
+	uint64_t n_look;
+	uint64_t end[200000], cost[200000]; /* of each look */
+};
+
+static struct world *new_world(uint64_t wake_ns, uint64_t cost_ns)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	assert_non_null(w);
+	w->now = START;
+	w->wake_ns = wake_ns;
+	w->cost_ns = cost_ns;
+	return w;
+}
+
+static void one_look(struct us_pacer *p, struct world *w, uint64_t cost_ns)
+{
+	uint64_t due;
+	unsigned slot = us_pacer_next(p, &due);
+	if (due + w->wake_ns > w->now)
+		w->now = due + w->wake_ns;
+	w->now += cost_ns;
+	assert_true(w->n_look < 200000);
+	w->end[w->n_look] = w->now;
+	w->cost[w->n_look++] = cost_ns;
+	us_pacer_done(p, slot, w->now, cost_ns);
+}
+
+static void run_until(struct us_pacer *p, struct world *w, uint64_t end)
+{
+	uint64_t due;
+	while (us_pacer_next(p, &due), due < end)
+		one_look(p, w, w->cost_ns);
+	if (w->now < end)
+		w->now = end;
+}
+
+static struct us_backend_counts books(const struct us_pacer *p, const struct world *w)
+{
+	struct us_backend_counts c;
+	us_pacer_counts(p, w->now, &c);
+	assert_int_equal(c.due, p->taken + c.late + c.backed_off + c.failed);
+	return c;
+}
+
+/* The dearest second (by the ends of its looks), without its dearest look. */
+static uint64_t worst_second(const struct world *w)
+{
+	uint64_t worst = 0, sum = 0;
+	for (size_t from = 0, to = 0; to < w->n_look; to++) {
+		sum += w->cost[to];
+		while (w->end[from] + US_NS_PER_SEC <= w->end[to])
+			sum -= w->cost[from++];
+		uint64_t dearest = 0;
+		for (size_t i = from; i <= to; i++)
+			if (w->cost[i] > dearest)
+				dearest = w->cost[i];
+		if (sum - dearest > worst)
+			worst = sum - dearest;
+	}
+	return worst;
+}
+
+static void cheap_looks_keep_the_rate(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 1000, .seed = 1, .budget_ppm = 20000 };
+	struct us_pacer p;
+	struct world *w = new_world(70 * US_NS_PER_US, 10 * US_NS_PER_US);
+	us_pacer_init(&p, &s, 1, 1, START);
+	run_until(&p, w, START + 20 * US_NS_PER_SEC);
+	struct us_backend_counts c = books(&p, w);
+	/* 10 us of each ms are the look itself; the late wake-ups are made good. */
+	assert_in_range(p.taken, 19600, 19950);
+	assert_in_range(c.due, 19800, 20200);
+	assert_int_equal(c.backed_off, 0);
+	assert_int_equal(c.vcpu_ns, 20 * US_NS_PER_SEC);
+	assert_int_equal(c.stolen_ns, w->n_look * 10 * US_NS_PER_US);
+	free(w);
+}
+
+static void distances_are_random_and_repeat_with_the_seed(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 100, .seed = 7 };
+	struct us_pacer a, b;
+	struct world *wa = new_world(0, 1000), *wb = new_world(0, 1000);
+	us_pacer_init(&a, &s, 2, 1, START);
+	us_pacer_init(&b, &s, 2, 1, START);
+	uint64_t shortest = UINT64_MAX, longest = 0;
+	for (int i = 0; i < 2000; i++) {
+		uint64_t due, slot = us_pacer_next(&a, &due);
+		one_look(&a, wa, 1000);
+		one_look(&b, wb, 1000);
+		assert_int_equal(wa->now, wb->now);
+		uint64_t d = a.slot[slot].due_ns - wa->now;
+		shortest = d < shortest ? d : shortest;
+		longest = d > longest ? d : longest;
+	}
+	assert_in_range(shortest, 4900000, 5100000); /* 0.5 of 10 ms */
+	assert_in_range(longest, 14900000, 15100000);
+	free(wa);
+	free(wb);
+}
+
+static void dear_looks_are_spread_over_the_budget(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 997, .seed = 3, .budget_ppm = 20000 };
+	struct us_pacer p;
+	struct world *w = new_world(0, US_NS_PER_MS);
+	us_pacer_init(&p, &s, 1, 1, START);
+	run_until(&p, w, START + US_NS_PER_SEC);
+	/* No learning by overrun: the first second keeps it already. */
+	assert_in_range(p.taken, 17, 21);
+	run_until(&p, w, START + 30 * US_NS_PER_SEC);
+	assert_in_range(p.taken, 30 * 17, 30 * 20 + 1);
+	assert_true(worst_second(w) <= 20 * US_NS_PER_MS);
+	struct us_backend_counts c = books(&p, w);
+	assert_in_range(c.due, 30 * 985, 30 * 1009);
+	assert_true(c.backed_off > 20 * c.late);
+	free(w);
+}
+
+static void recovers_when_looks_get_cheap(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 1000, .seed = 3, .budget_ppm = 20000 };
+	struct us_pacer p;
+	struct world *w = new_world(0, US_NS_PER_MS);
+	us_pacer_init(&p, &s, 1, 1, START);
+	run_until(&p, w, START + 5 * US_NS_PER_SEC);
+	assert_true(us_pacer_stretch(&p, 0) > 40);
+	w->cost_ns = 10 * US_NS_PER_US;
+	run_until(&p, w, START + 10 * US_NS_PER_SEC);
+	assert_true(us_pacer_stretch(&p, 0) == 1);
+	uint64_t before = p.taken;
+	run_until(&p, w, START + 11 * US_NS_PER_SEC);
+	assert_in_range(p.taken - before, 950, 1010);
+	free(w);
+}
+
+/* Costs over four orders of magnitude, in runs and at random. */
+static void no_second_exceeds_the_budget_by_more_than_a_look(void **state)
+{
+	(void)state;
+	for (unsigned seed = 0; seed < 20; seed++) {
+		struct us_schedule s = { .hz = 500, .seed = seed, .budget_ppm = 20000 };
+		struct us_pacer p;
+		struct world *w = new_world(0, 0);
+		us_pacer_init(&p, &s, 1, 1, START);
+		uint64_t due;
+		srand(seed);
+		while (us_pacer_next(&p, &due), due < START + 20 * US_NS_PER_SEC) {
+			unsigned dear = rand() % 200 == 0 ? 1000 : w->n_look / 100 % 3;
+			one_look(&p, w, 10000 + dear * (rand() % 30000));
+		}
+		assert_true(worst_second(w) <= 20 * US_NS_PER_MS);
+		books(&p, w);
+		free(w);
+	}
+}
+
+static void a_look_dearer_than_the_budget_is_still_taken(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 10, .seed = 3, .budget_ppm = 1000 };
+	struct us_pacer p;
+	struct world *w = new_world(0, 5 * US_NS_PER_MS);
+	us_pacer_init(&p, &s, 1, 1, START);
+	run_until(&p, w, START + 60 * US_NS_PER_SEC);
+	assert_in_range(p.taken, 10, 13); /* 5 ms at 0.1 %: one in 5 s */
+	books(&p, w);
+	free(w);
+}
+
+static void idle_looks_do_not_speed_it_up(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 1000, .seed = 5, .budget_ppm = 20000 };
+	struct us_pacer p;
+	struct world *w = new_world(0, 0);
+	us_pacer_init(&p, &s, 1, 1, START);
+	for (int i = 0; i < 100; i++)
+		one_look(&p, w, 100000);
+	double stretch = us_pacer_stretch(&p, 0);
+	for (int i = 0; i < 1000; i++)
+		one_look(&p, w, 0);
+	assert_true(us_pacer_stretch(&p, 0) == stretch);
+	free(w);
+}
+
+static void slots_share_fairly_and_obey_the_mask(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 1000, .seed = 5, .vcpu_mask = 0xb };
+	struct us_pacer p;
+	struct world *w = new_world(0, 0);
+	us_pacer_init(&p, &s, 4, 1, START);
+	unsigned n[4] = { 0 };
+	for (int i = 0; i < 30000; i++) {
+		uint64_t due;
+		unsigned slot = us_pacer_next(&p, &due);
+		n[slot]++;
+		/* Slower than all three want: 500 us each. */
+		one_look(&p, w, 500 * US_NS_PER_US);
+	}
+	assert_int_equal(n[2], 0);
+	for (int i = 0; i < 4; i++)
+		if (i != 2)
+			assert_in_range(n[i], 9900, 10100);
+	struct us_backend_counts c = books(&p, w);
+	assert_true(c.late > 5000);
+	assert_int_equal(c.vcpu_ns, 3 * (w->now - START));
+	us_pacer_retire(&p, 0);
+	for (int i = 0; i < 100; i++) {
+		uint64_t due;
+		assert_int_not_equal(us_pacer_next(&p, &due), 0);
+		one_look(&p, w, 0);
+	}
+	free(w);
+}
+
+static void a_look_at_all_counts_for_each(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 100, .seed = 5, .vcpu_mask = 1 };
+	struct us_pacer p;
+	struct world *w = new_world(0, 1000);
+	us_pacer_init(&p, &s, 1, 4, START);
+	for (int i = 0; i < 10; i++)
+		one_look(&p, w, 1000);
+	us_pacer_failed(&p, 3);
+	struct us_backend_counts c = books(&p, w);
+	assert_int_equal(p.taken, 37);
+	assert_int_equal(c.failed, 3);
+	assert_int_equal(c.stolen_ns, 40000);
+	assert_int_equal(c.vcpu_ns, 4 * (w->now - START));
+	free(w);
+}
+
+static void a_long_sleep_is_counted_as_late(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 1000, .seed = 5, .budget_ppm = 20000 };
+	struct us_pacer p;
+	struct world *w = new_world(0, 0);
+	us_pacer_init(&p, &s, 1, 1, START);
+	one_look(&p, w, 1000);
+	w->now += 10 * US_NS_PER_SEC; /* uniscope itself was stopped */
+	one_look(&p, w, 1000);
+	struct us_backend_counts c = books(&p, w);
+	assert_in_range(c.late, 9990, 10000);
+	free(w);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cheap_looks_keep_the_rate),
+		cmocka_unit_test(distances_are_random_and_repeat_with_the_seed),
+		cmocka_unit_test(dear_looks_are_spread_over_the_budget),
+		cmocka_unit_test(recovers_when_looks_get_cheap),
+		cmocka_unit_test(no_second_exceeds_the_budget_by_more_than_a_look),
+		cmocka_unit_test(a_look_dearer_than_the_budget_is_still_taken),
+		cmocka_unit_test(idle_looks_do_not_speed_it_up),
+		cmocka_unit_test(slots_share_fairly_and_obey_the_mask),
+		cmocka_unit_test(a_look_at_all_counts_for_each),
+		cmocka_unit_test(a_long_sleep_is_counted_as_late),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
