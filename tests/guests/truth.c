@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * truth.c: prints the guest's truth twice a second and a heartbeat ten times a second.
+ */
+#include "truth.h"
+#include "machine.h"
+#include "text.h"
+
+#define TREE_MAX_DEPTH 128
+
+volatile u64 heartbeat;
+
+static const char *const own_names[] = { TRUTH_OWN_FUNCTIONS(TRUTH_NAME_) };
+static struct text lines[MAX_VCPUS];
+
+void truth_init(struct truth *t, u32 vcpu, const char *const *names)
+{
+	t->vcpu = vcpu;
+	t->n = 1;
+	t->function[TRUTH_IDLE].name = "idle";
+	for (u32 i = 0; i < ARRAY_LEN(own_names); i++)
+		t->function[t->n++].name = own_names[i];
+	for (u32 i = 0; names[i] && t->n < TRUTH_MAX_FUNCTIONS; i++)
+		t->function[t->n++].name = names[i];
+	for (u32 i = 0; i < t->n; i++)
+		t->function[i].best = ~0ul;
+	t->current = IN(report);
+	t->start = t->last = read_tsc();
+	t->next_beat = t->start;
+	t->next_truth = t->start + (vcpu + 1) * tsc_second / 8;
+}
+
+/* The time to put out a line belongs to serial_write. */
+HIDDEN void put_line(struct truth *t, struct text *line, u32 back_in)
+{
+	text_char(line, '\n');
+	truth_call(t, IN(serial_write));
+	serial_write(line->data, line->len);
+	truth_enter(t, back_in);
+}
+
+HIDDEN void text_member(struct text *line, const char *name, u64 value)
+{
+	text_string(line, name);
+	text_number(line, value);
+}
+
+HIDDEN void text_function(struct text *line, const struct truth_function *f, bool first)
+{
+	text_string(line, first ? "\"" : ",\"");
+	text_string(line, f->name);
+	text_member(line, "\":{\"calls\":", f->calls);
+	text_member(line, ",\"self\":", f->self);
+	text_member(line, ",\"best\":", f->best == ~0ul ? 0 : f->best);
+	text_char(line, '}');
+}
+
+static VISIBLE void print_truth(struct truth *t)
+{
+	struct text *line = &lines[t->vcpu];
+
+	line->len = 0;
+	text_member(line, "TRUTH {\"vcpu\":", t->vcpu);
+	text_member(line, ",\"seq\":", t->seq++);
+	text_member(line, ",\"tsc\":", t->last);
+	text_member(line, ",\"tsc_hz\":", tsc_hz);
+	text_string(line, ",\"fn\":{");
+	for (u32 i = 1; i < t->n; i++)
+		text_function(line, &t->function[i], i == 1);
+	text_member(line, "},\"idle\":", t->function[TRUTH_IDLE].self);
+	text_member(line, ",\"total\":", t->last - t->start);
+	text_char(line, '}');
+	put_line(t, line, IN(print_truth));
+}
+
+static VISIBLE void print_beat(struct truth *t)
+{
+	struct text *line = &lines[t->vcpu];
+
+	line->len = 0;
+	text_member(line, "BEAT ", heartbeat);
+	put_line(t, line, IN(print_beat));
+}
+
+VISIBLE void report(struct truth *t)
+{
+	u32 caller = t->current;
+
+	if (t->vcpu == 0)
+		heartbeat++;
+	if (t->vcpu == 0 && t->last >= t->next_beat) {
+		t->next_beat = t->last + tsc_second / 10;
+		truth_call(t, IN(print_beat));
+		print_beat(t);
+		truth_enter(t, caller);
+	}
+	if (t->last >= t->next_truth) {
+		t->next_truth = t->last + tsc_second / 2;
+		truth_call(t, IN(print_truth));
+		print_truth(t);
+		truth_enter(t, caller);
+	}
+}
+
+void print_tree(const struct tree_node *node, u32 n)
+{
+	const char *path[TREE_MAX_DEPTH];
+	struct text *line = &lines[0];
+
+	for (u32 i = 0; i < n && node[i].depth < TREE_MAX_DEPTH; i++) {
+		path[node[i].depth] = node[i].name;
+		line->len = 0;
+		text_string(line, "TREE ");
+		for (u32 depth = 0; depth <= node[i].depth; depth++) {
+			text_string(line, depth ? ";" : "");
+			text_string(line, path[depth]);
+		}
+		text_char(line, '\n');
+		serial_write(line->data, line->len);
+	}
+}
+
+u64 measure_iterations(u32 fraction, u64 min)
+{
+	u64 best = ~0ul, n;
+
+	for (u32 round = 0; round < 4; round++) {
+		u64 start = read_tsc(), x = start;
+
+		for (u32 i = 0; i < 2000; i++)
+			keep(x = x * 3 + i);
+		u64 ticks = read_tsc() - start;
+
+		best = ticks < best ? ticks : best;
+	}
+	n = 2000 * (tsc_second / fraction) / (best ? best : 1);
+	return n > min ? n : min;
+}
