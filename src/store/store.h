@@ -8,7 +8,11 @@
  * A reader skips chunk types that it does not know.
  *
  * Addresses are stored raw.  Each distinct stack is written once, as a path in a trie
- * (parent, pc); a sample is then about six bytes.
+ * (parent, pc); a sample is then about five bytes.  Should a guest make more stacks up
+ * than the writer cares to remember (half a million nodes), it forgets them and may
+ * write one again under another number: a reader adds up by addresses, not by numbers.
+ *
+ * Times of samples are stored in whole microseconds, and all else exactly.
  */
 #ifndef US_STORE_H
 #define US_STORE_H
@@ -17,7 +21,9 @@
 #include "base/err.h"
 #include "unwind/unwind.h"
 
-typedef uint32_t us_stack_id; /* 0 is the empty stack */
+/* A node of the trie, named by its number: the stack from its pc outwards, by its
+ * parents, to the outermost frame.  0 is the empty stack. */
+typedef uint32_t us_stack_id;
 
 #define US_BUILD_ID_MAX	  20
 #define US_STORE_MAX_PATH 4096
@@ -25,7 +31,7 @@ typedef uint32_t us_stack_id; /* 0 is the empty stack */
 struct us_sample {
 	uint64_t t_ns; /* since the start of the recording */
 	us_stack_id stack;
-	uint16_t vcpu;
+	uint16_t vcpu; /* less than US_MAX_VCPUS */
 	uint8_t end;   /* enum us_unwind_end */
 	uint8_t state; /* enum us_vcpu_state */
 	uint32_t weight;
@@ -58,16 +64,32 @@ enum us_record_end {
 	US_N_RECORD_END,
 };
 
-/* What was due, what became of it, and what it cost the guest.  Written every second
- * and at the end:  due = running + idle + off + late + backed_off + failed + lost. */
+/*
+ * What was due, what became of it, and what it cost the guest, since the start.
+ * Written about every second and at the end.  Counts are of due looks: a sample counts
+ * with its weight.  Exactly, in each:
+ *
+ *	due = running + idle + off + late + backed_off + failed + lost
+ *
+ * and running, idle and off are the sums of the weights of the samples that stand
+ * before it in the file.  A look that is still under way is not due yet.
+ */
 struct us_record_stats {
 	uint64_t elapsed_ns;
-	uint64_t due, running, idle, off; /* off: vCPUs not started, guest paused */
-	uint64_t late, backed_off, failed;
-	uint64_t lost;	    /* taken, but the ring was full */
-	uint64_t truncated; /* of running: stack cut (end is not US_END_ROOT) */
-	uint64_t stolen_ns, vcpu_ns;
-	uint64_t held_p50_ns, held_p99_ns, held_max_ns; /* of looks that stopped it */
+	uint64_t due;
+	uint64_t running;    /* samples in state GUEST, EXIT or READY */
+	uint64_t idle;	     /* samples in state HALTED */
+	uint64_t off;	     /* samples in state OFF: not started, guest paused */
+	uint64_t late;	     /* not taken: the look before was not done yet */
+	uint64_t backed_off; /* not taken: the budget forbade it */
+	uint64_t failed;     /* not taken: the vCPU could not be read */
+	uint64_t lost;	     /* taken, but the ring was full: in no other count */
+	uint64_t truncated; /* of running: a stack was taken, but its end is not ROOT */
+	uint64_t stolen_ns, vcpu_ns; /* guest time taken, guest time observed */
+	/* How long a look held the guest, of those that did: upper bounds, at most 1/32
+	 * above the truth; 0 if there was none. */
+	uint64_t held_p50_ns, held_p99_ns;
+	uint64_t held_max_ns; /* exact */
 };
 
 /* ---- Writing ---- */
@@ -76,14 +98,16 @@ struct us_writer;
 
 /* Writes the header. fd stays the caller's. */
 US_MUST_CHECK int us_writer_open(int fd, struct us_writer **ret, struct us_err *e);
-/* A fact is a name and a text: "target", "command", "backend", "hz", ... A later one
- * of the same name replaces the earlier. */
+/* A fact is a name (1 to 64 bytes) and a text: "target", "command", "backend", "hz",
+ * ... A later one of the same name replaces the earlier.  Written at once, as modules
+ * are. -E2BIG: both have more than 64 KiB. */
 US_MUST_CHECK int us_writer_fact(struct us_writer *w, const char *key,
 				 const char *value, struct us_err *e);
 /* A module with the start of an earlier one replaces it. */
 US_MUST_CHECK int us_writer_module(struct us_writer *w, const struct us_module *m,
 				   struct us_err *e);
-/* Intern the stack (s->stack is ignored) and buffer the sample.  Full buffers go to fd.
+/* Intern the stack, pc[0] innermost (s->stack is ignored), and buffer the sample.  Full
+ * buffers go to fd. -EINVAL: n is above US_MAX_FRAMES, or an enum or vCPU out of range.
  */
 US_MUST_CHECK int us_writer_sample(struct us_writer *w, const struct us_sample *s,
 				   const us_gva *pc, size_t n, struct us_err *e);
@@ -95,8 +119,9 @@ US_MUST_CHECK int us_writer_flush(struct us_writer *w, struct us_err *e);
 US_MUST_CHECK int us_writer_end(struct us_writer *w, const struct us_record_stats *s,
 				enum us_record_end end, const char *words,
 				struct us_err *e);
-uint64_t us_writer_bytes(const struct us_writer *w);
+uint64_t us_writer_bytes(const struct us_writer *w); /* written to fd so far */
 /*
+ * After a failed write nothing more is written and every call fails in the same way.
  * After a failed write (disk full) fd may end in half a chunk: this says how long the
  * good part is, for the caller to cut the file there.
  */
@@ -120,12 +145,19 @@ struct us_reader_ops {
 struct us_reader_result {
 	uint64_t bytes; /* good bytes read */
 	bool cut;	/* it ends in half a chunk, or in a chunk with a wrong sum */
-	bool ended;	/* an end chunk was seen */
+	bool ended;	/* an end chunk was seen: how it ended is known.  Neither: the
+			   writer was killed between two chunks */
 };
 
 /*
- * Read until the end of fd.  A cut file is no error: what is good is delivered, and
- * ret says so.  -ENOEXEC: no recording at all; -ENOTSUP: made by a newer format.
+ * Read from fd (file, pipe, socket) until the recording's end chunk or the end of fd.
+ * A cut file is no error: what is good is delivered, and ret says so.  -ENOEXEC: no
+ * recording at all; -ENOTSUP: made by a newer format; -EBADMSG: a chunk whose sum is
+ * right says what cannot be (what came before it was delivered); else what read() or
+ * a callback gave.  A callback may fill e itself through its ctx.
+ *
+ * Memory: one chunk (16 MiB at most, and never more than twice what was read of it),
+ * and a byte for each node of the trie.
  */
 US_MUST_CHECK int us_read(int fd, const struct us_reader_ops *ops, void *ctx,
 			  struct us_reader_result *ret, struct us_err *e);

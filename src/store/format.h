@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * format.h: the numbers of the file format, for the writer, the reader and their
+ * tests.  docs/format.md is the specification.
+ */
+#ifndef US_STORE_FORMAT_H
+#define US_STORE_FORMAT_H
+
+#include "store/store.h"
+
+#define US_STORE_MAGIC	   "UNISCOPE" /* 8 bytes, no NUL */
+#define US_STORE_VERSION   1U
+#define US_STORE_HEAD	   16U	       /* magic, u32 version, u32 flags */
+#define US_CHUNK_HEAD	   12U	       /* u32 type, u32 size, u32 crc32c */
+#define US_CHUNK_WRITE_MAX (64U << 10) /* payload bytes that the writer makes */
+#define US_CHUNK_READ_MAX  (16U << 20) /* payload bytes that a reader takes */
+#define US_FACT_KEY_MAX	   64U	       /* bytes without the NUL */
+
+#define US_FOURCC(a, b, c, d)                                                          \
+	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+
+enum us_chunk_type {
+	US_CHUNK_FACT = US_FOURCC('F', 'A', 'C', 'T'),
+	US_CHUNK_MODULE = US_FOURCC('M', 'O', 'D', 'L'),
+	US_CHUNK_STACKS = US_FOURCC('S', 'T', 'A', 'K'),
+	US_CHUNK_SAMPLES = US_FOURCC('S', 'A', 'M', 'P'),
+	US_CHUNK_STATS = US_FOURCC('S', 'T', 'A', 'T'),
+	US_CHUNK_END = US_FOURCC('E', 'N', 'D', ' '),
+};
+
+#define US_TIME_UNIT_NS 1000U /* of the times of samples */
+#define US_STACKS_FIRST 4U    /* bytes before the first node: u32 first id */
+#define US_NODE_MAX	15U   /* bytes: varint of 32 bits, varint of 64 bits */
+#define US_SAMPLE_MAX	24U   /* bytes: varints of 64, 23, 33 and 32 bits */
+
+/* The tag of a sample: end in bits 0 to 3, state in 4 to 6, vCPU from 7 on. */
+#define US_TAG_END_BITS	  4
+#define US_TAG_STATE_BITS 3
+#define US_TAG_VCPU_SHIFT (US_TAG_END_BITS + US_TAG_STATE_BITS)
+
+/* The statistics are stored in the order in which the struct has them. */
+#define US_STATS_FIELDS (sizeof(struct us_record_stats) / sizeof(uint64_t))
+_Static_assert(US_STATS_FIELDS == 15, "docs/format.md has fifteen");
+_Static_assert(US_N_END <= 1 << US_TAG_END_BITS, "no room in the tag");
+_Static_assert(US_N_VCPU_STATE <= 1 << US_TAG_STATE_BITS, "no room in the tag");
+
+#endif

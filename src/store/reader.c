@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* reader.c: see store.h and docs/format.md. */
+#include "base/cleanup.h"
+#include "store/crc32c.h"
+#include "store/format.h"
+#include "store/varint.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIRST_BUFFER (128U << 10)
+
+struct reader {
+	const struct us_reader_ops *ops;
+	void *ctx;
+	struct us_err *e;
+	int fd;
+	uint8_t *buf; /* bytes [at, n) are read but not yet used */
+	size_t at, n, cap;
+	uint64_t offset;    /* in the file, of buf[at] */
+	uint32_t type;	    /* of the chunk that is being delivered */
+	uint8_t *depth;	    /* of each node; [0] is the empty stack */
+	size_t nodes, room; /* used and allocated in depth */
+	bool ended;
+};
+
+/* ---- Bytes ---- */
+
+/* Make room behind buf[n).  The buffer grows only when it is full of bytes that are
+ * really there, so a chunk's claimed size alone costs no memory. */
+static int make_room(struct reader *r)
+{
+	if (r->at) {
+		memmove(r->buf, r->buf + r->at, r->n - r->at);
+		r->n -= r->at;
+		r->at = 0;
+	}
+	if (r->cap && r->n <= r->cap / 2)
+		return 0;
+	size_t bigger = r->cap ? 2 * r->cap : FIRST_BUFFER;
+	uint8_t *p = realloc(r->buf, bigger);
+	if (!p)
+		return us_fail(r->e, -ENOMEM, "read a recording: out of memory");
+	r->buf = p;
+	r->cap = bigger;
+	return 0;
+}
+
+static ssize_t read_some(int fd, void *buf, size_t len)
+{
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		ssize_t n = read(fd, buf, len);
+		if (n >= 0)
+			return n;
+		if (errno == EAGAIN && (poll(&p, 1, -1) >= 0 || errno == EINTR))
+			continue;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+/* Have len bytes at buf[at]. 1: yes, 0: the file ends before, negative: an error. */
+static int have(struct reader *r, size_t len)
+{
+	while (r->n - r->at < len) {
+		if (r->n == r->cap && make_room(r))
+			return -ENOMEM;
+		ssize_t n = read_some(r->fd, r->buf + r->n, r->cap - r->n);
+		if (n < 0)
+			return us_fail(
+				r->e, (int)n, "read a recording at byte %llu: %s",
+				(unsigned long long)r->offset, strerror((int)-n));
+		if (n == 0)
+			return 0;
+		r->n += (size_t)n;
+	}
+	return 1;
+}
+
+static void use(struct reader *r, size_t len)
+{
+	r->at += len;
+	r->offset += len;
+}
+
+/* ---- Chunks; each gets a payload whose sum is right, but which may still lie ---- */
+
+static int bad(struct reader *r, const char *what)
+{
+	char name[5];
+	us_put_le32((uint8_t *)name, r->type);
+	name[4] = '\0';
+	return us_fail(r->e, -EBADMSG, "read a recording: %s chunk at byte %llu: %s",
+		       name, (unsigned long long)r->offset, what);
+}
+
+/* The string at p, or NULL if it does not end before end. */
+static const char *string(const uint8_t *p, const uint8_t *end)
+{
+	return p < end && memchr(p, '\0', (size_t)(end - p)) ? (const char *)p : NULL;
+}
+
+static int fact(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	const char *key = string(p, end);
+	if (!key || !*key || strlen(key) > US_FACT_KEY_MAX)
+		return bad(r, "a fact without a proper name");
+	const char *value = string(p + strlen(key) + 1, end);
+	if (!value)
+		return bad(r, "a fact without a value");
+	return r->ops->fact ? r->ops->fact(r->ctx, key, value) : 0;
+}
+
+static int module(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	struct us_module m = { 0 };
+	if (end - p < 26 || p[25] > US_BUILD_ID_MAX || end - p < 26 + p[25])
+		return bad(r, "too short for what it says");
+	m.start = us_get_le64(p);
+	m.end = us_get_le64(p + 8);
+	m.bias = us_get_le64(p + 16);
+	m.match = p[24];
+	m.build_id_len = p[25];
+	memcpy(m.build_id, p + 26, m.build_id_len);
+	m.path = string(p + 26 + m.build_id_len, end);
+	if (!m.path || strlen(m.path) >= US_STORE_MAX_PATH)
+		return bad(r, "a module without a proper path");
+	if (m.start > m.end || m.match > US_MATCH_NO)
+		return bad(r, "a module with impossible values");
+	return r->ops->module ? r->ops->module(r->ctx, &m) : 0;
+}
+
+/* Room for one more node.  Each took two bytes of the file at least, so this is
+ * bounded by what was read. */
+static int grow_depth(struct reader *r)
+{
+	size_t bigger = r->room ? 2 * r->room : 4096;
+	uint8_t *p = realloc(r->depth, bigger);
+	if (!p)
+		return us_fail(r->e, -ENOMEM, "read a recording: out of memory");
+	p[0] = 0;
+	r->depth = p;
+	r->room = bigger;
+	return 0;
+}
+
+static int stacks(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	us_gva pc = 0;
+	if (end - p < (int)US_STACKS_FIRST || us_get_le32(p) != r->nodes)
+		return bad(r, "does not go on where the stacks before it ended");
+	for (p += US_STACKS_FIRST; p < end; r->nodes++) {
+		uint64_t up, delta;
+		p = us_varint_get(p, end, &up);
+		p = us_varint_get(p, end, &delta);
+		if (!p || up >= r->nodes || r->nodes > UINT32_MAX)
+			return bad(r, "a stack with an impossible caller");
+		if (r->nodes >= r->room && grow_depth(r))
+			return -ENOMEM;
+		us_stack_id id = (us_stack_id)r->nodes;
+		us_stack_id parent = up ? id - (us_stack_id)up : 0;
+		if (r->depth[parent] >= US_MAX_FRAMES)
+			return bad(r, "a stack with too many frames");
+		r->depth[id] = (uint8_t)(r->depth[parent] + 1);
+		pc += (uint64_t)us_unzigzag(delta);
+		int rc = r->ops->stack ? r->ops->stack(r->ctx, id, parent, pc) : 0;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int samples(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	uint64_t t = 0;
+	while (p < end) {
+		uint64_t delta, tag, stack, weight = 1;
+		p = us_varint_get(p, end, &delta);
+		p = us_varint_get(p, end, &tag);
+		p = us_varint_get(p, end, &stack);
+		if (p && stack & 1)
+			p = us_varint_get(p, end, &weight);
+		t += (uint64_t)us_unzigzag(delta);
+		if (!p || t > UINT64_MAX / US_TIME_UNIT_NS || weight > UINT32_MAX)
+			return bad(r, "a sample with an impossible time or weight");
+		struct us_sample s = {
+			.t_ns = t * US_TIME_UNIT_NS,
+			.stack = (us_stack_id)(stack >> 1),
+			.vcpu = (uint16_t)(tag >> US_TAG_VCPU_SHIFT),
+			.end = tag & ((1U << US_TAG_END_BITS) - 1),
+			.state = tag >> US_TAG_END_BITS &
+				 ((1U << US_TAG_STATE_BITS) - 1),
+			.weight = (uint32_t)weight,
+		};
+		if (stack >> 1 >= r->nodes)
+			return bad(r, "a sample of a stack that was not given before");
+		if (tag >> US_TAG_VCPU_SHIFT >= US_MAX_VCPUS || s.end >= US_N_END ||
+		    s.state >= US_N_VCPU_STATE)
+			return bad(r, "a sample with an unknown vCPU, end or state");
+		int rc = r->ops->sample ? r->ops->sample(r->ctx, &s) : 0;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int stats(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	uint64_t field[US_STATS_FIELDS];
+	struct us_record_stats s;
+	if ((size_t)(end - p) < sizeof(field))
+		return bad(r, "too short");
+	for (size_t i = 0; i < US_STATS_FIELDS; i++)
+		field[i] = us_get_le64(p + 8 * i);
+	memcpy(&s, field, sizeof(s));
+	return r->ops->stats ? r->ops->stats(r->ctx, &s) : 0;
+}
+
+static int end_of_recording(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	const char *words = p < end ? string(p + 1, end) : NULL;
+	if (!words || *p == US_RECORD_CUT || *p >= US_N_RECORD_END)
+		return bad(r, "an unknown end");
+	r->ended = true;
+	return r->ops->end ? r->ops->end(r->ctx, *p, words) : 0;
+}
+
+static int deliver(struct reader *r, const uint8_t *p, size_t size)
+{
+	switch (r->type) {
+	case US_CHUNK_FACT:
+		return fact(r, p, p + size);
+	case US_CHUNK_MODULE:
+		return module(r, p, p + size);
+	case US_CHUNK_STACKS:
+		return stacks(r, p, p + size);
+	case US_CHUNK_SAMPLES:
+		return samples(r, p, p + size);
+	case US_CHUNK_STATS:
+		return stats(r, p, p + size);
+	case US_CHUNK_END:
+		return end_of_recording(r, p, p + size);
+	default:
+		return 0; /* of a newer format: not for us */
+	}
+}
+
+/* ---- The file ---- */
+
+static int header(struct reader *r)
+{
+	int got = have(r, US_STORE_HEAD);
+	if (got < 0)
+		return got;
+	const uint8_t *p = r->buf + r->at;
+	size_t left = r->n - r->at;
+	if (memcmp(p, US_STORE_MAGIC, left < 8 ? left : 8) || !left)
+		return us_fail(r->e, -ENOEXEC, "read a recording: %s",
+			       left ? "this is no recording of uniscope"
+				    : "the file is empty");
+	if (!got)
+		return us_fail(r->e, -ENOEXEC,
+			       "read a recording: only %zu bytes are there", left);
+	uint32_t version = us_get_le32(p + 8), flags = us_get_le32(p + 12);
+	if (version != US_STORE_VERSION || flags)
+		return us_fail(
+			r->e, -ENOTSUP,
+			"read a recording: it has format %u with flags %#x, this "
+			"program reads format %u with flags 0",
+			version, flags, US_STORE_VERSION);
+	use(r, US_STORE_HEAD);
+	return 0;
+}
+
+/* 1: delivered, 0: no good chunk is here. */
+static int chunk(struct reader *r)
+{
+	int got = have(r, US_CHUNK_HEAD);
+	if (got <= 0)
+		return got;
+	const uint8_t *head = r->buf + r->at;
+	uint32_t size = us_get_le32(head + 4);
+	if (size > US_CHUNK_READ_MAX)
+		return 0;
+	got = have(r, US_CHUNK_HEAD + size);
+	if (got <= 0)
+		return got;
+	head = r->buf + r->at;
+	const uint8_t *payload = head + US_CHUNK_HEAD;
+	uint32_t sum = us_crc32c(us_crc32c(0, head, 8), payload, size);
+	if (sum != us_get_le32(head + 8))
+		return 0;
+	r->type = us_get_le32(head);
+	int rc = deliver(r, payload, size);
+	if (rc < 0)
+		return rc;
+	use(r, US_CHUNK_HEAD + size);
+	return 1;
+}
+
+static int read_all(struct reader *r, struct us_reader_result *ret)
+{
+	int rc = make_room(r);
+	if (!rc)
+		rc = header(r);
+	if (rc)
+		return rc;
+	while (!r->ended && (rc = chunk(r)) > 0)
+		;
+	ret->bytes = r->offset;
+	ret->ended = r->ended;
+	ret->cut = rc == 0 && !r->ended && r->n > r->at;
+	return rc < 0 ? rc : 0;
+}
+
+int us_read(int fd, const struct us_reader_ops *ops, void *ctx,
+	    struct us_reader_result *ret, struct us_err *e)
+{
+	struct us_err spare;
+	struct reader r = {
+		.ops = ops, .ctx = ctx, .e = e ? e : &spare, .fd = fd, .nodes = 1
+	};
+	*ret = (struct us_reader_result){ 0 };
+	*r.e = (struct us_err){ 0 };
+	int rc = read_all(&r, ret);
+	if (rc < 0 && !r.e->code)
+		us_fail(r.e, rc, "read a recording: %s", strerror(-rc));
+	free(r.buf);
+	free(r.depth);
+	return rc;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* writer.c: see store.h and docs/format.md. */
+#include "store/crc32c.h"
+#include "store/format.h"
+#include "store/intern.h"
+#include "store/varint.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A chunk being made: its head is filled in when it is sent. */
+struct chunk {
+	uint8_t head[US_CHUNK_HEAD];
+	uint8_t payload[US_CHUNK_WRITE_MAX];
+};
+
+struct us_writer {
+	int fd;
+	struct us_err failed; /* the first failed write: nothing is written after it */
+	uint64_t bytes, good;
+	struct us_intern intern;
+	uint32_t sent_nodes; /* of intern.n */
+	uint64_t last_time;  /* of the sample before, in time units */
+	size_t n_samples;    /* bytes in samples.payload */
+	struct chunk samples, other;
+};
+
+static int wait_writable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
+}
+
+static int put_all(struct us_writer *w, const uint8_t *p, size_t len)
+{
+	while (len) {
+		ssize_t n = write(w->fd, p, len);
+		if (n < 0 && errno == EAGAIN && !wait_writable(w->fd))
+			continue;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		p += n;
+		len -= (size_t)n;
+		w->bytes += (uint64_t)n;
+	}
+	w->good = w->bytes;
+	return 0;
+}
+
+/* Part of a chunk may be out, so that anything written after it would be lost too:
+ * the writer is finished. */
+static int give_up(struct us_writer *w, int code, struct us_err *e)
+{
+	us_fail(&w->failed, code, "write the recording, %llu bytes of it written: %s",
+		(unsigned long long)w->bytes, strerror(-code));
+	if (code == -ENOSPC || code == -EDQUOT)
+		us_hint(&w->failed, "free some space, or record elsewhere with -o");
+	if (e)
+		*e = w->failed;
+	return code;
+}
+
+static int failed_before(const struct us_writer *w, struct us_err *e)
+{
+	if (w->failed.code && e)
+		*e = w->failed;
+	return w->failed.code;
+}
+
+static int send_chunk(struct us_writer *w, struct chunk *c, uint32_t type, size_t size,
+		      struct us_err *e)
+{
+	us_put_le32(c->head, type);
+	us_put_le32(c->head + 4, (uint32_t)size);
+	uint32_t sum = us_crc32c(0, c->head, 8);
+	us_put_le32(c->head + 8, us_crc32c(sum, c->payload, size));
+	int r = put_all(w, c->head, US_CHUNK_HEAD + size);
+	return r ? give_up(w, r, e) : 0;
+}
+
+int us_writer_open(int fd, struct us_writer **ret, struct us_err *e)
+{
+	struct us_writer *w = calloc(1, sizeof(*w));
+	if (!w || us_intern_init(&w->intern)) {
+		free(w);
+		return us_fail(e, -ENOMEM, "begin a recording: out of memory");
+	}
+	w->fd = fd;
+	uint8_t head[US_STORE_HEAD] = US_STORE_MAGIC;
+	us_put_le32(head + 8, US_STORE_VERSION);
+	us_put_le32(head + 12, 0);
+	int r = put_all(w, head, sizeof(head));
+	if (r) {
+		give_up(w, r, e);
+		us_writer_close(w);
+		return r;
+	}
+	*ret = w;
+	return 0;
+}
+
+void us_writer_close(struct us_writer *w)
+{
+	if (!w)
+		return;
+	us_intern_fini(&w->intern);
+	free(w);
+}
+
+int us_writer_fact(struct us_writer *w, const char *key, const char *value,
+		   struct us_err *e)
+{
+	if (failed_before(w, e))
+		return w->failed.code;
+	size_t k = strlen(key) + 1, v = strlen(value) + 1;
+	if (k == 1 || k - 1 > US_FACT_KEY_MAX)
+		return us_fail(e, -EINVAL, "record the fact \"%.80s\": bad name", key);
+	if (v > US_CHUNK_WRITE_MAX - k)
+		return us_fail(e, -E2BIG,
+			       "record the fact \"%s\": %zu bytes are too long", key,
+			       v);
+	memcpy(w->other.payload, key, k);
+	memcpy(w->other.payload + k, value, v);
+	return send_chunk(w, &w->other, US_CHUNK_FACT, k + v, e);
+}
+
+int us_writer_module(struct us_writer *w, const struct us_module *m, struct us_err *e)
+{
+	if (failed_before(w, e))
+		return w->failed.code;
+	size_t path = strlen(m->path) + 1;
+	if (path > US_STORE_MAX_PATH || m->build_id_len > US_BUILD_ID_MAX ||
+	    m->start > m->end || m->match > US_MATCH_NO)
+		return us_fail(e, -EINVAL, "record the module \"%.200s\": bad values",
+			       m->path);
+	uint8_t *p = w->other.payload;
+	us_put_le64(p, m->start);
+	us_put_le64(p + 8, m->end);
+	us_put_le64(p + 16, m->bias);
+	p[24] = m->match;
+	p[25] = m->build_id_len;
+	memcpy(p + 26, m->build_id, m->build_id_len);
+	memcpy(p + 26 + m->build_id_len, m->path, path);
+	return send_chunk(w, &w->other, US_CHUNK_MODULE, 26 + m->build_id_len + path,
+			  e);
+}
+
+static int send_new_nodes(struct us_writer *w, struct us_err *e)
+{
+	const struct us_intern *in = &w->intern;
+	while (w->sent_nodes < in->n) {
+		uint32_t i = w->sent_nodes + 1;
+		uint8_t *p = w->other.payload;
+		const uint8_t *full = p + sizeof(w->other.payload) - US_NODE_MAX;
+		us_gva last = 0;
+		us_put_le32(p, in->base + i);
+		for (p += US_STACKS_FIRST; i <= in->n && p <= full; i++) {
+			uint32_t parent = in->parent[i];
+			p = us_varint_put(p, parent ? i - parent : 0);
+			p = us_varint_put(p, us_zigzag((int64_t)(in->pc[i] - last)));
+			last = in->pc[i];
+		}
+		int r = send_chunk(w, &w->other, US_CHUNK_STACKS,
+				   (size_t)(p - w->other.payload), e);
+		if (r)
+			return r;
+		w->sent_nodes = i - 1;
+	}
+	return 0;
+}
+
+int us_writer_flush(struct us_writer *w, struct us_err *e)
+{
+	if (failed_before(w, e))
+		return w->failed.code;
+	/* A sample may refer to any node so far, so these go first. */
+	int r = send_new_nodes(w, e);
+	if (r || !w->n_samples)
+		return r;
+	r = send_chunk(w, &w->samples, US_CHUNK_SAMPLES, w->n_samples, e);
+	w->n_samples = 0;
+	w->last_time = 0;
+	return r;
+}
+
+static int intern(struct us_writer *w, const us_gva *pc, size_t n, us_stack_id *ret,
+		  struct us_err *e)
+{
+	int r = us_intern_stack(&w->intern, pc, n, ret);
+	if (r == -ENOSPC) {
+		r = us_writer_flush(w, e);
+		if (r)
+			return r;
+		us_intern_forget(&w->intern);
+		w->sent_nodes = 0;
+		r = us_intern_stack(&w->intern, pc, n, ret);
+	}
+	if (r)
+		return us_fail(e, r, "record a stack: %s",
+			       r == -EOVERFLOW ? "the recording holds 2^32 of them"
+					       : strerror(-r));
+	return 0;
+}
+
+int us_writer_sample(struct us_writer *w, const struct us_sample *s, const us_gva *pc,
+		     size_t n, struct us_err *e)
+{
+	us_stack_id id;
+	if (failed_before(w, e))
+		return w->failed.code;
+	if (n > US_MAX_FRAMES || s->end >= US_N_END || s->state >= US_N_VCPU_STATE ||
+	    s->vcpu >= US_MAX_VCPUS)
+		return us_fail(e, -EINVAL, "record a sample: bad values");
+	int r = intern(w, pc, n, &id, e);
+	if (r)
+		return r;
+	bool one = s->weight == 1;
+	uint64_t t = s->t_ns / US_TIME_UNIT_NS;
+	uint8_t *p = w->samples.payload + w->n_samples;
+	p = us_varint_put(p, us_zigzag((int64_t)(t - w->last_time)));
+	p = us_varint_put(p, s->end | s->state << US_TAG_END_BITS |
+				     (unsigned)s->vcpu << US_TAG_VCPU_SHIFT);
+	p = us_varint_put(p, (uint64_t)id << 1 | !one);
+	if (!one)
+		p = us_varint_put(p, s->weight);
+	w->last_time = t;
+	w->n_samples = (size_t)(p - w->samples.payload);
+	if (w->n_samples > sizeof(w->samples.payload) - US_SAMPLE_MAX)
+		return us_writer_flush(w, e);
+	return 0;
+}
+
+int us_writer_stats(struct us_writer *w, const struct us_record_stats *s,
+		    struct us_err *e)
+{
+	int r = us_writer_flush(w, e);
+	if (r)
+		return r;
+	uint64_t field[US_STATS_FIELDS];
+	memcpy(field, s, sizeof(field));
+	for (size_t i = 0; i < US_STATS_FIELDS; i++)
+		us_put_le64(w->other.payload + 8 * i, field[i]);
+	return send_chunk(w, &w->other, US_CHUNK_STATS, sizeof(field), e);
+}
+
+int us_writer_end(struct us_writer *w, const struct us_record_stats *s,
+		  enum us_record_end end, const char *words, struct us_err *e)
+{
+	int r = us_writer_stats(w, s, e);
+	if (r)
+		return r;
+	size_t len = strnlen(words, sizeof(w->other.payload) - 2);
+	w->other.payload[0] = (uint8_t)end;
+	memcpy(w->other.payload + 1, words, len);
+	w->other.payload[1 + len] = '\0';
+	return send_chunk(w, &w->other, US_CHUNK_END, len + 2, e);
+}
+
+uint64_t us_writer_bytes(const struct us_writer *w)
+{
+	return w->bytes;
+}
+
+uint64_t us_writer_good_bytes(const struct us_writer *w)
+{
+	return w->good;
+}

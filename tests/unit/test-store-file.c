@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* test-store-file.c: what is written is what is read. */
+#include "store-file.h"
+
+#include "base/clock.h"
+#include "store/intern.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+
+static struct heard h;
+
+static struct us_writer *open_writer(int *ret_fd)
+{
+	struct us_writer *w;
+	struct us_err e;
+	*ret_fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_int_equal(us_writer_open(*ret_fd, &w, &e), 0);
+	return w;
+}
+
+static uint64_t next_random(uint64_t *s)
+{
+	*s ^= *s << 13;
+	*s ^= *s >> 7;
+	*s ^= *s << 17;
+	return *s;
+}
+
+/* A made-up stack that depends on key alone: of several depths, with shared callers. */
+static size_t make_stack(unsigned key, us_gva *pc)
+{
+	size_t n = key % 23;
+	for (size_t i = 0; i < n; i++)
+		pc[i] = 0xffffffff80000000 + (key % (1 + 7 * (n - i))) * 0x1235 +
+			(n - i) * 64;
+	return n;
+}
+
+static void all_kinds_come_back(void **state)
+{
+	(void)state;
+	int fd;
+	struct us_writer *w = open_writer(&fd);
+	struct us_err e;
+	struct us_module m = { .start = 0xffffffff80000000,
+			       .end = UINT64_MAX,
+			       .bias = 0x7f000000,
+			       .build_id = { 1, 2, 3 },
+			       .build_id_len = 20,
+			       .match = US_MATCH_NO,
+			       .path = "/boot/kern\xc3\xa9l \xff" };
+	struct us_record_stats s;
+	for (size_t i = 0; i < US_STATS_FIELDS; i++)
+		((uint64_t *)&s)[i] = UINT64_MAX - i;
+	assert_int_equal(us_writer_fact(w, "command", "", &e), 0);
+	assert_int_equal(us_writer_fact(w, "target", "qmp:/run/a b\n", &e), 0);
+	assert_int_equal(us_writer_module(w, &m, &e), 0);
+	assert_int_equal(us_writer_end(w, &s, US_RECORD_GUEST_GONE, "it went", &e), 0);
+	assert_int_equal(us_writer_bytes(w), lseek(fd, 0, SEEK_CUR));
+	assert_int_equal(us_writer_good_bytes(w), us_writer_bytes(w));
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(hear(fd, &h), 0);
+	assert_true(h.result.ended && !h.result.cut);
+	assert_int_equal(h.result.bytes, us_writer_bytes(w));
+	assert_int_equal(h.n_fact, 2);
+	assert_string_equal(h.last_key, "target");
+	assert_string_equal(h.last_value, "qmp:/run/a b\n");
+	assert_int_equal(h.n_module, 1);
+	assert_true(h.module.start == m.start && h.module.end == m.end);
+	assert_true(h.module.bias == m.bias && h.module.match == m.match);
+	assert_int_equal(h.module.build_id_len, 20);
+	assert_memory_equal(h.module.build_id, m.build_id, 20);
+	assert_string_equal(h.module.path, m.path);
+	assert_memory_equal(&h.stats, &s, sizeof(s));
+	assert_int_equal(h.end, US_RECORD_GUEST_GONE);
+	assert_string_equal(h.words, "it went");
+	us_writer_close(w);
+	close(fd);
+}
+
+#define N 30000
+static struct us_sample written[N];
+
+static void write_samples(struct us_writer *w)
+{
+	uint64_t random = 7, t = 5 * US_NS_PER_SEC;
+	us_gva pc[US_MAX_FRAMES];
+	for (unsigned i = 0; i < N; i++) {
+		unsigned key = (unsigned)(next_random(&random) % 3000);
+		t += next_random(&random) % 2000000 - 300000; /* now and then back */
+		written[i] = (struct us_sample){
+			.t_ns = t / 1000 * 1000,
+			.stack = key,
+			.vcpu = (uint16_t)(key % US_MAX_VCPUS),
+			.end = (uint8_t)(key % US_N_END),
+			.state = (uint8_t)(i % US_N_VCPU_STATE),
+			.weight = i % 10 ? 1 : (uint32_t)next_random(&random),
+		};
+		size_t n = make_stack(key, pc);
+		assert_int_equal(us_writer_sample(w, &written[i], pc, n, NULL), 0);
+	}
+}
+
+static void check_samples(void)
+{
+	us_gva pc[US_MAX_FRAMES], want[US_MAX_FRAMES];
+	assert_int_equal(h.n_sample, N);
+	for (unsigned i = 0; i < N; i++) {
+		size_t n = make_stack(written[i].stack, want);
+		assert_int_equal(unfold(&h, h.sample[i].stack, pc), n);
+		assert_memory_equal(pc, want, n * sizeof(*pc));
+		struct us_sample s = h.sample[i];
+		s.stack = written[i].stack;
+		assert_memory_equal(&s, &written[i],
+				    offsetof(struct us_sample, weight) + 4);
+	}
+}
+
+static void samples_come_back(void **state)
+{
+	(void)state;
+	int fd;
+	struct us_writer *w = open_writer(&fd);
+	write_samples(w);
+	assert_int_equal(us_writer_flush(w, NULL), 0);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(hear(fd, &h), 0);
+	assert_true(!h.result.ended && !h.result.cut);
+	check_samples();
+	us_writer_close(w);
+	close(fd);
+}
+
+static void *write_to_pipe(void *arg)
+{
+	struct us_writer *w;
+	struct us_record_stats s = { 0 };
+	int fd = *(int *)arg;
+	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
+	write_samples(w);
+	assert_int_equal(us_writer_end(w, &s, US_RECORD_DONE, "", NULL), 0);
+	us_writer_close(w);
+	close(fd);
+	return NULL;
+}
+
+/* Not blocking, so that every write is short, and small, so that there are many. */
+static void a_pipe_carries_the_same(void **state)
+{
+	(void)state;
+	int p[2];
+	pthread_t thread;
+	assert_int_equal(pipe2(p, O_CLOEXEC | O_NONBLOCK), 0);
+	fcntl(p[1], F_SETPIPE_SZ, 4096);
+	assert_int_equal(pthread_create(&thread, NULL, write_to_pipe, &p[1]), 0);
+	assert_int_equal(hear(p[0], &h), 0);
+	pthread_join(thread, NULL);
+	assert_true(h.result.ended);
+	check_samples();
+	close(p[0]);
+}
+
+/* More stacks than the cache takes: it forgets, and the file stays right. */
+static void endless_stacks_are_survived(void **state)
+{
+	(void)state;
+	int fd;
+	struct us_writer *w = open_writer(&fd);
+	us_gva pc[3] = { 1, 0xffffffff80001000, 0xffffffff80002000 };
+	struct us_sample s = { .weight = 1, .end = US_END_ROOT };
+	const unsigned n = US_INTERN_MAX_NODES + 5000;
+	for (unsigned i = 0; i < n; i++) {
+		pc[0] = i * 16;
+		assert_int_equal(us_writer_sample(w, &s, pc, 3, NULL), 0);
+	}
+	assert_int_equal(us_writer_flush(w, NULL), 0);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(hear(fd, &h), 0);
+	assert_int_equal(h.n_sample, n);
+	assert_true(h.n_stack > n + 2 && h.n_stack < n + 10);
+	us_writer_close(w);
+	close(fd);
+}
+
+static void numbers_of_stacks_run_out_with_a_word(void **state)
+{
+	(void)state;
+	struct us_intern in;
+	us_gva pc[3] = { 1, 2, 3 };
+	us_stack_id id;
+	assert_int_equal(us_intern_init(&in), 0);
+	in.base = UINT32_MAX - 3;
+	assert_int_equal(us_intern_stack(&in, pc, 3, &id), 0);
+	assert_int_equal(id, UINT32_MAX);
+	pc[0] = 9;
+	assert_int_equal(us_intern_stack(&in, pc, 3, &id), -EOVERFLOW);
+	us_intern_fini(&in);
+}
+
+static void a_full_disk_is_told(void **state)
+{
+	(void)state;
+	struct us_writer *w;
+	struct us_err e;
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		skip();
+	assert_int_equal(us_writer_open(fd, &w, &e), -ENOSPC);
+	assert_non_null(strstr(e.msg, "No space left"));
+	assert_true(e.hint[0]);
+	close(fd);
+}
+
+/* A file that may not grow: the good part is told, and nothing follows half a chunk. */
+static void good_bytes_after_a_failed_write(void **state)
+{
+	(void)state;
+	struct us_writer *w;
+	struct us_err e, again;
+	us_gva pc[1] = { 1 };
+	struct us_sample s = { .weight = 1 };
+	int fd = memfd_create("sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	assert_int_equal(us_writer_open(fd, &w, &e), 0);
+	assert_int_equal(us_writer_fact(w, "a", "b", &e), 0);
+	uint64_t good = us_writer_good_bytes(w);
+	assert_int_equal(ftruncate(fd, (off_t)good + 5), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
+	assert_int_equal(us_writer_sample(w, &s, pc, 1, &e), 0);
+	assert_true(us_writer_flush(w, &e) < 0);
+	assert_int_equal(us_writer_good_bytes(w), good);
+	assert_true(us_writer_bytes(w) >= good);
+	assert_int_equal(us_writer_fact(w, "c", "d", &again), e.code);
+	assert_string_equal(again.msg, e.msg);
+	assert_int_equal(us_writer_flush(w, NULL), e.code);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(hear(fd, &h), 0);
+	assert_true(h.result.cut && !h.result.ended);
+	assert_int_equal(h.result.bytes, good);
+	assert_int_equal(h.n_fact, 1);
+	us_writer_close(w);
+	close(fd);
+}
+
+static void bad_values_are_refused(void **state)
+{
+	(void)state;
+	int fd;
+	struct us_writer *w = open_writer(&fd);
+	us_gva pc[US_MAX_FRAMES + 1] = { 0 };
+	struct us_err e;
+	struct us_sample s = { .weight = 1, .vcpu = US_MAX_VCPUS };
+	struct us_module m = { .start = 2, .end = 1, .path = "x" };
+	char *long_value = calloc(1, 70000);
+	memset(long_value, 'x', 69999);
+	assert_int_equal(us_writer_sample(w, &s, pc, 1, &e), -EINVAL);
+	s.vcpu = 0;
+	assert_int_equal(us_writer_sample(w, &s, pc, US_MAX_FRAMES + 1, &e), -EINVAL);
+	assert_int_equal(us_writer_sample(w, &s, pc, US_MAX_FRAMES, &e), 0);
+	assert_int_equal(us_writer_module(w, &m, &e), -EINVAL);
+	assert_int_equal(us_writer_fact(w, "", "b", &e), -EINVAL);
+	assert_int_equal(us_writer_fact(w, long_value, "b", &e), -EINVAL);
+	assert_int_equal(us_writer_fact(w, "a", long_value, &e), -E2BIG);
+	assert_int_equal(us_writer_flush(w, &e), 0);
+	free(long_value);
+	us_writer_close(w);
+	close(fd);
+}
+
+/* 200 distinct stacks, skewed, 997 a second with jitter, two vCPUs. */
+static void a_sample_takes_few_bytes(void **state)
+{
+	(void)state;
+	int fd;
+	struct us_writer *w = open_writer(&fd);
+	uint64_t random = 3, t = 0;
+	us_gva pc[US_MAX_FRAMES];
+	struct us_sample s = { .weight = 1, .end = US_END_ROOT };
+	for (unsigned i = 0; i < N; i++) {
+		uint64_t u = next_random(&random) % 200, v = next_random(&random) % 200;
+		t += (501504 + next_random(&random) % 1003009) / 2;
+		s.t_ns = t;
+		s.vcpu = i & 1;
+		size_t n = make_stack((unsigned)(u * v / 200), pc);
+		assert_int_equal(us_writer_sample(w, &s, pc, n, NULL), 0);
+		if (i % 400 == 399)
+			assert_int_equal(us_writer_flush(w, NULL), 0);
+	}
+	assert_int_equal(us_writer_flush(w, NULL), 0);
+	print_message("%.2f bytes a sample\n", (double)us_writer_bytes(w) / N);
+	assert_true(us_writer_bytes(w) <= 8 * N);
+	us_writer_close(w);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_kinds_come_back),
+		cmocka_unit_test(samples_come_back),
+		cmocka_unit_test(a_pipe_carries_the_same),
+		cmocka_unit_test(endless_stacks_are_survived),
+		cmocka_unit_test(numbers_of_stacks_run_out_with_a_word),
+		cmocka_unit_test(a_full_disk_is_told),
+		cmocka_unit_test(good_bytes_after_a_failed_write),
+		cmocka_unit_test(bad_values_are_refused),
+		cmocka_unit_test(a_sample_takes_few_bytes),
+	};
+	return cmocka_run_group_tests_name("store-file", tests, NULL, NULL);
+}
