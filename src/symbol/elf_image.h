@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "guest/paging.h"
 
+struct us_elf_file;
 struct us_elf_image;
 
 struct us_elf_symbol {
@@ -26,15 +27,18 @@ US_MUST_CHECK int us_elf_image_open(const char *path, struct us_elf_image **ret,
 void us_elf_image_close(struct us_elf_image *i); /* accepts NULL */
 
 const char *us_elf_image_path(const struct us_elf_image *i);
+/* The checked headers and bytes behind it; the image's. */
+const struct us_elf_file *us_elf_image_file(const struct us_elf_image *i);
 /* Bytes of the build-id, *ret_len 0 if it has none. */
 const uint8_t *us_elf_image_build_id(const struct us_elf_image *i, size_t *ret_len);
-/* Span of the executable segments. false: none. */
+/* Span of the code, from the first to the last executable section (segment, if it has
+ * no such section); what lies between need not be code. false: none. */
 bool us_elf_image_text(const struct us_elf_image *i, uint64_t *ret_start,
 		       uint64_t *ret_end);
-/* Function symbols, sorted by address, one an address (the best name kept). */
+/* Function symbols, sorted by address, one an address: elf_symbols.h says which. */
 const struct us_elf_symbol *us_elf_image_symbols(const struct us_elf_image *i,
 						 size_t *ret_n);
-/* The symbol that covers addr, or NULL. Binary search. */
+/* The symbol that covers addr, the innermost of nested ones, or NULL. Binary search. */
 const struct us_elf_symbol *us_elf_image_find(const struct us_elf_image *i,
 					      uint64_t addr);
 
@@ -45,8 +49,10 @@ struct us_image_match {
 
 /*
  * Compare pieces of the text, spread over it and at `at` (a gva in it, or 0), with the
- * guest's memory.  true: enough could be read to judge, then *ret_same is the verdict:
- * kernels patch their own text, so most pieces must be equal, not all.
+ * guest's memory.  true: enough could be read to judge (8 pieces, or all there are),
+ * then *ret_same is the verdict.  Kernels patch their own text: three quarters of the
+ * bytes of a piece must be equal, and three quarters of the pieces.  Pieces of one
+ * repeated byte tell nothing and are not looked at.
  */
 bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at,
 			  struct us_paging *p, const struct us_space *s,

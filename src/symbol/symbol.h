@@ -24,13 +24,18 @@ struct us_symbols;
 
 US_MUST_CHECK int us_symbols_new(struct us_symbols **ret, struct us_err *e);
 void us_symbols_free(struct us_symbols *s); /* accepts NULL; closes its images */
-/* Takes the image. */
+/* Takes the image, closes it on failure. What was looked up before is looked up anew,
+ * so frames got earlier keep their strings but may not be all. */
 US_MUST_CHECK int us_symbols_add(struct us_symbols *s, struct us_elf_image *i,
 				 uint64_t bias, struct us_err *e);
 /*
  * Frames at pc, innermost first, at most max: inlined ones, then the function itself.
- * is_return: pc is a return address, so the call before it is looked up.  0: unknown.
- * Strings live as long as the set.
+ * is_return: pc is a return address, so the call before it is looked up.
+ * 0: pc is in no image.  In an image without a name for it: one frame, func NULL.
+ * file: as DWARF records it, relative to the directory it was compiled in if it lies
+ * beneath, else absolute.  func of the function itself: from the symbol table, so that
+ * clones (".part.0", ".cold") stay apart; of inlined ones: DWARF's, not demangled.
+ * Strings live as long as the set.  One thread at a time.
  */
 size_t us_symbols_lookup(struct us_symbols *s, us_gva pc, bool is_return,
 			 struct us_frame *ret, size_t max);

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* elf_file.c: see elf_file.h. */
+#include "symbol/elf_file.h"
+
+#include "base/cleanup.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/* Enough for any kernel with its DWARF; keeps sums of sizes far from wrapping. */
+#define MAX_FILE (1ULL << 36)
+
+/* The parts of the ELF header that lead to the tables. */
+struct layout {
+	uint64_t phoff, shoff;
+	uint64_t phnum, shnum, shstrndx;
+	size_t phentsize, shentsize;
+};
+
+static uint64_t page_up(uint64_t size)
+{
+	return (size + US_ELF_SPARE - 1) & ~(uint64_t)(US_ELF_SPARE - 1);
+}
+
+static bool inside(const struct us_elf_file *f, uint64_t offset, uint64_t len)
+{
+	return offset <= f->size && len <= f->size - offset;
+}
+
+static int lies(struct us_err *e, const char *what, uint64_t offset, uint64_t len,
+		const struct us_elf_file *f)
+{
+	us_fail(e, -EBADMSG, "%s claims bytes 0x%llx to 0x%llx of a file of 0x%zx",
+		what, (unsigned long long)offset, (unsigned long long)(offset + len),
+		f->size);
+	us_hint(e, "The file is cut or damaged: copy or build it again; readelf -hlS "
+		   "shows what it claims.");
+	return -EBADMSG;
+}
+
+/* What the user may have taken for the ELF. */
+static int not_elf(const struct us_elf_file *f, struct us_err *e)
+{
+	us_fail(e, -ENOEXEC, "not an ELF file");
+	if (f->size > 2 && f->bytes[0] == 0x1f && f->bytes[1] == 0x8b)
+		us_hint(e, "It is compressed: unpack it with gunzip -k first.");
+	else if (f->size > 0x206 && !memcmp(f->bytes + 0x202, "HdrS", 4))
+		us_hint(e, "It is a Linux boot image: give the vmlinux that it was "
+			   "made from.");
+	else
+		us_hint(e, "Give the linked kernel with its symbols; `file` tells what "
+			   "this is.");
+	return -ENOEXEC;
+}
+
+/* Map the file behind a spare page and before at least one page of zeros, so that
+ * a reader that runs over the end by a little reads zeros. */
+static int map_file(int fd, struct us_elf_file *f, struct us_err *e)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return us_fail(e, -errno, "stat: %s", strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return us_fail(e, -ENOEXEC, "not a regular file");
+	if (st.st_size < EI_NIDENT)
+		return us_fail(e, -ENOEXEC, "not an ELF file: %lld bytes",
+			       (long long)st.st_size);
+	if ((uint64_t)st.st_size > MAX_FILE)
+		return us_fail(e, -EFBIG, "larger than 64 GiB");
+	f->size = (size_t)st.st_size;
+	f->area_size = US_ELF_SPARE + page_up(f->size) + US_ELF_SPARE;
+	void *area = mmap(NULL, f->area_size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (area == MAP_FAILED)
+		return us_fail(e, -errno, "map %zu bytes: %s", f->area_size,
+			       strerror(errno));
+	f->area = area;
+	f->bytes = f->area + US_ELF_SPARE;
+	if (mmap(f->area + US_ELF_SPARE, f->size, PROT_READ, MAP_PRIVATE | MAP_FIXED,
+		 fd, 0) == MAP_FAILED)
+		return us_fail(e, -errno, "map: %s", strerror(errno));
+	return 0;
+}
+
+static int check_ident(struct us_elf_file *f, struct us_err *e)
+{
+	const uint8_t *id = f->bytes;
+	if (memcmp(id, ELFMAG, SELFMAG) != 0)
+		return not_elf(f, e);
+	if (id[EI_CLASS] != ELFCLASS64 && id[EI_CLASS] != ELFCLASS32)
+		return us_fail(e, -EBADMSG, "ELF class %u is neither 32 nor 64 bits",
+			       id[EI_CLASS]);
+	f->is64 = id[EI_CLASS] == ELFCLASS64;
+	if (id[EI_DATA] == ELFDATA2MSB)
+		return us_fail(e, -ENOEXEC,
+			       "a big-endian ELF: no such guest is served");
+	if (id[EI_DATA] != ELFDATA2LSB)
+		return us_fail(e, -EBADMSG, "ELF byte order %u is unknown",
+			       id[EI_DATA]);
+	if (f->size < (f->is64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)))
+		return us_fail(e, -EBADMSG, "the ELF header is cut: %zu bytes",
+			       f->size);
+	return 0;
+}
+
+static Elf64_Ehdr read_header(const struct us_elf_file *f)
+{
+	Elf64_Ehdr h;
+	Elf32_Ehdr n;
+	if (f->is64) {
+		memcpy(&h, f->bytes, sizeof(h));
+		return h;
+	}
+	memcpy(&n, f->bytes, sizeof(n));
+	return (Elf64_Ehdr){
+		.e_type = n.e_type,
+		.e_machine = n.e_machine,
+		.e_phoff = n.e_phoff,
+		.e_shoff = n.e_shoff,
+		.e_phentsize = n.e_phentsize,
+		.e_phnum = n.e_phnum,
+		.e_shentsize = n.e_shentsize,
+		.e_shnum = n.e_shnum,
+		.e_shstrndx = n.e_shstrndx,
+	};
+}
+
+static Elf64_Shdr read_section(const struct us_elf_file *f, uint64_t at)
+{
+	Elf64_Shdr s;
+	Elf32_Shdr n;
+	if (f->is64) {
+		memcpy(&s, f->bytes + at, sizeof(s));
+		return s;
+	}
+	memcpy(&n, f->bytes + at, sizeof(n));
+	return (Elf64_Shdr){
+		.sh_name = n.sh_name,
+		.sh_type = n.sh_type,
+		.sh_flags = n.sh_flags,
+		.sh_addr = n.sh_addr,
+		.sh_offset = n.sh_offset,
+		.sh_size = n.sh_size,
+		.sh_link = n.sh_link,
+		.sh_info = n.sh_info,
+		.sh_entsize = n.sh_entsize,
+	};
+}
+
+static Elf64_Phdr read_segment(const struct us_elf_file *f, uint64_t at)
+{
+	Elf64_Phdr p;
+	Elf32_Phdr n;
+	if (f->is64) {
+		memcpy(&p, f->bytes + at, sizeof(p));
+		return p;
+	}
+	memcpy(&n, f->bytes + at, sizeof(n));
+	return (Elf64_Phdr){
+		.p_type = n.p_type,
+		.p_flags = n.p_flags,
+		.p_offset = n.p_offset,
+		.p_vaddr = n.p_vaddr,
+		.p_filesz = n.p_filesz,
+		.p_memsz = n.p_memsz,
+		.p_align = n.p_align,
+	};
+}
+
+/* Counts too large for the header stand in section 0 (gABI, e_shnum, e_phnum). */
+static void read_extended_counts(const struct us_elf_file *f, struct layout *l)
+{
+	if (!l->shoff || !inside(f, l->shoff, l->shentsize))
+		return;
+	Elf64_Shdr zero = read_section(f, l->shoff);
+	if (!l->shnum)
+		l->shnum = zero.sh_size;
+	if (l->shstrndx == SHN_XINDEX)
+		l->shstrndx = zero.sh_link;
+	if (l->phnum == PN_XNUM)
+		l->phnum = zero.sh_info;
+}
+
+static int check_layout(struct us_elf_file *f, struct layout *ret, struct us_err *e)
+{
+	Elf64_Ehdr h = read_header(f);
+	struct layout l = {
+		.phoff = h.e_phoff,
+		.shoff = h.e_shoff,
+		.phnum = h.e_phnum,
+		.shnum = h.e_shnum,
+		.shstrndx = h.e_shstrndx,
+		.phentsize = f->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr),
+		.shentsize = f->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr),
+	};
+	if (h.e_type == ET_REL || h.e_type == ET_CORE) {
+		us_fail(e, -ENOEXEC, "%s, not a linked image",
+			h.e_type == ET_REL ? "an object file" : "a core dump");
+		us_hint(e, "Give the linked kernel that the guest runs.");
+		return -ENOEXEC;
+	}
+	f->machine = h.e_machine;
+	if (l.shoff)
+		read_extended_counts(f, &l);
+	else
+		l.shnum = 0;
+	if (!l.phoff)
+		l.phnum = 0;
+	if (l.phnum && h.e_phentsize != l.phentsize)
+		return us_fail(e, -EBADMSG, "program headers of %u bytes, not %zu",
+			       h.e_phentsize, l.phentsize);
+	if (l.shnum && h.e_shentsize != l.shentsize)
+		return us_fail(e, -EBADMSG, "section headers of %u bytes, not %zu",
+			       h.e_shentsize, l.shentsize);
+	/* The counts have at most 32 bits but sh_size of section 0. */
+	if (l.shnum > f->size || !inside(f, l.shoff, l.shnum * l.shentsize))
+		return lies(e, "the section header table", l.shoff,
+			    l.shnum * l.shentsize, f);
+	if (!inside(f, l.phoff, l.phnum * l.phentsize))
+		return lies(e, "the program header table", l.phoff,
+			    l.phnum * l.phentsize, f);
+	*ret = l;
+	return 0;
+}
+
+static int take_section(const struct us_elf_file *f, size_t i, const Elf64_Shdr *h,
+			struct us_elf_section *ret, struct us_err *e)
+{
+	char what[64];
+	snprintf(what, sizeof(what), "section %zu", i);
+	*ret = (struct us_elf_section){
+		.name = "",
+		.type = h->sh_type,
+		.link = h->sh_link,
+		.flags = h->sh_flags,
+		.addr = h->sh_addr,
+		.size = h->sh_size,
+		.entsize = h->sh_entsize,
+		.offset = h->sh_offset,
+	};
+	if (h->sh_type == SHT_NULL || h->sh_type == SHT_NOBITS)
+		ret->offset = 0;
+	else if (!inside(f, h->sh_offset, h->sh_size))
+		return lies(e, what, h->sh_offset, h->sh_size, f);
+	if ((h->sh_flags & SHF_ALLOC) && h->sh_addr + h->sh_size < h->sh_addr)
+		return us_fail(e, -EBADMSG, "%s: its addresses wrap round", what);
+	return 0;
+}
+
+static void name_sections(struct us_elf_file *f, const struct layout *l)
+{
+	if (l->shstrndx >= f->n_section)
+		return;
+	const struct us_elf_section *str = &f->section[l->shstrndx];
+	const char *names = (const char *)f->bytes + str->offset;
+	if (str->type != SHT_STRTAB || !str->size || names[str->size - 1] != '\0')
+		return;
+	for (size_t i = 0; i < f->n_section; i++) {
+		Elf64_Shdr h = read_section(f, l->shoff + i * l->shentsize);
+		if (h.sh_name < str->size)
+			f->section[i].name = names + h.sh_name;
+	}
+}
+
+static int read_sections(struct us_elf_file *f, const struct layout *l,
+			 struct us_err *e)
+{
+	if (!l->shnum)
+		return 0;
+	f->section = calloc(l->shnum, sizeof(*f->section));
+	if (!f->section)
+		return us_fail(e, -ENOMEM, "no memory for %llu sections",
+			       (unsigned long long)l->shnum);
+	f->n_section = l->shnum;
+	for (size_t i = 1; i < f->n_section; i++) {
+		Elf64_Shdr h = read_section(f, l->shoff + i * l->shentsize);
+		int r = take_section(f, i, &h, &f->section[i], e);
+		if (r < 0)
+			return r;
+	}
+	name_sections(f, l);
+	return 0;
+}
+
+static bool is_code(const struct us_elf_section *s)
+{
+	return (s->flags & (SHF_ALLOC | SHF_EXECINSTR)) ==
+		       (SHF_ALLOC | SHF_EXECINSTR) &&
+	       s->size;
+}
+
+/* A .debug file keeps the headers of segments whose bytes it has not. */
+static bool is_debug_file(const struct us_elf_file *f)
+{
+	bool some = false;
+	for (size_t i = 0; i < f->n_section; i++) {
+		if (!is_code(&f->section[i]))
+			continue;
+		if (f->section[i].type != SHT_NOBITS)
+			return false;
+		some = true;
+	}
+	return some;
+}
+
+static int read_segments(struct us_elf_file *f, const struct layout *l,
+			 struct us_err *e)
+{
+	if (!l->phnum)
+		return 0;
+	f->segment = calloc(l->phnum, sizeof(*f->segment));
+	if (!f->segment)
+		return us_fail(e, -ENOMEM, "no memory for %llu segments",
+			       (unsigned long long)l->phnum);
+	bool bare = is_debug_file(f);
+	for (size_t i = 0; i < l->phnum; i++) {
+		Elf64_Phdr h = read_segment(f, l->phoff + i * l->phentsize);
+		struct us_elf_segment *s = &f->segment[f->n_segment++];
+		char what[64];
+		snprintf(what, sizeof(what), "segment %zu", i);
+		*s = (struct us_elf_segment){ h.p_type,
+					      h.p_flags,
+					      h.p_vaddr,
+					      h.p_memsz,
+					      h.p_align,
+					      h.p_offset,
+					      bare ? 0 : h.p_filesz };
+		if (!inside(f, s->offset, s->filesz)) {
+			if (s->type == PT_LOAD)
+				return lies(e, what, s->offset, s->filesz, f);
+			s->filesz = 0;
+		}
+		if (s->type == PT_LOAD &&
+		    (s->filesz > s->memsz || s->vaddr + s->memsz < s->vaddr))
+			return us_fail(e, -EBADMSG, "%s: impossible size 0x%llx", what,
+				       (unsigned long long)s->memsz);
+	}
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct us_elf_code *x = a, *y = b;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int collect_code(struct us_elf_file *f, struct us_err *e)
+{
+	f->code = calloc(f->n_section + f->n_segment + 1, sizeof(*f->code));
+	if (!f->code)
+		return us_fail(e, -ENOMEM, "no memory for the list of code");
+	for (size_t i = 0; i < f->n_section; i++) {
+		const struct us_elf_section *s = &f->section[i];
+		if (is_code(s))
+			f->code[f->n_code++] = (struct us_elf_code){
+				s->addr, s->addr + s->size, s->offset,
+				s->type == SHT_NOBITS ? 0 : s->size
+			};
+	}
+	for (size_t i = 0; f->n_code == 0 && i < f->n_segment; i++) {
+		const struct us_elf_segment *s = &f->segment[i];
+		if (s->type == PT_LOAD && (s->flags & PF_X) && s->memsz)
+			f->code[f->n_code++] = (struct us_elf_code){
+				s->vaddr, s->vaddr + s->memsz, s->offset, s->filesz
+			};
+	}
+	qsort(f->code, f->n_code, sizeof(*f->code), by_start);
+	return 0;
+}
+
+static int read_headers(struct us_elf_file *f, struct us_err *e)
+{
+	struct layout l = { 0 };
+	int r = check_ident(f, e);
+	if (r == 0)
+		r = check_layout(f, &l, e);
+	if (r == 0)
+		r = read_sections(f, &l, e);
+	if (r == 0)
+		r = read_segments(f, &l, e);
+	if (r == 0)
+		r = collect_code(f, e);
+	return r;
+}
+
+int us_elf_file_open(const char *path, struct us_elf_file *ret, struct us_err *e)
+{
+	struct us_elf_file f = { 0 };
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return us_fail(e, -errno, "read ELF file %s: %s", path,
+			       strerror(errno));
+	int r = map_file(fd, &f, e);
+	if (r == 0)
+		r = read_headers(&f, e);
+	if (r < 0) {
+		us_elf_file_close(&f);
+		us_wrap(e, "read ELF file %s", path);
+		return r;
+	}
+	*ret = f;
+	return 0;
+}
+
+void us_elf_file_close(struct us_elf_file *f)
+{
+	if (f->area)
+		munmap(f->area, f->area_size);
+	free(f->section);
+	free(f->segment);
+	free(f->code);
+	memset(f, 0, sizeof(*f));
+}
+
+const struct us_elf_section *us_elf_file_section(const struct us_elf_file *f,
+						 const char *name)
+{
+	for (size_t i = 0; i < f->n_section; i++)
+		if (!strcmp(f->section[i].name, name))
+			return &f->section[i];
+	return NULL;
+}
+
+const struct us_elf_code *us_elf_file_code(const struct us_elf_file *f, uint64_t addr)
+{
+	size_t low = 0, high = f->n_code;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (f->code[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && addr < f->code[low - 1].end ? &f->code[low - 1] : NULL;
+}

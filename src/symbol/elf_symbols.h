@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * elf_symbols.h: the function symbols of an ELF file, sorted, and the search in them.
+ *
+ * Kept: functions, and labels without a type in executable sections (assembly).
+ * Dropped: what is not in executable code, ARM and RISC-V mapping symbols, ".L"
+ * labels, and local labels without a size inside a function that has one.
+ * Of several at one address the best stays: a function before a label, with a size
+ * before without, global before local before weak, fewer leading underscores, the
+ * one whose name stands first in the file.
+ */
+#ifndef US_SYMBOL_ELF_SYMBOLS_H
+#define US_SYMBOL_ELF_SYMBOLS_H
+
+#include "symbol/elf_file.h"
+#include "symbol/elf_image.h"
+#include "symbol/span_map.h"
+
+#define US_MAX_SYMBOLS	   (16U << 20)
+#define US_MAX_SYMBOL_NAME 16384 /* bytes; a symbol with a longer name is dropped */
+
+struct us_elf_symbols {
+	struct us_elf_symbol *v; /* sorted by addr, one an address */
+	size_t n;
+	struct us_span_map cover; /* address -> index into v */
+};
+
+/* From .symtab, or .dynsym if that gives none.  -EBADMSG: the table lies. */
+US_MUST_CHECK int us_elf_symbols_read(const struct us_elf_file *f,
+				      struct us_elf_symbols *ret, struct us_err *e);
+void us_elf_symbols_fini(struct us_elf_symbols *s); /* accepts a zeroed one */
+
+#endif
