@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* GDB remote packets, register descriptions, and peers that misbehave. */
+#include "unit.h"
+
+#include "backend/gdb_client.h"
+#include "backend/gdb_target.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct us_gdb_parser parser;
+
+static enum us_gdb_event feed(const char *text)
+{
+	const uint8_t *at = (const uint8_t *)text;
+	return us_gdb_parse(&parser, &at, at + strlen(text));
+}
+
+static void packets_are_decoded(void **state)
+{
+	(void)state;
+	us_gdb_parser_init(&parser);
+	assert_int_equal(feed("+"), US_GDB_ACK);
+	assert_int_equal(feed("-"), US_GDB_NAK);
+	assert_int_equal(feed("$OK#9a"), US_GDB_PACKET_END);
+	assert_string_equal(parser.body, "OK");
+	assert_int_equal(feed("$O"), US_GDB_MORE);
+	assert_int_equal(feed("K#9"), US_GDB_MORE);
+	assert_int_equal(feed("A"), US_GDB_PACKET_END);
+	assert_int_equal(feed("%Stop:T02#96"), US_GDB_NOTE);
+	assert_int_equal(feed("$#00"), US_GDB_PACKET_END);
+	assert_int_equal(parser.len, 0);
+}
+
+static void runs_and_escapes_are_undone(void **state)
+{
+	(void)state;
+	us_gdb_parser_init(&parser);
+	/* The GDB manual's example: "0* " is "0000". */
+	assert_int_equal(feed("$0* #7a"), US_GDB_PACKET_END);
+	assert_string_equal(parser.body, "0000");
+	assert_int_equal(feed("$a}\x03"
+			      "b#43"),
+			 US_GDB_PACKET_END);
+	assert_string_equal(parser.body, "a#b");
+}
+
+static void broken_packets_are_refused(void **state)
+{
+	(void)state;
+	us_gdb_parser_init(&parser);
+	assert_int_equal(feed("$OK#9b"), US_GDB_BAD);
+	assert_int_equal(feed("$OK#zz"), US_GDB_BAD);
+	assert_int_equal(feed("$* #4a"), US_GDB_BAD); /* a run of nothing */
+	assert_int_equal(feed("$lost$OK#9a"), US_GDB_PACKET_END);
+	assert_string_equal(parser.body, "OK");
+
+	/* Longer than any packet may be, by bytes and by a bomb of runs. */
+	assert_int_equal(feed("$"), US_GDB_MORE);
+	for (unsigned i = 0; i <= US_GDB_PACKET / 8; i++)
+		assert_int_equal(feed("00000000"), US_GDB_MORE);
+	assert_int_equal(feed("#00"), US_GDB_BAD);
+	assert_int_equal(feed("$0"), US_GDB_MORE);
+	for (unsigned i = 0; i < 2000; i++)
+		assert_int_equal(feed("*~"), US_GDB_MORE);
+	assert_int_equal(feed("#00"), US_GDB_BAD);
+	assert_true(parser.len <= US_GDB_PACKET);
+	assert_int_equal(feed("$OK#9a"), US_GDB_PACKET_END);
+}
+
+static void stop_replies_are_told(void **state)
+{
+	(void)state;
+	assert_int_equal(us_gdb_stop_kind("T02thread:01;", 13), US_GDB_STOPPED);
+	assert_int_equal(us_gdb_stop_kind("S05", 3), US_GDB_STOPPED);
+	assert_int_equal(us_gdb_stop_kind("W00", 3), US_GDB_GONE);
+	assert_int_equal(us_gdb_stop_kind("X09", 3), US_GDB_GONE);
+	assert_int_equal(us_gdb_stop_kind("OK", 2), US_GDB_NOT_STOP);
+	assert_int_equal(us_gdb_stop_kind("4350", 4), US_GDB_NOT_STOP);
+	assert_int_equal(us_gdb_stop_kind("T", 1), US_GDB_NOT_STOP);
+}
+
+/* Register descriptions. */
+
+struct documents {
+	const char *target, *included;
+};
+
+static int fetch(void *ctx, const char *name, char **ret, size_t *ret_len,
+		 struct us_err *e)
+{
+	const struct documents *d = ctx;
+	const char *text = strcmp(name, "target.xml") ? d->included : d->target;
+	if (!text)
+		return us_fail(e, -ENOENT, "no %s", name);
+	*ret = strdup(text);
+	*ret_len = strlen(text);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static const char target_xml[] =
+	"<?xml version=\"1.0\"?><!DOCTYPE target SYSTEM \"gdb-target.dtd\"><target>"
+	"<architecture>i386:x86-64</architecture><xi:include href=\"a.xml\"/></target>";
+static const char included_xml[] =
+	"<feature name='x'><!-- <reg name=\"no\" bitsize=\"64\"/> -->"
+	"<flags id=\"f\" size=\"4\"><field name=\"PG\" start=\"31\" "
+	"end=\"31\"/></flags>"
+	"<reg name=\"rax\" bitsize=\"64\" type=\"int64\" regnum=\"0\"/>"
+	"<reg name='rsp' bitsize='64'/><reg name=\"rip\" bitsize=\"64\"/>"
+	"<reg name=\"eflags\" bitsize=\"32\"/><reg name=\"cs\" bitsize=\"32\"/>"
+	"<reg name=\"cr0\" bitsize=\"64\"/><reg name=\"cr3\" bitsize=\"64\"/>"
+	"<reg name=\"cr4\" bitsize=\"64\"/><reg name=\"efer\" "
+	"bitsize=\"64\"/></feature>";
+
+static void layout_follows_the_description(void **state)
+{
+	(void)state;
+	struct documents d = { target_xml, included_xml };
+	struct us_gdb_layout l;
+	assert_int_equal(us_gdb_layout_read(fetch, &d, &l, NULL), 0);
+	assert_true(l.wide && l.controls);
+	assert_int_equal(l.reg[US_GDB_PC].at, 16);
+	assert_int_equal(l.reg[US_GDB_CS].at, 28);
+	assert_int_equal(l.reg[US_GDB_CR0].at, 32);
+	assert_int_equal(l.reg[US_GDB_EFER].at, 56);
+
+	/* rax 1, rsp, rip, eflags, cs; PG and PE; CR3; PAE; LMA and LME. */
+	const char *g = "0100000000000000"
+			"a8cf1080ffffffff1b101080ffffffff0200000008000000"
+			"11000080000000000060110000000000200600000000000000050000"
+			"00000000";
+	struct us_regs r;
+	assert_int_equal(us_gdb_decode(&l, g, strlen(g), &r), 0);
+	assert_int_equal(r.pc, 0xffffffff8010101b);
+	assert_int_equal(r.sp, 0xffffffff8010cfa8);
+	assert_int_equal(r.space.mode, US_PAGING_X86_4);
+	assert_int_equal(r.space.root, 0x116000);
+	assert_int_equal(r.bits, 64);
+	assert_int_equal(r.valid, 1 << US_X86_RAX | 1 << US_X86_RSP);
+	assert_false(r.user);
+	assert_int_equal(us_gdb_decode(&l, g, strlen(g) - 2, &r), -EPROTO);
+	assert_int_equal(us_gdb_decode(&l, "", 0, &r), -EPROTO);
+}
+
+static void real_mode_has_a_segment_base(void **state)
+{
+	(void)state;
+	struct documents d = { target_xml, included_xml };
+	struct us_gdb_layout l;
+	struct us_regs r;
+	char g[129];
+	assert_int_equal(us_gdb_layout_read(fetch, &d, &l, NULL), 0);
+	memset(g, '0', 128);
+	g[128] = '\0';
+	memcpy(g + 32, "f0ff", 4); /* ip fff0 */
+	memcpy(g + 56, "00f0", 4); /* cs f000 */
+	assert_int_equal(us_gdb_decode(&l, g, 128, &r), 0);
+	assert_int_equal(r.bits, 16);
+	assert_int_equal(r.space.mode, US_PAGING_OFF);
+	assert_true(us_x86_at_reset(&r));
+	memcpy(g + 32, "3412", 4);
+	assert_int_equal(us_gdb_decode(&l, g, 128, &r), 0);
+	assert_int_equal(r.pc, 0xf1234);
+	assert_false(us_x86_at_reset(&r));
+	/* Control registers that the stub will not show: the mode is not known. */
+	memset(g + 80, 'x', 16);
+	assert_int_equal(us_gdb_decode(&l, g, 128, &r), 0);
+	assert_int_equal(r.space.mode, US_PAGING_UNKNOWN);
+}
+
+static void strange_descriptions_are_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *target;
+		int code;
+	} cases[] = {
+		{ "", -ENODATA },
+		{ "<target><architecture>i386:x86-64</architecture></target>",
+		  -ENODATA },
+		{ "<architecture>aarch64</architecture><reg name='x0' bitsize='64'/>",
+		  -ENOTSUP },
+		{ "<reg name='rip' bitsize='64'/>", -EPROTO },
+		{ "<reg name='rip'/>", -EPROTO },
+		{ "<reg name='rip' bitsize='-1'/>", -EPROTO },
+		{ "<reg name='rip' bitsize='64' regnum='65000'/>", -EPROTO },
+		{ "<xi:include href='target.xml'/>", -EPROTO },
+		{ "<xi:include href='gone.xml'/>", -ENOENT },
+		{ "<reg name='rip' bitsize='64", -ENODATA },
+		{ "<!-- <reg name='rip' bitsize='64'/>", -ENODATA },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct documents d = { cases[i].target, NULL };
+		struct us_gdb_layout l;
+		struct us_err e = { 0 };
+		assert_int_equal(us_gdb_layout_read(fetch, &d, &l, &e), cases[i].code);
+		assert_true(e.msg[0]);
+	}
+}
+
+static void classical_layouts(void **state)
+{
+	(void)state;
+	struct us_gdb_layout l;
+	us_gdb_layout_classic(true, &l);
+	assert_int_equal(l.reg[US_X86_RBP].at, 48);
+	assert_int_equal(l.reg[US_GDB_PC].at, 128);
+	assert_int_equal(l.reg[US_GDB_CS].at, 140);
+	assert_false(l.controls);
+	us_gdb_layout_classic(false, &l);
+	assert_int_equal(l.reg[US_X86_RSP].at, 16);
+	assert_int_equal(l.reg[US_GDB_PC].at, 32);
+	assert_int_equal(l.reg[US_GDB_CS].at, 40);
+}
+
+/* Peers. */
+
+struct peer {
+	int fd;
+	const char *says; /* after each read, again and again */
+	int pause_us;
+	int times; /* then it hangs up; 0: never */
+	char heard[4096];
+	size_t n_heard;
+	pthread_t thread;
+};
+
+static void *peer_main(void *arg)
+{
+	struct peer *p = arg;
+	char buf[512];
+	for (int i = 0; !p->times || i < p->times; i++) {
+		ssize_t n = recv(p->fd, buf, sizeof(buf),
+				 p->pause_us ? MSG_DONTWAIT : 0);
+		if (n == 0 || (n < 0 && !p->pause_us))
+			break;
+		for (ssize_t k = 0; k < n && p->n_heard < sizeof(p->heard) - 1; k++)
+			p->heard[p->n_heard++] = buf[k];
+		usleep((useconds_t)p->pause_us);
+		if (send(p->fd, p->says, strlen(p->says), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	if (p->times)
+		shutdown(p->fd, SHUT_RDWR);
+	return NULL;
+}
+
+static struct us_gdb gdb;
+
+static void peer_start(struct peer *p)
+{
+	int pair[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	p->fd = pair[1];
+	us_gdb_init(&gdb, pair[0]);
+	assert_int_equal(pthread_create(&p->thread, NULL, peer_main, p), 0);
+}
+
+static void peer_end(struct peer *p)
+{
+	us_gdb_fini(&gdb);
+	shutdown(p->fd, SHUT_RDWR);
+	pthread_join(p->thread, NULL);
+	close(p->fd);
+}
+
+static void exchanges_are_acknowledged(void **state)
+{
+	(void)state;
+	struct peer p = { .says = "+$OK#9a" };
+	peer_start(&p);
+	uint64_t deadline = us_now_ns() + US_NS_PER_SEC;
+	assert_int_equal(us_gdb_ask(&gdb, "qC", deadline), 0);
+	assert_true(us_gdb_said(&gdb, "OK"));
+	assert_int_equal(us_gdb_ask(&gdb, "g", deadline), 0);
+	assert_int_equal(us_gdb_wait_ack(&gdb), 0);
+	peer_end(&p);
+	assert_string_equal(p.heard, "$qC#b4+$g#67");
+}
+
+static void misbehaviour_ends_in_an_error(void **state)
+{
+	(void)state;
+	static const struct {
+		struct peer peer;
+		int code;
+	} cases[] = {
+		{ { .says = "" }, -ETIMEDOUT },
+		{ { .says = "+$O", .times = 1 }, -ECONNRESET },
+		{ { .says = "", .times = 1 }, -ECONNRESET },
+		{ { .says = "-" }, -EPROTO },
+		{ { .says = "+$OK#00" }, -EPROTO },
+		{ { .says = "$", .pause_us = 100 }, -ETIMEDOUT },
+		{ { .says = "++++++++++++++++", .pause_us = 100 }, -ETIMEDOUT },
+		{ { .says = "%x#78", .pause_us = 10 }, -EPROTO },
+		{ { .says = "HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n"
+			    "<html>no, this is no stub at all</html>" },
+		  -EPROTO },
+		{ { .says = "SSH-2.0-OpenSSH_9.2p1\r\n" }, -EPROTO },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct peer p = cases[i].peer;
+		struct us_err e = { 0 };
+		peer_start(&p);
+		uint64_t deadline = us_now_ns() + 200 * US_NS_PER_MS;
+		int r = us_gdb_ask_explain(&gdb, "qSupported", deadline, &e);
+		assert_int_equal(r, cases[i].code);
+		assert_non_null(strstr(e.msg, "asking the stub \"qSupported\": it"));
+		peer_end(&p);
+	}
+}
+
+static void a_refused_packet_is_sent_again(void **state)
+{
+	(void)state;
+	struct peer p = { .says = "-" };
+	peer_start(&p);
+	uint64_t deadline = us_now_ns() + US_NS_PER_SEC;
+	assert_int_equal(us_gdb_ask(&gdb, "c", deadline), -EPROTO);
+	peer_end(&p);
+	assert_string_equal(p.heard, "$c#63$c#63$c#63$c#63");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(packets_are_decoded),
+		cmocka_unit_test(runs_and_escapes_are_undone),
+		cmocka_unit_test(broken_packets_are_refused),
+		cmocka_unit_test(stop_replies_are_told),
+		cmocka_unit_test(layout_follows_the_description),
+		cmocka_unit_test(real_mode_has_a_segment_base),
+		cmocka_unit_test(strange_descriptions_are_refused),
+		cmocka_unit_test(classical_layouts),
+		cmocka_unit_test(exchanges_are_acknowledged),
+		cmocka_unit_test(misbehaviour_ends_in_an_error),
+		cmocka_unit_test(a_refused_packet_is_sent_again),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
