@@ -5,6 +5,12 @@
  * Everything is read from /proc, nothing is asked of a VMM and nothing disturbs it.
  * A guest is a process that has KVM vCPUs (file descriptors that are
  * "anon_inode:kvm-vcpu:N"), whatever the VMM, or a QEMU system emulator under TCG.
+ *
+ * Which thread runs which vCPU is told by /proc only if the thread is named for it
+ * ("CPU 0/KVM" of QEMU with -name debug-threads=on, "fc_vcpu 0", "vcpu0", ...), if it
+ * sleeps in ioctl(vcpu fd, KVM_RUN) at the moment of looking, or if the process has
+ * one thread only.  Else tid is 0: the monitor can tell
+ * (us_guest_vcpus_from_monitor), or whoever stops the threads.
  */
 #ifndef US_VMM_GUEST_LIST_H
 #define US_VMM_GUEST_LIST_H
@@ -28,8 +34,10 @@ enum us_accel {
 };
 
 struct us_vcpu {
-	unsigned index; /* as the VMM numbers them */
-	pid_t tid;	/* the thread that runs it; 0: not known */
+	unsigned index; /* as the VMM numbers them; under KVM the N of its fd, which is
+			   the APIC id on x86 */
+	pid_t tid;	/* the thread that runs it; 0: not known.  Under TCG one thread
+			   may run them all */
 	int fd; /* of the vCPU in the VMM's process; -1: none (TCG), not known */
 };
 
@@ -42,14 +50,20 @@ struct us_guest {
 	char exe[256];	       /* path of the executable; "" if it may not be read */
 	char name[64];	       /* -name of QEMU, --id of Firecracker; else "" */
 	char kernel[PATH_MAX]; /* image named by the command line, made absolute by
-				  the VMM's working directory; else "" */
+				  the VMM's working directory; else "".  A path of
+				  the VMM: open it by us_guest_kernel_path() */
 	uint64_t memory; /* bytes of RAM by the command line or maps; 0: not known */
-	struct us_vcpu vcpu[US_MAX_VCPUS];
+	struct us_vcpu vcpu[US_MAX_VCPUS]; /* sorted by index */
 	unsigned n_vcpu;
-	bool limited; /* not all could be read: another user's process */
+	unsigned n_vcpu_beyond; /* more of them, for which there was no room */
+	bool limited;		/* not all could be read: another user's process */
+	bool several; /* the process runs more than one machine, vcpu[] of all mixed */
 
 	/* Ways in that the command line offers, as TARGETs: "qmp:/run/m.sock",
-	 * "qmp:127.0.0.1:4444", "gdb:127.0.0.1:1234", "gdb:/run/g.sock"; "" if none. */
+	 * "qmp:127.0.0.1:4444", "gdb:127.0.0.1:1234", "gdb:/run/g.sock"; "" if none.
+	 * Of several monitors one that nobody is connected to.  What lies in another
+	 * mount namespace is reached by /proc/PID/root; a TCP port in another network
+	 * namespace is left out. */
 	char qmp[US_ENDPOINT_SIZE], gdb[US_ENDPOINT_SIZE];
 };
 
@@ -67,13 +81,28 @@ US_MUST_CHECK int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_er
 /*
  * The guest that a user means: NULL (the only one on this host), a pid, or a name.
  * -ENOENT: none, -EEXIST: several (the message lists them), -EACCES: it is there, but
- * may not be looked at.
+ * may not be looked at, -ENOTSUP: several machines in one process.
  */
 US_MUST_CHECK int us_guest_select(const struct us_guest_list *l, const char *target,
 				  struct us_guest *ret, struct us_err *e);
 
-/* Is it still the process that was inspected? */
+/* Is it still the process that was inspected? A zombie is not. */
 bool us_guest_alive(const struct us_guest *g);
+
+/* The path by which we can open g->kernel: the same, or through /proc/PID/root if
+ * the VMM lives in another mount namespace (its absolute symbolic links then lead
+ * astray).  false: no kernel is known, or the path is too long. */
+bool us_guest_kernel_path(const struct us_guest *g, char *ret, size_t size);
+
+struct us_qmp;
+
+/*
+ * Learn from QEMU's monitor (query-cpus-fast) which thread runs which vCPU, and under
+ * TCG how many there are.  Costs the guest nothing, the monitor about 0.2 ms.
+ * -EPROTO: the answer does not fit this process (the monitor is another's).
+ */
+US_MUST_CHECK int us_guest_vcpus_from_monitor(struct us_guest *g, struct us_qmp *q,
+					      struct us_err *e);
 
 const char *us_accel_name(enum us_accel a);
 

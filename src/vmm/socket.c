@@ -5,8 +5,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "vmm/proc.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -228,13 +228,9 @@ static bool holds_socket(int proc, const char *pid, const char *link)
 {
 	char path[32];
 	snprintf(path, sizeof(path), "%.10s/fd", pid);
-	int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
+	DIR *d = us_proc_folder(proc, path);
+	if (!d)
 		return false;
-	}
 	bool found = false;
 	for (struct dirent *ent; !found && (ent = readdir(d));) {
 		char to[64];

@@ -242,7 +242,7 @@ static void finds_the_peer_of_a_tcp_connection(void **state)
 		int l = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		socklen_t n = i ? sizeof(*a6) : sizeof(*a4);
 		if (l < 0 || bind(l, (void *)&a, n) < 0) {
-			print_message("SKIP %s: no such address here\n", hosts[i]);
+			print_message("# SKIP %s: no such address here\n", hosts[i]);
 			close(l);
 			continue;
 		}
@@ -267,7 +267,7 @@ static void speaks_with_qemu(void **state)
 {
 	(void)state;
 	if (!have_program(QEMU)) {
-		print_message("SKIP: no " QEMU " here\n");
+		print_message("# SKIP: no " QEMU " here\n");
 		skip();
 	}
 	struct qemu vm;

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmdline.h: what the command line of a VMM says about its guest.
+ *
+ * The command line is the VMM's word, and the VMM may be anybody's program: every
+ * value is bounded, what cannot be understood is left out, nothing is opened.
+ */
+#ifndef US_VMM_CMDLINE_H
+#define US_VMM_CMDLINE_H
+
+#include "vmm/guest_list.h"
+
+#define US_CMDLINE_MONITORS 4
+#define US_CMDLINE_PIECES   8
+
+struct us_cmdline {
+	char name[64];
+	char kernel[PATH_MAX]; /* as written */
+	char config[PATH_MAX]; /* a file that says more (Firecracker), as written */
+	char machine[64];      /* QEMU: -machine type, as written */
+	enum us_accel accel;   /* the first choice; UNKNOWN: neither KVM nor TCG */
+	bool tcg_fallback;     /* KVM first, but TCG if that cannot be */
+	uint64_t memory;       /* bytes; 0: not said */
+	unsigned cpus;	       /* 0: not said */
+	bool stopped;	       /* QEMU -S: it waits for "cont" */
+	bool daemon; /* QEMU -daemonize: relative names are no longer to be found */
+	bool debug_threads; /* QEMU names its threads */
+
+	/* Memory backends of QEMU in guest-physical order, in bytes, if RAM is made
+	 * of such; n 0: it is one piece. */
+	uint64_t piece[US_CMDLINE_PIECES];
+	unsigned n_piece;
+
+	/* Where a monitor or a stub listens: "/path" (as written) or "host:port". */
+	char qmp[US_CMDLINE_MONITORS][US_ENDPOINT_SIZE];
+	unsigned n_qmp;
+	char gdb[US_ENDPOINT_SIZE]; /* "" if none */
+};
+
+/* Name of the VMM that an executable is: "qemu" for the system emulators of QEMU
+ * under any name, else the last part of the path without " (deleted)". */
+void us_vmm_name(const char *exe, char *ret, size_t size);
+
+/* Parse the command line of the VMM called vmm (us_vmm_name); argv[0] is skipped.
+ * false: by its command line it runs no guest (an unknown VMM is given the benefit
+ * of the doubt: true, and nothing filled in). */
+bool us_cmdline_parse(const char *vmm, unsigned argc, const char *const argv[],
+		      struct us_cmdline *ret);
+
+/*
+ * Value of a key in option text as QEMU writes it: "implied,key=value,flag,noflag",
+ * ",," for a comma in a value; the last one counts.  A flag has the value "on", a
+ * flag that begins with "no" the value "off" under its name without "no".  implied
+ * may be NULL.  false: not there, or longer than size.
+ */
+bool us_option_get(const char *text, const char *implied, const char *key, char *ret,
+		   size_t size);
+
+/* "512", "1.5G", "0x100k": bytes; a number alone counts in `unit`. */
+bool us_option_size(const char *text, uint64_t unit, uint64_t *ret);
+
+/* The parser of QEMU's (qemu-options.hx); called by us_cmdline_parse(). */
+bool us_qemu_cmdline_parse(unsigned argc, const char *const argv[],
+			   struct us_cmdline *ret);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* guest_inspect.c: one process as a guest, see guest_list.h. */
+#include "vmm/guest_list.h"
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "vmm/cmdline.h"
+#include "vmm/guest_threads.h"
+#include "vmm/proc.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#define MAX_FDS	   (1u << 16)
+#define MAX_CONFIG (1u << 20)
+
+static bool same_file(pid_t pid, int a, int b)
+{
+	return syscall(SYS_kcmp, pid, pid, KCMP_FILE, a, b) == 0;
+}
+
+static void add_vcpu(struct us_guest *g, unsigned index, int fd)
+{
+	unsigned at = 0;
+	while (at < g->n_vcpu && g->vcpu[at].index < index)
+		at++;
+	if (at < g->n_vcpu && g->vcpu[at].index == index) {
+		/* A second fd of the same vCPU, or of another machine's. */
+		if (!same_file(g->pid, g->vcpu[at].fd, fd))
+			g->several = true;
+		return;
+	}
+	if (g->n_vcpu == US_MAX_VCPUS) {
+		g->n_vcpu_beyond++;
+		if (at == US_MAX_VCPUS)
+			return;
+		g->n_vcpu--;
+	}
+	memmove(&g->vcpu[at + 1], &g->vcpu[at], (g->n_vcpu - at) * sizeof(g->vcpu[0]));
+	g->vcpu[at] = (struct us_vcpu){ .index = index, .fd = fd };
+	g->n_vcpu++;
+}
+
+/* Collect the vCPUs among the open files; *ret_kvm: it has a machine, or opens one. */
+static int scan_fds(int proc, struct us_guest *g, bool *ret_kvm)
+{
+	DIR *d = us_proc_folder(proc, "fd");
+	if (!d)
+		return -errno;
+	*ret_kvm = false;
+	int r = 0;
+	unsigned n = 0;
+	for (struct dirent *ent; n < MAX_FDS && (ent = readdir(d)); n++) {
+		char to[64];
+		unsigned index;
+		if (!isdigit((unsigned char)ent->d_name[0]))
+			continue;
+		ssize_t len = us_proc_link(dirfd(d), ent->d_name, to, sizeof(to));
+		if (len == -EACCES || len == -EPERM)
+			r = (int)len;
+		if (len <= 0)
+			continue;
+		if (sscanf(to, "anon_inode:kvm-vcpu:%u", &index) == 1)
+			add_vcpu(g, index, atoi(ent->d_name));
+		*ret_kvm = *ret_kvm || !strcmp(to, "/dev/kvm") ||
+			   !strcmp(to, "anon_inode:kvm-vm");
+	}
+	closedir(d);
+	return r;
+}
+
+/* Which VMM it is: by its executable, or, where that is hidden, by its own words. */
+static void name_vmm(int proc, const struct us_proc_args *args, struct us_guest *g)
+{
+	if (us_proc_link(proc, "exe", g->exe, sizeof(g->exe)) > 0) {
+		us_vmm_name(g->exe, g->vmm, sizeof(g->vmm));
+		us_printable_inplace(g->exe);
+		return;
+	}
+	g->exe[0] = '\0';
+	us_vmm_name(args->argv[0], g->vmm, sizeof(g->vmm));
+}
+
+/* Make a path of the VMM absolute; "" if that cannot be. */
+static void make_absolute(int proc, bool daemon, char *path, size_t size)
+{
+	char cwd[PATH_MAX], joined[2 * PATH_MAX];
+	if (!path[0] || path[0] == '/')
+		return;
+	/* -daemonize has moved it to "/" since. */
+	if (daemon || us_proc_link(proc, "cwd", cwd, sizeof(cwd)) <= 0 ||
+	    cwd[0] != '/') {
+		path[0] = '\0';
+		return;
+	}
+	snprintf(joined, sizeof(joined), "%s/%s", strcmp(cwd, "/") ? cwd : "", path);
+	size_t n = strlen(joined);
+	memcpy(path, joined, n < size ? n + 1 : 0);
+	if (n >= size)
+		path[0] = '\0';
+}
+
+/* An endpoint of the VMM as one of ours: "SCHEME:/path" or "SCHEME:host:port". */
+static void take_endpoint(int proc, const struct us_guest *g, bool daemon,
+			  const char *scheme, const char *endpoint, char *ret)
+{
+	char path[PATH_MAX];
+	ret[0] = '\0';
+	snprintf(path, sizeof(path), "%s", endpoint);
+	const char *colon = strrchr(path, ':');
+	if (path[0] != '/' && colon && isdigit((unsigned char)colon[1])) {
+		if (us_proc_same_ns(proc, "net"))
+			snprintf(ret, US_ENDPOINT_SIZE, "%s:%.*s", scheme,
+				 US_ENDPOINT_SIZE - 5, path);
+		return;
+	}
+	make_absolute(proc, daemon, path, sizeof(path));
+	char whole[PATH_MAX + 64];
+	if (us_proc_same_ns(proc, "mnt"))
+		snprintf(whole, sizeof(whole), "%s:%s", scheme, path);
+	else
+		snprintf(whole, sizeof(whole), "%s:/proc/%d/root%s", scheme, g->pid,
+			 path);
+	if (path[0] && strlen(whole) < US_ENDPOINT_SIZE)
+		memcpy(ret, whole, strlen(whole) + 1);
+}
+
+/* Is a client connected to the unix socket that the VMM has bound as path?  The
+ * accepted end shows the same path in /proc/PID/net/unix, in state 3. */
+static bool unix_busy(int proc, const char *path)
+{
+	int fd = openat(proc, "net/unix", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	bool busy = false;
+	char line[512];
+	while (!busy && fgets(line, sizeof(line), f)) {
+		unsigned state;
+		int at = 0;
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "%*s %*x %*x %*x %*x %x %*u %n", &state, &at) == 1 &&
+		    at && state == 3)
+			busy = !strcmp(line + at, path);
+	}
+	fclose(f);
+	return busy;
+}
+
+static void take_endpoints(int proc, const struct us_cmdline *c, struct us_guest *g)
+{
+	unsigned pick = 0;
+	while (pick + 1 < c->n_qmp && unix_busy(proc, c->qmp[pick]))
+		pick++;
+	if (c->n_qmp && pick + 1 == c->n_qmp && unix_busy(proc, c->qmp[pick]))
+		pick = 0; /* all are taken: then the first, whose owner is known */
+	if (c->n_qmp)
+		take_endpoint(proc, g, c->daemon, "qmp", c->qmp[pick], g->qmp);
+	if (c->gdb[0])
+		take_endpoint(proc, g, c->daemon, "gdb", c->gdb, g->gdb);
+}
+
+/* Read a regular file of the VMM; NULL if it is not one, or too large. */
+static char *read_config(int proc, const char *path)
+{
+	char inside[PATH_MAX + 8];
+	snprintf(inside, sizeof(inside), path[0] == '/' ? "root%s" : "cwd/%s", path);
+	/* Not opened for reading before it is known what it is: no device, no pipe. */
+	_cleanup_close_ int look = openat(proc, inside, O_PATH | O_CLOEXEC);
+	struct stat st;
+	if (look < 0 || fstat(look, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size > MAX_CONFIG)
+		return NULL;
+	char again[32];
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", look);
+	char *text = malloc(MAX_CONFIG + 1);
+	if (text && us_read_file(AT_FDCWD, again, text, MAX_CONFIG + 1) <= 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* Firecracker's --config-file. */
+static void take_config(int proc, struct us_cmdline *c)
+{
+	_cleanup_free_ char *text = read_config(proc, c->config);
+	json_t *o = text ? json_loads(text, 0, NULL) : NULL;
+	const json_t *machine = json_object_get(o, "machine-config");
+	const char *kernel = json_string_value(json_object_get(
+		json_object_get(o, "boot-source"), "kernel_image_path"));
+	json_int_t mib = json_integer_value(json_object_get(machine, "mem_size_mib"));
+	if (kernel)
+		snprintf(c->kernel, sizeof(c->kernel), "%s", kernel);
+	if (mib > 0 && mib < 1LL << 32)
+		c->memory = (uint64_t)mib << 20;
+	json_decref(o);
+}
+
+static void take_cmdline(int proc, struct us_cmdline *c, struct us_guest *g)
+{
+	if (c->config[0] && !g->limited)
+		take_config(proc, c);
+	us_printable(g->name, sizeof(g->name), c->name);
+	g->memory = c->memory;
+	snprintf(g->kernel, sizeof(g->kernel), "%s", c->kernel);
+	make_absolute(proc, c->daemon, g->kernel, sizeof(g->kernel));
+	take_endpoints(proc, c, g);
+}
+
+/* vCPUs that have no fd to be counted by. */
+static void count_vcpus(const struct us_cmdline *c, struct us_guest *g)
+{
+	unsigned n = c->cpus ? c->cpus : 1;
+	g->n_vcpu = n < US_MAX_VCPUS ? n : US_MAX_VCPUS;
+	for (unsigned i = 0; i < g->n_vcpu; i++)
+		g->vcpu[i] = (struct us_vcpu){ .index = i, .fd = -1 };
+}
+
+static bool is_known_vmm(const char *vmm)
+{
+	static const char *const known[] = {
+		"qemu", "firecracker", "cloud-hypervisor", "crosvm", "lkvm", "solo5-hvt"
+	};
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(vmm, known[i]))
+			return true;
+	return false;
+}
+
+/* Judge what was found. false: no guest. */
+static bool judge(bool runs_guest, bool has_kvm, const struct us_cmdline *c,
+		  struct us_guest *g)
+{
+	if (g->n_vcpu) {
+		g->accel = US_ACCEL_KVM;
+		return true;
+	}
+	if (!runs_guest || !is_known_vmm(g->vmm))
+		return false;
+	if (g->limited) {
+		g->accel = c->accel;
+		count_vcpus(c, g);
+		return true;
+	}
+	/* A VMM that opens /dev/kvm, or is yet to do so, is still starting. */
+	bool tcg = c->accel == US_ACCEL_TCG ||
+		   (c->accel == US_ACCEL_KVM && c->tcg_fallback && !has_kvm);
+	if (!tcg)
+		return false;
+	g->accel = US_ACCEL_TCG;
+	count_vcpus(c, g);
+	return true;
+}
+
+static bool inspect(int proc, const struct us_proc_args *args, struct us_guest *g)
+{
+	_cleanup_free_ struct us_cmdline *c = calloc(1, sizeof(*c));
+	if (!c)
+		return false;
+	bool kvm = false;
+	name_vmm(proc, args, g);
+	g->limited = scan_fds(proc, g, &kvm) < 0;
+	if (!g->n_vcpu && !is_known_vmm(g->vmm))
+		return false;
+	bool runs = us_cmdline_parse(g->vmm, args->argc, args->argv, c);
+	if (!judge(runs, kvm, c, g))
+		return false;
+	take_cmdline(proc, c, g);
+	if (!g->limited)
+		us_guest_find_threads(proc, g);
+	return true;
+}
+
+int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_err *e)
+{
+	_cleanup_close_ int proc = us_proc_open(pid);
+	if (proc < 0)
+		return us_fail(e, -ENOENT, "look at pid %d: there is no such process",
+			       pid);
+	struct us_proc_stat before, after;
+	struct us_proc_args args;
+	if (us_proc_stat(proc, &before) < 0 || !us_proc_args(proc, &args))
+		return us_fail(
+			e, -ENOENT,
+			"look at pid %d: it has no command line: a thread of the "
+			"kernel, or a process that has ended",
+			pid);
+	_cleanup_free_ struct us_guest *g = calloc(1, sizeof(*g));
+	bool found = g;
+	if (found) {
+		g->pid = pid;
+		g->start_time = before.start_time;
+		found = us_proc_uid(proc, &g->uid) == 0 && inspect(proc, &args, g) &&
+			us_proc_stat(proc, &after) == 0 && after.state != 'Z';
+	}
+	us_proc_args_fini(&args);
+	if (!found) {
+		char comm[64];
+		us_fail(e, -ENOENT,
+			"look at pid %d (%s): it is no guest: it has no KVM vCPU and "
+			"is "
+			"no QEMU under TCG",
+			pid, us_printable(comm, sizeof(comm), before.comm));
+		us_hint(e, "'uniscope ps' lists the guests of this host");
+		return -ENOENT;
+	}
+	*ret = *g;
+	return 0;
+}

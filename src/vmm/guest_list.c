@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* guest_list.c: see guest_list.h. */
+#include "vmm/guest_list.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "vmm/proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct us_guest *x = a, *y = b;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static int scan_into(DIR *d, struct us_guest_list *l, struct us_guest *g)
+{
+	for (struct dirent *ent; (ent = readdir(d));) {
+		if (!isdigit((unsigned char)ent->d_name[0]) ||
+		    us_guest_inspect((pid_t)strtol(ent->d_name, NULL, 10), g, NULL) < 0)
+			continue;
+		struct us_guest *slot = us_vec_push(l);
+		if (!slot)
+			return -ENOMEM;
+		*slot = *g;
+	}
+	return 0;
+}
+
+int us_guest_list_scan(struct us_guest_list *ret, struct us_err *e)
+{
+	DIR *d = opendir("/proc");
+	if (!d)
+		return us_fail(e, -errno, "look for guests in /proc: %s",
+			       strerror(errno));
+	struct us_guest_list l = { 0 };
+	_cleanup_free_ struct us_guest *g = malloc(sizeof(*g));
+	int r = g ? scan_into(d, &l, g) : -ENOMEM;
+	closedir(d);
+	if (r < 0) {
+		us_guest_list_fini(&l);
+		return us_fail(e, r, "look for guests in /proc: %s", strerror(-r));
+	}
+	if (l.n)
+		qsort(l.v, l.n, sizeof(*l.v), by_pid);
+	*ret = l;
+	return 0;
+}
+
+void us_guest_list_fini(struct us_guest_list *l)
+{
+	free(l->v);
+	*l = (struct us_guest_list){ 0 };
+}
+
+/* "4711 (qemu 'web'), 4712 (firecracker)"; cut with "..." */
+static void list_guests(const struct us_guest_list *l, const char *name, char *ret,
+			size_t size)
+{
+	size_t at = 0;
+	ret[0] = '\0';
+	for (size_t i = 0; i < l->n; i++) {
+		const struct us_guest *g = &l->v[i];
+		if (name && strcmp(g->name, name))
+			continue;
+		char one[160];
+		snprintf(one, sizeof(one), "%s%d (%s%s%s%s)", at ? ", " : "", g->pid,
+			 g->vmm, g->name[0] ? " '" : "", g->name,
+			 g->name[0] ? "'" : "");
+		size_t n = strlen(one);
+		if (at + n + 6 > size) {
+			snprintf(ret + at, size - at, ", ...");
+			return;
+		}
+		memcpy(ret + at, one, n + 1);
+		at += n;
+	}
+}
+
+static int fail_several(const struct us_guest_list *l, const char *name,
+			struct us_err *e)
+{
+	char all[360];
+	list_guests(l, name, all, sizeof(all));
+	if (name)
+		us_fail(e, -EEXIST, "find the guest '%s': several have this name: %s",
+			name, all);
+	else
+		us_fail(e, -EEXIST, "find the guest: %zu run on this host: %s", l->n,
+			all);
+	us_hint(e, "name one by its pid: uniscope record PID");
+	return -EEXIST;
+}
+
+static int fail_none(const char *target, struct us_err *e)
+{
+	if (!target) {
+		us_fail(e, -ENOENT,
+			"find the guest: none runs on this host (or none that may be "
+			"seen)");
+		us_hint(e, "start one with 'uniscope record -- VMM ARGS...', or name a "
+			   "monitor or stub: qmp:PATH, gdb:HOST:PORT");
+		return -ENOENT;
+	}
+	char shown[64];
+	us_fail(e, -ENOENT, "find the guest '%s': none has this name",
+		us_printable(shown, sizeof(shown), target));
+	us_hint(e, "'uniscope ps' lists the guests of this host");
+	return -ENOENT;
+}
+
+/* Pick one of the list, or explain why not. */
+static int take(const struct us_guest *g, struct us_guest *ret, struct us_err *e)
+{
+	if (g->limited) {
+		us_fail(e, -EACCES,
+			"look at guest %d (%s): it belongs to user %u, and may not be "
+			"looked at by user %u",
+			g->pid, g->vmm, g->uid, geteuid());
+		us_hint(e, "sudo uniscope record %d", g->pid);
+		return -EACCES;
+	}
+	if (g->several) {
+		us_fail(e, -ENOTSUP,
+			"look at guest %d (%s): this process runs several virtual "
+			"machines, whose vCPUs cannot be told apart",
+			g->pid, g->vmm);
+		us_hint(e, "run each machine in a process of its own");
+		return -ENOTSUP;
+	}
+	*ret = *g;
+	return 0;
+}
+
+static const struct us_guest *find_pid(const struct us_guest_list *l,
+				       const char *target, pid_t *ret_pid)
+{
+	char *end;
+	errno = 0;
+	long pid = strtol(target, &end, 10);
+	*ret_pid = 0;
+	if (errno || *end || end == target || pid <= 0 || pid > INT_MAX)
+		return NULL;
+	*ret_pid = (pid_t)pid;
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].pid == *ret_pid)
+			return &l->v[i];
+	return NULL;
+}
+
+int us_guest_select(const struct us_guest_list *l, const char *target,
+		    struct us_guest *ret, struct us_err *e)
+{
+	if (!target) {
+		if (l->n > 1)
+			return fail_several(l, NULL, e);
+		return l->n ? take(&l->v[0], ret, e) : fail_none(NULL, e);
+	}
+	const struct us_guest *found = NULL;
+	for (size_t i = 0; target[0] && i < l->n; i++) {
+		if (strcmp(l->v[i].name, target))
+			continue;
+		if (found)
+			return fail_several(l, target, e);
+		found = &l->v[i];
+	}
+	pid_t pid = 0;
+	if (!found)
+		found = find_pid(l, target, &pid);
+	if (found)
+		return take(found, ret, e);
+	if (!pid)
+		return fail_none(target, e);
+	/* A process that is no guest, or one that started after the scan. */
+	_cleanup_free_ struct us_guest *g = malloc(sizeof(*g));
+	if (!g)
+		return us_fail(e, -ENOMEM, "look at pid %d: out of memory", pid);
+	int r = us_guest_inspect(pid, g, e);
+	return r < 0 ? r : take(g, ret, e);
+}
+
+bool us_guest_alive(const struct us_guest *g)
+{
+	_cleanup_close_ int proc = us_proc_open(g->pid);
+	struct us_proc_stat s;
+	return proc >= 0 && us_proc_stat(proc, &s) == 0 &&
+	       s.start_time == g->start_time && s.state != 'Z' && s.state != 'X';
+}
+
+bool us_guest_kernel_path(const struct us_guest *g, char *ret, size_t size)
+{
+	_cleanup_close_ int proc = us_proc_open(g->pid);
+	char root[32] = "";
+	if (!g->kernel[0])
+		return false;
+	if (proc >= 0 && !us_proc_same_ns(proc, "mnt"))
+		snprintf(root, sizeof(root), "/proc/%d/root", g->pid);
+	return (size_t)snprintf(ret, size, "%s%s", root, g->kernel) < size;
+}
+
+const char *us_accel_name(enum us_accel a)
+{
+	switch (a) {
+	case US_ACCEL_KVM:
+		return "kvm";
+	case US_ACCEL_TCG:
+		return "tcg";
+	case US_ACCEL_UNKNOWN:
+		break;
+	}
+	return "unknown";
+}

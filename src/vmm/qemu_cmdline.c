@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* qemu_cmdline.c: the command line of QEMU (qemu-options.hx), see cmdline.h. */
+#include "vmm/cmdline.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1ULL << 20)
+
+/* Options that take no argument; all others take one.  Measured with 7.2, and those
+ * that older ones had. */
+static const char *const flags[] = {
+	"S",
+	"alt-grab",
+	"async-teardown",
+	"audio-help",
+	"ctrl-grab",
+	"curses",
+	"daemonize",
+	"enable-fips",
+	"enable-kvm",
+	"full-screen",
+	"h",
+	"help",
+	"mem-prealloc",
+	"no-acpi",
+	"no-fd-bootchk",
+	"no-frame",
+	"no-hpet",
+	"no-kvm",
+	"no-kvm-irqchip",
+	"no-kvm-pit",
+	"no-quit",
+	"no-reboot",
+	"no-shutdown",
+	"no-user-config",
+	"nodefaults",
+	"nographic",
+	"old-param",
+	"only-migratable",
+	"portrait",
+	"preconfig",
+	"s",
+	"sdl",
+	"semihosting",
+	"show-cursor",
+	"singlestep",
+	"snapshot",
+	"usb",
+	"version",
+	"win2k-hack",
+	"xen-attach",
+	"xen-domid-restrict",
+	"enable-sync-profile",
+};
+
+static bool is_flag(const char *name)
+{
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		if (!strcmp(flags[i], name))
+			return true;
+	return false;
+}
+
+/* A walk over the options: "-name value", "--name value", "-flag", a disk image. */
+struct walk {
+	const char *const *argv;
+	unsigned argc, at;
+	const char *name, *value; /* value "" of a flag */
+};
+
+static bool walk_next(struct walk *w)
+{
+	while (w->at < w->argc) {
+		const char *a = w->argv[w->at++];
+		if (a[0] != '-' || !a[1])
+			continue;
+		w->name = a + (a[1] == '-' ? 2 : 1);
+		w->value = "";
+		if (is_flag(w->name))
+			return true;
+		if (w->at == w->argc)
+			return false;
+		w->value = w->argv[w->at++];
+		return true;
+	}
+	return false;
+}
+
+static bool is_on(const char *text, const char *implied, const char *key)
+{
+	char v[8];
+	return us_option_get(text, implied, key, v, sizeof(v)) &&
+	       (!strcmp(v, "on") || !strcmp(v, "yes") || !strcmp(v, "true") ||
+		!strcmp(v, "y"));
+}
+
+/* An address to listen at, as one to connect to. false: it cannot be one. */
+static bool tcp_endpoint(const char *host, const char *port, char *ret)
+{
+	if (!*port || strlen(port) > 5 || strspn(port, "0123456789") != strlen(port) ||
+	    atoi(port) == 0)
+		return false;
+	if (!*host || !strcmp(host, "0.0.0.0") || !strcmp(host, "*"))
+		host = "127.0.0.1";
+	else if (!strcmp(host, "::") || !strcmp(host, "[::]"))
+		host = "[::1]";
+	bool bare_v6 = host[0] != '[' && strchr(host, ':');
+	int n = snprintf(ret, US_ENDPOINT_SIZE, bare_v6 ? "[%s]:%s" : "%s:%s", host,
+			 port);
+	return n > 0 && n < US_ENDPOINT_SIZE - 4;
+}
+
+static bool unix_endpoint(const char *opts, char *ret)
+{
+	/* "qmp:" still has to go before it. */
+	return us_option_get(opts, "path", "path", ret, US_ENDPOINT_SIZE - 4) && *ret &&
+	       !is_on(opts, "path", "abstract");
+}
+
+static bool socket_endpoint(const char *opts, char *ret)
+{
+	char host[64] = "", port[16];
+	if (us_option_get(opts, "backend", "path", ret, US_ENDPOINT_SIZE - 4))
+		return *ret && !is_on(opts, "backend", "abstract");
+	us_option_get(opts, "backend", "host", host, sizeof(host));
+	return us_option_get(opts, "backend", "port", port, sizeof(port)) &&
+	       tcp_endpoint(host, port, ret);
+}
+
+/* The socket that -chardev socket,id=ID,... listens on. */
+static bool chardev_endpoint(const struct walk *all, const char *id, char *ret)
+{
+	struct walk w = { .argv = all->argv, .argc = all->argc };
+	while (walk_next(&w)) {
+		char v[64];
+		if (strcmp(w.name, "chardev") ||
+		    !us_option_get(w.value, "backend", "id", v, sizeof(v)) ||
+		    strcmp(v, id))
+			continue;
+		return us_option_get(w.value, "backend", "backend", v, sizeof(v)) &&
+		       !strcmp(v, "socket") && is_on(w.value, "backend", "server") &&
+		       socket_endpoint(w.value, ret);
+	}
+	return false;
+}
+
+/*
+ * A character device in its short form (qemu_chr_parse_compat): "unix:PATH,...",
+ * "tcp:HOST:PORT,...", "chardev:ID".  Only one that listens is of use.
+ */
+static bool short_endpoint(const struct walk *w, const char *dev, bool listens,
+			   char *ret)
+{
+	if (!strncmp(dev, "chardev:", 8))
+		return chardev_endpoint(w, dev + 8, ret);
+	if (!strncmp(dev, "unix:", 5))
+		return (listens || is_on(dev + 5, "path", "server")) &&
+		       unix_endpoint(dev + 5, ret);
+	if (strncmp(dev, "tcp:", 4))
+		return false;
+	dev += 4;
+	const char *options = dev + strcspn(dev, ",");
+	size_t n = (size_t)(options - dev);
+	char addr[US_ENDPOINT_SIZE];
+	if (n >= sizeof(addr) ||
+	    !(listens || (*options && is_on(options + 1, NULL, "server"))))
+		return false;
+	memcpy(addr, dev, n);
+	addr[n] = '\0';
+	char *colon = strrchr(addr, ':');
+	if (!colon)
+		return false;
+	*colon = '\0';
+	return tcp_endpoint(addr, colon + 1, ret);
+}
+
+static void add_monitor(struct us_cmdline *c, const char *endpoint)
+{
+	if (c->n_qmp < US_CMDLINE_MONITORS)
+		snprintf(c->qmp[c->n_qmp++], US_ENDPOINT_SIZE, "%s", endpoint);
+}
+
+static void parse_mon(const struct walk *w, struct us_cmdline *c)
+{
+	char mode[16], id[64], endpoint[US_ENDPOINT_SIZE];
+	if (us_option_get(w->value, "chardev", "mode", mode, sizeof(mode)) &&
+	    !strcmp(mode, "control") &&
+	    us_option_get(w->value, "chardev", "chardev", id, sizeof(id)) &&
+	    chardev_endpoint(w, id, endpoint))
+		add_monitor(c, endpoint);
+}
+
+static void parse_gdb(const struct walk *w, struct us_cmdline *c)
+{
+	/* gdbserver_start() makes a tcp device listen whatever it says. */
+	bool tcp = !strncmp(w->value, "tcp:", 4);
+	char endpoint[US_ENDPOINT_SIZE];
+	if (short_endpoint(w, w->value, tcp, endpoint))
+		snprintf(c->gdb, sizeof(c->gdb), "%s", endpoint);
+}
+
+static enum us_accel accel_of(const char *name)
+{
+	/* "kvm:tcg": the first that works; the fds tell later which one did. */
+	size_t n = strcspn(name, ":");
+	if (n == 3 && !strncmp(name, "kvm", n))
+		return US_ACCEL_KVM;
+	if (n == 3 && !strncmp(name, "tcg", n))
+		return US_ACCEL_TCG;
+	return US_ACCEL_UNKNOWN;
+}
+
+/* What needs the whole line before it can be told. */
+struct later {
+	bool accel_option; /* -accel: the first one counts, and beats -machine */
+	enum us_accel machine_accel;
+	bool machine_fallback;
+	bool none; /* a device model, a test or no machine at all */
+	struct backend {
+		char id[64];
+		uint64_t size;
+	} backend[US_CMDLINE_PIECES];
+	unsigned n_backend;
+	char node[US_CMDLINE_PIECES][64]; /* memdev of each -numa node */
+	unsigned n_node;
+	char machine_backend[64];
+};
+
+static void parse_machine(const char *value, struct us_cmdline *c, struct later *l)
+{
+	char v[64];
+	us_option_get(value, "type", "type", c->machine, sizeof(c->machine));
+	us_option_get(value, "type", "memory-backend", l->machine_backend,
+		      sizeof(l->machine_backend));
+	if (!us_option_get(value, "type", "accel", v, sizeof(v)))
+		return;
+	l->machine_accel = accel_of(v);
+	l->machine_fallback = l->machine_accel == US_ACCEL_KVM && strstr(v, ":tcg");
+}
+
+static void parse_accel(const char *value, struct us_cmdline *c, struct later *l)
+{
+	char v[64];
+	if (!us_option_get(value, "accel", "accel", v, sizeof(v)))
+		return;
+	if (!l->accel_option)
+		c->accel = accel_of(v);
+	else if (c->accel == US_ACCEL_KVM && accel_of(v) == US_ACCEL_TCG)
+		c->tcg_fallback = true;
+	l->accel_option = true;
+}
+
+static void parse_smp(const char *value, struct us_cmdline *c)
+{
+	static const char *const levels[] = { "sockets", "dies", "clusters", "cores",
+					      "threads" };
+	char v[16];
+	uint64_t n = 1;
+	if (us_option_get(value, "cpus", "cpus", v, sizeof(v))) {
+		n = strtoul(v, NULL, 0);
+	} else {
+		for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++)
+			if (us_option_get(value, "cpus", levels[i], v, sizeof(v)))
+				n *= strtoul(v, NULL, 0) & 0xffff;
+	}
+	c->cpus = n < 1 ? 1 : n > US_MAX_VCPUS ? US_MAX_VCPUS : (unsigned)n;
+}
+
+static void add_backend(struct later *l, const char *id, uint64_t size)
+{
+	if (l->n_backend == US_CMDLINE_PIECES)
+		return;
+	struct backend *b = &l->backend[l->n_backend++];
+	snprintf(b->id, sizeof(b->id), "%s", id);
+	b->size = size;
+}
+
+static void parse_object_json(const char *value, struct later *l)
+{
+	json_t *o = json_loads(value, 0, NULL);
+	const char *type = json_string_value(json_object_get(o, "qom-type"));
+	const char *id = json_string_value(json_object_get(o, "id"));
+	json_t *size = json_object_get(o, "size");
+	uint64_t bytes = (uint64_t)json_integer_value(size);
+	if (type && id && !strncmp(type, "memory-backend-", 15) &&
+	    (json_is_integer(size) ||
+	     (json_is_string(size) &&
+	      us_option_size(json_string_value(size), 1, &bytes))))
+		add_backend(l, id, bytes);
+	json_decref(o);
+}
+
+static void parse_object(const char *value, struct later *l)
+{
+	char type[64], id[64], size[32];
+	uint64_t bytes;
+	if (*value == '{') {
+		parse_object_json(value, l);
+		return;
+	}
+	if (us_option_get(value, "qom-type", "qom-type", type, sizeof(type)) &&
+	    !strncmp(type, "memory-backend-", 15) &&
+	    us_option_get(value, "qom-type", "id", id, sizeof(id)) &&
+	    us_option_get(value, "qom-type", "size", size, sizeof(size)) &&
+	    us_option_size(size, 1, &bytes))
+		add_backend(l, id, bytes);
+}
+
+static void parse_numa(const char *value, struct later *l)
+{
+	char type[16], id[64];
+	if (us_option_get(value, "type", "type", type, sizeof(type)) &&
+	    !strcmp(type, "node") && l->n_node < US_CMDLINE_PIECES &&
+	    us_option_get(value, "type", "memdev", id, sizeof(id)))
+		snprintf(l->node[l->n_node++], sizeof(id), "%s", id);
+}
+
+static void parse_device(const char *value, struct us_cmdline *c)
+{
+	char driver[16];
+	if (!c->kernel[0] &&
+	    us_option_get(value, "driver", "driver", driver, sizeof(driver)) &&
+	    !strcmp(driver, "loader"))
+		us_option_get(value, "driver", "file", c->kernel, sizeof(c->kernel));
+}
+
+static void parse_name(const char *value, struct us_cmdline *c)
+{
+	us_option_get(value, "guest", "guest", c->name, sizeof(c->name));
+	if (is_on(value, "guest", "debug-threads"))
+		c->debug_threads = true;
+}
+
+static void parse_memory(const char *value, struct us_cmdline *c)
+{
+	char v[32];
+	uint64_t bytes;
+	/* QEMU rounds up to 8 KiB (set_memory_options). */
+	if (us_option_get(value, "size", "size", v, sizeof(v)) &&
+	    us_option_size(v, MIB, &bytes) && bytes < UINT64_MAX - 8192)
+		c->memory = (bytes + 8191) & ~8191ULL;
+}
+
+static void parse_one(const struct walk *w, struct us_cmdline *c, struct later *l)
+{
+	char endpoint[US_ENDPOINT_SIZE];
+	const char *o = w->name, *v = w->value;
+	if (!strcmp(o, "name"))
+		parse_name(v, c);
+	else if (!strcmp(o, "m"))
+		parse_memory(v, c);
+	else if (!strcmp(o, "smp"))
+		parse_smp(v, c);
+	else if (!strcmp(o, "machine") || !strcmp(o, "M"))
+		parse_machine(v, c, l);
+	else if (!strcmp(o, "accel"))
+		parse_accel(v, c, l);
+	else if (!strcmp(o, "enable-kvm"))
+		parse_accel("kvm", c, l);
+	else if (!strcmp(o, "kernel"))
+		snprintf(c->kernel, sizeof(c->kernel), "%s", v);
+	else if (!strcmp(o, "device"))
+		parse_device(v, c);
+	else if (!strcmp(o, "object"))
+		parse_object(v, l);
+	else if (!strcmp(o, "numa"))
+		parse_numa(v, l);
+	else if (!strcmp(o, "mon"))
+		parse_mon(w, c);
+	else if (!strcmp(o, "gdb"))
+		parse_gdb(w, c);
+	else if (!strcmp(o, "s"))
+		tcp_endpoint("", "1234", c->gdb);
+	else if (!strcmp(o, "S"))
+		c->stopped = true;
+	else if (!strcmp(o, "daemonize"))
+		c->daemon = true;
+	else if (!strcmp(o, "qmp") || !strcmp(o, "qmp-pretty")) {
+		if (short_endpoint(w, v, false, endpoint))
+			add_monitor(c, endpoint);
+	} else if (!strcmp(o, "xen-domid") || !strcmp(o, "xen-attach") ||
+		   !strcmp(o, "version") || !strcmp(o, "help") || !strcmp(o, "h") ||
+		   !strcmp(v, "help"))
+		l->none = true;
+}
+
+static uint64_t backend_size(const struct later *l, const char *id)
+{
+	for (unsigned i = 0; i < l->n_backend; i++)
+		if (!strcmp(l->backend[i].id, id))
+			return l->backend[i].size;
+	return 0;
+}
+
+static void set_pieces(struct us_cmdline *c, const struct later *l)
+{
+	for (unsigned i = 0; i < l->n_node; i++)
+		c->piece[c->n_piece++] = backend_size(l, l->node[i]);
+	if (!c->n_piece && l->machine_backend[0])
+		c->piece[c->n_piece++] = backend_size(l, l->machine_backend);
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < c->n_piece; i++)
+		if (!c->piece[i] || __builtin_add_overflow(sum, c->piece[i], &sum))
+			sum = UINT64_MAX / 2;
+	/* Pieces that make up no guest are no help. */
+	if (c->n_piece && sum != c->memory)
+		c->n_piece = 0;
+}
+
+bool us_qemu_cmdline_parse(unsigned argc, const char *const argv[],
+			   struct us_cmdline *ret)
+{
+	struct later l = { .machine_accel = US_ACCEL_TCG };
+	struct walk w = { .argv = argv, .argc = argc, .at = 1 };
+	ret->memory = 128 * MIB; /* of PC, microvm and most boards */
+	ret->cpus = 1;
+	while (walk_next(&w))
+		parse_one(&w, ret, &l);
+	if (!l.accel_option) {
+		ret->accel = l.machine_accel;
+		ret->tcg_fallback = l.machine_fallback;
+	}
+	set_pieces(ret, &l);
+	return !l.none && strcmp(ret->machine, "none");
+}

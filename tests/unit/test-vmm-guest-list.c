@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Guests are found in /proc: real QEMU, under TCG and under KVM. */
+#include "qemu.h"
+
+#include "vmm/guest_list.h"
+#include "vmm/guest_threads.h"
+#include "vmm/qmp.h"
+
+#include <errno.h>
+
+#define MIB (1ULL << 20)
+
+static void threads_are_told_by_name(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *comm;
+		int vcpu;
+	} t[] = {
+		{ "CPU 0/KVM", 0 },
+		{ "CPU 12/TCG", 12 },
+		{ "ALL CPUs/TCG", US_THREAD_ALL },
+		{ "fc_vcpu 3", 3 },
+		{ "vcpu0", 0 },
+		{ "crosvm_vcpu15", 15 },
+		{ "kvm-vcpu-2", 2 },
+		{ "CPU x/KVM", -1 },
+		{ "CPU 0", -1 },
+		{ "CPU 99999/KVM", -1 },
+		{ "vcpu", -1 },
+		{ "vcpu99999", -1 },
+		{ "vcpu1x", -1 },
+		{ "qemu-system-x86", -1 },
+		{ "", -1 },
+	};
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++)
+		assert_int_equal(us_thread_vcpu(t[i].comm), t[i].vcpu);
+}
+
+static void threads_are_told_by_their_call(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		us_thread_kvm_run("16 0xf 0xae80 0x0 0x0 0x0 0x0 0x7ff 0x7f2\n"), 15);
+	assert_int_equal(us_thread_kvm_run("29 0x10 0xae80 0x0"), 16);
+	assert_int_equal(us_thread_kvm_run("running\n"), -1);
+	assert_int_equal(us_thread_kvm_run("16 0xf 0xae81"), -1);
+	assert_int_equal(us_thread_kvm_run("202 0xf 0xae80"), -1);
+	assert_int_equal(us_thread_kvm_run("16 0xffffffff 0xae80"), -1);
+	assert_int_equal(us_thread_kvm_run(""), -1);
+}
+
+static void we_are_no_guest(void **state)
+{
+	(void)state;
+	static struct us_guest g;
+	struct us_err e = { 0 };
+	assert_int_equal(us_guest_inspect(getpid(), &g, &e), -ENOENT);
+	assert_non_null(strstr(e.msg, "no guest"));
+	assert_int_equal(us_guest_inspect(INT_MAX, &g, &e), -ENOENT);
+	assert_int_equal(us_guest_inspect(2, &g, &e), -ENOENT);
+}
+
+static struct us_guest make(pid_t pid, const char *name)
+{
+	struct us_guest g = { .pid = pid, .vmm = "qemu", .accel = US_ACCEL_TCG };
+	snprintf(g.name, sizeof(g.name), "%s", name);
+	return g;
+}
+
+static void select_says_why_not(void **state)
+{
+	(void)state;
+	static struct us_guest v[40], got;
+	struct us_guest_list none = { 0 }, l = { .v = v };
+	struct us_err e = { 0 };
+	assert_int_equal(us_guest_select(&none, NULL, &got, &e), -ENOENT);
+	assert_true(e.hint[0]);
+	v[l.n++] = make(100, "web");
+	assert_int_equal(us_guest_select(&l, NULL, &got, &e), 0);
+	assert_int_equal(got.pid, 100);
+	v[l.n++] = make(200, "db");
+	assert_int_equal(us_guest_select(&l, NULL, &got, &e), -EEXIST);
+	assert_string_equal(e.msg, "find the guest: 2 run on this host: "
+				   "100 (qemu 'web'), 200 (qemu 'db')");
+	assert_string_equal(e.hint, "name one by its pid: uniscope record PID");
+	assert_int_equal(us_guest_select(&l, "db", &got, &e), 0);
+	assert_int_equal(got.pid, 200);
+	assert_int_equal(us_guest_select(&l, "100", &got, &e), 0);
+	assert_int_equal(got.pid, 100);
+	assert_int_equal(us_guest_select(&l, "x\x1b", &got, &e), -ENOENT);
+	assert_non_null(strstr(e.msg, "'x?'"));
+	assert_int_equal(us_guest_select(&l, "", &got, &e), -ENOENT);
+	assert_int_equal(us_guest_select(&l, "1", &got, &e), -ENOENT);
+	v[l.n++] = make(300, "web");
+	assert_int_equal(us_guest_select(&l, "web", &got, &e), -EEXIST);
+	assert_null(strstr(e.msg, "200"));
+	v[0].limited = true;
+	assert_int_equal(us_guest_select(&l, "100", &got, &e), -EACCES);
+	assert_non_null(strstr(e.hint, "sudo uniscope record 100"));
+	v[0].limited = false;
+	v[0].several = true;
+	assert_int_equal(us_guest_select(&l, "100", &got, &e), -ENOTSUP);
+	for (; l.n < 40; l.n++)
+		v[l.n] = make((pid_t)(1000000 + l.n), "a name of some length, to fill");
+	assert_int_equal(us_guest_select(&l, NULL, &got, &e), -EEXIST);
+	assert_non_null(strstr(e.msg, ", ..."));
+}
+
+static bool in_list(const struct us_guest_list *l, pid_t pid)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (i)
+			assert_true(l->v[i - 1].pid < l->v[i].pid);
+		if (l->v[i].pid == pid)
+			return true;
+	}
+	return false;
+}
+
+/* Common to both accelerators: QEMU with two vCPUs, named threads and a monitor. */
+static void finds_qemu(const char *args, enum us_accel accel)
+{
+	static struct us_guest g;
+	struct qemu vm;
+	struct us_err e = { 0 };
+	char want[96];
+	qemu_start(&vm, args);
+	assert_true(qemu_wait_file(&vm, vm.qmp));
+	struct us_qmp *q;
+	assert_int_equal(us_qmp_open(vm.qmp, &q, &e), 0);
+	assert_int_equal(us_guest_inspect(vm.pid, &g, &e), 0);
+	assert_int_equal(g.pid, vm.pid);
+	assert_int_equal(g.accel, accel);
+	assert_string_equal(g.vmm, "qemu");
+	assert_string_equal(g.name, "t,1");
+	assert_int_equal(g.uid, getuid());
+	assert_int_equal(g.memory, 48 * MIB);
+	assert_false(g.limited);
+	assert_false(g.several);
+	assert_int_equal(g.n_vcpu, 2);
+	/* The first monitor is held by us: the other one is offered. */
+	snprintf(want, sizeof(want), "qmp:%s/second", vm.dir);
+	assert_string_equal(g.qmp, want);
+	snprintf(want, sizeof(want), "gdb:%s/gdb", vm.dir);
+	assert_string_equal(g.gdb, want);
+
+	struct us_guest named = g;
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(g.vcpu[i].index, i);
+		assert_true(g.vcpu[i].tid > 0);
+		assert_int_equal(g.vcpu[i].fd >= 0, accel == US_ACCEL_KVM);
+		g.vcpu[i].tid = 0;
+	}
+	assert_int_equal(us_guest_vcpus_from_monitor(&g, q, &e), 0);
+	assert_int_equal(g.n_vcpu, 2);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(g.vcpu[i].tid, named.vcpu[i].tid);
+	/* The monitor of this machine does not speak for another process. */
+	g.pid = getpid();
+	assert_int_equal(us_guest_vcpus_from_monitor(&g, q, &e), -EPROTO);
+	g.pid = vm.pid;
+
+	struct us_guest_list l;
+	assert_int_equal(us_guest_list_scan(&l, &e), 0);
+	assert_true(in_list(&l, vm.pid));
+	assert_true(us_guest_alive(&g));
+	us_guest_list_fini(&l);
+	us_qmp_close(q);
+	kill(vm.pid, SIGKILL);
+	siginfo_t info;
+	assert_int_equal(waitid(P_PID, (id_t)vm.pid, &info, WEXITED | WNOWAIT), 0);
+	assert_false(us_guest_alive(&g)); /* a zombie by now */
+	qemu_stop(&vm);
+	assert_false(us_guest_alive(&g));
+	assert_int_equal(us_guest_inspect(g.pid, &g, &e), -ENOENT);
+}
+
+#define COMMON                                                                         \
+	" -S -smp 2 -m 48 -name t,,1,debug-threads=on"                                 \
+	" -gdb unix:%s/gdb,server=on,wait=off"                                         \
+	" -qmp unix:%s/qmp,server=on,wait=off -qmp unix:%s/second,server=on,wait=off"
+
+static void finds_qemu_tcg(void **state)
+{
+	(void)state;
+	if (!have_program(QEMU)) {
+		print_message("# SKIP: no " QEMU " here\n");
+		skip();
+	}
+	finds_qemu("-accel tcg" COMMON, US_ACCEL_TCG);
+}
+
+static void finds_qemu_kvm(void **state)
+{
+	(void)state;
+	if (!have_program(QEMU) || !have_kvm()) {
+		print_message("# SKIP: no " QEMU " or no /dev/kvm here\n");
+		skip();
+	}
+	finds_qemu("-accel kvm" COMMON, US_ACCEL_KVM);
+}
+
+static void makes_paths_absolute(void **state)
+{
+	(void)state;
+	if (!have_program(QEMU)) {
+		print_message("# SKIP: no " QEMU " here\n");
+		skip();
+	}
+	/* QEMU does not start without its kernel: any multiboot-less file will do, for
+	 * the loader device takes raw files. */
+	struct qemu vm;
+	static struct us_guest g;
+	struct us_err e;
+	char here[PATH_MAX], path[PATH_MAX + 32], want[PATH_MAX + 32];
+	assert_non_null(getcwd(here, sizeof(here)));
+	assert_int_equal(chdir("/tmp"), 0);
+	FILE *f = fopen("us-test-kernel.bin", "w");
+	assert_non_null(f);
+	fputs("raw bytes", f);
+	fclose(f);
+	qemu_start(&vm, "-S -qmp unix:%s/qmp,server=on,wait=off "
+			"-device loader,file=us-test-kernel.bin,addr=0x100000");
+	bool up = qemu_wait_file(&vm, vm.qmp);
+	int r = up ? us_guest_inspect(vm.pid, &g, &e) : -1;
+	bool have = r == 0 && us_guest_kernel_path(&g, path, sizeof(path));
+	qemu_stop(&vm);
+	unlink("us-test-kernel.bin");
+	assert_int_equal(chdir(here), 0);
+	assert_int_equal(r, 0);
+	assert_true(have);
+	snprintf(want, sizeof(want), "/tmp/us-test-kernel.bin");
+	assert_string_equal(g.kernel, want);
+	assert_string_equal(path, want);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(threads_are_told_by_name),
+		cmocka_unit_test(threads_are_told_by_their_call),
+		cmocka_unit_test(we_are_no_guest),
+		cmocka_unit_test(select_says_why_not),
+		cmocka_unit_test(finds_qemu_tcg),
+		cmocka_unit_test(finds_qemu_kvm),
+		cmocka_unit_test(makes_paths_absolute),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
