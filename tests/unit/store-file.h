@@ -92,7 +92,8 @@ static const struct us_reader_ops hear_all = { hear_fact,   hear_module, hear_st
 
 static inline int hear(int fd, struct heard *h)
 {
-	memset(h, 0, sizeof(*h));
+	memset(h, 0, offsetof(struct heard, sample));
+	memset(h->weight, 0, sizeof(h->weight));
 	return us_read(fd, &hear_all, h, &h->result, &h->e);
 }
 

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* test-store-hostile.c: a recording that is cut, damaged or forged. */
+#include "store-file.h"
+
+#include "store/crc32c.h"
+#include "store/varint.h"
+
+#include <errno.h>
+
+static struct heard whole, h;
+
+/* A small recording with every kind of chunk, and several of samples. */
+static uint8_t *make_recording(size_t *ret_len)
+{
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	struct us_writer *w;
+	struct us_record_stats stats = { .due = 60, .running = 60 };
+	struct us_module m = { .start = 16, .end = 32, .path = "kernel" };
+	us_gva pc[8];
+	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
+	assert_int_equal(us_writer_fact(w, "target", "fake", NULL), 0);
+	assert_int_equal(us_writer_module(w, &m, NULL), 0);
+	for (unsigned i = 0; i < 60; i++) {
+		struct us_sample s = { .t_ns = i * 1003000ULL, .weight = 1 + !(i % 9) };
+		for (unsigned k = 0; k < 8; k++)
+			pc[k] = 0xffffffff81000000 + (i % (9 - k)) * 0x321;
+		assert_int_equal(us_writer_sample(w, &s, pc, i % 9, NULL), 0);
+		if (i % 20 == 19)
+			assert_int_equal(us_writer_stats(w, &stats, NULL), 0);
+	}
+	assert_int_equal(us_writer_end(w, &stats, US_RECORD_DONE, "done", NULL), 0);
+	us_writer_close(w);
+	uint8_t *p = file_bytes(fd, ret_len);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(hear(fd, &whole), 0);
+	assert_true(whole.result.ended && whole.n_sample == 60);
+	close(fd);
+	return p;
+}
+
+/* What was heard is a beginning of what is in the whole. */
+static void assert_beginning(void)
+{
+	assert_true(h.n_sample <= whole.n_sample && h.n_stack <= whole.n_stack);
+	assert_memory_equal(h.node, whole.node, (1 + h.n_stack) * sizeof(h.node[0]));
+	for (unsigned i = 0; i < h.n_sample; i++)
+		assert_memory_equal(&h.sample[i], &whole.sample[i],
+				    offsetof(struct us_sample, weight) + 4);
+}
+
+static void cut_at_every_byte(void **state)
+{
+	(void)state;
+	size_t len;
+	uint8_t *p = make_recording(&len);
+	unsigned last = 0, at_border = 0;
+	for (size_t n = 0; n < len; n++) {
+		int fd = memory_file(p, n);
+		int r = hear(fd, &h);
+		close(fd);
+		if (n < US_STORE_HEAD) {
+			assert_int_equal(r, -ENOEXEC);
+			assert_true(h.e.msg[0]);
+			continue;
+		}
+		assert_int_equal(r, 0);
+		assert_false(h.result.ended);
+		assert_true(h.result.bytes <= n);
+		assert_int_equal(h.result.cut, h.result.bytes < n);
+		at_border += !h.result.cut;
+		assert_true(h.n_sample >= last);
+		last = h.n_sample;
+		assert_beginning();
+	}
+	assert_int_equal(last, 60);
+	assert_true(at_border > 8);
+	free(p);
+}
+
+static void any_bit_wrong(void **state)
+{
+	(void)state;
+	size_t len;
+	uint8_t *p = make_recording(&len);
+	for (size_t bit = 0; bit < 8 * len; bit++) {
+		p[bit / 8] ^= (uint8_t)(1U << bit % 8);
+		int fd = memory_file(p, len);
+		int r = hear(fd, &h);
+		close(fd);
+		if (bit < 8 * 8) {
+			assert_int_equal(r, -ENOEXEC);
+		} else if (bit < 8 * US_STORE_HEAD) {
+			assert_int_equal(r, -ENOTSUP);
+		} else {
+			assert_int_equal(r, 0);
+			assert_true(h.result.cut && !h.result.ended);
+			assert_true(h.result.bytes <= bit / 8);
+		}
+		assert_beginning();
+		p[bit / 8] ^= (uint8_t)(1U << bit % 8);
+	}
+	free(p);
+}
+
+/* ---- Forged: the sums are right, what is said is not ---- */
+
+static uint8_t forged[1 << 16];
+static size_t forged_len;
+
+static void forge_begin(void)
+{
+	memset(forged, 0, sizeof(forged));
+	memcpy(forged, US_STORE_MAGIC, 8);
+	us_put_le32(forged + 8, US_STORE_VERSION);
+	forged_len = US_STORE_HEAD;
+}
+
+static void forge(uint32_t type, const void *payload, size_t size)
+{
+	uint8_t *head = forged + forged_len;
+	us_put_le32(head, type);
+	us_put_le32(head + 4, (uint32_t)size);
+	memcpy(head + US_CHUNK_HEAD, payload, size);
+	uint32_t sum = us_crc32c(0, head, 8);
+	us_put_le32(head + 8, us_crc32c(sum, payload, size));
+	forged_len += US_CHUNK_HEAD + size;
+}
+
+static int read_forged(void)
+{
+	int fd = memory_file(forged, forged_len);
+	int r = hear(fd, &h);
+	close(fd);
+	return r;
+}
+
+static void refused(const char *what, uint32_t type, const void *payload, size_t size)
+{
+	forge_begin();
+	forge(US_CHUNK_STACKS, "\1\0\0\0\0\4\1\4", 8); /* two nodes: pc 2, then pc 4 */
+	forge(type, payload, size);
+	int r = read_forged();
+	if (r != -EBADMSG || !strstr(h.e.msg, "byte 36"))
+		fail_msg("%s: %d (%s)", what, r, h.e.msg);
+	assert_true(h.n_stack >= 2 && h.n_sample == 0 && h.n_fact == 0);
+}
+
+#define LIT(s) (s), sizeof(s) - 1
+
+static void lies_are_refused(void **state)
+{
+	(void)state;
+	static const uint8_t one[26] = { [0] = 2, [8] = 1 }; /* start 2, end 1 */
+	uint8_t m[40] = { [24] = 3 };
+	refused("number gap", US_CHUNK_STACKS, LIT("\4\0\0\0\0\2"));
+	refused("number again", US_CHUNK_STACKS, LIT("\1\0\0\0\0\2"));
+	refused("no number", US_CHUNK_STACKS, LIT("\3\0\0"));
+	refused("caller too far", US_CHUNK_STACKS, LIT("\3\0\0\0\3\2"));
+	refused("half a node", US_CHUNK_STACKS, LIT("\3\0\0\0\1"));
+	refused("endless varint", US_CHUNK_STACKS, LIT("\3\0\0\0\1\x80\x80\x80"));
+	refused("unknown stack", US_CHUNK_SAMPLES, LIT("\2\1\6"));
+	refused("far stack", US_CHUNK_SAMPLES, LIT("\2\1\x80\x80\x80\x80\x80\x01"));
+	refused("before time", US_CHUNK_SAMPLES, LIT("\1\1\2"));
+	refused("no weight", US_CHUNK_SAMPLES, LIT("\2\1\3"));
+	refused("great weight", US_CHUNK_SAMPLES, LIT("\2\1\3\x80\x80\x80\x80\x10"));
+	refused("half a sample", US_CHUNK_SAMPLES, LIT("\2\1"));
+	refused("unknown end", US_CHUNK_SAMPLES, LIT("\2\x0f\2"));
+	refused("unknown state", US_CHUNK_SAMPLES, LIT("\2\x51\2"));
+	refused("unknown vcpu", US_CHUNK_SAMPLES, LIT("\2\x81\x40\2"));
+	refused("no key", US_CHUNK_FACT, LIT("\0b\0"));
+	refused("endless key", US_CHUNK_FACT, LIT("ab"));
+	refused("no value", US_CHUNK_FACT, LIT("a\0"));
+	refused("endless value", US_CHUNK_FACT, LIT("a\0bc"));
+	refused("empty fact", US_CHUNK_FACT, LIT(""));
+	refused("short module", US_CHUNK_MODULE, one, 25);
+	refused("no path", US_CHUNK_MODULE, one, 26);
+	refused("unknown match", US_CHUNK_MODULE, m, 40);
+	m[24] = 0, m[25] = 20;
+	refused("long id", US_CHUNK_MODULE, m, 45 - 12);
+	m[25] = 21;
+	refused("too long id", US_CHUNK_MODULE, m, 40);
+	m[25] = 0, m[0] = 1;
+	refused("upside down", US_CHUNK_MODULE, m, 40);
+	refused("short stats", US_CHUNK_STATS, m, 40);
+	refused("no end", US_CHUNK_END, LIT(""));
+	refused("no words", US_CHUNK_END, LIT("\1"));
+	refused("end of what", US_CHUNK_END, LIT("\5\0"));
+	refused("cut as end", US_CHUNK_END, LIT("\0\0"));
+}
+
+static void no_stack_is_deeper_than_the_limit(void **state)
+{
+	(void)state;
+	uint8_t nodes[4 + 2 * (US_MAX_FRAMES + 1)] = { 1 };
+	for (unsigned i = 0; i <= US_MAX_FRAMES; i++)
+		nodes[4 + 2 * i] = i > 0;
+	forge_begin();
+	forge(US_CHUNK_STACKS, nodes, sizeof(nodes) - 2);
+	assert_int_equal(read_forged(), 0);
+	assert_int_equal(h.n_stack, US_MAX_FRAMES);
+	forge_begin();
+	forge(US_CHUNK_STACKS, nodes, sizeof(nodes));
+	assert_int_equal(read_forged(), -EBADMSG);
+	assert_int_equal(h.n_stack, US_MAX_FRAMES);
+}
+
+static void unknown_chunks_and_longer_stats_are_skipped(void **state)
+{
+	(void)state;
+	uint8_t stats[8 * US_STATS_FIELDS + 16] = { [8] = 7 };
+	forge_begin();
+	forge(US_FOURCC('N', 'E', 'W', '!'), "anything", 8);
+	forge(US_CHUNK_STATS, stats, sizeof(stats));
+	forge(US_CHUNK_END, "\2words\0more", 11);
+	size_t good = forged_len;
+	forge(US_CHUNK_FACT, "after\0end", 10);
+	assert_int_equal(read_forged(), 0);
+	assert_int_equal(h.n_stats, 1);
+	assert_int_equal(h.stats.due, 7);
+	assert_int_equal(h.end, US_RECORD_INTERRUPTED);
+	assert_string_equal(h.words, "words");
+	assert_int_equal(h.n_fact, 0);
+	assert_int_equal(h.result.bytes, good);
+}
+
+/* A claim of 16 MiB, or of 4 GiB, over a few bytes. */
+static void claimed_sizes_cost_nothing(void **state)
+{
+	(void)state;
+	static const uint32_t claims[] = { 100, 16U << 20, (16U << 20) + 1,
+					   UINT32_MAX };
+	for (unsigned i = 0; i < 4; i++) {
+		forge_begin();
+		forge(US_CHUNK_FACT, "a\0b", 4);
+		us_put_le32(forged + forged_len + 4, claims[i]);
+		forged_len += 50;
+		assert_int_equal(read_forged(), 0);
+		assert_true(h.result.cut);
+		assert_int_equal(h.n_fact, 1);
+		assert_int_equal(h.result.bytes, 16 + 12 + 4);
+	}
+}
+
+static void what_is_no_recording_is_told(void **state)
+{
+	(void)state;
+	int fd = memory_file("\177ELF and more than sixteen bytes", 31);
+	assert_int_equal(hear(fd, &h), -ENOEXEC);
+	assert_non_null(strstr(h.e.msg, "no recording"));
+	close(fd);
+	fd = memory_file("", 0);
+	assert_int_equal(hear(fd, &h), -ENOEXEC);
+	assert_non_null(strstr(h.e.msg, "empty"));
+	close(fd);
+	assert_int_equal(hear(-1, &h), -EBADF);
+	assert_non_null(strstr(h.e.msg, "Bad file descriptor"));
+	forge_begin();
+	us_put_le32(forged + 8, US_STORE_VERSION + 1);
+	assert_int_equal(read_forged(), -ENOTSUP);
+	assert_non_null(strstr(h.e.msg, "format 2"));
+}
+
+static int stop_here(void *ctx, const struct us_sample *s)
+{
+	(void)s;
+	return ++*(int *)ctx == 5 ? -ECANCELED : 0;
+}
+
+static void a_callback_ends_the_reading(void **state)
+{
+	(void)state;
+	size_t len;
+	int n = 0;
+	uint8_t *p = make_recording(&len);
+	int fd = memory_file(p, len);
+	struct us_reader_result result;
+	struct us_err e;
+	const struct us_reader_ops ops = { .sample = stop_here };
+	assert_int_equal(us_read(fd, &ops, &n, &result, &e), -ECANCELED);
+	assert_int_equal(n, 5);
+	assert_int_equal(e.code, -ECANCELED);
+	close(fd);
+	free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cut_at_every_byte),
+		cmocka_unit_test(any_bit_wrong),
+		cmocka_unit_test(lies_are_refused),
+		cmocka_unit_test(no_stack_is_deeper_than_the_limit),
+		cmocka_unit_test(unknown_chunks_and_longer_stats_are_skipped),
+		cmocka_unit_test(claimed_sizes_cost_nothing),
+		cmocka_unit_test(what_is_no_recording_is_told),
+		cmocka_unit_test(a_callback_ends_the_reading),
+	};
+	return cmocka_run_group_tests_name("store-hostile", tests, NULL, NULL);
+}
