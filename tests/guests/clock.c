@@ -154,18 +154,12 @@ void measure_timer(void)
 	timer_stop();
 }
 
-void timer_start_once(u64 tsc_ticks)
+void timer_start(u64 tsc_ticks)
 {
 	u64 count = tsc_ticks * timer_hz / tsc_second;
 
-	*lapic(LAPIC_LVT_TIMER) = TIMER_VECTOR;
-	*lapic(LAPIC_INITIAL) = count ? (u32)count : 1;
-}
-
-void timer_start_periodic(u32 hz)
-{
 	*lapic(LAPIC_LVT_TIMER) = LAPIC_PERIODIC | TIMER_VECTOR;
-	*lapic(LAPIC_INITIAL) = (u32)(timer_hz / hz);
+	*lapic(LAPIC_INITIAL) = count ? (u32)count : 1;
 }
 
 void timer_stop(void)

@@ -10,6 +10,8 @@
 #define N_FAULTS       32
 #define FAULT_STUB_LEN 16
 #define GATE_INTERRUPT 0x8e00
+#define PIC_1_MASK     0x21
+#define PIC_2_MASK     0xa1
 
 struct gate {
 	u16 offset_low, selector, flags, offset_middle;
@@ -44,6 +46,9 @@ void interrupts_init(void)
 		set_gate(vector, (u64)fault_stubs + vector * FAULT_STUB_LEN);
 	set_gate(TIMER_VECTOR, (u64)timer_interrupt);
 	set_gate(SPURIOUS_VECTOR, (u64)timer_interrupt);
+	/* The firmware's timer is not ours. */
+	out8(PIC_1_MASK, 0xff);
+	out8(PIC_2_MASK, 0xff);
 	__asm__ volatile("lidt %0" ::"m"(pointer));
 }
 

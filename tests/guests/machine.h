@@ -32,11 +32,11 @@ u64 gpa_of(const volatile void *image_object);
 void map_stacks(u32 vcpu);
 u64 stack_top(u32 vcpu, u32 slot);
 
-/* Clocks. */
+/* Clocks.  A timer that shall end one hlt has to be periodic: where KVM emulates
+ * instructions, the interrupt may come between sti and hlt. */
 void measure_tsc(void);
 void measure_timer(void);
-void timer_start_once(u64 tsc_ticks);
-void timer_start_periodic(u32 hz);
+void timer_start(u64 tsc_ticks); /* an interrupt each so many ticks */
 void timer_stop(void);
 void lapic_enable(void);
 void lapic_start_others(void);

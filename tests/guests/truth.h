@@ -36,9 +36,11 @@ struct truth {
 /* A guest lists its functions once:  #define FUNCTIONS(X) X(main_loop) X(f60) ...
  * IN(f60) is the index of f60.  The functions that print the truth come first. */
 #define TRUTH_OWN_FUNCTIONS(X) X(report) X(print_truth) X(print_beat) X(serial_write)
-#define IN(name)	       IN_##name
-#define TRUTH_INDEX_(name)     IN_##name,
-#define TRUTH_NAME_(name)      #name,
+#define IN_(name)	       IN_##name
+#define IN(name)	       IN_(name)
+#define TRUTH_INDEX_(name)     IN(name),
+#define TRUTH_STRING_(name)    #name,
+#define TRUTH_NAME_(name)      TRUTH_STRING_(name)
 enum truth_own {
 	IN_idle,
 	TRUTH_OWN_FUNCTIONS(TRUTH_INDEX_) IN_guest_functions,
@@ -72,6 +74,11 @@ HIDDEN void truth_call(struct truth *t, u32 function)
 {
 	truth_enter(t, function);
 	t->function[function].calls++;
+}
+
+HIDDEN void truth_count(struct truth *t, u32 function, u64 calls)
+{
+	t->function[function].calls += calls;
 }
 
 /* To be called in each round of the main loop: prints what is due. */
