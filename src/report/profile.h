@@ -3,7 +3,12 @@
  * profile.h: a recording in memory, symbolised: the model that all formats print.
  *
  * Samples are summed while they are read, by stack and by slice of time, so that ten
- * million of them cost no more memory than their distinct stacks.
+ * million of them cost no more memory than their distinct stacks.  Each distinct
+ * address is symbolised once.
+ *
+ * What is in the tree: samples of a vCPU that had work to do.  Those that did not run
+ * guest code at that instant get a frame that says so above the guest's own:
+ * US_FRAME_EXIT or US_FRAME_READY.  Idle and off vCPUs are only counted.
  */
 #ifndef US_REPORT_PROFILE_H
 #define US_REPORT_PROFILE_H
@@ -11,39 +16,61 @@
 #include "store/store.h"
 #include "symbol/symbol.h"
 
+/* Functions that are none: their names, which no symbol has. */
+#define US_FRAME_EXIT	  "[vm exit]" /* in the hypervisor or VMM for the guest */
+#define US_FRAME_READY	  "[waiting for host CPU]"
+#define US_FRAME_NO_STACK "[no stack]"
+
+/* Code without a name is shown by the piece of memory it lies in, of this many bytes
+ * ("0x101240-0x10127f"): small enough to find a loop, large enough to sum one. */
+#define US_UNKNOWN_CODE_BYTES 64
+
+/* Facts that reports show when a recording has them: "target" (as the user named it),
+ * "guest" (its name), "vmm", "command", "backend", "why" (that backend), "how",
+ * "caution", "hz" (asked), "vcpus", "seed", "started" (date), "host", "version". */
+
 struct us_profile;
 
 struct us_profile_opts {
 	uint64_t vcpu_mask;	 /* 0: all */
 	uint64_t from_ns, to_ns; /* of the recording; to 0: its end */
-	const char *focus;	 /* extended regex: only stacks with such a function */
+	const char *focus;	 /* extended regex: only stacks with such a function;
+				    shares are then of these */
 	const char *const
 		*images; /* -e ELF[@bias]: besides, or instead of, the recorded */
 	size_t n_image;
 };
 
-/* One function (or, without a name, one address or one page's unknown code). */
+/* One function, or one piece of code without a name. */
 struct us_profile_func {
-	const char *name;   /* never NULL: "0xffffffff80101234" if unknown */
-	const char *file;   /* NULL: unknown */
-	const char *module; /* NULL: unknown */
-	us_gva start;
-	uint32_t line;
-	bool inlined;
-	uint64_t self, total; /* weight of running samples */
-	double self_low, self_high, total_low,
-		total_high; /* 95 % interval, shares 0..1 */
+	const char *name;     /* never NULL */
+	const char *file;     /* NULL: unknown */
+	const char *module;   /* NULL: unknown */
+	us_gva start;	      /* 0: unknown, or several (inlined) */
+	uint32_t line;	      /* where it begins, else its hottest; 0: unknown */
+	bool inlined;	      /* everywhere it was seen */
+	bool known;	      /* false: name is an address range or a US_FRAME_... */
+	uint64_t self, total; /* weight; total counts a recursive one once a stack */
+	double self_low, self_high; /* 95 % interval, shares 0..1 */
+	double total_low, total_high;
 };
 
-/* The call tree: node 0 is the root. */
+/* The call tree, depth first, heavier children first: node 0 is the root, parents come
+ * before their children, child and next are in that order. */
 struct us_profile_node {
 	uint32_t func;		      /* index into funcs; of node 0: none */
 	uint32_t parent, child, next; /* node indices; 0: none */
-	uint32_t line; /* where in the function, of its hottest; 0: unknown */
+	uint32_t line; /* in the function: where it was seen first; 0: unknown */
 	uint64_t self, total;
+	float low, high; /* 95 % interval of the total's share, 0..1 */
 };
 
-/* A distinct stack, symbolised, for folded and the like. */
+/*
+ * Read a recording until its end and the images that it names (or o names).
+ * -ENOEXEC: no recording; -EINVAL: the focus is no regular expression; -ENOENT and
+ * others: an image of o->images cannot be read.  A cut recording and images that are
+ * gone, or are not those of the recording, are no errors but warnings.
+ */
 US_MUST_CHECK int us_profile_read(int fd, const struct us_profile_opts *o,
 				  struct us_profile **ret, struct us_err *e);
 void us_profile_free(struct us_profile *p); /* accepts NULL */
@@ -53,29 +80,50 @@ const struct us_profile_func *us_profile_funcs(const struct us_profile *p,
 const struct us_profile_node *us_profile_nodes(const struct us_profile *p,
 					       size_t *ret_n);
 
-/* Where samples fell, exactly: QProfiler's view, one row an address's line. */
+/* Where the guest's program counter was, exactly: QProfiler's view.  One row a source
+ * line, or an address where there is none; most samples first. */
 struct us_profile_line {
-	uint32_t func;
-	uint32_t line;
-	us_gva pc;
+	const char *func; /* NULL: unknown */
+	const char *file; /* NULL: unknown */
+	uint32_t line;	  /* 0: unknown */
+	us_gva pc;	  /* lowest seen of the row */
 	uint64_t self;
 };
 const struct us_profile_line *us_profile_lines(const struct us_profile *p,
 					       size_t *ret_n);
 
+/* An image of the recording or of the options. */
+struct us_profile_module {
+	struct us_module m; /* path is the profile's */
+	bool given;	    /* by us_profile_opts.images */
+	bool used;	    /* for names; else a warning says why not */
+};
+const struct us_profile_module *us_profile_modules(const struct us_profile *p,
+						   size_t *ret_n);
+
 struct us_profile_summary {
-	uint64_t running;		 /* weight of the samples in the tree */
-	uint64_t idle, exit, ready, off; /* weights by state, after the filters */
-	uint64_t ends[US_N_END];
-	uint64_t first_ns, last_ns;
-	uint64_t blocks;	      /* slices of time behind the intervals */
+	uint64_t running;	      /* weight of the samples in the tree */
+	uint64_t exit, ready;	      /* of these: not in guest code */
+	uint64_t idle, off;	      /* not in the tree */
+	uint64_t unfocused;	      /* running, but left out by the focus */
+	uint64_t ends[US_N_END];      /* of guest, exit and ready samples */
+	uint64_t first_ns, last_ns;   /* of the samples after the filters */
+	uint64_t vcpu_mask;	      /* vCPUs seen (those above 63 as 63) */
+	double idle_low, idle_high;   /* 95 % interval of idle / (all but off) */
+	unsigned slices;	      /* of time, behind the intervals */
+	uint64_t slice_ns;	      /* width of one */
 	struct us_record_stats stats; /* of the whole recording */
+	bool has_stats;		      /* false: cut before the first ones */
 	enum us_record_end end;
-	const char *end_words;
+	const char *end_words; /* never NULL */
 	struct us_reader_result file;
 };
 const struct us_profile_summary *us_profile_summary(const struct us_profile *p);
+
 const char *us_profile_fact(const struct us_profile *p, const char *key); /* or NULL */
+/* The i-th fact in order of the recording; false: there are no more. */
+bool us_profile_fact_at(const struct us_profile *p, size_t i, const char **ret_key,
+			const char **ret_value);
 
 /* What the reader must know: wrong image, cut file, block resolution, ... */
 size_t us_profile_n_warning(const struct us_profile *p);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profile_read.c: from the bytes of a recording to the profile. */
+#include "report/profile_priv.h"
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int on_fact(void *ctx, const char *key, const char *value)
+{
+	struct us_profile *p = ctx;
+	for (size_t i = 0; i < p->facts.n; i++) {
+		if (strcmp(p->facts.v[i].key, key))
+			continue;
+		char *copy = strdup(value);
+		if (!copy)
+			return -ENOMEM;
+		free(p->facts.v[i].value);
+		p->facts.v[i].value = copy;
+		return 0;
+	}
+	struct us_profile_fact *f = us_vec_push(&p->facts);
+	if (!f)
+		return -ENOMEM;
+	f->key = strdup(key);
+	f->value = strdup(value);
+	if (f->key && f->value)
+		return 0;
+	free(f->key);
+	free(f->value);
+	p->facts.n--;
+	return -ENOMEM;
+}
+
+static int on_module(void *ctx, const struct us_module *m)
+{
+	struct us_profile *p = ctx;
+	struct us_profile_module *slot = NULL;
+	char *path = strdup(m->path ? m->path : "");
+	if (!path)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->modules.n; i++)
+		if (p->modules.v[i].m.start == m->start)
+			slot = &p->modules.v[i];
+	if (!slot)
+		slot = us_vec_push(&p->modules);
+	if (!slot) {
+		free(path);
+		return -ENOMEM;
+	}
+	free((char *)slot->m.path);
+	slot->m = *m;
+	slot->m.path = path;
+	return 0;
+}
+
+/* The reader vouches for id and parent; the depth of the trie is ours to bound. */
+static int on_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc)
+{
+	struct us_profile *p = ctx;
+	if (id != p->stacks.n || parent >= id ||
+	    p->stacks.v[parent].depth >= US_MAX_FRAMES)
+		return -EBADMSG;
+	uint16_t depth = (uint16_t)(p->stacks.v[parent].depth + 1);
+	struct us_profile_stack *s = us_vec_push(&p->stacks);
+	if (!s)
+		return -ENOMEM;
+	*s = (struct us_profile_stack){ pc, parent, US_PROFILE_NONE, depth };
+	return 0;
+}
+
+static bool is_wanted(const struct us_profile *p, const struct us_sample *s)
+{
+	const struct us_profile_opts *o = &p->opts;
+	if (o->vcpu_mask && (s->vcpu > 63 || !(o->vcpu_mask >> s->vcpu & 1)))
+		return false;
+	return s->t_ns >= o->from_ns && (!o->to_ns || s->t_ns < o->to_ns);
+}
+
+static int add_running(struct us_profile *p, const struct us_sample *s)
+{
+	static const uint8_t kind[US_N_VCPU_STATE] = {
+		[US_VCPU_GUEST] = US_KIND_GUEST,
+		[US_VCPU_EXIT] = US_KIND_EXIT,
+		[US_VCPU_READY] = US_KIND_READY,
+	};
+	struct us_profile_summary *sum = &p->sum;
+	if (s->stack >= p->stacks.n || s->stack >= UINT32_MAX / US_N_KIND)
+		return -EBADMSG;
+	sum->running += s->weight;
+	if (s->state == US_VCPU_EXIT)
+		sum->exit += s->weight;
+	if (s->state == US_VCPU_READY)
+		sum->ready += s->weight;
+	if (s->end < US_N_END)
+		sum->ends[s->end] += s->weight;
+	p->sum_weight_squares += (uint64_t)s->weight * s->weight;
+	return us_slices_add(&p->running, s->stack * US_N_KIND + kind[s->state],
+			     s->t_ns - p->opts.from_ns, s->weight);
+}
+
+static int on_sample(void *ctx, const struct us_sample *s)
+{
+	struct us_profile *p = ctx;
+	struct us_profile_summary *sum = &p->sum;
+	if (s->t_ns > p->last_t)
+		p->last_t = s->t_ns;
+	if (!is_wanted(p, s))
+		return 0;
+	if (sum->first_ns > s->t_ns)
+		sum->first_ns = s->t_ns;
+	if (sum->last_ns < s->t_ns)
+		sum->last_ns = s->t_ns;
+	sum->vcpu_mask |= 1ULL << (s->vcpu > 63 ? 63 : s->vcpu);
+	if (s->state == US_VCPU_OFF || s->state >= US_N_VCPU_STATE) {
+		sum->off += s->weight;
+		return 0;
+	}
+	bool idle = s->state == US_VCPU_HALTED;
+	if (idle)
+		sum->idle += s->weight;
+	int rc = idle ? 0 : add_running(p, s);
+	return rc ? rc
+		  : us_slices_add(&p->idle, idle, s->t_ns - p->opts.from_ns, s->weight);
+}
+
+static int on_stats(void *ctx, const struct us_record_stats *s)
+{
+	struct us_profile *p = ctx;
+	p->sum.stats = *s;
+	p->sum.has_stats = true;
+	return 0;
+}
+
+static int on_end(void *ctx, enum us_record_end end, const char *words)
+{
+	struct us_profile *p = ctx;
+	char *copy = strdup(words ? words : "");
+	if (!copy)
+		return -ENOMEM;
+	free(p->end_words);
+	p->end_words = copy;
+	p->sum.end = end;
+	return 0;
+}
+
+static int read_recording(struct us_profile *p, int fd, struct us_err *e)
+{
+	static const struct us_reader_ops ops = {
+		.fact = on_fact,
+		.module = on_module,
+		.stack = on_stack,
+		.sample = on_sample,
+		.stats = on_stats,
+		.end = on_end,
+	};
+	int rc = us_read(fd, &ops, p, &p->sum.file, e);
+	if (rc)
+		return rc;
+	if (p->sum.first_ns > p->sum.last_ns)
+		p->sum.first_ns = p->sum.last_ns;
+	if (!p->sum.has_stats)
+		p->sum.stats.elapsed_ns = p->last_t;
+	p->sum.end_words = p->end_words ? p->end_words : "";
+	p->sum.slices = p->running.n;
+	p->sum.slice_ns = p->running.width_ns;
+	return 0;
+}
+
+static int prepare(struct us_profile *p, struct us_err *e)
+{
+	us_slices_init(&p->running);
+	us_slices_init(&p->idle);
+	p->sum.first_ns = UINT64_MAX;
+	struct us_profile_stack *empty = us_vec_push(&p->stacks);
+	if (!empty)
+		return us_fail(e, -ENOMEM, "report: out of memory");
+	empty->node = 0;
+	return us_symbols_new(&p->symbols, e);
+}
+
+int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile **ret,
+		    struct us_err *e)
+{
+	struct us_err sink;
+	struct us_profile *p = calloc(1, sizeof(*p));
+	if (!p)
+		return us_fail(e, -ENOMEM, "report: out of memory");
+	e = e ? e : &sink;
+	if (o)
+		p->opts = *o;
+	int rc = prepare(p, e);
+	if (!rc)
+		rc = read_recording(p, fd, e);
+	if (!rc)
+		rc = us_profile_open_modules(p, e);
+	if (!rc)
+		rc = us_profile_build_tree(p, e);
+	if (!rc)
+		rc = us_profile_apply_focus(p, e);
+	if (!rc)
+		rc = us_profile_count(p, e);
+	if (!rc)
+		rc = us_profile_count_lines(p, e);
+	if (rc) {
+		us_profile_free(p);
+		return rc;
+	}
+	us_profile_warn_of_quality(p);
+	p->opts = (struct us_profile_opts){ 0 };
+	*ret = p;
+	return 0;
+}
