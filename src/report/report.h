@@ -21,28 +21,60 @@ enum us_sort {
 
 struct us_report_opts {
 	enum us_sort sort;
-	bool children;	/* count callees in: total is shown and sorted by */
-	size_t limit;	/* rows at most; 0: all */
-	bool colour;	/* the output is a terminal */
-	unsigned width; /* of the terminal; 0: not one */
+	bool children;	  /* callees counted in: where sort is by self, by total */
+	size_t limit;	  /* rows at most; 0: all */
+	bool colour;	  /* the output is a terminal that knows colours */
+	unsigned width;	  /* of the terminal; 0: not one */
+	const char *file; /* the recording as the user names it, for the command to type
+			     next; NULL: not a file */
 };
 
 struct us_format {
 	const char *name;    /* "text", "json", "folded", "html", "qprofiler" */
 	const char *suffix;  /* of a file: ".html"; NULL: none */
 	const char *summary; /* one line for --help */
+	/* Errors of the stream may be left in it. */
 	int (*write)(const struct us_profile *p, const struct us_report_opts *o,
 		     FILE *out, struct us_err *e);
 };
 
 extern const struct us_format *const us_formats[]; /* NULL-terminated */
+extern const struct us_format us_format_text, us_format_json, us_format_folded,
+	us_format_html, us_format_qprofiler;
 
 const struct us_format *us_format_by_name(const char *name);   /* or NULL */
 const struct us_format *us_format_by_suffix(const char *path); /* or NULL */
 
-/* Write and check the stream: a full disk is an error here. */
+/* Write, flush and check the stream: a full disk is an error here. */
 US_MUST_CHECK int us_report(const struct us_profile *p, const struct us_format *f,
 			    const struct us_report_opts *o, FILE *out,
 			    struct us_err *e);
+
+/*
+ * Indices of the functions that have samples, in the order of o (ties: more samples,
+ * then name), all of them: o->limit is the caller's to apply.  *ret is the caller's to
+ * free. 0 or -ENOMEM.
+ */
+US_MUST_CHECK int us_report_rows(const struct us_profile *p,
+				 const struct us_report_opts *o, uint32_t **ret,
+				 size_t *ret_n);
+
+/* Is the interval to show that of total, by the order of o? */
+bool us_report_by_total(const struct us_report_opts *o);
+
+/*
+ * The last words of every recording: "12345 samples, 2000 idle (16.2 %), 0 lost, 3
+ * truncated, 11.0 us/sample p50, 38.0 us p99, guest time taken 0.31 %".  The last
+ * three are left out for a backend that does not stop the guest.  Returns dst.
+ */
+char *us_report_stats_line(char *dst, size_t size, const struct us_record_stats *s);
+
+/* The same of a profile, also of one that is cut and has no statistics. */
+char *us_report_summary_line(const struct us_profile *p, char *dst, size_t size);
+
+/* What was recorded, in lines of words without an end of line: line i to dst, false if
+ * there are no more.  Not made printable. */
+bool us_report_header_line(const struct us_profile *p, unsigned i, char *dst,
+			   size_t size);
 
 #endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * html.c: one file with a flame graph and tables, which loads nothing.
+ *
+ * The page (page/) is constant and its policy names the hashes of its own script and
+ * style; what comes from the recording stands in it as JSON, and is only shown as text.
+ */
+#include "report/page.h"
+#include "report/report.h"
+
+#include "base/cleanup.h"
+#include "base/json.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MAX_NODES 50000 /* more would be narrower than a pixel */
+
+/* What is shown: heavy enough nodes, and the functions of those. */
+struct page {
+	const struct us_profile *p;
+	const struct us_profile_node *node;
+	const struct us_profile_func *func;
+	size_t n_node, n_func, n_left_out;
+	uint64_t least; /* total of the lightest node that is shown */
+	uint32_t *node_id, *func_id;
+	bool *has_func;
+	struct us_json j;
+};
+
+static int compare_totals(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x > y ? -1 : x < y;
+}
+
+/* A child is never heavier than its parent: what is kept is a tree. */
+static int choose_least(struct page *g)
+{
+	if (g->n_node <= MAX_NODES)
+		return 0;
+	_cleanup_free_ uint64_t *total = malloc(g->n_node * sizeof(*total));
+	if (!total)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->n_node; i++)
+		total[i] = g->node[i].total;
+	qsort(total, g->n_node, sizeof(*total), compare_totals);
+	g->least = total[MAX_NODES] + 1;
+	return 0;
+}
+
+static bool is_shown(const struct page *g, size_t i)
+{
+	return i == 0 || g->node[i].total >= g->least;
+}
+
+static int choose(struct page *g)
+{
+	uint32_t nodes = 0, funcs = 0;
+	g->node_id = calloc(g->n_node, sizeof(*g->node_id));
+	g->func_id = calloc(g->n_func + 1, sizeof(*g->func_id));
+	g->has_func = calloc(g->n_func + 1, sizeof(*g->has_func));
+	if (!g->node_id || !g->func_id || !g->has_func || choose_least(g))
+		return -ENOMEM;
+	for (size_t i = 0; i < g->n_node; i++) {
+		if (!is_shown(g, i))
+			continue;
+		g->node_id[i] = nodes++;
+		if (i)
+			g->has_func[g->node[i].func] = true;
+	}
+	for (size_t f = 0; f < g->n_func; f++)
+		if (g->has_func[f])
+			g->func_id[f] = funcs++;
+	g->n_left_out = g->n_node - nodes;
+	return 0;
+}
+
+#define EACH_FUNC(g, key, ...)                                                         \
+	do {                                                                           \
+		us_json_array(&(g)->j, key);                                           \
+		for (size_t i = 0; i < (g)->n_func; i++) {                             \
+			const struct us_profile_func *f = &(g)->func[i];               \
+			if ((g)->has_func[i])                                          \
+				__VA_ARGS__;                                           \
+		}                                                                      \
+		us_json_end(&(g)->j);                                                  \
+	} while (0)
+
+#define EACH_NODE(g, key, ...)                                                         \
+	do {                                                                           \
+		us_json_array(&(g)->j, key);                                           \
+		for (size_t i = 0; i < (g)->n_node; i++) {                             \
+			const struct us_profile_node *n = &(g)->node[i];               \
+			if (is_shown(g, i))                                            \
+				__VA_ARGS__;                                           \
+		}                                                                      \
+		us_json_end(&(g)->j);                                                  \
+	} while (0)
+
+/* By columns: a third of the size of rows with names. */
+static void functions(struct page *g)
+{
+	struct us_json *j = &g->j;
+	us_json_object(j, "func");
+	EACH_FUNC(g, "name", us_json_str(j, NULL, f->name));
+	EACH_FUNC(g, "file", us_json_str(j, NULL, f->file));
+	EACH_FUNC(g, "module", us_json_str(j, NULL, f->module));
+	EACH_FUNC(g, "line", us_json_u64(j, NULL, f->line));
+	EACH_FUNC(g, "known", us_json_u64(j, NULL, f->known));
+	EACH_FUNC(g, "inlined", us_json_u64(j, NULL, f->inlined));
+	EACH_FUNC(g, "self", us_json_u64(j, NULL, f->self));
+	EACH_FUNC(g, "total", us_json_u64(j, NULL, f->total));
+	EACH_FUNC(g, "sl", us_json_double(j, NULL, f->self_low, 5));
+	EACH_FUNC(g, "sh", us_json_double(j, NULL, f->self_high, 5));
+	EACH_FUNC(g, "tl", us_json_double(j, NULL, f->total_low, 5));
+	EACH_FUNC(g, "th", us_json_double(j, NULL, f->total_high, 5));
+	us_json_end(j);
+}
+
+static void nodes(struct page *g)
+{
+	struct us_json *j = &g->j;
+	us_json_object(j, "node");
+	EACH_NODE(g, "func", us_json_u64(j, NULL, i ? g->func_id[n->func] : 0));
+	EACH_NODE(g, "parent", us_json_u64(j, NULL, g->node_id[n->parent]));
+	EACH_NODE(g, "line", us_json_u64(j, NULL, n->line));
+	EACH_NODE(g, "self", us_json_u64(j, NULL, n->self));
+	EACH_NODE(g, "total", us_json_u64(j, NULL, n->total));
+	EACH_NODE(g, "low", us_json_double(j, NULL, (double)n->low, 5));
+	EACH_NODE(g, "high", us_json_double(j, NULL, (double)n->high, 5));
+	us_json_end(j);
+}
+
+static void summary(struct page *g)
+{
+	const struct us_profile_summary *s = us_profile_summary(g->p);
+	struct us_json *j = &g->j;
+	us_json_object(j, "summary");
+	us_json_u64(j, "running", s->running);
+	us_json_u64(j, "exit", s->exit);
+	us_json_u64(j, "ready", s->ready);
+	us_json_u64(j, "idle", s->idle);
+	us_json_u64(j, "unfocused", s->unfocused);
+	us_json_double(j, "idleLow", s->idle_low, 5);
+	us_json_double(j, "idleHigh", s->idle_high, 5);
+	us_json_end(j);
+}
+
+static void header(struct page *g)
+{
+	struct us_json *j = &g->j;
+	const char *guest = us_profile_fact(g->p, "guest");
+	const char *target = us_profile_fact(g->p, "target");
+	char line[1024];
+	us_json_str(j, "title", guest && *guest ? guest : target ? target : "Profile");
+	us_json_array(j, "facts");
+	for (unsigned i = 0; i < 2; i++)
+		if (us_report_header_line(g->p, i, line, sizeof(line)))
+			us_json_str(j, NULL, line);
+	us_json_end(j);
+	us_json_array(j, "warnings");
+	for (size_t i = 0; i < us_profile_n_warning(g->p); i++)
+		us_json_str(j, NULL, us_profile_warning(g->p, i));
+	us_json_end(j);
+	us_report_summary_line(g->p, line, sizeof(line));
+	us_json_str(j, "summaryLine", line);
+	us_json_u64(j, "leftOut", g->n_left_out);
+}
+
+static int write_html(const struct us_profile *p, const struct us_report_opts *o,
+		      FILE *out, struct us_err *e)
+{
+	struct page g = { .p = p, .j = us_json_to(out) };
+	(void)o;
+	g.node = us_profile_nodes(p, &g.n_node);
+	g.func = us_profile_funcs(p, &g.n_func);
+	int rc = choose(&g);
+	if (!rc) {
+		fputs((const char *)us_page_head, out);
+		us_json_object(&g.j, NULL);
+		header(&g);
+		summary(&g);
+		functions(&g);
+		nodes(&g);
+		us_json_end(&g.j);
+		fputs((const char *)us_page_tail, out);
+	}
+	free(g.node_id);
+	free(g.func_id);
+	free(g.has_func);
+	return rc ? us_fail(e, rc, "report: out of memory") : 0;
+}
+
+const struct us_format us_format_html = {
+	.name = "html",
+	.suffix = ".html",
+	.summary = "flame graph and tables in one file that loads nothing",
+	.write = write_html,
+};

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* json.c: everything that is known of a profile, for programs (docs/report-json.md). */
+#include "report/report.h"
+
+#include "base/cleanup.h"
+#include "base/json.h"
+
+#include <errno.h>
+
+/* A row is one line, whatever its members. */
+static void row_begin(struct us_json *j)
+{
+	us_json_object(j, NULL);
+	j->pretty = false;
+}
+
+static void row_end(struct us_json *j)
+{
+	us_json_end(j);
+	j->pretty = true;
+}
+
+static void interval(struct us_json *j, const char *key, double low, double high)
+{
+	bool pretty = j->pretty;
+	us_json_array(j, key);
+	j->pretty = false;
+	us_json_double(j, NULL, low, 6);
+	us_json_double(j, NULL, high, 6);
+	us_json_end(j);
+	j->pretty = pretty;
+}
+
+static void str_or_null(struct us_json *j, const char *key, const char *value)
+{
+	us_json_str(j, key, value && *value ? value : NULL);
+}
+
+static void facts(struct us_json *j, const struct us_profile *p)
+{
+	const char *key, *value;
+	us_json_object(j, "facts");
+	for (size_t i = 0; us_profile_fact_at(p, i, &key, &value); i++)
+		us_json_str(j, key, value);
+	us_json_end(j);
+}
+
+static void warnings(struct us_json *j, const struct us_profile *p)
+{
+	us_json_array(j, "warnings");
+	for (size_t i = 0; i < us_profile_n_warning(p); i++)
+		us_json_str(j, NULL, us_profile_warning(p, i));
+	us_json_end(j);
+}
+
+static const char *end_name(enum us_record_end end)
+{
+	static const char *const name[US_N_RECORD_END] = {
+		[US_RECORD_CUT] = "cut",
+		[US_RECORD_DONE] = "done",
+		[US_RECORD_INTERRUPTED] = "interrupted",
+		[US_RECORD_GUEST_GONE] = "guest gone",
+		[US_RECORD_LOST_TOUCH] = "lost touch",
+	};
+	return (unsigned)end < US_N_RECORD_END ? name[end] : "unknown";
+}
+
+static void stats(struct us_json *j, const struct us_record_stats *s)
+{
+	us_json_object(j, "recording");
+	us_json_u64(j, "elapsed_ns", s->elapsed_ns);
+	us_json_u64(j, "due", s->due);
+	us_json_u64(j, "running", s->running);
+	us_json_u64(j, "idle", s->idle);
+	us_json_u64(j, "off", s->off);
+	us_json_u64(j, "late", s->late);
+	us_json_u64(j, "backed_off", s->backed_off);
+	us_json_u64(j, "failed", s->failed);
+	us_json_u64(j, "lost", s->lost);
+	us_json_u64(j, "truncated", s->truncated);
+	us_json_u64(j, "stolen_ns", s->stolen_ns);
+	us_json_u64(j, "vcpu_ns", s->vcpu_ns);
+	us_json_u64(j, "held_p50_ns", s->held_p50_ns);
+	us_json_u64(j, "held_p99_ns", s->held_p99_ns);
+	us_json_u64(j, "held_max_ns", s->held_max_ns);
+	us_json_end(j);
+}
+
+static void summary(struct us_json *j, const struct us_profile *p)
+{
+	const struct us_profile_summary *s = us_profile_summary(p);
+	us_json_object(j, "summary");
+	us_json_u64(j, "running", s->running);
+	us_json_u64(j, "exit", s->exit);
+	us_json_u64(j, "ready", s->ready);
+	us_json_u64(j, "idle", s->idle);
+	interval(j, "idle_interval", s->idle_low, s->idle_high);
+	us_json_u64(j, "off", s->off);
+	us_json_u64(j, "unfocused", s->unfocused);
+	us_json_u64(j, "first_ns", s->first_ns);
+	us_json_u64(j, "last_ns", s->last_ns);
+	us_json_u64(j, "slices", s->slices);
+	us_json_u64(j, "slice_ns", s->slice_ns);
+	us_json_object(j, "stack_ends");
+	for (int i = 0; i < US_N_END; i++)
+		us_json_u64(j, us_unwind_end_name(i), s->ends[i]);
+	us_json_end(j);
+	us_json_str(j, "end", end_name(s->end));
+	us_json_str(j, "end_words", s->end_words);
+	us_json_bool(j, "cut", s->file.cut);
+	us_json_end(j);
+	if (s->has_stats)
+		stats(j, &s->stats);
+	else
+		us_json_str(j, "recording", NULL);
+}
+
+static void modules(struct us_json *j, const struct us_profile *p)
+{
+	static const char *const match[] = { "unknown", "yes", "no" };
+	size_t n;
+	const struct us_profile_module *m = us_profile_modules(p, &n);
+	us_json_array(j, "modules");
+	for (size_t i = 0; i < n; i++) {
+		char id[2 * US_BUILD_ID_MAX + 1] = "";
+		for (size_t k = 0; k < m[i].m.build_id_len && k < US_BUILD_ID_MAX; k++)
+			snprintf(id + 2 * k, 3, "%02x", m[i].m.build_id[k]);
+		row_begin(j);
+		us_json_str(j, "path", m[i].m.path);
+		us_json_hex(j, "start", m[i].m.start);
+		us_json_hex(j, "end", m[i].m.end);
+		us_json_hex(j, "bias", m[i].m.bias);
+		str_or_null(j, "build_id", id);
+		us_json_str(j, "match", m[i].m.match < 3 ? match[m[i].m.match] : NULL);
+		us_json_bool(j, "used", m[i].used);
+		row_end(j);
+	}
+	us_json_end(j);
+}
+
+static void function(struct us_json *j, const struct us_profile_func *f, uint32_t id)
+{
+	row_begin(j);
+	us_json_u64(j, "id", id);
+	us_json_str(j, "name", f->name);
+	us_json_bool(j, "known", f->known);
+	us_json_str(j, "file", f->file);
+	us_json_u64(j, "line", f->line);
+	us_json_str(j, "module", f->module);
+	us_json_hex(j, "start", f->start);
+	us_json_bool(j, "inlined", f->inlined);
+	us_json_u64(j, "self", f->self);
+	us_json_u64(j, "total", f->total);
+	interval(j, "self_interval", f->self_low, f->self_high);
+	interval(j, "total_interval", f->total_low, f->total_high);
+	row_end(j);
+}
+
+static int functions(struct us_json *j, const struct us_profile *p,
+		     const struct us_report_opts *o)
+{
+	_cleanup_free_ uint32_t *row = NULL;
+	size_t n, n_func;
+	const struct us_profile_func *f = us_profile_funcs(p, &n_func);
+	int rc = us_report_rows(p, o, &row, &n);
+	if (rc)
+		return rc;
+	us_json_array(j, "functions");
+	for (size_t i = 0; i < n; i++)
+		function(j, &f[row[i]], row[i]);
+	us_json_end(j);
+	return 0;
+}
+
+static void tree(struct us_json *j, const struct us_profile *p)
+{
+	size_t n;
+	const struct us_profile_node *node = us_profile_nodes(p, &n);
+	us_json_array(j, "tree");
+	for (size_t i = 1; i < n; i++) {
+		row_begin(j);
+		us_json_u64(j, "id", i);
+		us_json_u64(j, "parent", node[i].parent);
+		us_json_u64(j, "function", node[i].func);
+		us_json_u64(j, "line", node[i].line);
+		us_json_u64(j, "self", node[i].self);
+		us_json_u64(j, "total", node[i].total);
+		interval(j, "interval", (double)node[i].low, (double)node[i].high);
+		row_end(j);
+	}
+	us_json_end(j);
+}
+
+static void lines(struct us_json *j, const struct us_profile *p)
+{
+	size_t n;
+	const struct us_profile_line *l = us_profile_lines(p, &n);
+	us_json_array(j, "lines");
+	for (size_t i = 0; i < n; i++) {
+		row_begin(j);
+		us_json_str(j, "function", l[i].func);
+		us_json_str(j, "file", l[i].file);
+		us_json_u64(j, "line", l[i].line);
+		us_json_hex(j, "address", l[i].pc);
+		us_json_u64(j, "self", l[i].self);
+		row_end(j);
+	}
+	us_json_end(j);
+}
+
+static int write_json(const struct us_profile *p, const struct us_report_opts *o,
+		      FILE *out, struct us_err *e)
+{
+	struct us_json j = us_json_to(out);
+	j.pretty = true;
+	us_json_object(&j, NULL);
+	us_json_str(&j, "format", "uniscope-report");
+	us_json_u64(&j, "version", 1);
+	facts(&j, p);
+	warnings(&j, p);
+	summary(&j, p);
+	modules(&j, p);
+	if (functions(&j, p, o))
+		return us_fail(e, -ENOMEM, "report: out of memory");
+	tree(&j, p);
+	lines(&j, p);
+	us_json_end(&j);
+	return 0;
+}
+
+const struct us_format us_format_json = {
+	.name = "json",
+	.suffix = ".json",
+	.summary = "everything, for programs",
+	.write = write_json,
+};

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* words.c: what was recorded and what it cost, in words. */
+#include "report/report.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double percent(uint64_t part, uint64_t all)
+{
+	return all ? 100.0 * (double)part / (double)all : 0;
+}
+
+__attribute__((__format__(__printf__, 3, 4))) static void append(char *dst, size_t size,
+								 const char *fmt, ...)
+{
+	size_t at = strlen(dst);
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(dst + at, size - at, fmt, ap);
+	va_end(ap);
+}
+
+char *us_report_stats_line(char *dst, size_t size, const struct us_record_stats *s)
+{
+	uint64_t seen = s->running + s->idle;
+	snprintf(dst, size, "%" PRIu64 " samples, %" PRIu64 " idle (%.1f %%)", seen,
+		 s->idle, percent(s->idle, seen));
+	append(dst, size, ", %" PRIu64 " lost, %" PRIu64 " truncated", s->lost,
+	       s->truncated);
+	if (s->held_max_ns)
+		append(dst, size, ", %.1f us/sample p50, %.1f us p99",
+		       (double)s->held_p50_ns / 1e3, (double)s->held_p99_ns / 1e3);
+	if (s->held_max_ns && s->vcpu_ns)
+		append(dst, size, ", guest time taken %.2f %%",
+		       percent(s->stolen_ns, s->vcpu_ns));
+	return dst;
+}
+
+char *us_report_summary_line(const struct us_profile *p, char *dst, size_t size)
+{
+	const struct us_profile_summary *s = us_profile_summary(p);
+	struct us_record_stats stats = s->stats;
+	if (!s->has_stats) {
+		stats.running = s->running + s->unfocused;
+		stats.idle = s->idle;
+		for (int i = US_END_DEPTH; i < US_N_END; i++)
+			stats.truncated += s->ends[i];
+	}
+	return us_report_stats_line(dst, size, &stats);
+}
+
+static const char *fact_or(const struct us_profile *p, const char *key,
+			   const char *instead)
+{
+	const char *value = us_profile_fact(p, key);
+	return value && *value ? value : instead;
+}
+
+static void what(const struct us_profile *p, char *dst, size_t size)
+{
+	const char *guest = fact_or(p, "guest", fact_or(p, "target", "a guest"));
+	const char *vmm = fact_or(p, "vmm", NULL), *date = fact_or(p, "started", NULL);
+	const char *host = fact_or(p, "host", NULL), *n = fact_or(p, "vcpus", NULL);
+	int seen = __builtin_popcountll(us_profile_summary(p)->vcpu_mask);
+	snprintf(dst, size, "%s", guest);
+	if (vmm)
+		append(dst, size, " (%s)", vmm);
+	int vcpus = n ? atoi(n) : seen;
+	append(dst, size, ", %d vCPU%s", vcpus, vcpus == 1 ? "" : "s");
+	if (seen != vcpus)
+		append(dst, size, " (%d seen)", seen);
+	if (date)
+		append(dst, size, ", recorded %s", date);
+	if (host)
+		append(dst, size, " on %s", host);
+}
+
+static void how(const struct us_profile *p, char *dst, size_t size)
+{
+	const struct us_record_stats *s = &us_profile_summary(p)->stats;
+	const char *detail = fact_or(p, "how", NULL), *hz = fact_or(p, "hz", NULL);
+	uint64_t taken = s->running + s->idle + s->off;
+	snprintf(dst, size, "backend %s", fact_or(p, "backend", "not told"));
+	if (detail)
+		append(dst, size, " (%s)", detail);
+	if (hz)
+		append(dst, size, ", %s Hz asked", hz);
+	if (s->vcpu_ns)
+		append(dst, size, ", %.1f Hz reached on each vCPU",
+		       (double)taken * 1e9 / (double)s->vcpu_ns);
+	append(dst, size, ", %.1f s", (double)s->elapsed_ns / 1e9);
+}
+
+static void states(const struct us_profile *p, char *dst, size_t size)
+{
+	const struct us_profile_summary *s = us_profile_summary(p);
+	uint64_t running = s->running + s->unfocused, all = running + s->idle;
+	snprintf(dst, size, "running %.1f %% of the time (%" PRIu64 " samples)",
+		 percent(running, all), running);
+	append(dst, size, ", idle %.1f %% (%" PRIu64, percent(s->idle, all), s->idle);
+	if (all)
+		append(dst, size, "; 95 %%: %.1f-%.1f", 100 * s->idle_low,
+		       100 * s->idle_high);
+	append(dst, size, ")");
+	if (s->off)
+		append(dst, size, ", %" PRIu64 " off", s->off);
+}
+
+static void running(const struct us_profile *p, char *dst, size_t size)
+{
+	const struct us_profile_summary *s = us_profile_summary(p);
+	uint64_t all = s->running + s->unfocused;
+	snprintf(dst, size, "shares below are of the %" PRIu64 " samples that ran",
+		 s->running);
+	if (s->unfocused)
+		append(dst, size, " and match the focus (%.1f %% of %" PRIu64 ")",
+		       percent(s->running, all), all);
+	if (s->exit)
+		append(dst, size, "; in the VMM %.1f %%", percent(s->exit, s->running));
+	if (s->ready)
+		append(dst, size, "; waiting for the host CPU %.1f %%",
+		       percent(s->ready, s->running));
+}
+
+bool us_report_header_line(const struct us_profile *p, unsigned i, char *dst,
+			   size_t size)
+{
+	static void (*const lines[])(const struct us_profile *, char *, size_t) = {
+		what,
+		how,
+		states,
+		running,
+	};
+	if (i >= sizeof(lines) / sizeof(lines[0]))
+		return false;
+	lines[i](p, dst, size);
+	return true;
+}
