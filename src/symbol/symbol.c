@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "symbol/dwarf_lines.h"
 #include "symbol/elf_file.h"
 
 #include <errno.h>
@@ -15,6 +16,8 @@ struct module {
 	struct us_elf_image *image;
 	const char *name;
 	uint64_t bias;
+	struct us_dwarf *dwarf; /* NULL: none, or not tried yet */
+	bool tried;
 };
 
 /* What a look-up found, by its arguments: open addressing, never more than half full.
@@ -48,12 +51,18 @@ int us_symbols_new(struct us_symbols **ret, struct us_err *e)
 	return 0;
 }
 
+static void close_module(struct module *m)
+{
+	us_dwarf_close(m->dwarf);
+	us_elf_image_close(m->image);
+}
+
 void us_symbols_free(struct us_symbols *s)
 {
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->modules.n; i++)
-		us_elf_image_close(s->modules.v[i].image);
+		close_module(&s->modules.v[i]);
 	free(s->modules.v);
 	free(s->frames.v);
 	free(s->found);
@@ -79,7 +88,11 @@ int us_symbols_add(struct us_symbols *s, struct us_elf_image *i, uint64_t bias,
 		return -ENOMEM;
 	}
 	const char *slash = strrchr(path, '/');
-	*m = (struct module){ i, slash && slash[1] ? slash + 1 : path, bias };
+	*m = (struct module){
+		.image = i,
+		.name = slash && slash[1] ? slash + 1 : path,
+		.bias = bias,
+	};
 	forget(s);
 	return 0;
 }
@@ -99,17 +112,44 @@ static struct module *module_at(struct us_symbols *s, us_gva pc)
 	return second;
 }
 
+static struct us_dwarf *dwarf_of(struct module *m)
+{
+	if (!m->tried) {
+		m->tried = true;
+		m->dwarf = us_dwarf_open(us_elf_image_file(m->image));
+	}
+	return m->dwarf;
+}
+
+/* What DWARF leaves open of the function itself: the symbol's name (that of a clone
+ * differs), where it starts, and for assembly the line of its start. */
+static void complete_outer(struct module *m, const struct us_elf_symbol *sym,
+			   struct us_frame *outer)
+{
+	const char *file;
+	uint32_t line;
+	if (!sym)
+		return;
+	outer->func = sym->name;
+	outer->start = sym->addr;
+	if (!outer->decl_line && outer->file &&
+	    us_dwarf_line(m->dwarf, sym->addr, &file, &line) && file &&
+	    !strcmp(file, outer->file))
+		outer->decl_line = line;
+}
+
 static size_t describe(struct module *m, us_gva pc, struct us_frame *ret)
 {
 	uint64_t addr = pc - m->bias;
-	const struct us_elf_symbol *sym = us_elf_image_find(m->image, addr);
-	size_t n = 0;
-	struct us_frame *outer = &ret[n++];
-	*outer = (struct us_frame){ 0 };
-	if (sym) {
-		outer->func = sym->name;
-		outer->start = sym->addr + m->bias;
-	}
+	struct us_dwarf *dwarf = dwarf_of(m);
+	size_t n = dwarf ? us_dwarf_lookup(dwarf, addr, ret, MAX_CHAIN) : 0;
+	if (!n)
+		ret[n++] = (struct us_frame){ 0 };
+	struct us_frame *outer = &ret[n - 1];
+	outer->inlined = false; /* also if the chain was cut */
+	complete_outer(m, us_elf_image_find(m->image, addr), outer);
+	if (outer->start)
+		outer->start += m->bias;
 	for (size_t i = 0; i < n; i++) {
 		ret[i].module = m->name;
 		ret[i].start = outer->start;

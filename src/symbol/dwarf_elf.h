@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* dwarf_elf.h: the ELF header that libelf is given in place of the file's own. */
+#ifndef US_SYMBOL_DWARF_ELF_H
+#define US_SYMBOL_DWARF_ELF_H
+
+#include "symbol/elf_file.h"
+
+#include <libelf.h>
+
+/* Fill f's spare page and open it with what follows as an Elf; NULL: no DWARF.
+ * f must outlive it; elf_end() it. */
+Elf *us_dwarf_elf(const struct us_elf_file *f);
+
+#endif

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* dwarf_lines.c: see dwarf_lines.h. */
+#include "symbol/dwarf_lines.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/vec.h"
+#include "symbol/dwarf_elf.h"
+#include "symbol/span_map.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <string.h>
+
+#define MAX_NESTING 64	       /* of blocks, calls and name spaces */
+#define MAX_PROGRAM (8U << 20) /* bytes of one unit's line program */
+#define NO_SCOPE    UINT32_MAX
+#define NOT_ENTERED (UINT32_MAX - 1)
+
+/* A function with code or a call inlined into one.  The outer scope of a scope always
+ * has a smaller index. */
+struct scope {
+	Dwarf_Off die;
+	uint64_t entry; /* its first address */
+	const char *name, *call_file;
+	uint32_t outer; /* NO_SCOPE: none */
+	uint32_t decl_line, call_line;
+	bool inlined, read; /* read: the fields from name to call_line but outer */
+};
+
+struct unit {
+	Dwarf_Die die;
+	uint64_t size; /* bytes of its entries at most */
+	const char *comp_dir;
+	bool prefer_linkage; /* of names: those of C++ and the like, to be demangled */
+	bool indexed, lines_read, has_ranges;
+	struct {
+		struct scope *v;
+		size_t n, cap;
+	} scopes;
+	struct us_span_map map; /* address -> scope */
+	Dwarf_Lines *lines;
+	size_t n_line;
+	Dwarf_Files *files;
+};
+
+struct spans {
+	struct us_span *v;
+	size_t n, cap;
+};
+
+struct us_dwarf {
+	const struct us_elf_file *file;
+	Elf *elf;
+	Dwarf *dw;
+	const uint8_t *line_data; /* .debug_line, uncompressed */
+	size_t line_size, info_size;
+	struct {
+		struct unit *v;
+		size_t n, cap;
+	} units;
+	struct spans spans;	/* of units, kept until all are known */
+	struct us_span_map map; /* address -> unit */
+	bool rangeless_done;
+	uint64_t spent_ns;
+};
+
+/* Work is charged from begin to end; nothing begins once the budget is spent. */
+static bool begin(const struct us_dwarf *d, uint64_t *ret_since)
+{
+	*ret_since = us_now_ns();
+	return d->spent_ns < US_DWARF_BUDGET;
+}
+
+static void end(struct us_dwarf *d, uint64_t since)
+{
+	d->spent_ns += us_now_ns() - since;
+}
+
+static bool overdue(const struct us_dwarf *d, uint64_t since)
+{
+	return us_now_ns() - since > US_DWARF_BUDGET - d->spent_ns;
+}
+
+bool us_dwarf_exhausted(const struct us_dwarf *d)
+{
+	return d->spent_ns >= US_DWARF_BUDGET;
+}
+
+/* Code that the linker dropped stays in DWARF at address 0 or so: only what lies in
+ * the image's code counts. */
+static bool add_ranges(struct us_dwarf *d, Dwarf_Die *die, uint32_t value,
+		       struct spans *to, uint64_t since, uint64_t *ret_first)
+{
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+	bool some = false;
+	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
+		if (overdue(d, since))
+			return some;
+		if (low >= high || !us_elf_file_code(d->file, low))
+			continue;
+		struct us_span *s = us_vec_push(to);
+		if (!s)
+			return some;
+		*s = (struct us_span){ low, high, value };
+		if (!some || low < *ret_first)
+			*ret_first = low;
+		some = true;
+	}
+	return some;
+}
+
+/* Scopes of a unit. */
+
+struct level {
+	Dwarf_Die die;
+	uint32_t scope; /* that it stands in */
+};
+
+/* The scope that the children of a DIE stand in, NOT_ENTERED: they do not matter. */
+static uint32_t enter(struct us_dwarf *d, struct unit *u, struct level *l,
+		      struct spans *spans, uint64_t since)
+{
+	int tag = dwarf_tag(&l->die);
+	switch (tag) {
+	case DW_TAG_lexical_block:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+	case DW_TAG_with_stmt:
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+		return l->scope;
+	case DW_TAG_subprogram:
+	case DW_TAG_inlined_subroutine:
+		break;
+	default:
+		return NOT_ENTERED;
+	}
+	uint64_t first = 0;
+	uint32_t index = (uint32_t)u->scopes.n;
+	if (index >= NOT_ENTERED ||
+	    !add_ranges(d, &l->die, index, spans, since, &first))
+		return NOT_ENTERED;
+	struct scope *s = us_vec_push(&u->scopes);
+	if (!s)
+		return NOT_ENTERED;
+	s->die = dwarf_dieoffset(&l->die);
+	s->entry = first;
+	s->outer = l->scope;
+	s->inlined = tag == DW_TAG_inlined_subroutine;
+	return index;
+}
+
+/* Depth first.  A sibling reference that leads back into a subtree would multiply the
+ * walk: no unit has more entries than bytes. */
+static void walk(struct us_dwarf *d, struct unit *u, struct spans *spans,
+		 uint64_t since)
+{
+	struct level stack[MAX_NESTING];
+	size_t depth = 0;
+	stack[0] = (struct level){ .scope = NO_SCOPE };
+	if (dwarf_child(&u->die, &stack[0].die) != 0)
+		return;
+	for (uint64_t left = u->size; left && !overdue(d, since); left--) {
+		uint32_t inner = enter(d, u, &stack[depth], spans, since);
+		if (inner != NOT_ENTERED && depth + 1 < MAX_NESTING &&
+		    dwarf_child(&stack[depth].die, &stack[depth + 1].die) == 0) {
+			stack[++depth].scope = inner;
+			continue;
+		}
+		while (dwarf_siblingof(&stack[depth].die, &stack[depth].die) != 0)
+			if (depth-- == 0)
+				return;
+	}
+}
+
+static void index_scopes(struct us_dwarf *d, struct unit *u, struct spans *spans)
+{
+	uint64_t since;
+	if (u->indexed || !begin(d, &since))
+		return;
+	u->indexed = true;
+	walk(d, u, spans, since);
+	end(d, since);
+}
+
+static void need_scopes(struct us_dwarf *d, struct unit *u)
+{
+	struct spans spans = { 0 };
+	if (u->indexed)
+		return;
+	index_scopes(d, u, &spans);
+	if (us_span_map_build(spans.v, spans.n, &u->map) < 0)
+		memset(&u->map, 0, sizeof(u->map));
+	free(spans.v);
+}
+
+static const char *string_of(Dwarf_Attribute *a)
+{
+	return a ? dwarf_formstring(a) : NULL;
+}
+
+static const char *name_of(const struct unit *u, Dwarf_Die *die)
+{
+	Dwarf_Attribute a;
+	const char *linkage = string_of(
+		dwarf_attr_integrate(die, DW_AT_linkage_name, &a));
+	if (!linkage)
+		linkage = string_of(
+			dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &a));
+	const char *plain = string_of(dwarf_attr_integrate(die, DW_AT_name, &a));
+	return linkage && (u->prefer_linkage || !plain) ? linkage : plain;
+}
+
+static uint32_t number_of(Dwarf_Attribute *a)
+{
+	Dwarf_Word w;
+	return a && dwarf_formudata(a, &w) == 0 && w <= UINT32_MAX ? (uint32_t)w : 0;
+}
+
+/* Lines of a unit. */
+
+/* A program may make 100 bytes of rows out of each of its bytes. */
+static bool program_is_small(const struct us_dwarf *d, const struct unit *u)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word at;
+	uint32_t len;
+	Dwarf_Die die = u->die;
+	if (!dwarf_attr(&die, DW_AT_stmt_list, &a) || dwarf_formudata(&a, &at) != 0 ||
+	    at > d->line_size || d->line_size - at < sizeof(len))
+		return false;
+	memcpy(&len, d->line_data + at, sizeof(len));
+	if (len == UINT32_MAX) /* 64-bit DWARF */
+		return d->line_size - at <= MAX_PROGRAM;
+	return len <= MAX_PROGRAM;
+}
+
+static void need_lines(struct us_dwarf *d, struct unit *u)
+{
+	uint64_t since;
+	size_t n;
+	if (u->lines_read || !begin(d, &since))
+		return;
+	u->lines_read = true;
+	if (program_is_small(d, u)) {
+		if (dwarf_getsrclines(&u->die, &u->lines, &u->n_line) != 0)
+			u->n_line = 0;
+		if (dwarf_getsrcfiles(&u->die, &u->files, &n) != 0)
+			u->files = NULL;
+	}
+	end(d, since);
+}
+
+static uint64_t line_addr(const struct unit *u, size_t i)
+{
+	Dwarf_Addr addr = 0;
+	dwarf_lineaddr(dwarf_onesrcline(u->lines, i), &addr);
+	return addr;
+}
+
+/* The last row at or before addr: of several at one address the others are empty. */
+static Dwarf_Line *line_at(const struct unit *u, uint64_t addr)
+{
+	size_t low = 0, high = u->n_line;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (line_addr(u, mid) <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	Dwarf_Line *l = low ? dwarf_onesrcline(u->lines, low - 1) : NULL;
+	bool past_end;
+	return l && dwarf_lineendsequence(l, &past_end) == 0 && !past_end ? l : NULL;
+}
+
+/* libdw puts the directories before a file's name; what the build ran in says
+ * nothing. */
+static const char *shorten(const struct unit *u, const char *path)
+{
+	size_t n = u->comp_dir ? strlen(u->comp_dir) : 0;
+	if (!path || !n || strncmp(path, u->comp_dir, n) != 0 || path[n] != '/')
+		return path;
+	path += n;
+	while (path[0] == '/' || (path[0] == '.' && path[1] == '/'))
+		path++;
+	return path;
+}
+
+static void read_scope(const struct us_dwarf *d, const struct unit *u, struct scope *s)
+{
+	Dwarf_Die die;
+	Dwarf_Attribute a;
+	if (s->read)
+		return;
+	s->read = true;
+	if (!dwarf_offdie(d->dw, s->die, &die))
+		return;
+	s->name = name_of(u, &die);
+	s->decl_line = number_of(dwarf_attr_integrate(&die, DW_AT_decl_line, &a));
+	if (!s->inlined)
+		return;
+	s->call_line = number_of(dwarf_attr(&die, DW_AT_call_line, &a));
+	uint32_t file = number_of(dwarf_attr(&die, DW_AT_call_file, &a));
+	if (u->files)
+		s->call_file = shorten(u, dwarf_filesrc(u->files, file, NULL, NULL));
+}
+
+/* Units. */
+
+static bool is_mangling(int lang)
+{
+	switch (lang) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case DW_LANG_Rust:
+	case DW_LANG_D:
+		return true;
+	}
+	return false;
+}
+
+static void add_unit(struct us_dwarf *d, const Dwarf_Die *die, uint64_t since)
+{
+	Dwarf_Attribute a;
+	uint64_t first;
+	uint32_t index = (uint32_t)d->units.n;
+	struct unit *u = us_vec_push(&d->units);
+	if (!u)
+		return;
+	u->die = *die;
+	u->size = d->info_size;
+	u->comp_dir = string_of(dwarf_attr(&u->die, DW_AT_comp_dir, &a));
+	u->prefer_linkage = is_mangling(dwarf_srclang(&u->die));
+	u->has_ranges = add_ranges(d, &u->die, index, &d->spans, since, &first);
+}
+
+static void read_units(struct us_dwarf *d)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Half version;
+	Dwarf_Die die;
+	uint8_t type;
+	uint64_t since;
+	if (!begin(d, &since))
+		return;
+	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &die, NULL) == 0 &&
+	       !overdue(d, since)) {
+		if (d->units.n) {
+			struct unit *last = &d->units.v[d->units.n - 1];
+			Dwarf_Off begun = dwarf_dieoffset(&last->die);
+			Dwarf_Off now = dwarf_dieoffset(&die);
+			if (last->size == d->info_size && now > begun)
+				last->size = now - begun;
+		}
+		if (type == DW_UT_compile || type == DW_UT_skeleton)
+			add_unit(d, &die, since);
+	}
+	end(d, since);
+}
+
+/* Units that state no ranges, as some compilers leave them: what is in them tells. */
+static void add_rangeless_units(struct us_dwarf *d)
+{
+	for (size_t i = 0; i < d->units.n; i++) {
+		struct unit *u = &d->units.v[i];
+		struct spans spans = { 0 };
+		if (u->has_ranges || u->indexed)
+			continue;
+		index_scopes(d, u, &spans);
+		for (size_t k = 0; k < spans.n; k++) {
+			struct us_span *s = us_vec_push(&d->spans);
+			if (s)
+				*s = (struct us_span){ spans.v[k].start, spans.v[k].end,
+						       (uint32_t)i };
+		}
+		if (us_span_map_build(spans.v, spans.n, &u->map) < 0)
+			memset(&u->map, 0, sizeof(u->map));
+		free(spans.v);
+	}
+}
+
+static void build_map(struct us_dwarf *d)
+{
+	us_span_map_fini(&d->map);
+	if (us_span_map_build(d->spans.v, d->spans.n, &d->map) < 0)
+		memset(&d->map, 0, sizeof(d->map));
+}
+
+static struct unit *unit_at(struct us_dwarf *d, uint64_t addr)
+{
+	uint32_t i = us_span_map_find(&d->map, addr);
+	if (i == US_SPAN_NONE && !d->rangeless_done &&
+	    us_elf_file_code(d->file, addr)) {
+		d->rangeless_done = true;
+		add_rangeless_units(d);
+		build_map(d);
+		i = us_span_map_find(&d->map, addr);
+	}
+	return i == US_SPAN_NONE ? NULL : &d->units.v[i];
+}
+
+static bool is_named(const char *name, const char *what)
+{
+	if (!name || name[0] != '.')
+		return false;
+	return !strcmp(name + (name[1] == 'z' ? 2 : 1), what);
+}
+
+/* The sections as libdw has them, uncompressed. */
+static void find_sections(struct us_dwarf *d)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr h;
+	size_t names;
+	if (elf_getshdrstrndx(d->elf, &names) != 0)
+		return;
+	while ((scn = elf_nextscn(d->elf, scn))) {
+		const char *name = gelf_getshdr(scn, &h)
+					   ? elf_strptr(d->elf, names, h.sh_name)
+					   : NULL;
+		Elf_Data *data = elf_rawdata(scn, NULL);
+		if (!data || !data->d_buf)
+			continue;
+		if (is_named(name, "debug_info"))
+			d->info_size = data->d_size;
+		if (is_named(name, "debug_line")) {
+			d->line_data = data->d_buf;
+			d->line_size = data->d_size;
+		}
+	}
+}
+
+struct us_dwarf *us_dwarf_open(const struct us_elf_file *f)
+{
+	struct us_dwarf *d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	d->file = f;
+	d->elf = us_dwarf_elf(f);
+	if (d->elf)
+		d->dw = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
+	if (!d->dw) {
+		us_dwarf_close(d);
+		return NULL;
+	}
+	find_sections(d);
+	read_units(d);
+	build_map(d);
+	return d;
+}
+
+void us_dwarf_close(struct us_dwarf *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->units.n; i++) {
+		free(d->units.v[i].scopes.v);
+		us_span_map_fini(&d->units.v[i].map);
+	}
+	free(d->units.v);
+	free(d->spans.v);
+	us_span_map_fini(&d->map);
+	dwarf_end(d->dw);
+	elf_end(d->elf);
+	free(d);
+}
+
+static bool line_of(struct us_dwarf *d, struct unit *u, uint64_t addr,
+		    const char **ret_file, uint32_t *ret_line)
+{
+	need_lines(d, u);
+	Dwarf_Line *l = line_at(u, addr);
+	int line;
+	if (!l || dwarf_lineno(l, &line) != 0)
+		return false;
+	*ret_file = shorten(u, dwarf_linesrc(l, NULL, NULL));
+	*ret_line = (uint32_t)line;
+	return true;
+}
+
+bool us_dwarf_line(struct us_dwarf *d, uint64_t addr, const char **ret_file,
+		   uint32_t *ret_line)
+{
+	struct unit *u = unit_at(d, addr);
+	return u && line_of(d, u, addr, ret_file, ret_line);
+}
+
+size_t us_dwarf_lookup(struct us_dwarf *d, uint64_t addr, struct us_frame *ret,
+		       size_t max)
+{
+	struct unit *u = unit_at(d, addr);
+	const char *file = NULL;
+	uint32_t line = 0;
+	size_t n = 0;
+	if (!u || !max)
+		return 0;
+	bool some = line_of(d, u, addr, &file, &line);
+	need_scopes(d, u);
+	uint32_t i = us_span_map_find(&u->map, addr);
+	while (i != NO_SCOPE && n < max) {
+		struct scope *s = &u->scopes.v[i];
+		read_scope(d, u, s);
+		ret[n++] = (struct us_frame){
+			.func = s->name,
+			.file = file,
+			.start = s->entry,
+			.line = line,
+			.decl_line = s->decl_line,
+			.inlined = s->inlined,
+		};
+		if (!s->inlined)
+			return n;
+		file = s->call_file;
+		line = s->call_line;
+		i = s->outer;
+	}
+	/* Nothing but a line, or calls inlined into a function that is not there. */
+	if ((some || n) && n < max)
+		ret[n++] = (struct us_frame){ .file = file, .line = line };
+	return n;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * dwarf_lines.h: source lines and inlined calls from DWARF 2 to 5.
+ *
+ * The only user of libdw.  libdw never sees the file's own headers, but a header of
+ * ours that names the checked .debug_* sections and nothing else, so that it neither
+ * trusts the file's tables nor follows links to other files.  Units are indexed when
+ * an address in them is asked for.  A file that makes this take longer than
+ * US_DWARF_BUDGET gets no more lines: the set says so.
+ */
+#ifndef US_SYMBOL_DWARF_LINES_H
+#define US_SYMBOL_DWARF_LINES_H
+
+#include "symbol/elf_file.h"
+#include "symbol/symbol.h"
+
+#define US_DWARF_BUDGET (30 * 1000000000ULL) /* ns of work for one image */
+
+struct us_dwarf;
+
+/* NULL if there is no usable DWARF (or no memory).  f must outlive it. */
+struct us_dwarf *us_dwarf_open(const struct us_elf_file *f);
+void us_dwarf_close(struct us_dwarf *d); /* accepts NULL */
+
+/*
+ * Frames at addr, innermost first, at most max; 0: DWARF knows nothing of it.  Of
+ * struct us_frame, module is not set and start is an address of the file.  The last
+ * one is the function itself (inlined false) unless DWARF has only the line
+ * (assembly): then func is NULL.  Strings live until the close.
+ */
+size_t us_dwarf_lookup(struct us_dwarf *d, uint64_t addr, struct us_frame *ret,
+		       size_t max);
+
+/* Line and file of addr alone; false: unknown. */
+bool us_dwarf_line(struct us_dwarf *d, uint64_t addr, const char **ret_file,
+		   uint32_t *ret_line);
+
+/* The budget was spent: what came after has no lines. */
+bool us_dwarf_exhausted(const struct us_dwarf *d);
+
+#endif
