@@ -7,7 +7,7 @@
 #define PAGE_SIZE	   4096
 #define PAGE_PRESENT_WRITE 3
 #define ENTRY_GPA	   0x000ffffffffff000
-#define TABLES_MAX	   24
+#define TABLES_MAX	   48
 
 extern u64 pml4[512];
 

@@ -72,9 +72,7 @@ thread_entry:
 	.cfi_endproc
 	.size thread_entry, . - thread_entry
 
-	/* The timer only ends a hlt.  Returns without iretq, which KVM's instruction
-	 * emulator lacks: flags and address go below the interrupted stack's top, where
-	 * without a red zone nothing lives. */
+	/* The timer only ends a hlt. */
 	.globl timer_interrupt
 	.type timer_interrupt, @function
 	.balign 16
@@ -86,22 +84,11 @@ timer_interrupt:
 	.cfi_offset rsp, -16
 	pushq	%rax
 	.cfi_def_cfa_offset 48
-	pushq	%rbx
-	.cfi_def_cfa_offset 56
-	.cfi_offset rbx, -56
 	movq	$LAPIC_BASE + LAPIC_EOI, %rax
 	movl	$0, (%rax)
-	movq	40(%rsp), %rbx		/* interrupted rsp */
-	movq	16(%rsp), %rax		/* interrupted rip */
-	movq	%rax, -8(%rbx)
-	movq	32(%rsp), %rax		/* interrupted flags */
-	movq	%rax, -16(%rbx)
-	leaq	-16(%rbx), %rax
-	popq	%rbx
-	xchgq	%rax, (%rsp)
-	popq	%rsp
-	popfq
-	ret
+	popq	%rax
+	.cfi_def_cfa_offset 40
+	iretq
 	.cfi_endproc
 	.size timer_interrupt, . - timer_interrupt
 

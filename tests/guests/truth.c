@@ -30,6 +30,11 @@ void truth_init(struct truth *t, u32 vcpu, const char *const *names)
 	t->next_truth = t->start + (vcpu + 1) * tsc_second / 8;
 }
 
+void truth_with_callees(struct truth *t, u32 function)
+{
+	t->function[function].with_callees = true;
+}
+
 /* The time to put out a line belongs to serial_write. */
 HIDDEN void put_line(struct truth *t, struct text *line, u32 back_in)
 {
@@ -52,6 +57,8 @@ HIDDEN void text_function(struct text *line, const struct truth_function *f, boo
 	text_member(line, "\":{\"calls\":", f->calls);
 	text_member(line, ",\"self\":", f->self);
 	text_member(line, ",\"best\":", f->best == ~0ul ? 0 : f->best);
+	if (f->with_callees)
+		text_string(line, ",\"with_callees\":true");
 	text_char(line, '}');
 }
 

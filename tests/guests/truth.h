@@ -20,7 +20,8 @@ struct truth_function {
 	const char *name;
 	u64 calls;
 	u64 self; /* ticks; those in which the host ran something else are among them */
-	u64 best; /* the shortest stretch: calls * best leaves these out */
+	bool with_callees; /* self means it and all that it calls */
+	u64 best;	   /* the shortest stretch: calls * best leaves these out */
 };
 
 struct truth {
@@ -56,6 +57,8 @@ enum truth_own {
 extern volatile u64 heartbeat;
 
 void truth_init(struct truth *t, u32 vcpu, const char *const *names);
+
+void truth_with_callees(struct truth *t, u32 function);
 
 /* From now on this function is running; truth_call() counts a call of it as well. */
 HIDDEN void truth_enter(struct truth *t, u32 function)

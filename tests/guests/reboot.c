@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * reboot.c: runs for two seconds, then resets the machine, again and again.
+ */
+#include "machine.h"
+#include "truth.h"
+
+#define RUN_SECONDS	2
+#define KEYBOARD_STATUS 0x64
+#define KEYBOARD_RESET	0xfe
+#define RESET_CONTROL	0xcf9
+
+#define FUNCTIONS(X) X(main_loop) X(work)
+TRUTH_FUNCTIONS(FUNCTIONS);
+
+static const struct tree_node tree[] = {
+	{ 0, "start_vcpu" }, { 1, "kmain" },	     { 2, "main_loop" },
+	{ 3, "work" },	     { 3, "reset_machine" }, { 4, "serial_write" },
+	{ 3, "report" },     { 4, "print_truth" },   { 5, "serial_write" },
+	{ 4, "print_beat" }, { 5, "serial_write" },
+};
+
+static struct truth truths[MAX_VCPUS];
+static u64 unit;
+
+VISIBLE void work(u64 n)
+{
+	u64 x = n;
+
+	for (u64 i = 0; i < n; i++)
+		keep(x = x * 3 + i);
+}
+
+HIDDEN void wait(u64 ticks)
+{
+	for (u64 end = read_tsc() + ticks; read_tsc() < end;)
+		relax();
+}
+
+/* By the keyboard controller, by the chipset, and where there is neither (microvm), by
+ * a fault that cannot be delivered. */
+VISIBLE void reset_machine(void)
+{
+	struct {
+		u16 limit;
+		u64 base;
+	} __attribute__((packed)) nothing = { 0, 0 };
+
+	serial_write("REBOOT\n", 7);
+	out8(KEYBOARD_STATUS, KEYBOARD_RESET);
+	wait(tsc_second / 10);
+	out8(RESET_CONTROL, 6);
+	wait(tsc_second / 10);
+	__asm__ volatile("lidt %0\n\tud2" ::"m"(nothing));
+}
+
+VISIBLE NORETURN void main_loop(struct truth *t)
+{
+	for (;;) {
+		t->function[IN(main_loop)].calls++;
+		truth_call(t, IN(work));
+		work(unit);
+		truth_enter(t, IN(main_loop));
+		report(t);
+		if (t->vcpu == 0 && t->last - t->start > RUN_SECONDS * tsc_second)
+			reset_machine();
+	}
+}
+
+void guest_setup(void)
+{
+	print_tree(tree, ARRAY_LEN(tree));
+	unit = measure_iterations(1000, 2500);
+}
+
+NORETURN void kmain(u32 vcpu)
+{
+	struct truth *t = &truths[vcpu];
+
+	truth_init(t, vcpu, truth_names);
+	t->current = IN(main_loop);
+	main_loop(t);
+}
