@@ -18,6 +18,7 @@ struct us_cmdline {
 	char kernel[PATH_MAX]; /* as written */
 	char config[PATH_MAX]; /* a file that says more (Firecracker), as written */
 	char machine[64];      /* QEMU: -machine type, as written */
+	uint64_t below_4g;     /* QEMU: -machine max-ram-below-4g; 0: not said */
 	enum us_accel accel;   /* the first choice; UNKNOWN: neither KVM nor TCG */
 	bool tcg_fallback;     /* KVM first, but TCG if that cannot be */
 	uint64_t memory;       /* bytes; 0: not said */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #define MAX_ARGS_BYTES (256u << 10)
 #define MAX_ARGS       4096u
@@ -129,12 +130,15 @@ void us_proc_args_fini(struct us_proc_args *a)
 static bool parse_map(const char *line, struct us_map *ret)
 {
 	char perm[5];
+	unsigned major_nr, minor_nr;
 	int at = 0;
 	*ret = (struct us_map){ 0 };
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n",
-		   &ret->start, &ret->end, perm, &ret->offset, &ret->inode, &at) != 5 ||
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &ret->start, &ret->end, perm, &ret->offset, &major_nr, &minor_nr,
+		   &ret->inode, &at) != 7 ||
 	    strlen(perm) != 4 || ret->end <= ret->start)
 		return false;
+	ret->dev = makedev(major_nr, minor_nr);
 	ret->read = perm[0] == 'r';
 	ret->write = perm[1] == 'w';
 	ret->exec = perm[2] == 'x';

@@ -54,6 +54,7 @@ struct us_map {
 	us_hva start, end;
 	uint64_t offset; /* in the file */
 	uint64_t inode;	 /* 0: anonymous */
+	dev_t dev;	 /* of the file system */
 	bool read, write, exec, shared;
 	char name[128]; /* cut; "" for anonymous memory */
 };

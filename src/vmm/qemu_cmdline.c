@@ -235,6 +235,9 @@ static void parse_machine(const char *value, struct us_cmdline *c, struct later 
 	us_option_get(value, "type", "type", c->machine, sizeof(c->machine));
 	us_option_get(value, "type", "memory-backend", l->machine_backend,
 		      sizeof(l->machine_backend));
+	if (us_option_get(value, "type", "max-ram-below-4g", v, sizeof(v)) &&
+	    !us_option_size(v, 1, &c->below_4g))
+		c->below_4g = 0;
 	if (!us_option_get(value, "type", "accel", v, sizeof(v)))
 		return;
 	l->machine_accel = accel_of(v);

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ram.c: see ram.h. */
+#include "vmm/ram.h"
+
+#include "base/cleanup.h"
+#include "guest/paging.h"
+#include "vmm/cmdline.h"
+#include "vmm/qmp.h"
+#include "vmm/ram_file.h"
+#include "vmm/ram_layout.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#define MAX_REGIONS 64
+#define MAX_FILES   32
+#define MTREE_BYTES (1u << 20)
+
+struct us_ram {
+	struct us_mem mem;
+	struct us_region region[MAX_REGIONS];
+	struct us_maps maps;
+	struct us_ram_file file[MAX_FILES]; /* by mapping, tried ones that failed too */
+	unsigned n_file;
+	struct us_ram_layout layout[US_RAM_LAYOUTS]; /* the likeliest first */
+	unsigned n_layout;
+	bool from_monitor;
+	char how[128];
+};
+
+struct us_mem *us_ram_mem(struct us_ram *r)
+{
+	return &r->mem;
+}
+
+const char *us_ram_how(const struct us_ram *r)
+{
+	return r->how;
+}
+
+bool us_ram_is_mapped(const struct us_ram *r)
+{
+	for (size_t i = 0; i < r->mem.n_region; i++)
+		if (!r->region[i].host)
+			return false;
+	return r->mem.n_region > 0;
+}
+
+/* The mapping of the VMM that holds hva, or NULL. */
+static const struct us_map *map_of(const struct us_ram *r, us_hva hva)
+{
+	size_t lo = 0, hi = r->maps.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (r->maps.v[mid].end <= hva)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < r->maps.n && r->maps.v[lo].start <= hva ? &r->maps.v[lo] : NULL;
+}
+
+/* Our view of a mapping; made when first asked for.  NULL: there is none. */
+static const uint8_t *host_of(struct us_ram *r, const struct us_map *m, us_hva hva)
+{
+	struct us_ram_file *f = NULL;
+	for (unsigned i = 0; i < r->n_file; i++)
+		if (r->file[i].start == m->start)
+			f = &r->file[i];
+	if (!f) {
+		if (r->n_file == MAX_FILES)
+			return NULL;
+		f = &r->file[r->n_file++];
+		us_ram_file_open(r->mem.pid, m, f);
+	}
+	return f->host ? f->host + (hva - f->start) : NULL;
+}
+
+static bool add_region(struct us_ram *r, struct us_region next)
+{
+	struct us_region *last = r->mem.n_region ? &r->region[r->mem.n_region - 1]
+						 : NULL;
+	bool joins = last && last->start + last->size == next.start &&
+		     last->hva + last->size == next.hva &&
+		     (last->host ? last->host + last->size == next.host : !next.host);
+	if (joins) {
+		last->size += next.size;
+		return true;
+	}
+	if (r->mem.n_region == MAX_REGIONS)
+		return false;
+	r->region[r->mem.n_region++] = next;
+	return true;
+}
+
+/* One piece of a layout as regions, cut where the VMM's mappings are. */
+static bool add_piece(struct us_ram *r, const struct us_ram_piece *p)
+{
+	uint64_t done = 0;
+	while (done < p->size) {
+		us_hva hva = p->hva + done;
+		const struct us_map *m = map_of(r, hva);
+		if (!m || !m->read)
+			return false;
+		uint64_t len = m->end - hva;
+		if (len > p->size - done)
+			len = p->size - done;
+		struct us_region next = { .start = p->gpa + done,
+					  .size = len,
+					  .hva = hva,
+					  .host = host_of(r, m, hva) };
+		if (!add_region(r, next))
+			return false;
+		done += len;
+	}
+	return true;
+}
+
+/* Describe what was found: the backing of the largest region speaks for it. */
+static void describe(struct us_ram *r)
+{
+	const struct us_region *big = &r->region[0];
+	const char *kind = "";
+	for (size_t i = 1; i < r->mem.n_region; i++)
+		if (r->region[i].size > big->size)
+			big = &r->region[i];
+	for (unsigned i = 0; i < r->n_file; i++)
+		if (r->file[i].host && big->hva >= r->file[i].start &&
+		    big->hva < r->file[i].end)
+			kind = r->file[i].kind;
+	snprintf(r->how, sizeof(r->how), "%s%s, %zu region%s, layout from the %s",
+		 *kind ? kind : "process_vm_readv", *kind ? " mapped" : "",
+		 r->mem.n_region, r->mem.n_region == 1 ? "" : "s",
+		 r->from_monitor ? "monitor" : "maps");
+}
+
+/* Make a layout the one that is used. false: it does not fit the process. */
+static bool apply(struct us_ram *r, const struct us_ram_layout *l)
+{
+	r->mem.n_region = 0;
+	bool fits = true;
+	for (unsigned i = 0; fits && i < l->n; i++)
+		fits = add_piece(r, &l->piece[i]);
+	us_mem_init(&r->mem);
+	if (fits)
+		describe(r);
+	else
+		r->mem.n_region = 0;
+	return fits;
+}
+
+/* Ask the monitor: where RAM is in guest-physical space, and each piece in QEMU. */
+static bool ask_monitor(struct us_ram *r, struct us_qmp *monitor)
+{
+	_cleanup_free_ char *text = malloc(MTREE_BYTES);
+	struct us_ram_layout found, *l = &r->layout[0];
+	if (!text ||
+	    us_qmp_human(monitor, "info mtree -f", -1, text, MTREE_BYTES, NULL) < 0 ||
+	    !us_ram_parse_mtree(text, &found))
+		return false;
+	*l = (struct us_ram_layout){ 0 };
+	for (unsigned i = 0; i < found.n; i++) {
+		char line[64], reply[160];
+		snprintf(line, sizeof(line), "gpa2hva 0x%llx",
+			 (unsigned long long)found.piece[i].gpa);
+		us_hva hva = 0;
+		if (us_qmp_human(monitor, line, -1, reply, sizeof(reply), NULL) == 0)
+			hva = us_ram_parse_hva(reply);
+		if (hva)
+			(void)us_ram_layout_add(l, found.piece[i].gpa,
+						found.piece[i].size, hva);
+	}
+	return l->n > 0;
+}
+
+static unsigned look_at_maps(struct us_ram *r, const struct us_guest *g)
+{
+	_cleanup_free_ struct us_cmdline *c = calloc(1, sizeof(*c));
+	_cleanup_close_ int proc = us_proc_open(g->pid);
+	struct us_proc_args args = { 0 };
+	if (!c || proc < 0)
+		return 0;
+	if (us_proc_args(proc, &args))
+		us_cmdline_parse(g->vmm, args.argc, args.argv, c);
+	struct us_ram_query q = { .vmm = g->vmm,
+				  .machine = c->machine,
+				  .memory = g->memory,
+				  .below_4g = c->below_4g,
+				  .piece = c->piece,
+				  .n_piece = c->n_piece };
+	r->n_layout = us_ram_guess(&q, &r->maps, r->layout);
+	us_proc_args_fini(&args);
+	return r->n_layout;
+}
+
+/* QEMU for another architecture has its RAM elsewhere. */
+static bool is_pc(const struct us_guest *g)
+{
+	return strcmp(g->vmm, "qemu") || !strstr(g->exe, "qemu-system-") ||
+	       strstr(g->exe, "qemu-system-x86_64") ||
+	       strstr(g->exe, "qemu-system-i386");
+}
+
+static int fail_none(const struct us_guest *g, struct us_err *e)
+{
+	if (g->memory)
+		us_fail(e, -ENOENT,
+			"find the RAM of guest %d (%s): no mapping of %llu KiB in "
+			"/proc/%d/maps",
+			g->pid, g->vmm, (unsigned long long)(g->memory >> 10), g->pid);
+	else
+		us_fail(e, -ENOENT,
+			"find the RAM of guest %d (%s): no mapping in /proc/%d/maps "
+			"looks like it",
+			g->pid, g->vmm, g->pid);
+	if (!strcmp(g->vmm, "qemu"))
+		us_hint(e, "start QEMU with -qmp unix:PATH,server=on,wait=off: its "
+			   "monitor knows");
+	return -ENOENT;
+}
+
+/* May the process be read?  Better to know now than at the first sample. */
+static int probe(const struct us_ram *r, const struct us_guest *g, struct us_err *e)
+{
+	uint64_t word;
+	struct iovec here = { &word, sizeof(word) };
+	struct iovec there = { (void *)(uintptr_t)r->region[0].hva, sizeof(word) };
+	if (us_ram_is_mapped(r) ||
+	    process_vm_readv(g->pid, &here, 1, &there, 1, 0) == sizeof(word))
+		return 0;
+	int code = -errno;
+	us_fail(e, code, "read the memory of guest %d (%s): %s", g->pid, g->vmm,
+		strerror(-code));
+	if (code == -EPERM || code == -EACCES)
+		us_hint(e, "run as root; as the user of the VMM it needs "
+			   "'sysctl kernel.yama.ptrace_scope=0'");
+	return code;
+}
+
+static int find(struct us_ram *r, const struct us_guest *g, struct us_qmp *monitor,
+		struct us_err *e)
+{
+	int code = us_maps_read(g->pid, &r->maps, e);
+	if (code < 0)
+		return code;
+	if (monitor && ask_monitor(r, monitor)) {
+		r->n_layout = 1;
+		r->from_monitor = true;
+		if (apply(r, &r->layout[0]))
+			return probe(r, g, e);
+		/* Addresses that this process does not have: another's monitor. */
+		r->from_monitor = false;
+		r->n_layout = 0;
+	}
+	if (!is_pc(g)) {
+		us_fail(e, -ENOTSUP,
+			"find the RAM of guest %d: where %s has it is known for x86 "
+			"only",
+			g->pid, g->exe);
+		us_hint(e, "use its gdb stub: --backend gdb");
+		return -ENOTSUP;
+	}
+	look_at_maps(r, g);
+	for (unsigned i = 0; i < r->n_layout; i++)
+		if (apply(r, &r->layout[i]))
+			return probe(r, g, e);
+	return fail_none(g, e);
+}
+
+int us_ram_open(const struct us_guest *g, struct us_qmp *monitor, struct us_ram **ret,
+		struct us_err *e)
+{
+	struct us_ram *r = calloc(1, sizeof(*r));
+	if (!r)
+		return us_fail(e, -ENOMEM, "find the RAM of guest %d: out of memory",
+			       g->pid);
+	r->mem.region = r->region;
+	r->mem.pid = g->pid;
+	int code = find(r, g, monitor, e);
+	/* All that was read of it may be of a process that came after. */
+	if (code == 0 && !us_guest_alive(g))
+		code = us_fail(e, -ESRCH, "find the RAM of guest %d: it has ended",
+			       g->pid);
+	if (code < 0)
+		us_ram_close(r);
+	else
+		*ret = r;
+	return code;
+}
+
+void us_ram_close(struct us_ram *r)
+{
+	if (!r)
+		return;
+	for (unsigned i = 0; i < r->n_file; i++)
+		us_ram_file_close(&r->file[i]);
+	us_maps_fini(&r->maps);
+	free(r);
+}
+
+static bool leads_to_ram(struct us_ram *r, struct us_paging *p,
+			 const struct us_space *s, us_gva va, bool is_code)
+{
+	uint8_t bytes[16];
+	us_gpa pa;
+	if (!us_paging_translate(p, s, va, &pa, NULL) ||
+	    !us_mem_read(&r->mem, pa, bytes, 1))
+		return false;
+	/* Code of nothing but zeroes is memory that was never written. */
+	if (is_code && us_paging_read(p, s, va, bytes, sizeof(bytes)))
+		for (size_t i = 0; i < sizeof(bytes); i++)
+			if (bytes[i])
+				return true;
+	return !is_code;
+}
+
+static bool holds(struct us_ram *r, const struct us_regs *regs)
+{
+	struct us_paging p;
+	us_paging_init(&p, &r->mem);
+	us_mem_new_sample(&r->mem);
+	/* A guest that has jumped astray has no code at pc, but still a stack. */
+	return leads_to_ram(r, &p, &regs->space, regs->pc, true) ||
+	       leads_to_ram(r, &p, &regs->space, regs->sp, false);
+}
+
+int us_ram_verify(struct us_ram *r, const struct us_regs *regs, bool *ret_tried,
+		  struct us_err *e)
+{
+	*ret_tried = false;
+	for (unsigned i = 0; i < r->n_file; i++)
+		if (r->file[i].host && !us_ram_file_is_whole(&r->file[i]))
+			return us_fail(e, -EILSEQ,
+				       "check the RAM of guest %d: its memory file was "
+				       "cut short",
+				       r->mem.pid);
+	if (regs->space.mode == US_PAGING_OFF || regs->space.mode == US_PAGING_UNKNOWN)
+		return 0;
+	*ret_tried = true;
+	if (holds(r, regs))
+		return 0;
+	for (unsigned i = 0; i < r->n_layout; i++)
+		if (apply(r, &r->layout[i]) && holds(r, regs))
+			return 0;
+	apply(r, &r->layout[0]);
+	us_fail(e, -EILSEQ,
+		"check the RAM of guest %d (%s): the page tables of its vCPU (root "
+		"0x%llx) do not lead to its code at 0x%llx in any layout",
+		r->mem.pid, r->how, (unsigned long long)regs->space.root,
+		(unsigned long long)regs->pc);
+	us_hint(e, "try again; if it stays so, give a monitor (-qmp) or use "
+		   "--backend gdb");
+	return -EILSEQ;
+}

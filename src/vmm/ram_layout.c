@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ram_layout.c: see ram_layout.h. */
+#include "vmm/ram_layout.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define GIB_4	   (1ULL << 32)
+#define ALIGN_2M   (2ULL << 20)
+#define MAX_RUNS   64
+#define MAX_LINEAR 8
+#define MIN_GUESS  (256ULL << 10) /* smallest RAM that is guessed, not told */
+
+bool us_ram_layout_add(struct us_ram_layout *l, us_gpa gpa, uint64_t size, us_hva hva)
+{
+	uint64_t end;
+	if (!size || __builtin_add_overflow(gpa, size, &end) ||
+	    __builtin_add_overflow(hva, size, &end))
+		return false;
+	if (l->n) {
+		struct us_ram_piece *last = &l->piece[l->n - 1];
+		if (gpa < last->gpa + last->size)
+			return false;
+		if (hva && gpa == last->gpa + last->size &&
+		    hva == last->hva + last->size) {
+			last->size += size;
+			return true;
+		}
+	}
+	if (l->n == US_RAM_PIECES)
+		return false;
+	l->piece[l->n++] = (struct us_ram_piece){ gpa, size, hva };
+	return true;
+}
+
+uint64_t us_ram_hole(const struct us_ram_query *q)
+{
+	if (strcmp(q->vmm, "qemu"))
+		return strcmp(q->vmm, "cloud-hypervisor") ? 0xd0000000 : 0xc0000000;
+	if (strstr(q->machine, "microvm"))
+		return 0xc0000000;
+	uint64_t low, limit = q->below_4g;
+	if (strstr(q->machine, "q35"))
+		low = q->memory >= 0xb0000000 ? 0x80000000 : 0xb0000000;
+	else
+		low = q->memory >= (limit ? limit : 0xe0000000) ? 0xc0000000
+								: 0xe0000000;
+	return limit && limit < low ? limit : low;
+}
+
+/* One or more mappings that lie side by side. */
+struct run {
+	us_hva start;
+	uint64_t size;
+	unsigned score; /* how much it looks like RAM */
+};
+
+static bool may_be_ram(const struct us_map *m, const char *vmm)
+{
+	static const char *const never[] = { "[heap]", "[stack]", "[vvar]", "[vdso]",
+					     "[vsyscall]" };
+	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
+		if (!strcmp(m->name, never[i]))
+			return false;
+	/* QEMU's only writable code is what TCG has translated. */
+	return m->read && !(m->exec && m->write && !strcmp(vmm, "qemu"));
+}
+
+/* Two parts of one memory, though their rights differ? */
+static bool goes_on(const struct us_map *a, const struct us_map *b)
+{
+	return a->end == b->start && a->shared == b->shared && a->inode == b->inode &&
+	       a->dev == b->dev &&
+	       (!a->inode || a->offset + (a->end - a->start) == b->offset);
+}
+
+static void add_run(struct run *runs, unsigned *n, struct run r)
+{
+	unsigned at = *n;
+	/* By score, then by size, both descending. */
+	while (at && (runs[at - 1].score < r.score ||
+		      (runs[at - 1].score == r.score && runs[at - 1].size < r.size)))
+		at--;
+	if (at == MAX_RUNS)
+		return;
+	if (*n == MAX_RUNS)
+		--*n;
+	memmove(&runs[at + 1], &runs[at], (*n - at) * sizeof(*runs));
+	runs[at] = r;
+	++*n;
+}
+
+static unsigned score_of(const struct us_map *first, const struct us_map *after,
+			 us_hva end)
+{
+	/* QEMU and rust-vmm leave a page without rights behind RAM. */
+	bool guard = after && after->start == end && !after->read && !after->write;
+	bool aligned = first->start % ALIGN_2M == 0;
+	return 4 * first->shared + 2 * aligned + guard;
+}
+
+static bool joins(const struct us_map *a, const struct us_map *b, const char *vmm)
+{
+	return may_be_ram(a, vmm) && may_be_ram(b, vmm) && goes_on(a, b);
+}
+
+/* Places where a hole may begin: the likely one first. */
+struct holes {
+	uint64_t at[6];
+	unsigned n;
+};
+
+static struct holes holes_of(const struct us_ram_query *q)
+{
+	static const uint64_t others[] = { 0xc0000000, 0xd0000000, 0x80000000,
+					   0xb0000000, 0xe0000000 };
+	struct holes h = { .at = { us_ram_hole(q) }, .n = 1 };
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (others[i] != h.at[0])
+			h.at[h.n++] = others[i];
+	return h;
+}
+
+/* Could a run of this size be RAM, or a part of it? */
+static bool has_right_size(const struct us_ram_query *q, const struct holes *h,
+			   uint64_t size)
+{
+	if (!q->memory)
+		return size >= MIN_GUESS;
+	for (unsigned i = 0; i < q->n_piece; i++)
+		if (size == q->piece[i])
+			return true;
+	for (unsigned i = 0; i < h->n; i++)
+		if (size == h->at[i] || size + h->at[i] == q->memory)
+			return true;
+	return size == q->memory;
+}
+
+struct runs {
+	struct run v[MAX_RUNS];
+	unsigned n;
+};
+
+/* Note the maps from first to last as one run, if they are fit to be one. */
+static void take_run(struct runs *runs, const struct us_ram_query *q,
+		     const struct holes *h, const struct us_maps *maps, size_t first,
+		     size_t last)
+{
+	const struct us_map *a = &maps->v[first], *z = &maps->v[last];
+	const struct us_map *after = last + 1 < maps->n ? z + 1 : NULL;
+	struct run r = { .start = a->start, .size = z->end - a->start };
+	bool write = false;
+	for (size_t i = first; i <= last; i++)
+		write |= maps->v[i].write;
+	if (!write || !has_right_size(q, h, r.size))
+		return;
+	/* Of runs of any size the largest come first, of equal ones the likeliest. */
+	if (q->memory)
+		r.score = score_of(a, after, z->end);
+	add_run(runs->v, &runs->n, r);
+}
+
+/* All runs that fit: each mapping alone, and joined with those that go on. */
+static void find_runs(const struct us_ram_query *q, const struct holes *h,
+		      const struct us_maps *maps, struct runs *ret)
+{
+	const struct us_map *m = maps->v;
+	for (size_t i = 0; i < maps->n; i++) {
+		if (!may_be_ram(&m[i], q->vmm))
+			continue;
+		take_run(ret, q, h, maps, i, i);
+		if (i && joins(&m[i - 1], &m[i], q->vmm))
+			continue;
+		size_t last = i;
+		while (last + 1 < maps->n && joins(&m[last], &m[last + 1], q->vmm))
+			last++;
+		if (last > i)
+			take_run(ret, q, h, maps, i, last);
+	}
+}
+
+/* RAM as the guest counts it, in runs of the VMM. */
+struct linear {
+	struct run run[MAX_LINEAR];
+	unsigned n;
+};
+
+/* Lay RAM out from 0 up to the hole, then from 4 GiB. */
+static bool lay_out(const struct linear *ram, uint64_t hole, struct us_ram_layout *ret)
+{
+	us_gpa at = 0;
+	*ret = (struct us_ram_layout){ 0 };
+	for (unsigned i = 0; i < ram->n; i++) {
+		us_hva hva = ram->run[i].start;
+		uint64_t left = ram->run[i].size;
+		if (at < hole && at + left > hole) {
+			uint64_t low = hole - at;
+			if (!us_ram_layout_add(ret, at, low, hva))
+				return false;
+			hva += low;
+			left -= low;
+			at = GIB_4;
+		}
+		if (at == hole)
+			at = GIB_4;
+		if (left && !us_ram_layout_add(ret, at, left, hva))
+			return false;
+		at += left;
+	}
+	return ret->n > 0;
+}
+
+struct guesses {
+	struct us_ram_layout *v;
+	unsigned n;
+};
+
+static bool same_layout(const struct us_ram_layout *a, const struct us_ram_layout *b)
+{
+	return a->n == b->n && !memcmp(a->piece, b->piece, a->n * sizeof(a->piece[0]));
+}
+
+static void guess(struct guesses *g, const struct linear *ram, uint64_t hole)
+{
+	if (g->n == US_RAM_LAYOUTS || !lay_out(ram, hole, &g->v[g->n]))
+		return;
+	for (unsigned i = 0; i < g->n; i++)
+		if (same_layout(&g->v[i], &g->v[g->n]))
+			return;
+	g->n++;
+}
+
+/* RAM in one run. */
+static void guess_whole(struct guesses *g, const struct us_ram_query *q,
+			const struct holes *h, const struct runs *runs)
+{
+	for (unsigned k = 0; k < h->n; k++)
+		for (unsigned i = 0; i < runs->n; i++) {
+			struct linear ram = { .run = { runs->v[i] }, .n = 1 };
+			if (runs->v[i].size == q->memory)
+				guess(g, &ram, h->at[k]);
+		}
+}
+
+/* RAM in two runs: one fills what is below the hole, the other is above. */
+static void guess_halves(struct guesses *g, const struct us_ram_query *q, uint64_t hole,
+			 const struct runs *runs)
+{
+	for (unsigned i = 0; i < runs->n; i++) {
+		if (runs->v[i].size != hole)
+			continue;
+		for (unsigned j = 0; j < runs->n; j++) {
+			struct linear ram = { .run = { runs->v[i], runs->v[j] },
+					      .n = 2 };
+			uint64_t high = runs->v[j].size;
+			bool fits = q->memory ? hole + high == q->memory
+					      : high >= ALIGN_2M;
+			if (i != j && fits)
+				guess(g, &ram, hole);
+		}
+	}
+}
+
+/* RAM of the pieces that the command line lists, each in a run of its size. */
+static void guess_pieces(struct guesses *g, const struct us_ram_query *q,
+			 const struct holes *h, const struct runs *runs)
+{
+	struct linear ram = { 0 };
+	bool used[MAX_RUNS] = { false };
+	for (unsigned p = 0; p < q->n_piece && p < MAX_LINEAR; p++) {
+		unsigned i = 0;
+		while (i < runs->n && (used[i] || runs->v[i].size != q->piece[p]))
+			i++;
+		if (i == runs->n)
+			return;
+		used[i] = true;
+		ram.run[ram.n++] = runs->v[i];
+	}
+	for (unsigned k = 0; ram.n && k < h->n; k++)
+		guess(g, &ram, h->at[k]);
+}
+
+/* Nobody says how much RAM there is: the largest runs. */
+static void guess_largest(struct guesses *g, const struct holes *h,
+			  const struct runs *runs)
+{
+	for (unsigned i = 0; i < runs->n && i < 4; i++)
+		for (unsigned k = 0; k < h->n; k++) {
+			struct linear ram = { .run = { runs->v[i] }, .n = 1 };
+			guess(g, &ram, h->at[k]);
+		}
+}
+
+unsigned us_ram_guess(const struct us_ram_query *q, const struct us_maps *maps,
+		      struct us_ram_layout ret[US_RAM_LAYOUTS])
+{
+	struct runs runs = { .n = 0 };
+	struct guesses g = { .v = ret };
+	struct holes h = holes_of(q);
+	find_runs(q, &h, maps, &runs);
+	if (q->n_piece)
+		guess_pieces(&g, q, &h, &runs);
+	if (q->memory)
+		guess_whole(&g, q, &h, &runs);
+	for (unsigned k = 0; k < h.n; k++)
+		guess_halves(&g, q, h.at[k], &runs);
+	if (!q->memory)
+		guess_largest(&g, &h, &runs);
+	return g.n;
+}
+
+/* "  0000000000000000-00000000000bffff (prio 0, ram): pc.ram @...": RAM or ROM? */
+static bool parse_range(const char *line, us_gpa *ret_start, uint64_t *ret_size)
+{
+	uint64_t start, end;
+	int prio;
+	char kind[8];
+	if (sscanf(line, " %" SCNx64 "-%" SCNx64 " (prio %d, %7[a-z/])", &start, &end,
+		   &prio, kind) != 4 ||
+	    end <= start || end == UINT64_MAX ||
+	    (strcmp(kind, "ram") && strcmp(kind, "rom") && strcmp(kind, "romd")))
+		return false;
+	*ret_start = start;
+	*ret_size = end - start + 1;
+	return true;
+}
+
+unsigned us_ram_parse_mtree(const char *text, struct us_ram_layout *ret)
+{
+	*ret = (struct us_ram_layout){ 0 };
+	bool ours = false;
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		char line[160];
+		snprintf(line, sizeof(line), "%.*s", (int)(n < 159 ? n : 159), text);
+		text += n + (text[n] == '\n');
+		if (!strncmp(line, "FlatView", 8)) {
+			if (ours)
+				break;
+		} else if (!strncmp(line, " AS \"memory\"", 12)) {
+			ours = true;
+		}
+		us_gpa start;
+		uint64_t size;
+		if (ours && parse_range(line, &start, &size) &&
+		    !us_ram_layout_add(ret, start, size, 0))
+			break;
+	}
+	return ret->n;
+}
+
+us_hva us_ram_parse_hva(const char *text)
+{
+	const char *at = strstr(text, " is 0x");
+	uint64_t hva;
+	if (strncmp(text, "Host virtual address for ", 25) || !at ||
+	    sscanf(at, " is %" SCNx64, &hva) != 1)
+		return 0;
+	return hva;
+}
