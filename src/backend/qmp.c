@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * qmp.c: look into a guest through QEMU's monitor: stop, info registers, cont.
+ *
+ * QEMU reads a monitor one byte a turn of its main loop (2.7 us), so commands are short
+ * and go out in one batch.  All vCPUs stop together; captures are delivered one after
+ * the other, and the release of the last lets the guest go.  Each look makes a STOP
+ * and a RESUME event, which other clients of the monitor see.
+ */
+#include "backend/backend.h"
+#include "backend/pacer.h"
+#include "backend/qmp_reply.h"
+#include "backend/qmp_stream.h"
+#include "backend/watchdog.h"
+#include "base/clock.h"
+#include "vmm/qmp.h"
+#include "vmm/ram.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LOOK_NS	      (2500 * US_NS_PER_MS)
+#define HOLD_LIMIT_MS 3000
+#define RESCUE_NS     (800 * US_NS_PER_MS)
+#define VCPU_TEXT     4096 /* of `info registers`, as JSON: 2.5 kB in 7.2 */
+#define OTHER_TEXT    16384
+#define HUMAN	      "{\"execute\":\"human-monitor-command\",\"arguments\":{"
+#define RESCUE_ID     "uniscope-watchdog"
+
+extern const struct us_backend_ops us_backend_qmp;
+
+struct qmp {
+	struct us_backend base;
+	struct us_qmp *client; /* owns the socket; its setup commands are done */
+	struct us_qmp_stream stream;
+	struct us_watchdog *watchdog;
+	struct us_ram *ram; /* NULL: the monitor reads memory */
+	struct us_mem by_monitor;
+	struct us_guest guest; /* pid 0: not known */
+	struct us_pacer pacer;
+	uint64_t mask;
+	unsigned n_chosen;
+
+	bool paused; /* by its owner: not to be resumed */
+	bool held;   /* between the stop and the last release */
+	uint64_t asked_ns, t_ns, told_ns;
+	uint64_t got; /* bit n: vCPU n was read */
+	unsigned at;  /* vCPU that is delivered now, or comes next */
+	struct us_qmp_vcpu vcpu[US_MAX_VCPUS];
+	char *text; /* of a reply, unquoted */
+	size_t text_size;
+	int broken; /* what ended it */
+	const char *why;
+};
+
+static int qmp_probe(const struct us_target *t, struct us_err *why)
+{
+	struct stat st;
+	if (!t->qmp[0]) {
+		us_fail(why, -ENODEV, "no QMP monitor is known");
+		us_hint(why, "start QEMU with -qmp unix:PATH,server=on,wait=off");
+		return 0;
+	}
+	if (t->qmp[0] == '/' && (stat(t->qmp, &st) < 0 || !S_ISSOCK(st.st_mode))) {
+		us_fail(why, -ENOENT, "the monitor's socket %s is not there", t->qmp);
+		us_hint(why, "run: uniscope ps");
+		return 0;
+	}
+	return 1;
+}
+
+static int failed(struct qmp *b, int code, const char *why)
+{
+	b->why = why;
+	if (code == -ETIMEDOUT || code == -EPROTO)
+		code = -ECONNRESET;
+	if (b->guest.pid && !us_guest_alive(&b->guest))
+		code = -ESRCH;
+	b->broken = code;
+	return code;
+}
+
+/* An event that says whether the guest runs, by another's will. */
+static void note_event(struct qmp *b, const char *name, size_t len)
+{
+	if (len == 6 && !memcmp(name, "\"STOP\"", 6))
+		b->paused = true;
+	else if (len == 8 && !memcmp(name, "\"RESUME\"", 8))
+		b->paused = false;
+}
+
+/* Events that came while we were away. */
+static int drain(struct qmp *b)
+{
+	for (;;) {
+		const char *value;
+		size_t len;
+		int r = us_qmp_stream_next(&b->stream, 0, &value, &len);
+		if (r == -ETIMEDOUT)
+			return 0;
+		if (r < 0)
+			return failed(b, r, b->stream.why);
+		if (r == US_QMP_EVENT)
+			note_event(b, value, len);
+	}
+}
+
+/* The value of the next reply; events before it are ours. -EREMOTEIO: an error. */
+static int reply(struct qmp *b, uint64_t deadline_ns, const char **value, size_t *len)
+{
+	for (;;) {
+		int r = us_qmp_stream_next(&b->stream, deadline_ns, value, len);
+		if (r < 0)
+			return r;
+		if (r == US_QMP_RETURN)
+			return 0;
+		if (r == US_QMP_ERROR)
+			return -EREMOTEIO;
+	}
+}
+
+/* The reply of a human command, as text. */
+static int reply_text(struct qmp *b, uint64_t deadline_ns)
+{
+	const char *value;
+	size_t len;
+	int r = reply(b, deadline_ns, &value, &len);
+	if (r < 0)
+		return r;
+	return us_qmp_unquote(value, len, b->text, b->text_size) < 0 ? -EPROTO : 0;
+}
+
+static char *put(char *to, const char *text)
+{
+	return stpcpy(to, text);
+}
+
+static char *put_index(char *to, unsigned vcpu)
+{
+	char digits[12], *p = digits + sizeof(digits) - 1;
+	*p = '\0';
+	do
+		*--p = (char)('0' + vcpu % 10);
+	while (vcpu /= 10);
+	return put(put(to, ",\"cpu-index\":"), p);
+}
+
+/* One vCPU by its number; of several, all: shorter than one command for each. */
+static void put_look(struct qmp *b, char *to)
+{
+	*to = '\0';
+	if (!b->paused)
+		to = put(to, "{\"execute\":\"stop\"}");
+	to = put(to, HUMAN "\"command-line\":\"info registers");
+	if (b->n_chosen > 1) {
+		put(to, " -a\"}}\n");
+		return;
+	}
+	unsigned vcpu = (unsigned)__builtin_ctzll(b->mask);
+	to = put(to, "\"");
+	if (vcpu)
+		to = put_index(to, vcpu);
+	put(to, "}}\n");
+}
+
+static int read_vcpus(struct qmp *b)
+{
+	const char *at = b->text;
+	for (unsigned i = 0; i < US_MAX_VCPUS; i++) {
+		struct us_qmp_vcpu v;
+		int r = us_qmp_next_vcpu(&at, &v);
+		if (r == 0)
+			break;
+		if (r < 0 || v.index >= b->base.n_vcpu || !(b->mask >> v.index & 1))
+			continue;
+		b->vcpu[v.index] = v;
+		b->got |= 1ull << v.index;
+	}
+	return 0;
+}
+
+static int send_cont(struct qmp *b, uint64_t deadline_ns)
+{
+	const char *value;
+	size_t len;
+	int r = us_qmp_stream_send(&b->stream, "{\"execute\":\"cont\"}\n", deadline_ns);
+	if (r == 0)
+		r = reply(b, deadline_ns, &value, &len);
+	/* It has crashed meanwhile, and cannot go on: that is not our stop any more. */
+	if (r == -EREMOTEIO) {
+		b->paused = true;
+		r = 0;
+	}
+	return r;
+}
+
+/* End the hold; nothing to do if the guest is paused by its owner. */
+static int resume(struct qmp *b)
+{
+	int r = b->paused ? 0 : send_cont(b, us_now_ns() + LOOK_NS);
+	if (!us_watchdog_release(b->watchdog) && r == 0) {
+		b->stream.why = "the watchdog had to let the guest go";
+		r = -ECONNRESET;
+	}
+	return r < 0 ? failed(b, r, b->stream.why) : 0;
+}
+
+/* Stop the guest and read the chosen vCPUs. What fails after the stop is undone. */
+static int look(struct qmp *b)
+{
+	char batch[256];
+	const char *value;
+	size_t len;
+	int r = drain(b);
+	if (r < 0)
+		return r;
+	if (!us_watchdog_hold(b->watchdog))
+		return failed(b, -ECONNRESET, "the watchdog had to let the guest go");
+	put_look(b, batch);
+	b->got = 0;
+	b->asked_ns = us_now_ns();
+	uint64_t deadline_ns = b->asked_ns + LOOK_NS;
+	r = us_qmp_stream_send(&b->stream, batch, deadline_ns);
+	if (r == 0 && !b->paused)
+		r = reply(b, deadline_ns, &value, &len);
+	b->t_ns = us_now_ns();
+	if (r == 0)
+		r = reply_text(b, deadline_ns);
+	if (r == 0)
+		return read_vcpus(b);
+	const char *why = r == -EREMOTEIO ? "QEMU refuses a command" : b->stream.why;
+	(void)!resume(b);
+	return failed(b, r == -EREMOTEIO ? -EPROTO : r, why);
+}
+
+/* Memory as a vCPU sees it, where the VMM's process may not be read: slow. */
+static bool read_by_monitor(void *ctx, us_gva va, void *buf, size_t len)
+{
+	struct qmp *b = ctx;
+	uint64_t deadline_ns = us_now_ns() + LOOK_NS;
+	char command[160];
+	us_gva start = va & ~7ull;
+	size_t words = (size_t)((va - start) + len + 7) / 8;
+	uint8_t bytes[US_MEM_LINE + 16];
+	if (!b->held || words * 8 > sizeof(bytes))
+		return false;
+	int n = snprintf(command, sizeof(command),
+			 HUMAN "\"command-line\":\"x/%zuxg 0x%llx\"", words,
+			 (unsigned long long)start);
+	char *to = command + n;
+	if (b->at)
+		to = put_index(to, b->at);
+	put(to, "}}\n");
+	if (us_qmp_stream_send(&b->stream, command, deadline_ns) ||
+	    reply_text(b, deadline_ns) || !us_qmp_read_dump(b->text, bytes, words * 8))
+		return false;
+	memcpy(buf, bytes + (va - start), len);
+	return true;
+}
+
+/* In the watchdog's process. Replies may still be under way: only its own counts. */
+static void rescue(void *ctx, bool held)
+{
+	struct qmp *b = ctx;
+	uint64_t deadline_ns = us_now_ns() + RESCUE_NS;
+	if (!held)
+		return;
+	us_qmp_stream_reset(&b->stream);
+	if (us_qmp_stream_send(&b->stream,
+			       "\n{\"execute\":\"cont\",\"id\":\"" RESCUE_ID "\"}\n",
+			       deadline_ns) < 0)
+		return;
+	us_qmp_stream_wait(&b->stream, RESCUE_ID, deadline_ns);
+}
+
+/* Setup. */
+
+static int ask_bool(struct us_qmp *q, const char *command, const char *key, bool *ret,
+		    struct us_err *e)
+{
+	json_t *reply;
+	int r = us_qmp_run(q, command, NULL, &reply, e);
+	if (r < 0)
+		return r;
+	*ret = json_is_true(json_object_get(reply, key));
+	json_decref(reply);
+	return 0;
+}
+
+static int ask_vcpus(struct qmp *b, struct us_err *e)
+{
+	json_t *reply;
+	int r = us_qmp_run(b->client, "query-cpus-fast", NULL, &reply, e);
+	if (r < 0)
+		return r;
+	size_t n = json_array_size(reply);
+	const char *arch = json_string_value(
+		json_object_get(json_array_get(reply, 0), "target"));
+	bool x86 = arch && (!strcmp(arch, "x86_64") || !strcmp(arch, "i386"));
+	if (!n || n > US_MAX_VCPUS)
+		r = us_fail(e, -ENOTSUP, "it has %zu vCPUs, and 1 to %d can be watched",
+			    n, US_MAX_VCPUS);
+	else if (!x86)
+		r = us_fail(e, -ENOTSUP, "its processor is %.40s, not x86",
+			    arch ? arch : "unknown");
+	json_decref(reply);
+	b->base.n_vcpu = (unsigned)n;
+	return r;
+}
+
+static int ask_guest(struct qmp *b, const struct us_target *t, struct us_err *e)
+{
+	bool runs, kvm = false;
+	int r = ask_bool(b->client, "query-status", "running", &runs, e);
+	if (r == 0)
+		r = ask_vcpus(b, e);
+	if (r < 0)
+		return r;
+	b->paused = !runs;
+	pid_t pid = us_socket_peer_pid(us_qmp_fd(b->client));
+	if (t->guest)
+		b->guest = *t->guest;
+	else if (pid <= 0 || us_guest_inspect(pid, &b->guest, NULL) < 0)
+		b->guest.pid = 0;
+	if (b->guest.accel == US_ACCEL_UNKNOWN &&
+	    ask_bool(b->client, "query-kvm", "enabled", &kvm, NULL) == 0)
+		b->guest.accel = kvm ? US_ACCEL_KVM : US_ACCEL_TCG;
+	return 0;
+}
+
+static int make_buffers(struct qmp *b, struct us_err *e)
+{
+	b->text_size = OTHER_TEXT + (size_t)b->base.n_vcpu * VCPU_TEXT;
+	b->text = malloc(b->text_size);
+	b->stream.size = b->text_size;
+	b->stream.buf = malloc(b->stream.size);
+	b->stream.fd = us_qmp_fd(b->client);
+	if (!b->text || !b->stream.buf)
+		return us_fail(e, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int start_watchdog(struct qmp *b, struct us_err *e)
+{
+	struct us_watchdog_opts o = { .resume = rescue,
+				      .ctx = b,
+				      .limit_ms = HOLD_LIMIT_MS,
+				      .keep = &b->stream.fd,
+				      .n_keep = 1 };
+	return us_watchdog_start(&o, &b->watchdog, e);
+}
+
+/* Do the VMM's memory and the monitor show the same bytes there? */
+static bool same_bytes(struct qmp *b, const struct us_regs *regs)
+{
+	struct us_paging paging;
+	uint8_t ours[64], theirs[64];
+	us_gva va = regs->pc & ~63ull;
+	us_paging_init(&paging, us_ram_mem(b->ram));
+	us_paging_new_sample(&paging);
+	return us_paging_read(&paging, &regs->space, va, ours, sizeof(ours)) &&
+	       read_by_monitor(b, va, theirs, sizeof(theirs)) &&
+	       !memcmp(ours, theirs, sizeof(ours));
+}
+
+static int verify_ram(struct qmp *b, struct us_err *e)
+{
+	bool tried;
+	b->mask = 1;
+	b->n_chosen = 1;
+	b->at = 0;
+	int r = look(b);
+	if (r < 0)
+		return us_fail(e, r, "look at the guest: %s", b->why);
+	const struct us_regs *regs = &b->vcpu[0].regs;
+	b->held = true;
+	bool ok = b->got && !us_ram_verify(b->ram, regs, &tried, e) &&
+		  same_bytes(b, regs);
+	b->held = false;
+	r = resume(b);
+	if (r < 0)
+		return us_fail(e, r, "resume the guest: %s", b->why);
+	return ok ? 0 : -EILSEQ;
+}
+
+static int verified_ram(struct qmp *b, struct us_err *e)
+{
+	int r = b->ram ? verify_ram(b, e) : 0;
+	if (r != -EILSEQ)
+		return r;
+	us_ram_close(b->ram);
+	b->ram = NULL;
+	return 0;
+}
+
+static void describe(struct qmp *b)
+{
+	struct us_backend *base = &b->base;
+	base->arch = US_ARCH_X86_64;
+	base->caps = US_CAP_FREEZE | US_CAP_ALL_GPRS | US_CAP_WATCHDOG;
+	base->mem = b->ram ? us_ram_mem(b->ram) : &b->by_monitor;
+	if (b->ram && us_ram_is_mapped(b->ram))
+		base->caps |= US_CAP_MAP;
+	snprintf(base->how, sizeof(base->how), "QEMU's monitor%s, memory: %.100s",
+		 b->paused ? ", the guest is paused" : "",
+		 b->ram ? us_ram_how(b->ram) : "by the monitor");
+	if (b->guest.accel != US_ACCEL_TCG)
+		return;
+	base->caps |= US_CAP_BLOCKS;
+	snprintf(base->caution, sizeof(base->caution),
+		 "TCG stops at the start of the next translation block: a caller and "
+		 "its callee swap shares, sums over both are right; exact figures need "
+		 "counting");
+}
+
+static void qmp_close(struct us_backend *base)
+{
+	struct qmp *b = (struct qmp *)base;
+	if (!b)
+		return;
+	if (b->held && !b->broken)
+		(void)!resume(b);
+	us_watchdog_stop(b->watchdog);
+	us_ram_close(b->ram);
+	us_qmp_close(b->client);
+	free(b->stream.buf);
+	free(b->text);
+	free(b);
+}
+
+static int attach(struct qmp *b, const struct us_target *t, struct us_err *e)
+{
+	int r = us_qmp_open(t->qmp, &b->client, e);
+	if (r == 0)
+		r = ask_guest(b, t, e);
+	if (r < 0)
+		return r;
+	if (b->guest.pid && us_ram_open(&b->guest, b->client, &b->ram, NULL) < 0)
+		b->ram = NULL;
+	r = make_buffers(b, e);
+	if (r == 0)
+		r = start_watchdog(b, e);
+	return r < 0 ? r : verified_ram(b, e);
+}
+
+static int qmp_open(const struct us_target *t, struct us_backend **ret,
+		    struct us_err *e)
+{
+	if (!qmp_probe(t, e))
+		return -ENODEV;
+	struct qmp *b = calloc(1, sizeof(*b));
+	if (!b)
+		return us_fail(e, -ENOMEM, "attach to a monitor: out of memory");
+	b->base.ops = &us_backend_qmp;
+	b->by_monitor.read_gva = read_by_monitor;
+	b->by_monitor.ctx = b;
+	us_mem_init(&b->by_monitor);
+	int r = attach(b, t, e);
+	if (r < 0) {
+		qmp_close(&b->base);
+		return us_wrap(e, "attach to the monitor %s", t->qmp), r;
+	}
+	describe(b);
+	*ret = &b->base;
+	return 0;
+}
+
+static int qmp_start(struct us_backend *base, const struct us_schedule *s,
+		     struct us_err *e)
+{
+	struct qmp *b = (struct qmp *)base;
+	uint64_t all = base->n_vcpu < 64 ? (1ull << base->n_vcpu) - 1 : UINT64_MAX;
+	b->mask = s->vcpu_mask ? s->vcpu_mask & all : all;
+	b->n_chosen = (unsigned)__builtin_popcountll(b->mask);
+	if (!b->n_chosen)
+		return us_fail(e, -EINVAL,
+			       "the guest has %u vCPUs, and none of them is chosen",
+			       base->n_vcpu);
+	us_pacer_init(&b->pacer, s, 1, b->n_chosen, us_now_ns());
+	return 0;
+}
+
+/* Only from vCPUs that ran when they were stopped time was taken. */
+static unsigned n_running(const struct qmp *b)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < b->base.n_vcpu; i++)
+		n += b->got >> i & 1 && !b->vcpu[i].halted;
+	return b->paused ? 0 : n;
+}
+
+/* All captures of this stop are done. */
+static void end_look(struct qmp *b)
+{
+	unsigned n = n_running(b);
+	(void)!resume(b);
+	uint64_t now = us_now_ns();
+	unsigned n_failed = b->n_chosen - (unsigned)__builtin_popcountll(b->got);
+	b->held = false;
+	us_pacer_done(&b->pacer, 0, now, (now - b->asked_ns) * n / b->n_chosen);
+	if (n_failed)
+		us_pacer_failed(&b->pacer, n_failed);
+}
+
+static void find_next(struct qmp *b)
+{
+	while (b->at < b->base.n_vcpu && !(b->got >> b->at & 1))
+		b->at++;
+}
+
+static void deliver(struct qmp *b, struct us_capture *c)
+{
+	const struct us_qmp_vcpu *v = &b->vcpu[b->at];
+	c->t_ns = b->t_ns;
+	c->held_ns = 0;
+	c->vcpu = (uint16_t)b->at;
+	c->weight = 1;
+	c->form = US_CAPTURE_LIVE;
+	c->regs = v->regs;
+	bool reset = v->regs.bits == 16 && v->regs.pc == 0xfffffff0;
+	c->state = b->paused || reset ? US_VCPU_OFF
+		   : v->halted	      ? US_VCPU_HALTED
+				      : US_VCPU_GUEST;
+	if (!b->ram) {
+		c->regs.space.mode = US_PAGING_UNKNOWN;
+		us_mem_new_sample(&b->by_monitor);
+	}
+}
+
+/* Sleep until a time; what the monitor says meanwhile is heard at once. */
+static int sleep_until(struct qmp *b, uint64_t t_ns)
+{
+	for (;;) {
+		int r = drain(b);
+		if (r < 0 || us_now_ns() >= t_ns)
+			return r;
+		r = us_qmp_stream_poll(&b->stream, t_ns);
+		if (r == -EINTR)
+			return r;
+	}
+}
+
+static int qmp_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
+{
+	struct qmp *b = (struct qmp *)base;
+	while (!b->held) {
+		if (b->broken)
+			return b->broken;
+		uint64_t due_ns;
+		us_pacer_next(&b->pacer, &due_ns);
+		int r = sleep_until(b, due_ns < deadline_ns ? due_ns : deadline_ns);
+		if (r < 0)
+			return r == -EINTR ? 0 : r;
+		if (due_ns > deadline_ns)
+			return 0;
+		r = look(b);
+		if (r < 0)
+			return r;
+		b->at = 0;
+		b->told_ns = b->asked_ns;
+		b->held = true;
+		find_next(b);
+		if (b->at < base->n_vcpu)
+			break;
+		end_look(b);
+		if (us_now_ns() >= deadline_ns)
+			return b->broken;
+	}
+	deliver(b, c);
+	return 1;
+}
+
+/* The captures of one stop share its time: each gets what passed since the one before
+ * it was released. */
+static void qmp_release(struct us_backend *base, struct us_capture *c)
+{
+	struct qmp *b = (struct qmp *)base;
+	b->at++;
+	find_next(b);
+	if (b->at >= base->n_vcpu)
+		end_look(b);
+	uint64_t now = us_now_ns();
+	c->held_ns = b->paused ? 0 : now - b->told_ns;
+	b->told_ns = now;
+}
+
+static void qmp_counts(const struct us_backend *base, struct us_backend_counts *ret)
+{
+	const struct qmp *b = (const struct qmp *)base;
+	us_pacer_counts(&b->pacer, us_now_ns(), ret);
+}
+
+static void qmp_explain(const struct us_backend *base, int code, struct us_err *e)
+{
+	const struct qmp *b = (const struct qmp *)base;
+	us_fail(e, code, "%s: %s",
+		code == -ESRCH ? "the guest behind the monitor has ended"
+			       : "the monitor is lost",
+		b->why ? b->why : "it does not answer");
+}
+
+const struct us_backend_ops us_backend_qmp = {
+	.name = "qmp",
+	.summary = "QEMU's monitor; stops the guest for 0.5 to 1 ms a look",
+	.probe = qmp_probe,
+	.open = qmp_open,
+	.start = qmp_start,
+	.close = qmp_close,
+	.next = qmp_next,
+	.release = qmp_release,
+	.counts = qmp_counts,
+	.explain = qmp_explain,
+};
