@@ -5,8 +5,13 @@
  * sampler thread:  backend.next -> unwind -> backend.release -> ring
  * writer thread:   ring -> intern -> store
  *
+ * The sampler is the thread that calls us_record(): every call into the backend is made
+ * by it (ptrace demands that it is one, and the one that attached), so it must also be
+ * the thread that opened the backend.  The writer thread blocks all signals.
+ *
  * The writer flushes at least every US_RECORD_FLUSH_MS, so that a recording whose
- * writer is killed is readable up to its last quarter of a second.
+ * writer is killed is readable up to its last quarter of a second.  (A disk or pipe
+ * that blocks can hold it up; samples are counted as lost when the ring is full.)
  */
 #ifndef US_RECORD_H
 #define US_RECORD_H
@@ -27,21 +32,30 @@ struct us_record_opts {
 	 * the image match?).  May be NULL.
 	 */
 	bool (*look)(void *ctx, const struct us_capture *c, struct us_paging *p);
-	/* Called by the writer thread about ten times a second.  May be NULL. */
+	/* Called by the writer thread about ten times a second, with sums that balance
+	 * (store.h).  May be NULL. */
 	void (*progress)(void *ctx, const struct us_record_stats *s);
 	void *ctx;
 };
 
 /*
- * Record until the duration is over, the guest is gone or us_record_stop().  Ends the
- * recording in w in every case but a failed write.  0 if samples could be taken,
- * whatever ended it (*ret_end); negative if the recording could not be made or
- * written.  *ret_stats is filled in both.
+ * Record until the duration is over, the guest is gone or us_record_stop().  b is open
+ * and not started.  Ends the recording in w in every case but a failed write (or no
+ * memory to begin with).  0 if samples could be taken, whatever ended it (*ret_end);
+ * negative if the recording could not be made or written.  *ret_stats is filled in
+ * both.  e is filled if it is negative, and also if *ret_end is US_RECORD_GUEST_GONE or
+ * US_RECORD_LOST_TOUCH: then it has the backend's words for what happened.
+ *
+ * u may be NULL if b walks the stacks itself (US_CAPTURE_STACK).
  */
 US_MUST_CHECK int us_record(struct us_backend *b, struct us_unwinder *u,
 			    struct us_writer *w, const struct us_record_opts *o,
 			    struct us_record_stats *ret_stats,
 			    enum us_record_end *ret_end, struct us_err *e);
-void us_record_stop(void); /* async-signal-safe; wakes the sampler */
+
+/* End the recording; async-signal-safe.  Heeded at once if the signal interrupts the
+ * sampler, else within 100 ms.  One that comes before us_record() ends it at its start;
+ * us_record() forgets it when it returns. */
+void us_record_stop(void);
 
 #endif

@@ -2,9 +2,10 @@
 /*
  * ring.h: samples from the sampler thread to the writer thread.
  *
- * One producer, one consumer, fixed in size, lock-free.  A record is a header and its
- * program counters.  When it is full, push says so and the sampler counts a lost
- * sample: it never waits.
+ * One producer, one consumer, fixed in size, lock-free.  An item is a sample with its
+ * program counters, or the statistics as they were between two samples: because they
+ * take the same way, the statistics in the file are exact for the samples before them.
+ * When it is full, push says so and the sampler counts a lost sample: it never waits.
  */
 #ifndef US_RECORD_RING_H
 #define US_RECORD_RING_H
@@ -13,16 +14,34 @@
 
 struct us_ring;
 
-/* size: bytes, rounded up to a power of two. NULL: out of memory. */
+enum us_ring_kind {
+	US_RING_EMPTY,
+	US_RING_SAMPLE,
+	US_RING_STATS,
+};
+
+/* What lies first in the ring.  Pointers are into the ring, until us_ring_pop(). */
+struct us_ring_item {
+	const struct us_sample *sample;
+	const us_gva *pc;
+	size_t n;
+	const struct us_record_stats *stats;
+};
+
+/* size: bytes, rounded up to a power of two, at least 4096; all of it is made present,
+ * so that the sampler never waits for a page.  NULL: out of memory. */
 struct us_ring *us_ring_new(size_t size);
 void us_ring_free(struct us_ring *r); /* accepts NULL */
+size_t us_ring_size(const struct us_ring *r);
 
-/* Producer, hot path. false: full. */
+/* Producer, hot path: no system call. false: full, or n above US_MAX_FRAMES. */
 bool us_ring_push(struct us_ring *r, const struct us_sample *s, const us_gva *pc,
 		  size_t n);
-/* Consumer. false: empty. *ret_pc points into the ring until us_ring_pop(). */
-bool us_ring_peek(struct us_ring *r, struct us_sample *ret, const us_gva **ret_pc,
-		  size_t *ret_n);
+bool us_ring_push_stats(struct us_ring *r, const struct us_record_stats *s);
+
+/* Consumer. Pop only what was peeked at. */
+enum us_ring_kind us_ring_peek(struct us_ring *r, struct us_ring_item *ret);
 void us_ring_pop(struct us_ring *r);
+size_t us_ring_used(const struct us_ring *r); /* bytes */
 
 #endif

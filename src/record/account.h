@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* account.h: what became of every look that was due, and what it cost the guest. */
+#ifndef US_RECORD_ACCOUNT_H
+#define US_RECORD_ACCOUNT_H
+
+#include "store/store.h"
+
+/*
+ * Durations by size, in fixed memory: 32 buckets for each power of two, so a bucket is
+ * at most 1/32 wider than what fell into it.
+ */
+#define US_HISTOGRAM_BUCKETS 1920
+
+struct us_histogram {
+	uint64_t n, max;
+	uint64_t bucket[US_HISTOGRAM_BUCKETS];
+};
+
+void us_histogram_add(struct us_histogram *h, uint64_t v);
+/* The least bound that the given share (0 to 1) of what was added does not exceed,
+ * rounded up to the end of its bucket but never above the maximum; 0 if empty. */
+uint64_t us_histogram_quantile(const struct us_histogram *h, double share);
+
+struct us_account {
+	struct us_record_stats taken; /* running, idle, off, lost, truncated */
+	struct us_histogram held;
+};
+
+/* A capture was taken; written: it got into the ring. */
+void us_account_add(struct us_account *a, const struct us_sample *s, uint64_t held_ns,
+		    bool written);
+
+/*
+ * The sums so far; counts are the backend's.  due is the sum of all that was decided,
+ * so that the books balance at any moment, even between the captures of one stop.
+ */
+void us_account_sum(const struct us_account *a, const struct us_backend_counts *counts,
+		    uint64_t elapsed_ns, struct us_record_stats *ret);
+
+/*
+ * At the end: looks that the backend counted as due but neither delivered nor
+ * explained are failed ones.  Up to under_way of them are let pass: they were being
+ * made when the recording ended.
+ */
+void us_account_close(struct us_record_stats *s, const struct us_backend_counts *counts,
+		      uint64_t under_way);
+
+#endif

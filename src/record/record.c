@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* record.c: see record.h. */
+#include "record/record.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "record/account.h"
+#include "record/drain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RING_BYTES (4U << 20)
+#define TICK_NS	   (100 * US_NS_PER_MS) /* a stop is heeded within, sums are made every \
+					 */
+
+/* Set by a signal handler, so it cannot be anything but global. */
+static atomic_bool stop;
+
+void us_record_stop(void)
+{
+	atomic_store_explicit(&stop, true, memory_order_relaxed);
+}
+
+/* How the sampling came to its end. */
+struct ending {
+	enum us_record_end end;
+	int code;	 /* of next(), if that ended it */
+	struct us_err e; /* in words */
+};
+
+struct recorder {
+	struct us_backend *backend;
+	struct us_unwinder *unwinder;
+	const struct us_record_opts *opts;
+	bool looked;
+	uint64_t start_ns, stop_ns;
+	struct us_paging paging;
+	struct us_mem window_mem; /* a capture's copied window, as guest memory */
+	struct us_paging window_paging;
+	struct us_capture capture;
+	struct us_stack stack;
+	struct us_account account;
+	struct us_drain drain;
+};
+
+static bool read_window(void *ctx, us_gva va, void *buf, size_t len)
+{
+	const struct us_window *w = &((struct recorder *)ctx)->capture.window;
+	uint64_t at = va - w->base;
+	if (at > w->len || len > w->len - at)
+		return false;
+	memcpy(buf, w->bytes + at, len);
+	return true;
+}
+
+static void unwind(struct recorder *r, struct us_paging *p)
+{
+	us_paging_new_sample(p);
+	us_unwind(r->unwinder, p, &r->capture.regs, &r->stack);
+}
+
+/* While the guest is held; the stack, or NULL if there is none to be had. */
+static const struct us_stack *stack_of(struct recorder *r)
+{
+	struct us_capture *c = &r->capture;
+	switch (c->form) {
+	case US_CAPTURE_LIVE:
+		unwind(r, &r->paging);
+		if (!r->looked)
+			r->looked = r->opts->look(r->opts->ctx, c, &r->paging);
+		return &r->stack;
+	case US_CAPTURE_WINDOW:
+		c->regs.space.mode = US_PAGING_UNKNOWN;
+		unwind(r, &r->window_paging);
+		return &r->stack;
+	case US_CAPTURE_STACK:
+		return &c->stack;
+	default:
+		return NULL;
+	}
+}
+
+/* Hot path.  Pushed only after the release: the guest does not wait for it. */
+static void take(struct recorder *r)
+{
+	struct us_capture *c = &r->capture;
+	const struct us_stack *stack = stack_of(r);
+	r->backend->ops->release(r->backend, c);
+	const struct us_sample s = {
+		.t_ns = c->t_ns > r->start_ns ? c->t_ns - r->start_ns : 0,
+		.vcpu = c->vcpu,
+		.end = stack ? stack->end : US_END_NONE,
+		.state = c->state,
+		.weight = c->weight,
+	};
+	bool written = us_ring_push(r->drain.ring, &s, stack ? stack->pc : NULL,
+				    stack ? stack->n : 0);
+	us_account_add(&r->account, &s, c->held_ns, written);
+}
+
+static void sum(const struct recorder *r, uint64_t now, struct us_record_stats *ret)
+{
+	struct us_backend_counts counts = { 0 };
+	r->backend->ops->counts(r->backend, &counts);
+	us_account_sum(&r->account, &counts, now > r->start_ns ? now - r->start_ns : 0,
+		       ret);
+}
+
+static enum us_record_end end_of(int code)
+{
+	return code == -ESRCH ? US_RECORD_GUEST_GONE : US_RECORD_LOST_TOUCH;
+}
+
+static void explain(const struct recorder *r, int code, struct ending *ret)
+{
+	*ret = (struct ending){ .end = end_of(code), .code = code };
+	us_fail(&ret->e, code, "look at the guest: %s", strerror(-code));
+	if (r->backend->ops->explain)
+		r->backend->ops->explain(r->backend, code, &ret->e);
+	ret->e.code = code;
+}
+
+static bool is_over(struct recorder *r, uint64_t now, struct ending *ret)
+{
+	if (atomic_load_explicit(&stop, memory_order_relaxed)) {
+		*ret = (struct ending){ .end = US_RECORD_INTERRUPTED };
+		us_fail(&ret->e, 0, "stopped by the user");
+		return true;
+	}
+	if (now >= r->stop_ns) {
+		*ret = (struct ending){ .end = US_RECORD_DONE };
+		us_fail(&ret->e, 0, "the duration was over");
+		return true;
+	}
+	return us_drain_failed(&r->drain);
+}
+
+/* Time is taken from the captures, and from the clock whenever none came. */
+static void run(struct recorder *r, struct ending *ret)
+{
+	struct us_record_stats s;
+	uint64_t now = us_now_ns(), tick = now + TICK_NS;
+	while (!is_over(r, now, ret)) {
+		if (now >= tick) {
+			sum(r, now, &s);
+			/* A full ring: the next sums will say it as well. */
+			us_ring_push_stats(r->drain.ring, &s);
+			tick = now + TICK_NS;
+		}
+		uint64_t deadline = tick < r->stop_ns ? tick : r->stop_ns;
+		int got = r->backend->ops->next(r->backend, deadline, &r->capture);
+		if (got > 0) {
+			take(r);
+			now = r->capture.t_ns;
+		} else if (got == 0 || got == -EINTR || got == -EAGAIN) {
+			now = us_now_ns();
+		} else {
+			explain(r, got, ret);
+			return;
+		}
+	}
+}
+
+static int prepare(struct recorder *r, struct us_writer *w, struct us_err *e)
+{
+	const struct us_record_opts *o = r->opts;
+	us_paging_init(&r->paging, r->backend->mem);
+	r->window_mem.read_gva = read_window;
+	r->window_mem.ctx = r;
+	us_mem_init(&r->window_mem);
+	us_paging_init(&r->window_paging, &r->window_mem);
+	r->looked = !o->look;
+	r->drain.writer = w;
+	r->drain.progress = o->progress;
+	r->drain.ctx = o->ctx;
+	r->drain.ring = us_ring_new(o->ring_bytes ? o->ring_bytes : RING_BYTES);
+	if (!r->drain.ring)
+		return us_fail(e, -ENOMEM, "begin to record: out of memory");
+	return us_drain_start(&r->drain, e);
+}
+
+static void sample(struct recorder *r, struct ending *ret)
+{
+	struct us_backend *b = r->backend;
+	r->start_ns = us_now_ns();
+	uint64_t duration = r->opts->duration_ns;
+	bool bounded = duration && duration < UINT64_MAX - r->start_ns;
+	r->stop_ns = bounded ? r->start_ns + duration : UINT64_MAX;
+	int code = b->ops->start(b, &r->opts->schedule, &ret->e);
+	if (code) {
+		ret->end = end_of(code);
+		ret->code = code;
+		return;
+	}
+	run(r, ret);
+}
+
+/* After the last next(). */
+static void last_sum(const struct recorder *r, struct us_record_stats *ret)
+{
+	struct us_backend_counts counts = { 0 };
+	sum(r, us_now_ns(), ret);
+	r->backend->ops->counts(r->backend, &counts);
+	us_account_close(ret, &counts, r->backend->n_vcpu);
+}
+
+static bool is_failure(const struct ending *end, const struct us_record_stats *s)
+{
+	bool gone = end->code == -ESRCH || end->code == -ECONNRESET;
+	return end->code && !gone && !(s->running + s->idle + s->off);
+}
+
+int us_record(struct us_backend *b, struct us_unwinder *u, struct us_writer *w,
+	      const struct us_record_opts *o, struct us_record_stats *ret_stats,
+	      enum us_record_end *ret_end, struct us_err *e)
+{
+	struct ending ending = { .end = US_RECORD_CUT };
+	*ret_stats = (struct us_record_stats){ 0 };
+	*ret_end = US_RECORD_CUT;
+	_cleanup_free_ struct recorder *r = calloc(1, sizeof(*r));
+	if (!r)
+		return us_fail(e, -ENOMEM, "begin to record: out of memory");
+	r->backend = b;
+	r->unwinder = u;
+	r->opts = o;
+	int code = prepare(r, w, e);
+	if (!code) {
+		sample(r, &ending);
+		last_sum(r, ret_stats);
+		code = us_drain_finish(&r->drain, ret_stats, ending.end, ending.e.msg,
+				       e);
+		if (!code)
+			*ret_end = ending.end;
+	}
+	us_ring_free(r->drain.ring);
+	atomic_store_explicit(&stop, false, memory_order_relaxed);
+	if (code)
+		return code;
+	if (ending.code && e)
+		*e = ending.e;
+	return is_failure(&ending, ret_stats) ? ending.code : 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fuzz-store.c: the reader of recordings against any bytes.
+ *
+ * Random bytes never have a right checksum, so nothing behind it would be reached:
+ * if the input's last byte is odd, the sums of all chunks are set right first.
+ */
+#include "store/crc32c.h"
+#include "store/format.h"
+#include "store/varint.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct seen {
+	uint64_t stacks, samples, bytes_of_text;
+	bool ended;
+};
+
+static void must(bool holds)
+{
+	if (!holds)
+		__builtin_trap();
+}
+
+static int fact(void *ctx, const char *key, const char *value)
+{
+	struct seen *s = ctx;
+	s->bytes_of_text += strlen(key) + strlen(value);
+	must(key[0]);
+	return 0;
+}
+
+static int module(void *ctx, const struct us_module *m)
+{
+	struct seen *s = ctx;
+	s->bytes_of_text += strlen(m->path) + m->build_id_len;
+	must(m->start <= m->end && m->match <= US_MATCH_NO);
+	return 0;
+}
+
+static int stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc)
+{
+	struct seen *s = ctx;
+	(void)pc;
+	must(id == ++s->stacks && parent < id);
+	return 0;
+}
+
+static int sample(void *ctx, const struct us_sample *sample)
+{
+	struct seen *s = ctx;
+	s->samples++;
+	must(sample->stack <= s->stacks && sample->vcpu < US_MAX_VCPUS);
+	must(sample->end < US_N_END && sample->state < US_N_VCPU_STATE);
+	return 0;
+}
+
+static int stats(void *ctx, const struct us_record_stats *st)
+{
+	(void)ctx;
+	(void)st;
+	return 0;
+}
+
+static int end(void *ctx, enum us_record_end e, const char *words)
+{
+	struct seen *s = ctx;
+	s->bytes_of_text += strlen(words);
+	s->ended = true;
+	must(e > US_RECORD_CUT && e < US_N_RECORD_END);
+	return 0;
+}
+
+static void set_sums_right(uint8_t *p, size_t size)
+{
+	size_t at = US_STORE_HEAD;
+	while (at + US_CHUNK_HEAD <= size) {
+		uint8_t *head = p + at;
+		uint32_t len = us_get_le32(head + 4);
+		if (len > size - at - US_CHUNK_HEAD)
+			break;
+		uint32_t sum = us_crc32c(0, head, 8);
+		us_put_le32(head + 8, us_crc32c(sum, head + US_CHUNK_HEAD, len));
+		at += US_CHUNK_HEAD + len;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct us_reader_ops ops = { fact,	  module, stack,
+						  sample, stats,  end };
+	static int fd = -1;
+	struct seen seen = { 0 };
+	struct us_reader_result result;
+	struct us_err e;
+	if (fd < 0)
+		fd = memfd_create("fuzz-store", MFD_CLOEXEC);
+	uint8_t *copy = malloc(size + 1);
+	must(fd >= 0 && copy);
+	memcpy(copy, data, size);
+	if (size && data[size - 1] & 1)
+		set_sums_right(copy, size);
+	must(!ftruncate(fd, 0) && pwrite(fd, copy, size, 0) == (ssize_t)size);
+	lseek(fd, 0, SEEK_SET);
+	int r = us_read(fd, &ops, &seen, &result, &e);
+	must(r <= 0 && result.bytes <= size);
+	must(r < 0 || result.ended == seen.ended);
+	must(r == 0 || (e.code == r && e.msg[0]));
+	must(!(result.cut && result.ended));
+	must(seen.stacks * 2 + seen.samples * 3 + seen.bytes_of_text <= size);
+	free(copy);
+	return 0;
+}
