@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -76,6 +77,13 @@ static int choose(struct page *g)
 	return 0;
 }
 
+/* Escapes of a terminal mean nothing to a browser, but turned text does. */
+static void text(struct us_json *j, const char *key, const char *value)
+{
+	char safe[2048];
+	us_json_str(j, key, value ? us_printable(safe, sizeof(safe), value) : NULL);
+}
+
 #define EACH_FUNC(g, key, ...)                                                         \
 	do {                                                                           \
 		us_json_array(&(g)->j, key);                                           \
@@ -103,9 +111,9 @@ static void functions(struct page *g)
 {
 	struct us_json *j = &g->j;
 	us_json_object(j, "func");
-	EACH_FUNC(g, "name", us_json_str(j, NULL, f->name));
-	EACH_FUNC(g, "file", us_json_str(j, NULL, f->file));
-	EACH_FUNC(g, "module", us_json_str(j, NULL, f->module));
+	EACH_FUNC(g, "name", text(j, NULL, f->name));
+	EACH_FUNC(g, "file", text(j, NULL, f->file));
+	EACH_FUNC(g, "module", text(j, NULL, f->module));
 	EACH_FUNC(g, "line", us_json_u64(j, NULL, f->line));
 	EACH_FUNC(g, "known", us_json_u64(j, NULL, f->known));
 	EACH_FUNC(g, "inlined", us_json_u64(j, NULL, f->inlined));
@@ -150,18 +158,21 @@ static void summary(struct page *g)
 static void header(struct page *g)
 {
 	struct us_json *j = &g->j;
-	const char *guest = us_profile_fact(g->p, "guest");
-	const char *target = us_profile_fact(g->p, "target");
 	char line[1024];
-	us_json_str(j, "title", guest && *guest ? guest : target ? target : "Profile");
+	us_report_header_line(g->p, 0, line, sizeof(line));
+	char *rest = strstr(line, ": ");
+	if (rest)
+		*rest = '\0';
+	text(j, "title", line);
 	us_json_array(j, "facts");
-	for (unsigned i = 0; i < 2; i++)
-		if (us_report_header_line(g->p, i, line, sizeof(line)))
-			us_json_str(j, NULL, line);
+	if (rest)
+		text(j, NULL, rest + 2);
+	us_report_header_line(g->p, 1, line, sizeof(line));
+	text(j, NULL, line);
 	us_json_end(j);
 	us_json_array(j, "warnings");
 	for (size_t i = 0; i < us_profile_n_warning(g->p); i++)
-		us_json_str(j, NULL, us_profile_warning(g->p, i));
+		text(j, NULL, us_profile_warning(g->p, i));
 	us_json_end(j);
 	us_report_summary_line(g->p, line, sizeof(line));
 	us_json_str(j, "summaryLine", line);

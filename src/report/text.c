@@ -11,6 +11,7 @@
 
 #define NUMBERS	     44 /* columns of the numbers */
 #define LEAST_NAME   16
+#define LEAST_PLACE  8
 #define WIDEST_NAME  60
 #define NAME_BYTES   1024
 #define HOT_PERCENT  10
@@ -128,7 +129,9 @@ static void print_place(const struct table *t, const struct us_profile_func *f,
 	place_text(place, f, true);
 	if (width && columns(place) + used > width)
 		place_text(place, f, false);
-	if (width > used)
+	if (width && width < used + LEAST_PLACE)
+		return;
+	if (width)
 		cut_to(place, width - used);
 	if (*place)
 		fprintf(t->out, "%*s  %s", (int)pad, "", place);

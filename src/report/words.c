@@ -67,10 +67,9 @@ static void what(const struct us_profile *p, char *dst, size_t size)
 	const char *host = fact_or(p, "host", NULL), *n = fact_or(p, "vcpus", NULL);
 	int seen = __builtin_popcountll(us_profile_summary(p)->vcpu_mask);
 	snprintf(dst, size, "%s", guest);
-	if (vmm)
-		append(dst, size, " (%s)", vmm);
 	int vcpus = n ? atoi(n) : seen;
-	append(dst, size, ", %d vCPU%s", vcpus, vcpus == 1 ? "" : "s");
+	append(dst, size, ": %s%s%d vCPU%s", vmm ? vmm : "", vmm ? ", " : "", vcpus,
+	       vcpus == 1 ? "" : "s");
 	if (seen != vcpus)
 		append(dst, size, " (%d seen)", seen);
 	if (date)
