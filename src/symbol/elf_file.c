@@ -233,6 +233,9 @@ static int take_section(const struct us_elf_file *f, size_t i, const Elf64_Shdr 
 {
 	char what[64];
 	snprintf(what, sizeof(what), "section %zu", i);
+	*ret = (struct us_elf_section){ .name = "" };
+	if (h->sh_type == SHT_NULL) /* its other fields mean nothing */
+		return 0;
 	*ret = (struct us_elf_section){
 		.name = "",
 		.type = h->sh_type,
@@ -243,7 +246,7 @@ static int take_section(const struct us_elf_file *f, size_t i, const Elf64_Shdr 
 		.entsize = h->sh_entsize,
 		.offset = h->sh_offset,
 	};
-	if (h->sh_type == SHT_NULL || h->sh_type == SHT_NOBITS)
+	if (h->sh_type == SHT_NOBITS)
 		ret->offset = 0;
 	else if (!inside(f, h->sh_offset, h->sh_size))
 		return lies(e, what, h->sh_offset, h->sh_size, f);
@@ -277,6 +280,7 @@ static int read_sections(struct us_elf_file *f, const struct layout *l,
 		return us_fail(e, -ENOMEM, "no memory for %llu sections",
 			       (unsigned long long)l->shnum);
 	f->n_section = l->shnum;
+	f->section[0].name = ""; /* means none, whatever it holds */
 	for (size_t i = 1; i < f->n_section; i++) {
 		Elf64_Shdr h = read_section(f, l->shoff + i * l->shentsize);
 		int r = take_section(f, i, &h, &f->section[i], e);

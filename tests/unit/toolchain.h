@@ -75,7 +75,8 @@ static inline uint8_t *load_file(const char *name, size_t *ret_len)
 #define need(...)                                                                      \
 	do {                                                                           \
 		if (!run(__VA_ARGS__)) {                                               \
-			print_message("SKIP: does not work here: " __VA_ARGS__);       \
+			print_message("# SKIP: does not work here: %s\n",              \
+				      #__VA_ARGS__);                                   \
 			skip();                                                        \
 		}                                                                      \
 	} while (0)
