@@ -87,6 +87,14 @@ HIDDEN void flush_tlb_page(u64 address)
 	__asm__ volatile("invlpg (%0)" ::"r"(address) : "memory");
 }
 
+/* gcc gives no frame to a leaf that needs no stack, whatever its options say; a leaf
+ * with this in it gets one. */
+#ifdef NO_FRAMES
+#define WITH_FRAME() ((void)0)
+#else
+#define WITH_FRAME() __asm__ volatile("" ::"r"(__builtin_frame_address(0)))
+#endif
+
 /* Keep a value that nobody uses, so that the work for it is done. */
 HIDDEN void keep(u64 value)
 {

@@ -58,17 +58,37 @@ struct server {
 	X(idle_thread)
 TRUTH_FUNCTIONS(FUNCTIONS);
 
-static const struct tree_node tree[] = {
-	{ 0, "thread_entry" },	   { 1, "receive_thread" },  { 2, "receive_burst" },
-	{ 3, "nic_deliver" },	   { 2, "yield" },	     { 3, "switch_context" },
-	{ 1, "server_thread" },	   { 2, "serve_batch" },     { 3, "parse_header" },
-	{ 3, "copy_packet" },	   { 4, COPY_NAME },	     { 3, "checksum" },
-	{ 3, "send_reply" },	   { 2, "yield" },	     { 3, "switch_context" },
-	{ 1, "idle_thread" },	   { 2, "report" },	     { 3, "print_truth" },
-	{ 4, "serial_write" },	   { 3, "print_beat" },	     { 4, "serial_write" },
-	{ 2, "wait_for_packets" }, { 3, "timer_interrupt" }, { 2, "yield" },
-	{ 3, "switch_context" },
-};
+static const char tree[] = "thread_entry\n"
+			   "  receive_thread\n"
+			   "    nic_next_interrupt\n"
+			   "    receive_burst\n"
+			   "      nic_deliver\n"
+			   "    yield\n"
+			   "      switch_context\n"
+			   "  server_thread\n"
+			   "    serve_batch\n"
+			   "      parse_header\n"
+			   "      verify_packet\n"
+			   "        checksum\n"
+			   "      copy_packet\n"
+			   "        " COPY_NAME "\n"
+			   "      checksum\n"
+			   "      send_reply\n"
+			   "    yield\n"
+			   "      switch_context\n"
+			   "  idle_thread\n"
+			   "    report\n"
+			   "      print_truth\n"
+			   "        serial_write\n"
+			   "      print_beat\n"
+			   "        serial_write\n"
+			   "    wait_for_packets\n"
+			   "      nic_next_interrupt\n"
+			   "      timer_start\n"
+			   "      timer_interrupt\n"
+			   "      timer_stop\n"
+			   "    yield\n"
+			   "      switch_context\n";
 
 static struct server servers[MAX_VCPUS];
 
@@ -226,7 +246,7 @@ static void idle_thread(void *arg)
 
 void guest_setup(void)
 {
-	print_tree(tree, ARRAY_LEN(tree));
+	print_tree(tree);
 	nic_setup();
 }
 

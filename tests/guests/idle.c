@@ -12,12 +12,18 @@
 #define FUNCTIONS(X) X(main_loop) X(tick_work)
 TRUTH_FUNCTIONS(FUNCTIONS);
 
-static const struct tree_node tree[] = {
-	{ 0, "start_vcpu" }, { 1, "kmain" },	     { 2, "main_loop" },
-	{ 3, "tick_work" },  { 3, "wait_for_tick" }, { 4, "timer_interrupt" },
-	{ 3, "report" },     { 4, "print_truth" },   { 5, "serial_write" },
-	{ 4, "print_beat" }, { 5, "serial_write" },
-};
+static const char tree[] = "start_vcpu\n"
+			   "  kmain\n"
+			   "    main_loop\n"
+			   "      timer_start\n"
+			   "      tick_work\n"
+			   "      wait_for_tick\n"
+			   "        timer_interrupt\n"
+			   "      report\n"
+			   "        print_truth\n"
+			   "          serial_write\n"
+			   "        print_beat\n"
+			   "          serial_write\n";
 
 static struct truth truths[MAX_VCPUS];
 static u64 unit;
@@ -26,12 +32,14 @@ VISIBLE void tick_work(u64 n)
 {
 	u64 x = n;
 
+	WITH_FRAME();
 	for (u64 i = 0; i < n; i++)
 		keep(x = x * 3 + i);
 }
 
 VISIBLE void wait_for_tick(void)
 {
+	WITH_FRAME();
 	halt_until_interrupt();
 }
 
@@ -51,7 +59,7 @@ VISIBLE NORETURN void main_loop(struct truth *t)
 
 void guest_setup(void)
 {
-	print_tree(tree, ARRAY_LEN(tree));
+	print_tree(tree);
 	unit = measure_iterations(TICKS_HZ * 100 / WORK_PERCENT, 100);
 }
 

@@ -2,9 +2,9 @@
 /*
  * leaf.c: very short functions without frames, called all the time.
  *
- * Built as gcc does by default with -fno-omit-frame-pointer: a leaf has no frame, so
- * rbp is its caller's, and the caller itself is found only through the word at rsp.  No
- * counter can be read within a leaf: a stage's time is that of the stage and its leaf.
+ * gcc gives a leaf no frame even with -fno-omit-frame-pointer, so rbp is its caller's,
+ * and the caller itself is found only through the word at rsp.  No counter can be read
+ * within a leaf: a stage's time is that of the stage and its leaf.
  */
 #include "machine.h"
 #include "truth.h"
@@ -12,13 +12,20 @@
 #define FUNCTIONS(X) X(main_loop) X(stage_tiny) X(stage_pushing) X(stage_long)
 TRUTH_FUNCTIONS(FUNCTIONS);
 
-static const struct tree_node tree[] = {
-	{ 0, "start_vcpu" },   { 1, "kmain" },	      { 2, "main_loop" },
-	{ 3, "stage_tiny" },   { 4, "leaf_tiny" },    { 3, "stage_pushing" },
-	{ 4, "leaf_pushing" }, { 3, "stage_long" },   { 4, "leaf_long" },
-	{ 3, "report" },       { 4, "print_truth" },  { 5, "serial_write" },
-	{ 4, "print_beat" },   { 5, "serial_write" },
-};
+static const char tree[] = "start_vcpu\n"
+			   "  kmain\n"
+			   "    main_loop\n"
+			   "      stage_tiny\n"
+			   "        leaf_tiny\n"
+			   "      stage_pushing\n"
+			   "        leaf_pushing\n"
+			   "      stage_long\n"
+			   "        leaf_long\n"
+			   "      report\n"
+			   "        print_truth\n"
+			   "          serial_write\n"
+			   "        print_beat\n"
+			   "          serial_write\n";
 
 static struct truth truths[MAX_VCPUS];
 static u64 unit;
@@ -82,7 +89,7 @@ VISIBLE NORETURN void main_loop(struct truth *t)
 
 void guest_setup(void)
 {
-	print_tree(tree, ARRAY_LEN(tree));
+	print_tree(tree);
 	unit = measure_iterations(10000, 2500);
 }
 

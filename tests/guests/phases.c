@@ -12,12 +12,17 @@ TRUTH_FUNCTIONS(FUNCTIONS);
 
 void spin_with_rbp(u64 rbp, u64 iterations);
 
-static const struct tree_node tree[] = {
-	{ 0, "start_vcpu" },	{ 1, "kmain" },	       { 2, "main_loop" },
-	{ 3, "spin_with_rbp" }, { 3, "announce" },     { 4, "serial_write" },
-	{ 3, "report" },	{ 4, "print_truth" },  { 5, "serial_write" },
-	{ 4, "print_beat" },	{ 5, "serial_write" },
-};
+static const char tree[] = "start_vcpu\n"
+			   "  kmain\n"
+			   "    main_loop\n"
+			   "      spin_with_rbp\n"
+			   "      announce\n"
+			   "        serial_write\n"
+			   "      report\n"
+			   "        print_truth\n"
+			   "          serial_write\n"
+			   "        print_beat\n"
+			   "          serial_write\n";
 
 static struct truth truths[MAX_VCPUS];
 static const struct phase *phases;
@@ -28,7 +33,7 @@ void phases_set(const struct phase *p, u32 n)
 {
 	phases = p;
 	n_phases = n;
-	print_tree(tree, ARRAY_LEN(tree));
+	print_tree(tree);
 	unit = measure_iterations(1000, 2500);
 	start = read_tsc();
 }

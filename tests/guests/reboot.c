@@ -13,12 +13,17 @@
 #define FUNCTIONS(X) X(main_loop) X(work)
 TRUTH_FUNCTIONS(FUNCTIONS);
 
-static const struct tree_node tree[] = {
-	{ 0, "start_vcpu" }, { 1, "kmain" },	     { 2, "main_loop" },
-	{ 3, "work" },	     { 3, "reset_machine" }, { 4, "serial_write" },
-	{ 3, "report" },     { 4, "print_truth" },   { 5, "serial_write" },
-	{ 4, "print_beat" }, { 5, "serial_write" },
-};
+static const char tree[] = "start_vcpu\n"
+			   "  kmain\n"
+			   "    main_loop\n"
+			   "      work\n"
+			   "      reset_machine\n"
+			   "        serial_write\n"
+			   "      report\n"
+			   "        print_truth\n"
+			   "          serial_write\n"
+			   "        print_beat\n"
+			   "          serial_write\n";
 
 static struct truth truths[MAX_VCPUS];
 static u64 unit;
@@ -69,7 +74,7 @@ VISIBLE NORETURN void main_loop(struct truth *t)
 
 void guest_setup(void)
 {
-	print_tree(tree, ARRAY_LEN(tree));
+	print_tree(tree);
 	unit = measure_iterations(1000, 2500);
 }
 

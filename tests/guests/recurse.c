@@ -17,6 +17,7 @@ VISIBLE void bottom(struct truth *t)
 {
 	u64 x = unit;
 
+	WITH_FRAME();
 	truth_call(t, IN(bottom));
 	for (u64 i = 0; i < unit * 8; i++)
 		keep(x = x * 3 + i);
@@ -45,18 +46,34 @@ VISIBLE NORETURN void main_loop(struct truth *t)
 	}
 }
 
+static char *add_node(char *to, u32 depth, const char *name)
+{
+	for (u32 i = 0; i < 2 * depth; i++)
+		*to++ = ' ';
+	while (*name)
+		*to++ = *name++;
+	*to++ = '\n';
+	*to = 0;
+	return to;
+}
+
 void guest_setup(void)
 {
-	static struct tree_node tree[DEPTH + 9] = {
-		{ 0, "start_vcpu" }, { 1, "kmain" },	    { 2, "main_loop" },
-		{ 3, "report" },     { 4, "print_truth" },  { 5, "serial_write" },
-		{ 4, "print_beat" }, { 5, "serial_write" },
-	};
+	static char tree[(DEPTH + 2) * (2 * DEPTH + 16)];
+	char *to = tree;
 
+	to = add_node(to, 0, "start_vcpu");
+	to = add_node(to, 1, "kmain");
+	to = add_node(to, 2, "main_loop");
+	to = add_node(to, 3, "report");
+	to = add_node(to, 4, "print_truth");
+	to = add_node(to, 5, "serial_write");
+	to = add_node(to, 4, "print_beat");
+	to = add_node(to, 5, "serial_write");
 	for (u32 depth = 1; depth <= DEPTH; depth++)
-		tree[7 + depth] = (struct tree_node){ 2 + depth, "dive" };
-	tree[8 + DEPTH] = (struct tree_node){ 3 + DEPTH, "bottom" };
-	print_tree(tree, ARRAY_LEN(tree));
+		to = add_node(to, 2 + depth, "dive");
+	add_node(to, 3 + DEPTH, "bottom");
+	print_tree(tree);
 	unit = measure_iterations(10000, 2500);
 }
 

@@ -11,12 +11,18 @@ TRUTH_FUNCTIONS(FUNCTIONS);
 static struct truth truths[MAX_VCPUS];
 static u64 unit; /* iterations of f10's loop */
 
-static const struct tree_node tree[] = {
-	{ 0, "start_vcpu" },   { 1, "kmain" },	    { 2, "main_loop" },
-	{ 3, "stage" },	       { 4, "f60" },	    { 4, "f30" },
-	{ 4, "f10" },	       { 3, "report" },	    { 4, "print_truth" },
-	{ 5, "serial_write" }, { 4, "print_beat" }, { 5, "serial_write" },
-};
+static const char tree[] = "start_vcpu\n"
+			   "  kmain\n"
+			   "    main_loop\n"
+			   "      stage\n"
+			   "        f60\n"
+			   "        f30\n"
+			   "        f10\n"
+			   "      report\n"
+			   "        print_truth\n"
+			   "          serial_write\n"
+			   "        print_beat\n"
+			   "          serial_write\n";
 
 HIDDEN void spin(u64 iterations)
 {
@@ -28,16 +34,19 @@ HIDDEN void spin(u64 iterations)
 
 VISIBLE void f60(u64 n)
 {
+	WITH_FRAME();
 	spin(6 * n);
 }
 
 VISIBLE void f30(u64 n)
 {
+	WITH_FRAME();
 	spin(3 * n);
 }
 
 VISIBLE void f10(u64 n)
 {
+	WITH_FRAME();
 	spin(n);
 }
 
@@ -64,7 +73,7 @@ VISIBLE NORETURN void main_loop(struct truth *t)
 
 void guest_setup(void)
 {
-	print_tree(tree, ARRAY_LEN(tree));
+	print_tree(tree);
 	unit = measure_iterations(10000, 2500);
 }
 

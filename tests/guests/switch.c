@@ -10,14 +10,24 @@
 #define FUNCTIONS(X) X(red_work) X(green_work) X(blue_work) X(blue_thread)
 TRUTH_FUNCTIONS(FUNCTIONS);
 
-static const struct tree_node tree[] = {
-	{ 0, "thread_entry" },	 { 1, "red_thread" },	  { 2, "red_work" },
-	{ 2, "yield" },		 { 3, "switch_context" }, { 1, "green_thread" },
-	{ 2, "green_work" },	 { 2, "yield" },	  { 3, "switch_context" },
-	{ 1, "blue_thread" },	 { 2, "blue_work" },	  { 2, "yield" },
-	{ 3, "switch_context" }, { 2, "report" },	  { 3, "print_truth" },
-	{ 4, "serial_write" },	 { 3, "print_beat" },	  { 4, "serial_write" },
-};
+static const char tree[] = "thread_entry\n"
+			   "  red_thread\n"
+			   "    red_work\n"
+			   "    yield\n"
+			   "      switch_context\n"
+			   "  green_thread\n"
+			   "    green_work\n"
+			   "    yield\n"
+			   "      switch_context\n"
+			   "  blue_thread\n"
+			   "    blue_work\n"
+			   "    yield\n"
+			   "      switch_context\n"
+			   "    report\n"
+			   "      print_truth\n"
+			   "        serial_write\n"
+			   "      print_beat\n"
+			   "        serial_write\n";
 
 static struct vcpu {
 	struct truth truth;
@@ -35,16 +45,19 @@ HIDDEN void spin(u64 iterations)
 
 VISIBLE void red_work(u64 n)
 {
+	WITH_FRAME();
 	spin(3 * n);
 }
 
 VISIBLE void green_work(u64 n)
 {
+	WITH_FRAME();
 	spin(2 * n);
 }
 
 VISIBLE void blue_work(u64 n)
 {
+	WITH_FRAME();
 	spin(n);
 }
 
@@ -85,7 +98,7 @@ VISIBLE void blue_thread(void *arg)
 
 void guest_setup(void)
 {
-	print_tree(tree, ARRAY_LEN(tree));
+	print_tree(tree);
 	unit = measure_iterations(100000, 1000);
 }
 

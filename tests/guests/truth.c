@@ -109,19 +109,34 @@ VISIBLE void report(struct truth *t)
 	}
 }
 
-void print_tree(const struct tree_node *node, u32 n)
+/* A line of the tree: its name up to the end of the line. */
+HIDDEN const char *text_line(struct text *line, const char *name)
+{
+	while (*name && *name != '\n')
+		text_char(line, *name++);
+	return name;
+}
+
+void print_tree(const char *tree)
 {
 	const char *path[TREE_MAX_DEPTH];
 	struct text *line = &lines[0];
 
-	for (u32 i = 0; i < n && node[i].depth < TREE_MAX_DEPTH; i++) {
-		path[node[i].depth] = node[i].name;
+	while (*tree) {
+		const char *name = tree;
+		u32 depth;
+
+		while (*name == ' ')
+			name++;
+		depth = (u32)(name - tree) / 2;
+		path[depth] = name;
 		line->len = 0;
 		text_string(line, "TREE ");
-		for (u32 depth = 0; depth <= node[i].depth; depth++) {
-			text_string(line, depth ? ";" : "");
-			text_string(line, path[depth]);
+		for (u32 i = 0; i < depth; i++) {
+			text_line(line, path[i]);
+			text_char(line, ';');
 		}
+		tree = text_line(line, name) + 1;
 		text_char(line, '\n');
 		serial_write(line->data, line->len);
 	}

@@ -87,14 +87,9 @@ HIDDEN void truth_count(struct truth *t, u32 function, u64 calls)
 /* To be called in each round of the main loop: prints what is due. */
 VISIBLE void report(struct truth *t);
 
-/* One node of the guest's call tree: how deep it is, and its function. */
-struct tree_node {
-	u32 depth;
-	const char *name;
-};
-
-/* Prints a TREE line for each node. */
-void print_tree(const struct tree_node *node, u32 n);
+/* Prints a TREE line for each node of the guest's call tree, which is given as text: a
+ * function a line, behind its caller and two spaces further in. */
+void print_tree(const char *tree);
 
 /* Iterations of a loop of about 4 instructions that take 1 / fraction of a second on
  * this machine, but never less than min. */
