@@ -10,10 +10,10 @@
 #include "backend/backend.h"
 #include "backend/gdb_session.h"
 #include "backend/pacer.h"
+#include "backend/peer_ram.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "vmm/qmp.h"
-#include "vmm/ram.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,8 +27,7 @@ extern const struct us_backend_ops us_backend_gdb;
 struct gdb {
 	struct us_backend base;
 	struct us_gdb_session *session;
-	struct us_ram *ram; /* NULL: the stub reads memory */
-	struct us_mem by_stub;
+	struct us_peer_ram ram;
 	struct us_guest guest; /* pid 0: not known */
 	struct us_pacer pacer;
 	uint64_t mask;
@@ -86,49 +85,21 @@ static void learn_guest(struct gdb *b, const struct us_target *t)
 		b->guest.pid = 0;
 }
 
-/* Do the VMM's memory and the stub show the same bytes at va? */
-static bool same_bytes(struct gdb *b, const struct us_regs *regs, us_gva va)
-{
-	struct us_paging paging;
-	uint8_t ours[64], theirs[64];
-	us_paging_init(&paging, us_ram_mem(b->ram));
-	us_paging_new_sample(&paging);
-	return us_paging_read(&paging, &regs->space, va, ours, sizeof(ours)) &&
-	       us_gdb_session_read(b->session, b->at, va, theirs, sizeof(theirs)) &&
-	       !memcmp(ours, theirs, sizeof(ours));
-}
-
-/* One stop: the page tables lie in RAM, and what they say is what the stub reads.
- * -EILSEQ: it is not so; another error: the guest could not be looked at. */
-static int verify_ram(struct gdb *b, struct us_err *e)
+/* One look, to know before the recording starts whether the VMM's memory will do. */
+static int try_ram(struct gdb *b, struct us_qmp *q, struct us_err *e)
 {
 	struct us_gdb_session *s = b->session;
+	bool local = b->guest.pid && s->qemu && s->layout.controls;
+	us_peer_ram_open(&b->ram, local ? &b->guest : NULL, q, "by the stub",
+			 read_by_stub, b);
 	int r = us_gdb_session_look(s, 1, &b->look);
 	if (r < 0)
 		return us_fail(e, r, "look at the guest: %s", s->client.why);
-	const struct us_regs *regs = &b->look.regs[0];
-	bool tried, ok = b->look.got & 1;
 	b->at = 0;
-	ok = ok && us_ram_verify(b->ram, regs, &tried, e) == 0 &&
-	     same_bytes(b, regs, regs->pc & ~63ull);
+	if (b->look.got & 1)
+		us_peer_ram_prepare(&b->ram, &b->look.regs[0]);
 	r = us_gdb_session_resume(s);
-	if (r < 0)
-		return us_fail(e, r, "resume the guest: %s", s->client.why);
-	return ok ? 0 : -EILSEQ;
-}
-
-/* Memory without the stub, if that can be had; no reason to fail if not. */
-static int open_ram(struct gdb *b, struct us_qmp *q, struct us_err *e)
-{
-	if (!b->guest.pid || !b->session->qemu || !b->session->layout.controls ||
-	    us_ram_open(&b->guest, q, &b->ram, NULL) < 0)
-		return 0;
-	int r = verify_ram(b, e);
-	if (r < 0) {
-		us_ram_close(b->ram);
-		b->ram = NULL;
-	}
-	return r == -EILSEQ ? 0 : r;
+	return r < 0 ? us_fail(e, r, "resume the guest: %s", s->client.why) : 0;
 }
 
 static void describe(struct gdb *b)
@@ -138,13 +109,13 @@ static void describe(struct gdb *b)
 	base->n_vcpu = s->n_vcpu;
 	base->arch = US_ARCH_X86_64;
 	base->caps = US_CAP_FREEZE | US_CAP_ALL_GPRS | US_CAP_WATCHDOG;
-	base->mem = b->ram ? us_ram_mem(b->ram) : &b->by_stub;
-	if (b->ram && us_ram_is_mapped(b->ram))
+	base->mem = us_peer_ram_mem(&b->ram);
+	if (us_peer_ram_is_mapped(&b->ram))
 		base->caps |= US_CAP_MAP;
 	snprintf(base->how, sizeof(base->how), "%s stub%s%s, memory: %.80s",
 		 s->qemu ? "QEMU's" : "GDB", s->client.no_ack ? ", no acks" : "",
 		 s->run == US_GDB_PAUSED ? ", the guest is paused" : "",
-		 b->ram ? us_ram_how(b->ram) : "by the stub");
+		 us_peer_ram_how(&b->ram));
 	bool tcg = s->tcg || b->guest.accel == US_ACCEL_TCG;
 	if (tcg)
 		base->caps |= US_CAP_BLOCKS;
@@ -163,7 +134,7 @@ static void gdb_close(struct us_backend *base)
 	if (!b)
 		return;
 	us_gdb_session_close(b->session);
-	us_ram_close(b->ram);
+	us_peer_ram_close(&b->ram);
 	free(b);
 }
 
@@ -176,16 +147,13 @@ static int gdb_open(const struct us_target *t, struct us_backend **ret,
 	if (!b)
 		return us_fail(e, -ENOMEM, "attach to a stub: out of memory");
 	b->base.ops = &us_backend_gdb;
-	b->by_stub.read_gva = read_by_stub;
-	b->by_stub.ctx = b;
-	us_mem_init(&b->by_stub);
 	struct us_qmp *q = NULL;
 	if (t->qmp[0] && us_qmp_open(t->qmp, &q, NULL) < 0)
 		q = NULL;
 	int r = us_gdb_session_open(t->gdb, ask_status(q), &b->session, e);
 	if (r == 0) {
 		learn_guest(b, t);
-		r = open_ram(b, q, e);
+		r = try_ram(b, q, e);
 	}
 	us_qmp_close(q);
 	if (r < 0) {
@@ -257,7 +225,7 @@ static bool waits_after_hlt(struct gdb *b, const struct us_regs *regs)
 {
 	uint8_t byte;
 	return !b->session->extra && !regs->user &&
-	       us_mem_read_gva(&b->by_stub, regs->pc - 1, &byte, 1) && byte == X86_HLT;
+	       us_mem_read_gva(b->base.mem, regs->pc - 1, &byte, 1) && byte == X86_HLT;
 }
 
 static void deliver(struct gdb *b, struct us_capture *c)
@@ -274,13 +242,10 @@ static void deliver(struct gdb *b, struct us_capture *c)
 	c->state = states[b->look.state[b->at]];
 	if (b->session->run == US_GDB_PAUSED)
 		c->state = US_VCPU_OFF;
-	if (!b->ram) {
-		c->regs.space.mode = US_PAGING_UNKNOWN;
-		us_mem_new_sample(&b->by_stub);
-		if (c->state == US_VCPU_GUEST && waits_after_hlt(b, &c->regs)) {
-			c->state = US_VCPU_HALTED;
-			b->look.state[b->at] = US_GDB_HALTED;
-		}
+	us_peer_ram_prepare(&b->ram, &c->regs);
+	if (c->state == US_VCPU_GUEST && waits_after_hlt(b, &c->regs)) {
+		c->state = US_VCPU_HALTED;
+		b->look.state[b->at] = US_GDB_HALTED;
 	}
 }
 

@@ -9,12 +9,12 @@
  */
 #include "backend/backend.h"
 #include "backend/pacer.h"
+#include "backend/peer_ram.h"
 #include "backend/qmp_reply.h"
 #include "backend/qmp_stream.h"
 #include "backend/watchdog.h"
 #include "base/clock.h"
 #include "vmm/qmp.h"
-#include "vmm/ram.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,8 +37,7 @@ struct qmp {
 	struct us_qmp *client; /* owns the socket; its setup commands are done */
 	struct us_qmp_stream stream;
 	struct us_watchdog *watchdog;
-	struct us_ram *ram; /* NULL: the monitor reads memory */
-	struct us_mem by_monitor;
+	struct us_peer_ram ram;
 	struct us_guest guest; /* pid 0: not known */
 	struct us_pacer pacer;
 	uint64_t mask;
@@ -353,47 +352,21 @@ static int start_watchdog(struct qmp *b, struct us_err *e)
 	return us_watchdog_start(&o, &b->watchdog, e);
 }
 
-/* Do the VMM's memory and the monitor show the same bytes there? */
-static bool same_bytes(struct qmp *b, const struct us_regs *regs)
+/* One look, to know before the recording starts whether the VMM's memory will do. */
+static int try_ram(struct qmp *b, struct us_err *e)
 {
-	struct us_paging paging;
-	uint8_t ours[64], theirs[64];
-	us_gva va = regs->pc & ~63ull;
-	us_paging_init(&paging, us_ram_mem(b->ram));
-	us_paging_new_sample(&paging);
-	return us_paging_read(&paging, &regs->space, va, ours, sizeof(ours)) &&
-	       read_by_monitor(b, va, theirs, sizeof(theirs)) &&
-	       !memcmp(ours, theirs, sizeof(ours));
-}
-
-static int verify_ram(struct qmp *b, struct us_err *e)
-{
-	bool tried;
 	b->mask = 1;
 	b->n_chosen = 1;
 	b->at = 0;
 	int r = look(b);
 	if (r < 0)
 		return us_fail(e, r, "look at the guest: %s", b->why);
-	const struct us_regs *regs = &b->vcpu[0].regs;
 	b->held = true;
-	bool ok = b->got && !us_ram_verify(b->ram, regs, &tried, e) &&
-		  same_bytes(b, regs);
+	if (b->got)
+		us_peer_ram_prepare(&b->ram, &b->vcpu[0].regs);
 	b->held = false;
 	r = resume(b);
-	if (r < 0)
-		return us_fail(e, r, "resume the guest: %s", b->why);
-	return ok ? 0 : -EILSEQ;
-}
-
-static int verified_ram(struct qmp *b, struct us_err *e)
-{
-	int r = b->ram ? verify_ram(b, e) : 0;
-	if (r != -EILSEQ)
-		return r;
-	us_ram_close(b->ram);
-	b->ram = NULL;
-	return 0;
+	return r < 0 ? us_fail(e, r, "resume the guest: %s", b->why) : 0;
 }
 
 static void describe(struct qmp *b)
@@ -401,12 +374,11 @@ static void describe(struct qmp *b)
 	struct us_backend *base = &b->base;
 	base->arch = US_ARCH_X86_64;
 	base->caps = US_CAP_FREEZE | US_CAP_ALL_GPRS | US_CAP_WATCHDOG;
-	base->mem = b->ram ? us_ram_mem(b->ram) : &b->by_monitor;
-	if (b->ram && us_ram_is_mapped(b->ram))
+	base->mem = us_peer_ram_mem(&b->ram);
+	if (us_peer_ram_is_mapped(&b->ram))
 		base->caps |= US_CAP_MAP;
 	snprintf(base->how, sizeof(base->how), "QEMU's monitor%s, memory: %.100s",
-		 b->paused ? ", the guest is paused" : "",
-		 b->ram ? us_ram_how(b->ram) : "by the monitor");
+		 b->paused ? ", the guest is paused" : "", us_peer_ram_how(&b->ram));
 	if (b->guest.accel != US_ACCEL_TCG)
 		return;
 	base->caps |= US_CAP_BLOCKS;
@@ -424,7 +396,7 @@ static void qmp_close(struct us_backend *base)
 	if (b->held && !b->broken)
 		(void)!resume(b);
 	us_watchdog_stop(b->watchdog);
-	us_ram_close(b->ram);
+	us_peer_ram_close(&b->ram);
 	us_qmp_close(b->client);
 	free(b->stream.buf);
 	free(b->text);
@@ -438,12 +410,12 @@ static int attach(struct qmp *b, const struct us_target *t, struct us_err *e)
 		r = ask_guest(b, t, e);
 	if (r < 0)
 		return r;
-	if (b->guest.pid && us_ram_open(&b->guest, b->client, &b->ram, NULL) < 0)
-		b->ram = NULL;
+	us_peer_ram_open(&b->ram, b->guest.pid ? &b->guest : NULL, b->client,
+			 "by the monitor", read_by_monitor, b);
 	r = make_buffers(b, e);
 	if (r == 0)
 		r = start_watchdog(b, e);
-	return r < 0 ? r : verified_ram(b, e);
+	return r < 0 ? r : try_ram(b, e);
 }
 
 static int qmp_open(const struct us_target *t, struct us_backend **ret,
@@ -455,9 +427,6 @@ static int qmp_open(const struct us_target *t, struct us_backend **ret,
 	if (!b)
 		return us_fail(e, -ENOMEM, "attach to a monitor: out of memory");
 	b->base.ops = &us_backend_qmp;
-	b->by_monitor.read_gva = read_by_monitor;
-	b->by_monitor.ctx = b;
-	us_mem_init(&b->by_monitor);
 	int r = attach(b, t, e);
 	if (r < 0) {
 		qmp_close(&b->base);
@@ -524,10 +493,7 @@ static void deliver(struct qmp *b, struct us_capture *c)
 	c->state = b->paused || reset ? US_VCPU_OFF
 		   : v->halted	      ? US_VCPU_HALTED
 				      : US_VCPU_GUEST;
-	if (!b->ram) {
-		c->regs.space.mode = US_PAGING_UNKNOWN;
-		us_mem_new_sample(&b->by_monitor);
-	}
+	us_peer_ram_prepare(&b->ram, &c->regs);
 }
 
 /* Sleep until a time; what the monitor says meanwhile is heard at once. */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* peer_ram.c: see peer_ram.h. */
+#include "backend/peer_ram.h"
+
+#include "guest/paging.h"
+#include "vmm/ram.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_DOUBTS 3
+
+void us_peer_ram_open(struct us_peer_ram *m, const struct us_guest *guest,
+		      struct us_qmp *monitor, const char *peer,
+		      bool (*read_gva)(void *, us_gva, void *, size_t), void *ctx)
+{
+	memset(m, 0, sizeof(*m));
+	m->peer = peer;
+	m->read_gva = read_gva;
+	m->ctx = ctx;
+	if (guest && us_ram_open(guest, monitor, &m->ram, NULL) < 0)
+		m->ram = NULL;
+	if (!m->ram)
+		us_mem_init(&m->by_peer);
+	us_peer_ram_mem(m)->read_gva = read_gva;
+	us_peer_ram_mem(m)->ctx = ctx;
+}
+
+void us_peer_ram_close(struct us_peer_ram *m)
+{
+	us_ram_close(m->ram);
+	m->ram = NULL;
+}
+
+struct us_mem *us_peer_ram_mem(struct us_peer_ram *m)
+{
+	return m->ram ? us_ram_mem(m->ram) : &m->by_peer;
+}
+
+bool us_peer_ram_is_mapped(const struct us_peer_ram *m)
+{
+	return m->ram && us_ram_is_mapped(m->ram);
+}
+
+const char *us_peer_ram_how(const struct us_peer_ram *m)
+{
+	return m->ram && m->doubts < MAX_DOUBTS ? us_ram_how(m->ram) : m->peer;
+}
+
+enum agreement { SAME, DIFFERENT, UNREADABLE };
+
+static enum agreement compare(struct us_peer_ram *m, const struct us_space *space,
+			      us_gva va)
+{
+	struct us_paging paging;
+	uint8_t ours[64], theirs[64];
+	us_paging_init(&paging, us_ram_mem(m->ram));
+	va &= ~63ull;
+	if (!m->read_gva(m->ctx, va, theirs, sizeof(theirs)))
+		return UNREADABLE;
+	bool same = us_paging_read(&paging, space, va, ours, sizeof(ours)) &&
+		    !memcmp(ours, theirs, sizeof(ours));
+	return same ? SAME : DIFFERENT;
+}
+
+/* The code decides, and the stack may object. */
+static void check(struct us_peer_ram *m, const struct us_regs *regs)
+{
+	bool tried;
+	if (compare(m, &regs->space, regs->pc) == UNREADABLE)
+		return;
+	m->sure = us_ram_verify(m->ram, regs, &tried, NULL) == 0 &&
+		  compare(m, &regs->space, regs->pc) == SAME &&
+		  compare(m, &regs->space, regs->sp) != DIFFERENT;
+	m->doubts += !m->sure;
+}
+
+void us_peer_ram_prepare(struct us_peer_ram *m, struct us_regs *regs)
+{
+	us_mem_new_sample(us_peer_ram_mem(m));
+	bool paged = regs->space.mode != US_PAGING_OFF &&
+		     regs->space.mode != US_PAGING_UNKNOWN;
+	if (m->ram && paged && !m->sure && m->doubts < MAX_DOUBTS)
+		check(m, regs);
+	if (!m->ram || !paged || !m->sure)
+		regs->space.mode = US_PAGING_UNKNOWN;
+}
