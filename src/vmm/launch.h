@@ -2,8 +2,23 @@
 /*
  * launch.h: start a VMM so that it can be watched from its first instruction.
  *
- * The command is the user's own.  For QEMU a monitor on a private unix socket is
- * added, and a gdb stub when the accelerator is TCG; other VMMs run as given.
+ * The command is the user's own.  For QEMU are added:
+ *   -qmp unix:DIR/qmp.sock      a monitor for a backend
+ *   -qmp unix:DIR/start.sock    one for ourselves (a monitor serves one client)
+ *   -gdb unix:DIR/gdb.sock      if it may run under TCG and has no stub yet
+ *   -S                          it waits for us_launch_go(), unless it has -S already:
+ *                               then it waits for its user
+ * in a folder DIR that only we may enter.  Other VMMs run as given, from the start.
+ *
+ *	us_launch_start(argv, &l, e);
+ *	us_launch_wait(l, 5000, &guest, e);
+ *	... open a backend on the guest ...
+ *	us_launch_go(l, e);
+ *	... record ...
+ *	us_launch_close(l);
+ *
+ * The VMM outlives us if we are killed.  Should that happen before us_launch_go(), a
+ * small process that waits for our end starts the guest in our place.
  */
 #ifndef US_VMM_LAUNCH_H
 #define US_VMM_LAUNCH_H
@@ -13,19 +28,40 @@
 struct us_launch;
 
 /*
- * Start argv, with our standard streams; the child is ours to reap.  It gets no
- * signal of ours: Ctrl-C ends the recording, us_launch_close() then ends the VMM.
- * added_qmp and added_gdb say where the extra sockets are ("" if none).
+ * Start argv (NULL-terminated, copied), with our standard streams, in a session of its
+ * own: it may use the terminal, but gets no signal from it, so that Ctrl-C ends the
+ * recording and us_launch_close() then ends the VMM.  The child is ours to reap.
+ * -ENOENT, -EACCES, ...: it cannot be executed; -EINVAL: -daemonize, which would take
+ * it out of our hands.
  */
 US_MUST_CHECK int us_launch_start(char *const argv[], struct us_launch **ret,
 				  struct us_err *e);
-/* Wait until the guest can be inspected (its vCPUs are there). */
+
+/*
+ * Wait until the guest can be inspected: its vCPUs are there.  *ret has our sockets as
+ * its qmp and gdb, and of QEMU the threads of all vCPUs.  The guest may be a descendant
+ * of what was started (sudo, a script).  -ETIMEDOUT; -ECHILD: it has ended; -EINTR:
+ * a signal was handled.
+ */
 US_MUST_CHECK int us_launch_wait(struct us_launch *l, unsigned timeout_ms,
 				 struct us_guest *ret, struct us_err *e);
+
+/*
+ * Let the guest run; nothing to do unless -S was added.  A backend that stops and
+ * resumes the whole guest (gdb, qmp) may have let it run before: that is no error.
+ */
+US_MUST_CHECK int us_launch_go(struct us_launch *l, struct us_err *e);
+
 pid_t us_launch_pid(const struct us_launch *l);
-/* Has it ended?  *ret_status as waitpid gives it. */
+/* Where the added sockets are, as endpoints without scheme; "" if none. */
+const char *us_launch_qmp(const struct us_launch *l);
+const char *us_launch_gdb(const struct us_launch *l);
+
+/* Has it ended?  *ret_status as waitpid gives it; may be NULL. */
 bool us_launch_ended(struct us_launch *l, int *ret_status);
-/* SIGTERM, a while, SIGKILL; reap; remove the sockets.  Accepts NULL. */
+
+/* SIGTERM, 3 s, SIGKILL (to all of its process group); reap; remove the sockets; give
+ * the terminal the modes that it had.  Accepts NULL. */
 void us_launch_close(struct us_launch *l);
 
 #endif
