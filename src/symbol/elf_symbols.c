@@ -10,7 +10,7 @@
 
 /* A symbol while the best of an address is sought. */
 struct candidate {
-	uint64_t addr, size;
+	uint64_t addr, size; /* size 0: not stated */
 	const char *name;
 	uint32_t end; /* of its section, as bytes after addr, at most UINT32_MAX */
 	uint8_t rank; /* higher is better */
@@ -124,97 +124,120 @@ static bool take(const struct table *t, size_t i, struct candidate *ret)
 	return true;
 }
 
-static int by_addr_best_first(const void *a, const void *b)
+/* What is sorted in place of the candidates themselves: a third of their size. */
+struct key {
+	uint64_t addr;
+	size_t index;
+};
+
+/* By digits of 8 bits from the lowest; those that all addresses share are skipped, so
+ * that a million symbols of a kernel take three or four passes. */
+static struct key *sort_keys(struct key *v, struct key *spare, size_t n)
 {
-	const struct candidate *x = a, *y = b;
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank > y->rank ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	size_t count[8][256] = { 0 };
+	for (size_t i = 0; i < n; i++)
+		for (unsigned d = 0; d < 8; d++)
+			count[d][v[i].addr >> (8 * d) & 255]++;
+	for (unsigned d = 0; d < 8; d++) {
+		if (count[d][v[0].addr >> (8 * d) & 255] == n)
+			continue;
+		size_t at = 0;
+		for (unsigned k = 0; k < 256; k++) {
+			size_t here = count[d][k];
+			count[d][k] = at;
+			at += here;
+		}
+		for (size_t i = 0; i < n; i++)
+			spare[count[d][v[i].addr >> (8 * d) & 255]++] = v[i];
+		struct key *other = v;
+		v = spare;
+		spare = other;
+	}
+	return v;
 }
 
-/* One an address; and no local label inside a function that states its size. */
-static void drop_worse(struct table *t)
+static bool is_better(const struct candidate *a, const struct candidate *b)
 {
+	return a->rank != b->rank ? a->rank > b->rank : a->name < b->name;
+}
+
+/* The best of those at the address of key *at, which moves on to the next address. */
+static const struct candidate *best_of(const struct table *t, const struct key *k,
+				       size_t *at)
+{
+	uint64_t addr = k[*at].addr;
+	const struct candidate *best = &t->v[k[(*at)++].index];
+	for (; *at < t->n_v && k[*at].addr == addr; (*at)++)
+		if (is_better(&t->v[k[*at].index], best))
+			best = &t->v[k[*at].index];
+	return best;
+}
+
+/*
+ * One an address; no local label inside a function that states its size; and a size
+ * for who has none: up to the next one, the end of the section, or of the function
+ * that it stands in.
+ */
+static size_t choose(const struct table *t, const struct key *k,
+		     struct us_elf_symbol *ret)
+{
+	uint64_t sized_end = 0; /* the furthest that a stated size reaches */
+	uint64_t room = 0;	/* of the last one, if its size is open */
 	size_t n = 0;
-	uint64_t sized_end = 0;
-	for (size_t i = 0; i < t->n_v; i++) {
-		const struct candidate *c = &t->v[i];
-		if (n && t->v[n - 1].addr == c->addr)
-			continue;
+	for (size_t at = 0; at < t->n_v;) {
+		const struct candidate *c = best_of(t, k, &at);
 		if (c->label && c->addr < sized_end)
 			continue;
-		if (c->addr + c->size > sized_end)
-			sized_end = c->addr + c->size;
-		t->v[n++] = *c;
-	}
-	t->n_v = n;
-}
-
-/* A symbol without a size reaches to the next one, to the end of its section, or of
- * the function that it stands in. */
-static void fill_sizes(struct table *t)
-{
-	uint64_t sized_end = 0;
-	for (size_t i = 0; i < t->n_v; i++) {
-		struct candidate *c = &t->v[i];
-		if (c->size) {
-			if (c->addr + c->size > sized_end)
-				sized_end = c->addr + c->size;
-			continue;
+		if (n && !ret[n - 1].size) {
+			uint64_t gap = c->addr - ret[n - 1].addr;
+			ret[n - 1].size = gap < room ? gap : room;
 		}
-		c->size = c->end;
-		if (i + 1 < t->n_v && t->v[i + 1].addr - c->addr < c->size)
-			c->size = t->v[i + 1].addr - c->addr;
-		if (c->addr < sized_end && sized_end - c->addr < c->size)
-			c->size = sized_end - c->addr;
+		if (c->size && c->addr + c->size > sized_end)
+			sized_end = c->addr + c->size;
+		room = c->end;
+		if (c->addr < sized_end && sized_end - c->addr < room)
+			room = sized_end - c->addr;
+		ret[n++] = (struct us_elf_symbol){ c->addr, c->size, c->name };
 	}
+	if (!ret[n - 1].size)
+		ret[n - 1].size = room;
+	return n;
 }
 
-static int finish(struct table *t, struct us_elf_symbols *ret)
+static int sort_and_choose(const struct table *t, struct us_elf_symbols *ret)
 {
-	if (!t->n_v)
-		return 0;
-	qsort(t->v, t->n_v, sizeof(*t->v), by_addr_best_first);
-	drop_worse(t);
-	fill_sizes(t);
-	struct us_elf_symbols s = { .v = calloc(t->n_v, sizeof(*s.v)), .n = t->n_v };
-	_cleanup_free_ struct us_span *span = calloc(t->n_v, sizeof(*span));
-	if (!s.v || !span) {
-		free(s.v);
+	_cleanup_free_ struct key *k = calloc(t->n_v, sizeof(*k));
+	_cleanup_free_ struct key *spare = calloc(t->n_v, sizeof(*spare));
+	ret->v = calloc(t->n_v, sizeof(*ret->v));
+	if (!k || !spare || !ret->v)
 		return -ENOMEM;
-	}
-	for (size_t i = 0; i < s.n; i++) {
-		const struct candidate *c = &t->v[i];
-		s.v[i] = (struct us_elf_symbol){ c->addr, c->size, c->name };
-		span[i] = (struct us_span){ c->addr, c->addr + c->size, (uint32_t)i };
-	}
-	if (us_span_map_build(span, s.n, &s.cover) < 0) {
-		free(s.v);
-		return -ENOMEM;
-	}
-	*ret = s;
+	for (size_t i = 0; i < t->n_v; i++)
+		k[i] = (struct key){ t->v[i].addr, i };
+	ret->n = choose(t, sort_keys(k, spare, t->n_v), ret->v);
 	return 0;
 }
 
 static int collect(struct table *t, struct us_elf_symbols *ret)
 {
-	_cleanup_free_ struct candidate *v = NULL;
-	size_t cap = 0;
-	/* Two passes: debug builds have many symbols that are no functions. */
-	struct candidate c;
-	for (size_t i = 0; i < t->n; i++)
-		cap += take(t, i, &c);
-	if (!cap)
-		return 0;
-	v = calloc(cap, sizeof(*v));
+	/* Of this the kernel only backs what is used: most are often no functions. */
+	_cleanup_free_ struct candidate *v = calloc(t->n, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
 	t->v = v;
-	for (size_t i = 0; i < t->n && t->n_v < cap; i++)
+	for (size_t i = 0; i < t->n; i++)
 		t->n_v += take(t, i, &v[t->n_v]);
-	return finish(t, ret);
+	return t->n_v ? sort_and_choose(t, ret) : 0;
+}
+
+static int build_cover(struct us_elf_symbols *s)
+{
+	_cleanup_free_ struct us_span *span = calloc(s->n + 1, sizeof(*span));
+	if (!span)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n; i++)
+		span[i] = (struct us_span){ s->v[i].addr, s->v[i].addr + s->v[i].size,
+					    (uint32_t)i };
+	return us_span_map_build(span, s->n, &s->cover);
 }
 
 static int check_table(struct table *t, const struct us_elf_section *s,
@@ -251,7 +274,7 @@ static int read_table(const struct us_elf_file *f, uint32_t type,
 		int r = check_table(&t, &f->section[i], e);
 		if (r < 0)
 			return r;
-		if (collect(&t, ret) < 0)
+		if (t.n && (collect(&t, ret) < 0 || build_cover(ret) < 0))
 			return us_fail(e, -ENOMEM, "no memory for %zu symbols", t.n);
 		return 0;
 	}
@@ -265,6 +288,8 @@ int us_elf_symbols_read(const struct us_elf_file *f, struct us_elf_symbols *ret,
 	int r = read_table(f, SHT_SYMTAB, ret, e);
 	if (r == 0 && !ret->n)
 		r = read_table(f, SHT_DYNSYM, ret, e);
+	if (r < 0)
+		us_elf_symbols_fini(ret);
 	return r;
 }
 

@@ -83,7 +83,9 @@ int us_span_map_build(struct us_span *spans, size_t n, struct us_span_map *ret)
 	if (!n)
 		return 0;
 	/* Each span starts one piece and its end at most another. */
-	_cleanup_free_ void *v = calloc(n, sizeof(struct us_span *));
+	_cleanup_free_ void *v = calloc(n,
+					sizeof(struct us_span *)); /* touched as far
+								       as they nest */
 	struct us_span_map m = { .start = calloc(2 * n, sizeof(*m.start)),
 				 .value = calloc(2 * n, sizeof(*m.value)) };
 	if (!v || !m.start || !m.value) {
