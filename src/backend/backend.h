@@ -95,8 +95,8 @@ enum us_backend_caps {
 };
 
 /*
- * All but probe() are called from one and the same thread: the kernel takes ptrace
- * requests only from the thread that attached.
+ * Calls of one backend never overlap.  A capture is released by the thread that took
+ * it: the kernel takes ptrace requests only from the thread that attached.
  */
 struct us_backend_ops {
 	const char *name;

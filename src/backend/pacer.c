@@ -157,7 +157,8 @@ void us_pacer_done(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 	p->counts.due += p->weight + late + backed_off;
 	p->counts.stolen_ns += stolen_ns * p->weight;
 	p->taken += p->weight;
-	s->due_ns = next;
+	if (s->due_ns != UINT64_MAX) /* else it was retired meanwhile */
+		s->due_ns = next;
 }
 
 void us_pacer_failed(struct us_pacer *p, unsigned n)

@@ -140,7 +140,7 @@ static void slow_schedules_keep_to_the_clock(void **state)
 static void the_table_is_searched(void **state)
 {
 	(void)state;
-	assert_ptr_equal(us_backend_by_name("fake")->name, "fake");
+	assert_string_equal(us_backend_by_name("fake")->name, "fake");
 	assert_null(us_backend_by_name("no such"));
 	struct us_fake_opts o = { 0 };
 	struct us_target t = { .fake = &o };

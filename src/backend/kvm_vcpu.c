@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* kvm_vcpu.c: see kvm_vcpu.h. */
+#include "backend/kvm_vcpu.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define PAGE	    4096
+#define WANTED	    (KVM_SYNC_X86_REGS | KVM_SYNC_X86_SREGS)
+#define PATIENCE_NS (100 * US_NS_PER_MS) /* for a stop, once a signal came for us */
+#define REAP_NS	    US_NS_PER_SEC
+#define POLL_NS	    (100 * US_NS_PER_US)
+#define EFER_LMA    (1ULL << 10)
+#define CR0_PE	    1
+
+_Static_assert(sizeof(struct kvm_run) <= PAGE, "kvm_run must lie in the first page");
+
+/*
+ * Left in the page while we are attached.  A uniscope that was killed leaves it
+ * behind, and so the next one can tell its registers from those of a VMM that uses the
+ * shared copy itself, which must not be touched.
+ */
+struct mark {
+	char magic[8];
+	uint64_t old_valid;
+};
+static const char magic[8] = "uniscope";
+
+static struct mark *mark_of(struct kvm_run *run)
+{
+	return (struct mark *)(run->s.padding + sizeof(run->s.padding) -
+			       sizeof(struct mark));
+}
+
+static int take_page(struct us_kvm_vcpu *v, struct us_err *e)
+{
+	struct mark *mark = mark_of(v->run);
+	bool ours = !memcmp(mark->magic, magic, sizeof(magic));
+	v->old_valid = ours ? (uint32_t)mark->old_valid
+			    : (uint32_t)v->run->kvm_valid_regs;
+	if (v->old_valid || v->run->kvm_dirty_regs)
+		return us_fail(e, -EBUSY,
+			       "the VMM of thread %d uses the registers that it shares "
+			       "with KVM itself",
+			       v->tid);
+	v->old = malloc(sizeof(*v->old));
+	if (!v->old)
+		return us_fail(e, -ENOMEM, "attach to a vCPU: out of memory");
+	*v->old = v->run->s.regs;
+	memset(&v->run->s.regs, 0, sizeof(v->run->s.regs));
+	memcpy(mark->magic, magic, sizeof(magic));
+	mark->old_valid = v->old_valid;
+	v->run->kvm_valid_regs |= WANTED;
+	return 0;
+}
+
+static void give_page_back(struct us_kvm_vcpu *v)
+{
+	v->run->kvm_valid_regs = v->old_valid;
+	v->run->s.regs = *v->old;
+	memset(mark_of(v->run), 0, sizeof(struct mark));
+}
+
+static int open_thread_file(pid_t pid, pid_t tid, const char *name, struct us_err *e)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 ? fd : us_fail(e, -errno, "open %s: %s", path, strerror(errno));
+}
+
+static int open_parts(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
+		      const struct us_vcpu *which, struct us_err *e)
+{
+	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_getfd, pidfd, which->fd, 0);
+	if (fd < 0)
+		return us_fail(e, -errno, "take file %d of pid %d: %s", which->fd, pid,
+			       strerror(errno));
+	v->run = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (v->run == MAP_FAILED) {
+		v->run = NULL;
+		return us_fail(e, -errno, "map the page of vCPU %u of pid %d: %s",
+			       which->index, pid, strerror(errno));
+	}
+	v->syscall_fd = open_thread_file(pid, v->tid, "syscall", e);
+	if (v->syscall_fd < 0)
+		return v->syscall_fd;
+	v->stat_fd = open_thread_file(pid, v->tid, "stat", e);
+	if (v->stat_fd < 0)
+		return v->stat_fd;
+	return take_page(v, e);
+}
+
+int us_kvm_vcpu_open(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
+		     const struct us_vcpu *which, struct us_err *e)
+{
+	*v = (struct us_kvm_vcpu){ .tid = which->tid, .syscall_fd = -1, .stat_fd = -1 };
+	v->fd_there = which->fd;
+	int r = open_parts(v, pidfd, pid, which, e);
+	if (r < 0)
+		us_kvm_vcpu_close(v);
+	return r;
+}
+
+/* A stop that was asked for cannot be taken back, so wait a little for it. */
+static void settle_within(struct us_kvm_vcpu *v, uint64_t limit_ns)
+{
+	uint64_t end = us_now_ns() + limit_ns;
+	while (v->hold == US_KVM_ASKED && us_now_ns() < end) {
+		us_kvm_vcpu_settle(v);
+		if (v->hold == US_KVM_ASKED)
+			usleep(POLL_NS / US_NS_PER_US);
+	}
+}
+
+void us_kvm_vcpu_close(struct us_kvm_vcpu *v)
+{
+	us_kvm_vcpu_release(v);
+	settle_within(v, REAP_NS); /* a thread that never stops is freed by our exit */
+	if (v->run && v->old)
+		give_page_back(v);
+	if (v->run) {
+		munmap(v->run, PAGE);
+		us_closep(&v->syscall_fd);
+		us_closep(&v->stat_fd);
+	}
+	free(v->old);
+	memset(v, 0, sizeof(*v));
+}
+
+long us_kvm_fd_of_run(const char *line)
+{
+	char *end;
+	if (strtoul(line, &end, 10) != SYS_ioctl)
+		return -1;
+	unsigned long fd = strtoul(end, &end, 16);
+	return strtoul(end, &end, 16) == KVM_RUN && fd <= INT_MAX ? (long)fd : -1;
+}
+
+bool us_kvm_vcpu_check_thread(struct us_kvm_vcpu *v)
+{
+	char line[128] = "";
+	if (v->matched || pread(v->syscall_fd, line, sizeof(line) - 1, 0) <= 0)
+		return true;
+	long fd = us_kvm_fd_of_run(line);
+	v->matched = fd == v->fd_there;
+	return v->matched || fd < 0;
+}
+
+/* One letter of proc(5), 0 if the thread has ended. */
+static char thread_state(const struct us_kvm_vcpu *v)
+{
+	char line[128];
+	ssize_t n = pread(v->stat_fd, line, sizeof(line) - 1, 0);
+	if (n <= 0)
+		return 0;
+	line[n] = '\0';
+	const char *name_end = strrchr(line, ')');
+	char state = name_end && name_end[1] ? name_end[2] : 0;
+	return state == 'Z' || state == 'X' ? 0 : state;
+}
+
+/* Asleep outside KVM_RUN: what did it leave the guest for? */
+static enum us_vcpu_state asleep_in_vmm(const struct us_kvm_vcpu *v, bool same_place)
+{
+	switch (v->run->exit_reason) {
+	case KVM_EXIT_HLT:
+		return US_VCPU_HALTED;
+	case KVM_EXIT_SHUTDOWN:
+	case KVM_EXIT_FAIL_ENTRY:
+	case KVM_EXIT_INTERNAL_ERROR:
+	case KVM_EXIT_SYSTEM_EVENT:
+		return US_VCPU_OFF;
+	case KVM_EXIT_UNKNOWN:
+	case KVM_EXIT_INTR:
+		/* The VMM called it out; one that stays is paused by its owner. */
+		return same_place ? US_VCPU_OFF : US_VCPU_EXIT;
+	default:
+		return US_VCPU_EXIT;
+	}
+}
+
+enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v, enum us_vcpu_state *ret_state)
+{
+	char line[sizeof(v->asleep_in)] = "";
+	ssize_t n = pread(v->syscall_fd, line, sizeof(line) - 1, 0);
+	if (n <= 0)
+		return US_KVM_VANISHED;
+	bool same_place = !strcmp(line, v->asleep_in);
+	memcpy(v->asleep_in, line, sizeof(line));
+	if (!strncmp(line, "running", 7))
+		return US_KVM_RUNNING;
+	char state = thread_state(v);
+	switch (state) {
+	case 0:
+		return US_KVM_VANISHED;
+	case 'R': /* woke up in between */
+		return US_KVM_RUNNING;
+	case 'T':
+	case 't':
+		*ret_state = US_VCPU_OFF;
+		break;
+	default:
+		if (us_kvm_fd_of_run(line) != v->fd_there)
+			*ret_state = asleep_in_vmm(v, same_place);
+		else
+			*ret_state = state == 'S' ? US_VCPU_HALTED : US_VCPU_EXIT;
+	}
+	return US_KVM_ASLEEP;
+}
+
+/* Take note of what waitpid() said. 0: stopped, -ESRCH: ended. */
+static int note_status(struct us_kvm_vcpu *v, int status)
+{
+	if (!WIFSTOPPED(status)) {
+		v->hold = US_KVM_FREE;
+		return -ESRCH;
+	}
+	bool event = status >> 16;
+	v->hold = US_KVM_STOPPED;
+	v->group_stop = event && WSTOPSIG(status) != SIGTRAP;
+	v->signal = event ? 0 : WSTOPSIG(status);
+	return 0;
+}
+
+static int wait_for_stop(struct us_kvm_vcpu *v)
+{
+	uint64_t give_up_ns = 0;
+	for (;;) {
+		int status, flags = give_up_ns ? __WALL | WNOHANG : __WALL;
+		pid_t r = waitpid(v->tid, &status, flags);
+		if (r == v->tid)
+			return note_status(v, status);
+		if (r < 0 && errno != EINTR) {
+			v->hold = US_KVM_FREE;
+			return -ESRCH;
+		}
+		/* Somebody wants us to end.  Do not leave the thread to stop behind our
+		 * back, but do not wait for ever either. */
+		if (!give_up_ns)
+			give_up_ns = us_now_ns() + PATIENCE_NS;
+		else if (us_now_ns() > give_up_ns)
+			return -EINTR;
+		else
+			usleep(POLL_NS / US_NS_PER_US);
+	}
+}
+
+/* It was killed in our hands: its VMM cannot be reaped before it is. */
+static void reap(struct us_kvm_vcpu *v)
+{
+	uint64_t end = us_now_ns() + REAP_NS;
+	int status;
+	pid_t r;
+	while ((r = waitpid(v->tid, &status, __WALL | WNOHANG)) >= 0) {
+		if (r == v->tid && !WIFSTOPPED(status))
+			break;
+		if (us_now_ns() > end)
+			break;
+		usleep(POLL_NS / US_NS_PER_US);
+	}
+	v->hold = US_KVM_FREE;
+}
+
+int us_kvm_vcpu_stop(struct us_kvm_vcpu *v)
+{
+	if (ptrace(PTRACE_SEIZE, v->tid, NULL, NULL))
+		return -errno;
+	v->hold = US_KVM_ASKED;
+	v->group_stop = false;
+	v->signal = 0;
+	/* Bit 1 of rflags is always set (Intel SDM volume 1, 3.4.3): KVM has stored
+	 * the registers anew once this is not 0 any more. */
+	__atomic_store_n(&v->run->s.regs.regs.rflags, 0, __ATOMIC_SEQ_CST);
+	v->asked_ns = us_now_ns();
+	if (ptrace(PTRACE_INTERRUPT, v->tid, NULL, NULL)) {
+		reap(v);
+		return -ESRCH;
+	}
+	return wait_for_stop(v);
+}
+
+void us_kvm_vcpu_settle(struct us_kvm_vcpu *v)
+{
+	int status;
+	if (v->hold != US_KVM_ASKED)
+		return;
+	pid_t r = waitpid(v->tid, &status, __WALL | WNOHANG);
+	if (r == v->tid && !note_status(v, status))
+		us_kvm_vcpu_release(v);
+	else if (r < 0 && errno != EINTR)
+		v->hold = US_KVM_FREE;
+}
+
+void us_kvm_vcpu_release(struct us_kvm_vcpu *v)
+{
+	if (v->hold != US_KVM_STOPPED)
+		return;
+	v->hold = US_KVM_FREE;
+	/* A pending signal is delivered as if we had not been there. */
+	if (ptrace(PTRACE_DETACH, v->tid, NULL, (void *)(long)v->signal))
+		reap(v);
+}
+
+enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
+				    bool *ret_regs)
+{
+	bool fresh = __atomic_load_n(&v->run->s.regs.regs.rflags, __ATOMIC_SEQ_CST);
+	v->seen |= fresh;
+	*ret_regs = v->seen && !v->group_stop;
+	if (*ret_regs)
+		us_kvm_regs(&v->run->s.regs.regs, &v->run->s.regs.sregs, regs);
+	/* Another uniscope may have detached and switched them off. */
+	if ((v->run->kvm_valid_regs & WANTED) != WANTED)
+		v->run->kvm_valid_regs |= WANTED;
+	if (v->group_stop)
+		return US_VCPU_OFF;
+	return fresh && v->run->exit_reason == KVM_EXIT_INTR ? US_VCPU_GUEST
+							     : US_VCPU_EXIT;
+}
+
+static uint8_t code_bits(const struct kvm_sregs *s)
+{
+	if (s->cs.l && s->efer & EFER_LMA)
+		return 64;
+	return s->cr0 & CR0_PE && s->cs.db ? 32 : 16;
+}
+
+void us_kvm_regs(const struct kvm_regs *r, const struct kvm_sregs *s,
+		 struct us_regs *ret)
+{
+	*ret = (struct us_regs){
+		.space = { .root = s->cr3,
+			   .mode = us_x86_paging_mode(s->cr0, s->cr4, s->efer) },
+		.gpr = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
+			 r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
+		.valid = 0xffff,
+		.bits = code_bits(s),
+		.user = s->cr0 & CR0_PE && s->ss.dpl == 3,
+		.pc = r->rip,
+		.sp = r->rsp,
+		.fp = r->rbp,
+	};
+	if (ret->bits == 64)
+		return;
+	uint32_t width = ret->bits == 32 ? UINT32_MAX : UINT16_MAX;
+	ret->pc = (uint32_t)(s->cs.base + ((uint32_t)r->rip & width));
+	ret->sp = (uint32_t)(s->ss.base + (uint32_t)r->rsp);
+	ret->fp = (uint32_t)(s->ss.base + (uint32_t)r->rbp);
+}

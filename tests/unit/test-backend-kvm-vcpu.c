@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One vCPU is stopped, read and let go, and its VMM does not notice. */
+#include "unit.h"
+
+#include "backend/kvm_probe.h"
+#include "backend/kvm_vcpu.h"
+#include "base/clock.h"
+#include "mini-vmm.h"
+#include "qemu.h"
+
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+static const uint8_t spin_code[] = { 0x40, 0xeb, 0xfd };       /* 1: inc %ax; jmp 1b */
+static const uint8_t halt_code[] = { 0xf4, 0xeb, 0xfd };       /* 1: hlt; jmp 1b */
+static const uint8_t port_code[] = { 0xe6, 0x80, 0xeb, 0xfc }; /* 1: out; jmp 1b */
+
+static void long_mode_registers(void **state)
+{
+	(void)state;
+	struct kvm_regs r = { .rax = 1,
+			      .rdx = 2,
+			      .rcx = 3,
+			      .rbx = 4,
+			      .rsi = 5,
+			      .rdi = 6,
+			      .rbp = 0xffff800000001000,
+			      .rsp = 0xffff800000000ff0,
+			      .r8 = 8,
+			      .r15 = 15,
+			      .rip = 0xffffffff80100123 };
+	struct kvm_sregs s = { .cr0 = 0x80000001,
+			       .cr3 = 0x1000,
+			       .cr4 = 0x20,
+			       .efer = 0x500,
+			       .cs = { .l = 1, .base = 0x55 } };
+	struct us_regs u;
+	us_kvm_regs(&r, &s, &u);
+	assert_int_equal(u.bits, 64);
+	assert_true(u.pc == 0xffffffff80100123);
+	assert_true(u.fp == r.rbp && u.sp == r.rsp);
+	assert_int_equal(u.gpr[US_X86_RDX], 2);
+	assert_int_equal(u.gpr[US_X86_RBX], 4);
+	assert_int_equal(u.gpr[US_X86_RDI], 6);
+	assert_int_equal(u.gpr[US_X86_R15], 15);
+	assert_true(u.gpr[US_X86_RSP] == r.rsp);
+	assert_int_equal(u.valid, 0xffff);
+	assert_int_equal(u.space.root, 0x1000);
+	assert_int_equal(u.space.mode, US_PAGING_X86_4);
+	assert_false(u.user);
+	s.ss.dpl = 3;
+	s.cs.l = 0; /* compatibility mode */
+	s.cs.db = 1;
+	us_kvm_regs(&r, &s, &u);
+	assert_int_equal(u.bits, 32);
+	assert_true(u.user);
+	assert_int_equal(u.pc, 0x80100123 + 0x55);
+}
+
+static void real_mode_registers(void **state)
+{
+	(void)state;
+	struct kvm_regs r = { .rip = 0x1fff0, .rsp = 0x100, .rbp = 0x90 };
+	struct kvm_sregs s = { .cr0 = 0x10,
+			       .cs = { .base = 0xf0000 },
+			       .ss = { .base = 0x1000, .dpl = 3 } };
+	struct us_regs u;
+	us_kvm_regs(&r, &s, &u);
+	assert_int_equal(u.bits, 16);
+	assert_int_equal(u.pc, 0xffff0);
+	assert_int_equal(u.sp, 0x1100);
+	assert_int_equal(u.fp, 0x1090);
+	assert_int_equal(u.space.mode, US_PAGING_OFF);
+	assert_false(u.user);
+}
+
+static void lines_of_proc(void **state)
+{
+	(void)state;
+	assert_int_equal(us_kvm_fd_of_run("16 0xb 0xae80 0x0 0x0 0x1\n"), 11);
+	assert_int_equal(us_kvm_fd_of_run("16 0xb 0xae81 0x0\n"), -1);
+	assert_int_equal(us_kvm_fd_of_run("202 0xb 0xae80 0x0\n"), -1);
+	assert_int_equal(us_kvm_fd_of_run("running\n"), -1);
+	assert_int_equal(us_kvm_fd_of_run("-1 0x7ffd 0x7f00\n"), -1);
+	assert_int_equal(us_kvm_fd_of_run(""), -1);
+	assert_int_equal(us_kvm_fd_of_run("16 0xffffffffffffffff 0xae80"), -1);
+}
+
+/* A mini VMM and the vCPU of it that we look at. */
+struct rig {
+	struct mini_vmm vmm;
+	struct us_kvm_vcpu v;
+	int pidfd;
+};
+
+static void attach(struct rig *r)
+{
+	struct us_vcpu which = { .tid = r->vmm.pid, .fd = r->vmm.shared->vcpu_fd };
+	struct us_err e;
+	r->pidfd = (int)syscall(SYS_pidfd_open, r->vmm.pid, 0);
+	assert_true(r->pidfd >= 0);
+	if (us_kvm_vcpu_open(&r->v, r->pidfd, r->vmm.pid, &which, &e))
+		fail_msg("%s", e.msg);
+}
+
+static void rig_start(struct rig *r, const uint8_t *code, size_t len)
+{
+	if (!have_kvm())
+		skip();
+	mini_start(&r->vmm, code, len);
+	attach(r);
+}
+
+static void rig_stop(struct rig *r)
+{
+	us_kvm_vcpu_close(&r->v);
+	close(r->pidfd);
+	mini_stop(&r->vmm);
+}
+
+/* Stop it and read it; the state, with the pc in *pc (0: no registers). */
+static enum us_vcpu_state look(struct us_kvm_vcpu *v, uint64_t *pc)
+{
+	struct us_regs regs = { 0 };
+	bool have = false;
+	assert_int_equal(us_kvm_vcpu_stop(v), 0);
+	enum us_vcpu_state s = us_kvm_vcpu_read(v, &regs, &have);
+	assert_true(us_kvm_vcpu_check_thread(v));
+	us_kvm_vcpu_release(v);
+	assert_int_equal(v->hold, US_KVM_FREE);
+	*pc = have ? regs.pc : 0;
+	return s;
+}
+
+static void a_spinning_guest_is_seen_spinning(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_start(&r, spin_code, sizeof(spin_code));
+	int in_guest = 0;
+	for (int i = 0; i < 200; i++) {
+		uint64_t pc;
+		usleep(500);
+		if (look(&r.v, &pc) != US_VCPU_GUEST)
+			continue;
+		in_guest++;
+		assert_in_range(pc, MINI_CODE, MINI_CODE + sizeof(spin_code));
+	}
+	assert_true(in_guest > 100);
+	assert_int_equal(r.vmm.shared->signals, 0);
+	rig_stop(&r);
+}
+
+/* The facts of a vCPU that leaves for the VMM all the time must not pass for looks at
+ * running code (KVM_EXIT_INTR alone is that). */
+static void exits_for_the_vmm_are_told_apart(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_start(&r, port_code, sizeof(port_code));
+	int n[US_N_VCPU_STATE] = { 0 };
+	for (int i = 0; i < 400; i++) {
+		uint64_t pc;
+		usleep(200);
+		enum us_vcpu_state s = look(&r.v, &pc);
+		n[s]++;
+		if (s == US_VCPU_EXIT && pc)
+			assert_in_range(pc, MINI_CODE, MINI_CODE + sizeof(port_code));
+	}
+	assert_int_equal(n[US_VCPU_GUEST] + n[US_VCPU_EXIT], 400);
+	assert_true(n[US_VCPU_EXIT] > 0);
+	rig_stop(&r);
+}
+
+static void a_halted_guest_is_left_alone(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_start(&r, halt_code, sizeof(halt_code));
+	enum us_vcpu_state s = US_VCPU_OFF;
+	for (int i = 0; i < 1000; i++) { /* until it has come to its hlt */
+		if (us_kvm_vcpu_peek(&r.v, &s) == US_KVM_ASLEEP && s == US_VCPU_HALTED)
+			break;
+		usleep(1000);
+	}
+	assert_int_equal(s, US_VCPU_HALTED);
+	int exits = r.vmm.shared->exits;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(us_kvm_vcpu_peek(&r.v, &s), US_KVM_ASLEEP);
+	assert_int_equal(r.vmm.shared->exits, exits);
+	rig_stop(&r);
+}
+
+static void wait_for_signal(const struct rig *r, int n)
+{
+	for (int i = 0; r->vmm.shared->signals < n && i < 10000; i++)
+		usleep(200);
+	assert_int_equal(r->vmm.shared->signals, n);
+}
+
+static void every_signal_arrives(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_start(&r, spin_code, sizeof(spin_code));
+	for (int i = 0; i < 300; i++) {
+		/* Signals do not queue: one at a time, and in the way of a look. */
+		kill(r.vmm.pid, SIGUSR1);
+		assert_int_equal(us_kvm_vcpu_stop(&r.v), 0);
+		us_kvm_vcpu_release(&r.v);
+		wait_for_signal(&r, i + 1);
+	}
+	rig_stop(&r);
+}
+
+/* A signal that comes between the two requests of a stop stops the thread itself. */
+static void a_signal_that_is_the_stop_is_passed_on(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_start(&r, spin_code, sizeof(spin_code));
+	for (int i = 0; i < 50; i++) {
+		assert_int_equal(ptrace(PTRACE_SEIZE, r.vmm.pid, NULL, NULL), 0);
+		kill(r.vmm.pid, SIGUSR1);
+		r.v.hold = US_KVM_ASKED;
+		for (int k = 0; r.v.hold != US_KVM_FREE && k < 10000; k++) {
+			us_kvm_vcpu_settle(&r.v);
+			usleep(100);
+		}
+		assert_int_equal(r.v.signal, SIGUSR1);
+		wait_for_signal(&r, i + 1);
+	}
+	rig_stop(&r);
+}
+
+static void a_stopped_vmm_is_off_and_stays_stopped(void **state)
+{
+	(void)state;
+	struct rig r;
+	int status;
+	rig_start(&r, spin_code, sizeof(spin_code));
+	kill(r.vmm.pid, SIGSTOP);
+	assert_int_equal(waitpid(r.vmm.pid, &status, WUNTRACED), r.vmm.pid);
+	enum us_vcpu_state s = US_VCPU_GUEST;
+	assert_int_equal(us_kvm_vcpu_peek(&r.v, &s), US_KVM_ASLEEP);
+	assert_int_equal(s, US_VCPU_OFF);
+	/* A look that meets the stop on its way leaves it as it is. */
+	assert_int_equal(us_kvm_vcpu_stop(&r.v), 0);
+	struct us_regs regs;
+	bool have;
+	assert_int_equal(us_kvm_vcpu_read(&r.v, &regs, &have), US_VCPU_OFF);
+	us_kvm_vcpu_release(&r.v);
+	usleep(20000);
+	assert_int_equal(us_kvm_vcpu_peek(&r.v, &s), US_KVM_ASLEEP);
+	assert_int_equal(s, US_VCPU_OFF);
+	kill(r.vmm.pid, SIGCONT);
+	int exits = r.vmm.shared->exits;
+	uint64_t pc;
+	for (int i = 0; i < 20; i++) {
+		usleep(1000);
+		look(&r.v, &pc);
+	}
+	assert_true(r.vmm.shared->exits > exits);
+	rig_stop(&r);
+}
+
+static void a_vmm_killed_in_our_hands_can_be_reaped(void **state)
+{
+	(void)state;
+	for (int when = 0; when < 2; when++) {
+		struct rig r;
+		int status;
+		enum us_vcpu_state s;
+		rig_start(&r, spin_code, sizeof(spin_code));
+		if (when == 0)
+			assert_int_equal(us_kvm_vcpu_stop(&r.v), 0);
+		kill(r.vmm.pid, SIGKILL);
+		if (when == 0)
+			us_kvm_vcpu_release(&r.v);
+		else
+			while (us_kvm_vcpu_peek(&r.v, &s) != US_KVM_VANISHED)
+				if (us_kvm_vcpu_stop(&r.v) == 0)
+					us_kvm_vcpu_release(&r.v);
+		assert_int_equal(r.v.hold, US_KVM_FREE);
+		us_kvm_vcpu_close(&r.v);
+		close(r.pidfd);
+		/* As tracer and parent we are one: the tracer may have reaped it. */
+		pid_t got = waitpid(r.vmm.pid, &status, 0);
+		assert_true(got == r.vmm.pid || (got < 0 && errno == ECHILD));
+		munmap(r.vmm.shared, 4096);
+	}
+}
+
+static void another_tracer_is_respected(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_start(&r, spin_code, sizeof(spin_code));
+	int ready[2];
+	char c;
+	assert_int_equal(pipe(ready), 0);
+	pid_t other = fork();
+	if (!other) {
+		c = ptrace(PTRACE_SEIZE, r.vmm.pid, NULL, NULL) == 0;
+		if (write(ready[1], &c, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	assert_int_equal(c, 1);
+	assert_int_equal(us_kvm_vcpu_stop(&r.v), -EPERM);
+	assert_int_equal(r.v.hold, US_KVM_FREE);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	uint64_t pc;
+	look(&r.v, &pc);
+	close(ready[0]);
+	close(ready[1]);
+	rig_stop(&r);
+}
+
+static struct kvm_run *map_page(const struct rig *r)
+{
+	int fd = (int)syscall(SYS_pidfd_getfd, r->pidfd, r->vmm.shared->vcpu_fd, 0);
+	struct kvm_run *run = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+				   0);
+	assert_true(fd >= 0 && run != MAP_FAILED);
+	close(fd);
+	return run;
+}
+
+static bool all_zero(const void *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (((const uint8_t *)p)[i])
+			return false;
+	return true;
+}
+
+static void the_page_is_left_as_it_was(void **state)
+{
+	(void)state;
+	struct rig r;
+	uint64_t pc;
+	rig_start(&r, spin_code, sizeof(spin_code));
+	struct kvm_run *run = map_page(&r);
+	for (int i = 0; i < 10; i++)
+		look(&r.v, &pc);
+	assert_int_equal(run->kvm_valid_regs, KVM_SYNC_X86_REGS | KVM_SYNC_X86_SREGS);
+	assert_int_equal(run->kvm_dirty_regs, 0);
+	us_kvm_vcpu_close(&r.v);
+	assert_int_equal(run->kvm_valid_regs, 0);
+	assert_true(all_zero(run->s.padding, sizeof(run->s.padding)));
+	munmap(run, 4096);
+	rig_stop(&r);
+}
+
+/* Of a uniscope that was killed its mark stays; the next one takes over from it. */
+static void the_page_of_a_killed_uniscope_is_mended(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_start(&r, spin_code, sizeof(spin_code));
+	struct kvm_run *run = map_page(&r);
+	us_kvm_vcpu_close(&r.v);
+	pid_t victim = fork();
+	if (!victim) {
+		uint64_t pc;
+		attach(&r);
+		for (;;)
+			look(&r.v, &pc);
+	}
+	while (!run->kvm_valid_regs || !run->s.regs.regs.rflags)
+		usleep(1000);
+	kill(victim, SIGKILL);
+	waitpid(victim, NULL, 0);
+	assert_int_not_equal(run->kvm_valid_regs, 0);
+	int exits = r.vmm.shared->exits;
+	attach(&r);
+	for (int i = 0; i < 10; i++) {
+		uint64_t pc;
+		usleep(500);
+		look(&r.v, &pc);
+	}
+	assert_true(r.vmm.shared->exits > exits);
+	us_kvm_vcpu_close(&r.v);
+	assert_int_equal(run->kvm_valid_regs, 0);
+	munmap(run, 4096);
+	rig_stop(&r);
+}
+
+static void a_vmm_that_shares_registers_itself_is_refused(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_start(&r, spin_code, sizeof(spin_code));
+	struct kvm_run *run = map_page(&r);
+	us_kvm_vcpu_close(&r.v);
+	run->kvm_valid_regs = KVM_SYNC_X86_REGS;
+	struct us_vcpu which = { .tid = r.vmm.pid, .fd = r.vmm.shared->vcpu_fd };
+	struct us_err e;
+	assert_int_equal(us_kvm_vcpu_open(&r.v, r.pidfd, r.vmm.pid, &which, &e),
+			 -EBUSY);
+	assert_int_equal(run->kvm_valid_regs, KVM_SYNC_X86_REGS);
+	run->kvm_valid_regs = 0;
+	munmap(run, 4096);
+	rig_stop(&r);
+}
+
+static void threads_are_matched(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_start(&r, spin_code, sizeof(spin_code));
+	struct us_guest *g = calloc(1, sizeof(*g));
+	struct us_err e;
+	g->pid = r.vmm.pid;
+	g->n_vcpu = 1;
+	g->vcpu[0].fd = r.vmm.shared->vcpu_fd;
+	assert_int_equal(us_kvm_match_threads(g, &e), 0);
+	assert_int_equal(g->vcpu[0].tid, r.vmm.pid);
+	g->vcpu[0].fd = 0;
+	g->vcpu[0].tid = 0;
+	assert_int_equal(us_kvm_match_threads(g, &e), -ESRCH);
+	free(g);
+	rig_stop(&r);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(long_mode_registers),
+		cmocka_unit_test(real_mode_registers),
+		cmocka_unit_test(lines_of_proc),
+		cmocka_unit_test(a_spinning_guest_is_seen_spinning),
+		cmocka_unit_test(exits_for_the_vmm_are_told_apart),
+		cmocka_unit_test(a_halted_guest_is_left_alone),
+		cmocka_unit_test(every_signal_arrives),
+		cmocka_unit_test(a_signal_that_is_the_stop_is_passed_on),
+		cmocka_unit_test(a_stopped_vmm_is_off_and_stays_stopped),
+		cmocka_unit_test(a_vmm_killed_in_our_hands_can_be_reaped),
+		cmocka_unit_test(another_tracer_is_respected),
+		cmocka_unit_test(the_page_is_left_as_it_was),
+		cmocka_unit_test(the_page_of_a_killed_uniscope_is_mended),
+		cmocka_unit_test(a_vmm_that_shares_registers_itself_is_refused),
+		cmocka_unit_test(threads_are_matched),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
