@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x86_decode.c: what an instruction does to the flow, to rsp and to rbp. */
+#include "unwind/x86_parts.h"
+
+#include <string.h>
+
+#define RSP US_X86_CODE_RSP
+#define RBP US_X86_CODE_RBP
+
+/* What the opcode alone tells; the rest is US_X86_OTHER. */
+static const uint8_t kind_1[256] = {
+	[0x50 ... 0x57] = US_X86_PUSH,
+	[0x58 ... 0x5f] = US_X86_POP,
+	[0x68] = US_X86_PUSH,
+	[0x6a] = US_X86_PUSH,
+	[0x70 ... 0x7f] = US_X86_BRANCH,
+	[0x8f] = US_X86_POP,
+	[0x9c] = US_X86_PUSH,
+	[0x9d] = US_X86_POP,
+	[0xc2 ... 0xc3] = US_X86_RET,
+	[0xc8] = US_X86_ENTER,
+	[0xc9] = US_X86_LEAVE,
+	[0xca ... 0xcb] = US_X86_IRET,
+	[0xcc] = US_X86_STOP,
+	[0xcf] = US_X86_IRET,
+	[0xe0 ... 0xe3] = US_X86_BRANCH,
+	[0xe8] = US_X86_CALL,
+	[0xe9] = US_X86_JUMP,
+	[0xeb] = US_X86_JUMP,
+};
+
+static const uint8_t kind_0f[256] = {
+	[0x07] = US_X86_IRET,
+	[0x0b] = US_X86_STOP,
+	[0x1f] = US_X86_NOP,
+	[0x35] = US_X86_IRET,
+	[0x80 ... 0x8f] = US_X86_BRANCH,
+	[0xa0] = US_X86_PUSH,
+	[0xa1] = US_X86_POP,
+	[0xa8] = US_X86_PUSH,
+	[0xa9] = US_X86_POP,
+	[0xb9] = US_X86_STOP,
+	[0xff] = US_X86_STOP,
+};
+
+static const uint8_t kind_ff[8] = {
+	US_X86_OTHER,	      US_X86_OTHER, US_X86_CALL_INDIRECT, US_X86_STOP,
+	US_X86_JUMP_INDIRECT, US_X86_STOP,  US_X86_PUSH,	  US_X86_STOP,
+};
+
+/* Which general register an opcode writes. */
+enum {
+	TO_RM = 1,     /* the r/m operand */
+	TO_REG = 2,    /* the reg operand */
+	TO_LOW = 4,    /* the one in the opcode's low bits */
+	BYTE = 8,      /* its low byte only: without REX, 4 and 5 are ah and ch */
+	IF_0_1 = 16,   /* only if the reg field, which extends the opcode, is 0, 1 */
+	IF_2_3 = 32,   /* ... 2 or 3 */
+	IF_NOT_7 = 64, /* ... not 7: that one compares */
+	IF_5_7 = 128,  /* ... 5 to 7 */
+};
+
+#define ALU(x)                                                                         \
+	[(x)] = TO_RM | BYTE, [(x) + 1] = TO_RM, [(x) + 2] = TO_REG | BYTE,            \
+	[(x) + 3] = TO_REG
+
+static const uint8_t writes_1[256] = {
+	ALU(0x00),
+	ALU(0x08),
+	ALU(0x10),
+	ALU(0x18),
+	ALU(0x20),
+	ALU(0x28),
+	ALU(0x30),
+	[0x63] = TO_REG,
+	[0x69] = TO_REG,
+	[0x6b] = TO_REG,
+	[0x80] = TO_RM | IF_NOT_7 | BYTE,
+	[0x81] = TO_RM | IF_NOT_7,
+	[0x83] = TO_RM | IF_NOT_7,
+	[0x86] = TO_RM | TO_REG | BYTE,
+	[0x87] = TO_RM | TO_REG,
+	[0x88] = TO_RM | BYTE,
+	[0x89] = TO_RM,
+	[0x8a] = TO_REG | BYTE,
+	[0x8b] = TO_REG,
+	[0x8c] = TO_RM,
+	[0x8d] = TO_REG,
+	[0x91 ... 0x97] = TO_LOW,
+	[0xb0 ... 0xb7] = TO_LOW | BYTE,
+	[0xb8 ... 0xbf] = TO_LOW,
+	[0xc0] = TO_RM | BYTE,
+	[0xc1] = TO_RM,
+	[0xc6] = TO_RM | BYTE,
+	[0xc7] = TO_RM,
+	[0xd0] = TO_RM | BYTE,
+	[0xd1] = TO_RM,
+	[0xd2] = TO_RM | BYTE,
+	[0xd3] = TO_RM,
+	[0xf6] = TO_RM | IF_2_3 | BYTE,
+	[0xf7] = TO_RM | IF_2_3,
+	[0xfe] = TO_RM | IF_0_1 | BYTE,
+	[0xff] = TO_RM | IF_0_1,
+};
+
+static const uint8_t writes_0f[256] = {
+	[0x02 ... 0x03] = TO_REG,
+	[0x20 ... 0x21] = TO_RM,
+	[0x2c ... 0x2d] = TO_REG,
+	[0x40 ... 0x4f] = TO_REG,
+	[0x50] = TO_REG,
+	[0x7e] = TO_RM,
+	[0x90 ... 0x9f] = TO_RM | BYTE,
+	[0xa4 ... 0xa5] = TO_RM,
+	[0xab ... 0xad] = TO_RM,
+	[0xaf] = TO_REG,
+	[0xb0] = TO_RM | BYTE,
+	[0xb1] = TO_RM,
+	[0xb3] = TO_RM,
+	[0xb6 ... 0xb8] = TO_REG,
+	[0xba] = TO_RM | IF_5_7,
+	[0xbb] = TO_RM,
+	[0xbc ... 0xbf] = TO_REG,
+	[0xc0] = TO_RM | TO_REG | BYTE,
+	[0xc1] = TO_RM | TO_REG,
+	[0xc5] = TO_REG,
+	[0xc8 ... 0xcf] = TO_LOW,
+	[0xd7] = TO_REG,
+};
+
+/* VEX and EVEX: from masks and vectors to general registers. */
+static const uint8_t writes_vector[256] = {
+	[0x2c ... 0x2d] = TO_REG, [0x50] = TO_REG, [0x7e] = TO_RM,
+	[0x93] = TO_REG,	  [0xc5] = TO_REG, [0xd7] = TO_REG,
+};
+
+static unsigned written(const struct us_x86_parts *p)
+{
+	switch (p->map) {
+	case US_X86_MAP_1:
+		return writes_1[p->op];
+	case US_X86_MAP_0F:
+		if (p->op == 0x7e && p->rep) /* movq between vector registers */
+			return 0;
+		return p->vector ? writes_vector[p->op] : writes_0f[p->op];
+	case US_X86_MAP_0F38: /* BMI: andn, bzhi, pdep, mulx, shifts; movbe, crc32 */
+		return p->op >= 0xf0 && p->op <= 0xf7 ? TO_REG : 0;
+	case US_X86_MAP_0F3A: /* rorx */
+		return p->vector && p->op == 0xf0 ? TO_REG : 0;
+	default:
+		return 0;
+	}
+}
+
+/* reg gets a value that is not followed: of interest only for rsp and rbp. */
+static void set(struct us_x86_insn *i, uint8_t reg)
+{
+	if (reg != RSP && reg != RBP)
+		return;
+	if (i->kind == US_X86_SET)
+		i->base = reg;
+	else
+		i->reg = reg;
+	i->kind = US_X86_SET;
+}
+
+static void general_write(const struct us_x86_parts *p, struct us_x86_insn *i)
+{
+	unsigned to = written(p), sub = p->reg & 7;
+	if (((to & IF_0_1) && sub > 1) || ((to & IF_2_3) && (sub & 6) != 2) ||
+	    ((to & IF_NOT_7) && sub == 7) || ((to & IF_5_7) && sub < 5) ||
+	    ((to & BYTE) && !p->rex))
+		return;
+	if ((to & TO_RM) && p->mod == 3)
+		set(i, p->rm);
+	if (to & TO_REG)
+		set(i, p->reg);
+	if (to & TO_LOW)
+		set(i, (p->op & 7) | p->b);
+}
+
+static bool found(struct us_x86_insn *i, uint8_t kind, uint8_t reg, uint8_t base,
+		  int32_t imm)
+{
+	bool follow = reg == RBP || (reg == RSP && kind != US_X86_STORE);
+	if (!follow || base == US_X86_NO_REG)
+		return false;
+	i->kind = kind;
+	i->reg = reg;
+	i->base = base;
+	i->imm = imm;
+	return true;
+}
+
+/* mov, lea, add and sub of rsp and rbp that can be followed exactly. */
+static bool followed(const struct us_x86_parts *p, struct us_x86_insn *i)
+{
+	uint8_t sub = p->reg & 7;
+	bool memory = p->mod != 3;
+	if (!p->w)
+		return false;
+	switch (p->op) {
+	case 0x89:
+		return memory ? found(i, US_X86_STORE, p->reg, p->mem_base, p->disp)
+			      : found(i, US_X86_MOVE, p->rm, p->reg, 0);
+	case 0x8b:
+		return memory ? found(i, US_X86_LOAD, p->reg, p->mem_base, p->disp)
+			      : found(i, US_X86_MOVE, p->reg, p->rm, 0);
+	case 0x8d:
+		return memory && found(i, US_X86_MOVE, p->reg, p->mem_base, p->disp);
+	case 0x81:
+	case 0x83:
+		if (memory || (sub != 0 && sub != 5) || p->imm == INT32_MIN)
+			return false;
+		return found(i, US_X86_MOVE, p->rm, p->rm, sub == 0 ? p->imm : -p->imm);
+	default:
+		return false;
+	}
+}
+
+/* Only what reads or writes a register, or goes somewhere, has operands here. */
+static void operands(const struct us_x86_parts *p, struct us_x86_insn *i)
+{
+	switch (i->kind) {
+	case US_X86_PUSH:
+	case US_X86_POP:
+		if (p->map != US_X86_MAP_1)
+			return; /* fs, gs */
+		if ((p->op & 0xf0) == 0x50)
+			i->reg = (p->op & 7) | p->b;
+		else if ((p->op == 0x8f || p->op == 0xff) && p->mod == 3)
+			i->reg = p->rm;
+		return;
+	case US_X86_RET:
+	case US_X86_ENTER:
+		i->imm = (uint16_t)p->imm;
+		return;
+	case US_X86_CALL:
+	case US_X86_JUMP:
+	case US_X86_BRANCH:
+		i->imm = p->imm;
+		return;
+	default:
+		return;
+	}
+}
+
+static uint8_t kind_of(const struct us_x86_parts *p)
+{
+	if (p->vector || p->map > US_X86_MAP_0F)
+		return US_X86_OTHER;
+	if (p->map == US_X86_MAP_0F) {
+		bool endbr = p->op == 0x1e && p->rep && p->mod == 3 && p->reg == 7 &&
+			     p->rm == 2;
+		return endbr ? US_X86_ENDBR : kind_0f[p->op];
+	}
+	if (p->op == 0x90)
+		return p->b ? US_X86_OTHER : US_X86_NOP; /* or xchg r8, rax */
+	return p->op == 0xff ? kind_ff[p->reg & 7] : kind_1[p->op];
+}
+
+/* A push of 2 bytes: no compiler does that. */
+static void lose_both(struct us_x86_insn *i)
+{
+	i->kind = US_X86_SET;
+	i->reg = RSP;
+	i->base = RBP;
+}
+
+bool us_x86_decode(const uint8_t *code, size_t n, struct us_x86_insn *ret)
+{
+	struct us_x86_parts p;
+	if (!us_x86_cut(&p, code, n))
+		return false;
+	*ret = (struct us_x86_insn){ .len = (uint8_t)p.at,
+				     .kind = kind_of(&p),
+				     .reg = US_X86_NO_REG,
+				     .base = US_X86_NO_REG };
+	bool moves_by_8 = ret->kind == US_X86_PUSH || ret->kind == US_X86_POP ||
+			  ret->kind == US_X86_ENTER || ret->kind == US_X86_LEAVE;
+	if (moves_by_8 && p.size16)
+		lose_both(ret);
+	else if (ret->kind != US_X86_OTHER)
+		operands(&p, ret);
+	else if (p.map != US_X86_MAP_1 || p.vector || !followed(&p, ret))
+		general_write(&p, ret);
+	return true;
+}
+
+/* Is this the tail ff /2 of a CALL, n bytes long without prefixes, n from 2 to 7? */
+static bool is_indirect_call(const uint8_t *c, size_t n)
+{
+	uint8_t mod = c[1] >> 6, rm = c[1] & 7;
+	if (c[0] != 0xff || (c[1] >> 3 & 7) != 2)
+		return false;
+	if (mod == 3)
+		return n == 2;
+	size_t len = 2 + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+	if (rm == 4) {
+		len++;
+		if (mod == 0 && n >= 3 && (c[2] & 7) == 5)
+			len += 4;
+	} else if (rm == 5 && mod == 0) {
+		len += 4;
+	}
+	return n == len;
+}
+
+bool us_x86_call_before(const uint8_t before[8], bool *ret_direct, int32_t *ret_imm)
+{
+	/* e8 can also be inside of the longest forms of the other: then the target is
+	 * not known, but a CALL it is. */
+	bool indirect = false;
+	for (size_t n = 6; n <= 7; n++)
+		indirect |= is_indirect_call(before + 8 - n, n);
+	*ret_direct = before[3] == 0xe8 && !indirect;
+	*ret_imm = 0;
+	if (*ret_direct)
+		memcpy(ret_imm, before + 4, 4);
+	for (size_t n = 2; n <= 4; n++)
+		indirect |= is_indirect_call(before + 8 - n, n);
+	return *ret_direct || indirect;
+}

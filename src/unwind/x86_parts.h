@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x86_parts.h: an instruction cut into its parts; between the two decoder files. */
+#ifndef US_X86_PARTS_H
+#define US_X86_PARTS_H
+
+#include "unwind/x86_decode.h"
+
+enum us_x86_map {
+	US_X86_MAP_1,
+	US_X86_MAP_0F,
+	US_X86_MAP_0F38,
+	US_X86_MAP_0F3A,
+	US_X86_MAP_OTHER
+};
+
+/* An instruction cut into its parts. */
+struct us_x86_parts {
+	const uint8_t *code;
+	size_t n, at;
+	bool rex, w, size16, addr32, rep, vector; /* vector: VEX, EVEX or XOP */
+	uint8_t r, x, b; /* 8 or 0: the upper halves of register numbers */
+	uint8_t map, op;
+	uint8_t form; /* what follows the opcode; a set of flags of x86_length.c */
+	uint8_t mod, reg, rm;
+	uint8_t mem_base; /* of a plain [base + disp]; else US_X86_NO_REG */
+	int32_t disp, imm;
+};
+
+/* Cut the first instruction of n bytes; p->at is then its length. False: not valid
+ * in 64-bit mode, or cut short. */
+bool us_x86_cut(struct us_x86_parts *p, const uint8_t *code, size_t n);
+
+#endif
