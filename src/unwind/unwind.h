@@ -5,9 +5,11 @@
  * Works on raw guest memory; knows nothing of names.  A chain of frame pointers
  * alone is wrong at its start: a leaf function has no frame even with
  * -fno-omit-frame-pointer, and in a prologue or epilogue rbp is still, or again, the
- * caller's.  So the code from the function's start to the program counter is decoded
- * once (and remembered by address), which tells where the return address is.
- * A return address is believed only if a CALL precedes it.
+ * caller's.  So for every address met, what the code does to rsp and rbp is followed
+ * from the function's start (and on to a ret), once, and remembered: that tells where
+ * the return address is, with or without frame pointers.
+ * A return address is believed only if a CALL precedes it, and if that CALL, where it
+ * names its target, can have led to the callee.  Else the stack ends and says why.
  */
 #ifndef US_UNWIND_H
 #define US_UNWIND_H
@@ -33,7 +35,7 @@ enum us_unwind_end {
 enum us_frame_how {
 	US_HOW_PC,    /* the program counter itself */
 	US_HOW_FP,    /* the chain of frame pointers */
-	US_HOW_CODE,  /* the function's decoded prologue or epilogue */
+	US_HOW_CODE,  /* what the function's code did to rsp */
 	US_HOW_CFI,   /* a call frame information row */
 	US_HOW_GUESS, /* a word on the stack behind a CALL to this function */
 };
@@ -69,7 +71,9 @@ void us_unwinder_set_map(struct us_unwinder *u, const struct us_code_map *map);
 /*
  * Hot path: no allocation, no locks; bounded by US_MAX_FRAMES, and by a fixed number
  * of reads a frame.  Always gives at least the program counter.  Call
- * us_paging_new_sample() before it if the guest has run.
+ * us_paging_new_sample() before it if the guest has run.  An address that is met for
+ * the first time is analysed: some thousand instructions at most.  One unwinder serves
+ * one guest, and one thread.
  */
 void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs *regs,
 	       struct us_stack *out);

@@ -6,6 +6,7 @@
 
 #define RSP US_X86_CODE_RSP
 #define RBP US_X86_CODE_RBP
+#define R10 US_X86_CODE_R10
 
 /* What the opcode alone tells; the rest is US_X86_OTHER. */
 static const uint8_t kind_1[256] = {
@@ -182,7 +183,8 @@ static void general_write(const struct us_x86_parts *p, struct us_x86_insn *i)
 static bool found(struct us_x86_insn *i, uint8_t kind, uint8_t reg, uint8_t base,
 		  int32_t imm)
 {
-	bool follow = reg == RBP || (reg == RSP && kind != US_X86_STORE);
+	bool follow = reg == RBP || (reg == RSP && kind != US_X86_STORE) ||
+		      (reg == R10 && kind == US_X86_MOVE && base == RSP);
 	if (!follow || base == US_X86_NO_REG)
 		return false;
 	i->kind = kind;
@@ -197,6 +199,10 @@ static bool followed(const struct us_x86_parts *p, struct us_x86_insn *i)
 {
 	uint8_t sub = p->reg & 7;
 	bool memory = p->mod != 3;
+	bool xor_or_sub = p->op == 0x31 || p->op == 0x33 || p->op == 0x29 ||
+			  p->op == 0x2b;
+	if (xor_or_sub && !memory && p->reg == RBP && p->rm == RBP && !p->size16)
+		return found(i, US_X86_ZERO, RBP, RBP, 0);
 	if (!p->w)
 		return false;
 	switch (p->op) {
@@ -218,6 +224,12 @@ static bool followed(const struct us_x86_parts *p, struct us_x86_insn *i)
 	}
 }
 
+static void address(const struct us_x86_parts *p, struct us_x86_insn *i)
+{
+	i->base = p->mem_base;
+	i->imm = p->mem_base == US_X86_NO_REG ? 0 : p->disp;
+}
+
 /* Only what reads or writes a register, or goes somewhere, has operands here. */
 static void operands(const struct us_x86_parts *p, struct us_x86_insn *i)
 {
@@ -230,6 +242,8 @@ static void operands(const struct us_x86_parts *p, struct us_x86_insn *i)
 			i->reg = (p->op & 7) | p->b;
 		else if ((p->op == 0x8f || p->op == 0xff) && p->mod == 3)
 			i->reg = p->rm;
+		else if (p->op == 0xff)
+			address(p, i);
 		return;
 	case US_X86_RET:
 	case US_X86_ENTER:

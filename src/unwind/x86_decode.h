@@ -19,9 +19,11 @@ enum us_x86_kind {
 	US_X86_OTHER, /* neither the flow, nor rsp, nor rbp */
 	US_X86_NOP,   /* does nothing at all: padding */
 	US_X86_ENDBR, /* endbr64: a function or a landing place of a jump */
-	US_X86_PUSH,  /* rsp -= 8, reg is stored (US_X86_NO_REG: anything else) */
+	US_X86_PUSH,  /* rsp -= 8, and reg is stored; or the word at [base + imm]; or,
+			 both being US_X86_NO_REG, anything else */
 	US_X86_POP,   /* rsp += 8, reg is loaded (US_X86_NO_REG: goes elsewhere) */
-	US_X86_MOVE,  /* reg = base + imm; reg is rsp or rbp */
+	US_X86_MOVE,  /* reg = base + imm; reg is rsp or rbp; or r10, of rsp */
+	US_X86_ZERO,  /* reg = 0; reg is rbp */
 	US_X86_LOAD,  /* reg = 8 bytes at [base + imm]; reg is rsp or rbp */
 	US_X86_STORE, /* 8 bytes at [base + imm] = reg; reg is rbp */
 	US_X86_SET,   /* reg (rsp or rbp), and base if it is one of them, change in
@@ -43,6 +45,7 @@ enum us_x86_kind {
 /* Register numbers as in the machine code (rsp is 4, rbp is 5). */
 #define US_X86_CODE_RSP 4
 #define US_X86_CODE_RBP 5
+#define US_X86_CODE_R10 10
 
 struct us_x86_insn {
 	uint8_t len;

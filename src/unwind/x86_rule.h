@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * x86_rule.h: where is the return address, told from the code alone.
+ *
+ * Two ways to a rule for one address, both by following every path through the code
+ * and what it does to rsp and rbp:
+ *  - from the function's start, where the return address is at rsp, to the address;
+ *  - from the address to a ret, at which the return address is at rsp again.
+ * The first needs to know where the function starts; the second needs a path that
+ * ends, and can be led astray by a CALL that never returns (it says so).
+ *
+ * CFA: canonical frame address, the caller's rsp after the return (DWARF 5, 6.4).
+ * The return address is at CFA - 8.
+ */
+#ifndef US_X86_RULE_H
+#define US_X86_RULE_H
+
+#include "guest/paging.h"
+
+enum us_x86_base {
+	US_BASE_NONE, /* no rule */
+	US_BASE_SP,
+	US_BASE_FP,
+	US_BASE_R10,  /* a stack that is just being aligned */
+	US_BASE_ROOT, /* the code sets rbp to 0 and saves none: nobody called it */
+};
+
+/* The caller's rbp. */
+enum us_x86_fp {
+	US_FP_SAME,  /* still in rbp */
+	US_FP_SAVED, /* in memory at CFA + fp_at */
+	US_FP_LOST,
+};
+
+/* The caller's rsp. */
+enum us_x86_sp {
+	US_SP_CFA,   /* the CFA; as always but for stacks that are aligned anew */
+	US_SP_SAVED, /* in memory at CFA + sp_at */
+	US_SP_R10,   /* in r10 */
+};
+
+struct us_x86_rule {
+	int32_t cfa; /* CFA = base register + cfa */
+	int32_t fp_at;
+	int32_t sp_at;
+	uint8_t base; /* enum us_x86_base */
+	uint8_t fp;   /* enum us_x86_fp */
+	uint8_t sp;   /* enum us_x86_sp */
+};
+
+/* Memory for one analysis, and a window of guest code.  Large: not for the stack. */
+struct us_x86_flow;
+
+struct us_x86_flow *us_x86_flow_new(void); /* NULL: out of memory */
+void us_x86_flow_free(struct us_x86_flow *f);
+
+/* Which memory to read code from; drops the window. */
+void us_x86_flow_use(struct us_x86_flow *f, struct us_paging *p,
+		     const struct us_space *s);
+
+/* An address to make a rule for. */
+struct us_x86_place {
+	us_gva pc;
+	bool after_call; /* it is a return address: its CALL is what counts */
+	us_gva start;	 /* of its function; 0: not known */
+	us_gva end;	 /* of its function; 0: not known, all jumps are followed */
+};
+
+/* How the address was reached. */
+enum us_x86_reach {
+	US_REACH_NEVER, /* all paths were followed, none leads there */
+	US_REACH_NONE,	/* not, but some paths could not be followed */
+	US_REACH_TABLE, /* behind an indirect jump: the rule is likely */
+	US_REACH_FLOW,	/* on a path from the start */
+};
+
+/* From the start.  rule[0] is the one to use; rule[1] is the same CFA told from the
+ * other register, where both know it.  Bounded: a few thousand instructions. */
+enum us_x86_reach us_x86_rule_from_start(struct us_x86_flow *f,
+					 const struct us_x86_place *at,
+					 struct us_x86_rule rule[2]);
+
+enum us_x86_exit {
+	US_EXIT_NONE,	/* no path ends: no rule */
+	US_EXIT_IRET,	/* leaves by iret or the like: an entry from outside */
+	US_EXIT_BEHIND, /* only paths that go on behind a CALL: may be wrong */
+	US_EXIT_RET,
+};
+
+/* To a ret; of at->start and at->end only the latter is used. */
+enum us_x86_exit us_x86_rule_to_return(struct us_x86_flow *f,
+				       const struct us_x86_place *at,
+				       struct us_x86_rule *rule);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x86_state.c: see x86_state.h. */
+#include "unwind/x86_state.h"
+
+/* A frame larger than this is not followed; it also keeps the sums from overflow. */
+#define MAX_OFFSET (1 << 26)
+
+static const struct us_x86_value unknown;
+
+static bool is_address(struct us_x86_value v)
+{
+	return v.sym == US_SYM_SP || v.sym == US_SYM_FP;
+}
+
+static bool same(struct us_x86_value a, struct us_x86_value b)
+{
+	return a.sym == b.sym && a.off == b.off;
+}
+
+static struct us_x86_value plus(struct us_x86_value v, int32_t n)
+{
+	int64_t off = (int64_t)v.off + n;
+	if (n == 0)
+		return v;
+	if (!is_address(v) || off > MAX_OFFSET || off < -MAX_OFFSET)
+		return unknown;
+	v.off = (int32_t)off;
+	return v;
+}
+
+static struct us_x86_value load(const struct us_x86_state *st, struct us_x86_value at)
+{
+	if (!is_address(at))
+		return unknown;
+	if (same(at, st->saved))
+		return (struct us_x86_value){ .sym = US_SYM_FP };
+	/* Below SP there was nothing when the path began. */
+	if (at.sym == US_SYM_SP && at.off < 0)
+		return unknown;
+	at.sym = at.sym == US_SYM_SP ? US_SYM_MEM_SP : US_SYM_MEM_FP;
+	return at;
+}
+
+/* rbp goes to memory at this address (is_fp), or something else does. */
+static void store(struct us_x86_state *st, struct us_x86_value at, bool is_fp)
+{
+	if (!is_address(at))
+		return;
+	if (is_fp && us_x86_state_fp_same(st))
+		st->saved = at;
+	else if (same(at, st->saved))
+		st->saved = unknown;
+}
+
+static bool copies_return(const struct us_x86_state *st, const struct us_x86_insn *insn)
+{
+	return insn->reg == US_X86_NO_REG && insn->base == US_X86_CODE_R10 &&
+	       insn->imm == -8 && st->r10.sym == US_SYM_SP && st->r10.off == 0 &&
+	       st->sp.sym == US_SYM_NONE;
+}
+
+static void push(struct us_x86_state *st, uint8_t reg)
+{
+	st->sp = plus(st->sp, -8);
+	store(st, st->sp, reg == US_X86_CODE_RBP);
+	if (reg == US_X86_CODE_R10 && st->r10.sym != US_SYM_NONE)
+		st->r10_saved = st->sp;
+}
+
+static void pop(struct us_x86_state *st, uint8_t reg)
+{
+	struct us_x86_value v = load(st, st->sp);
+	if (same(st->saved, st->sp))
+		st->saved = unknown; /* the slot is free now */
+	st->sp = plus(st->sp, 8);
+	if (reg == US_X86_CODE_RBP)
+		st->fp = v;
+	else if (reg == US_X86_CODE_RSP)
+		st->sp = unknown;
+}
+
+static void put(struct us_x86_state *st, uint8_t reg, struct us_x86_value v)
+{
+	if (reg == US_X86_CODE_RBP)
+		st->fp = v;
+	if (reg == US_X86_CODE_RSP)
+		st->sp = is_address(v) ? v : unknown;
+	if (reg == US_X86_CODE_R10)
+		st->r10 = v;
+}
+
+static struct us_x86_value get(const struct us_x86_state *st, uint8_t reg)
+{
+	return reg == US_X86_CODE_RSP	? st->sp
+	       : reg == US_X86_CODE_RBP ? st->fp
+	       : reg == US_X86_CODE_R10 ? st->r10
+					: unknown;
+}
+
+void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
+{
+	struct us_x86_value at = plus(get(st, insn->base), insn->imm);
+
+	switch (insn->kind) {
+	case US_X86_PUSH:
+		if (copies_return(st, insn)) {
+			st->sp = (struct us_x86_value){ -8, US_SYM_SP };
+			st->copied = true;
+		} else {
+			push(st, insn->reg);
+		}
+		break;
+	case US_X86_POP:
+		pop(st, insn->reg);
+		break;
+	case US_X86_MOVE:
+		put(st, insn->reg, at);
+		if (insn->base == US_X86_CODE_R10) {
+			st->r10_saved = unknown;
+			st->copied = false;
+		}
+		break;
+	case US_X86_ZERO:
+		put(st, insn->reg, (struct us_x86_value){ .sym = US_SYM_ZERO });
+		break;
+	case US_X86_LOAD:
+		put(st, insn->reg, load(st, at));
+		break;
+	case US_X86_STORE:
+		store(st, at, insn->reg == US_X86_CODE_RBP);
+		break;
+	case US_X86_SET:
+		put(st, insn->reg, unknown);
+		put(st, insn->base, unknown);
+		break;
+	case US_X86_ENTER:
+		push(st, US_X86_CODE_RBP);
+		st->fp = st->sp;
+		st->sp = plus(st->sp, -insn->imm);
+		break;
+	case US_X86_LEAVE:
+		put(st, US_X86_CODE_RSP, st->fp);
+		pop(st, US_X86_CODE_RBP);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * x86_state.h: rsp and rbp as a path through the code changes them.
+ *
+ * Values are symbolic: an offset to one of two symbols.  SP stands for rsp at the
+ * place where the path began (or for the CFA), FP for rbp there.
+ */
+#ifndef US_X86_STATE_H
+#define US_X86_STATE_H
+
+#include "unwind/x86_decode.h"
+
+enum us_x86_symbol {
+	US_SYM_NONE,   /* not known */
+	US_SYM_SP,     /* SP + off */
+	US_SYM_FP,     /* FP + off */
+	US_SYM_MEM_SP, /* the word that was at SP + off when the path began */
+	US_SYM_MEM_FP,
+	US_SYM_ZERO,
+};
+
+struct us_x86_value {
+	int32_t off;
+	uint8_t sym; /* enum us_x86_symbol */
+};
+
+struct us_x86_state {
+	struct us_x86_value sp, fp;
+	struct us_x86_value saved; /* the address at which FP itself was stored */
+	/*
+	 * gcc aligns a stack by `lea 8(%rsp),%r10; and $-64,%rsp; push -8(%r10)`:
+	 * the return address is copied, and SP is from then on counted from the
+	 * copy.  r10 keeps the true one; it is pushed in turn.
+	 */
+	struct us_x86_value r10, r10_saved;
+	bool copied; /* SP is counted from the copy */
+};
+
+/* What the instruction makes of it.  A CALL changes nothing: it returns. */
+void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn);
+
+/* Does rbp hold what it held when the path began? */
+static inline bool us_x86_state_fp_same(const struct us_x86_state *st)
+{
+	return st->fp.sym == US_SYM_FP && st->fp.off == 0;
+}
+
+#endif
