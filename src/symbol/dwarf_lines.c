@@ -62,6 +62,8 @@ struct us_dwarf {
 	struct spans spans;	/* of units, kept until all are known */
 	struct us_span_map map; /* address -> unit */
 	bool rangeless_done;
+	bool cut;		 /* something was left out */
+	size_t n_span, max_span; /* of all units and their scopes */
 	uint64_t spent_ns;
 };
 
@@ -84,7 +86,7 @@ static bool overdue(const struct us_dwarf *d, uint64_t since)
 
 bool us_dwarf_exhausted(const struct us_dwarf *d)
 {
-	return d->spent_ns >= US_DWARF_BUDGET;
+	return d->cut || d->spent_ns >= US_DWARF_BUDGET;
 }
 
 /* Code that the linker dropped stays in DWARF at address 0 or so: only what lies in
@@ -100,9 +102,11 @@ static bool add_ranges(struct us_dwarf *d, Dwarf_Die *die, uint32_t value,
 			return some;
 		if (low >= high || !us_elf_file_code(d->file, low))
 			continue;
-		struct us_span *s = us_vec_push(to);
+		d->cut |= d->n_span >= d->max_span;
+		struct us_span *s = d->cut ? NULL : us_vec_push(to);
 		if (!s)
 			return some;
+		d->n_span++;
 		*s = (struct us_span){ low, high, value };
 		if (!some || low < *ret_first)
 			*ret_first = low;
@@ -224,8 +228,7 @@ static uint32_t number_of(Dwarf_Attribute *a)
 
 /* Lines of a unit. */
 
-/* A program may make 100 bytes of rows out of each of its bytes. */
-static bool program_is_small(const struct us_dwarf *d, const struct unit *u)
+static bool has_program(struct us_dwarf *d, const struct unit *u)
 {
 	Dwarf_Attribute a;
 	Dwarf_Word at;
@@ -235,9 +238,11 @@ static bool program_is_small(const struct us_dwarf *d, const struct unit *u)
 	    at > d->line_size || d->line_size - at < sizeof(len))
 		return false;
 	memcpy(&len, d->line_data + at, sizeof(len));
-	if (len == UINT32_MAX) /* 64-bit DWARF */
-		return d->line_size - at <= MAX_PROGRAM;
-	return len <= MAX_PROGRAM;
+	/* It may make 100 bytes of rows out of each of its bytes. UINT32_MAX: the
+	 * length follows in 64 bits; at most, the rest of the section is its. */
+	uint64_t most = len == UINT32_MAX ? d->line_size - at : len;
+	d->cut |= most > MAX_PROGRAM;
+	return most <= MAX_PROGRAM;
 }
 
 static void need_lines(struct us_dwarf *d, struct unit *u)
@@ -247,7 +252,7 @@ static void need_lines(struct us_dwarf *d, struct unit *u)
 	if (u->lines_read || !begin(d, &since))
 		return;
 	u->lines_read = true;
-	if (program_is_small(d, u)) {
+	if (has_program(d, u)) {
 		if (dwarf_getsrclines(&u->die, &u->lines, &u->n_line) != 0)
 			u->n_line = 0;
 		if (dwarf_getsrcfiles(&u->die, &u->files, &n) != 0)
@@ -296,9 +301,6 @@ static void read_scope(const struct us_dwarf *d, const struct unit *u, struct sc
 {
 	Dwarf_Die die;
 	Dwarf_Attribute a;
-	if (s->read)
-		return;
-	s->read = true;
 	if (!dwarf_offdie(d->dw, s->die, &die))
 		return;
 	s->name = name_of(u, &die);
@@ -309,6 +311,16 @@ static void read_scope(const struct us_dwarf *d, const struct unit *u, struct sc
 	uint32_t file = number_of(dwarf_attr(&die, DW_AT_call_file, &a));
 	if (u->files)
 		s->call_file = shorten(u, dwarf_filesrc(u->files, file, NULL, NULL));
+}
+
+static void need_scope(struct us_dwarf *d, const struct unit *u, struct scope *s)
+{
+	uint64_t since;
+	if (s->read || !begin(d, &since))
+		return;
+	s->read = true;
+	read_scope(d, u, s);
+	end(d, since);
 }
 
 /* Units. */
@@ -429,8 +441,13 @@ static void find_sections(struct us_dwarf *d)
 		Elf_Data *data = elf_rawdata(scn, NULL);
 		if (!data || !data->d_buf)
 			continue;
-		if (is_named(name, "debug_info"))
+		/* An entry with code has 8 bytes or more, a range of a list 2. */
+		if (is_named(name, "debug_info")) {
 			d->info_size = data->d_size;
+			d->max_span += data->d_size / 8;
+		}
+		if (is_named(name, "debug_ranges") || is_named(name, "debug_rnglists"))
+			d->max_span += data->d_size / 2;
 		if (is_named(name, "debug_line")) {
 			d->line_data = data->d_buf;
 			d->line_size = data->d_size;
@@ -451,6 +468,7 @@ struct us_dwarf *us_dwarf_open(const struct us_elf_file *f)
 		us_dwarf_close(d);
 		return NULL;
 	}
+	d->max_span = 1024;
 	find_sections(d);
 	read_units(d);
 	build_map(d);
@@ -507,7 +525,7 @@ size_t us_dwarf_lookup(struct us_dwarf *d, uint64_t addr, struct us_frame *ret,
 	uint32_t i = us_span_map_find(&u->map, addr);
 	while (i != NO_SCOPE && n < max) {
 		struct scope *s = &u->scopes.v[i];
-		read_scope(d, u, s);
+		need_scope(d, u, s);
 		ret[n++] = (struct us_frame){
 			.func = s->name,
 			.file = file,

@@ -5,8 +5,9 @@
  * The only user of libdw.  libdw never sees the file's own headers, but a header of
  * ours that names the checked .debug_* sections and nothing else, so that it neither
  * trusts the file's tables nor follows links to other files.  Units are indexed when
- * an address in them is asked for.  A file that makes this take longer than
- * US_DWARF_BUDGET gets no more lines: the set says so.
+ * an address in them is asked for.  What is not believable is left out: more spans of
+ * code than bytes to state them in, a line program of more than 16 MiB, and all that
+ * would take longer than US_DWARF_BUDGET.  us_dwarf_exhausted() tells.
  */
 #ifndef US_SYMBOL_DWARF_LINES_H
 #define US_SYMBOL_DWARF_LINES_H
@@ -35,7 +36,7 @@ size_t us_dwarf_lookup(struct us_dwarf *d, uint64_t addr, struct us_frame *ret,
 bool us_dwarf_line(struct us_dwarf *d, uint64_t addr, const char **ret_file,
 		   uint32_t *ret_line);
 
-/* The budget was spent: what came after has no lines. */
+/* Something was left out: some addresses have no lines. */
 bool us_dwarf_exhausted(const struct us_dwarf *d);
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define MAX_BUILD_ID 64 /* bytes; SHA-1 has 20 */
+#define MAX_NOTES    65536
 
 struct us_elf_image {
 	char *path;
@@ -18,6 +19,7 @@ struct us_elf_image {
 	struct us_elf_symbols symbols;
 	const uint8_t *build_id; /* in the file's bytes */
 	size_t build_id_len;
+	unsigned n_note; /* looked at: note sections may overlap */
 };
 
 /* Notes are {namesz, descsz, type, name, desc}, name and desc padded (gABI, chapter
@@ -28,7 +30,7 @@ static bool find_build_id(struct us_elf_image *i, uint64_t offset, uint64_t size
 	uint64_t pad = align == 8 ? 7 : 3;
 	const uint8_t *at = i->file.bytes + offset;
 	Elf64_Nhdr n;
-	while (size >= sizeof(n)) {
+	while (size >= sizeof(n) && i->n_note++ < MAX_NOTES) {
 		memcpy(&n, at, sizeof(n));
 		uint64_t desc = sizeof(n) + (((uint64_t)n.n_namesz + pad) & ~pad);
 		uint64_t next = (desc + n.n_descsz + pad) & ~pad;

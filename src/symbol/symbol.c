@@ -232,6 +232,14 @@ size_t us_symbols_lookup(struct us_symbols *s, us_gva pc, bool is_return,
 	return copy(ret, max, frames, n);
 }
 
+const char *us_symbols_incomplete(const struct us_symbols *s)
+{
+	for (size_t i = 0; i < s->modules.n; i++)
+		if (s->modules.v[i].dwarf && us_dwarf_exhausted(s->modules.v[i].dwarf))
+			return s->modules.v[i].name;
+	return NULL;
+}
+
 static int by_address(const void *a, const void *b)
 {
 	us_gva x = *(const us_gva *)a, y = *(const us_gva *)b;

@@ -40,6 +40,10 @@ US_MUST_CHECK int us_symbols_add(struct us_symbols *s, struct us_elf_image *i,
 size_t us_symbols_lookup(struct us_symbols *s, us_gva pc, bool is_return,
 			 struct us_frame *ret, size_t max);
 
+/* Base name of an image whose DWARF was so large, or so wrong, that some lines were
+ * left out; NULL: none so far. For a warning after the look-ups. */
+const char *us_symbols_incomplete(const struct us_symbols *s);
+
 /* Starts of all functions of all images, biased, sorted: for us_unwinder_new().
  * *ret is the caller's to free. 0 or -ENOMEM. */
 US_MUST_CHECK int us_symbols_function_starts(const struct us_symbols *s, us_gva **ret,
