@@ -2,10 +2,60 @@
 /* main.c: the table of subcommands. */
 #include "cmd/cmd.h"
 
-const struct us_cmd *const us_cmds[] = { NULL };
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct us_cmd *const us_cmds[] = {
+	&us_cmd_ps, &us_cmd_record, &us_cmd_report, &us_cmd_dump, NULL,
+};
+
+static void print_commands(FILE *out)
+{
+	fputs("uniscope: profiles virtual machine guests from the host\n\n"
+	      "usage: uniscope COMMAND [OPTIONS] ...\n\ncommands:\n",
+	      out);
+	for (const struct us_cmd *const *c = us_cmds; *c; c++)
+		fprintf(out, "  %-8s %s\n", (*c)->name, (*c)->summary);
+	fputs("\nuniscope COMMAND --help tells more; so does man uniscope.\n"
+	      "first steps: uniscope ps; uniscope record -d 5; uniscope report\n",
+	      out);
+}
+
+/* A full disk behind stdout must not pass as success. */
+static int finish(int code)
+{
+	int bad = ferror(stdout);
+	if (fflush(stdout) != 0)
+		bad = 1;
+	if (!bad)
+		return code;
+	if (errno != EPIPE)
+		fprintf(stderr, "uniscope: write to standard output: %s\n",
+			strerror(errno));
+	return code ? code : US_EXIT_FAILED;
+}
 
 int main(int argc, char **argv)
 {
-	(void)argv;
-	return argc > 1 ? US_EXIT_USAGE : US_EXIT_OK;
+	const char *name = argc > 1 ? argv[1] : "";
+	char shown[64];
+	if (!strcmp(name, "--version")) {
+		puts("uniscope " US_VERSION);
+		return finish(US_EXIT_OK);
+	}
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+		print_commands(stdout);
+		return finish(US_EXIT_OK);
+	}
+	for (const struct us_cmd *const *c = us_cmds; *c; c++)
+		if (!strcmp(name, (*c)->name))
+			return finish((*c)->run(argc - 1, argv + 1));
+	if (*name)
+		fprintf(stderr, "uniscope: %s: no such command\n\n",
+			us_printable(shown, sizeof(shown), name));
+	print_commands(stderr);
+	return US_EXIT_USAGE;
 }

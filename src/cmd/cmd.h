@@ -17,8 +17,11 @@ enum us_exit {
 	US_EXIT_NO_GUEST = 3, /* no such guest, or not permitted */
 };
 
+/* Options without a letter are numbered from here. */
+#define US_OPTION_LONG 256
+
 struct us_option {
-	char letter;	  /* 0: long only */
+	int id;		  /* its letter, or US_OPTION_LONG and up: it has none */
 	const char *name; /* long name without the dashes */
 	const char *arg;  /* "HZ"; NULL: takes none */
 	const char *help;

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* dump.c: `uniscope dump`: one stack of every vCPU now: where does it hang? */
+#include "cmd/images.h"
+#include "cmd/options.h"
+#include "cmd/rights.h"
+#include "cmd/target.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DUMP_HZ	      200
+#define DUMP_LIMIT_NS (3 * US_NS_PER_SEC)
+#define MAX_INLINED   16
+
+enum {
+	OPT_BACKEND = US_OPTION_LONG,
+	OPT_VCPU,
+	OPT_JSON,
+};
+
+struct settings {
+	const char *target, *backend;
+	const char *image[US_MAX_IMAGES];
+	size_t n_image;
+	uint64_t vcpu_mask;
+	bool json;
+};
+
+/* What was seen of one vCPU. */
+struct seen {
+	bool taken, has_stack;
+	uint8_t state;
+	struct us_regs regs;
+	struct us_stack stack;
+};
+
+struct dump {
+	struct us_found found;
+	struct us_images images;
+	struct us_unwinder *unwinder;
+	struct us_backend *backend;
+	unsigned n_vcpu;
+	struct seen *seen; /* by vCPU */
+	char why[512], backend_name[16];
+};
+
+static int attach(struct dump *d, const struct settings *s, struct us_err *e)
+{
+	int r = us_target_resolve(s->target, &d->found, e);
+	if (r == 0)
+		r = us_images_open(&d->images, s->image, s->n_image,
+				   d->found.target.guest, e);
+	if (r == 0)
+		r = us_backend_open(&d->found.target, s->backend, &d->backend, d->why,
+				    sizeof(d->why), e);
+	if (r < 0)
+		return r;
+	us_rights_drop();
+	snprintf(d->backend_name, sizeof(d->backend_name), "%s", d->backend->ops->name);
+	d->n_vcpu = d->backend->n_vcpu;
+	d->seen = calloc(d->n_vcpu ? d->n_vcpu : 1, sizeof(*d->seen));
+	if (!d->seen || us_unwinder_new(d->backend->arch, NULL, NULL, &d->unwinder) < 0)
+		return us_fail(e, -ENOMEM, "out of memory");
+	d->images.unwinder = d->unwinder;
+	return 0;
+}
+
+/* Unwind one capture while it is held. */
+static void look_at(struct dump *d, const struct us_capture *c, struct us_paging *p)
+{
+	struct seen *s = &d->seen[c->vcpu];
+	s->taken = true;
+	s->state = c->state;
+	s->regs = c->regs;
+	if (c->form != US_CAPTURE_LIVE)
+		return;
+	us_paging_new_sample(p);
+	d->images.next_ns = 0; /* each look counts: there are few */
+	us_images_look(&d->images, c, p);
+	us_unwind(d->unwinder, p, &c->regs, &s->stack);
+	s->has_stack = true;
+}
+
+static unsigned n_missing(const struct dump *d, uint64_t mask)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < d->n_vcpu; i++)
+		n += !d->seen[i].taken && (!mask || mask >> i & 1);
+	return n;
+}
+
+static int capture_all(struct dump *d, uint64_t mask, struct us_err *e)
+{
+	const struct us_schedule schedule = { .hz = DUMP_HZ,
+					      .seed = 1,
+					      .vcpu_mask = mask };
+	static struct us_capture c;
+	static struct us_paging paging; /* both too large for comfort on a stack */
+	struct us_backend *b = d->backend;
+	uint64_t limit = us_now_ns() + DUMP_LIMIT_NS;
+	us_paging_init(&paging, b->mem);
+	int r = b->ops->start(b, &schedule, e);
+	while (r >= 0 && n_missing(d, mask) && us_now_ns() < limit) {
+		r = b->ops->next(b, limit, &c);
+		if (r <= 0)
+			continue;
+		if (c.vcpu < d->n_vcpu && !d->seen[c.vcpu].taken)
+			look_at(d, &c, &paging);
+		b->ops->release(b, &c);
+	}
+	if (r < 0 && !e->msg[0]) {
+		us_fail(e, r, "the guest went away");
+		if (b->ops->explain)
+			b->ops->explain(b, r, e);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Names are believed unless the image was seen to differ from the guest's memory. */
+static bool names_hold(const struct dump *d)
+{
+	for (size_t i = 0; i < d->images.n; i++)
+		if (d->images.v[i].match == US_MATCH_NO)
+			return false;
+	return true;
+}
+
+static size_t name_frame(struct dump *d, const struct us_stack *s, unsigned i,
+			 struct us_frame *f)
+{
+	if (!names_hold(d))
+		return 0;
+	return us_symbols_lookup(d->images.symbols, s->pc[i], i > 0, f, MAX_INLINED);
+}
+
+static void print_frame(unsigned number, us_gva pc, const struct us_frame *f)
+{
+	char func[512], file[512];
+	us_printable(func, sizeof(func), f && f->func ? f->func : "?");
+	printf("  #%-3u 0x%016" PRIx64 " %s", number, pc, func);
+	if (f && f->inlined)
+		fputs(" (inlined)", stdout);
+	else if (f && f->start && pc >= f->start)
+		printf("+0x%" PRIx64, pc - f->start);
+	if (f && f->file && f->line)
+		printf(" at %s:%u", us_printable(file, sizeof(file), f->file), f->line);
+	putchar('\n');
+}
+
+static void print_stack(struct dump *d, const struct us_stack *s)
+{
+	struct us_frame f[MAX_INLINED];
+	unsigned number = 0;
+	for (unsigned i = 0; i < s->n; i++) {
+		size_t n = name_frame(d, s, i, f);
+		if (!n)
+			print_frame(number++, s->pc[i], NULL);
+		for (size_t k = 0; k < n; k++)
+			print_frame(number++, s->pc[i], &f[k]);
+	}
+	if (s->end != US_END_ROOT)
+		printf("  the stack is cut here: %s\n",
+		       us_unwind_end_name((enum us_unwind_end)s->end));
+}
+
+static const char *const state_words[US_N_VCPU_STATE] = {
+	[US_VCPU_GUEST] = "running",
+	[US_VCPU_EXIT] = "in the VMM on the guest's behalf",
+	[US_VCPU_HALTED] = "halted: waits for an interrupt",
+	[US_VCPU_READY] = "ready: has no host CPU",
+	[US_VCPU_OFF] = "off or paused",
+};
+
+static void print_vcpu(struct dump *d, unsigned i)
+{
+	const struct us_guest *g = d->found.target.guest;
+	const struct seen *s = &d->seen[i];
+	printf("vCPU %u", i);
+	if (g && i < g->n_vcpu && g->vcpu[i].tid)
+		printf(" (thread %d)", (int)g->vcpu[i].tid);
+	if (!s->taken) {
+		puts(": could not be looked at");
+		return;
+	}
+	printf(": %s", state_words[s->state]);
+	if (s->has_stack)
+		printf(", %u-bit%s", s->regs.bits, s->regs.user ? ", user mode" : "");
+	putchar('\n');
+	if (s->has_stack)
+		print_stack(d, &s->stack);
+}
+
+static void json_frame(struct us_json *j, us_gva pc, const struct us_frame *f)
+{
+	us_json_object(j, NULL);
+	us_json_hex(j, "pc", pc);
+	us_json_str(j, "function", f ? f->func : NULL);
+	us_json_str(j, "file", f ? f->file : NULL);
+	us_json_u64(j, "line", f ? f->line : 0);
+	us_json_bool(j, "inlined", f && f->inlined);
+	us_json_end(j);
+}
+
+static void json_vcpu(struct us_json *j, struct dump *d, unsigned i)
+{
+	struct seen *s = &d->seen[i];
+	struct us_frame f[MAX_INLINED];
+	us_json_object(j, NULL);
+	us_json_u64(j, "vcpu", i);
+	us_json_str(j, "state", s->taken ? state_words[s->state] : NULL);
+	us_json_str(j, "end",
+		    s->has_stack ? us_unwind_end_name((enum us_unwind_end)s->stack.end)
+				 : NULL);
+	us_json_array(j, "frames");
+	for (unsigned k = 0; s->has_stack && k < s->stack.n; k++) {
+		size_t n = name_frame(d, &s->stack, k, f);
+		if (!n)
+			json_frame(j, s->stack.pc[k], NULL);
+		for (size_t m = 0; m < n; m++)
+			json_frame(j, s->stack.pc[k], &f[m]);
+	}
+	us_json_end(j);
+	us_json_end(j);
+}
+
+static void show_json(struct dump *d, uint64_t mask)
+{
+	struct us_json j = us_json_to(stdout);
+	j.pretty = true;
+	us_json_object(&j, NULL);
+	us_json_str(&j, "target", d->found.text);
+	us_json_str(&j, "backend", d->backend_name);
+	us_json_bool(&j, "image_matches", names_hold(d) && d->images.n);
+	us_json_array(&j, "vcpus");
+	for (unsigned i = 0; i < d->n_vcpu; i++)
+		if (!mask || mask >> i & 1)
+			json_vcpu(&j, d, i);
+	us_json_end(&j);
+	us_json_end(&j);
+}
+
+static void show(struct dump *d, const struct settings *s)
+{
+	if (s->json) {
+		show_json(d, s->vcpu_mask);
+		return;
+	}
+	printf("%s by %s\n", d->found.text, d->why);
+	if (!names_hold(d))
+		puts("warning: the symbol file is not what the guest runs: its memory "
+		     "differs; addresses only");
+	else if (d->images.note[0])
+		printf("note: %s\n", d->images.note);
+	for (unsigned i = 0; i < d->n_vcpu; i++)
+		if (!s->vcpu_mask || s->vcpu_mask >> i & 1)
+			print_vcpu(d, i);
+}
+
+static void dump_fini(struct dump *d)
+{
+	us_backend_close(d->backend);
+	us_unwinder_free(d->unwinder);
+	us_images_fini(&d->images);
+	free(d->seen);
+}
+
+static bool set_option(struct settings *s, int c, const char *value)
+{
+	switch (c) {
+	case 'e':
+		if (s->n_image == US_MAX_IMAGES)
+			return false;
+		s->image[s->n_image++] = value;
+		return true;
+	case OPT_BACKEND:
+		s->backend = value;
+		return true;
+	case OPT_VCPU:
+		return us_parse_vcpus(value, &s->vcpu_mask);
+	case OPT_JSON:
+		s->json = true;
+		return true;
+	}
+	return false;
+}
+
+static int run_dump(int argc, char **argv)
+{
+	struct us_options o = { .cmd = &us_cmd_dump, .argc = argc, .argv = argv };
+	struct settings s = { 0 };
+	static struct dump d; /* large: paths and tables */
+	struct us_err e = { 0 };
+	int c;
+	while ((c = us_options_next(&o)) > 0)
+		if (!set_option(&s, c, o.value))
+			return US_EXIT_USAGE;
+	if (c < 0)
+		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
+	if (argc - o.rest > 1)
+		return us_usage(&us_cmd_dump, "one TARGET, not %s", argv[o.rest + 1]);
+	if (s.backend && strcmp(s.backend, "auto") && !us_backend_by_name(s.backend))
+		return us_usage(&us_cmd_dump,
+				"--backend %s: there is none of that name", s.backend);
+	s.target = argc > o.rest ? argv[o.rest] : NULL;
+	signal(SIGPIPE, SIG_IGN);
+	int r = attach(&d, &s, &e);
+	if (r == 0)
+		r = capture_all(&d, s.vcpu_mask, &e);
+	us_backend_close(us_take(d.backend)); /* the guest runs on while we look up */
+	if (r == 0)
+		show(&d, &s);
+	else
+		us_complain(&e);
+	dump_fini(&d);
+	return us_exit_code(r);
+}
+
+static const struct us_option options[] = {
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated" },
+	{ OPT_BACKEND, "backend", "NAME",
+	  "kvm, gdb or qmp (auto: the best that works)" },
+	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
+	{ OPT_JSON, "json", NULL, "the same for programs" },
+	{ 0 },
+};
+
+static const char *const examples[] = {
+	"uniscope dump\0where every vCPU of the one guest on this host is",
+	"uniscope dump -e kernel.elf qmp:/run/vm.sock\0by the monitor of a paused "
+	"guest",
+	NULL,
+};
+
+const struct us_cmd us_cmd_dump = {
+	.name = "dump",
+	.args = "[OPTIONS] [TARGET]",
+	.summary = "print one stack of every vCPU now",
+	.options = options,
+	.examples = examples,
+	.run = run_dump,
+};

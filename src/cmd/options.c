@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* options.c: see options.h. */
+#include "cmd/options.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_OPTIONS 32
+
+static size_t n_options(const struct us_cmd *cmd)
+{
+	size_t n = 0;
+	while (cmd->options[n].name)
+		n++;
+	return n;
+}
+
+/* getopt's two descriptions of the table, with -h added. */
+static void describe(const struct us_cmd *cmd, char *letters,
+		     struct option longs[MAX_OPTIONS + 2])
+{
+	size_t n = n_options(cmd);
+	const char *dots = strstr(cmd->args, "...");
+	if (dots)
+		*letters++ = '+';
+	*letters++ = ':';
+	*letters++ = 'h';
+	for (size_t i = 0; i < n; i++) {
+		const struct us_option *o = &cmd->options[i];
+		longs[i] = (struct option){ .name = o->name,
+					    .has_arg = o->arg ? required_argument
+							      : no_argument,
+					    .val = o->id };
+		if (o->id >= US_OPTION_LONG)
+			continue;
+		*letters++ = (char)o->id;
+		if (o->arg)
+			*letters++ = ':';
+	}
+	*letters = '\0';
+	longs[n] = (struct option){ .name = "help", .val = 'h' };
+	longs[n + 1] = (struct option){ 0 };
+}
+
+int us_options_next(struct us_options *o)
+{
+	char letters[2 * MAX_OPTIONS + 8];
+	struct option longs[MAX_OPTIONS + 2];
+	describe(o->cmd, letters, longs);
+	if (!o->started) {
+		optind = 1;
+		opterr = 0;
+		o->started = true;
+	}
+	int at = optind;
+	int c = getopt_long(o->argc, o->argv, letters, longs, NULL);
+	o->value = optarg;
+	o->rest = optind;
+	if (c == -1)
+		return 0;
+	if (c == 'h') {
+		us_print_help(o->cmd);
+		o->help = true;
+		return -1;
+	}
+	if (c == ':' || c == '?') {
+		const char *what = at < o->argc ? o->argv[at] : "";
+		us_usage(o->cmd, c == ':' ? "%s needs a value" : "%s: no such option",
+			 what);
+		return -1;
+	}
+	return c;
+}
+
+int us_usage(const struct us_cmd *cmd, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "uniscope %s: %s\n", cmd->name, us_printable_inplace(text));
+	fprintf(stderr, "usage: uniscope %s %s\n", cmd->name, cmd->args);
+	fprintf(stderr, "try `uniscope %s --help`\n", cmd->name);
+	return US_EXIT_USAGE;
+}
+
+static void bad_value(const char *option, const char *text, const char *want)
+{
+	char shown[80];
+	us_printable(shown, sizeof(shown), text);
+	fprintf(stderr, "uniscope: %s %s: %s\n", option, shown, want);
+}
+
+bool us_parse_double(const char *option, const char *text, double least, double most,
+		     double *ret)
+{
+	char *end, want[96];
+	errno = 0;
+	double v = strtod(text, &end);
+	if (end != text && !*end && isfinite(v) && v >= least && v <= most) {
+		*ret = v;
+		return true;
+	}
+	snprintf(want, sizeof(want), "must be a number from %g to %g", least, most);
+	bad_value(option, text, want);
+	return false;
+}
+
+bool us_parse_duration(const char *option, const char *text, uint64_t *ret_ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "", 1e9 },   { "s", 1e9 },  { "ms", 1e6 },  { "us", 1e3 },
+		      { "ns", 1.0 }, { "m", 60e9 }, { "h", 3600e9 } };
+	char *end;
+	double v = strtod(text, &end);
+	for (size_t i = 0; end != text && i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(end, units[i].unit) || !isfinite(v) || v < 0)
+			continue;
+		if (v * units[i].ns > 1e18)
+			break;
+		*ret_ns = (uint64_t)(v * units[i].ns);
+		return true;
+	}
+	bad_value(option, text, "must be a time such as 5, 2.5s, 300ms or 1h");
+	return false;
+}
+
+bool us_parse_vcpus(const char *text, uint64_t *ret_mask)
+{
+	uint64_t mask = 0;
+	const char *p = text;
+	while (*p) {
+		char *end;
+		unsigned long first = strtoul(p, &end, 10), last = first;
+		if (end == p || *p == '-' || *p == '+')
+			break;
+		if (*end == '-') {
+			p = end + 1;
+			last = strtoul(p, &end, 10);
+		}
+		if (end == p || first > last || last > 63)
+			break;
+		for (unsigned long i = first; i <= last; i++)
+			mask |= 1ULL << i;
+		if (!*end) {
+			*ret_mask = mask;
+			return true;
+		}
+		if (*end != ',')
+			break;
+		p = end + 1;
+	}
+	bad_value("--vcpu", text, "must be a list such as 0 or 0,2-3 (0 to 63)");
+	return false;
+}
+
+void us_complain(const struct us_err *e)
+{
+	char text[sizeof(e->msg) + sizeof(e->hint)];
+	fprintf(stderr, "uniscope: %s\n", us_printable(text, sizeof(text), e->msg));
+	if (e->hint[0])
+		fprintf(stderr, "  try: %s\n",
+			us_printable(text, sizeof(text), e->hint));
+}
+
+int us_exit_code(int err)
+{
+	switch (-err) {
+	case 0:
+		return US_EXIT_OK;
+	case ENOENT:
+	case EEXIST:
+	case ESRCH:
+	case EACCES:
+	case EPERM:
+	case ENODEV:
+	case ECONNREFUSED:
+		return US_EXIT_NO_GUEST;
+	default:
+		return US_EXIT_FAILED;
+	}
+}
+
+static void print_option(const struct us_option *o)
+{
+	char left[64];
+	bool letter = o->id < US_OPTION_LONG;
+	snprintf(left, sizeof(left), "%s%c%s --%s%s%s", letter ? "-" : " ",
+		 letter ? o->id : ' ', letter ? "," : " ", o->name, o->arg ? " " : "",
+		 o->arg ? o->arg : "");
+	printf("  %-28s %s\n", left, o->help);
+}
+
+void us_print_help(const struct us_cmd *cmd)
+{
+	printf("uniscope %s: %s\n\nusage: uniscope %s %s\n", cmd->name, cmd->summary,
+	       cmd->name, cmd->args);
+	if (strstr(cmd->args, "TARGET"))
+		puts("\nTARGET is a process id, a guest's name, qmp:PATH, "
+		     "qmp:HOST:PORT,\n"
+		     "gdb:PATH or gdb:HOST:PORT; none means the one guest on this "
+		     "host.");
+	puts("\noptions:");
+	for (const struct us_option *o = cmd->options; o->name; o++)
+		print_option(o);
+	print_option(&(struct us_option){ 'h', "help", NULL, "this text" });
+	puts("\nexamples:");
+	for (const char *const *e = cmd->examples; *e; e++)
+		printf("  %s\n      %s\n", *e, *e + strlen(*e) + 1);
+	printf("\nman uniscope-%s tells more.\n", cmd->name);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* progress.h: one line on the terminal while a recording runs; nothing elsewhere. */
+#ifndef US_CMD_PROGRESS_H
+#define US_CMD_PROGRESS_H
+
+#include "store/store.h"
+
+struct us_progress {
+	bool on; /* stderr is a terminal */
+	uint64_t duration_ns;
+};
+
+void us_progress_begin(struct us_progress *p, const char *what, uint64_t duration_ns);
+void us_progress_show(struct us_progress *p, const struct us_record_stats *s);
+void us_progress_end(struct us_progress *p);
+
+#endif

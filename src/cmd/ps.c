@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ps.c: `uniscope ps`: the guests of this host and how each can be looked into. */
+#include "cmd/options.h"
+#include "cmd/target.h"
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	OPT_JSON = US_OPTION_LONG,
+};
+
+/* "512M", "3.5G" */
+static const char *memory_text(uint64_t bytes, char *text, size_t size)
+{
+	if (!bytes)
+		snprintf(text, size, "?");
+	else if (bytes >= 1ULL << 30)
+		snprintf(text, size, "%.3gG", (double)bytes / (1ULL << 30));
+	else
+		snprintf(text, size, "%.4gM", (double)bytes / (1ULL << 20));
+	return text;
+}
+
+static void threads_text(const struct us_guest *g, char *text, size_t size)
+{
+	size_t at = 0;
+	text[0] = '\0';
+	for (unsigned i = 0; i < g->n_vcpu && at < size; i++) {
+		char tid[16] = "?";
+		if (g->vcpu[i].tid)
+			snprintf(tid, sizeof(tid), "%d", (int)g->vcpu[i].tid);
+		int n = snprintf(text + at, size - at, "%s%u:%s", i ? " " : "",
+				 g->vcpu[i].index, tid);
+		at += n > 0 ? (size_t)n : 0;
+	}
+}
+
+static void print_backends(const struct us_found *f)
+{
+	for (const struct us_backend_ops *const *b = us_backends; *b; b++) {
+		struct us_err why = { 0 };
+		char text[sizeof(why.msg)];
+		if (!strcmp((*b)->name, "fake"))
+			continue;
+		if ((*b)->probe(&f->target, &why)) {
+			printf("        %-5s yes\n", (*b)->name);
+			continue;
+		}
+		printf("        %-5s no: %s\n", (*b)->name,
+		       us_printable(text, sizeof(text), why.msg));
+		if (why.hint[0])
+			printf("              try: %s\n",
+			       us_printable(text, sizeof(text), why.hint));
+	}
+}
+
+static void print_guest(const struct us_found *f)
+{
+	const struct us_guest *g = &f->guest;
+	char name[sizeof(g->name)], kernel[256], threads[512], memory[32];
+	us_printable(name, sizeof(name), g->name[0] ? g->name : "-");
+	us_printable(kernel, sizeof(kernel), g->kernel[0] ? g->kernel : "-");
+	threads_text(g, threads, sizeof(threads));
+	printf("%7d %-16s %-18s %-5s %5u %7s  %s\n", (int)g->pid, name, g->vmm,
+	       us_accel_name(g->accel), g->n_vcpu,
+	       memory_text(g->memory, memory, sizeof(memory)), kernel);
+	if (g->limited)
+		puts("        another user's: not all of it may be read");
+	printf("        vCPU threads %s\n", threads);
+	print_backends(f);
+}
+
+static void json_backends(struct us_json *j, const struct us_found *f)
+{
+	us_json_array(j, "backends");
+	for (const struct us_backend_ops *const *b = us_backends; *b; b++) {
+		struct us_err why = { 0 };
+		if (!strcmp((*b)->name, "fake"))
+			continue;
+		us_json_object(j, NULL);
+		us_json_str(j, "name", (*b)->name);
+		us_json_bool(j, "serves", (*b)->probe(&f->target, &why));
+		us_json_str(j, "why_not", why.msg[0] ? why.msg : NULL);
+		us_json_str(j, "hint", why.hint[0] ? why.hint : NULL);
+		us_json_end(j);
+	}
+	us_json_end(j);
+}
+
+static void json_guest(struct us_json *j, const struct us_found *f)
+{
+	const struct us_guest *g = &f->guest;
+	us_json_object(j, NULL);
+	us_json_u64(j, "pid", (uint64_t)g->pid);
+	us_json_u64(j, "uid", g->uid);
+	us_json_str(j, "name", g->name[0] ? g->name : NULL);
+	us_json_str(j, "vmm", g->vmm);
+	us_json_str(j, "executable", g->exe[0] ? g->exe : NULL);
+	us_json_str(j, "accelerator", us_accel_name(g->accel));
+	us_json_u64(j, "memory_bytes", g->memory);
+	us_json_str(j, "kernel", g->kernel[0] ? g->kernel : NULL);
+	us_json_str(j, "qmp", g->qmp[0] ? g->qmp : NULL);
+	us_json_str(j, "gdb", g->gdb[0] ? g->gdb : NULL);
+	us_json_bool(j, "limited", g->limited);
+	us_json_array(j, "vcpus");
+	for (unsigned i = 0; i < g->n_vcpu; i++) {
+		us_json_object(j, NULL);
+		us_json_u64(j, "index", g->vcpu[i].index);
+		us_json_u64(j, "thread", (uint64_t)g->vcpu[i].tid);
+		us_json_end(j);
+	}
+	us_json_end(j);
+	json_backends(j, f);
+	us_json_end(j);
+}
+
+static void show(const struct us_guest_list *l, bool json)
+{
+	static struct us_found f; /* large, and points into itself */
+	struct us_json j = us_json_to(stdout);
+	j.pretty = true;
+	if (json)
+		us_json_array(&j, NULL);
+	else if (l->n)
+		puts("    PID NAME             VMM                ACCEL VCPUS  MEMORY  "
+		     "KERNEL");
+	for (size_t i = 0; i < l->n; i++) {
+		memset(&f, 0, sizeof(f));
+		f.guest = l->v[i];
+		us_target_of_guest(&f);
+		if (json)
+			json_guest(&j, &f);
+		else
+			print_guest(&f);
+	}
+	if (json)
+		us_json_end(&j);
+	else if (!l->n)
+		puts("no guest runs on this host");
+}
+
+static int run_ps(int argc, char **argv)
+{
+	struct us_options o = { .cmd = &us_cmd_ps, .argc = argc, .argv = argv };
+	_cleanup_(us_guest_list_fini) struct us_guest_list l = { 0 };
+	struct us_err e = { 0 };
+	bool json = false;
+	int c;
+	while ((c = us_options_next(&o)) > 0)
+		json = true;
+	if (c < 0)
+		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
+	if (o.rest < argc)
+		return us_usage(&us_cmd_ps, "takes no argument such as %s",
+				argv[o.rest]);
+	if (us_guest_list_scan(&l, &e) < 0) {
+		us_complain(&e);
+		return US_EXIT_FAILED;
+	}
+	show(&l, json);
+	return US_EXIT_OK;
+}
+
+static const struct us_option options[] = {
+	{ OPT_JSON, "json", NULL, "the same for programs" },
+	{ 0 },
+};
+
+static const char *const examples[] = {
+	"uniscope ps\0every guest, its vCPU threads, and which backends can serve it",
+	"uniscope ps --json\0the same for programs",
+	NULL,
+};
+
+const struct us_cmd us_cmd_ps = {
+	.name = "ps",
+	.args = "[--json]",
+	.summary = "list the guests of this host and the ways into them",
+	.options = options,
+	.examples = examples,
+	.run = run_ps,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* summary.c: see summary.h. */
+#include "cmd/summary.h"
+
+#include "base/json.h"
+#include "report/report.h"
+
+#include <inttypes.h>
+
+static const char *const end_words[US_N_RECORD_END] = {
+	[US_RECORD_CUT] = "cut",
+	[US_RECORD_DONE] = "done",
+	[US_RECORD_INTERRUPTED] = "interrupted",
+	[US_RECORD_GUEST_GONE] = "the guest is gone",
+	[US_RECORD_LOST_TOUCH] = "lost touch with the guest",
+};
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+static uint64_t taken(const struct us_record_stats *s)
+{
+	return s->running + s->idle + s->off;
+}
+
+static double reached_hz(const struct us_summary *s)
+{
+	double seconds = (double)s->stats.elapsed_ns / 1e9;
+	if (seconds <= 0 || !s->n_vcpu)
+		return 0;
+	return (double)taken(&s->stats) / seconds / s->n_vcpu;
+}
+
+static void print_shortfall(const struct us_summary *s, FILE *out)
+{
+	double reached = reached_hz(s);
+	if (reached >= 0.9 * s->hz)
+		return;
+	fprintf(out, "rate: %.0f Hz a vCPU, not the %.0f asked for", reached, s->hz);
+	if (s->stats.backed_off > s->stats.late)
+		fprintf(out,
+			": more would take over %.1f %% of the guest's time "
+			"(--budget PERCENT allows it)",
+			s->budget_ppm / 1e4);
+	else if (s->stats.late)
+		fputs(": a look takes too long for it", out);
+	putc('\n', out);
+}
+
+void us_summary_print(const struct us_summary *s, FILE *out)
+{
+	char line[512];
+	fputs(us_report_stats_line(line, sizeof(line), &s->stats), out);
+	if (s->end != US_RECORD_DONE)
+		fprintf(out, "; %s",
+			s->words && s->words[0] ? s->words : end_words[s->end]);
+	putc('\n', out);
+	print_shortfall(s, out);
+}
+
+void us_summary_json(const struct us_summary *s, FILE *out)
+{
+	const struct us_record_stats *t = &s->stats;
+	struct us_json j = us_json_to(out);
+	j.pretty = true;
+	us_json_object(&j, NULL);
+	us_json_str(&j, "recording", s->path);
+	us_json_str(&j, "backend", s->backend);
+	us_json_str(&j, "end", end_words[s->end]);
+	us_json_str(&j, "end_words", s->words);
+	us_json_u64(&j, "bytes", s->bytes);
+	us_json_u64(&j, "vcpus", s->n_vcpu);
+	us_json_double(&j, "hz_asked", s->hz, 3);
+	us_json_double(&j, "hz_reached", reached_hz(s), 3);
+	us_json_double(&j, "budget_percent", s->budget_ppm / 1e4, 4);
+	us_json_double(&j, "seconds", (double)t->elapsed_ns / 1e9, 6);
+	us_json_u64(&j, "attach_ns", s->attach_ns);
+	us_json_u64(&j, "due", t->due);
+	us_json_u64(&j, "running", t->running);
+	us_json_u64(&j, "idle", t->idle);
+	us_json_u64(&j, "off", t->off);
+	us_json_u64(&j, "late", t->late);
+	us_json_u64(&j, "backed_off", t->backed_off);
+	us_json_u64(&j, "failed", t->failed);
+	us_json_u64(&j, "lost", t->lost);
+	us_json_u64(&j, "truncated", t->truncated);
+	us_json_u64(&j, "stolen_ns", t->stolen_ns);
+	us_json_u64(&j, "vcpu_ns", t->vcpu_ns);
+	us_json_double(&j, "stolen_percent", share(t->stolen_ns, t->vcpu_ns), 4);
+	us_json_u64(&j, "held_p50_ns", t->held_p50_ns);
+	us_json_u64(&j, "held_p99_ns", t->held_p99_ns);
+	us_json_u64(&j, "held_max_ns", t->held_max_ns);
+	us_json_end(&j);
+}

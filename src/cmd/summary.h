@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* summary.h: what a recording took and cost, in words and as JSON. */
+#ifndef US_CMD_SUMMARY_H
+#define US_CMD_SUMMARY_H
+
+#include "store/store.h"
+
+#include <stdio.h>
+
+struct us_summary {
+	const char *path; /* of the recording */
+	const char *backend;
+	double hz;	     /* asked for, at each vCPU */
+	uint32_t budget_ppm; /* 0: no bound */
+	unsigned n_vcpu;     /* that were sampled */
+	uint64_t bytes;
+	uint64_t attach_ns; /* from the start of the program to the first capture */
+	enum us_record_end end;
+	const char *words; /* about the end; may be "" */
+	struct us_record_stats stats;
+};
+
+/* The line that ends every recording, and a second one if the rate fell short. */
+void us_summary_print(const struct us_summary *s, FILE *out);
+void us_summary_json(const struct us_summary *s, FILE *out);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* target.c: see target.h. */
+#include "cmd/target.h"
+
+#include "backend/fake.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Copy what follows the scheme; an endpoint that does not fit is no endpoint. */
+static int set_endpoint(char dst[US_ENDPOINT_SIZE], const char *text, struct us_err *e)
+{
+	const char *colon = strchr(text, ':');
+	const char *address = colon ? colon + 1 : text;
+	if (!*address)
+		return us_fail(e, -EINVAL, "target %s names no socket", text);
+	if (strlen(address) >= US_ENDPOINT_SIZE)
+		return us_fail(e, -ENAMETOOLONG, "target %s is too long", text);
+	strcpy(dst, address);
+	return 0;
+}
+
+static bool has_scheme(const char *text, const char *scheme)
+{
+	return text && !strncmp(text, scheme, strlen(scheme));
+}
+
+void us_target_of_guest(struct us_found *f)
+{
+	const struct us_guest *g = &f->guest;
+	f->target.guest = g;
+	if (!f->target.qmp[0] && g->qmp[0])
+		(void)set_endpoint(f->target.qmp, g->qmp, NULL);
+	if (!f->target.gdb[0] && g->gdb[0])
+		(void)set_endpoint(f->target.gdb, g->gdb, NULL);
+	char name[sizeof(g->name)];
+	us_printable(name, sizeof(name), g->name);
+	snprintf(f->text, sizeof(f->text), "%s %d%s%s%s", g->vmm, (int)g->pid,
+		 name[0] ? " (" : "", name, name[0] ? ")" : "");
+}
+
+/* A guest of this host whose command line offers this endpoint; NULL: none. */
+static const struct us_guest *guest_behind(const struct us_guest_list *l,
+					   const char *text)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->v[i].qmp, text) || !strcmp(l->v[i].gdb, text))
+			return &l->v[i];
+	return NULL;
+}
+
+static int resolve_endpoint(const struct us_guest_list *l, const char *text,
+			    struct us_found *ret, struct us_err *e)
+{
+	bool qmp = has_scheme(text, "qmp:");
+	int r = set_endpoint(qmp ? ret->target.qmp : ret->target.gdb, text, e);
+	if (r < 0)
+		return r;
+	const struct us_guest *g = guest_behind(l, text);
+	if (g) {
+		ret->guest = *g;
+		us_target_of_guest(ret);
+	} else {
+		us_printable(ret->text, sizeof(ret->text), text);
+	}
+	/* The user named one way in: the other is not theirs to be used. */
+	(qmp ? ret->target.gdb : ret->target.qmp)[0] = '\0';
+	return 0;
+}
+
+int us_target_resolve(const char *text, struct us_found *ret, struct us_err *e)
+{
+	_cleanup_(us_guest_list_fini) struct us_guest_list l = { 0 };
+	memset(ret, 0, sizeof(*ret));
+	if (has_scheme(text, "fake:")) {
+		static const struct us_fake_opts fake = { .n_vcpu = 2, .n_stack = 16 };
+		ret->target.fake = &fake;
+		snprintf(ret->text, sizeof(ret->text), "an invented guest");
+		return 0;
+	}
+	int r = us_guest_list_scan(&l, e);
+	if (r < 0)
+		return r;
+	if (has_scheme(text, "qmp:") || has_scheme(text, "gdb:"))
+		return resolve_endpoint(&l, text, ret, e);
+	r = us_guest_select(&l, text, &ret->guest, e);
+	if (r < 0)
+		return r;
+	us_target_of_guest(ret);
+	return 0;
+}
