@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The program as users call it: options, exit codes, messages for bad input.
+
+usage: test_cli.py PROGRAM SOURCE-DIR
+"""
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+PROGRAM, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+COMMANDS = ("ps", "record", "report", "dump")
+
+
+def run(*args, stdin=None, timeout=60, cwd=None, binary=False):
+    """Run uniscope; a crash or a hang fails here, whatever the test looks at."""
+    done = subprocess.run([PROGRAM, *args], stdin=stdin or subprocess.DEVNULL, cwd=cwd,
+                          capture_output=True, timeout=timeout)
+    assert done.returncode >= 0, f"{args}: killed by signal {-done.returncode}\n{done.stderr}"
+    assert b"Sanitizer" not in done.stderr, done.stderr.decode(errors="replace")
+    if not binary:
+        done.stdout = done.stdout.decode(errors="replace")
+        done.stderr = done.stderr.decode(errors="replace")
+    return done
+
+
+class Peer:
+    """A unix socket whose first client meets the given function."""
+
+    def __init__(self, path, talk):
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(path)
+        self.listener.listen(8)
+        self.talk = talk
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        try:
+            while True:
+                client, _ = self.listener.accept()
+                threading.Thread(target=self.one, args=(client,), daemon=True).start()
+        except OSError:
+            pass
+
+    def one(self, client):
+        try:
+            self.talk(client)
+        except OSError:
+            pass
+        client.close()
+
+    def close(self):
+        self.listener.close()
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.addCleanup(self.dir.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.dir.name, name)
+
+    def fake(self, *args):
+        """A recording of the invented guest."""
+        out = self.path("fake.data")
+        done = run("record", "-d", "0.5", "-o", out, *args, "fake:")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return out
+
+    def fails(self, code, pattern, *args, **more):
+        done = run(*args, **more)
+        self.assertEqual(done.returncode, code, f"{args}\n{done.stdout}{done.stderr}")
+        self.assertRegex(done.stderr, pattern)
+        return done
+
+
+class Usage(Cli):
+    def test_without_a_command(self):
+        self.fails(2, "usage: uniscope COMMAND")
+        self.fails(2, "nonsense: no such command", "nonsense")
+
+    def test_help_of_each_command(self):
+        self.assertIn("record", run("--help").stdout)
+        self.assertRegex(run("--version").stdout, r"^uniscope \d")
+        for command in COMMANDS:
+            text = run(command, "--help")
+            self.assertEqual(text.returncode, 0)
+            self.assertIn("examples:", text.stdout)
+
+    def test_options_are_in_the_man_pages(self):
+        for command in COMMANDS:
+            page = open(f"{SOURCE}/man/uniscope-{command}.1.scd").read()
+            options = re.findall(r"^  (?:-(\w),|   ) --([a-z-]+)",
+                                 run(command, "--help").stdout, re.M)
+            self.assertTrue(options)
+            for letter, name in options:
+                self.assertIn(f"*--{name}*", page, command)
+                if letter:
+                    self.assertIn(f"*-{letter}*", page, command)
+
+    def test_bad_values(self):
+        self.fails(2, "-F 0: must be a number", "record", "-F", "0", "fake:")
+        self.fails(2, "-F x: must be", "record", "-F", "x", "fake:")
+        self.fails(2, "-F nan", "record", "-F", "nan", "fake:")
+        self.fails(2, "-d 5parsecs", "record", "-d", "5parsecs", "fake:")
+        self.fails(2, "--vcpu 3-1", "record", "--vcpu", "3-1", "fake:")
+        self.fails(2, "--vcpu 99", "record", "--vcpu", "99", "fake:")
+        self.fails(2, "--budget 0", "record", "--budget", "0", "fake:")
+        self.fails(2, "none of that name", "record", "--backend", "magic", "fake:")
+        self.fails(2, "-d needs a value", "record", "-d")
+        self.fails(2, "no such option", "record", "--frobnicate")
+        self.fails(2, "one TARGET", "record", "a", "b")
+        self.fails(2, "-- needs a command", "record", "--")
+        self.fails(2, "--sort colour", "report", "--sort", "colour")
+        self.fails(2, "--time 2", "report", "--time", "2")
+        self.fails(2, "end is not after", "report", "--time", "2,1")
+        self.fails(2, r"--focus \(", "report", "--focus", "(")
+        self.fails(2, "none of that name", "report", "--format", "papyrus")
+        self.fails(2, "suffix names no format", "report", "-o", self.path("x.doc"))
+
+    def test_bash_completion(self):
+        script = f"""source {SOURCE}/completion/uniscope.bash
+            COMP_WORDS=({PROGRAM} record --b) COMP_CWORD=2; _uniscope; echo ${{COMPREPLY[*]}}
+            COMP_WORDS=({PROGRAM} re) COMP_CWORD=1; _uniscope; echo ${{COMPREPLY[*]}}"""
+        out = subprocess.run(["bash", "-c", script], capture_output=True, text=True).stdout
+        self.assertEqual(out.splitlines(), ["--backend --budget", "record report"])
+
+
+class Recording(Cli):
+    def test_the_sums_match(self):
+        out = self.path("f.data")
+        done = run("record", "-d", "0.5", "--json", "-o", out, "fake:")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        s = json.loads(done.stdout)
+        parts = ("running", "idle", "off", "late", "backed_off", "failed", "lost")
+        self.assertEqual(s["due"], sum(s[p] for p in parts))
+        self.assertGreater(s["running"], 100)
+        self.assertEqual(s["end"], "done")
+        self.assertEqual(os.stat(out).st_mode & 0o777, 0o600)
+
+    def test_converts_at_once(self):
+        for suffix in (".html", ".folded", ".json"):
+            out = self.path("f" + suffix)
+            done = run("record", "-d", "0.2", "-o", out, "fake:")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertGreater(os.path.getsize(out), 50)
+            self.assertFalse(os.path.exists(out + ".data"))
+
+    def test_a_pipe_carries_it(self):
+        data = run("record", "-d", "0.2", "-o", "-", "fake:", binary=True).stdout
+        self.assertEqual(data[:8], open(self.fake(), "rb").read(8))
+        piped = self.path("piped")
+        open(piped, "wb").write(data)
+        done = run("report", "-", stdin=open(piped, "rb"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_earlier_one_is_kept(self):
+        for _ in range(2):
+            done = run("record", "-d", "0.1", "fake:", cwd=self.dir.name)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(os.listdir(self.dir.name)),
+                         ["uniscope.data", "uniscope.data.old"])
+
+    def test_output_that_cannot_be_written(self):
+        self.fails(1, "create .*no/such", "record", "-o", self.path("no/such"), "fake:")
+        self.fails(1, "No space left", "record", "-d", "1", "-o", "/dev/full", "fake:")
+        done = run("report", "-o", "/dev/full", "--format", "text", self.fake())
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("No space left", done.stderr)
+
+    def test_ctrl_c_and_sigterm_end_it_well(self):
+        for number in (2, 15):
+            out = self.path(f"sig{number}.data")
+            p = subprocess.Popen([PROGRAM, "record", "-o", out, "--json", "fake:"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            time.sleep(1.0)
+            p.send_signal(number)
+            text, err = p.communicate(timeout=10)
+            self.assertEqual(p.returncode, 0, err)
+            self.assertEqual(json.loads(text)["end"], "interrupted")
+            self.assertEqual(run("report", out).returncode, 0)
+
+    def test_sigkill_leaves_a_readable_file(self):
+        out = self.path("killed.data")
+        p = subprocess.Popen([PROGRAM, "record", "-o", out, "fake:"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(2.0)
+        p.kill()
+        p.wait()
+        report = json.loads(run("report", "--json", out).stdout)
+        self.assertIn("cut", json.dumps(report))
+
+    def test_cut_anywhere(self):
+        data = open(self.fake(), "rb").read()
+        cut = self.path("cut.data")
+        step = max(1, len(data) // 150)
+        for length in list(range(0, 64)) + list(range(64, len(data), step)):
+            open(cut, "wb").write(data[:length])
+            done = run("report", cut)
+            self.assertIn(done.returncode, (0, 1))
+            if done.returncode:
+                self.assertTrue(done.stderr.startswith("uniscope: "), done.stderr)
+
+    def test_no_recording_at_all(self):
+        self.fails(1, "No such file", "report", self.path("none"))
+        self.fails(1, "uniscope: ", "report", PROGRAM)
+        self.fails(1, "uniscope: ", "report", "/dev/null")
+        self.fails(1, "uniscope: ", "report", self.dir.name)
+
+    def test_report_parts(self):
+        data = self.fake()
+        for args in (["--vcpu", "1"], ["--time", "0.1,0.3"], ["--children"],
+                     ["--sort", "name"], ["--focus", "0x"], ["--limit", "1"]):
+            done = run("report", *args, data)
+            self.assertEqual(done.returncode, 0, (args, done.stderr))
+
+
+class Targets(Cli):
+    def test_no_such_guest(self):
+        self.fails(3, "no-such-guest", "record", "no-such-guest")
+        self.fails(3, "999999999", "record", "999999999")
+        self.fails(3, "no guest", "dump", str(os.getpid()))
+        self.assertEqual(os.listdir(self.dir.name), [])
+
+    def test_nothing_listens(self):
+        gone = self.path("gone.sock")
+        self.fails(3, "gone.sock", "record", "-o", self.path("x"), "gdb:" + gone)
+        self.fails(3, "gone.sock", "record", "-o", self.path("x"), "qmp:" + gone)
+        self.assertEqual(os.listdir(self.dir.name), [])
+
+    def bad_peer(self, scheme, talk):
+        sock = self.path("peer.sock")
+        peer = Peer(sock, talk)
+        begun = time.monotonic()
+        done = run("record", "-d", "1", "-o", self.path("x"), f"{scheme}:{sock}")
+        peer.close()
+        os.unlink(sock)
+        self.assertIn(done.returncode, (1, 3), done.stderr)
+        self.assertIn("uniscope: ", done.stderr)
+        self.assertLess(time.monotonic() - begun, 30)
+        return done
+
+    def test_monitor_speaks_nonsense(self):
+        self.bad_peer("qmp", lambda c: c.sendall(b"\x00\xff{{{ hello\n" * 100))
+        self.bad_peer("qmp", lambda c: c.sendall(b'{"QMP": {}}\n') or time.sleep(0.2))
+        self.bad_peer("qmp", lambda c: c.sendall(b"[" * 100000))
+
+    def test_monitor_is_busy(self):
+        done = self.bad_peer("qmp", lambda c: time.sleep(20))
+        self.assertRegex(done.stderr, "try:")
+
+    def test_stub_closes_in_mid_packet(self):
+        self.bad_peer("gdb", lambda c: c.sendall(b"$T05thr"))
+
+    def test_stub_speaks_nonsense(self):
+        self.bad_peer("gdb", lambda c: c.sendall(b"\x00$#00$$$}}}}*~~#zz" * 1000))
+
+    def test_stub_is_silent(self):
+        self.bad_peer("gdb", lambda c: time.sleep(20))
+
+    def test_bad_symbol_files(self):
+        text = self.path("text")
+        open(text, "w").write("this is no ELF\n")
+        for command in ("record", "dump"):
+            self.fails(1, "text", command, "-e", text, "fake:")
+            self.fails(1, "none", command, "-e", self.path("none"), "fake:")
+        self.fails(1, "bias", "dump", "-e", PROGRAM + "@zzz", "fake:")
+        elf = open("/bin/true", "rb").read(64)
+        short = self.path("short.elf")
+        open(short, "wb").write(elf)
+        self.fails(1, "short.elf", "dump", "-e", short, "fake:")
+
+    def test_ps(self):
+        self.assertEqual(run("ps").returncode, 0)
+        self.assertIsInstance(json.loads(run("ps", "--json").stdout), list)
+
+
+if __name__ == "__main__":
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    sys.exit(0 if result.wasSuccessful() else 1)
