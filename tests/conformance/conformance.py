@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One suite for all backends: profiles of the test guests against their own truth.
+
+usage: conformance.py BUILD BACKEND ACCEL [--seconds S] [--only WORD]
+
+A guest states on its serial port how much time each function took and which call
+paths exist.  Every sampled stack must be such a path, and every function's share
+must lie within the interval that the report states, widened from 95 % to 99.9 % since
+many are compared (z 3.29 instead of 1.96) plus 0.5 points for the guest's own clock.
+Under TCG samples fall on the start of translation blocks: there the shift is measured
+and printed, and bounded loosely.
+"""
+import argparse
+import math
+import sys
+
+from harness import Guest, Skip, Tap, Uniscope, check, note, require, truth
+
+Z = 3.29
+CLOCK_POINTS = 0.5  # percentage points
+TCG_POINTS = 12.0
+
+
+def wilson(k, n, z=Z):
+    """Half width of the score interval and its centre, in percent."""
+    p = k / n
+    d = 1 + z * z / n
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / d
+    return 100 * (p + z * z / (2 * n)) / d, 100 * half
+
+
+def owner(path, names):
+    """The innermost frame that the truth names: what is too short to be timed by the
+    guest counts for the function around it there, so it does here."""
+    return next((f for f in reversed(path) if f in names), None)
+
+
+class Suite:
+    def __init__(self, args):
+        self.args, self.tap, self.us = args, Tap(), Uniscope(args.build)
+        self.tcg = args.accel == "tcg"
+
+    def guest(self, name, smp=1, **more):
+        return Guest(self.args.build, name, self.args.accel, smp, **more)
+
+    def budget(self):
+        # The tests want samples; what a user wants is tested in budget().
+        return ["--budget", "30" if self.args.backend == "kvm" else "50"]
+
+    def record(self, guest, *more, seconds=None):
+        """Record between two TRUTH lines; the truth of that time and the figures."""
+        before = guest.wait_truth()
+        stats = self.us.record(guest, self.args.backend, *self.budget(), *more,
+                               seconds=seconds or self.args.seconds)
+        after = guest.wait_truth()
+        self.tree = truth.parse(guest.serial())[-1].tree
+        return truth.merge([truth.difference(b, a) for b, a in zip(before, after)]), stats
+
+    def sums_match(self, s):
+        parts = ("running", "idle", "off", "late", "backed_off", "failed", "lost")
+        check(s["due"] == sum(s[p] for p in parts), f"the sums do not match: {s}")
+        check(s["lost"] == 0, f"{s['lost']} lost")
+
+    def shares(self, t, label):
+        """Every function's share of the busy time against the guest's truth."""
+        rows = self.us.paths()
+        n = sum(count for _, count in rows)
+        check(n >= 100, f"only {n} samples")
+        got = {}
+        for path, count in rows:
+            who = owner(path, t.fn)
+            got[who] = got.get(who, 0) + count
+        worst = 0
+        for name, share in t.shares().items():
+            centre, half = wilson(got.get(name, 0), n)
+            half = max(half, self.stated_half(name) * Z / 1.96)
+            diff = 100 * got.get(name, 0) / n - 100 * share
+            worst = max(worst, abs(diff))
+            line = (f"{label} {name}: {100 * got.get(name, 0) / n:.2f} %, truth "
+                    f"{100 * share:.2f} %, +-{half:.2f}")
+            if share > 0.02:
+                note(line)
+            bound = half + CLOCK_POINTS + (TCG_POINTS if self.tcg else 0)
+            check(abs(centre - 100 * share) <= bound, "outside: " + line)
+        note(f"{label}: {n} samples, largest difference {worst:.2f} points")
+
+    def stated_half(self, name):
+        for f in self.functions:
+            if f["name"] == name:
+                return 50 * (f["self_interval"][1] - f["self_interval"][0])
+        return 0
+
+    def stacks(self, stats, label, whole=True):
+        """Every stack frame by frame against the guest's call tree."""
+        wrong, n = {}, 0
+        for path, count in self.us.paths():
+            n += count
+            names = tuple(path)
+            if names not in self.tree:
+                wrong[names] = wrong.get(names, 0) + count
+        note(f"{label}: {n} stacks, {sum(wrong.values())} wrong, "
+             f"{stats['truncated']} truncated")
+        for names, count in sorted(wrong.items(), key=lambda w: -w[1])[:5]:
+            note(f"wrong {count}: {';'.join(names)}")
+        check(not wrong, f"{label}: {sum(wrong.values())} of {n} stacks are wrong")
+        if whole:
+            check(stats["truncated"] <= n / 1000 + 1,
+                  f"{stats['truncated']} of {n} stacks are cut")
+
+    def whole_guest(self, name, smp, shares=True):
+        with self.guest(name, smp) as g:
+            g.wait("READY")
+            t, stats = self.record(g)
+            self.sums_match(stats)
+            self.functions = self.us.report()["functions"]
+            label = f"{name} x{smp}"
+            self.stacks(stats, label)
+            if shares:
+                self.shares(t, label)
+            check(g.goes_on(), "the guest does not go on")
+
+    def idle(self):
+        """Idle share within 1 point of the truth, and no idle stack among the hot."""
+        with self.guest("idle") as g:
+            g.wait("READY")
+            t, stats = self.record(g)
+            self.sums_match(stats)
+            share = stats["idle"] / (stats["idle"] + stats["running"])
+            note(f"idle {100 * share:.2f} %, truth {100 * t.idle_share():.2f} %")
+            check(abs(share - t.idle_share()) <= 0.01 + (0.01 if self.tcg else 0),
+                  f"idle {share:.3f}, truth {t.idle_share():.3f}")
+            for path, count in self.us.paths()[:5]:
+                check(not path or "idle" not in path[-1], f"hot and idle: {path}")
+
+    def hostile(self, name):
+        """A guest whose frames or tables lie: recorded, counted, undisturbed."""
+        with self.guest(name) as g:
+            g.wait("READY")
+            stats = self.us.record(g, self.args.backend, *self.budget(), seconds=3)
+            self.sums_match(stats)
+            note(f"{name}: {stats['running']} samples, {stats['truncated']} truncated")
+            check(stats["running"] > 0, "no samples")
+            check(g.goes_on(), "the guest does not go on")
+
+    def no_frame_pointers(self):
+        """Leaves are right, and what lies above is cut rather than invented."""
+        with self.guest("shares-nofp") as g:
+            g.wait("READY")
+            t, stats = self.record(g)
+            self.sums_match(stats)
+            self.functions = self.us.report()["functions"]
+            self.shares(t, "shares-nofp")
+
+    def budget_holds(self):
+        """The default: at most 2 % of the guest's time, and it is said."""
+        with self.guest("shares") as g:
+            g.wait("READY")
+            stats = self.us.record(g, self.args.backend, seconds=4)
+            note(f"default budget: {stats['hz_reached']:.0f} Hz, "
+                 f"{stats['stolen_percent']:.2f} % taken")
+            check(stats["stolen_percent"] <= 2.2, f"took {stats['stolen_percent']} %")
+            self.sums_match(stats)
+
+    def two_at_once(self):
+        with self.guest("shares") as a, self.guest("demo") as b:
+            a.wait("READY")
+            b.wait("READY")
+            self.us.record(a, self.args.backend, *self.budget(), seconds=2)
+            rows = self.us.paths()
+            check(any("f60" in p[-1] for p, _ in rows), "the wrong guest was sampled")
+
+    def run(self):
+        points = [("shares x1", lambda: self.whole_guest("shares", 1)),
+                  ("shares x2", lambda: self.whole_guest("shares", 2)),
+                  ("demo x1", lambda: self.whole_guest("demo", 1)),
+                  ("demo x2", lambda: self.whole_guest("demo", 2)),
+                  ("leaf", lambda: self.whole_guest("leaf", 1, shares=False)),
+                  ("recurse", lambda: self.whole_guest("recurse", 1, shares=False)),
+                  ("switch", lambda: self.whole_guest("switch", 1, shares=False)),
+                  ("no frame pointers", self.no_frame_pointers),
+                  ("idle", self.idle),
+                  ("garbage frame pointers", lambda: self.hostile("badfp")),
+                  ("cyclic page tables", lambda: self.hostile("cyclic")),
+                  ("budget", self.budget_holds),
+                  ("two guests", self.two_at_once)]
+        for name, function in points:
+            if self.args.only in name:
+                self.tap.point(f"{self.args.backend} {self.args.accel}: {name}", function)
+        self.tap.end()
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("backend")
+    p.add_argument("accel")
+    p.add_argument("--seconds", type=float, default=4)
+    p.add_argument("--only", default="")
+    args = p.parse_args()
+    try:
+        require(args.accel)
+    except Skip as why:
+        print(f"1..0 # SKIP {why}")
+        return
+    Suite(args).run()
+
+
+main()

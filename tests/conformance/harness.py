@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Start test guests under QEMU, run uniscope on them, print TAP.
+
+Nothing here knows what a guest should show: see conformance.py.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guests"))
+import truth  # noqa: E402
+
+
+class Skip(Exception):
+    """The reason why something cannot be tested here."""
+
+
+def kvm_works():
+    try:
+        os.close(os.open("/dev/kvm", os.O_RDWR))
+        return True
+    except OSError:
+        return False
+
+
+def require(accel):
+    if accel == "kvm" and not kvm_works():
+        raise Skip("/dev/kvm cannot be opened")
+    if subprocess.run(["which", "qemu-system-x86_64"], capture_output=True).returncode:
+        raise Skip("qemu-system-x86_64 is not installed")
+
+
+class Guest:
+    """A guest that runs; use as a context manager."""
+
+    def __init__(self, build, name, accel, smp=1, extra=(), kernel=None, memory=64):
+        self.name, self.accel, self.smp = name, accel, smp
+        self.dir = tempfile.TemporaryDirectory(prefix="uniscope-")
+        self.log, self.qmp, self.gdb = (os.path.join(self.dir.name, n)
+                                        for n in ("serial", "qmp", "gdb"))
+        self.elf = kernel or os.path.join(build, "tests", "guests", name + ".elf")
+        if not os.path.exists(self.elf):
+            raise Skip(f"{self.elf} is not built")
+        open(self.log, "w").close()
+        self.vm = subprocess.Popen(
+            ["qemu-system-x86_64", "-name", f"{name},debug-threads=on", "-accel", accel,
+             "-smp", str(smp), "-m", str(memory), "-kernel", self.elf,
+             "-display", "none", "-serial", "file:" + self.log,
+             "-qmp", f"unix:{self.qmp},server=on,wait=off",
+             "-gdb", f"unix:{self.gdb},server=on,wait=off", *extra],
+            stdin=subprocess.DEVNULL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.vm.kill()
+        self.vm.wait()
+        self.dir.cleanup()
+
+    def serial(self):
+        with open(self.log, errors="replace") as f:
+            return f.read()
+
+    def wait(self, what, seconds=120):
+        """Until the serial log holds this text."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if what in self.serial():
+                return
+            if self.vm.poll() is not None:
+                raise RuntimeError(f"{self.name}: QEMU ended with {self.vm.returncode}")
+            time.sleep(0.05)
+        raise RuntimeError(f"{self.name}: no {what!r} in {seconds} s:\n{self.serial()[-500:]}")
+
+    def truths(self):
+        """The last stated truth of each vCPU since the last start, or None."""
+        boots = truth.parse(self.serial())
+        return [boots[-1].last(v) if boots else None for v in range(self.smp)]
+
+    def wait_truth(self, seconds=120):
+        """Until each vCPU has stated its truth once more; these."""
+        before, end = self.truths(), time.monotonic() + seconds
+        while time.monotonic() < end:
+            now = self.truths()
+            if all(n and (not b or n.seq > b.seq) for b, n in zip(before, now)):
+                return now
+            time.sleep(0.05)
+        raise RuntimeError(f"{self.name}: no TRUTH line in {seconds} s")
+
+    def beats(self):
+        """The last BEAT and where it stands, to see that the guest goes on."""
+        return self.serial().count("BEAT ")
+
+    def goes_on(self, seconds=20):
+        """Has the guest beaten after this moment?"""
+        before, end = self.beats(), time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self.beats() > before + 1:
+                return True
+            time.sleep(0.02)
+        return False
+
+    def target(self, backend):
+        return {"gdb": "gdb:" + self.gdb, "qmp": "qmp:" + self.qmp}.get(
+            backend, str(self.vm.pid))
+
+
+class Uniscope:
+    """The program under test, run with its files in a folder of its own."""
+
+    def __init__(self, build):
+        self.program = os.path.join(build, "uniscope")
+        self.dir = tempfile.TemporaryDirectory(prefix="uniscope-")
+
+    def run(self, *args, timeout=120, good=(0,)):
+        done = subprocess.run([self.program, *args], capture_output=True, text=True,
+                              timeout=timeout, stdin=subprocess.DEVNULL)
+        if done.returncode not in good:
+            raise RuntimeError(f"uniscope {' '.join(args)}: exit {done.returncode}\n"
+                               f"{done.stdout}{done.stderr}")
+        return done
+
+    def data(self, name="uniscope.data"):
+        return os.path.join(self.dir.name, name)
+
+    def record(self, guest, backend, *args, seconds=5.0):
+        """Record and return the figures; the recording is self.data()."""
+        done = self.run("record", "--json", "--backend", backend, "-d", str(seconds),
+                        "-e", guest.elf, "-o", self.data(), *args,
+                        guest.target(backend), timeout=seconds + 60)
+        return json.loads(done.stdout)
+
+    def report(self, *args):
+        return json.loads(self.run("report", "--json", *args, self.data()).stdout)
+
+    def paths(self, *args):
+        """[(path, samples)]: each path the functions that were really called, the root
+        first; what was inlined, and a "[vm exit]", counts for the one around it."""
+        report = self.report(*args)
+        functions = {f["id"]: f for f in report["functions"]}
+        node_path, rows = {0: []}, []
+        for node in report["tree"]:
+            f = functions[node["function"]]
+            up = node_path[node["parent"]]
+            called = not f["inlined"] and not f["name"].startswith("[")
+            node_path[node["id"]] = up + [f["name"]] if called else up
+            if node["self"]:
+                rows.append((node_path[node["id"]], node["self"]))
+        return rows
+
+
+class Tap:
+    def __init__(self):
+        self.n = self.bad = 0
+
+    def point(self, name, function):
+        self.n += 1
+        try:
+            function()
+            print(f"ok {self.n} - {name}", flush=True)
+        except Skip as why:
+            print(f"ok {self.n} - {name} # SKIP {why}", flush=True)
+        except Exception as err:  # a failed check, or a program that misbehaves
+            self.bad += 1
+            for line in f"{type(err).__name__}: {err}".splitlines():
+                print(f"# {line}")
+            print(f"not ok {self.n} - {name}", flush=True)
+
+    def end(self):
+        print(f"1..{self.n}")
+        sys.exit(1 if self.bad else 0)
+
+
+def check(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def note(text):
+    print(f"# {text}", flush=True)

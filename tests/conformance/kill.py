@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""SIGKILL at random moments: the guest must go on, the recording must be readable.
+
+usage: kill.py BUILD BACKEND ACCEL [--times N] [--seed S]
+"""
+import argparse
+import json
+import random
+import subprocess
+import time
+
+from harness import Guest, Skip, Tap, Uniscope, check, note, require
+
+
+def kill_once(us, guest, backend, delay):
+    out = us.data("killed.data")
+    p = subprocess.Popen([us.program, "record", "--backend", backend, "--budget", "50",
+                          "-e", guest.elf, "-o", out, guest.target(backend)],
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    time.sleep(delay)
+    check(p.poll() is None, f"it ended by itself: {p.stderr.read() if p.poll() else ''}")
+    p.kill()
+    p.wait()
+    return out, delay
+
+
+def readable(us, out, lived):
+    """Readable, cut, and whole up to the last second; too young a file may be empty."""
+    done = us.run("report", "--json", out, good=(0, 1))
+    if done.returncode:
+        check(lived < 1.0, f"after {lived:.2f} s: {done.stderr}")
+        return 0
+    report = json.loads(done.stdout)
+    check(report["summary"]["end"] == "cut", f"it does not say that it was cut: {report}")
+    return report["summary"]["last_ns"] / 1e9
+
+
+def profiler(args, us):
+    """The guest goes on after each kill of uniscope, and the recording is good."""
+    rng = random.Random(args.seed)
+    behind = 0
+    with Guest(args.build, "shares", args.accel, 2) as g:
+        g.wait("READY")
+        for i in range(args.times):
+            delay = rng.choice([rng.uniform(0.0, 0.3), rng.uniform(0.3, 1.5)])
+            out, lived = kill_once(us, g, args.backend, delay)
+            check(g.goes_on(), f"kill {i} after {delay:.3f} s: the guest stands still")
+            seconds = readable(us, out, lived)
+            if lived > 1.2:
+                behind = max(behind, lived - seconds)
+        check(g.vm.poll() is None, "QEMU has ended")
+    note(f"{args.times} kills, the guest went on each time; "
+         f"recordings at most {behind:.2f} s behind (start included)")
+    check(behind <= 1.5, f"a recording ends {behind:.2f} s before the kill")
+
+
+def vmm(args, us):
+    """The VMM is killed while attached: no hang, the recording says so."""
+    for i in range(3):
+        with Guest(args.build, "shares", args.accel, 1) as g:
+            g.wait("READY")
+            out = us.data("gone.data")
+            p = subprocess.Popen([us.program, "record", "--backend", args.backend,
+                                  "--json", "-e", g.elf, "-o", out,
+                                  g.target(args.backend)],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            time.sleep(1 + i / 3)
+            g.vm.kill()
+            text, err = p.communicate(timeout=15)
+            check(p.returncode == 0, f"exit {p.returncode}: {err}")
+            end = json.loads(text)["end"]
+            check("gone" in end or "touch" in end, f"the end is {end!r}")
+            us.run("report", out)
+
+
+def reboot(args, us):
+    """The guest resets again and again: no hang, samples before and after."""
+    with Guest(args.build, "reboot", args.accel, 1) as g:
+        g.wait("READY")
+        stats = us.record(g, args.backend, "--budget", "50", seconds=8)
+        note(f"{g.serial().count('READY')} boots, {stats['running']} samples")
+        check(stats["running"] > 10, "no samples")
+        us.report()
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("backend")
+    p.add_argument("accel")
+    p.add_argument("--times", type=int, default=10)
+    p.add_argument("--seed", type=int, default=1)
+    args = p.parse_args()
+    try:
+        require(args.accel)
+    except Skip as why:
+        print(f"1..0 # SKIP {why}")
+        return
+    us, tap = Uniscope(args.build), Tap()
+    who = f"{args.backend} {args.accel}"
+    tap.point(f"{who}: {args.times} kills of uniscope", lambda: profiler(args, us))
+    tap.point(f"{who}: the VMM is killed", lambda: vmm(args, us))
+    tap.point(f"{who}: the guest reboots", lambda: reboot(args, us))
+    tap.end()
+
+
+main()

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests that are not ours, from Debian packages, profiled under TCG.
+
+usage: packaged.py BUILD
+
+GNU Mach without a bootstrap task panics into its own debugger and polls the serial
+port for ever: one stack, with an inlined function and with assembly in its middle.
+memtest86+ has no ELF file and no symbols at all, and is always busy.
+"""
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+from harness import Guest, Skip, Tap, Uniscope, check, note, require
+
+MACH = "gnumach-image-1.8-486-dbg"
+# Innermost first; cngetc is inlined into db_readline.
+MACH_CHAIN = ["comcngetc", "cngetc", "db_readline", "db_read_line", "db_command_loop",
+              "db_task_trap", "kdb_trap", "kernel_trap", "trap_from_kernel", "Panic",
+              "bootstrap_create", "start_kernel_threads", "thread_continue",
+              "Thread_continue"]
+
+
+def unpack(build, package):
+    """The folder with the package's files, downloaded once."""
+    where = os.path.join(build, "packages", package)
+    done = os.path.join(where, "unpacked")
+    if os.path.exists(done):
+        return where
+    os.makedirs(where, exist_ok=True)
+    got = subprocess.run(["apt-get", "download", "-qq", package], cwd=where,
+                         capture_output=True, text=True)
+    debs = [f for f in os.listdir(where) if f.endswith(".deb")]
+    if got.returncode or not debs:
+        raise Skip(f"{package} cannot be downloaded: {got.stderr.strip()[-100:]}")
+    subprocess.run(["dpkg-deb", "-x", os.path.join(where, debs[0]), where], check=True)
+    open(done, "w").close()
+    return where
+
+
+def mach(build):
+    """(ELF with symbols, the same as QEMU's multiboot loader takes it)."""
+    where = unpack(build, MACH)
+    elf, bare = os.path.join(where, "gnumach"), os.path.join(where, "gnumach.bare")
+    if not os.path.exists(bare):
+        with gzip.open(os.path.join(where, "boot/gnumach-1.8-486-dbg.gz")) as packed:
+            open(elf, "wb").write(packed.read())
+        subprocess.run(["objcopy", "-S", "-O", "elf32-i386", elf, bare], check=True)
+    return elf, bare
+
+
+def mach_guest(build, accel="tcg"):
+    elf, bare = mach(build)
+    return elf, Guest(build, "gnumach", accel, kernel=bare, memory=128,
+                      extra=("-append", "console=com0"))
+
+
+def in_debugger(guest):
+    guest.wait("db>", 60)
+    time.sleep(0.3)
+
+
+def mach_dump(args_build, us, backend):
+    elf, guest = mach_guest(args_build)
+    with guest as g:
+        in_debugger(g)
+        text = us.run("dump", "--json", "--backend", backend, "-e", elf,
+                      g.target(backend)).stdout
+        frames = json.loads(text)["vcpus"][0]["frames"]
+        names = [f["function"] for f in frames]
+        note(" <- ".join(str(n) for n in names))
+        # A stop may fall into a function that comcngetc calls to read the port.
+        check(MACH_CHAIN[0] in names[:3], f"no comcngetc: {names}")
+        at = names.index(MACH_CHAIN[0])
+        check(names[at:] == MACH_CHAIN, "the chain is not whole")
+        leaf = frames[at]
+        note(f"comcngetc at {leaf['file']}:{leaf['line']}")
+        check(leaf["file"].endswith("com.c") and 900 < leaf["line"] < 950,
+              "comcngetc has not its line")
+        check(frames[at + 1]["inlined"], "cngetc is inlined")
+
+
+def mach_record(build, us, backend):
+    elf, guest = mach_guest(build)
+    with guest as g:
+        in_debugger(g)
+        g.elf = elf
+        us.record(g, backend, "--budget", "30", seconds=5)
+        rows = us.paths()
+        n = sum(c for _, c in rows)
+        inside = sum(c for p, c in rows if any("comcngetc" in f for f in p))
+        note(f"{inside} of {n} samples in comcngetc")
+        check(n > 50 and inside == n, "not all samples are in comcngetc")
+        hot = us.report()["functions"][0]
+        check(hot["file"] and hot["file"].endswith("com.c"), f"no file: {hot}")
+
+
+def mach_symbols_mismatch(build, us):
+    """Another build's ELF: addresses and a warning, no names."""
+    _, guest = mach_guest(build)
+    other = os.path.join(build, "tests/guests/demo.elf")
+    with guest as g:
+        in_debugger(g)
+        done = us.run("dump", "--backend", "gdb", "-e", other, g.target("gdb"))
+        check(re.search("warning.*differs", done.stdout), done.stdout)
+        check("comcngetc" not in done.stdout and "copy" not in done.stdout, "wrong names")
+
+
+def memtest(build, us):
+    """No symbols: the hot addresses, by themselves and as functions found in the code."""
+    where = unpack(build, "memtest86+")
+    kernel = os.path.join(where, "boot/memtest86+x64.bin")
+    with Guest(build, "memtest", "tcg", kernel=kernel, memory=128) as g:
+        time.sleep(8)
+        us.run("record", "--backend", "gdb", "--budget", "30", "-d", "5", "-o", us.data(),
+               g.target("gdb"))
+        functions = us.report()["functions"]
+        note(", ".join(f"{f['name']} {f['self']}" for f in functions[:5]))
+        check(functions and functions[0]["name"].startswith("0x"), "no addresses")
+        check(sum(f["self"] for f in functions) > 50, "few samples")
+        text = us.run("report", us.data()).stdout
+        check("0x" in text, text)
+
+
+def main():
+    build = sys.argv[1]
+    try:
+        require("tcg")
+    except Skip as why:
+        print(f"1..0 # SKIP {why}")
+        return
+    us, tap = Uniscope(build), Tap()
+    for backend in ("gdb", "qmp"):
+        tap.point(f"GNU Mach: dump by {backend}", lambda b=backend: mach_dump(build, us, b))
+        tap.point(f"GNU Mach: record by {backend}",
+                  lambda b=backend: mach_record(build, us, b))
+    tap.point("GNU Mach: wrong ELF", lambda: mach_symbols_mismatch(build, us))
+    tap.point("memtest86+: no symbols", lambda: memtest(build, us))
+    tap.end()
+
+
+main()
