@@ -5,6 +5,7 @@
 #include "record/ring.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 static uint64_t next_random(uint64_t *s)
@@ -129,8 +130,12 @@ static void too_many_frames_are_refused(void **state)
 
 static void *produce(void *arg)
 {
-	for (uint64_t i = 0; i < N_CROSSING;)
-		i += push(arg, i);
+	for (uint64_t i = 0; i < N_CROSSING;) {
+		if (push(arg, i))
+			i++;
+		else
+			sched_yield();
+	}
 	return NULL;
 }
 
@@ -142,8 +147,10 @@ static void two_threads(void **state)
 	pthread_t thread;
 	assert_int_equal(pthread_create(&thread, NULL, produce, r), 0);
 	for (uint64_t i = 0; i < N_CROSSING;) {
-		if (us_ring_peek(r, &it) == US_RING_EMPTY)
+		if (us_ring_peek(r, &it) == US_RING_EMPTY) {
+			sched_yield();
 			continue;
+		}
 		assert_true(is_sample(&it, i++));
 		us_ring_pop(r);
 	}
