@@ -7,6 +7,12 @@
 #include "vmm/qmp.h"
 
 #include <errno.h>
+#include <linux/kvm.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
 
 #define MIB (1ULL << 20)
 
@@ -237,6 +243,231 @@ static void makes_paths_absolute(void **state)
 	assert_string_equal(path, want);
 }
 
+/* A VMM that nobody knows: it makes machines as it is told and waits. */
+struct own_vmm {
+	pid_t pid, runner; /* runner: the thread that is in KVM_RUN of vCPU 1 */
+};
+
+static void *run_vcpu(void *arg)
+{
+	const int *work = arg; /* the vCPU, and where to tell who we are */
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+	if (write(work[1], &tid, sizeof(tid)) == sizeof(tid))
+		/* A second vCPU waits to be started by the first: for ever. */
+		ioctl(work[0], KVM_RUN, 0);
+	return NULL;
+}
+
+static void be_own_vmm(int machines, int vcpus, int report)
+{
+	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC), second = -1;
+	for (int m = 0; m < machines; m++) {
+		int vm = ioctl(kvm, KVM_CREATE_VM, 0);
+		if (vm < 0 || ioctl(vm, KVM_CREATE_IRQCHIP, 0) < 0)
+			_exit(1);
+		for (int i = 0; i < vcpus; i++) {
+			int fd = ioctl(vm, KVM_CREATE_VCPU, i);
+			if (fd < 0)
+				_exit(1);
+			if (i == 1)
+				second = fd;
+		}
+		/* One vCPU, two descriptors: no second machine. */
+		if (dup(second) < 0)
+			_exit(1);
+	}
+	int work[2] = { second, report };
+	pthread_t t;
+	if (pthread_create(&t, NULL, run_vcpu, work))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static struct own_vmm start_own_vmm(int machines, int vcpus)
+{
+	struct own_vmm v = { 0 };
+	int report[2];
+	assert_int_equal(pipe2(report, O_CLOEXEC), 0);
+	v.pid = fork();
+	assert_true(v.pid >= 0);
+	if (v.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		be_own_vmm(machines, vcpus, report[1]);
+	}
+	close(report[1]);
+	assert_int_equal(read(report[0], &v.runner, sizeof(v.runner)),
+			 sizeof(v.runner));
+	close(report[0]);
+	return v;
+}
+
+static void end_own_vmm(const struct own_vmm *v)
+{
+	kill(v->pid, SIGKILL);
+	waitpid(v->pid, NULL, 0);
+}
+
+static void finds_any_vmm(void **state)
+{
+	(void)state;
+	if (!have_kvm()) {
+		print_message("# SKIP: no /dev/kvm here\n");
+		skip();
+	}
+	static struct us_guest g;
+	struct us_err e = { 0 };
+	struct own_vmm v = start_own_vmm(1, 2);
+	/* It is about to sleep in KVM_RUN: until then its thread cannot be told. */
+	for (int i = 0; i < 500; i++) {
+		assert_int_equal(us_guest_inspect(v.pid, &g, &e), 0);
+		if (g.vcpu[1].tid)
+			break;
+		usleep(10000);
+	}
+	assert_int_equal(g.vcpu[1].tid, v.runner);
+	assert_int_equal(g.vcpu[0].tid, 0);
+	assert_int_equal(g.n_vcpu, 2);
+	assert_int_equal(g.accel, US_ACCEL_KVM);
+	assert_string_equal(g.vmm, "test-vmm-guest-list");
+	assert_int_equal(g.memory, 0);
+	assert_false(g.several);
+	assert_int_not_equal(g.vcpu[0].fd, g.vcpu[1].fd);
+	end_own_vmm(&v);
+
+	v = start_own_vmm(2, 2);
+	assert_int_equal(us_guest_inspect(v.pid, &g, &e), 0);
+	assert_true(g.several);
+	end_own_vmm(&v);
+
+	v = start_own_vmm(1, US_MAX_VCPUS + 6);
+	assert_int_equal(us_guest_inspect(v.pid, &g, &e), 0);
+	assert_int_equal(g.n_vcpu, US_MAX_VCPUS);
+	assert_int_equal(g.n_vcpu_beyond, 6);
+	for (unsigned i = 0; i < g.n_vcpu; i++)
+		assert_int_equal(g.vcpu[i].index, i);
+	end_own_vmm(&v);
+}
+
+/* Look at pid as user nobody, in a child; true if it sees what it may. */
+static bool nobody_sees(pid_t pid)
+{
+	static struct us_guest g;
+	int status;
+	pid_t child = fork();
+	if (child == 0) {
+		struct us_guest_list l;
+		struct us_err e = { 0 };
+		if (setresuid(65534, 65534, 65534) < 0 ||
+		    us_guest_inspect(pid, &g, &e) < 0 || us_guest_list_scan(&l, &e) < 0)
+			_exit(1);
+		bool found = in_list(&l, pid) && g.limited && !g.exe[0] &&
+			     g.accel == US_ACCEL_TCG && g.n_vcpu == 2 &&
+			     !strcmp(g.vmm, "qemu") && !strcmp(g.name, "hidden") &&
+			     g.uid == 0 && g.memory == 48 * MIB && !g.kernel[0];
+		char target[16];
+		snprintf(target, sizeof(target), "%d", pid);
+		found = found && us_guest_select(&l, target, &g, &e) == -EACCES;
+		_exit(found ? 0 : 2);
+	}
+	return waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == 0;
+}
+
+static void sees_little_of_another_user(void **state)
+{
+	(void)state;
+	if (!have_program(QEMU) || getuid() != 0) {
+		print_message("# SKIP: no " QEMU " here, or not root\n");
+		skip();
+	}
+	struct qemu vm;
+	qemu_start(&vm, "-S -smp 2 -m 48 -name hidden "
+			"-qmp unix:%s/qmp,server=on,wait=off");
+	assert_true(qemu_wait_file(&vm, vm.qmp));
+	bool seen = nobody_sees(vm.pid);
+	qemu_stop(&vm);
+	assert_true(seen);
+}
+
+/* QEMU as the first process of namespaces of its own, where /tmp is its own too. */
+static pid_t start_inside(void)
+{
+	pid_t outer = fork();
+	assert_true(outer >= 0);
+	if (outer)
+		return outer;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID) < 0 ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", "/tmp", "tmpfs", 0, NULL) < 0 || chdir("/tmp") < 0)
+		_exit(77);
+	pid_t inner = fork();
+	if (inner == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execlp(QEMU, QEMU, "-display", "none", "-nodefaults", "-S", "-name",
+		       "inside", "-gdb", "tcp:127.0.0.1:1", "-qmp",
+		       "unix:qmp,server=on,wait=off", NULL);
+		_exit(127);
+	}
+	waitpid(inner, NULL, 0);
+	_exit(0);
+}
+
+/* Wait until the guest called "inside" is listed and its monitor answers. */
+static bool meet_inside(pid_t outer, struct us_guest *g, struct us_qmp **q)
+{
+	for (int i = 0; i < 1000 && waitpid(outer, NULL, WNOHANG) == 0; i++) {
+		struct us_guest_list l;
+		bool met = false;
+		usleep(10000);
+		if (us_guest_list_scan(&l, NULL) < 0)
+			return false;
+		for (size_t k = 0; k < l.n && !met; k++)
+			if (!strcmp(l.v[k].name, "inside")) {
+				*g = l.v[k];
+				met = us_qmp_open(g->qmp, q, NULL) == 0;
+			}
+		us_guest_list_fini(&l);
+		if (met)
+			return true;
+	}
+	return false;
+}
+
+static void reaches_into_namespaces(void **state)
+{
+	(void)state;
+	if (!have_program(QEMU) || getuid() != 0) {
+		print_message("# SKIP: no " QEMU " here, or not root\n");
+		skip();
+	}
+	static struct us_guest g;
+	struct us_err e = { 0 };
+	struct us_qmp *q = NULL;
+	char want[64];
+	pid_t outer = start_inside();
+	bool met = meet_inside(outer, &g, &q);
+	int learnt = met ? us_guest_vcpus_from_monitor(&g, q, &e) : -1;
+	us_qmp_close(q);
+	bool ended = waitpid(outer, NULL, WNOHANG) != 0;
+	if (!ended) {
+		kill(outer, SIGKILL);
+		waitpid(outer, NULL, 0);
+	}
+	if (ended && !met) {
+		print_message("# SKIP: no new namespaces may be made here\n");
+		skip();
+	}
+	assert_true(met);
+	snprintf(want, sizeof(want), "qmp:/proc/%d/root/tmp/qmp", g.pid);
+	assert_string_equal(g.qmp, want);
+	assert_string_equal(g.gdb, ""); /* port 1 here is another's */
+	assert_int_equal(learnt, 0);
+	assert_int_equal(g.n_vcpu, 1);
+	assert_true(g.vcpu[0].tid > 2); /* as we number it, not as QEMU does */
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -247,6 +478,9 @@ int main(void)
 		cmocka_unit_test(finds_qemu_tcg),
 		cmocka_unit_test(finds_qemu_kvm),
 		cmocka_unit_test(makes_paths_absolute),
+		cmocka_unit_test(finds_any_vmm),
+		cmocka_unit_test(sees_little_of_another_user),
+		cmocka_unit_test(reaches_into_namespaces),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
