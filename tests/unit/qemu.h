@@ -70,11 +70,36 @@ static inline void qemu_start(struct qemu *q, const char *args)
 	}
 }
 
-/* Wait until a file is there; false if QEMU ended first. */
+/* A socket has its name before it listens, and refuses until then. */
+static inline bool qemu_is_ready(const char *path)
+{
+	struct stat st;
+	char line[512];
+	if (stat(path, &st) < 0)
+		return false;
+	if (!S_ISSOCK(st.st_mode))
+		return true;
+	FILE *f = fopen("/proc/net/unix", "re");
+	bool listens = false;
+	while (f && !listens && fgets(line, sizeof(line), f)) {
+		unsigned flags;
+		line[strcspn(line, "\n")] = '\0';
+		const char *name = strrchr(line, ' ');
+		listens = name && !strcmp(name + 1, path) &&
+			  sscanf(line, "%*s %*x %*x %x", &flags) == 1 &&
+			  flags == 0x10000; /* __SO_ACCEPTCON */
+	}
+	if (f)
+		fclose(f);
+	return listens;
+}
+
+/* Wait until a file is there, and listens if it is a socket; false if QEMU ended first.
+ */
 static inline bool qemu_wait_file(struct qemu *q, const char *path)
 {
 	for (int i = 0; i < 3000; i++) {
-		if (access(path, F_OK) == 0)
+		if (qemu_is_ready(path))
 			return true;
 		if (waitpid(q->pid, NULL, WNOHANG) == q->pid) {
 			q->pid = 0;
