@@ -10,11 +10,7 @@ extern const struct us_backend_ops us_backend_kvm, us_backend_gdb, us_backend_qm
 	us_backend_fake;
 
 const struct us_backend_ops *const us_backends[] = {
-	&us_backend_kvm,
-	&us_backend_gdb,
-	&us_backend_qmp,
-	&us_backend_fake,
-	NULL,
+	&us_backend_kvm, &us_backend_gdb, &us_backend_qmp, &us_backend_fake, NULL,
 };
 
 const struct us_backend_ops *us_backend_by_name(const char *name)

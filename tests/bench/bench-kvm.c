@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bench-kvm.c: guest time lost per look: the kvm backend with a walk of ten frames,
+ * beside the least that any stop by ptrace costs, and beside QEMU's `info registers`.
+ *
+ * The guest counts its work in memory.  In slices with looks and slices without, which
+ * take turns, the time that the vCPU's thread had (wall time without the waiting for a
+ * host CPU) is compared with the work done in it.
+ */
+#include "backend/backend.h"
+#include "backend/pacer.h"
+#include "bench.h"
+#include "vmm/qmp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SLICE_NS   (150 * US_NS_PER_MS)
+#define MAX_ROUNDS 400
+#define HZ	   500
+#define N_FRAMES   10
+#define MARK_0	   (~0x53552d4b524f572dULL)
+#define MARK_1	   (~0x2d6e757220746f4eULL)
+#define RAM_START  (1ULL << 20) /* where the guest may be loaded */
+#define RAM_END	   (8ULL << 20)
+
+enum mode { FLOOR, KVM_REGS, KVM_WALK, QMP, N_MODE };
+
+static const char *const mode_name[N_MODE] = {
+	[FLOOR] = "ptrace interrupt, wait, continue",
+	[KVM_REGS] = "kvm backend, registers only",
+	[KVM_WALK] = "kvm backend, walk of 10 frames",
+	[QMP] = "QMP info registers",
+};
+
+struct results {
+	double lost_us[MAX_ROUNDS]; /* a look, in each slice */
+	unsigned n_slice;
+	uint64_t looks, whole, cpu, held;
+};
+
+struct bench {
+	pid_t qemu, tid;
+	char dir[32];
+	struct us_guest guest;
+	struct us_backend *b;
+	struct us_qmp *qmp;
+	us_gpa work;
+	int schedstat;
+	uint64_t seed;
+	struct results results[N_MODE];
+};
+
+/* The thread's clocks and the guest's counter at one moment. */
+struct reading {
+	uint64_t wall, delay, work;
+};
+
+static struct reading take_reading(struct bench *b)
+{
+	struct reading r = { 0 };
+	char line[128] = "";
+	unsigned long long cpu, delay = 0;
+	us_mem_new_sample(b->b->mem);
+	us_mem_read(b->b->mem, b->work, &r.work, sizeof(r.work));
+	if (pread(b->schedstat, line, sizeof(line) - 1, 0) > 0)
+		sscanf(line, "%llu %llu", &cpu, &delay);
+	r.delay = delay;
+	r.wall = us_now_ns();
+	return r;
+}
+
+static double time_between(const struct reading *a, const struct reading *b)
+{
+	return (double)(b->wall - a->wall) - (double)(b->delay - a->delay);
+}
+
+static unsigned walk(struct bench *b, struct us_paging *p, const struct us_capture *c)
+{
+	unsigned n = 1;
+	us_gva frame[2] = { c->regs.fp };
+	us_mem_new_sample(b->b->mem);
+	us_paging_new_sample(p);
+	while (n < N_FRAMES &&
+	       us_paging_read(p, &c->regs.space, frame[0], frame, sizeof(frame)) &&
+	       frame[1])
+		n++;
+	return n;
+}
+
+static void look_by_backend(struct bench *b, enum mode mode, uint64_t end)
+{
+	struct us_schedule s = { .hz = HZ, .seed = b->seed++ };
+	struct us_capture c;
+	struct us_err e;
+	static struct us_paging p;
+	if (!p.mem)
+		us_paging_init(&p, b->b->mem);
+	need(b->b->ops->start(b->b, &s, &e), &e);
+	while (b->b->ops->next(b->b, end, &c) == 1) {
+		if (mode == KVM_WALK && c.form == US_CAPTURE_LIVE)
+			b->results[mode].whole += walk(b, &p, &c) == N_FRAMES;
+		b->b->ops->release(b->b, &c);
+		b->results[mode].looks++;
+		b->results[mode].held += c.held_ns;
+	}
+}
+
+static uint64_t bare_stop(const struct bench *b)
+{
+	uint64_t asked = us_now_ns();
+	ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL);
+	while (waitpid(b->tid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	ptrace(PTRACE_CONT, b->tid, NULL, NULL);
+	return us_now_ns() - asked;
+}
+
+static uint64_t ask_monitor(const struct bench *b)
+{
+	char text[8192];
+	struct us_err e;
+	uint64_t asked = us_now_ns();
+	need(us_qmp_human(b->qmp, "info registers", 0, text, sizeof(text), &e), &e);
+	return us_now_ns() - asked;
+}
+
+static void look_by_hand(struct bench *b, enum mode mode, uint64_t end)
+{
+	static struct us_pacer p;
+	struct us_schedule s = { .hz = HZ, .seed = b->seed++ };
+	uint64_t due;
+	us_pacer_init(&p, &s, 1, 1, us_now_ns());
+	while (us_pacer_next(&p, &due), due < end) {
+		us_pacer_sleep(due);
+		uint64_t held = mode == FLOOR ? bare_stop(b) : ask_monitor(b);
+		us_pacer_done(&p, 0, us_now_ns(), held);
+		b->results[mode].looks++;
+		b->results[mode].held += held;
+	}
+}
+
+/* Work a ns in a slice without looks. */
+static double quiet_rate(struct bench *b)
+{
+	struct reading from = take_reading(b);
+	us_pacer_sleep(from.wall + SLICE_NS);
+	struct reading to = take_reading(b);
+	return (double)(to.work - from.work) / time_between(&from, &to);
+}
+
+static void busy_slice(struct bench *b, enum mode mode, struct reading *from,
+		       struct reading *to)
+{
+	if (mode == FLOOR && ptrace(PTRACE_SEIZE, b->tid, NULL, NULL))
+		exit(1);
+	uint64_t cpu = cpu_ns();
+	*from = take_reading(b);
+	if (mode == KVM_REGS || mode == KVM_WALK)
+		look_by_backend(b, mode, from->wall + SLICE_NS);
+	else
+		look_by_hand(b, mode, from->wall + SLICE_NS);
+	*to = take_reading(b);
+	b->results[mode].cpu += cpu_ns() - cpu;
+	if (mode != FLOOR)
+		return;
+	ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL);
+	waitpid(b->tid, NULL, __WALL);
+	ptrace(PTRACE_DETACH, b->tid, NULL, NULL);
+}
+
+static void one_round(struct bench *b, double *before)
+{
+	for (enum mode mode = 0; mode < N_MODE; mode++) {
+		struct results *r = &b->results[mode];
+		struct reading from, to;
+		uint64_t looks = r->looks;
+		busy_slice(b, mode, &from, &to);
+		double after = quiet_rate(b);
+		double needed = (double)(to.work - from.work) * 2 / (*before + after);
+		double lost = time_between(&from, &to) - needed;
+		if (r->looks > looks)
+			r->lost_us[r->n_slice++] = lost / 1e3 /
+						   (double)(r->looks - looks);
+		*before = after;
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+static double quantile(struct results *r, double q)
+{
+	qsort(r->lost_us, r->n_slice, sizeof(*r->lost_us), compare);
+	return r->lost_us[(unsigned)(q * (r->n_slice - 1) + 0.5)];
+}
+
+static void print_results(struct bench *b)
+{
+	printf("%-34s %7s %24s %8s %8s\n", "us a look", "looks",
+	       "lost: median (quartiles)", "held", "own CPU");
+	for (enum mode mode = 0; mode < N_MODE; mode++) {
+		struct results *r = &b->results[mode];
+		double n = (double)r->looks * 1e3;
+		printf("%-34s %7llu %8.1f (%5.1f to %5.1f) %8.1f %8.1f\n",
+		       mode_name[mode], (unsigned long long)r->looks, quantile(r, 0.5),
+		       quantile(r, 0.25), quantile(r, 0.75), (double)r->held / n,
+		       (double)r->cpu / n);
+	}
+	double kvm = quantile(&b->results[KVM_WALK], 0.5);
+	struct results *walked = &b->results[KVM_WALK];
+	printf("whole stacks: %llu of %llu\n", (unsigned long long)walked->whole,
+	       (unsigned long long)walked->looks);
+	printf("kvm backend to the bare stop: %.2f times (goal: at most 1.5)\n",
+	       kvm / quantile(&b->results[FLOOR], 0.5));
+	printf("QMP to the kvm backend: %.2f times (goal: at least 3)\n",
+	       quantile(&b->results[QMP], 0.5) / kvm);
+}
+
+static void start_qemu(struct bench *b, const char *elf)
+{
+	char qmp[64];
+	snprintf(b->dir, sizeof(b->dir), "/tmp/us-bench-XXXXXX");
+	if (!mkdtemp(b->dir))
+		exit(1);
+	snprintf(qmp, sizeof(qmp), "unix:%s/qmp,server=on,wait=off", b->dir);
+	b->qemu = fork();
+	if (b->qemu)
+		return;
+	int null = open("/dev/null", O_RDWR);
+	dup2(null, 0);
+	dup2(null, 1);
+	dup2(null, 2);
+	execlp("qemu-system-x86_64", "qemu-system-x86_64", "-name",
+	       "bench,debug-threads=on", "-M", "microvm", "-accel", "kvm", "-m", "64",
+	       "-nodefaults", "-display", "none", "-qmp", qmp, "-kernel", elf,
+	       (char *)NULL);
+	_exit(127);
+}
+
+static bool find_work(struct bench *b)
+{
+	uint64_t mark[2];
+	us_mem_new_sample(b->b->mem);
+	for (us_gpa at = RAM_START; at < RAM_END; at += 64) {
+		if (!us_mem_read(b->b->mem, at, mark, sizeof(mark)) ||
+		    mark[0] != MARK_0 || mark[1] != MARK_1)
+			continue;
+		b->work = at + sizeof(mark);
+		return true;
+	}
+	return false;
+}
+
+static void attach(struct bench *b)
+{
+	char path[64];
+	struct us_err e;
+	struct us_target t = { .guest = &b->guest };
+	for (int i = 0;
+	     us_guest_inspect(b->qemu, &b->guest, &e) || !b->guest.vcpu[0].tid; i++) {
+		if (i == 1000 || waitpid(b->qemu, NULL, WNOHANG) > 0)
+			need(-ESRCH, &e);
+		usleep(10000);
+	}
+	b->tid = b->guest.vcpu[0].tid;
+	need(us_backend_open(&t, "kvm", &b->b, NULL, 0, &e), &e);
+	for (int i = 0; !find_work(b); i++) {
+		if (i == 1000)
+			need(-ETIMEDOUT, NULL);
+		usleep(20000);
+	}
+	snprintf(path, sizeof(path), "%s/qmp", b->dir);
+	need(us_qmp_open(path, &b->qmp, &e), &e);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", b->qemu, b->tid);
+	b->schedstat = open(path, O_RDONLY);
+}
+
+/* From nothing to the first sample, as `uniscope dump` would. */
+static void print_attach_time(struct bench *b)
+{
+	struct us_schedule s = { .hz = 997, .seed = 1 };
+	struct us_target t = { .guest = &b->guest };
+	struct us_capture c;
+	struct us_err e;
+	uint64_t worst = 0;
+	for (int i = 0; i < 20; i++) {
+		struct us_backend *again = NULL;
+		uint64_t start = us_now_ns();
+		need(us_backend_open(&t, "kvm", &again, NULL, 0, &e), &e);
+		need(again->ops->start(again, &s, &e), &e);
+		if (again->ops->next(again, UINT64_MAX, &c) == 1)
+			again->ops->release(again, &c);
+		uint64_t took = us_now_ns() - start;
+		us_backend_close(again);
+		worst = took > worst ? took : worst;
+	}
+	printf("attach to first look: %.1f ms at worst of 20 (goal: under 100)\n",
+	       (double)worst / 1e6);
+}
+
+static void detach(struct bench *b)
+{
+	char path[64];
+	us_qmp_close(b->qmp);
+	us_backend_close(b->b);
+	close(b->schedstat);
+	kill(b->qemu, SIGKILL);
+	waitpid(b->qemu, NULL, 0);
+	snprintf(path, sizeof(path), "%s/qmp", b->dir);
+	unlink(path);
+	rmdir(b->dir);
+}
+
+int main(int argc, char **argv)
+{
+	static struct bench b = { .seed = 1 };
+	int rounds = argc > 2 ? atoi(argv[2]) : 20;
+	if (argc < 2 || access("/dev/kvm", R_OK | W_OK) ||
+	    system("command -v qemu-system-x86_64 >/dev/null")) {
+		puts("SKIP: needs a guest's ELF, /dev/kvm and qemu-system-x86_64");
+		return 0;
+	}
+	/* Neighbours cost precision, not truth; before them if we may. */
+	if (setpriority(PRIO_PROCESS, 0, -10))
+		puts("note: not at a higher priority: figures are less sharp");
+	start_qemu(&b, argv[1]);
+	attach(&b);
+	printf("kvm backend: %s; %d looks a second, %d rounds of %d ms slices\n",
+	       b.b->how, HZ, rounds, (int)(SLICE_NS / US_NS_PER_MS));
+	double before = quiet_rate(&b);
+	for (int i = 0; i < rounds && i < MAX_ROUNDS; i++)
+		one_round(&b, &before);
+	print_results(&b);
+	print_attach_time(&b);
+	detach(&b);
+	return 0;
+}
