@@ -51,7 +51,8 @@ enum us_capture_form {
 struct us_capture {
 	uint64_t t_ns;	  /* CLOCK_MONOTONIC at which the registers were true */
 	uint64_t held_ns; /* set by release(): how long the guest was stopped for it,
-			     from the request to stop until it was let go */
+			     from the request to stop until it was let go, waiting
+			     for a host CPU not counted */
 	uint16_t vcpu;	  /* index into us_guest.vcpu */
 	uint8_t state;	  /* enum us_vcpu_state */
 	uint8_t form;	  /* enum us_capture_form */
@@ -71,6 +72,8 @@ struct us_schedule {
 	uint64_t seed;	     /* of the jitter: a recording can be repeated */
 	uint64_t vcpu_mask;  /* 0: all */
 	uint32_t budget_ppm; /* of guest time that may be taken; 0: no bound */
+	bool wake_halted;    /* stop a halted vCPU too, to see where it halted (dump);
+				else it may be left alone and has no stack */
 };
 
 /* What the sampler cannot see from captures. Counters, each of due looks.

@@ -19,6 +19,7 @@
 
 #define SETTLE_NS     US_NS_PER_MS /* how often a late stop is looked for */
 #define GONE_MS	      1000
+#define RESET_PC      0xfffffff0 /* Intel SDM volume 3, 9.1.4 */
 #define MAX_MISPLACED 16  /* looks whose memory does not fit, before we give up */
 #define MAX_BLIND     500 /* stops without registers, before we give up */
 
@@ -215,6 +216,26 @@ static int look_at_running(struct kvm *k, unsigned slot, struct us_capture *c)
 	return r ? r : 1;
 }
 
+/* Woken from its wait in KVM_RUN, a halted vCPU shows where it halted; KVM goes on
+ * waiting when it is let go. */
+static int look_at_halted(struct kvm *k, unsigned slot, struct us_capture *c)
+{
+	int r = look_at_running(k, slot, c);
+	if (r == 1 && c->form == US_CAPTURE_LIVE && c->regs.pc == RESET_PC) {
+		c->state = US_VCPU_OFF; /* waits to be started for the first time */
+		c->form = US_CAPTURE_NONE;
+	} else if (r == 1 && c->state == US_VCPU_GUEST) {
+		c->state = US_VCPU_HALTED;
+	}
+	return r;
+}
+
+static bool wants_halted(const struct kvm *k, const struct us_kvm_vcpu *v)
+{
+	return k->pacer.schedule.wake_halted &&
+	       us_kvm_fd_of_run(v->asleep_in) == v->fd_there;
+}
+
 static int look(struct kvm *k, unsigned slot, struct us_capture *c)
 {
 	struct us_kvm_vcpu *v = &k->vcpu[slot];
@@ -228,6 +249,8 @@ static int look(struct kvm *k, unsigned slot, struct us_capture *c)
 	case US_KVM_VANISHED:
 		return vcpu_gone(k, slot);
 	case US_KVM_ASLEEP:
+		if (asleep == US_VCPU_HALTED && wants_halted(k, v))
+			return look_at_halted(k, slot, c);
 		c->state = (uint8_t)asleep;
 		c->form = US_CAPTURE_NONE;
 		c->t_ns = us_now_ns();
@@ -241,12 +264,8 @@ static int look(struct kvm *k, unsigned slot, struct us_capture *c)
 /* Let the vCPU go, and plan its next look. Returns for how long it was held. */
 static uint64_t end_look(struct kvm *k, unsigned slot)
 {
-	struct us_kvm_vcpu *v = &k->vcpu[slot];
-	bool held = v->hold == US_KVM_STOPPED;
-	us_kvm_vcpu_release(v);
-	uint64_t now = us_now_ns();
-	uint64_t held_ns = held ? now - v->asked_ns : 0;
-	us_pacer_done(&k->pacer, slot, now, held_ns);
+	uint64_t held_ns = us_kvm_vcpu_release(&k->vcpu[slot]);
+	us_pacer_done(&k->pacer, slot, us_now_ns(), held_ns);
 	return held_ns;
 }
 

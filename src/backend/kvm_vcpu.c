@@ -14,13 +14,14 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define PAGE	    4096
-#define WANTED	    (KVM_SYNC_X86_REGS | KVM_SYNC_X86_SREGS)
-#define PATIENCE_NS (100 * US_NS_PER_MS) /* for a stop, once a signal came for us */
-#define REAP_NS	    US_NS_PER_SEC
-#define POLL_NS	    (100 * US_NS_PER_US)
-#define EFER_LMA    (1ULL << 10)
-#define CR0_PE	    1
+#define PAGE	     4096
+#define WANTED	     (KVM_SYNC_X86_REGS | KVM_SYNC_X86_SREGS)
+#define PATIENCE_NS  (100 * US_NS_PER_MS) /* for a stop, once a signal came for us */
+#define LONG_STOP_NS (100 * US_NS_PER_US) /* worth asking what it waited for */
+#define REAP_NS	     US_NS_PER_SEC
+#define POLL_NS	     (100 * US_NS_PER_US)
+#define EFER_LMA     (1ULL << 10)
+#define CR0_PE	     1
 
 _Static_assert(sizeof(struct kvm_run) <= PAGE, "kvm_run must lie in the first page");
 
@@ -97,13 +98,16 @@ static int open_parts(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 	v->stat_fd = open_thread_file(pid, v->tid, "stat", e);
 	if (v->stat_fd < 0)
 		return v->stat_fd;
+	v->schedstat_fd = open_thread_file(pid, v->tid, "schedstat", NULL);
 	return take_page(v, e);
 }
 
 int us_kvm_vcpu_open(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 		     const struct us_vcpu *which, struct us_err *e)
 {
-	*v = (struct us_kvm_vcpu){ .tid = which->tid, .syscall_fd = -1, .stat_fd = -1 };
+	*v = (struct us_kvm_vcpu){
+		.tid = which->tid, .syscall_fd = -1, .stat_fd = -1, .schedstat_fd = -1
+	};
 	v->fd_there = which->fd;
 	int r = open_parts(v, pidfd, pid, which, e);
 	if (r < 0)
@@ -132,6 +136,7 @@ void us_kvm_vcpu_close(struct us_kvm_vcpu *v)
 		munmap(v->run, PAGE);
 		us_closep(&v->syscall_fd);
 		us_closep(&v->stat_fd);
+		us_closep(&v->schedstat_fd);
 	}
 	free(v->old);
 	memset(v, 0, sizeof(*v));
@@ -218,6 +223,32 @@ enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v, enum us_vcpu_state *re
 	return US_KVM_ASLEEP;
 }
 
+/* How long the thread has waited for a host CPU since it began (the second number of
+ * /proc/PID/schedstat, Documentation/scheduler/sched-stats.rst). */
+static uint64_t run_delay(const struct us_kvm_vcpu *v)
+{
+	char line[96], *end;
+	ssize_t n = pread(v->schedstat_fd, line, sizeof(line) - 1, 0);
+	if (n <= 0)
+		return 0;
+	line[n] = '\0';
+	strtoull(line, &end, 10);
+	return strtoull(end, NULL, 10);
+}
+
+/* A stop that took long: the thread had no CPU to stop on. */
+static void note_waiting(struct us_kvm_vcpu *v)
+{
+	v->stopped_ns = us_now_ns();
+	uint64_t took = v->stopped_ns - v->asked_ns;
+	v->waited_ns = 0;
+	if (took < LONG_STOP_NS)
+		return;
+	uint64_t delay = run_delay(v);
+	if (delay > v->delay_ns)
+		v->waited_ns = delay - v->delay_ns < took ? delay - v->delay_ns : took;
+}
+
 /* Take note of what waitpid() said. 0: stopped, -ESRCH: ended. */
 static int note_status(struct us_kvm_vcpu *v, int status)
 {
@@ -229,6 +260,7 @@ static int note_status(struct us_kvm_vcpu *v, int status)
 	v->hold = US_KVM_STOPPED;
 	v->group_stop = event && WSTOPSIG(status) != SIGTRAP;
 	v->signal = event ? 0 : WSTOPSIG(status);
+	note_waiting(v);
 	return 0;
 }
 
@@ -278,6 +310,7 @@ int us_kvm_vcpu_stop(struct us_kvm_vcpu *v)
 	v->hold = US_KVM_ASKED;
 	v->group_stop = false;
 	v->signal = 0;
+	v->delay_ns = run_delay(v);
 	/* Bit 1 of rflags is always set (Intel SDM volume 1, 3.4.3): KVM has stored
 	 * the registers anew once this is not 0 any more. */
 	__atomic_store_n(&v->run->s.regs.regs.rflags, 0, __ATOMIC_SEQ_CST);
@@ -301,14 +334,15 @@ void us_kvm_vcpu_settle(struct us_kvm_vcpu *v)
 		v->hold = US_KVM_FREE;
 }
 
-void us_kvm_vcpu_release(struct us_kvm_vcpu *v)
+uint64_t us_kvm_vcpu_release(struct us_kvm_vcpu *v)
 {
 	if (v->hold != US_KVM_STOPPED)
-		return;
+		return 0;
 	v->hold = US_KVM_FREE;
 	/* A pending signal is delivered as if we had not been there. */
 	if (ptrace(PTRACE_DETACH, v->tid, NULL, (void *)(long)v->signal))
 		reap(v);
+	return us_now_ns() - v->asked_ns - v->waited_ns;
 }
 
 enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,

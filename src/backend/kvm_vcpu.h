@@ -35,6 +35,7 @@ struct us_kvm_vcpu {
 	pid_t tid;
 	long fd_there;		   /* the vCPU's descriptor in the VMM */
 	int syscall_fd, stat_fd;   /* of the thread, in /proc */
+	int schedstat_fd;	   /* the same; -1: this kernel has none */
 	struct kvm_run *run;	   /* shared with KVM and the VMM */
 	uint32_t old_valid;	   /* kvm_valid_regs as we found it */
 	struct kvm_sync_regs *old; /* the register copy as we found it */
@@ -44,6 +45,9 @@ struct us_kvm_vcpu {
 	bool group_stop;	   /* stopped because its owner stopped the VMM */
 	int signal;		   /* met on the way to the stop: to be passed on */
 	uint64_t asked_ns;	   /* when it was asked to stop */
+	uint64_t stopped_ns;	   /* when it had */
+	uint64_t delay_ns;	   /* its waiting for host CPUs before that, in all */
+	uint64_t waited_ns;	   /* of asked to stopped: waiting for a host CPU */
 	char asleep_in[96];	   /* where it slept at the last look */
 };
 
@@ -65,12 +69,16 @@ enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v,
 int us_kvm_vcpu_stop(struct us_kvm_vcpu *v);
 /* Let go a thread that has stopped after us_kvm_vcpu_stop() gave up on it. */
 void us_kvm_vcpu_settle(struct us_kvm_vcpu *v);
-/* Hot path: let it run on. */
-void us_kvm_vcpu_release(struct us_kvm_vcpu *v);
+/*
+ * Hot path: let it run on.  The time taken from the guest: from the request to stop
+ * until now, without the part in which it would have waited for a host CPU anyway.
+ */
+uint64_t us_kvm_vcpu_release(struct us_kvm_vcpu *v);
 
 /*
  * Hot path: the registers of a stopped vCPU.  US_VCPU_GUEST: it was running guest code
- * when it was asked to stop.  US_VCPU_EXIT: it had left it before, for the VMM to do
+ * when it was asked to stop; US_VCPU_READY: it would have, had it had a host CPU.
+ * US_VCPU_EXIT: it had left it before, for the VMM to do
  * something; the registers are those of that exit.  *ret_regs is false if there are
  * none (KVM has not stored any yet).
  */

@@ -321,6 +321,16 @@ static void detach(struct bench *b)
 	rmdir(b->dir);
 }
 
+/* Neighbours cost precision, not truth.  Where sessions share the CPU equally
+ * (sched(7), autogroup), priority counts only within one. */
+static bool come_first(void)
+{
+	int fd = open("/proc/self/autogroup", O_WRONLY);
+	if (fd >= 0 && write(fd, "-20", 3) == 3)
+		close(fd);
+	return setpriority(PRIO_PROCESS, 0, -20) == 0;
+}
+
 int main(int argc, char **argv)
 {
 	static struct bench b = { .seed = 1 };
@@ -330,9 +340,8 @@ int main(int argc, char **argv)
 		puts("SKIP: needs a guest's ELF, /dev/kvm and qemu-system-x86_64");
 		return 0;
 	}
-	/* Neighbours cost precision, not truth; before them if we may. */
-	if (setpriority(PRIO_PROCESS, 0, -10))
-		puts("note: not at a higher priority: figures are less sharp");
+	if (!come_first())
+		puts("note: not at a higher priority: the figures are less sharp");
 	start_qemu(&b, argv[1]);
 	attach(&b);
 	printf("kvm backend: %s; %d looks a second, %d rounds of %d ms slices\n",

@@ -44,13 +44,14 @@ static void assert_runs_on(const struct rig *r)
 
 static struct rig shared; /* for the tests that leave it running; two vCPUs */
 
-static void rig_start(struct rig *r)
+static void rig_start(struct rig *r, const char *guest)
 {
 	char args[512], path[256];
 	struct us_err e;
 	const char *build = getenv("US_BUILD_ROOT");
 	memset(r, 0, sizeof(*r));
-	snprintf(path, sizeof(path), "%s/tests/guests/shares.elf", build ? build : ".");
+	snprintf(path, sizeof(path), "%s/tests/guests/%s.elf", build ? build : ".",
+		 guest);
 	if (!have_kvm() || !have_program(QEMU) || access(path, R_OK)) {
 		print_message("SKIP: needs /dev/kvm, " QEMU " and the test guests\n");
 		skip();
@@ -81,7 +82,7 @@ static void rig_stop(struct rig *r)
 static struct rig *running(void)
 {
 	if (!shared.qemu.pid)
-		rig_start(&shared);
+		rig_start(&shared, "shares");
 	return &shared;
 }
 
@@ -93,15 +94,19 @@ static int stop_shared(void **state)
 	return 0;
 }
 
-static struct us_backend *open_kvm(const struct rig *r, double hz)
+static struct us_backend *open_schedule(const struct rig *r, struct us_schedule s)
 {
 	struct us_backend *b = NULL;
-	struct us_schedule s = { .hz = hz, .seed = 1 };
 	struct us_err e;
 	if (us_backend_open(&r->target, "kvm", &b, NULL, 0, &e))
 		fail_msg("%s", e.msg);
 	assert_int_equal(b->ops->start(b, &s, &e), 0);
 	return b;
+}
+
+static struct us_backend *open_kvm(const struct rig *r, double hz)
+{
+	return open_schedule(r, (struct us_schedule){ .hz = hz, .seed = 1 });
 }
 
 /* The bytes at the pc, read through the guest's page tables, are those of the file. */
@@ -138,7 +143,7 @@ static void looks_are_true(void **state)
 		last = c.t_ns;
 		assert_in_range(c.vcpu, 0, 1);
 		n[c.vcpu]++;
-		if (c.state == US_VCPU_GUEST) {
+		if (c.state == US_VCPU_GUEST || c.state == US_VCPU_READY) {
 			assert_true_look(r, b, &c);
 			const char *f = us_elf_image_find(r->image, c.regs.pc)->name;
 			spins += !strcmp(f, "f60") || !strcmp(f, "f30") ||
@@ -227,7 +232,7 @@ static void a_killed_vmm_is_noticed(void **state)
 	stop_shared(NULL);
 	for (int held = 0; held < 2; held++) {
 		struct rig r;
-		rig_start(&r);
+		rig_start(&r, "shares");
 		pid_t profiler = fork();
 		if (!profiler) {
 			struct us_backend *b = open_kvm(&r, 1000);
@@ -273,6 +278,34 @@ static void a_paused_vmm_is_off_and_goes_on(void **state)
 	kill(r->qemu.pid, SIGCONT);
 	assert_runs_on(r);
 	us_backend_close(b);
+}
+
+/* A guest that is halted nearly always: left alone, or woken to see where. */
+static void halted_vcpus_have_stacks_if_asked(void **state)
+{
+	(void)state;
+	struct rig r;
+	rig_start(&r, "idle");
+	for (int wake = 0; wake < 2; wake++) {
+		struct us_backend *b = open_schedule(
+			&r, (struct us_schedule){ .hz = 300, .wake_halted = wake });
+		struct us_capture c;
+		int halted = 0, with_stack = 0;
+		for (int i = 0; i < 300; i++) {
+			assert_int_equal(b->ops->next(b, UINT64_MAX, &c), 1);
+			halted += c.state == US_VCPU_HALTED;
+			if (c.state == US_VCPU_HALTED && c.form == US_CAPTURE_LIVE) {
+				assert_true_look(&r, b, &c);
+				with_stack++;
+			}
+			b->ops->release(b, &c);
+		}
+		assert_true(halted > 150);
+		assert_int_equal(with_stack > 0, wake);
+		us_backend_close(b);
+		assert_runs_on(&r);
+	}
+	rig_stop(&r);
 }
 
 static void a_deadline_ends_the_wait(void **state)
@@ -340,6 +373,7 @@ int main(void)
 		cmocka_unit_test(a_deadline_ends_the_wait),
 		cmocka_unit_test(refusals_say_why),
 		cmocka_unit_test(a_tracer_is_named),
+		cmocka_unit_test(halted_vcpus_have_stacks_if_asked),
 		cmocka_unit_test(a_killed_vmm_is_noticed),
 	};
 	return cmocka_run_group_tests(tests, NULL, stop_shared);
