@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * work-guest.c: a guest whose only vCPU counts its work in memory, eleven frames deep, so
- * that whoever reads the counter from outside knows how fast it runs.
+ * work-guest.c: a guest whose only vCPU counts its work in memory, eleven frames deep,
+ * so that whoever reads the counter from outside knows how fast it runs.
  */
 #include "machine.h"
 
