@@ -30,6 +30,11 @@
 #define MSR_APIC_BASE	   0x1b
 #define APIC_BASE_ENABLE   0x800
 
+#define SIGNATURE_XEN 0x566e6558 /* "XenV" */
+#define SIGNATURE_KVM 0x4b4d564b /* "KVMK" */
+#define KVM_HAS_CLOCK 0x8
+#define MSR_KVM_CLOCK 0x4b564d01
+
 #define READS_MAX 8
 
 u64 tsc_hz;
@@ -92,28 +97,56 @@ static u64 compare_clock(u64 (*read)(void), u64 ticks, u64 scale)
 	return (to.tsc - from.tsc) * scale / (from.value - to.value);
 }
 
-/* Hypervisors that state the frequency: leaf 0x40000010 (VMware, KVM), Xen's leaf 3. */
-static u64 stated_tsc_khz(void)
+/* KVM's clock says how to make nanoseconds of ticks, and so how many ticks there are.
+ */
+static u64 kvm_tsc_hz(void)
 {
-	u32 reg[4];
+	static volatile struct {
+		u32 version, pad;
+		u64 tsc, ns;
+		u32 ns_per_tick; /* in units of 2^-32, after the shift */
+		signed char shift;
+		u8 flags, pad_end[2];
+	} clock __attribute__((aligned(64)));
+	u64 give_up = read_tsc() + tsc_second / 10, hz;
+
+	write_msr(MSR_KVM_CLOCK, gpa_of(&clock) | 1);
+	while (!clock.ns_per_tick && read_tsc() < give_up)
+		relax();
+	write_msr(MSR_KVM_CLOCK, 0);
+	if (!clock.ns_per_tick)
+		return 0;
+	hz = (1000000000ul << 32) / clock.ns_per_tick;
+	return clock.shift < 0 ? hz << -clock.shift : hz >> clock.shift;
+}
+
+/* What the hypervisor says, 0 if nothing: leaf 0x40000010 is VMware's. */
+static u64 stated_tsc_hz(void)
+{
+	u32 base[4], reg[4];
 
 	cpuid(1, reg);
 	if (!(reg[2] >> 31))
 		return 0;
-	cpuid(0x40000000, reg);
-	if (reg[1] == 0x566e6558) { /* "XenV" */
-		cpuid(0x40000003, reg);
-		return reg[2];
+	cpuid(0x40000000, base);
+	if (base[0] >= 0x40000010) {
+		cpuid(0x40000010, reg);
+		if (reg[0])
+			return reg[0] * 1000ul;
 	}
-	if (reg[0] < 0x40000010)
-		return 0;
-	cpuid(0x40000010, reg);
-	return reg[0];
+	if (base[1] == SIGNATURE_XEN) {
+		cpuid(0x40000003, reg);
+		return reg[2] * 1000ul;
+	}
+	cpuid(0x40000001, reg);
+	if (base[1] == SIGNATURE_KVM && reg[0] & KVM_HAS_CLOCK)
+		return kvm_tsc_hz();
+	return 0;
 }
 
 void measure_tsc(void)
 {
-	tsc_hz = stated_tsc_khz() * 1000;
+	tsc_hz = stated_tsc_hz();
 	if (!tsc_hz) {
 		out8(PIT_GATE, (in8(PIT_GATE) & ~2u) | 1); /* count, be silent */
 		out8(PIT_COMMAND, PIT_ONE_SHOT);
