@@ -227,6 +227,7 @@ struct later {
 	char node[US_CMDLINE_PIECES][64]; /* memdev of each -numa node */
 	unsigned n_node;
 	char machine_backend[64];
+	bool memory_said; /* by -m */
 };
 
 static void parse_machine(const char *value, struct us_cmdline *c, struct later *l)
@@ -337,14 +338,16 @@ static void parse_name(const char *value, struct us_cmdline *c)
 		c->debug_threads = true;
 }
 
-static void parse_memory(const char *value, struct us_cmdline *c)
+static void parse_memory(const char *value, struct us_cmdline *c, struct later *l)
 {
 	char v[32];
 	uint64_t bytes;
 	/* QEMU rounds up to 8 KiB (set_memory_options). */
-	if (us_option_get(value, "size", "size", v, sizeof(v)) &&
-	    us_option_size(v, MIB, &bytes) && bytes < UINT64_MAX - 8192)
-		c->memory = (bytes + 8191) & ~8191ULL;
+	if (!us_option_get(value, "size", "size", v, sizeof(v)) ||
+	    !us_option_size(v, MIB, &bytes) || bytes >= UINT64_MAX - 8192)
+		return;
+	c->memory = (bytes + 8191) & ~8191ULL;
+	l->memory_said = true;
 }
 
 static void parse_one(const struct walk *w, struct us_cmdline *c, struct later *l)
@@ -354,7 +357,7 @@ static void parse_one(const struct walk *w, struct us_cmdline *c, struct later *
 	if (!strcmp(o, "name"))
 		parse_name(v, c);
 	else if (!strcmp(o, "m"))
-		parse_memory(v, c);
+		parse_memory(v, c, l);
 	else if (!strcmp(o, "smp"))
 		parse_smp(v, c);
 	else if (!strcmp(o, "machine") || !strcmp(o, "M"))
@@ -404,6 +407,8 @@ static void set_pieces(struct us_cmdline *c, const struct later *l)
 		c->piece[c->n_piece++] = backend_size(l, l->node[i]);
 	if (!c->n_piece && l->machine_backend[0])
 		c->piece[c->n_piece++] = backend_size(l, l->machine_backend);
+	if (!l->memory_said && c->n_piece == 1 && c->piece[0])
+		c->memory = c->piece[0];
 	uint64_t sum = 0;
 	for (unsigned i = 0; i < c->n_piece; i++)
 		if (!c->piece[i] || __builtin_add_overflow(sum, c->piece[i], &sum))

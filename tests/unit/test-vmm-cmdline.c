@@ -161,6 +161,13 @@ static void qemu_memory_pieces(void **state)
 		      &c));
 	assert_int_equal(c.n_piece, 1);
 	assert_int_equal(c.piece[0], 64 * MIB);
+	/* A backend says how much there is if -m does not. */
+	assert_true(parse("qemu",
+			  "q|-object|memory-backend-ram,id=r,size=32M|"
+			  "-machine|q35,memory-backend=r",
+			  &c));
+	assert_int_equal(c.memory, 32 * MIB);
+	assert_int_equal(c.n_piece, 1);
 	/* What does not add up is left out. */
 	assert_true(
 		parse("qemu",
