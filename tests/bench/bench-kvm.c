@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench-kvm.c: guest time lost per look: the kvm backend with a walk of ten frames,
+ * bench-kvm.c: guest time lost per look: the kvm backend with a stack of 11 frames,
  * beside the least that any stop by ptrace costs, and beside QEMU's `info registers`.
  *
  * The guest counts its work in memory.  In slices with looks and slices without, which
@@ -24,18 +24,18 @@
 #define SLICE_NS   (150 * US_NS_PER_MS)
 #define MAX_ROUNDS 400
 #define HZ	   500
-#define N_FRAMES   10
+#define N_FRAMES   11
 #define MARK_0	   (~0x53552d4b524f572dULL)
 #define MARK_1	   (~0x2d6e757220746f4eULL)
 #define RAM_START  (1ULL << 20) /* where the guest may be loaded */
 #define RAM_END	   (8ULL << 20)
 
-enum mode { FLOOR, KVM_REGS, KVM_WALK, QMP, N_MODE };
+enum mode { FLOOR, KVM_REGS, KVM_UNWIND, QMP, N_MODE };
 
 static const char *const mode_name[N_MODE] = {
 	[FLOOR] = "ptrace interrupt, wait, continue",
 	[KVM_REGS] = "kvm backend, registers only",
-	[KVM_WALK] = "kvm backend, walk of 10 frames",
+	[KVM_UNWIND] = "kvm backend, 11 frames unwound",
 	[QMP] = "QMP info registers",
 };
 
@@ -50,6 +50,8 @@ struct bench {
 	char dir[32];
 	struct us_guest guest;
 	struct us_backend *b;
+	struct us_unwinder *unwinder;
+	struct us_paging paging;
 	struct us_qmp *qmp;
 	us_gpa work;
 	int schedstat;
@@ -81,31 +83,20 @@ static double time_between(const struct reading *a, const struct reading *b)
 	return (double)(b->wall - a->wall) - (double)(b->delay - a->delay);
 }
 
-static unsigned walk(struct bench *b, struct us_paging *p, const struct us_capture *c)
-{
-	unsigned n = 1;
-	us_gva frame[2] = { c->regs.fp };
-	us_mem_new_sample(b->b->mem);
-	us_paging_new_sample(p);
-	while (n < N_FRAMES &&
-	       us_paging_read(p, &c->regs.space, frame[0], frame, sizeof(frame)) &&
-	       frame[1])
-		n++;
-	return n;
-}
-
 static void look_by_backend(struct bench *b, enum mode mode, uint64_t end)
 {
 	struct us_schedule s = { .hz = HZ, .seed = b->seed++ };
 	struct us_capture c;
 	struct us_err e;
-	static struct us_paging p;
-	if (!p.mem)
-		us_paging_init(&p, b->b->mem);
+	static struct us_stack stack;
 	need(b->b->ops->start(b->b, &s, &e), &e);
 	while (b->b->ops->next(b->b, end, &c) == 1) {
-		if (mode == KVM_WALK && c.form == US_CAPTURE_LIVE)
-			b->results[mode].whole += walk(b, &p, &c) == N_FRAMES;
+		if (mode == KVM_UNWIND && c.form == US_CAPTURE_LIVE) {
+			us_paging_new_sample(&b->paging);
+			us_unwind(b->unwinder, &b->paging, &c.regs, &stack);
+			b->results[mode].whole += stack.n == N_FRAMES &&
+						  stack.end == US_END_ROOT;
+		}
 		b->b->ops->release(b->b, &c);
 		b->results[mode].looks++;
 		b->results[mode].held += c.held_ns;
@@ -162,7 +153,7 @@ static void busy_slice(struct bench *b, enum mode mode, struct reading *from,
 		exit(1);
 	uint64_t cpu = cpu_ns();
 	*from = take_reading(b);
-	if (mode == KVM_REGS || mode == KVM_WALK)
+	if (mode == KVM_REGS || mode == KVM_UNWIND)
 		look_by_backend(b, mode, from->wall + SLICE_NS);
 	else
 		look_by_hand(b, mode, from->wall + SLICE_NS);
@@ -216,8 +207,8 @@ static void print_results(struct bench *b)
 		       quantile(r, 0.25), quantile(r, 0.75), (double)r->held / n,
 		       (double)r->cpu / n);
 	}
-	double kvm = quantile(&b->results[KVM_WALK], 0.5);
-	struct results *walked = &b->results[KVM_WALK];
+	double kvm = quantile(&b->results[KVM_UNWIND], 0.5);
+	struct results *walked = &b->results[KVM_UNWIND];
 	printf("whole stacks: %llu of %llu\n", (unsigned long long)walked->whole,
 	       (unsigned long long)walked->looks);
 	printf("kvm backend to the bare stop: %.2f times (goal: at most 1.5)\n",
@@ -274,6 +265,8 @@ static void attach(struct bench *b)
 	}
 	b->tid = b->guest.vcpu[0].tid;
 	need(us_backend_open(&t, "kvm", &b->b, NULL, 0, &e), &e);
+	need(us_unwinder_new(b->b->arch, NULL, NULL, &b->unwinder), NULL);
+	us_paging_init(&b->paging, b->b->mem);
 	for (int i = 0; !find_work(b); i++) {
 		if (i == 1000)
 			need(-ETIMEDOUT, NULL);
@@ -312,6 +305,7 @@ static void detach(struct bench *b)
 {
 	char path[64];
 	us_qmp_close(b->qmp);
+	us_unwinder_free(b->unwinder);
 	us_backend_close(b->b);
 	close(b->schedstat);
 	kill(b->qemu, SIGKILL);
