@@ -252,18 +252,26 @@ static bool reaches(struct us_x86_flow *f, const struct us_x86_place *at, us_gva
 	return false;
 }
 
-/* Code that no path leads to, behind a jump or ret: reached by the indirect jump. */
+/* Code that no path leads to, behind a jump or ret: reached by the indirect jump.
+ * The lowest first; each is taken once. */
 static bool take_end(struct us_x86_flow *f, const struct us_x86_place *at, us_gva *ret)
 {
-	us_gva best = 0;
-	if (!f->has_table)
-		return false;
-	for (unsigned i = 0; i < f->n_end; i++)
-		if (f->end[i] >= at->start && f->end[i] <= at->pc &&
-		    (!best || f->end[i] < best) && !is_visited(f, f->end[i]))
-			best = f->end[i];
-	*ret = best;
-	return best != 0;
+	unsigned i = 0;
+	*ret = 0;
+	while (f->has_table && i < f->n_end) {
+		us_gva end = f->end[i];
+		if (end < at->start || end > at->pc || is_visited(f, end)) {
+			f->end[i] = f->end[--f->n_end];
+			continue;
+		}
+		if (*ret == 0 || end < *ret)
+			*ret = end;
+		i++;
+	}
+	for (i = 0; i < f->n_end; i++)
+		if (f->end[i] == *ret)
+			f->end[i] = f->end[--f->n_end];
+	return *ret != 0;
 }
 
 static void rule_at(const struct us_x86_state *st, struct us_x86_rule rule[2])
