@@ -12,6 +12,7 @@
 
 struct run {
 	struct us_fake_opts fake;
+	bool walked;	  /* the guest brings its stacks: nothing is unwound */
 	double hz;	  /* 0: as fast as asked */
 	uint64_t seconds; /* 0: until the fake ends */
 	const char *path; /* of the recording */
@@ -29,21 +30,69 @@ static struct us_backend *open_fake(const struct us_fake_opts *o)
 	return b;
 }
 
+/* The invented guest, but its captures come with the stacks already walked, as those
+ * of a backend in the host's kernel do: what remains is ring and writer. */
+struct walked {
+	struct us_backend base;
+	struct us_backend *fake;
+};
+
+static int walked_start(struct us_backend *b, const struct us_schedule *s,
+			struct us_err *e)
+{
+	struct us_backend *fake = ((struct walked *)b)->fake;
+	return fake->ops->start(fake, s, e);
+}
+
+static int walked_next(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c)
+{
+	struct us_backend *fake = ((struct walked *)b)->fake;
+	int r = fake->ops->next(fake, deadline_ns, c);
+	if (r <= 0 || c->form != US_CAPTURE_LIVE)
+		return r;
+	c->form = US_CAPTURE_STACK;
+	c->stack.n = (uint16_t)us_fake_truth(fake, c, c->stack.pc);
+	c->stack.end = US_END_ROOT;
+	return r;
+}
+
+static void walked_release(struct us_backend *b, struct us_capture *c)
+{
+	struct us_backend *fake = ((struct walked *)b)->fake;
+	fake->ops->release(fake, c);
+}
+
+static void walked_counts(const struct us_backend *b, struct us_backend_counts *ret)
+{
+	const struct us_backend *fake = ((const struct walked *)b)->fake;
+	fake->ops->counts(fake, ret);
+}
+
+static const struct us_backend_ops walked_ops = {
+	.start = walked_start,
+	.next = walked_next,
+	.release = walked_release,
+	.counts = walked_counts,
+};
+
 static void run(struct run *r)
 {
 	const struct us_record_opts o = { .schedule = { .hz = r->hz, .seed = 1 },
 					  .duration_ns = r->seconds * US_NS_PER_SEC };
 	enum us_record_end end;
 	struct us_backend *b = open_fake(&r->fake);
+	struct walked walked = { .base = *b, .fake = b };
 	struct us_unwinder *u;
 	struct us_writer *w;
 	struct us_err e = { 0 };
+	walked.base.ops = &walked_ops;
 	int fd = open(r->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	need(fd < 0, NULL);
 	need(us_unwinder_new(US_ARCH_X86_64, NULL, NULL, &u), NULL);
 	need(us_writer_open(fd, &w, &e), &e);
 	uint64_t begin = cpu_ns();
-	need(us_record(b, u, w, &o, &r->stats, &end, &e), &e);
+	need(us_record(r->walked ? &walked.base : b, u, w, &o, &r->stats, &end, &e),
+	     &e);
 	r->cpu_ns = cpu_ns() - begin;
 	r->bytes = us_writer_bytes(w);
 	us_writer_close(w);
@@ -69,20 +118,20 @@ static double captures_alone_ns(const struct us_fake_opts *o, uint64_t n)
 	return ns;
 }
 
-static void registers_to_ring(const char *path, unsigned depth)
+static void registers_to_ring(const char *path, unsigned n_stack, unsigned depth)
 {
 	const uint64_t n = 1000000;
-	struct run r = { .fake = { .n_stack = 200, .depth = depth, .end_after = n },
+	struct run r = { .fake = { .n_stack = n_stack, .depth = depth, .end_after = n },
 			 .path = path };
-	const struct us_fake_opts alone = { .n_stack = 200, .depth = depth };
+	const struct us_fake_opts alone = { .n_stack = n_stack, .depth = depth };
 	run(&r);
 	double floor = captures_alone_ns(&alone, n);
 	double all = (double)r.cpu_ns / (double)n;
-	printf("registers to ring, %2u frames: %4.0f ns a sample (%.0f with the "
+	printf("registers to ring, %u stacks of %u: %.0f ns a sample (%.0f with the "
 	       "invented "
 	       "guest's own %.0f); ring full for %llu of %llu\n",
-	       depth, all - floor, all, floor, (unsigned long long)r.stats.lost,
-	       (unsigned long long)n);
+	       n_stack, depth, all - floor, all, floor,
+	       (unsigned long long)r.stats.lost, (unsigned long long)n);
 }
 
 /* The same bytes again into the same file, in chunks of the same size. */
@@ -101,11 +150,13 @@ static double write_alone_ns(const char *path, uint64_t bytes)
 }
 
 /* In a process of its own, for its memory and CPU time. */
-static void at_rate(const char *path, double hz, uint64_t seconds, unsigned n_stack)
+static void at_rate(const char *path, double hz, unsigned n_stack, bool walked)
 {
+	const uint64_t seconds = 5;
 	struct rusage use;
 	int status, p[2];
 	struct run r = { .fake = { .n_stack = n_stack, .depth = 10, .held_ns = 100 },
+			 .walked = walked,
 			 .hz = hz,
 			 .seconds = seconds,
 			 .path = path };
@@ -124,13 +175,17 @@ static void at_rate(const char *path, double hz, uint64_t seconds, unsigned n_st
 	double cpu = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
 		     (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 	double floor = write_alone_ns(path, r.bytes);
-	printf("%7.0f Hz for %llu s, %6u stacks of 10: %.0f samples, %llu lost; %.2f "
-	       "bytes each; resident at most %.1f MB;\n\t%.0f ns of CPU a sample in "
-	       "all, %.0f on the writer's side; writing its bytes alone %.1f ns\n",
-	       hz, (unsigned long long)seconds, n_stack, n,
-	       (unsigned long long)r.stats.lost, (double)r.bytes / n,
-	       (double)use.ru_maxrss / 1024, cpu * 1e9 / n,
-	       (cpu * 1e9 - (double)r.cpu_ns) / n, floor / n);
+	double took = (double)r.stats.elapsed_ns / 1e9;
+	printf("%.0f Hz asked, %u stacks of 10%s: %.0f a second, %llu lost of %.0f; "
+	       "%.2f "
+	       "bytes a sample;\n\tresident at most %.1f MB; CPU a sample: sampler "
+	       "%.0f "
+	       "ns, writer %.0f ns = %.0f x writing its bytes alone (%.1f ns)\n",
+	       hz, n_stack, walked ? " (walked before)" : "",
+	       (double)r.stats.due / took, (unsigned long long)r.stats.lost,
+	       (double)r.stats.due, (double)r.bytes / n, (double)use.ru_maxrss / 1024,
+	       (double)r.cpu_ns / n, (cpu * 1e9 - (double)r.cpu_ns) / n,
+	       (cpu * 1e9 - (double)r.cpu_ns) / floor, floor / n);
 }
 
 int main(void)
@@ -139,11 +194,18 @@ int main(void)
 	int fd = mkstemp(path);
 	need(fd < 0, NULL);
 	close(fd);
-	at_rate(path, 997, 5, 200);
-	at_rate(path, 1e6, 5, 200);
-	at_rate(path, 1e6, 5, 200000);
-	registers_to_ring(path, 10);
-	registers_to_ring(path, 20);
+	double load = 0;
+	getloadavg(&load, 1);
+	printf("load average %.1f on %ld CPUs: what is lost at 1 MHz is lost while the "
+	       "writer waits for a CPU\n",
+	       load, sysconf(_SC_NPROCESSORS_ONLN));
+	at_rate(path, 997, 200, false);
+	at_rate(path, 1e6, 200, true);
+	at_rate(path, 1e6, 200000, true);
+	at_rate(path, 1e6, 20, false);
+	registers_to_ring(path, 20, 10);
+	registers_to_ring(path, 20, 20);
+	registers_to_ring(path, 200, 10);
 	unlink(path);
 	return 0;
 }
