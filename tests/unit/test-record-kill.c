@@ -115,9 +115,10 @@ static void the_file_is_good_up_to_its_last_chunk(void **state)
 			close(fd[i]);
 		}
 	}
-	print_message("%u samples, %u sums, %u cut in a chunk; the last sample was at "
-		      "most %.0f ms old\n",
-		      n_sample, n_stats, n_cut, oldest);
+	print_message(
+		"# %u samples, %u sums, %u cut in a chunk; the last sample was at "
+		"most %.0f ms old\n",
+		n_sample, n_stats, n_cut, oldest);
 	assert_int_equal(n_unbalanced, 0);
 	assert_int_equal(n_unlike, 0);
 	assert_true(n_sample > 0);

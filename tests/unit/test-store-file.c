@@ -288,7 +288,7 @@ static void a_sample_takes_few_bytes(void **state)
 			assert_int_equal(us_writer_flush(w, NULL), 0);
 	}
 	assert_int_equal(us_writer_flush(w, NULL), 0);
-	print_message("%.2f bytes a sample\n", (double)us_writer_bytes(w) / N);
+	print_message("# %.2f bytes a sample\n", (double)us_writer_bytes(w) / N);
 	assert_true(us_writer_bytes(w) <= 8 * N);
 	us_writer_close(w);
 	close(fd);
