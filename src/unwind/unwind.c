@@ -12,6 +12,7 @@
 #define BELOW	       128 /* of it below the word asked for: saved registers */
 #define MAX_FRAME_SIZE (16 << 20)
 #define MAX_SCAN       32 /* words of the stack looked at when there is no rule */
+#define MAX_PUSHED     40 /* words between an interrupt's frame and its handler's */
 #define MAX_TRIES      4  /* of them compared with the code, which is slow */
 
 struct us_unwinder {
@@ -32,6 +33,7 @@ struct walk {
 	bool framed;	 /* fp came by the chain of frame pointers */
 	bool after_call; /* pc is a return address */
 	uint8_t end;	 /* enum us_unwind_end */
+	uint8_t exit;	 /* of the current site: enum us_x86_exit */
 };
 
 /* The caller's frame as a rule gives it. */
@@ -262,6 +264,45 @@ static bool scan(struct walk *w, struct us_site *site)
 	return false;
 }
 
+/*
+ * Is there, at va, what a processor in 64-bit mode pushes at an interrupt (Intel SDM
+ * volume 3, 6.14.2): rip, cs, rflags, rsp, ss?  Believed only if the stack was not
+ * switched: then rsp points just above, before it was aligned to 16.
+ */
+static bool is_interrupt_frame(struct walk *w, us_gva va, uint64_t word[5])
+{
+	for (unsigned i = 0; i < 5; i++)
+		if (!read_word(w, va + 8 * i, &word[i]))
+			return false;
+	uint64_t cs = word[1], flags = word[2], ss = word[4];
+	bool selectors = cs >= 8 && cs < 0x10000 && ss < 0x10000 && !(cs & 3) &&
+			 (!ss || !(ss & 3));
+	bool sane = (flags & 2) && !(flags & 0x8028) && flags >> 22 == 0;
+	return selectors && sane && (word[3] & ~15ULL) == va + 40;
+}
+
+/*
+ * An entry from outside ends the chain of calls, not the stack: what it interrupted is
+ * a frame of its own, as if it were the innermost.  rbp is taken to be still that of
+ * the interrupted code; its own rules, and the CALL behind each, have to confirm it.
+ */
+static bool cross_interrupt(struct walk *w, struct us_stack *out)
+{
+	uint64_t word[5];
+	for (unsigned i = 0; i < MAX_PUSHED && w->sp % 8 == 0; i++) {
+		if (!is_interrupt_frame(w, w->sp + 8 * i, word))
+			continue;
+		out->how[out->n] = US_HOW_INTERRUPT;
+		out->pc[out->n++] = word[0];
+		w->pc = word[0];
+		w->sp = word[3];
+		w->sp_known = true;
+		w->framed = w->r10_known = w->after_call = false;
+		return true;
+	}
+	return false;
+}
+
 static bool find_caller(struct walk *w, struct caller *ret)
 {
 	static const struct us_x86_rule frame = {
@@ -273,6 +314,7 @@ static bool find_caller(struct walk *w, struct caller *ret)
 	bool ok = try_rules(w, &site, ret);
 	uint8_t end = w->end;
 
+	w->exit = site.exit;
 	if (ok && (site.start || site.tried || !ret->direct))
 		return true;
 	if (!site.tried && site.rule[0].base != US_BASE_ROOT) {
@@ -295,6 +337,8 @@ static void unwind_64(struct walk *w, struct us_stack *out)
 	struct caller next;
 	while (out->n < US_MAX_FRAMES) {
 		if (!find_caller(w, &next)) {
+			if (w->exit == US_EXIT_IRET && cross_interrupt(w, out))
+				continue;
 			/* By convention the outermost frame has 0 for the next. */
 			bool bottom = w->fp_known && w->fp == 0 && w->framed;
 			out->end = bottom ? US_END_ROOT : w->end;
@@ -354,7 +398,7 @@ const char *us_frame_how_name(enum us_frame_how how)
 	static const char *const names[] = {
 		[US_HOW_PC] = "pc",	  [US_HOW_FP] = "frame pointer",
 		[US_HOW_CODE] = "code",	  [US_HOW_CFI] = "cfi",
-		[US_HOW_GUESS] = "guess",
+		[US_HOW_GUESS] = "guess", [US_HOW_INTERRUPT] = "interrupt frame",
 	};
 	return how < sizeof(names) / sizeof(*names) ? names[how] : "unknown";
 }

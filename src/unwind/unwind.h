@@ -33,11 +33,12 @@ enum us_unwind_end {
 
 /* How a frame was found. */
 enum us_frame_how {
-	US_HOW_PC,    /* the program counter itself */
-	US_HOW_FP,    /* the chain of frame pointers */
-	US_HOW_CODE,  /* what the function's code did to rsp */
-	US_HOW_CFI,   /* a call frame information row */
-	US_HOW_GUESS, /* a word on the stack behind a CALL to this function */
+	US_HOW_PC,	  /* the program counter itself */
+	US_HOW_FP,	  /* the chain of frame pointers */
+	US_HOW_CODE,	  /* what the function's code did to rsp */
+	US_HOW_CFI,	  /* a call frame information row */
+	US_HOW_GUESS,	  /* a word on the stack behind a CALL to this function */
+	US_HOW_INTERRUPT, /* what an interrupt or trap broke off, by the frame pushed */
 };
 
 struct us_stack {

@@ -37,7 +37,8 @@ enum us_x86_kind {
 	US_X86_BRANCH, /* to end + imm, or on */
 	US_X86_RET,    /* pops the address, and imm bytes more */
 	US_X86_IRET,   /* leaves by another kind of frame: iret, sysret, far ret */
-	US_X86_STOP,   /* does not go on: ud2, int3, far jumps */
+	US_X86_STOP,   /* does not go on: ud2, far jumps */
+	US_X86_BREAK,  /* int3: goes on, but is padding between functions as well */
 };
 
 #define US_X86_NO_REG 0xff

@@ -220,6 +220,10 @@ static bool flows_on(struct us_x86_flow *f, const struct us_x86_place *at,
 	case US_X86_JUMP:
 		goes_to(f, at, target_of(next, insn), st);
 		break;
+	case US_X86_BREAK:
+		if (at->end)
+			return true; /* bounded: no padding leads into the next one */
+		break;
 	case US_X86_RET:
 	case US_X86_IRET:
 	case US_X86_STOP:
@@ -399,7 +403,8 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_x86_place *at,
 			return rule_at_ret(&p->st, ret) ? RETURNS : DEAD;
 		if (insn.kind == US_X86_IRET)
 			return LEAVES;
-		if (insn.kind == US_X86_JUMP_INDIRECT || insn.kind == US_X86_STOP)
+		if (insn.kind == US_X86_JUMP_INDIRECT || insn.kind == US_X86_STOP ||
+		    insn.kind == US_X86_BREAK)
 			return DEAD;
 		step(&p->st, &insn);
 		bool jumps = insn.kind == US_X86_JUMP;
