@@ -19,9 +19,11 @@ import time
 from harness import Guest, Skip, Tap, Uniscope, check, note, require
 
 MACH = "gnumach-image-1.8-486-dbg"
-# Innermost first; cngetc is inlined into db_readline.
+# Innermost first.  Debugger broke off with an int3, in SoftDebugger which is inlined
+# there; trap_from_kernel is assembly.
 MACH_CHAIN = ["comcngetc", "cngetc", "db_readline", "db_read_line", "db_command_loop",
-              "db_task_trap", "kdb_trap", "kernel_trap", "trap_from_kernel", "Panic",
+              "db_task_trap", "kdb_trap", "kernel_trap", "trap_from_kernel",
+              "SoftDebugger", "Debugger", "Panic",
               "bootstrap_create", "start_kernel_threads", "thread_continue",
               "Thread_continue"]
 
@@ -65,6 +67,15 @@ def in_debugger(guest):
     time.sleep(0.3)
 
 
+def own_backtrace(guest):
+    """Return addresses that the guest printed itself when it panicked.  The first is
+    that of the int3; the processor's frame holds the next instruction's."""
+    lines = re.findall(r"^(0x[0-9a-f]+)\([0-9a-f,]*\)", guest.serial(), re.M)
+    check(len(lines) >= 6, f"no backtrace: {guest.serial()[-500:]}")
+    addresses = [int(a, 16) for a in lines]
+    return [addresses[0] + 1] + addresses[1:]
+
+
 def mach_dump(args_build, us, backend):
     elf, guest = mach_guest(args_build)
     with guest as g:
@@ -82,7 +93,11 @@ def mach_dump(args_build, us, backend):
         note(f"comcngetc at {leaf['file']}:{leaf['line']}")
         check(leaf["file"].endswith("com.c") and 900 < leaf["line"] < 950,
               "comcngetc has not its line")
-        check(frames[at + 1]["inlined"], "cngetc is inlined")
+        check(frames[names.index("SoftDebugger")]["inlined"], "SoftDebugger is inlined")
+        own = own_backtrace(g)
+        ours = [int(f["pc"], 16) for f in frames if not f["inlined"]]
+        note("the guest's own backtrace: " + " ".join(hex(a) for a in own))
+        check(ours[-len(own):] == own, f"it is not in {[hex(a) for a in ours]}")
 
 
 def mach_record(build, us, backend):
