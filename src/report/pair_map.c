@@ -7,16 +7,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* 16 random bytes that the kernel gives every process (getauxval(3)). */
-static uint64_t seed(unsigned i)
-{
-	const char *bytes = (const char *)getauxval(AT_RANDOM);
-	uint64_t s = 0;
-	if (bytes)
-		memcpy(&s, bytes + 8 * i, sizeof(s));
-	return s;
-}
-
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ x >> 32) * 0xd6e8feb86659fd93;
@@ -24,23 +14,34 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 32;
 }
 
-static size_t hash(uint64_t a, uint64_t b)
+/* 16 random bytes that the kernel gives every process (getauxval(3)). */
+static void take_seed(uint64_t seed[2])
 {
-	return (size_t)mix(mix(a ^ seed(0)) + (b ^ seed(1)));
+	const char *bytes = (const char *)getauxval(AT_RANDOM);
+	if (bytes)
+		memcpy(seed, bytes, 16);
+}
+
+size_t us_hash_pair(uint64_t a, uint64_t b)
+{
+	uint64_t seed[2] = { 0 };
+	take_seed(seed);
+	return (size_t)mix(mix(a ^ seed[0]) + (b ^ seed[1]));
 }
 
 uint64_t us_hash_bytes(const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes;
-	uint64_t h = seed(0);
+	uint64_t seed[2] = { 0 };
+	take_seed(seed);
 	for (size_t i = 0; i < n; i++)
-		h = mix(h + p[i]);
-	return h ^ seed(1);
+		seed[0] = mix(seed[0] + p[i]);
+	return seed[0] ^ seed[1];
 }
 
 static struct us_pair_slot *slot_of(const struct us_pair_map *m, uint64_t a, uint64_t b)
 {
-	size_t i = hash(a, b) & (m->cap - 1);
+	size_t i = us_hash_pair(a, b) & (m->cap - 1);
 	while (m->v[i].value && (m->v[i].a != a || m->v[i].b != b))
 		i = (i + 1) & (m->cap - 1);
 	return &m->v[i];

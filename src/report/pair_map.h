@@ -26,6 +26,8 @@ struct us_pair_map {
 uint32_t *us_pair_map_at(struct us_pair_map *m, uint64_t a, uint64_t b);
 void us_pair_map_fini(struct us_pair_map *m);
 
-uint64_t us_hash_bytes(const void *bytes, size_t n); /* seeded as well */
+/* Hashes with the same secret seed. */
+size_t us_hash_pair(uint64_t a, uint64_t b);
+uint64_t us_hash_bytes(const void *bytes, size_t n);
 
 #endif

@@ -43,7 +43,7 @@ void us_profile_free(struct us_profile *p)
 	free(p->warnings.v);
 	free(p->modules.v);
 	free(p->names.v);
-	free(p->stacks.v);
+	us_trie_fini(&p->trie);
 	us_slices_fini(&p->running);
 	us_slices_fini(&p->idle);
 	free(p->funcs.v);

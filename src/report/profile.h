@@ -27,7 +27,8 @@
 
 /* Facts that reports show when a recording has them: "target" (as the user named it),
  * "guest" (its name), "vmm", "command", "backend", "why" (that backend), "how",
- * "caution", "hz" (asked), "vcpus", "seed", "started" (date), "host", "version". */
+ * "caution", "hz" (asked), "vcpus", "seed", "started" (date), "host", "version",
+ * "symbols_note" (why no image was found). */
 
 struct us_profile;
 

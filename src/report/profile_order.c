@@ -143,7 +143,7 @@ static int add_lines(struct us_profile *p, struct us_pair_map *rows, uint64_t *h
 		uint32_t stack = x->key / US_N_KIND, func;
 		if (!stack || p->key_node[x->key] == US_PROFILE_NONE)
 			continue;
-		us_gva pc = p->stacks.v[stack].pc;
+		us_gva pc = p->trie.nodes.v[stack].pc;
 		struct us_profile_line *l = line_at(p, rows, pc, &func);
 		if (!l)
 			return -ENOMEM;

@@ -13,6 +13,7 @@
 #include "report/pair_map.h"
 #include "report/profile.h"
 #include "report/slices.h"
+#include "report/trie.h"
 
 /* A key of the slices is a stack and what the vCPU did with it. */
 enum us_profile_kind {
@@ -22,14 +23,6 @@ enum us_profile_kind {
 	US_N_KIND,
 };
 #define US_PROFILE_NONE UINT32_MAX
-
-/* A node of the recording's trie; [0] is the empty stack. */
-struct us_profile_stack {
-	us_gva pc;
-	uint32_t parent;
-	uint32_t node; /* of the call tree, as a caller; US_PROFILE_NONE: not needed */
-	uint16_t depth;
-};
 
 /* A function's frame at an address. */
 struct us_profile_frame {
@@ -46,7 +39,7 @@ struct us_profile {
 	struct us_profile_opts opts; /* valid while reading only */
 	struct us_profile_summary sum;
 	char *end_words;
-	uint64_t sum_weight_squares; /* of running samples, for Wilson's n */
+	double sum_weight_squares; /* of running samples, for Wilson's n */
 	uint64_t last_t;
 
 	struct {
@@ -65,11 +58,8 @@ struct us_profile {
 	} modules;
 	struct us_symbols *symbols;
 
-	struct {
-		struct us_profile_stack *v;
-		size_t n, cap;
-	} stacks;
-	struct us_slices running; /* by stack * US_N_KIND + kind */
+	struct us_trie trie;	  /* mark: node of the call tree, as a caller */
+	struct us_slices running; /* by node of the trie * US_N_KIND + kind */
 	struct us_slices idle;	  /* by 0: not idle, 1: idle */
 
 	/* profile_names.c */

@@ -56,19 +56,11 @@ static int on_module(void *ctx, const struct us_module *m)
 	return 0;
 }
 
-/* The reader vouches for id and parent; the depth of the trie is ours to bound. */
+/* Numbers are dense: the reader has checked it. */
 static int on_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc)
 {
 	struct us_profile *p = ctx;
-	if (id != p->stacks.n || parent >= id ||
-	    p->stacks.v[parent].depth >= US_MAX_FRAMES)
-		return -EBADMSG;
-	uint16_t depth = (uint16_t)(p->stacks.v[parent].depth + 1);
-	struct us_profile_stack *s = us_vec_push(&p->stacks);
-	if (!s)
-		return -ENOMEM;
-	*s = (struct us_profile_stack){ pc, parent, US_PROFILE_NONE, depth };
-	return 0;
+	return id == p->trie.numbers.n ? us_trie_add(&p->trie, parent, pc) : -EBADMSG;
 }
 
 static bool is_wanted(const struct us_profile *p, const struct us_sample *s)
@@ -87,7 +79,8 @@ static int add_running(struct us_profile *p, const struct us_sample *s)
 		[US_VCPU_READY] = US_KIND_READY,
 	};
 	struct us_profile_summary *sum = &p->sum;
-	if (s->stack >= p->stacks.n || s->stack >= UINT32_MAX / US_N_KIND)
+	uint32_t stack = us_trie_node_of(&p->trie, s->stack);
+	if (stack >= UINT32_MAX / US_N_KIND)
 		return -EBADMSG;
 	sum->running += s->weight;
 	if (s->state == US_VCPU_EXIT)
@@ -96,8 +89,8 @@ static int add_running(struct us_profile *p, const struct us_sample *s)
 		sum->ready += s->weight;
 	if (s->end < US_N_END)
 		sum->ends[s->end] += s->weight;
-	p->sum_weight_squares += (uint64_t)s->weight * s->weight;
-	return us_slices_add(&p->running, s->stack * US_N_KIND + kind[s->state],
+	p->sum_weight_squares += (double)s->weight * s->weight;
+	return us_slices_add(&p->running, stack * US_N_KIND + kind[s->state],
 			     s->t_ns - p->opts.from_ns, s->weight);
 }
 
@@ -174,10 +167,8 @@ static int prepare(struct us_profile *p, struct us_err *e)
 	us_slices_init(&p->running);
 	us_slices_init(&p->idle);
 	p->sum.first_ns = UINT64_MAX;
-	struct us_profile_stack *empty = us_vec_push(&p->stacks);
-	if (!empty)
+	if (us_trie_init(&p->trie))
 		return us_fail(e, -ENOMEM, "report: out of memory");
-	empty->node = 0;
 	return us_symbols_new(&p->symbols, e);
 }
 

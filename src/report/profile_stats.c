@@ -146,8 +146,8 @@ static int count_slices(struct count *c)
 	c->p->nodes.v[0].total = sum->running;
 	c->all.n_slice = c->p->running.n;
 	c->n_independent = (double)sum->running;
-	if (c->p->sum_weight_squares)
-		c->n_independent *= (double)before / (double)c->p->sum_weight_squares;
+	if (c->p->sum_weight_squares > 0)
+		c->n_independent *= (double)before / c->p->sum_weight_squares;
 	return 0;
 }
 

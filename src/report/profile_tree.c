@@ -49,10 +49,10 @@ static void mark_callers(struct us_profile *p)
 {
 	for (size_t i = 0; i < p->running.sums.n; i++) {
 		uint32_t s = p->running.sums.v[i].key / US_N_KIND;
-		for (s = p->stacks.v[s].parent; s; s = p->stacks.v[s].parent) {
-			if (p->stacks.v[s].node == 0)
+		for (s = p->trie.nodes.v[s].parent; s; s = p->trie.nodes.v[s].parent) {
+			if (p->trie.nodes.v[s].mark == 0)
 				break;
-			p->stacks.v[s].node = 0;
+			p->trie.nodes.v[s].mark = 0;
 		}
 	}
 }
@@ -60,13 +60,13 @@ static void mark_callers(struct us_profile *p)
 /* Parents have lower numbers, so theirs are there already. */
 static bool hang_callers(struct us_profile *p, struct us_pair_map *children)
 {
-	for (size_t i = 1; i < p->stacks.n; i++) {
-		struct us_profile_stack *s = &p->stacks.v[i];
-		if (s->node == US_PROFILE_NONE)
+	for (size_t i = 1; i < p->trie.nodes.n; i++) {
+		struct us_trie_node *s = &p->trie.nodes.v[i];
+		if (s->mark == US_PROFILE_NONE)
 			continue;
-		uint32_t node = p->stacks.v[s->parent].node;
-		s->node = hang(p, children, node, s->pc, true);
-		if (s->node == US_PROFILE_NONE)
+		uint32_t node = p->trie.nodes.v[s->parent].mark;
+		s->mark = hang(p, children, node, s->pc, true);
+		if (s->mark == US_PROFILE_NONE)
 			return false;
 	}
 	return true;
@@ -79,11 +79,11 @@ static uint32_t hang_leaf(struct us_profile *p, struct us_pair_map *children,
 		[US_KIND_EXIT] = US_FRAME_EXIT,
 		[US_KIND_READY] = US_FRAME_READY,
 	};
-	const struct us_profile_stack *s = &p->stacks.v[key / US_N_KIND];
+	const struct us_trie_node *s = &p->trie.nodes.v[key / US_N_KIND];
 	const char *special = top[key % US_N_KIND];
 	uint32_t node = 0;
 	if (key / US_N_KIND)
-		node = hang(p, children, p->stacks.v[s->parent].node, s->pc, false);
+		node = hang(p, children, p->trie.nodes.v[s->parent].mark, s->pc, false);
 	else if (!special)
 		special = US_FRAME_NO_STACK;
 	if (node == US_PROFILE_NONE || !special)
@@ -114,7 +114,7 @@ static bool hang_all(struct us_profile *p, struct us_pair_map *children)
 int us_profile_build_tree(struct us_profile *p, struct us_err *e)
 {
 	struct us_pair_map children = { 0 };
-	p->n_key = p->stacks.n * US_N_KIND;
+	p->n_key = p->trie.nodes.n * US_N_KIND;
 	p->key_node = malloc(p->n_key * sizeof(*p->key_node));
 	if (!p->key_node)
 		return no_memory(e);

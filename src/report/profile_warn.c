@@ -65,8 +65,11 @@ void us_profile_warn_of_quality(struct us_profile *p)
 {
 	const struct us_profile_summary *s = &p->sum;
 	const char *caution = us_profile_fact(p, "caution");
+	const char *note = us_profile_fact(p, "symbols_note");
 	if (caution && *caution)
 		us_profile_warn(p, "%s", caution);
+	if (note && *note && !p->modules.n)
+		us_profile_warn(p, "no names: %s", note);
 	warn_of_file(p);
 	warn_of_loss(p);
 	warn_of_cut_stacks(p);

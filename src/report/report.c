@@ -31,6 +31,20 @@ const struct us_format *us_format_by_suffix(const char *path)
 	return NULL;
 }
 
+/* Why a stream failed is only known while it fails: ask it to write once more. */
+static int stream_error(FILE *out)
+{
+	errno = 0;
+	if (fflush(out) == 0 && !ferror(out))
+		return 0;
+	if (!errno) {
+		clearerr(out);
+		fputc('\n', out);
+		fflush(out);
+	}
+	return errno ? errno : EIO;
+}
+
 int us_report(const struct us_profile *p, const struct us_format *f,
 	      const struct us_report_opts *o, FILE *out, struct us_err *e)
 {
@@ -38,10 +52,9 @@ int us_report(const struct us_profile *p, const struct us_format *f,
 	int rc = f->write(p, o ? o : &none, out, e);
 	if (rc)
 		return rc;
-	errno = 0;
-	if (fflush(out) == 0 && !ferror(out))
+	int code = stream_error(out);
+	if (!code)
 		return 0;
-	int code = errno ? errno : EIO;
 	us_fail(e, -code, "write the %s report: %s", f->name, strerror(code));
 	if (code == ENOSPC)
 		us_hint(e, "make room, or write elsewhere with -o FILE");
