@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bench-report.c: what a text report of a large recording costs, in time and memory,
+ * beside reading the same recording and dropping it.
+ *
+ *	bench-report [MILLIONS [STACKS]]
+ *
+ * Stacks are drawn evenly, which is the worst case: nearly every stack is in every
+ *slice of time.  Their addresses are functions of this program, so names and lines are
+ *real.
+ */
+#include "bench.h"
+#include "report/report.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_DEPTH 24
+
+static unsigned depth_of(unsigned k)
+{
+	return 8 + (k >> 10) * 7 % (MAX_DEPTH - 7);
+}
+
+/* Twice as many share a caller as share its callee, up to a thousand. */
+static void make_stacks(const struct us_elf_symbol *sym, size_t n_sym, unsigned n_stack,
+			us_gva (*pc)[MAX_DEPTH])
+{
+	for (unsigned k = 0; k < n_stack; k++) {
+		for (unsigned i = 0; i < depth_of(k); i++) {
+			uint64_t seed = (k >> (i < 10 ? i : 10)) * 977ULL + i + 1;
+			bench_random(&seed);
+			uint64_t r = bench_random(&seed) >> 7;
+			const struct us_elf_symbol *s = &sym[r % n_sym];
+			/* A function has many places to be in, and few calls. */
+			uint64_t places = i ? 4 : 32;
+			pc[k][i] = s->addr + s->size * ((r >> 32) % places) / places +
+				   1;
+		}
+	}
+}
+
+static void write_samples(struct us_writer *w, us_gva (*pc)[MAX_DEPTH],
+			  unsigned n_stack, uint64_t n)
+{
+	struct us_err e;
+	struct us_sample s = { .weight = 1, .end = US_END_ROOT };
+	uint64_t random = 9;
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t r = bench_random(&random);
+		unsigned k = (unsigned)((r >> 32) * n_stack >> 32);
+		s.t_ns += 500000 + r % 1000000;
+		s.vcpu = r & 1;
+		s.state = r % 8 == 0 ? US_VCPU_HALTED : US_VCPU_GUEST;
+		bool idle = s.state == US_VCPU_HALTED;
+		need(us_writer_sample(w, &s, pc[k], idle ? 0 : depth_of(k), &e), &e);
+	}
+}
+
+static int generate(int fd, uint64_t n, unsigned n_stack)
+{
+	struct us_err e;
+	struct us_elf_image *image;
+	struct us_writer *w;
+	char self[4096];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (len < 0)
+		return 1;
+	self[len] = '\0';
+	need(us_elf_image_open(self, &image, &e), &e);
+	struct us_module m = { .path = self, .match = US_MATCH_YES };
+	us_elf_image_text(image, &m.start, &m.end);
+	size_t n_sym;
+	const struct us_elf_symbol *sym = us_elf_image_symbols(image, &n_sym);
+	us_gva(*pc)[MAX_DEPTH] = malloc(n_stack * sizeof(*pc));
+	if (!pc || !n_sym)
+		return 1;
+	make_stacks(sym, n_sym, n_stack, pc);
+	need(us_writer_open(fd, &w, &e), &e);
+	need(us_writer_module(w, &m, &e), &e);
+	write_samples(w, pc, n_stack, n);
+	struct us_record_stats stats = { 0 };
+	need(us_writer_end(w, &stats, US_RECORD_DONE, "", &e), &e);
+	us_writer_close(w);
+	us_elf_image_close(image);
+	free(pc);
+	return 0;
+}
+
+static int take_sample(void *ctx, const struct us_sample *s)
+{
+	*(uint64_t *)ctx += s->weight;
+	return 0;
+}
+
+static int take_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc)
+{
+	*(uint64_t *)ctx += id ^ parent ^ pc;
+	return 0;
+}
+
+static int read_only(int fd)
+{
+	static const struct us_reader_ops ops = { .sample = take_sample,
+						  .stack = take_stack };
+	struct us_reader_result r;
+	struct us_err e;
+	uint64_t sum = 0;
+	need(us_read(fd, &ops, &sum, &r, &e), &e);
+	return sum == 0;
+}
+
+static int report(int fd, const char *format)
+{
+	struct us_err e;
+	struct us_profile *p;
+	struct us_report_opts o = { .limit = 0 };
+	FILE *out = fopen("/dev/null", "w");
+	need(us_profile_read(fd, NULL, &p, &e), &e);
+	need(us_report(p, us_format_by_name(format), &o, out, &e), &e);
+	us_profile_free(p);
+	return fclose(out) != 0;
+}
+
+struct cost {
+	double seconds, mebibytes;
+};
+
+/* In a child, so that each starts with an empty heap. */
+static struct cost measure(int fd, const char *format)
+{
+	struct rusage u;
+	int status;
+	lseek(fd, 0, SEEK_SET);
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(format ? report(fd, format) : read_only(fd));
+	if (pid < 0 || wait4(pid, &status, 0, &u) != pid || status)
+		exit(1);
+	return (struct cost){
+		(double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
+			(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6,
+		(double)u.ru_maxrss / 1024
+	};
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t n = (argc > 1 ? strtoull(argv[1], NULL, 0) : 10) * 1000000;
+	unsigned n_stack = argc > 2 ? (unsigned)atoi(argv[2]) : 100000;
+	const char *dir = getenv("TMPDIR");
+	int fd = open(dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0 || !n || !n_stack)
+		return 1;
+	pid_t pid = fork(); /* our own memory stays small: children inherit its peak */
+	int status;
+	if (pid == 0)
+		_exit(generate(fd, n, n_stack));
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		return 1;
+	struct cost floor = measure(fd, NULL);
+	printf("%.0f M samples, %u stacks, %.0f MiB: reading alone %.2f s, %.0f MiB\n",
+	       (double)n / 1e6, n_stack, (double)lseek(fd, 0, SEEK_END) / (1 << 20),
+	       floor.seconds, floor.mebibytes);
+	static const char *const formats[] = { "text", "html", "json" };
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		struct cost c = measure(fd, formats[i]);
+		printf("report, %-5s %.2f s (%.1f times reading), %.0f MiB\n",
+		       formats[i], c.seconds, c.seconds / floor.seconds, c.mebibytes);
+	}
+	return 0;
+}
