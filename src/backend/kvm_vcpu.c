@@ -358,8 +358,13 @@ enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
 		v->run->kvm_valid_regs |= WANTED;
 	if (v->group_stop)
 		return US_VCPU_OFF;
-	return fresh && v->run->exit_reason == KVM_EXIT_INTR ? US_VCPU_GUEST
-							     : US_VCPU_EXIT;
+	if (v->run->exit_reason != KVM_EXIT_INTR)
+		return US_VCPU_EXIT;
+	/* Without a CPU it may still be on its way back from an earlier look of ours:
+	 * the guest has not moved since. */
+	if (v->seen && v->waited_ns > (v->stopped_ns - v->asked_ns) / 2)
+		return US_VCPU_READY;
+	return fresh ? US_VCPU_GUEST : US_VCPU_EXIT;
 }
 
 static uint8_t code_bits(const struct kvm_sregs *s)
