@@ -190,8 +190,13 @@ static void compose(struct us_gdb *g)
 void us_gdb_put_break(struct us_gdb *g)
 {
 	compose(g);
-	if (g->out_len < sizeof(g->out))
-		g->out[g->out_len++] = '\x03';
+	if (g->out_len + 2 > sizeof(g->out))
+		return;
+	/* QEMU that waits for an acknowledgement swallows all but that. */
+	if (g->owe)
+		g->out[g->out_len++] = '+';
+	g->owe = false;
+	g->out[g->out_len++] = '\x03';
 }
 
 int us_gdb_put(struct us_gdb *g, const char *body)

@@ -448,7 +448,10 @@ static int qmp_start(struct us_backend *base, const struct us_schedule *s,
 		return us_fail(e, -EINVAL,
 			       "the guest has %u vCPUs, and none of them is chosen",
 			       base->n_vcpu);
-	us_pacer_init(&b->pacer, s, 1, b->n_chosen, us_now_ns());
+	/* The pacer's one slot is the whole guest, whichever vCPUs are looked at. */
+	struct us_schedule all_at_once = *s;
+	all_at_once.vcpu_mask = 0;
+	us_pacer_init(&b->pacer, &all_at_once, 1, b->n_chosen, us_now_ns());
 	return 0;
 }
 

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * remote.h: what the tests of the gdb and qmp backends share: a real guest whose
+ * heartbeat on the serial port can be watched, its call tree, and a profiler that is
+ * killed at any moment.
+ */
+#ifndef US_TEST_REMOTE_H
+#define US_TEST_REMOTE_H
+
+#include "qemu.h"
+
+#include "backend/backend.h"
+#include "base/clock.h"
+#include "guest/paging.h"
+#include "vmm/qmp.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+/* The guest. */
+
+struct rig {
+	struct qemu qemu;
+	char serial[64], gdb[64];
+	bool kvm;
+};
+
+static inline const char *guest_path(const char *name)
+{
+	static char path[512];
+	const char *build = getenv("US_BUILD_ROOT");
+	snprintf(path, sizeof(path), "%s/tests/guests/%s", build ? build : "build",
+		 name);
+	return path;
+}
+
+/* Lines "BEAT n" so far: a tenth of a second of the guest's time each. */
+static inline unsigned beats(const struct rig *r)
+{
+	FILE *f = fopen(r->serial, "re");
+	unsigned n = 0;
+	char line[4096];
+	while (f && fgets(line, sizeof(line), f))
+		n += strstr(line, "BEAT ") != NULL;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Does it go on? Waits for it, long: the host may be busy, and KVM may be slow. */
+static inline bool goes_on(const struct rig *r)
+{
+	unsigned before = beats(r);
+	for (int i = 0; i < 1200; i++) {
+		if (beats(r) > before)
+			return true;
+		usleep(50000);
+	}
+	return false;
+}
+
+/* False: skip, it cannot run here. paused: leave it where -S does. */
+static inline bool rig_start_with(struct rig *r, bool kvm, unsigned smp, bool paused,
+				  const char *more)
+{
+	char args[900];
+	if (!have_program(QEMU)) {
+		printf("# SKIP no " QEMU " here\n");
+		return false;
+	}
+	if (kvm && !have_kvm()) {
+		printf("# SKIP /dev/kvm may not be used\n");
+		return false;
+	}
+	if (access(guest_path("shares.elf"), R_OK)) {
+		printf("# SKIP the test guests are not built\n");
+		return false;
+	}
+	snprintf(
+		args, sizeof(args),
+		"-accel %s -smp %u -m 64 -no-reboot -kernel %s -serial file:%%s/serial "
+		"-gdb unix:%%s/gdb,server=on,wait=off "
+		"-qmp unix:%%s/qmp,server=on,wait=off%s%s",
+		kvm ? "kvm" : "tcg", smp, guest_path("shares.elf"), paused ? " -S" : "",
+		more);
+	qemu_start(&r->qemu, args);
+	r->kvm = kvm;
+	snprintf(r->serial, sizeof(r->serial), "%s/serial", r->qemu.dir);
+	snprintf(r->gdb, sizeof(r->gdb), "%s/gdb", r->qemu.dir);
+	assert_true(qemu_wait_file(&r->qemu, r->qemu.qmp));
+	assert_true(qemu_wait_file(&r->qemu, r->gdb));
+	assert_true(paused || goes_on(r));
+	return true;
+}
+
+static inline bool rig_start(struct rig *r, bool kvm, unsigned smp, bool paused)
+{
+	return rig_start_with(r, kvm, smp, paused, "");
+}
+
+static inline void rig_stop(struct rig *r)
+{
+	qemu_stop(&r->qemu);
+}
+
+/* What QEMU says of itself: "running", "paused", "prelaunch". */
+static inline void expect_status(const struct rig *r, const char *status)
+{
+	struct us_qmp *q;
+	struct us_err e;
+	json_t *reply;
+	assert_int_equal(us_qmp_open(r->qemu.qmp, &q, &e), 0);
+	assert_int_equal(us_qmp_run(q, "query-status", NULL, &reply, &e), 0);
+	assert_string_equal(json_string_value(json_object_get(reply, "status")),
+			    status);
+	json_decref(reply);
+	us_qmp_close(q);
+}
+
+/* Its functions, by nm. */
+
+struct function {
+	us_gva start;
+	char name[48];
+};
+
+static struct function functions[512];
+static size_t n_functions;
+
+static inline void load_functions(void)
+{
+	char cmd[600];
+	snprintf(cmd, sizeof(cmd), "nm -n %s", guest_path("shares.elf"));
+	FILE *f = popen(cmd, "re");
+	unsigned long long at;
+	char kind, name[48];
+	n_functions = 0;
+	while (f && fscanf(f, "%llx %c %47s%*[^\n]", &at, &kind, name) == 3) {
+		if ((kind != 't' && kind != 'T') || n_functions == 512)
+			continue;
+		functions[n_functions].start = at;
+		strcpy(functions[n_functions++].name, name);
+	}
+	assert_true(f && pclose(f) == 0 && n_functions > 0);
+}
+
+static inline const char *function_of(us_gva pc)
+{
+	const char *name = "?";
+	for (size_t i = 0; i < n_functions && functions[i].start <= pc; i++)
+		name = functions[i].name;
+	return name;
+}
+
+static inline bool read_pair(struct us_backend *b, struct us_paging *p,
+			     const struct us_regs *regs, us_gva va, uint64_t pair[2])
+{
+	return regs->space.mode == US_PAGING_UNKNOWN
+		       ? us_mem_read_gva(b->mem, va, pair, 16)
+		       : us_paging_read(p, &regs->space, va, pair, 16);
+}
+
+/* Callers by the chain of frame pointers alone, outermost last; at most max. */
+static inline unsigned callers(struct us_backend *b, const struct us_regs *regs,
+			       us_gva *ret, unsigned max)
+{
+	static struct us_paging paging;
+	uint64_t pair[2];
+	unsigned n = 0;
+	us_paging_init(&paging, b->mem);
+	us_paging_new_sample(&paging);
+	for (us_gva fp = regs->fp; fp && n < max; fp = pair[0]) {
+		if (!read_pair(b, &paging, regs, fp, pair) || !pair[1])
+			break;
+		ret[n++] = pair[1];
+	}
+	return n;
+}
+
+/* The loops of f60, f30 and f10 are called by stage, that by main_loop, kmain and
+ * start_vcpu: whatever was interrupted, its outer callers must be these. */
+static inline bool stack_is_right(struct us_backend *b, const struct us_capture *c)
+{
+	us_gva pc[16];
+	unsigned n = callers(b, &c->regs, pc, 16);
+	const char *leaf = function_of(c->regs.pc);
+	bool loop = !strcmp(leaf, "f60") || !strcmp(leaf, "f30") ||
+		    !strcmp(leaf, "f10") || !strcmp(leaf, "spin");
+	unsigned at = 0;
+	while (at < n && strcmp(function_of(pc[at]), "main_loop") != 0)
+		at++;
+	if (loop && at < n && strcmp(function_of(pc[at - (at > 0)]), "stage") != 0 &&
+	    at > 0)
+		return false;
+	return at + 1 < n && !strcmp(function_of(pc[at + 1]), "kmain");
+}
+
+/* Take n captures; counts them by state. Returns how many stacks were wrong. */
+static inline unsigned sample(struct us_backend *b, double hz, unsigned n,
+			      unsigned state[US_N_VCPU_STATE])
+{
+	struct us_schedule s = { .hz = hz, .seed = 42 };
+	struct us_err e;
+	static struct us_capture c;
+	unsigned wrong = 0;
+	uint64_t deadline = us_now_ns() + 60 * US_NS_PER_SEC;
+	memset(state, 0, US_N_VCPU_STATE * sizeof(*state));
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	for (unsigned i = 0; i < n;) {
+		int r = b->ops->next(b, deadline, &c);
+		assert_true(r == 1);
+		state[c.state]++;
+		if (c.state == US_VCPU_GUEST && !stack_is_right(b, &c)) {
+			printf("# wrong: pc %s fp %llx\n", function_of(c.regs.pc),
+			       (unsigned long long)c.regs.fp);
+			wrong++;
+		}
+		b->ops->release(b, &c);
+		i++;
+	}
+	struct us_backend_counts k;
+	b->ops->counts(b, &k);
+	assert_true(k.due >= n);
+	return wrong;
+}
+
+static inline struct us_backend *open_backend(const struct us_backend_ops *o,
+					      const struct us_target *t)
+{
+	struct us_backend *b = NULL;
+	struct us_err e = { 0 };
+	int r = o->open(t, &b, &e);
+	if (r < 0)
+		printf("# open: %s\n", e.msg);
+	assert_int_equal(r, 0);
+	return b;
+}
+
+static inline void command(const struct rig *r, const char *name)
+{
+	struct us_qmp *q;
+	struct us_err e;
+	assert_int_equal(us_qmp_open(r->qemu.qmp, &q, &e), 0);
+	assert_int_equal(us_qmp_run(q, name, NULL, NULL, &e), 0);
+	us_qmp_close(q);
+}
+
+/* Captures until one has this state; false: none had. */
+static inline bool reaches(struct us_backend *b, enum us_vcpu_state wanted)
+{
+	static struct us_capture c;
+	for (int i = 0; i < 200; i++) {
+		assert_int_equal(b->ops->next(b, us_now_ns() + 10 * US_NS_PER_SEC, &c),
+				 1);
+		b->ops->release(b, &c);
+		if (c.state == wanted)
+			return true;
+	}
+	return false;
+}
+
+/* The profiler, in a process of its own that is killed. */
+
+static inline void profile_forever(const struct us_backend_ops *o,
+				   const struct us_target *t, atomic_bool *up)
+{
+	struct us_backend *b;
+	struct us_schedule s = { .hz = 5000, .seed = (uint64_t)getpid() };
+	static struct us_capture c;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (o->open(t, &b, NULL) || o->start(b, &s, NULL))
+		_exit(1);
+	atomic_store(up, true);
+	for (;;) {
+		if (b->ops->next(b, us_now_ns() + US_NS_PER_SEC, &c) == 1) {
+			us_gva pc[16];
+			callers(b, &c.regs, pc, 16);
+			b->ops->release(b, &c);
+		}
+	}
+}
+
+/* Kill it at some moment; early: perhaps while it attaches. */
+static inline void profile_and_kill(const struct us_backend_ops *o,
+				    const struct us_target *t, unsigned turn)
+{
+	atomic_bool *up = mmap(NULL, sizeof(*up), PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(up != MAP_FAILED);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		profile_forever(o, t, up);
+	bool early = turn % 3 == 0;
+	for (int i = 0; !early && !atomic_load(up) && i < 5000; i++)
+		usleep(1000);
+	usleep((useconds_t)(rand() % 20000));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	munmap(up, sizeof(*up));
+}
+
+/* Allocations, counted by the linker's --wrap. */
+static atomic_uint allocations;
+
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_malloc(size_t n)
+{
+	atomic_fetch_add(&allocations, 1);
+	return __real_malloc(n);
+}
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size)
+{
+	atomic_fetch_add(&allocations, 1);
+	return __real_calloc(n, size);
+}
+
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n)
+{
+	atomic_fetch_add(&allocations, 1);
+	return __real_realloc(p, n);
+}
+
+/* A peer that is a process: it listens at dir/peer, and what it does can be seen. */
+
+struct peer_page {
+	atomic_bool running; /* the invented guest */
+	atomic_uint stops, conts, detaches;
+};
+
+struct peer {
+	struct peer_page *page;
+	pid_t pid;
+	char dir[32], path[64];
+};
+
+static inline void peer_start(struct peer *p,
+			      void (*serve)(int fd, struct peer_page *, int),
+			      int behaviour)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	strcpy(p->dir, "/tmp/us-peer-XXXXXX");
+	assert_non_null(mkdtemp(p->dir));
+	snprintf(p->path, sizeof(p->path), "%s/peer", p->dir);
+	strcpy(a.sun_path, p->path);
+	p->page = mmap(NULL, sizeof(*p->page), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(p->page != MAP_FAILED);
+	atomic_store(&p->page->running, true);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(fd, 4), 0);
+	p->pid = fork();
+	assert_true(p->pid >= 0);
+	if (p->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;) {
+			int client = accept(fd, NULL, NULL);
+			serve(client, p->page, behaviour);
+			close(client);
+		}
+	}
+	close(fd);
+}
+
+static inline void peer_stop(struct peer *p)
+{
+	kill(p->pid, SIGKILL);
+	waitpid(p->pid, NULL, 0);
+	unlink(p->path);
+	rmdir(p->dir);
+	munmap(p->page, sizeof(*p->page));
+}
+
+/* Wait until the invented guest runs, as seen by the peer itself. */
+static inline bool peer_runs(const struct peer *p)
+{
+	for (int i = 0; i < 200 && !atomic_load(&p->page->running); i++)
+		usleep(10000);
+	return atomic_load(&p->page->running);
+}
+
+#endif

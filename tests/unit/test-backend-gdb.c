@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The gdb backend on real QEMU, and against stubs that misbehave. */
+#include "remote.h"
+
+#include <arpa/inet.h>
+
+extern const struct us_backend_ops us_backend_gdb;
+
+static struct us_target target_of(const char *path)
+{
+	struct us_target t = { 0 };
+	snprintf(t.gdb, sizeof(t.gdb), "%s", path);
+	return t;
+}
+
+/* Real guests. */
+
+static void samples_well(bool kvm, unsigned smp, unsigned n)
+{
+	struct rig r;
+	unsigned state[US_N_VCPU_STATE];
+	if (!rig_start(&r, kvm, smp, false))
+		skip();
+	load_functions();
+	struct us_target t = target_of(r.gdb);
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	assert_int_equal(b->n_vcpu, smp);
+	assert_int_equal(!(b->caps & US_CAP_BLOCKS), kvm);
+	assert_non_null(strstr(b->how, "QEMU's stub"));
+	assert_non_null(strstr(b->how, "process_vm_readv"));
+	assert_int_equal(sample(b, 200, n, state), 0);
+	assert_int_equal(state[US_VCPU_GUEST], n);
+	us_backend_close(b);
+	assert_true(goes_on(&r));
+	/* The stub takes the next one. */
+	b = open_backend(&us_backend_gdb, &t);
+	us_backend_close(b);
+	assert_true(goes_on(&r));
+	rig_stop(&r);
+}
+
+static void samples_tcg(void **state)
+{
+	(void)state;
+	samples_well(false, 1, 300);
+}
+
+static void samples_tcg_smp(void **state)
+{
+	(void)state;
+	samples_well(false, 2, 300);
+}
+
+static void samples_kvm(void **state)
+{
+	(void)state;
+	samples_well(true, 1, 150);
+}
+
+static void samples_kvm_smp(void **state)
+{
+	(void)state;
+	samples_well(true, 2, 150);
+}
+
+static void one_vcpu_of_two(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct us_err e;
+	struct us_schedule s = { .hz = 200, .seed = 1, .vcpu_mask = 2 };
+	static struct us_capture c;
+	if (!rig_start(&r, false, 2, false))
+		skip();
+	struct us_target t = target_of(r.gdb);
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(b->ops->next(b, us_now_ns() + 9 * US_NS_PER_SEC, &c),
+				 1);
+		assert_int_equal(c.vcpu, 1);
+		b->ops->release(b, &c);
+	}
+	s.vcpu_mask = 4;
+	assert_int_equal(b->ops->start(b, &s, &e), -EINVAL);
+	us_backend_close(b);
+	assert_true(goes_on(&r));
+	rig_stop(&r);
+}
+
+/* The stub's own reads agree: a VMM that is not on this host. */
+static void memory_by_the_stub(void **state)
+{
+	(void)state;
+	struct rig r;
+	unsigned states[US_N_VCPU_STATE];
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	load_functions();
+	struct us_target t = target_of(r.gdb);
+	struct us_guest stranger = { .pid = 0 };
+	t.guest = &stranger;
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	assert_non_null(strstr(b->how, "by the stub"));
+	assert_int_equal(sample(b, 100, 60, states), 0);
+	us_backend_close(b);
+	assert_true(goes_on(&r));
+	rig_stop(&r);
+}
+
+static void speaks_tcp(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct us_err e;
+	char line[128], text[256];
+	struct us_qmp *q;
+	unsigned states[US_N_VCPU_STATE];
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	load_functions();
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+	close(fd);
+	/* A stub made at run time, as the hint says; QEMU has one at a time. */
+	assert_int_equal(us_qmp_open(r.qemu.qmp, &q, &e), 0);
+	assert_int_equal(us_qmp_human(q, "gdbserver none", -1, text, sizeof(text), &e),
+			 0);
+	snprintf(line, sizeof(line), "gdbserver tcp:127.0.0.1:%u", ntohs(a.sin_port));
+	assert_int_equal(us_qmp_human(q, line, -1, text, sizeof(text), &e), 0);
+	us_qmp_close(q);
+	snprintf(line, sizeof(line), "127.0.0.1:%u", ntohs(a.sin_port));
+	struct us_target t = target_of(line);
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	assert_non_null(strstr(b->how, "process_vm_readv"));
+	assert_int_equal(sample(b, 200, 50, states), 0);
+	us_backend_close(b);
+	assert_true(goes_on(&r));
+	rig_stop(&r);
+}
+
+static void paused_guest_stays_paused(void **state)
+{
+	(void)state;
+	struct rig r;
+	unsigned states[US_N_VCPU_STATE];
+	if (!rig_start(&r, false, 2, true))
+		skip();
+	struct us_target t = target_of(r.gdb);
+	for (int with_qmp = 0; with_qmp < 2; with_qmp++) {
+		if (with_qmp)
+			strcpy(t.qmp, r.qemu.qmp);
+		struct us_backend *b = open_backend(&us_backend_gdb, &t);
+		sample(b, 100, 10, states);
+		assert_int_equal(states[US_VCPU_OFF], 10);
+		us_backend_close(b);
+		expect_status(&r, "prelaunch");
+	}
+	profile_and_kill(&us_backend_gdb, &t, 1);
+	usleep(300000);
+	expect_status(&r, "prelaunch");
+	rig_stop(&r);
+}
+
+static void owner_pauses_and_resumes(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct us_err e;
+	struct us_schedule s = { .hz = 100, .seed = 1 };
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	struct us_target t = target_of(r.gdb);
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	assert_true(reaches(b, US_VCPU_GUEST));
+	command(&r, "stop");
+	assert_true(reaches(b, US_VCPU_OFF));
+	expect_status(&r, "paused");
+	command(&r, "cont");
+	assert_true(reaches(b, US_VCPU_GUEST));
+	assert_true(goes_on(&r));
+	command(&r, "stop");
+	assert_true(reaches(b, US_VCPU_OFF));
+	us_backend_close(b);
+	expect_status(&r, "paused");
+	rig_stop(&r);
+}
+
+static void qemu_is_killed(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct us_err e = { 0 };
+	struct us_schedule s = { .hz = 100, .seed = 1 };
+	static struct us_capture c;
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	struct us_target t = target_of(r.gdb);
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c), 1);
+	kill(r.qemu.pid, SIGKILL);
+	waitpid(r.qemu.pid, NULL, 0);
+	r.qemu.pid = 0;
+	b->ops->release(b, &c);
+	int code = b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c);
+	assert_int_equal(code, -ESRCH);
+	b->ops->explain(b, code, &e);
+	assert_non_null(strstr(e.msg, "has ended"));
+	us_backend_close(b);
+	rig_stop(&r);
+}
+
+static void second_debugger_is_refused(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct us_err e = { 0 };
+	struct us_backend *b, *second = NULL;
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	struct us_target t = target_of(r.gdb);
+	b = open_backend(&us_backend_gdb, &t);
+	assert_int_equal(us_backend_gdb.open(&t, &second, &e), -EBUSY);
+	assert_non_null(strstr(e.msg, "another debugger"));
+	assert_true(e.hint[0]);
+	assert_true(goes_on(&r));
+	us_backend_close(b);
+	assert_true(goes_on(&r));
+	rig_stop(&r);
+}
+
+/* Invented stubs. */
+
+enum behaviour {
+	GOOD,	      /* one vCPU, no description, no threads, hangs up politely */
+	HALTED,	      /* behind a HLT */
+	SILENT,	      /* takes everything, answers nothing */
+	CLOSES,	      /* at the first packet */
+	CLOSES_MID,   /* in the middle of the first reply */
+	SSH,	      /* is something else */
+	NAKS,	      /* wants everything again */
+	BAD_SUMS,     /* all its packets are damaged */
+	LIST_GARBAGE, /* vCPUs that are no numbers */
+	AARCH64,      /* another processor */
+	SHORT_G,      /* registers that are too few */
+	STALLS_G,     /* after three stops it never again sends registers */
+	EXITS,	      /* the guest ends after three stops */
+	CLOSES_LATER, /* hangs up after three stops */
+};
+
+struct stub {
+	int fd;
+	struct peer_page *page;
+	int behaviour;
+};
+
+static void say(struct stub *s, const char *body)
+{
+	char out[4096];
+	unsigned sum = s->behaviour == BAD_SUMS;
+	for (const char *p = body; *p; p++)
+		sum += (unsigned char)*p;
+	snprintf(out, sizeof(out), "$%s#%02x", body, sum & 255);
+	size_t n = s->behaviour == CLOSES_MID ? strlen(out) / 2 : strlen(out);
+	if (send(s->fd, out, n, MSG_NOSIGNAL) < 0 || s->behaviour == CLOSES_MID)
+		shutdown(s->fd, SHUT_RDWR);
+}
+
+/* Classical x86-64 registers: pc 0x1000, rsp and rbp 0x2000. */
+static void say_registers(struct stub *s)
+{
+	char hex[560 * 2 + 1];
+	memset(hex, '0', sizeof(hex) - 1);
+	hex[sizeof(hex) - 1] = '\0';
+	memcpy(hex + 48 * 2, "0020", 4);
+	memcpy(hex + 56 * 2, "0020", 4);
+	memcpy(hex + 128 * 2, "0010", 4);
+	if (s->behaviour == SHORT_G)
+		hex[40] = '\0';
+	bool stalls = s->behaviour == STALLS_G && atomic_load(&s->page->stops) > 3;
+	if (!stalls)
+		say(s, hex);
+}
+
+static void say_memory(struct stub *s, const char *args)
+{
+	unsigned long at, len;
+	char hex[2049] = "";
+	if (sscanf(args, "%lx,%lx", &at, &len) != 2 || len > 1024) {
+		say(s, "E01");
+		return;
+	}
+	/* A frame at 0x2000: no caller's frame, return address 0x1111. HLT at 0xfff. */
+	for (unsigned long i = 0; i < len; i++) {
+		unsigned byte = at + i == 0x2008 || at + i == 0x2009 ? 0x11 : 0;
+		if (at + i == 0xfff && s->behaviour == HALTED)
+			byte = 0xf4;
+		snprintf(hex + i * 2, 3, "%02x", byte);
+	}
+	say(s, hex);
+}
+
+static void answer(struct stub *s, const char *body)
+{
+	if (!strncmp(body, "qSupported", 10))
+		say(s, s->behaviour == AARCH64 ? "PacketSize=400;qXfer:features:read+"
+					       : "PacketSize=400;QStartNoAckMode+");
+	else if (!strncmp(body, "qXfer:features", 14))
+		say(s, "l<target><architecture>aarch64</architecture></target>");
+	else if (!strcmp(body, "QStartNoAckMode"))
+		say(s, "OK");
+	else if (!strcmp(body, "?"))
+		say(s, "S05");
+	else if (!strcmp(body, "qfThreadInfo") && s->behaviour == LIST_GARBAGE)
+		say(s, "m<script>");
+	else if (!strcmp(body, "g"))
+		say_registers(s);
+	else if (body[0] == 'm')
+		say_memory(s, body + 1);
+	else if (!strcmp(body, "c")) {
+		atomic_fetch_add(&s->page->conts, 1);
+		atomic_store(&s->page->running, true);
+	} else if (body[0] == 'D') {
+		atomic_fetch_add(&s->page->detaches, 1);
+		atomic_store(&s->page->running, true);
+		say(s, "OK");
+	} else {
+		say(s, "");
+	}
+}
+
+static void interrupted(struct stub *s)
+{
+	if (!atomic_exchange(&s->page->running, false))
+		return;
+	unsigned n = atomic_fetch_add(&s->page->stops, 1);
+	if (n >= 3 && s->behaviour == EXITS)
+		say(s, "W00");
+	else if (n >= 3 && s->behaviour == CLOSES_LATER)
+		shutdown(s->fd, SHUT_RDWR);
+	else
+		say(s, "S02");
+}
+
+/* A whole packet is in p->body. */
+static void heard(struct stub *s, const char *body)
+{
+	switch (s->behaviour) {
+	case SILENT:
+	case SSH:
+		return;
+	case CLOSES:
+		shutdown(s->fd, SHUT_RDWR);
+		return;
+	case NAKS:
+		send(s->fd, "-", 1, MSG_NOSIGNAL);
+		return;
+	default:
+		send(s->fd, "+", 1, MSG_NOSIGNAL);
+		answer(s, body);
+	}
+}
+
+static void serve_stub(int fd, struct peer_page *page, int behaviour)
+{
+	struct stub s = { fd, page, behaviour };
+	char body[512];
+	size_t n = 0;
+	int state = 0; /* 0: outside, 1: in a packet, 2, 3: its checksum */
+	char c;
+	/* Connecting stops the guest. */
+	atomic_store(&page->running, false);
+	if (behaviour == SSH)
+		send(fd, "SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n", 40,
+		     MSG_NOSIGNAL);
+	while (recv(fd, &c, 1, 0) == 1) {
+		if (state == 0 && c == '\x03')
+			interrupted(&s);
+		else if (state == 0 && c == '$')
+			state = 1, n = 0;
+		else if (state == 1 && c == '#')
+			state = 2;
+		else if (state == 1 && n < sizeof(body) - 1)
+			body[n++] = c;
+		else if (state == 2)
+			state = 3;
+		else if (state == 3) {
+			state = 0;
+			body[n] = '\0';
+			heard(&s, body);
+		}
+	}
+}
+
+static void foreign_stub_is_understood(void **state)
+{
+	(void)state;
+	for (int behaviour = GOOD; behaviour <= HALTED; behaviour++) {
+		struct peer p;
+		static struct us_capture c;
+		struct us_err e;
+		struct us_schedule s = { .hz = 1000, .seed = 1 };
+		peer_start(&p, serve_stub, behaviour);
+		struct us_target t = target_of(p.path);
+		struct us_backend *b = open_backend(&us_backend_gdb, &t);
+		assert_string_equal(b->how, "GDB stub, no acks, memory: by the stub");
+		assert_int_equal(b->ops->start(b, &s, &e), 0);
+		for (int i = 0; i < 20; i++) {
+			us_gva pc[4];
+			assert_int_equal(
+				b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c),
+				1);
+			assert_false(atomic_load(&p.page->running));
+			assert_int_equal(c.state, behaviour == GOOD ? US_VCPU_GUEST
+								    : US_VCPU_HALTED);
+			assert_int_equal(c.regs.pc, 0x1000);
+			assert_int_equal(c.regs.fp, 0x2000);
+			assert_int_equal(callers(b, &c.regs, pc, 4), 1);
+			assert_int_equal(pc[0], 0x1111);
+			b->ops->release(b, &c);
+		}
+		us_backend_close(b);
+		assert_true(peer_runs(&p));
+		assert_true(atomic_load(&p.page->detaches) > 0);
+		peer_stop(&p);
+	}
+}
+
+static void strange_stubs_are_refused(void **state)
+{
+	(void)state;
+	static const int cases[] = { SILENT,   CLOSES,	     CLOSES_MID, SSH,	 NAKS,
+				     BAD_SUMS, LIST_GARBAGE, AARCH64,	 SHORT_G };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct peer p;
+		struct us_backend *b = NULL;
+		struct us_err e = { 0 };
+		peer_start(&p, serve_stub, cases[i]);
+		struct us_target t = target_of(p.path);
+		int r = us_backend_gdb.open(&t, &b, &e);
+		assert_true(r < 0);
+		assert_null(b);
+		printf("# %d: %s\n", cases[i], e.msg);
+		assert_non_null(strstr(e.msg, "attach to the GDB stub /tmp/us-peer"));
+		/* A stub that understands us has let its guest go. */
+		if (cases[i] >= LIST_GARBAGE)
+			assert_true(peer_runs(&p));
+		peer_stop(&p);
+	}
+}
+
+static void stubs_fail_later(void **state)
+{
+	(void)state;
+	for (int behaviour = STALLS_G; behaviour <= CLOSES_LATER; behaviour++) {
+		struct peer p;
+		static struct us_capture c;
+		struct us_err e = { 0 };
+		struct us_schedule s = { .hz = 1000, .seed = 1 };
+		peer_start(&p, serve_stub, behaviour);
+		struct us_target t = target_of(p.path);
+		struct us_backend *b = open_backend(&us_backend_gdb, &t);
+		assert_int_equal(b->ops->start(b, &s, &e), 0);
+		int r = 1;
+		for (int i = 0; r == 1 && i < 20; i++) {
+			r = b->ops->next(b, us_now_ns() + 10 * US_NS_PER_SEC, &c);
+			if (r == 1)
+				b->ops->release(b, &c);
+		}
+		assert_int_equal(r, behaviour == EXITS ? -ESRCH : -ECONNRESET);
+		b->ops->explain(b, r, &e);
+		printf("# %d: %s\n", behaviour, e.msg);
+		assert_true(e.msg[0]);
+		if (behaviour == STALLS_G)
+			assert_true(peer_runs(&p));
+		us_backend_close(b);
+		peer_stop(&p);
+	}
+}
+
+/* A consumer that keeps the guest: the watchdog lets it go, and the backend knows. */
+static void watchdog_ends_a_long_hold(void **state)
+{
+	(void)state;
+	struct peer p;
+	static struct us_capture c;
+	struct us_err e = { 0 };
+	struct us_schedule s = { .hz = 1000, .seed = 1 };
+	peer_start(&p, serve_stub, GOOD);
+	struct us_target t = target_of(p.path);
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c), 1);
+	for (int i = 0; i < 1000 && !atomic_load(&p.page->running); i++)
+		usleep(10000);
+	assert_true(atomic_load(&p.page->running));
+	b->ops->release(b, &c);
+	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c),
+			 -ECONNRESET);
+	b->ops->explain(b, -ECONNRESET, &e);
+	assert_non_null(strstr(e.msg, "watchdog"));
+	us_backend_close(b);
+	peer_stop(&p);
+}
+
+static void nothing_is_allocated(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct us_err e;
+	struct us_schedule s = { .hz = 1000, .seed = 1 };
+	static struct us_capture c;
+	if (!rig_start(&r, false, 2, false))
+		skip();
+	struct us_target t = target_of(r.gdb);
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	unsigned before = atomic_load(&allocations);
+	assert_true(before > 0);
+	for (int i = 0; i < 100; i++) {
+		us_gva pc[16];
+		assert_int_equal(b->ops->next(b, us_now_ns() + 9 * US_NS_PER_SEC, &c),
+				 1);
+		callers(b, &c.regs, pc, 16);
+		b->ops->release(b, &c);
+	}
+	assert_int_equal(atomic_load(&allocations), before);
+	us_backend_close(b);
+	rig_stop(&r);
+}
+
+static void probe_says_why_not(void **state)
+{
+	(void)state;
+	struct us_target t = { 0 };
+	struct us_err why = { 0 };
+	assert_int_equal(us_backend_gdb.probe(&t, &why), 0);
+	assert_non_null(strstr(why.hint, "gdbserver tcp:"));
+	t = target_of("/tmp/us-there-is-no-such-socket");
+	assert_int_equal(us_backend_gdb.probe(&t, &why), 0);
+	assert_non_null(strstr(why.msg, "/tmp/us-there-is-no-such-socket"));
+	struct us_backend *b = NULL;
+	t = target_of("127.0.0.1:1");
+	assert_int_equal(us_backend_gdb.probe(&t, &why), 1);
+	assert_int_equal(us_backend_gdb.open(&t, &b, &why), -ECONNREFUSED);
+	assert_null(b);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(probe_says_why_not),
+		cmocka_unit_test(foreign_stub_is_understood),
+		cmocka_unit_test(strange_stubs_are_refused),
+		cmocka_unit_test(stubs_fail_later),
+		cmocka_unit_test(watchdog_ends_a_long_hold),
+		cmocka_unit_test(samples_tcg),
+		cmocka_unit_test(samples_tcg_smp),
+		cmocka_unit_test(samples_kvm),
+		cmocka_unit_test(samples_kvm_smp),
+		cmocka_unit_test(one_vcpu_of_two),
+		cmocka_unit_test(memory_by_the_stub),
+		cmocka_unit_test(speaks_tcp),
+		cmocka_unit_test(nothing_is_allocated),
+		cmocka_unit_test(paused_guest_stays_paused),
+		cmocka_unit_test(owner_pauses_and_resumes),
+		cmocka_unit_test(second_debugger_is_refused),
+		cmocka_unit_test(qemu_is_killed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The qmp backend on real QEMU, and against monitors that misbehave. */
+#include "remote.h"
+
+#include "backend/qmp_reply.h"
+
+extern const struct us_backend_ops us_backend_qmp;
+
+static struct us_target target_of(const char *path)
+{
+	struct us_target t = { 0 };
+	snprintf(t.qmp, sizeof(t.qmp), "%s", path);
+	return t;
+}
+
+/* Replies. */
+
+static void messages_are_told_apart(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *msg;
+		enum us_qmp_kind kind;
+		const char *value;
+	} cases[] = {
+		{ "{\"return\": {}}", US_QMP_RETURN, "{}" },
+		{ "{\"id\": {\"return\": [1]}, \"return\": \"x}\\\"\"}", US_QMP_RETURN,
+		  "\"x}\\\"\"" },
+		{ "{\"timestamp\": {\"seconds\": 1}, \"event\": \"STOP\"}",
+		  US_QMP_EVENT, "\"STOP\"" },
+		{ "{\"error\": {\"class\": \"x\"}}", US_QMP_ERROR,
+		  "{\"class\": \"x\"}" },
+		{ "{\"other\": 1}", US_QMP_STRANGE, NULL },
+		{ "{}", US_QMP_STRANGE, NULL },
+		{ "{\"return\"}", US_QMP_STRANGE, NULL },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *value = NULL, *msg = cases[i].msg;
+		size_t len = 0;
+		assert_int_equal(us_qmp_scan(msg, strlen(msg), &value, &len),
+				 cases[i].kind);
+		if (!cases[i].value)
+			continue;
+		assert_int_equal(len, strlen(cases[i].value));
+		assert_memory_equal(value, cases[i].value, len);
+	}
+}
+
+static void strings_are_unquoted(void **state)
+{
+	(void)state;
+	char out[16];
+	const char *s = "\"a\\r\\n\\\"\\u0041\\u20ac\\\\\"";
+	assert_int_equal(us_qmp_unquote(s, strlen(s), out, sizeof(out)), 7);
+	assert_string_equal(out, "a\r\n\"A?\\");
+	assert_int_equal(us_qmp_unquote("\"abc", 4, out, sizeof(out)), -EPROTO);
+	assert_int_equal(us_qmp_unquote("{}", 2, out, sizeof(out)), -EPROTO);
+	assert_int_equal(us_qmp_unquote("\"abcdef\"", 8, out, 4), 3);
+	assert_string_equal(out, "abc");
+}
+
+static const char long_mode[] =
+	"\r\nCPU#0\r\nRAX=7a7d7b0cbb0ab4f2 RBX=ffffffff80105020 RCX=000000000007a652 "
+	"RDX=000000000000cd59\r\nRSI=0000000000014663 RDI=0000000000014663 "
+	"RBP=ffff80000000ffb0 RSP=ffff80000000ffa8\r\nR8 =ffffffff80105020 R9 "
+	"=ffffffff8016b024 R10=cccccccccccccccd R11=0000000000000000\r\n"
+	"RIP=ffffffff80101020 RFL=00000016 [----AP-] CPL=3 II=0 A20=1 SMM=0 HLT=0\r\n"
+	"ES =0010 0000000000000000 ffffffff 00cf9300 DPL=0 DS   [-WA]\r\n"
+	"CS =0018 0000000000000000 ffffffff 00af9b00 DPL=0 CS64 [-RA]\r\n"
+	"GDT=     0000000000100120 0000001f\r\n"
+	"CR0=80010011 CR2=0000000000000000 CR3=0000000000106000 CR4=00000020\r\n"
+	"EFER=0000000000000500\r\nXMM00=0000000000000000 0000000000000000\r\n";
+static const char at_reset[] =
+	"\r\nCPU#1\r\nEAX=00000000 EBX=00000000 ECX=00000000 EDX=00060fb1\r\n"
+	"ESI=00000000 EDI=00000000 EBP=00000000 ESP=00000000\r\n"
+	"EIP=0000fff0 EFL=00000002 [-------] CPL=0 II=0 A20=1 SMM=0 HLT=1\r\n"
+	"CS =f000 ffff0000 0000ffff 00009b00\r\n"
+	"CR0=60000010 CR2=00000000 CR3=00000000 CR4=00000000\r\n"
+	"EFER=0000000000000000\r\n";
+
+static void registers_are_read(void **state)
+{
+	(void)state;
+	char text[4096];
+	struct us_qmp_vcpu v;
+	snprintf(text, sizeof(text), "%s%s", long_mode, at_reset);
+	const char *at = text;
+	assert_int_equal(us_qmp_next_vcpu(&at, &v), 1);
+	assert_int_equal(v.index, 0);
+	assert_false(v.halted);
+	assert_int_equal(v.regs.pc, 0xffffffff80101020);
+	assert_int_equal(v.regs.sp, 0xffff80000000ffa8);
+	assert_int_equal(v.regs.fp, 0xffff80000000ffb0);
+	assert_int_equal(v.regs.gpr[US_X86_R8], 0xffffffff80105020);
+	assert_int_equal(v.regs.gpr[US_X86_RDX], 0xcd59);
+	assert_int_equal(v.regs.bits, 64);
+	assert_true(v.regs.user);
+	assert_int_equal(v.regs.space.mode, US_PAGING_X86_4);
+	assert_int_equal(v.regs.space.root, 0x106000);
+	assert_int_equal(us_qmp_next_vcpu(&at, &v), 1);
+	assert_int_equal(v.index, 1);
+	assert_true(v.halted);
+	assert_int_equal(v.regs.pc, 0xfffffff0);
+	assert_int_equal(v.regs.bits, 16);
+	assert_int_equal(v.regs.space.mode, US_PAGING_OFF);
+	assert_int_equal(us_qmp_next_vcpu(&at, &v), 0);
+}
+
+/* Without any one of its lines, and with a number that is none, it is refused. */
+static void damaged_registers_are_refused(void **state)
+{
+	(void)state;
+	static const char *const needed[] = { "RIP=", "RSP=", "RBP=", "CR0=", "CR3=",
+					      "CR4=", "CPL=", "HLT=", "CS =" };
+	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++) {
+		char text[2048];
+		struct us_qmp_vcpu v;
+		const char *at = text;
+		strcpy(text, long_mode);
+		strstr(text, needed[i])[1] = '?';
+		assert_int_equal(us_qmp_next_vcpu(&at, &v), -EPROTO);
+		at = text;
+		strcpy(text, long_mode);
+		strstr(text, needed[i])[4] = 'g';
+		assert_int_equal(us_qmp_next_vcpu(&at, &v), -EPROTO);
+	}
+}
+
+static void dumps_are_read(void **state)
+{
+	(void)state;
+	uint8_t b[16];
+	assert_true(us_qmp_read_dump("ffff: 0x0807060504030201 0x1\r\n", b, 16));
+	assert_int_equal(b[0], 1);
+	assert_int_equal(b[7], 8);
+	assert_int_equal(b[8], 1);
+	assert_false(us_qmp_read_dump("ffff: 0x0807060504030201\r\n", b, 16));
+	assert_false(us_qmp_read_dump("ffff: Cannot access memory\r\n", b, 8));
+}
+
+/* Real guests. */
+
+static void samples_well(bool kvm, unsigned smp, unsigned n)
+{
+	struct rig r;
+	unsigned state[US_N_VCPU_STATE];
+	if (!rig_start(&r, kvm, smp, false))
+		skip();
+	load_functions();
+	struct us_target t = target_of(r.qemu.qmp);
+	struct us_backend *b = open_backend(&us_backend_qmp, &t);
+	assert_int_equal(b->n_vcpu, smp);
+	assert_int_equal(!(b->caps & US_CAP_BLOCKS), kvm);
+	assert_non_null(strstr(b->how, "process_vm_readv"));
+	assert_int_equal(sample(b, 200, n, state), 0);
+	assert_int_equal(state[US_VCPU_GUEST], n);
+	us_backend_close(b);
+	expect_status(&r, "running");
+	assert_true(goes_on(&r));
+	rig_stop(&r);
+}
+
+static void samples_tcg(void **state)
+{
+	(void)state;
+	samples_well(false, 1, 300);
+}
+
+static void samples_tcg_smp(void **state)
+{
+	(void)state;
+	samples_well(false, 2, 300);
+}
+
+static void samples_kvm_smp(void **state)
+{
+	(void)state;
+	samples_well(true, 2, 100);
+}
+
+static void one_vcpu_of_two(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct us_err e;
+	struct us_schedule s = { .hz = 200, .seed = 1, .vcpu_mask = 2 };
+	static struct us_capture c;
+	if (!rig_start(&r, false, 2, false))
+		skip();
+	struct us_target t = target_of(r.qemu.qmp);
+	struct us_backend *b = open_backend(&us_backend_qmp, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(b->ops->next(b, us_now_ns() + 9 * US_NS_PER_SEC, &c),
+				 1);
+		assert_int_equal(c.vcpu, 1);
+		b->ops->release(b, &c);
+	}
+	s.vcpu_mask = 4;
+	assert_int_equal(b->ops->start(b, &s, &e), -EINVAL);
+	us_backend_close(b);
+	assert_true(goes_on(&r));
+	rig_stop(&r);
+}
+
+/* The VMM's process may not be read: the monitor shows memory. */
+static void memory_by_the_monitor(void **state)
+{
+	(void)state;
+	struct rig r;
+	unsigned states[US_N_VCPU_STATE];
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	load_functions();
+	struct us_target t = target_of(r.qemu.qmp);
+	struct us_guest stranger = { .pid = 0 };
+	t.guest = &stranger;
+	struct us_backend *b = open_backend(&us_backend_qmp, &t);
+	assert_non_null(strstr(b->how, "by the monitor"));
+	assert_int_equal(b->caps & US_CAP_BLOCKS, US_CAP_BLOCKS);
+	assert_int_equal(sample(b, 100, 60, states), 0);
+	us_backend_close(b);
+	assert_true(goes_on(&r));
+	rig_stop(&r);
+}
+
+static void paused_guest_stays_paused(void **state)
+{
+	(void)state;
+	struct rig r;
+	unsigned states[US_N_VCPU_STATE];
+	if (!rig_start(&r, false, 2, true))
+		skip();
+	struct us_target t = target_of(r.qemu.qmp);
+	struct us_backend *b = open_backend(&us_backend_qmp, &t);
+	sample(b, 100, 10, states);
+	assert_int_equal(states[US_VCPU_OFF], 10);
+	us_backend_close(b);
+	expect_status(&r, "prelaunch");
+	profile_and_kill(&us_backend_qmp, &t, 1);
+	usleep(300000);
+	expect_status(&r, "prelaunch");
+	rig_stop(&r);
+}
+
+/* The owner has another monitor. */
+static void owner_pauses_and_resumes(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct us_err e;
+	struct us_schedule s = { .hz = 100, .seed = 1 };
+	if (!rig_start_with(&r, false, 1, false,
+			    " -chardev socket,id=c,path=%s/qmp2,server=on,wait=off"
+			    " -mon chardev=c,mode=control"))
+		skip();
+	struct us_target t = { 0 };
+	snprintf(t.qmp, sizeof(t.qmp), "%s/qmp2", r.qemu.dir);
+	struct us_backend *b = open_backend(&us_backend_qmp, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	assert_true(reaches(b, US_VCPU_GUEST));
+	command(&r, "stop");
+	assert_true(reaches(b, US_VCPU_OFF));
+	expect_status(&r, "paused");
+	command(&r, "cont");
+	assert_true(reaches(b, US_VCPU_GUEST));
+	assert_true(goes_on(&r));
+	command(&r, "stop");
+	assert_true(reaches(b, US_VCPU_OFF));
+	us_backend_close(b);
+	expect_status(&r, "paused");
+	rig_stop(&r);
+}
+
+static void qemu_is_killed(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct us_err e = { 0 };
+	struct us_schedule s = { .hz = 100, .seed = 1 };
+	static struct us_capture c;
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	struct us_target t = target_of(r.qemu.qmp);
+	struct us_backend *b = open_backend(&us_backend_qmp, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c), 1);
+	kill(r.qemu.pid, SIGKILL);
+	waitpid(r.qemu.pid, NULL, 0);
+	r.qemu.pid = 0;
+	b->ops->release(b, &c);
+	int code = b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c);
+	assert_int_equal(code, -ESRCH);
+	b->ops->explain(b, code, &e);
+	assert_non_null(strstr(e.msg, "has ended"));
+	us_backend_close(b);
+	rig_stop(&r);
+}
+
+static void busy_monitor_is_refused(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct us_err e = { 0 };
+	struct us_backend *second = NULL;
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	struct us_target t = target_of(r.qemu.qmp);
+	struct us_backend *b = open_backend(&us_backend_qmp, &t);
+	assert_int_equal(us_backend_qmp.open(&t, &second, &e), -EBUSY);
+	assert_non_null(strstr(e.msg, "attach to the monitor"));
+	assert_true(e.hint[0]);
+	us_backend_close(b);
+	assert_true(goes_on(&r));
+	rig_stop(&r);
+}
+
+static void nothing_is_allocated(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct us_err e;
+	struct us_schedule s = { .hz = 1000, .seed = 1 };
+	static struct us_capture c;
+	if (!rig_start(&r, false, 2, false))
+		skip();
+	struct us_target t = target_of(r.qemu.qmp);
+	struct us_backend *b = open_backend(&us_backend_qmp, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	unsigned before = atomic_load(&allocations);
+	assert_true(before > 0);
+	for (int i = 0; i < 100; i++) {
+		us_gva pc[16];
+		assert_int_equal(b->ops->next(b, us_now_ns() + 9 * US_NS_PER_SEC, &c),
+				 1);
+		callers(b, &c.regs, pc, 16);
+		b->ops->release(b, &c);
+	}
+	assert_int_equal(atomic_load(&allocations), before);
+	us_backend_close(b);
+	rig_stop(&r);
+}
+
+/* Invented monitors. */
+
+enum behaviour {
+	GOOD,
+	NONSENSE,     /* greets, then sends what is no JSON */
+	NO_VCPUS,     /* a machine without processors */
+	AARCH64,      /* or with others */
+	STALLS_INFO,  /* after three stops it shows no registers */
+	GARBLED_INFO, /* after three stops they are damaged */
+	HUGE_INFO,    /* after three stops the reply has no end */
+	FLOODS,	      /* events without a pause, after three stops */
+	CLOSES_LATER, /* hangs up after three stops */
+};
+
+static bool say(int fd, const char *text)
+{
+	return send(fd, text, strlen(text), MSG_NOSIGNAL) > 0;
+}
+
+static void say_registers(int fd, const char *text)
+{
+	char out[8192] = "{\"return\": \"", *to = out + strlen(out);
+	for (; *text; text++) {
+		if (*text == '\r' || *text == '\n') {
+			*to++ = '\\';
+			*to++ = *text == '\r' ? 'r' : 'n';
+		} else {
+			*to++ = *text;
+		}
+	}
+	strcpy(to, "\"}\r\n");
+	say(fd, out);
+}
+
+static void say_info(int fd, int behaviour, unsigned stops)
+{
+	char text[2048];
+	strcpy(text, long_mode);
+	if (stops <= 3 || behaviour < STALLS_INFO) {
+		say_registers(fd, text);
+	} else if (behaviour == GARBLED_INFO) {
+		strstr(text, "RIP=")[6] = 'x';
+		say_registers(fd, text);
+	} else if (behaviour == HUGE_INFO) {
+		say(fd, "{\"return\": \"");
+		for (int i = 0; i < 1000; i++)
+			say(fd, "CPU#0 RIP=0000000000000000 RSP=0000000000000000 ");
+	} else if (behaviour == FLOODS) {
+		while (say(fd, "{\"timestamp\": {}, \"event\": \"RTC_CHANGE\"}\r\n"))
+			;
+	} else if (behaviour == CLOSES_LATER) {
+		shutdown(fd, SHUT_RDWR);
+	}
+}
+
+static void answer(int fd, struct peer_page *page, int behaviour, const char *msg)
+{
+	const char *id = strstr(msg, "\"id\"");
+	char reply[256], tail[64] = "}\r\n";
+	if (id)
+		snprintf(tail, sizeof(tail), ", %.*s}\r\n", (int)strcspn(id, "}"), id);
+	if (behaviour == NONSENSE && !strstr(msg, "qmp_capabilities")) {
+		say(fd, "what?\r\n");
+		return;
+	}
+	if (strstr(msg, "info registers")) {
+		say_info(fd, behaviour, atomic_load(&page->stops));
+		return;
+	}
+	const char *value = "{}";
+	if (strstr(msg, "query-status"))
+		value = "{\"running\": true, \"status\": \"running\"}";
+	else if (strstr(msg, "query-cpus-fast"))
+		value = behaviour == NO_VCPUS  ? "[]"
+			: behaviour == AARCH64 ? "[{\"target\": \"aarch64\"}]"
+					       : "[{\"target\": \"x86_64\"}]";
+	else if (strstr(msg, "human-monitor-command"))
+		value = "\"0: Cannot access memory\\r\\n\"";
+	else if (strstr(msg, "\"stop\"")) {
+		atomic_store(&page->running, false);
+		atomic_fetch_add(&page->stops, 1);
+		say(fd, "{\"timestamp\": {}, \"event\": \"STOP\"}\r\n");
+	} else if (strstr(msg, "\"cont\"")) {
+		atomic_store(&page->running, true);
+		atomic_fetch_add(&page->conts, 1);
+		say(fd, "{\"timestamp\": {}, \"event\": \"RESUME\"}\r\n");
+	}
+	snprintf(reply, sizeof(reply), "{\"return\": %s%s", value, tail);
+	say(fd, reply);
+}
+
+static void serve_monitor(int fd, struct peer_page *page, int behaviour)
+{
+	char msg[1024];
+	size_t n = 0;
+	int depth = 0;
+	say(fd, "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n");
+	for (char c; n < sizeof(msg) - 1 && recv(fd, &c, 1, 0) == 1;) {
+		if (!depth && c != '{')
+			continue;
+		msg[n++] = c;
+		depth += (c == '{') - (c == '}');
+		if (depth)
+			continue;
+		msg[n] = '\0';
+		n = 0;
+		answer(fd, page, behaviour, msg);
+	}
+}
+
+static void strange_monitors_are_refused(void **state)
+{
+	(void)state;
+	static const int cases[] = { NONSENSE, NO_VCPUS, AARCH64 };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct peer p;
+		struct us_backend *b = NULL;
+		struct us_err e = { 0 };
+		peer_start(&p, serve_monitor, cases[i]);
+		struct us_target t = target_of(p.path);
+		assert_true(us_backend_qmp.open(&t, &b, &e) < 0);
+		assert_null(b);
+		printf("# %d: %s\n", cases[i], e.msg);
+		assert_non_null(strstr(e.msg, "attach to the monitor /tmp/us-peer"));
+		assert_true(peer_runs(&p));
+		peer_stop(&p);
+	}
+}
+
+static void monitors_fail_later(void **state)
+{
+	(void)state;
+	for (int behaviour = GOOD; behaviour <= CLOSES_LATER; behaviour++) {
+		if (behaviour == NONSENSE || behaviour == NO_VCPUS ||
+		    behaviour == AARCH64)
+			continue;
+		struct peer p;
+		static struct us_capture c;
+		struct us_err e = { 0 };
+		struct us_schedule s = { .hz = 1000, .seed = 1 };
+		peer_start(&p, serve_monitor, behaviour);
+		struct us_target t = target_of(p.path);
+		struct us_backend *b = open_backend(&us_backend_qmp, &t);
+		assert_int_equal(b->ops->start(b, &s, &e), 0);
+		int r = 1, n = 0;
+		uint64_t end = us_now_ns() + 300 * US_NS_PER_MS;
+		while (r == 1 && us_now_ns() < end) {
+			r = b->ops->next(b, end, &c);
+			if (r == 1) {
+				b->ops->release(b, &c);
+				n++;
+			}
+		}
+		/* Registers that cannot be read are looks that failed, no more. */
+		bool lasts = behaviour == GOOD || behaviour == GARBLED_INFO;
+		assert_true(n >= 1);
+		assert_int_equal(r < 0 ? r : 0, lasts ? 0 : -ECONNRESET);
+		struct us_backend_counts k;
+		b->ops->counts(b, &k);
+		assert_int_equal(k.failed > 0, behaviour == GARBLED_INFO);
+		if (!lasts) {
+			b->ops->explain(b, r, &e);
+			printf("# %d: %s\n", behaviour, e.msg);
+		}
+		us_backend_close(b);
+		if (behaviour != CLOSES_LATER && behaviour != FLOODS)
+			assert_true(peer_runs(&p));
+		peer_stop(&p);
+	}
+}
+
+static void watchdog_ends_a_long_hold(void **state)
+{
+	(void)state;
+	struct peer p;
+	static struct us_capture c;
+	struct us_err e = { 0 };
+	struct us_schedule s = { .hz = 1000, .seed = 1 };
+	peer_start(&p, serve_monitor, GOOD);
+	struct us_target t = target_of(p.path);
+	struct us_backend *b = open_backend(&us_backend_qmp, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c), 1);
+	assert_false(atomic_load(&p.page->running));
+	for (int i = 0; i < 1000 && !atomic_load(&p.page->running); i++)
+		usleep(10000);
+	assert_true(atomic_load(&p.page->running));
+	b->ops->release(b, &c);
+	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c),
+			 -ECONNRESET);
+	b->ops->explain(b, -ECONNRESET, &e);
+	assert_non_null(strstr(e.msg, "watchdog"));
+	us_backend_close(b);
+	peer_stop(&p);
+}
+
+static void probe_says_why_not(void **state)
+{
+	(void)state;
+	struct us_target t = { 0 };
+	struct us_err why = { 0 };
+	assert_int_equal(us_backend_qmp.probe(&t, &why), 0);
+	assert_non_null(strstr(why.hint, "-qmp unix:"));
+	t = target_of("/tmp/us-there-is-no-such-socket");
+	assert_int_equal(us_backend_qmp.probe(&t, &why), 0);
+	assert_non_null(strstr(why.msg, "/tmp/us-there-is-no-such-socket"));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(probe_says_why_not),
+		cmocka_unit_test(messages_are_told_apart),
+		cmocka_unit_test(strings_are_unquoted),
+		cmocka_unit_test(registers_are_read),
+		cmocka_unit_test(damaged_registers_are_refused),
+		cmocka_unit_test(dumps_are_read),
+		cmocka_unit_test(strange_monitors_are_refused),
+		cmocka_unit_test(monitors_fail_later),
+		cmocka_unit_test(watchdog_ends_a_long_hold),
+		cmocka_unit_test(samples_tcg),
+		cmocka_unit_test(samples_tcg_smp),
+		cmocka_unit_test(samples_kvm_smp),
+		cmocka_unit_test(one_vcpu_of_two),
+		cmocka_unit_test(memory_by_the_monitor),
+		cmocka_unit_test(nothing_is_allocated),
+		cmocka_unit_test(paused_guest_stays_paused),
+		cmocka_unit_test(owner_pauses_and_resumes),
+		cmocka_unit_test(busy_monitor_is_refused),
+		cmocka_unit_test(qemu_is_killed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
