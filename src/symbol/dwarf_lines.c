@@ -67,21 +67,34 @@ struct us_dwarf {
 	uint64_t spent_ns;
 };
 
-/* Work is charged from begin to end; nothing begins once the budget is spent. */
-static bool begin(const struct us_dwarf *d, uint64_t *ret_since)
+static uint64_t cpu_ns(void)
 {
-	*ret_since = us_now_ns();
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+/* Work is charged from begin to end; nothing begins once the budget is spent. */
+struct charge {
+	uint64_t cpu, wall;
+};
+
+static bool begin(const struct us_dwarf *d, struct charge *ret)
+{
+	*ret = (struct charge){ cpu_ns(), us_now_ns() };
 	return d->spent_ns < US_DWARF_BUDGET;
 }
 
-static void end(struct us_dwarf *d, uint64_t since)
+static void end(struct us_dwarf *d, const struct charge *since)
 {
-	d->spent_ns += us_now_ns() - since;
+	d->spent_ns += cpu_ns() - since->cpu;
 }
 
-static bool overdue(const struct us_dwarf *d, uint64_t since)
+/* Reading the CPU's time is a system call: only when the wall clock says it may be. */
+static bool overdue(const struct us_dwarf *d, const struct charge *since)
 {
-	return us_now_ns() - since > US_DWARF_BUDGET - d->spent_ns;
+	uint64_t left = US_DWARF_BUDGET - d->spent_ns;
+	return us_now_ns() - since->wall > left && cpu_ns() - since->cpu > left;
 }
 
 bool us_dwarf_exhausted(const struct us_dwarf *d)
@@ -92,7 +105,8 @@ bool us_dwarf_exhausted(const struct us_dwarf *d)
 /* Code that the linker dropped stays in DWARF at address 0 or so: only what lies in
  * the image's code counts. */
 static bool add_ranges(struct us_dwarf *d, Dwarf_Die *die, uint32_t value,
-		       struct spans *to, uint64_t since, uint64_t *ret_first)
+		       struct spans *to, const struct charge *since,
+		       uint64_t *ret_first)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
@@ -124,7 +138,7 @@ struct level {
 
 /* The scope that the children of a DIE stand in, NOT_ENTERED: they do not matter. */
 static uint32_t enter(struct us_dwarf *d, struct unit *u, struct level *l,
-		      struct spans *spans, uint64_t since)
+		      struct spans *spans, const struct charge *since)
 {
 	int tag = dwarf_tag(&l->die);
 	switch (tag) {
@@ -162,7 +176,7 @@ static uint32_t enter(struct us_dwarf *d, struct unit *u, struct level *l,
 /* Depth first.  A sibling reference that leads back into a subtree would multiply the
  * walk: no unit has more entries than bytes. */
 static void walk(struct us_dwarf *d, struct unit *u, struct spans *spans,
-		 uint64_t since)
+		 const struct charge *since)
 {
 	struct level stack[MAX_NESTING];
 	size_t depth = 0;
@@ -177,19 +191,19 @@ static void walk(struct us_dwarf *d, struct unit *u, struct spans *spans,
 			continue;
 		}
 		while (dwarf_siblingof(&stack[depth].die, &stack[depth].die) != 0)
-			if (depth-- == 0)
+			if (depth-- == 0 || overdue(d, since))
 				return;
 	}
 }
 
 static void index_scopes(struct us_dwarf *d, struct unit *u, struct spans *spans)
 {
-	uint64_t since;
+	struct charge since;
 	if (u->indexed || !begin(d, &since))
 		return;
 	u->indexed = true;
-	walk(d, u, spans, since);
-	end(d, since);
+	walk(d, u, spans, &since);
+	end(d, &since);
 }
 
 static void need_scopes(struct us_dwarf *d, struct unit *u)
@@ -247,7 +261,7 @@ static bool has_program(struct us_dwarf *d, const struct unit *u)
 
 static void need_lines(struct us_dwarf *d, struct unit *u)
 {
-	uint64_t since;
+	struct charge since;
 	size_t n;
 	if (u->lines_read || !begin(d, &since))
 		return;
@@ -258,7 +272,7 @@ static void need_lines(struct us_dwarf *d, struct unit *u)
 		if (dwarf_getsrcfiles(&u->die, &u->files, &n) != 0)
 			u->files = NULL;
 	}
-	end(d, since);
+	end(d, &since);
 }
 
 static uint64_t line_addr(const struct unit *u, size_t i)
@@ -315,12 +329,12 @@ static void read_scope(const struct us_dwarf *d, const struct unit *u, struct sc
 
 static void need_scope(struct us_dwarf *d, const struct unit *u, struct scope *s)
 {
-	uint64_t since;
+	struct charge since;
 	if (s->read || !begin(d, &since))
 		return;
 	s->read = true;
 	read_scope(d, u, s);
-	end(d, since);
+	end(d, &since);
 }
 
 /* Units. */
@@ -339,7 +353,8 @@ static bool is_mangling(int lang)
 	return false;
 }
 
-static void add_unit(struct us_dwarf *d, const Dwarf_Die *die, uint64_t since)
+static void add_unit(struct us_dwarf *d, const Dwarf_Die *die,
+		     const struct charge *since)
 {
 	Dwarf_Attribute a;
 	uint64_t first;
@@ -360,11 +375,11 @@ static void read_units(struct us_dwarf *d)
 	Dwarf_Half version;
 	Dwarf_Die die;
 	uint8_t type;
-	uint64_t since;
+	struct charge since;
 	if (!begin(d, &since))
 		return;
 	while (dwarf_get_units(d->dw, cu, &cu, &version, &type, &die, NULL) == 0 &&
-	       !overdue(d, since)) {
+	       !overdue(d, &since)) {
 		if (d->units.n) {
 			struct unit *last = &d->units.v[d->units.n - 1];
 			Dwarf_Off begun = dwarf_dieoffset(&last->die);
@@ -373,9 +388,9 @@ static void read_units(struct us_dwarf *d)
 				last->size = now - begun;
 		}
 		if (type == DW_UT_compile || type == DW_UT_skeleton)
-			add_unit(d, &die, since);
+			add_unit(d, &die, &since);
 	}
-	end(d, since);
+	end(d, &since);
 }
 
 /* Units that state no ranges, as some compilers leave them: what is in them tells. */

@@ -15,7 +15,7 @@
 #include "symbol/elf_file.h"
 #include "symbol/symbol.h"
 
-#define US_DWARF_BUDGET (30 * 1000000000ULL) /* ns of work for one image */
+#define US_DWARF_BUDGET (20 * 1000000000ULL) /* ns of CPU time for one image */
 
 struct us_dwarf;
 
