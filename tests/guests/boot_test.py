@@ -25,6 +25,7 @@ NO_CHAIN = ("shares-nofp", "badfp", "cyclic")
 # In these, every function that takes time has a frame.
 FRAMES = ("shares", "shares-o0", "switch", "recurse", "idle")
 DIVES = 100
+MAX_SNAPSHOTS = 80  # two a second
 
 
 def stack(elf, stub, thread):
@@ -63,11 +64,25 @@ class Boot(unittest.TestCase):
             n = int(machine[-1])
             with self.subTest(machine=machine), \
                     Guest(ELF, ["-accel", ACCEL, *machine], stub=ACCEL == "tcg") as guest:
-                boot = guest.wait_snapshots(n, 2)
+                boot = self.settle(guest, n)
                 self.check_log(boot, n)
-                SPECIAL.get(NAME, lambda *_: None)(self, boot)
                 if ACCEL == "tcg" and NAME not in NO_CHAIN:
                     self.check_stacks(guest, boot, n)
+
+    def settle(self, guest, n_vcpus):
+        """What the host takes away falls on some function, and only evens out with
+        time: shares have to become right, and a loaded host needs longer for it."""
+        check = SPECIAL.get(NAME, lambda *_: None)
+        n = 2
+        while True:
+            boot = guest.wait_snapshots(n_vcpus, n)
+            try:
+                check(self, boot)
+                return boot
+            except AssertionError:
+                n += 2
+                if n > MAX_SNAPSHOTS:
+                    raise
 
     def check_log(self, boot, n_vcpus):
         self.assertEqual(boot.n_vcpus, n_vcpus)

@@ -7,12 +7,15 @@
  */
 #include "machine.h"
 
-#define PIT_HZ	      1193182
-#define PIT_CHANNEL_2 0x42
-#define PIT_COMMAND   0x43
-#define PIT_GATE      0x61
-#define PIT_ONE_SHOT  0xb0 /* channel 2, low then high byte, mode 0 */
-#define PIT_LATCH     0x80
+#define PIT_HZ		 1193182
+#define PIT_CHANNEL_2	 0x42
+#define PIT_COMMAND	 0x43
+#define PIT_GATE	 0x61
+#define PIT_ONE_SHOT	 0xb0 /* channel 2, low then high byte, mode 0 */
+#define PIT_LATCH	 0x80
+#define PIT_STATUS	 0xe8 /* read back the state of channel 2 */
+#define PIT_STATUS_ENDED 0x80
+#define PIT_TRIES	 50
 
 #define LAPIC_TPR	   0x80
 #define LAPIC_SPURIOUS	   0xf0
@@ -88,7 +91,7 @@ static struct reading read_clock(u64 (*read)(void))
 static u64 compare_clock(u64 (*read)(void), u64 ticks, u64 scale)
 {
 	struct reading from = read_clock(read), to = from;
-	u64 give_up = from.tsc + 100 * tsc_second;
+	u64 give_up = from.tsc + tsc_second;
 
 	while (from.value - to.value < ticks && to.tsc < give_up)
 		to = read_clock(read);
@@ -97,8 +100,7 @@ static u64 compare_clock(u64 (*read)(void), u64 ticks, u64 scale)
 	return (to.tsc - from.tsc) * scale / (from.value - to.value);
 }
 
-/* KVM's clock says how to make nanoseconds of ticks, and so how many ticks there are.
- */
+/* KVM's clock says how to make nanoseconds of ticks, and so the ticks of a second. */
 static u64 kvm_tsc_hz(void)
 {
 	static volatile struct {
@@ -144,15 +146,27 @@ static u64 stated_tsc_hz(void)
 	return 0;
 }
 
+/* The PIT counts down from 65535 in 55 ms; if it got to the end, because the guest lost
+ * its processor for so long, the count is worth nothing: 0. */
+static u64 compare_pit(void)
+{
+	u64 hz;
+
+	out8(PIT_COMMAND, PIT_ONE_SHOT);
+	out8(PIT_CHANNEL_2, 0xff);
+	out8(PIT_CHANNEL_2, 0xff);
+	hz = compare_clock(read_pit, PIT_HZ / 100, PIT_HZ);
+	out8(PIT_COMMAND, PIT_STATUS);
+	return in8(PIT_CHANNEL_2) & PIT_STATUS_ENDED ? 0 : hz;
+}
+
 void measure_tsc(void)
 {
 	tsc_hz = stated_tsc_hz();
 	if (!tsc_hz) {
 		out8(PIT_GATE, (in8(PIT_GATE) & ~2u) | 1); /* count, be silent */
-		out8(PIT_COMMAND, PIT_ONE_SHOT);
-		out8(PIT_CHANNEL_2, 0xff);
-		out8(PIT_CHANNEL_2, 0xff);
-		tsc_hz = compare_clock(read_pit, PIT_HZ / 50, PIT_HZ);
+		for (u32 i = 0; i < PIT_TRIES && !tsc_hz; i++)
+			tsc_hz = compare_pit();
 	}
 	if (tsc_hz)
 		tsc_second = tsc_hz;
