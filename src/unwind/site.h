@@ -32,6 +32,7 @@ struct us_site {
 	bool after_call; /* pc is a return address */
 	uint8_t call;	 /* before pc, if after_call: enum us_call */
 	uint8_t exit;	 /* enum us_x86_exit */
+	bool guess;	 /* the start was learned from a word on the stack */
 	bool tried;	 /* to learn the start from the stack */
 	bool at_start;	 /* after_call, but pc is itself where a function starts */
 	us_gva leads_to; /* the CALL was found to lead to that function ... */

@@ -200,7 +200,9 @@ static bool try_rule(struct walk *w, const struct us_site *site,
 		return false;
 	restore_sp(w, rule, cfa, ret);
 	restore_fp(w, rule, cfa, ret);
-	ret->how = rule->base == US_BASE_FP ? US_HOW_FP : US_HOW_CODE;
+	ret->how = site->guess		      ? US_HOW_GUESS
+		   : rule->base == US_BASE_FP ? US_HOW_FP
+					      : US_HOW_CODE;
 	return true;
 }
 
@@ -234,6 +236,7 @@ static bool learn_start(struct walk *w, struct us_site *site, us_gva target, us_
 		return false;
 	if (!cfa_of(w, &rule[0], &cfa) || (at && cfa != at))
 		return false;
+	site->guess = at != 0;
 	us_sites_learn(w->u->sites, site, target, rule);
 	return true;
 }
@@ -321,10 +324,8 @@ static bool find_caller(struct walk *w, struct caller *ret)
 		us_sites_tried(w->u->sites, &site);
 		if (ok && learn_start(w, &site, ret->target, 0))
 			return try_rules(w, &site, ret);
-		if (!ok && scan(w, &site)) {
+		if (!ok && scan(w, &site))
 			ok = try_rules(w, &site, ret);
-			ret->how = US_HOW_GUESS;
-		}
 	}
 	if (!ok && w->after_call && site.rule[0].base == US_BASE_NONE && w->fp)
 		ok = try_rule(w, &site, &frame, ret);
