@@ -159,14 +159,12 @@ static void header(struct page *g)
 {
 	struct us_json *j = &g->j;
 	char line[1024];
-	us_report_header_line(g->p, 0, line, sizeof(line));
-	char *rest = strstr(line, ": ");
-	if (rest)
-		*rest = '\0';
-	text(j, "title", line);
+	const char *title = us_report_title(g->p);
+	text(j, "title", title);
 	us_json_array(j, "facts");
-	if (rest)
-		text(j, NULL, rest + 2);
+	us_report_header_line(g->p, 0, line, sizeof(line));
+	if (strlen(line) > strlen(title) + 2)
+		text(j, NULL, line + strlen(title) + 2);
 	us_report_header_line(g->p, 1, line, sizeof(line));
 	text(j, NULL, line);
 	us_json_end(j);

@@ -26,9 +26,9 @@
 #define US_UNKNOWN_CODE_BYTES 64
 
 /* Facts that reports show when a recording has them: "target" (as the user named it),
- * "guest" (its name), "vmm", "command", "backend", "why" (that backend), "how",
- * "caution", "hz" (asked), "vcpus", "seed", "started" (date), "host", "version",
- * "symbols_note" (why no image was found). */
+ * "guest" (its name), "kernel", "pid", "vmm", "command", "backend", "why" (that
+ * backend), "how", "caution", "hz" (asked), "vcpus", "seed", "started" (date), "host",
+ * "version", "symbols_note" (why no image was found). */
 
 struct us_profile;
 

@@ -52,13 +52,17 @@ static void warn_of_loss(struct us_profile *p)
 				"%" PRIu64 " samples were taken but lost: the disk "
 				"could not keep up",
 				s->lost);
-	if (missed * 10 > s->due)
-		us_profile_warn(p,
-				"%.1f %% of the samples due were not taken (%" PRIu64
-				" late, %" PRIu64 " for the time budget, %" PRIu64
-				" failed): ask for a lower rate",
-				100.0 * (double)missed / (double)s->due, s->late,
-				s->backed_off, s->failed);
+	if (missed * 10 <= s->due)
+		return;
+	us_profile_warn(p,
+			"%.1f %% of the samples due were not taken (%" PRIu64
+			" late, %" PRIu64 " for the time budget, %" PRIu64
+			" failed): %s",
+			100.0 * (double)missed / (double)s->due, s->late, s->backed_off,
+			s->failed,
+			s->backed_off > s->late ? "more would take too much of the "
+						  "guest's time (record --budget)"
+						: "ask for a lower rate (record -F)");
 }
 
 void us_profile_warn_of_quality(struct us_profile *p)

@@ -72,8 +72,11 @@ char *us_report_stats_line(char *dst, size_t size, const struct us_record_stats 
 /* The same of a profile, also of one that is cut and has no statistics. */
 char *us_report_summary_line(const struct us_profile *p, char *dst, size_t size);
 
-/* What was recorded, in lines of words without an end of line: line i to dst, false if
- * there are no more.  Not made printable. */
+/* The guest's name, else its image's, else the target's: the recording's words. */
+const char *us_report_title(const struct us_profile *p);
+
+/* What was recorded (the first line: the title, ": ", ...), in lines of words without
+ * an end of line: line i to dst, false if there are no more.  Not made printable. */
 bool us_report_header_line(const struct us_profile *p, unsigned i, char *dst,
 			   size_t size);
 

@@ -60,16 +60,28 @@ static const char *fact_or(const struct us_profile *p, const char *key,
 	return value && *value ? value : instead;
 }
 
+const char *us_report_title(const struct us_profile *p)
+{
+	const char *kernel = fact_or(p, "kernel", NULL), *slash = NULL;
+	if (kernel)
+		slash = strrchr(kernel, '/');
+	const char *image = slash && slash[1] ? slash + 1 : kernel;
+	return fact_or(p, "guest", image ? image : fact_or(p, "target", "a guest"));
+}
+
 static void what(const struct us_profile *p, char *dst, size_t size)
 {
-	const char *guest = fact_or(p, "guest", fact_or(p, "target", "a guest"));
-	const char *vmm = fact_or(p, "vmm", NULL), *date = fact_or(p, "started", NULL);
-	const char *host = fact_or(p, "host", NULL), *n = fact_or(p, "vcpus", NULL);
+	const char *vmm = fact_or(p, "vmm", NULL), *pid = fact_or(p, "pid", NULL);
+	const char *date = fact_or(p, "started", NULL), *n = fact_or(p, "vcpus", NULL);
+	const char *host = fact_or(p, "host", NULL);
 	int seen = __builtin_popcountll(us_profile_summary(p)->vcpu_mask);
-	snprintf(dst, size, "%s", guest);
 	int vcpus = n ? atoi(n) : seen;
-	append(dst, size, ": %s%s%d vCPU%s", vmm ? vmm : "", vmm ? ", " : "", vcpus,
-	       vcpus == 1 ? "" : "s");
+	snprintf(dst, size, "%s: ", us_report_title(p));
+	if (vmm)
+		append(dst, size, "%s, ", vmm);
+	if (pid && strcmp(pid, "0"))
+		append(dst, size, "pid %s, ", pid);
+	append(dst, size, "%d vCPU%s", vcpus, vcpus == 1 ? "" : "s");
 	if (seen != vcpus)
 		append(dst, size, " (%d seen)", seen);
 	if (date)
