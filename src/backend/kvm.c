@@ -207,6 +207,8 @@ static int look_at_running(struct kvm *k, unsigned slot, struct us_capture *c)
 	c->state = us_kvm_vcpu_read(v, &c->regs, &have);
 	c->form = have ? US_CAPTURE_LIVE : US_CAPTURE_NONE;
 	c->t_ns = v->asked_ns;
+	if (c->state == US_VCPU_READY)
+		c->weight = us_pacer_looks_in(&k->pacer, slot, v->waited_ns);
 	if (!have && c->state != US_VCPU_OFF)
 		r = stopped_without_registers(k);
 	else if (have)
@@ -262,10 +264,10 @@ static int look(struct kvm *k, unsigned slot, struct us_capture *c)
 }
 
 /* Let the vCPU go, and plan its next look. Returns for how long it was held. */
-static uint64_t end_look(struct kvm *k, unsigned slot)
+static uint64_t end_look(struct kvm *k, unsigned slot, uint32_t weight)
 {
 	uint64_t held_ns = us_kvm_vcpu_release(&k->vcpu[slot]);
-	us_pacer_done(&k->pacer, slot, us_now_ns(), held_ns);
+	us_pacer_done_for(&k->pacer, slot, us_now_ns(), held_ns, weight);
 	return held_ns;
 }
 
@@ -290,7 +292,7 @@ static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_captur
 			return 1;
 		}
 		if (k->vcpu[slot].hold != US_KVM_FREE || r == -EAGAIN) {
-			end_look(k, slot);
+			end_look(k, slot, 1);
 			us_pacer_failed(&k->pacer, 1);
 		}
 		if (r != -EAGAIN)
@@ -301,7 +303,7 @@ static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_captur
 static void kvm_release(struct us_backend *b, struct us_capture *c)
 {
 	struct kvm *k = (struct kvm *)b;
-	c->held_ns = end_look(k, k->slot);
+	c->held_ns = end_look(k, k->slot, c->weight);
 }
 
 static void kvm_counts(const struct us_backend *b, struct us_backend_counts *ret)

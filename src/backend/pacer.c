@@ -22,10 +22,14 @@ static uint64_t random_next(uint64_t *state)
 	return z ^ z >> 31;
 }
 
+static double random_share(struct us_pacer *p) /* 0 to 1 */
+{
+	return (double)(random_next(&p->random) >> 11) * 0x1p-53;
+}
+
 static uint64_t random_distance(struct us_pacer *p)
 {
-	double u = (double)(random_next(&p->random) >> 11) * 0x1p-53;
-	return (uint64_t)((double)p->interval_ns * (0.5 + u)) + 1;
+	return (uint64_t)((double)p->interval_ns * (0.5 + random_share(p))) + 1;
 }
 
 static bool is_active(const struct us_pacer *p, unsigned slot)
@@ -127,38 +131,67 @@ static uint64_t whole_looks(const struct us_pacer *p, uint64_t *lost_ns)
 	return n * p->weight;
 }
 
-void us_pacer_done(struct us_pacer *p, unsigned slot, uint64_t now_ns,
-		   uint64_t stolen_ns)
+uint32_t us_pacer_looks_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns)
+{
+	/* Half an interval less: so much the next look comes early, as made good. */
+	double interval = (double)p->interval_ns * us_pacer_stretch(p, slot);
+	double looks = (double)stood_ns / interval - 0.5;
+	if (looks < 0)
+		return 1;
+	looks += random_share(p);
+	return looks < UINT32_MAX / 2 ? 1 + (uint32_t)looks : UINT32_MAX / 2;
+}
+
+/* The budget's part in the next look: not before it fits. */
+static uint64_t within_budget(struct us_pacer *p, unsigned slot, uint64_t now_ns,
+			      uint64_t stolen_ns, uint64_t distance, uint64_t next)
+{
+	struct us_pacer_slot *s = &p->slot[slot];
+	if (!p->schedule.budget_ppm)
+		return next;
+	if (stolen_ns)
+		learn_cost(s, stolen_ns);
+	window_add(s, now_ns, stolen_ns);
+	next += (uint64_t)((us_pacer_stretch(p, slot) - 1) * (double)distance);
+	uint64_t fits = window_fits_at(p, s);
+	return next < fits ? fits : next;
+}
+
+void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,
+		       uint64_t stolen_ns, uint32_t looks)
 {
 	struct us_pacer_slot *s = &p->slot[slot];
 	uint64_t since_due = now_ns > s->due_ns ? now_ns - s->due_ns : 0;
 	uint64_t delay = since_due > stolen_ns ? since_due - stolen_ns : 0;
+	/* The time that the further looks stand for is neither late nor made good. */
+	double more = (double)(looks - 1) * (double)p->interval_ns;
+	double stood = more * us_pacer_stretch(p, slot);
+	uint64_t stood_ns = stood < (double)delay ? (uint64_t)stood : delay;
+	uint64_t stretched_ns = stood_ns > more ? stood_ns - (uint64_t)more : 0;
+	delay -= stood_ns;
 	uint64_t distance = random_distance(p);
 	uint64_t made_good = delay < distance / 2 ? delay : distance / 2;
 	uint64_t unforced = now_ns + distance - made_good;
-	uint64_t next = unforced;
+	uint64_t next = within_budget(p, slot, now_ns, stolen_ns, distance, unforced);
 
-	if (p->schedule.budget_ppm) {
-		if (stolen_ns)
-			learn_cost(s, stolen_ns);
-		window_add(s, now_ns, stolen_ns);
-		double extra = (us_pacer_stretch(p, slot) - 1) * (double)distance;
-		next += (uint64_t)extra;
-		uint64_t fits = window_fits_at(p, s);
-		if (next < fits)
-			next = fits;
-	}
-	s->late_ns += since_due - made_good;
-	s->backed_ns += next - unforced;
+	s->late_ns += since_due - stood_ns - made_good;
+	s->backed_ns += next - unforced + stretched_ns;
 	uint64_t late = whole_looks(p, &s->late_ns);
 	uint64_t backed_off = whole_looks(p, &s->backed_ns);
+	uint64_t taken = (uint64_t)p->weight * looks;
 	p->counts.late += late;
 	p->counts.backed_off += backed_off;
-	p->counts.due += p->weight + late + backed_off;
+	p->counts.due += taken + late + backed_off;
 	p->counts.stolen_ns += stolen_ns * p->weight;
-	p->taken += p->weight;
+	p->taken += taken;
 	if (s->due_ns != UINT64_MAX) /* else it was retired meanwhile */
 		s->due_ns = next;
+}
+
+void us_pacer_done(struct us_pacer *p, unsigned slot, uint64_t now_ns,
+		   uint64_t stolen_ns)
+{
+	us_pacer_done_for(p, slot, now_ns, stolen_ns, 1);
 }
 
 void us_pacer_failed(struct us_pacer *p, unsigned n)

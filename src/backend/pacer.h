@@ -61,6 +61,16 @@ int us_pacer_sleep(uint64_t t_ns);
 void us_pacer_done(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 		   uint64_t stolen_ns);
 
+/*
+ * The same for a look that found the vCPU where it had stood for some time, and took
+ * until then: it stands for the looks that would have found it there.  looks, 1 or
+ * more, is what us_pacer_looks_in() gave for that time (before the next one is done);
+ * it is the capture's weight.
+ */
+uint32_t us_pacer_looks_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns);
+void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,
+		       uint64_t stolen_ns, uint32_t looks);
+
 /* Of the look just done, n vCPUs (at most weight) gave no capture. */
 void us_pacer_failed(struct us_pacer *p, unsigned n);
 

@@ -267,6 +267,43 @@ static void a_long_sleep_is_counted_as_late(void **state)
 	free(w);
 }
 
+/* A vCPU that has a CPU and has none by turns; without one it stops only when it gets
+ * it back.  Its waiting's share of the looks is its share of the time. */
+static void a_wait_is_weighed(void **state)
+{
+	(void)state;
+	for (unsigned budget = 0; budget <= 20000; budget += 20000) {
+		struct us_schedule s = { .hz = 1000, .seed = 5, .budget_ppm = budget };
+		struct us_pacer p;
+		struct world *w = new_world(0, 0);
+		uint64_t due, waiting = 0, waited_ns = 0, turn = START, cost = 30000;
+		bool waits = true;
+		us_pacer_init(&p, &s, 1, 1, START);
+		srand(1);
+		while (us_pacer_next(&p, &due), due < START + 200 * US_NS_PER_SEC) {
+			while (turn < due) {
+				uint64_t length = 1000000 + rand() % 20000000;
+				waits = !waits;
+				waited_ns += waits ? length : 0;
+				turn += length;
+			}
+			uint64_t wait = waits ? turn - due : 0;
+			uint32_t looks = us_pacer_looks_in(&p, 0, wait);
+			w->now = due + wait + cost;
+			us_pacer_done_for(&p, 0, w->now, cost, looks);
+			waiting += waits ? looks : 0;
+		}
+		struct us_backend_counts c = books(&p, w);
+		uint64_t ms = (w->now - START) / US_NS_PER_MS;
+		assert_in_range(c.due, ms * 98 / 100, ms * 102 / 100);
+		uint64_t share = waiting * 1000 / p.taken;
+		uint64_t truth = waited_ns / 1000 / ms;
+		assert_in_range(share, truth - 15, truth + 15);
+		assert_true(c.late * 10 < c.due);
+		free(w);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -280,6 +317,7 @@ int main(void)
 		cmocka_unit_test(slots_share_fairly_and_obey_the_mask),
 		cmocka_unit_test(a_look_at_all_counts_for_each),
 		cmocka_unit_test(a_long_sleep_is_counted_as_late),
+		cmocka_unit_test(a_wait_is_weighed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
