@@ -113,5 +113,7 @@ bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at
 	if (!t.m.compared || (t.m.compared < ENOUGH && t.m.unmapped))
 		return false;
 	*ret_same = mostly(t.m.equal, t.m.compared);
-	return true;
+	/* A difference in the few pieces that are mapped tells little: the guest may
+	 * still be in its firmware, without the page tables of its kernel. */
+	return *ret_same || t.m.compared >= t.m.unmapped;
 }
