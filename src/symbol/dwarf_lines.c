@@ -62,6 +62,7 @@ struct us_dwarf {
 	struct spans spans;	/* of units, kept until all are known */
 	struct us_span_map map; /* address -> unit */
 	bool rangeless_done;
+	bool slow_scopes;
 	bool cut;		 /* something was left out */
 	size_t n_span, max_span; /* of all units and their scopes */
 	uint64_t spent_ns;
@@ -79,10 +80,15 @@ struct charge {
 	uint64_t cpu, wall;
 };
 
+static bool spent(const struct us_dwarf *d)
+{
+	return d->spent_ns >= US_DWARF_BUDGET;
+}
+
 static bool begin(const struct us_dwarf *d, struct charge *ret)
 {
 	*ret = (struct charge){ cpu_ns(), us_now_ns() };
-	return d->spent_ns < US_DWARF_BUDGET;
+	return !spent(d);
 }
 
 static void end(struct us_dwarf *d, const struct charge *since)
@@ -99,7 +105,7 @@ static bool overdue(const struct us_dwarf *d, const struct charge *since)
 
 bool us_dwarf_exhausted(const struct us_dwarf *d)
 {
-	return d->cut || d->spent_ns >= US_DWARF_BUDGET;
+	return d->cut || spent(d);
 }
 
 /* Code that the linker dropped stays in DWARF at address 0 or so: only what lies in
@@ -327,14 +333,23 @@ static void read_scope(const struct us_dwarf *d, const struct unit *u, struct sc
 		s->call_file = shorten(u, dwarf_filesrc(u->files, file, NULL, NULL));
 }
 
+/* Takes a microsecond, so that to charge it would cost as much again: not unless one
+ * was seen to take long. */
 static void need_scope(struct us_dwarf *d, const struct unit *u, struct scope *s)
 {
 	struct charge since;
-	if (s->read || !begin(d, &since))
+	if (s->read || spent(d))
 		return;
 	s->read = true;
+	if (d->slow_scopes) {
+		begin(d, &since);
+		read_scope(d, u, s);
+		end(d, &since);
+		return;
+	}
+	uint64_t wall = us_now_ns();
 	read_scope(d, u, s);
-	end(d, &since);
+	d->slow_scopes = us_now_ns() - wall > US_NS_PER_MS;
 }
 
 /* Units. */
