@@ -43,8 +43,9 @@ struct qmp {
 	uint64_t mask;
 	unsigned n_chosen;
 
-	bool paused; /* by its owner: not to be resumed */
-	bool held;   /* between the stop and the last release */
+	bool paused;  /* by its owner: not to be resumed */
+	bool held;    /* between the stop and the last release */
+	bool guarded; /* the watchdog has been told of a stop */
 	uint64_t asked_ns, t_ns, told_ns;
 	uint64_t got; /* bit n: vCPU n was read */
 	unsigned at;  /* vCPU that is delivered now, or comes next */
@@ -200,7 +201,9 @@ static int send_cont(struct qmp *b, uint64_t deadline_ns)
 static int resume(struct qmp *b)
 {
 	int r = b->paused ? 0 : send_cont(b, us_now_ns() + LOOK_NS);
-	if (!us_watchdog_release(b->watchdog) && r == 0) {
+	bool ours = !b->guarded || us_watchdog_release(b->watchdog);
+	b->guarded = false;
+	if (!ours && r == 0) {
 		b->stream.why = "the watchdog had to let the guest go";
 		r = -ECONNRESET;
 	}
@@ -216,7 +219,9 @@ static int look(struct qmp *b)
 	int r = drain(b);
 	if (r < 0)
 		return r;
-	if (!us_watchdog_hold(b->watchdog))
+	/* Of a guest that stands already the watchdog must not know. */
+	b->guarded = !b->paused;
+	if (b->guarded && !us_watchdog_hold(b->watchdog))
 		return failed(b, -ECONNRESET, "the watchdog had to let the guest go");
 	put_look(b, batch);
 	b->got = 0;

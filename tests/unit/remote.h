@@ -181,20 +181,14 @@ static inline unsigned callers(struct us_backend *b, const struct us_regs *regs,
 }
 
 /* The loops of f60, f30 and f10 are called by stage, that by main_loop, kmain and
- * start_vcpu: whatever was interrupted, its outer callers must be these. */
+ * start_vcpu: wherever it stands, main_loop and kmain must follow each other.  (By
+ * frame pointers alone the caller of a function in its prologue is passed over.) */
 static inline bool stack_is_right(struct us_backend *b, const struct us_capture *c)
 {
-	us_gva pc[16];
-	unsigned n = callers(b, &c->regs, pc, 16);
-	const char *leaf = function_of(c->regs.pc);
-	bool loop = !strcmp(leaf, "f60") || !strcmp(leaf, "f30") ||
-		    !strcmp(leaf, "f10") || !strcmp(leaf, "spin");
-	unsigned at = 0;
+	us_gva pc[17] = { c->regs.pc };
+	unsigned n = 1 + callers(b, &c->regs, pc + 1, 16), at = 0;
 	while (at < n && strcmp(function_of(pc[at]), "main_loop") != 0)
 		at++;
-	if (loop && at < n && strcmp(function_of(pc[at - (at > 0)]), "stage") != 0 &&
-	    at > 0)
-		return false;
 	return at + 1 < n && !strcmp(function_of(pc[at + 1]), "kmain");
 }
 

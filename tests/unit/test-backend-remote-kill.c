@@ -15,6 +15,9 @@ static void survives_sigkill(const struct us_backend_ops *o, bool kvm, unsigned 
 		strcpy(t.gdb, r.gdb);
 	else
 		strcpy(t.qmp, r.qemu.qmp);
+	const char *more = getenv("US_TEST_KILLS"); /* for a longer run by hand */
+	if (more)
+		turns = (unsigned)atoi(more);
 	for (unsigned i = 0; i < turns; i++) {
 		profile_and_kill(o, &t, i);
 		assert_true(goes_on(&r));
