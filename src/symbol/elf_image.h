@@ -49,10 +49,10 @@ struct us_image_match {
 
 /*
  * Compare pieces of the text, spread over it and at `at` (a gva in it, or 0), with the
- * guest's memory.  true: enough could be read to judge (8 pieces, or all there are),
- * then *ret_same is the verdict.  Kernels patch their own text: three quarters of the
- * bytes of a piece must be equal, and three quarters of the pieces.  Pieces of one
- * repeated byte tell nothing and are not looked at.
+ * guest's memory.  true: enough could be read to judge (8 pieces, or all there are;
+ * to say no, also half of them), then *ret_same is the verdict.  Kernels patch their
+ * own text: three quarters of the bytes of a piece must be equal, and three quarters
+ * of the pieces.  Pieces of one repeated byte tell nothing and are not looked at.
  */
 bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at,
 			  struct us_paging *p, const struct us_space *s,
