@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define N_SITES	      4096
+#define BUDGET	      50000 /* instructions a sample: bounds what a guest can cost */
 #define MAX_FUNCTION  (1 << 20) /* bytes; beyond, a symbol is missing */
 #define ROOT_MASK     0x000ffffffffff000ULL
 #define IS_UPPER(gva) ((gva) >> 63)
@@ -46,6 +47,11 @@ void us_sites_set_map(struct us_sites *s, const struct us_code_map *map)
 	if (map)
 		s->map = *map;
 	memset(s->site, 0, sizeof(s->site));
+}
+
+void us_sites_begin(struct us_sites *s)
+{
+	us_x86_flow_allow(s->flow, BUDGET);
 }
 
 /* Find the function that pc is in; start and end stay 0 if it is not known. */
@@ -186,6 +192,7 @@ const struct us_site *us_sites_find(struct us_sites *s, struct us_paging *p,
 		site->call = us_sites_call_before(p, space, pc, &site->target);
 	if (!after_call || site->call != US_CALL_NONE)
 		analyse(s, p, space, site);
+	site->valid = !us_x86_flow_spent(s->flow);
 	return site;
 }
 
@@ -210,15 +217,16 @@ bool us_sites_leads(struct us_sites *s, struct us_paging *p,
 	struct us_x86_rule rule[2];
 	struct us_x86_place at = { .pc = to, .start = site->target };
 
-	if (!site->valid || site->pc != call || !site->after_call)
+	if (site->pc != call || !site->after_call)
 		return false;
 	if (site->leads_to == to)
 		return site->leads;
 	at.after_call = !callee->start && callee->after_call;
 	us_x86_flow_use(s->flow, p, space);
 	enum us_x86_reach reach = us_x86_rule_from_start(s->flow, &at, rule);
-	site->leads_to = to;
 	site->leads = reach != US_REACH_NEVER;
+	if (!us_x86_flow_spent(s->flow))
+		site->leads_to = to;
 	return site->leads;
 }
 
@@ -246,5 +254,6 @@ void us_sites_learn(struct us_sites *s, struct us_site *site, us_gva start,
 void us_sites_tried(struct us_sites *s, struct us_site *site)
 {
 	site->tried = true;
-	write_back(s, site);
+	if (!us_x86_flow_spent(s->flow))
+		write_back(s, site);
 }

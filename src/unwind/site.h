@@ -46,6 +46,10 @@ struct us_sites *us_sites_new(const struct us_code_map *map); /* NULL: no memory
 void us_sites_free(struct us_sites *s);
 void us_sites_set_map(struct us_sites *s, const struct us_code_map *map);
 
+/* A new sample: what may be spent on analyses in it begins anew.  What an analysis
+ * that was cut short says is not remembered. */
+void us_sites_begin(struct us_sites *s);
+
 /* What is known of pc; analyses the code if it was not met before.  Never NULL;
  * valid until the next call. */
 const struct us_site *us_sites_find(struct us_sites *s, struct us_paging *p,

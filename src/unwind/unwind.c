@@ -379,6 +379,7 @@ void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs 
 	out->how[0] = US_HOW_PC;
 	out->end = US_END_MODE;
 	u->window_len = 0;
+	us_sites_begin(u->sites);
 	if (regs->bits == 64)
 		unwind_64(&w, out);
 }

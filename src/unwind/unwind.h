@@ -72,9 +72,9 @@ void us_unwinder_set_map(struct us_unwinder *u, const struct us_code_map *map);
 /*
  * Hot path: no allocation, no locks; bounded by US_MAX_FRAMES, and by a fixed number
  * of reads a frame.  Always gives at least the program counter.  Call
- * us_paging_new_sample() before it if the guest has run.  An address that is met for
- * the first time is analysed: some thousand instructions at most.  One unwinder serves
- * one guest, and one thread.
+ * us_paging_new_sample() before it if the guest has run.  Addresses that are met for
+ * the first time are analysed: some ten thousand instructions a sample at most.  One
+ * unwinder serves one guest, and one thread.
  */
 void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs *regs,
 	       struct us_stack *out);

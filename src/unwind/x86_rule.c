@@ -31,6 +31,7 @@ struct us_x86_flow {
 
 	us_gva visited[VISIT_SLOTS]; /* + 1: 0 is an empty slot */
 	unsigned n_visited;
+	unsigned budget; /* instructions left */
 	struct pending pending[MAX_PENDING];
 	unsigned n_pending;
 	us_gva end[MAX_ENDS]; /* where code goes on behind a jump or ret */
@@ -56,6 +57,16 @@ void us_x86_flow_use(struct us_x86_flow *f, struct us_paging *p,
 	f->paging = p;
 	f->space = s;
 	f->window_len = 0;
+}
+
+void us_x86_flow_allow(struct us_x86_flow *f, unsigned n_insn)
+{
+	f->budget = n_insn;
+}
+
+bool us_x86_flow_spent(const struct us_x86_flow *f)
+{
+	return f->budget == 0;
 }
 
 static void start_over(struct us_x86_flow *f)
@@ -101,11 +112,12 @@ static bool visit(struct us_x86_flow *f, us_gva pc)
 	for (; f->visited[i % VISIT_SLOTS]; i++)
 		if (f->visited[i % VISIT_SLOTS] == pc + 1)
 			return false;
-	if (f->n_visited == MAX_VISITED) {
+	if (f->n_visited == MAX_VISITED || f->budget == 0) {
 		f->lost = true;
 		return false;
 	}
 	f->n_visited++;
+	f->budget--;
 	f->visited[i % VISIT_SLOTS] = pc + 1;
 	return true;
 }
@@ -281,10 +293,12 @@ static bool take_end(struct us_x86_flow *f, const struct us_x86_place *at, us_gv
 static void rule_at(const struct us_x86_state *st, struct us_x86_rule rule[2])
 {
 	struct us_x86_rule sp = { .fp = US_FP_LOST }, fp;
-	if (us_x86_state_fp_same(st))
-		sp.fp = US_FP_SAME;
-	else if (st->saved.sym == US_SYM_SP)
+	/* What was saved holds on every path that leads here; that rbp still is what
+	 * it was, only on this one. */
+	if (st->saved.sym == US_SYM_SP)
 		sp.fp = US_FP_SAVED;
+	else if (us_x86_state_fp_same(st))
+		sp.fp = US_FP_SAME;
 	sp.fp_at = st->saved.off;
 	sp.sp_at = st->r10_saved.off;
 	if (st->copied)

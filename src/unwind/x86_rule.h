@@ -58,6 +58,11 @@ void us_x86_flow_free(struct us_x86_flow *f);
 void us_x86_flow_use(struct us_x86_flow *f, struct us_paging *p,
 		     const struct us_space *s);
 
+/* How many instructions may be followed from now on, in all analyses together; and
+ * whether none is left: then what the last one found is not all there is. */
+void us_x86_flow_allow(struct us_x86_flow *f, unsigned n_insn);
+bool us_x86_flow_spent(const struct us_x86_flow *f);
+
 /* An address to make a rule for. */
 struct us_x86_place {
 	us_gva pc;
