@@ -23,6 +23,13 @@ static int put_stats(struct us_drain *d, const struct us_record_stats *s)
 	return us_writer_stats(d->writer, s, &d->e);
 }
 
+static int put_end(struct us_drain *d)
+{
+	if (d->progress)
+		d->progress(d->ctx, &d->last);
+	return us_writer_end(d->writer, &d->last, d->end, d->words, &d->e);
+}
+
 static int empty_ring(struct us_drain *d)
 {
 	struct us_ring_item it;
@@ -76,8 +83,7 @@ static int write_all(struct us_drain *d)
 		size_t found = us_ring_used(d->ring);
 		int r = empty_ring(d);
 		if (!r && last)
-			return us_writer_end(d->writer, &d->last, d->end, d->words,
-					     &d->e);
+			return put_end(d);
 		if (!r)
 			r = flush_in_time(d);
 		if (r)

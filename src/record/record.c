@@ -11,8 +11,9 @@
 #include <string.h>
 
 #define RING_BYTES (4U << 20)
-#define TICK_NS	   (100 * US_NS_PER_MS) /* a stop is heeded within, sums are made every \
-					 */
+#define TICK_NS                                                                        \
+	(100 * US_NS_PER_MS) /* a stop is heeded within, sums are made every           \
+			      */
 
 /* Set by a signal handler, so it cannot be anything but global. */
 static atomic_bool stop;

@@ -32,8 +32,9 @@ struct us_record_opts {
 	 * the image match?).  May be NULL.
 	 */
 	bool (*look)(void *ctx, const struct us_capture *c, struct us_paging *p);
-	/* Called by the writer thread about ten times a second, with sums that balance
-	 * (store.h).  May be NULL. */
+	/* Called by the writer thread about ten times a second and once before the end
+	 * is written, with sums that balance (store.h).  It may write facts and
+	 * modules. May be NULL. */
 	void (*progress)(void *ctx, const struct us_record_stats *s);
 	void *ctx;
 };

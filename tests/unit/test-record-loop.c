@@ -117,6 +117,24 @@ static void the_guest_goes(void **state)
 	}
 }
 
+static struct us_record_stats shown;
+
+static void show(void *ctx, const struct us_record_stats *s)
+{
+	(void)ctx;
+	shown = *s;
+}
+
+static void the_last_sums_are_shown(void **state)
+{
+	(void)state;
+	struct script s = SCRIPT(five_thousand);
+	struct us_record_opts o = { .progress = show };
+	code_at_end = -ESRCH;
+	assert_int_equal(record(&s, &o), 0);
+	assert_memory_equal(&shown, &stats, sizeof(stats));
+}
+
 static void the_connection_is_lost(void **state)
 {
 	(void)state;
@@ -379,6 +397,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_guest_goes),
+		cmocka_unit_test(the_last_sums_are_shown),
 		cmocka_unit_test(the_connection_is_lost),
 		cmocka_unit_test(it_cannot_begin),
 		cmocka_unit_test(the_duration_is_over),
