@@ -14,67 +14,105 @@
 #define OPEN_NS		    (4500 * US_NS_PER_MS)
 #define CONNECT_MS	    2000
 #define HOLD_LIMIT_MS	    3000 /* a look may take 2.5 s */
+#define STOP_REPLY_NS	    (250 * US_NS_PER_MS)
+#define OWN_PATIENCE_NS	    (500 * US_NS_PER_MS)
+#define RESCUE_PATIENCE_NS  (10 * US_NS_PER_SEC) /* nobody waits for the watchdog */
 #define MAX_DOCUMENT	    (256u << 10)
 #define DEFAULT_PACKET_SIZE 400 /* of a stub that states none; GDB's own default */
 
 /* Detaching. */
 
-/* Skip to the reply of a command; *stopped if a stop reply came before it. */
-static bool reply_within(struct us_gdb *g, unsigned ms, bool *stopped)
+/* Read on until a reply that begins with text, or one that refuses (an error, or
+ * nothing).  What else comes answers questions of before, or is a stop reply. */
+enum answer { NONE, WANTED, REFUSED };
+
+static enum answer wait_for(struct us_gdb *g, const char *text, uint64_t deadline_ns,
+			    bool *stopped)
 {
-	uint64_t deadline_ns = us_now_ns() + ms * US_NS_PER_MS;
-	for (unsigned i = 0; i < 16; i++) {
-		if (us_gdb_get(g, deadline_ns) < 0)
-			return false;
-		if (us_gdb_stop_kind(g->parser.body, g->parser.len) != US_GDB_STOPPED)
-			return true;
-		*stopped = true;
+	for (unsigned i = 0; i < 1000; i++) {
+		int r = us_gdb_get(g, deadline_ns);
+		if (r == -EPROTO) { /* the rest of a packet whose start was lost */
+			g->parser.junk = 0;
+			continue;
+		}
+		if (r < 0)
+			return NONE;
+		const char *body = g->parser.body;
+		if (!strncmp(body, text, strlen(text)))
+			return WANTED;
+		if (us_gdb_stop_kind(body, g->parser.len) == US_GDB_STOPPED)
+			*stopped = true;
+		else if (!g->parser.len || us_gdb_said_error(g))
+			return REFUSED;
 	}
-	return false;
+	return NONE;
 }
 
-static bool detach_with(struct us_gdb *g, const char *packet)
+static bool tell(struct us_gdb *g, const char *packet, uint64_t deadline_ns)
 {
-	bool stopped;
-	return us_gdb_put(g, packet) == 0 &&
-	       us_gdb_flush(g, us_now_ns() + 100 * US_NS_PER_MS) == 0 &&
-	       reply_within(g, 250, &stopped) && us_gdb_said(g, "OK");
+	return us_gdb_put(g, packet) == 0 && us_gdb_flush(g, deadline_ns) == 0;
 }
 
-/* Make sure that it stands, since a running guest takes D for a stop request. Does it
- * run?  QEMU takes a packet right behind the interrupt; others are given time. */
-static bool halt(struct us_gdb *g, struct us_gdb_shared *shared)
+/*
+ * Make sure that QEMU's guest stands, since a running one takes any byte for a stop
+ * request, and that no reply is under way: the answer to qC comes last.  Asked again
+ * if the question itself was taken for the request.  Does it stand by our request?
+ */
+static bool halt_qemu(struct us_gdb *g, uint64_t patience_ns)
 {
 	bool stopped = false;
 	us_gdb_put_break(g);
-	if (atomic_load(&shared->qemu) && us_gdb_put(g, "qC") < 0)
-		return false;
-	if (us_gdb_flush(g, us_now_ns() + 100 * US_NS_PER_MS) == 0)
-		reply_within(g, 250, &stopped);
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t deadline_ns = us_now_ns() + patience_ns / 4;
+		if (!tell(g, "qC", deadline_ns) ||
+		    wait_for(g, "QC", deadline_ns, &stopped) == WANTED)
+			break;
+	}
 	return stopped;
 }
 
-bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared)
+/* Others are not sent a packet behind the request; one that stands may be silent. */
+static bool halt_other(struct us_gdb *g)
+{
+	bool stopped = false;
+	uint64_t deadline_ns = us_now_ns() + STOP_REPLY_NS;
+	us_gdb_put_break(g);
+	if (us_gdb_flush(g, deadline_ns) == 0)
+		for (unsigned i = 0; i < 16 && !stopped; i++)
+			if (wait_for(g, "?", deadline_ns, &stopped) == NONE)
+				break;
+	return stopped;
+}
+
+bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared, uint64_t patience_ns)
 {
 	const char *form[] = { shared->detach[0] ? shared->detach : "D", "D;1" };
-	for (unsigned i = 0; i < 64 && us_gdb_get(g, 0) == 0; i++)
-		; /* replies that nobody waits for any more */
-	bool ran = halt(g, shared);
-	if (atomic_load(&shared->paused) && !ran)
+	bool qemu = atomic_load(&shared->qemu), stopped;
+	stopped = qemu ? halt_qemu(g, patience_ns) : halt_other(g);
+	if (atomic_load(&shared->paused) && !stopped)
 		return true;
-	for (size_t i = 0; i < sizeof(form) / sizeof(*form); i++)
-		if (detach_with(g, form[i]))
-			return true;
-	if (us_gdb_put(g, "c") == 0 && us_gdb_flush(g, us_now_ns() + US_NS_PER_MS) == 0)
-		(void)!us_gdb_wait_ack(g);
-	return false;
+	/* After a detach that may have worked nothing may be sent: it would stop the
+	 * guest again.  So a second one follows only a refusal. */
+	for (size_t i = 0; i < sizeof(form) / sizeof(*form); i++) {
+		uint64_t deadline_ns = us_now_ns() + patience_ns;
+		if (!tell(g, form[i], deadline_ns))
+			return false;
+		enum answer a = wait_for(g, "OK", deadline_ns, &stopped);
+		if (a != REFUSED)
+			return a == WANTED;
+	}
+	return tell(g, "c", us_now_ns() + patience_ns) && us_gdb_wait_ack(g) == 0;
 }
 
 void us_gdb_session_let_go(struct us_gdb_session *s)
 {
-	s->client.in_at = s->client.in_len = 0;
-	us_gdb_parser_init(&s->client.parser);
-	us_gdb_let_go(&s->client, s->shared);
+	/* The watchdog's time begins anew; if it has stepped in, it is its turn. */
+	bool ours = !us_watchdog_fired(s->watchdog);
+	if (ours && us_watchdog_release(s->watchdog))
+		ours = us_watchdog_hold(s->watchdog);
+	s->client.no_ack |= s->qemu; /* nothing that a running QEMU would hear */
+	if (ours)
+		us_gdb_let_go(&s->client, s->shared, OWN_PATIENCE_NS);
 	s->run = US_GDB_RUNS;
 	s->detached = true;
 }
@@ -92,18 +130,30 @@ static void rescue(void *ctx, bool held)
 	if (!held)
 		return;
 	us_gdb_init(&s->client, s->client.fd);
-	us_gdb_let_go(&s->client, s->shared);
+	s->client.no_ack = atomic_load(&s->shared->no_ack);
+	us_gdb_let_go(&s->client, s->shared, RESCUE_PATIENCE_NS);
 }
 
-/* The same before there is one: dead in the middle of connecting. */
+/*
+ * The same before there is one: dead in the middle of connecting.  The stub may have
+ * to notice first that its peer is gone; until it has taken this connection and let
+ * the guest go, the connection must stay: accepted when dead, it would stop the guest.
+ */
 static void rescue_anew(void *ctx, bool held)
 {
 	struct us_gdb_session *s = ctx;
-	int fd = held ? us_socket_connect(s->endpoint, 300, NULL) : -1;
+	int fd = -1;
+	if (!held || atomic_load(&s->shared->watched))
+		return;
+	for (unsigned i = 0; i < 100 && fd < 0; i++) {
+		fd = us_socket_connect(s->endpoint, 300, NULL);
+		if (fd < 0)
+			usleep(20000);
+	}
 	if (fd < 0)
 		return;
 	us_gdb_init(&s->client, fd);
-	us_gdb_let_go(&s->client, s->shared);
+	us_gdb_let_go(&s->client, s->shared, RESCUE_PATIENCE_NS);
 }
 
 /* Attaching. */
@@ -207,7 +257,9 @@ static int dial(struct us_gdb_session *s, struct us_err *e)
 		r = watch(s, rescue, fd, HOLD_LIMIT_MS, &s->watchdog, e);
 	}
 	if (fd >= 0 && r < 0)
-		us_gdb_session_let_go(s);
+		us_gdb_let_go(&s->client, s->shared, OWN_PATIENCE_NS);
+	s->detached = r < 0;
+	atomic_store(&s->shared->watched, true);
 	unwatch(guard);
 	return fd < 0 ? fd : r;
 }
@@ -301,6 +353,8 @@ static int ask_nature(struct us_gdb_session *s, enum us_gdb_before before, bool 
 		return r;
 	s->qemu = !strncmp(g->parser.body, "ENABLE=", 7);
 	atomic_store(&s->shared->qemu, s->qemu);
+	if (s->qemu)
+		atomic_store(&s->shared->no_ack, true);
 	bool paused = before == US_GDB_PAUSED_BEFORE;
 	if (before == US_GDB_UNKNOWN_BEFORE && !ran)
 		paused = was_paused(s, deadline_ns);
@@ -443,6 +497,7 @@ static int handshake(struct us_gdb_session *s, enum us_gdb_before before,
 	if (no_ack) {
 		r = ask(s, "QStartNoAckMode", deadline_ns, e);
 		s->client.no_ack = r == 0 && us_gdb_said(&s->client, "OK");
+		atomic_store(&s->shared->no_ack, s->client.no_ack);
 	}
 	if (r == 0)
 		r = ask_nature(s, before, ran, deadline_ns, e);

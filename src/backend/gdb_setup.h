@@ -11,14 +11,20 @@
 struct us_gdb_shared {
 	atomic_bool paused; /* by its owner: not to be resumed */
 	atomic_bool qemu;
-	char detach[32]; /* the packet that detaches; "" until it is known */
+	atomic_bool no_ack;  /* the watchdog need not and must not acknowledge */
+	atomic_bool watched; /* the connection has its watchdog */
+	char detach[32];     /* the packet that detaches; "" until it is known */
 };
 
 void us_gdb_set_run(struct us_gdb_session *s, enum us_gdb_run run);
 
-/* Whatever state the conversation is in: detach, so that the guest runs on (or stays
- * paused, if it was).  At most a second.  False if the stub did not confirm. */
-bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared);
+/*
+ * Whatever state the conversation is in: detach, so that the guest runs on (or stays
+ * paused, if it was).  patience_ns: how long to wait for each of at most four answers.
+ * False if the stub did not confirm.
+ */
+bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared,
+		   uint64_t patience_ns);
 
 /* The same for a session; nothing is sent afterwards. */
 void us_gdb_session_let_go(struct us_gdb_session *s);
