@@ -101,7 +101,8 @@ static int capture_all(struct dump *d, uint64_t mask, struct us_err *e)
 {
 	const struct us_schedule schedule = { .hz = DUMP_HZ,
 					      .seed = 1,
-					      .vcpu_mask = mask };
+					      .vcpu_mask = mask,
+					      .wake_halted = true };
 	static struct us_capture c;
 	static struct us_paging paging; /* both too large for comfort on a stack */
 	struct us_backend *b = d->backend;
