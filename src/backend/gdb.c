@@ -11,6 +11,7 @@
 #include "backend/gdb_session.h"
 #include "backend/pacer.h"
 #include "backend/peer_ram.h"
+#include "backend/vcpu_threads.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "vmm/qmp.h"
@@ -33,6 +34,8 @@ struct gdb {
 	uint64_t mask;
 	unsigned n_chosen;
 
+	struct us_vcpu_threads threads;
+	uint64_t busy; /* bit n: the thread of vCPU n had work when the look was due */
 	struct us_gdb_look look;
 	unsigned at;	  /* vCPU that is delivered now, or comes next */
 	bool held;	  /* between the stop and the last release */
@@ -135,6 +138,7 @@ static void gdb_close(struct us_backend *base)
 		return;
 	us_gdb_session_close(b->session);
 	us_peer_ram_close(&b->ram);
+	us_vcpu_threads_close(&b->threads);
 	free(b);
 }
 
@@ -181,6 +185,8 @@ static int gdb_start(struct us_backend *base, const struct us_schedule *s,
 	struct us_schedule all_at_once = *s;
 	all_at_once.vcpu_mask = 0;
 	us_pacer_init(&b->pacer, &all_at_once, 1, b->n_chosen, us_now_ns());
+	if (!s->wake_halted)
+		us_vcpu_threads_open(&b->threads, &b->guest);
 	return 0;
 }
 
@@ -250,6 +256,11 @@ static void deliver(struct gdb *b, struct us_capture *c)
 		c->state = US_VCPU_HALTED;
 		b->look.state[b->at] = US_GDB_HALTED;
 	}
+	/* It ran, and had ended by the time it stood: busy, but where is not known. */
+	if (c->state == US_VCPU_HALTED && b->busy >> b->at & 1) {
+		c->state = US_VCPU_GUEST;
+		c->form = US_CAPTURE_NONE;
+	}
 }
 
 static int gdb_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
@@ -268,6 +279,7 @@ static int gdb_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 			return failed(b, r, b->session->client.why);
 		if (due_ns > deadline_ns)
 			return 0;
+		b->busy = us_vcpu_threads_busy(&b->threads);
 		r = us_gdb_session_look(b->session, b->mask, &b->look);
 		if (r < 0)
 			return failed(b, r, b->session->client.why);

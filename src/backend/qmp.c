@@ -12,6 +12,7 @@
 #include "backend/peer_ram.h"
 #include "backend/qmp_reply.h"
 #include "backend/qmp_stream.h"
+#include "backend/vcpu_threads.h"
 #include "backend/watchdog.h"
 #include "base/clock.h"
 #include "vmm/qmp.h"
@@ -47,8 +48,10 @@ struct qmp {
 	bool held;    /* between the stop and the last release */
 	bool guarded; /* the watchdog has been told of a stop */
 	uint64_t asked_ns, t_ns, told_ns;
-	uint64_t got; /* bit n: vCPU n was read */
-	unsigned at;  /* vCPU that is delivered now, or comes next */
+	struct us_vcpu_threads threads;
+	uint64_t busy; /* bit n: the thread of vCPU n had work when the look was due */
+	uint64_t got;  /* bit n: vCPU n was read */
+	unsigned at;   /* vCPU that is delivered now, or comes next */
 	struct us_qmp_vcpu vcpu[US_MAX_VCPUS];
 	char *text; /* of a reply, unquoted */
 	size_t text_size;
@@ -402,6 +405,7 @@ static void qmp_close(struct us_backend *base)
 		(void)!resume(b);
 	us_watchdog_stop(b->watchdog);
 	us_peer_ram_close(&b->ram);
+	us_vcpu_threads_close(&b->threads);
 	us_qmp_close(b->client);
 	free(b->stream.buf);
 	free(b->text);
@@ -457,6 +461,8 @@ static int qmp_start(struct us_backend *base, const struct us_schedule *s,
 	struct us_schedule all_at_once = *s;
 	all_at_once.vcpu_mask = 0;
 	us_pacer_init(&b->pacer, &all_at_once, 1, b->n_chosen, us_now_ns());
+	if (!s->wake_halted)
+		us_vcpu_threads_open(&b->threads, &b->guest);
 	return 0;
 }
 
@@ -502,6 +508,11 @@ static void deliver(struct qmp *b, struct us_capture *c)
 		   : v->halted	      ? US_VCPU_HALTED
 				      : US_VCPU_GUEST;
 	us_peer_ram_prepare(&b->ram, &c->regs);
+	/* It ran, and had ended by the time it stood: busy, but where is not known. */
+	if (c->state == US_VCPU_HALTED && b->busy >> b->at & 1) {
+		c->state = US_VCPU_GUEST;
+		c->form = US_CAPTURE_NONE;
+	}
 }
 
 /* Sleep until a time; what the monitor says meanwhile is heard at once. */
@@ -530,6 +541,7 @@ static int qmp_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 			return r == -EINTR ? 0 : r;
 		if (due_ns > deadline_ns)
 			return 0;
+		b->busy = us_vcpu_threads_busy(&b->threads);
 		r = look(b);
 		if (r < 0)
 			return r;

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vcpu_threads.h: which vCPU threads have work at this moment, by /proc.
+ *
+ * A stub or a monitor stops the guest only once the VMM's main loop has got a host
+ * CPU, and by then a short burst of work may be over: a vCPU that ran when the look
+ * was due is found halted.  So the threads are looked at first, when the look is due.
+ */
+#ifndef US_BACKEND_VCPU_THREADS_H
+#define US_BACKEND_VCPU_THREADS_H
+
+#include "vmm/guest_list.h"
+
+struct us_vcpu_threads {
+	unsigned n;
+	int stat_fd[US_MAX_VCPUS]; /* /proc/PID/task/TID/stat; -1: not known */
+};
+
+/* Setup path. Threads that are not known, or may not be looked at, are left out. */
+void us_vcpu_threads_open(struct us_vcpu_threads *t, const struct us_guest *g);
+void us_vcpu_threads_close(struct us_vcpu_threads *t);
+
+/* Hot path: bit n is set if the thread of vCPU n runs or waits for a host CPU. */
+uint64_t us_vcpu_threads_busy(const struct us_vcpu_threads *t);
+
+#endif
