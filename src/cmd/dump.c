@@ -99,10 +99,9 @@ static unsigned n_missing(const struct dump *d, uint64_t mask)
 
 static int capture_all(struct dump *d, uint64_t mask, struct us_err *e)
 {
-	const struct us_schedule schedule = { .hz = DUMP_HZ,
-					      .seed = 1,
-					      .vcpu_mask = mask,
-					      .wake_halted = true };
+	const struct us_schedule schedule = {
+		.hz = DUMP_HZ, .seed = 1, .vcpu_mask = mask, .wake_halted = true
+	};
 	static struct us_capture c;
 	static struct us_paging paging; /* both too large for comfort on a stack */
 	struct us_backend *b = d->backend;
@@ -130,6 +129,14 @@ static bool names_hold(const struct dump *d)
 {
 	for (size_t i = 0; i < d->images.n; i++)
 		if (d->images.v[i].match == US_MATCH_NO)
+			return false;
+	return true;
+}
+
+static bool compared(const struct dump *d)
+{
+	for (size_t i = 0; i < d->images.n; i++)
+		if (d->images.v[i].match == US_MATCH_UNKNOWN)
 			return false;
 	return true;
 }
@@ -258,6 +265,9 @@ static void show(struct dump *d, const struct settings *s)
 	if (!names_hold(d))
 		puts("warning: the symbol file is not what the guest runs: its memory "
 		     "differs; addresses only");
+	else if (!compared(d))
+		puts("warning: the symbol file could not be compared with the guest's "
+		     "memory: little or nothing of it is mapped there");
 	else if (d->images.note[0])
 		printf("note: %s\n", d->images.note);
 	for (unsigned i = 0; i < d->n_vcpu; i++)

@@ -351,6 +351,7 @@ static int run(struct recording *r, struct us_err *e)
 		ret = attach(r, e);
 	if (ret < 0)
 		return ret;
+	us_rights_prefer_thread();
 	us_rights_drop();
 	ret = begin_file(r, e);
 	if (ret < 0)

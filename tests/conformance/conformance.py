@@ -128,6 +128,7 @@ class Suite:
             t, stats = self.record(g, seconds=max(12, self.args.seconds))
             self.sums_match(stats)
             share = stats["idle"] / (stats["idle"] + stats["running"])
+<<<<<<< HEAD
             idle = t.idle_share()
             if not self.tcg:
                 # The TSC goes on while KVM stands: the guest takes the time that was
@@ -136,8 +137,18 @@ class Suite:
             note(f"idle {100 * share:.2f} %, truth {100 * idle:.2f} %")
             check(abs(share - idle) <= 0.01 + (0.01 if self.tcg else 0),
                   f"idle {share:.3f}, truth {idle:.3f}")
+=======
+            note(f"idle {100 * share:.2f} %, truth {100 * t.idle_share():.2f} %")
+            check(abs(share - t.idle_share()) <= 0.01 + self.idle_noise(stats, share),
+                  f"idle {share:.3f}, truth {t.idle_share():.3f}")
+>>>>>>> 938caa6 (cmd: Give the sampler a host CPU when a look is due)
             for path, count in self.us.paths()[:5]:
                 check(not path or "idle" not in path[-1], f"hot and idle: {path}")
+
+    def idle_noise(self, stats, share):
+        """Bursts of work last for several looks: fewer are independent than taken."""
+        n = (stats["idle"] + stats["running"]) / 3
+        return 1.96 * math.sqrt(share * (1 - share) / n)
 
     def hostile(self, name):
         """A guest whose frames or tables lie: recorded, counted, undisturbed."""
@@ -159,13 +170,14 @@ class Suite:
             self.shares(t, "shares-nofp")
 
     def budget_holds(self):
-        """The default: at most 2 % of the guest's time, and it is said."""
+        """The default: at most 2 % of the guest's time and one look, and it is said."""
         with self.guest("shares") as g:
             g.wait("READY")
             stats = self.us.record(g, self.args.backend, seconds=4)
             note(f"default budget: {stats['hz_reached']:.0f} Hz, "
                  f"{stats['stolen_percent']:.2f} % taken")
-            check(stats["stolen_percent"] <= 2.2, f"took {stats['stolen_percent']} %")
+            allowed = 0.02 * stats["vcpu_ns"] + 1.05 * stats["held_max_ns"]
+            check(stats["stolen_ns"] <= allowed, f"took {stats['stolen_percent']} %")
             self.sums_match(stats)
 
     def two_at_once(self):

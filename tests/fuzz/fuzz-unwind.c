@@ -53,7 +53,7 @@ static void check(const struct us_stack *out, us_gva pc)
 	    out->end == US_END_NONE || out->end >= US_N_END)
 		abort();
 	for (unsigned i = 0; i < out->n; i++)
-		if (out->how[i] > US_HOW_GUESS)
+		if (out->how[i] > US_HOW_INTERRUPT)
 			abort();
 }
 
