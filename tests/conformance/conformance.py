@@ -134,7 +134,10 @@ class Suite:
                 # taken from it for busy time of its own.  (TCG's stands with it.)
                 idle /= 1 - stats["stolen_percent"] / 100
             note(f"idle {100 * share:.2f} %, truth {100 * idle:.2f} %")
-            check(abs(share - idle) <= 0.01 + self.idle_noise(stats, share),
+            # gdb and qmp on KVM: a thread that has halted polls for a while, and is
+            # taken for one that was busy when the look was due.
+            polls = 0.02 if not self.tcg and self.args.backend != "kvm" else 0
+            check(abs(share - idle) <= 0.01 + polls + self.idle_noise(stats, share),
                   f"idle {share:.3f}, truth {idle:.3f}")
             for path, count in self.us.paths()[:5]:
                 check(not path or "idle" not in path[-1], f"hot and idle: {path}")
