@@ -70,10 +70,16 @@ void us_profile_warn_of_quality(struct us_profile *p)
 	const struct us_profile_summary *s = &p->sum;
 	const char *caution = us_profile_fact(p, "caution");
 	const char *note = us_profile_fact(p, "symbols_note");
+	const char *incomplete = us_symbols_incomplete(p->symbols);
 	if (caution && *caution)
 		us_profile_warn(p, "%s", caution);
 	if (note && *note && !p->modules.n)
 		us_profile_warn(p, "no names: %s", note);
+	if (incomplete)
+		us_profile_warn(p,
+				"the line tables of %s are too large or broken: some "
+				"lines and inlined calls are missing",
+				incomplete);
 	warn_of_file(p);
 	warn_of_loss(p);
 	warn_of_cut_stacks(p);
