@@ -49,9 +49,9 @@ static bool is_odd(const char *text, const uint8_t *code)
 
 static const char *skip_prefix_words(const char *t)
 {
-	static const char *const words[] = { "bnd ",   "notrack ", "repz ",
-					     "repnz ", "rep ",	   "data16 ",
-					     "cs ",    "ds ",	   "lock " };
+	static const char *const words[] = { "bnd ",  "notrack ", "repz ", "repnz ",
+					     "rep ",  "data16 ",  "cs ",   "ds ",
+					     "lock ", "addr32 " };
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (starts(t, words[i]))
 			return skip_prefix_words(t + strlen(words[i]));
