@@ -8,6 +8,9 @@ A guest states on its serial port how much time each function took and which cal
 paths exist.  Every sampled stack must be such a path, and every function's share
 must lie within the interval that the report states, widened from 95 % to 99.9 % since
 many are compared (z 3.29 instead of 1.96) plus 0.5 points for the guest's own clock.
+A vCPU that waits for a host CPU stands still by its own clock too, somewhere: such
+samples are left out, and on a host that was too busy (more than 2 % of them) a
+comparison that fails is made again, three times at most.
 Under TCG samples fall on the start of translation blocks: there the shift is measured
 and printed, and bounded loosely.
 """
@@ -34,6 +37,10 @@ def owner(path, names):
     """The innermost frame that the truth names: what is too short to be timed by the
     guest counts for the function around it there, so it does here."""
     return next((f for f in reversed(path) if f in names), None)
+
+
+class WrongStack(Exception):
+    """Never excused by a busy host."""
 
 
 class Suite:
@@ -64,7 +71,7 @@ class Suite:
 
     def shares(self, t, label):
         """Every function's share of the busy time against the guest's truth."""
-        rows = self.us.paths()
+        rows = self.us.paths(self.report, waiting=False)
         n = sum(count for _, count in rows)
         check(n >= 100, f"only {n} samples")
         got = {}
@@ -86,39 +93,64 @@ class Suite:
         note(f"{label}: {n} samples, largest difference {worst:.2f} points")
 
     def stated_half(self, name):
-        for f in self.functions:
+        for f in self.report["functions"]:
             if f["name"] == name:
                 return 50 * (f["self_interval"][1] - f["self_interval"][0])
         return 0
 
     def stacks(self, stats, label, whole=True):
         """Every stack frame by frame against the guest's call tree."""
-        wrong, n = {}, 0
-        for path, count in self.us.paths():
+        wrong, n, cut = {}, 0, 0
+        for path, count in self.us.paths(self.report):
             n += count
             names = tuple(path)
             # Nothing but "[vm exit]": the VMM was at work, no registers to be had.
-            if names and names not in self.tree:
+            if not names or names in self.tree:
+                continue
+            if any(t[-len(names):] == names for t in self.tree):
+                cut += count  # all that is there is right: the outer frames are missing
+            else:
                 wrong[names] = wrong.get(names, 0) + count
         note(f"{label}: {n} stacks, {sum(wrong.values())} wrong, "
              f"{stats['truncated']} truncated")
         for names, count in sorted(wrong.items(), key=lambda w: -w[1])[:5]:
             note(f"wrong {count}: {';'.join(names)}")
-        check(not wrong, f"{label}: {sum(wrong.values())} of {n} stacks are wrong")
+        if wrong or cut > stats["truncated"]:
+            raise WrongStack(f"{label}: {sum(wrong.values())} of {n} stacks are wrong, "
+                             f"{cut} end early, and {stats['truncated']} say so")
         if whole:
             check(stats["truncated"] <= n / 1000 + 1,
                   f"{stats['truncated']} of {n} stacks are cut")
 
-    def whole_guest(self, name, smp, shares=True):
-        with self.guest(name, smp) as g:
-            g.wait("READY")
-            t, stats = self.record(g)
+    def busy_host(self):
+        s = self.report["summary"]
+        return s["running"] and s["ready"] / s["running"] > 0.02
+
+    def compare(self, guest, label, look):
+        """Record and compare; look() raises what is wrong."""
+        for left in (2, 1, 0):
+            t, stats = self.record(guest)
             self.sums_match(stats)
-            self.functions = self.us.report()["functions"]
-            label = f"{name} x{smp}"
+            self.report = self.us.report()
+            try:
+                look(t, stats)
+                return
+            except AssertionError as err:
+                if not left or not self.busy_host():
+                    raise
+                note(f"{label}: on a busy host, once more after: {err}")
+
+    def whole_guest(self, name, smp, shares=True):
+        label = f"{name} x{smp}"
+
+        def look(t, stats):
             self.stacks(stats, label)
             if shares:
                 self.shares(t, label)
+
+        with self.guest(name, smp) as g:
+            g.wait("READY")
+            self.compare(g, label, look)
             check(g.goes_on(), "the guest does not go on")
 
     def idle(self):
@@ -161,10 +193,7 @@ class Suite:
         """Leaves are right, and what lies above is cut rather than invented."""
         with self.guest("shares-nofp") as g:
             g.wait("READY")
-            t, stats = self.record(g)
-            self.sums_match(stats)
-            self.functions = self.us.report()["functions"]
-            self.shares(t, "shares-nofp")
+            self.compare(g, "shares-nofp", lambda t, _: self.shares(t, "shares-nofp"))
 
     def budget_holds(self):
         """The default: at most 2 % of the guest's time and one look, and it is said."""

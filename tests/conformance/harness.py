@@ -14,6 +14,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import truth  # noqa: E402
 
 
+WAITING = "[waiting for host CPU]"
+
+
 class Skip(Exception):
     """The reason why something cannot be tested here."""
 
@@ -139,10 +142,11 @@ class Uniscope:
     def report(self, *args):
         return json.loads(self.run("report", "--json", *args, self.data()).stdout)
 
-    def paths(self, *args):
+    def paths(self, report=None, waiting=True):
         """[(path, samples)]: each path the functions that were really called, the root
-        first; what was inlined, and a "[vm exit]", counts for the one around it."""
-        report = self.report(*args)
+        first; what was inlined, and a "[vm exit]", counts for the one around it.
+        waiting: also samples of a vCPU that waited for a host CPU."""
+        report = report or self.report()
         functions = {f["id"]: f for f in report["functions"]}
         node_path, rows = {0: []}, []
         for node in report["tree"]:
@@ -150,7 +154,7 @@ class Uniscope:
             up = node_path[node["parent"]]
             called = not f["inlined"] and not f["name"].startswith("[")
             node_path[node["id"]] = up + [f["name"]] if called else up
-            if node["self"]:
+            if node["self"] and (waiting or f["name"] != WAITING):
                 rows.append((node_path[node["id"]], node["self"]))
         return rows
 
