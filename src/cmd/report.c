@@ -223,7 +223,7 @@ static int run(struct settings *s, struct us_err *e)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_(profile_freep) struct us_profile *p = NULL;
-	FILE *out;
+	FILE *out = NULL;
 	int r = open_input(s->in, &fd, e);
 	if (r == 0)
 		r = us_profile_read(fd, &s->profile, &p, e);

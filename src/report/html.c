@@ -160,11 +160,12 @@ static void header(struct page *g)
 	struct us_json *j = &g->j;
 	char line[1024];
 	const char *title = us_report_title(g->p);
+	size_t title_len = title ? strlen(title) : 0;
 	text(j, "title", title);
 	us_json_array(j, "facts");
 	us_report_header_line(g->p, 0, line, sizeof(line));
-	if (strlen(line) > strlen(title) + 2)
-		text(j, NULL, line + strlen(title) + 2);
+	if (strlen(line) > title_len + 2)
+		text(j, NULL, line + title_len + 2);
 	us_report_header_line(g->p, 1, line, sizeof(line));
 	text(j, NULL, line);
 	us_json_end(j);

@@ -203,11 +203,11 @@ int main(void)
 	static us_gva pc[N_FUNC];
 	static uint8_t copy[1024];
 	make(&g);
-	volatile unsigned sum = 0;
+	unsigned sum = 0;
 	uint64_t t = cpu_ns();
 	for (unsigned i = 0; i < ROUNDS * 10; i++) {
 		sum += chase(&g, pc);
-		__asm__ volatile("" ::: "memory");
+		__asm__ volatile("" : "+r"(sum)::"memory");
 	}
 	double floor = (double)(cpu_ns() - t) / (ROUNDS * 10);
 	t = cpu_ns();

@@ -140,7 +140,8 @@ static void write_big(struct us_writer *w)
 		us_gva pc[40];
 		random = random * 6364136223846793005 + 1442695040888963407;
 		size_t depth = 4 + (random >> 60) * 2;
-		/* One in eight frames from the outermost on turns off the common way. */
+		/* One in eight frames from the outermost on turns off the common way.
+		 */
 		for (size_t k = 0; k < depth; k++) {
 			uint64_t r = (random >> (k % 20 * 3)) & 7;
 			pc[depth - 1 - k] = 0x400000 + k * 0x1000 + (r << 8);

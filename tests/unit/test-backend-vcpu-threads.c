@@ -17,10 +17,9 @@ static pid_t child(bool works)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* A name that tries to look like the field behind it. */
 	prctl(PR_SET_NAME, works ? "x) S 1" : "x) R 1");
-	for (volatile unsigned n = 0; works; n++)
-		;
 	for (;;)
-		pause();
+		if (!works)
+			pause();
 }
 
 /* The state settles soon after the fork; which it then keeps. */
