@@ -2,6 +2,7 @@
 # Thin front of meson: `make` leaves the program at build/uniscope.
 BUILD ?= build
 PREFIX ?= /usr/local
+CLANG_FORMAT ?= clang-format-14
 NINJA = ninja -C $(BUILD)
 
 .PHONY: all demo check bench fuzz format format-check install clean
@@ -33,10 +34,10 @@ fuzz:
 	@scripts/fuzz $(RUNS)
 
 format:
-	git ls-files '*.c' '*.h' | xargs clang-format -i
+	git ls-files '*.c' '*.h' | xargs $(CLANG_FORMAT) -i
 
 format-check:
-	@git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
+	@git ls-files '*.c' '*.h' | xargs $(CLANG_FORMAT) --dry-run --Werror
 
 install: all
 	@$(NINJA) install
