@@ -8,9 +8,11 @@ A guest states on its serial port how much time each function took and which cal
 paths exist.  Every sampled stack must be such a path, and every function's share
 must lie within the interval that the report states, widened from 95 % to 99.9 % since
 many are compared (z 3.29 instead of 1.96) plus 0.5 points for the guest's own clock.
-A vCPU that waits for a host CPU stands still by its own clock too, somewhere: such
-samples are left out, and on a host that was too busy (more than 2 % of them) a
-comparison that fails is made again, three times at most.
+A vCPU that waits for a host CPU stands still by its own clock too, somewhere, and one
+that had halted by the time it was stopped was busy nobody knows where: such samples
+are left out of the comparison of functions.
+A comparison of figures that fails is made again, twice at most: chance and a busy host
+do not repeat themselves, a bias does.  A wrong stack is never excused.
 Under TCG samples fall on the start of translation blocks: there the shift is measured
 and printed, and bounded loosely.
 """
@@ -71,7 +73,7 @@ class Suite:
 
     def shares(self, t, label):
         """Every function's share of the busy time against the guest's truth."""
-        rows = self.us.paths(self.report, waiting=False)
+        rows = self.us.paths(self.report, nowhere=False)
         n = sum(count for _, count in rows)
         check(n >= 100, f"only {n} samples")
         got = {}
@@ -122,23 +124,19 @@ class Suite:
             check(stats["truncated"] <= n / 1000 + 1,
                   f"{stats['truncated']} of {n} stacks are cut")
 
-    def busy_host(self):
-        s = self.report["summary"]
-        return s["running"] and s["ready"] / s["running"] > 0.02
-
-    def compare(self, guest, label, look):
+    def compare(self, guest, label, look, seconds=None):
         """Record and compare; look() raises what is wrong."""
         for left in (2, 1, 0):
-            t, stats = self.record(guest)
+            t, stats = self.record(guest, seconds=seconds)
             self.sums_match(stats)
             self.report = self.us.report()
             try:
                 look(t, stats)
                 return
             except AssertionError as err:
-                if not left or not self.busy_host():
+                if not left:
                     raise
-                note(f"{label}: on a busy host, once more after: {err}")
+                note(f"{label}: once more after: {err}")
 
     def whole_guest(self, name, smp, shares=True):
         label = f"{name} x{smp}"
@@ -157,22 +155,23 @@ class Suite:
         """Idle share within 1 point of the truth, and no idle stack among the hot."""
         with self.guest("idle") as g:
             g.wait("READY")
-            t, stats = self.record(g, seconds=max(12, self.args.seconds))
-            self.sums_match(stats)
-            share = stats["idle"] / (stats["idle"] + stats["running"])
-            idle = t.idle_share()
-            if not self.tcg:
-                # The TSC goes on while KVM stands: the guest takes the time that was
-                # taken from it for busy time of its own.  (TCG's stands with it.)
-                idle /= 1 - stats["stolen_percent"] / 100
-            note(f"idle {100 * share:.2f} %, truth {100 * idle:.2f} %")
-            # gdb and qmp on KVM: a thread that has halted polls for a while, and is
-            # taken for one that was busy when the look was due.
-            polls = 0.02 if not self.tcg and self.args.backend != "kvm" else 0
-            check(abs(share - idle) <= 0.01 + polls + self.idle_noise(stats, share),
-                  f"idle {share:.3f}, truth {idle:.3f}")
-            for path, count in self.us.paths()[:5]:
-                check(not path or "idle" not in path[-1], f"hot and idle: {path}")
+            self.compare(g, "idle", self.idle_share, seconds=max(12, self.args.seconds))
+
+    def idle_share(self, t, stats):
+        share = stats["idle"] / (stats["idle"] + stats["running"])
+        idle = t.idle_share()
+        if not self.tcg:
+            # The TSC goes on while KVM stands: the guest takes the time that was taken
+            # from it for busy time of its own.  (TCG's stands with it.)
+            idle /= 1 - stats["stolen_percent"] / 100
+        note(f"idle {100 * share:.2f} %, truth {100 * idle:.2f} %")
+        # gdb and qmp on KVM: a thread that has halted polls for a while, and is taken
+        # for one that was busy when the look was due.
+        polls = 0.02 if not self.tcg and self.args.backend != "kvm" else 0
+        check(abs(share - idle) <= 0.01 + polls + self.idle_noise(stats, share),
+              f"idle {share:.3f}, truth {idle:.3f}")
+        for path, count in self.us.paths()[:5]:
+            check(not path or "idle" not in path[-1], f"hot and idle: {path}")
 
     def idle_noise(self, stats, share):
         """Bursts of work last for several looks: fewer are independent than taken."""

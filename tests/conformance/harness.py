@@ -14,7 +14,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import truth  # noqa: E402
 
 
-WAITING = "[waiting for host CPU]"
+# Frames that say where a sample was not: it counts as busy, but for no function.
+NOWHERE = ("[waiting for host CPU]", "[no stack]")
 
 
 class Skip(Exception):
@@ -142,10 +143,10 @@ class Uniscope:
     def report(self, *args):
         return json.loads(self.run("report", "--json", *args, self.data()).stdout)
 
-    def paths(self, report=None, waiting=True):
+    def paths(self, report=None, nowhere=True):
         """[(path, samples)]: each path the functions that were really called, the root
         first; what was inlined, and a "[vm exit]", counts for the one around it.
-        waiting: also samples of a vCPU that waited for a host CPU."""
+        nowhere: also samples that were in no function."""
         report = report or self.report()
         functions = {f["id"]: f for f in report["functions"]}
         node_path, rows = {0: []}, []
@@ -154,7 +155,7 @@ class Uniscope:
             up = node_path[node["parent"]]
             called = not f["inlined"] and not f["name"].startswith("[")
             node_path[node["id"]] = up + [f["name"]] if called else up
-            if node["self"] and (waiting or f["name"] != WAITING):
+            if node["self"] and (nowhere or f["name"] not in NOWHERE):
                 rows.append((node_path[node["id"]], node["self"]))
         return rows
 
