@@ -342,7 +342,7 @@ int us_gdb_decode(const struct us_gdb_layout *l, const char *hex, size_t len,
 		if (got < 0 && (i == US_GDB_PC || i == US_X86_RSP))
 			return -EPROTO;
 	}
-	memcpy(r.gpr, v, sizeof(r.gpr));
+	memcpy(r.gpr, v, US_GDB_PC * sizeof(*v));
 	r.pc = v[US_GDB_PC];
 	r.sp = v[US_X86_RSP];
 	r.fp = v[US_X86_RBP];

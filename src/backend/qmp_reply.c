@@ -239,7 +239,7 @@ static int read_values(const char **at, struct values *ret)
 static void to_regs(const struct values *v, struct us_regs *r)
 {
 	*r = (struct us_regs){ .valid = (uint16_t)v->seen };
-	memcpy(r->gpr, v->v, sizeof(r->gpr));
+	memcpy(r->gpr, v->v, 16 * sizeof(*v->v));
 	bool wide = (v->v[EFER] & EFER_LMA) && (v->flags & FLAG_L);
 	r->bits = wide ? 64 : v->flags & FLAG_D ? 32 : 16;
 	r->pc = wide ? v->v[PC] : (v->base + v->v[PC]) & UINT32_MAX;

@@ -106,12 +106,26 @@ static size_t in_line(uint64_t addr, size_t len)
 	return len >= US_MEM_LINE || len < left ? len : left;
 }
 
+static size_t read_page(struct us_mem *m, us_gpa pa, void *buf, size_t len)
+{
+	size_t at = pa % US_MEM_PAGE;
+	const uint8_t *page = m->page(m->ctx, pa);
+	if (!page)
+		return 0;
+	if (len > US_MEM_PAGE - at)
+		len = US_MEM_PAGE - at;
+	memcpy(buf, page + at, len);
+	return len;
+}
+
 /* Read some of len bytes at pa; returns how many, 0 if it cannot be had. */
 static size_t read_some(struct us_mem *m, us_gpa pa, void *buf, size_t len)
 {
 	const struct us_region *r = region_of(m, pa);
 	if (!r && m->n_region > 0)
 		return 0;
+	if (!r && m->page)
+		return read_page(m, pa, buf, len);
 	if (r && len > r->size - (pa - r->start))
 		len = r->size - (pa - r->start);
 	if (r && r->host) {

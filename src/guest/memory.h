@@ -4,7 +4,7 @@
  *
  * Three ways to a byte, tried in this order: a mapping of the VMM's memory file in
  * our own address space (host), process_vm_readv of the VMM (pid and hva), and a
- * callback of the backend (read, read_gva).  With no region at all, the callback
+ * callback of the backend (page, read, read_gva).  With no region at all, the callback
  * decides what is RAM.
  */
 #ifndef US_GUEST_MEMORY_H
@@ -30,6 +30,7 @@ struct us_region {
  */
 #define US_MEM_LINE  512
 #define US_MEM_LINES 16
+#define US_MEM_PAGE  4096
 
 struct us_mem {
 	const struct us_region *region; /* sorted by start, not overlapping; owned by
@@ -42,6 +43,10 @@ struct us_mem {
 	 * stub): it uses the translation of the vCPU of the current capture. */
 	bool (*read)(void *ctx, us_gpa pa, void *buf, size_t len);
 	bool (*read_gva)(void *ctx, us_gva va, void *buf, size_t len);
+	/* For backends that map pages one by one (xen), if there is no region: the page
+	 * that holds pa, US_MEM_PAGE bytes that can be read until the next call; NULL:
+	 * there is none.  May be NULL. */
+	const uint8_t *(*page)(void *ctx, us_gpa pa);
 	void *ctx;
 
 	size_t last; /* region of the last read: mostly that of the next one */

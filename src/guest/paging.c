@@ -2,31 +2,40 @@
 /* paging.c: see paging.h. */
 #include "guest/paging.h"
 
+#include "guest/paging_walk.h"
+
 #include <string.h>
 
-/* Bits of an entry (Intel SDM volume 3, tables 4-4 to 4-6 and 4-8 to 4-20). */
-#define PRESENT	   (1ULL << 0)
-#define ACCESSED   (1ULL << 5)
-#define DIRTY	   (1ULL << 6)
-#define LARGE	   (1ULL << 7)
-#define LARGE_PAT  (1ULL << 12)
-#define ADDRESS_52 0x000ffffffffff000ULL
+/* Bits of an entry (paging_x86.c and its like name the specifications). */
+#define X86_MOVING     (3ULL << 5) /* accessed, dirty */
+#define X86_NX	       (1ULL << 63)
+#define AARCH64_MOVING (1ULL << 10 | 1ULL << 7) /* accessed; read-only: not dirty */
+#define AARCH64_NEVER  (3ULL << 53)		/* PXN and UXN */
+#define RISCV_MOVING   (3ULL << 6)		/* accessed, dirty */
+#define RISCV_X	       (1ULL << 3)
+#define ADDRESS_52     0x000ffffffffff000ULL
+#define ROOT_AS_IT_IS  UINT64_MAX
 
-/* How one mode cuts an address.  shift[0] is the level that the root points to. */
-struct us_walk {
-	uint8_t n_level;
-	uint8_t entry_size;
-	uint8_t shift[5];
-	uint8_t large; /* bit n set: an entry of level n may map a page itself */
-	uint8_t va_bits;
-	us_gpa root_mask;
-};
+/* In the order of the members; of x86 only the widths differ. */
+#define X86(mask, size)                                                                \
+	{                                                                              \
+		us_page_walk_x86, mask, X86_MOVING, X86_NX, X86_NX, size, false        \
+	}
+#define RISCV                                                                          \
+	{                                                                              \
+		us_page_walk_riscv, ROOT_AS_IT_IS, RISCV_MOVING, RISCV_X, 0, 8, false  \
+	}
 
-static const struct us_walk walks[] = {
-	[US_PAGING_X86_32] = { 2, 4, { 22, 12 }, 1 << 0, 32, 0xfffff000 },
-	[US_PAGING_X86_PAE] = { 3, 8, { 30, 21, 12 }, 1 << 1, 32, 0xffffffe0 },
-	[US_PAGING_X86_4] = { 4, 8, { 39, 30, 21, 12 }, 3 << 1, 48, ADDRESS_52 },
-	[US_PAGING_X86_5] = { 5, 8, { 48, 39, 30, 21, 12 }, 3 << 2, 57, ADDRESS_52 },
+static const struct us_page_walk walks[US_PAGING_UNKNOWN] = {
+	[US_PAGING_X86_32] = X86(0xfffff000, 4),
+	[US_PAGING_X86_PAE] = X86(0xffffffe0, 8),
+	[US_PAGING_X86_4] = X86(ADDRESS_52, 8),
+	[US_PAGING_X86_5] = X86(ADDRESS_52, 8),
+	[US_PAGING_AARCH64] = { us_page_walk_aarch64, ROOT_AS_IT_IS, AARCH64_MOVING,
+				AARCH64_NEVER, AARCH64_NEVER, 8, true },
+	[US_PAGING_RISCV_39] = RISCV,
+	[US_PAGING_RISCV_48] = RISCV,
+	[US_PAGING_RISCV_57] = RISCV,
 };
 
 void us_paging_init(struct us_paging *p, struct us_mem *mem)
@@ -43,95 +52,40 @@ void us_paging_new_sample(struct us_paging *p)
 		us_paging_init(p, p->mem);
 }
 
-/* Long mode demands that the bits above the translated ones repeat the highest of
- * them; the narrower modes have no address above 4 GiB. */
-static bool canonical(const struct us_walk *w, us_gva va)
-{
-	if (w->va_bits == 32)
-		return va >> 32 == 0;
-	int64_t top = (int64_t)va >> (w->va_bits - 1);
-	return top == 0 || top == -1;
-}
-
-static bool read_entry(struct us_mem *m, us_gpa at, uint8_t size, uint64_t *ret)
-{
-	*ret = 0; /* x86 guests on x86 hosts: the low half is first */
-	return us_mem_read(m, at, ret, size);
-}
-
-/* Where a large page starts; false if bits are set that must be zero. */
-static bool large_frame(const struct us_walk *w, uint64_t entry, uint64_t size,
-			us_gpa *ret)
-{
-	if (w->entry_size == 4) { /* bits 13 to 20 are 32 to 39 of the address */
-		*ret = (entry & 0xffc00000) | (entry >> 13 & 0xff) << 32;
-		return !(entry & 1ULL << 21);
-	}
-	*ret = entry & ADDRESS_52 & ~(size - 1);
-	return !(entry & ADDRESS_52 & (size - 1) & ~LARGE_PAT);
-}
-
-static bool walk(struct us_paging *p, const struct us_walk *w, us_gva va,
-		 struct us_tlb_slot *ret)
-{
-	us_gpa table = ret->root;
-	unsigned bits = w->entry_size == 4 ? 10 : 9;
-
-	for (unsigned level = 0; level < w->n_level; level++) {
-		uint64_t entry, size = 1ULL << w->shift[level];
-		uint64_t index = va >> w->shift[level] & ((1U << bits) - 1);
-		/* The two index bits of PAE's first level: nothing is above them. */
-		us_gpa at = table + index * w->entry_size;
-		if (!read_entry(p->mem, at, w->entry_size, &entry) ||
-		    !(entry & PRESENT))
-			return false;
-		bool last = level + 1U == w->n_level;
-		bool large = !last && (entry & LARGE);
-		if (large && !(w->large & 1U << level))
-			return false; /* reserved */
-		if (last || large) {
-			ret->page = va & ~(size - 1);
-			ret->size = size;
-			ret->entry_at = at;
-			ret->entry = entry;
-			ret->frame = entry & ADDRESS_52;
-			return last || large_frame(w, entry, size, &ret->frame);
-		}
-		table = entry & ADDRESS_52;
-	}
-	return false;
-}
-
-static bool still_true(struct us_paging *p, const struct us_walk *w,
+static bool still_true(struct us_paging *p, const struct us_page_walk *w,
 		       struct us_tlb_slot *slot)
 {
-	uint64_t entry;
+	uint64_t entry = 0; /* low half first, in guests and hosts alike */
 	if (slot->epoch == p->epoch)
 		return true;
-	if (!read_entry(p->mem, slot->entry_at, w->entry_size, &entry) ||
-	    (entry ^ slot->entry) & ~(ACCESSED | DIRTY))
+	if (!us_mem_read(p->mem, slot->entry_at, &entry, w->entry_size) ||
+	    (entry ^ slot->entry) & ~w->moving)
 		return false;
 	slot->epoch = p->epoch;
 	return true;
 }
 
-static bool slot_has(const struct us_tlb_slot *s, us_gva va, us_gpa root, uint8_t mode)
+static bool slot_has(const struct us_tlb_slot *slot, us_gva va, us_gpa root,
+		     const struct us_space *s)
 {
-	return va >= s->page && va - s->page < s->size && s->root == root &&
-	       s->mode == mode;
+	return va >= slot->page && va - slot->page < slot->size && slot->root == root &&
+	       slot->control == s->control && slot->mode == s->mode;
 }
 
 static struct us_tlb_slot *translate(struct us_paging *p, const struct us_space *s,
 				     us_gva va)
 {
-	const struct us_walk *w = &walks[s->mode];
-	us_gpa root = s->root & w->root_mask;
+	const struct us_page_walk *w = &walks[s->mode];
+	bool upper = w->split && va >> 55 & 1;
+	us_gpa root = (upper ? s->root_upper : s->root) & w->root_mask;
 	struct us_tlb_slot *slot = &p->tlb[(va >> 12 ^ va >> 18) % US_TLB_SLOTS];
 
-	if (slot_has(slot, va, root, s->mode) && still_true(p, w, slot))
+	if (slot_has(slot, va, root, s) && still_true(p, w, slot))
 		return slot;
-	struct us_tlb_slot fresh = { .root = root, .mode = s->mode, .epoch = p->epoch };
-	if (!canonical(w, va) || !walk(p, w, va, &fresh))
+	struct us_tlb_slot fresh = {
+		.root = root, .control = s->control, .mode = s->mode, .epoch = p->epoch
+	};
+	if (!w->walk(p->mem, s, va, &fresh))
 		return NULL;
 	*slot = fresh;
 	return slot;
@@ -156,6 +110,15 @@ bool us_paging_translate(struct us_paging *p, const struct us_space *s, us_gva v
 	if (ret_left)
 		*ret_left = left;
 	return true;
+}
+
+bool us_paging_is_data(struct us_paging *p, const struct us_space *s, us_gva va)
+{
+	if (s->mode == US_PAGING_OFF || s->mode >= US_PAGING_UNKNOWN)
+		return false;
+	const struct us_tlb_slot *slot = translate(p, s, va);
+	const struct us_page_walk *w = &walks[s->mode];
+	return slot && (slot->entry & w->code_mask) == w->data;
 }
 
 bool us_paging_read(struct us_paging *p, const struct us_space *s, us_gva va, void *buf,

@@ -2,9 +2,10 @@
 /*
  * paging.h: from guest-virtual to guest-physical addresses, and reads through it.
  *
- * Walks the guest's own page tables (Intel SDM volume 3, chapter 4).  A table is
- * hostile: each level is bounded, an entry that is not present or that points
- * outside RAM ends the walk, cycles cost at most five reads.
+ * Walks the guest's own page tables: Intel SDM volume 3, chapter 4; Arm ARM, D8; RISC-V
+ * privileged architecture, chapter 4.  A table is hostile: each level is bounded, an
+ * entry that is not present or that points outside RAM ends the walk, cycles cost at
+ * most five reads.
  *
  * Translations are cached over samples.  A cached one is used in a later sample
  * only after its last-level entry was read again and found unchanged (but for the
@@ -23,12 +24,13 @@ struct us_paging {
 	struct us_mem *mem;
 	uint32_t epoch;
 	struct us_tlb_slot {
-		us_gva page;	 /* first byte of the page */
-		us_gpa frame;	 /* where it is */
-		us_gpa entry_at; /* the last-level entry that said so ... */
-		uint64_t entry;	 /* ... and what it held */
-		us_gpa root;	 /* of the walk, flag bits removed */
-		uint64_t size;	 /* of the page: 4 KiB, 2 MiB, 4 MiB or 1 GiB */
+		us_gva page;	  /* first byte of the page */
+		us_gpa frame;	  /* where it is */
+		us_gpa entry_at;  /* the last-level entry that said so ... */
+		uint64_t entry;	  /* ... and what it held */
+		us_gpa root;	  /* of the walk, flag bits removed */
+		uint64_t control; /* as in struct us_space */
+		uint64_t size;	  /* of the page: 4 KiB to 4 TiB */
 		uint32_t epoch;
 		uint8_t mode;
 	} tlb[US_TLB_SLOTS];
@@ -45,6 +47,14 @@ void us_paging_new_sample(struct us_paging *p);
  * is not known here: with 32-bit paging a set page-size bit is taken at its word. */
 bool us_paging_translate(struct us_paging *p, const struct us_space *s, us_gva va,
 			 us_gpa *ret_pa, uint64_t *ret_left);
+
+/*
+ * Is va mapped by an entry that forbids to execute it (SDM volume 3, 4.6.1; on aarch64
+ * in EL0 and in EL1)?  Then no program counter points there.  False if it is not known.
+ * Only the last entry counts: under page-table isolation Linux forbids it for all user
+ * pages in the kernel's root.
+ */
+bool us_paging_is_data(struct us_paging *p, const struct us_space *s, us_gva va);
 
 /* Read len bytes at va, over page borders if need be; false if any byte is missing,
  * *buf is then undefined.  Never allocates. */

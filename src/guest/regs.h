@@ -18,6 +18,9 @@ typedef uint64_t us_hva;
 
 enum us_arch {
 	US_ARCH_X86_64,
+	US_ARCH_AARCH64, /* 64-bit state only */
+	US_ARCH_RISCV64,
+	US_N_ARCH,
 };
 
 /* How the vCPU translates addresses at this moment. */
@@ -27,13 +30,23 @@ enum us_paging_mode {
 	US_PAGING_X86_PAE, /* three levels */
 	US_PAGING_X86_4,   /* four levels: long mode */
 	US_PAGING_X86_5,   /* five levels: long mode with CR4.LA57 */
+	US_PAGING_AARCH64, /* EL0 and EL1: all else is in TCR_EL1 */
+	US_PAGING_RISCV_39,
+	US_PAGING_RISCV_48,
+	US_PAGING_RISCV_57,
 	US_PAGING_UNKNOWN, /* root not known: only us_mem.read_gva can help */
 };
 
+/* Of a root: without flag bits and PCID.  What is left tells address spaces apart. */
+#define US_ROOT_MASK 0x000ffffffffff000ULL
+
 /* An address space: all that a page walk needs of a vCPU. */
 struct us_space {
-	us_gpa root;  /* CR3 as read, flag bits and PCID included */
-	uint8_t mode; /* enum us_paging_mode */
+	us_gpa root; /* CR3 as read, flag bits and PCID included; or the address of
+			the table that TTBR0_EL1 or satp names */
+	us_gpa root_upper; /* aarch64: that of TTBR1_EL1 */
+	uint64_t control;  /* aarch64: TCR_EL1 */
+	uint8_t mode;	   /* enum us_paging_mode */
 };
 
 /* Register numbers in us_regs.gpr: those of DWARF for x86-64 (System V psABI,
@@ -57,17 +70,52 @@ enum us_x86_reg {
 	US_X86_R15,
 };
 
+/* x0 to x30 have their own numbers (DWARF for the Arm 64-bit architecture, 4.1). */
+enum us_aarch64_reg {
+	US_AARCH64_FP = 29,
+	US_AARCH64_LR = 30,
+	US_AARCH64_SP = 31,
+};
+
+/* So have x0 to x31 (RISC-V DWARF specification); x0 is 0 and always valid. */
+enum us_riscv_reg {
+	US_RISCV_RA = 1,
+	US_RISCV_SP = 2,
+	US_RISCV_T0 = 5,
+	US_RISCV_FP = 8,
+};
+
+#define US_MAX_GPR 32
+
 /* What an unwinder needs of one vCPU. */
 struct us_regs {
 	us_gva pc, sp, fp; /* linear addresses: the segment base is added to pc */
 	struct us_space space;
-	uint64_t gpr[16]; /* enum us_x86_reg */
-	uint16_t valid;	  /* bit n set: gpr[n] was read */
-	uint8_t bits;	  /* width of the code being run: 16, 32 or 64 */
-	bool user;	  /* CPL 3 */
+	uint64_t gpr[US_MAX_GPR]; /* enum us_x86_reg, ...; sp and fp are there too */
+	uint32_t valid;		  /* bit n set: gpr[n] was read */
+	uint8_t arch;		  /* enum us_arch */
+	uint8_t bits; /* width of the code being run: 16, 32 or 64; 0: none that is
+			 unwound (aarch32, EL2) */
+	bool user;    /* CPL 3, EL0, U-mode */
 };
 
 /* Paging mode from control registers (Intel SDM volume 3, 4.1.1). */
 enum us_paging_mode us_x86_paging_mode(uint64_t cr0, uint64_t cr4, uint64_t efer);
+
+/* The address space of EL1 and EL0 from system registers as read (Arm ARM D17.2:
+ * TTBR0_EL1, TTBR1_EL1, TCR_EL1, SCTLR_EL1); ASIDs go away. */
+struct us_space us_aarch64_space(uint64_t ttbr0, uint64_t ttbr1, uint64_t tcr,
+				 uint64_t sctlr);
+
+/* How many bits of an address in that half are translated (64 less TnSZ). */
+unsigned us_aarch64_va_bits(const struct us_space *s, bool upper);
+
+/* A pointer without what was signed into its unused bits (FEAT_PAuth), and without a
+ * tag.  Where nothing is known of the space it is taken to have 48 bits. */
+us_gva us_aarch64_strip(const struct us_space *s, us_gva va);
+
+/* The address space from satp (RISC-V privileged architecture, 4.1.11).  bare: the vCPU
+ * is in M-mode, where satp does not count. */
+struct us_space us_riscv_space(uint64_t satp, bool bare);
 
 #endif

@@ -182,6 +182,31 @@ static void callback_where_copying_fails(void **state)
 	assert_int_equal(a.calls, 1);
 }
 
+static const uint8_t *page_of(void *ctx, us_gpa pa)
+{
+	++*(unsigned *)ctx;
+	return pa >= 0x5000 && pa < 0x7000 ? ram[(pa - 0x5000) / US_MEM_PAGE] : NULL;
+}
+
+static void pages_are_asked_for_one_by_one(void **state)
+{
+	(void)state;
+	static struct us_mem m;
+	static uint8_t buf[2 * US_MEM_PAGE];
+	unsigned asked = 0;
+	fill();
+	m = (struct us_mem){ .page = page_of, .ctx = &asked };
+	us_mem_init(&m);
+	assert_true(us_mem_read(&m, 0x5ffc, buf, 8));
+	assert_memory_equal(buf, ram[0] + 0xffc, 8);
+	assert_int_equal(asked, 2);
+	assert_true(us_mem_read(&m, 0x5000, buf, sizeof(buf)));
+	assert_memory_equal(buf, ram, sizeof(buf));
+	assert_false(us_mem_read(&m, 0x6ffc, buf, 5));
+	assert_false(us_mem_read(&m, 0x4fff, buf, 1));
+	assert_false(us_mem_read(&m, UINT64_MAX, buf, 1));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -191,6 +216,7 @@ int main(void)
 		cmocka_unit_test(gone_process),
 		cmocka_unit_test(callback),
 		cmocka_unit_test(callback_where_copying_fails),
+		cmocka_unit_test(pages_are_asked_for_one_by_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

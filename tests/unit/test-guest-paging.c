@@ -95,6 +95,27 @@ static void four_levels(void **state)
 	expect_none(s, 0);
 }
 
+/* The last entry decides; what is not mapped or not known may be code. */
+static void data_is_told_from_code(void **state)
+{
+	(void)state;
+	const us_gva base = 0xffff800000000000;
+	struct us_space s = space(US_PAGING_X86_4, long_mode_tables());
+	for (int i = 0; i < 2; i++) { /* walked, from the cache */
+		assert_true(us_paging_is_data(&paging, &s, base));
+		assert_false(us_paging_is_data(&paging, &s, base + 0x1000));
+		assert_false(us_paging_is_data(&paging, &s, base + 0x200000));
+		assert_false(us_paging_is_data(&paging, &s, base + 0x2000));
+	}
+	put64(0x4000, 1, 0x7000 | P | NX);
+	us_paging_new_sample(&paging);
+	assert_true(us_paging_is_data(&paging, &s, base + 0x1000));
+	s.mode = US_PAGING_OFF;
+	assert_false(us_paging_is_data(&paging, &s, base));
+	s.mode = US_PAGING_UNKNOWN;
+	assert_false(us_paging_is_data(&paging, &s, base));
+}
+
 static void five_levels(void **state)
 {
 	(void)state;
@@ -276,6 +297,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(four_levels, fresh),
+		cmocka_unit_test_setup(data_is_told_from_code, fresh),
 		cmocka_unit_test_setup(five_levels, fresh),
 		cmocka_unit_test_setup(pae, fresh),
 		cmocka_unit_test_setup(two_levels, fresh),

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* paging_walk.h: how each mode is walked; between paging.c and the architectures. */
+#ifndef US_GUEST_PAGING_WALK_H
+#define US_GUEST_PAGING_WALK_H
+
+#include "guest/paging.h"
+
+struct us_page_walk {
+	/* From ret->root down to the entry that maps va: fills in page, frame, size,
+	 * entry_at and entry.  False: none does, or the tables make no sense. */
+	bool (*walk)(struct us_mem *m, const struct us_space *s, us_gva va,
+		     struct us_tlb_slot *ret);
+	us_gpa root_mask;
+	uint64_t moving;    /* bits of an entry that the processor sets by itself */
+	uint64_t code_mask; /* of an entry ... */
+	uint64_t data;	    /* ... which is this where nothing may be executed */
+	uint8_t entry_size; /* bytes */
+	bool split;	    /* bit 55 of an address tells which root counts */
+};
+
+bool us_page_walk_x86(struct us_mem *m, const struct us_space *s, us_gva va,
+		      struct us_tlb_slot *ret);
+bool us_page_walk_aarch64(struct us_mem *m, const struct us_space *s, us_gva va,
+			  struct us_tlb_slot *ret);
+bool us_page_walk_riscv(struct us_mem *m, const struct us_space *s, us_gva va,
+			struct us_tlb_slot *ret);
+
+#endif
