@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* demangle.c: the table of schemes, and what all of them share. */
+#include "symbol/demangle_priv.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const struct scheme {
+	const char *prefix; /* of its names; "": any */
+	const char *within; /* what else they have */
+	bool (*demangle)(const char *raw, enum us_name_form form,
+			 struct us_name_out *o);
+} schemes[] = {
+#ifdef US_HAVE_LIBIBERTY
+	{ "_R", "", us_demangle_rust },
+	{ "_ZN", "17h", us_demangle_rust }, /* else it is C++'s */
+	{ "_Z", "", us_demangle_cplusplus },
+	{ "_D", "", us_demangle_d },
+#endif
+	{ "caml", "_", us_demangle_ocaml },
+	{ "", "$_", us_demangle_pascal },
+};
+
+void us_name_put(struct us_name_out *o, const char *s, size_t len)
+{
+	if (o->bad || len >= o->size - o->n) {
+		o->bad = true;
+		return;
+	}
+	if (len) /* libiberty has empty parts at NULL */
+		memcpy(o->dst + o->n, s, len);
+	o->n += len;
+	o->dst[o->n] = '\0';
+}
+
+void us_name_puts(struct us_name_out *o, const char *s)
+{
+	us_name_put(o, s, strlen(s));
+}
+
+/* Words that gcc and clang append to the name of a copy of a function. */
+static bool is_clone_word(const char *s, size_t len)
+{
+	static const char *const words[] = { "part",	   "cold",     "constprop",
+					     "isra",	   "llvm",     "lto_priv",
+					     "localalias", "resolver", "clone",
+					     "warm",	   "hot",      "destroy",
+					     "cleanup",	   "actor",    "resume" };
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i]) == len && !memcmp(words[i], s, len))
+			return true;
+	return false;
+}
+
+static bool is_number(const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!isdigit((unsigned char)s[i]))
+			return false;
+	return len > 0;
+}
+
+/* Where the clone's marks begin (".part.0.cold"): a word, then numbers, repeatedly. */
+static size_t without_clones(const char *raw, size_t len)
+{
+	size_t end = len, word_end = len;
+	while (end) {
+		const char *dot = memrchr(raw, '.', end);
+		if (!dot || dot == raw)
+			break;
+		size_t at = (size_t)(dot - raw);
+		if (is_clone_word(dot + 1, end - at - 1))
+			word_end = at;
+		else if (!is_number(dot + 1, end - at - 1))
+			break;
+		end = at;
+	}
+	return word_end;
+}
+
+static bool is_of(const struct scheme *s, const char *raw)
+{
+	return !strncmp(raw, s->prefix, strlen(s->prefix)) && strstr(raw, s->within);
+}
+
+static bool try_all(const char *raw, enum us_name_form form, char *dst, size_t size,
+		    struct us_name_out *ret)
+{
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		*ret = (struct us_name_out){ .dst = dst, .size = size };
+		bool known = is_of(&schemes[i], raw) &&
+			     schemes[i].demangle(raw, form, ret);
+		/* What does not fit is not tried as something else: that would be
+		 * another name. */
+		if (ret->bad || (known && ret->n))
+			return !ret->bad;
+	}
+	return false;
+}
+
+const char *us_demangle(const char *raw, enum us_name_form form, char *dst, size_t size)
+{
+	char stem[US_MANGLED_MAX + 1];
+	struct us_name_out o;
+	size_t len = strnlen(raw, US_MANGLED_MAX + 1);
+	if (len > US_MANGLED_MAX || !size)
+		return NULL;
+	size_t stem_len = without_clones(raw, len);
+	memcpy(stem, raw, stem_len);
+	stem[stem_len] = '\0';
+	if (!try_all(stem, form, dst, size, &o))
+		return NULL;
+	if (stem_len < len) {
+		us_name_puts(&o, " [clone ");
+		us_name_put(&o, raw + stem_len, len - stem_len);
+		us_name_puts(&o, "]");
+	}
+	return o.bad ? NULL : dst;
+}
+
+void us_demangled_case(char *name, const char *source)
+{
+	size_t part = strcspn(name, "( "), len = strlen(source);
+	char *dot = memrchr(name, '.', part);
+	char *last = dot ? dot + 1 : name;
+	if ((size_t)(name + part - last) == len && !strncasecmp(last, source, len))
+		memcpy(last, source, len);
+}

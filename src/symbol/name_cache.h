@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* name_cache.h: each symbol's name demangled once. */
+#ifndef US_SYMBOL_NAME_CACHE_H
+#define US_SYMBOL_NAME_CACHE_H
+
+#include <stddef.h>
+
+struct us_name_cache {
+	struct us_cached_name {
+		const char *raw; /* NULL: free */
+		char *shown;	 /* NULL: the same as raw */
+	} * slot;
+	size_t n, n_slot; /* n_slot: 0 or a power of two */
+};
+
+/*
+ * What raw is shown as, the cache's, or raw itself.  raw is known by its address: it
+ * must live as long as the cache.  source: what the source calls it (us_demangled_case)
+ * or NULL.
+ */
+const char *us_name_cache_show(struct us_name_cache *c, const char *raw,
+			       const char *source);
+void us_name_cache_fini(struct us_name_cache *c); /* accepts a zeroed one */
+
+#endif
