@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * disassemble.h: machine code as text, by capstone.
+ *
+ * Built without capstone, or for a machine that is not in the table, the code is given
+ * as pieces of bytes.  The code is hostile: what is none is told as such.
+ */
+#ifndef US_SYMBOL_DISASSEMBLE_H
+#define US_SYMBOL_DISASSEMBLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define US_INSN_BYTES 16 /* of the longest, and of a piece that is not understood */
+
+struct us_insn {
+	uint64_t addr;
+	uint8_t len; /* 1 to US_INSN_BYTES */
+	uint8_t bytes[US_INSN_BYTES];
+	bool ends_block; /* a jump, call, return or trap: a block of code ends here */
+	char text[200];	 /* "" if it is bytes only */
+};
+
+struct us_disassembler;
+
+/* For an ELF machine (EM_*).  NULL: bytes only. */
+struct us_disassembler *us_disassembler_open(uint16_t machine, bool is64);
+void us_disassembler_close(struct us_disassembler *d); /* accepts NULL */
+
+/*
+ * The instruction at the beginning of code[n], n > 0, which lies at addr.  What is no
+ * instruction is "(bad)" and as long as the machine's shortest.  d NULL: a piece of
+ * bytes, as long as can be.
+ */
+void us_disassemble(struct us_disassembler *d, const uint8_t *code, size_t n,
+		    uint64_t addr, struct us_insn *ret);
+
+#endif
