@@ -31,6 +31,20 @@ static bool can_inflate(uint64_t to, uint64_t from)
 	return to <= MAX_UNCOMPRESSED && to / MAX_INFLATE <= from;
 }
 
+/* The type of compression, an ELFCOMPRESS_*, and the size unpacked; 0: damaged. */
+static uint32_t packed_by(const struct us_elf_file *f, const struct us_elf_section *s,
+			  uint64_t *ret_size)
+{
+	Elf64_Chdr h = { 0 };
+	Elf32_Chdr n = { 0 };
+	size_t len = f->is64 ? sizeof(h) : sizeof(n);
+	if (s->size < len)
+		return 0;
+	memcpy(f->is64 ? (void *)&h : &n, f->bytes + s->offset, len);
+	*ret_size = f->is64 ? h.ch_size : n.ch_size;
+	return f->is64 ? h.ch_type : n.ch_type;
+}
+
 static bool usable(const struct us_elf_file *f, const struct us_elf_section *s,
 		   bool old_compressed)
 {
@@ -46,14 +60,8 @@ static bool usable(const struct us_elf_file *f, const struct us_elf_section *s,
 	}
 	if (!(s->flags & SHF_COMPRESSED))
 		return true;
-	Elf64_Chdr h = { 0 };
-	Elf32_Chdr n = { 0 };
-	size_t len = f->is64 ? sizeof(h) : sizeof(n);
-	if (s->size < len)
-		return false;
-	memcpy(f->is64 ? (void *)&h : &n, p, len);
-	return (f->is64 ? h.ch_type : n.ch_type) == ELFCOMPRESS_ZLIB &&
-	       can_inflate(f->is64 ? h.ch_size : n.ch_size, s->size);
+	uint64_t to;
+	return packed_by(f, s, &to) == ELFCOMPRESS_ZLIB && can_inflate(to, s->size);
 }
 
 static void put_section(struct page *p, const char *name, uint32_t type, uint64_t flags,
@@ -144,4 +152,21 @@ Elf *us_dwarf_elf(const struct us_elf_file *f)
 	if (!some || elf_version(EV_CURRENT) == EV_NONE)
 		return NULL;
 	return elf_memory((char *)f->area, f->area_size);
+}
+
+bool us_dwarf_elf_unreadable(const struct us_elf_file *f)
+{
+	for (size_t i = 0; i < N_WANTED; i++) {
+		char name[32];
+		uint64_t size;
+		snprintf(name, sizeof(name), ".debug_%s", wanted[i]);
+		const struct us_elf_section *s = us_elf_file_section(f, name);
+		if (!s || s->type == SHT_NOBITS || s->type == SHT_NULL ||
+		    !(s->flags & SHF_COMPRESSED))
+			continue;
+		uint32_t by = packed_by(f, s, &size);
+		if (by && by != ELFCOMPRESS_ZLIB)
+			return true;
+	}
+	return false;
 }

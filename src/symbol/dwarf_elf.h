@@ -11,4 +11,8 @@
  * f must outlive it; elf_end() it. */
 Elf *us_dwarf_elf(const struct us_elf_file *f);
 
+/* Is some DWARF compressed by other means than zlib, zstd as a rule?  libelf of Debian
+ * 12 cannot unpack that: us_dwarf_elf() leaves it out. */
+bool us_dwarf_elf_unreadable(const struct us_elf_file *f);
+
 #endif

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "symbol/dwarf_elf.h"
+#include "symbol/line_table.h"
 #include "symbol/span_map.h"
 
 #include <dwarf.h>
@@ -14,6 +15,7 @@
 
 #define MAX_NESTING 64	       /* of blocks, calls and name spaces */
 #define MAX_PROGRAM (8U << 20) /* bytes of one unit's line program */
+#define MAX_ROWS    (1U << 18) /* of lines, as libdw has them: 56 bytes each */
 #define NO_SCOPE    UINT32_MAX
 #define NOT_ENTERED (UINT32_MAX - 1)
 
@@ -22,7 +24,7 @@
 struct scope {
 	Dwarf_Off die;
 	uint64_t entry; /* its first address */
-	const char *name, *call_file;
+	const char *name, *decl_file, *call_file;
 	uint32_t outer; /* NO_SCOPE: none */
 	uint32_t decl_line, call_line;
 	bool inlined, read; /* read: the fields from name to call_line but outer */
@@ -39,9 +41,7 @@ struct unit {
 		size_t n, cap;
 	} scopes;
 	struct us_span_map map; /* address -> scope */
-	Dwarf_Lines *lines;
-	size_t n_line;
-	Dwarf_Files *files;
+	struct us_line_table lines;
 };
 
 struct spans {
@@ -51,8 +51,13 @@ struct spans {
 
 struct us_dwarf {
 	const struct us_elf_file *file;
-	Elf *elf;
-	Dwarf *dw;
+	Elf *elf, *alt_elf;
+	/* What reads lines, with what it has made of them so far: begun anew before
+	 * that is too much.  dw itself, if that cannot be. */
+	Dwarf *line_dw;
+	size_t n_row;
+	struct us_string_set files;
+	Dwarf *dw, *alt_dw;
 	const uint8_t *line_data; /* .debug_line, uncompressed */
 	size_t line_size, info_size;
 	struct {
@@ -63,7 +68,8 @@ struct us_dwarf {
 	struct us_span_map map; /* address -> unit */
 	bool rangeless_done;
 	bool slow_scopes;
-	bool cut;		 /* something was left out */
+	bool compressed; /* some table is: reading it again would cost too much */
+	bool cut;	 /* something was left out */
 	size_t n_span, max_span; /* of all units and their scopes */
 	uint64_t spent_ns;
 };
@@ -265,56 +271,55 @@ static bool has_program(struct us_dwarf *d, const struct unit *u)
 	return most <= MAX_PROGRAM;
 }
 
+/* libdw keeps all lines that it has read, in three times the size of their tables:
+ * what is needed of them is copied, and libdw thrown away now and then. */
+static Dwarf *line_reader(struct us_dwarf *d)
+{
+	if (d->line_dw && d->n_row > MAX_ROWS) {
+		dwarf_end(d->line_dw);
+		d->line_dw = NULL;
+		d->n_row = 0;
+	}
+	if (!d->line_dw && !d->compressed)
+		d->line_dw = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
+	return d->line_dw ? d->line_dw : d->dw;
+}
+
+static void read_lines(struct us_dwarf *d, struct unit *u)
+{
+	Dwarf_Lines *lines = NULL;
+	Dwarf_Files *files = NULL;
+	size_t n = 0, n_file = 0;
+	Dwarf_Die die;
+	if (!dwarf_offdie(line_reader(d), dwarf_dieoffset(&u->die), &die))
+		return;
+	if (dwarf_getsrclines(&die, &lines, &n) != 0)
+		lines = NULL;
+	if (dwarf_getsrcfiles(&die, &files, &n_file) != 0)
+		files = NULL;
+	d->n_row += n + n_file;
+	d->cut |= us_line_table_build(&u->lines, lines, n, files, n_file, u->comp_dir,
+				      &d->files) < 0;
+}
+
 static void need_lines(struct us_dwarf *d, struct unit *u)
 {
 	struct charge since;
-	size_t n;
 	if (u->lines_read || !begin(d, &since))
 		return;
 	u->lines_read = true;
 	if (has_program(d, u)) {
-		if (dwarf_getsrclines(&u->die, &u->lines, &u->n_line) != 0)
-			u->n_line = 0;
-		if (dwarf_getsrcfiles(&u->die, &u->files, &n) != 0)
-			u->files = NULL;
+		read_lines(d, u);
 	}
 	end(d, &since);
 }
 
-static uint64_t line_addr(const struct unit *u, size_t i)
+static const char *decl_file_of(const struct unit *u, Dwarf_Die *die)
 {
-	Dwarf_Addr addr = 0;
-	dwarf_lineaddr(dwarf_onesrcline(u->lines, i), &addr);
-	return addr;
-}
-
-/* The last row at or before addr: of several at one address the others are empty. */
-static Dwarf_Line *line_at(const struct unit *u, uint64_t addr)
-{
-	size_t low = 0, high = u->n_line;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (line_addr(u, mid) <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	Dwarf_Line *l = low ? dwarf_onesrcline(u->lines, low - 1) : NULL;
-	bool past_end;
-	return l && dwarf_lineendsequence(l, &past_end) == 0 && !past_end ? l : NULL;
-}
-
-/* libdw puts the directories before a file's name; what the build ran in says
- * nothing. */
-static const char *shorten(const struct unit *u, const char *path)
-{
-	size_t n = u->comp_dir ? strlen(u->comp_dir) : 0;
-	if (!path || !n || strncmp(path, u->comp_dir, n) != 0 || path[n] != '/')
-		return path;
-	path += n;
-	while (path[0] == '/' || (path[0] == '.' && path[1] == '/'))
-		path++;
-	return path;
+	Dwarf_Attribute a;
+	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &a) || a.cu != u->die.cu)
+		return NULL;
+	return us_line_table_file(&u->lines, number_of(&a));
 }
 
 static void read_scope(const struct us_dwarf *d, const struct unit *u, struct scope *s)
@@ -325,12 +330,12 @@ static void read_scope(const struct us_dwarf *d, const struct unit *u, struct sc
 		return;
 	s->name = name_of(u, &die);
 	s->decl_line = number_of(dwarf_attr_integrate(&die, DW_AT_decl_line, &a));
+	s->decl_file = decl_file_of(u, &die);
 	if (!s->inlined)
 		return;
 	s->call_line = number_of(dwarf_attr(&die, DW_AT_call_line, &a));
 	uint32_t file = number_of(dwarf_attr(&die, DW_AT_call_file, &a));
-	if (u->files)
-		s->call_file = shorten(u, dwarf_filesrc(u->files, file, NULL, NULL));
+	s->call_file = us_line_table_file(&u->lines, file);
 }
 
 /* Takes a microsecond, so that to charge it would cost as much again: not unless one
@@ -485,7 +490,27 @@ static void find_sections(struct us_dwarf *d)
 	}
 }
 
-struct us_dwarf *us_dwarf_open(const struct us_elf_file *f)
+/* Without it names are missing, and nothing else. */
+static void join_alt(struct us_dwarf *d, const struct us_elf_file *alt)
+{
+	d->alt_elf = us_dwarf_elf(alt);
+	if (d->alt_elf)
+		d->alt_dw = dwarf_begin_elf(d->alt_elf, DWARF_C_READ, NULL);
+	if (d->alt_dw)
+		dwarf_setalt(d->dw, d->alt_dw);
+}
+
+static bool is_compressed(const struct us_elf_file *f)
+{
+	for (size_t i = 0; i < f->n_section; i++)
+		if (f->section[i].flags & SHF_COMPRESSED ||
+		    !strncmp(f->section[i].name, ".zdebug", 7))
+			return true;
+	return false;
+}
+
+struct us_dwarf *us_dwarf_open(const struct us_elf_file *f,
+			       const struct us_elf_file *alt)
 {
 	struct us_dwarf *d = calloc(1, sizeof(*d));
 	if (!d)
@@ -498,6 +523,9 @@ struct us_dwarf *us_dwarf_open(const struct us_elf_file *f)
 		us_dwarf_close(d);
 		return NULL;
 	}
+	if (alt)
+		join_alt(d, alt);
+	d->compressed = is_compressed(f);
 	d->max_span = 1024;
 	find_sections(d);
 	read_units(d);
@@ -512,12 +540,17 @@ void us_dwarf_close(struct us_dwarf *d)
 	for (size_t i = 0; i < d->units.n; i++) {
 		free(d->units.v[i].scopes.v);
 		us_span_map_fini(&d->units.v[i].map);
+		us_line_table_fini(&d->units.v[i].lines);
 	}
 	free(d->units.v);
 	free(d->spans.v);
 	us_span_map_fini(&d->map);
+	dwarf_end(d->line_dw);
+	us_string_set_fini(&d->files);
 	dwarf_end(d->dw);
 	elf_end(d->elf);
+	dwarf_end(d->alt_dw);
+	elf_end(d->alt_elf);
 	free(d);
 }
 
@@ -525,12 +558,11 @@ static bool line_of(struct us_dwarf *d, struct unit *u, uint64_t addr,
 		    const char **ret_file, uint32_t *ret_line)
 {
 	need_lines(d, u);
-	Dwarf_Line *l = line_at(u, addr);
-	int line;
-	if (!l || dwarf_lineno(l, &line) != 0)
+	const struct us_line_row *row = us_line_table_find(&u->lines, addr);
+	if (!row)
 		return false;
-	*ret_file = shorten(u, dwarf_linesrc(l, NULL, NULL));
-	*ret_line = (uint32_t)line;
+	*ret_file = us_line_table_file(&u->lines, row->file);
+	*ret_line = row->line;
 	return true;
 }
 
@@ -539,6 +571,33 @@ bool us_dwarf_line(struct us_dwarf *d, uint64_t addr, const char **ret_file,
 {
 	struct unit *u = unit_at(d, addr);
 	return u && line_of(d, u, addr, ret_file, ret_line);
+}
+
+static bool ends_with_path(const char *path, const char *end)
+{
+	size_t n = path ? strlen(path) : 0, len = strlen(end);
+	return n >= len && !strcmp(path + n - len, end) &&
+	       (n == len || path[n - len - 1] == '/');
+}
+
+static void each_address_of(struct us_dwarf *d, struct unit *u, const char *file,
+			    uint32_t line, void (*visit)(void *ctx, uint64_t addr),
+			    void *ctx)
+{
+	need_lines(d, u);
+	for (size_t i = 0; i < u->lines.n; i++) {
+		const struct us_line_row *row = &u->lines.row[i];
+		if (!row->end && row->line == line &&
+		    ends_with_path(us_line_table_file(&u->lines, row->file), file))
+			visit(ctx, row->addr);
+	}
+}
+
+void us_dwarf_each_address(struct us_dwarf *d, const char *file, uint32_t line,
+			   void (*visit)(void *ctx, uint64_t addr), void *ctx)
+{
+	for (size_t i = 0; i < d->units.n; i++)
+		each_address_of(d, &d->units.v[i], file, line, visit, ctx);
 }
 
 size_t us_dwarf_lookup(struct us_dwarf *d, uint64_t addr, struct us_frame *ret,
@@ -559,8 +618,10 @@ size_t us_dwarf_lookup(struct us_dwarf *d, uint64_t addr, struct us_frame *ret,
 		ret[n++] = (struct us_frame){
 			.func = s->name,
 			.file = file,
+			.dir = u->comp_dir,
 			.start = s->entry,
 			.line = line,
+			.decl_file = s->decl_file,
 			.decl_line = s->decl_line,
 			.inlined = s->inlined,
 		};
@@ -572,6 +633,8 @@ size_t us_dwarf_lookup(struct us_dwarf *d, uint64_t addr, struct us_frame *ret,
 	}
 	/* Nothing but a line, or calls inlined into a function that is not there. */
 	if ((some || n) && n < max)
-		ret[n++] = (struct us_frame){ .file = file, .line = line };
+		ret[n++] = (struct us_frame){ .file = file,
+					      .dir = u->comp_dir,
+					      .line = line };
 	return n;
 }

@@ -19,8 +19,10 @@
 
 struct us_dwarf;
 
-/* NULL if there is no usable DWARF (or no memory).  f must outlive it. */
-struct us_dwarf *us_dwarf_open(const struct us_elf_file *f);
+/* NULL if there is no usable DWARF (or no memory).  alt: a file that f's DWARF refers
+ * to (dwz), or NULL.  Both must outlive it. */
+struct us_dwarf *us_dwarf_open(const struct us_elf_file *f,
+			       const struct us_elf_file *alt);
 void us_dwarf_close(struct us_dwarf *d); /* accepts NULL */
 
 /*
@@ -35,6 +37,11 @@ size_t us_dwarf_lookup(struct us_dwarf *d, uint64_t addr, struct us_frame *ret,
 /* Line and file of addr alone; false: unknown. */
 bool us_dwarf_line(struct us_dwarf *d, uint64_t addr, const char **ret_file,
 		   uint32_t *ret_line);
+
+/* Addresses at which code of a line begins, in no order.  file: as
+ * us_symbols_each_address() takes it. */
+void us_dwarf_each_address(struct us_dwarf *d, const char *file, uint32_t line,
+			   void (*visit)(void *ctx, uint64_t addr), void *ctx);
 
 /* Something was left out: some addresses have no lines. */
 bool us_dwarf_exhausted(const struct us_dwarf *d);

@@ -46,12 +46,14 @@ static int lies(struct us_err *e, const char *what, uint64_t offset, uint64_t le
 /* What the user may have taken for the ELF. */
 static int not_elf(const struct us_elf_file *f, struct us_err *e)
 {
-	us_fail(e, -ENOEXEC, "not an ELF file");
+	bool boot = f->size > 0x206 && !memcmp(f->bytes + 0x202, "HdrS", 4);
+	us_fail(e, -ENOEXEC,
+		boot ? "a compressed Linux kernel, not an ELF file"
+		     : "not an ELF file");
 	if (f->size > 2 && f->bytes[0] == 0x1f && f->bytes[1] == 0x8b)
 		us_hint(e, "It is compressed: unpack it with gunzip -k first.");
-	else if (f->size > 0x206 && !memcmp(f->bytes + 0x202, "HdrS", 4))
-		us_hint(e, "It is a Linux boot image: give the vmlinux that it was "
-			   "made from.");
+	else if (boot)
+		us_hint(e, "Give the vmlinux that it was made from.");
 	else
 		us_hint(e, "Give the linked kernel with its symbols; `file` tells what "
 			   "this is.");
@@ -198,7 +200,7 @@ static int check_layout(struct us_elf_file *f, struct layout *ret, struct us_err
 		.phentsize = f->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr),
 		.shentsize = f->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr),
 	};
-	if (h.e_type == ET_REL || h.e_type == ET_CORE) {
+	if (!f->part && (h.e_type == ET_REL || h.e_type == ET_CORE)) {
 		us_fail(e, -ENOEXEC, "%s, not a linked image",
 			h.e_type == ET_REL ? "an object file" : "a core dump");
 		us_hint(e, "Give the linked kernel that the guest runs.");
@@ -337,7 +339,7 @@ static int read_segments(struct us_elf_file *f, const struct layout *l,
 		if (!inside(f, s->offset, s->filesz)) {
 			if (s->type == PT_LOAD)
 				return lies(e, what, s->offset, s->filesz, f);
-			s->filesz = 0;
+			s->offset = s->filesz = 0;
 		}
 		if (s->type == PT_LOAD &&
 		    (s->filesz > s->memsz || s->vaddr + s->memsz < s->vaddr))
@@ -392,9 +394,10 @@ static int read_headers(struct us_elf_file *f, struct us_err *e)
 	return r;
 }
 
-int us_elf_file_open(const char *path, struct us_elf_file *ret, struct us_err *e)
+static int open_file(const char *path, bool part, struct us_elf_file *ret,
+		     struct us_err *e)
 {
-	struct us_elf_file f = { 0 };
+	struct us_elf_file f = { .part = part };
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return us_fail(e, -errno, "read ELF file %s: %s", path,
@@ -409,6 +412,16 @@ int us_elf_file_open(const char *path, struct us_elf_file *ret, struct us_err *e
 	}
 	*ret = f;
 	return 0;
+}
+
+int us_elf_file_open(const char *path, struct us_elf_file *ret, struct us_err *e)
+{
+	return open_file(path, false, ret, e);
+}
+
+int us_elf_file_open_part(const char *path, struct us_elf_file *ret, struct us_err *e)
+{
+	return open_file(path, true, ret, e);
 }
 
 void us_elf_file_close(struct us_elf_file *f)

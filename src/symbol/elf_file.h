@@ -40,6 +40,7 @@ struct us_elf_file {
 	const uint8_t *bytes; /* followed by at least a page of zeros */
 	size_t size;
 	bool is64;
+	bool part;	  /* its type is not asked for: us_elf_file_open_part() */
 	uint16_t machine; /* EM_* */
 	struct us_elf_section *section;
 	size_t n_section;
@@ -59,6 +60,9 @@ struct us_elf_file {
  * and mmap(2) say. */
 US_MUST_CHECK int us_elf_file_open(const char *path, struct us_elf_file *ret,
 				   struct us_err *e);
+/* The same of a file that need not be a linked image: dwz's are object files. */
+US_MUST_CHECK int us_elf_file_open_part(const char *path, struct us_elf_file *ret,
+					struct us_err *e);
 void us_elf_file_close(struct us_elf_file *f); /* accepts a zeroed one */
 
 /* First section of that name, or NULL. */

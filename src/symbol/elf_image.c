@@ -3,69 +3,25 @@
 #include "symbol/elf_image.h"
 
 #include "base/cleanup.h"
+#include "symbol/build_id.h"
 #include "symbol/elf_file.h"
 #include "symbol/elf_symbols.h"
+#include "symbol/mini_debug.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
 
-#define MAX_BUILD_ID 64 /* bytes; SHA-1 has 20 */
-#define MAX_NOTES    65536
-
 struct us_elf_image {
 	char *path;
 	struct us_elf_file file;
 	struct us_elf_symbols symbols;
-	const uint8_t *build_id; /* in the file's bytes */
-	size_t build_id_len;
-	unsigned n_note; /* looked at: note sections may overlap */
+	struct us_build_id build_id;
+	struct us_elf_file debug; /* what was kept apart of it; zeroed: nothing */
+	struct us_elf_file mini;  /* a table of symbols in the image; likewise */
+	struct us_elf_file alt;	  /* what that has in common with others; likewise */
+	char *debug_path;
 };
-
-/* Notes are {namesz, descsz, type, name, desc}, name and desc padded (gABI, chapter
- * 5); to 4 bytes, or to 8 where the segment is so aligned (x86-64 psABI). */
-static bool find_build_id(struct us_elf_image *i, uint64_t offset, uint64_t size,
-			  uint64_t align)
-{
-	uint64_t pad = align == 8 ? 7 : 3;
-	const uint8_t *at = i->file.bytes + offset;
-	Elf64_Nhdr n;
-	while (size >= sizeof(n) && i->n_note++ < MAX_NOTES) {
-		memcpy(&n, at, sizeof(n));
-		uint64_t desc = sizeof(n) + (((uint64_t)n.n_namesz + pad) & ~pad);
-		uint64_t next = (desc + n.n_descsz + pad) & ~pad;
-		if (desc > size || n.n_descsz > size - desc)
-			return false;
-		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 &&
-		    !memcmp(at + sizeof(n), "GNU", 4) && n.n_descsz &&
-		    n.n_descsz <= MAX_BUILD_ID) {
-			i->build_id = at + desc;
-			i->build_id_len = n.n_descsz;
-			return true;
-		}
-		if (next >= size)
-			return false;
-		at += next;
-		size -= next;
-	}
-	return false;
-}
-
-static void read_build_id(struct us_elf_image *i)
-{
-	const struct us_elf_file *f = &i->file;
-	for (size_t k = 0; k < f->n_section; k++) {
-		const struct us_elf_section *s = &f->section[k];
-		if (s->type == SHT_NOTE && find_build_id(i, s->offset, s->size, 4))
-			return;
-	}
-	for (size_t k = 0; k < f->n_segment; k++) {
-		const struct us_elf_segment *s = &f->segment[k];
-		if (s->type == PT_NOTE &&
-		    find_build_id(i, s->offset, s->filesz, s->align))
-			return;
-	}
-}
 
 int us_elf_image_open(const char *path, struct us_elf_image **ret, struct us_err *e)
 {
@@ -84,7 +40,7 @@ int us_elf_image_open(const char *path, struct us_elf_image **ret, struct us_err
 		us_elf_image_close(i);
 		return r;
 	}
-	read_build_id(i);
+	us_build_id_read(&i->file, &i->build_id);
 	*ret = i;
 	return 0;
 }
@@ -95,6 +51,10 @@ void us_elf_image_close(struct us_elf_image *i)
 		return;
 	us_elf_symbols_fini(&i->symbols);
 	us_elf_file_close(&i->file);
+	us_elf_file_close(&i->debug);
+	us_elf_file_close(&i->mini);
+	us_elf_file_close(&i->alt);
+	free(i->debug_path);
 	free(i->path);
 	free(i);
 }
@@ -104,6 +64,16 @@ const char *us_elf_image_path(const struct us_elf_image *i)
 	return i->path;
 }
 
+int us_elf_image_call(struct us_elf_image *i, const char *path)
+{
+	char *copy = strdup(path);
+	if (!copy)
+		return -ENOMEM;
+	free(i->path);
+	i->path = copy;
+	return 0;
+}
+
 const struct us_elf_file *us_elf_image_file(const struct us_elf_image *i)
 {
 	return &i->file;
@@ -111,8 +81,107 @@ const struct us_elf_file *us_elf_image_file(const struct us_elf_image *i)
 
 const uint8_t *us_elf_image_build_id(const struct us_elf_image *i, size_t *ret_len)
 {
-	*ret_len = i->build_id_len;
-	return i->build_id;
+	*ret_len = i->build_id.len;
+	return i->build_id.bytes;
+}
+
+uint64_t us_elf_image_build_id_at(const struct us_elf_image *i)
+{
+	return i->build_id.addr;
+}
+
+static bool has_lines(const struct us_elf_file *f)
+{
+	const struct us_elf_section *s = us_elf_file_section(f, ".debug_info");
+	if (!s)
+		s = us_elf_file_section(f, ".zdebug_info");
+	return s && s->type != SHT_NOBITS && s->size;
+}
+
+static bool has_symbols(const struct us_elf_file *f)
+{
+	for (size_t k = 0; k < f->n_section; k++)
+		if (f->section[k].type == SHT_SYMTAB)
+			return true;
+	return false;
+}
+
+/* The better table of the two is used. */
+static int take_symbols(struct us_elf_image *i, struct us_err *e)
+{
+	struct us_elf_symbols s;
+	int r = us_elf_symbols_read(&i->debug, &s, e);
+	if (r < 0)
+		return us_wrap(e, "read ELF file %s", i->debug_path);
+	if (s.n < i->symbols.n) {
+		us_elf_symbols_fini(&s);
+		return 0;
+	}
+	us_elf_symbols_fini(&i->symbols);
+	i->symbols = s;
+	return 0;
+}
+
+/* The little that the image itself may have: better than nothing. */
+static void take_mini(struct us_elf_image *i)
+{
+	struct us_elf_symbols s;
+	struct us_err e;
+	if (i->mini.area || us_mini_debug_open(&i->file, &i->mini, &e) < 0)
+		return;
+	if (us_elf_symbols_read(&i->mini, &s, &e) < 0)
+		return;
+	if (us_elf_symbols_join(&i->symbols, &s) < 0)
+		us_elf_symbols_fini(&s);
+}
+
+/* That there is none is the rule. */
+static int find_alt(struct us_elf_image *i, const struct us_debug_dirs *dirs,
+		    struct us_err *e)
+{
+	const struct us_elf_file *f = us_elf_image_dwarf(i);
+	if (i->alt.area || !us_elf_file_section(f, ".gnu_debugaltlink"))
+		return 0;
+	return us_debug_alt_open(f, f == &i->debug ? i->debug_path : i->path, dirs,
+				 &i->alt, e);
+}
+
+int us_elf_image_find_debug(struct us_elf_image *i, const struct us_debug_dirs *dirs,
+			    struct us_err *e)
+{
+	const struct us_debug_wanted w = { i->path, &i->file, i->build_id.bytes,
+					   i->build_id.len };
+	char path[US_DEBUG_PATH];
+	if (i->debug_path || (has_lines(&i->file) && has_symbols(&i->file)))
+		return find_alt(i, dirs, e);
+	int r = us_debug_file_open(&w, dirs, &i->debug, path, e);
+	if (r < 0 && !has_symbols(&i->file))
+		take_mini(i);
+	if (r < 0)
+		return r;
+	i->debug_path = strdup(path);
+	if (!i->debug_path)
+		r = us_fail(e, -ENOMEM, "read ELF file %s: no memory", path);
+	if (r == 0)
+		r = take_symbols(i, e);
+	if (r < 0)
+		us_elf_file_close(&i->debug);
+	return r < 0 ? r : find_alt(i, dirs, e);
+}
+
+const struct us_elf_file *us_elf_image_dwarf(const struct us_elf_image *i)
+{
+	return i->debug.n_section && has_lines(&i->debug) ? &i->debug : &i->file;
+}
+
+const struct us_elf_file *us_elf_image_dwarf_alt(const struct us_elf_image *i)
+{
+	return i->alt.area ? &i->alt : NULL;
+}
+
+const char *us_elf_image_debug_path(const struct us_elf_image *i)
+{
+	return i->debug_path;
 }
 
 bool us_elf_image_text(const struct us_elf_image *i, uint64_t *ret_start,

@@ -11,7 +11,7 @@
 /* A symbol while the best of an address is sought. */
 struct candidate {
 	uint64_t addr, size; /* size 0: not stated */
-	const char *name;
+	const char *name, *file;
 	uint32_t end; /* of its section, as bytes after addr, at most UINT32_MAX */
 	uint8_t rank; /* higher is better */
 	bool label;   /* local, without type and size */
@@ -23,6 +23,7 @@ struct table {
 	size_t n, entsize;
 	const char *names;
 	size_t names_size; /* up to and with the last NUL */
+	const char *file;  /* what the local symbols that follow were made from */
 	struct candidate *v;
 	size_t n_v;
 };
@@ -98,11 +99,13 @@ static uint8_t rank_of(const Elf64_Sym *s, const char *name)
 			 (7 - underscores(name)));
 }
 
-static bool take(const struct table *t, size_t i, struct candidate *ret)
+static bool take(struct table *t, size_t i, struct candidate *ret)
 {
 	Elf64_Sym s = read_symbol(t, i);
 	uint8_t type = ELF64_ST_TYPE(s.st_info);
 	bool local = ELF64_ST_BIND(s.st_info) == STB_LOCAL;
+	if (type == STT_FILE)
+		t->file = name_of(t, &s);
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return false;
 	const struct us_elf_section *sec = code_of(t, &s);
@@ -117,6 +120,7 @@ static bool take(const struct table *t, size_t i, struct candidate *ret)
 		.addr = s.st_value,
 		.size = s.st_size < left ? s.st_size : left,
 		.name = name,
+		.file = local ? t->file : NULL,
 		.end = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX,
 		.rank = rank_of(&s, name),
 		.label = type == STT_NOTYPE && local && !s.st_size,
@@ -197,7 +201,7 @@ static size_t choose(const struct table *t, const struct key *k,
 		room = c->end;
 		if (c->addr < sized_end && sized_end - c->addr < room)
 			room = sized_end - c->addr;
-		ret[n++] = (struct us_elf_symbol){ c->addr, c->size, c->name };
+		ret[n++] = (struct us_elf_symbol){ c->addr, c->size, c->name, c->file };
 	}
 	if (!ret[n - 1].size)
 		ret[n - 1].size = room;
@@ -291,6 +295,35 @@ int us_elf_symbols_read(const struct us_elf_file *f, struct us_elf_symbols *ret,
 	if (r < 0)
 		us_elf_symbols_fini(ret);
 	return r;
+}
+
+static size_t merge(const struct us_elf_symbols *a, const struct us_elf_symbols *b,
+		    struct us_elf_symbol *ret)
+{
+	size_t i = 0, k = 0, n = 0;
+	while (i < a->n || k < b->n) {
+		bool first = k == b->n || (i < a->n && a->v[i].addr <= b->v[k].addr);
+		if (first && k < b->n && a->v[i].addr == b->v[k].addr)
+			k++;
+		ret[n++] = first ? a->v[i++] : b->v[k++];
+	}
+	return n;
+}
+
+int us_elf_symbols_join(struct us_elf_symbols *s, struct us_elf_symbols *more)
+{
+	struct us_elf_symbols all = { .v = calloc(s->n + more->n + 1, sizeof(*all.v)) };
+	if (!all.v)
+		return -ENOMEM;
+	all.n = merge(s, more, all.v);
+	if (build_cover(&all) < 0) {
+		us_elf_symbols_fini(&all);
+		return -ENOMEM;
+	}
+	us_elf_symbols_fini(s);
+	us_elf_symbols_fini(more);
+	*s = all;
+	return 0;
 }
 
 void us_elf_symbols_fini(struct us_elf_symbols *s)

@@ -28,6 +28,10 @@ struct us_elf_symbols {
 /* From .symtab, or .dynsym if that gives none.  -EBADMSG: the table lies. */
 US_MUST_CHECK int us_elf_symbols_read(const struct us_elf_file *f,
 				      struct us_elf_symbols *ret, struct us_err *e);
+/* Add those of another file at addresses that *s has nothing at; *more is emptied.
+ * 0 or -ENOMEM: then *s is as it was. */
+US_MUST_CHECK int us_elf_symbols_join(struct us_elf_symbols *s,
+				      struct us_elf_symbols *more);
 void us_elf_symbols_fini(struct us_elf_symbols *s); /* accepts a zeroed one */
 
 #endif

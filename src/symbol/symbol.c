@@ -4,20 +4,27 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "symbol/dwarf_elf.h"
 #include "symbol/dwarf_lines.h"
 #include "symbol/elf_file.h"
+#include "symbol/name_cache.h"
 
 #include <errno.h>
 #include <string.h>
 
+#define MAX_FOUND (1U << 16) /* look-ups remembered */
 #define MAX_CHAIN 64 /* frames at one address; deeper inlining is cut at the caller */
 
 struct module {
 	struct us_elf_image *image;
 	const char *name;
-	uint64_t bias;
 	struct us_dwarf *dwarf; /* NULL: none, or not tried yet */
 	bool tried;
+};
+
+struct place {
+	size_t module;
+	struct us_symbol_place at;
 };
 
 /* What a look-up found, by its arguments: open addressing, never more than half full.
@@ -35,11 +42,18 @@ struct us_symbols {
 		size_t n, cap;
 	} modules;
 	struct {
+		struct place *v;
+		size_t n, cap;
+	} places;
+	struct {
 		struct us_frame *v;
 		size_t n, cap;
 	} frames;
 	struct found *found;
 	size_t n_found, n_slot; /* n_slot: 0 or a power of two */
+	struct us_name_cache names;
+	bool demangle;
+	struct us_symbol_namer namer;
 };
 
 int us_symbols_new(struct us_symbols **ret, struct us_err *e)
@@ -64,8 +78,10 @@ void us_symbols_free(struct us_symbols *s)
 	for (size_t i = 0; i < s->modules.n; i++)
 		close_module(&s->modules.v[i]);
 	free(s->modules.v);
+	free(s->places.v);
 	free(s->frames.v);
 	free(s->found);
+	us_name_cache_fini(&s->names);
 	free(s);
 }
 
@@ -77,8 +93,13 @@ static void forget(struct us_symbols *s)
 	s->n_slot = s->n_found = s->frames.n = 0;
 }
 
-int us_symbols_add(struct us_symbols *s, struct us_elf_image *i, uint64_t bias,
-		   struct us_err *e)
+void us_symbols_demangle(struct us_symbols *s, bool on)
+{
+	forget(s);
+	s->demangle = on;
+}
+
+int us_symbols_add_image(struct us_symbols *s, struct us_elf_image *i, struct us_err *e)
 {
 	const char *path = us_elf_image_path(i);
 	struct module *m = us_vec_push(&s->modules);
@@ -91,23 +112,63 @@ int us_symbols_add(struct us_symbols *s, struct us_elf_image *i, uint64_t bias,
 	*m = (struct module){
 		.image = i,
 		.name = slash && slash[1] ? slash + 1 : path,
-		.bias = bias,
 	};
+	return 0;
+}
+
+int us_symbols_place(struct us_symbols *s, const struct us_elf_image *i,
+		     const struct us_symbol_place *p)
+{
+	size_t k = 0;
+	while (k < s->modules.n && s->modules.v[k].image != i)
+		k++;
+	struct place *place = us_vec_push(&s->places);
+	if (!place)
+		return -ENOMEM;
+	*place = (struct place){ k, *p };
 	forget(s);
 	return 0;
 }
 
-/* The image with a symbol at pc, else one with code there. */
-static struct module *module_at(struct us_symbols *s, us_gva pc)
+int us_symbols_add(struct us_symbols *s, struct us_elf_image *i, uint64_t bias,
+		   struct us_err *e)
 {
-	struct module *second = NULL;
-	for (size_t i = 0; i < s->modules.n; i++) {
-		struct module *m = &s->modules.v[i];
-		if (us_elf_image_find(m->image, pc - m->bias))
-			return m;
+	int r = us_symbols_add_image(s, i, e);
+	if (r == 0 && us_symbols_place(s, i, &(struct us_symbol_place){ .bias = bias }))
+		r = us_fail(e, -ENOMEM, "no memory to add image %s",
+			    us_elf_image_path(i));
+	return r;
+}
+
+void us_symbols_set_namer(struct us_symbols *s, const struct us_symbol_namer *n)
+{
+	s->namer = *n;
+	forget(s);
+}
+
+static bool is_there(const struct us_symbol_place *p, const struct us_symbol_when *w)
+{
+	if (!w)
+		return true;
+	return (!p->root || p->root == w->root) && w->t_ns >= p->from_ns &&
+	       (!p->until_ns || w->t_ns < p->until_ns);
+}
+
+/* The place of an image with a symbol at pc, else of one with code there. */
+static const struct place *place_at(struct us_symbols *s,
+				    const struct us_symbol_when *when, us_gva pc)
+{
+	const struct place *second = NULL;
+	for (size_t i = 0; i < s->places.n; i++) {
+		const struct place *p = &s->places.v[i];
+		const struct us_elf_image *image = s->modules.v[p->module].image;
+		if (!is_there(&p->at, when))
+			continue;
+		if (us_elf_image_find(image, pc - p->at.bias))
+			return p;
 		if (!second &&
-		    us_elf_file_code(us_elf_image_file(m->image), pc - m->bias))
-			second = m;
+		    us_elf_file_code(us_elf_image_file(image), pc - p->at.bias))
+			second = p;
 	}
 	return second;
 }
@@ -116,13 +177,14 @@ static struct us_dwarf *dwarf_of(struct module *m)
 {
 	if (!m->tried) {
 		m->tried = true;
-		m->dwarf = us_dwarf_open(us_elf_image_file(m->image));
+		m->dwarf = us_dwarf_open(us_elf_image_dwarf(m->image),
+					 us_elf_image_dwarf_alt(m->image));
 	}
 	return m->dwarf;
 }
 
 /* What DWARF leaves open of the function itself: the symbol's name (that of a clone
- * differs), where it starts, and for assembly the line of its start. */
+ * differs), where it starts, and for assembly and OCaml the line of its start. */
 static void complete_outer(struct module *m, const struct us_elf_symbol *sym,
 			   struct us_frame *outer)
 {
@@ -131,29 +193,48 @@ static void complete_outer(struct module *m, const struct us_elf_symbol *sym,
 	if (!sym)
 		return;
 	outer->func = sym->name;
+	if (!outer->decl_file)
+		outer->decl_file = sym->file;
 	outer->start = sym->addr;
+	/* Of the start alone: what is at the address may come from another file. */
 	if (!outer->decl_line && outer->file &&
-	    us_dwarf_line(m->dwarf, sym->addr, &file, &line) && file &&
-	    !strcmp(file, outer->file))
+	    us_dwarf_line(m->dwarf, sym->addr, &file, &line) && file) {
+		outer->decl_file = file;
 		outer->decl_line = line;
+	}
 }
 
-static size_t describe(struct module *m, us_gva pc, struct us_frame *ret)
+/* Names as they are shown.  source: what DWARF calls the function itself. */
+static void show_names(struct us_symbols *s, struct us_frame *f, size_t n,
+		       const char *source)
 {
-	uint64_t addr = pc - m->bias;
+	for (size_t i = 0; i < n; i++) {
+		f[i].raw = f[i].func;
+		if (s->demangle && f[i].func)
+			f[i].func = us_name_cache_show(&s->names, f[i].func,
+						       i == n - 1 ? source : NULL);
+	}
+}
+
+static size_t describe(struct us_symbols *s, struct module *m, uint64_t bias, us_gva pc,
+		       struct us_frame *ret)
+{
+	uint64_t addr = pc - bias;
 	struct us_dwarf *dwarf = dwarf_of(m);
 	size_t n = dwarf ? us_dwarf_lookup(dwarf, addr, ret, MAX_CHAIN) : 0;
 	if (!n)
 		ret[n++] = (struct us_frame){ 0 };
 	struct us_frame *outer = &ret[n - 1];
 	outer->inlined = false; /* also if the chain was cut */
+	const char *source = outer->func;
 	complete_outer(m, us_elf_image_find(m->image, addr), outer);
 	if (outer->start)
-		outer->start += m->bias;
+		outer->start += bias;
 	for (size_t i = 0; i < n; i++) {
 		ret[i].module = m->name;
 		ret[i].start = outer->start;
 	}
+	show_names(s, ret, n, source);
 	return n;
 }
 
@@ -190,6 +271,8 @@ static int grow(struct us_symbols *s)
 static void remember(struct us_symbols *s, us_gva pc, bool is_return,
 		     const struct us_frame *frames, size_t n)
 {
+	if (s->n_found >= MAX_FOUND)
+		forget(s);
 	size_t first = s->frames.n;
 	if (first + n > UINT32_MAX || grow(s) < 0)
 		return;
@@ -216,6 +299,33 @@ static size_t copy(struct us_frame *ret, size_t max, const struct us_frame *from
 	return n;
 }
 
+static size_t ask_namer(struct us_symbols *s, us_gva pc, struct us_frame *ret)
+{
+	struct us_symbol_name n;
+	if (!s->namer.name || !s->namer.name(s->namer.ctx, pc, &n))
+		return 0;
+	*ret = (struct us_frame){ .func = n.func,
+				  .module = n.module,
+				  .start = n.start };
+	show_names(s, ret, 1, NULL);
+	return 1;
+}
+
+static bool has_symbol(const struct us_symbols *s, const struct place *p, us_gva pc)
+{
+	return p && us_elf_image_find(s->modules.v[p->module].image, pc - p->at.bias);
+}
+
+static size_t look_up(struct us_symbols *s, const struct us_symbol_when *when,
+		      us_gva pc, bool is_return, struct us_frame frames[MAX_CHAIN])
+{
+	us_gva at = is_return ? pc - 1 : pc;
+	const struct place *p = place_at(s, when, at);
+	if (!has_symbol(s, p, at) && ask_namer(s, at, frames))
+		return 1;
+	return p ? describe(s, &s->modules.v[p->module], p->at.bias, at, frames) : 0;
+}
+
 size_t us_symbols_lookup(struct us_symbols *s, us_gva pc, bool is_return,
 			 struct us_frame *ret, size_t max)
 {
@@ -225,11 +335,61 @@ size_t us_symbols_lookup(struct us_symbols *s, us_gva pc, bool is_return,
 			return copy(ret, max, s->frames.v + f->first, f->n);
 	}
 	struct us_frame frames[MAX_CHAIN];
-	us_gva at = is_return ? pc - 1 : pc;
-	struct module *m = module_at(s, at);
-	size_t n = m ? describe(m, at, frames) : 0;
+	size_t n = look_up(s, NULL, pc, is_return, frames);
 	remember(s, pc, is_return, frames, n);
 	return copy(ret, max, frames, n);
+}
+
+size_t us_symbols_lookup_at(struct us_symbols *s, const struct us_symbol_when *when,
+			    us_gva pc, bool is_return, struct us_frame *ret, size_t max)
+{
+	struct us_frame frames[MAX_CHAIN];
+	size_t n = look_up(s, when, pc, is_return, frames);
+	return copy(ret, max, frames, n);
+}
+
+void us_symbols_each_function(const struct us_symbols *s, us_function_visitor *visit,
+			      void *ctx)
+{
+	for (size_t i = 0; i < s->places.n; i++) {
+		const struct place *p = &s->places.v[i];
+		const struct module *m = &s->modules.v[p->module];
+		size_t n;
+		const struct us_elf_symbol *sym = us_elf_image_symbols(m->image, &n);
+		for (size_t k = 0; k < n; k++)
+			visit(ctx, &(struct us_function){
+					   .start = sym[k].addr + p->at.bias,
+					   .size = sym[k].size,
+					   .raw = sym[k].name,
+					   .module = m->name,
+					   .image = m->image,
+					   .bias = p->at.bias,
+				   });
+	}
+}
+
+/* From addresses of the file to those of the guest. */
+struct rebase {
+	us_address_visitor *visit;
+	void *ctx;
+	uint64_t bias;
+};
+
+static void visit_rebased(void *ctx, uint64_t addr)
+{
+	const struct rebase *r = ctx;
+	r->visit(r->ctx, addr + r->bias);
+}
+
+void us_symbols_each_address(struct us_symbols *s, const char *file, uint32_t line,
+			     us_address_visitor *visit, void *ctx)
+{
+	for (size_t i = 0; i < s->places.n; i++) {
+		struct rebase r = { visit, ctx, s->places.v[i].at.bias };
+		struct us_dwarf *d = dwarf_of(&s->modules.v[s->places.v[i].module]);
+		if (d)
+			us_dwarf_each_address(d, file, line, visit_rebased, &r);
+	}
 }
 
 const char *us_symbols_incomplete(const struct us_symbols *s)
@@ -237,6 +397,19 @@ const char *us_symbols_incomplete(const struct us_symbols *s)
 	for (size_t i = 0; i < s->modules.n; i++)
 		if (s->modules.v[i].dwarf && us_dwarf_exhausted(s->modules.v[i].dwarf))
 			return s->modules.v[i].name;
+	return NULL;
+}
+
+const char *us_symbols_unreadable(const struct us_symbols *s)
+{
+	for (size_t i = 0; i < s->modules.n; i++) {
+		const struct us_elf_image *image = s->modules.v[i].image;
+		if (!s->modules.v[i].tried ||
+		    !us_dwarf_elf_unreadable(us_elf_image_dwarf(image)))
+			continue;
+		const char *debug = us_elf_image_debug_path(image);
+		return debug ? debug : us_elf_image_path(image);
+	}
 	return NULL;
 }
 
@@ -249,19 +422,20 @@ static int by_address(const void *a, const void *b)
 int us_symbols_function_starts(const struct us_symbols *s, us_gva **ret, size_t *ret_n)
 {
 	size_t total = 0, n = 0, n_image;
-	for (size_t i = 0; i < s->modules.n; i++) {
-		us_elf_image_symbols(s->modules.v[i].image, &n_image);
+	for (size_t i = 0; i < s->places.n; i++) {
+		us_elf_image_symbols(s->modules.v[s->places.v[i].module].image,
+				     &n_image);
 		total += n_image;
 	}
 	us_gva *v = calloc(total + 1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->modules.n; i++) {
-		const struct module *m = &s->modules.v[i];
-		const struct us_elf_symbol *sym = us_elf_image_symbols(m->image,
-								       &n_image);
+	for (size_t i = 0; i < s->places.n; i++) {
+		const struct place *p = &s->places.v[i];
+		const struct us_elf_symbol *sym = us_elf_image_symbols(
+			s->modules.v[p->module].image, &n_image);
 		for (size_t k = 0; k < n_image; k++)
-			v[n++] = sym[k].addr + m->bias;
+			v[n++] = sym[k].addr + p->at.bias;
 	}
 	qsort(v, n, sizeof(*v), by_address);
 	size_t unique = 0;
