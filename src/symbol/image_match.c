@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* image_match.c: does the guest run this ELF?  Its text against the guest's memory. */
+#include "symbol/build_id.h"
 #include "symbol/elf_file.h"
 #include "symbol/elf_image.h"
 
+#include <elf.h>
 #include <string.h>
 
 #define PIECE	   128 /* bytes */
@@ -82,15 +84,25 @@ static void compare_at(struct match *t, us_gva at)
 	compare_in(t, c, from, to);
 }
 
+static uint64_t total_held(const struct us_elf_file *f)
+{
+	uint64_t total = 0;
+	for (size_t k = 0; k < f->n_code; k++)
+		total += held(&f->code[k]);
+	return total;
+}
+
+static uint64_t step_of(uint64_t total)
+{
+	uint64_t step = total / MAX_PIECES;
+	return step < PIECE ? PIECE : (step + PIECE - 1) & ~(uint64_t)(PIECE - 1);
+}
+
 /* Steps of equal size through all runs of code laid end to end; a step takes its
  * piece only from what is its own, so that no piece is compared twice. */
 static void compare_spread(struct match *t)
 {
-	uint64_t total = 0, pos = 0, next = 0;
-	for (size_t k = 0; k < t->f->n_code; k++)
-		total += held(&t->f->code[k]);
-	uint64_t step = total / MAX_PIECES;
-	step = step < PIECE ? PIECE : (step + PIECE - 1) & ~(uint64_t)(PIECE - 1);
+	uint64_t pos = 0, next = 0, step = step_of(total_held(t->f));
 	for (size_t k = 0; k < t->f->n_code; k++) {
 		const struct us_elf_code *c = &t->f->code[k];
 		for (; next < pos + held(c); next += step) {
@@ -102,6 +114,40 @@ static void compare_spread(struct match *t)
 	}
 }
 
+/* The n-th of these steps alone. */
+static void compare_step(struct match *t, unsigned n)
+{
+	uint64_t pos = 0, step = step_of(total_held(t->f)), next = n * step;
+	for (size_t k = 0; k < t->f->n_code; k++) {
+		const struct us_elf_code *c = &t->f->code[k];
+		if (next < pos + held(c)) {
+			uint64_t from = (next - pos) & ~(uint64_t)(PIECE - 1);
+			uint64_t to = held(c) - from < step ? held(c) : from + step;
+			compare_in(t, c, from, to);
+			return;
+		}
+		pos += held(c);
+	}
+}
+
+/* A note {4, length, 3, "GNU", id} where the image has its own, and with another id:
+ * another build, however much of the text is the same. */
+static bool is_other_build(const struct us_elf_image *i, const struct match *t)
+{
+	uint8_t have[16 + US_BUILD_ID_MOST];
+	const uint32_t type = NT_GNU_BUILD_ID, name = 4;
+	size_t len;
+	const uint8_t *id = us_elf_image_build_id(i, &len);
+	uint64_t at = us_elf_image_build_id_at(i);
+	uint32_t id_len = (uint32_t)len;
+	if (!at || !len || len > US_BUILD_ID_MOST ||
+	    !us_paging_read(t->p, t->s, at + t->bias - 16, have, 16 + len))
+		return false;
+	return !memcmp(have, &name, 4) && !memcmp(have + 4, &id_len, 4) &&
+	       !memcmp(have + 8, &type, 4) && !memcmp(have + 12, "GNU", 4) &&
+	       memcmp(have + 16, id, len) != 0;
+}
+
 bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at,
 			  struct us_paging *p, const struct us_space *s,
 			  struct us_image_match *ret, bool *ret_same)
@@ -109,11 +155,39 @@ bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at
 	struct match t = { .f = us_elf_image_file(i), .bias = bias, .p = p, .s = s };
 	compare_at(&t, at);
 	compare_spread(&t);
+	t.m.other_build = is_other_build(i, &t);
 	*ret = t.m;
 	if (!t.m.compared || (t.m.compared < ENOUGH && t.m.unmapped))
 		return false;
-	*ret_same = mostly(t.m.equal, t.m.compared);
+	*ret_same = mostly(t.m.equal, t.m.compared) && !t.m.other_build;
 	/* A difference in the few pieces that are mapped tells little: the guest may
 	 * still be in its firmware, without the page tables of its kernel. */
 	return *ret_same || t.m.compared >= t.m.unmapped;
+}
+
+static enum us_image_check verdict(const struct match *t)
+{
+	if (!t->m.compared)
+		return US_CHECK_UNKNOWN;
+	return t->m.equal == t->m.compared ? US_CHECK_SAME : US_CHECK_DIFFERS;
+}
+
+enum us_image_check us_elf_image_check_at(const struct us_elf_image *i, uint64_t bias,
+					  us_gva at, struct us_paging *p,
+					  const struct us_space *s)
+{
+	struct match t = { .f = us_elf_image_file(i), .bias = bias, .p = p, .s = s };
+	compare_at(&t, at);
+	return verdict(&t);
+}
+
+enum us_image_check us_elf_image_check(const struct us_elf_image *i, uint64_t bias,
+				       us_gva at, unsigned turn, struct us_paging *p,
+				       const struct us_space *s)
+{
+	struct match t = { .f = us_elf_image_file(i), .bias = bias, .p = p, .s = s };
+	compare_at(&t, at);
+	for (unsigned k = 0; k < 3; k++)
+		compare_step(&t, (turn + k * MAX_PIECES / 3) % MAX_PIECES);
+	return verdict(&t);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A hostile ELF file: opened, its symbols, lines and inlined calls looked up. */
 #include "symbol/elf_file.h"
+#include "symbol/image_find.h"
 #include "symbol/symbol.h"
 
 #include <elf.h>
@@ -68,6 +69,25 @@ static void compare(const struct us_elf_image *i)
 	sink += us_elf_image_compare(i, bias, 0, &p, &space, &match, &same) + same;
 }
 
+/* Windows of the file, at another address: where were they? */
+static void search(const struct us_elf_image *i)
+{
+	const struct us_elf_file *file = us_elf_image_file(i);
+	struct us_find_window w[4];
+	struct us_image_found f;
+	size_t n = 0;
+	for (size_t k = 0; k < file->n_code && n < 4; k++) {
+		const struct us_elf_code *c = &file->code[k];
+		if (c->filesz < US_FIND_WINDOW)
+			continue;
+		memcpy(w[n].bytes, file->bytes + c->offset, US_FIND_WINDOW);
+		w[n].bytes[n] ^= 1;
+		w[n++].start = c->start + (k % 2 ? 0x5000 : 0x5123);
+	}
+	sink += us_elf_image_search(i, w, n, false, &f);
+	sink += us_elf_image_search(i, w, n, true, &f) + f.votes;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -85,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (us_elf_image_open(path, &i, &e) < 0)
 		return 0;
 	compare(i);
+	search(i);
 	if (us_symbols_new(&s, &e) < 0) {
 		us_elf_image_close(i);
 		return 0;
@@ -95,6 +116,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
+/* Where section k has its bytes; false: there is none, or it has none. */
+static bool section_bytes(const uint8_t *data, size_t size, unsigned int k,
+			  size_t *ret_at, size_t *ret_len)
+{
+	Elf64_Ehdr h64;
+	Elf32_Ehdr h32;
+	Elf64_Shdr s64;
+	Elf32_Shdr s32;
+	if (size < sizeof(h64))
+		return false;
+	memcpy(&h64, data, sizeof(h64));
+	memcpy(&h32, data, sizeof(h32));
+	bool wide = h64.e_ident[EI_CLASS] == ELFCLASS64;
+	unsigned int n = wide ? h64.e_shnum : h32.e_shnum;
+	size_t entry = wide ? sizeof(s64) : sizeof(s32);
+	size_t at = (wide ? h64.e_shoff : h32.e_shoff) + entry * (n ? k % n : 0);
+	if (at >= size || size - at < entry)
+		return false;
+	memcpy(wide ? (void *)&s64 : &s32, data + at, entry);
+	*ret_at = wide ? s64.sh_offset : s32.sh_offset;
+	*ret_len = wide ? s64.sh_size : s32.sh_size;
+	return *ret_len && *ret_len < size && *ret_at <= size - *ret_len;
+}
+
 /* Most blind changes only break the headers: change the inside of one section instead,
  * three times out of four, so that DWARF gets its share. */
 __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
@@ -103,24 +148,11 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
 			       unsigned int seed)
 {
-	Elf64_Ehdr h;
-	Elf64_Shdr s;
+	size_t at, len;
 	if (!LLVMFuzzerMutate)
 		return size;
-	if (seed % 4 && size >= sizeof(h)) {
-		memcpy(&h, data, sizeof(h));
-		size_t at = h.e_shoff +
-			    sizeof(s) * (h.e_shnum ? seed / 4 % h.e_shnum : 0);
-		if (h.e_ident[EI_CLASS] == ELFCLASS64 && at < size &&
-		    size - at >= sizeof(s)) {
-			memcpy(&s, data + at, sizeof(s));
-			if (s.sh_size && s.sh_size < size &&
-			    s.sh_offset <= size - s.sh_size) {
-				LLVMFuzzerMutate(data + s.sh_offset, s.sh_size,
-						 s.sh_size);
-				return size;
-			}
-		}
-	}
-	return LLVMFuzzerMutate(data, size, max);
+	if (seed % 4 == 0 || !section_bytes(data, size, seed / 4, &at, &len))
+		return LLVMFuzzerMutate(data, size, max);
+	LLVMFuzzerMutate(data + at, len, len);
+	return size;
 }

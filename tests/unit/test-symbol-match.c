@@ -2,7 +2,7 @@
 /* Is this the ELF that the guest runs?  Against made-up guest memory. */
 #include "unit.h"
 
-#include "symbol/elf_image.h"
+#include "symbol/image_find.h"
 
 #include <elf.h>
 #include <sys/mman.h>
@@ -211,6 +211,123 @@ static void padding_tells_nothing(void **state)
 	free_bed(&b);
 }
 
+/* Windows around some program counters of the guest. */
+static size_t look_around(struct bed *b, struct us_find_window *w, size_t n)
+{
+	static const struct us_space identity = { .mode = US_PAGING_OFF };
+	size_t have = 0;
+	us_paging_new_sample(&b->paging);
+	for (size_t k = 0; k < n; k++)
+		have += us_find_window_read(&w[have], &b->paging, &identity,
+					    TEXT_AT + BIAS + 0x1235 + k * 0x3211);
+	return have;
+}
+
+static void found_where_it_is(void **state)
+{
+	(void)state;
+	struct us_find_window w[8];
+	struct us_image_found f;
+	struct bed b;
+	make_bed(&b, TEXT_LEN);
+	assert_int_equal(look_around(&b, w, 8), 8);
+	assert_true(us_elf_image_search(b.image, w, 8, false, &f));
+	assert_int_equal(f.bias, BIAS);
+	assert_int_equal(f.votes, 8);
+	assert_int_equal(f.others, 0);
+	/* Patched: each tenth byte. */
+	for (size_t i = 0; i < TEXT_LEN; i += 10)
+		b.guest[i] ^= 0x55;
+	look_around(&b, w, 8);
+	assert_true(us_elf_image_search(b.image, w, 8, false, &f));
+	assert_int_equal(f.votes, 8);
+	/* At an odd place: only the search at every byte finds it. */
+	memcpy(b.guest + 37, b.text, TEXT_LEN - 37);
+	look_around(&b, w, 8);
+	assert_false(us_elf_image_search(b.image, w, 8, false, &f));
+	assert_true(us_elf_image_search(b.image, w, 8, true, &f));
+	assert_int_equal(f.bias, BIAS + 37);
+	assert_int_equal(f.votes, 8);
+	free_bed(&b);
+}
+
+static void never_a_guess(void **state)
+{
+	(void)state;
+	struct us_find_window w[8];
+	struct us_image_found f;
+	struct bed b;
+	make_bed(&b, TEXT_LEN);
+	us_elf_image_close(b.image);
+	/* The text is there twice in the file: no window tells which. */
+	memcpy(b.text + TEXT_LEN / 2, b.text, TEXT_LEN / 2);
+	b.image = make_image(b.text, TEXT_LEN);
+	assert_int_equal(look_around(&b, w, 8), 8);
+	assert_false(us_elf_image_search(b.image, w, 8, false, &f));
+	assert_false(us_elf_image_search(b.image, w, 8, true, &f));
+	us_elf_image_close(b.image);
+	/* Half of the windows say one place and half another. */
+	for (size_t i = 0; i < TEXT_LEN; i++)
+		b.text[i] = b.guest[i];
+	memcpy(b.guest + 4096, b.text, TEXT_LEN / 2);
+	b.image = make_image(b.text, TEXT_LEN);
+	b.region[0].size = TEXT_LEN;
+	look_around(&b, w, 8);
+	memcpy(b.guest, b.text, TEXT_LEN);
+	look_around(&b, w, 4);
+	assert_true(us_elf_image_search(b.image, w, 8, false, &f));
+	assert_true(f.ambiguous);
+	/* Code that is not the image's, and bytes that tell nothing. */
+	for (size_t i = 0; i < TEXT_LEN; i++)
+		b.guest[i] = (uint8_t)(b.text[i] * 7 + i);
+	assert_int_equal(look_around(&b, w, 8), 8);
+	assert_false(us_elf_image_search(b.image, w, 8, true, &f));
+	memset(b.guest, 0x90, TEXT_LEN);
+	assert_int_equal(look_around(&b, w, 8), 0);
+	assert_false(us_elf_image_search(b.image, w, 0, true, &f));
+	free_bed(&b);
+}
+
+/* Checked again and again: a change is seen, sooner or later. */
+static void checked_again(void **state)
+{
+	static const struct us_space identity = { .mode = US_PAGING_OFF };
+	(void)state;
+	struct bed b;
+	unsigned differs = 0;
+	make_bed(&b, TEXT_LEN);
+	us_paging_new_sample(&b.paging);
+	for (unsigned turn = 0; turn < 100; turn++)
+		assert_int_equal(us_elf_image_check(b.image, BIAS, 0, turn, &b.paging,
+						    &identity),
+				 US_CHECK_SAME);
+	memset(b.guest + TEXT_LEN / 3, 0, TEXT_LEN / 16);
+	us_paging_new_sample(&b.paging);
+	for (unsigned turn = 0; turn < 64; turn++)
+		differs += us_elf_image_check(b.image, BIAS, 0, turn, &b.paging,
+					      &identity) == US_CHECK_DIFFERS;
+	assert_true(differs >= 4);
+	assert_int_equal(us_elf_image_check(b.image, BIAS,
+					    TEXT_AT + BIAS + TEXT_LEN / 3 + 500, 0,
+					    &b.paging, &identity),
+			 US_CHECK_DIFFERS);
+	assert_int_equal(us_elf_image_check_at(b.image, BIAS,
+					       TEXT_AT + BIAS + TEXT_LEN / 3 + 500,
+					       &b.paging, &identity),
+			 US_CHECK_DIFFERS);
+	assert_int_equal(us_elf_image_check_at(b.image, BIAS, TEXT_AT + BIAS, &b.paging,
+					       &identity),
+			 US_CHECK_SAME);
+	assert_int_equal(
+		us_elf_image_check_at(b.image, BIAS, TEXT_AT - 1, &b.paging, &identity),
+		US_CHECK_UNKNOWN);
+	b.mem.n_region = 0;
+	us_paging_new_sample(&b.paging);
+	assert_int_equal(us_elf_image_check(b.image, BIAS, 0, 0, &b.paging, &identity),
+			 US_CHECK_UNKNOWN);
+	free_bed(&b);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -220,6 +337,9 @@ int main(void)
 		cmocka_unit_test(too_little_to_judge),
 		cmocka_unit_test(small_image),
 		cmocka_unit_test(padding_tells_nothing),
+		cmocka_unit_test(found_where_it_is),
+		cmocka_unit_test(never_a_guess),
+		cmocka_unit_test(checked_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
