@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * link_insn.h: what an instruction does to the registers that hold frames, on
+ * architectures whose calls leave the return address in a register.
+ *
+ * Of an instruction only what an unwinder needs: its length, where control goes next,
+ * and what becomes of general registers, as far as it is a sum, a constant, or a word
+ * of memory.  The bytes are hostile.  Register numbers are DWARF's.
+ */
+#ifndef US_UNWIND_LINK_INSN_H
+#define US_UNWIND_LINK_INSN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum us_link_kind {
+	US_LINK_OTHER,	/* neither the flow nor a register that is followed */
+	US_LINK_SET,	/* reg changes in a way that is not followed */
+	US_LINK_MOVE,	/* reg = base + imm */
+	US_LINK_ADD,	/* reg = base + imm * reg2; imm is 1 or -1 */
+	US_LINK_CONST,	/* reg = imm */
+	US_LINK_INSERT, /* 16 bits of reg, from bit reg2 on, = imm */
+	US_LINK_LOAD,	/* reg = the word at [base + imm], reg2 the one above */
+	US_LINK_STORE,
+	US_LINK_WRITE,	 /* base += write, and nothing else */
+	US_LINK_EXIT_PC, /* what an exception broke off goes on at reg */
+	US_LINK_CALL,	 /* to this instruction + imm; reg2 gets the return address */
+	US_LINK_CALL_INDIRECT,
+	US_LINK_BRANCH, /* to this instruction + imm, or on */
+	US_LINK_JUMP,	/* from here on it does not go on: to this instruction + imm */
+	US_LINK_JUMP_INDIRECT,
+	US_LINK_RET,  /* to reg */
+	US_LINK_EXIT, /* to what an exception broke off */
+	US_LINK_STOP,
+};
+
+#define US_LINK_NO_REG 0xff
+#define US_LINK_N_REG  32
+
+struct us_link_insn {
+	uint8_t len;
+	uint8_t kind; /* enum us_link_kind */
+	uint8_t reg, reg2, base;
+	bool narrow;   /* of a sum: the lower 32 bits, with their sign */
+	int32_t write; /* of LOAD, STORE and WRITE: base += write, afterwards */
+	int64_t imm;
+};
+
+/* Registers that functions preserve, but for the stack pointer: AAPCS64, 6.1.1 (x19 to
+ * x29); RISC-V calling conventions, 1.1 (gp, tp, s0 to s11). */
+#define US_AARCH64_PRESERVED (0x7ffU << 19)
+#define US_RISCV_PRESERVED   (3U << 3 | 3U << 8 | 0x3ffU << 18)
+
+/* What two architectures differ in. */
+struct us_link_machine {
+	uint8_t sp, fp, ra;
+	uint8_t align;		   /* of instructions, in bytes */
+	int8_t frame_fp, frame_ra; /* of the frame record, from fp, in bytes */
+	int8_t frame_cfa;	   /* from fp to the CFA, or the least that it can be */
+	bool frame_exact;	   /* it is the CFA */
+	uint32_t preserved;	   /* bit n: functions preserve register n */
+	/* The instruction in the first n bytes; false: cut short. */
+	bool (*decode)(const uint8_t *code, size_t n, struct us_link_insn *ret);
+	/*
+	 * Does a CALL end right before an address?  before points at the 8 bytes below
+	 * it.  True: *ret_imm is the distance from the address to the target if
+	 * *ret_direct, else 0.
+	 */
+	bool (*call_before)(const uint8_t before[8], bool *ret_direct,
+			    int32_t *ret_imm);
+	/* Does an instruction end there that enters the kernel, to go on behind it? */
+	bool (*trap_before)(const uint8_t before[8]);
+};
+
+extern const struct us_link_machine us_link_aarch64, us_link_riscv;
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* link_state.c: see link_state.h. */
+#include "unwind/link_state.h"
+
+#include <string.h>
+
+static const struct us_link_value unknown;
+
+void us_link_state_init(struct us_link_state *st, const struct us_link_machine *m)
+{
+	memset(st, 0, sizeof(*st));
+	st->reg[m->sp].sym = US_LSYM_SP;
+	st->reg[m->fp].sym = US_LSYM_FP;
+	st->reg[m->ra].sym = US_LSYM_RA;
+}
+
+static struct us_link_value plus(struct us_link_value v, int64_t imm)
+{
+	int64_t off = v.off + imm;
+	bool counts = v.sym == US_LSYM_SP || v.sym == US_LSYM_FP ||
+		      v.sym == US_LSYM_CONST;
+	if (imm == 0)
+		return v;
+	if (!counts || imm < INT32_MIN || imm > INT32_MAX || off < INT32_MIN ||
+	    off > INT32_MAX)
+		return unknown;
+	v.off = (int32_t)off;
+	return v;
+}
+
+static struct us_link_value constant(int64_t imm)
+{
+	if (imm < INT32_MIN || imm > INT32_MAX)
+		return unknown;
+	return (struct us_link_value){ (int32_t)imm, US_LSYM_CONST };
+}
+
+static bool same(struct us_link_value a, struct us_link_value b)
+{
+	return a.sym != US_LSYM_NONE && a.sym == b.sym && a.off == b.off;
+}
+
+static struct us_link_value at(const struct us_link_state *st, uint8_t base,
+			       int64_t imm)
+{
+	struct us_link_value v = plus(st->reg[base % US_LINK_N_REG], imm);
+	return v.sym == US_LSYM_SP || v.sym == US_LSYM_FP ? v : unknown;
+}
+
+static void load(struct us_link_state *st, uint8_t reg, struct us_link_value from)
+{
+	if (reg >= US_LINK_N_REG)
+		return;
+	st->reg[reg] = unknown;
+	if (same(from, st->ra_saved))
+		st->reg[reg].sym = US_LSYM_RA;
+	else if (same(from, st->fp_saved))
+		st->reg[reg].sym = US_LSYM_FP;
+	else if (from.sym != US_LSYM_NONE)
+		st->reg[reg] = (struct us_link_value){ from.off,
+						       from.sym == US_LSYM_SP
+							       ? US_LSYM_MEM_SP
+							       : US_LSYM_MEM_FP };
+}
+
+static void store(struct us_link_state *st, uint8_t reg, struct us_link_value to)
+{
+	struct us_link_value v = reg < US_LINK_N_REG ? st->reg[reg] : unknown;
+	bool is_ra = v.sym == US_LSYM_RA, is_fp = v.sym == US_LSYM_FP && v.off == 0;
+	/* What is stored over it is lost. */
+	if (same(to, st->ra_saved) && !is_ra)
+		st->ra_saved = unknown;
+	if (same(to, st->fp_saved) && !is_fp)
+		st->fp_saved = unknown;
+	if (is_ra && st->ra_saved.sym == US_LSYM_NONE)
+		st->ra_saved = to;
+	if (is_fp && st->fp_saved.sym == US_LSYM_NONE)
+		st->fp_saved = to;
+}
+
+static void access_memory(struct us_link_state *st, const struct us_link_insn *i)
+{
+	struct us_link_value first = at(st, i->base, i->imm);
+	struct us_link_value second = at(st, i->base, i->imm + 8);
+	struct us_link_value base = plus(st->reg[i->base % US_LINK_N_REG], i->write);
+	if (i->kind == US_LINK_LOAD) {
+		load(st, i->reg, first);
+		load(st, i->reg2, second);
+	} else {
+		store(st, i->reg, first);
+		if (i->reg2 < US_LINK_N_REG)
+			store(st, i->reg2, second);
+	}
+	if (i->write)
+		st->reg[i->base % US_LINK_N_REG] = base;
+}
+
+static struct us_link_value sum(const struct us_link_state *st,
+				const struct us_link_insn *i)
+{
+	struct us_link_value a = st->reg[i->base % US_LINK_N_REG];
+	struct us_link_value b = st->reg[i->reg2 % US_LINK_N_REG];
+	if (b.sym == US_LSYM_CONST)
+		return plus(a, i->imm * b.off);
+	return a.sym == US_LSYM_CONST && i->imm == 1 ? plus(b, a.off) : unknown;
+}
+
+static struct us_link_value moved(const struct us_link_state *st,
+				  const struct us_link_insn *i)
+{
+	struct us_link_value v = plus(st->reg[i->base % US_LINK_N_REG], i->imm);
+	return i->narrow && v.sym != US_LSYM_CONST ? unknown : v;
+}
+
+static struct us_link_value inserted(struct us_link_value v,
+				     const struct us_link_insn *i)
+{
+	if (v.sym != US_LSYM_CONST || i->reg2 > 48)
+		return unknown;
+	uint64_t bits = (uint64_t)(int64_t)v.off & ~(0xffffULL << i->reg2);
+	return constant((int64_t)(bits | (uint64_t)i->imm << i->reg2));
+}
+
+static void call(struct us_link_state *st, const struct us_link_machine *m)
+{
+	for (unsigned i = 0; i < US_LINK_N_REG; i++)
+		if (!(m->preserved >> i & 1))
+			st->reg[i] = unknown;
+}
+
+void us_link_state_step(struct us_link_state *st, const struct us_link_machine *m,
+			const struct us_link_insn *i)
+{
+	struct us_link_value *reg = &st->reg[i->reg % US_LINK_N_REG];
+	switch (i->kind) {
+	case US_LINK_SET:
+		*reg = unknown;
+		break;
+	case US_LINK_MOVE:
+		*reg = moved(st, i);
+		break;
+	case US_LINK_ADD:
+		*reg = sum(st, i);
+		break;
+	case US_LINK_CONST:
+		*reg = constant(i->imm);
+		break;
+	case US_LINK_INSERT:
+		*reg = inserted(*reg, i);
+		break;
+	case US_LINK_LOAD:
+	case US_LINK_STORE:
+		access_memory(st, i);
+		return;
+	case US_LINK_EXIT_PC:
+		st->exit_pc = *reg;
+		break;
+	case US_LINK_CALL:
+	case US_LINK_CALL_INDIRECT:
+		call(st, m);
+		break;
+	default:
+		break;
+	}
+	if (i->write)
+		st->reg[i->base % US_LINK_N_REG] = plus(
+			st->reg[i->base % US_LINK_N_REG], i->write);
+}
