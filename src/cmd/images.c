@@ -148,7 +148,7 @@ bool us_images_look(struct us_images *i, const struct us_capture *c,
 		if (i->v[k].match != US_MATCH_YES && !compare(&i->v[k], c, p))
 			settled = false;
 	if (settled && i->n && i->unwinder)
-		us_unwinder_set_map(i->unwinder, &i->map);
+		us_unwinder_set_code(i->unwinder, &i->map, NULL);
 	i->next_ns = now + (now - i->first_ns) + 10 * US_NS_PER_MS;
 	__atomic_add_fetch(&i->changes, 1, __ATOMIC_RELEASE);
 	return settled;

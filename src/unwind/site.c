@@ -2,34 +2,50 @@
 /* site.c: see site.h. */
 #include "unwind/site.h"
 
+#include "unwind/link_rule.h"
 #include "unwind/x86_decode.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define N_SITES	      4096
-#define BUDGET	      50000 /* instructions a sample: bounds what a guest can cost */
-#define MAX_FUNCTION  (1 << 20) /* bytes; beyond, a symbol is missing */
-#define ROOT_MASK     0x000ffffffffff000ULL
-#define IS_UPPER(gva) ((gva) >> 63)
+#define SET_BITS	12
+#define WAYS		4
+#define LAST_GENERATION 511
+#define BUDGET		50000 /* instructions a sample: bounds what a guest can cost */
+#define MAX_FUNCTION	(1 << 20) /* bytes; beyond, a symbol is missing */
+#define ROOT_MASK	0x000ffffffffff000ULL
+#define IS_UPPER(gva)	((gva) >> 63)
 
 struct us_sites {
 	struct us_code_map map;
-	struct us_x86_flow *flow;
-	struct us_site site[N_SITES];
+	const struct us_cfi *cfi;  /* may be NULL */
+	struct us_x86_flow *flow;  /* NULL: there is a link register */
+	struct us_link_flow *link; /* NULL: x86 */
+	struct us_paging *paging;  /* of the sample, as those below */
+	const struct us_space *space;
+	unsigned word;
+	uint32_t generation;
+	/* Most of the hash, so that a look-up touches only the site that it finds. */
+	uint16_t tag[1 << SET_BITS][WAYS];
+	_Alignas(64) struct us_site site[1 << SET_BITS][WAYS];
 };
 
-struct us_sites *us_sites_new(const struct us_code_map *map)
+struct us_sites *us_sites_new(const struct us_link_machine *machine)
 {
-	struct us_sites *s = calloc(1, sizeof(*s));
+	size_t size = (sizeof(struct us_sites) + 63) & ~(size_t)63;
+	struct us_sites *s = aligned_alloc(64, size);
 	if (!s)
 		return NULL;
-	s->flow = us_x86_flow_new();
-	if (!s->flow) {
+	memset(s, 0, size);
+	if (machine)
+		s->link = us_link_flow_new(machine);
+	else
+		s->flow = us_x86_flow_new();
+	if (!s->flow && !s->link) {
 		free(s);
 		return NULL;
 	}
-	us_sites_set_map(s, map);
+	s->generation = 1;
 	return s;
 }
 
@@ -38,58 +54,165 @@ void us_sites_free(struct us_sites *s)
 	if (!s)
 		return;
 	us_x86_flow_free(s->flow);
+	us_link_flow_free(s->link);
 	free(s);
 }
 
-void us_sites_set_map(struct us_sites *s, const struct us_code_map *map)
+/* --- the two ways to follow code --- */
+
+static void flow_use(struct us_sites *s)
+{
+	if (s->link)
+		us_link_flow_use(s->link, s->paging, s->space);
+	else
+		us_x86_flow_use(s->flow, s->paging, s->space, s->word);
+}
+
+static bool flow_spent(const struct us_sites *s)
+{
+	return s->link ? us_link_flow_spent(s->link) : us_x86_flow_spent(s->flow);
+}
+
+static enum us_x86_reach rule_from_start(struct us_sites *s,
+					 const struct us_x86_place *at,
+					 struct us_x86_rule rule[2])
+{
+	flow_use(s);
+	return s->link ? us_link_rule_from_start(s->link, at, rule)
+		       : us_x86_rule_from_start(s->flow, at, rule);
+}
+
+static enum us_x86_exit rule_to_return(struct us_sites *s,
+				       const struct us_x86_place *at,
+				       struct us_x86_rule *rule)
+{
+	flow_use(s);
+	return s->link ? us_link_rule_to_return(s->link, at, rule)
+		       : us_x86_rule_to_return(s->flow, at, rule);
+}
+
+static bool call_before(const struct us_sites *s, us_gva pc, const uint8_t before[8],
+			bool *ret_direct, int32_t *ret_imm)
+{
+	if (!s->link)
+		return us_x86_call_before(before, ret_direct, ret_imm);
+	const struct us_link_machine *m = us_link_flow_machine(s->link);
+	return pc % m->align == 0 && m->call_before(before, ret_direct, ret_imm);
+}
+
+void us_sites_set_code(struct us_sites *s, const struct us_code_map *map,
+		       const struct us_cfi *cfi)
 {
 	memset(&s->map, 0, sizeof(s->map));
 	if (map)
 		s->map = *map;
+	s->cfi = cfi;
+	if (s->generation++ < LAST_GENERATION)
+		return;
 	memset(s->site, 0, sizeof(s->site));
+	s->generation = 1;
 }
 
-void us_sites_begin(struct us_sites *s)
+void us_sites_begin(struct us_sites *s, struct us_paging *p,
+		    const struct us_space *space, unsigned word)
 {
-	us_x86_flow_allow(s->flow, BUDGET);
+	s->paging = p;
+	s->space = space;
+	s->word = word;
+	flow_use(s);
+	if (s->link)
+		us_link_flow_allow(s->link, BUDGET);
+	else
+		us_x86_flow_allow(s->flow, BUDGET);
 }
 
-/* Find the function that pc is in; start and end stay 0 if it is not known. */
-static void find_function(const struct us_code_map *m, us_gva pc,
-			  struct us_x86_place *ret)
+void us_sites_narrow(struct us_sites *s)
+{
+	s->word = 4;
+	us_x86_flow_use(s->flow, s->paging, s->space, s->word);
+}
+
+/* Find the function that pc is in, by the map of one image. */
+static bool find_in(const struct us_code_map *m, us_gva pc, struct us_x86_place *ret)
 {
 	size_t lo = 0, hi = m->n;
-	if (m->text_end && (pc < m->text_start || pc >= m->text_end))
-		return;
+	us_gva at = pc - m->bias;
+	if (m->text_end && (at < m->text_start || at >= m->text_end))
+		return false;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (m->start[mid] <= pc)
+		if (m->start[mid] <= at)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (lo == 0 || pc - m->start[lo - 1] > MAX_FUNCTION)
-		return;
-	ret->start = m->start[lo - 1];
-	ret->end = lo < m->n ? m->start[lo] : m->text_end;
-	if (ret->end == 0 || ret->end - ret->start > MAX_FUNCTION)
-		ret->end = ret->start + MAX_FUNCTION;
+	if (lo == 0 || at - m->start[lo - 1] > MAX_FUNCTION)
+		return false;
+	us_gva start = m->start[lo - 1], end = lo < m->n ? m->start[lo] : m->text_end;
+	if (end == 0 || end - start > MAX_FUNCTION)
+		end = start + MAX_FUNCTION;
+	ret->start = start + m->bias;
+	ret->end = end + m->bias;
+	return true;
 }
 
-enum us_call us_sites_call_before(struct us_paging *p, const struct us_space *space,
-				  us_gva pc, us_gva *ret_target)
+/* start and end stay 0 if no image has it. */
+static void find_function(const struct us_code_map *m, us_gva pc, us_gpa root,
+			  struct us_x86_place *ret)
+{
+	for (; m; m = m->next)
+		if ((!m->root || m->root == root) && find_in(m, pc, ret))
+			return;
+}
+
+/* The bytes that decide: of the CALL, or at the instruction. */
+static bool read_code(const struct us_sites *s, us_gva pc, bool after_call,
+		      uint64_t *ret)
+{
+	us_gva at = after_call && pc >= 8 ? pc - 8 : pc;
+	size_t in_page = pc & 4095;
+	*ret = 0;
+	if (us_paging_is_data(s->paging, s->space, pc - after_call))
+		return false;
+	if (us_paging_read(s->paging, s->space, at, ret, sizeof(*ret)))
+		return true;
+	*ret = 0;
+	/* The code may begin with this page, and with that CALL. */
+	return after_call && at != pc && in_page > 1 && in_page < 8 &&
+	       us_paging_read(s->paging, s->space, pc - in_page,
+			      (uint8_t *)ret + 8 - in_page, in_page);
+}
+
+/* What the bytes before pc are. */
+static enum us_call call_in(const struct us_sites *s, us_gva pc, uint64_t code,
+			    int32_t *ret_imm)
 {
 	uint8_t before[8];
-	int32_t imm;
 	bool direct;
-	*ret_target = 0;
-	if (pc < 8 || !us_paging_read(p, space, pc - 8, before, 8) ||
-	    !us_x86_call_before(before, &direct, &imm))
+	memcpy(before, &code, sizeof(before));
+	if (pc < 8 || !call_before(s, pc, before, &direct, ret_imm))
 		return US_CALL_NONE;
 	if (!direct)
 		return US_CALL_INDIRECT;
-	*ret_target = pc + (us_gva)(int64_t)imm;
-	return US_CALL_DIRECT;
+	/* What is called may be the function right behind it. */
+	bool none = !s->link && *ret_imm &&
+		    us_x86_flow_pushes_pc(s->flow, pc, *ret_imm);
+	return none ? US_CALL_NONE : US_CALL_DIRECT;
+}
+
+enum us_call us_sites_call_before(struct us_sites *s, us_gva pc, us_gva *ret_target)
+{
+	uint64_t code;
+	int32_t imm;
+	*ret_target = 0;
+	if (!read_code(s, pc, true, &code))
+		return US_CALL_NONE;
+	enum us_call call = call_in(s, pc, code, &imm);
+	if (call == US_CALL_DIRECT)
+		*ret_target = pc + (us_gva)(int64_t)imm;
+	if (s->word == 4)
+		*ret_target = (uint32_t)*ret_target;
+	return call;
 }
 
 static bool agrees(const struct us_x86_rule *a, const struct us_x86_rule *b)
@@ -97,14 +220,29 @@ static bool agrees(const struct us_x86_rule *a, const struct us_x86_rule *b)
 	return a->base == b->base && a->cfa == b->cfa;
 }
 
+/* rsp was loaded, rbp not yet: between two threads.  Where rsp points now, only the
+ * way out tells; rbp is of the stack that was left. */
+static bool is_switch(const struct us_site *site, const struct us_x86_rule start[2],
+		      const struct us_x86_rule *back)
+{
+	return site->exit == US_EXIT_RET && back->base == US_BASE_SP &&
+	       start[0].base == US_BASE_FP && start[1].base == US_BASE_NONE;
+}
+
 /* Choose among the rules from the start and the one to the return. */
 static void choose(struct us_site *site, enum us_x86_reach reach,
 		   const struct us_x86_rule start[2], const struct us_x86_rule *back)
 {
+	if (site->exit == US_EXIT_IRET || site->exit == US_EXIT_SYSRET) {
+		site->rule[0] = start[0];
+		site->rule[1] = *back;
+		return;
+	}
 	bool differ = back->base && !agrees(back, &start[0]) &&
 		      !agrees(back, &start[1]);
 	if (reach <= US_REACH_NONE) {
 		site->rule[0] = *back;
+		site->rule[1].base = US_BASE_NONE;
 		return;
 	}
 	site->rule[0] = start[0];
@@ -112,6 +250,9 @@ static void choose(struct us_site *site, enum us_x86_reach reach,
 	if (start[0].base == US_BASE_NONE) {
 		site->rule[0] = *back;
 		site->rule[1] = start[1];
+	} else if (is_switch(site, start, back)) {
+		site->rule[0] = *back;
+		site->rule[1].base = US_BASE_NONE;
 	} else if (differ && reach == US_REACH_TABLE && site->exit == US_EXIT_RET) {
 		site->rule[0] = *back;
 		site->rule[1] = start[0];
@@ -122,138 +263,182 @@ static struct us_x86_place place_of(const struct us_sites *s,
 				    const struct us_site *site)
 {
 	struct us_x86_place at = { .pc = site->pc, .after_call = site->after_call };
-	find_function(&s->map, site->pc - site->after_call, &at);
+	if (site->call == US_CALL_DIRECT)
+		at.target = us_site_target(site);
+	find_function(&s->map, site->pc - site->after_call, (us_gpa)site->page << 12,
+		      &at);
 	return at;
 }
 
-static void analyse(struct us_sites *s, struct us_paging *p,
-		    const struct us_space *space, struct us_site *site)
+static bool set_start(struct us_site *site, us_gva start)
+{
+	int64_t off = (int64_t)(start - site->pc);
+	if (!start || off <= INT32_MIN || off > INT32_MAX)
+		return false;
+	site->start = (int32_t)off;
+	return true;
+}
+
+void us_sites_analyse(struct us_sites *s, struct us_site *site)
 {
 	struct us_x86_place at = place_of(s, site);
 	struct us_x86_rule start[2] = { 0 }, back;
 	enum us_x86_reach reach = US_REACH_NONE;
 
-	site->start = at.start;
-	site->at_start = at.after_call && at.pc == at.end && at.start;
-	us_x86_flow_use(s->flow, p, space);
+	set_start(site, at.start);
 	if (at.start)
-		reach = us_x86_rule_from_start(s->flow, &at, start);
-	us_x86_flow_use(s->flow, p, space);
-	site->exit = us_x86_rule_to_return(s->flow, &at, &back);
+		reach = rule_from_start(s, &at, start);
+	site->exit = rule_to_return(s, &at, &back) & 7;
 	choose(site, reach, start, &back);
+	site->source = US_SITE_CODE;
+	us_sites_doubt(s, site);
 }
 
-/* The bytes that decided: of the CALL, or at the instruction. */
-static bool read_code(struct us_paging *p, const struct us_space *space, us_gva pc,
-		      bool after_call, uint64_t *ret)
+void us_sites_doubt(const struct us_sites *s, struct us_site *site)
 {
-	us_gva at = after_call && pc >= 8 ? pc - 8 : pc;
-	if (us_paging_read(p, space, at, ret, sizeof(*ret)))
-		return true;
-	*ret = 0;
-	return false;
+	if (flow_spent(s))
+		site->generation = 0;
 }
 
-static bool is_good(struct us_site *site, struct us_paging *p,
-		    const struct us_space *space)
+bool us_sites_cfi(const struct us_sites *s, const struct us_site *site,
+		  struct us_cfi_row *ret)
+{
+	return s->cfi &&
+	       us_cfi_find(s->cfi, s->space->root, site->pc - site->after_call, ret);
+}
+
+static bool is_good(const struct us_sites *s, struct us_site *site)
 {
 	uint64_t code;
-	if (p->epoch - site->epoch < US_SITE_TRUST)
+	if (s->paging->epoch - site->epoch < US_SITE_TRUST)
 		return true;
-	if (!read_code(p, space, site->pc, site->after_call, &code) ||
-	    code != site->code)
+	if (!read_code(s, site->pc, site->after_call, &code) || code != site->code)
 		return false;
-	site->epoch = p->epoch;
+	site->epoch = s->paging->epoch;
 	return true;
 }
 
-static struct us_site *slot_of(struct us_sites *s, us_gva pc, bool after_call)
+static uint64_t hash(us_gva pc, bool after_call, us_gpa root)
 {
-	uint64_t key = (pc << 1 | after_call) * 0x9e3779b97f4a7c15;
-	return &s->site[key >> 52];
+	return ((pc << 1 | after_call) ^ root << 20) * 0x9e3779b97f4a7c15;
 }
 
-const struct us_site *us_sites_find(struct us_sites *s, struct us_paging *p,
-				    const struct us_space *space, us_gva pc,
-				    bool after_call)
+/* The one to give up: what is not used, else what was compared first. */
+static unsigned victim(const struct us_sites *s, const struct us_site set[WAYS],
+		       const struct us_site *keep)
 {
-	struct us_site *site = slot_of(s, pc, after_call);
-	us_gpa root = IS_UPPER(pc) ? 0 : space->root & ROOT_MASK;
-	if (site->valid && site->pc == pc && site->after_call == after_call &&
-	    site->root == root && is_good(site, p, space))
-		return site;
-	*site = (struct us_site){ .pc = pc,
-				  .root = root,
-				  .after_call = after_call,
-				  .valid = true,
-				  .epoch = p->epoch };
-	read_code(p, space, pc, after_call, &site->code);
-	if (after_call)
-		site->call = us_sites_call_before(p, space, pc, &site->target);
-	if (!after_call || site->call != US_CALL_NONE)
-		analyse(s, p, space, site);
-	site->valid = !us_x86_flow_spent(s->flow);
-	return site;
+	uint32_t age = 0, now = s->paging->epoch;
+	unsigned oldest = keep == &set[0];
+	for (unsigned i = 0; i < WAYS; i++) {
+		if (keep == &set[i])
+			continue;
+		if (set[i].generation != s->generation)
+			return i;
+		if (now - set[i].epoch > age) {
+			age = now - set[i].epoch;
+			oldest = i;
+		}
+	}
+	return oldest;
 }
 
-enum us_x86_reach us_sites_from(struct us_sites *s, struct us_paging *p,
-				const struct us_space *space,
-				const struct us_site *site, us_gva start,
-				struct us_x86_rule rule[2])
+static void fill(struct us_sites *s, struct us_site *site)
+{
+	struct us_x86_place at = place_of(s, site);
+	struct us_cfi_row row;
+	int32_t imm = 0;
+
+	read_code(s, site->pc, site->after_call, &site->code);
+	site->start = US_SITE_NO_START;
+	set_start(site, at.start);
+	if (site->after_call) {
+		site->at_start = at.start && site->pc == at.end;
+		site->call = call_in(s, site->pc, site->code, &imm) & 3;
+		site->target = imm;
+	}
+	if (!us_sites_cfi(s, site, &row) || row.word != s->word)
+		return;
+	if (row.untrusted) {
+		site->doubtful = true;
+		return;
+	}
+	set_start(site, row.start);
+	site->source = US_SITE_CFI;
+	site->cfi.rule = row.rule;
+	site->cfi.saved = row.saved;
+}
+
+struct us_site *us_sites_find(struct us_sites *s, us_gva pc, bool after_call,
+			      const struct us_site *keep)
+{
+	us_gpa root = IS_UPPER(pc) ? 0 : s->space->root & ROOT_MASK;
+	uint64_t key = hash(pc, after_call, root);
+	uint16_t tag = (uint16_t)(key >> 32);
+	struct us_site *set = s->site[key >> (64 - SET_BITS)];
+	uint16_t *tags = s->tag[key >> (64 - SET_BITS)];
+	for (unsigned i = 0; i < WAYS; i++) {
+		struct us_site *site = &set[i];
+		if (tags[i] == tag && site->pc == pc &&
+		    site->after_call == after_call &&
+		    site->generation == s->generation && site->page == root >> 12 &&
+		    site->narrow == (s->word == 4) && is_good(s, site))
+			return site;
+	}
+	unsigned i = victim(s, set, keep);
+	tags[i] = tag;
+	set[i] = (struct us_site){ .pc = pc,
+				   .page = root >> 12,
+				   .generation = s->generation & LAST_GENERATION,
+				   .after_call = after_call,
+				   .narrow = s->word == 4,
+				   .epoch = s->paging->epoch };
+	fill(s, &set[i]);
+	return &set[i];
+}
+
+enum us_x86_reach us_sites_from(struct us_sites *s, const struct us_site *site,
+				us_gva start, struct us_x86_rule rule[2])
 {
 	struct us_x86_place at = { .pc = site->pc,
 				   .after_call = site->after_call,
 				   .start = start };
-	us_x86_flow_use(s->flow, p, space);
-	return us_x86_rule_from_start(s->flow, &at, rule);
+	return rule_from_start(s, &at, rule);
 }
 
-bool us_sites_leads(struct us_sites *s, struct us_paging *p,
-		    const struct us_space *space, us_gva call,
-		    const struct us_site *callee)
+enum us_x86_reach us_sites_leads(struct us_sites *s, struct us_site *call,
+				 const struct us_site *callee)
 {
-	struct us_site *site = slot_of(s, call, true);
-	us_gva to = callee->start ? callee->start : callee->pc;
+	/* A start that was learned is that of one caller: another may come by a jump.
+	 */
+	us_gva start = callee->tried ? 0 : us_site_start(callee);
+	us_gva to = start ? start : callee->pc;
+	us_gva target = us_site_target(call);
+	int64_t distance = (int64_t)(to - target);
 	struct us_x86_rule rule[2];
-	struct us_x86_place at = { .pc = to, .start = site->target };
+	struct us_x86_place at = { .pc = to, .start = target };
 
-	if (site->pc != call || !site->after_call)
-		return false;
-	if (site->leads_to == to)
-		return site->leads;
-	at.after_call = !callee->start && callee->after_call;
-	us_x86_flow_use(s->flow, p, space);
-	enum us_x86_reach reach = us_x86_rule_from_start(s->flow, &at, rule);
-	site->leads = reach != US_REACH_NEVER;
-	if (!us_x86_flow_spent(s->flow))
-		site->leads_to = to;
-	return site->leads;
+	if (call->leads_to && call->leads_to == distance)
+		return call->leads;
+	at.after_call = !start && callee->after_call;
+	enum us_x86_reach leads = rule_from_start(s, &at, rule);
+	if (flow_spent(s) || distance > INT32_MAX || distance < INT32_MIN)
+		return leads;
+	call->leads = leads & 3;
+	call->leads_to = (int32_t)distance;
+	return leads;
 }
 
-/* Remember the copy, if its slot has not got another site since. */
-static void write_back(struct us_sites *s, const struct us_site *site)
-{
-	struct us_site *slot = slot_of(s, site->pc, site->after_call);
-	if (slot->valid && slot->pc == site->pc &&
-	    slot->after_call == site->after_call && slot->root == site->root)
-		*slot = *site;
-}
-
-void us_sites_learn(struct us_sites *s, struct us_site *site, us_gva start,
+void us_sites_learn(struct us_site *site, us_gva start,
 		    const struct us_x86_rule rule[2])
 {
 	struct us_x86_rule old = site->rule[0];
-	site->start = start;
+	set_start(site, start);
+	if (is_switch(site, rule, &old))
+		return;
 	site->rule[0] = rule[0];
+	if (us_site_is_entry(site))
+		return;
 	site->rule[1] = rule[1];
 	if (old.base && !agrees(&old, &rule[0]) && !agrees(&old, &rule[1]))
 		site->rule[1] = old;
-	write_back(s, site);
-}
-
-void us_sites_tried(struct us_sites *s, struct us_site *site)
-{
-	site->tried = true;
-	if (!us_x86_flow_spent(s->flow))
-		write_back(s, site);
 }

@@ -4,16 +4,20 @@
  * size.
  *
  * A site is kept by address, and by address space in the lower half, where spaces
- * differ.  Its code bytes are compared with the guest's again every
- * US_SITE_TRUST samples: between, a text that changed under it goes unnoticed.
+ * differ.  Its code bytes are compared with the guest's again every US_SITE_TRUST
+ * samples: between, a text that changed under it goes unnoticed.  What is costly, the
+ * analysis of the code, is made only when it is asked for.
  */
 #ifndef US_UNWIND_SITE_H
 #define US_UNWIND_SITE_H
 
+#include "unwind/cfi.h"
+#include "unwind/link_insn.h"
 #include "unwind/unwind.h"
 #include "unwind/x86_rule.h"
 
-#define US_SITE_TRUST 64 /* samples */
+#define US_SITE_TRUST	 64 /* samples */
+#define US_SITE_NO_START INT32_MIN
 
 enum us_call {
 	US_CALL_NONE,
@@ -21,64 +25,128 @@ enum us_call {
 	US_CALL_DIRECT,
 };
 
+/* Whose rule is kept. */
+enum us_site_source {
+	US_SITE_NEW,  /* nobody's yet */
+	US_SITE_CODE, /* that of the code */
+	US_SITE_CFI,  /* that of a table */
+};
+
+/* One cache line. */
 struct us_site {
 	us_gva pc;
-	us_gpa root;
-	us_gva start;  /* of the function; 0: not known */
-	us_gva target; /* of the CALL before pc, if direct */
-	uint64_t code; /* the bytes around pc */
-	uint32_t epoch;
-	bool valid;
-	bool after_call; /* pc is a return address */
-	uint8_t call;	 /* before pc, if after_call: enum us_call */
-	uint8_t exit;	 /* enum us_x86_exit */
-	bool guess;	 /* the start was learned from a word on the stack */
-	bool tried;	 /* to learn the start from the stack */
-	bool at_start;	 /* after_call, but pc is itself where a function starts */
-	us_gva leads_to; /* the CALL was found to lead to that function ... */
-	bool leads;	 /* ... or not to */
-	struct us_x86_rule rule[2]; /* the better first */
+	uint64_t code;		 /* the bytes around pc */
+	uint64_t page : 40;	 /* of the root; 0 in the upper half */
+	uint64_t generation : 9; /* of the table's content; 0: a free slot */
+	uint64_t after_call : 1; /* pc is a return address */
+	uint64_t call : 2;	 /* before pc, if after_call: enum us_call */
+	uint64_t source : 2;	 /* enum us_site_source */
+	uint64_t exit : 3;	 /* of US_SITE_CODE: enum us_x86_exit */
+	uint64_t guess : 1;	 /* the start was learned from a word on the stack */
+	uint64_t tried : 1;	 /* what else could be done was done, to no avail */
+	uint64_t at_start : 1;	 /* after_call, but pc is where a function starts */
+	uint64_t doubtful : 1;	 /* of US_SITE_CODE: a table that is not trusted
+				    has a rule too */
+	uint64_t leads : 2;	 /* the CALL there: enum us_x86_reach */
+	uint64_t narrow : 1;	 /* 32-bit code */
+	uint32_t epoch;		 /* when code was compared last */
+	int32_t start;	  /* of the function, less pc; US_SITE_NO_START: not known */
+	int32_t leads_to; /* where the CALL was followed to, less its target; 0: not
+			     looked at */
+	int32_t target;	  /* of the CALL, if it is direct, less pc */
+	union {
+		struct us_x86_rule rule[2]; /* US_SITE_CODE: the better first; with an
+					       exit that is no ret, rule[1] is the
+					       rule of the exit */
+		struct {
+			const struct us_cfi_rule *rule;
+			const struct us_cfi_saved *saved;
+		} cfi;
+	};
 };
+_Static_assert(sizeof(struct us_site) == 64, "a site is one cache line");
+
+/* Of the function; 0: not known. */
+static inline us_gva us_site_start(const struct us_site *s)
+{
+	return s->start == US_SITE_NO_START ? 0 : s->pc + (us_gva)(int64_t)s->start;
+}
+
+/* Of the CALL before pc, if it is direct. */
+static inline us_gva us_site_target(const struct us_site *s)
+{
+	us_gva to = s->pc + (us_gva)(int64_t)s->target;
+	return s->narrow ? (uint32_t)to : to;
+}
+
+/* Is its code known to leave otherwise than it would after a CALL? */
+static inline bool us_site_is_entry(const struct us_site *s)
+{
+	return s->source == US_SITE_CODE &&
+	       (s->exit == US_EXIT_IRET || s->exit == US_EXIT_SYSRET);
+}
+
+/* Does anything say that code is there: a CALL, a function's symbol, a table? */
+static inline bool us_site_is_known(const struct us_site *s)
+{
+	return s->call != US_CALL_NONE || s->start != US_SITE_NO_START ||
+	       s->source == US_SITE_CFI || s->doubtful;
+}
 
 struct us_sites;
 
-struct us_sites *us_sites_new(const struct us_code_map *map); /* NULL: no memory */
+/* machine: of an architecture with a link register; NULL: x86.  NULL: no memory. */
+struct us_sites *us_sites_new(const struct us_link_machine *machine);
 void us_sites_free(struct us_sites *s);
-void us_sites_set_map(struct us_sites *s, const struct us_code_map *map);
+
+/* Forget all; look functions up in map and rules in cfi from now on.  Either may be
+ * NULL. */
+void us_sites_set_code(struct us_sites *s, const struct us_code_map *map,
+		       const struct us_cfi *cfi);
 
 /* A new sample: what may be spent on analyses in it begins anew.  What an analysis
  * that was cut short says is not remembered. */
-void us_sites_begin(struct us_sites *s);
+void us_sites_begin(struct us_sites *s, struct us_paging *p,
+		    const struct us_space *space, unsigned word);
 
-/* What is known of pc; analyses the code if it was not met before.  Never NULL;
- * valid until the next call. */
-const struct us_site *us_sites_find(struct us_sites *s, struct us_paging *p,
-				    const struct us_space *space, us_gva pc,
-				    bool after_call);
+/* What follows in this sample is 32-bit code. */
+void us_sites_narrow(struct us_sites *s);
+
+/*
+ * What is known of pc.  Never NULL.  Valid until the next call that does not have it as
+ * keep (may be NULL).  A new one has the rule of a trusted table, if there is one: then
+ * its source is US_SITE_CFI.
+ */
+struct us_site *us_sites_find(struct us_sites *s, us_gva pc, bool after_call,
+			      const struct us_site *keep);
+
+/* Get the rule from the code; then the source is US_SITE_CODE. */
+void us_sites_analyse(struct us_sites *s, struct us_site *site);
+
+/* Forget what was found out about the site after this sample, if analyses were cut
+ * short in it: another sample may have the time. */
+void us_sites_doubt(const struct us_sites *s, struct us_site *site);
+
+/* The rule of a table for the site, trusted or not. */
+bool us_sites_cfi(const struct us_sites *s, const struct us_site *site,
+		  struct us_cfi_row *ret);
 
 /* Is there a CALL before pc, and where does it go? */
-enum us_call us_sites_call_before(struct us_paging *p, const struct us_space *space,
-				  us_gva pc, us_gva *ret_target);
+enum us_call us_sites_call_before(struct us_sites *s, us_gva pc, us_gva *ret_target);
 
 /* The rules for the site if its function starts there. */
-enum us_x86_reach us_sites_from(struct us_sites *s, struct us_paging *p,
-				const struct us_space *space,
-				const struct us_site *site, us_gva start,
-				struct us_x86_rule rule[2]);
+enum us_x86_reach us_sites_from(struct us_sites *s, const struct us_site *site,
+				us_gva start, struct us_x86_rule rule[2]);
 
-/* Its function starts there: set that in *site, and remember it. */
-void us_sites_learn(struct us_sites *s, struct us_site *site, us_gva start,
+/* Its function starts there: set that. */
+void us_sites_learn(struct us_site *site, us_gva start,
 		    const struct us_x86_rule rule[2]);
 
 /*
  * call is the site of a return address, of a direct CALL; callee is where it should
- * have led.  False if it cannot have: no path from its target comes there.
+ * have led.  US_REACH_NEVER: it cannot have, no path from its target comes there.
  */
-bool us_sites_leads(struct us_sites *s, struct us_paging *p,
-		    const struct us_space *space, us_gva call,
-		    const struct us_site *callee);
-
-/* Do not try again to learn the start: set that in *site, and remember it. */
-void us_sites_tried(struct us_sites *s, struct us_site *site);
+enum us_x86_reach us_sites_leads(struct us_sites *s, struct us_site *call,
+				 const struct us_site *callee);
 
 #endif

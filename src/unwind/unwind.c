@@ -1,64 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* unwind.c: step from frame to frame, by the rules that the code itself gives. */
+/* unwind.c: step from frame to frame; who is asked, and who is believed. */
 #include "unwind/unwind.h"
 
-#include "unwind/site.h"
+#include "unwind/walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define STACK_WINDOW   1280
-#define BELOW	       128 /* of it below the word asked for: saved registers */
-#define MAX_FRAME_SIZE (16 << 20)
-#define MAX_SCAN       32 /* words of the stack looked at when there is no rule */
-#define MAX_PUSHED     40 /* words between an interrupt's frame and its handler's */
-#define MAX_TRIES      4  /* of them compared with the code, which is slow */
+/* System V psABI for x86-64, 3.2.1. */
+#define X86_PRESERVED                                                                  \
+	(1U << US_X86_RBX | 1U << US_X86_RBP | 1U << US_X86_R12 | 1U << US_X86_R13 |   \
+	 1U << US_X86_R14 | 1U << US_X86_R15)
 
-struct us_unwinder {
-	struct us_sites *sites;
-	us_gva window; /* what bytes holds */
-	size_t window_len;
-	uint8_t bytes[STACK_WINDOW];
+static const struct us_walk_arch archs[US_N_ARCH] = {
+	[US_ARCH_X86_64] = { US_X86_RSP, US_X86_RBP, 16, X86_PRESERVED, NULL },
+	[US_ARCH_AARCH64] = { US_AARCH64_SP, US_AARCH64_FP, 32, US_AARCH64_PRESERVED,
+			      &us_link_aarch64 },
+	[US_ARCH_RISCV64] = { US_RISCV_SP, US_RISCV_FP, 32, US_RISCV_PRESERVED,
+			      &us_link_riscv },
 };
 
-/* One unwinding: the current frame, and why it cannot go on. */
-struct walk {
-	struct us_unwinder *u;
-	struct us_paging *paging;
-	const struct us_space *space;
-	us_gva pc, sp, fp;
-	us_gva r10; /* of the innermost frame */
-	bool fp_known, r10_known, sp_known;
-	bool framed;	 /* fp came by the chain of frame pointers */
-	bool after_call; /* pc is a return address */
-	uint8_t end;	 /* enum us_unwind_end */
-	uint8_t exit;	 /* of the current site: enum us_x86_exit */
-};
-
-/* The caller's frame as a rule gives it. */
-struct caller {
-	us_gva pc, sp, fp;
-	bool fp_known, sp_known, framed;
-	bool direct;   /* the CALL before pc names its target ... */
-	us_gva target; /* ... this */
-	bool strong;   /* and it is the very function */
-	uint8_t how;   /* enum us_frame_how */
-};
+static void use_map(struct us_unwinder *u, const struct us_code_map *map)
+{
+	u->narrow_cs = 0;
+	for (; map && !u->narrow_cs; map = map->next)
+		u->narrow_cs = map->narrow_cs;
+}
 
 int us_unwinder_new(enum us_arch arch, const struct us_code_map *map,
 		    const struct us_cfi *cfi, struct us_unwinder **ret)
 {
-	if (arch != US_ARCH_X86_64 || cfi)
+	if (arch >= US_N_ARCH)
 		return -ENOTSUP;
 	struct us_unwinder *u = calloc(1, sizeof(*u));
 	if (!u)
 		return -ENOMEM;
-	u->sites = us_sites_new(map);
+	u->arch = &archs[arch];
+	u->sites = us_sites_new(u->arch->link);
 	if (!u->sites) {
 		free(u);
 		return -ENOMEM;
 	}
+	us_sites_set_code(u->sites, map, cfi);
+	use_map(u, map);
 	*ret = u;
 	return 0;
 }
@@ -71,317 +55,232 @@ void us_unwinder_free(struct us_unwinder *u)
 	free(u);
 }
 
-void us_unwinder_set_map(struct us_unwinder *u, const struct us_code_map *map)
+void us_unwinder_set_code(struct us_unwinder *u, const struct us_code_map *map,
+			  const struct us_cfi *cfi)
 {
-	us_sites_set_map(u->sites, map);
+	us_sites_set_code(u->sites, map, cfi);
+	use_map(u, map);
+	u->n_change++;
 }
 
-/* --- the stack --- */
-
-static bool fill_window(struct walk *w, us_gva va)
+unsigned us_unwinder_changes(const struct us_unwinder *u)
 {
-	struct us_unwinder *u = w->u;
-	us_gva page = va & ~4095ULL, from = va - page > BELOW ? va - BELOW : page;
-	size_t len = page + 4096 - from;
-	u->window_len = len < STACK_WINDOW ? len : STACK_WINDOW;
-	u->window = from;
-	if (us_paging_read(w->paging, w->space, from, u->bytes, u->window_len))
-		return true;
-	/* The backend may know less of the page than that. */
-	u->window = va;
-	u->window_len = 8;
-	if (us_paging_read(w->paging, w->space, va, u->bytes, 8))
-		return true;
-	u->window_len = 0;
-	return false;
+	return u->n_change;
 }
 
-static bool read_word(struct walk *w, us_gva va, uint64_t *ret)
+/* The code, and last what a table says that is not trusted. */
+static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
+				   struct us_step *ret)
 {
-	struct us_unwinder *u = w->u;
-	us_gva off = va - u->window;
-	if (off >= u->window_len || u->window_len - off < 8) {
-		if (va > UINT64_MAX - 8 || !fill_window(w, va))
-			return false;
-		off = va - u->window;
-		if (u->window_len - off < 8) /* over a page border */
-			return us_paging_read(w->paging, w->space, va, ret, 8);
-	}
-	memcpy(ret, u->bytes + off, 8);
-	return true;
-}
-
-/* --- one step --- */
-
-/* Where the rule puts the CFA; false if that cannot be. */
-static bool cfa_of(struct walk *w, const struct us_x86_rule *rule, us_gva *ret)
-{
-	us_gva base = w->sp;
-	bool known = rule->base == US_BASE_SP && w->sp_known;
-	if (rule->base == US_BASE_FP) {
-		base = w->fp;
-		known = w->fp_known;
-	} else if (rule->base == US_BASE_R10) {
-		base = w->r10;
-		known = w->r10_known;
-	}
-	us_gva cfa = base + (us_gva)(int64_t)rule->cfa;
-	if (!known)
-		return false;
-	if (cfa <= w->sp)
-		w->end = US_END_CYCLE;
-	*ret = cfa;
-	return cfa % 8 == 0 && cfa > w->sp && cfa - w->sp <= MAX_FRAME_SIZE;
-}
-
-/* The caller's rsp.  Above the CFA if the stack was aligned; if that is not known, the
- * CFA is still a lower bound for all that follows. */
-static void restore_sp(struct walk *w, const struct us_x86_rule *rule, us_gva cfa,
-		       struct caller *ret)
-{
-	us_gva sp = cfa;
-	bool known = true;
-	if (rule->sp == US_SP_SAVED)
-		known = read_word(w, cfa + (us_gva)(int64_t)rule->sp_at, &sp);
-	if (rule->sp == US_SP_R10) {
-		known = w->r10_known;
-		sp = w->r10;
-	}
-	ret->sp_known = known && sp % 8 == 0 && sp >= cfa && sp - cfa < MAX_FRAME_SIZE;
-	ret->sp = ret->sp_known ? sp : cfa;
-}
-
-static void restore_fp(struct walk *w, const struct us_x86_rule *rule, us_gva cfa,
-		       struct caller *ret)
-{
-	ret->fp = w->fp;
-	ret->fp_known = w->fp_known && rule->fp == US_FP_SAME;
-	if (rule->fp == US_FP_SAVED)
-		ret->fp_known = read_word(w, cfa + (us_gva)(int64_t)rule->fp_at,
-					  &ret->fp);
-	ret->framed = rule->base == US_BASE_FP || (w->framed && rule->fp == US_FP_SAME);
-}
-
-/* Could the CALL before ret->pc have led to the site? */
-static bool is_caller(struct walk *w, const struct us_site *site, struct caller *ret)
-{
-	struct us_sites *sites = w->u->sites;
-	const struct us_site *call = us_sites_find(sites, w->paging, w->space, ret->pc,
-						   true);
-	ret->direct = call->call == US_CALL_DIRECT;
-	ret->target = call->target;
-	ret->strong = ret->direct && site->start && ret->target == site->start;
-	if (ret->strong || call->call == US_CALL_NONE)
-		return ret->strong;
-	/* What ends in iret is entered by an interrupt; and a thread that has not run
-	 * yet has the start of a function where others have a return address. */
-	if (site->exit == US_EXIT_IRET || call->at_start)
-		return false;
-	/* A CALL elsewhere can still lead here, by jumps at the end of functions. */
-	return !ret->direct ||
-	       us_sites_leads(sites, w->paging, w->space, ret->pc, site);
-}
-
-/* Apply a rule: true if there is a return address behind a CALL. */
-static bool try_rule(struct walk *w, const struct us_site *site,
-		     const struct us_x86_rule *rule, struct caller *ret)
-{
-	us_gva cfa;
-	w->end = rule->base == US_BASE_ROOT ? US_END_ROOT : US_END_NO_RULE;
-	if (!cfa_of(w, rule, &cfa))
-		return false;
-	if (!read_word(w, cfa - 8, &ret->pc)) {
-		w->end = US_END_FAULT;
-		return false;
-	}
-	if (ret->pc == 0)
-		w->end = US_END_ROOT; /* set up so, where a thread begins */
-	if (ret->pc == 0 || !is_caller(w, site, ret))
-		return false;
-	restore_sp(w, rule, cfa, ret);
-	restore_fp(w, rule, cfa, ret);
-	ret->how = site->guess		      ? US_HOW_GUESS
-		   : rule->base == US_BASE_FP ? US_HOW_FP
-					      : US_HOW_CODE;
-	return true;
-}
-
-/* On failure w->end is that of the better rule. */
-static bool try_rules(struct walk *w, const struct us_site *site, struct caller *ret)
-{
-	struct caller other;
-	bool first = try_rule(w, site, &site->rule[0], ret);
+	struct us_cfi_row row;
+	if (site->source != US_SITE_CODE)
+		us_sites_analyse(w->u->sites, site);
+	bool link = w->u->arch->link;
+	if (link ? us_step_link(w, site, ret) : us_step_code(w, site, ret))
+		return US_STEP_YES;
 	uint8_t end = w->end;
-	if (first && ret->strong)
-		return true;
-	bool second = site->rule[1].base != US_BASE_NONE &&
-		      try_rule(w, site, &site->rule[1], &other);
+	enum us_step_result found = US_STEP_NO;
+	if (site->doubtful && us_sites_cfi(w->u->sites, site, &row))
+		found = us_step_cfi(w, site, row.rule, row.saved, ret);
 	w->end = end;
-	if (second && (!first || other.strong))
-		*ret = other;
-	return first || second;
+	if (found == US_STEP_NO &&
+	    (link ? us_step_link_cross(w, site, ret) : us_step_cross(w, site, ret)))
+		found = US_STEP_YES;
+	return found;
+}
+
+/* Is what the code says enough, against what the table said? */
+static bool outweighs(const struct us_step *s, enum us_step_result found)
+{
+	switch (found) {
+	case US_STEP_NO:
+		return true;
+	case US_STEP_ROOT: /* a caller for certain; or the program below an entry */
+		return s->led || (s->exact && (s->flags & US_PC_USER));
+	default:
+		return s->strong;
+	}
 }
 
 /*
- * The start of the site's function is in doubt.  If the code leads here from the
- * target of a CALL, that is the start, and the rule from there is the better one;
- * provided that it gives the CFA at which that CALL was found (0: any).
+ * The table's rule was not confirmed: it gave no caller, or one behind a CALL that does
+ * not say where it goes.  Right behind an instruction, in a prologue or epilogue,
+ * tables are wrong more often than code; and code that was replaced at run time has no
+ * rules.  If the code knows better, it is believed from now on, but for the outermost
+ * frame: that it is one may be right the next time.
  */
-static bool learn_start(struct walk *w, struct us_site *site, us_gva target, us_gva at)
+static enum us_step_result doubt(struct us_walk *w, struct us_site *site,
+				 enum us_step_result found, struct us_step *ret)
 {
-	struct us_x86_rule rule[2];
-	us_gva cfa;
-	if (us_sites_from(w->u->sites, w->paging, w->space, site, target, rule) <=
-	    US_REACH_NONE)
+	struct us_site other = *site;
+	struct us_step step;
+	uint8_t end = w->end;
+	site->tried = found != US_STEP_ROOT;
+	other.doubtful = false;
+	enum us_step_result better = by_code(w, &other, &step);
+	bool known = better == US_STEP_YES && outweighs(&step, found);
+	if (!known && (found != US_STEP_NO || w->end != US_END_ROOT)) {
+		w->end = end;
+		us_sites_doubt(w->u->sites, site);
+		return found;
+	}
+	*ret = step;
+	if (found != US_STEP_ROOT) {
+		other.generation = site->generation;
+		*site = other;
+	}
+	us_sites_doubt(w->u->sites, site);
+	return better;
+}
+
+/*
+ * Not in the middle of a function, behind a CALL that does not say where it goes.  Nor
+ * where gcc says that registers were saved at what rbp points at, for a stack that it
+ * aligned: it forgets that the epilogue pops rbp first.  Nor that nobody called: Linux
+ * says so of code that jumps by the stack.
+ */
+static bool is_sure(const struct us_walk *w, enum us_step_result found,
+		    const struct us_step *s)
+{
+	if (found == US_STEP_ROOT)
+		return w->after_call;
+	if (found == US_STEP_YES && (s->exact || w->after_call))
+		return true;
+	if (found == US_STEP_NO || !s->strong)
 		return false;
-	if (!cfa_of(w, &rule[0], &cfa) || (at && cfa != at))
-		return false;
-	site->guess = at != 0;
-	us_sites_learn(w->u->sites, site, target, rule);
+	for (unsigned i = 0; i < s->rule->n_saved; i++)
+		if (s->saved[i].how == US_CFI_AT_BASE)
+			return false;
 	return true;
 }
 
-static bool try_slot(struct walk *w, struct us_site *site, us_gva cfa, unsigned *tries)
+static enum us_step_result find_caller(struct us_walk *w, struct us_step *ret)
 {
-	uint64_t word;
-	us_gva target;
-	if (!read_word(w, cfa - 8, &word) || word == 0 ||
-	    us_sites_call_before(w->paging, w->space, word, &target) != US_CALL_DIRECT)
-		return false;
-	++*tries;
-	return learn_start(w, site, target, cfa);
-}
-
-/* No rule holds: the frame pointer, or a word on the stack, may still be confirmed
- * by the CALL that it is behind. */
-static bool scan(struct walk *w, struct us_site *site)
-{
-	unsigned tries = 0;
-	bool fp = w->fp_known && w->fp % 8 == 0 && w->fp >= w->sp &&
-		  w->fp - w->sp < MAX_FRAME_SIZE;
-	if (fp && try_slot(w, site, w->fp + 16, &tries))
-		return true;
-	for (unsigned i = 1; i <= MAX_SCAN && tries < MAX_TRIES; i++)
-		if (w->sp % 8 == 0 && try_slot(w, site, w->sp + 8 * i, &tries))
-			return true;
-	return false;
+	struct us_site *site = w->site;
+	if (!site || site->pc != w->pc || site->after_call != w->after_call)
+		site = us_sites_find(w->u->sites, w->pc, w->after_call, NULL);
+	w->site = site;
+	if (site->source != US_SITE_CFI)
+		return by_code(w, site, ret);
+	enum us_step_result found = us_step_cfi(w, site, site->cfi.rule,
+						site->cfi.saved, ret);
+	return site->tried || is_sure(w, found, ret) ? found
+						     : doubt(w, site, found, ret);
 }
 
 /*
- * Is there, at va, what a processor in 64-bit mode pushes at an interrupt (Intel SDM
- * volume 3, 6.14.2): rip, cs, rflags, rsp, ss?  Believed only if the stack was not
- * switched: then rsp points just above, before it was aligned to 16.
+ * A frame that neither a CALL nor a symbol or table confirms has to be code at least.
+ * Linux forbids to execute the text of its start when that is over, and its idle task
+ * still returns there.
  */
-static bool is_interrupt_frame(struct walk *w, us_gva va, uint64_t word[5])
+static bool is_data(struct us_walk *w, const struct us_step *s)
 {
-	for (unsigned i = 0; i < 5; i++)
-		if (!read_word(w, va + 8 * i, &word[i]))
-			return false;
-	uint64_t cs = word[1], flags = word[2], ss = word[4];
-	bool selectors = cs >= 8 && cs < 0x10000 && ss < 0x10000 && !(cs & 3) &&
-			 (!ss || !(ss & 3));
-	bool sane = (flags & 2) && !(flags & 0x8028) && flags >> 22 == 0;
-	return selectors && sane && (word[3] & ~15ULL) == va + 40;
+	const struct us_site *site = s->call;
+	if (s->exact)
+		site = us_sites_find(w->u->sites, s->pc, false, NULL);
+	return !us_site_is_known(site) && us_paging_is_data(w->paging, w->space, s->pc);
 }
 
-/*
- * An entry from outside ends the chain of calls, not the stack: what it interrupted is
- * a frame of its own, as if it were the innermost.  rbp is taken to be still that of
- * the interrupted code; its own rules, and the CALL behind each, have to confirm it.
- */
-static bool cross_interrupt(struct walk *w, struct us_stack *out)
+/* From here on the stack is that of 32-bit code. */
+static void narrow(struct us_walk *w)
 {
-	uint64_t word[5];
-	for (unsigned i = 0; i < MAX_PUSHED && w->sp % 8 == 0; i++) {
-		if (!is_interrupt_frame(w, w->sp + 8 * i, word))
-			continue;
-		out->how[out->n] = US_HOW_INTERRUPT;
-		out->pc[out->n++] = word[0];
-		w->pc = word[0];
-		w->sp = word[3];
-		w->sp_known = true;
-		w->framed = w->r10_known = w->after_call = false;
-		return true;
+	w->word = 4;
+	us_sites_narrow(w->u->sites);
+	for (unsigned i = 0; i < 16; i++)
+		w->reg[i] = us_walk_wrap(w, w->reg[i]);
+}
+
+static void go_to(struct us_walk *w, const struct us_step *s)
+{
+	if (s->rule) {
+		us_step_cfi_restore(w, s);
+	} else {
+		const struct us_walk_arch *a = w->u->arch;
+		w->known = (uint32_t)s->sp_known << a->sp | (uint32_t)s->fp_known
+								    << a->fp;
+		w->reg[a->sp] = s->sp;
+		w->reg[a->fp] = s->fp;
+		if (a->link && s->ra_known) {
+			w->reg[a->link->ra] = s->ra;
+			w->known |= 1U << a->link->ra;
+		}
+		w->framed = s->framed;
 	}
-	return false;
+	w->pc = s->pc;
+	w->site = s->exact ? NULL : s->call;
+	w->after_call = !s->exact;
+	w->flags = s->flags;
+	if (s->narrow)
+		narrow(w);
 }
 
-static bool find_caller(struct walk *w, struct caller *ret)
+static void walk(struct us_walk *w, struct us_stack *out)
 {
-	static const struct us_x86_rule frame = {
-		.cfa = 16, .fp_at = -16, .base = US_BASE_FP, .fp = US_FP_SAVED
-	};
-	/* A copy: a look-up of another address may take its place. */
-	struct us_site site = *us_sites_find(w->u->sites, w->paging, w->space, w->pc,
-					     w->after_call);
-	bool ok = try_rules(w, &site, ret);
-	uint8_t end = w->end;
-
-	w->exit = site.exit;
-	if (ok && (site.start || site.tried || !ret->direct))
-		return true;
-	if (!site.tried && site.rule[0].base != US_BASE_ROOT) {
-		us_sites_tried(w->u->sites, &site);
-		if (ok && learn_start(w, &site, ret->target, 0))
-			return try_rules(w, &site, ret);
-		if (!ok && scan(w, &site))
-			ok = try_rules(w, &site, ret);
-	}
-	if (!ok && w->after_call && site.rule[0].base == US_BASE_NONE && w->fp)
-		ok = try_rule(w, &site, &frame, ret);
-	w->end = end;
-	return ok;
-}
-
-static void unwind_64(struct walk *w, struct us_stack *out)
-{
-	struct caller next;
+	struct us_step next;
 	while (out->n < US_MAX_FRAMES) {
-		if (!find_caller(w, &next)) {
-			if (w->exit == US_EXIT_IRET && cross_interrupt(w, out))
-				continue;
+		enum us_step_result found = find_caller(w, &next);
+		if (found == US_STEP_ROOT) {
+			out->end = US_END_ROOT;
+			return;
+		}
+		if (found == US_STEP_NO) {
 			/* By convention the outermost frame has 0 for the next. */
-			bool bottom = w->fp_known && w->fp == 0 && w->framed;
+			const struct us_walk_arch *a = w->u->arch;
+			bool bottom = us_walk_knows(w, a->fp) && w->framed &&
+				      (a->link || us_walk_knows(w, a->sp)) &&
+				      w->reg[a->fp] == 0;
 			out->end = bottom ? US_END_ROOT : w->end;
 			return;
 		}
+		go_to(w, &next);
+		if (is_data(w, &next)) {
+			out->end = US_END_NO_RULE;
+			return;
+		}
 		out->how[out->n] = next.how;
+		out->flags[out->n] = next.flags;
+		if (next.exact && !us_walk_is_behind_trap(w, next.pc))
+			out->flags[out->n] |= US_PC_EXACT;
 		out->pc[out->n++] = next.pc;
-		w->pc = next.pc;
-		w->sp = next.sp;
-		w->fp = next.fp;
-		w->fp_known = next.fp_known;
-		w->sp_known = next.sp_known;
-		w->framed = next.framed;
-		w->r10_known = false;
-		w->after_call = true;
 	}
 	out->end = US_END_DEPTH;
+}
+
+/* The bytes of a word of the code; 0: not code that is unwound.  On a stack segment
+ * that does not begin at 0 the saved frame pointers are no addresses. */
+static unsigned word_of(const struct us_regs *r)
+{
+	bool flat = r->arch != US_ARCH_X86_64 || !(r->valid & 1U << US_X86_RSP) ||
+		    r->sp == (uint32_t)r->gpr[US_X86_RSP];
+	return r->bits == 64 ? 8 : r->bits == 32 && flat ? 4 : 0;
 }
 
 void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs *regs,
 	       struct us_stack *out)
 {
-	struct walk w = {
+	unsigned word = word_of(regs);
+	struct us_walk w = {
 		.u = u,
 		.paging = p,
 		.space = &regs->space,
 		.pc = regs->pc,
-		.sp = regs->sp,
-		.fp = regs->fp,
-		.fp_known = true,
-		.sp_known = true,
-		.r10 = regs->gpr[US_X86_R10],
-		.r10_known = regs->valid & 1U << US_X86_R10,
+		.known = regs->valid | 1U << u->arch->sp | 1U << u->arch->fp,
+		.word = (uint8_t)word,
+		.flags = regs->user ? US_PC_USER : 0,
 	};
+	for (unsigned i = 0; i < u->arch->n_reg; i++)
+		w.reg[i] = us_walk_wrap(&w, regs->gpr[i]);
+	w.reg[u->arch->sp] = us_walk_wrap(&w, regs->sp);
+	w.reg[u->arch->fp] = us_walk_wrap(&w, regs->fp);
 	out->n = 1;
 	out->pc[0] = regs->pc;
 	out->how[0] = US_HOW_PC;
+	out->flags[0] = w.flags;
 	out->end = US_END_MODE;
 	u->window_len = 0;
-	us_sites_begin(u->sites);
-	if (regs->bits == 64)
-		unwind_64(&w, out);
+	us_sites_begin(u->sites, p, &regs->space, word);
+	if (word)
+		walk(&w, out);
 }
 
 const char *us_unwind_end_name(enum us_unwind_end end)

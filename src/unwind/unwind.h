@@ -41,18 +41,37 @@ enum us_frame_how {
 	US_HOW_INTERRUPT, /* what an interrupt or trap broke off, by the frame pushed */
 };
 
-struct us_stack {
-	uint16_t n;
-	uint8_t end;		    /* enum us_unwind_end */
-	uint8_t how[US_MAX_FRAMES]; /* enum us_frame_how */
-	us_gva pc[US_MAX_FRAMES];   /* innermost first; from [1]: return addresses */
+/* What a program counter of a stack is.  Stored in files: append only. */
+enum us_pc_flag {
+	US_PC_USER = 1 << 0,  /* of a program in ring 3; else of the kernel */
+	US_PC_EXACT = 1 << 1, /* where the code was broken off; else a return address.
+				 Not set for the innermost, which always is */
+	US_PC_SPACE = 1 << 2, /* no frame: the root of the page tables by which the
+				 frames with US_PC_USER were read; outermost.  Added
+				 by the recorder */
 };
 
-/* Sorted starts of the functions of the images in the guest, in gva. */
+struct us_stack {
+	uint16_t n;
+	uint8_t end;		      /* enum us_unwind_end */
+	uint8_t how[US_MAX_FRAMES];   /* enum us_frame_how */
+	uint8_t flags[US_MAX_FRAMES]; /* enum us_pc_flag */
+	us_gva pc[US_MAX_FRAMES];     /* innermost first */
+};
+
+/* Sorted starts of the functions of an image in the guest.  Addresses are the image's
+ * own: a gva minus the bias.  What is pointed to is owned by the caller and outlives
+ * the unwinder's use of it. */
 struct us_code_map {
-	const us_gva *start; /* owned by the caller, outlives the unwinder */
+	const us_gva *start;
 	size_t n;
-	us_gva text_start, text_end; /* of all of them; 0, 0: not known */
+	us_gva text_start, text_end; /* of its code; 0, 0: not known */
+	uint64_t bias;
+	us_gpa root; /* of the only address space that it is in; 0: in all */
+	const struct us_code_map *next; /* of another image; NULL: none */
+	/* Of a 64-bit kernel: the code segment of its 32-bit programs; 0: not known,
+	 * the part of a stack below an entry is taken to be 64-bit. */
+	uint16_t narrow_cs;
 };
 
 struct us_cfi; /* compiled call frame information */
@@ -60,14 +79,21 @@ struct us_cfi; /* compiled call frame information */
 struct us_unwinder;
 
 /* Setup path.  map may be NULL or empty: then function starts are inferred from the
- * targets of the CALLs before return addresses. cfi may be NULL. */
+ * targets of the CALLs before return addresses.  cfi may be NULL.  Both may still
+ * change: see us_unwinder_set_code(). */
 int us_unwinder_new(enum us_arch arch, const struct us_code_map *map,
 		    const struct us_cfi *cfi, struct us_unwinder **ret);
 void us_unwinder_free(struct us_unwinder *u); /* accepts NULL */
 
-/* The code in the guest has changed, or became known: forget what was decoded, and
- * use this map from now on.  Not while us_unwind() runs. */
-void us_unwinder_set_map(struct us_unwinder *u, const struct us_code_map *map);
+/* The code in the guest has changed or became known, or a table was placed in *cfi or
+ * removed: forget what was remembered, and use these from now on.  *cfi is read in
+ * place: call this before anything in it goes away.  Cheap, and not while us_unwind()
+ * runs. */
+void us_unwinder_set_code(struct us_unwinder *u, const struct us_code_map *map,
+			  const struct us_cfi *cfi);
+
+/* How often that was: if the count has changed, a stack may be taken again. */
+unsigned us_unwinder_changes(const struct us_unwinder *u);
 
 /*
  * Hot path: no allocation, no locks; bounded by US_MAX_FRAMES, and by a fixed number

@@ -7,6 +7,9 @@
 #define RSP US_X86_CODE_RSP
 #define RBP US_X86_CODE_RBP
 #define R10 US_X86_CODE_R10
+#define R13 US_X86_CODE_R13
+#define ECX 1
+#define EDI 7
 
 /* What the opcode alone tells; the rest is US_X86_OTHER. */
 static const uint8_t kind_1[256] = {
@@ -31,7 +34,7 @@ static const uint8_t kind_1[256] = {
 };
 
 static const uint8_t kind_0f[256] = {
-	[0x07] = US_X86_IRET,
+	[0x07] = US_X86_SYSRET,
 	[0x0b] = US_X86_STOP,
 	[0x1f] = US_X86_NOP,
 	[0x35] = US_X86_IRET,
@@ -104,6 +107,21 @@ static const uint8_t writes_1[256] = {
 	[0xff] = TO_RM | IF_0_1,
 };
 
+/* Where 32-bit code differs. */
+static unsigned written_32(uint8_t op)
+{
+	switch (op) {
+	case 0x40 ... 0x4f:
+		return TO_LOW;
+	case 0x63: /* arpl */
+		return TO_RM;
+	case 0xc4 ... 0xc5:
+		return TO_REG;
+	default:
+		return writes_1[op];
+	}
+}
+
 static const uint8_t writes_0f[256] = {
 	[0x02 ... 0x03] = TO_REG,
 	[0x20 ... 0x21] = TO_RM,
@@ -139,7 +157,7 @@ static unsigned written(const struct us_x86_parts *p)
 {
 	switch (p->map) {
 	case US_X86_MAP_1:
-		return writes_1[p->op];
+		return p->bits == 64 ? writes_1[p->op] : written_32(p->op);
 	case US_X86_MAP_0F:
 		if (p->op == 0x7e && p->rep) /* movq between vector registers */
 			return 0;
@@ -153,10 +171,18 @@ static unsigned written(const struct us_x86_parts *p)
 	}
 }
 
-/* reg gets a value that is not followed: of interest only for rsp and rbp. */
+/* What gcc uses to align a stack: r10 or r13, for which 32-bit code has ecx and edi. */
+static uint8_t number(const struct us_x86_parts *p, uint8_t reg)
+{
+	if (p->bits == 64)
+		return reg;
+	return reg == ECX ? R10 : reg == EDI ? R13 : reg;
+}
+
+/* reg gets a value that is not followed: of interest only for those that are. */
 static void set(struct us_x86_insn *i, uint8_t reg)
 {
-	if (reg != RSP && reg != RBP)
+	if (reg != RSP && reg != RBP && reg != R10 && reg != R13)
 		return;
 	if (i->kind == US_X86_SET)
 		i->base = reg;
@@ -173,18 +199,20 @@ static void general_write(const struct us_x86_parts *p, struct us_x86_insn *i)
 	    ((to & BYTE) && !p->rex))
 		return;
 	if ((to & TO_RM) && p->mod == 3)
-		set(i, p->rm);
+		set(i, number(p, p->rm));
 	if (to & TO_REG)
-		set(i, p->reg);
+		set(i, number(p, p->reg));
 	if (to & TO_LOW)
-		set(i, (p->op & 7) | p->b);
+		set(i, number(p, (p->op & 7) | p->b));
 }
 
 static bool found(struct us_x86_insn *i, uint8_t kind, uint8_t reg, uint8_t base,
 		  int32_t imm)
 {
-	bool follow = reg == RBP || (reg == RSP && kind != US_X86_STORE) ||
-		      (reg == R10 && kind == US_X86_MOVE && base == RSP);
+	bool rcx = reg == US_X86_CODE_RCX && kind == US_X86_LOAD && base == RSP;
+	bool follow = rcx || reg == RBP || (reg == RSP && kind != US_X86_STORE) ||
+		      ((reg == R10 || reg == R13) && kind == US_X86_MOVE &&
+		       base == RSP);
 	if (!follow || base == US_X86_NO_REG)
 		return false;
 	i->kind = kind;
@@ -198,27 +226,29 @@ static bool found(struct us_x86_insn *i, uint8_t kind, uint8_t reg, uint8_t base
 static bool followed(const struct us_x86_parts *p, struct us_x86_insn *i)
 {
 	uint8_t sub = p->reg & 7;
+	uint8_t reg = number(p, p->reg), rm = number(p, p->rm);
+	uint8_t base = number(p, p->mem_base);
 	bool memory = p->mod != 3;
 	bool xor_or_sub = p->op == 0x31 || p->op == 0x33 || p->op == 0x29 ||
 			  p->op == 0x2b;
 	if (xor_or_sub && !memory && p->reg == RBP && p->rm == RBP && !p->size16)
 		return found(i, US_X86_ZERO, RBP, RBP, 0);
-	if (!p->w)
+	if (p->bits == 64 ? !p->w : p->size16)
 		return false;
 	switch (p->op) {
 	case 0x89:
-		return memory ? found(i, US_X86_STORE, p->reg, p->mem_base, p->disp)
-			      : found(i, US_X86_MOVE, p->rm, p->reg, 0);
+		return memory ? found(i, US_X86_STORE, reg, base, p->disp)
+			      : found(i, US_X86_MOVE, rm, reg, 0);
 	case 0x8b:
-		return memory ? found(i, US_X86_LOAD, p->reg, p->mem_base, p->disp)
-			      : found(i, US_X86_MOVE, p->reg, p->rm, 0);
+		return memory ? found(i, US_X86_LOAD, reg, base, p->disp)
+			      : found(i, US_X86_MOVE, reg, rm, 0);
 	case 0x8d:
-		return memory && found(i, US_X86_MOVE, p->reg, p->mem_base, p->disp);
+		return memory && found(i, US_X86_MOVE, reg, base, p->disp);
 	case 0x81:
 	case 0x83:
 		if (memory || (sub != 0 && sub != 5) || p->imm == INT32_MIN)
 			return false;
-		return found(i, US_X86_MOVE, p->rm, p->rm, sub == 0 ? p->imm : -p->imm);
+		return found(i, US_X86_MOVE, rm, rm, sub == 0 ? p->imm : -p->imm);
 	default:
 		return false;
 	}
@@ -226,7 +256,7 @@ static bool followed(const struct us_x86_parts *p, struct us_x86_insn *i)
 
 static void address(const struct us_x86_parts *p, struct us_x86_insn *i)
 {
-	i->base = p->mem_base;
+	i->base = number(p, p->mem_base);
 	i->imm = p->mem_base == US_X86_NO_REG ? 0 : p->disp;
 }
 
@@ -239,9 +269,9 @@ static void operands(const struct us_x86_parts *p, struct us_x86_insn *i)
 		if (p->map != US_X86_MAP_1)
 			return; /* fs, gs */
 		if ((p->op & 0xf0) == 0x50)
-			i->reg = (p->op & 7) | p->b;
+			i->reg = number(p, (p->op & 7) | p->b);
 		else if ((p->op == 0x8f || p->op == 0xff) && p->mod == 3)
-			i->reg = p->rm;
+			i->reg = number(p, p->rm);
 		else if (p->op == 0xff)
 			address(p, i);
 		return;
@@ -259,18 +289,45 @@ static void operands(const struct us_x86_parts *p, struct us_x86_insn *i)
 	}
 }
 
+/* What only 32-bit code has. */
+static uint8_t kind_32(uint8_t op)
+{
+	switch (op) {
+	case 0x06:
+	case 0x0e:
+	case 0x16:
+	case 0x1e:
+		return US_X86_PUSH;
+	case 0x07:
+	case 0x17:
+	case 0x1f:
+		return US_X86_POP;
+	case 0x60:
+		return US_X86_PUSH_ALL;
+	case 0x61:
+		return US_X86_POP_ALL;
+	case 0x9a:
+	case 0xea:
+		return US_X86_STOP;
+	default:
+		return kind_1[op];
+	}
+}
+
 static uint8_t kind_of(const struct us_x86_parts *p)
 {
 	if (p->vector || p->map > US_X86_MAP_0F)
 		return US_X86_OTHER;
 	if (p->map == US_X86_MAP_0F) {
 		bool endbr = p->op == 0x1e && p->rep && p->mod == 3 && p->reg == 7 &&
-			     p->rm == 2;
+			     p->rm == (p->bits == 64 ? 2 : 3);
 		return endbr ? US_X86_ENDBR : kind_0f[p->op];
 	}
 	if (p->op == 0x90)
 		return p->b ? US_X86_OTHER : US_X86_NOP; /* or xchg r8, rax */
-	return p->op == 0xff ? kind_ff[p->reg & 7] : kind_1[p->op];
+	if (p->op == 0xff)
+		return kind_ff[p->reg & 7];
+	return p->bits == 64 ? kind_1[p->op] : kind_32(p->op);
 }
 
 /* A push of 2 bytes: no compiler does that. */
@@ -281,19 +338,41 @@ static void lose_both(struct us_x86_insn *i)
 	i->base = RBP;
 }
 
-bool us_x86_decode(const uint8_t *code, size_t n, struct us_x86_insn *ret)
+static bool moves_word(uint8_t kind)
+{
+	switch (kind) {
+	case US_X86_PUSH:
+	case US_X86_POP:
+	case US_X86_ENTER:
+	case US_X86_LEAVE:
+	case US_X86_PUSH_ALL:
+	case US_X86_POP_ALL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* With a prefix these go to an address of 16 bits in 32-bit code. */
+static bool goes_16(const struct us_x86_parts *p, uint8_t kind)
+{
+	return p->size16 && p->bits != 64 && kind >= US_X86_CALL && kind <= US_X86_RET;
+}
+
+bool us_x86_decode(const uint8_t *code, size_t n, unsigned bits,
+		   struct us_x86_insn *ret)
 {
 	struct us_x86_parts p;
-	if (!us_x86_cut(&p, code, n))
+	if (!us_x86_cut(&p, code, n, bits))
 		return false;
 	*ret = (struct us_x86_insn){ .len = (uint8_t)p.at,
 				     .kind = kind_of(&p),
 				     .reg = US_X86_NO_REG,
 				     .base = US_X86_NO_REG };
-	bool moves_by_8 = ret->kind == US_X86_PUSH || ret->kind == US_X86_POP ||
-			  ret->kind == US_X86_ENTER || ret->kind == US_X86_LEAVE;
-	if (moves_by_8 && p.size16)
+	if (moves_word(ret->kind) && p.size16)
 		lose_both(ret);
+	else if (goes_16(&p, ret->kind))
+		ret->kind = US_X86_STOP;
 	else if (ret->kind != US_X86_OTHER)
 		operands(&p, ret);
 	else if (p.map != US_X86_MAP_1 || p.vector || !followed(&p, ret))

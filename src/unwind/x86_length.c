@@ -9,11 +9,11 @@ enum {
 	M = 1,	   /* a ModRM byte */
 	I8 = 2,	   /* 1 byte */
 	I16 = 4,   /* 2 bytes */
-	IZ = 8,	   /* 4 bytes; 2 with an operand size prefix */
+	IZ = 8,	   /* 4 bytes; 2 with an operand size prefix; with I16: both */
 	IV = 16,   /* as IZ; 8 with REX.W */
-	MO = 32,   /* an address: 8 bytes, 4 with an address size prefix */
+	MO = 32,   /* an address; half of it with an address size prefix */
 	G3 = 64,   /* ModRM, and an operand if its reg field is 0 or 1 */
-	BAD = 128, /* not in 64-bit mode; or a prefix, which is met earlier */
+	BAD = 128, /* not in 64-bit code; or a prefix, which is met earlier */
 };
 
 #define ALU   M, M, M, M, I8, IZ, BAD, BAD
@@ -243,6 +243,43 @@ static const uint8_t two_byte[256] = {
 	X8(M),
 };
 
+/* 32-bit code has what 64-bit mode gave up for its prefixes, or altogether. */
+static uint8_t form_of(const struct us_x86_parts *p)
+{
+	if (p->bits == 64)
+		return one_byte[p->op];
+	switch (p->op) {
+	case 0x06: /* push, pop of segment registers; decimal arithmetic */
+	case 0x07:
+	case 0x0e:
+	case 0x16:
+	case 0x17:
+	case 0x1e:
+	case 0x1f:
+	case 0x27:
+	case 0x2f:
+	case 0x37:
+	case 0x3f:
+	case 0x40 ... 0x4f: /* inc, dec */
+	case 0x60 ... 0x61: /* pusha, popa */
+	case 0xce:
+	case 0xd6:
+		return 0;
+	case 0x62: /* bound, les, lds */
+	case 0xc4 ... 0xc5:
+		return M;
+	case 0x82:
+		return M | I8;
+	case 0x9a: /* far call and jmp */
+	case 0xea:
+		return IZ | I16;
+	case 0xd4 ... 0xd5:
+		return I8;
+	default:
+		return one_byte[p->op];
+	}
+}
+
 static bool take(struct us_x86_parts *p, uint8_t *ret)
 {
 	if (p->at >= p->n)
@@ -292,10 +329,10 @@ static bool take_prefixes(struct us_x86_parts *p, uint8_t *ret)
 		if (!is_prefix(c))
 			break;
 		p->size16 |= c == 0x66;
-		p->addr32 |= c == 0x67;
+		p->addr_half |= c == 0x67;
 		p->rep |= c == 0xf3;
 	}
-	if ((c & 0xf0) == 0x40) {
+	if (p->bits == 64 && (c & 0xf0) == 0x40) {
 		p->rex = true;
 		p->w = c & 8;
 		p->r = c & 4 ? 8 : 0;
@@ -332,6 +369,8 @@ static bool take_vector(struct us_x86_parts *p, uint8_t c)
 		p->w = b[1] & 0x80;
 		p->map = maps[b[0] & 7];
 	}
+	if (p->bits != 64)
+		p->r = p->x = p->b = 0;
 	return take(p, &p->op);
 }
 
@@ -340,12 +379,16 @@ static bool take_opcode(struct us_x86_parts *p)
 	uint8_t c;
 	if (!take_prefixes(p, &c))
 		return false;
-	bool xop = c == 0x8f && p->at < p->n && (p->code[p->at] & 0x1f) >= 8;
-	if (c == 0xc4 || c == 0xc5 || c == 0x62) {
+	uint8_t next = p->at < p->n ? p->code[p->at] : 0;
+	bool xop = c == 0x8f && (next & 0x1f) >= 8;
+	/* In 32-bit code les, lds and bound, unless the operand were a register. */
+	bool vector = (c == 0xc4 || c == 0xc5 || c == 0x62) &&
+		      (p->bits == 64 || next >= 0xc0);
+	if (vector) {
 		if (p->rex || !take_vector(p, c) || p->map == US_X86_MAP_1)
 			return false;
 	} else if (xop) {
-		uint8_t map = p->code[p->at] & 0x1f;
+		uint8_t map = next & 0x1f;
 		if (p->rex || map > 10 || !take_vector(p, c))
 			return false;
 		p->map = US_X86_MAP_OTHER;
@@ -369,10 +412,17 @@ static bool take_opcode(struct us_x86_parts *p)
 		p->form = M; /* EVEX conversions, in a gap of the old map */
 		return true;
 	}
-	p->form = p->map == US_X86_MAP_1    ? one_byte[p->op]
+	p->form = p->map == US_X86_MAP_1    ? form_of(p)
 		  : p->map == US_X86_MAP_0F ? two_byte[p->op]
 					    : fixed[p->map];
 	return p->form != BAD;
+}
+
+/* 16-bit addresses: of bx, bp, si and di, in eight fixed ways. */
+static bool take_address_16(struct us_x86_parts *p)
+{
+	size_t disp = p->mod == 1 ? 1 : p->mod == 2 || p->rm == 6 ? 2 : 0;
+	return disp == 0 || take_number(p, disp, &p->disp);
 }
 
 static bool take_modrm(struct us_x86_parts *p)
@@ -389,18 +439,20 @@ static bool take_modrm(struct us_x86_parts *p)
 	p->rm = (c & 7) | p->b;
 	if (p->mod == 3)
 		return true;
+	if (p->addr_half && p->bits != 64)
+		return take_address_16(p);
 	size_t disp = p->mod == 1 ? 1 : p->mod == 2 ? 4 : 0;
 	if ((c & 7) == 4) {
 		if (!take(p, &sib))
 			return false;
 		bool based = (sib & 7) != 5 || p->mod != 0;
-		if (based && (sib >> 3 & 7) == 4 && !p->x && !p->addr32)
+		if (based && (sib >> 3 & 7) == 4 && !p->x && !p->addr_half)
 			p->mem_base = (sib & 7) | p->b;
 		if (!based)
 			disp = 4;
 	} else if ((c & 7) == 5 && p->mod == 0) {
 		disp = 4;
-	} else if (!p->addr32) {
+	} else if (!p->addr_half) {
 		p->mem_base = p->rm;
 	}
 	return disp == 0 || take_number(p, disp, &p->disp);
@@ -414,24 +466,27 @@ static bool take_immediate(struct us_x86_parts *p)
 		    (p->map == US_X86_MAP_0F && (p->op & 0xf0) == 0x80);
 	if ((p->form & G3) && (p->reg & 7) > 1)
 		return true;
+	if ((p->form & I16) && (p->form & IZ))
+		return take_number(p, z, &p->imm) && take_number(p, 2, &more);
 	if (p->form & I16)
 		return take_number(p, 2, &p->imm) &&
 		       (!(p->form & I8) || take_number(p, 1, &more));
 	if (p->form & I8)
 		return take_number(p, 1, &p->imm);
-	if (p->form & IZ) /* near jumps keep 32 bits whatever the prefix says */
-		return take_number(p, flow ? 4 : z, &p->imm);
+	if (p->form & IZ) /* 64-bit near jumps keep 32 bits whatever the prefix says */
+		return take_number(p, flow && p->bits == 64 ? 4 : z, &p->imm);
 	if (p->form & IV)
 		return take_number(p, p->w ? 8 : z, &p->imm);
 	if (p->form & MO)
-		return take_number(p, p->addr32 ? 4 : 8, &p->imm);
+		return take_number(p, p->bits / 8 >> p->addr_half, &p->imm);
 	return true;
 }
 
-bool us_x86_cut(struct us_x86_parts *p, const uint8_t *code, size_t n)
+bool us_x86_cut(struct us_x86_parts *p, const uint8_t *code, size_t n, unsigned bits)
 {
 	*p = (struct us_x86_parts){ .code = code,
-				    .n = n < US_X86_MAX_INSN ? n : US_X86_MAX_INSN };
+				    .n = n < US_X86_MAX_INSN ? n : US_X86_MAX_INSN,
+				    .bits = (uint8_t)bits };
 	if (!take_opcode(p))
 		return false;
 	if ((p->form & M) && !take_modrm(p))

@@ -17,7 +17,9 @@ enum us_x86_map {
 struct us_x86_parts {
 	const uint8_t *code;
 	size_t n, at;
-	bool rex, w, size16, addr32, rep, vector; /* vector: VEX, EVEX or XOP */
+	uint8_t bits;			  /* of the code: 64 or 32 */
+	bool rex, w, size16, rep, vector; /* vector: VEX, EVEX or XOP */
+	bool addr_half;			  /* addresses of half the width: 67h */
 	uint8_t r, x, b; /* 8 or 0: the upper halves of register numbers */
 	uint8_t map, op;
 	uint8_t form; /* what follows the opcode; a set of flags of x86_length.c */
@@ -27,7 +29,7 @@ struct us_x86_parts {
 };
 
 /* Cut the first instruction of n bytes; p->at is then its length. False: not valid
- * in 64-bit mode, or cut short. */
-bool us_x86_cut(struct us_x86_parts *p, const uint8_t *code, size_t n);
+ * in code of that width, or cut short. */
+bool us_x86_cut(struct us_x86_parts *p, const uint8_t *code, size_t n, unsigned bits);
 
 #endif

@@ -13,6 +13,8 @@
 #define MAX_PENDING 128
 #define MAX_ENDS    128
 #define MAX_RETURN  1024 /* instructions on the way to a ret */
+#define MAX_POPS    256	 /* instructions of a callee looked through for its ret */
+#define MAX_TRAP    64	 /* bytes that a CALL which is none leads over */
 
 /* A place that a path leads to, and how things are there. */
 struct pending {
@@ -25,6 +27,7 @@ struct pending {
 struct us_x86_flow {
 	struct us_paging *paging;
 	const struct us_space *space;
+	uint8_t word;  /* of the code: 8 or 4 bytes */
 	us_gva window; /* what bytes holds */
 	size_t window_len;
 	uint8_t bytes[WINDOW];
@@ -52,10 +55,11 @@ void us_x86_flow_free(struct us_x86_flow *f)
 }
 
 void us_x86_flow_use(struct us_x86_flow *f, struct us_paging *p,
-		     const struct us_space *s)
+		     const struct us_space *s, unsigned word)
 {
 	f->paging = p;
 	f->space = s;
+	f->word = (uint8_t)word;
 	f->window_len = 0;
 }
 
@@ -90,6 +94,36 @@ static void fill_window(struct us_x86_flow *f, us_gva pc)
 		f->window_len = 0;
 }
 
+/* Code of n bytes that a processor may guess to be next, and that keeps it there: int3;
+ * or pause or lfence, and a jump back. */
+static bool is_trap(const struct us_x86_flow *f, const uint8_t *code, size_t n)
+{
+	static const uint8_t lfence[3] = { 0x0f, 0xae, 0xe8 };
+	struct us_x86_insn insn;
+	bool stops = false;
+	for (size_t at = 0; at < n; at += insn.len) {
+		if (!us_x86_decode(code + at, n - at, f->word * 8U, &insn))
+			return false;
+		size_t to = at + insn.len + (size_t)insn.imm;
+		if (insn.kind == US_X86_BREAK || (insn.kind == US_X86_JUMP && to < n))
+			stops = true;
+		else if (insn.kind != US_X86_NOP &&
+			 (insn.len != sizeof(lfence) ||
+			  memcmp(code + at, lfence, sizeof(lfence)) != 0))
+			return false;
+	}
+	return stops;
+}
+
+bool us_x86_flow_pushes_pc(const struct us_x86_flow *f, us_gva end, int32_t imm)
+{
+	uint8_t code[MAX_TRAP];
+	if (imm <= 0 || imm > MAX_TRAP)
+		return imm == 0;
+	return us_paging_read(f->paging, f->space, end, code, (size_t)imm) &&
+	       is_trap(f, code, (size_t)imm);
+}
+
 static bool decode_at(struct us_x86_flow *f, us_gva pc, struct us_x86_insn *ret)
 {
 	us_gva off = pc - f->window;
@@ -97,10 +131,14 @@ static bool decode_at(struct us_x86_flow *f, us_gva pc, struct us_x86_insn *ret)
 		fill_window(f, pc);
 		off = 0;
 	}
-	if (us_x86_decode(f->bytes + off, f->window_len - off, ret))
-		return true;
-	f->lost = true;
-	return false;
+	if (!us_x86_decode(f->bytes + off, f->window_len - off, f->word * 8U, ret)) {
+		f->lost = true;
+		return false;
+	}
+	if (ret->kind == US_X86_CALL &&
+	    us_x86_flow_pushes_pc(f, pc + ret->len, ret->imm))
+		ret->kind = US_X86_PUSH_PC;
+	return true;
 }
 
 /* --- the paths --- */
@@ -167,29 +205,56 @@ static const struct pending *find_pending(const struct us_x86_flow *f, us_gva pc
 	return NULL;
 }
 
-static us_gva target_of(us_gva next, const struct us_x86_insn *insn)
+static us_gva target_of(const struct us_x86_flow *f, us_gva next,
+			const struct us_x86_insn *insn)
 {
-	return next + (us_gva)(int64_t)insn->imm;
-}
-
-/* call $+5, to learn the program counter: the address stays on the stack. */
-static bool is_push_of_pc(const struct us_x86_insn *insn)
-{
-	return insn->kind == US_X86_CALL && insn->imm == 0;
-}
-
-static void step(struct us_x86_state *st, const struct us_x86_insn *insn)
-{
-	static const struct us_x86_insn push = { .kind = US_X86_PUSH,
-						 .reg = US_X86_NO_REG,
-						 .base = US_X86_NO_REG };
-	us_x86_state_step(st, is_push_of_pc(insn) ? &push : insn);
+	us_gva to = next + (us_gva)(int64_t)insn->imm;
+	return f->word == 4 ? (uint32_t)to : to;
 }
 
 static bool is_call(const struct us_x86_insn *insn)
 {
-	return (insn->kind == US_X86_CALL || insn->kind == US_X86_CALL_INDIRECT) &&
-	       !is_push_of_pc(insn);
+	return insn->kind == US_X86_CALL || insn->kind == US_X86_CALL_INDIRECT;
+}
+
+static bool is_jump(const struct us_x86_insn *insn)
+{
+	return insn->kind == US_X86_JUMP || insn->kind == US_X86_PUSH_PC;
+}
+
+/* How many bytes the function there takes off the stack as it returns: 32-bit code has
+ * conventions under which that is the callee's part, and says it in the ret. */
+static int32_t pops_of(struct us_x86_flow *f, us_gva pc)
+{
+	struct us_x86_insn insn;
+	bool lost = f->lost;
+	int32_t n = 0;
+	for (unsigned i = 0; i < MAX_POPS && f->budget && decode_at(f, pc, &insn);
+	     i++) {
+		f->budget--;
+		pc += insn.len;
+		if (insn.kind == US_X86_RET)
+			n = insn.imm;
+		else if (is_jump(&insn))
+			pc = target_of(f, pc, &insn);
+		if (insn.kind == US_X86_RET || insn.kind == US_X86_JUMP_INDIRECT ||
+		    insn.kind >= US_X86_IRET)
+			break;
+	}
+	f->lost = lost;
+	return n % f->word ? 0 : n;
+}
+
+static void step(struct us_x86_flow *f, struct us_x86_state *st,
+		 const struct us_x86_insn *insn, us_gva next)
+{
+	static const struct us_x86_insn push = { .kind = US_X86_PUSH,
+						 .reg = US_X86_NO_REG,
+						 .base = US_X86_NO_REG };
+	if (f->word == 4 && insn->kind == US_X86_CALL)
+		us_x86_state_drop(st, pops_of(f, target_of(f, next, insn)));
+	else
+		us_x86_state_step(st, insn->kind == US_X86_PUSH_PC ? &push : insn);
 }
 
 /* --- from the start --- */
@@ -208,6 +273,22 @@ static void goes_to(struct us_x86_flow *f, const struct us_x86_place *at, us_gva
 		pend(f, pc, pc - at->start, false, st);
 }
 
+/*
+ * Does the pushed address become that of a jump, as Linux's retpolines make them: by
+ * "mov reg, (rsp); ret"?  Nobody can tell where that leads.
+ */
+static bool is_retpoline(const struct us_x86_flow *f, const struct us_x86_insn *insn,
+			 us_gva next)
+{
+	uint8_t code[4];
+	if (!us_paging_read(f->paging, f->space, target_of(f, next, insn), code,
+			    sizeof(code)))
+		return false;
+	const uint8_t *mov = f->word == 8 ? code + 1 : code;
+	bool wide = f->word == 4 || (code[0] & 0xfb) == 0x48;
+	return wide && mov[0] == 0x89 && (mov[1] & 0xc7) == 0x04 && mov[2] == 0x24;
+}
+
 /* Note where this instruction leads besides the next one; false if not there. */
 static bool flows_on(struct us_x86_flow *f, const struct us_x86_place *at,
 		     const struct us_x86_insn *insn, us_gva next,
@@ -216,13 +297,16 @@ static bool flows_on(struct us_x86_flow *f, const struct us_x86_place *at,
 	const struct pending *known;
 	switch (insn->kind) {
 	case US_X86_BRANCH:
-		goes_to(f, at, target_of(next, insn), st);
+		goes_to(f, at, target_of(f, next, insn), st);
 		return true;
 	case US_X86_CALL:
 	case US_X86_CALL_INDIRECT:
 		known = find_pending(f, next);
-		if (known && is_call(insn))
+		if (known)
 			*st = known->st;
+		return true;
+	case US_X86_PUSH_PC:
+		f->lost |= is_retpoline(f, insn, next);
 		return true;
 	case US_X86_JUMP_INDIRECT:
 		if (!f->has_table)
@@ -230,7 +314,7 @@ static bool flows_on(struct us_x86_flow *f, const struct us_x86_place *at,
 		f->has_table = true;
 		break;
 	case US_X86_JUMP:
-		goes_to(f, at, target_of(next, insn), st);
+		goes_to(f, at, target_of(f, next, insn), st);
 		break;
 	case US_X86_BREAK:
 		if (at->end)
@@ -238,6 +322,7 @@ static bool flows_on(struct us_x86_flow *f, const struct us_x86_place *at,
 		break;
 	case US_X86_RET:
 	case US_X86_IRET:
+	case US_X86_SYSRET:
 	case US_X86_STOP:
 		break;
 	default:
@@ -261,9 +346,11 @@ static bool reaches(struct us_x86_flow *f, const struct us_x86_place *at, us_gva
 		pc += insn.len;
 		if (at->after_call && pc == at->pc && is_call(&insn))
 			return true;
-		step(st, &insn);
+		step(f, st, &insn, pc);
 		if (!flows_on(f, at, &insn, pc, st))
 			return false;
+		if (insn.kind == US_X86_PUSH_PC)
+			pc = target_of(f, pc, &insn);
 	}
 	return false;
 }
@@ -290,19 +377,29 @@ static bool take_end(struct us_x86_flow *f, const struct us_x86_place *at, us_gv
 	return *ret != 0;
 }
 
+/* Registers are saved near the CFA; one that is not counts as lost. */
+static bool to_units(int32_t off, int16_t *ret)
+{
+	int32_t units = off / US_RULE_UNIT;
+	*ret = (int16_t)units;
+	return units * US_RULE_UNIT == off && *ret == units;
+}
+
 static void rule_at(const struct us_x86_state *st, struct us_x86_rule rule[2])
 {
 	struct us_x86_rule sp = { .fp = US_FP_LOST }, fp;
 	/* What was saved holds on every path that leads here; that rbp still is what
 	 * it was, only on this one. */
-	if (st->saved.sym == US_SYM_SP)
+	if (st->saved.sym == US_SYM_SP && to_units(st->saved.off, &sp.fp_at))
 		sp.fp = US_FP_SAVED;
 	else if (us_x86_state_fp_same(st))
 		sp.fp = US_FP_SAME;
-	sp.fp_at = st->saved.off;
-	sp.sp_at = st->r10_saved.off;
+	bool saved = st->r10_saved.sym == US_SYM_SP &&
+		     to_units(st->r10_saved.off, &sp.sp_at);
 	if (st->copied)
-		sp.sp = st->r10_saved.sym == US_SYM_SP ? US_SP_SAVED : US_SP_R10;
+		sp.sp = saved				 ? US_SP_SAVED
+			: st->r10_reg == US_X86_CODE_R10 ? US_SP_R10
+							 : US_SP_R13;
 	fp = sp;
 	if (st->sp.sym == US_SYM_SP) {
 		sp.base = US_BASE_SP;
@@ -312,11 +409,12 @@ static void rule_at(const struct us_x86_state *st, struct us_x86_rule rule[2])
 		fp.base = US_BASE_FP;
 		fp.cfa = -st->fp.off;
 	}
-	bool frame = fp.base && st->fp.off == -16 && fp.fp == US_FP_SAVED;
+	bool frame = fp.base && st->fp.off == -2 * st->word && fp.fp == US_FP_SAVED;
 	rule[0] = frame || !sp.base ? fp : sp;
 	rule[1] = frame || !sp.base ? sp : fp;
 	if (!rule[0].base && st->r10.sym == US_SYM_SP) {
-		rule[0].base = US_BASE_R10;
+		bool r10 = st->r10_reg == US_X86_CODE_R10;
+		rule[0].base = r10 ? US_BASE_R10 : US_BASE_R13;
 		rule[0].cfa = -st->r10.off;
 	}
 	if (st->fp.sym == US_SYM_ZERO && rule[0].fp == US_FP_LOST)
@@ -328,7 +426,9 @@ enum us_x86_reach us_x86_rule_from_start(struct us_x86_flow *f,
 					 struct us_x86_rule rule[2])
 {
 	/* Here SP stands for the CFA. */
-	struct us_x86_state st = { .sp = { -8, US_SYM_SP }, .fp = { 0, US_SYM_FP } };
+	struct us_x86_state st = { .word = f->word,
+				   .sp = { -f->word, US_SYM_SP },
+				   .fp = { 0, US_SYM_FP } };
 	enum us_x86_reach reach = US_REACH_FLOW;
 	struct pending p;
 	us_gva pc = at->start;
@@ -353,26 +453,36 @@ enum us_x86_reach us_x86_rule_from_start(struct us_x86_flow *f,
 
 /* --- to a return --- */
 
-static bool rule_at_ret(const struct us_x86_state *st, struct us_x86_rule *ret)
+/* The return address is at this place. */
+static bool rule_for(const struct us_x86_state *st, struct us_x86_value pc_at,
+		     struct us_x86_rule *ret)
 {
-	int32_t cfa = st->sp.off + 8;
-	uint8_t mem = st->sp.sym == US_SYM_SP ? US_SYM_MEM_SP : US_SYM_MEM_FP;
-	if (st->sp.sym == US_SYM_SP && st->sp.off >= 0)
+	int32_t cfa = pc_at.off + st->word;
+	uint8_t mem = pc_at.sym == US_SYM_SP ? US_SYM_MEM_SP : US_SYM_MEM_FP;
+	*ret = (struct us_x86_rule){ .cfa = cfa, .sp = US_SP_CFA, .fp = US_FP_LOST };
+	if (pc_at.sym == US_SYM_SP && pc_at.off >= 0)
 		ret->base = US_BASE_SP;
-	else if (st->sp.sym == US_SYM_FP)
+	else if (pc_at.sym == US_SYM_FP)
 		ret->base = US_BASE_FP;
 	else
 		return false;
-	ret->cfa = cfa;
-	ret->fp_at = ret->sp_at = 0;
-	ret->sp = US_SP_CFA;
-	ret->fp = US_FP_LOST;
 	if (us_x86_state_fp_same(st)) {
 		ret->fp = US_FP_SAME;
-	} else if (st->fp.sym == mem) {
+	} else if (st->fp.sym == mem && to_units(st->fp.off - cfa, &ret->fp_at)) {
 		ret->fp = US_FP_SAVED;
-		ret->fp_at = st->fp.off - cfa;
 	}
+	return true;
+}
+
+/* sysret takes rip from rcx, and that was popped from somewhere. */
+static bool rule_at_sysret(const struct us_x86_state *st, struct us_x86_rule *ret)
+{
+	if (st->rcx.sym != US_SYM_MEM_SP ||
+	    !rule_for(st, (struct us_x86_value){ st->rcx.off, US_SYM_SP }, ret))
+		return false;
+	bool known = st->loaded_sp.sym == US_SYM_MEM_SP &&
+		     to_units(st->loaded_sp.off - ret->cfa, &ret->sp_at);
+	ret->sp = known ? US_SP_SAVED : US_SP_LOST;
 	return true;
 }
 
@@ -396,7 +506,7 @@ static bool is_prologue(struct us_x86_flow *f, us_gva pc)
 	       insn.reg == US_X86_CODE_RBP && insn.base == US_X86_CODE_RSP;
 }
 
-enum outcome { DEAD, RETURNS, LEAVES };
+enum outcome { DEAD, RETURNS, LEAVES, LEAVES_BY_SYSRET };
 
 /* Code does not run on into the next function: the CALL before that never returns. */
 static bool runs_out(const struct us_x86_place *at, us_gva pc, us_gva next)
@@ -414,23 +524,29 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_x86_place *at,
 			return DEAD;
 		us_gva next = p->pc + insn.len;
 		if (insn.kind == US_X86_RET)
-			return rule_at_ret(&p->st, ret) ? RETURNS : DEAD;
-		if (insn.kind == US_X86_IRET)
+			return rule_for(&p->st, p->st.sp, ret) ? RETURNS : DEAD;
+		if (insn.kind == US_X86_IRET) {
+			rule_for(&p->st, p->st.sp, ret);
 			return LEAVES;
+		}
+		if (insn.kind == US_X86_SYSRET) {
+			rule_at_sysret(&p->st, ret);
+			return LEAVES_BY_SYSRET;
+		}
 		if (insn.kind == US_X86_JUMP_INDIRECT || insn.kind == US_X86_STOP ||
 		    insn.kind == US_X86_BREAK)
 			return DEAD;
-		step(&p->st, &insn);
-		bool jumps = insn.kind == US_X86_JUMP;
+		step(f, &p->st, &insn, next);
+		bool jumps = is_jump(&insn);
 		if (insn.kind == US_X86_BRANCH)
-			pend(f, target_of(next, &insn), p->order, false, &p->st);
+			pend(f, target_of(f, next, &insn), p->order, false, &p->st);
 		if (!jumps && runs_out(at, p->pc, next))
 			return DEAD;
 		if (is_call(&insn)) {
 			pend(f, next, p->order + 1, true, &p->st);
 			return DEAD;
 		}
-		p->pc = jumps ? target_of(next, &insn) : next;
+		p->pc = jumps ? target_of(f, next, &insn) : next;
 	}
 	return DEAD;
 }
@@ -439,25 +555,34 @@ enum us_x86_exit us_x86_rule_to_return(struct us_x86_flow *f,
 				       const struct us_x86_place *at,
 				       struct us_x86_rule *rule)
 {
-	static const struct us_x86_state start = { .sp = { 0, US_SYM_SP },
-						   .fp = { 0, US_SYM_FP } };
+	struct us_x86_state start = { .word = f->word,
+				      .sp = { 0, US_SYM_SP },
+				      .fp = { 0, US_SYM_FP } };
 	enum us_x86_exit how = US_EXIT_NONE;
-	struct us_x86_rule found;
+	struct us_x86_rule found = { 0 };
 	struct pending p;
 
 	start_over(f);
-	rule->base = US_BASE_NONE;
+	*rule = found;
+	if (at->target && f->word == 4)
+		us_x86_state_drop(&start, pops_of(f, at->target));
 	if (!at->after_call || !runs_out(at, at->pc - 1, at->pc))
 		pend(f, at->pc, at->after_call, at->after_call, &start);
 	while (take_pending(f, &p)) {
 		if (p.after_call && is_prologue(f, p.pc))
 			continue;
 		enum us_x86_exit behind = p.order ? US_EXIT_BEHIND : US_EXIT_RET;
-		switch (ends(f, at, &p, &found)) {
+		found = (struct us_x86_rule){ 0 };
+		enum outcome out = ends(f, at, &p, &found);
+		switch (out) {
 		case DEAD:
 			break;
 		case LEAVES:
-			return how == US_EXIT_NONE ? US_EXIT_IRET : how;
+		case LEAVES_BY_SYSRET:
+			if (how != US_EXIT_NONE)
+				return how;
+			*rule = found;
+			return out == LEAVES ? US_EXIT_IRET : US_EXIT_SYSRET;
 		case RETURNS:
 			if (how == US_EXIT_NONE || found.fp != US_FP_LOST) {
 				*rule = found;

@@ -54,17 +54,35 @@ static void store(struct us_x86_state *st, struct us_x86_value at, bool is_fp)
 
 static bool copies_return(const struct us_x86_state *st, const struct us_x86_insn *insn)
 {
-	return insn->reg == US_X86_NO_REG && insn->base == US_X86_CODE_R10 &&
-	       insn->imm == -8 && st->r10.sym == US_SYM_SP && st->r10.off == 0 &&
+	return insn->reg == US_X86_NO_REG && insn->base == st->r10_reg &&
+	       insn->imm == -st->word && st->r10.sym == US_SYM_SP && st->r10.off == 0 &&
 	       st->sp.sym == US_SYM_NONE;
 }
 
 static void push(struct us_x86_state *st, uint8_t reg)
 {
-	st->sp = plus(st->sp, -8);
+	st->sp = plus(st->sp, -st->word);
 	store(st, st->sp, reg == US_X86_CODE_RBP);
-	if (reg == US_X86_CODE_R10 && st->r10.sym != US_SYM_NONE)
+	if (reg == st->r10_reg && st->copied && st->r10_saved.sym == US_SYM_NONE)
 		st->r10_saved = st->sp;
+}
+
+static void put(struct us_x86_state *st, uint8_t reg, struct us_x86_value v)
+{
+	if (reg == US_X86_CODE_RBP)
+		st->fp = v;
+	if (reg == US_X86_CODE_RSP) {
+		st->sp = is_address(v) ? v : unknown;
+		st->loaded_sp = v;
+	}
+	if (reg == US_X86_CODE_RCX)
+		st->rcx = v;
+	/* What was copied from it stays true: ecx is soon used for other things. */
+	bool spare = reg == US_X86_CODE_R10 || reg == US_X86_CODE_R13;
+	if (!spare || st->copied || (v.sym != US_SYM_SP && reg != st->r10_reg))
+		return;
+	st->r10 = v;
+	st->r10_reg = reg;
 }
 
 static void pop(struct us_x86_state *st, uint8_t reg)
@@ -72,29 +90,28 @@ static void pop(struct us_x86_state *st, uint8_t reg)
 	struct us_x86_value v = load(st, st->sp);
 	if (same(st->saved, st->sp))
 		st->saved = unknown; /* the slot is free now */
-	st->sp = plus(st->sp, 8);
-	if (reg == US_X86_CODE_RBP)
+	st->sp = plus(st->sp, st->word);
+	if (reg == US_X86_CODE_RBP) {
 		st->fp = v;
-	else if (reg == US_X86_CODE_RSP)
+	} else if (reg == US_X86_CODE_RSP) {
 		st->sp = unknown;
-}
-
-static void put(struct us_x86_state *st, uint8_t reg, struct us_x86_value v)
-{
-	if (reg == US_X86_CODE_RBP)
-		st->fp = v;
-	if (reg == US_X86_CODE_RSP)
-		st->sp = is_address(v) ? v : unknown;
-	if (reg == US_X86_CODE_R10)
-		st->r10 = v;
+		st->loaded_sp = v;
+	} else {
+		put(st, reg, reg == US_X86_CODE_RCX ? v : unknown);
+	}
 }
 
 static struct us_x86_value get(const struct us_x86_state *st, uint8_t reg)
 {
 	return reg == US_X86_CODE_RSP	? st->sp
 	       : reg == US_X86_CODE_RBP ? st->fp
-	       : reg == US_X86_CODE_R10 ? st->r10
+	       : reg == st->r10_reg	? st->r10
 					: unknown;
+}
+
+void us_x86_state_drop(struct us_x86_state *st, int32_t n)
+{
+	st->sp = plus(st->sp, n);
 }
 
 void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
@@ -104,7 +121,7 @@ void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
 	switch (insn->kind) {
 	case US_X86_PUSH:
 		if (copies_return(st, insn)) {
-			st->sp = (struct us_x86_value){ -8, US_SYM_SP };
+			st->sp = (struct us_x86_value){ -st->word, US_SYM_SP };
 			st->copied = true;
 		} else {
 			push(st, insn->reg);
@@ -115,7 +132,7 @@ void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
 		break;
 	case US_X86_MOVE:
 		put(st, insn->reg, at);
-		if (insn->base == US_X86_CODE_R10) {
+		if (insn->base == st->r10_reg && insn->reg == US_X86_CODE_RSP) {
 			st->r10_saved = unknown;
 			st->copied = false;
 		}
@@ -137,6 +154,14 @@ void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
 		push(st, US_X86_CODE_RBP);
 		st->fp = st->sp;
 		st->sp = plus(st->sp, -insn->imm);
+		break;
+	case US_X86_PUSH_ALL:
+		for (unsigned i = 0; i < 8; i++)
+			push(st, i == 5 ? US_X86_CODE_RBP : US_X86_NO_REG);
+		break;
+	case US_X86_POP_ALL: /* edi, esi, ebp, and five words more */
+		for (unsigned i = 0; i < 8; i++)
+			pop(st, i == 2 ? US_X86_CODE_RBP : US_X86_NO_REG);
 		break;
 	case US_X86_LEAVE:
 		put(st, US_X86_CODE_RSP, st->fp);

@@ -25,19 +25,27 @@ struct us_x86_value {
 };
 
 struct us_x86_state {
+	uint8_t word; /* bytes that a push takes: 8 or 4 */
 	struct us_x86_value sp, fp;
 	struct us_x86_value saved; /* the address at which FP itself was stored */
 	/*
 	 * gcc aligns a stack by `lea 8(%rsp),%r10; and $-64,%rsp; push -8(%r10)`:
 	 * the return address is copied, and SP is from then on counted from the
-	 * copy.  r10 keeps the true one; it is pushed in turn.
+	 * copy.  r10 keeps the true one; it is pushed in turn.  So does r13 in
+	 * functions where r10 has another use.
 	 */
 	struct us_x86_value r10, r10_saved;
-	bool copied; /* SP is counted from the copy */
+	uint8_t r10_reg; /* which of the two it is, by its number in the code */
+	bool copied;	 /* SP is counted from the copy */
+	/* What leads out by sysret: rcx, and where rsp was loaded from last. */
+	struct us_x86_value rcx, loaded_sp;
 };
 
 /* What the instruction makes of it.  A CALL changes nothing: it returns. */
 void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn);
+
+/* Words are taken off the stack: the callee's part at its ret. n: bytes. */
+void us_x86_state_drop(struct us_x86_state *st, int32_t n);
 
 /* Does rbp hold what it held when the path began? */
 static inline bool us_x86_state_fp_same(const struct us_x86_state *st)

@@ -187,7 +187,7 @@ static void measure_cold(struct guest *g)
 	need(us_unwinder_new(US_ARCH_X86_64, &map, NULL, &u), NULL);
 	uint64_t sum = 0;
 	for (int i = 0; i < 300; i++) {
-		us_unwinder_set_map(u, &map);
+		us_unwinder_set_code(u, &map, NULL);
 		uint64_t t = cpu_ns();
 		us_unwind(u, &p, &g->regs, &out);
 		sum += cpu_ns() - t;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Any bytes as code: lengths, kinds, and what the state becomes. */
+/* The first byte chooses the width; the rest is code: lengths, kinds, and what the
+ * state becomes. */
 #include "unwind/x86_state.h"
 
 #include <stdlib.h>
@@ -12,16 +13,21 @@ static void check(const struct us_x86_insn *i, size_t n)
 	bool reg = i->reg < 16 || i->reg == US_X86_NO_REG;
 	bool base = i->base < 16 || i->base == US_X86_NO_REG;
 	if (i->len == 0 || i->len > n || i->len > US_X86_MAX_INSN ||
-	    i->kind > US_X86_STOP || !reg || !base)
+	    i->kind > US_X86_BREAK || !reg || !base)
 		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct us_x86_state st = { .sp = { -8, US_SYM_SP }, .fp = { 0, US_SYM_FP } };
-	for (size_t at = 0; at < size;) {
+	if (size == 0)
+		return 0;
+	unsigned bits = data[0] & 1 ? 32 : 64;
+	struct us_x86_state st = { .word = bits / 8,
+				   .sp = { -(int)bits / 8, US_SYM_SP },
+				   .fp = { 0, US_SYM_FP } };
+	for (size_t at = 1; at < size;) {
 		struct us_x86_insn i;
-		if (us_x86_decode(data + at, size - at, &i)) {
+		if (us_x86_decode(data + at, size - at, bits, &i)) {
 			check(&i, size - at);
 			us_x86_state_step(&st, &i);
 			at += i.len;

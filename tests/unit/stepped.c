@@ -4,14 +4,21 @@
  * instruction at a time.  No library, so that all of its code is this file; the code
  * shapes are those at which unwinders go wrong.
  */
-typedef unsigned long u64;
+typedef unsigned long u64; /* a word: 32 bits with -m32 */
 
 #define NOINLINE __attribute__((__noinline__))
-#define COLD	 __attribute__((__cold__, __noinline__))
+#ifdef __x86_64__
+#define CALLEE_POPS NOINLINE
+#else
+#define CALLEE_POPS __attribute__((__noinline__, __stdcall__, __used__))
+#endif
+#define COLD __attribute__((__cold__, __noinline__))
 
 volatile u64 sink;
 volatile int zero;
 
+#ifdef __x86_64__
+#define EXIT "mov $60, %%eax; xor %%edi, %%edi; syscall"
 __asm__(".text\n"
 	".globl _start\n"
 	".type _start, @function\n"
@@ -28,6 +35,9 @@ __asm__(".text\n"
 	".type switch_to, @function\n"
 	"switch_to:\n"
 	"	push %rbp\n"
+#ifdef FRAMED_SWITCH /* for a while rsp is one thread's and rbp the other's */
+	"	mov %rsp, %rbp\n"
+#endif
 	"	push %rbx\n"
 	"	push %r12\n"
 	"	push %r13\n"
@@ -56,6 +66,55 @@ __asm__(".text\n"
 	".size add_up, . - add_up\n"
 	".section .note.GNU-stack,\"\",@progbits\n"
 	".text\n");
+#else
+#define EXIT "mov $1, %%eax; xor %%ebx, %%ebx; int $0x80"
+__asm__(".text\n"
+	".globl _start\n"
+	".type _start, @function\n"
+	"_start:\n"
+	"	xor %ebp, %ebp\n"
+	"	and $-16, %esp\n"
+	"	call program\n"
+	"	xor %ebx, %ebx\n"
+	"	mov $1, %eax\n"
+	"	int $0x80\n"
+	".size _start, . - _start\n"
+	".globl switch_to\n"
+	".type switch_to, @function\n"
+	"switch_to:\n"
+	"	mov 4(%esp), %eax\n"
+	"	mov 8(%esp), %edx\n"
+	"	push %ebp\n"
+	"	push %ebx\n"
+	"	push %esi\n"
+	"	push %edi\n"
+	"	push %ecx\n"
+	"	push %ecx\n"
+	"	mov %esp, (%eax)\n"
+	"	mov (%edx), %esp\n"
+	"	pop %ecx\n"
+	"	pop %ecx\n"
+	"	pop %edi\n"
+	"	pop %esi\n"
+	"	pop %ebx\n"
+	"	pop %ebp\n"
+	"	ret\n"
+	".size switch_to, . - switch_to\n"
+	".globl add_up\n"
+	".type add_up, @function\n"
+	"add_up:\n"
+	"	mov 4(%esp), %edx\n"
+	"	mov 8(%esp), %ecx\n"
+	"	xor %eax, %eax\n"
+	"1:	add (%edx), %eax\n"
+	"	add $4, %edx\n"
+	"	dec %ecx\n"
+	"	jne 1b\n"
+	"	ret\n"
+	".size add_up, . - add_up\n"
+	".section .note.GNU-stack,\"\",@progbits\n"
+	".text\n");
+#endif
 
 void switch_to(u64 **from, u64 **to);
 u64 add_up(const u64 *v, u64 n);
@@ -217,8 +276,7 @@ __attribute__((__noreturn__)) COLD static void give_up(u64 why)
 {
 	sink = leaf(why);
 	for (;;)
-		__asm__ volatile("mov $60, %%eax; xor %%edi, %%edi; syscall" ::
-					 : "memory");
+		__asm__ volatile(EXIT ::: "memory");
 }
 
 NOINLINE static u64 may_give_up(u64 x)
@@ -251,6 +309,26 @@ NOINLINE static u64 split(u64 x)
 	return r;
 }
 
+/* Whoever is called takes the arguments off the stack, in 32-bit code. */
+CALLEE_POPS u64 takes_two(u64 a, u64 b)
+{
+	return leaf(a) ^ b;
+}
+
+CALLEE_POPS u64 takes_three(u64 a, u64 b, u64 c)
+{
+	u64 r = takes_two(a, c) + takes_two(b, c);
+	return r + middle(r) + takes_two(r, a);
+}
+
+struct big returns_in_memory(u64 x);
+NOINLINE struct big returns_in_memory(u64 x)
+{
+	struct big b = returns_big(x);
+	b.v[x % 12] += leaf(x);
+	return b;
+}
+
 typedef u64 op(u64);
 
 NOINLINE static u64 by_pointer(op *const *ops, u64 n, u64 x)
@@ -272,7 +350,10 @@ NOINLINE static u64 registers(u64 a, u64 b, u64 c, u64 d)
 	return e + f + g + h;
 }
 
-static u64 stack_of[2][1024] __attribute__((__aligned__(16384)));
+#ifndef STACK_ALIGN
+#define STACK_ALIGN 16384
+#endif
+static u64 stack_of[2][1024] __attribute__((__aligned__(STACK_ALIGN)));
 static u64 *saved[2];
 static u64 *home;
 
@@ -280,7 +361,7 @@ static void thread(int me)
 {
 	for (;;) {
 		sink = middle((u64)me);
-		switch_to(&saved[me], me == 0 ? &saved[1] : &home);
+		switch_to(&saved[me], me == 1 ? &saved[0] : &home);
 		sink = leaf(sink);
 	}
 }
@@ -310,7 +391,7 @@ NOINLINE static void threads(void)
 	make_thread(0, thread_0);
 	make_thread(1, thread_1);
 	for (int i = 0; i < 6; i++)
-		switch_to(&home, &saved[0]);
+		switch_to(&home, &saved[1]); /* downwards */
 }
 
 NOINLINE static u64 shapes(u64 x)
@@ -324,6 +405,7 @@ NOINLINE static u64 shapes(u64 x)
 		r += table(i);
 	r += calls_many(x) + by_value(b, x) + sum_of(4, x, r, 3UL, 4UL);
 	r += may_give_up(x) + split(9);
+	r += takes_three(x, r, 5) + returns_in_memory(r).v[3] + takes_two(r, x);
 	r += by_pointer(ops, sizeof(ops) / sizeof(*ops), x);
 	return r + registers(x, r, 3, 4);
 }

@@ -9,6 +9,7 @@
 
 struct tally {
 	unsigned long same, skipped, wrong, call_missed;
+	unsigned bits; /* of the code */
 	unsigned long kinds[US_X86_BREAK + 1];
 };
 
@@ -75,6 +76,10 @@ static bool kind_fits(const char *text, const struct us_x86_insn *i)
 		return k == US_X86_BRANCH;
 	if (starts(t, "ret"))
 		return k == US_X86_RET;
+	if (starts(t, "pusha"))
+		return k == US_X86_PUSH_ALL;
+	if (starts(t, "popa"))
+		return k == US_X86_POP_ALL;
 	if (starts(t, "push"))
 		return k == US_X86_PUSH || strstr(text, "pushw");
 	if (starts(t, "pop") && !starts(t, "popcnt"))
@@ -83,9 +88,11 @@ static bool kind_fits(const char *text, const struct us_x86_insn *i)
 		return k == US_X86_LEAVE;
 	if (starts(t, "enter"))
 		return k == US_X86_ENTER;
-	if (starts(t, "endbr64"))
+	if (starts(t, "endbr64") || starts(t, "endbr32"))
 		return k == US_X86_ENDBR;
-	if (starts(t, "iret") || starts(t, "sysret") || starts(t, "lret"))
+	if (starts(t, "sysret"))
+		return k == US_X86_SYSRET;
+	if (starts(t, "iret") || starts(t, "lret"))
 		return k == US_X86_IRET;
 	if (starts(t, "ud2"))
 		return k == US_X86_STOP;
@@ -100,8 +107,12 @@ static bool kind_fits(const char *text, const struct us_x86_insn *i)
 	if (to_stack_reg && !reads_only)
 		return k == US_X86_MOVE || k == US_X86_LOAD || k == US_X86_SET ||
 		       k == US_X86_ZERO;
-	if (last && starts(last, ",%r10") && k == US_X86_MOVE)
-		return i->reg == 10 && i->base == 4;
+	bool aligns = last && (starts(last, ",%r10") || starts(last, ",%r13") ||
+			       starts(last, ",%ecx") || starts(last, ",%edi"));
+	if (aligns && k == US_X86_MOVE)
+		return (i->reg == 10 || i->reg == 13) && i->base == 4;
+	if (last && starts(last, ",%rcx") && k == US_X86_LOAD)
+		return i->reg == 1 && i->base == 4;
 	return k == US_X86_OTHER || k == US_X86_NOP || k == US_X86_STORE ||
 	       k == US_X86_SET;
 }
@@ -113,7 +124,8 @@ static void check_one(struct tally *t, const char *text, const uint8_t *code, si
 		t->skipped++;
 		return;
 	}
-	bool ok = us_x86_decode(code, n, &i) && i.len == n && kind_fits(text, &i);
+	bool ok = us_x86_decode(code, n, t->bits, &i) && i.len == n &&
+		  kind_fits(text, &i);
 	t->same += ok;
 	t->wrong += !ok;
 	if (ok)
@@ -154,15 +166,11 @@ static void check_file(const char *path, unsigned long max, struct tally *t)
 	pclose(f);
 }
 
-static void agrees_with_objdump(void **state)
+static void compare(const char *const files[], size_t n, unsigned bits,
+		    const char *more)
 {
-	(void)state;
-	static const char *const files[] = { "/lib/x86_64-linux-gnu/libc.so.6",
-					     "/lib/x86_64-linux-gnu/libm.so.6",
-					     "/bin/busybox", "/bin/bash" };
-	const char *more = getenv("US_TEST_DECODE_FILE"); /* for a longer run by hand */
-	struct tally t = { 0 };
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+	struct tally t = { .bits = bits };
+	for (size_t i = 0; i < n; i++)
 		check_file(files[i], 300000, &t);
 	if (more)
 		check_file(more, ULONG_MAX, &t);
@@ -177,28 +185,51 @@ static void agrees_with_objdump(void **state)
 	assert_true(t.kinds[US_X86_CALL] > 0 && t.kinds[US_X86_RET] > 0);
 }
 
+static void agrees_with_objdump(void **state)
+{
+	(void)state;
+	static const char *const files[] = { "/lib/x86_64-linux-gnu/libc.so.6",
+					     "/lib/x86_64-linux-gnu/libm.so.6",
+					     "/bin/busybox", "/bin/bash" };
+	/* For a longer run by hand. */
+	compare(files, sizeof(files) / sizeof(*files), 64,
+		getenv("US_TEST_DECODE_FILE"));
+}
+
+static void agrees_with_objdump_32(void **state)
+{
+	(void)state;
+	static const char *const files[] = { "/lib32/libc.so.6", "/lib32/libm.so.6",
+					     "/lib32/libstdc++.so.6",
+					     "/lib/i386-linux-gnu/libc.so.6" };
+	compare(files, sizeof(files) / sizeof(*files), 32,
+		getenv("US_TEST_DECODE_FILE_32"));
+}
+
 #define CODE(...)                                                                      \
 	(const uint8_t[])                                                              \
 	{                                                                              \
 		__VA_ARGS__                                                            \
 	}
 
-static struct us_x86_insn decoded(const uint8_t *code, size_t n)
+static struct us_x86_insn decoded(const uint8_t *code, size_t n, unsigned bits)
 {
 	struct us_x86_insn i = { 0 };
-	assert_true(us_x86_decode(code, n, &i));
+	assert_true(us_x86_decode(code, n, bits, &i));
 	assert_int_equal(i.len, n);
 	for (size_t cut = 0; cut < n; cut++) {
 		struct us_x86_insn none;
-		assert_false(us_x86_decode(code, cut, &none));
+		assert_false(us_x86_decode(code, cut, bits, &none));
 	}
 	return i;
 }
 
-#define EXPECT(kind_, reg_, base_, imm_, ...)                                          \
+#define EXPECT(...)    EXPECT_IN(64, __VA_ARGS__)
+#define EXPECT_32(...) EXPECT_IN(32, __VA_ARGS__)
+#define EXPECT_IN(bits, kind_, reg_, base_, imm_, ...)                                 \
 	do {                                                                           \
 		static const uint8_t code[] = { __VA_ARGS__ };                         \
-		struct us_x86_insn i = decoded(code, sizeof(code));                    \
+		struct us_x86_insn i = decoded(code, sizeof(code), bits);              \
 		assert_int_equal(i.kind, kind_);                                       \
 		assert_int_equal(i.reg, reg_);                                         \
 		assert_int_equal(i.base, base_);                                       \
@@ -231,6 +262,8 @@ static void stack_effects(void **state)
 	EXPECT(US_X86_LOAD, RBP, RSP, 16, 0x48, 0x8b, 0x6c, 0x24, 0x10);
 	EXPECT(US_X86_STORE, RBP, RSP, 16, 0x48, 0x89, 0x6c, 0x24, 0x10);
 	EXPECT(US_X86_LOAD, RSP, 6, 0, 0x48, 0x8b, 0x26);
+	EXPECT(US_X86_LOAD, 1, RSP, 16, 0x48, 0x8b, 0x4c, 0x24, 0x10);
+	EXPECT(US_X86_OTHER, NO, NO, 0, 0x48, 0x8b, 0x4d, 0x10);
 	EXPECT(US_X86_SET, RSP, NO, 0, 0x48, 0x83, 0xe4, 0xc0); /* and rsp, -64 */
 	EXPECT(US_X86_SET, RSP, NO, 0, 0x48, 0x29, 0xc4);	/* sub rsp, rax */
 	EXPECT(US_X86_ZERO, RBP, RBP, 0, 0x31, 0xed);		/* xor ebp, ebp */
@@ -258,11 +291,67 @@ static void flow(void **state)
 	EXPECT(US_X86_RET, NO, NO, 0, 0xf3, 0xc3);
 	EXPECT(US_X86_RET, NO, NO, 0xfff0, 0xc2, 0xf0, 0xff);
 	EXPECT(US_X86_IRET, NO, NO, 0, 0x48, 0xcf);
-	EXPECT(US_X86_IRET, NO, NO, 0, 0x48, 0x0f, 0x07);
+	EXPECT(US_X86_SYSRET, NO, NO, 0, 0x48, 0x0f, 0x07);
 	EXPECT(US_X86_OTHER, NO, NO, 0, 0xf4);
 	EXPECT(US_X86_STOP, NO, NO, 0, 0x0f, 0x0b);
 	EXPECT(US_X86_ENDBR, NO, NO, 0, 0xf3, 0x0f, 0x1e, 0xfa);
 	EXPECT(US_X86_NOP, NO, NO, 0, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0);
+}
+
+static void narrow_stack_effects(void **state)
+{
+	(void)state;
+	EXPECT_32(US_X86_PUSH, RBP, NO, 0, 0x55);
+	EXPECT_32(US_X86_PUSH, NO, NO, 0, 0x1e); /* push %ds */
+	EXPECT_32(US_X86_PUSH, NO, NO, 0, 0x68, 1, 2, 3, 4);
+	EXPECT_32(US_X86_PUSH, NO, 10, -4, 0xff, 0x71, 0xfc); /* push -4(%ecx) */
+	EXPECT_32(US_X86_POP, NO, NO, 0, 0x07);
+	EXPECT_32(US_X86_PUSH_ALL, NO, NO, 0, 0x60);
+	EXPECT_32(US_X86_POP_ALL, NO, NO, 0, 0x61);
+	EXPECT_32(US_X86_SET, RSP, RBP, 0, 0x66, 0x60);
+	EXPECT_32(US_X86_MOVE, RBP, RSP, 0, 0x89, 0xe5);
+	EXPECT_32(US_X86_MOVE, RSP, RBP, 0, 0x8b, 0xe5);
+	EXPECT_32(US_X86_MOVE, RSP, RSP, -12, 0x83, 0xec, 0x0c);
+	EXPECT_32(US_X86_MOVE, RSP, RSP, 0x100, 0x81, 0xc4, 0, 1, 0, 0);
+	EXPECT_32(US_X86_MOVE, 10, RSP, 4, 0x8d, 0x4c, 0x24, 4); /* lea 4(%esp),%ecx */
+	EXPECT_32(US_X86_MOVE, RSP, 10, -4, 0x8d, 0x61, 0xfc);
+	EXPECT_32(US_X86_MOVE, RSP, RBP, -8, 0x8d, 0x65, 0xf8);
+	EXPECT_32(US_X86_LOAD, RBP, RSP, 16, 0x8b, 0x6c, 0x24, 0x10);
+	EXPECT_32(US_X86_STORE, RBP, RSP, 16, 0x89, 0x6c, 0x24, 0x10);
+	EXPECT_32(US_X86_SET, RSP, NO, 0, 0x83, 0xe4, 0xf0);
+	EXPECT_32(US_X86_SET, RBP, NO, 0, 0x66, 0x89, 0xe5);
+	EXPECT_32(US_X86_SET, RSP, NO, 0, 0x4c); /* dec %esp */
+	EXPECT_32(US_X86_SET, RBP, NO, 0, 0x45);
+	EXPECT_32(US_X86_SET, 10, NO, 0, 0x41);
+	EXPECT_32(US_X86_ZERO, RBP, RBP, 0, 0x31, 0xed);
+	EXPECT_32(US_X86_LEAVE, NO, NO, 0, 0xc9);
+	EXPECT_32(US_X86_ENTER, NO, NO, 0x20, 0xc8, 0x20, 0, 0);
+}
+
+static void narrow_flow(void **state)
+{
+	(void)state;
+	EXPECT_32(US_X86_CALL, NO, NO, -5, 0xe8, 0xfb, 0xff, 0xff, 0xff);
+	EXPECT_32(US_X86_CALL_INDIRECT, NO, NO, 0, 0xff, 0x15, 1, 2, 3, 4);
+	EXPECT_32(US_X86_RET, NO, NO, 4, 0xc2, 4, 0);
+	EXPECT_32(US_X86_STOP, NO, NO, 0, 0x66, 0xe9, 1, 2); /* truncates eip */
+	EXPECT_32(US_X86_STOP, NO, NO, 0, 0x9a, 1, 2, 3, 4, 8, 0);
+	EXPECT_32(US_X86_STOP, NO, NO, 0, 0x66, 0xea, 1, 2, 8, 0);
+	EXPECT_32(US_X86_ENDBR, NO, NO, 0, 0xf3, 0x0f, 0x1e, 0xfb);
+	EXPECT_32(US_X86_IRET, NO, NO, 0, 0xcf);
+	/* Other lengths than in 64-bit code: addresses of 16 bits, moffs, les, aam. */
+	EXPECT_32(US_X86_OTHER, NO, NO, 0, 0x67, 0x8b, 0x06, 1, 2);
+	EXPECT_32(US_X86_OTHER, NO, NO, 0, 0x67, 0x8b, 0x44, 1);
+	EXPECT_32(US_X86_OTHER, NO, NO, 0, 0x67, 0x8b, 0x84, 1, 2);
+	EXPECT_32(US_X86_OTHER, NO, NO, 0, 0x67, 0x8b, 0x04);
+	EXPECT_32(US_X86_OTHER, NO, NO, 0, 0xa1, 1, 2, 3, 4);
+	EXPECT_32(US_X86_OTHER, NO, NO, 0, 0x67, 0xa1, 1, 2);
+	EXPECT_32(US_X86_SET, 13, NO, 0, 0xc4, 0x3a);	      /* les to edi */
+	EXPECT_32(US_X86_OTHER, NO, NO, 0, 0x62, 0x50, 0x08); /* bound */
+	EXPECT_32(US_X86_OTHER, NO, NO, 0, 0xc5, 0xf8, 0x77); /* vzeroupper */
+	EXPECT_32(US_X86_OTHER, NO, NO, 0, 0xd4, 0x0a);
+	EXPECT_32(US_X86_OTHER, NO, NO, 0, 0x63, 0xc0); /* arpl */
+	EXPECT_32(US_X86_OTHER, NO, NO, 0, 0xb8, 1, 2, 3, 4);
 }
 
 static void rubbish(void **state)
@@ -270,10 +359,13 @@ static void rubbish(void **state)
 	(void)state;
 	struct us_x86_insn i;
 	static const uint8_t prefixes[20] = { [0 ... 19] = 0x66 };
-	assert_false(us_x86_decode(prefixes, sizeof(prefixes), &i));
-	assert_false(us_x86_decode(CODE(0x06), 1, &i));
-	assert_false(us_x86_decode(CODE(0x48, 0x48, 0x90), 3, &i));
-	assert_false(us_x86_decode(CODE(0x62), 1, &i));
+	assert_false(us_x86_decode(prefixes, sizeof(prefixes), 64, &i));
+	assert_false(us_x86_decode(CODE(0x06), 1, 64, &i));
+	assert_false(us_x86_decode(CODE(0x48, 0x48, 0x90), 3, 64, &i));
+	assert_false(us_x86_decode(CODE(0x62), 1, 64, &i));
+	assert_false(us_x86_decode(prefixes, sizeof(prefixes), 32, &i));
+	assert_false(us_x86_decode(CODE(0x62), 1, 32, &i));
+	assert_false(us_x86_decode(CODE(0xc4), 1, 32, &i));
 	uint32_t seed = 7;
 	for (int n = 0; n < 2000000; n++) {
 		uint8_t code[16];
@@ -281,7 +373,7 @@ static void rubbish(void **state)
 			seed = seed * 1664525 + 1013904223;
 			memcpy(code + b, &(uint32_t){ seed ^ seed >> 15 }, 4);
 		}
-		if (us_x86_decode(code, 1 + n % 16, &i)) {
+		if (us_x86_decode(code, 1 + n % 16, n & 16 ? 32 : 64, &i)) {
 			assert_in_range(i.len, 1, 1 + n % 16);
 			assert_in_range(i.kind, 0, US_X86_BREAK);
 		}
@@ -293,8 +385,11 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stack_effects),
 		cmocka_unit_test(flow),
+		cmocka_unit_test(narrow_stack_effects),
+		cmocka_unit_test(narrow_flow),
 		cmocka_unit_test(rubbish),
 		cmocka_unit_test(agrees_with_objdump),
+		cmocka_unit_test(agrees_with_objdump_32),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,12 +7,13 @@
 #include "unit.h"
 
 #include "base/cleanup.h"
+#include "symbol/elf_cfi.h"
 #include "unwind/unwind.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <sched.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -25,7 +26,8 @@
 
 #define MAX_DEPTH   512
 #define MAX_STACKS  4
-#define STACK_SHIFT 20 /* threads of the program are told apart by their stack */
+#define USER32_CS   0x23 /* of a 32-bit program under a 64-bit Linux */
+#define STACK_SHIFT 20	 /* threads of the program are told apart by their stack */
 
 /* --- the truth --- */
 
@@ -67,6 +69,7 @@ struct child {
 	pid_t pid;
 	struct us_code_map map;
 	us_gva *start;
+	unsigned word; /* bytes */
 };
 
 static bool read_child(void *ctx, uint64_t va, void *buf, size_t len)
@@ -82,42 +85,52 @@ static int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static void read_text(const GElf_Shdr *sh, struct us_code_map *map)
+{
+	us_gva end = sh->sh_addr + sh->sh_size;
+	if (!map->text_start || sh->sh_addr < map->text_start)
+		map->text_start = sh->sh_addr;
+	if (end > map->text_end)
+		map->text_end = end;
+}
+
+static void read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct child *c,
+		       const char *object, uint64_t *ret_address)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t n = sh->sh_size / sh->sh_entsize;
+	GElf_Sym sym;
+	c->start = calloc(n, sizeof(*c->start));
+	assert_non_null(c->start);
+	for (size_t i = 0; i < n; i++) {
+		assert_non_null(gelf_getsym(data, (int)i, &sym));
+		unsigned type = GELF_ST_TYPE(sym.st_info);
+		const char *name = elf_strptr(elf, sh->sh_link, sym.st_name);
+		if ((type == STT_FUNC || type == STT_GNU_IFUNC) && sym.st_value)
+			c->start[c->map.n++] = sym.st_value;
+		if (object && name && strcmp(name, object) == 0)
+			*ret_address = sym.st_value;
+	}
+}
+
 /* The code map and, by the name given, one object's address. */
 static void read_symbols(const char *path, struct child *c, const char *object,
 			 uint64_t *ret_address)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	assert_true(fd >= 0 && fstat(fd, &st) == 0);
-	uint8_t *image = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	assert_ptr_not_equal(image, MAP_FAILED);
-	const Elf64_Ehdr *eh = (const void *)image;
-	const Elf64_Shdr *sh = (const void *)(image + eh->e_shoff);
-	for (unsigned i = 0; i < eh->e_shnum; i++) {
-		if (sh[i].sh_type == SHT_PROGBITS && (sh[i].sh_flags & SHF_EXECINSTR)) {
-			us_gva end = sh[i].sh_addr + sh[i].sh_size;
-			if (!c->map.text_start || sh[i].sh_addr < c->map.text_start)
-				c->map.text_start = sh[i].sh_addr;
-			if (end > c->map.text_end)
-				c->map.text_end = end;
-		}
-		if (sh[i].sh_type != SHT_SYMTAB)
-			continue;
-		const Elf64_Sym *sym = (const void *)(image + sh[i].sh_offset);
-		const char *names = (const char *)image + sh[sh[i].sh_link].sh_offset;
-		size_t n = sh[i].sh_size / sizeof(*sym);
-		c->start = calloc(n, sizeof(*c->start));
-		assert_non_null(c->start);
-		for (size_t s = 0; s < n; s++) {
-			unsigned type = ELF64_ST_TYPE(sym[s].st_info);
-			if ((type == STT_FUNC || type == STT_GNU_IFUNC) &&
-			    sym[s].st_value)
-				c->start[c->map.n++] = sym[s].st_value;
-			if (object && strcmp(names + sym[s].st_name, object) == 0)
-				*ret_address = sym[s].st_value;
-		}
+	elf_version(EV_CURRENT);
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	assert_non_null(elf);
+	c->word = gelf_getclass(elf) == ELFCLASS64 ? 8 : 4;
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+		GElf_Shdr sh;
+		assert_non_null(gelf_getshdr(scn, &sh));
+		if (sh.sh_type == SHT_PROGBITS && (sh.sh_flags & SHF_EXECINSTR))
+			read_text(&sh, &c->map);
+		if (sh.sh_type == SHT_SYMTAB)
+			read_table(elf, scn, &sh, c, object, ret_address);
 	}
-	munmap(image, (size_t)st.st_size);
+	elf_end(elf);
 	qsort(c->start, c->map.n, sizeof(*c->start), by_address);
 	size_t unique = 0;
 	for (size_t i = 0; i < c->map.n; i++)
@@ -165,6 +178,9 @@ struct score {
 
 struct unwinding {
 	const char *what;
+	bool by_tables; /* call frame information besides */
+	struct us_cfi cfi;
+	struct us_cfi_table *table;
 	struct us_unwinder *u;
 	struct us_mem *mem;
 	struct us_paging paging;
@@ -213,12 +229,12 @@ static void compare(struct unwinding *w, const struct us_regs *regs,
 }
 
 /* What the instruction about to run does: 'c'all, 'r'et, or 0. */
-static char flow_of(const uint8_t *code)
+static char flow_of(const uint8_t *code, unsigned word)
 {
 	size_t i = 0;
-	while (i < 8 &&
-	       (code[i] == 0xf2 || code[i] == 0xf3 || code[i] == 0x3e ||
-		code[i] == 0x66 || code[i] == 0x67 || (code[i] & 0xf0) == 0x40))
+	while (i < 8 && (code[i] == 0xf2 || code[i] == 0xf3 || code[i] == 0x3e ||
+			 code[i] == 0x66 || code[i] == 0x67 ||
+			 (word == 8 && (code[i] & 0xf0) == 0x40)))
 		i++;
 	if (code[i] == 0xe8 || (code[i] == 0xff && (code[i + 1] >> 3 & 7) == 2))
 		return 'c';
@@ -229,11 +245,12 @@ static void book(struct truth *t, char flow, const struct child *c,
 		 const struct user_regs_struct *before,
 		 const struct user_regs_struct *now)
 {
-	if (flow == 'c' && now->rsp == before->rsp - 8) {
+	if (flow == 'c' && now->rsp == before->rsp - c->word) {
 		struct shadow *s = shadow_of(t, now->rsp);
 		assert_true(s->n < MAX_DEPTH);
 		s->slot[s->n] = now->rsp;
-		assert_true(read_child((void *)c, now->rsp, &s->ret[s->n], 8));
+		s->ret[s->n] = 0;
+		assert_true(read_child((void *)c, now->rsp, &s->ret[s->n], c->word));
 		s->n++;
 	} else if (flow == 'r') {
 		struct shadow *s = shadow_of(t, before->rsp);
@@ -249,11 +266,43 @@ static struct us_regs regs_of(const struct user_regs_struct *r)
 		.sp = r->rsp,
 		.fp = r->rbp,
 		.gpr[US_X86_R10] = r->r10,
-		.valid = 1 << US_X86_R10,
-		.bits = 64,
+		.gpr[US_X86_R13] = r->r13,
+		.gpr[US_X86_RCX] = r->rcx,
+		.gpr[US_X86_RDI] = r->rdi,
+		.valid = 1 << US_X86_R10 | 1 << US_X86_R13 | 1 << US_X86_RCX |
+			 1 << US_X86_RDI,
+		.bits = r->cs == USER32_CS ? 32 : 64,
 		.user = true,
 		.space.mode = US_PAGING_UNKNOWN,
 	};
+}
+
+/* All of the program is in one table, where it was linked. */
+static void read_tables(const char *path, struct unwinding *w)
+{
+	struct us_elf_file f;
+	struct us_cfi_table_info info;
+	struct us_err e;
+	assert_int_equal(us_elf_file_open(path, &f, &e), 0);
+	assert_int_equal(us_elf_cfi_read(&f, NULL, &w->table, NULL, &e), 0);
+	us_elf_file_close(&f);
+	us_cfi_table_info(w->table, &info);
+	assert_true(info.n_row > 0);
+	assert_int_equal(us_cfi_place(&w->cfi, w->table, 0, US_CFI_ANY_ROOT), 0);
+}
+
+static void start_unwinding(struct unwinding *w, struct child *c, const char *path,
+			    bool with_map)
+{
+	w->mem->read_gva = read_child;
+	w->mem->ctx = c;
+	us_mem_init(w->mem);
+	us_paging_init(&w->paging, w->mem);
+	if (w->by_tables)
+		read_tables(path, w);
+	assert_int_equal(us_unwinder_new(US_ARCH_X86_64, with_map ? &c->map : NULL,
+					 w->by_tables ? &w->cfi : NULL, &w->u),
+			 0);
 }
 
 /* Run the program, at most max instructions; false if it could not be started. */
@@ -266,21 +315,14 @@ static bool run(const char *path, const char *program, struct unwinding *w, size
 	memset(&truth, 0, sizeof(truth));
 	read_symbols(path, &c, "stack_of", &stacks);
 	for (int i = 0; stacks && i < 2; i++) {
-		truth.lo[i] = stacks + (uint64_t)i * 8192;
-		truth.hi[i] = truth.lo[i] + 8192;
+		truth.lo[i] = stacks + (uint64_t)i * 1024 * c.word;
+		truth.hi[i] = truth.lo[i] + 1024 * c.word;
 	}
 	c.pid = start_child(path);
 	if (c.pid < 0)
 		return false;
-	for (size_t i = 0; i < n; i++) {
-		w[i].mem->read_gva = read_child;
-		w[i].mem->ctx = &c;
-		us_mem_init(w[i].mem);
-		us_paging_init(&w[i].paging, w[i].mem);
-		assert_int_equal(us_unwinder_new(US_ARCH_X86_64, i == 0 ? &c.map : NULL,
-						 NULL, &w[i].u),
-				 0);
-	}
+	for (size_t i = 0; i < n; i++)
+		start_unwinding(&w[i], &c, path, i == 0);
 	struct user_regs_struct r, before;
 	assert_int_equal(ptrace(PTRACE_GETREGS, c.pid, NULL, &r), 0);
 	int status = 0;
@@ -297,7 +339,7 @@ static bool run(const char *path, const char *program, struct unwinding *w, size
 		    waitpid(c.pid, &status, 0) != c.pid || !WIFSTOPPED(status))
 			break;
 		assert_int_equal(ptrace(PTRACE_GETREGS, c.pid, NULL, &r), 0);
-		book(&truth, flow_of(code), &c, &before, &r);
+		book(&truth, flow_of(code, c.word), &c, &before, &r);
 	}
 	if (WIFSTOPPED(status)) {
 		kill(c.pid, SIGKILL);
@@ -305,8 +347,10 @@ static bool run(const char *path, const char *program, struct unwinding *w, size
 	} else {
 		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		us_unwinder_free(w[i].u);
+		us_cfi_table_free(w[i].table);
+	}
 	free(c.start);
 	return true;
 }
@@ -376,7 +420,8 @@ static void add(struct totals *t, const struct unwinding w[2])
 	}
 }
 
-static void step_variants(const char *const flags[], size_t n, struct totals *t)
+static void step_variants(const char *const flags[], size_t n, bool by_tables,
+			  struct totals *t)
 {
 	static const char *const compilers[] = { "gcc", "clang-14" };
 	for (size_t i = 0; i < 2 * n; i++) {
@@ -389,6 +434,7 @@ static void step_variants(const char *const flags[], size_t n, struct totals *t)
 		}
 		snprintf(program, sizeof(program), "%s %s", compiler, flags[i / 2]);
 		reset(w);
+		w[0].by_tables = by_tables;
 		bool ran = run(path, program, w, 2, 0, 100000);
 		unlink(path);
 		assert_true(ran);
@@ -407,13 +453,13 @@ static void with_frame_pointers(void **state)
 	(void)state;
 	static const char *const flags[] = {
 		"-O0 -fno-omit-frame-pointer",
-		"-O1 -fno-omit-frame-pointer",
+		"-O1 -fno-omit-frame-pointer -DFRAMED_SWITCH",
 		"-O2 -fno-omit-frame-pointer",
 		"-Os -fno-omit-frame-pointer",
 		"-O2 -fno-omit-frame-pointer -fcf-protection=full -mno-red-zone",
 	};
 	struct totals t = { 0 };
-	step_variants(flags, sizeof(flags) / sizeof(*flags), &t);
+	step_variants(flags, sizeof(flags) / sizeof(*flags), false, &t);
 	if (t.programs == 0) {
 		print_message("# SKIP: no compiler\n");
 		return;
@@ -430,13 +476,50 @@ static void without_frame_pointers(void **state)
 	static const char *const flags[] = { "-O1 -fomit-frame-pointer",
 					     "-O2 -fomit-frame-pointer" };
 	struct totals t = { 0 };
-	step_variants(flags, sizeof(flags) / sizeof(*flags), &t);
+	step_variants(flags, sizeof(flags) / sizeof(*flags), false, &t);
 	if (t.programs == 0) {
 		print_message("# SKIP: no compiler\n");
 		return;
 	}
 	assert_int_equal(t.wrong[0], 0);
 	assert_int_equal(t.wrong[1], 0);
+}
+
+static void narrow(void **state)
+{
+	(void)state;
+	static const char *const flags[] = {
+		"-m32 -O0 -fno-omit-frame-pointer", "-m32 -O2 -fno-omit-frame-pointer",
+		"-m32 -Os -fno-omit-frame-pointer", "-m32 -O1 -fomit-frame-pointer",
+		"-m32 -O2 -fomit-frame-pointer",
+	};
+	struct totals t = { 0 };
+	step_variants(flags, sizeof(flags) / sizeof(*flags), false, &t);
+	if (t.programs == 0) {
+		print_message("# SKIP: no compiler for i386\n");
+		return;
+	}
+	assert_int_equal(t.wrong[0], 0);
+	assert_int_equal(t.wrong[1], 0);
+	assert_int_equal(t.cut[0], 0);
+}
+
+/* i386 numbers its registers otherwise: esp is 4 and ebp 5. */
+static void narrow_by_tables(void **state)
+{
+	(void)state;
+	static const char *const flags[] = {
+		"-m32 -fasynchronous-unwind-tables -O2 -fomit-frame-pointer",
+		"-m32 -fasynchronous-unwind-tables -Os -fno-omit-frame-pointer",
+	};
+	struct totals t = { 0 };
+	step_variants(flags, sizeof(flags) / sizeof(*flags), true, &t);
+	if (t.programs == 0) {
+		print_message("# SKIP: no compiler for i386\n");
+		return;
+	}
+	assert_int_equal(t.wrong[0], 0);
+	assert_int_equal(t.cut[0], 0);
 }
 
 /* Any static program, for a long run by hand: US_TEST_STEP_FILE, US_TEST_STEP_MAX. */
@@ -460,6 +543,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(with_frame_pointers),
 		cmocka_unit_test(without_frame_pointers),
+		cmocka_unit_test(narrow),
+		cmocka_unit_test(narrow_by_tables),
 	};
 	static const struct CMUnitTest given[] = { cmocka_unit_test(a_given_program) };
 	if (getenv("US_TEST_STEP_FILE"))

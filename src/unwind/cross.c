@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cross.c: from a kernel's entry to what it broke off.
+ *
+ * An entry from outside ends the chain of calls, not the stack: what it interrupted is
+ * a frame of its own, as if it were the innermost; in the kernel, or in a program.
+ */
+#include "unwind/walk.h"
+
+#define MAX_PUSHED 40 /* words between an interrupt's frame and its handler's */
+
+static bool is_sane(uint64_t cs, uint64_t flags)
+{
+	bool selector = cs >= 8 && cs < 0x10000 && ((cs & 3) == 0 || (cs & 3) == 3);
+	return selector && (flags & 2) && !(flags & 0x8028) && flags >> 22 == 0;
+}
+
+/* 32-bit code that stays in ring 0 has no stack pointer pushed that could be compared,
+ * so there has to be code. */
+static bool is_code(struct us_walk *w, us_gva pc)
+{
+	uint8_t byte;
+	return pc >= 4096 && us_paging_read(w->paging, w->space, pc, &byte, 1);
+}
+
+/*
+ * What a processor pushes at an interrupt (Intel SDM volume 3, 6.12.1 and 6.14.2): rip,
+ * cs, rflags, rsp, ss; the latter two in 32-bit mode only if it came from ring 3.
+ */
+bool us_walk_entry_frame(struct us_walk *w, us_gva va, struct us_entry_frame *ret)
+{
+	uint64_t word[5] = { 0 };
+	for (unsigned i = 0; i < 3; i++)
+		if (!us_walk_read(w, va + i * w->word, &word[i]))
+			return false;
+	if (w->word == 4)
+		word[1] &= 0xffff;
+	bool user = (word[1] & 3) == 3;
+	if (!is_sane(word[1], word[2]))
+		return false;
+	ret->pc = word[0];
+	ret->flags = user ? US_PC_USER : 0;
+	ret->narrow = false;
+	ret->top = ret->sp = va + 3U * w->word;
+	if (w->word == 4 && !user)
+		return is_code(w, word[0]);
+	for (unsigned i = 3; i < 5; i++)
+		if (!us_walk_read(w, va + i * w->word, &word[i]))
+			return false;
+	ret->sp = word[3];
+	ret->top = va + 5U * w->word;
+	ret->narrow = user && w->word == 8 && word[1] == w->u->narrow_cs &&
+		      !(ret->pc >> 32) && !(ret->sp >> 32);
+	return word[4] < 0x10000 && (user ? (word[4] & 3) == 3 : !(word[4] & 3));
+}
+
+bool us_walk_is_behind_trap(struct us_walk *w, us_gva pc)
+{
+	uint8_t b[8]; /* the last two: int3; int n; syscall, sysenter */
+	const struct us_link_machine *link = w->u->arch->link;
+	struct us_site *site = us_sites_find(w->u->sites, pc, false, NULL);
+	w->site = site; /* it is asked for next */
+	if (link)
+		return pc >= 8 && us_site_start(site) != pc &&
+		       us_paging_read(w->paging, w->space, pc - 8, b, sizeof(b)) &&
+		       link->trap_before(b);
+	if (us_site_start(site) == pc || pc < 2 ||
+	    !us_paging_read(w->paging, w->space, pc - 2, b, 2))
+		return false;
+	return b[1] == 0xcc || b[0] == 0xcd ||
+	       (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34));
+}
+
+/* Was the stack not changed?  Then rsp points just above, before it was aligned. */
+static bool is_in_place(const struct us_walk *w, const struct us_entry_frame *f)
+{
+	return w->word == 4 ? f->sp == f->top : (f->sp & ~15ULL) == f->top;
+}
+
+static void take(struct us_walk *w, const struct us_entry_frame *f, struct us_step *ret)
+{
+	ret->pc = f->pc;
+	ret->sp = f->sp;
+	ret->flags = f->flags;
+	ret->narrow = f->narrow;
+	ret->sp_known = ret->exact = true;
+	ret->framed = ret->strong = ret->led = false;
+	ret->call = NULL;
+	ret->rule = NULL;
+	ret->how = US_HOW_INTERRUPT;
+	if (f->sp <= w->reg[US_X86_RSP])
+		w->n_switch++;
+}
+
+/* The place that the code tells, as it takes the frame away again. */
+static bool by_rule(struct us_walk *w, const struct us_x86_rule *rule,
+		    struct us_step *ret)
+{
+	struct us_entry_frame f;
+	if (!us_walk_cfa(w, rule, &ret->cfa) ||
+	    !us_walk_entry_frame(w, ret->cfa - w->word, &f) || f.sp % w->word ||
+	    f.sp == 0 || (!is_in_place(w, &f) && w->n_switch == US_MAX_SWITCHES))
+		return false;
+	us_walk_fp(w, rule, ret);
+	take(w, &f, ret);
+	return true;
+}
+
+/* By its looks alone: in the kernel only if the stack was not changed.  rbp is taken
+ * to be still that of the interrupted code; its own rules, and the CALL behind each,
+ * have to confirm it. */
+static bool by_looks(struct us_walk *w, struct us_step *ret)
+{
+	us_gva sp = w->reg[US_X86_RSP];
+	struct us_entry_frame f;
+	for (unsigned i = 0; i < MAX_PUSHED && sp % w->word == 0; i++) {
+		if (!us_walk_entry_frame(w, sp + w->word * i, &f))
+			continue;
+		bool user = (f.flags & US_PC_USER) && f.pc && !us_walk_is_upper(f.pc) &&
+			    f.sp && !us_walk_is_upper(f.sp);
+		if (!user && ((f.flags & US_PC_USER) || !is_in_place(w, &f)))
+			continue;
+		ret->fp = w->reg[US_X86_RBP];
+		ret->fp_known = us_walk_knows(w, US_X86_RBP);
+		take(w, &f, ret);
+		return true;
+	}
+	return false;
+}
+
+/* A program comes from behind this instruction; if its page is away, nobody knows. */
+static bool is_behind_syscall(struct us_walk *w, us_gva pc)
+{
+	uint8_t b[2];
+	if (pc < 2 || us_walk_is_upper(pc))
+		return false;
+	return !us_paging_read(w->paging, w->space, pc - 2, b, sizeof(b)) ||
+	       (b[0] == 0x0f && b[1] == 0x05);
+}
+
+/* sysret goes to rcx, in ring 3; where that was kept, the code tells. */
+static bool by_sysret(struct us_walk *w, const struct us_x86_rule *rule,
+		      struct us_step *ret)
+{
+	struct us_entry_frame f = { .flags = US_PC_USER };
+	if (!us_walk_cfa(w, rule, &ret->cfa) ||
+	    !us_walk_read(w, ret->cfa - w->word, &f.pc) || !is_behind_syscall(w, f.pc))
+		return false;
+	us_walk_fp(w, rule, ret);
+	bool known = rule->sp == US_SP_SAVED &&
+		     us_walk_slot(w, ret->cfa, rule->sp_at, &f.sp) && f.sp &&
+		     !us_walk_is_upper(f.sp);
+	/* Without it, rbp bounds the stack. */
+	if (!known)
+		f.sp = ret->fp_known ? ret->fp : 0;
+	take(w, &f, ret);
+	ret->sp_known = known;
+	return true;
+}
+
+/* The first and last instructions of a system call run on the program's stack: all but
+ * rcx and r11 is still, or again, the program's. */
+static bool before_switch(struct us_walk *w, struct us_step *ret)
+{
+	struct us_entry_frame f = { .pc = w->reg[US_X86_RCX],
+				    .sp = w->reg[US_X86_RSP],
+				    .flags = US_PC_USER };
+	if (w->after_call || !us_walk_knows(w, US_X86_RCX) ||
+	    !us_walk_is_upper(w->pc) || us_walk_is_upper(f.sp) ||
+	    !is_behind_syscall(w, f.pc))
+		return false;
+	ret->fp = w->reg[US_X86_RBP];
+	ret->fp_known = us_walk_knows(w, US_X86_RBP);
+	take(w, &f, ret);
+	return true;
+}
+
+/* On the kernel's stack, registers not yet saved or restored again: rcx has not changed
+ * since, if it is behind a system call. */
+static bool by_rcx(struct us_walk *w, struct us_step *ret)
+{
+	struct us_entry_frame f = { .pc = w->reg[US_X86_RCX], .flags = US_PC_USER };
+	uint8_t byte;
+	if (w->after_call || !us_walk_knows(w, US_X86_RCX) ||
+	    !us_walk_is_upper(w->pc) || !is_behind_syscall(w, f.pc) ||
+	    !us_paging_read(w->paging, w->space, f.pc - 2, &byte, 1))
+		return false;
+	ret->fp = w->reg[US_X86_RBP];
+	ret->fp_known = us_walk_knows(w, US_X86_RBP) && !us_walk_is_upper(ret->fp);
+	if (ret->fp_known)
+		f.sp = ret->fp;
+	take(w, &f, ret);
+	ret->sp_known = false;
+	return true;
+}
+
+bool us_step_cross(struct us_walk *w, const struct us_site *site, struct us_step *ret)
+{
+	const struct us_x86_rule *rule = &site->rule[1];
+	if ((w->flags & US_PC_USER) || !us_site_is_entry(site))
+		return false;
+	bool found = site->exit == US_EXIT_SYSRET
+			     ? before_switch(w, ret) || by_sysret(w, rule, ret) ||
+				       by_rcx(w, ret)
+			     : by_rule(w, rule, ret);
+	return found || by_looks(w, ret);
+}

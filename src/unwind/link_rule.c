@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* link_rule.c: see link_rule.h. */
+#include "unwind/link_rule.h"
+
+#include "unwind/link_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW	    512
+#define MAX_VISITED 2048
+#define VISIT_SLOTS 4096 /* a power of two above MAX_VISITED */
+#define MAX_PENDING 64
+#define MAX_RETURN  1024 /* instructions on the way to a ret */
+
+struct pending {
+	us_gva pc;
+	uint64_t order; /* the lowest is followed first */
+	struct us_link_state st;
+};
+
+struct us_link_flow {
+	const struct us_link_machine *machine;
+	struct us_paging *paging;
+	const struct us_space *space;
+	us_gva window; /* what bytes holds */
+	size_t window_len;
+	uint8_t bytes[WINDOW];
+	us_gva visited[VISIT_SLOTS]; /* + 1: 0 is an empty slot */
+	unsigned n_visited;
+	unsigned budget; /* instructions left */
+	struct pending pending[MAX_PENDING];
+	unsigned n_pending;
+	bool lost; /* a path could not be followed */
+};
+
+struct us_link_flow *us_link_flow_new(const struct us_link_machine *m)
+{
+	struct us_link_flow *f = calloc(1, sizeof(*f));
+	if (f)
+		f->machine = m;
+	return f;
+}
+
+void us_link_flow_free(struct us_link_flow *f)
+{
+	free(f);
+}
+
+const struct us_link_machine *us_link_flow_machine(const struct us_link_flow *f)
+{
+	return f->machine;
+}
+
+void us_link_flow_use(struct us_link_flow *f, struct us_paging *p,
+		      const struct us_space *s)
+{
+	f->paging = p;
+	f->space = s;
+	f->window_len = 0;
+}
+
+void us_link_flow_allow(struct us_link_flow *f, unsigned n_insn)
+{
+	f->budget = n_insn;
+}
+
+bool us_link_flow_spent(const struct us_link_flow *f)
+{
+	return f->budget == 0;
+}
+
+static void start_over(struct us_link_flow *f)
+{
+	memset(f->visited, 0, sizeof(f->visited));
+	f->n_visited = f->n_pending = 0;
+	f->lost = false;
+}
+
+/* --- code --- */
+
+static void fill_window(struct us_link_flow *f, us_gva pc)
+{
+	size_t in_page = 4096 - (pc & 4095);
+	f->window = pc;
+	f->window_len = WINDOW;
+	if (us_paging_read(f->paging, f->space, pc, f->bytes, WINDOW))
+		return;
+	f->window_len = in_page < WINDOW ? in_page : 4;
+	if (!us_paging_read(f->paging, f->space, pc, f->bytes, f->window_len))
+		f->window_len = 0;
+}
+
+static bool decode_at(struct us_link_flow *f, us_gva pc, struct us_link_insn *ret)
+{
+	us_gva off = pc - f->window;
+	if (off >= f->window_len || f->window_len - off < 4) {
+		fill_window(f, pc);
+		off = 0;
+	}
+	if (pc % f->machine->align == 0 &&
+	    f->machine->decode(f->bytes + off, f->window_len - off, ret))
+		return true;
+	f->lost = true;
+	return false;
+}
+
+/* --- the paths --- */
+
+static size_t slot_of(const struct us_link_flow *f, us_gva pc)
+{
+	size_t i = (pc * 0x9e3779b97f4a7c15) >> 52;
+	while (f->visited[i % VISIT_SLOTS] && f->visited[i % VISIT_SLOTS] != pc + 1)
+		i++;
+	return i % VISIT_SLOTS;
+}
+
+/* False if it was visited before, or if there is no more room. */
+static bool visit(struct us_link_flow *f, us_gva pc)
+{
+	size_t i = slot_of(f, pc);
+	if (f->visited[i])
+		return false;
+	if (f->n_visited == MAX_VISITED || f->budget == 0) {
+		f->lost = true;
+		return false;
+	}
+	f->n_visited++;
+	f->budget--;
+	f->visited[i] = pc + 1;
+	return true;
+}
+
+static void pend(struct us_link_flow *f, us_gva pc, uint64_t order,
+		 const struct us_link_state *st)
+{
+	if (f->visited[slot_of(f, pc)])
+		return;
+	if (f->n_pending == MAX_PENDING) {
+		f->lost = true;
+		return;
+	}
+	f->pending[f->n_pending++] = (struct pending){ pc, order, *st };
+}
+
+static bool take_pending(struct us_link_flow *f, struct pending *ret)
+{
+	unsigned best = 0;
+	if (f->n_pending == 0)
+		return false;
+	for (unsigned i = 1; i < f->n_pending; i++)
+		if (f->pending[i].order < f->pending[best].order)
+			best = i;
+	*ret = f->pending[best];
+	f->pending[best] = f->pending[--f->n_pending];
+	return true;
+}
+
+static bool is_call(const struct us_link_insn *insn)
+{
+	return insn->kind == US_LINK_CALL || insn->kind == US_LINK_CALL_INDIRECT;
+}
+
+/* Registers are saved near the CFA; one that is not counts as lost. */
+static bool to_units(int64_t off, int16_t *ret)
+{
+	int64_t units = off / US_RULE_UNIT;
+	*ret = (int16_t)units;
+	return units * US_RULE_UNIT == off && *ret == units;
+}
+
+/* --- from the start --- */
+
+static bool in_function(const struct us_x86_place *at, us_gva pc)
+{
+	return at->end == 0 || (pc >= at->start && pc < at->end);
+}
+
+/* Note where this instruction leads besides the next one; false if not there. */
+static bool flows_on(struct us_link_flow *f, const struct us_x86_place *at, us_gva pc,
+		     const struct us_link_insn *insn, const struct us_link_state *st)
+{
+	us_gva to = pc + (us_gva)insn->imm;
+	if (insn->kind == US_LINK_BRANCH || insn->kind == US_LINK_JUMP)
+		if (in_function(at, to))
+			pend(f, to, to - at->start, st);
+	/* It may be a table of a switch. */
+	f->lost |= insn->kind == US_LINK_JUMP_INDIRECT;
+	return insn->kind < US_LINK_JUMP;
+}
+
+/* Follow one path; true if it comes to the place, *st is then how things are there. */
+static bool reaches(struct us_link_flow *f, const struct us_x86_place *at, us_gva pc,
+		    struct us_link_state *st)
+{
+	struct us_link_insn insn;
+	while (in_function(at, pc) && visit(f, pc)) {
+		if (!at->after_call && pc == at->pc)
+			return true;
+		if (!decode_at(f, pc, &insn))
+			return false;
+		us_link_state_step(st, f->machine, &insn);
+		if (at->after_call && pc + insn.len == at->pc && is_call(&insn))
+			return true;
+		if (!flows_on(f, at, pc, &insn, st))
+			return false;
+		pc += insn.len;
+	}
+	return false;
+}
+
+/* What was saved is there as long as the stack pointer is not above it. */
+static void set_ra(const struct us_link_state *st, const struct us_link_machine *m,
+		   struct us_x86_rule *ret)
+{
+	struct us_link_value sp = st->reg[m->sp], saved = st->ra_saved;
+	bool kept = saved.sym == US_LSYM_SP &&
+		    (sp.sym != US_LSYM_SP || saved.off >= sp.off);
+	if (kept && to_units(saved.off, &ret->ra_at))
+		ret->ra = US_RA_SAVED;
+	else if (st->reg[m->ra].sym == US_LSYM_RA)
+		ret->ra = US_RA_LINK;
+}
+
+static void set_fp(const struct us_link_state *st, const struct us_link_machine *m,
+		   struct us_x86_rule *ret)
+{
+	struct us_link_value fp = st->reg[m->fp];
+	if (fp.sym == US_LSYM_FP && fp.off == 0)
+		ret->fp = US_FP_SAME;
+	else if (st->fp_saved.sym == US_LSYM_SP &&
+		 to_units(st->fp_saved.off, &ret->fp_at))
+		ret->fp = US_FP_SAVED;
+}
+
+static void rule_at(const struct us_link_flow *f, const struct us_link_state *st,
+		    struct us_x86_rule rule[2])
+{
+	const struct us_link_machine *m = f->machine;
+	struct us_link_value sp = st->reg[m->sp], fp = st->reg[m->fp];
+	struct us_x86_rule none = { .fp = US_FP_LOST }, by_fp;
+	set_ra(st, m, &none);
+	set_fp(st, m, &none);
+	by_fp = none;
+	rule[0] = rule[1] = none;
+	if (none.ra == US_RA_BELOW) {
+		/* It keeps no way back: does it begin a chain of frames? */
+		if (fp.sym == US_LSYM_CONST && fp.off == 0)
+			rule[0].base = US_BASE_ROOT;
+		return;
+	}
+	if (fp.sym == US_LSYM_SP) {
+		by_fp.base = US_BASE_FP;
+		by_fp.cfa = -fp.off;
+	}
+	rule[0] = by_fp;
+	if (sp.sym == US_LSYM_SP) {
+		rule[1] = by_fp;
+		rule[0] = none;
+		rule[0].base = US_BASE_SP;
+		rule[0].cfa = -sp.off;
+	}
+}
+
+enum us_x86_reach us_link_rule_from_start(struct us_link_flow *f,
+					  const struct us_x86_place *at,
+					  struct us_x86_rule rule[2])
+{
+	struct pending p = { .pc = at->start };
+	us_link_state_init(&p.st, f->machine);
+	start_over(f);
+	do {
+		if (reaches(f, at, p.pc, &p.st)) {
+			rule_at(f, &p.st, rule);
+			return US_REACH_FLOW;
+		}
+	} while (take_pending(f, &p));
+	return f->lost ? US_REACH_NONE : US_REACH_NEVER;
+}
+
+/* --- to a return --- */
+
+/* What is known of the base that the CFA is counted from. */
+struct origin {
+	uint8_t sym, mem; /* enum us_link_symbol */
+	uint8_t base;	  /* enum us_x86_base */
+};
+
+static bool origin_of(struct us_link_value sp, struct origin *ret)
+{
+	bool by_sp = sp.sym == US_LSYM_SP;
+	*ret = (struct origin){ sp.sym, by_sp ? US_LSYM_MEM_SP : US_LSYM_MEM_FP,
+				by_sp ? US_BASE_SP : US_BASE_FP };
+	return by_sp || sp.sym == US_LSYM_FP;
+}
+
+/* What is common to all ways out: the CFA is sp, and pc is where it goes. */
+static bool rule_for(const struct us_link_flow *f, const struct us_link_state *st,
+		     struct us_link_value pc, struct us_x86_rule *ret)
+{
+	struct us_link_value fp = st->reg[f->machine->fp], sp = st->reg[f->machine->sp];
+	struct origin o;
+	*ret = (struct us_x86_rule){ .fp = US_FP_LOST };
+	if (!origin_of(sp, &o) || (o.base == US_BASE_SP && sp.off < 0))
+		return false;
+	ret->base = o.base;
+	ret->cfa = sp.off;
+	if (fp.sym == US_LSYM_FP && fp.off == 0)
+		ret->fp = US_FP_SAME;
+	else if (fp.sym == o.mem && to_units((int64_t)fp.off - sp.off, &ret->fp_at))
+		ret->fp = US_FP_SAVED;
+	if (pc.sym == US_LSYM_RA)
+		ret->ra = US_RA_LINK;
+	else if (pc.sym == o.mem && to_units((int64_t)pc.off - sp.off, &ret->ra_at))
+		ret->ra = US_RA_SAVED;
+	else
+		ret->base = US_BASE_NONE;
+	return ret->base != US_BASE_NONE;
+}
+
+/* What an exception broke off may be a function that has not saved its link register
+ * yet; the handler gives it back. */
+static void rule_of_exit(const struct us_link_flow *f, const struct us_link_state *st,
+			 struct us_x86_rule *ret)
+{
+	struct us_link_value ra = st->reg[f->machine->ra];
+	struct us_link_value sp = st->reg[f->machine->sp];
+	struct origin o;
+	if (!rule_for(f, st, st->exit_pc, ret) || !origin_of(sp, &o))
+		return;
+	int64_t words = ((int64_t)ra.off - sp.off) / 8;
+	if (ra.sym == o.mem && words >= INT8_MIN && words < 0)
+		ret->ra_was = (int8_t)words;
+}
+
+/* Does a function begin here, perhaps behind a landing pad or a signature?  Then the
+ * CALL before it does not return. */
+static bool is_prologue(struct us_link_flow *f, us_gva pc)
+{
+	const struct us_link_machine *m = f->machine;
+	struct us_link_insn insn;
+	for (int i = 0; i < 3; i++) {
+		if (!decode_at(f, pc, &insn))
+			return true;
+		if (insn.kind != US_LINK_OTHER)
+			break;
+		pc += insn.len;
+	}
+	if (insn.kind == US_LINK_MOVE)
+		return insn.reg == m->sp && insn.base == m->sp && insn.imm < 0;
+	return insn.kind == US_LINK_STORE && insn.base == m->sp && insn.write < 0 &&
+	       (insn.reg == m->ra || insn.reg2 == m->ra);
+}
+
+enum outcome { DEAD, RETURNS, LEAVES };
+
+/* Code does not run on into the next function: the CALL before that never returns. */
+static bool runs_out(const struct us_x86_place *at, us_gva pc, us_gva next)
+{
+	return pc < at->end && next >= at->end;
+}
+
+/* Follow one path to its end. */
+static enum outcome ends(struct us_link_flow *f, const struct us_x86_place *at,
+			 struct pending *p, struct us_x86_rule *ret)
+{
+	struct us_link_insn insn;
+	while (f->n_visited < MAX_RETURN && visit(f, p->pc)) {
+		if (!decode_at(f, p->pc, &insn))
+			return DEAD;
+		us_gva next = p->pc + insn.len, to = p->pc + (us_gva)insn.imm;
+		if (insn.kind == US_LINK_RET) {
+			struct us_link_value pc = p->st.reg[insn.reg % US_LINK_N_REG];
+			return rule_for(f, &p->st, pc, ret) ? RETURNS : DEAD;
+		}
+		if (insn.kind == US_LINK_EXIT) {
+			rule_of_exit(f, &p->st, ret);
+			return LEAVES;
+		}
+		if (insn.kind == US_LINK_JUMP_INDIRECT || insn.kind == US_LINK_STOP)
+			return DEAD;
+		us_link_state_step(&p->st, f->machine, &insn);
+		if (insn.kind == US_LINK_BRANCH)
+			pend(f, to, p->order, &p->st);
+		bool jumps = insn.kind == US_LINK_JUMP;
+		if (!jumps && runs_out(at, p->pc, next))
+			return DEAD;
+		if (is_call(&insn)) {
+			pend(f, next, p->order + 1, &p->st);
+			return DEAD;
+		}
+		p->pc = jumps ? to : next;
+	}
+	return DEAD;
+}
+
+enum us_x86_exit us_link_rule_to_return(struct us_link_flow *f,
+					const struct us_x86_place *at,
+					struct us_x86_rule *rule)
+{
+	struct pending p = { .pc = at->pc, .order = at->after_call };
+	enum us_x86_exit how = US_EXIT_NONE;
+	us_link_state_init(&p.st, f->machine);
+	if (at->after_call) /* the CALL has changed it */
+		p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
+	start_over(f);
+	*rule = (struct us_x86_rule){ 0 };
+	if (at->after_call && runs_out(at, at->pc - 1, at->pc))
+		return how;
+	do {
+		struct us_x86_rule found = { 0 };
+		uint64_t order = p.order;
+		if (order && is_prologue(f, p.pc))
+			continue;
+		enum outcome out = ends(f, at, &p, &found);
+		if (out == LEAVES && how == US_EXIT_NONE) {
+			*rule = found;
+			return US_EXIT_IRET;
+		}
+		if (out != RETURNS)
+			continue;
+		if (how == US_EXIT_NONE || found.fp != US_FP_LOST) {
+			*rule = found;
+			how = order ? US_EXIT_BEHIND : US_EXIT_RET;
+		}
+		if (found.fp != US_FP_LOST)
+			return how;
+	} while (take_pending(f, &p));
+	return how;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * link_rule.h: where is the return address, told from the code alone, on architectures
+ * that have a link register (aarch64, RISC-V).
+ *
+ * As x86_rule.h does it: every path is followed, from the function's start to the
+ * address, or from the address to a ret; what becomes of the registers is kept as an
+ * offset to what the stack pointer, the frame pointer or the link register was.  A rule
+ * says US_RA_LINK or US_RA_SAVED.
+ */
+#ifndef US_UNWIND_LINK_RULE_H
+#define US_UNWIND_LINK_RULE_H
+
+#include "unwind/link_insn.h"
+#include "unwind/x86_rule.h"
+
+struct us_link_flow;
+
+struct us_link_flow *us_link_flow_new(const struct us_link_machine *m); /* or NULL */
+void us_link_flow_free(struct us_link_flow *f); /* accepts NULL */
+
+const struct us_link_machine *us_link_flow_machine(const struct us_link_flow *f);
+
+/* These are as us_x86_flow_use() and its like. */
+void us_link_flow_use(struct us_link_flow *f, struct us_paging *p,
+		      const struct us_space *s);
+void us_link_flow_allow(struct us_link_flow *f, unsigned n_insn);
+bool us_link_flow_spent(const struct us_link_flow *f);
+
+enum us_x86_reach us_link_rule_from_start(struct us_link_flow *f,
+					  const struct us_x86_place *at,
+					  struct us_x86_rule rule[2]);
+
+/* US_EXIT_IRET: it goes on where an exception broke something off.  The rule has that
+ * program counter at ra_at, and the stack pointer of before is the CFA. */
+enum us_x86_exit us_link_rule_to_return(struct us_link_flow *f,
+					const struct us_x86_place *at,
+					struct us_x86_rule *rule);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* step_code.c: one step by the rules that the code itself gives; frame pointer last. */
+#include "unwind/walk.h"
+
+#define PROLOGUE_WORDS 2  /* on the stack: the return address, and rbp */
+#define MAX_SCAN       32 /* words of the stack looked at when there is no rule */
+#define MAX_TRIES      4  /* of them compared with the code, which is slow */
+
+/* What gcc aligns a stack by; 32-bit code has other registers for it. */
+static uint8_t r10_of(const struct us_walk *w)
+{
+	return w->word == 4 ? US_X86_RCX : US_X86_R10;
+}
+
+static uint8_t r13_of(const struct us_walk *w)
+{
+	return w->word == 4 ? US_X86_RDI : US_X86_R13;
+}
+
+bool us_walk_cfa(struct us_walk *w, const struct us_x86_rule *rule, us_gva *ret)
+{
+	const uint8_t base[] = { [US_BASE_SP] = US_X86_RSP,
+				 [US_BASE_FP] = US_X86_RBP,
+				 [US_BASE_R10] = r10_of(w),
+				 [US_BASE_R13] = r13_of(w) };
+	us_gva sp = w->reg[US_X86_RSP];
+	if (rule->base == US_BASE_NONE || rule->base >= US_BASE_ROOT ||
+	    !us_walk_knows(w, base[rule->base]))
+		return false;
+	us_gva cfa = us_walk_wrap(w, w->reg[base[rule->base]] +
+					     (us_gva)(int64_t)rule->cfa);
+	if (cfa <= sp)
+		w->end = US_END_CYCLE;
+	*ret = cfa;
+	return cfa % w->word == 0 && cfa > sp && cfa - sp <= US_MAX_FRAME_SIZE;
+}
+
+bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t units, uint64_t *ret)
+{
+	return us_walk_read(w, cfa + (us_gva)(int64_t)(units * US_RULE_UNIT), ret);
+}
+
+/* The caller's rsp.  Above the CFA if the stack was aligned; if that is not known, the
+ * CFA is still a lower bound for all that follows. */
+static void restore_sp(struct us_walk *w, const struct us_x86_rule *rule,
+		       struct us_step *ret)
+{
+	us_gva sp = ret->cfa;
+	bool known = true;
+	if (rule->sp == US_SP_SAVED)
+		known = us_walk_slot(w, ret->cfa, rule->sp_at, &sp);
+	if (rule->sp == US_SP_R10 || rule->sp == US_SP_R13) {
+		unsigned reg = rule->sp == US_SP_R10 ? r10_of(w) : r13_of(w);
+		known = us_walk_knows(w, reg);
+		sp = w->reg[reg];
+	}
+	ret->sp_known = known && sp % w->word == 0 && sp >= ret->cfa &&
+			sp - ret->cfa < US_MAX_FRAME_SIZE;
+	ret->sp = ret->sp_known ? sp : ret->cfa;
+}
+
+void us_walk_fp(struct us_walk *w, const struct us_x86_rule *rule, struct us_step *ret)
+{
+	ret->fp = w->reg[US_X86_RBP];
+	ret->fp_known = us_walk_knows(w, US_X86_RBP) && rule->fp == US_FP_SAME;
+	if (rule->fp == US_FP_SAVED)
+		ret->fp_known = us_walk_slot(w, ret->cfa, rule->fp_at, &ret->fp);
+	ret->framed = rule->base == US_BASE_FP;
+}
+
+/* Apply a rule: true if there is a return address behind a CALL. */
+static bool try_rule(struct us_walk *w, const struct us_site *site,
+		     const struct us_x86_rule *rule, struct us_step *ret)
+{
+	w->end = rule->base == US_BASE_ROOT ? US_END_ROOT : US_END_NO_RULE;
+	if (!us_walk_cfa(w, rule, &ret->cfa))
+		return false;
+	if (!us_walk_read(w, ret->cfa - w->word, &ret->pc)) {
+		w->end = US_END_FAULT;
+		return false;
+	}
+	if (ret->pc == 0)
+		w->end = US_END_ROOT; /* set up so, where a thread begins */
+	ret->exact = false;
+	if (ret->pc == 0 ||
+	    (!us_walk_is_caller(w, site, ret) && !us_walk_begins_thread(w, ret)))
+		return false;
+	restore_sp(w, rule, ret);
+	us_walk_fp(w, rule, ret);
+	ret->rule = NULL;
+	ret->narrow = false;
+	ret->flags = w->flags;
+	ret->how = site->guess		      ? US_HOW_GUESS
+		   : rule->base == US_BASE_FP ? US_HOW_FP
+					      : US_HOW_CODE;
+	return true;
+}
+
+/* On failure w->end is that of the better rule. */
+static bool try_rules(struct us_walk *w, const struct us_site *site,
+		      struct us_step *ret)
+{
+	struct us_step other;
+	bool first = try_rule(w, site, &site->rule[0], ret);
+	uint8_t end = w->end;
+	if (first && ret->strong)
+		return true;
+	bool second = site->rule[1].base != US_BASE_NONE && !us_site_is_entry(site) &&
+		      try_rule(w, site, &site->rule[1], &other);
+	w->end = end;
+	if (second && (!first || other.strong))
+		*ret = other;
+	return first || second;
+}
+
+/*
+ * The start of the site's function is in doubt.  If the code leads here from the
+ * target of a CALL, that is the start, and the rule from there is the better one;
+ * provided that it gives the CFA at which that CALL was found (0: any).  A word that
+ * was only found on the stack needs a path without gaps: behind an indirect jump the
+ * code may be another function's.
+ */
+static bool learn_start(struct us_walk *w, struct us_site *site, us_gva target,
+			us_gva at)
+{
+	struct us_x86_rule rule[2];
+	us_gva cfa;
+	enum us_x86_reach reach = us_sites_from(w->u->sites, site, target, rule);
+	if (reach <= US_REACH_NONE || (at && reach != US_REACH_FLOW))
+		return false;
+	if (!us_walk_cfa(w, &rule[0], &cfa) || (at && cfa != at))
+		return false;
+	site->guess = at != 0;
+	us_sites_learn(site, target, rule);
+	return true;
+}
+
+static bool try_slot(struct us_walk *w, struct us_site *site, us_gva cfa,
+		     unsigned *tries)
+{
+	uint64_t word;
+	us_gva target;
+	if (!us_walk_read(w, cfa - w->word, &word) || word == 0 ||
+	    us_sites_call_before(w->u->sites, word, &target) != US_CALL_DIRECT)
+		return false;
+	++*tries;
+	return learn_start(w, site, target, cfa);
+}
+
+/* No rule holds: the frame pointer, or a word on the stack, may still be confirmed
+ * by the CALL that it is behind. */
+static bool scan(struct us_walk *w, struct us_site *site)
+{
+	us_gva sp = w->reg[US_X86_RSP], fp = w->reg[US_X86_RBP];
+	unsigned tries = 0;
+	bool framed = us_walk_knows(w, US_X86_RBP) && fp % w->word == 0 && fp >= sp &&
+		      fp - sp < US_MAX_FRAME_SIZE;
+	/* In a prologue rbp is the caller's: its frame would do as well. */
+	unsigned i = 1;
+	if (sp % w->word)
+		return framed && try_slot(w, site, fp + 2 * w->word, &tries);
+	for (; i <= PROLOGUE_WORDS; i++)
+		if (try_slot(w, site, sp + w->word * i, &tries))
+			return true;
+	if (framed && try_slot(w, site, fp + 2 * w->word, &tries))
+		return true;
+	for (; i <= MAX_SCAN && tries < MAX_TRIES; i++)
+		if (try_slot(w, site, sp + w->word * i, &tries))
+			return true;
+	return false;
+}
+
+bool us_step_code(struct us_walk *w, struct us_site *site, struct us_step *ret)
+{
+	const struct us_x86_rule frame = {
+		.cfa = 2 * w->word,
+		.fp_at = (int16_t)(-2 * w->word / US_RULE_UNIT),
+		.base = US_BASE_FP,
+		.fp = US_FP_SAVED,
+	};
+	bool ok = try_rules(w, site, ret);
+	uint8_t end = w->end;
+
+	if (ok && (us_site_start(site) || site->tried || !ret->direct))
+		return true;
+	if (!site->tried && site->rule[0].base != US_BASE_ROOT) {
+		site->tried = true;
+		if (ok && learn_start(w, site, ret->target, 0)) {
+			us_sites_doubt(w->u->sites, site);
+			return try_rules(w, site, ret);
+		}
+		if (!ok && scan(w, site))
+			ok = try_rules(w, site, ret);
+		us_sites_doubt(w->u->sites, site);
+	}
+	if (!ok && w->after_call && site->rule[0].base == US_BASE_NONE &&
+	    w->reg[US_X86_RBP])
+		ok = try_rule(w, site, &frame, ret);
+	w->end = end;
+	return ok;
+}

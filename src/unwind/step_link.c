@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * step_link.c: one step by the code, where calls leave the return address in a
+ * register; the frame record last.
+ *
+ * The link register is known of code that runs, or that an exception broke off.  Behind
+ * a CALL it holds something else.
+ */
+#include "unwind/walk.h"
+
+static bool cfa_of(struct us_walk *w, const struct us_x86_rule *rule, us_gva *ret)
+{
+	const struct us_walk_arch *a = w->u->arch;
+	unsigned reg = rule->base == US_BASE_SP ? a->sp : a->fp;
+	us_gva sp = w->reg[a->sp];
+	if ((rule->base != US_BASE_SP && rule->base != US_BASE_FP) ||
+	    !us_walk_knows(w, reg))
+		return false;
+	/* A leaf may have no frame at all. */
+	us_gva cfa = w->reg[reg] + (us_gva)(int64_t)rule->cfa;
+	bool above = cfa > sp || (cfa == sp && rule->ra == US_RA_LINK);
+	if (!above)
+		w->end = US_END_CYCLE;
+	*ret = cfa;
+	return above && cfa % w->word == 0 && cfa - sp <= US_MAX_FRAME_SIZE;
+}
+
+static bool ra_of(struct us_walk *w, const struct us_x86_rule *rule, us_gva cfa,
+		  us_gva *ret)
+{
+	unsigned ra = w->u->arch->link->ra;
+	bool ok = rule->ra == US_RA_LINK ? !w->after_call && us_walk_knows(w, ra)
+					 : us_walk_slot(w, cfa, rule->ra_at, ret);
+	if (!ok)
+		w->end = US_END_FAULT;
+	else if (rule->ra == US_RA_LINK)
+		*ret = w->reg[ra];
+	*ret = us_walk_strip(w, *ret);
+	return ok;
+}
+
+static void set_fp(struct us_walk *w, const struct us_x86_rule *rule,
+		   struct us_step *ret)
+{
+	unsigned fp = w->u->arch->fp;
+	ret->fp = w->reg[fp];
+	ret->fp_known = rule->fp == US_FP_SAME && us_walk_knows(w, fp);
+	if (rule->fp == US_FP_SAVED)
+		ret->fp_known = us_walk_slot(w, ret->cfa, rule->fp_at, &ret->fp);
+	ret->framed = rule->base == US_BASE_FP || rule->fp == US_FP_SAVED;
+}
+
+/* Apply a rule: true if there is a return address behind a CALL. */
+static bool try_rule(struct us_walk *w, const struct us_site *site,
+		     const struct us_x86_rule *rule, struct us_step *ret)
+{
+	w->end = rule->base == US_BASE_ROOT ? US_END_ROOT : US_END_NO_RULE;
+	ret->pc = 0;
+	if (!cfa_of(w, rule, &ret->cfa) || !ra_of(w, rule, ret->cfa, &ret->pc))
+		return false;
+	if (ret->pc == 0)
+		w->end = US_END_ROOT; /* set up so, where a thread begins */
+	if (ret->pc == 0 || !us_walk_is_caller(w, site, ret))
+		return false;
+	set_fp(w, rule, ret);
+	ret->sp = ret->cfa;
+	ret->sp_known = true;
+	ret->ra_known = ret->exact = ret->narrow = false;
+	ret->rule = NULL;
+	ret->flags = w->flags;
+	ret->how = site->guess		      ? US_HOW_GUESS
+		   : rule->base == US_BASE_FP ? US_HOW_FP
+					      : US_HOW_CODE;
+	return true;
+}
+
+/* On failure w->end is that of the better rule. */
+static bool try_rules(struct us_walk *w, const struct us_site *site,
+		      struct us_step *ret)
+{
+	struct us_step other;
+	bool first = try_rule(w, site, &site->rule[0], ret);
+	uint8_t end = w->end;
+	if (first && ret->strong)
+		return true;
+	bool second = site->rule[1].base != US_BASE_NONE && !us_site_is_entry(site) &&
+		      try_rule(w, site, &site->rule[1], &other);
+	w->end = end;
+	if (second && (!first || other.strong))
+		*ret = other;
+	return first || second;
+}
+
+/* The frame record: where the next one is, and a return address. */
+static bool read_record(struct us_walk *w, us_gva *ret_fp, us_gva *ret_ra)
+{
+	const struct us_walk_arch *a = w->u->arch;
+	const struct us_link_machine *m = a->link;
+	us_gva fp = w->reg[a->fp], sp = w->reg[a->sp];
+	us_gva low = fp + (us_gva)(int64_t)m->frame_fp;
+	if (!us_walk_knows(w, a->fp) || fp % w->word || low < sp ||
+	    low - sp > US_MAX_FRAME_SIZE)
+		return false;
+	if (!us_walk_read(w, low, ret_fp) ||
+	    !us_walk_read(w, fp + (us_gva)(int64_t)m->frame_ra, ret_ra))
+		return false;
+	*ret_ra = us_walk_strip(w, *ret_ra);
+	return true;
+}
+
+/*
+ * By the frame record, if nothing else tells.  A function that has no record yet would
+ * be left out by it: so the innermost has to be the one that the CALL names.
+ */
+static bool by_record(struct us_walk *w, const struct us_site *site,
+		      struct us_step *ret)
+{
+	const struct us_walk_arch *a = w->u->arch;
+	if (site->rule[0].base != US_BASE_NONE || !read_record(w, &ret->fp, &ret->pc))
+		return false;
+	if (ret->pc == 0 && w->framed)
+		w->end = US_END_ROOT;
+	if (ret->pc == 0 || us_site_is_entry(site) ||
+	    !us_walk_is_caller(w, site, ret) || (!w->after_call && !ret->direct))
+		return false;
+	ret->cfa = ret->sp = w->reg[a->fp] + (us_gva)(int64_t)a->link->frame_cfa;
+	ret->sp_known = a->link->frame_exact;
+	ret->fp_known = ret->framed = true;
+	ret->ra_known = ret->exact = ret->narrow = false;
+	ret->rule = NULL;
+	ret->flags = w->flags;
+	ret->how = US_HOW_FP;
+	return ret->cfa > w->reg[a->sp];
+}
+
+/* If the code leads here from the target of the CALL before ra, that is the start. */
+static bool learn_start(struct us_walk *w, struct us_site *site, us_gva ra)
+{
+	struct us_x86_rule rule[2];
+	us_gva target;
+	if (!ra || us_sites_call_before(w->u->sites, ra, &target) != US_CALL_DIRECT ||
+	    us_sites_from(w->u->sites, site, target, rule) != US_REACH_FLOW)
+		return false;
+	us_sites_learn(site, target, rule);
+	return true;
+}
+
+/* No rule holds: where a return address may be, the CALL before it may tell. */
+static bool guess_start(struct us_walk *w, struct us_site *site)
+{
+	unsigned ra = w->u->arch->link->ra;
+	us_gva fp, at;
+	site->guess = true;
+	if (!w->after_call && us_walk_knows(w, ra) &&
+	    learn_start(w, site, us_walk_strip(w, w->reg[ra])))
+		return true;
+	if (read_record(w, &fp, &at) && learn_start(w, site, at))
+		return true;
+	site->guess = false;
+	return false;
+}
+
+bool us_step_link(struct us_walk *w, struct us_site *site, struct us_step *ret)
+{
+	bool ok = try_rules(w, site, ret);
+	uint8_t end = w->end;
+
+	if (ok && (us_site_start(site) || site->tried || !ret->direct))
+		return true;
+	if (!site->tried && site->rule[0].base != US_BASE_ROOT) {
+		site->tried = true;
+		if (ok && learn_start(w, site, ret->pc)) {
+			us_sites_doubt(w->u->sites, site);
+			return try_rules(w, site, ret);
+		}
+		if (!ok && guess_start(w, site))
+			ok = try_rules(w, site, ret);
+		us_sites_doubt(w->u->sites, site);
+	}
+	w->end = end;
+	return ok || by_record(w, site, ret);
+}
+
+/* A program below the kernel: its stack pointer is kept elsewhere. */
+static void set_space(struct us_walk *w, struct us_step *ret)
+{
+	if (!us_walk_is_upper(w->pc) || us_walk_is_upper(ret->pc))
+		return;
+	ret->flags = US_PC_USER;
+	ret->sp_known = false;
+	ret->sp = ret->fp_known ? ret->fp : 0;
+}
+
+bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
+			struct us_step *ret)
+{
+	const struct us_x86_rule *rule = &site->rule[1];
+	uint8_t byte, end = w->end;
+	if ((w->flags & US_PC_USER) || !us_site_is_entry(site) ||
+	    rule->ra != US_RA_SAVED || w->n_switch == US_MAX_SWITCHES)
+		return false;
+	bool found = cfa_of(w, rule, &ret->cfa) &&
+		     us_walk_slot(w, ret->cfa, rule->ra_at, &ret->pc);
+	w->end = end;
+	if (!found || ret->pc % w->u->arch->link->align ||
+	    !us_paging_read(w->paging, w->space, ret->pc, &byte, 1))
+		return false;
+	set_fp(w, rule, ret);
+	ret->framed = ret->narrow = false;
+	ret->ra_known = rule->ra_was &&
+			us_walk_read(w, ret->cfa + (us_gva)(8LL * rule->ra_was),
+				     &ret->ra);
+	ret->sp = ret->cfa;
+	ret->sp_known = ret->exact = true;
+	ret->flags = w->flags;
+	set_space(w, ret);
+	ret->call = NULL;
+	ret->rule = NULL;
+	ret->how = US_HOW_INTERRUPT;
+	w->n_switch += ret->sp <= w->reg[w->u->arch->sp];
+	return true;
+}

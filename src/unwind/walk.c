@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* walk.c: the stack in windows, and whether a return address is one. */
+#include "unwind/walk.h"
+
+#define BELOW 128 /* of a window below the word asked for: saved registers */
+
+static bool fill_window(struct us_walk *w, us_gva va)
+{
+	struct us_unwinder *u = w->u;
+	us_gva page = va & ~4095ULL, from = va - page > BELOW ? va - BELOW : page;
+	size_t len = page + 4096 - from;
+	u->window_len = len < US_STACK_WINDOW ? len : US_STACK_WINDOW;
+	u->window = from;
+	if (us_paging_read(w->paging, w->space, from, u->bytes, u->window_len))
+		return true;
+	/* The backend may know less of the page than that. */
+	u->window = va;
+	u->window_len = w->word;
+	if (us_paging_read(w->paging, w->space, va, u->bytes, w->word))
+		return true;
+	u->window_len = 0;
+	return false;
+}
+
+bool us_walk_fetch(struct us_walk *w, us_gva va, uint64_t *ret)
+{
+	if (va > UINT64_MAX - 8 || !fill_window(w, va))
+		return false;
+	if (w->u->window_len - (va - w->u->window) >= w->word)
+		return us_walk_read(w, va, ret);
+	*ret = 0; /* over a page border */
+	return us_paging_read(w->paging, w->space, va, ret, w->word);
+}
+
+bool us_walk_is_caller(struct us_walk *w, const struct us_site *site, struct us_step *s)
+{
+	struct us_sites *sites = w->u->sites;
+	struct us_site *call = us_sites_find(sites, s->pc, true, w->site);
+	us_gva start = us_site_start(site);
+	s->call = call;
+	s->direct = call->call == US_CALL_DIRECT;
+	s->target = s->direct ? us_site_target(call) : 0;
+	s->strong = s->direct && start && s->target == start;
+	s->led = s->strong;
+	if (s->strong || call->call == US_CALL_NONE)
+		return s->strong;
+	/* What ends in iret is entered by an interrupt; and a thread that has not run
+	 * yet has the start of a function where others have a return address. */
+	if (us_site_is_entry(site) || call->at_start)
+		return false;
+	/* A CALL elsewhere can still lead here, by jumps at the end of functions. */
+	if (!s->direct)
+		return true;
+	enum us_x86_reach reach = us_sites_leads(sites, call, site);
+	s->led = reach >= US_REACH_TABLE;
+	return reach != US_REACH_NEVER;
+}
+
+bool us_walk_begins_thread(struct us_walk *w, struct us_step *s)
+{
+	const struct us_site *at = us_sites_find(w->u->sites, s->pc, false, w->site);
+	s->exact = us_site_start(at) == s->pc && at->source == US_SITE_CFI &&
+		   at->cfi.rule->pc == US_CFI_LOST;
+	return s->exact;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * walk.h: one unwinding on its way; between the files that make its steps.
+ *
+ * At each frame three are asked for the caller's, in this order: a table that is
+ * trusted (step_cfi.c), the code (step_code.c), a table that is not.  Where none knows
+ * a caller, the frame may be one that an interrupt, a trap or a system call entered
+ * (cross.c).
+ */
+#ifndef US_UNWIND_WALK_H
+#define US_UNWIND_WALK_H
+
+#include "unwind/site.h"
+
+#include <string.h>
+
+#define US_STACK_WINDOW	  1280
+#define US_MAX_FRAME_SIZE (16 << 20)
+#define US_MAX_SWITCHES	  6 /* of stacks, in one unwinding */
+
+/* What architectures differ in; a row for each in unwind.c. */
+struct us_walk_arch {
+	uint8_t sp, fp;	    /* numbers of registers */
+	uint8_t n_reg;	    /* that there are */
+	uint32_t preserved; /* bit n: functions preserve register n; 64-bit code */
+	const struct us_link_machine *link; /* NULL: calls push return addresses */
+};
+
+struct us_unwinder {
+	struct us_sites *sites;
+	const struct us_walk_arch *arch;
+	unsigned n_change;
+	uint16_t narrow_cs; /* as in struct us_code_map */
+	us_gva window;	    /* what bytes holds, of the stack */
+	size_t window_len;
+	uint8_t bytes[US_STACK_WINDOW];
+};
+
+/* The current frame, and why the walk cannot go on. */
+struct us_walk {
+	struct us_unwinder *u;
+	struct us_paging *paging;
+	const struct us_space *space;
+	struct us_site *site; /* of pc, or of another by now, or NULL */
+	us_gva pc;
+	/* By number, as in us_regs.  A stack pointer that is not known is a lower bound
+	 * for all that follows. */
+	uint64_t reg[US_MAX_GPR];
+	uint32_t known;	  /* bit n: reg[n] is that of this frame */
+	uint8_t word;	  /* bytes: 8, or 4 in 32-bit code */
+	uint8_t flags;	  /* US_PC_USER in ring 3 */
+	uint8_t n_switch; /* how often another stack was gone to */
+	bool framed;	  /* rbp came by the chain of frame pointers */
+	bool after_call;  /* pc is a return address */
+	uint8_t end;	  /* enum us_unwind_end */
+};
+
+/* The caller's frame, as a rule gives it. */
+struct us_step {
+	us_gva pc, cfa;
+	us_gva sp, fp, ra;    /* by the code; a table says it by its rule */
+	struct us_site *call; /* of the CALL before pc; not set if exact */
+	us_gva target;	      /* of that CALL, if it is direct */
+	bool direct;
+	bool strong; /* the CALL is to this very function */
+	bool led;    /* ... or to code from which a path was found to lead here */
+	bool exact;  /* pc is where the caller was broken off */
+	bool sp_known, fp_known, framed;
+	bool ra_known; /* the link register, in code that was broken off */
+	bool narrow;   /* 32-bit code, below a 64-bit kernel */
+	uint8_t how;   /* enum us_frame_how */
+	uint8_t flags; /* US_PC_USER */
+	const struct us_cfi_rule *rule; /* NULL: by the code */
+	const struct us_cfi_saved *saved;
+};
+
+static inline bool us_walk_knows(const struct us_walk *w, unsigned reg)
+{
+	return w->known >> reg & 1;
+}
+
+/* Addresses of 32-bit code go round at 4 GiB. */
+static inline us_gva us_walk_wrap(const struct us_walk *w, us_gva va)
+{
+	return w->word == 4 ? (uint32_t)va : va;
+}
+
+/* A return address without its signature. */
+static inline us_gva us_walk_strip(const struct us_walk *w, us_gva va)
+{
+	return w->u->arch->link == &us_link_aarch64 ? us_aarch64_strip(w->space, va)
+						    : va;
+}
+
+/* Where kernels are; if this one is not, nothing tells its addresses apart. */
+static inline bool us_walk_is_upper(us_gva va)
+{
+	return va >> 63;
+}
+
+/* A word of the stack that is not in the window. */
+bool us_walk_fetch(struct us_walk *w, us_gva va, uint64_t *ret);
+
+static inline bool us_walk_read(struct us_walk *w, us_gva va, uint64_t *ret)
+{
+	const struct us_unwinder *u = w->u;
+	us_gva off = va - u->window;
+	if (off >= u->window_len || u->window_len - off < w->word)
+		return us_walk_fetch(w, va, ret);
+	if (w->word == 8) {
+		memcpy(ret, u->bytes + off, 8);
+	} else {
+		uint32_t half;
+		memcpy(&half, u->bytes + off, 4);
+		*ret = half;
+	}
+	return true;
+}
+
+/* Fill in who called, by what is before s->pc: false if it cannot have led to the
+ * site's function. */
+bool us_walk_is_caller(struct us_walk *w, const struct us_site *site,
+		       struct us_step *s);
+
+/*
+ * A thread that has not run yet has, where others have a return address, the start of a
+ * function; and the table knows it for one that nobody calls.  Then s->exact is set.
+ */
+bool us_walk_begins_thread(struct us_walk *w, struct us_step *s);
+
+/* Where the rule puts the CFA; false if that cannot be. */
+bool us_walk_cfa(struct us_walk *w, const struct us_x86_rule *rule, us_gva *ret);
+
+/* The caller's rbp, with ret->cfa. */
+void us_walk_fp(struct us_walk *w, const struct us_x86_rule *rule, struct us_step *ret);
+
+/* The word at CFA + units. */
+bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t units, uint64_t *ret);
+
+/* By the code.  On failure w->end says why. */
+bool us_step_code(struct us_walk *w, struct us_site *site, struct us_step *ret);
+
+enum us_step_result {
+	US_STEP_NO,
+	US_STEP_YES,
+	US_STEP_ROOT, /* the table says that nobody called */
+};
+
+/* By a rule of a table. */
+enum us_step_result us_step_cfi(struct us_walk *w, const struct us_site *site,
+				const struct us_cfi_rule *rule,
+				const struct us_cfi_saved *saved, struct us_step *ret);
+/* The caller's registers, of a step that was made so. */
+void us_step_cfi_restore(struct us_walk *w, const struct us_step *s);
+
+/* What a processor pushed when it entered the kernel. */
+struct us_entry_frame {
+	us_gva pc, sp;
+	us_gva top;    /* the first address above it */
+	uint8_t flags; /* US_PC_USER: from ring 3 */
+	bool narrow;   /* from 32-bit code, to a 64-bit kernel */
+};
+
+/*
+ * Was the code there broken off by its own instruction, a breakpoint or a system call?
+ * Then pc is behind that instruction, as it is behind a CALL.
+ */
+bool us_walk_is_behind_trap(struct us_walk *w, us_gva pc);
+
+/* Does it look as if there were one at va? */
+bool us_walk_entry_frame(struct us_walk *w, us_gva va, struct us_entry_frame *ret);
+
+/*
+ * The site's code, by analysis, is one that is entered from outside: find what was
+ * broken off.
+ */
+bool us_step_cross(struct us_walk *w, const struct us_site *site, struct us_step *ret);
+
+/* The same two, with a link register. */
+bool us_step_link(struct us_walk *w, struct us_site *site, struct us_step *ret);
+bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
+			struct us_step *ret);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stacks of aarch64 and RISC-V in flat memory: every place of a prologue and epilogue,
+ * leaves, signed addresses, frame records, exceptions, tables, hostile chains. */
+#include "flat-guest.h"
+
+#define NOP	  0xd503201f
+#define STP_PRE	  0xa9be7bfd /* stp x29, x30, [sp, #-32]! */
+#define MOV_FP	  0x910003fd /* mov x29, sp */
+#define LDP_POST  0xa8c27bfd /* ldp x29, x30, [sp], #32 */
+#define RET	  0xd65f03c0
+#define RETAA	  0xd65f0bff
+#define PACIASP	  0xd503233f
+#define AUTIASP	  0xd50323bf
+#define SUB_SP_48 0xd100c3ff
+#define ADD_SP_48 0x9100c3ff
+#define STR_LR_40 0xf90017fe /* str x30, [sp, #40] */
+#define LDR_LR_40 0xf94017fe
+#define ERET	  0xd69f03e0
+#define BLR_X1	  0xd63f0020
+#define CBZ_8	  0xb4000040 /* cbz x0, . + 8 */
+#define LOOP	  0x14000000 /* b . */
+
+static int fresh_arm(void **state)
+{
+	int r = fresh(state);
+	us_unwinder_free(unwinder);
+	memset(ram, 0, STACK); /* udf */
+	regs.arch = US_ARCH_AARCH64;
+	regs.valid = UINT32_MAX;
+	return r || us_unwinder_new(US_ARCH_AARCH64, NULL, NULL, &unwinder);
+}
+
+static int fresh_riscv(void **state)
+{
+	int r = fresh(state);
+	us_unwinder_free(unwinder);
+	memset(ram, 0, STACK); /* not valid */
+	regs.arch = US_ARCH_RISCV64;
+	regs.valid = UINT32_MAX;
+	return r || us_unwinder_new(US_ARCH_RISCV64, NULL, NULL, &unwinder);
+}
+
+#define ARM(f)	 cmocka_unit_test_setup_teardown(f, fresh_arm, done)
+#define RISCV(f) cmocka_unit_test_setup_teardown(f, fresh_riscv, done)
+
+static void words(us_gva at, const uint32_t *code, size_t n)
+{
+	memcpy(ram + at, code, n * 4);
+}
+#define CODE(at, ...)                                                                  \
+	words(at, (const uint32_t[]){ __VA_ARGS__ },                                   \
+	      sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
+
+static void symbol(us_gva at)
+{
+	start[map.n++] = at;
+	us_unwinder_set_code(unwinder, &map, &cfi);
+}
+
+static uint32_t bl(us_gva from, us_gva to)
+{
+	return 0x94000000 | (((uint32_t)(to - from) / 4) & 0x3ffffff);
+}
+
+static void look(us_gva pc, us_gva sp, us_gva fp)
+{
+	bool arm = regs.arch == US_ARCH_AARCH64;
+	regs.pc = pc;
+	regs.sp = regs.gpr[arm ? US_AARCH64_SP : US_RISCV_SP] = sp;
+	regs.fp = regs.gpr[arm ? US_AARCH64_FP : US_RISCV_FP] = fp;
+	us_paging_new_sample(&paging);
+	us_unwind(unwinder, &paging, &regs, &out);
+}
+
+static void expect(size_t n, const us_gva *want, uint8_t end)
+{
+	assert_int_equal(out.n, n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(out.pc[i], want[i]);
+	assert_int_equal(out.end, end);
+}
+#define EXPECT(end, ...)                                                               \
+	expect(sizeof((const us_gva[]){ __VA_ARGS__ }) / 8,                            \
+	       (const us_gva[]){ __VA_ARGS__ }, end)
+
+/* 0x1000 calls 0x2000, which has a frame of 32 bytes and calls 0x3000. */
+static void arm_chain(void)
+{
+	CODE(0x1000, STP_PRE, MOV_FP, bl(0x1008, 0x2000), LDP_POST, RET);
+	CODE(0x2000, PACIASP, STP_PRE, MOV_FP, bl(0x200c, 0x3000), LDP_POST, AUTIASP,
+	     RET);
+	put(STACK + 0x40, 0); /* the last frame record */
+	put(STACK + 0x48, 0);
+}
+
+static void arm_every_instruction(void **state)
+{
+	(void)state;
+	/* pc; how many bytes are on the stack; is the link register the caller's? */
+	static const struct {
+		us_gva pc;
+		uint8_t depth;
+		bool framed, link;
+	} places[] = {
+		{ 0x2000, 0, false, true },  { 0x2004, 0, false, true },
+		{ 0x2008, 32, false, true }, { 0x200c, 32, true, true },
+		{ 0x2010, 32, true, false }, { 0x2014, 0, false, true },
+		{ 0x2018, 0, false, true },
+	};
+	for (unsigned with_map = 0; with_map < 2; with_map++) {
+		arm_chain();
+		if (with_map) {
+			symbol(0x1000);
+			symbol(0x2000);
+		}
+		put(STACK + 0x20, STACK + 0x40); /* 0x2000's record, at STACK + 0x20 */
+		put(STACK + 0x28, 0x100c | 0x2bULL << 48);
+		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+			regs.gpr[US_AARCH64_LR] = places[i].link ? 0x100c : 0x2010;
+			look(places[i].pc, STACK + 0x40 - places[i].depth,
+			     places[i].framed ? STACK + 0x20 : STACK + 0x40);
+			EXPECT(US_END_ROOT, places[i].pc, 0x100c);
+		}
+	}
+}
+
+static void arm_leaf(void **state)
+{
+	(void)state;
+	arm_chain();
+	CODE(0x3000, NOP, CBZ_8, NOP, RET);
+	put(STACK + 0x20, STACK + 0x40);
+	put(STACK + 0x28, 0x100c);
+	/* The caller is in the link register alone; signed, too. */
+	for (us_gva pc = 0x3000; pc <= 0x300c; pc += 4) {
+		regs.gpr[US_AARCH64_LR] = 0x2010 | (pc & 4 ? 0x7fULL << 48 : 0);
+		look(pc, STACK + 0x20, STACK + 0x20);
+		EXPECT(US_END_ROOT, pc, 0x2010, 0x100c);
+	}
+	/* What it holds was no CALL's return address. */
+	regs.gpr[US_AARCH64_LR] = 0x2008;
+	look(0x3000, STACK + 0x20, STACK + 0x20);
+	assert_int_equal(out.n, 1);
+}
+
+static void arm_without_frame_pointer(void **state)
+{
+	(void)state;
+	CODE(0x1000, SUB_SP_48, STR_LR_40, bl(0x1008, 0x2000), LDR_LR_40, ADD_SP_48,
+	     RET);
+	CODE(0x2000, SUB_SP_48, STR_LR_40, bl(0x2008, 0x3000), LDR_LR_40, ADD_SP_48,
+	     RETAA);
+	CODE(0x3000, RET);
+	put(STACK + 40, 0x100c);
+	put(STACK + 48 + 40, 0);
+	regs.gpr[US_AARCH64_LR] = 0x200c;
+	look(0x3000, STACK, 0x1234567);
+	EXPECT(US_END_ROOT, 0x3000, 0x200c, 0x100c);
+	regs.gpr[US_AARCH64_LR] = 0x100c; /* before it is stored */
+	look(0x2004, STACK, 0x1234567);
+	EXPECT(US_END_ROOT, 0x2004, 0x100c);
+}
+
+/* A function that never returns, and begins where no symbol tells. */
+static void arm_endless(void **state)
+{
+	(void)state;
+	CODE(0x1000, STP_PRE, MOV_FP, bl(0x1008, 0x2000), LOOP);
+	CODE(0x2000, STP_PRE, MOV_FP, NOP, LOOP + 0x3ffffff); /* b . - 4 */
+	put(STACK, STACK + 0x20);
+	put(STACK + 8, 0x100c);
+	put(STACK + 0x20, 0);
+	put(STACK + 0x28, 0);
+	regs.gpr[US_AARCH64_LR] = 0x5555;
+	look(0x2008, STACK, STACK);
+	EXPECT(US_END_ROOT, 0x2008, 0x100c);
+	/* Called by a pointer, nothing says that it is no leaf of another one. */
+	CODE(0x1008, BLR_X1);
+	us_unwinder_set_code(unwinder, NULL, NULL);
+	look(0x2008, STACK, STACK);
+	assert_int_equal(out.n, 1);
+	symbol(0x2000);
+	look(0x2008, STACK, STACK);
+	EXPECT(US_END_ROOT, 0x2008, 0x100c);
+}
+
+/* Behind a CALL that never returns the next function begins. */
+static void arm_noreturn(void **state)
+{
+	(void)state;
+	CODE(0x1000, STP_PRE, MOV_FP, bl(0x1008, 0x2000), LDP_POST, RET);
+	CODE(0x2000, STP_PRE, MOV_FP, bl(0x2008, 0x3000), PACIASP, SUB_SP_48, ADD_SP_48,
+	     RET);
+	CODE(0x3000, RET);
+	put(STACK, STACK + 0x20);
+	put(STACK + 8, 0x100c);
+	put(STACK + 0x20, 0);
+	put(STACK + 0x28, 0);
+	regs.gpr[US_AARCH64_LR] = 0x200c;
+	look(0x3000, STACK, STACK);
+	EXPECT(US_END_ROOT, 0x3000, 0x200c, 0x100c);
+}
+
+/* stp x29, x30, [sp, #-16]!; mrs x0, elr_el1; str x0 ... as handlers do. */
+static void arm_exception(void **state)
+{
+	(void)state;
+	arm_chain();
+	CODE(0x3000, NOP, NOP, RET);
+	CODE(0x4000, 0xd10083ff,	     /* sub sp, sp, #32 */
+	     0xa9007bfd,		     /* stp x29, x30, [sp] */
+	     0xd5384020,		     /* mrs x0, elr_el1 */
+	     0xf9000be0,		     /* str x0, [sp, #16] */
+	     bl(0x4010, 0x5000), 0xf9400be0, /* ldr x0, [sp, #16] */
+	     0xd5184020,		     /* msr elr_el1, x0 */
+	     0xa9407bfd,		     /* ldp x29, x30, [sp] */
+	     0x910083ff,		     /* add sp, sp, #32 */
+	     ERET);
+	CODE(0x5000, RET);
+	put(STACK + 0x20, STACK + 0x40);
+	put(STACK + 0x28, 0x100c);
+	put(STACK, STACK + 0x20); /* x29 */
+	put(STACK + 8, 0x2010);	  /* x30: of a leaf that was broken off */
+	put(STACK + 16, 0x3004);
+	regs.gpr[US_AARCH64_LR] = 0x4014;
+	look(0x5000, STACK, STACK + 0x20);
+	EXPECT(US_END_ROOT, 0x5000, 0x4014, 0x3004, 0x2010, 0x100c);
+	assert_true(out.flags[2] & US_PC_EXACT);
+	assert_int_equal(out.how[2], US_HOW_INTERRUPT);
+}
+
+static void arm_table(void **state)
+{
+	(void)state;
+	arm_chain();
+	CODE(0x3000, NOP, NOP, RET);
+	const struct us_cfi_saved fp = { .off = -32, .reg = 29, .how = US_CFI_AT_CFA };
+	row(0x2000,
+	    (struct us_cfi_rule){ .cfa_reg = US_AARCH64_SP,
+				  .cfa_off = 32,
+				  .pc = US_CFI_AT_CFA,
+				  .pc_off = -24,
+				  .n_saved = 1 },
+	    &fp);
+	row(0x3000,
+	    (struct us_cfi_rule){ .cfa_reg = US_AARCH64_SP,
+				  .pc = US_CFI_IN_REG,
+				  .pc_off = US_AARCH64_LR },
+	    NULL);
+	finish_table();
+	put(STACK + 0x20, STACK + 0x40);
+	put(STACK + 0x28, 0x100c | 0x11ULL << 48);
+	regs.gpr[US_AARCH64_LR] = 0x2010 | 0x22ULL << 48;
+	look(0x3004, STACK + 0x20, STACK + 0x20);
+	EXPECT(US_END_ROOT, 0x3004, 0x2010, 0x100c);
+	assert_int_equal(out.how[1], US_HOW_CFI);
+}
+
+static void arm_cycles(void **state)
+{
+	(void)state;
+	/* A function that calls itself; its record points at itself, then downwards. */
+	CODE(0x2000, STP_PRE, MOV_FP, bl(0x2008, 0x2000), LDP_POST, RET);
+	put(STACK + 0x20, STACK + 0x20);
+	put(STACK + 0x28, 0x200c);
+	symbol(0x2000);
+	look(0x200c, STACK + 0x20, STACK + 0x20);
+	assert_true(out.n < US_MAX_FRAMES);
+	put(STACK + 0x20, STACK);
+	look(0x200c, STACK + 0x20, STACK + 0x20);
+	assert_true(out.n < US_MAX_FRAMES);
+	/* Frames without end. */
+	for (us_gva at = STACK; at + 32 < RAM_SIZE; at += 32) {
+		put(at, at + 32);
+		put(at + 8, 0x200c);
+	}
+	look(0x2008, STACK, STACK);
+	assert_int_equal(out.n, US_MAX_FRAMES);
+	assert_int_equal(out.end, US_END_DEPTH);
+}
+
+/* --- RISC-V --- */
+
+static void halves(us_gva at, const uint16_t *code, size_t n)
+{
+	memcpy(ram + at, code, n * 2);
+}
+#define HALVES(at, ...)                                                                \
+	halves(at, (const uint16_t[]){ __VA_ARGS__ },                                  \
+	       sizeof((const uint16_t[]){ __VA_ARGS__ }) / 2)
+
+static uint32_t jal(us_gva from, us_gva to)
+{
+	uint32_t d = (uint32_t)(to - from);
+	return (d >> 20 & 1) << 31 | (d >> 1 & 0x3ff) << 21 | (d >> 11 & 1) << 20 |
+	       (d >> 12 & 0xff) << 12 | 1 << 7 | 0x6f;
+}
+
+#define LOW(word)  ((word)&0xffff)
+#define HIGH(word) ((word) >> 16)
+
+/* Compressed: addi sp,-32; sd ra,24(sp); sd s0,16(sp); addi s0,sp,32; jal; ld; ld;
+ * addi sp,32; ret. */
+static void riscv_chain(void)
+{
+	HALVES(0x1000, 0x1101, 0xec06, 0xe822, 0x1000, LOW(jal(0x1008, 0x2000)),
+	       HIGH(jal(0x1008, 0x2000)), 0x60e2, 0x6442, 0x6105, 0x8082);
+	HALVES(0x2000, 0x1101, 0xec06, 0xe822, 0x1000, LOW(jal(0x2008, 0x3000)),
+	       HIGH(jal(0x2008, 0x3000)), 0x60e2, 0x6442, 0x6105, 0x8082);
+	HALVES(0x3000, 0x0001, 0x8082);
+	put(STACK + 0x38, 0x100c); /* of 0x2000's frame, which ends at STACK + 0x40 */
+	put(STACK + 0x30, STACK + 0x60);
+	put(STACK + 0x58, 0);
+	put(STACK + 0x50, 0);
+}
+
+static void riscv_every_instruction(void **state)
+{
+	(void)state;
+	static const struct {
+		us_gva pc;
+		uint8_t depth;
+		bool framed, link;
+	} places[] = {
+		{ 0x2000, 0, false, true },  { 0x2002, 32, false, true },
+		{ 0x2004, 32, false, true }, { 0x2006, 32, false, true },
+		{ 0x2008, 32, true, true },  { 0x200c, 32, true, false },
+		{ 0x200e, 32, true, true },  { 0x2010, 32, false, true },
+		{ 0x2012, 0, false, true },
+	};
+	for (unsigned with_map = 0; with_map < 2; with_map++) {
+		riscv_chain();
+		if (with_map) {
+			symbol(0x1000);
+			symbol(0x2000);
+		}
+		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+			regs.gpr[US_RISCV_RA] = places[i].link ? 0x100c : 0x200c;
+			look(places[i].pc, STACK + 0x40 - places[i].depth,
+			     places[i].framed ? STACK + 0x40 : STACK + 0x60);
+			EXPECT(US_END_ROOT, places[i].pc, 0x100c);
+		}
+	}
+}
+
+static void riscv_leaf(void **state)
+{
+	(void)state;
+	riscv_chain();
+	regs.gpr[US_RISCV_RA] = 0x200c;
+	look(0x3000, STACK + 0x20, STACK + 0x40);
+	EXPECT(US_END_ROOT, 0x3000, 0x200c, 0x100c);
+	/* By a pointer (c.jalr a5), and to far away (auipc, jalr). */
+	HALVES(0x200a, 0x9782);
+	HALVES(0x1004, 0x1097, 0x0000, 0x80e7, 0xffc0); /* to 0x2000 */
+	us_unwinder_set_code(unwinder, NULL, NULL);
+	look(0x3000, STACK + 0x20, STACK + 0x40);
+	assert_int_equal(out.pc[1], 0x200c);
+	assert_int_equal(out.pc[2], 0x100c);
+}
+
+/* A frame too large for one instruction: lui t0; add sp, sp, t0. */
+static void riscv_large_frame(void **state)
+{
+	(void)state;
+	HALVES(0x1000, 0x1101, 0xec06, LOW(jal(0x1004, 0x2000)),
+	       HIGH(jal(0x1004, 0x2000)), 0x60e2, 0x6105, 0x8082);
+	HALVES(0x2000, 0x1101, 0xec06, /* addi sp,-32; sd ra,24(sp) */
+	       0x72fd, 0x9116,	       /* lui t0,-1; add sp,t0 */
+	       0x0001,		       /* nop */
+	       0x6285, 0x9116,	       /* lui t0,1; add sp,t0 */
+	       0x60e2, 0x6105, 0x8082);
+	symbol(0x1000);
+	symbol(0x2000);
+	put(STACK + 0x1000 + 24, 0x1008);
+	put(STACK + 0x1020 + 24, 0);
+	regs.gpr[US_RISCV_RA] = 0x5550;
+	look(0x2008, STACK, 0x1234);
+	EXPECT(US_END_ROOT, 0x2008, 0x1008);
+}
+
+static void riscv_record(void **state)
+{
+	(void)state;
+	riscv_chain();
+	HALVES(0x200c, 0xa001); /* j . : it never returns */
+	regs.gpr[US_RISCV_RA] = 0x5550;
+	look(0x200c, STACK + 0x20, STACK + 0x40);
+	EXPECT(US_END_ROOT, 0x200c, 0x100c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ARM(arm_every_instruction),
+		ARM(arm_leaf),
+		ARM(arm_without_frame_pointer),
+		ARM(arm_endless),
+		ARM(arm_noreturn),
+		ARM(arm_exception),
+		ARM(arm_table),
+		ARM(arm_cycles),
+		RISCV(riscv_every_instruction),
+		RISCV(riscv_leaf),
+		RISCV(riscv_large_frame),
+		RISCV(riscv_record),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
