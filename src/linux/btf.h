@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * btf.h: where a kernel's structs have their members, by its type information (BTF).
+ *
+ * Documentation/bpf/btf.rst of Linux: a header, types one behind the other, strings.
+ * All bytes are hostile: offsets are checked, names end, nested types are followed a
+ * few levels deep.
+ */
+#ifndef US_LINUX_BTF_H
+#define US_LINUX_BTF_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define US_BTF_MOST (64U << 20) /* bytes */
+
+struct us_btf {
+	const uint8_t *types, *strings; /* the caller's */
+	size_t types_size, strings_size;
+	uint32_t *at; /* offset of type k in types; [0]: none */
+	size_t n;
+};
+
+/* The bytes stay the caller's and outlive ret.  -EBADMSG: no BTF; -ENOMEM. */
+US_MUST_CHECK int us_btf_open(const uint8_t *bytes, size_t size, struct us_btf *ret);
+void us_btf_close(struct us_btf *b); /* accepts a zeroed one */
+
+struct us_btf_member {
+	uint32_t offset; /* bytes */
+	uint32_t type;	 /* number; 0: not known */
+	uint32_t size;	 /* bytes; of an array: of all of it; 0: not known */
+};
+
+/* The struct of that name, or 0. */
+uint32_t us_btf_struct(const struct us_btf *b, const char *name);
+/* Its size in bytes, or 0. */
+uint32_t us_btf_size(const struct us_btf *b, uint32_t type);
+/* A member, also of structs and unions without a name inside; false: there is none, or
+ * it does not begin at a byte. */
+bool us_btf_member(const struct us_btf *b, uint32_t type, const char *name,
+		   struct us_btf_member *ret);
+/* The element type of an array, and how many; 0: it is none. */
+uint32_t us_btf_element(const struct us_btf *b, uint32_t type, uint32_t *ret_n);
+
+#endif
