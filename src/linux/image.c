@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* image.c: see image.h. */
+#include "linux/image.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE	  4096U
+#define BLOCK	  (64U << 10) /* what one read fetches */
+#define HOLE_MOST 8	      /* steps that a stub may find unmapped inside */
+
+enum {
+	UNREAD,
+	READ,
+	MISSING,
+};
+
+/* --- where --- */
+
+static bool translate(struct us_paging *p, const struct us_space *s, us_gva va,
+		      us_gpa *ret)
+{
+	return us_paging_translate(p, s, va, ret, NULL);
+}
+
+/* What was freed after the boot is no longer mapped, so holes are passed over; all of
+ * it is one piece of physical memory, so what lies elsewhere is none of it. */
+static bool locate_by_tables(struct us_paging *p, const struct us_space *s,
+			     struct us_linux_place *ret)
+{
+	us_gpa at;
+	ret->size = 0;
+	for (us_gva va = US_LINUX_MAP_START; va < US_LINUX_MAP_END;
+	     va += US_LINUX_MAP_STEP) {
+		if (!translate(p, s, va, &at))
+			continue;
+		if (!ret->size) {
+			ret->start = va;
+			ret->phys = at;
+		}
+		if (at - ret->phys == va - ret->start)
+			ret->size = va - ret->start + US_LINUX_MAP_STEP;
+	}
+	ret->physical = true;
+	ret->space = *s;
+	return ret->size != 0;
+}
+
+static bool is_mapped(struct us_paging *p, const struct us_space *s, us_gva va)
+{
+	uint64_t word;
+	return us_paging_read(p, s, va, &word, sizeof(word));
+}
+
+static bool in_map(us_gva va)
+{
+	return va >= US_LINUX_MAP_START && va < US_LINUX_MAP_END;
+}
+
+/* From pc, which is mapped for certain, down and up. */
+static bool locate_by_trying(struct us_paging *p, const struct us_space *s, us_gva pc,
+			     struct us_linux_place *ret)
+{
+	us_gva low = pc & ~(US_LINUX_MAP_STEP - 1), high = low;
+	if (!in_map(pc))
+		return false;
+	for (us_gva va = low; in_map(va) && low - va <= HOLE_MOST * US_LINUX_MAP_STEP;
+	     va -= US_LINUX_MAP_STEP)
+		if (is_mapped(p, s, va))
+			low = va;
+	for (us_gva va = high; in_map(va) && va - high <= HOLE_MOST * US_LINUX_MAP_STEP;
+	     va += US_LINUX_MAP_STEP)
+		if (is_mapped(p, s, va))
+			high = va;
+	*ret = (struct us_linux_place){ .start = low,
+					.size = high - low + US_LINUX_MAP_STEP,
+					.space = *s };
+	return true;
+}
+
+bool us_linux_locate(struct us_paging *p, const struct us_regs *regs,
+		     struct us_linux_place *ret)
+{
+	/* With page-table isolation a process has two roots; that of user mode, in the
+	 * page behind the other, maps little of the kernel. */
+	const us_gpa user_root = 1ULL << 12;
+	struct us_space s = regs->space;
+	if (regs->arch != US_ARCH_X86_64)
+		return false;
+	if (s.mode == US_PAGING_UNKNOWN)
+		return locate_by_trying(p, &s, regs->pc, ret);
+	if (s.mode != US_PAGING_X86_4 && s.mode != US_PAGING_X86_5)
+		return false;
+	if (regs->user && s.root & user_root) {
+		s.root &= ~user_root;
+		if (locate_by_tables(p, &s, ret))
+			return true;
+		s = regs->space;
+	}
+	return locate_by_tables(p, &s, ret);
+}
+
+/* --- its bytes --- */
+
+int us_linux_image_init(struct us_linux_image *i, us_gva start, uint64_t size,
+			const struct us_linux_memory *memory)
+{
+	memset(i, 0, sizeof(*i));
+	if (!size || size > US_LINUX_MAX_IMAGE || start % PAGE || start > -size)
+		return -E2BIG;
+	size = (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	/* Not from the heap: untouched pages cost nothing, and all go back at once. */
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	i->bytes = p;
+	i->size = size;
+	i->start = start;
+	i->memory = *memory;
+	i->state = calloc(size / PAGE, 1);
+	if (i->state)
+		return 0;
+	us_linux_image_fini(i);
+	return -ENOMEM;
+}
+
+void us_linux_image_fini(struct us_linux_image *i)
+{
+	if (i->bytes)
+		munmap(i->bytes, i->size);
+	free(i->state);
+	i->bytes = i->state = NULL;
+}
+
+static void fetch_page(struct us_linux_image *i, size_t page)
+{
+	size_t at = page * PAGE;
+	bool got = i->memory.read(i->memory.ctx, i->start + at, i->bytes + at, PAGE);
+	i->state[page] = got ? READ : MISSING;
+}
+
+/* The block around a page in one read, or what there is of it page by page. */
+static void fetch_block(struct us_linux_image *i, size_t page)
+{
+	size_t per = BLOCK / PAGE, first = page - page % per;
+	size_t end = first + per < i->size / PAGE ? first + per : i->size / PAGE;
+	bool fresh = true;
+	for (size_t k = first; k < end; k++)
+		fresh &= i->state[k] == UNREAD;
+	size_t at = first * PAGE;
+	if (fresh && i->memory.read(i->memory.ctx, i->start + at, i->bytes + at,
+				    (end - first) * PAGE)) {
+		memset(i->state + first, READ, end - first);
+		return;
+	}
+	for (size_t k = first; k < end; k++)
+		if (i->state[k] == UNREAD)
+			fetch_page(i, k);
+}
+
+const uint8_t *us_linux_image_at(struct us_linux_image *i, us_gva va, uint64_t len)
+{
+	uint64_t at = va - i->start;
+	if (va < i->start || at > i->size || len > i->size - at)
+		return NULL;
+	for (size_t page = at / PAGE; page * PAGE < at + len; page++) {
+		if (i->state[page] == UNREAD)
+			fetch_block(i, page);
+		if (i->state[page] == MISSING)
+			return NULL;
+	}
+	return i->bytes + at;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kallsyms.h: the symbol table that a Linux kernel carries in its own memory.
+ *
+ * scripts/kallsyms.c of the kernel makes it: names as strings of tokens (a byte each,
+ * 256 of them in kallsyms_token_table), their addresses, and an offset for every
+ * 256th name (kallsyms_markers).  Nothing says where it lies, so it is found by its
+ * form, in the image alone, and believed if all parts agree: each marker is met, each
+ * name decodes, the addresses rise, the kernel's own start is among them.
+ *
+ * Known (x86-64): tables before the names (up to 6.3) or behind the tokens (6.4);
+ * with kallsyms_seqs_of_names (6.2) and without; lengths of one or two bytes (6.1);
+ * addresses of 8 bytes, 4 bytes from a base, the same with per-CPU symbols apart (up to
+ * 6.14), 4 bytes from their own place (7.0); aligned to 8 or to 4 (7.0).  Before 4.20
+ * markers have 8 bytes: not known here.
+ */
+#ifndef US_LINUX_KALLSYMS_H
+#define US_LINUX_KALLSYMS_H
+
+#include "base/err.h"
+#include "linux/image.h"
+
+#define US_KALLSYMS_LEAST    512
+#define US_KALLSYMS_MOST     (4U << 20)
+#define US_KALLSYMS_NAME_MAX 1023 /* bytes */
+
+enum us_kallsyms_form {
+	US_KALLSYMS_ABSOLUTE,
+	US_KALLSYMS_RELATIVE, /* to a base */
+	US_KALLSYMS_PERCPU,   /* to a base, but per-CPU symbols are absolute */
+	US_KALLSYMS_PLACE,    /* each to its own place in the table */
+};
+
+struct us_kallsyms {
+	struct us_kallsym {
+		us_gva addr;
+		uint32_t name; /* offset in names */
+		char type;     /* as nm has it: 't', 'T', 'd', ... */
+	} * v;		       /* sorted by addr; in the order of the table */
+	size_t n;
+	char *names;
+	size_t n_bytes; /* of names */
+	uint8_t form;	/* enum us_kallsyms_form */
+	bool late;	/* addresses stand behind the tokens: 6.4 and later */
+	us_gva at;	/* of kallsyms_num_syms */
+	us_gva token_index_at;
+};
+
+/* -ENOENT: there is none; -EBADMSG: what looks like one does not hold together. */
+US_MUST_CHECK int us_kallsyms_read(struct us_linux_image *i, struct us_kallsyms *ret,
+				   struct us_err *e);
+void us_kallsyms_fini(struct us_kallsyms *k); /* accepts a zeroed one */
+
+/* The symbol of that name, or NULL.  Linear: for setup. */
+const struct us_kallsym *us_kallsyms_named(const struct us_kallsyms *k,
+					   const char *name);
+/* Its address, or 0. */
+us_gva us_kallsyms_address(const struct us_kallsyms *k, const char *name);
+
+/*
+ * The function at addr: the first symbol of those at the greatest address that is not
+ * above it, as the kernel itself names code, and where the next one begins.  NULL:
+ * none, or it is no code.
+ */
+const struct us_kallsym *us_kallsyms_find(const struct us_kallsyms *k, us_gva addr,
+					  us_gva *ret_end);
+
+static inline const char *us_kallsym_name(const struct us_kallsyms *k,
+					  const struct us_kallsym *s)
+{
+	return k->names + s->name;
+}
+
+bool us_kallsym_is_code(const struct us_kallsym *s);
+
+#endif

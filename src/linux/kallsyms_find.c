@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kallsyms_find.c: see kallsyms_find.h.
+ *
+ * The index of the tokens is the most telling piece: 256 rising numbers, each of which
+ * points behind a NUL of the table before it.  From there back come the markers, rising
+ * as well, and before them the names, whose number stands before them.
+ */
+#include "linux/kallsyms_find.h"
+
+#include "linux/kallsyms.h"
+
+#include <errno.h>
+
+#define PAGE	     4096U
+#define INDEX_SIZE   512U
+#define TOKEN_MOST   64U
+#define TABLE_MOST   (256 * (TOKEN_MOST + 1))
+#define PAD	     8U		 /* tables are aligned to that at most */
+#define BACK_MOST    (32U << 20) /* from the tokens to the markers */
+#define PER_MARKER   256U
+#define LEAST_MARKER 3U
+#define NAME_MOST    600U   /* bytes of a name as stored, on average */
+#define NUMBERS_MOST 65536U /* candidates looked at for one run of markers */
+#define WORK_MOST    (256U << 20)
+
+static uint32_t le32(const uint8_t *p)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static uint16_t le16(const uint8_t *p)
+{
+	uint16_t v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static bool spend(struct us_kallsyms_parts *p, uint64_t work)
+{
+	bool left = p->work >= work;
+	p->work = left ? p->work - work : 0;
+	return left;
+}
+
+/* --- tokens --- */
+
+static bool index_rises(const uint8_t *index)
+{
+	for (unsigned k = 1; k < 256; k++)
+		if (le16(index + 2 * k) <= le16(index + 2 * k - 2) ||
+		    le16(index + 2 * k) > TABLE_MOST)
+			return false;
+	return true;
+}
+
+static bool is_name_char(char c)
+{
+	return c > ' ' && c < 0x7f;
+}
+
+/* Take the tokens of a table of size bytes; false: it is none. */
+static bool take_tokens(const uint8_t *table, size_t size, const uint8_t *index,
+			struct us_kallsyms_parts *ret)
+{
+	unsigned some = 0;
+	for (unsigned k = 0; k < 256; k++) {
+		size_t at = le16(index + 2 * k);
+		size_t end = k < 255 ? le16(index + 2 * k + 2) : size;
+		const char *token = (const char *)table + at;
+		size_t len = strnlen(token, end - at);
+		if (len == end - at || len > TOKEN_MOST ||
+		    (k < 255 && len + 1 < end - at))
+			return false;
+		for (size_t c = 0; c < len; c++)
+			if (!is_name_char(token[c]))
+				return false;
+		for (size_t c = len; c < end - at; c++)
+			if (token[c])
+				return false; /* not padding */
+		ret->token[k] = token;
+		ret->token_len[k] = (uint8_t)len;
+		some += len > 0;
+	}
+	return some >= 64;
+}
+
+/* The table ends before its index, padded: how long its last token is, is not known. */
+static bool find_table(struct us_linux_image *i, const uint8_t *index, us_gva at,
+		       struct us_kallsyms_parts *ret)
+{
+	uint32_t last = le16(index + 2 * 255);
+	for (unsigned size = last + 1; size <= last + 1 + TOKEN_MOST + PAD; size++) {
+		if ((at - size) % 4)
+			continue;
+		const uint8_t *table = us_linux_image_at(i, at - size, size);
+		if (!table)
+			return false;
+		if (table[le16(index + 2) - 1] || table[last - 1] || table[size - 1])
+			continue;
+		if (take_tokens(table, size, index, ret)) {
+			ret->table_at = at - size;
+			ret->index_at = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* --- names and markers --- */
+
+/* n names from byte `from`; where they end, or 0. */
+static size_t pass_names(const uint8_t *names, size_t size, size_t from, size_t n)
+{
+	for (size_t k = 0; k < n; k++) {
+		size_t len, head = us_kallsyms_length(names, size, from, &len);
+		if (!head)
+			return 0;
+		from += head + len;
+	}
+	return from;
+}
+
+/* Do the names that begin at `at` fit the markers, the first and the last of them? */
+static bool names_fit(struct us_linux_image *i, us_gva at, us_gva markers_at,
+		      struct us_kallsyms_parts *p)
+{
+	size_t size = markers_at - at, last = us_kallsyms_marker(p, p->n_marker - 1);
+	const uint8_t *names = us_linux_image_at(i, at, size);
+	if (!names || !spend(p, 2 * PER_MARKER) ||
+	    pass_names(names, size, 0, PER_MARKER) != us_kallsyms_marker(p, 1))
+		return false;
+	size_t end = pass_names(names, size, last,
+				p->n - PER_MARKER * (p->n_marker - 1));
+	p->names = names;
+	p->names_size = size;
+	return end && size - end < PAD;
+}
+
+/* The number of names stands before them, and between the two a word of padding if
+ * tables are aligned to 8. */
+static bool number_before(struct us_linux_image *i, us_gva at,
+			  struct us_kallsyms_parts *p)
+{
+	const uint8_t *w = us_linux_image_at(i, at - 8, 8);
+	if (!w)
+		return false;
+	bool padded = at % 8 == 0 && le32(w + 4) == 0;
+	p->n = padded ? le32(w) : le32(w + 4);
+	p->num_at = at - (padded ? 8 : 4);
+	return p->n >= US_KALLSYMS_LEAST && p->n <= US_KALLSYMS_MOST &&
+	       (p->n + PER_MARKER - 1) / PER_MARKER == p->n_marker;
+}
+
+/* What the last marker's names take is not known: try each place that there can be. */
+static bool find_names(struct us_linux_image *i, us_gva markers_at,
+		       struct us_kallsyms_parts *p)
+{
+	us_gva at = (markers_at - us_kallsyms_marker(p, p->n_marker - 1) - 1) & ~3ULL;
+	for (unsigned k = 0; k < NUMBERS_MOST && at > i->start + 8; k++, at -= 4) {
+		if (number_before(i, at, p) && names_fit(i, at, markers_at, p))
+			return true;
+		if (!us_linux_image_at(i, at - 8, 8) || !spend(p, 1))
+			return false;
+	}
+	return false;
+}
+
+/* How many rising numbers stand at `at`, the first of them 0. */
+static size_t count_markers(const uint8_t *p, size_t most)
+{
+	size_t n = 1;
+	uint32_t before = 0;
+	for (; n < most; n++) {
+		uint32_t v = le32(p + 4 * n);
+		if (v < before + 2 * PER_MARKER || v > before + NAME_MOST * PER_MARKER)
+			break;
+		before = v;
+	}
+	return n;
+}
+
+static bool markers_at(struct us_linux_image *i, us_gva at, struct us_kallsyms_parts *p)
+{
+	size_t most = (p->table_at - at) / 4, cap = US_KALLSYMS_MOST / PER_MARKER;
+	const uint8_t *m = us_linux_image_at(i, at, 4 * (most < cap ? most : cap));
+	if (!m)
+		return false;
+	p->markers = m;
+	p->n_marker = count_markers(m, most < cap ? most : cap);
+	return p->n_marker >= LEAST_MARKER && spend(p, p->n_marker) &&
+	       find_names(i, at, p);
+}
+
+/* Backwards from the tokens, a page at a time. */
+static bool find_markers(struct us_linux_image *i, struct us_kallsyms_parts *p)
+{
+	us_gva at = p->table_at - 4 * LEAST_MARKER;
+	for (; at > i->start && p->table_at - at < BACK_MOST; at -= 4) {
+		const uint8_t *w = us_linux_image_at(i, at, 12);
+		if (!w || !spend(p, 1))
+			return false;
+		if (le32(w) == 0 && count_markers(w, 3) == 3 && markers_at(i, at, p))
+			return true;
+	}
+	return false;
+}
+
+int us_kallsyms_find_parts(struct us_linux_image *i, struct us_kallsyms_parts *ret)
+{
+	us_gva end = i->start + i->size;
+	memset(ret, 0, sizeof(*ret));
+	ret->work = WORK_MOST;
+	for (us_gva page = i->start; page < end; page += PAGE) {
+		const uint8_t *p = us_linux_image_at(i, page, PAGE);
+		for (us_gva at = page; p && at < page + PAGE; at += 4, p += 4) {
+			/* The last word of a page tells only half of this. */
+			bool may = le16(p) == 0 && le16(p + 2) > 0 &&
+				   le16(p + 2) <= TOKEN_MOST + 1;
+			if (!may)
+				continue;
+			const uint8_t *index = us_linux_image_at(i, at, INDEX_SIZE);
+			if (index && index_rises(index) &&
+			    find_table(i, index, at, ret) && find_markers(i, ret))
+				return 0;
+		}
+	}
+	return -ENOENT;
+}
