@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* linux.c: see linux.h. */
+#include "linux/linux.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BANNER	   "Linux version "
+#define INFO_BYTES 4096
+
+/* The guest's memory while it is read. */
+struct reader {
+	const struct us_linux_source *s;
+	struct us_linux_image image;
+	struct us_space space;
+	struct us_paging paging;
+	struct us_linux *l;
+};
+
+/* The image lies in one piece; anything else is found by the kernel's page tables. */
+static bool read_kernel(void *ctx, us_gva va, void *buf, size_t len)
+{
+	struct reader *r = ctx;
+	const struct us_linux_place *p = &r->s->place;
+	if (!r->s->mem)
+		return r->s->virt.read(r->s->virt.ctx, va, buf, len);
+	if (p->physical && va >= p->start && va - p->start < p->size &&
+	    len <= p->size - (va - p->start))
+		return us_mem_read(r->s->mem, p->phys + (va - p->start), buf, len);
+	return us_paging_read(&r->paging, &r->space, va, buf, len);
+}
+
+/* --- what it is --- */
+
+static void take_release(struct us_linux *l, const char *banner)
+{
+	size_t n = strcspn(banner, " \n");
+	if (n >= sizeof(l->release))
+		return;
+	for (size_t k = 0; k < n; k++)
+		if (banner[k] < ' ' || banner[k] >= 0x7f)
+			return;
+	memcpy(l->release, banner, n);
+	l->release[n] = '\0';
+}
+
+static void read_release(struct reader *r)
+{
+	us_gva at = us_kallsyms_address(&r->l->symbols, "linux_banner");
+	char text[sizeof(BANNER) + 80] = "";
+	if (!at || !read_kernel(r, at, text, sizeof(text) - 1))
+		return;
+	if (!strncmp(text, BANNER, strlen(BANNER)))
+		take_release(r->l, text + strlen(BANNER));
+}
+
+/* The note that the kernel keeps for crash dumps: lines of NAME=value. */
+static void read_info(struct reader *r)
+{
+	static const char key[] = "\nKERNELOFFSET=";
+	us_gva at = us_kallsyms_address(&r->l->symbols, "vmcoreinfo_data");
+	uint64_t data;
+	char text[INFO_BYTES + 1];
+	if (!at || !read_kernel(r, at, &data, sizeof(data)) ||
+	    !read_kernel(r, data, text, INFO_BYTES))
+		return;
+	text[INFO_BYTES] = '\0';
+	char *line = strstr(text, key), *end;
+	if (!line)
+		return;
+	uint64_t slide = strtoull(line + strlen(key), &end, 16);
+	if (*end != '\n' || slide > US_LINUX_MAP_END - US_LINUX_MAP_START)
+		return;
+	r->l->slide = (int64_t)slide;
+	r->l->slide_told = true;
+}
+
+/* The kernel's own top table maps all of it, and stays when a process ends. */
+static void use_own_tables(struct reader *r)
+{
+	const struct us_linux_place *p = &r->s->place;
+	us_gva top = us_kallsyms_address(&r->l->symbols, "init_top_pgt");
+	if (p->physical && top >= p->start && top - p->start < p->size &&
+	    top % 4096 == 0)
+		r->space.root = p->phys + (top - p->start);
+}
+
+/* --- code --- */
+
+static int add_modules_orc(const struct us_linux *l, const struct us_orc_format *f,
+			   struct us_cfi_builder *b)
+{
+	int r = 0;
+	for (size_t k = 0; r == 0 && k < l->modules.n; k++) {
+		const struct us_linux_module_orc *o =
+			&l->modules.orc[l->modules.v[k].number];
+		const struct us_orc orc = { .ip = o->bytes,
+					    .entry = o->bytes + 4 * o->n,
+					    .ip_at = o->ip_at,
+					    .n = o->n };
+		if (o->n)
+			r = us_orc_compile(&orc, f, b);
+	}
+	return r;
+}
+
+/* Then what it started with has been freed (include/linux/kernel.h, system_states). */
+static bool has_booted(struct reader *r)
+{
+	us_gva at = us_kallsyms_address(&r->l->symbols, "system_state");
+	uint32_t state;
+	return at && read_kernel(r, at, &state, sizeof(state)) && state >= 2;
+}
+
+static int read_orc(struct reader *r)
+{
+	struct us_linux *l = r->l;
+	struct us_cfi_builder *b;
+	struct us_orc_format f;
+	struct us_orc o = { 0 };
+	if (us_orc_locate(&r->image, &l->symbols, &o, &f) < 0)
+		return 0;
+	int ret = us_cfi_builder_new(8, &b);
+	if (ret < 0)
+		return ret;
+	if (has_booted(r)) {
+		o.gone_start = us_kallsyms_address(&l->symbols, "_sinittext");
+		o.gone_end = us_kallsyms_address(&l->symbols, "_einittext");
+	}
+	ret = us_orc_compile(&o, &f, b);
+	if (ret == 0)
+		ret = add_modules_orc(l, &f, b);
+	if (ret == 0)
+		ret = us_cfi_builder_finish(b, &l->cfi);
+	us_cfi_builder_free(b);
+	return ret;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	us_gva x = *(const us_gva *)a, y = *(const us_gva *)b;
+	return x < y ? -1 : x > y;
+}
+
+static int collect_starts(struct us_linux *l)
+{
+	const struct us_kallsyms *k = &l->symbols;
+	size_t n = 0, kept = 0;
+	l->start = calloc(k->n + l->modules.functions.n + 1, sizeof(*l->start));
+	if (!l->start)
+		return -ENOMEM;
+	for (size_t i = 0; i < k->n; i++)
+		if (us_kallsym_is_code(&k->v[i]))
+			l->start[n++] = k->v[i].addr;
+	for (size_t i = 0; i < l->modules.functions.n; i++)
+		l->start[n++] = l->modules.functions.v[i].start;
+	qsort(l->start, n, sizeof(*l->start), by_address);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || l->start[kept - 1] != l->start[i])
+			l->start[kept++] = l->start[i];
+	l->n_start = kept;
+	l->text_end = kept ? l->start[kept - 1] : 0;
+	if (l->modules.n && l->modules.v[l->modules.n - 1].end > l->text_end)
+		l->text_end = l->modules.v[l->modules.n - 1].end;
+	return 0;
+}
+
+/* --- all of it --- */
+
+static int read_all(struct reader *r, struct us_err *e)
+{
+	struct us_linux *l = r->l;
+	const struct us_linux_memory m = { read_kernel, r };
+	int ret = us_kallsyms_read(&r->image, &l->symbols, e);
+	if (ret < 0)
+		return ret;
+	l->text = us_kallsyms_address(&l->symbols, "_text");
+	if (!l->text)
+		l->text = us_kallsyms_address(&l->symbols, "_stext");
+	l->slide = (int64_t)(l->text - US_LINUX_LINKED_AT);
+	l->check_at = l->symbols.at;
+	if (!read_kernel(r, l->check_at, l->check, sizeof(l->check)))
+		return us_fail(e, -EFAULT, "read the guest's kernel: it has gone");
+	read_release(r);
+	if (r->s->mem) {
+		use_own_tables(r);
+		read_info(r);
+		ret = us_linux_modules_read(&r->image, &l->symbols, &m, &l->modules);
+	}
+	if (ret == 0 || ret == -ENOENT)
+		ret = read_orc(r);
+	if (ret == 0)
+		ret = collect_starts(l);
+	return ret < 0 ? us_fail(e, ret, "read the guest's kernel: %s", strerror(-ret))
+		       : 0;
+}
+
+int us_linux_read(const struct us_linux_source *s, struct us_linux **ret,
+		  struct us_err *e)
+{
+	struct reader *r = calloc(1, sizeof(*r));
+	struct us_linux *l = calloc(1, sizeof(*l));
+	int code = -ENOMEM;
+	if (r && l) {
+		const struct us_linux_memory m = { read_kernel, r };
+		r->s = s;
+		r->l = l;
+		r->space = s->place.space;
+		us_paging_init(&r->paging, s->mem);
+		code = us_linux_image_init(&r->image, s->place.start, s->place.size,
+					   &m);
+	}
+	if (code < 0)
+		us_fail(e, code, "read the guest's kernel: %s", strerror(-code));
+	else
+		code = read_all(r, e);
+	if (r)
+		us_linux_image_fini(&r->image);
+	free(r);
+	if (code < 0)
+		us_linux_free(l);
+	else
+		*ret = l;
+	return code == -EBADMSG || code == -E2BIG || code == -EFAULT ? -ENOENT : code;
+}
+
+void us_linux_free(struct us_linux *l)
+{
+	if (!l)
+		return;
+	us_kallsyms_fini(&l->symbols);
+	us_linux_modules_fini(&l->modules);
+	us_cfi_table_free(l->cfi);
+	free(l->start);
+	free(l);
+}
+
+static bool find_in_module(const struct us_linux *l, us_gva pc,
+			   struct us_linux_name *ret)
+{
+	const struct us_linux_module *m = us_linux_module_at(&l->modules, pc);
+	if (!m)
+		return false;
+	const struct us_linux_function *f = us_linux_module_function(&l->modules, m,
+								     pc);
+	*ret = (struct us_linux_name){ m->start, m->end, NULL, m->name };
+	if (f)
+		*ret = (struct us_linux_name){ f->start, f->end,
+					       l->modules.names.v + f->name, m->name };
+	return true;
+}
+
+bool us_linux_find(const struct us_linux *l, us_gva pc, struct us_linux_name *ret)
+{
+	us_gva end;
+	const struct us_kallsym *s = us_kallsyms_find(&l->symbols, pc, &end);
+	if (!s)
+		return find_in_module(l, pc, ret);
+	*ret = (struct us_linux_name){ s->addr, end, us_kallsym_name(&l->symbols, s),
+				       US_LINUX_KERNEL };
+	return true;
+}
+
+static void group(char *ret, size_t size, size_t n)
+{
+	if (n >= 1000)
+		snprintf(ret, size, "%zu,%03zu", n / 1000, n % 1000);
+	else
+		snprintf(ret, size, "%zu", n);
+}
+
+void us_linux_describe(const struct us_linux *l, char *ret, size_t size)
+{
+	char symbols[32];
+	group(symbols, sizeof(symbols), l->symbols.n);
+	snprintf(ret, size,
+		 "Linux %s (from its memory): %s symbols, %zu modules, %s, KASLR slide "
+		 "0x%" PRIx64,
+		 l->release[0] ? l->release : "of unknown version", symbols,
+		 l->modules.n, l->cfi ? "ORC" : "no ORC", (uint64_t)l->slide);
+}

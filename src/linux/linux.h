@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * linux.h: all that a Linux guest's memory tells of its kernel.
+ *
+ * Read from the host, once, without any file: where the kernel is (image.h), its
+ * version, the symbols (kallsyms.h), how to unwind it (orc.h), the modules that are
+ * loaded (modules.h).  Setup path: takes some 100 to 300 ms, does not need the guest
+ * to be held, for what is read does not change while the kernel runs.
+ */
+#ifndef US_LINUX_H
+#define US_LINUX_H
+
+#include "linux/kallsyms.h"
+#include "linux/modules.h"
+#include "unwind/cfi.h"
+
+#define US_LINUX_KERNEL "linux" /* the kernel itself, as a module's name */
+
+/* __USER32_CS of arch/x86/include/asm/segment.h: what 32-bit programs run by. */
+#define US_LINUX_CS_OF_32 0x23
+
+struct us_linux_source {
+	struct us_linux_place place;
+	/* Guest-physical memory, for this thread alone; NULL: by virtual addresses. */
+	struct us_mem *mem;
+	struct us_linux_memory virt; /* used if mem is NULL */
+};
+
+struct us_linux {
+	char release[65]; /* "6.1.0-56-cloud-amd64"; "" if it was not found */
+	us_gva text;	  /* _text */
+	int64_t slide;	  /* text minus where it lies without KASLR */
+	bool slide_told;  /* the kernel itself says so (VMCOREINFO) */
+	struct us_kallsyms symbols;
+	struct us_linux_modules modules;
+	struct us_cfi_table *cfi; /* kernel and modules, at their addresses; or NULL */
+	us_gva *start;		  /* of all functions, sorted */
+	size_t n_start;
+	us_gva text_end; /* of the code, modules included */
+	/* Bytes that no other kernel has there: the start of its symbols. */
+	us_gva check_at;
+	uint8_t check[64];
+};
+
+/* -ENOENT: no Linux that is understood; -ENOMEM.  What is missing besides the symbols
+ * is left out. */
+US_MUST_CHECK int us_linux_read(const struct us_linux_source *s, struct us_linux **ret,
+				struct us_err *e);
+void us_linux_free(struct us_linux *l); /* accepts NULL */
+
+struct us_linux_name {
+	us_gva start, end;
+	const char *name, *module; /* NULL name: in a module without symbols */
+};
+/* The function at pc; false: none. */
+bool us_linux_find(const struct us_linux *l, us_gva pc, struct us_linux_name *ret);
+
+/* "Linux 6.1.0-56-cloud-amd64 (from its memory): 87,347 symbols, ORC, ..." */
+void us_linux_describe(const struct us_linux *l, char *ret, size_t size);
+
+#endif

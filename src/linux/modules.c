@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* modules.c: see modules.h. */
+#include "linux/modules.h"
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "linux/btf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#define MAX_SYMBOLS   65536U   /* of one module */
+#define MAX_FUNCTIONS 1000000U /* of all */
+#define MAX_NAMES     (64U << 20)
+#define MAX_ORC	      (1U << 20)
+#define NAME_PIECE    64U
+
+/* Where a struct module has what is wanted; found once. */
+struct layout {
+	uint32_t list, name, name_size;
+	uint32_t base, size, size_bytes; /* of its code: a word, and 4 bytes or 8 */
+	bool symbols, orc;
+	uint32_t kallsyms, symtab, n_symtab, strtab;
+	uint32_t orc_n, orc_ip, orc_entry;
+};
+
+struct reader {
+	const struct us_linux_memory *m;
+	struct layout at;
+	struct us_linux_modules *ret;
+};
+
+static bool read_at(struct reader *r, us_gva va, void *buf, size_t len)
+{
+	return va >= US_LINUX_MAP_START && r->m->read(r->m->ctx, va, buf, len);
+}
+
+static bool read_word(struct reader *r, us_gva va, uint64_t *ret)
+{
+	return read_at(r, va, ret, sizeof(*ret));
+}
+
+static bool in_region(us_gva start, uint64_t size)
+{
+	return start >= US_LINUX_MODULES_START && start < US_LINUX_MODULES_END &&
+	       size <= US_LINUX_MODULES_END - start;
+}
+
+/* --- layout --- */
+
+static bool offset_of(const struct us_btf *b, const char *type, const char *member,
+		      uint32_t *ret)
+{
+	struct us_btf_member m;
+	uint32_t t = us_btf_struct(b, type);
+	if (!t || !us_btf_member(b, t, member, &m))
+		return false;
+	*ret = m.offset;
+	return true;
+}
+
+/* Add what a member of that struct begins at to *ret. */
+static bool below(const struct us_btf *b, uint32_t type, const char *member,
+		  uint32_t base, uint32_t *ret)
+{
+	struct us_btf_member m;
+	if (!us_btf_member(b, type, member, &m))
+		return false;
+	*ret = base + m.offset;
+	return true;
+}
+
+/* 6.4 and later: an array of pieces, the code first. Before: one that begins with it.
+ */
+static bool find_code(const struct us_btf *b, uint32_t module, struct layout *l)
+{
+	struct us_btf_member m, size;
+	const char *size_name = "size";
+	uint32_t type, n;
+	if (us_btf_member(b, module, "mem", &m)) {
+		type = us_btf_element(b, m.type, &n);
+	} else if (us_btf_member(b, module, "core_layout", &m)) {
+		type = m.type;
+		size_name = "text_size";
+	} else {
+		return false;
+	}
+	if (!type || !us_btf_member(b, type, size_name, &size))
+		return false;
+	l->size = m.offset + size.offset;
+	l->size_bytes = size.size;
+	return (size.size == 4 || size.size == 8) &&
+	       below(b, type, "base", m.offset, &l->base);
+}
+
+static bool find_layout(const struct us_btf *b, struct layout *l)
+{
+	struct us_btf_member m, arch;
+	uint32_t module = us_btf_struct(b, "module");
+	if (!module || !us_btf_member(b, module, "name", &m))
+		return false;
+	l->name = m.offset;
+	l->name_size = m.size < US_LINUX_MODULE_NAME ? m.size : US_LINUX_MODULE_NAME;
+	if (!us_btf_member(b, module, "list", &m))
+		return false;
+	l->list = m.offset;
+	if (!find_code(b, module, l))
+		return false;
+	l->symbols = us_btf_member(b, module, "kallsyms", &m) &&
+		     offset_of(b, "mod_kallsyms", "symtab", &l->symtab) &&
+		     offset_of(b, "mod_kallsyms", "num_symtab", &l->n_symtab) &&
+		     offset_of(b, "mod_kallsyms", "strtab", &l->strtab);
+	l->kallsyms = m.offset;
+	l->orc = us_btf_member(b, module, "arch", &arch) &&
+		 below(b, arch.type, "num_orcs", arch.offset, &l->orc_n) &&
+		 below(b, arch.type, "orc_unwind_ip", arch.offset, &l->orc_ip) &&
+		 below(b, arch.type, "orc_unwind", arch.offset, &l->orc_entry);
+	return true;
+}
+
+static int read_layout(struct us_linux_image *i, const struct us_kallsyms *k,
+		       struct layout *ret)
+{
+	us_gva start = us_kallsyms_address(k, "__start_BTF");
+	us_gva stop = us_kallsyms_address(k, "__stop_BTF");
+	struct us_btf b;
+	if (!start || stop <= start || stop - start > US_BTF_MOST)
+		return -ENOENT;
+	const uint8_t *bytes = us_linux_image_at(i, start, stop - start);
+	if (!bytes)
+		return -ENOENT;
+	int r = us_btf_open(bytes, stop - start, &b);
+	if (r < 0)
+		return r == -ENOMEM ? r : -ENOENT;
+	bool found = find_layout(&b, ret);
+	us_btf_close(&b);
+	return found ? 0 : -ENOENT;
+}
+
+/* --- symbols --- */
+
+/* Append n bytes to the names; false: no room. */
+static bool append(struct us_linux_modules *m, const char *bytes, size_t n)
+{
+	for (size_t k = 0; k < n; k++) {
+		char *to = m->names.n < MAX_NAMES ? us_vec_push(&m->names) : NULL;
+		if (!to)
+			return false;
+		*to = bytes[k];
+	}
+	return true;
+}
+
+/* Append the string at va; its offset, or UINT32_MAX.  The page behind its end need not
+ * be there. */
+static uint32_t read_name(struct reader *r, us_gva va)
+{
+	struct us_linux_modules *m = r->ret;
+	size_t begin = m->names.n;
+	char piece[NAME_PIECE];
+	while (m->names.n - begin <= US_KALLSYMS_NAME_MAX) {
+		size_t room = 4096 - va % 4096;
+		size_t want = room < NAME_PIECE ? room : NAME_PIECE;
+		if (!read_at(r, va, piece, want))
+			break;
+		size_t n = strnlen(piece, want);
+		if (!append(m, piece, n < want ? n + 1 : n))
+			break;
+		if (n < want && m->names.n - begin > 1)
+			return (uint32_t)begin;
+		if (n < want)
+			break;
+		va += want;
+	}
+	m->names.n = begin;
+	return UINT32_MAX;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct us_linux_function *x = a, *y = b;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* Where each ends; of those at one address the first stays, as in the kernel. */
+static void close_functions(struct us_linux_modules *m, struct us_linux_module *module)
+{
+	struct us_linux_function *f = m->functions.v + module->first;
+	size_t n = m->functions.n - module->first, kept = 0;
+	if (n)
+		qsort(f, n, sizeof(*f), by_start);
+	for (size_t k = 0; k < n; k++)
+		if (!kept || f[kept - 1].start != f[k].start)
+			f[kept++] = f[k];
+	for (size_t k = 0; k < kept; k++)
+		f[k].end = k + 1 < kept ? f[k + 1].start : module->end;
+	module->n = kept;
+	m->functions.n = module->first + kept;
+}
+
+static int read_symbols(struct reader *r, us_gva at, struct us_linux_module *module)
+{
+	uint64_t kallsyms, symtab, strtab;
+	uint32_t n;
+	struct us_linux_modules *m = r->ret;
+	if (!r->at.symbols || !read_word(r, at + r->at.kallsyms, &kallsyms) ||
+	    !read_word(r, kallsyms + r->at.symtab, &symtab) ||
+	    !read_word(r, kallsyms + r->at.strtab, &strtab) ||
+	    !read_at(r, kallsyms + r->at.n_symtab, &n, sizeof(n)) || n > MAX_SYMBOLS)
+		return 0;
+	for (uint32_t k = 0; k < n && m->functions.n < MAX_FUNCTIONS; k++) {
+		Elf64_Sym s;
+		if (!read_at(r, symtab + k * sizeof(s), &s, sizeof(s)))
+			break;
+		if (s.st_shndx == SHN_UNDEF || s.st_value < module->start ||
+		    s.st_value >= module->end)
+			continue;
+		uint32_t name = read_name(r, strtab + s.st_name);
+		if (name == UINT32_MAX)
+			continue;
+		struct us_linux_function *f = us_vec_push(&m->functions);
+		if (!f)
+			return -ENOMEM;
+		*f = (struct us_linux_function){ s.st_value, 0, name };
+	}
+	return 0;
+}
+
+/* --- ORC --- */
+
+static void read_orc(struct reader *r, us_gva at, struct us_linux_module_orc *ret)
+{
+	uint64_t ip, entry;
+	uint32_t n;
+	if (!r->at.orc || !read_at(r, at + r->at.orc_n, &n, sizeof(n)) ||
+	    !read_word(r, at + r->at.orc_ip, &ip) ||
+	    !read_word(r, at + r->at.orc_entry, &entry) || !n || n > MAX_ORC)
+		return;
+	uint8_t *bytes = malloc((size_t)n * (4 + US_ORC_ENTRY));
+	if (bytes && read_at(r, ip, bytes, 4 * (size_t)n) &&
+	    read_at(r, entry, bytes + 4 * (size_t)n, US_ORC_ENTRY * (size_t)n)) {
+		*ret = (struct us_linux_module_orc){ bytes, ip, n };
+		return;
+	}
+	free(bytes);
+}
+
+/* --- the list --- */
+
+/* A name as the kernel writes them, or it is not a module. */
+static bool is_name(const char *name, size_t size)
+{
+	size_t n = strnlen(name, size);
+	for (size_t k = 0; k < n; k++)
+		if (name[k] <= ' ' || name[k] >= 0x7f || name[k] == '/')
+			return false;
+	return n && n < size;
+}
+
+static bool read_head(struct reader *r, us_gva at, struct us_linux_module *ret)
+{
+	uint64_t base, size = 0;
+	memset(ret, 0, sizeof(*ret));
+	if (!read_at(r, at + r->at.name, ret->name, r->at.name_size) ||
+	    !is_name(ret->name, r->at.name_size) ||
+	    !read_word(r, at + r->at.base, &base) ||
+	    !read_at(r, at + r->at.size, &size, r->at.size_bytes) || !size ||
+	    !in_region(base, size))
+		return false;
+	ret->start = base;
+	ret->end = base + size;
+	return true;
+}
+
+/* A list that was changed while it was read, or was made to, may come round. */
+static bool is_known(const struct us_linux_modules *m, us_gva start)
+{
+	for (size_t k = 0; k < m->n; k++)
+		if (m->v[k].start == start)
+			return true;
+	return false;
+}
+
+static int add_module(struct reader *r, us_gva at)
+{
+	struct us_linux_modules *m = r->ret;
+	struct us_linux_module head;
+	if (!read_head(r, at, &head) || is_known(m, head.start))
+		return 0;
+	struct us_linux_module *slot = us_vec_push(m);
+	if (!slot)
+		return -ENOMEM;
+	head.first = m->functions.n;
+	int ret = read_symbols(r, at, &head);
+	close_functions(m, &head);
+	*slot = head;
+	slot->number = m->n - 1;
+	read_orc(r, at, &m->orc[slot->number]);
+	return ret;
+}
+
+static int walk(struct reader *r, us_gva head)
+{
+	uint64_t at;
+	int ret = 0;
+	if (!read_word(r, head, &at))
+		return -ENOENT;
+	for (size_t steps = 0; ret == 0 && at != head && steps < US_LINUX_MAX_MODULES;
+	     steps++) {
+		us_gva next = at;
+		if (!in_region(at - r->at.list, 1))
+			break;
+		ret = add_module(r, at - r->at.list);
+		if (!read_word(r, next, &at))
+			break;
+	}
+	return ret;
+}
+
+static int module_by_start(const void *a, const void *b)
+{
+	const struct us_linux_module *x = a, *y = b;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+int us_linux_modules_read(struct us_linux_image *i, const struct us_kallsyms *k,
+			  const struct us_linux_memory *m, struct us_linux_modules *ret)
+{
+	struct reader r = { .m = m, .ret = ret };
+	us_gva head = us_kallsyms_address(k, "modules");
+	memset(ret, 0, sizeof(*ret));
+	int code = head ? read_layout(i, k, &r.at) : -ENOENT;
+	if (code < 0)
+		return code;
+	ret->orc = calloc(US_LINUX_MAX_MODULES, sizeof(*ret->orc));
+	code = ret->orc ? walk(&r, head) : -ENOMEM;
+	if (code < 0)
+		us_linux_modules_fini(ret);
+	else if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), module_by_start);
+	return code;
+}
+
+void us_linux_modules_fini(struct us_linux_modules *m)
+{
+	for (size_t k = 0; m->orc && k < US_LINUX_MAX_MODULES; k++)
+		free(m->orc[k].bytes);
+	free(m->orc);
+	free(m->v);
+	free(m->functions.v);
+	free(m->names.v);
+	memset(m, 0, sizeof(*m));
+}
+
+const struct us_linux_module *us_linux_module_at(const struct us_linux_modules *m,
+						 us_gva pc)
+{
+	size_t lo = 0, hi = m->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (m->v[mid].start <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && pc < m->v[lo - 1].end ? &m->v[lo - 1] : NULL;
+}
+
+const struct us_linux_function *
+us_linux_module_function(const struct us_linux_modules *m,
+			 const struct us_linux_module *module, us_gva pc)
+{
+	const struct us_linux_function *f = m->functions.v + module->first;
+	size_t lo = 0, hi = module->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (f[mid].start <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? &f[lo - 1] : NULL;
+}

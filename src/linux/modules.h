@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * modules.h: the modules that a Linux kernel has loaded, and their symbols.
+ *
+ * They hang in a list (kernel/module/main.c, "modules").  Where a struct module has its
+ * members differs from build to build; the kernel's own type information (BTF) tells.
+ * Without it the list is not read.  A list is walked a bounded number of steps, and
+ * nothing of a module is believed that lies outside of the region for modules.
+ */
+#ifndef US_LINUX_MODULES_H
+#define US_LINUX_MODULES_H
+
+#include "linux/kallsyms.h"
+#include "linux/orc.h"
+
+#define US_LINUX_MODULE_NAME 64 /* bytes with the NUL */
+#define US_LINUX_MAX_MODULES 2048
+
+struct us_linux_modules {
+	struct us_linux_module {
+		char name[US_LINUX_MODULE_NAME];
+		us_gva start, end; /* its code */
+		size_t first, n;   /* of its functions */
+		size_t number;	   /* in orc */
+	} * v;			   /* sorted by start */
+	size_t n, cap;
+	struct {
+		struct us_linux_function {
+			us_gva start, end;
+			uint32_t name; /* offset in names */
+		} * v;
+		size_t n, cap;
+	} functions; /* of each module: sorted by start */
+	struct {
+		char *v;
+		size_t n, cap;
+	} names;
+	struct us_linux_module_orc {
+		uint8_t *bytes; /* places, then entries */
+		us_gva ip_at;
+		size_t n;
+	} * orc; /* by number; n 0: none */
+};
+
+/* 0; -ENOENT: no list, or no BTF; -ENOMEM. */
+US_MUST_CHECK int us_linux_modules_read(struct us_linux_image *i,
+					const struct us_kallsyms *k,
+					const struct us_linux_memory *m,
+					struct us_linux_modules *ret);
+void us_linux_modules_fini(struct us_linux_modules *m); /* accepts a zeroed one */
+
+/* The module whose code has pc, or NULL. */
+const struct us_linux_module *us_linux_module_at(const struct us_linux_modules *m,
+						 us_gva pc);
+/* Its function at pc, or NULL. */
+const struct us_linux_function *
+us_linux_module_function(const struct us_linux_modules *m,
+			 const struct us_linux_module *module, us_gva pc);
+
+#endif
