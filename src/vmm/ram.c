@@ -175,7 +175,31 @@ static bool ask_monitor(struct us_ram *r, struct us_qmp *monitor)
 	return l->n > 0;
 }
 
-static unsigned look_at_maps(struct us_ram *r, const struct us_guest *g)
+/* Where RAM begins on QEMU's machines of other architectures; false: not known. */
+static bool find_base(const struct us_guest *g, const char *machine, us_gpa *ret)
+{
+	static const struct {
+		const char *exe, *machine;
+		us_gpa base;
+	} bases[] = {
+		{ "qemu-system-x86_64", "", 0 },
+		{ "qemu-system-i386", "", 0 },
+		{ "qemu-system-aarch64", "virt", 0x40000000 },
+		{ "qemu-system-riscv64", "virt", 0x80000000 },
+	};
+	*ret = 0;
+	if (strcmp(g->vmm, "qemu") || !strstr(g->exe, "qemu-system-"))
+		return true;
+	for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++) {
+		*ret = bases[i].base;
+		if (strstr(g->exe, bases[i].exe) && strstr(machine, bases[i].machine))
+			return true;
+	}
+	return false;
+}
+
+/* -ENOTSUP: a machine whose RAM may be anywhere. */
+static int look_at_maps(struct us_ram *r, const struct us_guest *g)
 {
 	_cleanup_free_ struct us_cmdline *c = calloc(1, sizeof(*c));
 	_cleanup_close_ int proc = us_proc_open(g->pid);
@@ -190,17 +214,11 @@ static unsigned look_at_maps(struct us_ram *r, const struct us_guest *g)
 				  .below_4g = c->below_4g,
 				  .piece = c->piece,
 				  .n_piece = c->n_piece };
-	r->n_layout = us_ram_guess(&q, &r->maps, r->layout);
+	bool known = find_base(g, c->machine, &q.base);
+	if (known)
+		r->n_layout = us_ram_guess(&q, &r->maps, r->layout);
 	us_proc_args_fini(&args);
-	return r->n_layout;
-}
-
-/* QEMU for another architecture has its RAM elsewhere. */
-static bool is_pc(const struct us_guest *g)
-{
-	return strcmp(g->vmm, "qemu") || !strstr(g->exe, "qemu-system-") ||
-	       strstr(g->exe, "qemu-system-x86_64") ||
-	       strstr(g->exe, "qemu-system-i386");
+	return known ? 0 : -ENOTSUP;
 }
 
 static int fail_none(const struct us_guest *g, struct us_err *e)
@@ -254,15 +272,15 @@ static int find(struct us_ram *r, const struct us_guest *g, struct us_qmp *monit
 		r->from_monitor = false;
 		r->n_layout = 0;
 	}
-	if (!is_pc(g)) {
+	if (look_at_maps(r, g) < 0) {
 		us_fail(e, -ENOTSUP,
-			"find the RAM of guest %d: where %s has it is known for x86 "
-			"only",
+			"find the RAM of guest %d: where %s has it is known for x86, "
+			"and for the machine \"virt\" of aarch64 and riscv64",
 			g->pid, g->exe);
-		us_hint(e, "use its gdb stub: --backend gdb");
+		us_hint(e, "give it a monitor (-qmp), or use its gdb stub: --backend "
+			   "gdb");
 		return -ENOTSUP;
 	}
-	look_at_maps(r, g);
 	for (unsigned i = 0; i < r->n_layout; i++)
 		if (apply(r, &r->layout[i]))
 			return probe(r, g, e);

@@ -115,7 +115,9 @@ static struct holes holes_of(const struct us_ram_query *q)
 {
 	static const uint64_t others[] = { 0xc0000000, 0xd0000000, 0x80000000,
 					   0xb0000000, 0xe0000000 };
-	struct holes h = { .at = { us_ram_hole(q) }, .n = 1 };
+	struct holes h = { .at = { q->base ? UINT64_MAX : us_ram_hole(q) }, .n = 1 };
+	if (q->base)
+		return h;
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (others[i] != h.at[0])
 			h.at[h.n++] = others[i];
@@ -186,15 +188,15 @@ struct linear {
 	unsigned n;
 };
 
-/* Lay RAM out from 0 up to the hole, then from 4 GiB. */
-static bool lay_out(const struct linear *ram, uint64_t hole, struct us_ram_layout *ret)
+/* Lay RAM out from its base up to the hole, then from 4 GiB. */
+static bool lay_out(const struct linear *ram, us_gpa at, uint64_t hole,
+		    struct us_ram_layout *ret)
 {
-	us_gpa at = 0;
 	*ret = (struct us_ram_layout){ 0 };
 	for (unsigned i = 0; i < ram->n; i++) {
 		us_hva hva = ram->run[i].start;
 		uint64_t left = ram->run[i].size;
-		if (at < hole && at + left > hole) {
+		if (at < hole && left > hole - at) {
 			uint64_t low = hole - at;
 			if (!us_ram_layout_add(ret, at, low, hva))
 				return false;
@@ -214,6 +216,7 @@ static bool lay_out(const struct linear *ram, uint64_t hole, struct us_ram_layou
 struct guesses {
 	struct us_ram_layout *v;
 	unsigned n;
+	us_gpa base;
 };
 
 static bool same_layout(const struct us_ram_layout *a, const struct us_ram_layout *b)
@@ -223,7 +226,7 @@ static bool same_layout(const struct us_ram_layout *a, const struct us_ram_layou
 
 static void guess(struct guesses *g, const struct linear *ram, uint64_t hole)
 {
-	if (g->n == US_RAM_LAYOUTS || !lay_out(ram, hole, &g->v[g->n]))
+	if (g->n == US_RAM_LAYOUTS || !lay_out(ram, g->base, hole, &g->v[g->n]))
 		return;
 	for (unsigned i = 0; i < g->n; i++)
 		if (same_layout(&g->v[i], &g->v[g->n]))
@@ -296,7 +299,7 @@ unsigned us_ram_guess(const struct us_ram_query *q, const struct us_maps *maps,
 		      struct us_ram_layout ret[US_RAM_LAYOUTS])
 {
 	struct runs runs = { .n = 0 };
-	struct guesses g = { .v = ret };
+	struct guesses g = { .v = ret, .base = q->base };
 	struct holes h = holes_of(q);
 	find_runs(q, &h, maps, &runs);
 	if (q->n_piece)

@@ -11,6 +11,8 @@
  *   Firecracker   0xd0000000 (arch/x86_64/layout.rs), newer ones 0xc0000000
  *   kvmtool       0xd0000000 (x86/include/kvm/kvm-arch.h), crosvm the same
  *   cloud-hypervisor 0xc0000000 (arch/src/x86_64/layout.rs)
+ * QEMU's machine "virt" has all RAM in one run: on aarch64 from 0x40000000, on RISC-V
+ * from 0x80000000 (hw/arm/virt.c, hw/riscv/virt.c; 7.2).
  */
 #ifndef US_VMM_RAM_LAYOUT_H
 #define US_VMM_RAM_LAYOUT_H
@@ -42,6 +44,7 @@ struct us_ram_query {
 	const char *vmm, *machine; /* as us_guest.vmm and -machine have it */
 	uint64_t memory;	   /* bytes; 0: not known */
 	uint64_t below_4g;	   /* -machine max-ram-below-4g; 0: not said */
+	us_gpa base;		   /* where RAM begins; if not at 0, there is no hole */
 	const uint64_t *piece;	   /* of RAM made of several mappings, in order */
 	unsigned n_piece;
 };

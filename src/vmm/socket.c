@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 static void hint_connect(struct us_err *e, int code)
@@ -283,4 +284,21 @@ pid_t us_socket_peer_pid(int fd)
 	if (!inode)
 		inode = tcp_inode("/proc/net/tcp6", &peer, &mine);
 	return inode ? owner_of_inode(inode) : 0;
+}
+
+int us_socket_find(const char *path, const char *what, struct us_err *e)
+{
+	struct stat st;
+	int code = stat(path, &st) < 0 ? errno : 0;
+	if (code == EACCES) {
+		us_fail(e, -EACCES, "%s %s cannot be seen: %s", what, path,
+			strerror(code));
+		us_hint(e, "run as the user of the VMM, or as root (sudo)");
+		return -EACCES;
+	}
+	if (!code && S_ISSOCK(st.st_mode))
+		return 0;
+	us_fail(e, -ENOENT, "%s %s is not there", what, path);
+	us_hint(e, "run: uniscope ps");
+	return -ENOENT;
 }

@@ -20,6 +20,12 @@ US_MUST_CHECK int us_socket_connect(const char *endpoint, unsigned timeout_ms,
 				    struct us_err *e);
 
 /*
+ * Is there a socket at this path?  what: "the monitor's socket", for the message.
+ * -ENOENT: there is none; -EACCES: this user may not look.
+ */
+US_MUST_CHECK int us_socket_find(const char *path, const char *what, struct us_err *e);
+
+/*
  * Pid of the process that serves a connected socket: of a unix socket by SO_PEERCRED
  * (who called listen(2), so a manager that passes sockets on is named instead), of a
  * loopback TCP connection by the owner of the other end in /proc/net/tcp and tcp6.
