@@ -202,9 +202,6 @@ static int refuse_protected(const struct us_guest *g, struct us_err *e)
 int us_kvm_probe(const struct us_target *t, struct us_err *why)
 {
 	const struct us_guest *g = t->guest;
-#ifndef __x86_64__
-	return us_fail(why, -EOPNOTSUPP, "KVM shares registers on x86 only");
-#endif
 	if (!g)
 		return us_fail(why, -ENODEV, "the target names no process");
 	if (g->accel == US_ACCEL_TCG)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kvm backend of a host whose KVM shares no registers with the VMM: says so. */
+#include "backend/backend.h"
+
+#include <errno.h>
+
+extern const struct us_backend_ops us_backend_kvm;
+
+static int refuse(struct us_err *why)
+{
+	return us_fail(why, -EOPNOTSUPP,
+		       "KVM shares the registers of its vCPUs on x86 only: use gdb or "
+		       "qmp");
+}
+
+static int none_probe(const struct us_target *t, struct us_err *why)
+{
+	(void)t;
+	refuse(why);
+	return 0;
+}
+
+static int none_open(const struct us_target *t, struct us_backend **ret,
+		     struct us_err *e)
+{
+	(void)t;
+	*ret = NULL;
+	return refuse(e);
+}
+
+const struct us_backend_ops us_backend_kvm = {
+	.name = "kvm",
+	.summary = "KVM guests on x86 hosts; not on this one",
+	.probe = none_probe,
+	.open = none_open,
+};
