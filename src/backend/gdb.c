@@ -46,7 +46,6 @@ struct gdb {
 
 static int gdb_probe(const struct us_target *t, struct us_err *why)
 {
-	struct stat st;
 	if (!t->gdb[0]) {
 		us_fail(why, -ENODEV, "no GDB stub is known");
 		us_hint(why,
@@ -54,12 +53,8 @@ static int gdb_probe(const struct us_target *t, struct us_err *why)
 			"it with -gdb unix:PATH,server=on,wait=off");
 		return 0;
 	}
-	if (t->gdb[0] == '/' && (stat(t->gdb, &st) < 0 || !S_ISSOCK(st.st_mode))) {
-		us_fail(why, -ENOENT, "the GDB stub's socket %s is not there", t->gdb);
-		us_hint(why, "run: uniscope ps");
-		return 0;
-	}
-	return 1;
+	return t->gdb[0] != '/' ||
+	       us_socket_find(t->gdb, "the GDB stub's socket", why) == 0;
 }
 
 /* Is it running? The monitor knows, if it has time for us. */
@@ -110,7 +105,7 @@ static void describe(struct gdb *b)
 	const struct us_gdb_session *s = b->session;
 	struct us_backend *base = &b->base;
 	base->n_vcpu = s->n_vcpu;
-	base->arch = US_ARCH_X86_64;
+	base->arch = s->layout.arch;
 	base->caps = US_CAP_FREEZE | US_CAP_ALL_GPRS | US_CAP_WATCHDOG;
 	base->mem = us_peer_ram_mem(&b->ram);
 	if (us_peer_ram_is_mapped(&b->ram))
@@ -173,18 +168,10 @@ static int gdb_start(struct us_backend *base, const struct us_schedule *s,
 		     struct us_err *e)
 {
 	struct gdb *b = (struct gdb *)base;
-	uint64_t all = base->n_vcpu < 64 ? (1ull << base->n_vcpu) - 1 : UINT64_MAX;
-	b->mask = s->vcpu_mask ? s->vcpu_mask & all : all;
-	b->n_chosen = (unsigned)__builtin_popcountll(b->mask);
-	if (!b->n_chosen)
-		return us_fail(e, -EINVAL,
-			       "the guest has %u vCPUs, and none of them is "
-			       "chosen",
-			       base->n_vcpu);
-	/* The pacer's one slot is the whole guest, whichever vCPUs are looked at. */
-	struct us_schedule all_at_once = *s;
-	all_at_once.vcpu_mask = 0;
-	us_pacer_init(&b->pacer, &all_at_once, 1, b->n_chosen, us_now_ns());
+	int r = us_pacer_init_whole(&b->pacer, s, base->n_vcpu, &b->mask, e);
+	if (r < 0)
+		return r;
+	b->n_chosen = b->pacer.weight;
 	if (!s->wake_halted)
 		us_vcpu_threads_open(&b->threads, &b->guest);
 	return 0;
@@ -233,7 +220,7 @@ static void find_next(struct gdb *b)
 static bool waits_after_hlt(struct gdb *b, const struct us_regs *regs)
 {
 	uint8_t byte;
-	return !b->session->extra && !regs->user &&
+	return !b->session->extra && regs->arch == US_ARCH_X86_64 && !regs->user &&
 	       us_mem_read_gva(b->base.mem, regs->pc - 1, &byte, 1) && byte == X86_HLT;
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -391,6 +392,31 @@ int us_gdb_ask_explain(struct us_gdb *g, const char *body, uint64_t deadline_ns,
 {
 	int r = us_gdb_ask(g, body, deadline_ns);
 	return r < 0 ? us_fail(e, r, "asking the stub \"%.40s\": %s", body, g->why) : 0;
+}
+
+int us_gdb_ask_monitor(struct us_gdb *g, const char *line, char *text, size_t size,
+		       uint64_t deadline_ns)
+{
+	char command[128] = "qRcmd,";
+	size_t at = 6, n = 0;
+	for (const char *p = line; *p && at + 3 < sizeof(command); p++)
+		at += (size_t)snprintf(command + at, 3, "%02x", (unsigned char)*p);
+	int r = us_gdb_ask(g, command, deadline_ns);
+	text[0] = '\0';
+	/* QEMU sends a packet a line, some fifty for each vCPU. */
+	for (size_t i = 0; r == 0 && i < size; i++) {
+		if (us_gdb_said(g, "OK"))
+			return 0;
+		if (g->parser.body[0] != 'O')
+			return -ENOTSUP;
+		for (const char *p = g->parser.body + 1; p[0] && p[1]; p += 2)
+			if (n + 1 < size)
+				text[n++] = (char)((us_gdb_hex(p[0]) & 15) << 4 |
+						   (us_gdb_hex(p[1]) & 15));
+		text[n] = '\0';
+		r = us_gdb_get(g, deadline_ns);
+	}
+	return r < 0 ? r : failed(g, -EPROTO, "its monitor does not come to an end");
 }
 
 bool us_gdb_said(const struct us_gdb *g, const char *text)

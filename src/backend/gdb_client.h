@@ -100,6 +100,11 @@ US_MUST_CHECK int us_gdb_ask(struct us_gdb *g, const char *body, uint64_t deadli
 US_MUST_CHECK int us_gdb_ask_explain(struct us_gdb *g, const char *body,
 				     uint64_t deadline_ns, struct us_err *e);
 
+/* A command of QEMU's human monitor; text gets its output, cut at size. -ENOTSUP: the
+ * stub has no monitor. */
+US_MUST_CHECK int us_gdb_ask_monitor(struct us_gdb *g, const char *line, char *text,
+				     size_t size, uint64_t deadline_ns);
+
 /* Is that the last reply? */
 bool us_gdb_said(const struct us_gdb *g, const char *text);
 bool us_gdb_said_error(const struct us_gdb *g); /* "E" and two digits, or "E." */

@@ -66,7 +66,7 @@ int us_gdb_session_sleep(struct us_gdb_session *s, uint64_t t_ns)
 }
 
 /* What is asked of each vCPU at each look. */
-enum request { SELECT, REGISTERS, EXTRA, N_REQUEST };
+enum request { SELECT, REGISTERS, EXTRA, APART, N_REQUEST = APART + US_GDB_N_APART };
 
 static bool applies(const struct us_gdb_session *s, enum request what, unsigned vcpu)
 {
@@ -75,8 +75,10 @@ static bool applies(const struct us_gdb_session *s, enum request what, unsigned 
 		return s->n_vcpu > 1 && s->thread[vcpu][0];
 	case EXTRA:
 		return s->extra && s->thread[vcpu][0];
-	default:
+	case REGISTERS:
 		return true;
+	default:
+		return s->layout.reg[US_GDB_APART + what - APART].size;
 	}
 }
 
@@ -84,6 +86,11 @@ static int put_request(struct us_gdb_session *s, enum request what, unsigned vcp
 {
 	static const char *const verb[] = { "Hg", "g", "qThreadExtraInfo," };
 	char text[48];
+	if (what >= APART) {
+		snprintf(text, sizeof(text), "p%x",
+			 s->layout.reg[US_GDB_APART + what - APART].at);
+		return us_gdb_put(&s->client, text);
+	}
 	char *end = stpcpy(text, verb[what]);
 	if (what != REGISTERS)
 		stpcpy(end, s->thread[vcpu]);
@@ -102,17 +109,24 @@ static void take_reply(struct us_gdb_session *s, enum request what, unsigned vcp
 		ret->refused |= (uint64_t)!us_gdb_said(g, "OK") << vcpu;
 		break;
 	case REGISTERS:
+		ret->apart.got = 0;
 		ret->state[vcpu] = US_GDB_RUNNING;
-		if (us_gdb_decode(&s->layout, g->parser.body, g->parser.len, regs))
+		if (us_gdb_decode(&s->layout, g->parser.body, g->parser.len, regs,
+				  &ret->code[vcpu]))
 			ret->refused |= 1ull << vcpu;
 		else if (us_x86_at_reset(regs))
 			ret->state[vcpu] = US_GDB_OFF;
 		break;
-	default:
+	case EXTRA:
 		/* "halted" in hexadecimal: QEMU says "CPU#1 [halted ]". */
 		if (strstr(g->parser.body, "68616c746564") &&
 		    ret->state[vcpu] == US_GDB_RUNNING)
 			ret->state[vcpu] = US_GDB_HALTED;
+		break;
+	default:
+		us_gdb_decode_apart(&s->layout, what - APART, g->parser.body,
+				    g->parser.len, &ret->apart);
+		us_gdb_set_space(&s->layout, &ret->apart, &ret->code[vcpu], regs);
 	}
 }
 
@@ -170,7 +184,12 @@ static int stop_and_read(struct us_gdb_session *s, uint64_t mask,
 	if (r == 0)
 		r = take_stop(s, deadline_ns);
 	ret->t_ns = us_now_ns();
-	return r < 0 ? r : exchange(s, mask, !s->qemu, true, deadline_ns, ret);
+	if (r == 0)
+		r = exchange(s, mask, !s->qemu, true, deadline_ns, ret);
+	if (r == 0)
+		r = us_gdb_codes_settle(&s->codes, &s->client, mask & ~ret->refused,
+					ret->code, ret->regs, deadline_ns);
+	return r;
 }
 
 int us_gdb_session_look(struct us_gdb_session *s, uint64_t mask,

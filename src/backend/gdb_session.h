@@ -14,6 +14,7 @@
 #define US_BACKEND_GDB_SESSION_H
 
 #include "backend/gdb_client.h"
+#include "backend/gdb_code.h"
 #include "backend/gdb_target.h"
 #include "backend/watchdog.h"
 #include "vmm/guest_list.h"
@@ -33,7 +34,9 @@ struct us_gdb_look {
 	uint64_t got;	   /* bit n: vCPU n was read ... */
 	uint64_t refused;  /* ... or the stub would not */
 	struct us_regs regs[US_MAX_VCPUS];
+	struct us_gdb_code code[US_MAX_VCPUS];
 	uint8_t state[US_MAX_VCPUS]; /* enum us_gdb_vcpu_state */
+	struct us_gdb_apart apart;   /* of the vCPU that is being read */
 };
 
 struct us_gdb_session {
@@ -41,6 +44,7 @@ struct us_gdb_session {
 	struct us_gdb_layout layout;
 	struct us_watchdog *watchdog;
 	struct us_gdb_shared *shared; /* what the watchdog must know */
+	struct us_gdb_codes codes;
 	char endpoint[US_ENDPOINT_SIZE];
 
 	uint8_t run;	    /* enum us_gdb_run */

@@ -275,7 +275,8 @@ static int ask_features(struct us_gdb_session *s, bool *ran, uint64_t deadline_n
 			struct us_err *e)
 {
 	struct us_gdb *g = &s->client;
-	int r = ask(s, "qSupported:xmlRegisters=i386;vContSupported+", deadline_ns, e);
+	int r = ask(s, "qSupported:xmlRegisters=i386,arm,riscv;vContSupported+",
+		    deadline_ns, e);
 	for (unsigned i = 0; r == 0 && i < 8; i++) {
 		enum us_gdb_stop stop = us_gdb_stop_kind(g->parser.body, g->parser.len);
 		if (stop == US_GDB_GONE)
@@ -299,32 +300,6 @@ static void read_features(struct us_gdb_session *s, bool *xml, bool *no_ack)
 	*no_ack = strstr(text, "QStartNoAckMode+") != NULL;
 }
 
-/* A command of QEMU's human monitor; its output is cut at size. */
-static int ask_monitor(struct us_gdb_session *s, const char *line, char *text,
-		       size_t size, uint64_t deadline_ns)
-{
-	struct us_gdb *g = &s->client;
-	char command[128] = "qRcmd,";
-	size_t at = 6, n = 0;
-	for (const char *p = line; *p && at + 3 < sizeof(command); p++)
-		at += (size_t)snprintf(command + at, 3, "%02x", (unsigned char)*p);
-	int r = us_gdb_ask(g, command, deadline_ns);
-	text[0] = '\0';
-	for (unsigned i = 0; r == 0 && i < 64; i++) {
-		if (us_gdb_said(g, "OK"))
-			return 0;
-		if (g->parser.body[0] != 'O')
-			return -ENOTSUP;
-		for (const char *p = g->parser.body + 1; p[0] && p[1]; p += 2)
-			if (n + 1 < size)
-				text[n++] = (char)(us_gdb_hex(p[0]) << 4 |
-						   us_gdb_hex(p[1]));
-		text[n] = '\0';
-		r = us_gdb_get(g, deadline_ns);
-	}
-	return r < 0 ? r : -EPROTO;
-}
-
 /*
  * Did it run before we came?  Up to 8.0 QEMU says so by itself, later versions do not;
  * but they all give a reason for a stop that is not ours: "paused (prelaunch)".
@@ -335,12 +310,14 @@ static bool was_paused(struct us_gdb_session *s, uint64_t deadline_ns)
 	unsigned major = 0, minor = 0;
 	if (!s->qemu)
 		return false;
-	if (ask_monitor(s, "info version", text, sizeof(text), deadline_ns) == 0 &&
+	if (us_gdb_ask_monitor(&s->client, "info version", text, sizeof(text),
+			       deadline_ns) == 0 &&
 	    sscanf(text, "%u.%u", &major, &minor) == 2 &&
 	    (major < 8 || (major == 8 && !minor)))
 		return true;
 	s->unsure = true;
-	return ask_monitor(s, "info status", text, sizeof(text), deadline_ns) == 0 &&
+	return us_gdb_ask_monitor(&s->client, "info status", text, sizeof(text),
+				  deadline_ns) == 0 &&
 	       strstr(text, "paused (");
 }
 
@@ -360,7 +337,8 @@ static int ask_nature(struct us_gdb_session *s, enum us_gdb_before before, bool 
 		paused = was_paused(s, deadline_ns);
 	us_gdb_set_run(s, paused ? US_GDB_PAUSED : US_GDB_HELD);
 	char text[128] = "";
-	if (s->qemu && !ask_monitor(s, "info kvm", text, sizeof(text), deadline_ns)) {
+	if (s->qemu && !us_gdb_ask_monitor(&s->client, "info kvm", text, sizeof(text),
+					   deadline_ns)) {
 		s->kvm = strstr(text, "enabled") != NULL;
 		s->tcg = strstr(text, "disabled") != NULL;
 	}
@@ -477,10 +455,11 @@ static int ask_layout(struct us_gdb_session *s, bool xml, uint64_t deadline_ns,
 	if (classic)
 		us_gdb_layout_classic(wide || g->parser.len > 2 * 400, &s->layout);
 	struct us_regs regs;
-	r = us_gdb_decode(&s->layout, g->parser.body, g->parser.len, &regs);
+	struct us_gdb_code code;
+	r = us_gdb_decode(&s->layout, g->parser.body, g->parser.len, &regs, &code);
 	return r < 0 ? us_fail(e, r,
-			       "the stub's registers (%zu bytes) are not those of an "
-			       "x86 processor",
+			       "the stub's registers (%zu bytes) are not those that it "
+			       "describes, nor those of an x86 processor",
 			       g->parser.len / 2)
 		     : 0;
 }
@@ -505,6 +484,8 @@ static int handshake(struct us_gdb_session *s, enum us_gdb_before before,
 		r = ask_threads(s, deadline_ns, e);
 	if (r == 0)
 		r = ask_layout(s, xml, deadline_ns, e);
+	if (r == 0 && s->qemu)
+		r = us_gdb_codes_init(&s->codes, s->n_vcpu, e);
 	return r;
 }
 
@@ -563,6 +544,7 @@ void us_gdb_session_close(struct us_gdb_session *s)
 	if (!plain && s->watchdog && !us_watchdog_fired(s->watchdog))
 		us_gdb_session_let_go(s);
 	us_gdb_fini(&s->client);
+	us_gdb_codes_fini(&s->codes);
 	if (s->watchdog)
 		unwatch(s->watchdog);
 	if (s->shared)

@@ -3,6 +3,7 @@
 #include "backend/gdb_target.h"
 
 #include "backend/gdb_client.h"
+#include "backend/gdb_machine.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
@@ -13,27 +14,6 @@
 #define MAX_DOCUMENTS 16
 #define MAX_DEPTH     4
 
-#define CR0_PE	  1u
-#define EFLAGS_VM (1u << 17)
-#define EFER_LMA  (1u << 10)
-
-static const struct {
-	const char *name;
-	uint8_t id;
-} names[] = {
-	{ "rax", US_X86_RAX },	    { "eax", US_X86_RAX }, { "rdx", US_X86_RDX },
-	{ "edx", US_X86_RDX },	    { "rcx", US_X86_RCX }, { "ecx", US_X86_RCX },
-	{ "rbx", US_X86_RBX },	    { "ebx", US_X86_RBX }, { "rsi", US_X86_RSI },
-	{ "esi", US_X86_RSI },	    { "rdi", US_X86_RDI }, { "edi", US_X86_RDI },
-	{ "rbp", US_X86_RBP },	    { "ebp", US_X86_RBP }, { "rsp", US_X86_RSP },
-	{ "esp", US_X86_RSP },	    { "r8", US_X86_R8 },   { "r9", US_X86_R9 },
-	{ "r10", US_X86_R10 },	    { "r11", US_X86_R11 }, { "r12", US_X86_R12 },
-	{ "r13", US_X86_R13 },	    { "r14", US_X86_R14 }, { "r15", US_X86_R15 },
-	{ "rip", US_GDB_PC },	    { "eip", US_GDB_PC },  { "eflags", US_GDB_FLAGS },
-	{ "rflags", US_GDB_FLAGS }, { "cs", US_GDB_CS },   { "cr0", US_GDB_CR0 },
-	{ "cr3", US_GDB_CR3 },	    { "cr4", US_GDB_CR4 }, { "efer", US_GDB_EFER },
-};
-
 /* Orders of GDB's classical packets. */
 static const uint8_t classic_wide[] = {
 	US_X86_RAX, US_X86_RBX, US_X86_RCX, US_X86_RDX, US_X86_RSI, US_X86_RDI,
@@ -42,7 +22,7 @@ static const uint8_t classic_wide[] = {
 };
 static const uint8_t classic_narrow[] = {
 	US_X86_RAX, US_X86_RCX, US_X86_RDX, US_X86_RBX,	  US_X86_RSP, US_X86_RBP,
-	US_X86_RSI, US_X86_RDI, US_GDB_PC,  US_GDB_FLAGS, US_GDB_CS,
+	US_X86_RSI, US_X86_RDI, US_GDB_PC,  US_GDB_FLAGS, US_GDB_CS,  US_GDB_SS,
 };
 
 /* A start tag of an XML document. */
@@ -152,6 +132,7 @@ struct description {
 	uint8_t size[MAX_REGISTERS]; /* by number; 0: none */
 	uint8_t id[MAX_REGISTERS];   /* enum us_gdb_reg, US_GDB_N_REG: other */
 	char processor[48];
+	const struct us_gdb_machine *machine;
 	bool wide;
 };
 
@@ -161,18 +142,20 @@ static int read_register(struct description *d, const struct tag *t, struct us_e
 	int at = number(t, "regnum"), bits = number(t, "bitsize");
 	if (at < 0)
 		at = d->next;
-	if (bits < 0 || bits > 2040 || at >= MAX_REGISTERS)
+	if (bits < 0 || at > UINT16_MAX)
 		return us_fail(e, -EPROTO,
 			       "a register without a size, or with number %d", at);
 	d->next = at + 1;
 	d->n_register++;
+	if (at >= MAX_REGISTERS || bits > 2040)
+		return 0; /* none that is used: RISC-V has 4,096 control registers */
 	d->size[at] = (uint8_t)((bits + 7) / 8);
 	d->id[at] = US_GDB_N_REG;
 	if (!attribute(t, "name", name, sizeof(name)))
 		return 0;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(names[i].name, name))
-			d->id[at] = names[i].id;
+	int id = us_gdb_register(d->machine, name);
+	if (id >= 0)
+		d->id[at] = (uint8_t)id;
 	return 0;
 }
 
@@ -186,6 +169,7 @@ static void read_processor(struct description *d, const char *at, const char *en
 	d->processor[len] = '\0';
 	us_printable_inplace(d->processor);
 	d->wide = !strncmp(d->processor, "i386:x86-64", 11);
+	d->machine = us_gdb_machine_of(d->processor);
 }
 
 static int read_document(struct description *d, const char *name, unsigned depth,
@@ -215,7 +199,7 @@ static int read_document(struct description *d, const char *name, unsigned depth
 
 static void place(struct us_gdb_layout *l, uint8_t id, unsigned at, uint8_t size)
 {
-	if (id >= US_GDB_N_REG || size > 8)
+	if (id >= US_GDB_N_REG || size > 8 || at > UINT16_MAX)
 		return;
 	l->reg[id].at = (uint16_t)at;
 	l->reg[id].size = size;
@@ -227,31 +211,41 @@ static int lay_out(const struct description *d, struct us_gdb_layout *l,
 {
 	unsigned at = 0;
 	for (unsigned i = 0; i < MAX_REGISTERS; i++) {
-		if (at + d->size[i] > UINT16_MAX)
-			return us_fail(e, -EPROTO, "its registers are too large");
+		if (d->size[i] && d->id[i] >= US_GDB_APART && d->id[i] < US_GDB_N_REG) {
+			place(l, d->id[i], i, d->size[i]);
+			continue;
+		}
 		if (d->size[i])
 			place(l, d->id[i], at, d->size[i]);
 		at += d->size[i];
 	}
-	if (!l->reg[US_GDB_PC].size || !l->reg[US_X86_RSP].size)
+	if (!l->reg[US_GDB_PC].size || !l->reg[d->machine->sp].size)
 		return us_fail(e, -EPROTO,
 			       "it has no program counter or stack pointer");
-	l->controls = l->reg[US_GDB_CR0].size && l->reg[US_GDB_CR3].size &&
-		      l->reg[US_GDB_CR4].size && l->reg[US_GDB_EFER].size;
+	l->controls = true;
+	for (unsigned i = 0; i < US_GDB_N_REG; i++)
+		if (d->machine->controls >> i & 1 && !l->reg[i].size)
+			l->controls = false;
 	return 0;
 }
 
 int us_gdb_layout_read(us_gdb_fetch fetch, void *ctx, struct us_gdb_layout *ret,
 		       struct us_err *e)
 {
-	struct description d = { .fetch = fetch, .ctx = ctx };
+	struct description d = { .fetch = fetch,
+				 .ctx = ctx,
+				 .machine = us_gdb_machine_of("i386") };
 	struct us_gdb_layout l = { 0 };
 	int r = read_document(&d, "target.xml", 0, e);
-	if (r == 0 && d.processor[0] && strncmp(d.processor, "i386", 4) != 0)
-		r = us_fail(e, -ENOTSUP, "its processor is %s, not x86", d.processor);
+	if (r == 0 && !d.machine)
+		r = us_fail(e, -ENOTSUP,
+			    "its processor is %s, not x86, aarch64 or riscv64",
+			    d.processor);
 	if (r < 0)
 		return us_wrap(e, "read the stub's target.xml"), r;
 	l.wide = d.wide;
+	l.machine = d.machine;
+	l.arch = d.machine->arch;
 	if (!d.n_register) {
 		*ret = l;
 		return us_fail(e, -ENODATA, "target.xml names no registers");
@@ -268,7 +262,8 @@ void us_gdb_layout_classic(bool wide, struct us_gdb_layout *ret)
 	const uint8_t *order = wide ? classic_wide : classic_narrow;
 	size_t n = wide ? sizeof(classic_wide) : sizeof(classic_narrow);
 	uint8_t size = wide ? 8 : 4;
-	*ret = (struct us_gdb_layout){ .wide = wide };
+	*ret = (struct us_gdb_layout){ .wide = wide,
+				       .machine = us_gdb_machine_of("i386") };
 	for (size_t i = 0; i < n; i++)
 		place(ret, order[i], (unsigned)i * size, size);
 	if (!wide)
@@ -276,19 +271,13 @@ void us_gdb_layout_classic(bool wide, struct us_gdb_layout *ret)
 	/* Flags and segments have four bytes there too. */
 	place(ret, US_GDB_FLAGS, (unsigned)n * 8, 4);
 	place(ret, US_GDB_CS, (unsigned)n * 8 + 4, 4);
+	place(ret, US_GDB_SS, (unsigned)n * 8 + 8, 4);
 }
 
-/* 0, -ENODATA (not available), -EPROTO. */
-static int read_value(const struct us_gdb_layout *l, unsigned id, const char *hex,
-		      size_t len, uint64_t *ret)
+/* size bytes from hex on: 0, -ENODATA (not available), -EPROTO. */
+static int read_bytes(const char *p, unsigned size, uint64_t *ret)
 {
 	uint64_t v = 0;
-	unsigned size = l->reg[id].size;
-	if (!size)
-		return -ENODATA;
-	if ((l->reg[id].at + size) * 2u > len)
-		return -EPROTO;
-	const char *p = hex + l->reg[id].at * 2u;
 	for (unsigned i = 0; i < size; i++) {
 		int high = us_gdb_hex(p[i * 2]), low = us_gdb_hex(p[i * 2 + 1]);
 		if (p[i * 2] == 'x' && p[i * 2 + 1] == 'x')
@@ -301,57 +290,66 @@ static int read_value(const struct us_gdb_layout *l, unsigned id, const char *he
 	return 0;
 }
 
-/* A stub shows selectors, not descriptors: in real mode the base follows from the
- * selector, in protected mode it is taken to be 0 and the code to be 32 bits wide. */
-static void decode_mode(bool wide, bool controls, const uint64_t *v, struct us_regs *r)
+static int read_value(const struct us_gdb_layout *l, unsigned id, const char *hex,
+		      size_t len, uint64_t *ret)
 {
-	r->space.mode = US_PAGING_UNKNOWN;
-	r->bits = wide ? 64 : 32;
-	if (!controls) {
-		r->user = (v[US_GDB_CS] & 3) == 3;
-		return;
-	}
-	r->space.root = v[US_GDB_CR3];
-	r->space.mode = us_x86_paging_mode(v[US_GDB_CR0], v[US_GDB_CR4],
-					   v[US_GDB_EFER]);
-	bool real = !(v[US_GDB_CR0] & CR0_PE) || (v[US_GDB_FLAGS] & EFLAGS_VM);
-	r->user = (v[US_GDB_CR0] & CR0_PE) &&
-		  ((v[US_GDB_CS] & 3) == 3 || (v[US_GDB_FLAGS] & EFLAGS_VM));
-	if (!(v[US_GDB_EFER] & EFER_LMA))
-		r->bits = real ? 16 : 32;
-	if (r->bits != 16)
-		return;
-	bool reset = v[US_GDB_CS] == 0xf000 && r->pc == 0xfff0;
-	r->pc += reset ? 0xffff0000 : v[US_GDB_CS] << 4;
+	unsigned size = l->reg[id].size;
+	if (!size)
+		return -ENODATA;
+	if ((l->reg[id].at + size) * 2u > len)
+		return -EPROTO;
+	return read_bytes(hex + l->reg[id].at * 2u, size, ret);
 }
 
 int us_gdb_decode(const struct us_gdb_layout *l, const char *hex, size_t len,
-		  struct us_regs *ret)
+		  struct us_regs *ret, struct us_gdb_code *ret_code)
 {
 	uint64_t v[US_GDB_N_REG] = { 0 };
 	struct us_regs r = { 0 };
+	struct us_gdb_code code = { 0 };
+	const struct us_gdb_machine *m = l->machine;
 	bool controls = l->controls;
-	for (unsigned i = 0; i < US_GDB_N_REG; i++) {
+	for (unsigned i = 0; i < US_GDB_APART; i++) {
 		int got = read_value(l, i, hex, len, &v[i]);
 		if (got == -EPROTO)
 			return got;
-		if (got == 0 && i < 16)
-			r.valid |= (uint16_t)(1u << i);
+		if (got == 0 && i < US_MAX_GPR)
+			r.valid |= 1u << i;
 		if (got < 0 && i >= US_GDB_CR0)
 			controls = false;
-		if (got < 0 && (i == US_GDB_PC || i == US_X86_RSP))
+		if (got < 0 && (i == US_GDB_PC || i == m->sp))
 			return -EPROTO;
 	}
-	memcpy(r.gpr, v, US_GDB_PC * sizeof(*v));
+	memcpy(r.gpr, v, sizeof(r.gpr));
+	r.arch = l->arch;
 	r.pc = v[US_GDB_PC];
-	r.sp = v[US_X86_RSP];
-	r.fp = v[US_X86_RBP];
-	decode_mode(l->wide, controls, v, &r);
+	r.sp = v[m->sp];
+	r.fp = v[m->fp];
+	r.space.mode = US_PAGING_UNKNOWN;
+	m->decode(l->wide, controls, v, &r, &code);
 	*ret = r;
+	*ret_code = code;
 	return 0;
+}
+
+void us_gdb_decode_apart(const struct us_gdb_layout *l, unsigned index, const char *hex,
+			 size_t len, struct us_gdb_apart *ret)
+{
+	unsigned size = l->reg[US_GDB_APART + index].size;
+	if (size && len == size * 2u && read_bytes(hex, size, &ret->v[index]) == 0)
+		ret->got |= 1u << index;
+}
+
+void us_gdb_set_space(const struct us_gdb_layout *l, const struct us_gdb_apart *apart,
+		      const struct us_gdb_code *code, struct us_regs *regs)
+{
+	const struct us_gdb_machine *m = l->machine;
+	uint64_t needed = m->controls >> US_GDB_APART;
+	if (m->set_space && needed && (apart->got & needed) == needed)
+		m->set_space(apart->v, code, regs);
 }
 
 bool us_x86_at_reset(const struct us_regs *r)
 {
-	return r->bits == 16 && r->pc == 0xfffffff0;
+	return r->arch == US_ARCH_X86_64 && r->bits == 16 && r->pc == 0xfffffff0;
 }

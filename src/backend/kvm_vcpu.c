@@ -371,7 +371,7 @@ static uint8_t code_bits(const struct kvm_sregs *s)
 {
 	if (s->cs.l && s->efer & EFER_LMA)
 		return 64;
-	return s->cr0 & CR0_PE && s->cs.db ? 32 : 16;
+	return s->cs.db ? 32 : 16;
 }
 
 void us_kvm_regs(const struct kvm_regs *r, const struct kvm_sregs *s,
@@ -391,8 +391,8 @@ void us_kvm_regs(const struct kvm_regs *r, const struct kvm_sregs *s,
 	};
 	if (ret->bits == 64)
 		return;
-	uint32_t width = ret->bits == 32 ? UINT32_MAX : UINT16_MAX;
-	ret->pc = (uint32_t)(s->cs.base + ((uint32_t)r->rip & width));
-	ret->sp = (uint32_t)(s->ss.base + (uint32_t)r->rsp);
-	ret->fp = (uint32_t)(s->ss.base + (uint32_t)r->rbp);
+	uint32_t width = s->ss.db ? UINT32_MAX : UINT16_MAX;
+	ret->pc = (uint32_t)(s->cs.base + r->rip);
+	ret->sp = (uint32_t)(s->ss.base + (r->rsp & width));
+	ret->fp = (uint32_t)(s->ss.base + (r->rbp & width));
 }

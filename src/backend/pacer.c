@@ -58,6 +58,22 @@ void us_pacer_init(struct us_pacer *p, const struct us_schedule *s, unsigned n_s
 	}
 }
 
+int us_pacer_init_whole(struct us_pacer *p, const struct us_schedule *s,
+			unsigned n_vcpu, uint64_t *ret_mask, struct us_err *e)
+{
+	uint64_t all = n_vcpu < 64 ? (1ull << n_vcpu) - 1 : UINT64_MAX;
+	struct us_schedule all_at_once = *s;
+	*ret_mask = s->vcpu_mask ? s->vcpu_mask & all : all;
+	if (!*ret_mask)
+		return us_fail(e, -EINVAL,
+			       "the guest has %u vCPUs, and none of them is chosen",
+			       n_vcpu);
+	all_at_once.vcpu_mask = 0; /* the slot's number is no vCPU's */
+	us_pacer_init(p, &all_at_once, 1, (unsigned)__builtin_popcountll(*ret_mask),
+		      us_now_ns());
+	return 0;
+}
+
 unsigned us_pacer_next(const struct us_pacer *p, uint64_t *ret_due_ns)
 {
 	unsigned best = 0;

@@ -51,6 +51,15 @@ struct us_pacer {
 void us_pacer_init(struct us_pacer *p, const struct us_schedule *s, unsigned n_slot,
 		   unsigned weight, uint64_t now_ns);
 
+/*
+ * For a backend whose looks stop the whole guest: one slot, which weighs as much as the
+ * vCPUs that a look samples, *ret_mask, all or those in s->vcpu_mask.  The guest has
+ * n_vcpu.  0; -EINVAL: none is chosen.
+ */
+US_MUST_CHECK int us_pacer_init_whole(struct us_pacer *p, const struct us_schedule *s,
+				      unsigned n_vcpu, uint64_t *ret_mask,
+				      struct us_err *e);
+
 /* The slot that is due next, and when. */
 unsigned us_pacer_next(const struct us_pacer *p, uint64_t *ret_due_ns);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MAX_DOUBTS 3
+#define LOW_END	   0x100000 /* below: firmware's copies, and holes */
 
 void us_peer_ram_open(struct us_peer_ram *m, const struct us_guest *guest,
 		      struct us_qmp *monitor, const char *peer,
@@ -75,9 +76,27 @@ static void check(struct us_peer_ram *m, const struct us_regs *regs)
 	m->doubts += !m->sure;
 }
 
+/* May the VMM's process be read for this one, though there are no page tables? */
+static bool is_flat_ram(struct us_peer_ram *m, const struct us_regs *regs)
+{
+	uint8_t byte;
+	struct us_mem *mem = us_ram_mem(m->ram);
+	if (regs->pc < LOW_END || !us_mem_read(mem, regs->pc, &byte, 1) ||
+	    !us_mem_read(mem, regs->sp, &byte, 1))
+		return false;
+	if (m->flat_sure || m->flat_doubts >= MAX_DOUBTS)
+		return m->flat_sure;
+	m->flat_sure = compare(m, &regs->space, regs->pc) == SAME &&
+		       compare(m, &regs->space, regs->sp) == SAME;
+	m->flat_doubts += !m->flat_sure;
+	return m->flat_sure;
+}
+
 void us_peer_ram_prepare(struct us_peer_ram *m, struct us_regs *regs)
 {
 	us_mem_new_sample(us_peer_ram_mem(m));
+	if (m->ram && regs->space.mode == US_PAGING_OFF && is_flat_ram(m, regs))
+		return;
 	bool paged = regs->space.mode != US_PAGING_OFF &&
 		     regs->space.mode != US_PAGING_UNKNOWN;
 	if (m->ram && paged && !m->sure && m->doubts < MAX_DOUBTS)

@@ -4,8 +4,9 @@
  *
  * The peer can read the guest's memory, slowly.  The VMM's process can be read fast, if
  * it is on this host, may be read, and its layout is understood.  That is believed once
- * the page tables lead to the same bytes as the peer reads; until then, and wherever
- * paging is off (firmware, which is not all RAM), the peer reads.
+ * the page tables lead to the same bytes as the peer reads; until then the peer reads.
+ * While paging is off that is asked anew, and of code in RAM above 1 MiB only: firmware
+ * is not all RAM, and below lie copies of it.
  */
 #ifndef US_BACKEND_PEER_RAM_H
 #define US_BACKEND_PEER_RAM_H
@@ -21,6 +22,8 @@ struct us_peer_ram {
 	struct us_mem by_peer; /* used if there is no ram */
 	bool sure;	       /* the two have been seen to agree */
 	unsigned doubts;       /* times that they did not */
+	bool flat_sure;	       /* the same while paging is off */
+	unsigned flat_doubts;
 	bool (*read_gva)(void *ctx, us_gva va, void *buf, size_t len);
 	void *ctx;
 	const char *peer; /* "the stub" */

@@ -61,18 +61,13 @@ struct qmp {
 
 static int qmp_probe(const struct us_target *t, struct us_err *why)
 {
-	struct stat st;
 	if (!t->qmp[0]) {
 		us_fail(why, -ENODEV, "no QMP monitor is known");
 		us_hint(why, "start QEMU with -qmp unix:PATH,server=on,wait=off");
 		return 0;
 	}
-	if (t->qmp[0] == '/' && (stat(t->qmp, &st) < 0 || !S_ISSOCK(st.st_mode))) {
-		us_fail(why, -ENOENT, "the monitor's socket %s is not there", t->qmp);
-		us_hint(why, "run: uniscope ps");
-		return 0;
-	}
-	return 1;
+	return t->qmp[0] != '/' ||
+	       us_socket_find(t->qmp, "the monitor's socket", why) == 0;
 }
 
 static int failed(struct qmp *b, int code, const char *why)
@@ -243,17 +238,13 @@ static int look(struct qmp *b)
 	return failed(b, r == -EREMOTEIO ? -EPROTO : r, why);
 }
 
-/* Memory as a vCPU sees it, where the VMM's process may not be read: slow. */
-static bool read_by_monitor(void *ctx, us_gva va, void *buf, size_t len)
+static bool read_piece(struct qmp *b, us_gva va, void *buf, size_t len)
 {
-	struct qmp *b = ctx;
 	uint64_t deadline_ns = us_now_ns() + LOOK_NS;
 	char command[160];
 	us_gva start = va & ~7ull;
 	size_t words = (size_t)((va - start) + len + 7) / 8;
 	uint8_t bytes[US_MEM_LINE + 16];
-	if (!b->held || words * 8 > sizeof(bytes))
-		return false;
 	int n = snprintf(command, sizeof(command),
 			 HUMAN "\"command-line\":\"x/%zuxg 0x%llx\"", words,
 			 (unsigned long long)start);
@@ -266,6 +257,19 @@ static bool read_by_monitor(void *ctx, us_gva va, void *buf, size_t len)
 		return false;
 	memcpy(buf, bytes + (va - start), len);
 	return true;
+}
+
+/* Memory as a vCPU sees it, where the VMM's process may not be read: slow. */
+static bool read_by_monitor(void *ctx, us_gva va, void *buf, size_t len)
+{
+	struct qmp *b = ctx;
+	uint8_t *to = buf;
+	for (size_t n; b->held && len; va += n, to += n, len -= n) {
+		n = len < US_MEM_LINE ? len : US_MEM_LINE;
+		if (!read_piece(b, va, to, n))
+			return false;
+	}
+	return b->held;
 }
 
 /* In the watchdog's process. Replies may still be under way: only its own counts. */
@@ -310,9 +314,15 @@ static int ask_vcpus(struct qmp *b, struct us_err *e)
 	if (!n || n > US_MAX_VCPUS)
 		r = us_fail(e, -ENOTSUP, "it has %zu vCPUs, and 1 to %d can be watched",
 			    n, US_MAX_VCPUS);
-	else if (!x86)
-		r = us_fail(e, -ENOTSUP, "its processor is %.40s, not x86",
-			    arch ? arch : "unknown");
+	else if (!x86) {
+		r = us_fail(
+			e, -ENOTSUP,
+			"its processor is %.40s, of which the monitor shows no page "
+			"tables",
+			arch ? arch : "unknown");
+		us_hint(e, "use its GDB stub, --backend gdb; to start one, in the "
+			   "monitor: gdbserver tcp:127.0.0.1:1234");
+	}
 	json_decref(reply);
 	b->base.n_vcpu = (unsigned)n;
 	return r;
@@ -450,17 +460,10 @@ static int qmp_start(struct us_backend *base, const struct us_schedule *s,
 		     struct us_err *e)
 {
 	struct qmp *b = (struct qmp *)base;
-	uint64_t all = base->n_vcpu < 64 ? (1ull << base->n_vcpu) - 1 : UINT64_MAX;
-	b->mask = s->vcpu_mask ? s->vcpu_mask & all : all;
-	b->n_chosen = (unsigned)__builtin_popcountll(b->mask);
-	if (!b->n_chosen)
-		return us_fail(e, -EINVAL,
-			       "the guest has %u vCPUs, and none of them is chosen",
-			       base->n_vcpu);
-	/* The pacer's one slot is the whole guest, whichever vCPUs are looked at. */
-	struct us_schedule all_at_once = *s;
-	all_at_once.vcpu_mask = 0;
-	us_pacer_init(&b->pacer, &all_at_once, 1, b->n_chosen, us_now_ns());
+	int r = us_pacer_init_whole(&b->pacer, s, base->n_vcpu, &b->mask, e);
+	if (r < 0)
+		return r;
+	b->n_chosen = b->pacer.weight;
 	if (!s->wake_halted)
 		us_vcpu_threads_open(&b->threads, &b->guest);
 	return 0;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define FLAG_L	 (1u << 21) /* of a code segment's descriptor: 64-bit */
-#define FLAG_D	 (1u << 22) /* 32-bit */
+#define FLAG_D	 (1u << 22) /* 32-bit; of a stack segment's: esp, not sp */
 #define EFER_LMA (1u << 10)
 
 static int hex_digit(char c)
@@ -155,7 +155,7 @@ static bool read_hex(const char **p, uint64_t *ret)
 }
 
 /* The registers that are used, by the numbers of their bits in `seen`. */
-enum { PC = 16, CR0, CR3, CR4, EFER, CPL, HLT, CODE, N_VALUE };
+enum { PC = 16, CR0, CR3, CR4, EFER, CPL, HLT, CODE, STACK, N_VALUE };
 
 static const struct {
 	const char *name;
@@ -172,11 +172,15 @@ static const struct {
 	{ "RIP", PC },	       { "EIP", PC },	      { "CR0", CR0 },
 	{ "CR3", CR3 },	       { "CR4", CR4 },	      { "EFER", EFER },
 	{ "CPL", CPL },	       { "HLT", HLT },	      { "CS", CODE },
+	{ "SS", STACK },
 };
 
 /* What a vCPU's part of the text holds. */
 struct values {
-	uint64_t v[N_VALUE], base, limit, flags;
+	uint64_t v[N_VALUE];
+	struct descriptor {
+		uint64_t base, limit, flags;
+	} code, stack;
 	uint32_t seen;
 };
 
@@ -195,19 +199,23 @@ static const char *skip_spaces(const char *p)
 	return p;
 }
 
-/* "=value" behind a name; of CS the descriptor too. False: no number. */
+static bool read_more(const char **p, uint64_t *ret)
+{
+	*p = skip_spaces(*p);
+	return read_hex(p, ret);
+}
+
+/* "=value" behind a name; of CS and SS the descriptor too. False: no number. */
 static bool read_value(const char **p, int id, struct values *ret)
 {
-	uint64_t *more[] = { &ret->base, &ret->limit, &ret->flags };
+	struct descriptor *d = id == CODE    ? &ret->code
+			       : id == STACK ? &ret->stack
+					     : NULL;
 	if (!read_hex(p, &ret->v[id]))
 		return false;
-	for (size_t i = 0; id == CODE && i < 3; i++) {
-		*p = skip_spaces(*p);
-		if (!read_hex(p, more[i]))
-			return false;
-	}
 	ret->seen |= 1u << id;
-	return true;
+	return !d || (read_more(p, &d->base) && read_more(p, &d->limit) &&
+		      read_more(p, &d->flags));
 }
 
 static int read_values(const char **at, struct values *ret)
@@ -239,12 +247,18 @@ static int read_values(const char **at, struct values *ret)
 static void to_regs(const struct values *v, struct us_regs *r)
 {
 	*r = (struct us_regs){ .valid = (uint16_t)v->seen };
-	memcpy(r->gpr, v->v, 16 * sizeof(*v->v));
-	bool wide = (v->v[EFER] & EFER_LMA) && (v->flags & FLAG_L);
-	r->bits = wide ? 64 : v->flags & FLAG_D ? 32 : 16;
-	r->pc = wide ? v->v[PC] : (v->base + v->v[PC]) & UINT32_MAX;
+	memcpy(r->gpr, v->v, 16 * sizeof(r->gpr[0]));
+	bool wide = (v->v[EFER] & EFER_LMA) && (v->code.flags & FLAG_L);
+	r->bits = wide ? 64 : v->code.flags & FLAG_D ? 32 : 16;
+	r->pc = v->v[PC];
 	r->sp = v->v[US_X86_RSP];
 	r->fp = v->v[US_X86_RBP];
+	if (!wide) {
+		uint32_t width = v->stack.flags & FLAG_D ? UINT32_MAX : UINT16_MAX;
+		r->pc = (uint32_t)(v->code.base + r->pc);
+		r->sp = (uint32_t)(v->stack.base + (r->sp & width));
+		r->fp = (uint32_t)(v->stack.base + (r->fp & width));
+	}
 	r->user = v->v[CPL] == 3;
 	r->space.root = v->v[CR3];
 	r->space.mode = us_x86_paging_mode(v->v[CR0], v->v[CR4], v->v[EFER]);
@@ -254,7 +268,7 @@ int us_qmp_next_vcpu(const char **at, struct us_qmp_vcpu *ret)
 {
 	const uint32_t needed = 1u << PC | 1u << US_X86_RSP | 1u << US_X86_RBP |
 				1u << CR0 | 1u << CR3 | 1u << CR4 | 1u << CPL |
-				1u << HLT | 1u << CODE;
+				1u << HLT | 1u << CODE | 1u << STACK;
 	const char *p = strstr(*at, "CPU#");
 	if (!p)
 		return 0;
@@ -269,6 +283,7 @@ int us_qmp_next_vcpu(const char **at, struct us_qmp_vcpu *ret)
 	ret->index = index;
 	ret->halted = v.v[HLT];
 	to_regs(&v, &ret->regs);
+	ret->code_base = ret->regs.bits == 64 ? 0 : (uint32_t)v.code.base;
 	return 1;
 }
 

@@ -29,13 +29,15 @@ long us_qmp_unquote(const char *json, size_t len, char *buf, size_t size);
 struct us_qmp_vcpu {
 	unsigned index; /* "CPU#1" */
 	struct us_regs regs;
+	uint32_t code_base; /* of the code segment; regs.pc includes it */
 	bool halted;
 };
 
 /*
  * The next vCPU in the text at *at (NUL-terminated), which moves behind it: 1; 0: no
  * more; -EPROTO: registers are missing or are no numbers.  QEMU 7.2's form for 16, 32
- * and 64 bits: "RIP=..." or "EIP=...", "CS =selector base limit flags", "HLT=1".
+ * and 64 bits: "RIP=..." or "EIP=...", "CS =selector base limit flags", SS likewise,
+ * "HLT=1".
  */
 int us_qmp_next_vcpu(const char **at, struct us_qmp_vcpu *ret);
 

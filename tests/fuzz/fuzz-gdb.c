@@ -33,7 +33,8 @@ static int fetch(void *ctx, const char *name, char **ret, size_t *ret_len,
 static void decode(const struct us_gdb_layout *l, const struct us_gdb_parser *p)
 {
 	struct us_regs regs;
-	if (us_gdb_decode(l, p->body, p->len, &regs) == 0)
+	struct us_gdb_code code;
+	if (us_gdb_decode(l, p->body, p->len, &regs, &code) == 0)
 		us_x86_at_reset(&regs);
 }
 
@@ -69,10 +70,17 @@ static void description(const uint8_t *data, size_t size)
 	struct text t = { data, size };
 	struct us_gdb_layout l;
 	struct us_regs regs;
+	struct us_gdb_code code;
 	if (us_gdb_layout_read(fetch, &t, &l, NULL) < 0)
 		return;
 	memset(zeros, '0', sizeof(zeros));
-	us_gdb_decode(&l, zeros, sizeof(zeros), &regs);
+	if (us_gdb_decode(&l, zeros, sizeof(zeros), &regs, &code) < 0)
+		return;
+	struct us_gdb_apart apart = { 0 };
+	for (unsigned i = 0; i < US_GDB_N_APART; i++)
+		us_gdb_decode_apart(&l, i, (const char *)data, size < 16 ? size : 16,
+				    &apart);
+	us_gdb_set_space(&l, &apart, &code, &regs);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -181,14 +181,17 @@ static inline unsigned callers(struct us_backend *b, const struct us_regs *regs,
 }
 
 /* The loops of f60, f30 and f10 are called by stage, that by main_loop, kmain and
- * start_vcpu: wherever it stands, main_loop and kmain must follow each other.  (By
- * frame pointers alone the caller of a function in its prologue is passed over.) */
+ * start_vcpu: wherever it stands, main_loop and kmain must follow each other.  By
+ * frame pointers alone the caller of a function in its prologue is passed over: in one
+ * that main_loop calls, kmain comes next. */
 static inline bool stack_is_right(struct us_backend *b, const struct us_capture *c)
 {
 	us_gva pc[17] = { c->regs.pc };
 	unsigned n = 1 + callers(b, &c->regs, pc + 1, 16), at = 0;
 	while (at < n && strcmp(function_of(pc[at]), "main_loop") != 0)
 		at++;
+	if (at == n && n > 1 && strcmp(function_of(pc[0]), "kmain") != 0)
+		at = 0;
 	return at + 1 < n && !strcmp(function_of(pc[at + 1]), "kmain");
 }
 

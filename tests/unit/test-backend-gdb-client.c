@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "backend/gdb_client.h"
+#include "backend/gdb_code.h"
 #include "backend/gdb_target.h"
 #include "base/clock.h"
 
@@ -133,16 +134,18 @@ static void layout_follows_the_description(void **state)
 			"11000080000000000060110000000000200600000000000000050000"
 			"00000000";
 	struct us_regs r;
-	assert_int_equal(us_gdb_decode(&l, g, strlen(g), &r), 0);
+	struct us_gdb_code code;
+	assert_int_equal(us_gdb_decode(&l, g, strlen(g), &r, &code), 0);
 	assert_int_equal(r.pc, 0xffffffff8010101b);
 	assert_int_equal(r.sp, 0xffffffff8010cfa8);
 	assert_int_equal(r.space.mode, US_PAGING_X86_4);
 	assert_int_equal(r.space.root, 0x116000);
 	assert_int_equal(r.bits, 64);
+	assert_false(code.open);
 	assert_int_equal(r.valid, 1 << US_X86_RAX | 1 << US_X86_RSP);
 	assert_false(r.user);
-	assert_int_equal(us_gdb_decode(&l, g, strlen(g) - 2, &r), -EPROTO);
-	assert_int_equal(us_gdb_decode(&l, "", 0, &r), -EPROTO);
+	assert_int_equal(us_gdb_decode(&l, g, strlen(g) - 2, &r, &code), -EPROTO);
+	assert_int_equal(us_gdb_decode(&l, "", 0, &r, &code), -EPROTO);
 }
 
 static void real_mode_has_a_segment_base(void **state)
@@ -151,24 +154,132 @@ static void real_mode_has_a_segment_base(void **state)
 	struct documents d = { target_xml, included_xml };
 	struct us_gdb_layout l;
 	struct us_regs r;
+	struct us_gdb_code code;
 	char g[129];
 	assert_int_equal(us_gdb_layout_read(fetch, &d, &l, NULL), 0);
 	memset(g, '0', 128);
 	g[128] = '\0';
 	memcpy(g + 32, "f0ff", 4); /* ip fff0 */
 	memcpy(g + 56, "00f0", 4); /* cs f000 */
-	assert_int_equal(us_gdb_decode(&l, g, 128, &r), 0);
+	assert_int_equal(us_gdb_decode(&l, g, 128, &r, &code), 0);
 	assert_int_equal(r.bits, 16);
 	assert_int_equal(r.space.mode, US_PAGING_OFF);
 	assert_true(us_x86_at_reset(&r));
 	memcpy(g + 32, "3412", 4);
-	assert_int_equal(us_gdb_decode(&l, g, 128, &r), 0);
+	assert_int_equal(us_gdb_decode(&l, g, 128, &r, &code), 0);
 	assert_int_equal(r.pc, 0xf1234);
 	assert_false(us_x86_at_reset(&r));
+	assert_false(code.open);
+	/* Protected mode, and long mode below 4 GiB: the descriptor decides. */
+	g[64 + 1] = '1';
+	assert_int_equal(us_gdb_decode(&l, g, 128, &r, &code), 0);
+	assert_int_equal(r.bits, 32);
+	assert_int_equal(r.pc, 0x1234);
+	assert_true(code.open);
+	assert_int_equal(code.selector, 0xf000);
+	memcpy(g + 112, "0005", 4);
+	assert_int_equal(us_gdb_decode(&l, g, 128, &r, &code), 0);
+	assert_int_equal(r.bits, 64);
+	assert_true(code.open);
 	/* Control registers that the stub will not show: the mode is not known. */
 	memset(g + 80, 'x', 16);
-	assert_int_equal(us_gdb_decode(&l, g, 128, &r), 0);
+	assert_int_equal(us_gdb_decode(&l, g, 128, &r, &code), 0);
 	assert_int_equal(r.space.mode, US_PAGING_UNKNOWN);
+}
+
+/* As QEMU 7.2 has it; system registers come one by one, by their numbers. */
+static void aarch64_has_registers_apart(void **state)
+{
+	(void)state;
+	static const char target[] =
+		"<target><architecture>aarch64</architecture>"
+		"<reg name='x0' bitsize='64'/><reg name='x29' bitsize='64'/>"
+		"<reg name='x30' bitsize='64'/><reg name='sp' bitsize='64'/>"
+		"<reg name='pc' bitsize='64'/><reg name='cpsr' bitsize='32'/>"
+		"<reg name='SCTLR' bitsize='64' regnum='92'/>"
+		"<reg name='TTBR0_EL1' bitsize='64' regnum='171'/>"
+		"<reg name='TCR_EL1' bitsize='64' regnum='174'/>"
+		"<reg name='TTBR1_EL1' bitsize='64' regnum='175'/></target>";
+	struct documents d = { target, NULL };
+	struct us_gdb_layout l;
+	assert_int_equal(us_gdb_layout_read(fetch, &d, &l, NULL), 0);
+	assert_int_equal(l.arch, US_ARCH_AARCH64);
+	assert_true(l.controls);
+	assert_int_equal(l.reg[US_GDB_TCR].at, 174);
+	const char *g = "0100000000000000"
+			"90ff0a4000000000"
+			"5800084000000000"
+			"80ff0a4000000000"
+			"2800084000000000"
+			"c5030020";
+	struct us_regs r;
+	struct us_gdb_code code;
+	assert_int_equal(us_gdb_decode(&l, g, strlen(g), &r, &code), 0);
+	assert_int_equal(r.pc, 0x40080028);
+	assert_int_equal(r.sp, 0x400aff80);
+	assert_int_equal(r.fp, 0x400aff90);
+	assert_int_equal(r.gpr[US_AARCH64_LR], 0x40080058);
+	assert_int_equal(r.valid, 1U | 7U << 29);
+	assert_int_equal(r.bits, 64);
+	assert_false(r.user);
+	assert_int_equal(r.space.mode, US_PAGING_UNKNOWN);
+
+	static const char *const apart[] = { "0010000000007700", "0020000000000000",
+					     "1900100080000000", "0100000000000000" };
+	struct us_gdb_apart a = { 0 };
+	for (unsigned i = 0; i < 4; i++) {
+		us_gdb_set_space(&l, &a, &code, &r);
+		assert_int_equal(r.space.mode, US_PAGING_UNKNOWN);
+		us_gdb_decode_apart(&l, i, "E01", 3, &a);
+		us_gdb_decode_apart(&l, i, apart[i], 16, &a);
+	}
+	us_gdb_set_space(&l, &a, &code, &r);
+	assert_int_equal(r.space.mode, US_PAGING_AARCH64);
+	assert_int_equal(r.space.root, 0x1000); /* the ASID is gone */
+	assert_int_equal(r.space.root_upper, 0x2000);
+	assert_int_equal(us_aarch64_va_bits(&r.space, false), 39);
+	code.mode = 2; /* EL2 has tables of its own */
+	r.space.mode = US_PAGING_UNKNOWN;
+	us_gdb_set_space(&l, &a, &code, &r);
+	assert_int_equal(r.space.mode, US_PAGING_UNKNOWN);
+}
+
+static void riscv_has_names(void **state)
+{
+	(void)state;
+	static const char target[] =
+		"<target><architecture>riscv:rv64</architecture>"
+		"<reg name='ra' bitsize='64'/><reg name='sp' bitsize='64'/>"
+		"<reg name='fp' bitsize='64'/><reg name='pc' bitsize='64'/>"
+		"<reg name='priv' bitsize='64' regnum='65'/>"
+		"<reg name='satp' bitsize='64' regnum='450'/>"
+		"<reg name='other' bitsize='64' regnum='4161'/></target>";
+	struct documents d = { target, NULL };
+	struct us_gdb_layout l;
+	assert_int_equal(us_gdb_layout_read(fetch, &d, &l, NULL), 0);
+	assert_int_equal(l.arch, US_ARCH_RISCV64);
+	const char *g = "3a00008000000000"
+			"5010018000000000"
+			"6010018000000000"
+			"1e00008000000000";
+	struct us_regs r;
+	struct us_gdb_code code;
+	assert_int_equal(us_gdb_decode(&l, g, strlen(g), &r, &code), 0);
+	assert_int_equal(r.gpr[US_RISCV_RA], 0x8000003a);
+	assert_int_equal(r.sp, 0x80011050);
+	assert_int_equal(r.fp, 0x80011060);
+	assert_int_equal(r.valid, 1U | 3U << 1 | 1U << 8);
+	struct us_gdb_apart a = { 0 };
+	us_gdb_decode_apart(&l, US_GDB_SATP - US_GDB_APART, "3412000000000080", 16, &a);
+	us_gdb_decode_apart(&l, US_GDB_PRIV - US_GDB_APART, "0000000000000000", 16, &a);
+	us_gdb_set_space(&l, &a, &code, &r);
+	assert_int_equal(r.space.mode, US_PAGING_RISCV_39);
+	assert_int_equal(r.space.root, 0x1234000);
+	assert_true(r.user);
+	us_gdb_decode_apart(&l, US_GDB_PRIV - US_GDB_APART, "0300000000000000", 16, &a);
+	us_gdb_set_space(&l, &a, &code, &r);
+	assert_int_equal(r.space.mode, US_PAGING_OFF); /* M-mode */
+	assert_false(r.user);
 }
 
 static void strange_descriptions_are_refused(void **state)
@@ -181,8 +292,10 @@ static void strange_descriptions_are_refused(void **state)
 		{ "", -ENODATA },
 		{ "<target><architecture>i386:x86-64</architecture></target>",
 		  -ENODATA },
-		{ "<architecture>aarch64</architecture><reg name='x0' bitsize='64'/>",
+		{ "<architecture>arm</architecture><reg name='r0' bitsize='32'/>",
 		  -ENOTSUP },
+		{ "<architecture>aarch64</architecture><reg name='x0' bitsize='64'/>",
+		  -EPROTO },
 		{ "<reg name='rip' bitsize='64'/>", -EPROTO },
 		{ "<reg name='rip'/>", -EPROTO },
 		{ "<reg name='rip' bitsize='-1'/>", -EPROTO },
@@ -214,6 +327,36 @@ static void classical_layouts(void **state)
 	assert_int_equal(l.reg[US_X86_RSP].at, 16);
 	assert_int_equal(l.reg[US_GDB_PC].at, 32);
 	assert_int_equal(l.reg[US_GDB_CS].at, 40);
+	assert_int_equal(l.reg[US_GDB_SS].at, 44);
+}
+
+/* A stub of i386 without control registers: four bytes each, and memory is read by
+ * virtual address. */
+static void a_stub_of_i386(void **state)
+{
+	(void)state;
+	struct us_gdb_layout l;
+	struct us_regs r;
+	struct us_gdb_code code;
+	char g[2 * 64 + 1];
+	us_gdb_layout_classic(false, &l);
+	memset(g, '0', 128);
+	g[128] = '\0';
+	memcpy(g + 8, "78563412", 8);	   /* ecx */
+	memcpy(g + 8 * 4, "603f00d0", 8);  /* esp */
+	memcpy(g + 8 * 5, "a83f00d0", 8);  /* ebp */
+	memcpy(g + 8 * 8, "40f010c0", 8);  /* eip */
+	memcpy(g + 8 * 10, "23000000", 8); /* cs: ring 3 */
+	assert_int_equal(us_gdb_decode(&l, g, 128, &r, &code), 0);
+	assert_int_equal(r.bits, 32);
+	assert_int_equal(r.pc, 0xc010f040);
+	assert_int_equal(r.sp, 0xd0003f60);
+	assert_int_equal(r.fp, 0xd0003fa8);
+	assert_int_equal(r.gpr[US_X86_RCX], 0x12345678);
+	assert_int_equal(r.valid, 0xff);
+	assert_int_equal(r.space.mode, US_PAGING_UNKNOWN);
+	assert_true(r.user);
+	assert_false(code.open);
 }
 
 /* Peers. */
@@ -325,6 +468,88 @@ static void a_refused_packet_is_sent_again(void **state)
 	assert_string_equal(p.heard, "$c#63$c#63$c#63$c#63");
 }
 
+static const char protected_mode[] =
+	"\r\nCPU#0\r\nEAX=0 EBX=0 ECX=0 EDX=0\r\nESI=0 EDI=0 EBP=0 ESP=7000\r\n"
+	"EIP=00001000 EFL=00000002 [-------] CPL=0 II=0 A20=1 SMM=0 HLT=0\r\n"
+	"CS =0008 00010000 ffffffff 00009b00 DPL=0 CS16 [-RA]\r\n"
+	"SS =0010 00000000 ffffffff 00cf9300 DPL=0 DS   [-WA]\r\n"
+	"CR0=00000011 CR2=00000000 CR3=00000000 CR4=00000000\r\n";
+
+/* The packets of a monitor's output: "O" and its bytes, then OK. */
+static const char *as_console(const char *text)
+{
+	static char packets[2048];
+	unsigned sum = 'O';
+	char *to = packets + sprintf(packets, "$O");
+	for (char *from = to; *text; from = to) {
+		to += sprintf(to, "%02x", (unsigned char)*text++);
+		sum += (unsigned char)from[0] + (unsigned char)from[1];
+	}
+	sprintf(to, "#%02x$OK#9a", sum & 255);
+	return packets;
+}
+
+static unsigned times_asked(const struct peer *p)
+{
+	unsigned n = 0;
+	for (const char *at = p->heard; (at = strstr(at, "$qRcmd,")); at++)
+		n++;
+	return n;
+}
+
+/* One vCPU in protected mode at cs:ip; what the stub alone would make of it. */
+static us_gva settled(struct us_gdb_codes *c, uint16_t cs, us_gva ip, uint8_t *ret_bits)
+{
+	struct us_gdb_code code = { .open = true, .mode = 1, .selector = cs, .ip = ip };
+	struct us_regs r = { .pc = ip, .bits = 32 };
+	uint64_t deadline = us_now_ns() + 60 * US_NS_PER_SEC;
+	assert_int_equal(us_gdb_codes_settle(c, &gdb, 1, &code, &r, deadline), 0);
+	*ret_bits = r.bits;
+	return r.pc;
+}
+
+static void code_segments_are_asked_of_the_monitor(void **state)
+{
+	(void)state;
+	struct us_gdb_codes c = { 0 };
+	struct us_err e;
+	uint8_t bits;
+	struct peer p = { .says = as_console(protected_mode) };
+	peer_start(&p);
+	gdb.no_ack = true;
+	assert_int_equal(settled(&c, 8, 0x1000, &bits), 0x1000); /* no monitor */
+	assert_int_equal(us_gdb_codes_init(&c, 1, &e), 0);
+	assert_int_equal(settled(&c, 8, 0x1000, &bits), 0x11000);
+	assert_int_equal(bits, 16);
+	for (us_gva ip = 1; ip < US_GDB_CODE_TRUST; ip++) /* remembered */
+		assert_int_equal(settled(&c, 8, ip, &bits), 0x10000 + ip);
+	assert_int_equal(times_asked(&p), 1);
+	assert_int_equal(settled(&c, 8, 0x1000, &bits), 0x11000);
+	assert_int_equal(times_asked(&p), 2);
+	/* The monitor speaks of another moment, or of another vCPU. */
+	assert_int_equal(settled(&c, 0x20, 0x5000, &bits), 0x5000);
+	assert_int_equal(bits, 32);
+	us_gdb_codes_fini(&c);
+	peer_end(&p);
+}
+
+static void a_stub_without_a_monitor_is_asked_once(void **state)
+{
+	(void)state;
+	struct us_gdb_codes c = { 0 };
+	struct us_err e;
+	uint8_t bits;
+	struct peer p = { .says = "$#00" };
+	peer_start(&p);
+	gdb.no_ack = true;
+	assert_int_equal(us_gdb_codes_init(&c, 1, &e), 0);
+	assert_int_equal(settled(&c, 8, 0x1000, &bits), 0x1000);
+	assert_int_equal(settled(&c, 8, 0x1000, &bits), 0x1000);
+	assert_int_equal(times_asked(&p), 1);
+	us_gdb_codes_fini(&c);
+	peer_end(&p);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -334,8 +559,13 @@ int main(void)
 		cmocka_unit_test(stop_replies_are_told),
 		cmocka_unit_test(layout_follows_the_description),
 		cmocka_unit_test(real_mode_has_a_segment_base),
+		cmocka_unit_test(aarch64_has_registers_apart),
+		cmocka_unit_test(riscv_has_names),
 		cmocka_unit_test(strange_descriptions_are_refused),
 		cmocka_unit_test(classical_layouts),
+		cmocka_unit_test(a_stub_of_i386),
+		cmocka_unit_test(code_segments_are_asked_of_the_monitor),
+		cmocka_unit_test(a_stub_without_a_monitor_is_asked_once),
 		cmocka_unit_test(exchanges_are_acknowledged),
 		cmocka_unit_test(misbehaviour_ends_in_an_error),
 		cmocka_unit_test(a_refused_packet_is_sent_again),

@@ -247,7 +247,7 @@ enum behaviour {
 	NAKS,	      /* wants everything again */
 	BAD_SUMS,     /* all its packets are damaged */
 	LIST_GARBAGE, /* vCPUs that are no numbers */
-	AARCH64,      /* another processor */
+	S390X,	      /* another processor */
 	SHORT_G,      /* registers that are too few */
 	STALLS_G,     /* after three stops it never again sends registers */
 	EXITS,	      /* the guest ends after three stops */
@@ -309,10 +309,10 @@ static void say_memory(struct stub *s, const char *args)
 static void answer(struct stub *s, const char *body)
 {
 	if (!strncmp(body, "qSupported", 10))
-		say(s, s->behaviour == AARCH64 ? "PacketSize=400;qXfer:features:read+"
-					       : "PacketSize=400;QStartNoAckMode+");
+		say(s, s->behaviour == S390X ? "PacketSize=400;qXfer:features:read+"
+					     : "PacketSize=400;QStartNoAckMode+");
 	else if (!strncmp(body, "qXfer:features", 14))
-		say(s, "l<target><architecture>aarch64</architecture></target>");
+		say(s, "l<target><architecture>s390:64-bit</architecture></target>");
 	else if (!strcmp(body, "QStartNoAckMode"))
 		say(s, "OK");
 	else if (!strcmp(body, "?"))
@@ -436,7 +436,7 @@ static void strange_stubs_are_refused(void **state)
 {
 	(void)state;
 	static const int cases[] = { SILENT,   CLOSES,	     CLOSES_MID, SSH,	 NAKS,
-				     BAD_SUMS, LIST_GARBAGE, AARCH64,	 SHORT_G };
+				     BAD_SUMS, LIST_GARBAGE, S390X,	 SHORT_G };
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct peer p;
 		struct us_backend *b = NULL;

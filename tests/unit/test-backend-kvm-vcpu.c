@@ -60,7 +60,7 @@ static void long_mode_registers(void **state)
 static void real_mode_registers(void **state)
 {
 	(void)state;
-	struct kvm_regs r = { .rip = 0x1fff0, .rsp = 0x100, .rbp = 0x90 };
+	struct kvm_regs r = { .rip = 0xfff0, .rsp = 0xabcd0100, .rbp = 0x90 };
 	struct kvm_sregs s = { .cr0 = 0x10,
 			       .cs = { .base = 0xf0000 },
 			       .ss = { .base = 0x1000, .dpl = 3 } };

@@ -3,6 +3,8 @@
 #include "unit.h"
 
 #include "backend/pacer.h"
+
+#include <errno.h>
 #include "base/clock.h"
 
 #define START (1000 * US_NS_PER_SEC)
@@ -90,6 +92,30 @@ static void cheap_looks_keep_the_rate(void **state)
 	assert_int_equal(c.vcpu_ns, 20 * US_NS_PER_SEC);
 	assert_int_equal(c.stolen_ns, w->n_look * 10 * US_NS_PER_US);
 	free(w);
+}
+
+static void a_look_at_the_whole_guest_weighs_its_vcpus(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 100, .seed = 7 };
+	struct us_pacer p;
+	struct us_err e;
+	uint64_t mask;
+	assert_int_equal(us_pacer_init_whole(&p, &s, 3, &mask, &e), 0);
+	assert_int_equal(mask, 7);
+	assert_int_equal(p.weight, 3);
+	assert_int_equal(p.n_active, 1);
+	s.vcpu_mask = 0xf4; /* of a guest that has fewer */
+	assert_int_equal(us_pacer_init_whole(&p, &s, 3, &mask, &e), 0);
+	assert_int_equal(mask, 4);
+	assert_int_equal(p.weight, 1);
+	assert_int_equal(p.n_active, 1);
+	s.vcpu_mask = 0x8;
+	assert_int_equal(us_pacer_init_whole(&p, &s, 3, &mask, &e), -EINVAL);
+	assert_non_null(strstr(e.msg, "3 vCPUs"));
+	s.vcpu_mask = 0;
+	assert_int_equal(us_pacer_init_whole(&p, &s, 64, &mask, &e), 0);
+	assert_true(mask == UINT64_MAX);
 }
 
 static void distances_are_random_and_repeat_with_the_seed(void **state)
@@ -308,6 +334,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cheap_looks_keep_the_rate),
+		cmocka_unit_test(a_look_at_the_whole_guest_weighs_its_vcpus),
 		cmocka_unit_test(distances_are_random_and_repeat_with_the_seed),
 		cmocka_unit_test(dear_looks_are_spread_over_the_budget),
 		cmocka_unit_test(recovers_when_looks_get_cheap),

@@ -67,6 +67,7 @@ static const char long_mode[] =
 	"RIP=ffffffff80101020 RFL=00000016 [----AP-] CPL=3 II=0 A20=1 SMM=0 HLT=0\r\n"
 	"ES =0010 0000000000000000 ffffffff 00cf9300 DPL=0 DS   [-WA]\r\n"
 	"CS =0018 0000000000000000 ffffffff 00af9b00 DPL=0 CS64 [-RA]\r\n"
+	"SS =0010 0000000000000000 ffffffff 00cf9300 DPL=0 DS   [-WA]\r\n"
 	"GDT=     0000000000100120 0000001f\r\n"
 	"CR0=80010011 CR2=0000000000000000 CR3=0000000000106000 CR4=00000020\r\n"
 	"EFER=0000000000000500\r\nXMM00=0000000000000000 0000000000000000\r\n";
@@ -75,6 +76,7 @@ static const char at_reset[] =
 	"ESI=00000000 EDI=00000000 EBP=00000000 ESP=00000000\r\n"
 	"EIP=0000fff0 EFL=00000002 [-------] CPL=0 II=0 A20=1 SMM=0 HLT=1\r\n"
 	"CS =f000 ffff0000 0000ffff 00009b00\r\n"
+	"SS =0000 00000000 0000ffff 00009300\r\n"
 	"CR0=60000010 CR2=00000000 CR3=00000000 CR4=00000000\r\n"
 	"EFER=0000000000000000\r\n";
 
@@ -106,12 +108,38 @@ static void registers_are_read(void **state)
 	assert_int_equal(us_qmp_next_vcpu(&at, &v), 0);
 }
 
+/* 32-bit code under long mode, whose stack's upper half means nothing; and 16-bit code
+ * with segments. */
+static void narrow_registers_are_read(void **state)
+{
+	(void)state;
+	char text[2048];
+	struct us_qmp_vcpu v;
+	const char *at = text;
+	strcpy(text, long_mode);
+	memcpy(strstr(text, "00af9b00"), "00cf9b00", 8);
+	assert_int_equal(us_qmp_next_vcpu(&at, &v), 1);
+	assert_int_equal(v.regs.bits, 32);
+	assert_int_equal(v.regs.pc, 0x80101020);
+	assert_int_equal(v.regs.sp, 0xffa8);
+	assert_int_equal(v.regs.space.mode, US_PAGING_X86_4);
+	at = text;
+	strcpy(text, at_reset);
+	memcpy(strstr(text, "CS =f000 ffff0000"), "CS =1234 00012340", 17);
+	memcpy(strstr(text, "SS =0000 00000000"), "SS =2000 00020000", 17);
+	memcpy(strstr(text, "ESP=00000000"), "ESP=abcd1000", 12);
+	assert_int_equal(us_qmp_next_vcpu(&at, &v), 1);
+	assert_int_equal(v.regs.bits, 16);
+	assert_int_equal(v.regs.pc, 0x12340 + 0xfff0);
+	assert_int_equal(v.regs.sp, 0x21000);
+}
+
 /* Without any one of its lines, and with a number that is none, it is refused. */
 static void damaged_registers_are_refused(void **state)
 {
 	(void)state;
 	static const char *const needed[] = { "RIP=", "RSP=", "RBP=", "CR0=", "CR3=",
-					      "CR4=", "CPL=", "HLT=", "CS =" };
+					      "CR4=", "CPL=", "HLT=", "CS =", "SS =" };
 	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++) {
 		char text[2048];
 		struct us_qmp_vcpu v;
@@ -556,6 +584,7 @@ int main(void)
 		cmocka_unit_test(messages_are_told_apart),
 		cmocka_unit_test(strings_are_unquoted),
 		cmocka_unit_test(registers_are_read),
+		cmocka_unit_test(narrow_registers_are_read),
 		cmocka_unit_test(damaged_registers_are_refused),
 		cmocka_unit_test(dumps_are_read),
 		cmocka_unit_test(strange_monitors_are_refused),

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* gdb_machine.h: what a stub calls the registers of an architecture, and what they say;
+ * between gdb_target.c and gdb_machine.c. */
+#ifndef US_BACKEND_GDB_MACHINE_H
+#define US_BACKEND_GDB_MACHINE_H
+
+#include "backend/gdb_target.h"
+
+struct us_gdb_name {
+	const char *name;
+	uint8_t id; /* enum us_gdb_reg */
+};
+
+struct us_gdb_machine {
+	const char *processor; /* how the description's <architecture> begins */
+	uint8_t arch;	       /* enum us_arch */
+	uint8_t sp, fp;	       /* of us_regs.gpr */
+	uint64_t controls;     /* bit n: without register n no page table is walked */
+	const struct us_gdb_name *name;
+	size_t n_name;
+	/* From values by enum us_gdb_reg: bits, user, and more if need be. */
+	void (*decode)(bool wide, bool controls, const uint64_t *v, struct us_regs *r,
+		       struct us_gdb_code *code);
+	/* From those apart, by enum us_gdb_reg less US_GDB_APART; all that controls
+	 * names are there.  NULL: decode did that. */
+	void (*set_space)(const uint64_t *v, const struct us_gdb_code *code,
+			  struct us_regs *r);
+};
+
+const struct us_gdb_machine *us_gdb_machine_of(const char *processor); /* or NULL */
+
+/* enum us_gdb_reg, or -1. m may be NULL. */
+int us_gdb_register(const struct us_gdb_machine *m, const char *name);
+
+#endif
