@@ -7,10 +7,11 @@
 #include <string.h>
 
 extern const struct us_backend_ops us_backend_kvm, us_backend_gdb, us_backend_qmp,
-	us_backend_fake;
+	us_backend_xen, us_backend_fake;
 
 const struct us_backend_ops *const us_backends[] = {
-	&us_backend_kvm, &us_backend_gdb, &us_backend_qmp, &us_backend_fake, NULL,
+	&us_backend_kvm, &us_backend_gdb,  &us_backend_qmp,
+	&us_backend_xen, &us_backend_fake, NULL,
 };
 
 const struct us_backend_ops *us_backend_by_name(const char *name)
@@ -44,6 +45,14 @@ static int open_by_name(const struct us_target *t, const char *name,
 	return r < 0 ? us_wrap(e, "backend %s", o->name) : 0;
 }
 
+/* An invented guest is never meant, and a Xen domain has one way in alone. */
+static bool is_for(const struct us_backend_ops *o, const struct us_target *t)
+{
+	if (o == &us_backend_fake)
+		return t->fake;
+	return (o == &us_backend_xen) == (t->xen != NULL);
+}
+
 /* The first that can serve; refused gets why those before it could not. */
 static int open_first(const struct us_target *t, struct us_backend **ret, char *refused,
 		      size_t size, struct us_err *e)
@@ -52,7 +61,7 @@ static int open_first(const struct us_target *t, struct us_backend **ret, char *
 	for (size_t i = 0; us_backends[i]; i++) {
 		const struct us_backend_ops *o = us_backends[i];
 		struct us_err why = { 0 };
-		if (o == &us_backend_fake && !t->fake)
+		if (!is_for(o, t))
 			continue;
 		if (o->probe(t, &why) > 0 && o->open(t, ret, &why) == 0)
 			return 0;

@@ -21,13 +21,17 @@
 
 struct us_backend;
 struct us_fake_opts; /* backend/fake.h */
+struct us_xen_guest; /* vmm/xen_domains.h */
+struct us_xen_calls;
 
 /* Where to look for the guest; a backend ignores what it does not use. */
 struct us_target {
 	const struct us_guest *guest; /* NULL: known by its address only */
 	char qmp[US_ENDPOINT_SIZE];   /* endpoint without the scheme; "" if none */
 	char gdb[US_ENDPOINT_SIZE];
-	const struct us_fake_opts *fake; /* NULL but in tests */
+	const struct us_xen_guest *xen;	      /* NULL: no Xen domain */
+	const struct us_fake_opts *fake;      /* NULL but in tests */
+	const struct us_xen_calls *xen_calls; /* NULL but in tests: the real ones */
 };
 
 /* Stored in files: append only. */
@@ -110,7 +114,7 @@ struct us_backend_ops {
 	int (*probe)(const struct us_target *t, struct us_err *why);
 
 	/* Setup path: may allocate, block and explain failure.  open() sets ops, caps,
-	 * arch, n_vcpu, mem, how and caution. */
+	 * arch, n_vcpu, mem, other_mem, how and caution. */
 	int (*open)(const struct us_target *t, struct us_backend **ret,
 		    struct us_err *e);
 	int (*start)(struct us_backend *b, const struct us_schedule *s,
@@ -141,8 +145,11 @@ struct us_backend {
 	enum us_arch arch;
 	unsigned n_vcpu;
 	struct us_mem *mem; /* the backend's, or its us_ram's */
-	char how[160];	    /* for facts: "sync-regs, memfd mapped, 2 regions" */
-	char caution[256];  /* what a reader of the figures must know; "" if nothing */
+	/* The same memory for one other thread, while the backend is open; NULL: none
+	 * but what is in mem's regions. */
+	struct us_mem *other_mem;
+	char how[160];	   /* for facts: "sync-regs, memfd mapped, 2 regions" */
+	char caution[256]; /* what a reader of the figures must know; "" if nothing */
 };
 
 /* Best first, NULL-terminated. */

@@ -40,12 +40,18 @@ static void threads_text(const struct us_guest *g, char *text, size_t size)
 	}
 }
 
+/* Not what is for tests, or for Xen domains. */
+static bool is_for_process(const struct us_backend_ops *b)
+{
+	return strcmp(b->name, "fake") != 0 && strcmp(b->name, "xen") != 0;
+}
+
 static void print_backends(const struct us_found *f)
 {
 	for (const struct us_backend_ops *const *b = us_backends; *b; b++) {
 		struct us_err why = { 0 };
 		char text[sizeof(why.msg)];
-		if (!strcmp((*b)->name, "fake"))
+		if (!is_for_process(*b))
 			continue;
 		if ((*b)->probe(&f->target, &why)) {
 			printf("        %-5s yes\n", (*b)->name);
@@ -80,7 +86,7 @@ static void json_backends(struct us_json *j, const struct us_found *f)
 	us_json_array(j, "backends");
 	for (const struct us_backend_ops *const *b = us_backends; *b; b++) {
 		struct us_err why = { 0 };
-		if (!strcmp((*b)->name, "fake"))
+		if (!is_for_process(*b))
 			continue;
 		us_json_object(j, NULL);
 		us_json_str(j, "name", (*b)->name);
@@ -119,7 +125,52 @@ static void json_guest(struct us_json *j, const struct us_found *f)
 	us_json_end(j);
 }
 
-static void show(const struct us_guest_list *l, bool json)
+static void print_domain(const struct us_xen_guest *g)
+{
+	char name[sizeof(g->name)], kernel[256], memory[32];
+	const struct us_xen_domain *d = &g->domain;
+	us_printable(name, sizeof(name), g->name[0] ? g->name : "-");
+	us_printable(kernel, sizeof(kernel), g->kernel[0] ? g->kernel : "-");
+	printf("%7u %-16s %-18s %-5s %5u %7s  %s\n", d->id, name,
+	       d->dying || d->shut_down ? "xen, has ended"
+	       : d->paused		? "xen, paused"
+					: "xen",
+	       us_xen_kind_name(d->kind), d->n_vcpu,
+	       memory_text(d->memory, memory, sizeof(memory)), kernel);
+	printf("        xen   yes: TARGET is xen:%u%s%s\n", d->id,
+	       g->name[0] ? " or xen:" : "", g->name[0] ? name : "");
+}
+
+static void json_domain(struct us_json *j, const struct us_xen_guest *g)
+{
+	const struct us_xen_domain *d = &g->domain;
+	char target[32];
+	snprintf(target, sizeof(target), "xen:%u", d->id);
+	us_json_object(j, NULL);
+	us_json_u64(j, "domain", d->id);
+	us_json_str(j, "name", g->name[0] ? g->name : NULL);
+	us_json_str(j, "vmm", "xen");
+	us_json_str(j, "kind", us_xen_kind_name(d->kind));
+	us_json_str(j, "target", target);
+	us_json_u64(j, "memory_bytes", d->memory);
+	us_json_str(j, "kernel", g->kernel[0] ? g->kernel : NULL);
+	us_json_bool(j, "paused", d->paused);
+	us_json_bool(j, "ended", d->dying || d->shut_down);
+	us_json_u64(j, "n_vcpu", d->n_vcpu);
+	us_json_end(j);
+}
+
+static void show_domains(const struct us_xen_list *domains)
+{
+	if (domains->n)
+		puts(" DOMAIN NAME             VMM                KIND  VCPUS  MEMORY  "
+		     "KERNEL");
+	for (size_t i = 0; i < domains->n; i++)
+		print_domain(&domains->v[i]);
+}
+
+static void show(const struct us_guest_list *l, const struct us_xen_list *domains,
+		 bool json)
 {
 	static struct us_found f; /* large, and points into itself */
 	struct us_json j = us_json_to(stdout);
@@ -138,9 +189,13 @@ static void show(const struct us_guest_list *l, bool json)
 		else
 			print_guest(&f);
 	}
+	for (size_t i = 0; json && i < domains->n; i++)
+		json_domain(&j, &domains->v[i]);
 	if (json)
 		us_json_end(&j);
-	else if (!l->n)
+	else
+		show_domains(domains);
+	if (!json && !l->n && !domains->n)
 		puts("no guest runs on this host");
 }
 
@@ -148,6 +203,7 @@ static int run_ps(int argc, char **argv)
 {
 	struct us_options o = { .cmd = &us_cmd_ps, .argc = argc, .argv = argv };
 	_cleanup_(us_guest_list_fini) struct us_guest_list l = { 0 };
+	_cleanup_(us_xen_list_fini) struct us_xen_list domains = { 0 };
 	struct us_err e = { 0 };
 	bool json = false;
 	int c;
@@ -162,7 +218,9 @@ static int run_ps(int argc, char **argv)
 		us_complain(&e);
 		return US_EXIT_FAILED;
 	}
-	show(&l, json);
+	/* No Xen, or not permitted to ask: there are no domains to be listed. */
+	(void)!us_xen_list_scan(&domains, NULL);
+	show(&l, &domains, json);
 	return US_EXIT_OK;
 }
 

@@ -70,6 +70,34 @@ static int resolve_endpoint(const struct us_guest_list *l, const char *text,
 	return 0;
 }
 
+void us_target_of_domain(struct us_found *f)
+{
+	const struct us_xen_guest *g = &f->xen;
+	char name[sizeof(g->name)];
+	us_printable(name, sizeof(name), g->name);
+	f->target.xen = g;
+	snprintf(f->text, sizeof(f->text), "xen:%u%s%s%s", g->domain.id,
+		 name[0] ? " (" : "", name, name[0] ? ")" : "");
+}
+
+static int resolve_domain(const char *text, struct us_found *ret, struct us_err *e)
+{
+	_cleanup_(us_xen_list_fini) struct us_xen_list l = { 0 };
+	int r = us_xen_list_scan(&l, e);
+	if (r == 0)
+		r = us_xen_select(&l, text, &ret->xen, e);
+	if (r == 0)
+		us_target_of_domain(ret);
+	return r;
+}
+
+/* No guest has this name, or there is none at all: a domain may be meant. */
+static bool is_domain(const char *text, struct us_found *ret)
+{
+	bool pid = text && text[strspn(text, "0123456789")] == '\0';
+	return !pid && resolve_domain(text ? text : "", ret, NULL) == 0;
+}
+
 int us_target_resolve(const char *text, struct us_found *ret, struct us_err *e)
 {
 	_cleanup_(us_guest_list_fini) struct us_guest_list l = { 0 };
@@ -80,12 +108,16 @@ int us_target_resolve(const char *text, struct us_found *ret, struct us_err *e)
 		snprintf(ret->text, sizeof(ret->text), "an invented guest");
 		return 0;
 	}
+	if (has_scheme(text, "xen:"))
+		return resolve_domain(text + 4, ret, e);
 	int r = us_guest_list_scan(&l, e);
 	if (r < 0)
 		return r;
 	if (has_scheme(text, "qmp:") || has_scheme(text, "gdb:"))
 		return resolve_endpoint(&l, text, ret, e);
 	r = us_guest_select(&l, text, &ret->guest, e);
+	if (r == -ENOENT && is_domain(text, ret))
+		return 0;
 	if (r < 0)
 		return r;
 	us_target_of_guest(ret);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fake-xen.h: a hypervisor with one domain, for what can be tested without Xen.
+ *
+ * It lies in memory that is shared with children, so a watchdog's process reaches it.
+ */
+#ifndef US_TEST_FAKE_XEN_H
+#define US_TEST_FAKE_XEN_H
+
+#include "unit.h"
+
+#include "vmm/xen_calls.h"
+#include "vmm/xen_domains.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#define FAKE_DOMAIN 7
+#define FAKE_FRAMES 64
+/* Machine addresses of the domain's memory, all above 4 GiB. */
+#define FAKE_FIRST 0x180000ull
+#define FAKE_VCPUS 4
+
+struct fake_xen {
+	struct us_xen_domain domain;
+	struct us_xen_vcpu vcpu[FAKE_VCPUS];
+	struct us_regs regs[FAKE_VCPUS];
+	int regs_code[FAKE_VCPUS]; /* what regs() returns */
+	int domain_code, pause_code, width;
+	atomic_int paused;    /* the count of pauses */
+	atomic_int n_pause;   /* calls */
+	atomic_int n_strange; /* unpauses of what is not paused */
+	unsigned n_map, n_unmap;
+	unsigned n_running_regs; /* registers that were read without a pause */
+	uint8_t memory[FAKE_FRAMES][US_XEN_PAGE] __attribute__((aligned(4096)));
+};
+
+static struct fake_xen *fake_xen;
+
+static int fake_open(void **ret, struct us_err *e)
+{
+	(void)e;
+	*ret = fake_xen;
+	return 0;
+}
+
+static void fake_close(void *h)
+{
+	(void)h;
+}
+
+static int fake_pause(void *h, uint32_t domain)
+{
+	struct fake_xen *x = h;
+	assert_int_equal(domain, FAKE_DOMAIN);
+	if (x->pause_code)
+		return x->pause_code;
+	atomic_fetch_add(&x->n_pause, 1);
+	atomic_fetch_add(&x->paused, 1);
+	return 0;
+}
+
+static int fake_unpause(void *h, uint32_t domain)
+{
+	struct fake_xen *x = h;
+	int count = atomic_load(&x->paused);
+	assert_int_equal(domain, FAKE_DOMAIN);
+	while (count > 0)
+		if (atomic_compare_exchange_weak(&x->paused, &count, count - 1))
+			return 0;
+	atomic_fetch_add(&x->n_strange, 1);
+	return -EINVAL;
+}
+
+static int fake_domain(void *h, uint32_t domain, struct us_xen_domain *ret)
+{
+	struct fake_xen *x = h;
+	if (domain != FAKE_DOMAIN)
+		return -ESRCH;
+	*ret = x->domain;
+	ret->paused = atomic_load(&x->paused) > 0;
+	return x->domain_code;
+}
+
+static int fake_width(void *h, uint32_t domain)
+{
+	(void)domain;
+	return ((struct fake_xen *)h)->width;
+}
+
+static int fake_vcpu(void *h, uint32_t domain, unsigned vcpu, struct us_xen_vcpu *ret)
+{
+	struct fake_xen *x = h;
+	(void)domain;
+	if (vcpu >= x->domain.n_vcpu)
+		return -ESRCH;
+	*ret = x->vcpu[vcpu];
+	if (x->vcpu[vcpu].running)
+		x->vcpu[vcpu].ran_ns += 1000;
+	return 0;
+}
+
+static int fake_regs(void *h, const struct us_xen_domain *d, unsigned vcpu,
+		     struct us_regs *ret)
+{
+	struct fake_xen *x = h;
+	(void)d;
+	x->n_running_regs += !atomic_load(&x->paused);
+	*ret = x->regs[vcpu];
+	return x->regs_code[vcpu];
+}
+
+static const void *fake_map(void *h, uint32_t domain, uint64_t frame)
+{
+	struct fake_xen *x = h;
+	(void)domain;
+	if (frame < FAKE_FIRST || frame >= FAKE_FIRST + FAKE_FRAMES)
+		return NULL;
+	x->n_map++;
+	return x->memory[frame - FAKE_FIRST];
+}
+
+static void fake_unmap(void *h, const void *page)
+{
+	(void)page;
+	((struct fake_xen *)h)->n_unmap++;
+}
+
+static const char *fake_how(void *h)
+{
+	(void)h;
+	return "a fake";
+}
+
+static const struct us_xen_calls fake_calls = {
+	.open = fake_open,
+	.close = fake_close,
+	.pause = fake_pause,
+	.unpause = fake_unpause,
+	.domain = fake_domain,
+	.width = fake_width,
+	.vcpu = fake_vcpu,
+	.regs = fake_regs,
+	.map = fake_map,
+	.unmap = fake_unmap,
+	.how = fake_how,
+};
+
+/* A domain of n running vCPUs, its memory all zeroes. */
+static void fake_setup(unsigned n)
+{
+	if (!fake_xen)
+		fake_xen = mmap(NULL, sizeof(*fake_xen), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(fake_xen, MAP_FAILED);
+	memset(fake_xen, 0, sizeof(*fake_xen));
+	fake_xen->domain = (struct us_xen_domain){
+		.id = FAKE_DOMAIN,
+		.kind = US_XEN_PV,
+		.n_vcpu = n,
+		.memory = FAKE_FRAMES * US_XEN_PAGE,
+	};
+	fake_xen->width = 64;
+	for (unsigned i = 0; i < n; i++)
+		fake_xen->vcpu[i] = (struct us_xen_vcpu){ .online = true,
+							  .running = true };
+}
+
+#endif

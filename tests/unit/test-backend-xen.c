@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The xen backend on a hypervisor that is made up: looks, pauses, pages, deaths. */
+#include "fake-xen.h"
+
+#include "backend/backend.h"
+#include "backend/xen_pages.h"
+#include "base/clock.h"
+#include "unwind/unwind.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern const struct us_backend_ops us_backend_xen;
+
+#define CODE	  0xffffffff80100000ull
+#define STACK	  0xffffffff80101000ull
+#define LARGE	  0xffffffff80400000ull /* the same code by a 2 MiB page */
+#define RET_OUTER (CODE + 0x109)
+#define RET_INNER (CODE + 0x209)
+#define AT_LEAF	  (CODE + 0x304)
+
+enum frame { PML4, PDPT, PD, PT, TEXT, DATA };
+
+static uint64_t machine(unsigned frame)
+{
+	return (FAKE_FIRST + frame) << 12;
+}
+
+static void put_entry(unsigned table, unsigned index, uint64_t entry)
+{
+	memcpy(&fake_xen->memory[table][index * 8], &entry, 8);
+}
+
+static void put_word(unsigned at, uint64_t word)
+{
+	memcpy(&fake_xen->memory[DATA][at], &word, 8);
+}
+
+/* push rbp; mov rbp, rsp; call to */
+static void put_caller(unsigned at, unsigned to)
+{
+	const uint8_t head[] = { 0x55, 0x48, 0x89, 0xe5, 0xe8 };
+	uint8_t *code = &fake_xen->memory[TEXT][at];
+	int32_t by = (int32_t)(to - (at + 9));
+	memcpy(code, head, sizeof(head));
+	memcpy(code + 5, &by, 4);
+	memcpy(code + 9, "\x5d\xc3", 2);
+}
+
+/* outer calls inner calls leaf, which loops; each vCPU is there. */
+static void put_guest(void)
+{
+	static const uint8_t leaf[] = { 0x55, 0x48, 0x89, 0xe5, 0xeb, 0xfe };
+	put_entry(PML4, 511, machine(PDPT) | 7);
+	put_entry(PDPT, 510, machine(PD) | 7);
+	put_entry(PD, 0, machine(PT) | 7);
+	put_entry(PT, 0x100, machine(TEXT) | 5);
+	put_entry(PT, 0x101, machine(DATA) | 7);
+	put_caller(0x100, 0x200);
+	put_caller(0x200, 0x300);
+	memcpy(&fake_xen->memory[TEXT][0x300], leaf, sizeof(leaf));
+	put_word(0xf00, STACK + 0xf20); /* leaf's frame: inner's rbp, */
+	put_word(0xf08, RET_INNER);
+	put_word(0xf20, STACK + 0xf40);
+	put_word(0xf28, RET_OUTER);
+	put_word(0xf40, 0);
+	put_word(0xf48, 0);
+	for (unsigned i = 0; i < FAKE_VCPUS; i++) {
+		struct us_regs *r = &fake_xen->regs[i];
+		*r = (struct us_regs){ .pc = AT_LEAF,
+				       .sp = STACK + 0xf00,
+				       .fp = STACK + 0xf00,
+				       .space = { .root = machine(PML4),
+						  .mode = US_PAGING_X86_4 },
+				       .valid = UINT16_MAX,
+				       .bits = 64 };
+		r->gpr[US_X86_RSP] = r->sp;
+		r->gpr[US_X86_RBP] = r->fp;
+	}
+}
+
+static struct us_backend *open_started(unsigned n_vcpu, double hz)
+{
+	static const struct us_xen_guest guest = { .domain = { .id = FAKE_DOMAIN } };
+	const struct us_target t = { .xen = &guest, .xen_calls = &fake_calls };
+	const struct us_schedule s = { .hz = hz, .seed = 1 };
+	struct us_backend *b = NULL;
+	struct us_err e = { 0 };
+	fake_setup(n_vcpu);
+	put_guest();
+	if (us_backend_open(&t, "xen", &b, NULL, 0, &e))
+		fail_msg("%s", e.msg);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	return b;
+}
+
+static uint64_t soon(void)
+{
+	return us_now_ns() + 10 * US_NS_PER_SEC;
+}
+
+static void take(struct us_backend *b, struct us_capture *c)
+{
+	assert_int_equal(b->ops->next(b, soon(), c), 1);
+}
+
+static void one_pause_serves_all_vcpus(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(3, 1000);
+	struct us_capture c;
+	fake_xen->vcpu[1] = (struct us_xen_vcpu){ .online = true, .blocked = true };
+	for (unsigned n = 1; n <= 20; n++) {
+		unsigned seen = 0;
+		for (unsigned i = 0; i < 3; i++) {
+			take(b, &c);
+			seen |= 1u << c.vcpu;
+			bool idle = c.vcpu == 1;
+			assert_int_equal(c.state,
+					 idle ? US_VCPU_HALTED : US_VCPU_GUEST);
+			assert_int_equal(c.form,
+					 idle ? US_CAPTURE_NONE : US_CAPTURE_LIVE);
+			assert_int_equal(atomic_load(&fake_xen->paused), !idle);
+			b->ops->release(b, &c);
+			assert_true(!idle || !c.held_ns);
+		}
+		assert_int_equal(seen, 7);
+		assert_int_equal(atomic_load(&fake_xen->n_pause), n);
+		assert_int_equal(atomic_load(&fake_xen->paused), 0);
+	}
+	struct us_backend_counts counts;
+	b->ops->counts(b, &counts);
+	assert_int_equal(counts.failed, 0);
+	assert_int_equal(counts.due, 60 + counts.late + counts.backed_off);
+	assert_int_equal(fake_xen->n_running_regs, 0);
+	us_backend_close(b);
+	assert_int_equal(fake_xen->n_map, fake_xen->n_unmap);
+	assert_int_equal(atomic_load(&fake_xen->n_strange), 0);
+}
+
+static void an_idle_domain_is_not_paused(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(2, 2000);
+	struct us_capture c;
+	fake_xen->vcpu[0] = (struct us_xen_vcpu){ .online = true, .blocked = true };
+	fake_xen->vcpu[1] = (struct us_xen_vcpu){ 0 };
+	for (unsigned i = 0; i < 20; i++) {
+		take(b, &c);
+		assert_int_equal(c.state, c.vcpu ? US_VCPU_OFF : US_VCPU_HALTED);
+		b->ops->release(b, &c);
+		assert_int_equal(c.held_ns, 0);
+	}
+	assert_int_equal(atomic_load(&fake_xen->n_pause), 0);
+	us_backend_close(b);
+}
+
+/* Runnable, and no time since the last look: its CPU was another's. */
+static void waiting_for_a_cpu_is_told(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(1, 2000);
+	struct us_capture c;
+	fake_xen->vcpu[0].running = false;
+	fake_xen->vcpu[0].ran_ns = 5;
+	take(b, &c);
+	assert_int_equal(c.state, US_VCPU_GUEST); /* it has run before we came */
+	b->ops->release(b, &c);
+	take(b, &c);
+	assert_int_equal(c.state, US_VCPU_READY);
+	b->ops->release(b, &c);
+	us_backend_close(b);
+}
+
+static void unwind(struct us_backend *b, struct us_stack *ret)
+{
+	struct us_paging paging;
+	struct us_unwinder *u;
+	struct us_capture c;
+	us_paging_init(&paging, b->mem);
+	assert_int_equal(us_unwinder_new(US_ARCH_X86_64, NULL, NULL, &u), 0);
+	take(b, &c);
+	us_unwind(u, &paging, &c.regs, ret);
+	b->ops->release(b, &c);
+	assert_int_equal(atomic_load(&fake_xen->paused), 0);
+	us_unwinder_free(u);
+}
+
+static void machine_frames_above_4_gib_lead_to_the_stack(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(1, 2000);
+	struct us_stack s;
+	unwind(b, &s);
+	assert_int_equal(s.n, 3);
+	assert_int_equal(s.pc[0], AT_LEAF);
+	assert_int_equal(s.pc[1], RET_INNER);
+	assert_int_equal(s.pc[2], RET_OUTER);
+	unsigned maps = fake_xen->n_map;
+	unwind(b, &s);
+	assert_int_equal(fake_xen->n_map, maps);
+	us_backend_close(b);
+}
+
+static void large_pages_are_walked(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(1, 2000);
+	struct us_stack s;
+	/* One entry of 2 MiB whose start is not the domain's, but the code in it is. */
+	uint64_t start = machine(TEXT) & ~0x1fffffull;
+	put_entry(PD, 2, start | 0x85);
+	fake_xen->regs[0].pc = LARGE + (machine(TEXT) - start) + 0x304;
+	unwind(b, &s);
+	assert_true(s.n >= 1);
+	uint8_t code[2];
+	struct us_paging paging;
+	us_paging_init(&paging, b->mem);
+	assert_true(
+		us_paging_read(&paging, &fake_xen->regs[0].space, s.pc[0], code, 2));
+	assert_memory_equal(code, "\xeb\xfe", 2);
+	us_backend_close(b);
+}
+
+/* What uniprof loses or never ends: each gives a sample that says how it ended. */
+static void bad_frame_pointers_end_the_stack(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(1, 2000);
+	struct us_stack s;
+	put_word(0xf20, STACK + 0xf00); /* the chain loops */
+	put_word(0xf40, STACK + 0xf00);
+	unwind(b, &s);
+	assert_true(s.n >= 2 && s.n <= US_MAX_FRAMES);
+	fake_xen->regs[0].fp = fake_xen->regs[0].gpr[US_X86_RBP] = 0;
+	unwind(b, &s);
+	assert_true(s.n >= 1);
+	assert_int_equal(s.pc[0], AT_LEAF);
+	fake_xen->regs[0].space.root = 0x1000; /* no page of the domain */
+	unwind(b, &s);
+	assert_int_equal(s.n, 1);
+	assert_true(s.end == US_END_FAULT || s.end == US_END_NO_RULE);
+	us_backend_close(b);
+}
+
+static void registers_that_cannot_be_read_are_no_loss(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(2, 2000);
+	struct us_capture c;
+	fake_xen->regs_code[0] = -ENODATA;
+	fake_xen->regs_code[1] = -EINVAL;
+	for (unsigned i = 0; i < 2; i++) {
+		take(b, &c);
+		assert_int_equal(c.form, US_CAPTURE_NONE);
+		assert_int_equal(c.state, c.vcpu ? US_VCPU_GUEST : US_VCPU_OFF);
+		b->ops->release(b, &c);
+	}
+	assert_int_equal(atomic_load(&fake_xen->paused), 0);
+	us_backend_close(b);
+}
+
+static void the_end_of_a_domain_is_told(void **state)
+{
+	(void)state;
+	for (int how = 0; how < 4; how++) {
+		struct us_backend *b = open_started(1, 2000);
+		struct us_capture c;
+		struct us_err e = { 0 };
+		take(b, &c);
+		b->ops->release(b, &c);
+		fake_xen->domain.dying = how == 0;
+		fake_xen->domain.shut_down = how == 1;
+		fake_xen->domain_code = how == 2 ? -ESRCH : 0;
+		fake_xen->pause_code = how == 3 ? -ESRCH : 0;
+		assert_int_equal(b->ops->next(b, soon(), &c), -ESRCH);
+		b->ops->explain(b, -ESRCH, &e);
+		assert_non_null(strstr(e.msg, "domain 7"));
+		assert_int_equal(b->ops->next(b, soon(), &c), -ESRCH);
+		us_backend_close(b);
+		assert_int_equal(atomic_load(&fake_xen->paused), 0);
+		assert_int_equal(fake_xen->n_map, fake_xen->n_unmap);
+	}
+}
+
+static void a_paused_domain_stays_paused(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(1, 2000);
+	struct us_capture c;
+	atomic_store(&fake_xen->paused, 1);
+	for (unsigned i = 0; i < 5; i++) {
+		take(b, &c);
+		assert_int_equal(c.state, US_VCPU_OFF);
+		b->ops->release(b, &c);
+		assert_int_equal(c.held_ns, 0);
+		assert_int_equal(atomic_load(&fake_xen->paused), 1);
+	}
+	assert_int_equal(atomic_load(&fake_xen->n_pause), 0);
+	us_backend_close(b);
+}
+
+/* Its owner pauses it while we do: one unpause each. */
+static void pauses_nest(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(1, 2000);
+	struct us_capture c;
+	take(b, &c);
+	atomic_fetch_add(&fake_xen->paused, 1);
+	b->ops->release(b, &c);
+	assert_int_equal(atomic_load(&fake_xen->paused), 1);
+	us_backend_close(b);
+	assert_int_equal(atomic_load(&fake_xen->paused), 1);
+}
+
+static void what_is_not_understood_is_refused(void **state)
+{
+	(void)state;
+	static const struct us_xen_guest guest = { .domain = { .id = FAKE_DOMAIN } };
+	static const struct us_xen_guest other = { .domain = { .id = 1 } };
+	struct us_target t = { .xen = &guest, .xen_calls = &fake_calls };
+	struct us_backend *b = NULL;
+	struct us_err e;
+	fake_setup(1);
+	fake_xen->width = 32;
+	assert_int_equal(us_backend_open(&t, NULL, &b, NULL, 0, &e), -ENOTSUP);
+	assert_non_null(strstr(e.msg, "32-bit"));
+	fake_xen->domain.n_vcpu = 0;
+	assert_int_equal(us_backend_open(&t, "xen", &b, NULL, 0, &e), -ENOTSUP);
+	fake_xen->domain.n_vcpu = US_MAX_VCPUS + 1;
+	assert_int_equal(us_backend_open(&t, "xen", &b, NULL, 0, &e), -ENOTSUP);
+	t.xen = &other;
+	assert_int_equal(us_backend_open(&t, "xen", &b, NULL, 0, &e), -ESRCH);
+	t.xen = NULL;
+	assert_int_equal(us_backend_open(&t, "xen", &b, NULL, 0, &e), -ENODEV);
+}
+
+/* A close in mid pause, as after an error or a signal, lets it go as well. */
+static void close_lets_go(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(1, 2000);
+	struct us_capture c;
+	take(b, &c);
+	assert_int_equal(atomic_load(&fake_xen->paused), 1);
+	us_backend_close(b);
+	assert_int_equal(atomic_load(&fake_xen->paused), 0);
+	assert_int_equal(atomic_load(&fake_xen->n_strange), 0);
+}
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec t = { .tv_nsec = (long)ns };
+	nanosleep(&t, NULL);
+}
+
+/* Samples as fast as it can until it is killed. */
+static _Noreturn void sample_for_ever(bool hold)
+{
+	struct us_backend *b = open_started(2, 100000);
+	struct us_capture c;
+	for (;;) {
+		take(b, &c);
+		while (hold)
+			pause();
+		b->ops->release(b, &c);
+	}
+}
+
+static void check_released(int owner)
+{
+	for (int i = 0; i < 2000 && atomic_load(&fake_xen->paused) != owner; i++)
+		sleep_ns(US_NS_PER_MS);
+	assert_int_equal(atomic_load(&fake_xen->paused), owner);
+}
+
+static void a_kill_lets_the_domain_go(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		bool hold = i % 2;
+		fake_setup(2);
+		pid_t child = fork();
+		assert_true(child >= 0);
+		if (!child)
+			sample_for_ever(hold);
+		while (!atomic_load(&fake_xen->n_pause) ||
+		       (hold && !atomic_load(&fake_xen->paused)))
+			sleep_ns(US_NS_PER_MS / 5);
+		sleep_ns((uint64_t)(i * 7919 % 1000) * 1000);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		check_released(0);
+	}
+	/* A watchdog that is late would be seen now. */
+	sleep_ns(50 * US_NS_PER_MS);
+	assert_int_equal(atomic_load(&fake_xen->paused), 0);
+}
+
+/* Pages. */
+
+static void pages_are_renewed_and_dropped(void **state)
+{
+	(void)state;
+	static struct us_xen_pages p;
+	fake_setup(1);
+	us_xen_pages_init(&p, &fake_calls, fake_xen, FAKE_DOMAIN);
+	uint64_t now = us_now_ns();
+	assert_ptr_equal(us_xen_pages_get(&p, machine(3) + 5), fake_xen->memory[3]);
+	assert_ptr_equal(us_xen_pages_get(&p, machine(4)), fake_xen->memory[4]);
+	assert_int_equal(p.n, 2);
+	assert_int_equal(fake_xen->n_map, 2);
+	/* Both were used in the first second, one in the next, none in the third. */
+	us_xen_pages_settle(&p, now + US_XEN_PAGE_NS * 3 / 2);
+	assert_int_equal(fake_xen->n_map, 4);
+	assert_non_null(us_xen_pages_get(&p, machine(3)));
+	us_xen_pages_settle(&p, now + US_XEN_PAGE_NS * 3);
+	assert_int_equal(p.n, 1);
+	us_xen_pages_settle(&p, now + US_XEN_PAGE_NS * 5);
+	assert_int_equal(p.n, 0);
+	assert_int_equal(fake_xen->n_map, fake_xen->n_unmap);
+	us_xen_pages_fini(&p);
+}
+
+static void a_look_maps_so_many_pages_only(void **state)
+{
+	(void)state;
+	static struct us_xen_pages p;
+	fake_setup(1);
+	us_xen_pages_init(&p, &fake_calls, fake_xen, FAKE_DOMAIN);
+	/* A guest that leads elsewhere each time: what fails counts as well. */
+	for (unsigned i = 0; i < 10 * US_XEN_MAX_MAPS; i++)
+		assert_null(us_xen_pages_get(&p, (uint64_t)i << 12));
+	assert_int_equal(p.n_maps, US_XEN_MAX_MAPS);
+	assert_null(us_xen_pages_get(&p, machine(0)));
+	us_xen_pages_settle(&p, us_now_ns());
+	assert_non_null(us_xen_pages_get(&p, machine(0)));
+	us_xen_pages_fini(&p);
+	assert_int_equal(fake_xen->n_map, fake_xen->n_unmap);
+}
+
+static const void *map_any(void *h, uint32_t domain, uint64_t frame)
+{
+	struct fake_xen *x = h;
+	(void)domain;
+	x->n_map++;
+	return x->memory[frame % FAKE_FRAMES];
+}
+
+static void pages_are_bounded(void **state)
+{
+	(void)state;
+	static struct us_xen_pages p;
+	struct us_xen_calls calls = fake_calls;
+	calls.map = map_any;
+	fake_setup(1);
+	us_xen_pages_init(&p, &calls, fake_xen, FAKE_DOMAIN);
+	for (uint64_t i = 0; i < 20 * US_XEN_PAGES; i++) {
+		uint64_t frame = i * 0x9e3779b9;
+		assert_ptr_equal(us_xen_pages_get(&p, frame << 12),
+				 fake_xen->memory[frame % FAKE_FRAMES]);
+		assert_true(p.n <= US_XEN_PAGES);
+		if (i % 100 == 0)
+			us_xen_pages_settle(&p, p.settled_ns);
+	}
+	assert_int_equal(fake_xen->n_map - fake_xen->n_unmap, p.n);
+	us_xen_pages_fini(&p);
+	assert_int_equal(fake_xen->n_map, fake_xen->n_unmap);
+}
+
+/* Which domain is meant. */
+static void domains_are_found_by_number_and_name(void **state)
+{
+	(void)state;
+	struct us_xen_guest v[] = {
+		{ .domain = { .id = 3 }, .name = "web" },
+		{ .domain = { .id = 5 }, .name = "db" },
+		{ .domain = { .id = 8 }, .name = "db" },
+		{ .domain = { .id = 9 } },
+	};
+	struct us_xen_list l = { .v = v, .n = 4 };
+	struct us_xen_guest g;
+	struct us_err e;
+	assert_int_equal(us_xen_select(&l, "web", &g, &e), 0);
+	assert_int_equal(g.domain.id, 3);
+	assert_int_equal(us_xen_select(&l, "8", &g, &e), 0);
+	assert_int_equal(g.domain.id, 8);
+	assert_int_equal(us_xen_select(&l, "db", &g, &e), -EEXIST);
+	assert_int_equal(us_xen_select(&l, "", &g, &e), -EEXIST);
+	assert_int_equal(us_xen_select(&l, "x\033[31m", &g, &e), -ENOENT);
+	assert_null(strchr(e.msg, '\033'));
+	assert_non_null(strstr(e.msg, "3 (web)"));
+	l.n = 1;
+	assert_int_equal(us_xen_select(&l, "", &g, &e), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_pause_serves_all_vcpus),
+		cmocka_unit_test(an_idle_domain_is_not_paused),
+		cmocka_unit_test(waiting_for_a_cpu_is_told),
+		cmocka_unit_test(machine_frames_above_4_gib_lead_to_the_stack),
+		cmocka_unit_test(large_pages_are_walked),
+		cmocka_unit_test(bad_frame_pointers_end_the_stack),
+		cmocka_unit_test(registers_that_cannot_be_read_are_no_loss),
+		cmocka_unit_test(the_end_of_a_domain_is_told),
+		cmocka_unit_test(a_paused_domain_stays_paused),
+		cmocka_unit_test(pauses_nest),
+		cmocka_unit_test(close_lets_go),
+		cmocka_unit_test(what_is_not_understood_is_refused),
+		cmocka_unit_test(a_kill_lets_the_domain_go),
+		cmocka_unit_test(pages_are_renewed_and_dropped),
+		cmocka_unit_test(a_look_maps_so_many_pages_only),
+		cmocka_unit_test(pages_are_bounded),
+		cmocka_unit_test(domains_are_found_by_number_and_name),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
