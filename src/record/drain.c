@@ -27,6 +27,8 @@ static int put_end(struct us_drain *d)
 {
 	if (d->progress)
 		d->progress(d->ctx, &d->last);
+	if (d->finish_by)
+		d->finish_by(d->ctx);
 	return us_writer_end(d->writer, &d->last, d->end, d->words, &d->e);
 }
 
@@ -39,7 +41,8 @@ static int empty_ring(struct us_drain *d)
 		case US_RING_EMPTY:
 			return 0;
 		case US_RING_SAMPLE:
-			r = us_writer_sample(d->writer, it.sample, it.pc, it.n, &d->e);
+			r = us_writer_sample(d->writer, it.sample, it.pc, it.flags,
+					     it.n, &d->e);
 			break;
 		case US_RING_STATS:
 			r = put_stats(d, it.stats);

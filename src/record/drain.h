@@ -21,6 +21,7 @@ struct us_drain {
 	struct us_ring *ring;
 	struct us_writer *writer;
 	void (*progress)(void *ctx, const struct us_record_stats *s); /* or NULL */
+	void (*finish_by)(void *ctx);				      /* or NULL */
 	void *ctx;
 
 	pthread_t thread;

@@ -96,7 +96,7 @@ static void take(struct recorder *r)
 		.weight = c->weight,
 	};
 	bool written = us_ring_push(r->drain.ring, &s, stack ? stack->pc : NULL,
-				    stack ? stack->n : 0);
+				    stack ? stack->flags : NULL, stack ? stack->n : 0);
 	us_account_add(&r->account, &s, c->held_ns, written);
 }
 

@@ -17,7 +17,7 @@ struct item {
 	uint16_t kind;
 	uint16_t n;
 	union {
-		struct us_sample sample; /* pc[n] follows */
+		struct us_sample sample; /* pc[n] and flags[n] follow */
 		struct us_record_stats stats;
 	};
 };
@@ -27,7 +27,7 @@ struct item {
 #define HEAD_BYTES   offsetof(struct item, sample)
 _Static_assert(SAMPLE_BYTES % 8 == 0 && STATS_BYTES % 8 == 0 && HEAD_BYTES == 8,
 	       "what is left at the end must have room for a head");
-_Static_assert(2 * (SAMPLE_BYTES + 8 * US_MAX_FRAMES) <= LEAST, "one item must fit");
+_Static_assert(2 * (SAMPLE_BYTES + 9 * US_MAX_FRAMES) <= LEAST, "one item must fit");
 
 /* Positions count bytes ever since; each side writes its own and has its own line. */
 struct us_ring {
@@ -106,20 +106,30 @@ static void publish(struct us_ring *r, uint64_t head)
 	atomic_store_explicit(&r->head, head, memory_order_release);
 }
 
+static size_t up_8(size_t n)
+{
+	return (n + 7) & ~(size_t)7;
+}
+
 bool us_ring_push(struct us_ring *r, const struct us_sample *s, const us_gva *pc,
-		  size_t n)
+		  const uint8_t *flags, size_t n)
 {
 	uint64_t head;
 	if (n > US_MAX_FRAMES)
 		return false;
-	struct item *it = reserve(r, &head, SAMPLE_BYTES + n * sizeof(*pc));
+	struct item *it = reserve(r, &head, SAMPLE_BYTES + n * sizeof(*pc) + up_8(n));
 	if (!it)
 		return false;
 	it->kind = US_RING_SAMPLE;
 	it->n = (uint16_t)n;
 	it->sample = *s;
+	uint8_t *to = (uint8_t *)it + SAMPLE_BYTES;
 	if (n)
-		memcpy((uint8_t *)it + SAMPLE_BYTES, pc, n * sizeof(*pc));
+		memcpy(to, pc, n * sizeof(*pc));
+	if (n && flags)
+		memcpy(to + n * sizeof(*pc), flags, n);
+	else
+		memset(to + n * sizeof(*pc), 0, n);
 	publish(r, head);
 	return true;
 }
@@ -152,9 +162,11 @@ enum us_ring_kind us_ring_peek(struct us_ring *r, struct us_ring_item *ret)
 		*ret = (struct us_ring_item){ .stats = &it->stats };
 		return US_RING_STATS;
 	}
+	const uint8_t *behind = (const uint8_t *)it + SAMPLE_BYTES;
 	*ret = (struct us_ring_item){
 		.sample = &it->sample,
-		.pc = (const us_gva *)((const uint8_t *)it + SAMPLE_BYTES),
+		.pc = (const us_gva *)behind,
+		.flags = behind + it->n * sizeof(us_gva),
 		.n = it->n,
 	};
 	return US_RING_SAMPLE;

@@ -24,6 +24,7 @@ enum us_ring_kind {
 struct us_ring_item {
 	const struct us_sample *sample;
 	const us_gva *pc;
+	const uint8_t *flags; /* enum us_pc_flag of each */
 	size_t n;
 	const struct us_record_stats *stats;
 };
@@ -34,9 +35,10 @@ struct us_ring *us_ring_new(size_t size);
 void us_ring_free(struct us_ring *r); /* accepts NULL */
 size_t us_ring_size(const struct us_ring *r);
 
-/* Producer, hot path: no system call. false: full, or n above US_MAX_FRAMES. */
+/* Producer, hot path: no system call.  flags may be NULL: none is set.  false: full, or
+ * n above US_MAX_FRAMES. */
 bool us_ring_push(struct us_ring *r, const struct us_sample *s, const us_gva *pc,
-		  size_t n);
+		  const uint8_t *flags, size_t n);
 bool us_ring_push_stats(struct us_ring *r, const struct us_record_stats *s);
 
 /* Consumer. Pop only what was peeked at. */

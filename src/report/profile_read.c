@@ -57,8 +57,10 @@ static int on_module(void *ctx, const struct us_module *m)
 }
 
 /* Numbers are dense: the reader has checked it. */
-static int on_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc)
+static int on_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
+		    uint8_t flags)
 {
+	(void)flags;
 	struct us_profile *p = ctx;
 	return id == p->trie.numbers.n ? us_trie_add(&p->trie, parent, pc) : -EBADMSG;
 }

@@ -22,16 +22,24 @@
 enum us_chunk_type {
 	US_CHUNK_FACT = US_FOURCC('F', 'A', 'C', 'T'),
 	US_CHUNK_MODULE = US_FOURCC('M', 'O', 'D', 'L'),
+	US_CHUNK_FLAGS = US_FOURCC('F', 'L', 'A', 'G'),
+	US_CHUNK_SYMBOLS = US_FOURCC('S', 'Y', 'M', 'B'),
 	US_CHUNK_STACKS = US_FOURCC('S', 'T', 'A', 'K'),
 	US_CHUNK_SAMPLES = US_FOURCC('S', 'A', 'M', 'P'),
 	US_CHUNK_STATS = US_FOURCC('S', 'T', 'A', 'T'),
 	US_CHUNK_END = US_FOURCC('E', 'N', 'D', ' '),
 };
 
-#define US_TIME_UNIT_NS 1000U /* of the times of samples */
-#define US_STACKS_FIRST 4U    /* bytes before the first node: u32 first id */
-#define US_NODE_MAX	15U   /* bytes: varint of 32 bits, varint of 64 bits */
-#define US_SAMPLE_MAX	24U   /* bytes: varints of 64, 23, 33 and 32 bits */
+#define US_SYMBOL_MODULE_MAX 64U /* bytes without the NUL */
+#define US_SYMBOL_NAME_MAX   1023U
+#define US_MODULE_TAIL	     28U   /* bytes behind the path: u32, three u64 */
+#define US_TIME_UNIT_NS	     1000U /* of the times of samples */
+#define US_STACKS_FIRST	     4U	   /* bytes before the first node: u32 first id */
+/* Those that are known. */
+#define US_PC_FLAGS   (US_PC_USER | US_PC_EXACT | US_PC_SPACE)
+#define US_NODE_MAX   15U /* bytes: varint of 32 bits, varint of 64 bits */
+#define US_FLAG_MAX   6U  /* bytes: varint of 32 bits, u8 */
+#define US_SAMPLE_MAX 24U /* bytes: varints of 64, 23, 33 and 32 bits */
 
 /* The tag of a sample: end in bits 0 to 3, state in 4 to 6, vCPU from 7 on. */
 #define US_TAG_END_BITS	  4

@@ -19,6 +19,12 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 32;
 }
 
+/* Flags are rarely set, and the same address with others is rarer still. */
+static uint8_t flags_of(const uint8_t *flags, size_t i)
+{
+	return flags ? flags[i] : 0;
+}
+
 static uint32_t hash_stack(const struct us_intern *in, const us_gva *pc, size_t n)
 {
 	uint64_t h = in->seed ^ n;
@@ -41,9 +47,10 @@ int us_intern_init(struct us_intern *in)
 		in->seed = (uint64_t)time(NULL);
 	in->pc = calloc(in->cap + 1, sizeof(*in->pc));
 	in->parent = calloc(in->cap + 1, sizeof(*in->parent));
+	in->flags = calloc(in->cap + 1, sizeof(*in->flags));
 	in->child = calloc(in->child_slots, sizeof(*in->child));
 	in->stack = calloc(in->stack_slots, sizeof(*in->stack));
-	if (in->pc && in->parent && in->child && in->stack)
+	if (in->pc && in->parent && in->flags && in->child && in->stack)
 		return 0;
 	us_intern_fini(in);
 	return -ENOMEM;
@@ -53,6 +60,7 @@ void us_intern_fini(struct us_intern *in)
 {
 	free(in->pc);
 	free(in->parent);
+	free(in->flags);
 	free(in->child);
 	free(in->stack);
 	*in = (struct us_intern){ 0 };
@@ -119,6 +127,10 @@ static int grow_nodes(struct us_intern *in)
 	if (!parent)
 		return -ENOSPC;
 	in->parent = parent;
+	uint8_t *flags = realloc(in->flags, cap + 1);
+	if (!flags)
+		return -ENOSPC;
+	in->flags = flags;
 	if (grow_children(in, 2 * cap))
 		return -ENOSPC;
 	in->cap = cap;
@@ -126,31 +138,35 @@ static int grow_nodes(struct us_intern *in)
 }
 
 /* Find or make the child of parent; 0: no room. */
-static uint32_t child_of(struct us_intern *in, uint32_t parent, us_gva pc)
+static uint32_t child_of(struct us_intern *in, uint32_t parent, us_gva pc,
+			 uint8_t flags)
 {
 	uint32_t at = hash_child(in, parent, pc) & (in->child_slots - 1);
 	for (uint32_t i; (i = in->child[at]); at = (at + 1) & (in->child_slots - 1))
-		if (in->pc[i] == pc && in->parent[i] == parent)
+		if (in->pc[i] == pc && in->parent[i] == parent && in->flags[i] == flags)
 			return i;
 	if (in->n == in->cap)
 		return 0;
 	in->n++;
 	in->pc[in->n] = pc;
 	in->parent[in->n] = parent;
+	in->flags[in->n] = flags;
 	in->child[at] = in->n;
 	return in->n;
 }
 
 static bool is_stack(const struct us_intern *in, uint32_t node, const us_gva *pc,
-		     size_t n)
+		     const uint8_t *flags, size_t n)
 {
 	for (size_t i = 0; i < n; i++, node = in->parent[node])
-		if (!node || in->pc[node] != pc[i])
+		if (!node || in->pc[node] != pc[i] ||
+		    in->flags[node] != flags_of(flags, i))
 			return false;
 	return !node;
 }
 
-static int insert(struct us_intern *in, const us_gva *pc, size_t n, uint32_t *ret)
+static int insert(struct us_intern *in, const us_gva *pc, const uint8_t *flags,
+		  size_t n, uint32_t *ret)
 {
 	if (in->n + n > in->cap && grow_nodes(in))
 		return -ENOSPC;
@@ -158,12 +174,13 @@ static int insert(struct us_intern *in, const us_gva *pc, size_t n, uint32_t *re
 		return -EOVERFLOW;
 	uint32_t node = 0;
 	for (size_t i = n; i-- > 0;)
-		node = child_of(in, node, pc[i]);
+		node = child_of(in, node, pc[i], flags_of(flags, i));
 	*ret = node;
 	return 0;
 }
 
-int us_intern_stack(struct us_intern *in, const us_gva *pc, size_t n, us_stack_id *ret)
+int us_intern_stack(struct us_intern *in, const us_gva *pc, const uint8_t *flags,
+		    size_t n, us_stack_id *ret)
 {
 	*ret = 0;
 	if (!n)
@@ -171,12 +188,12 @@ int us_intern_stack(struct us_intern *in, const us_gva *pc, size_t n, us_stack_i
 	uint32_t hash = hash_stack(in, pc, n), node;
 	uint32_t at = hash & (in->stack_slots - 1);
 	for (; (node = in->stack[at].node); at = (at + 1) & (in->stack_slots - 1)) {
-		if (in->stack[at].hash == hash && is_stack(in, node, pc, n)) {
+		if (in->stack[at].hash == hash && is_stack(in, node, pc, flags, n)) {
 			*ret = in->base + node;
 			return 0;
 		}
 	}
-	int r = insert(in, pc, n, &node);
+	int r = insert(in, pc, flags, n, &node);
 	if (r)
 		return r;
 	*ret = in->base + node;

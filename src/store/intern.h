@@ -3,10 +3,10 @@
  * intern.h: give each distinct stack a number.
  *
  * Stacks are paths in a trie whose root is the empty stack: a node is a program
- * counter and its parent, the caller.  Two hash tables hold numbers of nodes, not
- * copies: one finds a whole stack in one probe (the common case), one finds a child
- * of a node when a stack is new.  The array of nodes is what the file's STACKS chunks
- * are encoded from.
+ * counter, its flags and its parent, the caller.  Two hash tables hold numbers of
+ * nodes, not copies: one finds a whole stack in one probe (the common case), one finds
+ * a child of a node when a stack is new.  The array of nodes is what the file's STACKS
+ * chunks are encoded from.
  *
  * It is a cache with a bound: when it is full, the caller writes out the nodes and
  * calls us_intern_forget(); numbers go on rising, so that the file stays valid and
@@ -25,11 +25,12 @@ struct us_intern {
 	/* Nodes 1 to n of this round; [0] is the root. Number in the file: base + i. */
 	us_gva *pc;
 	uint32_t *parent; /* index in this round, less than the node's own */
+	uint8_t *flags;	  /* enum us_pc_flag */
 	uint32_t n, cap;
 	us_stack_id base;
 
-	uint32_t
-		*child; /* open addressing: indices of nodes by (parent, pc), 0: free */
+	uint32_t *child; /* open addressing: indices of nodes by (parent, pc, flags), 0:
+			    free */
 	uint32_t child_slots;
 	struct us_intern_stack {
 		uint32_t hash;
@@ -44,11 +45,12 @@ void us_intern_fini(struct us_intern *in);		/* accepts a zeroed one */
 
 /*
  * The number of a stack, pc[0] innermost, n at most US_MAX_FRAMES; new nodes are
- * appended.  -ENOSPC: full, or no memory to grow; some nodes may have been appended
- * then.  After us_intern_forget() it cannot happen.  -EOVERFLOW: no numbers left.
+ * appended.  flags may be NULL: all 0.  -ENOSPC: full, or no memory to grow; some nodes
+ * may have been appended then.  After us_intern_forget() it cannot happen.  -EOVERFLOW:
+ * no numbers left.
  */
-US_MUST_CHECK int us_intern_stack(struct us_intern *in, const us_gva *pc, size_t n,
-				  us_stack_id *ret);
+US_MUST_CHECK int us_intern_stack(struct us_intern *in, const us_gva *pc,
+				  const uint8_t *flags, size_t n, us_stack_id *ret);
 /* Forget all nodes, keep the memory. */
 void us_intern_forget(struct us_intern *in);
 

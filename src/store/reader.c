@@ -17,13 +17,16 @@ struct reader {
 	const struct us_reader_ops *ops;
 	void *ctx;
 	struct us_err *e;
-	int fd;
-	uint8_t *buf; /* bytes [at, n) are read but not yet used */
+	int fd, copy_fd; /* copy_fd -1: none */
+	uint8_t *buf;	 /* bytes [at, n) are read but not yet used */
 	size_t at, n, cap;
 	uint64_t offset;    /* in the file, of buf[at] */
 	uint32_t type;	    /* of the chunk that is being delivered */
 	uint8_t *depth;	    /* of each node; [0] is the empty stack */
 	size_t nodes, room; /* used and allocated in depth */
+	uint8_t *flags;	    /* the last FLAG chunk; bytes [at, n) are not yet used */
+	size_t flags_at, flags_n;
+	uint64_t flagged; /* the node that the next of them speaks of; 0: no more */
 	bool ended;
 };
 
@@ -63,6 +66,20 @@ static ssize_t read_some(int fd, void *buf, size_t len)
 	}
 }
 
+static int copy_out(struct reader *r, const uint8_t *p, size_t len)
+{
+	while (r->copy_fd >= 0 && len) {
+		ssize_t n = write(r->copy_fd, p, len);
+		if (n < 0 && errno != EINTR)
+			return us_fail(r->e, -errno,
+				       "keep a recording to read it twice: %s",
+				       strerror(errno));
+		p += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
 /* Have len bytes at buf[at]. 1: yes, 0: the file ends before, negative: an error. */
 static int have(struct reader *r, size_t len)
 {
@@ -76,6 +93,9 @@ static int have(struct reader *r, size_t len)
 				(unsigned long long)r->offset, strerror((int)-n));
 		if (n == 0)
 			return 0;
+		int rc = copy_out(r, r->buf + r->n, (size_t)n);
+		if (rc)
+			return rc;
 		r->n += (size_t)n;
 	}
 	return 1;
@@ -115,6 +135,20 @@ static int fact(struct reader *r, const uint8_t *p, const uint8_t *end)
 	return r->ops->fact ? r->ops->fact(r->ctx, key, value) : 0;
 }
 
+/* What stands behind the path; nothing in recordings of the first days. */
+static void module_tail(const uint8_t *p, const uint8_t *end, struct us_module *m)
+{
+	if (end - p < (int)US_MODULE_TAIL)
+		return;
+	uint64_t from = us_get_le64(p + 12), until = us_get_le64(p + 20);
+	m->number = us_get_le32(p);
+	m->root = us_get_le64(p + 4);
+	m->from_ns = from > UINT64_MAX / US_TIME_UNIT_NS ? UINT64_MAX
+							 : from * US_TIME_UNIT_NS;
+	m->until_ns = until > UINT64_MAX / US_TIME_UNIT_NS ? 0
+							   : until * US_TIME_UNIT_NS;
+}
+
 static int module(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	struct us_module m = { 0 };
@@ -131,7 +165,30 @@ static int module(struct reader *r, const uint8_t *p, const uint8_t *end)
 		return bad(r, "a module without a proper path");
 	if (m.start > m.end || m.match > US_MATCH_NO)
 		return bad(r, "a module with impossible values");
+	module_tail((const uint8_t *)m.path + strlen(m.path) + 1, end, &m);
 	return r->ops->module ? r->ops->module(r->ctx, &m) : 0;
+}
+
+static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	struct us_named s = { .module = string(p, end) };
+	if (!s.module || !*s.module || strlen(s.module) > US_SYMBOL_MODULE_MAX)
+		return bad(r, "names without a proper module");
+	for (p += strlen(s.module) + 1; p < end;) {
+		uint64_t delta;
+		p = us_varint_get(p, end, &delta);
+		p = us_varint_get(p, end, &s.size);
+		s.name = p ? string(p, end) : NULL;
+		s.start += (uint64_t)us_unzigzag(delta);
+		if (!s.name || !*s.name || strlen(s.name) > US_SYMBOL_NAME_MAX ||
+		    !s.size || s.start > UINT64_MAX - s.size)
+			return bad(r, "a function with an impossible name or place");
+		p += strlen(s.name) + 1;
+		int rc = r->ops->named ? r->ops->named(r->ctx, &s) : 0;
+		if (rc)
+			return rc;
+	}
+	return 0;
 }
 
 /* Room for one more node.  Each took two bytes of the file at least, so this is
@@ -148,8 +205,53 @@ static int grow_depth(struct reader *r)
 	return 0;
 }
 
+/* The next node that has flags; it must be above the one before. */
+static bool next_flagged(struct reader *r, uint64_t before)
+{
+	const uint8_t *p = r->flags + r->flags_at, *end = r->flags + r->flags_n;
+	uint64_t delta;
+	bool first = r->flags_at == US_STACKS_FIRST;
+	r->flagged = 0;
+	if (p == end)
+		return true;
+	p = us_varint_get(p, end, &delta);
+	if (!p || p == end || (!delta && !first) || delta > UINT32_MAX)
+		return false;
+	r->flagged = before + delta;
+	r->flags_at = (size_t)(p - r->flags);
+	return true;
+}
+
+/* Kept until the nodes come that it speaks of. */
+static int flags(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	size_t size = (size_t)(end - p);
+	if (r->flagged || size < US_STACKS_FIRST || us_get_le32(p) != r->nodes)
+		return bad(r, "is not of the stacks that follow");
+	uint8_t *copy = malloc(size);
+	if (!copy)
+		return us_fail(r->e, -ENOMEM, "read a recording: out of memory");
+	memcpy(copy, p, size);
+	free(r->flags);
+	r->flags = copy;
+	r->flags_n = size;
+	r->flags_at = US_STACKS_FIRST;
+	return next_flagged(r, r->nodes) ? 0 : bad(r, "flags of no node");
+}
+
+/* The flags of the node that comes now; false: what follows them is wrong. */
+static bool take_flags(struct reader *r, uint8_t *ret)
+{
+	*ret = 0;
+	if (r->flagged != r->nodes)
+		return true;
+	*ret = r->flags[r->flags_at++] & US_PC_FLAGS;
+	return next_flagged(r, r->nodes);
+}
+
 static int stacks(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
+	uint8_t pc_flags;
 	us_gva pc = 0;
 	if (end - p < (int)US_STACKS_FIRST || us_get_le32(p) != r->nodes)
 		return bad(r, "does not go on where the stacks before it ended");
@@ -167,11 +269,14 @@ static int stacks(struct reader *r, const uint8_t *p, const uint8_t *end)
 			return bad(r, "a stack with too many frames");
 		r->depth[id] = (uint8_t)(r->depth[parent] + 1);
 		pc += (uint64_t)us_unzigzag(delta);
-		int rc = r->ops->stack ? r->ops->stack(r->ctx, id, parent, pc) : 0;
+		if (!take_flags(r, &pc_flags))
+			return bad(r, "flags of no node");
+		int rc = r->ops->stack ? r->ops->stack(r->ctx, id, parent, pc, pc_flags)
+				       : 0;
 		if (rc)
 			return rc;
 	}
-	return 0;
+	return r->flagged ? bad(r, "flags of nodes that it has not") : 0;
 }
 
 static int samples(struct reader *r, const uint8_t *p, const uint8_t *end)
@@ -236,6 +341,10 @@ static int deliver(struct reader *r, const uint8_t *p, size_t size)
 		return fact(r, p, p + size);
 	case US_CHUNK_MODULE:
 		return module(r, p, p + size);
+	case US_CHUNK_FLAGS:
+		return flags(r, p, p + size);
+	case US_CHUNK_SYMBOLS:
+		return symbols(r, p, p + size);
 	case US_CHUNK_STACKS:
 		return stacks(r, p, p + size);
 	case US_CHUNK_SAMPLES:
@@ -320,10 +429,19 @@ static int read_all(struct reader *r, struct us_reader_result *ret)
 int us_read(int fd, const struct us_reader_ops *ops, void *ctx,
 	    struct us_reader_result *ret, struct us_err *e)
 {
+	return us_read_copy(fd, -1, ops, ctx, ret, e);
+}
+
+int us_read_copy(int fd, int copy_fd, const struct us_reader_ops *ops, void *ctx,
+		 struct us_reader_result *ret, struct us_err *e)
+{
 	struct us_err spare;
-	struct reader r = {
-		.ops = ops, .ctx = ctx, .e = e ? e : &spare, .fd = fd, .nodes = 1
-	};
+	struct reader r = { .ops = ops,
+			    .ctx = ctx,
+			    .e = e ? e : &spare,
+			    .fd = fd,
+			    .copy_fd = copy_fd,
+			    .nodes = 1 };
 	*ret = (struct us_reader_result){ 0 };
 	*r.e = (struct us_err){ 0 };
 	int rc = read_all(&r, ret);
@@ -331,5 +449,6 @@ int us_read(int fd, const struct us_reader_ops *ops, void *ctx,
 		us_fail(r.e, rc, "read a recording: %s", strerror(-rc));
 	free(r.buf);
 	free(r.depth);
+	free(r.flags);
 	return rc;
 }

@@ -52,6 +52,20 @@ struct us_module {
 	uint8_t build_id_len; /* 0: it has none */
 	uint8_t match;	      /* enum us_match */
 	const char *path;
+	/* Not in recordings of the first days: then 0. */
+	uint32_t number; /* replaces an earlier one of this number; 0: of this start */
+	us_gpa root;	 /* of the only address space that it is in; 0: in all */
+	/* When it was there: since the start, whole microseconds; until 0: to the end.
+	 * Outside of that nothing is known of what lies at its addresses. */
+	uint64_t from_ns, until_ns;
+};
+
+/* A function of the guest that has a name but no file: from its own tables. */
+struct us_named {
+	us_gva start;
+	uint64_t size;	    /* not 0; start + size does not wrap round */
+	const char *name;   /* 1 to 1023 bytes */
+	const char *module; /* 1 to 64 bytes: "linux", "virtio_net" */
 };
 
 /* How a recording ended. Stored: append only. */
@@ -103,14 +117,25 @@ US_MUST_CHECK int us_writer_open(int fd, struct us_writer **ret, struct us_err *
  * are. -E2BIG: both have more than 64 KiB. */
 US_MUST_CHECK int us_writer_fact(struct us_writer *w, const char *key,
 				 const char *value, struct us_err *e);
-/* A module with the start of an earlier one replaces it. */
+/* A module with the number of an earlier one replaces it. */
 US_MUST_CHECK int us_writer_module(struct us_writer *w, const struct us_module *m,
 				   struct us_err *e);
 /* Intern the stack, pc[0] innermost (s->stack is ignored), and buffer the sample.  Full
- * buffers go to fd. -EINVAL: n is above US_MAX_FRAMES, or an enum or vCPU out of range.
- */
+ * buffers go to fd.  flags: enum us_pc_flag of each pc, or NULL if none is set.
+ * -EINVAL: n is above US_MAX_FRAMES, or an enum or vCPU out of range. */
 US_MUST_CHECK int us_writer_sample(struct us_writer *w, const struct us_sample *s,
-				   const us_gva *pc, size_t n, struct us_err *e);
+				   const us_gva *pc, const uint8_t *flags, size_t n,
+				   struct us_err *e);
+/*
+ * From now on ask for the functions at the program counters of stacks, past and to
+ * come, and write them.  name() is called by the writer's thread; it answers true for
+ * each function once.  name NULL: ask no more.
+ */
+struct us_namer {
+	bool (*name)(void *ctx, us_gva pc, struct us_named *ret);
+	void *ctx;
+};
+void us_writer_name_by(struct us_writer *w, const struct us_namer *n);
 US_MUST_CHECK int us_writer_stats(struct us_writer *w, const struct us_record_stats *s,
 				  struct us_err *e);
 /* Everything buffered to fd, as whole chunks. */
@@ -136,10 +161,12 @@ void us_writer_close(struct us_writer *w); /* frees; accepts NULL */
 struct us_reader_ops {
 	int (*fact)(void *ctx, const char *key, const char *value);
 	int (*module)(void *ctx, const struct us_module *m);
-	int (*stack)(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc);
+	int (*stack)(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
+		     uint8_t flags /* enum us_pc_flag; unknown ones removed */);
 	int (*sample)(void *ctx, const struct us_sample *s);
 	int (*stats)(void *ctx, const struct us_record_stats *s);
 	int (*end)(void *ctx, enum us_record_end end, const char *words);
+	int (*named)(void *ctx, const struct us_named *n);
 };
 
 struct us_reader_result {
@@ -156,10 +183,14 @@ struct us_reader_result {
  * right says what cannot be (what came before it was delivered); else what read() or
  * a callback gave.  A callback may fill e itself through its ctx.
  *
- * Memory: one chunk (16 MiB at most, and never more than twice what was read of it),
- * and a byte for each node of the trie.
+ * Memory: two chunks (16 MiB each at most, and never more than twice what was read of
+ * one), and a byte for each node of the trie.
  */
 US_MUST_CHECK int us_read(int fd, const struct us_reader_ops *ops, void *ctx,
 			  struct us_reader_result *ret, struct us_err *e);
+/* The same, and write what was read to copy_fd: for a second pass, of a pipe. */
+US_MUST_CHECK int us_read_copy(int fd, int copy_fd, const struct us_reader_ops *ops,
+			       void *ctx, struct us_reader_result *ret,
+			       struct us_err *e);
 
 #endif

@@ -25,7 +25,15 @@ struct us_writer {
 	uint32_t sent_nodes; /* of intern.n */
 	uint64_t last_time;  /* of the sample before, in time units */
 	size_t n_samples;    /* bytes in samples.payload */
-	struct chunk samples, other;
+	struct chunk samples, other, flags;
+	struct us_namer namer;
+	uint32_t named_nodes; /* of intern.n: the namer was asked */
+	struct {
+		struct chunk chunk;
+		size_t n; /* bytes in it; 0: none begun */
+		us_gva last;
+		char module[US_SYMBOL_MODULE_MAX + 1];
+	} symbols;
 };
 
 static int wait_writable(int fd)
@@ -146,27 +154,55 @@ int us_writer_module(struct us_writer *w, const struct us_module *m, struct us_e
 	p[25] = m->build_id_len;
 	memcpy(p + 26, m->build_id, m->build_id_len);
 	memcpy(p + 26 + m->build_id_len, m->path, path);
-	return send_chunk(w, &w->other, US_CHUNK_MODULE, 26 + m->build_id_len + path,
-			  e);
+	p += 26 + m->build_id_len + path;
+	us_put_le32(p, m->number);
+	us_put_le64(p + 4, m->root);
+	us_put_le64(p + 12, m->from_ns / US_TIME_UNIT_NS);
+	us_put_le64(p + 20, m->until_ns / US_TIME_UNIT_NS);
+	return send_chunk(w, &w->other, US_CHUNK_MODULE,
+			  26 + m->build_id_len + path + US_MODULE_TAIL, e);
+}
+
+/* Nodes from *i on, as many as fit, and the flags of those that have some. */
+static void encode_nodes(struct us_writer *w, uint32_t *i, size_t *ret_nodes,
+			 size_t *ret_flags)
+{
+	const struct us_intern *in = &w->intern;
+	uint8_t *p = w->other.payload, *f = w->flags.payload;
+	const uint8_t *full = p + sizeof(w->other.payload) - US_NODE_MAX;
+	const uint8_t *full_flags = f + sizeof(w->flags.payload) - US_FLAG_MAX;
+	us_gva last = 0;
+	uint32_t last_flagged = *i;
+	us_put_le32(p, in->base + *i);
+	us_put_le32(f, in->base + *i);
+	p += US_STACKS_FIRST;
+	f += US_STACKS_FIRST;
+	for (; *i <= in->n && p <= full && f <= full_flags; ++*i) {
+		uint32_t parent = in->parent[*i];
+		p = us_varint_put(p, parent ? *i - parent : 0);
+		p = us_varint_put(p, us_zigzag((int64_t)(in->pc[*i] - last)));
+		last = in->pc[*i];
+		if (in->flags[*i]) {
+			f = us_varint_put(f, *i - last_flagged);
+			*f++ = in->flags[*i];
+			last_flagged = *i;
+		}
+	}
+	*ret_nodes = (size_t)(p - w->other.payload);
+	*ret_flags = (size_t)(f - w->flags.payload);
 }
 
 static int send_new_nodes(struct us_writer *w, struct us_err *e)
 {
-	const struct us_intern *in = &w->intern;
-	while (w->sent_nodes < in->n) {
+	while (w->sent_nodes < w->intern.n) {
 		uint32_t i = w->sent_nodes + 1;
-		uint8_t *p = w->other.payload;
-		const uint8_t *full = p + sizeof(w->other.payload) - US_NODE_MAX;
-		us_gva last = 0;
-		us_put_le32(p, in->base + i);
-		for (p += US_STACKS_FIRST; i <= in->n && p <= full; i++) {
-			uint32_t parent = in->parent[i];
-			p = us_varint_put(p, parent ? i - parent : 0);
-			p = us_varint_put(p, us_zigzag((int64_t)(in->pc[i] - last)));
-			last = in->pc[i];
-		}
-		int r = send_chunk(w, &w->other, US_CHUNK_STACKS,
-				   (size_t)(p - w->other.payload), e);
+		size_t nodes, flags;
+		int r = 0;
+		encode_nodes(w, &i, &nodes, &flags);
+		if (flags > US_STACKS_FIRST)
+			r = send_chunk(w, &w->flags, US_CHUNK_FLAGS, flags, e);
+		if (!r)
+			r = send_chunk(w, &w->other, US_CHUNK_STACKS, nodes, e);
 		if (r)
 			return r;
 		w->sent_nodes = i - 1;
@@ -174,9 +210,82 @@ static int send_new_nodes(struct us_writer *w, struct us_err *e)
 	return 0;
 }
 
+/* ---- Names ---- */
+
+static int send_symbols(struct us_writer *w, struct us_err *e)
+{
+	size_t n = w->symbols.n;
+	w->symbols.n = 0;
+	return n ? send_chunk(w, &w->symbols.chunk, US_CHUNK_SYMBOLS, n, e) : 0;
+}
+
+static bool may_name(const struct us_named *s)
+{
+	size_t name = strlen(s->name), module = strlen(s->module);
+	return s->size && s->start <= UINT64_MAX - s->size && name &&
+	       name <= US_SYMBOL_NAME_MAX && module && module <= US_SYMBOL_MODULE_MAX;
+}
+
+static int put_symbol(struct us_writer *w, const struct us_named *s, struct us_err *e)
+{
+	size_t name = strlen(s->name) + 1;
+	size_t room = sizeof(w->symbols.chunk.payload) - w->symbols.n;
+	if (w->symbols.n &&
+	    (room < 2 * US_VARINT_MAX + name || strcmp(w->symbols.module, s->module))) {
+		int r = send_symbols(w, e);
+		if (r)
+			return r;
+	}
+	uint8_t *p = w->symbols.chunk.payload + w->symbols.n;
+	if (!w->symbols.n) {
+		size_t module = strlen(s->module) + 1;
+		memcpy(w->symbols.module, s->module, module);
+		memcpy(p, s->module, module);
+		p += module;
+		w->symbols.last = 0;
+	}
+	p = us_varint_put(p, us_zigzag((int64_t)(s->start - w->symbols.last)));
+	p = us_varint_put(p, s->size);
+	memcpy(p, s->name, name);
+	w->symbols.last = s->start;
+	w->symbols.n = (size_t)(p + name - w->symbols.chunk.payload);
+	return 0;
+}
+
+static int name_address(struct us_writer *w, us_gva pc, struct us_err *e)
+{
+	struct us_named s;
+	if (!w->namer.name(w->namer.ctx, pc, &s) || !may_name(&s))
+		return 0;
+	return put_symbol(w, &s, e);
+}
+
+/* Of a return address, that of the call before it counts, but it may also be the first
+ * instruction of another function: a few names more do no harm. */
+static int name_nodes(struct us_writer *w, struct us_err *e)
+{
+	const struct us_intern *in = &w->intern;
+	int r = 0;
+	while (w->namer.name && !r && w->named_nodes < in->n) {
+		us_gva pc = in->pc[++w->named_nodes];
+		r = name_address(w, pc, e);
+		if (!r)
+			r = name_address(w, pc - 1, e);
+	}
+	return r ? r : send_symbols(w, e);
+}
+
+void us_writer_name_by(struct us_writer *w, const struct us_namer *n)
+{
+	w->namer = *n;
+	w->named_nodes = 0;
+}
+
 int us_writer_flush(struct us_writer *w, struct us_err *e)
 {
 	if (failed_before(w, e))
+		return w->failed.code;
+	if (name_nodes(w, e))
 		return w->failed.code;
 	/* A sample may refer to any node so far, so these go first. */
 	int r = send_new_nodes(w, e);
@@ -188,17 +297,17 @@ int us_writer_flush(struct us_writer *w, struct us_err *e)
 	return r;
 }
 
-static int intern(struct us_writer *w, const us_gva *pc, size_t n, us_stack_id *ret,
-		  struct us_err *e)
+static int intern(struct us_writer *w, const us_gva *pc, const uint8_t *flags, size_t n,
+		  us_stack_id *ret, struct us_err *e)
 {
-	int r = us_intern_stack(&w->intern, pc, n, ret);
+	int r = us_intern_stack(&w->intern, pc, flags, n, ret);
 	if (r == -ENOSPC) {
 		r = us_writer_flush(w, e);
 		if (r)
 			return r;
 		us_intern_forget(&w->intern);
-		w->sent_nodes = 0;
-		r = us_intern_stack(&w->intern, pc, n, ret);
+		w->sent_nodes = w->named_nodes = 0;
+		r = us_intern_stack(&w->intern, pc, flags, n, ret);
 	}
 	if (r)
 		return us_fail(e, r, "record a stack: %s",
@@ -208,7 +317,7 @@ static int intern(struct us_writer *w, const us_gva *pc, size_t n, us_stack_id *
 }
 
 int us_writer_sample(struct us_writer *w, const struct us_sample *s, const us_gva *pc,
-		     size_t n, struct us_err *e)
+		     const uint8_t *flags, size_t n, struct us_err *e)
 {
 	us_stack_id id;
 	if (failed_before(w, e))
@@ -216,7 +325,7 @@ int us_writer_sample(struct us_writer *w, const struct us_sample *s, const us_gv
 	if (n > US_MAX_FRAMES || s->end >= US_N_END || s->state >= US_N_VCPU_STATE ||
 	    s->vcpu >= US_MAX_VCPUS)
 		return us_fail(e, -EINVAL, "record a sample: bad values");
-	int r = intern(w, pc, n, &id, e);
+	int r = intern(w, pc, flags, n, &id, e);
 	if (r)
 		return r;
 	bool one = s->weight == 1;

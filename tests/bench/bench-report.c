@@ -56,7 +56,8 @@ static void write_samples(struct us_writer *w, us_gva (*pc)[MAX_DEPTH],
 		s.vcpu = r & 1;
 		s.state = r % 8 == 0 ? US_VCPU_HALTED : US_VCPU_GUEST;
 		bool idle = s.state == US_VCPU_HALTED;
-		need(us_writer_sample(w, &s, pc[k], idle ? 0 : depth_of(k), &e), &e);
+		need(us_writer_sample(w, &s, pc[k], NULL, idle ? 0 : depth_of(k), &e),
+		     &e);
 	}
 }
 
@@ -96,9 +97,10 @@ static int take_sample(void *ctx, const struct us_sample *s)
 	return 0;
 }
 
-static int take_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc)
+static int take_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
+		      uint8_t flags)
 {
-	*(uint64_t *)ctx += id ^ parent ^ pc;
+	*(uint64_t *)ctx += id ^ parent ^ pc ^ flags;
 	return 0;
 }
 

@@ -50,7 +50,7 @@ static void write_one(const struct shape *sh, int fd, unsigned n)
 		double u = (double)(bench_random(&random) >> 11) * 0x1p-53;
 		t += (uint64_t)((0.5 + u) * 1e9 / sh->hz);
 		s.t_ns = t;
-		need(us_writer_sample(w, &s, pc[order[i]], sh->depth, &e), &e);
+		need(us_writer_sample(w, &s, pc[order[i]], NULL, sh->depth, &e), &e);
 		if (sh->steps && t - flushed > 200 * US_NS_PER_MS) {
 			need(us_writer_flush(w, &e), &e);
 			flushed = t;
@@ -71,8 +71,10 @@ static int count_sample(void *ctx, const struct us_sample *s)
 	return 0;
 }
 
-static int count_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc)
+static int count_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
+		       uint8_t flags)
 {
+	(void)flags;
 	(void)id;
 	(void)parent;
 	*(uint64_t *)ctx += pc & 1;

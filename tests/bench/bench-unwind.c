@@ -18,6 +18,7 @@
 #define RAM_SIZE  0x10000
 #define FRAME	  0x50
 #define ROUNDS	  300000
+#define N_STACKS  200
 
 static unsigned long n_alloc;
 
@@ -128,7 +129,7 @@ static double run(struct guest *g, struct us_unwinder *u, struct us_paging *p,
 		us_unwind(u, p, &g->regs, out);
 		if (ring) {
 			s.t_ns = i;
-			us_ring_push(ring, &s, out->pc, out->n);
+			us_ring_push(ring, &s, out->pc, out->flags, out->n);
 			us_ring_peek(ring, &item);
 			us_ring_pop(ring);
 		}
@@ -197,6 +198,63 @@ static void measure_cold(struct guest *g)
 	us_unwinder_free(u);
 }
 
+/* Many stacks, none of whose functions is in another: is what was met remembered? */
+static void measure_many(void)
+{
+	static uint8_t ram[0x60000];
+	static struct us_regs regs[N_STACKS];
+	static us_gva start[N_STACKS * N_FUNC];
+	static struct us_mem m;
+	static struct us_paging p;
+	static struct us_stack out;
+	struct us_region region = { .size = sizeof(ram), .host = ram };
+	struct us_code_map map = { .start = start, .n = N_STACKS * N_FUNC };
+	struct us_unwinder *u;
+	static struct guest one;
+	make(&one);
+	for (unsigned i = 0; i < sizeof(ram) / 4096; i++)
+		put64(&one, 0x4000 + i * 8, (i << 12) | 3);
+	memcpy(ram, one.ram, CODE);
+	for (unsigned k = 0; k < N_STACKS; k++) {
+		us_gva code = 0x10000 + k * N_FUNC * FUNC_SIZE;
+		us_gva stack = 0x20000 + k * 0x400;
+		memcpy(ram + code, one.ram + CODE, N_FUNC * FUNC_SIZE);
+		for (unsigned i = 0; i < N_FUNC; i++)
+			start[k * N_FUNC + i] = BASE + code + i * FUNC_SIZE;
+		for (unsigned i = 0; i < N_FUNC * FRAME; i += 8) {
+			uint64_t v;
+			memcpy(&v, one.ram + STACK + i, 8);
+			if (v >= BASE + STACK)
+				v += stack - STACK;
+			else if (v)
+				v += code - CODE;
+			memcpy(ram + stack + i, &v, 8);
+		}
+		regs[k] = one.regs;
+		regs[k].pc += code - CODE;
+		regs[k].sp += stack - STACK;
+		regs[k].fp += stack - STACK;
+	}
+	memset(&m, 0, sizeof(m));
+	m.region = &region;
+	m.n_region = 1;
+	us_mem_init(&m);
+	us_paging_init(&p, &m);
+	need(us_unwinder_new(US_ARCH_X86_64, &map, NULL, &u), NULL);
+	uint64_t t = 0, frames = 0;
+	for (unsigned i = 0; i < 101 * N_STACKS; i++) {
+		if (i == N_STACKS)
+			t = cpu_ns();
+		us_paging_new_sample(&p);
+		us_unwind(u, &p, &regs[i % N_STACKS], &out);
+		frames += out.n;
+	}
+	printf("%u stacks of other functions: %.0f ns a stack of %.1f frames\n",
+	       N_STACKS, (double)(cpu_ns() - t) / (100 * N_STACKS),
+	       (double)frames / (101 * N_STACKS));
+	us_unwinder_free(u);
+}
+
 int main(void)
 {
 	static struct guest g;
@@ -221,5 +279,6 @@ int main(void)
 	measure("mapped, no map", &g, true, false, floor);
 	measure("process_vm_readv", &g, false, true, floor);
 	measure_cold(&g);
+	measure_many();
 	return 0;
 }

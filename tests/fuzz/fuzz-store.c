@@ -43,11 +43,12 @@ static int module(void *ctx, const struct us_module *m)
 	return 0;
 }
 
-static int stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc)
+static int stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
+		 uint8_t flags)
 {
 	struct seen *s = ctx;
 	(void)pc;
-	must(id == ++s->stacks && parent < id);
+	must(id == ++s->stacks && parent < id && !(flags & ~US_PC_FLAGS));
 	return 0;
 }
 
@@ -76,6 +77,14 @@ static int end(void *ctx, enum us_record_end e, const char *words)
 	return 0;
 }
 
+static int named(void *ctx, const struct us_named *n)
+{
+	struct seen *s = ctx;
+	s->bytes_of_text += strlen(n->name) + strlen(n->module);
+	must(n->name[0] && n->module[0] && n->start + n->size > n->start);
+	return 0;
+}
+
 static void set_sums_right(uint8_t *p, size_t size)
 {
 	size_t at = US_STORE_HEAD;
@@ -92,8 +101,8 @@ static void set_sums_right(uint8_t *p, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct us_reader_ops ops = { fact,	  module, stack,
-						  sample, stats,  end };
+	static const struct us_reader_ops ops = { fact,	 module, stack, sample,
+						  stats, end,	 named };
 	static int fd = -1;
 	struct seen seen = { 0 };
 	struct us_reader_result result;

@@ -119,7 +119,7 @@ static void write_samples(struct us_writer *w, struct us_record_stats *stats)
 				size_t depth = 0;
 				while (depth < ITEMS(v->pc) && v->pc[depth])
 					depth++;
-				if (us_writer_sample(w, &s, v->pc, depth, &e))
+				if (us_writer_sample(w, &s, v->pc, NULL, depth, &e))
 					fail(&e);
 				count(stats, v);
 			}
@@ -146,7 +146,7 @@ static void write_big(struct us_writer *w)
 			uint64_t r = (random >> (k % 20 * 3)) & 7;
 			pc[depth - 1 - k] = 0x400000 + k * 0x1000 + (r << 8);
 		}
-		if (us_writer_sample(w, &s, pc, depth, &e))
+		if (us_writer_sample(w, &s, pc, NULL, depth, &e))
 			fail(&e);
 	}
 }

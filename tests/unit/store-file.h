@@ -19,7 +19,11 @@ struct heard {
 	struct {
 		us_stack_id parent;
 		us_gva pc;
+		uint8_t flags;
 	} node[65536];
+	size_t n_named;
+	struct us_named named[16]; /* the last ones; their strings are gone */
+	char text[16][1100];	   /* "module:name" of each */
 	struct us_sample sample[65536];
 	uint64_t weight[US_N_VCPU_STATE]; /* sums of the samples, by state */
 	struct us_reader_result result;
@@ -45,7 +49,8 @@ static inline int hear_module(void *ctx, const struct us_module *m)
 	return 0;
 }
 
-static inline int hear_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc)
+static inline int hear_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
+			     uint8_t flags)
 {
 	struct heard *h = ctx;
 	assert_int_equal(id, h->n_stack + 1);
@@ -54,6 +59,7 @@ static inline int hear_stack(void *ctx, us_stack_id id, us_stack_id parent, us_g
 	if (id < 65536) {
 		h->node[id].parent = parent;
 		h->node[id].pc = pc;
+		h->node[id].flags = flags;
 	}
 	return 0;
 }
@@ -87,8 +93,19 @@ static inline int hear_end(void *ctx, enum us_record_end end, const char *words)
 	return 0;
 }
 
+static inline int hear_named(void *ctx, const struct us_named *n)
+{
+	struct heard *h = ctx;
+	struct us_named *to = &h->named[h->n_named++ % 16];
+	*to = *n;
+	snprintf(h->text[(h->n_named - 1) % 16], sizeof(h->text[0]), "%s:%s", n->module,
+		 n->name);
+	return 0;
+}
+
 static const struct us_reader_ops hear_all = { hear_fact,   hear_module, hear_stack,
-					       hear_sample, hear_stats,	 hear_end };
+					       hear_sample, hear_stats,	 hear_end,
+					       hear_named };
 
 static inline int hear(int fd, struct heard *h)
 {

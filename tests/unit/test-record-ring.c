@@ -37,6 +37,9 @@ static bool is_sample(const struct us_ring_item *it, uint64_t i)
 	struct us_sample s;
 	us_gva pc[US_MAX_FRAMES];
 	size_t n = make(i, &s, pc);
+	for (size_t k = 0; k < n && k < it->n; k++)
+		if (it->flags[k] != (uint8_t)pc[k])
+			return false;
 	return it->n == n && it->sample->t_ns == s.t_ns &&
 	       it->sample->stack == s.stack && it->sample->vcpu == s.vcpu &&
 	       it->sample->end == s.end && it->sample->state == s.state &&
@@ -47,8 +50,11 @@ static bool push(struct us_ring *r, uint64_t i)
 {
 	struct us_sample s;
 	us_gva pc[US_MAX_FRAMES];
+	uint8_t flags[US_MAX_FRAMES];
 	size_t n = make(i, &s, pc);
-	return us_ring_push(r, &s, pc, n);
+	for (size_t k = 0; k < n; k++)
+		flags[k] = (uint8_t)pc[k];
+	return us_ring_push(r, &s, pc, flags, n);
 }
 
 static void sizes_are_rounded(void **state)
@@ -76,7 +82,7 @@ static void all_comes_out_in_order(void **state)
 	for (unsigned round = 0; round < 3000; round++) {
 		while (push(r, in))
 			in++;
-		assert_true(us_ring_used(r) > 8192 - 2 * (32 + 8 * US_MAX_FRAMES));
+		assert_true(us_ring_used(r) > 8192 - 2 * (32 + 9 * US_MAX_FRAMES));
 		uint64_t n = 1 + next_random(&random) % (in - out);
 		while (n--) {
 			assert_int_equal(us_ring_peek(r, &it), US_RING_SAMPLE);
@@ -121,7 +127,7 @@ static void too_many_frames_are_refused(void **state)
 	struct us_ring *r = us_ring_new(1 << 20);
 	us_gva pc[US_MAX_FRAMES + 1] = { 0 };
 	struct us_sample s = { 0 };
-	assert_false(us_ring_push(r, &s, pc, US_MAX_FRAMES + 1));
+	assert_false(us_ring_push(r, &s, pc, NULL, US_MAX_FRAMES + 1));
 	assert_int_equal(us_ring_used(r), 0);
 	us_ring_free(r);
 }

@@ -40,7 +40,7 @@ static void add(struct recording *r, uint64_t t_ns, enum us_vcpu_state state,
 			       .state = (uint8_t)state,
 			       .end = n ? US_END_ROOT : US_END_NONE,
 			       .weight = weight };
-	assert_int_equal(us_writer_sample(r->w, &s, pc, n, &e), 0);
+	assert_int_equal(us_writer_sample(r->w, &s, pc, NULL, n, &e), 0);
 }
 
 static void end(struct recording *r, enum us_record_end how, const char *words)

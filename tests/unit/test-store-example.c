@@ -29,9 +29,9 @@ static uint8_t *make_example(size_t *ret_len)
 	struct us_writer *w;
 	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
 	assert_int_equal(us_writer_fact(w, "hz", "997", NULL), 0);
-	assert_int_equal(us_writer_sample(w, &s[0], copy, 3, NULL), 0);
-	assert_int_equal(us_writer_sample(w, &s[1], NULL, 0, NULL), 0);
-	assert_int_equal(us_writer_sample(w, &s[2], sum, 3, NULL), 0);
+	assert_int_equal(us_writer_sample(w, &s[0], copy, NULL, 3, NULL), 0);
+	assert_int_equal(us_writer_sample(w, &s[1], NULL, NULL, 0, NULL), 0);
+	assert_int_equal(us_writer_sample(w, &s[2], sum, NULL, 3, NULL), 0);
 	assert_int_equal(us_writer_end(w, &stats, US_RECORD_DONE, "done", NULL), 0);
 	us_writer_close(w);
 	uint8_t *p = file_bytes(fd, ret_len);

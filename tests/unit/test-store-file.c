@@ -50,6 +50,10 @@ static void all_kinds_come_back(void **state)
 			       .build_id = { 1, 2, 3 },
 			       .build_id_len = 20,
 			       .match = US_MATCH_NO,
+			       .number = 7,
+			       .root = 0x123000,
+			       .from_ns = 5000,
+			       .until_ns = 123456789000,
 			       .path = "/boot/kern\xc3\xa9l \xff" };
 	struct us_record_stats s;
 	for (size_t i = 0; i < US_STATS_FIELDS; i++)
@@ -73,6 +77,10 @@ static void all_kinds_come_back(void **state)
 	assert_int_equal(h.module.build_id_len, 20);
 	assert_memory_equal(h.module.build_id, m.build_id, 20);
 	assert_string_equal(h.module.path, m.path);
+	assert_int_equal(h.module.number, m.number);
+	assert_int_equal(h.module.root, m.root);
+	assert_int_equal(h.module.from_ns, m.from_ns);
+	assert_int_equal(h.module.until_ns, m.until_ns);
 	assert_memory_equal(&h.stats, &s, sizeof(s));
 	assert_int_equal(h.end, US_RECORD_GUEST_GONE);
 	assert_string_equal(h.words, "it went");
@@ -83,8 +91,18 @@ static void all_kinds_come_back(void **state)
 #define N 30000
 static struct us_sample written[N];
 
+/* Some stacks have a user part, some were broken off by an interrupt. */
+static uint8_t flags_at(unsigned key, size_t i)
+{
+	uint8_t flags = key % 5 == 0 && i >= key % 8 ? US_PC_USER : 0;
+	if (key % 3 == 0 && i == 2)
+		flags |= US_PC_EXACT;
+	return flags;
+}
+
 static void write_samples(struct us_writer *w)
 {
+	uint8_t flags[US_MAX_FRAMES];
 	uint64_t random = 7, t = 5 * US_NS_PER_SEC;
 	us_gva pc[US_MAX_FRAMES];
 	for (unsigned i = 0; i < N; i++) {
@@ -99,7 +117,10 @@ static void write_samples(struct us_writer *w)
 			.weight = i % 10 ? 1 : (uint32_t)next_random(&random),
 		};
 		size_t n = make_stack(key, pc);
-		assert_int_equal(us_writer_sample(w, &written[i], pc, n, NULL), 0);
+		for (size_t k = 0; k < n; k++)
+			flags[k] = flags_at(key, k);
+		assert_int_equal(us_writer_sample(w, &written[i], pc, flags, n, NULL),
+				 0);
 	}
 }
 
@@ -111,6 +132,10 @@ static void check_samples(void)
 		size_t n = make_stack(written[i].stack, want);
 		assert_int_equal(unfold(&h, h.sample[i].stack, pc), n);
 		assert_memory_equal(pc, want, n * sizeof(*pc));
+		us_stack_id id = h.sample[i].stack;
+		for (size_t k = 0; k < n; k++, id = h.node[id].parent)
+			assert_int_equal(h.node[id].flags,
+					 flags_at(written[i].stack, k));
 		struct us_sample s = h.sample[i];
 		s.stack = written[i].stack;
 		assert_memory_equal(&s, &written[i],
@@ -173,7 +198,7 @@ static void endless_stacks_are_survived(void **state)
 	const unsigned n = US_INTERN_MAX_NODES + 5000;
 	for (unsigned i = 0; i < n; i++) {
 		pc[0] = i * 16;
-		assert_int_equal(us_writer_sample(w, &s, pc, 3, NULL), 0);
+		assert_int_equal(us_writer_sample(w, &s, pc, NULL, 3, NULL), 0);
 	}
 	assert_int_equal(us_writer_flush(w, NULL), 0);
 	lseek(fd, 0, SEEK_SET);
@@ -192,10 +217,10 @@ static void numbers_of_stacks_run_out_with_a_word(void **state)
 	us_stack_id id;
 	assert_int_equal(us_intern_init(&in), 0);
 	in.base = UINT32_MAX - 3;
-	assert_int_equal(us_intern_stack(&in, pc, 3, &id), 0);
+	assert_int_equal(us_intern_stack(&in, pc, NULL, 3, &id), 0);
 	assert_int_equal(id, UINT32_MAX);
 	pc[0] = 9;
-	assert_int_equal(us_intern_stack(&in, pc, 3, &id), -EOVERFLOW);
+	assert_int_equal(us_intern_stack(&in, pc, NULL, 3, &id), -EOVERFLOW);
 	us_intern_fini(&in);
 }
 
@@ -227,7 +252,7 @@ static void good_bytes_after_a_failed_write(void **state)
 	uint64_t good = us_writer_good_bytes(w);
 	assert_int_equal(ftruncate(fd, (off_t)good + 5), 0);
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
-	assert_int_equal(us_writer_sample(w, &s, pc, 1, &e), 0);
+	assert_int_equal(us_writer_sample(w, &s, pc, NULL, 1, &e), 0);
 	assert_true(us_writer_flush(w, &e) < 0);
 	assert_int_equal(us_writer_good_bytes(w), good);
 	assert_true(us_writer_bytes(w) >= good);
@@ -254,10 +279,11 @@ static void bad_values_are_refused(void **state)
 	struct us_module m = { .start = 2, .end = 1, .path = "x" };
 	char *long_value = calloc(1, 70000);
 	memset(long_value, 'x', 69999);
-	assert_int_equal(us_writer_sample(w, &s, pc, 1, &e), -EINVAL);
+	assert_int_equal(us_writer_sample(w, &s, pc, NULL, 1, &e), -EINVAL);
 	s.vcpu = 0;
-	assert_int_equal(us_writer_sample(w, &s, pc, US_MAX_FRAMES + 1, &e), -EINVAL);
-	assert_int_equal(us_writer_sample(w, &s, pc, US_MAX_FRAMES, &e), 0);
+	assert_int_equal(us_writer_sample(w, &s, pc, NULL, US_MAX_FRAMES + 1, &e),
+			 -EINVAL);
+	assert_int_equal(us_writer_sample(w, &s, pc, NULL, US_MAX_FRAMES, &e), 0);
 	assert_int_equal(us_writer_module(w, &m, &e), -EINVAL);
 	assert_int_equal(us_writer_fact(w, "", "b", &e), -EINVAL);
 	assert_int_equal(us_writer_fact(w, long_value, "b", &e), -EINVAL);
@@ -283,7 +309,7 @@ static void a_sample_takes_few_bytes(void **state)
 		s.t_ns = t;
 		s.vcpu = i & 1;
 		size_t n = make_stack((unsigned)(u * v / 200), pc);
-		assert_int_equal(us_writer_sample(w, &s, pc, n, NULL), 0);
+		assert_int_equal(us_writer_sample(w, &s, pc, NULL, n, NULL), 0);
 		if (i % 400 == 399)
 			assert_int_equal(us_writer_flush(w, NULL), 0);
 	}
@@ -294,10 +320,73 @@ static void a_sample_takes_few_bytes(void **state)
 	close(fd);
 }
 
+/* Answers once for each function of 256 bytes; those of the upper half are a module's.
+ */
+static bool name_once(void *ctx, us_gva pc, struct us_named *ret)
+{
+	static char name[32];
+	bool *told = ctx;
+	unsigned i = pc >> 8 & 255;
+	if (pc >> 16 != 0xffffffff8123 || told[i])
+		return false;
+	told[i] = true;
+	snprintf(name, sizeof(name), "function_%u", i);
+	*ret = (struct us_named){ pc & ~255ULL, 256, name,
+				  i < 128 ? "linux" : "virtio" };
+	return true;
+}
+
+static void names_come_back(void **state)
+{
+	(void)state;
+	int fd;
+	struct us_writer *w = open_writer(&fd);
+	struct us_err e;
+	bool told[256] = { 0 };
+	const struct us_namer namer = { name_once, told };
+	const struct us_sample s = { .end = US_END_ROOT, .weight = 1 };
+	const us_gva early[] = { 0xffffffff81230010, 0xffffffff81238200 };
+	const us_gva late[] = { 0xffffffff81230020, 0xffffffff81230500, 0x1234 };
+	/* What was written before the names were known is named too. */
+	assert_int_equal(us_writer_sample(w, &s, early, NULL, 2, &e), 0);
+	assert_int_equal(us_writer_flush(w, &e), 0);
+	us_writer_name_by(w, &namer);
+	assert_int_equal(us_writer_sample(w, &s, late, NULL, 3, &e), 0);
+	assert_int_equal(us_writer_flush(w, &e), 0);
+	us_writer_name_by(w, &(struct us_namer){ 0 });
+	assert_int_equal(
+		us_writer_sample(w, &s, (us_gva[]){ 0xffffffff81234010 }, NULL, 1, &e),
+		0);
+	assert_int_equal(us_writer_flush(w, &e), 0);
+	us_writer_close(w);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(hear(fd, &h), 0);
+	static const struct {
+		us_gva start;
+		const char *text;
+	} want[] = {
+		/* From the outermost frame; a return address, and the call before it.
+		 */
+		{ 0xffffffff81238200, "virtio:function_130" },
+		{ 0xffffffff81238100, "virtio:function_129" },
+		{ 0xffffffff81230000, "linux:function_0" },
+		{ 0xffffffff81230500, "linux:function_5" },
+		{ 0xffffffff81230400, "linux:function_4" },
+	};
+	assert_int_equal(h.n_named, 5);
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(h.named[i].start, want[i].start);
+		assert_int_equal(h.named[i].size, 256);
+		assert_string_equal(h.text[i], want[i].text);
+	}
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_kinds_come_back),
+		cmocka_unit_test(names_come_back),
 		cmocka_unit_test(samples_come_back),
 		cmocka_unit_test(a_pipe_carries_the_same),
 		cmocka_unit_test(endless_stacks_are_survived),

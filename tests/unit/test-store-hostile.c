@@ -17,6 +17,7 @@ static uint8_t *make_recording(size_t *ret_len)
 	struct us_record_stats stats = { .due = 60, .running = 60 };
 	struct us_module m = { .start = 16, .end = 32, .path = "kernel" };
 	us_gva pc[8];
+	static const uint8_t flags[8] = { [2] = US_PC_EXACT, [7] = US_PC_USER };
 	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
 	assert_int_equal(us_writer_fact(w, "target", "fake", NULL), 0);
 	assert_int_equal(us_writer_module(w, &m, NULL), 0);
@@ -24,7 +25,7 @@ static uint8_t *make_recording(size_t *ret_len)
 		struct us_sample s = { .t_ns = i * 1003000ULL, .weight = 1 + !(i % 9) };
 		for (unsigned k = 0; k < 8; k++)
 			pc[k] = 0xffffffff81000000 + (i % (9 - k)) * 0x321;
-		assert_int_equal(us_writer_sample(w, &s, pc, i % 9, NULL), 0);
+		assert_int_equal(us_writer_sample(w, &s, pc, flags, i % 9, NULL), 0);
 		if (i % 20 == 19)
 			assert_int_equal(us_writer_stats(w, &stats, NULL), 0);
 	}
@@ -147,6 +148,22 @@ static void refused(const char *what, uint32_t type, const void *payload, size_t
 
 #define LIT(s) (s), sizeof(s) - 1
 
+/* A module as the first recordings had it: nothing behind the path. */
+static void old_modules_are_read(void **state)
+{
+	(void)state;
+	uint8_t m[26 + 7] = { [8] = 5, [16] = 9, [24] = US_MATCH_YES };
+	memcpy(m + 26, "kernel", 7);
+	forge_begin();
+	forge(US_CHUNK_MODULE, m, sizeof(m));
+	assert_int_equal(read_forged(), 0);
+	assert_int_equal(h.n_module, 1);
+	assert_string_equal(h.module.path, "kernel");
+	assert_int_equal(h.module.bias, 9);
+	assert_true(!h.module.number && !h.module.root);
+	assert_true(!h.module.from_ns && !h.module.until_ns);
+}
+
 static void lies_are_refused(void **state)
 {
 	(void)state;
@@ -158,6 +175,11 @@ static void lies_are_refused(void **state)
 	refused("caller too far", US_CHUNK_STACKS, LIT("\3\0\0\0\3\2"));
 	refused("half a node", US_CHUNK_STACKS, LIT("\3\0\0\0\1"));
 	refused("endless varint", US_CHUNK_STACKS, LIT("\3\0\0\0\1\x80\x80\x80"));
+	refused("flags of others", US_CHUNK_FLAGS, LIT("\4\0\0\0\0\1"));
+	refused("no number of flags", US_CHUNK_FLAGS, LIT("\3\0\0"));
+	refused("half a flag", US_CHUNK_FLAGS, LIT("\3\0\0\0\0"));
+	refused("flags of a far node", US_CHUNK_FLAGS,
+		LIT("\3\0\0\0\x80\x80\x80\x80\x10\1"));
 	refused("unknown stack", US_CHUNK_SAMPLES, LIT("\2\1\6"));
 	refused("far stack", US_CHUNK_SAMPLES, LIT("\2\1\x80\x80\x80\x80\x80\x01"));
 	refused("before time", US_CHUNK_SAMPLES, LIT("\1\1\2"));
@@ -186,6 +208,31 @@ static void lies_are_refused(void **state)
 	refused("no words", US_CHUNK_END, LIT("\1"));
 	refused("end of what", US_CHUNK_END, LIT("\5\0"));
 	refused("cut as end", US_CHUNK_END, LIT("\0\0"));
+}
+
+/* A FLAG chunk must fit the STAK chunk behind it. */
+static int with_flags(const void *flags, size_t size)
+{
+	forge_begin();
+	forge(US_CHUNK_FLAGS, flags, size);
+	forge(US_CHUNK_STACKS, "\1\0\0\0\0\4\1\4", 8); /* nodes 1 and 2 */
+	return read_forged();
+}
+
+static void flags_fit_their_stacks(void **state)
+{
+	(void)state;
+	assert_int_equal(with_flags(LIT("\1\0\0\0\0\xff\1\1")), 0);
+	assert_int_equal(h.node[1].flags, US_PC_USER | US_PC_EXACT | US_PC_SPACE);
+	assert_int_equal(h.node[2].flags, US_PC_USER);
+	assert_int_equal(with_flags(LIT("\1\0\0\0")), 0);
+	assert_int_equal(with_flags(LIT("\1\0\0\0\2\1")), -EBADMSG); /* node 3 */
+	assert_int_equal(with_flags(LIT("\1\0\0\0\0\1\0\1")), -EBADMSG);
+	assert_int_equal(with_flags(LIT("\1\0\0\0\0\1\1")), -EBADMSG);
+	forge_begin();
+	forge(US_CHUNK_FLAGS, "\1\0\0\0\0\1", 6);
+	forge(US_CHUNK_FLAGS, "\1\0\0\0\0\1", 6);
+	assert_int_equal(read_forged(), -EBADMSG);
 }
 
 static void no_stack_is_deeper_than_the_limit(void **state)
@@ -288,7 +335,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cut_at_every_byte),
 		cmocka_unit_test(any_bit_wrong),
+		cmocka_unit_test(old_modules_are_read),
 		cmocka_unit_test(lies_are_refused),
+		cmocka_unit_test(flags_fit_their_stacks),
 		cmocka_unit_test(no_stack_is_deeper_than_the_limit),
 		cmocka_unit_test(unknown_chunks_and_longer_stats_are_skipped),
 		cmocka_unit_test(claimed_sizes_cost_nothing),
