@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define MAX_OPTIONS 32
 
@@ -165,6 +166,23 @@ bool us_parse_vcpus(const char *text, uint64_t *ret_mask)
 	return false;
 }
 
+bool us_parse_dir(const struct us_cmd *cmd, const char *text,
+		  const char *dir[US_MAX_DIRS], struct us_debug_dirs *ret)
+{
+	struct stat st;
+	if (ret->n == US_MAX_DIRS) {
+		us_usage(cmd, "--symbols: at most %d folders", US_MAX_DIRS);
+		return false;
+	}
+	if (stat(text, &st) < 0 || !S_ISDIR(st.st_mode)) {
+		us_usage(cmd, "--symbols %s: no folder of that name", text);
+		return false;
+	}
+	dir[ret->n++] = text;
+	ret->dir = dir;
+	return true;
+}
+
 void us_complain(const struct us_err *e)
 {
 	char text[sizeof(e->msg) + sizeof(e->hint)];
@@ -209,8 +227,9 @@ void us_print_help(const struct us_cmd *cmd)
 	if (strstr(cmd->args, "TARGET"))
 		puts("\nTARGET is a process id, a guest's name, qmp:PATH, "
 		     "qmp:HOST:PORT,\n"
-		     "gdb:PATH or gdb:HOST:PORT; none means the one guest on this "
-		     "host.");
+		     "gdb:PATH, gdb:HOST:PORT or xen:DOMAIN; none means the one guest "
+		     "on "
+		     "this host.");
 	puts("\noptions:");
 	for (const struct us_option *o = cmd->options; o->name; o++)
 		print_option(o);

@@ -6,6 +6,7 @@
 #define US_CMD_OPTIONS_H
 
 #include "cmd/cmd.h"
+#include "symbol/debug_file.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,6 +35,11 @@ bool us_parse_double(const char *option, const char *text, double least, double 
 bool us_parse_duration(const char *option, const char *text, uint64_t *ret_ns);
 /* "0,2-3": bit n for vCPU n. */
 bool us_parse_vcpus(const char *text, uint64_t *ret_mask);
+
+/* Add a folder of debug files. */
+#define US_MAX_DIRS 16
+bool us_parse_dir(const struct us_cmd *cmd, const char *text,
+		  const char *dir[US_MAX_DIRS], struct us_debug_dirs *ret);
 
 /* "uniscope: MESSAGE" and the hint, on stderr. */
 void us_complain(const struct us_err *e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* report.c: `uniscope report`: a recording as text, JSON, flame graph, ... */
 #include "cmd/options.h"
+#include "cmd/recording.h"
 
 #include "base/cleanup.h"
 #include "report/report.h"
@@ -12,16 +13,18 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#define MAX_IMAGES 16
-
 enum {
 	OPT_SORT = US_OPTION_LONG,
+	OPT_SYMBOLS,
 	OPT_CHILDREN,
 	OPT_NO_CHILDREN,
 	OPT_VCPU,
 	OPT_TIME,
 	OPT_FOCUS,
 	OPT_LIMIT,
+	OPT_KERNEL_ONLY,
+	OPT_USER_ONLY,
+	OPT_NO_DEMANGLE,
 	OPT_JSON,
 };
 
@@ -30,7 +33,8 @@ struct settings {
 	const struct us_format *format;
 	struct us_profile_opts profile;
 	struct us_report_opts report;
-	const char *image[MAX_IMAGES];
+	const char *image[US_RECORDING_IMAGES];
+	const char *dir[US_MAX_DIRS];
 };
 
 static bool set_sort(struct settings *s, const char *value)
@@ -45,27 +49,6 @@ static bool set_sort(struct settings *s, const char *value)
 			return true;
 		}
 	us_usage(&us_cmd_report, "--sort %s: must be self, total, name or file", value);
-	return false;
-}
-
-/* "FROM,TO"; either may be empty. */
-static bool set_time(struct settings *s, const char *value)
-{
-	char from[64];
-	const char *comma = strchr(value, ',');
-	if (!comma || (size_t)(comma - value) >= sizeof(from)) {
-		us_usage(&us_cmd_report, "--time %s: must be FROM,TO such as 1s,2.5s",
-			 value);
-		return false;
-	}
-	snprintf(from, sizeof(from), "%.*s", (int)(comma - value), value);
-	if (from[0] && !us_parse_duration("--time", from, &s->profile.from_ns))
-		return false;
-	if (comma[1] && !us_parse_duration("--time", comma + 1, &s->profile.to_ns))
-		return false;
-	if (!comma[1] || s->profile.from_ns < s->profile.to_ns)
-		return true;
-	us_usage(&us_cmd_report, "--time %s: the end is not after the start", value);
 	return false;
 }
 
@@ -93,16 +76,6 @@ static bool set_format(struct settings *s, const char *value)
 	return s->format != NULL;
 }
 
-static bool add_image(struct settings *s, const char *value)
-{
-	if (s->profile.n_image == MAX_IMAGES) {
-		us_usage(&us_cmd_report, "-e: at most %d", MAX_IMAGES);
-		return false;
-	}
-	s->image[s->profile.n_image++] = value;
-	return true;
-}
-
 static bool set_option(struct settings *s, int c, const char *value)
 {
 	double number;
@@ -113,7 +86,9 @@ static bool set_option(struct settings *s, int c, const char *value)
 	case 'f':
 		return set_format(s, value);
 	case 'e':
-		return add_image(s, value);
+		return us_recording_image(&us_cmd_report, value, &s->profile, s->image);
+	case OPT_SYMBOLS:
+		return us_parse_dir(&us_cmd_report, value, s->dir, &s->profile.dirs);
 	case OPT_JSON:
 		return set_format(s, "json");
 	case OPT_SORT:
@@ -125,9 +100,16 @@ static bool set_option(struct settings *s, int c, const char *value)
 	case OPT_VCPU:
 		return us_parse_vcpus(value, &s->profile.vcpu_mask);
 	case OPT_TIME:
-		return set_time(s, value);
+		return us_recording_time(&us_cmd_report, value, &s->profile);
 	case OPT_FOCUS:
 		return set_focus(s, value);
+	case OPT_KERNEL_ONLY:
+	case OPT_USER_ONLY:
+		s->profile.part = c == OPT_USER_ONLY ? US_PART_USER : US_PART_KERNEL;
+		return true;
+	case OPT_NO_DEMANGLE:
+		s->profile.raw_names = true;
+		return true;
 	case OPT_LIMIT:
 		if (!us_parse_double("--limit", value, 0, 1e9, &number))
 			return false;
@@ -173,22 +155,6 @@ static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
 	return code;
 }
 
-static int open_input(const char *path, int *ret, struct us_err *e)
-{
-	if (!strcmp(path, "-")) {
-		*ret = dup(STDIN_FILENO);
-		return 0;
-	}
-	*ret = open(path, O_RDONLY | O_CLOEXEC);
-	if (*ret >= 0)
-		return 0;
-	int code = -errno;
-	us_fail(e, code, "open %s: %s", path, strerror(-code));
-	if (code == -ENOENT)
-		us_hint(e, "uniscope record makes a recording");
-	return code;
-}
-
 static int open_result(const struct settings *s, FILE **ret, struct us_err *e)
 {
 	if (!s->out || !strcmp(s->out, "-")) {
@@ -224,7 +190,7 @@ static int run(struct settings *s, struct us_err *e)
 	_cleanup_close_ int fd = -1;
 	_cleanup_(profile_freep) struct us_profile *p = NULL;
 	FILE *out = NULL;
-	int r = open_input(s->in, &fd, e);
+	int r = us_recording_open(s->in, &fd, e);
 	if (r == 0)
 		r = us_profile_read(fd, &s->profile, &p, e);
 	if (r == 0)
@@ -260,13 +226,18 @@ static const struct us_option options[] = {
 	{ 'f', "format", "NAME", "text, json, folded, html or qprofiler (text)" },
 	{ 'o', "output", "FILE", "write there; the suffix names the format" },
 	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable" },
+	{ OPT_SYMBOLS, "symbols", "DIR",
+	  "look for images and debug files there; repeatable" },
 	{ OPT_SORT, "sort", "KEY", "self, total, name or file (self)" },
 	{ OPT_CHILDREN, "children", NULL, "count callees in: sort by total" },
 	{ OPT_NO_CHILDREN, "no-children", NULL, "sort by self (the default)" },
 	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
 	{ OPT_TIME, "time", "FROM,TO", "only this part of the recording: 1s,2.5s" },
 	{ OPT_FOCUS, "focus", "REGEX", "only stacks with such a function" },
+	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel" },
+	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3" },
 	{ OPT_LIMIT, "limit", "N", "rows at most (all)" },
+	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
 	{ OPT_JSON, "json", NULL, "the same as --format json" },
 	{ 0 },
 };

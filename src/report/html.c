@@ -150,6 +150,7 @@ static void summary(struct page *g)
 	us_json_u64(j, "ready", s->ready);
 	us_json_u64(j, "idle", s->idle);
 	us_json_u64(j, "unfocused", s->unfocused);
+	us_json_u64(j, "otherPart", s->other_part);
 	us_json_double(j, "idleLow", s->idle_low, 5);
 	us_json_double(j, "idleHigh", s->idle_high, 5);
 	us_json_end(j);
@@ -168,6 +169,8 @@ static void header(struct page *g)
 		text(j, NULL, line + title_len + 2);
 	us_report_header_line(g->p, 1, line, sizeof(line));
 	text(j, NULL, line);
+	if (*us_profile_filters(g->p))
+		text(j, NULL, us_profile_filters(g->p));
 	us_json_end(j);
 	us_json_array(j, "warnings");
 	for (size_t i = 0; i < us_profile_n_warning(g->p); i++)

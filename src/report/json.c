@@ -95,8 +95,11 @@ static void summary(struct us_json *j, const struct us_profile *p)
 	us_json_u64(j, "ready", s->ready);
 	us_json_u64(j, "idle", s->idle);
 	interval(j, "idle_interval", s->idle_low, s->idle_high);
+	if (s->idle_told)
+		us_json_u64(j, "idle_by_stack", s->idle_told);
 	us_json_u64(j, "off", s->off);
 	us_json_u64(j, "unfocused", s->unfocused);
+	us_json_u64(j, "other_part", s->other_part);
 	us_json_u64(j, "first_ns", s->first_ns);
 	us_json_u64(j, "last_ns", s->last_ns);
 	us_json_u64(j, "slices", s->slices);
@@ -133,6 +136,12 @@ static void modules(struct us_json *j, const struct us_profile *p)
 		str_or_null(j, "build_id", id);
 		us_json_str(j, "match", m[i].m.match < 3 ? match[m[i].m.match] : NULL);
 		us_json_bool(j, "used", m[i].used);
+		if (m[i].m.root)
+			us_json_hex(j, "root", m[i].m.root);
+		if (m[i].m.from_ns || m[i].m.until_ns)
+			us_json_u64(j, "from_ns", m[i].m.from_ns);
+		if (m[i].m.until_ns)
+			us_json_u64(j, "until_ns", m[i].m.until_ns);
 		row_end(j);
 	}
 	us_json_end(j);
@@ -143,6 +152,7 @@ static void function(struct us_json *j, const struct us_profile_func *f, uint32_
 	row_begin(j);
 	us_json_u64(j, "id", id);
 	us_json_str(j, "name", f->name);
+	us_json_str(j, "raw", f->known ? f->raw : NULL);
 	us_json_bool(j, "known", f->known);
 	us_json_str(j, "file", f->file);
 	us_json_u64(j, "line", f->line);
@@ -217,6 +227,7 @@ static int write_json(const struct us_profile *p, const struct us_report_opts *o
 	us_json_str(&j, "format", "uniscope-report");
 	us_json_u64(&j, "version", 1);
 	facts(&j, p);
+	str_or_null(&j, "filters", us_profile_filters(p));
 	warnings(&j, p);
 	summary(&j, p);
 	modules(&j, p);

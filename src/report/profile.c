@@ -49,13 +49,20 @@ void us_profile_free(struct us_profile *p)
 	free(p->funcs.v);
 	free(p->func_slot);
 	us_pair_map_fini(&p->known_sites);
+	us_pair_map_fini(&p->epoch_nodes);
+	us_pair_map_fini(&p->view_of);
+	free(p->cuts.v);
+	free(p->views.v);
 	free(p->sites.v);
 	free(p->frames.v);
 	free(p->nodes.v);
 	free(p->key_node);
 	free(p->lines.v);
 	free(p->end_words);
+	free(p->filters);
 	us_symbols_free(p->symbols);
+	us_guest_names_fini(&p->guest_names);
+	us_pair_map_fini(&p->key_ends);
 	free(p);
 }
 
@@ -87,9 +94,19 @@ const struct us_profile_module *us_profile_modules(const struct us_profile *p,
 	return p->modules.v;
 }
 
+struct us_symbols *us_profile_symbols(const struct us_profile *p)
+{
+	return p->symbols;
+}
+
 const struct us_profile_summary *us_profile_summary(const struct us_profile *p)
 {
 	return &p->sum;
+}
+
+const char *us_profile_filters(const struct us_profile *p)
+{
+	return p->filters;
 }
 
 const char *us_profile_fact(const struct us_profile *p, const char *key)

@@ -20,6 +20,9 @@
 #define US_FRAME_EXIT	  "[vm exit]" /* in the hypervisor or VMM for the guest */
 #define US_FRAME_READY	  "[waiting for host CPU]"
 #define US_FRAME_NO_STACK "[no stack]"
+/* Modules that are none: of code of a Linux guest in no image. */
+#define US_MODULE_USER	 "[user]"
+#define US_MODULE_LOADED "[module]"
 
 /* Code without a name is shown by the piece of memory it lies in, of this many bytes
  * ("0x101240-0x10127f"): small enough to find a loop, large enough to sum one. */
@@ -28,30 +31,47 @@
 /* Facts that reports show when a recording has them: "target" (as the user named it),
  * "guest" (its name), "kernel", "pid", "vmm", "command", "backend", "why" (that
  * backend), "how", "caution", "hz" (asked), "vcpus", "seed", "started" (date), "host",
- * "version", "symbols_note" (why no image was found). */
+ * "version", "symbols_note" (why no image was found), "linux" (what the guest's memory
+ * "version", "symbols_note" (why no image was found), "linux" (what the guest's memory
+ * told), "linux_ready_s" (since when its unwind tables were used), "linux_changed",
+ * "resolution" ("block": program counters fall on the starts of translation blocks). */
 
 struct us_profile;
+
+/* A vCPU is in the kernel or, in ring 3, in a program. */
+enum us_profile_part {
+	US_PART_ALL,
+	US_PART_KERNEL, /* what ran in the kernel, without the program's callers */
+	US_PART_USER,	/* what ran in programs */
+};
 
 struct us_profile_opts {
 	uint64_t vcpu_mask;	 /* 0: all */
 	uint64_t from_ns, to_ns; /* of the recording; to 0: its end */
 	const char *focus;	 /* extended regex: only stacks with such a function;
 				    shares are then of these */
+	enum us_profile_part part;
 	const char *const
 		*images; /* -e ELF[@bias]: besides, or instead of, the recorded */
 	size_t n_image;
+	struct us_debug_dirs dirs; /* of images and debug files, by their build-ids */
+	bool raw_names;		   /* as the images have them: not demangled */
 };
 
 /* One function, or one piece of code without a name. */
 struct us_profile_func {
-	const char *name;     /* never NULL */
-	const char *file;     /* NULL: unknown */
-	const char *module;   /* NULL: unknown */
-	us_gva start;	      /* 0: unknown, or several (inlined) */
-	uint32_t line;	      /* where it begins, else its hottest; 0: unknown */
-	bool inlined;	      /* everywhere it was seen */
-	bool known;	      /* false: name is an address range or a US_FRAME_... */
-	uint64_t self, total; /* weight; total counts a recursive one once a stack */
+	const char *name;      /* never NULL; no other's, where it can be told apart:
+				  "init (a.c)" */
+	const char *base;      /* the name without what tells it apart */
+	const char *raw;       /* as the image has it: not demangled */
+	const char *file;      /* NULL: unknown */
+	const char *decl_file; /* where it is declared; NULL: unknown */
+	const char *module;    /* NULL: unknown */
+	us_gva start;	       /* 0: unknown, or several (inlined) */
+	uint32_t line;	       /* where it begins, else its hottest; 0: unknown */
+	bool inlined;	       /* everywhere it was seen */
+	bool known;	       /* false: name is an address range or a US_FRAME_... */
+	uint64_t self, total;  /* weight; total counts a recursive one once a stack */
 	double self_low, self_high; /* 95 % interval, shares 0..1 */
 	double total_low, total_high;
 };
@@ -93,6 +113,18 @@ struct us_profile_line {
 const struct us_profile_line *us_profile_lines(const struct us_profile *p,
 					       size_t *ret_n);
 
+/* Where program counters were, exactly. */
+struct us_profile_pc {
+	us_gva pc;	 /* of a call: somewhere in it */
+	uint64_t self;	 /* samples that had the program counter there */
+	uint64_t called; /* samples in whose stack it is a call that was not back yet */
+};
+/* Sorted by address; *ret is the caller's to free.  0 or -ENOMEM. */
+US_MUST_CHECK int us_profile_pcs(const struct us_profile *p, struct us_profile_pc **ret,
+				 size_t *ret_n);
+/* The images that gave names. */
+struct us_symbols *us_profile_symbols(const struct us_profile *p);
+
 /* An image of the recording or of the options. */
 struct us_profile_module {
 	struct us_module m; /* path is the profile's */
@@ -106,7 +138,9 @@ struct us_profile_summary {
 	uint64_t running;	      /* weight of the samples in the tree */
 	uint64_t exit, ready;	      /* of these: not in guest code */
 	uint64_t idle, off;	      /* not in the tree */
+	uint64_t idle_told;	      /* of idle: the vCPU ran, in a loop that waits */
 	uint64_t unfocused;	      /* running, but left out by the focus */
+	uint64_t other_part;	      /* or by the part */
 	uint64_t ends[US_N_END];      /* of guest, exit and ready samples */
 	uint64_t first_ns, last_ns;   /* of the samples after the filters */
 	uint64_t vcpu_mask;	      /* vCPUs seen (those above 63 as 63) */
@@ -120,6 +154,10 @@ struct us_profile_summary {
 	struct us_reader_result file;
 };
 const struct us_profile_summary *us_profile_summary(const struct us_profile *p);
+
+/* The filters in force, in words without an end of line ("only vCPU 0; only stacks that
+ * match 'copy'"); "": none. */
+const char *us_profile_filters(const struct us_profile *p);
 
 const char *us_profile_fact(const struct us_profile *p, const char *key); /* or NULL */
 /* The i-th fact in order of the recording; false: there are no more. */

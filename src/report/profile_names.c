@@ -10,24 +10,33 @@
 #include <string.h>
 
 #define MAX_INLINED 32
+/* Documentation/arch/x86/x86_64/mm.rst of Linux: behind the kernel's text. */
+#define LINUX_MODULES 0xffffffffc0000000ULL
 
 static bool same_text(const char *a, const char *b)
 {
 	return a == b || (a && b && !strcmp(a, b));
 }
 
+/* Not known is no difference: link-time optimization loses files. */
+static bool same_place(const struct us_profile_func *a, const struct us_profile_func *b)
+{
+	return !a->decl_file || !b->decl_file || !strcmp(a->decl_file, b->decl_file);
+}
+
 /* A function that is inlined here and called there is one function: the line that it
- * begins at tells namesakes apart; without lines, its address does. */
+ * begins at tells namesakes apart; without lines, its address does.  Instances of one
+ * generic are one function if their names do not tell them apart. */
 static bool same_func(const struct us_profile_func *a, const struct us_profile_func *b)
 {
-	return a->known == b->known && !strcmp(a->name, b->name) &&
+	return a->known == b->known && !strcmp(a->base, b->base) &&
 	       same_text(a->module, b->module) && a->line == b->line &&
-	       (a->line || a->start == b->start);
+	       (a->line ? same_place(a, b) : a->start == b->start);
 }
 
 static uint64_t hash_func(const struct us_profile_func *f)
 {
-	return us_hash_bytes(f->name, strlen(f->name)) ^
+	return us_hash_bytes(f->base, strlen(f->base)) ^
 	       (f->line ? f->line : f->start * 0x9e3779b97f4a7c15);
 }
 
@@ -74,7 +83,7 @@ static uint32_t intern(struct us_profile *p, const struct us_profile_func *f)
 
 uint32_t us_profile_special(struct us_profile *p, const char *name)
 {
-	struct us_profile_func f = { .name = name };
+	struct us_profile_func f = { .name = name, .base = name, .raw = name };
 	return intern(p, &f);
 }
 
@@ -92,7 +101,11 @@ static bool push_known(struct us_profile *p, const struct us_frame *f)
 {
 	struct us_profile_func func = {
 		.name = f->func,
-		.file = f->file,
+		.base = f->func,
+		.raw = f->raw,
+		.file = f->decl_file && (f->decl_line || !f->file) ? f->decl_file
+								   : f->file,
+		.decl_file = f->decl_file,
 		.module = f->module,
 		.start = f->inlined ? 0 : f->start,
 		.line = f->decl_line,
@@ -108,44 +121,65 @@ static bool push_unknown(struct us_profile *p, us_gva pc, const char *module)
 	char text[48];
 	snprintf(text, sizeof(text), "0x%" PRIx64 "-0x%" PRIx64, start,
 		 start + US_UNKNOWN_CODE_BYTES - 1);
-	struct us_profile_func func = { text, .module = module, .start = start };
+	struct us_profile_func func = { .name = text,
+					.base = text,
+					.raw = text,
+					.module = module,
+					.start = start };
 	size_t before = p->funcs.n;
 	uint32_t index = intern(p, &func);
 	if (index != US_PROFILE_NONE && p->funcs.n > before) {
 		char *name = strdup(text), **slot = us_vec_push(&p->names);
 		if (!name || !slot) {
 			free(name);
-			p->funcs.v[index].name = "";
+			p->funcs.n = before;
 			return false;
 		}
-		p->funcs.v[index].name = *slot = name;
+		struct us_profile_func *f = &p->funcs.v[index];
+		f->name = f->base = f->raw = *slot = name;
 	}
 	return push_frame(p, index, 0, NULL);
 }
 
-static bool push_frames(struct us_profile *p, us_gva pc, bool is_return)
+/* Code of a Linux guest in no image: of which kind it is, its address tells. */
+static const char *part_of(const struct us_profile *p, us_gva pc)
+{
+	if (!us_profile_fact(p, "linux"))
+		return NULL;
+	if (!(pc >> 63))
+		return US_MODULE_USER;
+	return pc >= LINUX_MODULES ? US_MODULE_LOADED : NULL;
+}
+
+static bool push_frames(struct us_profile *p, uint32_t view, us_gva pc, bool is_return)
 {
 	struct us_frame f[MAX_INLINED];
-	size_t n = us_symbols_lookup(p->symbols, pc, is_return, f, MAX_INLINED);
+	size_t n = view ? us_symbols_lookup_at(p->symbols, &p->views.v[view], pc,
+					       is_return, f, MAX_INLINED)
+			: us_symbols_lookup(p->symbols, pc, is_return, f, MAX_INLINED);
 	if (!n || !f[0].func)
-		return push_unknown(p, is_return ? pc - 1 : pc, n ? f[0].module : NULL);
+		return push_unknown(p, is_return ? pc - 1 : pc,
+				    n ? f[0].module : part_of(p, pc));
 	for (size_t i = 0; i < n; i++)
 		if (f[i].func && !push_known(p, &f[i]))
 			return false;
 	return true;
 }
 
-const struct us_profile_site *us_profile_site(struct us_profile *p, us_gva pc,
+const struct us_profile_site *us_profile_site(struct us_profile *p, uint32_t node,
 					      bool is_return)
 {
-	uint32_t *known = us_pair_map_at(&p->known_sites, pc, is_return);
-	if (!known)
+	us_gva pc = p->trie.nodes.v[node].pc;
+	uint32_t view = us_profile_view(p, node);
+	uint32_t *known = us_pair_map_at(&p->known_sites, pc,
+					 (uint64_t)view << 1 | is_return);
+	if (!known || view == US_PROFILE_NONE)
 		return NULL;
 	if (*known)
 		return &p->sites.v[*known - 1];
 	size_t first = p->frames.n;
 	struct us_profile_site *site = us_vec_push(&p->sites);
-	if (!site || !push_frames(p, pc, is_return))
+	if (!site || !push_frames(p, view, pc, is_return))
 		return NULL;
 	site->first = (uint32_t)first;
 	site->n = (uint32_t)(p->frames.n - first);

@@ -105,9 +105,10 @@ int us_profile_order_tree(struct us_profile *p)
 }
 
 static struct us_profile_line *line_at(struct us_profile *p, struct us_pair_map *rows,
-				       us_gva pc, uint32_t *ret_func)
+				       uint32_t stack, uint32_t *ret_func)
 {
-	const struct us_profile_site *site = us_profile_site(p, pc, false);
+	us_gva pc = p->trie.nodes.v[stack].pc;
+	const struct us_profile_site *site = us_profile_site(p, stack, false);
 	if (!site || !site->n)
 		return NULL;
 	const struct us_profile_frame *f = &p->frames.v[site->first];
@@ -141,10 +142,11 @@ static int add_lines(struct us_profile *p, struct us_pair_map *rows, uint64_t *h
 	for (size_t i = 0; i < p->running.sums.n; i++) {
 		const struct us_slice_sum *x = &p->running.sums.v[i];
 		uint32_t stack = x->key / US_N_KIND, func;
-		if (!stack || p->key_node[x->key] == US_PROFILE_NONE)
+		if (!stack || p->key_node[x->key] == US_PROFILE_NONE ||
+		    p->trie.nodes.v[stack].flags & US_PROFILE_NO_FRAME)
 			continue;
 		us_gva pc = p->trie.nodes.v[stack].pc;
-		struct us_profile_line *l = line_at(p, rows, pc, &func);
+		struct us_profile_line *l = line_at(p, rows, stack, &func);
 		if (!l)
 			return -ENOMEM;
 		l->self += x->weight;

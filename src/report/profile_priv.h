@@ -3,13 +3,16 @@
  * profile_priv.h: what the profile_*.c files share.
  *
  * Reading goes in steps, a file each: profile_read.c (samples into slices),
- * profile_modules.c (images), profile_names.c (addresses to functions),
+ * profile_modules.c (images), profile_views.c (which of them hold when and for whom),
+ * profile_names.c (addresses to functions), profile_idle.c (idle by its stack),
+ * profile_namesakes.c (names told apart),
  * profile_tree.c (stacks to the call tree), profile_stats.c (sums and intervals),
  * profile_order.c (rows in their order), profile_warn.c.
  */
 #ifndef US_REPORT_PROFILE_PRIV_H
 #define US_REPORT_PROFILE_PRIV_H
 
+#include "report/guest_names.h"
 #include "report/pair_map.h"
 #include "report/profile.h"
 #include "report/slices.h"
@@ -39,6 +42,7 @@ struct us_profile {
 	struct us_profile_opts opts; /* valid while reading only */
 	struct us_profile_summary sum;
 	char *end_words;
+	char *filters;		   /* in words */
 	double sum_weight_squares; /* of running samples, for Wilson's n */
 	uint64_t last_t;
 
@@ -57,10 +61,25 @@ struct us_profile {
 		size_t n, cap;
 	} modules;
 	struct us_symbols *symbols;
+	struct us_guest_names guest_names;
 
-	struct us_trie trie;	  /* mark: node of the call tree, as a caller */
-	struct us_slices running; /* by node of the trie * US_N_KIND + kind */
-	struct us_slices idle;	  /* by 0: not idle, 1: idle */
+	/* profile_views.c */
+	struct {
+		uint64_t *v;
+		size_t n, cap;
+	} cuts; /* times at which the images change, sorted; epoch k begins at k - 1 */
+	bool has_spaces;		/* some images are in one address space only */
+	struct us_pair_map epoch_nodes; /* (epoch, node) to the node's twin */
+	struct us_pair_map view_of;	/* (root, epoch) to the number of a view */
+	struct {
+		struct us_symbol_when *v;
+		size_t n, cap;
+	} views; /* [0]: any */
+
+	struct us_trie trie;	     /* mark: node of the call tree, as a caller */
+	struct us_slices running;    /* by node of the trie * US_N_KIND + kind */
+	struct us_slices idle;	     /* by 0: not idle, 1: idle */
+	struct us_pair_map key_ends; /* (key of running, end) to weight */
 
 	/* profile_names.c */
 	struct {
@@ -81,7 +100,7 @@ struct us_profile {
 	struct {
 		char **v;
 		size_t n, cap;
-	} names; /* made up ones, of unknown code */
+	} names; /* made up ones: of unknown code, of namesakes */
 
 	/* profile_tree.c */
 	struct {
@@ -102,16 +121,34 @@ void us_profile_warn(struct us_profile *p, const char *fmt, ...)
 	__attribute__((__format__(__printf__, 2, 3)));
 
 /* The steps, in their order; 0 or -errno with *e filled. */
+US_MUST_CHECK int us_profile_name_filters(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_open_modules(struct us_profile *p, struct us_err *e);
+US_MUST_CHECK int us_profile_find_idle(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_build_tree(struct us_profile *p, struct us_err *e);
+US_MUST_CHECK int us_profile_tell_apart(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_apply_focus(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_count(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_order_tree(struct us_profile *p); /* -ENOMEM */
 US_MUST_CHECK int us_profile_count_lines(struct us_profile *p, struct us_err *e);
 void us_profile_warn_of_quality(struct us_profile *p);
 
-/* Frames of an address, symbolised on first use.  NULL: out of memory. */
-const struct us_profile_site *us_profile_site(struct us_profile *p, us_gva pc,
+/*
+ * Stacks of different times are kept apart if images came or went between: those of a
+ * later epoch hang below a node of their own, with US_PROFILE_EPOCH in its flags.
+ */
+#define US_PROFILE_EPOCH    (1 << 7) /* beside enum us_pc_flag; pc: the epoch */
+#define US_PROFILE_NO_FRAME (US_PROFILE_EPOCH | US_PC_SPACE)
+/* Of modules that were read: when do they change? 0 or -ENOMEM. */
+US_MUST_CHECK int us_profile_cut_time(struct us_profile *p);
+/* The stack of a sample, a node of the trie: its twin of that time. US_TRIE_NONE: out
+ * of memory. */
+uint32_t us_profile_stack_at(struct us_profile *p, uint32_t node, uint64_t t_ns);
+/* The number of the view in which a node's address is to be looked up; US_PROFILE_NONE:
+ * out of memory. */
+uint32_t us_profile_view(struct us_profile *p, uint32_t node);
+
+/* Frames of a node of the trie, symbolised on first use.  NULL: out of memory. */
+const struct us_profile_site *us_profile_site(struct us_profile *p, uint32_t node,
 					      bool is_return);
 /* The index of a US_FRAME_... function; US_PROFILE_NONE: out of memory. */
 uint32_t us_profile_special(struct us_profile *p, const char *name);

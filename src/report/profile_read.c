@@ -6,7 +6,11 @@
 #include "base/vec.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static int on_fact(void *ctx, const char *key, const char *value)
 {
@@ -42,7 +46,8 @@ static int on_module(void *ctx, const struct us_module *m)
 	if (!path)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->modules.n; i++)
-		if (p->modules.v[i].m.start == m->start)
+		if (m->number ? p->modules.v[i].m.number == m->number
+			      : p->modules.v[i].m.start == m->start)
 			slot = &p->modules.v[i];
 	if (!slot)
 		slot = us_vec_push(&p->modules);
@@ -60,9 +65,9 @@ static int on_module(void *ctx, const struct us_module *m)
 static int on_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
 		    uint8_t flags)
 {
-	(void)flags;
 	struct us_profile *p = ctx;
-	return id == p->trie.numbers.n ? us_trie_add(&p->trie, parent, pc) : -EBADMSG;
+	return id == p->trie.numbers.n ? us_trie_add(&p->trie, parent, pc, flags)
+				       : -EBADMSG;
 }
 
 static bool is_wanted(const struct us_profile *p, const struct us_sample *s)
@@ -82,6 +87,8 @@ static int add_running(struct us_profile *p, const struct us_sample *s)
 	};
 	struct us_profile_summary *sum = &p->sum;
 	uint32_t stack = us_trie_node_of(&p->trie, s->stack);
+	if (stack != US_TRIE_NONE)
+		stack = us_profile_stack_at(p, stack, s->t_ns);
 	if (stack >= UINT32_MAX / US_N_KIND)
 		return -EBADMSG;
 	sum->running += s->weight;
@@ -89,11 +96,14 @@ static int add_running(struct us_profile *p, const struct us_sample *s)
 		sum->exit += s->weight;
 	if (s->state == US_VCPU_READY)
 		sum->ready += s->weight;
-	if (s->end < US_N_END)
-		sum->ends[s->end] += s->weight;
+	uint32_t key = stack * US_N_KIND + kind[s->state];
+	uint32_t *ends = us_pair_map_at(&p->key_ends, key, s->end);
+	if (!ends)
+		return -ENOMEM;
+	*ends += s->weight;
+	sum->ends[s->end] += s->weight;
 	p->sum_weight_squares += (double)s->weight * s->weight;
-	return us_slices_add(&p->running, stack * US_N_KIND + kind[s->state],
-			     s->t_ns - p->opts.from_ns, s->weight);
+	return us_slices_add(&p->running, key, s->t_ns - p->opts.from_ns, s->weight);
 }
 
 static int on_sample(void *ctx, const struct us_sample *s)
@@ -129,6 +139,11 @@ static int on_stats(void *ctx, const struct us_record_stats *s)
 	return 0;
 }
 
+static int on_named(void *ctx, const struct us_named *n)
+{
+	return us_guest_names_add(&((struct us_profile *)ctx)->guest_names, n);
+}
+
 static int on_end(void *ctx, enum us_record_end end, const char *words)
 {
 	struct us_profile *p = ctx;
@@ -141,17 +156,47 @@ static int on_end(void *ctx, enum us_record_end end, const char *words)
 	return 0;
 }
 
+/* The images first: what a sample is called depends on what is said later.  A pipe is
+ * kept in a file for that: *ret_fd, or -1. */
+static int read_modules(struct us_profile *p, int fd, int *ret_fd, struct us_err *e)
+{
+	static const struct us_reader_ops ops = { .module = on_module };
+	struct us_reader_result r;
+	off_t at = lseek(fd, 0, SEEK_CUR);
+	*ret_fd = -1;
+	if (at < 0) {
+		*ret_fd = open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		if (*ret_fd < 0)
+			*ret_fd = memfd_create("recording", MFD_CLOEXEC);
+		if (*ret_fd < 0)
+			return us_fail(e, -errno, "keep the recording in a file: %s",
+				       strerror(errno));
+	}
+	int rc = us_read_copy(fd, *ret_fd, &ops, p, &r, e);
+	if (!rc && lseek(*ret_fd < 0 ? fd : *ret_fd, at < 0 ? 0 : at, SEEK_SET) < 0)
+		rc = us_fail(e, -errno, "read the recording again: %s",
+			     strerror(errno));
+	if (!rc && us_profile_cut_time(p))
+		rc = us_fail(e, -ENOMEM, "report: out of memory");
+	return rc;
+}
+
 static int read_recording(struct us_profile *p, int fd, struct us_err *e)
 {
+	_cleanup_close_ int copy = -1;
+	int rc = read_modules(p, fd, &copy, e);
+	if (rc)
+		return rc;
+	fd = copy < 0 ? fd : copy;
 	static const struct us_reader_ops ops = {
 		.fact = on_fact,
-		.module = on_module,
 		.stack = on_stack,
 		.sample = on_sample,
 		.stats = on_stats,
 		.end = on_end,
+		.named = on_named,
 	};
-	int rc = us_read(fd, &ops, p, &p->sum.file, e);
+	rc = us_read(fd, &ops, p, &p->sum.file, e);
 	if (rc)
 		return rc;
 	if (p->sum.first_ns > p->sum.last_ns)
@@ -171,7 +216,10 @@ static int prepare(struct us_profile *p, struct us_err *e)
 	p->sum.first_ns = UINT64_MAX;
 	if (us_trie_init(&p->trie))
 		return us_fail(e, -ENOMEM, "report: out of memory");
-	return us_symbols_new(&p->symbols, e);
+	int rc = us_symbols_new(&p->symbols, e);
+	if (rc == 0)
+		us_symbols_demangle(p->symbols, !p->opts.raw_names);
+	return rc;
 }
 
 int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile **ret,
@@ -188,9 +236,20 @@ int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile *
 	if (!rc)
 		rc = read_recording(p, fd, e);
 	if (!rc)
+		rc = us_profile_name_filters(p, e);
+	if (!rc) {
+		us_guest_names_sort(&p->guest_names);
+		us_symbols_set_namer(p->symbols,
+				     &(struct us_symbol_namer){ us_guest_names_find,
+								&p->guest_names });
 		rc = us_profile_open_modules(p, e);
+	}
+	if (!rc)
+		rc = us_profile_find_idle(p, e);
 	if (!rc)
 		rc = us_profile_build_tree(p, e);
+	if (!rc)
+		rc = us_profile_tell_apart(p, e);
 	if (!rc)
 		rc = us_profile_apply_focus(p, e);
 	if (!rc)

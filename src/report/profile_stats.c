@@ -142,7 +142,7 @@ static int count_slices(struct count *c)
 		if (rc)
 			return rc;
 	}
-	sum->unfocused = before - sum->running;
+	sum->unfocused = before - sum->running - sum->other_part;
 	c->p->nodes.v[0].total = sum->running;
 	c->all.n_slice = c->p->running.n;
 	c->n_independent = (double)sum->running;

@@ -30,11 +30,30 @@ static uint32_t child_of(struct us_profile *p, struct us_pair_map *children,
 	return *have = (uint32_t)(p->nodes.n - 1);
 }
 
-/* Hang the frames at pc, outermost first, below a node. */
-static uint32_t hang(struct us_profile *p, struct us_pair_map *children, uint32_t node,
-		     us_gva pc, bool is_return)
+/* Is a program counter of the part that is asked for? */
+static bool in_part(const struct us_profile *p, const struct us_trie_node *s)
 {
-	const struct us_profile_site *site = us_profile_site(p, pc, is_return);
+	bool user = s->flags & US_PC_USER;
+	return p->opts.part == US_PART_ALL || user == (p->opts.part == US_PART_USER);
+}
+
+/* The same of a sample: by where it was. Without a stack it is of no part. */
+static bool has_part(const struct us_profile *p, uint32_t key)
+{
+	const struct us_trie_node *s = &p->trie.nodes.v[key / US_N_KIND];
+	return p->opts.part == US_PART_ALL ||
+	       (key / US_N_KIND && !(s->flags & US_PROFILE_NO_FRAME) && in_part(p, s));
+}
+
+/* Hang the frames of a node of the trie, outermost first, below its caller's. */
+static uint32_t hang(struct us_profile *p, struct us_pair_map *children, uint32_t at,
+		     bool is_return)
+{
+	uint32_t node = p->trie.nodes.v[p->trie.nodes.v[at].parent].mark;
+	if (p->trie.nodes.v[at].flags & US_PROFILE_NO_FRAME ||
+	    !in_part(p, &p->trie.nodes.v[at]))
+		return node;
+	const struct us_profile_site *site = us_profile_site(p, at, is_return);
 	if (!site)
 		return US_PROFILE_NONE;
 	for (uint32_t i = site->n; i-- > 0 && node != US_PROFILE_NONE;) {
@@ -64,8 +83,7 @@ static bool hang_callers(struct us_profile *p, struct us_pair_map *children)
 		struct us_trie_node *s = &p->trie.nodes.v[i];
 		if (s->mark == US_PROFILE_NONE)
 			continue;
-		uint32_t node = p->trie.nodes.v[s->parent].mark;
-		s->mark = hang(p, children, node, s->pc, true);
+		s->mark = hang(p, children, (uint32_t)i, !(s->flags & US_PC_EXACT));
 		if (s->mark == US_PROFILE_NONE)
 			return false;
 	}
@@ -79,11 +97,10 @@ static uint32_t hang_leaf(struct us_profile *p, struct us_pair_map *children,
 		[US_KIND_EXIT] = US_FRAME_EXIT,
 		[US_KIND_READY] = US_FRAME_READY,
 	};
-	const struct us_trie_node *s = &p->trie.nodes.v[key / US_N_KIND];
+	uint32_t stack = key / US_N_KIND, node = 0;
 	const char *special = top[key % US_N_KIND];
-	uint32_t node = 0;
-	if (key / US_N_KIND)
-		node = hang(p, children, p->trie.nodes.v[s->parent].mark, s->pc, false);
+	if (stack && !(p->trie.nodes.v[stack].flags & US_PROFILE_NO_FRAME))
+		node = hang(p, children, stack, false);
 	else if (!special)
 		special = US_FRAME_NO_STACK;
 	if (node == US_PROFILE_NONE || !special)
@@ -102,6 +119,10 @@ static bool hang_all(struct us_profile *p, struct us_pair_map *children)
 		return false;
 	for (size_t i = 0; i < p->running.sums.n; i++) {
 		uint32_t key = p->running.sums.v[i].key;
+		if (!has_part(p, key)) {
+			p->sum.other_part += p->running.sums.v[i].weight;
+			continue;
+		}
 		if (p->key_node[key] != US_PROFILE_NONE)
 			continue;
 		p->key_node[key] = hang_leaf(p, children, key);
@@ -124,11 +145,18 @@ int us_profile_build_tree(struct us_profile *p, struct us_err *e)
 	return ok ? 0 : no_memory(e);
 }
 
+static bool matches(const regex_t *re, const struct us_profile_func *f)
+{
+	return regexec(re, f->base, 0, NULL, 0) == 0 ||
+	       regexec(re, f->name, 0, NULL, 0) == 0 ||
+	       regexec(re, f->raw, 0, NULL, 0) == 0;
+}
+
 static bool *match_funcs(const struct us_profile *p, const regex_t *re)
 {
 	bool *match = calloc(p->funcs.n + 1, sizeof(*match));
 	for (size_t i = 0; match && i < p->funcs.n; i++)
-		match[i] = regexec(re, p->funcs.v[i].name, 0, NULL, 0) == 0;
+		match[i] = matches(re, &p->funcs.v[i]);
 	return match;
 }
 

@@ -45,20 +45,25 @@ static int stream_error(FILE *out)
 	return errno ? errno : EIO;
 }
 
+int us_report_flush(FILE *out, const char *what, struct us_err *e)
+{
+	int code = stream_error(out);
+	if (!code)
+		return 0;
+	us_fail(e, -code, "write the %s: %s", what, strerror(code));
+	if (code == ENOSPC)
+		us_hint(e, "make room, or write elsewhere with -o FILE");
+	return -code;
+}
+
 int us_report(const struct us_profile *p, const struct us_format *f,
 	      const struct us_report_opts *o, FILE *out, struct us_err *e)
 {
 	static const struct us_report_opts none;
+	char what[32];
 	int rc = f->write(p, o ? o : &none, out, e);
-	if (rc)
-		return rc;
-	int code = stream_error(out);
-	if (!code)
-		return 0;
-	us_fail(e, -code, "write the %s report: %s", f->name, strerror(code));
-	if (code == ENOSPC)
-		us_hint(e, "make room, or write elsewhere with -o FILE");
-	return -code;
+	snprintf(what, sizeof(what), "%s report", f->name);
+	return rc ? rc : us_report_flush(out, what, e);
 }
 
 bool us_report_by_total(const struct us_report_opts *o)

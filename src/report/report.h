@@ -50,6 +50,9 @@ US_MUST_CHECK int us_report(const struct us_profile *p, const struct us_format *
 			    const struct us_report_opts *o, FILE *out,
 			    struct us_err *e);
 
+/* Flush and check a stream that something ("text report") was written to. */
+US_MUST_CHECK int us_report_flush(FILE *out, const char *what, struct us_err *e);
+
 /*
  * Indices of the functions that have samples, in the order of o (ties: more samples,
  * then name), all of them: o->limit is the caller's to apply.  *ret is the caller's to

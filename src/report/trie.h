@@ -18,6 +18,7 @@ struct us_trie_node {
 	us_gva pc;
 	uint32_t parent;
 	uint32_t mark; /* the user's; US_TRIE_NONE at first, 0 for the empty stack */
+	uint8_t flags; /* enum us_pc_flag */
 };
 
 struct us_trie {
@@ -33,7 +34,7 @@ struct us_trie {
 		uint32_t *v;
 		size_t n, cap;
 	} numbers;	/* number in the file to node */
-	uint32_t *slot; /* hash table of nodes by (parent, pc); 0: free */
+	uint32_t *slot; /* hash table of nodes by (parent, pc, flags); 0: free */
 	size_t n_slot;
 };
 
@@ -42,7 +43,12 @@ void us_trie_fini(struct us_trie *t);		   /* accepts a zeroed one */
 
 /* The file's next number stands for this path.  -EBADMSG: parent is no number, or the
  * stack is deeper than US_MAX_FRAMES; -ENOMEM. */
-US_MUST_CHECK int us_trie_add(struct us_trie *t, uint32_t parent_number, us_gva pc);
+US_MUST_CHECK int us_trie_add(struct us_trie *t, uint32_t parent_number, us_gva pc,
+			      uint8_t flags);
+
+/* The node below parent, a node; a new one if need be, however deep.  US_TRIE_NONE: out
+ * of memory, or of numbers. */
+uint32_t us_trie_child(struct us_trie *t, uint32_t parent, us_gva pc, uint8_t flags);
 
 /* The node of a number in the file; US_TRIE_NONE: there is none. */
 uint32_t us_trie_node_of(const struct us_trie *t, uint32_t number);

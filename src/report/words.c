@@ -45,7 +45,7 @@ char *us_report_summary_line(const struct us_profile *p, char *dst, size_t size)
 	const struct us_profile_summary *s = us_profile_summary(p);
 	struct us_record_stats stats = s->stats;
 	if (!s->has_stats) {
-		stats.running = s->running + s->unfocused;
+		stats.running = s->running + s->unfocused + s->other_part;
 		stats.idle = s->idle;
 		for (int i = US_END_DEPTH; i < US_N_END; i++)
 			stats.truncated += s->ends[i];
@@ -106,16 +106,30 @@ static void how(const struct us_profile *p, char *dst, size_t size)
 	append(dst, size, ", %.1f s", (double)s->elapsed_ns / 1e9);
 }
 
+static void filters(const struct us_profile *p, char *dst, size_t size)
+{
+	snprintf(dst, size, "%s", us_profile_filters(p));
+}
+
+/* What the guest's own memory told. */
+static void guest_tables(const struct us_profile *p, char *dst, size_t size)
+{
+	snprintf(dst, size, "%s", fact_or(p, "linux", ""));
+}
+
 static void states(const struct us_profile *p, char *dst, size_t size)
 {
 	const struct us_profile_summary *s = us_profile_summary(p);
-	uint64_t running = s->running + s->unfocused, all = running + s->idle;
+	uint64_t running = s->running + s->unfocused + s->other_part;
+	uint64_t all = running + s->idle;
 	snprintf(dst, size, "running %.1f %% of the time (%" PRIu64 " samples)",
 		 percent(running, all), running);
 	append(dst, size, ", idle %.1f %% (%" PRIu64, percent(s->idle, all), s->idle);
 	if (all)
 		append(dst, size, "; 95 %%: %.1f-%.1f", 100 * s->idle_low,
 		       100 * s->idle_high);
+	if (s->idle_told)
+		append(dst, size, "; %" PRIu64 " of them by what ran", s->idle_told);
 	append(dst, size, ")");
 	if (s->off)
 		append(dst, size, ", %" PRIu64 " off", s->off);
@@ -124,12 +138,16 @@ static void states(const struct us_profile *p, char *dst, size_t size)
 static void running(const struct us_profile *p, char *dst, size_t size)
 {
 	const struct us_profile_summary *s = us_profile_summary(p);
-	uint64_t all = s->running + s->unfocused;
+	uint64_t all = s->running + s->unfocused + s->other_part;
 	snprintf(dst, size, "shares below are of the %" PRIu64 " samples that ran",
 		 s->running);
 	if (s->unfocused)
-		append(dst, size, " and match the focus (%.1f %% of %" PRIu64 ")",
-		       percent(s->running, all), all);
+		append(dst, size, " and match the focus");
+	if (s->unfocused || s->other_part)
+		append(dst, size, " (%.1f %% of %" PRIu64 ")", percent(s->running, all),
+		       all);
+	if (s->other_part)
+		append(dst, size, "; %" PRIu64 " in the other part", s->other_part);
 	if (s->exit)
 		append(dst, size, "; in the VMM %.1f %%", percent(s->exit, s->running));
 	if (s->ready)
@@ -141,13 +159,12 @@ bool us_report_header_line(const struct us_profile *p, unsigned i, char *dst,
 			   size_t size)
 {
 	static void (*const lines[])(const struct us_profile *, char *, size_t) = {
-		what,
-		how,
-		states,
-		running,
+		what, how, guest_tables, filters, states, running,
 	};
-	if (i >= sizeof(lines) / sizeof(lines[0]))
-		return false;
-	lines[i](p, dst, size);
-	return true;
+	for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
+		lines[k](p, dst, size);
+		if (dst[0] && i-- == 0)
+			return true;
+	}
+	return false;
 }

@@ -5,8 +5,7 @@
  *		-fno-asynchronous-unwind-tables -fomit-frame-pointer -ffreestanding
  *		-fno-stack-protector -fcf-protection=none -fno-optimize-sibling-calls
  *		-ffile-prefix-map=$PWD=/src/guest -S server.c -o guest.S
- * plus the function without lines at its end: the same addresses wherever it is
- * assembled.  It never runs.
+ * plus the function without lines at its end.  It never runs, and its lines must stay.
  */
 #define BYTE(at) (*(volatile unsigned char *)(at))
 #define WORD(at) (*(volatile unsigned long *)(at))

@@ -43,6 +43,22 @@ static void add(struct recording *r, uint64_t t_ns, enum us_vcpu_state state,
 	assert_int_equal(us_writer_sample(r->w, &s, pc, NULL, n, &e), 0);
 }
 
+static void add_flagged(struct recording *r, uint64_t t_ns, size_t n, const us_gva *pc,
+			const uint8_t *flags)
+{
+	struct us_err e;
+	struct us_sample s = { .t_ns = t_ns, .end = US_END_ROOT, .weight = 1 };
+	assert_int_equal(us_writer_sample(r->w, &s, pc, flags, n, &e), 0);
+}
+
+static void add_cut(struct recording *r, uint64_t t_ns, size_t n, const us_gva *pc,
+		    const uint8_t *flags)
+{
+	struct us_err e;
+	struct us_sample s = { .t_ns = t_ns, .end = US_END_NO_RULE, .weight = 1 };
+	assert_int_equal(us_writer_sample(r->w, &s, pc, flags, n, &e), 0);
+}
+
 static void end(struct recording *r, enum us_record_end how, const char *words)
 {
 	struct us_err e;
@@ -163,6 +179,26 @@ static void states_are_told_apart(void **state)
 	close(r.fd);
 }
 
+/* A caller's address is that behind its CALL, unless an interrupt broke it off. */
+static void exact_addresses_are_named_as_they_are(void **state)
+{
+	(void)state;
+	struct recording r;
+	us_gva pc[] = { COPY + 4, LOOP };
+	const uint8_t exact[] = { 0, US_PC_EXACT };
+	begin(&r);
+	add_flagged(&r, MS, 2, pc, exact);
+	add_flagged(&r, 2 * MS, 2, pc, exact);
+	add_flagged(&r, 3 * MS, 2, pc, NULL);
+	end(&r, US_RECORD_DONE, "");
+	struct us_profile *p = profile_of(&r, NULL);
+	assert_int_equal(func_at(p, LOOP)->total, 2);
+	assert_int_equal(func_at(p, LOOP - US_UNKNOWN_CODE_BYTES)->total, 1);
+	check_tree(p);
+	us_profile_free(p);
+	close(r.fd);
+}
+
 static void recursion_counts_once(void **state)
 {
 	(void)state;
@@ -276,6 +312,35 @@ static void module(struct recording *r, const char *path, enum us_match match)
 	assert_int_equal(us_writer_module(r->w, &m, &e), 0);
 }
 
+/* Cut stacks are a fault, but not where a program's file would have been needed. */
+static void cut_stacks_of_programs_are_told_apart(void **state)
+{
+	(void)state;
+	const us_gva pc[] = { 0xffffffff81000010, 0x401000, 0x402000, 0x123000 };
+	const uint8_t flags[] = { 0, US_PC_USER, US_PC_USER, US_PC_SPACE };
+	for (unsigned kernel = 0; kernel <= 10; kernel += 10) {
+		struct recording r;
+		begin(&r);
+		for (unsigned i = 0; i < 100; i++) {
+			if (i < kernel)
+				add_cut(&r, i * MS / 2, 1, pc, flags);
+			else if (i < 50)
+				add_cut(&r, i * MS / 2, 4, pc, flags);
+			else
+				add(&r, i * MS / 2, US_VCPU_GUEST, 1, 1, pc);
+		}
+		end(&r, US_RECORD_DONE, "");
+		struct us_profile *p = profile_of(&r, NULL);
+		assert_true(
+			warned(p, kernel ? "40.0 % of the stacks are cut in programs"
+					 : "50.0 % of the stacks are cut in programs"));
+		assert_int_equal(warned(p, "10.0 % of the stacks are cut (no rule 10)"),
+				 kernel != 0);
+		us_profile_free(p);
+		close(r.fd);
+	}
+}
+
 static void images_that_are_not_right_give_no_names(void **state)
 {
 	(void)state;
@@ -306,26 +371,124 @@ static void images_that_are_not_right_give_no_names(void **state)
 	}
 }
 
+/* This program itself, loaded at a bias. */
+static void placed(struct recording *r, uint32_t number, uint64_t bias, us_gpa root,
+		   uint64_t from_ns, uint64_t until_ns)
+{
+	struct us_err e;
+	struct us_module m = { .start = bias,
+			       .end = bias + (1 << 24),
+			       .bias = bias,
+			       .match = US_MATCH_YES,
+			       .path = "/proc/self/exe",
+			       .number = number,
+			       .root = root,
+			       .from_ns = from_ns,
+			       .until_ns = until_ns };
+	assert_int_equal(us_writer_module(r->w, &m, &e), 0);
+}
+
+/* Address of main() in the file. */
+static uint64_t main_in_file(void)
+{
+	struct us_elf_image *i;
+	struct us_err e;
+	size_t n;
+	uint64_t ret = 0;
+	assert_int_equal(us_elf_image_open("/proc/self/exe", &i, &e), 0);
+	const struct us_elf_symbol *s = us_elf_image_symbols(i, &n);
+	for (size_t k = 0; k < n; k++)
+		if (!strcmp(s[k].name, "main"))
+			ret = s[k].addr;
+	us_elf_image_close(i);
+	assert_true(ret);
+	return ret;
+}
+
+/* An image that came, went, and came again elsewhere: named while it was there; the
+ * recording says so only after the samples. */
+static void names_hold_for_their_time(void **state)
+{
+	(void)state;
+	const uint64_t at = main_in_file(), low = 1 << 28, high = 0xffffffff90000000;
+	struct recording r;
+	size_t n;
+	begin(&r);
+	for (unsigned i = 0; i < 100; i++)
+		add(&r, i * MS, US_VCPU_GUEST, 1, 2,
+		    (us_gva[]){ at + (i < 60 ? low : high), LOOP + 9 });
+	placed(&r, 1, low, 0, 10 * MS, 30 * MS);
+	placed(&r, 2, high, 0, 50 * MS, 0);
+	end(&r, US_RECORD_DONE, "");
+	struct us_profile *p = profile_of(&r, NULL);
+	assert_int_equal(func_named(p, "main")->self, 20 + 40);
+	assert_int_equal(func_at(p, (at + low) & -64ULL)->self, 40);
+	assert_int_equal(func_at(p, LOOP)->total, 100);
+	assert_true(warned(p, "was in the guest at 0.0-0.0 s, 0.1- only"));
+	check_tree(p);
+	us_profile_free(p);
+	/* The same from a pipe: it is read twice all the same. */
+	int fd[2];
+	char bytes[65536];
+	assert_int_equal(pipe(fd), 0);
+	assert_int_equal(lseek(r.fd, 0, SEEK_SET), 0);
+	ssize_t len = read(r.fd, bytes, sizeof(bytes));
+	assert_int_equal(write(fd[1], bytes, (size_t)len), len);
+	assert_int_equal(us_profile_read(fd[0], NULL, &p, NULL),
+			 0); /* not at its end */
+	assert_int_equal(func_named(p, "main")->self, 60);
+	assert_int_equal(us_profile_modules(p, &n)->m.until_ns, 30 * MS);
+	us_profile_free(p);
+	close(fd[0]);
+	close(fd[1]);
+	close(r.fd);
+}
+
+/* Two programs at the same address, each in its own address space. */
+static void names_hold_for_their_space(void **state)
+{
+	(void)state;
+	const us_gva at = main_in_file() + 0x10000000;
+	const uint8_t flags[] = { US_PC_USER, US_PC_USER, US_PC_SPACE };
+	struct recording r;
+	begin(&r);
+	for (unsigned i = 0; i < 30; i++)
+		add_flagged(&r, i * MS, 3,
+			    (us_gva[]){ at, LOOP + 9, i % 3 ? 0x123000 : 0x456000 },
+			    flags);
+	add_flagged(&r, 40 * MS, 2, (us_gva[]){ at, LOOP + 9 }, flags);
+	placed(&r, 1, 0x10000000, 0x123000, 0, 0);
+	end(&r, US_RECORD_DONE, "");
+	struct us_profile *p = profile_of(&r, NULL);
+	assert_int_equal(func_named(p, "main")->self, 20);
+	assert_int_equal(func_at(p, at & -64ULL)->self, 11);
+	assert_int_equal(func_at(p, LOOP)->total, 31);
+	assert_false(warned(p, "was in the guest"));
+	check_tree(p);
+	us_profile_free(p);
+	close(r.fd);
+}
+
 /* A writer forgets stacks when it has seen too many, and writes them again. */
 static void a_stack_written_twice_is_one(void **state)
 {
 	(void)state;
 	struct us_trie t;
 	assert_int_equal(us_trie_init(&t), 0);
-	assert_int_equal(us_trie_add(&t, 0, MAIN), 0);
-	assert_int_equal(us_trie_add(&t, 1, COPY), 0);
-	assert_int_equal(us_trie_add(&t, 0, MAIN), 0);
-	assert_int_equal(us_trie_add(&t, 3, COPY), 0);
-	assert_int_equal(us_trie_add(&t, 0, COPY), 0);
+	assert_int_equal(us_trie_add(&t, 0, MAIN, 0), 0);
+	assert_int_equal(us_trie_add(&t, 1, COPY, 0), 0);
+	assert_int_equal(us_trie_add(&t, 0, MAIN, 0), 0);
+	assert_int_equal(us_trie_add(&t, 3, COPY, 0), 0);
+	assert_int_equal(us_trie_add(&t, 0, COPY, 0), 0);
 	assert_int_equal(us_trie_node_of(&t, 2), us_trie_node_of(&t, 4));
 	assert_int_not_equal(us_trie_node_of(&t, 2), us_trie_node_of(&t, 5));
 	assert_int_equal(t.nodes.n, 4);
 	assert_int_equal(us_trie_node_of(&t, 6), US_TRIE_NONE);
-	assert_int_equal(us_trie_add(&t, 6, COPY), -EBADMSG);
+	assert_int_equal(us_trie_add(&t, 6, COPY, 0), -EBADMSG);
 	uint32_t number = 5;
 	int rc = 0;
 	for (unsigned i = 0; i < 2 * US_MAX_FRAMES && !rc; i++) {
-		rc = us_trie_add(&t, number, MAIN + i);
+		rc = us_trie_add(&t, number, MAIN + i, 0);
 		number = (uint32_t)t.numbers.n - 1;
 	}
 	assert_int_equal(rc, -EBADMSG);
@@ -394,18 +557,60 @@ static void every_cut_is_survived(void **state)
 	close(r.fd);
 }
 
+/* A sample in the kernel, called by a program, and one in the program. */
+static void parts_are_told_apart(void **state)
+{
+	(void)state;
+	static const us_gva joined[] = { COPY, LOOP, MAIN }, alone[] = { LOOP, MAIN };
+	static const uint8_t flags[] = { 0, US_PC_USER | US_PC_EXACT, US_PC_USER };
+	static const struct {
+		enum us_profile_part part;
+		uint64_t running, other;
+		size_t nodes;
+		const char *words;
+	} want[] = {
+		{ US_PART_ALL, 3, 0, 4, "" },
+		{ US_PART_KERNEL, 2, 1, 2, "only what ran in the kernel" },
+		{ US_PART_USER, 1, 2, 3, "only what ran in programs (ring 3)" },
+	};
+	struct recording r;
+	begin(&r);
+	add_flagged(&r, 0, 3, joined, flags);
+	add_flagged(&r, 1, 3, joined, flags);
+	add_flagged(&r, 2, 2, alone, flags + 1);
+	end(&r, US_RECORD_DONE, "");
+	for (size_t i = 0; i < 3; i++) {
+		struct us_profile_opts o = { .part = want[i].part };
+		struct us_profile *p = profile_of(&r, &o);
+		size_t n;
+		us_profile_nodes(p, &n);
+		assert_int_equal(us_profile_summary(p)->running, want[i].running);
+		assert_int_equal(us_profile_summary(p)->other_part, want[i].other);
+		assert_int_equal(us_profile_summary(p)->unfocused, 0);
+		assert_int_equal(n, want[i].nodes);
+		assert_string_equal(us_profile_filters(p), want[i].words);
+		us_profile_free(p);
+	}
+	close(r.fd);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(states_are_told_apart),
+		cmocka_unit_test(names_hold_for_their_time),
+		cmocka_unit_test(names_hold_for_their_space),
+		cmocka_unit_test(exact_addresses_are_named_as_they_are),
 		cmocka_unit_test(recursion_counts_once),
 		cmocka_unit_test(filters_choose_samples),
 		cmocka_unit_test(bad_words_are_refused),
 		cmocka_unit_test(says_how_it_ended),
+		cmocka_unit_test(cut_stacks_of_programs_are_told_apart),
 		cmocka_unit_test(images_that_are_not_right_give_no_names),
 		cmocka_unit_test(a_stack_written_twice_is_one),
 		cmocka_unit_test(a_full_disk_is_an_error),
 		cmocka_unit_test(formats_are_found),
+		cmocka_unit_test(parts_are_told_apart),
 		cmocka_unit_test(every_cut_is_survived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,7 +185,7 @@ function showHeader() {
 	for (const text of data.warnings)
 		$("warnings").append(make("li", "", text));
 	$("warnings").hidden = !data.warnings.length;
-	const ran = S.running + S.unfocused, all = ran + S.idle;
+	const ran = S.running + S.unfocused + S.otherPart, all = ran + S.idle;
 	stateOf("running", "running guest code", ran - S.exit - S.ready, all, `${count(ran - S.exit - S.ready)} samples`);
 	stateOf("exit", "in the VMM for the guest", S.exit, all);
 	stateOf("ready", "waiting for the host CPU", S.ready, all);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* recording.c: see recording.h. */
+#include "cmd/recording.h"
+
+#include "cmd/options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int us_recording_open(const char *path, int *ret, struct us_err *e)
+{
+	if (!strcmp(path, "-")) {
+		*ret = dup(STDIN_FILENO);
+		return 0;
+	}
+	*ret = open(path, O_RDONLY | O_CLOEXEC);
+	if (*ret >= 0)
+		return 0;
+	int code = -errno;
+	us_fail(e, code, "open %s: %s", path, strerror(-code));
+	if (code == -ENOENT)
+		us_hint(e, "uniscope record makes a recording");
+	return code;
+}
+
+/* "FROM,TO"; either may be empty. */
+bool us_recording_time(const struct us_cmd *cmd, const char *value,
+		       struct us_profile_opts *o)
+{
+	char from[64];
+	const char *comma = strchr(value, ',');
+	if (!comma || (size_t)(comma - value) >= sizeof(from)) {
+		us_usage(cmd, "--time %s: must be FROM,TO such as 1s,2.5s", value);
+		return false;
+	}
+	snprintf(from, sizeof(from), "%.*s", (int)(comma - value), value);
+	if (from[0] && !us_parse_duration("--time", from, &o->from_ns))
+		return false;
+	if (comma[1] && !us_parse_duration("--time", comma + 1, &o->to_ns))
+		return false;
+	if (!comma[1] || o->from_ns < o->to_ns)
+		return true;
+	us_usage(cmd, "--time %s: the end is not after the start", value);
+	return false;
+}
+
+bool us_recording_image(const struct us_cmd *cmd, const char *value,
+			struct us_profile_opts *o,
+			const char *image[US_RECORDING_IMAGES])
+{
+	o->images = image;
+	if (o->n_image == US_RECORDING_IMAGES) {
+		us_usage(cmd, "-e: at most %d", US_RECORDING_IMAGES);
+		return false;
+	}
+	image[o->n_image++] = value;
+	return true;
+}
