@@ -11,10 +11,12 @@ _uniscope() {
 		return
 	fi
 	case $prev in
-	--backend) COMPREPLY=($(compgen -W "auto kvm gdb qmp" -- "$cur")); return ;;
+	--backend) COMPREPLY=($(compgen -W "auto kvm gdb qmp xen" -- "$cur")); return ;;
 	-f | --format) COMPREPLY=($(compgen -W "text json folded html qprofiler" -- "$cur")); return ;;
+	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--sort) COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
-	-e | --elf | -o | --output) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	-e | --elf | -o | --output | --source) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	--symbols) COMPREPLY=($(compgen -d -- "$cur")); return ;;
 	esac
 	if [[ $cur == -* ]]; then
 		COMPREPLY=($(compgen -W "$("$program" "$command" --help 2>/dev/null | grep -oE '(^| )--[a-z-]+' | sort -u)" -- "$cur"))
@@ -24,7 +26,7 @@ _uniscope() {
 	record | dump)
 		COMPREPLY=($(compgen -W "$("$program" ps 2>/dev/null | awk '/^ *[0-9]+ / {print $1; if ($2 != "-") print $2}')" -- "$cur"))
 		;;
-	report) COMPREPLY=($(compgen -f -- "$cur")) ;;
+	report | annotate) COMPREPLY=($(compgen -f -- "$cur")) ;;
 	esac
 }
 complete -o filenames -F _uniscope uniscope

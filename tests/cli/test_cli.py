@@ -16,7 +16,7 @@ import time
 import unittest
 
 PROGRAM, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-COMMANDS = ("ps", "record", "report", "dump")
+COMMANDS = ("ps", "record", "report", "annotate", "dump")
 
 
 def run(*args, stdin=None, timeout=60, cwd=None, binary=False):
@@ -119,6 +119,11 @@ class Usage(Cli):
         self.fails(2, "no such option", "record", "--frobnicate")
         self.fails(2, "one TARGET", "record", "a", "b")
         self.fails(2, "-- needs a command", "record", "--")
+        self.fails(2, "which function", "annotate")
+        self.fails(2, "one recording and one function", "annotate", "a", "b", "c")
+        self.fails(2, "must be OLD=NEW", "annotate", "--source-prefix", "x", "f")
+        self.fails(2, "must be auto", "annotate", "--color", "red", "f")
+        self.fails(1, "none", "annotate", self.path("none"), "f")
         self.fails(2, "--sort colour", "report", "--sort", "colour")
         self.fails(2, "--time 2", "report", "--time", "2")
         self.fails(2, "end is not after", "report", "--time", "2,1")

@@ -2,12 +2,16 @@
 /*
  * golden.c: make recordings with fixed content, and report them.
  *
- *	golden record KIND ELF >FILE	KIND: whole, cut, wrong, changed, unchecked, big
- *	golden report FORMAT FILE [children|total|name|file|width=N|colour|limit=N|
+ *	golden record KIND ELF >FILE	KIND: whole, cut, wrong, changed, unchecked,
+ *big, block golden report FORMAT FILE [children|total|name|file|width=N|colour|limit=N|
  *		focus=RE|vcpu=N|to=MS|elf=ELF]...
+ *	golden annotate text|json FILE FUNCTION [callers|colour|to=MS]...
+ *					with the source in this directory; 77: no
+ *capstone
  */
 #include "base/clock.h"
 #include "base/cleanup.h"
+#include "report/annotate.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -88,6 +92,8 @@ static void write_facts(struct us_writer *w, const char *kind, const char *elf)
 	for (size_t i = 0; i < ITEMS(facts); i++)
 		if (us_writer_fact(w, facts[i][0], facts[i][1], &e))
 			fail(&e);
+	if (!strcmp(kind, "block") && us_writer_fact(w, "resolution", "block", &e))
+		fail(&e);
 	if (us_writer_module(w, &m, &e))
 		fail(&e);
 }
@@ -228,12 +234,52 @@ static void report(const char *format, const char *file, int n, char **words)
 	us_profile_free(p);
 }
 
+/* The text, or why there is none. */
+static int annotate(bool json, const char *file, const char *function, int n,
+		    char **words)
+{
+	static const char *const here = ".";
+	static const struct us_annotate_opts ao = { .dirs = &here, .n_dir = 1 };
+	struct us_err e = { 0 };
+	struct us_profile *p = NULL;
+	struct us_annotation *a = NULL;
+	struct us_function *f = NULL;
+	const char *image = NULL;
+	struct us_profile_opts po = { 0 };
+	struct us_report_opts ro = { 0 };
+	size_t n_func = 0;
+	bool callers = n && !strcmp(words[n - 1], "callers");
+	for (int i = 0; i < n; i++)
+		read_word(words[i], &po, &ro, &image);
+	_cleanup_close_ int fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || us_profile_read(fd, &po, &p, &e))
+		fail(&e);
+	int r = us_annotate_find(p, function, &f, &n_func, &e);
+	if (r == 0 && n_func == 1)
+		r = us_annotate(p, f, &ao, &a, &e);
+	bool skip = a && a->bytes_only;
+	for (size_t i = 0; r == 0 && n_func > 1 && i < n_func; i++)
+		printf("%s\n", f[i].raw);
+	if (a && !skip)
+		r = json ? us_annotation_json(a, stdout, &e)
+			 : us_annotation_text(a, &ro, callers, stdout, &e);
+	if (r < 0)
+		printf("%s\n  try: %s\n", e.msg, e.hint);
+	free(f);
+	us_annotation_free(a);
+	us_profile_free(p);
+	return skip ? 77 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "record"))
 		record(argv[2], argv[3]);
 	else if (argc >= 4 && !strcmp(argv[1], "report"))
 		report(argv[2], argv[3], argc - 4, argv + 4);
+	else if (argc >= 5 && !strcmp(argv[1], "annotate"))
+		return annotate(!strcmp(argv[2], "json"), argv[3], argv[4], argc - 5,
+				argv + 5);
 	else
 		return 2;
 	return 0;

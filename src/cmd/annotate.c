@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* annotate.c: `uniscope annotate`: source and code of a function with its samples. */
+#include "cmd/options.h"
+#include "cmd/recording.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "report/annotate.h"
+#include "symbol/demangle.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_PLACES 16
+#define MAX_LISTED 20
+
+enum {
+	OPT_SOURCE = US_OPTION_LONG,
+	OPT_SYMBOLS,
+	OPT_SOURCE_PREFIX,
+	OPT_CALLERS,
+	OPT_VCPU,
+	OPT_TIME,
+	OPT_KERNEL_ONLY,
+	OPT_USER_ONLY,
+	OPT_NO_DEMANGLE,
+	OPT_COLOR,
+	OPT_JSON,
+};
+
+struct settings {
+	const char *in, *function;
+	struct us_profile_opts profile;
+	struct us_annotate_opts annotate;
+	struct us_report_opts report;
+	const char *image[US_RECORDING_IMAGES];
+	const char *symbols[US_MAX_DIRS];
+	const char *prefix[MAX_PLACES], *dir[MAX_PLACES];
+	bool callers, json;
+};
+
+static bool add_place(const char *option, const char *value, const char **v, size_t *n)
+{
+	if (*n == MAX_PLACES) {
+		us_usage(&us_cmd_annotate, "%s: at most %d", option, MAX_PLACES);
+		return false;
+	}
+	v[(*n)++] = value;
+	return true;
+}
+
+static bool add_prefix(struct settings *s, const char *value)
+{
+	const char *equals = strchr(value, '=');
+	if (equals && equals != value)
+		return add_place("--source-prefix", value, s->prefix,
+				 &s->annotate.n_prefix);
+	us_usage(&us_cmd_annotate, "--source-prefix %s: must be OLD=NEW", value);
+	return false;
+}
+
+static bool set_color(struct settings *s, const char *value)
+{
+	bool tty = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	s->report.colour = !strcmp(value, "always") || (!strcmp(value, "auto") && tty);
+	if (s->report.colour || !strcmp(value, "never") || !strcmp(value, "auto"))
+		return true;
+	us_usage(&us_cmd_annotate, "--color %s: must be auto, always or never", value);
+	return false;
+}
+
+static bool set_option(struct settings *s, int c, const char *value)
+{
+	switch (c) {
+	case 'e':
+		return us_recording_image(&us_cmd_annotate, value, &s->profile,
+					  s->image);
+	case OPT_SYMBOLS:
+		return us_parse_dir(&us_cmd_annotate, value, s->symbols,
+				    &s->profile.dirs);
+	case OPT_SOURCE:
+		return add_place("--source", value, s->dir, &s->annotate.n_dir);
+	case OPT_SOURCE_PREFIX:
+		return add_prefix(s, value);
+	case OPT_CALLERS:
+		s->callers = true;
+		return true;
+	case OPT_VCPU:
+		return us_parse_vcpus(value, &s->profile.vcpu_mask);
+	case OPT_TIME:
+		return us_recording_time(&us_cmd_annotate, value, &s->profile);
+	case OPT_KERNEL_ONLY:
+	case OPT_USER_ONLY:
+		s->profile.part = c == OPT_USER_ONLY ? US_PART_USER : US_PART_KERNEL;
+		return true;
+	case OPT_NO_DEMANGLE:
+		s->profile.raw_names = true;
+		return true;
+	case OPT_COLOR:
+		return set_color(s, value);
+	case OPT_JSON:
+		s->json = true;
+		return true;
+	}
+	return false;
+}
+
+static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
+{
+	struct us_options o = { .cmd = &us_cmd_annotate, .argc = argc, .argv = argv };
+	int c;
+	*ret_go = false;
+	set_color(s, "auto");
+	s->annotate.prefixes = s->prefix;
+	s->annotate.dirs = s->dir;
+	while ((c = us_options_next(&o)) > 0)
+		if (!set_option(s, c, o.value))
+			return US_EXIT_USAGE;
+	if (c < 0)
+		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
+	if (argc == o.rest)
+		return us_usage(&us_cmd_annotate, "which function?");
+	if (argc - o.rest > 2)
+		return us_usage(&us_cmd_annotate,
+				"one recording and one function, not %s",
+				argv[o.rest + 2]);
+	s->in = argc - o.rest == 2 ? argv[o.rest] : "uniscope.data";
+	s->function = argv[argc - 1];
+	*ret_go = true;
+	return US_EXIT_OK;
+}
+
+static void list(const struct us_profile *p, const struct settings *s,
+		 const struct us_function *f, size_t n)
+{
+	char name[US_DEMANGLED_MAX], safe[512];
+	fprintf(stderr, "uniscope: annotate %s: %zu functions have such a name:\n",
+		us_printable(safe, sizeof(safe), s->function), n);
+	for (size_t i = 0; i < n && i < MAX_LISTED; i++) {
+		const char *shown = us_demangle(f[i].raw, US_NAME_LONG, name,
+						sizeof(name));
+		fprintf(stderr, "  0x%" PRIx64 "  %s  (%" PRIu64 " samples)\n",
+			f[i].start,
+			us_printable(safe, sizeof(safe), shown ? shown : f[i].raw),
+			us_annotate_samples(p, &f[i]));
+	}
+	if (n > MAX_LISTED)
+		fprintf(stderr, "  and %zu more\n", n - MAX_LISTED);
+	fputs("  try: uniscope annotate 0xADDRESS, with one of these\n", stderr);
+}
+
+static void profile_freep(struct us_profile **p)
+{
+	us_profile_free(*p);
+}
+
+static void annotation_freep(struct us_annotation **a)
+{
+	us_annotation_free(*a);
+}
+
+/* 0, -errno with *e filled, or 1: the functions were listed. */
+static int run(const struct settings *s, struct us_err *e)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_(profile_freep) struct us_profile *p = NULL;
+	_cleanup_(annotation_freep) struct us_annotation *a = NULL;
+	_cleanup_free_ struct us_function *f = NULL;
+	size_t n = 0;
+	int r = us_recording_open(s->in, &fd, e);
+	if (r == 0)
+		r = us_profile_read(fd, &s->profile, &p, e);
+	if (r == 0)
+		r = us_annotate_find(p, s->function, &f, &n, e);
+	if (r == 0 && n > 1) {
+		list(p, s, f, n);
+		return 1;
+	}
+	if (r == 0)
+		r = us_annotate(p, f, &s->annotate, &a, e);
+	if (r == 0)
+		r = s->json ? us_annotation_json(a, stdout, e)
+			    : us_annotation_text(a, &s->report, s->callers, stdout, e);
+	return r;
+}
+
+static int run_annotate(int argc, char **argv)
+{
+	struct settings s = { 0 };
+	struct us_err e = { 0 };
+	bool go;
+	int code = parse(&s, argc, argv, &go);
+	if (!go)
+		return code;
+	int r = run(&s, &e);
+	if (r < 0)
+		us_complain(&e);
+	return r ? US_EXIT_FAILED : US_EXIT_OK;
+}
+
+static const struct us_option options[] = {
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable" },
+	{ OPT_SYMBOLS, "symbols", "DIR",
+	  "look for images and debug files there; repeatable" },
+	{ OPT_SOURCE, "source", "DIR", "where sources are; repeatable" },
+	{ OPT_SOURCE_PREFIX, "source-prefix", "OLD=NEW",
+	  "their paths moved; repeatable" },
+	{ OPT_CALLERS, "callers", NULL, "also samples in what the function calls" },
+	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
+	{ OPT_TIME, "time", "FROM,TO", "only this part of the recording: 1s,2.5s" },
+	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel" },
+	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3" },
+	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
+	{ OPT_COLOR, "color", "WHEN", "auto, always or never (auto: on a terminal)" },
+	{ OPT_JSON, "json", NULL, "the same for programs" },
+	{ 0 },
+};
+
+static const char *const examples[] = {
+	"uniscope annotate memcpy\0where in memcpy the samples of uniscope.data are",
+	"uniscope annotate web.data sched.c:120\0the function that this line is in",
+	"uniscope annotate --source ~/src/kernel 'net::.*send'\0by an expression, with "
+	"the source from there",
+	NULL,
+};
+
+const struct us_cmd us_cmd_annotate = {
+	.name = "annotate",
+	.args = "[OPTIONS] [FILE] FUNCTION",
+	.summary = "show a function's source and code with its samples",
+	.options = options,
+	.examples = examples,
+	.run = run_annotate,
+};

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* annotate.c: samples put to instructions and source lines. */
+#include "report/annotate.h"
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "report/pair_map.h"
+#include "report/source.h"
+#include "symbol/elf_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MAX_INLINED 32
+#define MAX_BETWEEN                                                                    \
+	40	      /* lines without code that are shown between two that have some */
+#define MAX_TEXT 1000 /* of a line */
+
+/* What is at hand while one is made. */
+struct work {
+	struct us_annotation *a;
+	const struct us_function *f;
+	struct us_sources sources;
+	struct us_disassembler *dis;
+	const uint8_t *code;
+	size_t n_code;
+	struct us_profile_pc *pc;
+	size_t n_pc;
+	struct us_pair_map places, rows; /* to lines */
+	uint32_t n_place;
+};
+
+static const struct us_profile_module *module_of(const struct us_profile *p,
+						 const struct us_function *f)
+{
+	size_t n;
+	const struct us_profile_module *m = us_profile_modules(p, &n);
+	const char *path = us_elf_image_path(f->image);
+	for (size_t i = 0; i < n; i++)
+		if (m[i].used && m[i].m.path && !strcmp(m[i].m.path, path))
+			return &m[i];
+	return NULL;
+}
+
+/* The bytes that the image holds of the function. */
+static int find_code(struct work *w, struct us_err *e)
+{
+	const struct us_elf_file *file = us_elf_image_file(w->f->image);
+	uint64_t at = w->f->start - w->f->bias, size = w->f->size;
+	const struct us_elf_code *c = us_elf_file_code(file, at);
+	const struct us_profile_module *m = module_of(w->a->p, w->f);
+	const char *path = us_elf_image_path(w->f->image);
+	if (m && m->m.match == US_MATCH_NO)
+		return us_fail(e, -ENOEXEC,
+			       "annotate %s: %s is NOT what ran in the guest: its code "
+			       "would be shown with another's samples",
+			       w->a->name, path);
+	if (!c || at - c->start >= c->filesz)
+		return us_fail(
+			e, -ENOEXEC,
+			"annotate %s: %s holds no code of it (a file of debugging "
+			"information alone?)",
+			w->a->name, path);
+	uint64_t left = c->filesz - (at - c->start);
+	size = size < left ? size : left;
+	w->a->cut = size > US_ANNOTATE_BYTES || size < w->f->size;
+	w->n_code = size < US_ANNOTATE_BYTES ? (size_t)size : US_ANNOTATE_BYTES;
+	w->code = file->bytes + c->offset + (at - c->start);
+	w->dis = us_disassembler_open(file->machine, file->is64);
+	w->a->bytes_only = !w->dis;
+	return 0;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+/* A row of its own for each file, inlined function and line. */
+static struct us_annotated_line *row_of(struct work *w, const struct us_frame *f,
+					const char *func, uint32_t *ret)
+{
+	/* Names are the symbols' own: the same text is the same address. */
+	uint32_t *place = us_pair_map_at(&w->places, (uintptr_t)f->file,
+					 (uintptr_t)func);
+	if (!place)
+		return NULL;
+	if (!*place)
+		*place = ++w->n_place;
+	uint32_t *row = us_pair_map_at(&w->rows, *place, f->line);
+	if (!row)
+		return NULL;
+	if (*row) {
+		*ret = *row - 1;
+		return &w->a->lines.v[*ret];
+	}
+	struct us_annotated_line *l = us_vec_push(&w->a->lines);
+	if (!l)
+		return NULL;
+	*l = (struct us_annotated_line){ .file = f->file, .func = func };
+	*row = (uint32_t)w->a->lines.n;
+	*ret = *row - 1;
+	return l;
+}
+
+/* The line of an address; UINT32_MAX: no memory. */
+static uint32_t line_of(struct work *w, us_gva pc, uint32_t *ret_call)
+{
+	struct us_frame f[MAX_INLINED] = { 0 };
+	size_t n = us_symbols_lookup(us_profile_symbols(w->a->p), pc, false, f,
+				     MAX_INLINED);
+	uint32_t index;
+	struct us_annotated_line *l = row_of(w, f, n > 1 ? f[0].func : NULL, &index);
+	*ret_call = n > 1 ? f[n - 1].line : 0;
+	if (!l)
+		return UINT32_MAX;
+	if (l->has_code)
+		return index;
+	l->has_code = true;
+	l->line = f[0].line;
+	if (!l->file || !l->line)
+		return index;
+	const struct us_source *s = us_source_get(&w->sources, f[0].dir, l->file);
+	const char *text = s ? us_source_line(s, l->line) : NULL;
+	if (text)
+		l->text = strndup(text, MAX_TEXT);
+	if (s && !s->text && !w->a->no_source)
+		w->a->no_source = strdup(s->name);
+	return index;
+}
+
+/* Where the samples of the bytes-only pieces and of instructions begin. */
+static size_t first_pc(const struct work *w, us_gva at)
+{
+	size_t low = 0, high = w->n_pc;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (w->pc[mid].pc < at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Without instructions: a piece ends before the next address that was seen, and with
+ * its line. */
+static size_t piece_len(struct work *w, us_gva at, size_t left)
+{
+	size_t next = first_pc(w, at + 1), len = 1;
+	uint32_t call, line;
+	if (w->dis)
+		return left;
+	if (next < w->n_pc && w->pc[next].pc - at < left)
+		left = (size_t)(w->pc[next].pc - at);
+	if (left > US_INSN_BYTES)
+		left = US_INSN_BYTES;
+	line = line_of(w, at, &call);
+	while (len < left && line_of(w, at + len, &call) == line)
+		len++;
+	return len;
+}
+
+static void add_samples(struct work *w, struct us_annotated_insn *i)
+{
+	struct us_annotated_line *l = &w->a->lines.v[i->line];
+	for (size_t k = first_pc(w, i->i.addr);
+	     k < w->n_pc && w->pc[k].pc - i->i.addr < i->i.len; k++) {
+		i->self += w->pc[k].self;
+		i->called += w->pc[k].called;
+	}
+	l->self += i->self;
+	l->called += i->called;
+	w->a->self += i->self;
+	if (i->self > w->a->hottest)
+		w->a->hottest = i->self;
+	if (l->self > w->a->hottest_line)
+		w->a->hottest_line = l->self;
+}
+
+static int add_insns(struct work *w)
+{
+	for (size_t at = 0; at < w->n_code;) {
+		us_gva pc = w->f->start + at;
+		struct us_annotated_insn *i = us_vec_push(&w->a->insns);
+		if (!i)
+			return -ENOMEM;
+		us_disassemble(w->dis, w->code + at, piece_len(w, pc, w->n_code - at),
+			       pc, &i->i);
+		i->line = line_of(w, pc, &i->call_line);
+		if (i->line == UINT32_MAX)
+			return -ENOMEM;
+		add_samples(w, i);
+		at += i->i.len;
+	}
+	return 0;
+}
+
+/* Samples at the start of a block are of all its instructions. */
+static void mark_blocks(struct us_annotation *a)
+{
+	uint32_t block = 0, last = 0;
+	for (size_t k = 0; k < a->insns.n; k++) {
+		struct us_annotated_insn *i = &a->insns.v[k];
+		if (i->self)
+			block = ++last;
+		i->block = block;
+		if (i->i.ends_block)
+			block = 0;
+	}
+}
+
+struct ranked {
+	struct us_annotated_line l;
+	uint32_t was;
+	bool own; /* of the function's own file and not inlined */
+};
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	if (x->own != y->own)
+		return x->own ? -1 : 1;
+	int c = strcmp(x->l.file ? x->l.file : "", y->l.file ? y->l.file : "");
+	c = c ? c : strcmp(x->l.func ? x->l.func : "", y->l.func ? y->l.func : "");
+	return c ? c : (x->l.line > y->l.line) - (x->l.line < y->l.line);
+}
+
+/* The lines in the order of the source; instructions follow them. */
+static int sort_lines(struct us_annotation *a)
+{
+	size_t n = a->lines.n;
+	_cleanup_free_ struct ranked *v = calloc(n + 1, sizeof(*v));
+	_cleanup_free_ uint32_t *now = calloc(n + 1, sizeof(*now));
+	if (!v || !now)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		v[i].l = a->lines.v[i];
+		v[i].was = (uint32_t)i;
+		v[i].own = !v[i].l.func && same_text(v[i].l.file, a->file);
+	}
+	qsort(v, n, sizeof(*v), compare_lines);
+	for (size_t i = 0; i < n; i++) {
+		a->lines.v[i] = v[i].l;
+		now[v[i].was] = (uint32_t)i;
+	}
+	for (size_t i = 0; i < a->insns.n; i++)
+		a->insns.v[i].line = now[a->insns.v[i].line];
+	return 0;
+}
+
+struct lines {
+	struct us_annotated_line *v;
+	size_t n, cap;
+};
+
+static int add_between(struct work *w, struct lines *to,
+		       const struct us_annotated_line *from, uint32_t until,
+		       const char *dir)
+{
+	const struct us_source *s = us_source_get(&w->sources, dir, from->file);
+	if (!s || !s->text || until - from->line > MAX_BETWEEN)
+		return 0;
+	for (uint32_t line = from->line + 1; line < until; line++) {
+		const char *text = us_source_line(s, line);
+		struct us_annotated_line *l = text ? us_vec_push(to) : NULL;
+		if (!l)
+			return text ? -ENOMEM : 0;
+		*l = (struct us_annotated_line){ .file = from->file,
+						 .func = from->func,
+						 .line = line,
+						 .text = strndup(text, MAX_TEXT) };
+	}
+	return 0;
+}
+
+static int copy_lines(struct work *w, struct lines *to, uint32_t *now, const char *dir)
+{
+	struct us_annotation *a = w->a;
+	for (size_t i = 0; i < a->lines.n; i++) {
+		struct us_annotated_line *l = &a->lines.v[i], *slot;
+		const struct us_annotated_line *last = i ? l - 1 : NULL;
+		int r = 0;
+		if (last && l->file && last->line && same_text(l->file, last->file) &&
+		    same_text(l->func, last->func))
+			r = add_between(w, to, last, l->line, dir);
+		slot = r < 0 ? NULL : us_vec_push(to);
+		if (!slot)
+			return -ENOMEM;
+		*slot = *l;
+		l->text = NULL; /* moved */
+		now[i] = (uint32_t)to->n - 1;
+	}
+	return 0;
+}
+
+/* The lines of the source between those with code, so that it reads as one. */
+static int fill_lines(struct work *w, const char *dir)
+{
+	struct us_annotation *a = w->a;
+	struct lines all = { 0 };
+	_cleanup_free_ uint32_t *now = calloc(a->lines.n + 1, sizeof(*now));
+	int r = now ? copy_lines(w, &all, now, dir) : -ENOMEM;
+	for (size_t i = 0; r == 0 && i < a->insns.n; i++)
+		a->insns.v[i].line = now[a->insns.v[i].line];
+	for (size_t i = 0; i < a->lines.n; i++)
+		free(a->lines.v[i].text);
+	free(a->lines.v);
+	a->lines.v = all.v;
+	a->lines.n = all.n;
+	a->lines.cap = all.cap;
+	return r;
+}
+
+/* Sources changed after the image was made have other lines. */
+static void compare_times(struct work *w)
+{
+	struct stat st;
+	if (stat(us_elf_image_path(w->f->image), &st) < 0)
+		return;
+	for (size_t i = 0; i < w->sources.files.n; i++)
+		w->a->source_newer |= w->sources.files.v[i].text &&
+				      w->sources.files.v[i].changed > st.st_mtime;
+}
+
+/* The name as the profile has it, if it has. */
+static const char *shown_name(const struct us_profile *p, const struct us_function *f,
+			      const char *name)
+{
+	size_t n;
+	const struct us_profile_func *v = us_profile_funcs(p, &n);
+	for (size_t i = 0; i < n; i++)
+		if (v[i].known && !v[i].inlined && v[i].start == f->start)
+			return v[i].name;
+	return name;
+}
+
+static int begin(struct work *w, const char **ret_dir)
+{
+	struct us_frame f[MAX_INLINED] = { 0 };
+	struct us_annotation *a = w->a;
+	size_t n = us_symbols_lookup(us_profile_symbols(a->p), w->f->start, false, f,
+				     MAX_INLINED);
+	const struct us_frame *outer = n ? &f[n - 1] : NULL;
+	const char *resolution = us_profile_fact(a->p, "resolution");
+	const char *caution = us_profile_fact(a->p, "caution");
+	const char *name = outer && outer->func ? outer->func : w->f->raw;
+	a->name = strdup(shown_name(a->p, w->f, name));
+	a->raw = w->f->raw;
+	a->module = w->f->module;
+	a->start = w->f->start;
+	a->size = w->f->size;
+	a->file = !outer ? NULL : outer->decl_file ? outer->decl_file : outer->file;
+	a->line = outer ? outer->decl_line : 0;
+	*ret_dir = outer ? outer->dir : NULL;
+	/* Recordings did not always state it. */
+	a->blocks = (resolution && !strcmp(resolution, "block")) ||
+		    (caution && !strncmp(caution, "TCG stops", 9));
+	return a->name ? us_profile_pcs(a->p, &w->pc, &w->n_pc) : -ENOMEM;
+}
+
+static int make(struct work *w, struct us_err *e)
+{
+	const char *dir;
+	int r = begin(w, &dir);
+	if (r == 0) {
+		r = find_code(w, e);
+		if (r < 0)
+			return r;
+		r = add_insns(w);
+	}
+	if (r == 0)
+		r = sort_lines(w->a);
+	if (r == 0)
+		r = fill_lines(w, dir);
+	if (r < 0)
+		return us_fail(e, r, "annotate: out of memory");
+	if (w->a->blocks)
+		mark_blocks(w->a);
+	compare_times(w);
+	return 0;
+}
+
+int us_annotate(const struct us_profile *p, const struct us_function *f,
+		const struct us_annotate_opts *o, struct us_annotation **ret,
+		struct us_err *e)
+{
+	struct work w = { .a = calloc(1, sizeof(*w.a)), .f = f };
+	if (!w.a)
+		return us_fail(e, -ENOMEM, "annotate: out of memory");
+	w.a->p = p;
+	w.sources.opts = o;
+	int r = make(&w, e);
+	us_disassembler_close(w.dis);
+	us_sources_fini(&w.sources);
+	us_pair_map_fini(&w.places);
+	us_pair_map_fini(&w.rows);
+	free(w.pc);
+	if (r < 0)
+		us_annotation_free(w.a);
+	else
+		*ret = w.a;
+	return r;
+}
+
+uint64_t us_annotate_samples(const struct us_profile *p, const struct us_function *f)
+{
+	struct us_profile_pc *pc;
+	size_t n;
+	uint64_t sum = 0;
+	if (us_profile_pcs(p, &pc, &n) < 0)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (pc[i].pc - f->start < f->size)
+			sum += pc[i].self;
+	free(pc);
+	return sum;
+}
+
+void us_annotation_free(struct us_annotation *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->lines.n; i++)
+		free(a->lines.v[i].text);
+	free(a->lines.v);
+	free(a->insns.v);
+	free(a->name);
+	free(a->no_source);
+	free(a);
+}

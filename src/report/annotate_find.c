@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* annotate_find.c: which functions does a text name? */
+#include "report/annotate.h"
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "symbol/demangle.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <regex.h>
+#include <string.h>
+
+/* How well a text names a function: the best that some have is taken. */
+enum rank {
+	NOT_AT_ALL,
+	BY_REGEX,
+	BY_NAME,  /* without parameters, in any case of letters */
+	BY_WHOLE, /* name */
+};
+
+struct search {
+	const struct us_profile *p;
+	const char *text;
+	regex_t re;
+	bool is_regex;
+	enum rank best;
+	struct {
+		struct us_function *v;
+		size_t n, cap;
+	} found;
+	bool failed; /* out of memory */
+
+	us_gva *at; /* addresses that the functions have to cover */
+	size_t n_at, cap_at;
+};
+
+static void keep(struct search *s, const struct us_function *f)
+{
+	struct us_function *slot = us_vec_push(&s->found);
+	if (slot)
+		*slot = *f;
+	s->failed |= !slot;
+}
+
+/* "f" of "f(int)", but of "operator()(int)" "operator()". */
+static size_t name_len(const char *name)
+{
+	const char *from = strstr(name, "operator()");
+	return (size_t)(from ? from - name : 0) + (from ? strlen("operator()") : 0) +
+	       strcspn(from ? from + strlen("operator()") : name, "(");
+}
+
+static enum rank rank_by(const struct search *s, const char *name)
+{
+	size_t len = name_len(name);
+	if (!strcmp(name, s->text))
+		return BY_WHOLE;
+	if (len == strlen(s->text) && !strncasecmp(name, s->text, len))
+		return BY_NAME;
+	if (s->is_regex && regexec(&s->re, name, 0, NULL, 0) == 0)
+		return BY_REGEX;
+	return NOT_AT_ALL;
+}
+
+static enum rank rank_of(const struct search *s, const struct us_function *f)
+{
+	char name[US_DEMANGLED_MAX];
+	enum rank best = rank_by(s, f->raw);
+	for (int form = US_NAME_SHORT; form <= US_NAME_LONG && best < BY_WHOLE;
+	     form++) {
+		if (!us_demangle(f->raw, (enum us_name_form)form, name, sizeof(name)))
+			break;
+		enum rank r = rank_by(s, name);
+		best = r > best ? r : best;
+	}
+	return best;
+}
+
+static void judge(void *ctx, const struct us_function *f)
+{
+	struct search *s = ctx;
+	enum rank r = rank_of(s, f);
+	if (r == NOT_AT_ALL || r < s->best)
+		return;
+	if (r > s->best)
+		s->found.n = 0;
+	s->best = r;
+	keep(s, f);
+}
+
+/* Labels that the profile gave ("init (a.c)") are of its own functions. */
+static us_gva start_of_label(const struct us_profile *p, const char *text)
+{
+	size_t n;
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	for (size_t i = 0; i < n; i++)
+		if (f[i].known && !f[i].inlined && f[i].start &&
+		    strcmp(f[i].name, f[i].base) != 0 && !strcmp(f[i].name, text))
+			return f[i].start;
+	return 0;
+}
+
+static void add_address(void *ctx, us_gva pc)
+{
+	struct search *s = ctx;
+	struct {
+		us_gva *v;
+		size_t n, cap;
+	} a = { s->at, s->n_at, s->cap_at };
+	us_gva *slot = us_vec_push(&a);
+	if (slot)
+		*slot = pc;
+	s->failed |= !slot;
+	s->at = a.v;
+	s->n_at = a.n;
+	s->cap_at = a.cap;
+}
+
+static int compare_gva(const void *a, const void *b)
+{
+	us_gva x = *(const us_gva *)a, y = *(const us_gva *)b;
+	return (x > y) - (x < y);
+}
+
+/* Does one of the sorted addresses lie in f? */
+static void judge_place(void *ctx, const struct us_function *f)
+{
+	struct search *s = ctx;
+	size_t low = 0, high = s->n_at;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (s->at[mid] < f->start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < s->n_at && s->at[low] - f->start < f->size)
+		keep(s, f);
+}
+
+static void find_addresses(struct search *s)
+{
+	char *end, *file;
+	const char *colon = strrchr(s->text, ':');
+	errno = 0;
+	us_gva at = strtoull(s->text, &end, 16);
+	if (!strncmp(s->text, "0x", 2) && !*end && !errno)
+		add_address(s, at);
+	at = start_of_label(s->p, s->text);
+	if (at)
+		add_address(s, at);
+	if (!colon || colon == s->text || !colon[1])
+		return;
+	unsigned long line = strtoul(colon + 1, &end, 10);
+	file = strndup(s->text, (size_t)(colon - s->text));
+	if (file && !*end && line && line <= UINT32_MAX)
+		us_symbols_each_address(us_profile_symbols(s->p), file, (uint32_t)line,
+					add_address, s);
+	free(file);
+}
+
+static void search(struct search *s)
+{
+	const struct us_symbols *symbols = us_profile_symbols(s->p);
+	find_addresses(s);
+	if (s->n_at) {
+		qsort(s->at, s->n_at, sizeof(*s->at), compare_gva);
+		us_symbols_each_function(symbols, judge_place, s);
+	}
+	if (s->found.n)
+		return;
+	s->is_regex = regcomp(&s->re, s->text, REG_EXTENDED | REG_NOSUB) == 0;
+	us_symbols_each_function(symbols, judge, s);
+	if (s->is_regex)
+		regfree(&s->re);
+}
+
+/* The function that code of an inlined one is part of, where the profile saw some. */
+static const char *host_of(const struct us_profile *p, const char *text,
+			   const char **ret_inlined)
+{
+	size_t n_func, n;
+	const struct us_profile_func *f = us_profile_funcs(p, &n_func);
+	const struct us_profile_node *node = us_profile_nodes(p, &n);
+	for (size_t i = 1; i < n; i++) {
+		const struct us_profile_func *x = &f[node[i].func];
+		uint32_t up = node[i].parent;
+		if (!x->inlined || (!strstr(x->base, text) && !strstr(x->name, text) &&
+				    !strstr(x->raw, text)))
+			continue;
+		while (up && f[node[up].func].inlined)
+			up = node[up].parent;
+		*ret_inlined = x->name;
+		if (up)
+			return f[node[up].func].name;
+	}
+	return NULL;
+}
+
+static bool names_images(const struct us_profile *p)
+{
+	size_t n;
+	const struct us_profile_module *m = us_profile_modules(p, &n);
+	while (n && !m[n - 1].used)
+		n--;
+	return n > 0;
+}
+
+/* Is it a name that the guest's own tables gave? */
+static bool is_guest_name(const struct us_profile *p, const char *text)
+{
+	size_t n;
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	for (size_t i = 0; i < n; i++)
+		if (f[i].known && !f[i].inlined && !strcmp(f[i].name, text))
+			return true;
+	return false;
+}
+
+static int tell_none(const struct us_profile *p, const char *text, struct us_err *e)
+{
+	const char *inlined, *host = host_of(p, text, &inlined);
+	if (host) {
+		us_fail(e, -ENOENT,
+			"annotate %.150s: %.250s is inlined, and has no code of "
+			"its own",
+			text, inlined);
+		us_hint(e, "annotate where it is inlined: %.200s", host);
+		return -ENOENT;
+	}
+	if (is_guest_name(p, text)) {
+		us_fail(e, -ENOENT,
+			"annotate %.200s: the name is from the guest's own tables: "
+			"no image holds its code",
+			text);
+		us_hint(e, "-e ELF names the file of the kernel");
+		return -ENOENT;
+	}
+	us_fail(e, -ENOENT,
+		"annotate %.200s: no image that gives names has such a "
+		"function",
+		text);
+	if (!names_images(p) && us_profile_n_warning(p))
+		us_hint(e, "the report says: %.230s", us_profile_warning(p, 0));
+	else
+		us_hint(e, "uniscope report lists the functions");
+	return -ENOENT;
+}
+
+int us_annotate_find(const struct us_profile *p, const char *text,
+		     struct us_function **ret, size_t *ret_n, struct us_err *e)
+{
+	struct search s = { .p = p, .text = text };
+	search(&s);
+	free(s.at);
+	if (s.failed || !s.found.n) {
+		free(s.found.v);
+		return s.failed ? us_fail(e, -ENOMEM, "annotate: out of memory")
+				: tell_none(p, text, e);
+	}
+	*ret = s.found.v;
+	*ret_n = s.found.n;
+	return 0;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Functions are found by their names; samples go to the right line and instruction. */
+#include "unit.h"
+#include "toolchain.h"
+
+#include "base/clock.h"
+#include "report/annotate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+static const char source[] = "int x, y;\n"				/* 1 */
+			     "#define SELF __attribute__((noinline))\n" /* 2 */
+			     "SELF void work_one(void)\n"		/* 3 */
+			     "{\n"					/* 4 */
+			     "	x += 1;\n"				/* 5 */
+			     "	y += 2;\n"				/* 6 */
+			     "}\n"					/* 7 */
+			     "SELF void work_two(void)\n"		/* 8 */
+			     "{\n"					/* 9 */
+			     "	work_one();\n"				/* 10 */
+			     "	x--;\n"					/* 11 */
+			     "}\n"					/* 12 */
+			     "int main(void) { work_two(); return 0; }\n";
+
+static us_gva found_number(void)
+{
+	char line[256] = "";
+	FILE *f = fopen(in_work_dir("found"), "re");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	fclose(f);
+	return strtoull(line, NULL, 16);
+}
+
+static us_gva address_of(const char *symbol)
+{
+	assert_true(run("nm prog | awk '$3 == \"%s\" {print $1}' >found", symbol));
+	return found_number();
+}
+
+/* The address after the call in work_two, as objdump has it. */
+static us_gva after_call(void)
+{
+	assert_true(
+		run("objdump -d --no-show-raw-insn prog | awk '/<work_two>:/ {f = 1} "
+		    "f && n {print $1; exit} f && /call.*<work_one>/ {n = 1}' "
+		    ">found"));
+	return found_number();
+}
+
+static void build(void)
+{
+	write_file("work.c", source, strlen(source));
+	need("gcc -O1 -g -no-pie work.c -o prog");
+}
+
+/* Two samples at the start of work_one called by work_two, one in work_two. */
+static struct us_profile *profile_of(enum us_match match, us_gva *ret_one)
+{
+	struct us_err e = { 0 };
+	struct us_writer *w;
+	struct us_profile *p = NULL;
+	struct us_record_stats s = { .elapsed_ns = 100 };
+	struct us_module m = { .start = 1,
+			       .end = UINT64_MAX,
+			       .match = (uint8_t)match,
+			       .path = in_work_dir("prog") };
+	us_gva one = address_of("work_one"), two = address_of("work_two");
+	us_gva calls[2] = { one, after_call() };
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_int_equal(us_writer_open(fd, &w, &e), 0);
+	assert_int_equal(us_writer_module(w, &m, &e), 0);
+	struct us_sample x = { .state = US_VCPU_GUEST,
+			       .end = US_END_ROOT,
+			       .weight = 1 };
+	assert_int_equal(us_writer_sample(w, &x, calls, NULL, 2, &e), 0);
+	assert_int_equal(us_writer_sample(w, &x, calls, NULL, 2, &e), 0);
+	assert_int_equal(us_writer_sample(w, &x, &two, NULL, 1, &e), 0);
+	assert_int_equal(us_writer_end(w, &s, US_RECORD_DONE, "", &e), 0);
+	us_writer_close(w);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(us_profile_read(fd, NULL, &p, &e), 0);
+	close(fd);
+	if (ret_one)
+		*ret_one = one;
+	return p;
+}
+
+static void check_found(const struct us_profile *p, const char *text, size_t n,
+			const char *first)
+{
+	struct us_function *f = NULL;
+	struct us_err e = { 0 };
+	size_t got = 0;
+	int r = us_annotate_find(p, text, &f, &got, &e);
+	assert_int_equal(r, n ? 0 : -ENOENT);
+	assert_int_equal(got, n);
+	if (n)
+		assert_string_equal(f[0].raw, first);
+	else
+		assert_non_null(strstr(e.msg, text));
+	free(f);
+}
+
+static void test_functions_are_found(void **state)
+{
+	(void)state;
+	char address[32];
+	us_gva one;
+	build();
+	struct us_profile *p = profile_of(US_MATCH_YES, &one);
+	snprintf(address, sizeof(address), "0x%llx", (unsigned long long)one + 1);
+	check_found(p, "work_one", 1, "work_one");
+	check_found(p, "WORK_ONE", 1, "work_one");
+	check_found(p, "work_t", 1, "work_two");
+	check_found(p, "^work_(one|two)$", 2, "work_one");
+	check_found(p, "work.c:6", 1, "work_one");
+	check_found(p, "work.c:11", 1, "work_two");
+	check_found(p, address, 1, "work_one");
+	check_found(p, "work.c:2", 0, NULL);
+	check_found(p, "ork.c:6", 0, NULL);
+	check_found(p, "no(such", 0, NULL);
+	check_found(p, "0xffffffffffffffff", 0, NULL);
+	us_profile_free(p);
+}
+
+static struct us_annotation *annotation_of(const struct us_profile *p,
+					   const char *function)
+{
+	const char *dir = work_dir;
+	struct us_annotate_opts o = { .dirs = &dir, .n_dir = 1 };
+	struct us_annotation *a = NULL;
+	struct us_function *f = NULL;
+	struct us_err e = { 0 };
+	size_t n;
+	assert_int_equal(us_annotate_find(p, function, &f, &n, &e), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(us_annotate(p, f, &o, &a, &e), 0);
+	free(f);
+	return a;
+}
+
+static const struct us_annotated_line *line_of(const struct us_annotation *a,
+					       uint32_t line)
+{
+	for (size_t i = 0; i < a->lines.n; i++)
+		if (a->lines.v[i].line == line)
+			return &a->lines.v[i];
+	fail_msg("there is no line %u", line);
+	return &a->lines.v[0];
+}
+
+static void test_samples_go_to_lines_and_instructions(void **state)
+{
+	(void)state;
+	build();
+	struct us_profile *p = profile_of(US_MATCH_YES, NULL);
+	struct us_annotation *a = annotation_of(p, "work_one");
+	uint64_t end = a->start;
+	assert_string_equal(a->name, "work_one");
+	assert_int_equal(a->self, 2);
+	assert_int_equal(a->insns.v[0].self, 2);
+	assert_string_equal(line_of(a, 5)->text, "\tx += 1;");
+	for (size_t i = 0; i < a->insns.n; i++) {
+		assert_int_equal(a->insns.v[i].i.addr, end);
+		end += a->insns.v[i].i.len;
+	}
+	assert_int_equal(end, a->start + a->size);
+	us_annotation_free(a);
+
+	a = annotation_of(p, "work_two");
+	assert_int_equal(a->self, 1);
+	assert_int_equal(line_of(a, 10)->called, 2);
+	for (size_t i = 0; i < a->insns.n; i++)
+		if (a->insns.v[i].called && !a->bytes_only)
+			assert_memory_equal(a->insns.v[i].i.text, "call", 4);
+	us_annotation_free(a);
+
+	a = annotation_of(p, "main"); /* no samples, but code */
+	assert_int_equal(a->self, 0);
+	assert_true(a->insns.n > 0);
+	us_annotation_free(a);
+	us_profile_free(p);
+}
+
+static void test_without_source_there_are_lines(void **state)
+{
+	(void)state;
+	static const struct us_annotate_opts o = { .n_dir = 0 };
+	struct us_annotation *a = NULL;
+	struct us_function *f = NULL;
+	struct us_err e = { 0 };
+	size_t n;
+	build();
+	assert_true(run("mkdir -p away && mv work.c away"));
+	struct us_profile *p = profile_of(US_MATCH_YES, NULL);
+	assert_int_equal(us_annotate_find(p, "work_one", &f, &n, &e), 0);
+	assert_int_equal(us_annotate(p, f, &o, &a, &e), 0);
+	assert_non_null(strstr(a->no_source, "work.c"));
+	assert_null(line_of(a, 5)->text);
+	us_annotation_free(a);
+	char rule[200];
+	snprintf(rule, sizeof(rule), "%s=%s/away", work_dir, work_dir);
+	const char *rules = rule;
+	struct us_annotate_opts moved = { .prefixes = &rules, .n_prefix = 1 };
+	assert_int_equal(us_annotate(p, f, &moved, &a, &e), 0);
+	assert_null(a->no_source);
+	assert_string_equal(line_of(a, 6)->text, "\ty += 2;");
+	us_annotation_free(a);
+	free(f);
+	us_profile_free(p);
+}
+
+static void test_another_image_is_refused(void **state)
+{
+	(void)state;
+	build();
+	struct us_profile *p = profile_of(US_MATCH_NO, NULL);
+	check_found(p, "work_one", 0, NULL);
+	us_profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_functions_are_found),
+		cmocka_unit_test(test_samples_go_to_lines_and_instructions),
+		cmocka_unit_test(test_without_source_there_are_lines),
+		cmocka_unit_test(test_another_image_is_refused),
+	};
+	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
+}
