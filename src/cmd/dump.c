@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dump.c: `uniscope dump`: one stack of every vCPU now: where does it hang? */
 #include "cmd/images.h"
+#include "cmd/kernel.h"
 #include "cmd/options.h"
 #include "cmd/rights.h"
 #include "cmd/target.h"
@@ -18,11 +19,14 @@
 
 #define DUMP_HZ	      200
 #define DUMP_LIMIT_NS (3 * US_NS_PER_SEC)
+#define SEARCH_LOOKS  24 /* besides, at most, to find where the images are */
 #define MAX_INLINED   16
 
 enum {
 	OPT_BACKEND = US_OPTION_LONG,
+	OPT_SYMBOLS,
 	OPT_VCPU,
+	OPT_NO_DEMANGLE,
 	OPT_JSON,
 };
 
@@ -30,8 +34,10 @@ struct settings {
 	const char *target, *backend;
 	const char *image[US_MAX_IMAGES];
 	size_t n_image;
+	const char *dir[US_MAX_DIRS];
+	struct us_debug_dirs dirs;
 	uint64_t vcpu_mask;
-	bool json;
+	bool json, raw_names;
 };
 
 /* What was seen of one vCPU. */
@@ -45,10 +51,13 @@ struct seen {
 struct dump {
 	struct us_found found;
 	struct us_images images;
+	struct us_kernel kernel;
 	struct us_unwinder *unwinder;
 	struct us_backend *backend;
 	unsigned n_vcpu;
 	struct seen *seen; /* by vCPU */
+	uint64_t begun_ns;
+	unsigned looks_left;
 	char why[512], backend_name[16];
 };
 
@@ -56,11 +65,13 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 {
 	int r = us_target_resolve(s->target, &d->found, e);
 	if (r == 0)
-		r = us_images_open(&d->images, s->image, s->n_image,
+		r = us_images_open(&d->images, s->image, s->n_image, &s->dirs,
 				   d->found.target.guest, e);
 	if (r == 0)
 		r = us_backend_open(&d->found.target, s->backend, &d->backend, d->why,
 				    sizeof(d->why), e);
+	if (r == 0)
+		r = us_images_check_arch(&d->images, d->backend->arch, e);
 	if (r < 0)
 		return r;
 	us_rights_drop();
@@ -70,23 +81,34 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 	if (!d->seen || us_unwinder_new(d->backend->arch, NULL, NULL, &d->unwinder) < 0)
 		return us_fail(e, -ENOMEM, "out of memory");
 	d->images.unwinder = d->unwinder;
-	return 0;
+	d->images.hasty = true;
+	us_symbols_demangle(d->images.symbols, !s->raw_names);
+	us_symbols_set_namer(d->images.symbols,
+			     &(struct us_symbol_namer){ us_kernel_name, &d->kernel });
+	return us_kernel_open(&d->kernel, &d->images, d->backend, e);
 }
 
-/* Unwind one capture while it is held. */
-static void look_at(struct dump *d, const struct us_capture *c, struct us_paging *p)
+/* Unwind one capture while it is held; again if that shows where an image is.  false:
+ * that is not known yet, so another look is worth while. */
+static bool look_at(struct dump *d, const struct us_capture *c, struct us_paging *p)
 {
 	struct seen *s = &d->seen[c->vcpu];
-	s->taken = true;
 	s->state = c->state;
 	s->regs = c->regs;
 	if (c->form != US_CAPTURE_LIVE)
-		return;
+		return s->taken = true;
 	us_paging_new_sample(p);
-	d->images.next_ns = 0; /* each look counts: there are few */
-	us_images_look(&d->images, c, p);
 	us_unwind(d->unwinder, p, &c->regs, &s->stack);
+	uint64_t t_ns = us_now_ns() - d->begun_ns;
+	const struct us_look look = { c, &s->stack, p, t_ns };
+	us_images_look(&d->images, &look);
+	us_kernel_look(&d->kernel, &look);
 	s->has_stack = true;
+	s->taken = (us_images_know(&d->images, c) && !us_kernel_pending(&d->kernel)) ||
+		   d->looks_left == 0;
+	if (s->taken)
+		us_unwind(d->unwinder, p, &c->regs, &s->stack);
+	return s->taken;
 }
 
 static unsigned n_missing(const struct dump *d, uint64_t mask)
@@ -107,14 +129,21 @@ static int capture_all(struct dump *d, uint64_t mask, struct us_err *e)
 	struct us_backend *b = d->backend;
 	uint64_t limit = us_now_ns() + DUMP_LIMIT_NS;
 	us_paging_init(&paging, b->mem);
+	d->begun_ns = us_now_ns();
+	d->looks_left = SEARCH_LOOKS;
 	int r = b->ops->start(b, &schedule, e);
 	while (r >= 0 && n_missing(d, mask) && us_now_ns() < limit) {
 		r = b->ops->next(b, limit, &c);
 		if (r <= 0)
 			continue;
-		if (c.vcpu < d->n_vcpu && !d->seen[c.vcpu].taken)
-			look_at(d, &c, &paging);
+		bool done = c.vcpu >= d->n_vcpu || d->seen[c.vcpu].taken ||
+			    look_at(d, &c, &paging);
 		b->ops->release(b, &c);
+		if (done)
+			continue;
+		d->looks_left--;
+		us_images_search(&d->images);
+		us_kernel_wait(&d->kernel);
 	}
 	if (r < 0 && !e->msg[0]) {
 		us_fail(e, r, "the guest went away");
@@ -124,29 +153,31 @@ static int capture_all(struct dump *d, uint64_t mask, struct us_err *e)
 	return r < 0 ? r : 0;
 }
 
-/* Names are believed unless the image was seen to differ from the guest's memory. */
+/* Was any image found in the guest? */
 static bool names_hold(const struct dump *d)
 {
-	for (size_t i = 0; i < d->images.n; i++)
-		if (d->images.v[i].match == US_MATCH_NO)
-			return false;
-	return true;
+	for (size_t i = 0; i < d->images.n_place; i++)
+		if (d->images.place[i].match != US_MATCH_NO)
+			return true;
+	return false;
 }
 
 static bool compared(const struct dump *d)
 {
-	for (size_t i = 0; i < d->images.n; i++)
-		if (d->images.v[i].match == US_MATCH_UNKNOWN)
+	for (size_t i = 0; i < d->images.n_place; i++)
+		if (d->images.place[i].match == US_MATCH_UNKNOWN)
 			return false;
 	return true;
 }
 
-static size_t name_frame(struct dump *d, const struct us_stack *s, unsigned i,
+static size_t name_frame(struct dump *d, const struct seen *s, unsigned i,
 			 struct us_frame *f)
 {
-	if (!names_hold(d))
-		return 0;
-	return us_symbols_lookup(d->images.symbols, s->pc[i], i > 0, f, MAX_INLINED);
+	const struct us_symbol_when when = { .root = s->regs.space.root &
+						     US_ROOT_MASK };
+	bool is_return = i > 0 && !(s->stack.flags[i] & US_PC_EXACT);
+	return us_symbols_lookup_at(d->images.symbols, &when, s->stack.pc[i], is_return,
+				    f, MAX_INLINED);
 }
 
 static void print_frame(unsigned number, us_gva pc, const struct us_frame *f)
@@ -163,12 +194,13 @@ static void print_frame(unsigned number, us_gva pc, const struct us_frame *f)
 	putchar('\n');
 }
 
-static void print_stack(struct dump *d, const struct us_stack *s)
+static void print_stack(struct dump *d, const struct seen *seen)
 {
+	const struct us_stack *s = &seen->stack;
 	struct us_frame f[MAX_INLINED];
 	unsigned number = 0;
 	for (unsigned i = 0; i < s->n; i++) {
-		size_t n = name_frame(d, s, i, f);
+		size_t n = name_frame(d, seen, i, f);
 		if (!n)
 			print_frame(number++, s->pc[i], NULL);
 		for (size_t k = 0; k < n; k++)
@@ -203,7 +235,7 @@ static void print_vcpu(struct dump *d, unsigned i)
 		printf(", %u-bit%s", s->regs.bits, s->regs.user ? ", user mode" : "");
 	putchar('\n');
 	if (s->has_stack)
-		print_stack(d, &s->stack);
+		print_stack(d, s);
 }
 
 static void json_frame(struct us_json *j, us_gva pc, const struct us_frame *f)
@@ -211,6 +243,7 @@ static void json_frame(struct us_json *j, us_gva pc, const struct us_frame *f)
 	us_json_object(j, NULL);
 	us_json_hex(j, "pc", pc);
 	us_json_str(j, "function", f ? f->func : NULL);
+	us_json_str(j, "raw", f ? f->raw : NULL);
 	us_json_str(j, "file", f ? f->file : NULL);
 	us_json_u64(j, "line", f ? f->line : 0);
 	us_json_bool(j, "inlined", f && f->inlined);
@@ -229,7 +262,7 @@ static void json_vcpu(struct us_json *j, struct dump *d, unsigned i)
 				 : NULL);
 	us_json_array(j, "frames");
 	for (unsigned k = 0; s->has_stack && k < s->stack.n; k++) {
-		size_t n = name_frame(d, &s->stack, k, f);
+		size_t n = name_frame(d, s, k, f);
 		if (!n)
 			json_frame(j, s->stack.pc[k], NULL);
 		for (size_t m = 0; m < n; m++)
@@ -257,19 +290,24 @@ static void show_json(struct dump *d, uint64_t mask)
 
 static void show(struct dump *d, const struct settings *s)
 {
+	char text[256];
 	if (s->json) {
 		show_json(d, s->vcpu_mask);
 		return;
 	}
 	printf("%s by %s\n", d->found.text, d->why);
-	if (!names_hold(d))
+	if (d->images.n && !names_hold(d))
 		puts("warning: the symbol file is not what the guest runs: its memory "
 		     "differs; addresses only");
 	else if (!compared(d))
 		puts("warning: the symbol file could not be compared with the guest's "
 		     "memory: little or nothing of it is mapped there");
-	else if (d->images.note[0])
+	else if (d->images.note[0] && !us_kernel_linux(&d->kernel))
 		printf("note: %s\n", d->images.note);
+	if (us_kernel_linux(&d->kernel)) {
+		us_linux_describe(us_kernel_linux(&d->kernel), text, sizeof(text));
+		printf("note: %s\n", text);
+	}
 	for (unsigned i = 0; i < d->n_vcpu; i++)
 		if (!s->vcpu_mask || s->vcpu_mask >> i & 1)
 			print_vcpu(d, i);
@@ -278,6 +316,7 @@ static void show(struct dump *d, const struct settings *s)
 static void dump_fini(struct dump *d)
 {
 	us_backend_close(d->backend);
+	us_kernel_close(&d->kernel);
 	us_unwinder_free(d->unwinder);
 	us_images_fini(&d->images);
 	free(d->seen);
@@ -291,11 +330,16 @@ static bool set_option(struct settings *s, int c, const char *value)
 			return false;
 		s->image[s->n_image++] = value;
 		return true;
+	case OPT_SYMBOLS:
+		return us_parse_dir(&us_cmd_dump, value, s->dir, &s->dirs);
 	case OPT_BACKEND:
 		s->backend = value;
 		return true;
 	case OPT_VCPU:
 		return us_parse_vcpus(value, &s->vcpu_mask);
+	case OPT_NO_DEMANGLE:
+		s->raw_names = true;
+		return true;
 	case OPT_JSON:
 		s->json = true;
 		return true;
@@ -325,7 +369,10 @@ static int run_dump(int argc, char **argv)
 	int r = attach(&d, &s, &e);
 	if (r == 0)
 		r = capture_all(&d, s.vcpu_mask, &e);
+	us_kernel_stop(&d.kernel);
 	us_backend_close(us_take(d.backend)); /* the guest runs on while we look up */
+	if (r == 0 && us_images_name_places(&d.images) < 0)
+		r = us_fail(&e, -ENOMEM, "out of memory for symbols");
 	if (r == 0)
 		show(&d, &s);
 	else
@@ -336,9 +383,12 @@ static int run_dump(int argc, char **argv)
 
 static const struct us_option options[] = {
 	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated" },
+	{ OPT_SYMBOLS, "symbols", "DIR",
+	  "look for separate debug files there; repeatable" },
 	{ OPT_BACKEND, "backend", "NAME",
-	  "kvm, gdb or qmp (auto: the best that works)" },
+	  "kvm, gdb, qmp or xen (auto: the best that works)" },
 	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
+	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
 	{ OPT_JSON, "json", NULL, "the same for programs" },
 	{ 0 },
 };

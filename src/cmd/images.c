@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* images.c: see images.h. */
+/* images.c: the files; see images.h. */
 #include "cmd/images.h"
 
-#include "base/clock.h"
+#include "linux/orc_elf.h"
+#include "symbol/elf_cfi.h"
+#include "symbol/elf_file.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +15,11 @@
 
 /* "FILE@0x1000" to a path and a bias; a file whose name has an @ is taken whole. */
 static int split_bias(const char *text, char path[US_STORE_MAX_PATH],
-		      uint64_t *ret_bias, struct us_err *e)
+		      uint64_t *ret_bias, bool *ret_fixed, struct us_err *e)
 {
 	size_t len = strlen(text);
 	*ret_bias = 0;
+	*ret_fixed = false;
 	if (len >= US_STORE_MAX_PATH)
 		return us_fail(e, -ENAMETOOLONG, "-e %.60s...: the name is too long",
 			       text);
@@ -30,37 +34,80 @@ static int split_bias(const char *text, char path[US_STORE_MAX_PATH],
 		return us_fail(e, -EINVAL, "-e %s: %s is no bias such as 0x1000000",
 			       text, at + 1);
 	*at = '\0';
+	*ret_fixed = true;
 	return 0;
 }
 
-static int add(struct us_images *i, const char *path, uint64_t bias, bool given,
+static int prepare(struct us_image *m, struct us_err *e)
+{
+	const struct us_elf_symbol *sym = us_elf_image_symbols(m->elf, &m->n_start);
+	uint64_t most = 0;
+	m->start = calloc(m->n_start + 1, sizeof(*m->start));
+	if (!m->start)
+		return us_fail(e, -ENOMEM, "out of memory for %zu function starts",
+			       m->n_start);
+	for (size_t k = 0; k < m->n_start; k++)
+		m->start[k] = sym[k].addr;
+	if (!us_elf_image_text(m->elf, &m->text_start, &m->text_end))
+		m->text_start = m->text_end = 0;
+	const struct us_elf_file *f = us_elf_image_file(m->elf);
+	for (size_t k = 0; k < f->n_code; k++) {
+		uint64_t size = f->code[k].end - f->code[k].start;
+		if (size > most) {
+			most = size;
+			m->home = f->code[k].start;
+		}
+	}
+	/* vmlinux has rules of its own kind, which are better than its DWARF's. */
+	int r = us_orc_elf_read(f, &m->cfi);
+	if (r != -ENOENT)
+		return r < 0 ? us_fail(e, r, "out of memory for unwind tables") : 0;
+	const struct us_elf_file *debug = us_elf_image_dwarf(m->elf);
+	return us_elf_cfi_read(f, debug == f ? NULL : debug, &m->cfi, NULL, e);
+}
+
+/* None is no fault; one that is of another build is worth a word. */
+static void find_debug(struct us_images *i, struct us_elf_image *elf)
+{
+	struct us_err why = { 0 };
+	int r = us_elf_image_find_debug(elf, i->dirs, &why);
+	if (r < 0 && r != -ENOENT)
+		snprintf(i->note, sizeof(i->note), "%.250s", why.msg);
+}
+
+static int add(struct us_images *i, const char *path, const struct us_image *how,
 	       struct us_err *e)
 {
-	struct us_elf_image *elf;
+	struct us_image m = *how;
 	if (i->n == US_MAX_IMAGES)
 		return us_fail(e, -E2BIG, "open %s: more than %d images", path,
 			       US_MAX_IMAGES);
-	int r = us_elf_image_open(path, &elf, e);
+	int r = us_elf_image_open(path, &m.elf, e);
 	if (r < 0)
 		return r;
-	r = us_symbols_add(i->symbols, elf, bias, e);
+	find_debug(i, m.elf);
+	r = us_symbols_add_image(i->symbols, m.elf, e);
+	if (r == 0)
+		r = prepare(&m, e);
 	if (r < 0) {
-		us_elf_image_close(elf);
+		free(m.start);
 		return r;
 	}
-	i->v[i->n++] = (struct us_image){ .elf = elf, .bias = bias, .given = given };
+	i->place[i->n_place++] = (struct us_place){ .image = (uint8_t)i->n,
+						    .bias = m.bias };
+	i->v[i->n++] = m;
 	return 0;
 }
 
 static int add_given(struct us_images *i, const char *text, struct us_err *e)
 {
 	char path[US_STORE_MAX_PATH];
-	uint64_t bias;
-	int r = split_bias(text, path, &bias, e);
+	struct us_image how = { .given = true };
+	int r = split_bias(text, path, &how.bias, &how.fixed, e);
 	if (r < 0)
 		return r;
 	char *whole = realpath(path, NULL); /* the report may run elsewhere */
-	r = add(i, whole ? whole : path, bias, true, e);
+	r = add(i, whole ? whole : path, &how, e);
 	free(whole);
 	if (r == 0)
 		return 0;
@@ -72,100 +119,149 @@ static int add_given(struct us_images *i, const char *text, struct us_err *e)
 /* The kernel that the VMM was started with; not having it is no error. */
 static void add_kernel(struct us_images *i, const struct us_guest *g)
 {
+	static const struct us_image how;
 	struct us_err e = { 0 };
 	if (!g || !g->kernel[0])
 		snprintf(i->note, sizeof(i->note),
 			 "no kernel image is known: addresses only; -e ELF names it");
-	else if (add(i, g->kernel, 0, false, &e) < 0)
+	else if (add(i, g->kernel, &how, &e) < 0)
 		snprintf(i->note, sizeof(i->note),
 			 "no symbols: %.150s; -e ELF names another file", e.msg);
 }
 
-static int make_map(struct us_images *i, struct us_err *e)
-{
-	if (us_symbols_function_starts(i->symbols, &i->start, &i->n_start) < 0)
-		return us_fail(e, -ENOMEM, "out of memory for function starts");
-	i->map = (struct us_code_map){ .start = i->start, .n = i->n_start };
-	for (size_t k = 0; k < i->n; k++) {
-		uint64_t start, end, bias = i->v[k].bias;
-		if (!us_elf_image_text(i->v[k].elf, &start, &end))
-			continue;
-		if (!i->map.text_end || start + bias < i->map.text_start)
-			i->map.text_start = start + bias;
-		if (end + bias > i->map.text_end)
-			i->map.text_end = end + bias;
-	}
-	return 0;
-}
-
 int us_images_open(struct us_images *i, const char *const *given, size_t n_given,
-		   const struct us_guest *g, struct us_err *e)
+		   const struct us_debug_dirs *dirs, const struct us_guest *g,
+		   struct us_err *e)
 {
 	memset(i, 0, sizeof(*i));
+	i->dirs = dirs;
 	int r = us_symbols_new(&i->symbols, e);
 	for (size_t k = 0; r == 0 && k < n_given; k++)
 		r = add_given(i, given[k], e);
 	if (r == 0 && !n_given)
 		add_kernel(i, g);
-	if (r == 0)
-		r = make_map(i, e);
 	if (r < 0)
 		us_images_fini(i);
 	return r;
 }
 
+static const char *machine_name(uint16_t machine)
+{
+	switch (machine) {
+	case EM_X86_64:
+		return "x86-64";
+	case EM_386:
+		return "i386";
+	case EM_AARCH64:
+		return "aarch64";
+	case EM_RISCV:
+		return "RISC-V";
+	default:
+		return "another";
+	}
+}
+
+int us_images_check_arch(const struct us_images *i, enum us_arch arch, struct us_err *e)
+{
+	static const uint16_t machines[US_N_ARCH] = { [US_ARCH_X86_64] = EM_X86_64,
+						      [US_ARCH_AARCH64] = EM_AARCH64,
+						      [US_ARCH_RISCV64] = EM_RISCV };
+	for (size_t k = 0; k < i->n; k++) {
+		const struct us_elf_image *elf = i->v[k].elf;
+		uint16_t machine = us_elf_image_file(elf)->machine;
+		bool fits = machine == machines[arch] ||
+			    (arch == US_ARCH_X86_64 && machine == EM_386);
+		if (i->v[k].given && !fits)
+			return us_fail(e, -EINVAL,
+				       "-e %s: it is for the processor %s, and the "
+				       "guest's is %s",
+				       us_elf_image_path(elf), machine_name(machine),
+				       machine_name(machines[arch]));
+	}
+	return 0;
+}
+
 void us_images_fini(struct us_images *i)
 {
 	us_symbols_free(i->symbols);
-	free(i->start);
+	for (size_t k = 0; k < i->n; k++) {
+		free(i->v[k].start);
+		us_cfi_table_free(i->v[k].cfi);
+	}
 	i->symbols = NULL;
-	i->start = NULL;
-	i->n = i->n_start = 0;
+	i->n = i->n_place = 0;
 }
 
-/* One image against the memory of this capture; true: the two are the same. */
-static bool compare(struct us_image *m, const struct us_capture *c, struct us_paging *p)
+static void tell_of(const struct us_images *i, size_t image, FILE *out)
 {
-	struct us_image_match counts;
-	bool same;
-	if (!us_elf_image_compare(m->elf, m->bias, c->regs.pc, p, &c->regs.space,
-				  &counts, &same))
-		return false;
-	m->match = same ? US_MATCH_YES : US_MATCH_NO;
-	return same;
+	const char *path = us_elf_image_path(i->v[image].elf);
+	uint64_t until = 0;
+	bool seen = false, differs = false;
+	for (size_t k = 0; k < i->n_place; k++) {
+		const struct us_place *p = &i->place[k];
+		if (p->image != image)
+			continue;
+		if (p->match == US_MATCH_YES && !p->until_ns)
+			return;
+		seen |= p->match == US_MATCH_YES;
+		differs |= p->match == US_MATCH_NO;
+		if (p->until_ns > until)
+			until = p->until_ns;
+	}
+	if (seen)
+		fprintf(out,
+			"warning: %s was in the guest until %.1f s only: then its "
+			"memory differs, and the report gives addresses\n",
+			path, (double)until / 1e9);
+	else if (differs)
+		fprintf(out,
+			"warning: %s is not what the guest runs: its memory differs; "
+			"the report gives addresses only\n",
+			path);
 }
 
-bool us_images_look(struct us_images *i, const struct us_capture *c,
-		    struct us_paging *p)
+void us_images_tell(const struct us_images *i, FILE *out)
 {
-	uint64_t now = us_now_ns();
-	bool settled = true;
-	if (now < i->next_ns)
-		return false;
-	if (!i->first_ns)
-		i->first_ns = now;
 	for (size_t k = 0; k < i->n; k++)
-		if (i->v[k].match != US_MATCH_YES && !compare(&i->v[k], c, p))
-			settled = false;
-	if (settled && i->n && i->unwinder)
-		us_unwinder_set_code(i->unwinder, &i->map, NULL);
-	i->next_ns = now + (now - i->first_ns) + 10 * US_NS_PER_MS;
-	__atomic_add_fetch(&i->changes, 1, __ATOMIC_RELEASE);
-	return settled;
+		tell_of(i, k, out);
+	if (i->full)
+		fprintf(out,
+			"note: the files given run at more than %d places: where they "
+			"came last, the report gives addresses\n",
+			US_MAX_PLACES);
+	if (i->search.ambiguous)
+		fputs("note: code of an image was seen in two places at once, which "
+		      "were not used: -e ELF@BIAS says where it is\n",
+		      out);
 }
 
-void us_images_module(const struct us_images *i, size_t at, struct us_module *ret)
+int us_images_name_places(struct us_images *i)
 {
-	const struct us_image *m = &i->v[at];
-	uint64_t start = 0, end = 0;
+	int r = 0;
+	for (size_t k = 0; r == 0 && k < i->n_place; k++) {
+		const struct us_place *p = &i->place[k];
+		const struct us_symbol_place at = { .bias = p->bias, .root = p->root };
+		if (p->match != US_MATCH_NO && !p->until_ns)
+			r = us_symbols_place(i->symbols, i->v[p->image].elf, &at);
+	}
+	return r;
+}
+
+void us_images_module(const struct us_images *i, const struct us_place *p, size_t index,
+		      struct us_module *ret)
+{
+	const struct us_image *m = &i->v[p->image];
 	size_t len;
 	const uint8_t *id = us_elf_image_build_id(m->elf, &len);
-	us_elf_image_text(m->elf, &start, &end);
-	*ret = (struct us_module){ .start = start + m->bias,
-				   .end = end + m->bias,
-				   .bias = m->bias,
-				   .match = (uint8_t)m->match,
-				   .path = us_elf_image_path(m->elf) };
+	*ret = (struct us_module){ .start = m->text_start + p->bias,
+				   .end = m->text_end + p->bias,
+				   .bias = p->bias,
+				   .match = p->match,
+				   .path = us_elf_image_path(m->elf),
+				   .number = (uint32_t)index + 1,
+				   .root = p->root,
+				   .from_ns = p->from_ns,
+				   .until_ns = p->until_ns };
 	if (len > sizeof(ret->build_id))
 		len = sizeof(ret->build_id);
 	if (len)

@@ -1,54 +1,146 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * images.h: the ELF files of a guest: found, opened, compared with its memory.
+ * images.h: the ELF files of a guest: found, opened, and where each lies in its memory.
+ *
+ * An image is believed to be at a place once pieces of its text were seen there.  It
+ * is looked for where it was linked (or where the user says), and if program counters
+ * lie outside of all that is known, around these: what runs there is looked for in the
+ * files.  A place is looked at again about every second, and ends when something else
+ * is found there.  What the vCPUs are at is compared too: another build of a program
+ * may differ nowhere else.
  */
 #ifndef US_CMD_IMAGES_H
 #define US_CMD_IMAGES_H
 
-#include "backend/backend.h"
+#include "record/record.h"
 #include "store/store.h"
+#include "symbol/image_find.h"
 #include "symbol/symbol.h"
+#include "unwind/cfi.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
 
 #define US_MAX_IMAGES 16
+#define US_MAX_PLACES 64
+#define US_MAX_DIFFER 4
+
+/* An image at a place in the guest, for a time: as struct us_module has it. */
+struct us_place {
+	uint8_t image; /* index */
+	uint8_t match; /* enum us_match; YES: it is, or was, there */
+	uint64_t bias;
+	us_gpa root;
+	uint64_t from_ns, until_ns; /* since the start; until 0: to the end */
+	uint64_t ok_ns;		    /* when it was last seen to be there */
+
+	/* Is it the code that vCPUs are at?  Another build of the image is the same in
+	 * most of its text, and elsewhere just where it matters. */
+	uint32_t n_same, n_differ;
+	us_gva differ_at[US_MAX_DIFFER]; /* different addresses, the first few */
+	bool refused;			 /* it is not: not to be set again */
+};
 
 struct us_images {
 	struct us_symbols *symbols; /* owns the ELF images */
 	struct us_image {
 		struct us_elf_image *elf;
-		uint64_t bias;
-		bool given; /* by the user, so nobody is blamed but the user */
-		enum us_match match;
+		uint64_t bias; /* where it is looked for first */
+		bool fixed;    /* the user says so: it is nowhere else */
+		bool given;    /* by the user, so nobody is blamed but the user */
+		us_gva *start; /* of all functions, sorted, in the file's addresses */
+		size_t n_start;
+		us_gva text_start, text_end; /* in the file's; 0, 0: no code */
+		us_gva home;		     /* where most of the code is */
+		struct us_cfi_table *cfi;
 	} v[US_MAX_IMAGES];
 	size_t n;
-	us_gva *start; /* of all functions, sorted */
-	size_t n_start;
-	struct us_code_map map;
+	const struct us_debug_dirs *dirs; /* during us_images_open() */
+	char note[256]; /* what is missing of images, for the user; "" if nothing */
 
-	/* us_images_look() */
-	struct us_unwinder *unwinder;
-	uint64_t first_ns, next_ns;
-	unsigned changes; /* grows when a match is settled; read by other threads */
-	char note[256];	  /* why there is no image, for the user; "" if there is one */
+	/* places.c; changed by us_images_look() only. */
+	struct us_place place[US_MAX_PLACES];
+	size_t n_place;
+	bool full;	     /* there were more places than the table holds */
+	atomic_uint changes; /* odd while places change; read by other threads */
+	struct us_unwinder *unwinder; /* gets these two; may be NULL */
+	struct us_code_map map[US_MAX_PLACES];
+	struct us_cfi cfi;
+	/* What the guest's own tables tell, besides the images. */
+	const struct us_code_map *own_map;
+	const struct us_cfi_table *own_cfi;
+	uint64_t compare_ns, check_ns, near_ns, here_ns; /* not before */
+	uint64_t compare_pause_ns;
+	unsigned turn;
+	bool looked;
+	bool hasty; /* there will be few looks: no pauses between them */
+
+	/* The search: windows are collected in looks, searched for outside of them. */
+	struct us_search {
+		atomic_int state; /* enum us_search_state */
+		us_gpa root;	  /* of the windows; 0: of the kernel */
+		uint64_t begun_ns, next_ns, pause_ns;
+		unsigned looks, rounds;
+		struct us_find_window window[US_FIND_WINDOWS];
+		size_t n_window;
+		struct {
+			uint8_t image;
+			uint64_t bias;
+		} found[US_MAX_IMAGES];
+		size_t n_found;
+		bool ambiguous; /* an image was seen in two places at once */
+	} search;
+};
+
+enum us_search_state {
+	US_SEARCH_COLLECT, /* looks add windows */
+	US_SEARCH_RUN,	   /* us_images_search() is due */
+	US_SEARCH_VERIFY,  /* a look has to compare what was found */
 };
 
 /*
  * Open the images: those given ("FILE" or "FILE@BIAS"), whose faults are errors, else
  * the kernel of the guest's command line, whose faults are a note.  g may be NULL.
+ * Separate debug files are looked for in dirs first.
  */
 US_MUST_CHECK int us_images_open(struct us_images *i, const char *const *given,
-				 size_t n_given, const struct us_guest *g,
-				 struct us_err *e);
+				 size_t n_given, const struct us_debug_dirs *dirs,
+				 const struct us_guest *g, struct us_err *e);
 void us_images_fini(struct us_images *i);
 
-/*
- * Compare with the guest's memory while a capture is held.  true: all is settled.  A
- * match settles; a difference does not, for the image may be loaded later (boot): it is
- * looked at again, at doubling distances.  A match gives the unwinder its code map.
- */
-bool us_images_look(struct us_images *i, const struct us_capture *c,
-		    struct us_paging *p);
+/* Are those that the user has given for the guest's architecture?  -EINVAL: not. */
+US_MUST_CHECK int us_images_check_arch(const struct us_images *i, enum us_arch arch,
+				       struct us_err *e);
 
-/* *ret points into i. */
-void us_images_module(const struct us_images *i, size_t at, struct us_module *ret);
+/*
+ * Look at the guest's memory while a capture is held: compare what is due, at doubling
+ * distances until something is known.  No allocation.  A place that is found, or ends,
+ * gives the unwinder its code map and call frame information.
+ */
+void us_images_look(struct us_images *i, const struct us_look *l);
+
+/* The slow part, for another thread or after the release: look for what was collected
+ * in the images.  Returns at once if nothing is due. */
+void us_images_search(struct us_images *i);
+
+/* In a look: the functions and rules that the guest's own tables tell, at their
+ * addresses; NULL: none any more.  Both stay the caller's. */
+void us_images_own(struct us_images *i, const struct us_code_map *map,
+		   const struct us_cfi_table *cfi);
+
+/* Is the capture's program counter in an image that is known to be there? */
+bool us_images_know(const struct us_images *i, const struct us_capture *c);
+
+/* Warn of images that are not, or not all the time, in the guest. */
+void us_images_tell(const struct us_images *i, FILE *out);
+/* Let the symbols know the places that hold now, and those that could not be compared.
+ * 0 or -ENOMEM. */
+US_MUST_CHECK int us_images_name_places(struct us_images *i);
+
+/* A copy of the places, of one moment; returns how many. For other threads. */
+size_t us_images_places(const struct us_images *i, struct us_place ret[US_MAX_PLACES]);
+/* Place p, the index-th, as it is recorded. *ret points into i. */
+void us_images_module(const struct us_images *i, const struct us_place *p, size_t index,
+		      struct us_module *ret);
 
 #endif

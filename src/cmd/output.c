@@ -69,7 +69,9 @@ void us_output_cut(struct us_output *o, uint64_t good_bytes)
 
 static int write_result(struct us_output *o, struct us_err *e)
 {
-	static const struct us_profile_opts all = { 0 };
+	static const struct us_debug_dirs none;
+	const struct us_profile_opts all = { .raw_names = o->raw_names,
+					     .dirs = o->dirs ? *o->dirs : none };
 	static const struct us_report_opts plain = { .sort = US_SORT_SELF };
 	struct us_profile *p = NULL;
 	if (lseek(o->fd, 0, SEEK_SET) < 0)
@@ -128,11 +130,4 @@ void us_output_close(struct us_output *o)
 	us_closep(&o->fd);
 	us_closep(&o->result_fd);
 	o->open = false;
-}
-
-unsigned us_output_vcpus(const struct us_schedule *s, const struct us_backend *b)
-{
-	uint64_t all = b->n_vcpu >= 64 ? UINT64_MAX : (1ULL << b->n_vcpu) - 1;
-	uint64_t mask = s->vcpu_mask ? s->vcpu_mask & all : all;
-	return (unsigned)__builtin_popcountll(mask);
 }

@@ -9,13 +9,14 @@
 #ifndef US_CMD_OUTPUT_H
 #define US_CMD_OUTPUT_H
 
-#include "backend/backend.h"
 #include "report/report.h"
 
 struct us_output {
 	char path[US_STORE_MAX_PATH];	/* of the recording */
 	char result[US_STORE_MAX_PATH]; /* of the converted file; "": none wanted */
 	const struct us_format *format;
+	const struct us_debug_dirs *dirs; /* NULL: none */
+	bool raw_names; /* the user's, for the result: not demangled */
 	int fd, result_fd;
 	bool open, is_stdout;
 };
@@ -29,8 +30,5 @@ void us_output_cut(struct us_output *o, uint64_t good_bytes);
 /* Make the result, if one is wanted, and say what to type next. */
 US_MUST_CHECK int us_output_convert(struct us_output *o, bool quiet, struct us_err *e);
 void us_output_close(struct us_output *o);
-
-/* How many vCPUs the schedule samples. */
-unsigned us_output_vcpus(const struct us_schedule *s, const struct us_backend *b);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* record.c: `uniscope record`: sample a running guest, or start one and sample it. */
 #include "cmd/images.h"
+#include "cmd/kernel.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
@@ -29,9 +30,11 @@
 
 enum {
 	OPT_BACKEND = US_OPTION_LONG,
+	OPT_SYMBOLS,
 	OPT_VCPU,
 	OPT_BUDGET,
 	OPT_SEED,
+	OPT_NO_DEMANGLE,
 	OPT_JSON,
 };
 
@@ -41,7 +44,9 @@ struct settings {
 	const char *out, *backend;
 	const char *image[US_MAX_IMAGES];
 	size_t n_image;
-	bool json;
+	const char *dir[US_MAX_DIRS];
+	struct us_debug_dirs dirs;
+	bool json, raw_names;
 	int argc; /* what follows the options: TARGET, or the command after -- */
 	char **argv;
 	bool launch;
@@ -53,6 +58,9 @@ struct recording {
 	struct us_launch *launch;
 	struct us_found found;
 	struct us_images images;
+	struct us_kernel kernel;
+	const struct us_linux *tables_told; /* of the kernel: the user was told */
+	bool names_told;
 	struct us_unwinder *unwinder;
 	struct us_backend *backend;
 	char why[512]; /* the choice of the backend, in words */
@@ -86,6 +94,8 @@ static bool set_option(struct settings *s, int c, const char *value)
 		return true;
 	case 'e':
 		return add_image(s, value);
+	case OPT_SYMBOLS:
+		return us_parse_dir(&us_cmd_record, value, s->dir, &s->dirs);
 	case OPT_BACKEND:
 		s->backend = value;
 		return true;
@@ -100,6 +110,9 @@ static bool set_option(struct settings *s, int c, const char *value)
 		if (!us_parse_double("--seed", value, 0, 9e15, &number))
 			return false;
 		s->schedule.seed = (uint64_t)number;
+		return true;
+	case OPT_NO_DEMANGLE:
+		s->raw_names = true;
 		return true;
 	case OPT_JSON:
 		s->json = true;
@@ -151,10 +164,12 @@ static int attach(struct recording *r, struct us_err *e)
 {
 	const struct settings *s = r->set;
 	const struct us_guest *g = r->found.target.guest;
-	int ret = us_images_open(&r->images, s->image, s->n_image, g, e);
+	int ret = us_images_open(&r->images, s->image, s->n_image, &s->dirs, g, e);
 	if (ret == 0)
 		ret = us_backend_open(&r->found.target, s->backend, &r->backend, r->why,
 				      sizeof(r->why), e);
+	if (ret == 0)
+		ret = us_images_check_arch(&r->images, r->backend->arch, e);
 	if (ret < 0)
 		return ret;
 	/* No map yet: it is believed once the image was seen in the guest's memory. */
@@ -167,10 +182,12 @@ static int attach(struct recording *r, struct us_err *e)
 
 static int write_modules(struct recording *r, struct us_err *e)
 {
+	struct us_place place[US_MAX_PLACES];
+	size_t n = us_images_places(&r->images, place);
 	int ret = 0;
-	for (size_t i = 0; ret == 0 && i < r->images.n; i++) {
+	for (size_t i = 0; ret == 0 && i < n; i++) {
 		struct us_module m;
-		us_images_module(&r->images, i, &m);
+		us_images_module(&r->images, &place[i], i, &m);
 		ret = us_writer_module(r->writer, &m, e);
 	}
 	return ret;
@@ -215,6 +232,7 @@ static int write_facts(struct recording *r, struct us_err *e)
 		{ "why", r->why },
 		{ "how", r->backend->how },
 		{ "caution", r->backend->caution },
+		{ "resolution", r->backend->caps & US_CAP_BLOCKS ? "block" : "" },
 		{ "hz", hz },
 		{ "seed", seed },
 		{ "budget_percent", budget },
@@ -224,7 +242,6 @@ static int write_facts(struct recording *r, struct us_err *e)
 		{ "accel", g ? us_accel_name(g->accel) : "" },
 		{ "guest", g ? g->name : "" },
 		{ "kernel", g ? g->kernel : "" },
-		{ "symbols_note", r->images.note },
 		{ "arch", "x86_64" },
 		{ "host", host },
 		{ "started", now },
@@ -250,24 +267,50 @@ static int begin_file(struct recording *r, struct us_err *e)
 	return ret < 0 ? us_wrap(e, "write %s", r->output.path) : 0;
 }
 
-static bool look(void *ctx, const struct us_capture *c, struct us_paging *p)
+/* A Linux kernel in the guest; if there is none, the file says why names are missing.
+ */
+static int find_kernel(struct recording *r, struct us_err *e)
+{
+	int ret = us_kernel_open(&r->kernel, &r->images, r->backend, e);
+	if (ret < 0)
+		return ret;
+	if (!r->launch) /* else its start is what is to be seen */
+		us_kernel_attach(&r->kernel, r->backend, r->set->schedule.vcpu_mask);
+	if (us_kernel_linux(&r->kernel) || !r->images.note[0])
+		return 0;
+	return us_writer_fact(r->writer, "symbols_note", r->images.note, e);
+}
+
+static void look(void *ctx, const struct us_look *l)
 {
 	struct recording *r = ctx;
 	if (!r->first_ns)
 		r->first_ns = us_now_ns();
-	return !r->images.n || us_images_look(&r->images, c, p);
+	us_images_look(&r->images, l);
+	us_kernel_look(&r->kernel, l);
 }
 
-/* In the writer's thread, so it may write: the sampler has settled a module. */
+/* In the writer's thread, so it may take its time, and write what the sampler found. */
 static void progress(void *ctx, const struct us_record_stats *s)
 {
 	struct recording *r = ctx;
-	unsigned changes = __atomic_load_n(&r->images.changes, __ATOMIC_ACQUIRE);
+	us_images_search(&r->images);
+	unsigned changes = atomic_load_explicit(&r->images.changes,
+						memory_order_acquire);
 	if (changes != r->changes_written) {
 		r->changes_written = changes;
 		(void)write_modules(r, NULL); /* a full disk shows at the next flush */
 	}
+	(void)us_kernel_write(&r->kernel, r->writer);
 	us_progress_show(&r->progress, s);
+}
+
+/* A short recording may be over before the guest's kernel was read. */
+static void finish(void *ctx)
+{
+	struct recording *r = ctx;
+	us_kernel_wait(&r->kernel);
+	(void)us_kernel_write(&r->kernel, r->writer);
 }
 
 static void on_signal(int sig)
@@ -292,6 +335,7 @@ static int sample(struct recording *r, struct us_err *e)
 		.duration_ns = r->set->duration_ns,
 		.look = look,
 		.progress = progress,
+		.finish = finish,
 		.ctx = r,
 	};
 	struct us_summary *s = &r->summary;
@@ -304,7 +348,7 @@ static int sample(struct recording *r, struct us_err *e)
 				  .backend = r->backend->ops->name,
 				  .hz = o.schedule.hz,
 				  .budget_ppm = o.schedule.budget_ppm,
-				  .n_vcpu = us_output_vcpus(&o.schedule, r->backend),
+				  .n_vcpu = us_summary_vcpus(&o.schedule, r->backend),
 				  .bytes = us_writer_bytes(r->writer),
 				  .end = s->end,
 				  .words = r->end_words,
@@ -323,19 +367,30 @@ static void tell_start(const struct recording *r)
 	fprintf(stderr, "recording %s by %s\n", r->found.text, r->why);
 	if (r->backend->caution[0])
 		fprintf(stderr, "caution: %s\n", r->backend->caution);
-	if (r->images.note[0])
-		fprintf(stderr, "note: %s\n", r->images.note);
 }
 
-static void tell_end(const struct recording *r)
+/* Where the names come from, or why there are none; again if that has changed. */
+static void tell_names(struct recording *r)
+{
+	const struct us_linux *tables = us_kernel_linux(&r->kernel);
+	char text[256];
+	if (r->set->json || (tables && tables == r->tables_told))
+		return;
+	if (tables) {
+		us_linux_describe(tables, text, sizeof(text));
+		fprintf(stderr, "note: %s\n", text);
+	} else if (r->images.note[0] && !r->names_told) {
+		fprintf(stderr, "note: %s\n", r->images.note);
+	}
+	r->tables_told = tables;
+	r->names_told = true;
+}
+
+static void tell_end(struct recording *r)
 {
 	FILE *out = r->output.is_stdout ? stderr : stdout;
-	for (size_t i = 0; i < r->images.n; i++)
-		if (r->images.v[i].match == US_MATCH_NO)
-			fprintf(stderr,
-				"warning: %s is not what the guest runs: its "
-				"memory differs; the report gives addresses only\n",
-				us_elf_image_path(r->images.v[i].elf));
+	us_images_tell(&r->images, stderr);
+	tell_names(r);
 	if (r->set->json)
 		us_summary_json(&r->summary, out);
 	else
@@ -353,15 +408,19 @@ static int run(struct recording *r, struct us_err *e)
 		return ret;
 	us_rights_prefer_thread();
 	us_rights_drop();
+	tell_start(r);
 	ret = begin_file(r, e);
+	if (ret == 0)
+		ret = find_kernel(r, e);
 	if (ret < 0)
 		return ret;
-	tell_start(r);
+	tell_names(r);
 	if (r->launch)
 		ret = us_launch_go(r->launch, e);
 	if (ret == 0)
 		ret = sample(r, e);
 	/* The guest is let go before anything slow is done with what was recorded. */
+	us_kernel_stop(&r->kernel);
 	us_backend_close(us_take(r->backend));
 	tell_end(r);
 	return ret;
@@ -369,7 +428,9 @@ static int run(struct recording *r, struct us_err *e)
 
 static void close_all(struct recording *r)
 {
+	us_kernel_stop(&r->kernel);
 	us_backend_close(r->backend);
+	us_kernel_close(&r->kernel);
 	us_writer_close(r->writer);
 	us_unwinder_free(r->unwinder);
 	us_images_fini(&r->images);
@@ -392,6 +453,8 @@ static int run_record(int argc, char **argv)
 	r.begin_ns = us_now_ns();
 	catch_signals();
 	int ret = run(&r, &e);
+	r.output.raw_names = s.raw_names;
+	r.output.dirs = &s.dirs;
 	if (ret == 0)
 		ret = us_output_convert(&r.output, r.set->json, &e);
 	close_all(&r);
@@ -406,12 +469,16 @@ static const struct us_option options[] = {
 	{ 'd', "duration", "TIME", "stop after 5, 2.5s, 300ms ... (until Ctrl-C)" },
 	{ 'o', "output", "FILE", "uniscope.data; .html, .folded ... convert at once" },
 	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated" },
+	{ OPT_SYMBOLS, "symbols", "DIR",
+	  "look for separate debug files there; repeatable" },
 	{ OPT_BACKEND, "backend", "NAME",
-	  "kvm, gdb or qmp (auto: the best that works)" },
+	  "kvm, gdb, qmp or xen (auto: the best that works)" },
 	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
 	{ OPT_BUDGET, "budget", "PERCENT",
 	  "guest time that may be taken (2; 100: all)" },
 	{ OPT_SEED, "seed", "N", "of the jitter, to repeat a recording's schedule" },
+	{ OPT_NO_DEMANGLE, "no-demangle", NULL,
+	  "-o: names as the symbol file has them" },
 	{ OPT_JSON, "json", NULL, "figures of the recording as JSON" },
 	{ 0 },
 };

@@ -15,6 +15,13 @@ static const char *const end_words[US_N_RECORD_END] = {
 	[US_RECORD_LOST_TOUCH] = "lost touch with the guest",
 };
 
+unsigned us_summary_vcpus(const struct us_schedule *s, const struct us_backend *b)
+{
+	uint64_t all = b->n_vcpu >= 64 ? UINT64_MAX : (1ULL << b->n_vcpu) - 1;
+	uint64_t mask = s->vcpu_mask ? s->vcpu_mask & all : all;
+	return (unsigned)__builtin_popcountll(mask);
+}
+
 static double share(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0.0;

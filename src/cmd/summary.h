@@ -3,6 +3,7 @@
 #ifndef US_CMD_SUMMARY_H
 #define US_CMD_SUMMARY_H
 
+#include "backend/backend.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -19,6 +20,9 @@ struct us_summary {
 	const char *words; /* about the end; may be "" */
 	struct us_record_stats stats;
 };
+
+/* How many vCPUs the schedule samples. */
+unsigned us_summary_vcpus(const struct us_schedule *s, const struct us_backend *b);
 
 /* The line that ends every recording, and a second one if the rate fell short. */
 void us_summary_print(const struct us_summary *s, FILE *out);

@@ -34,7 +34,6 @@ struct recorder {
 	struct us_backend *backend;
 	struct us_unwinder *unwinder;
 	const struct us_record_opts *opts;
-	bool looked;
 	uint64_t start_ns, stop_ns;
 	struct us_paging paging;
 	struct us_mem window_mem; /* a capture's copied window, as guest memory */
@@ -61,6 +60,34 @@ static void unwind(struct recorder *r, struct us_paging *p)
 	us_unwind(r->unwinder, p, &r->capture.regs, &r->stack);
 }
 
+static uint64_t since_start(const struct recorder *r)
+{
+	uint64_t t = r->capture.t_ns;
+	return t > r->start_ns ? t - r->start_ns : 0;
+}
+
+/* Say whose the user part of the stack is. */
+static void mark_space(struct us_stack *s, const struct us_space *space)
+{
+	if (!s->n || !(s->flags[s->n - 1] & US_PC_USER) ||
+	    space->mode == US_PAGING_OFF || space->mode == US_PAGING_UNKNOWN)
+		return;
+	unsigned at = s->n < US_MAX_FRAMES ? s->n++ : US_MAX_FRAMES - 1;
+	s->pc[at] = space->root & US_ROOT_MASK;
+	s->flags[at] = US_PC_SPACE;
+}
+
+/* It may find where the guest's functions are: then the stack is taken again. */
+static void look(struct recorder *r)
+{
+	struct us_capture *c = &r->capture;
+	unsigned before = us_unwinder_changes(r->unwinder);
+	r->opts->look(r->opts->ctx,
+		      &(struct us_look){ c, &r->stack, &r->paging, since_start(r) });
+	if (us_unwinder_changes(r->unwinder) != before)
+		us_unwind(r->unwinder, &r->paging, &c->regs, &r->stack);
+}
+
 /* While the guest is held; the stack, or NULL if there is none to be had. */
 static const struct us_stack *stack_of(struct recorder *r)
 {
@@ -68,8 +95,9 @@ static const struct us_stack *stack_of(struct recorder *r)
 	switch (c->form) {
 	case US_CAPTURE_LIVE:
 		unwind(r, &r->paging);
-		if (!r->looked)
-			r->looked = r->opts->look(r->opts->ctx, c, &r->paging);
+		if (r->opts->look)
+			look(r);
+		mark_space(&r->stack, &c->regs.space);
 		return &r->stack;
 	case US_CAPTURE_WINDOW:
 		c->regs.space.mode = US_PAGING_UNKNOWN;
@@ -89,7 +117,7 @@ static void take(struct recorder *r)
 	const struct us_stack *stack = stack_of(r);
 	r->backend->ops->release(r->backend, c);
 	const struct us_sample s = {
-		.t_ns = c->t_ns > r->start_ns ? c->t_ns - r->start_ns : 0,
+		.t_ns = since_start(r),
 		.vcpu = c->vcpu,
 		.end = stack ? stack->end : US_END_NONE,
 		.state = c->state,
@@ -171,9 +199,9 @@ static int prepare(struct recorder *r, struct us_writer *w, struct us_err *e)
 	r->window_mem.ctx = r;
 	us_mem_init(&r->window_mem);
 	us_paging_init(&r->window_paging, &r->window_mem);
-	r->looked = !o->look;
 	r->drain.writer = w;
 	r->drain.progress = o->progress;
+	r->drain.finish_by = o->finish;
 	r->drain.ctx = o->ctx;
 	r->drain.ring = us_ring_new(o->ring_bytes ? o->ring_bytes : RING_BYTES);
 	if (!r->drain.ring)

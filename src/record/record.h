@@ -21,21 +21,30 @@
 
 #define US_RECORD_FLUSH_MS 250
 
+/* A capture that is held. */
+struct us_look {
+	const struct us_capture *capture;
+	const struct us_stack *stack;
+	struct us_paging *paging;
+	uint64_t t_ns; /* since the start, as of the sample */
+};
+
 struct us_record_opts {
 	struct us_schedule schedule;
 	uint64_t duration_ns; /* 0: until stopped */
 	size_t ring_bytes;    /* 0: the default, 4 MiB */
 
-	/*
-	 * Called by the sampler with the first captures that have registers, while they
-	 * are held, until it returns true: time to look at the guest's memory (does
-	 * the image match?).  May be NULL.
-	 */
-	bool (*look)(void *ctx, const struct us_capture *c, struct us_paging *p);
+	/* Called by the sampler with each capture that has registers, while it is held
+	 * and after its stack was taken: time to look at the guest's memory (which
+	 * images are where?).  Part of the hot path.  May be NULL. */
+	void (*look)(void *ctx, const struct us_look *l);
 	/* Called by the writer thread about ten times a second and once before the end
 	 * is written, with sums that balance (store.h).  It may write facts and
 	 * modules. May be NULL. */
 	void (*progress)(void *ctx, const struct us_record_stats *s);
+	/* Called by the writer thread after the last progress, before the end is
+	 * written: the last time to write anything. May be NULL. */
+	void (*finish)(void *ctx);
 	void *ctx;
 };
 

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where images lie: found, moved, replaced, in several address spaces. Against made-up
+ * guest memory, a look at a time. */
+#include "unit.h"
+
+#include "base/clock.h"
+#include "cmd/images.h"
+
+#include <elf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define LINKED	 0x200000
+#define TEXT_LEN 0x40000
+#define RAM_SIZE 0x2000000
+#define MS	 US_NS_PER_MS
+
+/* A guest with its own RAM; paging is off unless a root is given. */
+struct guest {
+	uint8_t *ram;
+	struct us_region region;
+	struct us_mem mem;
+	struct us_paging paging;
+	struct us_images images;
+	uint64_t t_ns;
+	int fd[2];
+};
+
+static void make_text(uint8_t *text, uint32_t seed)
+{
+	for (size_t i = 0; i < TEXT_LEN; i++) {
+		seed = seed * 1103515245 + 12345;
+		text[i] = seed >> 24 & 0x7f;
+	}
+}
+
+/* One segment of code, no sections; *ret_path is good as long as the fd. */
+static int make_elf(uint32_t seed, char ret_path[64])
+{
+	static uint8_t text[TEXT_LEN];
+	Elf64_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
+			 .e_type = ET_EXEC,
+			 .e_machine = EM_X86_64,
+			 .e_phoff = sizeof(h),
+			 .e_phentsize = sizeof(Elf64_Phdr),
+			 .e_phnum = 1 };
+	Elf64_Phdr p = { .p_type = PT_LOAD,
+			 .p_flags = PF_R | PF_X,
+			 .p_offset = sizeof(h) + sizeof(p),
+			 .p_vaddr = LINKED,
+			 .p_filesz = TEXT_LEN,
+			 .p_memsz = TEXT_LEN };
+	int fd = memfd_create("image", 0);
+	make_text(text, seed);
+	assert_int_equal(write(fd, &h, sizeof(h)), sizeof(h));
+	assert_int_equal(write(fd, &p, sizeof(p)), sizeof(p));
+	assert_int_equal(write(fd, text, TEXT_LEN), TEXT_LEN);
+	snprintf(ret_path, 64, "/proc/%d/fd/%d", (int)getpid(), fd);
+	return fd;
+}
+
+/* Images are named by their seeds, as "-e FILE" or with a bias. */
+static void begin(struct guest *g, unsigned n, const char *suffix)
+{
+	static const struct us_debug_dirs none;
+	static char path[2][64], spec[2][80];
+	const char *given[2] = { spec[0], spec[1] };
+	struct us_err e = { 0 };
+	memset(g, 0, sizeof(*g));
+	g->ram = calloc(1, RAM_SIZE);
+	assert_non_null(g->ram);
+	for (unsigned i = 0; i < n; i++) {
+		g->fd[i] = make_elf(i + 1, path[i]);
+		snprintf(spec[i], sizeof(spec[i]), "%s%s", path[i], suffix);
+	}
+	if (us_images_open(&g->images, given, n, &none, NULL, &e) < 0)
+		fail_msg("%s", e.msg);
+	g->region = (struct us_region){ .size = RAM_SIZE, .host = g->ram };
+	g->mem = (struct us_mem){ .region = &g->region, .n_region = 1 };
+	us_mem_init(&g->mem);
+	us_paging_init(&g->paging, &g->mem);
+}
+
+static void end(struct guest *g, unsigned n)
+{
+	us_images_fini(&g->images);
+	for (unsigned i = 0; i < n; i++)
+		close(g->fd[i]);
+	free(g->ram);
+}
+
+static void load(struct guest *g, uint32_t seed, us_gpa at)
+{
+	make_text(g->ram + at, seed);
+}
+
+/* One look at a vCPU at pc; then what the writer's thread does. */
+static void look_by(struct guest *g, us_gva pc, us_gpa root, bool user)
+{
+	static struct us_stack stack;
+	static struct us_capture c;
+	c = (struct us_capture){ .regs = { .pc = pc,
+					   .space = { .root = root,
+						      .mode = root ? US_PAGING_X86_4
+								   : US_PAGING_OFF },
+					   .user = user,
+					   .bits = 64 } };
+	stack = (struct us_stack){ .n = 1, .pc = { pc } };
+	stack.flags[0] = user ? US_PC_USER : 0;
+	us_paging_new_sample(&g->paging);
+	us_images_look(&g->images,
+		       &(struct us_look){ &c, &stack, &g->paging, g->t_ns });
+	us_images_search(&g->images);
+	g->t_ns += 2 * MS;
+}
+
+static void look_in(struct guest *g, us_gva pc, us_gpa root)
+{
+	look_by(g, pc, root, root != 0);
+}
+
+/* So many looks at code that begins there. */
+static void run(struct guest *g, us_gva at, us_gpa root, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		look_in(g, at + 0x1000 + i * 0x777 % (TEXT_LEN - 0x2000), root);
+}
+
+/* The only place of an image that holds. */
+static const struct us_place *place_of(const struct guest *g, unsigned image)
+{
+	const struct us_place *found = NULL;
+	for (size_t k = 0; k < g->images.n_place; k++) {
+		const struct us_place *p = &g->images.place[k];
+		if (p->image != image || p->match != US_MATCH_YES || p->until_ns)
+			continue;
+		assert_null(found);
+		found = p;
+	}
+	assert_non_null(found);
+	return found;
+}
+
+static bool is_nowhere(const struct guest *g, unsigned image)
+{
+	for (size_t k = 0; k < g->images.n_place; k++)
+		if (g->images.place[k].image == image &&
+		    g->images.place[k].match == US_MATCH_YES &&
+		    !g->images.place[k].until_ns)
+			return false;
+	return true;
+}
+
+static void where_it_was_linked(void **state)
+{
+	(void)state;
+	struct guest g;
+	begin(&g, 1, "");
+	load(&g, 1, LINKED);
+	run(&g, LINKED, 0, 1); /* at the first look */
+	assert_int_equal(place_of(&g, 0)->bias, 0);
+	assert_int_equal(place_of(&g, 0)->from_ns, 0);
+	assert_int_equal(g.images.changes % 2, 0);
+	end(&g, 1);
+}
+
+static void found_where_it_runs(void **state)
+{
+	(void)state;
+	struct guest g;
+	begin(&g, 1, "");
+	load(&g, 1, LINKED + 0x7c3000);
+	run(&g, LINKED + 0x7c3000, 0, 100);
+	assert_int_equal(place_of(&g, 0)->bias, 0x7c3000);
+	assert_int_equal(place_of(&g, 0)->from_ns,
+			 0); /* its code was, from the first */
+	end(&g, 1);
+	/* At an odd address it takes a search at every byte. */
+	begin(&g, 1, "");
+	load(&g, 1, LINKED + 0x7c3123);
+	run(&g, LINKED + 0x7c3123, 0, 3000);
+	assert_int_equal(place_of(&g, 0)->bias, 0x7c3123);
+	end(&g, 1);
+	/* The user says that it is elsewhere: then it is nowhere. */
+	begin(&g, 1, "@0x100000");
+	load(&g, 1, LINKED + 0x7c3000);
+	run(&g, LINKED + 0x7c3000, 0, 1000);
+	assert_true(is_nowhere(&g, 0));
+	end(&g, 1);
+}
+
+static void another_image_is_not_found(void **state)
+{
+	(void)state;
+	struct guest g;
+	begin(&g, 1, "");
+	load(&g, 2, LINKED);
+	run(&g, LINKED, 0, 1000);
+	assert_true(is_nowhere(&g, 0));
+	assert_int_equal(g.images.n_place, 1);
+	assert_int_equal(g.images.place[0].match, US_MATCH_NO);
+	end(&g, 1);
+}
+
+static void it_moves_and_leaves_its_old_self(void **state)
+{
+	(void)state;
+	struct guest g;
+	begin(&g, 1, "");
+	load(&g, 1, LINKED);
+	run(&g, LINKED, 0, 1000);
+	load(&g, 1, LINKED + 0x1000000);
+	uint64_t moved = g.t_ns;
+	run(&g, LINKED + 0x1000000, 0, 3000);
+	assert_int_equal(g.images.n_place, 2);
+	assert_int_equal(g.images.place[0].until_ns, 0);
+	assert_int_equal(g.images.place[1].bias, 0x1000000);
+	assert_true(g.images.place[1].from_ns >= moved);
+	end(&g, 1);
+}
+
+static void one_kernel_after_the_other(void **state)
+{
+	(void)state;
+	struct guest g;
+	begin(&g, 2, "");
+	load(&g, 1, LINKED);
+	run(&g, LINKED, 0, 2000);
+	assert_true(place_of(&g, 0) && is_nowhere(&g, 1));
+	uint64_t replaced = g.t_ns;
+	load(&g, 2, LINKED);
+	run(&g, LINKED, 0, 2000);
+	assert_true(is_nowhere(&g, 0));
+	const struct us_place *first = &g.images.place[0], *second = place_of(&g, 1);
+	assert_int_equal(first->match, US_MATCH_YES);
+	assert_true(first->until_ns && first->until_ns <= replaced);
+	assert_true(replaced - first->until_ns <= 1100 * MS);
+	assert_true(second->from_ns >= replaced &&
+		    second->from_ns <= replaced + 1100 * MS);
+	/* And back: a place of its own, with a time of its own. */
+	replaced = g.t_ns;
+	load(&g, 1, LINKED);
+	run(&g, LINKED, 0, 3000);
+	assert_true(is_nowhere(&g, 1));
+	assert_true(place_of(&g, 0)->from_ns >= replaced);
+	end(&g, 2);
+}
+
+/* Tables at root that map two MiB at va to pa (Intel SDM volume 3, 4.5). */
+static void map(struct guest *g, us_gpa root, us_gva va, us_gpa pa)
+{
+	const uint64_t entry[3] = { (root + 0x1000) | 7, (root + 0x2000) | 7,
+				    pa | 0x87 };
+	const us_gpa at[3] = { root + (va >> 39 & 511) * 8,
+			       root + 0x1000 + (va >> 30 & 511) * 8,
+			       root + 0x2000 + (va >> 21 & 511) * 8 };
+	for (int i = 0; i < 3; i++)
+		memcpy(g->ram + at[i], &entry[i], 8);
+}
+
+static void programs_have_their_own_space(void **state)
+{
+	(void)state;
+	struct guest g;
+	begin(&g, 2, "");
+	load(&g, 1, 0x1000000);
+	load(&g, 2, 0x1200000);
+	/* One program by its linked address, twice; another one moved, by lot. */
+	map(&g, 0x10000, LINKED, 0x1000000);
+	map(&g, 0x20000, LINKED, 0x1200000);
+	map(&g, 0x30000, 0x555500000000, 0x1200000);
+	for (int i = 0; i < 200; i++) {
+		run(&g, LINKED, 0x10000, 1);
+		run(&g, LINKED, 0x20000, 1);
+		run(&g, 0x555500000000, 0x30000, 1);
+	}
+	const struct us_place *one = place_of(&g, 0);
+	assert_true(one->bias == 0 && one->root == 0x10000);
+	unsigned seen = 0;
+	for (size_t k = 0; k < g.images.n_place; k++) {
+		const struct us_place *p = &g.images.place[k];
+		if (p->image != 1 || p->match != US_MATCH_YES)
+			continue;
+		seen |= p->root == 0x20000 && p->bias == 0 ? 1 : 0;
+		seen |= p->root == 0x30000 && p->bias == 0x555500000000 - LINKED ? 2
+										 : 0;
+		assert_true(p->root == 0x20000 || p->root == 0x30000);
+	}
+	assert_int_equal(seen, 3);
+	end(&g, 2);
+}
+
+/* The kernel, by the other root of the same program. */
+static void the_kernel_has_another_root(void **state)
+{
+	(void)state;
+	struct guest g;
+	begin(&g, 1, "");
+	load(&g, 1, 0x1000000);
+	/* Two roots, a page apart, and the tables below them. */
+	map(&g, 0x60000, LINKED, 0x1000000);
+	memcpy(g.ram + 0x51000, g.ram + 0x60000, 4096);
+	memcpy(g.ram + 0x50000, g.ram + 0x60000, 4096);
+	memcpy(g.ram + 0x54000, g.ram + 0x60000, 4096);
+	run(&g, LINKED, 0x51000, 10);
+	assert_int_equal(place_of(&g, 0)->root, 0x51000);
+	for (int i = 0; i < 3; i++) {
+		g.t_ns += 1100 * MS;
+		look_by(&g, 0xffffffff81000000, 0x54000, false); /* another program's */
+		g.t_ns += 1100 * MS;
+		look_by(&g, 0xffffffff81000000, 0x50000, false);
+	}
+	assert_int_equal(g.images.n_place, 2);
+	assert_int_equal(g.images.place[1].root, 0x50000);
+	assert_int_equal(g.images.place[1].from_ns, g.images.place[0].from_ns);
+	end(&g, 1);
+}
+
+/* More spaces than there is room for: the first are kept, and nothing breaks. */
+static void many_spaces(void **state)
+{
+	(void)state;
+	struct guest g;
+	begin(&g, 1, "");
+	load(&g, 1, 0x1000000);
+	for (unsigned i = 0; i < 100; i++)
+		map(&g, 0x10000 + i * 0x3000, LINKED, 0x1000000);
+	for (unsigned round = 0; round < 4; round++)
+		for (unsigned i = 0; i < 100; i++) {
+			run(&g, LINKED, 0x10000 + i * 0x3000, 1);
+			g.t_ns += 20 * MS;
+		}
+	assert_true(g.images.full);
+	assert_int_equal(g.images.n_place, US_MAX_PLACES);
+	for (size_t k = 0; k < US_MAX_PLACES; k++)
+		assert_int_equal(g.images.place[k].root, 0x10000 + k * 0x3000);
+	end(&g, 1);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(where_it_was_linked),
+		cmocka_unit_test(found_where_it_runs),
+		cmocka_unit_test(another_image_is_not_found),
+		cmocka_unit_test(it_moves_and_leaves_its_old_self),
+		cmocka_unit_test(one_kernel_after_the_other),
+		cmocka_unit_test(programs_have_their_own_space),
+		cmocka_unit_test(the_kernel_has_another_root),
+		cmocka_unit_test(many_spaces),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
