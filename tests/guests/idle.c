@@ -12,18 +12,17 @@
 #define FUNCTIONS(X) X(main_loop) X(tick_work)
 TRUTH_FUNCTIONS(FUNCTIONS);
 
-static const char tree[] = "start_vcpu\n"
-			   "  kmain\n"
-			   "    main_loop\n"
-			   "      timer_start\n"
-			   "      tick_work\n"
-			   "      wait_for_tick\n"
-			   "        timer_interrupt\n"
-			   "      report\n"
-			   "        print_truth\n"
-			   "          serial_write\n"
-			   "        print_beat\n"
-			   "          serial_write\n";
+static const char tree[] =
+	"start_vcpu\n"
+	"  kmain\n"
+	"    main_loop\n"
+	"      timer_start\n"
+	"      tick_work\n"
+	"      wait_for_tick\n" TREE_TIMER("        ") "      report\n"
+						       "        print_truth\n"
+						       "          serial_write\n"
+						       "        print_beat\n"
+						       "          serial_write\n";
 
 static struct truth truths[MAX_VCPUS];
 static u64 unit;

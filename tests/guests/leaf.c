@@ -38,7 +38,7 @@ static VISIBLE u64 leaf_tiny(u64 x)
 /* Keeps values on the stack, so that the return address is not at rsp. */
 static VISIBLE u64 leaf_pushing(u64 x)
 {
-	register u64 saved __asm__("rbx") = x;
+	register u64 saved __asm__(SAVED_REGISTER) = x;
 	volatile u64 local[4];
 
 	__asm__ volatile("" : "+r"(saved));

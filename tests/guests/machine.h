@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * machine.h: what a guest finds ready when its kmain() runs.
+ * machine.h: what a guest finds ready when its kmain() runs, and what a processor's
+ * folder (x86, aarch64, riscv64) has to give.
  *
  * boot_main() sets up the boot vCPU, starts the others, measures the clocks, calls the
  * guest's guest_setup(), prints READY, and lets every vCPU into kmain() on its own
  * stack.  Interrupts are off, except within halt_until_interrupt().
+ *
+ * Times are in ticks of a counter that is called tsc, as on x86: CNTVCT_EL0 on aarch64,
+ * time on riscv64.
  */
 #ifndef GUEST_MACHINE_H
 #define GUEST_MACHINE_H
@@ -14,6 +18,8 @@
 /* The guest's own part. */
 void guest_setup(void); /* on the boot vCPU, alone: print the tree, measure */
 NORETURN void kmain(u32 vcpu);
+/* Does it run elsewhere than it was linked for?  The library says no. */
+bool guest_slides(void);
 
 extern u32 vcpu_count;
 extern u64 tsc_hz;     /* 0: not known */
@@ -23,31 +29,44 @@ extern u64 tsc_second; /* tsc_hz, or a guess that is good enough for pacing */
 u32 vcpu_init(u32 vcpu);
 NORETURN void start_vcpu(u32 vcpu);
 NORETURN void boot_main(void);
-void start_other_vcpus(void);
 
-/* Paging: one 4 KiB page; top of the mapped stack of a thread (slot 0: boot stack). */
+/* The processor's part of boot_main() and vcpu_init(). */
+void map_devices(void);
+void interrupts_init(void); /* of this vCPU; a fault prints where and stops it */
+void timer_init(void);	    /* of this vCPU */
+void measure_clocks(void);
+/* Makes the others come to start_vcpu(), each of which counts itself in vcpu_arrivals.
+ * How many vCPUs there are then, with this one; 0: nobody knows. */
+u32 start_other_vcpus(void);
+extern u32 vcpu_arrivals;
+
+/* Paging: one small page; top of the mapped stack of a thread (slot 0: boot stack). */
 void map_page(u64 gva, u64 gpa);
 u64 *page_entry(u64 gva); /* its last-level entry; makes the tables above it */
 u64 gpa_of(const volatile void *image_object);
+extern u64 stack_area; /* STACK_AREA, unless there are more or fewer levels */
 void map_stacks(u32 vcpu);
+/* Map the image a second time, some pages further; the code is then run there by
+ * go_to_slide(), in this function and all that it calls. */
+void slide_image(void);
+void hide_linked_text(void);
+extern u64 image_slide;
+HIDDEN void go_to_slide(void)
+{
+	jump_further(image_slide);
+}
 u64 stack_top(u32 vcpu, u32 slot);
 
-/* Clocks.  A timer that shall end one hlt has to be periodic: where KVM emulates
- * instructions, the interrupt may come between sti and hlt. */
-void measure_tsc(void);
-void measure_timer(void);
+/* The timer of this vCPU.  One that shall end one halt has to be periodic: where KVM
+ * emulates instructions, the interrupt may come between sti and hlt. */
 void timer_start(u64 tsc_ticks); /* an interrupt each so many ticks */
 void timer_stop(void);
-void lapic_enable(void);
-void lapic_start_others(void);
-
-/* Interrupts: the timer ends a hlt; a fault prints where and stops the vCPU. */
-void interrupts_init(void);
 
 /* Console.  A whole line goes out at once, from whichever vCPU. */
 void console_init(void);
 VISIBLE void serial_write(const char *text, u64 len);
 void print_line(const char *text);
+void print_fault(const char *const *names, const u64 *values); /* names: up to NULL */
 
 /* Context switch (switch.S). */
 void switch_context(u64 *save_rsp, u64 load_rsp);

@@ -9,10 +9,29 @@ import subprocess
 import tempfile
 import time
 from bisect import bisect_right
+from dataclasses import dataclass
 
 import truth
 
-QEMU = "qemu-system-x86_64"
+
+@dataclass(frozen=True)
+class Processor:
+    """What differs from one to the other, for who looks in from outside."""
+    qemu: str
+    g_words: tuple  # where pc, sp, frame pointer and return address are in a g packet
+    above: int = 0  # a frame pointer points so far above the pair that it means
+    arguments: tuple = ()
+    kvm_arguments: tuple = ("-M", "microvm")
+
+
+PROCESSORS = {
+    "x86_64": Processor("qemu-system-x86_64", (16, 7, 6, None)),
+    "aarch64": Processor("qemu-system-aarch64", (32, 31, 29, 30),
+                         0, ("-M", "virt", "-cpu", "max", "-nic", "none"),
+                         ("-M", "virt,gic-version=host", "-cpu", "host", "-nic", "none")),
+    "riscv64": Processor("qemu-system-riscv64", (32, 2, 8, 1), 16,
+                         ("-M", "virt", "-nic", "none")),
+}
 PATIENCE = 45  # seconds until a guest must have said something, on a busy machine
 
 
@@ -67,7 +86,8 @@ class Elf:
 class Stub:
     """As much of the GDB remote protocol as it takes to look at a stopped guest."""
 
-    def __init__(self, path):
+    def __init__(self, path, processor=PROCESSORS["x86_64"]):
+        self.processor = processor
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(PATIENCE)
         self.socket.connect(path)
@@ -119,11 +139,13 @@ class Stub:
         return found
 
     def registers(self, thread):
-        """rip, rsp, rbp of a stopped vCPU."""
+        """pc, sp, frame pointer and, where there is such a register, return address of
+        a stopped vCPU."""
         self.ask(f"Hg{thread}")
-        raw = bytes.fromhex(self.ask("g")[:17 * 16])
-        reg = struct.unpack("<17Q", raw)
-        return reg[16], reg[7], reg[6]
+        packet = self.ask("g")
+        return [None if at is None else
+                struct.unpack("<Q", bytes.fromhex(packet[16 * at:16 * (at + 1)]))[0]
+                for at in self.processor.g_words]
 
     def word(self, address):
         """8 bytes of the memory of the vCPU chosen last, or None if not readable."""
@@ -134,11 +156,12 @@ class Stub:
 class Guest:
     """A QEMU with one test guest; to be used in a with statement."""
 
-    def __init__(self, elf, args, stub=False):
+    def __init__(self, elf, args, stub=False, processor=PROCESSORS["x86_64"]):
         self.dir = tempfile.mkdtemp(prefix="uniscope-guest-")
         self.serial = os.path.join(self.dir, "serial")
         self.stub_path = os.path.join(self.dir, "gdb")
-        command = [QEMU, *args, "-m", "64", "-nodefaults", "-display", "none",
+        command = [processor.qemu, *processor.arguments, *args, "-m", "64",
+                   "-nodefaults", "-display", "none",
                    "-serial", f"file:{self.serial}", "-kernel", elf]
         if stub:
             command += ["-gdb", f"unix:{self.stub_path},server=on,wait=off"]

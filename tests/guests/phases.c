@@ -7,15 +7,15 @@
 #include "text.h"
 #include "truth.h"
 
-#define FUNCTIONS(X) X(main_loop) X(spin_with_rbp)
+#define FUNCTIONS(X) X(main_loop) X(spin_with_fp)
 TRUTH_FUNCTIONS(FUNCTIONS);
 
-void spin_with_rbp(u64 rbp, u64 iterations);
+void spin_with_fp(u64 fp, u64 iterations);
 
 static const char tree[] = "start_vcpu\n"
 			   "  kmain\n"
 			   "    main_loop\n"
-			   "      spin_with_rbp\n"
+			   "      spin_with_fp\n"
 			   "      announce\n"
 			   "        serial_write\n"
 			   "      report\n"
@@ -62,8 +62,8 @@ VISIBLE NORETURN void main_loop(struct truth *t)
 		if (t->vcpu == 0 && announced != second)
 			announce(t, p);
 		announced = second;
-		truth_call(t, IN(spin_with_rbp));
-		spin_with_rbp(p->rbp, unit);
+		truth_call(t, IN(spin_with_fp));
+		spin_with_fp(p->fp, unit);
 		__asm__ volatile(".globl after_call\nafter_call:" ::: "memory");
 		truth_enter(t, IN(main_loop));
 		report(t);

@@ -3,12 +3,10 @@
  * reboot.c: runs for two seconds, then resets the machine, again and again.
  */
 #include "machine.h"
+#include "reset.h"
 #include "truth.h"
 
-#define RUN_SECONDS	2
-#define KEYBOARD_STATUS 0x64
-#define KEYBOARD_RESET	0xfe
-#define RESET_CONTROL	0xcf9
+#define RUN_SECONDS 2
 
 #define FUNCTIONS(X) X(main_loop) X(work)
 TRUTH_FUNCTIONS(FUNCTIONS);
@@ -36,27 +34,10 @@ VISIBLE void work(u64 n)
 		keep(x = x * 3 + i);
 }
 
-HIDDEN void wait(u64 ticks)
-{
-	for (u64 end = read_tsc() + ticks; read_tsc() < end;)
-		relax();
-}
-
-/* By the keyboard controller, by the chipset, and where there is neither (microvm), by
- * a fault that cannot be delivered. */
 VISIBLE void reset_machine(void)
 {
-	struct {
-		u16 limit;
-		u64 base;
-	} __attribute__((packed)) nothing = { 0, 0 };
-
 	serial_write("REBOOT\n", 7);
-	out8(KEYBOARD_STATUS, KEYBOARD_RESET);
-	wait(tsc_second / 10);
-	out8(RESET_CONTROL, 6);
-	wait(tsc_second / 10);
-	__asm__ volatile("lidt %0\n\tud2" ::"m"(nothing));
+	reset_now();
 }
 
 VISIBLE NORETURN void main_loop(struct truth *t)

@@ -5,7 +5,9 @@
 #include "machine.h"
 #include "truth.h"
 
+#ifndef DEPTH
 #define DEPTH 100
+#endif
 
 #define FUNCTIONS(X) X(main_loop) X(dive) X(bottom)
 TRUTH_FUNCTIONS(FUNCTIONS);

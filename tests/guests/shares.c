@@ -62,12 +62,36 @@ VISIBLE void stage(struct truth *t, u64 n)
 	truth_enter(t, IN(main_loop));
 }
 
+#ifdef SLIDES
+bool guest_slides(void)
+{
+	return true;
+}
+#endif
+
+/* As a boot loader that copies itself away: once, after two seconds.  What was there
+ * stays as it is. */
+HIDDEN void move(struct truth *t)
+{
+#ifdef MOVES
+	if (t->vcpu || image_slide || t->last - t->start < 2 * tsc_second)
+		return;
+	slide_image();
+	go_to_slide();
+	interrupts_init();
+	start_vcpu(0);
+#else
+	(void)t;
+#endif
+}
+
 VISIBLE NORETURN void main_loop(struct truth *t)
 {
 	for (;;) {
 		t->function[IN(main_loop)].calls++;
 		stage(t, unit);
 		report(t);
+		move(t);
 	}
 }
 

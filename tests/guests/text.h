@@ -32,8 +32,7 @@ HIDDEN void text_number(struct text *t, u64 value)
 	u32 n = 0;
 
 	do {
-		digit[n++] = (char)('0' + value % 10);
-		value /= 10;
+		digit[n++] = (char)('0' + divide(&value, 10));
 	} while (value);
 	while (n)
 		text_char(t, digit[--n]);

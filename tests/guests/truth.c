@@ -27,7 +27,7 @@ void truth_init(struct truth *t, u32 vcpu, const char *const *names)
 	for (u32 i = 0; names[i] && t->n < TRUTH_MAX_FUNCTIONS; i++)
 		t->function[t->n++].name = names[i];
 	for (u32 i = 0; i < t->n; i++)
-		t->function[i].best = ~0ul;
+		t->function[i].best = ~(u64)0;
 	t->current = IN(report);
 	t->start = t->last = read_tsc();
 	t->next_beat = t->start;
@@ -60,7 +60,7 @@ HIDDEN void text_function(struct text *line, const struct truth_function *f, boo
 	text_string(line, f->name);
 	text_member(line, "\":{\"calls\":", f->calls);
 	text_member(line, ",\"self\":", f->self);
-	text_member(line, ",\"best\":", f->best == ~0ul ? 0 : f->best);
+	text_member(line, ",\"best\":", f->best == ~(u64)0 ? 0 : f->best);
 	if (f->with_callees)
 		text_string(line, ",\"with_callees\":true");
 	text_char(line, '}');
@@ -116,7 +116,7 @@ VISIBLE void report(struct truth *t)
 		truth_call(t, IN(print_beat));
 		print_beat(t);
 		truth_enter(t, caller);
-		t->next_beat = next_due(t, started, tsc_second / 10);
+		t->next_beat = next_due(t, started, part(tsc_second, 10));
 	}
 	if (t->last >= t->next_truth) {
 		u64 started = t->last;
@@ -124,7 +124,7 @@ VISIBLE void report(struct truth *t)
 		truth_call(t, IN(print_truth));
 		print_truth(t);
 		truth_enter(t, caller);
-		t->next_truth = next_due(t, started, tsc_second / 2);
+		t->next_truth = next_due(t, started, part(tsc_second, 2));
 	}
 }
 
@@ -163,7 +163,7 @@ void print_tree(const char *tree)
 
 u64 measure_iterations(u32 fraction, u64 min)
 {
-	u64 read = ~0ul, loop = ~0ul, n, least;
+	u64 read = ~(u64)0, loop = ~(u64)0, n, least;
 
 	for (u32 round = 0; round < 4; round++) {
 		u64 before = read_tsc(), start = read_tsc(), x = start, end;

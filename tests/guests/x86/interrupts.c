@@ -3,8 +3,7 @@
  * interrupts.c: the interrupt table: a timer that ends a hlt, and faults, which are
  * bugs.
  */
-#include "machine.h"
-#include "text.h"
+#include "x86.h"
 
 #define N_VECTORS      256
 #define N_FAULTS       32
@@ -26,6 +25,7 @@ static struct gate gates[N_VECTORS] __attribute__((aligned(16)));
 
 static void set_gate(u32 vector, u64 handler)
 {
+	handler += image_slide;
 	gates[vector] = (struct gate){
 		.offset_low = (u16)handler,
 		.selector = SELECTOR_CODE64,
@@ -33,6 +33,16 @@ static void set_gate(u32 vector, u64 handler)
 		.offset_middle = (u16)(handler >> 16),
 		.offset_high = (u32)(handler >> 32),
 	};
+}
+
+void set_entry(u32 vector, u64 handler, u32 ist, bool user)
+{
+	set_gate(vector, handler);
+	gates[vector].flags |= (u16)(ist | (user ? 3u << 13 : 0));
+}
+
+__attribute__((weak)) void guest_gates(void)
+{
 }
 
 void interrupts_init(void)
@@ -46,6 +56,7 @@ void interrupts_init(void)
 		set_gate(vector, (u64)fault_stubs + vector * FAULT_STUB_LEN);
 	set_gate(TIMER_VECTOR, (u64)timer_interrupt);
 	set_gate(SPURIOUS_VECTOR, (u64)timer_interrupt);
+	guest_gates();
 	/* The firmware's timer is not ours. */
 	out8(PIC_1_MASK, 0xff);
 	out8(PIC_2_MASK, 0xff);
@@ -54,20 +65,17 @@ void interrupts_init(void)
 
 void report_fault(const u64 *frame)
 {
-	static struct text line;
-	u64 cr2;
+	static const char *const names[] = { "vector", "cr2", "stack", "",  "",
+					     "",       "",    "",      NULL };
+	u64 values[ARRAY_LEN(names)] = { frame[0] };
 
-	__asm__ volatile("movq %%cr2, %0" : "=r"(cr2));
-	line.len = 0;
-	text_string(&line, "FAULT ");
-	text_number(&line, frame[0]);
-	text_string(&line, " cr2 ");
-	text_hex(&line, cr2);
-	text_string(&line, " stack");
-	for (u32 i = 1; i < 7; i++) {
-		text_char(&line, ' ');
-		text_hex(&line, frame[i]);
-	}
-	text_char(&line, '\n');
-	serial_write(line.data, line.len);
+	__asm__ volatile("movq %%cr2, %0" : "=r"(values[1]));
+	for (u32 i = 1; i < 7; i++)
+		values[i + 1] = frame[i];
+	print_fault(names, values);
+}
+
+void map_devices(void)
+{
+	map_page(LAPIC_BASE, LAPIC_GPA | 0x10); /* not cached */
 }

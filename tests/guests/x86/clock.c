@@ -5,7 +5,7 @@
  * The guest may lose its processor at any instruction, so a clock is only believed if
  * it was read between two reads of the counter that are close together.
  */
-#include "machine.h"
+#include "x86.h"
 
 #define PIT_HZ		 1193182
 #define PIT_CHANNEL_2	 0x42
@@ -71,7 +71,7 @@ static u64 read_lapic_timer(void)
 static struct reading read_clock(u64 (*read)(void))
 {
 	struct reading best = { 0, 0 };
-	u64 best_gap = ~0ul;
+	u64 best_gap = ~(u64)0;
 
 	for (u32 i = 0; i < READS_MAX; i++) {
 		u64 before = read_tsc();
@@ -118,7 +118,7 @@ static u64 kvm_tsc_hz(void)
 	write_msr(MSR_KVM_CLOCK, 0);
 	if (!clock.ns_per_tick)
 		return 0;
-	hz = (1000000000ul << 32) / clock.ns_per_tick;
+	hz = (1000000000ull << 32) / clock.ns_per_tick;
 	return clock.shift < 0 ? hz << -clock.shift : hz >> clock.shift;
 }
 
@@ -134,11 +134,11 @@ static u64 stated_tsc_hz(void)
 	if (base[0] >= 0x40000010) {
 		cpuid(0x40000010, reg);
 		if (reg[0])
-			return reg[0] * 1000ul;
+			return reg[0] * (u64)1000;
 	}
 	if (base[1] == SIGNATURE_XEN) {
 		cpuid(0x40000003, reg);
-		return reg[2] * 1000ul;
+		return reg[2] * (u64)1000;
 	}
 	cpuid(0x40000001, reg);
 	if (base[1] == SIGNATURE_KVM && reg[0] & KVM_HAS_CLOCK)
@@ -172,7 +172,7 @@ void measure_tsc(void)
 		tsc_second = tsc_hz;
 }
 
-void lapic_enable(void)
+void timer_init(void)
 {
 	write_msr(MSR_APIC_BASE, read_msr(MSR_APIC_BASE) | APIC_BASE_ENABLE);
 	*lapic(LAPIC_TPR) = 0;
@@ -189,7 +189,7 @@ void lapic_start_others(void)
 	*lapic(LAPIC_ICR_LOW) = ICR_SIPI_TO_OTHERS | TRAMPOLINE_GPA >> 12;
 }
 
-void measure_timer(void)
+static void measure_timer(void)
 {
 	u64 ratio;
 
@@ -199,6 +199,12 @@ void measure_timer(void)
 	ratio = compare_clock(read_lapic_timer, 625000, 1 << 16);
 	timer_hz = ratio ? (tsc_second << 16) / ratio : 1000000000 / 16;
 	timer_stop();
+}
+
+void measure_clocks(void)
+{
+	measure_tsc();
+	measure_timer();
 }
 
 void timer_start(u64 tsc_ticks)
@@ -213,4 +219,9 @@ void timer_stop(void)
 {
 	*lapic(LAPIC_LVT_TIMER) = LAPIC_MASKED | TIMER_VECTOR;
 	*lapic(LAPIC_INITIAL) = 0;
+}
+
+void timer_eoi(void)
+{
+	*lapic(LAPIC_EOI) = 0;
 }

@@ -17,6 +17,9 @@
 #define CR0_WP	 0x00010000
 #define CR0_PG	 0x80000000
 #define CR4_PAE	 0x00000020
+#define CR4_LA57 0x00001000
+#define CPUID_7_LA57 0x00010000 /* in ecx */
+#define CPUID_LONG_MODE 0x20000000 /* of 0x80000001, in edx */
 #define MSR_EFER 0xc0000080
 #define EFER_LME 0x00000100
 
@@ -43,13 +46,20 @@ multiboot_header:
 start32:
 	cli
 	cld
+	movl	$GPA(boot_stack_top), %esp
+	movl	$0x80000001, %eax
+	cpuid
+	testl	$CPUID_LONG_MODE, %edx
+	jnz	1f
+	call	no_long_mode
+1:
 	/* The identity mapping that this code needs: two large pages. */
-	movl	$(GPA(pdpt_low) + PAGE_PRESENT_WRITE), GPA(pml4)
+	movl	$(GPA(pdpt_low) + PAGE_PRESENT_WRITE), GPA(top_table)
 	movl	$(GPA(pd_low) + PAGE_PRESENT_WRITE), GPA(pdpt_low)
 	movl	$(PAGE_PRESENT_WRITE + PAGE_LARGE), GPA(pd_low)
 	movl	$(0x200000 + PAGE_PRESENT_WRITE + PAGE_LARGE), GPA(pd_low) + 8
 	/* The image at IMAGE_BASE, page by page. */
-	movl	$(GPA(pdpt_high) + PAGE_PRESENT_WRITE), GPA(pml4) + 511 * 8
+	movl	$(GPA(pdpt_high) + PAGE_PRESENT_WRITE), GPA(top_table) + 511 * 8
 	movl	$(GPA(pd_high) + PAGE_PRESENT_WRITE), GPA(pdpt_high) + 510 * 8
 	movl	$(GPA(pt_high) + PAGE_PRESENT_WRITE), GPA(pd_high)
 	movl	$(GPA(pt_high) + 4096 + PAGE_PRESENT_WRITE), GPA(pd_high) + 8
@@ -63,11 +73,28 @@ start32:
 	jb	1b
 
 enter_long_mode:
-	movl	%cr4, %eax
-	orl	$CR4_PAE, %eax
-	movl	%eax, %cr4
-	movl	$GPA(pml4), %eax
-	movl	%eax, %cr3
+	movl	$GPA(top_table), %edi
+	movl	%cr4, %esi
+	orl	$CR4_PAE, %esi
+	xorl	%eax, %eax
+	cpuid
+	cmpl	$7, %eax
+	jb	1f
+	movl	$7, %eax
+	xorl	%ecx, %ecx
+	cpuid
+	testl	$CPUID_7_LA57, %ecx
+	jz	1f
+	/* Five levels: the old ones at both ends, and where the stacks are then. */
+	orl	$CR4_LA57, %esi
+	movl	$(GPA(top_table) + PAGE_PRESENT_WRITE), %eax
+	movl	$GPA(pml5), %edi
+	movl	%eax, (%edi)
+	movl	%eax, ((STACK_AREA_5 >> 48) & 511) * 8(%edi)
+	movl	%eax, 511 * 8(%edi)
+	movl	$(STACK_AREA_5 >> 32), GPA(stack_area) + 4
+1:	movl	%esi, %cr4
+	movl	%edi, %cr3
 	movl	$MSR_EFER, %ecx
 	rdmsr
 	orl	$EFER_LME, %eax
@@ -78,6 +105,28 @@ enter_long_mode:
 	lgdtl	gdt_pointer
 	ljmpl	$SELECTOR_CODE64, $start64
 	.size start32, . - start32
+
+	/* A 64-bit image on a 32-bit processor: it says so, and stays busy in 32-bit code. */
+	.type no_long_mode, @function
+no_long_mode:
+	pushl	%esi
+	movl	$no_long_mode_text, %esi
+1:	movw	$0x3fd, %dx
+	inb	%dx, %al
+	testb	$0x20, %al
+	jz	1b
+	lodsb
+	movw	$0x3f8, %dx
+	outb	%al, %dx
+	testb	%al, %al
+	jnz	1b
+2:	pause
+	jmp	2b
+	popl	%esi
+	ret
+	.size no_long_mode, . - no_long_mode
+no_long_mode_text:
+	.asciz	"NO LONG MODE\n"
 
 	.code64
 start64:
@@ -138,7 +187,10 @@ start_high:
 	xorl	%ebp, %ebp
 	call	boot_main
 1:	cmpl	$MAX_VCPUS, %edi
-	jb	start_vcpu
+	jae	2f
+	leaq	start_vcpu(%rip), %rax
+	addq	image_slide(%rip), %rax
+	jmp	*%rax
 2:	cli
 	hlt
 	jmp	2b
@@ -153,8 +205,8 @@ start_vcpu:
 	.cfi_undefined rip
 	movl	%edi, %eax
 	shlq	$STACK_VCPU_SHIFT, %rax
-	movq	$(STACK_AREA + STACK_SLOT), %rsp
-	addq	%rax, %rsp
+	movq	stack_area, %rsp
+	leaq	STACK_SLOT(%rsp,%rax), %rsp
 	xorl	%ebp, %ebp
 	call	vcpu_init
 	movl	%eax, %edi
@@ -166,15 +218,19 @@ start_vcpu:
 	.size start_vcpu, . - start_vcpu
 
 	.data
+	.globl stack_area
+	.balign 8
+stack_area:
+	.quad	STACK_AREA
 	.globl vcpu_arrivals
-	.balign 4
 vcpu_arrivals:
 	.long	0
 
 	.bss
 	.balign 4096
-	.globl pml4
-pml4:	.skip	4096
+	.globl top_table
+top_table:	.skip	4096
+pml5:	.skip	4096
 pdpt_low: .skip	4096
 pd_low:	.skip	4096
 pdpt_high: .skip 4096

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ring3.h: what the kernel and the program of the guest ring3 have in common. */
+#ifndef GUEST_RING3_H
+#define GUEST_RING3_H
+
+/* The program's addresses: below the kernel, and not those of its own memory. */
+#define USER_TEXT	0x10000000
+#define USER_STACK	0x20000000 /* its end; of vCPU n, n * USER_SLOT further */
+#define USER_PAGE	0x30000000 /* comes only when it is touched; likewise */
+#define USER_SLOT	0x100000
+#define USER_TEXT_PAGES 4
+
+#define GATE_VECTOR  0x80
+#define FAULT_VECTOR 14
+
+/* System calls, in rax; an argument in rdi. */
+#define CALL_WORK   0
+#define CALL_REPORT 1
+#define CALL_UNMAP  2
+
+#define SELECTOR_USER_DATA 0x2b
+#define SELECTOR_USER_CODE 0x33
+#define SELECTOR_TSS	   0x38
+
+/* Of a vCPU's struct, by which gs points at it in the kernel. */
+#define CPU_USER_RSP   0
+#define CPU_KERNEL_RSP 8
+
+#endif
