@@ -5,6 +5,7 @@ Nothing here knows what a guest should show: see conformance.py.
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guests"))
 import truth  # noqa: E402
+from machine import PROCESSORS  # noqa: E402
 
 
 # Frames that say where a sample was not: it counts as busy, but for no function.
@@ -30,34 +32,66 @@ def kvm_works():
         return False
 
 
-def require(accel):
+def require(accel, processor="x86_64"):
     if accel == "kvm" and not kvm_works():
         raise Skip("/dev/kvm cannot be opened")
-    if subprocess.run(["which", "qemu-system-x86_64"], capture_output=True).returncode:
-        raise Skip("qemu-system-x86_64 is not installed")
+    if accel in ("pv", "pvh"):
+        if not os.path.exists("/proc/xen/privcmd"):
+            raise Skip("this is no dom0")
+        return
+    qemu = PROCESSORS[processor].qemu
+    if not shutil.which(qemu):
+        raise Skip(f"{qemu} is not installed")
+
+
+def processor_of(args):
+    """Most suites are for x86."""
+    return getattr(args, "processor", "x86_64")
+
+
+def way(args):
+    """What is tested, as the names of points say it."""
+    other = [] if processor_of(args) == "x86_64" else [args.processor]
+    return " ".join([args.backend, args.accel, *other])
 
 
 class Guest:
     """A guest that runs; use as a context manager."""
+    poll_seconds = 0.05  # between two looks at what it has written
 
-    def __init__(self, build, name, accel, smp=1, extra=(), kernel=None, memory=64):
+    def __init__(self, build, name, accel, smp=1, extra=(), kernel=None, memory=64,
+                 disk=None, bios=None, qemu=None, machine=None, processor="x86_64"):
         self.name, self.accel, self.smp = name, accel, smp
         self.dir = tempfile.TemporaryDirectory(prefix="uniscope-")
         self.log, self.qmp, self.gdb = (os.path.join(self.dir.name, n)
                                         for n in ("serial", "qmp", "gdb"))
-        self.elf = kernel or os.path.join(build, "tests", "guests", name + ".elf")
+        self.elf = kernel or bios or self.built(build, name, processor)
         if not os.path.exists(self.elf):
             raise Skip(f"{self.elf} is not built")
         open(self.log, "w").close()
+        where = PROCESSORS[processor]
+        arguments = where.arguments
         # On a host where KVM emulates, a PC's firmware takes longer than all tests.
-        machine = ["-M", "microvm"] if accel == "kvm" and not kernel else []
+        if accel == "kvm" and not kernel:
+            arguments = where.kvm_arguments
+        if machine:
+            arguments = ("-M", machine)
+        boot = (["-drive", f"file={disk},format=raw"] if disk else
+                ["-bios", bios] if bios else ["-kernel", self.elf])
         self.vm = subprocess.Popen(
-            ["qemu-system-x86_64", "-name", f"{name},debug-threads=on", "-accel", accel,
-             *machine, "-smp", str(smp), "-m", str(memory), "-kernel", self.elf,
+            [qemu or where.qemu, "-name", f"{name},debug-threads=on", "-accel", accel,
+             *arguments, "-smp", str(smp), "-m", str(memory), *boot,
              "-display", "none", "-serial", "file:" + self.log,
              "-qmp", f"unix:{self.qmp},server=on,wait=off",
              "-gdb", f"unix:{self.gdb},server=on,wait=off", *extra],
             stdin=subprocess.DEVNULL)
+
+    @staticmethod
+    def built(build, name, processor):
+        guests = os.path.join(build, "tests", "guests")
+        if processor == "x86_64":
+            return os.path.join(guests, name + ".elf")
+        return os.path.join(guests, "ports", f"{name}-{processor}.elf")
 
     def __enter__(self):
         return self
@@ -71,16 +105,20 @@ class Guest:
         with open(self.log, errors="replace") as f:
             return f.read()
 
-    def wait(self, what, seconds=120):
-        """Until the serial log holds this text."""
+    def wait_for(self, happened, seconds=120, what="sign of life"):
+        """Until happened() is true."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if what in self.serial():
+            if happened():
                 return
             if self.vm.poll() is not None:
                 raise RuntimeError(f"{self.name}: QEMU ended with {self.vm.returncode}")
-            time.sleep(0.05)
-        raise RuntimeError(f"{self.name}: no {what!r} in {seconds} s:\n{self.serial()[-500:]}")
+            time.sleep(self.poll_seconds)
+        raise RuntimeError(f"{self.name}: no {what} in {seconds} s:\n{self.serial()[-500:]}")
+
+    def wait(self, what, seconds=120):
+        """Until the serial log holds this text."""
+        self.wait_for(lambda: what in self.serial(), seconds, repr(what))
 
     def truths(self):
         """The last stated truth of each vCPU since the last start, or None."""
@@ -94,7 +132,7 @@ class Guest:
             now = self.truths()
             if all(n and (not b or n.seq > b.seq) for b, n in zip(before, now)):
                 return now
-            time.sleep(0.05)
+            time.sleep(self.poll_seconds)
         raise RuntimeError(f"{self.name}: no TRUTH line in {seconds} s")
 
     def beats(self):
@@ -107,12 +145,20 @@ class Guest:
         while time.monotonic() < end:
             if self.beats() > before + 1:
                 return True
-            time.sleep(0.02)
+            time.sleep(self.poll_seconds)
         return False
 
     def target(self, backend):
         return {"gdb": "gdb:" + self.gdb, "qmp": "qmp:" + self.qmp}.get(
             backend, str(self.vm.pid))
+
+
+def start(build, name, accel, smp=1, **more):
+    """A guest in QEMU or, with accel pv or pvh, as a domain of this Xen host."""
+    if accel in ("pv", "pvh"):
+        import xen  # of this folder: it needs us
+        return xen.Domain(build, name, accel, smp, **more)
+    return Guest(build, name, accel, smp, **more)
 
 
 class Uniscope:
@@ -135,10 +181,20 @@ class Uniscope:
 
     def record(self, guest, backend, *args, seconds=5.0):
         """Record and return the figures; the recording is self.data()."""
+        elf = ["-e", guest.elf] if guest.elf else []
         done = self.run("record", "--json", "--backend", backend, "-d", str(seconds),
-                        "-e", guest.elf, "-o", self.data(), *args,
+                        *elf, "-o", self.data(), *args,
                         guest.target(backend), timeout=seconds + 60)
         return json.loads(done.stdout)
+
+    def record_enough(self, guest, backend, *args, seconds, enough=100):
+        """As record(); a busy host gives fewer samples: twice as long then, twice."""
+        for times in (1, 2, 4):
+            stats = self.record(guest, backend, *args, seconds=times * seconds)
+            if stats["running"] >= enough:
+                return stats
+            note(f"only {stats['running']} samples")
+        raise AssertionError(f"fewer than {enough} samples in {times * seconds} s")
 
     def report(self, *args):
         return json.loads(self.run("report", "--json", *args, self.data()).stdout)
@@ -170,7 +226,8 @@ class Tap:
             function()
             print(f"ok {self.n} - {name}", flush=True)
         except Skip as why:
-            print(f"ok {self.n} - {name} # SKIP {why}", flush=True)
+            print(f"ok {self.n} - {name} # SKIP {' '.join(str(why).split())}",
+                  flush=True)
         except Exception as err:  # a failed check, or a program that misbehaves
             self.bad += 1
             for line in f"{type(err).__name__}: {err}".splitlines():

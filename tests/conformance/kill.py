@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """SIGKILL at random moments: the guest must go on, the recording must be readable.
 
-usage: kill.py BUILD BACKEND ACCEL [--times N] [--seed S]
+usage: kill.py BUILD BACKEND ACCEL [PROCESSOR] [--times N] [--seed S]
 """
 import argparse
 import json
+import os
 import random
 import subprocess
 import time
 
-from harness import Guest, Skip, Tap, Uniscope, check, note, require
+from harness import Skip, Tap, Uniscope, check, note, require, start, way
 
 
 def kill_once(us, guest, backend, delay):
@@ -40,7 +41,7 @@ def profiler(args, us):
     """The guest goes on after each kill of uniscope, and the recording is good."""
     rng = random.Random(args.seed)
     behind = 0
-    with Guest(args.build, "shares", args.accel, 2) as g:
+    with start(args.build, "shares", args.accel, 2, processor=args.processor) as g:
         g.wait("READY")
         for i in range(args.times):
             delay = rng.choice([rng.uniform(0.0, 0.3), rng.uniform(0.3, 1.5)])
@@ -58,13 +59,15 @@ def profiler(args, us):
 def vmm(args, us):
     """The VMM is killed while attached: no hang, the recording says so."""
     for i in range(3):
-        with Guest(args.build, "shares", args.accel, 1) as g:
+        with start(args.build, "shares", args.accel, 1, processor=args.processor) as g:
             g.wait("READY")
-            out = us.data("gone.data")
+            out = us.data(f"gone{i}.data")
             p = subprocess.Popen([us.program, "record", "--backend", args.backend,
                                   "--json", "-e", g.elf, "-o", out,
                                   g.target(args.backend)],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            g.wait_for(lambda f=out: os.path.exists(f) and os.path.getsize(f),
+                       what="recording")
             time.sleep(1 + i / 3)
             g.vm.kill()
             text, err = p.communicate(timeout=15)
@@ -76,7 +79,7 @@ def vmm(args, us):
 
 def reboot(args, us):
     """The guest resets again and again: no hang, samples before and after."""
-    with Guest(args.build, "reboot", args.accel, 1) as g:
+    with start(args.build, "reboot", args.accel, 1, processor=args.processor) as g:
         g.wait("READY")
         stats = us.record(g, args.backend, "--budget", "50", seconds=8)
         note(f"{g.serial().count('READY')} boots, {stats['running']} samples")
@@ -89,16 +92,17 @@ def main():
     p.add_argument("build")
     p.add_argument("backend")
     p.add_argument("accel")
+    p.add_argument("processor", nargs="?", default="x86_64")
     p.add_argument("--times", type=int, default=10)
     p.add_argument("--seed", type=int, default=1)
     args = p.parse_args()
     try:
-        require(args.accel)
+        require(args.accel, args.processor)
     except Skip as why:
         print(f"1..0 # SKIP {why}")
         return
     us, tap = Uniscope(args.build), Tap()
-    who = f"{args.backend} {args.accel}"
+    who = way(args)
     tap.point(f"{who}: {args.times} kills of uniscope", lambda: profiler(args, us))
     tap.point(f"{who}: the VMM is killed", lambda: vmm(args, us))
     tap.point(f"{who}: the guest reboots", lambda: reboot(args, us))

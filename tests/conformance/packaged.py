@@ -6,7 +6,8 @@ usage: packaged.py BUILD
 
 GNU Mach without a bootstrap task panics into its own debugger and polls the serial
 port for ever: one stack, with an inlined function and with assembly in its middle.
-memtest86+ has no ELF file and no symbols at all, and is always busy.
+memtest86+, for both widths, has no ELF file and no symbols at all, and is always busy.
+U-Boot and SeaBIOS go through the modes of the processor, from 16 bits on.
 """
 import gzip
 import json
@@ -17,6 +18,7 @@ import sys
 import time
 
 from harness import Guest, Skip, Tap, Uniscope, check, note, require
+from packages import unpack
 
 MACH = "gnumach-image-1.8-486-dbg"
 # Innermost first.  Debugger broke off with an int3, in SoftDebugger which is inlined
@@ -26,23 +28,6 @@ MACH_CHAIN = ["comcngetc", "cngetc", "db_readline", "db_read_line", "db_command_
               "SoftDebugger", "Debugger", "Panic",
               "bootstrap_create", "start_kernel_threads", "thread_continue",
               "Thread_continue"]
-
-
-def unpack(build, package):
-    """The folder with the package's files, downloaded once."""
-    where = os.path.join(build, "packages", package)
-    done = os.path.join(where, "unpacked")
-    if os.path.exists(done):
-        return where
-    os.makedirs(where, exist_ok=True)
-    got = subprocess.run(["apt-get", "download", "-qq", package], cwd=where,
-                         capture_output=True, text=True)
-    debs = [f for f in os.listdir(where) if f.endswith(".deb")]
-    if got.returncode or not debs:
-        raise Skip(f"{package} cannot be downloaded: {got.stderr.strip()[-100:]}")
-    subprocess.run(["dpkg-deb", "-x", os.path.join(where, debs[0]), where], check=True)
-    open(done, "w").close()
-    return where
 
 
 def mach(build):
@@ -56,10 +41,10 @@ def mach(build):
     return elf, bare
 
 
-def mach_guest(build, accel="tcg"):
+def mach_guest(build, accel="tcg", extra=()):
     elf, bare = mach(build)
     return elf, Guest(build, "gnumach", accel, kernel=bare, memory=128,
-                      extra=("-append", "console=com0"))
+                      extra=("-append", "console=com0", *extra))
 
 
 def in_debugger(guest):
@@ -105,12 +90,12 @@ def mach_record(build, us, backend):
     with guest as g:
         in_debugger(g)
         g.elf = elf
-        us.record(g, backend, "--budget", "30", seconds=5)
+        us.record_enough(g, backend, "--budget", "30", seconds=5)
         rows = us.paths()
         n = sum(c for _, c in rows)
         inside = sum(c for p, c in rows if any("comcngetc" in f for f in p))
         note(f"{inside} of {n} samples in comcngetc")
-        check(n > 50 and inside == n, "not all samples are in comcngetc")
+        check(n >= 100 and inside == n, "not all samples are in comcngetc")
         hot = us.report()["functions"][0]
         check(hot["file"] and hot["file"].endswith("com.c"), f"no file: {hot}")
 
@@ -126,20 +111,53 @@ def mach_symbols_mismatch(build, us):
         check("comcngetc" not in done.stdout and "copy" not in done.stdout, "wrong names")
 
 
-def memtest(build, us):
+def memtest(build, us, image="memtest86+x64.bin"):
     """No symbols: the hot addresses, by themselves and as functions found in the code."""
     where = unpack(build, "memtest86+")
-    kernel = os.path.join(where, "boot/memtest86+x64.bin")
+    kernel = os.path.join(where, "boot", image)
     with Guest(build, "memtest", "tcg", kernel=kernel, memory=128) as g:
         time.sleep(8)
-        us.run("record", "--backend", "gdb", "--budget", "30", "-d", "5", "-o", us.data(),
-               g.target("gdb"))
+        g.elf = None
+        us.record_enough(g, "gdb", "--budget", "30", seconds=5)
         functions = us.report()["functions"]
         note(", ".join(f"{f['name']} {f['self']}" for f in functions[:5]))
         check(functions and functions[0]["name"].startswith("0x"), "no addresses")
-        check(sum(f["self"] for f in functions) > 50, "few samples")
+        check(sum(f["self"] for f in functions) >= 100, "few samples")
         text = us.run("report", us.data()).stdout
         check("0x" in text, text)
+
+
+def firmware(us, guest, backend):
+    """From reset on: whatever mode it is in, a look gives an address, and says why the
+    stack ends; the guest goes on."""
+    with guest as g:
+        g.wait_for(lambda: os.path.exists(g.gdb) and os.path.exists(g.qmp), what="socket")
+        us.run("record", "--backend", backend, "--budget", "30", "-d", "4", "-o", us.data(),
+               g.target(backend))
+        report = us.report()
+        ends = report["summary"].get("ends")
+        n = sum(f["self"] for f in report["functions"])
+        note(f"{n} samples, ends {ends}; "
+             + ", ".join(f"{f['name']} {f['self']}" for f in report["functions"][:4]))
+        check(n > 0, "no samples")
+        widths = set()
+        for _ in range(3):
+            text = us.run("dump", "--backend", backend, g.target(backend)).stdout
+            widths |= set(re.findall(r"(\d\d)-bit", text))
+            time.sleep(0.3)
+        note(f"code of {sorted(widths)} bits")
+        check(widths <= {"16", "32", "64"} and widths, "no width is told")
+        check(g.vm.poll() is None, "QEMU has ended")
+
+
+def u_boot(build, us, backend):
+    rom = os.path.join(unpack(build, "u-boot-qemu"), "usr/lib/u-boot/qemu-x86/u-boot.rom")
+    firmware(us, Guest(build, "u-boot", "tcg", bios=rom, memory=128), backend)
+
+
+def seabios(build, us, backend):
+    disk = os.path.join(build, "tests/guests/sector-real.elf")  # no boot sector
+    firmware(us, Guest(build, "sector-real", "tcg", disk=disk, memory=64), backend)
 
 
 def main():
@@ -156,7 +174,13 @@ def main():
                   lambda b=backend: mach_record(build, us, b))
     tap.point("GNU Mach: wrong ELF", lambda: mach_symbols_mismatch(build, us))
     tap.point("memtest86+: no symbols", lambda: memtest(build, us))
+    tap.point("memtest86+, 32 bits: no symbols",
+              lambda: memtest(build, us, "memtest86+ia32.bin"))
+    for backend in ("gdb", "qmp"):
+        tap.point(f"U-Boot by {backend}", lambda b=backend: u_boot(build, us, b))
+        tap.point(f"SeaBIOS by {backend}", lambda b=backend: seabios(build, us, b))
     tap.end()
 
 
-main()
+if __name__ == "__main__":
+    main()

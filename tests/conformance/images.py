@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Images that are not where they were linked, not all the time, or not the right ones.
+
+usage: images.py BUILD BACKEND ACCEL [--only WORD]
+
+The guests say on their serial port how far they moved, and which call paths exist.
+"""
+import argparse
+import os
+import socket
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+
+from harness import Guest, Skip, Tap, Uniscope, check, note, require, truth
+
+CLUSTER = 65536
+# What a guest does when it starts anew elsewhere: its tree leaves that out.
+SETUP = {"interrupts_init", "lapic_enable", "slide_image", "truth_init", "vcpu_init"}
+
+
+def empty_disk(path):
+    """A qcow2 image of 64 MiB with nothing in it: QEMU keeps snapshots in such a file.
+    (docs/interop/qcow2.txt: header, refcount table, refcount block, L1 table.)"""
+    header = struct.pack(">4sIQIIQIIQQIIQ", b"QFI\xfb", 2, 0, 0, 16, 64 << 20, 0, 1,
+                         3 * CLUSTER, CLUSTER, 1, 0, 0)
+    with open(path, "wb") as f:
+        for part in (header, struct.pack(">Q", 2 * CLUSTER),
+                     struct.pack(">HHHH", 1, 1, 1, 1), b""):
+            f.write(part.ljust(CLUSTER, b"\0"))
+
+
+class Monitor:
+    """QEMU's monitor for humans: the other ways in are uniscope's."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(60)
+        self.socket.connect(path)
+        self.answer()
+
+    def answer(self):
+        text = b""
+        while not text.endswith(b"(qemu) "):
+            text += self.socket.recv(4096)
+        return text
+
+    def command(self, text):
+        self.socket.sendall(text.encode() + b"\n")
+        answer = self.answer()
+        check(b"rror" not in answer, f"{text}: {answer}")
+
+
+class Suite:
+    def __init__(self, args):
+        self.args, self.tap, self.us = args, Tap(), Uniscope(args.build)
+        self.dir = tempfile.TemporaryDirectory(prefix="uniscope-")
+
+    def guest(self, name, **more):
+        return Guest(self.args.build, name, self.args.accel, **more)
+
+    def record(self, g, seconds, *images):
+        """Record with these images; the report as JSON."""
+        args = [a for i in images or (g.elf,) for a in ("-e", i)]
+        self.us.run("record", "--backend", self.args.backend, "-d", str(seconds),
+                    "--budget", "50", "-o", self.us.data(), *args,
+                    g.target(self.args.backend), timeout=seconds + 60)
+        return self.us.report()
+
+    def stacks(self, g, report, share):
+        """Nothing wrong, and at least this share of the stacks whole and named."""
+        tree = set().union(*(b.tree for b in truth.parse(g.serial())))
+        n = named = 0
+        for path, count in self.us.paths(report, nowhere=False):
+            n += count
+            named += count if tuple(path) in tree else 0
+            names = [f for f in path if not f.startswith("0x")]
+            whole = len(names) == len(path) and not SETUP & set(path)
+            check(not whole or not path or tuple(path) in tree, f"wrong: {path}")
+        note(f"{n} samples, {100 * named / n:.1f} % named to the root")
+        check(named >= share * n, f"{named} of {n} named")
+
+    def slide_of(self, g):
+        line = next(s for s in g.serial().splitlines() if s.startswith("SLIDE "))
+        return int(line.split()[1], 16)
+
+    def used(self, report):
+        return {int(m["bias"], 16) for m in report["modules"] if m["used"]}
+
+    def slid(self):
+        """It runs some pages further, by lot, from its start: found by record and dump."""
+        for _ in range(2):
+            with self.guest("shares-slide") as g:
+                g.wait("READY")
+                slide = self.slide_of(g)
+                out = self.us.run("dump", "--backend", self.args.backend, "-e", g.elf,
+                                  g.target(self.args.backend)).stdout
+                check("start_vcpu+" in out, "dump:\n" + out)
+                report = self.record(g, 3)
+                note(f"slide {slide:#x}, found {[hex(b) for b in self.used(report)]}")
+                check(slide in self.used(report), "not found")
+                self.stacks(g, report, 0.99)
+
+    def told(self):
+        """The user says where it is: it is nowhere else."""
+        with self.guest("shares-slide") as g:
+            g.wait("READY")
+            slide = self.slide_of(g)
+            report = self.record(g, 2, f"{g.elf}@{slide:#x}")
+            check(self.used(report) == {slide}, f"{self.used(report)}")
+            self.stacks(g, report, 0.99)
+            self.record(g, 2, f"{g.elf}@{slide + 4096:#x}")
+            report = self.us.report()
+            check(not any(f["module"] for f in report["functions"]), "named all the same")
+
+    def moved(self):
+        """It moves while it is recorded, and leaves its old self where it was."""
+        with self.guest("shares-move") as g:
+            g.wait("READY")
+            report = self.record(g, 7)
+            check("SLIDE" in g.serial(), "it has not moved")
+            slide = self.slide_of(g)
+            note(f"slide {slide:#x}, found {[hex(b) for b in self.used(report)]}")
+            check(self.used(report) == {0, slide}, "not found, or another place")
+            self.stacks(g, report, 0.99)
+
+    def snapshot(self, name, disk):
+        """Leave a guest that runs in a snapshot of the disk."""
+        monitor = os.path.join(self.dir.name, "monitor")
+        with self.guest(name, extra=self.with_disk(disk, monitor)) as g:
+            g.wait("READY")
+            Monitor(monitor).command("savevm other")
+
+    def with_disk(self, disk, monitor):
+        return ["-drive", f"if=none,id=disk,file={disk}", "-monitor",
+                f"unix:{monitor},server=on,wait=off"]
+
+    def load(self, monitor):
+        """A guest that a look holds would stay as still as it was."""
+        monitor.command("loadvm other")
+        monitor.command("cont")
+
+    def replaced(self):
+        """From one instant to the next another kernel runs, at the same addresses."""
+        if self.args.accel == "kvm":
+            raise Skip("the snapshots are of TCG")
+        disk, monitor = (os.path.join(self.dir.name, n) for n in ("disk", "monitor2"))
+        empty_disk(disk)
+        self.snapshot("demo", disk)
+        with self.guest("shares", extra=self.with_disk(disk, monitor)) as g:
+            g.wait("READY")
+            own = truth.parse(g.serial())[-1].functions()
+            other = os.path.join(self.args.build, "tests", "guests", "demo.elf")
+            timer = threading.Timer(3, self.load, (Monitor(monitor),))
+            timer.start()
+            report = self.record(g, 8, g.elf, other)
+            timer.join()
+            self.spans(report, g.elf, other)
+            # Functions that both have are told apart by their file.
+            modules = {f["name"].split(" (")[0]: f["module"] for f in report["functions"]
+                       if f["total"] and f["module"] and not f["inlined"]}
+            note(f"functions: {sorted(modules)}")
+            check("copy_bytes_naive" in modules and modules["f60"] == "shares.elf",
+                  "one of the two is missing")
+            for name, module in modules.items():
+                check(module == "demo.elf" or name in own,
+                      f"{name} is no function of {module}")
+            check(any("was in the guest at" in w for w in report["warnings"]),
+                  f"warnings: {report['warnings']}")
+
+    def spans(self, report, first, second):
+        spans = [(os.path.basename(m["path"]), m.get("from_ns", 0) / 1e9,
+                  m.get("until_ns", 0) / 1e9) for m in report["modules"] if m["used"]]
+        note(f"spans: {spans}")
+        check(len(spans) == 2 and spans[0][2] and spans[0][2] <= spans[1][1]
+              and not spans[1][2], "the spans are wrong")
+
+    def refused(self):
+        """Other images than the one that runs: no name of theirs is given."""
+        build = os.path.join(self.args.build, "tests", "guests")
+        with self.guest("shares") as g:
+            g.wait("READY")
+            for name in ("demo", "shares-o0", "shares-nofp"):
+                report = self.record(g, 1.5, os.path.join(build, name + ".elf"))
+                named = [f["name"] for f in report["functions"] if f["module"]]
+                check(not named, f"{name}: names given: {named}")
+                check(any("NOT what ran" in w for w in report["warnings"]),
+                      f"{name}: warnings: {report['warnings']}")
+                out = self.us.run("dump", "--backend", self.args.backend, "-e",
+                                  os.path.join(build, name + ".elf"),
+                                  g.target(self.args.backend)).stdout
+                check("warning: the symbol file is not" in out and "main_loop" not in out,
+                      out)
+
+    def stripped(self):
+        """Without symbols: found, and addresses with the image's name."""
+        path = os.path.join(self.dir.name, "stripped.elf")
+        with self.guest("shares-slide") as g:
+            subprocess.run(["strip", "-o", path, g.elf], check=True)
+            g.wait("READY")
+            report = self.record(g, 2, path)
+            check(self.slide_of(g) in self.used(report), "not found")
+            top = next(f for f in report["functions"] if f["name"][0] != "[")
+            check(top["name"].startswith("0x") and top["module"] == "stripped.elf",
+                  f"{top}")
+
+    def apart(self):
+        """Symbols and lines in another file, found by build-id; then that file alone."""
+        folder = os.path.join(self.dir.name, "debug")
+        path = os.path.join(self.dir.name, "apart.elf")
+        with self.guest("shares") as g:
+            subprocess.run(["strip", "-o", path, g.elf], check=True)
+            g.wait("READY")
+            self.us.run("record", "--backend", self.args.backend, "-d", "2", "-e", path,
+                        "--budget", "50", "-o", self.us.data(),
+                        g.target(self.args.backend))
+            (module,) = [m for m in self.us.report()["modules"] if m["used"]]
+            ab, rest = module["build_id"][:2], module["build_id"][2:]
+            os.makedirs(os.path.join(folder, ".build-id", ab))
+            subprocess.run(["objcopy", "--only-keep-debug", g.elf,
+                            os.path.join(folder, ".build-id", ab, rest + ".debug")],
+                           check=True)
+            self.stacks(g, self.us.report("--symbols", folder), 0.99)
+            os.unlink(path)
+            report = self.us.report("--symbols", folder)
+            self.stacks(g, report, 0.99)
+            f60 = next(f for f in report["functions"] if f["name"] == "f60")
+            check(f60["file"] and f60["line"] and f60["module"] == "apart.elf", f"{f60}")
+
+    def run(self):
+        points = [("slid", self.slid), ("told", self.told), ("moved", self.moved),
+                  ("replaced", self.replaced), ("refused", self.refused),
+                  ("stripped", self.stripped), ("apart", self.apart)]
+        for name, function in points:
+            if self.args.only in name:
+                self.tap.point(f"{self.args.backend} {self.args.accel}: {name}", function)
+        self.tap.end()
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("backend")
+    p.add_argument("accel")
+    p.add_argument("--only", default="")
+    args = p.parse_args()
+    try:
+        require(args.accel)
+    except Skip as why:
+        print(f"1..0 # SKIP {why}")
+        return
+    Suite(args).run()
+
+
+main()
