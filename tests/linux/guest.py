@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian's Linux as a guest: its kernel, busybox, a script and programs in an initramfs.
+
+    with LinuxGuest(build, cpu="max", smp=2, work=KERNEL_WORK) as g:
+        g.wait("READY")
+        g.kallsyms()                    # what the guest says of its own kernel
+        pid = g.start("program")        # one of its programs, on its last vCPU
+        g.maps(pid)                     # [Mapping]
+        g.stop(pid)
+
+KASLR is on.  The guest hands over /proc/kallsyms and the like as a tar archive on a
+virtio disk: the serial port would take a minute for them.  It takes commands on its
+second serial port.
+"""
+import bisect
+import glob
+import io
+import os
+import re
+import socket
+import sys
+import tarfile
+import tempfile
+from dataclasses import dataclass
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "conformance"))
+import packages  # noqa: E402
+import vmlinux  # noqa: E402
+from harness import Guest, Skip  # noqa: E402
+from initramfs import Initramfs  # noqa: E402
+
+BUSYBOX = "/bin/busybox"
+DISK_MIB = 32
+# In the order of their dependencies.
+MODULES = ["virtio_ring", "virtio", "virtio_pci_legacy_dev", "virtio_pci_modern_dev",
+           "virtio_pci", "virtio_blk"]
+
+# All of the kernel's that is busy: system calls, pipes, /proc, page faults, fork.
+KERNEL_WORK = """
+while :; do
+	dd if=/dev/zero of=/dev/null bs=64k count=300 2>/dev/null
+	cat /proc/self/maps /proc/meminfo /proc/stat /proc/interrupts >/dev/null
+	dd if=/dev/urandom bs=4k count=100 2>/dev/null | cat | cat >/dev/null
+	dd if=/dev/vda of=/dev/null bs=64k count=50 iflag=direct 2>/dev/null
+	ls -lR /sys/devices >/dev/null
+done &
+"""
+# Asleep but for a blink ten times a second.
+IDLE_WORK = "while :; do usleep 100000; done &\n"
+
+INIT = """#!/bin/busybox sh
+/bin/busybox mkdir -p /proc /sys /dev /tmp /oracle /sbin /usr/bin /usr/sbin
+/bin/busybox --install -s
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+for m in {modules}; do insmod /modules/$m.ko || echo "FATAL no module $m"; done
+echo "INIT $(uname -r) $(nproc) vCPUs"
+cp /proc/kallsyms /proc/modules /proc/cpuinfo /proc/cmdline /oracle
+tar cf /tmp/oracle.tar -C /oracle .
+dd if=/tmp/oracle.tar of=/dev/vda bs=64k conv=fsync 2>/dev/null
+rm -r /tmp/oracle.tar /oracle
+stty -F /dev/ttyS1 raw -echo
+exec 3<>/dev/ttyS1
+{work}
+echo READY
+while read -r line <&3; do
+	eval "$line" >&3 2>&1
+	echo "@$?" >&3
+done
+"""
+
+
+@dataclass
+class Symbol:
+    address: int
+    kind: str  # as nm prints it: "T", "t", ...
+    name: str
+    module: str  # "" of the kernel itself
+
+
+@dataclass
+class Mapping:
+    start: int
+    end: int
+    offset: int
+    flags: str  # "r-xp"
+    path: str  # "" of anonymous memory
+
+
+class Kallsyms:
+    """What the guest's own table says of an address."""
+
+    def __init__(self, text):
+        self.symbols = []
+        for line in text.splitlines():
+            address, kind, name, *module = line.split()
+            self.symbols.append(Symbol(int(address, 16), kind, name,
+                                       module[0].strip("[]") if module else ""))
+        self.symbols.sort(key=lambda s: s.address)
+        self.addresses = [s.address for s in self.symbols]
+
+    def address(self, name):
+        return next(s.address for s in self.symbols if s.name == name)
+
+    def names(self, address):
+        """Every name of the last symbol at or before the address, in the kernel or one
+        module (several may lie at one address: any of them is right)."""
+        at = bisect.bisect_right(self.addresses, address) - 1
+        if at < 0:
+            return set()
+        here = self.addresses[at]
+        first = bisect.bisect_left(self.addresses, here)
+        return {s.name for s in self.symbols[first:at + 1]}
+
+    def in_kernel_text(self, address):
+        return self.address("_stext") <= address < self.address("_etext")
+
+
+def kernel(build):
+    """(vmlinuz, folder of its modules)."""
+    where = packages.unpack_linux(build)
+    image = glob.glob(os.path.join(where, "boot", "vmlinuz-*"))[0]
+    modules = glob.glob(os.path.join(where, "lib", "modules", "*"))[0]
+    return image, modules
+
+
+def vmlinux_elf(build):
+    """The kernel's ELF file, without symbols, as it is packed in vmlinuz."""
+    image, _ = kernel(build)
+    return vmlinux.extract_file(image, os.path.join(os.path.dirname(image), "vmlinux"))
+
+
+def static_busybox():
+    if not os.path.exists(BUSYBOX):
+        raise Skip("busybox-static is not installed")
+    with open(BUSYBOX, "rb") as f:
+        if b"/lib64/ld-linux" in f.read(4096):
+            raise Skip("busybox is not static: install busybox-static")
+    return BUSYBOX
+
+
+def module_file(modules, name):
+    for path in glob.glob(os.path.join(modules, "**", name + ".ko"), recursive=True):
+        return path
+    raise Skip(f"no module {name} in {modules}")
+
+
+class LinuxGuest(Guest):
+    """programs: {name: file}, put into /bin; work: shell commands that start them."""
+
+    def __init__(self, build, cpu="max", smp=1, work="", programs=None, memory=256,
+                 append="", accel="tcg", files=None):
+        image, modules = kernel(build)
+        self.files = tempfile.TemporaryDirectory(prefix="uniscope-")
+        self.disk = os.path.join(self.files.name, "disk")
+        with open(self.disk, "wb") as f:
+            f.truncate(DISK_MIB << 20)
+        self.control, self.control_path = None, os.path.join(self.files.name, "control")
+        initrd = os.path.join(self.files.name, "initrd")
+        self._initramfs(modules, work, programs or {}, files or {}).write(initrd)
+        super().__init__(
+            build, "linux", accel, smp, kernel=image, memory=memory,
+            extra=("-cpu", cpu, "-nodefaults", "-no-reboot", "-initrd", initrd,
+                   "-serial", f"unix:{self.control_path},server=on,wait=off",
+                   "-drive", f"file={self.disk},if=virtio,format=raw",
+                   "-append", "console=ttyS0 quiet panic=-1 " + append))
+
+    def _initramfs(self, modules, work, programs, files):
+        fs = Initramfs()
+        fs.add_file("/bin/busybox", static_busybox())
+        for name in MODULES:
+            fs.add_file(f"/modules/{name}.ko", module_file(modules, name))
+        for name, path in programs.items():
+            fs.add_file("/bin/" + name, path)
+        for name, path in files.items():
+            fs.add_file(name, path)
+        fs.add("/init", INIT.format(modules=" ".join(MODULES), work=work))
+        return fs
+
+    def __exit__(self, *args):
+        if self.control:
+            self.control.close()
+        super().__exit__(*args)
+        self.files.cleanup()
+
+    def oracle(self):
+        """{file name: text} that the guest handed over before READY."""
+        with open(self.disk, "rb") as f:
+            data = f.read()
+        with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+            return {os.path.basename(m.name): tar.extractfile(m).read().decode()
+                    for m in tar.getmembers() if m.isfile()}
+
+    def kallsyms(self):
+        return Kallsyms(self.oracle()["kallsyms"])
+
+    def do(self, command, seconds=60):
+        """Run a line of shell in the guest; what it printed."""
+        if not self.control:
+            self.control = socket.socket(socket.AF_UNIX)
+            self.control.connect(self.control_path)
+        self.control.settimeout(seconds)
+        self.control.sendall(command.encode() + b"\n")
+        text = b""
+        while not (end := re.search(rb"^@(\d+)\r?\n", text, re.M)):
+            more = self.control.recv(65536)
+            if not more:
+                raise RuntimeError(f"the guest ended during {command!r}")
+            text += more
+        printed = text[:end.start()].decode().replace("\r", "")
+        if int(end[1]):
+            raise RuntimeError(f"{command}: exit {int(end[1])}\n{printed}")
+        return printed
+
+    def start(self, program):
+        """Its process id.  It is alone on its vCPU."""
+        mask = 1 << (self.smp - 1)
+        return int(self.do(f"taskset {mask:x} {program} >/dev/console & echo $!"))
+
+    def stop(self, pid):
+        self.do(f"kill -9 {pid}; wait {pid} 2>/dev/null; true")
+
+    def maps(self, pid):
+        rows = []
+        for line in self.do(f"cat /proc/{pid}/maps").splitlines():
+            m = re.match(r"(\w+)-(\w+) (\S+) (\w+) \S+ \d+\s*(.*)", line)
+            rows.append(Mapping(int(m[1], 16), int(m[2], 16), int(m[4], 16), m[3], m[5]))
+        return rows
+
+    def load_address(self, pid):
+        """Where the first byte of the program's file is mapped."""
+        path = self.do(f"readlink /proc/{pid}/exe").strip()
+        return next(m.start for m in self.maps(pid) if m.path == path and m.offset == 0)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Read the stacks of a recording (docs/format.md), without uniscope: what is named and
+counted there can so be named and counted independently."""
+import bisect
+import struct
+from dataclasses import dataclass
+
+USER, EXACT, SPACE = 1, 2, 4
+ROOT, NO_RULE = 1, 5
+GUEST, EXIT, READY = 0, 1, 3
+
+
+@dataclass
+class Frame:
+    pc: int
+    user: bool
+    exact: bool  # the address of an instruction; else what a CALL returns to
+
+    def call(self):
+        """An address inside the instruction that the frame is at."""
+        return self.pc - (not self.exact)
+
+    def is_kernel(self):
+        return self.pc >> 63 == 1
+
+
+@dataclass
+class Sample:
+    frames: list  # innermost first
+    end: int
+    state: int
+    vcpu: int
+    weight: int
+    t: float  # seconds since the start
+
+    def whole(self):
+        return self.end == ROOT
+
+
+class _Bytes:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def more(self):
+        return self.at < len(self.data)
+
+    def byte(self):
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def u32(self):
+        self.at += 4
+        return struct.unpack_from("<I", self.data, self.at - 4)[0]
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            b = self.byte()
+            value |= (b & 127) << shift
+            shift += 7
+            if b < 128:
+                return value
+
+    def string(self):
+        end = self.data.index(0, self.at)
+        text = self.data[self.at:end].decode(errors="replace")
+        self.at = end + 1
+        return text
+
+    def svarint(self):
+        v = self.varint()
+        return v >> 1 if v % 2 == 0 else -(v >> 1) - 1
+
+
+class Recording:
+    def __init__(self, path):
+        self.nodes, self.flags, self.samples = [(0, 0)], {}, []
+        self.facts = {}
+        self.names = {}  # start: (size, name, module)
+        with open(path, "rb") as f:
+            data = f.read()
+        if data[:8] != b"UNISCOPE":
+            raise ValueError(f"{path} is no recording")
+        readers = {b"STAK": self._stacks, b"FLAG": self._flags, b"SAMP": self._samples,
+                   b"FACT": self._fact, b"SYMB": self._symbols}
+        at = 16
+        while at + 12 <= len(data):
+            size, = struct.unpack_from("<I", data, at + 4)
+            read = readers.get(data[at:at + 4])
+            if read:
+                read(_Bytes(data[at + 12:at + 12 + size]))
+            at += 12 + size
+
+    def name(self, address):
+        """(name, module) by the names in the recording, or None."""
+        starts = sorted(self.names)
+        at = bisect.bisect_right(starts, address) - 1
+        if at < 0:
+            return None
+        size, name, module = self.names[starts[at]]
+        return (name, module) if address - starts[at] < size else None
+
+    def _fact(self, b):
+        key = b.string()
+        self.facts[key] = b.string()
+
+    def _symbols(self, b):
+        module, start = b.string(), 0
+        while b.more():
+            start = (start + b.svarint()) % (1 << 64)
+            size = b.varint()
+            self.names[start] = (size, b.string(), module)
+
+    def _stacks(self, b):
+        number, pc = b.u32(), 0
+        while b.more():
+            up = b.varint()
+            pc = (pc + b.svarint()) % (1 << 64)
+            self.nodes.append((number - up if up else 0, pc))
+            number += 1
+
+    def _flags(self, b):
+        number = b.u32()
+        while b.more():
+            number += b.varint()
+            self.flags[number] = b.byte()
+
+    def _frames(self, node):
+        frames = []
+        while node:
+            up, pc = self.nodes[node]
+            flags = self.flags.get(node, 0)
+            if flags & SPACE:
+                break
+            frames.append(Frame(pc, bool(flags & USER), bool(flags & EXACT) or not frames))
+            node = up
+        return frames
+
+    def _samples(self, b):
+        t = 0
+        while b.more():
+            t += b.svarint()
+            tag, stack = b.varint(), b.varint()
+            weight = b.varint() if stack & 1 else 1
+            self.samples.append(Sample(self._frames(stack >> 1), tag & 15, tag >> 4 & 7,
+                                       tag >> 7, weight, t / 1e6))

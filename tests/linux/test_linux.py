@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian's Linux with KASLR, profiled under TCG, against what the guest says of itself.
+
+usage: test_linux.py BUILD [--only WORD] [--backend B] [--accel A] [--seconds S]
+
+The oracle of kernel names is the guest's own /proc/kallsyms.
+"""
+import argparse
+import json
+import re
+import sys
+from collections import Counter
+
+from guest import IDLE_WORK, KERNEL_WORK, LinuxGuest, kernel, vmlinux_elf
+from harness import Skip, Tap, Uniscope, check, note, require
+from naming import Classes, expected_paths, kernel_parts, reported_paths
+from recording import Recording
+
+LINKED_STEXT = 0xFFFFFFFF81000000
+WHOLE = 0.99
+# Work that begins when the test says so: one boot does for all that is asked of a kind.
+WORKS = f"""
+idle_work() {{
+{IDLE_WORK}
+}}
+kernel_work() {{
+{KERNEL_WORK}
+}}
+"""
+# name: (cpu model, vCPUs, are there five levels of page tables?)
+KINDS = {"5-level x1": ("max", 1, True), "4-level x2": ("qemu64", 2, False)}
+
+
+class Suite:
+    def __init__(self, args):
+        self.args, self.tap, self.us = args, Tap(), Uniscope(args.build)
+        self.slides = set()
+        self.guest = self.kallsyms = None
+        self.at_work, self.pid = None, 0
+
+    def start(self, kind, append=""):
+        cpu, smp, _ = KINDS[kind]
+        if self.args.accel == "kvm":
+            cpu = "host"
+        self.guest = LinuxGuest(self.args.build, cpu=cpu, smp=smp, work=WORKS,
+                                accel=self.args.accel, append=append)
+        self.guest.wait("READY")
+        check("FATAL" not in self.guest.serial(), self.guest.serial())
+        self.kallsyms = self.guest.kallsyms()
+        self.slides.add(self.kallsyms.address("_stext") - LINKED_STEXT)
+
+    def end(self):
+        if self.guest:
+            self.guest.__exit__()
+        self.guest = self.at_work = None
+
+    def working(self, kind, work, **more):
+        """The guest of this kind, at that work, without a symbol file; it is booted where
+        none runs."""
+        if not self.guest:
+            self.start(kind, **more)
+        if self.at_work != work:
+            if self.at_work:
+                self.guest.stop(self.pid)
+            self.at_work = work
+            self.pid = int(self.guest.do(work + " >/dev/null 2>&1; echo $!"))
+        self.guest.elf = None
+        return self.guest
+
+    def as_stated(self, kind):
+        """The rig itself: page tables, KASLR, the oracle."""
+        _, smp, five = KINDS[kind]
+        oracle, names = self.working(kind, "idle_work").oracle(), self.kallsyms
+        check(oracle["cpuinfo"].count("processor\t") == smp, "vCPUs")
+        check(("la57" in oracle["cpuinfo"]) == five, "levels of page tables")
+        check(names.in_kernel_text(names.address("schedule")), "no names")
+        check(any(s.module == "virtio_blk" for s in names.symbols), "no modules")
+        note(f"{kind}: _stext at {names.address('_stext'):#x}, "
+             f"{len(names.symbols)} symbols")
+
+    def kernel(self, kind):
+        """Without a symbol file: every name, the slide, and how whole the stacks are."""
+        g = self.working(kind, "kernel_work")
+        self.us.record(g, self.args.backend, "--budget", "50", seconds=self.args.seconds)
+        check(g.do("echo still here").strip() == "still here", "the guest is gone")
+        recording, report = Recording(self.us.data()), self.us.report()
+        self.names(kind, recording, report, Classes(self.kallsyms))
+        self.slide(kind, report, self.kallsyms)
+        self.whole(kind, recording, self.kallsyms)
+
+    def names(self, kind, recording, report, classes):
+        want, got = expected_paths(recording, classes), reported_paths(report, classes)
+        n, frames = sum(want.values()), sum(len(p) * k for p, k in want.items())
+        # Those of the idle task in a loop that waits are told apart.
+        idle = {p: k for p, k in (want - got).items() if "do_idle" in p}
+        told = report["summary"].get("idle_by_stack", 0)
+        if sum(idle.values()) == told:
+            want, n = want - Counter(idle), n - told
+        wrong = want - got
+        # The report counts as idle, not as busy, what the idle task's own stack tells.
+        idle = {path: k for path, k in wrong.items() if classes.of("do_idle") in path}
+        if sum(idle.values()) == report["summary"].get("idle_by_stack", 0):
+            wrong -= Counter(idle)
+            n -= sum(idle.values())
+        note(f"{kind}: {n} stacks in the kernel, {frames} frames, "
+             f"{sum(wrong.values())} stacks with a wrong name")
+        for path, count in wrong.most_common(5):
+            note(f"{count}: should be {';'.join(path)}")
+        for path, count in (got - want).most_common(5):
+            note(f"{count}: reported  {';'.join(path)}")
+        check(n >= 100, f"only {n} samples in the kernel")
+        check(not wrong and sum(got.values()) == n, "not the same names")
+
+    def slide(self, kind, report, kallsyms):
+        said = report["facts"].get("linux", "nothing")
+        note(f"{kind}: {said}")
+        check(f"slide {kallsyms.address('_stext') - LINKED_STEXT:#x}" in said,
+              f"_stext is at {kallsyms.address('_stext'):#x}")
+
+    def whole(self, kind, recording, kallsyms):
+        n, whole, cut = kernel_parts(recording, kallsyms, 3)
+        note(f"{kind}: {whole} of {n} stacks are whole down to an entry or a thread; "
+             f"others end in {', '.join(f'{f} {k}' for f, k in cut.most_common(8))}")
+        check(whole >= WHOLE * n, "too many stacks are cut")
+
+    def idle(self, kind):
+        """Asleep, but for a blink: counted as idle, and each vCPU is in the idle task."""
+        g = self.working(kind, "idle_work")
+        stats = self.us.record(g, "gdb", "--budget", "50", seconds=4)
+        share = stats["idle"] / max(1, stats["idle"] + stats["running"])
+        note(f"{kind}: {100 * share:.1f} % idle")
+        check(share > 0.5, f"idle for {100 * share:.1f} % only")
+        for _ in range(20):
+            vcpus = json.loads(self.us.run("dump", "--json", g.target("gdb")).stdout)
+            stacks = [[f["function"] for f in v["frames"]] for v in vcpus["vcpus"]]
+            if all("do_idle" in names for names in stacks):
+                note(f"{kind}: {' < '.join(stacks[0])}")
+                return
+        raise AssertionError(f"not in the idle task: {stacks}")
+
+    def slides_differ(self):
+        check(len(self.slides) > 1, "KASLR is off: every boot had the same slide")
+
+    def slide_of_vmlinux(self, kind):
+        """vmlinux has neither symbols nor the slide: found by the text that runs."""
+        g = self.working(kind, "kernel_work")
+        slide = self.kallsyms.address("_stext") - LINKED_STEXT
+        g.elf = vmlinux_elf(self.args.build)
+        self.us.record(g, "gdb", "--budget", "50", seconds=5)
+        module = self.us.report()["modules"][0]
+        note(f"{kind}: slide {slide:#x}, found {module['bias']}, {module['match']}")
+        check(module["match"] == "yes" and int(module["bias"], 16) == slide,
+              f"not found: {module}")
+
+    def record_whole(self, guest, seconds):
+        """Without any symbol file.  A busy host can lose the stub: try again."""
+        for backend in ("gdb", "qmp", "gdb", "qmp"):
+            figures = self.us.record(guest, backend, "--budget", "50", seconds=seconds)
+            r = Recording(self.us.data())
+            if "linux" in r.facts and len(r.samples) > 200:
+                return figures, r
+        raise Skip(f"the host is too busy: {len(r.samples)} samples, {r.facts}")
+
+    def own_names(self, kind):
+        """Of a guest without a symbol file: each sampled address of the kernel has the
+        name that the guest's /proc/kallsyms gives it, and so has each caller."""
+        g = self.working(kind, "kernel_work")
+        truth = self.kallsyms
+        _, r = self.record_whole(g, 8)
+        note(r.facts["linux"])
+        slide = int(re.search(r"slide (0x[0-9a-f]+)", r.facts["linux"])[1], 16)
+        check(slide == truth.address("_stext") - LINKED_STEXT, f"slide {slide:#x}")
+        seen = self.check_names(r, truth)
+        modules = {m for _, m in seen.values()}
+        note(f"{kind}: {len(seen)} addresses, all named as in /proc/kallsyms; "
+             f"modules {sorted(modules)}; {len(r.names)} names in the recording")
+        check(len(seen) > 100 and "linux" in modules, "too few addresses")
+        self.check_stacks(kind, r)
+
+    def check_names(self, r, truth):
+        seen = {f.call() for s in r.samples for f in s.frames if f.is_kernel()}
+        seen = {at: r.name(at) for at in seen}
+        wrong = [(hex(at), name, truth.names(at)) for at, name in seen.items()
+                 if not name or name[0] not in truth.names(at)]
+        check(not wrong, f"{len(wrong)} of {len(seen)} addresses: {wrong[:5]}")
+        return seen
+
+    def check_stacks(self, kind, r):
+        """Stacks end where the kernel is entered, or where a task begins; once ORC is
+        in use."""
+        entry = re.compile(r"(entry_|asm_|ret_from_fork|secondary_startup|xen_|common_"
+                           r"interrupt_return|swapgs_restore|syscall_return|"
+                           r"restore_regs|native_i?ret|irqentry_exit_to_user|error_)")
+        whole = total = 0
+        cut, ready = {}, float(r.facts["linux_ready_s"])
+        for s in r.samples:
+            kernel = [f for f in s.frames if f.is_kernel()]
+            if not kernel or s.t <= ready:
+                continue
+            name = (r.name(kernel[-1].call()) or ("?",))[0]
+            # What jumps through the stack was called by somebody.
+            ok = bool(entry.match(name)) or (s.whole() and
+                                             not name.startswith("__x86_"))
+            total += s.weight
+            whole += s.weight * ok
+            if not ok:
+                cut[name, s.end] = cut.get((name, s.end), 0) + s.weight
+        worst = sorted(cut.items(), key=lambda c: -c[1])[:6]
+        note(f"{kind}: {100 * whole / max(total, 1):.2f} % of {total} kernel stacks end "
+             f"at an entry; else {worst}")
+        check(total and whole >= WHOLE * total, "stacks are cut")
+
+    def idle_without_halt(self, kind):
+        """A kernel that polls while it has nothing to do is idle, not busy."""
+        g = self.working(kind, "idle_work", append="idle=poll")
+        self.record_whole(g, 5)
+        s = self.us.report()["summary"]
+        total = s["running"] + s["idle"]
+        note(f"{kind}: idle {s['idle']} of {total}, {s.get('idle_by_stack', 0)} of "
+             f"them by their stack")
+        check(s.get("idle_by_stack", 0) > 0.5 * total, "polling counts as work")
+
+    def point(self, name, function, *args):
+        if self.args.only in name:
+            self.tap.point(name, lambda: function(*args))
+
+    def run(self):
+        for kind, (_, smp, _) in KINDS.items():
+            self.point(f"the guest is as stated: {kind}", self.as_stated, kind)
+            if smp > 1:
+                self.point("idle vCPUs", self.idle, kind)
+            self.point(f"names and stacks from guest memory alone: {kind}",
+                       self.kernel, kind)
+            self.point(f"slide of vmlinux: {kind}", self.slide_of_vmlinux, kind)
+            self.point(f"names and stacks without a file: {kind}", self.own_names, kind)
+            self.end()
+        self.point("idle without HLT", self.idle_without_halt, "4-level x2")
+        self.end()
+        self.point("KASLR is on", self.slides_differ)
+        self.tap.end()
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("--only", default="")
+    p.add_argument("--backend", default="gdb", help="of names, slide and stacks")
+    p.add_argument("--accel", default="tcg")
+    p.add_argument("--seconds", type=float, default=6)
+    args = p.parse_args()
+    try:
+        require(args.accel)
+        kernel(args.build)
+    except Skip as why:
+        print(f"1..0 # SKIP {why}")
+        return
+    Suite(args).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
