@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 CLANG_FORMAT ?= clang-format-14
 NINJA = ninja -C $(BUILD)
 
-.PHONY: all demo check bench fuzz format format-check install clean
+.PHONY: all demo check bench oracle fuzz format format-check install clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA)
@@ -28,6 +28,11 @@ check:
 # Ratios against a floor or a peer measured in the same run.
 bench: all
 	meson test -C $(BUILD) --benchmark --verbose
+
+# Stacks against libdwfl's, the test guests in 24 builds: 10,000 captures each.
+oracle: all
+	@$(NINJA) oracle-guests
+	tests/oracle/run-oracle $(BUILD) --json $(BUILD)/oracle.json
 
 # RUNS inputs for each fuzz target.
 fuzz:
