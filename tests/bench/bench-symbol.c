@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bench-symbol.c: a million symbols, and lines with inlined calls, beside libdwfl and
- * addr2line on the same file. */
+ * addr2line on the same file; or, bench-symbol ELF, a large image of the user's. */
 #include "bench.h"
 #include "symbol/elf_file.h"
 #include "symbol/symbol.h"
 
 #include <elf.h>
 #include <elfutils/libdwfl.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -279,8 +280,88 @@ static void lines(const char *dir, const char *path)
 	us_symbols_free(s);
 }
 
-int main(void)
+static bool is_table(const struct us_elf_section *s)
 {
+	static const char *const names[] = {
+		".debug_abbrev",      ".debug_addr",   ".debug_info",	  ".debug_line",
+		".debug_line_str",    ".debug_ranges", ".debug_rnglists", ".debug_str",
+		".debug_str_offsets", ".symtab",       ".strtab"
+	};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(s->name, names[i]))
+			return true;
+	return false;
+}
+
+static size_t allocated(void)
+{
+	struct mallinfo2 m = mallinfo2();
+	return m.uordblks + m.hblkhd;
+}
+
+/* n addresses spread evenly over the code. */
+static void look_up_spread(struct us_symbols *s, const struct us_elf_file *f, size_t n,
+			   const char *what, double opened)
+{
+	struct us_frame frames[16];
+	uint64_t total = 0;
+	size_t n_frame = 0, n_line = 0;
+	for (size_t i = 0; i < f->n_code; i++)
+		total += f->code[i].end - f->code[i].start;
+	const struct us_elf_code *c = f->code;
+	uint64_t begin = cpu_ns(), before = 0; /* code before *c */
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at = (uint64_t)((double)total / (double)n * (double)i);
+		while (at - before >= c->end - c->start) {
+			before += c->end - c->start;
+			c++;
+		}
+		size_t k = us_symbols_lookup(s, c->start + at - before, false, frames,
+					     16);
+		n_frame += k;
+		n_line += k && frames[0].line;
+	}
+	printf("%s: %.3f s, %.2f frames each, %.1f %% with lines\n", what,
+	       (opened + (double)(cpu_ns() - begin)) / 1e9, (double)n_frame / (double)n,
+	       100 * (double)n_line / (double)n);
+}
+
+/* A large image of the user's: the time to its first report, a million addresses, and
+ * the memory that both take. */
+static void large_image(const char *path)
+{
+	static const struct us_debug_dirs none;
+	struct us_elf_image *i;
+	struct us_symbols *s;
+	struct us_err e;
+	size_t before = allocated(), tables = 0;
+	uint64_t begin = cpu_ns();
+	need(us_elf_image_open(path, &i, &e), &e);
+	if (us_elf_image_find_debug(i, &none, &e) < 0)
+		printf("# %s\n", e.msg);
+	need(us_symbols_new(&s, &e), &e);
+	need(us_symbols_add(s, i, 0, &e), &e);
+	double opened = (double)(cpu_ns() - begin);
+	const struct us_elf_file *f = us_elf_image_dwarf(i);
+	for (size_t k = 0; k < f->n_section; k++)
+		tables += is_table(&f->section[k]) ? f->section[k].size : 0;
+	printf("%s: %.1f MB, tables %.1f MB\n", path, (double)f->size / 1e6,
+	       (double)tables / 1e6);
+	f = us_elf_image_file(i);
+	look_up_spread(s, f, 1000, "open, and 1000 addresses all over it", opened);
+	look_up_spread(s, f, 1000000, "a million addresses", 0);
+	printf("memory: %.1f MB, %.2f times the tables\n",
+	       (double)(allocated() - before) / 1e6,
+	       (double)(allocated() - before) / (double)tables);
+	us_symbols_free(s);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1) {
+		large_image(argv[1]);
+		return 0;
+	}
 	char dir[] = "/tmp/uniscope-bench-XXXXXX", path[64], clean[64];
 	if (!mkdtemp(dir))
 		return 1;
