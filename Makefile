@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 CLANG_FORMAT ?= clang-format-14
 NINJA = ninja -C $(BUILD)
 
-.PHONY: all demo check bench oracle fuzz format format-check install clean
+.PHONY: all demo check rig bench oracle fuzz format format-check install clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA)
@@ -24,6 +24,10 @@ demo:
 check:
 	@scripts/install-packages check
 	@scripts/check $(BUILD)
+
+# A shell in a host with a hypervisor, emulated: make rig RIG=kvm-x86_64.
+rig: all
+	@tests/rigs/rig.py $(BUILD) $(RIG)
 
 # Ratios against a floor or a peer measured in the same run.
 bench: all

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Test guests as Xen domains; run by itself, in dom0: what only a domain can show.
+
+usage: xen.py BUILD [--only WORD] [--kills N]
+
+A PVH domain without a serial port writes to port 0xe9, which goes to Xen's log.
+"""
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+from harness import Guest, Skip, Tap, Uniscope, check, note
+
+_PIECE = 200  # of a line: Xen breaks longer ones
+_LINE = re.compile(r"\(d(\d+)\) (.*)")
+PV_PATH = ["_start", "kmain", "work_a", "work_b", "leaf_spin"]
+
+
+def written():
+    """What the domains have written, by their numbers."""
+    got = subprocess.run(["xl", "dmesg"], capture_output=True, text=True,
+                         errors="replace", check=True)
+    text = {}
+    for line in got.stdout.splitlines():
+        if piece := _LINE.search(line):
+            end = "" if len(piece[2]) == _PIECE else "\n"
+            domain = int(piece[1])
+            text[domain] = text.get(domain, "") + piece[2] + end
+    return text
+
+
+class Vm:
+    """A domain, with those of Popen's methods that the tests use."""
+    returncode = None
+
+    def __init__(self, config):
+        done = subprocess.run(["xl", "create", config], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"xl create: {done.stdout}{done.stderr}")
+        name = os.path.basename(config)
+        self.id = int(subprocess.run(["xl", "domid", name], capture_output=True,
+                                     text=True, check=True).stdout)
+
+    def poll(self):
+        there = subprocess.run(["xl", "list", str(self.id)], capture_output=True)
+        return None if there.returncode == 0 else 0
+
+    def kill(self):
+        subprocess.run(["xl", "destroy", str(self.id)], capture_output=True)
+
+    def wait(self):
+        pass
+
+
+class Domain(Guest):
+    """A guest that runs; its accelerator is pv or pvh."""
+    poll_seconds = 1  # xl takes the CPU that the domain runs on
+    made = 0
+
+    def __init__(self, build, name, accel, smp=1, kernel=None, memory=64, **_):
+        self.name, self.accel, self.smp = name, accel, smp
+        self.elf = kernel or os.path.join(build, "tests", "guests", name + ".elf")
+        if not os.path.exists(self.elf):
+            raise Skip(f"{self.elf} is not built")
+        Domain.made += 1
+        config = f"/tmp/{name}-{Domain.made}"
+        with open(config, "w") as f:
+            f.write(f'name = "{os.path.basename(config)}"\ntype = "{accel}"\n'
+                    f'kernel = "{self.elf}"\nmemory = {memory}\nvcpus = {smp}\n')
+        self.vm = Vm(config)
+
+    def __exit__(self, *_):
+        self.vm.kill()
+
+    def serial(self):
+        return written().get(self.vm.id, "")
+
+    def target(self, backend):
+        return f"xen:{self.vm.id}"
+
+
+class Tests:
+    def __init__(self, build, kills):
+        self.build, self.us, self.kills = build, Uniscope(build), kills
+
+    def pv(self):
+        """Page tables of machine frames; every stack is whole."""
+        with Domain(self.build, "pv", "pv") as g:
+            time.sleep(1)
+            stats = self.us.record(g, "xen", "--budget", "50", seconds=4)
+            rows = self.us.paths(nowhere=False)
+            note(f"pv: {rows}, {stats['truncated']} truncated")
+            check(sum(n for _, n in rows) >= 20, "hardly any samples")
+            check(all(PV_PATH[:len(p)] == p for p, _ in rows), "a wrong stack")
+            check(not stats["truncated"], "a stack is cut")
+
+    def memory(self):
+        """RAM on both sides of the hole below 4 GiB is as good as little of it."""
+        with Domain(self.build, "shares", "pvh", memory=self.large()) as g:
+            g.wait("READY")
+            self.us.record(g, "xen", "--budget", "50", seconds=2)
+            rows = self.us.paths(nowhere=False)
+            check(any(p[-1] == "f60" for p, _ in rows if p), f"no f60: {rows}")
+
+    @staticmethod
+    def large():
+        info = subprocess.run(["xl", "info", "free_memory"], capture_output=True,
+                              text=True, check=True)
+        if int(info.stdout) < 3200:
+            raise Skip(f"3 GiB are wanted and {info.stdout.strip()} MiB are free")
+        return 3072
+
+    def begin(self, g, name, *more):
+        """A recording that has begun."""
+        out = self.us.data(name)
+        p = subprocess.Popen([self.us.program, "record", "--json", "-e", g.elf, "-o", out,
+                              *more, g.target("xen")], stdout=subprocess.PIPE, text=True)
+        g.wait_for(lambda: os.path.exists(out) and os.path.getsize(out),
+                   what="recording")
+        return p
+
+    def interrupt(self):
+        """^C while it is paused: the domain goes on, and the recording ends well."""
+        with Domain(self.build, "shares", "pvh") as g:
+            g.wait("READY")
+            for i in range(5):
+                p = self.begin(g, f"interrupted{i}.data", "-F", "5000", "--budget", "100")
+                time.sleep(1 + i / 7)
+                p.send_signal(signal.SIGINT)
+                text, _ = p.communicate(timeout=30)
+                check(p.returncode == 0, f"exit {p.returncode}")
+                check("stopped by the user" in json.loads(text)["end"] or
+                      "interrupted" in json.loads(text)["end"], text)
+                check(g.goes_on(), "the domain stands still")
+
+    def destroyed(self):
+        """The domain is destroyed while attached: it goes at once, and we say so."""
+        with Domain(self.build, "shares", "pvh") as g:
+            g.wait("READY")
+            p = self.begin(g, "destroyed.data")
+            time.sleep(1)
+            g.vm.kill()
+            text, _ = p.communicate(timeout=30)
+            check(p.returncode == 0, f"exit {p.returncode}")
+            check("gone" in json.loads(text)["end"], text)
+            check(g.vm.poll() is not None, "what we map keeps the domain from going")
+
+    def kill(self):
+        """In mid pause, by the backend itself: see xen-kill.c."""
+        with Domain(self.build, "shares", "pvh", 2) as g:
+            g.wait("READY")
+            self.helper("tests/rigs/xen-kill", str(g.vm.id), str(self.kills))
+            check(g.goes_on(), "the domain stands still")
+
+    def cost(self):
+        with Domain(self.build, "shares", "pvh") as g:
+            g.wait("READY")
+            self.helper("tests/bench/bench-xen", str(g.vm.id), "xenctx")
+
+    def helper(self, name, *args):
+        done = subprocess.run([os.path.join(self.build, name), *args],
+                              capture_output=True, text=True, timeout=500)
+        for line in done.stdout.splitlines():
+            note(line)
+        check(done.returncode == 0, done.stderr)
+
+    def ps(self):
+        with Domain(self.build, "shares", "pvh", 2) as a, \
+                Domain(self.build, "pv", "pv") as b:
+            got = {d["domain"]: d for d in
+                   json.loads(self.us.run("ps", "--json").stdout) if "domain" in d}
+            note(str(got))
+            check(got[a.vm.id]["kind"] == "PVH" and got[a.vm.id]["n_vcpu"] == 2, got)
+            check(got[b.vm.id]["kind"] == "PV" and b.name in got[b.vm.id]["name"], got)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("--only", default="")
+    p.add_argument("--kills", type=int, default=20)
+    args = p.parse_args()
+    tests, tap = Tests(args.build, args.kills), Tap()
+    for name, function in (("a PV domain", tests.pv), ("the list of domains", tests.ps),
+                           ("3 GiB of memory", tests.memory),
+                           ("interrupted in mid pause", tests.interrupt),
+                           ("destroyed in the middle", tests.destroyed),
+                           ("killed in mid pause", tests.kill),
+                           ("what a look costs", tests.cost)):
+        if args.only in name:
+            tap.point(f"xen: {name}", function)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""uniscope for a rig of another architecture: cross compiled against the libraries of
+its packages."""
+import os
+import shutil
+import subprocess
+
+import paths
+from harness import Skip
+
+CROSS_FILE = """[binaries]
+c = '{triple}-gcc'
+ar = '{triple}-ar'
+strip = '{triple}-strip'
+pkgconfig = 'pkg-config'
+
+[built-in options]
+c_args = ['--sysroot={root}']
+c_link_args = ['--sysroot={root}']
+
+[properties]
+sys_root = '{root}'
+pkg_config_libdir = '{root}/usr/lib/{triple}/pkgconfig:{root}/usr/share/pkgconfig'
+
+[host_machine]
+system = 'linux'
+cpu_family = '{arch}'
+cpu = '{arch}'
+endian = 'little'
+"""
+# Of the machine this runs on, not of the rig.
+OPTIONS = ("-Dguests=false", "-Dman=disabled")
+
+
+def _run(argv):
+    done = subprocess.run(argv, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(argv)}:\n{done.stdout[-3000:]}{done.stderr}")
+
+
+def build(build_folder, arch, root):
+    """The build folder for that architecture, with the program made anew."""
+    triple = arch + "-linux-gnu"
+    if not shutil.which(triple + "-gcc"):
+        raise Skip(f"{triple}-gcc is not installed")
+    folder = os.path.join(build_folder, "rigs",
+                          f"build-{arch}-{os.path.basename(root)}")
+    cross = folder + ".cross"
+    with open(cross, "w") as f:
+        f.write(CROSS_FILE.format(triple=triple, root=root, arch=arch))
+    if not os.path.exists(os.path.join(folder, "build.ninja")):
+        _run(["meson", "setup", "--cross-file", cross, *OPTIONS, folder,
+              os.path.dirname(paths.TESTS)])
+    _run(["ninja", "-C", folder, "uniscope"])
+    return folder

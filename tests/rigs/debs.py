@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian packages of any suite and architecture, without root: apt with a state of its
+own in the build folder.  What was unpacked before needs no network."""
+import glob
+import hashlib
+import os
+import shutil
+import subprocess
+
+import paths  # noqa: F401
+from harness import Skip
+
+KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+DEBIAN_ARCH = {"x86_64": "amd64", "aarch64": "arm64"}
+# What no rig looks at.
+_LEFT_OUT = ["./usr/share/doc", "./usr/share/man", "./usr/share/locale",
+             "./usr/share/icons", "./usr/share/bug", "./usr/share/lintian"]
+
+
+def _run(argv, **more):
+    done = subprocess.run(argv, capture_output=True, text=True, **more)
+    if done.returncode:
+        last = (done.stderr.strip() or done.stdout.strip())[-200:]
+        raise Skip(f"{argv[0]} {argv[-1]}: {last}")
+    return done.stdout
+
+
+def unpack(deb, root):
+    """As dpkg-deb -x, less what is left out."""
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb],
+                          stdout=subprocess.PIPE) as tar:
+        subprocess.run(["tar", "-x", "-C", root, "--keep-directory-symlink",
+                        *(f"--exclude={name}" for name in _LEFT_OUT)],
+                       stdin=tar.stdout, check=True)
+    if tar.returncode:
+        raise Skip(f"{deb} cannot be unpacked")
+
+
+def mirror():
+    """The archive that this machine has its own packages from."""
+    said = subprocess.run(["apt-get", "indextargets", "--format",
+                           "$(REPO_URI) $(CODENAME)", "Created-By: Packages"],
+                          capture_output=True, text=True).stdout
+    for line in said.splitlines():
+        uri, _, name = line.partition(" ")
+        if name in ("bookworm", "trixie"):
+            return uri
+    raise Skip("apt knows no archive of Debian")
+
+
+class Suite:
+    """A suite of Debian's for one architecture."""
+
+    def __init__(self, build, suite, arch):
+        self.name, self.arch = suite, DEBIAN_ARCH[arch]
+        self.updated = False
+        self.where = os.path.join(build, "rigs", f"{suite}-{self.arch}")
+
+    def _options(self):
+        """What keeps apt away from the machine's own state."""
+        state = os.path.join(self.where, "apt")
+        for folder in ("lists/partial", "cache/archives/partial", "etc"):
+            os.makedirs(os.path.join(state, folder), exist_ok=True)
+        open(os.path.join(state, "status"), "a").close()
+        sources = os.path.join(state, "sources.list")
+        with open(sources, "w") as f:
+            f.write(f"deb [signed-by={KEYS}] {mirror()} {self.name} main\n")
+        settings = {"APT::Architecture": self.arch, "APT::Architectures": self.arch,
+                    "APT::Sandbox::User": "", "Acquire::Languages": "none",
+                    "Dir::State": state, "Dir::State::status": f"{state}/status",
+                    "Dir::State::lists": f"{state}/lists",
+                    "Dir::Cache": f"{state}/cache", "Dir::Etc::sourcelist": sources,
+                    "Dir::Etc::sourceparts": f"{state}/etc",
+                    "Dir::Etc::preferencesparts": f"{state}/etc"}
+        return [word for key, value in settings.items()
+                for word in ("-o", f"{key}={value}")]
+
+    def _apt(self, command, *args, cwd=None):
+        return _run([f"apt-{command}", *self._options(), "-qq", *args], cwd=cwd)
+
+    def _once(self, name, make):
+        """The folder of this name, made whole by make(folder) or not at all."""
+        where = os.path.join(self.where, name)
+        if not os.path.exists(where):
+            new = where + ".new"
+            shutil.rmtree(new, ignore_errors=True)
+            os.makedirs(new)
+            if not self.updated:
+                self._apt("get", "update")
+                self.updated = True
+            make(new)
+            os.rename(new, where)
+        return where
+
+    def closure(self, packages):
+        """The folder with the files of these packages and of all they depend on."""
+        def make(root):
+            self._apt("get", "install", "-y", "--download-only",
+                      "--no-install-recommends", *packages)
+            for deb in glob.glob(os.path.join(self.where, "apt/cache/archives/*.deb")):
+                unpack(deb, root)
+                os.remove(deb)
+        key = hashlib.sha256(" ".join(packages).encode()).hexdigest()
+        return self._once("root-" + key[:8], make)
+
+    def kernel(self, meta):
+        """The folder with the kernel that this package without files depends on."""
+        def make(root):
+            told = self._apt("cache", "depends", meta)
+            name = next(line.split()[-1] for line in told.splitlines()
+                        if "Depends: linux-image-" in line)
+            self._apt("get", "download", name, cwd=root)
+            deb, = glob.glob(os.path.join(root, "*.deb"))
+            unpack(deb, root)
+            os.remove(deb)
+        return self._once(meta, make)

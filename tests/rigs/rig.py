@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boot a host with a hypervisor in QEMU's emulation, and run a test inside or a shell.
+
+usage: rig.py BUILD RIG [SCRIPT] [--seconds S] [--keep DIR]
+
+The script is sourced by the shell of the host (init.sh).  Its TAP comes over the serial
+line, and its exit status: without a status the test has failed.  What Debian's packages
+are needed is downloaded once, into BUILD/rigs and BUILD/packages.
+"""
+import argparse
+import glob
+import gzip
+import os
+import re
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import paths  # noqa: F401
+import packages
+import vmlinux
+from harness import Skip
+from image import Image
+from rigs import RIGS
+from tap import Join
+
+_STATUS = re.compile(r"@@ \S+ done status (\d+)$")
+
+
+def kernel_folder(image, rig):
+    if image.suite:
+        return image.suite.kernel(rig.kernel)
+    return packages.unpack_linux(image.build, rig.kernel)
+
+
+def kernel_file(folder):
+    """What QEMU boots at once: to unpack it under emulation would take a minute."""
+    packed, = glob.glob(os.path.join(folder, "boot", "vmlinuz-*"))
+    with open(packed, "rb") as f:
+        if f.read(0x206)[0x202:] != b"HdrS":
+            return packed
+    return vmlinux.extract_file(packed, os.path.join(folder, "boot", "vmlinux"))
+
+
+def hypervisor_file(image, rig, where):
+    """QEMU boots the bare multiboot ELF alone."""
+    if not rig.hypervisor:
+        return ""
+    bare = os.path.join(where, "hypervisor")
+    with gzip.open(image.find(rig.hypervisor)[0][1]) as packed, open(bare, "wb") as f:
+        shutil.copyfileobj(packed, f)
+    return bare
+
+
+def prepare(args, rig, where):
+    """QEMU's command."""
+    image = Image(args.build, rig)
+    folder = kernel_folder(image, rig)
+    initrd = os.path.join(where, "initrd")
+    image.write(initrd, folder, args.script)
+    argv = shlex.split(rig.qemu.format(
+        kernel=kernel_file(folder), initrd=initrd,
+        hypervisor=hypervisor_file(image, rig, where)))
+    if not shutil.which(argv[0]):
+        raise Skip(f"{argv[0]} is not installed")
+    return argv + ["-accel", "tcg", "-nodefaults", "-display", "none", "-no-reboot"]
+
+
+class Console:
+    """Lines of a rig that runs, each as soon as it is there."""
+
+    def __init__(self, argv, seconds):
+        self.end = time.monotonic() + seconds
+        self.vm = subprocess.Popen(argv + ["-serial", "stdio"], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.vm.kill()
+        self.vm.wait()
+
+    def lines(self):
+        """Until QEMU has ended or the time is over."""
+        rest, fd = b"", self.vm.stdout.fileno()
+        while (left := self.end - time.monotonic()) > 0:
+            if not select.select([fd], [], [], left)[0]:
+                break
+            more = os.read(fd, 65536)
+            if not more:
+                break
+            *whole, rest = (rest + more).split(b"\n")
+            for line in whole:
+                yield line.decode(errors="replace").rstrip("\r")
+        yield rest.decode(errors="replace").rstrip("\r")
+
+
+def run_test(argv, seconds):
+    """0, or 1 if anything failed."""
+    begin, tap, status = time.monotonic(), Join(), None
+    with Console(argv, seconds) as console:
+        for line in console.lines():
+            if end := _STATUS.match(line):
+                status = int(end[1])
+            if line.startswith("@@"):
+                line += f" ({time.monotonic() - begin:.1f} s since QEMU's start)"
+            tap.line(line)
+    tap.point(status == 0, "no exit status: it did not end" if status is None
+              else f"exit status {status}")
+    tap.end()
+    return 1 if tap.bad else 0
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("rig", choices=RIGS)
+    p.add_argument("script", nargs="?")
+    p.add_argument("--seconds", type=float, default=600, help="at most, then it failed")
+    args = p.parse_args()
+    args.build = os.path.abspath(args.build)
+    with tempfile.TemporaryDirectory(prefix="uniscope-") as where:
+        try:
+            argv = prepare(args, RIGS[args.rig], where)
+        except Skip as why:
+            print(f"1..0 # SKIP {' '.join(str(why).split())}")
+            return 0
+        if args.script:
+            return run_test(argv, args.seconds)
+        print(f"{args.rig}: exit ends it, Ctrl-a x kills it, uniscope is in PATH")
+        return subprocess.run(argv + ["-serial", "mon:stdio"]).returncode
+
+
+# So that QEMU ends with this program.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The rigs: hosts with a hypervisor, in QEMU's emulation of a processor that has one.
+
+To add a rig is one row here and the script that sets its host up (setup).
+"""
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Rig:
+    arch: str  # as uname -m says it
+    qemu: str  # {kernel}, {initrd}, {hypervisor}: files that were made for it
+    console: str  # of Linux
+    kernel: str  # Debian's package that depends on the newest
+    setup: str  # a script beside this file: makes the hypervisor ready
+    modules: tuple = ()  # loaded in this order
+    files: tuple = ()  # programs (with the libraries they need), firmware; may be globs
+    links: dict = field(default_factory=dict)  # where QEMU looks: what is there
+    # Where files come from: "" is the machine this runs on, else Debian's suite of this
+    # name, from which packages are unpacked with all that they depend on.
+    suite: str = ""
+    packages: tuple = ()
+    hypervisor: str = ""  # a packed file of a package, for QEMU as {hypervisor}
+
+
+_PC = ("qemu-system-x86_64 -M q35 -cpu qemu64,+svm,+npt -smp 4 -m 2048 "
+       "-kernel {kernel} -initrd {initrd} "
+       "-append 'console=ttyS0 panic=-1 nokaslr no_timer_check quiet'")
+_PYTHON = ("/usr/bin/python3",)
+_QEMU_PC = ("/usr/bin/qemu-system-x86_64", "/usr/bin/qemu-system-x86_64-microvm",
+            "/usr/share/qemu/qboot.rom", "/usr/share/qemu/pvh.bin",
+            "/usr/share/qemu/kvmvapic.bin", "/usr/share/qemu/linuxboot_dma.bin",
+            "/usr/share/qemu/multiboot_dma.bin", "/usr/share/seabios/bios-256k.bin",
+            "/usr/share/seabios/vgabios-stdvga.bin", "/usr/lib/ipxe/qemu/efi-e1000e.rom")
+
+_ARM = ("qemu-system-aarch64 -M virt,virtualization=on,gic-version=3 -cpu cortex-a72 "
+        "-smp 2 -m 1536 -kernel {kernel} -initrd {initrd} "
+        "-append 'console=ttyAMA0 panic=-1 quiet'")
+# Xen keeps its log to itself: it would come in the middle of dom0's lines.  QEMU's
+# emulation has an error in SMAP that a dom0 meets at once (IRET in ring 3).
+_XEN_PC = ("qemu-system-x86_64 -M q35 -cpu EPYC,+svm,+npt,-smap -smp 1 -m 2048 "
+           "-kernel {hypervisor} -append 'console=none dom0_mem=1024M,max:1024M noreboot "
+           "guest_loglvl=all conring_size=4M' "
+           "-initrd '{kernel} console=ttyS0 panic=-1 quiet,{initrd}'")
+_XEN_FILES = ("/usr/lib/xen-*/bin/xenstored", "/usr/lib/xen-*/bin/xenconsoled",
+              "/usr/lib/xen-*/bin/xen-init-dom0", "/usr/lib/xen-*/bin/xl",
+              "/usr/lib/xen-*/bin/xenctx")
+# Loaded at run time.
+_XEN_LIBRARIES = ("libgcc_s.so.1", "libxencall.so.1", "libxenforeignmemory.so.1",
+                  "libxenstore.so.4")
+_XEN_MODULES = ("xen-privcmd", "xenfs", "xen-evtchn", "xen-gntdev", "xen-gntalloc")
+# To compile uniscope against.
+_LIBRARIES = ("libc6-dev", "libelf-dev", "libdw-dev", "libjansson-dev", "libcmocka-dev")
+
+_KVM_PC = dict(
+    arch="x86_64", qemu=_PC, console="ttyS0", setup="kvm.sh",
+    kernel="linux-image-cloud-amd64", modules=("irqbypass", "kvm", "kvm-amd"),
+    files=_PYTHON + _QEMU_PC,
+    links={"/usr/share/qemu/bios-microvm.bin": "qboot.rom",
+           "/usr/share/qemu/bios-256k.bin": "../seabios/bios-256k.bin",
+           "/usr/share/qemu/vgabios-stdvga.bin": "../seabios/vgabios-stdvga.bin",
+           "/usr/share/qemu/efi-e1000e.rom": "/usr/lib/ipxe/qemu/efi-e1000e.rom"})
+
+RIGS = {
+    "kvm-x86_64": Rig(**_KVM_PC),
+    "kvm-x86_64-full": Rig(**_KVM_PC | {
+        "kernel": "linux-image-amd64",
+        "modules": ("irqbypass", "ccp", "kvm", "kvm-amd")}),
+    "kvm-x86_64-trixie": Rig(
+        **_KVM_PC, suite="trixie",
+        packages=("qemu-system-x86", "python3", "libelf1t64", "libdw1t64",
+                  "libjansson4")),
+    "kvm-aarch64": Rig(
+        arch="aarch64", qemu=_ARM, console="ttyAMA0",
+        kernel="linux-image-cloud-arm64", setup="kvm.sh",
+        files=_PYTHON + ("/usr/bin/qemu-system-aarch64",
+                         "/usr/lib/ipxe/qemu/efi-virtio.rom"),
+        links={"/usr/share/qemu/efi-virtio.rom": "/usr/lib/ipxe/qemu/efi-virtio.rom"},
+        suite="bookworm",
+        packages=("qemu-system-arm", "ipxe-qemu", "busybox-static", "python3")
+        + _LIBRARIES),
+    "xen-x86_64": Rig(
+        arch="x86_64", qemu=_XEN_PC, console="ttyS0",
+        kernel="linux-image-amd64", setup="xen.sh", modules=_XEN_MODULES,
+        hypervisor="/boot/xen-*-amd64.gz",
+        files=_PYTHON + _XEN_FILES
+        + tuple("/usr/lib/x86_64-linux-gnu/" + name for name in _XEN_LIBRARIES),
+        packages=("xen-hypervisor-4.17-amd64", "xen-utils-4.17", "libxencall1",
+                  "libxendevicemodel1", "libxenevtchn1", "libxenforeignmemory1",
+                  "libxengnttab1", "libxenhypfs1", "libxenmisc4.17", "libxenstore4",
+                  "libxentoolcore1", "libxentoollog1", "libyajl2", "libncurses6",
+                  "libtinfo6")),
+}

@@ -1,0 +1,40 @@
+# uniscope, cross compiled, on an ARM host with a KVM guest: Debian's kernel, which
+# waits in a panic that it has no file system.
+# needs: tests/guests/ports/leaf-aarch64.elf
+# needs: rigs/*/linux-image-cloud-arm64/boot/vmlinuz-*
+kernel=$(ls "$BUILD"/rigs/*/linux-image-cloud-arm64/boot/vmlinuz-*)
+qemu-system-aarch64 -name guest,debug-threads=on -M virt,gic-version=host -accel kvm \
+	-cpu host -m 128 -nodefaults -display none -serial file:/tmp/log \
+	-gdb unix:/tmp/gdb,server=on,wait=off -qmp unix:/tmp/qmp,server=on,wait=off \
+	-kernel "$kernel" -append console=ttyAMA0 &
+for _ in $(seq 600); do
+	! grep -q "end Kernel panic" /tmp/log 2>/dev/null || break
+	usleep 100000
+done
+point() { # NAME COMMAND...
+	name=$1
+	shift
+	n=$((n + 1))
+	if "$@" >/tmp/out 2>&1; then
+		echo "ok $n - $name"
+	else
+		sed 's/^/# /' /tmp/out
+		echo "not ok $n - $name"
+		failed=1
+	fi
+}
+says() { # TEXT COMMAND...: it fails, with these words
+	text=$1
+	shift
+	! "$@" >/tmp/said 2>&1 || return 1
+	cat /tmp/said
+	grep -q "$text" /tmp/said
+}
+n=0
+point "the guest runs under KVM" grep -q 'end Kernel panic' /tmp/log
+point "ps names it" sh -c 'uniscope ps | grep -q guest'
+point "the kvm backend says why not" says "shares the registers" \
+	uniscope dump --backend kvm $!
+echo "1..$n"
+kill $!
+run python3 "$TESTS/conformance/conformance.py" "$BUILD" gdb kvm aarch64 --only leaf --seconds 10

@@ -1,0 +1,9 @@
+# By the kvm backend, on AMD's SVM: what needs real KVM most, and no statistics of a host
+# that is emulated.  kvm-all.sh has the shares.
+# needs: tests/unit/test-backend-kvm tests/unit/test-backend-kvm-vcpu
+for name in test-backend-kvm test-backend-kvm-vcpu; do
+	CMOCKA_MESSAGE_OUTPUT=TAP US_BUILD_ROOT=$BUILD \
+		run sh "$TESTS/unit/run-unit" "$BUILD/tests/unit/$name"
+done
+run python3 "$TESTS/conformance/conformance.py" "$BUILD" kvm kvm --only "ring 3"
+run python3 "$TESTS/conformance/kill.py" "$BUILD" kvm kvm --times 1

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# dom0 of a Xen host: what xl needs.  XEN is the folder of Xen's programs.
+XEN=$(echo /usr/lib/xen-*/bin)
+export PATH=$PATH:$XEN
+mkdir -p /run/xen /run/xenstored /run/lock /var/lib/xenstored /var/lib/xen /var/log/xen /etc/xen
+ln -s /run/lock /var/lock
+: >/etc/xen/xl.conf
+mount -t xenfs xenfs /proc/xen
+xenstored --pid-file /run/xenstored.pid
+for _ in $(seq 500); do
+	[ -S /run/xenstored/socket ] && break
+	usleep 20000
+done
+xen-init-dom0 >/dev/null || say "no dom0"
+xenconsoled --pid-file=/run/xenconsoled.pid --log=none
