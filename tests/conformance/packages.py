@@ -7,6 +7,7 @@ import re
 import subprocess
 
 from harness import Skip
+from once import alone
 
 
 def _download(package, where):
@@ -25,7 +26,13 @@ def _download(package, where):
 
 def unpack(build, package):
     """The folder with the package's files."""
-    where = os.path.join(build, "packages", package)
+    folder = os.path.join(build, "packages")
+    with alone(folder):
+        return _unpack(folder, package)
+
+
+def _unpack(folder, package):
+    where = os.path.join(folder, package)
     done = os.path.join(where, "unpacked")
     if os.path.exists(done):
         return where

@@ -14,6 +14,10 @@ import subprocess
 import sys
 import zlib
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
+                                "conformance"))
+from once import alone  # noqa: E402
+
 
 class Error(Exception):
     pass
@@ -102,13 +106,14 @@ def extract(image):
 
 def extract_file(vmlinuz, vmlinux):
     """Once: a file that is there is kept."""
-    if os.path.exists(vmlinux):
-        return vmlinux
-    with open(vmlinuz, "rb") as f:
-        elf = extract(f.read())
-    with open(vmlinux + ".new", "wb") as f:
-        f.write(elf)
-    os.rename(vmlinux + ".new", vmlinux)
+    with alone(os.path.dirname(os.path.abspath(vmlinux))):
+        if os.path.exists(vmlinux):
+            return vmlinux
+        with open(vmlinuz, "rb") as f:
+            elf = extract(f.read())
+        with open(vmlinux + ".new", "wb") as f:
+            f.write(elf)
+        os.rename(vmlinux + ".new", vmlinux)
     return vmlinux
 
 

@@ -9,6 +9,7 @@ import subprocess
 
 import paths  # noqa: F401
 from harness import Skip
+from once import alone
 
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 DEBIAN_ARCH = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -81,7 +82,9 @@ class Suite:
     def _once(self, name, make):
         """The folder of this name, made whole by make(folder) or not at all."""
         where = os.path.join(self.where, name)
-        if not os.path.exists(where):
+        with alone(self.where):
+            if os.path.exists(where):
+                return where
             new = where + ".new"
             shutil.rmtree(new, ignore_errors=True)
             os.makedirs(new)
