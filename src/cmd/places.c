@@ -333,8 +333,9 @@ static void check_places(struct us_images *i, const struct us_look *l)
 			check_place(i, &i->place[k], l);
 }
 
-/* Does enough of what vCPUs were at differ?  A kernel patches its own text: then it
- * takes different places, and a quarter of the looks. */
+/* Does enough of what vCPUs were at differ?  A kernel patches its own text, and may be
+ * at work there for most of its time: its build-id settles it; without one it takes
+ * different places, and a quarter of the looks. */
 static bool is_another_build(const struct us_place *p)
 {
 	return p->root ||
@@ -365,14 +366,18 @@ static void check_here(struct us_images *i, const struct us_look *l)
 		struct us_place *p = &i->place[k];
 		if (!is_active(p) || p->root != root || !covers(i, p, c->regs.pc))
 			continue;
-		switch (us_elf_image_check_at(i->v[p->image].elf, p->bias, c->regs.pc,
-					      l->paging, &c->regs.space)) {
+		const struct us_elf_image *elf = i->v[p->image].elf;
+		switch (us_elf_image_check_at(elf, p->bias, c->regs.pc, l->paging,
+					      &c->regs.space)) {
 		case US_CHECK_UNKNOWN:
 			break;
 		case US_CHECK_SAME:
 			p->n_same++;
 			break;
 		case US_CHECK_DIFFERS:
+			if (!p->root && us_elf_image_is_build(elf, p->bias, l->paging,
+							      &c->regs.space))
+				return;
 			note_differs(p, c->regs.pc & ~127ULL);
 			if (is_another_build(p))
 				refuse_place(i, p);

@@ -94,6 +94,11 @@ enum us_image_check us_elf_image_check(const struct us_elf_image *i, uint64_t bi
 				       us_gva at, unsigned turn, struct us_paging *p,
 				       const struct us_space *s);
 
+/* Does the guest have the image's own build-id where it would be loaded at this bias?
+ * Then it is this build, whatever of its text was patched. */
+bool us_elf_image_is_build(const struct us_elf_image *i, uint64_t bias,
+			   struct us_paging *p, const struct us_space *s);
+
 /* Where the build-id lies once loaded, an address of the file; 0: not loaded. */
 uint64_t us_elf_image_build_id_at(const struct us_elf_image *i);
 

@@ -130,9 +130,11 @@ static void compare_step(struct match *t, unsigned n)
 	}
 }
 
-/* A note {4, length, 3, "GNU", id} where the image has its own, and with another id:
- * another build, however much of the text is the same. */
-static bool is_other_build(const struct us_elf_image *i, const struct match *t)
+/* The build-id that the guest has where the image has its own. */
+enum build { BUILD_UNKNOWN, BUILD_SAME, BUILD_OTHER };
+
+/* A note {4, length, 3, "GNU", id}. */
+static enum build build_of(const struct us_elf_image *i, const struct match *t)
 {
 	uint8_t have[16 + US_BUILD_ID_MOST];
 	const uint32_t type = NT_GNU_BUILD_ID, name = 4;
@@ -141,11 +143,18 @@ static bool is_other_build(const struct us_elf_image *i, const struct match *t)
 	uint64_t at = us_elf_image_build_id_at(i);
 	uint32_t id_len = (uint32_t)len;
 	if (!at || !len || len > US_BUILD_ID_MOST ||
-	    !us_paging_read(t->p, t->s, at + t->bias - 16, have, 16 + len))
-		return false;
-	return !memcmp(have, &name, 4) && !memcmp(have + 4, &id_len, 4) &&
-	       !memcmp(have + 8, &type, 4) && !memcmp(have + 12, "GNU", 4) &&
-	       memcmp(have + 16, id, len) != 0;
+	    !us_paging_read(t->p, t->s, at + t->bias - 16, have, 16 + len) ||
+	    memcmp(have, &name, 4) != 0 || memcmp(have + 4, &id_len, 4) != 0 ||
+	    memcmp(have + 8, &type, 4) != 0 || memcmp(have + 12, "GNU", 4) != 0)
+		return BUILD_UNKNOWN;
+	return memcmp(have + 16, id, len) ? BUILD_OTHER : BUILD_SAME;
+}
+
+bool us_elf_image_is_build(const struct us_elf_image *i, uint64_t bias,
+			   struct us_paging *p, const struct us_space *s)
+{
+	const struct match t = { .bias = bias, .p = p, .s = s };
+	return build_of(i, &t) == BUILD_SAME;
 }
 
 bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at,
@@ -155,7 +164,8 @@ bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at
 	struct match t = { .f = us_elf_image_file(i), .bias = bias, .p = p, .s = s };
 	compare_at(&t, at);
 	compare_spread(&t);
-	t.m.other_build = is_other_build(i, &t);
+	/* However much of the text is the same. */
+	t.m.other_build = build_of(i, &t) == BUILD_OTHER;
 	*ret = t.m;
 	if (!t.m.compared || (t.m.compared < ENOUGH && t.m.unmapped))
 		return false;

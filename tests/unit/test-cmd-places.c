@@ -23,8 +23,23 @@ struct guest {
 	struct us_paging paging;
 	struct us_images images;
 	uint64_t t_ns;
+	uint64_t build_id; /* in what is loaded; 0: as it comes */
 	int fd[2];
 };
+
+/* A build-id at the start of the text. */
+struct note {
+	Elf64_Nhdr header;
+	char name[4];
+	uint64_t id;
+};
+
+static uint64_t build_id; /* of the images that are made; 0: none */
+
+static struct note note_of(uint64_t id)
+{
+	return (struct note){ { 4, 8, NT_GNU_BUILD_ID }, "GNU", id };
+}
 
 static void make_text(uint8_t *text, uint32_t seed)
 {
@@ -43,17 +58,25 @@ static int make_elf(uint32_t seed, char ret_path[64])
 			 .e_machine = EM_X86_64,
 			 .e_phoff = sizeof(h),
 			 .e_phentsize = sizeof(Elf64_Phdr),
-			 .e_phnum = 1 };
-	Elf64_Phdr p = { .p_type = PT_LOAD,
-			 .p_flags = PF_R | PF_X,
-			 .p_offset = sizeof(h) + sizeof(p),
-			 .p_vaddr = LINKED,
-			 .p_filesz = TEXT_LEN,
-			 .p_memsz = TEXT_LEN };
+			 .e_phnum = build_id ? 2 : 1 };
+	Elf64_Phdr p[2] = { { .p_type = PT_LOAD,
+			      .p_flags = PF_R | PF_X,
+			      .p_offset = sizeof(h) + sizeof(p),
+			      .p_vaddr = LINKED,
+			      .p_filesz = TEXT_LEN,
+			      .p_memsz = TEXT_LEN },
+			    { .p_type = PT_NOTE,
+			      .p_offset = sizeof(h) + sizeof(p),
+			      .p_vaddr = LINKED,
+			      .p_filesz = sizeof(struct note),
+			      .p_align = 4 } };
+	const struct note note = note_of(build_id);
 	int fd = memfd_create("image", 0);
 	make_text(text, seed);
+	if (build_id)
+		memcpy(text, &note, sizeof(note));
 	assert_int_equal(write(fd, &h, sizeof(h)), sizeof(h));
-	assert_int_equal(write(fd, &p, sizeof(p)), sizeof(p));
+	assert_int_equal(write(fd, p, sizeof(p)), sizeof(p));
 	assert_int_equal(write(fd, text, TEXT_LEN), TEXT_LEN);
 	snprintf(ret_path, 64, "/proc/%d/fd/%d", (int)getpid(), fd);
 	return fd;
@@ -91,7 +114,10 @@ static void end(struct guest *g, unsigned n)
 
 static void load(struct guest *g, uint32_t seed, us_gpa at)
 {
+	const struct note note = note_of(g->build_id);
 	make_text(g->ram + at, seed);
+	if (g->build_id)
+		memcpy(g->ram + at, &note, sizeof(note));
 }
 
 /* One look at a vCPU at pc; then what the writer's thread does. */
@@ -246,6 +272,37 @@ static void one_kernel_after_the_other(void **state)
 	end(&g, 2);
 }
 
+/* At work for long in code that was patched: in places of the text far apart. */
+static void run_in_patched(struct guest *g)
+{
+	enum { N = 2 * US_MAX_DIFFER };
+	load(g, 1, LINKED);
+	run(g, LINKED, 0, 100);
+	for (size_t k = 1; k <= N; k++)
+		memset(g->ram + LINKED + k * 0x4000, 0x90, 0x200);
+	for (unsigned n = 0; n < 1000; n++)
+		look_in(g, LINKED + (1 + n % N) * 0x4000 + 0x100, 0);
+}
+
+static void a_build_id_outweighs_patches(void **state)
+{
+	(void)state;
+	struct guest g;
+	begin(&g, 1, "");
+	run_in_patched(&g);
+	assert_true(is_nowhere(&g, 0)); /* another build, for all that one can tell */
+	end(&g, 1);
+	build_id = 0x123456789abcdef;
+	for (uint64_t off = 0; off < 2; off++) {
+		begin(&g, 1, "");
+		g.build_id = build_id + off;
+		run_in_patched(&g);
+		assert_int_equal(is_nowhere(&g, 0), off != 0);
+		end(&g, 1);
+	}
+	build_id = 0;
+}
+
 /* Tables at root that map two MiB at va to pa (Intel SDM volume 3, 4.5). */
 static void map(struct guest *g, us_gpa root, us_gva va, us_gpa pa)
 {
@@ -345,6 +402,7 @@ int main(void)
 		cmocka_unit_test(another_image_is_not_found),
 		cmocka_unit_test(it_moves_and_leaves_its_old_self),
 		cmocka_unit_test(one_kernel_after_the_other),
+		cmocka_unit_test(a_build_id_outweighs_patches),
 		cmocka_unit_test(programs_have_their_own_space),
 		cmocka_unit_test(the_kernel_has_another_root),
 		cmocka_unit_test(many_spaces),
