@@ -93,7 +93,7 @@ static void take(struct us_walk *w, const struct us_entry_frame *f, struct us_st
 }
 
 /* The place that the code tells, as it takes the frame away again. */
-static bool by_rule(struct us_walk *w, const struct us_x86_rule *rule,
+static bool by_rule(struct us_walk *w, const struct us_code_rule *rule,
 		    struct us_step *ret)
 {
 	struct us_entry_frame f;
@@ -139,7 +139,7 @@ static bool is_behind_syscall(struct us_walk *w, us_gva pc)
 }
 
 /* sysret goes to rcx, in ring 3; where that was kept, the code tells. */
-static bool by_sysret(struct us_walk *w, const struct us_x86_rule *rule,
+static bool by_sysret(struct us_walk *w, const struct us_code_rule *rule,
 		      struct us_step *ret)
 {
 	struct us_entry_frame f = { .flags = US_PC_USER };
@@ -196,7 +196,7 @@ static bool by_rcx(struct us_walk *w, struct us_step *ret)
 
 bool us_step_cross(struct us_walk *w, const struct us_site *site, struct us_step *ret)
 {
-	const struct us_x86_rule *rule = &site->rule[1];
+	const struct us_code_rule *rule = &site->rule[1];
 	if ((w->flags & US_PC_USER) || !us_site_is_entry(site))
 		return false;
 	bool found = site->exit == US_EXIT_SYSRET

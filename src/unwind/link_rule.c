@@ -2,14 +2,11 @@
 /* link_rule.c: see link_rule.h. */
 #include "unwind/link_rule.h"
 
+#include "unwind/code_path.h"
 #include "unwind/link_state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#define WINDOW	    512
-#define MAX_VISITED 2048
-#define VISIT_SLOTS 4096 /* a power of two above MAX_VISITED */
 #define MAX_PENDING 64
 #define MAX_RETURN  1024 /* instructions on the way to a ret */
 
@@ -21,17 +18,9 @@ struct pending {
 
 struct us_link_flow {
 	const struct us_link_machine *machine;
-	struct us_paging *paging;
-	const struct us_space *space;
-	us_gva window; /* what bytes holds */
-	size_t window_len;
-	uint8_t bytes[WINDOW];
-	us_gva visited[VISIT_SLOTS]; /* + 1: 0 is an empty slot */
-	unsigned n_visited;
-	unsigned budget; /* instructions left */
+	struct us_code_path path;
 	struct pending pending[MAX_PENDING];
 	unsigned n_pending;
-	bool lost; /* a path could not be followed */
 };
 
 struct us_link_flow *us_link_flow_new(const struct us_link_machine *m)
@@ -55,89 +44,46 @@ const struct us_link_machine *us_link_flow_machine(const struct us_link_flow *f)
 void us_link_flow_use(struct us_link_flow *f, struct us_paging *p,
 		      const struct us_space *s)
 {
-	f->paging = p;
-	f->space = s;
-	f->window_len = 0;
+	us_code_path_use(&f->path, p, s);
 }
 
 void us_link_flow_allow(struct us_link_flow *f, unsigned n_insn)
 {
-	f->budget = n_insn;
+	f->path.budget = n_insn;
 }
 
 bool us_link_flow_spent(const struct us_link_flow *f)
 {
-	return f->budget == 0;
+	return f->path.budget == 0;
 }
 
 static void start_over(struct us_link_flow *f)
 {
-	memset(f->visited, 0, sizeof(f->visited));
-	f->n_visited = f->n_pending = 0;
-	f->lost = false;
+	us_code_path_start(&f->path);
+	f->n_pending = 0;
 }
 
 /* --- code --- */
 
-static void fill_window(struct us_link_flow *f, us_gva pc)
-{
-	size_t in_page = 4096 - (pc & 4095);
-	f->window = pc;
-	f->window_len = WINDOW;
-	if (us_paging_read(f->paging, f->space, pc, f->bytes, WINDOW))
-		return;
-	f->window_len = in_page < WINDOW ? in_page : 4;
-	if (!us_paging_read(f->paging, f->space, pc, f->bytes, f->window_len))
-		f->window_len = 0;
-}
-
 static bool decode_at(struct us_link_flow *f, us_gva pc, struct us_link_insn *ret)
 {
-	us_gva off = pc - f->window;
-	if (off >= f->window_len || f->window_len - off < 4) {
-		fill_window(f, pc);
-		off = 0;
-	}
-	if (pc % f->machine->align == 0 &&
-	    f->machine->decode(f->bytes + off, f->window_len - off, ret))
+	size_t len;
+	const uint8_t *code = us_code_path_bytes(&f->path, pc, 4, &len);
+	if (pc % f->machine->align == 0 && f->machine->decode(code, len, ret))
 		return true;
-	f->lost = true;
+	f->path.lost = true;
 	return false;
 }
 
 /* --- the paths --- */
 
-static size_t slot_of(const struct us_link_flow *f, us_gva pc)
-{
-	size_t i = (pc * 0x9e3779b97f4a7c15) >> 52;
-	while (f->visited[i % VISIT_SLOTS] && f->visited[i % VISIT_SLOTS] != pc + 1)
-		i++;
-	return i % VISIT_SLOTS;
-}
-
-/* False if it was visited before, or if there is no more room. */
-static bool visit(struct us_link_flow *f, us_gva pc)
-{
-	size_t i = slot_of(f, pc);
-	if (f->visited[i])
-		return false;
-	if (f->n_visited == MAX_VISITED || f->budget == 0) {
-		f->lost = true;
-		return false;
-	}
-	f->n_visited++;
-	f->budget--;
-	f->visited[i] = pc + 1;
-	return true;
-}
-
 static void pend(struct us_link_flow *f, us_gva pc, uint64_t order,
 		 const struct us_link_state *st)
 {
-	if (f->visited[slot_of(f, pc)])
+	if (us_code_path_visited(&f->path, pc))
 		return;
 	if (f->n_pending == MAX_PENDING) {
-		f->lost = true;
+		f->path.lost = true;
 		return;
 	}
 	f->pending[f->n_pending++] = (struct pending){ pc, order, *st };
@@ -171,13 +117,13 @@ static bool to_units(int64_t off, int16_t *ret)
 
 /* --- from the start --- */
 
-static bool in_function(const struct us_x86_place *at, us_gva pc)
+static bool in_function(const struct us_code_place *at, us_gva pc)
 {
 	return at->end == 0 || (pc >= at->start && pc < at->end);
 }
 
 /* Note where this instruction leads besides the next one; false if not there. */
-static bool flows_on(struct us_link_flow *f, const struct us_x86_place *at, us_gva pc,
+static bool flows_on(struct us_link_flow *f, const struct us_code_place *at, us_gva pc,
 		     const struct us_link_insn *insn, const struct us_link_state *st)
 {
 	us_gva to = pc + (us_gva)insn->imm;
@@ -185,16 +131,16 @@ static bool flows_on(struct us_link_flow *f, const struct us_x86_place *at, us_g
 		if (in_function(at, to))
 			pend(f, to, to - at->start, st);
 	/* It may be a table of a switch. */
-	f->lost |= insn->kind == US_LINK_JUMP_INDIRECT;
+	f->path.lost |= insn->kind == US_LINK_JUMP_INDIRECT;
 	return insn->kind < US_LINK_JUMP;
 }
 
 /* Follow one path; true if it comes to the place, *st is then how things are there. */
-static bool reaches(struct us_link_flow *f, const struct us_x86_place *at, us_gva pc,
+static bool reaches(struct us_link_flow *f, const struct us_code_place *at, us_gva pc,
 		    struct us_link_state *st)
 {
 	struct us_link_insn insn;
-	while (in_function(at, pc) && visit(f, pc)) {
+	while (in_function(at, pc) && us_code_path_visit(&f->path, pc)) {
 		if (!at->after_call && pc == at->pc)
 			return true;
 		if (!decode_at(f, pc, &insn))
@@ -211,7 +157,7 @@ static bool reaches(struct us_link_flow *f, const struct us_x86_place *at, us_gv
 
 /* What was saved is there as long as the stack pointer is not above it. */
 static void set_ra(const struct us_link_state *st, const struct us_link_machine *m,
-		   struct us_x86_rule *ret)
+		   struct us_code_rule *ret)
 {
 	struct us_link_value sp = st->reg[m->sp], saved = st->ra_saved;
 	bool kept = saved.sym == US_LSYM_SP &&
@@ -223,7 +169,7 @@ static void set_ra(const struct us_link_state *st, const struct us_link_machine 
 }
 
 static void set_fp(const struct us_link_state *st, const struct us_link_machine *m,
-		   struct us_x86_rule *ret)
+		   struct us_code_rule *ret)
 {
 	struct us_link_value fp = st->reg[m->fp];
 	if (fp.sym == US_LSYM_FP && fp.off == 0)
@@ -234,11 +180,11 @@ static void set_fp(const struct us_link_state *st, const struct us_link_machine 
 }
 
 static void rule_at(const struct us_link_flow *f, const struct us_link_state *st,
-		    struct us_x86_rule rule[2])
+		    struct us_code_rule rule[2])
 {
 	const struct us_link_machine *m = f->machine;
 	struct us_link_value sp = st->reg[m->sp], fp = st->reg[m->fp];
-	struct us_x86_rule none = { .fp = US_FP_LOST }, by_fp;
+	struct us_code_rule none = { .fp = US_FP_LOST }, by_fp;
 	set_ra(st, m, &none);
 	set_fp(st, m, &none);
 	by_fp = none;
@@ -262,9 +208,9 @@ static void rule_at(const struct us_link_flow *f, const struct us_link_state *st
 	}
 }
 
-enum us_x86_reach us_link_rule_from_start(struct us_link_flow *f,
-					  const struct us_x86_place *at,
-					  struct us_x86_rule rule[2])
+enum us_code_reach us_link_rule_from_start(struct us_link_flow *f,
+					   const struct us_code_place *at,
+					   struct us_code_rule rule[2])
 {
 	struct pending p = { .pc = at->start };
 	us_link_state_init(&p.st, f->machine);
@@ -275,7 +221,7 @@ enum us_x86_reach us_link_rule_from_start(struct us_link_flow *f,
 			return US_REACH_FLOW;
 		}
 	} while (take_pending(f, &p));
-	return f->lost ? US_REACH_NONE : US_REACH_NEVER;
+	return f->path.lost ? US_REACH_NONE : US_REACH_NEVER;
 }
 
 /* --- to a return --- */
@@ -283,7 +229,7 @@ enum us_x86_reach us_link_rule_from_start(struct us_link_flow *f,
 /* What is known of the base that the CFA is counted from. */
 struct origin {
 	uint8_t sym, mem; /* enum us_link_symbol */
-	uint8_t base;	  /* enum us_x86_base */
+	uint8_t base;	  /* enum us_code_base */
 };
 
 static bool origin_of(struct us_link_value sp, struct origin *ret)
@@ -296,11 +242,11 @@ static bool origin_of(struct us_link_value sp, struct origin *ret)
 
 /* What is common to all ways out: the CFA is sp, and pc is where it goes. */
 static bool rule_for(const struct us_link_flow *f, const struct us_link_state *st,
-		     struct us_link_value pc, struct us_x86_rule *ret)
+		     struct us_link_value pc, struct us_code_rule *ret)
 {
 	struct us_link_value fp = st->reg[f->machine->fp], sp = st->reg[f->machine->sp];
 	struct origin o;
-	*ret = (struct us_x86_rule){ .fp = US_FP_LOST };
+	*ret = (struct us_code_rule){ .fp = US_FP_LOST };
 	if (!origin_of(sp, &o) || (o.base == US_BASE_SP && sp.off < 0))
 		return false;
 	ret->base = o.base;
@@ -321,7 +267,7 @@ static bool rule_for(const struct us_link_flow *f, const struct us_link_state *s
 /* What an exception broke off may be a function that has not saved its link register
  * yet; the handler gives it back. */
 static void rule_of_exit(const struct us_link_flow *f, const struct us_link_state *st,
-			 struct us_x86_rule *ret)
+			 struct us_code_rule *ret)
 {
 	struct us_link_value ra = st->reg[f->machine->ra];
 	struct us_link_value sp = st->reg[f->machine->sp];
@@ -355,17 +301,17 @@ static bool is_prologue(struct us_link_flow *f, us_gva pc)
 enum outcome { DEAD, RETURNS, LEAVES };
 
 /* Code does not run on into the next function: the CALL before that never returns. */
-static bool runs_out(const struct us_x86_place *at, us_gva pc, us_gva next)
+static bool runs_out(const struct us_code_place *at, us_gva pc, us_gva next)
 {
 	return pc < at->end && next >= at->end;
 }
 
 /* Follow one path to its end. */
-static enum outcome ends(struct us_link_flow *f, const struct us_x86_place *at,
-			 struct pending *p, struct us_x86_rule *ret)
+static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
+			 struct pending *p, struct us_code_rule *ret)
 {
 	struct us_link_insn insn;
-	while (f->n_visited < MAX_RETURN && visit(f, p->pc)) {
+	while (f->path.n_visited < MAX_RETURN && us_code_path_visit(&f->path, p->pc)) {
 		if (!decode_at(f, p->pc, &insn))
 			return DEAD;
 		us_gva next = p->pc + insn.len, to = p->pc + (us_gva)insn.imm;
@@ -394,21 +340,21 @@ static enum outcome ends(struct us_link_flow *f, const struct us_x86_place *at,
 	return DEAD;
 }
 
-enum us_x86_exit us_link_rule_to_return(struct us_link_flow *f,
-					const struct us_x86_place *at,
-					struct us_x86_rule *rule)
+enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
+					 const struct us_code_place *at,
+					 struct us_code_rule *rule)
 {
 	struct pending p = { .pc = at->pc, .order = at->after_call };
-	enum us_x86_exit how = US_EXIT_NONE;
+	enum us_code_exit how = US_EXIT_NONE;
 	us_link_state_init(&p.st, f->machine);
 	if (at->after_call) /* the CALL has changed it */
 		p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
 	start_over(f);
-	*rule = (struct us_x86_rule){ 0 };
+	*rule = (struct us_code_rule){ 0 };
 	if (at->after_call && runs_out(at, at->pc - 1, at->pc))
 		return how;
 	do {
-		struct us_x86_rule found = { 0 };
+		struct us_code_rule found = { 0 };
 		uint64_t order = p.order;
 		if (order && is_prologue(f, p.pc))
 			continue;

@@ -27,14 +27,14 @@ void us_link_flow_use(struct us_link_flow *f, struct us_paging *p,
 void us_link_flow_allow(struct us_link_flow *f, unsigned n_insn);
 bool us_link_flow_spent(const struct us_link_flow *f);
 
-enum us_x86_reach us_link_rule_from_start(struct us_link_flow *f,
-					  const struct us_x86_place *at,
-					  struct us_x86_rule rule[2]);
+enum us_code_reach us_link_rule_from_start(struct us_link_flow *f,
+					   const struct us_code_place *at,
+					   struct us_code_rule rule[2]);
 
 /* US_EXIT_IRET: it goes on where an exception broke something off.  The rule has that
  * program counter at ra_at, and the stack pointer of before is the CFA. */
-enum us_x86_exit us_link_rule_to_return(struct us_link_flow *f,
-					const struct us_x86_place *at,
-					struct us_x86_rule *rule);
+enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
+					 const struct us_code_place *at,
+					 struct us_code_rule *rule);
 
 #endif

@@ -73,18 +73,18 @@ static bool flow_spent(const struct us_sites *s)
 	return s->link ? us_link_flow_spent(s->link) : us_x86_flow_spent(s->flow);
 }
 
-static enum us_x86_reach rule_from_start(struct us_sites *s,
-					 const struct us_x86_place *at,
-					 struct us_x86_rule rule[2])
+static enum us_code_reach rule_from_start(struct us_sites *s,
+					  const struct us_code_place *at,
+					  struct us_code_rule rule[2])
 {
 	flow_use(s);
 	return s->link ? us_link_rule_from_start(s->link, at, rule)
 		       : us_x86_rule_from_start(s->flow, at, rule);
 }
 
-static enum us_x86_exit rule_to_return(struct us_sites *s,
-				       const struct us_x86_place *at,
-				       struct us_x86_rule *rule)
+static enum us_code_exit rule_to_return(struct us_sites *s,
+					const struct us_code_place *at,
+					struct us_code_rule *rule)
 {
 	flow_use(s);
 	return s->link ? us_link_rule_to_return(s->link, at, rule)
@@ -133,7 +133,7 @@ void us_sites_narrow(struct us_sites *s)
 }
 
 /* Find the function that pc is in, by the map of one image. */
-static bool find_in(const struct us_code_map *m, us_gva pc, struct us_x86_place *ret)
+static bool find_in(const struct us_code_map *m, us_gva pc, struct us_code_place *ret)
 {
 	size_t lo = 0, hi = m->n;
 	us_gva at = pc - m->bias;
@@ -158,7 +158,7 @@ static bool find_in(const struct us_code_map *m, us_gva pc, struct us_x86_place 
 
 /* start and end stay 0 if no image has it. */
 static void find_function(const struct us_code_map *m, us_gva pc, us_gpa root,
-			  struct us_x86_place *ret)
+			  struct us_code_place *ret)
 {
 	for (; m; m = m->next)
 		if ((!m->root || m->root == root) && find_in(m, pc, ret))
@@ -215,23 +215,23 @@ enum us_call us_sites_call_before(struct us_sites *s, us_gva pc, us_gva *ret_tar
 	return call;
 }
 
-static bool agrees(const struct us_x86_rule *a, const struct us_x86_rule *b)
+static bool agrees(const struct us_code_rule *a, const struct us_code_rule *b)
 {
 	return a->base == b->base && a->cfa == b->cfa;
 }
 
 /* rsp was loaded, rbp not yet: between two threads.  Where rsp points now, only the
  * way out tells; rbp is of the stack that was left. */
-static bool is_switch(const struct us_site *site, const struct us_x86_rule start[2],
-		      const struct us_x86_rule *back)
+static bool is_switch(const struct us_site *site, const struct us_code_rule start[2],
+		      const struct us_code_rule *back)
 {
 	return site->exit == US_EXIT_RET && back->base == US_BASE_SP &&
 	       start[0].base == US_BASE_FP && start[1].base == US_BASE_NONE;
 }
 
 /* Choose among the rules from the start and the one to the return. */
-static void choose(struct us_site *site, enum us_x86_reach reach,
-		   const struct us_x86_rule start[2], const struct us_x86_rule *back)
+static void choose(struct us_site *site, enum us_code_reach reach,
+		   const struct us_code_rule start[2], const struct us_code_rule *back)
 {
 	if (site->exit == US_EXIT_IRET || site->exit == US_EXIT_SYSRET) {
 		site->rule[0] = start[0];
@@ -259,10 +259,10 @@ static void choose(struct us_site *site, enum us_x86_reach reach,
 	}
 }
 
-static struct us_x86_place place_of(const struct us_sites *s,
-				    const struct us_site *site)
+static struct us_code_place place_of(const struct us_sites *s,
+				     const struct us_site *site)
 {
-	struct us_x86_place at = { .pc = site->pc, .after_call = site->after_call };
+	struct us_code_place at = { .pc = site->pc, .after_call = site->after_call };
 	if (site->call == US_CALL_DIRECT)
 		at.target = us_site_target(site);
 	find_function(&s->map, site->pc - site->after_call, (us_gpa)site->page << 12,
@@ -281,9 +281,9 @@ static bool set_start(struct us_site *site, us_gva start)
 
 void us_sites_analyse(struct us_sites *s, struct us_site *site)
 {
-	struct us_x86_place at = place_of(s, site);
-	struct us_x86_rule start[2] = { 0 }, back;
-	enum us_x86_reach reach = US_REACH_NONE;
+	struct us_code_place at = place_of(s, site);
+	struct us_code_rule start[2] = { 0 }, back;
+	enum us_code_reach reach = US_REACH_NONE;
 
 	set_start(site, at.start);
 	if (at.start)
@@ -344,7 +344,7 @@ static unsigned victim(const struct us_sites *s, const struct us_site set[WAYS],
 
 static void fill(struct us_sites *s, struct us_site *site)
 {
-	struct us_x86_place at = place_of(s, site);
+	struct us_code_place at = place_of(s, site);
 	struct us_cfi_row row;
 	int32_t imm = 0;
 
@@ -396,17 +396,17 @@ struct us_site *us_sites_find(struct us_sites *s, us_gva pc, bool after_call,
 	return &set[i];
 }
 
-enum us_x86_reach us_sites_from(struct us_sites *s, const struct us_site *site,
-				us_gva start, struct us_x86_rule rule[2])
+enum us_code_reach us_sites_from(struct us_sites *s, const struct us_site *site,
+				 us_gva start, struct us_code_rule rule[2])
 {
-	struct us_x86_place at = { .pc = site->pc,
-				   .after_call = site->after_call,
-				   .start = start };
+	struct us_code_place at = { .pc = site->pc,
+				    .after_call = site->after_call,
+				    .start = start };
 	return rule_from_start(s, &at, rule);
 }
 
-enum us_x86_reach us_sites_leads(struct us_sites *s, struct us_site *call,
-				 const struct us_site *callee)
+enum us_code_reach us_sites_leads(struct us_sites *s, struct us_site *call,
+				  const struct us_site *callee)
 {
 	/* A start that was learned is that of one caller: another may come by a jump.
 	 */
@@ -414,13 +414,13 @@ enum us_x86_reach us_sites_leads(struct us_sites *s, struct us_site *call,
 	us_gva to = start ? start : callee->pc;
 	us_gva target = us_site_target(call);
 	int64_t distance = (int64_t)(to - target);
-	struct us_x86_rule rule[2];
-	struct us_x86_place at = { .pc = to, .start = target };
+	struct us_code_rule rule[2];
+	struct us_code_place at = { .pc = to, .start = target };
 
 	if (call->leads_to && call->leads_to == distance)
 		return call->leads;
 	at.after_call = !start && callee->after_call;
-	enum us_x86_reach leads = rule_from_start(s, &at, rule);
+	enum us_code_reach leads = rule_from_start(s, &at, rule);
 	if (flow_spent(s) || distance > INT32_MAX || distance < INT32_MIN)
 		return leads;
 	call->leads = leads & 3;
@@ -429,9 +429,9 @@ enum us_x86_reach us_sites_leads(struct us_sites *s, struct us_site *call,
 }
 
 void us_sites_learn(struct us_site *site, us_gva start,
-		    const struct us_x86_rule rule[2])
+		    const struct us_code_rule rule[2])
 {
-	struct us_x86_rule old = site->rule[0];
+	struct us_code_rule old = site->rule[0];
 	set_start(site, start);
 	if (is_switch(site, rule, &old))
 		return;

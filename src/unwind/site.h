@@ -41,13 +41,13 @@ struct us_site {
 	uint64_t after_call : 1; /* pc is a return address */
 	uint64_t call : 2;	 /* before pc, if after_call: enum us_call */
 	uint64_t source : 2;	 /* enum us_site_source */
-	uint64_t exit : 3;	 /* of US_SITE_CODE: enum us_x86_exit */
+	uint64_t exit : 3;	 /* of US_SITE_CODE: enum us_code_exit */
 	uint64_t guess : 1;	 /* the start was learned from a word on the stack */
 	uint64_t tried : 1;	 /* what else could be done was done, to no avail */
 	uint64_t at_start : 1;	 /* after_call, but pc is where a function starts */
 	uint64_t doubtful : 1;	 /* of US_SITE_CODE: a table that is not trusted
 				    has a rule too */
-	uint64_t leads : 2;	 /* the CALL there: enum us_x86_reach */
+	uint64_t leads : 2;	 /* the CALL there: enum us_code_reach */
 	uint64_t narrow : 1;	 /* 32-bit code */
 	uint32_t epoch;		 /* when code was compared last */
 	int32_t start;	  /* of the function, less pc; US_SITE_NO_START: not known */
@@ -55,7 +55,7 @@ struct us_site {
 			     looked at */
 	int32_t target;	  /* of the CALL, if it is direct, less pc */
 	union {
-		struct us_x86_rule rule[2]; /* US_SITE_CODE: the better first; with an
+		struct us_code_rule rule[2]; /* US_SITE_CODE: the better first; with an
 					       exit that is no ret, rule[1] is the
 					       rule of the exit */
 		struct {
@@ -135,18 +135,18 @@ bool us_sites_cfi(const struct us_sites *s, const struct us_site *site,
 enum us_call us_sites_call_before(struct us_sites *s, us_gva pc, us_gva *ret_target);
 
 /* The rules for the site if its function starts there. */
-enum us_x86_reach us_sites_from(struct us_sites *s, const struct us_site *site,
-				us_gva start, struct us_x86_rule rule[2]);
+enum us_code_reach us_sites_from(struct us_sites *s, const struct us_site *site,
+				 us_gva start, struct us_code_rule rule[2]);
 
 /* Its function starts there: set that. */
 void us_sites_learn(struct us_site *site, us_gva start,
-		    const struct us_x86_rule rule[2]);
+		    const struct us_code_rule rule[2]);
 
 /*
  * call is the site of a return address, of a direct CALL; callee is where it should
  * have led.  US_REACH_NEVER: it cannot have, no path from its target comes there.
  */
-enum us_x86_reach us_sites_leads(struct us_sites *s, struct us_site *call,
-				 const struct us_site *callee);
+enum us_code_reach us_sites_leads(struct us_sites *s, struct us_site *call,
+				  const struct us_site *callee);
 
 #endif

@@ -17,7 +17,7 @@ static uint8_t r13_of(const struct us_walk *w)
 	return w->word == 4 ? US_X86_RDI : US_X86_R13;
 }
 
-bool us_walk_cfa(struct us_walk *w, const struct us_x86_rule *rule, us_gva *ret)
+bool us_walk_cfa(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
 {
 	const uint8_t base[] = { [US_BASE_SP] = US_X86_RSP,
 				 [US_BASE_FP] = US_X86_RBP,
@@ -42,7 +42,7 @@ bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t units, uint64_t *ret)
 
 /* The caller's rsp.  Above the CFA if the stack was aligned; if that is not known, the
  * CFA is still a lower bound for all that follows. */
-static void restore_sp(struct us_walk *w, const struct us_x86_rule *rule,
+static void restore_sp(struct us_walk *w, const struct us_code_rule *rule,
 		       struct us_step *ret)
 {
 	us_gva sp = ret->cfa;
@@ -59,7 +59,7 @@ static void restore_sp(struct us_walk *w, const struct us_x86_rule *rule,
 	ret->sp = ret->sp_known ? sp : ret->cfa;
 }
 
-void us_walk_fp(struct us_walk *w, const struct us_x86_rule *rule, struct us_step *ret)
+void us_walk_fp(struct us_walk *w, const struct us_code_rule *rule, struct us_step *ret)
 {
 	ret->fp = w->reg[US_X86_RBP];
 	ret->fp_known = us_walk_knows(w, US_X86_RBP) && rule->fp == US_FP_SAME;
@@ -70,7 +70,7 @@ void us_walk_fp(struct us_walk *w, const struct us_x86_rule *rule, struct us_ste
 
 /* Apply a rule: true if there is a return address behind a CALL. */
 static bool try_rule(struct us_walk *w, const struct us_site *site,
-		     const struct us_x86_rule *rule, struct us_step *ret)
+		     const struct us_code_rule *rule, struct us_step *ret)
 {
 	w->end = rule->base == US_BASE_ROOT ? US_END_ROOT : US_END_NO_RULE;
 	if (!us_walk_cfa(w, rule, &ret->cfa))
@@ -123,9 +123,9 @@ static bool try_rules(struct us_walk *w, const struct us_site *site,
 static bool learn_start(struct us_walk *w, struct us_site *site, us_gva target,
 			us_gva at)
 {
-	struct us_x86_rule rule[2];
+	struct us_code_rule rule[2];
 	us_gva cfa;
-	enum us_x86_reach reach = us_sites_from(w->u->sites, site, target, rule);
+	enum us_code_reach reach = us_sites_from(w->u->sites, site, target, rule);
 	if (reach <= US_REACH_NONE || (at && reach != US_REACH_FLOW))
 		return false;
 	if (!us_walk_cfa(w, &rule[0], &cfa) || (at && cfa != at))
@@ -172,7 +172,7 @@ static bool scan(struct us_walk *w, struct us_site *site)
 
 bool us_step_code(struct us_walk *w, struct us_site *site, struct us_step *ret)
 {
-	const struct us_x86_rule frame = {
+	const struct us_code_rule frame = {
 		.cfa = 2 * w->word,
 		.fp_at = (int16_t)(-2 * w->word / US_RULE_UNIT),
 		.base = US_BASE_FP,

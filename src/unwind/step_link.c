@@ -8,7 +8,7 @@
  */
 #include "unwind/walk.h"
 
-static bool cfa_of(struct us_walk *w, const struct us_x86_rule *rule, us_gva *ret)
+static bool cfa_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
 {
 	const struct us_walk_arch *a = w->u->arch;
 	unsigned reg = rule->base == US_BASE_SP ? a->sp : a->fp;
@@ -25,7 +25,7 @@ static bool cfa_of(struct us_walk *w, const struct us_x86_rule *rule, us_gva *re
 	return above && cfa % w->word == 0 && cfa - sp <= US_MAX_FRAME_SIZE;
 }
 
-static bool ra_of(struct us_walk *w, const struct us_x86_rule *rule, us_gva cfa,
+static bool ra_of(struct us_walk *w, const struct us_code_rule *rule, us_gva cfa,
 		  us_gva *ret)
 {
 	unsigned ra = w->u->arch->link->ra;
@@ -39,7 +39,7 @@ static bool ra_of(struct us_walk *w, const struct us_x86_rule *rule, us_gva cfa,
 	return ok;
 }
 
-static void set_fp(struct us_walk *w, const struct us_x86_rule *rule,
+static void set_fp(struct us_walk *w, const struct us_code_rule *rule,
 		   struct us_step *ret)
 {
 	unsigned fp = w->u->arch->fp;
@@ -52,7 +52,7 @@ static void set_fp(struct us_walk *w, const struct us_x86_rule *rule,
 
 /* Apply a rule: true if there is a return address behind a CALL. */
 static bool try_rule(struct us_walk *w, const struct us_site *site,
-		     const struct us_x86_rule *rule, struct us_step *ret)
+		     const struct us_code_rule *rule, struct us_step *ret)
 {
 	w->end = rule->base == US_BASE_ROOT ? US_END_ROOT : US_END_NO_RULE;
 	ret->pc = 0;
@@ -136,7 +136,7 @@ static bool by_record(struct us_walk *w, const struct us_site *site,
 /* If the code leads here from the target of the CALL before ra, that is the start. */
 static bool learn_start(struct us_walk *w, struct us_site *site, us_gva ra)
 {
-	struct us_x86_rule rule[2];
+	struct us_code_rule rule[2];
 	us_gva target;
 	if (!ra || us_sites_call_before(w->u->sites, ra, &target) != US_CALL_DIRECT ||
 	    us_sites_from(w->u->sites, site, target, rule) != US_REACH_FLOW)
@@ -194,7 +194,7 @@ static void set_space(struct us_walk *w, struct us_step *ret)
 bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
 			struct us_step *ret)
 {
-	const struct us_x86_rule *rule = &site->rule[1];
+	const struct us_code_rule *rule = &site->rule[1];
 	uint8_t byte, end = w->end;
 	if ((w->flags & US_PC_USER) || !us_site_is_entry(site) ||
 	    rule->ra != US_RA_SAVED || w->n_switch == US_MAX_SWITCHES)

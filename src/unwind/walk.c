@@ -51,7 +51,7 @@ bool us_walk_is_caller(struct us_walk *w, const struct us_site *site, struct us_
 	/* A CALL elsewhere can still lead here, by jumps at the end of functions. */
 	if (!s->direct)
 		return true;
-	enum us_x86_reach reach = us_sites_leads(sites, call, site);
+	enum us_code_reach reach = us_sites_leads(sites, call, site);
 	s->led = reach >= US_REACH_TABLE;
 	return reach != US_REACH_NEVER;
 }

@@ -129,10 +129,11 @@ bool us_walk_is_caller(struct us_walk *w, const struct us_site *site,
 bool us_walk_begins_thread(struct us_walk *w, struct us_step *s);
 
 /* Where the rule puts the CFA; false if that cannot be. */
-bool us_walk_cfa(struct us_walk *w, const struct us_x86_rule *rule, us_gva *ret);
+bool us_walk_cfa(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret);
 
 /* The caller's rbp, with ret->cfa. */
-void us_walk_fp(struct us_walk *w, const struct us_x86_rule *rule, struct us_step *ret);
+void us_walk_fp(struct us_walk *w, const struct us_code_rule *rule,
+		struct us_step *ret);
 
 /* The word at CFA + units. */
 bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t units, uint64_t *ret);

@@ -2,14 +2,12 @@
 /* x86_rule.c: see x86_rule.h. */
 #include "unwind/x86_rule.h"
 
+#include "unwind/code_path.h"
 #include "unwind/x86_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOW	    1024
-#define MAX_VISITED 3072
-#define VISIT_SLOTS 4096 /* a power of two above MAX_VISITED */
 #define MAX_PENDING 128
 #define MAX_ENDS    128
 #define MAX_RETURN  1024 /* instructions on the way to a ret */
@@ -25,21 +23,12 @@ struct pending {
 };
 
 struct us_x86_flow {
-	struct us_paging *paging;
-	const struct us_space *space;
-	uint8_t word;  /* of the code: 8 or 4 bytes */
-	us_gva window; /* what bytes holds */
-	size_t window_len;
-	uint8_t bytes[WINDOW];
-
-	us_gva visited[VISIT_SLOTS]; /* + 1: 0 is an empty slot */
-	unsigned n_visited;
-	unsigned budget; /* instructions left */
+	struct us_code_path path;
+	uint8_t word; /* of the code: 8 or 4 bytes */
 	struct pending pending[MAX_PENDING];
 	unsigned n_pending;
 	us_gva end[MAX_ENDS]; /* where code goes on behind a jump or ret */
 	unsigned n_end;
-	bool lost;	/* a path could not be followed */
 	bool has_table; /* an indirect jump was met, in this state */
 	struct us_x86_state table;
 };
@@ -57,42 +46,28 @@ void us_x86_flow_free(struct us_x86_flow *f)
 void us_x86_flow_use(struct us_x86_flow *f, struct us_paging *p,
 		     const struct us_space *s, unsigned word)
 {
-	f->paging = p;
-	f->space = s;
+	us_code_path_use(&f->path, p, s);
 	f->word = (uint8_t)word;
-	f->window_len = 0;
 }
 
 void us_x86_flow_allow(struct us_x86_flow *f, unsigned n_insn)
 {
-	f->budget = n_insn;
+	f->path.budget = n_insn;
 }
 
 bool us_x86_flow_spent(const struct us_x86_flow *f)
 {
-	return f->budget == 0;
+	return f->path.budget == 0;
 }
 
 static void start_over(struct us_x86_flow *f)
 {
-	memset(f->visited, 0, sizeof(f->visited));
-	f->n_visited = f->n_pending = f->n_end = 0;
-	f->has_table = f->lost = false;
+	us_code_path_start(&f->path);
+	f->n_pending = f->n_end = 0;
+	f->has_table = false;
 }
 
 /* --- code --- */
-
-static void fill_window(struct us_x86_flow *f, us_gva pc)
-{
-	size_t in_page = 4096 - (pc & 4095);
-	f->window = pc;
-	f->window_len = WINDOW;
-	if (us_paging_read(f->paging, f->space, pc, f->bytes, WINDOW))
-		return;
-	f->window_len = in_page < WINDOW ? in_page : 0;
-	if (!us_paging_read(f->paging, f->space, pc, f->bytes, f->window_len))
-		f->window_len = 0;
-}
 
 /* Code of n bytes that a processor may guess to be next, and that keeps it there: int3;
  * or pause or lfence, and a jump back. */
@@ -120,19 +95,16 @@ bool us_x86_flow_pushes_pc(const struct us_x86_flow *f, us_gva end, int32_t imm)
 	uint8_t code[MAX_TRAP];
 	if (imm <= 0 || imm > MAX_TRAP)
 		return imm == 0;
-	return us_paging_read(f->paging, f->space, end, code, (size_t)imm) &&
+	return us_paging_read(f->path.paging, f->path.space, end, code, (size_t)imm) &&
 	       is_trap(f, code, (size_t)imm);
 }
 
 static bool decode_at(struct us_x86_flow *f, us_gva pc, struct us_x86_insn *ret)
 {
-	us_gva off = pc - f->window;
-	if (off >= f->window_len || f->window_len - off < US_X86_MAX_INSN) {
-		fill_window(f, pc);
-		off = 0;
-	}
-	if (!us_x86_decode(f->bytes + off, f->window_len - off, f->word * 8U, ret)) {
-		f->lost = true;
+	size_t len;
+	const uint8_t *code = us_code_path_bytes(&f->path, pc, US_X86_MAX_INSN, &len);
+	if (!us_x86_decode(code, len, f->word * 8U, ret)) {
+		f->path.lost = true;
 		return false;
 	}
 	if (ret->kind == US_X86_CALL &&
@@ -143,40 +115,14 @@ static bool decode_at(struct us_x86_flow *f, us_gva pc, struct us_x86_insn *ret)
 
 /* --- the paths --- */
 
-/* False if it was visited before, or if there is no more room. */
-static bool visit(struct us_x86_flow *f, us_gva pc)
-{
-	size_t i = (pc * 0x9e3779b97f4a7c15) >> 52;
-	for (; f->visited[i % VISIT_SLOTS]; i++)
-		if (f->visited[i % VISIT_SLOTS] == pc + 1)
-			return false;
-	if (f->n_visited == MAX_VISITED || f->budget == 0) {
-		f->lost = true;
-		return false;
-	}
-	f->n_visited++;
-	f->budget--;
-	f->visited[i % VISIT_SLOTS] = pc + 1;
-	return true;
-}
-
-static bool is_visited(const struct us_x86_flow *f, us_gva pc)
-{
-	size_t i = (pc * 0x9e3779b97f4a7c15) >> 52;
-	for (; f->visited[i % VISIT_SLOTS]; i++)
-		if (f->visited[i % VISIT_SLOTS] == pc + 1)
-			return true;
-	return false;
-}
-
 /* If there is no room the path is lost: that can cost a rule, not make one wrong. */
 static void pend(struct us_x86_flow *f, us_gva pc, uint64_t order, bool after_call,
 		 const struct us_x86_state *st)
 {
-	if (is_visited(f, pc))
+	if (us_code_path_visited(&f->path, pc))
 		return;
 	if (f->n_pending == MAX_PENDING) {
-		f->lost = true;
+		f->path.lost = true;
 		return;
 	}
 	f->pending[f->n_pending++] = (struct pending){
@@ -227,11 +173,11 @@ static bool is_jump(const struct us_x86_insn *insn)
 static int32_t pops_of(struct us_x86_flow *f, us_gva pc)
 {
 	struct us_x86_insn insn;
-	bool lost = f->lost;
+	bool lost = f->path.lost;
 	int32_t n = 0;
-	for (unsigned i = 0; i < MAX_POPS && f->budget && decode_at(f, pc, &insn);
+	for (unsigned i = 0; i < MAX_POPS && f->path.budget && decode_at(f, pc, &insn);
 	     i++) {
-		f->budget--;
+		f->path.budget--;
 		pc += insn.len;
 		if (insn.kind == US_X86_RET)
 			n = insn.imm;
@@ -241,7 +187,7 @@ static int32_t pops_of(struct us_x86_flow *f, us_gva pc)
 		    insn.kind >= US_X86_IRET)
 			break;
 	}
-	f->lost = lost;
+	f->path.lost = lost;
 	return n % f->word ? 0 : n;
 }
 
@@ -259,12 +205,12 @@ static void step(struct us_x86_flow *f, struct us_x86_state *st,
 
 /* --- from the start --- */
 
-static bool in_function(const struct us_x86_place *at, us_gva pc)
+static bool in_function(const struct us_code_place *at, us_gva pc)
 {
 	return at->end == 0 || (pc >= at->start && pc < at->end);
 }
 
-static void goes_to(struct us_x86_flow *f, const struct us_x86_place *at, us_gva pc,
+static void goes_to(struct us_x86_flow *f, const struct us_code_place *at, us_gva pc,
 		    const struct us_x86_state *st)
 {
 	/* By address: so that the branch around a CALL that never returns has said
@@ -281,8 +227,8 @@ static bool is_retpoline(const struct us_x86_flow *f, const struct us_x86_insn *
 			 us_gva next)
 {
 	uint8_t code[4];
-	if (!us_paging_read(f->paging, f->space, target_of(f, next, insn), code,
-			    sizeof(code)))
+	if (!us_paging_read(f->path.paging, f->path.space, target_of(f, next, insn),
+			    code, sizeof(code)))
 		return false;
 	const uint8_t *mov = f->word == 8 ? code + 1 : code;
 	bool wide = f->word == 4 || (code[0] & 0xfb) == 0x48;
@@ -290,7 +236,7 @@ static bool is_retpoline(const struct us_x86_flow *f, const struct us_x86_insn *
 }
 
 /* Note where this instruction leads besides the next one; false if not there. */
-static bool flows_on(struct us_x86_flow *f, const struct us_x86_place *at,
+static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 		     const struct us_x86_insn *insn, us_gva next,
 		     struct us_x86_state *st)
 {
@@ -306,7 +252,7 @@ static bool flows_on(struct us_x86_flow *f, const struct us_x86_place *at,
 			*st = known->st;
 		return true;
 	case US_X86_PUSH_PC:
-		f->lost |= is_retpoline(f, insn, next);
+		f->path.lost |= is_retpoline(f, insn, next);
 		return true;
 	case US_X86_JUMP_INDIRECT:
 		if (!f->has_table)
@@ -334,11 +280,11 @@ static bool flows_on(struct us_x86_flow *f, const struct us_x86_place *at,
 }
 
 /* Follow one path; true if it comes to the place, *st is then how things are there. */
-static bool reaches(struct us_x86_flow *f, const struct us_x86_place *at, us_gva pc,
+static bool reaches(struct us_x86_flow *f, const struct us_code_place *at, us_gva pc,
 		    struct us_x86_state *st)
 {
 	struct us_x86_insn insn;
-	while (in_function(at, pc) && visit(f, pc)) {
+	while (in_function(at, pc) && us_code_path_visit(&f->path, pc)) {
 		if (!at->after_call && pc == at->pc)
 			return true;
 		if (!decode_at(f, pc, &insn))
@@ -357,13 +303,14 @@ static bool reaches(struct us_x86_flow *f, const struct us_x86_place *at, us_gva
 
 /* Code that no path leads to, behind a jump or ret: reached by the indirect jump.
  * The lowest first; each is taken once. */
-static bool take_end(struct us_x86_flow *f, const struct us_x86_place *at, us_gva *ret)
+static bool take_end(struct us_x86_flow *f, const struct us_code_place *at, us_gva *ret)
 {
 	unsigned i = 0;
 	*ret = 0;
 	while (f->has_table && i < f->n_end) {
 		us_gva end = f->end[i];
-		if (end < at->start || end > at->pc || is_visited(f, end)) {
+		if (end < at->start || end > at->pc ||
+		    us_code_path_visited(&f->path, end)) {
 			f->end[i] = f->end[--f->n_end];
 			continue;
 		}
@@ -385,9 +332,9 @@ static bool to_units(int32_t off, int16_t *ret)
 	return units * US_RULE_UNIT == off && *ret == units;
 }
 
-static void rule_at(const struct us_x86_state *st, struct us_x86_rule rule[2])
+static void rule_at(const struct us_x86_state *st, struct us_code_rule rule[2])
 {
-	struct us_x86_rule sp = { .fp = US_FP_LOST }, fp;
+	struct us_code_rule sp = { .fp = US_FP_LOST }, fp;
 	/* What was saved holds on every path that leads here; that rbp still is what
 	 * it was, only on this one. */
 	if (st->saved.sym == US_SYM_SP && to_units(st->saved.off, &sp.fp_at))
@@ -421,15 +368,15 @@ static void rule_at(const struct us_x86_state *st, struct us_x86_rule rule[2])
 		rule[0].base = US_BASE_ROOT;
 }
 
-enum us_x86_reach us_x86_rule_from_start(struct us_x86_flow *f,
-					 const struct us_x86_place *at,
-					 struct us_x86_rule rule[2])
+enum us_code_reach us_x86_rule_from_start(struct us_x86_flow *f,
+					  const struct us_code_place *at,
+					  struct us_code_rule rule[2])
 {
 	/* Here SP stands for the CFA. */
 	struct us_x86_state st = { .word = f->word,
 				   .sp = { -f->word, US_SYM_SP },
 				   .fp = { 0, US_SYM_FP } };
-	enum us_x86_reach reach = US_REACH_FLOW;
+	enum us_code_reach reach = US_REACH_FLOW;
 	struct pending p;
 	us_gva pc = at->start;
 
@@ -446,7 +393,8 @@ enum us_x86_reach us_x86_rule_from_start(struct us_x86_flow *f,
 			st = f->table;
 			reach = US_REACH_TABLE;
 		} else {
-			return f->lost || f->has_table ? US_REACH_NONE : US_REACH_NEVER;
+			return f->path.lost || f->has_table ? US_REACH_NONE
+							    : US_REACH_NEVER;
 		}
 	}
 }
@@ -455,11 +403,11 @@ enum us_x86_reach us_x86_rule_from_start(struct us_x86_flow *f,
 
 /* The return address is at this place. */
 static bool rule_for(const struct us_x86_state *st, struct us_x86_value pc_at,
-		     struct us_x86_rule *ret)
+		     struct us_code_rule *ret)
 {
 	int32_t cfa = pc_at.off + st->word;
 	uint8_t mem = pc_at.sym == US_SYM_SP ? US_SYM_MEM_SP : US_SYM_MEM_FP;
-	*ret = (struct us_x86_rule){ .cfa = cfa, .sp = US_SP_CFA, .fp = US_FP_LOST };
+	*ret = (struct us_code_rule){ .cfa = cfa, .sp = US_SP_CFA, .fp = US_FP_LOST };
 	if (pc_at.sym == US_SYM_SP && pc_at.off >= 0)
 		ret->base = US_BASE_SP;
 	else if (pc_at.sym == US_SYM_FP)
@@ -475,7 +423,7 @@ static bool rule_for(const struct us_x86_state *st, struct us_x86_value pc_at,
 }
 
 /* sysret takes rip from rcx, and that was popped from somewhere. */
-static bool rule_at_sysret(const struct us_x86_state *st, struct us_x86_rule *ret)
+static bool rule_at_sysret(const struct us_x86_state *st, struct us_code_rule *ret)
 {
 	if (st->rcx.sym != US_SYM_MEM_SP ||
 	    !rule_for(st, (struct us_x86_value){ st->rcx.off, US_SYM_SP }, ret))
@@ -509,17 +457,17 @@ static bool is_prologue(struct us_x86_flow *f, us_gva pc)
 enum outcome { DEAD, RETURNS, LEAVES, LEAVES_BY_SYSRET };
 
 /* Code does not run on into the next function: the CALL before that never returns. */
-static bool runs_out(const struct us_x86_place *at, us_gva pc, us_gva next)
+static bool runs_out(const struct us_code_place *at, us_gva pc, us_gva next)
 {
 	return pc < at->end && next >= at->end;
 }
 
 /* Follow one path to its end. */
-static enum outcome ends(struct us_x86_flow *f, const struct us_x86_place *at,
-			 struct pending *p, struct us_x86_rule *ret)
+static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
+			 struct pending *p, struct us_code_rule *ret)
 {
 	struct us_x86_insn insn;
-	while (f->n_visited < MAX_RETURN && visit(f, p->pc)) {
+	while (f->path.n_visited < MAX_RETURN && us_code_path_visit(&f->path, p->pc)) {
 		if (!decode_at(f, p->pc, &insn))
 			return DEAD;
 		us_gva next = p->pc + insn.len;
@@ -551,15 +499,15 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_x86_place *at,
 	return DEAD;
 }
 
-enum us_x86_exit us_x86_rule_to_return(struct us_x86_flow *f,
-				       const struct us_x86_place *at,
-				       struct us_x86_rule *rule)
+enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
+					const struct us_code_place *at,
+					struct us_code_rule *rule)
 {
 	struct us_x86_state start = { .word = f->word,
 				      .sp = { 0, US_SYM_SP },
 				      .fp = { 0, US_SYM_FP } };
-	enum us_x86_exit how = US_EXIT_NONE;
-	struct us_x86_rule found = { 0 };
+	enum us_code_exit how = US_EXIT_NONE;
+	struct us_code_rule found = { 0 };
 	struct pending p;
 
 	start_over(f);
@@ -571,8 +519,8 @@ enum us_x86_exit us_x86_rule_to_return(struct us_x86_flow *f,
 	while (take_pending(f, &p)) {
 		if (p.after_call && is_prologue(f, p.pc))
 			continue;
-		enum us_x86_exit behind = p.order ? US_EXIT_BEHIND : US_EXIT_RET;
-		found = (struct us_x86_rule){ 0 };
+		enum us_code_exit behind = p.order ? US_EXIT_BEHIND : US_EXIT_RET;
+		found = (struct us_code_rule){ 0 };
 		enum outcome out = ends(f, at, &p, &found);
 		switch (out) {
 		case DEAD:

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* code_path.c: see code_path.h. */
+#include "unwind/code_path.h"
+
+#include <string.h>
+
+void us_code_path_use(struct us_code_path *p, struct us_paging *paging,
+		      const struct us_space *s)
+{
+	p->paging = paging;
+	p->space = s;
+	p->window_len = 0;
+}
+
+void us_code_path_start(struct us_code_path *p)
+{
+	memset(p->visited, 0, sizeof(p->visited));
+	p->n_visited = 0;
+	p->lost = false;
+}
+
+/* As much as there is, or what lies in the first page. */
+static void fill_window(struct us_code_path *p, us_gva pc)
+{
+	size_t in_page = 4096 - (pc & 4095);
+	p->window = pc;
+	p->window_len = sizeof(p->bytes);
+	if (us_paging_read(p->paging, p->space, pc, p->bytes, p->window_len))
+		return;
+	p->window_len = in_page < sizeof(p->bytes) ? in_page : 0;
+	if (!us_paging_read(p->paging, p->space, pc, p->bytes, p->window_len))
+		p->window_len = 0;
+}
+
+const uint8_t *us_code_path_bytes(struct us_code_path *p, us_gva pc, size_t want,
+				  size_t *len)
+{
+	us_gva off = pc - p->window;
+	if (off >= p->window_len || p->window_len - off < want) {
+		fill_window(p, pc);
+		off = 0;
+	}
+	*len = p->window_len - off;
+	return p->bytes + off;
+}
+
+/* The slot that holds it, or the empty one in which it belongs. */
+static size_t slot_of(const struct us_code_path *p, us_gva pc)
+{
+	size_t i = (pc * 0x9e3779b97f4a7c15) >> 52;
+	while (p->visited[i % US_CODE_VISIT_SLOTS] &&
+	       p->visited[i % US_CODE_VISIT_SLOTS] != pc + 1)
+		i++;
+	return i % US_CODE_VISIT_SLOTS;
+}
+
+bool us_code_path_visited(const struct us_code_path *p, us_gva pc)
+{
+	return p->visited[slot_of(p, pc)] != 0;
+}
+
+bool us_code_path_visit(struct us_code_path *p, us_gva pc)
+{
+	size_t i = slot_of(p, pc);
+	if (p->visited[i])
+		return false;
+	if (p->n_visited == US_CODE_MAX_VISITED || p->budget == 0) {
+		p->lost = true;
+		return false;
+	}
+	p->n_visited++;
+	p->budget--;
+	p->visited[i] = pc + 1;
+	return true;
+}

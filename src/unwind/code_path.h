@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * code_path.h: the code that one analysis goes through: the guest's bytes, a window of
+ * them at a time, and which addresses were visited.  Every address is visited once, and
+ * their number is bounded, so the analysis ends whatever the guest's code is.
+ */
+#ifndef US_UNWIND_CODE_PATH_H
+#define US_UNWIND_CODE_PATH_H
+
+#include "guest/paging.h"
+
+#define US_CODE_VISIT_SLOTS 4096 /* a power of two */
+#define US_CODE_MAX_VISITED 3072 /* below that: there is always an empty slot */
+
+struct us_code_path {
+	struct us_paging *paging;
+	const struct us_space *space;
+	unsigned budget; /* instructions left, in all analyses together */
+	unsigned n_visited;
+	bool lost; /* a path could not be followed */
+
+	us_gva window; /* what bytes holds */
+	size_t window_len;
+	uint8_t bytes[1024];
+	us_gva visited[US_CODE_VISIT_SLOTS]; /* + 1: 0 is an empty slot */
+};
+
+/* Which memory to read code from; drops the window. */
+void us_code_path_use(struct us_code_path *p, struct us_paging *paging,
+		      const struct us_space *s);
+
+/* A new analysis: nothing was visited or lost.  Keeps the window and the budget. */
+void us_code_path_start(struct us_code_path *p);
+
+/* The bytes from pc on, at least want of them if they can be read and lie in pages that
+ * can; *len may be less, 0 too.  Valid until the next call. */
+const uint8_t *us_code_path_bytes(struct us_code_path *p, us_gva pc, size_t want,
+				  size_t *len);
+
+/* False if it was visited before; or if there is no more room or budget: then it is
+ * lost. */
+bool us_code_path_visit(struct us_code_path *p, us_gva pc);
+bool us_code_path_visited(const struct us_code_path *p, us_gva pc);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * code_rule.h: what an analysis of code is asked, and what it says: where the return
+ * address is, and the caller's registers.  x86_rule.h and link_rule.h make it, each for
+ * its kind of processor.
+ *
+ * CFA: canonical frame address, the caller's stack pointer after the return (DWARF 5,
+ * 6.4).  "fp" and "sp" are the frame and stack pointer: rbp and rsp on x86.
+ */
+#ifndef US_UNWIND_CODE_RULE_H
+#define US_UNWIND_CODE_RULE_H
+
+#include "guest/regs.h"
+
+enum us_code_base {
+	US_BASE_NONE, /* no rule */
+	US_BASE_SP,
+	US_BASE_FP,
+	US_BASE_R10,  /* a stack that is just being aligned; ecx in 32-bit code */
+	US_BASE_R13,  /* the same with r13, edi */
+	US_BASE_ROOT, /* the code sets rbp to 0 and saves none: nobody called it */
+};
+
+/* The caller's rbp. */
+enum us_code_fp {
+	US_FP_SAME,  /* still in rbp */
+	US_FP_SAVED, /* in memory at CFA + fp_at units */
+	US_FP_LOST,
+};
+
+/* The caller's rsp. */
+enum us_code_sp {
+	US_SP_CFA,   /* the CFA; as always but for stacks that are aligned anew */
+	US_SP_SAVED, /* in memory at CFA + sp_at units */
+	US_SP_R10,   /* in r10; ecx in 32-bit code */
+	US_SP_R13,   /* in r13; edi in 32-bit code */
+	US_SP_LOST,
+};
+
+/* The return address; see link_rule.h for architectures that have it in a register. */
+enum us_code_ra {
+	US_RA_BELOW, /* in the word below the CFA: x86 */
+	US_RA_LINK,  /* still in the link register */
+	US_RA_SAVED, /* in memory at CFA + ra_at units */
+};
+
+#define US_RULE_UNIT 4 /* bytes */
+
+struct us_code_rule {
+	int32_t cfa; /* CFA = base register + cfa */
+	int16_t fp_at;
+	union {
+		int16_t sp_at;
+		int16_t ra_at; /* of US_RA_SAVED; the stack pointer is the CFA then */
+	};
+	uint8_t base; /* enum us_code_base */
+	uint8_t fp;   /* enum us_code_fp */
+	union {
+		uint8_t sp;    /* enum us_code_sp */
+		int8_t ra_was; /* of US_RA_SAVED in an exit: where the link register of
+				  what was broken off is, in words from the CFA; 0:
+				  it is not known */
+	};
+	uint8_t ra; /* enum us_code_ra */
+};
+
+/* An address to make a rule for. */
+struct us_code_place {
+	us_gva pc;
+	bool after_call; /* it is a return address: its CALL is what counts */
+	us_gva start;	 /* of its function; 0: not known */
+	us_gva end;	 /* of its function; 0: not known, all jumps are followed */
+	us_gva target;	 /* after_call: where the CALL goes; 0: not known */
+};
+
+/* How the address was reached. */
+enum us_code_reach {
+	US_REACH_NEVER, /* all paths were followed, none leads there */
+	US_REACH_NONE,	/* not, but some paths could not be followed */
+	US_REACH_TABLE, /* behind an indirect jump: the rule is likely */
+	US_REACH_FLOW,	/* on a path from the start */
+};
+
+enum us_code_exit {
+	US_EXIT_NONE,	/* no path ends: no rule */
+	US_EXIT_IRET,	/* leaves by iret or the like: an entry from outside.  The rule,
+			   if   any, has rip at CFA - a word, and above it what else the
+			   processor pushed */
+	US_EXIT_SYSRET, /* leaves by sysret: as above, but only rip is there */
+	US_EXIT_BEHIND, /* only paths that go on behind a CALL: may be wrong */
+	US_EXIT_RET,
+};
+
+#endif
