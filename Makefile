@@ -25,7 +25,7 @@ check:
 	@scripts/install-packages check
 	@scripts/check $(BUILD)
 
-# And what takes longer: each backend on each guest, ten minutes more.
+# And what takes longer: each backend on each guest, and the rigs; hours.
 check-all:
 	@scripts/install-packages check
 	@scripts/check --all $(BUILD)

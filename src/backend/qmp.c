@@ -317,8 +317,8 @@ static int ask_vcpus(struct qmp *b, struct us_err *e)
 	else if (!x86) {
 		r = us_fail(
 			e, -ENOTSUP,
-			"its processor is %.40s, of which the monitor shows no page "
-			"tables",
+			"its processor is %.40s, of which the monitor does not show "
+			"all that a walk of its page tables needs",
 			arch ? arch : "unknown");
 		us_hint(e, "use its GDB stub, --backend gdb; to start one, in the "
 			   "monitor: gdbserver tcp:127.0.0.1:1234");
