@@ -34,7 +34,8 @@ enum us_code_sp {
 	US_SP_SAVED, /* in memory at CFA + sp_at units */
 	US_SP_R10,   /* in r10; ecx in 32-bit code */
 	US_SP_R13,   /* in r13; edi in 32-bit code */
-	US_SP_LOST,
+	US_SP_LOST,  /* on architectures with a link register: it is the CFA, but what
+			it is now has nothing to do with that; perhaps another stack */
 };
 
 /* The return address; see link_rule.h for architectures that have it in a register. */

@@ -200,6 +200,7 @@ static void rule_at(const struct us_link_flow *f, const struct us_link_state *st
 		by_fp.cfa = -fp.off;
 	}
 	rule[0] = by_fp;
+	rule[0].sp = US_SP_LOST;
 	if (sp.sym == US_LSYM_SP) {
 		rule[1] = by_fp;
 		rule[0] = none;

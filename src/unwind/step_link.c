@@ -8,6 +8,21 @@
  */
 #include "unwind/walk.h"
 
+/* Above what is on the stack, and not far. */
+static bool is_in_place(const struct us_walk *w, us_gva cfa)
+{
+	us_gva sp = w->reg[w->u->arch->sp];
+	return cfa >= sp && cfa - sp <= US_MAX_FRAME_SIZE;
+}
+
+/* The code has set the stack pointer to what is not known: kernels go to another stack
+ * for interrupts.  A few times in one walk: stacks may lead round. */
+static bool may_switch(const struct us_walk *w, const struct us_code_rule *rule)
+{
+	return rule->base == US_BASE_FP && rule->ra != US_RA_BELOW &&
+	       rule->sp == US_SP_LOST && w->n_switch < US_MAX_SWITCHES;
+}
+
 static bool cfa_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
 {
 	const struct us_walk_arch *a = w->u->arch;
@@ -19,10 +34,12 @@ static bool cfa_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *r
 	/* A leaf may have no frame at all. */
 	us_gva cfa = w->reg[reg] + (us_gva)(int64_t)rule->cfa;
 	bool above = cfa > sp || (cfa == sp && rule->ra == US_RA_LINK);
+	*ret = cfa;
+	if (cfa % w->word == 0 && may_switch(w, rule))
+		return true;
 	if (!above)
 		w->end = US_END_CYCLE;
-	*ret = cfa;
-	return above && cfa % w->word == 0 && cfa - sp <= US_MAX_FRAME_SIZE;
+	return above && cfa % w->word == 0 && is_in_place(w, cfa);
 }
 
 static bool ra_of(struct us_walk *w, const struct us_code_rule *rule, us_gva cfa,
@@ -60,8 +77,10 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 		return false;
 	if (ret->pc == 0)
 		w->end = US_END_ROOT; /* set up so, where a thread begins */
-	if (ret->pc == 0 || !us_walk_is_caller(w, site, ret))
+	if (ret->pc == 0 ||
+	    (!us_walk_is_caller(w, site, ret) && !us_walk_is_outermost(ret)))
 		return false;
+	w->n_switch += !is_in_place(w, ret->cfa);
 	set_fp(w, rule, ret);
 	ret->sp = ret->cfa;
 	ret->sp_known = true;

@@ -56,6 +56,11 @@ bool us_walk_is_caller(struct us_walk *w, const struct us_site *site, struct us_
 	return reach != US_REACH_NEVER;
 }
 
+bool us_walk_is_outermost(const struct us_step *s)
+{
+	return s->call->source == US_SITE_CFI && s->call->cfi.rule->pc == US_CFI_LOST;
+}
+
 bool us_walk_begins_thread(struct us_walk *w, struct us_step *s)
 {
 	const struct us_site *at = us_sites_find(w->u->sites, s->pc, false, w->site);

@@ -128,6 +128,13 @@ bool us_walk_is_caller(struct us_walk *w, const struct us_site *site,
  */
 bool us_walk_begins_thread(struct us_walk *w, struct us_step *s);
 
+/*
+ * Does a table say of s->pc, for which us_walk_is_caller() has been asked, that its
+ * code is where stacks begin?  The code itself may be gone: kernels free that of their
+ * start, and what was called from there last runs on.
+ */
+bool us_walk_is_outermost(const struct us_step *s);
+
 /* Where the rule puts the CFA; false if that cannot be. */
 bool us_walk_cfa(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret);
 

@@ -279,6 +279,59 @@ static void arm_cycles(void **state)
 	assert_int_equal(out.end, US_END_DEPTH);
 }
 
+/* 0x4000 runs 0x3000 on another stack, which lies above or below its own. */
+static void arm_other_stack(void **state)
+{
+	(void)state;
+	static const us_gva others[] = { STACK + 0x800, STACK - 0x800 };
+	arm_chain();
+	CODE(0x2000, STP_PRE, MOV_FP, bl(0x2008, 0x4000), LDP_POST, RET);
+	CODE(0x3000, STP_PRE, MOV_FP, NOP, LDP_POST, RET);
+	CODE(0x4000, STP_PRE, MOV_FP, 0xf9400050, /* ldr x16, [x2] */
+	     0x9100021f,			  /* mov sp, x16 */
+	     BLR_X1, 0x910003bf,		  /* mov sp, x29 */
+	     LDP_POST, RET);
+	symbol(0x1000);
+	symbol(0x2000);
+	symbol(0x3000);
+	symbol(0x4000);
+	put(STACK + 0x20, STACK + 0x40);
+	put(STACK + 0x28, 0x100c);
+	put(STACK, STACK + 0x20); /* 0x4000's record */
+	put(STACK + 8, 0x200c);
+	for (size_t i = 0; i < 2; i++) {
+		put(others[i], STACK);
+		put(others[i] + 8, 0x4014);
+		look(0x3008, others[i], others[i]);
+		EXPECT(US_END_ROOT, 0x3008, 0x4014, 0x200c, 0x100c);
+	}
+	/* Stacks that lead round. */
+	put(STACK, STACK - 0x800);
+	put(STACK + 8, 0x4014);
+	put(STACK - 0x800, STACK);
+	put(STACK - 0x800 + 8, 0x4014);
+	look(0x3008, STACK, STACK);
+	assert_true(out.n < 20);
+	assert_int_equal(out.end, US_END_CYCLE);
+}
+
+/* The caller's code is gone; that stacks begin there is known. */
+static void arm_gone(void **state)
+{
+	(void)state;
+	arm_chain();
+	memset(ram + 0x1000, 0, 0x20);
+	symbol(0x2000);
+	put(STACK + 0x20, STACK + 0x40);
+	put(STACK + 0x28, 0x100c);
+	look(0x2010, STACK + 0x20, STACK + 0x20);
+	EXPECT(US_END_NO_RULE, 0x2010);
+	row(0x1000, (struct us_cfi_rule){ .pc = US_CFI_LOST }, NULL);
+	finish_table();
+	look(0x2010, STACK + 0x20, STACK + 0x20);
+	EXPECT(US_END_ROOT, 0x2010, 0x100c);
+}
+
 /* --- RISC-V --- */
 
 static void halves(us_gva at, const uint16_t *code, size_t n)
@@ -400,6 +453,8 @@ int main(void)
 		ARM(arm_exception),
 		ARM(arm_table),
 		ARM(arm_cycles),
+		ARM(arm_other_stack),
+		ARM(arm_gone),
 		RISCV(riscv_every_instruction),
 		RISCV(riscv_leaf),
 		RISCV(riscv_large_frame),
