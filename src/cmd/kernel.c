@@ -280,7 +280,7 @@ static bool is_unknown_module(const struct us_kernel *k, us_gva pc)
 {
 	const struct us_linux_place *p = &k->source.place;
 	bool kernel = pc >= p->start && pc - p->start < p->size;
-	return pc >= US_LINUX_MODULES_START && pc < US_LINUX_MODULES_END && !kernel &&
+	return pc >= p->arch->modules_start && pc < p->arch->modules_end && !kernel &&
 	       !us_linux_module_at(&current(k)->modules, pc);
 }
 

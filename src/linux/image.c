@@ -10,6 +10,8 @@
 #define PAGE	  4096U
 #define BLOCK	  (64U << 10) /* what one read fetches */
 #define HOLE_MOST 8	      /* steps that a stub may find unmapped inside */
+#define GRAIN	  (64U << 10) /* of a place that may be anywhere */
+#define GAP_MOST  256	      /* of these may be unmapped inside */
 
 enum {
 	UNREAD,
@@ -74,21 +76,56 @@ static bool locate_by_trying(struct us_paging *p, const struct us_space *s, us_g
 	     va += US_LINUX_MAP_STEP)
 		if (is_mapped(p, s, va))
 			high = va;
-	*ret = (struct us_linux_place){ .start = low,
-					.size = high - low + US_LINUX_MAP_STEP,
-					.space = *s };
+	ret->start = low;
+	ret->size = high - low + US_LINUX_MAP_STEP;
+	ret->space = *s;
 	return true;
 }
 
-bool us_linux_locate(struct us_paging *p, const struct us_regs *regs,
-		     struct us_linux_place *ret)
+/* How far the piece of physical memory that pc is in goes on, in steps of that sign;
+ * what was freed after the boot leaves a gap in it. */
+static us_gva end_of_piece(struct us_paging *p, const struct us_space *s, us_gva pc,
+			   us_gpa phys, int64_t step)
+{
+	us_gva end = pc;
+	us_gpa at;
+	unsigned gap = 0;
+	for (us_gva va = pc; gap <= GAP_MOST; va += (us_gva)step, gap++) {
+		uint64_t size = step < 0 ? pc - va : va - pc;
+		if (size > US_LINUX_MAX_IMAGE / 2)
+			return end;
+		if (!translate(p, s, va, &at) || at - phys != va - pc)
+			continue;
+		end = va;
+		gap = 0;
+	}
+	return end;
+}
+
+static bool locate_around(struct us_paging *p, const struct us_space *s, us_gva pc,
+			  struct us_linux_place *ret)
+{
+	us_gva va = pc & ~(us_gva)(GRAIN - 1);
+	us_gpa phys;
+	if (!(va >> 63) || !translate(p, s, va, &phys))
+		return false;
+	us_gva low = end_of_piece(p, s, va, phys, -(int64_t)GRAIN);
+	us_gva high = end_of_piece(p, s, va, phys, GRAIN);
+	ret->start = low;
+	ret->size = high - low + GRAIN;
+	ret->physical = true;
+	ret->phys = phys - (va - low);
+	ret->space = *s;
+	return true;
+}
+
+static bool locate_x86(struct us_paging *p, const struct us_regs *regs,
+		       struct us_linux_place *ret)
 {
 	/* With page-table isolation a process has two roots; that of user mode, in the
 	 * page behind the other, maps little of the kernel. */
 	const us_gpa user_root = 1ULL << 12;
 	struct us_space s = regs->space;
-	if (regs->arch != US_ARCH_X86_64)
-		return false;
 	if (s.mode == US_PAGING_UNKNOWN)
 		return locate_by_trying(p, &s, regs->pc, ret);
 	if (s.mode != US_PAGING_X86_4 && s.mode != US_PAGING_X86_5)
@@ -100,6 +137,17 @@ bool us_linux_locate(struct us_paging *p, const struct us_regs *regs,
 		s = regs->space;
 	}
 	return locate_by_tables(p, &s, ret);
+}
+
+bool us_linux_locate(struct us_paging *p, const struct us_regs *regs,
+		     struct us_linux_place *ret)
+{
+	*ret = (struct us_linux_place){ .arch = us_linux_arch(regs->arch) };
+	if (!ret->arch || regs->space.mode == US_PAGING_OFF)
+		return false;
+	if (regs->arch == US_ARCH_X86_64)
+		return locate_x86(p, regs, ret);
+	return !regs->user && locate_around(p, &regs->space, regs->pc, ret);
 }
 
 /* --- its bytes --- */

@@ -2,16 +2,19 @@
 /*
  * image.h: a Linux kernel's image in the memory of a guest.
  *
- * Linux maps its image at 0xffffffff80000000 and up (Documentation/arch/x86/x86_64/
- * mm.rst, "kernel text mapping"), in one piece of physical memory, on a border of
- * 2 MiB that is drawn by lot at each boot (KASLR).  Where it lies is seen in the page
- * tables of any vCPU, or, for a stub that reads virtual addresses only, by trying.
+ * On x86-64 Linux maps its image at 0xffffffff80000000 and up (Documentation/arch/x86/
+ * x86_64/mm.rst, "kernel text mapping"), in one piece of physical memory, on a border
+ * of 2 MiB that is drawn by lot at each boot (KASLR).  Where it lies is seen in the
+ * page tables of any vCPU, or, for a stub that reads virtual addresses only, by trying.
+ * Elsewhere it may lie anywhere in the kernel's half: there it is what is mapped around
+ * a vCPU that is in the kernel, as one piece of physical memory.
  * Its bytes are then copied as they are asked for, a block at a time.
  */
 #ifndef US_LINUX_IMAGE_H
 #define US_LINUX_IMAGE_H
 
 #include "guest/paging.h"
+#include "linux/arch.h"
 
 #define US_LINUX_MAP_START     0xffffffff80000000ULL
 #define US_LINUX_MAP_END       0xffffffffc0000000ULL /* from here on: modules, with KASLR */
@@ -27,12 +30,14 @@ struct us_linux_place {
 	uint64_t size; /* bytes; there may be holes: what was freed after the boot */
 	bool physical; /* phys is known: the bytes can be read without page tables */
 	us_gpa phys;   /* of start */
+	const struct us_linux_arch *arch;
 	struct us_space space; /* that maps the whole kernel; unknown mode: a stub */
 };
 
 /*
  * Look for it while a capture is held: 512 translations at most, a few hundred reads by
- * a stub.  False: nothing is mapped there, in this address space.
+ * a stub; 5,000 translations where it may lie anywhere.  False: nothing is mapped
+ * there, in this address space; or the vCPU would have to be in the kernel.
  */
 bool us_linux_locate(struct us_paging *p, const struct us_regs *regs,
 		     struct us_linux_place *ret);

@@ -10,6 +10,7 @@
 
 #define BANNER	   "Linux version "
 #define INFO_BYTES 4096
+#define PAGE	   4096U
 
 /* The guest's memory while it is read. */
 struct reader {
@@ -47,10 +48,24 @@ static void take_release(struct us_linux *l, const char *banner)
 	l->release[n] = '\0';
 }
 
+/* A kernel whose table has only functions: the first text of that form. */
+static us_gva search_banner(struct us_linux_image *i)
+{
+	for (us_gva page = i->start; page < i->start + i->size; page += PAGE) {
+		const char *p = (const char *)us_linux_image_at(i, page, PAGE);
+		const char *at = p ? memmem(p, PAGE, BANNER, strlen(BANNER)) : NULL;
+		if (at)
+			return page + (us_gva)(at - p);
+	}
+	return 0;
+}
+
 static void read_release(struct reader *r)
 {
 	us_gva at = us_kallsyms_address(&r->l->symbols, "linux_banner");
 	char text[sizeof(BANNER) + 80] = "";
+	if (!at)
+		at = search_banner(&r->image);
 	if (!at || !read_kernel(r, at, text, sizeof(text) - 1))
 		return;
 	if (!strncmp(text, BANNER, strlen(BANNER)))
@@ -72,20 +87,21 @@ static void read_info(struct reader *r)
 	if (!line)
 		return;
 	uint64_t slide = strtoull(line + strlen(key), &end, 16);
-	if (*end != '\n' || slide > US_LINUX_MAP_END - US_LINUX_MAP_START)
+	if (*end != '\n' || slide > r->s->place.arch->slide_most)
 		return;
 	r->l->slide = (int64_t)slide;
-	r->l->slide_told = true;
+	r->l->slide_known = true;
 }
 
 /* The kernel's own top table maps all of it, and stays when a process ends. */
 static void use_own_tables(struct reader *r)
 {
 	const struct us_linux_place *p = &r->s->place;
-	us_gva top = us_kallsyms_address(&r->l->symbols, "init_top_pgt");
+	us_gva top = us_kallsyms_address(&r->l->symbols, p->arch->top_table);
+	us_gpa *root = p->arch->upper ? &r->space.root_upper : &r->space.root;
 	if (p->physical && top >= p->start && top - p->start < p->size &&
 	    top % 4096 == 0)
-		r->space.root = p->phys + (top - p->start);
+		*root = p->phys + (top - p->start);
 }
 
 /* --- code --- */
@@ -107,32 +123,57 @@ static int add_modules_orc(const struct us_linux *l, const struct us_orc_format 
 	return r;
 }
 
-/* Then what it started with has been freed (include/linux/kernel.h, system_states). */
+/* Then what it started with has been freed (include/linux/kernel.h, system_states);
+ * where its table has only functions, that it is no longer mapped tells. */
 static bool has_booted(struct reader *r)
 {
-	us_gva at = us_kallsyms_address(&r->l->symbols, "system_state");
+	const struct us_kallsyms *k = &r->l->symbols;
+	us_gva at = us_kallsyms_address(k, "system_state");
+	us_gva init = us_kallsyms_address(k, "_sinittext");
 	uint32_t state;
-	return at && read_kernel(r, at, &state, sizeof(state)) && state >= 2;
+	us_gpa pa;
+	if (at)
+		return read_kernel(r, at, &state, sizeof(state)) && state >= 2;
+	return init && r->s->mem &&
+	       !us_paging_translate(&r->paging, &r->space, init, &pa, NULL);
 }
 
-static int read_orc(struct reader *r)
+/* Stacks begin in what it started with, once that is gone. */
+static int add_gone(us_gva start, us_gva end, struct us_cfi_builder *b)
+{
+	const struct us_cfi_rule outermost = { .pc = US_CFI_LOST };
+	uint32_t id;
+	int r = us_cfi_builder_rule(b, &outermost, NULL, &id);
+	if (r == 0)
+		r = us_cfi_builder_row(b, start, id, 0);
+	return r ? r : us_cfi_builder_row(b, end, US_CFI_NO_RULE, 0);
+}
+
+static int add_orc(struct us_linux *l, const struct us_orc *o,
+		   const struct us_orc_format *f, struct us_cfi_builder *b)
+{
+	int r = us_orc_compile(o, f, b);
+	l->orc = true;
+	return r ? r : add_modules_orc(l, f, b);
+}
+
+static int read_rules(struct reader *r)
 {
 	struct us_linux *l = r->l;
 	struct us_cfi_builder *b;
 	struct us_orc_format f;
 	struct us_orc o = { 0 };
-	if (us_orc_locate(&r->image, &l->symbols, &o, &f) < 0)
-		return 0;
-	int ret = us_cfi_builder_new(8, &b);
-	if (ret < 0)
-		return ret;
+	bool orc = us_orc_locate(&r->image, &l->symbols, &o, &f) == 0;
 	if (has_booted(r)) {
 		o.gone_start = us_kallsyms_address(&l->symbols, "_sinittext");
 		o.gone_end = us_kallsyms_address(&l->symbols, "_einittext");
 	}
-	ret = us_orc_compile(&o, &f, b);
-	if (ret == 0)
-		ret = add_modules_orc(l, &f, b);
+	if (!orc && o.gone_start >= o.gone_end)
+		return 0;
+	int ret = us_cfi_builder_new(8, &b);
+	if (ret < 0)
+		return ret;
+	ret = orc ? add_orc(l, &o, &f, b) : add_gone(o.gone_start, o.gone_end, b);
 	if (ret == 0)
 		ret = us_cfi_builder_finish(b, &l->cfi);
 	us_cfi_builder_free(b);
@@ -180,7 +221,9 @@ static int read_all(struct reader *r, struct us_err *e)
 	l->text = us_kallsyms_address(&l->symbols, "_text");
 	if (!l->text)
 		l->text = us_kallsyms_address(&l->symbols, "_stext");
-	l->slide = (int64_t)(l->text - US_LINUX_LINKED_AT);
+	l->slide_known = r->s->place.arch->linked_at != 0;
+	if (l->slide_known)
+		l->slide = (int64_t)(l->text - r->s->place.arch->linked_at);
 	l->check_at = l->symbols.at;
 	if (!read_kernel(r, l->check_at, l->check, sizeof(l->check)))
 		return us_fail(e, -EFAULT, "read the guest's kernel: it has gone");
@@ -188,10 +231,11 @@ static int read_all(struct reader *r, struct us_err *e)
 	if (r->s->mem) {
 		use_own_tables(r);
 		read_info(r);
-		ret = us_linux_modules_read(&r->image, &l->symbols, &m, &l->modules);
+		ret = us_linux_modules_read(&r->image, &l->symbols, r->s->place.arch,
+					    &m, &l->modules);
 	}
 	if (ret == 0 || ret == -ENOENT)
-		ret = read_orc(r);
+		ret = read_rules(r);
 	if (ret == 0)
 		ret = collect_starts(l);
 	return ret < 0 ? us_fail(e, ret, "read the guest's kernel: %s", strerror(-ret))
@@ -276,9 +320,13 @@ void us_linux_describe(const struct us_linux *l, char *ret, size_t size)
 {
 	char symbols[32];
 	group(symbols, sizeof(symbols), l->symbols.n);
-	snprintf(ret, size,
-		 "Linux %s (from its memory): %s symbols, %zu modules, %s, KASLR slide "
-		 "0x%" PRIx64,
-		 l->release[0] ? l->release : "of unknown version", symbols,
-		 l->modules.n, l->cfi ? "ORC" : "no ORC", (uint64_t)l->slide);
+	int n = snprintf(ret, size,
+			 "Linux %s (from its memory): %s symbols, %zu modules, %s, ",
+			 l->release[0] ? l->release : "of unknown version", symbols,
+			 l->modules.n, l->orc ? "ORC" : "no ORC");
+	if (n < 0 || (size_t)n >= size)
+		return;
+	snprintf(ret + n, size - (size_t)n,
+		 l->slide_known ? "KASLR slide 0x%" PRIx64 : "at 0x%" PRIx64,
+		 l->slide_known ? (uint64_t)l->slide : l->text);
 }

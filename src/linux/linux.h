@@ -30,11 +30,12 @@ struct us_linux {
 	char release[65]; /* "6.1.0-56-cloud-amd64"; "" if it was not found */
 	us_gva text;	  /* _text */
 	int64_t slide;	  /* text minus where it lies without KASLR */
-	bool slide_told;  /* the kernel itself says so (VMCOREINFO) */
+	bool slide_known; /* by the architecture, or told by the kernel (VMCOREINFO) */
 	struct us_kallsyms symbols;
 	struct us_linux_modules modules;
 	struct us_cfi_table *cfi; /* kernel and modules, at their addresses; or NULL */
-	us_gva *start;		  /* of all functions, sorted */
+	bool orc;      /* it is of them; else it only says where stacks begin */
+	us_gva *start; /* of all functions, sorted */
 	size_t n_start;
 	us_gva text_end; /* of the code, modules included */
 	/* Bytes that no other kernel has there: the start of its symbols. */

@@ -26,6 +26,7 @@ struct layout {
 };
 
 struct reader {
+	const struct us_linux_arch *arch;
 	const struct us_linux_memory *m;
 	struct layout at;
 	struct us_linux_modules *ret;
@@ -33,7 +34,7 @@ struct reader {
 
 static bool read_at(struct reader *r, us_gva va, void *buf, size_t len)
 {
-	return va >= US_LINUX_MAP_START && r->m->read(r->m->ctx, va, buf, len);
+	return va >> 63 && r->m->read(r->m->ctx, va, buf, len);
 }
 
 static bool read_word(struct reader *r, us_gva va, uint64_t *ret)
@@ -41,10 +42,11 @@ static bool read_word(struct reader *r, us_gva va, uint64_t *ret)
 	return read_at(r, va, ret, sizeof(*ret));
 }
 
-static bool in_region(us_gva start, uint64_t size)
+static bool in_region(const struct reader *r, us_gva start, uint64_t size)
 {
-	return start >= US_LINUX_MODULES_START && start < US_LINUX_MODULES_END &&
-	       size <= US_LINUX_MODULES_END - start;
+	const struct us_linux_arch *a = r->arch;
+	return start >= a->modules_start && start < a->modules_end &&
+	       size <= a->modules_end - start;
 }
 
 /* --- layout --- */
@@ -268,7 +270,7 @@ static bool read_head(struct reader *r, us_gva at, struct us_linux_module *ret)
 	    !is_name(ret->name, r->at.name_size) ||
 	    !read_word(r, at + r->at.base, &base) ||
 	    !read_at(r, at + r->at.size, &size, r->at.size_bytes) || !size ||
-	    !in_region(base, size))
+	    !in_region(r, base, size))
 		return false;
 	ret->start = base;
 	ret->end = base + size;
@@ -311,7 +313,7 @@ static int walk(struct reader *r, us_gva head)
 	for (size_t steps = 0; ret == 0 && at != head && steps < US_LINUX_MAX_MODULES;
 	     steps++) {
 		us_gva next = at;
-		if (!in_region(at - r->at.list, 1))
+		if (!in_region(r, at - r->at.list, 1))
 			break;
 		ret = add_module(r, at - r->at.list);
 		if (!read_word(r, next, &at))
@@ -327,9 +329,10 @@ static int module_by_start(const void *a, const void *b)
 }
 
 int us_linux_modules_read(struct us_linux_image *i, const struct us_kallsyms *k,
+			  const struct us_linux_arch *arch,
 			  const struct us_linux_memory *m, struct us_linux_modules *ret)
 {
-	struct reader r = { .m = m, .ret = ret };
+	struct reader r = { .arch = arch, .m = m, .ret = ret };
 	us_gva head = us_kallsyms_address(k, "modules");
 	memset(ret, 0, sizeof(*ret));
 	int code = head ? read_layout(i, k, &r.at) : -ENOENT;

@@ -45,6 +45,7 @@ struct us_linux_modules {
 /* 0; -ENOENT: no list, or no BTF; -ENOMEM. */
 US_MUST_CHECK int us_linux_modules_read(struct us_linux_image *i,
 					const struct us_kallsyms *k,
+					const struct us_linux_arch *arch,
 					const struct us_linux_memory *m,
 					struct us_linux_modules *ret);
 void us_linux_modules_fini(struct us_linux_modules *m); /* accepts a zeroed one */

@@ -31,7 +31,8 @@ static void put64(us_gpa table, unsigned index, uint64_t entry)
 	memcpy(ram + table + index * 8, &entry, 8);
 }
 
-static void expect(const struct us_space *s, us_gva va, us_gpa want, uint64_t want_left)
+static inline void expect(const struct us_space *s, us_gva va, us_gpa want,
+			  uint64_t want_left)
 {
 	us_gpa pa = 0;
 	uint64_t left = 0;
@@ -44,7 +45,7 @@ static void expect(const struct us_space *s, us_gva va, us_gpa want, uint64_t wa
 	}
 }
 
-static void expect_none(const struct us_space *s, us_gva va)
+static inline void expect_none(const struct us_space *s, us_gva va)
 {
 	us_gpa pa;
 	for (int i = 0; i < 2; i++)

@@ -97,7 +97,8 @@ static int read_modules(struct us_linux_modules *m)
 	struct us_err e;
 	test_image_open(&image, &i);
 	assert_int_equal(us_kallsyms_read(&i, &k, &e), 0);
-	int r = us_linux_modules_read(&i, &k, &memory, m);
+	int r = us_linux_modules_read(&i, &k, us_linux_arch(US_ARCH_X86_64), &memory,
+				      m);
 	us_kallsyms_fini(&k);
 	us_linux_image_fini(&i);
 	return r;
