@@ -59,8 +59,25 @@ struct qmp {
 	const char *why;
 };
 
+/* By the name of QEMU's program, before anyone has asked the monitor. */
+static bool is_other_processor(const struct us_guest *g)
+{
+	static const char qemu[] = "qemu-system-";
+	const char *name = g ? strrchr(g->exe, '/') : NULL;
+	if (!name || strncmp(name + 1, qemu, strlen(qemu)) != 0)
+		return false;
+	name += strlen(qemu) + 1;
+	return strncmp(name, "x86_64", 6) != 0 && strncmp(name, "i386", 4) != 0;
+}
+
 static int qmp_probe(const struct us_target *t, struct us_err *why)
 {
+	if (is_other_processor(t->guest)) {
+		us_fail(why, -ENOTSUP,
+			"of this processor the monitor does not show all that a walk "
+			"of page tables needs");
+		return 0;
+	}
 	if (!t->qmp[0]) {
 		us_fail(why, -ENODEV, "no QMP monitor is known");
 		us_hint(why, "start QEMU with -qmp unix:PATH,server=on,wait=off");

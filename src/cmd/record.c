@@ -242,7 +242,7 @@ static int write_facts(struct recording *r, struct us_err *e)
 		{ "accel", g ? us_accel_name(g->accel) : "" },
 		{ "guest", g ? g->name : "" },
 		{ "kernel", g ? g->kernel : "" },
-		{ "arch", "x86_64" },
+		{ "arch", us_arch_name(r->backend->arch) },
 		{ "host", host },
 		{ "started", now },
 		{ "version", US_VERSION },

@@ -13,6 +13,16 @@
 #define IPS_52	     6
 #define SATP_PPN     ((1ULL << 44) - 1)
 
+const char *us_arch_name(enum us_arch arch)
+{
+	static const char *const names[US_N_ARCH] = {
+		[US_ARCH_X86_64] = "x86_64",
+		[US_ARCH_AARCH64] = "aarch64",
+		[US_ARCH_RISCV64] = "riscv64",
+	};
+	return arch < US_N_ARCH ? names[arch] : "unknown";
+}
+
 enum us_paging_mode us_x86_paging_mode(uint64_t cr0, uint64_t cr4, uint64_t efer)
 {
 	if (!(cr0 & CR0_PG))

@@ -23,6 +23,9 @@ enum us_arch {
 	US_N_ARCH,
 };
 
+/* As uname -m says it. */
+const char *us_arch_name(enum us_arch arch);
+
 /* How the vCPU translates addresses at this moment. */
 enum us_paging_mode {
 	US_PAGING_OFF,	   /* gva is gpa: real mode, protected mode without paging */
