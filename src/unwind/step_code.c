@@ -96,21 +96,10 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 	return true;
 }
 
-/* On failure w->end is that of the better rule. */
 static bool try_rules(struct us_walk *w, const struct us_site *site,
 		      struct us_step *ret)
 {
-	struct us_step other;
-	bool first = try_rule(w, site, &site->rule[0], ret);
-	uint8_t end = w->end;
-	if (first && ret->strong)
-		return true;
-	bool second = site->rule[1].base != US_BASE_NONE && !us_site_is_entry(site) &&
-		      try_rule(w, site, &site->rule[1], &other);
-	w->end = end;
-	if (second && (!first || other.strong))
-		*ret = other;
-	return first || second;
+	return us_walk_try_rules(w, site, try_rule, ret);
 }
 
 /*

@@ -68,3 +68,19 @@ bool us_walk_begins_thread(struct us_walk *w, struct us_step *s)
 		   at->cfi.rule->pc == US_CFI_LOST;
 	return s->exact;
 }
+
+bool us_walk_try_rules(struct us_walk *w, const struct us_site *site,
+		       us_try_rule *try_rule, struct us_step *ret)
+{
+	struct us_step other;
+	bool first = try_rule(w, site, &site->rule[0], ret);
+	uint8_t end = w->end;
+	if (first && ret->strong)
+		return true;
+	bool second = site->rule[1].base != US_BASE_NONE && !us_site_is_entry(site) &&
+		      try_rule(w, site, &site->rule[1], &other);
+	w->end = end;
+	if (second && (!first || other.strong))
+		*ret = other;
+	return first || second;
+}

@@ -145,6 +145,15 @@ void us_walk_fp(struct us_walk *w, const struct us_code_rule *rule,
 /* The word at CFA + units. */
 bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t units, uint64_t *ret);
 
+/* A step by one rule of the code; on failure w->end says why. */
+typedef bool us_try_rule(struct us_walk *w, const struct us_site *site,
+			 const struct us_code_rule *rule, struct us_step *ret);
+
+/* By the site's first rule; by the second where that one fails, or finds a CALL that is
+ * not of this function and the second does.  On failure w->end is that of the first. */
+bool us_walk_try_rules(struct us_walk *w, const struct us_site *site,
+		       us_try_rule *try_rule, struct us_step *ret);
+
 /* By the code.  On failure w->end says why. */
 bool us_step_code(struct us_walk *w, struct us_site *site, struct us_step *ret);
 
