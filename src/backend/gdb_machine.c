@@ -10,6 +10,18 @@
 #define CPSR_NARROW (1u << 4)
 #define PRIV_M	    3
 
+/* Arm ARM D1.3.1: 16 entries of 128 bytes; C5.2.18: what SPSR_EL1 says of before. */
+#define VECTORS_SIZE 0x800
+#define VECTOR_SIZE  0x80
+#define SPSR_M	     0x1f /* mode, and whether it was 32-bit code */
+#define SPSR_EL0     0x00
+#define SPSR_EL1T    0x04
+#define SPSR_EL1H    0x05
+/* RISC-V privileged architecture, 4.1.2 and 4.1.1. */
+#define STVEC_MODE  3
+#define SSTATUS_SPP (1U << 8)
+#define CAUSES	    64 /* of interrupts, a word of code each */
+
 static const struct us_gdb_name x86_names[] = {
 	{ "rax", US_X86_RAX },	    { "eax", US_X86_RAX }, { "rdx", US_X86_RDX },
 	{ "edx", US_X86_RDX },	    { "rcx", US_X86_RCX }, { "ecx", US_X86_RCX },
@@ -32,6 +44,9 @@ static const struct us_gdb_name aarch64_names[] = {
 	{ "lr", US_AARCH64_LR },       { "TTBR0_EL1", US_GDB_TTBR0 },
 	{ "TTBR1_EL1", US_GDB_TTBR1 }, { "TCR_EL1", US_GDB_TCR },
 	{ "SCTLR", US_GDB_SCTLR },     { "SCTLR_EL1", US_GDB_SCTLR },
+	{ "VBAR", US_GDB_VBAR },       { "VBAR_EL1", US_GDB_VBAR },
+	{ "ELR_EL1", US_GDB_ELR },     { "SPSR_EL1", US_GDB_SPSR },
+	{ "SP_EL0", US_GDB_SP_EL0 },
 };
 
 static const struct us_gdb_name riscv_names[] = {
@@ -71,6 +86,9 @@ static const struct us_gdb_name riscv_names[] = {
 	{ "pc", US_GDB_PC },
 	{ "satp", US_GDB_SATP },
 	{ "priv", US_GDB_PRIV },
+	{ "stvec", US_GDB_STVEC },
+	{ "sepc", US_GDB_SEPC },
+	{ "sstatus", US_GDB_SSTATUS },
 };
 
 /* 16-bit code whose segments' bases follow from the selectors. */
@@ -129,6 +147,22 @@ static void space_of_aarch64(const uint64_t *v, const struct us_gdb_code *code,
 			v[US_GDB_TCR - US_GDB_APART], v[US_GDB_SCTLR - US_GDB_APART]);
 }
 
+/* Of EL2 and EL3, whose entries are elsewhere, nothing is said. */
+static void entered_aarch64(const uint64_t *v, struct us_regs *r)
+{
+	uint64_t mode = v[US_GDB_SPSR - US_GDB_APART] & SPSR_M;
+	bool kernel = mode == SPSR_EL1H || mode == SPSR_EL1T;
+	if (r->pc - v[US_GDB_VBAR - US_GDB_APART] >= VECTORS_SIZE ||
+	    (!kernel && mode != SPSR_EL0) || r->space.mode != US_PAGING_AARCH64)
+		return;
+	r->entered = (struct us_entered){
+		.pc = v[US_GDB_ELR - US_GDB_APART],
+		.sp = mode == SPSR_EL1H ? r->sp : v[US_GDB_SP_EL0 - US_GDB_APART],
+		.valid = true,
+		.user = !kernel,
+	};
+}
+
 static void decode_riscv(bool wide, bool controls, const uint64_t *v, struct us_regs *r,
 			 struct us_gdb_code *code)
 {
@@ -150,19 +184,40 @@ static void space_of_riscv(const uint64_t *v, const struct us_gdb_code *code,
 	r->space = us_riscv_space(v[US_GDB_SATP - US_GDB_APART], priv == PRIV_M);
 }
 
+/* In S-mode; interrupts may have an entry each. */
+static void entered_riscv(const uint64_t *v, struct us_regs *r)
+{
+	uint64_t stvec = v[US_GDB_STVEC - US_GDB_APART];
+	us_gva base = stvec & ~(us_gva)STVEC_MODE;
+	bool vectored = (stvec & STVEC_MODE) == 1 && r->pc - base < 4 * CAUSES;
+	/* M-mode, whose entries are elsewhere, has no page tables. */
+	if (r->space.mode < US_PAGING_RISCV_39 || r->space.mode > US_PAGING_RISCV_57 ||
+	    (r->pc != base && !vectored))
+		return;
+	r->entered = (struct us_entered){
+		.pc = v[US_GDB_SEPC - US_GDB_APART],
+		.sp = r->sp,
+		.valid = true,
+		.user = !(v[US_GDB_SSTATUS - US_GDB_APART] & SSTATUS_SPP),
+	};
+}
+
 #define BIT(reg)  (1ULL << (reg))
 #define NAMES(of) of, sizeof(of) / sizeof(*(of))
 
 static const struct us_gdb_machine machines[] = {
 	{ "i386", US_ARCH_X86_64, US_X86_RSP, US_X86_RBP,
 	  BIT(US_GDB_CR0) | BIT(US_GDB_CR3) | BIT(US_GDB_CR4) | BIT(US_GDB_EFER),
-	  NAMES(x86_names), decode_x86, NULL },
+	  NAMES(x86_names), decode_x86, NULL, 0, 0, NULL },
 	{ "aarch64", US_ARCH_AARCH64, US_AARCH64_SP, US_AARCH64_FP,
 	  BIT(US_GDB_TTBR0) | BIT(US_GDB_TTBR1) | BIT(US_GDB_TCR) | BIT(US_GDB_SCTLR),
-	  NAMES(aarch64_names), decode_aarch64, space_of_aarch64 },
+	  NAMES(aarch64_names), decode_aarch64, space_of_aarch64, VECTOR_SIZE,
+	  BIT(US_GDB_VBAR) | BIT(US_GDB_ELR) | BIT(US_GDB_SPSR) | BIT(US_GDB_SP_EL0),
+	  entered_aarch64 },
 	{ "riscv:rv64", US_ARCH_RISCV64, US_RISCV_SP, US_RISCV_FP,
 	  BIT(US_GDB_SATP) | BIT(US_GDB_PRIV), NAMES(riscv_names), decode_riscv,
-	  space_of_riscv },
+	  space_of_riscv, 4, BIT(US_GDB_STVEC) | BIT(US_GDB_SEPC) | BIT(US_GDB_SSTATUS),
+	  entered_riscv },
 };
 
 const struct us_gdb_machine *us_gdb_machine_of(const char *processor)

@@ -25,6 +25,11 @@ struct us_gdb_machine {
 	 * names are there.  NULL: decode did that. */
 	void (*set_space)(const uint64_t *v, const struct us_gdb_code *code,
 			  struct us_regs *r);
+	/* The same for regs.entered, which is set if the vCPU is at the first
+	 * instruction of an entry.  NULL: there is none such. */
+	unsigned entry_align; /* bytes; entries are aligned to that */
+	uint64_t entry;	      /* bit n: register n is needed for it */
+	void (*set_entered)(const uint64_t *v, struct us_regs *r);
 };
 
 const struct us_gdb_machine *us_gdb_machine_of(const char *processor); /* or NULL */

@@ -66,7 +66,14 @@ int us_gdb_session_sleep(struct us_gdb_session *s, uint64_t t_ns)
 }
 
 /* What is asked of each vCPU at each look. */
-enum request { SELECT, REGISTERS, EXTRA, APART, N_REQUEST = APART + US_GDB_N_APART };
+enum request {
+	SELECT,
+	REGISTERS,
+	EXTRA,
+	APART,
+	ENTRY = APART + US_GDB_ENTRY - US_GDB_APART, /* not at each look */
+	N_REQUEST = ENTRY,
+};
 
 static bool applies(const struct us_gdb_session *s, enum request what, unsigned vcpu)
 {
@@ -154,6 +161,44 @@ static int exchange(struct us_gdb_session *s, uint64_t mask, bool put, bool take
 	return 0;
 }
 
+/* Of a vCPU that may be where an exception enters: what it was at before. */
+static int ask_entered(struct us_gdb_session *s, unsigned vcpu, uint64_t deadline_ns,
+		       struct us_gdb_look *ret)
+{
+	enum request what[1 + US_GDB_N_ENTRY];
+	unsigned n = 0;
+	if (applies(s, SELECT, vcpu))
+		what[n++] = SELECT;
+	for (unsigned k = ENTRY; k < ENTRY + US_GDB_N_ENTRY; k++)
+		if (applies(s, k, vcpu))
+			what[n++] = k;
+	int r = 0;
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		r = put_request(s, what[i], vcpu);
+	if (r == 0)
+		r = us_gdb_flush(&s->client, deadline_ns);
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		r = get_or_stop(s, deadline_ns);
+		if (r == 1)
+			return lost(s, -EPROTO, "somebody else resumed the guest");
+		if (r == 0)
+			take_reply(s, what[i], vcpu, ret);
+	}
+	if (r == 0)
+		us_gdb_set_entered(&s->layout, &ret->apart, &ret->regs[vcpu]);
+	return r;
+}
+
+static int ask_all_entered(struct us_gdb_session *s, uint64_t mask,
+			   uint64_t deadline_ns, struct us_gdb_look *ret)
+{
+	int r = 0;
+	for (unsigned k = 0; r == 0 && s->qemu && k < s->n_vcpu; k++)
+		if (mask >> k & 1 && us_gdb_may_be_entering(&s->layout, &ret->regs[k]))
+			r = ask_entered(s, k, deadline_ns, ret);
+	return r;
+}
+
 /*
  * The reply to the stop.  QEMU gives none if the guest stands already: then its owner
  * has paused it; or the owner has let a paused guest go, and now it is us who stopped
@@ -189,6 +234,8 @@ static int stop_and_read(struct us_gdb_session *s, uint64_t mask,
 	if (r == 0)
 		r = us_gdb_codes_settle(&s->codes, &s->client, mask & ~ret->refused,
 					ret->code, ret->regs, deadline_ns);
+	if (r == 0)
+		r = ask_all_entered(s, mask & ~ret->refused, deadline_ns, ret);
 	return r;
 }
 

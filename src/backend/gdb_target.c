@@ -349,6 +349,22 @@ void us_gdb_set_space(const struct us_gdb_layout *l, const struct us_gdb_apart *
 		m->set_space(apart->v, code, regs);
 }
 
+bool us_gdb_may_be_entering(const struct us_gdb_layout *l, const struct us_regs *regs)
+{
+	const struct us_gdb_machine *m = l->machine;
+	return m->set_entered && !regs->user && regs->bits == 64 &&
+	       regs->pc % m->entry_align == 0;
+}
+
+void us_gdb_set_entered(const struct us_gdb_layout *l, const struct us_gdb_apart *apart,
+			struct us_regs *regs)
+{
+	const struct us_gdb_machine *m = l->machine;
+	uint64_t needed = m->entry >> US_GDB_APART;
+	if (us_gdb_may_be_entering(l, regs) && (apart->got & needed) == needed)
+		m->set_entered(apart->v, regs);
+}
+
 bool us_x86_at_reset(const struct us_regs *r)
 {
 	return r->arch == US_ARCH_X86_64 && r->bits == 16 && r->pc == 0xfffffff0;

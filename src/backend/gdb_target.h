@@ -32,10 +32,19 @@ enum us_gdb_reg {
 	US_GDB_SCTLR,
 	US_GDB_SATP,
 	US_GDB_PRIV,
+	US_GDB_ENTRY, /* from here on they are asked for where an exception enters */
+	US_GDB_VBAR = US_GDB_ENTRY,
+	US_GDB_ELR,
+	US_GDB_SPSR,
+	US_GDB_SP_EL0,
+	US_GDB_STVEC,
+	US_GDB_SEPC,
+	US_GDB_SSTATUS,
 	US_GDB_N_REG,
 };
 
 #define US_GDB_N_APART (US_GDB_N_REG - US_GDB_APART)
+#define US_GDB_N_ENTRY (US_GDB_N_REG - US_GDB_ENTRY)
 
 struct us_gdb_machine;
 
@@ -97,6 +106,12 @@ void us_gdb_decode_apart(const struct us_gdb_layout *l, unsigned index, const ch
 /* The space of registers that us_gdb_decode() gave, by those that are apart. */
 void us_gdb_set_space(const struct us_gdb_layout *l, const struct us_gdb_apart *apart,
 		      const struct us_gdb_code *code, struct us_regs *regs);
+
+/* May the vCPU be where exceptions enter?  Then the registers from US_GDB_ENTRY on say
+ * whether it is, and us_gdb_set_entered() sets that. */
+bool us_gdb_may_be_entering(const struct us_gdb_layout *l, const struct us_regs *regs);
+void us_gdb_set_entered(const struct us_gdb_layout *l, const struct us_gdb_apart *apart,
+			struct us_regs *regs);
 
 /* Is the vCPU where reset leaves it: not started yet? */
 bool us_x86_at_reset(const struct us_regs *r);

@@ -100,6 +100,14 @@ struct us_regs {
 	uint8_t bits; /* width of the code being run: 16, 32 or 64; 0: none that is
 			 unwound (aarch32, EL2) */
 	bool user;    /* CPL 3, EL0, U-mode */
+
+	/* The vCPU is at the first instruction of an exception's entry, on a machine
+	 * that notes in registers what was broken off.  All other registers are still
+	 * those of that code. */
+	struct us_entered {
+		us_gva pc, sp;
+		bool valid, user;
+	} entered;
 };
 
 /* Paging mode from control registers (Intel SDM volume 3, 4.1.1). */

@@ -255,6 +255,21 @@ static unsigned word_of(const struct us_regs *r)
 	return r->bits == 64 ? 8 : r->bits == 32 && flat ? 4 : 0;
 }
 
+/* The vCPU has just entered: what was broken off has all its registers. */
+static void leave_entry(struct us_walk *w, const struct us_regs *regs,
+			struct us_stack *out)
+{
+	w->pc = regs->entered.pc;
+	w->reg[w->u->arch->sp] = regs->entered.sp;
+	w->flags = regs->entered.user ? US_PC_USER : 0;
+	out->pc[1] = w->pc;
+	out->how[1] = US_HOW_INTERRUPT;
+	out->flags[1] = w->flags;
+	out->n = 2;
+	if (!us_walk_is_behind_trap(w, w->pc))
+		out->flags[1] |= US_PC_EXACT;
+}
+
 void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs *regs,
 	       struct us_stack *out)
 {
@@ -279,6 +294,8 @@ void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs 
 	out->end = US_END_MODE;
 	u->window_len = 0;
 	us_sites_begin(u->sites, p, &regs->space, word);
+	if (word && regs->entered.valid)
+		leave_entry(&w, regs, out);
 	if (word)
 		walk(&w, out);
 }

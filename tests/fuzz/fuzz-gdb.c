@@ -81,6 +81,7 @@ static void description(const uint8_t *data, size_t size)
 		us_gdb_decode_apart(&l, i, (const char *)data, size < 16 ? size : 16,
 				    &apart);
 	us_gdb_set_space(&l, &apart, &code, &regs);
+	us_gdb_set_entered(&l, &apart, &regs);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -280,6 +281,99 @@ static void riscv_has_names(void **state)
 	us_gdb_set_space(&l, &a, &code, &r);
 	assert_int_equal(r.space.mode, US_PAGING_OFF); /* M-mode */
 	assert_false(r.user);
+}
+
+static void answer(const struct us_gdb_layout *l, unsigned reg, uint64_t v,
+		   struct us_gdb_apart *a)
+{
+	char text[17];
+	snprintf(text, sizeof(text), "%016" PRIx64, __builtin_bswap64(v));
+	us_gdb_decode_apart(l, reg - US_GDB_APART, text, 16, a);
+}
+
+/* At the first instruction of an entry, the registers tell what was broken off. */
+static void aarch64_enters_an_exception(void **state)
+{
+	(void)state;
+	static const char target[] =
+		"<target><architecture>aarch64</architecture>"
+		"<reg name='sp' bitsize='64'/><reg name='pc' bitsize='64'/>"
+		"<reg name='VBAR' bitsize='64' regnum='100'/>"
+		"<reg name='ELR_EL1' bitsize='64' regnum='101'/>"
+		"<reg name='SPSR_EL1' bitsize='64' regnum='102'/>"
+		"<reg name='SP_EL0' bitsize='64' regnum='103'/></target>";
+	struct documents d = { target, NULL };
+	struct us_gdb_layout l;
+	struct us_gdb_apart a = { 0 };
+	struct us_regs r = { .pc = 0xffff000000080280,
+			     .sp = 0xffff000000100000,
+			     .bits = 64 };
+	r.space.mode = US_PAGING_AARCH64;
+	assert_int_equal(us_gdb_layout_read(fetch, &d, &l, NULL), 0);
+	assert_true(us_gdb_may_be_entering(&l, &r));
+	answer(&l, US_GDB_VBAR, 0xffff000000080000, &a);
+	answer(&l, US_GDB_ELR, 0xffff000000012344, &a);
+	answer(&l, US_GDB_SP_EL0, 0x7ffffff0, &a);
+	us_gdb_set_entered(&l, &a, &r);
+	assert_false(r.entered.valid); /* not all that is needed is known */
+	answer(&l, US_GDB_SPSR, 0x3c5, &a);
+	us_gdb_set_entered(&l, &a, &r);
+	assert_true(r.entered.valid && !r.entered.user);
+	assert_int_equal(r.entered.pc, 0xffff000000012344);
+	assert_int_equal(r.entered.sp, r.sp);
+	answer(&l, US_GDB_SPSR, 0, &a); /* from a program */
+	us_gdb_set_entered(&l, &a, &r);
+	assert_true(r.entered.valid && r.entered.user);
+	assert_int_equal(r.entered.sp, 0x7ffffff0);
+	r.entered.valid = false;
+	answer(&l, US_GDB_SPSR, 0x10, &a); /* 32-bit code */
+	us_gdb_set_entered(&l, &a, &r);
+	assert_false(r.entered.valid);
+	answer(&l, US_GDB_SPSR, 0, &a);
+	r.pc = 0xffff000000080800; /* behind the entries */
+	us_gdb_set_entered(&l, &a, &r);
+	assert_false(r.entered.valid);
+	r.pc = 0xffff000000080284; /* behind the first instruction */
+	assert_false(us_gdb_may_be_entering(&l, &r));
+	us_gdb_set_entered(&l, &a, &r);
+	assert_false(r.entered.valid);
+}
+
+static void riscv_enters_a_trap(void **state)
+{
+	(void)state;
+	static const char target[] =
+		"<target><architecture>riscv:rv64</architecture>"
+		"<reg name='sp' bitsize='64'/><reg name='pc' bitsize='64'/>"
+		"<reg name='sstatus' bitsize='64' regnum='322'/>"
+		"<reg name='stvec' bitsize='64' regnum='327'/>"
+		"<reg name='sepc' bitsize='64' regnum='387'/></target>";
+	struct documents d = { target, NULL };
+	struct us_gdb_layout l;
+	struct us_gdb_apart a = { 0 };
+	struct us_regs r = { .pc = 0x80001000, .sp = 0x80010000, .bits = 64 };
+	assert_int_equal(us_gdb_layout_read(fetch, &d, &l, NULL), 0);
+	answer(&l, US_GDB_STVEC, 0x80001000, &a);
+	answer(&l, US_GDB_SEPC, 0x10234, &a);
+	answer(&l, US_GDB_SSTATUS, 0x20, &a);
+	us_gdb_set_entered(&l, &a, &r);
+	assert_false(r.entered.valid); /* M-mode, perhaps */
+	r.space.mode = US_PAGING_RISCV_48;
+	us_gdb_set_entered(&l, &a, &r);
+	assert_true(r.entered.valid && r.entered.user);
+	assert_int_equal(r.entered.pc, 0x10234);
+	assert_int_equal(r.entered.sp, r.sp);
+	answer(&l, US_GDB_SSTATUS, 0x120, &a);
+	us_gdb_set_entered(&l, &a, &r);
+	assert_false(r.entered.user);
+	/* An entry for each interrupt, if it says so. */
+	r.entered.valid = false;
+	r.pc += 4 * 5;
+	us_gdb_set_entered(&l, &a, &r);
+	assert_false(r.entered.valid);
+	answer(&l, US_GDB_STVEC, 0x80001001, &a);
+	us_gdb_set_entered(&l, &a, &r);
+	assert_true(r.entered.valid);
 }
 
 static void strange_descriptions_are_refused(void **state)
@@ -561,6 +655,8 @@ int main(void)
 		cmocka_unit_test(real_mode_has_a_segment_base),
 		cmocka_unit_test(aarch64_has_registers_apart),
 		cmocka_unit_test(riscv_has_names),
+		cmocka_unit_test(aarch64_enters_an_exception),
+		cmocka_unit_test(riscv_enters_a_trap),
 		cmocka_unit_test(strange_descriptions_are_refused),
 		cmocka_unit_test(classical_layouts),
 		cmocka_unit_test(a_stub_of_i386),

@@ -279,6 +279,31 @@ static void arm_cycles(void **state)
 	assert_int_equal(out.end, US_END_DEPTH);
 }
 
+/* At the first instruction of an entry all registers are those of what it broke off. */
+static void arm_entering(void **state)
+{
+	(void)state;
+	arm_chain();
+	CODE(0x4000, 0xd10083ff, ERET); /* sub sp, sp, #32 */
+	CODE(0x3000, NOP, NOP, RET);
+	put(STACK + 0x20, STACK + 0x40);
+	put(STACK + 0x28, 0x100c);
+	regs.gpr[US_AARCH64_LR] = 0x2010;
+	regs.entered =
+		(struct us_entered){ .pc = 0x3004, .sp = STACK + 0x20, .valid = true };
+	look(0x4000, STACK + 0x300, STACK + 0x20);
+	EXPECT(US_END_ROOT, 0x4000, 0x3004, 0x2010, 0x100c);
+	assert_int_equal(out.how[1], US_HOW_INTERRUPT);
+	assert_true(out.flags[1] & US_PC_EXACT);
+	regs.entered.user = true;
+	look(0x4000, STACK + 0x300, STACK + 0x20);
+	assert_true(out.flags[1] & US_PC_USER);
+	assert_false(out.flags[0] & US_PC_USER);
+	regs.entered.valid = false;
+	look(0x4000, STACK + 0x20, STACK + 0x20);
+	assert_true(out.n == 1 || out.pc[1] != 0x3004);
+}
+
 /* 0x4000 runs 0x3000 on another stack, which lies above or below its own. */
 static void arm_other_stack(void **state)
 {
@@ -453,6 +478,7 @@ int main(void)
 		ARM(arm_exception),
 		ARM(arm_table),
 		ARM(arm_cycles),
+		ARM(arm_entering),
 		ARM(arm_other_stack),
 		ARM(arm_gone),
 		RISCV(riscv_every_instruction),
