@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * addresses.h: where things are in the memory of an aarch64 guest, QEMU's machine
- * "virt". Included by layout.h.
+ * addresses.h: where things are in the memory of an aarch64 guest. Included by
+ * layout.h.  Where its devices are depends on the machine, and is set when a guest is
+ * linked: paging.h.
  */
 #ifndef GUEST_ADDRESSES_H
 #define GUEST_ADDRESSES_H
@@ -20,11 +21,6 @@
 #define GIC_DISTRIBUTOR (DEVICE_BASE + 0x10000)
 #define GIC_CPU		(DEVICE_BASE + 0x20000)			/* version 2 */
 #define GIC_REDIST(cpu) (DEVICE_BASE + 0x40000 + (cpu)*0x20000) /* version 3 */
-
-#define UART_GPA	    0x09000000
-#define GIC_DISTRIBUTOR_GPA 0x08000000
-#define GIC_CPU_GPA	    0x08010000
-#define GIC_REDIST_GPA(cpu) (0x080a0000 + (cpu)*0x20000)
-#define GIC_REDIST_SGI	    0x10000 /* its second page */
+#define GIC_REDIST_SGI	0x10000					/* its second page */
 
 #endif

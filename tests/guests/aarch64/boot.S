@@ -158,14 +158,20 @@ start_vcpu:
 	.size start_vcpu, . - start_vcpu
 	.ltorg
 
-	/* Set when a guest is linked: see paging.h. */
+	/* Set when a guest is linked: see paging.h and uart.h. */
 	.section .rodata
 	.balign 8
 	.globl page_shift, address_bits, large_pages, image_size
+	.globl uart_gpa, gic_distributor_gpa, gic_cpu_gpa, gic_redist_gpa, uart_is_sbsa
 page_shift:	.quad	guest_page_shift
 address_bits:	.quad	guest_address_bits
 large_pages:	.quad	guest_large_pages
 image_size:	.quad	image_bytes
+uart_gpa:	.quad	guest_uart
+gic_distributor_gpa: .quad guest_gic_distributor
+gic_cpu_gpa:	.quad	guest_gic_cpu
+gic_redist_gpa:	.quad	guest_gic_redist
+uart_is_sbsa:	.quad	guest_uart_is_sbsa
 
 	.bss
 	.balign 16

@@ -36,9 +36,9 @@ void measure_clocks(void)
 void map_devices(void)
 {
 	gic_version = GIC_FIELD(read_system_register("id_aa64pfr0_el1")) ? 3 : 2;
-	map_device(GIC_DISTRIBUTOR, GIC_DISTRIBUTOR_GPA);
+	map_device(GIC_DISTRIBUTOR, gic_distributor_gpa);
 	if (gic_version == 2)
-		map_device(GIC_CPU, GIC_CPU_GPA);
+		map_device(GIC_CPU, gic_cpu_gpa);
 	for (u32 cpu = 0; cpu < MAX_VCPUS && gic_version == 3; cpu++) {
 		map_device(GIC_REDIST(cpu), GIC_REDIST_GPA(cpu));
 		map_device(GIC_REDIST(cpu) + GIC_REDIST_SGI,

@@ -111,7 +111,7 @@ void build_tables(void)
 	}
 	for (u64 gpa = IMAGE_GPA; large_pages && gpa < end; gpa += 1ul << LARGE_SHIFT)
 		*entry_in(top_table, gpa + up, LARGE_SHIFT) = entry_of_large_page(gpa);
-	map_device(UART_BASE, UART_GPA);
+	map_device(UART_BASE, uart_gpa);
 	stack_area = -(1ul << (address_bits - 1));
 	translation = (struct translation){
 		.mair = MAIR_NORMAL_DEVICE,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * paging.h: entries of page tables, as aarch64 has them (Arm ARM, D8.3), and how large
- * pages and addresses are, which is set when a guest is linked.
+ * paging.h: entries of page tables, as aarch64 has them (Arm ARM, D8.3); how large
+ * pages and addresses are, and where devices are, which is set when a guest is linked.
  */
 #ifndef GUEST_PAGING_H
 #define GUEST_PAGING_H
@@ -11,6 +11,13 @@
 extern const u64 page_shift; /* 12, 14, 16 */
 extern const u64 address_bits;
 extern const u64 large_pages; /* 1: the image is mapped by large pages (2 MiB) */
+
+/* Where the machine has its devices, at the start of a page. */
+extern const u64 uart_gpa;
+extern const u64 gic_distributor_gpa;
+extern const u64 gic_cpu_gpa;	 /* version 2 */
+extern const u64 gic_redist_gpa; /* version 3: of the first vCPU */
+#define GIC_REDIST_GPA(cpu) (gic_redist_gpa + (cpu)*0x20000)
 
 #define PAGE_SIZE    (1ul << page_shift)
 #define ENTRY_VALID  1ul
