@@ -73,6 +73,12 @@ static int failed(struct xen *b, int code, const char *why)
 	return b->broken;
 }
 
+/* A call may be the first to find that the domain has ended. */
+static const char *gone_or(int code, const char *why)
+{
+	return code == -ESRCH ? "it is gone" : why;
+}
+
 /* In the watchdog's process: a handle is of no use to a child, so it takes its own.  A
  * pause that is still there is ours: nothing was paused when we came. */
 static void rescue(void *ctx, bool held)
@@ -97,7 +103,7 @@ static int pause_domain(struct xen *b)
 		return 0;
 	}
 	(void)!us_watchdog_release(b->watchdog);
-	return failed(b, r, "Xen does not pause the domain");
+	return failed(b, r, gone_or(r, "Xen does not pause the domain"));
 }
 
 /* Once for each pause: one more would undo another's. */
@@ -114,7 +120,7 @@ static void unpause_domain(struct xen *b)
 	if (!us_watchdog_release(b->watchdog) && r == 0)
 		r = -ECONNRESET;
 	if (r < 0)
-		failed(b, r, "Xen does not let the domain go on");
+		failed(b, r, gone_or(r, "Xen does not let the domain go on"));
 }
 
 /* Has it ended? And does its owner hold it? */
@@ -126,8 +132,7 @@ static int check_domain(struct xen *b)
 			      b->domain.dying ? "it is being destroyed"
 					      : "it has shut down or crashed");
 	if (r < 0)
-		return failed(b, r,
-			      r == -ESRCH ? "it is gone" : "Xen does not tell of it");
+		return failed(b, r, gone_or(r, "Xen does not tell of it"));
 	return 0;
 }
 
