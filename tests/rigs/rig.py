@@ -49,13 +49,29 @@ def kernel_file(folder):
 
 
 def hypervisor_file(image, rig, where):
-    """QEMU boots the bare multiboot ELF alone."""
+    """QEMU boots what is not packed alone: a multiboot ELF, an arm64 Image."""
     if not rig.hypervisor:
         return ""
+    packed = image.find(rig.hypervisor)[0][1]
+    with open(packed, "rb") as f:
+        if f.read(2) != b"\x1f\x8b":
+            return packed
     bare = os.path.join(where, "hypervisor")
-    with gzip.open(image.find(rig.hypervisor)[0][1]) as packed, open(bare, "wb") as f:
-        shutil.copyfileobj(packed, f)
+    with gzip.open(packed) as f, open(bare, "wb") as to:
+        shutil.copyfileobj(f, to)
     return bare
+
+
+def log_file(where):
+    return os.path.join(where, "log")
+
+
+def tail(path):
+    """What the hypervisor said last: why a host has stopped, if it fell over."""
+    if not os.path.exists(path):
+        return []
+    with open(path, errors="replace") as f:
+        return [line.rstrip() for line in f][-60:]
 
 
 def prepare(args, rig, where):
@@ -66,7 +82,7 @@ def prepare(args, rig, where):
     image.write(initrd, folder, args.script)
     argv = shlex.split(rig.qemu.format(
         kernel=kernel_file(folder), initrd=initrd,
-        hypervisor=hypervisor_file(image, rig, where)))
+        hypervisor=hypervisor_file(image, rig, where), log=log_file(where)))
     if not shutil.which(argv[0]):
         raise Skip(f"{argv[0]} is not installed")
     return argv + ["-accel", "tcg", "-nodefaults", "-display", "none", "-no-reboot"]
@@ -102,7 +118,7 @@ class Console:
         yield rest.decode(errors="replace").rstrip("\r")
 
 
-def run_test(argv, seconds):
+def run_test(argv, seconds, log):
     """0, or 1 if anything failed."""
     begin, tap, status = time.monotonic(), Join(), None
     with Console(argv, seconds) as console:
@@ -112,6 +128,8 @@ def run_test(argv, seconds):
             if line.startswith("@@"):
                 line += f" ({time.monotonic() - begin:.1f} s since QEMU's start)"
             tap.line(line)
+    for line in tail(log) if status is None else ():
+        tap.line("# " + line)
     tap.point(status == 0, "no exit status: it did not end" if status is None
               else f"exit status {status}")
     tap.end()
@@ -133,7 +151,7 @@ def main():
             print(f"1..0 # SKIP {' '.join(str(why).split())}")
             return 0
         if args.script:
-            return run_test(argv, args.seconds)
+            return run_test(argv, args.seconds, log_file(where))
         print(f"{args.rig}: exit ends it, Ctrl-a x kills it, uniscope is in PATH")
         return subprocess.run(argv + ["-serial", "mon:stdio"]).returncode
 

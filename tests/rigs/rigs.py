@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class Rig:
     arch: str  # as uname -m says it
-    qemu: str  # {kernel}, {initrd}, {hypervisor}: files that were made for it
+    # {kernel}, {initrd}, {hypervisor}: files that were made for it; {log}: one that is
+    # shown if the host does not come to its end.
+    qemu: str
     console: str  # of Linux
     kernel: str  # Debian's package that depends on the newest
     setup: str  # a script beside this file: makes the hypervisor ready
@@ -20,7 +22,7 @@ class Rig:
     # name, from which packages are unpacked with all that they depend on.
     suite: str = ""
     packages: tuple = ()
-    hypervisor: str = ""  # a packed file of a package, for QEMU as {hypervisor}
+    hypervisor: str = ""  # a file of a package, for QEMU as {hypervisor}; may be packed
 
 
 _PC = ("qemu-system-x86_64 -M q35 -cpu qemu64,+svm,+npt -smp 4 -m 2048 "
@@ -36,11 +38,15 @@ _QEMU_PC = ("/usr/bin/qemu-system-x86_64", "/usr/bin/qemu-system-x86_64-microvm"
 _ARM = ("qemu-system-aarch64 -M virt,virtualization=on,gic-version=3 -cpu cortex-a72 "
         "-smp 2 -m 1536 -kernel {kernel} -initrd {initrd} "
         "-append 'console=ttyAMA0 panic=-1 quiet'")
-# Xen keeps its log to itself: it would come in the middle of dom0's lines.  QEMU's
-# emulation has an error in SMAP that a dom0 meets at once (IRET in ring 3).
-_XEN_PC = ("qemu-system-x86_64 -M q35 -cpu EPYC,+svm,+npt,-smap -smp 1 -m 2048 "
-           "-kernel {hypervisor} -append 'console=none dom0_mem=1024M,max:1024M noreboot "
-           "guest_loglvl=all conring_size=4M' "
+# Xen's log has a serial port of its own: it would come in the middle of dom0's lines.
+# QEMU's emulation has an error in SMAP that a dom0 meets at once (IRET in ring 3), and its
+# MWAIT does not take what its CPUID promises (ECX 1, to be woken by masked interrupts):
+# Xen, which waits so for a short time, falls over by a general protection fault.
+_XEN_PC = ("qemu-system-x86_64 -M q35 -cpu EPYC,+svm,+npt,-smap,-monitor -smp 1 "
+           "-m 2048 -chardev file,id=log,path={log} "
+           "-device isa-serial,chardev=log,index=1,iobase=0x2f8,irq=3 "
+           "-kernel {hypervisor} -append 'console=com2 com2=115200,8n1 "
+           "dom0_mem=1024M,max:1024M guest_loglvl=all conring_size=4M' "
            "-initrd '{kernel} console=ttyS0 panic=-1 quiet,{initrd}'")
 _XEN_FILES = ("/usr/lib/xen-*/bin/xenstored", "/usr/lib/xen-*/bin/xenconsoled",
               "/usr/lib/xen-*/bin/xen-init-dom0", "/usr/lib/xen-*/bin/xl",
