@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Test guests as Xen domains; run by itself, in dom0: what only a domain can show.
 
-usage: xen.py BUILD [--only WORD] [--kills N]
+usage: xen.py BUILD [PROCESSOR] [--only WORD] [--kills N]
 
-A PVH domain without a serial port writes to port 0xe9, which goes to Xen's log.
+A PVH domain of x86 has no serial port and writes to port 0xe9, which goes to Xen's log.
+One of aarch64 has a serial port, whose output xenconsoled writes to a file.
 """
 import argparse
 import json
@@ -17,7 +18,10 @@ import time
 from harness import Guest, Skip, Tap, Uniscope, check, note
 
 _PIECE = 200  # of a line: Xen breaks longer ones
+# Looks one behind the other.
+_BUSY = ("-F", "5000", "--budget", "100")
 _LINE = re.compile(r"\(d(\d+)\) (.*)")
+_CONSOLE = "/var/log/xen/console/guest-{name}-vuart0.log"
 PV_PATH = ["_start", "kmain", "work_a", "work_b", "leaf_spin"]
 
 
@@ -62,34 +66,52 @@ class Domain(Guest):
     poll_seconds = 1  # xl takes the CPU that the domain runs on
     made = 0
 
-    def __init__(self, build, name, accel, smp=1, kernel=None, memory=64, **_):
+    def __init__(self, build, name, accel, smp=1, kernel=None, memory=64,
+                 processor="x86_64", **_):
         self.name, self.accel, self.smp = name, accel, smp
-        self.elf = kernel or os.path.join(build, "tests", "guests", name + ".elf")
-        if not os.path.exists(self.elf):
-            raise Skip(f"{self.elf} is not built")
+        self.processor = processor
+        arm = processor == "aarch64"
+        self.elf = kernel or self.built(build, name + "-xen" * arm, processor)
+        # arm64's toolstack loads no ELF.
+        image = re.sub(r"\.elf$", ".img", self.elf) if arm else self.elf
+        if not os.path.exists(image):
+            raise Skip(f"{image} is not built")
         Domain.made += 1
-        config = f"/tmp/{name}-{Domain.made}"
-        with open(config, "w") as f:
-            f.write(f'name = "{os.path.basename(config)}"\ntype = "{accel}"\n'
-                    f'kernel = "{self.elf}"\nmemory = {memory}\nvcpus = {smp}\n')
-        self.vm = Vm(config)
+        self.config = f"/tmp/{name}-{Domain.made}"
+        with open(self.config, "w") as f:
+            f.write(f'name = "{os.path.basename(self.config)}"\ntype = "{accel}"\n'
+                    f'kernel = "{image}"\nmemory = {memory}\nvcpus = {smp}\n')
+            f.write('vuart = "sbsa_uart"\n' * arm)
+        self.vm = Vm(self.config)
 
     def __exit__(self, *_):
         self.vm.kill()
 
     def serial(self):
-        return written().get(self.vm.id, "")
+        if self.processor == "x86_64":
+            return written().get(self.vm.id, "")
+        path = _CONSOLE.format(name=os.path.basename(self.config))
+        if not os.path.exists(path):
+            return ""
+        with open(path, errors="replace") as f:
+            return f.read()
 
     def target(self, backend):
         return f"xen:{self.vm.id}"
 
 
 class Tests:
-    def __init__(self, build, kills):
-        self.build, self.us, self.kills = build, Uniscope(build), kills
+    def __init__(self, args):
+        self.build, self.us, self.args = args.build, Uniscope(args.build), args
+
+    def domain(self, name, smp=1, **more):
+        """The one kind of domain that all processors have."""
+        return Domain(self.build, name, "pvh", smp, processor=self.args.processor, **more)
 
     def pv(self):
         """Page tables of machine frames; every stack is whole."""
+        if self.args.processor != "x86_64":
+            raise Skip("it has no PV domains")
         with Domain(self.build, "pv", "pv") as g:
             time.sleep(1)
             stats = self.us.record(g, "xen", "--budget", "50", seconds=4)
@@ -101,7 +123,7 @@ class Tests:
 
     def memory(self):
         """RAM on both sides of the hole below 4 GiB is as good as little of it."""
-        with Domain(self.build, "shares", "pvh", memory=self.large()) as g:
+        with self.domain("shares", memory=self.large()) as g:
             g.wait("READY")
             self.us.record(g, "xen", "--budget", "50", seconds=2)
             rows = self.us.paths(nowhere=False)
@@ -119,17 +141,18 @@ class Tests:
         """A recording that has begun."""
         out = self.us.data(name)
         p = subprocess.Popen([self.us.program, "record", "--json", "-e", g.elf, "-o", out,
-                              *more, g.target("xen")], stdout=subprocess.PIPE, text=True)
+                              *more, g.target("xen")], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
         g.wait_for(lambda: os.path.exists(out) and os.path.getsize(out),
                    what="recording")
         return p
 
     def interrupt(self):
         """^C while it is paused: the domain goes on, and the recording ends well."""
-        with Domain(self.build, "shares", "pvh") as g:
+        with self.domain("shares") as g:
             g.wait("READY")
             for i in range(5):
-                p = self.begin(g, f"interrupted{i}.data", "-F", "5000", "--budget", "100")
+                p = self.begin(g, f"interrupted{i}.data", *_BUSY)
                 time.sleep(1 + i / 7)
                 p.send_signal(signal.SIGINT)
                 text, _ = p.communicate(timeout=30)
@@ -140,7 +163,7 @@ class Tests:
 
     def destroyed(self):
         """The domain is destroyed while attached: it goes at once, and we say so."""
-        with Domain(self.build, "shares", "pvh") as g:
+        with self.domain("shares") as g:
             g.wait("READY")
             p = self.begin(g, "destroyed.data")
             time.sleep(1)
@@ -152,13 +175,13 @@ class Tests:
 
     def kill(self):
         """In mid pause, by the backend itself: see xen-kill.c."""
-        with Domain(self.build, "shares", "pvh", 2) as g:
+        with self.domain("shares", 2) as g:
             g.wait("READY")
-            self.helper("tests/rigs/xen-kill", str(g.vm.id), str(self.kills))
+            self.helper("tests/rigs/xen-kill", str(g.vm.id), str(self.args.kills))
             check(g.goes_on(), "the domain stands still")
 
     def cost(self):
-        with Domain(self.build, "shares", "pvh") as g:
+        with self.domain("shares") as g:
             g.wait("READY")
             self.helper("tests/bench/bench-xen", str(g.vm.id), "xenctx")
 
@@ -170,22 +193,25 @@ class Tests:
         check(done.returncode == 0, done.stderr)
 
     def ps(self):
-        with Domain(self.build, "shares", "pvh", 2) as a, \
-                Domain(self.build, "pv", "pv") as b:
+        x86 = self.args.processor == "x86_64"
+        with self.domain("shares", 2) as a, \
+                (Domain(self.build, "pv", "pv") if x86 else self.domain("idle")) as b:
             got = {d["domain"]: d for d in
                    json.loads(self.us.run("ps", "--json").stdout) if "domain" in d}
             note(str(got))
             check(got[a.vm.id]["kind"] == "PVH" and got[a.vm.id]["n_vcpu"] == 2, got)
-            check(got[b.vm.id]["kind"] == "PV" and b.name in got[b.vm.id]["name"], got)
+            check(got[b.vm.id]["kind"] == ("PV" if x86 else "PVH"), got)
+            check(b.name in got[b.vm.id]["name"], got)
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("build")
+    p.add_argument("processor", nargs="?", default="x86_64")
     p.add_argument("--only", default="")
     p.add_argument("--kills", type=int, default=20)
     args = p.parse_args()
-    tests, tap = Tests(args.build, args.kills), Tap()
+    tests, tap = Tests(args), Tap()
     for name, function in (("a PV domain", tests.pv), ("the list of domains", tests.ps),
                            ("3 GiB of memory", tests.memory),
                            ("interrupted in mid pause", tests.interrupt),

@@ -16,6 +16,9 @@ import packages
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBRARIES = ("lib/{arch}-linux-gnu", "usr/lib/{arch}-linux-gnu", "lib", "usr/lib")
+# In the build folder, the test guests for the rig's processor.
+GUESTS = ("tests/guests/*.elf", "tests/guests/*.bin")
+PORTS = ("tests/guests/ports/*-{arch}.elf", "tests/guests/ports/*-{arch}.img")
 # Of Python's own library: what no test imports, and takes the most room.
 PYTHON_LEFT_OUT = ("test", "idlelib", "lib2to3", "tkinter", "turtledemo", "ensurepip",
                    "pydoc_data", "distutils", "unittest", "sqlite3", "xmlrpc", "dbm",
@@ -105,18 +108,20 @@ class Image:
 
     def _uniscope(self, wanted):
         """The program, the guests and the tests, and what a test wants besides."""
-        program = self.build
+        builds = [self.build]
         if self.rig.arch != os.uname().machine:
-            program = cross.build(self.build, self.rig.arch, self.roots[0])
-        self.add_file("/uniscope/build/uniscope", os.path.join(program, "uniscope"))
-        for name in ("tests/guests/*.elf", "tests/guests/*.bin", *wanted):
+            builds.insert(0, cross.build(self.build, self.rig.arch, self.roots[0], wanted))
+        self.add_file("/uniscope/build/uniscope", os.path.join(builds[0], "uniscope"))
+        guests = GUESTS if self.rig.arch == "x86_64" else PORTS
+        for name in (*(name.format(arch=self.rig.arch) for name in guests), *wanted):
             if name.startswith("/"):
                 for where, file in self.find(name):
                     self.add_file(where, file)
                 continue
-            for file in glob.glob(os.path.join(self.build, name)):
-                where = os.path.relpath(file, self.build)
-                self.add_file("/uniscope/build/" + where, file)
+            for build in builds:  # a file of the first that has it
+                for file in glob.glob(os.path.join(build, name)):
+                    where = os.path.relpath(file, build)
+                    self.add_file("/uniscope/build/" + where, file)
         for name in ("conformance", "guests", "linux"):
             for file in glob.glob(os.path.join(TESTS, name, "*.py")):
                 self.add_file(f"/uniscope/tests/{name}/{os.path.basename(file)}", file)

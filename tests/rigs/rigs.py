@@ -51,6 +51,14 @@ _XEN_PC = ("qemu-system-x86_64 -M q35 -cpu EPYC,+svm,+npt,-smap,-monitor -smp 1 
 _XEN_FILES = ("/usr/lib/xen-*/bin/xenstored", "/usr/lib/xen-*/bin/xenconsoled",
               "/usr/lib/xen-*/bin/xen-init-dom0", "/usr/lib/xen-*/bin/xl",
               "/usr/lib/xen-*/bin/xenctx")
+# dom0 has the serial port, which Xen would otherwise keep: "none" is no device.  QEMU has
+# its device tree at 0x48000000.
+_XEN_ARM = ("qemu-system-aarch64 -M virt,virtualization=on,gic-version=3 -cpu cortex-a57 "
+            "-smp 1 -m 2048 -kernel {hypervisor} "
+            "-append 'console=none dtuart=none dom0_mem=1024M' "
+            "-device guest-loader,addr=0x49000000,kernel={kernel},"
+            "bootargs='console=ttyAMA0 panic=-1 quiet' "
+            "-device guest-loader,addr=0x50000000,initrd={initrd}")
 # Loaded at run time.
 _XEN_LIBRARIES = ("libgcc_s.so.1", "libxencall.so.1", "libxenforeignmemory.so.1",
                   "libxenstore.so.4")
@@ -96,4 +104,14 @@ RIGS = {
                   "libxengnttab1", "libxenhypfs1", "libxenmisc4.17", "libxenstore4",
                   "libxentoolcore1", "libxentoollog1", "libyajl2", "libncurses6",
                   "libtinfo6")),
+    "xen-aarch64": Rig(
+        arch="aarch64", qemu=_XEN_ARM, console="ttyAMA0",
+        kernel="linux-image-cloud-arm64", setup="xen.sh", modules=_XEN_MODULES,
+        hypervisor="/boot/xen-*-arm64*",
+        files=_PYTHON + _XEN_FILES
+        + ("/lib/aarch64-linux-gnu/libgcc_s.so.1",)
+        + tuple("/usr/lib/aarch64-linux-gnu/" + name for name in _XEN_LIBRARIES[1:]),
+        suite="bookworm",
+        packages=("xen-hypervisor-4.17-arm64", "xen-utils-4.17", "libxen-dev",
+                  "busybox-static", "python3") + _LIBRARIES),
 }

@@ -2,7 +2,7 @@
 # dom0 of a Xen host: what xl needs.  XEN is the folder of Xen's programs.
 XEN=$(echo /usr/lib/xen-*/bin)
 export PATH=$PATH:$XEN
-mkdir -p /run/xen /run/xenstored /run/lock /var/lib/xenstored /var/lib/xen /var/log/xen /etc/xen
+mkdir -p /run/xen /run/xenstored /run/lock /var/lib/xenstored /var/lib/xen /var/log/xen/console /etc/xen
 ln -s /run/lock /var/lock
 : >/etc/xen/xl.conf
 mount -t xenfs xenfs /proc/xen
@@ -12,4 +12,5 @@ for _ in $(seq 500); do
 	usleep 20000
 done
 xen-init-dom0 >/dev/null || say "no dom0"
-xenconsoled --pid-file=/run/xenconsoled.pid --log=none
+# What a domain writes: to guest-NAME.log, of an arm64 one guest-NAME-vuart0.log.
+xenconsoled --pid-file=/run/xenconsoled.pid --log=guest

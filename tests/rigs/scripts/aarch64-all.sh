@@ -1,3 +1,2 @@
 # By the stub of QEMU, on KVM of ARM: the suite that all backends share.
-# needs: tests/guests/ports/*-aarch64.elf
 run python3 "$TESTS/conformance/conformance.py" "$BUILD" gdb kvm aarch64 --exits-apart

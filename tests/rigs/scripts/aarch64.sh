@@ -1,6 +1,5 @@
 # uniscope, cross compiled, on an ARM host with a KVM guest: Debian's kernel, which
 # waits in a panic that it has no file system.
-# needs: tests/guests/ports/leaf-aarch64.elf
 # needs: rigs/*/linux-image-cloud-arm64/boot/vmlinuz-*
 kernel=$(ls "$BUILD"/rigs/*/linux-image-cloud-arm64/boot/vmlinuz-*)
 qemu-system-aarch64 -name guest,debug-threads=on -M virt,gic-version=host -accel kvm \
