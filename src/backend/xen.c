@@ -42,7 +42,8 @@ struct xen {
 	unsigned n_chosen;
 
 	bool held; /* paused by us */
-	uint64_t asked_ns, told_ns;
+	uint64_t began_ns, asked_ns, told_ns;
+	uint64_t rested_ns;	       /* no look before */
 	uint64_t ran_ns[US_MAX_VCPUS]; /* CPU time at the last look */
 	unsigned n_running;	       /* vCPUs that the pause took time from */
 	unsigned n_live;	       /* captures that need the domain held */
@@ -193,10 +194,11 @@ static void read_vcpus(struct xen *b)
 
 static int look(struct xen *b)
 {
+	b->began_ns = us_now_ns();
 	int r = check_domain(b);
 	if (r < 0)
 		return r;
-	us_xen_pages_settle(&b->memory[0]->pages, us_now_ns());
+	us_xen_pages_settle(&b->memory[0]->pages, b->began_ns);
 	list_vcpus(b);
 	us_mem_new_sample(&b->memory[0]->mem);
 	b->asked_ns = us_now_ns();
@@ -210,12 +212,15 @@ static int look(struct xen *b)
 	return r;
 }
 
-/* All captures that needed it are done; returns the time. */
+/* All captures that needed it are done; returns the time.  We run at real-time
+ * priority, and dom0 may have one CPU: what else it does, as to destroy this very
+ * domain, gets as much of it as we do. */
 static uint64_t let_go(struct xen *b)
 {
 	bool held = b->held;
 	unpause_domain(b);
 	uint64_t now = us_now_ns();
+	b->rested_ns = now + (now - b->began_ns);
 	uint64_t stolen = held ? (now - b->asked_ns) * b->n_running / b->n_chosen : 0;
 	us_pacer_done(&b->pacer, 0, now, stolen);
 	if (b->n_out < b->n_chosen)
@@ -234,6 +239,8 @@ static int xen_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 			return b->broken;
 		uint64_t due_ns;
 		us_pacer_next(&b->pacer, &due_ns);
+		if (due_ns < b->rested_ns)
+			due_ns = b->rested_ns;
 		if (us_pacer_sleep(due_ns < deadline_ns ? due_ns : deadline_ns) ||
 		    due_ns > deadline_ns)
 			return 0;

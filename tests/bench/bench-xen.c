@@ -10,6 +10,7 @@
 #include "bench.h"
 
 #include "backend/backend.h"
+#include "backend/pacer.h"
 #include "unwind/unwind.h"
 #include "vmm/xen_domains.h"
 
@@ -79,7 +80,10 @@ static uint64_t look(uint64_t *ret_all, uint64_t *ret_unwind, unsigned *frames)
 		*ret_unwind = us_now_ns() - from;
 	}
 	backend->ops->release(backend, &c);
-	*ret_all = us_now_ns() - begin;
+	uint64_t end = us_now_ns();
+	*ret_all = end - begin;
+	/* The backend rests as long: it shall not do so in the next look. */
+	us_pacer_sleep(end + (end - begin));
 	return c.held_ns;
 }
 

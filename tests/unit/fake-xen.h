@@ -9,6 +9,7 @@
 
 #include "unit.h"
 
+#include "base/clock.h"
 #include "vmm/xen_calls.h"
 #include "vmm/xen_domains.h"
 
@@ -28,9 +29,11 @@ struct fake_xen {
 	struct us_regs regs[FAKE_VCPUS];
 	int regs_code[FAKE_VCPUS]; /* what regs() returns */
 	int domain_code, pause_code, width;
-	atomic_int paused;    /* the count of pauses */
-	atomic_int n_pause;   /* calls */
-	atomic_int n_strange; /* unpauses of what is not paused */
+	uint64_t slow_ns;		 /* what domain() takes */
+	uint64_t domain_ns, unpaused_ns; /* the last calls' begin */
+	atomic_int paused;		 /* the count of pauses */
+	atomic_int n_pause;		 /* calls */
+	atomic_int n_strange;		 /* unpauses of what is not paused */
 	unsigned n_map, n_unmap;
 	unsigned n_running_regs; /* registers that were read without a pause */
 	uint8_t memory[FAKE_FRAMES][US_XEN_PAGE] __attribute__((aligned(4096)));
@@ -65,6 +68,7 @@ static int fake_unpause(void *h, uint32_t domain)
 {
 	struct fake_xen *x = h;
 	int count = atomic_load(&x->paused);
+	x->unpaused_ns = us_now_ns();
 	assert_int_equal(domain, FAKE_DOMAIN);
 	while (count > 0)
 		if (atomic_compare_exchange_weak(&x->paused, &count, count - 1))
@@ -78,6 +82,9 @@ static int fake_domain(void *h, uint32_t domain, struct us_xen_domain *ret)
 	struct fake_xen *x = h;
 	if (domain != FAKE_DOMAIN)
 		return -ESRCH;
+	x->domain_ns = us_now_ns();
+	while (us_now_ns() < x->domain_ns + x->slow_ns)
+		;
 	*ret = x->domain;
 	ret->paused = atomic_load(&x->paused) > 0;
 	return x->domain_code;

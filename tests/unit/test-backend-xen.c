@@ -158,6 +158,24 @@ static void an_idle_domain_is_not_paused(void **state)
 	us_backend_close(b);
 }
 
+/* Where a hypercall takes longer than the looks are apart. */
+static void dom0_gets_half_of_the_time(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(1, 100000);
+	struct us_capture c;
+	fake_xen->slow_ns = 2 * US_NS_PER_MS;
+	take(b, &c);
+	b->ops->release(b, &c);
+	for (unsigned i = 0; i < 10; i++) {
+		uint64_t begin = fake_xen->domain_ns, end = fake_xen->unpaused_ns;
+		take(b, &c);
+		assert_true(fake_xen->domain_ns - end >= end - begin);
+		b->ops->release(b, &c);
+	}
+	us_backend_close(b);
+}
+
 /* Runnable, and no time since the last look: its CPU was another's. */
 static void waiting_for_a_cpu_is_told(void **state)
 {
@@ -501,6 +519,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_pause_serves_all_vcpus),
 		cmocka_unit_test(an_idle_domain_is_not_paused),
+		cmocka_unit_test(dom0_gets_half_of_the_time),
 		cmocka_unit_test(waiting_for_a_cpu_is_told),
 		cmocka_unit_test(machine_frames_above_4_gib_lead_to_the_stack),
 		cmocka_unit_test(large_pages_are_walked),
