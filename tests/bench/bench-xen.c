@@ -80,10 +80,7 @@ static uint64_t look(uint64_t *ret_all, uint64_t *ret_unwind, unsigned *frames)
 		*ret_unwind = us_now_ns() - from;
 	}
 	backend->ops->release(backend, &c);
-	uint64_t end = us_now_ns();
-	*ret_all = end - begin;
-	/* The backend rests as long: it shall not do so in the next look. */
-	us_pacer_sleep(end + (end - begin));
+	*ret_all = us_now_ns() - begin;
 	return c.held_ns;
 }
 
@@ -117,6 +114,13 @@ static double xenctx_us(char *program, char *domain)
 	return a - b;
 }
 
+/* As the backend does after a look, so that it does not in the next one; and the domain
+ * runs before each pause, or that would have nothing to stop. */
+static void rest(uint64_t ns)
+{
+	us_pacer_sleep(us_now_ns() + ns);
+}
+
 int main(int argc, char **argv)
 {
 	const struct us_xen_calls *calls = us_xen_calls();
@@ -130,12 +134,16 @@ int main(int argc, char **argv)
 	need(calls->open(&xen, &e), &e);
 	need(calls->domain(xen, (uint32_t)atoi(argv[1]), &d), NULL);
 	open_all(d.id);
-	for (unsigned i = 0; i < 20; i++)
+	for (unsigned i = 0; i < 20; i++) {
 		held[0] = look(&all[0], &walk[0], &frames);
+		rest(all[0]);
+	}
 	frames = 0;
 	for (unsigned i = 0; i < N_LOOK; i++) {
 		bare[i] = floor_of(calls, xen, &d);
+		rest(all[i ? i - 1 : 0]);
 		held[i] = look(&all[i], &walk[i], &frames);
+		rest(all[i]);
 	}
 	us_backend_close(backend);
 	us_unwinder_free(unwinder);
