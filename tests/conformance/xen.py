@@ -10,6 +10,7 @@ One of aarch64 has a serial port, whose output xenconsoled writes to a file.
 import argparse
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -173,6 +174,28 @@ class Tests:
             check("gone" in json.loads(text)["end"], text)
             check(g.vm.poll() is not None, "what we map keeps the domain from going")
 
+    def destroyed_often(self):
+        """At any moment, looks as close as can be: dom0 goes on, nothing is left."""
+        rng = random.Random(1)
+        slowest = 0
+        for i in range(self.args.destroys):
+            with self.domain("shares", 1 + i % 2) as g:
+                p = self.begin(g, "destroyed.data", *rng.choice([(), _BUSY]))
+                time.sleep(rng.uniform(0, 1))
+                begin = time.monotonic()
+                g.vm.kill()
+                text, err = p.communicate(timeout=60)
+                slowest = max(slowest, time.monotonic() - begin)
+                check(p.returncode == 0, f"{i}: exit {p.returncode}: {err}")
+                end = json.loads(text)["end"]
+                check("gone" in end or "destroyed" in end, f"{i}: the end is {end!r}")
+                check(g.vm.poll() is not None, f"{i}: the domain is still there")
+        listed = subprocess.run(["xl", "list"], capture_output=True, text=True,
+                                check=True).stdout.splitlines()[1:]
+        check(len(listed) == 1 and "Domain-0" in listed[0], f"left behind: {listed}")
+        note(f"destroyed {self.args.destroys} times while sampled; gone, and the "
+             f"recording at its end, within {slowest:.1f} s")
+
     def kill(self):
         """In mid pause, by the backend itself: see xen-kill.c."""
         with self.domain("shares", 2) as g:
@@ -210,12 +233,14 @@ def main():
     p.add_argument("processor", nargs="?", default="x86_64")
     p.add_argument("--only", default="")
     p.add_argument("--kills", type=int, default=20)
+    p.add_argument("--destroys", type=int, default=10)
     args = p.parse_args()
     tests, tap = Tests(args), Tap()
     for name, function in (("a PV domain", tests.pv), ("the list of domains", tests.ps),
                            ("3 GiB of memory", tests.memory),
                            ("interrupted in mid pause", tests.interrupt),
                            ("destroyed in the middle", tests.destroyed),
+                           ("destroyed at any moment", tests.destroyed_often),
                            ("killed in mid pause", tests.kill),
                            ("what a look costs", tests.cost)):
         if args.only in name:
