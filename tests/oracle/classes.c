@@ -25,6 +25,9 @@ const struct us_class_info us_classes[US_N_CLASS] = {
 				       "the "
 				       "table counts from; our next frame is a CALL to "
 				       "this function" },
+	[US_CLASS_LONGER_PAST_END] = { "ours longer: past the end", US_FAULT_NONE,
+				       "the table says that nobody calls this "
+				       "function; our next frame is a CALL to it" },
 	[US_CLASS_DWFL_PAST_ROOT] = { "dwfl longer: past the root", US_FAULT_NONE,
 				      "libdwfl goes on by rbp past a function "
 				      "without a table that nobody called; what it "
@@ -162,9 +165,12 @@ static enum us_class ours_longer(const struct pair *p)
 		return US_CLASS_LONGER_NO_CFI;
 	if (crossed)
 		return US_CLASS_LONGER_INTERRUPT;
-	bool behind = p->same > 1 && p->dwfl->exact[p->same - 1];
-	return behind && calls_here(p, p->same) ? US_CLASS_LONGER_REGISTER
-						: US_CLASS_UNEXPLAINED;
+	if (!calls_here(p, p->same))
+		return US_CLASS_UNEXPLAINED;
+	if (p->dwfl->whole)
+		return US_CLASS_LONGER_PAST_END;
+	return p->same > 1 && p->dwfl->exact[p->same - 1] ? US_CLASS_LONGER_REGISTER
+							  : US_CLASS_UNEXPLAINED;
 }
 
 static enum us_class dwfl_longer(const struct pair *p)
