@@ -194,7 +194,8 @@ static int ask_all_entered(struct us_gdb_session *s, uint64_t mask,
 {
 	int r = 0;
 	for (unsigned k = 0; r == 0 && s->qemu && k < s->n_vcpu; k++)
-		if (mask >> k & 1 && us_gdb_may_be_entering(&s->layout, &ret->regs[k]))
+		if (mask >> k & 1 && ret->state[k] == US_GDB_RUNNING &&
+		    us_gdb_may_be_entering(&s->layout, &ret->regs[k]))
 			r = ask_entered(s, k, deadline_ns, ret);
 	return r;
 }
