@@ -198,18 +198,23 @@ class Suite:
             self.compare(g, "idle", self.idle_share, seconds=max(12, self.args.seconds))
 
     def idle_share(self, t, stats):
-        share = stats["idle"] / (stats["idle"] + stats["running"])
-        idle = t.idle_share()
+        total = stats["idle"] + stats["running"]
+        share, idle = stats["idle"] / total, t.idle_share()
+        # A thread that waits for a host CPU as a look is due, if only to find that it has
+        # nothing to do, and has halted by the time it stands: perhaps it was idle.
+        unsure = sum(n for path, n in self.us.paths() if not path) / total
         if not self.tcg:
             # The TSC goes on while KVM stands: the guest takes the time that was taken
             # from it for busy time of its own.  (TCG's stands with it.)
             idle /= 1 - stats["stolen_percent"] / 100
-        note(f"idle {100 * share:.2f} %, truth {100 * idle:.2f} %")
+        note(f"idle {100 * share:.2f} %, perhaps {100 * unsure:.2f} % more, truth "
+             f"{100 * idle:.2f} %")
         # gdb and qmp on KVM: a thread that has halted polls for a while, and is taken
         # for one that was busy when the look was due.
         polls = 0.02 if not self.tcg and self.args.backend != "kvm" else 0
-        check(abs(share - idle) <= 0.01 + polls + self.idle_noise(stats, share),
-              f"idle {share:.3f}, truth {idle:.3f}")
+        bound = 0.01 + polls + self.idle_noise(stats, share)
+        check(share - bound <= idle <= share + (unsure if self.tcg else 0) + bound,
+              f"idle {share:.3f}, perhaps {unsure:.3f} more, truth {idle:.3f}")
         for path, count in self.us.paths()[:5]:
             check(not path or "idle" not in path[-1], f"hot and idle: {path}")
 
