@@ -25,10 +25,12 @@ say() { # with the seconds since Linux began
 	echo "@@ $up $*"
 }
 
-# For tests: run a command, remember if it fails.
+# For tests: run a command, remember if it fails.  One that hangs ends (143), and the rest
+# is run.
 failed=0
+limit=3000
 run() {
-	"$@" || {
+	timeout -k 10 $limit "$@" || {
 		status=$?
 		echo "# $*: exit $status"
 		failed=$status

@@ -66,6 +66,23 @@ def log_file(where):
     return os.path.join(where, "log")
 
 
+def gdb_socket(where):
+    return os.path.join(where, "gdb")
+
+
+def stacks(build, where):
+    """Where a host is that does not come to its end: what uniscope is for."""
+    dump = [os.path.join(build, "uniscope"), "dump", "gdb:" + gdb_socket(where)]
+    for _ in range(3):
+        try:
+            done = subprocess.run(dump, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, errors="replace",
+                                  timeout=20)
+            yield from done.stdout.splitlines()
+        except subprocess.TimeoutExpired as late:
+            yield str(late)
+
+
 def tail(path):
     """What the hypervisor said last: why a host has stopped, if it fell over."""
     if not os.path.exists(path):
@@ -85,7 +102,8 @@ def prepare(args, rig, where):
         hypervisor=hypervisor_file(image, rig, where), log=log_file(where)))
     if not shutil.which(argv[0]):
         raise Skip(f"{argv[0]} is not installed")
-    return argv + ["-accel", "tcg", "-nodefaults", "-display", "none", "-no-reboot"]
+    return argv + ["-accel", "tcg", "-nodefaults", "-display", "none", "-no-reboot",
+                   "-gdb", f"unix:{gdb_socket(where)},server=on,wait=off"]
 
 
 class Console:
@@ -118,7 +136,7 @@ class Console:
         yield rest.decode(errors="replace").rstrip("\r")
 
 
-def run_test(argv, seconds, log):
+def run_test(argv, seconds, build, where):
     """0, or 1 if anything failed."""
     begin, tap, status = time.monotonic(), Join(), None
     with Console(argv, seconds) as console:
@@ -128,7 +146,10 @@ def run_test(argv, seconds, log):
             if line.startswith("@@"):
                 line += f" ({time.monotonic() - begin:.1f} s since QEMU's start)"
             tap.line(line)
-    for line in tail(log) if status is None else ():
+        if status is None and console.vm.poll() is None:
+            for line in stacks(build, where):
+                tap.line("# " + line)
+    for line in tail(log_file(where)) if status is None else ():
         tap.line("# " + line)
     tap.point(status == 0, "no exit status: it did not end" if status is None
               else f"exit status {status}")
@@ -151,7 +172,7 @@ def main():
             print(f"1..0 # SKIP {' '.join(str(why).split())}")
             return 0
         if args.script:
-            return run_test(argv, args.seconds, log_file(where))
+            return run_test(argv, args.seconds, args.build, where)
         print(f"{args.rig}: exit ends it, Ctrl-a x kills it, uniscope is in PATH")
         return subprocess.run(argv + ["-serial", "mon:stdio"]).returncode
 

@@ -1,5 +1,6 @@
 # By the kvm backend, on AMD's SVM: what needs real KVM most, and no statistics of a host
 # that is emulated.  kvm-all.sh has the shares.
+limit=300
 # needs: tests/unit/test-backend-kvm tests/unit/test-backend-kvm-vcpu
 for name in test-backend-kvm test-backend-kvm-vcpu; do
 	CMOCKA_MESSAGE_OUTPUT=TAP US_BUILD_ROOT=$BUILD \
