@@ -9,11 +9,9 @@
  */
 #include "backend/backend.h"
 #include "backend/gdb_session.h"
-#include "backend/pacer.h"
 #include "backend/peer_ram.h"
-#include "backend/vcpu_threads.h"
+#include "backend/whole_stop.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "vmm/qmp.h"
 
 #include <errno.h>
@@ -30,17 +28,8 @@ struct gdb {
 	struct us_gdb_session *session;
 	struct us_peer_ram ram;
 	struct us_guest guest; /* pid 0: not known */
-	struct us_pacer pacer;
-	uint64_t mask;
-	unsigned n_chosen;
-
-	struct us_vcpu_threads threads;
-	uint64_t busy; /* bit n: the thread of vCPU n had work when the look was due */
+	struct us_whole_stop stop;
 	struct us_gdb_look look;
-	unsigned at;	  /* vCPU that is delivered now, or comes next */
-	bool held;	  /* between the stop and the last release */
-	uint64_t told_ns; /* of the hold: already in a capture's held_ns */
-	int broken;	  /* what ended it, seen in release() */
 	const char *why;
 };
 
@@ -71,7 +60,7 @@ static enum us_gdb_before ask_status(struct us_qmp *q)
 static bool read_by_stub(void *ctx, us_gva va, void *buf, size_t len)
 {
 	struct gdb *b = ctx;
-	return us_gdb_session_read(b->session, b->at, va, buf, len);
+	return us_gdb_session_read(b->session, b->stop.at, va, buf, len);
 }
 
 static void learn_guest(struct gdb *b, const struct us_target *t)
@@ -93,7 +82,7 @@ static int try_ram(struct gdb *b, struct us_qmp *q, struct us_err *e)
 	int r = us_gdb_session_look(s, 1, &b->look);
 	if (r < 0)
 		return us_fail(e, r, "look at the guest: %s", s->client.why);
-	b->at = 0;
+	b->stop.at = 0;
 	if (b->look.got & 1)
 		us_peer_ram_prepare(&b->ram, &b->look.regs[0]);
 	r = us_gdb_session_resume(s);
@@ -133,7 +122,7 @@ static void gdb_close(struct us_backend *base)
 		return;
 	us_gdb_session_close(b->session);
 	us_peer_ram_close(&b->ram);
-	us_vcpu_threads_close(&b->threads);
+	us_whole_stop_close(&b->stop);
 	free(b);
 }
 
@@ -164,19 +153,6 @@ static int gdb_open(const struct us_target *t, struct us_backend **ret,
 	return 0;
 }
 
-static int gdb_start(struct us_backend *base, const struct us_schedule *s,
-		     struct us_err *e)
-{
-	struct gdb *b = (struct gdb *)base;
-	int r = us_pacer_init_whole(&b->pacer, s, base->n_vcpu, &b->mask, e);
-	if (r < 0)
-		return r;
-	b->n_chosen = b->pacer.weight;
-	if (!s->wake_halted)
-		us_vcpu_threads_open(&b->threads, &b->guest);
-	return 0;
-}
-
 static int failed(struct gdb *b, int code, const char *why)
 {
 	b->why = why ? why : "the connection is of no use";
@@ -186,34 +162,40 @@ static int failed(struct gdb *b, int code, const char *why)
 	return gone ? -ESRCH : -ECONNRESET;
 }
 
-/* vCPUs that ran when they were stopped: only from them time was taken. */
-static unsigned n_running(const struct gdb *b)
+static int sleep_until(void *ctx, uint64_t t_ns)
 {
-	unsigned n = 0;
-	for (unsigned i = 0; i < b->base.n_vcpu; i++)
-		n += b->look.got >> i & 1 && b->look.state[i] == US_GDB_RUNNING;
-	return b->session->run == US_GDB_PAUSED ? 0 : n;
+	struct gdb *b = ctx;
+	int r = us_gdb_session_sleep(b->session, t_ns);
+	return r < 0 && r != -EINTR ? failed(b, r, b->session->client.why) : r;
 }
 
-/* All captures of this stop are done. */
-static int end_look(struct gdb *b)
+static int look(void *ctx)
 {
-	unsigned n = n_running(b);
-	int r = us_gdb_session_resume(b->session);
-	uint64_t now = us_now_ns();
-	uint64_t stolen = (now - b->look.asked_ns) * n / b->n_chosen;
-	unsigned n_failed = b->n_chosen - (unsigned)__builtin_popcountll(b->look.got);
-	b->held = false;
-	us_pacer_done(&b->pacer, 0, now, stolen);
-	if (n_failed)
-		us_pacer_failed(&b->pacer, n_failed);
+	struct gdb *b = ctx;
+	int r = us_gdb_session_look(b->session, b->stop.mask, &b->look);
+	b->stop.asked_ns = b->look.asked_ns;
+	b->stop.t_ns = b->look.t_ns;
+	b->stop.got = b->look.got;
 	return r < 0 ? failed(b, r, b->session->client.why) : 0;
 }
 
-static void find_next(struct gdb *b)
+static int resume(void *ctx)
 {
-	while (b->at < b->base.n_vcpu && !(b->look.got >> b->at & 1))
-		b->at++;
+	struct gdb *b = ctx;
+	int r = us_gdb_session_resume(b->session);
+	return r < 0 ? failed(b, r, b->session->client.why) : 0;
+}
+
+static bool ran(void *ctx, unsigned vcpu)
+{
+	const struct gdb *b = ctx;
+	return b->look.state[vcpu] == US_GDB_RUNNING;
+}
+
+static bool paused(void *ctx)
+{
+	const struct gdb *b = ctx;
+	return b->session->run == US_GDB_PAUSED;
 }
 
 /* A stub that does not tell a halted vCPU: the instruction before the next one does. */
@@ -224,86 +206,50 @@ static bool waits_after_hlt(struct gdb *b, const struct us_regs *regs)
 	       us_mem_read_gva(b->base.mem, regs->pc - 1, &byte, 1) && byte == X86_HLT;
 }
 
-static void deliver(struct gdb *b, struct us_capture *c)
+static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
 {
 	static const uint8_t states[] = { [US_GDB_RUNNING] = US_VCPU_GUEST,
 					  [US_GDB_HALTED] = US_VCPU_HALTED,
 					  [US_GDB_OFF] = US_VCPU_OFF };
-	c->t_ns = b->look.t_ns;
-	c->held_ns = 0;
-	c->vcpu = (uint16_t)b->at;
-	c->weight = 1;
-	c->form = US_CAPTURE_LIVE;
-	c->regs = b->look.regs[b->at];
-	c->state = states[b->look.state[b->at]];
-	if (b->session->run == US_GDB_PAUSED)
-		c->state = US_VCPU_OFF;
+	struct gdb *b = ctx;
+	c->regs = b->look.regs[vcpu];
+	c->state = paused(b) ? US_VCPU_OFF : states[b->look.state[vcpu]];
 	us_peer_ram_prepare(&b->ram, &c->regs);
 	if (c->state == US_VCPU_GUEST && waits_after_hlt(b, &c->regs)) {
 		c->state = US_VCPU_HALTED;
-		b->look.state[b->at] = US_GDB_HALTED;
+		b->look.state[vcpu] = US_GDB_HALTED;
 	}
-	/* It ran, and had ended by the time it stood: busy, but where is not known. */
-	if (c->state == US_VCPU_HALTED && b->busy >> b->at & 1) {
-		c->state = US_VCPU_GUEST;
-		c->form = US_CAPTURE_NONE;
-	}
+}
+
+static int gdb_start(struct us_backend *base, const struct us_schedule *s,
+		     struct us_err *e)
+{
+	static const struct us_whole_stop_ops ops = { .sleep = sleep_until,
+						      .look = look,
+						      .resume = resume,
+						      .fill = fill,
+						      .ran = ran,
+						      .paused = paused };
+	struct gdb *b = (struct gdb *)base;
+	b->stop.ops = &ops;
+	b->stop.ctx = b;
+	b->stop.n_vcpu = base->n_vcpu;
+	return us_whole_stop_start(&b->stop, s, &b->guest, e);
 }
 
 static int gdb_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
 {
-	struct gdb *b = (struct gdb *)base;
-	while (!b->held) {
-		if (b->broken)
-			return b->broken;
-		uint64_t due_ns;
-		us_pacer_next(&b->pacer, &due_ns);
-		uint64_t until = due_ns < deadline_ns ? due_ns : deadline_ns;
-		int r = us_gdb_session_sleep(b->session, until);
-		if (r == -EINTR)
-			return 0;
-		if (r < 0)
-			return failed(b, r, b->session->client.why);
-		if (due_ns > deadline_ns)
-			return 0;
-		b->busy = us_vcpu_threads_busy(&b->threads);
-		r = us_gdb_session_look(b->session, b->mask, &b->look);
-		if (r < 0)
-			return failed(b, r, b->session->client.why);
-		b->at = 0;
-		b->told_ns = b->look.asked_ns;
-		b->held = true;
-		find_next(b);
-		if (b->at < base->n_vcpu)
-			break;
-		r = end_look(b);
-		if (r < 0)
-			return r;
-		if (us_now_ns() >= deadline_ns)
-			return 0;
-	}
-	deliver(b, c);
-	return 1;
+	return us_whole_stop_next(&((struct gdb *)base)->stop, deadline_ns, c);
 }
 
-/* The captures of one stop share its time: each gets what passed since the one before
- * it was released. */
 static void gdb_release(struct us_backend *base, struct us_capture *c)
 {
-	struct gdb *b = (struct gdb *)base;
-	b->at++;
-	find_next(b);
-	if (b->at >= base->n_vcpu)
-		b->broken = end_look(b);
-	uint64_t now = us_now_ns();
-	c->held_ns = b->session->run == US_GDB_PAUSED ? 0 : now - b->told_ns;
-	b->told_ns = now;
+	us_whole_stop_release(&((struct gdb *)base)->stop, c);
 }
 
 static void gdb_counts(const struct us_backend *base, struct us_backend_counts *ret)
 {
-	const struct gdb *b = (const struct gdb *)base;
-	us_pacer_counts(&b->pacer, us_now_ns(), ret);
+	us_whole_stop_counts(&((const struct gdb *)base)->stop, ret);
 }
 
 static void gdb_explain(const struct us_backend *base, int code, struct us_err *e)

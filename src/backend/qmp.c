@@ -8,12 +8,11 @@
  * and a RESUME event, which other clients of the monitor see.
  */
 #include "backend/backend.h"
-#include "backend/pacer.h"
 #include "backend/peer_ram.h"
 #include "backend/qmp_reply.h"
 #include "backend/qmp_stream.h"
-#include "backend/vcpu_threads.h"
 #include "backend/watchdog.h"
+#include "backend/whole_stop.h"
 #include "base/clock.h"
 #include "vmm/qmp.h"
 
@@ -40,22 +39,12 @@ struct qmp {
 	struct us_watchdog *watchdog;
 	struct us_peer_ram ram;
 	struct us_guest guest; /* pid 0: not known */
-	struct us_pacer pacer;
-	uint64_t mask;
-	unsigned n_chosen;
-
+	struct us_whole_stop stop;
 	bool paused;  /* by its owner: not to be resumed */
-	bool held;    /* between the stop and the last release */
 	bool guarded; /* the watchdog has been told of a stop */
-	uint64_t asked_ns, t_ns, told_ns;
-	struct us_vcpu_threads threads;
-	uint64_t busy; /* bit n: the thread of vCPU n had work when the look was due */
-	uint64_t got;  /* bit n: vCPU n was read */
-	unsigned at;   /* vCPU that is delivered now, or comes next */
 	struct us_qmp_vcpu vcpu[US_MAX_VCPUS];
 	char *text; /* of a reply, unquoted */
 	size_t text_size;
-	int broken; /* what ended it */
 	const char *why;
 };
 
@@ -94,7 +83,7 @@ static int failed(struct qmp *b, int code, const char *why)
 		code = -ECONNRESET;
 	if (b->guest.pid && !us_guest_alive(&b->guest))
 		code = -ESRCH;
-	b->broken = code;
+	b->stop.broken = code;
 	return code;
 }
 
@@ -170,11 +159,11 @@ static void put_look(struct qmp *b, char *to)
 	if (!b->paused)
 		to = put(to, "{\"execute\":\"stop\"}");
 	to = put(to, HUMAN "\"command-line\":\"info registers");
-	if (b->n_chosen > 1) {
+	if (b->stop.n_chosen > 1) {
 		put(to, " -a\"}}\n");
 		return;
 	}
-	unsigned vcpu = (unsigned)__builtin_ctzll(b->mask);
+	unsigned vcpu = (unsigned)__builtin_ctzll(b->stop.mask);
 	to = put(to, "\"");
 	if (vcpu)
 		to = put_index(to, vcpu);
@@ -189,10 +178,11 @@ static int read_vcpus(struct qmp *b)
 		int r = us_qmp_next_vcpu(&at, &v);
 		if (r == 0)
 			break;
-		if (r < 0 || v.index >= b->base.n_vcpu || !(b->mask >> v.index & 1))
+		if (r < 0 || v.index >= b->base.n_vcpu ||
+		    !(b->stop.mask >> v.index & 1))
 			continue;
 		b->vcpu[v.index] = v;
-		b->got |= 1ull << v.index;
+		b->stop.got |= 1ull << v.index;
 	}
 	return 0;
 }
@@ -213,8 +203,9 @@ static int send_cont(struct qmp *b, uint64_t deadline_ns)
 }
 
 /* End the hold; nothing to do if the guest is paused by its owner. */
-static int resume(struct qmp *b)
+static int resume(void *ctx)
 {
+	struct qmp *b = ctx;
 	int r = b->paused ? 0 : send_cont(b, us_now_ns() + LOOK_NS);
 	bool ours = !b->guarded || us_watchdog_release(b->watchdog);
 	b->guarded = false;
@@ -226,8 +217,9 @@ static int resume(struct qmp *b)
 }
 
 /* Stop the guest and read the chosen vCPUs. What fails after the stop is undone. */
-static int look(struct qmp *b)
+static int look(void *ctx)
 {
+	struct qmp *b = ctx;
 	char batch[256];
 	const char *value;
 	size_t len;
@@ -239,13 +231,13 @@ static int look(struct qmp *b)
 	if (b->guarded && !us_watchdog_hold(b->watchdog))
 		return failed(b, -ECONNRESET, "the watchdog had to let the guest go");
 	put_look(b, batch);
-	b->got = 0;
-	b->asked_ns = us_now_ns();
-	uint64_t deadline_ns = b->asked_ns + LOOK_NS;
+	b->stop.got = 0;
+	b->stop.asked_ns = us_now_ns();
+	uint64_t deadline_ns = b->stop.asked_ns + LOOK_NS;
 	r = us_qmp_stream_send(&b->stream, batch, deadline_ns);
 	if (r == 0 && !b->paused)
 		r = reply(b, deadline_ns, &value, &len);
-	b->t_ns = us_now_ns();
+	b->stop.t_ns = us_now_ns();
 	if (r == 0)
 		r = reply_text(b, deadline_ns);
 	if (r == 0)
@@ -266,8 +258,8 @@ static bool read_piece(struct qmp *b, us_gva va, void *buf, size_t len)
 			 HUMAN "\"command-line\":\"x/%zuxg 0x%llx\"", words,
 			 (unsigned long long)start);
 	char *to = command + n;
-	if (b->at)
-		to = put_index(to, b->at);
+	if (b->stop.at)
+		to = put_index(to, b->stop.at);
 	put(to, "}}\n");
 	if (us_qmp_stream_send(&b->stream, command, deadline_ns) ||
 	    reply_text(b, deadline_ns) || !us_qmp_read_dump(b->text, bytes, words * 8))
@@ -281,12 +273,12 @@ static bool read_by_monitor(void *ctx, us_gva va, void *buf, size_t len)
 {
 	struct qmp *b = ctx;
 	uint8_t *to = buf;
-	for (size_t n; b->held && len; va += n, to += n, len -= n) {
+	for (size_t n; b->stop.held && len; va += n, to += n, len -= n) {
 		n = len < US_MEM_LINE ? len : US_MEM_LINE;
 		if (!read_piece(b, va, to, n))
 			return false;
 	}
-	return b->held;
+	return b->stop.held;
 }
 
 /* In the watchdog's process. Replies may still be under way: only its own counts. */
@@ -390,16 +382,16 @@ static int start_watchdog(struct qmp *b, struct us_err *e)
 /* One look, to know before the recording starts whether the VMM's memory will do. */
 static int try_ram(struct qmp *b, struct us_err *e)
 {
-	b->mask = 1;
-	b->n_chosen = 1;
-	b->at = 0;
+	b->stop.mask = 1;
+	b->stop.n_chosen = 1;
+	b->stop.at = 0;
 	int r = look(b);
 	if (r < 0)
 		return us_fail(e, r, "look at the guest: %s", b->why);
-	b->held = true;
-	if (b->got)
+	b->stop.held = true;
+	if (b->stop.got)
 		us_peer_ram_prepare(&b->ram, &b->vcpu[0].regs);
-	b->held = false;
+	b->stop.held = false;
 	r = resume(b);
 	return r < 0 ? us_fail(e, r, "resume the guest: %s", b->why) : 0;
 }
@@ -428,11 +420,11 @@ static void qmp_close(struct us_backend *base)
 	struct qmp *b = (struct qmp *)base;
 	if (!b)
 		return;
-	if (b->held && !b->broken)
+	if (b->stop.held && !b->stop.broken)
 		(void)!resume(b);
 	us_watchdog_stop(b->watchdog);
 	us_peer_ram_close(&b->ram);
-	us_vcpu_threads_close(&b->threads);
+	us_whole_stop_close(&b->stop);
 	us_qmp_close(b->client);
 	free(b->stream.buf);
 	free(b->text);
@@ -473,71 +465,34 @@ static int qmp_open(const struct us_target *t, struct us_backend **ret,
 	return 0;
 }
 
-static int qmp_start(struct us_backend *base, const struct us_schedule *s,
-		     struct us_err *e)
+static bool ran(void *ctx, unsigned vcpu)
 {
-	struct qmp *b = (struct qmp *)base;
-	int r = us_pacer_init_whole(&b->pacer, s, base->n_vcpu, &b->mask, e);
-	if (r < 0)
-		return r;
-	b->n_chosen = b->pacer.weight;
-	if (!s->wake_halted)
-		us_vcpu_threads_open(&b->threads, &b->guest);
-	return 0;
+	const struct qmp *b = ctx;
+	return !b->vcpu[vcpu].halted;
 }
 
-/* Only from vCPUs that ran when they were stopped time was taken. */
-static unsigned n_running(const struct qmp *b)
+static bool paused(void *ctx)
 {
-	unsigned n = 0;
-	for (unsigned i = 0; i < b->base.n_vcpu; i++)
-		n += b->got >> i & 1 && !b->vcpu[i].halted;
-	return b->paused ? 0 : n;
+	const struct qmp *b = ctx;
+	return b->paused;
 }
 
-/* All captures of this stop are done. */
-static void end_look(struct qmp *b)
+static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
 {
-	unsigned n = n_running(b);
-	(void)!resume(b);
-	uint64_t now = us_now_ns();
-	unsigned n_failed = b->n_chosen - (unsigned)__builtin_popcountll(b->got);
-	b->held = false;
-	us_pacer_done(&b->pacer, 0, now, (now - b->asked_ns) * n / b->n_chosen);
-	if (n_failed)
-		us_pacer_failed(&b->pacer, n_failed);
-}
-
-static void find_next(struct qmp *b)
-{
-	while (b->at < b->base.n_vcpu && !(b->got >> b->at & 1))
-		b->at++;
-}
-
-static void deliver(struct qmp *b, struct us_capture *c)
-{
-	const struct us_qmp_vcpu *v = &b->vcpu[b->at];
-	c->t_ns = b->t_ns;
-	c->held_ns = 0;
-	c->vcpu = (uint16_t)b->at;
-	c->weight = 1;
-	c->form = US_CAPTURE_LIVE;
-	c->regs = v->regs;
+	struct qmp *b = ctx;
+	const struct us_qmp_vcpu *v = &b->vcpu[vcpu];
 	bool reset = v->regs.bits == 16 && v->regs.pc == 0xfffffff0;
+	c->regs = v->regs;
 	c->state = b->paused || reset ? US_VCPU_OFF
 		   : v->halted	      ? US_VCPU_HALTED
 				      : US_VCPU_GUEST;
 	us_peer_ram_prepare(&b->ram, &c->regs);
-	/* It ran, and had ended by the time it stood: busy, but where is not known. */
-	if (c->state == US_VCPU_HALTED && b->busy >> b->at & 1) {
-		c->state = US_VCPU_GUEST;
-		c->form = US_CAPTURE_NONE;
-	}
 }
 
 /* Sleep until a time; what the monitor says meanwhile is heard at once. */
-static int sleep_until(struct qmp *b, uint64_t t_ns)
+static int sleep_until(void *ctx, uint64_t t_ns)
 {
+	struct qmp *b = ctx;
 	for (;;) {
 		int r = drain(b);
 		if (r < 0 || us_now_ns() >= t_ns)
@@ -548,55 +503,35 @@ static int sleep_until(struct qmp *b, uint64_t t_ns)
 	}
 }
 
-static int qmp_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
+static int qmp_start(struct us_backend *base, const struct us_schedule *s,
+		     struct us_err *e)
 {
+	static const struct us_whole_stop_ops ops = { .sleep = sleep_until,
+						      .look = look,
+						      .resume = resume,
+						      .fill = fill,
+						      .ran = ran,
+						      .paused = paused };
 	struct qmp *b = (struct qmp *)base;
-	while (!b->held) {
-		if (b->broken)
-			return b->broken;
-		uint64_t due_ns;
-		us_pacer_next(&b->pacer, &due_ns);
-		int r = sleep_until(b, due_ns < deadline_ns ? due_ns : deadline_ns);
-		if (r < 0)
-			return r == -EINTR ? 0 : r;
-		if (due_ns > deadline_ns)
-			return 0;
-		b->busy = us_vcpu_threads_busy(&b->threads);
-		r = look(b);
-		if (r < 0)
-			return r;
-		b->at = 0;
-		b->told_ns = b->asked_ns;
-		b->held = true;
-		find_next(b);
-		if (b->at < base->n_vcpu)
-			break;
-		end_look(b);
-		if (us_now_ns() >= deadline_ns)
-			return b->broken;
-	}
-	deliver(b, c);
-	return 1;
+	b->stop.ops = &ops;
+	b->stop.ctx = b;
+	b->stop.n_vcpu = base->n_vcpu;
+	return us_whole_stop_start(&b->stop, s, &b->guest, e);
 }
 
-/* The captures of one stop share its time: each gets what passed since the one before
- * it was released. */
+static int qmp_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
+{
+	return us_whole_stop_next(&((struct qmp *)base)->stop, deadline_ns, c);
+}
+
 static void qmp_release(struct us_backend *base, struct us_capture *c)
 {
-	struct qmp *b = (struct qmp *)base;
-	b->at++;
-	find_next(b);
-	if (b->at >= base->n_vcpu)
-		end_look(b);
-	uint64_t now = us_now_ns();
-	c->held_ns = b->paused ? 0 : now - b->told_ns;
-	b->told_ns = now;
+	us_whole_stop_release(&((struct qmp *)base)->stop, c);
 }
 
 static void qmp_counts(const struct us_backend *base, struct us_backend_counts *ret)
 {
-	const struct qmp *b = (const struct qmp *)base;
-	us_pacer_counts(&b->pacer, us_now_ns(), ret);
+	us_whole_stop_counts(&((const struct qmp *)base)->stop, ret);
 }
 
 static void qmp_explain(const struct us_backend *base, int code, struct us_err *e)

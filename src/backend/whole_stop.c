@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* whole_stop.c: see whole_stop.h. */
+#include "backend/whole_stop.h"
+#include "base/clock.h"
+
+#include <errno.h>
+
+int us_whole_stop_start(struct us_whole_stop *w, const struct us_schedule *s,
+			const struct us_guest *guest, struct us_err *e)
+{
+	int r = us_pacer_init_whole(&w->pacer, s, w->n_vcpu, &w->mask, e);
+	if (r < 0)
+		return r;
+	w->n_chosen = w->pacer.weight;
+	if (!s->wake_halted)
+		us_vcpu_threads_open(&w->threads, guest);
+	return 0;
+}
+
+void us_whole_stop_close(struct us_whole_stop *w)
+{
+	us_vcpu_threads_close(&w->threads);
+}
+
+static unsigned n_running(const struct us_whole_stop *w)
+{
+	unsigned n = 0;
+	if (w->ops->paused(w->ctx))
+		return 0;
+	for (unsigned i = 0; i < w->n_vcpu; i++)
+		n += w->got >> i & 1 && w->ops->ran(w->ctx, i);
+	return n;
+}
+
+/* All captures of this stop are done. */
+static void end_look(struct us_whole_stop *w)
+{
+	unsigned n = n_running(w);
+	w->broken = w->ops->resume(w->ctx);
+	uint64_t now = us_now_ns();
+	unsigned n_failed = w->n_chosen - (unsigned)__builtin_popcountll(w->got);
+	w->held = false;
+	us_pacer_done(&w->pacer, 0, now, (now - w->asked_ns) * n / w->n_chosen);
+	if (n_failed)
+		us_pacer_failed(&w->pacer, n_failed);
+}
+
+static void find_next(struct us_whole_stop *w)
+{
+	while (w->at < w->n_vcpu && !(w->got >> w->at & 1))
+		w->at++;
+}
+
+static int begin_look(struct us_whole_stop *w)
+{
+	w->busy = us_vcpu_threads_busy(&w->threads);
+	w->got = 0;
+	int r = w->ops->look(w->ctx);
+	if (r < 0)
+		return w->broken = r;
+	w->at = 0;
+	w->told_ns = w->asked_ns;
+	w->held = true;
+	find_next(w);
+	if (w->at >= w->n_vcpu)
+		end_look(w);
+	return w->broken;
+}
+
+static void deliver(struct us_whole_stop *w, struct us_capture *c)
+{
+	c->t_ns = w->t_ns;
+	c->held_ns = 0;
+	c->vcpu = (uint16_t)w->at;
+	c->weight = 1;
+	c->form = US_CAPTURE_LIVE;
+	w->ops->fill(w->ctx, w->at, c);
+	/* It ran, and had ended by the time it stood: busy, but where is not known. */
+	if (c->state == US_VCPU_HALTED && w->busy >> w->at & 1) {
+		c->state = US_VCPU_GUEST;
+		c->form = US_CAPTURE_NONE;
+	}
+}
+
+int us_whole_stop_next(struct us_whole_stop *w, uint64_t deadline_ns,
+		       struct us_capture *c)
+{
+	while (!w->held) {
+		if (w->broken)
+			return w->broken;
+		uint64_t due_ns;
+		us_pacer_next(&w->pacer, &due_ns);
+		int r = w->ops->sleep(w->ctx,
+				      due_ns < deadline_ns ? due_ns : deadline_ns);
+		if (r < 0)
+			return r == -EINTR ? 0 : (w->broken = r);
+		if (due_ns > deadline_ns)
+			return 0;
+		r = begin_look(w);
+		if (r < 0)
+			return r;
+		if (!w->held && us_now_ns() >= deadline_ns)
+			return 0;
+	}
+	deliver(w, c);
+	return 1;
+}
+
+/* The captures of one stop share its time: each gets what passed since the one before
+ * it was released. */
+void us_whole_stop_release(struct us_whole_stop *w, struct us_capture *c)
+{
+	w->at++;
+	find_next(w);
+	if (w->at >= w->n_vcpu)
+		end_look(w);
+	uint64_t now = us_now_ns();
+	c->held_ns = w->ops->paused(w->ctx) ? 0 : now - w->told_ns;
+	w->told_ns = now;
+}
+
+void us_whole_stop_counts(const struct us_whole_stop *w, struct us_backend_counts *ret)
+{
+	us_pacer_counts(&w->pacer, us_now_ns(), ret);
+}

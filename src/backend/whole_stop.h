@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * whole_stop.h: looks that stop all vCPUs at once, as those of a stub and of a monitor:
+ * when one is due, and its captures, which are delivered one after the other.  The
+ * release of the last lets the guest go.
+ */
+#ifndef US_BACKEND_WHOLE_STOP_H
+#define US_BACKEND_WHOLE_STOP_H
+
+#include "backend/backend.h"
+#include "backend/pacer.h"
+#include "backend/vcpu_threads.h"
+
+/* What a backend does; ctx is its own.  Errors are those that its next() returns. */
+struct us_whole_stop_ops {
+	/* While it runs, until t_ns. -EINTR: a signal came. */
+	int (*sleep)(void *ctx, uint64_t t_ns);
+	/* Stop it and read the vCPUs in mask: sets got, asked_ns and t_ns. What fails
+	 * after the stop is undone. */
+	int (*look)(void *ctx);
+	int (*resume)(void *ctx);
+	/* Registers and state of a vCPU that was read; the form is set. */
+	void (*fill)(void *ctx, unsigned vcpu, struct us_capture *c);
+	/* Did a vCPU that was read run? Only from such ones time was taken. */
+	bool (*ran)(void *ctx, unsigned vcpu);
+	/* By its owner: nothing was stopped. */
+	bool (*paused)(void *ctx);
+};
+
+struct us_whole_stop {
+	const struct us_whole_stop_ops *ops;
+	void *ctx;
+	unsigned n_vcpu, n_chosen;
+	uint64_t mask; /* the chosen ones */
+	struct us_pacer pacer;
+	struct us_vcpu_threads threads;
+	int broken; /* what ended it, seen in release() */
+
+	/* Of one look: */
+	bool held;	   /* between the stop and the last release */
+	unsigned at;	   /* vCPU that is delivered now, or comes next */
+	uint64_t asked_ns; /* when the request to stop went out */
+	uint64_t t_ns;	   /* when the guest was known to stand */
+	uint64_t told_ns;  /* already in a capture's held_ns */
+	uint64_t got;	   /* bit n: vCPU n was read */
+	uint64_t busy; /* bit n: the thread of vCPU n had work when the look was due */
+};
+
+/* Setup path. guest: where its threads are; one that is not known has pid 0. */
+US_MUST_CHECK int us_whole_stop_start(struct us_whole_stop *w,
+				      const struct us_schedule *s,
+				      const struct us_guest *guest, struct us_err *e);
+/* Accepts one that was not started. The guest is not let go. */
+void us_whole_stop_close(struct us_whole_stop *w);
+
+/* As next() and release() of struct us_backend_ops. */
+int us_whole_stop_next(struct us_whole_stop *w, uint64_t deadline_ns,
+		       struct us_capture *c);
+void us_whole_stop_release(struct us_whole_stop *w, struct us_capture *c);
+void us_whole_stop_counts(const struct us_whole_stop *w, struct us_backend_counts *ret);
+
+#endif
