@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -62,6 +63,9 @@ static void become_watchdog(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
 	prctl(PR_SET_NAME, "uniscope-watch");
+	/* A guest stands still while it waits for a CPU; without the right, it waits.
+	 */
+	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
 }
 
 /* Held for too long? Then take it over, unless the parent just let go. */
@@ -78,6 +82,8 @@ static _Noreturn void watch(const struct us_watchdog_opts *o, struct shared *sha
 {
 	become_watchdog();
 	close_all_but(o->keep, o->n_keep, pipe_fd);
+	if (o->prepare)
+		o->prepare(o->ctx);
 	int wake_ms = o->limit_ms ? (int)(o->limit_ms / 4) + 1 : -1;
 	bool held = false;
 	for (;;) {

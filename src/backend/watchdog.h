@@ -5,8 +5,9 @@
  * Forked when the backend opens, it holds the same connection to the stub or monitor
  * as its parent does, so it can speak even if nobody else may connect.  It wakes when
  * the parent is gone (end of a pipe) or when the guest was held for longer than
- * limit_ms, and then calls resume().  It ignores the terminal's signals and has a
- * session of its own; it has no other file open than those it was told to keep.
+ * limit_ms, and then calls resume(), before all others that want a CPU if it may.  It
+ * ignores the terminal's signals and has a session of its own; it has no other file
+ * open than those it was told to keep.
  */
 #ifndef US_BACKEND_WATCHDOG_H
 #define US_BACKEND_WATCHDOG_H
@@ -21,6 +22,9 @@ struct us_watchdog;
 
 /* What it does, and with what. */
 struct us_watchdog_opts {
+	/* Runs in the watchdog's process as it begins, before anything has happened, so
+	 * that resume() is soon done; may be NULL. */
+	void (*prepare)(void *ctx);
 	/* Runs in the watchdog's process, once; held says whether the guest was stopped
 	 * at that moment as far as the parent had said.  Must end within a second.
 	 * ctx is as it was in the parent at us_watchdog_start(). */

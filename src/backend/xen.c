@@ -80,17 +80,25 @@ static const char *gone_or(int code, const char *why)
 	return code == -ESRCH ? "it is gone" : why;
 }
 
-/* In the watchdog's process: a handle is of no use to a child, so it takes its own.  A
- * pause that is still there is ours: nothing was paused when we came. */
+/* In the watchdog's process: a handle is of no use to a child, so it takes its own. */
+static void prepare_rescue(void *ctx)
+{
+	struct xen *b = ctx;
+	if (b->calls->open(&b->handle, NULL) < 0)
+		b->handle = NULL;
+}
+
+/* A pause that is still there is ours: nothing was paused when we came. */
 static void rescue(void *ctx, bool held)
 {
-	const struct xen *b = ctx;
+	struct xen *b = ctx;
 	struct us_xen_domain d;
-	void *h;
-	if (!held || b->calls->open(&h, NULL) < 0)
+	if (!b->handle)
+		prepare_rescue(b);
+	if (!held || !b->handle)
 		return;
-	if (b->calls->domain(h, b->domain.id, &d) == 0 && d.paused)
-		(void)!b->calls->unpause(h, b->domain.id);
+	if (b->calls->domain(b->handle, b->domain.id, &d) == 0 && d.paused)
+		(void)!b->calls->unpause(b->handle, b->domain.id);
 }
 
 static int pause_domain(struct xen *b)
@@ -290,7 +298,8 @@ static void xen_explain(const struct us_backend *base, int code, struct us_err *
 
 static int start_watchdog(struct xen *b, struct us_err *e)
 {
-	struct us_watchdog_opts o = { .resume = rescue,
+	struct us_watchdog_opts o = { .prepare = prepare_rescue,
+				      .resume = rescue,
 				      .ctx = b,
 				      .limit_ms = HOLD_LIMIT_MS };
 	return us_watchdog_start(&o, &b->watchdog, e);
