@@ -100,6 +100,9 @@ struct us_regs {
 	uint8_t bits; /* width of the code being run: 16, 32 or 64; 0: none that is
 			 unwound (aarch32, EL2) */
 	bool user;    /* CPL 3, EL0, U-mode */
+	/* Its tables hold addresses of the machine (a PV domain of Xen): what the guest
+	 * has in one piece may lie anywhere. */
+	bool scattered;
 
 	/* The vCPU is at the first instruction of an exception's entry, on a machine
 	 * that notes in registers what was broken off.  All other registers are still

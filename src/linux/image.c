@@ -126,7 +126,7 @@ static bool locate_x86(struct us_paging *p, const struct us_regs *regs,
 	 * page behind the other, maps little of the kernel. */
 	const us_gpa user_root = 1ULL << 12;
 	struct us_space s = regs->space;
-	if (s.mode == US_PAGING_UNKNOWN)
+	if (s.mode == US_PAGING_UNKNOWN || regs->scattered)
 		return locate_by_trying(p, &s, regs->pc, ret);
 	if (s.mode != US_PAGING_X86_4 && s.mode != US_PAGING_X86_5)
 		return false;

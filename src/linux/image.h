@@ -5,7 +5,8 @@
  * On x86-64 Linux maps its image at 0xffffffff80000000 and up (Documentation/arch/x86/
  * x86_64/mm.rst, "kernel text mapping"), in one piece of physical memory, on a border
  * of 2 MiB that is drawn by lot at each boot (KASLR).  Where it lies is seen in the
- * page tables of any vCPU, or, for a stub that reads virtual addresses only, by trying.
+ * page tables of any vCPU, or, where a stub reads virtual addresses only or the guest's
+ * memory is scattered over the machine's, by trying.
  * Elsewhere it may lie anywhere in the kernel's half: there it is what is mapped around
  * a vCPU that is in the kernel, as one piece of physical memory.
  * Its bytes are then copied as they are asked for, a block at a time.

@@ -98,10 +98,13 @@ static void use_own_tables(struct reader *r)
 {
 	const struct us_linux_place *p = &r->s->place;
 	us_gva top = us_kallsyms_address(&r->l->symbols, p->arch->top_table);
-	us_gpa *root = p->arch->upper ? &r->space.root_upper : &r->space.root;
-	if (p->physical && top >= p->start && top - p->start < p->size &&
-	    top % 4096 == 0)
+	us_gpa *root = p->arch->upper ? &r->space.root_upper : &r->space.root, at;
+	if (top < p->start || top - p->start >= p->size || top % PAGE)
+		return;
+	if (p->physical)
 		*root = p->phys + (top - p->start);
+	else if (us_paging_translate(&r->paging, &r->space, top, &at, NULL))
+		*root = at;
 }
 
 /* --- code --- */

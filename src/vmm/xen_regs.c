@@ -46,6 +46,7 @@ void us_xen_regs_of_pv(const struct vcpu_guest_context *c, struct us_regs *ret)
 		.valid = UINT16_MAX,
 		/* Kernel and programs both run in ring 3: only Xen knows which. */
 		.user = !(c->flags & VGCF_in_kernel),
+		.scattered = true,
 		.bits = 64,
 	};
 	uint32_t cs = u->cs & ~3u;

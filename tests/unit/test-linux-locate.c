@@ -59,6 +59,28 @@ static void x86(void **state)
 	expect_place(&p, 0xffffffff8a200000, 5 * BLOCK_SIZE, 0x6000000);
 }
 
+/* No block behind the one before it, as in a PV domain: around a vCPU that is there. */
+static void x86_scattered(void **state)
+{
+	(void)state;
+	const struct us_space s = { .root = TOP, .mode = US_PAGING_X86_4 };
+	struct us_regs r = {
+		.space = s, .arch = US_ARCH_X86_64, .bits = 64, .scattered = true
+	};
+	struct us_linux_place p;
+	put64(TOP, 511, SECOND | X86_TABLE);
+	put64(SECOND, 510, THIRD | X86_TABLE);
+	for (unsigned k = 0; k < 4; k++)
+		put64(THIRD, 8 + k, X86_LARGE); /* all the same one */
+	r.pc = US_LINUX_LINKED_AT + 3 * MIB;
+	assert_true(us_linux_locate(&paging, &r, &p));
+	assert_false(p.physical);
+	assert_int_equal(p.start, US_LINUX_LINKED_AT);
+	assert_int_equal(p.size, 4 * BLOCK_SIZE);
+	r.pc = 0x400000;
+	assert_false(us_linux_locate(&paging, &r, &p));
+}
+
 /* Anywhere in the upper half: around a vCPU that is there. */
 static void aarch64(void **state)
 {
@@ -118,10 +140,8 @@ static void riscv(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(x86),
-		TEST(aarch64),
-		TEST(endless),
-		TEST(riscv),
+		TEST(x86),     TEST(x86_scattered), TEST(aarch64),
+		TEST(endless), TEST(riscv),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
