@@ -13,9 +13,6 @@
 /* A register that a function has to save before it uses it. */
 #define SAVED_REGISTER "rbx"
 
-/* What may run within a halt, for the guest's call tree: a line of it, so far in. */
-#define TREE_TIMER(in) in "timer_interrupt\n"
-
 HIDDEN void out8(u16 port, u8 value)
 {
 	__asm__ volatile("outb %0, %1" ::"a"(value), "Nd"(port));
@@ -86,11 +83,18 @@ HIDDEN u32 divide(u64 *value, u32 by)
 #endif
 }
 
+#ifdef XEN_PV
+#include "xen-pv/hypercalls.h"
+#else
+/* What may run within a halt, for the guest's call tree: a line of it, so far in. */
+#define TREE_TIMER(in) in "timer_interrupt\n"
+
 /* Sleep until an interrupt.  Interrupts are on nowhere else, so none is missed. */
 HIDDEN void halt_until_interrupt(void)
 {
 	__asm__ volatile("sti\n\thlt\n\tcli" ::: "memory");
 }
+#endif
 
 HIDDEN void flush_tlb_page(u64 address)
 {
