@@ -66,6 +66,7 @@ class Suite:
     def __init__(self, args):
         self.args, self.tap, self.us = args, Tap(), Uniscope(args.build)
         self.processor = processor_of(args)
+        self.no_system_calls = None  # why
         # Xen is tested in emulation.
         self.tcg = args.accel in ("tcg", "pv", "pvh")
 
@@ -242,9 +243,12 @@ class Suite:
         if self.args.accel != "kvm":
             return
         try:
-            g.wait_truth(20)
+            if not self.no_system_calls:
+                g.wait_truth(20)
         except RuntimeError as e:
-            raise Skip(f"no system calls in ring 3 on this KVM: {e}") from e
+            self.no_system_calls = str(e)
+        if self.no_system_calls:
+            raise Skip(f"no system calls in ring 3 on this KVM: {self.no_system_calls}")
 
     def enough(self, g, *options):
         """(paths, figures) of a hundred samples; a busy host takes longer for them."""

@@ -43,10 +43,10 @@ _ARM = ("qemu-system-aarch64 -M virt,virtualization=on,gic-version=3 -cpu cortex
 # MWAIT does not take what its CPUID promises (ECX 1, to be woken by masked interrupts):
 # Xen, which waits so for a short time, falls over by a general protection fault.
 _XEN_PC = ("qemu-system-x86_64 -M q35 -cpu EPYC,+svm,+npt,-smap,-monitor -smp 1 "
-           "-m 2048 -chardev file,id=log,path={log} "
+           "-m 6144 -chardev file,id=log,path={log} "
            "-device isa-serial,chardev=log,index=1,iobase=0x2f8,irq=3 "
            "-kernel {hypervisor} -append 'console=com2 com2=115200,8n1 "
-           "dom0_mem=1024M,max:1024M guest_loglvl=all conring_size=4M' "
+           "dom0_mem=1024M,max:1024M bootscrub=0 guest_loglvl=all conring_size=4M' "
            "-initrd '{kernel} console=ttyS0 panic=-1 quiet,{initrd}'")
 _XEN_FILES = ("/usr/lib/xen-*/bin/xenstored", "/usr/lib/xen-*/bin/xenconsoled",
               "/usr/lib/xen-*/bin/xen-init-dom0", "/usr/lib/xen-*/bin/xl",
@@ -54,8 +54,8 @@ _XEN_FILES = ("/usr/lib/xen-*/bin/xenstored", "/usr/lib/xen-*/bin/xenconsoled",
 # dom0 has the serial port, which Xen would otherwise keep: "none" is no device.  QEMU has
 # its device tree at 0x48000000.
 _XEN_ARM = ("qemu-system-aarch64 -M virt,virtualization=on,gic-version=3 -cpu cortex-a57 "
-            "-smp 1 -m 2048 -kernel {hypervisor} "
-            "-append 'console=none dtuart=none dom0_mem=1024M' "
+            "-smp 1 -m 6144 -kernel {hypervisor} "
+            "-append 'console=none dtuart=none dom0_mem=1024M bootscrub=0' "
             "-device guest-loader,addr=0x49000000,kernel={kernel},"
             "bootargs='console=ttyAMA0 panic=-1 quiet' "
             "-device guest-loader,addr=0x50000000,initrd={initrd}")
@@ -74,6 +74,13 @@ _KVM_PC = dict(
            "/usr/share/qemu/bios-256k.bin": "../seabios/bios-256k.bin",
            "/usr/share/qemu/vgabios-stdvga.bin": "../seabios/vgabios-stdvga.bin",
            "/usr/share/qemu/efi-e1000e.rom": "/usr/lib/ipxe/qemu/efi-e1000e.rom"})
+
+_XEN_PC_HOST = dict(
+    arch="x86_64", qemu=_XEN_PC, console="ttyS0",
+    kernel="linux-image-amd64", setup="xen.sh", modules=_XEN_MODULES,
+    hypervisor="/boot/xen-*-amd64.gz",
+    files=_PYTHON + _XEN_FILES
+    + tuple("/usr/lib/x86_64-linux-gnu/" + name for name in _XEN_LIBRARIES))
 
 RIGS = {
     "kvm-x86_64": Rig(**_KVM_PC),
@@ -94,16 +101,16 @@ RIGS = {
         packages=("qemu-system-arm", "ipxe-qemu", "busybox-static", "python3")
         + _LIBRARIES),
     "xen-x86_64": Rig(
-        arch="x86_64", qemu=_XEN_PC, console="ttyS0",
-        kernel="linux-image-amd64", setup="xen.sh", modules=_XEN_MODULES,
-        hypervisor="/boot/xen-*-amd64.gz",
-        files=_PYTHON + _XEN_FILES
-        + tuple("/usr/lib/x86_64-linux-gnu/" + name for name in _XEN_LIBRARIES),
+        **_XEN_PC_HOST,
         packages=("xen-hypervisor-4.17-amd64", "xen-utils-4.17", "libxencall1",
                   "libxendevicemodel1", "libxenevtchn1", "libxenforeignmemory1",
                   "libxengnttab1", "libxenhypfs1", "libxenmisc4.17", "libxenstore4",
                   "libxentoolcore1", "libxentoollog1", "libyajl2", "libncurses6",
                   "libtinfo6")),
+    "xen-x86_64-trixie": Rig(
+        **_XEN_PC_HOST, suite="trixie",
+        packages=("xen-hypervisor-4.20-amd64", "xen-utils-4.20", "python3", "libelf1t64",
+                  "libdw1t64", "libjansson4")),
     "xen-aarch64": Rig(
         arch="aarch64", qemu=_XEN_ARM, console="ttyAMA0",
         kernel="linux-image-cloud-arm64", setup="xen.sh", modules=_XEN_MODULES,

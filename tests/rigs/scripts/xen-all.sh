@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The suite that all backends share, on PVH domains, and more kills.
+# The suite that all backends share, on PVH and PV domains, and more kills.
 # needs: tests/rigs/xen-kill
 run python3 $TESTS/conformance/xen.py $BUILD --only killed --kills 100
-run python3 $TESTS/conformance/conformance.py $BUILD xen pvh
+for kind in pvh pv; do
+	run python3 $TESTS/conformance/conformance.py $BUILD xen $kind --exits-apart
+done

@@ -6,3 +6,4 @@ run python3 $TESTS/conformance/xen.py $BUILD
 for only in "shares x2" idle; do
 	run python3 $TESTS/conformance/conformance.py $BUILD xen pvh --only "$only"
 done
+run python3 $TESTS/conformance/conformance.py $BUILD xen pv --only "shares x2"
