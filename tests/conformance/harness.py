@@ -12,6 +12,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guests"))
+import patience  # noqa: E402
 import truth  # noqa: E402
 from machine import PROCESSORS  # noqa: E402
 
@@ -107,8 +108,8 @@ class Guest:
 
     def wait_for(self, happened, seconds=120, what="sign of life"):
         """Until happened() is true."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        end = patience.clock() + seconds
+        while patience.clock() < end:
             if happened():
                 return
             if self.vm.poll() is not None:
@@ -127,8 +128,8 @@ class Guest:
 
     def wait_truth(self, seconds=120):
         """Until each vCPU has stated its truth once more; these."""
-        before, end = self.truths(), time.monotonic() + seconds
-        while time.monotonic() < end:
+        before, end = self.truths(), patience.clock() + seconds
+        while patience.clock() < end:
             now = self.truths()
             if all(n and (not b or n.seq > b.seq) for b, n in zip(before, now)):
                 return now
@@ -141,8 +142,8 @@ class Guest:
 
     def goes_on(self, seconds=20):
         """Has the guest beaten after this moment?"""
-        before, end = self.beats(), time.monotonic() + seconds
-        while time.monotonic() < end:
+        before, end = self.beats(), patience.clock() + seconds
+        while patience.clock() < end:
             if self.beats() > before + 1:
                 return True
             time.sleep(self.poll_seconds)
@@ -169,8 +170,7 @@ class Uniscope:
         self.dir = tempfile.TemporaryDirectory(prefix="uniscope-")
 
     def run(self, *args, timeout=120, good=(0,)):
-        done = subprocess.run([self.program, *args], capture_output=True, text=True,
-                              timeout=timeout, stdin=subprocess.DEVNULL)
+        done = patience.run([self.program, *args], timeout)
         if done.returncode not in good:
             raise RuntimeError(f"uniscope {' '.join(args)}: exit {done.returncode}\n"
                                f"{done.stdout}{done.stderr}")

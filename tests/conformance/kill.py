@@ -11,7 +11,8 @@ import random
 import subprocess
 import time
 
-from harness import Skip, Tap, Uniscope, check, note, require, start, way
+from harness import (Skip, Tap, Uniscope, check, note, patience, require, start,
+                     way)
 
 
 def kill_once(us, guest, backend, delay):
@@ -70,7 +71,7 @@ def vmm(args, us):
                        what="recording")
             time.sleep(1 + i / 3)
             g.vm.kill()
-            text, err = p.communicate(timeout=15)
+            text, err = patience.communicate(p, 15)
             check(p.returncode == 0, f"exit {p.returncode}: {err}")
             end = json.loads(text)["end"]
             check("gone" in end or "touch" in end, f"the end is {end!r}")

@@ -17,7 +17,7 @@ import signal
 import subprocess
 import time
 
-from harness import Guest, Skip, Tap, Uniscope, check, note
+from harness import Guest, Skip, Tap, Uniscope, check, note, patience
 
 _PIECE = 200  # of a line: Xen breaks longer ones
 # Looks one behind the other.
@@ -68,7 +68,7 @@ class Domain(Guest):
     made = 0
 
     def __init__(self, build, name, accel, smp=1, kernel=None, memory=64,
-                 processor="x86_64", ramdisk=None, append="", **_):
+                 processor="x86_64", config=(), **_):
         self.name, self.accel, self.smp = name, accel, smp
         self.processor = processor
         arm = processor == "aarch64"
@@ -84,8 +84,7 @@ class Domain(Guest):
             f.write(f'name = "{os.path.basename(self.config)}"\ntype = "{accel}"\n'
                     f'kernel = "{image}"\nmemory = {memory}\nvcpus = {smp}\n')
             f.write('vuart = "sbsa_uart"\n' * arm)
-            if ramdisk:
-                f.write(f'ramdisk = "{ramdisk}"\nextra = "{append}"\n')
+            f.writelines(line + "\n" for line in config)
         self.vm = Vm(self.config)
 
     def __exit__(self, *_):
@@ -147,7 +146,7 @@ class Tests:
                 p = self.begin(g, f"interrupted{i}.data", *_BUSY)
                 time.sleep(1 + i / 7)
                 p.send_signal(signal.SIGINT)
-                text, _ = p.communicate(timeout=30)
+                text, _ = patience.communicate(p, 30)
                 check(p.returncode == 0, f"exit {p.returncode}")
                 check("stopped by the user" in json.loads(text)["end"] or
                       "interrupted" in json.loads(text)["end"], text)
@@ -160,7 +159,7 @@ class Tests:
             p = self.begin(g, "destroyed.data")
             time.sleep(1)
             g.vm.kill()
-            text, _ = p.communicate(timeout=30)
+            text, _ = patience.communicate(p, 30)
             check(p.returncode == 0, f"exit {p.returncode}")
             check("gone" in json.loads(text)["end"], text)
             check(g.vm.poll() is not None, "what we map keeps the domain from going")
@@ -175,7 +174,7 @@ class Tests:
                 time.sleep(rng.uniform(0, 1))
                 begin = time.monotonic()
                 g.vm.kill()
-                text, err = p.communicate(timeout=60)
+                text, err = patience.communicate(p, 60)
                 slowest = max(slowest, time.monotonic() - begin)
                 check(p.returncode == 0, f"{i}: exit {p.returncode}: {err}")
                 end = json.loads(text)["end"]

@@ -11,6 +11,7 @@ import time
 from bisect import bisect_right
 from dataclasses import dataclass
 
+import patience
 import truth
 
 
@@ -187,8 +188,8 @@ class Guest:
 
     def wait(self, condition, what):
         """Until condition(list of Boot) holds; returns that list."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
+        end = patience.clock() + PATIENCE
+        while patience.clock() < end:
             log = self.log()
             faults = [f for boot in log for f in boot.faults]
             if faults:

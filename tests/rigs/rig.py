@@ -25,7 +25,7 @@ import time
 import paths  # noqa: F401
 import packages
 import vmlinux
-from harness import Skip
+from harness import Skip, patience
 from image import Image
 from rigs import RIGS
 from tap import Join
@@ -110,7 +110,7 @@ class Console:
     """Lines of a rig that runs, each as soon as it is there."""
 
     def __init__(self, argv, seconds):
-        self.end = time.monotonic() + seconds
+        self.end = patience.clock() + seconds
         self.vm = subprocess.Popen(argv + ["-serial", "stdio"], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
@@ -124,9 +124,9 @@ class Console:
     def lines(self):
         """Until QEMU has ended or the time is over."""
         rest, fd = b"", self.vm.stdout.fileno()
-        while (left := self.end - time.monotonic()) > 0:
+        while (left := self.end - patience.clock()) > 0:
             if not select.select([fd], [], [], left)[0]:
-                break
+                continue
             more = os.read(fd, 65536)
             if not more:
                 break
@@ -149,7 +149,7 @@ def run_test(argv, seconds, build, where):
         if status is None and console.vm.poll() is None:
             for line in stacks(build, where):
                 tap.line("# " + line)
-    for line in tail(log_file(where)) if status is None else ():
+    for line in tail(log_file(where)) if status != 0 else ():
         tap.line("# " + line)
     tap.point(status == 0, "no exit status: it did not end" if status is None
               else f"exit status {status}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 class Rig:
     arch: str  # as uname -m says it
     # {kernel}, {initrd}, {hypervisor}: files that were made for it; {log}: one that is
-    # shown if the host does not come to its end.
+    # shown if something fails.
     qemu: str
     console: str  # of Linux
     kernel: str  # Debian's package that depends on the newest

@@ -6,6 +6,9 @@
 #ifndef GUEST_HYPERCALLS_H
 #define GUEST_HYPERCALLS_H
 
+/* Without it, what the first domains called: other numbers. */
+#define __XEN_INTERFACE_VERSION__ 0x00040d00
+
 #include <stdint.h>
 #include <xen/xen.h>
 
