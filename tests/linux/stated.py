@@ -84,6 +84,7 @@ class Tests:
     def names(self):
         """Every sampled address of the kernel, and each caller."""
         truth, r = self.truth, self.record()
+        check("linux" in r.facts, f"the kernel was not found: {r.facts}")
         note(r.facts["linux"])
         at = int(self.processor.where.search(r.facts["linux"])[1], 16)
         check(truth.address("_stext") == at + self.processor.linked,

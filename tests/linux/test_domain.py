@@ -68,7 +68,7 @@ def main():
     p.add_argument("build")
     p.add_argument("processor", nargs="?", default="x86_64")
     p.add_argument("--kinds", default="pvh")
-    p.add_argument("--seconds", type=float, default=20)
+    p.add_argument("--seconds", type=float, default=40)
     p.add_argument("--enough", type=int, default=200, help="stacks")
     args = p.parse_args()
     try:

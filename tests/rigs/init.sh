@@ -17,7 +17,7 @@ ln -s /proc/self/fd /dev/fd
 ip link set lo up
 dmesg -n 1
 export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/
-export TESTS=/uniscope/tests BUILD=/uniscope/build PATIENCE=4
+export TESTS=/uniscope/tests BUILD=/uniscope/build PATIENCE=4 PYTHONFAULTHANDLER=1
 ln -s $BUILD/uniscope /usr/bin/uniscope
 
 say() { # with the seconds since Linux began
