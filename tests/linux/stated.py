@@ -76,7 +76,7 @@ class Tests:
         self.recording = None
 
     def record(self):
-        self.us.record(self.guest, self.backend, "--budget", "50",
+        self.us.record(self.guest, self.backend, "--budget", self.args.budget,
                        seconds=self.args.seconds)
         self.recording = Recording(self.us.data())
         return self.recording

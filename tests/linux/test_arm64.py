@@ -44,6 +44,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("build")
     p.add_argument("--seconds", type=float, default=8)
+    p.add_argument("--budget", default="50", help="percent of the guest's time")
     p.add_argument("--enough", type=int, default=500, help="stacks")
     args = p.parse_args()
     try:
