@@ -41,14 +41,15 @@ _ARM = ("qemu-system-aarch64 -M virt,virtualization=on,gic-version=3 -cpu cortex
 # Xen's log has a serial port of its own: it would come in the middle of dom0's lines.
 # QEMU's emulation has an error in SMAP that a dom0 meets at once (IRET in ring 3), and its
 # MWAIT does not take what its CPUID promises (ECX 1, to be woken by masked interrupts):
-# Xen, which waits so for a short time, falls over by a general protection fault.  With AVX
-# a dom0 beside a Linux domain loses what is in its registers: Python fell over.
-_XEN_PC = ("qemu-system-x86_64 -M q35 "
-           "-cpu EPYC,+svm,+npt,-smap,-monitor,-avx,-avx2,-fma,-f16c -smp 1 "
+# Xen, which waits so for a short time, falls over by a general protection fault.
+# Xen saves SSE registers when somebody wants them (CR0.TS) unless told to be eager; in
+# this emulation dom0's programs then find those of a Linux domain in theirs, and fall over.
+_XEN_PC = ("qemu-system-x86_64 -M q35 -cpu EPYC,+svm,+npt,-smap,-monitor -smp 1 "
            "-m 6144 -chardev file,id=log,path={log} "
            "-device isa-serial,chardev=log,index=1,iobase=0x2f8,irq=3 "
            "-kernel {hypervisor} -append 'console=com2 com2=115200,8n1 "
-           "dom0_mem=1024M,max:1024M bootscrub=0 guest_loglvl=all conring_size=4M' "
+           "dom0_mem=1024M,max:1024M bootscrub=0 spec-ctrl=eager-fpu guest_loglvl=all "
+           "conring_size=4M' "
            "-initrd '{kernel} console=ttyS0 panic=-1 quiet,{initrd}'")
 _XEN_FILES = ("/usr/lib/xen-*/bin/xenstored", "/usr/lib/xen-*/bin/xenconsoled",
               "/usr/lib/xen-*/bin/xen-init-dom0", "/usr/lib/xen-*/bin/xl",
