@@ -63,8 +63,7 @@ static void become_watchdog(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
 	prctl(PR_SET_NAME, "uniscope-watch");
-	/* A guest stands still while it waits for a CPU; without the right, it waits.
-	 */
+	/* The guest stands until this has a CPU; without the right it waits. */
 	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
 }
 

@@ -29,7 +29,7 @@ def kernel_file(build, processor):
 
 
 class LinuxDomain(Domain):
-    def __init__(self, args, kind, smp):
+    def __init__(self, args, kind):
         self.files = tempfile.TemporaryDirectory(prefix="uniscope-")
         initrd = os.path.join(self.files.name, "initrd")
         write_initramfs(initrd, static_busybox())
@@ -38,7 +38,7 @@ class LinuxDomain(Domain):
             # To emulate RDTSCP Xen asks the processor where the next instruction is,
             # which QEMU's SVM does not tell.
             config.append('tsc_mode = "native"')
-        super().__init__(args.build, "linux", kind, smp, memory=256,
+        super().__init__(args.build, "linux", kind, memory=256,
                          kernel=kernel_file(args.build, args.processor),
                          processor=args.processor, config=config)
         self.elf = None
@@ -56,7 +56,7 @@ class LinuxDomain(Domain):
 
 
 def whole_domain(args, kind):
-    with LinuxDomain(args, kind, 1) as domain:
+    with LinuxDomain(args, kind) as domain:
         domain.wait("READY", seconds=300)
         tests = Tests(args, domain, "xen", args.processor)
         tests.names()
