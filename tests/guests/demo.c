@@ -194,7 +194,7 @@ static VISIBLE void wait_for_packets(struct server *s)
 	if (now >= due)
 		return;
 	truth_call(&s->truth, IN_idle);
-	timer_start(due - now);
+	timer_start(due - now, TIMER_ONCE);
 	halt_until_interrupt();
 	timer_stop();
 	truth_enter(&s->truth, IN(idle_thread));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * idle.c: halted, but for 3 % of the time: a timer ticks 100 times a second, and each
+ * idle.c: halted, but for 3 % of the time: a timer ticks 20 times a second, and each
  * tick has a little work to do.
  */
 #include "machine.h"
 #include "truth.h"
 
-#define TICKS_HZ     100
+#define TICKS_HZ     20
 #define WORK_PERCENT 3
 
 #define FUNCTIONS(X) X(main_loop) X(tick_work)
@@ -44,7 +44,7 @@ VISIBLE void wait_for_tick(void)
 
 VISIBLE NORETURN void main_loop(struct truth *t)
 {
-	timer_start(tsc_second / TICKS_HZ);
+	timer_start(tsc_second / TICKS_HZ, TIMER_PERIODIC);
 	for (;;) {
 		truth_call(t, IN_idle);
 		wait_for_tick();

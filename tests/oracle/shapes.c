@@ -51,7 +51,7 @@ NORETURN void kmain(u32 vcpu)
 	(void)vcpu;
 	zero = 1; /* program() returns */
 	set_entry(TIMER_VECTOR, (u64)entry_with_table, 0, false);
-	timer_start(tsc_second / TICKS_A_SECOND);
+	timer_start(tsc_second / TICKS_A_SECOND, TIMER_PERIODIC);
 	__asm__ volatile("sti");
 	for (;;)
 		program();

@@ -23,8 +23,10 @@ void timer_init(void)
 	timer_stop();
 }
 
-void timer_start(u64 tsc_ticks)
+/* The end of a halt starts it again, of either kind: the next start sets it anew. */
+void timer_start(u64 tsc_ticks, enum timer_kind kind)
 {
+	(void)kind;
 	u64 period = tsc_ticks ? tsc_ticks : 1;
 
 	write_csr("sscratch", period); /* for halt_until_interrupt() */

@@ -26,6 +26,7 @@
 #define LAPIC_DIVIDE	   0x3e0
 #define LAPIC_ENABLE	   0x100
 #define LAPIC_MASKED	   0x10000
+#define LAPIC_ONE_SHOT	   0
 #define LAPIC_PERIODIC	   0x20000
 #define LAPIC_DIVIDE_16	   0x3
 #define ICR_INIT_TO_OTHERS 0xc4500
@@ -207,11 +208,12 @@ void measure_clocks(void)
 	measure_timer();
 }
 
-void timer_start(u64 tsc_ticks)
+void timer_start(u64 tsc_ticks, enum timer_kind kind)
 {
 	u64 count = tsc_ticks * timer_hz / tsc_second;
 
-	*lapic(LAPIC_LVT_TIMER) = LAPIC_PERIODIC | TIMER_VECTOR;
+	*lapic(LAPIC_LVT_TIMER) =
+		(kind == TIMER_ONCE ? LAPIC_ONE_SHOT : LAPIC_PERIODIC) | TIMER_VECTOR;
 	*lapic(LAPIC_INITIAL) = count ? (u32)count : 1;
 }
 

@@ -9,7 +9,7 @@
 #include "text.h"
 #include "truth.h"
 
-#define TICKS_HZ	   500
+#define TICKS_HZ	   100
 #define PAGE_SIZE	   4096
 #define PAGE_USER	   4
 #define MSR_EFER	   0xc0000080
@@ -136,7 +136,7 @@ VISIBLE void timer_tick(u64 frame)
 	u32 before = t->current;
 
 	truth_call(t, IN(tick_work));
-	tick_work(unit / 4);
+	tick_work(unit / 4 * 5);
 	timer_eoi();
 	truth_enter(t, before);
 }
@@ -260,6 +260,6 @@ NORETURN void kmain(u32 vcpu)
 	truth_init(t, vcpu, truth_names);
 	truth_with_callees(t, IN(user_main));
 	t->current = IN(user_main);
-	timer_start(tsc_second / TICKS_HZ);
+	timer_start(tsc_second / TICKS_HZ, TIMER_PERIODIC);
 	enter_user(USER_STACK + (u64)vcpu * USER_SLOT, vcpu, unit);
 }

@@ -4,6 +4,8 @@
  */
 #include "layout.h"
 
+#define HLT 0xf4
+
 	.text
 	/* void switch_context(u64 *save_rsp, u64 load_rsp): what the compiler expects to
 	 * survive a call is on the stack that is left, all else is lost. */
@@ -72,7 +74,8 @@ thread_entry:
 	.cfi_endproc
 	.size thread_entry, . - thread_entry
 
-	/* The timer only ends a hlt. */
+	/* The timer only ends a hlt: also one that is the next instruction.  KVM takes
+	 * interrupts there where it emulates instructions. */
 	.globl timer_interrupt
 	.type timer_interrupt, @function
 	.balign 16
@@ -86,7 +89,11 @@ timer_interrupt:
 	.cfi_def_cfa_offset 48
 	movq	$LAPIC_BASE + LAPIC_EOI, %rax
 	movl	$0, (%rax)
-	popq	%rax
+	movq	8(%rsp), %rax
+	cmpb	$HLT, (%rax)
+	jne	1f
+	incq	8(%rsp)
+1:	popq	%rax
 	.cfi_def_cfa_offset 40
 	iretq
 	.cfi_endproc
