@@ -34,10 +34,6 @@ class LinuxDomain(Domain):
         initrd = os.path.join(self.files.name, "initrd")
         write_initramfs(initrd, static_busybox())
         config = [f'ramdisk = "{initrd}"', 'extra = "console=hvc0 quiet panic=-1"']
-        if args.processor == "x86_64":
-            # To emulate RDTSCP Xen asks the processor where the next instruction is,
-            # which QEMU's SVM does not tell.
-            config.append('tsc_mode = "native"')
         super().__init__(args.build, "linux", kind, memory=256,
                          kernel=kernel_file(args.build, args.processor),
                          processor=args.processor, config=config)
