@@ -348,8 +348,10 @@ static int open_domain(struct xen *b, uint32_t id, struct us_err *e)
 	r = start_watchdog(b, e);
 	for (int i = 0; r == 0 && i < 2; i++)
 		r = open_memory(b, &b->memory[i], e);
-	if (r == 0)
+	if (r == 0) {
 		b->memory[1]->pages.alone = true;
+		b->memory[1]->mem.read = us_xen_pages_read;
+	}
 	return r;
 }
 

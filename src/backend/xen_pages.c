@@ -21,7 +21,7 @@ static void drop(struct us_xen_pages *p, struct us_xen_page *page)
 {
 	if (!page->bytes)
 		return;
-	p->calls->unmap(p->handle, page->bytes);
+	p->calls->unmap(p->handle, page->bytes, 1);
 	page->bytes = NULL;
 	p->n--;
 }
@@ -54,7 +54,7 @@ static struct us_xen_page *place_in(const struct us_xen_pages *p,
 static bool map(struct us_xen_pages *p, struct us_xen_page *page, uint64_t frame,
 		uint64_t now_ns)
 {
-	const void *bytes = p->calls->map(p->handle, p->domain, frame);
+	const void *bytes = p->calls->map(p->handle, p->domain, &frame, 1);
 	drop(p, page);
 	if (!bytes)
 		return false;
@@ -92,12 +92,36 @@ const uint8_t *us_xen_pages_get(void *ctx, us_gpa pa)
 	return page->bytes;
 }
 
+bool us_xen_pages_read(void *ctx, us_gpa pa, void *buf, size_t len)
+{
+	struct us_xen_pages *p = ctx;
+	uint64_t frame[US_XEN_RUN];
+	uint8_t *to = buf;
+	while (len) {
+		size_t at = pa % US_XEN_PAGE, n = sizeof(frame) / sizeof(*frame);
+		size_t most = n * US_XEN_PAGE - at, some = len < most ? len : most;
+		n = (at + some + US_XEN_PAGE - 1) / US_XEN_PAGE;
+		for (size_t i = 0; i < n; i++)
+			frame[i] = pa / US_XEN_PAGE + i;
+		const uint8_t *bytes = p->calls->map(p->handle, p->domain, frame,
+						     (unsigned)n);
+		if (!bytes)
+			return false;
+		memcpy(to, bytes + at, some);
+		p->calls->unmap(p->handle, bytes, (unsigned)n);
+		pa += some;
+		to += some;
+		len -= some;
+	}
+	return true;
+}
+
 static void renew(struct us_xen_pages *p, struct us_xen_page *page, uint64_t now_ns)
 {
 	if (!page->bytes || now_ns < page->since_ns + US_XEN_PAGE_NS)
 		return;
 	uint32_t used = page->used;
-	if (!page->touched)
+	if (!page->touched || p->alone) /* it maps again what it reads again */
 		drop(p, page);
 	else if (map(p, page, page->frame, now_ns))
 		page->used = used;

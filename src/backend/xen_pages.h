@@ -49,6 +49,10 @@ void us_xen_pages_fini(struct us_xen_pages *p);
 /* us_mem.page; ctx is the struct. */
 const uint8_t *us_xen_pages_get(void *ctx, us_gpa pa);
 
+/* us_mem.read, for what is read once and is long: a hypercall for US_XEN_RUN pages, and
+ * none of them is kept.  No look may wait for it. */
+bool us_xen_pages_read(void *ctx, us_gpa pa, void *buf, size_t len);
+
 /* While the domain runs: renew or drop what is old. Bounded by the time since the last
  * time. */
 void us_xen_pages_settle(struct us_xen_pages *p, uint64_t now_ns);

@@ -109,6 +109,8 @@ static size_t in_line(uint64_t addr, size_t len)
 static size_t read_page(struct us_mem *m, us_gpa pa, void *buf, size_t len)
 {
 	size_t at = pa % US_MEM_PAGE;
+	if (m->read && len > US_MEM_PAGE && m->read(m->ctx, pa, buf, len))
+		return len;
 	const uint8_t *page = m->page(m->ctx, pa);
 	if (!page)
 		return 0;

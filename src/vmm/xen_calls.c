@@ -41,6 +41,7 @@ struct handle {
 };
 
 _Static_assert(sizeof(struct buffer) <= BUFFER_PAGES * US_XEN_PAGE, "buffer");
+_Static_assert(sizeof(xen_pfn_t) == sizeof(uint64_t), "a frame number");
 
 static struct xen_domctl *prepare(struct handle *h, uint32_t cmd, uint32_t domain)
 {
@@ -194,23 +195,26 @@ static int call_regs(void *ctx, const struct us_xen_domain *d, unsigned vcpu,
 }
 #endif
 
-static const void *call_map(void *ctx, uint32_t domain, uint64_t frame)
+static void call_unmap(void *ctx, const void *pages, unsigned n)
 {
 	struct handle *h = ctx;
-	xen_pfn_t pfn = frame;
-	int err = 0;
-	void *page = h->libs->memory_map(h->memory, domain, PROT_READ, 1, &pfn, &err);
-	if (page && err) {
-		h->libs->memory_unmap(h->memory, page, 1);
-		page = NULL;
-	}
-	return page;
+	h->libs->memory_unmap(h->memory, (void *)(uintptr_t)pages, n);
 }
 
-static void call_unmap(void *ctx, const void *page)
+static const void *call_map(void *ctx, uint32_t domain, const uint64_t *frame,
+			    unsigned n)
 {
 	struct handle *h = ctx;
-	h->libs->memory_unmap(h->memory, (void *)(uintptr_t)page, 1);
+	int err[US_XEN_RUN] = { 0 };
+	void *pages = h->libs->memory_map(h->memory, domain, PROT_READ, n,
+					  (const xen_pfn_t *)frame, err);
+	for (unsigned i = 0; pages && i < n; i++) {
+		if (!err[i])
+			continue;
+		call_unmap(h, pages, n);
+		pages = NULL;
+	}
+	return pages;
 }
 
 static const char *call_how(void *ctx)

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #define US_XEN_PAGE 4096
+#define US_XEN_RUN  16
 
 enum us_xen_kind {
 	US_XEN_PV,  /* paravirtual: page tables hold machine frames */
@@ -70,11 +71,12 @@ struct us_xen_calls {
 	int (*regs)(void *h, const struct us_xen_domain *d, unsigned vcpu,
 		    struct us_regs *ret);
 
-	/* A page of the domain, read-only: frame is a machine frame number in a PV
-	 * domain, else a guest's.  NULL: there is none.  What is mapped stays readable
-	 * and keeps the domain's memory from being freed until it is unmapped. */
-	const void *(*map)(void *h, uint32_t domain, uint64_t frame);
-	void (*unmap)(void *h, const void *page);
+	/* n pages of the domain, at most US_XEN_RUN, read-only and one behind the other:
+	 * a frame is a machine frame number in a PV domain, else a guest's.  NULL: one
+	 * of them is not there.  What is mapped stays readable and keeps the domain's
+	 * memory from being freed until all n are unmapped. */
+	const void *(*map)(void *h, uint32_t domain, const uint64_t *frame, unsigned n);
+	void (*unmap)(void *h, const void *pages, unsigned n);
 
 	/* "libxencall, domctl 0x15" */
 	const char *(*how)(void *h);

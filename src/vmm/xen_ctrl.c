@@ -122,16 +122,17 @@ static int ctrl_regs(void *ctx, const struct us_xen_domain *d, unsigned vcpu,
 }
 #endif
 
-static const void *ctrl_map(void *ctx, uint32_t domain, uint64_t frame)
+static const void *ctrl_map(void *ctx, uint32_t domain, const uint64_t *frame,
+			    unsigned n)
 {
-	return xc_map_foreign_range(((struct handle *)ctx)->xc, domain, US_XEN_PAGE,
-				    PROT_READ, frame);
+	return xc_map_foreign_pages(((struct handle *)ctx)->xc, domain, PROT_READ,
+				    (const xen_pfn_t *)frame, (int)n);
 }
 
-static void ctrl_unmap(void *ctx, const void *page)
+static void ctrl_unmap(void *ctx, const void *pages, unsigned n)
 {
 	(void)ctx;
-	munmap((void *)(uintptr_t)page, US_XEN_PAGE);
+	munmap((void *)(uintptr_t)pages, (size_t)n * US_XEN_PAGE);
 }
 
 static const char *ctrl_how(void *ctx)

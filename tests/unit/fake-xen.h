@@ -118,20 +118,23 @@ static int fake_regs(void *h, const struct us_xen_domain *d, unsigned vcpu,
 	return x->regs_code[vcpu];
 }
 
-static const void *fake_map(void *h, uint32_t domain, uint64_t frame)
+/* The frames of a run must follow each other, as its memory does. */
+static const void *fake_map(void *h, uint32_t domain, const uint64_t *frame, unsigned n)
 {
 	struct fake_xen *x = h;
 	(void)domain;
-	if (frame < FAKE_FIRST || frame >= FAKE_FIRST + FAKE_FRAMES)
-		return NULL;
-	x->n_map++;
-	return x->memory[frame - FAKE_FIRST];
+	for (unsigned i = 0; i < n; i++)
+		if (frame[i] != frame[0] + i || frame[i] < FAKE_FIRST ||
+		    frame[i] >= FAKE_FIRST + FAKE_FRAMES)
+			return NULL;
+	x->n_map += n;
+	return x->memory[*frame - FAKE_FIRST];
 }
 
-static void fake_unmap(void *h, const void *page)
+static void fake_unmap(void *h, const void *pages, unsigned n)
 {
-	(void)page;
-	((struct fake_xen *)h)->n_unmap++;
+	(void)pages;
+	((struct fake_xen *)h)->n_unmap += n;
 }
 
 static const char *fake_how(void *h)

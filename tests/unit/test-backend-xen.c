@@ -459,12 +459,38 @@ static void a_look_maps_so_many_pages_only(void **state)
 	assert_int_equal(fake_xen->n_map, fake_xen->n_unmap);
 }
 
-static const void *map_any(void *h, uint32_t domain, uint64_t frame)
+static void long_reads_map_runs(void **state)
+{
+	(void)state;
+	static struct us_xen_pages p;
+	static uint8_t got[3 * US_XEN_RUN * US_XEN_PAGE];
+	struct us_mem m = { .page = us_xen_pages_get, .read = us_xen_pages_read };
+	fake_setup(1);
+	us_xen_pages_init(&p, &fake_calls, fake_xen, FAKE_DOMAIN);
+	m.ctx = &p;
+	us_mem_init(&m);
+	uint8_t *all = fake_xen->memory[0];
+	for (size_t i = 0; i < sizeof(fake_xen->memory); i++)
+		all[i] = (uint8_t)(i * 7 + i / US_XEN_PAGE);
+	assert_true(us_mem_read(&m, machine(0) + 5, got, sizeof(got)));
+	assert_memory_equal(got, all + 5, sizeof(got));
+	assert_int_equal(fake_xen->n_map, 3 * US_XEN_RUN + 1);
+	assert_int_equal(p.n, 0);
+	/* Its end is not there. */
+	size_t left = (FAKE_FRAMES - 40) * US_XEN_PAGE;
+	assert_true(us_mem_read(&m, machine(40), got, left));
+	assert_false(us_mem_read(&m, machine(40), got, left + 1));
+	assert_false(us_mem_read(&m, ~0ull - left, got, left + 2));
+	us_xen_pages_fini(&p);
+	assert_int_equal(fake_xen->n_map, fake_xen->n_unmap);
+}
+
+static const void *map_any(void *h, uint32_t domain, const uint64_t *frame, unsigned n)
 {
 	struct fake_xen *x = h;
 	(void)domain;
-	x->n_map++;
-	return x->memory[frame % FAKE_FRAMES];
+	x->n_map += n;
+	return x->memory[*frame % FAKE_FRAMES];
 }
 
 static void pages_are_bounded(void **state)
@@ -534,6 +560,7 @@ int main(void)
 		cmocka_unit_test(pages_are_renewed_and_dropped),
 		cmocka_unit_test(a_look_maps_so_many_pages_only),
 		cmocka_unit_test(pages_are_bounded),
+		cmocka_unit_test(long_reads_map_runs),
 		cmocka_unit_test(domains_are_found_by_number_and_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
