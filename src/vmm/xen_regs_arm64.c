@@ -16,6 +16,34 @@
 #define EL1T	   0x04
 #define EL1H	   0x05
 
+/* The vectors, whose address Xen keeps to itself: 2 KiB, four groups of four entries;
+ * an exception comes in with all interrupts masked (Arm ARM D1.3.1). */
+#define ENTRY_SIZE  0x80
+#define GROUP(pc)   ((pc) >> 9 & 3)
+#define FROM_EL1T   0
+#define FROM_EL1H   1
+#define FROM_EL0_64 2
+#define ALL_MASKED  0x3c0
+
+/* The registers are those at the first instruction of an entry: aligned as one, with
+ * all masked, and in the group of what SPSR_EL1 says was broken off. */
+static void set_entered(const struct vcpu_guest_core_regs_arm64 *u, struct us_regs *ret)
+{
+	unsigned from = MODE(u->spsr_el1);
+	bool kernel = from == EL1T || from == EL1H;
+	unsigned group = from == EL1T ? FROM_EL1T : kernel ? FROM_EL1H : FROM_EL0_64;
+	if (MODE(u->cpsr) != EL1H || (u->cpsr & ALL_MASKED) != ALL_MASKED ||
+	    u->pc64 % ENTRY_SIZE || GROUP(u->pc64) != group ||
+	    (!kernel && from != EL0) || ret->space.mode != US_PAGING_AARCH64)
+		return;
+	ret->entered = (struct us_entered){
+		.pc = u->elr_el1,
+		.sp = from == EL1H ? ret->sp : u->sp_el0,
+		.valid = true,
+		.user = !kernel,
+	};
+}
+
 void us_xen_regs_of_arm64(const void *context, struct us_regs *ret)
 {
 	const struct vcpu_guest_context_arm64 *c = context;
@@ -34,4 +62,5 @@ void us_xen_regs_of_arm64(const void *context, struct us_regs *ret)
 	/* x0 to x30 lie one behind the other. */
 	memcpy(ret->gpr, &u->x0, 31 * sizeof(ret->gpr[0]));
 	ret->gpr[US_AARCH64_SP] = ret->sp;
+	set_entered(u, ret);
 }

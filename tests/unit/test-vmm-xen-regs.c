@@ -159,6 +159,44 @@ static void modes_of_arm64(void **state)
 	assert_int_equal(r.bits, 0);
 }
 
+/* What was broken off is told at the first instruction of an entry only. */
+static void entries_of_arm64(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t pc, cpsr, spsr;
+		bool entered, user;
+	} at[] = {
+		{ 0xffff800008012c00, 0x600003c5, 0x80000000, true, true },
+		{ 0xffff800008012c80, 0x600003c5, 0x80001000, true, true },
+		{ 0xffff800008012a80, 0x600003c5, 0x60000005, true, false },
+		{ 0xffff800008012880, 0x600003c5, 0x60000004, true, false },
+		{ 0xffff800008012c04, 0x600003c5, 0, false, false }, /* the next one */
+		{ 0xffff800008012a00, 0x600003c5, 0, false, false }, /* other group */
+		{ 0xffff800008012c00, 0x600000c5, 0, false,
+		  false }, /* not all masked */
+		{ 0xffff800008012c00, 0x600003c0, 0, false, false }, /* of a program */
+		{ 0xffff800008012e00, 0x600003c5, 0x10, false, false }, /* AArch32 */
+	};
+	struct vcpu_guest_context_arm64 c = { .sctlr = 1, .ttbcr = 16 | 16 << 16 };
+	struct us_regs r;
+	c.user_regs.sp_el0 = 0x1000;
+	c.user_regs.sp_el1 = 0x2000;
+	c.user_regs.elr_el1 = 0x3000;
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
+		c.user_regs.pc64 = at[i].pc;
+		c.user_regs.cpsr = at[i].cpsr;
+		c.user_regs.spsr_el1 = at[i].spsr;
+		us_xen_regs_of_arm64(&c, &r);
+		assert_int_equal(r.entered.valid, at[i].entered);
+		assert_int_equal(r.entered.user, at[i].user);
+		assert_int_equal(r.entered.pc, at[i].entered ? 0x3000 : 0);
+		if (at[i].entered)
+			assert_int_equal(r.entered.sp,
+					 (at[i].spsr & 15) == 5 ? 0x2000 : 0x1000);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +204,7 @@ int main(void)
 		cmocka_unit_test(narrow_modes_have_bases),
 		cmocka_unit_test(kernel_and_program_of_pv),
 		cmocka_unit_test(modes_of_arm64),
+		cmocka_unit_test(entries_of_arm64),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
