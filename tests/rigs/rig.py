@@ -102,6 +102,8 @@ def prepare(args, rig, where):
         hypervisor=hypervisor_file(image, rig, where), log=log_file(where)))
     if not shutil.which(argv[0]):
         raise Skip(f"{argv[0]} is not installed")
+    if args.cpus:
+        argv += ["-smp", str(args.cpus)]
     return argv + ["-accel", "tcg", "-nodefaults", "-display", "none", "-no-reboot",
                    "-gdb", f"unix:{gdb_socket(where)},server=on,wait=off"]
 
@@ -162,6 +164,7 @@ def main():
     p.add_argument("build")
     p.add_argument("rig", choices=RIGS)
     p.add_argument("script", nargs="?")
+    p.add_argument("--cpus", type=int, help="of the host, not as many as its row says")
     p.add_argument("--seconds", type=float, default=600, help="at most, then it failed")
     args = p.parse_args()
     args.build = os.path.abspath(args.build)
