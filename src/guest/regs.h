@@ -110,6 +110,9 @@ struct us_regs {
 	struct us_entered {
 		us_gva pc, sp;
 		bool valid, user;
+		/* All fits, but it is not known where the vectors are: whoever uses it
+		 * has to look at the code. */
+		bool guessed;
 	} entered;
 };
 

@@ -294,7 +294,7 @@ void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs 
 	out->end = US_END_MODE;
 	u->window_len = 0;
 	us_sites_begin(u->sites, p, &regs->space, word);
-	if (word && regs->entered.valid)
+	if (word && us_walk_is_entered(&w, regs))
 		leave_entry(&w, regs, out);
 	if (word)
 		walk(&w, out);

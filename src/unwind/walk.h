@@ -193,6 +193,10 @@ bool us_walk_entry_frame(struct us_walk *w, us_gva va, struct us_entry_frame *re
  */
 bool us_step_cross(struct us_walk *w, const struct us_site *site, struct us_step *ret);
 
+/* Do the registers say what an exception has just broken off?  If that was guessed, the
+ * code must be a table of vectors, and what was broken off be there. */
+bool us_walk_is_entered(struct us_walk *w, const struct us_regs *regs);
+
 /* The same two, with a link register. */
 bool us_step_link(struct us_walk *w, struct us_site *site, struct us_step *ret);
 bool us_step_link_cross(struct us_walk *w, const struct us_site *site,

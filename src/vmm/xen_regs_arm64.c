@@ -25,8 +25,8 @@
 #define FROM_EL0_64 2
 #define ALL_MASKED  0x3c0
 
-/* The registers are those at the first instruction of an entry: aligned as one, with
- * all masked, and in the group of what SPSR_EL1 says was broken off. */
+/* The registers may be those at the first instruction of an entry: it is aligned as
+ * one, all is masked, and the group is that of what SPSR_EL1 says was broken off. */
 static void set_entered(const struct vcpu_guest_core_regs_arm64 *u, struct us_regs *ret)
 {
 	unsigned from = MODE(u->spsr_el1);
@@ -41,6 +41,7 @@ static void set_entered(const struct vcpu_guest_core_regs_arm64 *u, struct us_re
 		.sp = from == EL1H ? ret->sp : u->sp_el0,
 		.valid = true,
 		.user = !kernel,
+		.guessed = true,
 	};
 }
 

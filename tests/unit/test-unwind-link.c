@@ -304,6 +304,39 @@ static void arm_entering(void **state)
 	assert_true(out.n == 1 || out.pc[1] != 0x3004);
 }
 
+/* Where the vectors are was not told: the code must look like them. */
+static void arm_entering_perhaps(void **state)
+{
+	(void)state;
+	static const us_gva at = 0x4000 + 5 * 0x80;
+	arm_chain();
+	for (us_gva slot = 0x4000; slot < 0x4800; slot += 0x80) {
+		for (us_gva pad = slot; pad < slot + 0x80; pad += 4)
+			CODE(pad, NOP);
+		CODE(slot, 0xd10083ff, ERET); /* sub sp, sp, #32 */
+	}
+	CODE(0x4400, LOOP); /* the last before it fills its room */
+	CODE(0x43fc, 0x14000010);
+	CODE(0x3000, NOP, NOP, RET);
+	put(STACK + 0x20, STACK + 0x40);
+	put(STACK + 0x28, 0x100c);
+	regs.gpr[US_AARCH64_LR] = 0x2010;
+	regs.entered = (struct us_entered){
+		.pc = 0x3004, .sp = STACK + 0x20, .valid = true, .guessed = true
+	};
+	look(at, STACK + 0x300, STACK + 0x20);
+	EXPECT(US_END_ROOT, at, 0x3004, 0x2010, 0x100c);
+	/* Nothing is where it is said to have been, and no program is up there. */
+	regs.entered.pc = RAM_SIZE;
+	look(at, STACK + 0x300, STACK + 0x20);
+	assert_true(out.n == 1 || out.pc[1] != RAM_SIZE);
+	/* One slot goes over into the next. */
+	regs.entered.pc = 0x3004;
+	CODE(0x457c, 0xd10083ff);
+	look(at, STACK + 0x300, STACK + 0x20);
+	assert_true(out.n == 1 || out.pc[1] != 0x3004);
+}
+
 /* 0x4000 runs 0x3000 on another stack, which lies above or below its own. */
 static void arm_other_stack(void **state)
 {
@@ -479,6 +512,7 @@ int main(void)
 		ARM(arm_table),
 		ARM(arm_cycles),
 		ARM(arm_entering),
+		ARM(arm_entering_perhaps),
 		ARM(arm_other_stack),
 		ARM(arm_gone),
 		RISCV(riscv_every_instruction),

@@ -190,6 +190,7 @@ static void entries_of_arm64(void **state)
 		us_xen_regs_of_arm64(&c, &r);
 		assert_int_equal(r.entered.valid, at[i].entered);
 		assert_int_equal(r.entered.user, at[i].user);
+		assert_int_equal(r.entered.guessed, at[i].entered);
 		assert_int_equal(r.entered.pc, at[i].entered ? 0x3000 : 0);
 		if (at[i].entered)
 			assert_int_equal(r.entered.sp,
