@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """In dom0: Debian's Linux in a domain, against the /proc/kallsyms that it prints.
 
-usage: test_domain.py BUILD [PROCESSOR] [--kinds pvh,pv] [--seconds S]
+usage: test_domain.py BUILD [PROCESSOR] [--kinds pvh,pv,hvm] [--seconds S]
 
 Named from the domain's memory alone, which in a PV domain is scattered over the machine's.
 """
@@ -33,7 +33,12 @@ class LinuxDomain(Domain):
         self.files = tempfile.TemporaryDirectory(prefix="uniscope-")
         initrd = os.path.join(self.files.name, "initrd")
         write_initramfs(initrd, static_busybox())
-        config = [f'ramdisk = "{initrd}"', 'extra = "console=hvc0 quiet panic=-1"']
+        console, config = "hvc0", [f'ramdisk = "{initrd}"']
+        if kind == "hvm":
+            console = "ttyS0"
+            log = LOG.format(name=f"linux-{Domain.made + 1}")
+            config += [f'serial = "file:{log}"', 'vga = "none"', "vnc = 0"]
+        config.append(f'extra = "console={console} quiet panic=-1"')
         super().__init__(args.build, "linux", kind, memory=256,
                          kernel=kernel_file(args.build, args.processor),
                          processor=args.processor, config=config)
@@ -53,7 +58,7 @@ class LinuxDomain(Domain):
 
 def whole_domain(args, kind):
     with LinuxDomain(args, kind) as domain:
-        domain.wait("READY", seconds=300)
+        domain.wait("READY", seconds=args.wait)
         tests = Tests(args, domain, "xen", args.processor)
         tests.names()
         tests.stacks()
@@ -65,6 +70,7 @@ def main():
     p.add_argument("processor", nargs="?", default="x86_64")
     p.add_argument("--kinds", default="pvh")
     p.add_argument("--seconds", type=float, default=60)
+    p.add_argument("--wait", type=float, default=300, help="seconds until it works")
     # The kernel is read meanwhile, by the one CPU that dom0 has.
     p.add_argument("--budget", default="20", help="percent of the guest's time")
     p.add_argument("--enough", type=int, default=200, help="stacks")

@@ -31,6 +31,7 @@ from rigs import RIGS
 from tap import Join
 
 _STATUS = re.compile(r"@@ \S+ done status (\d+)$")
+_PANIC = re.compile(r"Kernel panic - not syncing|Panic on CPU \d+:")
 
 
 def kernel_folder(image, rig):
@@ -111,8 +112,8 @@ def prepare(args, rig, where):
 class Console:
     """Lines of a rig that runs, each as soon as it is there."""
 
-    def __init__(self, argv, seconds):
-        self.end = patience.clock() + seconds
+    def __init__(self, argv, end):
+        self.end = end  # by patience.clock()
         self.vm = subprocess.Popen(argv + ["-serial", "stdio"], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
@@ -138,21 +139,35 @@ class Console:
         yield rest.decode(errors="replace").rstrip("\r")
 
 
-def run_test(argv, seconds, build, where):
-    """0, or 1 if anything failed."""
-    begin, tap, status = time.monotonic(), Join(), None
-    with Console(argv, seconds) as console:
+def run_once(argv, tap, end, build, where):
+    """(exit status or None, has the host's kernel or hypervisor fallen over?)"""
+    begin, status, fell = time.monotonic(), None, False
+    with Console(argv, end) as console:
         for line in console.lines():
-            if end := _STATUS.match(line):
-                status = int(end[1])
+            if said := _STATUS.match(line):
+                status = int(said[1])
             if line.startswith("@@"):
                 line += f" ({time.monotonic() - begin:.1f} s since QEMU's start)"
+            fell |= bool(_PANIC.search(line))
             tap.line(line)
-        if status is None and console.vm.poll() is None:
+        if status is None and console.vm.poll() is None and not fell:
             for line in stacks(build, where):
                 tap.line("# " + line)
     for line in tail(log_file(where)) if status != 0 else ():
+        fell |= bool(_PANIC.search(line))
         tap.line("# " + line)
+    return status, fell and status is None
+
+
+def run_test(argv, seconds, build, where):
+    """0, or 1 if anything failed.  Emulated hosts fall over now and then, with and
+    without a test: one that does is started once more, and that is said."""
+    tap, end = Join(), patience.clock() + seconds
+    status, fell = run_once(argv, tap, end, build, where)
+    if fell:
+        tap.line("# the emulated host itself fell over: once more")
+        tap.forget()
+        status, _ = run_once(argv, tap, end, build, where)
     tap.point(status == 0, "no exit status: it did not end" if status is None
               else f"exit status {status}")
     tap.end()

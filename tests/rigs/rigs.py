@@ -54,6 +54,10 @@ _XEN_PC = ("qemu-system-x86_64 -M q35 -cpu EPYC,+svm,+npt,-smap,-monitor -smp 1 
 _XEN_FILES = ("/usr/lib/xen-*/bin/xenstored", "/usr/lib/xen-*/bin/xenconsoled",
               "/usr/lib/xen-*/bin/xen-init-dom0", "/usr/lib/xen-*/bin/xl",
               "/usr/lib/xen-*/bin/xenctx")
+_QEMU_XEN = ("/usr/lib/xen-*/boot/hvmloader", "/usr/libexec/xen-qemu-system-i386",
+             "/usr/share/seabios/bios-256k.bin", "/usr/share/qemu/linuxboot.bin",
+             "/usr/share/qemu/keymaps/en-us", "/usr/share/qemu/linuxboot_dma.bin",
+             "/usr/share/qemu/kvmvapic.bin")
 # dom0 has the serial port, which Xen would otherwise keep: "none" is no device.  QEMU has
 # its device tree at 0x48000000.
 _XEN_ARM = ("qemu-system-aarch64 -M virt,virtualization=on,gic-version=3 -cpu cortex-a57 "
@@ -85,6 +89,12 @@ _XEN_PC_HOST = dict(
     files=_PYTHON + _XEN_FILES
     + tuple("/usr/lib/x86_64-linux-gnu/" + name for name in _XEN_LIBRARIES))
 
+_XEN_PC_PACKAGES = ("xen-hypervisor-4.17-amd64", "xen-utils-4.17", "libxencall1",
+                    "libxendevicemodel1", "libxenevtchn1", "libxenforeignmemory1",
+                    "libxengnttab1", "libxenhypfs1", "libxenmisc4.17", "libxenstore4",
+                    "libxentoolcore1", "libxentoollog1", "libyajl2", "libncurses6",
+                    "libtinfo6")
+
 RIGS = {
     "kvm-x86_64": Rig(**_KVM_PC),
     "kvm-x86_64-full": Rig(**_KVM_PC | {
@@ -105,11 +115,11 @@ RIGS = {
         + _LIBRARIES),
     "xen-x86_64": Rig(
         **_XEN_PC_HOST,
-        packages=("xen-hypervisor-4.17-amd64", "xen-utils-4.17", "libxencall1",
-                  "libxendevicemodel1", "libxenevtchn1", "libxenforeignmemory1",
-                  "libxengnttab1", "libxenhypfs1", "libxenmisc4.17", "libxenstore4",
-                  "libxentoolcore1", "libxentoollog1", "libyajl2", "libncurses6",
-                  "libtinfo6")),
+        packages=_XEN_PC_PACKAGES),
+    # With what emulates the devices of HVM domains.
+    "xen-x86_64-hvm": Rig(
+        **_XEN_PC_HOST | {"files": _XEN_PC_HOST["files"] + _QEMU_XEN},
+        packages=_XEN_PC_PACKAGES + ("qemu-system-xen",)),
     "xen-x86_64-trixie": Rig(
         **_XEN_PC_HOST, suite="trixie",
         packages=("xen-hypervisor-4.20-amd64", "xen-utils-4.20", "python3", "libelf1t64",

@@ -51,6 +51,10 @@ class Join:
             self.point(False, f"{self.seen} results of {count or 'no plan'}")
         self.early = self.seen = 0
 
+    def forget(self):
+        """The test that gave the last points did not come to its end, and begins anew."""
+        self.early = self.seen = 0
+
     def end(self):
         """Points without a plan are those of a test that did not end."""
         self._compare(self.early)
