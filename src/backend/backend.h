@@ -113,6 +113,11 @@ struct us_backend_ops {
 	 * help.  Must have no effect on the guest. */
 	int (*probe)(const struct us_target *t, struct us_err *why);
 
+	/* Can it serve any guest at all, here and by this process?  0, with words in
+	 * *why if not all of them; else -errno and *why as above.  NULL: each that
+	 * offers what it needs. */
+	int (*ready)(struct us_err *why);
+
 	/* Setup path: may allocate, block and explain failure.  open() sets ops, caps,
 	 * arch, n_vcpu, mem, other_mem, how and caution. */
 	int (*open)(const struct us_target *t, struct us_backend **ret,

@@ -323,6 +323,7 @@ const struct us_backend_ops us_backend_kvm = {
 	.name = "kvm",
 	.summary = "any KVM guest on x86: stops a vCPU for microseconds by ptrace",
 	.probe = kvm_probe,
+	.ready = us_kvm_ready,
 	.open = kvm_open,
 	.start = kvm_start,
 	.close = kvm_close,

@@ -32,5 +32,6 @@ const struct us_backend_ops us_backend_kvm = {
 	.name = "kvm",
 	.summary = "KVM guests on x86 hosts; not on this one",
 	.probe = none_probe,
+	.ready = refuse,
 	.open = none_open,
 };

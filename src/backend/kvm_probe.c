@@ -3,6 +3,7 @@
 #include "backend/kvm_probe.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "vmm/host.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,24 +28,12 @@ static unsigned long long status_field(const char *status, const char *name, int
 
 static bool have_ptrace_capability(void)
 {
-	char status[STATUS_SIZE];
-	if (us_read_file(AT_FDCWD, "/proc/self/status", status, sizeof(status)) <= 0)
-		return false;
-	return status_field(status, "CapEff", 16) >> CAP_SYS_PTRACE & 1;
-}
-
-/* Yama's setting (Documentation/admin-guide/LSM/Yama.rst); 0 if it is not there. */
-static int yama_scope(void)
-{
-	char text[16];
-	ssize_t n = us_read_file(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", text,
-				 sizeof(text));
-	return n > 0 ? atoi(text) : 0;
+	return us_host_capable(CAP_SYS_PTRACE);
 }
 
 static int refuse_right(const struct us_guest *g, struct us_err *e)
 {
-	int scope = yama_scope();
+	int scope = us_host_ptrace_scope();
 	if (scope >= 3) {
 		us_fail(e, -EPERM,
 			"attach to pid %d: kernel.yama.ptrace_scope is %d: nobody may "
@@ -226,4 +215,26 @@ int us_kvm_probe(const struct us_target *t, struct us_err *why)
 	if (!r)
 		r = try_right(g, why);
 	return r ? r : refuse_other_tracer(g, why);
+}
+
+static int refuse_no_kvm(const struct us_host *h, struct us_err *why)
+{
+	us_fail(why, -ENODEV, "there is no /dev/kvm");
+	if (h->wanted[0] && !h->kvm[0])
+		us_hint(why, "modprobe %s", h->wanted);
+	else if (h->is_guest)
+		us_hint(why, "this host is a virtual machine: let its own host nest");
+	else
+		us_hint(why, "switch virtualization on in the firmware's setup");
+	return -ENODEV;
+}
+
+int us_kvm_ready(struct us_err *why)
+{
+	struct us_host h;
+	us_host_read(&h);
+	if (!h.has_kvm)
+		return refuse_no_kvm(&h, why);
+	int r = refuse_old_kvm(why);
+	return r < 0 ? r : us_host_may_trace(why);
 }

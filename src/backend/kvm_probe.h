@@ -10,6 +10,9 @@
 
 #include "backend/backend.h"
 
+/* As us_backend_ops.ready. */
+int us_kvm_ready(struct us_err *why);
+
 /* 0, or why not, with what is set, what is needed and the command that helps. */
 US_MUST_CHECK int us_kvm_probe(const struct us_target *t, struct us_err *why);
 

@@ -14,6 +14,7 @@
 #include "backend/watchdog.h"
 #include "backend/whole_stop.h"
 #include "base/clock.h"
+#include "vmm/host.h"
 #include "vmm/qmp.h"
 
 #include <errno.h>
@@ -547,6 +548,7 @@ const struct us_backend_ops us_backend_qmp = {
 	.name = "qmp",
 	.summary = "QEMU's monitor; stops the guest for 0.5 to 1 ms a look",
 	.probe = qmp_probe,
+	.ready = us_host_may_trace, /* it reads the VMM's memory */
 	.open = qmp_open,
 	.start = qmp_start,
 	.close = qmp_close,

@@ -66,6 +66,16 @@ static int xen_probe(const struct us_target *t, struct us_err *why)
 	return 0;
 }
 
+static int xen_ready(struct us_err *why)
+{
+	const struct us_xen_calls *calls = us_xen_calls();
+	void *h = NULL;
+	int r = calls->open(&h, why);
+	if (r == 0)
+		calls->close(h);
+	return r;
+}
+
 static int failed(struct xen *b, int code, const char *why)
 {
 	b->why = why;
@@ -419,6 +429,7 @@ const struct us_backend_ops us_backend_xen = {
 	.name = "xen",
 	.summary = "Xen domains, from dom0; pauses the domain for microseconds a look",
 	.probe = xen_probe,
+	.ready = xen_ready,
 	.open = xen_open,
 	.start = xen_start,
 	.close = xen_close,

@@ -16,7 +16,7 @@ import time
 import unittest
 
 PROGRAM, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-COMMANDS = ("ps", "record", "report", "annotate", "dump")
+COMMANDS = ("ps", "record", "report", "annotate", "dump", "doctor")
 
 
 def run(*args, stdin=None, timeout=60, cwd=None, binary=False):
@@ -282,6 +282,20 @@ class Targets(Cli):
         short = self.path("short.elf")
         open(short, "wb").write(elf)
         self.fails(1, "short.elf", "dump", "-e", short, "fake:")
+
+    def test_doctor(self):
+        self.assertIn("ways into guests", run("doctor").stdout)
+        found = {f["name"]: f for f in json.loads(run("doctor", "--json").stdout)}
+        self.assertLessEqual({"kvm", "gdb", "qmp", "xen"},
+                             {n for n, f in found.items() if f["backend"]})
+        self.assertLessEqual({"host", "kvm host", "qemu"}, set(found))
+        for f in found.values():
+            self.assertIn(f["answer"], ("yes", "partly", "no"))
+            self.assertTrue(f["details"])
+        self.assertEqual(found["gdb"]["answer"], "yes")
+        self.assertEqual(found["kvm host"]["answer"] == "no",
+                         not os.path.exists("/dev/kvm"))
+        self.fails(2, "argument", "doctor", "more")
 
     def test_ps(self):
         self.assertEqual(run("ps").returncode, 0)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * host.h: what this host is and what this process may do on it, as far as it matters
+ * to a profiler of its guests.  Read from /proc, /sys and /dev; nothing is changed.
+ */
+#ifndef US_VMM_HOST_H
+#define US_VMM_HOST_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct us_host {
+	char release[65], machine[65]; /* as uname() says them */
+	unsigned n_cpu;		       /* online */
+	bool is_guest;		       /* a virtual machine itself */
+
+	bool has_kvm;	 /* there is /dev/kvm */
+	bool may_run;	 /* and this process may start guests by it */
+	char kvm[16];	 /* the module behind it, "kvm_amd"; "": not known */
+	char wanted[16]; /* that this processor would want; "": it has none */
+	bool is_nested;	 /* its guests may have guests */
+
+	bool is_dom0; /* of Xen */
+};
+
+void us_host_read(struct us_host *ret);
+
+/* Does this process have that capability (linux/capability.h), in effect? */
+bool us_host_capable(unsigned capability);
+
+/*
+ * May this process trace others, and read their memory?  -errno: no, and *why says why;
+ * 0 with a message in *why: its own user's only; else 0.
+ */
+int us_host_may_trace(struct us_err *why);
+
+/* Yama's setting (Documentation/admin-guide/LSM/Yama.rst); 0 if it is not there. */
+int us_host_ptrace_scope(void);
+
+/* May this process take real-time priority? */
+bool us_host_realtime(void);
+
+/* A QEMU that is installed. */
+struct us_host_qemu {
+	char path[256];
+	dev_t device; /* of the file */
+	ino_t inode;
+	bool has_plugins; /* TCG plugins can be loaded into it */
+};
+
+/* Those in a list of folders such as PATH, each file once, by name: how many, at most
+ * max. */
+size_t us_host_qemus(const char *folders, struct us_host_qemu *ret, size_t max);
+
+#endif
