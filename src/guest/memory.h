@@ -45,7 +45,8 @@ struct us_mem {
 	bool (*read_gva)(void *ctx, us_gva va, void *buf, size_t len);
 	/* For backends that map pages one by one (xen), if there is no region: the page
 	 * that holds pa, US_MEM_PAGE bytes that can be read until the next call; NULL:
-	 * there is none.  May be NULL.  With read set too, that serves what is longer. */
+	 * there is none.  May be NULL.  With read set too, that serves what is longer.
+	 */
 	const uint8_t *(*page)(void *ctx, us_gpa pa);
 	void *ctx;
 

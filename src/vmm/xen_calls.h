@@ -71,10 +71,10 @@ struct us_xen_calls {
 	int (*regs)(void *h, const struct us_xen_domain *d, unsigned vcpu,
 		    struct us_regs *ret);
 
-	/* n pages of the domain, at most US_XEN_RUN, read-only and one behind the other:
-	 * a frame is a machine frame number in a PV domain, else a guest's.  NULL: one
-	 * of them is not there.  What is mapped stays readable and keeps the domain's
-	 * memory from being freed until all n are unmapped. */
+	/* n pages of the domain, at most US_XEN_RUN, read-only and one behind the
+	 * other: a frame is a machine frame number in a PV domain, else a guest's.
+	 * NULL: one of them is not there.  What is mapped stays readable and keeps the
+	 * domain's memory from being freed until all n are unmapped. */
 	const void *(*map)(void *h, uint32_t domain, const uint64_t *frame, unsigned n);
 	void (*unmap)(void *h, const void *pages, unsigned n);
 

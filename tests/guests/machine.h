@@ -57,9 +57,9 @@ HIDDEN void go_to_slide(void)
 }
 u64 stack_top(u32 vcpu, u32 slot);
 
-/* The timer of this vCPU: an interrupt after so many ticks, or each time so many went by.
- * One that came before the halt ends it.  A short wait is for one: where interrupts are
- * emulated slowly, a period may be over before its interrupt is served. */
+/* The timer of this vCPU: an interrupt after so many ticks, or each time so many went
+ * by. One that came before the halt ends it.  A short wait is for one: where interrupts
+ * are emulated slowly, a period may be over before its interrupt is served. */
 enum timer_kind { TIMER_ONCE, TIMER_PERIODIC };
 void timer_start(u64 tsc_ticks, enum timer_kind kind);
 void timer_stop(void);
