@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOOK_NS (2500 * US_NS_PER_MS)
+#define LOOK_NS	     (2500 * US_NS_PER_MS)
+#define RESUME_TRIES 8
 
 static int lost(struct us_gdb_session *s, int code, const char *why)
 {
@@ -264,16 +265,40 @@ int us_gdb_session_look(struct us_gdb_session *s, uint64_t mask,
 	return r;
 }
 
+/*
+ * Somebody else (a monitor's cont) has let the guest go while we held it: QEMU then
+ * takes the first byte of our command for a request to stop it, drops the rest, and
+ * says that it has stopped instead of acknowledging.  That stop is ours.
+ */
+static bool was_taken_for_stop(struct us_gdb_session *s)
+{
+	struct us_gdb *g = &s->client;
+	if (!s->qemu || g->no_ack || !g->pending || !g->sent ||
+	    us_gdb_stop_kind(g->parser.body, g->parser.len) != US_GDB_STOPPED)
+		return false;
+	g->pending = false;
+	return true;
+}
+
+static int tell_resume(struct us_gdb_session *s)
+{
+	for (unsigned i = 0; i < RESUME_TRIES; i++) {
+		int r = us_gdb_put(&s->client, s->resume);
+		if (r == 0)
+			r = us_gdb_flush(&s->client, us_now_ns() + LOOK_NS);
+		if (r == 0)
+			r = us_gdb_wait_ack(&s->client);
+		if (r < 0 || !was_taken_for_stop(s))
+			return r;
+	}
+	return lost(s, -EPROTO, "somebody else resumed the guest, again and again");
+}
+
 int us_gdb_session_resume(struct us_gdb_session *s)
 {
 	if (s->run != US_GDB_HELD)
 		return 0;
-	uint64_t deadline_ns = us_now_ns() + LOOK_NS;
-	int r = us_gdb_put(&s->client, s->resume);
-	if (r == 0)
-		r = us_gdb_flush(&s->client, deadline_ns);
-	if (r == 0)
-		r = us_gdb_wait_ack(&s->client);
+	int r = tell_resume(s);
 	if (r < 0)
 		return r;
 	s->run = US_GDB_RUNS;

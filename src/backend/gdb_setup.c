@@ -17,6 +17,7 @@
 #define STOP_REPLY_NS	    (250 * US_NS_PER_MS)
 #define OWN_PATIENCE_NS	    (500 * US_NS_PER_MS)
 #define RESCUE_PATIENCE_NS  (10 * US_NS_PER_SEC) /* nobody waits for the watchdog */
+#define DETACH_TRIES	    8
 #define MAX_DOCUMENT	    (256u << 10)
 #define DEFAULT_PACKET_SIZE 400 /* of a stub that states none; GDB's own default */
 
@@ -92,14 +93,19 @@ bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared, uint64_t pati
 	if (atomic_load(&shared->paused) && !stopped)
 		return true;
 	/* After a detach that may have worked nothing may be sent: it would stop the
-	 * guest again.  So a second one follows only a refusal. */
-	for (size_t i = 0; i < sizeof(form) / sizeof(*form); i++) {
+	 * guest again.  So a second one follows only a refusal, or QEMU's word that the
+	 * first was a request to stop to it: somebody had let the guest go. */
+	for (size_t i = 0, n = 0; i < sizeof(form) / sizeof(*form);) {
 		uint64_t deadline_ns = us_now_ns() + patience_ns;
+		bool again = false;
 		if (!tell(g, form[i], deadline_ns))
 			return false;
-		enum answer a = wait_for(g, "OK", deadline_ns, &stopped);
+		enum answer a = wait_for(g, "OK", deadline_ns, &again);
+		if (a == NONE && again && qemu && ++n < DETACH_TRIES)
+			continue;
 		if (a != REFUSED)
 			return a == WANTED;
+		i++;
 	}
 	return tell(g, "c", us_now_ns() + patience_ns) && us_gdb_wait_ack(g) == 0;
 }

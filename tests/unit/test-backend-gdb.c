@@ -88,6 +88,39 @@ static void one_vcpu_of_two(void **state)
 	rig_stop(&r);
 }
 
+/* While a look holds the guest, its owner lets it go: it goes on, then and at the end.
+ */
+static void resumed_in_our_hands(void **state)
+{
+	(void)state;
+	struct rig r;
+	struct us_err e;
+	struct us_schedule s = { .hz = 200, .seed = 1 };
+	static struct us_capture c;
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	struct us_target t = target_of(r.gdb);
+	for (int i = 0; i < 4; i++) {
+		struct us_backend *b = open_backend(&us_backend_gdb, &t);
+		assert_int_equal(b->ops->start(b, &s, &e), 0);
+		for (int k = 0; k < 5; k++) {
+			assert_int_equal(
+				b->ops->next(b, us_now_ns() + 9 * US_NS_PER_SEC, &c),
+				1);
+			assert_int_equal(c.state, US_VCPU_GUEST);
+			command(&r, "cont");
+			if (k == 4 && i % 2)
+				break; /* closed in mid look */
+			b->ops->release(b, &c);
+			assert_true(goes_on(&r));
+		}
+		us_backend_close(b);
+		assert_true(goes_on(&r));
+		expect_status(&r, "running");
+	}
+	rig_stop(&r);
+}
+
 /* The stub's own reads agree: a VMM that is not on this host. */
 static void memory_by_the_stub(void **state)
 {
@@ -565,6 +598,7 @@ int main(void)
 		cmocka_unit_test(samples_kvm),
 		cmocka_unit_test(samples_kvm_smp),
 		cmocka_unit_test(one_vcpu_of_two),
+		cmocka_unit_test(resumed_in_our_hands),
 		cmocka_unit_test(memory_by_the_stub),
 		cmocka_unit_test(speaks_tcp),
 		cmocka_unit_test(nothing_is_allocated),
