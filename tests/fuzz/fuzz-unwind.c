@@ -143,6 +143,13 @@ static void other_arch(const uint8_t *data, us_gva base, struct us_regs *r)
 	r->valid = UINT32_MAX;
 	unsigned ra = r->arch == US_ARCH_AARCH64 ? US_AARCH64_LR : US_RISCV_RA;
 	r->gpr[ra] = base + number(data, 16, 2);
+	r->entered = (struct us_entered){
+		.pc = base + number(data, 16, 2),
+		.sp = r->sp,
+		.valid = !r->user && data[3] & 0x60,
+		.user = data[3] & 0x80,
+		.guessed = data[3] & 0x40,
+	};
 	if (data[0] % 6 == 5)
 		r->space.mode = US_PAGING_UNKNOWN;
 	else if (r->arch == US_ARCH_AARCH64)
