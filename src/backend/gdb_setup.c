@@ -24,11 +24,12 @@
 /* Detaching. */
 
 /* Read on until a reply that begins with text, or one that refuses (an error, or
- * nothing).  What else comes answers questions of before, or is a stop reply. */
+ * nothing).  What else comes answers questions of before, or is a stop reply, which
+ * *stopped says; at_stop: the first of these ends it. */
 enum answer { NONE, WANTED, REFUSED };
 
 static enum answer wait_for(struct us_gdb *g, const char *text, uint64_t deadline_ns,
-			    bool *stopped)
+			    bool *stopped, bool at_stop)
 {
 	for (unsigned i = 0; i < 1000; i++) {
 		int r = us_gdb_get(g, deadline_ns);
@@ -41,9 +42,11 @@ static enum answer wait_for(struct us_gdb *g, const char *text, uint64_t deadlin
 		const char *body = g->parser.body;
 		if (!strncmp(body, text, strlen(text)))
 			return WANTED;
-		if (us_gdb_stop_kind(body, g->parser.len) == US_GDB_STOPPED)
+		if (us_gdb_stop_kind(body, g->parser.len) == US_GDB_STOPPED) {
 			*stopped = true;
-		else if (!g->parser.len || us_gdb_said_error(g))
+			if (at_stop)
+				return NONE;
+		} else if (!g->parser.len || us_gdb_said_error(g))
 			return REFUSED;
 	}
 	return NONE;
@@ -66,7 +69,7 @@ static bool halt_qemu(struct us_gdb *g, uint64_t patience_ns)
 	for (unsigned i = 0; i < 4; i++) {
 		uint64_t deadline_ns = us_now_ns() + patience_ns / 4;
 		if (!tell(g, "qC", deadline_ns) ||
-		    wait_for(g, "QC", deadline_ns, &stopped) == WANTED)
+		    wait_for(g, "QC", deadline_ns, &stopped, false) == WANTED)
 			break;
 	}
 	return stopped;
@@ -80,7 +83,7 @@ static bool halt_other(struct us_gdb *g)
 	us_gdb_put_break(g);
 	if (us_gdb_flush(g, deadline_ns) == 0)
 		for (unsigned i = 0; i < 16 && !stopped; i++)
-			if (wait_for(g, "?", deadline_ns, &stopped) == NONE)
+			if (wait_for(g, "?", deadline_ns, &stopped, false) == NONE)
 				break;
 	return stopped;
 }
@@ -100,8 +103,8 @@ bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared, uint64_t pati
 		bool again = false;
 		if (!tell(g, form[i], deadline_ns))
 			return false;
-		enum answer a = wait_for(g, "OK", deadline_ns, &again);
-		if (a == NONE && again && qemu && ++n < DETACH_TRIES)
+		enum answer a = wait_for(g, "OK", deadline_ns, &again, qemu);
+		if (a == NONE && again && qemu && ++n < DETACH_TRIES) /* at once */
 			continue;
 		if (a != REFUSED)
 			return a == WANTED;

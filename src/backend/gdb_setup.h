@@ -20,7 +20,8 @@ void us_gdb_set_run(struct us_gdb_session *s, enum us_gdb_run run);
 
 /*
  * Whatever state the conversation is in: detach, so that the guest runs on (or stays
- * paused, if it was).  patience_ns: how long to wait for each of at most four answers.
+ * paused, if it was).  patience_ns: how long to wait for each of at most four answers;
+ * a request that somebody else's resuming has spoilt is made again at once.
  * False if the stub did not confirm.
  */
 bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared,

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +120,6 @@ static void read_kvm(struct us_host *ret)
 void us_host_read(struct us_host *ret)
 {
 	struct utsname name;
-	char text[64];
 	memset(ret, 0, sizeof(*ret));
 	if (uname(&name) == 0) {
 		snprintf(ret->release, sizeof(ret->release), "%s", name.release);
@@ -131,8 +129,6 @@ void us_host_read(struct us_host *ret)
 	ret->n_cpu = n > 0 ? (unsigned)n : 1;
 	read_processor(ret);
 	read_kvm(ret);
-	ret->is_dom0 = read_text("/proc/xen/capabilities", text, sizeof(text)) &&
-		       strstr(text, "control_d");
 }
 
 /* --- QEMU --- */

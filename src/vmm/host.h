@@ -22,8 +22,6 @@ struct us_host {
 	char kvm[16];	 /* the module behind it, "kvm_amd"; "": not known */
 	char wanted[16]; /* that this processor would want; "": it has none */
 	bool is_nested;	 /* its guests may have guests */
-
-	bool is_dom0; /* of Xen */
 };
 
 void us_host_read(struct us_host *ret);

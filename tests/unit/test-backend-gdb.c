@@ -2,6 +2,8 @@
 /* The gdb backend on real QEMU, and against stubs that misbehave. */
 #include "remote.h"
 
+#include "backend/gdb_setup.h"
+
 #include <arpa/inet.h>
 
 extern const struct us_backend_ops us_backend_gdb;
@@ -285,6 +287,7 @@ enum behaviour {
 	STALLS_G,     /* after three stops it never again sends registers */
 	EXITS,	      /* the guest ends after three stops */
 	CLOSES_LATER, /* hangs up after three stops */
+	SPOILS_D,     /* runs again when the first detach comes, and stops for it */
 };
 
 struct stub {
@@ -359,8 +362,14 @@ static void answer(struct stub *s, const char *body)
 	else if (!strcmp(body, "c")) {
 		atomic_fetch_add(&s->page->conts, 1);
 		atomic_store(&s->page->running, true);
+	} else if (!strcmp(body, "qC")) {
+		say(s, s->behaviour == SPOILS_D ? "QC1" : "");
 	} else if (body[0] == 'D') {
-		atomic_fetch_add(&s->page->detaches, 1);
+		unsigned n = atomic_fetch_add(&s->page->detaches, 1);
+		if (n == 0 && s->behaviour == SPOILS_D) {
+			say(s, "T02");
+			return;
+		}
 		atomic_store(&s->page->running, true);
 		say(s, "OK");
 	} else {
@@ -463,6 +472,28 @@ static void foreign_stub_is_understood(void **state)
 		assert_true(atomic_load(&p.page->detaches) > 0);
 		peer_stop(&p);
 	}
+}
+
+/* As QEMU's does if its guest was resumed between our request to stop and the detach.
+ */
+static void a_spoilt_detach_is_made_again(void **state)
+{
+	(void)state;
+	struct peer p;
+	struct us_gdb g;
+	struct us_gdb_shared shared = { .detach = "D" };
+	struct us_err e;
+	peer_start(&p, serve_stub, SPOILS_D);
+	int fd = us_socket_connect(p.path, 2000, &e);
+	assert_true(fd >= 0);
+	us_gdb_init(&g, fd);
+	g.no_ack = true;
+	atomic_store(&shared.qemu, true);
+	assert_true(us_gdb_let_go(&g, &shared, 5 * US_NS_PER_SEC));
+	assert_int_equal(atomic_load(&p.page->detaches), 2);
+	assert_true(peer_runs(&p));
+	us_gdb_fini(&g);
+	peer_stop(&p);
 }
 
 static void strange_stubs_are_refused(void **state)
@@ -590,6 +621,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(probe_says_why_not),
 		cmocka_unit_test(foreign_stub_is_understood),
+		cmocka_unit_test(a_spoilt_detach_is_made_again),
 		cmocka_unit_test(strange_stubs_are_refused),
 		cmocka_unit_test(stubs_fail_later),
 		cmocka_unit_test(watchdog_ends_a_long_hold),
