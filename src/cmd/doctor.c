@@ -194,17 +194,11 @@ static void json_all(const struct findings *f)
 
 static int run_doctor(int argc, char **argv)
 {
-	struct us_options o = { .cmd = &us_cmd_doctor, .argc = argc, .argv = argv };
 	static struct findings f;
-	bool json = false;
-	int c;
-	while ((c = us_options_next(&o)) > 0)
-		json = true;
-	if (c < 0)
-		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
-	if (o.rest < argc)
-		return us_usage(&us_cmd_doctor, "takes no argument such as %s",
-				argv[o.rest]);
+	bool json;
+	int code;
+	if (!us_options_json(&us_cmd_doctor, argc, argv, &json, &code))
+		return code;
 	f.n = 0;
 	ask_all(&f);
 	if (json) {

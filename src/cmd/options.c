@@ -81,6 +81,23 @@ int us_options_next(struct us_options *o)
 	return c;
 }
 
+bool us_options_json(const struct us_cmd *cmd, int argc, char **argv, bool *ret_json,
+		     int *ret_exit)
+{
+	struct us_options o = { .cmd = cmd, .argc = argc, .argv = argv };
+	int c;
+	*ret_json = false;
+	while ((c = us_options_next(&o)) > 0)
+		*ret_json = true;
+	if (c < 0)
+		*ret_exit = o.help ? US_EXIT_OK : US_EXIT_USAGE;
+	else if (o.rest < argc)
+		*ret_exit = us_usage(cmd, "takes no argument such as %s", argv[o.rest]);
+	else
+		return true;
+	return false;
+}
+
 int us_usage(const struct us_cmd *cmd, const char *fmt, ...)
 {
 	char text[512];

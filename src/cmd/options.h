@@ -29,6 +29,13 @@ struct us_options {
  */
 int us_options_next(struct us_options *o);
 
+/*
+ * For a command that takes --json (any option but -h is that) and nothing else.  True:
+ * go on; else *ret_exit is what to exit with, the user has been told.
+ */
+bool us_options_json(const struct us_cmd *cmd, int argc, char **argv, bool *ret_json,
+		     int *ret_exit);
+
 /* Text to value; on a mistake the user is told and false returned. */
 bool us_parse_double(const char *option, const char *text, double least, double most,
 		     double *ret);

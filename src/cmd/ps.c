@@ -201,19 +201,13 @@ static void show(const struct us_guest_list *l, const struct us_xen_list *domain
 
 static int run_ps(int argc, char **argv)
 {
-	struct us_options o = { .cmd = &us_cmd_ps, .argc = argc, .argv = argv };
 	_cleanup_(us_guest_list_fini) struct us_guest_list l = { 0 };
 	_cleanup_(us_xen_list_fini) struct us_xen_list domains = { 0 };
 	struct us_err e = { 0 };
-	bool json = false;
-	int c;
-	while ((c = us_options_next(&o)) > 0)
-		json = true;
-	if (c < 0)
-		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
-	if (o.rest < argc)
-		return us_usage(&us_cmd_ps, "takes no argument such as %s",
-				argv[o.rest]);
+	bool json;
+	int code;
+	if (!us_options_json(&us_cmd_ps, argc, argv, &json, &code))
+		return code;
 	if (us_guest_list_scan(&l, &e) < 0) {
 		us_complain(&e);
 		return US_EXIT_FAILED;

@@ -15,7 +15,7 @@
 struct us_host {
 	char release[65], machine[65]; /* as uname() says them */
 	unsigned n_cpu;		       /* online */
-	bool is_guest;		       /* a virtual machine itself */
+	bool is_guest;		       /* a virtual machine itself; x86 tells */
 
 	bool has_kvm;	 /* there is /dev/kvm */
 	bool may_run;	 /* and this process may start guests by it */
