@@ -19,7 +19,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define X86_HLT 0xf4
+#define X86_HLT	    0xf4
+#define AARCH64_WFI 0xd503207f
 
 extern const struct us_backend_ops us_backend_gdb;
 
@@ -206,6 +207,16 @@ static bool waits_after_hlt(struct gdb *b, const struct us_regs *regs)
 	       us_mem_read_gva(b->base.mem, regs->pc - 1, &byte, 1) && byte == X86_HLT;
 }
 
+/* KVM lets the WFI of a vCPU that has a host CPU for itself happen in the guest
+ * (arch/arm64/kvm/arm.c, kvm_arch_vcpu_load()): neither it nor its VMM know of it. */
+static bool waits_in_guest(struct gdb *b, const struct us_regs *regs)
+{
+	uint32_t insn;
+	return b->stop.runs_halted && !regs->user &&
+	       us_mem_read_gva(b->base.mem, regs->pc - 4, &insn, sizeof(insn)) &&
+	       insn == AARCH64_WFI;
+}
+
 static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
 {
 	static const uint8_t states[] = { [US_GDB_RUNNING] = US_VCPU_GUEST,
@@ -215,7 +226,8 @@ static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
 	c->regs = b->look.regs[vcpu];
 	c->state = paused(b) ? US_VCPU_OFF : states[b->look.state[vcpu]];
 	us_peer_ram_prepare(&b->ram, &c->regs);
-	if (c->state == US_VCPU_GUEST && waits_after_hlt(b, &c->regs)) {
+	if (c->state == US_VCPU_GUEST &&
+	    (waits_after_hlt(b, &c->regs) || waits_in_guest(b, &c->regs))) {
 		c->state = US_VCPU_HALTED;
 		b->look.state[vcpu] = US_GDB_HALTED;
 	}
@@ -234,6 +246,8 @@ static int gdb_start(struct us_backend *base, const struct us_schedule *s,
 	b->stop.ops = &ops;
 	b->stop.ctx = b;
 	b->stop.n_vcpu = base->n_vcpu;
+	b->stop.runs_halted = base->arch == US_ARCH_AARCH64 &&
+			      b->guest.accel == US_ACCEL_KVM;
 	return us_whole_stop_start(&b->stop, s, &b->guest, e);
 }
 

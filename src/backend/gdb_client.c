@@ -16,6 +16,7 @@
 #define MAX_JUNK    64 /* bytes outside packets before the peer is given up */
 #define MAX_NOTES   64 /* notifications before one packet */
 #define ACK_WAIT_NS (20 * US_NS_PER_MS)
+#define LATE_ACK_NS (2500 * US_NS_PER_MS) /* a guest may be held for 3 s */
 
 enum parser_state { IDLE, BODY, ESCAPE, RUN, SUM_HIGH, SUM_LOW };
 
@@ -367,10 +368,10 @@ int us_gdb_get(struct us_gdb *g, uint64_t deadline_ns)
 
 int us_gdb_wait_ack(struct us_gdb *g)
 {
-	uint64_t deadline_ns = us_now_ns() + ACK_WAIT_NS;
+	uint64_t deadline_ns = us_now_ns() + (g->acks ? LATE_ACK_NS : ACK_WAIT_NS);
 	for (unsigned events = 0; g->sent && !g->silent && !g->pending; events++) {
 		int r = enough(events, deadline_ns) ? -ETIMEDOUT : step(g, deadline_ns);
-		if (r == -ETIMEDOUT)
+		if (r == -ETIMEDOUT && !g->acks)
 			g->silent = true;
 		else if (r < 0)
 			return r;
@@ -407,6 +408,8 @@ int us_gdb_ask_monitor(struct us_gdb *g, const char *line, char *text, size_t si
 	for (size_t i = 0; r == 0 && i < size; i++) {
 		if (us_gdb_said(g, "OK"))
 			return 0;
+		if (us_gdb_stop_kind(g->parser.body, g->parser.len) == US_GDB_STOPPED)
+			return failed(g, -EAGAIN, "somebody else resumed the guest");
 		if (g->parser.body[0] != 'O')
 			return -ENOTSUP;
 		for (const char *p = g->parser.body + 1; p[0] && p[1]; p += 2)

@@ -57,7 +57,9 @@ struct us_gdb {
 	bool no_ack;  /* QStartNoAckMode was granted */
 	bool owe;     /* a packet came that we have not acknowledged yet */
 	bool pending; /* a packet came while we waited for an acknowledgement */
-	bool silent;  /* the peer owes us one and never sent it: not waited for again */
+	bool acks;   /* the peer is known to acknowledge each packet, however late: QEMU
+		      * at a snapshot is away for as long as that takes */
+	bool silent; /* the peer owes us one and never sent it: not waited for again */
 	unsigned sent;	    /* packets of ours that the peer has not acknowledged */
 	unsigned bad, naks; /* in a row */
 	const char *why;    /* after an error: what was wrong, in words */
@@ -89,8 +91,9 @@ US_MUST_CHECK int us_gdb_flush(struct us_gdb *g, uint64_t deadline_ns);
  * -EPROTO: it does not speak the protocol.  A deadline of 0 does not wait.
  */
 US_MUST_CHECK int us_gdb_get(struct us_gdb *g, uint64_t deadline_ns);
-/* Wait until the peer has acknowledged all that we sent (it may want it again); in
- * no-ack mode, and for a peer that never does, not at all. */
+/* Wait until the peer has acknowledged all that we sent (it may want it again), or a
+ * packet comes; in no-ack mode, and for a peer that never does, not at all.  Errors as
+ * get(); -ETIMEDOUT only from a peer that is known to do it. */
 US_MUST_CHECK int us_gdb_wait_ack(struct us_gdb *g);
 
 /* Send one command and get its reply. */
@@ -101,7 +104,7 @@ US_MUST_CHECK int us_gdb_ask_explain(struct us_gdb *g, const char *body,
 				     uint64_t deadline_ns, struct us_err *e);
 
 /* A command of QEMU's human monitor; text gets its output, cut at size. -ENOTSUP: the
- * stub has no monitor. */
+ * stub has no monitor; -EAGAIN: the guest ran, and the command stopped it instead. */
 US_MUST_CHECK int us_gdb_ask_monitor(struct us_gdb *g, const char *line, char *text,
 				     size_t size, uint64_t deadline_ns);
 

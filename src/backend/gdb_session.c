@@ -2,7 +2,7 @@
 /* gdb_session.c: see gdb_session.h. */
 #include "backend/gdb_session.h"
 
-#include "backend/gdb_setup.h"
+#include "backend/gdb_detach.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -11,12 +11,19 @@
 #include <string.h>
 
 #define LOOK_NS	     (2500 * US_NS_PER_MS)
+#define REGAIN_NS    (400 * US_NS_PER_MS)
 #define RESUME_TRIES 8
 
 static int lost(struct us_gdb_session *s, int code, const char *why)
 {
 	s->client.why = why;
 	return code;
+}
+
+/* Its owner (a monitor's cont) let the guest go while we held it. */
+static int resumed_by_other(struct us_gdb_session *s)
+{
+	return lost(s, -EAGAIN, "somebody else resumed the guest");
 }
 
 /* A reply where a stop reply may come first. 1: it is one; 0: it is not. */
@@ -153,7 +160,7 @@ static int exchange(struct us_gdb_session *s, uint64_t mask, bool put, bool take
 		if (r == 0 && take)
 			r = get_or_stop(s, deadline_ns);
 		if (r == 1)
-			return lost(s, -EPROTO, "somebody else resumed the guest");
+			return resumed_by_other(s);
 		if (r < 0)
 			return r;
 		if (take)
@@ -181,7 +188,7 @@ static int ask_entered(struct us_gdb_session *s, unsigned vcpu, uint64_t deadlin
 	for (unsigned i = 0; r == 0 && i < n; i++) {
 		r = get_or_stop(s, deadline_ns);
 		if (r == 1)
-			return lost(s, -EPROTO, "somebody else resumed the guest");
+			return resumed_by_other(s);
 		if (r == 0)
 			take_reply(s, what[i], vcpu, ret);
 	}
@@ -241,6 +248,18 @@ static int stop_and_read(struct us_gdb_session *s, uint64_t mask,
 	return r;
 }
 
+/* QEMU has taken a question of ours for a request to stop: the guest stands again, by
+ * us.  What it was asked of before is of no use. */
+static int regain(struct us_gdb_session *s, struct us_gdb_look *ret)
+{
+	bool stopped;
+	if (!s->qemu || !us_gdb_halt_qemu(&s->client, REGAIN_NS, &stopped))
+		return lost(s, -EPROTO, "somebody else resumed the guest");
+	us_gdb_set_run(s, US_GDB_HELD);
+	ret->refused = UINT64_MAX;
+	return 0;
+}
+
 int us_gdb_session_look(struct us_gdb_session *s, uint64_t mask,
 			struct us_gdb_look *ret)
 {
@@ -254,6 +273,8 @@ int us_gdb_session_look(struct us_gdb_session *s, uint64_t mask,
 	if (s->n_vcpu < 64)
 		mask &= (1ull << s->n_vcpu) - 1;
 	r = stop_and_read(s, mask, ret);
+	if (r == -EAGAIN)
+		r = regain(s, ret);
 	ret->got = mask & ~ret->refused;
 	if (r < 0) {
 		const char *why = s->client.why;

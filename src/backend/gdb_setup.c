@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* gdb_setup.c: attach to a stub and detach from it; see gdb_session.h. */
-#include "backend/gdb_setup.h"
+/* gdb_setup.c: attach to a stub; see gdb_session.h. */
+#include "backend/gdb_detach.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -13,124 +13,10 @@
 
 #define OPEN_NS		    (4500 * US_NS_PER_MS)
 #define CONNECT_MS	    2000
-#define HOLD_LIMIT_MS	    3000 /* a look may take 2.5 s */
-#define STOP_REPLY_NS	    (250 * US_NS_PER_MS)
-#define OWN_PATIENCE_NS	    (500 * US_NS_PER_MS)
+#define HOLD_LIMIT_MS	    3000		 /* a look may take 2.5 s */
 #define RESCUE_PATIENCE_NS  (10 * US_NS_PER_SEC) /* nobody waits for the watchdog */
-#define DETACH_TRIES	    8
 #define MAX_DOCUMENT	    (256u << 10)
 #define DEFAULT_PACKET_SIZE 400 /* of a stub that states none; GDB's own default */
-
-/* Detaching. */
-
-/* Read on until a reply that begins with text, or one that refuses (an error, or
- * nothing).  What else comes answers questions of before, or is a stop reply, which
- * *stopped says; at_stop: the first of these ends it. */
-enum answer { NONE, WANTED, REFUSED };
-
-static enum answer wait_for(struct us_gdb *g, const char *text, uint64_t deadline_ns,
-			    bool *stopped, bool at_stop)
-{
-	for (unsigned i = 0; i < 1000; i++) {
-		int r = us_gdb_get(g, deadline_ns);
-		if (r == -EPROTO) { /* the rest of a packet whose start was lost */
-			g->parser.junk = 0;
-			continue;
-		}
-		if (r < 0)
-			return NONE;
-		const char *body = g->parser.body;
-		if (!strncmp(body, text, strlen(text)))
-			return WANTED;
-		if (us_gdb_stop_kind(body, g->parser.len) == US_GDB_STOPPED) {
-			*stopped = true;
-			if (at_stop)
-				return NONE;
-		} else if (!g->parser.len || us_gdb_said_error(g))
-			return REFUSED;
-	}
-	return NONE;
-}
-
-static bool tell(struct us_gdb *g, const char *packet, uint64_t deadline_ns)
-{
-	return us_gdb_put(g, packet) == 0 && us_gdb_flush(g, deadline_ns) == 0;
-}
-
-/*
- * Make sure that QEMU's guest stands, since a running one takes any byte for a stop
- * request, and that no reply is under way: the answer to qC comes last.  Asked again
- * if the question itself was taken for the request.  Does it stand by our request?
- */
-static bool halt_qemu(struct us_gdb *g, uint64_t patience_ns)
-{
-	bool stopped = false;
-	us_gdb_put_break(g);
-	for (unsigned i = 0; i < 4; i++) {
-		uint64_t deadline_ns = us_now_ns() + patience_ns / 4;
-		if (!tell(g, "qC", deadline_ns) ||
-		    wait_for(g, "QC", deadline_ns, &stopped, false) == WANTED)
-			break;
-	}
-	return stopped;
-}
-
-/* Others are not sent a packet behind the request; one that stands may be silent. */
-static bool halt_other(struct us_gdb *g)
-{
-	bool stopped = false;
-	uint64_t deadline_ns = us_now_ns() + STOP_REPLY_NS;
-	us_gdb_put_break(g);
-	if (us_gdb_flush(g, deadline_ns) == 0)
-		for (unsigned i = 0; i < 16 && !stopped; i++)
-			if (wait_for(g, "?", deadline_ns, &stopped, false) == NONE)
-				break;
-	return stopped;
-}
-
-bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared, uint64_t patience_ns)
-{
-	const char *form[] = { shared->detach[0] ? shared->detach : "D", "D;1" };
-	bool qemu = atomic_load(&shared->qemu), stopped;
-	stopped = qemu ? halt_qemu(g, patience_ns) : halt_other(g);
-	if (atomic_load(&shared->paused) && !stopped)
-		return true;
-	/* After a detach that may have worked nothing may be sent: it would stop the
-	 * guest again.  So a second one follows only a refusal, or QEMU's word that the
-	 * first was a request to stop to it: somebody had let the guest go. */
-	for (size_t i = 0, n = 0; i < sizeof(form) / sizeof(*form);) {
-		uint64_t deadline_ns = us_now_ns() + patience_ns;
-		bool again = false;
-		if (!tell(g, form[i], deadline_ns))
-			return false;
-		enum answer a = wait_for(g, "OK", deadline_ns, &again, qemu);
-		if (a == NONE && again && qemu && ++n < DETACH_TRIES) /* at once */
-			continue;
-		if (a != REFUSED)
-			return a == WANTED;
-		i++;
-	}
-	return tell(g, "c", us_now_ns() + patience_ns) && us_gdb_wait_ack(g) == 0;
-}
-
-void us_gdb_session_let_go(struct us_gdb_session *s)
-{
-	/* The watchdog's time begins anew; if it has stepped in, it is its turn. */
-	bool ours = !us_watchdog_fired(s->watchdog);
-	if (ours && us_watchdog_release(s->watchdog))
-		ours = us_watchdog_hold(s->watchdog);
-	s->client.no_ack |= s->qemu; /* nothing that a running QEMU would hear */
-	if (ours)
-		us_gdb_let_go(&s->client, s->shared, OWN_PATIENCE_NS);
-	s->run = US_GDB_RUNS;
-	s->detached = true;
-}
-
-void us_gdb_set_run(struct us_gdb_session *s, enum us_gdb_run run)
-{
-	s->run = run;
-	atomic_store(&s->shared->paused, run == US_GDB_PAUSED);
-}
 
 /* In the watchdog's process: with the connection that the backend had. */
 static void rescue(void *ctx, bool held)
@@ -164,8 +50,6 @@ static void rescue_anew(void *ctx, bool held)
 	us_gdb_init(&s->client, fd);
 	us_gdb_let_go(&s->client, s->shared, RESCUE_PATIENCE_NS);
 }
-
-/* Attaching. */
 
 static bool file_has_line(const char *path, bool (*matches)(const char *, const char *),
 			  const char *what)
@@ -266,7 +150,7 @@ static int dial(struct us_gdb_session *s, struct us_err *e)
 		r = watch(s, rescue, fd, HOLD_LIMIT_MS, &s->watchdog, e);
 	}
 	if (fd >= 0 && r < 0)
-		us_gdb_let_go(&s->client, s->shared, OWN_PATIENCE_NS);
+		us_gdb_let_go(&s->client, s->shared, US_GDB_PATIENCE_NS);
 	s->detached = r < 0;
 	atomic_store(&s->shared->watched, true);
 	unwatch(guard);
@@ -338,6 +222,7 @@ static int ask_nature(struct us_gdb_session *s, enum us_gdb_before before, bool 
 	if (r < 0)
 		return r;
 	s->qemu = !strncmp(g->parser.body, "ENABLE=", 7);
+	g->acks = s->qemu;
 	atomic_store(&s->shared->qemu, s->qemu);
 	if (s->qemu)
 		atomic_store(&s->shared->no_ack, true);

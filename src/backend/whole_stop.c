@@ -53,7 +53,7 @@ static void find_next(struct us_whole_stop *w)
 
 static int begin_look(struct us_whole_stop *w)
 {
-	w->busy = us_vcpu_threads_busy(&w->threads);
+	w->busy = w->runs_halted ? 0 : us_vcpu_threads_busy(&w->threads);
 	w->got = 0;
 	int r = w->ops->look(w->ctx);
 	if (r < 0)

@@ -31,7 +31,9 @@ struct us_whole_stop {
 	const struct us_whole_stop_ops *ops;
 	void *ctx;
 	unsigned n_vcpu, n_chosen;
-	uint64_t mask; /* the chosen ones */
+	bool runs_halted; /* the thread of a halted vCPU may run: it may be in the guest
+			   */
+	uint64_t mask;	  /* the chosen ones */
 	struct us_pacer pacer;
 	struct us_vcpu_threads threads;
 	int broken; /* what ended it, seen in release() */

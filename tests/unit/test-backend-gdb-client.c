@@ -518,6 +518,22 @@ static void exchanges_are_acknowledged(void **state)
 	assert_string_equal(p.heard, "$qC#b4+$g#67");
 }
 
+/* QEMU that writes a snapshot hears nothing for as long as that takes. */
+static void late_acknowledgements_are_waited_for(void **state)
+{
+	(void)state;
+	struct peer p = { .says = "+", .pause_us = 150000, .times = 1 };
+	peer_start(&p);
+	gdb.acks = true;
+	uint64_t deadline = us_now_ns() + 60 * US_NS_PER_SEC;
+	assert_int_equal(us_gdb_put(&gdb, "c"), 0);
+	assert_int_equal(us_gdb_flush(&gdb, deadline), 0);
+	assert_int_equal(us_gdb_wait_ack(&gdb), 0);
+	assert_int_equal(gdb.sent, 0);
+	assert_false(gdb.silent);
+	peer_end(&p);
+}
+
 static void misbehaviour_ends_in_an_error(void **state)
 {
 	(void)state;
@@ -663,6 +679,7 @@ int main(void)
 		cmocka_unit_test(code_segments_are_asked_of_the_monitor),
 		cmocka_unit_test(a_stub_without_a_monitor_is_asked_once),
 		cmocka_unit_test(exchanges_are_acknowledged),
+		cmocka_unit_test(late_acknowledgements_are_waited_for),
 		cmocka_unit_test(misbehaviour_ends_in_an_error),
 		cmocka_unit_test(a_refused_packet_is_sent_again),
 	};

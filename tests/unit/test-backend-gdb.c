@@ -2,7 +2,7 @@
 /* The gdb backend on real QEMU, and against stubs that misbehave. */
 #include "remote.h"
 
-#include "backend/gdb_setup.h"
+#include "backend/gdb_detach.h"
 
 #include <arpa/inet.h>
 
@@ -120,6 +120,21 @@ static void resumed_in_our_hands(void **state)
 		assert_true(goes_on(&r));
 		expect_status(&r, "running");
 	}
+	rig_stop(&r);
+}
+
+static void resumed_at_any_moment(void **state)
+{
+	(void)state;
+	struct rig r;
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	struct us_target t = target_of(r.gdb);
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	sample_while_resumed(&r, b);
+	us_backend_close(b);
+	assert_true(goes_on(&r));
+	expect_status(&r, "running");
 	rig_stop(&r);
 }
 
@@ -288,6 +303,8 @@ enum behaviour {
 	EXITS,	      /* the guest ends after three stops */
 	CLOSES_LATER, /* hangs up after three stops */
 	SPOILS_D,     /* runs again when the first detach comes, and stops for it */
+	LATE_C,	      /* QEMU: away for a while, later resumed in our hands */
+	SPOILS_G, /* QEMU, resumed in mid look: it stops at the question, unanswered */
 };
 
 struct stub {
@@ -345,8 +362,11 @@ static void say_memory(struct stub *s, const char *args)
 static void answer(struct stub *s, const char *body)
 {
 	if (!strncmp(body, "qSupported", 10))
-		say(s, s->behaviour == S390X ? "PacketSize=400;qXfer:features:read+"
-					     : "PacketSize=400;QStartNoAckMode+");
+		say(s, s->behaviour == S390X	? "PacketSize=400;qXfer:features:read+"
+		       : s->behaviour >= LATE_C ? "PacketSize=400"
+						: "PacketSize=400;QStartNoAckMode+");
+	else if (!strcmp(body, "qqemu.sstepbits") && s->behaviour >= LATE_C)
+		say(s, "ENABLE=1");
 	else if (!strncmp(body, "qXfer:features", 14))
 		say(s, "l<target><architecture>s390:64-bit</architecture></target>");
 	else if (!strcmp(body, "QStartNoAckMode"))
@@ -363,7 +383,7 @@ static void answer(struct stub *s, const char *body)
 		atomic_fetch_add(&s->page->conts, 1);
 		atomic_store(&s->page->running, true);
 	} else if (!strcmp(body, "qC")) {
-		say(s, s->behaviour == SPOILS_D ? "QC1" : "");
+		say(s, s->behaviour >= SPOILS_D ? "QC1" : "");
 	} else if (body[0] == 'D') {
 		unsigned n = atomic_fetch_add(&s->page->detaches, 1);
 		if (n == 0 && s->behaviour == SPOILS_D) {
@@ -390,6 +410,18 @@ static void interrupted(struct stub *s)
 		say(s, "S02");
 }
 
+/* Of each fourth look the question, or once the packet that resumes. */
+static bool is_spoilt(const struct stub *s, const char *body)
+{
+	if (s->behaviour == LATE_C && !strcmp(body, "c")) {
+		unsigned n = atomic_load(&s->page->conts);
+		usleep(n == 2 ? 100000 : 0);
+		return n == 4 && !atomic_fetch_add(&s->page->spoilt, 1);
+	}
+	return s->behaviour == SPOILS_G && !strcmp(body, "g") &&
+	       atomic_load(&s->page->stops) % 4 == 3;
+}
+
 /* A whole packet is in p->body. */
 static void heard(struct stub *s, const char *body)
 {
@@ -404,6 +436,10 @@ static void heard(struct stub *s, const char *body)
 		send(s->fd, "-", 1, MSG_NOSIGNAL);
 		return;
 	default:
+		if (is_spoilt(s, body)) {
+			say(s, "T02");
+			return;
+		}
 		send(s->fd, "+", 1, MSG_NOSIGNAL);
 		answer(s, body);
 	}
@@ -493,6 +529,58 @@ static void a_spoilt_detach_is_made_again(void **state)
 	assert_int_equal(atomic_load(&p.page->detaches), 2);
 	assert_true(peer_runs(&p));
 	us_gdb_fini(&g);
+	peer_stop(&p);
+}
+
+/* The look fails, and the recording goes on. */
+static void a_spoilt_look_is_counted(void **state)
+{
+	(void)state;
+	struct peer p;
+	static struct us_capture c;
+	struct us_backend_counts counts;
+	struct us_err e;
+	struct us_schedule s = { .hz = 1000, .seed = 1 };
+	peer_start(&p, serve_stub, SPOILS_G);
+	struct us_target t = target_of(p.path);
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c),
+				 1);
+		assert_int_equal(c.regs.pc, 0x1000);
+		b->ops->release(b, &c);
+	}
+	b->ops->counts(b, &counts);
+	assert_in_range(counts.failed, 5, 8);
+	us_backend_close(b);
+	assert_true(peer_runs(&p));
+	peer_stop(&p);
+}
+
+/* An acknowledgement that came late once is still waited for: what comes in its place
+ * says that the guest was not let go. */
+static void a_spoilt_resume_is_made_again(void **state)
+{
+	(void)state;
+	struct peer p;
+	static struct us_capture c;
+	struct us_err e;
+	struct us_schedule s = { .hz = 1000, .seed = 1 };
+	peer_start(&p, serve_stub, LATE_C);
+	struct us_target t = target_of(p.path);
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c),
+				 1);
+		assert_int_equal(c.state, US_VCPU_GUEST);
+		b->ops->release(b, &c);
+		assert_true(peer_runs(&p));
+	}
+	assert_int_equal(atomic_load(&p.page->spoilt), 2); /* and once more */
+	us_backend_close(b);
+	assert_true(peer_runs(&p));
 	peer_stop(&p);
 }
 
@@ -622,6 +710,8 @@ int main(void)
 		cmocka_unit_test(probe_says_why_not),
 		cmocka_unit_test(foreign_stub_is_understood),
 		cmocka_unit_test(a_spoilt_detach_is_made_again),
+		cmocka_unit_test(a_spoilt_look_is_counted),
+		cmocka_unit_test(a_spoilt_resume_is_made_again),
 		cmocka_unit_test(strange_stubs_are_refused),
 		cmocka_unit_test(stubs_fail_later),
 		cmocka_unit_test(watchdog_ends_a_long_hold),
@@ -631,6 +721,7 @@ int main(void)
 		cmocka_unit_test(samples_kvm_smp),
 		cmocka_unit_test(one_vcpu_of_two),
 		cmocka_unit_test(resumed_in_our_hands),
+		cmocka_unit_test(resumed_at_any_moment),
 		cmocka_unit_test(memory_by_the_stub),
 		cmocka_unit_test(speaks_tcp),
 		cmocka_unit_test(nothing_is_allocated),
