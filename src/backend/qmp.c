@@ -42,7 +42,8 @@ struct qmp {
 	struct us_guest guest; /* pid 0: not known */
 	struct us_whole_stop stop;
 	bool paused;  /* by its owner: not to be resumed */
-	bool guarded; /* the watchdog has been told of a stop */
+	bool guarded; /* we have stopped it, and the watchdog has been told */
+	bool resumed; /* the last event of the kind said that it runs again */
 	struct us_qmp_vcpu vcpu[US_MAX_VCPUS];
 	char *text; /* of a reply, unquoted */
 	size_t text_size;
@@ -88,13 +89,15 @@ static int failed(struct qmp *b, int code, const char *why)
 	return code;
 }
 
-/* An event that says whether the guest runs, by another's will. */
+/* An event that says whether the guest runs; unless we hold it, by another's will. */
 static void note_event(struct qmp *b, const char *name, size_t len)
 {
-	if (len == 6 && !memcmp(name, "\"STOP\"", 6))
-		b->paused = true;
-	else if (len == 8 && !memcmp(name, "\"RESUME\"", 8))
-		b->paused = false;
+	bool stopped = len == 6 && !memcmp(name, "\"STOP\"", 6);
+	bool resumed = len == 8 && !memcmp(name, "\"RESUME\"", 8);
+	if (stopped || resumed)
+		b->resumed = resumed;
+	if (!b->guarded && (stopped || resumed))
+		b->paused = stopped;
 }
 
 /* Events that came while we were away. */
@@ -113,7 +116,7 @@ static int drain(struct qmp *b)
 	}
 }
 
-/* The value of the next reply; events before it are ours. -EREMOTEIO: an error. */
+/* The value of the next reply. -EREMOTEIO: an error. */
 static int reply(struct qmp *b, uint64_t deadline_ns, const char **value, size_t *len)
 {
 	for (;;) {
@@ -124,6 +127,7 @@ static int reply(struct qmp *b, uint64_t deadline_ns, const char **value, size_t
 			return 0;
 		if (r == US_QMP_ERROR)
 			return -EREMOTEIO;
+		note_event(b, *value, *len);
 	}
 }
 
@@ -203,11 +207,11 @@ static int send_cont(struct qmp *b, uint64_t deadline_ns)
 	return r;
 }
 
-/* End the hold; nothing to do if the guest is paused by its owner. */
+/* End the hold; nothing to do if the guest was paused by its owner. */
 static int resume(void *ctx)
 {
 	struct qmp *b = ctx;
-	int r = b->paused ? 0 : send_cont(b, us_now_ns() + LOOK_NS);
+	int r = b->guarded ? send_cont(b, us_now_ns() + LOOK_NS) : 0;
 	bool ours = !b->guarded || us_watchdog_release(b->watchdog);
 	b->guarded = false;
 	if (!ours && r == 0) {
@@ -236,13 +240,15 @@ static int look(void *ctx)
 	b->stop.asked_ns = us_now_ns();
 	uint64_t deadline_ns = b->stop.asked_ns + LOOK_NS;
 	r = us_qmp_stream_send(&b->stream, batch, deadline_ns);
-	if (r == 0 && !b->paused)
+	b->resumed = false;
+	if (r == 0 && b->guarded)
 		r = reply(b, deadline_ns, &value, &len);
 	b->stop.t_ns = us_now_ns();
 	if (r == 0)
 		r = reply_text(b, deadline_ns);
+	/* Of a guest that its owner let go meanwhile the registers fit nothing. */
 	if (r == 0)
-		return read_vcpus(b);
+		return b->resumed ? 0 : read_vcpus(b);
 	const char *why = r == -EREMOTEIO ? "QEMU refuses a command" : b->stream.why;
 	(void)!resume(b);
 	return failed(b, r == -EREMOTEIO ? -EPROTO : r, why);

@@ -300,6 +300,24 @@ static void owner_pauses_and_resumes(void **state)
 	rig_stop(&r);
 }
 
+static void resumed_at_any_moment(void **state)
+{
+	(void)state;
+	struct rig r;
+	if (!rig_start_with(&r, false, 1, false,
+			    " -chardev socket,id=c,path=%s/qmp2,server=on,wait=off"
+			    " -mon chardev=c,mode=control"))
+		skip();
+	struct us_target t = { 0 };
+	snprintf(t.qmp, sizeof(t.qmp), "%s/qmp2", r.qemu.dir);
+	struct us_backend *b = open_backend(&us_backend_qmp, &t);
+	sample_while_resumed(&r, b);
+	us_backend_close(b);
+	assert_true(goes_on(&r));
+	expect_status(&r, "running");
+	rig_stop(&r);
+}
+
 static void qemu_is_killed(void **state)
 {
 	(void)state;
@@ -381,6 +399,7 @@ enum behaviour {
 	HUGE_INFO,    /* after three stops the reply has no end */
 	FLOODS,	      /* events without a pause, after three stops */
 	CLOSES_LATER, /* hangs up after three stops */
+	SNAPSHOTS,    /* stands by itself after three stops, until it is looked at */
 };
 
 static bool say(int fd, const char *text)
@@ -407,7 +426,7 @@ static void say_info(int fd, int behaviour, unsigned stops)
 {
 	char text[2048];
 	strcpy(text, long_mode);
-	if (stops <= 3 || behaviour < STALLS_INFO) {
+	if (stops <= 3 || behaviour < STALLS_INFO || behaviour == SNAPSHOTS) {
 		say_registers(fd, text);
 	} else if (behaviour == GARBLED_INFO) {
 		strstr(text, "RIP=")[6] = 'x';
@@ -435,6 +454,8 @@ static void answer(int fd, struct peer_page *page, int behaviour, const char *ms
 		return;
 	}
 	if (strstr(msg, "info registers")) {
+		if (behaviour == SNAPSHOTS && atomic_load(&page->running))
+			say(fd, "{\"timestamp\": {}, \"event\": \"RESUME\"}\r\n");
 		say_info(fd, behaviour, atomic_load(&page->stops));
 		return;
 	}
@@ -458,6 +479,9 @@ static void answer(int fd, struct peer_page *page, int behaviour, const char *ms
 	}
 	snprintf(reply, sizeof(reply), "{\"return\": %s%s", value, tail);
 	say(fd, reply);
+	if (behaviour == SNAPSHOTS && strstr(msg, "\"cont\"") &&
+	    atomic_load(&page->stops) == 3)
+		say(fd, "{\"timestamp\": {}, \"event\": \"STOP\"}\r\n");
 }
 
 static void serve_monitor(int fd, struct peer_page *page, int behaviour)
@@ -496,6 +520,32 @@ static void strange_monitors_are_refused(void **state)
 		assert_true(peer_runs(&p));
 		peer_stop(&p);
 	}
+}
+
+/* The owner lets the guest go while it is looked at: it does not count as paused. */
+static void resumed_in_mid_look(void **state)
+{
+	(void)state;
+	struct peer p;
+	struct us_err e;
+	struct us_backend_counts counts;
+	struct us_schedule s = { .hz = 1000, .seed = 1 };
+	static struct us_capture c;
+	peer_start(&p, serve_monitor, SNAPSHOTS);
+	struct us_target t = target_of(p.path);
+	struct us_backend *b = open_backend(&us_backend_qmp, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c),
+				 1);
+		assert_int_equal(c.state, US_VCPU_GUEST);
+		b->ops->release(b, &c);
+	}
+	b->ops->counts(b, &counts);
+	assert_int_equal(counts.failed, 1);
+	us_backend_close(b);
+	assert_true(peer_runs(&p));
+	peer_stop(&p);
 }
 
 static void monitors_fail_later(void **state)
@@ -588,6 +638,7 @@ int main(void)
 		cmocka_unit_test(damaged_registers_are_refused),
 		cmocka_unit_test(dumps_are_read),
 		cmocka_unit_test(strange_monitors_are_refused),
+		cmocka_unit_test(resumed_in_mid_look),
 		cmocka_unit_test(monitors_fail_later),
 		cmocka_unit_test(watchdog_ends_a_long_hold),
 		cmocka_unit_test(samples_tcg),
@@ -598,6 +649,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_allocated),
 		cmocka_unit_test(paused_guest_stays_paused),
 		cmocka_unit_test(owner_pauses_and_resumes),
+		cmocka_unit_test(resumed_at_any_moment),
 		cmocka_unit_test(busy_monitor_is_refused),
 		cmocka_unit_test(qemu_is_killed),
 	};
