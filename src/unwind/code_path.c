@@ -15,6 +15,9 @@ void us_code_path_use(struct us_code_path *p, struct us_paging *paging,
 void us_code_path_start(struct us_code_path *p)
 {
 	memset(p->visited, 0, sizeof(p->visited));
+	for (unsigned i = 0; i < US_CODE_MAX_PENDING; i++)
+		p->pending[i].slot = (uint8_t)i;
+	p->n_pending = 0;
 	p->n_visited = 0;
 	p->lost = false;
 }
@@ -72,4 +75,45 @@ bool us_code_path_visit(struct us_code_path *p, us_gva pc)
 	p->budget--;
 	p->visited[i] = pc + 1;
 	return true;
+}
+
+bool us_code_path_pend(struct us_code_path *p, us_gva pc, uint64_t order,
+		       bool after_call, uint8_t *ret_slot)
+{
+	if (us_code_path_visited(p, pc))
+		return false;
+	if (p->n_pending == US_CODE_MAX_PENDING) {
+		p->lost = true;
+		return false;
+	}
+	struct us_code_pending *new = &p->pending[p->n_pending++];
+	new->pc = pc;
+	new->order = order;
+	new->after_call = after_call;
+	*ret_slot = new->slot;
+	return true;
+}
+
+/* The last one takes its place, and its slot goes behind that: to those that are free.
+ */
+bool us_code_path_take(struct us_code_path *p, struct us_code_pending *ret)
+{
+	unsigned best = 0;
+	if (p->n_pending == 0)
+		return false;
+	for (unsigned i = 1; i < p->n_pending; i++)
+		if (p->pending[i].order < p->pending[best].order)
+			best = i;
+	*ret = p->pending[best];
+	p->pending[best] = p->pending[--p->n_pending];
+	p->pending[p->n_pending].slot = ret->slot;
+	return true;
+}
+
+const struct us_code_pending *us_code_path_find(const struct us_code_path *p, us_gva pc)
+{
+	for (unsigned i = 0; i < p->n_pending; i++)
+		if (p->pending[i].pc == pc)
+			return &p->pending[i];
+	return NULL;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * code_path.h: the code that one analysis goes through: the guest's bytes, a window of
- * them at a time, and which addresses were visited.  Every address is visited once, and
- * their number is bounded, so the analysis ends whatever the guest's code is.
+ * them at a time, which addresses were visited, and which paths are still to be
+ * followed.  Every address is visited once, and their number is bounded, so the
+ * analysis ends whatever the guest's code is.
  */
 #ifndef US_UNWIND_CODE_PATH_H
 #define US_UNWIND_CODE_PATH_H
@@ -11,6 +12,17 @@
 
 #define US_CODE_VISIT_SLOTS 4096 /* a power of two */
 #define US_CODE_MAX_VISITED 3072 /* below that: there is always an empty slot */
+
+#define US_CODE_MAX_PENDING 128
+
+/* Where a path goes on.  How things are there, the analysis keeps in an array of its
+ * own, under this slot. */
+struct us_code_pending {
+	us_gva pc;
+	uint64_t order; /* the lowest is followed first */
+	bool after_call;
+	uint8_t slot; /* below US_CODE_MAX_PENDING */
+};
 
 struct us_code_path {
 	struct us_paging *paging;
@@ -23,13 +35,16 @@ struct us_code_path {
 	size_t window_len;
 	uint8_t bytes[1024];
 	us_gva visited[US_CODE_VISIT_SLOTS]; /* + 1: 0 is an empty slot */
+	struct us_code_pending pending[US_CODE_MAX_PENDING]; /* with all slots */
+	unsigned n_pending;
 };
 
 /* Which memory to read code from; drops the window. */
 void us_code_path_use(struct us_code_path *p, struct us_paging *paging,
 		      const struct us_space *s);
 
-/* A new analysis: nothing was visited or lost.  Keeps the window and the budget. */
+/* A new analysis: nothing was visited, lost, or is to be followed.  Keeps the window
+ * and the budget. */
 void us_code_path_start(struct us_code_path *p);
 
 /* The bytes from pc on, at least want of them if they can be read and lie in pages that
@@ -41,5 +56,15 @@ const uint8_t *us_code_path_bytes(struct us_code_path *p, us_gva pc, size_t want
  * lost. */
 bool us_code_path_visit(struct us_code_path *p, us_gva pc);
 bool us_code_path_visited(const struct us_code_path *p, us_gva pc);
+
+/* To be followed later; false if it was visited, or if there is no more room: then it
+ * is lost (which can cost a rule, not make one wrong). */
+bool us_code_path_pend(struct us_code_path *p, us_gva pc, uint64_t order,
+		       bool after_call, uint8_t *ret_slot);
+/* The next one; its slot is free again.  False: there is none. */
+bool us_code_path_take(struct us_code_path *p, struct us_code_pending *ret);
+/* The first at pc, or NULL. */
+const struct us_code_pending *us_code_path_find(const struct us_code_path *p,
+						us_gva pc);
 
 #endif

@@ -7,20 +7,19 @@
 
 #include <stdlib.h>
 
-#define MAX_PENDING 64
-#define MAX_RETURN  1024 /* instructions on the way to a ret */
-
-struct pending {
-	us_gva pc;
-	uint64_t order; /* the lowest is followed first */
-	struct us_link_state st;
-};
+#define MAX_RETURN 1024 /* instructions on the way to a ret */
 
 struct us_link_flow {
 	const struct us_link_machine *machine;
 	struct us_code_path path;
-	struct pending pending[MAX_PENDING];
-	unsigned n_pending;
+	struct us_link_state pending[US_CODE_MAX_PENDING]; /* at a path's slot */
+};
+
+/* A path that is being followed. */
+struct path {
+	us_gva pc;
+	uint64_t order;
+	struct us_link_state st;
 };
 
 struct us_link_flow *us_link_flow_new(const struct us_link_machine *m)
@@ -57,12 +56,6 @@ bool us_link_flow_spent(const struct us_link_flow *f)
 	return f->path.budget == 0;
 }
 
-static void start_over(struct us_link_flow *f)
-{
-	us_code_path_start(&f->path);
-	f->n_pending = 0;
-}
-
 /* --- code --- */
 
 static bool decode_at(struct us_link_flow *f, us_gva pc, struct us_link_insn *ret)
@@ -80,25 +73,17 @@ static bool decode_at(struct us_link_flow *f, us_gva pc, struct us_link_insn *re
 static void pend(struct us_link_flow *f, us_gva pc, uint64_t order,
 		 const struct us_link_state *st)
 {
-	if (us_code_path_visited(&f->path, pc))
-		return;
-	if (f->n_pending == MAX_PENDING) {
-		f->path.lost = true;
-		return;
-	}
-	f->pending[f->n_pending++] = (struct pending){ pc, order, *st };
+	uint8_t slot;
+	if (us_code_path_pend(&f->path, pc, order, false, &slot))
+		f->pending[slot] = *st;
 }
 
-static bool take_pending(struct us_link_flow *f, struct pending *ret)
+static bool take_path(struct us_link_flow *f, struct path *ret)
 {
-	unsigned best = 0;
-	if (f->n_pending == 0)
+	struct us_code_pending next;
+	if (!us_code_path_take(&f->path, &next))
 		return false;
-	for (unsigned i = 1; i < f->n_pending; i++)
-		if (f->pending[i].order < f->pending[best].order)
-			best = i;
-	*ret = f->pending[best];
-	f->pending[best] = f->pending[--f->n_pending];
+	*ret = (struct path){ next.pc, next.order, f->pending[next.slot] };
 	return true;
 }
 
@@ -213,15 +198,15 @@ enum us_code_reach us_link_rule_from_start(struct us_link_flow *f,
 					   const struct us_code_place *at,
 					   struct us_code_rule rule[2])
 {
-	struct pending p = { .pc = at->start };
+	struct path p = { .pc = at->start };
 	us_link_state_init(&p.st, f->machine);
-	start_over(f);
+	us_code_path_start(&f->path);
 	do {
 		if (reaches(f, at, p.pc, &p.st)) {
 			rule_at(f, &p.st, rule);
 			return US_REACH_FLOW;
 		}
-	} while (take_pending(f, &p));
+	} while (take_path(f, &p));
 	return f->path.lost ? US_REACH_NONE : US_REACH_NEVER;
 }
 
@@ -309,7 +294,7 @@ static bool runs_out(const struct us_code_place *at, us_gva pc, us_gva next)
 
 /* Follow one path to its end. */
 static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
-			 struct pending *p, struct us_code_rule *ret)
+			 struct path *p, struct us_code_rule *ret)
 {
 	struct us_link_insn insn;
 	while (f->path.n_visited < MAX_RETURN && us_code_path_visit(&f->path, p->pc)) {
@@ -345,12 +330,12 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 					 const struct us_code_place *at,
 					 struct us_code_rule *rule)
 {
-	struct pending p = { .pc = at->pc, .order = at->after_call };
+	struct path p = { .pc = at->pc, .order = at->after_call };
 	enum us_code_exit how = US_EXIT_NONE;
 	us_link_state_init(&p.st, f->machine);
 	if (at->after_call) /* the CALL has changed it */
 		p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
-	start_over(f);
+	us_code_path_start(&f->path);
 	*rule = (struct us_code_rule){ 0 };
 	if (at->after_call && runs_out(at, at->pc - 1, at->pc))
 		return how;
@@ -372,6 +357,6 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 		}
 		if (found.fp != US_FP_LOST)
 			return how;
-	} while (take_pending(f, &p));
+	} while (take_path(f, &p));
 	return how;
 }

@@ -8,25 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PENDING 128
-#define MAX_ENDS    128
-#define MAX_RETURN  1024 /* instructions on the way to a ret */
-#define MAX_POPS    256	 /* instructions of a callee looked through for its ret */
-#define MAX_TRAP    64	 /* bytes that a CALL which is none leads over */
-
-/* A place that a path leads to, and how things are there. */
-struct pending {
-	us_gva pc;
-	uint64_t order; /* the lowest is followed first */
-	bool after_call;
-	struct us_x86_state st;
-};
+#define MAX_ENDS   128
+#define MAX_RETURN 1024 /* instructions on the way to a ret */
+#define MAX_POPS   256	/* instructions of a callee looked through for its ret */
+#define MAX_TRAP   64	/* bytes that a CALL which is none leads over */
 
 struct us_x86_flow {
 	struct us_code_path path;
 	uint8_t word; /* of the code: 8 or 4 bytes */
-	struct pending pending[MAX_PENDING];
-	unsigned n_pending;
+	struct us_x86_state pending[US_CODE_MAX_PENDING]; /* at a path's slot */
 	us_gva end[MAX_ENDS]; /* where code goes on behind a jump or ret */
 	unsigned n_end;
 	bool has_table; /* an indirect jump was met, in this state */
@@ -63,7 +53,7 @@ bool us_x86_flow_spent(const struct us_x86_flow *f)
 static void start_over(struct us_x86_flow *f)
 {
 	us_code_path_start(&f->path);
-	f->n_pending = f->n_end = 0;
+	f->n_end = 0;
 	f->has_table = false;
 }
 
@@ -115,40 +105,12 @@ static bool decode_at(struct us_x86_flow *f, us_gva pc, struct us_x86_insn *ret)
 
 /* --- the paths --- */
 
-/* If there is no room the path is lost: that can cost a rule, not make one wrong. */
 static void pend(struct us_x86_flow *f, us_gva pc, uint64_t order, bool after_call,
 		 const struct us_x86_state *st)
 {
-	if (us_code_path_visited(&f->path, pc))
-		return;
-	if (f->n_pending == MAX_PENDING) {
-		f->path.lost = true;
-		return;
-	}
-	f->pending[f->n_pending++] = (struct pending){
-		.pc = pc, .order = order, .after_call = after_call, .st = *st
-	};
-}
-
-static bool take_pending(struct us_x86_flow *f, struct pending *ret)
-{
-	unsigned best = 0;
-	if (f->n_pending == 0)
-		return false;
-	for (unsigned i = 1; i < f->n_pending; i++)
-		if (f->pending[i].order < f->pending[best].order)
-			best = i;
-	*ret = f->pending[best];
-	f->pending[best] = f->pending[--f->n_pending];
-	return true;
-}
-
-static const struct pending *find_pending(const struct us_x86_flow *f, us_gva pc)
-{
-	for (unsigned i = 0; i < f->n_pending; i++)
-		if (f->pending[i].pc == pc)
-			return &f->pending[i];
-	return NULL;
+	uint8_t slot;
+	if (us_code_path_pend(&f->path, pc, order, after_call, &slot))
+		f->pending[slot] = *st;
 }
 
 static us_gva target_of(const struct us_x86_flow *f, us_gva next,
@@ -240,16 +202,16 @@ static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 		     const struct us_x86_insn *insn, us_gva next,
 		     struct us_x86_state *st)
 {
-	const struct pending *known;
+	const struct us_code_pending *known;
 	switch (insn->kind) {
 	case US_X86_BRANCH:
 		goes_to(f, at, target_of(f, next, insn), st);
 		return true;
 	case US_X86_CALL:
 	case US_X86_CALL_INDIRECT:
-		known = find_pending(f, next);
+		known = us_code_path_find(&f->path, next);
 		if (known)
-			*st = known->st;
+			*st = f->pending[known->slot];
 		return true;
 	case US_X86_PUSH_PC:
 		f->path.lost |= is_retpoline(f, insn, next);
@@ -377,7 +339,7 @@ enum us_code_reach us_x86_rule_from_start(struct us_x86_flow *f,
 				   .sp = { -f->word, US_SYM_SP },
 				   .fp = { 0, US_SYM_FP } };
 	enum us_code_reach reach = US_REACH_FLOW;
-	struct pending p;
+	struct us_code_pending p;
 	us_gva pc = at->start;
 
 	start_over(f);
@@ -386,9 +348,9 @@ enum us_code_reach us_x86_rule_from_start(struct us_x86_flow *f,
 			rule_at(&st, rule);
 			return reach;
 		}
-		if (take_pending(f, &p)) {
+		if (us_code_path_take(&f->path, &p)) {
 			pc = p.pc;
-			st = p.st;
+			st = f->pending[p.slot];
 		} else if (take_end(f, at, &pc)) {
 			st = f->table;
 			reach = US_REACH_TABLE;
@@ -464,37 +426,39 @@ static bool runs_out(const struct us_code_place *at, us_gva pc, us_gva next)
 
 /* Follow one path to its end. */
 static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
-			 struct pending *p, struct us_code_rule *ret)
+			 const struct us_code_pending *p, struct us_code_rule *ret)
 {
+	struct us_x86_state st = f->pending[p->slot];
 	struct us_x86_insn insn;
-	while (f->path.n_visited < MAX_RETURN && us_code_path_visit(&f->path, p->pc)) {
-		if (!decode_at(f, p->pc, &insn))
+	us_gva pc = p->pc;
+	while (f->path.n_visited < MAX_RETURN && us_code_path_visit(&f->path, pc)) {
+		if (!decode_at(f, pc, &insn))
 			return DEAD;
-		us_gva next = p->pc + insn.len;
+		us_gva next = pc + insn.len;
 		if (insn.kind == US_X86_RET)
-			return rule_for(&p->st, p->st.sp, ret) ? RETURNS : DEAD;
+			return rule_for(&st, st.sp, ret) ? RETURNS : DEAD;
 		if (insn.kind == US_X86_IRET) {
-			rule_for(&p->st, p->st.sp, ret);
+			rule_for(&st, st.sp, ret);
 			return LEAVES;
 		}
 		if (insn.kind == US_X86_SYSRET) {
-			rule_at_sysret(&p->st, ret);
+			rule_at_sysret(&st, ret);
 			return LEAVES_BY_SYSRET;
 		}
 		if (insn.kind == US_X86_JUMP_INDIRECT || insn.kind == US_X86_STOP ||
 		    insn.kind == US_X86_BREAK)
 			return DEAD;
-		step(f, &p->st, &insn, next);
+		step(f, &st, &insn, next);
 		bool jumps = is_jump(&insn);
 		if (insn.kind == US_X86_BRANCH)
-			pend(f, target_of(f, next, &insn), p->order, false, &p->st);
-		if (!jumps && runs_out(at, p->pc, next))
+			pend(f, target_of(f, next, &insn), p->order, false, &st);
+		if (!jumps && runs_out(at, pc, next))
 			return DEAD;
 		if (is_call(&insn)) {
-			pend(f, next, p->order + 1, true, &p->st);
+			pend(f, next, p->order + 1, true, &st);
 			return DEAD;
 		}
-		p->pc = jumps ? target_of(f, next, &insn) : next;
+		pc = jumps ? target_of(f, next, &insn) : next;
 	}
 	return DEAD;
 }
@@ -508,7 +472,7 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 				      .fp = { 0, US_SYM_FP } };
 	enum us_code_exit how = US_EXIT_NONE;
 	struct us_code_rule found = { 0 };
-	struct pending p;
+	struct us_code_pending p;
 
 	start_over(f);
 	*rule = found;
@@ -516,7 +480,7 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 		us_x86_state_drop(&start, pops_of(f, at->target));
 	if (!at->after_call || !runs_out(at, at->pc - 1, at->pc))
 		pend(f, at->pc, at->after_call, at->after_call, &start);
-	while (take_pending(f, &p)) {
+	while (us_code_path_take(&f->path, &p)) {
 		if (p.after_call && is_prologue(f, p.pc))
 			continue;
 		enum us_code_exit behind = p.order ? US_EXIT_BEHIND : US_EXIT_RET;
