@@ -147,7 +147,8 @@ static int make_rule(struct program *p, uint32_t *ret)
 	}
 	set_saved(p, &rule, &has_base, saved);
 	rule.flags = (p->cie->signal ? US_CFI_SIGNAL : 0) |
-		     (p->state.signed_pc ? US_CFI_SIGNED : 0);
+		     (p->state.signed_pc ? US_CFI_SIGNED : 0) |
+		     (p->cie->lands ? US_CFI_LANDS : 0);
 	return us_cfi_builder_rule(p->run->builder, &rule, saved, ret);
 }
 

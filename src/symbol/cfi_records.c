@@ -121,6 +121,7 @@ static void read_augmentation(const struct us_cfi_section *s, const char *letter
 			break;
 		case 'P':
 			skip_pointer(s, &data, cie);
+			cie->lands = true;
 			break;
 		case 'L':
 			us_cursor_u8(&data);

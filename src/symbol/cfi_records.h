@@ -34,6 +34,7 @@ struct us_cfi_cie {
 	uint8_t pointer_size;
 	bool augmented; /* its FDEs have augmentation data */
 	bool signal;
+	bool lands; /* there is a personality routine: exceptions may land here */
 	bool usable;
 };
 

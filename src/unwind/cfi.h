@@ -41,6 +41,8 @@ enum us_cfi_flag {
 	 * ABI lets functions destroy is kept too. */
 	US_CFI_SIGNAL = 1,
 	US_CFI_SIGNED = 2, /* arm64: the return address carries a signature (PAC) */
+	US_CFI_LANDS = 4,  /* exceptions may land in it: no path from the start of the
+			      function need lead to where they do */
 };
 
 struct us_cfi_saved {

@@ -405,6 +405,14 @@ enum us_code_reach us_sites_from(struct us_sites *s, const struct us_site *site,
 	return rule_from_start(s, &at, rule);
 }
 
+/* To what was split off its function an exception alone may lead. */
+static bool is_landed_in(const struct us_sites *s, const struct us_site *site)
+{
+	struct us_cfi_row row;
+	return site->source == US_SITE_CFI && us_sites_cfi(s, site, &row) &&
+	       !row.start && row.rule->flags & US_CFI_LANDS;
+}
+
 enum us_code_reach us_sites_leads(struct us_sites *s, struct us_site *call,
 				  const struct us_site *callee)
 {
@@ -421,6 +429,8 @@ enum us_code_reach us_sites_leads(struct us_sites *s, struct us_site *call,
 		return call->leads;
 	at.after_call = !start && callee->after_call;
 	enum us_code_reach leads = rule_from_start(s, &at, rule);
+	if (leads == US_REACH_NEVER && is_landed_in(s, callee))
+		leads = US_REACH_NONE;
 	if (flow_spent(s) || distance > INT32_MAX || distance < INT32_MIN)
 		return leads;
 	call->leads = leads & 3;
