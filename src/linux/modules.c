@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "linux/btf.h"
+#include "linux/kernel_btf.h"
 
 #include <elf.h>
 #include <errno.h>

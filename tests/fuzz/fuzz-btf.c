@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Hostile type information of a kernel. */
-#include "linux/btf.h"
+#include "linux/kernel_btf.h"
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "linux-btf.h"
-#include "linux/btf.h"
+#include "linux/kernel_btf.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* btf.c: see btf.h. */
-#include "linux/btf.h"
+/* kernel_btf.c: see btf.h. */
+#include "linux/kernel_btf.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * btf.h: where a kernel's structs have their members, by its type information (BTF).
+ * kernel_btf.h: where a kernel's structs have their members, by its type information
+ * (BTF).
  *
  * Documentation/bpf/btf.rst of Linux: a header, types one behind the other, strings.
  * All bytes are hostile: offsets are checked, names end, nested types are followed a
