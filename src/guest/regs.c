@@ -2,16 +2,15 @@
 /* regs.c: see regs.h. */
 #include "guest/regs.h"
 
+#include "guest/page_table_aarch64.h"
+
 #define CR0_PG	 (1ULL << 31)
 #define CR4_PAE	 (1ULL << 5)
 #define CR4_LA57 (1ULL << 12)
 #define EFER_LMA (1ULL << 10)
 
-#define SCTLR_M	     1
-#define TTBR_CNP     1
-#define TTBR_ADDRESS 0x0000ffffffffffffULL
-#define IPS_52	     6
-#define SATP_PPN     ((1ULL << 44) - 1)
+#define SCTLR_M	 1
+#define SATP_PPN ((1ULL << 44) - 1)
 
 const char *us_arch_name(enum us_arch arch)
 {
@@ -34,12 +33,12 @@ enum us_paging_mode us_x86_paging_mode(uint64_t cr0, uint64_t cr4, uint64_t efer
 
 unsigned us_aarch64_va_bits(const struct us_space *s, bool upper)
 {
-	return 64 - (s->control >> (upper ? 16 : 0) & 63);
+	return us_aarch64_tcr_bits(s->control, upper);
 }
 
 us_gva us_aarch64_strip(const struct us_space *s, us_gva va)
 {
-	bool upper = va >> 55 & 1;
+	bool upper = us_aarch64_is_upper(va);
 	unsigned bits = us_aarch64_va_bits(s, upper);
 	if (s->mode != US_PAGING_AARCH64 || bits > 52)
 		bits = 48;
@@ -47,21 +46,12 @@ us_gva us_aarch64_strip(const struct us_space *s, us_gva va)
 	return upper ? va | above : va & ~above;
 }
 
-/* With addresses of 52 bits, the upper four are where the table's alignment leaves
- * room. */
-static us_gpa table_of(uint64_t ttbr, uint64_t tcr, bool is_64k)
-{
-	bool wide = (tcr >> 32 & 7) == IPS_52 && (is_64k || tcr >> 59 & 1);
-	us_gpa at = ttbr & TTBR_ADDRESS & ~(us_gpa)(wide ? 63 : TTBR_CNP);
-	return wide ? at | (ttbr >> 2 & 15) << 48 : at;
-}
-
 struct us_space us_aarch64_space(uint64_t ttbr0, uint64_t ttbr1, uint64_t tcr,
 				 uint64_t sctlr)
 {
 	return (struct us_space){
-		.root = table_of(ttbr0, tcr, (tcr >> 14 & 3) == 1),
-		.root_upper = table_of(ttbr1, tcr, (tcr >> 30 & 3) == 3),
+		.root = us_aarch64_root(ttbr0, tcr, false),
+		.root_upper = us_aarch64_root(ttbr1, tcr, true),
 		.control = tcr,
 		.mode = sctlr & SCTLR_M ? US_PAGING_AARCH64 : US_PAGING_OFF,
 	};
