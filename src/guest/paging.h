@@ -17,11 +17,15 @@
 #define US_GUEST_PAGING_H
 
 #include "guest/memory.h"
+#include "guest/stack_copy.h"
 
 #define US_TLB_SLOTS 64
 
 struct us_paging {
 	struct us_mem *mem;
+	/* If the guest runs meanwhile: what was copied of its stack, for whoever
+	 * unwinds it.  The reads below are of memory as it is now. */
+	struct us_stack_copy *stack;
 	uint32_t epoch;
 	struct us_tlb_slot {
 		us_gva page;	  /* first byte of the page */

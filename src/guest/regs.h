@@ -93,6 +93,7 @@ enum us_riscv_reg {
 /* What an unwinder needs of one vCPU. */
 struct us_regs {
 	us_gva pc, sp, fp; /* linear addresses: the segment base is added to pc */
+	bool sp_unknown;   /* sp is not the stack pointer, which could not be read */
 	struct us_space space;
 	uint64_t gpr[US_MAX_GPR]; /* enum us_x86_reg, ...; sp and fp are there too */
 	uint32_t valid;		  /* bit n set: gpr[n] was read */

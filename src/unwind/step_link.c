@@ -42,6 +42,14 @@ static bool cfa_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *r
 	return above && cfa % w->word == 0 && is_in_place(w, cfa);
 }
 
+/* A function without a frame needs no stack pointer to tell its caller, whose frame
+ * begins where it is, and is not known either. */
+static bool stays(const struct us_walk *w, const struct us_code_rule *rule)
+{
+	return !us_walk_knows(w, w->u->arch->sp) && rule->base == US_BASE_SP &&
+	       rule->ra == US_RA_LINK && rule->fp == US_FP_SAME;
+}
+
 static bool ra_of(struct us_walk *w, const struct us_code_rule *rule, us_gva cfa,
 		  us_gva *ret)
 {
@@ -72,8 +80,11 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 		     const struct us_code_rule *rule, struct us_step *ret)
 {
 	w->end = rule->base == US_BASE_ROOT ? US_END_ROOT : US_END_NO_RULE;
+	bool same_sp = stays(w, rule);
 	ret->pc = 0;
-	if (!cfa_of(w, rule, &ret->cfa) || !ra_of(w, rule, ret->cfa, &ret->pc))
+	ret->cfa = w->reg[w->u->arch->sp];
+	if ((!same_sp && !cfa_of(w, rule, &ret->cfa)) ||
+	    !ra_of(w, rule, ret->cfa, &ret->pc))
 		return false;
 	if (ret->pc == 0)
 		w->end = US_END_ROOT; /* set up so, where a thread begins */
@@ -83,7 +94,7 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 	w->n_switch += !is_in_place(w, ret->cfa);
 	set_fp(w, rule, ret);
 	ret->sp = ret->cfa;
-	ret->sp_known = true;
+	ret->sp_known = !same_sp;
 	ret->ra_known = ret->exact = ret->narrow = false;
 	ret->rule = NULL;
 	ret->flags = w->flags;
@@ -96,6 +107,11 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 static bool try_rules(struct us_walk *w, const struct us_site *site,
 		      struct us_step *ret)
 {
+	/* Why the rule by a stack pointer that is not known fails tells nothing. */
+	const struct us_code_rule *rule = site->rule;
+	if (!us_walk_knows(w, w->u->arch->sp) && rule[0].base == US_BASE_SP &&
+	    rule[1].base == US_BASE_FP && !us_site_is_entry(site))
+		return try_rule(w, site, &rule[1], ret);
 	return us_walk_try_rules(w, site, try_rule, ret);
 }
 

@@ -181,6 +181,14 @@ static bool is_data(struct us_walk *w, const struct us_step *s)
 	return !us_site_is_known(site) && us_paging_is_data(w->paging, w->space, s->pc);
 }
 
+/* No processor gets there: bits 57 to 63 repeat bit 56 (Intel SDM volume 1, 3.3.7.1).
+ * What tells it so is not what it seems to be. */
+static bool is_nowhere(const struct us_walk *w, us_gva pc)
+{
+	return !w->u->arch->link && w->word == 8 &&
+	       (us_gva)((int64_t)(pc << 7) >> 7) != pc;
+}
+
 /* From here on the stack is that of 32-bit code. */
 static void narrow(struct us_walk *w)
 {
@@ -232,8 +240,9 @@ static void walk(struct us_walk *w, struct us_stack *out)
 			out->end = bottom ? US_END_ROOT : w->end;
 			return;
 		}
+		bool nowhere = is_nowhere(w, next.pc);
 		go_to(w, &next);
-		if (is_data(w, &next)) {
+		if (nowhere || is_data(w, &next)) {
 			out->end = US_END_NO_RULE;
 			return;
 		}
@@ -279,7 +288,8 @@ void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs 
 		.paging = p,
 		.space = &regs->space,
 		.pc = regs->pc,
-		.known = regs->valid | 1U << u->arch->sp | 1U << u->arch->fp,
+		.known = regs->valid | (uint32_t)!regs->sp_unknown << u->arch->sp |
+			 1U << u->arch->fp,
 		.word = (uint8_t)word,
 		.flags = regs->user ? US_PC_USER : 0,
 	};

@@ -16,7 +16,8 @@
 
 #include "guest/paging.h"
 
-#define US_MAX_FRAMES 128
+#define US_MAX_FRAMES	   128
+#define US_MAX_HOST_FRAMES 64 /* of the host, besides */
 
 /* Why a stack stopped.  Recorded with every sample, so that a report can tell a
  * whole stack from a cut one instead of guessing.  Stored in files: append only. */
@@ -49,6 +50,12 @@ enum us_pc_flag {
 	US_PC_SPACE = 1 << 2, /* no frame: the root of the page tables by which the
 				 frames with US_PC_USER were read; outermost.  Added
 				 by the recorder */
+	US_PC_EXIT = 1 << 3,  /* no frame: what the vCPU had left the guest for
+				 (us_vm_exit_code() of backend/exit_reason.h); beyond all
+				 others.  Added by the recorder */
+	US_PC_HOST = 1 << 4,  /* of the host, called by what the vCPU had left the guest
+				 for; beyond all others, the innermost of them first.
+				 Not a flag in files: they stand apart there */
 };
 
 struct us_stack {

@@ -24,6 +24,10 @@ static bool fill_window(struct us_walk *w, us_gva va)
 
 bool us_walk_fetch(struct us_walk *w, us_gva va, uint64_t *ret)
 {
+	if (w->paging->stack) {
+		*ret = 0;
+		return us_stack_copy_read(w->paging->stack, va, ret, w->word);
+	}
 	if (va > UINT64_MAX - 8 || !fill_window(w, va))
 		return false;
 	if (w->u->window_len - (va - w->u->window) >= w->word)

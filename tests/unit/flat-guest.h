@@ -78,7 +78,8 @@ static inline void calls(us_gva at, us_gva to)
 }
 
 /* A rule for the function there. */
-static void row(us_gva at, struct us_cfi_rule rule, const struct us_cfi_saved *saved)
+static inline void row(us_gva at, struct us_cfi_rule rule,
+		       const struct us_cfi_saved *saved)
 {
 	uint32_t id;
 	assert_int_equal(us_cfi_builder_rule(builder, &rule, saved, &id), 0);
@@ -86,7 +87,7 @@ static void row(us_gva at, struct us_cfi_rule rule, const struct us_cfi_saved *s
 	assert_int_equal(us_cfi_builder_row(builder, at + 0x100, US_CFI_NO_RULE, 0), 0);
 }
 
-static void finish_table(void)
+static inline void finish_table(void)
 {
 	assert_int_equal(us_cfi_builder_finish(builder, &table), 0);
 	assert_int_equal(us_cfi_place(&cfi, table, 0, US_CFI_ANY_ROOT), 0);

@@ -393,6 +393,32 @@ static void data_is_never_broken_off(void **state)
 	map.text_end = 0;
 }
 
+/* Nor what no processor could have been at, in a program or not. */
+static void nothing_is_broken_off_nowhere(void **state)
+{
+	(void)state;
+	static const struct us_cfi_saved rsp = { 24, US_X86_RSP, US_CFI_AT_CFA, 0 };
+	static const us_gva nowhere[] = { 0xd0d0d0d0d0d0d0d0, 0x0100000000000000,
+					  0xfeffffffffffffff };
+	struct us_cfi_rule entry = plain(US_X86_RSP, 16, 1);
+	entry.pc_off = 0;
+	entry.flags = US_CFI_SIGNAL;
+	FUNCTION(0x1000, NOPS);
+	row(0x1000, entry, &rsp);
+	finish_table();
+	for (unsigned cs = 0x10; cs <= 0x33; cs += 0x23)
+		for (unsigned i = 0; i < 3; i++) {
+			put_broken_off(STACK + 16, nowhere[i], cs, STACK + 0x300);
+			unwind(0x1001, STACK);
+			assert_int_equal(out.n, 1);
+			assert_int_equal(out.end, US_END_NO_RULE);
+		}
+	put_broken_off(STACK + 16, 0x00ffffffffffff00, 0x33, STACK + 0x300);
+	unwind(0x1001, STACK);
+	assert_int_equal(out.n, 2);
+	assert_int_equal(out.pc[1], 0x00ffffffffffff00);
+}
+
 /* Linux calls from the text of its start, and frees it: the tables still know. */
 static void code_that_was_given_up_is_in_the_stack(void **state)
 {
@@ -639,6 +665,7 @@ int main(void)
 		TEST(stacks_may_change_but_not_for_ever),
 		TEST(a_signal_row_restores_all),
 		TEST(data_is_never_broken_off),
+		TEST(nothing_is_broken_off_nowhere),
 		TEST(code_that_was_given_up_is_in_the_stack),
 		TEST(a_table_that_is_gone_is_forgotten),
 		TEST(the_way_out_tells_the_frame),

@@ -143,6 +143,34 @@ static void arm_leaf(void **state)
 	assert_int_equal(out.n, 1);
 }
 
+/* The stack pointer is not known: frames are found by their records, and the callers of
+ * what has none yet by the link register. */
+static void arm_without_stack_pointer(void **state)
+{
+	(void)state;
+	arm_chain();
+	CODE(0x3000, NOP, CBZ_8, NOP, RET);
+	put(STACK + 0x20, STACK + 0x40);
+	put(STACK + 0x28, 0x100c);
+	symbol(0x1000);
+	symbol(0x2000);
+	regs.sp_unknown = true;
+	regs.valid &= ~(1U << US_AARCH64_SP);
+	for (us_gva pc = 0x3000; pc <= 0x300c; pc += 4) {
+		regs.gpr[US_AARCH64_LR] = 0x2010;
+		look(pc, STACK + 0x20, STACK + 0x20);
+		EXPECT(US_END_ROOT, pc, 0x2010, 0x100c);
+	}
+	regs.gpr[US_AARCH64_LR] = 0x100c;
+	look(0x2004, STACK + 0x40, STACK + 0x40);
+	EXPECT(US_END_ROOT, 0x2004, 0x100c);
+	look(0x200c, STACK + 0x20, STACK + 0x20);
+	EXPECT(US_END_ROOT, 0x200c, 0x100c);
+	/* It has stored its link register where the stack pointer is. */
+	look(0x2008, STACK + 0x40, STACK + 0x40);
+	EXPECT(US_END_NO_RULE, 0x2008);
+}
+
 static void arm_without_frame_pointer(void **state)
 {
 	(void)state;
@@ -505,6 +533,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ARM(arm_every_instruction),
 		ARM(arm_leaf),
+		ARM(arm_without_stack_pointer),
 		ARM(arm_without_frame_pointer),
 		ARM(arm_endless),
 		ARM(arm_noreturn),

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stack_copy.h: what was copied of a stack at the moment of a look.
+ *
+ * The guest has run on since: of its stacks only what is in the copy was true then.
+ * Code is read from its memory, where it seldom changes.
+ */
+#ifndef US_GUEST_STACK_COPY_H
+#define US_GUEST_STACK_COPY_H
+
+#include "guest/regs.h"
+
+#include <stddef.h>
+
+/* What lies at a frame pointer: the caller's frame pointer and a return address. */
+struct us_frame_copy {
+	us_gva at;
+	uint64_t word[2];
+};
+
+#define US_STACK_WINDOWS 6
+
+struct us_stack_copy {
+	/* The first begins at the stack pointer, the others on other stacks. */
+	struct us_stack_window {
+		us_gva base;
+		uint32_t len;
+		const uint8_t *bytes; /* the owner's; until the look is released */
+	} window[US_STACK_WINDOWS];
+	unsigned n_window;
+	/* A chain of frames, in its order, outside of the bytes.  64-bit words. */
+	const struct us_frame_copy *frame;
+	unsigned n_frame;
+	unsigned last;	  /* the frame that was read last */
+	uint32_t deepest; /* in a window, the end of what was read */
+	bool missed;	  /* something was asked for that is not in the copy ... */
+	us_gva missed_at; /* ... the last such address */
+};
+
+/* Copy len bytes (up to 8) at va; false if they are not all in it. */
+bool us_stack_copy_read(struct us_stack_copy *c, us_gva va, void *ret, size_t len);
+
+#endif
