@@ -13,6 +13,13 @@
 
 #define FIRST_BUFFER (128U << 10)
 
+/* Nodes of a trie that were read. */
+struct nodes {
+	uint8_t *depth;	   /* of each node; [0] is the empty stack */
+	size_t n, room;	   /* used and allocated in depth */
+	uint8_t max_depth; /* of a stack */
+};
+
 struct reader {
 	const struct us_reader_ops *ops;
 	void *ctx;
@@ -20,13 +27,18 @@ struct reader {
 	int fd, copy_fd; /* copy_fd -1: none */
 	uint8_t *buf;	 /* bytes [at, n) are read but not yet used */
 	size_t at, n, cap;
-	uint64_t offset;    /* in the file, of buf[at] */
-	uint32_t type;	    /* of the chunk that is being delivered */
-	uint8_t *depth;	    /* of each node; [0] is the empty stack */
-	size_t nodes, room; /* used and allocated in depth */
-	uint8_t *flags;	    /* the last FLAG chunk; bytes [at, n) are not yet used */
+	uint64_t offset; /* in the file, of buf[at] */
+	uint32_t type;	 /* of the chunk that is being delivered */
+	struct nodes guest, host;
+	uint8_t *flags; /* the last FLAG chunk; bytes [at, n) are not yet used */
 	size_t flags_at, flags_n;
 	uint64_t flagged; /* the node that the next of them speaks of; 0: no more */
+	struct {
+		uint8_t *v; /* the last HSAM chunk; bytes [at, n) are not yet used */
+		size_t at, n;
+		bool due;      /* the next of them speaks of */
+		uint64_t next; /* this sample of the chunk that follows */
+	} hosts;
 	bool ended;
 };
 
@@ -169,7 +181,8 @@ static int module(struct reader *r, const uint8_t *p, const uint8_t *end)
 	return r->ops->module ? r->ops->module(r->ctx, &m) : 0;
 }
 
-static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end)
+static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end,
+		   int (*named)(void *ctx, const struct us_named *n))
 {
 	struct us_named s = { .module = string(p, end) };
 	if (!s.module || !*s.module || strlen(s.module) > US_SYMBOL_MODULE_MAX)
@@ -184,7 +197,7 @@ static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end)
 		    !s.size || s.start > UINT64_MAX - s.size)
 			return bad(r, "a function with an impossible name or place");
 		p += strlen(s.name) + 1;
-		int rc = r->ops->named ? r->ops->named(r->ctx, &s) : 0;
+		int rc = named ? named(r->ctx, &s) : 0;
 		if (rc)
 			return rc;
 	}
@@ -193,15 +206,15 @@ static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end)
 
 /* Room for one more node.  Each took two bytes of the file at least, so this is
  * bounded by what was read. */
-static int grow_depth(struct reader *r)
+static int grow_depth(struct reader *r, struct nodes *t)
 {
-	size_t bigger = r->room ? 2 * r->room : 4096;
-	uint8_t *p = realloc(r->depth, bigger);
+	size_t bigger = t->room ? 2 * t->room : 4096;
+	uint8_t *p = realloc(t->depth, bigger);
 	if (!p)
 		return us_fail(r->e, -ENOMEM, "read a recording: out of memory");
 	p[0] = 0;
-	r->depth = p;
-	r->room = bigger;
+	t->depth = p;
+	t->room = bigger;
 	return 0;
 }
 
@@ -226,7 +239,7 @@ static bool next_flagged(struct reader *r, uint64_t before)
 static int flags(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	size_t size = (size_t)(end - p);
-	if (r->flagged || size < US_STACKS_FIRST || us_get_le32(p) != r->nodes)
+	if (r->flagged || size < US_STACKS_FIRST || us_get_le32(p) != r->guest.n)
 		return bad(r, "is not of the stacks that follow");
 	uint8_t *copy = malloc(size);
 	if (!copy)
@@ -236,42 +249,64 @@ static int flags(struct reader *r, const uint8_t *p, const uint8_t *end)
 	r->flags = copy;
 	r->flags_n = size;
 	r->flags_at = US_STACKS_FIRST;
-	return next_flagged(r, r->nodes) ? 0 : bad(r, "flags of no node");
+	return next_flagged(r, r->guest.n) ? 0 : bad(r, "flags of no node");
 }
 
 /* The flags of the node that comes now; false: what follows them is wrong. */
 static bool take_flags(struct reader *r, uint8_t *ret)
 {
 	*ret = 0;
-	if (r->flagged != r->nodes)
+	if (r->flagged != r->guest.n)
 		return true;
 	*ret = r->flags[r->flags_at++] & US_PC_FLAGS;
-	return next_flagged(r, r->nodes);
+	return next_flagged(r, r->guest.n);
+}
+
+/* One node of the trie, behind pc. */
+static const uint8_t *node(struct reader *r, struct nodes *t, const uint8_t *p,
+			   const uint8_t *end, us_gva *pc, us_stack_id *ret_parent)
+{
+	uint64_t up, delta;
+	p = us_varint_get(p, end, &up);
+	p = us_varint_get(p, end, &delta);
+	if (!p || up >= t->n || t->n > UINT32_MAX) {
+		bad(r, "a stack with an impossible caller");
+		return NULL;
+	}
+	if (t->n >= t->room && grow_depth(r, t))
+		return NULL;
+	us_stack_id parent = up ? (us_stack_id)(t->n - up) : 0;
+	if (t->depth[parent] >= t->max_depth) {
+		bad(r, "a stack with too many frames");
+		return NULL;
+	}
+	t->depth[t->n] = (uint8_t)(t->depth[parent] + 1);
+	*pc += (uint64_t)us_unzigzag(delta);
+	*ret_parent = parent;
+	return p;
+}
+
+static bool goes_on(const struct nodes *t, const uint8_t *p, const uint8_t *end)
+{
+	return end - p >= (int)US_STACKS_FIRST && us_get_le32(p) == t->n;
 }
 
 static int stacks(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
+	struct nodes *t = &r->guest;
 	uint8_t pc_flags;
+	us_stack_id parent;
 	us_gva pc = 0;
-	if (end - p < (int)US_STACKS_FIRST || us_get_le32(p) != r->nodes)
+	if (!goes_on(t, p, end))
 		return bad(r, "does not go on where the stacks before it ended");
-	for (p += US_STACKS_FIRST; p < end; r->nodes++) {
-		uint64_t up, delta;
-		p = us_varint_get(p, end, &up);
-		p = us_varint_get(p, end, &delta);
-		if (!p || up >= r->nodes || r->nodes > UINT32_MAX)
-			return bad(r, "a stack with an impossible caller");
-		if (r->nodes >= r->room && grow_depth(r))
-			return -ENOMEM;
-		us_stack_id id = (us_stack_id)r->nodes;
-		us_stack_id parent = up ? id - (us_stack_id)up : 0;
-		if (r->depth[parent] >= US_MAX_FRAMES)
-			return bad(r, "a stack with too many frames");
-		r->depth[id] = (uint8_t)(r->depth[parent] + 1);
-		pc += (uint64_t)us_unzigzag(delta);
+	for (p += US_STACKS_FIRST; p < end; t->n++) {
+		p = node(r, t, p, end, &pc, &parent);
+		if (!p)
+			return r->e->code;
 		if (!take_flags(r, &pc_flags))
 			return bad(r, "flags of no node");
-		int rc = r->ops->stack ? r->ops->stack(r->ctx, id, parent, pc, pc_flags)
+		int rc = r->ops->stack ? r->ops->stack(r->ctx, (us_stack_id)t->n,
+						       parent, pc, pc_flags)
 				       : 0;
 		if (rc)
 			return rc;
@@ -279,10 +314,84 @@ static int stacks(struct reader *r, const uint8_t *p, const uint8_t *end)
 	return r->flagged ? bad(r, "flags of nodes that it has not") : 0;
 }
 
+static int host_stacks(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	struct nodes *t = &r->host;
+	us_stack_id parent;
+	us_gva pc = 0;
+	if (!goes_on(t, p, end))
+		return bad(r, "does not go on where the stacks before it ended");
+	for (p += US_STACKS_FIRST; p < end; t->n++) {
+		p = node(r, t, p, end, &pc, &parent);
+		if (!p)
+			return r->e->code;
+		int rc = r->ops->host_stack
+				 ? r->ops->host_stack(r->ctx, (us_stack_id)t->n, parent,
+						      pc)
+				 : 0;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Which of the samples comes next that has a stack of the host's; false: it cannot be.
+ */
+static bool next_host(struct reader *r, bool first)
+{
+	const uint8_t *p = r->hosts.v + r->hosts.at, *end = r->hosts.v + r->hosts.n;
+	uint64_t delta;
+	r->hosts.due = false;
+	if (p == end)
+		return true;
+	p = us_varint_get(p, end, &delta);
+	if (!p || (!delta && !first) || delta > UINT32_MAX)
+		return false;
+	r->hosts.next = first ? delta : r->hosts.next + delta;
+	r->hosts.at = (size_t)(p - r->hosts.v);
+	r->hosts.due = true;
+	return true;
+}
+
+/* Kept until the samples come that it speaks of. */
+static int host_samples(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	size_t size = (size_t)(end - p);
+	uint8_t *copy = malloc(size + 1);
+	if (!copy)
+		return us_fail(r->e, -ENOMEM, "read a recording: out of memory");
+	if (r->hosts.due) {
+		free(copy);
+		return bad(r, "is not of the samples that follow");
+	}
+	memcpy(copy, p, size);
+	free(r->hosts.v);
+	r->hosts.v = copy;
+	r->hosts.n = size;
+	r->hosts.at = 0;
+	return next_host(r, true) ? 0 : bad(r, "a host's stack of no sample");
+}
+
+/* That of the i-th sample; false: what stands there cannot be. */
+static bool take_host(struct reader *r, uint64_t i, us_stack_id *ret)
+{
+	const uint8_t *p = r->hosts.v + r->hosts.at, *end = r->hosts.v + r->hosts.n;
+	uint64_t id;
+	*ret = 0;
+	if (!r->hosts.due || r->hosts.next != i)
+		return true;
+	p = us_varint_get(p, end, &id);
+	if (!p || !id || id >= r->host.n)
+		return false;
+	*ret = (us_stack_id)id;
+	r->hosts.at = (size_t)(p - r->hosts.v);
+	return next_host(r, false);
+}
+
 static int samples(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	uint64_t t = 0;
-	while (p < end) {
+	for (uint64_t i = 0; p < end; i++) {
 		uint64_t delta, tag, stack, weight = 1;
 		p = us_varint_get(p, end, &delta);
 		p = us_varint_get(p, end, &tag);
@@ -301,16 +410,18 @@ static int samples(struct reader *r, const uint8_t *p, const uint8_t *end)
 				 ((1U << US_TAG_STATE_BITS) - 1),
 			.weight = (uint32_t)weight,
 		};
-		if (stack >> 1 >= r->nodes)
+		if (stack >> 1 >= r->guest.n)
 			return bad(r, "a sample of a stack that was not given before");
 		if (tag >> US_TAG_VCPU_SHIFT >= US_MAX_VCPUS || s.end >= US_N_END ||
 		    s.state >= US_N_VCPU_STATE)
 			return bad(r, "a sample with an unknown vCPU, end or state");
+		if (!take_host(r, i, &s.host))
+			return bad(r, "a sample with an impossible stack of the host");
 		int rc = r->ops->sample ? r->ops->sample(r->ctx, &s) : 0;
 		if (rc)
 			return rc;
 	}
-	return 0;
+	return r->hosts.due ? bad(r, "hosts' stacks of samples that it has not") : 0;
 }
 
 static int stats(struct reader *r, const uint8_t *p, const uint8_t *end)
@@ -344,7 +455,13 @@ static int deliver(struct reader *r, const uint8_t *p, size_t size)
 	case US_CHUNK_FLAGS:
 		return flags(r, p, p + size);
 	case US_CHUNK_SYMBOLS:
-		return symbols(r, p, p + size);
+		return symbols(r, p, p + size, r->ops->named);
+	case US_CHUNK_HOST_STACKS:
+		return host_stacks(r, p, p + size);
+	case US_CHUNK_HOST_SAMPLES:
+		return host_samples(r, p, p + size);
+	case US_CHUNK_HOST_SYMBOLS:
+		return symbols(r, p, p + size, r->ops->host_named);
 	case US_CHUNK_STACKS:
 		return stacks(r, p, p + size);
 	case US_CHUNK_SAMPLES:
@@ -441,14 +558,17 @@ int us_read_copy(int fd, int copy_fd, const struct us_reader_ops *ops, void *ctx
 			    .e = e ? e : &spare,
 			    .fd = fd,
 			    .copy_fd = copy_fd,
-			    .nodes = 1 };
+			    .guest = { .n = 1, .max_depth = US_MAX_FRAMES },
+			    .host = { .n = 1, .max_depth = US_MAX_HOST_FRAMES } };
 	*ret = (struct us_reader_result){ 0 };
 	*r.e = (struct us_err){ 0 };
 	int rc = read_all(&r, ret);
 	if (rc < 0 && !r.e->code)
 		us_fail(r.e, rc, "read a recording: %s", strerror(-rc));
 	free(r.buf);
-	free(r.depth);
+	free(r.guest.depth);
+	free(r.host.depth);
+	free(r.hosts.v);
 	free(r.flags);
 	return rc;
 }

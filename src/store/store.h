@@ -31,9 +31,10 @@ typedef uint32_t us_stack_id;
 struct us_sample {
 	uint64_t t_ns; /* since the start of the recording */
 	us_stack_id stack;
-	uint16_t vcpu; /* less than US_MAX_VCPUS */
-	uint8_t end;   /* enum us_unwind_end */
-	uint8_t state; /* enum us_vcpu_state */
+	us_stack_id host; /* of the host's own stacks; 0: none is known */
+	uint16_t vcpu;	  /* less than US_MAX_VCPUS */
+	uint8_t end;	  /* enum us_unwind_end */
+	uint8_t state;	  /* enum us_vcpu_state */
 	uint32_t weight;
 };
 
@@ -120,9 +121,10 @@ US_MUST_CHECK int us_writer_fact(struct us_writer *w, const char *key,
 /* A module with the number of an earlier one replaces it. */
 US_MUST_CHECK int us_writer_module(struct us_writer *w, const struct us_module *m,
 				   struct us_err *e);
-/* Intern the stack, pc[0] innermost (s->stack is ignored), and buffer the sample.  Full
- * buffers go to fd.  flags: enum us_pc_flag of each pc, or NULL if none is set.
- * -EINVAL: n is above US_MAX_FRAMES, or an enum or vCPU out of range. */
+/* Intern the stack, pc[0] innermost (s->stack and s->host are ignored), and buffer the
+ * sample.  Full buffers go to fd.  flags: enum us_pc_flag of each pc, or NULL if none
+ * is set; those with US_PC_HOST come last.  -EINVAL: there are more than US_MAX_FRAMES,
+ * or of the host more than US_MAX_HOST_FRAMES, or an enum or vCPU is out of range. */
 US_MUST_CHECK int us_writer_sample(struct us_writer *w, const struct us_sample *s,
 				   const us_gva *pc, const uint8_t *flags, size_t n,
 				   struct us_err *e);
@@ -136,6 +138,8 @@ struct us_namer {
 	void *ctx;
 };
 void us_writer_name_by(struct us_writer *w, const struct us_namer *n);
+/* The same of the host's: modules are "[kernel]", "[kvm]", the VMM's files. */
+void us_writer_name_host_by(struct us_writer *w, const struct us_namer *n);
 US_MUST_CHECK int us_writer_stats(struct us_writer *w, const struct us_record_stats *s,
 				  struct us_err *e);
 /* Everything buffered to fd, as whole chunks. */
@@ -157,7 +161,8 @@ void us_writer_close(struct us_writer *w); /* frees; accepts NULL */
 
 /* A callback returns 0, or a negative errno that ends the reading. Strings are valid
  * during the call.  Ids of stacks are dense: 1, 2, 3, ... in order of appearance,
- * parent < id; samples refer to stacks that came before. All is checked. */
+ * parent < id, those of the host's for themselves; samples refer to stacks that came
+ * before. All is checked. */
 struct us_reader_ops {
 	int (*fact)(void *ctx, const char *key, const char *value);
 	int (*module)(void *ctx, const struct us_module *m);
@@ -167,6 +172,8 @@ struct us_reader_ops {
 	int (*stats)(void *ctx, const struct us_record_stats *s);
 	int (*end)(void *ctx, enum us_record_end end, const char *words);
 	int (*named)(void *ctx, const struct us_named *n);
+	int (*host_stack)(void *ctx, us_stack_id id, us_stack_id parent, us_hva pc);
+	int (*host_named)(void *ctx, const struct us_named *n);
 };
 
 struct us_reader_result {

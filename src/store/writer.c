@@ -17,23 +17,34 @@ struct chunk {
 	uint8_t payload[US_CHUNK_WRITE_MAX];
 };
 
+/* Stacks, and how many of them have been written and named. */
+struct stacks {
+	struct us_intern intern;
+	uint32_t sent, named; /* of intern.n */
+};
+
+/* Functions that have a name. */
+struct names {
+	uint32_t type; /* of the chunk */
+	struct us_namer namer;
+	struct chunk chunk;
+	size_t n; /* bytes in it; 0: none begun */
+	us_gva last;
+	char module[US_SYMBOL_MODULE_MAX + 1];
+};
+
 struct us_writer {
 	int fd;
 	struct us_err failed; /* the first failed write: nothing is written after it */
 	uint64_t bytes, good;
-	struct us_intern intern;
-	uint32_t sent_nodes; /* of intern.n */
-	uint64_t last_time;  /* of the sample before, in time units */
-	size_t n_samples;    /* bytes in samples.payload */
-	struct chunk samples, other, flags;
-	struct us_namer namer;
-	uint32_t named_nodes; /* of intern.n: the namer was asked */
-	struct {
-		struct chunk chunk;
-		size_t n; /* bytes in it; 0: none begun */
-		us_gva last;
-		char module[US_SYMBOL_MODULE_MAX + 1];
-	} symbols;
+	struct stacks guest, host;
+	uint64_t last_time; /* of the sample before, in time units */
+	size_t n_samples;   /* bytes in samples.payload */
+	/* Of these, which has a stack of the host. */
+	uint32_t sample_at, last_host_at; /* numbers in the chunk */
+	size_t n_host_samples;		  /* bytes in host_samples.payload */
+	struct chunk samples, host_samples, other, flags;
+	struct names symbols, host_symbols;
 };
 
 static int wait_writable(int fd)
@@ -94,11 +105,13 @@ static int send_chunk(struct us_writer *w, struct chunk *c, uint32_t type, size_
 int us_writer_open(int fd, struct us_writer **ret, struct us_err *e)
 {
 	struct us_writer *w = calloc(1, sizeof(*w));
-	if (!w || us_intern_init(&w->intern)) {
-		free(w);
+	if (!w || us_intern_init(&w->guest.intern) || us_intern_init(&w->host.intern)) {
+		us_writer_close(w);
 		return us_fail(e, -ENOMEM, "begin a recording: out of memory");
 	}
 	w->fd = fd;
+	w->symbols.type = US_CHUNK_SYMBOLS;
+	w->host_symbols.type = US_CHUNK_HOST_SYMBOLS;
 	uint8_t head[US_STORE_HEAD] = US_STORE_MAGIC;
 	us_put_le32(head + 8, US_STORE_VERSION);
 	us_put_le32(head + 12, 0);
@@ -116,7 +129,8 @@ void us_writer_close(struct us_writer *w)
 {
 	if (!w)
 		return;
-	us_intern_fini(&w->intern);
+	us_intern_fini(&w->guest.intern);
+	us_intern_fini(&w->host.intern);
 	free(w);
 }
 
@@ -164,10 +178,9 @@ int us_writer_module(struct us_writer *w, const struct us_module *m, struct us_e
 }
 
 /* Nodes from *i on, as many as fit, and the flags of those that have some. */
-static void encode_nodes(struct us_writer *w, uint32_t *i, size_t *ret_nodes,
-			 size_t *ret_flags)
+static void encode_nodes(struct us_writer *w, const struct us_intern *in, uint32_t *i,
+			 size_t *ret_nodes, size_t *ret_flags)
 {
-	const struct us_intern *in = &w->intern;
 	uint8_t *p = w->other.payload, *f = w->flags.payload;
 	const uint8_t *full = p + sizeof(w->other.payload) - US_NODE_MAX;
 	const uint8_t *full_flags = f + sizeof(w->flags.payload) - US_FLAG_MAX;
@@ -192,31 +205,32 @@ static void encode_nodes(struct us_writer *w, uint32_t *i, size_t *ret_nodes,
 	*ret_flags = (size_t)(f - w->flags.payload);
 }
 
-static int send_new_nodes(struct us_writer *w, struct us_err *e)
+static int send_new_nodes(struct us_writer *w, struct stacks *s, uint32_t type,
+			  struct us_err *e)
 {
-	while (w->sent_nodes < w->intern.n) {
-		uint32_t i = w->sent_nodes + 1;
+	while (s->sent < s->intern.n) {
+		uint32_t i = s->sent + 1;
 		size_t nodes, flags;
 		int r = 0;
-		encode_nodes(w, &i, &nodes, &flags);
+		encode_nodes(w, &s->intern, &i, &nodes, &flags);
 		if (flags > US_STACKS_FIRST)
 			r = send_chunk(w, &w->flags, US_CHUNK_FLAGS, flags, e);
 		if (!r)
-			r = send_chunk(w, &w->other, US_CHUNK_STACKS, nodes, e);
+			r = send_chunk(w, &w->other, type, nodes, e);
 		if (r)
 			return r;
-		w->sent_nodes = i - 1;
+		s->sent = i - 1;
 	}
 	return 0;
 }
 
 /* ---- Names ---- */
 
-static int send_symbols(struct us_writer *w, struct us_err *e)
+static int send_symbols(struct us_writer *w, struct names *s, struct us_err *e)
 {
-	size_t n = w->symbols.n;
-	w->symbols.n = 0;
-	return n ? send_chunk(w, &w->symbols.chunk, US_CHUNK_SYMBOLS, n, e) : 0;
+	size_t n = s->n;
+	s->n = 0;
+	return n ? send_chunk(w, &s->chunk, s->type, n, e) : 0;
 }
 
 static bool may_name(const struct us_named *s)
@@ -226,88 +240,108 @@ static bool may_name(const struct us_named *s)
 	       name <= US_SYMBOL_NAME_MAX && module && module <= US_SYMBOL_MODULE_MAX;
 }
 
-static int put_symbol(struct us_writer *w, const struct us_named *s, struct us_err *e)
+static int put_symbol(struct us_writer *w, struct names *to, const struct us_named *s,
+		      struct us_err *e)
 {
 	size_t name = strlen(s->name) + 1;
-	size_t room = sizeof(w->symbols.chunk.payload) - w->symbols.n;
-	if (w->symbols.n &&
-	    (room < 2 * US_VARINT_MAX + name || strcmp(w->symbols.module, s->module))) {
-		int r = send_symbols(w, e);
+	size_t room = sizeof(to->chunk.payload) - to->n;
+	if (to->n &&
+	    (room < 2 * US_VARINT_MAX + name || strcmp(to->module, s->module))) {
+		int r = send_symbols(w, to, e);
 		if (r)
 			return r;
 	}
-	uint8_t *p = w->symbols.chunk.payload + w->symbols.n;
-	if (!w->symbols.n) {
+	uint8_t *p = to->chunk.payload + to->n;
+	if (!to->n) {
 		size_t module = strlen(s->module) + 1;
-		memcpy(w->symbols.module, s->module, module);
+		memcpy(to->module, s->module, module);
 		memcpy(p, s->module, module);
 		p += module;
-		w->symbols.last = 0;
+		to->last = 0;
 	}
-	p = us_varint_put(p, us_zigzag((int64_t)(s->start - w->symbols.last)));
+	p = us_varint_put(p, us_zigzag((int64_t)(s->start - to->last)));
 	p = us_varint_put(p, s->size);
 	memcpy(p, s->name, name);
-	w->symbols.last = s->start;
-	w->symbols.n = (size_t)(p + name - w->symbols.chunk.payload);
+	to->last = s->start;
+	to->n = (size_t)(p + name - to->chunk.payload);
 	return 0;
 }
 
-static int name_address(struct us_writer *w, us_gva pc, struct us_err *e)
+static int name_address(struct us_writer *w, struct names *to, us_gva pc,
+			struct us_err *e)
 {
 	struct us_named s;
-	if (!w->namer.name(w->namer.ctx, pc, &s) || !may_name(&s))
+	if (!to->namer.name(to->namer.ctx, pc, &s) || !may_name(&s))
 		return 0;
-	return put_symbol(w, &s, e);
+	return put_symbol(w, to, &s, e);
 }
 
 /* Of a return address, that of the call before it counts, but it may also be the first
  * instruction of another function: a few names more do no harm. */
-static int name_nodes(struct us_writer *w, struct us_err *e)
+static int name_nodes(struct us_writer *w, struct stacks *s, struct names *to,
+		      struct us_err *e)
 {
-	const struct us_intern *in = &w->intern;
 	int r = 0;
-	while (w->namer.name && !r && w->named_nodes < in->n) {
-		us_gva pc = in->pc[++w->named_nodes];
-		r = name_address(w, pc, e);
+	while (to->namer.name && !r && s->named < s->intern.n) {
+		us_gva pc = s->intern.pc[++s->named];
+		r = name_address(w, to, pc, e);
 		if (!r)
-			r = name_address(w, pc - 1, e);
+			r = name_address(w, to, pc - 1, e);
 	}
-	return r ? r : send_symbols(w, e);
+	return r ? r : send_symbols(w, to, e);
 }
 
 void us_writer_name_by(struct us_writer *w, const struct us_namer *n)
 {
-	w->namer = *n;
-	w->named_nodes = 0;
+	w->symbols.namer = *n;
+	w->guest.named = 0;
+}
+
+void us_writer_name_host_by(struct us_writer *w, const struct us_namer *n)
+{
+	w->host_symbols.namer = *n;
+	w->host.named = 0;
+}
+
+static int send_samples(struct us_writer *w, struct us_err *e)
+{
+	int r = 0;
+	if (w->n_host_samples)
+		r = send_chunk(w, &w->host_samples, US_CHUNK_HOST_SAMPLES,
+			       w->n_host_samples, e);
+	if (!r)
+		r = send_chunk(w, &w->samples, US_CHUNK_SAMPLES, w->n_samples, e);
+	w->n_samples = w->n_host_samples = 0;
+	w->sample_at = w->last_host_at = 0;
+	w->last_time = 0;
+	return r;
 }
 
 int us_writer_flush(struct us_writer *w, struct us_err *e)
 {
 	if (failed_before(w, e))
 		return w->failed.code;
-	if (name_nodes(w, e))
+	if (name_nodes(w, &w->guest, &w->symbols, e) ||
+	    name_nodes(w, &w->host, &w->host_symbols, e))
 		return w->failed.code;
 	/* A sample may refer to any node so far, so these go first. */
-	int r = send_new_nodes(w, e);
-	if (r || !w->n_samples)
-		return r;
-	r = send_chunk(w, &w->samples, US_CHUNK_SAMPLES, w->n_samples, e);
-	w->n_samples = 0;
-	w->last_time = 0;
-	return r;
+	int r = send_new_nodes(w, &w->guest, US_CHUNK_STACKS, e);
+	if (!r)
+		r = send_new_nodes(w, &w->host, US_CHUNK_HOST_STACKS, e);
+	return r || !w->n_samples ? r : send_samples(w, e);
 }
 
-static int intern(struct us_writer *w, const us_gva *pc, const uint8_t *flags, size_t n,
-		  us_stack_id *ret, struct us_err *e)
+static int intern(struct us_writer *w, struct stacks *s, const us_gva *pc,
+		  const uint8_t *flags, size_t n, us_stack_id *ret, struct us_err *e)
 {
-	int r = us_intern_stack(&w->intern, pc, flags, n, ret);
+	int r = us_intern_stack(&s->intern, pc, flags, n, ret);
 	if (r == -ENOSPC) {
 		r = us_writer_flush(w, e);
 		if (r)
 			return r;
-		us_intern_forget(&w->intern);
-		w->sent_nodes = w->named_nodes = 0;
-		r = us_intern_stack(&w->intern, pc, flags, n, ret);
+		us_intern_forget(&s->intern);
+		s->sent = s->named = 0;
+		r = us_intern_stack(&s->intern, pc, flags, n, ret);
 	}
 	if (r)
 		return us_fail(e, r, "record a stack: %s",
@@ -316,18 +350,18 @@ static int intern(struct us_writer *w, const us_gva *pc, const uint8_t *flags, s
 	return 0;
 }
 
-int us_writer_sample(struct us_writer *w, const struct us_sample *s, const us_gva *pc,
-		     const uint8_t *flags, size_t n, struct us_err *e)
+static void put_host(struct us_writer *w, us_stack_id host)
 {
-	us_stack_id id;
-	if (failed_before(w, e))
-		return w->failed.code;
-	if (n > US_MAX_FRAMES || s->end >= US_N_END || s->state >= US_N_VCPU_STATE ||
-	    s->vcpu >= US_MAX_VCPUS)
-		return us_fail(e, -EINVAL, "record a sample: bad values");
-	int r = intern(w, pc, flags, n, &id, e);
-	if (r)
-		return r;
+	uint8_t *p = w->host_samples.payload + w->n_host_samples;
+	p = us_varint_put(p, w->sample_at - w->last_host_at);
+	p = us_varint_put(p, host);
+	w->last_host_at = w->sample_at;
+	w->n_host_samples = (size_t)(p - w->host_samples.payload);
+}
+
+static void put_sample(struct us_writer *w, const struct us_sample *s, us_stack_id id,
+		       us_stack_id host)
+{
 	bool one = s->weight == 1;
 	uint64_t t = s->t_ns / US_TIME_UNIT_NS;
 	uint8_t *p = w->samples.payload + w->n_samples;
@@ -339,7 +373,37 @@ int us_writer_sample(struct us_writer *w, const struct us_sample *s, const us_gv
 		p = us_varint_put(p, s->weight);
 	w->last_time = t;
 	w->n_samples = (size_t)(p - w->samples.payload);
-	if (w->n_samples > sizeof(w->samples.payload) - US_SAMPLE_MAX)
+	if (host)
+		put_host(w, host);
+	w->sample_at++;
+}
+
+/* How many frames of the stack are the guest's. */
+static size_t guest_part(const uint8_t *flags, size_t n)
+{
+	while (flags && n && flags[n - 1] & US_PC_HOST)
+		n--;
+	return n;
+}
+
+int us_writer_sample(struct us_writer *w, const struct us_sample *s, const us_gva *pc,
+		     const uint8_t *flags, size_t n, struct us_err *e)
+{
+	us_stack_id id, host = 0;
+	size_t own = guest_part(flags, n);
+	if (failed_before(w, e))
+		return w->failed.code;
+	if (own > US_MAX_FRAMES || n - own > US_MAX_HOST_FRAMES || s->end >= US_N_END ||
+	    s->state >= US_N_VCPU_STATE || s->vcpu >= US_MAX_VCPUS)
+		return us_fail(e, -EINVAL, "record a sample: bad values");
+	int r = intern(w, &w->guest, pc, flags, own, &id, e);
+	if (!r && n > own)
+		r = intern(w, &w->host, pc + own, NULL, n - own, &host, e);
+	if (r)
+		return r;
+	put_sample(w, s, id, host);
+	if (w->n_samples > sizeof(w->samples.payload) - US_SAMPLE_MAX ||
+	    w->n_host_samples > sizeof(w->host_samples.payload) - US_HOST_MAX)
 		return us_writer_flush(w, e);
 	return 0;
 }

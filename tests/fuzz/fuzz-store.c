@@ -17,6 +17,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct seen {
+	us_stack_id host_stacks;
 	uint64_t stacks, samples, bytes_of_text;
 	bool ended;
 };
@@ -57,6 +58,7 @@ static int sample(void *ctx, const struct us_sample *sample)
 	struct seen *s = ctx;
 	s->samples++;
 	must(sample->stack <= s->stacks && sample->vcpu < US_MAX_VCPUS);
+	must(sample->host <= s->host_stacks);
 	must(sample->end < US_N_END && sample->state < US_N_VCPU_STATE);
 	return 0;
 }
@@ -85,6 +87,15 @@ static int named(void *ctx, const struct us_named *n)
 	return 0;
 }
 
+static int host_stack(void *ctx, us_stack_id id, us_stack_id parent, us_hva pc)
+{
+	struct seen *s = ctx;
+	(void)pc;
+	must(id == s->host_stacks + 1 && parent < id);
+	s->host_stacks = id;
+	return 0;
+}
+
 static void set_sums_right(uint8_t *p, size_t size)
 {
 	size_t at = US_STORE_HEAD;
@@ -101,8 +112,9 @@ static void set_sums_right(uint8_t *p, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct us_reader_ops ops = { fact,	 module, stack, sample,
-						  stats, end,	 named };
+	static const struct us_reader_ops ops = { fact,	  module,     stack,
+						  sample, stats,      end,
+						  named,  host_stack, named };
 	static int fd = -1;
 	struct seen seen = { 0 };
 	struct us_reader_result result;
@@ -121,7 +133,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(r < 0 || result.ended == seen.ended);
 	must(r == 0 || (e.code == r && e.msg[0]));
 	must(!(result.cut && result.ended));
-	must(seen.stacks * 2 + seen.samples * 3 + seen.bytes_of_text <= size);
+	must((seen.stacks + seen.host_stacks) * 2 + seen.samples * 3 +
+		     seen.bytes_of_text <=
+	     size);
 	free(copy);
 	return 0;
 }

@@ -21,6 +21,12 @@ struct heard {
 		us_gva pc;
 		uint8_t flags;
 	} node[65536];
+	struct {
+		us_stack_id parent;
+		us_hva pc;
+	} host[1024];
+	size_t n_host, n_host_named;
+	char host_text[1100]; /* "module:name" of the last one */
 	size_t n_named;
 	struct us_named named[16]; /* the last ones; their strings are gone */
 	char text[16][1100];	   /* "module:name" of each */
@@ -68,6 +74,7 @@ static inline int hear_sample(void *ctx, const struct us_sample *s)
 {
 	struct heard *h = ctx;
 	assert_true(s->stack <= h->n_stack);
+	assert_true(s->host <= h->n_host);
 	assert_true(s->state < US_N_VCPU_STATE && s->end < US_N_END);
 	if (h->n_sample < 65536)
 		h->sample[h->n_sample] = *s;
@@ -103,9 +110,39 @@ static inline int hear_named(void *ctx, const struct us_named *n)
 	return 0;
 }
 
-static const struct us_reader_ops hear_all = { hear_fact,   hear_module, hear_stack,
-					       hear_sample, hear_stats,	 hear_end,
-					       hear_named };
+static inline int hear_host_stack(void *ctx, us_stack_id id, us_stack_id parent,
+				  us_hva pc)
+{
+	struct heard *h = ctx;
+	assert_int_equal(id, h->n_host + 1);
+	assert_true(parent < id);
+	h->n_host++;
+	if (id < 1024) {
+		h->host[id].parent = parent;
+		h->host[id].pc = pc;
+	}
+	return 0;
+}
+
+static inline int hear_host_named(void *ctx, const struct us_named *n)
+{
+	struct heard *h = ctx;
+	h->n_host_named++;
+	snprintf(h->host_text, sizeof(h->host_text), "%s:%s", n->module, n->name);
+	return 0;
+}
+
+static const struct us_reader_ops hear_all = {
+	.fact = hear_fact,
+	.module = hear_module,
+	.stack = hear_stack,
+	.sample = hear_sample,
+	.stats = hear_stats,
+	.end = hear_end,
+	.named = hear_named,
+	.host_stack = hear_host_stack,
+	.host_named = hear_host_named,
+};
 
 static inline int hear(int fd, struct heard *h)
 {

@@ -382,12 +382,59 @@ static void names_come_back(void **state)
 	close(fd);
 }
 
+static bool name_host(void *ctx, us_gva pc, struct us_named *ret)
+{
+	unsigned *n = ctx;
+	*ret = (struct us_named){ pc, 16, "poll", "[kernel]" };
+	return ++*n == 1;
+}
+
+/* Beside the guest's, under numbers of their own, over many chunks. */
+static void hosts_stacks_come_back(void **state)
+{
+	enum { M = 50000 };
+	static const uint8_t flags[] = { 0, US_PC_EXIT, US_PC_HOST, US_PC_HOST };
+	unsigned n_named = 0;
+	struct us_err e;
+	int fd;
+	(void)state;
+	struct us_writer *w = open_writer(&fd);
+	us_writer_name_host_by(w, &(struct us_namer){ name_host, &n_named });
+	for (unsigned i = 0; i < M; i++) {
+		const us_gva pc[] = { 0x1000 + i % 7, 0x10201,
+				      0xffffffff81000000 + i % 100, 0x7f0000 };
+		struct us_sample s = { .t_ns = i * 1000ULL, .weight = 1 };
+		size_t n = i % 3 ? 4 : 2;
+		assert_int_equal(us_writer_sample(w, &s, pc, flags, n, &e), 0);
+	}
+	assert_int_equal(us_writer_flush(w, &e), 0);
+	us_writer_close(w);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(hear(fd, &h), 0);
+	assert_int_equal(h.n_sample, M);
+	assert_int_equal(h.n_host, 101);
+	assert_int_equal(h.n_stack, 8);
+	assert_int_equal(h.n_host_named, 1);
+	assert_string_equal(h.host_text, "[kernel]:poll");
+	for (unsigned i = 0; i < M; i++) {
+		us_stack_id id = h.sample[i].host;
+		assert_int_equal(id != 0, i % 3 != 0);
+		if (!id)
+			continue;
+		assert_int_equal(h.host[id].pc, 0xffffffff81000000 + i % 100);
+		assert_int_equal(h.host[h.host[id].parent].pc, 0x7f0000);
+		assert_int_equal(h.host[h.host[id].parent].parent, 0);
+	}
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_kinds_come_back),
 		cmocka_unit_test(names_come_back),
 		cmocka_unit_test(samples_come_back),
+		cmocka_unit_test(hosts_stacks_come_back),
 		cmocka_unit_test(a_pipe_carries_the_same),
 		cmocka_unit_test(endless_stacks_are_survived),
 		cmocka_unit_test(numbers_of_stacks_run_out_with_a_word),

@@ -18,6 +18,9 @@ static uint8_t *make_recording(size_t *ret_len)
 	struct us_module m = { .start = 16, .end = 32, .path = "kernel" };
 	us_gva pc[8];
 	static const uint8_t flags[8] = { [2] = US_PC_EXACT, [7] = US_PC_USER };
+	static const uint8_t host[8] = {
+		[4] = US_PC_HOST, US_PC_HOST, US_PC_HOST, US_PC_HOST
+	};
 	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
 	assert_int_equal(us_writer_fact(w, "target", "fake", NULL), 0);
 	assert_int_equal(us_writer_module(w, &m, NULL), 0);
@@ -25,7 +28,8 @@ static uint8_t *make_recording(size_t *ret_len)
 		struct us_sample s = { .t_ns = i * 1003000ULL, .weight = 1 + !(i % 9) };
 		for (unsigned k = 0; k < 8; k++)
 			pc[k] = 0xffffffff81000000 + (i % (9 - k)) * 0x321;
-		assert_int_equal(us_writer_sample(w, &s, pc, flags, i % 9, NULL), 0);
+		const uint8_t *which = i % 9 == 8 ? host : flags;
+		assert_int_equal(us_writer_sample(w, &s, pc, which, i % 9, NULL), 0);
 		if (i % 20 == 19)
 			assert_int_equal(us_writer_stats(w, &stats, NULL), 0);
 	}
@@ -35,6 +39,7 @@ static uint8_t *make_recording(size_t *ret_len)
 	lseek(fd, 0, SEEK_SET);
 	assert_int_equal(hear(fd, &whole), 0);
 	assert_true(whole.result.ended && whole.n_sample == 60);
+	assert_true(whole.n_host > 4 && whole.sample[8].host && !whole.sample[9].host);
 	close(fd);
 	return p;
 }
@@ -223,7 +228,8 @@ static void flags_fit_their_stacks(void **state)
 {
 	(void)state;
 	assert_int_equal(with_flags(LIT("\1\0\0\0\0\xff\1\1")), 0);
-	assert_int_equal(h.node[1].flags, US_PC_USER | US_PC_EXACT | US_PC_SPACE);
+	assert_int_equal(h.node[1].flags,
+			 US_PC_USER | US_PC_EXACT | US_PC_SPACE | US_PC_EXIT);
 	assert_int_equal(h.node[2].flags, US_PC_USER);
 	assert_int_equal(with_flags(LIT("\1\0\0\0")), 0);
 	assert_int_equal(with_flags(LIT("\1\0\0\0\2\1")), -EBADMSG); /* node 3 */
@@ -233,6 +239,48 @@ static void flags_fit_their_stacks(void **state)
 	forge(US_CHUNK_FLAGS, "\1\0\0\0\0\1", 6);
 	forge(US_CHUNK_FLAGS, "\1\0\0\0\0\1", 6);
 	assert_int_equal(read_forged(), -EBADMSG);
+}
+
+/* An HSAM chunk must fit the stacks before it and the SAMP chunk behind it. */
+static int with_hosts(const void *hosts, size_t size)
+{
+	forge_begin();
+	forge(US_CHUNK_HOST_STACKS, "\1\0\0\0\0\4\1\4", 8); /* nodes 1 and 2 */
+	forge(US_CHUNK_HOST_SAMPLES, hosts, size);
+	forge(US_CHUNK_SAMPLES, "\2\0\0\2\0\0\2\0\0", 9); /* three */
+	return read_forged();
+}
+
+static void hosts_stacks_fit_their_samples(void **state)
+{
+	(void)state;
+	assert_int_equal(with_hosts(LIT("\0\2\2\1")), 0);
+	assert_int_equal(h.n_sample, 3);
+	assert_int_equal(h.sample[0].host, 2);
+	assert_int_equal(h.sample[1].host, 0);
+	assert_int_equal(h.sample[2].host, 1);
+	assert_int_equal(with_hosts(LIT("")), 0);
+	assert_int_equal(with_hosts(LIT("\0\3")), -EBADMSG); /* unknown */
+	assert_int_equal(with_hosts(LIT("\0\0")), -EBADMSG); /* none */
+	assert_int_equal(with_hosts(LIT("\3\1")), -EBADMSG); /* of a fourth one */
+	assert_int_equal(with_hosts(LIT("\1\1\0\1")), -EBADMSG);
+	assert_int_equal(with_hosts(LIT("\1")), -EBADMSG);
+	assert_int_equal(with_hosts(LIT("\0\1\1")), -EBADMSG);
+	forge_begin();
+	forge(US_CHUNK_HOST_STACKS, "\1\0\0\0\0\4", 6);
+	forge(US_CHUNK_HOST_SAMPLES, "\0\1", 2);
+	forge(US_CHUNK_HOST_SAMPLES, "\0\1", 2);
+	assert_int_equal(read_forged(), -EBADMSG);
+	forge_begin();
+	forge(US_CHUNK_HOST_STACKS, "\2\0\0\0\0\4", 6);
+	assert_int_equal(read_forged(), -EBADMSG);
+	uint8_t nodes[4 + 2 * (US_MAX_HOST_FRAMES + 1)] = { 1 };
+	for (unsigned i = 0; i <= US_MAX_HOST_FRAMES; i++)
+		nodes[4 + 2 * i] = i > 0;
+	forge_begin();
+	forge(US_CHUNK_HOST_STACKS, nodes, sizeof(nodes));
+	assert_int_equal(read_forged(), -EBADMSG);
+	assert_int_equal(h.n_host, US_MAX_HOST_FRAMES);
 }
 
 static void no_stack_is_deeper_than_the_limit(void **state)
@@ -338,6 +386,7 @@ int main(void)
 		cmocka_unit_test(old_modules_are_read),
 		cmocka_unit_test(lies_are_refused),
 		cmocka_unit_test(flags_fit_their_stacks),
+		cmocka_unit_test(hosts_stacks_fit_their_samples),
 		cmocka_unit_test(no_stack_is_deeper_than_the_limit),
 		cmocka_unit_test(unknown_chunks_and_longer_stats_are_skipped),
 		cmocka_unit_test(claimed_sizes_cost_nothing),
