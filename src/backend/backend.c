@@ -22,6 +22,21 @@ const struct us_backend_ops *us_backend_by_name(const char *name)
 	return NULL;
 }
 
+bool us_capture_begin(struct us_capture *c, struct us_paging *p)
+{
+	if (c->form != US_CAPTURE_LIVE && c->form != US_CAPTURE_WINDOW)
+		return false;
+	us_paging_new_sample(p);
+	p->stack = c->form == US_CAPTURE_WINDOW ? &c->window : NULL;
+	return true;
+}
+
+void us_capture_judge(struct us_capture *c, const struct us_stack *s)
+{
+	c->cut = c->form == US_CAPTURE_WINDOW && c->window.missed &&
+		 s->end != US_END_ROOT && s->end != US_END_DEPTH;
+}
+
 /* Append to a text of size bytes; what does not fit is cut. */
 static void append(char *text, size_t size, const char *more)
 {

@@ -7,6 +7,14 @@
  * (bpf: a timer in the host kernel).  next() hides which.  All else (paging,
  * unwinding, recording) is shared.
  *
+ * A guest's vCPUs are numbered from 0, in the order of us_guest.vcpu.  One that comes
+ * while the guest runs (bpf) gets the next number: n_vcpu may grow in next().  One that
+ * goes is no error, unless it is the last.
+ *
+ * Backends that are open at the same time do not know of each other, and each may be
+ * used by another thread; what they have in common inside (the programs of bpf) is
+ * their own affair.
+ *
  * To add a backend: write backend/foo.c with one `const struct us_backend_ops
  * us_backend_foo`, add it to the table in backend.c and to meson.build, and add a row
  * to docs/backends.md.  The conformance tests then run on it unchanged.
@@ -14,6 +22,7 @@
 #ifndef US_BACKEND_H
 #define US_BACKEND_H
 
+#include "backend/exit_reason.h"
 #include "base/err.h"
 #include "guest/memory.h"
 #include "unwind/unwind.h"
@@ -48,8 +57,19 @@ enum us_vcpu_state {
 enum us_capture_form {
 	US_CAPTURE_NONE,   /* nothing: the state says it all (halted, off) */
 	US_CAPTURE_LIVE,   /* the guest's memory, true until release() */
-	US_CAPTURE_WINDOW, /* a copy of the top of the stack */
+	US_CAPTURE_WINDOW, /* a copy of the stack; code is read as it is now */
 	US_CAPTURE_STACK,  /* program counters, walked where it was taken */
+};
+
+/* What the host did at a look that was not of the guest: its kernel, which the VMM had
+ * called, or the VMM itself. */
+struct us_host_copy {
+	const us_hva *kernel; /* program counters, innermost first */
+	unsigned n_kernel;
+	bool with_tick; /* the innermost ones are of the look's own interrupt */
+	/* The VMM's, where it left its program; an address there is a us_hva. */
+	struct us_regs regs;
+	struct us_stack_copy stack;
 };
 
 struct us_capture {
@@ -61,14 +81,23 @@ struct us_capture {
 	uint8_t state;	  /* enum us_vcpu_state */
 	uint8_t form;	  /* enum us_capture_form */
 	uint32_t weight;  /* how many due samples it stands for; mostly 1 */
+	uint32_t exit;	  /* us_vm_exit_code(), with US_VCPU_EXIT; 0: not known */
 	struct us_regs regs;
-	struct us_window {
-		us_gva base;
-		uint32_t len;
-		const uint8_t *bytes; /* the backend's; valid until release() */
-	} window;
+	struct us_stack_copy window;
+	bool cut; /* set before release(): the stack ends as the window was too small */
 	struct us_stack stack;
+	/* With US_VCPU_EXIT, if it was asked for; NULL: not known.  Until the next one.
+	 */
+	struct us_host_copy *host;
 };
+
+/*
+ * Make p ready to unwind the capture: false if it has nothing to unwind from.  p is of
+ * the backend's mem.
+ */
+bool us_capture_begin(struct us_capture *c, struct us_paging *p);
+/* The stack was taken from it: see whether more of it should have been copied. */
+void us_capture_judge(struct us_capture *c, const struct us_stack *s);
 
 /* When to look.  The same for backends that ask and for those that are told. */
 struct us_schedule {
@@ -76,17 +105,22 @@ struct us_schedule {
 	uint64_t seed;	     /* of the jitter: a recording can be repeated */
 	uint64_t vcpu_mask;  /* 0: all */
 	uint32_t budget_ppm; /* of guest time that may be taken; 0: no bound */
+	bool host;	     /* tell what the host does, too (US_CAP_HOST) */
 	bool wake_halted;    /* stop a halted vCPU too, to see where it halted (dump);
 				else it may be left alone and has no stack */
+	uint64_t pause_ns;   /* what need not be asked for may be brought so late, and
+				many looks in one go: for who observes many guests and
+				is to wake up seldom; 0: as soon as suits one */
 };
 
 /* What the sampler cannot see from captures. Counters, each of due looks.
- * due = captures taken + late + backed_off + failed. */
+ * due = captures taken + late + backed_off + failed + lost. */
 struct us_backend_counts {
 	uint64_t due;  /* looks that the schedule asked for, all vCPUs */
 	uint64_t late; /* of these not taken: the previous look was not done yet */
 	uint64_t backed_off; /* of these not taken: the budget forbade it */
 	uint64_t failed;     /* of these not taken: the vCPU could not be read */
+	uint64_t lost;	     /* of these taken, but there was no room to bring them */
 	uint64_t stolen_ns; /* guest time taken, summed over the vCPUs it was taken from
 			     */
 	uint64_t vcpu_ns;   /* guest time observed: wall time x vCPUs since start() */
@@ -99,6 +133,7 @@ enum us_backend_caps {
 	US_CAP_NO_STOP = 1 << 3,  /* a capture never stops the guest */
 	US_CAP_BLOCKS = 1 << 4,	  /* PCs fall on translation blocks only (TCG) */
 	US_CAP_WATCHDOG = 1 << 5, /* a watchdog process guards the guest */
+	US_CAP_HOST = 1 << 6,	  /* captures can tell what the host did */
 };
 
 /*
@@ -148,7 +183,7 @@ struct us_backend {
 	const struct us_backend_ops *ops;
 	unsigned caps;
 	enum us_arch arch;
-	unsigned n_vcpu;
+	unsigned n_vcpu;    /* up to US_MAX_VCPUS; another thread reads it atomically */
 	struct us_mem *mem; /* the backend's, or its us_ram's */
 	/* The same memory for one other thread, while the backend is open; NULL: none
 	 * but what is in mem's regions. */

@@ -206,6 +206,9 @@ static int look_at_running(struct kvm *k, unsigned slot, struct us_capture *c)
 	bool have = false;
 	c->state = us_kvm_vcpu_read(v, &c->regs, &have);
 	c->form = have ? US_CAPTURE_LIVE : US_CAPTURE_NONE;
+	if (c->state == US_VCPU_EXIT)
+		c->exit = us_vm_exit_code(us_exit_of_kvm(v->run->exit_reason),
+					  US_PLACE_VMM);
 	c->t_ns = v->asked_ns;
 	if (c->state == US_VCPU_READY)
 		c->weight = us_pacer_looks_in(&k->pacer, slot, v->waited_ns);
@@ -235,7 +238,7 @@ static int look_at_halted(struct kvm *k, unsigned slot, struct us_capture *c)
 static bool wants_halted(const struct kvm *k, const struct us_kvm_vcpu *v)
 {
 	return k->pacer.schedule.wake_halted &&
-	       us_kvm_fd_of_run(v->asleep_in) == v->fd_there;
+	       us_kvm_fd_of_run(v->thread.asleep_in) == v->thread.fd_there;
 }
 
 static int look(struct kvm *k, unsigned slot, struct us_capture *c)
@@ -244,6 +247,7 @@ static int look(struct kvm *k, unsigned slot, struct us_capture *c)
 	enum us_vcpu_state asleep = US_VCPU_OFF;
 	c->vcpu = (uint16_t)slot;
 	c->weight = 1;
+	c->exit = 0;
 	c->held_ns = 0;
 	if (v->hold != US_KVM_FREE)
 		return -EAGAIN; /* still on its way to the stop of an earlier look */

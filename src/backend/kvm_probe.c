@@ -61,17 +61,6 @@ static int refuse_right(const struct us_guest *g, struct us_err *e)
 	return -EPERM;
 }
 
-int us_kvm_open_process(const struct us_guest *g, struct us_err *e)
-{
-	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, g->pid, 0);
-	if (fd < 0)
-		return us_fail(e, -errno, "open a handle on pid %d: %s", g->pid,
-			       strerror(errno));
-	if (!us_guest_alive(g))
-		return us_fail(e, -ESRCH, "pid %d is not the guest any more", g->pid);
-	return us_take_fd(fd);
-}
-
 /* Copying one of its descriptors asks the kernel the same question as ptrace does. */
 static int try_right(const struct us_guest *g, struct us_err *e)
 {

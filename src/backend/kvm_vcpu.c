@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kvm_vcpu.c: see kvm_vcpu.h. */
 #include "backend/kvm_vcpu.h"
+#include "backend/kvm_regs.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,8 +20,6 @@
 #define LONG_STOP_NS (100 * US_NS_PER_US) /* worth asking what it waited for */
 #define REAP_NS	     US_NS_PER_SEC
 #define POLL_NS	     (100 * US_NS_PER_US)
-#define EFER_LMA     (1ULL << 10)
-#define CR0_PE	     1
 
 _Static_assert(sizeof(struct kvm_run) <= PAGE, "kvm_run must lie in the first page");
 
@@ -71,14 +69,6 @@ static void give_page_back(struct us_kvm_vcpu *v)
 	memset(mark_of(v->run), 0, sizeof(struct mark));
 }
 
-static int open_thread_file(pid_t pid, pid_t tid, const char *name, struct us_err *e)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 ? fd : us_fail(e, -errno, "open %s: %s", path, strerror(errno));
-}
-
 static int open_parts(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 		      const struct us_vcpu *which, struct us_err *e)
 {
@@ -92,23 +82,17 @@ static int open_parts(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 		return us_fail(e, -errno, "map the page of vCPU %u of pid %d: %s",
 			       which->index, pid, strerror(errno));
 	}
-	v->syscall_fd = open_thread_file(pid, v->tid, "syscall", e);
-	if (v->syscall_fd < 0)
-		return v->syscall_fd;
-	v->stat_fd = open_thread_file(pid, v->tid, "stat", e);
-	if (v->stat_fd < 0)
-		return v->stat_fd;
-	v->schedstat_fd = open_thread_file(pid, v->tid, "schedstat", NULL);
-	return take_page(v, e);
+	int r = us_kvm_thread_open(&v->thread, pid, which, e);
+	return r < 0 ? r : take_page(v, e);
 }
 
 int us_kvm_vcpu_open(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 		     const struct us_vcpu *which, struct us_err *e)
 {
 	*v = (struct us_kvm_vcpu){
-		.tid = which->tid, .syscall_fd = -1, .stat_fd = -1, .schedstat_fd = -1
+		.tid = which->tid,
+		.thread = { .syscall_fd = -1, .stat_fd = -1, .schedstat_fd = -1 },
 	};
-	v->fd_there = which->fd;
 	int r = open_parts(v, pidfd, pid, which, e);
 	if (r < 0)
 		us_kvm_vcpu_close(v);
@@ -134,48 +118,24 @@ void us_kvm_vcpu_close(struct us_kvm_vcpu *v)
 		give_page_back(v);
 	if (v->run) {
 		munmap(v->run, PAGE);
-		us_closep(&v->syscall_fd);
-		us_closep(&v->stat_fd);
-		us_closep(&v->schedstat_fd);
+		us_kvm_thread_close(&v->thread);
 	}
 	free(v->old);
 	memset(v, 0, sizeof(*v));
 }
 
-long us_kvm_fd_of_run(const char *line)
-{
-	char *end;
-	if (strtoul(line, &end, 10) != SYS_ioctl)
-		return -1;
-	unsigned long fd = strtoul(end, &end, 16);
-	return strtoul(end, &end, 16) == KVM_RUN && fd <= INT_MAX ? (long)fd : -1;
-}
-
 bool us_kvm_vcpu_check_thread(struct us_kvm_vcpu *v)
 {
 	char line[128] = "";
-	if (v->matched || pread(v->syscall_fd, line, sizeof(line) - 1, 0) <= 0)
+	if (v->matched || pread(v->thread.syscall_fd, line, sizeof(line) - 1, 0) <= 0)
 		return true;
 	long fd = us_kvm_fd_of_run(line);
-	v->matched = fd == v->fd_there;
+	v->matched = fd == v->thread.fd_there;
 	return v->matched || fd < 0;
 }
 
-/* One letter of proc(5), 0 if the thread has ended. */
-static char thread_state(const struct us_kvm_vcpu *v)
-{
-	char line[128];
-	ssize_t n = pread(v->stat_fd, line, sizeof(line) - 1, 0);
-	if (n <= 0)
-		return 0;
-	line[n] = '\0';
-	const char *name_end = strrchr(line, ')');
-	char state = name_end && name_end[1] ? name_end[2] : 0;
-	return state == 'Z' || state == 'X' ? 0 : state;
-}
-
 /* Asleep outside KVM_RUN: what did it leave the guest for? */
-static enum us_vcpu_state asleep_in_vmm(const struct us_kvm_vcpu *v, bool same_place)
+static enum us_vcpu_state asleep_in_vmm(const struct us_kvm_vcpu *v)
 {
 	switch (v->run->exit_reason) {
 	case KVM_EXIT_HLT:
@@ -188,7 +148,7 @@ static enum us_vcpu_state asleep_in_vmm(const struct us_kvm_vcpu *v, bool same_p
 	case KVM_EXIT_UNKNOWN:
 	case KVM_EXIT_INTR:
 		/* The VMM called it out; one that stays is paused by its owner. */
-		return same_place ? US_VCPU_OFF : US_VCPU_EXIT;
+		return v->thread.same_place ? US_VCPU_OFF : US_VCPU_EXIT;
 	default:
 		return US_VCPU_EXIT;
 	}
@@ -196,44 +156,24 @@ static enum us_vcpu_state asleep_in_vmm(const struct us_kvm_vcpu *v, bool same_p
 
 enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v, enum us_vcpu_state *ret_state)
 {
-	char line[sizeof(v->asleep_in)] = "";
-	ssize_t n = pread(v->syscall_fd, line, sizeof(line) - 1, 0);
-	if (n <= 0)
-		return US_KVM_VANISHED;
-	bool same_place = !strcmp(line, v->asleep_in);
-	memcpy(v->asleep_in, line, sizeof(line));
-	if (!strncmp(line, "running", 7))
-		return US_KVM_RUNNING;
-	char state = thread_state(v);
-	switch (state) {
-	case 0:
-		return US_KVM_VANISHED;
-	case 'R': /* woke up in between */
-		return US_KVM_RUNNING;
-	case 'T':
-	case 't':
-		*ret_state = US_VCPU_OFF;
-		break;
-	default:
-		if (us_kvm_fd_of_run(line) != v->fd_there)
-			*ret_state = asleep_in_vmm(v, same_place);
-		else
-			*ret_state = state == 'S' ? US_VCPU_HALTED : US_VCPU_EXIT;
-	}
-	return US_KVM_ASLEEP;
+	enum us_kvm_asleep asleep = US_KVM_IN_RUN;
+	enum us_kvm_doing doing = us_kvm_thread_peek(&v->thread, &asleep);
+	if (doing != US_KVM_ASLEEP)
+		return doing;
+	static const uint8_t states[] = {
+		[US_KVM_IN_RUN] = US_VCPU_HALTED,
+		[US_KVM_IN_RUN_BUSY] = US_VCPU_EXIT,
+		[US_KVM_STOPPED_ALL] = US_VCPU_OFF,
+	};
+	*ret_state = asleep == US_KVM_IN_VMM ? asleep_in_vmm(v) : states[asleep];
+	return doing;
 }
 
-/* How long the thread has waited for a host CPU since it began (the second number of
- * /proc/PID/schedstat, Documentation/scheduler/sched-stats.rst). */
 static uint64_t run_delay(const struct us_kvm_vcpu *v)
 {
-	char line[96], *end;
-	ssize_t n = pread(v->schedstat_fd, line, sizeof(line) - 1, 0);
-	if (n <= 0)
-		return 0;
-	line[n] = '\0';
-	strtoull(line, &end, 10);
-	return strtoull(end, NULL, 10);
+	uint64_t run_ns, wait_ns;
+	us_kvm_thread_times(&v->thread, &run_ns, &wait_ns);
+	return wait_ns;
 }
 
 /* A stop that took long: the thread had no CPU to stop on. */
@@ -365,34 +305,4 @@ enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
 	if (v->seen && v->waited_ns > (v->stopped_ns - v->asked_ns) / 2)
 		return US_VCPU_READY;
 	return fresh ? US_VCPU_GUEST : US_VCPU_EXIT;
-}
-
-static uint8_t code_bits(const struct kvm_sregs *s)
-{
-	if (s->cs.l && s->efer & EFER_LMA)
-		return 64;
-	return s->cs.db ? 32 : 16;
-}
-
-void us_kvm_regs(const struct kvm_regs *r, const struct kvm_sregs *s,
-		 struct us_regs *ret)
-{
-	*ret = (struct us_regs){
-		.space = { .root = s->cr3,
-			   .mode = us_x86_paging_mode(s->cr0, s->cr4, s->efer) },
-		.gpr = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
-			 r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
-		.valid = 0xffff,
-		.bits = code_bits(s),
-		.user = s->cr0 & CR0_PE && s->ss.dpl == 3,
-		.pc = r->rip,
-		.sp = r->rsp,
-		.fp = r->rbp,
-	};
-	if (ret->bits == 64)
-		return;
-	uint32_t width = s->ss.db ? UINT32_MAX : UINT16_MAX;
-	ret->pc = (uint32_t)(s->cs.base + r->rip);
-	ret->sp = (uint32_t)(s->ss.base + (r->rsp & width));
-	ret->fp = (uint32_t)(s->ss.base + (r->rbp & width));
 }

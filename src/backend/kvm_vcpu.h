@@ -15,15 +15,9 @@
 #define US_BACKEND_KVM_VCPU_H
 
 #include "backend/backend.h"
+#include "backend/kvm_thread.h"
 
 #include <linux/kvm.h>
-
-/* What the thread is doing, seen without touching it. */
-enum us_kvm_doing {
-	US_KVM_RUNNING,	 /* has a CPU or wants one */
-	US_KVM_ASLEEP,	 /* blocked, inside KVM_RUN or not: state says why */
-	US_KVM_VANISHED, /* the thread has ended */
-};
 
 enum us_kvm_hold {
 	US_KVM_FREE,	/* not traced */
@@ -33,9 +27,7 @@ enum us_kvm_hold {
 
 struct us_kvm_vcpu {
 	pid_t tid;
-	long fd_there;		   /* the vCPU's descriptor in the VMM */
-	int syscall_fd, stat_fd;   /* of the thread, in /proc */
-	int schedstat_fd;	   /* the same; -1: this kernel has none */
+	struct us_kvm_thread thread;
 	struct kvm_run *run;	   /* shared with KVM and the VMM */
 	uint32_t old_valid;	   /* kvm_valid_regs as we found it */
 	struct kvm_sync_regs *old; /* the register copy as we found it */
@@ -48,7 +40,6 @@ struct us_kvm_vcpu {
 	uint64_t stopped_ns;	   /* when it had */
 	uint64_t delay_ns;	   /* its waiting for host CPUs before that, in all */
 	uint64_t waited_ns;	   /* of asked to stopped: waiting for a host CPU */
-	char asleep_in[96];	   /* where it slept at the last look */
 };
 
 /* Map the page of vCPU v of the process behind pidfd.  On failure nothing is left. */
@@ -87,13 +78,5 @@ enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
 
 /* Does the stopped thread run this vCPU?  False: it was found to run another one. */
 bool us_kvm_vcpu_check_thread(struct us_kvm_vcpu *v);
-
-/* The descriptor whose vCPU a thread runs, by the text of /proc/PID/task/TID/syscall,
- * "16 0xFD 0xae80 ..." (proc(5): number and arguments); -1: it is not in KVM_RUN. */
-long us_kvm_fd_of_run(const char *line);
-
-/* Registers as KVM has them, in our terms. */
-void us_kvm_regs(const struct kvm_regs *r, const struct kvm_sregs *s,
-		 struct us_regs *ret);
 
 #endif

@@ -30,6 +30,8 @@ void us_histogram_add(struct us_histogram *h, uint64_t v)
 uint64_t us_histogram_quantile(const struct us_histogram *h, double share)
 {
 	uint64_t need = (uint64_t)(share * (double)h->n), sum = 0;
+	if (!h->n)
+		return 0;
 	if ((double)need < share * (double)h->n || !need)
 		need++;
 	for (unsigned i = 0; i < US_HISTOGRAM_BUCKETS; i++) {
@@ -82,6 +84,7 @@ void us_account_sum(const struct us_account *a, const struct us_backend_counts *
 	ret->late = counts->late;
 	ret->backed_off = counts->backed_off;
 	ret->failed = counts->failed;
+	ret->lost += counts->lost;
 	ret->stolen_ns = counts->stolen_ns;
 	ret->vcpu_ns = counts->vcpu_ns;
 	ret->held_p50_ns = us_histogram_quantile(&a->held, 0.5);

@@ -8,8 +8,7 @@
 
 #define NAP_LEAST_NS (US_NS_PER_MS / 2)
 #define NAP_MOST_NS  (20 * US_NS_PER_MS)
-/* A nap and a write may come between two looks at the clock. */
-#define FLUSH_NS (US_RECORD_FLUSH_MS * US_NS_PER_MS - 3 * NAP_MOST_NS)
+#define FLUSH_NS     (US_RECORD_FLUSH_MS * US_NS_PER_MS)
 /* Sums come ten times a second: the tenth may be a hair early. */
 #define STATS_NS (US_NS_PER_SEC - 50 * US_NS_PER_MS)
 
@@ -54,10 +53,11 @@ static int empty_ring(struct us_drain *d)
 	}
 }
 
+/* A nap and a write may come between two looks at the clock. */
 static int flush_in_time(struct us_drain *d)
 {
-	uint64_t now = us_now_ns();
-	if (now - d->flushed_ns < FLUSH_NS)
+	uint64_t now = us_now_ns(), between = 3 * d->nap_most_ns;
+	if (between < FLUSH_NS && now - d->flushed_ns < FLUSH_NS - between)
 		return 0;
 	d->flushed_ns = now;
 	return us_writer_flush(d->writer, &d->e);
@@ -72,8 +72,8 @@ static void nap(struct us_drain *d, size_t found)
 		d->nap_ns *= 2;
 	if (d->nap_ns < NAP_LEAST_NS)
 		d->nap_ns = NAP_LEAST_NS;
-	if (d->nap_ns > NAP_MOST_NS)
-		d->nap_ns = NAP_MOST_NS;
+	if (d->nap_ns > d->nap_most_ns)
+		d->nap_ns = d->nap_most_ns;
 	struct timespec t = { .tv_nsec = (long)d->nap_ns };
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
 }
@@ -109,6 +109,7 @@ int us_drain_start(struct us_drain *d, struct us_err *e)
 	sigset_t all, before;
 	sigfillset(&all);
 	d->nap_ns = NAP_LEAST_NS;
+	d->nap_most_ns = d->pause_ns > NAP_MOST_NS ? d->pause_ns : NAP_MOST_NS;
 	d->flushed_ns = us_now_ns();
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int r = pthread_create(&d->thread, NULL, run, d);

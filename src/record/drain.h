@@ -4,8 +4,8 @@
  *
  * It blocks all signals, so that they reach the sampler, and it does all writing, the
  * end included: a closed pipe is an error there and not a SIGPIPE.  It wakes by itself
- * every 20 ms or, when the ring fills faster, more often: the sampler makes no system
- * call for it.
+ * every 20 ms (or pause_ns) or, when the ring fills faster, more often: the sampler
+ * makes no system call for it.
  */
 #ifndef US_RECORD_DRAIN_H
 #define US_RECORD_DRAIN_H
@@ -23,12 +23,14 @@ struct us_drain {
 	void (*progress)(void *ctx, const struct us_record_stats *s); /* or NULL */
 	void (*finish_by)(void *ctx);				      /* or NULL */
 	void *ctx;
+	uint64_t pause_ns; /* it may sleep so long, if the ring stays as good as empty;
+			      0: 20 ms */
 
 	pthread_t thread;
 	atomic_bool finish; /* no more will come */
 	atomic_bool failed; /* e says why; the ring is not emptied any more */
 	struct us_err e;
-	uint64_t nap_ns, flushed_ns, stats_ns;
+	uint64_t nap_ns, nap_most_ns, flushed_ns, stats_ns;
 	struct us_record_stats last;
 	enum us_record_end end;
 	const char *words;

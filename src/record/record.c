@@ -11,9 +11,10 @@
 #include <string.h>
 
 #define RING_BYTES (4U << 20)
-#define TICK_NS                                                                        \
-	(100 * US_NS_PER_MS) /* a stop is heeded within, sums are made every           \
-			      */
+#define WARM_UP_NS (300 * US_NS_PER_MS)
+#define CALM_NS	   (50 * US_NS_PER_MS)
+/* A stop is heeded within, and sums are made every so often, at least. */
+#define TICK_NS (100 * US_NS_PER_MS)
 
 /* Set by a signal handler, so it cannot be anything but global. */
 static atomic_bool stop;
@@ -36,29 +37,14 @@ struct recorder {
 	const struct us_record_opts *opts;
 	uint64_t start_ns, stop_ns;
 	struct us_paging paging;
-	struct us_mem window_mem; /* a capture's copied window, as guest memory */
-	struct us_paging window_paging;
 	struct us_capture capture;
 	struct us_stack stack;
+	/* Of guest and host, where both are known. */
+	us_gva pc[US_MAX_FRAMES + US_MAX_HOST_FRAMES];
+	uint8_t flags[US_MAX_FRAMES + US_MAX_HOST_FRAMES];
 	struct us_account account;
 	struct us_drain drain;
 };
-
-static bool read_window(void *ctx, us_gva va, void *buf, size_t len)
-{
-	const struct us_window *w = &((struct recorder *)ctx)->capture.window;
-	uint64_t at = va - w->base;
-	if (at > w->len || len > w->len - at)
-		return false;
-	memcpy(buf, w->bytes + at, len);
-	return true;
-}
-
-static void unwind(struct recorder *r, struct us_paging *p)
-{
-	us_paging_new_sample(p);
-	us_unwind(r->unwinder, p, &r->capture.regs, &r->stack);
-}
 
 static uint64_t since_start(const struct recorder *r)
 {
@@ -77,6 +63,14 @@ static void mark_space(struct us_stack *s, const struct us_space *space)
 	s->flags[at] = US_PC_SPACE;
 }
 
+/* Say what it had left the guest for. */
+static void mark_exit(struct us_stack *s, uint32_t exit)
+{
+	unsigned at = s->n < US_MAX_FRAMES ? s->n++ : US_MAX_FRAMES - 1;
+	s->pc[at] = exit;
+	s->flags[at] = US_PC_EXIT;
+}
+
 /* It may find where the guest's functions are: then the stack is taken again. */
 static void look(struct recorder *r)
 {
@@ -92,22 +86,48 @@ static void look(struct recorder *r)
 static const struct us_stack *stack_of(struct recorder *r)
 {
 	struct us_capture *c = &r->capture;
-	switch (c->form) {
-	case US_CAPTURE_LIVE:
-		unwind(r, &r->paging);
-		if (r->opts->look)
-			look(r);
-		mark_space(&r->stack, &c->regs.space);
-		return &r->stack;
-	case US_CAPTURE_WINDOW:
-		c->regs.space.mode = US_PAGING_UNKNOWN;
-		unwind(r, &r->window_paging);
-		return &r->stack;
-	case US_CAPTURE_STACK:
+	if (c->form == US_CAPTURE_STACK)
 		return &c->stack;
-	default:
-		return NULL;
+	if (!us_capture_begin(c, &r->paging)) {
+		r->stack.n = 0;
+		r->stack.end = US_END_NONE;
+		if (!c->exit)
+			return NULL;
+		mark_exit(&r->stack, c->exit);
+		return &r->stack;
 	}
+	us_unwind(r->unwinder, &r->paging, &c->regs, &r->stack);
+	if (r->opts->look)
+		look(r);
+	us_capture_judge(c, &r->stack);
+	mark_space(&r->stack, &c->regs.space);
+	if (c->exit)
+		mark_exit(&r->stack, c->exit);
+	return &r->stack;
+}
+
+/* Behind the guest's frames those of the host; how many there are then. */
+static size_t join_host(struct recorder *r, const struct us_stack *s)
+{
+	us_hva host[US_MAX_HOST_FRAMES];
+	size_t n = s->n, n_host = r->opts->host(r->opts->ctx, r->capture.host, host);
+	memcpy(r->pc, s->pc, n * sizeof(*s->pc));
+	memcpy(r->flags, s->flags, n);
+	memcpy(r->pc + n, host, n_host * sizeof(*host));
+	memset(r->flags + n, US_PC_HOST, n_host);
+	return n + n_host;
+}
+
+static bool push(struct recorder *r, const struct us_sample *s,
+		 const struct us_stack *stack)
+{
+	if (!stack)
+		return us_ring_push(r->drain.ring, s, NULL, NULL, 0);
+	if (!r->capture.host || !r->opts->host)
+		return us_ring_push(r->drain.ring, s, stack->pc, stack->flags,
+				    stack->n);
+	size_t n = join_host(r, stack);
+	return us_ring_push(r->drain.ring, s, r->pc, r->flags, n);
 }
 
 /* Hot path.  Pushed only after the release: the guest does not wait for it. */
@@ -123,8 +143,7 @@ static void take(struct recorder *r)
 		.state = c->state,
 		.weight = c->weight,
 	};
-	bool written = us_ring_push(r->drain.ring, &s, stack ? stack->pc : NULL,
-				    stack ? stack->flags : NULL, stack ? stack->n : 0);
+	bool written = push(r, &s, stack);
 	us_account_add(&r->account, &s, c->held_ns, written);
 }
 
@@ -150,9 +169,16 @@ static void explain(const struct recorder *r, int code, struct ending *ret)
 	ret->e.code = code;
 }
 
+static bool is_stopped(const struct recorder *r)
+{
+	const atomic_bool *other = r->opts->stop;
+	return atomic_load_explicit(&stop, memory_order_relaxed) ||
+	       (other && atomic_load_explicit(other, memory_order_relaxed));
+}
+
 static bool is_over(struct recorder *r, uint64_t now, struct ending *ret)
 {
-	if (atomic_load_explicit(&stop, memory_order_relaxed)) {
+	if (is_stopped(r)) {
 		*ret = (struct ending){ .end = US_RECORD_INTERRUPTED };
 		us_fail(&ret->e, 0, "stopped by the user");
 		return true;
@@ -169,13 +195,15 @@ static bool is_over(struct recorder *r, uint64_t now, struct ending *ret)
 static void run(struct recorder *r, struct ending *ret)
 {
 	struct us_record_stats s;
-	uint64_t now = us_now_ns(), tick = now + TICK_NS;
+	uint64_t pause = r->opts->schedule.pause_ns;
+	uint64_t every = pause > TICK_NS ? pause : TICK_NS;
+	uint64_t now = us_now_ns(), tick = now + every;
 	while (!is_over(r, now, ret)) {
 		if (now >= tick) {
 			sum(r, now, &s);
 			/* A full ring: the next sums will say it as well. */
 			us_ring_push_stats(r->drain.ring, &s);
-			tick = now + TICK_NS;
+			tick = now + every;
 		}
 		uint64_t deadline = tick < r->stop_ns ? tick : r->stop_ns;
 		int got = r->backend->ops->next(r->backend, deadline, &r->capture);
@@ -195,23 +223,47 @@ static int prepare(struct recorder *r, struct us_writer *w, struct us_err *e)
 {
 	const struct us_record_opts *o = r->opts;
 	us_paging_init(&r->paging, r->backend->mem);
-	r->window_mem.read_gva = read_window;
-	r->window_mem.ctx = r;
-	us_mem_init(&r->window_mem);
-	us_paging_init(&r->window_paging, &r->window_mem);
 	r->drain.writer = w;
 	r->drain.progress = o->progress;
 	r->drain.finish_by = o->finish;
 	r->drain.ctx = o->ctx;
+	r->drain.pause_ns = o->schedule.pause_ns;
 	r->drain.ring = us_ring_new(o->ring_bytes ? o->ring_bytes : RING_BYTES);
 	if (!r->drain.ring)
 		return us_fail(e, -ENOMEM, "begin to record: out of memory");
 	return us_drain_start(&r->drain, e);
 }
 
+/* One that copies stacks learns from those that were cut how much to copy, and from
+ * where: before the recording begins, until none was for a while. */
+static void warm_up(struct recorder *r)
+{
+	struct us_backend *b = r->backend;
+	struct us_capture *c = &r->capture;
+	uint64_t now = us_now_ns(), end = now + WARM_UP_NS, calm = now + CALM_NS;
+	if (!(b->caps & US_CAP_NO_STOP) || b->ops->start(b, &r->opts->schedule, NULL))
+		return;
+	while (now < end && now < calm && !is_stopped(r)) {
+		int got = b->ops->next(b, end < calm ? end : calm, c);
+		now = us_now_ns();
+		if (got < 0)
+			return;
+		if (!got)
+			continue;
+		if (us_capture_begin(c, &r->paging)) {
+			us_unwind(r->unwinder, &r->paging, &c->regs, &r->stack);
+			us_capture_judge(c, &r->stack);
+			if (c->cut)
+				calm = now + CALM_NS;
+		}
+		b->ops->release(b, c);
+	}
+}
+
 static void sample(struct recorder *r, struct ending *ret)
 {
 	struct us_backend *b = r->backend;
+	warm_up(r);
 	r->start_ns = us_now_ns();
 	uint64_t duration = r->opts->duration_ns;
 	bool bounded = duration && duration < UINT64_MAX - r->start_ns;

@@ -9,6 +9,8 @@
  * by it (ptrace demands that it is one, and the one that attached), so it must also be
  * the thread that opened the backend.  The writer thread blocks all signals.
  *
+ * Several recordings may be made at once, each by a thread of its own.
+ *
  * The writer flushes at least every US_RECORD_FLUSH_MS, so that a recording whose
  * writer is killed is readable up to its last quarter of a second.  (A disk or pipe
  * that blocks can hold it up; samples are counted as lost when the ring is full.)
@@ -18,6 +20,8 @@
 
 #include "backend/backend.h"
 #include "store/store.h"
+
+#include <stdatomic.h>
 
 #define US_RECORD_FLUSH_MS 250
 
@@ -30,14 +34,24 @@ struct us_look {
 };
 
 struct us_record_opts {
+	/* With pause_ns all that is not the taking of looks is done so seldom, too: a
+	 * recording then costs a few wake-ups a second. */
 	struct us_schedule schedule;
 	uint64_t duration_ns; /* 0: until stopped */
-	size_t ring_bytes;    /* 0: the default, 4 MiB */
+	/* Ends the recording when it is true, besides us_record_stop(), which is for a
+	 * process that makes one.  Heeded within 100 ms, or pause_ns. May be NULL. */
+	const atomic_bool *stop;
+	size_t ring_bytes; /* 0: the default, 4 MiB */
 
 	/* Called by the sampler with each capture that has registers, while it is held
 	 * and after its stack was taken: time to look at the guest's memory (which
 	 * images are where?).  Part of the hot path.  May be NULL. */
 	void (*look)(void *ctx, const struct us_look *l);
+	/* Called by the sampler with a capture that tells what the host did
+	 * (schedule.host): program counters of that, innermost first; how many.  Part
+	 * of the hot path.  May be NULL. */
+	size_t (*host)(void *ctx, struct us_host_copy *h,
+		       us_hva pc[US_MAX_HOST_FRAMES]);
 	/* Called by the writer thread about ten times a second and once before the end
 	 * is written, with sums that balance (store.h).  It may write facts and
 	 * modules. May be NULL. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define MAX_FRAMES (US_MAX_FRAMES + US_MAX_HOST_FRAMES)
 #define LEAST	   4096U
 #define CACHE_LINE 64
 #define SKIP	   0xffffU /* a kind: nothing more before the end of the buffer */
@@ -27,7 +28,7 @@ struct item {
 #define HEAD_BYTES   offsetof(struct item, sample)
 _Static_assert(SAMPLE_BYTES % 8 == 0 && STATS_BYTES % 8 == 0 && HEAD_BYTES == 8,
 	       "what is left at the end must have room for a head");
-_Static_assert(2 * (SAMPLE_BYTES + 9 * US_MAX_FRAMES) <= LEAST, "one item must fit");
+_Static_assert(2 * (SAMPLE_BYTES + 9 * MAX_FRAMES) <= LEAST, "one item must fit");
 
 /* Positions count bytes ever since; each side writes its own and has its own line. */
 struct us_ring {
@@ -115,7 +116,7 @@ bool us_ring_push(struct us_ring *r, const struct us_sample *s, const us_gva *pc
 		  const uint8_t *flags, size_t n)
 {
 	uint64_t head;
-	if (n > US_MAX_FRAMES)
+	if (n > MAX_FRAMES)
 		return false;
 	struct item *it = reserve(r, &head, SAMPLE_BYTES + n * sizeof(*pc) + up_8(n));
 	if (!it)

@@ -36,7 +36,7 @@ void us_ring_free(struct us_ring *r); /* accepts NULL */
 size_t us_ring_size(const struct us_ring *r);
 
 /* Producer, hot path: no system call.  flags may be NULL: none is set.  false: full, or
- * n above US_MAX_FRAMES. */
+ * n above US_MAX_FRAMES and US_MAX_HOST_FRAMES together. */
 bool us_ring_push(struct us_ring *r, const struct us_sample *s, const us_gva *pc,
 		  const uint8_t *flags, size_t n);
 bool us_ring_push_stats(struct us_ring *r, const struct us_record_stats *s);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * mini-vmm.h: the smallest VMM there can be, in a child process, one thread, one vCPU
- * in real mode; for what cannot be asked of a QEMU.
+ * in real mode, and a second one if that is asked for; for what cannot be asked of a
+ * QEMU.  Its 64 KiB of memory may lie in
+ * several slots, of private memory or of a memfd, and it may run under a filter that
+ * lets it do nothing but run its guest.
  */
 #ifndef US_TEST_MINI_VMM_H
 #define US_TEST_MINI_VMM_H
@@ -12,20 +15,40 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/kvm.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MINI_CODE 0x1000
+#define MINI_CODE  0x1000
+#define MINI_STACK 0x8000 /* downwards */
+#define MINI_RAM   0x10000
 
 /* What the child and the test both see. */
 struct mini_shared {
 	atomic_int vcpu_fd, exits, interrupted, signals, quit;
+	/* Set to 1, at the next exit: the memory that the stack is in lies elsewhere,
+	 * all bytes of it are MINI_MOVED; then it is 2. */
+	atomic_int move;
+	/* Of a second vCPU, which runs the same code: set to MINI_PLUG, at the next
+	 * exit of the first a thread runs it; with MINI_UNPLUG it ends, and can be
+	 * plugged in again. */
+	atomic_int second;
+};
+enum { MINI_NONE, MINI_PLUG, MINI_RUNS, MINI_UNPLUG };
+#define MINI_MOVED 0xee
+
+struct mini_layout {
+	unsigned n_slot; /* 0 is 1 */
+	bool memfd, filter;
 };
 
 struct mini_vmm {
@@ -41,36 +64,115 @@ static void mini_on_signal(int sig)
 	mini_signal_target->signals++;
 }
 
-static int mini_vcpu(const uint8_t *code, size_t len)
+/* A slot, in memory of its own, all of whose bytes are this. */
+static uint8_t *mini_slot(int vm, const struct mini_layout *l, unsigned slot, int byte)
 {
-	int kvm = open("/dev/kvm", O_RDWR);
-	int vm = ioctl(kvm, KVM_CREATE_VM, 0);
-	ioctl(vm, KVM_CREATE_IRQCHIP); /* so that a halt is waited for in the kernel */
-	uint8_t *ram = mmap(NULL, 0x10000, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	memcpy(ram + MINI_CODE, code, len);
-	struct kvm_userspace_memory_region m = { .memory_size = 0x10000,
-						 .userspace_addr = (uintptr_t)ram };
-	ioctl(vm, KVM_SET_USER_MEMORY_REGION, &m);
-	int vcpu = ioctl(vm, KVM_CREATE_VCPU, 0);
+	size_t size = MINI_RAM / (l->n_slot ? l->n_slot : 1);
+	int fd = l->memfd ? memfd_create("ram", MFD_CLOEXEC) : -1;
+	if (fd >= 0 && ftruncate(fd, (off_t)size))
+		return NULL;
+	uint8_t *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			   l->memfd ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
+	if (byte && at != MAP_FAILED) /* before anybody looks */
+		memset(at, byte, size);
+	struct kvm_userspace_memory_region m = { .slot = slot,
+						 .guest_phys_addr = slot * size,
+						 .memory_size = size,
+						 .userspace_addr = (uintptr_t)at };
+	return ioctl(vm, KVM_SET_USER_MEMORY_REGION, &m) ? NULL : at;
+}
+
+static void mini_move(int vm, const struct mini_layout *l)
+{
+	size_t size = MINI_RAM / l->n_slot;
+	unsigned slot = (unsigned)((MINI_STACK - 1) / size);
+	struct kvm_userspace_memory_region none = { .slot = slot };
+	ioctl(vm, KVM_SET_USER_MEMORY_REGION, &none);
+	mini_slot(vm, l, slot, MINI_MOVED);
+}
+
+/* What it needs once it runs: ioctl() alone, and to end. */
+static void mini_filter(void)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog p = { .len = 4, .filter = f };
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p);
+}
+
+static int mini_new_vcpu(int vm, unsigned id)
+{
+	int vcpu = ioctl(vm, KVM_CREATE_VCPU, id);
+	struct kvm_mp_state runs = { .mp_state = KVM_MP_STATE_RUNNABLE };
 	struct kvm_sregs s;
+	ioctl(vcpu, KVM_SET_MP_STATE, &runs);
 	ioctl(vcpu, KVM_GET_SREGS, &s);
 	s.cs.base = 0;
 	s.cs.selector = 0;
 	ioctl(vcpu, KVM_SET_SREGS, &s);
-	struct kvm_regs r = { .rip = MINI_CODE, .rsp = 0x8000, .rflags = 2 };
+	struct kvm_regs r = { .rip = MINI_CODE,
+			      .rsp = MINI_STACK - id * 0x100,
+			      .rflags = 2 };
 	return ioctl(vcpu, KVM_SET_REGS, &r) ? -1 : vcpu;
 }
 
-static _Noreturn void mini_run(struct mini_shared *shared, const uint8_t *code,
-			       size_t len)
+static int mini_second_fd;
+
+static void *mini_run_second(void *arg)
 {
+	struct mini_shared *shared = arg;
+	while (shared->second == MINI_RUNS)
+		ioctl(mini_second_fd, KVM_RUN, 0);
+	shared->second = MINI_NONE;
+	return NULL;
+}
+
+static void mini_plug(int vm, struct mini_shared *shared)
+{
+	pthread_t thread;
+	if (!mini_second_fd)
+		mini_second_fd = mini_new_vcpu(vm, 1);
+	shared->second = MINI_RUNS;
+	if (mini_second_fd < 0 ||
+	    pthread_create(&thread, NULL, mini_run_second, shared))
+		shared->quit = 1;
+	else
+		pthread_detach(thread);
+}
+
+static int mini_vcpu(const struct mini_layout *l, const uint8_t *code, size_t len,
+		     int *ret_vm)
+{
+	int kvm = open("/dev/kvm", O_RDWR);
+	int vm = *ret_vm = ioctl(kvm, KVM_CREATE_VM, 0);
+	ioctl(vm, KVM_CREATE_IRQCHIP); /* so that a halt is waited for in the kernel */
+	for (unsigned i = 0; i < (l->n_slot ? l->n_slot : 1); i++) {
+		uint8_t *at = mini_slot(vm, l, i, 0);
+		if (!at)
+			return -1;
+		if (!i)
+			memcpy(at + MINI_CODE, code, len);
+	}
+	return mini_new_vcpu(vm, 0);
+}
+
+static _Noreturn void mini_run(struct mini_shared *shared, const struct mini_layout *l,
+			       const uint8_t *code, size_t len)
+{
+	int vm;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	mini_signal_target = shared;
 	struct sigaction sa = { .sa_handler = mini_on_signal };
 	sigaction(SIGUSR1, &sa, NULL);
-	int vcpu = mini_vcpu(code, len);
+	int vcpu = mini_vcpu(l, code, len, &vm);
 	shared->vcpu_fd = vcpu;
+	if (l->filter)
+		mini_filter();
 	while (vcpu >= 0 && !shared->quit) {
 		int r = ioctl(vcpu, KVM_RUN, 0);
 		shared->exits++;
@@ -78,11 +180,18 @@ static _Noreturn void mini_run(struct mini_shared *shared, const uint8_t *code,
 			shared->interrupted++;
 		else if (r < 0)
 			break;
+		if (shared->move == 1) {
+			mini_move(vm, l);
+			shared->move = 2;
+		}
+		if (shared->second == MINI_PLUG)
+			mini_plug(vm, shared);
 	}
 	_exit(1);
 }
 
-static inline void mini_start(struct mini_vmm *v, const uint8_t *code, size_t len)
+static inline void mini_start_as(struct mini_vmm *v, struct mini_layout l,
+				 const uint8_t *code, size_t len)
 {
 	v->shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			 -1, 0);
@@ -90,10 +199,15 @@ static inline void mini_start(struct mini_vmm *v, const uint8_t *code, size_t le
 	v->pid = fork();
 	assert_true(v->pid >= 0);
 	if (!v->pid)
-		mini_run(v->shared, code, len);
+		mini_run(v->shared, &l, code, len);
 	while (!v->shared->vcpu_fd && waitpid(v->pid, NULL, WNOHANG) == 0)
 		usleep(1000);
 	assert_true(v->shared->vcpu_fd > 0);
+}
+
+static inline void mini_start(struct mini_vmm *v, const uint8_t *code, size_t len)
+{
+	mini_start_as(v, (struct mini_layout){ 0 }, code, len);
 }
 
 static inline void mini_stop(struct mini_vmm *v)

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "backend/kvm_probe.h"
+#include "backend/kvm_regs.h"
 #include "backend/kvm_vcpu.h"
 #include "base/clock.h"
 #include "mini-vmm.h"

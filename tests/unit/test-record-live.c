@@ -102,16 +102,17 @@ static int window_next(struct script *s, uint64_t deadline_ns, struct us_capture
 		return r;
 	us_paging_init(&paging, inner->mem);
 	c->form = US_CAPTURE_WINDOW;
-	c->window.base = c->regs.sp;
-	c->window.bytes = bytes;
-	c->window.len = (uint32_t)(s->looks % 40) * 8;
+	c->window.n_window = 1;
+	c->window.window[0].base = c->regs.sp;
+	c->window.window[0].bytes = bytes;
+	c->window.window[0].len = (uint32_t)(s->looks % 40) * 8;
 	assert_true(us_paging_read(&paging, &c->regs.space, c->regs.sp, bytes,
-				   c->window.len));
+				   c->window.window[0].len));
 	return r;
 }
 
-/* No code is in the window, so how far it gets is the unwinder's affair; what it says
- * must be true, and it must not read beyond the window. */
+/* The code is read from the guest; how far that leads depends on the window's length.
+ * What is said must be true, and must not come from beyond the window. */
 static void a_window_is_memory(void **state)
 {
 	(void)state;

@@ -125,9 +125,10 @@ static void too_many_frames_are_refused(void **state)
 {
 	(void)state;
 	struct us_ring *r = us_ring_new(1 << 20);
-	us_gva pc[US_MAX_FRAMES + 1] = { 0 };
+	us_gva pc[US_MAX_FRAMES + US_MAX_HOST_FRAMES + 1] = { 0 };
 	struct us_sample s = { 0 };
-	assert_false(us_ring_push(r, &s, pc, NULL, US_MAX_FRAMES + 1));
+	assert_false(
+		us_ring_push(r, &s, pc, NULL, US_MAX_FRAMES + US_MAX_HOST_FRAMES + 1));
 	assert_int_equal(us_ring_used(r), 0);
 	us_ring_free(r);
 }
