@@ -116,8 +116,7 @@ static int fail_none(const char *target, struct us_err *e)
 	return -ENOENT;
 }
 
-/* Pick one of the list, or explain why not. */
-static int take(const struct us_guest *g, struct us_guest *ret, struct us_err *e)
+int us_guest_check(const struct us_guest *g, struct us_err *e)
 {
 	if (g->limited) {
 		us_fail(e, -EACCES,
@@ -135,8 +134,16 @@ static int take(const struct us_guest *g, struct us_guest *ret, struct us_err *e
 		us_hint(e, "run each machine in a process of its own");
 		return -ENOTSUP;
 	}
-	*ret = *g;
 	return 0;
+}
+
+/* Pick one of the list, or explain why not. */
+static int take(const struct us_guest *g, struct us_guest *ret, struct us_err *e)
+{
+	int r = us_guest_check(g, e);
+	if (r == 0)
+		*ret = *g;
+	return r;
 }
 
 static const struct us_guest *find_pid(const struct us_guest_list *l,

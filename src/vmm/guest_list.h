@@ -86,6 +86,9 @@ US_MUST_CHECK int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_er
 US_MUST_CHECK int us_guest_select(const struct us_guest_list *l, const char *target,
 				  struct us_guest *ret, struct us_err *e);
 
+/* May, and can, it be looked at? 0, -EACCES, -ENOTSUP. */
+US_MUST_CHECK int us_guest_check(const struct us_guest *g, struct us_err *e);
+
 /* Is it still the process that was inspected? A zombie is not. */
 bool us_guest_alive(const struct us_guest *g);
 

@@ -115,6 +115,8 @@ static void read_kvm(struct us_host *ret)
 		ret->is_nested = read_text(path, text, sizeof(text)) &&
 				 (*text == 'Y' || *text == '1');
 	}
+	if (ret->has_kvm && !strcmp(ret->machine, "aarch64"))
+		strcpy(ret->kvm, "kvm");
 }
 
 void us_host_read(struct us_host *ret)

@@ -17,9 +17,11 @@ struct us_host {
 	unsigned n_cpu;		       /* online */
 	bool is_guest;		       /* a virtual machine itself; x86 tells */
 
-	bool has_kvm;	 /* there is /dev/kvm */
-	bool may_run;	 /* and this process may start guests by it */
-	char kvm[16];	 /* the module behind it, "kvm_amd"; "": not known */
+	bool has_kvm; /* there is /dev/kvm */
+	bool may_run; /* and this process may start guests by it */
+	/* The module behind it, "kvm_amd", or "kvm" on arm64, where Linux has it built
+	 * in; "": not known. */
+	char kvm[16];
 	char wanted[16]; /* that this processor would want; "": it has none */
 	bool is_nested;	 /* its guests may have guests */
 };
