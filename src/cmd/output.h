@@ -17,6 +17,7 @@ struct us_output {
 	const struct us_format *format;
 	const struct us_debug_dirs *dirs; /* NULL: none */
 	bool raw_names; /* the user's, for the result: not demangled */
+	bool host;	/* the same: with what the host did */
 	int fd, result_fd;
 	bool open, is_stdout;
 };

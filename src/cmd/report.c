@@ -26,6 +26,8 @@ enum {
 	OPT_USER_ONLY,
 	OPT_NO_DEMANGLE,
 	OPT_JSON,
+	OPT_EXITS,
+	OPT_HOST,
 };
 
 struct settings {
@@ -91,6 +93,8 @@ static bool set_option(struct settings *s, int c, const char *value)
 		return us_parse_dir(&us_cmd_report, value, s->dir, &s->profile.dirs);
 	case OPT_JSON:
 		return set_format(s, "json");
+	case OPT_EXITS:
+		return set_format(s, "exits");
 	case OPT_SORT:
 		return set_sort(s, value);
 	case OPT_CHILDREN:
@@ -106,6 +110,9 @@ static bool set_option(struct settings *s, int c, const char *value)
 	case OPT_KERNEL_ONLY:
 	case OPT_USER_ONLY:
 		s->profile.part = c == OPT_USER_ONLY ? US_PART_USER : US_PART_KERNEL;
+		return true;
+	case OPT_HOST:
+		s->profile.host = true;
 		return true;
 	case OPT_NO_DEMANGLE:
 		s->profile.raw_names = true;
@@ -223,7 +230,8 @@ static int run_report(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'f', "format", "NAME", "text, json, folded, html or qprofiler (text)" },
+	{ 'f', "format", "NAME",
+	  "text, json, folded, html, qprofiler or exits (text)" },
 	{ 'o', "output", "FILE", "write there; the suffix names the format" },
 	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable" },
 	{ OPT_SYMBOLS, "symbols", "DIR",
@@ -239,6 +247,10 @@ static const struct us_option options[] = {
 	{ OPT_LIMIT, "limit", "N", "rows at most (all)" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
 	{ OPT_JSON, "json", NULL, "the same as --format json" },
+	{ OPT_EXITS, "exits", NULL,
+	  "what was left the guest for, and where: --format exits" },
+	{ OPT_HOST, "host", NULL,
+	  "the host's functions too, as called by the guest's (record --host)" },
 	{ 0 },
 };
 
@@ -247,6 +259,7 @@ static const char *const examples[] = {
 	"uniscope report -o web.html web.data\0a flame graph in one file",
 	"uniscope report --focus 'copy|move' --vcpu 0\0a part of it",
 	"uniscope report --format folded | flamegraph.pl\0for other tools",
+	"uniscope report --exits\0which functions cause exits to the host",
 	NULL,
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* json.c: everything that is known of a profile, for programs (docs/report-json.md). */
 #include "report/report.h"
+#include "report/time_split.h"
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -118,6 +119,46 @@ static void summary(struct us_json *j, const struct us_profile *p)
 		us_json_str(j, "recording", NULL);
 }
 
+static void exits(struct us_json *j, const struct us_profile *p)
+{
+	static const char *const places[US_N_PLACE] = { "kvm", "vmm", "host_kernel" };
+	const struct us_profile_time *t = &us_profile_summary(p)->time;
+	us_json_array(j, "exits");
+	for (int r = 0; r < US_N_EXIT; r++)
+		for (int place = 0; place < US_N_PLACE; place++) {
+			if (!t->exit[r][place])
+				continue;
+			row_begin(j);
+			us_json_str(j, "reason",
+				    us_exit_reason_name((enum us_exit_reason)r));
+			us_json_str(j, "place", places[place]);
+			us_json_u64(j, "samples", t->exit[r][place]);
+			row_end(j);
+		}
+	us_json_end(j);
+}
+
+static void time_split(struct us_json *j, const struct us_profile *p)
+{
+	static const char *const keys[US_N_TIME] = {
+		"guest_ns", "kvm_ns",  "vmm_ns", "host_kernel_ns", "exit_untold_ns",
+		"ready_ns", "idle_ns", "off_ns", "unseen_ns",
+	};
+	struct us_time_split t;
+	us_time_split(p, &t);
+	us_json_object(j, "time");
+	us_json_double(j, "sample_ns", t.unit_ns, 3);
+	for (int i = 0; i < US_N_TIME; i++)
+		us_json_double(j, keys[i], t.part_ns[i], 0);
+	us_json_double(j, "sum_ns", t.sum_ns, 0);
+	if (t.wall_ns > 0)
+		us_json_double(j, "observed_ns", t.wall_ns, 0);
+	else
+		us_json_str(j, "observed_ns", NULL);
+	exits(j, p);
+	us_json_end(j);
+}
+
 static void modules(struct us_json *j, const struct us_profile *p)
 {
 	static const char *const match[] = { "unknown", "yes", "no" };
@@ -230,6 +271,7 @@ static int write_json(const struct us_profile *p, const struct us_report_opts *o
 	str_or_null(&j, "filters", us_profile_filters(p));
 	warnings(&j, p);
 	summary(&j, p);
+	time_split(&j, p);
 	modules(&j, p);
 	if (functions(&j, p, o))
 		return us_fail(e, -ENOMEM, "report: out of memory");

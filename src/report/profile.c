@@ -44,6 +44,8 @@ void us_profile_free(struct us_profile *p)
 	free(p->modules.v);
 	free(p->names.v);
 	us_trie_fini(&p->trie);
+	us_trie_fini(&p->host_trie);
+	us_pair_map_fini(&p->host_of);
 	us_slices_fini(&p->running);
 	us_slices_fini(&p->idle);
 	free(p->funcs.v);
@@ -62,6 +64,7 @@ void us_profile_free(struct us_profile *p)
 	free(p->filters);
 	us_symbols_free(p->symbols);
 	us_guest_names_fini(&p->guest_names);
+	us_guest_names_fini(&p->host_names);
 	us_pair_map_fini(&p->key_ends);
 	free(p);
 }

@@ -8,7 +8,8 @@
  *
  * What is in the tree: samples of a vCPU that had work to do.  Those that did not run
  * guest code at that instant get a frame that says so above the guest's own:
- * US_FRAME_EXIT or US_FRAME_READY.  Idle and off vCPUs are only counted.
+ * US_FRAME_EXIT or US_FRAME_READY.  Idle and off vCPUs are only counted.  If it is
+ * asked for, and the recording has it, the host's own functions stand above that.
  */
 #ifndef US_REPORT_PROFILE_H
 #define US_REPORT_PROFILE_H
@@ -17,12 +18,16 @@
 #include "symbol/symbol.h"
 
 /* Functions that are none: their names, which no symbol has. */
-#define US_FRAME_EXIT	  "[vm exit]" /* in the hypervisor or VMM for the guest */
+#define US_FRAME_EXIT	  "[vm exit]"  /* in the hypervisor or VMM for the guest */
+#define US_FRAME_EXIT_FOR "[vm exit: " /* and for what, and "]" */
 #define US_FRAME_READY	  "[waiting for host CPU]"
 #define US_FRAME_NO_STACK "[no stack]"
 /* Modules that are none: of code of a Linux guest in no image. */
 #define US_MODULE_USER	 "[user]"
 #define US_MODULE_LOADED "[module]"
+#define US_MODULE_HOST                                                                 \
+	"[host]" /* code of the host that the recording does not name                  \
+		  */
 
 /* Code without a name is shown by the piece of memory it lies in, of this many bytes
  * ("0x101240-0x10127f"): small enough to find a loop, large enough to sum one. */
@@ -56,6 +61,7 @@ struct us_profile_opts {
 	size_t n_image;
 	struct us_debug_dirs dirs; /* of images and debug files, by their build-ids */
 	bool raw_names;		   /* as the images have them: not demangled */
+	bool host; /* with what the host did for the guest, below the guest's frames */
 };
 
 /* One function, or one piece of code without a name. */
@@ -134,16 +140,25 @@ struct us_profile_module {
 const struct us_profile_module *us_profile_modules(const struct us_profile *p,
 						   size_t *ret_n);
 
+/* Samples by what the vCPU did, whatever the stack: not of a focus or part. */
+struct us_profile_time {
+	bool whole; /* of all vCPUs and all the time */
+	uint64_t guest, ready;
+	uint64_t exit[US_N_EXIT][US_N_PLACE];
+	uint64_t exit_untold; /* left the guest, nobody knows what for */
+};
+
 struct us_profile_summary {
-	uint64_t running;	      /* weight of the samples in the tree */
-	uint64_t exit, ready;	      /* of these: not in guest code */
-	uint64_t idle, off;	      /* not in the tree */
-	uint64_t idle_told;	      /* of idle: the vCPU ran, in a loop that waits */
-	uint64_t unfocused;	      /* running, but left out by the focus */
-	uint64_t other_part;	      /* or by the part */
-	uint64_t ends[US_N_END];      /* of guest, exit and ready samples */
-	uint64_t first_ns, last_ns;   /* of the samples after the filters */
-	uint64_t vcpu_mask;	      /* vCPUs seen (those above 63 as 63) */
+	uint64_t running;	    /* weight of the samples in the tree */
+	uint64_t exit, ready;	    /* of these: not in guest code */
+	uint64_t idle, off;	    /* not in the tree */
+	uint64_t idle_told;	    /* of idle: the vCPU ran, in a loop that waits */
+	uint64_t unfocused;	    /* running, but left out by the focus */
+	uint64_t other_part;	    /* or by the part */
+	uint64_t ends[US_N_END];    /* of guest, exit and ready samples */
+	uint64_t first_ns, last_ns; /* of the samples after the filters */
+	uint64_t vcpu_mask;	    /* vCPUs seen (those above 63 as 63) */
+	struct us_profile_time time;
 	double idle_low, idle_high;   /* 95 % interval of idle / (all but off) */
 	unsigned slices;	      /* of time, behind the intervals */
 	uint64_t slice_ns;	      /* width of one */

@@ -104,7 +104,7 @@ static int verdict_of(struct us_profile *p, uint8_t *verdict, uint32_t key)
 {
 	if (key % US_N_KIND == US_KIND_READY)
 		return BUSY;
-	uint32_t stack = key / US_N_KIND;
+	uint32_t stack = us_profile_guest_node(p, key / US_N_KIND);
 	if (verdict[stack] == UNASKED) {
 		int r = is_idle(p, stack);
 		if (r < 0)
@@ -156,7 +156,8 @@ static void take_ends(struct us_profile *p, const uint8_t *verdict)
 	for (size_t i = 0; i < p->key_ends.cap; i++) {
 		const struct us_pair_slot *x = &p->key_ends.v[i];
 		bool busy = x->a % US_N_KIND == US_KIND_READY ||
-			    verdict[x->a / US_N_KIND] != IDLE;
+			    verdict[us_profile_guest_node(
+				    p, (uint32_t)(x->a / US_N_KIND))] != IDLE;
 		if (x->value && !busy)
 			p->sum.ends[x->b] -= x->value;
 	}

@@ -81,10 +81,29 @@ static uint32_t intern(struct us_profile *p, const struct us_profile_func *f)
 	return (uint32_t)p->funcs.n - 1;
 }
 
+/* A name of a function that was just added is made up: the profile keeps a copy. */
+static bool keep_name(struct us_profile *p, uint32_t index, const char *text)
+{
+	char *name = strdup(text), **slot = us_vec_push(&p->names);
+	if (!name || !slot) {
+		free(name);
+		p->funcs.n = index;
+		return false;
+	}
+	struct us_profile_func *f = &p->funcs.v[index];
+	f->name = f->base = f->raw = *slot = name;
+	return true;
+}
+
 uint32_t us_profile_special(struct us_profile *p, const char *name)
 {
 	struct us_profile_func f = { .name = name, .base = name, .raw = name };
-	return intern(p, &f);
+	size_t before = p->funcs.n;
+	uint32_t index = intern(p, &f);
+	return index == US_PROFILE_NONE || p->funcs.n == before ||
+			       keep_name(p, index, name)
+		       ? index
+		       : US_PROFILE_NONE;
 }
 
 static bool push_frame(struct us_profile *p, uint32_t func, uint32_t line,
@@ -128,16 +147,9 @@ static bool push_unknown(struct us_profile *p, us_gva pc, const char *module)
 					.start = start };
 	size_t before = p->funcs.n;
 	uint32_t index = intern(p, &func);
-	if (index != US_PROFILE_NONE && p->funcs.n > before) {
-		char *name = strdup(text), **slot = us_vec_push(&p->names);
-		if (!name || !slot) {
-			free(name);
-			p->funcs.n = before;
-			return false;
-		}
-		struct us_profile_func *f = &p->funcs.v[index];
-		f->name = f->base = f->raw = *slot = name;
-	}
+	if (index != US_PROFILE_NONE && p->funcs.n > before &&
+	    !keep_name(p, index, text))
+		return false;
 	return push_frame(p, index, 0, NULL);
 }
 
@@ -166,20 +178,41 @@ static bool push_frames(struct us_profile *p, uint32_t view, us_gva pc, bool is_
 	return true;
 }
 
+/* Of the host: its functions are named by the recording alone. */
+static bool push_host(struct us_profile *p, us_hva pc)
+{
+	struct us_symbol_name n;
+	if (!us_guest_names_find(&p->host_names, pc, &n))
+		return push_unknown(p, pc, US_MODULE_HOST);
+	struct us_profile_func func = {
+		.name = n.func,
+		.base = n.func,
+		.raw = n.func,
+		.module = n.module,
+		.start = n.start,
+		.known = true,
+	};
+	return push_frame(p, intern(p, &func), 0, NULL);
+}
+
+#define HOST_VIEW (1ULL << 32) /* beyond all of the guest's */
+
 const struct us_profile_site *us_profile_site(struct us_profile *p, uint32_t node,
 					      bool is_return)
 {
 	us_gva pc = p->trie.nodes.v[node].pc;
-	uint32_t view = us_profile_view(p, node);
+	bool host = p->trie.nodes.v[node].flags & US_PC_HOST;
+	uint32_t view = host ? 0 : us_profile_view(p, node);
 	uint32_t *known = us_pair_map_at(&p->known_sites, pc,
-					 (uint64_t)view << 1 | is_return);
+					 (host ? HOST_VIEW : view) << 1 | is_return);
 	if (!known || view == US_PROFILE_NONE)
 		return NULL;
 	if (*known)
 		return &p->sites.v[*known - 1];
 	size_t first = p->frames.n;
 	struct us_profile_site *site = us_vec_push(&p->sites);
-	if (!site || !push_frames(p, view, pc, is_return))
+	if (!site || !(host ? push_host(p, pc - is_return)
+			    : push_frames(p, view, pc, is_return)))
 		return NULL;
 	site->first = (uint32_t)first;
 	site->n = (uint32_t)(p->frames.n - first);

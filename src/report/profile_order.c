@@ -141,7 +141,7 @@ static int add_lines(struct us_profile *p, struct us_pair_map *rows, uint64_t *h
 {
 	for (size_t i = 0; i < p->running.sums.n; i++) {
 		const struct us_slice_sum *x = &p->running.sums.v[i];
-		uint32_t stack = x->key / US_N_KIND, func;
+		uint32_t stack = us_profile_guest_node(p, x->key / US_N_KIND), func;
 		if (!stack || p->key_node[x->key] == US_PROFILE_NONE ||
 		    p->trie.nodes.v[stack].flags & US_PROFILE_NO_FRAME)
 			continue;

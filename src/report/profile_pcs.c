@@ -30,7 +30,7 @@ static void sum_up(const struct us_profile *p, uint64_t *self, uint64_t *total)
 	for (size_t i = 0; i < p->running.sums.n; i++) {
 		const struct us_slice_sum *x = &p->running.sums.v[i];
 		if (p->key_node[x->key] != US_PROFILE_NONE)
-			self[x->key / US_N_KIND] += x->weight;
+			self[us_profile_guest_node(p, x->key / US_N_KIND)] += x->weight;
 	}
 	memcpy(total, self, n * sizeof(*total));
 	for (size_t i = n; i-- > 1;) /* parents have lower numbers */

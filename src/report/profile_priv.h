@@ -5,6 +5,7 @@
  * Reading goes in steps, a file each: profile_read.c (samples into slices),
  * profile_modules.c (images), profile_views.c (which of them hold when and for whom),
  * profile_names.c (addresses to functions), profile_idle.c (idle by its stack),
+ * profile_time.c (what they did), profile_host.c (and the host for them),
  * profile_namesakes.c (names told apart),
  * profile_tree.c (stacks to the call tree), profile_stats.c (sums and intervals),
  * profile_order.c (rows in their order), profile_warn.c.
@@ -76,6 +77,11 @@ struct us_profile {
 		size_t n, cap;
 	} views; /* [0]: any */
 
+	/* profile_host.c; filled if opts.host is set */
+	struct us_trie host_trie;
+	struct us_guest_names host_names;
+	struct us_pair_map host_of; /* (node, node of host_trie) to the node of both */
+
 	struct us_trie trie;	     /* mark: node of the call tree, as a caller */
 	struct us_slices running;    /* by node of the trie * US_N_KIND + kind */
 	struct us_slices idle;	     /* by 0: not idle, 1: idle */
@@ -124,6 +130,7 @@ void us_profile_warn(struct us_profile *p, const char *fmt, ...)
 US_MUST_CHECK int us_profile_name_filters(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_open_modules(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_find_idle(struct us_profile *p, struct us_err *e);
+void us_profile_sum_time(struct us_profile *p);
 US_MUST_CHECK int us_profile_build_tree(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_tell_apart(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_apply_focus(struct us_profile *p, struct us_err *e);
@@ -137,7 +144,7 @@ void us_profile_warn_of_quality(struct us_profile *p);
  * later epoch hang below a node of their own, with US_PROFILE_EPOCH in its flags.
  */
 #define US_PROFILE_EPOCH    (1 << 7) /* beside enum us_pc_flag; pc: the epoch */
-#define US_PROFILE_NO_FRAME (US_PROFILE_EPOCH | US_PC_SPACE)
+#define US_PROFILE_NO_FRAME (US_PROFILE_EPOCH | US_PC_SPACE | US_PC_EXIT)
 /* Of modules that were read: when do they change? 0 or -ENOMEM. */
 US_MUST_CHECK int us_profile_cut_time(struct us_profile *p);
 /* The stack of a sample, a node of the trie: its twin of that time. US_TRIE_NONE: out
@@ -146,6 +153,15 @@ uint32_t us_profile_stack_at(struct us_profile *p, uint32_t node, uint64_t t_ns)
 /* The number of the view in which a node's address is to be looked up; US_PROFILE_NONE:
  * out of memory. */
 uint32_t us_profile_view(struct us_profile *p, uint32_t node);
+
+/* Of the recording's stacks of the host; as us_trie_add(). */
+US_MUST_CHECK int us_profile_host_stack(struct us_profile *p, us_stack_id id,
+					us_stack_id parent, us_hva pc);
+/* The node of a guest's stack with that of the host within.  US_TRIE_NONE: out of
+ * memory. */
+uint32_t us_profile_with_host(struct us_profile *p, uint32_t node, us_stack_id host);
+/* The node at which the guest was left. */
+uint32_t us_profile_guest_node(const struct us_profile *p, uint32_t node);
 
 /* Frames of a node of the trie, symbolised on first use.  NULL: out of memory. */
 const struct us_profile_site *us_profile_site(struct us_profile *p, uint32_t node,

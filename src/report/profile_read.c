@@ -89,6 +89,8 @@ static int add_running(struct us_profile *p, const struct us_sample *s)
 	uint32_t stack = us_trie_node_of(&p->trie, s->stack);
 	if (stack != US_TRIE_NONE)
 		stack = us_profile_stack_at(p, stack, s->t_ns);
+	if (stack != US_TRIE_NONE && s->host && s->state == US_VCPU_EXIT)
+		stack = us_profile_with_host(p, stack, s->host);
 	if (stack >= UINT32_MAX / US_N_KIND)
 		return -EBADMSG;
 	sum->running += s->weight;
@@ -144,6 +146,17 @@ static int on_named(void *ctx, const struct us_named *n)
 	return us_guest_names_add(&((struct us_profile *)ctx)->guest_names, n);
 }
 
+static int on_host_stack(void *ctx, us_stack_id id, us_stack_id parent, us_hva pc)
+{
+	return us_profile_host_stack(ctx, id, parent, pc);
+}
+
+static int on_host_named(void *ctx, const struct us_named *n)
+{
+	struct us_profile *p = ctx;
+	return p->opts.host ? us_guest_names_add(&p->host_names, n) : 0;
+}
+
 static int on_end(void *ctx, enum us_record_end end, const char *words)
 {
 	struct us_profile *p = ctx;
@@ -195,6 +208,8 @@ static int read_recording(struct us_profile *p, int fd, struct us_err *e)
 		.stats = on_stats,
 		.end = on_end,
 		.named = on_named,
+		.host_stack = on_host_stack,
+		.host_named = on_host_named,
 	};
 	rc = us_read(fd, &ops, p, &p->sum.file, e);
 	if (rc)
@@ -214,7 +229,7 @@ static int prepare(struct us_profile *p, struct us_err *e)
 	us_slices_init(&p->running);
 	us_slices_init(&p->idle);
 	p->sum.first_ns = UINT64_MAX;
-	if (us_trie_init(&p->trie))
+	if (us_trie_init(&p->trie) || us_trie_init(&p->host_trie))
 		return us_fail(e, -ENOMEM, "report: out of memory");
 	int rc = us_symbols_new(&p->symbols, e);
 	if (rc == 0)
@@ -239,6 +254,7 @@ int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile *
 		rc = us_profile_name_filters(p, e);
 	if (!rc) {
 		us_guest_names_sort(&p->guest_names);
+		us_guest_names_sort(&p->host_names);
 		us_symbols_set_namer(p->symbols,
 				     &(struct us_symbol_namer){ us_guest_names_find,
 								&p->guest_names });
@@ -246,8 +262,10 @@ int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile *
 	}
 	if (!rc)
 		rc = us_profile_find_idle(p, e);
-	if (!rc)
+	if (!rc) {
+		us_profile_sum_time(p);
 		rc = us_profile_build_tree(p, e);
+	}
 	if (!rc)
 		rc = us_profile_tell_apart(p, e);
 	if (!rc)

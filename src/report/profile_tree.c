@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <regex.h>
+#include <stdio.h>
 #include <string.h>
 
 static int no_memory(struct us_err *e)
@@ -45,13 +46,40 @@ static bool has_part(const struct us_profile *p, uint32_t key)
 	       (key / US_N_KIND && !(s->flags & US_PROFILE_NO_FRAME) && in_part(p, s));
 }
 
+/* "[vm exit: port I/O, in the VMM]", where the recording says it. */
+static uint32_t exit_frame(struct us_profile *p, uint32_t stack)
+{
+	char words[64], name[96];
+	const struct us_trie_node *v = p->trie.nodes.v;
+	for (; stack; stack = v[stack].parent) {
+		if (!(v[stack].flags & US_PC_EXIT) ||
+		    !us_exit_words(v[stack].pc, words, sizeof(words)))
+			continue;
+		snprintf(name, sizeof(name), US_FRAME_EXIT_FOR "%s]", words);
+		return us_profile_special(p, name);
+	}
+	return us_profile_special(p, US_FRAME_EXIT);
+}
+
+/* What the host's frames are called by. */
+static uint32_t hang_exit(struct us_profile *p, struct us_pair_map *children,
+			  uint32_t node, uint32_t at)
+{
+	if (!in_part(p, &p->trie.nodes.v[at]))
+		return node;
+	uint32_t func = exit_frame(p, at);
+	return func == US_PROFILE_NONE ? func : child_of(p, children, node, func, 0);
+}
+
 /* Hang the frames of a node of the trie, outermost first, below its caller's. */
 static uint32_t hang(struct us_profile *p, struct us_pair_map *children, uint32_t at,
 		     bool is_return)
 {
 	uint32_t node = p->trie.nodes.v[p->trie.nodes.v[at].parent].mark;
-	if (p->trie.nodes.v[at].flags & US_PROFILE_NO_FRAME ||
-	    !in_part(p, &p->trie.nodes.v[at]))
+	uint8_t flags = p->trie.nodes.v[at].flags;
+	if (flags & US_PC_HOST && flags & US_PC_EXIT)
+		return hang_exit(p, children, node, at);
+	if (flags & US_PROFILE_NO_FRAME || !in_part(p, &p->trie.nodes.v[at]))
 		return node;
 	const struct us_profile_site *site = us_profile_site(p, at, is_return);
 	if (!site)
@@ -103,9 +131,11 @@ static uint32_t hang_leaf(struct us_profile *p, struct us_pair_map *children,
 		node = hang(p, children, stack, false);
 	else if (!special)
 		special = US_FRAME_NO_STACK;
-	if (node == US_PROFILE_NONE || !special)
+	if (node == US_PROFILE_NONE || !special ||
+	    p->trie.nodes.v[stack].flags & US_PC_HOST)
 		return node;
-	uint32_t func = us_profile_special(p, special);
+	uint32_t func = special == top[US_KIND_EXIT] ? exit_frame(p, stack)
+						     : us_profile_special(p, special);
 	if (func == US_PROFILE_NONE)
 		return func;
 	return child_of(p, children, node, func, 0);

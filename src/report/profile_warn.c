@@ -27,6 +27,7 @@ static void warn_of_file(struct us_profile *p)
 static bool ends_in_unknown_program(struct us_profile *p, uint32_t stack)
 {
 	const struct us_trie_node *v = p->trie.nodes.v;
+	stack = us_profile_guest_node(p, stack);
 	uint32_t up = v[stack].parent;
 	if (!stack || v[stack].flags & US_PROFILE_NO_FRAME)
 		return false;
@@ -142,6 +143,9 @@ void us_profile_warn_of_quality(struct us_profile *p)
 				"which is not read here: lines and inlined calls are "
 				"missing (objcopy --decompress-debug-sections)",
 				unreadable);
+	if (p->opts.host && p->host_trie.nodes.n < 2)
+		us_profile_warn(p, "the recording has no stacks of the host: they are "
+				   "taken with record --host, by the backend bpf");
 	warn_of_file(p);
 	warn_of_loss(p);
 	warn_of_cut_stacks(p);

@@ -3,6 +3,7 @@
 #include "report/report.h"
 
 #include "base/clock.h"
+#include "report/time_split.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -155,11 +156,36 @@ static void running(const struct us_profile *p, char *dst, size_t size)
 		       percent(s->ready, s->running));
 }
 
+char *us_report_time_line(const struct us_profile *p, char *dst, size_t size)
+{
+	struct us_time_split t;
+	us_time_split(p, &t);
+	double whole = t.wall_ns > 0 ? t.wall_ns : t.sum_ns;
+	dst[0] = '\0';
+	if (!t.told || whole <= 0)
+		return dst;
+	snprintf(dst, size, "time");
+	for (int i = 0; i < US_N_TIME; i++)
+		if (t.part_ns[i] > 0 || i == US_TIME_GUEST)
+			append(dst, size, "%s %s %.1f %%", i ? "," : ":",
+			       us_time_part_name((enum us_time_part)i),
+			       100 * t.part_ns[i] / whole);
+	if (t.wall_ns > 0)
+		append(dst, size, ", not accounted for %.1f %%",
+		       100 * (t.wall_ns - t.sum_ns) / whole);
+	return dst;
+}
+
+static void time_line(const struct us_profile *p, char *dst, size_t size)
+{
+	us_report_time_line(p, dst, size);
+}
+
 bool us_report_header_line(const struct us_profile *p, unsigned i, char *dst,
 			   size_t size)
 {
 	static void (*const lines[])(const struct us_profile *, char *, size_t) = {
-		what, how, guest_tables, filters, states, running,
+		what, how, guest_tables, filters, states, time_line, running,
 	};
 	for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
 		lines[k](p, dst, size);

@@ -69,7 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	set_right(copy, size);
 	must(!ftruncate(fd, 0) && pwrite(fd, copy, size, 0) == (ssize_t)size);
 	lseek(fd, 0, SEEK_SET);
-	struct us_profile_opts o = { .focus = size & 1 ? "0x" : NULL };
+	struct us_profile_opts o = { .focus = size & 1 ? "0x" : NULL,
+				     .host = size & 2 };
 	if (us_profile_read(fd, &o, &p, &e) == 0) {
 		check(p);
 		for (size_t i = 0; us_formats[i]; i++)

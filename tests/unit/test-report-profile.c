@@ -594,6 +594,56 @@ static void parts_are_told_apart(void **state)
 	close(r.fd);
 }
 
+/* What was left the guest for stands outermost, and is a frame innermost. */
+static void exits_say_what_for(void **state)
+{
+	const us_gva io = us_vm_exit_code(US_EXIT_PORT_IO, US_PLACE_VMM);
+	const us_gva msr = us_vm_exit_code(US_EXIT_MSR, US_PLACE_HYPERVISOR);
+	const us_gva stacks[][3] = { { COPY, MAIN, io },
+				     { LOOP, MAIN, msr },
+				     { COPY, MAIN, 0x7777777 } };
+	const uint8_t flags[] = { 0, 0, US_PC_EXIT };
+	const us_gva alone[] = { io };
+	char *text = NULL;
+	size_t size;
+	struct us_err e;
+	struct recording r;
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 30; i++) {
+		struct us_sample s = { .t_ns = i * MS,
+				       .end = US_END_ROOT,
+				       .state = US_VCPU_EXIT,
+				       .weight = 1 };
+		unsigned which = i < 20 ? 0 : i < 27 ? 1 : 2;
+		assert_int_equal(us_writer_sample(r.w, &s, stacks[which], flags, 3, &e),
+				 0);
+	}
+	struct us_sample s = { .t_ns = 30 * MS, .state = US_VCPU_EXIT, .weight = 4 };
+	assert_int_equal(us_writer_sample(r.w, &s, alone, &flags[2], 1, &e), 0);
+	add(&r, 31 * MS, US_VCPU_GUEST, 66, 2, (us_gva[]){ COPY, MAIN });
+	end(&r, US_RECORD_DONE, "");
+	struct us_profile *p = profile_of(&r, NULL);
+	assert_int_equal(func_named(p, "[vm exit: port I/O, in the VMM]")->self, 24);
+	assert_int_equal(func_named(p, "[vm exit: MSR, in KVM]")->self, 7);
+	assert_int_equal(func_named(p, "[vm exit]")->self, 3); /* no such number */
+	assert_int_equal(func_at(p, COPY)->self, 66);
+	assert_int_equal(func_at(p, COPY)->total, 66 + 23);
+	FILE *out = open_memstream(&text, &size);
+	assert_int_equal(us_report(p, us_format_by_name("exits"), NULL, out, &e), 0);
+	fclose(out);
+	const char *first = strstr(text, "port I/O, in the VMM"), *second;
+	assert_non_null(strstr(text, "34.00 % of the samples"));
+	assert_non_null(first);
+	second = strstr(text, "MSR, in KVM");
+	assert_true(second > first);
+	assert_non_null(strstr(second, "0x2000-0x203f"));
+	assert_non_null(strstr(text, "[no stack]"));
+	free(text);
+	us_profile_free(p);
+	close(r.fd);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -612,6 +662,7 @@ int main(void)
 		cmocka_unit_test(formats_are_found),
 		cmocka_unit_test(parts_are_told_apart),
 		cmocka_unit_test(every_cut_is_survived),
+		cmocka_unit_test(exits_say_what_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

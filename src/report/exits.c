@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* exits.c: which of the guest's functions left it for what, and what that cost. */
+#include "report/report.h"
+#include "report/time_split.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS 512
+
+/* Samples of one reason at one function, with what the host did then. */
+struct row {
+	uint32_t reason, at; /* indices of functions; at: UINT32_MAX: none known */
+	uint64_t samples;
+};
+
+struct exits {
+	const struct us_profile *p;
+	const struct us_profile_func *func;
+	const struct us_profile_node *node;
+	struct row *row;
+	size_t n;
+	uint64_t all; /* samples */
+	struct us_time_split time;
+};
+
+static bool is_told(const struct us_profile_func *f)
+{
+	return !strncmp(f->name, US_FRAME_EXIT_FOR, strlen(US_FRAME_EXIT_FOR));
+}
+
+static bool is_exit(const struct us_profile_func *f)
+{
+	return !f->known && (!strcmp(f->name, US_FRAME_EXIT) || is_told(f));
+}
+
+/* The function around it that is really called; what is inlined has no name of its own
+ * in the guest. */
+static uint32_t function_of(const struct exits *x, uint32_t node)
+{
+	uint32_t at = x->node[node].parent;
+	while (at && x->func[x->node[at].func].inlined && x->node[at].parent)
+		at = x->node[at].parent;
+	return at ? x->node[at].func : UINT32_MAX;
+}
+
+static int by_kind(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	if (x->reason != y->reason)
+		return x->reason < y->reason ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	return x->samples > y->samples	 ? -1
+	       : x->samples < y->samples ? 1
+					 : by_kind(a, b);
+}
+
+static int collect(struct exits *x, size_t n_node)
+{
+	x->row = calloc(n_node + 1, sizeof(*x->row));
+	if (!x->row)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < n_node; i++) {
+		const struct us_profile_node *n = &x->node[i];
+		if (!n->total || !is_exit(&x->func[n->func]))
+			continue;
+		x->row[x->n++] = (struct row){ n->func, function_of(x, i), n->total };
+		x->all += n->total;
+	}
+	qsort(x->row, x->n, sizeof(*x->row), by_kind);
+	size_t kept = 0;
+	for (size_t i = 0; i < x->n; i++) {
+		if (kept && !by_kind(&x->row[kept - 1], &x->row[i]))
+			x->row[kept - 1].samples += x->row[i].samples;
+		else
+			x->row[kept++] = x->row[i];
+	}
+	x->n = kept;
+	qsort(x->row, x->n, sizeof(*x->row), by_cost);
+	return 0;
+}
+
+static double share(const struct exits *x, uint64_t samples)
+{
+	uint64_t running = us_profile_summary(x->p)->running;
+	return running ? 100.0 * (double)samples / (double)running : 0;
+}
+
+/* "[vm exit: port I/O, in the VMM]" without what is around it. */
+static void reason_text(const struct exits *x, const struct row *r,
+			char dst[static WORDS])
+{
+	const char *name = x->func[r->reason].name;
+	if (!is_told(&x->func[r->reason])) {
+		snprintf(dst, WORDS, "not told by this backend");
+		return;
+	}
+	us_printable(dst, WORDS, name + strlen(US_FRAME_EXIT_FOR));
+	dst[strcspn(dst, "]")] = '\0';
+}
+
+static void print_row(const struct exits *x, const struct row *r, FILE *out)
+{
+	char reason[WORDS], at[WORDS] = "[no stack]", place[WORDS] = "";
+	const struct us_profile_func *f = r->at == UINT32_MAX ? NULL : &x->func[r->at];
+	reason_text(x, r, reason);
+	if (f)
+		us_printable(at, sizeof(at), f->name);
+	if (f && f->file)
+		us_printable(place, sizeof(place), f->file);
+	fprintf(out, "%7.2f %10.1f %10" PRIu64 "  %-36s %-24s", share(x, r->samples),
+		(double)r->samples * x->time.unit_ns / US_NS_PER_MS, r->samples, reason,
+		at);
+	if (f && f->file)
+		fprintf(out, " %s:%" PRIu32, place, f->line);
+	fputc('\n', out);
+}
+
+static void print_part(const char *name, double ns, double whole_ns, FILE *out)
+{
+	fprintf(out, "%7.2f %12.1f  %s\n", 100 * ns / whole_ns, ns / US_NS_PER_MS,
+		name);
+}
+
+/* All of it; the parts add up to the last row. */
+static void print_time(const struct us_time_split *t, FILE *out)
+{
+	double whole = t->wall_ns > 0 ? t->wall_ns : t->sum_ns;
+	if (whole <= 0)
+		return;
+	fprintf(out, "\n%7s %12s  %s\n", "%", "ms", "where the time of all vCPUs went");
+	for (int i = 0; i < US_N_TIME; i++)
+		if (t->part_ns[i] > 0 || i == US_TIME_GUEST)
+			print_part(us_time_part_name((enum us_time_part)i),
+				   t->part_ns[i], whole, out);
+	if (t->wall_ns > 0)
+		print_part("not accounted for", t->wall_ns - t->sum_ns, whole, out);
+	print_part(t->wall_ns > 0 ? "wall time x vCPUs" : "all samples", whole, whole,
+		   out);
+}
+
+static void print_reasons(const struct us_time_split *t, FILE *out)
+{
+	double whole = t->wall_ns > 0 ? t->wall_ns : t->sum_ns;
+	if (!t->told)
+		return;
+	fprintf(out, "\n%7s %12s  %s\n", "%", "ms", "of it outside of the guest for");
+	for (int i = 0; i < US_N_EXIT; i++)
+		if (t->exit_ns[i] > 0)
+			print_part(us_exit_reason_name((enum us_exit_reason)i),
+				   t->exit_ns[i], whole, out);
+}
+
+static int write_exits(const struct us_profile *p, const struct us_report_opts *o,
+		       FILE *out, struct us_err *e)
+{
+	char line[1024];
+	size_t n_func, n_node;
+	struct exits x = { .p = p,
+			   .func = us_profile_funcs(p, &n_func),
+			   .node = us_profile_nodes(p, &n_node) };
+	if (collect(&x, n_node))
+		return us_fail(e, -ENOMEM, "report: out of memory");
+	_cleanup_free_ struct row *owned = x.row;
+	(void)owned;
+	for (unsigned i = 0; us_report_header_line(p, i, line, sizeof(line)); i++)
+		fprintf(out, "# %s\n", us_printable_inplace(line));
+	us_time_split(p, &x.time);
+	print_time(&x.time, out);
+	print_reasons(&x.time, out);
+	fprintf(out,
+		"\n%.2f %% of the samples that ran were outside of the guest, on its "
+		"behalf (%" PRIu64 ")\n",
+		share(&x, x.all), x.all);
+	if (x.n)
+		fprintf(out, "\n%7s %10s %10s  %-36s %-24s %s\n", "%", "ms", "samples",
+			"left the guest for", "in function", "file:line");
+	size_t shown = o->limit && o->limit < x.n ? o->limit : x.n;
+	for (size_t i = 0; i < shown; i++)
+		print_row(&x, &x.row[i], out);
+	if (shown < x.n)
+		fprintf(out, "%*s%zu more\n", 31, "", x.n - shown);
+	return 0;
+}
+
+const struct us_format us_format_exits = {
+	.name = "exits",
+	.summary = "table of the guest's functions that cause exits, by reason",
+	.write = write_exits,
+};
