@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * bpf.c: any KVM guest, never stopped: a timer in the host's kernel looks at the guest
+ * in the thread that runs it, and leaves a copy of registers and stack in a ring.
+ */
+#include "backend/bpf/bpf.h"
+#include "backend/bpf/budget.h"
+#include "backend/bpf/look.h"
+#include "backend/bpf/machine.h"
+#include "backend/bpf/roots.h"
+#include "backend/bpf/stack_need.h"
+#include "backend/bpf/timer.h"
+#include "backend/bpf/vcpu_clock.h"
+#include "backend/bpf/vmx.h"
+#include "backend/bpf/wait.h"
+#include "backend/kvm_probe.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "vmm/host.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SETTLE_NS	(50 * US_NS_PER_MS) /* how often the clocks are settled */
+#define LEAST_SETTLE_NS (5 * US_NS_PER_MS)
+#define PLACE_NS	(10 * US_NS_PER_MS) /* how often changed memory is read again */
+#define PLUG_NS		US_NS_PER_SEC	    /* how often to look for new vCPUs */
+#define MIN_PERIOD	10000	     /* ns; the kernel takes none that is shorter */
+#define EAGER_STEP_NS	US_NS_PER_MS /* how often to look while something is learned */
+#define LEARN_NS	(200 * US_NS_PER_MS) /* for roots, before a start */
+#define LEARN_PERIOD_NS US_NS_PER_MS
+/* A period that is no multiple of a guest's own timers moves through their phase, as
+ * evenly as can be: its part above the one asked for comes from the golden ratio. */
+#define DETUNE (1 + 0.0618034 / 4)
+
+extern const struct us_backend_ops us_backend_bpf;
+
+/* The last look, with what stands behind it. */
+union look_buffer {
+	struct us_bpf_look look;
+	uint8_t bytes[US_BPF_MAX_LOOK];
+};
+
+struct bpf {
+	struct us_backend base;
+	int pidfd;
+	enum us_bpf_host host;
+	struct us_bpf_machine machine;
+	struct us_bpf_timer timer[US_MAX_VCPUS];
+	struct us_vcpu_clock clock[US_MAX_VCPUS];
+	struct us_bpf_vmx *vmx; /* NULL: on another host */
+	struct us_schedule schedule;
+	bool chosen[US_MAX_VCPUS];
+	unsigned n_chosen;
+	struct us_bpf_budget budget;
+	/* The period is a little longer than asked for: looks that are due for each
+	 * tick, and of each vCPU the part of one that is still to be told. */
+	double due_of_tick, due[US_MAX_VCPUS];
+	uint64_t start_ns, settle_ns, settled_ns, placed_ns, plugged_ns;
+	uint64_t pause_ns; /* how often the clocks are settled */
+	uint64_t cost_ns;  /* of the programs and of looks at stopped vCPUs, since the
+			      start */
+	uint64_t skipped;  /* ticks without credit, as counted so far */
+	struct us_bpf_counts zero; /* what they had counted at the start */
+	uint64_t gone;		   /* bit n: the thread of vCPU n has ended */
+	uint64_t lived_ns;	   /* observed time of these */
+	struct us_backend_counts counts;
+	uint64_t stamp_ns; /* of the looks that settling gives: before any deadline */
+	/* Of the settled clocks, those whose looks are still to be delivered. */
+	unsigned next_slot, next_state;
+	bool stale; /* the capture that is out could not be placed */
+	struct us_bpf_need need;
+	struct us_host_copy host_copy; /* of the capture that is out */
+	struct us_bpf_roots roots;
+	struct us_bpf_wait wait;
+	struct us_err why;
+	union look_buffer buffer;
+};
+
+static int refuse_guest(const struct us_guest *g, struct us_err *why)
+{
+	if (!g)
+		return us_fail(why, -ENODEV, "the target names no process");
+	if (g->accel == US_ACCEL_TCG)
+		return us_fail(why, -ENODEV, "pid %d runs its guest without KVM",
+			       g->pid);
+	if (g->several)
+		return us_fail(why, -ENOTUNIQ, "pid %d runs more than one machine",
+			       g->pid);
+	if (!g->n_vcpu)
+		return us_fail(why, -ENODEV, "pid %d has no KVM vCPU", g->pid);
+	return 0;
+}
+
+/* Who does not ask for it gets what is known to be right. */
+static int refuse_unverified(struct us_err *why)
+{
+	if (us_bpf_host_kind(why) != US_BPF_HOST_VMX)
+		return 0;
+	return us_fail(why, -EOPNOTSUPP,
+		       "not verified on Intel: only if asked for (--backend bpf)");
+}
+
+static int bpf_ready(struct us_err *why)
+{
+	int r = us_bpf_ready(why);
+	r = r < 0 ? r : us_host_may_trace(why);
+	if (!r && refuse_unverified(why) < 0)
+		us_hint(why, "uniscope doctor --bpf; if it passes: uniscope record "
+			     "--backend bpf");
+	return r;
+}
+
+static int bpf_probe(const struct us_target *t, struct us_err *why)
+{
+	return refuse_guest(t->guest, why) == 0 && us_bpf_ready(why) == 0 &&
+	       refuse_unverified(why) == 0;
+}
+
+static void bpf_close(struct us_backend *base)
+{
+	struct bpf *b = (struct bpf *)base;
+	if (!b)
+		return;
+	for (unsigned i = 0; i < US_MAX_VCPUS; i++) {
+		us_bpf_timer_close(&b->timer[i]);
+		us_vcpu_clock_close(&b->clock[i]);
+	}
+	us_bpf_vmx_close(b->vmx);
+	us_bpf_machine_close(&b->machine);
+	us_closep(&b->pidfd);
+	free(b);
+}
+
+static int open_vcpu(struct bpf *b, unsigned i, struct us_err *e)
+{
+	const struct us_bpf_machine *m = &b->machine;
+	int r = us_vcpu_clock_open(&b->clock[i], m->guest.pid, &m->guest.vcpu[i],
+				   &b->timer[i], e);
+	b->clock[i].off = !m->started[i];
+	if (!r)
+		r = us_bpf_timer_open(&b->timer[i], m->programs, m->guest.vcpu[i].tid,
+				      m->row[i], e);
+	return r;
+}
+
+static int open_vmx(struct bpf *b, struct us_err *e)
+{
+	struct us_bpf_row *row[US_MAX_VCPUS];
+	for (unsigned i = 0; i < b->machine.guest.n_vcpu; i++)
+		row[i] = us_bpf_machine_row(&b->machine, i);
+	return us_bpf_vmx_open(&b->machine.guest, b->pidfd, row, &b->vmx, e);
+}
+
+static int open_parts(struct bpf *b, const struct us_guest *g, struct us_err *e)
+{
+	b->pidfd = us_kvm_open_process(g, e);
+	int r = b->pidfd < 0 ? b->pidfd : us_bpf_machine_open(&b->machine, g, e);
+	for (unsigned i = 0; !r && i < g->n_vcpu; i++)
+		r = open_vcpu(b, i, e);
+	if (!r && b->host == US_BPF_HOST_VMX)
+		r = open_vmx(b, e);
+	return r;
+}
+
+static void describe(struct bpf *b)
+{
+	const struct us_bpf_machine *m = &b->machine;
+	snprintf(b->base.how, sizeof(b->base.how),
+		 "timer and BPF program in the host's kernel, %u memory slots",
+		 m->n_slot);
+	size_t at = 0;
+	if (b->host == US_BPF_HOST_VMX)
+		at += (size_t)snprintf(b->base.caution, sizeof(b->base.caution),
+				       "bpf is not verified on Intel: stacks end at "
+				       "functions without a frame, and each vCPU is "
+				       "stopped once a second for its page tables; ");
+	if (m->n_slot_left_out)
+		at += (size_t)snprintf(
+			b->base.caution + at, sizeof(b->base.caution) - at,
+			"%u small memory slots are not read; ", m->n_slot_left_out);
+	if (m->guest.n_vcpu_beyond)
+		snprintf(b->base.caution + at, sizeof(b->base.caution) - at,
+			 "%u more vCPUs are not looked at: uniscope knows %d at most",
+			 m->guest.n_vcpu_beyond, US_MAX_VCPUS);
+}
+
+static int bpf_open(const struct us_target *t, struct us_backend **ret,
+		    struct us_err *e)
+{
+	int r = refuse_guest(t->guest, e);
+	if (!r)
+		r = us_bpf_ready(e);
+	if (r < 0)
+		return r;
+	struct bpf *b = calloc(1, sizeof(*b));
+	if (!b)
+		return us_fail(e, -ENOMEM, "attach to pid %d: out of memory",
+			       t->guest->pid);
+	b->pidfd = -1;
+	b->host = us_bpf_host_kind(NULL);
+	r = open_parts(b, t->guest, e);
+	if (r < 0) {
+		bpf_close(&b->base);
+		return r;
+	}
+	b->base.ops = &us_backend_bpf;
+	b->base.caps = US_CAP_ALL_GPRS | US_CAP_HOST |
+		       (b->host == US_BPF_HOST_VMX ? 0 : US_CAP_NO_STOP);
+	b->base.arch = us_bpf_look_arch;
+	b->base.n_vcpu = t->guest->n_vcpu;
+	b->base.mem = &b->machine.mem;
+	us_bpf_wait_init(&b->wait, &b->machine.mem);
+	describe(b);
+	*ret = &b->base;
+	return 0;
+}
+
+/* --- start --- */
+
+static uint64_t period_of(const struct us_schedule *s)
+{
+	double ns = (s->hz > 0 ? 1e9 / s->hz : 1e9) * DETUNE;
+	return ns < MIN_PERIOD ? MIN_PERIOD : ns > 1e15 ? (uint64_t)1e15 : (uint64_t)ns;
+}
+
+static void choose(struct bpf *b, unsigned vcpu)
+{
+	uint64_t mask = b->schedule.vcpu_mask;
+	b->chosen[vcpu] = !mask || mask >> vcpu & 1;
+	b->n_chosen += b->chosen[vcpu];
+}
+
+static void set_schedule(struct bpf *b, const struct us_schedule *s)
+{
+	b->schedule = *s;
+	b->pause_ns = s->pause_ns > SETTLE_NS ? s->pause_ns : SETTLE_NS;
+	b->n_chosen = 0;
+	for (unsigned i = 0; i < b->base.n_vcpu; i++)
+		choose(b, i);
+}
+
+static double due_of_tick(const struct us_schedule *s)
+{
+	return s->hz > 0 ? (double)period_of(s) * s->hz / 1e9 : 1;
+}
+
+/* The time that a look stands for, as long as none is left out. */
+static uint64_t unit_ns(const struct bpf *b)
+{
+	return (uint64_t)((double)b->budget.period_ns / b->due_of_tick);
+}
+
+static void begin_counting(struct bpf *b)
+{
+	uint64_t now = us_now_ns();
+	b->due_of_tick = due_of_tick(&b->schedule);
+	memset(b->due, 0, sizeof(b->due));
+	b->start_ns = b->settled_ns = now;
+	b->settle_ns = now + b->pause_ns;
+	b->plugged_ns = now;
+	b->lived_ns = 0;
+	us_bpf_need_start(&b->need,
+			  &us_bpf_guests(b->machine.programs)[b->machine.index], now);
+	us_bpf_budget_start(&b->budget, period_of(&b->schedule), b->schedule.budget_ppm,
+			    b->n_chosen, now);
+	us_bpf_machine_set_budget(&b->machine, b->schedule.budget_ppm);
+	b->next_slot = b->base.n_vcpu;
+	memset(&b->counts, 0, sizeof(b->counts));
+	us_bpf_machine_count(&b->machine, &b->zero);
+	b->skipped = b->zero.skipped;
+	b->cost_ns = us_bpf_vmx_look(b->vmx, now);
+	for (unsigned i = 0; i < b->base.n_vcpu; i++)
+		if (b->clock[i].open)
+			us_vcpu_clock_start(&b->clock[i], now);
+}
+
+static void set_timers(struct bpf *b)
+{
+	for (unsigned i = 0; i < b->base.n_vcpu; i++)
+		us_bpf_timer_set(&b->timer[i], b->chosen[i] ? b->budget.period_ns : 0);
+}
+
+/* What is to be known of the guest's roots before anything is believed that needs
+ * them: from looks that nobody sees. */
+static void learn_roots(struct bpf *b)
+{
+	const struct us_guest *g = &b->machine.guest;
+	uint64_t now = us_now_ns(), end = now + LEARN_NS;
+	unsigned vcpu;
+	if (b->host != US_BPF_HOST_ARM64)
+		return;
+	for (unsigned i = 0; i < b->base.n_vcpu; i++)
+		us_bpf_timer_set(&b->timer[i], b->chosen[i] ? LEARN_PERIOD_NS : 0);
+	while (now < end && us_bpf_roots_need_more(&b->roots)) {
+		for (unsigned i = 0; b->roots.old && i < b->base.n_vcpu; i++)
+			if (b->chosen[i])
+				us_bpf_roots_visit(g->pid, g->vcpu[i].tid);
+		us_bpf_client_wait(b->machine.client, now + 2 * LEARN_PERIOD_NS);
+		while (us_bpf_client_take(b->machine.client, &b->buffer.look, &vcpu))
+			us_bpf_roots_see(&b->roots, vcpu, &b->buffer.look);
+		now = us_now_ns();
+	}
+	for (unsigned i = 0; i < b->base.n_vcpu; i++)
+		us_bpf_timer_set(&b->timer[i], 0);
+}
+
+static int bpf_start(struct us_backend *base, const struct us_schedule *s,
+		     struct us_err *e)
+{
+	struct bpf *b = (struct bpf *)base;
+	set_schedule(b, s);
+	if (!b->n_chosen)
+		return us_fail(e, -EINVAL, "none of the %u vCPUs of pid %d is chosen",
+			       base->n_vcpu, b->machine.guest.pid);
+	if (s->host && us_bpf_client_keep_host(b->machine.client))
+		return us_fail(e, -ENOMEM, "look at the host: out of memory");
+	us_bpf_guests(b->machine.programs)[b->machine.index].host = s->host;
+	for (unsigned i = 0; i < base->n_vcpu; i++)
+		us_bpf_timer_set(&b->timer[i], 0);
+	learn_roots(b);
+	begin_counting(b);
+	set_timers(b);
+	return 0;
+}
+
+/* --- looks from the ring --- */
+
+static bool has_stack(const struct bpf *b, const struct us_bpf_look *l, uint8_t state)
+{
+	if (state == US_VCPU_OFF || l->flags & (US_BPF_NESTED | US_BPF_NO_PC))
+		return false;
+	return state != US_VCPU_HALTED || b->schedule.wake_halted;
+}
+
+/* Its memory has been given other places: the looks until then have no stack. */
+static void place_again(struct bpf *b)
+{
+	uint64_t now = us_now_ns();
+	if (now - b->placed_ns < PLACE_NS)
+		return;
+	b->placed_ns = now;
+	/* If that fails, the next such look asks again. */
+	int r = us_bpf_machine_place(&b->machine, NULL);
+	(void)r;
+}
+
+/* How many looks that were due a tick stands for: so that all of them are the time that
+ * went by. */
+static uint32_t weight_of_tick(struct bpf *b, unsigned vcpu)
+{
+	b->due[vcpu] += b->due_of_tick;
+	uint32_t n = (uint32_t)b->due[vcpu];
+	b->due[vcpu] -= n;
+	return n;
+}
+
+/* On arm64: what its registers are worth; and whether it waits, which only its code
+ * tells. */
+static void complete(struct bpf *b, const struct us_bpf_look *l, struct us_capture *c)
+{
+	us_bpf_roots_see(&b->roots, c->vcpu, l);
+	us_bpf_roots_doubt(&b->roots, l, &c->regs, &c->window);
+	if (l->kind == US_BPF_GUEST && us_bpf_wait_is(&b->wait, &c->regs, false)) {
+		c->state = US_VCPU_HALTED;
+	} else if (l->kind == US_BPF_HALTED &&
+		   !us_bpf_wait_is(&b->wait, &c->regs, true)) {
+		c->state = US_VCPU_EXIT;
+		c->exit = us_vm_exit_code(US_EXIT_INTERRUPT, US_PLACE_HYPERVISOR);
+	}
+}
+
+/* False: it is of an earlier start. */
+static bool deliver_look(struct bpf *b, unsigned vcpu, struct us_capture *c)
+{
+	const struct us_bpf_look *l = &b->buffer.look;
+	if (vcpu >= b->base.n_vcpu || l->t_ns < b->start_ns)
+		return false;
+	us_vcpu_clock_tick(&b->clock[vcpu], l->t_ns, b->budget.period_ns);
+	us_bpf_budget_look(&b->budget, l->cost_ns);
+	b->cost_ns += l->cost_ns;
+	c->t_ns = l->t_ns;
+	c->vcpu = (uint16_t)vcpu;
+	c->weight = weight_of_tick(b, vcpu);
+	c->held_ns = 0;
+	c->cut = false;
+	c->state = us_bpf_look_state(l);
+	c->exit = us_bpf_look_exit(l, b->host);
+	us_bpf_look_regs(l, &c->regs);
+	us_bpf_look_window(l, &c->window);
+	if (b->host == US_BPF_HOST_ARM64)
+		complete(b, l, c);
+	c->form = has_stack(b, l, c->state) ? US_CAPTURE_WINDOW : US_CAPTURE_NONE;
+	const struct us_bpf_host_look *host = us_bpf_client_host(b->machine.client);
+	c->host = host && c->state == US_VCPU_EXIT ? &b->host_copy : NULL;
+	if (c->host)
+		us_bpf_look_host(host, c->host);
+	b->stale = l->flags & US_BPF_STALE;
+	if (b->stale)
+		place_again(b);
+	return true;
+}
+
+/* --- looks that no tick made --- */
+
+/* What the programs counted, and what the budget has cost. */
+static void sum_up(struct bpf *b, uint64_t now)
+{
+	struct us_bpf_counts sum;
+	bool changed;
+	us_bpf_machine_count(&b->machine, &sum);
+	uint64_t skipped = sum.skipped - b->skipped;
+	b->counts.stolen_ns = b->cost_ns;
+	b->counts.lost = sum.lost - b->zero.lost;
+	b->counts.failed = sum.foreign - b->zero.foreign;
+	b->skipped = sum.skipped;
+	b->counts.backed_off += us_bpf_budget_settle(&b->budget, now, skipped,
+						     &changed);
+	if (changed)
+		set_timers(b);
+}
+
+static bool process_gone(const struct bpf *b)
+{
+	struct pollfd p = { .fd = b->pidfd, .events = POLLIN };
+	return poll(&p, 1, 0) > 0;
+}
+
+/* A vCPU that is plugged in while the guest runs: its thread is observed, too. */
+static void observe(struct bpf *b, unsigned i, uint64_t now)
+{
+	bool again = i < b->base.n_vcpu;
+	us_bpf_timer_close(&b->timer[i]);
+	us_vcpu_clock_close(&b->clock[i]);
+	b->gone &= ~(1ULL << i);
+	if (open_vcpu(b, i, NULL) == 0) {
+		us_vcpu_clock_start(&b->clock[i], now);
+	} else { /* it went as it came */
+		us_vcpu_clock_close(&b->clock[i]);
+		b->clock[i].gone = true;
+		b->gone |= 1ULL << i;
+	}
+	if (again)
+		return;
+	choose(b, i);
+	b->budget.n_vcpu = b->n_chosen;
+	/* Another thread may ask how many there are. */
+	__atomic_store_n(&b->base.n_vcpu, i + 1, __ATOMIC_RELAXED);
+}
+
+static void look_for_vcpus(struct bpf *b, uint64_t now)
+{
+	if (now - b->plugged_ns < PLUG_NS)
+		return;
+	b->plugged_ns = now;
+	uint64_t fresh = us_bpf_machine_find_new(&b->machine, b->gone);
+	if (!fresh)
+		return;
+	for (unsigned i = 0; i < b->machine.guest.n_vcpu; i++)
+		if (fresh >> i & 1)
+			observe(b, i, now);
+	us_bpf_machine_set_budget(&b->machine, b->schedule.budget_ppm);
+	set_timers(b);
+}
+
+static void settle_vcpu(struct bpf *b, unsigned i, uint64_t now)
+{
+	struct us_vcpu_clock *c = &b->clock[i];
+	us_vcpu_clock_settle(c, now, b->budget.period_ns);
+	b->counts.late += us_vcpu_clock_take(c, US_VCPU_GUEST, unit_ns(b));
+	if (c->gone && !(b->gone >> i & 1)) {
+		b->gone |= 1ULL << i;
+		b->lived_ns += now - c->from_ns;
+	}
+}
+
+/* Then deliver_rest() has what is due.  -ESRCH: the guest has ended. */
+static int settle(struct bpf *b, uint64_t now)
+{
+	unsigned gone = 0;
+	for (unsigned i = 0; i < b->base.n_vcpu; i++) {
+		if (!b->chosen[i])
+			continue;
+		settle_vcpu(b, i, now);
+		gone += b->clock[i].gone;
+	}
+	b->cost_ns += us_bpf_vmx_look(b->vmx, now);
+	sum_up(b, now);
+	us_bpf_need_settle(&b->need, now);
+	us_bpf_wait_forget(&b->wait);
+	look_for_vcpus(b, now);
+	b->settled_ns = now;
+	b->settle_ns = now + b->pause_ns;
+	b->next_slot = b->next_state = 0;
+	if (gone == b->n_chosen || process_gone(b))
+		return us_fail(&b->why, -ESRCH, "the VMM, pid %d, has ended",
+			       b->machine.guest.pid);
+	return 0;
+}
+
+/* Where a halted vCPU halted: its registers are those of its last exit, and it does not
+ * run. */
+static void add_registers(struct bpf *b, struct us_capture *c)
+{
+	struct us_bpf_look l;
+	if (!b->schedule.wake_halted || c->state != US_VCPU_HALTED ||
+	    !us_bpf_machine_look(&b->machine, c->vcpu, &l))
+		return;
+	us_bpf_look_regs(&l, &c->regs);
+	c->form = US_CAPTURE_LIVE;
+}
+
+static const uint8_t unseen[] = { US_VCPU_HALTED, US_VCPU_READY, US_VCPU_OFF,
+				  US_VCPU_EXIT };
+
+/* Who asks where it halted wants to know of one that is halted now. */
+static bool is_wanted(const struct bpf *b, uint8_t state)
+{
+	return !b->schedule.wake_halted || state != US_VCPU_HALTED ||
+	       b->clock[b->next_slot].doing == US_KVM_ASLEEP;
+}
+
+static bool deliver_rest(struct bpf *b, struct us_capture *c)
+{
+	for (; b->next_slot < b->base.n_vcpu; b->next_slot++, b->next_state = 0) {
+		while (b->chosen[b->next_slot] && b->next_state < sizeof(unseen)) {
+			uint8_t state = unseen[b->next_state++];
+			uint32_t n = us_vcpu_clock_take(&b->clock[b->next_slot], state,
+							unit_ns(b));
+			if (!n || !is_wanted(b, state))
+				continue;
+			c->t_ns = b->stamp_ns;
+			c->vcpu = (uint16_t)b->next_slot;
+			c->weight = n;
+			c->held_ns = 0;
+			c->cut = false;
+			c->host = NULL;
+			c->state = state;
+			c->exit = 0;
+			c->form = US_CAPTURE_NONE;
+			b->stale = false;
+			add_registers(b, c);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Nothing new is to be learned before the next look. */
+static uint64_t eager_step(const struct bpf *b)
+{
+	uint64_t look_ns = b->budget.period_ns / b->n_chosen;
+	return look_ns > EAGER_STEP_NS ? look_ns : EAGER_STEP_NS;
+}
+
+static int bpf_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
+{
+	struct bpf *b = (struct bpf *)base;
+	unsigned vcpu;
+	for (;;) {
+		if (deliver_rest(b, c))
+			return 1;
+		if (us_bpf_client_take(b->machine.client, &b->buffer.look, &vcpu)) {
+			if (deliver_look(b, vcpu, c))
+				return 1;
+			continue;
+		}
+		uint64_t now = us_now_ns();
+		/* At a deadline too: the recording may end there. */
+		if (now >= b->settle_ns ||
+		    (now >= deadline_ns && now - b->settled_ns > LEAST_SETTLE_NS)) {
+			b->stamp_ns = now < deadline_ns ? now : deadline_ns - 1;
+			int r = settle(b, now);
+			if (r < 0)
+				return r;
+			continue;
+		}
+		if (now >= deadline_ns)
+			return 0;
+		uint64_t until = deadline_ns < b->settle_ns ? deadline_ns
+							    : b->settle_ns;
+		if (now < b->need.eager_ns && until > now + eager_step(b))
+			until = now + eager_step(b);
+		if (!us_bpf_client_wait(b->machine.client, until))
+			return 0;
+	}
+}
+
+static void bpf_release(struct us_backend *base, struct us_capture *c)
+{
+	struct bpf *b = (struct bpf *)base;
+	c->held_ns = 0;
+	if (c->form == US_CAPTURE_WINDOW && !b->stale)
+		us_bpf_need_learn(&b->need, &c->window, c->cut);
+}
+
+static uint64_t due_of(const struct bpf *b, uint64_t ticks)
+{
+	return (uint64_t)((double)ticks * b->due_of_tick);
+}
+
+static void bpf_counts(const struct us_backend *base, struct us_backend_counts *ret)
+{
+	const struct bpf *b = (const struct bpf *)base;
+	struct us_bpf_counts sum;
+	us_bpf_machine_count(&b->machine, &sum);
+	uint64_t skipped = sum.skipped - b->zero.skipped;
+	uint64_t no_look = due_of(b, b->counts.lost + b->counts.failed + skipped);
+	*ret = b->counts;
+	ret->lost = due_of(b, b->counts.lost);
+	ret->failed = due_of(b, b->counts.failed);
+	ret->backed_off = due_of(b, b->counts.backed_off);
+	/* Ticks that brought no look are missing among the vCPUs' as well. */
+	ret->late -= ret->late < no_look ? ret->late : no_look;
+	ret->vcpu_ns = b->lived_ns;
+	uint64_t now = us_now_ns();
+	for (unsigned i = 0; i < b->base.n_vcpu; i++)
+		if (b->chosen[i] && !(b->gone >> i & 1))
+			ret->vcpu_ns += now - b->clock[i].from_ns;
+}
+
+static void bpf_explain(const struct us_backend *base, int code, struct us_err *e)
+{
+	const struct bpf *b = (const struct bpf *)base;
+	*e = b->why;
+	e->code = code;
+}
+
+struct us_bpf_programs *us_bpf_programs_of(const struct us_backend *b)
+{
+	return ((const struct bpf *)b)->machine.programs;
+}
+
+const struct us_backend_ops us_backend_bpf = {
+	.name = "bpf",
+	.summary = "any KVM guest, never stopped: looks from inside the host's kernel",
+	.probe = bpf_probe,
+	.ready = bpf_ready,
+	.open = bpf_open,
+	.start = bpf_start,
+	.close = bpf_close,
+	.next = bpf_next,
+	.release = bpf_release,
+	.counts = bpf_counts,
+	.explain = bpf_explain,
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* links.c: see links.h. */
+#include "backend/bpf/links.h"
+
+#include <string.h>
+
+#define NEAR	1024 /* above a stack pointer: where an unwinder reads first */
+#define OFFSETS 4096
+#define SURE	2
+
+/* The word that comes closest to the address from below; among equals the outermost. */
+static uint32_t find(const struct us_stack_window *w, us_gva wanted, uint64_t *best)
+{
+	uint32_t offset = 0;
+	for (uint32_t at = 0; at + 8 <= w->len; at += 8) {
+		uint64_t word;
+		memcpy(&word, w->bytes + at, 8);
+		if (wanted - word > *best || word % 8)
+			continue;
+		*best = wanted - word;
+		offset = (uint32_t)((w->base + at) % OFFSETS);
+	}
+	return offset;
+}
+
+static void follow(struct us_bpf_guest *g, uint32_t offset)
+{
+	for (unsigned i = 0; i < US_BPF_MAX_LINKS; i++) {
+		if (g->link[i] == offset)
+			return;
+		if (!g->link[i]) {
+			g->link[i] = offset;
+			return;
+		}
+	}
+}
+
+void us_bpf_links_learn(struct us_bpf_links *l, const struct us_stack_copy *w,
+			struct us_bpf_guest *g)
+{
+	uint64_t best = NEAR;
+	uint32_t offset = 0;
+	for (unsigned i = 0; i < w->n_window; i++) {
+		uint32_t at = find(&w->window[i], w->missed_at, &best);
+		offset = at ? at : offset;
+	}
+	if (!offset)
+		return;
+	for (unsigned i = 0; i < l->n; i++) {
+		if (l->candidate[i].offset != offset)
+			continue;
+		if (++l->candidate[i].seen == SURE)
+			follow(g, offset);
+		return;
+	}
+	unsigned to = l->n % US_BPF_LINK_CANDIDATES;
+	if (l->n < US_BPF_LINK_CANDIDATES)
+		to = l->n++;
+	l->candidate[to].offset = (uint16_t)offset;
+	l->candidate[to].seen = 1;
+}

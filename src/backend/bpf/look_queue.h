@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * look_queue.h: looks at one guest that another guest's thread took out of the ring.
+ *
+ * Pushed to by one thread at a time, popped from by one: no locks.  Its memory is made
+ * present by what is pushed, so that a queue that nobody uses costs nothing.
+ */
+#ifndef US_BACKEND_BPF_LOOK_QUEUE_H
+#define US_BACKEND_BPF_LOOK_QUEUE_H
+
+#include "backend/bpf/shared.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define US_BPF_QUEUE_BYTES (1U << 20) /* a power of two */
+
+struct us_bpf_queue {
+	uint8_t *bytes; /* NULL: not open */
+	/* Bytes ever since; each side writes its own. */
+	_Atomic uint64_t head, tail;
+};
+
+bool us_bpf_queue_open(struct us_bpf_queue *q);	 /* false: out of memory */
+void us_bpf_queue_close(struct us_bpf_queue *q); /* accepts zeroed memory */
+
+/* Hot path, both.  l was checked to be whole (us_bpf_take()).  false: no room. */
+bool us_bpf_queue_push(struct us_bpf_queue *q, const struct us_bpf_look *l);
+/* to has room for US_BPF_MAX_LOOK bytes.  false: it is empty. */
+bool us_bpf_queue_pop(struct us_bpf_queue *q, struct us_bpf_look *to);
+
+size_t us_bpf_queue_used(const struct us_bpf_queue *q); /* bytes */
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* machine.c: see machine.h. */
+#include "backend/bpf/machine.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MAX_SLOTS    512 /* that are read; the largest are kept */
+#define LOOKS	     3	 /* for vCPUs that come */
+#define SURE	     30	 /* times that it is believed that nothing has changed */
+#define MP_UNSTARTED 1	 /* include/uapi/linux/kvm.h: KVM_MP_STATE_UNINITIALIZED ... */
+#define MP_SIPI	     4	 /* ... to KVM_MP_STATE_SIPI_RECEIVED, */
+#define MP_HALTED    3	 /* but for this one; */
+#define MP_STOPPED   5	 /* and on arm64 KVM_MP_STATE_STOPPED */
+
+static int find_slots(struct us_bpf_machine *m, struct us_bpf_found_slot *slot,
+		      struct us_err *e)
+{
+	int n = us_bpf_find_slots(m->programs, m->guest.pid, m->vcpu[0], slot,
+				  MAX_SLOTS, e);
+	if (n == 0)
+		return us_fail(e, -ENOENT, "pid %d has given its guest no memory",
+			       m->guest.pid);
+	return n;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct us_bpf_found_slot *x = a, *y = b;
+	return x->size < y->size ? 1 : x->size > y->size ? -1 : 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct us_region *x = a, *y = b;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* The largest first: the programs look at one after the other. */
+static void tell_programs(struct us_bpf_machine *m,
+			  const struct us_bpf_found_slot *slot, unsigned n)
+{
+	struct us_bpf_guest *g = &us_bpf_guests(m->programs)[m->index];
+	uint32_t other = !g->active;
+	struct us_bpf_slots *s = &g->slots[other];
+	for (unsigned i = 0; i < n; i++)
+		s->region[i] = (struct us_bpf_region){ slot[i].start, slot[i].size,
+						       slot[i].hva };
+	s->n = n;
+	s->generation = slot[0].generation;
+	__atomic_store_n(&g->active, other, __ATOMIC_RELEASE);
+}
+
+static void set_memory(struct us_bpf_machine *m, const struct us_bpf_found_slot *slot,
+		       unsigned n)
+{
+	m->memory = (m->memory + 1) % US_BPF_MEMORIES;
+	struct us_region *region = m->region[m->memory];
+	for (unsigned i = 0; i < n; i++)
+		region[i] = (struct us_region){ .start = slot[i].start,
+						.size = slot[i].size,
+						.hva = slot[i].hva };
+	qsort(region, n, sizeof(*region), by_start);
+	m->mem.region = region;
+	m->mem.n_region = n;
+	m->mem.last = 0;
+	m->mem.pid = m->guest.pid;
+}
+
+int us_bpf_machine_place(struct us_bpf_machine *m, struct us_err *e)
+{
+	_cleanup_free_ struct us_bpf_found_slot *slot = calloc(MAX_SLOTS,
+							       sizeof(*slot));
+	if (!slot)
+		return us_fail(e, -ENOMEM, "read memory slots: out of memory");
+	int found = find_slots(m, slot, e);
+	if (found < 0)
+		return found;
+	unsigned n = 0;
+	for (int i = 0; i < found; i++)
+		if (slot[i].size)
+			slot[n++] = slot[i];
+	qsort(slot, n, sizeof(*slot), by_size);
+	m->n_slot = n < US_BPF_MAX_REGIONS ? n : US_BPF_MAX_REGIONS;
+	m->n_slot_left_out = n - m->n_slot;
+	tell_programs(m, slot, m->n_slot);
+	set_memory(m, slot, m->n_slot);
+	return 0;
+}
+
+/* The thread that ran it last, unless /proc told it already.  In a namespace of its own
+ * the VMM's threads have other numbers here. */
+static bool set_thread(struct us_vcpu *v, pid_t pid, pid_t tid)
+{
+	char path[64];
+	if (v->tid)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", pid, tid);
+	if (tid <= 0 || access(path, F_OK))
+		return false;
+	v->tid = tid;
+	return true;
+}
+
+static bool has_started(int mp_state)
+{
+	return (mp_state < MP_UNSTARTED || mp_state > MP_SIPI ||
+		mp_state == MP_HALTED) &&
+	       mp_state != MP_STOPPED;
+}
+
+struct us_bpf_row *us_bpf_machine_row(const struct us_bpf_machine *m, unsigned vcpu)
+{
+	return &us_bpf_rows(m->programs)[m->row[vcpu]];
+}
+
+static int take_vcpu(struct us_bpf_machine *m, unsigned i,
+		     const struct us_bpf_found_vcpu *found, size_t n, struct us_err *e)
+{
+	struct us_vcpu *v = &m->guest.vcpu[i];
+	for (size_t k = 0; k < n; k++) {
+		const struct us_bpf_found_vcpu *f = &found[k];
+		if ((int)f->fd != v->fd)
+			continue;
+		if (f->protected)
+			return us_fail(e, -EOPNOTSUPP,
+				       "the registers of pid %d are encrypted (SEV or "
+				       "TDX): not for others to read",
+				       m->guest.pid);
+		if (!f->readable)
+			return us_fail(e, -EOPNOTSUPP,
+				       "how this kernel keeps the registers of guests "
+				       "is not known: its KVM module has no BTF, or "
+				       "another form");
+		if (!set_thread(v, m->guest.pid, f->tid))
+			return us_fail(e, -ESRCH,
+				       "the thread of vCPU %u of pid %d is not known: "
+				       "it has not run yet, or is in another PID "
+				       "namespace",
+				       v->index, m->guest.pid);
+		m->vcpu[i] = f->vcpu;
+		m->started[i] = has_started(f->mp_state);
+		struct us_bpf_row *row = us_bpf_machine_row(m, i);
+		row->guest = m->index;
+		row->slots_at = f->slots_at;
+		row->vcpu = f->vcpu;
+		return 0;
+	}
+	return us_fail(e, -ENODEV, "file %d of pid %d is no vCPU", v->fd, m->guest.pid);
+}
+
+/* Of the VMM, those that the kernel knows: how many, or -errno. */
+static int find_vcpus(struct us_bpf_machine *m, struct us_bpf_found_vcpu **ret,
+		      struct us_err *e)
+{
+	*ret = calloc(US_MAX_VCPUS + 1, sizeof(**ret));
+	if (!*ret)
+		return us_fail(e, -ENOMEM, "find vCPUs: out of memory");
+	return us_bpf_find_vcpus(m->programs, m->guest.pid, *ret, US_MAX_VCPUS, e);
+}
+
+static int add_row(struct us_bpf_machine *m, struct us_err *e)
+{
+	int r = us_bpf_client_add_row(m->client, m->n_row, &m->row[m->n_row], e);
+	m->n_row += r == 0;
+	return r;
+}
+
+static unsigned long count_threads(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	return stat(path, &st) ? 0 : st.st_nlink;
+}
+
+int us_bpf_machine_open(struct us_bpf_machine *m, const struct us_guest *g,
+			struct us_err *e)
+{
+	*m = (struct us_bpf_machine){ .guest = *g };
+	int r = us_bpf_client_open(&m->client, e);
+	if (r < 0)
+		return r;
+	m->programs = us_bpf_client_programs(m->client);
+	m->index = us_bpf_client_index(m->client);
+	m->n_thread = count_threads(g->pid);
+	us_mem_init(&m->mem);
+	/* Until more is known. */
+	us_bpf_guests(m->programs)[m->index].window = US_BPF_MAX_WINDOW;
+	_cleanup_free_ struct us_bpf_found_vcpu *found = NULL;
+	int n = find_vcpus(m, &found, e);
+	if (n < 0)
+		return n;
+	for (unsigned i = 0; r == 0 && i < g->n_vcpu; i++) {
+		r = add_row(m, e);
+		if (!r)
+			r = take_vcpu(m, i, found, (size_t)n, e);
+	}
+	return r ? r : us_bpf_machine_place(m, e);
+}
+
+void us_bpf_machine_close(struct us_bpf_machine *m)
+{
+	us_bpf_client_close(m->client);
+	m->client = NULL;
+}
+
+/* --- vCPUs that come later --- */
+
+static unsigned number_of(const struct us_guest *g, int fd)
+{
+	unsigned i = 0;
+	while (i < g->n_vcpu && g->vcpu[i].fd != fd)
+		i++;
+	return i;
+}
+
+/* One that was unplugged and is plugged in again has a new thread. */
+static bool take_again(struct us_bpf_machine *m, unsigned i, const struct us_vcpu *now,
+		       const struct us_bpf_found_vcpu *found, size_t n)
+{
+	struct us_vcpu before = m->guest.vcpu[i];
+	m->guest.vcpu[i].tid = now->tid;
+	if (take_vcpu(m, i, found, n, NULL) == 0)
+		return true;
+	m->guest.vcpu[i] = before;
+	return false;
+}
+
+static bool take_new(struct us_bpf_machine *m, const struct us_vcpu *v,
+		     const struct us_bpf_found_vcpu *found, size_t n)
+{
+	unsigned i = m->guest.n_vcpu;
+	if (i == US_MAX_VCPUS || (i == m->n_row && add_row(m, NULL)))
+		return false;
+	m->guest.vcpu[i] = *v;
+	if (take_vcpu(m, i, found, n, NULL)) {
+		m->looks_left = LOOKS; /* its thread will be known soon */
+		return false;
+	}
+	m->guest.n_vcpu++;
+	return true;
+}
+
+static uint64_t compare_vcpus(struct us_bpf_machine *m, uint64_t gone,
+			      const struct us_bpf_found_vcpu *found, size_t n)
+{
+	uint64_t fresh = 0;
+	_cleanup_free_ struct us_guest *now = malloc(sizeof(*now));
+	if (!now || us_guest_inspect(m->guest.pid, now, NULL) < 0 || now->several ||
+	    now->start_time != m->guest.start_time)
+		return 0;
+	for (unsigned k = 0; k < now->n_vcpu; k++) {
+		const struct us_vcpu *v = &now->vcpu[k];
+		unsigned i = number_of(&m->guest, v->fd);
+		bool taken = false;
+		if (i == m->guest.n_vcpu)
+			taken = take_new(m, v, found, n);
+		else if (gone >> i & 1)
+			taken = take_again(m, i, v, found, n);
+		if (taken)
+			fresh |= 1ULL << i;
+	}
+	return fresh;
+}
+
+static bool knows(const struct us_bpf_machine *m, uint64_t vcpu)
+{
+	for (unsigned i = 0; i < m->guest.n_vcpu; i++)
+		if (m->vcpu[i] == vcpu)
+			return true;
+	return false;
+}
+
+uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone)
+{
+	unsigned long n_thread = count_threads(m->guest.pid);
+	/* Its thread comes before the vCPU. */
+	if (n_thread != m->n_thread || gone != m->gone || !(++m->looks % SURE))
+		m->looks_left = LOOKS;
+	m->n_thread = n_thread;
+	m->gone = gone;
+	if (!m->looks_left)
+		return 0;
+	m->looks_left--;
+	_cleanup_free_ struct us_bpf_found_vcpu *found = NULL;
+	int n = find_vcpus(m, &found, NULL);
+	bool changed = gone;
+	for (int i = 0; i < n; i++)
+		changed = changed || !knows(m, found[i].vcpu);
+	return n > 0 && changed ? compare_vcpus(m, gone, found, (size_t)n) : 0;
+}
+
+/* Each row is a vCPU's thread's, which counts on it at its ticks: set in between, one
+ * tick's credit may be lost. */
+void us_bpf_machine_set_budget(struct us_bpf_machine *m, uint32_t ppm)
+{
+	for (unsigned i = 0; i < m->guest.n_vcpu; i++) {
+		struct us_bpf_row *row = us_bpf_machine_row(m, i);
+		row->budget_ppm = ppm;
+		row->credit_ns = 0;
+		row->credited_ns = us_now_ns();
+	}
+}
+
+void us_bpf_machine_count(const struct us_bpf_machine *m, struct us_bpf_counts *ret)
+{
+	*ret = (struct us_bpf_counts){ .lost = us_bpf_client_lost(m->client) };
+	for (unsigned i = 0; i < m->guest.n_vcpu; i++) {
+		const struct us_bpf_row *row = us_bpf_machine_row(m, i);
+		ret->skipped += row->skipped;
+		ret->foreign += row->foreign;
+		ret->lost += row->full;
+	}
+}
+
+bool us_bpf_machine_look(struct us_bpf_machine *m, unsigned vcpu,
+			 struct us_bpf_look *ret)
+{
+	_cleanup_free_ struct us_bpf_found_vcpu *found = NULL;
+	int n = find_vcpus(m, &found, NULL);
+	for (int i = 0; i < n; i++) {
+		if (found[i].vcpu != m->vcpu[vcpu] || !found[i].readable ||
+		    found[i].look.flags & (US_BPF_NO_PC | US_BPF_NO_STACK))
+			continue;
+		*ret = found[i].look;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * registers_x86.bpf.h: the guest's registers at a tick, and what the tick hit.
+ *
+ * A tick that falls due while the guest runs is taken right behind its exit, when KVM
+ * lets interrupts in again (arch/x86/kvm/x86.c, vcpu_enter_guest()); it then says so in
+ * handling_intr_from_guest.  So is one that fell due in the microseconds before, while
+ * KVM dealt with another exit: the exit's reason tells them apart.
+ *
+ * SVM (arch/x86/kvm/svm/svm.c, svm_vcpu_run()): rax, rsp and rip have been copied out
+ * of the VMCB by then, all others were stored on the exit.  CR3 is copied only later:
+ * it is read from the VMCB, unless KVM's own root is there (shadow paging); then each
+ * change of CR3 exits, and KVM's copy is right.
+ *
+ * VMX: registers_vmx.bpf.h.
+ *
+ * A host that emulates its guests runs them in the kernel: their registers are right at
+ * each tick, and all time in KVM_RUN is theirs.  While the emulator writes back what an
+ * instruction did (arch/x86/kvm/emulate.c, writeback_registers(), and then the
+ * instruction pointer), some of them are old: it still has all that are new.
+ */
+#ifndef US_BACKEND_BPF_REGISTERS_X86_H
+#define US_BACKEND_BPF_REGISTERS_X86_H
+
+#include "backend/bpf/host_kind.h"
+#include "backend/bpf/registers_vmx.bpf.h"
+#include "backend/bpf/scratch.bpf.h"
+#include "guest/regs.h"
+
+#define SVM_EXIT_INTR 0x60 /* AMD APM volume 2, appendix C */
+#define SVM_EXIT_NMI  0x61
+#define NP_ENABLE     1
+#define SEGMENT_L     (1 << 9) /* of a VMCB's attributes: APM volume 2, figure 4-20 */
+#define SEGMENT_DB    (1 << 10)
+#define SREG_CS	      1 /* include/asm/kvm_host.h, VCPU_SREG_CS */
+#define SREG_SS	      2
+#define RIP	      16
+#define SYSCALL_IOCTL 16
+#define KVM_RUN	      0xae80
+#define MP_RUNNABLE   0 /* include/uapi/linux/kvm.h, KVM_MP_STATE_... */
+#define MP_HALTED     3
+#define MP_AP_HOLD    9
+#define RING_3	      3
+
+/* Where the timer's context (struct bpf_perf_event_data, of struct pt_regs) has the
+ * code segment that was interrupted, and how many words there are. */
+#define CONTEXT_MODE  17
+#define CONTEXT_WORDS 21
+
+/* Announced: the instruction pointer leaves the array. */
+struct kvm_vcpu_arch___rip {
+	unsigned long regs[16], rip;
+} __attribute__((preserve_access_index));
+
+struct x86_emulate_ctxt {
+	unsigned long eip; /* behind the instruction, once it is done */
+	uint16_t regs_dirty;
+	unsigned long _regs[16];
+} __attribute__((preserve_access_index));
+
+struct kvm_vcpu_arch___emulated {
+	struct x86_emulate_ctxt *emulate_ctxt;
+} __attribute__((preserve_access_index));
+
+struct vcpu_pvm___emulated {
+	int in_stock_emul; /* the emulator is at work */
+} __attribute__((preserve_access_index));
+
+struct kvm_vmcb_info {
+	struct vmcb *ptr;
+} __attribute__((preserve_access_index));
+
+struct vcpu_svm___nested {
+	struct kvm_vmcb_info vmcb01, *current_vmcb;
+} __attribute__((preserve_access_index));
+
+/*
+ * What is read of one structure is read in one piece, from its first member to its
+ * last: each call into the kernel costs as much as the bytes.
+ */
+#define SPAN_BYTES 512
+#define SPAN(type, first, last)                                                        \
+	(bpf_core_field_offset(type, last) + bpf_core_field_size(type, last) -         \
+	 bpf_core_field_offset(type, first))
+#define IN_SPAN(bytes, type, first, member, as)                                        \
+	(*(as *)((bytes) + bpf_core_field_offset(type, member) -                       \
+		 bpf_core_field_offset(type, first)))
+
+/* Constants once the program is loaded: only one of two branches is left. */
+#define READ_SPAN(bytes, from, type, first, last)                                      \
+	(SPAN(type, first, last) <= SPAN_BYTES &&                                      \
+	 !bpf_probe_read_kernel((bytes), SPAN(type, first, last), (from)))
+
+#define ARCH(member, as) IN_SPAN(bytes, struct kvm_vcpu_arch, regs, member, as)
+
+/* General registers, and KVM's copies of the others, which are not always right.
+ * *ret_avail: which of them are, on VMX. */
+static __always_inline bool read_arch(struct us_bpf_look *l, uint8_t *bytes,
+				      struct kvm_vcpu *vcpu, int *ret_state,
+				      uint32_t *ret_avail)
+{
+	if (!READ_SPAN(bytes, &vcpu->arch.regs, struct kvm_vcpu_arch, regs, mp_state))
+		return false;
+	__builtin_memcpy(l->reg, bytes, sizeof(l->reg));
+	if (bpf_core_field_exists(struct kvm_vcpu_arch___rip, rip))
+		l->reg[RIP] = IN_SPAN(bytes, struct kvm_vcpu_arch___rip, regs, rip,
+				      uint64_t);
+	l->cr0 = ARCH(cr0, uint64_t);
+	l->cr3 = ARCH(cr3, uint64_t);
+	l->cr4 = ARCH(cr4, uint64_t);
+	l->efer = ARCH(efer, uint64_t);
+	*ret_state = ARCH(mp_state, int);
+	*ret_avail = bpf_core_field_exists(vcpu->arch.regs_avail)
+			     ? ARCH(regs_avail, uint32_t)
+			     : 0;
+	return true;
+}
+
+#define SAVE(member, as) IN_SPAN(bytes, struct vmcb_save_area, cs, member, as)
+
+static __always_inline void set_svm(struct us_bpf_look *l, uint8_t *bytes,
+				    bool own_tables)
+{
+	const struct vmcb_seg *cs = &SAVE(cs, struct vmcb_seg);
+	const struct vmcb_seg *ss = &SAVE(ss, struct vmcb_seg);
+	l->cs_base = cs->base;
+	l->ss_base = ss->base;
+	l->cs_l = (cs->attrib & SEGMENT_L) != 0;
+	l->cs_db = (cs->attrib & SEGMENT_DB) != 0;
+	l->ss_db = (ss->attrib & SEGMENT_DB) != 0;
+	l->cpl = SAVE(cpl, uint8_t);
+	if (own_tables)
+		return; /* CR0, CR3 and CR4 there are KVM's */
+	l->cr0 = SAVE(cr0, uint64_t);
+	l->cr3 = SAVE(cr3, uint64_t);
+	l->cr4 = SAVE(cr4, uint64_t);
+	l->efer = SAVE(efer, uint64_t);
+}
+
+static __always_inline bool read_svm(struct us_bpf_look *l, uint8_t *bytes,
+				     struct kvm_vcpu *vcpu)
+{
+	struct vcpu_svm___nested *nested = (void *)vcpu;
+	struct vmcb *vmcb = BPF_CORE_READ((struct vcpu_svm *)vcpu, vmcb);
+	if (bpf_core_field_exists(nested->current_vmcb) &&
+	    BPF_CORE_READ(nested, current_vmcb) != &nested->vmcb01)
+		l->flags |= US_BPF_NESTED;
+	if (!READ_SPAN(bytes, &vmcb->control.exit_code, struct vmcb_control_area,
+		       exit_code, nested_ctl))
+		return false;
+	l->reason = IN_SPAN(bytes, struct vmcb_control_area, exit_code, exit_code,
+			    uint32_t);
+	bool own_tables = !(IN_SPAN(bytes, struct vmcb_control_area, exit_code,
+				    nested_ctl, uint64_t) &
+			    NP_ENABLE);
+	if (!READ_SPAN(bytes, &vmcb->save.cs, struct vmcb_save_area, cs, rsp))
+		return false;
+	set_svm(l, bytes, own_tables);
+	return true;
+}
+
+/* Is it writing back what an instruction did?  Then finish that in the copy. */
+static __always_inline void finish_instruction(struct us_bpf_look *l,
+					       struct kvm_vcpu *vcpu)
+{
+	struct vcpu_pvm___emulated *pvm = (void *)vcpu;
+	struct kvm_vcpu_arch___emulated *arch = (void *)&vcpu->arch;
+	uint64_t regs[16];
+	if (!bpf_core_field_exists(pvm->in_stock_emul) ||
+	    !bpf_core_field_exists(arch->emulate_ctxt) ||
+	    !BPF_CORE_READ(pvm, in_stock_emul))
+		return;
+	struct x86_emulate_ctxt *ctxt = BPF_CORE_READ(arch, emulate_ctxt);
+	uint64_t eip = BPF_CORE_READ(ctxt, eip);
+	uint16_t dirty = BPF_CORE_READ(ctxt, regs_dirty);
+	if (eip == l->reg[RIP] ||
+	    bpf_probe_read_kernel(regs, sizeof(regs), &ctxt->_regs))
+		return;
+	l->reg[RIP] = eip;
+	for (unsigned i = 0; i < 16; i++)
+		if (dirty >> i & 1)
+			l->reg[i] = regs[i];
+}
+
+static __always_inline void read_emulated(struct us_bpf_look *l, struct kvm_vcpu *vcpu)
+{
+	struct vcpu_pvm *pvm = (void *)vcpu;
+	struct kvm_segment cs = { 0 }, ss = { 0 };
+	l->reason = US_BPF_NO_REASON;
+	bpf_core_read(&cs, sizeof(cs), &pvm->seg[SREG_CS]);
+	bpf_core_read(&ss, sizeof(ss), &pvm->seg[SREG_SS]);
+	l->cs_base = cs.base;
+	l->cs_l = cs.l;
+	l->cs_db = cs.db;
+	l->ss_base = ss.base;
+	l->ss_db = ss.db;
+	l->cpl = (uint8_t)BPF_CORE_READ(pvm, cpl);
+	finish_instruction(l, vcpu);
+}
+
+/* bytes: SPAN_BYTES to work in.  *seen: of this vCPU.  *ret_state: KVM_MP_STATE_... */
+static __always_inline bool read_registers(struct us_bpf_look *l, uint8_t *bytes,
+					   struct kvm_vcpu *vcpu,
+					   struct us_bpf_seen *seen, int *ret_state)
+{
+	uint32_t avail;
+	if (!read_arch(l, bytes, vcpu, ret_state, &avail))
+		return false;
+	if (host_kind == US_BPF_HOST_VMX && bpf_core_type_exists(struct vcpu_vmx)) {
+		read_vmx(l, (uint64_t)vcpu, avail, seen);
+		return true;
+	}
+	if (host_kind == US_BPF_HOST_SVM && bpf_core_type_exists(struct vcpu_svm))
+		return read_svm(l, bytes, vcpu);
+	if (host_kind == US_BPF_HOST_EMULATES &&
+	    bpf_core_type_exists(struct vcpu_pvm)) {
+		read_emulated(l, vcpu);
+		return true;
+	}
+	return false;
+}
+
+static __always_inline bool is_protected(struct kvm_vcpu *vcpu)
+{
+	return bpf_core_field_exists(vcpu->arch.guest_state_protected) &&
+	       BPF_CORE_READ(vcpu, arch.guest_state_protected);
+}
+
+/* Is the current thread, seen in the kernel, in ioctl(KVM_RUN)? */
+static __always_inline bool in_kvm_run(void)
+{
+	struct pt_regs *r = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return BPF_CORE_READ(r, orig_ax) == SYSCALL_IOCTL &&
+	       (uint32_t)BPF_CORE_READ(r, si) == KVM_RUN;
+}
+
+/* Did the guest leave for an interrupt of the host, or for something else? */
+static __always_inline bool is_interrupt(uint32_t reason)
+{
+	if (host_kind == US_BPF_HOST_VMX)
+		return us_vmx_is_interrupt(reason);
+	return host_kind != US_BPF_HOST_SVM || reason == SVM_EXIT_INTR ||
+	       reason == SVM_EXIT_NMI;
+}
+
+/* interrupted_cs: the code segment of the host's code that the tick interrupted. */
+static __always_inline uint8_t kind_of(struct us_bpf_look *l, struct kvm_vcpu *vcpu,
+				       int state, uint64_t interrupted_cs)
+{
+	if (BPF_CORE_READ(vcpu, arch.handling_intr_from_guest))
+		return is_interrupt(l->reason) ? US_BPF_GUEST : US_BPF_EXIT;
+	if ((interrupted_cs & RING_3) == RING_3)
+		return US_BPF_VMM;
+	if (!in_kvm_run())
+		return US_BPF_KERNEL;
+	if (state == MP_HALTED || state == MP_AP_HOLD)
+		return US_BPF_HALTED;
+	if (state != MP_RUNNABLE)
+		return US_BPF_OFF;
+	return host_kind == US_BPF_HOST_EMULATES ? US_BPF_GUEST : US_BPF_EXIT;
+}
+
+/* Where its stack is, and the chain of its frames begins; 0: there is none. */
+static __always_inline void stack_of(const struct us_bpf_look *l, us_gva *ret_sp,
+				     us_gva *ret_fp)
+{
+	*ret_fp = l->reg[5];
+	*ret_sp = l->flags & US_BPF_NO_SP ? *ret_fp : l->reg[4];
+	if (!l->cs_l) { /* segments, and words of 32 bits: the bytes must do */
+		*ret_sp = (uint32_t)(l->ss_base + (uint32_t)*ret_sp);
+		*ret_fp = 0;
+	}
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * scratch.bpf.h: the maps, and what one look is made in.
+ *
+ * A look is made by one CPU with interrupts off: its scratch is nobody else's.
+ */
+#ifndef US_BACKEND_BPF_SCRATCH_H
+#define US_BACKEND_BPF_SCRATCH_H
+
+#include "backend/bpf/kernel.bpf.h"
+#include "backend/bpf/shared.h"
+
+#define CACHE_SLOTS 16 /* a power of two */
+#define TAIL_BYTES  (US_BPF_MAX_LOOK - sizeof(struct us_bpf_look))
+
+/* A page of a guest, and the entry of its page tables that said where it is. */
+struct cached_page {
+	uint64_t page, root; /* us_gva; as by root_of() */
+	uint64_t hva;	     /* of the page */
+	uint64_t entry_hva, entry;
+	uint64_t generation; /* of the memory slots */
+	uint32_t guest;
+	uint32_t entry_size;
+	uint64_t checked; /* the look in which the entry was read last */
+};
+
+/* What each look touches lies close together. */
+struct scratch {
+	/* Of this look: the address space, as in struct us_space, but for flag bits. */
+	uint64_t root, root_upper, control;
+	uint64_t number;
+	uint64_t generation;
+	uint32_t guest, mode;
+	struct cached_page cache[CACHE_SLOTS];
+	uint8_t span[512]; /* of a structure of the kernel */
+	struct us_bpf_look look;
+	uint8_t tail[TAIL_BYTES + 64]; /* behind it, as in the ring */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+/* What an iterator is about to write: one of them runs at a time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct us_bpf_found_vcpu);
+} found_vcpu SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, US_BPF_MAX_ROWS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, uint32_t);
+	__type(value, struct us_bpf_row);
+} rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, US_BPF_MAX_GUESTS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, uint32_t);
+	__type(value, struct us_bpf_guest);
+} guests SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, US_BPF_RING_BYTES);
+} ring SEC(".maps");
+
+/* Set before the programs are loaded. */
+const volatile uint32_t host_kind; /* enum us_bpf_host */
+const volatile bool
+	shadow_paging; /* on VMX: KVM walks the guest's page tables itself */
+
+static __always_inline struct scratch *my_scratch(void)
+{
+	uint32_t zero = 0;
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+#endif

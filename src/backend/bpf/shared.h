@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * shared.h: what the programs in the kernel and uniscope say to each other.
+ *
+ * Compiled on both sides: fixed widths, no pointers.  Addresses are us_gva, us_gpa and
+ * us_hva as in guest/regs.h; times are CLOCK_MONOTONIC in ns.
+ */
+#ifndef US_BACKEND_BPF_SHARED_H
+#define US_BACKEND_BPF_SHARED_H
+
+#include <stdint.h>
+
+#define US_BPF_MAX_ROWS	   1024 /* vCPUs, of all guests */
+#define US_BPF_MAX_GUESTS  128
+#define US_BPF_MAX_REGIONS 64	 /* of one guest; those beyond are not readable */
+#define US_BPF_MAX_CHAIN   128	 /* frames that are followed */
+#define US_BPF_MAX_WINDOW  16384 /* bytes of a stack */
+#define US_BPF_MAX_WINDOWS 6	 /* on that many stacks */
+#define US_BPF_MAX_BYTES   24576 /* in all of them */
+#define US_BPF_MAX_LINKS   4
+#define US_BPF_HOST_FRAMES 48	/* of the host's kernel */
+#define US_BPF_HOST_BYTES  8192 /* of the VMM's stack; a page is read at a time */
+#define US_BPF_RING_BYTES  (8U << 20)
+/* Words of what an entry into the host's kernel saves: x86's struct pt_regs
+ * (arch/x86/include/asm/ptrace.h), arm64's struct user_pt_regs. */
+#if defined(__TARGET_ARCH_x86) || defined(__x86_64__)
+#define US_BPF_HOST_WORDS 21
+#define US_BPF_HOST_SP	  19 /* the stack pointer */
+#else
+#define US_BPF_HOST_WORDS 34
+#define US_BPF_HOST_SP	  31
+#endif
+
+/* What was seen of a vCPU while it was stopped, where the kernel keeps no right copy of
+ * all registers (vmx_rule.h).  What was once seen to move is not believed again. */
+enum us_bpf_moves {
+	US_BPF_MOVES_ROOT = 1 << 0, /* of the page tables */
+	US_BPF_MOVES_CODE = 1 << 1, /* its width, its segments' bases */
+	US_BPF_MOVES_RING = 1 << 2,
+};
+
+struct us_bpf_seen {
+	uint64_t cr3, cs_base, ss_base;
+	uint8_t cs_l, cs_db, ss_db, cpl;
+	uint8_t n;     /* looks; it stays at 255 */
+	uint8_t moves; /* enum us_bpf_moves */
+	uint16_t pad;
+};
+
+#define US_BPF_ROOT_BITS 0x000ffffffffff000ULL
+#define US_BPF_CR0_PG	 (1ULL << 31)
+#define US_BPF_EFER_LMA	 (1ULL << 10)
+
+/* What a program is told about a vCPU.  Its row is the cookie of its event. */
+struct us_bpf_row {
+	uint64_t vcpu;	   /* struct kvm_vcpu, in the kernel; 0: not to be looked at */
+	uint64_t slots_at; /* where that keeps the pointer to its machine's memory slots
+			    */
+	uint32_t guest;	   /* index of its guest */
+	/*
+	 * What looks may take of its time: in any second no more than budget_ppm of it
+	 * (and the look that is under way); 0: no bound.  The credit grows with time,
+	 * up to US_BPF_BURST_NS of it, and each look is paid from it.
+	 */
+	uint32_t budget_ppm;
+	int64_t credit_ns;
+	uint64_t credited_ns; /* when that was brought up to date */
+	uint64_t skipped;     /* ticks without a look: there was no credit left */
+	uint64_t foreign; /* ... or the thread runs another vCPU, its registers cannot
+			     be read, or its place in the guest is not known */
+	uint64_t full;	  /* looks that were lost: the ring was full */
+	struct us_bpf_seen seen;
+};
+
+/* Saved credit and what comes in within a second are the second's budget together. */
+#define US_BPF_BURST_NS	 20000000ULL
+#define US_BPF_SECOND_NS 1000000000ULL
+
+/* One slot of memory (KVM_SET_USER_MEMORY_REGION). */
+struct us_bpf_region {
+	uint64_t start, size, hva;
+};
+
+/* Where a guest's memory is.  Two copies: the one that is not active is filled, then
+ * made active. */
+struct us_bpf_guest {
+	uint32_t active;
+	uint32_t window; /* bytes of stack to copy, from the stack pointer upwards */
+	uint32_t host;	 /* not 0: tell what the host does, too */
+	uint32_t pad;
+	/*
+	 * Where another stack's pointer lies, as an offset in its page: at the end of a
+	 * stack that interrupts are handled on, or where a processor pushed that of the
+	 * program it interrupted.  0: none.
+	 */
+	uint32_t link[US_BPF_MAX_LINKS];
+	struct us_bpf_slots {
+		uint64_t generation; /* of KVM's table when it was read */
+		uint32_t n, pad;
+		struct us_bpf_region region[US_BPF_MAX_REGIONS]; /* largest first */
+	} slots[2];
+};
+
+enum us_bpf_kind {
+	US_BPF_GUEST,  /* it was the guest that was interrupted */
+	US_BPF_EXIT,   /* another exit was just over, or under way: in KVM */
+	US_BPF_HALTED, /* KVM polls for an interrupt on behalf of a halted vCPU */
+	US_BPF_VMM,    /* in the VMM: a program of the host */
+	US_BPF_KERNEL, /* in the host's kernel, not for KVM_RUN */
+	US_BPF_OFF,    /* never started, or stopped by its owner */
+};
+
+enum us_bpf_flag {
+	US_BPF_STALE = 1 << 0,	/* KVM's memory slots have changed: read them again */
+	US_BPF_NESTED = 1 << 1, /* a guest of the guest was running */
+	/* What the kernel had no right copy of: */
+	US_BPF_NO_PC = 1 << 2,	  /* where it was */
+	US_BPF_NO_SP = 1 << 3,	  /* its stack pointer: reg[4] is nothing */
+	US_BPF_NO_STACK = 1 << 4, /* how its addresses are translated */
+	/* A struct us_bpf_host_look of this row and time went ahead. */
+	US_BPF_HAS_HOST = 1 << 5,
+	/* arm64: what EL1 has for itself is still in the processor.  In the look are
+	 * the values of when the thread last gave its CPU up or left KVM. */
+	US_BPF_OLD_EL1 = 1 << 6,
+};
+
+/* A frame of the chain of frame pointers: what lies at the frame pointer. */
+struct us_bpf_frame {
+	uint64_t at, caller_fp, return_address;
+};
+
+/*
+ * A look.  Behind it in the ring: the bytes of its windows, each begins where 8 bytes
+ * begin; and n_frame frames of the chain that lie outside of the first window.
+ */
+struct us_bpf_look {
+	uint64_t t_ns;
+	union {
+		struct {		  /* x86 */
+			uint64_t reg[17]; /* by KVM's numbers: rax rcx rdx rbx rsp rbp
+					     rsi rdi, r8 to r15, rip */
+			uint64_t cr0, cr3, cr4, efer;
+			uint64_t cs_base, ss_base;
+			uint8_t cs_l, cs_db, ss_db, cpl;
+		};
+		struct us_bpf_aarch64 {
+			uint64_t x[31], sp_el0, pc, pstate; /* as user_pt_regs */
+			uint64_t sp_el1, ttbr0, ttbr1, tcr, sctlr;
+			uint64_t vbar, elr, spsr;
+			uint64_t saves; /* how often the thread gave its CPU up */
+		} arm;
+	};
+	uint8_t kind;  /* enum us_bpf_kind */
+	uint8_t flags; /* enum us_bpf_flag */
+	uint16_t n_frame;
+	uint32_t row;
+	/* Of the last exit, by the processor's numbers (arm64: ESR_EL2; of host
+	 * interrupts nothing); ~0: unknown. */
+	uint32_t reason;
+	uint32_t vmm_reason; /* the same, as KVM told the VMM (KVM_EXIT_...) */
+	uint32_t pad;
+	uint32_t cost_ns; /* of the program up to here */
+	uint32_t n_window;
+	struct us_bpf_window {
+		uint64_t at;
+		uint32_t len;
+		uint32_t offset; /* of its bytes, behind the look */
+	} window[US_BPF_MAX_WINDOWS];
+	uint32_t frames_at; /* of the frames, behind the look */
+	uint32_t size;	    /* of all that is behind the look */
+};
+
+/* What the host did at a look that was not of the guest. */
+struct us_bpf_host_look {
+	uint64_t no_look; /* 0, where a look has its time */
+	uint64_t t_ns;	  /* of the look */
+	uint32_t row;
+	uint32_t n_kernel;
+	uint64_t kernel[US_BPF_HOST_FRAMES]; /* innermost first */
+	/* Of the VMM's program, where it entered the kernel. */
+	uint64_t reg[US_BPF_HOST_WORDS];
+	uint32_t with_tick; /* the innermost ones are the tick's own interrupt */
+	uint32_t n_bytes;   /* of the stack */
+	uint8_t stack[US_BPF_HOST_BYTES];
+};
+
+#define US_BPF_MAX_LOOK                                                                \
+	(sizeof(struct us_bpf_look) + US_BPF_MAX_BYTES +                               \
+	 US_BPF_MAX_CHAIN * sizeof(struct us_bpf_frame))
+
+/* What the iterators write, one after the other. */
+struct us_bpf_found_vcpu {
+	uint64_t vcpu, slots_at; /* as in us_bpf_row */
+	uint32_t fd;		 /* of the VMM */
+	int32_t vcpu_id;	 /* as the VMM numbers them */
+	int32_t tid;	    /* of the thread that ran it last, in the first namespace */
+	int32_t mp_state;   /* KVM_MP_STATE_... */
+	uint32_t readable;  /* look has its registers, as of its last exit */
+	uint32_t protected; /* they are encrypted: SEV-ES, TDX */
+	struct us_bpf_look look;
+	struct us_bpf_seen seen; /* the program's own, both */
+	uint8_t span[512];
+};
+
+struct us_bpf_found_slot {
+	uint64_t generation; /* of the table, the same in each */
+	uint64_t start, size, hva;
+};
+
+#endif

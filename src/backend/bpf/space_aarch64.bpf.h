@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* space_aarch64.bpf.h: the address space of a look on arm64: that of EL1 and EL0. */
+#ifndef US_BACKEND_BPF_SPACE_AARCH64_H
+#define US_BACKEND_BPF_SPACE_AARCH64_H
+
+#include "backend/bpf/scratch.bpf.h"
+#include "guest/page_table_aarch64.h"
+
+#define SCTLR_M	     1
+#define ENTRY_MOVING US_AARCH64_MOVING
+
+static __always_inline void set_space(struct scratch *s)
+{
+	const struct us_bpf_aarch64 *r = &s->look.arm;
+	s->mode = r->sctlr & SCTLR_M ? US_PAGING_AARCH64 : US_PAGING_OFF;
+	s->control = r->tcr;
+	s->root = us_aarch64_root(r->ttbr0, r->tcr, false);
+	s->root_upper = us_aarch64_root(r->ttbr1, r->tcr, true);
+}
+
+/* What tells translations of this address apart: the table, and in the bits that no
+ * table's address has, how its half is cut. */
+static __always_inline uint64_t root_of(const struct scratch *s, us_gva va)
+{
+	bool upper = us_aarch64_is_upper(va);
+	uint64_t tcr = s->control;
+	uint64_t cut = us_aarch64_tcr_bits(tcr, upper) << 5 |
+		       us_aarch64_page_bits(tcr, upper);
+	return (upper ? s->root_upper : s->root) ^ cut << 52;
+}
+
+static __always_inline uint32_t entry_size(const struct scratch *s)
+{
+	return 8;
+}
+
+static __always_inline bool walk_tables(void *ctx, us_read_entry *read,
+					const struct scratch *s, us_gva va,
+					struct us_page_leaf *ret)
+{
+	us_gpa root = us_aarch64_is_upper(va) ? s->root_upper : s->root;
+	return us_aarch64_page_walk(ctx, read, s->control, root, va, ret);
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* space_x86.bpf.h: the address space of a look on x86. */
+#ifndef US_BACKEND_BPF_SPACE_X86_H
+#define US_BACKEND_BPF_SPACE_X86_H
+
+#include "backend/bpf/scratch.bpf.h"
+#include "guest/page_table_x86.h"
+
+#define CR4_PAE	     (1ULL << 5)
+#define CR4_LA57     (1ULL << 12)
+#define ENTRY_MOVING US_X86_MOVING
+
+static __always_inline uint32_t mode_of(const struct us_bpf_look *l)
+{
+	if (!(l->cr0 & US_BPF_CR0_PG))
+		return US_PAGING_OFF;
+	if (l->efer & US_BPF_EFER_LMA)
+		return l->cr4 & CR4_LA57 ? US_PAGING_X86_5 : US_PAGING_X86_4;
+	return l->cr4 & CR4_PAE ? US_PAGING_X86_PAE : US_PAGING_X86_32;
+}
+
+static __always_inline void set_space(struct scratch *s)
+{
+	s->mode = mode_of(&s->look);
+	s->root = us_x86_root(s->mode, s->look.cr3);
+}
+
+/* What tells translations of this address apart. */
+static __always_inline uint64_t root_of(const struct scratch *s, us_gva va)
+{
+	return s->root;
+}
+
+static __always_inline uint32_t entry_size(const struct scratch *s)
+{
+	return s->mode == US_PAGING_X86_32 ? 4 : 8;
+}
+
+static __always_inline bool walk_tables(void *ctx, us_read_entry *read,
+					const struct scratch *s, us_gva va,
+					struct us_page_leaf *ret)
+{
+	return us_x86_page_walk(ctx, read, s->mode, s->root, va, ret);
+}
+
+#endif

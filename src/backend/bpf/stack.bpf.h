@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stack.bpf.h: copy of a guest's stack what is needed to unwind it later: the bytes
+ * from the stack pointer on, and beyond them the words that frame pointers lead to.
+ *
+ * Nothing is believed here: uniscope unwinds the copy by the same rules as it unwinds a
+ * guest that stands still.
+ */
+#ifndef US_BACKEND_BPF_STACK_H
+#define US_BACKEND_BPF_STACK_H
+
+#include "backend/bpf/guest_memory.bpf.h"
+
+#define WINDOW_PAGES 5
+#define MAX_JUMPS    8 /* of a chain to lower addresses: to other stacks */
+
+/* Copy wanted bytes at sp into the tail, from offset on; how many were copied. */
+__noinline uint32_t copy_bytes(struct scratch *s, us_gva sp, uint32_t wanted,
+			       uint32_t offset)
+{
+	uint32_t done = 0;
+	if (!s || wanted > US_BPF_MAX_WINDOW || offset > US_BPF_MAX_BYTES)
+		return 0;
+	if (wanted > US_BPF_MAX_BYTES - offset)
+		wanted = US_BPF_MAX_BYTES - offset;
+	for (unsigned i = 0; i < WINDOW_PAGES; i++) {
+		uint64_t at = sp + done, in_page = at & (PAGE - 1);
+		uint64_t n = PAGE - in_page;
+		if (done >= wanted)
+			break;
+		if (n > wanted - done)
+			n = wanted - done;
+		uint64_t hva = hva_of_page(s, at - in_page);
+		uint64_t to = offset + done;
+		if (!hva)
+			break;
+		barrier_var(n);
+		barrier_var(to);
+		if (n > PAGE || to > TAIL_BYTES - PAGE)
+			break;
+		if (bpf_probe_read_user(s->tail + to, n, (const void *)(hva + in_page)))
+			break;
+		done += n;
+	}
+	return done;
+}
+
+static __always_inline bool has_window(const struct us_bpf_look *l, us_gva sp)
+{
+	for (unsigned i = 0; i < US_BPF_MAX_WINDOWS; i++)
+		if (i < l->n_window && sp - l->window[i].at < l->window[i].len)
+			return true;
+	return false;
+}
+
+/* The bytes from sp on, as a window more. */
+__noinline int add_window(struct scratch *s, us_gva sp, uint32_t wanted)
+{
+	if (!s || has_window(&s->look, sp))
+		return 0;
+	uint64_t n = s->look.n_window;
+	uint32_t offset = s->look.frames_at;
+	barrier_var(n);
+	if (n >= US_BPF_MAX_WINDOWS)
+		return 0;
+	uint32_t len = copy_bytes(s, sp, wanted, offset);
+	if (!len) /* it was no stack's pointer */
+		return 0;
+	struct us_bpf_window *w = &s->look.window[n];
+	w->at = sp;
+	w->len = len;
+	w->offset = offset;
+	s->look.frames_at = offset + ((len + 7) & ~7U);
+	s->look.n_window = n + 1;
+	return 0;
+}
+
+/* The other stacks that window n leads to, by links at this offset in a page. */
+/* n is as wide as a register: the verifier knows the bounds of that one alone. */
+__noinline int follow_link(struct scratch *s, uint64_t n, uint32_t link,
+			   uint32_t wanted)
+{
+	if (!s || n >= US_BPF_MAX_WINDOWS)
+		return 0;
+	us_gva at = s->look.window[n].at, in_page = at & (PAGE - 1);
+	uint32_t len = s->look.window[n].len, offset = s->look.window[n].offset;
+	for (unsigned i = 0; i < WINDOW_PAGES; i++) {
+		uint64_t ahead = i * PAGE + link - in_page;
+		if (ahead > US_BPF_MAX_WINDOW || ahead + 8 > len)
+			continue;
+		uint64_t from = offset + ahead;
+		barrier_var(from);
+		if (from > TAIL_BYTES - 8)
+			continue;
+		us_gva sp = *(uint64_t *)(s->tail + from);
+		if (sp && !(sp & 7))
+			add_window(s, sp, wanted);
+	}
+	return 0;
+}
+
+static __always_inline void copy_windows(struct scratch *s,
+					 const struct us_bpf_guest *g, us_gva sp,
+					 uint32_t wanted)
+{
+	add_window(s, sp, wanted);
+	for (unsigned n = 0; n < US_BPF_MAX_WINDOWS - 1; n++)
+		for (unsigned i = 0; i < US_BPF_MAX_LINKS; i++)
+			if (g->link[i])
+				follow_link(s, n, g->link[i] & (PAGE - 8), wanted);
+}
+
+struct chain {
+	struct scratch *s;
+	us_gva at;
+	uint32_t n, jumps;
+};
+
+/* Two words that may lie on both sides of a page border. */
+static __always_inline bool read_frame(struct scratch *s, us_gva at, uint64_t *ret)
+{
+	uint64_t in_page = at & (PAGE - 1);
+	uint64_t hva = hva_of_page(s, at - in_page);
+	if (!hva)
+		return false;
+	if (in_page <= PAGE - 16)
+		return !bpf_probe_read_user(ret, 16, (const void *)(hva + in_page));
+	uint64_t next = hva_of_page(s, at - in_page + PAGE);
+	return next && !bpf_probe_read_user(ret, 8, (const void *)(hva + in_page)) &&
+	       !bpf_probe_read_user(ret + 1, 8, (const void *)next);
+}
+
+/* The part of the chain that lies in the first window: to the first frame outside. */
+__noinline uint64_t skip_window(struct scratch *s, us_gva at)
+{
+	if (!s)
+		return 0;
+	uint64_t start = s->look.window[0].at, len = s->look.window[0].len;
+	for (unsigned i = 0; i < US_BPF_MAX_CHAIN; i++) {
+		uint64_t off = at - start;
+		if (at & 7 || off + 8 > len)
+			break;
+		barrier_var(off);
+		if (off > US_BPF_MAX_WINDOW)
+			break;
+		us_gva next = *(uint64_t *)(s->tail + off);
+		if (next <= at)
+			return next;
+		at = next;
+	}
+	return at;
+}
+
+static long follow(uint32_t i, void *ctx)
+{
+	struct chain *c = ctx;
+	struct scratch *s = my_scratch();
+	uint64_t word[2] = { 0, 0 };
+	if (!s || !c->at || c->at & 7)
+		return 1;
+	uint32_t off = s->look.frames_at +
+		       s->look.n_frame * sizeof(struct us_bpf_frame);
+	if (off > TAIL_BYTES - sizeof(struct us_bpf_frame))
+		return 1;
+	if (!read_frame(s, c->at, word))
+		return 1;
+	struct us_bpf_frame *f = (void *)(s->tail + off);
+	f->at = c->at;
+	f->caller_fp = word[0];
+	f->return_address = word[1];
+	s->look.n_frame++;
+	if (word[0] <= c->at && ++c->jumps > MAX_JUMPS)
+		return 1;
+	c->at = skip_window(s, word[0]);
+	return 0;
+}
+
+static __always_inline void copy_chain(struct scratch *s, us_gva fp)
+{
+	struct chain c = { .at = skip_window(s, fp) };
+	if (c.at)
+		bpf_loop(US_BPF_MAX_CHAIN, follow, &c, 0);
+}
+
+#endif

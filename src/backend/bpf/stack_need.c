@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* stack_need.c: see stack_need.h. */
+#include "backend/bpf/stack_need.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+#define EAGER_NS     (100 * US_NS_PER_MS)
+#define LEAST_WINDOW 512
+#define NEED_NS	     US_NS_PER_SEC /* how often a need is looked at anew */
+
+void us_bpf_need_start(struct us_bpf_need *n, struct us_bpf_guest *g, uint64_t now_ns)
+{
+	n->guest = g;
+	n->eager_ns = now_ns + EAGER_NS;
+}
+
+/* Twice what was needed of late. */
+static void set_window_size(const struct us_bpf_need *n)
+{
+	uint32_t need = n->now > n->before ? n->now : n->before;
+	need = 2 * (need + LEAST_WINDOW / 4);
+	n->guest->window = need < LEAST_WINDOW	      ? LEAST_WINDOW
+			   : need > US_BPF_MAX_WINDOW ? US_BPF_MAX_WINDOW
+						      : need;
+}
+
+void us_bpf_need_settle(struct us_bpf_need *n, uint64_t now_ns)
+{
+	if (!n->now || (n->before && now_ns - n->since_ns < NEED_NS))
+		return;
+	/* What was needed once may be needed again: forget it slowly. */
+	n->before -= n->before / 8;
+	if (n->before < n->now)
+		n->before = n->now;
+	set_window_size(n);
+	n->now = 1;
+	n->since_ns = now_ns;
+}
+
+/* Whether it lies behind what was copied of the same stack. */
+static bool is_above(const struct us_stack_copy *w)
+{
+	for (unsigned i = 0; i < w->n_window; i++)
+		if (w->missed_at - w->window[i].base < US_BPF_MAX_WINDOW)
+			return true;
+	return false;
+}
+
+void us_bpf_need_learn(struct us_bpf_need *n, const struct us_stack_copy *w, bool cut)
+{
+	if (!w->n_window)
+		return;
+	if (w->deepest > n->now)
+		n->now = w->deepest;
+	if (!cut)
+		return;
+	n->eager_ns = us_now_ns() + EAGER_NS;
+	/* What it needs lies further up, or on another stack: copy that from now on. */
+	if (is_above(w)) {
+		n->now = 2 * n->now;
+		set_window_size(n);
+	} else {
+		us_bpf_links_learn(&n->links, w, n->guest);
+	}
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* vcpu_clock.c: see vcpu_clock.h. */
+#include "backend/bpf/vcpu_clock.h"
+#include "base/clock.h"
+
+#include <string.h>
+
+/* Reads of one thread that take no longer are of one time; or no longer than this part
+ * of the time observed: by so much may what was counted once be too much, not by so
+ * much each time. */
+#define AT_ONCE_NS   US_NS_PER_MS
+#define AT_ONCE_PART 500
+
+int us_vcpu_clock_open(struct us_vcpu_clock *c, pid_t pid, const struct us_vcpu *which,
+		       const struct us_bpf_timer *timer, struct us_err *e)
+{
+	memset(c, 0, sizeof(*c));
+	c->timer = timer;
+	int r = us_kvm_thread_open(&c->thread, pid, which, e);
+	c->open = r == 0;
+	return r;
+}
+
+void us_vcpu_clock_close(struct us_vcpu_clock *c)
+{
+	if (c->open)
+		us_kvm_thread_close(&c->thread);
+	c->open = false;
+}
+
+/* How long the thread ran and waited, in all; whether it has a CPU. */
+static bool times(const struct us_vcpu_clock *c, uint64_t *ret_run, uint64_t *ret_wait,
+		  bool *ret_has_cpu)
+{
+	uint64_t first, unused;
+	/* The scheduler's own sum of what it ran lags behind. */
+	if (!us_bpf_timer_ran(c->timer, &first) ||
+	    !us_bpf_timer_ran(c->timer, ret_run) ||
+	    !us_kvm_thread_times(&c->thread, &unused, ret_wait))
+		return false;
+	*ret_has_cpu = first != *ret_run;
+	return true;
+}
+
+void us_vcpu_clock_start(struct us_vcpu_clock *c, uint64_t now_ns)
+{
+	c->from_ns = now_ns;
+	bool has_cpu;
+	if (!times(c, &c->run_ns, &c->wait_ns, &has_cpu))
+		c->run_ns = c->wait_ns = 0;
+	c->stuck_ns = 0;
+	c->then_ns = c->ran_then_ns = c->ticked_then_ns = 0;
+	c->slept_ns = c->waited_ns = c->ticked_ns = c->late_ns = 0;
+	memset(c->credit_ns, 0, sizeof(c->credit_ns));
+}
+
+void us_vcpu_clock_tick(struct us_vcpu_clock *c, uint64_t t_ns, uint64_t period_ns)
+{
+	c->ticked_ns += period_ns;
+	if (t_ns <= c->then_ns)
+		c->ticked_then_ns += period_ns;
+	c->off = false;
+}
+
+/* What it was asleep for, if it sleeps now; one that runs was mostly halted before. */
+static enum us_vcpu_state asleep_as(struct us_vcpu_clock *c)
+{
+	enum us_kvm_asleep asleep = US_KVM_IN_RUN;
+	c->doing = us_kvm_thread_peek(&c->thread, &asleep);
+	if (c->doing == US_KVM_VANISHED) {
+		c->gone = true;
+		return US_VCPU_OFF;
+	}
+	if (c->off)
+		return US_VCPU_OFF;
+	if (c->doing == US_KVM_RUNNING)
+		return US_VCPU_HALTED;
+	switch (asleep) {
+	case US_KVM_IN_RUN:
+		return US_VCPU_HALTED;
+	case US_KVM_IN_VMM: /* one that stays there is paused by its owner */
+		return c->thread.same_place ? US_VCPU_OFF : US_VCPU_EXIT;
+	case US_KVM_STOPPED_ALL:
+		return US_VCPU_OFF;
+	default:
+		return US_VCPU_EXIT;
+	}
+}
+
+static uint64_t since(uint64_t now, uint64_t then)
+{
+	return now > then ? now - then : 0;
+}
+
+/* By now all ticks have come that had come by the last time: were they enough?  But for
+ * the one that came next, and the part of one before the start. */
+static void settle_ticks(struct us_vcpu_clock *c, uint64_t run_ns, uint64_t began_ns,
+			 uint64_t period_ns)
+{
+	uint64_t late = since(c->ran_then_ns, c->ticked_then_ns + 2 * period_ns);
+	if (late > c->late_ns) {
+		c->credit_ns[US_VCPU_GUEST] += late - c->late_ns;
+		c->late_ns = late;
+	}
+	c->then_ns = began_ns;
+	c->ran_then_ns = run_ns;
+	c->ticked_then_ns = c->ticked_ns;
+}
+
+/* One that waits, waited the last time and has not run in between waits since then. */
+static uint64_t still_waits(struct us_vcpu_clock *c, uint64_t began_ns, uint64_t run,
+			    uint64_t wait)
+{
+	if (!c->stuck_ns || run != c->stuck_run_ns) {
+		c->stuck_ns = us_now_ns();
+		c->stuck_run_ns = run;
+		c->stuck_wait_ns = wait;
+	}
+	uint64_t least = c->stuck_wait_ns + since(began_ns, c->stuck_ns);
+	return wait > least ? wait : least;
+}
+
+/*
+ * What a thread waits for a CPU just now is told when it has got one, and looks like
+ * sleep until then.  So it is only sleep if the thread has a CPU or sleeps; and if all
+ * was read at about one time: it may take the CPU from this very program.
+ */
+static void settle_rest(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t run,
+			uint64_t wait, bool has_cpu, uint64_t began_ns)
+{
+	uint64_t wall = since(now_ns, c->from_ns);
+	enum us_vcpu_state asleep = asleep_as(c);
+	uint64_t took_ns = us_now_ns() - began_ns;
+	bool at_once = took_ns < AT_ONCE_NS || took_ns < wall / AT_ONCE_PART;
+	if (at_once && !has_cpu && c->doing == US_KVM_RUNNING)
+		wait = still_waits(c, began_ns, run, wait);
+	else
+		c->stuck_ns = 0;
+	uint64_t slept = since(wall, run + wait);
+	if (slept > c->slept_ns && at_once && !c->stuck_ns) {
+		c->credit_ns[asleep] += slept - c->slept_ns;
+		c->slept_ns = slept;
+	}
+	if (wait > c->waited_ns) {
+		c->credit_ns[US_VCPU_READY] += wait - c->waited_ns;
+		c->waited_ns = wait;
+	}
+}
+
+void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t period_ns)
+{
+	uint64_t run, wait, began_ns = us_now_ns();
+	bool has_cpu = true;
+	if (c->gone)
+		return;
+	if (times(c, &run, &wait, &has_cpu)) {
+		run = since(run, c->run_ns);
+		wait = since(wait, c->wait_ns);
+	} else { /* a kernel without these sums, or the thread has ended */
+		run = c->ticked_ns;
+		wait = c->waited_ns;
+	}
+	settle_rest(c, now_ns, run, wait, has_cpu, began_ns);
+	settle_ticks(c, run, began_ns, period_ns);
+}
+
+uint32_t us_vcpu_clock_take(struct us_vcpu_clock *c, enum us_vcpu_state state,
+			    uint64_t period_ns)
+{
+	uint64_t n = c->credit_ns[state] / period_ns;
+	if (n > UINT32_MAX)
+		n = UINT32_MAX;
+	c->credit_ns[state] -= n * period_ns;
+	return (uint32_t)n;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The bpf backend where clang, bpftool or libbpf was not at hand: says so. */
+#include "backend/backend.h"
+
+#include <errno.h>
+
+extern const struct us_backend_ops us_backend_bpf;
+
+static int refuse(struct us_err *why)
+{
+	us_fail(why, -EOPNOTSUPP, "this uniscope was built without it");
+	us_hint(why, "apt install clang libbpf-dev bpftool, and build it anew");
+	return -EOPNOTSUPP;
+}
+
+static int none_probe(const struct us_target *t, struct us_err *why)
+{
+	(void)t;
+	refuse(why);
+	return 0;
+}
+
+static int none_open(const struct us_target *t, struct us_backend **ret,
+		     struct us_err *e)
+{
+	(void)t;
+	*ret = NULL;
+	return refuse(e);
+}
+
+const struct us_backend_ops us_backend_bpf = {
+	.name = "bpf",
+	.summary = "any KVM guest, from inside the host's kernel; not in this build",
+	.probe = none_probe,
+	.ready = refuse,
+	.open = none_open,
+};

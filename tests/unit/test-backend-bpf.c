@@ -1,0 +1,670 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The bpf backend on a VMM that is no QEMU; skipped where it may not look. */
+#include "backend/backend.h"
+#include "backend/bpf/bpf.h"
+#include "backend/bpf/links.h"
+#include "backend/bpf/look_queue.h"
+#include "backend/bpf/vcpu_clock.h"
+#include "base/clock.h"
+
+#include "mini-vmm.h"
+
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#define SECOND US_NS_PER_SEC
+
+/* push 0x1234; push 0x5678; again: mov cx, 0x1000; loop $; out 0x10, al; jmp again */
+static const uint8_t pushes[] = { 0x68, 0x34, 0x12, 0x68, 0x78, 0x56, 0xb9, 0x00,
+				  0x10, 0xe2, 0xfe, 0xe6, 0x10, 0xeb, 0xf7 };
+static const uint8_t stack_top[] = { 0x78, 0x56, 0x34, 0x12 };
+/* again: out 0x10, al; jmp again */
+static const uint8_t outs[] = { 0xe6, 0x10, 0xeb, 0xfc };
+/* sti; hlt; jmp to it */
+static const uint8_t halts[] = { 0xfb, 0xf4, 0xeb, 0xfd };
+
+struct run {
+	struct mini_vmm vmm;
+	struct us_guest guest;
+	struct us_backend *b;
+};
+
+static void must_be_possible(void)
+{
+	struct us_err e;
+	if (access("/dev/kvm", R_OK | W_OK))
+		skip();
+	if (us_bpf_ready(&e) < 0) {
+		print_message("# SKIP %s\n", e.msg);
+		skip();
+	}
+}
+
+static void begin_at(struct run *r, struct mini_layout l, const uint8_t *code,
+		     size_t len, struct us_schedule s)
+{
+	struct us_err e;
+	mini_start_as(&r->vmm, l, code, len);
+	if (us_guest_inspect(r->vmm.pid, &r->guest, &e))
+		fail_msg("%s", e.msg);
+	const struct us_target t = { .guest = &r->guest };
+	if (us_backend_open(&t, "bpf", &r->b, NULL, 0, &e))
+		fail_msg("%s", e.msg);
+	s.seed = 1;
+	assert_int_equal(r->b->ops->start(r->b, &s, &e), 0);
+}
+
+static void begin_as(struct run *r, struct mini_layout l, const uint8_t *code,
+		     size_t len, double hz)
+{
+	begin_at(r, l, code, len, (struct us_schedule){ .hz = hz });
+}
+
+static void end(struct run *r)
+{
+	us_backend_close(r->b);
+	mini_stop(&r->vmm);
+}
+
+/* The next look that has registers; it is not released. */
+static void next_look(struct run *r, struct us_capture *c)
+{
+	uint64_t limit = us_now_ns() + 20 * SECOND;
+	while (us_now_ns() < limit) {
+		int got = r->b->ops->next(r->b, limit, c);
+		assert_true(got >= 0);
+		if (got && c->form == US_CAPTURE_WINDOW)
+			return;
+		if (got)
+			r->b->ops->release(r->b, c);
+	}
+	fail_msg("no look in 20 s");
+}
+
+/* One that has some of the stack: a page that was never touched is not there. */
+static void next_stack(struct run *r, struct us_capture *c)
+{
+	next_look(r, c);
+	while (!c->window.n_window) {
+		r->b->ops->release(r->b, c);
+		next_look(r, c);
+	}
+}
+
+static void one_layout(struct mini_layout l)
+{
+	static struct us_capture c;
+	struct run r;
+	unsigned pushed = 0;
+	begin_as(&r, l, pushes, sizeof(pushes), 2000);
+	for (unsigned i = 0; i < 300; i++) {
+		uint8_t bytes[4], code;
+		next_stack(&r, &c);
+		assert_int_equal(c.regs.bits, 16);
+		assert_in_range(c.regs.pc, MINI_CODE, MINI_CODE + sizeof(pushes));
+		assert_int_equal(c.window.window[0].base, c.regs.sp);
+		assert_true(us_mem_read(r.b->mem, c.regs.pc, &code, 1));
+		assert_int_equal(code, pushes[c.regs.pc - MINI_CODE]);
+		if (c.regs.sp == MINI_STACK - sizeof(stack_top)) {
+			assert_true(us_stack_copy_read(&c.window, c.regs.sp, bytes, 4));
+			assert_memory_equal(bytes, stack_top, sizeof(bytes));
+			pushed++;
+		}
+		r.b->ops->release(r.b, &c);
+	}
+	assert_true(pushed > 290);
+	assert_true(r.vmm.shared->exits > 0);
+	assert_int_equal(r.vmm.shared->interrupted, 0);
+	assert_int_equal(r.vmm.shared->signals, 0);
+	end(&r);
+}
+
+static void any_layout_of_memory_is_read(void **state)
+{
+	(void)state;
+	must_be_possible();
+	one_layout((struct mini_layout){ .n_slot = 1 });
+	one_layout((struct mini_layout){ .n_slot = 4, .filter = true });
+	one_layout((struct mini_layout){ .n_slot = 2, .memfd = true });
+}
+
+/* What the guest left for, and where that was dealt with. */
+static void exits_are_told(void **state)
+{
+	static struct us_capture c;
+	struct run r;
+	unsigned vmm = 0;
+	(void)state;
+	must_be_possible();
+	begin_as(&r, (struct mini_layout){ 0 }, outs, sizeof(outs), 4000);
+	for (unsigned i = 0; i < 4000 && vmm < 20; i++) {
+		next_look(&r, &c);
+		assert_int_equal(c.exit != 0, c.state == US_VCPU_EXIT);
+		vmm += c.exit == us_vm_exit_code(US_EXIT_PORT_IO, US_PLACE_VMM);
+		r.b->ops->release(r.b, &c);
+	}
+	assert_int_equal(vmm, 20);
+	assert_int_equal(us_exit_of_svm(0x60), US_EXIT_INTERRUPT);
+	assert_int_equal(us_exit_of_svm(0x7b), US_EXIT_PORT_IO);
+	assert_int_equal(us_exit_of_svm(0x7c), US_EXIT_MSR);
+	assert_int_equal(us_exit_of_svm(0x78), US_EXIT_HALT);
+	assert_int_equal(us_exit_of_svm(0x400), US_EXIT_MEMORY);
+	assert_int_equal(us_exit_of_svm(0x402), US_EXIT_OTHER);
+	assert_int_equal(us_exit_of_svm(0xffffffff), US_EXIT_OTHER);
+	assert_int_equal(us_exit_of_kvm(0xffffffff), US_EXIT_OTHER);
+	end(&r);
+}
+
+/* A tick in the VMM, or in what it called of the host's kernel. */
+static void must_be_host(const struct us_host_copy *h, bool in_vmm)
+{
+	assert_int_equal(h->n_kernel == 0, in_vmm);
+	for (unsigned i = 0; i < h->n_kernel; i++)
+		assert_true(h->kernel[i] >> 63);
+	assert_false(h->regs.pc >> 47);
+	assert_int_equal(h->regs.bits, 64);
+	assert_int_equal(h->regs.space.mode, US_PAGING_OFF);
+	assert_int_equal(h->stack.n_window, 1);
+	assert_int_equal(h->stack.window[0].base, h->regs.sp);
+	assert_true(h->stack.window[0].len > 0);
+}
+
+/* What a copy of a stack says is what the process has there: it is this program. */
+static void must_be_stack_of(const struct mini_vmm *vmm, const struct us_host_copy *h)
+{
+	char path[64];
+	uint64_t there = 0, copied = 0;
+	us_hva top = h->stack.window[0].base + h->stack.window[0].len - 8;
+	snprintf(path, sizeof(path), "/proc/%d/mem", vmm->pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, &there, 8, (off_t)top), 8);
+	close(fd);
+	memcpy(&copied, h->stack.window[0].bytes + h->stack.window[0].len - 8, 8);
+	assert_int_equal(copied, there); /* of main(), which is not back yet */
+}
+
+static void the_host_is_told_if_asked(void **state)
+{
+	static struct us_capture c;
+	(void)state;
+	must_be_possible();
+	for (int asked = 0; asked < 2; asked++) {
+		struct run r;
+		unsigned vmm = 0;
+		begin_at(&r, (struct mini_layout){ 0 }, outs, sizeof(outs),
+			 (struct us_schedule){ .hz = 4000, .host = asked });
+		for (unsigned i = 0; i < 8000 && vmm < 20; i++) {
+			next_look(&r, &c);
+			bool exit = c.state == US_VCPU_EXIT;
+			assert_int_equal(c.host != NULL, asked && exit);
+			bool in_vmm = exit && (c.exit & 0xff) == US_PLACE_VMM;
+			if (c.host)
+				must_be_host(c.host, in_vmm);
+			if (c.host && in_vmm)
+				must_be_stack_of(&r.vmm, c.host);
+			vmm += in_vmm;
+			r.b->ops->release(r.b, &c);
+		}
+		assert_int_equal(vmm, 20);
+		end(&r);
+	}
+}
+
+static void memory_that_moves_is_found_again(void **state)
+{
+	static struct us_capture c;
+	struct run r;
+	uint8_t byte = 0;
+	(void)state;
+	must_be_possible();
+	begin_as(&r, (struct mini_layout){ .n_slot = 4 }, pushes, sizeof(pushes), 2000);
+	next_stack(&r, &c);
+	r.b->ops->release(r.b, &c);
+	r.vmm.shared->move = 1;
+	for (unsigned i = 0; i < 20000 && byte != MINI_MOVED; i++) {
+		next_stack(&r, &c);
+		us_stack_copy_read(&c.window, c.regs.sp, &byte, 1);
+		assert_true(byte == stack_top[0] || byte == MINI_MOVED);
+		r.b->ops->release(r.b, &c);
+	}
+	assert_int_equal(byte, MINI_MOVED);
+	end(&r);
+}
+
+/* All looks of some seconds, and those of them that are halted. */
+static uint64_t take_all(struct run *r, unsigned seconds, uint64_t *idle)
+{
+	static struct us_capture c;
+	uint64_t looks = 0, limit = us_now_ns() + seconds * SECOND;
+	while (us_now_ns() < limit) {
+		if (r->b->ops->next(r->b, limit, &c) != 1)
+			continue;
+		looks += c.weight;
+		*idle += c.state == US_VCPU_HALTED ? c.weight : 0;
+		r->b->ops->release(r->b, &c);
+	}
+	return looks;
+}
+
+/* Within so much.  A thread that waits for a host CPU just then is told so when it has
+ * got one: where many others want it, that is a while. */
+static bool is_all(const char *what, uint64_t looks, const struct us_backend_counts *k,
+		   double hz, double part)
+{
+	double due = (double)k->vcpu_ns / 1e9 * hz;
+	double all = (double)(looks + k->late + k->lost + k->failed + k->backed_off);
+	print_message("# %s: %.0f looks of %.0f\n", what, all, due);
+	return all > due * (1 - part) && all < due * (1 + part);
+}
+
+/* What went by in some seconds is what was due. */
+static bool is_accounted_for(const char *what, const uint8_t *code, size_t len,
+			     bool halted, unsigned seconds)
+{
+	struct us_backend_counts k;
+	struct run r;
+	uint64_t idle = 0;
+	begin_as(&r, (struct mini_layout){ 0 }, code, len, 1000);
+	uint64_t looks = take_all(&r, seconds, &idle);
+	r.b->ops->counts(r.b, &k);
+	assert_int_equal(halted, idle > looks / 2);
+	end(&r);
+	return is_all(what, looks, &k, 1000, 0.01);
+}
+
+/* Running, waiting, halted: within 1 %, on a busy host perhaps at the third time. */
+static void all_time_is_accounted_for(void **state)
+{
+	static const struct {
+		const char *what;
+		const uint8_t *code;
+		size_t len;
+		bool halted;
+	} guests[] = { { "busy", pushes, sizeof(pushes), false },
+		       { "exits", outs, sizeof(outs), false },
+		       { "halted", halts, sizeof(halts), true } };
+	(void)state;
+	must_be_possible();
+	for (size_t i = 0; i < sizeof(guests) / sizeof(*guests); i++) {
+		bool all = false;
+		for (unsigned seconds = 3; !all && seconds <= 12; seconds *= 2)
+			all = is_accounted_for(guests[i].what, guests[i].code,
+					       guests[i].len, guests[i].halted,
+					       seconds);
+		assert_true(all);
+	}
+}
+
+/* Does a call into the kernel take longer than on any processor? */
+static bool is_slow(void)
+{
+	uint64_t begin = us_now_ns();
+	for (unsigned i = 0; i < 1000; i++)
+		getppid();
+	return us_now_ns() - begin > 2000000;
+}
+
+/* For four seconds; what is counted in one may have been taken a little earlier. */
+static bool holds_in_each_second(struct run *r, uint64_t *looks)
+{
+	struct us_backend_counts k;
+	uint64_t before = 0, idle = 0;
+	bool held = true;
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t begin = us_now_ns();
+		*looks += take_all(r, 1, &idle);
+		double took = (double)(us_now_ns() - begin);
+		r->b->ops->counts(r->b, &k);
+		print_message("# second %u: %.0f us taken of %.0f\n", i,
+			      (double)(k.stolen_ns - before) / 1e3, took * 500e-9);
+		held &= (double)(k.stolen_ns - before) < took * 500e-6 + 50e3;
+		before = k.stolen_ns;
+	}
+	return held;
+}
+
+/*
+ * 10 kHz would take ten times as much: in each second, what is allowed and a look. That
+ * look takes long where somebody takes the CPU away in it, which does not happen at
+ * each try; and always on an emulated host.
+ */
+static void the_budget_holds_in_each_second(void **state)
+{
+	const struct us_schedule s = { .hz = 10000, .budget_ppm = 500 };
+	bool held = false;
+	(void)state;
+	must_be_possible();
+	for (unsigned i = 0; i < 3 && !held; i++) {
+		struct us_backend_counts k;
+		struct run r;
+		uint64_t looks = 0;
+		begin_at(&r, (struct mini_layout){ 0 }, pushes, sizeof(pushes), s);
+		held = holds_in_each_second(&r, &looks) || is_slow();
+		r.b->ops->counts(r.b, &k);
+		assert_true(k.backed_off > looks);
+		assert_true(is_all("on a budget", looks, &k, 10000, 0.1));
+		end(&r);
+	}
+	assert_true(held);
+}
+
+/* Nobody takes them for a while: those that had no room are counted, and the rest is
+ * what it was. */
+static void looks_without_room_are_counted(void **state)
+{
+	struct us_backend_counts k;
+	struct run r;
+	uint64_t idle = 0;
+	(void)state;
+	must_be_possible();
+	begin_as(&r, (struct mini_layout){ 0 }, pushes, sizeof(pushes), 90000);
+	uint64_t looks = 0;
+	do {
+		sleep(2);
+		looks += take_all(&r, 1, &idle);
+		r.b->ops->counts(r.b, &k);
+	} while (k.lost <= 1000 && k.vcpu_ns < 60 * SECOND);
+	print_message("# %.0f looks, %.0f without room\n", (double)looks,
+		      (double)k.lost);
+	assert_true(k.lost > 1000 && looks > 1000);
+	assert_true(is_all("with a full ring", looks, &k, 90000, 0.05));
+	end(&r);
+}
+
+static void the_end_of_the_vmm_is_noticed(void **state)
+{
+	static struct us_capture c;
+	struct run r;
+	struct us_err e;
+	(void)state;
+	must_be_possible();
+	begin_as(&r, (struct mini_layout){ 0 }, pushes, sizeof(pushes), 1000);
+	next_stack(&r, &c);
+	r.b->ops->release(r.b, &c);
+	kill(r.vmm.pid, SIGKILL);
+	uint64_t limit = us_now_ns() + 20 * SECOND;
+	int got = 0;
+	while (got >= 0 && us_now_ns() < limit) {
+		got = r.b->ops->next(r.b, limit, &c);
+		if (got == 1)
+			r.b->ops->release(r.b, &c);
+	}
+	assert_int_equal(got, -ESRCH);
+	r.b->ops->explain(r.b, got, &e);
+	assert_non_null(strstr(e.msg, "ended"));
+	end(&r);
+}
+
+/* --- several vCPUs and guests --- */
+
+/* The next look at this vCPU, whose stack is then what its code has pushed there. */
+static void must_see(struct run *r, unsigned vcpu)
+{
+	static struct us_capture c;
+	us_gva top = MINI_STACK - vcpu * 0x100;
+	uint64_t limit = us_now_ns() + 30 * SECOND;
+	bool seen = false;
+	while (!seen && us_now_ns() < limit) {
+		next_look(r, &c);
+		seen = c.vcpu == vcpu;
+		if (seen) {
+			assert_in_range(c.regs.pc, MINI_CODE,
+					MINI_CODE + sizeof(pushes));
+			assert_in_range(c.regs.sp, top - sizeof(stack_top), top);
+		}
+		r->b->ops->release(r->b, &c);
+	}
+	assert_true(seen);
+}
+
+static void second_becomes(struct run *r, int state)
+{
+	static struct us_capture c;
+	uint64_t limit = us_now_ns() + 20 * SECOND;
+	while (r->vmm.shared->second != state && us_now_ns() < limit) {
+		next_look(r, &c); /* all the while it is observed */
+		r->b->ops->release(r->b, &c);
+	}
+	assert_int_equal(r->vmm.shared->second, state);
+}
+
+static void vcpus_come_and_go(void **state)
+{
+	struct run r;
+	struct us_backend_counts k;
+	(void)state;
+	must_be_possible();
+	begin_as(&r, (struct mini_layout){ 0 }, pushes, sizeof(pushes), 500);
+	must_see(&r, 0);
+	assert_int_equal(r.b->n_vcpu, 1);
+	for (unsigned i = 0; i < 2; i++) {
+		r.vmm.shared->second = MINI_PLUG;
+		second_becomes(&r, MINI_RUNS);
+		must_see(&r, 1);
+		assert_int_equal(r.b->n_vcpu, 2);
+		r.vmm.shared->second = MINI_UNPLUG;
+		second_becomes(&r, MINI_NONE);
+		must_see(&r, 0);
+	}
+	r.b->ops->counts(r.b, &k);
+	assert_true(k.vcpu_ns > SECOND);
+	assert_int_equal(r.vmm.shared->interrupted, 0);
+	end(&r);
+}
+
+/* push 0x4321; push 0x8765; again: mov cx, 0x1000; loop $; out 0x10, al; jmp again */
+static const uint8_t others[] = { 0x68, 0x21, 0x43, 0x68, 0x65, 0x87, 0xb9, 0x00,
+				  0x10, 0xe2, 0xfe, 0xe6, 0x10, 0xeb, 0xf7 };
+static const uint8_t others_top[] = { 0x65, 0x87, 0x21, 0x43 };
+
+/* For a while the looks at one are asked for alone, and those at the other wait. */
+static unsigned look_for_a_while(struct run *r, const uint8_t top[4])
+{
+	static struct us_capture c;
+	unsigned n = 0;
+	uint64_t limit = us_now_ns() + SECOND / 5;
+	while (us_now_ns() < limit) {
+		uint8_t bytes[4];
+		if (r->b->ops->next(r->b, limit, &c) != 1)
+			continue;
+		if (c.form == US_CAPTURE_WINDOW && c.window.n_window &&
+		    us_stack_copy_read(&c.window, MINI_STACK - 4, bytes, 4)) {
+			assert_memory_equal(bytes, top, 4);
+			n++;
+		}
+		r->b->ops->release(r->b, &c);
+	}
+	return n;
+}
+
+static void each_guest_gets_its_own_looks(void **state)
+{
+	static struct run a, b;
+	unsigned of_a = 0, of_b = 0;
+	(void)state;
+	must_be_possible();
+	begin_as(&a, (struct mini_layout){ 0 }, pushes, sizeof(pushes), 1000);
+	begin_as(&b, (struct mini_layout){ 0 }, others, sizeof(others), 1000);
+	assert_ptr_equal(us_bpf_programs_of(a.b), us_bpf_programs_of(b.b));
+	for (unsigned i = 0; i < 10 || of_a < 300 || of_b < 300; i++) {
+		assert_true(i < 200);
+		of_a += look_for_a_while(&a, stack_top);
+		of_b += look_for_a_while(&b, others_top);
+	}
+	/* One that ends does not concern the other. */
+	end(&a);
+	unsigned before = of_b;
+	for (unsigned i = 0; i < 100 && of_b < before + 100; i++)
+		of_b += look_for_a_while(&b, others_top);
+	assert_true(of_b >= before + 100);
+	end(&b);
+}
+
+/* How many programs and maps the host's kernel holds. */
+static unsigned n_held(void)
+{
+	static const int commands[] = { BPF_PROG_GET_NEXT_ID, BPF_MAP_GET_NEXT_ID,
+					BPF_LINK_GET_NEXT_ID };
+	unsigned n = 0;
+	for (unsigned i = 0; i < 3; i++) {
+		union bpf_attr a = { 0 };
+		while (syscall(SYS_bpf, commands[i], &a, sizeof(a)) == 0) {
+			a.start_id = a.next_id;
+			n++;
+		}
+	}
+	return n;
+}
+
+static void nothing_is_left_by_a_killed_profiler(void **state)
+{
+	struct mini_vmm vmm;
+	(void)state;
+	must_be_possible();
+	mini_start(&vmm, pushes, sizeof(pushes));
+	unsigned before = n_held();
+	srand(1);
+	for (int i = 0; i < 20; i++) {
+		pid_t profiler = fork();
+		if (!profiler) {
+			static struct us_capture c;
+			struct us_guest g;
+			struct us_backend *b = NULL;
+			struct us_schedule s = { .hz = 4000 };
+			if (us_guest_inspect(vmm.pid, &g, NULL) ||
+			    us_backend_open(&(struct us_target){ .guest = &g }, "bpf",
+					    &b, NULL, 0, NULL) ||
+			    b->ops->start(b, &s, NULL))
+				_exit(1);
+			while (b->ops->next(b, UINT64_MAX, &c) == 1)
+				b->ops->release(b, &c);
+			_exit(1);
+		}
+		usleep(1000 + (unsigned)rand() % 200000);
+		assert_int_equal(waitpid(profiler, NULL, WNOHANG), 0);
+		kill(profiler, SIGKILL);
+		assert_int_equal(waitpid(profiler, NULL, 0), profiler);
+		int exits = vmm.shared->exits;
+		for (int k = 0; k < 2000 && vmm.shared->exits == exits; k++)
+			usleep(1000);
+		assert_true(vmm.shared->exits != exits);
+	}
+	/* The kernel frees them a moment after the process is gone; and another
+	 * uniscope on this host may hold some for a while. */
+	for (int k = 0; k < 40000 && n_held() > before; k++)
+		usleep(1000);
+	assert_true(n_held() <= before);
+	assert_int_equal(vmm.shared->interrupted, 0);
+	mini_stop(&vmm);
+}
+
+/* --- without a host --- */
+
+static void a_copy_is_read_in_its_pieces(void **state)
+{
+	static const uint8_t one[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, two[8] = { 42 };
+	static const struct us_frame_copy frames[] = { { 0x3000, { 7, 8 } },
+						       { 0x2000, { 9, 10 } } };
+	struct us_stack_copy c = { .window = { { 0x1000, 16, one },
+					       { 0x9000, 8, two } },
+				   .n_window = 2,
+				   .frame = frames,
+				   .n_frame = 2 };
+	uint64_t word = 0;
+	(void)state;
+	assert_true(us_stack_copy_read(&c, 0x1001, &word, 4));
+	assert_int_equal(word, 0x05040302);
+	assert_int_equal(c.deepest, 5);
+	assert_true(us_stack_copy_read(&c, 0x9000, &word, 8));
+	assert_int_equal(word, 42);
+	assert_true(us_stack_copy_read(&c, 0x2008, &word, 8));
+	assert_int_equal(word, 10);
+	assert_true(us_stack_copy_read(&c, 0x3000, &word, 8));
+	assert_int_equal(word, 7);
+	assert_false(c.missed);
+	assert_false(us_stack_copy_read(&c, 0x100c, &word, 8)); /* over its end */
+	assert_int_equal(c.missed_at, 0x100c);
+	assert_false(us_stack_copy_read(&c, 0x3004, &word, 16));
+	assert_false(us_stack_copy_read(&c, UINT64_MAX, &word, 8));
+	assert_true(c.missed);
+}
+
+static void a_link_is_learned_when_seen_twice(void **state)
+{
+	uint64_t words[512] = { 0 };
+	struct us_bpf_links links = { 0 };
+	static struct us_bpf_guest g;
+	(void)state;
+	words[510] = 0x7000; /* at 0xff0 of its page */
+	words[3] = 0x6f00;
+	for (unsigned i = 0; i < 2; i++) {
+		struct us_stack_copy c = {
+			.window = { { 0x10000, sizeof(words), (uint8_t *)words } },
+			.n_window = 1,
+			.missed = true,
+			.missed_at = 0x7010,
+		};
+		assert_int_equal(g.link[0], 0);
+		us_bpf_links_learn(&links, &c, &g);
+	}
+	assert_int_equal(g.link[0], 0xff0);
+	assert_int_equal(g.link[1], 0);
+}
+
+static void a_queue_keeps_looks_whole(void **state)
+{
+	static union {
+		struct us_bpf_look look;
+		uint8_t bytes[US_BPF_MAX_LOOK];
+	} in, out;
+	struct us_bpf_queue q;
+	unsigned pushed = 0, popped = 0;
+	(void)state;
+	assert_true(us_bpf_queue_open(&q));
+	for (unsigned i = 0; i < 3000; i++) { /* several times around */
+		in.look.row = pushed;
+		in.look.size = pushed * 8 % 4096;
+		memset(&in.look + 1, (int)(pushed & 0xff), in.look.size);
+		if (us_bpf_queue_push(&q, &in.look)) {
+			pushed++;
+			continue;
+		}
+		assert_true(us_bpf_queue_used(&q) > US_BPF_QUEUE_BYTES / 2);
+		while (popped < pushed) {
+			assert_true(us_bpf_queue_pop(&q, &out.look));
+			const uint8_t *tail = (uint8_t *)(&out.look + 1);
+			assert_int_equal(out.look.row, popped);
+			assert_int_equal(out.look.size, popped * 8 % 4096);
+			for (uint32_t k = 0; k < out.look.size; k++)
+				assert_int_equal(tail[k], popped & 0xff);
+			popped++;
+		}
+		assert_false(us_bpf_queue_pop(&q, &out.look));
+	}
+	assert_true(popped > 1000);
+	us_bpf_queue_close(&q);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_copy_is_read_in_its_pieces),
+		cmocka_unit_test(a_link_is_learned_when_seen_twice),
+		cmocka_unit_test(a_queue_keeps_looks_whole),
+		cmocka_unit_test(any_layout_of_memory_is_read),
+		cmocka_unit_test(exits_are_told),
+		cmocka_unit_test(the_host_is_told_if_asked),
+		cmocka_unit_test(memory_that_moves_is_found_again),
+		cmocka_unit_test(all_time_is_accounted_for),
+		cmocka_unit_test(the_budget_holds_in_each_second),
+		cmocka_unit_test(looks_without_room_are_counted),
+		cmocka_unit_test(vcpus_come_and_go),
+		cmocka_unit_test(each_guest_gets_its_own_looks),
+		cmocka_unit_test(the_end_of_the_vmm_is_noticed),
+		cmocka_unit_test(nothing_is_left_by_a_killed_profiler),
+	};
+	return cmocka_run_group_tests_name("backend-bpf", tests, NULL, NULL);
+}
