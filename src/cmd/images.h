@@ -80,6 +80,7 @@ struct us_images {
 		atomic_int state; /* enum us_search_state */
 		us_gpa root;	  /* of the windows; 0: of the kernel */
 		uint64_t begun_ns, next_ns, pause_ns;
+		uint64_t other_ns; /* last look at unknown code by another root */
 		unsigned looks, rounds;
 		struct us_find_window window[US_FIND_WINDOWS];
 		size_t n_window;

@@ -10,8 +10,9 @@
 #define FIRST_NS       (10 * US_NS_PER_MS) /* between comparisons; doubles */
 #define PAIR_BIT       0x1000		   /* of the root that user code runs by */
 #define CHECK_NS       US_NS_PER_SEC
-#define MOST_NS	       (4 * US_NS_PER_SEC) /* ... up to this */
-#define COLLECT_NS     (50 * US_NS_PER_MS) /* at most, for one search */
+#define MOST_NS	       (4 * US_NS_PER_SEC)  /* ... up to this */
+#define COLLECT_NS     (50 * US_NS_PER_MS)  /* at most, for one search */
+#define TURN_NS	       (200 * US_NS_PER_MS) /* at most, for another root */
 #define COLLECT_LOOKS  32
 #define WINDOWS_A_LOOK 4
 #define ENOUGH_WINDOWS 8
@@ -423,13 +424,26 @@ static bool may_move(const struct us_images *i)
 	return false;
 }
 
+/* Where nothing was found, the others come first, if there are any: a kernel may be at
+ * work for most of the time, and the image be a program's. */
+static bool is_others_turn(struct us_search *s, us_gpa root, uint64_t now_ns)
+{
+	if (root != s->root)
+		s->other_ns = now_ns;
+	return root == s->root && s->rounds && !s->n_found && s->other_ns &&
+	       now_ns < s->other_ns + TURN_NS && now_ns < s->next_ns + TURN_NS;
+}
+
 /* Where the guest is at work, outside of what is known. */
 static void collect(struct us_images *i, const struct us_look *l)
 {
 	struct us_search *s = &i->search;
 	us_gpa root = root_of(l->capture);
-	if (l->t_ns < s->next_ns || !may_move(i) ||
-	    (!s->looks && is_known(i, root, l->capture->regs.pc)))
+	if (!may_move(i) || (!s->looks && is_known(i, root, l->capture->regs.pc)))
+		return;
+	if (!s->looks && is_others_turn(s, root, l->t_ns))
+		return;
+	if (l->t_ns < s->next_ns)
 		return;
 	if (!s->looks) {
 		s->n_window = 0;
