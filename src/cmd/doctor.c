@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor.c: `uniscope doctor`: what this host can do, and what would help. */
 #include "cmd/options.h"
+#include "cmd/self_check.h"
 
 #include "backend/backend.h"
 #include "base/json.h"
@@ -15,6 +16,8 @@
 
 enum {
 	OPT_JSON = US_OPTION_LONG,
+	OPT_BPF,
+	OPT_CHECK,
 };
 
 enum answer {
@@ -192,13 +195,43 @@ static void json_all(const struct findings *f)
 	us_json_end(&j);
 }
 
+/* False: *ret_exit is what to exit with. */
+static bool read_options(int argc, char **argv, bool *ret_json, const char **ret_check,
+			 int *ret_exit)
+{
+	struct us_options o = { .cmd = &us_cmd_doctor, .argc = argc, .argv = argv };
+	int c;
+	while ((c = us_options_next(&o)) > 0) {
+		if (c == OPT_JSON)
+			*ret_json = true;
+		else
+			*ret_check = c == OPT_BPF ? "bpf" : o.value;
+	}
+	if (c < 0)
+		*ret_exit = o.help ? US_EXIT_OK : US_EXIT_USAGE;
+	else if (o.rest < argc)
+		*ret_exit = us_usage(o.cmd, "takes no argument such as %s",
+				     argv[o.rest]);
+	else if (*ret_check && strcmp(*ret_check, "bpf") && strcmp(*ret_check, "kvm"))
+		*ret_exit = us_usage(o.cmd, "only bpf and kvm can be checked, not %s",
+				     *ret_check);
+	else if (*ret_check && *ret_json)
+		*ret_exit = us_usage(o.cmd, "a check has no --json");
+	else
+		return true;
+	return false;
+}
+
 static int run_doctor(int argc, char **argv)
 {
 	static struct findings f;
-	bool json;
+	const char *check = NULL;
+	bool json = false;
 	int code;
-	if (!us_options_json(&us_cmd_doctor, argc, argv, &json, &code))
+	if (!read_options(argc, argv, &json, &check, &code))
 		return code;
+	if (check)
+		return us_self_check(check);
 	f.n = 0;
 	ask_all(&f);
 	if (json) {
@@ -213,17 +246,21 @@ static int run_doctor(int argc, char **argv)
 
 static const struct us_option options[] = {
 	{ OPT_JSON, "json", NULL, "the same for programs" },
+	{ OPT_BPF, "bpf", NULL,
+	  "try bpf on a guest of uniscope's own: pass, or what differs" },
+	{ OPT_CHECK, "check", "BACKEND", "the same of bpf or kvm" },
 	{ 0 },
 };
 
 static const char *const examples[] = {
 	"uniscope doctor\0what works on this host, what does not, and what would help",
+	"sudo uniscope doctor --bpf\0is what bpf sees on this host true?",
 	NULL,
 };
 
 const struct us_cmd us_cmd_doctor = {
 	.name = "doctor",
-	.args = "[--json]",
+	.args = "[--json | --bpf | --check BACKEND]",
 	.summary = "tell what this host can do, and what would help",
 	.options = options,
 	.examples = examples,

@@ -74,7 +74,7 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 		r = us_images_check_arch(&d->images, d->backend->arch, e);
 	if (r < 0)
 		return r;
-	us_rights_drop();
+	us_rights_drop(d->backend);
 	snprintf(d->backend_name, sizeof(d->backend_name), "%s", d->backend->ops->name);
 	d->n_vcpu = d->backend->n_vcpu;
 	d->seen = calloc(d->n_vcpu ? d->n_vcpu : 1, sizeof(*d->seen));
@@ -90,24 +90,24 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 
 /* Unwind one capture while it is held; again if that shows where an image is.  false:
  * that is not known yet, so another look is worth while. */
-static bool look_at(struct dump *d, const struct us_capture *c, struct us_paging *p)
+static bool look_at(struct dump *d, struct us_capture *c, struct us_paging *p)
 {
 	struct seen *s = &d->seen[c->vcpu];
 	s->state = c->state;
 	s->regs = c->regs;
-	if (c->form != US_CAPTURE_LIVE)
+	if (!us_capture_begin(c, p))
 		return s->taken = true;
-	us_paging_new_sample(p);
 	us_unwind(d->unwinder, p, &c->regs, &s->stack);
 	uint64_t t_ns = us_now_ns() - d->begun_ns;
 	const struct us_look look = { c, &s->stack, p, t_ns };
 	us_images_look(&d->images, &look);
 	us_kernel_look(&d->kernel, &look);
 	s->has_stack = true;
-	s->taken = (us_images_know(&d->images, c) && !us_kernel_pending(&d->kernel)) ||
+	us_unwind(d->unwinder, p, &c->regs, &s->stack);
+	us_capture_judge(c, &s->stack);
+	s->taken = (us_images_know(&d->images, c) && !us_kernel_pending(&d->kernel) &&
+		    !c->cut) ||
 		   d->looks_left == 0;
-	if (s->taken)
-		us_unwind(d->unwinder, p, &c->regs, &s->stack);
 	return s->taken;
 }
 
@@ -386,7 +386,7 @@ static const struct us_option options[] = {
 	{ OPT_SYMBOLS, "symbols", "DIR",
 	  "look for separate debug files there; repeatable" },
 	{ OPT_BACKEND, "backend", "NAME",
-	  "kvm, gdb, qmp or xen (auto: the best that works)" },
+	  "bpf, kvm, gdb, qmp or xen (auto: the best that works)" },
 	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
 	{ OPT_JSON, "json", NULL, "the same for programs" },

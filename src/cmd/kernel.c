@@ -2,6 +2,7 @@
 /* kernel.c: see kernel.h. */
 #include "cmd/kernel.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -331,32 +332,37 @@ void us_kernel_wait(struct us_kernel *k)
 		wait_for(&k->done, WAIT_S);
 }
 
+/* Too large for comfort on a stack. */
+struct attach {
+	struct us_capture capture;
+	struct us_paging paging;
+	struct us_stack none;
+};
+
 void us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_mask)
 {
 	const struct us_schedule schedule = {
 		.hz = ATTACH_HZ, .seed = 1, .vcpu_mask = vcpu_mask, .wake_halted = true
 	};
-	static struct us_capture c;
-	static struct us_paging paging; /* both too large for comfort on a stack */
-	static const struct us_stack none;
-	const struct us_look look = { .capture = &c,
-				      .stack = &none,
-				      .paging = &paging };
+	_cleanup_free_ struct attach *a = calloc(1, sizeof(*a));
 	uint64_t limit = us_now_ns() + ATTACH_NS;
-	us_paging_init(&paging, b->mem);
-	if (b->ops->start(b, &schedule, NULL) < 0)
+	if (!a || b->ops->start(b, &schedule, NULL) < 0)
 		return;
+	const struct us_look look = { .capture = &a->capture,
+				      .stack = &a->none,
+				      .paging = &a->paging };
+	us_paging_init(&a->paging, b->mem);
 	for (unsigned looks = 0; looks < ATTACH_LOOKS && us_now_ns() < limit; looks++) {
-		int r = b->ops->next(b, limit, &c);
+		int r = b->ops->next(b, limit, &a->capture);
 		if (r < 0)
 			return;
 		if (r == 0)
 			continue;
-		us_paging_new_sample(&paging);
+		bool readable = us_capture_begin(&a->capture, &a->paging);
 		k->next_ns = k->pause_ns = 0;
-		if (c.form == US_CAPTURE_LIVE)
+		if (readable)
 			us_kernel_look(k, &look);
-		b->ops->release(b, &c);
+		b->ops->release(b, &a->capture);
 		us_kernel_wait(k);
 		if (state_of(k) == US_KERNEL_IN_USE)
 			return;

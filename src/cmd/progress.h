@@ -8,6 +8,8 @@
 struct us_progress {
 	bool on; /* stderr is a terminal */
 	uint64_t duration_ns;
+	unsigned
+		n_guest; /* that are recorded at once; 0: one, which needs no mention */
 };
 
 void us_progress_begin(struct us_progress *p, const char *what, uint64_t duration_ns);

@@ -9,10 +9,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define KEPT ((1U << CAP_SYS_PTRACE) | (1U << CAP_DAC_READ_SEARCH))
+#define BIT(capability) (1ULL << (capability))
+#define KEPT		(BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH))
+#define KEPT_FOR_BPF	(BIT(CAP_PERFMON) | BIT(CAP_BPF))
 
-void us_rights_drop(void)
+void us_rights_drop(const struct us_backend *b)
 {
+	uint64_t kept = KEPT | (b->caps & US_CAP_NO_STOP ? KEPT_FOR_BPF : 0);
 	struct __user_cap_header_struct head = { .version =
 							 _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct caps[2] = { 0 };
@@ -20,7 +23,7 @@ void us_rights_drop(void)
 	if (syscall(SYS_capget, &head, caps) < 0)
 		return;
 	for (int i = 0; i < 2; i++) {
-		uint32_t keep = i == 0 ? KEPT : 0;
+		uint32_t keep = (uint32_t)(kept >> (32 * i));
 		caps[i].effective &= keep;
 		caps[i].permitted &= keep;
 		caps[i].inheritable = 0;

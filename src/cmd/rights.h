@@ -3,12 +3,17 @@
 #ifndef US_CMD_RIGHTS_H
 #define US_CMD_RIGHTS_H
 
+#include "backend/backend.h"
+
 /*
  * Keep of all capabilities only CAP_SYS_PTRACE (reading the VMM's memory) and
- * CAP_DAC_READ_SEARCH (reading symbol files), and forbid gaining any by exec.
- * Call before threads are started. Does nothing for a process without capabilities.
+ * CAP_DAC_READ_SEARCH (reading symbol files), with a backend that uses the host's
+ * kernel CAP_PERFMON and CAP_BPF (timers on threads to come); and forbid gaining any by
+ * exec.  Of the calling thread and those that it starts from then on: with several
+ * guests, the thread that takes up those to come keeps what it has.  Does nothing for a
+ * process without capabilities.
  */
-void us_rights_drop(void);
+void us_rights_drop(const struct us_backend *b);
 
 /*
  * Let this thread, the sampler, get a host CPU at once when a look is due, if that is

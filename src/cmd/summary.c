@@ -2,7 +2,6 @@
 /* summary.c: see summary.h. */
 #include "cmd/summary.h"
 
-#include "base/json.h"
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -67,37 +66,42 @@ void us_summary_print(const struct us_summary *s, FILE *out)
 	print_shortfall(s, out);
 }
 
-void us_summary_json(const struct us_summary *s, FILE *out)
+void us_summary_json_members(const struct us_summary *s, struct us_json *j)
 {
 	const struct us_record_stats *t = &s->stats;
+	us_json_str(j, "recording", s->path);
+	us_json_str(j, "backend", s->backend);
+	us_json_str(j, "end", end_words[s->end]);
+	us_json_str(j, "end_words", s->words);
+	us_json_u64(j, "bytes", s->bytes);
+	us_json_u64(j, "vcpus", s->n_vcpu);
+	us_json_double(j, "hz_asked", s->hz, 3);
+	us_json_double(j, "hz_reached", reached_hz(s), 3);
+	us_json_double(j, "budget_percent", s->budget_ppm / 1e4, 4);
+	us_json_double(j, "seconds", (double)t->elapsed_ns / 1e9, 6);
+	us_json_u64(j, "attach_ns", s->attach_ns);
+	us_json_u64(j, "due", t->due);
+	us_json_u64(j, "running", t->running);
+	us_json_u64(j, "idle", t->idle);
+	us_json_u64(j, "off", t->off);
+	us_json_u64(j, "late", t->late);
+	us_json_u64(j, "backed_off", t->backed_off);
+	us_json_u64(j, "failed", t->failed);
+	us_json_u64(j, "lost", t->lost);
+	us_json_u64(j, "truncated", t->truncated);
+	us_json_u64(j, "stolen_ns", t->stolen_ns);
+	us_json_u64(j, "vcpu_ns", t->vcpu_ns);
+	us_json_double(j, "stolen_percent", share(t->stolen_ns, t->vcpu_ns), 4);
+	us_json_u64(j, "held_p50_ns", t->held_p50_ns);
+	us_json_u64(j, "held_p99_ns", t->held_p99_ns);
+	us_json_u64(j, "held_max_ns", t->held_max_ns);
+}
+
+void us_summary_json(const struct us_summary *s, FILE *out)
+{
 	struct us_json j = us_json_to(out);
 	j.pretty = true;
 	us_json_object(&j, NULL);
-	us_json_str(&j, "recording", s->path);
-	us_json_str(&j, "backend", s->backend);
-	us_json_str(&j, "end", end_words[s->end]);
-	us_json_str(&j, "end_words", s->words);
-	us_json_u64(&j, "bytes", s->bytes);
-	us_json_u64(&j, "vcpus", s->n_vcpu);
-	us_json_double(&j, "hz_asked", s->hz, 3);
-	us_json_double(&j, "hz_reached", reached_hz(s), 3);
-	us_json_double(&j, "budget_percent", s->budget_ppm / 1e4, 4);
-	us_json_double(&j, "seconds", (double)t->elapsed_ns / 1e9, 6);
-	us_json_u64(&j, "attach_ns", s->attach_ns);
-	us_json_u64(&j, "due", t->due);
-	us_json_u64(&j, "running", t->running);
-	us_json_u64(&j, "idle", t->idle);
-	us_json_u64(&j, "off", t->off);
-	us_json_u64(&j, "late", t->late);
-	us_json_u64(&j, "backed_off", t->backed_off);
-	us_json_u64(&j, "failed", t->failed);
-	us_json_u64(&j, "lost", t->lost);
-	us_json_u64(&j, "truncated", t->truncated);
-	us_json_u64(&j, "stolen_ns", t->stolen_ns);
-	us_json_u64(&j, "vcpu_ns", t->vcpu_ns);
-	us_json_double(&j, "stolen_percent", share(t->stolen_ns, t->vcpu_ns), 4);
-	us_json_u64(&j, "held_p50_ns", t->held_p50_ns);
-	us_json_u64(&j, "held_p99_ns", t->held_p99_ns);
-	us_json_u64(&j, "held_max_ns", t->held_max_ns);
+	us_summary_json_members(s, &j);
 	us_json_end(&j);
 }

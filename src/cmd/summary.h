@@ -4,6 +4,7 @@
 #define US_CMD_SUMMARY_H
 
 #include "backend/backend.h"
+#include "base/json.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -27,5 +28,7 @@ unsigned us_summary_vcpus(const struct us_schedule *s, const struct us_backend *
 /* The line that ends every recording, and a second one if the rate fell short. */
 void us_summary_print(const struct us_summary *s, FILE *out);
 void us_summary_json(const struct us_summary *s, FILE *out);
+/* Its members only, into an object that is open. */
+void us_summary_json_members(const struct us_summary *s, struct us_json *j);
 
 #endif
