@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * bench-kvm.c: guest time lost per look: the kvm backend with a stack of 11 frames,
- * beside the least that any stop by ptrace costs, and beside QEMU's `info registers`.
+ * beside the least that any stop by ptrace costs, and beside QEMU's `info registers`;
+ * and the bpf backend with the same stacks, beside a timer whose program does nothing.
  *
  * The guest counts its work in memory.  In slices with looks and slices without, which
  * take turns, the time that the vCPU's thread had (wall time without the waiting for a
  * host CPU) is compared with the work done in it.
  */
 #include "backend/backend.h"
+#include "backend/bpf/bpf.h"
+#include "backend/bpf/timer.h"
 #include "backend/pacer.h"
 #include "bench.h"
 #include "vmm/qmp.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -25,18 +29,21 @@
 #define MAX_ROUNDS 400
 #define HZ	   500
 #define N_FRAMES   11
+#define NEVER_HZ   1e-6
 #define MARK_0	   (~0x53552d4b524f572dULL)
 #define MARK_1	   (~0x2d6e757220746f4eULL)
 #define RAM_START  (1ULL << 20) /* where the guest may be loaded */
 #define RAM_END	   (8ULL << 20)
 
-enum mode { FLOOR, KVM_REGS, KVM_UNWIND, QMP, N_MODE };
+enum mode { FLOOR, KVM_REGS, KVM_UNWIND, QMP, EMPTY, BPF, N_MODE };
 
 static const char *const mode_name[N_MODE] = {
 	[FLOOR] = "ptrace interrupt, wait, continue",
 	[KVM_REGS] = "kvm backend, registers only",
 	[KVM_UNWIND] = "kvm backend, 11 frames unwound",
 	[QMP] = "QMP info registers",
+	[EMPTY] = "timer with an empty program",
+	[BPF] = "bpf backend, 11 frames unwound",
 };
 
 struct results {
@@ -49,7 +56,10 @@ struct bench {
 	pid_t qemu, tid;
 	char dir[32];
 	struct us_guest guest;
-	struct us_backend *b;
+	struct us_backend *b, *bpf;	  /* bpf: NULL if it cannot serve */
+	struct us_bpf_programs *programs; /* of the empty one */
+	struct us_bpf_timer empty;
+	int stats; /* that the kernel keeps */
 	struct us_unwinder *unwinder;
 	struct us_paging paging;
 	struct us_qmp *qmp;
@@ -85,22 +95,26 @@ static double time_between(const struct reading *a, const struct reading *b)
 
 static void look_by_backend(struct bench *b, enum mode mode, uint64_t end)
 {
+	struct us_backend *by = mode == BPF ? b->bpf : b->b;
 	struct us_schedule s = { .hz = HZ, .seed = b->seed++ };
-	struct us_capture c;
+	static struct us_capture c;
 	struct us_err e;
 	static struct us_stack stack;
-	need(b->b->ops->start(b->b, &s, &e), &e);
-	while (b->b->ops->next(b->b, end, &c) == 1) {
-		if (mode == KVM_UNWIND && c.form == US_CAPTURE_LIVE) {
-			us_paging_new_sample(&b->paging);
+	need(by->ops->start(by, &s, &e), &e);
+	while (by->ops->next(by, end, &c) == 1) {
+		if (mode != KVM_REGS && us_capture_begin(&c, &b->paging)) {
 			us_unwind(b->unwinder, &b->paging, &c.regs, &stack);
+			us_capture_judge(&c, &stack);
 			b->results[mode].whole += stack.n == N_FRAMES &&
 						  stack.end == US_END_ROOT;
 		}
-		b->b->ops->release(b->b, &c);
-		b->results[mode].looks++;
+		by->ops->release(by, &c);
+		b->results[mode].looks += c.state == US_VCPU_GUEST ? 1 : mode != BPF;
 		b->results[mode].held += c.held_ns;
 	}
+	s.hz = NEVER_HZ;
+	if (mode == BPF)
+		need(by->ops->start(by, &s, &e), &e);
 }
 
 static uint64_t bare_stop(const struct bench *b)
@@ -137,6 +151,17 @@ static void look_by_hand(struct bench *b, enum mode mode, uint64_t end)
 	}
 }
 
+static void tick_empty(struct bench *b, uint64_t end)
+{
+	uint64_t runs[2] = { 0 }, ns;
+	us_bpf_run_time(b->programs, true, &runs[0], &ns);
+	us_bpf_timer_set(&b->empty, US_NS_PER_SEC / HZ);
+	us_pacer_sleep(end);
+	us_bpf_timer_set(&b->empty, 0);
+	us_bpf_run_time(b->programs, true, &runs[1], &ns);
+	b->results[EMPTY].looks += runs[1] - runs[0];
+}
+
 /* Work a ns in a slice without looks. */
 static double quiet_rate(struct bench *b)
 {
@@ -153,7 +178,9 @@ static void busy_slice(struct bench *b, enum mode mode, struct reading *from,
 		exit(1);
 	uint64_t cpu = cpu_ns();
 	*from = take_reading(b);
-	if (mode == KVM_REGS || mode == KVM_UNWIND)
+	if (mode == EMPTY)
+		tick_empty(b, from->wall + SLICE_NS);
+	else if (mode == KVM_REGS || mode == KVM_UNWIND || mode == BPF)
 		look_by_backend(b, mode, from->wall + SLICE_NS);
 	else
 		look_by_hand(b, mode, from->wall + SLICE_NS);
@@ -168,7 +195,7 @@ static void busy_slice(struct bench *b, enum mode mode, struct reading *from,
 
 static void one_round(struct bench *b, double *before)
 {
-	for (enum mode mode = 0; mode < N_MODE; mode++) {
+	for (enum mode mode = 0; mode < (b->bpf ? N_MODE : EMPTY); mode++) {
 		struct results *r = &b->results[mode];
 		struct reading from, to;
 		uint64_t looks = r->looks;
@@ -195,11 +222,32 @@ static double quantile(struct results *r, double q)
 	return r->lost_us[(unsigned)(q * (r->n_slice - 1) + 0.5)];
 }
 
+/* By the kernel's statistics: of the programs alone, without the timer's interrupt. */
+static void print_bpf(struct bench *b, double kvm)
+{
+	uint64_t runs[2] = { 0 }, ns[2] = { 0 };
+	struct results *r = &b->results[BPF];
+	us_bpf_run_time(b->programs, true, &runs[0], &ns[0]);
+	us_bpf_run_time(us_bpf_programs_of(b->bpf), false, &runs[1], &ns[1]);
+	double empty = (double)ns[0] / (double)(runs[0] ? runs[0] : 1);
+	double tick = (double)ns[1] / (double)(runs[1] ? runs[1] : 1);
+	printf("bpf: whole stacks: %llu of %llu; its program %.0f ns a tick, an empty "
+	       "one "
+	       "%.0f ns: %.1f times (goal: at most 8 under SVM)\n",
+	       (unsigned long long)r->whole, (unsigned long long)r->looks, tick, empty,
+	       empty > 0 ? tick / empty : 0);
+	printf("bpf to the timer with an empty program: %.2f times (goal: at most "
+	       "1.15)\n",
+	       quantile(r, 0.5) / quantile(&b->results[EMPTY], 0.5));
+	printf("kvm backend to bpf: %.2f times (goal: at least 1.2)\n",
+	       kvm / quantile(r, 0.5));
+}
+
 static void print_results(struct bench *b)
 {
 	printf("%-34s %7s %24s %8s %8s\n", "us a look", "looks",
 	       "lost: median (quartiles)", "held", "own CPU");
-	for (enum mode mode = 0; mode < N_MODE; mode++) {
+	for (enum mode mode = 0; mode < (b->bpf ? N_MODE : EMPTY); mode++) {
 		struct results *r = &b->results[mode];
 		double n = (double)r->looks * 1e3;
 		printf("%-34s %7llu %8.1f (%5.1f to %5.1f) %8.1f %8.1f\n",
@@ -215,6 +263,8 @@ static void print_results(struct bench *b)
 	       kvm / quantile(&b->results[FLOOR], 0.5));
 	printf("QMP to the kvm backend: %.2f times (goal: at least 3)\n",
 	       quantile(&b->results[QMP], 0.5) / kvm);
+	if (b->bpf)
+		print_bpf(b, kvm);
 }
 
 static void start_qemu(struct bench *b, const char *elf)
@@ -278,6 +328,19 @@ static void attach(struct bench *b)
 	b->schedstat = open(path, O_RDONLY);
 }
 
+static void attach_bpf(struct bench *b)
+{
+	struct us_err e;
+	struct us_target t = { .guest = &b->guest };
+	if (us_backend_open(&t, "bpf", &b->bpf, NULL, 0, &e)) {
+		printf("bpf: not measured: %s\n", e.msg);
+		return;
+	}
+	need(us_bpf_load(&b->programs, &e), &e);
+	need(us_bpf_timer_open(&b->empty, b->programs, b->tid, US_BPF_NO_ROW, &e), &e);
+	b->stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+}
+
 /* From nothing to the first sample, as `uniscope dump` would. */
 static void print_attach_time(struct bench *b)
 {
@@ -304,9 +367,12 @@ static void print_attach_time(struct bench *b)
 static void detach(struct bench *b)
 {
 	char path[64];
+	us_bpf_timer_close(&b->empty);
+	us_bpf_unload(b->programs);
 	us_qmp_close(b->qmp);
 	us_unwinder_free(b->unwinder);
 	us_backend_close(b->b);
+	us_backend_close(b->bpf);
 	close(b->schedstat);
 	kill(b->qemu, SIGKILL);
 	waitpid(b->qemu, NULL, 0);
@@ -338,6 +404,7 @@ int main(int argc, char **argv)
 		puts("note: not at a higher priority: the figures are less sharp");
 	start_qemu(&b, argv[1]);
 	attach(&b);
+	attach_bpf(&b);
 	printf("kvm backend: %s; %d looks a second, %d rounds of %d ms slices\n",
 	       b.b->how, HZ, rounds, (int)(SLICE_NS / US_NS_PER_MS));
 	double before = quiet_rate(&b);

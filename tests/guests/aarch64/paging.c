@@ -97,6 +97,24 @@ static u64 control(void)
 	       TCR_TABLES_HIGH | TCR_TABLES_LOW | unused << 16 | unused;
 }
 
+/* With what this image was built for.  The MMU is still off. */
+static int processor_can(void)
+{
+	u64 granule_of_16k = read_system_register("id_aa64mmfr0_el1") >> 20 & 15;
+	u64 large_addresses = read_system_register("s3_0_c0_c7_2") >> 16 & 15;
+
+	return (page_shift != 14 || granule_of_16k) &&
+	       (address_bits <= 48 || page_shift != 16 || large_addresses);
+}
+
+static void refuse(void)
+{
+	for (const char *at = "UNSUPPORTED pages of this size\n"; *at; at++)
+		*(volatile u32 *)uart_gpa = (u8)*at;
+	for (;;)
+		__asm__ volatile("wfi");
+}
+
 /* The image where it is, and in the higher half; and the serial port. */
 void build_tables(void);
 void build_tables(void)
@@ -104,6 +122,8 @@ void build_tables(void)
 	u64 start = (u64)_start & -PAGE_SIZE, end = (u64)_start + image_size;
 	u64 up = IMAGE_BASE - IMAGE_GPA;
 
+	if (!processor_can())
+		refuse();
 	for (u64 gpa = start; gpa < end; gpa += PAGE_SIZE) {
 		*entry_in(low_table, gpa, page_shift) = entry_of_page(gpa);
 		if (!large_pages)
