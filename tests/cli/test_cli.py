@@ -19,6 +19,11 @@ PROGRAM, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 COMMANDS = ("ps", "record", "report", "annotate", "dump", "doctor")
 
 
+def is_sanitized():
+    with open(PROGRAM, "rb") as f:
+        return b"__asan_init" in f.read()
+
+
 def run(*args, stdin=None, timeout=60, cwd=None, binary=False):
     """Run uniscope; a crash or a hang fails here, whatever the test looks at."""
     done = subprocess.run([PROGRAM, *args], stdin=stdin or subprocess.DEVNULL, cwd=cwd,
@@ -119,6 +124,9 @@ class Usage(Cli):
         self.fails(2, "no such option", "record", "--frobnicate")
         self.fails(2, "one TARGET", "record", "a", "b")
         self.fails(2, "-- needs a command", "record", "--")
+        self.fails(2, "--all takes no target such as web", "record", "--all", "web")
+        self.fails(2, "-o names a folder", "record", "--all", "-o", "x.html")
+        self.fails(2, "-o names a folder", "record", "--all", "-o", "-")
         self.fails(2, "which function", "annotate")
         self.fails(2, "one recording and one function", "annotate", "a", "b", "c")
         self.fails(2, "must be OLD=NEW", "annotate", "--source-prefix", "x", "f")
@@ -166,6 +174,23 @@ class Recording(Cli):
         open(piped, "wb").write(data)
         done = run("report", "-", stdin=open(piped, "rb"))
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_all_guests_want_a_folder(self):
+        there = self.path("file")
+        open(there, "w").close()
+        self.fails(1, "file: Not a directory", "record", "--all", "-d", "0.1", "-o", there)
+        self.fails(1, "create the folder", "record", "--all", "-o", self.path("no/such"))
+
+    def test_all_guests_of_a_host(self):
+        """Whatever runs here: no backend of that kind looks at a process."""
+        out = self.path("guests")
+        done = run("record", "--all", "--json", "--backend", "xen", "-d", "0.5", "-o", out)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stderr, "no guest was (recorded|seen)")
+        figures = json.loads(done.stdout)
+        self.assertEqual(figures["recordings"], [])
+        self.assertTrue(all(f["why"] for f in figures["not_recorded"]))
+        self.assertEqual(os.listdir(out), [])
 
     def test_the_earlier_one_is_kept(self):
         for _ in range(2):
@@ -296,6 +321,25 @@ class Targets(Cli):
         self.assertEqual(found["kvm host"]["answer"] == "no",
                          not os.path.exists("/dev/kvm"))
         self.fails(2, "argument", "doctor", "more")
+        self.fails(2, "not qmp", "doctor", "--check", "qmp")
+        self.fails(2, "no --json", "doctor", "--bpf", "--json")
+
+    def test_doctor_checks_itself(self):
+        found = {f["name"]: f for f in json.loads(run("doctor", "--json").stdout)}
+        for backend in ("bpf", "kvm"):
+            done = run("doctor", "--check", backend)
+            if found[backend]["answer"] == "no":
+                self.assertIn(done.returncode, (1, 3))
+                self.assertNotIn("pass", done.stdout)
+                continue
+            if "demo guest" in done.stderr:
+                self.skipTest(done.stderr)
+            if backend == "kvm" and is_sanitized():
+                continue  # its map has much that looks like memory of a guest
+            # Figures may miss on a busy machine; what was seen must be true.
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            self.assertEqual(done.stdout.count(" 0 wrong"), 2, done.stdout)
+            self.assertIn(backend + ": ", done.stdout)
 
     def test_ps(self):
         self.assertEqual(run("ps").returncode, 0)

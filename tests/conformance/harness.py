@@ -36,13 +36,26 @@ def kvm_works():
 def require(accel, processor="x86_64"):
     if accel == "kvm" and not kvm_works():
         raise Skip("/dev/kvm cannot be opened")
-    if accel in ("pv", "pvh"):
+    if accel in ("pv", "pvh", "hvm"):
         if not os.path.exists("/proc/xen/privcmd"):
             raise Skip("this is no dom0")
         return
     qemu = PROCESSORS[processor].qemu
     if not shutil.which(qemu):
         raise Skip(f"{qemu} is not installed")
+
+
+def require_way(args):
+    """A guest of this kind, and a host on which the backend can look at it."""
+    require(args.accel, processor_of(args))
+    if args.backend != "bpf":
+        return
+    program = os.path.join(args.build, "uniscope")
+    told = subprocess.run([program, "doctor", "--json"], capture_output=True, text=True,
+                          check=True).stdout
+    bpf, = (row for row in json.loads(told) if row["name"] == "bpf")
+    if bpf["answer"] == "no":
+        raise Skip(f"backend bpf: {bpf['details']}")
 
 
 def processor_of(args):
@@ -119,7 +132,10 @@ class Guest:
 
     def wait(self, what, seconds=120):
         """Until the serial log holds this text."""
-        self.wait_for(lambda: what in self.serial(), seconds, repr(what))
+        self.wait_for(lambda: what in self.serial() or "UNSUPPORTED" in self.serial(),
+                      seconds, repr(what))
+        if what not in self.serial():
+            raise Skip(f"{self.name}: this processor has no such pages")
 
     def truths(self):
         """The last stated truth of each vCPU since the last start, or None."""
@@ -156,7 +172,7 @@ class Guest:
 
 def start(build, name, accel, smp=1, **more):
     """A guest in QEMU or, with accel pv or pvh, as a domain of this Xen host."""
-    if accel in ("pv", "pvh"):
+    if accel in ("pv", "pvh", "hvm"):
         import xen  # of this folder: it needs us
         return xen.Domain(build, name, accel, smp, **more)
     return Guest(build, name, accel, smp, **more)
@@ -199,19 +215,23 @@ class Uniscope:
     def report(self, *args):
         return json.loads(self.run("report", "--json", *args, self.data()).stdout)
 
-    def paths(self, report=None, nowhere=True):
+    def paths(self, report=None, nowhere=True, without=()):
         """[(path, samples)]: each path the functions that were really called, the root
         first; what was inlined, and a "[vm exit]", counts for the one around it.
-        nowhere: also samples that were in no function."""
+        nowhere: also samples that were in no function; without: not those in these, which
+        may be inlined."""
         report = report or self.report()
         functions = {f["id"]: f for f in report["functions"]}
-        node_path, rows = {0: []}, []
+        node_path, left_out, rows = {0: []}, set(), []
         for node in report["tree"]:
             f = functions[node["function"]]
+            if f["name"] in without or node["parent"] in left_out:
+                left_out.add(node["id"])
             up = node_path[node["parent"]]
             called = not f["inlined"] and not f["name"].startswith("[")
             node_path[node["id"]] = up + [f["name"]] if called else up
-            if node["self"] and (nowhere or f["name"] not in NOWHERE):
+            if (node["self"] and (nowhere or f["name"] not in NOWHERE)
+                    and node["id"] not in left_out):
                 rows.append((node_path[node["id"]], node["self"]))
         return rows
 

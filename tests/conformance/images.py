@@ -6,7 +6,6 @@ usage: images.py BUILD BACKEND ACCEL [--only WORD]
 
 The guests say on their serial port how far they moved, and which call paths exist.
 """
-import argparse
 import os
 import socket
 import struct
@@ -15,7 +14,8 @@ import tempfile
 import threading
 import time
 
-from harness import Guest, Skip, Tap, Uniscope, check, note, require, truth
+import points
+from harness import Guest, Skip, Tap, Uniscope, check, note, truth
 
 CLUSTER = 65536
 # What a guest does when it starts anew elsewhere: its tree leaves that out.
@@ -230,29 +230,11 @@ class Suite:
             f60 = next(f for f in report["functions"] if f["name"] == "f60")
             check(f60["file"] and f60["line"] and f60["module"] == "apart.elf", f"{f60}")
 
-    def run(self):
-        points = [("slid", self.slid), ("told", self.told), ("moved", self.moved),
-                  ("replaced", self.replaced), ("refused", self.refused),
-                  ("stripped", self.stripped), ("apart", self.apart)]
-        for name, function in points:
-            if self.args.only in name:
-                self.tap.point(f"{self.args.backend} {self.args.accel}: {name}", function)
-        self.tap.end()
+    def points(self):
+        return [("slid", self.slid), ("told", self.told), ("moved", self.moved),
+                ("replaced", self.replaced), ("refused", self.refused),
+                ("stripped", self.stripped), ("apart", self.apart)]
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
-    p.add_argument("backend")
-    p.add_argument("accel")
-    p.add_argument("--only", default="")
-    args = p.parse_args()
-    try:
-        require(args.accel)
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
-    Suite(args).run()
-
-
-main()
+if __name__ == "__main__":
+    points.main(Suite)

@@ -11,7 +11,7 @@ import random
 import subprocess
 import time
 
-from harness import (Skip, Tap, Uniscope, check, note, patience, require, start,
+from harness import (Skip, Tap, Uniscope, check, note, patience, require_way, start,
                      way)
 
 
@@ -98,7 +98,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     args = p.parse_args()
     try:
-        require(args.accel, args.processor)
+        require_way(args)
     except Skip as why:
         print(f"1..0 # SKIP {why}")
         return

@@ -7,10 +7,9 @@ usage: machines.py BUILD BACKEND ACCEL [--seconds S] [--only WORD] [--exits-apar
 With 3 GiB a PC's memory is split around the hole for PCI.  Firmware runs first on q35:
 not for a KVM that emulates every instruction.
 """
-import argparse
-
+import points
 from conformance import Suite
-from harness import Skip, check, require
+from harness import check
 
 
 class Machines(Suite):
@@ -29,34 +28,12 @@ class Machines(Suite):
                       f"{guest.name}: {sorted(names)}")
                 check(a.goes_on() and b.goes_on(), "a guest does not go on")
 
-    def run(self):
+    def points(self):
         for machine in ("microvm", "q35"):
             for mib in (64, 3072):
-                name = f"{machine}, {mib} MiB"
-                if self.args.only in name:
-                    self.tap.point(f"{self.args.backend} {self.args.accel}: {name}",
-                                   lambda m=machine, n=mib: self.one(m, n))
-        if self.args.only in "two machines":
-            self.tap.point(f"{self.args.backend} {self.args.accel}: two machines", self.two)
-        self.tap.end()
-
-
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
-    p.add_argument("backend")
-    p.add_argument("accel")
-    p.add_argument("--seconds", type=float, default=4)
-    p.add_argument("--only", default="")
-    p.add_argument("--exits-apart", action="store_true")
-    args = p.parse_args()
-    try:
-        require(args.accel)
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
-    Machines(args).run()
+                yield f"{machine}, {mib} MiB", lambda m=machine, n=mib: self.one(m, n)
+        yield "two machines", self.two
 
 
 if __name__ == "__main__":
-    main()
+    points.main(Machines)

@@ -8,13 +8,13 @@ usage: modes.py BUILD BACKEND ACCEL [--seconds S] [--only WORD] [--exits-apart]
 in compatibility mode; a 64-bit one with five levels; 16-bit code in real and in
 protected mode, which gives the address alone; a 64-bit image in its 32-bit boot code.
 """
-import argparse
 import json
 import os
 import shutil
 
+import points
 from conformance import Suite
-from harness import Skip, check, note, require
+from harness import Skip, check, note
 
 NARROW = ("flat", "2level", "large", "pae", "compat")
 
@@ -97,28 +97,6 @@ class Modes(Suite):
             yield "16-bit code, protected mode", lambda: self.sector("sector-protected")
             yield "32-bit boot code of a 64-bit image", self.boot_code
 
-    def run(self):
-        for name, function in self.points():
-            if self.args.only in name:
-                self.tap.point(f"{self.args.backend} {self.args.accel}: {name}", function)
-        self.tap.end()
 
-
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
-    p.add_argument("backend")
-    p.add_argument("accel")
-    p.add_argument("--seconds", type=float, default=2.5)
-    p.add_argument("--only", default="")
-    p.add_argument("--exits-apart", action="store_true")
-    args = p.parse_args()
-    try:
-        require(args.accel)
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
-    Modes(args).run()
-
-
-main()
+if __name__ == "__main__":
+    points.main(Modes, seconds=2.5)

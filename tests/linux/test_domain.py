@@ -33,12 +33,8 @@ class LinuxDomain(Domain):
         self.files = tempfile.TemporaryDirectory(prefix="uniscope-")
         initrd = os.path.join(self.files.name, "initrd")
         write_initramfs(initrd, static_busybox())
-        console, config = "hvc0", [f'ramdisk = "{initrd}"']
-        if kind == "hvm":
-            console = "ttyS0"
-            log = LOG.format(name=f"linux-{Domain.made + 1}")
-            config += [f'serial = "file:{log}"', 'vga = "none"', "vnc = 0"]
-        config.append(f'extra = "console={console} quiet panic=-1"')
+        console = "ttyS0" if kind == "hvm" else "hvc0"
+        config = [f'ramdisk = "{initrd}"', f'extra = "console={console} quiet panic=-1"']
         super().__init__(args.build, "linux", kind, memory=256,
                          kernel=kernel_file(args.build, args.processor),
                          processor=args.processor, config=config)

@@ -41,8 +41,8 @@ static inline __attribute__((always_inline)) uint64_t spin(uint64_t n)
 	return x;
 }
 
-VISIBLE uint64_t f60(uint64_t n)
-{ /* lines of f60 */
+VISIBLE uint64_t f60(uint64_t n) /* lines of f60 */
+{
 	return spin(6 * n);
 } /* end */
 
@@ -53,18 +53,18 @@ VISIBLE uint64_t extra(uint64_t n)
 }
 #endif
 
-VISIBLE uint64_t f30(uint64_t n)
-{ /* lines of f30 */
+VISIBLE uint64_t f30(uint64_t n) /* lines of f30 */
+{
 	return spin(3 * n) + 1;
 } /* end */
 
-VISIBLE uint64_t f10(uint64_t n)
-{ /* lines of f10 */
+VISIBLE uint64_t f10(uint64_t n) /* lines of f10 */
+{
 	return spin(n) + 2;
 } /* end */
 
-VISIBLE uint64_t leaf(uint64_t x)
-{ /* lines of leaf */
+VISIBLE uint64_t leaf(uint64_t x) /* lines of leaf */
+{
 	for (int i = 0; i < 20; i++) {
 		x = x * 5 + 1;
 		keep(x);

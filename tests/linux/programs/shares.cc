@@ -89,18 +89,18 @@ template <typename T> struct Box : Worker {
 	explicit Box(T f) : factor(f)
 	{
 	}
-	VISIBLE uint64_t f60(uint64_t n) override
-	{ /* lines of f60 */
+	VISIBLE uint64_t f60(uint64_t n) override /* lines of f60 */
+	{
 		return spin(6 * n) + static_cast<uint64_t>(factor);
 	} /* end */
-	VISIBLE T f30(T n)
-	{ /* lines of f30 */
+	VISIBLE T f30(T n) /* lines of f30 */
+	{
 		return static_cast<T>(spin(3 * static_cast<uint64_t>(n))) + factor;
 	} /* end */
 };
 
-template <int Times, typename F> VISIBLE uint64_t f10(F &&function)
-{ /* lines of f10 */
+template <int Times, typename F> VISIBLE uint64_t f10(F &&function) /* lines of f10 */
+{
 	uint64_t x = 0;
 	for (int i = 0; i < Times; i++) {
 		x += function(x);
@@ -109,8 +109,8 @@ template <int Times, typename F> VISIBLE uint64_t f10(F &&function)
 	return x;
 } /* end */
 
-VISIBLE uint64_t leaf(uint64_t x)
-{ /* lines of leaf */
+VISIBLE uint64_t leaf(uint64_t x) /* lines of leaf */
+{
 	for (int i = 0; i < 20; i++) {
 		x = x * 5 + 1;
 		keep(x);
