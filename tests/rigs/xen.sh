@@ -14,3 +14,5 @@ done
 xen-init-dom0 >/dev/null || say "no dom0"
 # What a domain writes: to guest-NAME.log, of an arm64 one guest-NAME-vuart0.log.
 xenconsoled --pid-file=/run/xenconsoled.pid --log=guest
+# A domain that is busy would else have as much of the one processor as all tools of dom0.
+xl sched-credit2 -d 0 -w 1024 || say "no weight for dom0"

@@ -32,6 +32,7 @@ point "the guest runs under KVM" grep -q READY /tmp/log
 point "ps names it" sh -c 'uniscope ps | grep -q guest'
 point "the kvm backend says why not" says "shares the registers" \
 	uniscope dump --backend kvm $!
+point "auto takes bpf" sh -c "uniscope dump $! 2>&1 | tee /dev/stderr | grep -q ' by bpf'"
 echo "1..$n"
 kill $!
 run python3 "$TESTS/conformance/conformance.py" "$BUILD" gdb kvm aarch64 --only leaf --seconds 10
