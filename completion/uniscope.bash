@@ -11,8 +11,9 @@ _uniscope() {
 		return
 	fi
 	case $prev in
-	--backend) COMPREPLY=($(compgen -W "auto kvm gdb qmp xen" -- "$cur")); return ;;
-	-f | --format) COMPREPLY=($(compgen -W "text json folded html qprofiler" -- "$cur")); return ;;
+	--check) COMPREPLY=($(compgen -W "bpf kvm" -- "$cur")); return ;;
+	--backend) COMPREPLY=($(compgen -W "auto bpf kvm gdb qmp xen" -- "$cur")); return ;;
+	-f | --format) COMPREPLY=($(compgen -W "text json folded html qprofiler exits" -- "$cur")); return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--sort) COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
 	-e | --elf | -o | --output | --source) COMPREPLY=($(compgen -f -- "$cur")); return ;;
