@@ -193,7 +193,8 @@ int us_bpf_machine_open(struct us_bpf_machine *m, const struct us_guest *g,
 	m->n_thread = count_threads(g->pid);
 	us_mem_init(&m->mem);
 	/* Until more is known. */
-	us_bpf_guests(m->programs)[m->index].window = US_BPF_MAX_WINDOW;
+	struct us_bpf_guest *shared = &us_bpf_guests(m->programs)[m->index];
+	shared->window = shared->enough = US_BPF_MAX_WINDOW;
 	_cleanup_free_ struct us_bpf_found_vcpu *found = NULL;
 	int n = find_vcpus(m, &found, e);
 	if (n < 0)

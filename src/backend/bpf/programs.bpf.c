@@ -42,6 +42,7 @@ static __always_inline void copy_stack(struct scratch *s, const struct us_bpf_gu
 	struct us_bpf_look *l = &s->look;
 	uint32_t window = g->window & ~7U;
 	us_gva sp, fp;
+	s->enough = g->enough;
 	stack_of(l, &sp, &fp);
 	if (window > US_BPF_MAX_WINDOW)
 		window = US_BPF_MAX_WINDOW;

@@ -230,8 +230,7 @@ static __always_inline bool is_protected(struct kvm_vcpu *vcpu)
 static __always_inline bool in_kvm_run(void)
 {
 	struct pt_regs *r = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	return BPF_CORE_READ(r, orig_ax) == SYSCALL_IOCTL &&
-	       (uint32_t)BPF_CORE_READ(r, si) == KVM_RUN;
+	return r->orig_ax == SYSCALL_IOCTL && (uint32_t)r->si == KVM_RUN;
 }
 
 /* Did the guest leave for an interrupt of the host, or for something else? */

@@ -31,6 +31,7 @@ struct scratch {
 	uint64_t number;
 	uint64_t generation;
 	uint32_t guest, mode;
+	uint32_t enough; /* bytes of a stack, where a page ends */
 	struct cached_page cache[CACHE_SLOTS];
 	uint8_t span[512]; /* of a structure of the kernel */
 	struct us_bpf_look look;

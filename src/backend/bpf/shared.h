@@ -86,8 +86,10 @@ struct us_bpf_region {
 struct us_bpf_guest {
 	uint32_t active;
 	uint32_t window; /* bytes of stack to copy, from the stack pointer upwards */
-	uint32_t host;	 /* not 0: tell what the host does, too */
-	uint32_t pad;
+	/* Where a page ends, these are enough: what lies behind it is mostly no stack.
+	 */
+	uint32_t enough;
+	uint32_t host; /* not 0: tell what the host does, too */
 	/*
 	 * Where another stack's pointer lies, as an offset in its page: at the end of a
 	 * stack that interrupts are handled on, or where a processor pushed that of the

@@ -14,7 +14,8 @@
 #define WINDOW_PAGES 5
 #define MAX_JUMPS    8 /* of a chain to lower addresses: to other stacks */
 
-/* Copy wanted bytes at sp into the tail, from offset on; how many were copied. */
+/* Copy wanted bytes at sp into the tail, from offset on, or fewer, up to the end of a
+ * page, if these are enough; how many were copied. */
 __noinline uint32_t copy_bytes(struct scratch *s, us_gva sp, uint32_t wanted,
 			       uint32_t offset)
 {
@@ -26,7 +27,7 @@ __noinline uint32_t copy_bytes(struct scratch *s, us_gva sp, uint32_t wanted,
 	for (unsigned i = 0; i < WINDOW_PAGES; i++) {
 		uint64_t at = sp + done, in_page = at & (PAGE - 1);
 		uint64_t n = PAGE - in_page;
-		if (done >= wanted)
+		if (done >= wanted || (done && done >= s->enough))
 			break;
 		if (n > wanted - done)
 			n = wanted - done;
@@ -104,7 +105,7 @@ static __always_inline void copy_windows(struct scratch *s,
 					 uint32_t wanted)
 {
 	add_window(s, sp, wanted);
-	for (unsigned n = 0; n < US_BPF_MAX_WINDOWS - 1; n++)
+	for (unsigned n = 0; n < US_BPF_MAX_WINDOWS - 1 && n < s->look.n_window; n++)
 		for (unsigned i = 0; i < US_BPF_MAX_LINKS; i++)
 			if (g->link[i])
 				follow_link(s, n, g->link[i] & (PAGE - 8), wanted);

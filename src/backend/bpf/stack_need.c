@@ -16,10 +16,12 @@ void us_bpf_need_start(struct us_bpf_need *n, struct us_bpf_guest *g, uint64_t n
 	n->eager_ns = now_ns + EAGER_NS;
 }
 
-/* Twice what was needed of late. */
-static void set_window_size(const struct us_bpf_need *n)
+/* Twice what was needed of late; where a page ends, what was ever needed will do. */
+static void set_window_size(struct us_bpf_need *n)
 {
 	uint32_t need = n->now > n->before ? n->now : n->before;
+	n->most = need > n->most ? need : n->most;
+	n->guest->enough = n->most;
 	need = 2 * (need + LEAST_WINDOW / 4);
 	n->guest->window = need < LEAST_WINDOW	      ? LEAST_WINDOW
 			   : need > US_BPF_MAX_WINDOW ? US_BPF_MAX_WINDOW

@@ -3,7 +3,8 @@
  * stack_need.h: how much of a guest's stacks the programs copy.
  *
  * At first all that there is room for; as soon as stacks were taken from the copies,
- * twice what they took of late.  A stack that was cut tells what to copy more of.
+ * twice what they took of late.  Where a page ends what was ever needed is enough: many
+ * a stack ends there too.  A stack that was cut tells what to copy more of.
  */
 #ifndef US_BACKEND_BPF_STACK_NEED_H
 #define US_BACKEND_BPF_STACK_NEED_H
@@ -13,6 +14,7 @@
 struct us_bpf_need {
 	struct us_bpf_guest *guest; /* what its programs are told */
 	uint32_t now, before;	    /* bytes: since, and in the times before */
+	uint32_t most;		    /* the most that was ever needed */
 	uint64_t since_ns;
 	uint64_t eager_ns; /* until then something new is being learned: what is learned
 			      late is missing in all looks that lie in the ring */
