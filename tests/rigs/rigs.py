@@ -83,6 +83,10 @@ _KVM_PC = dict(
            "/usr/share/qemu/vgabios-stdvga.bin": "../seabios/vgabios-stdvga.bin",
            "/usr/share/qemu/efi-e1000e.rom": "/usr/lib/ipxe/qemu/efi-e1000e.rom"})
 
+_KVM_TRIXIE = _KVM_PC | dict(
+    suite="trixie", packages=("qemu-system-x86", "python3", "libelf1t64", "libdw1t64",
+                              "libjansson4"))
+
 _KVM_ARM = dict(
     arch="aarch64", console="ttyAMA0", kernel="linux-image-cloud-arm64", setup="kvm.sh",
     files=_PYTHON + ("/usr/bin/qemu-system-aarch64", "/usr/lib/ipxe/qemu/efi-virtio.rom"),
@@ -113,9 +117,9 @@ RIGS = {
     # Without CMPXCHG16B: this kernel's allocator uses it at each step, and now and then
     # falls over behind it by a double fault, in this emulation.
     "kvm-x86_64-trixie": Rig(
-        **_KVM_PC | {"qemu": _PC.replace("+npt", "+npt,-cx16")}, suite="trixie",
-        packages=("qemu-system-x86", "python3", "libelf1t64", "libdw1t64",
-                  "libjansson4")),
+        **_KVM_TRIXIE | {"qemu": _PC.replace("+npt", "+npt,-cx16")}),
+    "kvm-x86_64-trixie-shadow": Rig(
+        **_KVM_TRIXIE | {"qemu": _PC.replace("+npt", "-cx16")}),
     # KVM in EL1 with a part in EL2 (nVHE), for this processor has no more; and all of it
     # in EL2 (VHE).
     "kvm-aarch64": Rig(**_KVM_ARM, qemu=_ARM.format(cpu="cortex-a72")),
