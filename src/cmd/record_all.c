@@ -287,9 +287,10 @@ static void take_up(struct fleet *f, const struct us_guest *g, bool first)
 	struct member *m = add_member(f, g);
 	if (!m || m->r)
 		return;
-	m->code = start_member(m, g, first, &m->e);
-	if (m->code == 0)
-		return;
+	int r = start_member(m, g, first, &m->e);
+	if (r == 0)
+		return; /* its thread may be through already: the code is that one's */
+	m->code = r;
 	drop_recording(m);
 	tell_refused(f, m);
 }
@@ -369,7 +370,9 @@ static void end_member(struct member *m)
 	drop_recording(m);
 	if (m->recorded || !alive)
 		return;
+	pthread_mutex_lock(&f->lock); /* others look for names in it */
 	m->path[0] = '\0';
+	pthread_mutex_unlock(&f->lock);
 	if (is_worth_a_try(m))
 		us_guest_watch_forget(&f->watch, m->pid);
 	else
