@@ -441,6 +441,9 @@ static void qmp_close(struct us_backend *base)
 static int attach(struct qmp *b, const struct us_target *t, struct us_err *e)
 {
 	int r = us_qmp_open(t->qmp, &b->client, e);
+	/* Another client holds it, or QEMU gets no CPU and greets late. */
+	if (r == -EBUSY)
+		r = us_qmp_open(t->qmp, &b->client, e);
 	if (r == 0)
 		r = ask_guest(b, t, e);
 	if (r < 0)
