@@ -39,7 +39,7 @@ NO_CHAIN = ("shares-nofp", "badfp", "cyclic", "ring3", "ring3-nofp")
 # In these, every function that takes time has a frame.
 FRAMES = ("shares", "shares-o0", "switch", "recurse", "idle")
 DIVES = 100
-MAX_SNAPSHOTS = 160  # two a second
+MAX_SNAPSHOTS = 100  # two a second, for each of two starts
 
 
 def start(args, stub=False):
@@ -85,6 +85,10 @@ def clock(n_vcpus):
     return ["-icount", "shift=3"] if exact else []
 
 
+class NotSettled(AssertionError):
+    """The shares did not become right in time."""
+
+
 class Boot(unittest.TestCase):
     """Every guest."""
 
@@ -95,16 +99,25 @@ class Boot(unittest.TestCase):
     def test_truth(self):
         for machine in MACHINES[ACCEL]:
             n = int(machine[-1])
-            with self.subTest(machine=machine), \
-                    start([*clock(n), *machine], stub=ACCEL == "tcg") as guest:
-                boot = self.settle(guest, n)
-                self.check_log(boot, n)
-                if ACCEL == "tcg" and NAME not in NO_CHAIN:
-                    self.check_stacks(guest, boot, n)
+            with self.subTest(machine=machine):
+                try:
+                    self.is_true(machine, n)
+                except NotSettled as e:
+                    print(f"once more after: {e}", file=sys.stderr)
+                    self.is_true(machine, n)
+
+    def is_true(self, machine, n):
+        with start([*clock(n), *machine], stub=ACCEL == "tcg") as guest:
+            boot = self.settle(guest, n)
+            self.check_log(boot, n)
+            if ACCEL == "tcg" and NAME not in NO_CHAIN:
+                self.check_stacks(guest, boot, n)
 
     def settle(self, guest, n_vcpus):
         """What the host takes away falls on some function, and only evens out with
-        time: shares have to become right, and a loaded host needs longer for it."""
+        time: shares have to become right, and a loaded host needs longer for it.  Where
+        a guest's threads and memory came to lie stays as it is: another start may be
+        luckier, a guest that states no truth is not."""
         check = SPECIAL.get(NAME, lambda *_: None)
         n = 2
         while True:
@@ -112,10 +125,10 @@ class Boot(unittest.TestCase):
             try:
                 check(self, boot)
                 return boot
-            except AssertionError:
+            except AssertionError as e:
                 n += 2
                 if n > MAX_SNAPSHOTS:
-                    raise
+                    raise NotSettled(str(e)) from e
 
     def check_log(self, boot, n_vcpus):
         self.assertEqual(boot.n_vcpus, n_vcpus)
