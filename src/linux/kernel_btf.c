@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kernel_btf.c: see btf.h. */
+/* kernel_btf.c: see kernel_btf.h. */
 #include "linux/kernel_btf.h"
 
 #include <errno.h>

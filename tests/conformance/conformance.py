@@ -16,9 +16,9 @@ A comparison of figures that fails is made again, twice at most: chance and a bu
 do not repeat themselves, a bias does.  A wrong stack is never excused.
 With --exits-apart the function that prints is left out of both, and the samples in the
 one that sets a timer to wait: on an emulated host an exit takes as long as thousands of
-instructions, and waits for other threads.  So the first is
-where vCPUs waited for a host CPU for a fifth of the time: one that sleeps in an exit is
-let run sooner than one that computes, so the functions do not wait alike.
+instructions, and waits for other threads.  The first is also left out where vCPUs waited
+for a host CPU for a fifth of the time: one that sleeps in an exit is let run sooner than
+one that computes, so the functions do not wait alike.
 Under TCG samples fall on the start of translation blocks: there the shift is measured
 and printed, and bounded loosely.
 """

@@ -2,9 +2,8 @@
 /*
  * mini-vmm.h: the smallest VMM there can be, in a child process, one thread, one vCPU
  * in real mode, and a second one if that is asked for; for what cannot be asked of a
- * QEMU.  Its 64 KiB of memory may lie in
- * several slots, of private memory or of a memfd, and it may run under a filter that
- * lets it do nothing but run its guest.
+ * QEMU.  Its 64 KiB of memory may lie in several slots, of private memory or of a
+ * memfd, and it may run under a filter that lets it do nothing but run its guest.
  */
 #ifndef US_TEST_MINI_VMM_H
 #define US_TEST_MINI_VMM_H
