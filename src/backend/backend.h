@@ -15,7 +15,7 @@
  * used by another thread; what they have in common inside (the programs of bpf) is
  * their own affair.
  *
- * To add a backend: write backend/foo.c with one `const struct us_backend_ops
+ * To add a backend: write backend/foo/foo.c with one `const struct us_backend_ops
  * us_backend_foo`, add it to the table in backend.c and to meson.build, and add a row
  * to docs/backends.md.  The conformance tests then run on it unchanged.
  */
@@ -29,8 +29,8 @@
 #include "vmm/guest_list.h"
 
 struct us_backend;
-struct us_fake_opts; /* backend/fake.h */
-struct us_xen_guest; /* vmm/xen_domains.h */
+struct us_fake_opts; /* backend/fake/fake.h */
+struct us_xen_guest; /* vmm/xen/domains.h */
 struct us_xen_calls;
 
 /* Where to look for the guest; a backend ignores what it does not use. */

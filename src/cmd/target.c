@@ -2,7 +2,7 @@
 /* target.c: see target.h. */
 #include "cmd/target.h"
 
-#include "backend/fake.h"
+#include "backend/fake/fake.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 

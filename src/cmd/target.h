@@ -6,7 +6,7 @@
 #define US_CMD_TARGET_H
 
 #include "backend/backend.h"
-#include "vmm/xen_domains.h"
+#include "vmm/xen/domains.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bench-record.c: from registers to the file: time a sample, losses, bytes, memory. */
-#include "backend/fake.h"
+#include "backend/fake/fake.h"
 #include "bench.h"
 #include "record/record.h"
 

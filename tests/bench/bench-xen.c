@@ -12,7 +12,7 @@
 #include "backend/backend.h"
 #include "backend/pacer.h"
 #include "unwind/unwind.h"
-#include "vmm/xen_domains.h"
+#include "vmm/xen/domains.h"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Anything that may come from a socket where a GDB stub should be. */
-#include "backend/gdb_client.h"
-#include "backend/gdb_target.h"
+#include "backend/gdb/client.h"
+#include "backend/gdb/target.h"
 
 #include <stdint.h>
 #include <stdlib.h>

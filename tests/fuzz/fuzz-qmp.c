@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Anything that may come from a socket where a QEMU monitor should be. */
-#include "backend/qmp_reply.h"
+#include "backend/qmp/reply.h"
 #include "vmm/qmp_parse.h"
 
 #include <stdint.h>

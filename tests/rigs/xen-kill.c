@@ -10,7 +10,7 @@
 #include "backend/backend.h"
 #include "base/clock.h"
 #include "unwind/unwind.h"
-#include "vmm/xen_domains.h"
+#include "vmm/xen/domains.h"
 
 #include <sched.h>
 #include <signal.h>

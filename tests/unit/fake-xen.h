@@ -10,8 +10,8 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "vmm/xen_calls.h"
-#include "vmm/xen_domains.h"
+#include "vmm/xen/calls.h"
+#include "vmm/xen/domains.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -10,7 +10,7 @@
 #include "backend/bpf/programs.h"
 #include "backend/bpf/vmx.h"
 #include "backend/bpf/vmx_rule.h"
-#include "backend/kvm_probe.h"
+#include "backend/kvm/probe.h"
 #include "base/clock.h"
 
 #include "flat-guest.h"

@@ -2,7 +2,7 @@
 /* The invented guest is what fake.h says, and backends are chosen as promised. */
 #include "unit.h"
 
-#include "backend/fake.h"
+#include "backend/fake/fake.h"
 #include "base/clock.h"
 
 #include <errno.h>

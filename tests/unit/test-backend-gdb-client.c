@@ -2,9 +2,9 @@
 /* GDB remote packets, register descriptions, and peers that misbehave. */
 #include "unit.h"
 
-#include "backend/gdb_client.h"
-#include "backend/gdb_code.h"
-#include "backend/gdb_target.h"
+#include "backend/gdb/client.h"
+#include "backend/gdb/code.h"
+#include "backend/gdb/target.h"
 #include "base/clock.h"
 
 #include <errno.h>

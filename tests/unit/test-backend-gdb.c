@@ -2,7 +2,7 @@
 /* The gdb backend on real QEMU, and against stubs that misbehave. */
 #include "remote.h"
 
-#include "backend/gdb_detach.h"
+#include "backend/gdb/detach.h"
 
 #include <arpa/inet.h>
 

@@ -2,9 +2,9 @@
 /* One vCPU is stopped, read and let go, and its VMM does not notice. */
 #include "unit.h"
 
-#include "backend/kvm_probe.h"
-#include "backend/kvm_regs.h"
-#include "backend/kvm_vcpu.h"
+#include "backend/kvm/probe.h"
+#include "backend/kvm/regs.h"
+#include "backend/kvm/vcpu.h"
 #include "base/clock.h"
 #include "mini-vmm.h"
 #include "qemu.h"

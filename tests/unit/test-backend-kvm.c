@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "backend/backend.h"
-#include "backend/kvm_probe.h"
+#include "backend/kvm/probe.h"
 #include "base/clock.h"
 #include "base/io.h"
 #include "qemu.h"

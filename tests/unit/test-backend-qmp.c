@@ -2,7 +2,7 @@
 /* The qmp backend on real QEMU, and against monitors that misbehave. */
 #include "remote.h"
 
-#include "backend/qmp_reply.h"
+#include "backend/qmp/reply.h"
 
 extern const struct us_backend_ops us_backend_qmp;
 

@@ -3,7 +3,7 @@
 #include "fake-xen.h"
 
 #include "backend/backend.h"
-#include "backend/xen_pages.h"
+#include "backend/xen/pages.h"
 #include "base/clock.h"
 #include "unwind/unwind.h"
 

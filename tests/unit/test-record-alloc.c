@@ -3,7 +3,7 @@
  * nothing.  (Linked with --wrap; counts are of the sampler's thread.) */
 #include "script-backend.h"
 
-#include "backend/fake.h"
+#include "backend/fake/fake.h"
 #include "record/record.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* test-record-kill.c: the recorder is killed at random moments; its file is good. */
 #include "store-file.h"
 
-#include "backend/fake.h"
+#include "backend/fake/fake.h"
 #include "base/clock.h"
 #include "record/record.h"
 

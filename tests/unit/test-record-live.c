@@ -3,7 +3,7 @@
 #include "script-backend.h"
 #include "store-file.h"
 
-#include "backend/fake.h"
+#include "backend/fake/fake.h"
 #include "record/record.h"
 
 #define LOOKS 5000

@@ -2,7 +2,7 @@
 /* Registers as Xen hands them out, in each mode of a vCPU. */
 #include "unit.h"
 
-#include "vmm/xen_regs.h"
+#include "vmm/xen/regs.h"
 
 #include <xen/xen.h>
 

@@ -13,7 +13,7 @@
 #include "backend/bpf/vcpu_clock.h"
 #include "backend/bpf/vmx.h"
 #include "backend/bpf/wait.h"
-#include "backend/kvm_probe.h"
+#include "backend/kvm/probe.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "vmm/host.h"

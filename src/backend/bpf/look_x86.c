@@ -2,7 +2,7 @@
 /* look_x86.c: see look.h; on x86 hosts. */
 #include "backend/bpf/look.h"
 
-#include "backend/kvm_regs.h"
+#include "backend/kvm/regs.h"
 
 const enum us_arch us_bpf_look_arch = US_ARCH_X86_64;
 

@@ -12,7 +12,7 @@
 
 #include "backend/backend.h"
 #include "backend/bpf/timer.h"
-#include "backend/kvm_thread.h"
+#include "backend/kvm/thread.h"
 
 struct us_vcpu_clock {
 	struct us_kvm_thread thread;

@@ -4,7 +4,7 @@
  * instruction pointer on each exit, and now and then a look at a stopped vCPU, which
  * alone tells what the kernel does not copy: the root of the page tables, segments.
  *
- * Such a look is one of the kvm backend (kvm_vcpu.h): the vCPU stops for some tens of
+ * Such a look is one of the kvm backend (kvm/vcpu.h): the vCPU stops for some tens of
  * microseconds.  A vCPU that sleeps is left alone.
  */
 #ifndef US_BACKEND_BPF_VMX_H

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gdb/client.h: a client of the GDB remote serial protocol.
+ *
+ * Source: "GDB Remote Serial Protocol", appendix E of the GDB manual.  The peer may
+ * be anything that listens there, so packets are bounded in size, waits in time, and
+ * retransmissions in number.  Two parts: a parser that works on bytes alone (fuzzed),
+ * and a connection around it.  After opening nothing here allocates.
+ */
+#ifndef US_BACKEND_GDB_CLIENT_H
+#define US_BACKEND_GDB_CLIENT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define US_GDB_PACKET 65536 /* the longest packet that is accepted, decoded */
+
+enum us_gdb_event {
+	US_GDB_MORE,	   /* all bytes used, no whole packet yet */
+	US_GDB_PACKET_END, /* a packet: body, len */
+	US_GDB_NOTE,	   /* a notification (%), nobody acknowledges it: body, len */
+	US_GDB_ACK,	   /* + */
+	US_GDB_NAK,	   /* - : the peer wants our last packet again */
+	US_GDB_BAD, /* a packet with a wrong checksum, or too long, or misencoded */
+};
+
+/* Bytes to packets.  Zero it (or us_gdb_parser_init()) before use. */
+struct us_gdb_parser {
+	uint8_t state, sum, said;
+	bool note, broken;
+	unsigned junk; /* bytes seen outside packets */
+	size_t len;
+	char body[US_GDB_PACKET + 1]; /* escapes and runs undone; NUL after len */
+};
+
+void us_gdb_parser_init(struct us_gdb_parser *p);
+/* Consume from *at up to end, to the end of the next event. */
+enum us_gdb_event us_gdb_parse(struct us_gdb_parser *p, const uint8_t **at,
+			       const uint8_t *end);
+
+/* Value of a hex digit, or -1. */
+int us_gdb_hex(char c);
+
+/* What a packet from a stub that may be running says. */
+enum us_gdb_stop {
+	US_GDB_NOT_STOP, /* no stop reply */
+	US_GDB_STOPPED,	 /* T or S: the guest stands */
+	US_GDB_GONE,	 /* W or X: the guest has exited */
+};
+enum us_gdb_stop us_gdb_stop_kind(const char *body, size_t len);
+
+struct us_gdb {
+	int fd;	      /* non-blocking; owned */
+	bool no_ack;  /* QStartNoAckMode was granted */
+	bool owe;     /* a packet came that we have not acknowledged yet */
+	bool pending; /* a packet came while we waited for an acknowledgement */
+	bool acks;   /* the peer is known to acknowledge each packet, however late: QEMU
+		      * at a snapshot is away for as long as that takes */
+	bool silent; /* the peer owes us one and never sent it: not waited for again */
+	unsigned sent;	    /* packets of ours that the peer has not acknowledged */
+	unsigned bad, naks; /* in a row */
+	const char *why;    /* after an error: what was wrong, in words */
+	uint8_t in[4096];
+	size_t in_at, in_len;
+	char out[8192]; /* what is being composed, or was sent last */
+	size_t out_len;
+	unsigned out_packets;
+	bool flushed;
+	struct us_gdb_parser parser;
+};
+
+/* Takes fd (of a stream socket) and makes it non-blocking. */
+void us_gdb_init(struct us_gdb *g, int fd);
+void us_gdb_fini(struct us_gdb *g); /* closes fd */
+
+/*
+ * Compose what is sent next: the interrupt byte, packets (several only to a stub
+ * that is known to take them: QEMU).  us_gdb_put returns -E2BIG if there is no room.
+ */
+void us_gdb_put_break(struct us_gdb *g);
+US_MUST_CHECK int us_gdb_put(struct us_gdb *g, const char *body);
+/* Send it. deadline_ns: CLOCK_MONOTONIC. -ETIMEDOUT, -ECONNRESET. */
+US_MUST_CHECK int us_gdb_flush(struct us_gdb *g, uint64_t deadline_ns);
+
+/*
+ * The next packet: g->parser.body, g->parser.len, good until the next call.
+ * Acknowledges, asks again, skips notifications.  -ETIMEDOUT; -ECONNRESET: closed;
+ * -EPROTO: it does not speak the protocol.  A deadline of 0 does not wait.
+ */
+US_MUST_CHECK int us_gdb_get(struct us_gdb *g, uint64_t deadline_ns);
+/* Wait until the peer has acknowledged all that we sent (it may want it again), or a
+ * packet comes; in no-ack mode, and for a peer that never does, not at all.  Errors as
+ * get(); -ETIMEDOUT only from a peer that is known to do it. */
+US_MUST_CHECK int us_gdb_wait_ack(struct us_gdb *g);
+
+/* Send one command and get its reply. */
+US_MUST_CHECK int us_gdb_ask(struct us_gdb *g, const char *body, uint64_t deadline_ns);
+
+/* ask(), with the failure in words: "ask the stub for X: ...". */
+US_MUST_CHECK int us_gdb_ask_explain(struct us_gdb *g, const char *body,
+				     uint64_t deadline_ns, struct us_err *e);
+
+/* A command of QEMU's human monitor; text gets its output, cut at size. -ENOTSUP: the
+ * stub has no monitor; -EAGAIN: the guest ran, and the command stopped it instead. */
+US_MUST_CHECK int us_gdb_ask_monitor(struct us_gdb *g, const char *line, char *text,
+				     size_t size, uint64_t deadline_ns);
+
+/* Is that the last reply? */
+bool us_gdb_said(const struct us_gdb *g, const char *text);
+bool us_gdb_said_error(const struct us_gdb *g); /* "E" and two digits, or "E." */
+
+#endif

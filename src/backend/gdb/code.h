@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gdb/code.h: the width and the base of the code that a vCPU behind a stub runs.
+ *
+ * A stub shows the selector of the code segment.  What the processor does with it is in
+ * a descriptor that it loaded once and that the stub keeps to itself: 32- or 64-bit
+ * code in long mode, 16 or 32 bits in protected mode, a base.  QEMU's monitor, which
+ * its stub passes commands to, tells it; that takes as long as a look, so it is
+ * remembered by selector and asked again every US_GDB_CODE_TRUST looks.
+ */
+#ifndef US_BACKEND_GDB_CODE_H
+#define US_BACKEND_GDB_CODE_H
+
+#include "backend/gdb/client.h"
+#include "backend/gdb/target.h"
+
+#define US_GDB_CODE_TRUST 64 /* looks */
+#define US_GDB_CODE_SLOTS 8
+
+struct us_gdb_code_slot {
+	bool known;
+	uint8_t mode, bits;
+	uint16_t selector;
+	uint16_t age; /* looks since it was asked */
+	uint32_t base;
+};
+
+/* Zeroed: a stub without a monitor; then nothing is asked and nothing is changed. */
+struct us_gdb_codes {
+	char *text; /* of the monitor; owned */
+	size_t text_size;
+	unsigned n_vcpu;
+	struct us_gdb_code_slot (*slot)[US_GDB_CODE_SLOTS]; /* of each vCPU; owned */
+};
+
+US_MUST_CHECK int us_gdb_codes_init(struct us_gdb_codes *c, unsigned n_vcpu,
+				    struct us_err *e);
+void us_gdb_codes_fini(struct us_gdb_codes *c);
+
+/*
+ * Hot path: for the vCPUs in mask whose code is open, put right bits and pc.  Asks the
+ * monitor if it has to, so the guest must stand.  0 also if the monitor would not tell;
+ * -ETIMEDOUT, -ECONNRESET, -EPROTO as us_gdb_ask().
+ */
+US_MUST_CHECK int us_gdb_codes_settle(struct us_gdb_codes *c, struct us_gdb *g,
+				      uint64_t mask, const struct us_gdb_code *code,
+				      struct us_regs *regs, uint64_t deadline_ns);
+
+#endif

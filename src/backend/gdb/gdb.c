@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gdb.c: look into a guest through the GDB stub of its VMM.
+ *
+ * A stop stops all vCPUs.  Their registers are read at once and delivered one after
+ * the other; the release of the last lets the guest go.  Memory is read from the
+ * VMM's process if it is a QEMU on this host and its layout agrees with what the stub
+ * reads at the same addresses, else by the stub.
+ */
+#include "backend/backend.h"
+#include "backend/gdb/session.h"
+#include "backend/peer_ram.h"
+#include "backend/whole_stop.h"
+#include "base/cleanup.h"
+#include "vmm/qmp.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define X86_HLT	    0xf4
+#define AARCH64_WFI 0xd503207f
+
+extern const struct us_backend_ops us_backend_gdb;
+
+struct gdb {
+	struct us_backend base;
+	struct us_gdb_session *session;
+	struct us_peer_ram ram;
+	struct us_guest guest; /* pid 0: not known */
+	struct us_whole_stop stop;
+	struct us_gdb_look look;
+	const char *why;
+};
+
+static int gdb_probe(const struct us_target *t, struct us_err *why)
+{
+	if (!t->gdb[0]) {
+		us_fail(why, -ENODEV, "no GDB stub is known");
+		us_hint(why,
+			"in QEMU's monitor: gdbserver tcp:127.0.0.1:1234; or start "
+			"it with -gdb unix:PATH,server=on,wait=off");
+		return 0;
+	}
+	return t->gdb[0] != '/' ||
+	       us_socket_find(t->gdb, "the GDB stub's socket", why) == 0;
+}
+
+/* Is it running? The monitor knows, if it has time for us. */
+static enum us_gdb_before ask_status(struct us_qmp *q)
+{
+	json_t *reply;
+	if (!q || us_qmp_run(q, "query-status", NULL, &reply, NULL) < 0)
+		return US_GDB_UNKNOWN_BEFORE;
+	bool runs = json_is_true(json_object_get(reply, "running"));
+	json_decref(reply);
+	return runs ? US_GDB_RAN_BEFORE : US_GDB_PAUSED_BEFORE;
+}
+
+static bool read_by_stub(void *ctx, us_gva va, void *buf, size_t len)
+{
+	struct gdb *b = ctx;
+	return us_gdb_session_read(b->session, b->stop.at, va, buf, len);
+}
+
+static void learn_guest(struct gdb *b, const struct us_target *t)
+{
+	pid_t pid = us_socket_peer_pid(b->session->client.fd);
+	if (t->guest)
+		b->guest = *t->guest;
+	else if (pid <= 0 || us_guest_inspect(pid, &b->guest, NULL) < 0)
+		b->guest.pid = 0;
+}
+
+/* One look, to know before the recording starts whether the VMM's memory will do. */
+static int try_ram(struct gdb *b, struct us_qmp *q, struct us_err *e)
+{
+	struct us_gdb_session *s = b->session;
+	bool local = b->guest.pid && s->qemu && s->layout.controls;
+	us_peer_ram_open(&b->ram, local ? &b->guest : NULL, q, "by the stub",
+			 read_by_stub, b);
+	int r = us_gdb_session_look(s, 1, &b->look);
+	if (r < 0)
+		return us_fail(e, r, "look at the guest: %s", s->client.why);
+	b->stop.at = 0;
+	if (b->look.got & 1)
+		us_peer_ram_prepare(&b->ram, &b->look.regs[0]);
+	r = us_gdb_session_resume(s);
+	return r < 0 ? us_fail(e, r, "resume the guest: %s", s->client.why) : 0;
+}
+
+static void describe(struct gdb *b)
+{
+	const struct us_gdb_session *s = b->session;
+	struct us_backend *base = &b->base;
+	base->n_vcpu = s->n_vcpu;
+	base->arch = s->layout.arch;
+	base->caps = US_CAP_FREEZE | US_CAP_ALL_GPRS | US_CAP_WATCHDOG;
+	base->mem = us_peer_ram_mem(&b->ram);
+	if (us_peer_ram_is_mapped(&b->ram))
+		base->caps |= US_CAP_MAP;
+	snprintf(base->how, sizeof(base->how), "%s stub%s%s, memory: %.80s",
+		 s->qemu ? "QEMU's" : "GDB", s->client.no_ack ? ", no acks" : "",
+		 s->run == US_GDB_PAUSED ? ", the guest is paused" : "",
+		 us_peer_ram_how(&b->ram));
+	bool tcg = s->tcg || b->guest.accel == US_ACCEL_TCG;
+	if (tcg)
+		base->caps |= US_CAP_BLOCKS;
+	snprintf(base->caution, sizeof(base->caution), "%s%s%s",
+		 tcg ? "TCG stops at the start of the next translation block: a caller "
+		       "and its callee swap shares, sums over both are right; exact "
+		       "figures need counting"
+		     : "",
+		 tcg && s->unsure ? "; " : "",
+		 s->unsure ? "not known whether the guest was paused before" : "");
+}
+
+static void gdb_close(struct us_backend *base)
+{
+	struct gdb *b = (struct gdb *)base;
+	if (!b)
+		return;
+	us_gdb_session_close(b->session);
+	us_peer_ram_close(&b->ram);
+	us_whole_stop_close(&b->stop);
+	free(b);
+}
+
+static int gdb_open(const struct us_target *t, struct us_backend **ret,
+		    struct us_err *e)
+{
+	if (!gdb_probe(t, e))
+		return -ENODEV;
+	struct gdb *b = calloc(1, sizeof(*b));
+	if (!b)
+		return us_fail(e, -ENOMEM, "attach to a stub: out of memory");
+	b->base.ops = &us_backend_gdb;
+	struct us_qmp *q = NULL;
+	if (t->qmp[0] && us_qmp_open(t->qmp, &q, NULL) < 0)
+		q = NULL;
+	int r = us_gdb_session_open(t->gdb, ask_status(q), &b->session, e);
+	if (r == 0) {
+		learn_guest(b, t);
+		r = try_ram(b, q, e);
+	}
+	us_qmp_close(q);
+	if (r < 0) {
+		gdb_close(&b->base);
+		return r;
+	}
+	describe(b);
+	*ret = &b->base;
+	return 0;
+}
+
+static int failed(struct gdb *b, int code, const char *why)
+{
+	b->why = why ? why : "the connection is of no use";
+	if (code == -ESRCH)
+		return code;
+	bool gone = b->guest.pid && !us_guest_alive(&b->guest);
+	return gone ? -ESRCH : -ECONNRESET;
+}
+
+static int sleep_until(void *ctx, uint64_t t_ns)
+{
+	struct gdb *b = ctx;
+	int r = us_gdb_session_sleep(b->session, t_ns);
+	return r < 0 && r != -EINTR ? failed(b, r, b->session->client.why) : r;
+}
+
+static int look(void *ctx)
+{
+	struct gdb *b = ctx;
+	int r = us_gdb_session_look(b->session, b->stop.mask, &b->look);
+	b->stop.asked_ns = b->look.asked_ns;
+	b->stop.t_ns = b->look.t_ns;
+	b->stop.got = b->look.got;
+	return r < 0 ? failed(b, r, b->session->client.why) : 0;
+}
+
+static int resume(void *ctx)
+{
+	struct gdb *b = ctx;
+	int r = us_gdb_session_resume(b->session);
+	return r < 0 ? failed(b, r, b->session->client.why) : 0;
+}
+
+static bool ran(void *ctx, unsigned vcpu)
+{
+	const struct gdb *b = ctx;
+	return b->look.state[vcpu] == US_GDB_RUNNING;
+}
+
+static bool paused(void *ctx)
+{
+	const struct gdb *b = ctx;
+	return b->session->run == US_GDB_PAUSED;
+}
+
+/* A stub that does not tell a halted vCPU: the instruction before the next one does. */
+static bool waits_after_hlt(struct gdb *b, const struct us_regs *regs)
+{
+	uint8_t byte;
+	return !b->session->extra && regs->arch == US_ARCH_X86_64 && !regs->user &&
+	       us_mem_read_gva(b->base.mem, regs->pc - 1, &byte, 1) && byte == X86_HLT;
+}
+
+/* KVM lets the WFI of a vCPU that has a host CPU for itself happen in the guest
+ * (arch/arm64/kvm/arm.c, kvm_arch_vcpu_load()): neither it nor its VMM know of it. */
+static bool waits_in_guest(struct gdb *b, const struct us_regs *regs)
+{
+	uint32_t insn;
+	return b->stop.runs_halted && !regs->user &&
+	       us_mem_read_gva(b->base.mem, regs->pc - 4, &insn, sizeof(insn)) &&
+	       insn == AARCH64_WFI;
+}
+
+static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
+{
+	static const uint8_t states[] = { [US_GDB_RUNNING] = US_VCPU_GUEST,
+					  [US_GDB_HALTED] = US_VCPU_HALTED,
+					  [US_GDB_OFF] = US_VCPU_OFF };
+	struct gdb *b = ctx;
+	c->regs = b->look.regs[vcpu];
+	c->state = paused(b) ? US_VCPU_OFF : states[b->look.state[vcpu]];
+	us_peer_ram_prepare(&b->ram, &c->regs);
+	if (c->state == US_VCPU_GUEST &&
+	    (waits_after_hlt(b, &c->regs) || waits_in_guest(b, &c->regs))) {
+		c->state = US_VCPU_HALTED;
+		b->look.state[vcpu] = US_GDB_HALTED;
+	}
+}
+
+static int gdb_start(struct us_backend *base, const struct us_schedule *s,
+		     struct us_err *e)
+{
+	static const struct us_whole_stop_ops ops = { .sleep = sleep_until,
+						      .look = look,
+						      .resume = resume,
+						      .fill = fill,
+						      .ran = ran,
+						      .paused = paused };
+	struct gdb *b = (struct gdb *)base;
+	b->stop.ops = &ops;
+	b->stop.ctx = b;
+	b->stop.n_vcpu = base->n_vcpu;
+	b->stop.runs_halted = base->arch == US_ARCH_AARCH64 &&
+			      b->guest.accel == US_ACCEL_KVM;
+	return us_whole_stop_start(&b->stop, s, &b->guest, e);
+}
+
+static int gdb_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
+{
+	return us_whole_stop_next(&((struct gdb *)base)->stop, deadline_ns, c);
+}
+
+static void gdb_release(struct us_backend *base, struct us_capture *c)
+{
+	us_whole_stop_release(&((struct gdb *)base)->stop, c);
+}
+
+static void gdb_counts(const struct us_backend *base, struct us_backend_counts *ret)
+{
+	us_whole_stop_counts(&((const struct gdb *)base)->stop, ret);
+}
+
+static void gdb_explain(const struct us_backend *base, int code, struct us_err *e)
+{
+	const struct gdb *b = (const struct gdb *)base;
+	if (code == -ESRCH)
+		us_fail(e, code, "the guest behind the GDB stub %s has ended: %s",
+			b->session->endpoint, b->why);
+	else
+		us_fail(e, code, "the GDB stub %s is lost: %s", b->session->endpoint,
+			b->why);
+}
+
+const struct us_backend_ops us_backend_gdb = {
+	.name = "gdb",
+	.summary = "GDB remote stub of any VMM; stops the guest for 0.2 to 1 ms a look",
+	.probe = gdb_probe,
+	.open = gdb_open,
+	.start = gdb_start,
+	.close = gdb_close,
+	.next = gdb_next,
+	.release = gdb_release,
+	.counts = gdb_counts,
+	.explain = gdb_explain,
+};

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* gdb/session.c: see gdb/session.h. */
+#include "backend/gdb/session.h"
+
+#include "backend/gdb/detach.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOOK_NS	     (2500 * US_NS_PER_MS)
+#define REGAIN_NS    (400 * US_NS_PER_MS)
+#define RESUME_TRIES 8
+
+static int lost(struct us_gdb_session *s, int code, const char *why)
+{
+	s->client.why = why;
+	return code;
+}
+
+/* Its owner (a monitor's cont) let the guest go while we held it. */
+static int resumed_by_other(struct us_gdb_session *s)
+{
+	return lost(s, -EAGAIN, "somebody else resumed the guest");
+}
+
+/* A reply where a stop reply may come first. 1: it is one; 0: it is not. */
+static int get_or_stop(struct us_gdb_session *s, uint64_t deadline_ns)
+{
+	struct us_gdb *g = &s->client;
+	int r = us_gdb_get(g, deadline_ns);
+	if (r < 0)
+		return r;
+	switch (us_gdb_stop_kind(g->parser.body, g->parser.len)) {
+	case US_GDB_GONE:
+		return lost(s, -ESRCH, "the guest has exited");
+	case US_GDB_STOPPED:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* What came while we were away: a stop that we did not ask for is not ours to end. */
+static int drain(struct us_gdb_session *s)
+{
+	for (;;) {
+		int r = get_or_stop(s, 0);
+		if (r == -ETIMEDOUT)
+			return 0;
+		if (r < 0)
+			return r;
+		if (r == 1 && s->run == US_GDB_RUNS)
+			us_gdb_set_run(s, US_GDB_PAUSED);
+	}
+}
+
+int us_gdb_session_sleep(struct us_gdb_session *s, uint64_t t_ns)
+{
+	for (;;) {
+		int r = drain(s);
+		uint64_t now = us_now_ns();
+		if (r < 0 || now >= t_ns)
+			return r;
+		uint64_t left = t_ns - now;
+		struct timespec t = { .tv_sec = (time_t)(left / US_NS_PER_SEC),
+				      .tv_nsec = (long)(left % US_NS_PER_SEC) };
+		struct pollfd p = { .fd = s->client.fd, .events = POLLIN };
+		if (ppoll(&p, 1, &t, NULL) < 0)
+			return -errno;
+	}
+}
+
+/* What is asked of each vCPU at each look. */
+enum request {
+	SELECT,
+	REGISTERS,
+	EXTRA,
+	APART,
+	ENTRY = APART + US_GDB_ENTRY - US_GDB_APART, /* not at each look */
+	N_REQUEST = ENTRY,
+};
+
+static bool applies(const struct us_gdb_session *s, enum request what, unsigned vcpu)
+{
+	switch (what) {
+	case SELECT:
+		return s->n_vcpu > 1 && s->thread[vcpu][0];
+	case EXTRA:
+		return s->extra && s->thread[vcpu][0];
+	case REGISTERS:
+		return true;
+	default:
+		return s->layout.reg[US_GDB_APART + what - APART].size;
+	}
+}
+
+static int put_request(struct us_gdb_session *s, enum request what, unsigned vcpu)
+{
+	static const char *const verb[] = { "Hg", "g", "qThreadExtraInfo," };
+	char text[48];
+	if (what >= APART) {
+		snprintf(text, sizeof(text), "p%x",
+			 s->layout.reg[US_GDB_APART + what - APART].at);
+		return us_gdb_put(&s->client, text);
+	}
+	char *end = stpcpy(text, verb[what]);
+	if (what != REGISTERS)
+		stpcpy(end, s->thread[vcpu]);
+	if (what == SELECT)
+		s->selected = vcpu;
+	return us_gdb_put(&s->client, text);
+}
+
+static void take_reply(struct us_gdb_session *s, enum request what, unsigned vcpu,
+		       struct us_gdb_look *ret)
+{
+	const struct us_gdb *g = &s->client;
+	struct us_regs *regs = &ret->regs[vcpu];
+	switch (what) {
+	case SELECT:
+		ret->refused |= (uint64_t)!us_gdb_said(g, "OK") << vcpu;
+		break;
+	case REGISTERS:
+		ret->apart.got = 0;
+		ret->state[vcpu] = US_GDB_RUNNING;
+		if (us_gdb_decode(&s->layout, g->parser.body, g->parser.len, regs,
+				  &ret->code[vcpu]))
+			ret->refused |= 1ull << vcpu;
+		else if (us_x86_at_reset(regs))
+			ret->state[vcpu] = US_GDB_OFF;
+		break;
+	case EXTRA:
+		/* "halted" in hexadecimal: QEMU says "CPU#1 [halted ]". */
+		if (strstr(g->parser.body, "68616c746564") &&
+		    ret->state[vcpu] == US_GDB_RUNNING)
+			ret->state[vcpu] = US_GDB_HALTED;
+		break;
+	default:
+		us_gdb_decode_apart(&s->layout, what - APART, g->parser.body,
+				    g->parser.len, &ret->apart);
+		us_gdb_set_space(&s->layout, &ret->apart, &ret->code[vcpu], regs);
+	}
+}
+
+/* Ask, or take the answers, or both in turn: one exchange after the other. */
+static int exchange(struct us_gdb_session *s, uint64_t mask, bool put, bool take,
+		    uint64_t deadline_ns, struct us_gdb_look *ret)
+{
+	for (unsigned k = 0; k < s->n_vcpu * N_REQUEST; k++) {
+		unsigned vcpu = k / N_REQUEST;
+		enum request what = k % N_REQUEST;
+		if (!(mask >> vcpu & 1) || !applies(s, what, vcpu))
+			continue;
+		int r = put ? put_request(s, what, vcpu) : 0;
+		if (r == 0 && put && take)
+			r = us_gdb_flush(&s->client, deadline_ns);
+		if (r == 0 && take)
+			r = get_or_stop(s, deadline_ns);
+		if (r == 1)
+			return resumed_by_other(s);
+		if (r < 0)
+			return r;
+		if (take)
+			take_reply(s, what, vcpu, ret);
+	}
+	return 0;
+}
+
+/* Of a vCPU that may be where an exception enters: what it was at before. */
+static int ask_entered(struct us_gdb_session *s, unsigned vcpu, uint64_t deadline_ns,
+		       struct us_gdb_look *ret)
+{
+	enum request what[1 + US_GDB_N_ENTRY];
+	unsigned n = 0;
+	if (applies(s, SELECT, vcpu))
+		what[n++] = SELECT;
+	for (unsigned k = ENTRY; k < ENTRY + US_GDB_N_ENTRY; k++)
+		if (applies(s, k, vcpu))
+			what[n++] = k;
+	int r = 0;
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		r = put_request(s, what[i], vcpu);
+	if (r == 0)
+		r = us_gdb_flush(&s->client, deadline_ns);
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		r = get_or_stop(s, deadline_ns);
+		if (r == 1)
+			return resumed_by_other(s);
+		if (r == 0)
+			take_reply(s, what[i], vcpu, ret);
+	}
+	if (r == 0)
+		us_gdb_set_entered(&s->layout, &ret->apart, &ret->regs[vcpu]);
+	return r;
+}
+
+static int ask_all_entered(struct us_gdb_session *s, uint64_t mask,
+			   uint64_t deadline_ns, struct us_gdb_look *ret)
+{
+	int r = 0;
+	for (unsigned k = 0; r == 0 && s->qemu && k < s->n_vcpu; k++)
+		if (mask >> k & 1 && ret->state[k] == US_GDB_RUNNING &&
+		    us_gdb_may_be_entering(&s->layout, &ret->regs[k]))
+			r = ask_entered(s, k, deadline_ns, ret);
+	return r;
+}
+
+/*
+ * The reply to the stop.  QEMU gives none if the guest stands already: then its owner
+ * has paused it; or the owner has let a paused guest go, and now it is us who stopped
+ * it.
+ */
+static int take_stop(struct us_gdb_session *s, uint64_t deadline_ns)
+{
+	if (!s->qemu && s->run == US_GDB_PAUSED)
+		return 0;
+	int r = get_or_stop(s, deadline_ns);
+	if (r < 0)
+		return r;
+	if (r == 0 && !s->qemu)
+		return lost(s, -EPROTO, "it answers a stop with something else");
+	s->client.pending = r == 0;
+	us_gdb_set_run(s, r == 1 ? US_GDB_HELD : US_GDB_PAUSED);
+	return 0;
+}
+
+static int stop_and_read(struct us_gdb_session *s, uint64_t mask,
+			 struct us_gdb_look *ret)
+{
+	uint64_t deadline_ns = ret->asked_ns + LOOK_NS;
+	us_gdb_put_break(&s->client);
+	int r = s->qemu ? exchange(s, mask, true, false, deadline_ns, ret) : 0;
+	if (r == 0)
+		r = us_gdb_flush(&s->client, deadline_ns);
+	if (r == 0)
+		r = take_stop(s, deadline_ns);
+	ret->t_ns = us_now_ns();
+	if (r == 0)
+		r = exchange(s, mask, !s->qemu, true, deadline_ns, ret);
+	if (r == 0)
+		r = us_gdb_codes_settle(&s->codes, &s->client, mask & ~ret->refused,
+					ret->code, ret->regs, deadline_ns);
+	if (r == 0)
+		r = ask_all_entered(s, mask & ~ret->refused, deadline_ns, ret);
+	return r;
+}
+
+/* QEMU has taken a question of ours for a request to stop: the guest stands again, by
+ * us.  What it was asked of before is of no use. */
+static int regain(struct us_gdb_session *s, struct us_gdb_look *ret)
+{
+	bool stopped;
+	if (!s->qemu || !us_gdb_halt_qemu(&s->client, REGAIN_NS, &stopped))
+		return lost(s, -EPROTO, "somebody else resumed the guest");
+	us_gdb_set_run(s, US_GDB_HELD);
+	ret->refused = UINT64_MAX;
+	return 0;
+}
+
+int us_gdb_session_look(struct us_gdb_session *s, uint64_t mask,
+			struct us_gdb_look *ret)
+{
+	int r = s->detached ? -ECONNRESET : drain(s);
+	if (r < 0)
+		return r;
+	if (!us_watchdog_hold(s->watchdog))
+		return lost(s, -ECONNRESET, "the watchdog had to let the guest go");
+	ret->asked_ns = us_now_ns();
+	ret->refused = 0;
+	if (s->n_vcpu < 64)
+		mask &= (1ull << s->n_vcpu) - 1;
+	r = stop_and_read(s, mask, ret);
+	if (r == -EAGAIN)
+		r = regain(s, ret);
+	ret->got = mask & ~ret->refused;
+	if (r < 0) {
+		const char *why = s->client.why;
+		us_gdb_session_let_go(s);
+		s->client.why = why;
+	}
+	if (r < 0 || s->run == US_GDB_PAUSED)
+		us_watchdog_release(s->watchdog);
+	return r;
+}
+
+/*
+ * Somebody else (a monitor's cont) has let the guest go while we held it: QEMU then
+ * takes the first byte of our command for a request to stop it, drops the rest, and
+ * says that it has stopped instead of acknowledging.  That stop is ours.
+ */
+static bool was_taken_for_stop(struct us_gdb_session *s)
+{
+	struct us_gdb *g = &s->client;
+	if (!s->qemu || g->no_ack || !g->pending || !g->sent ||
+	    us_gdb_stop_kind(g->parser.body, g->parser.len) != US_GDB_STOPPED)
+		return false;
+	g->pending = false;
+	return true;
+}
+
+static int tell_resume(struct us_gdb_session *s)
+{
+	for (unsigned i = 0; i < RESUME_TRIES; i++) {
+		int r = us_gdb_put(&s->client, s->resume);
+		if (r == 0)
+			r = us_gdb_flush(&s->client, us_now_ns() + LOOK_NS);
+		if (r == 0)
+			r = us_gdb_wait_ack(&s->client);
+		if (r < 0 || !was_taken_for_stop(s))
+			return r;
+	}
+	return lost(s, -EPROTO, "somebody else resumed the guest, again and again");
+}
+
+int us_gdb_session_resume(struct us_gdb_session *s)
+{
+	if (s->run != US_GDB_HELD)
+		return 0;
+	int r = tell_resume(s);
+	if (r < 0)
+		return r;
+	s->run = US_GDB_RUNS;
+	if (!us_watchdog_release(s->watchdog))
+		return lost(s, -ECONNRESET, "the watchdog had to let the guest go");
+	return 0;
+}
+
+static bool read_some(struct us_gdb_session *s, us_gva va, uint8_t *buf, size_t len)
+{
+	struct us_gdb *g = &s->client;
+	char text[48];
+	snprintf(text, sizeof(text), "m%llx,%zx", (unsigned long long)va, len);
+	if (us_gdb_ask(g, text, us_now_ns() + LOOK_NS) || g->parser.len != len * 2)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		int high = us_gdb_hex(g->parser.body[i * 2]);
+		int low = us_gdb_hex(g->parser.body[i * 2 + 1]);
+		if (high < 0 || low < 0)
+			return false;
+		buf[i] = (uint8_t)(high << 4 | low);
+	}
+	return true;
+}
+
+bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, void *buf,
+			 size_t len)
+{
+	if (s->run == US_GDB_RUNS || s->detached || vcpu >= s->n_vcpu)
+		return false;
+	if (s->selected != vcpu && applies(s, SELECT, vcpu)) {
+		if (put_request(s, SELECT, vcpu) ||
+		    us_gdb_flush(&s->client, us_now_ns() + LOOK_NS) ||
+		    us_gdb_get(&s->client, us_now_ns() + LOOK_NS) ||
+		    !us_gdb_said(&s->client, "OK"))
+			return false;
+	}
+	uint8_t *to = buf;
+	for (size_t n; len; va += n, to += n, len -= n) {
+		n = len < s->packet_size / 4 ? len : s->packet_size / 4;
+		if (!read_some(s, va, to, n))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gdb/session.h: a guest behind a GDB stub: attach, look at its vCPUs, let it go.
+ *
+ * Connecting stops the guest, and while it runs a stub takes any byte for a request to
+ * stop it.  So whoever holds the guest says so to a watchdog process that shares the
+ * connection, and the guest is let go in all ways out.
+ *
+ * A guest that its owner had paused stays paused.  QEMU up to 8.0 says by itself
+ * whether it ran when we connected; otherwise the caller may know (QMP query-status),
+ * or a guest that cannot be told is taken to have run.
+ */
+#ifndef US_BACKEND_GDB_SESSION_H
+#define US_BACKEND_GDB_SESSION_H
+
+#include "backend/gdb/client.h"
+#include "backend/gdb/code.h"
+#include "backend/gdb/target.h"
+#include "backend/watchdog.h"
+#include "vmm/guest_list.h"
+
+enum us_gdb_run {
+	US_GDB_RUNS,
+	US_GDB_HELD,   /* we have stopped it */
+	US_GDB_PAUSED, /* its owner has, or it has crashed: it is not ours to resume */
+};
+
+enum us_gdb_vcpu_state { US_GDB_RUNNING, US_GDB_HALTED, US_GDB_OFF };
+
+/* What one stop shows. */
+struct us_gdb_look {
+	uint64_t asked_ns; /* when the request to stop went out */
+	uint64_t t_ns;	   /* when the guest was known to stand */
+	uint64_t got;	   /* bit n: vCPU n was read ... */
+	uint64_t refused;  /* ... or the stub would not */
+	struct us_regs regs[US_MAX_VCPUS];
+	struct us_gdb_code code[US_MAX_VCPUS];
+	uint8_t state[US_MAX_VCPUS]; /* enum us_gdb_vcpu_state */
+	struct us_gdb_apart apart;   /* of the vCPU that is being read */
+};
+
+struct us_gdb_session {
+	struct us_gdb client;
+	struct us_gdb_layout layout;
+	struct us_watchdog *watchdog;
+	struct us_gdb_shared *shared; /* what the watchdog must know */
+	struct us_gdb_codes codes;
+	char endpoint[US_ENDPOINT_SIZE];
+
+	uint8_t run;	    /* enum us_gdb_run */
+	bool detached;	    /* after an error: nothing more is sent */
+	bool qemu;	    /* several packets may be sent at once */
+	bool extra;	    /* qThreadExtraInfo tells a halted vCPU */
+	bool unsure;	    /* whether it ran before we came could not be told */
+	bool kvm, tcg;	    /* QEMU's word; neither: not known */
+	size_t packet_size; /* the stub's limit */
+	const char *resume; /* "c" or "vCont;c" */
+	unsigned n_vcpu;
+	unsigned selected; /* vCPU that the stub talks about; US_MAX_VCPUS: unknown */
+	char thread[US_MAX_VCPUS][24];
+};
+
+enum us_gdb_before { US_GDB_UNKNOWN_BEFORE, US_GDB_RAN_BEFORE, US_GDB_PAUSED_BEFORE };
+
+/*
+ * Attach; the guest then runs on, or is paused as before.  before: what the caller
+ * knows.  -EBUSY: another debugger has the stub; -ETIMEDOUT, -EPROTO, -ECONNRESET;
+ * -ENOTSUP: a processor that we do not know.  All within 5 s.
+ */
+US_MUST_CHECK int us_gdb_session_open(const char *endpoint, enum us_gdb_before before,
+				      struct us_gdb_session **ret, struct us_err *e);
+/* Detach, the guest runs on (or is paused as before). Accepts NULL. */
+void us_gdb_session_close(struct us_gdb_session *s);
+
+/*
+ * Stop the guest and read the vCPUs in mask.  Afterwards run is HELD, or PAUSED.
+ * -ESRCH: the guest has exited; -ECONNRESET; -ETIMEDOUT, -EPROTO; client.why says
+ * more.  Nothing is held then as far as that is in our power.
+ */
+US_MUST_CHECK int us_gdb_session_look(struct us_gdb_session *s, uint64_t mask,
+				      struct us_gdb_look *ret);
+/* End the hold; nothing to do if PAUSED. */
+US_MUST_CHECK int us_gdb_session_resume(struct us_gdb_session *s);
+
+/* Read memory as the vCPU sees it; only while it is HELD or PAUSED. */
+bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, void *buf,
+			 size_t len);
+
+/* While it runs: sleep until t_ns. 0; -EINTR; or what is wrong, as look(). */
+US_MUST_CHECK int us_gdb_session_sleep(struct us_gdb_session *s, uint64_t t_ns);
+
+#endif

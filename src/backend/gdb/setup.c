@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* gdb/setup.c: attach to a stub; see gdb/session.h. */
+#include "backend/gdb/detach.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "vmm/socket.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define OPEN_NS		    (4500 * US_NS_PER_MS)
+#define CONNECT_MS	    2000
+#define HOLD_LIMIT_MS	    3000		 /* a look may take 2.5 s */
+#define RESCUE_PATIENCE_NS  (10 * US_NS_PER_SEC) /* nobody waits for the watchdog */
+#define MAX_DOCUMENT	    (256u << 10)
+#define DEFAULT_PACKET_SIZE 400 /* of a stub that states none; GDB's own default */
+
+/* In the watchdog's process: with the connection that the backend had. */
+static void rescue(void *ctx, bool held)
+{
+	struct us_gdb_session *s = ctx;
+	if (!held)
+		return;
+	us_gdb_init(&s->client, s->client.fd);
+	s->client.no_ack = atomic_load(&s->shared->no_ack);
+	us_gdb_let_go(&s->client, s->shared, RESCUE_PATIENCE_NS);
+}
+
+/*
+ * The same before there is one: dead in the middle of connecting.  The stub may have
+ * to notice first that its peer is gone; until it has taken this connection and let
+ * the guest go, the connection must stay: accepted when dead, it would stop the guest.
+ */
+static void rescue_anew(void *ctx, bool held)
+{
+	struct us_gdb_session *s = ctx;
+	int fd = -1;
+	if (!held || atomic_load(&s->shared->watched))
+		return;
+	for (unsigned i = 0; i < 100 && fd < 0; i++) {
+		fd = us_socket_connect(s->endpoint, 300, NULL);
+		if (fd < 0)
+			usleep(20000);
+	}
+	if (fd < 0)
+		return;
+	us_gdb_init(&s->client, fd);
+	us_gdb_let_go(&s->client, s->shared, RESCUE_PATIENCE_NS);
+}
+
+static bool file_has_line(const char *path, bool (*matches)(const char *, const char *),
+			  const char *what)
+{
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return false;
+	char line[512];
+	bool found = false;
+	while (!found && fgets(line, sizeof(line), f))
+		found = matches(line, what);
+	fclose(f);
+	return found;
+}
+
+/* A connected unix socket with that path: the stub's end of a connection. */
+static bool is_unix_peer(const char *line, const char *path)
+{
+	char state[4], name[256];
+	return sscanf(line, "%*x: %*s %*s %*s %*s %3s %*s %255[^\n]", state, name) ==
+		       2 &&
+	       !strcmp(state, "03") && !strcmp(name, path);
+}
+
+/* An established TCP connection whose end here has that port. */
+static bool is_tcp_peer(const char *line, const char *port)
+{
+	unsigned local, state;
+	return sscanf(line, " %*[^:]: %*[^:]:%x %*s %x", &local, &state) == 2 &&
+	       state == 1 && local == (unsigned)strtoul(port, NULL, 10);
+}
+
+static bool is_taken(const char *endpoint)
+{
+	if (endpoint[0] == '/')
+		return file_has_line("/proc/net/unix", is_unix_peer, endpoint);
+	const char *colon = strrchr(endpoint, ':');
+	bool here = colon && (colon == endpoint || !strncmp(endpoint, "127.", 4) ||
+			      !strncmp(endpoint, "localhost:", 10) ||
+			      !strncmp(endpoint, "[::1]:", 6));
+	return here && (file_has_line("/proc/net/tcp", is_tcp_peer, colon + 1) ||
+			file_has_line("/proc/net/tcp6", is_tcp_peer, colon + 1));
+}
+
+/*
+ * A stub serves one debugger.  A second connection would wait in its queue, and stop
+ * the guest when the first has gone and we have too.  So do not even try; but a
+ * client that has just gone takes the stub a moment to notice.
+ */
+static int refuse_if_taken(const char *endpoint, struct us_err *e)
+{
+	uint64_t deadline_ns = us_now_ns() + 500 * US_NS_PER_MS;
+	while (is_taken(endpoint)) {
+		if (us_now_ns() < deadline_ns) {
+			usleep(20000);
+			continue;
+		}
+		us_fail(e, -EBUSY, "attach to the GDB stub %s: another debugger has it",
+			endpoint);
+		us_hint(e, "detach that debugger, or use another --backend");
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int watch(struct us_gdb_session *s, void (*resume)(void *, bool), int fd,
+		 unsigned limit_ms, struct us_watchdog **ret, struct us_err *e)
+{
+	struct us_watchdog_opts o = { .resume = resume,
+				      .ctx = s,
+				      .limit_ms = limit_ms,
+				      .keep = &fd,
+				      .n_keep = fd >= 0 };
+	int r = us_watchdog_start(&o, ret, e);
+	if (r == 0)
+		us_watchdog_hold(*ret);
+	return r;
+}
+
+static void unwatch(struct us_watchdog *w)
+{
+	us_watchdog_release(w);
+	us_watchdog_stop(w);
+}
+
+/* Connect; from the first moment on somebody is there to let the guest go. */
+static int dial(struct us_gdb_session *s, struct us_err *e)
+{
+	struct us_watchdog *guard;
+	int r = refuse_if_taken(s->endpoint, e);
+	if (r == 0)
+		r = watch(s, rescue_anew, -1, 0, &guard, e);
+	if (r < 0)
+		return r;
+	int fd = us_socket_connect(s->endpoint, CONNECT_MS, e);
+	if (fd >= 0) {
+		us_gdb_init(&s->client, fd);
+		r = watch(s, rescue, fd, HOLD_LIMIT_MS, &s->watchdog, e);
+	}
+	if (fd >= 0 && r < 0)
+		us_gdb_let_go(&s->client, s->shared, US_GDB_PATIENCE_NS);
+	s->detached = r < 0;
+	atomic_store(&s->shared->watched, true);
+	unwatch(guard);
+	return fd < 0 ? fd : r;
+}
+
+static int ask(struct us_gdb_session *s, const char *body, uint64_t deadline_ns,
+	       struct us_err *e)
+{
+	return us_gdb_ask_explain(&s->client, body, deadline_ns, e);
+}
+
+/* The first command; a stop reply that precedes its answer says that the guest ran. */
+static int ask_features(struct us_gdb_session *s, bool *ran, uint64_t deadline_ns,
+			struct us_err *e)
+{
+	struct us_gdb *g = &s->client;
+	int r = ask(s, "qSupported:xmlRegisters=i386,arm,riscv;vContSupported+",
+		    deadline_ns, e);
+	for (unsigned i = 0; r == 0 && i < 8; i++) {
+		enum us_gdb_stop stop = us_gdb_stop_kind(g->parser.body, g->parser.len);
+		if (stop == US_GDB_GONE)
+			return us_fail(e, -ESRCH, "the guest has exited");
+		if (stop == US_GDB_NOT_STOP)
+			return 0;
+		*ran = true;
+		r = us_gdb_get(g, deadline_ns);
+	}
+	return us_fail(e, r ? r : -EPROTO, "asking the stub what it can: %s",
+		       r ? g->why : "nothing but stop replies");
+}
+
+static void read_features(struct us_gdb_session *s, bool *xml, bool *no_ack)
+{
+	const char *text = s->client.parser.body;
+	const char *size = strstr(text, "PacketSize=");
+	unsigned long n = size ? strtoul(size + 11, NULL, 16) : DEFAULT_PACKET_SIZE;
+	s->packet_size = n < 64 ? 64 : n > 4096 ? 4096 : n;
+	*xml = strstr(text, "qXfer:features:read+") != NULL;
+	*no_ack = strstr(text, "QStartNoAckMode+") != NULL;
+}
+
+/*
+ * Did it run before we came?  Up to 8.0 QEMU says so by itself, later versions do not;
+ * but they all give a reason for a stop that is not ours: "paused (prelaunch)".
+ */
+static bool was_paused(struct us_gdb_session *s, uint64_t deadline_ns)
+{
+	char text[128];
+	unsigned major = 0, minor = 0;
+	if (!s->qemu)
+		return false;
+	if (us_gdb_ask_monitor(&s->client, "info version", text, sizeof(text),
+			       deadline_ns) == 0 &&
+	    sscanf(text, "%u.%u", &major, &minor) == 2 &&
+	    (major < 8 || (major == 8 && !minor)))
+		return true;
+	s->unsure = true;
+	return us_gdb_ask_monitor(&s->client, "info status", text, sizeof(text),
+				  deadline_ns) == 0 &&
+	       strstr(text, "paused (");
+}
+
+static int ask_nature(struct us_gdb_session *s, enum us_gdb_before before, bool ran,
+		      uint64_t deadline_ns, struct us_err *e)
+{
+	struct us_gdb *g = &s->client;
+	int r = ask(s, "qqemu.sstepbits", deadline_ns, e);
+	if (r < 0)
+		return r;
+	s->qemu = !strncmp(g->parser.body, "ENABLE=", 7);
+	g->acks = s->qemu;
+	atomic_store(&s->shared->qemu, s->qemu);
+	if (s->qemu)
+		atomic_store(&s->shared->no_ack, true);
+	bool paused = before == US_GDB_PAUSED_BEFORE;
+	if (before == US_GDB_UNKNOWN_BEFORE && !ran)
+		paused = was_paused(s, deadline_ns);
+	us_gdb_set_run(s, paused ? US_GDB_PAUSED : US_GDB_HELD);
+	char text[128] = "";
+	if (s->qemu && !us_gdb_ask_monitor(&s->client, "info kvm", text, sizeof(text),
+					   deadline_ns)) {
+		s->kvm = strstr(text, "enabled") != NULL;
+		s->tcg = strstr(text, "disabled") != NULL;
+	}
+	s->resume = "c";
+	if (s->qemu)
+		return 0;
+	r = ask(s, "?", deadline_ns, e);
+	if (r == 0 && us_gdb_stop_kind(g->parser.body, g->parser.len) == US_GDB_GONE)
+		return us_fail(e, -ESRCH, "the guest has exited");
+	if (r == 0)
+		r = ask(s, "vCont?", deadline_ns, e);
+	if (r == 0 && strstr(g->parser.body, ";c"))
+		s->resume = "vCont;c";
+	return r;
+}
+
+/* Add the comma-separated thread ids of one reply. */
+static int add_threads(struct us_gdb_session *s, struct us_err *e)
+{
+	static const char legal[] = "0123456789abcdefABCDEFp.";
+	const char *p = s->client.parser.body + 1;
+	while (*p) {
+		size_t n = strspn(p, legal);
+		if (!n || n >= sizeof(s->thread[0]) || (p[n] && p[n] != ','))
+			return us_fail(e, -EPROTO,
+				       "the stub's list of vCPUs is garbage");
+		if (s->n_vcpu == US_MAX_VCPUS)
+			return 0;
+		memcpy(s->thread[s->n_vcpu], p, n);
+		s->thread[s->n_vcpu++][n] = '\0';
+		p += n + (p[n] == ',');
+	}
+	return 0;
+}
+
+static int ask_threads(struct us_gdb_session *s, uint64_t deadline_ns, struct us_err *e)
+{
+	struct us_gdb *g = &s->client;
+	int r = ask(s, "qfThreadInfo", deadline_ns, e);
+	for (unsigned i = 0; r == 0 && g->parser.body[0] == 'm' && i < 256; i++) {
+		r = add_threads(s, e);
+		if (r == 0)
+			r = ask(s, "qsThreadInfo", deadline_ns, e);
+	}
+	if (r < 0)
+		return r;
+	if (!s->n_vcpu) { /* a stub that knows no threads has one vCPU */
+		s->n_vcpu = 1;
+		return 0;
+	}
+	/* A stub that has ever spoken to a multiprocess GDB names the process. */
+	const char *id = s->thread[0];
+	size_t n = id[0] == 'p' ? strcspn(id + 1, ".") : 0;
+	if (n)
+		snprintf(s->shared->detach, sizeof(s->shared->detach), "D;%.*s", (int)n,
+			 id + 1);
+	char text[64];
+	snprintf(text, sizeof(text), "qThreadExtraInfo,%s", id);
+	r = ask(s, text, deadline_ns, e);
+	s->extra = r == 0 && g->parser.len && !us_gdb_said_error(g);
+	return r;
+}
+
+struct transfer {
+	struct us_gdb_session *s;
+	uint64_t deadline_ns;
+};
+
+static int fetch_document(void *ctx, const char *name, char **ret, size_t *ret_len,
+			  struct us_err *e)
+{
+	const struct transfer *t = ctx;
+	const struct us_gdb *g = &t->s->client;
+	_cleanup_free_ char *text = malloc(MAX_DOCUMENT + 1);
+	if (!text)
+		return us_fail(e, -ENOMEM, "out of memory");
+	for (size_t n = 0;;) {
+		char command[160];
+		snprintf(command, sizeof(command), "qXfer:features:read:%.64s:%zx,%zx",
+			 name, n, t->s->packet_size - 16);
+		int r = ask(t->s, command, t->deadline_ns, e);
+		if (r < 0)
+			return r;
+		char kind = g->parser.body[0];
+		size_t len = g->parser.len;
+		if ((kind != 'l' && kind != 'm') || (kind == 'm' && len == 1) ||
+		    len - 1 > MAX_DOCUMENT - n)
+			return us_fail(e, -EPROTO, "the stub will not send %.64s",
+				       name);
+		memcpy(text + n, g->parser.body + 1, len - 1);
+		n += len - 1;
+		text[n] = '\0';
+		if (kind == 'm')
+			continue;
+		*ret_len = n;
+		*ret = us_take(text);
+		return 0;
+	}
+}
+
+static int ask_layout(struct us_gdb_session *s, bool xml, uint64_t deadline_ns,
+		      struct us_err *e)
+{
+	struct transfer t = { s, deadline_ns };
+	struct us_gdb *g = &s->client;
+	int r = xml ? us_gdb_layout_read(fetch_document, &t, &s->layout, e) : -ENODATA;
+	if (r < 0 && r != -ENODATA)
+		return r;
+	bool classic = r == -ENODATA, wide = s->layout.wide;
+	r = ask(s, "g", deadline_ns, e);
+	if (r < 0)
+		return r;
+	/* GDB's classical i386 packet has 308 bytes or little more. */
+	if (classic)
+		us_gdb_layout_classic(wide || g->parser.len > 2 * 400, &s->layout);
+	struct us_regs regs;
+	struct us_gdb_code code;
+	r = us_gdb_decode(&s->layout, g->parser.body, g->parser.len, &regs, &code);
+	return r < 0 ? us_fail(e, r,
+			       "the stub's registers (%zu bytes) are not those that it "
+			       "describes, nor those of an x86 processor",
+			       g->parser.len / 2)
+		     : 0;
+}
+
+static int handshake(struct us_gdb_session *s, enum us_gdb_before before,
+		     struct us_err *e)
+{
+	uint64_t deadline_ns = us_now_ns() + OPEN_NS;
+	bool ran = false, xml, no_ack;
+	int r = ask_features(s, &ran, deadline_ns, e);
+	if (r < 0)
+		return r;
+	read_features(s, &xml, &no_ack);
+	if (no_ack) {
+		r = ask(s, "QStartNoAckMode", deadline_ns, e);
+		s->client.no_ack = r == 0 && us_gdb_said(&s->client, "OK");
+		atomic_store(&s->shared->no_ack, s->client.no_ack);
+	}
+	if (r == 0)
+		r = ask_nature(s, before, ran, deadline_ns, e);
+	if (r == 0)
+		r = ask_threads(s, deadline_ns, e);
+	if (r == 0)
+		r = ask_layout(s, xml, deadline_ns, e);
+	if (r == 0 && s->qemu)
+		r = us_gdb_codes_init(&s->codes, s->n_vcpu, e);
+	return r;
+}
+
+static int attach(struct us_gdb_session *s, enum us_gdb_before before, struct us_err *e)
+{
+	int r = dial(s, e);
+	if (r < 0)
+		return r;
+	r = handshake(s, before, e);
+	if (r == -ETIMEDOUT)
+		us_hint(e,
+			"a stub serves one debugger at a time: is another attached?");
+	if (r == 0 && s->run == US_GDB_PAUSED)
+		us_watchdog_release(s->watchdog);
+	if (r == 0 && us_gdb_session_resume(s) < 0)
+		r = us_fail(e, -EIO, "resuming the guest: %s", s->client.why);
+	if (r < 0)
+		us_gdb_session_let_go(s);
+	return r;
+}
+
+int us_gdb_session_open(const char *endpoint, enum us_gdb_before before,
+			struct us_gdb_session **ret, struct us_err *e)
+{
+	struct us_gdb_session *s = calloc(1, sizeof(*s));
+	if (!s)
+		return us_fail(e, -ENOMEM, "attach to a stub: out of memory");
+	s->client.fd = -1;
+	s->selected = US_MAX_VCPUS;
+	snprintf(s->endpoint, sizeof(s->endpoint), "%s", endpoint);
+	s->shared = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int r = 0;
+	if (s->shared == MAP_FAILED) {
+		s->shared = NULL;
+		r = us_fail(e, -errno, "no shared page: %s", strerror(errno));
+	} else {
+		atomic_store(&s->shared->paused, before == US_GDB_PAUSED_BEFORE);
+		r = attach(s, before, e);
+	}
+	if (r < 0) {
+		us_gdb_session_close(s);
+		return us_wrap(e, "attach to the GDB stub %s", endpoint), r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void us_gdb_session_close(struct us_gdb_session *s)
+{
+	if (!s)
+		return;
+	/* QEMU lets a running guest be when a debugger hangs up; others may not. */
+	bool plain = s->detached || s->client.fd < 0 ||
+		     (s->qemu && s->run != US_GDB_HELD);
+	if (!plain && s->watchdog && !us_watchdog_fired(s->watchdog))
+		us_gdb_session_let_go(s);
+	us_gdb_fini(&s->client);
+	us_gdb_codes_fini(&s->codes);
+	if (s->watchdog)
+		unwatch(s->watchdog);
+	if (s->shared)
+		munmap(s->shared, sizeof(*s->shared));
+	free(s);
+}

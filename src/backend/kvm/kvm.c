@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kvm.c: any KVM guest on x86, whatever its VMM: each vCPU thread is stopped by
+ * ptrace for a look, its registers are read from the page that it shares with KVM.
+ */
+#include "backend/kvm/probe.h"
+#include "backend/kvm/vcpu.h"
+#include "backend/pacer.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "vmm/qmp.h"
+#include "vmm/ram.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#define SETTLE_NS     US_NS_PER_MS /* how often a late stop is looked for */
+#define GONE_MS	      1000
+#define RESET_PC      0xfffffff0 /* Intel SDM volume 3, 9.1.4 */
+#define MAX_MISPLACED 16  /* looks whose memory does not fit, before we give up */
+#define MAX_BLIND     500 /* stops without registers, before we give up */
+
+extern const struct us_backend_ops us_backend_kvm;
+
+struct kvm {
+	struct us_backend base;
+	struct us_guest guest;
+	int pidfd;
+	struct us_ram *ram;
+	struct us_pacer pacer;
+	struct us_kvm_vcpu vcpu[US_MAX_VCPUS];
+	unsigned n_open;    /* of vcpu[] */
+	unsigned n_gone;    /* vCPUs whose thread has ended */
+	unsigned slot;	    /* of the capture that is out */
+	bool precise;	    /* the sampler's timer slack is set */
+	bool placed;	    /* the memory layout was checked against a vCPU */
+	unsigned misplaced; /* looks that it did not hold for */
+	unsigned blind;	    /* stops in a row without registers */
+	struct us_err why;  /* of the error that next() returned */
+};
+
+static int kvm_probe(const struct us_target *t, struct us_err *why)
+{
+	return us_kvm_probe(t, why) == 0;
+}
+
+static int open_ram(struct kvm *k, const struct us_target *t, struct us_err *e)
+{
+	struct us_qmp *monitor = NULL;
+	/* The monitor knows the layout best, but one that is busy is no reason to fail:
+	 * the layout is then found in the maps of the process. */
+	if (t->qmp[0] && us_qmp_open(t->qmp, &monitor, NULL))
+		monitor = NULL;
+	int r = us_ram_open(&k->guest, monitor, &k->ram, e);
+	us_qmp_close(monitor);
+	return r;
+}
+
+static int open_parts(struct kvm *k, const struct us_target *t, struct us_err *e)
+{
+	k->pidfd = us_kvm_open_process(&k->guest, e);
+	if (k->pidfd < 0)
+		return k->pidfd;
+	int r = us_kvm_match_threads(&k->guest, e);
+	if (!r)
+		r = open_ram(k, t, e);
+	for (unsigned i = 0; !r && i < k->guest.n_vcpu; i++) {
+		r = us_kvm_vcpu_open(&k->vcpu[i], k->pidfd, k->guest.pid,
+				     &k->guest.vcpu[i], e);
+		k->n_open += !r;
+	}
+	return r;
+}
+
+static void kvm_close(struct us_backend *b)
+{
+	struct kvm *k = (struct kvm *)b;
+	if (!k)
+		return;
+	for (unsigned i = 0; i < k->n_open; i++)
+		us_kvm_vcpu_close(&k->vcpu[i]);
+	us_ram_close(k->ram);
+	us_closep(&k->pidfd);
+	free(k);
+}
+
+static int kvm_open(const struct us_target *t, struct us_backend **ret,
+		    struct us_err *e)
+{
+	int r = us_kvm_probe(t, e);
+	if (r < 0)
+		return r;
+	struct kvm *k = calloc(1, sizeof(*k));
+	if (!k)
+		return us_fail(e, -ENOMEM, "attach to pid %d: out of memory",
+			       t->guest->pid);
+	k->guest = *t->guest;
+	k->pidfd = -1;
+	r = open_parts(k, t, e);
+	if (r < 0) {
+		kvm_close(&k->base);
+		return r;
+	}
+	k->base.ops = &us_backend_kvm;
+	k->base.caps = US_CAP_ALL_GPRS | (us_ram_is_mapped(k->ram) ? US_CAP_MAP : 0);
+	k->base.arch = US_ARCH_X86_64;
+	k->base.n_vcpu = k->guest.n_vcpu;
+	k->base.mem = us_ram_mem(k->ram);
+	if (k->guest.n_vcpu_beyond)
+		snprintf(k->base.caution, sizeof(k->base.caution),
+			 "%u more vCPUs are not looked at: uniscope knows %d at most",
+			 k->guest.n_vcpu_beyond, US_MAX_VCPUS);
+	snprintf(k->base.how, sizeof(k->base.how), "ptrace, shared registers, %s",
+		 us_ram_how(k->ram));
+	*ret = &k->base;
+	return 0;
+}
+
+static int kvm_start(struct us_backend *b, const struct us_schedule *s,
+		     struct us_err *e)
+{
+	struct kvm *k = (struct kvm *)b;
+	us_pacer_init(&k->pacer, s, b->n_vcpu, 1, us_now_ns());
+	if (!k->pacer.n_active)
+		return us_fail(e, -EINVAL, "none of the %u vCPUs of pid %d is chosen",
+			       b->n_vcpu, k->guest.pid);
+	return 0;
+}
+
+/* Threads that did not stop in time may stop at any moment since: let them go. */
+static bool settle_late(struct kvm *k)
+{
+	bool open = false;
+	for (unsigned i = 0; i < k->n_open; i++) {
+		us_kvm_vcpu_settle(&k->vcpu[i]);
+		open |= k->vcpu[i].hold == US_KVM_ASKED;
+	}
+	return open;
+}
+
+/* Sleep until t_ns; false when a signal came. */
+static bool sleep_until(struct kvm *k, uint64_t t_ns)
+{
+	while (settle_late(k)) {
+		uint64_t soon = us_now_ns() + SETTLE_NS;
+		if (soon >= t_ns)
+			break;
+		if (us_pacer_sleep(soon))
+			return false;
+	}
+	return us_pacer_sleep(t_ns) == 0;
+}
+
+static bool process_gone(const struct kvm *k, int timeout_ms)
+{
+	struct pollfd p = { .fd = k->pidfd, .events = POLLIN };
+	return poll(&p, 1, timeout_ms) > 0;
+}
+
+/* A vCPU thread has ended: with its VMM, or because the vCPU was unplugged. */
+static int vcpu_gone(struct kvm *k, unsigned slot)
+{
+	us_pacer_retire(&k->pacer, slot);
+	if (++k->n_gone < k->pacer.n_active && !process_gone(k, GONE_MS))
+		return -EAGAIN;
+	return us_fail(&k->why, -ESRCH, "the VMM, pid %d, has ended", k->guest.pid);
+}
+
+/* The first registers with paging tell whether RAM is where we think it is. */
+static int check_place(struct kvm *k, const struct us_regs *regs)
+{
+	bool tried = false;
+	us_mem_new_sample(k->base.mem);
+	int r = us_ram_verify(k->ram, regs, &tried, &k->why);
+	if (!r) {
+		k->placed = tried;
+		return 0;
+	}
+	return ++k->misplaced < MAX_MISPLACED ? -EAGAIN : r;
+}
+
+static int stopped_without_registers(struct kvm *k)
+{
+	if (++k->blind < MAX_BLIND)
+		return 0;
+	return us_fail(&k->why, -EOPNOTSUPP,
+		       "KVM does not store the registers of pid %d: %u stops gave none",
+		       k->guest.pid, k->blind);
+}
+
+/* 1: stopped, *c is filled; else it runs, and -EAGAIN: no capture this time. */
+static int look_at_running(struct kvm *k, unsigned slot, struct us_capture *c)
+{
+	struct us_kvm_vcpu *v = &k->vcpu[slot];
+	int r = us_kvm_vcpu_stop(v);
+	if (r == -ESRCH)
+		return vcpu_gone(k, slot);
+	if (r < 0)
+		return -EAGAIN;
+	if (!us_kvm_vcpu_check_thread(v))
+		return us_fail(&k->why, -EILSEQ, "thread %d does not run vCPU %u",
+			       v->tid, k->guest.vcpu[slot].index);
+	bool have = false;
+	c->state = us_kvm_vcpu_read(v, &c->regs, &have);
+	c->form = have ? US_CAPTURE_LIVE : US_CAPTURE_NONE;
+	if (c->state == US_VCPU_EXIT)
+		c->exit = us_vm_exit_code(us_exit_of_kvm(v->run->exit_reason),
+					  US_PLACE_VMM);
+	c->t_ns = v->asked_ns;
+	if (c->state == US_VCPU_READY)
+		c->weight = us_pacer_looks_in(&k->pacer, slot, v->waited_ns);
+	if (!have && c->state != US_VCPU_OFF)
+		r = stopped_without_registers(k);
+	else if (have)
+		k->blind = 0;
+	if (!r && have && !k->placed)
+		r = check_place(k, &c->regs);
+	return r ? r : 1;
+}
+
+/* Woken from its wait in KVM_RUN, a halted vCPU shows where it halted; KVM goes on
+ * waiting when it is let go. */
+static int look_at_halted(struct kvm *k, unsigned slot, struct us_capture *c)
+{
+	int r = look_at_running(k, slot, c);
+	if (r == 1 && c->form == US_CAPTURE_LIVE && c->regs.pc == RESET_PC) {
+		c->state = US_VCPU_OFF; /* waits to be started for the first time */
+		c->form = US_CAPTURE_NONE;
+	} else if (r == 1 && c->state == US_VCPU_GUEST) {
+		c->state = US_VCPU_HALTED;
+	}
+	return r;
+}
+
+static bool wants_halted(const struct kvm *k, const struct us_kvm_vcpu *v)
+{
+	return k->pacer.schedule.wake_halted &&
+	       us_kvm_fd_of_run(v->thread.asleep_in) == v->thread.fd_there;
+}
+
+static int look(struct kvm *k, unsigned slot, struct us_capture *c)
+{
+	struct us_kvm_vcpu *v = &k->vcpu[slot];
+	enum us_vcpu_state asleep = US_VCPU_OFF;
+	c->vcpu = (uint16_t)slot;
+	c->weight = 1;
+	c->exit = 0;
+	c->held_ns = 0;
+	if (v->hold != US_KVM_FREE)
+		return -EAGAIN; /* still on its way to the stop of an earlier look */
+	switch (us_kvm_vcpu_peek(v, &asleep)) {
+	case US_KVM_VANISHED:
+		return vcpu_gone(k, slot);
+	case US_KVM_ASLEEP:
+		if (asleep == US_VCPU_HALTED && wants_halted(k, v))
+			return look_at_halted(k, slot, c);
+		c->state = (uint8_t)asleep;
+		c->form = US_CAPTURE_NONE;
+		c->t_ns = us_now_ns();
+		return 1;
+	case US_KVM_RUNNING:
+		break;
+	}
+	return look_at_running(k, slot, c);
+}
+
+/* Let the vCPU go, and plan its next look. Returns for how long it was held. */
+static uint64_t end_look(struct kvm *k, unsigned slot, uint32_t weight)
+{
+	uint64_t held_ns = us_kvm_vcpu_release(&k->vcpu[slot]);
+	us_pacer_done_for(&k->pacer, slot, us_now_ns(), held_ns, weight);
+	return held_ns;
+}
+
+static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c)
+{
+	struct kvm *k = (struct kvm *)b;
+	/* The kernel may otherwise wake us 50 us late, to save power. */
+	if (!k->precise)
+		k->precise = prctl(PR_SET_TIMERSLACK, 1) == 0;
+	for (;;) {
+		uint64_t due_ns;
+		unsigned slot = us_pacer_next(&k->pacer, &due_ns);
+		if (due_ns >= deadline_ns) {
+			sleep_until(k, deadline_ns);
+			return 0;
+		}
+		if (!sleep_until(k, due_ns))
+			return 0;
+		int r = look(k, slot, c);
+		if (r == 1) {
+			k->slot = slot;
+			return 1;
+		}
+		if (k->vcpu[slot].hold != US_KVM_FREE || r == -EAGAIN) {
+			end_look(k, slot, 1);
+			us_pacer_failed(&k->pacer, 1);
+		}
+		if (r != -EAGAIN)
+			return r;
+	}
+}
+
+static void kvm_release(struct us_backend *b, struct us_capture *c)
+{
+	struct kvm *k = (struct kvm *)b;
+	c->held_ns = end_look(k, k->slot, c->weight);
+}
+
+static void kvm_counts(const struct us_backend *b, struct us_backend_counts *ret)
+{
+	const struct kvm *k = (const struct kvm *)b;
+	us_pacer_counts(&k->pacer, us_now_ns(), ret);
+}
+
+static void kvm_explain(const struct us_backend *b, int code, struct us_err *e)
+{
+	const struct kvm *k = (const struct kvm *)b;
+	*e = k->why;
+	e->code = code;
+}
+
+const struct us_backend_ops us_backend_kvm = {
+	.name = "kvm",
+	.summary = "any KVM guest on x86: stops a vCPU for microseconds by ptrace",
+	.probe = kvm_probe,
+	.ready = us_kvm_ready,
+	.open = kvm_open,
+	.start = kvm_start,
+	.close = kvm_close,
+	.next = kvm_next,
+	.release = kvm_release,
+	.counts = kvm_counts,
+	.explain = kvm_explain,
+};

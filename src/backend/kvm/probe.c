@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* kvm/probe.c: see kvm/probe.h. */
+#include "backend/kvm/probe.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "vmm/host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/kvm.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#define STATUS_SIZE 4096
+
+/* The number after "Name:" in the text of a status file; 0 if it is not there. */
+static unsigned long long status_field(const char *status, const char *name, int base)
+{
+	char key[32];
+	snprintf(key, sizeof(key), "\n%s:", name);
+	const char *at = strstr(status, key);
+	return at ? strtoull(at + strlen(key), NULL, base) : 0;
+}
+
+static bool have_ptrace_capability(void)
+{
+	return us_host_capable(CAP_SYS_PTRACE);
+}
+
+static int refuse_right(const struct us_guest *g, struct us_err *e)
+{
+	int scope = us_host_ptrace_scope();
+	if (scope >= 3) {
+		us_fail(e, -EPERM,
+			"attach to pid %d: kernel.yama.ptrace_scope is %d: nobody may "
+			"attach until this host is started anew",
+			g->pid, scope);
+		us_hint(e, "use the monitor or the stub: qmp:PATH or gdb:HOST:PORT");
+		return -EPERM;
+	}
+	if (geteuid() != g->uid && !have_ptrace_capability())
+		us_fail(e, -EPERM,
+			"attach to pid %d: it belongs to uid %u, uniscope runs as uid "
+			"%u and without CAP_SYS_PTRACE",
+			g->pid, g->uid, geteuid());
+	else if (scope && !have_ptrace_capability())
+		us_fail(e, -EPERM,
+			"attach to pid %d: kernel.yama.ptrace_scope is %d: only "
+			"CAP_SYS_PTRACE may attach",
+			g->pid, scope);
+	else
+		us_fail(e, -EPERM,
+			"attach to pid %d: not permitted (it is protected, or has "
+			"rights or a namespace that uniscope has not)",
+			g->pid);
+	us_hint(e, "run uniscope with sudo");
+	return -EPERM;
+}
+
+/* Copying one of its descriptors asks the kernel the same question as ptrace does. */
+static int try_right(const struct us_guest *g, struct us_err *e)
+{
+	_cleanup_close_ int pidfd = us_kvm_open_process(g, e);
+	if (pidfd < 0)
+		return pidfd;
+	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_getfd, pidfd, g->vcpu[0].fd, 0);
+	if (fd >= 0)
+		return 0;
+	if (errno == EPERM || errno == EACCES)
+		return refuse_right(g, e);
+	if (errno == ENOSYS)
+		return us_fail(e, -ENOSYS,
+			       "Linux 5.6 or newer is needed: no "
+			       "pidfd_getfd here");
+	return us_fail(e, -errno, "take file %d of pid %d: %s", g->vcpu[0].fd, g->pid,
+		       strerror(errno));
+}
+
+static int refuse_other_tracer(const struct us_guest *g, struct us_err *e)
+{
+	for (unsigned i = 0; i < g->n_vcpu; i++) {
+		char path[64], status[STATUS_SIZE], name[32] = "?";
+		pid_t tid = g->vcpu[i].tid;
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/status", g->pid, tid);
+		if (!tid || us_read_file(AT_FDCWD, path, status, sizeof(status)) <= 0)
+			continue;
+		pid_t tracer = (pid_t)status_field(status, "TracerPid", 10);
+		if (!tracer)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/comm", tracer);
+		us_read_file(AT_FDCWD, path, name, sizeof(name));
+		name[strcspn(name, "\n")] = '\0';
+		us_fail(e, -EBUSY, "attach to thread %d: pid %d (%s) traces it already",
+			tid, tracer, name);
+		us_hint(e, "end pid %d, or detach it", tracer);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+/* Does KVM store registers in the shared page at all?  Without a right to ask, yes:
+ * Linux does so since 4.17. */
+static int refuse_old_kvm(struct us_err *e)
+{
+	_cleanup_close_ int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+	if (kvm < 0)
+		return 0;
+	int wanted = KVM_SYNC_X86_REGS | KVM_SYNC_X86_SREGS;
+	int has = ioctl(kvm, KVM_CHECK_EXTENSION, KVM_CAP_SYNC_REGS);
+	if (has >= 0 && (has & wanted) == wanted)
+		return 0;
+	return us_fail(e, -EOPNOTSUPP,
+		       "this host's KVM does not share registers "
+		       "(KVM_CAP_SYNC_REGS is 0x%x)",
+		       has < 0 ? 0 : (unsigned)has);
+}
+
+static bool module_says_yes(const char *path)
+{
+	char text[8];
+	return us_read_file(AT_FDCWD, path, text, sizeof(text)) > 0 &&
+	       (text[0] == 'Y' || text[0] == '1');
+}
+
+static bool mentions(const char *text, size_t len, const char *word)
+{
+	return memmem(text, len, word, strlen(word)) != NULL;
+}
+
+static bool has_open(const struct us_guest *g, const char *target)
+{
+	char path[64], link[64];
+	snprintf(path, sizeof(path), "/proc/%d/fd", g->pid);
+	DIR *d = opendir(path);
+	if (!d)
+		return false;
+	bool found = false;
+	for (struct dirent *f; !found && (f = readdir(d));) {
+		ssize_t n = readlinkat(dirfd(d), f->d_name, link, sizeof(link) - 1);
+		if (n < 0)
+			continue;
+		link[n] = '\0';
+		found = !strcmp(link, target);
+	}
+	closedir(d);
+	return found;
+}
+
+/*
+ * A guest with encrypted registers: for it Linux 6.10 and newer fail KVM_RUN when
+ * kvm_valid_regs is set, which would be the end of the VMM.  So where the host can have
+ * such guests, all that looks like one is left alone.
+ */
+static int refuse_protected(const struct us_guest *g, struct us_err *e)
+{
+	bool sev = module_says_yes("/sys/module/kvm_amd/parameters/sev_es");
+	bool tdx = module_says_yes("/sys/module/kvm_intel/parameters/tdx");
+	if (!sev && !tdx)
+		return 0;
+	char path[64];
+	_cleanup_free_ char *line = malloc(1 << 17);
+	if (!line)
+		return us_fail(e, -ENOMEM, "look at pid %d: out of memory", g->pid);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", g->pid);
+	ssize_t n = us_read_file(AT_FDCWD, path, line, 1 << 17);
+	size_t len = n > 0 ? (size_t)n : 0;
+	if (!mentions(line, len, "confidential-guest") && !mentions(line, len, "tdx") &&
+	    !mentions(line, len, "sev-") && !has_open(g, "/dev/sev"))
+		return 0;
+	return us_fail(e, -EOPNOTSUPP,
+		       "pid %d looks like a protected guest (SEV or TDX): its "
+		       "registers and memory are not for others to read",
+		       g->pid);
+}
+
+int us_kvm_probe(const struct us_target *t, struct us_err *why)
+{
+	const struct us_guest *g = t->guest;
+	if (!g)
+		return us_fail(why, -ENODEV, "the target names no process");
+	if (g->accel == US_ACCEL_TCG)
+		return us_fail(why, -ENODEV, "pid %d runs its guest without KVM",
+			       g->pid);
+	if (g->limited)
+		return refuse_right(g, why);
+	if (g->several)
+		return us_fail(why, -ENOTUNIQ,
+			       "pid %d runs more than one machine: which vCPU is whose "
+			       "cannot be told",
+			       g->pid);
+	if (!g->n_vcpu)
+		return us_fail(why, -ENODEV, "pid %d has no KVM vCPU", g->pid);
+	for (unsigned i = 0; i < g->n_vcpu; i++)
+		if (g->vcpu[i].fd < 0)
+			return us_fail(why, -ENODEV, "vCPU %u of pid %d has no file",
+				       g->vcpu[i].index, g->pid);
+	int r = refuse_old_kvm(why);
+	if (!r)
+		r = refuse_protected(g, why);
+	if (!r)
+		r = try_right(g, why);
+	return r ? r : refuse_other_tracer(g, why);
+}
+
+static int refuse_no_kvm(const struct us_host *h, struct us_err *why)
+{
+	us_fail(why, -ENODEV, "there is no /dev/kvm");
+	if (h->wanted[0] && !h->kvm[0])
+		us_hint(why, "modprobe %s", h->wanted);
+	else if (h->is_guest)
+		us_hint(why, "this host is a virtual machine: let its own host nest");
+	else
+		us_hint(why, "switch virtualization on in the firmware's setup");
+	return -ENODEV;
+}
+
+int us_kvm_ready(struct us_err *why)
+{
+	struct us_host h;
+	us_host_read(&h);
+	if (!h.has_kvm)
+		return refuse_no_kvm(&h, why);
+	int r = refuse_old_kvm(why);
+	return r < 0 ? r : us_host_may_trace(why);
+}

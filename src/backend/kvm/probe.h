@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kvm/probe.h: may and can this guest be looked into by ptrace and shared registers?
+ *
+ * Nothing here touches the guest: rights are tried by copying a file descriptor of the
+ * VMM (pidfd_getfd), which the kernel allows to whom it allows ptrace.
+ */
+#ifndef US_BACKEND_KVM_PROBE_H
+#define US_BACKEND_KVM_PROBE_H
+
+#include "backend/backend.h"
+
+/* As us_backend_ops.ready. */
+int us_kvm_ready(struct us_err *why);
+
+/* 0, or why not, with what is set, what is needed and the command that helps. */
+US_MUST_CHECK int us_kvm_probe(const struct us_target *t, struct us_err *why);
+
+/*
+ * A handle on the guest's process, which cannot become another one's: checked against
+ * the guest's start time.  An fd that the caller owns, or -errno.
+ */
+US_MUST_CHECK int us_kvm_open_process(const struct us_guest *g, struct us_err *e);
+
+/*
+ * Which thread runs which vCPU: fills tid where it is 0.  Threads that run are stopped
+ * once, for some microseconds, to read which file they run.
+ */
+US_MUST_CHECK int us_kvm_match_threads(struct us_guest *g, struct us_err *e);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* kvm/thread.c: see kvm/thread.h. */
+#include "backend/kvm/thread.h"
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/kvm.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+static int open_file(pid_t pid, pid_t tid, const char *name, struct us_err *e)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 ? fd : us_fail(e, -errno, "open %s: %s", path, strerror(errno));
+}
+
+int us_kvm_thread_open(struct us_kvm_thread *t, pid_t pid, const struct us_vcpu *which,
+		       struct us_err *e)
+{
+	*t = (struct us_kvm_thread){ .tid = which->tid,
+				     .fd_there = which->fd,
+				     .stat_fd = -1,
+				     .schedstat_fd = -1 };
+	t->syscall_fd = open_file(pid, t->tid, "syscall", e);
+	if (t->syscall_fd >= 0)
+		t->stat_fd = open_file(pid, t->tid, "stat", e);
+	int r = t->syscall_fd < 0 ? t->syscall_fd : t->stat_fd;
+	if (r < 0) {
+		us_kvm_thread_close(t);
+		return r;
+	}
+	t->schedstat_fd = open_file(pid, t->tid, "schedstat", NULL);
+	return 0;
+}
+
+void us_kvm_thread_close(struct us_kvm_thread *t)
+{
+	us_closep(&t->syscall_fd);
+	us_closep(&t->stat_fd);
+	us_closep(&t->schedstat_fd);
+	t->syscall_fd = t->stat_fd = t->schedstat_fd = -1;
+}
+
+long us_kvm_fd_of_run(const char *line)
+{
+	char *end;
+	if (strtoul(line, &end, 10) != SYS_ioctl)
+		return -1;
+	unsigned long fd = strtoul(end, &end, 16);
+	return strtoul(end, &end, 16) == KVM_RUN && fd <= INT_MAX ? (long)fd : -1;
+}
+
+/* One letter of proc(5), 0 if the thread has ended. */
+static char thread_state(const struct us_kvm_thread *t)
+{
+	char line[128];
+	ssize_t n = pread(t->stat_fd, line, sizeof(line) - 1, 0);
+	if (n <= 0)
+		return 0;
+	line[n] = '\0';
+	const char *name_end = strrchr(line, ')');
+	char state = name_end && name_end[1] ? name_end[2] : 0;
+	return state == 'Z' || state == 'X' ? 0 : state;
+}
+
+enum us_kvm_doing us_kvm_thread_peek(struct us_kvm_thread *t,
+				     enum us_kvm_asleep *ret_asleep)
+{
+	char line[sizeof(t->asleep_in)] = "";
+	ssize_t n = pread(t->syscall_fd, line, sizeof(line) - 1, 0);
+	if (n <= 0)
+		return US_KVM_VANISHED;
+	t->same_place = !strcmp(line, t->asleep_in);
+	memcpy(t->asleep_in, line, sizeof(line));
+	if (!strncmp(line, "running", 7))
+		return US_KVM_RUNNING;
+	char state = thread_state(t);
+	switch (state) {
+	case 0:
+		return US_KVM_VANISHED;
+	case 'R': /* woke up in between */
+		return US_KVM_RUNNING;
+	case 'T':
+	case 't':
+		*ret_asleep = US_KVM_STOPPED_ALL;
+		break;
+	default:
+		if (us_kvm_fd_of_run(line) != t->fd_there)
+			*ret_asleep = US_KVM_IN_VMM;
+		else
+			*ret_asleep = state == 'S' ? US_KVM_IN_RUN : US_KVM_IN_RUN_BUSY;
+	}
+	return US_KVM_ASLEEP;
+}
+
+bool us_kvm_thread_times(const struct us_kvm_thread *t, uint64_t *ret_run_ns,
+			 uint64_t *ret_wait_ns)
+{
+	char line[96], *end;
+	*ret_run_ns = *ret_wait_ns = 0;
+	ssize_t n = pread(t->schedstat_fd, line, sizeof(line) - 1, 0);
+	if (n <= 0)
+		return false;
+	line[n] = '\0';
+	*ret_run_ns = strtoull(line, &end, 10);
+	*ret_wait_ns = strtoull(end, NULL, 10);
+	return true;
+}

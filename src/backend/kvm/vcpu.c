@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* kvm/vcpu.c: see kvm/vcpu.h. */
+#include "backend/kvm/vcpu.h"
+#include "backend/kvm/regs.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define PAGE	     4096
+#define WANTED	     (KVM_SYNC_X86_REGS | KVM_SYNC_X86_SREGS)
+#define PATIENCE_NS  (100 * US_NS_PER_MS) /* for a stop, once a signal came for us */
+#define LONG_STOP_NS (100 * US_NS_PER_US) /* worth asking what it waited for */
+#define REAP_NS	     US_NS_PER_SEC
+#define POLL_NS	     (100 * US_NS_PER_US)
+
+_Static_assert(sizeof(struct kvm_run) <= PAGE, "kvm_run must lie in the first page");
+
+/*
+ * Left in the page while we are attached.  A uniscope that was killed leaves it
+ * behind, and so the next one can tell its registers from those of a VMM that uses the
+ * shared copy itself, which must not be touched.
+ */
+struct mark {
+	char magic[8];
+	uint64_t old_valid;
+};
+static const char magic[8] = "uniscope";
+
+static struct mark *mark_of(struct kvm_run *run)
+{
+	return (struct mark *)(run->s.padding + sizeof(run->s.padding) -
+			       sizeof(struct mark));
+}
+
+static int take_page(struct us_kvm_vcpu *v, struct us_err *e)
+{
+	struct mark *mark = mark_of(v->run);
+	bool ours = !memcmp(mark->magic, magic, sizeof(magic));
+	v->old_valid = ours ? (uint32_t)mark->old_valid
+			    : (uint32_t)v->run->kvm_valid_regs;
+	if (v->old_valid || v->run->kvm_dirty_regs)
+		return us_fail(e, -EBUSY,
+			       "the VMM of thread %d uses the registers that it shares "
+			       "with KVM itself",
+			       v->tid);
+	v->old = malloc(sizeof(*v->old));
+	if (!v->old)
+		return us_fail(e, -ENOMEM, "attach to a vCPU: out of memory");
+	*v->old = v->run->s.regs;
+	memset(&v->run->s.regs, 0, sizeof(v->run->s.regs));
+	memcpy(mark->magic, magic, sizeof(magic));
+	mark->old_valid = v->old_valid;
+	v->run->kvm_valid_regs |= WANTED;
+	return 0;
+}
+
+static void give_page_back(struct us_kvm_vcpu *v)
+{
+	v->run->kvm_valid_regs = v->old_valid;
+	v->run->s.regs = *v->old;
+	memset(mark_of(v->run), 0, sizeof(struct mark));
+}
+
+static int open_parts(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
+		      const struct us_vcpu *which, struct us_err *e)
+{
+	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_getfd, pidfd, which->fd, 0);
+	if (fd < 0)
+		return us_fail(e, -errno, "take file %d of pid %d: %s", which->fd, pid,
+			       strerror(errno));
+	v->run = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (v->run == MAP_FAILED) {
+		v->run = NULL;
+		return us_fail(e, -errno, "map the page of vCPU %u of pid %d: %s",
+			       which->index, pid, strerror(errno));
+	}
+	int r = us_kvm_thread_open(&v->thread, pid, which, e);
+	return r < 0 ? r : take_page(v, e);
+}
+
+int us_kvm_vcpu_open(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
+		     const struct us_vcpu *which, struct us_err *e)
+{
+	*v = (struct us_kvm_vcpu){
+		.tid = which->tid,
+		.thread = { .syscall_fd = -1, .stat_fd = -1, .schedstat_fd = -1 },
+	};
+	int r = open_parts(v, pidfd, pid, which, e);
+	if (r < 0)
+		us_kvm_vcpu_close(v);
+	return r;
+}
+
+/* A stop that was asked for cannot be taken back, so wait a little for it. */
+static void settle_within(struct us_kvm_vcpu *v, uint64_t limit_ns)
+{
+	uint64_t end = us_now_ns() + limit_ns;
+	while (v->hold == US_KVM_ASKED && us_now_ns() < end) {
+		us_kvm_vcpu_settle(v);
+		if (v->hold == US_KVM_ASKED)
+			usleep(POLL_NS / US_NS_PER_US);
+	}
+}
+
+void us_kvm_vcpu_close(struct us_kvm_vcpu *v)
+{
+	us_kvm_vcpu_release(v);
+	settle_within(v, REAP_NS); /* a thread that never stops is freed by our exit */
+	if (v->run && v->old)
+		give_page_back(v);
+	if (v->run) {
+		munmap(v->run, PAGE);
+		us_kvm_thread_close(&v->thread);
+	}
+	free(v->old);
+	memset(v, 0, sizeof(*v));
+}
+
+bool us_kvm_vcpu_check_thread(struct us_kvm_vcpu *v)
+{
+	char line[128] = "";
+	if (v->matched || pread(v->thread.syscall_fd, line, sizeof(line) - 1, 0) <= 0)
+		return true;
+	long fd = us_kvm_fd_of_run(line);
+	v->matched = fd == v->thread.fd_there;
+	return v->matched || fd < 0;
+}
+
+/* Asleep outside KVM_RUN: what did it leave the guest for? */
+static enum us_vcpu_state asleep_in_vmm(const struct us_kvm_vcpu *v)
+{
+	switch (v->run->exit_reason) {
+	case KVM_EXIT_HLT:
+		return US_VCPU_HALTED;
+	case KVM_EXIT_SHUTDOWN:
+	case KVM_EXIT_FAIL_ENTRY:
+	case KVM_EXIT_INTERNAL_ERROR:
+	case KVM_EXIT_SYSTEM_EVENT:
+		return US_VCPU_OFF;
+	case KVM_EXIT_UNKNOWN:
+	case KVM_EXIT_INTR:
+		/* The VMM called it out; one that stays is paused by its owner. */
+		return v->thread.same_place ? US_VCPU_OFF : US_VCPU_EXIT;
+	default:
+		return US_VCPU_EXIT;
+	}
+}
+
+enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v, enum us_vcpu_state *ret_state)
+{
+	enum us_kvm_asleep asleep = US_KVM_IN_RUN;
+	enum us_kvm_doing doing = us_kvm_thread_peek(&v->thread, &asleep);
+	if (doing != US_KVM_ASLEEP)
+		return doing;
+	static const uint8_t states[] = {
+		[US_KVM_IN_RUN] = US_VCPU_HALTED,
+		[US_KVM_IN_RUN_BUSY] = US_VCPU_EXIT,
+		[US_KVM_STOPPED_ALL] = US_VCPU_OFF,
+	};
+	*ret_state = asleep == US_KVM_IN_VMM ? asleep_in_vmm(v) : states[asleep];
+	return doing;
+}
+
+static uint64_t run_delay(const struct us_kvm_vcpu *v)
+{
+	uint64_t run_ns, wait_ns;
+	us_kvm_thread_times(&v->thread, &run_ns, &wait_ns);
+	return wait_ns;
+}
+
+/* A stop that took long: the thread had no CPU to stop on. */
+static void note_waiting(struct us_kvm_vcpu *v)
+{
+	v->stopped_ns = us_now_ns();
+	uint64_t took = v->stopped_ns - v->asked_ns;
+	v->waited_ns = 0;
+	if (took < LONG_STOP_NS)
+		return;
+	uint64_t delay = run_delay(v);
+	if (delay > v->delay_ns)
+		v->waited_ns = delay - v->delay_ns < took ? delay - v->delay_ns : took;
+}
+
+/* Take note of what waitpid() said. 0: stopped, -ESRCH: ended. */
+static int note_status(struct us_kvm_vcpu *v, int status)
+{
+	if (!WIFSTOPPED(status)) {
+		v->hold = US_KVM_FREE;
+		return -ESRCH;
+	}
+	bool event = status >> 16;
+	v->hold = US_KVM_STOPPED;
+	v->group_stop = event && WSTOPSIG(status) != SIGTRAP;
+	v->signal = event ? 0 : WSTOPSIG(status);
+	note_waiting(v);
+	return 0;
+}
+
+static int wait_for_stop(struct us_kvm_vcpu *v)
+{
+	uint64_t give_up_ns = 0;
+	for (;;) {
+		int status, flags = give_up_ns ? __WALL | WNOHANG : __WALL;
+		pid_t r = waitpid(v->tid, &status, flags);
+		if (r == v->tid)
+			return note_status(v, status);
+		if (r < 0 && errno != EINTR) {
+			v->hold = US_KVM_FREE;
+			return -ESRCH;
+		}
+		/* Somebody wants us to end.  Do not leave the thread to stop behind our
+		 * back, but do not wait for ever either. */
+		if (!give_up_ns)
+			give_up_ns = us_now_ns() + PATIENCE_NS;
+		else if (us_now_ns() > give_up_ns)
+			return -EINTR;
+		else
+			usleep(POLL_NS / US_NS_PER_US);
+	}
+}
+
+/* It was killed in our hands: its VMM cannot be reaped before it is. */
+static void reap(struct us_kvm_vcpu *v)
+{
+	uint64_t end = us_now_ns() + REAP_NS;
+	int status;
+	pid_t r;
+	while ((r = waitpid(v->tid, &status, __WALL | WNOHANG)) >= 0) {
+		if (r == v->tid && !WIFSTOPPED(status))
+			break;
+		if (us_now_ns() > end)
+			break;
+		usleep(POLL_NS / US_NS_PER_US);
+	}
+	v->hold = US_KVM_FREE;
+}
+
+int us_kvm_vcpu_stop(struct us_kvm_vcpu *v)
+{
+	if (ptrace(PTRACE_SEIZE, v->tid, NULL, NULL))
+		return -errno;
+	v->hold = US_KVM_ASKED;
+	v->group_stop = false;
+	v->signal = 0;
+	v->delay_ns = run_delay(v);
+	/* Bit 1 of rflags is always set (Intel SDM volume 1, 3.4.3): KVM has stored
+	 * the registers anew once this is not 0 any more. */
+	__atomic_store_n(&v->run->s.regs.regs.rflags, 0, __ATOMIC_SEQ_CST);
+	v->asked_ns = us_now_ns();
+	if (ptrace(PTRACE_INTERRUPT, v->tid, NULL, NULL)) {
+		reap(v);
+		return -ESRCH;
+	}
+	return wait_for_stop(v);
+}
+
+void us_kvm_vcpu_settle(struct us_kvm_vcpu *v)
+{
+	int status;
+	if (v->hold != US_KVM_ASKED)
+		return;
+	pid_t r = waitpid(v->tid, &status, __WALL | WNOHANG);
+	if (r == v->tid && !note_status(v, status))
+		us_kvm_vcpu_release(v);
+	else if (r < 0 && errno != EINTR)
+		v->hold = US_KVM_FREE;
+}
+
+uint64_t us_kvm_vcpu_release(struct us_kvm_vcpu *v)
+{
+	if (v->hold != US_KVM_STOPPED)
+		return 0;
+	v->hold = US_KVM_FREE;
+	/* A pending signal is delivered as if we had not been there. */
+	if (ptrace(PTRACE_DETACH, v->tid, NULL, (void *)(long)v->signal))
+		reap(v);
+	return us_now_ns() - v->asked_ns - v->waited_ns;
+}
+
+enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
+				    bool *ret_regs)
+{
+	bool fresh = __atomic_load_n(&v->run->s.regs.regs.rflags, __ATOMIC_SEQ_CST);
+	v->seen |= fresh;
+	*ret_regs = v->seen && !v->group_stop;
+	if (*ret_regs)
+		us_kvm_regs(&v->run->s.regs.regs, &v->run->s.regs.sregs, regs);
+	/* Another uniscope may have detached and switched them off. */
+	if ((v->run->kvm_valid_regs & WANTED) != WANTED)
+		v->run->kvm_valid_regs |= WANTED;
+	if (v->group_stop)
+		return US_VCPU_OFF;
+	if (v->run->exit_reason != KVM_EXIT_INTR)
+		return US_VCPU_EXIT;
+	/* Without a CPU it may still be on its way back from an earlier look of ours:
+	 * the guest has not moved since. */
+	if (v->seen && v->waited_ns > (v->stopped_ns - v->asked_ns) / 2)
+		return US_VCPU_READY;
+	return fresh ? US_VCPU_GUEST : US_VCPU_EXIT;
+}

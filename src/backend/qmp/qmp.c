@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * qmp.c: look into a guest through QEMU's monitor: stop, info registers, cont.
+ *
+ * QEMU reads a monitor one byte a turn of its main loop (2.7 us), so commands are short
+ * and go out in one batch.  All vCPUs stop together; captures are delivered one after
+ * the other, and the release of the last lets the guest go.  Each look makes a STOP
+ * and a RESUME event, which other clients of the monitor see.
+ */
+#include "backend/backend.h"
+#include "backend/peer_ram.h"
+#include "backend/qmp/reply.h"
+#include "backend/qmp/stream.h"
+#include "backend/watchdog.h"
+#include "backend/whole_stop.h"
+#include "base/clock.h"
+#include "vmm/host.h"
+#include "vmm/qmp.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LOOK_NS	      (2500 * US_NS_PER_MS)
+#define HOLD_LIMIT_MS 3000
+#define RESCUE_NS     (800 * US_NS_PER_MS)
+#define VCPU_TEXT     4096 /* of `info registers`, as JSON: 2.5 kB in 7.2 */
+#define OTHER_TEXT    16384
+#define HUMAN	      "{\"execute\":\"human-monitor-command\",\"arguments\":{"
+#define RESCUE_ID     "uniscope-watchdog"
+
+extern const struct us_backend_ops us_backend_qmp;
+
+struct qmp {
+	struct us_backend base;
+	struct us_qmp *client; /* owns the socket; its setup commands are done */
+	struct us_qmp_stream stream;
+	struct us_watchdog *watchdog;
+	struct us_peer_ram ram;
+	struct us_guest guest; /* pid 0: not known */
+	struct us_whole_stop stop;
+	bool paused;  /* by its owner: not to be resumed */
+	bool guarded; /* we have stopped it, and the watchdog has been told */
+	bool resumed; /* the last event of the kind said that it runs again */
+	struct us_qmp_vcpu vcpu[US_MAX_VCPUS];
+	char *text; /* of a reply, unquoted */
+	size_t text_size;
+	const char *why;
+};
+
+/* By the name of QEMU's program, before anyone has asked the monitor. */
+static bool is_other_processor(const struct us_guest *g)
+{
+	static const char qemu[] = "qemu-system-";
+	const char *name = g ? strrchr(g->exe, '/') : NULL;
+	if (!name || strncmp(name + 1, qemu, strlen(qemu)) != 0)
+		return false;
+	name += strlen(qemu) + 1;
+	return strncmp(name, "x86_64", 6) != 0 && strncmp(name, "i386", 4) != 0;
+}
+
+static int qmp_probe(const struct us_target *t, struct us_err *why)
+{
+	if (is_other_processor(t->guest)) {
+		us_fail(why, -ENOTSUP,
+			"of this processor the monitor does not show all that a walk "
+			"of page tables needs");
+		return 0;
+	}
+	if (!t->qmp[0]) {
+		us_fail(why, -ENODEV, "no QMP monitor is known");
+		us_hint(why, "start QEMU with -qmp unix:PATH,server=on,wait=off");
+		return 0;
+	}
+	return t->qmp[0] != '/' ||
+	       us_socket_find(t->qmp, "the monitor's socket", why) == 0;
+}
+
+static int failed(struct qmp *b, int code, const char *why)
+{
+	b->why = why;
+	if (code == -ETIMEDOUT || code == -EPROTO)
+		code = -ECONNRESET;
+	if (b->guest.pid && !us_guest_alive(&b->guest))
+		code = -ESRCH;
+	b->stop.broken = code;
+	return code;
+}
+
+/* An event that says whether the guest runs; unless we hold it, by another's will. */
+static void note_event(struct qmp *b, const char *name, size_t len)
+{
+	bool stopped = len == 6 && !memcmp(name, "\"STOP\"", 6);
+	bool resumed = len == 8 && !memcmp(name, "\"RESUME\"", 8);
+	if (stopped || resumed)
+		b->resumed = resumed;
+	if (!b->guarded && (stopped || resumed))
+		b->paused = stopped;
+}
+
+/* Events that came while we were away. */
+static int drain(struct qmp *b)
+{
+	for (;;) {
+		const char *value;
+		size_t len;
+		int r = us_qmp_stream_next(&b->stream, 0, &value, &len);
+		if (r == -ETIMEDOUT)
+			return 0;
+		if (r < 0)
+			return failed(b, r, b->stream.why);
+		if (r == US_QMP_EVENT)
+			note_event(b, value, len);
+	}
+}
+
+/* The value of the next reply. -EREMOTEIO: an error. */
+static int reply(struct qmp *b, uint64_t deadline_ns, const char **value, size_t *len)
+{
+	for (;;) {
+		int r = us_qmp_stream_next(&b->stream, deadline_ns, value, len);
+		if (r < 0)
+			return r;
+		if (r == US_QMP_RETURN)
+			return 0;
+		if (r == US_QMP_ERROR)
+			return -EREMOTEIO;
+		note_event(b, *value, *len);
+	}
+}
+
+/* The reply of a human command, as text. */
+static int reply_text(struct qmp *b, uint64_t deadline_ns)
+{
+	const char *value;
+	size_t len;
+	int r = reply(b, deadline_ns, &value, &len);
+	if (r < 0)
+		return r;
+	return us_qmp_unquote(value, len, b->text, b->text_size) < 0 ? -EPROTO : 0;
+}
+
+static char *put(char *to, const char *text)
+{
+	return stpcpy(to, text);
+}
+
+static char *put_index(char *to, unsigned vcpu)
+{
+	char digits[12], *p = digits + sizeof(digits) - 1;
+	*p = '\0';
+	do
+		*--p = (char)('0' + vcpu % 10);
+	while (vcpu /= 10);
+	return put(put(to, ",\"cpu-index\":"), p);
+}
+
+/* One vCPU by its number; of several, all: shorter than one command for each. */
+static void put_look(struct qmp *b, char *to)
+{
+	*to = '\0';
+	if (!b->paused)
+		to = put(to, "{\"execute\":\"stop\"}");
+	to = put(to, HUMAN "\"command-line\":\"info registers");
+	if (b->stop.n_chosen > 1) {
+		put(to, " -a\"}}\n");
+		return;
+	}
+	unsigned vcpu = (unsigned)__builtin_ctzll(b->stop.mask);
+	to = put(to, "\"");
+	if (vcpu)
+		to = put_index(to, vcpu);
+	put(to, "}}\n");
+}
+
+static int read_vcpus(struct qmp *b)
+{
+	const char *at = b->text;
+	for (unsigned i = 0; i < US_MAX_VCPUS; i++) {
+		struct us_qmp_vcpu v;
+		int r = us_qmp_next_vcpu(&at, &v);
+		if (r == 0)
+			break;
+		if (r < 0 || v.index >= b->base.n_vcpu ||
+		    !(b->stop.mask >> v.index & 1))
+			continue;
+		b->vcpu[v.index] = v;
+		b->stop.got |= 1ull << v.index;
+	}
+	return 0;
+}
+
+static int send_cont(struct qmp *b, uint64_t deadline_ns)
+{
+	const char *value;
+	size_t len;
+	int r = us_qmp_stream_send(&b->stream, "{\"execute\":\"cont\"}\n", deadline_ns);
+	if (r == 0)
+		r = reply(b, deadline_ns, &value, &len);
+	/* It has crashed meanwhile, and cannot go on: that is not our stop any more. */
+	if (r == -EREMOTEIO) {
+		b->paused = true;
+		r = 0;
+	}
+	return r;
+}
+
+/* End the hold; nothing to do if the guest was paused by its owner. */
+static int resume(void *ctx)
+{
+	struct qmp *b = ctx;
+	int r = b->guarded ? send_cont(b, us_now_ns() + LOOK_NS) : 0;
+	bool ours = !b->guarded || us_watchdog_release(b->watchdog);
+	b->guarded = false;
+	if (!ours && r == 0) {
+		b->stream.why = "the watchdog had to let the guest go";
+		r = -ECONNRESET;
+	}
+	return r < 0 ? failed(b, r, b->stream.why) : 0;
+}
+
+/* Stop the guest and read the chosen vCPUs. What fails after the stop is undone. */
+static int look(void *ctx)
+{
+	struct qmp *b = ctx;
+	char batch[256];
+	const char *value;
+	size_t len;
+	int r = drain(b);
+	if (r < 0)
+		return r;
+	/* Of a guest that stands already the watchdog must not know. */
+	b->guarded = !b->paused;
+	if (b->guarded && !us_watchdog_hold(b->watchdog))
+		return failed(b, -ECONNRESET, "the watchdog had to let the guest go");
+	put_look(b, batch);
+	b->stop.got = 0;
+	b->stop.asked_ns = us_now_ns();
+	uint64_t deadline_ns = b->stop.asked_ns + LOOK_NS;
+	r = us_qmp_stream_send(&b->stream, batch, deadline_ns);
+	b->resumed = false;
+	if (r == 0 && b->guarded)
+		r = reply(b, deadline_ns, &value, &len);
+	b->stop.t_ns = us_now_ns();
+	if (r == 0)
+		r = reply_text(b, deadline_ns);
+	/* Of a guest that its owner let go meanwhile the registers fit nothing. */
+	if (r == 0)
+		return b->resumed ? 0 : read_vcpus(b);
+	const char *why = r == -EREMOTEIO ? "QEMU refuses a command" : b->stream.why;
+	(void)!resume(b);
+	return failed(b, r == -EREMOTEIO ? -EPROTO : r, why);
+}
+
+static bool read_piece(struct qmp *b, us_gva va, void *buf, size_t len)
+{
+	uint64_t deadline_ns = us_now_ns() + LOOK_NS;
+	char command[160];
+	us_gva start = va & ~7ull;
+	size_t words = (size_t)((va - start) + len + 7) / 8;
+	uint8_t bytes[US_MEM_LINE + 16];
+	int n = snprintf(command, sizeof(command),
+			 HUMAN "\"command-line\":\"x/%zuxg 0x%llx\"", words,
+			 (unsigned long long)start);
+	char *to = command + n;
+	if (b->stop.at)
+		to = put_index(to, b->stop.at);
+	put(to, "}}\n");
+	if (us_qmp_stream_send(&b->stream, command, deadline_ns) ||
+	    reply_text(b, deadline_ns) || !us_qmp_read_dump(b->text, bytes, words * 8))
+		return false;
+	memcpy(buf, bytes + (va - start), len);
+	return true;
+}
+
+/* Memory as a vCPU sees it, where the VMM's process may not be read: slow. */
+static bool read_by_monitor(void *ctx, us_gva va, void *buf, size_t len)
+{
+	struct qmp *b = ctx;
+	uint8_t *to = buf;
+	for (size_t n; b->stop.held && len; va += n, to += n, len -= n) {
+		n = len < US_MEM_LINE ? len : US_MEM_LINE;
+		if (!read_piece(b, va, to, n))
+			return false;
+	}
+	return b->stop.held;
+}
+
+/* In the watchdog's process. Replies may still be under way: only its own counts. */
+static void rescue(void *ctx, bool held)
+{
+	struct qmp *b = ctx;
+	uint64_t deadline_ns = us_now_ns() + RESCUE_NS;
+	if (!held)
+		return;
+	us_qmp_stream_reset(&b->stream);
+	if (us_qmp_stream_send(&b->stream,
+			       "\n{\"execute\":\"cont\",\"id\":\"" RESCUE_ID "\"}\n",
+			       deadline_ns) < 0)
+		return;
+	us_qmp_stream_wait(&b->stream, RESCUE_ID, deadline_ns);
+}
+
+/* Setup. */
+
+static int ask_bool(struct us_qmp *q, const char *command, const char *key, bool *ret,
+		    struct us_err *e)
+{
+	json_t *reply;
+	int r = us_qmp_run(q, command, NULL, &reply, e);
+	if (r < 0)
+		return r;
+	*ret = json_is_true(json_object_get(reply, key));
+	json_decref(reply);
+	return 0;
+}
+
+static int ask_vcpus(struct qmp *b, struct us_err *e)
+{
+	json_t *reply;
+	int r = us_qmp_run(b->client, "query-cpus-fast", NULL, &reply, e);
+	if (r < 0)
+		return r;
+	size_t n = json_array_size(reply);
+	const char *arch = json_string_value(
+		json_object_get(json_array_get(reply, 0), "target"));
+	bool x86 = arch && (!strcmp(arch, "x86_64") || !strcmp(arch, "i386"));
+	if (!n || n > US_MAX_VCPUS)
+		r = us_fail(e, -ENOTSUP, "it has %zu vCPUs, and 1 to %d can be watched",
+			    n, US_MAX_VCPUS);
+	else if (!x86) {
+		r = us_fail(
+			e, -ENOTSUP,
+			"its processor is %.40s, of which the monitor does not show "
+			"all that a walk of its page tables needs",
+			arch ? arch : "unknown");
+		us_hint(e, "use its GDB stub, --backend gdb; to start one, in the "
+			   "monitor: gdbserver tcp:127.0.0.1:1234");
+	}
+	json_decref(reply);
+	b->base.n_vcpu = (unsigned)n;
+	return r;
+}
+
+static int ask_guest(struct qmp *b, const struct us_target *t, struct us_err *e)
+{
+	bool runs, kvm = false;
+	int r = ask_bool(b->client, "query-status", "running", &runs, e);
+	if (r == 0)
+		r = ask_vcpus(b, e);
+	if (r < 0)
+		return r;
+	b->paused = !runs;
+	pid_t pid = us_socket_peer_pid(us_qmp_fd(b->client));
+	if (t->guest)
+		b->guest = *t->guest;
+	else if (pid <= 0 || us_guest_inspect(pid, &b->guest, NULL) < 0)
+		b->guest.pid = 0;
+	if (b->guest.accel == US_ACCEL_UNKNOWN &&
+	    ask_bool(b->client, "query-kvm", "enabled", &kvm, NULL) == 0)
+		b->guest.accel = kvm ? US_ACCEL_KVM : US_ACCEL_TCG;
+	return 0;
+}
+
+static int make_buffers(struct qmp *b, struct us_err *e)
+{
+	b->text_size = OTHER_TEXT + (size_t)b->base.n_vcpu * VCPU_TEXT;
+	b->text = malloc(b->text_size);
+	b->stream.size = b->text_size;
+	b->stream.buf = malloc(b->stream.size);
+	b->stream.fd = us_qmp_fd(b->client);
+	if (!b->text || !b->stream.buf)
+		return us_fail(e, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int start_watchdog(struct qmp *b, struct us_err *e)
+{
+	struct us_watchdog_opts o = { .resume = rescue,
+				      .ctx = b,
+				      .limit_ms = HOLD_LIMIT_MS,
+				      .keep = &b->stream.fd,
+				      .n_keep = 1 };
+	return us_watchdog_start(&o, &b->watchdog, e);
+}
+
+/* One look, to know before the recording starts whether the VMM's memory will do. */
+static int try_ram(struct qmp *b, struct us_err *e)
+{
+	b->stop.mask = 1;
+	b->stop.n_chosen = 1;
+	b->stop.at = 0;
+	int r = look(b);
+	if (r < 0)
+		return us_fail(e, r, "look at the guest: %s", b->why);
+	b->stop.held = true;
+	if (b->stop.got)
+		us_peer_ram_prepare(&b->ram, &b->vcpu[0].regs);
+	b->stop.held = false;
+	r = resume(b);
+	return r < 0 ? us_fail(e, r, "resume the guest: %s", b->why) : 0;
+}
+
+static void describe(struct qmp *b)
+{
+	struct us_backend *base = &b->base;
+	base->arch = US_ARCH_X86_64;
+	base->caps = US_CAP_FREEZE | US_CAP_ALL_GPRS | US_CAP_WATCHDOG;
+	base->mem = us_peer_ram_mem(&b->ram);
+	if (us_peer_ram_is_mapped(&b->ram))
+		base->caps |= US_CAP_MAP;
+	snprintf(base->how, sizeof(base->how), "QEMU's monitor%s, memory: %.100s",
+		 b->paused ? ", the guest is paused" : "", us_peer_ram_how(&b->ram));
+	if (b->guest.accel != US_ACCEL_TCG)
+		return;
+	base->caps |= US_CAP_BLOCKS;
+	snprintf(base->caution, sizeof(base->caution),
+		 "TCG stops at the start of the next translation block: a caller and "
+		 "its callee swap shares, sums over both are right; exact figures need "
+		 "counting");
+}
+
+static void qmp_close(struct us_backend *base)
+{
+	struct qmp *b = (struct qmp *)base;
+	if (!b)
+		return;
+	if (b->stop.held && !b->stop.broken)
+		(void)!resume(b);
+	us_watchdog_stop(b->watchdog);
+	us_peer_ram_close(&b->ram);
+	us_whole_stop_close(&b->stop);
+	us_qmp_close(b->client);
+	free(b->stream.buf);
+	free(b->text);
+	free(b);
+}
+
+static int attach(struct qmp *b, const struct us_target *t, struct us_err *e)
+{
+	int r = us_qmp_open(t->qmp, &b->client, e);
+	/* Another client holds it, or QEMU gets no CPU and greets late. */
+	if (r == -EBUSY)
+		r = us_qmp_open(t->qmp, &b->client, e);
+	if (r == 0)
+		r = ask_guest(b, t, e);
+	if (r < 0)
+		return r;
+	us_peer_ram_open(&b->ram, b->guest.pid ? &b->guest : NULL, b->client,
+			 "by the monitor", read_by_monitor, b);
+	r = make_buffers(b, e);
+	if (r == 0)
+		r = start_watchdog(b, e);
+	return r < 0 ? r : try_ram(b, e);
+}
+
+static int qmp_open(const struct us_target *t, struct us_backend **ret,
+		    struct us_err *e)
+{
+	if (!qmp_probe(t, e))
+		return -ENODEV;
+	struct qmp *b = calloc(1, sizeof(*b));
+	if (!b)
+		return us_fail(e, -ENOMEM, "attach to a monitor: out of memory");
+	b->base.ops = &us_backend_qmp;
+	int r = attach(b, t, e);
+	if (r < 0) {
+		qmp_close(&b->base);
+		return us_wrap(e, "attach to the monitor %s", t->qmp), r;
+	}
+	describe(b);
+	*ret = &b->base;
+	return 0;
+}
+
+static bool ran(void *ctx, unsigned vcpu)
+{
+	const struct qmp *b = ctx;
+	return !b->vcpu[vcpu].halted;
+}
+
+static bool paused(void *ctx)
+{
+	const struct qmp *b = ctx;
+	return b->paused;
+}
+
+static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
+{
+	struct qmp *b = ctx;
+	const struct us_qmp_vcpu *v = &b->vcpu[vcpu];
+	bool reset = v->regs.bits == 16 && v->regs.pc == 0xfffffff0;
+	c->regs = v->regs;
+	c->state = b->paused || reset ? US_VCPU_OFF
+		   : v->halted	      ? US_VCPU_HALTED
+				      : US_VCPU_GUEST;
+	us_peer_ram_prepare(&b->ram, &c->regs);
+}
+
+/* Sleep until a time; what the monitor says meanwhile is heard at once. */
+static int sleep_until(void *ctx, uint64_t t_ns)
+{
+	struct qmp *b = ctx;
+	for (;;) {
+		int r = drain(b);
+		if (r < 0 || us_now_ns() >= t_ns)
+			return r;
+		r = us_qmp_stream_poll(&b->stream, t_ns);
+		if (r == -EINTR)
+			return r;
+	}
+}
+
+static int qmp_start(struct us_backend *base, const struct us_schedule *s,
+		     struct us_err *e)
+{
+	static const struct us_whole_stop_ops ops = { .sleep = sleep_until,
+						      .look = look,
+						      .resume = resume,
+						      .fill = fill,
+						      .ran = ran,
+						      .paused = paused };
+	struct qmp *b = (struct qmp *)base;
+	b->stop.ops = &ops;
+	b->stop.ctx = b;
+	b->stop.n_vcpu = base->n_vcpu;
+	return us_whole_stop_start(&b->stop, s, &b->guest, e);
+}
+
+static int qmp_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
+{
+	return us_whole_stop_next(&((struct qmp *)base)->stop, deadline_ns, c);
+}
+
+static void qmp_release(struct us_backend *base, struct us_capture *c)
+{
+	us_whole_stop_release(&((struct qmp *)base)->stop, c);
+}
+
+static void qmp_counts(const struct us_backend *base, struct us_backend_counts *ret)
+{
+	us_whole_stop_counts(&((const struct qmp *)base)->stop, ret);
+}
+
+static void qmp_explain(const struct us_backend *base, int code, struct us_err *e)
+{
+	const struct qmp *b = (const struct qmp *)base;
+	us_fail(e, code, "%s: %s",
+		code == -ESRCH ? "the guest behind the monitor has ended"
+			       : "the monitor is lost",
+		b->why ? b->why : "it does not answer");
+}
+
+const struct us_backend_ops us_backend_qmp = {
+	.name = "qmp",
+	.summary = "QEMU's monitor; stops the guest for 0.5 to 1 ms a look",
+	.probe = qmp_probe,
+	.ready = us_host_may_trace, /* it reads the VMM's memory */
+	.open = qmp_open,
+	.start = qmp_start,
+	.close = qmp_close,
+	.next = qmp_next,
+	.release = qmp_release,
+	.counts = qmp_counts,
+	.explain = qmp_explain,
+};

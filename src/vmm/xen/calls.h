@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * xen/calls.h: what uniscope asks of Xen, as one table of functions.
+ *
+ * Made by libxencall and libxenforeignmemory, which are loaded when they are needed:
+ * the program runs where there is no Xen.  Built against a libxen that does not have
+ * them (before 4.7), the table is made by libxenctrl.  Tests bring their own.
+ *
+ * Xen numbers the versions of its domctl interface, and refuses any other.  What is
+ * used here has the same layout in all versions from 0x12 (Xen 4.13) to 0x17
+ * (Xen 4.20), so the one that is spoken is found by trying
+ * (xen/include/public/domctl.h).
+ *
+ * Unless it says otherwise, a function returns 0 or -errno: -ESRCH: there is no such
+ * domain (any more), -EPERM, -EACCES: not permitted.
+ */
+#ifndef US_VMM_XEN_CALLS_H
+#define US_VMM_XEN_CALLS_H
+
+#include "base/err.h"
+#include "guest/regs.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define US_XEN_PAGE 4096
+#define US_XEN_RUN  16
+
+enum us_xen_kind {
+	US_XEN_PV,  /* paravirtual: page tables hold machine frames */
+	US_XEN_PVH, /* hardware-assisted, no emulated devices; all of arm64 */
+	US_XEN_HVM,
+};
+
+struct us_xen_domain {
+	uint32_t id;
+	uint8_t kind; /* enum us_xen_kind */
+	bool dying;
+	bool shut_down; /* the guest has ended, or crashed */
+	bool paused;	/* by a toolstack, or by us */
+	uint8_t reason; /* of the shutdown: SHUTDOWN_* of Xen's sched.h */
+	unsigned n_vcpu;
+	uint64_t memory; /* bytes */
+};
+
+struct us_xen_vcpu {
+	bool online;
+	bool blocked; /* waits for an event */
+	bool running; /* on a CPU at this moment */
+	uint64_t ran_ns;
+};
+
+struct us_xen_calls {
+	enum us_arch arch; /* of this host and all its domains */
+
+	/* One handle serves one thread, and no child of fork(). */
+	int (*open)(void **ret, struct us_err *e);
+	void (*close)(void *h); /* accepts NULL; unmaps nothing */
+
+	/* Pauses nest: Xen counts them.  When pause() returns, no vCPU runs. */
+	int (*pause)(void *h, uint32_t domain);
+	int (*unpause)(void *h, uint32_t domain); /* -EINVAL: it is not paused */
+
+	int (*domain)(void *h, uint32_t domain, struct us_xen_domain *ret);
+	/* 32 or 64: the width of a PV domain's kernel, which is what its registers and
+	 * page tables follow. */
+	int (*width)(void *h, uint32_t domain);
+	int (*vcpu)(void *h, uint32_t domain, unsigned vcpu, struct us_xen_vcpu *ret);
+	/* -ENODATA: the vCPU was not started. Space and addresses are those of the
+	 * domain's kind: us_space.root is a machine address in a PV domain. */
+	int (*regs)(void *h, const struct us_xen_domain *d, unsigned vcpu,
+		    struct us_regs *ret);
+
+	/* n pages of the domain, at most US_XEN_RUN, read-only and one behind the
+	 * other: a frame is a machine frame number in a PV domain, else a guest's.
+	 * NULL: one of them is not there.  What is mapped stays readable and keeps the
+	 * domain's memory from being freed until all n are unmapped. */
+	const void *(*map)(void *h, uint32_t domain, const uint64_t *frame, unsigned n);
+	void (*unmap)(void *h, const void *pages, unsigned n);
+
+	/* "libxencall, domctl 0x15" */
+	const char *(*how)(void *h);
+};
+
+/* The real ones; open() fails with -ENOTSUP if uniscope was built without Xen. */
+const struct us_xen_calls *us_xen_calls(void);
+
+const char *us_xen_kind_name(uint8_t kind);
+
+#endif
