@@ -4,7 +4,7 @@
 #define US_CMD_RECORDING_H
 
 #include "cmd/cmd.h"
-#include "report/profile.h"
+#include "profile/profile.h"
 
 #include <stdbool.h>
 

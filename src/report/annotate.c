@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "report/pair_map.h"
+#include "profile/pair_map.h"
 #include "report/source.h"
 #include "symbol/elf_file.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* exits.c: which of the guest's functions left it for what, and what that cost. */
 #include "report/report.h"
-#include "report/time_split.h"
+#include "profile/time_split.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* json.c: everything that is known of a profile, for programs (docs/report-json.md). */
 #include "report/report.h"
-#include "report/time_split.h"
+#include "profile/time_split.h"
 
 #include "base/cleanup.h"
 #include "base/json.h"

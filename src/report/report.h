@@ -8,7 +8,7 @@
 #ifndef US_REPORT_H
 #define US_REPORT_H
 
-#include "report/profile.h"
+#include "profile/profile.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #include "report/report.h"
 
 #include "base/clock.h"
-#include "report/time_split.h"
+#include "profile/time_split.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profile/filters.c: what a profile is only a part of, in words. */
+#include "profile/profile_priv.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* "0,2-5" */
+static void put_vcpus(FILE *out, uint64_t mask)
+{
+	bool several = mask & (mask - 1), first = true;
+	fprintf(out, "only vCPU%s ", several ? "s" : "");
+	for (unsigned i = 0; i < 64; i++) {
+		unsigned last = i;
+		if (!(mask >> i & 1))
+			continue;
+		while (last < 63 && mask >> (last + 1) & 1)
+			last++;
+		fprintf(out, "%s%u", first ? "" : ",", i);
+		if (last > i)
+			fprintf(out, "-%u", last);
+		first = false;
+		i = last;
+	}
+}
+
+static void put_time(FILE *out, uint64_t from_ns, uint64_t to_ns)
+{
+	if (!to_ns)
+		fprintf(out, "only from %g s on", (double)from_ns / US_NS_PER_SEC);
+	else
+		fprintf(out, "only from %g to %g s", (double)from_ns / US_NS_PER_SEC,
+			(double)to_ns / US_NS_PER_SEC);
+}
+
+static void put_filters(FILE *out, const struct us_profile_opts *o)
+{
+	const char *comma = "";
+	if (o->vcpu_mask) {
+		put_vcpus(out, o->vcpu_mask);
+		comma = "; ";
+	}
+	if (o->from_ns || o->to_ns) {
+		fputs(comma, out);
+		put_time(out, o->from_ns, o->to_ns);
+		comma = "; ";
+	}
+	if (o->part != US_PART_ALL) {
+		fprintf(out, "%sonly what ran in %s", comma,
+			o->part == US_PART_USER ? "programs (ring 3)" : "the kernel");
+		comma = "; ";
+	}
+	if (o->focus)
+		fprintf(out, "%sonly stacks with a function that matches '%s'", comma,
+			o->focus);
+}
+
+int us_profile_name_filters(struct us_profile *p, struct us_err *e)
+{
+	size_t size;
+	FILE *out = open_memstream(&p->filters, &size);
+	if (out)
+		put_filters(out, &p->opts);
+	if (!out || fclose(out) != 0)
+		return us_fail(e, -ENOMEM, "report: out of memory");
+	return 0;
+}

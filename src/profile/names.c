@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profile/names.c: from addresses to functions, each looked up once. */
+#include "profile/profile_priv.h"
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_INLINED 32
+/* Documentation/arch/x86/x86_64/mm.rst of Linux: behind the kernel's text. */
+#define LINUX_MODULES 0xffffffffc0000000ULL
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+/* Not known is no difference: link-time optimization loses files. */
+static bool same_place(const struct us_profile_func *a, const struct us_profile_func *b)
+{
+	return !a->decl_file || !b->decl_file || !strcmp(a->decl_file, b->decl_file);
+}
+
+/* A function that is inlined here and called there is one function: the line that it
+ * begins at tells namesakes apart; without lines, its address does.  Instances of one
+ * generic are one function if their names do not tell them apart. */
+static bool same_func(const struct us_profile_func *a, const struct us_profile_func *b)
+{
+	return a->known == b->known && !strcmp(a->base, b->base) &&
+	       same_text(a->module, b->module) && a->line == b->line &&
+	       (a->line ? same_place(a, b) : a->start == b->start);
+}
+
+static uint64_t hash_func(const struct us_profile_func *f)
+{
+	return us_hash_bytes(f->base, strlen(f->base)) ^
+	       (f->line ? f->line : f->start * 0x9e3779b97f4a7c15);
+}
+
+static bool grow_slots(struct us_profile *p)
+{
+	size_t n = p->func_slots ? p->func_slots * 2 : 256;
+	uint32_t *slot = calloc(n, sizeof(*slot));
+	if (!slot)
+		return false;
+	for (size_t f = 0; f < p->funcs.n; f++) {
+		size_t i = hash_func(&p->funcs.v[f]) & (n - 1);
+		while (slot[i])
+			i = (i + 1) & (n - 1);
+		slot[i] = (uint32_t)f + 1;
+	}
+	free(p->func_slot);
+	p->func_slot = slot;
+	p->func_slots = n;
+	return true;
+}
+
+/* The index of a function that may be new. */
+static uint32_t intern(struct us_profile *p, const struct us_profile_func *f)
+{
+	if (p->funcs.n * 2 >= p->func_slots && !grow_slots(p))
+		return US_PROFILE_NONE;
+	size_t i = hash_func(f) & (p->func_slots - 1);
+	for (; p->func_slot[i]; i = (i + 1) & (p->func_slots - 1)) {
+		struct us_profile_func *have = &p->funcs.v[p->func_slot[i] - 1];
+		if (!same_func(have, f))
+			continue;
+		if (!have->start)
+			have->start = f->start;
+		have->inlined &= f->inlined;
+		return p->func_slot[i] - 1;
+	}
+	struct us_profile_func *slot = us_vec_push(&p->funcs);
+	if (!slot)
+		return US_PROFILE_NONE;
+	*slot = *f;
+	p->func_slot[i] = (uint32_t)p->funcs.n;
+	return (uint32_t)p->funcs.n - 1;
+}
+
+/* A name of a function that was just added is made up: the profile keeps a copy. */
+static bool keep_name(struct us_profile *p, uint32_t index, const char *text)
+{
+	char *name = strdup(text), **slot = us_vec_push(&p->names);
+	if (!name || !slot) {
+		free(name);
+		p->funcs.n = index;
+		return false;
+	}
+	struct us_profile_func *f = &p->funcs.v[index];
+	f->name = f->base = f->raw = *slot = name;
+	return true;
+}
+
+uint32_t us_profile_special(struct us_profile *p, const char *name)
+{
+	struct us_profile_func f = { .name = name, .base = name, .raw = name };
+	size_t before = p->funcs.n;
+	uint32_t index = intern(p, &f);
+	return index == US_PROFILE_NONE || p->funcs.n == before ||
+			       keep_name(p, index, name)
+		       ? index
+		       : US_PROFILE_NONE;
+}
+
+static bool push_frame(struct us_profile *p, uint32_t func, uint32_t line,
+		       const char *file)
+{
+	struct us_profile_frame *slot = us_vec_push(&p->frames);
+	if (!slot || func == US_PROFILE_NONE)
+		return false;
+	*slot = (struct us_profile_frame){ func, line, file };
+	return true;
+}
+
+static bool push_known(struct us_profile *p, const struct us_frame *f)
+{
+	struct us_profile_func func = {
+		.name = f->func,
+		.base = f->func,
+		.raw = f->raw,
+		.file = f->decl_file && (f->decl_line || !f->file) ? f->decl_file
+								   : f->file,
+		.decl_file = f->decl_file,
+		.module = f->module,
+		.start = f->inlined ? 0 : f->start,
+		.line = f->decl_line,
+		.inlined = f->inlined,
+		.known = true,
+	};
+	return push_frame(p, intern(p, &func), f->line, f->file);
+}
+
+static bool push_unknown(struct us_profile *p, us_gva pc, const char *module)
+{
+	us_gva start = pc & ~(us_gva)(US_UNKNOWN_CODE_BYTES - 1);
+	char text[48];
+	snprintf(text, sizeof(text), "0x%" PRIx64 "-0x%" PRIx64, start,
+		 start + US_UNKNOWN_CODE_BYTES - 1);
+	struct us_profile_func func = { .name = text,
+					.base = text,
+					.raw = text,
+					.module = module,
+					.start = start };
+	size_t before = p->funcs.n;
+	uint32_t index = intern(p, &func);
+	if (index != US_PROFILE_NONE && p->funcs.n > before &&
+	    !keep_name(p, index, text))
+		return false;
+	return push_frame(p, index, 0, NULL);
+}
+
+/* Code of a Linux guest in no image: of which kind it is, its address tells. */
+static const char *part_of(const struct us_profile *p, us_gva pc)
+{
+	if (!us_profile_fact(p, "linux"))
+		return NULL;
+	if (!(pc >> 63))
+		return US_MODULE_USER;
+	return pc >= LINUX_MODULES ? US_MODULE_LOADED : NULL;
+}
+
+static bool push_frames(struct us_profile *p, uint32_t view, us_gva pc, bool is_return)
+{
+	struct us_frame f[MAX_INLINED];
+	size_t n = view ? us_symbols_lookup_at(p->symbols, &p->views.v[view], pc,
+					       is_return, f, MAX_INLINED)
+			: us_symbols_lookup(p->symbols, pc, is_return, f, MAX_INLINED);
+	if (!n || !f[0].func)
+		return push_unknown(p, is_return ? pc - 1 : pc,
+				    n ? f[0].module : part_of(p, pc));
+	for (size_t i = 0; i < n; i++)
+		if (f[i].func && !push_known(p, &f[i]))
+			return false;
+	return true;
+}
+
+/* Of the host: its functions are named by the recording alone. */
+static bool push_host(struct us_profile *p, us_hva pc)
+{
+	struct us_symbol_name n;
+	if (!us_guest_names_find(&p->host_names, pc, &n))
+		return push_unknown(p, pc, US_MODULE_HOST);
+	struct us_profile_func func = {
+		.name = n.func,
+		.base = n.func,
+		.raw = n.func,
+		.module = n.module,
+		.start = n.start,
+		.known = true,
+	};
+	return push_frame(p, intern(p, &func), 0, NULL);
+}
+
+#define HOST_VIEW (1ULL << 32) /* beyond all of the guest's */
+
+const struct us_profile_site *us_profile_site(struct us_profile *p, uint32_t node,
+					      bool is_return)
+{
+	us_gva pc = p->trie.nodes.v[node].pc;
+	bool host = p->trie.nodes.v[node].flags & US_PC_HOST;
+	uint32_t view = host ? 0 : us_profile_view(p, node);
+	uint32_t *known = us_pair_map_at(&p->known_sites, pc,
+					 (host ? HOST_VIEW : view) << 1 | is_return);
+	if (!known || view == US_PROFILE_NONE)
+		return NULL;
+	if (*known)
+		return &p->sites.v[*known - 1];
+	size_t first = p->frames.n;
+	struct us_profile_site *site = us_vec_push(&p->sites);
+	if (!site || !(host ? push_host(p, pc - is_return)
+			    : push_frames(p, view, pc, is_return)))
+		return NULL;
+	site->first = (uint32_t)first;
+	site->n = (uint32_t)(p->frames.n - first);
+	*known = (uint32_t)p->sites.n;
+	return site;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profile/pcs.c: the samples of each exact program counter. */
+#include "profile/profile_priv.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int by_pc(const void *a, const void *b)
+{
+	const struct us_profile_pc *x = a, *y = b;
+	return (x->pc > y->pc) - (x->pc < y->pc);
+}
+
+/* A stack that has an address twice is one sample of it. */
+static bool is_outermost(const struct us_trie *t, size_t node)
+{
+	us_gva pc = t->nodes.v[node].pc;
+	for (uint32_t up = t->nodes.v[node].parent; up; up = t->nodes.v[up].parent)
+		if (t->nodes.v[up].pc == pc)
+			return false;
+	return true;
+}
+
+/* Samples at each node of the trie, and in its callees; all by node. */
+static void sum_up(const struct us_profile *p, uint64_t *self, uint64_t *total)
+{
+	size_t n = p->trie.nodes.n;
+	for (size_t i = 0; i < p->running.sums.n; i++) {
+		const struct us_slice_sum *x = &p->running.sums.v[i];
+		if (p->key_node[x->key] != US_PROFILE_NONE)
+			self[us_profile_guest_node(p, x->key / US_N_KIND)] += x->weight;
+	}
+	memcpy(total, self, n * sizeof(*total));
+	for (size_t i = n; i-- > 1;) /* parents have lower numbers */
+		total[p->trie.nodes.v[i].parent] += total[i];
+}
+
+static size_t join(struct us_profile_pc *v, size_t n)
+{
+	size_t to = 0;
+	if (n)
+		qsort(v, n, sizeof(*v), by_pc);
+	for (size_t i = 0; i < n; i++) {
+		if (to && v[to - 1].pc == v[i].pc) {
+			v[to - 1].self += v[i].self;
+			v[to - 1].called += v[i].called;
+		} else {
+			v[to++] = v[i];
+		}
+	}
+	return to;
+}
+
+int us_profile_pcs(const struct us_profile *p, struct us_profile_pc **ret,
+		   size_t *ret_n)
+{
+	size_t n_node = p->trie.nodes.n, n = 0;
+	_cleanup_free_ uint64_t *self = calloc(n_node, sizeof(*self));
+	_cleanup_free_ uint64_t *total = calloc(n_node, sizeof(*total));
+	_cleanup_free_ struct us_profile_pc *v = calloc(2 * n_node, sizeof(*v));
+	if (!self || !total || !v)
+		return -ENOMEM;
+	sum_up(p, self, total);
+	for (size_t i = 1; i < n_node; i++) {
+		const struct us_trie_node *s = &p->trie.nodes.v[i];
+		uint64_t called = total[i] - self[i];
+		if (s->flags & US_PROFILE_NO_FRAME)
+			continue;
+		if (self[i])
+			v[n++] = (struct us_profile_pc){ s->pc, self[i], 0 };
+		if (called && is_outermost(&p->trie, i))
+			v[n++] = (struct us_profile_pc){
+				s->pc - !(s->flags & US_PC_EXACT), 0, called
+			};
+	}
+	*ret_n = join(v, n);
+	*ret = us_take(v);
+	return 0;
+}

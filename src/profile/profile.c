@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profile.c: the profile's parts for its readers, and its end. */
+#include "profile/profile_priv.h"
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void us_profile_warn(struct us_profile *p, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	char **slot = us_vec_push(&p->warnings);
+	if (slot)
+		*slot = text;
+	else
+		free(text);
+}
+
+void us_profile_free(struct us_profile *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->facts.n; i++) {
+		free(p->facts.v[i].key);
+		free(p->facts.v[i].value);
+	}
+	for (size_t i = 0; i < p->warnings.n; i++)
+		free(p->warnings.v[i]);
+	for (size_t i = 0; i < p->modules.n; i++)
+		free((char *)p->modules.v[i].m.path);
+	for (size_t i = 0; i < p->names.n; i++)
+		free(p->names.v[i]);
+	free(p->facts.v);
+	free(p->warnings.v);
+	free(p->modules.v);
+	free(p->names.v);
+	us_trie_fini(&p->trie);
+	us_trie_fini(&p->host_trie);
+	us_pair_map_fini(&p->host_of);
+	us_slices_fini(&p->running);
+	us_slices_fini(&p->idle);
+	free(p->funcs.v);
+	free(p->func_slot);
+	us_pair_map_fini(&p->known_sites);
+	us_pair_map_fini(&p->epoch_nodes);
+	us_pair_map_fini(&p->view_of);
+	free(p->cuts.v);
+	free(p->views.v);
+	free(p->sites.v);
+	free(p->frames.v);
+	free(p->nodes.v);
+	free(p->key_node);
+	free(p->lines.v);
+	free(p->end_words);
+	free(p->filters);
+	us_symbols_free(p->symbols);
+	us_guest_names_fini(&p->guest_names);
+	us_guest_names_fini(&p->host_names);
+	us_pair_map_fini(&p->key_ends);
+	free(p);
+}
+
+const struct us_profile_func *us_profile_funcs(const struct us_profile *p,
+					       size_t *ret_n)
+{
+	*ret_n = p->funcs.n;
+	return p->funcs.v;
+}
+
+const struct us_profile_node *us_profile_nodes(const struct us_profile *p,
+					       size_t *ret_n)
+{
+	*ret_n = p->nodes.n;
+	return p->nodes.v;
+}
+
+const struct us_profile_line *us_profile_lines(const struct us_profile *p,
+					       size_t *ret_n)
+{
+	*ret_n = p->lines.n;
+	return p->lines.v;
+}
+
+const struct us_profile_module *us_profile_modules(const struct us_profile *p,
+						   size_t *ret_n)
+{
+	*ret_n = p->modules.n;
+	return p->modules.v;
+}
+
+struct us_symbols *us_profile_symbols(const struct us_profile *p)
+{
+	return p->symbols;
+}
+
+const struct us_profile_summary *us_profile_summary(const struct us_profile *p)
+{
+	return &p->sum;
+}
+
+const char *us_profile_filters(const struct us_profile *p)
+{
+	return p->filters;
+}
+
+const char *us_profile_fact(const struct us_profile *p, const char *key)
+{
+	for (size_t i = 0; i < p->facts.n; i++)
+		if (!strcmp(p->facts.v[i].key, key))
+			return p->facts.v[i].value;
+	return NULL;
+}
+
+bool us_profile_fact_at(const struct us_profile *p, size_t i, const char **ret_key,
+			const char **ret_value)
+{
+	if (i >= p->facts.n)
+		return false;
+	*ret_key = p->facts.v[i].key;
+	*ret_value = p->facts.v[i].value;
+	return true;
+}
+
+size_t us_profile_n_warning(const struct us_profile *p)
+{
+	return p->warnings.n;
+}
+
+const char *us_profile_warning(const struct us_profile *p, size_t i)
+{
+	return i < p->warnings.n ? p->warnings.v[i] : NULL;
+}

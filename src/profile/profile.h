@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * profile.h: a recording in memory, symbolised: the model that all formats print.
+ *
+ * Samples are summed while they are read, by stack and by slice of time, so that ten
+ * million of them cost no more memory than their distinct stacks.  Each distinct
+ * address is symbolised once.
+ *
+ * What is in the tree: samples of a vCPU that had work to do.  Those that did not run
+ * guest code at that instant get a frame that says so above the guest's own:
+ * US_FRAME_EXIT or US_FRAME_READY.  Idle and off vCPUs are only counted.  If it is
+ * asked for, and the recording has it, the host's own functions stand above that.
+ */
+#ifndef US_PROFILE_H
+#define US_PROFILE_H
+
+#include "store/store.h"
+#include "symbol/symbol.h"
+
+/* Functions that are none: their names, which no symbol has. */
+#define US_FRAME_EXIT	  "[vm exit]"  /* in the hypervisor or VMM for the guest */
+#define US_FRAME_EXIT_FOR "[vm exit: " /* and for what, and "]" */
+#define US_FRAME_READY	  "[waiting for host CPU]"
+#define US_FRAME_NO_STACK "[no stack]"
+/* Modules that are none: of code of a Linux guest in no image. */
+#define US_MODULE_USER	 "[user]"
+#define US_MODULE_LOADED "[module]"
+#define US_MODULE_HOST                                                                 \
+	"[host]" /* code of the host that the recording does not name                  \
+		  */
+
+/* Code without a name is shown by the piece of memory it lies in, of this many bytes
+ * ("0x101240-0x10127f"): small enough to find a loop, large enough to sum one. */
+#define US_UNKNOWN_CODE_BYTES 64
+
+/* Facts that reports show when a recording has them: "target" (as the user named it),
+ * "guest" (its name), "kernel", "pid", "vmm", "command", "backend", "why" (that
+ * backend), "how", "caution", "hz" (asked), "vcpus", "seed", "started" (date), "host",
+ * "version", "symbols_note" (why no image was found), "linux" (what the guest's memory
+ * "version", "symbols_note" (why no image was found), "linux" (what the guest's memory
+ * told), "linux_ready_s" (since when its unwind tables were used), "linux_changed",
+ * "resolution" ("block": program counters fall on the starts of translation blocks). */
+
+struct us_profile;
+
+/* A vCPU is in the kernel or, in ring 3, in a program. */
+enum us_profile_part {
+	US_PART_ALL,
+	US_PART_KERNEL, /* what ran in the kernel, without the program's callers */
+	US_PART_USER,	/* what ran in programs */
+};
+
+struct us_profile_opts {
+	uint64_t vcpu_mask;	 /* 0: all */
+	uint64_t from_ns, to_ns; /* of the recording; to 0: its end */
+	const char *focus;	 /* extended regex: only stacks with such a function;
+				    shares are then of these */
+	enum us_profile_part part;
+	const char *const
+		*images; /* -e ELF[@bias]: besides, or instead of, the recorded */
+	size_t n_image;
+	struct us_debug_dirs dirs; /* of images and debug files, by their build-ids */
+	bool raw_names;		   /* as the images have them: not demangled */
+	bool host; /* with what the host did for the guest, below the guest's frames */
+};
+
+/* One function, or one piece of code without a name. */
+struct us_profile_func {
+	const char *name;      /* never NULL; no other's, where it can be told apart:
+				  "init (a.c)" */
+	const char *base;      /* the name without what tells it apart */
+	const char *raw;       /* as the image has it: not demangled */
+	const char *file;      /* NULL: unknown */
+	const char *decl_file; /* where it is declared; NULL: unknown */
+	const char *module;    /* NULL: unknown */
+	us_gva start;	       /* 0: unknown, or several (inlined) */
+	uint32_t line;	       /* where it begins, else its hottest; 0: unknown */
+	bool inlined;	       /* everywhere it was seen */
+	bool known;	       /* false: name is an address range or a US_FRAME_... */
+	uint64_t self, total;  /* weight; total counts a recursive one once a stack */
+	double self_low, self_high; /* 95 % interval, shares 0..1 */
+	double total_low, total_high;
+};
+
+/* The call tree, depth first, heavier children first: node 0 is the root, parents come
+ * before their children, child and next are in that order. */
+struct us_profile_node {
+	uint32_t func;		      /* index into funcs; of node 0: none */
+	uint32_t parent, child, next; /* node indices; 0: none */
+	uint32_t line; /* in the function: where it was seen first; 0: unknown */
+	uint64_t self, total;
+	float low, high; /* 95 % interval of the total's share, 0..1 */
+};
+
+/*
+ * Read a recording until its end and the images that it names (or o names).
+ * -ENOEXEC: no recording; -EINVAL: the focus is no regular expression; -ENOENT and
+ * others: an image of o->images cannot be read.  A cut recording and images that are
+ * gone, or are not those of the recording, are no errors but warnings.
+ */
+US_MUST_CHECK int us_profile_read(int fd, const struct us_profile_opts *o,
+				  struct us_profile **ret, struct us_err *e);
+void us_profile_free(struct us_profile *p); /* accepts NULL */
+
+const struct us_profile_func *us_profile_funcs(const struct us_profile *p,
+					       size_t *ret_n);
+const struct us_profile_node *us_profile_nodes(const struct us_profile *p,
+					       size_t *ret_n);
+
+/* Where the guest's program counter was, exactly: QProfiler's view.  One row a source
+ * line, or an address where there is none; most samples first. */
+struct us_profile_line {
+	const char *func; /* NULL: unknown */
+	const char *file; /* NULL: unknown */
+	uint32_t line;	  /* 0: unknown */
+	us_gva pc;	  /* lowest seen of the row */
+	uint64_t self;
+};
+const struct us_profile_line *us_profile_lines(const struct us_profile *p,
+					       size_t *ret_n);
+
+/* Where program counters were, exactly. */
+struct us_profile_pc {
+	us_gva pc;	 /* of a call: somewhere in it */
+	uint64_t self;	 /* samples that had the program counter there */
+	uint64_t called; /* samples in whose stack it is a call that was not back yet */
+};
+/* Sorted by address; *ret is the caller's to free.  0 or -ENOMEM. */
+US_MUST_CHECK int us_profile_pcs(const struct us_profile *p, struct us_profile_pc **ret,
+				 size_t *ret_n);
+/* The images that gave names. */
+struct us_symbols *us_profile_symbols(const struct us_profile *p);
+
+/* An image of the recording or of the options. */
+struct us_profile_module {
+	struct us_module m; /* path is the profile's */
+	bool given;	    /* by us_profile_opts.images */
+	bool used;	    /* for names; else a warning says why not */
+};
+const struct us_profile_module *us_profile_modules(const struct us_profile *p,
+						   size_t *ret_n);
+
+/* Samples by what the vCPU did, whatever the stack: not of a focus or part. */
+struct us_profile_time {
+	bool whole; /* of all vCPUs and all the time */
+	uint64_t guest, ready;
+	uint64_t exit[US_N_EXIT][US_N_PLACE];
+	uint64_t exit_untold; /* left the guest, nobody knows what for */
+};
+
+struct us_profile_summary {
+	uint64_t running;	    /* weight of the samples in the tree */
+	uint64_t exit, ready;	    /* of these: not in guest code */
+	uint64_t idle, off;	    /* not in the tree */
+	uint64_t idle_told;	    /* of idle: the vCPU ran, in a loop that waits */
+	uint64_t unfocused;	    /* running, but left out by the focus */
+	uint64_t other_part;	    /* or by the part */
+	uint64_t ends[US_N_END];    /* of guest, exit and ready samples */
+	uint64_t first_ns, last_ns; /* of the samples after the filters */
+	uint64_t vcpu_mask;	    /* vCPUs seen (those above 63 as 63) */
+	struct us_profile_time time;
+	double idle_low, idle_high;   /* 95 % interval of idle / (all but off) */
+	unsigned slices;	      /* of time, behind the intervals */
+	uint64_t slice_ns;	      /* width of one */
+	struct us_record_stats stats; /* of the whole recording */
+	bool has_stats;		      /* false: cut before the first ones */
+	enum us_record_end end;
+	const char *end_words; /* never NULL */
+	struct us_reader_result file;
+};
+const struct us_profile_summary *us_profile_summary(const struct us_profile *p);
+
+/* The filters in force, in words without an end of line ("only vCPU 0; only stacks that
+ * match 'copy'"); "": none. */
+const char *us_profile_filters(const struct us_profile *p);
+
+const char *us_profile_fact(const struct us_profile *p, const char *key); /* or NULL */
+/* The i-th fact in order of the recording; false: there are no more. */
+bool us_profile_fact_at(const struct us_profile *p, size_t i, const char **ret_key,
+			const char **ret_value);
+
+/* What the reader must know: wrong image, cut file, block resolution, ... */
+size_t us_profile_n_warning(const struct us_profile *p);
+const char *us_profile_warning(const struct us_profile *p, size_t i);
+
+#endif

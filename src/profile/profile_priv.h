@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * profile_priv.h: what the files of this folder share.
+ *
+ * Reading goes in steps, a file each: profile/read.c (samples into slices),
+ * profile/modules.c (images), profile/views.c (which of them hold when and for whom),
+ * profile/names.c (addresses to functions), profile/idle.c (idle by its stack),
+ * profile/time.c (what they did), profile/host.c (and the host for them),
+ * profile/namesakes.c (names told apart),
+ * profile/tree.c (stacks to the call tree), profile/stats.c (sums and intervals),
+ * profile/order.c (rows in their order), profile/warn.c.
+ */
+#ifndef US_PROFILE_PRIV_H
+#define US_PROFILE_PRIV_H
+
+#include "profile/guest_names.h"
+#include "profile/pair_map.h"
+#include "profile/profile.h"
+#include "profile/slices.h"
+#include "profile/trie.h"
+
+/* A key of the slices is a stack and what the vCPU did with it. */
+enum us_profile_kind {
+	US_KIND_GUEST,
+	US_KIND_EXIT,
+	US_KIND_READY,
+	US_N_KIND,
+};
+#define US_PROFILE_NONE UINT32_MAX
+
+/* A function's frame at an address. */
+struct us_profile_frame {
+	uint32_t func, line;
+	const char *file;
+};
+
+/* Frames at one address: frames.v[first .. first + n), innermost first. */
+struct us_profile_site {
+	uint32_t first, n;
+};
+
+struct us_profile {
+	struct us_profile_opts opts; /* valid while reading only */
+	struct us_profile_summary sum;
+	char *end_words;
+	char *filters;		   /* in words */
+	double sum_weight_squares; /* of running samples, for Wilson's n */
+	uint64_t last_t;
+
+	struct {
+		struct us_profile_fact {
+			char *key, *value;
+		} * v;
+		size_t n, cap;
+	} facts;
+	struct {
+		char **v;
+		size_t n, cap;
+	} warnings;
+	struct {
+		struct us_profile_module *v;
+		size_t n, cap;
+	} modules;
+	struct us_symbols *symbols;
+	struct us_guest_names guest_names;
+
+	/* profile/views.c */
+	struct {
+		uint64_t *v;
+		size_t n, cap;
+	} cuts; /* times at which the images change, sorted; epoch k begins at k - 1 */
+	bool has_spaces;		/* some images are in one address space only */
+	struct us_pair_map epoch_nodes; /* (epoch, node) to the node's twin */
+	struct us_pair_map view_of;	/* (root, epoch) to the number of a view */
+	struct {
+		struct us_symbol_when *v;
+		size_t n, cap;
+	} views; /* [0]: any */
+
+	/* profile/host.c; filled if opts.host is set */
+	struct us_trie host_trie;
+	struct us_guest_names host_names;
+	struct us_pair_map host_of; /* (node, node of host_trie) to the node of both */
+
+	struct us_trie trie;	     /* mark: node of the call tree, as a caller */
+	struct us_slices running;    /* by node of the trie * US_N_KIND + kind */
+	struct us_slices idle;	     /* by 0: not idle, 1: idle */
+	struct us_pair_map key_ends; /* (key of running, end) to weight */
+
+	/* profile/names.c */
+	struct {
+		struct us_profile_func *v;
+		size_t n, cap;
+	} funcs;
+	uint32_t *func_slot; /* hash table of index + 1 */
+	size_t func_slots;
+	struct us_pair_map known_sites; /* (pc, is return) to index + 1 */
+	struct {
+		struct us_profile_site *v;
+		size_t n, cap;
+	} sites;
+	struct {
+		struct us_profile_frame *v;
+		size_t n, cap;
+	} frames;
+	struct {
+		char **v;
+		size_t n, cap;
+	} names; /* made up ones: of unknown code, of namesakes */
+
+	/* profile/tree.c */
+	struct {
+		struct us_profile_node *v;
+		size_t n, cap;
+	} nodes;
+	uint32_t *key_node; /* key to its leaf's node; US_PROFILE_NONE: not in it */
+	size_t n_key;
+
+	struct {
+		struct us_profile_line *v;
+		size_t n, cap;
+	} lines;
+};
+
+/* Out of memory is not reported: a warning that is lost must not lose the report. */
+void us_profile_warn(struct us_profile *p, const char *fmt, ...)
+	__attribute__((__format__(__printf__, 2, 3)));
+
+/* The steps, in their order; 0 or -errno with *e filled. */
+US_MUST_CHECK int us_profile_name_filters(struct us_profile *p, struct us_err *e);
+US_MUST_CHECK int us_profile_open_modules(struct us_profile *p, struct us_err *e);
+US_MUST_CHECK int us_profile_find_idle(struct us_profile *p, struct us_err *e);
+void us_profile_sum_time(struct us_profile *p);
+US_MUST_CHECK int us_profile_build_tree(struct us_profile *p, struct us_err *e);
+US_MUST_CHECK int us_profile_tell_apart(struct us_profile *p, struct us_err *e);
+US_MUST_CHECK int us_profile_apply_focus(struct us_profile *p, struct us_err *e);
+US_MUST_CHECK int us_profile_count(struct us_profile *p, struct us_err *e);
+US_MUST_CHECK int us_profile_order_tree(struct us_profile *p); /* -ENOMEM */
+US_MUST_CHECK int us_profile_count_lines(struct us_profile *p, struct us_err *e);
+void us_profile_warn_of_quality(struct us_profile *p);
+
+/*
+ * Stacks of different times are kept apart if images came or went between: those of a
+ * later epoch hang below a node of their own, with US_PROFILE_EPOCH in its flags.
+ */
+#define US_PROFILE_EPOCH    (1 << 7) /* beside enum us_pc_flag; pc: the epoch */
+#define US_PROFILE_NO_FRAME (US_PROFILE_EPOCH | US_PC_SPACE | US_PC_EXIT)
+/* Of modules that were read: when do they change? 0 or -ENOMEM. */
+US_MUST_CHECK int us_profile_cut_time(struct us_profile *p);
+/* The stack of a sample, a node of the trie: its twin of that time. US_TRIE_NONE: out
+ * of memory. */
+uint32_t us_profile_stack_at(struct us_profile *p, uint32_t node, uint64_t t_ns);
+/* The number of the view in which a node's address is to be looked up; US_PROFILE_NONE:
+ * out of memory. */
+uint32_t us_profile_view(struct us_profile *p, uint32_t node);
+
+/* Of the recording's stacks of the host; as us_trie_add(). */
+US_MUST_CHECK int us_profile_host_stack(struct us_profile *p, us_stack_id id,
+					us_stack_id parent, us_hva pc);
+/* The node of a guest's stack with that of the host within.  US_TRIE_NONE: out of
+ * memory. */
+uint32_t us_profile_with_host(struct us_profile *p, uint32_t node, us_stack_id host);
+/* The node at which the guest was left. */
+uint32_t us_profile_guest_node(const struct us_profile *p, uint32_t node);
+
+/* Frames of a node of the trie, symbolised on first use.  NULL: out of memory. */
+const struct us_profile_site *us_profile_site(struct us_profile *p, uint32_t node,
+					      bool is_return);
+/* The index of a US_FRAME_... function; US_PROFILE_NONE: out of memory. */
+uint32_t us_profile_special(struct us_profile *p, const char *name);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profile/read.c: from the bytes of a recording to the profile. */
+#include "profile/profile_priv.h"
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int on_fact(void *ctx, const char *key, const char *value)
+{
+	struct us_profile *p = ctx;
+	for (size_t i = 0; i < p->facts.n; i++) {
+		if (strcmp(p->facts.v[i].key, key))
+			continue;
+		char *copy = strdup(value);
+		if (!copy)
+			return -ENOMEM;
+		free(p->facts.v[i].value);
+		p->facts.v[i].value = copy;
+		return 0;
+	}
+	struct us_profile_fact *f = us_vec_push(&p->facts);
+	if (!f)
+		return -ENOMEM;
+	f->key = strdup(key);
+	f->value = strdup(value);
+	if (f->key && f->value)
+		return 0;
+	free(f->key);
+	free(f->value);
+	p->facts.n--;
+	return -ENOMEM;
+}
+
+static int on_module(void *ctx, const struct us_module *m)
+{
+	struct us_profile *p = ctx;
+	struct us_profile_module *slot = NULL;
+	char *path = strdup(m->path ? m->path : "");
+	if (!path)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->modules.n; i++)
+		if (m->number ? p->modules.v[i].m.number == m->number
+			      : p->modules.v[i].m.start == m->start)
+			slot = &p->modules.v[i];
+	if (!slot)
+		slot = us_vec_push(&p->modules);
+	if (!slot) {
+		free(path);
+		return -ENOMEM;
+	}
+	free((char *)slot->m.path);
+	slot->m = *m;
+	slot->m.path = path;
+	return 0;
+}
+
+/* Numbers are dense: the reader has checked it. */
+static int on_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
+		    uint8_t flags)
+{
+	struct us_profile *p = ctx;
+	return id == p->trie.numbers.n ? us_trie_add(&p->trie, parent, pc, flags)
+				       : -EBADMSG;
+}
+
+static bool is_wanted(const struct us_profile *p, const struct us_sample *s)
+{
+	const struct us_profile_opts *o = &p->opts;
+	if (o->vcpu_mask && (s->vcpu > 63 || !(o->vcpu_mask >> s->vcpu & 1)))
+		return false;
+	return s->t_ns >= o->from_ns && (!o->to_ns || s->t_ns < o->to_ns);
+}
+
+static int add_running(struct us_profile *p, const struct us_sample *s)
+{
+	static const uint8_t kind[US_N_VCPU_STATE] = {
+		[US_VCPU_GUEST] = US_KIND_GUEST,
+		[US_VCPU_EXIT] = US_KIND_EXIT,
+		[US_VCPU_READY] = US_KIND_READY,
+	};
+	struct us_profile_summary *sum = &p->sum;
+	uint32_t stack = us_trie_node_of(&p->trie, s->stack);
+	if (stack != US_TRIE_NONE)
+		stack = us_profile_stack_at(p, stack, s->t_ns);
+	if (stack != US_TRIE_NONE && s->host && s->state == US_VCPU_EXIT)
+		stack = us_profile_with_host(p, stack, s->host);
+	if (stack >= UINT32_MAX / US_N_KIND)
+		return -EBADMSG;
+	sum->running += s->weight;
+	if (s->state == US_VCPU_EXIT)
+		sum->exit += s->weight;
+	if (s->state == US_VCPU_READY)
+		sum->ready += s->weight;
+	uint32_t key = stack * US_N_KIND + kind[s->state];
+	uint32_t *ends = us_pair_map_at(&p->key_ends, key, s->end);
+	if (!ends)
+		return -ENOMEM;
+	*ends += s->weight;
+	sum->ends[s->end] += s->weight;
+	p->sum_weight_squares += (double)s->weight * s->weight;
+	return us_slices_add(&p->running, key, s->t_ns - p->opts.from_ns, s->weight);
+}
+
+static int on_sample(void *ctx, const struct us_sample *s)
+{
+	struct us_profile *p = ctx;
+	struct us_profile_summary *sum = &p->sum;
+	if (s->t_ns > p->last_t)
+		p->last_t = s->t_ns;
+	if (!is_wanted(p, s))
+		return 0;
+	if (sum->first_ns > s->t_ns)
+		sum->first_ns = s->t_ns;
+	if (sum->last_ns < s->t_ns)
+		sum->last_ns = s->t_ns;
+	sum->vcpu_mask |= 1ULL << (s->vcpu > 63 ? 63 : s->vcpu);
+	if (s->state == US_VCPU_OFF || s->state >= US_N_VCPU_STATE) {
+		sum->off += s->weight;
+		return 0;
+	}
+	bool idle = s->state == US_VCPU_HALTED;
+	if (idle)
+		sum->idle += s->weight;
+	int rc = idle ? 0 : add_running(p, s);
+	return rc ? rc
+		  : us_slices_add(&p->idle, idle, s->t_ns - p->opts.from_ns, s->weight);
+}
+
+static int on_stats(void *ctx, const struct us_record_stats *s)
+{
+	struct us_profile *p = ctx;
+	p->sum.stats = *s;
+	p->sum.has_stats = true;
+	return 0;
+}
+
+static int on_named(void *ctx, const struct us_named *n)
+{
+	return us_guest_names_add(&((struct us_profile *)ctx)->guest_names, n);
+}
+
+static int on_host_stack(void *ctx, us_stack_id id, us_stack_id parent, us_hva pc)
+{
+	return us_profile_host_stack(ctx, id, parent, pc);
+}
+
+static int on_host_named(void *ctx, const struct us_named *n)
+{
+	struct us_profile *p = ctx;
+	return p->opts.host ? us_guest_names_add(&p->host_names, n) : 0;
+}
+
+static int on_end(void *ctx, enum us_record_end end, const char *words)
+{
+	struct us_profile *p = ctx;
+	char *copy = strdup(words ? words : "");
+	if (!copy)
+		return -ENOMEM;
+	free(p->end_words);
+	p->end_words = copy;
+	p->sum.end = end;
+	return 0;
+}
+
+/* The images first: what a sample is called depends on what is said later.  A pipe is
+ * kept in a file for that: *ret_fd, or -1. */
+static int read_modules(struct us_profile *p, int fd, int *ret_fd, struct us_err *e)
+{
+	static const struct us_reader_ops ops = { .module = on_module };
+	struct us_reader_result r;
+	off_t at = lseek(fd, 0, SEEK_CUR);
+	*ret_fd = -1;
+	if (at < 0) {
+		*ret_fd = open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		if (*ret_fd < 0)
+			*ret_fd = memfd_create("recording", MFD_CLOEXEC);
+		if (*ret_fd < 0)
+			return us_fail(e, -errno, "keep the recording in a file: %s",
+				       strerror(errno));
+	}
+	int rc = us_read_copy(fd, *ret_fd, &ops, p, &r, e);
+	if (!rc && lseek(*ret_fd < 0 ? fd : *ret_fd, at < 0 ? 0 : at, SEEK_SET) < 0)
+		rc = us_fail(e, -errno, "read the recording again: %s",
+			     strerror(errno));
+	if (!rc && us_profile_cut_time(p))
+		rc = us_fail(e, -ENOMEM, "report: out of memory");
+	return rc;
+}
+
+static int read_recording(struct us_profile *p, int fd, struct us_err *e)
+{
+	_cleanup_close_ int copy = -1;
+	int rc = read_modules(p, fd, &copy, e);
+	if (rc)
+		return rc;
+	fd = copy < 0 ? fd : copy;
+	static const struct us_reader_ops ops = {
+		.fact = on_fact,
+		.stack = on_stack,
+		.sample = on_sample,
+		.stats = on_stats,
+		.end = on_end,
+		.named = on_named,
+		.host_stack = on_host_stack,
+		.host_named = on_host_named,
+	};
+	rc = us_read(fd, &ops, p, &p->sum.file, e);
+	if (rc)
+		return rc;
+	if (p->sum.first_ns > p->sum.last_ns)
+		p->sum.first_ns = p->sum.last_ns;
+	if (!p->sum.has_stats)
+		p->sum.stats.elapsed_ns = p->last_t;
+	p->sum.end_words = p->end_words ? p->end_words : "";
+	p->sum.slices = p->running.n;
+	p->sum.slice_ns = p->running.width_ns;
+	return 0;
+}
+
+static int prepare(struct us_profile *p, struct us_err *e)
+{
+	us_slices_init(&p->running);
+	us_slices_init(&p->idle);
+	p->sum.first_ns = UINT64_MAX;
+	if (us_trie_init(&p->trie) || us_trie_init(&p->host_trie))
+		return us_fail(e, -ENOMEM, "report: out of memory");
+	int rc = us_symbols_new(&p->symbols, e);
+	if (rc == 0)
+		us_symbols_demangle(p->symbols, !p->opts.raw_names);
+	return rc;
+}
+
+int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile **ret,
+		    struct us_err *e)
+{
+	struct us_err sink;
+	struct us_profile *p = calloc(1, sizeof(*p));
+	if (!p)
+		return us_fail(e, -ENOMEM, "report: out of memory");
+	e = e ? e : &sink;
+	if (o)
+		p->opts = *o;
+	int rc = prepare(p, e);
+	if (!rc)
+		rc = read_recording(p, fd, e);
+	if (!rc)
+		rc = us_profile_name_filters(p, e);
+	if (!rc) {
+		us_guest_names_sort(&p->guest_names);
+		us_guest_names_sort(&p->host_names);
+		us_symbols_set_namer(p->symbols,
+				     &(struct us_symbol_namer){ us_guest_names_find,
+								&p->guest_names });
+		rc = us_profile_open_modules(p, e);
+	}
+	if (!rc)
+		rc = us_profile_find_idle(p, e);
+	if (!rc) {
+		us_profile_sum_time(p);
+		rc = us_profile_build_tree(p, e);
+	}
+	if (!rc)
+		rc = us_profile_tell_apart(p, e);
+	if (!rc)
+		rc = us_profile_apply_focus(p, e);
+	if (!rc)
+		rc = us_profile_count(p, e);
+	if (!rc)
+		rc = us_profile_count_lines(p, e);
+	if (rc) {
+		us_profile_free(p);
+		return rc;
+	}
+	us_profile_warn_of_quality(p);
+	p->opts = (struct us_profile_opts){ 0 };
+	*ret = p;
+	return 0;
+}

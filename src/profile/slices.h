@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slices.h: sums of samples by what they are (a key) and when they were.
+ *
+ * Time is cut into at most US_SLICES_MAX slices of equal width.  How long a recording
+ * is turns out only at its end, so slices start short and are joined in pairs, to
+ * double the width, whenever there are too many.  Memory: 8 bytes for each distinct
+ * (key, slice), 4 for each possible key.
+ */
+#ifndef US_PROFILE_SLICES_H
+#define US_PROFILE_SLICES_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define US_SLICES_MAX	   64
+#define US_SLICES_WIDTH_NS (1 << 20) /* of the first ones: about a millisecond */
+
+struct us_slice_sum {
+	uint32_t key, weight;
+};
+
+struct us_slices {
+	uint64_t width_ns;
+	unsigned n; /* slices so far; the last one is open */
+	struct {
+		struct us_slice_sum *v;
+		size_t n, cap;
+	} sums;
+	size_t start[US_SLICES_MAX + 1]; /* of each slice in sums; [n]: the end */
+	uint32_t *where; /* key to index in sums, if it is in the open slice */
+	size_t n_where;
+};
+
+void us_slices_init(struct us_slices *s);
+void us_slices_fini(struct us_slices *s);
+
+/* Add weight at t_ns.  Time that runs backwards counts to the open slice.  0, -ENOMEM,
+ * or -E2BIG: more than 2^32 sums. */
+US_MUST_CHECK int us_slices_add(struct us_slices *s, uint32_t key, uint64_t t_ns,
+				uint32_t weight);
+
+#endif

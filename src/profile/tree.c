@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profile/tree.c: from the recording's stacks to the tree of functions. */
+#include "profile/profile_priv.h"
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <string.h>
+
+static int no_memory(struct us_err *e)
+{
+	return us_fail(e, -ENOMEM, "report: out of memory for the call tree");
+}
+
+/* The child of parent that is func; US_PROFILE_NONE: out of memory. */
+static uint32_t child_of(struct us_profile *p, struct us_pair_map *children,
+			 uint32_t parent, uint32_t func, uint32_t line)
+{
+	uint32_t *have = us_pair_map_at(children, parent, func);
+	if (!have)
+		return US_PROFILE_NONE;
+	if (*have)
+		return *have;
+	struct us_profile_node *n = us_vec_push(&p->nodes);
+	if (!n)
+		return US_PROFILE_NONE;
+	*n = (struct us_profile_node){ .func = func, .parent = parent, .line = line };
+	return *have = (uint32_t)(p->nodes.n - 1);
+}
+
+/* Is a program counter of the part that is asked for? */
+static bool in_part(const struct us_profile *p, const struct us_trie_node *s)
+{
+	bool user = s->flags & US_PC_USER;
+	return p->opts.part == US_PART_ALL || user == (p->opts.part == US_PART_USER);
+}
+
+/* The same of a sample: by where it was. Without a stack it is of no part. */
+static bool has_part(const struct us_profile *p, uint32_t key)
+{
+	const struct us_trie_node *s = &p->trie.nodes.v[key / US_N_KIND];
+	return p->opts.part == US_PART_ALL ||
+	       (key / US_N_KIND && !(s->flags & US_PROFILE_NO_FRAME) && in_part(p, s));
+}
+
+/* "[vm exit: port I/O, in the VMM]", where the recording says it. */
+static uint32_t exit_frame(struct us_profile *p, uint32_t stack)
+{
+	char words[64], name[96];
+	const struct us_trie_node *v = p->trie.nodes.v;
+	for (; stack; stack = v[stack].parent) {
+		if (!(v[stack].flags & US_PC_EXIT) ||
+		    !us_exit_words(v[stack].pc, words, sizeof(words)))
+			continue;
+		snprintf(name, sizeof(name), US_FRAME_EXIT_FOR "%s]", words);
+		return us_profile_special(p, name);
+	}
+	return us_profile_special(p, US_FRAME_EXIT);
+}
+
+/* What the host's frames are called by. */
+static uint32_t hang_exit(struct us_profile *p, struct us_pair_map *children,
+			  uint32_t node, uint32_t at)
+{
+	if (!in_part(p, &p->trie.nodes.v[at]))
+		return node;
+	uint32_t func = exit_frame(p, at);
+	return func == US_PROFILE_NONE ? func : child_of(p, children, node, func, 0);
+}
+
+/* Hang the frames of a node of the trie, outermost first, below its caller's. */
+static uint32_t hang(struct us_profile *p, struct us_pair_map *children, uint32_t at,
+		     bool is_return)
+{
+	uint32_t node = p->trie.nodes.v[p->trie.nodes.v[at].parent].mark;
+	uint8_t flags = p->trie.nodes.v[at].flags;
+	if (flags & US_PC_HOST && flags & US_PC_EXIT)
+		return hang_exit(p, children, node, at);
+	if (flags & US_PROFILE_NO_FRAME || !in_part(p, &p->trie.nodes.v[at]))
+		return node;
+	const struct us_profile_site *site = us_profile_site(p, at, is_return);
+	if (!site)
+		return US_PROFILE_NONE;
+	for (uint32_t i = site->n; i-- > 0 && node != US_PROFILE_NONE;) {
+		const struct us_profile_frame *f = &p->frames.v[site->first + i];
+		node = child_of(p, children, node, f->func, f->line);
+	}
+	return node;
+}
+
+/* Only stacks that the filters let through are worth symbolising. */
+static void mark_callers(struct us_profile *p)
+{
+	for (size_t i = 0; i < p->running.sums.n; i++) {
+		uint32_t s = p->running.sums.v[i].key / US_N_KIND;
+		for (s = p->trie.nodes.v[s].parent; s; s = p->trie.nodes.v[s].parent) {
+			if (p->trie.nodes.v[s].mark == 0)
+				break;
+			p->trie.nodes.v[s].mark = 0;
+		}
+	}
+}
+
+/* Parents have lower numbers, so theirs are there already. */
+static bool hang_callers(struct us_profile *p, struct us_pair_map *children)
+{
+	for (size_t i = 1; i < p->trie.nodes.n; i++) {
+		struct us_trie_node *s = &p->trie.nodes.v[i];
+		if (s->mark == US_PROFILE_NONE)
+			continue;
+		s->mark = hang(p, children, (uint32_t)i, !(s->flags & US_PC_EXACT));
+		if (s->mark == US_PROFILE_NONE)
+			return false;
+	}
+	return true;
+}
+
+static uint32_t hang_leaf(struct us_profile *p, struct us_pair_map *children,
+			  uint32_t key)
+{
+	static const char *const top[US_N_KIND] = {
+		[US_KIND_EXIT] = US_FRAME_EXIT,
+		[US_KIND_READY] = US_FRAME_READY,
+	};
+	uint32_t stack = key / US_N_KIND, node = 0;
+	const char *special = top[key % US_N_KIND];
+	if (stack && !(p->trie.nodes.v[stack].flags & US_PROFILE_NO_FRAME))
+		node = hang(p, children, stack, false);
+	else if (!special)
+		special = US_FRAME_NO_STACK;
+	if (node == US_PROFILE_NONE || !special ||
+	    p->trie.nodes.v[stack].flags & US_PC_HOST)
+		return node;
+	uint32_t func = special == top[US_KIND_EXIT] ? exit_frame(p, stack)
+						     : us_profile_special(p, special);
+	if (func == US_PROFILE_NONE)
+		return func;
+	return child_of(p, children, node, func, 0);
+}
+
+static bool hang_all(struct us_profile *p, struct us_pair_map *children)
+{
+	struct us_profile_node *root = us_vec_push(&p->nodes);
+	mark_callers(p);
+	if (!root || !hang_callers(p, children))
+		return false;
+	for (size_t i = 0; i < p->running.sums.n; i++) {
+		uint32_t key = p->running.sums.v[i].key;
+		if (!has_part(p, key)) {
+			p->sum.other_part += p->running.sums.v[i].weight;
+			continue;
+		}
+		if (p->key_node[key] != US_PROFILE_NONE)
+			continue;
+		p->key_node[key] = hang_leaf(p, children, key);
+		if (p->key_node[key] == US_PROFILE_NONE)
+			return false;
+	}
+	return true;
+}
+
+int us_profile_build_tree(struct us_profile *p, struct us_err *e)
+{
+	struct us_pair_map children = { 0 };
+	p->n_key = p->trie.nodes.n * US_N_KIND;
+	p->key_node = malloc(p->n_key * sizeof(*p->key_node));
+	if (!p->key_node)
+		return no_memory(e);
+	memset(p->key_node, 0xff, p->n_key * sizeof(*p->key_node));
+	bool ok = hang_all(p, &children);
+	us_pair_map_fini(&children);
+	return ok ? 0 : no_memory(e);
+}
+
+static bool matches(const regex_t *re, const struct us_profile_func *f)
+{
+	return regexec(re, f->base, 0, NULL, 0) == 0 ||
+	       regexec(re, f->name, 0, NULL, 0) == 0 ||
+	       regexec(re, f->raw, 0, NULL, 0) == 0;
+}
+
+static bool *match_funcs(const struct us_profile *p, const regex_t *re)
+{
+	bool *match = calloc(p->funcs.n + 1, sizeof(*match));
+	for (size_t i = 0; match && i < p->funcs.n; i++)
+		match[i] = matches(re, &p->funcs.v[i]);
+	return match;
+}
+
+static int focus(struct us_profile *p, const regex_t *re)
+{
+	_cleanup_free_ bool *func = match_funcs(p, re);
+	_cleanup_free_ bool *node = calloc(p->nodes.n, sizeof(*node));
+	if (!func || !node)
+		return -ENOMEM;
+	for (size_t i = 1; i < p->nodes.n; i++)
+		node[i] = node[p->nodes.v[i].parent] || func[p->nodes.v[i].func];
+	for (size_t i = 0; i < p->n_key; i++)
+		if (p->key_node[i] != US_PROFILE_NONE && !node[p->key_node[i]])
+			p->key_node[i] = US_PROFILE_NONE;
+	return 0;
+}
+
+int us_profile_apply_focus(struct us_profile *p, struct us_err *e)
+{
+	regex_t re;
+	char why[128];
+	if (!p->opts.focus)
+		return 0;
+	int rc = regcomp(&re, p->opts.focus, REG_EXTENDED | REG_NOSUB);
+	if (rc) {
+		regerror(rc, &re, why, sizeof(why));
+		us_fail(e, -EINVAL, "focus on '%s': no regular expression: %s",
+			p->opts.focus, why);
+		us_hint(e, "quote special characters with a backslash, e.g. --focus "
+			   "'operator\\+'");
+		return -EINVAL;
+	}
+	rc = focus(p, &re);
+	regfree(&re);
+	return rc ? no_memory(e) : 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trie.h: the distinct stacks of a recording.
+ *
+ * A writer remembers a bounded number of stacks and may write a path again under a new
+ * number; here each path is one node, whatever its numbers in the file.
+ */
+#ifndef US_PROFILE_TRIE_H
+#define US_PROFILE_TRIE_H
+
+#include "base/err.h"
+#include "unwind/unwind.h"
+
+#define US_TRIE_NONE UINT32_MAX
+
+/* [0] is the empty stack. Parents have lower numbers. */
+struct us_trie_node {
+	us_gva pc;
+	uint32_t parent;
+	uint32_t mark; /* the user's; US_TRIE_NONE at first, 0 for the empty stack */
+	uint8_t flags; /* enum us_pc_flag */
+};
+
+struct us_trie {
+	struct {
+		struct us_trie_node *v;
+		size_t n, cap;
+	} nodes;
+	struct {
+		uint8_t *v;
+		size_t n, cap;
+	} depths; /* of each node */
+	struct {
+		uint32_t *v;
+		size_t n, cap;
+	} numbers;	/* number in the file to node */
+	uint32_t *slot; /* hash table of nodes by (parent, pc, flags); 0: free */
+	size_t n_slot;
+};
+
+US_MUST_CHECK int us_trie_init(struct us_trie *t); /* 0 or -ENOMEM */
+void us_trie_fini(struct us_trie *t);		   /* accepts a zeroed one */
+
+/* The file's next number stands for this path.  -EBADMSG: parent is no number, or the
+ * stack is deeper than US_MAX_FRAMES; -ENOMEM. */
+US_MUST_CHECK int us_trie_add(struct us_trie *t, uint32_t parent_number, us_gva pc,
+			      uint8_t flags);
+
+/* The node below parent, a node; a new one if need be, however deep.  US_TRIE_NONE: out
+ * of memory, or of numbers. */
+uint32_t us_trie_child(struct us_trie *t, uint32_t parent, us_gva pc, uint8_t flags);
+
+/* The node of a number in the file; US_TRIE_NONE: there is none. */
+uint32_t us_trie_node_of(const struct us_trie *t, uint32_t number);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profile/views.c: which images hold for an address: by time and address space. */
+#include "profile/profile_priv.h"
+
+#include "base/vec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define MAX_CUTS 1024 /* a recorder keeps 64 places */
+
+static int by_time(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static int add_cut(struct us_profile *p, uint64_t t_ns)
+{
+	if (!t_ns || p->cuts.n == MAX_CUTS)
+		return 0;
+	uint64_t *cut = us_vec_push(&p->cuts);
+	if (!cut)
+		return -ENOMEM;
+	*cut = t_ns;
+	return 0;
+}
+
+int us_profile_cut_time(struct us_profile *p)
+{
+	for (size_t i = 0; i < p->modules.n; i++) {
+		const struct us_module *m = &p->modules.v[i].m;
+		if (m->match == US_MATCH_NO)
+			continue;
+		p->has_spaces |= m->root != 0;
+		if (add_cut(p, m->from_ns) || add_cut(p, m->until_ns))
+			return -ENOMEM;
+	}
+	if (p->cuts.n)
+		qsort(p->cuts.v, p->cuts.n, sizeof(*p->cuts.v), by_time);
+	size_t n = 0;
+	for (size_t i = 0; i < p->cuts.n; i++)
+		if (!n || p->cuts.v[n - 1] != p->cuts.v[i])
+			p->cuts.v[n++] = p->cuts.v[i];
+	p->cuts.n = n;
+	const struct us_symbol_when *any = us_vec_push(&p->views);
+	return any ? 0 : -ENOMEM;
+}
+
+/* How many cuts are at or before t_ns. */
+static uint32_t epoch_of(const struct us_profile *p, uint64_t t_ns)
+{
+	size_t low = 0, high = p->cuts.n;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (p->cuts.v[mid] <= t_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return (uint32_t)low;
+}
+
+/* The outermost node is hung below the epoch's, and so on inwards. */
+static uint32_t twin_of(struct us_profile *p, uint32_t node, uint32_t epoch)
+{
+	if (!node)
+		return us_trie_child(&p->trie, 0, epoch, US_PROFILE_EPOCH);
+	uint32_t *known = us_pair_map_at(&p->epoch_nodes, epoch, node);
+	if (!known)
+		return US_TRIE_NONE;
+	if (*known)
+		return *known;
+	uint32_t parent = twin_of(p, p->trie.nodes.v[node].parent, epoch);
+	if (parent == US_TRIE_NONE)
+		return US_TRIE_NONE;
+	struct us_trie_node n = p->trie.nodes.v[node];
+	uint32_t twin = us_trie_child(&p->trie, parent, n.pc, n.flags);
+	known = us_pair_map_at(&p->epoch_nodes, epoch, node); /* it may have moved */
+	if (known && twin != US_TRIE_NONE)
+		*known = twin;
+	return twin;
+}
+
+uint32_t us_profile_stack_at(struct us_profile *p, uint32_t node, uint64_t t_ns)
+{
+	uint32_t epoch = epoch_of(p, t_ns);
+	return epoch && node ? twin_of(p, node, epoch) : node;
+}
+
+static uint32_t view_number(struct us_profile *p, us_gpa root, uint32_t epoch)
+{
+	uint32_t *known = us_pair_map_at(&p->view_of, root, epoch);
+	if (!known)
+		return US_PROFILE_NONE;
+	if (*known)
+		return *known;
+	struct us_symbol_when *when = us_vec_push(&p->views);
+	if (!when)
+		return US_PROFILE_NONE;
+	*when = (struct us_symbol_when){ root, epoch ? p->cuts.v[epoch - 1] : 0 };
+	return *known = (uint32_t)(p->views.n - 1);
+}
+
+uint32_t us_profile_view(struct us_profile *p, uint32_t node)
+{
+	bool user = p->trie.nodes.v[node].flags & US_PC_USER;
+	us_gpa root = 0;
+	uint32_t epoch = 0;
+	if (!p->cuts.n && !p->has_spaces)
+		return 0;
+	for (; node; node = p->trie.nodes.v[node].parent) {
+		const struct us_trie_node *n = &p->trie.nodes.v[node];
+		if (n->flags & US_PROFILE_EPOCH)
+			epoch = (uint32_t)n->pc;
+		if (n->flags & US_PC_SPACE && user)
+			root = n->pc;
+	}
+	return view_number(p, root, epoch);
+}

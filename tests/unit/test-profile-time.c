@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where the time went: the parts, and what they are of. */
+#include "unit.h"
+
+#include "base/clock.h"
+#include "report/report.h"
+#include "profile/time_split.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MS  US_NS_PER_MS
+#define PC  0x1000
+#define FEW 5 /* of two vCPUs */
+
+struct recording {
+	int fd;
+	struct us_writer *w;
+};
+
+static void begin(struct recording *r)
+{
+	struct us_err e;
+	r->fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_true(r->fd >= 0);
+	assert_int_equal(us_writer_open(r->fd, &r->w, &e), 0);
+	assert_int_equal(us_writer_fact(r->w, "hz", "1000", &e), 0);
+}
+
+/* exit 0: none is told. */
+static void add(struct recording *r, uint16_t vcpu, enum us_vcpu_state state,
+		uint32_t exit, uint32_t weight)
+{
+	const us_gva pc[] = { PC, exit };
+	const uint8_t flags[] = { 0, US_PC_EXIT };
+	struct us_err e;
+	struct us_sample s = { .t_ns = MS,
+			       .vcpu = vcpu,
+			       .state = (uint8_t)state,
+			       .end = US_END_ROOT,
+			       .weight = weight };
+	assert_int_equal(us_writer_sample(r->w, &s, pc, flags, exit ? 2 : 1, &e), 0);
+}
+
+static void add_all(struct recording *r)
+{
+	add(r, 0, US_VCPU_GUEST, 0, 40);
+	add(r, 0, US_VCPU_EXIT, us_vm_exit_code(US_EXIT_PORT_IO, US_PLACE_VMM), 10);
+	add(r, 0, US_VCPU_EXIT, us_vm_exit_code(US_EXIT_PORT_IO, US_PLACE_KERNEL), 4);
+	add(r, 0, US_VCPU_EXIT, us_vm_exit_code(US_EXIT_MSR, US_PLACE_HYPERVISOR), 6);
+	add(r, 0, US_VCPU_EXIT, 0, 3);
+	add(r, 0, US_VCPU_READY, 0, 7);
+	add(r, 0, US_VCPU_HALTED, 0, 25);
+	add(r, 1, US_VCPU_OFF, 0, FEW);
+}
+
+static struct us_profile *profile_of(struct recording *r,
+				     const struct us_profile_opts *o)
+{
+	struct us_profile *p = NULL;
+	struct us_err e = { 0 };
+	assert_int_equal(lseek(r->fd, 0, SEEK_SET), 0);
+	if (us_profile_read(r->fd, o, &p, &e))
+		fail_msg("%s", e.msg);
+	return p;
+}
+
+/* 105 ms of two vCPUs, of which 2 ms are seen by nobody and 3 were too late. */
+static void end(struct recording *r)
+{
+	struct us_err e;
+	struct us_record_stats s = { .elapsed_ns = 105 * MS / 2,
+				     .late = 3,
+				     .vcpu_ns = 105 * MS };
+	assert_int_equal(us_writer_end(r->w, &s, US_RECORD_DONE, "", &e), 0);
+	us_writer_close(r->w);
+}
+
+static void must_be(double ns, unsigned ms)
+{
+	assert_int_equal((long)(ns / (double)MS * 1000 + 0.5), 1000L * ms);
+}
+
+static void parts_are_the_whole(void **state)
+{
+	struct recording r;
+	struct us_time_split t;
+	char line[512];
+	(void)state;
+	begin(&r);
+	add_all(&r);
+	end(&r);
+	struct us_profile *p = profile_of(&r, NULL);
+	us_time_split(p, &t);
+	must_be(t.part_ns[US_TIME_GUEST], 40);
+	must_be(t.part_ns[US_TIME_VMM], 10);
+	must_be(t.part_ns[US_TIME_KERNEL], 4);
+	must_be(t.part_ns[US_TIME_KVM], 6);
+	must_be(t.part_ns[US_TIME_EXIT], 3);
+	must_be(t.part_ns[US_TIME_READY], 7);
+	must_be(t.part_ns[US_TIME_IDLE], 25);
+	must_be(t.part_ns[US_TIME_OFF], FEW);
+	must_be(t.part_ns[US_TIME_UNSEEN], 3);
+	must_be(t.exit_ns[US_EXIT_PORT_IO], 14);
+	must_be(t.exit_ns[US_EXIT_MSR], 6);
+	must_be(t.sum_ns, 103);
+	must_be(t.wall_ns, 105);
+	assert_string_equal(
+		us_report_time_line(p, line, sizeof(line)),
+		"time: guest 38.1 %, in KVM 5.7 %, in the VMM 9.5 %, in the "
+		"host kernel 3.8 %, in KVM or the VMM 2.9 %, waiting for a "
+		"host CPU 6.7 %, idle 23.8 %, off 4.8 %, not looked at "
+		"2.9 %, not accounted for 1.9 %");
+	us_profile_free(p);
+	close(r.fd);
+}
+
+/* How much time a part of the recording is, nobody has counted. */
+static void of_a_part_there_is_no_whole(void **state)
+{
+	const struct us_profile_opts only = { .vcpu_mask = 2 };
+	struct recording r;
+	struct us_time_split t;
+	(void)state;
+	begin(&r);
+	add_all(&r);
+	end(&r);
+	struct us_profile *p = profile_of(&r, &only);
+	us_time_split(p, &t);
+	must_be(t.sum_ns, FEW);
+	must_be(t.wall_ns, 0);
+	assert_false(t.told);
+	us_profile_free(p);
+	close(r.fd);
+}
+
+/* A focus chooses stacks, and the time is that of all. */
+static void a_focus_changes_nothing(void **state)
+{
+	const struct us_profile_opts only = { .focus = "nothing" };
+	struct recording r;
+	struct us_time_split t;
+	(void)state;
+	begin(&r);
+	add_all(&r);
+	end(&r);
+	struct us_profile *p = profile_of(&r, &only);
+	assert_int_equal(us_profile_summary(p)->running, 0);
+	us_time_split(p, &t);
+	must_be(t.sum_ns, 103);
+	us_profile_free(p);
+	close(r.fd);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parts_are_the_whole),
+		cmocka_unit_test(of_a_part_there_is_no_whole),
+		cmocka_unit_test(a_focus_changes_nothing),
+	};
+	return cmocka_run_group_tests_name("report-time", tests, NULL, NULL);
+}
