@@ -20,7 +20,7 @@ static void print_commands(FILE *out)
 	      out);
 	for (const struct us_cmd *const *c = us_cmds; *c; c++)
 		fprintf(out, "  %-8s %s\n", (*c)->name, (*c)->summary);
-	fputs("\nuniscope COMMAND --help tells more; so does man uniscope.\n"
+	fputs("\nMore: uniscope COMMAND --help, or man uniscope.\n"
 	      "first steps: uniscope ps; uniscope record -d 5; uniscope report\n",
 	      out);
 }

@@ -93,7 +93,7 @@ static int open_first(const struct us_target *t, struct us_backend **ret, char *
 			first = why;
 	}
 	us_fail(e, first.code ? first.code : -ENODEV,
-		"no backend can look into this guest: %s", refused);
+		"no backend can sample this guest: %s", refused);
 	us_hint(e, "%s", first.hint[0] ? first.hint : "run: uniscope ps");
 	return first.code ? first.code : -ENODEV;
 }

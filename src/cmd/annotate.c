@@ -202,7 +202,7 @@ static int run_annotate(int argc, char **argv)
 static const struct us_option options[] = {
 	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable" },
 	{ OPT_SYMBOLS, "symbols", "DIR",
-	  "look for images and debug files there; repeatable" },
+	  "search it for images and debug files; repeatable" },
 	{ OPT_SOURCE, "source", "DIR", "where sources are; repeatable" },
 	{ OPT_SOURCE_PREFIX, "source-prefix", "OLD=NEW",
 	  "their paths moved; repeatable" },

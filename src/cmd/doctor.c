@@ -94,8 +94,8 @@ static void ask_priority(struct findings *f)
 	bool may = us_host_realtime();
 	struct finding *new = add(f, "priority", may ? YES : PARTLY);
 	us_fail(&new->why, 0, "%s",
-		may ? "looks get a CPU at once"
-		    : "looks wait for a CPU on a busy host, and idle guests look "
+		may ? "samples get a CPU at once"
+		    : "samples wait for a CPU on a busy host, and idle guests look "
 		      "idler");
 	if (!may)
 		us_hint(&new->why, "run uniscope with sudo");
@@ -240,7 +240,7 @@ static int run_doctor(int argc, char **argv)
 	}
 	print_part(&f, false);
 	print_part(&f, true);
-	puts("\nuniscope ps tells the same of each guest that runs");
+	puts("\nuniscope ps shows the same for each running guest");
 	return US_EXIT_OK;
 }
 

@@ -384,7 +384,7 @@ static int run_dump(int argc, char **argv)
 static const struct us_option options[] = {
 	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated" },
 	{ OPT_SYMBOLS, "symbols", "DIR",
-	  "look for separate debug files there; repeatable" },
+	  "search it for separate debug files; repeatable" },
 	{ OPT_BACKEND, "backend", "NAME",
 	  "bpf, kvm, gdb, qmp or xen (auto: the best that works)" },
 	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },

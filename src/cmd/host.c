@@ -188,7 +188,7 @@ int us_host_stacks_open(pid_t pid, const struct us_debug_dirs *dirs,
 	struct us_err why = { 0 };
 	struct us_host_stacks *h = calloc(1, sizeof(*h));
 	if (!h)
-		return us_fail(e, -ENOMEM, "look at the host: out of memory");
+		return us_fail(e, -ENOMEM, "prepare the host's symbols: out of memory");
 	h->pid = pid;
 	h->all = (struct us_region){ 4096, HOST_TOP - 4096, 4096, NULL };
 	h->mem = (struct us_mem){ .region = &h->all, .n_region = 1, .pid = pid };
@@ -196,7 +196,7 @@ int us_host_stacks_open(pid_t pid, const struct us_debug_dirs *dirs,
 	us_paging_init(&h->paging, &h->mem);
 	int r = read_maps(h, dirs, e);
 	if (!r && us_unwinder_new(HOST_ARCH, NULL, &h->cfi, &h->unwinder))
-		r = us_fail(e, -ENOMEM, "look at the host: out of memory");
+		r = us_fail(e, -ENOMEM, "prepare the host's symbols: out of memory");
 	if (r < 0) {
 		us_host_stacks_close(h);
 		return r;

@@ -254,5 +254,5 @@ void us_print_help(const struct us_cmd *cmd)
 	puts("\nexamples:");
 	for (const char *const *e = cmd->examples; *e; e++)
 		printf("  %s\n      %s\n", *e, *e + strlen(*e) + 1);
-	printf("\nman uniscope-%s tells more.\n", cmd->name);
+	printf("\nMore: man uniscope-%s\n", cmd->name);
 }

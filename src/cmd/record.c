@@ -201,13 +201,13 @@ static int run_record(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'F', "frequency", "HZ", "looks a second at each vCPU (997)" },
+	{ 'F', "frequency", "HZ", "samples a second of each vCPU (997)" },
 	{ 'd', "duration", "TIME", "stop after 5, 2.5s, 300ms ... (until Ctrl-C)" },
 	{ 'o', "output", "FILE", "uniscope.data; .html, .folded ... convert at once" },
 	{ OPT_ALL, "all", NULL, "all guests of this host, those to come too; -o DIR" },
 	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated" },
 	{ OPT_SYMBOLS, "symbols", "DIR",
-	  "look for separate debug files there; repeatable" },
+	  "search it for separate debug files; repeatable" },
 	{ OPT_BACKEND, "backend", "NAME",
 	  "bpf, kvm, gdb, qmp or xen (auto: the best that works)" },
 	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },

@@ -235,7 +235,7 @@ static const struct us_option options[] = {
 	{ 'o', "output", "FILE", "write there; the suffix names the format" },
 	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable" },
 	{ OPT_SYMBOLS, "symbols", "DIR",
-	  "look for images and debug files there; repeatable" },
+	  "search it for images and debug files; repeatable" },
 	{ OPT_SORT, "sort", "KEY", "self, total, name or file (self)" },
 	{ OPT_CHILDREN, "children", NULL, "count callees in: sort by total" },
 	{ OPT_NO_CHILDREN, "no-children", NULL, "sort by self (the default)" },

@@ -189,7 +189,7 @@ static void tell_code(struct check *k)
 	tell(k, t->looks >= FEWEST_LOOKS && !t->outside, "places",
 	     "%u of %u program counters are in the guest's code%s",
 	     t->looks - t->outside, t->looks,
-	     t->looks < FEWEST_LOOKS ? ": too few looks" : "");
+	     t->looks < FEWEST_LOOKS ? ": too few samples" : "");
 }
 
 static void tell_stacks(struct check *k)
@@ -233,7 +233,7 @@ static void tell_time(struct check *k)
 	double slack = TIME_SLACK + WAIT_SLACK * waited;
 	tell(k, fabs(part(sum, due) - 1) <= slack, "time",
 	     "%.1f %% accounted for: guest %.1f, exits %.1f, waiting for a CPU %.1f, "
-	     "no look %.1f",
+	     "no sample %.1f",
 	     100 * part(sum, due), 100 * part((double)k->t.due[US_VCPU_GUEST], due),
 	     100 * part((double)k->t.due[US_VCPU_EXIT], due), 100 * waited,
 	     100 * part((double)(c->late + c->failed + c->lost), due));

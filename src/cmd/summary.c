@@ -51,7 +51,7 @@ static void print_shortfall(const struct us_summary *s, FILE *out)
 			"(--budget PERCENT allows it)",
 			s->budget_ppm / 1e4);
 	else if (s->stats.late)
-		fputs(": a look takes too long for it", out);
+		fputs(": a sample takes too long for it", out);
 	putc('\n', out);
 }
 

@@ -229,7 +229,7 @@ static int read_all(struct reader *r, struct us_err *e)
 		l->slide = (int64_t)(l->text - r->s->place.arch->linked_at);
 	l->check_at = l->symbols.at;
 	if (!read_kernel(r, l->check_at, l->check, sizeof(l->check)))
-		return us_fail(e, -EFAULT, "read the guest's kernel: it has gone");
+		return us_fail(e, -EFAULT, "read the guest's kernel: it is gone");
 	read_release(r);
 	if (r->s->mem) {
 		use_own_tables(r);

@@ -163,7 +163,7 @@ static enum us_record_end end_of(int code)
 static void explain(const struct recorder *r, int code, struct ending *ret)
 {
 	*ret = (struct ending){ .end = end_of(code), .code = code };
-	us_fail(&ret->e, code, "look at the guest: %s", strerror(-code));
+	us_fail(&ret->e, code, "sample the guest: %s", strerror(-code));
 	if (r->backend->ops->explain)
 		r->backend->ops->explain(r->backend, code, &ret->e);
 	ret->e.code = code;

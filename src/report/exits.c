@@ -103,7 +103,7 @@ static void reason_text(const struct exits *x, const struct row *r,
 {
 	const char *name = x->func[r->reason].name;
 	if (!is_told(&x->func[r->reason])) {
-		snprintf(dst, WORDS, "not told by this backend");
+		snprintf(dst, WORDS, "not reported by this backend");
 		return;
 	}
 	us_printable(dst, WORDS, name + strlen(US_FRAME_EXIT_FOR));

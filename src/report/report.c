@@ -57,7 +57,7 @@ int us_report_flush(FILE *out, const char *what, struct us_err *e)
 		return 0;
 	us_fail(e, -code, "write the %s: %s", what, strerror(code));
 	if (code == ENOSPC)
-		us_hint(e, "make room, or write elsewhere with -o FILE");
+		us_hint(e, "free some space, or write elsewhere with -o FILE");
 	return -code;
 }
 

@@ -96,7 +96,7 @@ static void how(const struct us_profile *p, char *dst, size_t size)
 	const struct us_record_stats *s = &us_profile_summary(p)->stats;
 	const char *detail = fact_or(p, "how", NULL), *hz = fact_or(p, "hz", NULL);
 	uint64_t taken = s->running + s->idle + s->off;
-	snprintf(dst, size, "backend %s", fact_or(p, "backend", "not told"));
+	snprintf(dst, size, "backend %s", fact_or(p, "backend", "not known"));
 	if (detail)
 		append(dst, size, " (%s)", detail);
 	if (hz)

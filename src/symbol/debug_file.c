@@ -250,5 +250,5 @@ int us_debug_alt_open(const struct us_elf_file *f, const char *path,
 	if (THERE(at, "%.*s%s", folder, path, name) ||
 	    us_debug_file_by_id(id, id_len, dirs, at))
 		return open_alt(at, id, id_len, ret, e);
-	return us_fail(e, -ENOENT, "%s names %s, which is not there", path, name);
+	return us_fail(e, -ENOENT, "%s names %s, which does not exist", path, name);
 }

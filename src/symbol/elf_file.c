@@ -55,7 +55,7 @@ static int not_elf(const struct us_elf_file *f, struct us_err *e)
 	else if (boot)
 		us_hint(e, "Give the vmlinux that it was made from.");
 	else
-		us_hint(e, "Give the linked kernel with its symbols; `file` tells what "
+		us_hint(e, "Give the linked kernel with its symbols; `file` says what "
 			   "this is.");
 	return -ENOEXEC;
 }

@@ -287,14 +287,14 @@ int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_err *e)
 {
 	_cleanup_close_ int proc = us_proc_open(pid);
 	if (proc < 0)
-		return us_fail(e, -ENOENT, "look at pid %d: there is no such process",
+		return us_fail(e, -ENOENT, "inspect pid %d: there is no such process",
 			       pid);
 	struct us_proc_stat before, after;
 	struct us_proc_args args;
 	if (us_proc_stat(proc, &before) < 0 || !us_proc_args(proc, &args))
 		return us_fail(
 			e, -ENOENT,
-			"look at pid %d: it has no command line: a thread of the "
+			"inspect pid %d: it has no command line: a thread of the "
 			"kernel, or a process that has ended",
 			pid);
 	_cleanup_free_ struct us_guest *g = calloc(1, sizeof(*g));
@@ -309,7 +309,7 @@ int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_err *e)
 	if (!found) {
 		char comm[64];
 		us_fail(e, -ENOENT,
-			"look at pid %d (%s): it is no guest: it has no KVM vCPU and "
+			"inspect pid %d (%s): it is no guest: it has no KVM vCPU and "
 			"is "
 			"no QEMU under TCG",
 			pid, us_printable(comm, sizeof(comm), before.comm));

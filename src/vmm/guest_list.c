@@ -38,7 +38,7 @@ int us_guest_list_scan(struct us_guest_list *ret, struct us_err *e)
 {
 	DIR *d = opendir("/proc");
 	if (!d)
-		return us_fail(e, -errno, "look for guests in /proc: %s",
+		return us_fail(e, -errno, "search /proc for guests: %s",
 			       strerror(errno));
 	struct us_guest_list l = { 0 };
 	_cleanup_free_ struct us_guest *g = malloc(sizeof(*g));
@@ -46,7 +46,7 @@ int us_guest_list_scan(struct us_guest_list *ret, struct us_err *e)
 	closedir(d);
 	if (r < 0) {
 		us_guest_list_fini(&l);
-		return us_fail(e, r, "look for guests in /proc: %s", strerror(-r));
+		return us_fail(e, r, "search /proc for guests: %s", strerror(-r));
 	}
 	if (l.n)
 		qsort(l.v, l.n, sizeof(*l.v), by_pid);
@@ -120,7 +120,7 @@ int us_guest_check(const struct us_guest *g, struct us_err *e)
 {
 	if (g->limited) {
 		us_fail(e, -EACCES,
-			"look at guest %d (%s): it belongs to user %u, and may not be "
+			"inspect guest %d (%s): it belongs to user %u, and may not be "
 			"looked at by user %u",
 			g->pid, g->vmm, g->uid, geteuid());
 		us_hint(e, "sudo uniscope record %d", g->pid);
@@ -128,7 +128,7 @@ int us_guest_check(const struct us_guest *g, struct us_err *e)
 	}
 	if (g->several) {
 		us_fail(e, -ENOTSUP,
-			"look at guest %d (%s): this process runs several virtual "
+			"inspect guest %d (%s): this process runs several virtual "
 			"machines, whose vCPUs cannot be told apart",
 			g->pid, g->vmm);
 		us_hint(e, "run each machine in a process of its own");
@@ -188,7 +188,7 @@ int us_guest_select(const struct us_guest_list *l, const char *target,
 	/* A process that is no guest, or one that started after the scan. */
 	_cleanup_free_ struct us_guest *g = malloc(sizeof(*g));
 	if (!g)
-		return us_fail(e, -ENOMEM, "look at pid %d: out of memory", pid);
+		return us_fail(e, -ENOMEM, "inspect pid %d: out of memory", pid);
 	int r = us_guest_inspect(pid, g, e);
 	return r < 0 ? r : take(g, ret, e);
 }

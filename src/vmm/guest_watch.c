@@ -91,7 +91,7 @@ int us_guest_watch_look(struct us_guest_watch *w, uint64_t now_ns,
 	struct us_guest_list l = { 0 };
 	DIR *d = opendir("/proc");
 	if (!d)
-		return us_fail(e, -errno, "look for guests in /proc: %s",
+		return us_fail(e, -errno, "search /proc for guests: %s",
 			       strerror(errno));
 	int r = list_processes(w, now_ns, d);
 	closedir(d);
@@ -99,7 +99,7 @@ int us_guest_watch_look(struct us_guest_watch *w, uint64_t now_ns,
 		r = look_into_all(w, now_ns, &l);
 	if (r < 0) {
 		us_guest_list_fini(&l);
-		return us_fail(e, r, "look for guests in /proc: %s", strerror(-r));
+		return us_fail(e, r, "search /proc for guests: %s", strerror(-r));
 	}
 	*ret = l;
 	return 0;

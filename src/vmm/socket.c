@@ -298,7 +298,7 @@ int us_socket_find(const char *path, const char *what, struct us_err *e)
 	}
 	if (!code && S_ISSOCK(st.st_mode))
 		return 0;
-	us_fail(e, -ENOENT, "%s %s is not there", what, path);
+	us_fail(e, -ENOENT, "%s %s does not exist", what, path);
 	us_hint(e, "run: uniscope ps");
 	return -ENOENT;
 }

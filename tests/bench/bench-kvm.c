@@ -405,7 +405,7 @@ int main(int argc, char **argv)
 	start_qemu(&b, argv[1]);
 	attach(&b);
 	attach_bpf(&b);
-	printf("kvm backend: %s; %d looks a second, %d rounds of %d ms slices\n",
+	printf("kvm backend: %s; %d samples a second, %d rounds of %d ms slices\n",
 	       b.b->how, HZ, rounds, (int)(SLICE_NS / US_NS_PER_MS));
 	double before = quiet_rate(&b);
 	for (int i = 0; i < rounds && i < MAX_ROUNDS; i++)

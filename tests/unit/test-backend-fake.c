@@ -133,7 +133,7 @@ static void slow_schedules_keep_to_the_clock(void **state)
 	assert_int_equal(r, -ESRCH);
 	struct us_err e;
 	b->ops->explain(b, r, &e);
-	assert_string_equal(e.msg, "the invented guest ended after 40 looks");
+	assert_string_equal(e.msg, "the invented guest ended after 40 samples");
 	us_backend_close(b);
 }
 
@@ -164,7 +164,7 @@ static void nothing_serves_nothing(void **state)
 	struct us_err e;
 	assert_true(us_backend_open(&t, NULL, &b, NULL, 0, &e) < 0);
 	assert_null(b);
-	assert_non_null(strstr(e.msg, "no backend can look into this guest"));
+	assert_non_null(strstr(e.msg, "no backend can sample this guest"));
 	assert_true(us_backend_open(&t, "fake", &b, NULL, 0, &e) < 0);
 }
 

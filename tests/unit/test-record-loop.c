@@ -143,7 +143,7 @@ static void the_connection_is_lost(void **state)
 	code_at_end = -ECONNRESET;
 	assert_int_equal(record(&s, &o), 0);
 	assert_int_equal(end, US_RECORD_LOST_TOUCH);
-	assert_string_equal(e.msg, "look at the guest: Connection reset by peer");
+	assert_string_equal(e.msg, "sample the guest: Connection reset by peer");
 	s = (struct script)SCRIPT(five_thousand);
 	code_at_end = -EIO;
 	assert_int_equal(record(&s, &o), 0);

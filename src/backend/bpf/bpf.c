@@ -316,7 +316,7 @@ static int bpf_start(struct us_backend *base, const struct us_schedule *s,
 		return us_fail(e, -EINVAL, "none of the %u vCPUs of pid %d is chosen",
 			       base->n_vcpu, b->machine.guest.pid);
 	if (s->host && us_bpf_client_keep_host(b->machine.client))
-		return us_fail(e, -ENOMEM, "look at the host: out of memory");
+		return us_fail(e, -ENOMEM, "attach to the guest: out of memory");
 	us_bpf_guests(b->machine.programs)[b->machine.index].host = s->host;
 	for (unsigned i = 0; i < base->n_vcpu; i++)
 		us_bpf_timer_set(&b->timer[i], 0);
@@ -635,7 +635,7 @@ struct us_bpf_programs *us_bpf_programs_of(const struct us_backend *b)
 
 const struct us_backend_ops us_backend_bpf = {
 	.name = "bpf",
-	.summary = "any KVM guest, never stopped: looks from inside the host's kernel",
+	.summary = "any KVM guest, without a stop: samples from the host's kernel",
 	.probe = bpf_probe,
 	.ready = bpf_ready,
 	.open = bpf_open,

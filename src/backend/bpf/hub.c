@@ -103,7 +103,8 @@ int us_bpf_client_open(struct us_bpf_client **ret, struct us_err *e)
 	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->wake_fd < 0 || !us_bpf_queue_open(&c->queue)) {
 		free_client(c);
-		return us_fail(e, -ENOMEM, "make room for looks: out of memory");
+		return us_fail(e, -ENOMEM,
+			       "allocate buffers for samples: out of memory");
 	}
 	pthread_mutex_lock(&hub.lock);
 	int r = enter(c, e);

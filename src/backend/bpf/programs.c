@@ -305,12 +305,12 @@ static int iterate(struct bpf_program *program, pid_t pid, void *to, size_t size
 		    .link_info_len = sizeof(info));
 	struct bpf_link *l = bpf_program__attach_iter(program, &opts);
 	if (!l)
-		return us_fail(e, -errno, "look at the files of pid %d: %s", pid,
+		return us_fail(e, -errno, "inspect the files of pid %d: %s", pid,
 			       strerror(errno));
 	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(l));
 	bpf_link__destroy(l);
 	if (fd < 0)
-		return us_fail(e, -errno, "look at the files of pid %d: %s", pid,
+		return us_fail(e, -errno, "inspect the files of pid %d: %s", pid,
 			       strerror(errno));
 	size_t done = 0;
 	for (;;) {
@@ -318,7 +318,7 @@ static int iterate(struct bpf_program *program, pid_t pid, void *to, size_t size
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n < 0)
-			return us_fail(e, -errno, "look at the files of pid %d: %s",
+			return us_fail(e, -errno, "inspect the files of pid %d: %s",
 				       pid, strerror(errno));
 		done += (size_t)n;
 		if (n == 0 || done == size * max)

@@ -294,7 +294,7 @@ static void fake_counts(const struct us_backend *b, struct us_backend_counts *re
 static void fake_explain(const struct us_backend *b, int code, struct us_err *e)
 {
 	const struct fake *f = (const struct fake *)b;
-	us_fail(e, code, "the invented guest ended after %llu looks",
+	us_fail(e, code, "the invented guest ended after %llu samples",
 		(unsigned long long)f->n_look);
 }
 

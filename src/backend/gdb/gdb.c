@@ -82,7 +82,7 @@ static int try_ram(struct gdb *b, struct us_qmp *q, struct us_err *e)
 			 read_by_stub, b);
 	int r = us_gdb_session_look(s, 1, &b->look);
 	if (r < 0)
-		return us_fail(e, r, "look at the guest: %s", s->client.why);
+		return us_fail(e, r, "sample the guest: %s", s->client.why);
 	b->stop.at = 0;
 	if (b->look.got & 1)
 		us_peer_ram_prepare(&b->ram, &b->look.regs[0]);
@@ -156,7 +156,7 @@ static int gdb_open(const struct us_target *t, struct us_backend **ret,
 
 static int failed(struct gdb *b, int code, const char *why)
 {
-	b->why = why ? why : "the connection is of no use";
+	b->why = why ? why : "the connection is unusable";
 	if (code == -ESRCH)
 		return code;
 	bool gone = b->guest.pid && !us_guest_alive(&b->guest);
@@ -273,13 +273,14 @@ static void gdb_explain(const struct us_backend *base, int code, struct us_err *
 		us_fail(e, code, "the guest behind the GDB stub %s has ended: %s",
 			b->session->endpoint, b->why);
 	else
-		us_fail(e, code, "the GDB stub %s is lost: %s", b->session->endpoint,
-			b->why);
+		us_fail(e, code, "the connection to the GDB stub %s is lost: %s",
+			b->session->endpoint, b->why);
 }
 
 const struct us_backend_ops us_backend_gdb = {
 	.name = "gdb",
-	.summary = "GDB remote stub of any VMM; stops the guest for 0.2 to 1 ms a look",
+	.summary =
+		"GDB remote stub of any VMM; stops the guest for 0.1 to 1 ms a sample",
 	.probe = gdb_probe,
 	.open = gdb_open,
 	.start = gdb_start,

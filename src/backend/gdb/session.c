@@ -267,7 +267,7 @@ int us_gdb_session_look(struct us_gdb_session *s, uint64_t mask,
 	if (r < 0)
 		return r;
 	if (!us_watchdog_hold(s->watchdog))
-		return lost(s, -ECONNRESET, "the watchdog had to let the guest go");
+		return lost(s, -ECONNRESET, "the watchdog had to resume the guest");
 	ret->asked_ns = us_now_ns();
 	ret->refused = 0;
 	if (s->n_vcpu < 64)
@@ -324,7 +324,7 @@ int us_gdb_session_resume(struct us_gdb_session *s)
 		return r;
 	s->run = US_GDB_RUNS;
 	if (!us_watchdog_release(s->watchdog))
-		return lost(s, -ECONNRESET, "the watchdog had to let the guest go");
+		return lost(s, -ECONNRESET, "the watchdog had to resume the guest");
 	return 0;
 }
 

@@ -164,7 +164,7 @@ static int refuse_protected(const struct us_guest *g, struct us_err *e)
 	char path[64];
 	_cleanup_free_ char *line = malloc(1 << 17);
 	if (!line)
-		return us_fail(e, -ENOMEM, "look at pid %d: out of memory", g->pid);
+		return us_fail(e, -ENOMEM, "inspect pid %d: out of memory", g->pid);
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", g->pid);
 	ssize_t n = us_read_file(AT_FDCWD, path, line, 1 << 17);
 	size_t len = n > 0 ? (size_t)n : 0;

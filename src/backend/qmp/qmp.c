@@ -215,7 +215,7 @@ static int resume(void *ctx)
 	bool ours = !b->guarded || us_watchdog_release(b->watchdog);
 	b->guarded = false;
 	if (!ours && r == 0) {
-		b->stream.why = "the watchdog had to let the guest go";
+		b->stream.why = "the watchdog had to resume the guest";
 		r = -ECONNRESET;
 	}
 	return r < 0 ? failed(b, r, b->stream.why) : 0;
@@ -234,7 +234,7 @@ static int look(void *ctx)
 	/* Of a guest that stands already the watchdog must not know. */
 	b->guarded = !b->paused;
 	if (b->guarded && !us_watchdog_hold(b->watchdog))
-		return failed(b, -ECONNRESET, "the watchdog had to let the guest go");
+		return failed(b, -ECONNRESET, "the watchdog had to resume the guest");
 	put_look(b, batch);
 	b->stop.got = 0;
 	b->stop.asked_ns = us_now_ns();
@@ -394,7 +394,7 @@ static int try_ram(struct qmp *b, struct us_err *e)
 	b->stop.at = 0;
 	int r = look(b);
 	if (r < 0)
-		return us_fail(e, r, "look at the guest: %s", b->why);
+		return us_fail(e, r, "sample the guest: %s", b->why);
 	b->stop.held = true;
 	if (b->stop.got)
 		us_peer_ram_prepare(&b->ram, &b->vcpu[0].regs);
@@ -549,13 +549,13 @@ static void qmp_explain(const struct us_backend *base, int code, struct us_err *
 	const struct qmp *b = (const struct qmp *)base;
 	us_fail(e, code, "%s: %s",
 		code == -ESRCH ? "the guest behind the monitor has ended"
-			       : "the monitor is lost",
+			       : "the connection to the monitor is lost",
 		b->why ? b->why : "it does not answer");
 }
 
 const struct us_backend_ops us_backend_qmp = {
 	.name = "qmp",
-	.summary = "QEMU's monitor; stops the guest for 0.5 to 1 ms a look",
+	.summary = "QEMU's monitor; stops the guest for 0.5 to 1 ms a sample",
 	.probe = qmp_probe,
 	.ready = us_host_may_trace, /* it reads the VMM's memory */
 	.open = qmp_open,

@@ -114,7 +114,7 @@ static void rescue(void *ctx, bool held)
 static int pause_domain(struct xen *b)
 {
 	if (!us_watchdog_hold(b->watchdog))
-		return failed(b, -ECONNRESET, "the watchdog had to let the domain go");
+		return failed(b, -ECONNRESET, "the watchdog had to resume the domain");
 	b->asked_ns = us_now_ns();
 	int r = b->calls->pause(b->handle, b->domain.id);
 	if (r == 0) {
@@ -132,7 +132,7 @@ static void unpause_domain(struct xen *b)
 		return;
 	b->held = false;
 	if (us_watchdog_fired(b->watchdog)) {
-		failed(b, -ECONNRESET, "the watchdog had to let the domain go");
+		failed(b, -ECONNRESET, "the watchdog had to resume the domain");
 		return;
 	}
 	int r = b->calls->unpause(b->handle, b->domain.id);
@@ -427,7 +427,8 @@ static int xen_start(struct us_backend *base, const struct us_schedule *s,
 
 const struct us_backend_ops us_backend_xen = {
 	.name = "xen",
-	.summary = "Xen domains, from dom0; pauses the domain for microseconds a look",
+	.summary =
+		"Xen domains, from dom0; pauses the domain for microseconds a sample",
 	.probe = xen_probe,
 	.ready = xen_ready,
 	.open = xen_open,
