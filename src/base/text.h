@@ -2,7 +2,7 @@
 /*
  * text.h: bytes from a guest, a file or a peer, made fit to be shown.
  *
- * Names come out of files and guests that nobody vouches for: an escape sequence
+ * Names come from files and guests that are not trusted: an escape sequence
  * in a symbol must not reach the user's terminal.
  */
 #ifndef US_BASE_TEXT_H

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-/* Make room for one more element of size bytes; 0 or -ENOMEM. */
+/* Reserve space for one more element of size bytes; 0 or -ENOMEM. */
 int us_vec_grow(void **v, size_t n, size_t *cap, size_t size);
 
 #define us_vec_push(a)                                                                 \

@@ -120,7 +120,7 @@ static size_t read_page(struct us_mem *m, us_gpa pa, void *buf, size_t len)
 	return len;
 }
 
-/* Read some of len bytes at pa; returns how many, 0 if it cannot be had. */
+/* Read some of len bytes at pa; returns how many, 0 if it cannot be read. */
 static size_t read_some(struct us_mem *m, us_gpa pa, void *buf, size_t len)
 {
 	const struct us_region *r = region_of(m, pa);

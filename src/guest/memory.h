@@ -38,7 +38,7 @@ struct us_mem {
 	size_t n_region;
 	pid_t pid; /* of the VMM, for process_vm_readv; 0: none */
 
-	/* Read len bytes; false if any of them cannot be had.  Either may be NULL.
+	/* Read len bytes; false if any of them cannot be read.  Either may be NULL.
 	 * read_gva is for backends that see virtual addresses only (a foreign gdb
 	 * stub): it uses the translation of the vCPU of the current capture. */
 	bool (*read)(void *ctx, us_gpa pa, void *buf, size_t len);

@@ -22,7 +22,7 @@ struct us_page_leaf {
 	uint64_t entry;
 };
 
-/* Read an entry of size (4 or 8) bytes; false: it cannot be had. */
+/* Read an entry of size (4 or 8) bytes; false: it cannot be read. */
 typedef bool us_read_entry(void *ctx, us_gpa at, unsigned size, uint64_t *ret);
 
 #endif

@@ -56,7 +56,7 @@ US_ALWAYS_INLINE bool us_aarch64_is_wide(uint64_t tcr)
 }
 
 /* The table that TTBR0_EL1 or TTBR1_EL1 names.  With addresses of 52 bits, the upper
- * four are where its alignment leaves room. */
+ * four are in bits that its alignment leaves free. */
 US_ALWAYS_INLINE us_gpa us_aarch64_root(uint64_t ttbr, uint64_t tcr, bool upper)
 {
 	bool ds = tcr >> 59 & 1;
@@ -81,7 +81,7 @@ US_ALWAYS_INLINE bool us_aarch64_cut_of(uint64_t tcr, bool upper,
 	       ret->va_bits >= US_AARCH64_MIN_VA_BITS && ret->va_bits > ret->page_bits;
 }
 
-/* The bits above the translated ones repeat the one that tells the halves apart. */
+/* The bits above the translated ones repeat the bit that selects the half. */
 US_ALWAYS_INLINE bool us_aarch64_in_range(const struct us_aarch64_cut *c, us_gva va,
 					  bool upper)
 {
@@ -125,7 +125,7 @@ US_ALWAYS_INLINE uint32_t us_aarch64_levels_below(const struct us_aarch64_cut *c
 
 /*
  * root: by us_aarch64_root(), of the half that va is in.  False: nothing maps va, or
- * the tables make no sense.  Large entries are cut to their size: below it are bits
+ * the tables are invalid.  Large entries are cut to their size: below it are bits
  * with other meanings.
  */
 US_ALWAYS_INLINE bool us_aarch64_page_walk(void *ctx, us_read_entry *read, uint64_t tcr,

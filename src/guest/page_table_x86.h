@@ -66,7 +66,7 @@ US_ALWAYS_INLINE bool us_x86_large_frame(unsigned levels, uint64_t entry, uint64
 	return !(entry & US_X86_ADDRESS_52 & (size - 1) & ~US_X86_LARGE_PAT);
 }
 
-/* root: by us_x86_root().  False: nothing maps va, or the tables make no sense. */
+/* root: by us_x86_root().  False: nothing maps va, or the tables are invalid. */
 US_ALWAYS_INLINE bool us_x86_page_walk(void *ctx, us_read_entry *read,
 				       enum us_paging_mode mode, us_gpa root, us_gva va,
 				       struct us_page_leaf *ret)

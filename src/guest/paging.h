@@ -23,8 +23,8 @@
 
 struct us_paging {
 	struct us_mem *mem;
-	/* If the guest runs meanwhile: what was copied of its stack, for whoever
-	 * unwinds it.  The reads below are of memory as it is now. */
+	/* If the guest runs on during unwinding: the copy of its stack, for the
+	 * unwinder.  The reads below are of memory as it is now. */
 	struct us_stack_copy *stack;
 	uint32_t epoch;
 	struct us_tlb_slot {
@@ -42,13 +42,13 @@ struct us_paging {
 
 void us_paging_init(struct us_paging *p, struct us_mem *mem);
 
-/* The guest has run since the last read: cached words and entries are in doubt.
+/* The guest has run since the last read: cached words and entries must be checked.
  * Calls us_mem_new_sample() too. */
 void us_paging_new_sample(struct us_paging *p);
 
 /* Translate one address; *ret_left (may be NULL) gets the bytes left in the page.
  * The result may lie outside RAM (a device). False with US_PAGING_UNKNOWN. CR4.PSE
- * is not known here: with 32-bit paging a set page-size bit is taken at its word. */
+ * is not known here: with 32-bit paging a set page-size bit always counts. */
 bool us_paging_translate(struct us_paging *p, const struct us_space *s, us_gva va,
 			 us_gpa *ret_pa, uint64_t *ret_left);
 

@@ -7,7 +7,7 @@
 
 struct us_page_walk {
 	/* From ret->root down to the entry that maps va: fills in page, frame, size,
-	 * entry_at and entry.  False: none does, or the tables make no sense. */
+	 * entry_at and entry.  False: none does, or the tables are invalid. */
 	bool (*walk)(struct us_mem *m, const struct us_space *s, us_gva va,
 		     struct us_tlb_slot *ret);
 	us_gpa root_mask;
@@ -15,7 +15,7 @@ struct us_page_walk {
 	uint64_t code_mask; /* of an entry ... */
 	uint64_t data;	    /* ... which is this where nothing may be executed */
 	uint8_t entry_size; /* bytes */
-	bool split;	    /* bit 55 of an address tells which root counts */
+	bool split;	    /* bit 55 of an address selects the root */
 };
 
 bool us_page_walk_x86(struct us_mem *m, const struct us_space *s, us_gva va,

@@ -40,7 +40,7 @@ enum us_paging_mode {
 	US_PAGING_UNKNOWN, /* root not known: only us_mem.read_gva can help */
 };
 
-/* Of a root: without flag bits and PCID.  What is left tells address spaces apart. */
+/* Of a root: without flag bits and PCID.  The rest identifies the address space. */
 #define US_ROOT_MASK 0x000ffffffffff000ULL
 
 /* An address space: all that a page walk needs of a vCPU. */
@@ -106,13 +106,13 @@ struct us_regs {
 	bool scattered;
 
 	/* The vCPU is at the first instruction of an exception's entry, on a machine
-	 * that notes in registers what was broken off.  All other registers are still
+	 * that keeps the interrupted pc in registers.  All other registers are still
 	 * those of that code. */
 	struct us_entered {
 		us_gva pc, sp;
 		bool valid, user;
-		/* All fits, but it is not known where the vectors are: whoever uses it
-		 * has to look at the code. */
+		/* All fits, but the place of the vectors is not known: the caller
+		 * must check the code. */
 		bool guessed;
 	} entered;
 };
@@ -121,7 +121,7 @@ struct us_regs {
 enum us_paging_mode us_x86_paging_mode(uint64_t cr0, uint64_t cr4, uint64_t efer);
 
 /* The address space of EL1 and EL0 from system registers as read (Arm ARM D17.2:
- * TTBR0_EL1, TTBR1_EL1, TCR_EL1, SCTLR_EL1); ASIDs go away. */
+ * TTBR0_EL1, TTBR1_EL1, TCR_EL1, SCTLR_EL1); ASIDs are removed. */
 struct us_space us_aarch64_space(uint64_t ttbr0, uint64_t ttbr1, uint64_t tcr,
 				 uint64_t sctlr);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stack_copy.h: what was copied of a stack at the moment of a look.
+ * stack_copy.h: the copy of a stack made when a sample was taken.
  *
  * The guest has run on since: of its stacks only what is in the copy was true then.
  * Code is read from its memory, where it seldom changes.
@@ -25,7 +25,7 @@ struct us_stack_copy {
 	struct us_stack_window {
 		us_gva base;
 		uint32_t len;
-		const uint8_t *bytes; /* the owner's; until the look is released */
+		const uint8_t *bytes; /* the owner's; until the capture is released */
 	} window[US_STACK_WINDOWS];
 	unsigned n_window;
 	/* A chain of frames, in its order, outside of the bytes.  64-bit words. */
@@ -33,7 +33,7 @@ struct us_stack_copy {
 	unsigned n_frame;
 	unsigned last;	  /* the frame that was read last */
 	uint32_t deepest; /* in a window, the end of what was read */
-	bool missed;	  /* something was asked for that is not in the copy ... */
+	bool missed;	  /* an address was requested that is not in the copy ... */
 	us_gva missed_at; /* ... the last such address */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* account.h: what became of every look that was due, and what it cost the guest. */
+/* account.h: what became of every sample that was due, and what it cost the guest. */
 #ifndef US_RECORD_ACCOUNT_H
 #define US_RECORD_ACCOUNT_H
 
@@ -38,9 +38,9 @@ void us_account_sum(const struct us_account *a, const struct us_backend_counts *
 		    uint64_t elapsed_ns, struct us_record_stats *ret);
 
 /*
- * At the end: looks that the backend counted as due but neither delivered nor
- * explained are failed ones.  Up to under_way of them are let pass: they were being
- * made when the recording ended.
+ * At the end: samples that the backend counted as due but neither delivered nor
+ * explained are failed ones.  Up to under_way of them are ignored: they were under
+ * way when the recording ended.
  */
 void us_account_close(struct us_record_stats *s, const struct us_backend_counts *counts,
 		      uint64_t under_way);

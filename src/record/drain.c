@@ -53,7 +53,7 @@ static int empty_ring(struct us_drain *d)
 	}
 }
 
-/* A nap and a write may come between two looks at the clock. */
+/* A nap and a write may come between two readings of the clock. */
 static int flush_in_time(struct us_drain *d)
 {
 	uint64_t now = us_now_ns(), between = 3 * d->nap_most_ns;

@@ -23,7 +23,7 @@ struct us_drain {
 	void (*progress)(void *ctx, const struct us_record_stats *s); /* or NULL */
 	void (*finish_by)(void *ctx);				      /* or NULL */
 	void *ctx;
-	uint64_t pause_ns; /* it may sleep so long, if the ring stays as good as empty;
+	uint64_t pause_ns; /* it may sleep so long while the ring is nearly empty;
 			      0: 20 ms */
 
 	pthread_t thread;

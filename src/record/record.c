@@ -13,7 +13,7 @@
 #define RING_BYTES (4U << 20)
 #define WARM_UP_NS (300 * US_NS_PER_MS)
 #define CALM_NS	   (50 * US_NS_PER_MS)
-/* A stop is heeded within, and sums are made every so often, at least. */
+/* A stop takes effect within this time, and sums are made at least so often. */
 #define TICK_NS (100 * US_NS_PER_MS)
 
 /* Set by a signal handler, so it cannot be anything but global. */

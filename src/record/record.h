@@ -34,20 +34,21 @@ struct us_look {
 };
 
 struct us_record_opts {
-	/* With pause_ns all that is not the taking of looks is done so seldom, too: a
+	/* With pause_ns all work besides sampling is done at that interval, too: a
 	 * recording then costs a few wake-ups a second. */
 	struct us_schedule schedule;
 	uint64_t duration_ns; /* 0: until stopped */
 	/* Ends the recording when it is true, besides us_record_stop(), which is for a
-	 * process that makes one.  Heeded within 100 ms, or pause_ns. May be NULL. */
+	 * process that makes one.  Takes effect within 100 ms, or pause_ns. May be
+	 * NULL. */
 	const atomic_bool *stop;
 	size_t ring_bytes; /* 0: the default, 4 MiB */
 
 	/* Called by the sampler with each capture that has registers, while it is held
-	 * and after its stack was taken: time to look at the guest's memory (which
+	 * and after its stack was taken: time to read the guest's memory (which
 	 * images are where?).  Part of the hot path.  May be NULL. */
 	void (*look)(void *ctx, const struct us_look *l);
-	/* Called by the sampler with a capture that tells what the host did
+	/* Called by the sampler with a capture that says what the host did
 	 * (schedule.host): program counters of that, innermost first; how many.  Part
 	 * of the hot path.  May be NULL. */
 	size_t (*host)(void *ctx, struct us_host_copy *h,
@@ -77,9 +78,9 @@ US_MUST_CHECK int us_record(struct us_backend *b, struct us_unwinder *u,
 			    struct us_record_stats *ret_stats,
 			    enum us_record_end *ret_end, struct us_err *e);
 
-/* End the recording; async-signal-safe.  Heeded at once if the signal interrupts the
- * sampler, else within 100 ms.  One that comes before us_record() ends it at its start;
- * us_record() forgets it when it returns. */
+/* End the recording; async-signal-safe.  Takes effect at once if the signal interrupts
+ * the sampler, else within 100 ms.  One that comes before us_record() ends it at its
+ * start; us_record() forgets it when it returns. */
 void us_record_stop(void);
 
 #endif

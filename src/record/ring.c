@@ -27,7 +27,7 @@ struct item {
 #define STATS_BYTES  (offsetof(struct item, stats) + sizeof(struct us_record_stats))
 #define HEAD_BYTES   offsetof(struct item, sample)
 _Static_assert(SAMPLE_BYTES % 8 == 0 && STATS_BYTES % 8 == 0 && HEAD_BYTES == 8,
-	       "what is left at the end must have room for a head");
+	       "the rest at the end must hold a head");
 _Static_assert(2 * (SAMPLE_BYTES + 9 * MAX_FRAMES) <= LEAST, "one item must fit");
 
 /* Positions count bytes ever since; each side writes its own and has its own line. */

@@ -53,7 +53,7 @@ enum us_chunk_type {
 /* The statistics are stored in the order in which the struct has them. */
 #define US_STATS_FIELDS (sizeof(struct us_record_stats) / sizeof(uint64_t))
 _Static_assert(US_STATS_FIELDS == 15, "docs/format.md has fifteen");
-_Static_assert(US_N_END <= 1 << US_TAG_END_BITS, "no room in the tag");
-_Static_assert(US_N_VCPU_STATE <= 1 << US_TAG_STATE_BITS, "no room in the tag");
+_Static_assert(US_N_END <= 1 << US_TAG_END_BITS, "does not fit the tag");
+_Static_assert(US_N_VCPU_STATE <= 1 << US_TAG_STATE_BITS, "does not fit the tag");
 
 #endif

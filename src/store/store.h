@@ -81,13 +81,13 @@ enum us_record_end {
 
 /*
  * What was due, what became of it, and what it cost the guest, since the start.
- * Written about every second and at the end.  Counts are of due looks: a sample counts
+ * Written about every second and at the end.  Counts are of due samples: one counts
  * with its weight.  Exactly, in each:
  *
  *	due = running + idle + off + late + backed_off + failed + lost
  *
  * and running, idle and off are the sums of the weights of the samples that stand
- * before it in the file.  A look that is still under way is not due yet.
+ * before it in the file.  A sample that is still under way is not due yet.
  */
 struct us_record_stats {
 	uint64_t elapsed_ns;
@@ -95,14 +95,14 @@ struct us_record_stats {
 	uint64_t running;    /* samples in state GUEST, EXIT or READY */
 	uint64_t idle;	     /* samples in state HALTED */
 	uint64_t off;	     /* samples in state OFF: not started, guest paused */
-	uint64_t late;	     /* not taken: the look before was not done yet */
+	uint64_t late;	     /* not taken: the one before was not done yet */
 	uint64_t backed_off; /* not taken: the budget forbade it */
 	uint64_t failed;     /* not taken: the vCPU could not be read */
 	uint64_t lost;	     /* taken, but the ring was full: in no other count */
 	uint64_t truncated; /* of running: a stack was taken, but its end is not ROOT */
 	uint64_t stolen_ns, vcpu_ns; /* guest time taken, guest time observed */
-	/* How long a look held the guest, of those that did: upper bounds, at most 1/32
-	 * above the truth; 0 if there was none. */
+	/* How long a sample stopped the guest, of those that did: upper bounds, at most
+	 * 1/32 above the truth; 0 if there was none. */
 	uint64_t held_p50_ns, held_p99_ns;
 	uint64_t held_max_ns; /* exact */
 };

@@ -27,7 +27,7 @@ static inline int64_t us_unzigzag(uint64_t v)
 	return (int64_t)(v >> 1 ^ -(v & 1));
 }
 
-/* Write v at p, which has room for US_VARINT_MAX; the byte after it. */
+/* Write v at p, which has US_VARINT_MAX bytes; the byte after it. */
 static inline uint8_t *us_varint_put(uint8_t *p, uint64_t v)
 {
 	while (v >= 0x80) {
