@@ -154,7 +154,7 @@ struct us_backend_ops {
 	int (*ready)(struct us_err *why);
 
 	/* Setup path: may allocate, block and explain failure.  open() sets ops, caps,
-	 * arch, n_vcpu, mem, other_mem, how and caution. */
+	 * arch, accel, n_vcpu, mem, other_mem, how and caution. */
 	int (*open)(const struct us_target *t, struct us_backend **ret,
 		    struct us_err *e);
 	int (*start)(struct us_backend *b, const struct us_schedule *s,
@@ -183,6 +183,7 @@ struct us_backend {
 	const struct us_backend_ops *ops;
 	unsigned caps;
 	enum us_arch arch;
+	enum us_accel accel; /* what runs the guest */
 	unsigned n_vcpu;    /* up to US_MAX_VCPUS; another thread reads it atomically */
 	struct us_mem *mem; /* the backend's, or its us_ram's */
 	/* The same memory for one other thread, while the backend is open; NULL: none

@@ -9,7 +9,10 @@
 
 #define BUCKET_NS (US_NS_PER_SEC / US_PACER_BUCKETS)
 #define N_BUCKET  (US_PACER_BUCKETS + 1)
-#define MEAN_OF	  16 /* looks in the running mean of the cost */
+/* The running mean of the cost is of the looks of this part of a second, and of
+ * LEAST_MEAN at least: a single dear one must not slow down those that follow it. */
+#define MEAN_PART  4
+#define LEAST_MEAN 16
 /* Aim below the limit, so that jitter seldom meets the hard bound of the window. */
 #define AIM 0.95
 
@@ -123,13 +126,6 @@ static uint64_t window_fits_at(const struct us_pacer *p, const struct us_pacer_s
 	return taken_at ? (taken_at + N_BUCKET) * BUCKET_NS : 0;
 }
 
-static void learn_cost(struct us_pacer_slot *s, uint64_t stolen_ns)
-{
-	if (s->n_cost < MEAN_OF)
-		s->n_cost++;
-	s->cost_ns += ((double)stolen_ns - s->cost_ns) / s->n_cost;
-}
-
 double us_pacer_stretch(const struct us_pacer *p, unsigned slot)
 {
 	if (!p->schedule.budget_ppm)
@@ -137,6 +133,17 @@ double us_pacer_stretch(const struct us_pacer *p, unsigned slot)
 	double needed = p->slot[slot].cost_ns / (AIM * p->schedule.budget_ppm * 1e-6);
 	double stretch = needed / (double)p->interval_ns;
 	return stretch > 1 ? stretch : 1;
+}
+
+static void learn_cost(struct us_pacer *p, unsigned slot, uint64_t stolen_ns)
+{
+	struct us_pacer_slot *s = &p->slot[slot];
+	double distance = (double)p->interval_ns * us_pacer_stretch(p, slot);
+	double length = 1e9 / MEAN_PART / distance;
+	s->n_cost++;
+	if (s->n_cost > LEAST_MEAN && s->n_cost > length)
+		s->n_cost = length > LEAST_MEAN ? (unsigned)length : LEAST_MEAN;
+	s->cost_ns += ((double)stolen_ns - s->cost_ns) / s->n_cost;
 }
 
 /* Turn time that was lost into whole looks; the rest stays for later. */
@@ -166,7 +173,7 @@ static uint64_t within_budget(struct us_pacer *p, unsigned slot, uint64_t now_ns
 	if (!p->schedule.budget_ppm)
 		return next;
 	if (stolen_ns)
-		learn_cost(s, stolen_ns);
+		learn_cost(p, slot, stolen_ns);
 	window_add(s, now_ns, stolen_ns);
 	next += (uint64_t)((us_pacer_stretch(p, slot) - 1) * (double)distance);
 	uint64_t fits = window_fits_at(p, s);

@@ -11,10 +11,10 @@
  *
  * The budget holds for each slot by itself: the time stolen from it in any second
  * stays below budget_ppm, or exceeds it by one look at most.  The distance grows with
- * the mean cost of recent looks until they fit, and shrinks as they get cheaper; looks
- * that cost nothing do not count in the mean, so that an idle guest is looked at as
- * often as a busy one and the idle share stays true.  Looks that the budget costs are
- * counted as backed off.
+ * the mean cost of the looks of the last quarter of a second (of 16 at least) until
+ * they fit, and shrinks as they get cheaper; looks that cost nothing do not count in
+ * the mean, so that an idle guest is looked at as often as a busy one and the idle
+ * share stays true.  Looks that the budget costs are counted as backed off.
  *
  * No function but us_pacer_sleep() reads a clock: times are passed in.
  */

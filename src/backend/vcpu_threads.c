@@ -8,22 +8,36 @@
 #include <stdio.h>
 #include <string.h>
 
+static int open_file(pid_t pid, pid_t tid, const char *name)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
+	return tid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+}
+
 void us_vcpu_threads_open(struct us_vcpu_threads *t, const struct us_guest *g)
 {
 	t->n = g->pid ? g->n_vcpu : 0;
 	for (unsigned i = 0; i < t->n; i++) {
-		char path[64];
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)g->pid,
-			 (int)g->vcpu[i].tid);
-		t->stat_fd[i] = g->vcpu[i].tid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		t->stat_fd[i] = open_file(g->pid, g->vcpu[i].tid, "stat");
+		t->schedstat_fd[i] = open_file(g->pid, g->vcpu[i].tid, "schedstat");
 	}
 }
 
 void us_vcpu_threads_close(struct us_vcpu_threads *t)
 {
-	for (unsigned i = 0; i < t->n; i++)
+	for (unsigned i = 0; i < t->n; i++) {
 		us_closep(&t->stat_fd[i]);
+		us_closep(&t->schedstat_fd[i]);
+	}
 	t->n = 0;
+}
+
+static bool read_line(int fd, char *line, size_t size)
+{
+	ssize_t n = fd < 0 ? 0 : pread(fd, line, size - 1, 0);
+	line[n > 0 ? n : 0] = '\0';
+	return n > 0;
 }
 
 uint64_t us_vcpu_threads_busy(const struct us_vcpu_threads *t)
@@ -31,16 +45,23 @@ uint64_t us_vcpu_threads_busy(const struct us_vcpu_threads *t)
 	uint64_t busy = 0;
 	for (unsigned i = 0; i < t->n; i++) {
 		char line[128];
-		ssize_t n = t->stat_fd[i] < 0
-				    ? 0
-				    : pread(t->stat_fd[i], line, sizeof(line) - 1, 0);
-		if (n <= 0)
+		if (!read_line(t->stat_fd[i], line, sizeof(line)))
 			continue;
-		line[n] = '\0';
 		/* The name stands in brackets and may hold any character. */
 		const char *state = strrchr(line, ')');
 		if (state && !strncmp(state, ") R", 3))
 			busy |= 1ULL << i;
 	}
 	return busy;
+}
+
+bool us_vcpu_threads_active(const struct us_vcpu_threads *t, unsigned vcpu,
+			    uint64_t *ret_ns)
+{
+	char line[96], *end;
+	if (vcpu >= t->n || !read_line(t->schedstat_fd[vcpu], line, sizeof(line)))
+		return false;
+	uint64_t ran_ns = strtoull(line, &end, 10);
+	*ret_ns = ran_ns + strtoull(end, NULL, 10);
+	return ran_ns > 0; /* a kernel without the sums says 0 */
 }

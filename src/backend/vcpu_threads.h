@@ -13,7 +13,8 @@
 
 struct us_vcpu_threads {
 	unsigned n;
-	int stat_fd[US_MAX_VCPUS]; /* /proc/PID/task/TID/stat; -1: not known */
+	int stat_fd[US_MAX_VCPUS];	/* /proc/PID/task/TID/stat; -1: not known */
+	int schedstat_fd[US_MAX_VCPUS]; /* .../schedstat */
 };
 
 /* Setup path. Threads that are not known, or may not be looked at, are left out. */
@@ -22,5 +23,13 @@ void us_vcpu_threads_close(struct us_vcpu_threads *t);
 
 /* Hot path: bit n is set if the thread of vCPU n runs or waits for a host CPU. */
 uint64_t us_vcpu_threads_busy(const struct us_vcpu_threads *t);
+
+/*
+ * Hot path: how long the thread of a vCPU has run or waited for a host CPU since it
+ * began, in ns.  Exact while it sleeps; of one that runs too little, by up to a tick of
+ * the host's scheduler (Documentation/scheduler/sched-stats.rst).  False: not known.
+ */
+bool us_vcpu_threads_active(const struct us_vcpu_threads *t, unsigned vcpu,
+			    uint64_t *ret_ns);
 
 #endif

@@ -40,9 +40,42 @@ static void end_look(struct us_whole_stop *w)
 	uint64_t now = us_now_ns();
 	unsigned n_failed = w->n_chosen - (unsigned)__builtin_popcountll(w->got);
 	w->held = false;
-	us_pacer_done(&w->pacer, 0, now, (now - w->asked_ns) * n / w->n_chosen);
+	w->let_go_ns = now;
+	us_pacer_done(&w->pacer, 0, now, (now - w->since_ns) * n / w->n_chosen);
 	if (n_failed)
 		us_pacer_failed(&w->pacer, n_failed);
+}
+
+/*
+ * Until the VMM has got a host CPU for our request, the vCPUs run on: nothing is taken
+ * from them.  How long a vCPU did not run since the last stop is the time since then
+ * less what its thread ran, or waited for a CPU; where it idled that is too much.
+ */
+static uint64_t not_run_ns(struct us_whole_stop *w, unsigned vcpu, uint64_t now)
+{
+	uint64_t active, bit = 1ULL << vcpu, known = w->active_known & bit;
+	uint64_t least = now - w->t_ns, most = now - w->asked_ns;
+	w->active_known &= ~bit;
+	if (!w->sleeps_stopped || !us_vcpu_threads_active(&w->threads, vcpu, &active))
+		return most;
+	uint64_t ran = active - w->active_ns[vcpu], since = now - w->let_go_ns;
+	uint64_t not_ran = ran < since ? since - ran : 0;
+	w->active_ns[vcpu] = active;
+	w->active_known |= bit;
+	return !known || not_ran > most ? most : not_ran < least ? least : not_ran;
+}
+
+/* From when on those vCPUs that ran are held, in the mean. */
+static uint64_t held_since(struct us_whole_stop *w, uint64_t now)
+{
+	uint64_t sum = 0, n = 0;
+	for (unsigned i = 0; i < w->n_vcpu; i++) {
+		uint64_t ns = w->mask >> i & 1 ? not_run_ns(w, i, now) : 0;
+		bool ran = w->got >> i & 1 && w->ops->ran(w->ctx, i);
+		sum += ran ? ns : 0;
+		n += ran;
+	}
+	return n ? now - sum / n : w->asked_ns;
 }
 
 static void find_next(struct us_whole_stop *w)
@@ -59,7 +92,7 @@ static int begin_look(struct us_whole_stop *w)
 	if (r < 0)
 		return w->broken = r;
 	w->at = 0;
-	w->told_ns = w->asked_ns;
+	w->told_ns = w->since_ns = held_since(w, us_now_ns());
 	w->held = true;
 	find_next(w);
 	if (w->at >= w->n_vcpu)

@@ -33,17 +33,22 @@ struct us_whole_stop {
 	unsigned n_vcpu, n_chosen;
 	bool runs_halted; /* the thread of a halted vCPU may run: it may be in the guest
 			   */
-	uint64_t mask;	  /* the chosen ones */
+	bool sleeps_stopped; /* the thread of a stopped vCPU does nothing (TCG) */
+	uint64_t mask;	     /* the chosen ones */
 	struct us_pacer pacer;
 	struct us_vcpu_threads threads;
-	int broken; /* what ended it, seen in release() */
+	uint64_t active_ns[US_MAX_VCPUS]; /* of their threads, at the last stop */
+	uint64_t active_known;		  /* bit n: active_ns[n] is */
+	uint64_t let_go_ns;		  /* when that stop ended */
+	int broken;			  /* what ended it, seen in release() */
 
 	/* Of one look: */
 	bool held;	   /* between the stop and the last release */
 	unsigned at;	   /* vCPU that is delivered now, or comes next */
 	uint64_t asked_ns; /* when the request to stop went out */
 	uint64_t t_ns;	   /* when the guest was known to stand */
-	uint64_t told_ns;  /* already in a capture's held_ns */
+	uint64_t since_ns; /* from when on the vCPUs did not run, in the mean */
+	uint64_t told_ns;  /* up to here in a capture's held_ns */
 	uint64_t got;	   /* bit n: vCPU n was read */
 	uint64_t busy; /* bit n: the thread of vCPU n had work when the look was due */
 };

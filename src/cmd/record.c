@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* record.c: `uniscope record`: sample a running guest, or start one and sample it. */
+#include "cmd/budget.h"
 #include "cmd/record_all.h"
 #include "cmd/record_one.h"
 
@@ -11,9 +12,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define DEFAULT_HZ	   997
-#define DEFAULT_BUDGET_PPM 20000
-#define LAUNCH_TIMEOUT_MS  10000
+#define DEFAULT_HZ	  997
+#define LAUNCH_TIMEOUT_MS 10000
 
 enum {
 	OPT_BACKEND = US_OPTION_LONG,
@@ -59,6 +59,7 @@ static bool set_option(struct us_record_settings *s, int c, const char *value)
 		if (!us_parse_double("--budget", value, 0.001, 100, &number))
 			return false;
 		s->schedule.budget_ppm = number >= 100 ? 0 : (uint32_t)(number * 1e4);
+		s->budget_given = true;
 		return true;
 	case OPT_HOST:
 		s->schedule.host = true;
@@ -184,9 +185,7 @@ static int record_one(const struct us_record_settings *s, struct us_err *e)
 
 static int run_record(int argc, char **argv)
 {
-	struct us_record_settings s = {
-		.schedule = { .hz = DEFAULT_HZ, .budget_ppm = DEFAULT_BUDGET_PPM }
-	};
+	struct us_record_settings s = { .schedule = { .hz = DEFAULT_HZ } };
 	struct us_err e = { 0 };
 	bool go;
 	if (getrandom(&s.schedule.seed, 4, 0) < 0)
@@ -212,7 +211,7 @@ static const struct us_option options[] = {
 	  "bpf, kvm, gdb, qmp or xen (auto: the best that works)" },
 	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
 	{ OPT_BUDGET, "budget", "PERCENT",
-	  "guest time that may be taken (2; 100: all)" },
+	  "guest time that may be taken (" US_BUDGET_HELP "; 100: all)" },
 	{ OPT_HOST, "host", NULL,
 	  "what the host does for the guest, too, for report --host" },
 	{ OPT_SEED, "seed", "N", "of the jitter, to repeat a recording's schedule" },

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cmd/budget.h"
 #include "cmd/rights.h"
 #include "record/record.h"
 
@@ -44,6 +45,8 @@ int us_recording_attach(struct us_recording *r, struct us_err *e)
 		ret = us_images_check_arch(&r->images, r->backend->arch, e);
 	if (ret < 0)
 		return ret;
+	r->budget_ppm = s->budget_given ? s->schedule.budget_ppm
+					: us_budget_default_ppm(r->backend->accel);
 	/* No map yet: it is believed once the image was seen in the guest's memory. */
 	ret = us_unwinder_new(r->backend->arch, NULL, NULL, &r->unwinder);
 	if (ret < 0)
@@ -86,7 +89,7 @@ static int write_facts(struct us_recording *r, struct us_err *e)
 	join_words(command, sizeof(command), s->argv);
 	snprintf(hz, sizeof(hz), "%g", s->schedule.hz);
 	snprintf(seed, sizeof(seed), "%" PRIu64, s->schedule.seed);
-	snprintf(budget, sizeof(budget), "%g", s->schedule.budget_ppm / 1e4);
+	snprintf(budget, sizeof(budget), "%g", r->budget_ppm / 1e4);
 	snprintf(vcpus, sizeof(vcpus), "%u", r->backend->n_vcpu);
 	snprintf(pid, sizeof(pid), "%d", g ? (int)g->pid : 0);
 	time_t t = time(NULL);
@@ -247,6 +250,7 @@ int us_recording_sample(struct us_recording *r, struct us_err *e)
 		.ctx = r,
 	};
 	struct us_summary *s = &r->summary;
+	o.schedule.budget_ppm = r->budget_ppm;
 	if (!r->sums)
 		us_progress_begin(&r->progress, r->found.text, r->duration_ns);
 	int ret = us_record(r->backend, r->unwinder, r->writer, &o, &s->stats, &s->end,
@@ -277,6 +281,12 @@ void us_recording_tell_start(const struct us_recording *r)
 	if (r->set->json)
 		return;
 	fprintf(stderr, "recording %s by %s\n", r->found.text, r->why);
+	const char *why = us_budget_why(r->backend->accel);
+	if (!r->set->budget_given && why)
+		fprintf(stderr,
+			"budget: up to %g %% of the guest's time, since %s (--budget "
+			"PERCENT)\n",
+			r->budget_ppm / 1e4, why);
 	if (r->backend->caution[0])
 		fprintf(stderr, "caution: %s\n", r->backend->caution);
 	if (r->host_note[0])

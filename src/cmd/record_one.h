@@ -33,6 +33,7 @@ struct us_record_settings {
 	const char *dir[US_MAX_DIRS];
 	struct us_debug_dirs dirs;
 	bool json, raw_names, all;
+	bool budget_given; /* else that of schedule is not valid: see budget.h */
 	int argc; /* what follows the options: TARGET, or the command after -- */
 	char **argv;
 	bool launch;
@@ -60,7 +61,8 @@ struct us_recording {
 	struct us_host_stacks *host; /* NULL: not asked for */
 	char host_note[256];	     /* what is missing of it; "" if nothing */
 	struct us_backend *backend;
-	char why[512]; /* the choice of the backend, in words */
+	uint32_t budget_ppm; /* the user's, or the accelerator's default */
+	char why[512];	     /* the choice of the backend, in words */
 	struct us_writer *writer;
 	struct us_progress progress;
 	unsigned changes_written, vcpus_written;

@@ -200,6 +200,28 @@ static void no_second_exceeds_the_budget_by_more_than_a_look(void **state)
 	}
 }
 
+/* One in a hundred is 50 times as dear: the mean is three quarters of the budget, and
+ * few are given up for it. */
+static void rare_dear_looks_do_not_starve_the_others(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 997, .seed = 3, .budget_ppm = 200000 };
+	struct us_pacer p;
+	struct world *w = new_world(0, 0);
+	uint64_t due;
+	us_pacer_init(&p, &s, 1, 1, START);
+	srand(1);
+	while (us_pacer_next(&p, &due), due < START + 30 * US_NS_PER_SEC)
+		one_look(&p, w, (rand() % 100 ? 100 : 5000) * US_NS_PER_US);
+	struct us_backend_counts c = books(&p, w);
+	print_message("backed off %.1f %%, late %.1f %%\n",
+		      100.0 * (double)c.backed_off / (double)c.due,
+		      100.0 * (double)c.late / (double)c.due);
+	assert_true(c.backed_off * 50 < c.due);
+	assert_true(worst_second(w) <= 200 * US_NS_PER_MS);
+	free(w);
+}
+
 static void a_look_dearer_than_the_budget_is_still_taken(void **state)
 {
 	(void)state;
@@ -339,6 +361,7 @@ int main(void)
 		cmocka_unit_test(dear_looks_are_spread_over_the_budget),
 		cmocka_unit_test(recovers_when_looks_get_cheap),
 		cmocka_unit_test(no_second_exceeds_the_budget_by_more_than_a_look),
+		cmocka_unit_test(rare_dear_looks_do_not_starve_the_others),
 		cmocka_unit_test(a_look_dearer_than_the_budget_is_still_taken),
 		cmocka_unit_test(idle_looks_do_not_speed_it_up),
 		cmocka_unit_test(slots_share_fairly_and_obey_the_mask),

@@ -210,6 +210,7 @@ static int bpf_open(const struct us_target *t, struct us_backend **ret,
 	b->base.caps = US_CAP_ALL_GPRS | US_CAP_HOST |
 		       (b->host == US_BPF_HOST_VMX ? 0 : US_CAP_NO_STOP);
 	b->base.arch = us_bpf_look_arch;
+	b->base.accel = US_ACCEL_KVM;
 	b->base.n_vcpu = t->guest->n_vcpu;
 	b->base.mem = &b->machine.mem;
 	us_bpf_wait_init(&b->wait, &b->machine.mem);

@@ -90,12 +90,21 @@ static int try_ram(struct gdb *b, struct us_qmp *q, struct us_err *e)
 	return r < 0 ? us_fail(e, r, "resume the guest: %s", s->client.why) : 0;
 }
 
+/* QEMU's own word goes before its command line's. */
+static enum us_accel accel_of(const struct gdb *b)
+{
+	return b->session->tcg	 ? US_ACCEL_TCG
+	       : b->session->kvm ? US_ACCEL_KVM
+				 : b->guest.accel;
+}
+
 static void describe(struct gdb *b)
 {
 	const struct us_gdb_session *s = b->session;
 	struct us_backend *base = &b->base;
 	base->n_vcpu = s->n_vcpu;
 	base->arch = s->layout.arch;
+	base->accel = accel_of(b);
 	base->caps = US_CAP_FREEZE | US_CAP_ALL_GPRS | US_CAP_WATCHDOG;
 	base->mem = us_peer_ram_mem(&b->ram);
 	if (us_peer_ram_is_mapped(&b->ram))
@@ -104,7 +113,7 @@ static void describe(struct gdb *b)
 		 s->qemu ? "QEMU's" : "GDB", s->client.no_ack ? ", no acks" : "",
 		 s->run == US_GDB_PAUSED ? ", the guest is paused" : "",
 		 us_peer_ram_how(&b->ram));
-	bool tcg = s->tcg || b->guest.accel == US_ACCEL_TCG;
+	bool tcg = base->accel == US_ACCEL_TCG;
 	if (tcg)
 		base->caps |= US_CAP_BLOCKS;
 	snprintf(base->caution, sizeof(base->caution), "%s%s%s",
@@ -247,7 +256,8 @@ static int gdb_start(struct us_backend *base, const struct us_schedule *s,
 	b->stop.ctx = b;
 	b->stop.n_vcpu = base->n_vcpu;
 	b->stop.runs_halted = base->arch == US_ARCH_AARCH64 &&
-			      b->guest.accel == US_ACCEL_KVM;
+			      base->accel == US_ACCEL_KVM;
+	b->stop.sleeps_stopped = base->accel == US_ACCEL_TCG;
 	return us_whole_stop_start(&b->stop, s, &b->guest, e);
 }
 

@@ -407,13 +407,14 @@ static void describe(struct qmp *b)
 {
 	struct us_backend *base = &b->base;
 	base->arch = US_ARCH_X86_64;
+	base->accel = b->guest.accel;
 	base->caps = US_CAP_FREEZE | US_CAP_ALL_GPRS | US_CAP_WATCHDOG;
 	base->mem = us_peer_ram_mem(&b->ram);
 	if (us_peer_ram_is_mapped(&b->ram))
 		base->caps |= US_CAP_MAP;
 	snprintf(base->how, sizeof(base->how), "QEMU's monitor%s, memory: %.100s",
 		 b->paused ? ", the guest is paused" : "", us_peer_ram_how(&b->ram));
-	if (b->guest.accel != US_ACCEL_TCG)
+	if (base->accel != US_ACCEL_TCG)
 		return;
 	base->caps |= US_CAP_BLOCKS;
 	snprintf(base->caution, sizeof(base->caution),
@@ -526,6 +527,7 @@ static int qmp_start(struct us_backend *base, const struct us_schedule *s,
 	b->stop.ops = &ops;
 	b->stop.ctx = b;
 	b->stop.n_vcpu = base->n_vcpu;
+	b->stop.sleeps_stopped = base->accel == US_ACCEL_TCG;
 	return us_whole_stop_start(&b->stop, s, &b->guest, e);
 }
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* budget.h: how much of a guest's time may be taken if the user does not say. */
+#ifndef US_CMD_BUDGET_H
+#define US_CMD_BUDGET_H
+
+#include "vmm/guest_list.h"
+
+#define US_BUDGET_HELP "2; TCG: 20" /* the defaults, in percent */
+
+/* In millionths. */
+uint32_t us_budget_default_ppm(enum us_accel accel);
+
+/* Why it is not the usual one, in words; NULL: it is. */
+const char *us_budget_why(enum us_accel accel);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a stop took of a guest whose vCPU ran on until the VMM had time for it.  The
+ * guest is a child that computes, or sleeps; its VMM is SIGSTOP. */
+#include "unit.h"
+
+#include "backend/whole_stop.h"
+#include "base/clock.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SLOW_MS 60 /* until the VMM stops it */
+#define N_STOP	6
+
+static struct {
+	pid_t pid;
+	struct us_guest guest;
+	struct us_whole_stop stop;
+	uint64_t wait_ns; /* from the request to the end, of all stops but the first */
+	unsigned n;
+} world;
+
+static int sleep_until(void *ctx, uint64_t t_ns)
+{
+	(void)ctx;
+	return us_pacer_sleep(t_ns);
+}
+
+static int look(void *ctx)
+{
+	int status;
+	(void)ctx;
+	world.stop.asked_ns = us_now_ns();
+	usleep(SLOW_MS * 1000);
+	assert_return_code(kill(world.pid, SIGSTOP), 0);
+	assert_int_equal(waitpid(world.pid, &status, WUNTRACED), world.pid);
+	world.stop.t_ns = us_now_ns();
+	world.stop.got = 1;
+	return 0;
+}
+
+static int resume(void *ctx)
+{
+	(void)ctx;
+	world.wait_ns += us_now_ns() - world.stop.asked_ns;
+	return kill(world.pid, SIGCONT);
+}
+
+static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
+{
+	(void)ctx;
+	(void)vcpu;
+	c->state = US_VCPU_GUEST;
+}
+
+static bool ran(void *ctx, unsigned vcpu)
+{
+	(void)ctx;
+	return vcpu == 0;
+}
+
+static bool paused(void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
+static pid_t child(bool works)
+{
+	pid_t pid = fork();
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		if (!works)
+			pause();
+}
+
+static void begin(bool works, bool sleeps_stopped)
+{
+	static const struct us_whole_stop_ops ops = { .sleep = sleep_until,
+						      .look = look,
+						      .resume = resume,
+						      .fill = fill,
+						      .ran = ran,
+						      .paused = paused };
+	const struct us_schedule s = { .hz = 100, .seed = 1 };
+	memset(&world, 0, sizeof(world));
+	world.pid = child(works);
+	assert_true(world.pid > 0);
+	world.guest.pid = world.pid;
+	world.guest.n_vcpu = 1;
+	world.guest.vcpu[0].tid = world.pid;
+	world.stop.ops = &ops;
+	world.stop.n_vcpu = 1;
+	world.stop.sleeps_stopped = sleeps_stopped;
+	assert_int_equal(us_whole_stop_start(&world.stop, &s, &world.guest, NULL), 0);
+}
+
+/* What N_STOP stops took by the books, and by the captures. The first is not counted:
+ * nothing is known of the time before it. */
+static uint64_t stolen(void)
+{
+	uint64_t first = 0, by_captures = 0;
+	struct us_backend_counts c;
+	for (unsigned i = 0; i <= N_STOP; i++) {
+		struct us_capture capture;
+		assert_int_equal(us_whole_stop_next(&world.stop, UINT64_MAX, &capture),
+				 1);
+		us_whole_stop_release(&world.stop, &capture);
+		us_whole_stop_counts(&world.stop, &c);
+		if (!i)
+			world.wait_ns = 0, first = c.stolen_ns;
+		else
+			by_captures += capture.held_ns;
+	}
+	uint64_t by_books = c.stolen_ns - first;
+	us_whole_stop_close(&world.stop);
+	kill(world.pid, SIGKILL);
+	waitpid(world.pid, NULL, 0);
+	print_message("%.1f ms of %.1f\n", (double)by_books / 1e6,
+		      (double)world.wait_ns / 1e6);
+	/* Reading the clock twice. */
+	assert_true(by_captures + N_STOP * US_NS_PER_MS > by_books);
+	assert_true(by_books + N_STOP * US_NS_PER_MS > by_captures);
+	return by_books;
+}
+
+/* It computed, or waited for a CPU to do so: that was not taken from it. */
+static void what_ran_on_was_not_held(void **state)
+{
+	(void)state;
+	begin(true, true);
+	uint64_t took = stolen();
+	assert_true(took < world.wait_ns - N_STOP * SLOW_MS * US_NS_PER_MS / 2);
+}
+
+/* Nobody knows whether one that slept was held or had nothing to do. */
+static void what_slept_counts_as_held(void **state)
+{
+	(void)state;
+	begin(false, true);
+	uint64_t took = stolen();
+	assert_true(took >= N_STOP * SLOW_MS * US_NS_PER_MS);
+}
+
+/* Where a stopped vCPU's thread works for the VMM, its time says nothing. */
+static void without_knowing_all_counts_as_held(void **state)
+{
+	(void)state;
+	begin(true, false);
+	uint64_t took = stolen();
+	assert_true(took >= N_STOP * SLOW_MS * US_NS_PER_MS);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_ran_on_was_not_held),
+		cmocka_unit_test(what_slept_counts_as_held),
+		cmocka_unit_test(without_knowing_all_counts_as_held),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
