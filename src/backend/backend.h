@@ -2,8 +2,8 @@
 /*
  * backend.h: how uniscope reaches into a running guest.
  *
- * A backend delivers captures: looks at one vCPU at one instant.  Some are asked for
- * each look (kvm, gdb, qmp, xen: they stop the vCPU), some send them by themselves
+ * A backend delivers captures: samples of one vCPU at one instant.  Some are asked for
+ * each sample (kvm, gdb, qmp, xen: they stop the vCPU), some send them by themselves
  * (bpf: a timer in the host kernel).  next() hides which.  All else (paging,
  * unwinding, recording) is shared.
  *
@@ -61,12 +61,12 @@ enum us_capture_form {
 	US_CAPTURE_STACK,  /* program counters, walked where it was taken */
 };
 
-/* What the host did at a look that was not of the guest: its kernel, which the VMM had
- * called, or the VMM itself. */
+/* What the host did at a sample that was not of the guest: its kernel, which the VMM
+ * had called, or the VMM itself. */
 struct us_host_copy {
 	const us_hva *kernel; /* program counters, innermost first */
 	unsigned n_kernel;
-	bool with_tick; /* the innermost ones are of the look's own interrupt */
+	bool with_tick; /* the innermost ones are of the sample's own interrupt */
 	/* The VMM's, where it left its program; an address there is a us_hva. */
 	struct us_regs regs;
 	struct us_stack_copy stack;
@@ -75,7 +75,7 @@ struct us_host_copy {
 struct us_capture {
 	uint64_t t_ns;	  /* CLOCK_MONOTONIC at which the registers were true */
 	uint64_t held_ns; /* set by release(): how long the guest was stopped for it,
-			     from the request to stop until it was let go, waiting
+			     from the request to stop until it was resumed, waiting
 			     for a host CPU not counted */
 	uint16_t vcpu;	  /* index into us_guest.vcpu */
 	uint8_t state;	  /* enum us_vcpu_state */
@@ -101,7 +101,7 @@ void us_capture_judge(struct us_capture *c, const struct us_stack *s);
 
 /* When to look.  The same for backends that ask and for those that are told. */
 struct us_schedule {
-	double hz;	     /* looks a second at each vCPU */
+	double hz;	     /* samples a second at each vCPU */
 	uint64_t seed;	     /* of the jitter: a recording can be repeated */
 	uint64_t vcpu_mask;  /* 0: all */
 	uint32_t budget_ppm; /* of guest time that may be taken; 0: no bound */
@@ -109,15 +109,15 @@ struct us_schedule {
 	bool wake_halted;    /* stop a halted vCPU too, to see where it halted (dump);
 				else it may be left alone and has no stack */
 	uint64_t pause_ns;   /* what need not be asked for may be brought so late, and
-				many looks in one go: for who observes many guests and
+				many samples in one go: for who observes many guests and
 				is to wake up seldom; 0: as soon as suits one */
 };
 
-/* What the sampler cannot see from captures. Counters, each of due looks.
+/* What the sampler cannot see from captures. Counters, each of due samples.
  * due = captures taken + late + backed_off + failed + lost. */
 struct us_backend_counts {
-	uint64_t due;  /* looks that the schedule asked for, all vCPUs */
-	uint64_t late; /* of these not taken: the previous look was not done yet */
+	uint64_t due;  /* samples that the schedule asked for, all vCPUs */
+	uint64_t late; /* of these not taken: the previous sample was not done yet */
 	uint64_t backed_off; /* of these not taken: the budget forbade it */
 	uint64_t failed;     /* of these not taken: the vCPU could not be read */
 	uint64_t lost;	     /* of these taken, but there was no room to bring them */

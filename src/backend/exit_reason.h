@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * exit_reason.h: what a vCPU left its guest for, whatever the processor calls it, and
- * where it was dealt with.
+ * where it was handled.
  */
 #ifndef US_BACKEND_EXIT_REASON_H
 #define US_BACKEND_EXIT_REASON_H

@@ -3,7 +3,7 @@
  * peer_ram.h: memory of a guest that is looked at through a stub or a monitor.
  *
  * The peer can read the guest's memory, slowly.  The VMM's process can be read fast, if
- * it is on this host, may be read, and its layout is understood.  That is believed once
+ * it is on this host, may be read, and its layout is understood.  That is trusted once
  * the page tables lead to the same bytes as the peer reads; until then the peer reads.
  * While paging is off that is asked anew, and of code in RAM above 1 MiB only: firmware
  * is not all RAM, and below lie copies of it.

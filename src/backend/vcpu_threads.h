@@ -3,8 +3,8 @@
  * vcpu_threads.h: which vCPU threads have work at this moment, by /proc.
  *
  * A stub or a monitor stops the guest only once the VMM's main loop has got a host
- * CPU, and by then a short burst of work may be over: a vCPU that ran when the look
- * was due is found halted.  So the threads are looked at first, when the look is due.
+ * CPU, and by then a short burst of work may be over: a vCPU that ran when the sample
+ * was due is found halted.  So the threads are looked at first, when the sample is due.
  */
 #ifndef US_BACKEND_VCPU_THREADS_H
 #define US_BACKEND_VCPU_THREADS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * watchdog.h: a process that lets the guest go on if uniscope dies or hangs.
+ * watchdog.h: a process that resumes the guest if uniscope dies or hangs.
  *
  * Forked when the backend opens, it holds the same connection to the stub or monitor
  * as its parent does, so it can speak even if nobody else may connect.  It wakes when
@@ -42,7 +42,7 @@ US_MUST_CHECK int us_watchdog_start(const struct us_watchdog_opts *o,
 /* Hot path, no system call: about to stop the guest.  False: it has stepped in
  * before, the guest must not be stopped any more. */
 bool us_watchdog_hold(struct us_watchdog *w);
-/* It runs again.  False: the watchdog let it go first. */
+/* It runs again.  False: the watchdog resumed it first. */
 bool us_watchdog_release(struct us_watchdog *w);
 
 /* Has it had to step in? Then the connection must not be used any more. */

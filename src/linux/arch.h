@@ -11,7 +11,7 @@
 
 struct us_linux_arch {
 	us_gva linked_at; /* _text without KASLR; 0: it depends on how it was built */
-	uint64_t slide_most;		   /* bytes; a larger one is not believed */
+	uint64_t slide_most;		   /* bytes; a larger one is not trusted */
 	us_gva modules_start, modules_end; /* what lies outside is no module */
 	const char *top_table; /* the symbol of the kernel's own page tables */
 	bool upper;	       /* these are for the upper half alone (TTBR1_EL1) */

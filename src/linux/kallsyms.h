@@ -5,7 +5,7 @@
  * scripts/kallsyms.c of the kernel makes it: names as strings of tokens (a byte each,
  * 256 of them in kallsyms_token_table), their addresses, and an offset for every
  * 256th name (kallsyms_markers).  Nothing says where it lies, so it is found by its
- * form, in the image alone, and believed if all parts agree: each marker is met, each
+ * form, in the image alone, and trusted if all parts agree: each marker is met, each
  * name decodes, the addresses rise, the kernel's own start is among them.
  *
  * Known (x86-64): tables before the names (up to 6.3) or behind the tokens (6.4);

@@ -89,7 +89,7 @@ static size_t rest_of(const uint8_t *t)
 }
 
 /* Count the types and, if at is not NULL, note where they are.  A kind of a newer
- * kernel ends it: what comes after cannot be told. */
+ * kernel ends it: what comes after cannot be determined. */
 static size_t pass_types(const struct us_btf *b, uint32_t *at)
 {
 	size_t n = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * linux.h: all that a Linux guest's memory tells of its kernel.
+ * linux.h: what a Linux guest's memory says about its kernel.
  *
  * Read from the host, once, without any file: where the kernel is (image.h), its
  * version, the symbols (kallsyms.h), how to unwind it (orc.h), the modules that are

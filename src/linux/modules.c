@@ -142,7 +142,7 @@ static int read_layout(struct us_linux_image *i, const struct us_kallsyms *k,
 
 /* --- symbols --- */
 
-/* Append n bytes to the names; false: no room. */
+/* Append n bytes to the names; false: it does not fit. */
 static bool append(struct us_linux_modules *m, const char *bytes, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {

@@ -5,7 +5,7 @@
  * They hang in a list (kernel/module/main.c, "modules").  Where a struct module has its
  * members differs from build to build; the kernel's own type information (BTF) tells.
  * Without it the list is not read.  A list is walked a bounded number of steps, and
- * nothing of a module is believed that lies outside of the region for modules.
+ * nothing of a module is trusted that lies outside of the region for modules.
  */
 #ifndef US_LINUX_MODULES_H
 #define US_LINUX_MODULES_H

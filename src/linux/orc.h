@@ -42,7 +42,7 @@ bool us_orc_detect(const struct us_orc *o, struct us_orc_format *ret);
 
 /*
  * Find the kernel's tables: by their symbols, or, where kallsyms has functions only
- * (no KALLSYMS_ALL), by their form.  Believed if nine of ten functions of the symbol
+ * (no KALLSYMS_ALL), by their form.  Trusted if nine of ten functions of the symbol
  * table begin with the return address on top of the stack.  -ENOENT: none.
  */
 US_MUST_CHECK int us_orc_locate(struct us_linux_image *i, const struct us_kallsyms *k,

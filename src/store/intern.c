@@ -137,7 +137,7 @@ static int grow_nodes(struct us_intern *in)
 	return 0;
 }
 
-/* Find or make the child of parent; 0: no room. */
+/* Find or make the child of parent; 0: no space is left. */
 static uint32_t child_of(struct us_intern *in, uint32_t parent, us_gva pc,
 			 uint8_t flags)
 {

@@ -54,7 +54,7 @@ struct us_cfi_run {
 	uint64_t budget; /* instructions of CIEs, which many FDEs may ask for */
 };
 
-/* Rows of one FDE, from its start up to end.  0, -ENOMEM, or -E2BIG: there is no room
+/* Rows of one FDE, from its start up to end.  0, -ENOMEM, or -E2BIG: no space is left
  * for more rows or rules. */
 int us_cfi_run_fde(struct us_cfi_run *r, const struct us_cfi_fde *fde, uint64_t end);
 

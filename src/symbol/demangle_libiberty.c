@@ -4,7 +4,7 @@
  *
  * Its limits: 2048 nested parts for C++, 1024 for Rust, none for D; and a short name
  * may stand for one of exponential length, for names refer back to their parts.  C++
- * and Rust hand the text over piece by piece, so that too much of it can be broken off.
+ * and Rust hand the text over piece by piece, so that what is too long can be cut.
  * D does not, so that names which refer back often are not tried at all.
  */
 #include "symbol/demangle_priv.h"

@@ -102,8 +102,9 @@ static bool put_identifier(struct us_name_out *o, struct piece name, struct piec
 	return true;
 }
 
-/* A class, or a procedure around: its parameters are not told.  Where it has some, what
- * stands between it and the innermost cannot be told from them and is left out. */
+/* A class, or a procedure around: its parameters are not given.  Where it has some,
+ * what stands between it and the innermost cannot be determined from them and is left
+ * out. */
 static bool put_scope(struct us_name_out *o, struct piece p)
 {
 	struct piece name = next(&p);

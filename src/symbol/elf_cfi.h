@@ -3,7 +3,7 @@
  * elf_cfi.h: an ELF file's call frame information as a table of rules.
  *
  * Reads .eh_frame (LSB 5, 10.6) and .debug_frame (DWARF 5, 6.4), for x86-64, i386,
- * arm64 and RISC-V.  Where both know an address, .eh_frame is believed: programs
+ * arm64 and RISC-V.  Where both know an address, .eh_frame is trusted: programs
  * unwind by it when they run, and linkers keep it exact, while .debug_frame keeps what
  * was thrown away.  A file without section headers has .eh_frame by its segment
  * PT_GNU_EH_FRAME.  The file is hostile: time and memory are bounded by its size.

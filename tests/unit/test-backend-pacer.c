@@ -58,7 +58,7 @@ static struct us_backend_counts books(const struct us_pacer *p, const struct wor
 	return c;
 }
 
-/* The dearest second (by the ends of its looks), without its dearest look. */
+/* The dearest second (by the ends of its looks), without its dearest sample. */
 static uint64_t worst_second(const struct world *w)
 {
 	uint64_t worst = 0, sum = 0;

@@ -37,7 +37,7 @@
 
 extern const struct us_backend_ops us_backend_bpf;
 
-/* The last look, with what stands behind it. */
+/* The last sample, with what stands behind it. */
 union look_buffer {
 	struct us_bpf_look look;
 	uint8_t bytes[US_BPF_MAX_LOOK];
@@ -55,20 +55,20 @@ struct bpf {
 	bool chosen[US_MAX_VCPUS];
 	unsigned n_chosen;
 	struct us_bpf_budget budget;
-	/* The period is a little longer than asked for: looks that are due for each
+	/* The period is a little longer than asked for: samples that are due for each
 	 * tick, and of each vCPU the part of one that is still to be told. */
 	double due_of_tick, due[US_MAX_VCPUS];
 	uint64_t start_ns, settle_ns, settled_ns, placed_ns, plugged_ns;
 	uint64_t pause_ns; /* how often the clocks are settled */
-	uint64_t cost_ns;  /* of the programs and of looks at stopped vCPUs, since the
+	uint64_t cost_ns;  /* of the programs and of samples of stopped vCPUs, since the
 			      start */
 	uint64_t skipped;  /* ticks without credit, as counted so far */
 	struct us_bpf_counts zero; /* what they had counted at the start */
 	uint64_t gone;		   /* bit n: the thread of vCPU n has ended */
 	uint64_t lived_ns;	   /* observed time of these */
 	struct us_backend_counts counts;
-	uint64_t stamp_ns; /* of the looks that settling gives: before any deadline */
-	/* Of the settled clocks, those whose looks are still to be delivered. */
+	uint64_t stamp_ns; /* of the samples that settling gives: before any deadline */
+	/* Of the settled clocks, those whose samples are still to be delivered. */
 	unsigned next_slot, next_state;
 	bool stale; /* the capture that is out could not be placed */
 	struct us_bpf_need need;
@@ -248,7 +248,7 @@ static double due_of_tick(const struct us_schedule *s)
 	return s->hz > 0 ? (double)period_of(s) * s->hz / 1e9 : 1;
 }
 
-/* The time that a look stands for, as long as none is left out. */
+/* The time that a sample stands for, as long as none is left out. */
 static uint64_t unit_ns(const struct bpf *b)
 {
 	return (uint64_t)((double)b->budget.period_ns / b->due_of_tick);
@@ -284,8 +284,8 @@ static void set_timers(struct bpf *b)
 		us_bpf_timer_set(&b->timer[i], b->chosen[i] ? b->budget.period_ns : 0);
 }
 
-/* What is to be known of the guest's roots before anything is believed that needs
- * them: from looks that nobody sees. */
+/* What is to be known of the guest's roots before anything that needs them is
+ * trusted: from samples that are not delivered. */
 static void learn_roots(struct bpf *b)
 {
 	const struct us_guest *g = &b->machine.guest;
@@ -327,7 +327,7 @@ static int bpf_start(struct us_backend *base, const struct us_schedule *s,
 	return 0;
 }
 
-/* --- looks from the ring --- */
+/* --- samples from the ring --- */
 
 static bool has_stack(const struct bpf *b, const struct us_bpf_look *l, uint8_t state)
 {
@@ -336,20 +336,20 @@ static bool has_stack(const struct bpf *b, const struct us_bpf_look *l, uint8_t 
 	return state != US_VCPU_HALTED || b->schedule.wake_halted;
 }
 
-/* Its memory has been given other places: the looks until then have no stack. */
+/* Its memory has been given other places: the samples until then have no stack. */
 static void place_again(struct bpf *b)
 {
 	uint64_t now = us_now_ns();
 	if (now - b->placed_ns < PLACE_NS)
 		return;
 	b->placed_ns = now;
-	/* If that fails, the next such look asks again. */
+	/* If that fails, the next such sample asks again. */
 	int r = us_bpf_machine_place(&b->machine, NULL);
 	(void)r;
 }
 
-/* How many looks that were due a tick stands for: so that all of them are the time that
- * went by. */
+/* How many samples that were due a tick stands for: so that all of them are the time
+ * that went by. */
 static uint32_t weight_of_tick(struct bpf *b, unsigned vcpu)
 {
 	b->due[vcpu] += b->due_of_tick;
@@ -404,7 +404,7 @@ static bool deliver_look(struct bpf *b, unsigned vcpu, struct us_capture *c)
 	return true;
 }
 
-/* --- looks that no tick made --- */
+/* --- samples that no tick made --- */
 
 /* What the programs counted, and what the budget has cost. */
 static void sum_up(struct bpf *b, uint64_t now)
@@ -549,7 +549,7 @@ static bool deliver_rest(struct bpf *b, struct us_capture *c)
 	return false;
 }
 
-/* Nothing new is to be learned before the next look. */
+/* Nothing new is to be learned before the next sample. */
 static uint64_t eager_step(const struct bpf *b)
 {
 	uint64_t look_ns = b->budget.period_ns / b->n_chosen;
@@ -613,7 +613,7 @@ static void bpf_counts(const struct us_backend *base, struct us_backend_counts *
 	ret->lost = due_of(b, b->counts.lost);
 	ret->failed = due_of(b, b->counts.failed);
 	ret->backed_off = due_of(b, b->counts.backed_off);
-	/* Ticks that brought no look are missing among the vCPUs' as well. */
+	/* Ticks that brought no sample are missing among the vCPUs' as well. */
 	ret->late -= ret->late < no_look ? ret->late : no_look;
 	ret->vcpu_ns = b->lived_ns;
 	uint64_t now = us_now_ns();

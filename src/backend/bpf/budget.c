@@ -15,7 +15,8 @@ void us_bpf_budget_start(struct us_bpf_budget *b, uint64_t period_ns, uint32_t p
 				     .settled_ns = now_ns };
 }
 
-/* What all looks would have taken, had there been credit for each; of what they may. */
+/* What all samples would have taken, had there been credit for each; of what they may.
+ */
 static double share(const struct us_bpf_budget *b, double wall_ns, uint64_t n_skipped)
 {
 	double look_ns = b->n_look ? (double)b->cost_ns / (double)b->n_look : 0;

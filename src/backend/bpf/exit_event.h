@@ -28,7 +28,7 @@ US_MUST_CHECK int us_exit_event_open(struct us_exit_event *x, pid_t tid,
 				     struct us_err *e);
 void us_exit_event_close(struct us_exit_event *x); /* accepts zeroed memory */
 
-/* How many exits of that thread there were since; 0 if it cannot be told. */
+/* How many exits of that thread there were since; 0 if it cannot be determined. */
 uint64_t us_exit_event_count(const struct us_exit_event *x);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * Guest memory is mapped in the VMM, and the VMM's address space is the current one.
  * A page that is not present (swapped, ballooned, never touched) is not fetched: the
- * read fails.  Translations are remembered; one from an earlier look is used only if
+ * read fails.  Translations are remembered; one from an earlier sample is used only if
  * its entry is unchanged.  Functions that are not static are verified once by the
  * kernel, not once for each call; and they know of a pointer only that it may be NULL.
  */

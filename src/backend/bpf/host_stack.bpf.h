@@ -41,7 +41,7 @@ static __always_inline void copy_vmm_stack(struct us_bpf_host_look *h)
 		h->n_bytes = first + US_BPF_HOST_BYTES - 4096;
 }
 
-/* Before the look that it belongs to; false: it could not be sent. */
+/* Before the sample that it belongs to; false: it could not be sent. */
 static __always_inline bool send_host(const struct us_bpf_look *l, void *ctx)
 {
 	uint32_t zero = 0;

@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define MOST_AT_ONCE (1U << 16) /* looks that are given to others in one go */
+#define MOST_AT_ONCE (1U << 16) /* samples that are given to others in one go */
 #define MUCH	     (US_BPF_QUEUE_BYTES / 4)
 
 struct us_bpf_client {
@@ -23,11 +23,11 @@ struct us_bpf_client {
 	int wake_fd; /* an eventfd: there is much in its queue */
 	struct us_bpf_queue queue;
 	_Atomic uint64_t lost;
-	struct us_bpf_host_look *host; /* with the last look; NULL: not kept */
+	struct us_bpf_host_look *host; /* with the last sample; NULL: not kept */
 	bool has_host;
 };
 
-/* Whose looks a row's are. */
+/* Whose samples a row's are. */
 struct owner {
 	struct us_bpf_client *client; /* NULL: the row is free */
 	unsigned vcpu;
@@ -176,7 +176,7 @@ static void give(struct us_bpf_client *c, const struct us_bpf_look *l)
 	(void)written;
 }
 
-/* With the lock: the next look from the ring writes over it. */
+/* With the lock: the next sample from the ring writes over it. */
 static void copy_host(struct us_bpf_client *c, const struct us_bpf_look *l)
 {
 	const struct us_bpf_host_look *h = c->host ? us_bpf_host_of(hub.programs, l)

@@ -22,25 +22,25 @@ void us_bpf_client_close(struct us_bpf_client *c);
 struct us_bpf_programs *us_bpf_client_programs(const struct us_bpf_client *c);
 uint32_t us_bpf_client_index(const struct us_bpf_client *c); /* among the guests */
 
-/* A row of the programs', all zeroes, for a vCPU: looks by it are its.  -ENOSPC: all of
- * US_BPF_MAX_ROWS are taken. */
+/* A row of the programs', all zeroes, for a vCPU: samples by it are its.  -ENOSPC: all
+ * of US_BPF_MAX_ROWS are taken. */
 US_MUST_CHECK int us_bpf_client_add_row(struct us_bpf_client *c, unsigned vcpu,
 					uint32_t *ret, struct us_err *e);
 
-/* Hot path, for one thread: copy the next look at this guest to *to, which has room for
+/* Hot path, for one thread: copy the next sample of this guest to *to, which holds
  * US_BPF_MAX_LOOK bytes; false: there is none now. */
 bool us_bpf_client_take(struct us_bpf_client *c, struct us_bpf_look *to,
 			unsigned *ret_vcpu);
-/* From now on keep what is told of the host with its looks; 0 or -ENOMEM. */
+/* From now on keep what is reported of the host with its samples; 0 or -ENOMEM. */
 US_MUST_CHECK int us_bpf_client_keep_host(struct us_bpf_client *c);
-/* Hot path: what the host did at the look that was taken last; NULL: not told, or it
+/* Hot path: what the host did at the sample that was taken last; NULL: not known, or it
  * came by another guest's thread. */
 const struct us_bpf_host_look *us_bpf_client_host(const struct us_bpf_client *c);
 
 /* Hot path: sleep until there is much to take, or until t_ns; false: a signal came. */
 bool us_bpf_client_wait(struct us_bpf_client *c, uint64_t t_ns);
 
-/* Looks that were lost, as the guest's queue was full, since it was opened. */
+/* Samples that were lost, as the guest's queue was full, since it was opened. */
 uint64_t us_bpf_client_lost(const struct us_bpf_client *c);
 
 #endif

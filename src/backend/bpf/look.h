@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* look.h: what a look in the ring says, in uniscope's words. */
+/* look.h: what a sample in the ring says, in uniscope's words. */
 #ifndef US_BACKEND_BPF_LOOK_H
 #define US_BACKEND_BPF_LOOK_H
 
@@ -14,7 +14,7 @@ extern const enum us_arch us_bpf_look_arch;
 /* Does all that a record of size bytes speaks of lie within it? */
 bool us_bpf_look_fits(const struct us_bpf_look *l, size_t size);
 void us_bpf_look_regs(const struct us_bpf_look *l, struct us_regs *ret);
-/* What stands behind the look, which fits, is pointed to. */
+/* What stands behind the sample, which fits, is pointed to. */
 void us_bpf_look_window(const struct us_bpf_look *l, struct us_stack_copy *ret);
 uint8_t us_bpf_look_state(const struct us_bpf_look *l); /* enum us_vcpu_state */
 /* What it left the guest for, as us_vm_exit_code(); 0: it had not. */

@@ -14,7 +14,7 @@
 
 const enum us_arch us_bpf_look_arch = US_ARCH_AARCH64;
 
-/* Has it just entered its vectors?  Then what was broken off is in these. */
+/* Has it just entered its vectors?  Then the interrupted code is in these. */
 static void set_entered(const struct us_bpf_aarch64 *r, struct us_regs *ret)
 {
 	uint64_t from = MODE(r->spsr);

@@ -24,9 +24,10 @@ struct us_bpf_queue {
 bool us_bpf_queue_open(struct us_bpf_queue *q);	 /* false: out of memory */
 void us_bpf_queue_close(struct us_bpf_queue *q); /* accepts zeroed memory */
 
-/* Hot path, both.  l was checked to be whole (us_bpf_take()).  false: no room. */
+/* Hot path, both.  l was checked to be whole (us_bpf_take()).  false: it does not fit.
+ */
 bool us_bpf_queue_push(struct us_bpf_queue *q, const struct us_bpf_look *l);
-/* to has room for US_BPF_MAX_LOOK bytes.  false: it is empty. */
+/* to holds US_BPF_MAX_LOOK bytes.  false: it is empty. */
 bool us_bpf_queue_pop(struct us_bpf_queue *q, struct us_bpf_look *to);
 
 size_t us_bpf_queue_used(const struct us_bpf_queue *q); /* bytes */

@@ -14,7 +14,7 @@
 
 #define MAX_SLOTS    512 /* that are read; the largest are kept */
 #define LOOKS	     3	 /* for vCPUs that come */
-#define SURE	     30	 /* times that it is believed that nothing has changed */
+#define SURE	     30	 /* times that nothing is taken to have changed */
 #define MP_UNSTARTED 1	 /* include/uapi/linux/kvm.h: KVM_MP_STATE_UNINITIALIZED ... */
 #define MP_SIPI	     4	 /* ... to KVM_MP_STATE_SIPI_RECEIVED, */
 #define MP_HALTED    3	 /* but for this one; */

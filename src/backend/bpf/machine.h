@@ -23,7 +23,7 @@ struct us_bpf_machine {
 	uint64_t gone;		/* ... and those whose thread had ended then */
 	unsigned looks, looks_left; /* for vCPUs; left: whatever is as before */
 	unsigned n_slot;	    /* of memory */
-	unsigned n_slot_left_out;   /* for which there was no room */
+	unsigned n_slot_left_out;   /* that did not fit */
 	struct us_mem mem;	    /* of the VMM's process; by its regions */
 	unsigned memory;	    /* the one in use */
 	struct us_region region[US_BPF_MEMORIES][US_BPF_MAX_REGIONS];
@@ -48,14 +48,14 @@ uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone);
 /* Read the memory slots again: they have changed. */
 US_MUST_CHECK int us_bpf_machine_place(struct us_bpf_machine *m, struct us_err *e);
 
-/* What looks may take of each vCPU's time from now on; 0: no bound. */
+/* What samples may take of each vCPU's time from now on; 0: no bound. */
 void us_bpf_machine_set_budget(struct us_bpf_machine *m, uint32_t ppm);
 
-/* Ticks that brought no look, since it was opened. */
+/* Ticks that brought no sample, since it was opened. */
 struct us_bpf_counts {
 	uint64_t skipped; /* the budget forbade it */
 	uint64_t foreign; /* there was nothing to be read */
-	uint64_t lost;	  /* there was no room for it */
+	uint64_t lost;	  /* it did not fit */
 };
 void us_bpf_machine_count(const struct us_bpf_machine *m, struct us_bpf_counts *ret);
 

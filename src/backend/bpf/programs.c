@@ -369,7 +369,7 @@ const struct us_bpf_host_look *us_bpf_host_of(const struct us_bpf_programs *p,
 	return h->t_ns == l->t_ns && h->row == l->row ? h : NULL;
 }
 
-/* It comes before the look that it belongs to. */
+/* It comes before the sample that it belongs to. */
 static void keep_host(struct us_bpf_programs *p, const struct us_bpf_host_look *h)
 {
 	if (h->row < p->n_host && h->n_kernel <= US_BPF_HOST_FRAMES &&

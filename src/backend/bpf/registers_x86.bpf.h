@@ -5,7 +5,7 @@
  * A tick that falls due while the guest runs is taken right behind its exit, when KVM
  * lets interrupts in again (arch/x86/kvm/x86.c, vcpu_enter_guest()); it then says so in
  * handling_intr_from_guest.  So is one that fell due in the microseconds before, while
- * KVM dealt with another exit: the exit's reason tells them apart.
+ * KVM handled another exit: the exit's reason distinguishes them.
  *
  * SVM (arch/x86/kvm/svm/svm.c, svm_vcpu_run()): rax, rsp and rip have been copied out
  * of the VMCB by then, all others were stored on the exit.  CR3 is copied only later:

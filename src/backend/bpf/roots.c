@@ -71,7 +71,7 @@ void us_bpf_roots_doubt(const struct us_bpf_roots *r, const struct us_bpf_look *
 	window->n_frame = 0;
 }
 
-/* Where the thread ran last; -1: not told. */
+/* Where the thread ran last; -1: not known. */
 static int cpu_of(pid_t pid, pid_t tid)
 {
 	char path[64], text[1024];

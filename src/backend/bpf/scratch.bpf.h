@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * scratch.bpf.h: the maps, and what one look is made in.
+ * scratch.bpf.h: the maps, and what one sample is made in.
  *
- * A look is made by one CPU with interrupts off: its scratch is nobody else's.
+ * A sample is made by one CPU with interrupts off: its scratch is nobody else's.
  */
 #ifndef US_BACKEND_BPF_SCRATCH_H
 #define US_BACKEND_BPF_SCRATCH_H
@@ -21,12 +21,13 @@ struct cached_page {
 	uint64_t generation; /* of the memory slots */
 	uint32_t guest;
 	uint32_t entry_size;
-	uint64_t checked; /* the look in which the entry was read last */
+	uint64_t checked; /* the sample in which the entry was read last */
 };
 
-/* What each look touches lies close together. */
+/* What each sample touches lies close together. */
 struct scratch {
-	/* Of this look: the address space, as in struct us_space, but for flag bits. */
+	/* Of this sample: the address space, as in struct us_space, but for flag bits.
+	 */
 	uint64_t root, root_upper, control;
 	uint64_t number;
 	uint64_t generation;

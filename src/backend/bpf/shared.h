@@ -32,7 +32,7 @@
 #endif
 
 /* What was seen of a vCPU while it was stopped, where the kernel keeps no right copy of
- * all registers (vmx_rule.h).  What was once seen to move is not believed again. */
+ * all registers (vmx_rule.h).  What was once seen to move is not trusted again. */
 enum us_bpf_moves {
 	US_BPF_MOVES_ROOT = 1 << 0, /* of the page tables */
 	US_BPF_MOVES_CODE = 1 << 1, /* its width, its segments' bases */
@@ -58,17 +58,17 @@ struct us_bpf_row {
 			    */
 	uint32_t guest;	   /* index of its guest */
 	/*
-	 * What looks may take of its time: in any second no more than budget_ppm of it
-	 * (and the look that is under way); 0: no bound.  The credit grows with time,
-	 * up to US_BPF_BURST_NS of it, and each look is paid from it.
+	 * What samples may take of its time: in any second no more than budget_ppm of
+	 * it (and the sample that is under way); 0: no bound.  The credit grows with
+	 * time, up to US_BPF_BURST_NS of it, and each sample is paid from it.
 	 */
 	uint32_t budget_ppm;
 	int64_t credit_ns;
 	uint64_t credited_ns; /* when that was brought up to date */
-	uint64_t skipped;     /* ticks without a look: there was no credit left */
+	uint64_t skipped;     /* ticks without a sample: there was no credit left */
 	uint64_t foreign; /* ... or the thread runs another vCPU, its registers cannot
 			     be read, or its place in the guest is not known */
-	uint64_t full;	  /* looks that were lost: the ring was full */
+	uint64_t full;	  /* samples that were lost: the ring was full */
 	struct us_bpf_seen seen;
 };
 
@@ -121,7 +121,7 @@ enum us_bpf_flag {
 	US_BPF_NO_STACK = 1 << 4, /* how its addresses are translated */
 	/* A struct us_bpf_host_look of this row and time went ahead. */
 	US_BPF_HAS_HOST = 1 << 5,
-	/* arm64: what EL1 has for itself is still in the processor.  In the look are
+	/* arm64: what EL1 has for itself is still in the processor.  In the sample are
 	 * the values of when the thread last gave its CPU up or left KVM. */
 	US_BPF_OLD_EL1 = 1 << 6,
 };
@@ -132,7 +132,7 @@ struct us_bpf_frame {
 };
 
 /*
- * A look.  Behind it in the ring: the bytes of its windows, each begins where 8 bytes
+ * A sample.  Behind it in the ring: the bytes of its windows, each begins where 8 bytes
  * begin; and n_frame frames of the chain that lie outside of the first window.
  */
 struct us_bpf_look {
@@ -166,16 +166,16 @@ struct us_bpf_look {
 	struct us_bpf_window {
 		uint64_t at;
 		uint32_t len;
-		uint32_t offset; /* of its bytes, behind the look */
+		uint32_t offset; /* of its bytes, behind the sample */
 	} window[US_BPF_MAX_WINDOWS];
-	uint32_t frames_at; /* of the frames, behind the look */
-	uint32_t size;	    /* of all that is behind the look */
+	uint32_t frames_at; /* of the frames, behind the sample */
+	uint32_t size;	    /* of all that is behind the sample */
 };
 
-/* What the host did at a look that was not of the guest. */
+/* What the host did at a sample that was not of the guest. */
 struct us_bpf_host_look {
-	uint64_t no_look; /* 0, where a look has its time */
-	uint64_t t_ns;	  /* of the look */
+	uint64_t no_look; /* 0, where a sample has its time */
+	uint64_t t_ns;	  /* of the sample */
 	uint32_t row;
 	uint32_t n_kernel;
 	uint64_t kernel[US_BPF_HOST_FRAMES]; /* innermost first */

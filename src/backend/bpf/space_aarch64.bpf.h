@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* space_aarch64.bpf.h: the address space of a look on arm64: that of EL1 and EL0. */
+/* space_aarch64.bpf.h: the address space of a sample on arm64: that of EL1 and EL0. */
 #ifndef US_BACKEND_BPF_SPACE_AARCH64_H
 #define US_BACKEND_BPF_SPACE_AARCH64_H
 
@@ -18,7 +18,7 @@ static __always_inline void set_space(struct scratch *s)
 	s->root_upper = us_aarch64_root(r->ttbr1, r->tcr, true);
 }
 
-/* What tells translations of this address apart: the table, and in the bits that no
+/* What distinguishes translations of this address: the table, and in the bits that no
  * table's address has, how its half is cut. */
 static __always_inline uint64_t root_of(const struct scratch *s, us_gva va)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* space_x86.bpf.h: the address space of a look on x86. */
+/* space_x86.bpf.h: the address space of a sample on x86. */
 #ifndef US_BACKEND_BPF_SPACE_X86_H
 #define US_BACKEND_BPF_SPACE_X86_H
 
@@ -25,7 +25,7 @@ static __always_inline void set_space(struct scratch *s)
 	s->root = us_x86_root(s->mode, s->look.cr3);
 }
 
-/* What tells translations of this address apart. */
+/* What distinguishes translations of this address. */
 static __always_inline uint64_t root_of(const struct scratch *s, us_gva va)
 {
 	return s->root;

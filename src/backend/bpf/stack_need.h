@@ -17,7 +17,7 @@ struct us_bpf_need {
 	uint32_t most;		    /* the most that was ever needed */
 	uint64_t since_ns;
 	uint64_t eager_ns; /* until then something new is being learned: what is learned
-			      late is missing in all looks that lie in the ring */
+			      late is missing in all samples that lie in the ring */
 	struct us_bpf_links links;
 };
 

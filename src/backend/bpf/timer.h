@@ -21,7 +21,7 @@ void us_bpf_timer_close(struct us_bpf_timer *t); /* accepts zeroed memory */
 void us_bpf_timer_set(struct us_bpf_timer *t, uint64_t period_ns);
 
 /* Hot path: for how long, in all, the thread has had a CPU: the clock that the ticks
- * come from, so it has no lag.  False: not told. */
+ * come from, so it has no lag.  False: not known. */
 bool us_bpf_timer_ran(const struct us_bpf_timer *t, uint64_t *ret_ns);
 
 /* Ticks a second that this host's kernel allows (kernel.perf_event_max_sample_rate). */

@@ -5,7 +5,7 @@
  * Ticks count the time in which the thread runs on a host CPU, and their timer tells
  * how much that was.  In the rest it waits for one, which the kernel's scheduler keeps
  * the sum of, or sleeps, and from time to time it is looked where.  Each period of each
- * kind is one due look, so that all of them together are the time that went by.
+ * kind is one due sample, so that all of them together are the time that went by.
  */
 #ifndef US_BACKEND_BPF_VCPU_CLOCK_H
 #define US_BACKEND_BPF_VCPU_CLOCK_H
@@ -30,9 +30,9 @@ struct us_vcpu_clock {
 	/* Since when it has been found waiting for a CPU, and what it had run and
 	 * waited then; 0: it was not. */
 	uint64_t stuck_ns, stuck_run_ns, stuck_wait_ns;
-	/* Not yet a whole look, by enum us_vcpu_state. */
+	/* Not yet a whole sample, by enum us_vcpu_state. */
 	uint64_t credit_ns[US_N_VCPU_STATE];
-	enum us_kvm_doing doing; /* at the last look */
+	enum us_kvm_doing doing; /* at the last sample */
 };
 
 US_MUST_CHECK int us_vcpu_clock_open(struct us_vcpu_clock *c, pid_t pid,
@@ -51,7 +51,7 @@ void us_vcpu_clock_tick(struct us_vcpu_clock *c, uint64_t t_ns, uint64_t period_
  */
 void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t period_ns);
 
-/* Looks that are due in a state that ticks do not see: HALTED, READY, OFF, EXIT; and
+/* Samples that are due in a state that ticks do not see: HALTED, READY, OFF, EXIT; and
  * with US_VCPU_GUEST those that should have been ticks, and were none. */
 uint32_t us_vcpu_clock_take(struct us_vcpu_clock *c, enum us_vcpu_state state,
 			    uint64_t period_ns);

@@ -43,7 +43,7 @@ static uint8_t what_moved(const struct us_bpf_seen *a, const struct us_bpf_seen 
 	return moves;
 }
 
-/* The program may read it at any moment: first what is not to be believed any more. */
+/* The program may read it at any moment: first what is not to be trusted any more. */
 void us_bpf_seen_note(struct us_bpf_seen *seen, const struct kvm_sregs *s)
 {
 	struct us_bpf_seen new = {

@@ -36,7 +36,8 @@
 #define US_VMX_CS	       1
 #define US_VMX_SS	       2
 
-/* What KVM keeps beside what is in the look already, and what of it is this exit's. */
+/* What KVM keeps beside what is in the sample already, and what of it is this exit's.
+ */
 struct us_vmx_kept {
 	bool has_rip, has_rsp, has_cr3;
 	uint32_t segments; /* bits as above; 0: none is this exit's */
@@ -56,7 +57,7 @@ static inline bool us_vmx_has_segments(const struct us_vmx_kept *k, uint32_t wan
 	return (k->segments & wanted) == wanted;
 }
 
-/* Has it been the same in all looks at the stopped vCPU? */
+/* Has it been the same in all samples of the stopped vCPU? */
 static inline bool us_vmx_is_constant(const struct us_bpf_seen *seen, uint8_t what)
 {
 	return seen->n && !(seen->moves & what);
@@ -140,7 +141,7 @@ static inline void us_vmx_ring(struct us_bpf_look *l, const struct us_vmx_kept *
 }
 
 /*
- * Complete the look: reg, cr0, cr3, cr4 and efer are KVM's copies, right or not.  What
+ * Complete the sample: reg, cr0, cr3, cr4 and efer are KVM's copies, right or not. What
  * is not known is said in its flags.  *seen: of this vCPU; the program writes it too.
  */
 static inline void us_vmx_rule(struct us_bpf_look *l, const struct us_vmx_kept *k,

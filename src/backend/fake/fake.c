@@ -36,7 +36,7 @@ struct fake {
 
 	uint16_t active[US_MAX_VCPUS]; /* vCPUs that the schedule wants */
 	unsigned n_active;
-	double step_ns; /* between looks, over all vCPUs; 0: no schedule */
+	double step_ns; /* between samples, over all vCPUs; 0: no schedule */
 	uint64_t slack_ns, start_ns, now_ns, next_ns;
 	uint64_t random, n_look;
 	struct us_backend_counts counts;
@@ -217,7 +217,7 @@ static int fake_start(struct us_backend *b, const struct us_schedule *s,
 	return 0;
 }
 
-/* 1 when the next look is due, else as next(). */
+/* 1 when the next sample is due, else as next(). */
 static int wait_for_look(struct fake *f, uint64_t deadline_ns)
 {
 	if (!f->step_ns) {

@@ -30,9 +30,9 @@ struct us_fake_opts {
 	unsigned n_vcpu;	  /* [1] */
 	unsigned depth;		  /* of each stack, the leaf included [20] */
 	unsigned n_stack;	  /* distinct stacks, evenly spread [1] */
-	unsigned halted_permille; /* of the looks that find the vCPU halted */
+	unsigned halted_permille; /* of the samples that find the vCPU halted */
 	uint64_t end_after;	  /* captures, then the guest is gone [never] */
-	uint64_t held_ns;	  /* what each look of a running vCPU says it took */
+	uint64_t held_ns;	  /* what each sample of a running vCPU says it took */
 };
 
 /* The stack that capture c must unwind to; US_FAKE_MAX_DEPTH slots in pc. */

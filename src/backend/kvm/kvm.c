@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * kvm.c: any KVM guest on x86, whatever its VMM: each vCPU thread is stopped by
- * ptrace for a look, its registers are read from the page that it shares with KVM.
+ * ptrace for a sample, its registers are read from the page that it shares with KVM.
  */
 #include "backend/kvm/probe.h"
 #include "backend/kvm/vcpu.h"
@@ -20,7 +20,7 @@
 #define SETTLE_NS     US_NS_PER_MS /* how often a late stop is looked for */
 #define GONE_MS	      1000
 #define RESET_PC      0xfffffff0 /* Intel SDM volume 3, 9.1.4 */
-#define MAX_MISPLACED 16  /* looks whose memory does not fit, before we give up */
+#define MAX_MISPLACED 16  /* samples whose memory does not fit, before we give up */
 #define MAX_BLIND     500 /* stops without registers, before we give up */
 
 extern const struct us_backend_ops us_backend_kvm;
@@ -37,7 +37,7 @@ struct kvm {
 	unsigned slot;	    /* of the capture that is out */
 	bool precise;	    /* the sampler's timer slack is set */
 	bool placed;	    /* the memory layout was checked against a vCPU */
-	unsigned misplaced; /* looks that it did not hold for */
+	unsigned misplaced; /* samples that it did not hold for */
 	unsigned blind;	    /* stops in a row without registers */
 	struct us_err why;  /* of the error that next() returned */
 };
@@ -223,7 +223,7 @@ static int look_at_running(struct kvm *k, unsigned slot, struct us_capture *c)
 }
 
 /* Woken from its wait in KVM_RUN, a halted vCPU shows where it halted; KVM goes on
- * waiting when it is let go. */
+ * waiting when it is resumed. */
 static int look_at_halted(struct kvm *k, unsigned slot, struct us_capture *c)
 {
 	int r = look_at_running(k, slot, c);
@@ -251,7 +251,7 @@ static int look(struct kvm *k, unsigned slot, struct us_capture *c)
 	c->exit = 0;
 	c->held_ns = 0;
 	if (v->hold != US_KVM_FREE)
-		return -EAGAIN; /* still on its way to the stop of an earlier look */
+		return -EAGAIN; /* still on its way to the stop of an earlier sample */
 	switch (us_kvm_vcpu_peek(v, &asleep)) {
 	case US_KVM_VANISHED:
 		return vcpu_gone(k, slot);
@@ -268,7 +268,7 @@ static int look(struct kvm *k, unsigned slot, struct us_capture *c)
 	return look_at_running(k, slot, c);
 }
 
-/* Let the vCPU go, and plan its next look. Returns for how long it was held. */
+/* Resume the vCPU, and plan its next sample. Returns for how long it was held. */
 static uint64_t end_look(struct kvm *k, unsigned slot, uint32_t weight)
 {
 	uint64_t held_ns = us_kvm_vcpu_release(&k->vcpu[slot]);

@@ -27,7 +27,7 @@ struct us_kvm_thread {
 	long fd_there; /* the vCPU's descriptor in the VMM */
 	int syscall_fd, stat_fd;
 	int schedstat_fd;   /* -1: this kernel has none */
-	bool same_place;    /* asleep where it was at the last look */
+	bool same_place;    /* asleep where it was at the last sample */
 	char asleep_in[96]; /* the system call, as /proc has it */
 };
 
@@ -43,7 +43,7 @@ enum us_kvm_doing us_kvm_thread_peek(struct us_kvm_thread *t,
 /*
  * Hot path: since the thread began, how long it ran on a CPU, and how long it waited
  * for one (Documentation/scheduler/sched-stats.rst).  The first lags behind by up to a
- * tick of the host's scheduler.  False, and zeroes: not told.
+ * tick of the host's scheduler.  False, and zeroes: not known.
  */
 bool us_kvm_thread_times(const struct us_kvm_thread *t, uint64_t *ret_run_ns,
 			 uint64_t *ret_wait_ns);

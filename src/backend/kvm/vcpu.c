@@ -300,7 +300,7 @@ enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
 		return US_VCPU_OFF;
 	if (v->run->exit_reason != KVM_EXIT_INTR)
 		return US_VCPU_EXIT;
-	/* Without a CPU it may still be on its way back from an earlier look of ours:
+	/* Without a CPU it may still be on its way back from an earlier sample of ours:
 	 * the guest has not moved since. */
 	if (v->seen && v->waited_ns > (v->stopped_ns - v->asked_ns) / 2)
 		return US_VCPU_READY;

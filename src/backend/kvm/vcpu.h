@@ -5,8 +5,8 @@
  * Registers come from struct kvm_run (Linux, include/uapi/linux/kvm.h): KVM stores
  * them there at each exit to user space if kvm_valid_regs asks for it
  * (KVM_CAP_SYNC_REGS).  The exit is forced by a ptrace stop of the thread, which is
- * traced only for the length of a look: between looks its signals go their way, other
- * tracers may attach, and it takes no death of ours to let it go.
+ * traced only for the length of a sample: between samples its signals go their way,
+ * other tracers may attach, and it takes no death of ours to resume it.
  *
  * Written are only kvm_valid_regs and the register copy in kvm_run.s, whose last bytes
  * carry our mark; kvm_dirty_regs, which would load the copy into the guest, never.
@@ -22,7 +22,7 @@
 enum us_kvm_hold {
 	US_KVM_FREE,	/* not traced */
 	US_KVM_ASKED,	/* traced and asked to stop; has not stopped yet */
-	US_KVM_STOPPED, /* stopped: must be let go */
+	US_KVM_STOPPED, /* stopped: must be resumed */
 };
 
 struct us_kvm_vcpu {
@@ -58,7 +58,7 @@ enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v,
  * -EPERM: another tracer has it.
  */
 int us_kvm_vcpu_stop(struct us_kvm_vcpu *v);
-/* Let go a thread that has stopped after us_kvm_vcpu_stop() gave up on it. */
+/* Resume a thread that has stopped after us_kvm_vcpu_stop() gave up on it. */
 void us_kvm_vcpu_settle(struct us_kvm_vcpu *v);
 /*
  * Hot path: let it run on.  The time taken from the guest: from the request to stop
