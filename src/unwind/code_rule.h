@@ -19,6 +19,15 @@ enum us_code_base {
 	US_BASE_R10,  /* a stack that is just being aligned; ecx in 32-bit code */
 	US_BASE_R13,  /* the same with r13, edi */
 	US_BASE_ROOT, /* the code sets rbp to 0 and saves none: nobody called it */
+	US_BASE_OWN,  /* the code loaded the stack pointer before it used it: what is
+			 above was not left there by a caller */
+};
+
+/* What the code has done with the stack pointer that it was entered with. */
+enum us_code_stack {
+	US_STACK_ENTRY, /* nothing yet */
+	US_STACK_USED,	/* read it, wrote through it, or kept it somewhere */
+	US_STACK_OWN,	/* loaded another one, and never used that */
 };
 
 /* The caller's rbp. */

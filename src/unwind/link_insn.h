@@ -43,6 +43,7 @@ struct us_link_insn {
 	uint8_t kind; /* enum us_link_kind */
 	uint8_t reg, reg2, base;
 	bool narrow;   /* of a sum: the lower 32 bits, with their sign */
+	bool fresh;    /* of SET: nothing of what reg was is in it */
 	int32_t write; /* of LOAD, STORE and WRITE: base += write, afterwards */
 	int64_t imm;
 };

@@ -78,6 +78,8 @@ static void system_insn(uint32_t insn, struct us_link_insn *ret)
 		return;
 	}
 	set(ret, rd);
+	if (bits(insn, 12, 3) < 4) /* what is put there is kept */
+		ret->base = (uint8_t)bits(insn, 15, 5);
 	if (rd == 0 && bits(insn, 12, 3) == 1 && (csr == 0x141 || csr == 0x341)) {
 		ret->kind = US_LINK_EXIT_PC; /* sepc, mepc */
 		ret->reg = (uint8_t)bits(insn, 15, 5);
@@ -135,6 +137,9 @@ static void decode_4(uint32_t insn, struct us_link_insn *ret)
 		system_insn(insn, ret);
 		break;
 	case 0x17:
+		set(ret, rd);
+		ret->fresh = true; /* auipc */
+		break;
 	case 0x2f:
 	case 0x3b:
 		set(ret, rd);

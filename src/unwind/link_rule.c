@@ -174,7 +174,9 @@ static void rule_at(const struct us_link_flow *f, const struct us_link_state *st
 	set_fp(st, m, &none);
 	by_fp = none;
 	rule[0] = rule[1] = none;
-	if (none.ra == US_RA_BELOW) {
+	if (st->stack == US_STACK_OWN)
+		rule[0].base = US_BASE_OWN;
+	if (none.ra == US_RA_BELOW || st->stack == US_STACK_OWN) {
 		/* It keeps no way back: does it begin a chain of frames? */
 		if (fp.sym == US_LSYM_CONST && fp.off == 0)
 			rule[0].base = US_BASE_ROOT;
@@ -359,4 +361,73 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 			return how;
 	} while (take_path(f, &p));
 	return how;
+}
+
+/* --- does it ever leave? --- */
+
+#define BEYOND 1 /* the order of a path that has run into the next function */
+
+/* The next function returns by a link register that the CALL before it has changed, or
+ * from where the stack is not as this one found it. */
+static bool leaves_by_ret(const struct us_link_flow *f, const struct path *p,
+			  const struct us_link_insn *insn,
+			  const struct us_code_rule start[2])
+{
+	struct us_link_value pc = p->st.reg[insn->reg % US_LINK_N_REG];
+	struct us_code_rule found;
+	if (p->order != BEYOND)
+		return true;
+	if (!rule_for(f, &p->st, pc, &found))
+		return false;
+	for (unsigned i = 0; i < 2; i++)
+		if (found.base == start[i].base && found.cfa == start[i].cfa)
+			return true;
+	return false;
+}
+
+/* Follow one path to its end; false: it leaves, or nobody knows. */
+static bool path_stays(struct us_link_flow *f, const struct us_code_place *at,
+		       struct path *p, const struct us_code_rule start[2])
+{
+	struct us_link_insn insn;
+	while (us_code_path_visit(&f->path, p->pc)) {
+		if (!decode_at(f, p->pc, &insn))
+			return false;
+		us_gva next = p->pc + insn.len, to = p->pc + (us_gva)insn.imm;
+		if (insn.kind == US_LINK_RET)
+			return !leaves_by_ret(f, p, &insn, start);
+		if (insn.kind == US_LINK_STOP)
+			return true;
+		if (insn.kind == US_LINK_EXIT || insn.kind == US_LINK_JUMP_INDIRECT)
+			return false;
+		us_link_state_step(&p->st, f->machine, &insn);
+		if (insn.kind == US_LINK_BRANCH)
+			pend(f, to, p->order, &p->st);
+		bool jumps = insn.kind == US_LINK_JUMP;
+		if (!jumps && runs_out(at, p->pc, next)) {
+			if (!is_call(&insn))
+				return false;
+			p->order = BEYOND;
+		}
+		p->pc = jumps ? to : next;
+	}
+	return true;
+}
+
+bool us_link_stays(struct us_link_flow *f, const struct us_code_place *at,
+		   const struct us_code_rule start[2])
+{
+	struct path p = { .pc = at->pc };
+	us_link_state_init(&p.st, f->machine);
+	if (at->after_call) {
+		p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
+		if (runs_out(at, at->pc - 1, at->pc))
+			p.order = BEYOND;
+	}
+	us_code_path_start(&f->path);
+	do {
+		if (!path_stays(f, at, &p, start) || f->path.lost)
+			return false;
+	} while (take_path(f, &p));
+	return !f->path.lost;
 }

@@ -37,4 +37,8 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 					 const struct us_code_place *at,
 					 struct us_code_rule *rule);
 
+/* As us_x86_stays(). */
+bool us_link_stays(struct us_link_flow *f, const struct us_code_place *at,
+		   const struct us_code_rule start[2]);
+
 #endif

@@ -128,10 +128,44 @@ static void call(struct us_link_state *st, const struct us_link_machine *m)
 			st->reg[i] = unknown;
 }
 
+/* What the first instruction does that names the stack pointer. */
+static uint8_t stack_after(uint8_t sp, const struct us_link_insn *i)
+{
+	bool in_base = i->base == sp, in_reg = i->reg == sp, in_second = i->reg2 == sp;
+	switch (i->kind) {
+	case US_LINK_CONST:
+		return in_reg ? US_STACK_OWN : US_STACK_ENTRY;
+	case US_LINK_MOVE:
+		return in_base ? US_STACK_USED : in_reg ? US_STACK_OWN : US_STACK_ENTRY;
+	case US_LINK_LOAD:
+		return in_base		     ? US_STACK_USED
+		       : in_reg || in_second ? US_STACK_OWN
+					     : US_STACK_ENTRY;
+	case US_LINK_ADD:
+		return in_base || in_second ? US_STACK_USED
+		       : in_reg		    ? US_STACK_OWN
+					    : US_STACK_ENTRY;
+	case US_LINK_SET:
+		return in_reg && i->fresh  ? US_STACK_OWN
+		       : in_reg || in_base ? US_STACK_USED
+					   : US_STACK_ENTRY;
+	case US_LINK_CALL:
+	case US_LINK_BRANCH:
+	case US_LINK_JUMP:
+		return US_STACK_ENTRY;
+	default: /* a store of it keeps it */
+		return in_base || in_reg || (in_second && i->kind == US_LINK_STORE)
+			       ? US_STACK_USED
+			       : US_STACK_ENTRY;
+	}
+}
+
 void us_link_state_step(struct us_link_state *st, const struct us_link_machine *m,
 			const struct us_link_insn *i)
 {
 	struct us_link_value *reg = &st->reg[i->reg % US_LINK_N_REG];
+	if (st->stack == US_STACK_ENTRY)
+		st->stack = stack_after(m->sp, i);
 	switch (i->kind) {
 	case US_LINK_SET:
 		*reg = unknown;

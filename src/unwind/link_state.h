@@ -8,6 +8,7 @@
 #ifndef US_UNWIND_LINK_STATE_H
 #define US_UNWIND_LINK_STATE_H
 
+#include "unwind/code_rule.h"
 #include "unwind/link_insn.h"
 
 enum us_link_symbol {
@@ -30,6 +31,7 @@ struct us_link_state {
 	struct us_link_value ra_saved, fp_saved; /* the addresses where RA and FP
 						    themselves were stored */
 	struct us_link_value exit_pc;		 /* where an exception's return goes */
+	uint8_t stack; /* enum us_code_stack: of the stack pointer there */
 };
 
 void us_link_state_init(struct us_link_state *st, const struct us_link_machine *m);

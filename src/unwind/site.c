@@ -10,7 +10,7 @@
 
 #define SET_BITS	12
 #define WAYS		4
-#define LAST_GENERATION 511
+#define LAST_GENERATION 63
 #define BUDGET		50000 /* instructions a sample: bounds what a guest can cost */
 #define MAX_FUNCTION	(1 << 20) /* bytes; beyond, a symbol is missing */
 #define ROOT_MASK	0x000ffffffffff000ULL
@@ -291,6 +291,38 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site)
 	site->exit = rule_to_return(s, &at, &back) & 7;
 	choose(site, reach, start, &back);
 	site->source = US_SITE_CODE;
+	us_sites_doubt(s, site);
+}
+
+static bool stays(struct us_sites *s, const struct us_code_place *at,
+		  const struct us_code_rule start[2])
+{
+	flow_use(s);
+	return s->link ? us_link_stays(s->link, at, start)
+		       : us_x86_stays(s->flow, at, start);
+}
+
+static enum us_site_outer judge(struct us_sites *s, const struct us_code_place *at)
+{
+	struct us_code_rule start[2] = { 0 }, back;
+	if (!at->start || rule_from_start(s, at, start) != US_REACH_FLOW)
+		return US_OUTER_NO;
+	if (start[0].base == US_BASE_OWN)
+		return stays(s, at, start) ? US_OUTER_OWN : US_OUTER_NO;
+	if (start[0].base == US_BASE_NONE || start[0].base == US_BASE_ROOT)
+		return US_OUTER_NO;
+	if (stays(s, at, start))
+		return US_OUTER_STAYS;
+	enum us_code_exit exit = rule_to_return(s, at, &back);
+	bool same = agrees(&back, &start[0]) || agrees(&back, &start[1]);
+	bool returns = exit == US_EXIT_RET || exit == US_EXIT_BEHIND;
+	return returns && same ? US_OUTER_RETURNS : US_OUTER_NO;
+}
+
+void us_sites_judge(struct us_sites *s, struct us_site *site)
+{
+	struct us_code_place at = place_of(s, site);
+	site->outer = judge(s, &at) & 7;
 	us_sites_doubt(s, site);
 }
 

@@ -32,12 +32,23 @@ enum us_site_source {
 	US_SITE_CFI,  /* that of a table */
 };
 
+/* May the function be the outermost of a stack?  By its code alone. */
+enum us_site_outer {
+	US_OUTER_NEW,	  /* not asked yet */
+	US_OUTER_NO,	  /* nothing says so */
+	US_OUTER_RETURNS, /* from its start and to its return the code tells the same
+			     place of a return address: what lies there decides */
+	US_OUTER_STAYS,	  /* it never returns, and what lies there decides */
+	US_OUTER_OWN,	  /* it loads the stack pointer first, and never returns */
+};
+
 /* One cache line. */
 struct us_site {
 	us_gva pc;
 	uint64_t code;		 /* the bytes around pc */
 	uint64_t page : 40;	 /* of the root; 0 in the upper half */
-	uint64_t generation : 9; /* of the table's content; 0: a free slot */
+	uint64_t generation : 6; /* of the table's content; 0: a free slot */
+	uint64_t outer : 3;	 /* enum us_site_outer */
 	uint64_t after_call : 1; /* pc is a return address */
 	uint64_t call : 2;	 /* before pc, if after_call: enum us_call */
 	uint64_t source : 2;	 /* enum us_site_source */
@@ -122,6 +133,9 @@ struct us_site *us_sites_find(struct us_sites *s, us_gva pc, bool after_call,
 
 /* Get the rule from the code; then the source is US_SITE_CODE. */
 void us_sites_analyse(struct us_sites *s, struct us_site *site);
+
+/* Its rules are those of the code: may it be the outermost?  Sets site->outer. */
+void us_sites_judge(struct us_sites *s, struct us_site *site);
 
 /* Forget what was found out about the site after this sample, if analyses were cut
  * short in it: another sample may have the time. */

@@ -83,6 +83,16 @@ static bool value_of(struct us_walk *w, const struct us_cfi_rule *r, us_gva cfa,
 	}
 }
 
+bool us_step_cfi_word(struct us_walk *w, const struct us_cfi_rule *rule, us_gva *ret)
+{
+	us_gva cfa;
+	bool known = rule->pc != US_CFI_LOST && cfa_of(w, rule, &cfa) &&
+		     value_of(w, rule, cfa, rule->pc, rule->pc_off, ret);
+	if (known)
+		*ret = us_walk_strip(w, *ret);
+	return known;
+}
+
 /* The caller's stack pointer; not known is 0. */
 static us_gva sp_of(struct us_walk *w, const struct us_step *s)
 {

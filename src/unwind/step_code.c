@@ -40,6 +40,15 @@ bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t units, uint64_t *ret)
 	return us_walk_read(w, cfa + (us_gva)(int64_t)(units * US_RULE_UNIT), ret);
 }
 
+bool us_step_code_slot(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
+{
+	us_gva cfa;
+	if (!us_walk_cfa(w, rule, &cfa))
+		return false;
+	*ret = us_walk_wrap(w, cfa - w->word);
+	return true;
+}
+
 /* The caller's rsp.  Above the CFA if the stack was aligned; if that is not known, the
  * CFA is still a lower bound for all that follows. */
 static void restore_sp(struct us_walk *w, const struct us_code_rule *rule,

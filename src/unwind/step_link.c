@@ -64,6 +64,18 @@ static bool ra_of(struct us_walk *w, const struct us_code_rule *rule, us_gva cfa
 	return ok;
 }
 
+bool us_step_link_word(struct us_walk *w, const struct us_code_rule *rule,
+		       us_gva *ret_slot, us_gva *ret)
+{
+	us_gva cfa = w->reg[w->u->arch->sp];
+	*ret_slot = 0;
+	if (rule->ra == US_RA_BELOW || (!stays(w, rule) && !cfa_of(w, rule, &cfa)))
+		return false;
+	if (rule->ra == US_RA_SAVED)
+		*ret_slot = cfa + (us_gva)(int64_t)(rule->ra_at * US_RULE_UNIT);
+	return ra_of(w, rule, cfa, ret);
+}
+
 static void set_fp(struct us_walk *w, const struct us_code_rule *rule,
 		   struct us_step *ret)
 {

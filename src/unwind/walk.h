@@ -167,6 +167,9 @@ enum us_step_result {
 enum us_step_result us_step_cfi(struct us_walk *w, const struct us_site *site,
 				const struct us_cfi_rule *rule,
 				const struct us_cfi_saved *saved, struct us_step *ret);
+/* What the table has for the return address; false: it does not know, or it cannot be
+ * read. */
+bool us_step_cfi_word(struct us_walk *w, const struct us_cfi_rule *rule, us_gva *ret);
 /* The caller's registers, of a step that was made so. */
 void us_step_cfi_restore(struct us_walk *w, const struct us_step *s);
 
@@ -192,6 +195,22 @@ bool us_walk_entry_frame(struct us_walk *w, us_gva va, struct us_entry_frame *re
  * broken off.
  */
 bool us_step_cross(struct us_walk *w, const struct us_site *site, struct us_step *ret);
+
+/*
+ * No caller was found: is there none?  Believed of a function whose start is known, if
+ * the code says that it cannot return to one, or what lies where the return address
+ * would be is none.  Of the kernel only, and not if that could be what an interrupt
+ * pushed.
+ */
+bool us_walk_is_root(struct us_walk *w, struct us_site *site);
+
+/* Where the return address is, by a rule of the code; false: it tells none, or the
+ * stack pointer is not known. */
+bool us_step_code_slot(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret);
+
+/* What the return address would be, with a link register. */
+bool us_step_link_word(struct us_walk *w, const struct us_code_rule *rule,
+		       us_gva *ret_slot, us_gva *ret);
 
 /* Do the registers say what an exception has just broken off?  If that was guessed, the
  * code must be a table of vectors, and what was broken off be there. */

@@ -359,6 +359,84 @@ static bool goes_16(const struct us_x86_parts *p, uint8_t kind)
 	return p->size16 && p->bits != 64 && kind >= US_X86_CALL && kind <= US_X86_RET;
 }
 
+/* Opcodes whose reg field is a part of the opcode, or no general register. */
+static bool has_group(const struct us_x86_parts *p)
+{
+	if (p->map == US_X86_MAP_0F)
+		return p->op <= 0x01 || (p->op >= 0x20 && p->op <= 0x23) ||
+		       (p->op & 0xfe) == 0xae || p->op == 0xba;
+	switch (p->op) {
+	case 0x80 ... 0x83:
+	case 0x8c:
+	case 0x8e:
+	case 0xc0:
+	case 0xc1:
+	case 0xc6:
+	case 0xc7:
+	case 0xd0 ... 0xd3:
+	case 0xf6:
+	case 0xf7:
+	case 0xfe:
+	case 0xff:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Is rsp loaded as a whole word, from what is not rsp? */
+static bool loads_stack(const struct us_x86_parts *p)
+{
+	bool whole = p->bits == 64 ? p->w : !p->size16, memory = p->mod != 3;
+	if (p->map != US_X86_MAP_1)
+		return false;
+	if ((p->op & 0xf8) == 0xb8) /* of 32 bits too: the rest becomes 0 */
+		return ((p->op & 7) | p->b) == RSP && !p->size16;
+	switch (p->op) {
+	case 0x89:
+		return whole && !memory && p->rm == RSP && p->reg != RSP;
+	case 0xc7:
+		return whole && !memory && p->rm == RSP;
+	case 0x8b:
+		return whole && p->reg == RSP && (memory || p->rm != RSP);
+	case 0x8d:
+		return whole && p->reg == RSP && memory;
+	default:
+		return false;
+	}
+}
+
+/* In doubt it is used. */
+static uint8_t stack_of(const struct us_x86_parts *p, uint8_t kind)
+{
+	bool plain = p->map == US_X86_MAP_1 && !p->vector;
+	switch (kind) {
+	case US_X86_NOP:
+	case US_X86_ENDBR:
+	case US_X86_JUMP:
+	case US_X86_BRANCH:
+		return US_X86_STACK_NOT;
+	case US_X86_OTHER:
+		break;
+	default:
+		return US_X86_STACK_USED;
+	}
+	if (p->by_sp)
+		return US_X86_STACK_USED;
+	if (loads_stack(p))
+		return US_X86_STACK_LOADS;
+	if (!p->modrm) {
+		bool low = plain &&
+			   ((p->op >= 0x90 && p->op <= 0x97) || (p->op & 0xf8) == 0xb8);
+		bool swap = p->map == US_X86_MAP_0F && (p->op & 0xf8) == 0xc8;
+		return (low || swap) && ((p->op & 7) | p->b) == RSP ? US_X86_STACK_USED
+								    : US_X86_STACK_NOT;
+	}
+	bool in_rm = p->mod == 3 && p->rm == RSP;
+	bool in_reg = p->reg == RSP && !has_group(p);
+	return in_rm || in_reg ? US_X86_STACK_USED : US_X86_STACK_NOT;
+}
+
 bool us_x86_decode(const uint8_t *code, size_t n, unsigned bits,
 		   struct us_x86_insn *ret)
 {
@@ -369,6 +447,7 @@ bool us_x86_decode(const uint8_t *code, size_t n, unsigned bits,
 				     .kind = kind_of(&p),
 				     .reg = US_X86_NO_REG,
 				     .base = US_X86_NO_REG };
+	ret->stack = stack_of(&p, ret->kind);
 	if (moves_word(ret->kind) && p.size16)
 		lose_both(ret);
 	else if (goes_16(&p, ret->kind))

@@ -49,6 +49,13 @@ enum us_x86_kind {
 	US_X86_BREAK,  /* int3: goes on, but is padding between functions as well */
 };
 
+/* What becomes of rsp as a whole. */
+enum us_x86_stack {
+	US_X86_STACK_NOT,   /* not even read */
+	US_X86_STACK_USED,  /* used, or perhaps so */
+	US_X86_STACK_LOADS, /* gets a value that has nothing of the one before */
+};
+
 #define US_X86_NO_REG 0xff
 
 /* Register numbers as in the machine code (rsp is 4, rbp is 5); but that ecx and edi
@@ -66,6 +73,7 @@ struct us_x86_insn {
 	uint8_t reg;
 	uint8_t base;
 	int32_t imm;
+	uint8_t stack; /* enum us_x86_stack */
 };
 
 /* Decode the instruction at code, of which n bytes can be read.  bits: of the code, 64

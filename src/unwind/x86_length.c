@@ -431,6 +431,7 @@ static bool take_modrm(struct us_x86_parts *p)
 	p->mem_base = US_X86_NO_REG;
 	if (!take(p, &c))
 		return false;
+	p->modrm = true;
 	/* Moves to and from control registers ignore the mod field. */
 	p->mod = p->map == US_X86_MAP_0F && (p->op & 0xfc) == 0x20 && !p->vector
 			 ? 3
@@ -446,6 +447,7 @@ static bool take_modrm(struct us_x86_parts *p)
 		if (!take(p, &sib))
 			return false;
 		bool based = (sib & 7) != 5 || p->mod != 0;
+		p->by_sp = ((sib & 7) | p->b) == 4;
 		if (based && (sib >> 3 & 7) == 4 && !p->x && !p->addr_half)
 			p->mem_base = (sib & 7) | p->b;
 		if (!based)

@@ -23,6 +23,8 @@ struct us_x86_parts {
 	uint8_t r, x, b; /* 8 or 0: the upper halves of register numbers */
 	uint8_t map, op;
 	uint8_t form; /* what follows the opcode; a set of flags of x86_length.c */
+	bool modrm;   /* mod, reg and rm are there */
+	bool by_sp;   /* the memory operand is addressed by rsp */
 	uint8_t mod, reg, rm;
 	uint8_t mem_base; /* of a plain [base + disp]; else US_X86_NO_REG */
 	int32_t disp, imm;

@@ -326,6 +326,8 @@ static void rule_at(const struct us_x86_state *st, struct us_code_rule rule[2])
 		rule[0].base = r10 ? US_BASE_R10 : US_BASE_R13;
 		rule[0].cfa = -st->r10.off;
 	}
+	if (st->stack == US_STACK_OWN)
+		rule[0].base = US_BASE_OWN;
 	if (st->fp.sym == US_SYM_ZERO && rule[0].fp == US_FP_LOST)
 		rule[0].base = US_BASE_ROOT;
 }
@@ -505,4 +507,113 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 		}
 	}
 	return how;
+}
+
+/* --- does it ever leave? --- */
+
+#define BEYOND 1 /* the order of a path that has run into the next function */
+
+static bool same_cfa(const struct us_code_rule *found,
+		     const struct us_code_rule start[2])
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (found->base == start[i].base && found->cfa == start[i].cfa)
+			return true;
+	return false;
+}
+
+/* Only padding up to the next function? */
+static bool is_padding(struct us_x86_flow *f, us_gva pc, us_gva end)
+{
+	struct us_x86_insn insn;
+	bool lost = f->path.lost, any = pc < end;
+	for (; pc < end; pc += insn.len)
+		if (!decode_at(f, pc, &insn) ||
+		    (insn.kind != US_X86_NOP && insn.kind != US_X86_BREAK))
+			break;
+	f->path.lost = lost;
+	return any && pc == end;
+}
+
+static bool is_byte(struct us_x86_flow *f, us_gva pc, uint8_t byte)
+{
+	size_t len;
+	const uint8_t *code = us_code_path_bytes(&f->path, pc, 1, &len);
+	return len && *code == byte;
+}
+
+/* Of a stack that the function loaded itself nothing tells the CFA. */
+static bool leaves_by_ret(const struct us_x86_state *st, bool beyond,
+			  const struct us_code_rule start[2])
+{
+	struct us_code_rule found = { 0 };
+	if (!beyond || !rule_for(st, st->sp, &found))
+		return true;
+	return start[0].base == US_BASE_OWN ? st->sp.off == 0 : same_cfa(&found, start);
+}
+
+/* Follow one path to its end; false: it leaves, or nobody knows. */
+static bool path_stays(struct us_x86_flow *f, const struct us_code_place *at,
+		       const struct us_code_pending *p,
+		       const struct us_code_rule start[2])
+{
+	struct us_x86_state st = f->pending[p->slot];
+	struct us_x86_insn insn;
+	bool beyond = p->order == BEYOND;
+	us_gva pc = p->pc;
+	while (us_code_path_visit(&f->path, pc)) {
+		if (!decode_at(f, pc, &insn))
+			return false;
+		us_gva next = pc + insn.len, to = target_of(f, next, &insn);
+		switch (insn.kind) {
+		case US_X86_RET:
+			return !leaves_by_ret(&st, beyond, start);
+		case US_X86_STOP:
+			return is_byte(f, pc, 0x0f); /* ud2, and no far jump */
+		case US_X86_BREAK:
+			return true;
+		case US_X86_JUMP_INDIRECT:
+		case US_X86_IRET:
+		case US_X86_SYSRET:
+			return false;
+		case US_X86_BRANCH:
+			pend(f, to, beyond, false, &st);
+			break;
+		case US_X86_PUSH_PC:
+			f->path.lost |= is_retpoline(f, &insn, next);
+			break;
+		default:
+			break;
+		}
+		step(f, &st, &insn, next);
+		if (is_call(&insn) && is_padding(f, next, at->end))
+			return true;
+		if (!is_jump(&insn) && runs_out(at, pc, next)) {
+			if (!is_call(&insn))
+				return is_byte(f, pc, 0xf4); /* hlt */
+			beyond = true;
+		}
+		pc = is_jump(&insn) ? to : next;
+	}
+	return true;
+}
+
+bool us_x86_stays(struct us_x86_flow *f, const struct us_code_place *at,
+		  const struct us_code_rule start[2])
+{
+	struct us_x86_state st = { .word = f->word,
+				   .sp = { 0, US_SYM_SP },
+				   .fp = { 0, US_SYM_FP } };
+	struct us_code_pending p;
+	start_over(f);
+	if (at->target && f->word == 4)
+		us_x86_state_drop(&st, pops_of(f, at->target));
+	if (at->after_call && is_padding(f, at->pc, at->end))
+		return true;
+	bool beyond = at->after_call && runs_out(at, at->pc - 1, at->pc);
+	pend(f, at->pc, beyond, at->after_call, &st);
+	while (us_code_path_take(&f->path, &p))
+		if (!path_stays(f, at, &p, start) || f->path.lost)
+			return false;
+	return !f->path.lost;
 }

@@ -53,4 +53,13 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 					const struct us_code_place *at,
 					struct us_code_rule *rule);
 
+/*
+ * Does the function never leave again, from at->pc on?  start: its rules there, from
+ * the start.  True only if every path was followed: into what it jumps to, behind each
+ * CALL, and, as a CALL at the end of a function may be to one that does not return, on
+ * into the next function, which leaves with another CFA if it is one.
+ */
+bool us_x86_stays(struct us_x86_flow *f, const struct us_code_place *at,
+		  const struct us_code_rule start[2]);
+
 #endif

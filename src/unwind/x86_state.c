@@ -118,6 +118,9 @@ void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
 {
 	struct us_x86_value at = plus(get(st, insn->base), insn->imm);
 
+	if (st->stack == US_STACK_ENTRY && insn->stack != US_X86_STACK_NOT)
+		st->stack = insn->stack == US_X86_STACK_LOADS ? US_STACK_OWN
+							      : US_STACK_USED;
 	switch (insn->kind) {
 	case US_X86_PUSH:
 		if (copies_return(st, insn)) {

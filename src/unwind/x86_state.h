@@ -8,6 +8,7 @@
 #ifndef US_X86_STATE_H
 #define US_X86_STATE_H
 
+#include "unwind/code_rule.h"
 #include "unwind/x86_decode.h"
 
 enum us_x86_symbol {
@@ -37,6 +38,7 @@ struct us_x86_state {
 	struct us_x86_value r10, r10_saved;
 	uint8_t r10_reg; /* which of the two it is, by its number in the code */
 	bool copied;	 /* SP is counted from the copy */
+	uint8_t stack;	 /* enum us_code_stack: of rsp when the path began */
 	/* What leads out by sysret: rcx, and where rsp was loaded from last. */
 	struct us_x86_value rcx, loaded_sp;
 };

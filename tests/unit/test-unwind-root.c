@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where a stack ends because nobody called, and beside each the look-alike that does
+ * not: boot code with a stack of its own, threads with garbage above them, what an
+ * exception return entered. */
+#include "flat-guest.h"
+
+#define OLD_STACK (STACK + 0x800)
+
+static void code(us_gva at, const char *bytes, size_t n)
+{
+	memcpy(ram + at, bytes, n);
+}
+#define AT(at, bytes) code(at, bytes, sizeof(bytes) - 1)
+
+static void expect(size_t n, uint8_t end)
+{
+	assert_int_equal(out.n, n);
+	assert_int_equal(out.end, end);
+}
+
+/* --- x86: a stack of its own --- */
+
+/* mov %rdi,%rsp; mov %rdx,%rdi; push $0; push $0; call *%rsi; cli; hlt */
+static void own_stack(void **state)
+{
+	(void)state;
+	FUNCTION(0x1000, "\x48\x89\xfc\x48\x89\xd7\x6a\x00\x6a\x00\xff\xd6\xfa\xf4");
+	FUNCTION(0x1010, "\xc3");
+	FUNCTION(0x2000, "\x90\xc3");
+	calls(0x3000, 0x1000);
+	put(STACK, 0x100c);
+	for (unsigned i = 1; i < 40; i++)
+		put(STACK + i * 8, 0x7700 + i);
+	unwind(0x2000, STACK);
+	expect(2, US_END_ROOT);
+	assert_int_equal(out.pc[1], 0x100c);
+	for (us_gva pc = 0x1003; pc <= 0x100a; pc += pc == 0x1003 ? 3 : 2) {
+		unwind(pc, STACK + 8);
+		expect(1, US_END_ROOT);
+	}
+	/* Before that it has a caller. */
+	put(STACK, 0x3005);
+	put(STACK + 8, 0);
+	unwind(0x1000, STACK);
+	expect(2, US_END_ROOT);
+	assert_int_equal(out.pc[1], 0x3005);
+}
+
+/* What kept the stack pointer goes back; what returns has somewhere to go. */
+static void stack_that_was_kept(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *code;
+		uint8_t n, ret;
+	} cases[] = {
+		/* mov %rsp,%rbx; mov %rdi,%rsp; call *%rsi; mov %rbx,%rsp; ret */
+		{ "\x48\x89\xe3\x48\x89\xfc\xff\xd6\x48\x89\xdc\xc3", 12, 8 },
+		/* mov %rsp,(%rdx); mov %rdi,%rsp; call *%rsi; mov (%rdx),%rsp; ret */
+		{ "\x48\x89\x22\x48\x89\xfc\xff\xd6\x48\x8b\x22\xc3", 12, 8 },
+		/* the same, and never returns: jmp . */
+		{ "\x48\x89\x22\x48\x89\xfc\xff\xd6\xeb\xfe", 10, 8 },
+		/* xchg %rdi,%rsp; call *%rsi; jmp . */
+		{ "\x48\x87\xfc\xff\xd6\xeb\xfe", 7, 5 },
+		/* lea -8(%rsp),%rsp is no other stack; push %rax */
+		{ "\x50\x48\x89\xfc\xff\xd6\xeb\xfe", 8, 6 },
+		/* mov %rdi,%rsp; call *%rsi; ret */
+		{ "\x48\x89\xfc\xff\xd6\xc3", 6, 5 },
+		/* mov %rdi,%rsp; call *%rsi; jmp *%rax */
+		{ "\x48\x89\xfc\xff\xd6\xff\xe0", 7, 5 },
+		/* mov %rdi,%rsp; call *%rsi; iretq */
+		{ "\x48\x89\xfc\xff\xd6\x48\xcf", 7, 5 },
+	};
+	FUNCTION(0x1000, "");
+	FUNCTION(0x1040, "\xc3");
+	FUNCTION(0x2000, "\x90\xc3");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		memset(ram + 0x1000, 0xcc, 0x40);
+		code(0x1000, cases[i].code, cases[i].n);
+		us_unwinder_set_code(unwinder, &map, &cfi);
+		for (unsigned k = 1; k < 40; k++)
+			put(STACK + k * 8, 0x7700 + k);
+		put(STACK, 0x1000 + cases[i].ret);
+		unwind(0x2000, STACK);
+		assert_int_equal(out.n, 2);
+		assert_int_not_equal(out.end, US_END_ROOT);
+	}
+}
+
+/* --- x86: what lies above a thread --- */
+
+#define THREAD_STAYS   "\x55\x48\x89\xe5\xe8\xf7\x0f\x00\x00\xeb\xfe"
+#define THREAD_RETURNS "\x55\x48\x89\xe5\xe8\xf7\x0f\x00\x00\x5d\xc3"
+
+/* 0x2000, called by the thread at 0x1000, whose frame is at STACK + 8. */
+static void thread(us_gva above)
+{
+	put(STACK, 0x1009);
+	put(STACK + 8, STACK + 0x100);
+	put(STACK + 16, above);
+	regs.gpr[US_X86_RBP] = STACK + 8;
+	unwind(0x2000, STACK);
+	assert_int_equal(out.pc[1], 0x1009);
+	assert_int_equal(out.n, 2);
+}
+
+static void thread_code(const char *bytes)
+{
+	FUNCTION(0x1000, "");
+	code(0x1000, bytes, 11);
+	FUNCTION(0x1040, "\xc3");
+	FUNCTION(0x2000, "\x90\xc3");
+	FUNCTION(0x2080, "\x90\x90\xc3");
+	calls(0x3000, 0x2000);
+	FUNCTION(0x3040, "\xc3");
+}
+
+static void garbage_above(void **state)
+{
+	(void)state;
+	static const us_gva garbage[] = { 0x77, 0x4100000000000000, 0xfeedULL << 32,
+					  ~0ULL, 0x2080 /* for when it is over */ };
+	static const us_gva perhaps[] = {
+		0x2081, /* in a function, and behind no CALL */
+		0x3005, /* behind the CALL of another function */
+	};
+	for (unsigned stays = 0; stays < 2; stays++) {
+		map.n = 0;
+		thread_code(stays ? THREAD_STAYS : THREAD_RETURNS);
+		for (size_t i = 0; i < sizeof(garbage) / sizeof(*garbage); i++) {
+			thread(garbage[i]);
+			assert_int_equal(out.end, US_END_ROOT);
+		}
+		for (size_t i = 0; i < sizeof(perhaps) / sizeof(*perhaps); i++) {
+			thread(perhaps[i]);
+			assert_int_equal(out.end, US_END_NO_RULE);
+		}
+	}
+}
+
+/* Without its start nothing is certain. */
+static void garbage_above_the_unknown(void **state)
+{
+	(void)state;
+	thread_code(THREAD_STAYS);
+	map.n = 0;
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	thread(0x77);
+	assert_int_equal(out.end, US_END_NO_RULE);
+}
+
+/* call 0x2000; pop %rbx; ret: a label in the middle of a function. */
+static void label_in_a_function(void **state)
+{
+	(void)state;
+	FUNCTION(0x1000, "\xe8\xfb\x0f\x00\x00\x5b\xc3");
+	FUNCTION(0x1040, "\xc3");
+	FUNCTION(0x2000, "\x90\xc3");
+	put(STACK, 0x1005);
+	put(STACK + 8, 0x77);
+	put(STACK + 16, 0x78);
+	unwind(0x2000, STACK);
+	expect(2, US_END_NO_RULE);
+	/* The label comes right behind a CALL: the code goes on there. */
+	map.n = 0;
+	memset(ram + 0x1000, 0xcc, 0x100);
+	FUNCTION(0x1000, "\xe8\xfb\x0f\x00\x00");
+	FUNCTION(0x1005, "\x48\x83\xc4\x00\xc3"); /* add $0,%rsp; ret */
+	FUNCTION(0x2000, "\x90\xc3");
+	put(STACK + 8, 0x1006); /* in a function, behind no CALL */
+	unwind(0x2000, STACK);
+	expect(2, US_END_NO_RULE);
+}
+
+/* A part of a handler that never returns: below is what the processor pushed. */
+static void handler_that_stays(void **state)
+{
+	(void)state;
+	thread_code(THREAD_STAYS);
+	put(STACK + 24, 0x2081); /* rip */
+	put(STACK + 32, 0x10);
+	put(STACK + 40, 0x202);
+	put(STACK + 48, STACK + 64);
+	put(STACK + 56, 0x18);
+	thread(14);
+	assert_int_equal(out.end, US_END_NO_RULE);
+	put(STACK + 40, 0);
+	thread(14);
+	assert_int_equal(out.end, US_END_ROOT);
+}
+
+/* A table that counts from a register that is lost knows better than the code. */
+static void table_that_differs(void **state)
+{
+	(void)state;
+	const struct us_cfi_rule rule = {
+		.cfa_reg = US_X86_R10, .cfa_off = 16, .pc = US_CFI_AT_CFA, .pc_off = -8
+	};
+	thread_code(THREAD_STAYS);
+	row(0x1000, rule, NULL);
+	finish_table();
+	thread(0x77);
+	assert_int_equal(out.end, US_END_NO_RULE);
+}
+
+/* The stack's memory ends right above; by page tables of four levels at 0xc000. */
+static void nothing_above(void **state)
+{
+	(void)state;
+	thread_code(THREAD_STAYS);
+	put(0xc000, 0xd003);
+	put(0xd000, 0xe003);
+	put(0xe000, 0xf003);
+	for (unsigned i = 0; i < 16; i++)
+		put(0xf000 + i * 8, i == 9 ? 0 : i << 12 | 3);
+	regs.space.mode = US_PAGING_X86_4;
+	regs.space.root = 0xc000;
+	put(0x8ff0, 0x1009);
+	put(0x8ff8, 0);
+	regs.gpr[US_X86_RBP] = 0x8ff8;
+	unwind(0x2000, 0x8ff0);
+	expect(2, US_END_ROOT);
+	/* A function that returns needs a place to return to. */
+	map.n = 0;
+	memset(ram + 0x1000, 0xcc, 0x100);
+	thread_code(THREAD_RETURNS);
+	unwind(0x2000, 0x8ff0);
+	expect(2, US_END_FAULT);
+}
+
+/* --- x86: entered by iret --- */
+
+static void entered_by_iret(void **state)
+{
+	(void)state;
+	for (unsigned leaves = 0; leaves < 2; leaves++) {
+		map.n = 0;
+		FUNCTION(0x1000, "");
+		code(0x1000, THREAD_STAYS, 11);
+		FUNCTION(0x1040, "\xc3");
+		FUNCTION(0x2000, "\x90\xc3");
+		calls(0x3000, 0x4000);
+		FUNCTION(0x4000, "\x90\x90\xc3");
+		if (leaves) /* push..; iretq */
+			AT(0x4000, "\x6a\x10\x48\xcf");
+		us_unwinder_set_code(unwinder, &map, &cfi);
+		thread(0x3005);
+		assert_int_equal(out.end, leaves ? US_END_ROOT : US_END_NO_RULE);
+	}
+}
+
+/* --- with a link register --- */
+
+static int fresh_link(void **state, enum us_arch arch)
+{
+	int r = fresh(state);
+	us_unwinder_free(unwinder);
+	memset(ram, 0, STACK);
+	regs.arch = arch;
+	regs.valid = UINT32_MAX;
+	return r || us_unwinder_new(arch, NULL, NULL, &unwinder);
+}
+
+static int fresh_riscv(void **state)
+{
+	return fresh_link(state, US_ARCH_RISCV64);
+}
+
+static int fresh_arm(void **state)
+{
+	return fresh_link(state, US_ARCH_AARCH64);
+}
+
+#define RISCV(f) cmocka_unit_test_setup_teardown(f, fresh_riscv, done)
+#define ARM(f)	 cmocka_unit_test_setup_teardown(f, fresh_arm, done)
+
+static void words(us_gva at, const uint32_t *code, size_t n)
+{
+	memcpy(ram + at, code, n * 4);
+	start[map.n++] = at;
+	us_unwinder_set_code(unwinder, &map, &cfi);
+}
+#define WORDS(at, ...)                                                                 \
+	words(at, (const uint32_t[]){ __VA_ARGS__ },                                   \
+	      sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
+
+static uint32_t jal(us_gva from, us_gva to)
+{
+	uint32_t d = (uint32_t)(to - from);
+	return (d >> 20 & 1) << 31 | (d >> 1 & 0x3ff) << 21 | (d >> 11 & 1) << 20 |
+	       (d >> 12 & 0xff) << 12 | 1 << 7 | 0x6f;
+}
+
+static uint32_t bl(us_gva from, us_gva to)
+{
+	return 0x94000000 | (((uint32_t)(to - from) / 4) & 0x3ffffff);
+}
+
+static void look(us_gva pc, us_gva sp, us_gva link)
+{
+	bool arm = regs.arch == US_ARCH_AARCH64;
+	regs.pc = pc;
+	regs.sp = regs.gpr[arm ? US_AARCH64_SP : US_RISCV_SP] = sp;
+	regs.fp = regs.gpr[arm ? US_AARCH64_FP : US_RISCV_FP] = 0x1234567;
+	regs.gpr[arm ? US_AARCH64_LR : US_RISCV_RA] = link;
+	us_paging_new_sample(&paging);
+	us_unwind(unwinder, &paging, &regs, &out);
+}
+
+#define RV_FRAME 0xe4061141 /* addi sp,sp,-16; sd ra,8(sp) */
+#define RV_UNDO	 0x014160a2 /* ld ra,8(sp); addi sp,sp,16 */
+#define RV_RET	 0x00018082 /* ret; nop */
+#define RV_LOOP	 0x0000006f
+#define RV_MRET	 0x30200073
+#define RV_SRET	 0x10200073
+#define RV_LA_SP 0x00000117, 0x01010113 /* auipc sp,0; addi sp,sp,16 */
+#define RV_KEEP	 0x00253023		/* sd sp,0(a0) */
+#define RV_SWAP	 0x14011173		/* csrrw sp,sscratch,sp */
+#define RV_PUT	 0x14011073		/* csrw sscratch,sp */
+
+/* main at 0x1000 calls 0x2000, right behind which the next function begins; its frame
+ * is at STACK. */
+static void riscv_main(bool returns)
+{
+	map.n = 0;
+	if (returns)
+		WORDS(0x1000, RV_FRAME, jal(0x1004, 0x2000), RV_UNDO, RV_RET);
+	else
+		WORDS(0x1000, RV_FRAME, jal(0x1004, 0x2000));
+	WORDS(returns ? 0x1010 : 0x1008, RV_RET);
+	WORDS(0x2000, RV_RET);
+}
+
+static void riscv_entered_by_mret(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t last;
+		uint8_t end;
+	} cases[] = { { RV_MRET, US_END_ROOT },
+		      { RV_SRET, US_END_ROOT },
+		      { RV_RET, US_END_NO_RULE },
+		      { RV_LOOP, US_END_NO_RULE } };
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
+		riscv_main(i & 1);
+		WORDS(0x3000, jal(0x3000, 0x4000), RV_LOOP);
+		WORDS(0x4000, 0x00000013, cases[i / 2].last);
+		put(STACK + 8, 0x3004);
+		look(0x2000, STACK, 0x1008);
+		expect(2, cases[i / 2].end);
+		/* ... and while it is still, or again, in the register. */
+		look(0x1000, STACK + 16, 0x3004);
+		expect(1, cases[i / 2].end);
+	}
+	/* What is there has left itself. */
+	riscv_main(false);
+	WORDS(0x3000, jal(0x3000, 0x4000), RV_MRET);
+	WORDS(0x4000, RV_RET);
+	put(STACK + 8, 0x3004);
+	look(0x2000, STACK, 0x1008);
+	expect(2, US_END_ROOT);
+}
+
+static void riscv_thread(void **state)
+{
+	(void)state;
+	for (unsigned returns = 0; returns < 2; returns++) {
+		riscv_main(returns);
+		put(STACK + 8, 0x1000); /* entered by a ret to it */
+		look(0x2000, STACK, 0x1008);
+		expect(2, US_END_ROOT);
+		put(STACK + 8, 0x777000); /* a program's, or garbage */
+		look(0x2000, STACK, 0x1008);
+		expect(2, returns ? US_END_NO_RULE : US_END_ROOT);
+	}
+}
+
+static void riscv_own_stack(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t first;
+		uint8_t end;
+	} cases[] = { { 0x00000013, US_END_ROOT },
+		      { RV_KEEP, US_END_NO_RULE },
+		      { RV_PUT, US_END_NO_RULE },
+		      { RV_SWAP, US_END_NO_RULE } };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		map.n = 0;
+		WORDS(0x1000, cases[i].first, RV_LA_SP, jal(0x100c, 0x2000), RV_LOOP);
+		WORDS(0x2000, RV_RET);
+		for (unsigned k = 0; k < 8; k++)
+			put(STACK + k * 8, 0x777000);
+		look(0x2000, STACK, 0x1010);
+		expect(2, cases[i].end);
+	}
+}
+
+#define ARM_FRAME 0xa9bf7bfd /* stp x29, x30, [sp, #-16]! */
+#define ARM_MOV	  0x910003fd /* mov x29, sp */
+#define ARM_LOOP  0x14000000
+#define ARM_RET	  0xd65f03c0
+#define ARM_ERET  0xd69f03e0
+
+static void arm_entered_by_eret(void **state)
+{
+	(void)state;
+	for (unsigned leaves = 0; leaves < 2; leaves++) {
+		map.n = 0;
+		WORDS(0x1000, ARM_FRAME, ARM_MOV, bl(0x1008, 0x2000), ARM_LOOP);
+		WORDS(0x2000, ARM_RET);
+		WORDS(0x3000, bl(0x3000, 0x4000), ARM_LOOP);
+		WORDS(0x4000, leaves ? ARM_ERET : ARM_RET);
+		put(STACK, 0x1234567);
+		put(STACK + 8, 0x3004);
+		look(0x2000, STACK, 0x100c);
+		expect(2, leaves ? US_END_ROOT : US_END_NO_RULE);
+	}
+}
+
+static void arm_own_stack(void **state)
+{
+	(void)state;
+	for (unsigned kept = 0; kept < 2; kept++) {
+		map.n = 0;
+		/* mov x9, sp; mov sp, x0; bl; b . */
+		WORDS(0x1000, kept ? 0x910003e9 : 0xd503201f, 0x9100001f,
+		      bl(0x1008, 0x2000), ARM_LOOP);
+		WORDS(0x2000, ARM_RET);
+		look(0x2000, STACK, 0x100c);
+		expect(2, kept ? US_END_NO_RULE : US_END_ROOT);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(own_stack),	   TEST(stack_that_was_kept),
+		TEST(garbage_above),	   TEST(garbage_above_the_unknown),
+		TEST(label_in_a_function), TEST(handler_that_stays),
+		TEST(table_that_differs),  TEST(nothing_above),
+		TEST(entered_by_iret),	   RISCV(riscv_entered_by_mret),
+		RISCV(riscv_thread),	   RISCV(riscv_own_stack),
+		ARM(arm_entered_by_eret),  ARM(arm_own_stack),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
