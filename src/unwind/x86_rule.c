@@ -511,6 +511,7 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 
 /* --- does it ever leave? --- */
 
+#define HLT    0xf4
 #define BEYOND 1 /* the order of a path that has run into the next function */
 
 static bool same_cfa(const struct us_code_rule *found,
@@ -586,11 +587,12 @@ static bool path_stays(struct us_x86_flow *f, const struct us_code_place *at,
 			break;
 		}
 		step(f, &st, &insn, next);
-		if (is_call(&insn) && is_padding(f, next, at->end))
+		bool halts = is_byte(f, pc, HLT);
+		if ((is_call(&insn) || halts) && is_padding(f, next, at->end))
 			return true;
 		if (!is_jump(&insn) && runs_out(at, pc, next)) {
 			if (!is_call(&insn))
-				return is_byte(f, pc, 0xf4); /* hlt */
+				return halts;
 			beyond = true;
 		}
 		pc = is_jump(&insn) ? to : next;

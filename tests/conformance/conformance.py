@@ -269,6 +269,20 @@ class Suite:
         """As with them: one stack in a thousand may be cut."""
         self.whole_guest("shares-nofp", 1)
 
+    def ends(self, name):
+        """Threads that nobody called: every stack is whole."""
+        def look(t, stats):
+            self.not_busy(stats, name)
+            self.stacks(stats, name)
+            check(stats["truncated"] == 0, f"{stats['truncated']} stacks are cut")
+            if stats["running"] < 100:
+                raise FewSamples(stats["running"])
+
+        with self.guest(name, 1) as g:
+            g.wait("READY")
+            self.compare(g, name, look)
+            check(g.goes_on(), "the guest does not go on")
+
     def spaces(self):
         """A host in EL2 (VHE) has old roots: then most stacks are cut, none is wrong."""
         host = subprocess.run(["dmesg"], capture_output=True, text=True).stdout
@@ -450,6 +464,9 @@ class Suite:
         for name in ("leaf", "recurse", "switch"):
             yield name, lambda n=name: self.whole_guest(n, 1, shares=False), True
         yield "no frame pointers", self.no_frame_pointers, True
+        if self.args.backend != "xen":
+            yield "where stacks end", lambda: self.ends("ends"), True
+            yield "where stacks end, no tables", lambda: self.ends("ends-nofp"), True
         if self.processor == "x86_64":
             yield "ring 3", lambda: self.ring3("ring3", 1), True
             yield "ring 3 without tables", lambda: self.ring3("ring3-nofp", 1), True

@@ -35,7 +35,7 @@ if ARCH != "x86_64":
 # makes the other's waiting long.)
 EXACT = ("shares", "shares-nofp", "shares-o0", "switch")
 # In these, the frame pointer does not lead from frame to frame.
-NO_CHAIN = ("shares-nofp", "badfp", "cyclic", "ring3", "ring3-nofp")
+NO_CHAIN = ("shares-nofp", "badfp", "cyclic", "ring3", "ring3-nofp", "ends", "ends-nofp")
 # In these, every function that takes time has a frame.
 FRAMES = ("shares", "shares-o0", "switch", "recurse", "idle")
 DIVES = 100

@@ -38,6 +38,12 @@ static void own_stack(void **state)
 		unwind(pc, STACK + 8);
 		expect(1, US_END_ROOT);
 	}
+	/* Padding up to the next function, behind the halt. */
+	memset(ram + 0x100e, 0x90, 2);
+	put(STACK, 0x100c);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	unwind(0x2000, STACK);
+	expect(2, US_END_ROOT);
 	/* Before that it has a caller. */
 	put(STACK, 0x3005);
 	put(STACK + 8, 0);

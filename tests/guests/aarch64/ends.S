@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ends.S: how the threads of ends.c begin; no tables say so.
+ */
+	.text
+	/* The one that called is on a stack that is left for good. */
+	.globl own_stack
+	.type own_stack, @function
+	.balign 16
+own_stack:
+	mov	sp, x20
+	bl	own_thread
+1:	wfi
+	b	1b
+	.size own_stack, . - own_stack
+
+	.globl own_jump
+	.type own_jump, @function
+	.balign 16
+own_jump:
+	mov	sp, x20
+	mov	x30, x29
+	b	jumped_thread
+	.size own_jump, . - own_jump
+
+	/* exception_return(to): to EL1, with its own stack pointer, all masked. */
+	.globl exception_return
+	.type exception_return, @function
+	.balign 16
+exception_return:
+	mov	x1, #0x3c5
+	msr	spsr_el1, x1
+	msr	elr_el1, x0
+	eret
+	.size exception_return, . - exception_return
+
+	/* context(stack, entry, own_stack, garbage): as switch_context() leaves it: x29,
+	 * x30, x19 to x28. */
+	.globl context
+	.type context, @function
+	.balign 16
+context:
+	sub	x0, x0, #96
+	stp	x3, x1, [x0]
+	stp	xzr, x2, [x0, #16]
+	ret
+	.size context, . - context
+
+	.section .note.GNU-stack, "", @progbits
