@@ -98,8 +98,8 @@ static bool by_rule(struct us_walk *w, const struct us_code_rule *rule,
 {
 	struct us_entry_frame f;
 	if (!us_walk_cfa(w, rule, &ret->cfa) ||
-	    !us_walk_entry_frame(w, ret->cfa - w->word, &f) || f.sp % w->word ||
-	    f.sp == 0 || (!is_in_place(w, &f) && w->n_switch == US_MAX_SWITCHES))
+	    !us_walk_entry_frame(w, ret->cfa - w->word, &f) || f.sp == 0 ||
+	    (!is_in_place(w, &f) && w->n_switch == US_MAX_SWITCHES))
 		return false;
 	us_walk_fp(w, rule, ret);
 	take(w, &f, ret);
@@ -109,11 +109,10 @@ static bool by_rule(struct us_walk *w, const struct us_code_rule *rule,
 /* By its looks alone: in the kernel only if the stack was not changed.  rbp is taken
  * to be still that of the interrupted code; its own rules, and the CALL behind each,
  * have to confirm it. */
-static bool by_looks(struct us_walk *w, struct us_step *ret)
+static bool by_looks_from(struct us_walk *w, us_gva sp, struct us_step *ret)
 {
-	us_gva sp = w->reg[US_X86_RSP];
 	struct us_entry_frame f;
-	for (unsigned i = 0; i < MAX_PUSHED && sp % w->word == 0; i++) {
+	for (unsigned i = 0; i < MAX_PUSHED; i++) {
 		if (!us_walk_entry_frame(w, sp + w->word * i, &f))
 			continue;
 		bool user = (f.flags & US_PC_USER) && f.pc && !us_walk_is_upper(f.pc) &&
@@ -126,6 +125,15 @@ static bool by_looks(struct us_walk *w, struct us_step *ret)
 		return true;
 	}
 	return false;
+}
+
+/* In 64-bit mode the processor aligns the stack before it pushes (Intel SDM volume 3,
+ * 6.14.2), so its frame is more likely there, whatever the handler did to rsp since. */
+static bool by_looks(struct us_walk *w, struct us_step *ret)
+{
+	us_gva sp = w->reg[US_X86_RSP], above = (sp + 7) & ~7ULL;
+	return (w->word == 8 && above != sp && by_looks_from(w, above, ret)) ||
+	       by_looks_from(w, sp, ret);
 }
 
 /* A program comes from behind this instruction; if its page is away, nobody knows. */

@@ -190,7 +190,7 @@ enum us_step_result us_step_cfi(struct us_walk *w, const struct us_site *site,
 	if (rule->flags & US_CFI_SIGNAL)
 		return broken_off(w, ret);
 	ret->pc = us_walk_strip(w, ret->pc);
-	if (ret->cfa % w->word || !goes_up(w, ret->cfa))
+	if (!goes_up(w, ret->cfa))
 		return US_STEP_NO;
 	w->end = ret->pc == 0 ? US_END_ROOT : US_END_NO_RULE;
 	if (ret->pc == 0)

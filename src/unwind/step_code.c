@@ -32,7 +32,7 @@ bool us_walk_cfa(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret
 	if (cfa <= sp)
 		w->end = US_END_CYCLE;
 	*ret = cfa;
-	return cfa % w->word == 0 && cfa > sp && cfa - sp <= US_MAX_FRAME_SIZE;
+	return cfa > sp && cfa - sp <= US_MAX_FRAME_SIZE;
 }
 
 bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t units, uint64_t *ret)
@@ -63,8 +63,7 @@ static void restore_sp(struct us_walk *w, const struct us_code_rule *rule,
 		known = us_walk_knows(w, reg);
 		sp = w->reg[reg];
 	}
-	ret->sp_known = known && sp % w->word == 0 && sp >= ret->cfa &&
-			sp - ret->cfa < US_MAX_FRAME_SIZE;
+	ret->sp_known = known && sp >= ret->cfa && sp - ret->cfa < US_MAX_FRAME_SIZE;
 	ret->sp = ret->sp_known ? sp : ret->cfa;
 }
 
@@ -151,12 +150,10 @@ static bool scan(struct us_walk *w, struct us_site *site)
 {
 	us_gva sp = w->reg[US_X86_RSP], fp = w->reg[US_X86_RBP];
 	unsigned tries = 0;
-	bool framed = us_walk_knows(w, US_X86_RBP) && fp % w->word == 0 && fp >= sp &&
+	bool framed = us_walk_knows(w, US_X86_RBP) && fp >= sp &&
 		      fp - sp < US_MAX_FRAME_SIZE;
 	/* In a prologue rbp is the caller's: its frame would do as well. */
 	unsigned i = 1;
-	if (sp % w->word)
-		return framed && try_slot(w, site, fp + 2 * w->word, &tries);
 	for (; i <= PROLOGUE_WORDS; i++)
 		if (try_slot(w, site, sp + w->word * i, &tries))
 			return true;

@@ -35,11 +35,11 @@ static bool cfa_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *r
 	us_gva cfa = w->reg[reg] + (us_gva)(int64_t)rule->cfa;
 	bool above = cfa > sp || (cfa == sp && rule->ra == US_RA_LINK);
 	*ret = cfa;
-	if (cfa % w->word == 0 && may_switch(w, rule))
+	if (may_switch(w, rule))
 		return true;
 	if (!above)
 		w->end = US_END_CYCLE;
-	return above && cfa % w->word == 0 && is_in_place(w, cfa);
+	return above && is_in_place(w, cfa);
 }
 
 /* A function without a frame needs no stack pointer to tell its caller, whose frame
@@ -134,8 +134,7 @@ static bool read_record(struct us_walk *w, us_gva *ret_fp, us_gva *ret_ra)
 	const struct us_link_machine *m = a->link;
 	us_gva fp = w->reg[a->fp], sp = w->reg[a->sp];
 	us_gva low = fp + (us_gva)(int64_t)m->frame_fp;
-	if (!us_walk_knows(w, a->fp) || fp % w->word || low < sp ||
-	    low - sp > US_MAX_FRAME_SIZE)
+	if (!us_walk_knows(w, a->fp) || low < sp || low - sp > US_MAX_FRAME_SIZE)
 		return false;
 	if (!us_walk_read(w, low, ret_fp) ||
 	    !us_walk_read(w, fp + (us_gva)(int64_t)m->frame_ra, ret_ra))

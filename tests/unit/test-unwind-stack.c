@@ -89,6 +89,40 @@ static void too_deep(void **state)
 	assert_int_equal(out.how[1], US_HOW_FP);
 }
 
+/* Stacks begin at any address: by frame pointer, by the code, by a word that was only
+ * found; and where a word lies in two pages. */
+static void odd_stacks(void **state)
+{
+	(void)state;
+	FUNCTION(0x1000, RECURSIVE);
+	FUNCTION(0x1100, LEAF);
+	memcpy(ram + 0x1200, "\xe8\xfb\xfe\xff\xff", 5); /* call 0x1100 */
+	for (us_gva sp = STACK + 0xff0; sp < STACK + 0x1010; sp++) {
+		memset(ram + STACK, 0, RAM_SIZE - STACK);
+		put(sp, sp + 16);
+		put(sp + 8, 0x1009);
+		put(sp + 16, 0);
+		unwind(0x1004, sp, sp); /* rbp */
+		assert_int_equal(out.n, 2);
+		assert_int_equal(out.end, US_END_ROOT);
+		unwind(0x1000, sp + 8, sp + 16); /* before the push */
+		assert_int_equal(out.n, 2);
+		assert_int_equal(out.pc[1], 0x1009);
+		assert_int_equal(out.end, US_END_ROOT);
+		put(sp, 0x1205);
+		unwind(0x1100, sp, 0);
+		assert_true(out.n >= 2);
+		assert_int_equal(out.pc[1], 0x1205);
+		map.n = 0; /* nobody knows where functions start */
+		us_unwinder_set_code(unwinder, NULL, NULL);
+		unwind(0x1102, sp, 0);
+		assert_true(out.n >= 2);
+		assert_int_equal(out.pc[1], 0x1205);
+		map.n = 2;
+		us_unwinder_set_code(unwinder, &map, NULL);
+	}
+}
+
 static void bottom(void **state)
 {
 	(void)state;
@@ -418,12 +452,25 @@ static void names(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(too_deep),		TEST(bottom),	     TEST(cycle),
-		TEST(no_memory),	TEST(mode),	     TEST(no_call_before),
-		TEST(interrupt),	TEST(idle_loop),     TEST(changed_text),
-		TEST(too_much_code),	TEST(rubbish),	     TEST(names),
-		TEST(narrow_frames),	TEST(both_widths),   TEST(narrow_alignment),
-		TEST(narrow_interrupt), TEST(round_the_end), TEST(jumped_to),
+		TEST(too_deep),
+		TEST(odd_stacks),
+		TEST(bottom),
+		TEST(cycle),
+		TEST(no_memory),
+		TEST(mode),
+		TEST(no_call_before),
+		TEST(interrupt),
+		TEST(idle_loop),
+		TEST(changed_text),
+		TEST(too_much_code),
+		TEST(rubbish),
+		TEST(names),
+		TEST(narrow_frames),
+		TEST(both_widths),
+		TEST(narrow_alignment),
+		TEST(narrow_interrupt),
+		TEST(round_the_end),
+		TEST(jumped_to),
 		TEST(prologue_behind),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,16 +8,21 @@
 #define OFFSETS 4096
 #define SURE	2
 
-/* The word that comes closest to the address from below; among equals the outermost. */
+/* The word that comes closest to the address from below, by whole words rather than
+ * not: it was read relative to a stack pointer; among equals the outermost. */
 static uint32_t find(const struct us_stack_window *w, us_gva wanted, uint64_t *best)
 {
 	uint32_t offset = 0;
 	for (uint32_t at = 0; at + 8 <= w->len; at += 8) {
 		uint64_t word;
 		memcpy(&word, w->bytes + at, 8);
-		if (wanted - word > *best || word % 8)
+		uint64_t distance = wanted - word;
+		if (distance > NEAR)
 			continue;
-		*best = wanted - word;
+		distance += distance % 8 ? NEAR : 0;
+		if (distance > *best)
+			continue;
+		*best = distance;
 		offset = (uint32_t)((w->base + at) % OFFSETS);
 	}
 	return offset;
@@ -38,7 +43,7 @@ static void follow(struct us_bpf_guest *g, uint32_t offset)
 void us_bpf_links_learn(struct us_bpf_links *l, const struct us_stack_copy *w,
 			struct us_bpf_guest *g)
 {
-	uint64_t best = NEAR;
+	uint64_t best = 2 * NEAR;
 	uint32_t offset = 0;
 	for (unsigned i = 0; i < w->n_window; i++) {
 		uint32_t at = find(&w->window[i], w->missed_at, &best);

@@ -94,7 +94,7 @@ __noinline int follow_link(struct scratch *s, uint64_t n, uint32_t link,
 		if (from > TAIL_BYTES - 8)
 			continue;
 		us_gva sp = *(uint64_t *)(s->tail + from);
-		if (sp && !(sp & 7))
+		if (sp)
 			add_window(s, sp, wanted);
 	}
 	return 0;
@@ -108,7 +108,7 @@ static __always_inline void copy_windows(struct scratch *s,
 	for (unsigned n = 0; n < US_BPF_MAX_WINDOWS - 1 && n < s->look.n_window; n++)
 		for (unsigned i = 0; i < US_BPF_MAX_LINKS; i++)
 			if (g->link[i])
-				follow_link(s, n, g->link[i] & (PAGE - 8), wanted);
+				follow_link(s, n, g->link[i] & (PAGE - 1), wanted);
 }
 
 struct chain {
@@ -126,9 +126,23 @@ static __always_inline bool read_frame(struct scratch *s, us_gva at, uint64_t *r
 		return false;
 	if (in_page <= PAGE - 16)
 		return !bpf_probe_read_user(ret, 16, (const void *)(hva + in_page));
-	uint64_t next = hva_of_page(s, at - in_page + PAGE);
-	return next && !bpf_probe_read_user(ret, 8, (const void *)(hva + in_page)) &&
-	       !bpf_probe_read_user(ret + 1, 8, (const void *)next);
+	/* Both sides, then the two words out of these 32 bytes: a frame pointer may be
+	 * odd, and a word in both pages. */
+	uint64_t next = hva_of_page(s, at - in_page + PAGE), t[4];
+	if (!next || bpf_probe_read_user(t, 16, (const void *)(hva + PAGE - 16)) ||
+	    bpf_probe_read_user(t + 2, 16, (const void *)next))
+		return false;
+	uint32_t bits = (in_page & 15) * 8, up = 64 - (bits & 63);
+	uint64_t low = bits < 64 ? t[0] : t[1], mid = bits < 64 ? t[1] : t[2];
+	uint64_t high = bits < 64 ? t[2] : t[3];
+	if (up == 64) {
+		ret[0] = low;
+		ret[1] = mid;
+	} else {
+		ret[0] = low >> (64 - up) | mid << up;
+		ret[1] = mid >> (64 - up) | high << up;
+	}
+	return true;
 }
 
 /* The part of the chain that lies in the first window: to the first frame outside. */
@@ -139,7 +153,7 @@ __noinline uint64_t skip_window(struct scratch *s, us_gva at)
 	uint64_t start = s->look.window[0].at, len = s->look.window[0].len;
 	for (unsigned i = 0; i < US_BPF_MAX_CHAIN; i++) {
 		uint64_t off = at - start;
-		if (at & 7 || off + 8 > len)
+		if (off + 8 > len)
 			break;
 		barrier_var(off);
 		if (off > US_BPF_MAX_WINDOW)
@@ -157,7 +171,7 @@ static long follow(uint32_t i, void *ctx)
 	struct chain *c = ctx;
 	struct scratch *s = my_scratch();
 	uint64_t word[2] = { 0, 0 };
-	if (!s || !c->at || c->at & 7)
+	if (!s || !c->at)
 		return 1;
 	uint32_t off = s->look.frames_at +
 		       s->look.n_frame * sizeof(struct us_bpf_frame);
