@@ -269,6 +269,11 @@ class Suite:
         """As with them: one stack in a thousand may be cut."""
         self.whole_guest("shares-nofp", 1)
 
+    def odd_stacks(self):
+        """On stacks that begin 1, 2 or 4 bytes off a word, too."""
+        for name in ("shares", "shares-nofp", "recurse", "switch"):
+            self.whole_guest(name + "-skew", 1, shares=name.startswith("shares"))
+
     def ends(self, name):
         """Threads that nobody called: every stack is whole."""
         def look(t, stats):
@@ -470,6 +475,9 @@ class Suite:
         if self.processor == "x86_64":
             yield "ring 3", lambda: self.ring3("ring3", 1), True
             yield "ring 3 without tables", lambda: self.ring3("ring3-nofp", 1), True
+            if self.args.backend != "xen":
+                yield "odd stacks", self.odd_stacks, True
+                yield "odd stacks, demo", lambda: self.whole_guest("demo-skew", 1), False
         if self.processor == "aarch64":
             yield "two address spaces", self.spaces, True
         yield "idle", self.idle, True

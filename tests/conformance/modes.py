@@ -17,6 +17,7 @@ from conformance import Suite
 from harness import Skip, check, note
 
 NARROW = ("flat", "2level", "large", "pae", "compat")
+ODD = ("flat", "pae", "compat")  # with stacks that begin off a word, too
 
 
 class Modes(Suite):
@@ -88,6 +89,11 @@ class Modes(Suite):
         for mode in NARROW:
             for name in ("shares", "recurse"):
                 for end in ("", "-nofp"):
+                    yield f"{name}-{mode}{end}", \
+                        lambda how=(name, mode, end): self.narrow(*how)
+        for mode in ODD:
+            for name in ("shares", "recurse"):
+                for end in ("-skew", "-skew-nofp"):
                     yield f"{name}-{mode}{end}", \
                         lambda how=(name, mode, end): self.narrow(*how)
         if self.tcg:

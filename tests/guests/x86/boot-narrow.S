@@ -169,7 +169,7 @@ start_vcpu:
 	je	1f
 	movl	$(NARROW_STACK + NARROW_STACK_PAGES * 4096), %esp
 1:	xorl	%ebp, %ebp
-	subl	$12, %esp
+	subl	$12 + stack_skew, %esp
 	pushl	%ecx
 	call	kmain
 1:	cli

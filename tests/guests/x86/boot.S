@@ -207,6 +207,7 @@ start_vcpu:
 	shlq	$STACK_VCPU_SHIFT, %rax
 	movq	stack_area, %rsp
 	leaq	STACK_SLOT(%rsp,%rax), %rsp
+	subq	$stack_skew, %rsp
 	xorl	%ebp, %ebp
 	call	vcpu_init
 	movl	%eax, %edi
