@@ -199,7 +199,7 @@ static void tell_of(const struct us_images *i, size_t image, FILE *out)
 	bool seen = false, differs = false;
 	for (size_t k = 0; k < i->n_place; k++) {
 		const struct us_place *p = &i->place[k];
-		if (p->image != image)
+		if (p->image != image || p->end)
 			continue;
 		if (p->match == US_MATCH_YES && !p->until_ns)
 			return;
@@ -240,7 +240,10 @@ int us_images_name_places(struct us_images *i)
 	int r = 0;
 	for (size_t k = 0; r == 0 && k < i->n_place; k++) {
 		const struct us_place *p = &i->place[k];
-		const struct us_symbol_place at = { .bias = p->bias, .root = p->root };
+		const struct us_symbol_place at = { .bias = p->bias,
+						    .root = p->root,
+						    .start = p->start,
+						    .end = p->end };
 		if (p->match != US_MATCH_NO && !p->until_ns)
 			r = us_symbols_place(i->symbols, i->v[p->image].elf, &at);
 	}
@@ -253,8 +256,8 @@ void us_images_module(const struct us_images *i, const struct us_place *p, size_
 	const struct us_image *m = &i->v[p->image];
 	size_t len;
 	const uint8_t *id = us_elf_image_build_id(m->elf, &len);
-	*ret = (struct us_module){ .start = m->text_start + p->bias,
-				   .end = m->text_end + p->bias,
+	*ret = (struct us_module){ .start = p->end ? p->start : m->text_start + p->bias,
+				   .end = p->end ? p->end : m->text_end + p->bias,
 				   .bias = p->bias,
 				   .match = p->match,
 				   .path = us_elf_image_path(m->elf),

@@ -24,6 +24,8 @@
 #define US_MAX_IMAGES 16
 #define US_MAX_PLACES 64
 #define US_MAX_DIFFER 4
+#define US_PIECE_SIZE 4096
+#define US_MAX_TRIED  16
 
 /* An image at a place in the guest, for a time: as struct us_module has it. */
 struct us_place {
@@ -39,6 +41,8 @@ struct us_place {
 	uint32_t n_same, n_differ;
 	us_gva differ_at[US_MAX_DIFFER]; /* different addresses, the first few */
 	bool refused;			 /* it is not: not to be set again */
+
+	us_gva start, end; /* only a page of it is there (pieces.c); end 0: all */
 };
 
 struct us_images {
@@ -74,6 +78,14 @@ struct us_images {
 	unsigned turn;
 	bool looked;
 	bool hasty; /* there will be few looks: no pauses between them */
+
+	/* Pages outside of all images, in which kernel code was met. */
+	struct {
+		uint64_t next_ns, pause_ns; /* not before */
+		us_gva tried[US_MAX_TRIED];
+		unsigned n_tried;
+		uint8_t bytes[US_PIECE_SIZE];
+	} pieces;
 
 	/* The search: windows are collected in looks, searched for outside of them. */
 	struct us_search {
@@ -123,6 +135,18 @@ void us_images_look(struct us_images *i, const struct us_look *l);
 /* The slow part, for another thread or after the release: look for what was collected
  * in the images.  Returns at once if nothing is due. */
 void us_images_search(struct us_images *i);
+
+/*
+ * In a look: kernel code was met outside of all images.  Is its page one of an image,
+ * which is mapped, or was copied, to another address as well, as kernels do with the
+ * code by which programs enter them?  Then it is, alone, a place of the image; false:
+ * it is not, or nothing is due.
+ */
+bool us_images_find_piece(struct us_images *i, const struct us_look *l);
+/* Set such a place; it is copied. */
+void us_images_set_piece(struct us_images *i, const struct us_place *p);
+/* Is pc, in this address space, in an image that is known to be there? */
+bool us_images_cover(const struct us_images *i, us_gpa root, us_gva pc);
 
 /* In a look: the functions and rules that the guest's own tables tell, at their
  * addresses; NULL: none any more.  Both stay the caller's. */

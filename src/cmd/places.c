@@ -43,6 +43,8 @@ static bool is_active(const struct us_place *p)
 static bool covers(const struct us_images *i, const struct us_place *p, us_gva pc)
 {
 	const struct us_elf_image *elf = i->v[p->image].elf;
+	if (p->end && (pc < p->start || pc >= p->end))
+		return false;
 	return us_elf_file_code(us_elf_image_file(elf), pc - p->bias) != NULL;
 }
 
@@ -61,7 +63,8 @@ static struct us_place *active_at(struct us_images *i, size_t image, us_gpa root
 {
 	for (size_t k = 0; k < i->n_place; k++) {
 		struct us_place *p = &i->place[k];
-		if (p->image == image && is_active(p) && (!p->root || p->root == root))
+		if (p->image == image && is_active(p) && !p->end &&
+		    (!p->root || p->root == root))
 			return p;
 	}
 	return NULL;
@@ -84,16 +87,20 @@ static void give_code(struct us_images *i)
 		const struct us_image *m = &i->v[p->image];
 		if (!is_active(p))
 			continue;
-		i->map[k] = (struct us_code_map){ .start = m->start,
-						  .n = m->n_start,
-						  .text_start = m->text_start,
-						  .text_end = m->text_end,
-						  .bias = p->bias,
-						  .root = p->root,
-						  .next = next };
+		bool piece = p->end;
+		i->map[k] = (struct us_code_map){
+			.start = m->start,
+			.n = m->n_start,
+			.text_start = piece ? p->start - p->bias : m->text_start,
+			.text_end = piece ? p->end - p->bias : m->text_end,
+			.bias = p->bias,
+			.root = p->root,
+			.next = next
+		};
 		next = &i->map[k];
 		/* Places are fewer than it holds; what wraps round has no rules. */
-		us_cfi_place(&i->cfi, m->cfi, p->bias, p->root);
+		if (!piece)
+			us_cfi_place(&i->cfi, m->cfi, p->bias, p->root);
 	}
 	if (i->own_cfi)
 		us_cfi_place(&i->cfi, i->own_cfi, 0, US_CFI_ANY_ROOT);
@@ -174,6 +181,18 @@ static void set_place(struct us_images *i, size_t image, uint64_t bias, us_gpa r
 	end_change(i);
 }
 
+void us_images_set_piece(struct us_images *i, const struct us_place *p)
+{
+	if (i->n_place == US_MAX_PLACES) {
+		i->full = true;
+		return;
+	}
+	begin_change(i);
+	i->place[i->n_place++] = *p;
+	give_code(i);
+	end_change(i);
+}
+
 /* Something else is there by now.  What was sampled since it was last seen there is in
  * doubt, and so not named by it. */
 static void end_place(struct us_images *i, struct us_place *p)
@@ -181,7 +200,7 @@ static void end_place(struct us_images *i, struct us_place *p)
 	size_t image = p->image;
 	begin_change(i);
 	p->until_ns = p->ok_ns ? p->ok_ns : 1;
-	if (!active_at(i, image, 0) && !guess_of(i, image) &&
+	if (!p->end && !active_at(i, image, 0) && !guess_of(i, image) &&
 	    i->n_place < US_MAX_PLACES)
 		i->place[i->n_place++] = (struct us_place){ .image = (uint8_t)image,
 							    .match = US_MATCH_NO,
@@ -276,6 +295,23 @@ static void compare_guesses(struct us_images *i, const struct us_look *l)
 	}
 }
 
+static void check_piece(struct us_images *i, struct us_place *p,
+			const struct us_look *l)
+{
+	const struct us_capture *c = l->capture;
+	us_gva at = covers(i, p, c->regs.pc) ? c->regs.pc : p->start;
+	switch (us_elf_image_check_at(i->v[p->image].elf, p->bias, at, l->paging,
+				      &c->regs.space)) {
+	case US_CHECK_UNKNOWN:
+		return;
+	case US_CHECK_SAME:
+		p->ok_ns = l->t_ns;
+		return;
+	case US_CHECK_DIFFERS:
+		end_place(i, p);
+	}
+}
+
 static void check_place(struct us_images *i, struct us_place *p,
 			const struct us_look *l)
 {
@@ -283,6 +319,10 @@ static void check_place(struct us_images *i, struct us_place *p,
 	const struct us_image *m = &i->v[p->image];
 	bool judged;
 	us_gva at = covers(i, p, c->regs.pc) ? c->regs.pc : 0;
+	if (p->end) {
+		check_piece(i, p, l);
+		return;
+	}
 	switch (us_elf_image_check(m->elf, p->bias, at, i->turn, l->paging,
 				   &c->regs.space)) {
 	case US_CHECK_UNKNOWN:
@@ -313,7 +353,7 @@ static void pair_spaces(struct us_images *i, const struct us_look *l)
 		return;
 	for (size_t k = 0; k < n; k++) {
 		const struct us_place p = i->place[k];
-		if (is_active(&p) && p.root == (root | PAIR_BIT) &&
+		if (is_active(&p) && !p.end && p.root == (root | PAIR_BIT) &&
 		    !active_at(i, p.image, root) &&
 		    is_same(&i->v[p.image], p.bias, l, &judged))
 			set_place(i, p.image, p.bias, root, p.from_ns, l->t_ns);
@@ -516,6 +556,7 @@ void us_images_look(struct us_images *i, const struct us_look *l)
 	check_places(i, l);
 	check_here(i, l);
 	compare_guesses(i, l);
+	us_images_find_piece(i, l);
 	switch (atomic_load_explicit(&i->search.state, memory_order_acquire)) {
 	case US_SEARCH_COLLECT:
 		collect(i, l);
@@ -525,6 +566,11 @@ void us_images_look(struct us_images *i, const struct us_look *l)
 		break;
 	}
 	i->looked = true;
+}
+
+bool us_images_cover(const struct us_images *i, us_gpa root, us_gva pc)
+{
+	return is_known(i, root, pc);
 }
 
 bool us_images_know(const struct us_images *i, const struct us_capture *c)

@@ -8,10 +8,13 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "symbol/elf_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#define US_PROFILE_PIECE 4096 /* bytes; docs/format.md */
 
 static const char *base_name(const char *path)
 {
@@ -77,13 +80,26 @@ static void find_debug(struct us_profile *p, struct us_elf_image *image)
 		us_profile_warn(p, "%s", why.msg);
 }
 
+/* A page of it alone, which is at another address than the rest. */
+static bool is_piece(const struct us_elf_image *image, const struct us_module *m)
+{
+	const struct us_elf_file *f = us_elf_image_file(image);
+	uint64_t size = 0;
+	for (size_t k = 0; k < f->n_code; k++)
+		size += f->code[k].end - f->code[k].start;
+	return m->end - m->start == US_PROFILE_PIECE &&
+	       m->start % US_PROFILE_PIECE == 0 && size > US_PROFILE_PIECE;
+}
+
 static int place(struct us_profile *p, const struct us_elf_image *image,
 		 const struct us_module *m, struct us_err *e)
 {
 	const struct us_symbol_place at = { .bias = m->bias,
 					    .root = m->root,
 					    .from_ns = m->from_ns,
-					    .until_ns = m->until_ns };
+					    .until_ns = m->until_ns,
+					    .start = m->start,
+					    .end = is_piece(image, m) ? m->end : 0 };
 	return us_symbols_place(p->symbols, image, &at) ? no_memory(e) : 0;
 }
 
@@ -140,9 +156,10 @@ static int replace_twins(struct us_profile *p, const struct us_module *g, bool f
 	while (!ret->best && ++ret->how < 3)
 		for (size_t i = 0; i < n_recorded && rc == 0; i++) {
 			struct us_profile_module *r = &p->modules.v[i];
-			if (!stands_for(g, &r->m, ret->how))
+			bool piece = is_piece(image, &r->m);
+			if (!stands_for(g, &r->m, ret->how) || (piece && ret->how == 2))
 				continue;
-			if (!ret->best || r->m.match == US_MATCH_YES)
+			if (!piece && (!ret->best || r->m.match == US_MATCH_YES))
 				ret->best = &r->m;
 			r->given = true;
 			if (fixed || ret->how == 2 || r->m.match == US_MATCH_NO)

@@ -146,8 +146,16 @@ void us_symbols_set_namer(struct us_symbols *s, const struct us_symbol_namer *n)
 	forget(s);
 }
 
-static bool is_there(const struct us_symbol_place *p, const struct us_symbol_when *w)
+static bool is_within(const struct us_symbol_place *p, us_gva pc)
 {
+	return !p->end || (pc >= p->start && pc < p->end);
+}
+
+static bool is_there(const struct us_symbol_place *p, const struct us_symbol_when *w,
+		     us_gva pc)
+{
+	if (!is_within(p, pc))
+		return false;
 	if (!w)
 		return true;
 	return (!p->root || p->root == w->root) && w->t_ns >= p->from_ns &&
@@ -162,7 +170,7 @@ static const struct place *place_at(struct us_symbols *s,
 	for (size_t i = 0; i < s->places.n; i++) {
 		const struct place *p = &s->places.v[i];
 		const struct us_elf_image *image = s->modules.v[p->module].image;
-		if (!is_there(&p->at, when))
+		if (!is_there(&p->at, when, pc))
 			continue;
 		if (us_elf_image_find(image, pc - p->at.bias))
 			return p;
@@ -357,35 +365,37 @@ void us_symbols_each_function(const struct us_symbols *s, us_function_visitor *v
 		size_t n;
 		const struct us_elf_symbol *sym = us_elf_image_symbols(m->image, &n);
 		for (size_t k = 0; k < n; k++)
-			visit(ctx, &(struct us_function){
-					   .start = sym[k].addr + p->at.bias,
-					   .size = sym[k].size,
-					   .raw = sym[k].name,
-					   .module = m->name,
-					   .image = m->image,
-					   .bias = p->at.bias,
-				   });
+			if (is_within(&p->at, sym[k].addr + p->at.bias))
+				visit(ctx, &(struct us_function){
+						   .start = sym[k].addr + p->at.bias,
+						   .size = sym[k].size,
+						   .raw = sym[k].name,
+						   .module = m->name,
+						   .image = m->image,
+						   .bias = p->at.bias,
+					   });
 	}
 }
 
 /* From addresses of the file to those of the guest. */
 struct rebase {
+	const struct us_symbol_place *at;
 	us_address_visitor *visit;
 	void *ctx;
-	uint64_t bias;
 };
 
 static void visit_rebased(void *ctx, uint64_t addr)
 {
 	const struct rebase *r = ctx;
-	r->visit(r->ctx, addr + r->bias);
+	if (is_within(r->at, addr + r->at->bias))
+		r->visit(r->ctx, addr + r->at->bias);
 }
 
 void us_symbols_each_address(struct us_symbols *s, const char *file, uint32_t line,
 			     us_address_visitor *visit, void *ctx)
 {
 	for (size_t i = 0; i < s->places.n; i++) {
-		struct rebase r = { visit, ctx, s->places.v[i].at.bias };
+		struct rebase r = { &s->places.v[i].at, visit, ctx };
 		struct us_dwarf *d = dwarf_of(&s->modules.v[s->places.v[i].module]);
 		if (d)
 			us_dwarf_each_address(d, file, line, visit_rebased, &r);

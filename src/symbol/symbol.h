@@ -38,6 +38,7 @@ struct us_symbol_place {
 	uint64_t bias;
 	us_gpa root;		    /* 0: in all address spaces */
 	uint64_t from_ns, until_ns; /* until 0: to the end */
+	us_gva start, end;	    /* only so much of it; end 0: all */
 };
 /* As us_symbols_add(), but the image lies nowhere until us_symbols_place() says so. */
 US_MUST_CHECK int us_symbols_add_image(struct us_symbols *s, struct us_elf_image *i,

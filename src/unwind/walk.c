@@ -49,8 +49,10 @@ bool us_walk_is_caller(struct us_walk *w, const struct us_site *site, struct us_
 	if (s->strong || call->call == US_CALL_NONE)
 		return s->strong;
 	/* What ends in iret is entered by an interrupt; and a thread that has not run
-	 * yet has the start of a function where others have a return address. */
-	if (us_site_is_entry(site) || call->at_start)
+	 * yet has the start of a function where others have a return address: but what
+	 * switches to it calls nobody any more. */
+	bool begins = call->at_start && (s->direct || !w->after_call);
+	if (us_site_is_entry(site) || begins)
 		return false;
 	/* A CALL elsewhere can still lead here, by jumps at the end of functions. */
 	if (!s->direct)

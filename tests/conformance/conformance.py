@@ -348,6 +348,19 @@ class Suite:
                   f"{others} stacks do not begin where the program does")
             check(g.goes_on(), "the guest does not go on")
 
+    def trampoline(self):
+        """The page by which programs enter is not where its symbols are; it has its names."""
+        with self.guest("trampoline", 1) as g:
+            g.wait("READY")
+            program = g.elf.replace("trampoline-", "trampoline-user-")
+            rows, stats = self.enough(g, "-e", program)
+            self.stacks(stats, "trampoline", whole=False)
+            n = sum(c for _, c in rows)
+            count = sum(c for p, c in rows if "user_vector" in p)
+            note(f"trampoline: {count} of {n} samples below user_vector")
+            check(count > n / 4, "nothing below user_vector")
+            check(g.goes_on(), "the guest does not go on")
+
     # What may leave the guest for these, by the guest's source; all else may be
     # interrupted by the host, and a page or a clock be brought, anywhere.
     DEVICE = {"x86_64": "port I/O", "aarch64": "memory or device"}
@@ -478,6 +491,8 @@ class Suite:
             if self.args.backend != "xen":
                 yield "odd stacks", self.odd_stacks, True
                 yield "odd stacks, demo", lambda: self.whole_guest("demo-skew", 1), False
+        if self.processor == "riscv64":
+            yield "trampoline", self.trampoline, True
         if self.processor == "aarch64":
             yield "two address spaces", self.spaces, True
         yield "idle", self.idle, True

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* user.c: the program of the guest trampoline. */
+#include "trampoline.h"
+#include "cpu.h"
+
+NORETURN void user_main(u64 unit);
+
+__asm__(".section .text.first, \"ax\"\n"
+	".globl user_start\n"
+	".type user_start, @function\n"
+	"user_start:\n"
+	".cfi_startproc\n"
+	".cfi_undefined ra\n"
+	"	li s0, 0\n"
+	"	call user_main\n"
+	"	ebreak\n"
+	".cfi_endproc\n"
+	".size user_start, . - user_start\n"
+	".text\n");
+
+VISIBLE u64 compute(u64 n)
+{
+	u64 x = n;
+
+	WITH_FRAME();
+	for (u64 i = 0; i < n; i++)
+		keep(x = x * 3 + i);
+	return x;
+}
+
+VISIBLE void call_kernel(u64 call)
+{
+	register u64 a0 __asm__("a0") = call;
+
+	WITH_FRAME();
+	__asm__ volatile("ecall" : "+r"(a0)::"memory");
+}
+
+NORETURN void user_main(u64 unit)
+{
+	for (;;) {
+		keep(compute(unit));
+		call_kernel(CALL_WORK);
+		call_kernel(CALL_REPORT);
+	}
+}
