@@ -173,8 +173,10 @@ static bool compared(const struct dump *d)
 static size_t name_frame(struct dump *d, const struct seen *s, unsigned i,
 			 struct us_frame *f)
 {
-	const struct us_symbol_when when = { .root = s->regs.space.root &
-						     US_ROOT_MASK };
+	us_gpa root = s->stack.root && (s->stack.flags[i] & US_PC_USER)
+			      ? s->stack.root
+			      : s->regs.space.root;
+	const struct us_symbol_when when = { .root = root & US_ROOT_MASK };
 	bool is_return = i > 0 && !(s->stack.flags[i] & US_PC_EXACT);
 	return us_symbols_lookup_at(d->images.symbols, &when, s->stack.pc[i], is_return,
 				    f, MAX_INLINED);

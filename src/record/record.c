@@ -59,7 +59,7 @@ static void mark_space(struct us_stack *s, const struct us_space *space)
 	    space->mode == US_PAGING_OFF || space->mode == US_PAGING_UNKNOWN)
 		return;
 	unsigned at = s->n < US_MAX_FRAMES ? s->n++ : US_MAX_FRAMES - 1;
-	s->pc[at] = space->root & US_ROOT_MASK;
+	s->pc[at] = (s->root ? s->root : space->root) & US_ROOT_MASK;
 	s->flags[at] = US_PC_SPACE;
 }
 

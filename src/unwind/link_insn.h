@@ -20,6 +20,7 @@ enum us_link_kind {
 	US_LINK_MOVE,	/* reg = base + imm */
 	US_LINK_ADD,	/* reg = base + imm * reg2; imm is 1 or -1 */
 	US_LINK_CONST,	/* reg = imm */
+	US_LINK_SHIFT,	/* reg = base << imm */
 	US_LINK_INSERT, /* 16 bits of reg, from bit reg2 on, = imm */
 	US_LINK_LOAD,	/* reg = the word at [base + imm], reg2 the one above */
 	US_LINK_STORE,

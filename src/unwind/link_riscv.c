@@ -42,6 +42,14 @@ static void add(struct us_link_insn *ret, uint32_t reg, uint32_t base, uint32_t 
 	ret->imm = sign;
 }
 
+static void shift(struct us_link_insn *ret, uint32_t reg, uint32_t base, uint32_t by)
+{
+	ret->kind = reg ? US_LINK_SHIFT : US_LINK_OTHER;
+	ret->reg = (uint8_t)reg;
+	ret->base = (uint8_t)base;
+	ret->imm = by;
+}
+
 static void memory(struct us_link_insn *ret, uint8_t kind, uint32_t reg, uint32_t base,
 		   int64_t off)
 {
@@ -97,6 +105,8 @@ static void decode_4(uint32_t insn, struct us_link_insn *ret)
 		set(ret, rd);
 		if (f3 == 0)
 			move(ret, rd, rs1, imm);
+		else if (f3 == 1 && (insn & 0x7f) == 0x13)
+			shift(ret, rd, rs1, imm & 63);
 		ret->narrow = insn & 8;
 		break;
 	case 0x37:
@@ -235,6 +245,8 @@ static void decode_2(uint32_t insn, struct us_link_insn *ret)
 	bool upper = insn & 1U << 12;
 	switch (bits(insn, 13, 3)) {
 	case 0:
+		shift(ret, rd, rd, bits(insn, 12, 1) << 5 | bits(insn, 2, 5));
+		break;
 	case 2:
 		set(ret, rd);
 		break;

@@ -363,6 +363,12 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 	return how;
 }
 
+bool us_link_flow_entry(struct us_link_flow *f, us_gva start, us_gva pc,
+			struct us_link_entry *ret)
+{
+	return us_link_read_entry(f->machine, &f->path, start, pc, ret);
+}
+
 /* --- does it ever leave? --- */
 
 #define BEYOND 1 /* the order of a path that has run into the next function */

@@ -168,6 +168,7 @@ void us_link_state_step(struct us_link_state *st, const struct us_link_machine *
 		st->stack = stack_after(m->sp, i);
 	switch (i->kind) {
 	case US_LINK_SET:
+	case US_LINK_SHIFT:
 		*reg = unknown;
 		break;
 	case US_LINK_MOVE:

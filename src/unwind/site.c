@@ -294,6 +294,22 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site)
 	us_sites_doubt(s, site);
 }
 
+bool us_sites_entry(struct us_sites *s, const struct us_site *site,
+		    struct us_link_entry *ret)
+{
+	us_gva start = us_site_start(site);
+	if (!s->link || !start)
+		return false;
+	flow_use(s);
+	return us_link_flow_entry(s->link, start, site->pc, ret);
+}
+
+void us_sites_move(struct us_sites *s, const struct us_space *space)
+{
+	s->space = space;
+	flow_use(s);
+}
+
 static bool stays(struct us_sites *s, const struct us_code_place *at,
 		  const struct us_code_rule start[2])
 {
@@ -317,6 +333,13 @@ static enum us_site_outer judge(struct us_sites *s, const struct us_code_place *
 	bool same = agrees(&back, &start[0]) || agrees(&back, &start[1]);
 	bool returns = exit == US_EXIT_RET || exit == US_EXIT_BEHIND;
 	return returns && same ? US_OUTER_RETURNS : US_OUTER_NO;
+}
+
+bool us_sites_certain(struct us_sites *s, const struct us_site *site)
+{
+	struct us_code_place at = place_of(s, site);
+	enum us_site_outer outer = judge(s, &at);
+	return outer == US_OUTER_RETURNS || outer == US_OUTER_STAYS;
 }
 
 void us_sites_judge(struct us_sites *s, struct us_site *site)

@@ -12,6 +12,7 @@
 #define US_UNWIND_SITE_H
 
 #include "unwind/cfi.h"
+#include "unwind/link_entry.h"
 #include "unwind/link_insn.h"
 #include "unwind/unwind.h"
 #include "unwind/x86_rule.h"
@@ -134,8 +135,19 @@ struct us_site *us_sites_find(struct us_sites *s, us_gva pc, bool after_call,
 /* Get the rule from the code; then the source is US_SITE_CODE. */
 void us_sites_analyse(struct us_sites *s, struct us_site *site);
 
+/* What the code of the site's function does up to there; with a link register only, and
+ * if its start is known. */
+bool us_sites_entry(struct us_sites *s, const struct us_site *site,
+		    struct us_link_entry *ret);
+
+/* From now on, in this sample, memory is read in that space; it outlives the sample. */
+void us_sites_move(struct us_sites *s, const struct us_space *space);
+
 /* Its rules are those of the code: may it be the outermost?  Sets site->outer. */
 void us_sites_judge(struct us_sites *s, struct us_site *site);
+
+/* Do all ways through the code tell the same place of the return address? */
+bool us_sites_certain(struct us_sites *s, const struct us_site *site);
 
 /* Forget what was found out about the site after this sample, if analyses were cut
  * short in it: another sample may have the time. */

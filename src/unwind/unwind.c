@@ -86,6 +86,8 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	if (found == US_STEP_NO &&
 	    (link ? us_step_link_cross(w, site, ret) : us_step_cross(w, site, ret)))
 		found = US_STEP_YES;
+	if (found == US_STEP_NO && us_step_program(w, site, ret))
+		return US_STEP_YES;
 	if (found == US_STEP_NO && us_walk_is_root(w, site))
 		w->end = US_END_ROOT;
 	return found;
@@ -200,6 +202,15 @@ static void narrow(struct us_walk *w)
 		w->reg[i] = us_walk_wrap(w, w->reg[i]);
 }
 
+static void change_space(struct us_walk *w, struct us_stack *out)
+{
+	w->space = w->next_space;
+	w->next_space = NULL;
+	w->u->window_len = 0;
+	us_sites_move(w->u->sites, w->space);
+	out->root = w->space->root;
+}
+
 static void go_to(struct us_walk *w, const struct us_step *s)
 {
 	if (s->rule) {
@@ -243,6 +254,8 @@ static void walk(struct us_walk *w, struct us_stack *out)
 			return;
 		}
 		bool nowhere = is_nowhere(w, next.pc);
+		if (w->next_space)
+			change_space(w, out);
 		go_to(w, &next);
 		if (nowhere || is_data(w, &next)) {
 			out->end = US_END_NO_RULE;
@@ -304,7 +317,10 @@ void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs 
 	out->how[0] = US_HOW_PC;
 	out->flags[0] = w.flags;
 	out->end = US_END_MODE;
+	out->root = 0;
 	u->window_len = 0;
+	if (u->arch->link && regs->user)
+		us_walk_note_program(u, &regs->space);
 	us_sites_begin(u->sites, p, &regs->space, word);
 	if (word && us_walk_is_entered(&w, regs))
 		leave_entry(&w, regs, out);

@@ -60,7 +60,9 @@ enum us_pc_flag {
 
 struct us_stack {
 	uint16_t n;
-	uint8_t end;		      /* enum us_unwind_end */
+	uint8_t end; /* enum us_unwind_end */
+	us_gpa root; /* of the space that frames with US_PC_USER are in; 0: the sample's
+		      */
 	uint8_t how[US_MAX_FRAMES];   /* enum us_frame_how */
 	uint8_t flags[US_MAX_FRAMES]; /* enum us_pc_flag */
 	us_gva pc[US_MAX_FRAMES];     /* innermost first */

@@ -51,7 +51,8 @@ bool us_walk_is_caller(struct us_walk *w, const struct us_site *site, struct us_
 	/* What ends in iret is entered by an interrupt; and a thread that has not run
 	 * yet has the start of a function where others have a return address: but what
 	 * switches to it calls nobody any more. */
-	bool begins = call->at_start && (s->direct || !w->after_call);
+	bool begins = call->at_start &&
+		      (s->direct || (!w->after_call && !us_sites_certain(sites, site)));
 	if (us_site_is_entry(site) || begins)
 		return false;
 	/* A CALL elsewhere can still lead here, by jumps at the end of functions. */

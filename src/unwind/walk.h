@@ -26,7 +26,12 @@ struct us_walk_arch {
 	const struct us_link_machine *link; /* NULL: calls push return addresses */
 };
 
+#define US_MAX_PROGRAMS 16
+
 struct us_unwinder {
+	/* Spaces in which programs were seen at work, the last few. */
+	struct us_space program[US_MAX_PROGRAMS];
+	unsigned n_program;
 	struct us_sites *sites;
 	const struct us_walk_arch *arch;
 	unsigned n_change;
@@ -41,6 +46,8 @@ struct us_walk {
 	struct us_unwinder *u;
 	struct us_paging *paging;
 	const struct us_space *space;
+	const struct us_space
+		*next_space;  /* of the step that is made; NULL: the same */
 	struct us_site *site; /* of pc, or of another by now, or NULL */
 	us_gva pc;
 	/* By number, as in us_regs.  A stack pointer that is not known is a lower bound
@@ -211,6 +218,13 @@ bool us_step_code_slot(struct us_walk *w, const struct us_code_rule *rule, us_gv
 /* What the return address would be, with a link register. */
 bool us_step_link_word(struct us_walk *w, const struct us_code_rule *rule,
 		       us_gva *ret_slot, us_gva *ret);
+
+/* The program below an entry that keeps its registers as link_entry.h says, in an
+ * address space of its own that is known by now.  Sets w->next_space. */
+bool us_step_program(struct us_walk *w, const struct us_site *site,
+		     struct us_step *ret);
+/* A program is at work in this space. */
+void us_walk_note_program(struct us_unwinder *u, const struct us_space *space);
 
 /* Do the registers say what an exception has just broken off?  If that was guessed, the
  * code must be a table of vectors, and what was broken off be there. */

@@ -349,16 +349,29 @@ class Suite:
             check(g.goes_on(), "the guest does not go on")
 
     def trampoline(self):
-        """The page by which programs enter is not where its symbols are; it has its names."""
+        """The page by which programs enter is not where its symbols are; it has its names,
+        and stacks go on below it, in the program's own address space."""
         with self.guest("trampoline", 1) as g:
             g.wait("READY")
             program = g.elf.replace("trampoline-", "trampoline-user-")
             rows, stats = self.enough(g, "-e", program)
-            self.stacks(stats, "trampoline", whole=False)
             n = sum(c for _, c in rows)
-            count = sum(c for p, c in rows if "user_vector" in p)
-            note(f"trampoline: {count} of {n} samples below user_vector")
-            check(count > n / 4, "nothing below user_vector")
+            # Before the images are found in both address spaces there are no names.
+            bare = sum(c for p, c in rows if any(f.startswith("0x") for f in p))
+            named = [(p, c) for p, c in rows if not any(f.startswith("0x") for f in p)]
+            ends = sum(c for p, c in named if p and p[0] == "user_start")
+            wrong = sum(c for p, c in named if p and not any(
+                t[-len(p):] == tuple(p) for t in self.tree))
+            below = sum(c for p, c in named if "user_vector" in p and p[0] == "user_start")
+            note(f"trampoline: {n} stacks, {wrong} wrong, {stats['truncated']} truncated, "
+                 f"{bare} before there were names, {below} through user_vector")
+            check(wrong == 0, f"{wrong} stacks are wrong")
+            check(below > n / 4, "nothing below user_vector")
+            check(bare <= n / 50, f"{bare} of {n} stacks have no names")
+            # On its way out the entry has given back what tells: a few instructions.
+            check(stats["truncated"] <= n / 20, f"{stats['truncated']} of {n} are cut")
+            check(n - ends - bare <= stats["truncated"],
+                  f"{n - ends} stacks do not begin where the program does")
             check(g.goes_on(), "the guest does not go on")
 
     # What may leave the guest for these, by the guest's source; all else may be

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* link_entry.c: see link_entry.h. */
+#include "unwind/link_entry.h"
+
+#include <string.h>
+
+#define MAX_INSNS 256
+
+/* Registers whose value the code itself says. */
+struct numbers {
+	uint64_t value[US_LINK_N_REG];
+	uint32_t known;
+};
+
+static bool has(const struct numbers *n, unsigned reg)
+{
+	return reg < US_LINK_N_REG && (n->known >> reg & 1);
+}
+
+static void put(struct numbers *n, struct us_link_entry *e, unsigned reg,
+		const uint64_t *value)
+{
+	if (reg >= US_LINK_N_REG)
+		return;
+	e->changed |= 1U << reg;
+	n->known &= ~(1U << reg);
+	if (!value)
+		return;
+	n->value[reg] = *value;
+	n->known |= 1U << reg;
+}
+
+/* The word there; false: it is elsewhere, and so is nothing of the entry's. */
+static bool word_at(const struct numbers *n, struct us_link_entry *e,
+		    const struct us_link_insn *i, uint8_t *ret)
+{
+	if (!has(n, i->base))
+		return false;
+	if (!e->words)
+		e->base = n->value[i->base];
+	us_gva off = n->value[i->base] + (us_gva)i->imm - e->base;
+	*ret = (uint8_t)(off / 8);
+	if (off % 8 || off / 8 >= US_LINK_ENTRY_WORDS)
+		return false;
+	e->words |= 1ULL << *ret;
+	return true;
+}
+
+static void store(const struct numbers *n, struct us_link_entry *e,
+		  const struct us_link_insn *i)
+{
+	uint8_t k;
+	bool old = i->reg < US_LINK_N_REG && !(e->changed >> i->reg & 1);
+	if (!word_at(n, e, i, &k))
+		return;
+	for (unsigned r = 0; r < US_LINK_N_REG; r++)
+		if ((e->saved >> r & 1) && e->at[r] == k)
+			e->saved &= ~(1U << r);
+	if (!old || (e->saved >> i->reg & 1))
+		return;
+	e->saved |= 1U << i->reg;
+	e->at[i->reg] = k;
+}
+
+static void load(const struct us_link_machine *m, struct numbers *n,
+		 struct us_link_entry *e, const struct us_link_insn *i)
+{
+	uint8_t k;
+	bool there = word_at(n, e, i, &k);
+	put(n, e, i->reg, NULL);
+	if (i->reg == m->sp) {
+		e->sp_loaded = there;
+		e->sp_at = there ? k : 0;
+	}
+}
+
+/* False: it does not lead on to the next instruction. */
+static bool step(const struct us_link_machine *m, struct numbers *n,
+		 struct us_link_entry *e, const struct us_link_insn *i)
+{
+	bool based = has(n, i->base);
+	uint64_t base = based ? n->value[i->base] : 0, v;
+	switch (i->kind) {
+	case US_LINK_STORE:
+		store(n, e, i);
+		return i->reg2 >= US_LINK_N_REG && !i->write;
+	case US_LINK_LOAD:
+		load(m, n, e, i);
+		return i->reg2 >= US_LINK_N_REG && !i->write;
+	case US_LINK_CONST:
+		v = (uint64_t)i->imm;
+		put(n, e, i->reg, &v);
+		break;
+	case US_LINK_MOVE:
+		v = base + (uint64_t)i->imm;
+		if (i->narrow)
+			v = (uint64_t)(int64_t)(int32_t)v;
+		put(n, e, i->reg, based ? &v : NULL);
+		break;
+	case US_LINK_SHIFT:
+		v = base << (i->imm & 63);
+		put(n, e, i->reg, based ? &v : NULL);
+		break;
+	case US_LINK_SET:
+	case US_LINK_ADD:
+	case US_LINK_INSERT:
+		put(n, e, i->reg, NULL);
+		break;
+	case US_LINK_OTHER:
+		return true;
+	default:
+		return false;
+	}
+	if (i->reg == m->sp)
+		e->sp_loaded = false;
+	return true;
+}
+
+bool us_link_read_entry(const struct us_link_machine *m, struct us_code_path *path,
+			us_gva start, us_gva pc, struct us_link_entry *ret)
+{
+	struct numbers n = { 0 };
+	struct us_link_insn insn;
+	size_t len;
+	memset(ret, 0, sizeof(*ret));
+	for (unsigned k = 0; k < MAX_INSNS && start < pc && path->budget; k++) {
+		const uint8_t *code = us_code_path_bytes(path, start, 4, &len);
+		path->budget--;
+		if (start % m->align || !m->decode(code, len, &insn))
+			return false;
+		start += insn.len;
+		bool calls = insn.kind == US_LINK_CALL ||
+			     insn.kind == US_LINK_CALL_INDIRECT;
+		if (calls && start == pc)
+			ret->changed |= 1U << m->ra;
+		else if (!step(m, &n, ret, &insn))
+			return false;
+	}
+	return start == pc && ret->words;
+}
