@@ -7,12 +7,10 @@ NINJA = ninja -C $(BUILD)
 
 .PHONY: all demo check check-all rig bench oracle fuzz format format-check install clean
 
-all: $(BUILD)/build.ninja
-	@$(NINJA)
-
-$(BUILD)/build.ninja:
+all:
 	@command -v meson >/dev/null || { echo "meson is missing: run scripts/install-packages build"; exit 1; }
-	meson setup --prefix=$(PREFIX) $(BUILD)
+	@scripts/configure $(BUILD) --prefix=$(PREFIX)
+	@$(NINJA)
 
 # What a user sees first: installs what is missing, builds, profiles the demo
 # unikernel before and after its hot spot is mended, and leaves demo.html.
