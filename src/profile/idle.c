@@ -151,6 +151,17 @@ static int take_idle(struct us_profile *p, uint8_t *verdict,
 	return 0;
 }
 
+static void take_from_stretches(struct us_profile *p, const uint8_t *verdict)
+{
+	for (size_t i = 0; i < p->stretches.n; i++) {
+		uint32_t *key = &p->stretches.v[i].key;
+		if (*key >= US_STRETCH_OFF || *key % US_N_KIND == US_KIND_READY)
+			continue;
+		if (verdict[us_profile_guest_node(p, *key / US_N_KIND)] == IDLE)
+			*key = US_STRETCH_IDLE;
+	}
+}
+
 static void take_ends(struct us_profile *p, const uint8_t *verdict)
 {
 	for (size_t i = 0; i < p->key_ends.cap; i++) {
@@ -196,8 +207,10 @@ int us_profile_find_idle(struct us_profile *p, struct us_err *e)
 		return 0;
 	uint8_t *verdict = calloc(p->trie.nodes.n, 1);
 	int r = verdict ? take_idle(p, verdict, moved) : -ENOMEM;
-	if (r == 0)
+	if (r == 0) {
 		take_ends(p, verdict);
+		take_from_stretches(p, verdict);
+	}
 	free(verdict);
 	if (r == 0 && p->sum.running != before)
 		r = recount(p, moved);

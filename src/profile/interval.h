@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * interval.h: how far a share may be from the truth.
+ * interval.h: how far a share of samples may be from the truth, in two senses.
  *
- * A share of samples has two errors.  That of counting (Wilson's interval, E. B.
- * Wilson 1927) is all there is if samples are independent.  They are not: a guest has
- * phases, and neighbours in time resemble each other.  So whole slices of time are
- * drawn again, with replacement (block bootstrap, B. Efron 1979, H. Kuensch 1989): how
- * much the share moves then is the second error.  A report gives the wider of both.
+ * Of the recorded span: the share of the time in which it was recorded.  The guest did
+ * what it did; only the instants of the samples are random.  A sampler with a distance
+ * of U(0.5, 1.5) periods counts what lasts much longer than a period nearly exactly:
+ * the error of a count is then that of the distances (a twelfth of the variance of
+ * independent samples), and a little for each change between samples.  What changes
+ * faster than the sampler is as good as independent.  Which of both a function does is
+ * seen from how often samples 1 to US_LAGS apart differ in it: successive differences
+ * (K. Wolter, "An investigation of some estimators of variance for systematic
+ * sampling", JASA 79, 1984), here with weights for the distances of this sampler.
+ *
+ * In the long run: the share that a recording without end would show.  The guest's own
+ * phases are part of that error.  It is estimated from the slowest movements of the
+ * share, with as many degrees of freedom as there are such movements (equal-weighted
+ * cosines: U. Mueller, "HAC corrections for strongly autocorrelated time series", JBES
+ * 32, 2014; E. Lazarus and others, "HAR inference", JBES 36, 2018).  What repeats
+ * within a small part of the recording adds nothing, what takes as long as it much.
  *
  * Pure functions; shares are 0 to 1, intervals are of 95 %.
  */
@@ -28,39 +39,39 @@ struct us_interval us_interval_wilson(double share, double n);
 /* From the lower of both lows to the higher of both highs. */
 struct us_interval us_interval_wider(struct us_interval a, struct us_interval b);
 
-/* What the spread of a share over n slices needs: x is the weight of what is counted
- * in a slice, n the weight of all samples in it. */
-struct us_slice_moments {
-	double sum_xx, sum_xn, sum_nn, sum_n;
-	unsigned n_slice;
-};
+/* --- of the recorded span --- */
+
+#define US_LAGS 4 /* distances at which samples are compared */
 
 /*
- * The bootstrap's answer for many slices without drawing: the linearised variance of
- * a ratio (W. Cochran, Sampling Techniques, 6.3) with Student's t.  Cheap enough for
- * every node of a tree.  Fewer than 2 slices: [share, share].
+ * us_lag_weight[k]: of half the mean square of the difference of samples k apart, k
+ * from 1; [0]: of the variance of one.  A fit for rectangular waves of all periods and
+ * phases of exponential length, sampled at distances U(0.5, 1.5): see
+ * tests/calibration/fit_lags.py, which prints it.
  */
-struct us_interval us_interval_slices(double share, const struct us_slice_moments *m);
+extern const double us_lag_weight[US_LAGS + 1];
 
-/* A set of draws of slices, shared by all shares of one profile. */
-struct us_bootstrap;
+/* Of the distances between samples: their variance by the square of their mean. */
+#define US_UNIFORM_SPREAD (1 / 12.0)
 
-/* weight[n_slice]: of all samples in each slice. The same seed gives the same draws. */
-US_MUST_CHECK int us_bootstrap_new(const double *weight, unsigned n_slice,
-				   unsigned n_draw, uint64_t seed,
-				   struct us_bootstrap **ret);
-void us_bootstrap_free(struct us_bootstrap *b); /* accepts NULL */
-
-/* The part of a slice's weight that is counted. */
-struct us_slice_part {
-	unsigned slice; /* < n_slice */
-	double weight;
+struct us_span_error {
+	double share, n; /* n: samples */
+	double hits;	 /* of these that were in it; few give no variance */
+	double changes;	 /* sum over lags, as us_lag_weight says, for a sample */
+	double spread;	 /* of the distances */
 };
+/* Variance of the share times n; that of independent samples is share (1 - share). */
+double us_span_variance(const struct us_span_error *x);
+struct us_interval us_interval_span(const struct us_span_error *x);
 
-/* Percentile interval of the share of v[n] (slices not named have none), its
- * percentiles widened for the number of slices (T. Hesterberg, "expanded percentile
- * interval").  Fewer than 2 slices: the share itself, twice. */
-struct us_interval us_bootstrap_interval(struct us_bootstrap *b,
-					 const struct us_slice_part *v, size_t n);
+/* --- in the long run --- */
+
+#define US_COSINES 8 /* movements that are compared: degrees of freedom */
+
+/* wave[j], j from 0: of movement j + 1 at the time of a sample, by part of the span. */
+void us_cosines_at(double part, double wave[US_COSINES]);
+/* sum[j]: over the samples, of (in it - share) * wave[j]. */
+struct us_interval us_interval_long_run(double share, double n,
+					const double sum[US_COSINES]);
 
 #endif

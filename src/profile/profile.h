@@ -64,6 +64,20 @@ struct us_profile_opts {
 	bool host; /* with what the host did for the guest, below the guest's frames */
 };
 
+/*
+ * Intervals, all of 95 %, of shares from 0 to 1:
+ * - low, high: for the share of the time in the recorded span.  What samples may miss
+ *   of what the guest did then; this is what reports show.
+ * - long_low, long_high: for the share in the long run, if the guest went on as it did:
+ *   never narrower.  Two recordings differ if these say so (take the difference and
+ *   the root of the sum of the squared halves).  They have the few degrees of
+ *   freedom of profile/interval.h, and know nothing of a phase of which the recording
+ * shows no part.
+ */
+
+/* With fewer slices of time the long run is not known: [0, 1]. */
+#define US_PROFILE_FEW_SLICES 16
+
 /* One function, or one piece of code without a name. */
 struct us_profile_func {
 	const char *name;      /* never NULL; no other's, where it can be told apart:
@@ -78,8 +92,9 @@ struct us_profile_func {
 	bool inlined;	       /* everywhere it was seen */
 	bool known;	       /* false: name is an address range or a US_FRAME_... */
 	uint64_t self, total;  /* weight; total counts a recursive one once a stack */
-	double self_low, self_high; /* 95 % interval, shares 0..1 */
-	double total_low, total_high;
+	/* Intervals: see below. */
+	double self_low, self_high, self_long_low, self_long_high;
+	double total_low, total_high, total_long_low, total_long_high;
 };
 
 /* The call tree, depth first, heavier children first: node 0 is the root, parents come
@@ -89,7 +104,7 @@ struct us_profile_node {
 	uint32_t parent, child, next; /* node indices; 0: none */
 	uint32_t line; /* in the function: where it was seen first; 0: unknown */
 	uint64_t self, total;
-	float low, high; /* 95 % interval of the total's share, 0..1 */
+	float low, high, long_low, long_high; /* of the total's share: see below */
 };
 
 /*
@@ -159,8 +174,9 @@ struct us_profile_summary {
 	uint64_t first_ns, last_ns; /* of the samples after the filters */
 	uint64_t vcpu_mask;	    /* vCPUs seen (those above 63 as 63) */
 	struct us_profile_time time;
-	double idle_low, idle_high;   /* 95 % interval of idle / (all but off) */
-	unsigned slices;	      /* of time, behind the intervals */
+	double idle_low, idle_high; /* of idle / (all but off): see above */
+	double idle_long_low, idle_long_high;
+	unsigned slices;	      /* of time, behind the long-run intervals */
 	uint64_t slice_ns;	      /* width of one */
 	struct us_record_stats stats; /* of the whole recording */
 	bool has_stats;		      /* false: cut before the first ones */

@@ -7,7 +7,8 @@
  * profile/names.c (addresses to functions), profile/idle.c (idle by its stack),
  * profile/time.c (what they did), profile/host.c (and the host for them),
  * profile/namesakes.c (names told apart),
- * profile/tree.c (stacks to the call tree), profile/stats.c (sums and intervals),
+ * profile/tree.c (stacks to the call tree), profile/changes.c (how steady it is),
+ * profile/stats.c (sums and intervals),
  * profile/order.c (rows in their order), profile/warn.c.
  */
 #ifndef US_PROFILE_PRIV_H
@@ -17,6 +18,7 @@
 #include "profile/pair_map.h"
 #include "profile/profile.h"
 #include "profile/slices.h"
+#include "profile/stretches.h"
 #include "profile/trie.h"
 
 /* A key of the slices is a stack and what the vCPU did with it. */
@@ -82,9 +84,11 @@ struct us_profile {
 	struct us_guest_names host_names;
 	struct us_pair_map host_of; /* (node, node of host_trie) to the node of both */
 
-	struct us_trie trie;	     /* mark: node of the call tree, as a caller */
-	struct us_slices running;    /* by node of the trie * US_N_KIND + kind */
-	struct us_slices idle;	     /* by 0: not idle, 1: idle */
+	struct us_trie trie;	  /* mark: node of the call tree, as a caller */
+	struct us_slices running; /* by node of the trie * US_N_KIND + kind */
+	struct us_slices idle;	  /* by 0: not idle, 1: idle */
+	struct us_stretches
+		stretches;	     /* some of it, sample by sample: keys of running */
 	struct us_pair_map key_ends; /* (key of running, end) to weight */
 
 	/* profile/names.c */

@@ -78,6 +78,13 @@ static bool is_wanted(const struct us_profile *p, const struct us_sample *s)
 	return s->t_ns >= o->from_ns && (!o->to_ns || s->t_ns < o->to_ns);
 }
 
+static int add_to_stretches(struct us_profile *p, const struct us_sample *s,
+			    uint32_t key)
+{
+	return us_stretches_add(&p->stretches,
+				&(struct us_stretch_sample){ s->t_ns, key, s->vcpu });
+}
+
 static int add_running(struct us_profile *p, const struct us_sample *s)
 {
 	static const uint8_t kind[US_N_VCPU_STATE] = {
@@ -91,7 +98,7 @@ static int add_running(struct us_profile *p, const struct us_sample *s)
 		stack = us_profile_stack_at(p, stack, s->t_ns);
 	if (stack != US_TRIE_NONE && s->host && s->state == US_VCPU_EXIT)
 		stack = us_profile_with_host(p, stack, s->host);
-	if (stack >= UINT32_MAX / US_N_KIND)
+	if (stack >= US_STRETCH_OFF / US_N_KIND)
 		return -EBADMSG;
 	sum->running += s->weight;
 	if (s->state == US_VCPU_EXIT)
@@ -104,8 +111,13 @@ static int add_running(struct us_profile *p, const struct us_sample *s)
 		return -ENOMEM;
 	*ends += s->weight;
 	sum->ends[s->end] += s->weight;
-	p->sum_weight_squares += (double)s->weight * s->weight;
-	return us_slices_add(&p->running, key, s->t_ns - p->opts.from_ns, s->weight);
+	/* What stood in an exit, or waited, did so all the time that it stands for. */
+	bool is_point = s->state == US_VCPU_GUEST;
+	p->sum_weight_squares += (double)s->weight * (is_point ? s->weight : 1);
+	int rc = add_to_stretches(p, s, key);
+	return rc ? rc
+		  : us_slices_add(&p->running, key, s->t_ns - p->opts.from_ns,
+				  s->weight);
 }
 
 static int on_sample(void *ctx, const struct us_sample *s)
@@ -123,12 +135,12 @@ static int on_sample(void *ctx, const struct us_sample *s)
 	sum->vcpu_mask |= 1ULL << (s->vcpu > 63 ? 63 : s->vcpu);
 	if (s->state == US_VCPU_OFF || s->state >= US_N_VCPU_STATE) {
 		sum->off += s->weight;
-		return 0;
+		return add_to_stretches(p, s, US_STRETCH_OFF);
 	}
 	bool idle = s->state == US_VCPU_HALTED;
 	if (idle)
 		sum->idle += s->weight;
-	int rc = idle ? 0 : add_running(p, s);
+	int rc = idle ? add_to_stretches(p, s, US_STRETCH_IDLE) : add_running(p, s);
 	return rc ? rc
 		  : us_slices_add(&p->idle, idle, s->t_ns - p->opts.from_ns, s->weight);
 }
@@ -228,6 +240,7 @@ static int prepare(struct us_profile *p, struct us_err *e)
 {
 	us_slices_init(&p->running);
 	us_slices_init(&p->idle);
+	us_stretches_init(&p->stretches);
 	p->sum.first_ns = UINT64_MAX;
 	if (us_trie_init(&p->trie) || us_trie_init(&p->host_trie))
 		return us_fail(e, -ENOMEM, "report: out of memory");

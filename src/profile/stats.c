@@ -1,51 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile/stats.c: sums, intervals and the final order of the call tree. */
+#include "profile/changes.h"
 #include "profile/interval.h"
 #include "profile/profile_priv.h"
 
 #include "base/cleanup.h"
-#include "base/vec.h"
 
 #include <errno.h>
-#include <string.h>
-
-#define DRAWS	   1000
-#define DRAWS_MANY 200	 /* where there are more functions than: */
-#define MANY_FUNCS 20000 /* still a fraction of a second */
-#define SEED	   20220713
-
-/* What a function had in a slice. */
-struct func_part {
-	uint32_t func, slice;
-	uint64_t self, total;
-};
+#include <math.h>
+#include <stdlib.h>
 
 struct node_sums {
 	uint64_t now;	   /* in the slice at hand */
-	double xx, xn;	   /* moments of it over the slices */
 	bool is_outermost; /* no caller is the same function */
+	double wave[US_COSINES];
+};
+
+struct func_sums {
+	uint64_t self_now, total_now;
+	double self[US_COSINES], total[US_COSINES];
 };
 
 struct count {
 	struct us_profile *p;
+	struct us_changes changes;
 	struct node_sums *node;
-	struct func_now {
-		uint64_t self, total;
-	} * func;
-	struct {
-		struct func_part *v;
-		size_t n, cap;
-	} parts;
-	double weight[US_SLICES_MAX]; /* of each slice */
-	struct us_slice_moments all;
-	double n_independent; /* samples, for Wilson */
+	struct func_sums *func;
+	double wave[US_COSINES]; /* sums over all samples */
+	double n_independent;	 /* samples, their weights apart */
 };
 
 static void count_fini(struct count *c)
 {
 	free(c->node);
 	free(c->func);
-	free(c->parts.v);
+	us_changes_fini(&c->changes);
 }
 
 static bool is_outermost(const struct us_profile *p, uint32_t node)
@@ -82,7 +71,7 @@ static uint64_t add_leaves(struct count *c, unsigned s)
 		sum += x->weight;
 		c->node[node].now += x->weight;
 		p->nodes.v[node].self += x->weight;
-		c->func[p->nodes.v[node].func].self += x->weight;
+		c->func[p->nodes.v[node].func].self_now += x->weight;
 		if (x->key % US_N_KIND == US_KIND_EXIT)
 			p->sum.exit += x->weight;
 		if (x->key % US_N_KIND == US_KIND_READY)
@@ -91,169 +80,182 @@ static uint64_t add_leaves(struct count *c, unsigned s)
 	return sum;
 }
 
+static void add_wave(double sum[US_COSINES], uint64_t x, const double wave[US_COSINES])
+{
+	for (unsigned j = 0; j < US_COSINES; j++)
+		sum[j] += (double)x * wave[j];
+}
+
 /* From the leaves to the root: children come after their parents. */
-static void add_up(struct count *c, double weight)
+static void add_up(struct count *c, const double wave[US_COSINES])
 {
 	struct us_profile *p = c->p;
 	for (size_t i = p->nodes.n; i-- > 1;) {
 		struct node_sums *n = &c->node[i];
 		if (!n->now)
 			continue;
-		double x = (double)n->now;
-		n->xx += x * x;
-		n->xn += x * weight;
+		add_wave(n->wave, n->now, wave);
 		p->nodes.v[i].total += n->now;
 		if (n->is_outermost)
-			c->func[p->nodes.v[i].func].total += n->now;
+			c->func[p->nodes.v[i].func].total_now += n->now;
 		c->node[p->nodes.v[i].parent].now += n->now;
 		n->now = 0;
 	}
 	c->node[0].now = 0;
 }
 
-static int keep_parts(struct count *c, unsigned s)
+static void add_up_funcs(struct count *c, const double wave[US_COSINES])
 {
-	for (uint32_t f = 0; f < c->p->funcs.n; f++) {
-		struct func_now *now = &c->func[f];
-		if (!now->total)
+	for (uint32_t i = 0; i < c->p->funcs.n; i++) {
+		struct func_sums *now = &c->func[i];
+		if (!now->total_now)
 			continue;
-		struct func_part *part = us_vec_push(&c->parts);
-		if (!part)
-			return -ENOMEM;
-		*part = (struct func_part){ f, s, now->self, now->total };
-		*now = (struct func_now){ 0 };
+		add_wave(now->self, now->self_now, wave);
+		add_wave(now->total, now->total_now, wave);
+		c->p->funcs.v[i].self += now->self_now;
+		c->p->funcs.v[i].total += now->total_now;
+		now->self_now = now->total_now = 0;
 	}
-	return 0;
 }
 
-static int count_slices(struct count *c)
+/* In the middle of a slice; the last one ends with the samples. */
+static void wave_at(const struct us_profile *p, const struct us_slices *s, unsigned i,
+		    double wave[US_COSINES])
+{
+	uint64_t from_ns = p->opts.from_ns < p->sum.last_ns ? p->opts.from_ns : 0;
+	double span = (double)(p->sum.last_ns - from_ns) + 1;
+	double start = (double)i * (double)s->width_ns;
+	double end = fmin(start + (double)s->width_ns, span);
+	double began = (double)(p->sum.first_ns - from_ns);
+	start = fmax(start, fmin(began, end));
+	us_cosines_at(((start + end) / 2 - began) / (span - began), wave);
+}
+
+static void count_slices(struct count *c)
 {
 	struct us_profile_summary *sum = &c->p->sum;
 	uint64_t before = sum->running;
+	double wave[US_COSINES];
 	sum->running = sum->exit = sum->ready = 0;
 	for (unsigned s = 0; s < c->p->running.n; s++) {
 		uint64_t weight = add_leaves(c, s);
-		c->weight[s] = (double)weight;
-		c->all.sum_n += (double)weight;
-		c->all.sum_nn += (double)weight * (double)weight;
+		wave_at(c->p, &c->p->running, s, wave);
+		add_wave(c->wave, weight, wave);
 		sum->running += weight;
-		add_up(c, (double)weight);
-		int rc = keep_parts(c, s);
-		if (rc)
-			return rc;
+		add_up(c, wave);
+		add_up_funcs(c, wave);
 	}
 	sum->unfocused = before - sum->running - sum->other_part;
 	c->p->nodes.v[0].total = sum->running;
-	c->all.n_slice = c->p->running.n;
 	c->n_independent = (double)sum->running;
 	if (c->p->sum_weight_squares > 0)
 		c->n_independent *= (double)before / c->p->sum_weight_squares;
-	return 0;
+}
+
+struct both {
+	struct us_interval span, long_run;
+};
+
+/* n_slice: of time, which must tell the waves apart. */
+static struct both both_of(const struct us_span_error *x, const double wave[US_COSINES],
+			   const double all[US_COSINES], unsigned n_slice)
+{
+	double sum[US_COSINES];
+	struct both b = { us_interval_span(x), { 0, 1 } };
+	if (n_slice < US_PROFILE_FEW_SLICES)
+		return b;
+	for (unsigned j = 0; j < US_COSINES; j++)
+		sum[j] = wave[j] - x->share * all[j];
+	b.long_run = us_interval_wider(b.span,
+				       us_interval_long_run(x->share, x->n, sum));
+	return b;
+}
+
+static struct both intervals_of(const struct count *c, uint64_t hits,
+				const struct us_change *change,
+				const double wave[US_COSINES])
+{
+	double all = (double)c->p->sum.running, scale = c->n_independent / all;
+	double sum[US_COSINES], everything[US_COSINES];
+	struct us_span_error x = {
+		.share = (double)hits / all,
+		.n = c->n_independent,
+		.hits = (double)hits * scale,
+		.spread = c->changes.spread,
+	};
+	x.changes = us_changes_of(&c->changes, change, x.share);
+	for (unsigned j = 0; j < US_COSINES; j++) {
+		sum[j] = wave[j] * scale;
+		everything[j] = c->wave[j] * scale;
+	}
+	return both_of(&x, sum, everything, c->p->running.n);
 }
 
 static void node_intervals(struct count *c)
 {
 	struct us_profile *p = c->p;
-	double sum = (double)p->sum.running;
-	p->nodes.v[0].low = p->nodes.v[0].high = 1;
+	struct us_profile_node *n = &p->nodes.v[0];
+	n->low = n->high = n->long_low = n->long_high = 1;
 	for (size_t i = 1; i < p->nodes.n; i++) {
-		struct us_profile_node *n = &p->nodes.v[i];
-		struct us_slice_moments m = c->all;
+		n = &p->nodes.v[i];
 		if (!n->total)
 			continue;
-		m.sum_xx = c->node[i].xx;
-		m.sum_xn = c->node[i].xn;
-		double share = (double)n->total / sum;
-		struct us_interval both = us_interval_wider(
-			us_interval_wilson(share, c->n_independent),
-			us_interval_slices(share, &m));
-		n->low = (float)both.low;
-		n->high = (float)both.high;
+		struct both b = intervals_of(c, n->total, &c->changes.node[i],
+					     c->node[i].wave);
+		n->low = (float)b.span.low;
+		n->high = (float)b.span.high;
+		n->long_low = (float)b.long_run.low;
+		n->long_high = (float)b.long_run.high;
 	}
 }
 
-static struct us_interval both_of(struct count *c, struct us_bootstrap *b,
-				  const struct us_slice_part *v, size_t n, uint64_t x)
+static void func_intervals(struct count *c)
 {
-	double share = (double)x / (double)c->p->sum.running;
-	return us_interval_wider(us_interval_wilson(share, c->n_independent),
-				 us_bootstrap_interval(b, v, n));
-}
-
-static int compare_parts(const void *a, const void *b)
-{
-	const struct func_part *x = a, *y = b;
-	if (x->func != y->func)
-		return x->func < y->func ? -1 : 1;
-	return x->slice < y->slice ? -1 : 1;
-}
-
-/* One function, from its parts. */
-static void func_intervals(struct count *c, struct us_bootstrap *b,
-			   const struct func_part *part, size_t n)
-{
-	struct us_profile_func *f = &c->p->funcs.v[part->func];
-	struct us_slice_part self[US_SLICES_MAX], total[US_SLICES_MAX];
-	for (size_t i = 0; i < n; i++) {
-		f->self += part[i].self;
-		f->total += part[i].total;
-		self[i] = (struct us_slice_part){ part[i].slice, (double)part[i].self };
-		total[i] = (struct us_slice_part){ part[i].slice,
-						   (double)part[i].total };
+	for (size_t i = 0; i < c->p->funcs.n; i++) {
+		struct us_profile_func *f = &c->p->funcs.v[i];
+		if (!f->total)
+			continue;
+		struct both s = intervals_of(c, f->self, &c->changes.self[i],
+					     c->func[i].self);
+		struct both t = intervals_of(c, f->total, &c->changes.total[i],
+					     c->func[i].total);
+		f->self_low = s.span.low;
+		f->self_high = s.span.high;
+		f->self_long_low = s.long_run.low;
+		f->self_long_high = s.long_run.high;
+		f->total_low = t.span.low;
+		f->total_high = t.span.high;
+		f->total_long_low = t.long_run.low;
+		f->total_long_high = t.long_run.high;
 	}
-	struct us_interval s = both_of(c, b, self, n, f->self);
-	struct us_interval t = both_of(c, b, total, n, f->total);
-	f->self_low = s.low;
-	f->self_high = s.high;
-	f->total_low = t.low;
-	f->total_high = t.high;
 }
 
-static int all_func_intervals(struct count *c)
+static void idle_interval(struct us_profile *p, const struct us_changes *changes)
 {
-	struct us_bootstrap *b = NULL;
-	unsigned draws = c->p->funcs.n > MANY_FUNCS ? DRAWS_MANY : DRAWS;
-	int rc = us_bootstrap_new(c->weight, c->p->running.n, draws, SEED, &b);
-	if (rc)
-		return rc;
-	if (c->parts.n)
-		qsort(c->parts.v, c->parts.n, sizeof(*c->parts.v), compare_parts);
-	for (size_t i = 0, end; i < c->parts.n; i = end) {
-		for (end = i + 1; end < c->parts.n; end++)
-			if (c->parts.v[end].func != c->parts.v[i].func)
-				break;
-		func_intervals(c, b, &c->parts.v[i], end - i);
-	}
-	us_bootstrap_free(b);
-	return 0;
-}
-
-static int idle_interval(struct us_profile *p)
-{
-	struct us_slice_part part[US_SLICES_MAX];
-	double weight[US_SLICES_MAX], sum = 0, idle = 0;
-	struct us_bootstrap *b = NULL;
+	double all = 0, idle = 0, all_waves[US_COSINES] = { 0 };
+	double wave[US_COSINES], waves[US_COSINES] = { 0 };
 	for (unsigned s = 0; s < p->idle.n; s++) {
-		weight[s] = 0;
-		part[s] = (struct us_slice_part){ s, 0 };
+		wave_at(p, &p->idle, s, wave);
 		for (size_t i = p->idle.start[s]; i < p->idle.start[s + 1]; i++) {
 			const struct us_slice_sum *x = &p->idle.sums.v[i];
-			weight[s] += x->weight;
-			part[s].weight += x->key ? x->weight : 0;
+			add_wave(all_waves, x->weight, wave);
+			all += x->weight;
+			if (!x->key)
+				continue;
+			add_wave(waves, x->weight, wave);
+			idle += x->weight;
 		}
-		sum += weight[s];
-		idle += part[s].weight;
 	}
-	int rc = us_bootstrap_new(weight, p->idle.n, DRAWS, SEED, &b);
-	if (rc)
-		return rc;
-	struct us_interval i = us_interval_wilson(sum > 0 ? idle / sum : 0, sum);
-	if (sum > 0)
-		i = us_interval_wider(i, us_bootstrap_interval(b, part, p->idle.n));
-	us_bootstrap_free(b);
-	p->sum.idle_low = i.low;
-	p->sum.idle_high = i.high;
-	return 0;
+	struct us_span_error x = { .share = all > 0 ? idle / all : 0,
+				   .n = all,
+				   .hits = idle,
+				   .changes = changes->idle,
+				   .spread = changes->spread };
+	struct both b = both_of(&x, waves, all_waves, p->idle.n);
+	p->sum.idle_low = b.span.low;
+	p->sum.idle_high = b.span.high;
+	p->sum.idle_long_low = b.long_run.low;
+	p->sum.idle_long_high = b.long_run.high;
 }
 
 int us_profile_count(struct us_profile *p, struct us_err *e)
@@ -261,13 +263,13 @@ int us_profile_count(struct us_profile *p, struct us_err *e)
 	struct count c = { 0 };
 	int rc = count_init(&c, p);
 	if (!rc)
-		rc = count_slices(&c);
-	if (!rc)
-		rc = all_func_intervals(&c);
-	if (!rc)
-		rc = idle_interval(p);
-	if (!rc)
+		rc = us_changes_count(p, &c.changes);
+	if (!rc) {
+		count_slices(&c);
+		func_intervals(&c);
 		node_intervals(&c);
+		idle_interval(p, &c.changes);
+	}
 	count_fini(&c);
 	if (!rc)
 		rc = us_profile_order_tree(p);

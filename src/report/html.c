@@ -173,6 +173,7 @@ static void header(struct page *g)
 		text(j, NULL, us_profile_filters(g->p));
 	if (*us_report_time_line(g->p, line, sizeof(line)))
 		text(j, NULL, line);
+	text(j, NULL, us_report_interval_line(g->p, line, sizeof(line)));
 	us_json_end(j);
 	us_json_array(j, "warnings");
 	for (size_t i = 0; i < us_profile_n_warning(g->p); i++)

@@ -96,6 +96,7 @@ static void summary(struct us_json *j, const struct us_profile *p)
 	us_json_u64(j, "ready", s->ready);
 	us_json_u64(j, "idle", s->idle);
 	interval(j, "idle_interval", s->idle_low, s->idle_high);
+	interval(j, "idle_long_run", s->idle_long_low, s->idle_long_high);
 	if (s->idle_told)
 		us_json_u64(j, "idle_by_stack", s->idle_told);
 	us_json_u64(j, "off", s->off);
@@ -204,6 +205,8 @@ static void function(struct us_json *j, const struct us_profile_func *f, uint32_
 	us_json_u64(j, "total", f->total);
 	interval(j, "self_interval", f->self_low, f->self_high);
 	interval(j, "total_interval", f->total_low, f->total_high);
+	interval(j, "self_long_run", f->self_long_low, f->self_long_high);
+	interval(j, "total_long_run", f->total_long_low, f->total_long_high);
 	row_end(j);
 }
 
@@ -237,6 +240,8 @@ static void tree(struct us_json *j, const struct us_profile *p)
 		us_json_u64(j, "self", node[i].self);
 		us_json_u64(j, "total", node[i].total);
 		interval(j, "interval", (double)node[i].low, (double)node[i].high);
+		interval(j, "long_run", (double)node[i].long_low,
+			 (double)node[i].long_high);
 		row_end(j);
 	}
 	us_json_end(j);

@@ -90,4 +90,8 @@ const char *us_report_title(const struct us_profile *p);
 bool us_report_header_line(const struct us_profile *p, unsigned i, char *dst,
 			   size_t size);
 
+/* What the intervals beside shares are of, and whether another recording may well show
+ * other shares.  Not made printable. */
+char *us_report_interval_line(const struct us_profile *p, char *dst, size_t size);
+
 #endif

@@ -94,6 +94,10 @@ static void print_header(const struct table *t)
 	for (unsigned i = 0; us_report_header_line(t->p, i, line, sizeof(line)); i++)
 		fprintf(t->out, "%s# %s%s\n", paint(t->o, DIM),
 			us_printable_inplace(line), paint(t->o, RESET));
+	us_report_interval_line(t->p, line, sizeof(line));
+	if (us_profile_summary(t->p)->running)
+		fprintf(t->out, "%s# %s%s\n", paint(t->o, DIM),
+			us_printable_inplace(line), paint(t->o, RESET));
 	for (size_t i = 0; i < us_profile_n_warning(t->p); i++) {
 		us_printable(line, sizeof(line), us_profile_warning(t->p, i));
 		fprintf(t->out, "%s# warning: %s%s\n", paint(t->o, YELLOW), line,

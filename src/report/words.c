@@ -156,6 +156,42 @@ static void running(const struct us_profile *p, char *dst, size_t size)
 		       percent(s->ready, s->running));
 }
 
+#define MUCH_WIDER  3
+#define MUCH_POINTS 0.02
+
+/* The function whose share moves most, by more than samples miss; NULL: none much. */
+static const struct us_profile_func *slowest(const struct us_profile *p)
+{
+	const struct us_profile_func *worst = NULL;
+	double most = MUCH_POINTS;
+	size_t n;
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	for (size_t i = 0; i < n; i++) {
+		double wide = f[i].self_long_high - f[i].self_long_low;
+		double here = f[i].self_high - f[i].self_low;
+		if (!f[i].self || wide < MUCH_WIDER * here || wide <= most)
+			continue;
+		worst = &f[i];
+		most = wide;
+	}
+	return worst;
+}
+
+char *us_report_interval_line(const struct us_profile *p, char *dst, size_t size)
+{
+	const struct us_profile_func *f = slowest(p);
+	snprintf(dst, size, "95 %% intervals are for the recorded span");
+	if (!f)
+		return dst;
+	append(dst, size, "; in the long run %.200s may take %.0f-%.0f %%: ", f->name,
+	       100 * f->self_long_low, 100 * f->self_long_high);
+	append(dst, size,
+	       us_profile_summary(p)->slices < US_PROFILE_FEW_SLICES
+		       ? "this recording is too short to know"
+		       : "the guest changes slowly, record longer to compare");
+	return dst;
+}
+
 char *us_report_time_line(const struct us_profile *p, char *dst, size_t size)
 {
 	struct us_time_split t;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Intervals: known values, and how often they cover the truth. */
+/* Intervals: known values, and what they do at the edges. */
 #include "unit.h"
 
 #include "profile/interval.h"
 
 #include <math.h>
+#include <stdbool.h>
 
-#define RUNS   400
-#define SLICES 50
-#define EACH   40 /* samples a slice */
+#define RUNS 400
 
 static uint64_t seed;
 
@@ -55,112 +54,106 @@ static void contains_what_was_seen(void **state)
 	}
 }
 
-struct covered {
-	unsigned wilson, ours, slices;
-};
-
-/* hot[s]: chance of the function in slice s, of mean 0.3 over the whole process. */
-static void one_run(double (*chance)(unsigned slice), struct covered *c)
+/* changes: of samples that differ as often as independent ones do. */
+static struct us_span_error independent(double share, double n)
 {
-	struct us_slice_part part[SLICES];
-	double weight[SLICES], sum = 0;
-	struct us_slice_moments m = { .n_slice = SLICES };
-	struct us_bootstrap *b;
-	for (unsigned s = 0; s < SLICES; s++) {
-		double p = chance(s), x = 0;
-		for (unsigned i = 0; i < EACH; i++)
-			x += uniform() < p;
-		part[s] = (struct us_slice_part){ s, x };
-		weight[s] = EACH;
-		sum += x;
-		m.sum_xx += x * x;
-		m.sum_xn += x * EACH;
-		m.sum_nn += EACH * EACH;
-		m.sum_n += EACH;
+	double one = share * (1 - share), changes = 0;
+	for (unsigned k = 1; k <= US_LAGS; k++)
+		changes += us_lag_weight[k] * one;
+	return (struct us_span_error){ share, n, share * n, changes,
+				       US_UNIFORM_SPREAD };
+}
+
+static void independent_samples_are_binomial(void **state)
+{
+	(void)state;
+	for (double share = 0.05; share < 1; share += 0.05) {
+		struct us_span_error x = independent(share, 1000);
+		double v = us_span_variance(&x) / (share * (1 - share));
+		assert_true(v > 0.99 && v < 1.1);
+		struct us_interval i = us_interval_span(&x);
+		struct us_interval w = us_interval_wilson(share, 1000);
+		assert_float_equal(i.low, w.low, 0.002);
+		assert_float_equal(i.high, w.high, 0.002);
 	}
-	double share = sum / (SLICES * EACH), truth = 0.3;
-	struct us_interval w = us_interval_wilson(share, SLICES * EACH);
-	assert_int_equal(us_bootstrap_new(weight, SLICES, 1000, 1, &b), 0);
-	struct us_interval o = us_interval_wider(
-		w, us_bootstrap_interval(b, part, SLICES));
-	struct us_interval l = us_interval_wider(w, us_interval_slices(share, &m));
-	us_bootstrap_free(b);
-	c->wilson += w.low <= truth && truth <= w.high;
-	c->ours += o.low <= truth && truth <= o.high;
-	c->slices += l.low <= truth && truth <= l.high;
 }
 
-static double steady(unsigned slice)
+static void what_never_changes_is_as_sure_as_the_distances(void **state)
 {
-	(void)slice;
-	return 0.3;
+	(void)state;
+	struct us_span_error x = { 0.5, 10000, 5000, 0, US_UNIFORM_SPREAD };
+	double uniform = us_span_variance(&x) / 0.25;
+	assert_true(uniform > US_UNIFORM_SPREAD && uniform < 1.1 * US_UNIFORM_SPREAD);
+	x.spread = 1; /* exponential distances: independent samples */
+	assert_true(us_span_variance(&x) >= 0.25);
+	x.spread = 0; /* a clockwork: less, but not nothing */
+	assert_true(us_span_variance(&x) < uniform * 0.25);
+	assert_true(us_span_variance(&x) > 0);
 }
 
-/* A guest with phases: each slice does it nearly always, or nearly never. */
-static double phases(unsigned slice)
+/* Few hits cannot show that they change seldom: no interval of no width. */
+static void few_hits_are_not_believed(void **state)
 {
-	(void)slice;
-	return uniform() < 0.3 ? 0.95 : (0.3 - 0.3 * 0.95) / 0.7;
+	(void)state;
+	for (double hits = 0; hits < 3; hits++) {
+		struct us_span_error x = { hits / 1000, 1000, hits, 0,
+					   US_UNIFORM_SPREAD };
+		struct us_interval i = us_interval_span(&x);
+		struct us_interval w = us_interval_wilson(hits / 1000, 1000);
+		assert_true(i.high - i.low > 0.6 * (w.high - w.low));
+		assert_true(i.low <= hits / 1000 && i.high > hits / 1000);
+	}
+	struct us_span_error none = { 0, 0, 0, 0, 1 };
+	struct us_interval i = us_interval_span(&none);
+	assert_float_equal(i.low, 0, 0);
+	assert_float_equal(i.high, 1, 0);
 }
 
-static void cover(double (*chance)(unsigned slice), struct covered *c)
+/* A share that drifts, of samples that are otherwise nothing but noise. */
+static struct us_interval long_run_of(double drift)
 {
+	double sum[US_COSINES] = { 0 }, wave[US_COSINES], hits = 0;
+	enum { N = 2000 };
+	static bool in[N];
+	for (unsigned i = 0; i < N; i++) {
+		in[i] = uniform() < 0.5 + drift * ((double)i / N - 0.5);
+		hits += in[i];
+	}
+	for (unsigned i = 0; i < N; i++) {
+		us_cosines_at((i + 0.5) / N, wave);
+		for (unsigned j = 0; j < US_COSINES; j++)
+			sum[j] += (in[i] - hits / N) * wave[j];
+	}
+	return us_interval_long_run(hits / N, N, sum);
+}
+
+static void the_long_run_covers_steady_guests(void **state)
+{
+	(void)state;
+	unsigned inside = 0;
+	double width = 0;
 	seed = 42;
-	*c = (struct covered){ 0 };
-	for (unsigned i = 0; i < RUNS; i++)
-		one_run(chance, c);
-	print_message("# covers the truth: Wilson %.1f %%, ours %.1f %%, linear %.1f "
-		      "%%\n",
-		      100.0 * c->wilson / RUNS, 100.0 * c->ours / RUNS,
-		      100.0 * c->slices / RUNS);
+	for (unsigned i = 0; i < RUNS; i++) {
+		struct us_interval x = long_run_of(0);
+		inside += x.low <= 0.5 && 0.5 <= x.high;
+		width += (x.high - x.low) / RUNS;
+	}
+	print_message("# inside %.1f %%, width %.4f\n", 100.0 * inside / RUNS, width);
+	assert_in_range(inside, RUNS * 93 / 100, RUNS * 98 / 100);
+	assert_true(width < 1.3 * 3.92 * sqrt(0.25 / 2000));
 }
 
-static void covers_independent_samples(void **state)
+static void the_long_run_is_wide_where_the_guest_drifts(void **state)
 {
 	(void)state;
-	struct covered c;
-	cover(steady, &c);
-	assert_in_range(c.wilson, RUNS * 92 / 100, RUNS * 98 / 100);
-	assert_in_range(c.ours, RUNS * 94 / 100, RUNS);
-	assert_in_range(c.slices, RUNS * 94 / 100, RUNS);
-}
-
-static void covers_phases_where_wilson_fails(void **state)
-{
-	(void)state;
-	struct covered c;
-	cover(phases, &c);
-	assert_true(c.wilson < RUNS * 50 / 100);
-	assert_in_range(c.ours, RUNS * 93 / 100, RUNS);
-	assert_in_range(c.slices, RUNS * 92 / 100, RUNS);
-}
-
-static void bootstrap_repeats_and_bears_nothing(void **state)
-{
-	(void)state;
-	double weight[3] = { 10, 0, 20 }, none[2] = { 0, 0 };
-	struct us_slice_part part[2] = { { 0, 5 }, { 2, 5 } };
-	struct us_bootstrap *a, *b;
-	assert_int_equal(us_bootstrap_new(weight, 3, 1000, 7, &a), 0);
-	assert_int_equal(us_bootstrap_new(weight, 3, 1000, 7, &b), 0);
-	struct us_interval x = us_bootstrap_interval(a, part, 2);
-	struct us_interval y = us_bootstrap_interval(b, part, 2);
-	assert_float_equal(x.low, y.low, 0);
-	assert_float_equal(x.high, y.high, 0);
-	assert_true(x.low >= 0.25 - 1e-6 && x.high <= 0.5 + 1e-6 && x.low < x.high);
-	us_bootstrap_free(b);
-	us_bootstrap_free(a);
-	assert_int_equal(us_bootstrap_new(none, 2, 1000, 7, &a), 0);
-	x = us_bootstrap_interval(a, NULL, 0);
-	assert_float_equal(x.low, 0, 0);
-	assert_float_equal(x.high, 0, 0);
-	us_bootstrap_free(a);
-	assert_int_equal(us_bootstrap_new(weight, 1, 1000, 7, &a), 0);
-	x = us_bootstrap_interval(a, part, 1);
-	assert_float_equal(x.low, 0.5, 1e-6);
-	assert_float_equal(x.high, 0.5, 1e-6);
-	us_bootstrap_free(a);
-	us_bootstrap_free(NULL);
+	seed = 42;
+	struct us_interval x = long_run_of(0.9);
+	assert_true(x.high - x.low > 0.5);
+	double none[US_COSINES] = { 0 };
+	x = us_interval_long_run(0.5, 0, none);
+	assert_float_equal(x.high - x.low, 1, 0);
+	x = us_interval_long_run(0.5, 100, none);
+	assert_true(x.low < 0.5 && x.high > 0.5);
 }
 
 int main(void)
@@ -168,9 +161,11 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wilson_known_values),
 		cmocka_unit_test(contains_what_was_seen),
-		cmocka_unit_test(covers_independent_samples),
-		cmocka_unit_test(covers_phases_where_wilson_fails),
-		cmocka_unit_test(bootstrap_repeats_and_bears_nothing),
+		cmocka_unit_test(independent_samples_are_binomial),
+		cmocka_unit_test(what_never_changes_is_as_sure_as_the_distances),
+		cmocka_unit_test(few_hits_are_not_believed),
+		cmocka_unit_test(the_long_run_covers_steady_guests),
+		cmocka_unit_test(the_long_run_is_wide_where_the_guest_drifts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +41,8 @@ struct fake {
 	uint64_t slack_ns, start_ns, now_ns, next_ns;
 	uint64_t random, n_look;
 	struct us_backend_counts counts;
+	struct us_pacer pacer; /* of a play */
+	unsigned slot;
 };
 
 static uint64_t random_next(uint64_t *state)
@@ -214,6 +217,11 @@ static int fake_start(struct us_backend *b, const struct us_schedule *s,
 	f->counts = (struct us_backend_counts){ 0 };
 	f->start_ns = f->now_ns = us_now_ns();
 	plan_next(f);
+	if (f->opts.play) {
+		f->start_ns = f->now_ns = 0;
+		f->random = ~s->seed; /* lateness is not the pacer's jitter */
+		us_pacer_init(&f->pacer, s, b->n_vcpu, 1, 0);
+	}
 	return 0;
 }
 
@@ -233,19 +241,17 @@ static int wait_for_look(struct fake *f, uint64_t deadline_ns)
 	return f->next_ns < deadline_ns;
 }
 
-static void look(struct fake *f, struct us_capture *c)
+static void look(struct fake *f, struct us_capture *c, uint32_t stack)
 {
-	uint64_t dice = random_next(&f->random);
 	c->t_ns = f->next_ns;
 	c->held_ns = 0;
-	c->vcpu = f->active[f->n_look % f->n_active];
 	c->weight = 1;
-	if (dice % 1000 < f->opts.halted_permille) {
+	if (stack == US_FAKE_HALTED) {
 		c->state = US_VCPU_HALTED;
 		c->form = US_CAPTURE_NONE;
 		return;
 	}
-	unsigned stack = (unsigned)((dice >> 32) % f->opts.n_stack);
+	stack %= f->opts.n_stack;
 	us_gva fp = US_FAKE_BASE + frame_at(f, stack % f->n_chain, 0) + FRAME_FP;
 	us_gva leaf = US_FAKE_BASE + US_FAKE_TEXT;
 	c->state = US_VCPU_GUEST;
@@ -262,15 +268,48 @@ static void look(struct fake *f, struct us_capture *c)
 	c->regs.gpr[US_X86_RSP] = c->regs.sp;
 }
 
+static uint32_t random_stack(struct fake *f)
+{
+	uint64_t dice = random_next(&f->random);
+	return dice % 1000 < f->opts.halted_permille ? US_FAKE_HALTED
+						     : (uint32_t)(dice >> 32);
+}
+
+static int play_next(struct fake *f, uint64_t deadline_ns, struct us_capture *c)
+{
+	const struct us_fake_play *play = f->opts.play;
+	uint64_t due_ns;
+	f->slot = us_pacer_next(&f->pacer, &due_ns);
+	if (due_ns >= deadline_ns)
+		return 0;
+	double u = ((double)(random_next(&f->random) >> 11) + 0.5) * 0x1p-53;
+	f->next_ns = f->now_ns > due_ns ? f->now_ns : due_ns;
+	f->next_ns += (uint64_t)(-log(u) * (double)play->late_ns);
+	c->vcpu = (uint16_t)f->slot;
+	look(f, c, play->at(play->ctx, f->slot, f->next_ns));
+	f->n_look++;
+	return 1;
+}
+
+static void play_release(struct fake *f, struct us_capture *c)
+{
+	c->held_ns = c->form == US_CAPTURE_NONE ? 0 : f->opts.held_ns;
+	f->now_ns = f->next_ns + c->held_ns;
+	us_pacer_done(&f->pacer, f->slot, f->now_ns, c->held_ns);
+}
+
 static int fake_next(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c)
 {
 	struct fake *f = (struct fake *)b;
 	if (f->opts.end_after && f->n_look >= f->opts.end_after)
 		return -ESRCH;
+	if (f->opts.play)
+		return play_next(f, deadline_ns, c);
 	int r = wait_for_look(f, deadline_ns);
 	if (r <= 0)
 		return r;
-	look(f, c);
+	c->vcpu = f->active[f->n_look % f->n_active];
+	look(f, c, random_stack(f));
 	f->n_look++;
 	f->counts.due++;
 	plan_next(f);
@@ -280,6 +319,10 @@ static int fake_next(struct us_backend *b, uint64_t deadline_ns, struct us_captu
 static void fake_release(struct us_backend *b, struct us_capture *c)
 {
 	struct fake *f = (struct fake *)b;
+	if (f->opts.play) {
+		play_release(f, c);
+		return;
+	}
 	c->held_ns = c->form == US_CAPTURE_NONE ? 0 : f->opts.held_ns;
 	f->counts.stolen_ns += c->held_ns;
 }
@@ -287,6 +330,10 @@ static void fake_release(struct us_backend *b, struct us_capture *c)
 static void fake_counts(const struct us_backend *b, struct us_backend_counts *ret)
 {
 	const struct fake *f = (const struct fake *)b;
+	if (f->opts.play) {
+		us_pacer_counts(&f->pacer, f->now_ns, ret);
+		return;
+	}
 	*ret = f->counts;
 	ret->vcpu_ns = (f->next_ns - f->start_ns) * f->n_active;
 }

@@ -9,6 +9,9 @@
  * ahead of the real clock, and above 100 kHz in steps of a millisecond.  A schedule of
  * 0 Hz gives looks as fast as they are asked for, at the real time.
  *
+ * Or the guest follows a play: then its time is a clock of its own, from 0, that no one
+ * waits for, and samples are due when the pacer of the other backends says so.
+ *
  * A stack of depth d: the leaf's pc in us_fake_leaf(), then d - 1 return addresses of
  * functions that are US_FAKE_FUNCTION bytes long; the outermost frame has a saved
  * frame pointer and a return address of 0.
@@ -25,6 +28,16 @@
 #define US_FAKE_MAX_DEPTH  200
 #define US_FAKE_MAX_STACKS (1024 * 256)
 
+#define US_FAKE_HALTED UINT32_MAX
+
+struct us_fake_play {
+	/* The stack of a vCPU at a time of its own clock, modulo n_stack, or
+	 * US_FAKE_HALTED. */
+	uint32_t (*at)(void *ctx, unsigned vcpu, uint64_t t_ns);
+	void *ctx;
+	uint64_t late_ns; /* mean of how late a wake-up comes; exponential */
+};
+
 /* What is 0 gets the value in brackets. */
 struct us_fake_opts {
 	unsigned n_vcpu;	  /* [1] */
@@ -33,6 +46,7 @@ struct us_fake_opts {
 	unsigned halted_permille; /* of the samples that find the vCPU halted */
 	uint64_t end_after;	  /* captures, then the guest is gone [never] */
 	uint64_t held_ns;	  /* what each sample of a running vCPU says it took */
+	const struct us_fake_play *play; /* NULL: none */
 };
 
 /* The stack that capture c must unwind to; US_FAKE_MAX_DEPTH slots in pc. */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * changes.h: how often a vCPU's samples that follow each other differ, for each
+ * function and each node of the call tree at once.
+ *
+ * From the stretches of the profile (stretches.h), samples of one vCPU 1 to US_LAGS
+ * apart.  Samples that do not count (idle ones, those outside a focus) make the number
+ * of those that do a chance, too: a share is a ratio.
+ */
+#ifndef US_PROFILE_CHANGES_H
+#define US_PROFILE_CHANGES_H
+
+#include "profile/profile_priv.h"
+
+/* Weighted sums of pairs of samples that differ. */
+struct us_change {
+	double within;	/* both count, one of them is in it */
+	double outside; /* one counts and is in it, the other does not count */
+};
+
+struct us_changes {
+	struct us_change *node, *self, *total; /* by node; by function */
+	double outside;			       /* all pairs of which one counts */
+	double idle; /* pairs of which one is idle; for each sample, not counted one */
+	double spread; /* of the distances between samples: see interval.h */
+};
+
+/* 0 or -ENOMEM. */
+US_MUST_CHECK int us_changes_count(const struct us_profile *p, struct us_changes *ret);
+void us_changes_fini(struct us_changes *c);
+
+/* For us_span_error.changes, of a share of the samples that count. */
+double us_changes_of(const struct us_changes *c, const struct us_change *x,
+		     double share);
+
+#endif

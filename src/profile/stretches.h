@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stretches.h: some stretches of a recording, sample by sample.
+ *
+ * How much neighbouring samples differ needs them one by one, but not all: stretches of
+ * US_STRETCH samples are kept, at equal distances over the whole recording, 16 to 32 of
+ * them.  How long it is turns out at its end, so every other one is dropped, and the
+ * distance doubled, whenever there are too many.  At most half a MB.
+ */
+#ifndef US_PROFILE_STRETCHES_H
+#define US_PROFILE_STRETCHES_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define US_STRETCH	 1024
+#define US_STRETCHES_MAX 32
+
+#define US_STRETCH_IDLE UINT32_MAX /* keys of samples that have no stack */
+#define US_STRETCH_OFF	(UINT32_MAX - 1)
+
+struct us_stretch_sample {
+	uint64_t t_ns;
+	uint32_t key;
+	uint16_t vcpu;
+};
+
+struct us_stretches {
+	struct us_stretch_sample *v;
+	size_t n, cap;
+	uint64_t seen;	   /* samples so far */
+	unsigned distance; /* every so many stretches one is kept */
+};
+
+void us_stretches_init(struct us_stretches *s);
+void us_stretches_fini(struct us_stretches *s);
+/* 0 or -ENOMEM. */
+US_MUST_CHECK int us_stretches_add(struct us_stretches *s,
+				   const struct us_stretch_sample *x);
+
+#endif
