@@ -150,7 +150,7 @@ static int32_t pops_of(struct us_x86_flow *f, us_gva pc)
 			break;
 	}
 	f->path.lost = lost;
-	return n % f->word ? 0 : n;
+	return n;
 }
 
 static void step(struct us_x86_flow *f, struct us_x86_state *st,
