@@ -116,7 +116,7 @@ static us_gva call_target(const struct pair *p, us_gva pc)
  * nothing to return to. */
 static bool thread_begins(const struct pair *p)
 {
-	us_gva word[2], at = p->regs->sp & ~7ULL;
+	us_gva word[2], at = p->regs->sp;
 	if (p->ours->end != US_END_NO_RULE ||
 	    dwfl_walk_has_cfi(p->walk, p->ours->pc[p->ours->n - 1]))
 		return false;
