@@ -572,12 +572,13 @@ static void a_copy_is_read_in_its_pieces(void **state)
 {
 	static const uint8_t one[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, two[8] = { 42 };
 	static const struct us_frame_copy frames[] = { { 0x3000, { 7, 8 } },
-						       { 0x2000, { 9, 10 } } };
+						       { 0x2000, { 9, 10 } },
+						       { 0x4ffd, { 11, 12 } } };
 	struct us_stack_copy c = { .window = { { 0x1000, 16, one },
 					       { 0x9000, 8, two } },
 				   .n_window = 2,
 				   .frame = frames,
-				   .n_frame = 2 };
+				   .n_frame = 3 };
 	uint64_t word = 0;
 	(void)state;
 	assert_true(us_stack_copy_read(&c, 0x1001, &word, 4));
@@ -589,6 +590,8 @@ static void a_copy_is_read_in_its_pieces(void **state)
 	assert_int_equal(word, 10);
 	assert_true(us_stack_copy_read(&c, 0x3000, &word, 8));
 	assert_int_equal(word, 7);
+	assert_true(us_stack_copy_read(&c, 0x5005, &word, 8)); /* at any address */
+	assert_int_equal(word, 12);
 	assert_false(c.missed);
 	assert_false(us_stack_copy_read(&c, 0x100c, &word, 8)); /* over its end */
 	assert_int_equal(c.missed_at, 0x100c);
@@ -617,6 +620,26 @@ static void a_link_is_learned_when_seen_twice(void **state)
 	}
 	assert_int_equal(g.link[0], 0xff0);
 	assert_int_equal(g.link[1], 0);
+}
+
+/* On another stack that is off a word; whole words away goes before near. */
+static void a_link_may_be_odd(void **state)
+{
+	uint64_t words[512] = { 0 };
+	struct us_bpf_links links = { 0 };
+	static struct us_bpf_guest g;
+	struct us_stack_copy c = {
+		.window = { { 0x10001, sizeof(words), (uint8_t *)words } },
+		.n_window = 1,
+		.missed = true,
+		.missed_at = 0x7013,
+	};
+	(void)state;
+	words[100] = 0x7003;
+	words[200] = 0x700e;
+	us_bpf_links_learn(&links, &c, &g);
+	us_bpf_links_learn(&links, &c, &g);
+	assert_int_equal(g.link[0], 0x321);
 }
 
 static void a_queue_keeps_looks_whole(void **state)
@@ -658,6 +681,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_copy_is_read_in_its_pieces),
 		cmocka_unit_test(a_link_is_learned_when_seen_twice),
+		cmocka_unit_test(a_link_may_be_odd),
 		cmocka_unit_test(a_queue_keeps_looks_whole),
 		cmocka_unit_test(any_layout_of_memory_is_read),
 		cmocka_unit_test(exits_are_told),

@@ -153,7 +153,7 @@ __noinline uint64_t skip_window(struct scratch *s, us_gva at)
 	uint64_t start = s->look.window[0].at, len = s->look.window[0].len;
 	for (unsigned i = 0; i < US_BPF_MAX_CHAIN; i++) {
 		uint64_t off = at - start;
-		if (off + 8 > len)
+		if (off + 16 > len) /* both words, or the frame is copied */
 			break;
 		barrier_var(off);
 		if (off > US_BPF_MAX_WINDOW)
