@@ -288,6 +288,7 @@ static int receive(struct us_gdb *g, uint64_t deadline_ns)
 			continue;
 		if (errno != EAGAIN)
 			return failed(g, -ECONNRESET, "it broke the connection");
+		g->waits++;
 		int r = await(g, POLLIN, deadline_ns);
 		if (r < 0)
 			return r;

@@ -63,6 +63,7 @@ struct us_gdb {
 	unsigned sent;	    /* packets of ours that the peer has not acknowledged */
 	unsigned bad, naks; /* in a row */
 	const char *why;    /* after an error: what was wrong, in words */
+	unsigned waits;	    /* times that nothing was there yet */
 	uint8_t in[4096];
 	size_t in_at, in_len;
 	char out[8192]; /* what is being composed, or was sent last */

@@ -9,10 +9,13 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define LOOK_NS	     (2500 * US_NS_PER_MS)
 #define REGAIN_NS    (400 * US_NS_PER_MS)
 #define RESUME_TRIES 8
+#define LEAST_NAP_NS (10 * US_NS_PER_US)
+#define MOST_NAP_NS  (500 * US_NS_PER_US)
 
 static int lost(struct us_gdb_session *s, int code, const char *why)
 {
@@ -227,6 +230,26 @@ static int take_stop(struct us_gdb_session *s, uint64_t deadline_ns)
 	return 0;
 }
 
+/*
+ * QEMU sends each acknowledgement and each reply by itself, and each would wake us up,
+ * who are let run before it: three vCPUs' 17 took 0.28 ms so.  So sleep for as long as
+ * they take, by what the last ones took.
+ */
+static void nap(struct us_gdb_session *s)
+{
+	struct timespec t = { .tv_nsec = (long)s->nap_ns };
+	if (s->qemu && s->nap_ns >= LEAST_NAP_NS)
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+	s->client.waits = 0;
+}
+
+static void learn_nap(struct us_gdb_session *s)
+{
+	uint64_t ns = s->nap_ns;
+	ns = s->client.waits ? ns + ns / 8 + LEAST_NAP_NS / 4 : ns - ns / 32;
+	s->nap_ns = ns < MOST_NAP_NS ? ns : MOST_NAP_NS;
+}
+
 static int stop_and_read(struct us_gdb_session *s, uint64_t mask,
 			 struct us_gdb_look *ret)
 {
@@ -238,8 +261,11 @@ static int stop_and_read(struct us_gdb_session *s, uint64_t mask,
 	if (r == 0)
 		r = take_stop(s, deadline_ns);
 	ret->t_ns = us_now_ns();
-	if (r == 0)
+	if (r == 0) {
+		nap(s);
 		r = exchange(s, mask, !s->qemu, true, deadline_ns, ret);
+		learn_nap(s);
+	}
 	if (r == 0)
 		r = us_gdb_codes_settle(&s->codes, &s->client, mask & ~ret->refused,
 					ret->code, ret->regs, deadline_ns);

@@ -55,6 +55,7 @@ struct us_gdb_session {
 	bool kvm, tcg;	    /* QEMU's word; neither: not known */
 	size_t packet_size; /* the stub's limit */
 	const char *resume; /* "c" or "vCont;c" */
+	uint64_t nap_ns;    /* that the replies of one stop take */
 	unsigned n_vcpu;
 	unsigned selected; /* vCPU that the stub talks about; US_MAX_VCPUS: unknown */
 	char thread[US_MAX_VCPUS][24];
