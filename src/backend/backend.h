@@ -176,6 +176,10 @@ struct us_backend_ops {
 
 	/* After a negative next(): what happened, in words. May be NULL. */
 	void (*explain)(const struct us_backend *b, int code, struct us_err *e);
+
+	/* After the last next(): where stops fall more or less often than the vCPUs are
+	 * there, as us_running_pc_text() has it. May be NULL. */
+	void (*gathers)(const struct us_backend *b, char *ret, size_t size);
 };
 
 /* Embedded first in each backend's own struct. */

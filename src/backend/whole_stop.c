@@ -14,12 +14,15 @@ int us_whole_stop_start(struct us_whole_stop *w, const struct us_schedule *s,
 	w->n_chosen = w->pacer.weight;
 	if (!s->wake_halted)
 		us_vcpu_threads_open(&w->threads, guest);
+	if (!s->wake_halted && w->sleeps_stopped)
+		us_running_pc_open(&w->running, guest);
 	return 0;
 }
 
 void us_whole_stop_close(struct us_whole_stop *w)
 {
 	us_vcpu_threads_close(&w->threads);
+	us_running_pc_close(&w->running);
 }
 
 static unsigned n_running(const struct us_whole_stop *w)
@@ -88,6 +91,7 @@ static int begin_look(struct us_whole_stop *w)
 {
 	w->busy = w->runs_halted ? 0 : us_vcpu_threads_busy(&w->threads);
 	w->got = 0;
+	us_running_pc_read(&w->running, w->busy & w->mask);
 	int r = w->ops->look(w->ctx);
 	if (r < 0)
 		return w->broken = r;
@@ -112,6 +116,8 @@ static void deliver(struct us_whole_stop *w, struct us_capture *c)
 	if (c->state == US_VCPU_HALTED && w->busy >> w->at & 1) {
 		c->state = US_VCPU_GUEST;
 		c->form = US_CAPTURE_NONE;
+	} else if (c->state == US_VCPU_GUEST) {
+		us_running_pc_stopped(&w->running, w->at, &c->regs);
 	}
 }
 

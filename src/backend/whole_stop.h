@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "backend/pacer.h"
+#include "backend/running_pc.h"
 #include "backend/vcpu_threads.h"
 
 /* What a backend does; ctx is its own.  Errors are those that its next() returns. */
@@ -37,6 +38,7 @@ struct us_whole_stop {
 	uint64_t mask;	     /* the chosen ones */
 	struct us_pacer pacer;
 	struct us_vcpu_threads threads;
+	struct us_running_pc running;
 	uint64_t active_ns[US_MAX_VCPUS]; /* of their threads, at the last stop */
 	uint64_t active_known;		  /* bit n: active_ns[n] is */
 	uint64_t let_go_ns;		  /* when that stop ended */

@@ -207,12 +207,23 @@ static void progress(void *ctx, const struct us_record_stats *s)
 		us_progress_show(&r->progress, s);
 }
 
+/* The sampler has ended: its backend may be asked. */
+static void write_gathers(struct us_recording *r)
+{
+	char text[2048] = "";
+	if (r->backend->ops->gathers)
+		r->backend->ops->gathers(r->backend, text, sizeof(text));
+	if (text[0])
+		(void)!us_writer_fact(r->writer, "stops_gather", text, NULL);
+}
+
 /* A short recording may be over before the guest's kernel was read. */
 static void finish(void *ctx)
 {
 	struct us_recording *r = ctx;
 	us_kernel_wait(&r->kernel);
 	(void)us_kernel_write(&r->kernel, r->writer);
+	write_gathers(r);
 }
 
 int us_recording_begin(struct us_recording *r, struct us_err *e)

@@ -9,7 +9,7 @@
  * profile/namesakes.c (names told apart),
  * profile/tree.c (stacks to the call tree), profile/changes.c (how steady it is),
  * profile/stats.c (sums and intervals),
- * profile/order.c (rows in their order), profile/warn.c.
+ * profile/order.c (rows in their order), profile/warn.c, profile/gathers.c.
  */
 #ifndef US_PROFILE_PRIV_H
 #define US_PROFILE_PRIV_H
@@ -142,6 +142,7 @@ US_MUST_CHECK int us_profile_count(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_order_tree(struct us_profile *p); /* -ENOMEM */
 US_MUST_CHECK int us_profile_count_lines(struct us_profile *p, struct us_err *e);
 void us_profile_warn_of_quality(struct us_profile *p);
+void us_profile_warn_of_gathers(struct us_profile *p);
 
 /*
  * Stacks of different times are kept apart if images came or went between: those of a

@@ -125,6 +125,7 @@ void us_profile_warn_of_quality(struct us_profile *p)
 	const char *unreadable = us_symbols_unreadable(p->symbols);
 	if (caution && *caution)
 		us_profile_warn(p, "%s", caution);
+	us_profile_warn_of_gathers(p);
 	if (note && *note && !p->modules.n && !p->guest_names.n)
 		us_profile_warn(p, "no names: %s", note);
 	if (us_profile_fact(p, "linux_changed"))

@@ -477,6 +477,20 @@ class Suite:
             check(stats["stolen_ns"] <= allowed, f"took {stats['stolen_percent']} %")
             self.sums_match(stats)
 
+    def gathers(self):
+        """Where stops do not fall where the time goes, the report says so: in leaf by
+        TCG's blocks, in polls by a lock, as the host's timing has it; not in shares."""
+        said = {}
+        for name in ("leaf", "polls", "shares"):
+            with self.guest(name) as g:
+                g.wait("READY")
+                self.us.record_enough(g, self.args.backend, *self.budget(), seconds=4,
+                                      enough=1000)
+            said[name] = [w for w in self.us.report()["warnings"] if "do not fall" in w]
+            note(f"{name}: {said[name]}")
+        check(said["leaf"] and "leaf_" in said["leaf"][0], "nothing is said of leaf")
+        check(not said["shares"], f"of shares, too: {said['shares']}")
+
     def two_at_once(self):
         with self.guest("shares") as a, self.guest("demo") as b:
             a.wait("READY")
@@ -516,6 +530,8 @@ class Suite:
         yield "cyclic page tables", lambda: self.hostile("cyclic"), True
         yield "budget", self.budget_holds, False
         yield "two guests", self.two_at_once, False
+        if (self.args.backend, self.args.accel, self.processor) == ("gdb", "tcg", "x86_64"):
+            yield "stops gather", self.gathers, True
         for mode in MODES.get(self.processor, ()):
             yield mode, lambda m=mode: self.whole_guest("shares-" + m, 1), False
 

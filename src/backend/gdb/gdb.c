@@ -276,6 +276,11 @@ static void gdb_counts(const struct us_backend *base, struct us_backend_counts *
 	us_whole_stop_counts(&((const struct gdb *)base)->stop, ret);
 }
 
+static void gdb_gathers(const struct us_backend *base, char *ret, size_t size)
+{
+	us_running_pc_text(&((const struct gdb *)base)->stop.running, ret, size);
+}
+
 static void gdb_explain(const struct us_backend *base, int code, struct us_err *e)
 {
 	const struct gdb *b = (const struct gdb *)base;
@@ -299,4 +304,5 @@ const struct us_backend_ops us_backend_gdb = {
 	.release = gdb_release,
 	.counts = gdb_counts,
 	.explain = gdb_explain,
+	.gathers = gdb_gathers,
 };

@@ -546,6 +546,11 @@ static void qmp_counts(const struct us_backend *base, struct us_backend_counts *
 	us_whole_stop_counts(&((const struct qmp *)base)->stop, ret);
 }
 
+static void qmp_gathers(const struct us_backend *base, char *ret, size_t size)
+{
+	us_running_pc_text(&((const struct qmp *)base)->stop.running, ret, size);
+}
+
 static void qmp_explain(const struct us_backend *base, int code, struct us_err *e)
 {
 	const struct qmp *b = (const struct qmp *)base;
@@ -567,4 +572,5 @@ const struct us_backend_ops us_backend_qmp = {
 	.release = qmp_release,
 	.counts = qmp_counts,
 	.explain = qmp_explain,
+	.gathers = qmp_gathers,
 };
