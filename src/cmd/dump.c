@@ -209,8 +209,8 @@ static void print_stack(struct dump *d, const struct seen *seen)
 			print_frame(number++, s->pc[i], &f[k]);
 	}
 	if (s->end != US_END_ROOT)
-		printf("  the stack is cut here: %s\n",
-		       us_unwind_end_name((enum us_unwind_end)s->end));
+		printf("  the stack is cut here, %s\n",
+		       us_unwind_end_words((enum us_unwind_end)s->end));
 }
 
 static const char *const state_words[US_N_VCPU_STATE] = {

@@ -3,6 +3,7 @@
 #include "profile/profile_priv.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,74 +24,119 @@ static void warn_of_file(struct us_profile *p)
 		us_profile_warn(p, "the recording ended early: %s", s->end_words);
 }
 
-/* Is the outermost frame that of a program for which no file was given? */
-static bool ends_in_unknown_program(struct us_profile *p, uint32_t stack)
+/* The outermost function of a cut stack; NULL: there is none. */
+static const struct us_profile_func *outermost(struct us_profile *p, uint32_t stack,
+					       bool *ret_user)
 {
 	const struct us_trie_node *v = p->trie.nodes.v;
 	stack = us_profile_guest_node(p, stack);
 	uint32_t up = v[stack].parent;
-	if (!stack || v[stack].flags & US_PROFILE_NO_FRAME)
-		return false;
 	bool is_return = false;
+	if (!stack || v[stack].flags & US_PROFILE_NO_FRAME)
+		return NULL;
 	for (; up && !(v[up].flags & US_PROFILE_NO_FRAME); up = v[up].parent) {
 		stack = up;
 		is_return = !(v[up].flags & US_PC_EXACT);
 	}
-	if (!(v[stack].flags & US_PC_USER))
-		return false;
+	*ret_user = v[stack].flags & US_PC_USER;
 	const struct us_profile_site *site = us_profile_site(p, stack, is_return);
-	if (!site || !site->n)
-		return false;
-	const struct us_profile_func *f =
-		&p->funcs.v[p->frames.v[site->first + site->n - 1].func];
-	return !f->known && (!f->module || !strcmp(f->module, US_MODULE_USER));
+	return site && site->n
+		       ? &p->funcs.v[p->frames.v[site->first + site->n - 1].func]
+		       : NULL;
 }
 
-/* Of the stacks that are cut, by how: take those away that end in such a program. */
-static uint64_t take_unknown_programs(struct us_profile *p, uint64_t ends[US_N_END])
+#define MAX_CANDIDATES 64
+
+/* Where stacks are cut: in programs for which no file was given; and else, in which
+ * function most of them, of the first few. */
+struct cut_places {
+	uint64_t ends[US_N_END], programs;
+	const struct us_profile_func *func[MAX_CANDIDATES];
+	uint64_t weight[MAX_CANDIDATES];
+	const struct us_profile_func *most;
+};
+
+static void add_place(struct cut_places *c, const struct us_profile_func *f,
+		      uint64_t weight)
 {
-	uint64_t n = 0;
+	size_t k = 0;
+	while (k < MAX_CANDIDATES && c->func[k] && c->func[k] != f)
+		k++;
+	if (k == MAX_CANDIDATES)
+		return;
+	c->func[k] = f;
+	c->weight[k] += weight;
+}
+
+static void find_places(struct us_profile *p, struct cut_places *c)
+{
+	memcpy(c->ends, p->sum.ends, sizeof(c->ends));
 	for (size_t i = 0; i < p->key_ends.cap; i++) {
 		const struct us_pair_slot x = p->key_ends.v[i];
+		bool user = false;
 		if (!x.value || x.b >= US_N_END || x.b == US_END_ROOT ||
-		    x.b == US_END_NONE ||
-		    !ends_in_unknown_program(p, (uint32_t)(x.a / US_N_KIND)))
+		    x.b == US_END_NONE)
 			continue;
-		uint64_t take = x.value < ends[x.b] ? x.value : ends[x.b];
-		ends[x.b] -= take;
-		n += take;
+		const struct us_profile_func *f = outermost(
+			p, (uint32_t)(x.a / US_N_KIND), &user);
+		if (!f)
+			continue;
+		if (user && !f->known &&
+		    (!f->module || !strcmp(f->module, US_MODULE_USER))) {
+			uint64_t take = x.value < c->ends[x.b] ? x.value : c->ends[x.b];
+			c->ends[x.b] -= take;
+			c->programs += take;
+		} else if (f->known) {
+			add_place(c, f, x.value);
+		}
 	}
-	return n;
+	uint64_t best = 0;
+	for (size_t k = 0; k < MAX_CANDIDATES && c->func[k]; k++)
+		if (c->weight[k] > best) {
+			best = c->weight[k];
+			c->most = c->func[k];
+		}
+}
+
+__attribute__((__format__(__printf__, 3, 4))) static void append(char *dst, size_t size,
+								 const char *fmt, ...)
+{
+	size_t at = strlen(dst);
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(dst + at, size - at, fmt, ap);
+	va_end(ap);
 }
 
 static void warn_of_cut_stacks(struct us_profile *p)
 {
-	uint64_t ends[US_N_END], all = 0, cut, in_programs;
-	memcpy(ends, p->sum.ends, sizeof(ends));
+	struct cut_places c = { 0 };
+	uint64_t all = 0;
+	char why[768] = "";
+	const char *then = "";
 	for (int i = 0; i < US_N_END; i++)
-		all += ends[i];
-	cut = all - ends[US_END_ROOT] - ends[US_END_NONE];
+		all += p->sum.ends[i];
+	uint64_t cut = all - p->sum.ends[US_END_ROOT] - p->sum.ends[US_END_NONE];
 	if (!all || cut * 20 < all)
 		return;
-	in_programs = take_unknown_programs(p, ends);
-	cut -= in_programs;
-	if (in_programs * 20 >= all)
-		us_profile_warn(
-			p,
-			"%.1f %% of the stacks are cut in programs for which no "
-			"file was given: record -e FILE finds their callers",
-			100.0 * (double)in_programs / (double)all);
-	if (cut * 20 < all)
-		return;
-	char why[160] = "";
-	size_t at = 0;
-	for (int i = US_END_DEPTH; i < US_N_END && at < sizeof(why); i++)
-		if (ends[i])
-			at += (size_t)snprintf(why + at, sizeof(why) - at,
-					       "%s%s %" PRIu64, at ? ", " : "",
-					       us_unwind_end_name(i), ends[i]);
+	find_places(p, &c);
+	if (c.programs) {
+		append(why, sizeof(why), "%.1f %% in programs without a file (-e FILE)",
+		       100.0 * (double)c.programs / (double)all);
+		then = "; ";
+	}
+	for (int i = US_END_DEPTH; i < US_N_END; i++) {
+		if (!c.ends[i])
+			continue;
+		append(why, sizeof(why), "%s%.1f %% %s", then,
+		       100.0 * (double)c.ends[i] / (double)all,
+		       us_unwind_end_words((enum us_unwind_end)i));
+		then = "; ";
+	}
+	if (c.most)
+		append(why, sizeof(why), "; most at %.100s", c.most->name);
 	us_profile_warn(p,
-			"%.1f %% of the stacks are cut (%s): their callers are missing",
+			"%.1f %% of the stacks are cut, outer callers are missing: %s",
 			100.0 * (double)cut / (double)all, why);
 }
 

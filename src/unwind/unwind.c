@@ -339,6 +339,21 @@ const char *us_unwind_end_name(enum us_unwind_end end)
 	return end < US_N_END ? names[end] : "unknown";
 }
 
+const char *us_unwind_end_words(enum us_unwind_end end)
+{
+	static const char *const words[US_N_END] = {
+		[US_END_NONE] = "where no stack was taken",
+		[US_END_ROOT] = "nowhere",
+		[US_END_DEPTH] = "at 128 frames",
+		[US_END_FAULT] = "at memory that could not be read",
+		[US_END_CYCLE] = "where frame pointers do not lead up the stack",
+		[US_END_NO_RULE] =
+			"where neither symbols nor code tell the caller (-e FILE)",
+		[US_END_MODE] = "in code of 16 bits or with segments",
+	};
+	return end < US_N_END ? words[end] : "for an unknown reason";
+}
+
 const char *us_frame_how_name(enum us_frame_how how)
 {
 	static const char *const names[] = {

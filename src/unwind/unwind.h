@@ -115,6 +115,8 @@ void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs 
 	       struct us_stack *out);
 
 const char *us_unwind_end_name(enum us_unwind_end end); /* "root", "depth", ... */
+/* Of a cut stack, for its user: where it is cut, and what helps. */
+const char *us_unwind_end_words(enum us_unwind_end end);
 const char *us_frame_how_name(enum us_frame_how how);
 
 #endif

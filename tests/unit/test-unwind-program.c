@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* RISC-V: from a kernel with page tables of its own to the program below it, whose
+ * registers are in a page that only the program's tables have. */
+#include "flat-guest.h"
+
+#define KERNEL_ROOT  0xf000 /* one large page: all memory where it is */
+#define PROGRAM_ROOT 0xc000 /* and the tables below it */
+#define OTHER_ROOT   0xb000
+#define AREA	     0x7000 /* at 0x10000 in the program's space, where no RAM is */
+#define LEAF(pa)     ((pa) >> 2 | 0xcf)
+#define TABLE(pa)    ((pa) >> 2 | 1)
+#define USER	     0x10
+
+#define HANDLER	 0x2000
+#define ENTRY	 0x3000
+#define BEHIND	 0x301c /* the CALL of the handler */
+#define PROGRAM	 0x5000
+#define CALLED	 0x5100
+#define USER_FP	 0x9100
+#define USER_SP	 0x9000
+#define STACK_AT (STACK + 0x800)
+
+static int fresh_program(void **state)
+{
+	int r = fresh(state);
+	us_unwinder_free(unwinder);
+	memset(ram, 0, sizeof(ram));
+	regs.arch = US_ARCH_RISCV64;
+	regs.valid = UINT32_MAX;
+	regs.space.mode = US_PAGING_RISCV_39;
+	return r || us_unwinder_new(US_ARCH_RISCV64, NULL, NULL, &unwinder);
+}
+#define PROGRAM_TEST(f) cmocka_unit_test_setup_teardown(f, fresh_program, done)
+
+static void words(us_gva at, const uint32_t *code, size_t n)
+{
+	memcpy(ram + at, code, n * 4);
+	start[map.n++] = at;
+	us_unwinder_set_code(unwinder, &map, &cfi);
+}
+#define WORDS(at, ...)                                                                 \
+	words(at, (const uint32_t[]){ __VA_ARGS__ },                                   \
+	      sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
+
+static void put_tables(us_gpa root)
+{
+	put(root, TABLE(0xd000));
+	put(0xd000, TABLE(0xe000));
+	for (unsigned page = 2; page < 10; page++)
+		put(0xe000 + page * 8,
+		    LEAF(page << 12) | (page == 5 || page == 9 ? USER : 0));
+	put(0xe000 + 0x10 * 8, LEAF(AREA));
+}
+
+static void put_area(us_gva sp, us_gva fp, us_gva pc)
+{
+	put(AREA, sp);
+	put(AREA + 8, PROGRAM + 4);
+	put(AREA + 16, USER_SP);
+	put(AREA + 24, fp);
+	put(AREA + 32, pc);
+}
+
+/* lui a0, 0x10; sd ra, 8; sd sp, 16; sd s0, 24; sd gp, 40; ld sp, 0; jalr t0; sret */
+static void put_code(uint32_t third)
+{
+	put(KERNEL_ROOT, LEAF(0));
+	put_tables(PROGRAM_ROOT);
+	WORDS(HANDLER, 0xe4061141, 0x00000013, 0x014160a2, 0x00018082);
+	WORDS(ENTRY, 0x00010537, 0x00153423, 0x00253823, third, 0x02353423, 0x00053103,
+	      0x000280e7);
+	WORDS(BEHIND, 0x10200073);
+	WORDS(PROGRAM, 0x100000ef, 0x0000006f); /* jal 0x5100 */
+	WORDS(CALLED, 0x00018082);
+	put_area(STACK_AT + 16, USER_FP, CALLED);
+	put(STACK_AT + 8, BEHIND);
+}
+#define KEEPS_FP 0x00853c23
+
+static void in_program(us_gpa root)
+{
+	regs.user = true;
+	regs.space.root = root;
+	regs.pc = CALLED;
+	regs.sp = regs.gpr[US_RISCV_SP] = USER_SP;
+	regs.fp = regs.gpr[US_RISCV_FP] = USER_FP;
+	regs.gpr[US_RISCV_RA] = PROGRAM + 4;
+	us_paging_new_sample(&paging);
+	us_unwind(unwinder, &paging, &regs, &out);
+	assert_int_equal(out.pc[1], PROGRAM + 4);
+}
+
+static void in_kernel(void)
+{
+	regs.user = false;
+	regs.space.root = KERNEL_ROOT;
+	regs.pc = HANDLER + 4;
+	regs.sp = regs.gpr[US_RISCV_SP] = STACK_AT;
+	regs.fp = regs.gpr[US_RISCV_FP] = USER_FP;
+	regs.gpr[US_RISCV_RA] = HANDLER + 8;
+	us_paging_new_sample(&paging);
+	us_unwind(unwinder, &paging, &regs, &out);
+	assert_true(out.n >= 2);
+	assert_int_equal(out.pc[1], BEHIND);
+}
+
+static void expect_cut(void)
+{
+	in_kernel();
+	assert_int_equal(out.n, 2);
+	assert_int_not_equal(out.end, US_END_ROOT);
+	assert_int_equal(out.root, 0);
+}
+
+static void it_goes_on(void **state)
+{
+	(void)state;
+	put_code(KEEPS_FP);
+	expect_cut(); /* no program was seen yet */
+	in_program(PROGRAM_ROOT);
+	for (int i = 0; i < 2; i++) {
+		in_kernel();
+		assert_int_equal(out.n, 4);
+		assert_int_equal(out.pc[2], CALLED);
+		assert_int_equal(out.pc[3], PROGRAM + 4);
+		assert_int_equal(out.flags[1] & US_PC_USER, 0);
+		assert_int_equal(out.flags[2] & US_PC_USER, US_PC_USER);
+		assert_int_equal(out.flags[3] & US_PC_USER, US_PC_USER);
+		assert_int_equal(out.root, PROGRAM_ROOT);
+	}
+}
+
+/* Its registers are those of another time, or of another program. */
+static void what_does_not_fit(void **state)
+{
+	(void)state;
+	put_code(KEEPS_FP);
+	in_program(PROGRAM_ROOT);
+	put_area(STACK_AT + 16, USER_FP + 16, CALLED);
+	expect_cut();
+	put_area(STACK_AT, USER_FP, CALLED);
+	expect_cut();
+	put_area(STACK_AT + 16, USER_FP, 0);
+	expect_cut();
+	put_area(STACK_AT + 16, USER_FP, CALLED + 1);
+	expect_cut();
+	put_area(STACK_AT + 16, USER_FP, 0x20000); /* nothing is there */
+	expect_cut();
+	put_area(STACK_AT + 16, USER_FP, CALLED);
+	in_kernel();
+	assert_int_equal(out.n, 4);
+}
+
+static void two_that_fit(void **state)
+{
+	(void)state;
+	put_code(KEEPS_FP);
+	put_tables(OTHER_ROOT);
+	in_program(PROGRAM_ROOT);
+	in_program(OTHER_ROOT);
+	expect_cut();
+}
+
+/* An entry that changes the frame pointer before it calls, or keeps none. */
+static void entries_that_tell_less(void **state)
+{
+	(void)state;
+	put_code(0x01040413); /* addi s0, s0, 16 */
+	in_program(PROGRAM_ROOT);
+	expect_cut();
+	map.n = 0;
+	put_code(0x0000006f); /* a jump: nobody knows */
+	in_program(PROGRAM_ROOT);
+	expect_cut();
+}
+
+/* Two words of which nothing is known, and none. */
+static void which_is_the_program_counter(void **state)
+{
+	(void)state;
+	put_code(KEEPS_FP);
+	in_program(PROGRAM_ROOT);
+	const uint32_t far = 0x02353823; /* sd gp, 48(a0) */
+	memcpy(ram + ENTRY + 16, &far, 4);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	expect_cut();
+	const uint32_t next = 0x02353023; /* sd gp, 32(a0) */
+	memcpy(ram + ENTRY + 16, &next, 4);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	expect_cut();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PROGRAM_TEST(it_goes_on),
+		PROGRAM_TEST(what_does_not_fit),
+		PROGRAM_TEST(two_that_fit),
+		PROGRAM_TEST(entries_that_tell_less),
+		PROGRAM_TEST(which_is_the_program_counter),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
