@@ -528,7 +528,7 @@ class Suite:
             yield "host", self.host, True
         yield "garbage frame pointers", lambda: self.hostile("badfp"), True
         yield "cyclic page tables", lambda: self.hostile("cyclic"), True
-        yield "budget", self.budget_holds, False
+        yield "budget", self.budget_holds, True
         yield "two guests", self.two_at_once, False
         if (self.args.backend, self.args.accel, self.processor) == ("gdb", "tcg", "x86_64"):
             yield "stops gather", self.gathers, True
