@@ -13,6 +13,9 @@
 #define DISTANCES   8192 /* enough for quartiles */
 #define FAR	    16	 /* samples whose distance is compared */
 #define LEAST_PAIRS 8
+/* A timer of a fixed period has no chance of its own: its error is how its phase meets
+ * the guest's, which samples do not show.  As much as that is assumed. */
+#define TICK_SPREAD 0.5
 
 /* The last samples of a vCPU in the stretch at hand, newest first. */
 struct recent {
@@ -221,8 +224,7 @@ static double spread_of(struct counting *n)
 		quartile[i] = (double)n->distance[n->n_distance * (i + 1) / 4];
 	double deviation = (quartile[2] - quartile[0]) / 1.349 / quartile[1];
 	double spread = deviation * deviation * FAR;
-	/* Ticks have their distances in the vCPU's own time, all alike. */
-	return n->ticks && spread > US_UNIFORM_SPREAD ? US_UNIFORM_SPREAD : spread;
+	return n->ticks && spread < TICK_SPREAD ? TICK_SPREAD : spread;
 }
 
 int us_changes_count(const struct us_profile *p, struct us_changes *ret)

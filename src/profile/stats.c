@@ -11,13 +11,11 @@
 #include <stdlib.h>
 
 struct node_sums {
-	uint64_t now;	   /* in the slice at hand */
-	bool is_outermost; /* no caller is the same function */
 	double wave[US_COSINES];
+	bool is_outermost; /* no caller is the same function */
 };
 
 struct func_sums {
-	uint64_t self_now, total_now;
 	double self[US_COSINES], total[US_COSINES];
 };
 
@@ -58,64 +56,10 @@ static int count_init(struct count *c, struct us_profile *p)
 	return 0;
 }
 
-/* The samples of slice s to their leaves. Returns their weight. */
-static uint64_t add_leaves(struct count *c, unsigned s)
-{
-	struct us_profile *p = c->p;
-	uint64_t sum = 0;
-	for (size_t i = p->running.start[s]; i < p->running.start[s + 1]; i++) {
-		const struct us_slice_sum *x = &p->running.sums.v[i];
-		uint32_t node = p->key_node[x->key];
-		if (node == US_PROFILE_NONE)
-			continue;
-		sum += x->weight;
-		c->node[node].now += x->weight;
-		p->nodes.v[node].self += x->weight;
-		c->func[p->nodes.v[node].func].self_now += x->weight;
-		if (x->key % US_N_KIND == US_KIND_EXIT)
-			p->sum.exit += x->weight;
-		if (x->key % US_N_KIND == US_KIND_READY)
-			p->sum.ready += x->weight;
-	}
-	return sum;
-}
-
-static void add_wave(double sum[US_COSINES], uint64_t x, const double wave[US_COSINES])
+static void add_wave(double sum[US_COSINES], double x, const double wave[US_COSINES])
 {
 	for (unsigned j = 0; j < US_COSINES; j++)
-		sum[j] += (double)x * wave[j];
-}
-
-/* From the leaves to the root: children come after their parents. */
-static void add_up(struct count *c, const double wave[US_COSINES])
-{
-	struct us_profile *p = c->p;
-	for (size_t i = p->nodes.n; i-- > 1;) {
-		struct node_sums *n = &c->node[i];
-		if (!n->now)
-			continue;
-		add_wave(n->wave, n->now, wave);
-		p->nodes.v[i].total += n->now;
-		if (n->is_outermost)
-			c->func[p->nodes.v[i].func].total_now += n->now;
-		c->node[p->nodes.v[i].parent].now += n->now;
-		n->now = 0;
-	}
-	c->node[0].now = 0;
-}
-
-static void add_up_funcs(struct count *c, const double wave[US_COSINES])
-{
-	for (uint32_t i = 0; i < c->p->funcs.n; i++) {
-		struct func_sums *now = &c->func[i];
-		if (!now->total_now)
-			continue;
-		add_wave(now->self, now->self_now, wave);
-		add_wave(now->total, now->total_now, wave);
-		c->p->funcs.v[i].self += now->self_now;
-		c->p->funcs.v[i].total += now->total_now;
-		now->self_now = now->total_now = 0;
-	}
+		sum[j] += x * wave[j];
 }
 
 /* In the middle of a slice; the last one ends with the samples. */
@@ -131,20 +75,69 @@ static void wave_at(const struct us_profile *p, const struct us_slices *s, unsig
 	us_cosines_at(((start + end) / 2 - began) / (span - began), wave);
 }
 
+/* The samples of slice s to their leaves. */
+static void add_leaves(struct count *c, unsigned s)
+{
+	struct us_profile *p = c->p;
+	double wave[US_COSINES];
+	uint64_t sum = 0;
+	wave_at(p, &p->running, s, wave);
+	for (size_t i = p->running.start[s]; i < p->running.start[s + 1]; i++) {
+		const struct us_slice_sum *x = &p->running.sums.v[i];
+		uint32_t node = p->key_node[x->key];
+		if (node == US_PROFILE_NONE)
+			continue;
+		sum += x->weight;
+		add_wave(c->node[node].wave, x->weight, wave);
+		p->nodes.v[node].self += x->weight;
+		if (x->key % US_N_KIND == US_KIND_EXIT)
+			p->sum.exit += x->weight;
+		if (x->key % US_N_KIND == US_KIND_READY)
+			p->sum.ready += x->weight;
+	}
+	p->sum.running += sum;
+	add_wave(c->wave, (double)sum, wave);
+}
+
+static void add_self(struct count *c)
+{
+	struct us_profile *p = c->p;
+	for (size_t i = 1; i < p->nodes.n; i++) {
+		uint32_t func = p->nodes.v[i].func;
+		if (!p->nodes.v[i].self)
+			continue;
+		p->funcs.v[func].self += p->nodes.v[i].self;
+		add_wave(c->func[func].self, 1, c->node[i].wave);
+	}
+}
+
+/* From the leaves to the root: children come after their parents. */
+static void add_up(struct count *c)
+{
+	struct us_profile *p = c->p;
+	for (size_t i = p->nodes.n; i-- > 1;) {
+		struct us_profile_node *n = &p->nodes.v[i];
+		n->total += n->self;
+		if (!n->total)
+			continue;
+		p->nodes.v[n->parent].total += n->total;
+		add_wave(c->node[n->parent].wave, 1, c->node[i].wave);
+		if (!c->node[i].is_outermost)
+			continue;
+		p->funcs.v[n->func].total += n->total;
+		add_wave(c->func[n->func].total, 1, c->node[i].wave);
+	}
+}
+
 static void count_slices(struct count *c)
 {
 	struct us_profile_summary *sum = &c->p->sum;
 	uint64_t before = sum->running;
-	double wave[US_COSINES];
 	sum->running = sum->exit = sum->ready = 0;
-	for (unsigned s = 0; s < c->p->running.n; s++) {
-		uint64_t weight = add_leaves(c, s);
-		wave_at(c->p, &c->p->running, s, wave);
-		add_wave(c->wave, weight, wave);
-		sum->running += weight;
-		add_up(c, wave);
-		add_up_funcs(c, wave);
-	}
+	for (unsigned s = 0; s < c->p->running.n; s++)
+		add_leaves(c, s);
+	add_self(c);
+	add_up(c);
 	sum->unfocused = before - sum->running - sum->other_part;
 	c->p->nodes.v[0].total = sum->running;
 	c->n_independent = (double)sum->running;

@@ -9,6 +9,9 @@ A guest states on its serial port how much time each function took and which cal
 paths exist.  Every sampled stack must be such a path, and every function's share
 must lie within the interval that the report states, widened from 95 % to 99.9 % since
 many are compared (z 3.29 instead of 1.96) plus 0.5 points for the guest's own clock.
+The truth is of another span than the recording's: from the TRUTH line before it to the
+one behind.  So it is the interval for the long run that must hold, not that for the
+recorded span.
 A vCPU that waits for a host CPU stands still by its own clock too, somewhere, and one
 that had halted by the time it was stopped was busy nobody knows where: such samples
 are left out of the comparison of functions.
@@ -148,7 +151,7 @@ class Suite:
     def stated_half(self, name):
         for f in self.report["functions"]:
             if f["name"] == name:
-                return 50 * (f["self_interval"][1] - f["self_interval"][0])
+                return 50 * (f["self_long_run"][1] - f["self_long_run"][0])
         return 0
 
     def stacks(self, stats, label, whole=True):
