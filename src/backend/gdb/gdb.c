@@ -9,8 +9,7 @@
  */
 #include "backend/backend.h"
 #include "backend/gdb/session.h"
-#include "backend/peer_ram.h"
-#include "backend/whole_stop.h"
+#include "backend/remote.h"
 #include "base/cleanup.h"
 #include "vmm/qmp.h"
 
@@ -25,11 +24,8 @@
 extern const struct us_backend_ops us_backend_gdb;
 
 struct gdb {
-	struct us_backend base;
+	struct us_remote remote;
 	struct us_gdb_session *session;
-	struct us_peer_ram ram;
-	struct us_guest guest; /* pid 0: not known */
-	struct us_whole_stop stop;
 	struct us_gdb_look look;
 	const char *why;
 };
@@ -61,106 +57,24 @@ static enum us_gdb_before ask_status(struct us_qmp *q)
 static bool read_by_stub(void *ctx, us_gva va, void *buf, size_t len)
 {
 	struct gdb *b = ctx;
-	return us_gdb_session_read(b->session, b->stop.at, va, buf, len);
-}
-
-static void learn_guest(struct gdb *b, const struct us_target *t)
-{
-	pid_t pid = us_socket_peer_pid(b->session->client.fd);
-	if (t->guest)
-		b->guest = *t->guest;
-	else if (pid <= 0 || us_guest_inspect(pid, &b->guest, NULL) < 0)
-		b->guest.pid = 0;
+	return us_gdb_session_read(b->session, b->remote.stop.at, va, buf, len);
 }
 
 /* One look, to know before the recording starts whether the VMM's memory will do. */
 static int try_ram(struct gdb *b, struct us_qmp *q, struct us_err *e)
 {
 	struct us_gdb_session *s = b->session;
-	bool local = b->guest.pid && s->qemu && s->layout.controls;
-	us_peer_ram_open(&b->ram, local ? &b->guest : NULL, q, "by the stub",
-			 read_by_stub, b);
+	bool local = b->remote.guest.pid && s->qemu && s->layout.controls;
+	us_peer_ram_open(&b->remote.ram, local ? &b->remote.guest : NULL, q,
+			 "by the stub", read_by_stub, b);
 	int r = us_gdb_session_look(s, 1, &b->look);
 	if (r < 0)
 		return us_fail(e, r, "sample the guest: %s", s->client.why);
-	b->stop.at = 0;
+	b->remote.stop.at = 0;
 	if (b->look.got & 1)
-		us_peer_ram_prepare(&b->ram, &b->look.regs[0]);
+		us_peer_ram_prepare(&b->remote.ram, &b->look.regs[0]);
 	r = us_gdb_session_resume(s);
 	return r < 0 ? us_fail(e, r, "resume the guest: %s", s->client.why) : 0;
-}
-
-/* QEMU's own word goes before its command line's. */
-static enum us_accel accel_of(const struct gdb *b)
-{
-	return b->session->tcg	 ? US_ACCEL_TCG
-	       : b->session->kvm ? US_ACCEL_KVM
-				 : b->guest.accel;
-}
-
-static void describe(struct gdb *b)
-{
-	const struct us_gdb_session *s = b->session;
-	struct us_backend *base = &b->base;
-	base->n_vcpu = s->n_vcpu;
-	base->arch = s->layout.arch;
-	base->accel = accel_of(b);
-	base->caps = US_CAP_FREEZE | US_CAP_ALL_GPRS | US_CAP_WATCHDOG;
-	base->mem = us_peer_ram_mem(&b->ram);
-	if (us_peer_ram_is_mapped(&b->ram))
-		base->caps |= US_CAP_MAP;
-	snprintf(base->how, sizeof(base->how), "%s stub%s%s, memory: %.80s",
-		 s->qemu ? "QEMU's" : "GDB", s->client.no_ack ? ", no acks" : "",
-		 s->run == US_GDB_PAUSED ? ", the guest is paused" : "",
-		 us_peer_ram_how(&b->ram));
-	bool tcg = base->accel == US_ACCEL_TCG;
-	if (tcg)
-		base->caps |= US_CAP_BLOCKS;
-	snprintf(base->caution, sizeof(base->caution), "%s%s%s",
-		 tcg ? "TCG stops at the start of the next translation block: a caller "
-		       "and its callee swap shares, sums over both are right; exact "
-		       "figures need counting"
-		     : "",
-		 tcg && s->unsure ? "; " : "",
-		 s->unsure ? "not known whether the guest was paused before" : "");
-}
-
-static void gdb_close(struct us_backend *base)
-{
-	struct gdb *b = (struct gdb *)base;
-	if (!b)
-		return;
-	us_gdb_session_close(b->session);
-	us_peer_ram_close(&b->ram);
-	us_whole_stop_close(&b->stop);
-	free(b);
-}
-
-static int gdb_open(const struct us_target *t, struct us_backend **ret,
-		    struct us_err *e)
-{
-	if (!gdb_probe(t, e))
-		return -ENODEV;
-	struct gdb *b = calloc(1, sizeof(*b));
-	if (!b)
-		return us_fail(e, -ENOMEM, "attach to a stub: out of memory");
-	b->base.ops = &us_backend_gdb;
-	struct us_qmp *q = NULL;
-	if (t->qmp[0] && us_qmp_open(t->qmp, &q, NULL) < 0)
-		q = NULL;
-	int r = us_gdb_session_open(t->gdb, ask_status(q), &b->session, e);
-	if (r == 0) {
-		learn_guest(b, t);
-		r = try_ram(b, q, e);
-	}
-	us_qmp_close(q);
-	if (r < 0) {
-		gdb_close(&b->base);
-		return r;
-	}
-	describe(b);
-	*ret = &b->base;
-	return 0;
 }
 
 static int failed(struct gdb *b, int code, const char *why)
@@ -168,7 +82,7 @@ static int failed(struct gdb *b, int code, const char *why)
 	b->why = why ? why : "the connection is unusable";
 	if (code == -ESRCH)
 		return code;
-	bool gone = b->guest.pid && !us_guest_alive(&b->guest);
+	bool gone = b->remote.guest.pid && !us_guest_alive(&b->remote.guest);
 	return gone ? -ESRCH : -ECONNRESET;
 }
 
@@ -182,10 +96,10 @@ static int sleep_until(void *ctx, uint64_t t_ns)
 static int look(void *ctx)
 {
 	struct gdb *b = ctx;
-	int r = us_gdb_session_look(b->session, b->stop.mask, &b->look);
-	b->stop.asked_ns = b->look.asked_ns;
-	b->stop.t_ns = b->look.t_ns;
-	b->stop.got = b->look.got;
+	int r = us_gdb_session_look(b->session, b->remote.stop.mask, &b->look);
+	b->remote.stop.asked_ns = b->look.asked_ns;
+	b->remote.stop.t_ns = b->look.t_ns;
+	b->remote.stop.got = b->look.got;
 	return r < 0 ? failed(b, r, b->session->client.why) : 0;
 }
 
@@ -213,7 +127,8 @@ static bool waits_after_hlt(struct gdb *b, const struct us_regs *regs)
 {
 	uint8_t byte;
 	return !b->session->extra && regs->arch == US_ARCH_X86_64 && !regs->user &&
-	       us_mem_read_gva(b->base.mem, regs->pc - 1, &byte, 1) && byte == X86_HLT;
+	       us_mem_read_gva(b->remote.base.mem, regs->pc - 1, &byte, 1) &&
+	       byte == X86_HLT;
 }
 
 /* KVM lets the WFI of a vCPU that has a host CPU for itself happen in the guest
@@ -221,8 +136,8 @@ static bool waits_after_hlt(struct gdb *b, const struct us_regs *regs)
 static bool waits_in_guest(struct gdb *b, const struct us_regs *regs)
 {
 	uint32_t insn;
-	return b->stop.runs_halted && !regs->user &&
-	       us_mem_read_gva(b->base.mem, regs->pc - 4, &insn, sizeof(insn)) &&
+	return b->remote.stop.runs_halted && !regs->user &&
+	       us_mem_read_gva(b->remote.base.mem, regs->pc - 4, &insn, sizeof(insn)) &&
 	       insn == AARCH64_WFI;
 }
 
@@ -234,7 +149,7 @@ static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
 	struct gdb *b = ctx;
 	c->regs = b->look.regs[vcpu];
 	c->state = paused(b) ? US_VCPU_OFF : states[b->look.state[vcpu]];
-	us_peer_ram_prepare(&b->ram, &c->regs);
+	us_peer_ram_prepare(&b->remote.ram, &c->regs);
 	if (c->state == US_VCPU_GUEST &&
 	    (waits_after_hlt(b, &c->regs) || waits_in_guest(b, &c->regs))) {
 		c->state = US_VCPU_HALTED;
@@ -242,43 +157,74 @@ static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
 	}
 }
 
-static int gdb_start(struct us_backend *base, const struct us_schedule *s,
-		     struct us_err *e)
+static const struct us_whole_stop_ops stop_ops = { .sleep = sleep_until,
+						   .look = look,
+						   .resume = resume,
+						   .fill = fill,
+						   .ran = ran,
+						   .paused = paused };
+
+/* QEMU's own word goes before its command line's. */
+static enum us_accel accel_of(const struct gdb *b)
 {
-	static const struct us_whole_stop_ops ops = { .sleep = sleep_until,
-						      .look = look,
-						      .resume = resume,
-						      .fill = fill,
-						      .ran = ran,
-						      .paused = paused };
+	return b->session->tcg	 ? US_ACCEL_TCG
+	       : b->session->kvm ? US_ACCEL_KVM
+				 : b->remote.guest.accel;
+}
+
+static void describe(struct gdb *b)
+{
+	const struct us_gdb_session *s = b->session;
+	struct us_backend *base = &b->remote.base;
+	base->n_vcpu = s->n_vcpu;
+	base->arch = s->layout.arch;
+	us_remote_describe(&b->remote, accel_of(b), &stop_ops);
+	snprintf(base->how, sizeof(base->how), "%s stub%s%s, memory: %.80s",
+		 s->qemu ? "QEMU's" : "GDB", s->client.no_ack ? ", no acks" : "",
+		 s->run == US_GDB_PAUSED ? ", the guest is paused" : "",
+		 us_peer_ram_how(&b->remote.ram));
+	size_t at = strlen(base->caution);
+	if (s->unsure)
+		snprintf(base->caution + at, sizeof(base->caution) - at,
+			 "%snot known whether the guest was paused before",
+			 at ? "; " : "");
+}
+
+static void gdb_close(struct us_backend *base)
+{
 	struct gdb *b = (struct gdb *)base;
-	b->stop.ops = &ops;
-	b->stop.ctx = b;
-	b->stop.n_vcpu = base->n_vcpu;
-	b->stop.runs_halted = base->arch == US_ARCH_AARCH64 &&
-			      base->accel == US_ACCEL_KVM;
-	b->stop.sleeps_stopped = base->accel == US_ACCEL_TCG;
-	return us_whole_stop_start(&b->stop, s, &b->guest, e);
+	if (!b)
+		return;
+	us_gdb_session_close(b->session);
+	us_remote_close(&b->remote);
+	free(b);
 }
 
-static int gdb_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
+static int gdb_open(const struct us_target *t, struct us_backend **ret,
+		    struct us_err *e)
 {
-	return us_whole_stop_next(&((struct gdb *)base)->stop, deadline_ns, c);
-}
-
-static void gdb_release(struct us_backend *base, struct us_capture *c)
-{
-	us_whole_stop_release(&((struct gdb *)base)->stop, c);
-}
-
-static void gdb_counts(const struct us_backend *base, struct us_backend_counts *ret)
-{
-	us_whole_stop_counts(&((const struct gdb *)base)->stop, ret);
-}
-
-static void gdb_gathers(const struct us_backend *base, char *ret, size_t size)
-{
-	us_running_pc_text(&((const struct gdb *)base)->stop.running, ret, size);
+	if (!gdb_probe(t, e))
+		return -ENODEV;
+	struct gdb *b = calloc(1, sizeof(*b));
+	if (!b)
+		return us_fail(e, -ENOMEM, "attach to a stub: out of memory");
+	b->remote.base.ops = &us_backend_gdb;
+	struct us_qmp *q = NULL;
+	if (t->qmp[0] && us_qmp_open(t->qmp, &q, NULL) < 0)
+		q = NULL;
+	int r = us_gdb_session_open(t->gdb, ask_status(q), &b->session, e);
+	if (r == 0) {
+		us_remote_learn_guest(&b->remote, t, b->session->client.fd);
+		r = try_ram(b, q, e);
+	}
+	us_qmp_close(q);
+	if (r < 0) {
+		gdb_close(&b->remote.base);
+		return r;
+	}
+	describe(b);
+	*ret = &b->remote.base;
+	return 0;
 }
 
 static void gdb_explain(const struct us_backend *base, int code, struct us_err *e)
@@ -298,11 +244,11 @@ const struct us_backend_ops us_backend_gdb = {
 		"GDB remote stub of any VMM; stops the guest for 0.1 to 1 ms a sample",
 	.probe = gdb_probe,
 	.open = gdb_open,
-	.start = gdb_start,
+	.start = us_remote_start,
 	.close = gdb_close,
-	.next = gdb_next,
-	.release = gdb_release,
-	.counts = gdb_counts,
+	.next = us_remote_next,
+	.release = us_remote_release,
+	.counts = us_remote_counts,
 	.explain = gdb_explain,
-	.gathers = gdb_gathers,
+	.gathers = us_remote_gathers,
 };

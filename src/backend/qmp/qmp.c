@@ -8,11 +8,10 @@
  * and a RESUME event, which other clients of the monitor see.
  */
 #include "backend/backend.h"
-#include "backend/peer_ram.h"
 #include "backend/qmp/reply.h"
 #include "backend/qmp/stream.h"
+#include "backend/remote.h"
 #include "backend/watchdog.h"
-#include "backend/whole_stop.h"
 #include "base/clock.h"
 #include "vmm/host.h"
 #include "vmm/qmp.h"
@@ -34,13 +33,10 @@
 extern const struct us_backend_ops us_backend_qmp;
 
 struct qmp {
-	struct us_backend base;
+	struct us_remote remote;
 	struct us_qmp *client; /* owns the socket; its setup commands are done */
 	struct us_qmp_stream stream;
 	struct us_watchdog *watchdog;
-	struct us_peer_ram ram;
-	struct us_guest guest; /* pid 0: not known */
-	struct us_whole_stop stop;
 	bool paused;  /* by its owner: not to be resumed */
 	bool guarded; /* we have stopped it, and the watchdog has been told */
 	bool resumed; /* the last event of the kind said that it runs again */
@@ -83,9 +79,9 @@ static int failed(struct qmp *b, int code, const char *why)
 	b->why = why;
 	if (code == -ETIMEDOUT || code == -EPROTO)
 		code = -ECONNRESET;
-	if (b->guest.pid && !us_guest_alive(&b->guest))
+	if (b->remote.guest.pid && !us_guest_alive(&b->remote.guest))
 		code = -ESRCH;
-	b->stop.broken = code;
+	b->remote.stop.broken = code;
 	return code;
 }
 
@@ -164,11 +160,11 @@ static void put_look(struct qmp *b, char *to)
 	if (!b->paused)
 		to = put(to, "{\"execute\":\"stop\"}");
 	to = put(to, HUMAN "\"command-line\":\"info registers");
-	if (b->stop.n_chosen > 1) {
+	if (b->remote.stop.n_chosen > 1) {
 		put(to, " -a\"}}\n");
 		return;
 	}
-	unsigned vcpu = (unsigned)__builtin_ctzll(b->stop.mask);
+	unsigned vcpu = (unsigned)__builtin_ctzll(b->remote.stop.mask);
 	to = put(to, "\"");
 	if (vcpu)
 		to = put_index(to, vcpu);
@@ -183,11 +179,11 @@ static int read_vcpus(struct qmp *b)
 		int r = us_qmp_next_vcpu(&at, &v);
 		if (r == 0)
 			break;
-		if (r < 0 || v.index >= b->base.n_vcpu ||
-		    !(b->stop.mask >> v.index & 1))
+		if (r < 0 || v.index >= b->remote.base.n_vcpu ||
+		    !(b->remote.stop.mask >> v.index & 1))
 			continue;
 		b->vcpu[v.index] = v;
-		b->stop.got |= 1ull << v.index;
+		b->remote.stop.got |= 1ull << v.index;
 	}
 	return 0;
 }
@@ -236,14 +232,14 @@ static int look(void *ctx)
 	if (b->guarded && !us_watchdog_hold(b->watchdog))
 		return failed(b, -ECONNRESET, "the watchdog had to resume the guest");
 	put_look(b, batch);
-	b->stop.got = 0;
-	b->stop.asked_ns = us_now_ns();
-	uint64_t deadline_ns = b->stop.asked_ns + LOOK_NS;
+	b->remote.stop.got = 0;
+	b->remote.stop.asked_ns = us_now_ns();
+	uint64_t deadline_ns = b->remote.stop.asked_ns + LOOK_NS;
 	r = us_qmp_stream_send(&b->stream, batch, deadline_ns);
 	b->resumed = false;
 	if (r == 0 && b->guarded)
 		r = reply(b, deadline_ns, &value, &len);
-	b->stop.t_ns = us_now_ns();
+	b->remote.stop.t_ns = us_now_ns();
 	if (r == 0)
 		r = reply_text(b, deadline_ns);
 	/* Of a guest that its owner let go meanwhile the registers fit nothing. */
@@ -265,8 +261,8 @@ static bool read_piece(struct qmp *b, us_gva va, void *buf, size_t len)
 			 HUMAN "\"command-line\":\"x/%zuxg 0x%llx\"", words,
 			 (unsigned long long)start);
 	char *to = command + n;
-	if (b->stop.at)
-		to = put_index(to, b->stop.at);
+	if (b->remote.stop.at)
+		to = put_index(to, b->remote.stop.at);
 	put(to, "}}\n");
 	if (us_qmp_stream_send(&b->stream, command, deadline_ns) ||
 	    reply_text(b, deadline_ns) || !us_qmp_read_dump(b->text, bytes, words * 8))
@@ -280,12 +276,12 @@ static bool read_by_monitor(void *ctx, us_gva va, void *buf, size_t len)
 {
 	struct qmp *b = ctx;
 	uint8_t *to = buf;
-	for (size_t n; b->stop.held && len; va += n, to += n, len -= n) {
+	for (size_t n; b->remote.stop.held && len; va += n, to += n, len -= n) {
 		n = len < US_MEM_LINE ? len : US_MEM_LINE;
 		if (!read_piece(b, va, to, n))
 			return false;
 	}
-	return b->stop.held;
+	return b->remote.stop.held;
 }
 
 /* In the watchdog's process. Replies may still be under way: only its own counts. */
@@ -340,7 +336,7 @@ static int ask_vcpus(struct qmp *b, struct us_err *e)
 			   "monitor: gdbserver tcp:127.0.0.1:1234");
 	}
 	json_decref(reply);
-	b->base.n_vcpu = (unsigned)n;
+	b->remote.base.n_vcpu = (unsigned)n;
 	return r;
 }
 
@@ -353,20 +349,16 @@ static int ask_guest(struct qmp *b, const struct us_target *t, struct us_err *e)
 	if (r < 0)
 		return r;
 	b->paused = !runs;
-	pid_t pid = us_socket_peer_pid(us_qmp_fd(b->client));
-	if (t->guest)
-		b->guest = *t->guest;
-	else if (pid <= 0 || us_guest_inspect(pid, &b->guest, NULL) < 0)
-		b->guest.pid = 0;
-	if (b->guest.accel == US_ACCEL_UNKNOWN &&
+	us_remote_learn_guest(&b->remote, t, us_qmp_fd(b->client));
+	if (b->remote.guest.accel == US_ACCEL_UNKNOWN &&
 	    ask_bool(b->client, "query-kvm", "enabled", &kvm, NULL) == 0)
-		b->guest.accel = kvm ? US_ACCEL_KVM : US_ACCEL_TCG;
+		b->remote.guest.accel = kvm ? US_ACCEL_KVM : US_ACCEL_TCG;
 	return 0;
 }
 
 static int make_buffers(struct qmp *b, struct us_err *e)
 {
-	b->text_size = OTHER_TEXT + (size_t)b->base.n_vcpu * VCPU_TEXT;
+	b->text_size = OTHER_TEXT + (size_t)b->remote.base.n_vcpu * VCPU_TEXT;
 	b->text = malloc(b->text_size);
 	b->stream.size = b->text_size;
 	b->stream.buf = malloc(b->stream.size);
@@ -389,91 +381,18 @@ static int start_watchdog(struct qmp *b, struct us_err *e)
 /* One look, to know before the recording starts whether the VMM's memory will do. */
 static int try_ram(struct qmp *b, struct us_err *e)
 {
-	b->stop.mask = 1;
-	b->stop.n_chosen = 1;
-	b->stop.at = 0;
+	b->remote.stop.mask = 1;
+	b->remote.stop.n_chosen = 1;
+	b->remote.stop.at = 0;
 	int r = look(b);
 	if (r < 0)
 		return us_fail(e, r, "sample the guest: %s", b->why);
-	b->stop.held = true;
-	if (b->stop.got)
-		us_peer_ram_prepare(&b->ram, &b->vcpu[0].regs);
-	b->stop.held = false;
+	b->remote.stop.held = true;
+	if (b->remote.stop.got)
+		us_peer_ram_prepare(&b->remote.ram, &b->vcpu[0].regs);
+	b->remote.stop.held = false;
 	r = resume(b);
 	return r < 0 ? us_fail(e, r, "resume the guest: %s", b->why) : 0;
-}
-
-static void describe(struct qmp *b)
-{
-	struct us_backend *base = &b->base;
-	base->arch = US_ARCH_X86_64;
-	base->accel = b->guest.accel;
-	base->caps = US_CAP_FREEZE | US_CAP_ALL_GPRS | US_CAP_WATCHDOG;
-	base->mem = us_peer_ram_mem(&b->ram);
-	if (us_peer_ram_is_mapped(&b->ram))
-		base->caps |= US_CAP_MAP;
-	snprintf(base->how, sizeof(base->how), "QEMU's monitor%s, memory: %.100s",
-		 b->paused ? ", the guest is paused" : "", us_peer_ram_how(&b->ram));
-	if (base->accel != US_ACCEL_TCG)
-		return;
-	base->caps |= US_CAP_BLOCKS;
-	snprintf(base->caution, sizeof(base->caution),
-		 "TCG stops at the start of the next translation block: a caller and "
-		 "its callee swap shares, sums over both are right; exact figures need "
-		 "counting");
-}
-
-static void qmp_close(struct us_backend *base)
-{
-	struct qmp *b = (struct qmp *)base;
-	if (!b)
-		return;
-	if (b->stop.held && !b->stop.broken)
-		(void)!resume(b);
-	us_watchdog_stop(b->watchdog);
-	us_peer_ram_close(&b->ram);
-	us_whole_stop_close(&b->stop);
-	us_qmp_close(b->client);
-	free(b->stream.buf);
-	free(b->text);
-	free(b);
-}
-
-static int attach(struct qmp *b, const struct us_target *t, struct us_err *e)
-{
-	int r = us_qmp_open(t->qmp, &b->client, e);
-	/* Another client holds it, or QEMU gets no CPU and greets late. */
-	if (r == -EBUSY)
-		r = us_qmp_open(t->qmp, &b->client, e);
-	if (r == 0)
-		r = ask_guest(b, t, e);
-	if (r < 0)
-		return r;
-	us_peer_ram_open(&b->ram, b->guest.pid ? &b->guest : NULL, b->client,
-			 "by the monitor", read_by_monitor, b);
-	r = make_buffers(b, e);
-	if (r == 0)
-		r = start_watchdog(b, e);
-	return r < 0 ? r : try_ram(b, e);
-}
-
-static int qmp_open(const struct us_target *t, struct us_backend **ret,
-		    struct us_err *e)
-{
-	if (!qmp_probe(t, e))
-		return -ENODEV;
-	struct qmp *b = calloc(1, sizeof(*b));
-	if (!b)
-		return us_fail(e, -ENOMEM, "attach to a monitor: out of memory");
-	b->base.ops = &us_backend_qmp;
-	int r = attach(b, t, e);
-	if (r < 0) {
-		qmp_close(&b->base);
-		return us_wrap(e, "attach to the monitor %s", t->qmp), r;
-	}
-	describe(b);
-	*ret = &b->base;
-	return 0;
 }
 
 static bool ran(void *ctx, unsigned vcpu)
@@ -497,7 +416,7 @@ static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
 	c->state = b->paused || reset ? US_VCPU_OFF
 		   : v->halted	      ? US_VCPU_HALTED
 				      : US_VCPU_GUEST;
-	us_peer_ram_prepare(&b->ram, &c->regs);
+	us_peer_ram_prepare(&b->remote.ram, &c->regs);
 }
 
 /* Sleep until a time; what the monitor says meanwhile is heard at once. */
@@ -514,41 +433,73 @@ static int sleep_until(void *ctx, uint64_t t_ns)
 	}
 }
 
-static int qmp_start(struct us_backend *base, const struct us_schedule *s,
-		     struct us_err *e)
+static const struct us_whole_stop_ops stop_ops = { .sleep = sleep_until,
+						   .look = look,
+						   .resume = resume,
+						   .fill = fill,
+						   .ran = ran,
+						   .paused = paused };
+
+static void describe(struct qmp *b)
 {
-	static const struct us_whole_stop_ops ops = { .sleep = sleep_until,
-						      .look = look,
-						      .resume = resume,
-						      .fill = fill,
-						      .ran = ran,
-						      .paused = paused };
+	struct us_backend *base = &b->remote.base;
+	base->arch = US_ARCH_X86_64;
+	us_remote_describe(&b->remote, b->remote.guest.accel, &stop_ops);
+	snprintf(base->how, sizeof(base->how), "QEMU's monitor%s, memory: %.100s",
+		 b->paused ? ", the guest is paused" : "",
+		 us_peer_ram_how(&b->remote.ram));
+}
+
+static void qmp_close(struct us_backend *base)
+{
 	struct qmp *b = (struct qmp *)base;
-	b->stop.ops = &ops;
-	b->stop.ctx = b;
-	b->stop.n_vcpu = base->n_vcpu;
-	b->stop.sleeps_stopped = base->accel == US_ACCEL_TCG;
-	return us_whole_stop_start(&b->stop, s, &b->guest, e);
+	if (!b)
+		return;
+	if (b->remote.stop.held && !b->remote.stop.broken)
+		(void)!resume(b);
+	us_watchdog_stop(b->watchdog);
+	us_remote_close(&b->remote);
+	us_qmp_close(b->client);
+	free(b->stream.buf);
+	free(b->text);
+	free(b);
 }
 
-static int qmp_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
+static int attach(struct qmp *b, const struct us_target *t, struct us_err *e)
 {
-	return us_whole_stop_next(&((struct qmp *)base)->stop, deadline_ns, c);
+	int r = us_qmp_open(t->qmp, &b->client, e);
+	/* Another client holds it, or QEMU gets no CPU and greets late. */
+	if (r == -EBUSY)
+		r = us_qmp_open(t->qmp, &b->client, e);
+	if (r == 0)
+		r = ask_guest(b, t, e);
+	if (r < 0)
+		return r;
+	us_peer_ram_open(&b->remote.ram, b->remote.guest.pid ? &b->remote.guest : NULL,
+			 b->client, "by the monitor", read_by_monitor, b);
+	r = make_buffers(b, e);
+	if (r == 0)
+		r = start_watchdog(b, e);
+	return r < 0 ? r : try_ram(b, e);
 }
 
-static void qmp_release(struct us_backend *base, struct us_capture *c)
+static int qmp_open(const struct us_target *t, struct us_backend **ret,
+		    struct us_err *e)
 {
-	us_whole_stop_release(&((struct qmp *)base)->stop, c);
-}
-
-static void qmp_counts(const struct us_backend *base, struct us_backend_counts *ret)
-{
-	us_whole_stop_counts(&((const struct qmp *)base)->stop, ret);
-}
-
-static void qmp_gathers(const struct us_backend *base, char *ret, size_t size)
-{
-	us_running_pc_text(&((const struct qmp *)base)->stop.running, ret, size);
+	if (!qmp_probe(t, e))
+		return -ENODEV;
+	struct qmp *b = calloc(1, sizeof(*b));
+	if (!b)
+		return us_fail(e, -ENOMEM, "attach to a monitor: out of memory");
+	b->remote.base.ops = &us_backend_qmp;
+	int r = attach(b, t, e);
+	if (r < 0) {
+		qmp_close(&b->remote.base);
+		return us_wrap(e, "attach to the monitor %s", t->qmp), r;
+	}
+	describe(b);
+	*ret = &b->remote.base;
+	return 0;
 }
 
 static void qmp_explain(const struct us_backend *base, int code, struct us_err *e)
@@ -566,11 +517,11 @@ const struct us_backend_ops us_backend_qmp = {
 	.probe = qmp_probe,
 	.ready = us_host_may_trace, /* it reads the VMM's memory */
 	.open = qmp_open,
-	.start = qmp_start,
+	.start = us_remote_start,
 	.close = qmp_close,
-	.next = qmp_next,
-	.release = qmp_release,
-	.counts = qmp_counts,
+	.next = us_remote_next,
+	.release = us_remote_release,
+	.counts = us_remote_counts,
 	.explain = qmp_explain,
-	.gathers = qmp_gathers,
+	.gathers = us_remote_gathers,
 };

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* remote.c: see remote.h. */
+#include "backend/remote.h"
+
+#include "vmm/socket.h"
+
+#include <stdio.h>
+
+static struct us_remote *of(struct us_backend *b)
+{
+	return (struct us_remote *)b;
+}
+
+static const struct us_remote *of_const(const struct us_backend *b)
+{
+	return (const struct us_remote *)b;
+}
+
+void us_remote_learn_guest(struct us_remote *r, const struct us_target *t, int fd)
+{
+	pid_t pid = us_socket_peer_pid(fd);
+	if (t->guest)
+		r->guest = *t->guest;
+	else if (pid <= 0 || us_guest_inspect(pid, &r->guest, NULL) < 0)
+		r->guest.pid = 0;
+}
+
+void us_remote_describe(struct us_remote *r, enum us_accel accel,
+			const struct us_whole_stop_ops *ops)
+{
+	struct us_backend *base = &r->base;
+	base->accel = accel;
+	base->caps = US_CAP_FREEZE | US_CAP_ALL_GPRS | US_CAP_WATCHDOG;
+	base->mem = us_peer_ram_mem(&r->ram);
+	if (us_peer_ram_is_mapped(&r->ram))
+		base->caps |= US_CAP_MAP;
+	r->stop.ops = ops;
+	r->stop.ctx = r; /* the first member of what embeds it */
+	r->stop.n_vcpu = base->n_vcpu;
+	r->stop.runs_halted = base->arch == US_ARCH_AARCH64 && accel == US_ACCEL_KVM;
+	r->stop.sleeps_stopped = accel == US_ACCEL_TCG;
+	if (accel != US_ACCEL_TCG)
+		return;
+	base->caps |= US_CAP_BLOCKS;
+	snprintf(base->caution, sizeof(base->caution),
+		 "TCG stops at the start of the next translation block: a caller and "
+		 "its callee swap shares, sums over both are right; exact figures need "
+		 "counting");
+}
+
+int us_remote_start(struct us_backend *b, const struct us_schedule *s, struct us_err *e)
+{
+	return us_whole_stop_start(&of(b)->stop, s, &of(b)->guest, e);
+}
+
+int us_remote_next(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c)
+{
+	return us_whole_stop_next(&of(b)->stop, deadline_ns, c);
+}
+
+void us_remote_release(struct us_backend *b, struct us_capture *c)
+{
+	us_whole_stop_release(&of(b)->stop, c);
+}
+
+void us_remote_counts(const struct us_backend *b, struct us_backend_counts *ret)
+{
+	us_whole_stop_counts(&of_const(b)->stop, ret);
+}
+
+void us_remote_gathers(const struct us_backend *b, char *ret, size_t size)
+{
+	us_running_pc_text(&of_const(b)->stop.running, ret, size);
+}
+
+void us_remote_close(struct us_remote *r)
+{
+	us_peer_ram_close(&r->ram);
+	us_whole_stop_close(&r->stop);
+}
