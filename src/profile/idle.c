@@ -114,10 +114,12 @@ static int verdict_of(struct us_profile *p, uint8_t *verdict, uint32_t key)
 	return verdict[stack];
 }
 
+/* As if its stacks were whole; take_ends() knows which are not. */
 static void take_sum(struct us_profile *p, const struct us_slice_sum *x)
 {
 	p->sum.running -= x->weight;
 	p->sum.idle += x->weight;
+	p->sum.ends[US_END_ROOT] -= x->weight;
 	if (x->key % US_N_KIND == US_KIND_EXIT)
 		p->sum.exit -= x->weight;
 }
@@ -169,8 +171,10 @@ static void take_ends(struct us_profile *p, const uint8_t *verdict)
 		bool busy = x->a % US_N_KIND == US_KIND_READY ||
 			    verdict[us_profile_guest_node(
 				    p, (uint32_t)(x->a / US_N_KIND))] != IDLE;
-		if (x->value && !busy)
-			p->sum.ends[x->b] -= x->value;
+		if (!x->value || busy)
+			continue;
+		p->sum.ends[x->b] -= x->value;
+		p->sum.ends[US_END_ROOT] += x->value;
 	}
 }
 
@@ -181,6 +185,7 @@ static int recount(struct us_profile *p, const uint64_t moved[US_SLICES_MAX])
 	int r = 0;
 	us_slices_init(&p->idle);
 	p->idle.width_ns = old.width_ns;
+	p->idle.end_ns = old.width_ns;
 	for (unsigned s = 0; s < old.n && r == 0; s++) {
 		uint64_t sum[2] = { 0 }, t_ns = s * old.width_ns;
 		for (size_t i = old.start[s]; i < old.start[s + 1]; i++)
@@ -195,6 +200,8 @@ static int recount(struct us_profile *p, const uint64_t moved[US_SLICES_MAX])
 							  ? (uint32_t)sum[key]
 							  : UINT32_MAX);
 	}
+	if (r == 0)
+		r = us_slices_end(&p->idle);
 	us_slices_fini(&old);
 	return r;
 }

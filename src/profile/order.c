@@ -137,19 +137,20 @@ static int compare_lines(const void *a, const void *b)
 	return x->pc < y->pc ? -1 : x->pc > y->pc;
 }
 
-static int add_lines(struct us_profile *p, struct us_pair_map *rows, uint64_t *hottest)
+static int add_lines(struct us_profile *p, const struct us_profile_keys *keys,
+		     struct us_pair_map *rows, uint64_t *hottest)
 {
-	for (size_t i = 0; i < p->running.sums.n; i++) {
-		const struct us_slice_sum *x = &p->running.sums.v[i];
-		uint32_t stack = us_profile_guest_node(p, x->key / US_N_KIND), func;
-		if (!stack || p->key_node[x->key] == US_PROFILE_NONE ||
+	for (size_t i = 0; i < keys->n; i++) {
+		uint32_t key = keys->v[i];
+		uint32_t stack = us_profile_guest_node(p, key / US_N_KIND), func;
+		if (!stack || p->key_node[key] == US_PROFILE_NONE ||
 		    p->trie.nodes.v[stack].flags & US_PROFILE_NO_FRAME)
 			continue;
 		us_gva pc = p->trie.nodes.v[stack].pc;
 		struct us_profile_line *l = line_at(p, rows, stack, &func);
 		if (!l)
 			return -ENOMEM;
-		l->self += x->weight;
+		l->self += keys->weight[key];
 		if (pc < l->pc)
 			l->pc = pc;
 		if (hottest[func] < l->self && l->line) {
@@ -163,9 +164,13 @@ static int add_lines(struct us_profile *p, struct us_pair_map *rows, uint64_t *h
 int us_profile_count_lines(struct us_profile *p, struct us_err *e)
 {
 	struct us_pair_map rows = { 0 };
+	struct us_profile_keys keys = { 0 };
 	size_t n = p->funcs.n;
 	_cleanup_free_ uint64_t *hottest = calloc(2 * n + 1, sizeof(*hottest));
-	int rc = hottest ? add_lines(p, &rows, hottest) : -ENOMEM;
+	int rc = hottest ? us_profile_keys(p, &keys) : -ENOMEM;
+	if (!rc)
+		rc = add_lines(p, &keys, &rows, hottest);
+	us_profile_keys_fini(&keys);
 	us_pair_map_fini(&rows);
 	if (rc)
 		return us_fail(e, rc, "report: out of memory");

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,6 +69,35 @@ void us_profile_free(struct us_profile *p)
 	us_guest_names_fini(&p->host_names);
 	us_pair_map_fini(&p->key_ends);
 	free(p);
+}
+
+int us_profile_keys(const struct us_profile *p, struct us_profile_keys *ret)
+{
+	const struct us_slices *s = &p->running;
+	_cleanup_free_ bool *seen = calloc(s->n_where + 1, sizeof(*seen));
+	*ret = (struct us_profile_keys){
+		.v = calloc(s->n_where + 1, sizeof(*ret->v)),
+		.weight = calloc(s->n_where + 1, sizeof(*ret->weight)),
+	};
+	if (!seen || !ret->v || !ret->weight) {
+		us_profile_keys_fini(ret);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < s->sums.n; i++) {
+		const struct us_slice_sum *x = &s->sums.v[i];
+		if (!seen[x->key])
+			ret->v[ret->n++] = x->key;
+		seen[x->key] = true;
+		ret->weight[x->key] += x->weight;
+	}
+	return 0;
+}
+
+void us_profile_keys_fini(struct us_profile_keys *k)
+{
+	free(k->v);
+	free(k->weight);
+	*k = (struct us_profile_keys){ 0 };
 }
 
 const struct us_profile_func *us_profile_funcs(const struct us_profile *p,

@@ -84,12 +84,18 @@ struct us_profile {
 	struct us_guest_names host_names;
 	struct us_pair_map host_of; /* (node, node of host_trie) to the node of both */
 
+	/* Samples that were read and are not counted yet: several at a time, so that
+	 * their cache misses overlap. */
+	struct us_sample pending[US_SLICES_QUEUE];
+	unsigned n_pending;
+
 	struct us_trie trie;	  /* mark: node of the call tree, as a caller */
 	struct us_slices running; /* by node of the trie * US_N_KIND + kind */
 	struct us_slices idle;	  /* by 0: not idle, 1: idle */
 	struct us_stretches
 		stretches;	     /* some of it, sample by sample: keys of running */
-	struct us_pair_map key_ends; /* (key of running, end) to weight */
+	struct us_pair_map key_ends; /* (key of running, end) to weight; not of ROOT,
+					which is nearly all */
 
 	/* profile/names.c */
 	struct {
@@ -158,6 +164,16 @@ uint32_t us_profile_stack_at(struct us_profile *p, uint32_t node, uint64_t t_ns)
 /* The number of the view in which a node's address is to be looked up; US_PROFILE_NONE:
  * out of memory. */
 uint32_t us_profile_view(struct us_profile *p, uint32_t node);
+
+/* The keys of running, each once, in the order in which they were seen first. */
+struct us_profile_keys {
+	uint32_t *v;
+	size_t n;
+	uint64_t *weight; /* by key */
+};
+US_MUST_CHECK int us_profile_keys(const struct us_profile *p,
+				  struct us_profile_keys *ret); /* 0 or -ENOMEM */
+void us_profile_keys_fini(struct us_profile_keys *k);
 
 /* Of the recording's stacks of the host; as us_trie_add(). */
 US_MUST_CHECK int us_profile_host_stack(struct us_profile *p, us_stack_id id,

@@ -106,10 +106,12 @@ static int add_running(struct us_profile *p, const struct us_sample *s)
 	if (s->state == US_VCPU_READY)
 		sum->ready += s->weight;
 	uint32_t key = stack * US_N_KIND + kind[s->state];
-	uint32_t *ends = us_pair_map_at(&p->key_ends, key, s->end);
-	if (!ends)
-		return -ENOMEM;
-	*ends += s->weight;
+	if (s->end != US_END_ROOT) {
+		uint32_t *ends = us_pair_map_at(&p->key_ends, key, s->end);
+		if (!ends)
+			return -ENOMEM;
+		*ends += s->weight;
+	}
 	sum->ends[s->end] += s->weight;
 	/* What stood in an exit, or waited, did so all the time that it stands for. */
 	bool is_point = s->state == US_VCPU_GUEST;
@@ -120,9 +122,8 @@ static int add_running(struct us_profile *p, const struct us_sample *s)
 				  s->weight);
 }
 
-static int on_sample(void *ctx, const struct us_sample *s)
+static int add_sample(struct us_profile *p, const struct us_sample *s)
 {
-	struct us_profile *p = ctx;
 	struct us_profile_summary *sum = &p->sum;
 	if (s->t_ns > p->last_t)
 		p->last_t = s->t_ns;
@@ -143,6 +144,24 @@ static int on_sample(void *ctx, const struct us_sample *s)
 	int rc = idle ? add_to_stretches(p, s, US_STRETCH_IDLE) : add_running(p, s);
 	return rc ? rc
 		  : us_slices_add(&p->idle, idle, s->t_ns - p->opts.from_ns, s->weight);
+}
+
+static int add_pending(struct us_profile *p)
+{
+	int rc = 0;
+	for (unsigned i = 0; i < p->n_pending && !rc; i++)
+		rc = add_sample(p, &p->pending[i]);
+	p->n_pending = 0;
+	return rc;
+}
+
+static int on_sample(void *ctx, const struct us_sample *s)
+{
+	struct us_profile *p = ctx;
+	if (s->stack < p->trie.numbers.n)
+		__builtin_prefetch(&p->trie.numbers.v[s->stack]);
+	p->pending[p->n_pending++] = *s;
+	return p->n_pending == US_SLICES_QUEUE ? add_pending(p) : 0;
 }
 
 static int on_stats(void *ctx, const struct us_record_stats *s)
@@ -226,6 +245,16 @@ static int read_recording(struct us_profile *p, int fd, struct us_err *e)
 	rc = us_read(fd, &ops, p, &p->sum.file, e);
 	if (rc)
 		return rc;
+	rc = add_pending(p);
+	if (!rc)
+		rc = us_slices_end(&p->running);
+	if (!rc)
+		rc = us_slices_end(&p->idle);
+	if (rc)
+		return us_fail(e, rc, "report: %s",
+			       rc == -E2BIG || rc == -EBADMSG
+				       ? "the recording has too many stacks"
+				       : "out of memory");
 	if (p->sum.first_ns > p->sum.last_ns)
 		p->sum.first_ns = p->sum.last_ns;
 	if (!p->sum.has_stats)

@@ -11,7 +11,9 @@
 
 void us_slices_init(struct us_slices *s)
 {
-	*s = (struct us_slices){ .width_ns = US_SLICES_WIDTH_NS, .n = 1 };
+	*s = (struct us_slices){ .width_ns = US_SLICES_WIDTH_NS,
+				 .end_ns = US_SLICES_WIDTH_NS,
+				 .n = 1 };
 }
 
 void us_slices_fini(struct us_slices *s)
@@ -78,6 +80,8 @@ static void open_slice_of(struct us_slices *s, uint64_t t_ns)
 	unsigned i = (unsigned)(t_ns / s->width_ns);
 	for (; s->n <= i; s->n++)
 		s->start[s->n] = s->start[s->n + 1] = s->sums.n;
+	if (__builtin_mul_overflow(s->n, s->width_ns, &s->end_ns))
+		s->end_ns = UINT64_MAX;
 }
 
 static int grow_where(struct us_slices *s, uint32_t key)
@@ -94,14 +98,35 @@ static int grow_where(struct us_slices *s, uint32_t key)
 	return 0;
 }
 
+int us_slices_end(struct us_slices *s)
+{
+	unsigned n = s->n_queue;
+	int rc = 0;
+	s->n_queue = 0;
+	for (unsigned i = 0; i < n; i++)
+		__builtin_prefetch(&s->where[s->queue[i].key], 1);
+	for (unsigned i = 0; i < n; i++) {
+		size_t at = s->where[s->queue[i].key];
+		if (at < s->sums.n)
+			__builtin_prefetch(&s->sums.v[at], 1);
+	}
+	for (unsigned i = 0; i < n && rc == 0; i++)
+		rc = add_to_open(s, s->queue[i].key, s->queue[i].weight);
+	return rc;
+}
+
 int us_slices_add(struct us_slices *s, uint32_t key, uint64_t t_ns, uint32_t weight)
 {
-	if (key >= s->n_where) {
-		int rc = grow_where(s, key);
-		if (rc)
-			return rc;
-	}
-	if (t_ns / s->width_ns >= s->n)
+	int rc = 0;
+	if (key >= s->n_where)
+		rc = grow_where(s, key);
+	bool later = t_ns >= s->end_ns;
+	if (!rc && (later || s->n_queue == US_SLICES_QUEUE))
+		rc = us_slices_end(s);
+	if (rc)
+		return rc;
+	if (later)
 		open_slice_of(s, t_ns);
-	return add_to_open(s, key, weight);
+	s->queue[s->n_queue++] = (struct us_slice_sum){ key, weight };
+	return 0;
 }

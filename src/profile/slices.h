@@ -17,14 +17,15 @@
 
 #define US_SLICES_MAX	   64
 #define US_SLICES_WIDTH_NS (1 << 20) /* of the first ones: about a millisecond */
+#define US_SLICES_QUEUE	   64
 
 struct us_slice_sum {
 	uint32_t key, weight;
 };
 
 struct us_slices {
-	uint64_t width_ns;
-	unsigned n; /* slices so far; the last one is open */
+	uint64_t width_ns, end_ns; /* of one; of the open one */
+	unsigned n;		   /* slices so far; the last one is open */
 	struct {
 		struct us_slice_sum *v;
 		size_t n, cap;
@@ -32,14 +33,21 @@ struct us_slices {
 	size_t start[US_SLICES_MAX + 1]; /* of each slice in sums; [n]: the end */
 	uint32_t *where; /* key to index in sums, if it is in the open slice */
 	size_t n_where;
+	/* What is to be added to the open slice: several at a time, so that their cache
+	 * misses overlap. */
+	struct us_slice_sum queue[US_SLICES_QUEUE];
+	unsigned n_queue;
 };
 
 void us_slices_init(struct us_slices *s);
 void us_slices_fini(struct us_slices *s);
 
 /* Add weight at t_ns.  Time that runs backwards counts to the open slice.  0, -ENOMEM,
- * or -E2BIG: more than 2^32 sums. */
+ * or -E2BIG: more than 2^32 sums.  After the last one us_slices_end() is due. */
 US_MUST_CHECK int us_slices_add(struct us_slices *s, uint32_t key, uint64_t t_ns,
 				uint32_t weight);
+
+/* What was added is in the sums.  0, -ENOMEM or -E2BIG. */
+US_MUST_CHECK int us_slices_end(struct us_slices *s);
 
 #endif

@@ -75,6 +75,23 @@ static void wave_at(const struct us_profile *p, const struct us_slices *s, unsig
 	us_cosines_at(((start + end) / 2 - began) / (span - began), wave);
 }
 
+#define AHEAD 8 /* sums; their nodes are anywhere in memory */
+
+static void fetch_ahead(const struct count *c, size_t i, size_t end)
+{
+	const struct us_profile *p = c->p;
+	if (i + 2 * AHEAD < end)
+		__builtin_prefetch(&p->key_node[p->running.sums.v[i + 2 * AHEAD].key]);
+	if (i + AHEAD >= end)
+		return;
+	uint32_t node = p->key_node[p->running.sums.v[i + AHEAD].key];
+	if (node == US_PROFILE_NONE)
+		return;
+	__builtin_prefetch(&p->nodes.v[node].self, 1);
+	__builtin_prefetch(&c->node[node].wave[0], 1);
+	__builtin_prefetch(&c->node[node].wave[US_COSINES - 1], 1);
+}
+
 /* The samples of slice s to their leaves. */
 static void add_leaves(struct count *c, unsigned s)
 {
@@ -82,9 +99,11 @@ static void add_leaves(struct count *c, unsigned s)
 	double wave[US_COSINES];
 	uint64_t sum = 0;
 	wave_at(p, &p->running, s, wave);
-	for (size_t i = p->running.start[s]; i < p->running.start[s + 1]; i++) {
+	size_t end = p->running.start[s + 1];
+	for (size_t i = p->running.start[s]; i < end; i++) {
 		const struct us_slice_sum *x = &p->running.sums.v[i];
 		uint32_t node = p->key_node[x->key];
+		fetch_ahead(c, i, end);
 		if (node == US_PROFILE_NONE)
 			continue;
 		sum += x->weight;

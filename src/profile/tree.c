@@ -92,10 +92,10 @@ static uint32_t hang(struct us_profile *p, struct us_pair_map *children, uint32_
 }
 
 /* Only stacks that the filters let through are worth symbolising. */
-static void mark_callers(struct us_profile *p)
+static void mark_callers(struct us_profile *p, const struct us_profile_keys *keys)
 {
-	for (size_t i = 0; i < p->running.sums.n; i++) {
-		uint32_t s = p->running.sums.v[i].key / US_N_KIND;
+	for (size_t i = 0; i < keys->n; i++) {
+		uint32_t s = keys->v[i] / US_N_KIND;
 		for (s = p->trie.nodes.v[s].parent; s; s = p->trie.nodes.v[s].parent) {
 			if (p->trie.nodes.v[s].mark == 0)
 				break;
@@ -141,25 +141,32 @@ static uint32_t hang_leaf(struct us_profile *p, struct us_pair_map *children,
 	return child_of(p, children, node, func, 0);
 }
 
-static bool hang_all(struct us_profile *p, struct us_pair_map *children)
+static bool hang_leaves(struct us_profile *p, struct us_pair_map *children,
+			const struct us_profile_keys *keys)
 {
-	struct us_profile_node *root = us_vec_push(&p->nodes);
-	mark_callers(p);
-	if (!root || !hang_callers(p, children))
-		return false;
-	for (size_t i = 0; i < p->running.sums.n; i++) {
-		uint32_t key = p->running.sums.v[i].key;
+	for (size_t i = 0; i < keys->n; i++) {
+		uint32_t key = keys->v[i];
 		if (!has_part(p, key)) {
-			p->sum.other_part += p->running.sums.v[i].weight;
+			p->sum.other_part += keys->weight[key];
 			continue;
 		}
-		if (p->key_node[key] != US_PROFILE_NONE)
-			continue;
 		p->key_node[key] = hang_leaf(p, children, key);
 		if (p->key_node[key] == US_PROFILE_NONE)
 			return false;
 	}
 	return true;
+}
+
+static bool hang_all(struct us_profile *p, struct us_pair_map *children)
+{
+	struct us_profile_keys keys;
+	struct us_profile_node *root = us_vec_push(&p->nodes);
+	if (!root || us_profile_keys(p, &keys))
+		return false;
+	mark_callers(p, &keys);
+	bool ok = hang_callers(p, children) && hang_leaves(p, children, &keys);
+	us_profile_keys_fini(&keys);
+	return ok;
 }
 
 int us_profile_build_tree(struct us_profile *p, struct us_err *e)

@@ -445,8 +445,24 @@ static int end_of_recording(struct reader *r, const uint8_t *p, const uint8_t *e
 	return r->ops->end ? r->ops->end(r->ctx, *p, words) : 0;
 }
 
+/* Does anybody want samples and stacks?  Else they are not even decoded: their sums are
+ * right, and whoever wants them will find what else is wrong. */
+static bool wants_samples(const struct us_reader_ops *o)
+{
+	return o->sample || o->stack || o->host_stack;
+}
+
+static bool is_of_samples(uint32_t type)
+{
+	return type == US_CHUNK_FLAGS || type == US_CHUNK_STACKS ||
+	       type == US_CHUNK_HOST_STACKS || type == US_CHUNK_HOST_SAMPLES ||
+	       type == US_CHUNK_SAMPLES;
+}
+
 static int deliver(struct reader *r, const uint8_t *p, size_t size)
 {
+	if (is_of_samples(r->type) && !wants_samples(r->ops))
+		return 0;
 	switch (r->type) {
 	case US_CHUNK_FACT:
 		return fact(r, p, p + size);

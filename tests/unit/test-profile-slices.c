@@ -38,6 +38,7 @@ static void sums_survive_joining(void **state)
 		assert_int_equal(us_slices_add(&s, key, t, weight), 0);
 		want[key] += weight;
 	}
+	assert_int_equal(us_slices_end(&s), 0);
 	check_order(&s);
 	assert_true(s.n > US_SLICES_MAX / 2);
 	assert_true(t / s.width_ns == s.n - 1);
@@ -56,12 +57,14 @@ static void slices_hold_their_time(void **state)
 	assert_int_equal(us_slices_add(&s, 7, 0, 1), 0);
 	assert_int_equal(us_slices_add(&s, 7, 3 * s.width_ns, 1), 0);
 	assert_int_equal(us_slices_add(&s, 7, 1, 1), 0); /* backwards: the open one */
+	assert_int_equal(us_slices_end(&s), 0);
 	assert_int_equal(s.n, 4);
 	assert_int_equal(s.start[1], 1);
 	assert_int_equal(s.start[2], 1);
 	assert_int_equal(s.start[3], 1);
 	assert_int_equal(s.sums.v[1].weight, 2);
 	assert_int_equal(us_slices_add(&s, 7, 64 * s.width_ns, 1), 0);
+	assert_int_equal(us_slices_end(&s), 0);
 	assert_int_equal(s.n, 33);
 	assert_int_equal(s.width_ns, 2 * US_SLICES_WIDTH_NS);
 	assert_int_equal(s.sums.v[0].weight, 1);
@@ -78,6 +81,7 @@ static void extremes_are_borne(void **state)
 	assert_int_equal(us_slices_add(&s, 1, 5, UINT32_MAX), 0);
 	assert_int_equal(us_slices_add(&s, 1, UINT64_MAX, 1), 0);
 	assert_int_equal(us_slices_add(&s, 100000, UINT64_MAX, 1), 0);
+	assert_int_equal(us_slices_end(&s), 0);
 	assert_int_equal(sum_of(&s, 1), 2 * (uint64_t)UINT32_MAX + 1);
 	check_order(&s);
 	us_slices_fini(&s);
