@@ -11,6 +11,8 @@
 #include "backend/gdb/session.h"
 #include "backend/remote.h"
 #include "base/cleanup.h"
+#include "vmm/guest_threads.h"
+#include "vmm/proc.h"
 #include "vmm/qmp.h"
 
 #include <errno.h>
@@ -58,6 +60,17 @@ static bool read_by_stub(void *ctx, us_gva va, void *buf, size_t len)
 {
 	struct gdb *b = ctx;
 	return us_gdb_session_read(b->session, b->remote.stop.at, va, buf, len);
+}
+
+/* A VMM that does not name its threads may have said which they are. */
+static void learn_threads(struct gdb *b)
+{
+	struct us_guest *g = &b->remote.guest;
+	_cleanup_close_ int proc = g->pid ? us_proc_open(g->pid) : -1;
+	for (unsigned i = 0; proc >= 0 && i < g->n_vcpu && i < US_MAX_VCPUS; i++)
+		if (!g->vcpu[i].tid && b->session->tid[i])
+			g->vcpu[i].tid = us_thread_by_inner_id(proc,
+							       b->session->tid[i]);
 }
 
 /* One look, to know before the recording starts whether the VMM's memory will do. */
@@ -215,6 +228,7 @@ static int gdb_open(const struct us_target *t, struct us_backend **ret,
 	int r = us_gdb_session_open(t->gdb, ask_status(q), &b->session, e);
 	if (r == 0) {
 		us_remote_learn_guest(&b->remote, t, b->session->client.fd);
+		learn_threads(b);
 		r = try_ram(b, q, e);
 	}
 	us_qmp_close(q);

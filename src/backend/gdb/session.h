@@ -59,6 +59,9 @@ struct us_gdb_session {
 	unsigned n_vcpu;
 	unsigned selected; /* vCPU that the stub talks about; US_MAX_VCPUS: unknown */
 	char thread[US_MAX_VCPUS][24];
+	/* The thread that runs vCPU n, by its id in its own pid namespace, as QEMU's
+	 * monitor says; 0: not known. */
+	pid_t tid[US_MAX_VCPUS];
 };
 
 enum us_gdb_before { US_GDB_UNKNOWN_BEFORE, US_GDB_RAN_BEFORE, US_GDB_PAUSED_BEFORE };

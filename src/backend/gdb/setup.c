@@ -16,7 +16,8 @@
 #define HOLD_LIMIT_MS	    3000		 /* a look may take 2.5 s */
 #define RESCUE_PATIENCE_NS  (10 * US_NS_PER_SEC) /* nobody waits for the watchdog */
 #define MAX_DOCUMENT	    (256u << 10)
-#define DEFAULT_PACKET_SIZE 400 /* of a stub that states none; GDB's own default */
+#define DEFAULT_PACKET_SIZE 400	 /* of a stub that states none; GDB's own default */
+#define HOST_THREADS_TEXT   8192 /* of `info cpus`: 30 bytes a vCPU in QEMU 7.2 */
 
 /* In the watchdog's process: with the connection that the backend had. */
 static void rescue(void *ctx, bool held)
@@ -296,6 +297,23 @@ static int ask_threads(struct us_gdb_session *s, uint64_t deadline_ns, struct us
 	return r;
 }
 
+/* Which threads run the vCPUs?  QEMU names them only if it was started so. */
+static void ask_host_threads(struct us_gdb_session *s, uint64_t deadline_ns)
+{
+	_cleanup_free_ char *text = calloc(1, HOST_THREADS_TEXT);
+	if (!s->qemu || !text ||
+	    us_gdb_ask_monitor(&s->client, "info cpus", text, HOST_THREADS_TEXT,
+			       deadline_ns) < 0)
+		return;
+	for (const char *p = strstr(text, "CPU #"); p; p = strstr(p + 1, "CPU #")) {
+		unsigned vcpu;
+		int tid;
+		if (sscanf(p, "CPU #%u: thread_id=%d", &vcpu, &tid) == 2 &&
+		    vcpu < US_MAX_VCPUS && tid > 0)
+			s->tid[vcpu] = tid;
+	}
+}
+
 struct transfer {
 	struct us_gdb_session *s;
 	uint64_t deadline_ns;
@@ -376,6 +394,8 @@ static int handshake(struct us_gdb_session *s, enum us_gdb_before before,
 		r = ask_nature(s, before, ran, deadline_ns, e);
 	if (r == 0)
 		r = ask_threads(s, deadline_ns, e);
+	if (r == 0)
+		ask_host_threads(s, deadline_ns);
 	if (r == 0)
 		r = ask_layout(s, xml, deadline_ns, e);
 	if (r == 0 && s->qemu)
