@@ -79,7 +79,7 @@ static bool step(const struct us_link_machine *m, struct numbers *n,
 		 struct us_link_entry *e, const struct us_link_insn *i)
 {
 	bool based = has(n, i->base);
-	uint64_t base = based ? n->value[i->base] : 0, v;
+	uint64_t base = based ? n->value[i->base] : 0, v = 0;
 	switch (i->kind) {
 	case US_LINK_STORE:
 		store(n, e, i);
