@@ -208,14 +208,23 @@ static void take_config(int proc, struct us_cmdline *c)
 	json_decref(o);
 }
 
+/* One whose VMM gives it no name has that of its kernel, else of its VMM. */
+static void name_guest(const struct us_cmdline *c, struct us_guest *g)
+{
+	const char *slash = strrchr(g->kernel, '/');
+	const char *kernel = slash ? slash + 1 : g->kernel;
+	const char *name = c->name[0] ? c->name : kernel[0] ? kernel : g->vmm;
+	us_printable(g->name, sizeof(g->name), name);
+}
+
 static void take_cmdline(int proc, struct us_cmdline *c, struct us_guest *g)
 {
 	if (c->config[0] && !g->limited)
 		take_config(proc, c);
-	us_printable(g->name, sizeof(g->name), c->name);
 	g->memory = c->memory;
 	snprintf(g->kernel, sizeof(g->kernel), "%s", c->kernel);
 	make_absolute(proc, c->daemon, g->kernel, sizeof(g->kernel));
+	name_guest(c, g);
 	take_endpoints(proc, c, g);
 }
 
