@@ -2,6 +2,7 @@
 /* main.c: the table of subcommands. */
 #include "cmd/cmd.h"
 
+#include "base/nearest.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -54,9 +55,14 @@ int main(int argc, char **argv)
 	for (const struct us_cmd *const *c = us_cmds; *c; c++)
 		if (!strcmp(name, (*c)->name))
 			return finish((*c)->run(argc - 1, argv + 1));
+	struct us_nearest near = us_nearest_to(name);
+	for (const struct us_cmd *const *c = us_cmds; *c; c++)
+		us_nearest_try(&near, (*c)->name);
 	if (*name)
-		fprintf(stderr, "uniscope: %s: no such command\n\n",
-			us_printable(shown, sizeof(shown), name));
+		fprintf(stderr, "uniscope: %s: no such command%s%s%s\n\n",
+			us_printable(shown, sizeof(shown), name),
+			near.best ? "; did you mean " : "", near.best ? near.best : "",
+			near.best ? "?" : "");
 	print_commands(stderr);
 	return US_EXIT_USAGE;
 }

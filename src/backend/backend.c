@@ -2,6 +2,8 @@
 /* backend.c: the table of backends, and the choice among them. */
 #include "backend/backend.h"
 
+#include "base/nearest.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,14 +54,33 @@ static void append(char *text, size_t size, const char *more)
 	text[at + n] = '\0';
 }
 
+int us_backend_check(const char *name, struct us_err *e)
+{
+	if (!strcmp(name, "auto") || us_backend_by_name(name))
+		return 0;
+	struct us_nearest near = us_nearest_to(name);
+	char list[128] = "auto";
+	us_nearest_try(&near, "auto");
+	for (const struct us_backend_ops *const *o = us_backends; *o; o++) {
+		if (*o == &us_backend_fake)
+			continue;
+		us_nearest_try(&near, (*o)->name);
+		append(list, sizeof(list), ", ");
+		append(list, sizeof(list), (*o)->name);
+	}
+	us_fail(e, -EINVAL, "there is no backend called %s%s%s%s", name,
+		near.best ? "; did you mean " : "", near.best ? near.best : "",
+		near.best ? "?" : "");
+	us_hint(e, "one of %s", list);
+	return -EINVAL;
+}
+
 static int open_by_name(const struct us_target *t, const char *name,
 			struct us_backend **ret, struct us_err *e)
 {
 	const struct us_backend_ops *o = us_backend_by_name(name);
 	if (!o) {
-		us_fail(e, -EINVAL, "there is no backend called %s", name);
-		us_hint(e, "run: uniscope record --help");
-		return -EINVAL;
+		return us_backend_check(name, e);
 	}
 	int r = o->open(t, ret, e);
 	return r < 0 ? us_wrap(e, "backend %s", o->name) : 0;

@@ -201,6 +201,8 @@ struct us_backend {
 extern const struct us_backend_ops *const us_backends[];
 
 const struct us_backend_ops *us_backend_by_name(const char *name); /* or NULL */
+/* 0; -EINVAL: neither "auto" nor a backend, with what was meant and the list. */
+US_MUST_CHECK int us_backend_check(const char *name, struct us_err *e);
 
 /*
  * Open the backend called name, or with NULL or "auto" the first that can serve the

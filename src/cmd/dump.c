@@ -363,9 +363,8 @@ static int run_dump(int argc, char **argv)
 		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
 	if (argc - o.rest > 1)
 		return us_usage(&us_cmd_dump, "one TARGET, not %s", argv[o.rest + 1]);
-	if (s.backend && strcmp(s.backend, "auto") && !us_backend_by_name(s.backend))
-		return us_usage(&us_cmd_dump,
-				"--backend %s: there is none of that name", s.backend);
+	if (s.backend && us_backend_check(s.backend, &e) < 0)
+		return us_usage(&us_cmd_dump, "%s (%s)", e.msg, e.hint);
 	s.target = argc > o.rest ? argv[o.rest] : NULL;
 	signal(SIGPIPE, SIG_IGN);
 	int r = attach(&d, &s, &e);

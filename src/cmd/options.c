@@ -3,6 +3,7 @@
 #include "cmd/options.h"
 
 #include "base/clock.h"
+#include "base/nearest.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -51,6 +52,22 @@ static void describe(const struct us_cmd *cmd, char *letters,
 	longs[n + 1] = (struct option){ 0 };
 }
 
+/* The long option that was meant; "" if none is near. */
+static const char *meant(const struct us_cmd *cmd, const char *what)
+{
+	char word[64];
+	size_t n = strcspn(what, "=");
+	if (strncmp(what, "--", 2) || n - 2 >= sizeof(word))
+		return "";
+	memcpy(word, what + 2, n - 2);
+	word[n - 2] = '\0';
+	struct us_nearest near = us_nearest_to(word);
+	for (size_t i = 0; i < n_options(cmd); i++)
+		us_nearest_try(&near, cmd->options[i].name);
+	us_nearest_try(&near, "help");
+	return near.best ? near.best : "";
+}
+
 int us_options_next(struct us_options *o)
 {
 	char letters[2 * MAX_OPTIONS + 8];
@@ -74,8 +91,13 @@ int us_options_next(struct us_options *o)
 	}
 	if (c == ':' || c == '?') {
 		const char *what = at < o->argc ? o->argv[at] : "";
-		us_usage(o->cmd, c == ':' ? "%s needs a value" : "%s: no such option",
-			 what);
+		const char *near = c == ':' ? "" : meant(o->cmd, what);
+		if (c == ':')
+			us_usage(o->cmd, "%s needs a value", what);
+		else
+			us_usage(o->cmd, "%s: no such option%s%s%s", what,
+				 *near ? "; did you mean --" : "", near,
+				 *near ? "?" : "");
 		return -1;
 	}
 	return c;

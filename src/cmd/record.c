@@ -108,9 +108,9 @@ static int parse(struct us_record_settings *s, int argc, char **argv, bool *ret_
 		return us_usage(&us_cmd_record,
 				"--all: -o names a folder for the recordings, not %s",
 				s->out);
-	if (s->backend && strcmp(s->backend, "auto") && !us_backend_by_name(s->backend))
-		return us_usage(&us_cmd_record,
-				"--backend %s: there is none of that name", s->backend);
+	struct us_err e;
+	if (s->backend && us_backend_check(s->backend, &e) < 0)
+		return us_usage(&us_cmd_record, "%s (%s)", e.msg, e.hint);
 	*ret_go = true;
 	return US_EXIT_OK;
 }

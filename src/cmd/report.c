@@ -4,6 +4,7 @@
 #include "cmd/recording.h"
 
 #include "base/cleanup.h"
+#include "base/nearest.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -69,12 +70,26 @@ static bool set_focus(struct settings *s, const char *value)
 	return false;
 }
 
+static void no_such_format(const char *value)
+{
+	struct us_nearest near = us_nearest_to(value);
+	char list[128] = "";
+	for (const struct us_format *const *f = us_formats; *f; f++) {
+		size_t at = strlen(list);
+		us_nearest_try(&near, (*f)->name);
+		snprintf(list + at, sizeof(list) - at, "%s%s", at ? ", " : "",
+			 (*f)->name);
+	}
+	us_usage(&us_cmd_report, "--format %s: no such format%s%s%s; formats are: %s",
+		 value, near.best ? "; did you mean " : "", near.best ? near.best : "",
+		 near.best ? "?" : "", list);
+}
+
 static bool set_format(struct settings *s, const char *value)
 {
 	s->format = us_format_by_name(value);
 	if (!s->format)
-		us_usage(&us_cmd_report, "--format %s: there is none of that name",
-			 value);
+		no_such_format(value);
 	return s->format != NULL;
 }
 

@@ -3,6 +3,7 @@
 #include "report/annotate.h"
 
 #include "base/cleanup.h"
+#include "base/nearest.h"
 #include "base/vec.h"
 #include "symbol/demangle.h"
 
@@ -218,6 +219,18 @@ static bool is_guest_name(const struct us_profile *p, const char *text)
 	return false;
 }
 
+/* The sampled function that was meant; NULL: none is near. */
+static const char *meant(const struct us_profile *p, const char *text)
+{
+	struct us_nearest near = us_nearest_to(text);
+	size_t n;
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	for (size_t i = 0; i < n; i++)
+		if (f[i].known)
+			us_nearest_try(&near, f[i].name);
+	return near.best;
+}
+
 static int tell_none(const struct us_profile *p, const char *text, struct us_err *e)
 {
 	const char *inlined, *host = host_of(p, text, &inlined);
@@ -241,7 +254,11 @@ static int tell_none(const struct us_profile *p, const char *text, struct us_err
 		"annotate %.200s: no image that gives names has such a "
 		"function",
 		text);
-	if (!names_images(p) && us_profile_n_warning(p))
+	const char *near = meant(p, text);
+	if (near)
+		us_hint(e, "did you mean %.100s? uniscope report lists the functions",
+			near);
+	else if (!names_images(p) && us_profile_n_warning(p))
 		us_hint(e, "the report says: %.230s", us_profile_warning(p, 0));
 	else
 		us_hint(e, "uniscope report lists the functions");

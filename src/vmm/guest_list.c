@@ -3,6 +3,7 @@
 #include "vmm/guest_list.h"
 
 #include "base/cleanup.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "vmm/proc.h"
@@ -99,7 +100,8 @@ static int fail_several(const struct us_guest_list *l, const char *name,
 	return -EEXIST;
 }
 
-static int fail_none(const char *target, struct us_err *e)
+static int fail_none(const struct us_guest_list *l, const char *target,
+		     struct us_err *e)
 {
 	if (!target) {
 		us_fail(e, -ENOENT,
@@ -112,7 +114,17 @@ static int fail_none(const char *target, struct us_err *e)
 	char shown[64];
 	us_fail(e, -ENOENT, "find the guest '%s': none has this name",
 		us_printable(shown, sizeof(shown), target));
-	us_hint(e, "'uniscope ps' lists the guests of this host");
+	struct us_nearest near = us_nearest_to(target);
+	for (size_t i = 0; i < l->n; i++)
+		us_nearest_try(&near, l->v[i].name);
+	char best[64];
+	if (near.best)
+		us_hint(e,
+			"did you mean '%s'? 'uniscope ps' lists the guests of this "
+			"host",
+			us_printable(best, sizeof(best), near.best));
+	else
+		us_hint(e, "'uniscope ps' lists the guests of this host");
 	return -ENOENT;
 }
 
@@ -168,7 +180,7 @@ int us_guest_select(const struct us_guest_list *l, const char *target,
 	if (!target) {
 		if (l->n > 1)
 			return fail_several(l, NULL, e);
-		return l->n ? take(&l->v[0], ret, e) : fail_none(NULL, e);
+		return l->n ? take(&l->v[0], ret, e) : fail_none(l, NULL, e);
 	}
 	const struct us_guest *found = NULL;
 	for (size_t i = 0; target[0] && i < l->n; i++) {
@@ -184,7 +196,7 @@ int us_guest_select(const struct us_guest_list *l, const char *target,
 	if (found)
 		return take(found, ret, e);
 	if (!pid)
-		return fail_none(target, e);
+		return fail_none(l, target, e);
 	/* A process that is no guest, or one that started after the scan. */
 	_cleanup_free_ struct us_guest *g = malloc(sizeof(*g));
 	if (!g)

@@ -92,6 +92,15 @@ class Usage(Cli):
         self.fails(2, "usage: uniscope COMMAND")
         self.fails(2, "nonsense: no such command", "nonsense")
 
+    def test_what_was_meant(self):
+        self.fails(2, "did you mean report[?]", "repot")
+        self.fails(2, "did you mean --budget[?]", "record", "--budgt", "3")
+        self.fails(2, "did you mean --frequency[?]", "record", "--frequncy=3")
+        self.fails(2, "did you mean kvm. .one of auto, bpf, kvm,", "dump", "--backend", "kvn")
+        self.fails(2, "one of auto, bpf, kvm,", "record", "--backend", "nope")
+        self.fails(2, "did you mean html[?]", "report", "--format", "htlm")
+        self.fails(2, "formats are: text, html", "report", "--format", "papyrus")
+
     def test_help_of_each_command(self):
         self.assertIn("record", run("--help").stdout)
         self.assertRegex(run("--version").stdout, r"^uniscope \d")
@@ -119,7 +128,7 @@ class Usage(Cli):
         self.fails(2, "--vcpu 3-1", "record", "--vcpu", "3-1", "fake:")
         self.fails(2, "--vcpu 99", "record", "--vcpu", "99", "fake:")
         self.fails(2, "--budget 0", "record", "--budget", "0", "fake:")
-        self.fails(2, "none of that name", "record", "--backend", "magic", "fake:")
+        self.fails(2, "no backend called magic", "record", "--backend", "magic", "fake:")
         self.fails(2, "-d needs a value", "record", "-d")
         self.fails(2, "no such option", "record", "--frobnicate")
         self.fails(2, "one TARGET", "record", "a", "b")
@@ -136,7 +145,7 @@ class Usage(Cli):
         self.fails(2, "--time 2", "report", "--time", "2")
         self.fails(2, "end is not after", "report", "--time", "2,1")
         self.fails(2, r"--focus \(", "report", "--focus", "(")
-        self.fails(2, "none of that name", "report", "--format", "papyrus")
+        self.fails(2, "no such format", "report", "--format", "papyrus")
         self.fails(2, "suffix names no format", "report", "-o", self.path("x.doc"))
 
     def test_bash_completion(self):

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nearest.c: see nearest.h. */
+#include "base/nearest.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+
+#define MOST 48 /* letters; a longer name is not compared */
+
+static bool same(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+/* The optimal string alignment distance, row by row. */
+static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
+{
+	unsigned row[3][MOST + 1];
+	for (size_t j = 0; j <= nb; j++)
+		row[0][j] = (unsigned)j;
+	for (size_t i = 1; i <= na; i++) {
+		unsigned *now = row[i % 3];
+		const unsigned *above = row[(i + 2) % 3], *two = row[(i + 1) % 3];
+		now[0] = (unsigned)i;
+		for (size_t j = 1; j <= nb; j++) {
+			unsigned d = above[j - 1] + !same(a[i - 1], b[j - 1]);
+			d = least(d, least(above[j], now[j - 1]) + 1);
+			if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) &&
+			    same(a[i - 2], b[j - 1]))
+				d = least(d, two[j - 2] + 1);
+			now[j] = d;
+		}
+	}
+	return row[na % 3][nb];
+}
+
+struct us_nearest us_nearest_to(const char *word)
+{
+	return (struct us_nearest){ .word = word, .distance = UINT_MAX };
+}
+
+void us_nearest_try(struct us_nearest *n, const char *candidate)
+{
+	size_t a = strlen(n->word), b = strlen(candidate), longer = a > b ? a : b;
+	if (!a || !b || longer > MOST)
+		return;
+	unsigned d = distance(n->word, a, candidate, b);
+	bool begins = a > 2 && a < b && !strncasecmp(n->word, candidate, a);
+	unsigned near = longer < 6 ? 1 + (longer > 2) : (unsigned)longer / 3;
+	/* What goes on behind the word is less of a mistake than another letter. */
+	if (begins)
+		d = 1;
+	if (d <= near && d < longer && d < n->distance) {
+		n->distance = d;
+		n->best = candidate;
+	}
+}
