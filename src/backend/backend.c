@@ -79,9 +79,9 @@ static int open_by_name(const struct us_target *t, const char *name,
 			struct us_backend **ret, struct us_err *e)
 {
 	const struct us_backend_ops *o = us_backend_by_name(name);
-	if (!o) {
-		return us_backend_check(name, e);
-	}
+	int known = us_backend_check(name, e);
+	if (!o)
+		return known < 0 ? known : -EINVAL;
 	int r = o->open(t, ret, e);
 	return r < 0 ? us_wrap(e, "backend %s", o->name) : 0;
 }

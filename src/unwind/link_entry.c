@@ -17,17 +17,15 @@ static bool has(const struct numbers *n, unsigned reg)
 	return reg < US_LINK_N_REG && (n->known >> reg & 1);
 }
 
-static void put(struct numbers *n, struct us_link_entry *e, unsigned reg,
-		const uint64_t *value)
+static void put(struct numbers *n, struct us_link_entry *e, unsigned reg, bool known,
+		uint64_t value)
 {
 	if (reg >= US_LINK_N_REG)
 		return;
 	e->changed |= 1U << reg;
 	n->known &= ~(1U << reg);
-	if (!value)
-		return;
-	n->value[reg] = *value;
-	n->known |= 1U << reg;
+	n->known |= (uint32_t)known << reg;
+	n->value[reg] = value;
 }
 
 /* The word there; false: it is elsewhere, and so is nothing of the entry's. */
@@ -67,7 +65,7 @@ static void load(const struct us_link_machine *m, struct numbers *n,
 {
 	uint8_t k;
 	bool there = word_at(n, e, i, &k);
-	put(n, e, i->reg, NULL);
+	put(n, e, i->reg, false, 0);
 	if (i->reg == m->sp) {
 		e->sp_loaded = there;
 		e->sp_at = there ? k : 0;
@@ -89,22 +87,22 @@ static bool step(const struct us_link_machine *m, struct numbers *n,
 		return i->reg2 >= US_LINK_N_REG && !i->write;
 	case US_LINK_CONST:
 		v = (uint64_t)i->imm;
-		put(n, e, i->reg, &v);
+		put(n, e, i->reg, true, v);
 		break;
 	case US_LINK_MOVE:
 		v = base + (uint64_t)i->imm;
 		if (i->narrow)
 			v = (uint64_t)(int64_t)(int32_t)v;
-		put(n, e, i->reg, based ? &v : NULL);
+		put(n, e, i->reg, based, v);
 		break;
 	case US_LINK_SHIFT:
 		v = base << (i->imm & 63);
-		put(n, e, i->reg, based ? &v : NULL);
+		put(n, e, i->reg, based, v);
 		break;
 	case US_LINK_SET:
 	case US_LINK_ADD:
 	case US_LINK_INSERT:
-		put(n, e, i->reg, NULL);
+		put(n, e, i->reg, false, 0);
 		break;
 	case US_LINK_OTHER:
 		return true;
