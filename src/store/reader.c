@@ -291,32 +291,24 @@ static bool goes_on(const struct nodes *t, const uint8_t *p, const uint8_t *end)
 	return end - p >= (int)US_STACKS_FIRST && us_get_le32(p) == t->n;
 }
 
-static int stacks(struct reader *r, const uint8_t *p, const uint8_t *end)
+static int guest_stack(struct reader *r, us_stack_id id, us_stack_id parent, us_gva pc)
 {
-	struct nodes *t = &r->guest;
 	uint8_t pc_flags;
-	us_stack_id parent;
-	us_gva pc = 0;
-	if (!goes_on(t, p, end))
-		return bad(r, "does not go on where the stacks before it ended");
-	for (p += US_STACKS_FIRST; p < end; t->n++) {
-		p = node(r, t, p, end, &pc, &parent);
-		if (!p)
-			return r->e->code;
-		if (!take_flags(r, &pc_flags))
-			return bad(r, "flags of no node");
-		int rc = r->ops->stack ? r->ops->stack(r->ctx, (us_stack_id)t->n,
-						       parent, pc, pc_flags)
-				       : 0;
-		if (rc)
-			return rc;
-	}
-	return r->flagged ? bad(r, "flags of nodes that it has not") : 0;
+	if (!take_flags(r, &pc_flags))
+		return bad(r, "flags of no node");
+	return r->ops->stack ? r->ops->stack(r->ctx, id, parent, pc, pc_flags) : 0;
 }
 
-static int host_stacks(struct reader *r, const uint8_t *p, const uint8_t *end)
+static int host_stack(struct reader *r, us_stack_id id, us_stack_id parent, us_gva pc)
 {
-	struct nodes *t = &r->host;
+	return r->ops->host_stack ? r->ops->host_stack(r->ctx, id, parent, pc) : 0;
+}
+
+/* The nodes of a chunk, each given to each(). */
+static int
+stacks(struct reader *r, struct nodes *t, const uint8_t *p, const uint8_t *end,
+       int (*each)(struct reader *r, us_stack_id id, us_stack_id parent, us_gva pc))
+{
 	us_stack_id parent;
 	us_gva pc = 0;
 	if (!goes_on(t, p, end))
@@ -325,14 +317,19 @@ static int host_stacks(struct reader *r, const uint8_t *p, const uint8_t *end)
 		p = node(r, t, p, end, &pc, &parent);
 		if (!p)
 			return r->e->code;
-		int rc = r->ops->host_stack
-				 ? r->ops->host_stack(r->ctx, (us_stack_id)t->n, parent,
-						      pc)
-				 : 0;
+		int rc = each(r, (us_stack_id)t->n, parent, pc);
 		if (rc)
 			return rc;
 	}
 	return 0;
+}
+
+static int guest_stacks(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	int rc = stacks(r, &r->guest, p, end, guest_stack);
+	if (rc)
+		return rc;
+	return r->flagged ? bad(r, "flags of nodes that it has not") : 0;
 }
 
 /* Which of the samples comes next that has a stack of the host's; false: it cannot be.
@@ -473,13 +470,13 @@ static int deliver(struct reader *r, const uint8_t *p, size_t size)
 	case US_CHUNK_SYMBOLS:
 		return symbols(r, p, p + size, r->ops->named);
 	case US_CHUNK_HOST_STACKS:
-		return host_stacks(r, p, p + size);
+		return stacks(r, &r->host, p, p + size, host_stack);
 	case US_CHUNK_HOST_SAMPLES:
 		return host_samples(r, p, p + size);
 	case US_CHUNK_HOST_SYMBOLS:
 		return symbols(r, p, p + size, r->ops->host_named);
 	case US_CHUNK_STACKS:
-		return stacks(r, p, p + size);
+		return guest_stacks(r, p, p + size);
 	case US_CHUNK_SAMPLES:
 		return samples(r, p, p + size);
 	case US_CHUNK_STATS:
