@@ -290,8 +290,13 @@ int us_socket_find(const char *path, const char *what, struct us_err *e)
 {
 	struct stat st;
 	int code = stat(path, &st) < 0 ? errno : 0;
+	/* Connecting takes the right to write, which is asked without connecting: QEMU
+	 * serves one client at a time (unix(7)). */
+	if (!code && S_ISSOCK(st.st_mode) &&
+	    faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0)
+		code = errno;
 	if (code == EACCES) {
-		us_fail(e, -EACCES, "%s %s cannot be seen: %s", what, path,
+		us_fail(e, -EACCES, "%s %s may not be used: %s", what, path,
 			strerror(code));
 		us_hint(e, "run as the user of the VMM, or as root (sudo)");
 		return -EACCES;

@@ -21,7 +21,7 @@ US_MUST_CHECK int us_socket_connect(const char *endpoint, unsigned timeout_ms,
 
 /*
  * Is there a socket at this path?  what: "the monitor's socket", for the message.
- * -ENOENT: there is none; -EACCES: this user may not look.
+ * -ENOENT: there is none; -EACCES: this user may not connect to it.
  */
 US_MUST_CHECK int us_socket_find(const char *path, const char *what, struct us_err *e);
 
