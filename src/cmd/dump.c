@@ -165,7 +165,8 @@ static bool names_hold(const struct dump *d)
 static bool compared(const struct dump *d)
 {
 	for (size_t i = 0; i < d->images.n_place; i++)
-		if (d->images.place[i].match == US_MATCH_UNKNOWN)
+		if (d->images.place[i].match == US_MATCH_UNKNOWN &&
+		    us_images_counts(&d->images, &d->images.place[i]))
 			return false;
 	return true;
 }

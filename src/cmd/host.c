@@ -194,7 +194,9 @@ int us_host_stacks_open(pid_t pid, const struct us_debug_dirs *dirs,
 	h->mem = (struct us_mem){ .region = &h->all, .n_region = 1, .pid = pid };
 	us_mem_init(&h->mem);
 	us_paging_init(&h->paging, &h->mem);
-	int r = read_maps(h, dirs, e);
+	/* Its neighbours are all libraries of this host. */
+	const struct us_debug_dirs named = { dirs->dir, dirs->n, .not_beside = true };
+	int r = read_maps(h, &named, e);
 	if (!r && us_unwinder_new(HOST_ARCH, NULL, &h->cfi, &h->unwinder))
 		r = us_fail(e, -ENOMEM, "prepare the host's symbols: out of memory");
 	if (r < 0) {

@@ -2,7 +2,9 @@
 /* images.c: the files; see images.h. */
 #include "cmd/images.h"
 
+#include "base/cleanup.h"
 #include "linux/orc_elf.h"
+#include "symbol/beside.h"
 #include "symbol/elf_cfi.h"
 #include "symbol/elf_file.h"
 
@@ -66,13 +68,29 @@ static int prepare(struct us_image *m, struct us_err *e)
 	return us_elf_cfi_read(f, debug == f ? NULL : debug, &m->cfi, NULL, e);
 }
 
-/* None is no fault; one that is of another build is worth a word. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* None is no fault; one that is of another build is worth a word, and so is one that
+ * nothing named. */
 static void find_debug(struct us_images *i, struct us_elf_image *elf)
 {
 	struct us_err why = { 0 };
+	size_t n;
+	us_elf_image_symbols(elf, &n);
 	int r = us_elf_image_find_debug(elf, i->dirs, &why);
+	const char *how = us_elf_image_debug_beside(elf);
 	if (r < 0 && r != -ENOENT)
 		snprintf(i->note, sizeof(i->note), "%.250s", why.msg);
+	else if (how)
+		snprintf(i->note, sizeof(i->note),
+			 "%.60s has no %s: taken from %.130s (%s)",
+			 base_name(us_elf_image_path(elf)),
+			 n ? "source lines" : "symbols", us_elf_image_debug_path(elf),
+			 how);
 }
 
 static int add(struct us_images *i, const char *path, const struct us_image *how,
@@ -99,6 +117,42 @@ static int add(struct us_images *i, const char *path, const struct us_image *how
 	return 0;
 }
 
+/* What the user reads of files that were guessed. */
+static void note_beside(struct us_images *i, const char *path,
+			const struct us_beside *b, size_t n)
+{
+	const char *name = base_name(path);
+	char more[40] = "";
+	if (n > 1)
+		snprintf(more, sizeof(more), " and %zu more", n - 1);
+	if (n)
+		snprintf(i->note, sizeof(i->note),
+			 "%.60s is no ELF file; compared with the guest: %.100s (%s)%s",
+			 name, b->v[0].path, us_beside_match_name(b->v[0].match), more);
+	else
+		snprintf(i->note, sizeof(i->note),
+			 "no symbols: %.60s is no ELF file, and none with symbols of "
+			 "its "
+			 "build is beside it; -e ELF names it",
+			 name);
+}
+
+/* Files with symbols beside one that is no ELF file.  How many there are; not having
+ * any is no error. */
+static size_t add_beside(struct us_images *i, const char *path, bool given)
+{
+	struct us_image how = { .given = given, .guessed = true };
+	struct us_beside b;
+	struct us_err e;
+	size_t n = 0;
+	int r = us_beside_find(path, NULL, &b);
+	for (size_t k = 0; r == 0 && k < b.n; k++)
+		n += add(i, b.v[k].path, &how, &e) == 0;
+	note_beside(i, path, &b, n);
+	us_beside_fini(&b);
+	return n;
+}
+
 static int add_given(struct us_images *i, const char *text, struct us_err *e)
 {
 	char path[US_STORE_MAX_PATH];
@@ -106,9 +160,10 @@ static int add_given(struct us_images *i, const char *text, struct us_err *e)
 	int r = split_bias(text, path, &how.bias, &how.fixed, e);
 	if (r < 0)
 		return r;
-	char *whole = realpath(path, NULL); /* the report may run elsewhere */
+	_cleanup_free_ char *whole = realpath(path, NULL); /* reports run elsewhere */
 	r = add(i, whole ? whole : path, &how, e);
-	free(whole);
+	if (r == -ENOEXEC && add_beside(i, path, true))
+		return 0;
 	if (r == 0)
 		return 0;
 	us_wrap(e, "-e %s", text);
@@ -121,10 +176,16 @@ static void add_kernel(struct us_images *i, const struct us_guest *g)
 {
 	static const struct us_image how;
 	struct us_err e = { 0 };
-	if (!g || !g->kernel[0])
+	const char *path = !g ? "" : g->kernel[0] ? g->kernel : g->boot;
+	if (!path[0]) {
 		snprintf(i->note, sizeof(i->note),
 			 "no kernel image is known: addresses only; -e ELF names it");
-	else if (add(i, g->kernel, &how, &e) < 0)
+		return;
+	}
+	int r = add(i, path, &how, &e);
+	if (r == -ENOEXEC)
+		add_beside(i, path, false);
+	else if (r < 0)
 		snprintf(i->note, sizeof(i->note),
 			 "no symbols: %.150s; -e ELF names another file", e.msg);
 }
@@ -171,7 +232,7 @@ int us_images_check_arch(const struct us_images *i, enum us_arch arch, struct us
 		uint16_t machine = us_elf_image_file(elf)->machine;
 		bool fits = machine == machines[arch] ||
 			    (arch == US_ARCH_X86_64 && machine == EM_386);
-		if (i->v[k].given && !fits)
+		if (i->v[k].given && !i->v[k].guessed && !fits)
 			return us_fail(e, -EINVAL,
 				       "-e %s: it is for the processor %s, and the "
 				       "guest's is %s",
@@ -192,6 +253,11 @@ void us_images_fini(struct us_images *i)
 	i->n = i->n_place = 0;
 }
 
+bool us_images_counts(const struct us_images *i, const struct us_place *p)
+{
+	return !i->v[p->image].guessed || p->match == US_MATCH_YES;
+}
+
 static void tell_of(const struct us_images *i, size_t image, FILE *out)
 {
 	const char *path = us_elf_image_path(i->v[image].elf);
@@ -199,7 +265,7 @@ static void tell_of(const struct us_images *i, size_t image, FILE *out)
 	bool seen = false, differs = false;
 	for (size_t k = 0; k < i->n_place; k++) {
 		const struct us_place *p = &i->place[k];
-		if (p->image != image || p->end)
+		if (p->image != image || p->end || !us_images_counts(i, p))
 			continue;
 		if (p->match == US_MATCH_YES && !p->until_ns)
 			return;
@@ -220,8 +286,24 @@ static void tell_of(const struct us_images *i, size_t image, FILE *out)
 			path);
 }
 
+/* Not a word of each file that was guessed, but of all if none was right. */
+static bool guessed_wrong(const struct us_images *i)
+{
+	bool guessed = false;
+	for (size_t k = 0; k < i->n_place; k++) {
+		guessed |= i->v[i->place[k].image].guessed;
+		if (us_images_counts(i, &i->place[k]))
+			return false;
+	}
+	return guessed;
+}
+
 void us_images_tell(const struct us_images *i, FILE *out)
 {
+	if (guessed_wrong(i))
+		fputs("warning: no file with symbols beside the kernel's is what the "
+		      "guest runs; -e ELF names it\n",
+		      out);
 	for (size_t k = 0; k < i->n; k++)
 		tell_of(i, k, out);
 	if (i->full)
@@ -244,7 +326,7 @@ int us_images_name_places(struct us_images *i)
 						    .root = p->root,
 						    .start = p->start,
 						    .end = p->end };
-		if (p->match != US_MATCH_NO && !p->until_ns)
+		if (p->match != US_MATCH_NO && !p->until_ns && us_images_counts(i, p))
 			r = us_symbols_place(i->symbols, i->v[p->image].elf, &at);
 	}
 	return r;

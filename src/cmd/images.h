@@ -52,6 +52,7 @@ struct us_images {
 		uint64_t bias; /* where it is looked for first */
 		bool fixed;    /* the user says so: it is nowhere else */
 		bool given;    /* by the user, so nobody is blamed but the user */
+		bool guessed;  /* nobody named it: it is beside one without symbols */
 		us_gva *start; /* of all functions, sorted, in the file's addresses */
 		size_t n_start;
 		us_gva text_start, text_end; /* in the file's; 0, 0: no code */
@@ -113,8 +114,9 @@ enum us_search_state {
 
 /*
  * Open the images: those given ("FILE" or "FILE@BIAS"), whose faults are errors, else
- * the kernel of the guest's command line, whose faults are a note.  g may be NULL.
- * Separate debug files are looked for in dirs first.
+ * the kernel of the guest's command line, or the disk that it starts from, whose faults
+ * are a note.  g may be NULL.  Separate debug files are looked for in dirs first.  For
+ * one that is no ELF file those beside it are opened (beside.h).
  */
 US_MUST_CHECK int us_images_open(struct us_images *i, const char *const *given,
 				 size_t n_given, const struct us_debug_dirs *dirs,
@@ -161,6 +163,9 @@ void us_images_tell(const struct us_images *i, FILE *out);
 /* Let the symbols know the places that hold now, and those that could not be compared.
  * 0 or -ENOMEM. */
 US_MUST_CHECK int us_images_name_places(struct us_images *i);
+
+/* Is it worth a word?  Not one of an image that was guessed and is not there. */
+bool us_images_counts(const struct us_images *i, const struct us_place *p);
 
 /* A copy of the places, of one moment; returns how many. For other threads. */
 size_t us_images_places(const struct us_images *i, struct us_place ret[US_MAX_PLACES]);

@@ -62,6 +62,8 @@ static int write_modules(struct us_recording *r, struct us_err *e)
 	int ret = 0;
 	for (size_t i = 0; ret == 0 && i < n; i++) {
 		struct us_module m;
+		if (!us_images_counts(&r->images, &place[i]))
+			continue;
 		us_images_module(&r->images, &place[i], i, &m);
 		ret = us_writer_module(r->writer, &m, e);
 	}

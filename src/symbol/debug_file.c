@@ -2,6 +2,7 @@
 /* debug_file.c: see debug_file.h. */
 #include "symbol/debug_file.h"
 
+#include "symbol/beside.h"
 #include "symbol/build_id.h"
 
 #include <elf.h>
@@ -166,9 +167,30 @@ static void find_folder(struct search *s)
 	free(whole);
 }
 
+/* One that nothing names.  A neighbour of another build is worth a word only if there
+ * are no symbols at all. */
+static bool search_beside(struct search *s, const char **ret_beside)
+{
+	struct us_beside b;
+	bool found = us_beside_find(s->w->path, s->w->file, &b) == 0 &&
+		     strlen(b.v[0].path) < US_DEBUG_PATH &&
+		     us_elf_file_open(b.v[0].path, s->ret, NULL) == 0;
+	if (found) {
+		strcpy(s->path, b.v[0].path);
+		*ret_beside = us_beside_match_name(b.v[0].match);
+	} else if (b.refused && s->code == -ENOENT &&
+		   !us_elf_file_section(s->w->file, ".symtab")) {
+		s->code = us_fail(s->e, -EBADMSG, "%s, beside %s, is of another build",
+				  b.refused, s->w->path);
+	}
+	us_beside_fini(&b);
+	return found;
+}
+
 int us_debug_file_open(const struct us_debug_wanted *w,
 		       const struct us_debug_dirs *dirs, struct us_elf_file *ret,
-		       char ret_path[US_DEBUG_PATH], struct us_err *e)
+		       char ret_path[US_DEBUG_PATH], const char **ret_beside,
+		       struct us_err *e)
 {
 	struct search s = {
 		.w = w, .ret = ret, .path = ret_path, .e = e, .code = -ENOENT
@@ -178,7 +200,8 @@ int us_debug_file_open(const struct us_debug_wanted *w,
 		s.id[0] = '\0';
 	read_link(&s);
 	find_folder(&s);
-	if (search(&s, dirs))
+	*ret_beside = NULL;
+	if (search(&s, dirs) || (!dirs->not_beside && search_beside(&s, ret_beside)))
 		return 0;
 	return s.code == -ENOENT
 		       ? us_fail(e, -ENOENT, "no separate debug file of %s", w->path)

@@ -6,9 +6,10 @@
  * Looked for, in this order, in each folder of the user's: .build-id/ab/cdef.debug,
  * buildid/ID/debuginfo and ID/debuginfo (debuginfod), the name of .gnu_debuglink; then
  * that name beside the image and in .debug/ there; then all of it under /usr/lib/debug
- * (there with the image's own folder); then in debuginfod's cache.  (GDB's manual,
- * "Debugging Information in Separate Files".)  A file is taken only if its build-id is
- * the image's, or, if it has none, if its CRC is what .gnu_debuglink says.
+ * (there with the image's own folder); then in debuginfod's cache; then beside the
+ * image (beside.h).  (GDB's manual, "Debugging Information in Separate Files".)  A file
+ * is taken only if its build-id is the image's, or, if it has none, if its CRC is what
+ * .gnu_debuglink says, or if it has the image's code.
  */
 #ifndef US_SYMBOL_DEBUG_FILE_H
 #define US_SYMBOL_DEBUG_FILE_H
@@ -21,6 +22,7 @@
 struct us_debug_dirs {
 	const char *const *dir;
 	size_t n;
+	bool not_beside; /* not beside the image: it is one of many in its folder */
 };
 
 /* Of an image: what its separate file must have. */
@@ -31,12 +33,14 @@ struct us_debug_wanted {
 	size_t build_id_len; /* 0: none */
 };
 
-/* Open the separate file of an image.  0; -ENOENT: there is none; others: the last
- * one that was not right, *e says why. */
+/* Open the separate file of an image.  0, and *ret_beside says how it was shown to be
+ * the right one if nothing named it, or is NULL; -ENOENT: there is none; others: the
+ * last one that was not right, *e says why. */
 US_MUST_CHECK int us_debug_file_open(const struct us_debug_wanted *w,
 				     const struct us_debug_dirs *dirs,
 				     struct us_elf_file *ret,
-				     char ret_path[US_DEBUG_PATH], struct us_err *e);
+				     char ret_path[US_DEBUG_PATH],
+				     const char **ret_beside, struct us_err *e);
 
 /*
  * What several debug files have in common, dwz(1) puts into one more, which

@@ -21,6 +21,7 @@ struct us_elf_image {
 	struct us_elf_file mini;  /* a table of symbols in the image; likewise */
 	struct us_elf_file alt;	  /* what that has in common with others; likewise */
 	char *debug_path;
+	const char *debug_beside;
 };
 
 int us_elf_image_open(const char *path, struct us_elf_image **ret, struct us_err *e)
@@ -154,7 +155,7 @@ int us_elf_image_find_debug(struct us_elf_image *i, const struct us_debug_dirs *
 	char path[US_DEBUG_PATH];
 	if (i->debug_path || (has_lines(&i->file) && has_symbols(&i->file)))
 		return find_alt(i, dirs, e);
-	int r = us_debug_file_open(&w, dirs, &i->debug, path, e);
+	int r = us_debug_file_open(&w, dirs, &i->debug, path, &i->debug_beside, e);
 	if (r < 0 && !has_symbols(&i->file))
 		take_mini(i);
 	if (r < 0)
@@ -182,6 +183,11 @@ const struct us_elf_file *us_elf_image_dwarf_alt(const struct us_elf_image *i)
 const char *us_elf_image_debug_path(const struct us_elf_image *i)
 {
 	return i->debug_path;
+}
+
+const char *us_elf_image_debug_beside(const struct us_elf_image *i)
+{
+	return i->debug_beside;
 }
 
 bool us_elf_image_text(const struct us_elf_image *i, uint64_t *ret_start,

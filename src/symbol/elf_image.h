@@ -36,6 +36,9 @@ US_MUST_CHECK int us_elf_image_find_debug(struct us_elf_image *i,
 					  const struct us_debug_dirs *dirs,
 					  struct us_err *e);
 const char *us_elf_image_debug_path(const struct us_elf_image *i); /* NULL: none */
+/* "the same code": how a file that nothing named was shown to be right; NULL: it was
+ * named, or there is none. */
+const char *us_elf_image_debug_beside(const struct us_elf_image *i);
 /* The file that has the DWARF: the separate one, or the image's own. */
 const struct us_elf_file *us_elf_image_dwarf(const struct us_elf_image *i);
 /* The file that has what the DWARF shares with others (dwz); NULL: none. */

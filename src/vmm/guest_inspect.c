@@ -224,6 +224,8 @@ static void take_cmdline(int proc, struct us_cmdline *c, struct us_guest *g)
 	g->memory = c->memory;
 	snprintf(g->kernel, sizeof(g->kernel), "%s", c->kernel);
 	make_absolute(proc, c->daemon, g->kernel, sizeof(g->kernel));
+	snprintf(g->boot, sizeof(g->boot), "%s", c->boot);
+	make_absolute(proc, c->daemon, g->boot, sizeof(g->boot));
 	name_guest(c, g);
 	take_endpoints(proc, c, g);
 }

@@ -52,6 +52,8 @@ struct us_guest {
 	char kernel[PATH_MAX]; /* image named by the command line, made absolute by
 				  the VMM's working directory; else "".  A path of
 				  the VMM: open it by us_guest_kernel_path() */
+	char boot[PATH_MAX];   /* the file of a disk, or of firmware, that it may start
+				  from without a kernel; likewise */
 	uint64_t memory; /* bytes of RAM by the command line or maps; 0: not known */
 	struct us_vcpu vcpu[US_MAX_VCPUS]; /* sorted by index */
 	unsigned n_vcpu;

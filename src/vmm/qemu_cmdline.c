@@ -64,7 +64,8 @@ static bool is_flag(const char *name)
 	return false;
 }
 
-/* A walk over the options: "-name value", "--name value", "-flag", a disk image. */
+/* A walk over the options: "-name value", "--name value", "-flag", a disk image, which
+ * has no name. */
 struct walk {
 	const char *const *argv;
 	unsigned argc, at;
@@ -75,8 +76,11 @@ static bool walk_next(struct walk *w)
 {
 	while (w->at < w->argc) {
 		const char *a = w->argv[w->at++];
-		if (a[0] != '-' || !a[1])
-			continue;
+		if (a[0] != '-' || !a[1]) {
+			w->name = "";
+			w->value = a;
+			return true;
+		}
 		w->name = a + (a[1] == '-' ? 2 : 1);
 		w->value = "";
 		if (is_flag(w->name))
@@ -227,7 +231,8 @@ struct later {
 	char node[US_CMDLINE_PIECES][64]; /* memdev of each -numa node */
 	unsigned n_node;
 	char machine_backend[64];
-	bool memory_said; /* by -m */
+	bool memory_said;
+	bool disk; /* one was met */ /* by -m */
 };
 
 static void parse_machine(const char *value, struct us_cmdline *c, struct later *l)
@@ -322,6 +327,32 @@ static void parse_numa(const char *value, struct later *l)
 		snprintf(l->node[l->n_node++], sizeof(id), "%s", id);
 }
 
+static void take_disk(const char *path, struct us_cmdline *c, struct later *l)
+{
+	if (!l->disk)
+		snprintf(c->boot, sizeof(c->boot), "%s", path);
+	l->disk = true;
+}
+
+/* Flash holds firmware, and what has a protocol ("nbd:...") is no file. */
+static void parse_drive(const char *value, struct us_cmdline *c, struct later *l)
+{
+	char kind[16], path[PATH_MAX];
+	if (us_option_get(value, NULL, "if", kind, sizeof(kind)) &&
+	    !strcmp(kind, "pflash"))
+		return;
+	if (us_option_get(value, NULL, "file", path, sizeof(path)) ||
+	    us_option_get(value, NULL, "filename", path, sizeof(path)))
+		take_disk(path, c, l);
+}
+
+/* "none", "default" and what QEMU brings along are no files of the user's. */
+static void parse_bios(const char *value, struct us_cmdline *c, const struct later *l)
+{
+	if (!l->disk && strchr(value, '/'))
+		snprintf(c->boot, sizeof(c->boot), "%s", value);
+}
+
 static void parse_device(const char *value, struct us_cmdline *c)
 {
 	char driver[16];
@@ -368,6 +399,12 @@ static void parse_one(const struct walk *w, struct us_cmdline *c, struct later *
 		parse_accel("kvm", c, l);
 	else if (!strcmp(o, "kernel"))
 		snprintf(c->kernel, sizeof(c->kernel), "%s", v);
+	else if (!strcmp(o, "drive") || !strcmp(o, "blockdev"))
+		parse_drive(v, c, l);
+	else if (!strcmp(o, "bios"))
+		parse_bios(v, c, l);
+	else if (!strcmp(o, "cdrom") || !strcmp(o, "hda") || !strcmp(o, "fda") || !*o)
+		take_disk(v, c, l);
 	else if (!strcmp(o, "device"))
 		parse_device(v, c);
 	else if (!strcmp(o, "object"))

@@ -7,6 +7,7 @@ usage: images.py BUILD BACKEND ACCEL [--only WORD]
 The guests say on their serial port how far they moved, and which call paths exist.
 """
 import os
+import shutil
 import socket
 import struct
 import subprocess
@@ -230,10 +231,52 @@ class Suite:
             f60 = next(f for f in report["functions"] if f["name"] == "f60")
             check(f60["file"] and f60["line"] and f60["module"] == "apart.elf", f"{f60}")
 
+    def beside(self):
+        """The kernel's symbols, and those of another build, are left beside it: it is
+        named by its own, without a word of the user's."""
+        folder = os.path.join(self.dir.name, "beside")
+        kernel = os.path.join(folder, "kernel")
+        os.makedirs(os.path.join(folder, "build"))
+        own, other = (Guest.built(self.args.build, name, "x86_64")
+                      for name in ("shares", "demo"))
+        subprocess.run(["strip", "-o", kernel, own], check=True)
+        shutil.copy(own, os.path.join(folder, "build", "app.dbg"))
+        shutil.copy(other, kernel + ".debug")
+        with self.guest("shares", kernel=kernel) as g:
+            g.wait("READY")
+            said = self.without_a_word(g)
+            check("kernel has no symbols: taken from" in said and "app.dbg" in said, said)
+            self.stacks(g, self.us.report(), 0.99)
+
+    def disk(self):
+        """It starts from a disk, which is no ELF file; the ELF file is beside that."""
+        if self.args.accel == "kvm":
+            raise Skip("the firmware takes too long here")
+        folder = os.path.join(self.dir.name, "disk")
+        os.makedirs(os.path.join(folder, "build"))
+        disk = os.path.join(folder, "os.img")
+        built = os.path.join(self.args.build, "tests", "guests", "sector-protected")
+        shutil.copy(built + ".bin", disk)
+        shutil.copy(built + ".elf", os.path.join(folder, "build", "os.elf"))
+        with self.guest("sector-protected", disk=disk) as g:
+            g.wait("BEAT")
+            said = self.without_a_word(g)
+            check("os.img is no ELF file" in said and "os.elf (the same code)" in said,
+                  said)
+            names = {path[-1] for path, _ in self.us.paths() if path}
+            check("work" in names and names <= {"work", "print", "_start"}, f"{names}")
+
+    def without_a_word(self, g):
+        """Record without -e; what is said."""
+        return self.us.run("record", "--backend", self.args.backend, "-d", "2",
+                           "--budget", "50", "-o", self.us.data(),
+                           g.target(self.args.backend)).stderr
+
     def points(self):
         return [("slid", self.slid), ("told", self.told), ("moved", self.moved),
                 ("replaced", self.replaced), ("refused", self.refused),
-                ("stripped", self.stripped), ("apart", self.apart)]
+                ("stripped", self.stripped), ("apart", self.apart),
+                ("beside", self.beside), ("disk", self.disk)]
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ static struct us_elf_image *open_app(const struct us_debug_dirs *dirs, int code)
 static void found_in(const char *folder)
 {
 	const char *const dir[] = { folder ? in_work_dir(folder) : NULL };
-	const struct us_debug_dirs dirs = { dir, folder != NULL };
+	const struct us_debug_dirs dirs = { dir, folder != NULL, true };
 	struct us_elf_image *i = open_app(&dirs, 0);
 	struct us_symbols *s;
 	struct us_frame f[4];
@@ -84,7 +84,7 @@ static void found_in(const char *folder)
 static void not_found(const char *folder, int code)
 {
 	const char *const dir[] = { folder ? in_work_dir(folder) : NULL };
-	const struct us_debug_dirs dirs = { dir, folder != NULL };
+	const struct us_debug_dirs dirs = { dir, folder != NULL, true };
 	struct us_elf_image *i = open_app(&dirs, code);
 	assert_null(us_elf_image_debug_path(i));
 	assert_null(us_elf_image_find(i, work_at));
@@ -203,7 +203,7 @@ static void checked_by_its_sum(void **state)
 static void a_small_table_in_the_image(void **state)
 {
 	(void)state;
-	const struct us_debug_dirs none = { 0 };
+	const struct us_debug_dirs none = { .not_beside = true };
 	struct us_elf_image *i;
 	struct us_err e;
 	write_file("a.c", source, sizeof(source) - 1);
@@ -253,7 +253,7 @@ static void common_parts_are_joined(void **state)
 		"int outer(struct big *b)\n{\n\treturn inner(b) * 5;\n}\n"
 		"#ifdef ONE\nint main(void) { return outer(&global); }\n"
 		"#else\nint main(void) { return outer(&global) + 7; }\n#endif\n";
-	const struct us_debug_dirs none = { 0 };
+	const struct us_debug_dirs none = { .not_beside = true };
 	struct us_symbols *s;
 	struct us_elf_image *i;
 	struct us_frame f[8];
@@ -299,7 +299,7 @@ static void images_are_found_by_their_number(void **state)
 	char path[US_DEBUG_PATH];
 	build("-Wl,--build-id=sha1");
 	const char *dir[] = { in_work_dir("ids") };
-	const struct us_debug_dirs dirs = { dir, 1 };
+	const struct us_debug_dirs dirs = { .dir = dir, .n = 1 };
 	struct us_elf_image *i;
 	struct us_err e;
 	uint8_t id[20];

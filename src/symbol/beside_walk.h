@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * beside_walk.h: the files in the neighbourhood of an image, the likeliest first.
+ */
+#ifndef US_SYMBOL_BESIDE_WALK_H
+#define US_SYMBOL_BESIDE_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct us_near_file {
+	char *path;
+	unsigned rank; /* less is likelier: its name first, then how far it is */
+	bool akin;     /* by its name it belongs to the image */
+	dev_t dev;
+	ino_t ino;
+};
+
+struct us_near_files {
+	struct us_near_file *v;
+	size_t n, cap;
+};
+
+/* Regular files that begin as an ELF file does, without the image itself, one of each
+ * inode, sorted by rank.  What cannot be read is left out.  0 or -ENOMEM. */
+int us_near_files(const char *image, struct us_near_files *ret);
+void us_near_files_fini(struct us_near_files *f); /* accepts a zeroed one */
+
+#endif

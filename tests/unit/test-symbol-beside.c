@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files with symbols beside an image that has none: found where builds leave them, and
+ * taken only if they are of the same build. */
+#include "unit.h"
+#include "toolchain.h"
+
+#include "symbol/beside.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+static const char source[] =
+	"static volatile int sink;\n"
+	"#define ROUND(n) for (int i = 0; i < (n); i++) sink = sink * x - VALUE + i;\n"
+	"__attribute__((noinline)) int work(int x) { ROUND(9) ROUND(x) return x; }\n"
+	"__attribute__((noinline)) int more(int x) { ROUND(x) ROUND(7) return sink; }\n"
+	"void _start(void) { for (;;) sink = work(VALUE) + more(sink); }\n";
+
+/* full: the linked kernel; other: of another build, as large; both in src/, and nothing
+ * of theirs elsewhere. */
+static void build(const char *id)
+{
+	need("rm -rf * && mkdir -p src os/build/deep/boot os/.debug");
+	write_file("src/a.c", source, sizeof(source) - 1);
+	for (int value = 1; value <= 2; value++)
+		need("cd src && cc -g -O1 -static -nostdlib -fno-pie -no-pie "
+		     "-Wl,--build-id=%s -DVALUE=%d -o %s a.c",
+		     id, value, value == 1 ? "full" : "other");
+}
+
+/* "NAME how" of what is found, or "none", or "none, not NAME". */
+static const char *found(const char *image)
+{
+	static char text[256];
+	struct us_elf_file f = { 0 };
+	struct us_beside b;
+	struct us_err e;
+	bool elf = us_elf_file_open(in_work_dir(image), &f, &e) == 0;
+	int r = us_beside_find(in_work_dir(image), elf ? &f : NULL, &b);
+	size_t from = strlen(work_dir) + 1;
+	assert_int_equal(r, b.n ? 0 : -ENOENT);
+	if (b.n)
+		snprintf(text, sizeof(text), "%s: %s%s", b.v[0].path + from,
+			 us_beside_match_name(b.v[0].match), b.n > 1 ? ", more" : "");
+	else
+		snprintf(text, sizeof(text), "none%s%s", b.refused ? ", not " : "",
+			 b.refused ? b.refused + from : "");
+	us_beside_fini(&b);
+	us_elf_file_close(&f);
+	return text;
+}
+
+#define FOUND(image, text) assert_string_equal(found(image), text)
+
+static void stripped_beside_its_symbols(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *image, *symbols;
+	} names[] = {
+		{ "os/app", "os/app.dbg" },
+		{ "os/kernel", "os/kernel.debug" },
+		{ "os/kernel", "os/.debug/kernel.debug" },
+		{ "os/kernel.elf", "os/kernel" },
+		{ "os/loader-stripped.elf", "os/loader.elf" },
+		{ "os/x_qemu-x86_64", "os/x_qemu-x86_64.dbg" },
+		{ "os/kernel.elf", "os/build/deep.elf" },
+		{ "os/build/deep/boot/image", "os/vmlinux" },
+		{ "os/build/kernel.stripped", "os/kernel.sym" },
+	};
+	build("none");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char want[128];
+		snprintf(want, sizeof(want), "%s: the same code", names[i].symbols);
+		need("strip -o %s src/full && cp src/full %s", names[i].image,
+		     names[i].symbols);
+		FOUND(names[i].image, want);
+		need("cp src/other %s", names[i].symbols);
+		assert_int_equal(strncmp(found(names[i].image), "none", 4), 0);
+		need("rm %s %s", names[i].image, names[i].symbols);
+	}
+}
+
+static void by_the_build_id_if_both_have_one(void **state)
+{
+	(void)state;
+	build("sha1");
+	need("strip -o os/app src/full && "
+	     "objcopy --only-keep-debug src/full os/build/any.debug && "
+	     "objcopy --only-keep-debug src/other os/app.debug");
+	FOUND("os/app", "os/build/any.debug: the same build-id");
+	need("rm os/build/any.debug");
+	FOUND("os/app", "none, not os/app.debug");
+}
+
+/* Multiboot wants 32 bits, whatever the kernel is. */
+static void boot_image_of_fewer_bits(void **state)
+{
+	(void)state;
+	build("none");
+	need("objcopy -O elf32-i386 src/full os/app32 && strip os/app32 && "
+	     "cp src/full os/app.dbg");
+	FOUND("os/app32", "os/app.dbg: the same code");
+}
+
+static void no_elf_file(void **state)
+{
+	(void)state;
+	build("none");
+	need("objcopy -O binary src/full os/kernel.bin && cp src/full os/kernel.elf && "
+	     "cp src/other os/kernel-old.elf");
+	FOUND("os/kernel.bin", "os/kernel.elf: the same code, more");
+	/* As in an .iso or a disk: the file whole, somewhere. */
+	need("rm os/kernel-old.elf && "
+	     "(head -c 100000 /dev/zero; cat src/full; echo end) > os/os.iso && "
+	     "cp os/kernel.elf os/build/copy.elf");
+	FOUND("os/os.iso", "os/kernel.elf: the same code");
+	/* Compressed, it shows nothing: the guest has to. */
+	need("gzip -c src/full > os/kernel.gz");
+	FOUND("os/kernel.gz", "os/kernel.elf: nothing shows its build");
+}
+
+static void nothing_that_could_hang_or_mislead(void **state)
+{
+	(void)state;
+	build("none");
+	need("strip -o os/app src/full && mkfifo os/app.dbg && ln -s . os/build/out && "
+	     "ln -s /dev/zero os/app.debug && ln -s nowhere os/app.sym && "
+	     "head -c 600 src/full > os/app.elf && strip -o os/app.elf2 src/full");
+	FOUND("os/app", "none");
+	need("ln -s ../src/full os/app.sym2");
+	FOUND("os/app", "os/app.sym2: the same code");
+	FOUND("os/not-there", "none");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stripped_beside_its_symbols),
+		cmocka_unit_test(by_the_build_id_if_both_have_one),
+		cmocka_unit_test(boot_image_of_fewer_bits),
+		cmocka_unit_test(no_elf_file),
+		cmocka_unit_test(nothing_that_could_hang_or_mislead),
+	};
+	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
+}
