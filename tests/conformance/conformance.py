@@ -3,7 +3,7 @@
 """One suite for all backends: profiles of the test guests against their own truth.
 
 usage: conformance.py BUILD BACKEND ACCEL [PROCESSOR] [--seconds S] [--only WORD]...
-       [--short] [--exits-apart]
+       [--short] [--figures only|none] [--exits-apart]
 
 A guest states on its serial port how much time each function took and which call
 paths exist.  Every sampled stack must be such a path, and every function's share
@@ -275,7 +275,11 @@ class Suite:
     def odd_stacks(self):
         """On stacks that begin 1, 2 or 4 bytes off a word, too."""
         for name in ("shares", "shares-nofp", "recurse", "switch"):
-            self.whole_guest(name + "-skew", 1, shares=name.startswith("shares"))
+            self.whole_guest(name + "-skew", 1, shares=False)
+
+    def odd_shares(self):
+        for name in ("shares-skew", "shares-nofp-skew", "demo-skew"):
+            self.whole_guest(name, 1)
 
     def ends(self, name):
         """Threads that nobody called: every stack is whole."""
@@ -504,14 +508,14 @@ class Suite:
             check(any("f60" in p[-1] for p, _ in rows if p), "the wrong guest was sampled")
 
     def points(self):
-        """(name, function, is it in the short run)"""
-        yield "shares x1", lambda: self.whole_guest("shares", 1), False
-        yield "shares x2", lambda: self.whole_guest("shares", 2), True
-        yield "demo x1", lambda: self.whole_guest("demo", 1), False
-        yield "demo x2", lambda: self.whole_guest("demo", 2), False
+        """(name, function, is it in the short run, does it compare figures)"""
+        yield "shares x1", lambda: self.whole_guest("shares", 1), False, True
+        yield "shares x2", lambda: self.whole_guest("shares", 2), True, True
+        yield "demo x1", lambda: self.whole_guest("demo", 1), False, True
+        yield "demo x2", lambda: self.whole_guest("demo", 2), False, True
         for name in ("leaf", "recurse", "switch"):
             yield name, lambda n=name: self.whole_guest(n, 1, shares=False), True
-        yield "no frame pointers", self.no_frame_pointers, True
+        yield "no frame pointers", self.no_frame_pointers, True, True
         if self.args.backend != "xen":
             yield "where stacks end", lambda: self.ends("ends"), True
             yield "where stacks end, no tables", lambda: self.ends("ends-nofp"), True
@@ -520,23 +524,23 @@ class Suite:
             yield "ring 3 without tables", lambda: self.ring3("ring3-nofp", 1), True
             if self.args.backend != "xen":
                 yield "odd stacks", self.odd_stacks, True
-                yield "odd stacks, demo", lambda: self.whole_guest("demo-skew", 1), False
+                yield "odd stacks, shares", self.odd_shares, False, True
         if self.processor == "riscv64":
             yield "trampoline", self.trampoline, True
         if self.processor == "aarch64":
             yield "two address spaces", self.spaces, True
-        yield "idle", self.idle, True
+        yield "idle", self.idle, True, True
         if self.args.backend == "bpf":
-            yield "exits", self.exits, True
+            yield "exits", self.exits, True, True
             yield "host", self.host, True
         yield "garbage frame pointers", lambda: self.hostile("badfp"), True
         yield "cyclic page tables", lambda: self.hostile("cyclic"), True
-        yield "budget", self.budget_holds, True
+        yield "budget", self.budget_holds, True, True
         yield "two guests", self.two_at_once, False
         if (self.args.backend, self.args.accel, self.processor) == ("gdb", "tcg", "x86_64"):
-            yield "stops gather", self.gathers, True
+            yield "stops gather", self.gathers, True, True
         for mode in MODES.get(self.processor, ()):
-            yield mode, lambda m=mode: self.whole_guest("shares-" + m, 1), False
+            yield mode, lambda m=mode: self.whole_guest("shares-" + m, 1), False, True
 
 
 if __name__ == "__main__":
