@@ -67,3 +67,136 @@ char *us_printable_inplace(char *s)
 {
 	return us_printable(s, strlen(s) + 1, s);
 }
+
+static uint32_t code_of(const char *s, size_t len)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	uint32_t code = len > 1 ? u[0] & (0xffU >> (len + 1)) : u[0];
+	for (size_t i = 1; i < len; i++)
+		code = code << 6 | (u[i] & 0x3fU);
+	return code;
+}
+
+/* Unicode 15: EastAsianWidth.txt (W, F) and marks, joined where all between are. */
+static const struct {
+	uint32_t from, to;
+	unsigned columns;
+} widths[] = {
+	{ 0x0300, 0x036f, 0 },	 { 0x0483, 0x0489, 0 },	  { 0x0591, 0x05bd, 0 },
+	{ 0x064b, 0x065f, 0 },	 { 0x1100, 0x115f, 2 },	  { 0x1ab0, 0x1aff, 0 },
+	{ 0x1dc0, 0x1dff, 0 },	 { 0x200b, 0x200d, 0 },	  { 0x20d0, 0x20ff, 0 },
+	{ 0x231a, 0x231b, 2 },	 { 0x23e9, 0x23ec, 2 },	  { 0x25fd, 0x25fe, 2 },
+	{ 0x2614, 0x2615, 2 },	 { 0x2648, 0x2653, 2 },	  { 0x26aa, 0x26ab, 2 },
+	{ 0x26bd, 0x26be, 2 },	 { 0x26c4, 0x26c5, 2 },	  { 0x2705, 0x2705, 2 },
+	{ 0x270a, 0x270b, 2 },	 { 0x2728, 0x2728, 2 },	  { 0x274c, 0x274c, 2 },
+	{ 0x2753, 0x2755, 2 },	 { 0x2795, 0x2797, 2 },	  { 0x2b1b, 0x2b1c, 2 },
+	{ 0x2e80, 0x303e, 2 },	 { 0x3041, 0x4dbf, 2 },	  { 0x4e00, 0xa4cf, 2 },
+	{ 0xa960, 0xa97f, 2 },	 { 0xac00, 0xd7a3, 2 },	  { 0xf900, 0xfaff, 2 },
+	{ 0xfe00, 0xfe0f, 0 },	 { 0xfe20, 0xfe2f, 0 },	  { 0xfe30, 0xfe6f, 2 },
+	{ 0xff01, 0xff60, 2 },	 { 0xffe0, 0xffe6, 2 },	  { 0x16fe0, 0x18aff, 2 },
+	{ 0x1b000, 0x1b2ff, 2 }, { 0x1f300, 0x1f64f, 2 }, { 0x1f680, 0x1f6ff, 2 },
+	{ 0x1f900, 0x1faff, 2 }, { 0x20000, 0x3fffd, 2 }, { 0xe0100, 0xe01ef, 0 },
+};
+
+static size_t step(const char *s)
+{
+	size_t len = us_utf8_len(s);
+	return len ? len : 1;
+}
+
+static size_t columns_of(const char *s)
+{
+	if ((unsigned char)*s < 0x80)
+		return 1;
+	uint32_t code = code_of(s, step(s));
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
+		if (code <= widths[i].to)
+			return code >= widths[i].from ? widths[i].columns : 1;
+	return 1;
+}
+
+size_t us_columns(const char *s)
+{
+	size_t n = 0;
+	for (; *s; s += step(s))
+		n += columns_of(s);
+	return n;
+}
+
+/* Bytes at the beginning of s in at most width columns and size bytes. */
+static size_t head(const char *s, size_t size, size_t width)
+{
+	size_t at = 0, used = 0;
+	while (s[at]) {
+		size_t len = step(s + at), wide = columns_of(s + at);
+		if (used + wide > width || at + len > size)
+			break;
+		used += wide;
+		at += len;
+	}
+	return at;
+}
+
+/* The beginning of the end of s that takes at most width columns and size bytes. */
+static const char *tail(const char *s, size_t size, size_t width)
+{
+	size_t left = us_columns(s), bytes = strlen(s);
+	while (*s && (left > width || bytes > size)) {
+		left -= columns_of(s);
+		bytes -= step(s);
+		s += step(s);
+	}
+	while (*s && !columns_of(s)) /* marks of what was left out */
+		s += step(s);
+	return s;
+}
+
+#define ELLIPSIS "\xe2\x80\xa6"
+
+/* s becomes its first bytes, an ellipsis and its end from there on. */
+static char *join(char *s, size_t size, size_t width, size_t first, const char *end)
+{
+	if (!width || first + strlen(ELLIPSIS) + strlen(end) >= size) {
+		s[0] = '\0';
+		return s;
+	}
+	memmove(s + first + strlen(ELLIPSIS), end, strlen(end) + 1);
+	memcpy(s + first, ELLIPSIS, strlen(ELLIPSIS));
+	return s;
+}
+
+char *us_shorten_middle(char *s, size_t size, size_t width)
+{
+	size_t room = size > strlen(ELLIPSIS) ? size - strlen(ELLIPSIS) - 1 : 0;
+	if (us_columns(s) <= width)
+		return s;
+	size_t first = head(s, room / 2, width / 2);
+	size_t left = width ? width - 1 - width / 2 : 0;
+	return join(s, size, width, first, tail(s, room - first, left));
+}
+
+char *us_shorten_left(char *s, size_t size, size_t width)
+{
+	size_t room = size > strlen(ELLIPSIS) ? size - strlen(ELLIPSIS) - 1 : 0;
+	if (us_columns(s) <= width)
+		return s;
+	const char *end = tail(s, room, width ? width - 1 : 0);
+	const char *slash = strchr(end, '/');
+	return join(s, size, width, 0, slash && slash[1] ? slash : end);
+}
+
+/* A figure and its "%" stay together. */
+static bool may_break(const char *at)
+{
+	return at[0] == ' ' && at[1] != '%';
+}
+
+size_t us_wrap_length(const char *s, size_t width)
+{
+	size_t most = head(s, strlen(s), width), at = most;
+	if (!most)
+		return *s ? step(s) : 0;
+	while (s[most] && at && !may_break(s + at))
+		at--;
+	return s[most] && at ? at : most;
+}

@@ -24,4 +24,20 @@ char *us_printable(char *dst, size_t size, const char *src);
 /* The same in place. */
 char *us_printable_inplace(char *s);
 
+/* Columns that printable text takes on a terminal: East Asian characters take two,
+ * combining marks none. */
+size_t us_columns(const char *s);
+
+/*
+ * Make printable text fit in so many columns: an ellipsis stands for what was in its
+ * middle, or for its beginning, if possible to the end of a folder.  s has size bytes
+ * with the NUL.  Returns s.
+ */
+char *us_shorten_middle(char *s, size_t size, size_t width);
+char *us_shorten_left(char *s, size_t size, size_t width);
+
+/* The length in bytes of as much of a printable text as fits in so many columns, to the
+ * end of a word; of a longer word, as much as fits.  At least one character. */
+size_t us_wrap_length(const char *s, size_t width);
+
 #endif

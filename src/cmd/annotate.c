@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* annotate.c: `uniscope annotate`: source and code of a function with its samples. */
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/recording.h"
 
 #include "base/cleanup.h"
@@ -27,6 +28,7 @@ enum {
 	OPT_NO_DEMANGLE,
 	OPT_COLOR,
 	OPT_JSON,
+	OPT_FULL_PATHS,
 };
 
 struct settings {
@@ -97,6 +99,9 @@ static bool set_option(struct settings *s, int c, const char *value)
 	case OPT_NO_DEMANGLE:
 		s->profile.raw_names = true;
 		return true;
+	case OPT_FULL_PATHS:
+		s->report.full_paths = true;
+		return true;
 	case OPT_COLOR:
 		return set_color(s, value);
 	case OPT_JSON:
@@ -112,6 +117,7 @@ static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
 	int c;
 	*ret_go = false;
 	set_color(s, "auto");
+	s->report.width = us_output_columns(stdout);
 	s->annotate.prefixes = s->prefix;
 	s->annotate.dirs = s->dir;
 	while ((c = us_options_next(&o)) > 0)
@@ -212,6 +218,8 @@ static const struct us_option options[] = {
 	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel" },
 	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
+	{ OPT_FULL_PATHS, "full-paths", NULL,
+	  "of sources: with the folders that all share" },
 	{ OPT_COLOR, "color", "WHEN", "auto, always or never (auto: on a terminal)" },
 	{ OPT_JSON, "json", NULL, "the same for programs" },
 	{ 0 },

@@ -3,12 +3,14 @@
 #include "cmd/images.h"
 #include "cmd/kernel.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/rights.h"
 #include "cmd/target.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/paths.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -28,6 +30,7 @@ enum {
 	OPT_VCPU,
 	OPT_NO_DEMANGLE,
 	OPT_JSON,
+	OPT_FULL_PATHS,
 };
 
 struct settings {
@@ -37,7 +40,7 @@ struct settings {
 	const char *dir[US_MAX_DIRS];
 	struct us_debug_dirs dirs;
 	uint64_t vcpu_mask;
-	bool json, raw_names;
+	bool json, raw_names, full_paths;
 };
 
 /* What was seen of one vCPU. */
@@ -58,6 +61,8 @@ struct dump {
 	struct seen *seen; /* by vCPU */
 	uint64_t begun_ns;
 	unsigned looks_left;
+	struct us_paths paths; /* of the frames' sources */
+	bool full_paths;
 	char why[512], backend_name[16];
 };
 
@@ -183,18 +188,60 @@ static size_t name_frame(struct dump *d, const struct seen *s, unsigned i,
 				    f, MAX_INLINED);
 }
 
-static void print_frame(unsigned number, us_gva pc, const struct us_frame *f)
+#define ADDRESS_COLUMNS 26 /* of a frame's line, before the name */
+#define CELL		1024
+
+/* Cut names and paths to what fits in a line. */
+static void fit(char name[static CELL], char place[static CELL], size_t fixed)
 {
-	char func[512], file[512];
-	us_printable(func, sizeof(func), f && f->func ? f->func : "?");
-	printf("  #%-3u 0x%016" PRIx64 " %s", number, pc, func);
+	size_t all = us_output_columns(stdout);
+	size_t left = all > fixed ? all - fixed : 1, wide = us_columns(name);
+	if (wide + us_columns(place) <= left)
+		return;
+	size_t rest = wide < left ? left - wide : 0, third = left / 3;
+	us_shorten_left(place, CELL, rest > third ? rest : third);
+	us_shorten_middle(name, CELL, left - us_columns(place));
+}
+
+static void print_frame(const struct dump *d, unsigned number, us_gva pc,
+			const struct us_frame *f)
+{
+	char name[CELL], place[CELL] = "", buffer[US_PATH_SIZE];
+	char offset[32] = "", line[32] = "";
+	us_printable(name, sizeof(name), f && f->func ? f->func : "?");
 	if (f && f->inlined)
-		fputs(" (inlined)", stdout);
+		snprintf(offset, sizeof(offset), " (inlined)");
 	else if (f && f->start && pc >= f->start)
-		printf("+0x%" PRIx64, pc - f->start);
-	if (f && f->file && f->line)
-		printf(" at %s:%u", us_printable(file, sizeof(file), f->file), f->line);
-	putchar('\n');
+		snprintf(offset, sizeof(offset), "+0x%" PRIx64, pc - f->start);
+	if (f && f->file && f->line) {
+		us_printable(place, sizeof(place),
+			     d->full_paths ? us_path_full(f->dir, f->file, buffer)
+					   : us_paths_show(&d->paths, f->module, f->dir,
+							   f->file, buffer));
+		snprintf(line, sizeof(line), ":%u", f->line);
+	}
+	if (!d->full_paths)
+		fit(name, place,
+		    ADDRESS_COLUMNS + strlen(offset) + strlen(" at ") + strlen(line));
+	printf("  #%-3u 0x%016" PRIx64 " %s%s%s%s%s\n", number, pc, name, offset,
+	       *place ? " at " : "", place, line);
+}
+
+/* Of all frames: what do their sources' paths share? */
+static void collect_paths(struct dump *d)
+{
+	struct us_frame f[MAX_INLINED];
+	for (unsigned v = 0; v < d->n_vcpu; v++) {
+		const struct seen *s = &d->seen[v];
+		for (unsigned i = 0; s->has_stack && i < s->stack.n; i++) {
+			size_t n = name_frame(d, s, i, f);
+			for (size_t k = 0; k < n; k++)
+				/* Without memory paths are whole. */
+				if (f[k].file && us_paths_add(&d->paths, f[k].module,
+							      f[k].dir, f[k].file) < 0)
+					d->full_paths = true;
+		}
+	}
 }
 
 static void print_stack(struct dump *d, const struct seen *seen)
@@ -205,9 +252,9 @@ static void print_stack(struct dump *d, const struct seen *seen)
 	for (unsigned i = 0; i < s->n; i++) {
 		size_t n = name_frame(d, seen, i, f);
 		if (!n)
-			print_frame(number++, s->pc[i], NULL);
+			print_frame(d, number++, s->pc[i], NULL);
 		for (size_t k = 0; k < n; k++)
-			print_frame(number++, s->pc[i], &f[k]);
+			print_frame(d, number++, s->pc[i], &f[k]);
 	}
 	if (s->end != US_END_ROOT)
 		printf("  the stack is cut here, %s\n",
@@ -248,6 +295,7 @@ static void json_frame(struct us_json *j, us_gva pc, const struct us_frame *f)
 	us_json_str(j, "function", f ? f->func : NULL);
 	us_json_str(j, "raw", f ? f->raw : NULL);
 	us_json_str(j, "file", f ? f->file : NULL);
+	us_json_str(j, "dir", f ? f->dir : NULL);
 	us_json_u64(j, "line", f ? f->line : 0);
 	us_json_bool(j, "inlined", f && f->inlined);
 	us_json_end(j);
@@ -298,6 +346,8 @@ static void show(struct dump *d, const struct settings *s)
 		show_json(d, s->vcpu_mask);
 		return;
 	}
+	d->full_paths = s->full_paths;
+	collect_paths(d);
 	printf("%s by %s\n", d->found.text, d->why);
 	if (d->images.n && !names_hold(d))
 		puts("warning: the symbol file is not what the guest runs: its memory "
@@ -322,6 +372,7 @@ static void dump_fini(struct dump *d)
 	us_kernel_close(&d->kernel);
 	us_unwinder_free(d->unwinder);
 	us_images_fini(&d->images);
+	us_paths_fini(&d->paths);
 	free(d->seen);
 }
 
@@ -340,6 +391,9 @@ static bool set_option(struct settings *s, int c, const char *value)
 		return true;
 	case OPT_VCPU:
 		return us_parse_vcpus(value, &s->vcpu_mask);
+	case OPT_FULL_PATHS:
+		s->full_paths = true;
+		return true;
 	case OPT_NO_DEMANGLE:
 		s->raw_names = true;
 		return true;
@@ -391,6 +445,8 @@ static const struct us_option options[] = {
 	  "bpf, kvm, gdb, qmp or xen (auto: the best that works)" },
 	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
+	{ OPT_FULL_PATHS, "full-paths", NULL,
+	  "of sources: with the folders that all share" },
 	{ OPT_JSON, "json", NULL, "the same for programs" },
 	{ 0 },
 };

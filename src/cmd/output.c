@@ -8,9 +8,19 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #define DEFAULT_NAME "uniscope.data"
+
+unsigned us_output_columns(FILE *out)
+{
+	struct winsize w;
+	int fd = fileno(out);
+	bool narrow = isatty(fd) && ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col &&
+		      w.ws_col < US_REPORT_COLUMNS;
+	return narrow ? w.ws_col : US_REPORT_COLUMNS;
+}
 
 static int create(const char *path, int *ret, struct us_err *e)
 {

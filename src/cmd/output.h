@@ -32,4 +32,7 @@ void us_output_cut(struct us_output *o, uint64_t good_bytes);
 US_MUST_CHECK int us_output_convert(struct us_output *o, bool quiet, struct us_err *e);
 void us_output_close(struct us_output *o);
 
+/* Columns of tables for people: US_REPORT_COLUMNS, or less on a narrower terminal. */
+unsigned us_output_columns(FILE *out);
+
 #endif

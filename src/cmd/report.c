@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* report.c: `uniscope report`: a recording as text, JSON, flame graph, ... */
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/recording.h"
 
 #include "base/cleanup.h"
@@ -12,7 +13,6 @@
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 enum {
 	OPT_SORT = US_OPTION_LONG,
@@ -29,6 +29,7 @@ enum {
 	OPT_JSON,
 	OPT_EXITS,
 	OPT_HOST,
+	OPT_FULL_PATHS,
 };
 
 struct settings {
@@ -129,6 +130,9 @@ static bool set_option(struct settings *s, int c, const char *value)
 	case OPT_HOST:
 		s->profile.host = true;
 		return true;
+	case OPT_FULL_PATHS:
+		s->report.full_paths = true;
+		return true;
 	case OPT_NO_DEMANGLE:
 		s->profile.raw_names = true;
 		return true;
@@ -192,16 +196,6 @@ static int open_result(const struct settings *s, FILE **ret, struct us_err *e)
 	return 0;
 }
 
-static void fit_terminal(struct us_report_opts *o, FILE *out)
-{
-	struct winsize w;
-	if (!isatty(fileno(out)))
-		return;
-	o->colour = !getenv("NO_COLOR");
-	if (ioctl(fileno(out), TIOCGWINSZ, &w) == 0)
-		o->width = w.ws_col;
-}
-
 static void profile_freep(struct us_profile **p)
 {
 	us_profile_free(*p);
@@ -219,7 +213,8 @@ static int run(struct settings *s, struct us_err *e)
 		r = open_result(s, &out, e);
 	if (r < 0)
 		return r;
-	fit_terminal(&s->report, out);
+	s->report.colour = isatty(fileno(out)) && !getenv("NO_COLOR");
+	s->report.width = us_output_columns(out);
 	r = us_report(p, s->format, &s->report, out, e);
 	if (out == stdout)
 		return r;
@@ -261,6 +256,8 @@ static const struct us_option options[] = {
 	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3" },
 	{ OPT_LIMIT, "limit", "N", "rows at most (all)" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
+	{ OPT_FULL_PATHS, "full-paths", NULL,
+	  "of sources: with the folders that all share" },
 	{ OPT_JSON, "json", NULL, "the same as --format json" },
 	{ OPT_EXITS, "exits", NULL,
 	  "what was left the guest for, and where: --format exits" },

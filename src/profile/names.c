@@ -124,6 +124,8 @@ static bool push_known(struct us_profile *p, const struct us_frame *f)
 		.raw = f->raw,
 		.file = f->decl_file && (f->decl_line || !f->file) ? f->decl_file
 								   : f->file,
+		/* The symbol table's name of a source says nothing of folders. */
+		.dir = f->decl_line || f->file ? f->dir : NULL,
 		.decl_file = f->decl_file,
 		.module = f->module,
 		.start = f->inlined ? 0 : f->start,

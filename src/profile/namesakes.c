@@ -38,8 +38,8 @@ static bool by_module(const struct us_profile_func *f, char dst[static LABEL])
 
 static bool by_path(const struct us_profile_func *f, char dst[static LABEL])
 {
-	snprintf(dst, LABEL, "%s", f->file ? f->file : "");
-	return f->file != NULL;
+	snprintf(dst, LABEL, "%s", f->path ? f->path : "");
+	return f->path != NULL;
 }
 
 static bool by_line(const struct us_profile_func *f, char dst[static LABEL])

@@ -44,6 +44,7 @@ void us_profile_free(struct us_profile *p)
 	free(p->warnings.v);
 	free(p->modules.v);
 	free(p->names.v);
+	us_paths_fini(&p->paths);
 	us_trie_fini(&p->trie);
 	us_trie_fini(&p->host_trie);
 	us_pair_map_fini(&p->host_of);

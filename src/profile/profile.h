@@ -14,6 +14,7 @@
 #ifndef US_PROFILE_H
 #define US_PROFILE_H
 
+#include "base/paths.h"
 #include "store/store.h"
 #include "symbol/symbol.h"
 
@@ -84,7 +85,9 @@ struct us_profile_func {
 				  "init (a.c)" */
 	const char *base;      /* the name without what tells it apart */
 	const char *raw;       /* as the image has it: not demangled */
-	const char *file;      /* NULL: unknown */
+	const char *file;      /* as DWARF has it; NULL: unknown */
+	const char *dir;       /* that file is relative to; NULL: unknown */
+	const char *path;      /* file as it is shown, by us_profile_path() */
 	const char *decl_file; /* where it is declared; NULL: unknown */
 	const char *module;    /* NULL: unknown */
 	us_gva start;	       /* 0: unknown, or several (inlined) */
@@ -96,6 +99,15 @@ struct us_profile_func {
 	double self_low, self_high, self_long_low, self_long_high;
 	double total_low, total_high, total_long_low, total_long_high;
 };
+
+/*
+ * A source path as people read it: without the folders that all files of the image's
+ * functions in this profile share (base/paths.h), in file itself or in dst.  For a path
+ * that a program can open, us_path_full().
+ */
+const char *us_profile_path(const struct us_profile *p, const char *module,
+			    const char *dir, const char *file,
+			    char dst[static US_PATH_SIZE]);
 
 /* The call tree, depth first, heavier children first: node 0 is the root, parents come
  * before their children, child and next are in that order. */

@@ -6,6 +6,7 @@
  * profile/modules.c (images), profile/views.c (which of them hold when and for whom),
  * profile/names.c (addresses to functions), profile/idle.c (idle by its stack),
  * profile/time.c (what they did), profile/host.c (and the host for them),
+ * profile/paths.c (sources as they are shown),
  * profile/namesakes.c (names told apart),
  * profile/tree.c (stacks to the call tree), profile/changes.c (how steady it is),
  * profile/stats.c (sums and intervals),
@@ -116,7 +117,9 @@ struct us_profile {
 	struct {
 		char **v;
 		size_t n, cap;
-	} names; /* made up ones: of unknown code, of namesakes */
+	} names; /* made up ones: of unknown code, of namesakes; and paths */
+
+	struct us_paths paths; /* profile/paths.c */
 
 	/* profile/tree.c */
 	struct {
@@ -142,6 +145,7 @@ US_MUST_CHECK int us_profile_open_modules(struct us_profile *p, struct us_err *e
 US_MUST_CHECK int us_profile_find_idle(struct us_profile *p, struct us_err *e);
 void us_profile_sum_time(struct us_profile *p);
 US_MUST_CHECK int us_profile_build_tree(struct us_profile *p, struct us_err *e);
+US_MUST_CHECK int us_profile_shorten_paths(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_tell_apart(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_apply_focus(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_count(struct us_profile *p, struct us_err *e);

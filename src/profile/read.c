@@ -309,6 +309,8 @@ int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile *
 		rc = us_profile_build_tree(p, e);
 	}
 	if (!rc)
+		rc = us_profile_shorten_paths(p, e);
+	if (!rc)
 		rc = us_profile_tell_apart(p, e);
 	if (!rc)
 		rc = us_profile_apply_focus(p, e);

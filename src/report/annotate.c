@@ -99,7 +99,7 @@ static struct us_annotated_line *row_of(struct work *w, const struct us_frame *f
 	struct us_annotated_line *l = us_vec_push(&w->a->lines);
 	if (!l)
 		return NULL;
-	*l = (struct us_annotated_line){ .file = f->file, .func = func };
+	*l = (struct us_annotated_line){ .file = f->file, .dir = f->dir, .func = func };
 	*row = (uint32_t)w->a->lines.n;
 	*ret = *row - 1;
 	return l;
@@ -269,6 +269,7 @@ static int add_between(struct work *w, struct lines *to,
 		if (!l)
 			return text ? -ENOMEM : 0;
 		*l = (struct us_annotated_line){ .file = from->file,
+						 .dir = from->dir,
 						 .func = from->func,
 						 .line = line,
 						 .text = strndup(text, MAX_TEXT) };

@@ -21,7 +21,8 @@ struct us_annotate_opts {
 };
 
 struct us_annotated_line {
-	const char *file; /* NULL: unknown */
+	const char *file; /* as DWARF has it; NULL: unknown */
+	const char *dir;  /* that file is relative to; NULL: unknown */
 	const char *func; /* inlined, of which it is; NULL: of the function itself */
 	uint32_t line;	  /* 0: unknown */
 	bool has_code;	  /* false: it stands between lines that have */

@@ -12,6 +12,7 @@ static void lines(struct us_json *j, const struct us_annotation *a)
 		us_json_object(j, NULL);
 		j->pretty = false;
 		us_json_str(j, "file", l->file);
+		us_json_str(j, "dir", l->dir);
 		us_json_u64(j, "line", l->line);
 		us_json_str(j, "inlined", l->func);
 		us_json_bool(j, "code", l->has_code);

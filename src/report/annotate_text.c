@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* annotate_text.c: source and disassembly with samples, for people. */
 #include "report/annotate.h"
+#include "report/columns.h"
 
 #include "base/text.h"
 
@@ -15,6 +16,7 @@
 #define DIM	    "\033[2m"
 #define RESET	    "\033[0m"
 #define TAB	    8
+#define INLINED	    ",  inlined" /* around a name */
 
 struct writer {
 	const struct us_annotation *a;
@@ -54,12 +56,6 @@ static void print_source(const struct writer *w, const char *before, const char 
 		fprintf(w->out, "%s%s", before, us_printable(safe, sizeof(safe), line));
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	return slash ? slash + 1 : path;
-}
-
 __attribute__((__format__(__printf__, 2, 3))) static void note(const struct writer *w,
 							       const char *fmt, ...)
 {
@@ -68,15 +64,12 @@ __attribute__((__format__(__printf__, 2, 3))) static void note(const struct writ
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	fprintf(w->out, "%s# %s%s\n", paint(w, DIM), us_printable_inplace(line),
-		paint(w, RESET));
+	us_report_wrap(w->out, w->o, DIM, "# ", "#   ", line);
 }
 
 static void print_warning(const struct writer *w, const char *text)
 {
-	char line[1024];
-	fprintf(w->out, "%s# warning: %s%s\n", paint(w, YELLOW),
-		us_printable(line, sizeof(line), text), paint(w, RESET));
+	us_report_wrap(w->out, w->o, YELLOW, "# warning: ", "#   ", text);
 }
 
 static void print_warnings(const struct writer *w)
@@ -156,17 +149,29 @@ static void print_titles(const struct writer *w, const char *what)
 		w->callers ? "    callers" : "", what, paint(w, RESET));
 }
 
-static void print_place(const struct writer *w, const struct us_annotated_line *l,
-			bool with_line)
+/* "kernel/sched.c:12, pick_next inlined", in so many columns or less. */
+static void place_text(const struct writer *w, const struct us_annotated_line *l,
+		       bool with_line, size_t width, char dst[static US_CELL_SIZE])
 {
-	char text[600];
-	const char *file = base_name(l->file);
-	fputs(us_printable(text, sizeof(text), file ? file : "?"), w->out);
+	char buffer[US_PATH_SIZE], func[US_CELL_SIZE] = "", line[16] = "";
+	const char *path = "?";
+	if (l->file && w->o->full_paths)
+		path = us_path_full(l->dir, l->file, buffer);
+	else if (l->file)
+		path = us_profile_path(w->a->p, w->a->module, l->dir, l->file, buffer);
+	us_printable(dst, US_CELL_SIZE / 2, path);
 	if (with_line && l->line)
-		fprintf(w->out, ":%" PRIu32, l->line);
-	if (l->func)
-		fprintf(w->out, ", %s inlined",
-			us_printable(text, sizeof(text), l->func));
+		snprintf(line, sizeof(line), ":%" PRIu32, l->line);
+	if (l->func) {
+		us_printable(func, US_CELL_SIZE / 3, l->func);
+		us_shorten_middle(func, sizeof(func), width / 2);
+	}
+	size_t used = strlen(line) + us_columns(func) + (*func ? strlen(INLINED) : 0);
+	if (!w->o->full_paths)
+		us_shorten_left(dst, US_CELL_SIZE, width > used ? width - used : 1);
+	size_t at = strlen(dst);
+	snprintf(dst + at, US_CELL_SIZE - at, "%s%s%s%s", line, *func ? ", " : "", func,
+		 *func ? " inlined" : "");
 }
 
 static bool same_place(const struct us_annotated_line *a,
@@ -178,19 +183,21 @@ static bool same_place(const struct us_annotated_line *a,
 static void print_lines(const struct writer *w)
 {
 	const struct us_annotation *a = w->a;
-	int indent = w->callers ? 30 : 19;
+	const size_t indent = w->callers ? 30 : 19;
+	char place[US_CELL_SIZE];
 	print_titles(w, "source");
 	for (size_t i = 0; i < a->lines.n; i++) {
 		const struct us_annotated_line *l = &a->lines.v[i];
 		if (!i || !same_place(l, l - 1)) {
-			fprintf(w->out, "%*s  %s", indent, "", paint(w, BOLD));
-			print_place(w, l, false);
-			fprintf(w->out, "%s\n", paint(w, RESET));
+			place_text(w, l, false, us_report_columns(w->o) - indent - 2,
+				   place);
+			fprintf(w->out, "%*s  %s%s%s\n", (int)indent, "",
+				paint(w, BOLD), place, paint(w, RESET));
 		}
 		if (l->has_code)
 			print_numbers(w, l->self, l->called, a->hottest_line);
 		else
-			fprintf(w->out, "%*s", indent, "");
+			fprintf(w->out, "%*s", (int)indent, "");
 		if (l->line)
 			fprintf(w->out, "  %5" PRIu32, l->line);
 		else
@@ -226,8 +233,10 @@ static void print_line_heading(const struct writer *w,
 	const struct us_annotated_line *l = &w->a->lines.v[i->line];
 	if (!l->file && !l->line)
 		return;
-	fprintf(w->out, "%*s  %s; ", w->callers ? 30 : 19, "", paint(w, DIM));
-	print_place(w, l, true);
+	const size_t indent = w->callers ? 30 : 19;
+	char place[US_CELL_SIZE];
+	place_text(w, l, true, us_report_columns(w->o) - indent - 4, place);
+	fprintf(w->out, "%*s  %s; %s", (int)indent, "", paint(w, DIM), place);
 	if (i->call_line)
 		fprintf(w->out, " in line %" PRIu32, i->call_line);
 	if (l->text)

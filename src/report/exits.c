@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* exits.c: which of the guest's functions left it for what, and what that cost. */
-#include "report/report.h"
+#include "report/columns.h"
 #include "profile/time_split.h"
 
 #include "base/cleanup.h"
@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS 512
+#define WORDS	      512
+#define NUMBERS	      31 /* columns of the numbers */
+#define WIDEST_REASON 36
+#define REASON_TITLE  "left the guest for"
 
 /* Samples of one reason at one function, with what the host did then. */
 struct row {
@@ -28,6 +31,9 @@ struct exits {
 	size_t n;
 	uint64_t all; /* samples */
 	struct us_time_split time;
+	const struct us_report_opts *o;
+	size_t reason; /* columns */
+	struct us_two_columns columns;
 };
 
 static bool is_told(const struct us_profile_func *f)
@@ -110,21 +116,65 @@ static void reason_text(const struct exits *x, const struct row *r,
 	dst[strcspn(dst, "]")] = '\0';
 }
 
+static void reason_cell(const struct exits *x, const struct row *r,
+			char dst[static WORDS])
+{
+	reason_text(x, r, dst);
+	us_shorten_middle(dst, WORDS, WIDEST_REASON);
+}
+
+static void at_cells(const struct exits *x, const struct row *r,
+		     char name[static US_CELL_SIZE], char place[static US_CELL_SIZE])
+{
+	if (r->at != UINT32_MAX) {
+		us_printable(name, US_CELL_SIZE, x->func[r->at].name);
+		us_report_place_cell(&x->func[r->at], x->o, place);
+	} else {
+		snprintf(name, US_CELL_SIZE, "[no stack]");
+		place[0] = '\0';
+	}
+}
+
+static void fit_columns(struct exits *x, size_t n)
+{
+	char reason[WORDS], name[US_CELL_SIZE], place[US_CELL_SIZE];
+	x->reason = strlen(REASON_TITLE);
+	for (size_t i = 0; i < n; i++) {
+		reason_cell(x, &x->row[i], reason);
+		size_t wide = us_columns(reason);
+		x->reason = wide > x->reason ? wide : x->reason;
+		at_cells(x, &x->row[i], name, place);
+		us_two_columns_measure(&x->columns, name, place);
+	}
+	us_two_columns_measure(&x->columns, "in function", "file:line");
+	us_two_columns_fit(&x->columns, x->o, NUMBERS + x->reason + 1);
+}
+
 static void print_row(const struct exits *x, const struct row *r, FILE *out)
 {
-	char reason[WORDS], at[WORDS] = "[no stack]", place[WORDS] = "";
-	const struct us_profile_func *f = r->at == UINT32_MAX ? NULL : &x->func[r->at];
-	reason_text(x, r, reason);
-	if (f)
-		us_printable(at, sizeof(at), f->name);
-	if (f && f->file)
-		us_printable(place, sizeof(place), f->file);
-	fprintf(out, "%7.2f %10.1f %10" PRIu64 "  %-36s %-24s", share(x, r->samples),
+	char reason[WORDS], name[US_CELL_SIZE], place[US_CELL_SIZE];
+	reason_cell(x, r, reason);
+	at_cells(x, r, name, place);
+	fprintf(out, "%7.2f %10.1f %10" PRIu64 "  %s%*s", share(x, r->samples),
 		(double)r->samples * x->time.unit_ns / US_NS_PER_MS, r->samples, reason,
-		at);
-	if (f && f->file)
-		fprintf(out, " %s:%" PRIu32, place, f->line);
+		(int)(x->reason - us_columns(reason) + 1), "");
+	us_two_columns_print(&x->columns, x->o, name, place, out);
 	fputc('\n', out);
+}
+
+static void print_rows(struct exits *x, size_t limit, FILE *out)
+{
+	char name[US_CELL_SIZE] = "in function", place[US_CELL_SIZE] = "file:line";
+	size_t shown = limit && limit < x->n ? limit : x->n;
+	fit_columns(x, shown);
+	fprintf(out, "\n%7s %10s %10s  %-*s ", "%", "ms", "samples", (int)x->reason,
+		REASON_TITLE);
+	us_two_columns_print(&x->columns, x->o, name, place, out);
+	fputc('\n', out);
+	for (size_t i = 0; i < shown; i++)
+		print_row(x, &x->row[i], out);
+	if (shown < x->n)
+		fprintf(out, "%*s%zu more\n", 31, "", x->n - shown);
 }
 
 static void print_part(const char *name, double ns, double whole_ns, FILE *out)
@@ -167,7 +217,10 @@ static int write_exits(const struct us_profile *p, const struct us_report_opts *
 {
 	char line[1024];
 	size_t n_func, n_node;
+	struct us_report_opts plain = *o;
+	plain.colour = false;
 	struct exits x = { .p = p,
+			   .o = &plain,
 			   .func = us_profile_funcs(p, &n_func),
 			   .node = us_profile_nodes(p, &n_node) };
 	if (collect(&x, n_node))
@@ -175,7 +228,7 @@ static int write_exits(const struct us_profile *p, const struct us_report_opts *
 	_cleanup_free_ struct row *owned = x.row;
 	(void)owned;
 	for (unsigned i = 0; us_report_header_line(p, i, line, sizeof(line)); i++)
-		fprintf(out, "# %s\n", us_printable_inplace(line));
+		us_report_wrap(out, &plain, "", "# ", "#   ", line);
 	us_time_split(p, &x.time);
 	print_time(&x.time, out);
 	print_reasons(&x.time, out);
@@ -184,13 +237,7 @@ static int write_exits(const struct us_profile *p, const struct us_report_opts *
 		"behalf (%" PRIu64 ")\n",
 		share(&x, x.all), x.all);
 	if (x.n)
-		fprintf(out, "\n%7s %10s %10s  %-36s %-24s %s\n", "%", "ms", "samples",
-			"left the guest for", "in function", "file:line");
-	size_t shown = o->limit && o->limit < x.n ? o->limit : x.n;
-	for (size_t i = 0; i < shown; i++)
-		print_row(&x, &x.row[i], out);
-	if (shown < x.n)
-		fprintf(out, "%*s%zu more\n", 31, "", x.n - shown);
+		print_rows(&x, o->limit, out);
 	return 0;
 }
 

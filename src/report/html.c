@@ -5,8 +5,8 @@
  * The page (page/) is constant and its policy names the hashes of its own script and
  * style; what comes from the recording stands in it as JSON, and is only shown as text.
  */
+#include "report/columns.h"
 #include "report/page.h"
-#include "report/report.h"
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -20,6 +20,7 @@
 /* What is shown: heavy enough nodes, and the functions of those. */
 struct page {
 	const struct us_profile *p;
+	const struct us_report_opts *o;
 	const struct us_profile_node *node;
 	const struct us_profile_func *func;
 	size_t n_node, n_func, n_left_out;
@@ -110,9 +111,10 @@ static void text(struct us_json *j, const char *key, const char *value)
 static void functions(struct page *g)
 {
 	struct us_json *j = &g->j;
+	char path[US_PATH_SIZE];
 	us_json_object(j, "func");
 	EACH_FUNC(g, "name", text(j, NULL, f->name));
-	EACH_FUNC(g, "file", text(j, NULL, f->file));
+	EACH_FUNC(g, "file", text(j, NULL, us_report_path(f, g->o, path)));
 	EACH_FUNC(g, "module", text(j, NULL, f->module));
 	EACH_FUNC(g, "line", us_json_u64(j, NULL, f->line));
 	EACH_FUNC(g, "known", us_json_u64(j, NULL, f->known));
@@ -187,8 +189,7 @@ static void header(struct page *g)
 static int write_html(const struct us_profile *p, const struct us_report_opts *o,
 		      FILE *out, struct us_err *e)
 {
-	struct page g = { .p = p, .j = us_json_to(out) };
-	(void)o;
+	struct page g = { .p = p, .o = o, .j = us_json_to(out) };
 	g.node = us_profile_nodes(p, &g.n_node);
 	g.func = us_profile_funcs(p, &g.n_func);
 	int rc = choose(&g);

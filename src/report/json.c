@@ -197,6 +197,7 @@ static void function(struct us_json *j, const struct us_profile_func *f, uint32_
 	us_json_str(j, "raw", f->known ? f->raw : NULL);
 	us_json_bool(j, "known", f->known);
 	us_json_str(j, "file", f->file);
+	us_json_str(j, "dir", f->dir);
 	us_json_u64(j, "line", f->line);
 	us_json_str(j, "module", f->module);
 	us_json_hex(j, "start", f->start);

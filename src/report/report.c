@@ -102,7 +102,7 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 	if (o->opts->sort == US_SORT_NAME)
 		c = strcmp(x->name, y->name);
 	else if (o->opts->sort == US_SORT_FILE)
-		c = compare_text(x->file, y->file);
+		c = compare_text(x->path, y->path);
 	if (!c && o->opts->sort == US_SORT_FILE)
 		c = x->line < y->line ? -1 : x->line > y->line;
 	if (!c && us_report_by_total(o->opts))

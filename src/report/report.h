@@ -12,6 +12,8 @@
 
 #include <stdio.h>
 
+#define US_REPORT_COLUMNS 100
+
 enum us_sort {
 	US_SORT_SELF,
 	US_SORT_TOTAL,
@@ -24,7 +26,8 @@ struct us_report_opts {
 	bool children;	  /* callees counted in: where sort is by self, by total */
 	size_t limit;	  /* rows at most; 0: all */
 	bool colour;	  /* the output is a terminal that knows colours */
-	unsigned width;	  /* of the terminal; 0: not one */
+	unsigned width;	  /* columns of tables for people; 0: US_REPORT_COLUMNS */
+	bool full_paths;  /* of sources, however wide; else without what all share */
 	const char *file; /* the recording as the user names it, for the command to type
 			     next; NULL: not a file */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* text.c: the table of functions, for people. */
-#include "report/report.h"
+#include "report/columns.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -10,10 +10,7 @@
 #include <string.h>
 
 #define NUMBERS	     44 /* columns of the numbers */
-#define LEAST_NAME   16
-#define LEAST_PLACE  8
-#define WIDEST_NAME  60
-#define NAME_BYTES   1024
+#define NEXT	     "next: uniscope report -o flame.html "
 #define HOT_PERCENT  10
 #define WARM_PERCENT 1
 
@@ -23,7 +20,7 @@ struct table {
 	const struct us_profile_func *func;
 	const uint32_t *row;
 	size_t n; /* rows shown */
-	size_t name_width;
+	struct us_two_columns columns;
 	FILE *out;
 };
 
@@ -44,130 +41,60 @@ static double share(const struct us_profile *p, uint64_t weight)
 	return all ? 100.0 * (double)weight / (double)all : 0;
 }
 
-static size_t columns(const char *s)
-{
-	size_t n = 0;
-	for (; *s; s += us_utf8_len(s) ? us_utf8_len(s) : 1)
-		n++;
-	return n;
-}
-
-/* Cut s to so many columns, with a mark that it was. */
-static void cut_to(char *s, size_t width)
-{
-	char *end = s;
-	if (columns(s) <= width || width < 2)
-		return;
-	for (size_t i = 0; i + 1 < width; i++)
-		end += us_utf8_len(end) ? us_utf8_len(end) : 1;
-	if ((size_t)(end - s) + sizeof("…") <= NAME_BYTES)
-		memcpy(end, "…", sizeof("…"));
-}
-
-static void function_text(char dst[static NAME_BYTES], const struct us_profile_func *f)
-{
-	us_printable(dst, NAME_BYTES - 16, f->name);
-	if (f->inlined)
-		strcat(dst, " (inlined)");
-}
-
-static void place_text(char dst[static NAME_BYTES], const struct us_profile_func *f,
-		       bool whole)
-{
-	char place[NAME_BYTES - 16];
-	const char *slash = f->file ? strrchr(f->file, '/') : NULL;
-	dst[0] = '\0';
-	if (!f->file) {
-		us_printable(dst, NAME_BYTES, f->module ? f->module : "");
-		return;
-	}
-	us_printable(place, sizeof(place), slash && !whole ? slash + 1 : f->file);
-	if (f->line)
-		snprintf(dst, NAME_BYTES, "%s:%" PRIu32, place, f->line);
-	else
-		memcpy(dst, place, strlen(place) + 1);
-}
-
 static void print_header(const struct table *t)
 {
 	char line[1024];
 	for (unsigned i = 0; us_report_header_line(t->p, i, line, sizeof(line)); i++)
-		fprintf(t->out, "%s# %s%s\n", paint(t->o, DIM),
-			us_printable_inplace(line), paint(t->o, RESET));
+		us_report_wrap(t->out, t->o, DIM, "# ", "#   ", line);
 	us_report_interval_line(t->p, line, sizeof(line));
 	if (us_profile_summary(t->p)->running)
-		fprintf(t->out, "%s# %s%s\n", paint(t->o, DIM),
-			us_printable_inplace(line), paint(t->o, RESET));
-	for (size_t i = 0; i < us_profile_n_warning(t->p); i++) {
-		us_printable(line, sizeof(line), us_profile_warning(t->p, i));
-		fprintf(t->out, "%s# warning: %s%s\n", paint(t->o, YELLOW), line,
-			paint(t->o, RESET));
-	}
+		us_report_wrap(t->out, t->o, DIM, "# ", "#   ", line);
+	for (size_t i = 0; i < us_profile_n_warning(t->p); i++)
+		us_report_wrap(t->out, t->o, YELLOW, "# warning: ", "#   ",
+			       us_profile_warning(t->p, i));
 }
 
-static size_t name_width(const struct table *t)
+static void fit_columns(struct table *t)
 {
-	char name[NAME_BYTES];
-	size_t width = LEAST_NAME;
+	char name[US_CELL_SIZE], place[US_CELL_SIZE];
 	for (size_t i = 0; i < t->n; i++) {
-		function_text(name, &t->func[t->row[i]]);
-		size_t n = columns(name);
-		width = n > width ? n : width;
+		us_report_name_cell(&t->func[t->row[i]], name);
+		us_report_place_cell(&t->func[t->row[i]], t->o, place);
+		us_two_columns_measure(&t->columns, name, place);
 	}
-	width = width > WIDEST_NAME ? WIDEST_NAME : width;
-	/* Leave a third of what is left for the place. */
-	size_t room = t->o->width > NUMBERS ? (t->o->width - NUMBERS) * 2 / 3 : 0;
-	if (t->o->width && width > room)
-		width = room > LEAST_NAME ? room : LEAST_NAME;
-	return width;
-}
-
-/* name is what stands before it, printed already. */
-static void print_place(const struct table *t, const struct us_profile_func *f,
-			const char *name)
-{
-	char place[NAME_BYTES];
-	size_t n = columns(name), width = t->o->width;
-	size_t pad = n < t->name_width ? t->name_width - n : 0;
-	size_t used = NUMBERS + n + pad + 2;
-	place_text(place, f, true);
-	if (width && columns(place) + used > width)
-		place_text(place, f, false);
-	if (width && width < used + LEAST_PLACE)
-		return;
-	if (width)
-		cut_to(place, width - used);
-	if (*place)
-		fprintf(t->out, "%*s  %s", (int)pad, "", place);
+	if (t->columns.widest_place)
+		us_two_columns_measure(&t->columns, "function", "file:line");
+	us_two_columns_fit(&t->columns, t->o, NUMBERS);
 }
 
 static void print_row(const struct table *t, const struct us_profile_func *f)
 {
-	char name[NAME_BYTES], interval[32];
+	char name[US_CELL_SIZE], place[US_CELL_SIZE], interval[32];
 	bool by_total = us_report_by_total(t->o);
 	double self = share(t->p, f->self), total = share(t->p, f->total);
 	double low = 100 * (by_total ? f->total_low : f->self_low);
 	double high = 100 * (by_total ? f->total_high : f->self_high);
 	double key = by_total ? total : self;
 	const char *colour = key >= HOT_PERCENT ? RED : key >= WARM_PERCENT ? "" : DIM;
-	function_text(name, f);
-	if (t->o->width)
-		cut_to(name, t->name_width);
+	us_report_name_cell(f, name);
+	us_report_place_cell(f, t->o, place);
 	snprintf(interval, sizeof(interval), "%.1f-%.1f", low, high);
-	fprintf(t->out, "%s%7.1f %8.1f %10" PRIu64 "  %12s%s   %s", paint(t->o, colour),
+	fprintf(t->out, "%s%7.1f %8.1f %10" PRIu64 "  %12s%s   ", paint(t->o, colour),
 		self, total, by_total ? f->total : f->self, interval,
-		paint(t->o, *colour ? RESET : ""), name);
-	print_place(t, f, name);
+		paint(t->o, *colour ? RESET : ""));
+	us_two_columns_print(&t->columns, t->o, name, place, t->out);
 	fputc('\n', t->out);
 }
 
 static void print_table(const struct table *t)
 {
 	bool by_total = us_report_by_total(t->o);
-	fprintf(t->out, "\n%s%7s %8s %10s  %12s   %-*s  %s%s\n", paint(t->o, BOLD),
-		"self %", "total %", by_total ? "in total" : "samples",
-		by_total ? "95 % (total)" : "95 % (self)", (int)t->name_width,
-		"function", "file:line", paint(t->o, RESET));
+	char name[US_CELL_SIZE] = "function", place[US_CELL_SIZE] = "file:line";
+	fprintf(t->out, "\n%s%7s %8s %10s  %12s   ", paint(t->o, BOLD), "self %",
+		"total %", by_total ? "in total" : "samples",
+		by_total ? "95 % (total)" : "95 % (self)");
+	us_two_columns_print(&t->columns, t->o, name, place, t->out);
+	fprintf(t->out, "%s\n", paint(t->o, RESET));
 	for (size_t i = 0; i < t->n; i++)
 		print_row(t, &t->func[t->row[i]]);
 }
@@ -185,11 +112,14 @@ static void print_rest(const struct table *t, size_t n_all)
 static void print_summary(const struct table *t)
 {
 	char line[1024];
-	fprintf(t->out, "\n%s\n", us_report_summary_line(t->p, line, sizeof(line)));
+	fputc('\n', t->out);
+	us_report_wrap(t->out, t->o, "", "", "  ",
+		       us_report_summary_line(t->p, line, sizeof(line)));
 	if (!t->o->file)
 		return;
 	us_printable(line, sizeof(line), t->o->file);
-	fprintf(t->out, "next: uniscope report -o flame.html %s\n", line);
+	size_t fits = us_report_columns(t->o) - strlen(NEXT);
+	fprintf(t->out, NEXT "%s\n", us_columns(line) <= fits ? line : "FILE");
 }
 
 static int write_text(const struct us_profile *p, const struct us_report_opts *o,
@@ -205,7 +135,7 @@ static int write_text(const struct us_profile *p, const struct us_report_opts *o
 			   .row = row,
 			   .n = o->limit && o->limit < n ? o->limit : n,
 			   .out = out };
-	t.name_width = name_width(&t);
+	fit_columns(&t);
 	print_header(&t);
 	if (n)
 		print_table(&t);

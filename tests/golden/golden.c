@@ -4,8 +4,8 @@
  *
  *	golden record KIND ELF >FILE	KIND: whole, cut, wrong, changed, unchecked,
  *big, block golden report FORMAT FILE [children|total|name|file|width=N|colour|limit=N|
- *		focus=RE|vcpu=N|to=MS|elf=ELF]...
- *	golden annotate text|json FILE FUNCTION [callers|colour|to=MS]...
+ *		focus=RE|vcpu=N|to=MS|elf=ELF|full-paths]...
+ *	golden annotate text|json FILE FUNCTION [callers|colour|to=MS|full-paths]...
  *					with the source in this directory; 77: no
  *capstone
  */
@@ -201,6 +201,7 @@ static void read_word(const char *word, struct us_profile_opts *p,
 			r->sort = (enum us_sort)i;
 	r->children |= !strcmp(word, "children");
 	r->colour |= !strcmp(word, "colour");
+	r->full_paths |= !strcmp(word, "full-paths");
 	if (value_of(word, "width=", &v))
 		r->width = (unsigned)atoi(v);
 	else if (value_of(word, "limit=", &v))
