@@ -43,7 +43,7 @@ static int finish(int code)
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
-	char shown[64];
+	char shown[64], question[64];
 	if (!strcmp(name, "--version")) {
 		puts("uniscope " US_VERSION);
 		return finish(US_EXIT_OK);
@@ -59,10 +59,9 @@ int main(int argc, char **argv)
 	for (const struct us_cmd *const *c = us_cmds; *c; c++)
 		us_nearest_try(&near, (*c)->name);
 	if (*name)
-		fprintf(stderr, "uniscope: %s: no such command%s%s%s\n\n",
+		fprintf(stderr, "uniscope: %s: no such command%s\n\n",
 			us_printable(shown, sizeof(shown), name),
-			near.best ? "; did you mean " : "", near.best ? near.best : "",
-			near.best ? "?" : "");
+			us_nearest_question(&near, question, sizeof(question)));
 	print_commands(stderr);
 	return US_EXIT_USAGE;
 }

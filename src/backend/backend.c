@@ -59,19 +59,14 @@ int us_backend_check(const char *name, struct us_err *e)
 	if (!strcmp(name, "auto") || us_backend_by_name(name))
 		return 0;
 	struct us_nearest near = us_nearest_to(name);
-	char list[128] = "auto";
+	char question[64];
 	us_nearest_try(&near, "auto");
-	for (const struct us_backend_ops *const *o = us_backends; *o; o++) {
-		if (*o == &us_backend_fake)
-			continue;
-		us_nearest_try(&near, (*o)->name);
-		append(list, sizeof(list), ", ");
-		append(list, sizeof(list), (*o)->name);
-	}
-	us_fail(e, -EINVAL, "there is no backend called %s%s%s%s", name,
-		near.best ? "; did you mean " : "", near.best ? near.best : "",
-		near.best ? "?" : "");
-	us_hint(e, "one of %s", list);
+	for (const struct us_backend_ops *const *o = us_backends; *o; o++)
+		if (*o != &us_backend_fake)
+			us_nearest_try(&near, (*o)->name);
+	us_fail(e, -EINVAL, "there is no backend called %.200s%s", name,
+		us_nearest_question(&near, question, sizeof(question)));
+	us_hint(e, "one of %s", near.list);
 	return -EINVAL;
 }
 

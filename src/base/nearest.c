@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MOST 48 /* letters; a longer name is not compared */
@@ -45,8 +46,26 @@ struct us_nearest us_nearest_to(const char *word)
 	return (struct us_nearest){ .word = word, .distance = UINT_MAX };
 }
 
+/* A name that finds no place is left out with all that follow. */
+static void add_to_list(struct us_nearest *n, const char *candidate)
+{
+	static const char more[] = ", ...";
+	size_t at = strlen(n->list), len = strlen(candidate);
+	n->n++;
+	if (at >= sizeof(more) && !strcmp(n->list + at - strlen(more), more))
+		return;
+	bool fits = n->n <= US_NEAREST_LISTED &&
+		    at + 2 + len + sizeof(more) <= sizeof(n->list);
+	if (fits)
+		snprintf(n->list + at, sizeof(n->list) - at, "%s%s", at ? ", " : "",
+			 candidate);
+	else if (at)
+		memcpy(n->list + at, more, sizeof(more));
+}
+
 void us_nearest_try(struct us_nearest *n, const char *candidate)
 {
+	add_to_list(n, candidate);
 	size_t a = strlen(n->word), b = strlen(candidate), longer = a > b ? a : b;
 	if (!a || !b || longer > MOST)
 		return;
@@ -60,4 +79,11 @@ void us_nearest_try(struct us_nearest *n, const char *candidate)
 		n->distance = d;
 		n->best = candidate;
 	}
+}
+
+char *us_nearest_question(const struct us_nearest *n, char *dst, size_t size)
+{
+	snprintf(dst, size, "%s%s%s", n->best ? "; did you mean " : "",
+		 n->best ? n->best : "", n->best ? "?" : "");
+	return dst;
 }

@@ -52,20 +52,19 @@ static void describe(const struct us_cmd *cmd, char *letters,
 	longs[n + 1] = (struct option){ 0 };
 }
 
-/* The long option that was meant; "" if none is near. */
-static const char *meant(const struct us_cmd *cmd, const char *what)
+/* Is there an option that is meant, and which are there? */
+static void no_such_option(const struct us_cmd *cmd, const char *what)
 {
-	char word[64];
-	size_t n = strcspn(what, "=");
-	if (strncmp(what, "--", 2) || n - 2 >= sizeof(word))
-		return "";
-	memcpy(word, what + 2, n - 2);
-	word[n - 2] = '\0';
+	char word[64] = "", question[64], name[MAX_OPTIONS][32];
+	if (!strncmp(what, "--", 2))
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(what, "="), what);
 	struct us_nearest near = us_nearest_to(word);
-	for (size_t i = 0; i < n_options(cmd); i++)
-		us_nearest_try(&near, cmd->options[i].name);
-	us_nearest_try(&near, "help");
-	return near.best ? near.best : "";
+	for (size_t i = 0; i < n_options(cmd); i++) {
+		snprintf(name[i], sizeof(name[i]), "--%s", cmd->options[i].name);
+		us_nearest_try(&near, name[i]);
+	}
+	us_usage(cmd, "%s: no such option%s; options are: %s", what,
+		 us_nearest_question(&near, question, sizeof(question)), near.list);
 }
 
 int us_options_next(struct us_options *o)
@@ -91,13 +90,10 @@ int us_options_next(struct us_options *o)
 	}
 	if (c == ':' || c == '?') {
 		const char *what = at < o->argc ? o->argv[at] : "";
-		const char *near = c == ':' ? "" : meant(o->cmd, what);
 		if (c == ':')
 			us_usage(o->cmd, "%s needs a value", what);
 		else
-			us_usage(o->cmd, "%s: no such option%s%s%s", what,
-				 *near ? "; did you mean --" : "", near,
-				 *near ? "?" : "");
+			no_such_option(o->cmd, what);
 		return -1;
 	}
 	return c;

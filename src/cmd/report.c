@@ -74,16 +74,12 @@ static bool set_focus(struct settings *s, const char *value)
 static void no_such_format(const char *value)
 {
 	struct us_nearest near = us_nearest_to(value);
-	char list[128] = "";
-	for (const struct us_format *const *f = us_formats; *f; f++) {
-		size_t at = strlen(list);
+	char question[64];
+	for (const struct us_format *const *f = us_formats; *f; f++)
 		us_nearest_try(&near, (*f)->name);
-		snprintf(list + at, sizeof(list) - at, "%s%s", at ? ", " : "",
-			 (*f)->name);
-	}
-	us_usage(&us_cmd_report, "--format %s: no such format%s%s%s; formats are: %s",
-		 value, near.best ? "; did you mean " : "", near.best ? near.best : "",
-		 near.best ? "?" : "", list);
+	us_usage(&us_cmd_report, "--format %s: no such format%s; formats are: %s",
+		 value, us_nearest_question(&near, question, sizeof(question)),
+		 near.list);
 }
 
 static bool set_format(struct settings *s, const char *value)
@@ -152,7 +148,8 @@ static int choose_format(struct settings *s)
 		if (!s->format)
 			return us_usage(
 				&us_cmd_report,
-				"-o %s: the suffix names no format; --format does",
+				"-o %s: the suffix names no format: .txt, .html, .json "
+				"and .folded do, or --format",
 				s->out);
 	}
 	if (!s->format)

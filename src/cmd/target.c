@@ -4,6 +4,7 @@
 
 #include "backend/fake/fake.h"
 #include "base/cleanup.h"
+#include "base/nearest.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -98,6 +99,24 @@ static bool is_domain(const char *text, struct us_found *ret)
 	return !pid && resolve_domain(text ? text : "", ret, NULL) == 0;
 }
 
+/* "qpm:/run/vm.sock": no guest's name, but nearly one of the ways in. */
+static void hint_scheme(const char *text, struct us_err *e)
+{
+	static const char *const schemes[] = { "qmp", "gdb", "xen" };
+	char scheme[16];
+	size_t len = text ? strcspn(text, ":") : 0;
+	if (!len || !text[len] || len >= sizeof(scheme))
+		return;
+	memcpy(scheme, text, len);
+	scheme[len] = '\0';
+	struct us_nearest near = us_nearest_to(scheme);
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+		us_nearest_try(&near, schemes[i]);
+	if (near.best)
+		us_hint(e, "did you mean %s:%.100s? Ways in are: qmp:, gdb:, xen:",
+			near.best, text + len + 1);
+}
+
 int us_target_resolve(const char *text, struct us_found *ret, struct us_err *e)
 {
 	_cleanup_(us_guest_list_fini) struct us_guest_list l = { 0 };
@@ -118,6 +137,8 @@ int us_target_resolve(const char *text, struct us_found *ret, struct us_err *e)
 	r = us_guest_select(&l, text, &ret->guest, e);
 	if (r == -ENOENT && is_domain(text, ret))
 		return 0;
+	if (r == -ENOENT)
+		hint_scheme(text, e);
 	if (r < 0)
 		return r;
 	us_target_of_guest(ret);

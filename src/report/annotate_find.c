@@ -219,16 +219,20 @@ static bool is_guest_name(const struct us_profile *p, const char *text)
 	return false;
 }
 
-/* The sampled function that was meant; NULL: none is near. */
-static const char *meant(const struct us_profile *p, const char *text)
+/* The sampled function that was meant; the hottest are listed. */
+static struct us_nearest meant(const struct us_profile *p, const char *text)
 {
+	static const struct us_report_opts by_self = { .sort = US_SORT_SELF };
+	_cleanup_free_ uint32_t *row = NULL;
 	struct us_nearest near = us_nearest_to(text);
-	size_t n;
-	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	size_t n = 0, n_func;
+	const struct us_profile_func *f = us_profile_funcs(p, &n_func);
+	if (us_report_rows(p, &by_self, &row, &n) < 0)
+		return near;
 	for (size_t i = 0; i < n; i++)
-		if (f[i].known)
-			us_nearest_try(&near, f[i].name);
-	return near.best;
+		if (f[row[i]].known)
+			us_nearest_try(&near, f[row[i]].name);
+	return near;
 }
 
 static int tell_none(const struct us_profile *p, const char *text, struct us_err *e)
@@ -250,16 +254,16 @@ static int tell_none(const struct us_profile *p, const char *text, struct us_err
 		us_hint(e, "-e ELF names the file of the kernel");
 		return -ENOENT;
 	}
+	char question[160];
+	struct us_nearest near = meant(p, text);
 	us_fail(e, -ENOENT,
-		"annotate %.200s: no image that gives names has such a "
-		"function",
-		text);
-	const char *near = meant(p, text);
-	if (near)
-		us_hint(e, "did you mean %.100s? uniscope report lists the functions",
-			near);
-	else if (!names_images(p) && us_profile_n_warning(p))
+		"annotate %.150s: no image that gives names has such a "
+		"function%s",
+		text, us_nearest_question(&near, question, sizeof(question)));
+	if (!names_images(p) && us_profile_n_warning(p))
 		us_hint(e, "the report says: %.230s", us_profile_warning(p, 0));
+	else if (near.list[0])
+		us_hint(e, "the hottest are: %s", near.list);
 	else
 		us_hint(e, "uniscope report lists the functions");
 	return -ENOENT;

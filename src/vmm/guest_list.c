@@ -85,6 +85,19 @@ static void list_guests(const struct us_guest_list *l, const char *name, char *r
 	}
 }
 
+/* Of those that there are, as many as fit. */
+static void hint_guests(const struct us_guest_list *l, struct us_err *e)
+{
+	char all[160];
+	list_guests(l, NULL, all, sizeof(all));
+	if (l->n)
+		us_hint(e, "one of %s ('uniscope ps' says more)", all);
+	else
+		us_hint(e,
+			"no guest runs on this host that you may see: start one with "
+			"'uniscope record -- VMM ARGS...'");
+}
+
 static int fail_several(const struct us_guest_list *l, const char *name,
 			struct us_err *e)
 {
@@ -111,20 +124,15 @@ static int fail_none(const struct us_guest_list *l, const char *target,
 			   "monitor or stub: qmp:PATH, gdb:HOST:PORT");
 		return -ENOENT;
 	}
-	char shown[64];
-	us_fail(e, -ENOENT, "find the guest '%s': none has this name",
-		us_printable(shown, sizeof(shown), target));
+	char shown[64], question[96];
 	struct us_nearest near = us_nearest_to(target);
 	for (size_t i = 0; i < l->n; i++)
 		us_nearest_try(&near, l->v[i].name);
-	char best[64];
-	if (near.best)
-		us_hint(e,
-			"did you mean '%s'? 'uniscope ps' lists the guests of this "
-			"host",
-			us_printable(best, sizeof(best), near.best));
-	else
-		us_hint(e, "'uniscope ps' lists the guests of this host");
+	us_nearest_question(&near, question, sizeof(question));
+	us_fail(e, -ENOENT, "find the guest '%s': none has this name%s",
+		us_printable(shown, sizeof(shown), target),
+		us_printable_inplace(question));
+	hint_guests(l, e);
 	return -ENOENT;
 }
 
@@ -202,6 +210,8 @@ int us_guest_select(const struct us_guest_list *l, const char *target,
 	if (!g)
 		return us_fail(e, -ENOMEM, "inspect pid %d: out of memory", pid);
 	int r = us_guest_inspect(pid, g, e);
+	if (r == -ENOENT)
+		hint_guests(l, e);
 	return r < 0 ? r : take(g, ret, e);
 }
 

@@ -95,11 +95,16 @@ class Usage(Cli):
     def test_what_was_meant(self):
         self.fails(2, "did you mean report[?]", "repot")
         self.fails(2, "did you mean --budget[?]", "record", "--budgt", "3")
-        self.fails(2, "did you mean --frequency[?]", "record", "--frequncy=3")
+        self.fails(2, "did you mean --frequency[?]; options are: --", "record", "--frequncy=3")
+        self.fails(2, "options are: --format, --output, .*, [.][.][.]\n", "report", "--zebra")
+        self.fails(2, "options are: --json\n", "ps", "--all")
         self.fails(2, "did you mean kvm. .one of auto, bpf, kvm,", "dump", "--backend", "kvn")
         self.fails(2, "one of auto, bpf, kvm,", "record", "--backend", "nope")
         self.fails(2, "did you mean html[?]", "report", "--format", "htlm")
         self.fails(2, "formats are: text, html", "report", "--format", "papyrus")
+        self.fails(3, "did you mean qmp:/run/vm.sock[?]", "dump", "qpm:/run/vm.sock")
+        self.fails(3, "try: (one of [0-9]+ [(]|no guest runs)", "dump", "no-such-guest")
+        self.fails(3, "try: (one of [0-9]+ [(]|no guest runs)", "dump", str(os.getpid()))
 
     def test_help_of_each_command(self):
         self.assertIn("record", run("--help").stdout)

@@ -42,11 +42,54 @@ static void other_words(void **state)
 	assert_string_equal(nearest(much), "");
 }
 
+static void first_names_are_listed(void **state)
+{
+	(void)state;
+	char name[20][8], text[64];
+	struct us_nearest n = us_nearest_to("name3x");
+	assert_string_equal(us_nearest_question(&n, text, sizeof(text)), "");
+	for (int i = 0; i < 20; i++) {
+		snprintf(name[i], sizeof(name[i]), "name%d", i);
+		us_nearest_try(&n, name[i]);
+	}
+	assert_string_equal(n.list, "name0, name1, name2, name3, name4, name5, name6, "
+				    "name7, name8, name9, name10, name11, ...");
+	assert_int_equal(n.n, 20);
+	assert_string_equal(us_nearest_question(&n, text, sizeof(text)),
+			    "; did you mean name3?");
+}
+
+/* A long one ends the list, also if it is the first. */
+static void long_names_end_the_list(void **state)
+{
+	(void)state;
+	char much[900];
+	struct us_nearest n = us_nearest_to("a");
+	memset(much, 'm', sizeof(much));
+	much[sizeof(much) - 1] = '\0';
+	us_nearest_try(&n, much);
+	assert_string_equal(n.list, "");
+	us_nearest_try(&n, "short");
+	us_nearest_try(&n, much);
+	us_nearest_try(&n, "other");
+	assert_string_equal(n.list, "short, ...");
+	for (size_t len = 1; len < 250; len++) {
+		n = us_nearest_to("a");
+		much[len] = '\0';
+		for (int i = 0; i < 20; i++)
+			us_nearest_try(&n, much);
+		assert_true(strlen(n.list) < sizeof(n.list));
+		much[len] = 'm';
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(typing_mistakes),
 		cmocka_unit_test(other_words),
+		cmocka_unit_test(first_names_are_listed),
+		cmocka_unit_test(long_names_end_the_list),
 	};
 	return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);
 }

@@ -96,6 +96,12 @@ static void select_says_why_not(void **state)
 	assert_int_equal(got.pid, 100);
 	assert_int_equal(us_guest_select(&l, "x\x1b", &got, &e), -ENOENT);
 	assert_non_null(strstr(e.msg, "'x?'"));
+	assert_string_equal(e.hint, "one of 100 (qemu 'web'), 200 (qemu 'db') "
+				    "('uniscope ps' says more)");
+	assert_int_equal(us_guest_select(&l, "wbe", &got, &e), -ENOENT);
+	assert_non_null(strstr(e.msg, "did you mean web?"));
+	assert_int_equal(us_guest_select(&none, "web", &got, &e), -ENOENT);
+	assert_non_null(strstr(e.hint, "no guest runs"));
 	assert_int_equal(us_guest_select(&l, "", &got, &e), -ENOENT);
 	assert_int_equal(us_guest_select(&l, "1", &got, &e), -ENOENT);
 	v[l.n++] = make(300, "web");

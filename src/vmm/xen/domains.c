@@ -2,6 +2,7 @@
 /* xen/domains.c: see xen/domains.h. */
 #include "vmm/xen/domains.h"
 #include "base/cleanup.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "base/vec.h"
 
@@ -145,6 +146,20 @@ static void name_all(const struct us_xen_list *l, char *text, size_t size)
 	}
 }
 
+static int fail_none(const struct us_xen_list *l, const char *text, const char *all,
+		     struct us_err *e)
+{
+	char printable[64], question[96];
+	struct us_nearest near = us_nearest_to(text);
+	for (size_t i = 0; i < l->n; i++)
+		us_nearest_try(&near, l->v[i].name);
+	us_nearest_question(&near, question, sizeof(question));
+	return us_fail(e, -ENOENT, "there is no domain xen:%s%s; there are: %s",
+		       us_printable(printable, sizeof(printable), text),
+		       us_printable_inplace(question),
+		       all[0] ? all : "none beside dom0");
+}
+
 int us_xen_select(const struct us_xen_list *l, const char *text,
 		  struct us_xen_guest *ret, struct us_err *e)
 {
@@ -163,8 +178,7 @@ int us_xen_select(const struct us_xen_list *l, const char *text,
 		found = &l->v[i];
 	}
 	if (!found)
-		return us_fail(e, -ENOENT, "there is no domain xen:%s; there are: %s",
-			       printable, all[0] ? all : "none beside dom0");
+		return fail_none(l, text, all, e);
 	*ret = *found;
 	return 0;
 }
