@@ -45,10 +45,7 @@ void us_remote_describe(struct us_remote *r, enum us_accel accel,
 	snprintf(base->caution, sizeof(base->caution),
 		 "TCG stops at the start of the next translation block: a caller and "
 		 "its callee swap shares, sums over both are right; exact figures need "
-		 "counting%s",
-		 r->stop.halted_is_idle ? "; idle comes out too high without -name "
-					  "NAME,debug-threads=on"
-					: "");
+		 "counting");
 }
 
 int us_remote_start(struct us_backend *b, const struct us_schedule *s, struct us_err *e)

@@ -15,11 +15,22 @@ static int open_file(pid_t pid, pid_t tid, const char *name)
 	return tid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
+/* TCG may run all vCPUs in one thread: that it has work tells of none of them. */
+static bool runs_another(const struct us_guest *g, unsigned vcpu)
+{
+	for (unsigned i = 0; i < g->n_vcpu; i++)
+		if (i != vcpu && g->vcpu[i].tid == g->vcpu[vcpu].tid)
+			return true;
+	return false;
+}
+
 void us_vcpu_threads_open(struct us_vcpu_threads *t, const struct us_guest *g)
 {
 	t->n = g->pid ? g->n_vcpu : 0;
 	for (unsigned i = 0; i < t->n; i++) {
-		t->stat_fd[i] = open_file(g->pid, g->vcpu[i].tid, "stat");
+		t->stat_fd[i] = runs_another(g, i)
+					? -1
+					: open_file(g->pid, g->vcpu[i].tid, "stat");
 		t->schedstat_fd[i] = open_file(g->pid, g->vcpu[i].tid, "schedstat");
 	}
 }

@@ -113,7 +113,7 @@ static void deliver(struct us_whole_stop *w, struct us_capture *c)
 	c->form = US_CAPTURE_LIVE;
 	w->ops->fill(w->ctx, w->at, c);
 	/* It ran, and had ended by the time it stood: busy, but where is not known. */
-	if (c->state == US_VCPU_HALTED && !w->halted_is_idle && w->busy >> w->at & 1) {
+	if (c->state == US_VCPU_HALTED && w->busy >> w->at & 1) {
 		c->state = US_VCPU_GUEST;
 		c->form = US_CAPTURE_NONE;
 	} else if (c->state == US_VCPU_GUEST) {

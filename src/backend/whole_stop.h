@@ -35,10 +35,7 @@ struct us_whole_stop {
 	bool runs_halted; /* the thread of a halted vCPU may run: it may be in the guest
 			   */
 	bool sleeps_stopped; /* the thread of a stopped vCPU does nothing (TCG) */
-	/* Who was busy when a sample was due, and is found halted, counts as idle: its
-	 * function is not known, and would be missing in all the others' shares. */
-	bool halted_is_idle;
-	uint64_t mask; /* the chosen ones */
+	uint64_t mask;	     /* the chosen ones */
 	struct us_pacer pacer;
 	struct us_vcpu_threads threads;
 	struct us_running_pc running;

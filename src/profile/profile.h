@@ -178,6 +178,7 @@ struct us_profile_time {
 struct us_profile_summary {
 	uint64_t running;	    /* weight of the samples in the tree */
 	uint64_t exit, ready;	    /* of these: not in guest code */
+	uint64_t late;		    /* of running: the stack is the vCPU's next one */
 	uint64_t idle, off;	    /* not in the tree */
 	uint64_t idle_told;	    /* of idle: the vCPU ran, in a loop that waits */
 	uint64_t unfocused;	    /* running, but left out by the focus */

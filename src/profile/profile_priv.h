@@ -16,6 +16,7 @@
 #define US_PROFILE_PRIV_H
 
 #include "profile/guest_names.h"
+#include "profile/late.h"
 #include "profile/pair_map.h"
 #include "profile/profile.h"
 #include "profile/slices.h"
@@ -89,6 +90,7 @@ struct us_profile {
 	 * their cache misses overlap. */
 	struct us_sample pending[US_SLICES_QUEUE];
 	unsigned n_pending;
+	struct us_late late; /* those whose stack is not known yet */
 
 	struct us_trie trie;	  /* mark: node of the call tree, as a caller */
 	struct us_slices running; /* by node of the trie * US_N_KIND + kind */

@@ -85,7 +85,7 @@ static int add_to_stretches(struct us_profile *p, const struct us_sample *s,
 				&(struct us_stretch_sample){ s->t_ns, key, s->vcpu });
 }
 
-static int add_running(struct us_profile *p, const struct us_sample *s)
+static int count_running(struct us_profile *p, const struct us_sample *s)
 {
 	static const uint8_t kind[US_N_VCPU_STATE] = {
 		[US_VCPU_GUEST] = US_KIND_GUEST,
@@ -120,6 +120,46 @@ static int add_running(struct us_profile *p, const struct us_sample *s)
 	return rc ? rc
 		  : us_slices_add(&p->running, key, s->t_ns - p->opts.from_ns,
 				  s->weight);
+}
+
+/* Those before it of its vCPU whose stack is not known have this one, or none. */
+static int place_late(struct us_profile *p, const struct us_sample *s)
+{
+	struct us_sample x;
+	double placed = 0;
+	int rc = 0;
+	while (!rc && us_late_take(&p->late, s->vcpu, &x)) {
+		if (s->t_ns - x.t_ns < US_LATE_NS) {
+			x.stack = s->stack;
+			x.end = s->end;
+			p->sum.late += x.weight;
+			placed += x.weight;
+		}
+		rc = count_running(p, &x);
+	}
+	/* They are one observation together. */
+	p->sum_weight_squares += placed * (placed + s->weight);
+	return rc;
+}
+
+static int add_running(struct us_profile *p, const struct us_sample *s)
+{
+	bool no_stack = us_trie_node_of(&p->trie, s->stack) == 0;
+	if (s->state != US_VCPU_GUEST)
+		return count_running(p, s);
+	if (no_stack && us_late_keep(&p->late, s))
+		return 0;
+	int rc = no_stack || !p->late.n ? 0 : place_late(p, s);
+	return rc ? rc : count_running(p, s);
+}
+
+static int add_late(struct us_profile *p)
+{
+	struct us_sample x;
+	int rc = 0;
+	while (!rc && us_late_take(&p->late, UINT16_MAX, &x))
+		rc = count_running(p, &x);
+	return rc;
 }
 
 static int add_sample(struct us_profile *p, const struct us_sample *s)
@@ -246,6 +286,8 @@ static int read_recording(struct us_profile *p, int fd, struct us_err *e)
 	if (rc)
 		return rc;
 	rc = add_pending(p);
+	if (!rc)
+		rc = add_late(p);
 	if (!rc)
 		rc = us_slices_end(&p->running);
 	if (!rc)

@@ -94,6 +94,7 @@ static void summary(struct us_json *j, const struct us_profile *p)
 	us_json_u64(j, "running", s->running);
 	us_json_u64(j, "exit", s->exit);
 	us_json_u64(j, "ready", s->ready);
+	us_json_u64(j, "late", s->late);
 	us_json_u64(j, "idle", s->idle);
 	interval(j, "idle_interval", s->idle_low, s->idle_high);
 	interval(j, "idle_long_run", s->idle_long_low, s->idle_long_high);

@@ -147,6 +147,12 @@ static void running(const struct us_profile *p, char *dst, size_t size)
 	if (s->unfocused || s->other_part)
 		append(dst, size, " (%.1f %% of %" PRIu64 ")", percent(s->running, all),
 		       all);
+	if (s->late)
+		append(dst, size,
+		       "; %" PRIu64
+		       " of them came as their work had ended, and count for "
+		       "the stack that their vCPU had next",
+		       s->late);
 	if (s->other_part)
 		append(dst, size, "; %" PRIu64 " in the other part", s->other_part);
 	if (s->exit)

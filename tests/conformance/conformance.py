@@ -231,7 +231,8 @@ class Suite:
         share, idle = stats["idle"] / total, t.idle_share()
         # A thread that waits for a host CPU as a look is due, if only to find that it has
         # nothing to do, and has halted by the time it stands: perhaps it was idle.
-        unsure = sum(n for path, n in self.us.paths() if not path) / total
+        unsure = (sum(n for path, n in self.us.paths() if not path)
+                  + self.report["summary"]["late"]) / total
         if self.args.accel != "tcg":
             # The TSC goes on while the guest is held: it takes the time that was taken
             # from it for busy time of its own.  (TCG's stands with it.)

@@ -11,6 +11,8 @@ their lines must be what it says itself.
 import argparse
 import os
 import subprocess
+import sys
+import tempfile
 
 from guest import LinuxGuest, vmlinux_elf
 from harness import Skip, Tap, Uniscope, check, note, require, truth
@@ -231,8 +233,10 @@ class Suite:
         check(report["modules"][0]["match"] != "yes", "the wrong file is taken for right")
 
     def stripped(self):
-        """Without symbols: addresses, and the stacks as whole as with them."""
-        bare = os.path.join(os.path.dirname(self.file(SAME)), "stripped")
+        """Without symbols, and none beside it: addresses, and the stacks as whole as with
+        them."""
+        folder = tempfile.TemporaryDirectory(prefix="uniscope-")
+        bare = os.path.join(folder.name, "stripped")
         subprocess.run(["strip", "-o", bare, self.file(SAME)], check=True)
         for seconds in (3, 6, 12):
             _, _, report, _ = self.record(SAME, bare, seconds)

@@ -645,9 +645,61 @@ static void exits_say_what_for(void **state)
 	close(r.fd);
 }
 
+/* A vCPU had halted by the time it stood: what it did before is what it does next. */
+static void late_samples_have_the_next_stack(void **state)
+{
+	static const us_gva copy[] = { COPY, MAIN }, loop[] = { LOOP, MAIN };
+	struct recording r;
+	(void)state;
+	begin(&r);
+	add(&r, 1 * MS, US_VCPU_GUEST, 1, 0, NULL); /* vCPU 1 */
+	add(&r, 2 * MS, US_VCPU_GUEST, 2, 0, NULL); /* vCPU 0 */
+	add(&r, 3 * MS, US_VCPU_HALTED, 1, 0, NULL);
+	add(&r, 5 * MS, US_VCPU_GUEST, 3, 0, NULL);
+	add(&r, 6 * MS, US_VCPU_GUEST, 1, 2, loop);
+	add(&r, 7 * MS, US_VCPU_GUEST, 1, 2, copy);
+	add(&r, 9 * MS, US_VCPU_GUEST, 1, 2, loop);
+	add(&r, 11 * MS, US_VCPU_GUEST, 1, 0, NULL);
+	add(&r, 1013 * MS, US_VCPU_GUEST, 1, 2, copy); /* too far away */
+	add(&r, 1015 * MS, US_VCPU_GUEST, 1, 0, NULL); /* there is no other */
+	end(&r, US_RECORD_DONE, "");
+	struct us_profile *p = profile_of(&r, NULL);
+	const struct us_profile_summary *s = us_profile_summary(p);
+	assert_int_equal(s->running, 12);
+	assert_int_equal(s->late, 6);
+	assert_int_equal(s->idle, 1);
+	assert_int_equal(func_at(p, LOOP)->self, 1 + 2 + 1);
+	assert_int_equal(func_at(p, COPY)->self, 1 + 1 + 3 + 1);
+	assert_int_equal(func_named(p, US_FRAME_NO_STACK)->self, 2);
+	us_profile_free(p);
+	close(r.fd);
+}
+
+/* More than are kept: none is lost. */
+static void many_late_samples_are_all_counted(void **state)
+{
+	static const us_gva copy[] = { COPY, MAIN };
+	struct recording r;
+	(void)state;
+	begin(&r);
+	for (unsigned i = 1; i <= 400; i++)
+		add(&r, 2 * i * MS, US_VCPU_GUEST, 1, 0, NULL);
+	add(&r, 802 * MS, US_VCPU_GUEST, 1, 2, copy);
+	end(&r, US_RECORD_DONE, "");
+	struct us_profile *p = profile_of(&r, NULL);
+	assert_int_equal(us_profile_summary(p)->running, 401);
+	assert_int_equal(us_profile_summary(p)->late, 256);
+	assert_int_equal(func_at(p, COPY)->self, 257);
+	assert_int_equal(func_named(p, US_FRAME_NO_STACK)->self, 144);
+	us_profile_free(p);
+	close(r.fd);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(late_samples_have_the_next_stack),
+		cmocka_unit_test(many_late_samples_are_all_counted),
 		cmocka_unit_test(states_are_told_apart),
 		cmocka_unit_test(names_hold_for_their_time),
 		cmocka_unit_test(names_hold_for_their_space),

@@ -68,10 +68,9 @@ static void learn_threads(struct gdb *b)
 	struct us_guest *g = &b->remote.guest;
 	_cleanup_close_ int proc = g->pid ? us_proc_open(g->pid) : -1;
 	for (unsigned i = 0; proc >= 0 && i < g->n_vcpu && i < US_MAX_VCPUS; i++) {
-		if (g->vcpu[i].tid || !b->session->tid[i])
-			continue;
-		g->vcpu[i].tid = us_thread_by_inner_id(proc, b->session->tid[i]);
-		b->remote.stop.halted_is_idle = true;
+		if (!g->vcpu[i].tid && b->session->tid[i])
+			g->vcpu[i].tid = us_thread_by_inner_id(proc,
+							       b->session->tid[i]);
 	}
 }
 

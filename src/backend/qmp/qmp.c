@@ -340,6 +340,17 @@ static int ask_vcpus(struct qmp *b, struct us_err *e)
 	return r;
 }
 
+/* Of a VMM that does not name its threads. */
+static void learn_threads(struct qmp *b)
+{
+	struct us_guest *g = &b->remote.guest;
+	bool known = true;
+	for (unsigned i = 0; i < g->n_vcpu; i++)
+		known &= g->vcpu[i].tid != 0;
+	if (g->pid && !known && us_guest_vcpus_from_monitor(g, b->client, NULL) < 0)
+		return; /* then a stop seems to cost a little more than it does */
+}
+
 static int ask_guest(struct qmp *b, const struct us_target *t, struct us_err *e)
 {
 	bool runs, kvm = false;
@@ -350,6 +361,7 @@ static int ask_guest(struct qmp *b, const struct us_target *t, struct us_err *e)
 		return r;
 	b->paused = !runs;
 	us_remote_learn_guest(&b->remote, t, us_qmp_fd(b->client));
+	learn_threads(b);
 	if (b->remote.guest.accel == US_ACCEL_UNKNOWN &&
 	    ask_bool(b->client, "query-kvm", "enabled", &kvm, NULL) == 0)
 		b->remote.guest.accel = kvm ? US_ACCEL_KVM : US_ACCEL_TCG;
