@@ -144,8 +144,9 @@ struct us_backend_ops {
 	const char *name;
 	const char *summary; /* one line for --help and `ps` */
 
-	/* Can it serve this target? 1 or 0, then *why says why not and what would
-	 * help.  Must have no effect on the guest. */
+	/* Can it serve this target? 1, and in *why what it lacks, if anything; or 0,
+	 * and *why says why not.  Both with what would help.  Must have no effect on
+	 * the guest. */
 	int (*probe)(const struct us_target *t, struct us_err *why);
 
 	/* Can it serve any guest at all, here and by this process?  0, with words in

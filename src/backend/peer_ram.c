@@ -27,6 +27,23 @@ void us_peer_ram_open(struct us_peer_ram *m, const struct us_guest *guest,
 	us_peer_ram_mem(m)->ctx = ctx;
 }
 
+void us_peer_ram_explain(const struct us_guest *guest, const char *peer,
+			 struct us_err *why)
+{
+	struct us_ram *ram;
+	struct us_err e = { 0 };
+	if (!guest || us_ram_check_right(guest, &e) == 0)
+		return;
+	/* A file that may be mapped needs no such right. */
+	if (us_ram_open(guest, NULL, &ram, NULL) == 0) {
+		us_ram_close(ram);
+		return;
+	}
+	us_wrap(&e, "memory will be read %s, slowly", peer);
+	if (why)
+		*why = e;
+}
+
 void us_peer_ram_close(struct us_peer_ram *m)
 {
 	us_ram_close(m->ram);

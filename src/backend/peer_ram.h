@@ -34,6 +34,10 @@ struct us_peer_ram {
 void us_peer_ram_open(struct us_peer_ram *m, const struct us_guest *guest,
 		      struct us_qmp *monitor, const char *peer,
 		      bool (*read_gva)(void *, us_gva, void *, size_t), void *ctx);
+/* Before that: if only the peer could read, *why says why.  Asks nothing of the peer.
+ */
+void us_peer_ram_explain(const struct us_guest *guest, const char *peer,
+			 struct us_err *why);
 void us_peer_ram_close(struct us_peer_ram *m);
 
 struct us_mem *us_peer_ram_mem(struct us_peer_ram *m);

@@ -53,11 +53,9 @@ static void print_backends(const struct us_found *f)
 		char text[sizeof(why.msg)];
 		if (!is_for_process(*b))
 			continue;
-		if ((*b)->probe(&f->target, &why)) {
-			printf("        %-5s yes\n", (*b)->name);
-			continue;
-		}
-		printf("        %-5s no: %s\n", (*b)->name,
+		bool serves = (*b)->probe(&f->target, &why);
+		printf("        %-5s %s%s%s\n", (*b)->name, serves ? "yes" : "no",
+		       why.msg[0] ? (serves ? ", but " : ": ") : "",
 		       us_printable(text, sizeof(text), why.msg));
 		if (why.hint[0])
 			printf("              try: %s\n",
@@ -90,8 +88,10 @@ static void json_backends(struct us_json *j, const struct us_found *f)
 			continue;
 		us_json_object(j, NULL);
 		us_json_str(j, "name", (*b)->name);
-		us_json_bool(j, "serves", (*b)->probe(&f->target, &why));
-		us_json_str(j, "why_not", why.msg[0] ? why.msg : NULL);
+		bool serves = (*b)->probe(&f->target, &why);
+		us_json_bool(j, "serves", serves);
+		us_json_str(j, "why_not", !serves && why.msg[0] ? why.msg : NULL);
+		us_json_str(j, "caution", serves && why.msg[0] ? why.msg : NULL);
 		us_json_str(j, "hint", why.hint[0] ? why.hint : NULL);
 		us_json_end(j);
 	}

@@ -239,6 +239,27 @@ static int fail_none(const struct us_guest *g, struct us_err *e)
 	return -ENOENT;
 }
 
+static int fail_read(const struct us_guest *g, int code, struct us_err *e)
+{
+	us_fail(e, code, "read the memory of guest %d (%s): %s", g->pid, g->vmm,
+		strerror(-code));
+	if (code == -EPERM || code == -EACCES)
+		us_hint(e, "run as root; as the user of the VMM it needs "
+			   "'sysctl kernel.yama.ptrace_scope=0'");
+	return code;
+}
+
+int us_ram_check_right(const struct us_guest *g, struct us_err *e)
+{
+	char byte;
+	struct iovec here = { &byte, 1 };
+	/* No page is there.  Rights are asked for first (mm/process_vm_access.c). */
+	struct iovec there = { NULL, 1 };
+	if (process_vm_readv(g->pid, &here, 1, &there, 1, 0) == 1 || errno == EFAULT)
+		return 0;
+	return fail_read(g, -errno, e);
+}
+
 /* May the process be read?  Better to know now than at the first sample. */
 static int probe(const struct us_ram *r, const struct us_guest *g, struct us_err *e)
 {
@@ -248,13 +269,7 @@ static int probe(const struct us_ram *r, const struct us_guest *g, struct us_err
 	if (us_ram_is_mapped(r) ||
 	    process_vm_readv(g->pid, &here, 1, &there, 1, 0) == sizeof(word))
 		return 0;
-	int code = -errno;
-	us_fail(e, code, "read the memory of guest %d (%s): %s", g->pid, g->vmm,
-		strerror(-code));
-	if (code == -EPERM || code == -EACCES)
-		us_hint(e, "run as root; as the user of the VMM it needs "
-			   "'sysctl kernel.yama.ptrace_scope=0'");
-	return code;
+	return fail_read(g, -errno, e);
 }
 
 static int find(struct us_ram *r, const struct us_guest *g, struct us_qmp *monitor,

@@ -38,6 +38,12 @@ US_MUST_CHECK int us_ram_open(const struct us_guest *g, struct us_qmp *monitor,
 			      struct us_ram **ret, struct us_err *e);
 void us_ram_close(struct us_ram *r); /* accepts NULL */
 
+/*
+ * May this process read the VMM's by process_vm_readv?  Nothing is read.  0; -EPERM,
+ * and what would help; -ESRCH.  Where RAM is a file that may be mapped it need not.
+ */
+US_MUST_CHECK int us_ram_check_right(const struct us_guest *g, struct us_err *e);
+
 struct us_mem *us_ram_mem(struct us_ram *r);
 bool us_ram_is_mapped(const struct us_ram *r); /* all of it: reads cost no call */
 /* "memfd mapped, 2 regions, layout from the monitor": for facts and `ps`. */

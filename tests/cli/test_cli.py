@@ -7,6 +7,7 @@ usage: test_cli.py PROGRAM SOURCE-DIR
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -358,6 +359,63 @@ class Targets(Cli):
     def test_ps(self):
         self.assertEqual(run("ps").returncode, 0)
         self.assertIsInstance(json.loads(run("ps", "--json").stdout), list)
+
+    def guest_with_monitor(self, sock):
+        """A QEMU without a name or kernel, in its first instruction."""
+        vm = subprocess.Popen(
+            ["qemu-system-x86_64", "-accel", "tcg", "-S", "-display", "none", "-nodefaults",
+             "-qmp", f"unix:{sock},server=on,wait=off"], stdin=subprocess.DEVNULL)
+        self.addCleanup(vm.wait)
+        self.addCleanup(vm.kill)
+        for _ in range(600):
+            if os.path.exists(sock):
+                return vm
+            time.sleep(0.05)
+        self.fail("no monitor after 30 s")
+
+    def ps_row(self, program, vm, *before):
+        """What ps says of one guest: its row, and of it the line of the monitor."""
+        out = subprocess.run([*before, program, "ps"], capture_output=True, text=True,
+                             timeout=60, cwd="/")
+        self.assertEqual(out.returncode, 0, out.stderr)
+        row = re.search(rf"^ *{vm.pid} .*(?:\n {{8}}.*)*", out.stdout, re.M)
+        self.assertTrue(row, out.stdout)
+        return row[0], re.search(r"^ *qmp .*(\n +try: .*)?", row[0], re.M)[0]
+
+    @unittest.skipUnless(os.geteuid() == 0, "SKIP: needs root")
+    @unittest.skipUnless(shutil.which("setpriv") and shutil.which("qemu-system-x86_64"),
+                         "SKIP: no setpriv, or no QEMU")
+    @unittest.skipIf(is_sanitized(), "SKIP: AddressSanitizer wants /proc/self")
+    def test_ps_as_another_user(self):
+        os.chmod(self.dir.name, 0o755)
+        program, sock = self.path("uniscope"), self.path("monitor")
+        shutil.copy(PROGRAM, program)
+        os.chmod(program, 0o755)
+        vm = self.guest_with_monitor(sock)
+        nobody = "setpriv", "--reuid=65534", "--clear-groups"
+        os.chmod(sock, 0o700)
+        row, qmp = self.ps_row(program, vm)
+        self.assertRegex(row, rf"^ *{vm.pid} qemu +qemu ")
+        if "Operation not permitted" not in row:
+            self.assertRegex(qmp, "yes$")
+        # The socket is root's: what would work is said.
+        row, qmp = self.ps_row(program, vm, *nobody)
+        self.assertRegex(row, rf"^ *{vm.pid} qemu ")
+        self.assertIn("another user's", row)
+        self.assertRegex(qmp, r"qmp +no: .*monitor.*\n +try: .*(root|sudo|owner)")
+        # The socket is for all, but the VMM's memory is not.
+        os.chmod(sock, 0o777)
+        row, qmp = self.ps_row(program, vm, *nobody)
+        self.assertRegex(qmp, r"qmp +yes, but memory will be read by the monitor, slowly: "
+                              r".*not permitted\n +try: run as root")
+        found = [g for g in json.loads(subprocess.run(
+            [*nobody, program, "ps", "--json"], capture_output=True, timeout=60, cwd="/").stdout)
+            if g["pid"] == vm.pid][0]
+        by = {b["name"]: b for b in found["backends"]}
+        self.assertIn("by the monitor", by["qmp"]["caution"])
+        self.assertIsNone(by["qmp"]["why_not"])
+        self.assertFalse(by["kvm"]["serves"])
+        self.assertIsNone(by["kvm"]["caution"])
 
 
 if __name__ == "__main__":

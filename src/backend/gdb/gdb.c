@@ -32,7 +32,7 @@ struct gdb {
 	const char *why;
 };
 
-static int gdb_probe(const struct us_target *t, struct us_err *why)
+static int is_offered(const struct us_target *t, struct us_err *why)
 {
 	if (!t->gdb[0]) {
 		us_fail(why, -ENODEV, "no GDB stub is known");
@@ -43,6 +43,14 @@ static int gdb_probe(const struct us_target *t, struct us_err *why)
 	}
 	return t->gdb[0] != '/' ||
 	       us_socket_find(t->gdb, "the GDB stub's socket", why) == 0;
+}
+
+static int gdb_probe(const struct us_target *t, struct us_err *why)
+{
+	if (!is_offered(t, why))
+		return 0;
+	us_peer_ram_explain(t->guest, "by the stub", why);
+	return 1;
 }
 
 /* Is it running? The monitor knows, if it has time for us. */
@@ -217,7 +225,7 @@ static void gdb_close(struct us_backend *base)
 static int gdb_open(const struct us_target *t, struct us_backend **ret,
 		    struct us_err *e)
 {
-	if (!gdb_probe(t, e))
+	if (!is_offered(t, e))
 		return -ENODEV;
 	struct gdb *b = calloc(1, sizeof(*b));
 	if (!b)

@@ -57,7 +57,7 @@ static bool is_other_processor(const struct us_guest *g)
 	return strncmp(name, "x86_64", 6) != 0 && strncmp(name, "i386", 4) != 0;
 }
 
-static int qmp_probe(const struct us_target *t, struct us_err *why)
+static int is_offered(const struct us_target *t, struct us_err *why)
 {
 	if (is_other_processor(t->guest)) {
 		us_fail(why, -ENOTSUP,
@@ -72,6 +72,14 @@ static int qmp_probe(const struct us_target *t, struct us_err *why)
 	}
 	return t->qmp[0] != '/' ||
 	       us_socket_find(t->qmp, "the monitor's socket", why) == 0;
+}
+
+static int qmp_probe(const struct us_target *t, struct us_err *why)
+{
+	if (!is_offered(t, why))
+		return 0;
+	us_peer_ram_explain(t->guest, "by the monitor", why);
+	return 1;
 }
 
 static int failed(struct qmp *b, int code, const char *why)
@@ -498,7 +506,7 @@ static int attach(struct qmp *b, const struct us_target *t, struct us_err *e)
 static int qmp_open(const struct us_target *t, struct us_backend **ret,
 		    struct us_err *e)
 {
-	if (!qmp_probe(t, e))
+	if (!is_offered(t, e))
 		return -ENODEV;
 	struct qmp *b = calloc(1, sizeof(*b));
 	if (!b)

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Every guest has a name, whatever its VMM.  VMMs are copies of this program with a
+ * VMM's name and arguments, which hold a KVM vCPU that they inherited.
+ */
+#include "qemu.h"
+#include "toolchain.h"
+
+#include "vmm/guest_list.h"
+#include "vmm/ram.h"
+
+#include <errno.h>
+#include <linux/kvm.h>
+#include <sys/ioctl.h>
+
+#define IS_VMM "US_TEST_IS_VMM"
+#define NOBODY 65534
+
+static const struct vmm {
+	const char *exe, *args, *name;
+} vmms[] = {
+	{ "solo5-hvt", "--mem=32|/srv/app.hvt|--verbose", "app.hvt" },
+	{ "solo5-hvt", "app.hvt", "app.hvt" },
+	{ "firecracker", "--id|vm-1|--api-sock|/run/fc.sock", "vm-1" },
+	{ "firecracker", "--api-sock|/run/fc.sock", "firecracker" },
+	{ "cloud-hypervisor", "--kernel|/boot/vmlinux", "vmlinux" },
+	{ "crosvm", "run|--mem|256|/boot/bzImage", "bzImage" },
+	{ "lkvm", "run|-k|/boot/bz|--name=x", "x" },
+	{ "lkvm", "run|-k|/boot/bz", "bz" },
+	{ "qemu-system-x86_64", "-name|web,debug-threads=on|-kernel|/k", "web" },
+	{ "qemu-system-x86_64", "-kernel|/srv/kernel.elf", "kernel.elf" },
+	{ "qemu-system-x86_64", "-drive|file=/disk.img", "qemu" },
+	{ "my-own-vmm", "--kernel|/k", "my-own-vmm" },
+	{ "a\x1b[2Jb", "x", "a?[2Jb" },
+};
+
+/* A machine with one vCPU, held by descriptors that exec() leaves open. */
+static bool hold_vcpu(void)
+{
+	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+	int vm = kvm < 0 ? -1 : ioctl(kvm, KVM_CREATE_VM, 0);
+	int vcpu = vm < 0 ? -1 : ioctl(vm, KVM_CREATE_VCPU, 0);
+	return vcpu >= 0 && fcntl(vm, F_SETFD, 0) == 0 && fcntl(vcpu, F_SETFD, 0) == 0;
+}
+
+static void become(const struct vmm *v, bool kvm)
+{
+	char text[256], *argv[16] = { (char *)v->exe }, *rest;
+	int n = 1;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	strcpy(text, v->args);
+	for (char *w = strtok_r(text, "|", &rest); w && n < 15;
+	     w = strtok_r(NULL, "|", &rest))
+		argv[n++] = w;
+	argv[n] = NULL;
+	setenv(IS_VMM, "1", 1);
+	if (!kvm || hold_vcpu())
+		execv(in_work_dir("copy"), argv);
+	_exit(1);
+}
+
+/* Started, and past exec(). */
+static pid_t start(const struct vmm *v, bool kvm)
+{
+	int gone[2];
+	char byte, self[PATH_MAX] = "";
+	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	assert_true(
+		run("rm -f copy '%s' && cp %s '%s' && ln -s '%s' copy && chmod 755 .",
+		    v->exe, self, v->exe, v->exe));
+	assert_int_equal(pipe2(gone, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		become(v, kvm);
+	close(gone[1]);
+	assert_int_equal(read(gone[0], &byte, 1), 0);
+	close(gone[0]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void every_vmm_has_a_name(void **state)
+{
+	(void)state;
+	static struct us_guest g;
+	struct us_err e = { 0 };
+	if (!have_kvm()) {
+		print_message("# SKIP: no /dev/kvm here\n");
+		skip();
+	}
+	for (size_t i = 0; i < sizeof(vmms) / sizeof(vmms[0]); i++) {
+		pid_t pid = start(&vmms[i], true);
+		int r = us_guest_inspect(pid, &g, &e);
+		end(pid);
+		if (r < 0 || strcmp(g.name, vmms[i].name) != 0)
+			fail_msg("%s %s: %s, not %s (%s)", vmms[i].exe, vmms[i].args,
+				 g.name, vmms[i].name, e.msg);
+		assert_int_equal(g.n_vcpu, 1);
+		assert_int_equal(g.accel, US_ACCEL_KVM);
+	}
+}
+
+/* QEMU without KVM, of which /proc shows no more than the command line. */
+static void without_kvm_too(void **state)
+{
+	(void)state;
+	static const struct vmm tcg[] = {
+		{ "qemu-system-riscv64", "-kernel|/srv/kernel.elf", "kernel.elf" },
+		{ "qemu-system-x86_64", "-accel|tcg|-name|guest=db", "db" },
+		{ "qemu-system-i386", "-m|64", "qemu" },
+	};
+	static struct us_guest g;
+	struct us_err e = { 0 };
+	for (size_t i = 0; i < sizeof(tcg) / sizeof(tcg[0]); i++) {
+		pid_t pid = start(&tcg[i], false);
+		int r = us_guest_inspect(pid, &g, &e);
+		end(pid);
+		assert_int_equal(r, 0);
+		assert_string_equal(g.name, tcg[i].name);
+	}
+}
+
+/* As another user, in a process of its own: this one keeps its rights. */
+static bool may_read(const struct us_guest *g, uid_t uid)
+{
+	pid_t pid = fork();
+	int status = -1;
+	if (!pid) {
+		struct us_err e = { 0 };
+		if (uid && setresuid(uid, uid, uid) < 0)
+			_exit(2);
+		int r = us_ram_check_right(g, &e);
+		_exit(r == 0 ? 0 : r == -EPERM && e.hint[0] ? 1 : 2);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+	return WEXITSTATUS(status) == 0;
+}
+
+static void the_right_to_read_is_asked_for(void **state)
+{
+	(void)state;
+	static const struct vmm v = { "qemu-system-x86_64", "-m|64", "qemu" };
+	static struct us_guest g;
+	struct us_err e = { 0 };
+	if (geteuid()) {
+		print_message("# SKIP: needs root to become another user\n");
+		skip();
+	}
+	pid_t pid = start(&v, false);
+	assert_int_equal(us_guest_inspect(pid, &g, &e), 0);
+	bool root = may_read(&g, 0), nobody = may_read(&g, NOBODY);
+	end(pid);
+	if (!root) {
+		print_message("# SKIP: root may not trace here\n");
+		skip();
+	}
+	assert_false(nobody);
+	assert_int_equal(us_ram_check_right(&g, &e), -ESRCH);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_vmm_has_a_name),
+		cmocka_unit_test(without_kvm_too),
+		cmocka_unit_test(the_right_to_read_is_asked_for),
+	};
+	if (getenv(IS_VMM))
+		for (;;)
+			pause();
+	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
+}
