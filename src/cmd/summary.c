@@ -51,7 +51,11 @@ static void print_shortfall(const struct us_summary *s, FILE *out)
 			"(--budget PERCENT allows it)",
 			s->budget_ppm / 1e4);
 	else if (s->stats.late)
-		fputs(": a sample takes too long for it", out);
+		fprintf(out,
+			": %.0f %% came due while the sample before was being taken, "
+			"or while uniscope had no CPU; try a lower -F, fewer vCPUs "
+			"(--vcpu), or a less busy host",
+			share(s->stats.late, s->stats.due));
 	putc('\n', out);
 }
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A recording that fell short of its rate says why, and what a user can do. */
+#include "cmd/summary.h"
+
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is printed of one second of one vCPU at 1000 Hz; the caller's to free. */
+static char *printed(uint64_t running, uint64_t late, uint64_t backed_off)
+{
+	const struct us_summary s = {
+		.hz = 1000,
+		.budget_ppm = 20000,
+		.n_vcpu = 1,
+		.end = US_RECORD_DONE,
+		.stats = { .elapsed_ns = 1000000000,
+			   .due = running + late + backed_off,
+			   .running = running,
+			   .late = late,
+			   .backed_off = backed_off },
+	};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	assert_non_null(out);
+	us_summary_print(&s, out);
+	fclose(out);
+	return text;
+}
+
+static void says_nothing_where_the_rate_was_reached(void **state)
+{
+	(void)state;
+	char *text = printed(950, 50, 0);
+	assert_null(strstr(text, "rate:"));
+	free(text);
+}
+
+static void late_samples(void **state)
+{
+	(void)state;
+	char *text = printed(250, 700, 50);
+	assert_non_null(strstr(text,
+			       "rate: 250 Hz a vCPU, not the 1000 asked for: 70 % "
+			       "came due while the sample before was being taken, "
+			       "or while uniscope had no CPU; try a lower -F"));
+	assert_null(strstr(text, "--budget"));
+	free(text);
+}
+
+static void the_budget(void **state)
+{
+	(void)state;
+	char *text = printed(250, 50, 700);
+	assert_non_null(strstr(text, "more would take over 2.0 % of the guest's time "
+				     "(--budget PERCENT allows it)"));
+	assert_null(strstr(text, "came due"));
+	free(text);
+}
+
+/* An idle guest's ticks do not come due: nothing to explain but the rate. */
+static void no_reason_is_invented(void **state)
+{
+	(void)state;
+	char *text = printed(250, 0, 0);
+	assert_non_null(strstr(text, "rate: 250 Hz a vCPU, not the 1000 asked for\n"));
+	free(text);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(says_nothing_where_the_rate_was_reached),
+		cmocka_unit_test(late_samples),
+		cmocka_unit_test(the_budget),
+		cmocka_unit_test(no_reason_is_invented),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
