@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The gdb backend on real QEMU, and against stubs that misbehave. */
-#include "remote.h"
+#include "remote-tests.h"
 
 #include "backend/gdb/detach.h"
 
@@ -8,86 +8,19 @@
 
 extern const struct us_backend_ops us_backend_gdb;
 
+static void serve_stub(int fd, struct peer_page *page, int behaviour);
+
+static const struct remote stub = {
+	.ops = &us_backend_gdb,
+	.how = "QEMU's stub",
+	.by_peer = "by the stub",
+	.refused = "another debugger",
+	.serve = serve_stub,
+};
+
 static struct us_target target_of(const char *path)
 {
-	struct us_target t = { 0 };
-	snprintf(t.gdb, sizeof(t.gdb), "%s", path);
-	return t;
-}
-
-/* Real guests. */
-
-static void samples_well(bool kvm, unsigned smp, unsigned n)
-{
-	struct rig r;
-	unsigned state[US_N_VCPU_STATE];
-	if (!rig_start(&r, kvm, smp, false))
-		skip();
-	load_functions();
-	struct us_target t = target_of(r.gdb);
-	struct us_backend *b = open_backend(&us_backend_gdb, &t);
-	assert_int_equal(b->n_vcpu, smp);
-	assert_int_equal(!(b->caps & US_CAP_BLOCKS), kvm);
-	assert_non_null(strstr(b->how, "QEMU's stub"));
-	assert_non_null(strstr(b->how, "process_vm_readv"));
-	assert_int_equal(sample(b, 200, n, state), 0);
-	assert_int_equal(state[US_VCPU_GUEST], n);
-	us_backend_close(b);
-	assert_true(goes_on(&r));
-	/* The stub takes the next one. */
-	b = open_backend(&us_backend_gdb, &t);
-	us_backend_close(b);
-	assert_true(goes_on(&r));
-	rig_stop(&r);
-}
-
-static void samples_tcg(void **state)
-{
-	(void)state;
-	samples_well(false, 1, 300);
-}
-
-static void samples_tcg_smp(void **state)
-{
-	(void)state;
-	samples_well(false, 2, 300);
-}
-
-static void samples_kvm(void **state)
-{
-	(void)state;
-	samples_well(true, 1, 150);
-}
-
-static void samples_kvm_smp(void **state)
-{
-	(void)state;
-	samples_well(true, 2, 150);
-}
-
-static void one_vcpu_of_two(void **state)
-{
-	(void)state;
-	struct rig r;
-	struct us_err e;
-	struct us_schedule s = { .hz = 200, .seed = 1, .vcpu_mask = 2 };
-	static struct us_capture c;
-	if (!rig_start(&r, false, 2, false))
-		skip();
-	struct us_target t = target_of(r.gdb);
-	struct us_backend *b = open_backend(&us_backend_gdb, &t);
-	assert_int_equal(b->ops->start(b, &s, &e), 0);
-	for (int i = 0; i < 20; i++) {
-		assert_int_equal(b->ops->next(b, us_now_ns() + 9 * US_NS_PER_SEC, &c),
-				 1);
-		assert_int_equal(c.vcpu, 1);
-		b->ops->release(b, &c);
-	}
-	s.vcpu_mask = 4;
-	assert_int_equal(b->ops->start(b, &s, &e), -EINVAL);
-	us_backend_close(b);
-	assert_true(goes_on(&r));
-	rig_stop(&r);
+	return remote_target_of(&stub, path);
 }
 
 /* While a look holds the guest, its owner lets it go: it goes on, then and at the end.
@@ -123,41 +56,6 @@ static void resumed_in_our_hands(void **state)
 	rig_stop(&r);
 }
 
-static void resumed_at_any_moment(void **state)
-{
-	(void)state;
-	struct rig r;
-	if (!rig_start(&r, false, 1, false))
-		skip();
-	struct us_target t = target_of(r.gdb);
-	struct us_backend *b = open_backend(&us_backend_gdb, &t);
-	sample_while_resumed(&r, b);
-	us_backend_close(b);
-	assert_true(goes_on(&r));
-	expect_status(&r, "running");
-	rig_stop(&r);
-}
-
-/* The stub's own reads agree: a VMM that is not on this host. */
-static void memory_by_the_stub(void **state)
-{
-	(void)state;
-	struct rig r;
-	unsigned states[US_N_VCPU_STATE];
-	if (!rig_start(&r, false, 1, false))
-		skip();
-	load_functions();
-	struct us_target t = target_of(r.gdb);
-	struct us_guest stranger = { .pid = 0 };
-	t.guest = &stranger;
-	struct us_backend *b = open_backend(&us_backend_gdb, &t);
-	assert_non_null(strstr(b->how, "by the stub"));
-	assert_int_equal(sample(b, 100, 60, states), 0);
-	us_backend_close(b);
-	assert_true(goes_on(&r));
-	rig_stop(&r);
-}
-
 static void speaks_tcp(void **state)
 {
 	(void)state;
@@ -188,98 +86,6 @@ static void speaks_tcp(void **state)
 	struct us_backend *b = open_backend(&us_backend_gdb, &t);
 	assert_non_null(strstr(b->how, "process_vm_readv"));
 	assert_int_equal(sample(b, 200, 50, states), 0);
-	us_backend_close(b);
-	assert_true(goes_on(&r));
-	rig_stop(&r);
-}
-
-static void paused_guest_stays_paused(void **state)
-{
-	(void)state;
-	struct rig r;
-	unsigned states[US_N_VCPU_STATE];
-	if (!rig_start(&r, false, 2, true))
-		skip();
-	struct us_target t = target_of(r.gdb);
-	for (int with_qmp = 0; with_qmp < 2; with_qmp++) {
-		if (with_qmp)
-			strcpy(t.qmp, r.qemu.qmp);
-		struct us_backend *b = open_backend(&us_backend_gdb, &t);
-		sample(b, 100, 10, states);
-		assert_int_equal(states[US_VCPU_OFF], 10);
-		us_backend_close(b);
-		expect_status(&r, "prelaunch");
-	}
-	profile_and_kill(&us_backend_gdb, &t, 1);
-	usleep(300000);
-	expect_status(&r, "prelaunch");
-	rig_stop(&r);
-}
-
-static void owner_pauses_and_resumes(void **state)
-{
-	(void)state;
-	struct rig r;
-	struct us_err e;
-	struct us_schedule s = { .hz = 100, .seed = 1 };
-	if (!rig_start(&r, false, 1, false))
-		skip();
-	struct us_target t = target_of(r.gdb);
-	struct us_backend *b = open_backend(&us_backend_gdb, &t);
-	assert_int_equal(b->ops->start(b, &s, &e), 0);
-	assert_true(reaches(b, US_VCPU_GUEST));
-	command(&r, "stop");
-	assert_true(reaches(b, US_VCPU_OFF));
-	expect_status(&r, "paused");
-	command(&r, "cont");
-	assert_true(reaches(b, US_VCPU_GUEST));
-	assert_true(goes_on(&r));
-	command(&r, "stop");
-	assert_true(reaches(b, US_VCPU_OFF));
-	us_backend_close(b);
-	expect_status(&r, "paused");
-	rig_stop(&r);
-}
-
-static void qemu_is_killed(void **state)
-{
-	(void)state;
-	struct rig r;
-	struct us_err e = { 0 };
-	struct us_schedule s = { .hz = 100, .seed = 1 };
-	static struct us_capture c;
-	if (!rig_start(&r, false, 1, false))
-		skip();
-	struct us_target t = target_of(r.gdb);
-	struct us_backend *b = open_backend(&us_backend_gdb, &t);
-	assert_int_equal(b->ops->start(b, &s, &e), 0);
-	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c), 1);
-	kill(r.qemu.pid, SIGKILL);
-	waitpid(r.qemu.pid, NULL, 0);
-	r.qemu.pid = 0;
-	b->ops->release(b, &c);
-	int code = b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c);
-	assert_int_equal(code, -ESRCH);
-	b->ops->explain(b, code, &e);
-	assert_non_null(strstr(e.msg, "has ended"));
-	us_backend_close(b);
-	rig_stop(&r);
-}
-
-static void second_debugger_is_refused(void **state)
-{
-	(void)state;
-	struct rig r;
-	struct us_err e = { 0 };
-	struct us_backend *b, *second = NULL;
-	if (!rig_start(&r, false, 1, false))
-		skip();
-	struct us_target t = target_of(r.gdb);
-	b = open_backend(&us_backend_gdb, &t);
-	assert_int_equal(us_backend_gdb.open(&t, &second, &e), -EBUSY);
-	assert_non_null(strstr(e.msg, "another debugger"));
-	assert_true(e.hint[0]);
-	assert_true(goes_on(&r));
 	us_backend_close(b);
 	assert_true(goes_on(&r));
 	rig_stop(&r);
@@ -636,57 +442,6 @@ static void stubs_fail_later(void **state)
 	}
 }
 
-/* A consumer that keeps the guest: the watchdog lets it go, and the backend knows. */
-static void watchdog_ends_a_long_hold(void **state)
-{
-	(void)state;
-	struct peer p;
-	static struct us_capture c;
-	struct us_err e = { 0 };
-	struct us_schedule s = { .hz = 1000, .seed = 1 };
-	peer_start(&p, serve_stub, GOOD);
-	struct us_target t = target_of(p.path);
-	struct us_backend *b = open_backend(&us_backend_gdb, &t);
-	assert_int_equal(b->ops->start(b, &s, &e), 0);
-	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c), 1);
-	for (int i = 0; i < 1000 && !atomic_load(&p.page->running); i++)
-		usleep(10000);
-	assert_true(atomic_load(&p.page->running));
-	b->ops->release(b, &c);
-	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c),
-			 -ECONNRESET);
-	b->ops->explain(b, -ECONNRESET, &e);
-	assert_non_null(strstr(e.msg, "watchdog"));
-	us_backend_close(b);
-	peer_stop(&p);
-}
-
-static void nothing_is_allocated(void **state)
-{
-	(void)state;
-	struct rig r;
-	struct us_err e;
-	struct us_schedule s = { .hz = 1000, .seed = 1 };
-	static struct us_capture c;
-	if (!rig_start(&r, false, 2, false))
-		skip();
-	struct us_target t = target_of(r.gdb);
-	struct us_backend *b = open_backend(&us_backend_gdb, &t);
-	assert_int_equal(b->ops->start(b, &s, &e), 0);
-	unsigned before = atomic_load(&allocations);
-	assert_true(before > 0);
-	for (int i = 0; i < 100; i++) {
-		us_gva pc[16];
-		assert_int_equal(b->ops->next(b, us_now_ns() + 9 * US_NS_PER_SEC, &c),
-				 1);
-		callers(b, &c.regs, pc, 16);
-		b->ops->release(b, &c);
-	}
-	assert_int_equal(atomic_load(&allocations), before);
-	us_backend_close(b);
-	rig_stop(&r);
-}
-
 static void probe_says_why_not(void **state)
 {
 	(void)state;
@@ -714,21 +469,10 @@ int main(void)
 		cmocka_unit_test(a_spoilt_resume_is_made_again),
 		cmocka_unit_test(strange_stubs_are_refused),
 		cmocka_unit_test(stubs_fail_later),
-		cmocka_unit_test(watchdog_ends_a_long_hold),
-		cmocka_unit_test(samples_tcg),
-		cmocka_unit_test(samples_tcg_smp),
-		cmocka_unit_test(samples_kvm),
-		cmocka_unit_test(samples_kvm_smp),
-		cmocka_unit_test(one_vcpu_of_two),
+		REMOTE_TESTS(&stub),
+		REMOTE_TEST(samples_kvm, &stub),
 		cmocka_unit_test(resumed_in_our_hands),
-		cmocka_unit_test(resumed_at_any_moment),
-		cmocka_unit_test(memory_by_the_stub),
 		cmocka_unit_test(speaks_tcp),
-		cmocka_unit_test(nothing_is_allocated),
-		cmocka_unit_test(paused_guest_stays_paused),
-		cmocka_unit_test(owner_pauses_and_resumes),
-		cmocka_unit_test(second_debugger_is_refused),
-		cmocka_unit_test(qemu_is_killed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The qmp backend on real QEMU, and against monitors that misbehave. */
-#include "remote.h"
+#include "remote-tests.h"
 
 #include "backend/qmp/reply.h"
 
 extern const struct us_backend_ops us_backend_qmp;
 
+static void serve_monitor(int fd, struct peer_page *page, int behaviour);
+
+static const struct remote monitor = {
+	.ops = &us_backend_qmp,
+	.is_monitor = true,
+	.how = "",
+	.by_peer = "by the monitor",
+	.refused = "attach to the monitor",
+	.serve = serve_monitor,
+};
+
 static struct us_target target_of(const char *path)
 {
-	struct us_target t = { 0 };
-	snprintf(t.qmp, sizeof(t.qmp), "%s", path);
-	return t;
+	return remote_target_of(&monitor, path);
 }
 
 /* Replies. */
@@ -164,227 +173,6 @@ static void dumps_are_read(void **state)
 	assert_int_equal(b[8], 1);
 	assert_false(us_qmp_read_dump("ffff: 0x0807060504030201\r\n", b, 16));
 	assert_false(us_qmp_read_dump("ffff: Cannot access memory\r\n", b, 8));
-}
-
-/* Real guests. */
-
-static void samples_well(bool kvm, unsigned smp, unsigned n)
-{
-	struct rig r;
-	unsigned state[US_N_VCPU_STATE];
-	if (!rig_start(&r, kvm, smp, false))
-		skip();
-	load_functions();
-	struct us_target t = target_of(r.qemu.qmp);
-	struct us_backend *b = open_backend(&us_backend_qmp, &t);
-	assert_int_equal(b->n_vcpu, smp);
-	assert_int_equal(!(b->caps & US_CAP_BLOCKS), kvm);
-	assert_non_null(strstr(b->how, "process_vm_readv"));
-	assert_int_equal(sample(b, 200, n, state), 0);
-	assert_int_equal(state[US_VCPU_GUEST], n);
-	us_backend_close(b);
-	expect_status(&r, "running");
-	assert_true(goes_on(&r));
-	rig_stop(&r);
-}
-
-static void samples_tcg(void **state)
-{
-	(void)state;
-	samples_well(false, 1, 300);
-}
-
-static void samples_tcg_smp(void **state)
-{
-	(void)state;
-	samples_well(false, 2, 300);
-}
-
-static void samples_kvm_smp(void **state)
-{
-	(void)state;
-	samples_well(true, 2, 100);
-}
-
-static void one_vcpu_of_two(void **state)
-{
-	(void)state;
-	struct rig r;
-	struct us_err e;
-	struct us_schedule s = { .hz = 200, .seed = 1, .vcpu_mask = 2 };
-	static struct us_capture c;
-	if (!rig_start(&r, false, 2, false))
-		skip();
-	struct us_target t = target_of(r.qemu.qmp);
-	struct us_backend *b = open_backend(&us_backend_qmp, &t);
-	assert_int_equal(b->ops->start(b, &s, &e), 0);
-	for (int i = 0; i < 20; i++) {
-		assert_int_equal(b->ops->next(b, us_now_ns() + 9 * US_NS_PER_SEC, &c),
-				 1);
-		assert_int_equal(c.vcpu, 1);
-		b->ops->release(b, &c);
-	}
-	s.vcpu_mask = 4;
-	assert_int_equal(b->ops->start(b, &s, &e), -EINVAL);
-	us_backend_close(b);
-	assert_true(goes_on(&r));
-	rig_stop(&r);
-}
-
-/* The VMM's process may not be read: the monitor shows memory. */
-static void memory_by_the_monitor(void **state)
-{
-	(void)state;
-	struct rig r;
-	unsigned states[US_N_VCPU_STATE];
-	if (!rig_start(&r, false, 1, false))
-		skip();
-	load_functions();
-	struct us_target t = target_of(r.qemu.qmp);
-	struct us_guest stranger = { .pid = 0 };
-	t.guest = &stranger;
-	struct us_backend *b = open_backend(&us_backend_qmp, &t);
-	assert_non_null(strstr(b->how, "by the monitor"));
-	assert_int_equal(b->caps & US_CAP_BLOCKS, US_CAP_BLOCKS);
-	assert_int_equal(sample(b, 100, 60, states), 0);
-	us_backend_close(b);
-	assert_true(goes_on(&r));
-	rig_stop(&r);
-}
-
-static void paused_guest_stays_paused(void **state)
-{
-	(void)state;
-	struct rig r;
-	unsigned states[US_N_VCPU_STATE];
-	if (!rig_start(&r, false, 2, true))
-		skip();
-	struct us_target t = target_of(r.qemu.qmp);
-	struct us_backend *b = open_backend(&us_backend_qmp, &t);
-	sample(b, 100, 10, states);
-	assert_int_equal(states[US_VCPU_OFF], 10);
-	us_backend_close(b);
-	expect_status(&r, "prelaunch");
-	profile_and_kill(&us_backend_qmp, &t, 1);
-	usleep(300000);
-	expect_status(&r, "prelaunch");
-	rig_stop(&r);
-}
-
-/* The owner has another monitor. */
-static void owner_pauses_and_resumes(void **state)
-{
-	(void)state;
-	struct rig r;
-	struct us_err e;
-	struct us_schedule s = { .hz = 100, .seed = 1 };
-	if (!rig_start_with(&r, false, 1, false,
-			    " -chardev socket,id=c,path=%s/qmp2,server=on,wait=off"
-			    " -mon chardev=c,mode=control"))
-		skip();
-	struct us_target t = { 0 };
-	snprintf(t.qmp, sizeof(t.qmp), "%s/qmp2", r.qemu.dir);
-	struct us_backend *b = open_backend(&us_backend_qmp, &t);
-	assert_int_equal(b->ops->start(b, &s, &e), 0);
-	assert_true(reaches(b, US_VCPU_GUEST));
-	command(&r, "stop");
-	assert_true(reaches(b, US_VCPU_OFF));
-	expect_status(&r, "paused");
-	command(&r, "cont");
-	assert_true(reaches(b, US_VCPU_GUEST));
-	assert_true(goes_on(&r));
-	command(&r, "stop");
-	assert_true(reaches(b, US_VCPU_OFF));
-	us_backend_close(b);
-	expect_status(&r, "paused");
-	rig_stop(&r);
-}
-
-static void resumed_at_any_moment(void **state)
-{
-	(void)state;
-	struct rig r;
-	if (!rig_start_with(&r, false, 1, false,
-			    " -chardev socket,id=c,path=%s/qmp2,server=on,wait=off"
-			    " -mon chardev=c,mode=control"))
-		skip();
-	struct us_target t = { 0 };
-	snprintf(t.qmp, sizeof(t.qmp), "%s/qmp2", r.qemu.dir);
-	struct us_backend *b = open_backend(&us_backend_qmp, &t);
-	sample_while_resumed(&r, b);
-	us_backend_close(b);
-	assert_true(goes_on(&r));
-	expect_status(&r, "running");
-	rig_stop(&r);
-}
-
-static void qemu_is_killed(void **state)
-{
-	(void)state;
-	struct rig r;
-	struct us_err e = { 0 };
-	struct us_schedule s = { .hz = 100, .seed = 1 };
-	static struct us_capture c;
-	if (!rig_start(&r, false, 1, false))
-		skip();
-	struct us_target t = target_of(r.qemu.qmp);
-	struct us_backend *b = open_backend(&us_backend_qmp, &t);
-	assert_int_equal(b->ops->start(b, &s, &e), 0);
-	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c), 1);
-	kill(r.qemu.pid, SIGKILL);
-	waitpid(r.qemu.pid, NULL, 0);
-	r.qemu.pid = 0;
-	b->ops->release(b, &c);
-	int code = b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c);
-	assert_int_equal(code, -ESRCH);
-	b->ops->explain(b, code, &e);
-	assert_non_null(strstr(e.msg, "has ended"));
-	us_backend_close(b);
-	rig_stop(&r);
-}
-
-static void busy_monitor_is_refused(void **state)
-{
-	(void)state;
-	struct rig r;
-	struct us_err e = { 0 };
-	struct us_backend *second = NULL;
-	if (!rig_start(&r, false, 1, false))
-		skip();
-	struct us_target t = target_of(r.qemu.qmp);
-	struct us_backend *b = open_backend(&us_backend_qmp, &t);
-	assert_int_equal(us_backend_qmp.open(&t, &second, &e), -EBUSY);
-	assert_non_null(strstr(e.msg, "attach to the monitor"));
-	assert_true(e.hint[0]);
-	us_backend_close(b);
-	assert_true(goes_on(&r));
-	rig_stop(&r);
-}
-
-static void nothing_is_allocated(void **state)
-{
-	(void)state;
-	struct rig r;
-	struct us_err e;
-	struct us_schedule s = { .hz = 1000, .seed = 1 };
-	static struct us_capture c;
-	if (!rig_start(&r, false, 2, false))
-		skip();
-	struct us_target t = target_of(r.qemu.qmp);
-	struct us_backend *b = open_backend(&us_backend_qmp, &t);
-	assert_int_equal(b->ops->start(b, &s, &e), 0);
-	unsigned before = atomic_load(&allocations);
-	assert_true(before > 0);
-	for (int i = 0; i < 100; i++) {
-		us_gva pc[16];
-		assert_int_equal(b->ops->next(b, us_now_ns() + 9 * US_NS_PER_SEC, &c),
-				 1);
-		callers(b, &c.regs, pc, 16);
-		b->ops->release(b, &c);
-	}
-	assert_int_equal(atomic_load(&allocations), before);
-	us_backend_close(b);
-	rig_stop(&r);
 }
 
 /* Invented monitors. */
@@ -590,31 +378,6 @@ static void monitors_fail_later(void **state)
 	}
 }
 
-static void watchdog_ends_a_long_hold(void **state)
-{
-	(void)state;
-	struct peer p;
-	static struct us_capture c;
-	struct us_err e = { 0 };
-	struct us_schedule s = { .hz = 1000, .seed = 1 };
-	peer_start(&p, serve_monitor, GOOD);
-	struct us_target t = target_of(p.path);
-	struct us_backend *b = open_backend(&us_backend_qmp, &t);
-	assert_int_equal(b->ops->start(b, &s, &e), 0);
-	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c), 1);
-	assert_false(atomic_load(&p.page->running));
-	for (int i = 0; i < 1000 && !atomic_load(&p.page->running); i++)
-		usleep(10000);
-	assert_true(atomic_load(&p.page->running));
-	b->ops->release(b, &c);
-	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c),
-			 -ECONNRESET);
-	b->ops->explain(b, -ECONNRESET, &e);
-	assert_non_null(strstr(e.msg, "watchdog"));
-	us_backend_close(b);
-	peer_stop(&p);
-}
-
 static void probe_says_why_not(void **state)
 {
 	(void)state;
@@ -640,18 +403,7 @@ int main(void)
 		cmocka_unit_test(strange_monitors_are_refused),
 		cmocka_unit_test(resumed_in_mid_look),
 		cmocka_unit_test(monitors_fail_later),
-		cmocka_unit_test(watchdog_ends_a_long_hold),
-		cmocka_unit_test(samples_tcg),
-		cmocka_unit_test(samples_tcg_smp),
-		cmocka_unit_test(samples_kvm_smp),
-		cmocka_unit_test(one_vcpu_of_two),
-		cmocka_unit_test(memory_by_the_monitor),
-		cmocka_unit_test(nothing_is_allocated),
-		cmocka_unit_test(paused_guest_stays_paused),
-		cmocka_unit_test(owner_pauses_and_resumes),
-		cmocka_unit_test(resumed_at_any_moment),
-		cmocka_unit_test(busy_monitor_is_refused),
-		cmocka_unit_test(qemu_is_killed),
+		REMOTE_TESTS(&monitor),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
