@@ -83,6 +83,19 @@ struct us_code_place {
 	us_gva target;	 /* after_call: where the CALL goes; 0: not known */
 };
 
+/* Does pc lie in its function?  If the end is not known, all code does. */
+bool us_code_place_has(const struct us_code_place *at, us_gva pc);
+/* Does an instruction at pc lead out of the end of the function, to next?  Code does
+ * not run on into the next function: the CALL before that never returns. */
+bool us_code_place_runs_out(const struct us_code_place *at, us_gva pc, us_gva next);
+
+/* An offset in units, as rules hold it.  Registers are saved near the CFA; false: one
+ * that is not counts as lost. */
+bool us_code_units(int64_t off, int16_t *ret);
+/* Has one of two rules the CFA of found? */
+bool us_code_same_cfa(const struct us_code_rule *found,
+		      const struct us_code_rule two[2]);
+
 /* How the address was reached. */
 enum us_code_reach {
 	US_REACH_NEVER, /* all paths were followed, none leads there */
@@ -100,5 +113,10 @@ enum us_code_exit {
 	US_EXIT_BEHIND, /* only paths that go on behind a CALL: may be wrong */
 	US_EXIT_RET,
 };
+
+/* A path returns, by the rule found; behind: behind a CALL.  The first is taken, and
+ * after it one that knows the caller's frame pointer; true: there is no better. */
+bool us_code_exit_take(struct us_code_rule *rule, enum us_code_exit *how,
+		       const struct us_code_rule *found, bool behind);
 
 #endif

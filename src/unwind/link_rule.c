@@ -92,20 +92,7 @@ static bool is_call(const struct us_link_insn *insn)
 	return insn->kind == US_LINK_CALL || insn->kind == US_LINK_CALL_INDIRECT;
 }
 
-/* Registers are saved near the CFA; one that is not counts as lost. */
-static bool to_units(int64_t off, int16_t *ret)
-{
-	int64_t units = off / US_RULE_UNIT;
-	*ret = (int16_t)units;
-	return units * US_RULE_UNIT == off && *ret == units;
-}
-
 /* --- from the start --- */
-
-static bool in_function(const struct us_code_place *at, us_gva pc)
-{
-	return at->end == 0 || (pc >= at->start && pc < at->end);
-}
 
 /* Note where this instruction leads besides the next one; false if not there. */
 static bool flows_on(struct us_link_flow *f, const struct us_code_place *at, us_gva pc,
@@ -113,7 +100,7 @@ static bool flows_on(struct us_link_flow *f, const struct us_code_place *at, us_
 {
 	us_gva to = pc + (us_gva)insn->imm;
 	if (insn->kind == US_LINK_BRANCH || insn->kind == US_LINK_JUMP)
-		if (in_function(at, to))
+		if (us_code_place_has(at, to))
 			pend(f, to, to - at->start, st);
 	/* It may be a table of a switch. */
 	f->path.lost |= insn->kind == US_LINK_JUMP_INDIRECT;
@@ -125,7 +112,7 @@ static bool reaches(struct us_link_flow *f, const struct us_code_place *at, us_g
 		    struct us_link_state *st)
 {
 	struct us_link_insn insn;
-	while (in_function(at, pc) && us_code_path_visit(&f->path, pc)) {
+	while (us_code_place_has(at, pc) && us_code_path_visit(&f->path, pc)) {
 		if (!at->after_call && pc == at->pc)
 			return true;
 		if (!decode_at(f, pc, &insn))
@@ -147,7 +134,7 @@ static void set_ra(const struct us_link_state *st, const struct us_link_machine 
 	struct us_link_value sp = st->reg[m->sp], saved = st->ra_saved;
 	bool kept = saved.sym == US_LSYM_SP &&
 		    (sp.sym != US_LSYM_SP || saved.off >= sp.off);
-	if (kept && to_units(saved.off, &ret->ra_at))
+	if (kept && us_code_units(saved.off, &ret->ra_at))
 		ret->ra = US_RA_SAVED;
 	else if (st->reg[m->ra].sym == US_LSYM_RA)
 		ret->ra = US_RA_LINK;
@@ -160,7 +147,7 @@ static void set_fp(const struct us_link_state *st, const struct us_link_machine 
 	if (fp.sym == US_LSYM_FP && fp.off == 0)
 		ret->fp = US_FP_SAME;
 	else if (st->fp_saved.sym == US_LSYM_SP &&
-		 to_units(st->fp_saved.off, &ret->fp_at))
+		 us_code_units(st->fp_saved.off, &ret->fp_at))
 		ret->fp = US_FP_SAVED;
 }
 
@@ -241,11 +228,13 @@ static bool rule_for(const struct us_link_flow *f, const struct us_link_state *s
 	ret->cfa = sp.off;
 	if (fp.sym == US_LSYM_FP && fp.off == 0)
 		ret->fp = US_FP_SAME;
-	else if (fp.sym == o.mem && to_units((int64_t)fp.off - sp.off, &ret->fp_at))
+	else if (fp.sym == o.mem &&
+		 us_code_units((int64_t)fp.off - sp.off, &ret->fp_at))
 		ret->fp = US_FP_SAVED;
 	if (pc.sym == US_LSYM_RA)
 		ret->ra = US_RA_LINK;
-	else if (pc.sym == o.mem && to_units((int64_t)pc.off - sp.off, &ret->ra_at))
+	else if (pc.sym == o.mem &&
+		 us_code_units((int64_t)pc.off - sp.off, &ret->ra_at))
 		ret->ra = US_RA_SAVED;
 	else
 		ret->base = US_BASE_NONE;
@@ -288,12 +277,6 @@ static bool is_prologue(struct us_link_flow *f, us_gva pc)
 
 enum outcome { DEAD, RETURNS, LEAVES };
 
-/* Code does not run on into the next function: the CALL before that never returns. */
-static bool runs_out(const struct us_code_place *at, us_gva pc, us_gva next)
-{
-	return pc < at->end && next >= at->end;
-}
-
 /* Follow one path to its end. */
 static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 			 struct path *p, struct us_code_rule *ret)
@@ -317,7 +300,7 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 		if (insn.kind == US_LINK_BRANCH)
 			pend(f, to, p->order, &p->st);
 		bool jumps = insn.kind == US_LINK_JUMP;
-		if (!jumps && runs_out(at, p->pc, next))
+		if (!jumps && us_code_place_runs_out(at, p->pc, next))
 			return DEAD;
 		if (is_call(&insn)) {
 			pend(f, next, p->order + 1, &p->st);
@@ -339,7 +322,7 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 		p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
 	us_code_path_start(&f->path);
 	*rule = (struct us_code_rule){ 0 };
-	if (at->after_call && runs_out(at, at->pc - 1, at->pc))
+	if (at->after_call && us_code_place_runs_out(at, at->pc - 1, at->pc))
 		return how;
 	do {
 		struct us_code_rule found = { 0 };
@@ -353,11 +336,7 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 		}
 		if (out != RETURNS)
 			continue;
-		if (how == US_EXIT_NONE || found.fp != US_FP_LOST) {
-			*rule = found;
-			how = order ? US_EXIT_BEHIND : US_EXIT_RET;
-		}
-		if (found.fp != US_FP_LOST)
+		if (us_code_exit_take(rule, &how, &found, order))
 			return how;
 	} while (take_path(f, &p));
 	return how;
@@ -385,10 +364,7 @@ static bool leaves_by_ret(const struct us_link_flow *f, const struct path *p,
 		return true;
 	if (!rule_for(f, &p->st, pc, &found))
 		return false;
-	for (unsigned i = 0; i < 2; i++)
-		if (found.base == start[i].base && found.cfa == start[i].cfa)
-			return true;
-	return false;
+	return us_code_same_cfa(&found, start);
 }
 
 /* Follow one path to its end; false: it leaves, or nobody knows. */
@@ -410,7 +386,7 @@ static bool path_stays(struct us_link_flow *f, const struct us_code_place *at,
 		if (insn.kind == US_LINK_BRANCH)
 			pend(f, to, p->order, &p->st);
 		bool jumps = insn.kind == US_LINK_JUMP;
-		if (!jumps && runs_out(at, p->pc, next)) {
+		if (!jumps && us_code_place_runs_out(at, p->pc, next)) {
 			if (!is_call(&insn))
 				return false;
 			p->order = BEYOND;
@@ -427,7 +403,7 @@ bool us_link_stays(struct us_link_flow *f, const struct us_code_place *at,
 	us_link_state_init(&p.st, f->machine);
 	if (at->after_call) {
 		p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
-		if (runs_out(at, at->pc - 1, at->pc))
+		if (us_code_place_runs_out(at, at->pc - 1, at->pc))
 			p.order = BEYOND;
 	}
 	us_code_path_start(&f->path);

@@ -167,17 +167,12 @@ static void step(struct us_x86_flow *f, struct us_x86_state *st,
 
 /* --- from the start --- */
 
-static bool in_function(const struct us_code_place *at, us_gva pc)
-{
-	return at->end == 0 || (pc >= at->start && pc < at->end);
-}
-
 static void goes_to(struct us_x86_flow *f, const struct us_code_place *at, us_gva pc,
 		    const struct us_x86_state *st)
 {
 	/* By address: so that the branch around a CALL that never returns has said
 	 * how things are behind it before the CALL is met. */
-	if (in_function(at, pc))
+	if (us_code_place_has(at, pc))
 		pend(f, pc, pc - at->start, false, st);
 }
 
@@ -246,7 +241,7 @@ static bool reaches(struct us_x86_flow *f, const struct us_code_place *at, us_gv
 		    struct us_x86_state *st)
 {
 	struct us_x86_insn insn;
-	while (in_function(at, pc) && us_code_path_visit(&f->path, pc)) {
+	while (us_code_place_has(at, pc) && us_code_path_visit(&f->path, pc)) {
 		if (!at->after_call && pc == at->pc)
 			return true;
 		if (!decode_at(f, pc, &insn))
@@ -286,25 +281,17 @@ static bool take_end(struct us_x86_flow *f, const struct us_code_place *at, us_g
 	return *ret != 0;
 }
 
-/* Registers are saved near the CFA; one that is not counts as lost. */
-static bool to_units(int32_t off, int16_t *ret)
-{
-	int32_t units = off / US_RULE_UNIT;
-	*ret = (int16_t)units;
-	return units * US_RULE_UNIT == off && *ret == units;
-}
-
 static void rule_at(const struct us_x86_state *st, struct us_code_rule rule[2])
 {
 	struct us_code_rule sp = { .fp = US_FP_LOST }, fp;
 	/* What was saved holds on every path that leads here; that rbp still is what
 	 * it was, only on this one. */
-	if (st->saved.sym == US_SYM_SP && to_units(st->saved.off, &sp.fp_at))
+	if (st->saved.sym == US_SYM_SP && us_code_units(st->saved.off, &sp.fp_at))
 		sp.fp = US_FP_SAVED;
 	else if (us_x86_state_fp_same(st))
 		sp.fp = US_FP_SAME;
 	bool saved = st->r10_saved.sym == US_SYM_SP &&
-		     to_units(st->r10_saved.off, &sp.sp_at);
+		     us_code_units(st->r10_saved.off, &sp.sp_at);
 	if (st->copied)
 		sp.sp = saved				 ? US_SP_SAVED
 			: st->r10_reg == US_X86_CODE_R10 ? US_SP_R10
@@ -380,7 +367,7 @@ static bool rule_for(const struct us_x86_state *st, struct us_x86_value pc_at,
 		return false;
 	if (us_x86_state_fp_same(st)) {
 		ret->fp = US_FP_SAME;
-	} else if (st->fp.sym == mem && to_units(st->fp.off - cfa, &ret->fp_at)) {
+	} else if (st->fp.sym == mem && us_code_units(st->fp.off - cfa, &ret->fp_at)) {
 		ret->fp = US_FP_SAVED;
 	}
 	return true;
@@ -393,7 +380,7 @@ static bool rule_at_sysret(const struct us_x86_state *st, struct us_code_rule *r
 	    !rule_for(st, (struct us_x86_value){ st->rcx.off, US_SYM_SP }, ret))
 		return false;
 	bool known = st->loaded_sp.sym == US_SYM_MEM_SP &&
-		     to_units(st->loaded_sp.off - ret->cfa, &ret->sp_at);
+		     us_code_units(st->loaded_sp.off - ret->cfa, &ret->sp_at);
 	ret->sp = known ? US_SP_SAVED : US_SP_LOST;
 	return true;
 }
@@ -419,12 +406,6 @@ static bool is_prologue(struct us_x86_flow *f, us_gva pc)
 }
 
 enum outcome { DEAD, RETURNS, LEAVES, LEAVES_BY_SYSRET };
-
-/* Code does not run on into the next function: the CALL before that never returns. */
-static bool runs_out(const struct us_code_place *at, us_gva pc, us_gva next)
-{
-	return pc < at->end && next >= at->end;
-}
 
 /* Follow one path to its end. */
 static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
@@ -454,7 +435,7 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 		bool jumps = is_jump(&insn);
 		if (insn.kind == US_X86_BRANCH)
 			pend(f, target_of(f, next, &insn), p->order, false, &st);
-		if (!jumps && runs_out(at, pc, next))
+		if (!jumps && us_code_place_runs_out(at, pc, next))
 			return DEAD;
 		if (is_call(&insn)) {
 			pend(f, next, p->order + 1, true, &st);
@@ -480,12 +461,11 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 	*rule = found;
 	if (at->target && f->word == 4)
 		us_x86_state_drop(&start, pops_of(f, at->target));
-	if (!at->after_call || !runs_out(at, at->pc - 1, at->pc))
+	if (!at->after_call || !us_code_place_runs_out(at, at->pc - 1, at->pc))
 		pend(f, at->pc, at->after_call, at->after_call, &start);
 	while (us_code_path_take(&f->path, &p)) {
 		if (p.after_call && is_prologue(f, p.pc))
 			continue;
-		enum us_code_exit behind = p.order ? US_EXIT_BEHIND : US_EXIT_RET;
 		found = (struct us_code_rule){ 0 };
 		enum outcome out = ends(f, at, &p, &found);
 		switch (out) {
@@ -498,11 +478,7 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 			*rule = found;
 			return out == LEAVES ? US_EXIT_IRET : US_EXIT_SYSRET;
 		case RETURNS:
-			if (how == US_EXIT_NONE || found.fp != US_FP_LOST) {
-				*rule = found;
-				how = behind;
-			}
-			if (found.fp != US_FP_LOST)
+			if (us_code_exit_take(rule, &how, &found, p.order))
 				return how;
 		}
 	}
@@ -513,15 +489,6 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 
 #define HLT    0xf4
 #define BEYOND 1 /* the order of a path that has run into the next function */
-
-static bool same_cfa(const struct us_code_rule *found,
-		     const struct us_code_rule start[2])
-{
-	for (unsigned i = 0; i < 2; i++)
-		if (found->base == start[i].base && found->cfa == start[i].cfa)
-			return true;
-	return false;
-}
 
 /* Only padding up to the next function? */
 static bool is_padding(struct us_x86_flow *f, us_gva pc, us_gva end)
@@ -550,7 +517,8 @@ static bool leaves_by_ret(const struct us_x86_state *st, bool beyond,
 	struct us_code_rule found = { 0 };
 	if (!beyond || !rule_for(st, st->sp, &found))
 		return true;
-	return start[0].base == US_BASE_OWN ? st->sp.off == 0 : same_cfa(&found, start);
+	return start[0].base == US_BASE_OWN ? st->sp.off == 0
+					    : us_code_same_cfa(&found, start);
 }
 
 /* Follow one path to its end; false: it leaves, or nobody knows. */
@@ -590,7 +558,7 @@ static bool path_stays(struct us_x86_flow *f, const struct us_code_place *at,
 		bool halts = is_byte(f, pc, HLT);
 		if ((is_call(&insn) || halts) && is_padding(f, next, at->end))
 			return true;
-		if (!is_jump(&insn) && runs_out(at, pc, next)) {
+		if (!is_jump(&insn) && us_code_place_runs_out(at, pc, next)) {
 			if (!is_call(&insn))
 				return halts;
 			beyond = true;
@@ -612,7 +580,7 @@ bool us_x86_stays(struct us_x86_flow *f, const struct us_code_place *at,
 		us_x86_state_drop(&st, pops_of(f, at->target));
 	if (at->after_call && is_padding(f, at->pc, at->end))
 		return true;
-	bool beyond = at->after_call && runs_out(at, at->pc - 1, at->pc);
+	bool beyond = at->after_call && us_code_place_runs_out(at, at->pc - 1, at->pc);
 	pend(f, at->pc, beyond, at->after_call, &st);
 	while (us_code_path_take(&f->path, &p))
 		if (!path_stays(f, at, &p, start) || f->path.lost)
