@@ -372,12 +372,12 @@ static int host_samples(struct reader *r, const uint8_t *p, const uint8_t *end)
 /* That of the i-th sample; false: what stands there cannot be. */
 static bool take_host(struct reader *r, uint64_t i, us_stack_id *ret)
 {
-	const uint8_t *p = r->hosts.v + r->hosts.at, *end = r->hosts.v + r->hosts.n;
 	uint64_t id;
 	*ret = 0;
 	if (!r->hosts.due || r->hosts.next != i)
 		return true;
-	p = us_varint_get(p, end, &id);
+	const uint8_t *p = us_varint_get(r->hosts.v + r->hosts.at,
+					 r->hosts.v + r->hosts.n, &id);
 	if (!p || !id || id >= r->host.n)
 		return false;
 	*ret = (us_stack_id)id;
