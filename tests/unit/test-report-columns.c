@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "report/annotate.h"
 #include "report/columns.h"
 
 #include <fcntl.h>
@@ -190,23 +191,53 @@ static struct us_profile *make_profile(void)
 	return p;
 }
 
-static size_t check_lines(const struct us_profile *p, const struct us_format *format,
-			  const struct us_report_opts *o)
+static size_t count_lines(char *text, const struct us_report_opts *o)
 {
-	struct us_err e = { 0 };
-	char *text, *rest, *line;
-	size_t size, n = 0;
-	FILE *out = open_memstream(&text, &size);
-	assert_non_null(out);
-	assert_int_equal(us_report(p, format, o, out, &e), 0);
-	fclose(out);
+	char *rest, *line;
+	size_t n = 0;
 	for (line = strtok_r(text, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest), n++) {
 		if (us_columns(line) > us_report_columns(o))
 			fail_msg("%zu columns: %s", us_columns(line), line);
 	}
+	return n;
+}
+
+static size_t check_lines(const struct us_profile *p, const struct us_format *format,
+			  const struct us_report_opts *o)
+{
+	struct us_err e = { 0 };
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	assert_non_null(out);
+	assert_int_equal(us_report(p, format, o, out, &e), 0);
+	fclose(out);
+	size_t n = count_lines(text, o);
 	free(text);
 	return n;
+}
+
+/* Without its sources: they are shown as they are. */
+static void check_annotation(const struct us_profile *p, const char *name,
+			     const struct us_report_opts *o)
+{
+	static const struct us_annotate_opts nowhere;
+	struct us_err e = { 0 };
+	struct us_function *f = NULL;
+	struct us_annotation *a = NULL;
+	char *text;
+	size_t size, n;
+	FILE *out = open_memstream(&text, &size);
+	assert_non_null(out);
+	assert_int_equal(us_annotate_find(p, name, &f, &n, &e), 0);
+	assert_int_equal(us_annotate(p, f, &nowhere, &a, &e), 0);
+	assert_int_equal(us_annotation_text(a, o, o->children, out, &e), 0);
+	fclose(out);
+	assert_true(count_lines(text, o) > 5);
+	us_annotation_free(a);
+	free(f);
+	free(text);
 }
 
 static void reports_fit(void **state)
@@ -226,6 +257,25 @@ static void reports_fit(void **state)
 		assert_true(o.limit ? n > o.limit : n > N_FUNC + N_NAMED);
 		check_lines(p, &us_format_exits, &o);
 	}
+	us_profile_free(p);
+}
+
+static void annotations_fit(void **state)
+{
+	(void)state;
+	build();
+	struct us_profile *p = make_profile();
+	size_t n, seen = 0;
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct us_report_opts o = { .children = i & 1,
+					    .width = i % 3 ? 0 : 80 + below(80) };
+		if (!f[i].file)
+			continue;
+		check_annotation(p, f[i].name, &o);
+		seen++;
+	}
+	assert_int_equal(seen, N_FUNC);
 	us_profile_free(p);
 }
 
@@ -266,6 +316,8 @@ int main(void)
 		cmocka_unit_test(two_columns_fit),
 		cmocka_unit_test(ends_of_paths_and_names_stay),
 		cmocka_unit_test_setup_teardown(reports_fit, enter_work_dir,
+						leave_work_dir),
+		cmocka_unit_test_setup_teardown(annotations_fit, enter_work_dir,
 						leave_work_dir),
 		cmocka_unit_test_setup_teardown(full_paths_are_whole, enter_work_dir,
 						leave_work_dir),
