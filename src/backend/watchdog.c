@@ -134,8 +134,13 @@ int us_watchdog_start(const struct us_watchdog_opts *o, struct us_watchdog **ret
 
 bool us_watchdog_hold(struct us_watchdog *w)
 {
+	return us_watchdog_hold_since(w, us_now_ns());
+}
+
+bool us_watchdog_hold_since(struct us_watchdog *w, uint64_t now_ns)
+{
 	uint64_t free_word = FREE;
-	w->since = us_now_ns();
+	w->since = now_ns;
 	return atomic_compare_exchange_strong(&w->shared->held_since, &free_word,
 					      w->since);
 }

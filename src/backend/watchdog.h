@@ -15,6 +15,7 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -42,6 +43,8 @@ US_MUST_CHECK int us_watchdog_start(const struct us_watchdog_opts *o,
 /* Hot path, no system call: about to stop the guest.  False: it has stepped in
  * before, the guest must not be stopped any more. */
 bool us_watchdog_hold(struct us_watchdog *w);
+/* The same for who has just read the clock. */
+bool us_watchdog_hold_since(struct us_watchdog *w, uint64_t now_ns);
 /* It runs again.  False: the watchdog resumed it first. */
 bool us_watchdog_release(struct us_watchdog *w);
 

@@ -21,6 +21,7 @@
 #define WAIT_S	       5
 #define ATTACH_HZ      100
 #define ATTACH_LOOKS   6
+#define ATTACH_READS   2 /* that found no kernel: a third would not either */
 #define ATTACH_NS      (5 * US_NS_PER_SEC)
 #define ASK_S	       10
 
@@ -364,7 +365,7 @@ void us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_m
 			us_kernel_look(k, &look);
 		b->ops->release(b, &a->capture);
 		us_kernel_wait(k);
-		if (state_of(k) == US_KERNEL_IN_USE)
+		if (state_of(k) == US_KERNEL_IN_USE || k->failed == ATTACH_READS)
 			return;
 	}
 }

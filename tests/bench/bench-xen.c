@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * bench-xen DOMAIN XENCTX: what a trace costs the domain, beside the least that it
- * could (a pause, the registers of vCPU 0, an unpause) and beside Debian's xenctx.
+ * could (a pause, the registers of vCPU 0, an unpause), beside uniprof's loop (that,
+ * and the chain of frame pointers in pages that stay mapped) and beside Debian's
+ * xenctx.
  *
- * The two floors and the looks take turns, so that a busy host slows all down alike.
- * xenctx takes one trace a run: of its time, that of a run that takes none is taken
- * away.
+ * The floor, the loop and the samples take turns, so that a busy host slows all down
+ * alike. xenctx takes one trace a run: of its time, that of a run that takes none is
+ * taken away.
  */
 #include "bench.h"
 
@@ -64,12 +66,46 @@ static uint64_t floor_of(const struct us_xen_calls *calls, void *xen,
 	return us_now_ns() - begin;
 }
 
+/* A chain of frame pointers, as uniprof walks it: two words a frame, in pages that stay
+ * mapped. */
+static unsigned chain_of(const struct us_regs *regs)
+{
+	unsigned n = 1;
+	uint64_t frame[2];
+	us_gva at = regs->fp;
+	us_paging_new_sample(&paging);
+	for (; n < US_MAX_FRAMES && at; n++) {
+		if (!us_paging_read(&paging, &regs->space, at, frame, sizeof(frame)) ||
+		    frame[0] <= at)
+			break;
+		at = frame[0];
+	}
+	return n;
+}
+
+/* The peer: what uniprof's loop does for a trace.  *ret_cpu: of the thread. */
+static uint64_t trace(const struct us_xen_calls *calls, void *xen,
+		      const struct us_xen_domain *d, uint64_t *ret_cpu,
+		      unsigned *frames)
+{
+	struct us_regs regs;
+	uint64_t from = cpu_ns(), begin = us_now_ns();
+	need(calls->pause(xen, d->id), NULL);
+	need(calls->regs(xen, d, 0, &regs), NULL);
+	*frames += chain_of(&regs);
+	need(calls->unpause(xen, d->id), NULL);
+	uint64_t held = us_now_ns() - begin;
+	*ret_cpu = cpu_ns() - from;
+	return held;
+}
+
 /* The same with a whole stack; *ret_all gets the time of all that belongs to it. */
-static uint64_t look(uint64_t *ret_all, uint64_t *ret_unwind, unsigned *frames)
+static uint64_t look(uint64_t *ret_all, uint64_t *ret_cpu, uint64_t *ret_unwind,
+		     unsigned *frames)
 {
 	static struct us_capture c;
 	static struct us_stack stack;
-	uint64_t begin = us_now_ns();
+	uint64_t begin = us_now_ns(), cpu = cpu_ns();
 	while (backend->ops->next(backend, us_now_ns() + US_NS_PER_SEC, &c) != 1)
 		begin = us_now_ns();
 	if (c.form == US_CAPTURE_LIVE) {
@@ -81,6 +117,7 @@ static uint64_t look(uint64_t *ret_all, uint64_t *ret_unwind, unsigned *frames)
 	}
 	backend->ops->release(backend, &c);
 	*ret_all = us_now_ns() - begin;
+	*ret_cpu = cpu_ns() - cpu;
 	return c.held_ns;
 }
 
@@ -121,13 +158,48 @@ static void rest(uint64_t ns)
 	us_pacer_sleep(us_now_ns() + ns);
 }
 
+static uint64_t bare[N_LOOK], held[N_LOOK], all[N_LOOK], cpu[N_LOOK], walk[N_LOOK],
+	peer[N_LOOK], peer_cpu[N_LOOK];
+
+/* All of them by turns. */
+static void measure(const struct us_xen_calls *calls, void *xen,
+		    const struct us_xen_domain *d, unsigned *frames,
+		    unsigned *peer_frames)
+{
+	for (unsigned i = 0; i < N_LOOK; i++) {
+		uint64_t last = all[i ? i - 1 : 0];
+		bare[i] = floor_of(calls, xen, d);
+		rest(last);
+		peer[i] = trace(calls, xen, d, &peer_cpu[i], peer_frames);
+		rest(last);
+		held[i] = look(&all[i], &cpu[i], &walk[i], frames);
+		rest(all[i]);
+	}
+}
+
+static void print(unsigned frames, unsigned peer_frames)
+{
+	double floor_us = median_us(bare, N_LOOK), held_us = median_us(held, N_LOOK),
+	       cpu_us = median_us(cpu, N_LOOK),
+	       peer_cpu_us = median_us(peer_cpu, N_LOOK),
+	       peer_us = median_us(peer, N_LOOK);
+	printf("pause, registers, unpause: %.1f us\n", floor_us);
+	printf("uniprof's loop (%.1f frames): held %.1f us, %.2f times; CPU %.1f us\n",
+	       (double)peer_frames / N_LOOK, peer_us, peer_us / floor_us, peer_cpu_us);
+	printf("uniscope (%.1f frames): held %.1f us, %.2f times; CPU %.1f us, %.2f "
+	       "times "
+	       "uniprof's; the stack by itself %.1f us\n",
+	       (double)frames / N_LOOK, held_us, held_us / floor_us, cpu_us,
+	       cpu_us / peer_cpu_us, median_us(walk, N_LOOK));
+	fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
 	const struct us_xen_calls *calls = us_xen_calls();
-	static uint64_t bare[N_LOOK], held[N_LOOK], all[N_LOOK], walk[N_LOOK];
 	struct us_xen_domain d;
 	struct us_err e;
-	unsigned frames = 0;
+	unsigned frames = 0, peer_frames = 0;
 	void *xen;
 	if (argc < 3)
 		return 2;
@@ -135,30 +207,17 @@ int main(int argc, char **argv)
 	need(calls->domain(xen, (uint32_t)atoi(argv[1]), &d), NULL);
 	open_all(d.id);
 	for (unsigned i = 0; i < 20; i++) {
-		held[0] = look(&all[0], &walk[0], &frames);
+		held[0] = look(&all[0], &cpu[0], &walk[0], &frames);
 		rest(all[0]);
 	}
 	frames = 0;
-	for (unsigned i = 0; i < N_LOOK; i++) {
-		bare[i] = floor_of(calls, xen, &d);
-		rest(all[i ? i - 1 : 0]);
-		held[i] = look(&all[i], &walk[i], &frames);
-		rest(all[i]);
-	}
+	measure(calls, xen, &d, &frames, &peer_frames);
 	us_backend_close(backend);
 	us_unwinder_free(unwinder);
-	double floor_us = median_us(bare, N_LOOK), held_us = median_us(held, N_LOOK),
-	       all_us = median_us(all, N_LOOK);
-	printf("pause, registers, unpause: %.1f us; with the stack (%.1f frames): %.1f "
-	       "us: "
-	       "%.2f times; with all of the look: %.1f us\n",
-	       floor_us, (double)frames / N_LOOK, held_us, held_us / floor_us, all_us);
-	printf("the stack by itself: %.1f us\n", median_us(walk, N_LOOK));
-	fflush(stdout);
-	double peer_us = xenctx_us(argv[2], argv[1]);
-	printf("xenctx, a trace without its start: %.0f us: %.0f times the pause, %.0f "
-	       "times the look\n",
-	       peer_us, peer_us / held_us, peer_us / all_us);
+	print(frames, peer_frames);
+	double peer_us = xenctx_us(argv[2], argv[1]), held_us = median_us(held, N_LOOK);
+	printf("xenctx, a trace without its start: %.0f us: %.0f times the pause\n",
+	       peer_us, peer_us / held_us);
 	calls->close(xen);
 	return 0;
 }

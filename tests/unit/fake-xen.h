@@ -103,7 +103,9 @@ static int fake_vcpu(void *h, uint32_t domain, unsigned vcpu, struct us_xen_vcpu
 	if (vcpu >= x->domain.n_vcpu)
 		return -ESRCH;
 	*ret = x->vcpu[vcpu];
-	if (x->vcpu[vcpu].running)
+	if (x->domain.dying || x->domain.shut_down || x->domain_code)
+		ret->running = false; /* a domain that has ended runs nothing */
+	else if (x->vcpu[vcpu].running)
 		x->vcpu[vcpu].ran_ns += 1000;
 	return 0;
 }

@@ -297,7 +297,13 @@ static void the_end_of_a_domain_is_told(void **state)
 		fake_xen->domain.shut_down = how == 1;
 		fake_xen->domain_code = how == 2 ? -ESRCH : 0;
 		fake_xen->pause_code = how == 3 ? -ESRCH : 0;
-		assert_int_equal(b->ops->next(b, soon(), &c), -ESRCH);
+		/* Its vCPU has run since: one more sample may be taken. */
+		int r = b->ops->next(b, soon(), &c);
+		if (r == 1) {
+			b->ops->release(b, &c);
+			r = b->ops->next(b, soon(), &c);
+		}
+		assert_int_equal(r, -ESRCH);
 		b->ops->explain(b, -ESRCH, &e);
 		assert_non_null(strstr(e.msg, "the end of domain 7"));
 		assert_non_null(strstr(e.msg, why[how]));

@@ -20,8 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #define HOLD_LIMIT_MS 3000
+#define REST_PART     8 /* of what a sample takes, with more than one CPU in dom0 */
+/* Whether it has ended or been paused is asked so often while all its vCPUs run. */
+#define CHECK_NS (10 * US_NS_PER_MS)
 
 extern const struct us_backend_ops us_backend_xen;
 
@@ -37,7 +41,9 @@ struct xen {
 		struct us_mem mem;
 	} * memory[2];
 	struct us_pacer pacer;
-	bool precise; /* the sampler's timer slack is set */
+	bool precise;	   /* the sampler's timer slack is set */
+	bool one_cpu;	   /* dom0 has no other */
+	uint64_t check_ns; /* the domain is asked for when this is over */
 	uint64_t mask;
 	unsigned n_chosen;
 
@@ -45,9 +51,13 @@ struct xen {
 	uint64_t began_ns, asked_ns, told_ns;
 	uint64_t rested_ns;	       /* no look before */
 	uint64_t ran_ns[US_MAX_VCPUS]; /* CPU time at the last look */
-	unsigned n_running;	       /* vCPUs that the pause took time from */
-	unsigned n_live;	       /* captures that need the domain held */
-	unsigned n_out, at;	       /* captures of this look; the next of them */
+	uint64_t known;		       /* bit n: seen[n] is of this look */
+	struct us_xen_vcpu seen[US_MAX_VCPUS];
+	unsigned n_running; /* vCPUs that the pause took time from */
+	unsigned n_live;    /* captures that need the domain held */
+	unsigned n_read;    /* of these, read with the pause */
+	bool one_by_one;    /* this Xen does not take two calls as one */
+	unsigned n_out, at; /* captures of this look; the next of them */
 	struct out {
 		uint16_t vcpu;
 		uint8_t state, form;
@@ -111,12 +121,41 @@ static void rescue(void *ctx, bool held)
 		(void)!b->calls->unpause(b->handle, b->domain.id);
 }
 
+/* A vCPU that cannot be read has its state alone. */
+static void take_code(struct out *o, int code)
+{
+	if (code < 0)
+		o->form = US_CAPTURE_NONE;
+	if (code == -ENODATA)
+		o->state = US_VCPU_OFF;
+}
+
+/* With the registers of the first that is live, in one call if there is such a one. */
+static int pause_and_read(struct xen *b)
+{
+	struct out *o = &b->out[0];
+	b->n_read = 0;
+	if (!b->calls->pause_and_regs || b->one_by_one)
+		return b->calls->pause(b->handle, b->domain.id);
+	int code = 0, r = b->calls->pause_and_regs(b->handle, &b->domain, o->vcpu,
+						   &o->regs, &code);
+	if (r == -ENOSYS || r == -EPERM || r == -EACCES) { /* by a policy, perhaps */
+		b->one_by_one = true;
+		return b->calls->pause(b->handle, b->domain.id);
+	}
+	if (r == 0) {
+		take_code(o, code);
+		b->n_read = 1;
+	}
+	return r;
+}
+
 static int pause_domain(struct xen *b)
 {
-	if (!us_watchdog_hold(b->watchdog))
-		return failed(b, -ECONNRESET, "the watchdog had to resume the domain");
 	b->asked_ns = us_now_ns();
-	int r = b->calls->pause(b->handle, b->domain.id);
+	if (!us_watchdog_hold_since(b->watchdog, b->asked_ns))
+		return failed(b, -ECONNRESET, "the watchdog had to resume the domain");
+	int r = pause_and_read(b);
 	if (r == 0) {
 		b->held = true;
 		return 0;
@@ -174,19 +213,37 @@ static bool wants_regs(const struct xen *b, const struct us_xen_vcpu *v, uint8_t
 	return v->online && (!stands || b->pacer.schedule.wake_halted);
 }
 
+/* What Xen says of the vCPUs.  true: all have run since the last sample. */
+static bool ask_vcpus(struct xen *b)
+{
+	bool all_ran = true;
+	b->known = 0;
+	for (unsigned i = 0; i < b->base.n_vcpu; i++) {
+		struct us_xen_vcpu *v = &b->seen[i];
+		if (!(b->mask >> i & 1))
+			continue;
+		if (b->calls->vcpu(b->handle, b->domain.id, i, v) < 0) {
+			all_ran = false;
+			continue;
+		}
+		b->known |= 1ULL << i;
+		all_ran &= v->running || v->ran_ns != b->ran_ns[i];
+	}
+	return all_ran;
+}
+
 /* Before the pause: the state of each vCPU, those that have to be looked at first. */
 static void list_vcpus(struct xen *b)
 {
-	struct us_xen_vcpu v;
 	unsigned n_idle = 0;
 	struct out idle[US_MAX_VCPUS];
 	b->n_out = b->n_live = b->n_running = b->at = 0;
 	for (unsigned i = 0; i < b->base.n_vcpu; i++) {
-		if (!(b->mask >> i & 1) ||
-		    b->calls->vcpu(b->handle, b->domain.id, i, &v) < 0)
+		const struct us_xen_vcpu *v = &b->seen[i];
+		if (!(b->known >> i & 1))
 			continue;
-		uint8_t state = state_of(b, i, &v);
-		bool live = wants_regs(b, &v, state);
+		uint8_t state = state_of(b, i, v);
+		bool live = wants_regs(b, v, state);
 		struct out *o = live ? &b->out[b->n_live++] : &idle[n_idle++];
 		o->vcpu = (uint16_t)i;
 		o->state = state;
@@ -197,29 +254,34 @@ static void list_vcpus(struct xen *b)
 	b->n_out = b->n_live + n_idle;
 }
 
-/* Registers of those that are live. One that cannot be read has its state alone. */
+/* Registers of the rest of those that are live. */
 static void read_vcpus(struct xen *b)
 {
-	for (unsigned i = 0; i < b->n_live; i++) {
+	for (unsigned i = b->n_read; i < b->n_live; i++) {
 		struct out *o = &b->out[i];
-		int r = b->calls->regs(b->handle, &b->domain, o->vcpu, &o->regs);
-		if (r < 0)
-			o->form = US_CAPTURE_NONE;
-		if (r == -ENODATA)
-			o->state = US_VCPU_OFF;
+		take_code(o, b->calls->regs(b->handle, &b->domain, o->vcpu, &o->regs));
 	}
+}
+
+/* A vCPU that has run since the last sample is of a domain that goes on. */
+static int ask_all(struct xen *b)
+{
+	if (ask_vcpus(b) && b->began_ns < b->check_ns)
+		return 0;
+	b->check_ns = b->began_ns + CHECK_NS;
+	return check_domain(b);
 }
 
 static int look(struct xen *b)
 {
 	b->began_ns = us_now_ns();
-	int r = check_domain(b);
+	int r = ask_all(b);
 	if (r < 0)
 		return r;
 	us_xen_pages_settle(&b->memory[0]->pages, b->began_ns);
 	list_vcpus(b);
 	us_mem_new_sample(&b->memory[0]->mem);
-	b->asked_ns = us_now_ns();
+	b->asked_ns = b->began_ns;
 	/* A domain that its owner has paused stands: no pause of ours is left behind
 	 * there if we are killed. */
 	if (b->n_live && !b->domain.paused)
@@ -231,14 +293,15 @@ static int look(struct xen *b)
 }
 
 /* All captures that needed it are done; returns the time.  We run at real-time
- * priority, and dom0 may have one CPU: what else it does, as to destroy this very
- * domain, gets as much of it as we do. */
+ * priority: if dom0 has one CPU, what else it does, as to destroy this very domain,
+ * gets as much of it as we do, and so does the domain if that is the only one there is.
+ */
 static uint64_t let_go(struct xen *b)
 {
 	bool held = b->held;
 	unpause_domain(b);
 	uint64_t now = us_now_ns();
-	b->rested_ns = now + (now - b->began_ns);
+	b->rested_ns = now + (now - b->began_ns) / (b->one_cpu ? 1 : REST_PART);
 	uint64_t stolen = held ? (now - b->asked_ns) * b->n_running / b->n_chosen : 0;
 	us_pacer_done(&b->pacer, 0, now, stolen);
 	if (b->n_out < b->n_chosen)
@@ -422,6 +485,8 @@ static int xen_start(struct us_backend *base, const struct us_schedule *s,
 		return r;
 	b->n_chosen = b->pacer.weight;
 	b->n_out = b->at = 0;
+	b->check_ns = 0;
+	b->one_cpu = sysconf(_SC_NPROCESSORS_ONLN) < 2;
 	return 0;
 }
 

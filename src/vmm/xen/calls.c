@@ -29,6 +29,8 @@ struct handle {
 	/* Memory that Xen can reach, and at any time: */
 	struct buffer {
 		struct xen_domctl op;
+		struct xen_domctl first; /* of two in one call */
+		multicall_entry_t both[2];
 		union {
 			struct vcpu_guest_context context;
 #ifdef __x86_64__
@@ -43,14 +45,19 @@ struct handle {
 _Static_assert(sizeof(struct buffer) <= BUFFER_PAGES * US_XEN_PAGE, "buffer");
 _Static_assert(sizeof(xen_pfn_t) == sizeof(uint64_t), "a frame number");
 
-static struct xen_domctl *prepare(struct handle *h, uint32_t cmd, uint32_t domain)
+static void fill(const struct handle *h, struct xen_domctl *op, uint32_t cmd,
+		 uint32_t domain)
 {
-	struct xen_domctl *op = &h->buffer->op;
 	memset(op, 0, sizeof(*op));
 	op->cmd = cmd;
 	op->interface_version = h->version;
 	op->domain = (domid_t)domain;
-	return op;
+}
+
+static struct xen_domctl *prepare(struct handle *h, uint32_t cmd, uint32_t domain)
+{
+	fill(h, &h->buffer->op, cmd, domain);
+	return &h->buffer->op;
 }
 
 static int domctl(struct handle *h)
@@ -141,27 +148,16 @@ static int call_vcpu(void *ctx, uint32_t domain, unsigned vcpu, struct us_xen_vc
 	return 0;
 }
 
-static int read_context(struct handle *h, uint32_t domain, unsigned vcpu)
+static void ask_context(struct handle *h, uint32_t domain, unsigned vcpu)
 {
 	struct xen_domctl *op = prepare(h, XEN_DOMCTL_getvcpucontext, domain);
 	op->u.vcpucontext.vcpu = vcpu;
 	set_xen_guest_handle_raw(op->u.vcpucontext.ctxt, &h->buffer->regs.context);
-	return domctl(h);
 }
 
 #ifdef __x86_64__
-static int regs_pv(struct handle *h, uint32_t domain, unsigned vcpu,
-		   struct us_regs *ret)
-{
-	int r = read_context(h, domain, vcpu);
-	if (r == 0)
-		us_xen_regs_of_pv(&h->buffer->regs.context, ret);
-	return r;
-}
-
 /* The record of a save file: the only one that has EFER and the segments. */
-static int regs_hvm(struct handle *h, uint32_t domain, unsigned vcpu,
-		    struct us_regs *ret)
+static void ask_record(struct handle *h, uint32_t domain, unsigned vcpu)
 {
 	struct xen_domctl *op = prepare(h, XEN_DOMCTL_gethvmcontext_partial, domain);
 	op->u.hvmcontext_partial.type = HVM_SAVE_CODE(CPU);
@@ -169,31 +165,71 @@ static int regs_hvm(struct handle *h, uint32_t domain, unsigned vcpu,
 	op->u.hvmcontext_partial.bufsz = sizeof(h->buffer->regs);
 	set_xen_guest_handle_raw(op->u.hvmcontext_partial.buffer,
 				 (uint8_t *)&h->buffer->regs);
-	int r = domctl(h);
-	if (r < 0)
-		return r;
-	us_xen_regs_of_hvm(&h->buffer->regs.hvm, ret);
-	return 0;
 }
 
-static int call_regs(void *ctx, const struct us_xen_domain *d, unsigned vcpu,
-		     struct us_regs *ret)
+static void ask_regs(struct handle *h, const struct us_xen_domain *d, unsigned vcpu)
 {
-	return d->kind == US_XEN_PV ? regs_pv(ctx, d->id, vcpu, ret)
-				    : regs_hvm(ctx, d->id, vcpu, ret);
+	if (d->kind == US_XEN_PV)
+		ask_context(h, d->id, vcpu);
+	else
+		ask_record(h, d->id, vcpu);
+}
+
+static void take_regs(const struct handle *h, const struct us_xen_domain *d,
+		      struct us_regs *ret)
+{
+	if (d->kind == US_XEN_PV)
+		us_xen_regs_of_pv(&h->buffer->regs.context, ret);
+	else
+		us_xen_regs_of_hvm(&h->buffer->regs.hvm, ret);
 }
 
 #else
+static void ask_regs(struct handle *h, const struct us_xen_domain *d, unsigned vcpu)
+{
+	ask_context(h, d->id, vcpu);
+}
+
+static void take_regs(const struct handle *h, const struct us_xen_domain *d,
+		      struct us_regs *ret)
+{
+	(void)d;
+	us_xen_regs_of_arm64(&h->buffer->regs.context, ret);
+}
+#endif
+
 static int call_regs(void *ctx, const struct us_xen_domain *d, unsigned vcpu,
 		     struct us_regs *ret)
 {
 	struct handle *h = ctx;
-	int r = read_context(h, d->id, vcpu);
+	ask_regs(h, d, vcpu);
+	int r = domctl(h);
 	if (r == 0)
-		us_xen_regs_of_arm64(&h->buffer->regs.context, ret);
+		take_regs(h, d, ret);
 	return r;
 }
-#endif
+
+/* xen/include/public/xen.h, HYPERVISOR_multicall: each has a result of its own. */
+static int call_pause_and_regs(void *ctx, const struct us_xen_domain *d, unsigned vcpu,
+			       struct us_regs *ret, int *ret_regs)
+{
+	struct handle *h = ctx;
+	struct buffer *b = h->buffer;
+	struct xen_domctl *const op[] = { &b->first, &b->op };
+	fill(h, &b->first, XEN_DOMCTL_pausedomain, d->id);
+	ask_regs(h, d, vcpu);
+	for (int i = 0; i < 2; i++) {
+		b->both[i] = (multicall_entry_t){ .op = __HYPERVISOR_domctl };
+		b->both[i].args[0] = (uintptr_t)op[i];
+	}
+	if (h->libs->call2(h->call, __HYPERVISOR_multicall, (uintptr_t)b->both, 2) < 0)
+		return -errno;
+	int paused = (int)b->both[0].result;
+	*ret_regs = (int)b->both[1].result;
+	if (paused == 0 && *ret_regs == 0)
+		take_regs(h, d, ret);
+	return paused;
+}
 
 static void call_unmap(void *ctx, const void *pages, unsigned n)
 {
@@ -314,6 +350,7 @@ const struct us_xen_calls *us_xen_calls(void)
 		.width = call_width,
 		.vcpu = call_vcpu,
 		.regs = call_regs,
+		.pause_and_regs = call_pause_and_regs,
 		.map = call_map,
 		.unmap = call_unmap,
 		.how = call_how,

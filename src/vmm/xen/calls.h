@@ -71,6 +71,11 @@ struct us_xen_calls {
 	int (*regs)(void *h, const struct us_xen_domain *d, unsigned vcpu,
 		    struct us_regs *ret);
 
+	/* Both of one vCPU in one call: what pause() and then regs() do, whose result
+	 * is *ret_regs.  NULL: there is no such call. */
+	int (*pause_and_regs)(void *h, const struct us_xen_domain *d, unsigned vcpu,
+			      struct us_regs *ret, int *ret_regs);
+
 	/* n pages of the domain, at most US_XEN_RUN, read-only and one behind the
 	 * other: a frame is a machine frame number in a PV domain, else a guest's.
 	 * NULL: one of them is not there.  What is mapped stays readable and keeps the

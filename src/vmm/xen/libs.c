@@ -29,6 +29,7 @@ static int load(struct us_xen_libs *l)
 		{ call, (void **)&l->call_open, "xencall_open" },
 		{ call, (void **)&l->call_close, "xencall_close" },
 		{ call, (void **)&l->call1, "xencall1" },
+		{ call, (void **)&l->call2, "xencall2" },
 		{ call, (void **)&l->alloc_pages, "xencall_alloc_buffer_pages" },
 		{ call, (void **)&l->free_pages, "xencall_free_buffer_pages" },
 		{ memory, (void **)&l->memory_open, "xenforeignmemory_open" },

@@ -19,6 +19,7 @@ struct us_xen_libs {
 	typeof(xencall_open) *call_open;
 	typeof(xencall_close) *call_close;
 	typeof(xencall1) *call1;
+	typeof(xencall2) *call2;
 	typeof(xencall_alloc_buffer_pages) *alloc_pages;
 	typeof(xencall_free_buffer_pages) *free_pages;
 	typeof(xenforeignmemory_open) *memory_open;
