@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ps.c: `uniscope ps`: the guests of this host and how each can be looked into. */
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/target.h"
 
 #include "base/cleanup.h"
@@ -40,6 +41,38 @@ static void threads_text(const struct us_guest *g, char *text, size_t size)
 	}
 }
 
+#define LEAST_KERNEL 16
+
+/* The kernel's path has what is left of the line; the whole is in --json.  A name stays
+ * whole: it is to be typed. */
+static void print_row(const char *row, const char *kernel)
+{
+	char text[PATH_MAX];
+	size_t all = us_output_columns(stdout), used = us_columns(row);
+	us_printable(text, sizeof(text), kernel[0] ? kernel : "-");
+	us_shorten_left(text, sizeof(text),
+			all > used + LEAST_KERNEL ? all - used : LEAST_KERNEL);
+	printf("%s%s\n", row, text);
+}
+
+/* A guest of 64 vCPUs has several lines of them. */
+static void print_threads(const struct us_guest *g)
+{
+	static const char first[] = "        vCPU threads ";
+	char threads[US_MAX_VCPUS * 16];
+	const char *s = threads, *before = first;
+	size_t all = us_output_columns(stdout), used = strlen(first);
+	size_t room = all > used ? all - used : 1;
+	threads_text(g, threads, sizeof(threads));
+	do {
+		size_t n = us_wrap_length(s, room);
+		printf("%s%.*s\n", before, (int)n, s);
+		s += n;
+		s += *s == ' ';
+		before = "                     ";
+	} while (*s);
+}
+
 /* Not what is for tests, or for Xen domains. */
 static bool is_for_process(const struct us_backend_ops *b)
 {
@@ -66,16 +99,15 @@ static void print_backends(const struct us_found *f)
 static void print_guest(const struct us_found *f)
 {
 	const struct us_guest *g = &f->guest;
-	char name[sizeof(g->name)], kernel[256], threads[512], memory[32];
+	char name[sizeof(g->name)], row[256], memory[32];
 	us_printable(name, sizeof(name), g->name[0] ? g->name : "-");
-	us_printable(kernel, sizeof(kernel), g->kernel[0] ? g->kernel : "-");
-	threads_text(g, threads, sizeof(threads));
-	printf("%7d %-16s %-18s %-5s %5u %7s  %s\n", (int)g->pid, name, g->vmm,
-	       us_accel_name(g->accel), g->n_vcpu,
-	       memory_text(g->memory, memory, sizeof(memory)), kernel);
+	snprintf(row, sizeof(row), "%7d %-16s %-18s %-5s %5u %7s  ", (int)g->pid, name,
+		 g->vmm, us_accel_name(g->accel), g->n_vcpu,
+		 memory_text(g->memory, memory, sizeof(memory)));
+	print_row(row, g->kernel);
 	if (g->limited)
 		puts("        another user's: not all of it may be read");
-	printf("        vCPU threads %s\n", threads);
+	print_threads(g);
 	print_backends(f);
 }
 
@@ -127,16 +159,16 @@ static void json_guest(struct us_json *j, const struct us_found *f)
 
 static void print_domain(const struct us_xen_guest *g)
 {
-	char name[sizeof(g->name)], kernel[256], memory[32];
+	char name[sizeof(g->name)], row[256], memory[32];
 	const struct us_xen_domain *d = &g->domain;
 	us_printable(name, sizeof(name), g->name[0] ? g->name : "-");
-	us_printable(kernel, sizeof(kernel), g->kernel[0] ? g->kernel : "-");
-	printf("%7u %-16s %-18s %-5s %5u %7s  %s\n", d->id, name,
-	       d->dying || d->shut_down ? "xen, has ended"
-	       : d->paused		? "xen, paused"
-					: "xen",
-	       us_xen_kind_name(d->kind), d->n_vcpu,
-	       memory_text(d->memory, memory, sizeof(memory)), kernel);
+	snprintf(row, sizeof(row), "%7u %-16s %-18s %-5s %5u %7s  ", d->id, name,
+		 d->dying || d->shut_down ? "xen, has ended"
+		 : d->paused		  ? "xen, paused"
+					  : "xen",
+		 us_xen_kind_name(d->kind), d->n_vcpu,
+		 memory_text(d->memory, memory, sizeof(memory)));
+	print_row(row, g->kernel);
 	printf("        xen   yes: TARGET is xen:%u%s%s\n", d->id,
 	       g->name[0] ? " or xen:" : "", g->name[0] ? name : "");
 }

@@ -360,11 +360,11 @@ class Targets(Cli):
         self.assertEqual(run("ps").returncode, 0)
         self.assertIsInstance(json.loads(run("ps", "--json").stdout), list)
 
-    def guest_with_monitor(self, sock):
-        """A QEMU without a name or kernel, in its first instruction."""
+    def guest_with_monitor(self, sock, *more):
+        """A QEMU in its first instruction, without a name or kernel unless given."""
         vm = subprocess.Popen(
             ["qemu-system-x86_64", "-accel", "tcg", "-S", "-display", "none", "-nodefaults",
-             "-qmp", f"unix:{sock},server=on,wait=off"], stdin=subprocess.DEVNULL)
+             "-qmp", f"unix:{sock},server=on,wait=off", *more], stdin=subprocess.DEVNULL)
         self.addCleanup(vm.wait)
         self.addCleanup(vm.kill)
         for _ in range(600):
@@ -372,6 +372,24 @@ class Targets(Cli):
                 return vm
             time.sleep(0.05)
         self.fail("no monitor after 30 s")
+
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_ps_fits(self):
+        """A deep kernel and 40 vCPUs: rows of 100 columns, and the whole in --json."""
+        deep = self.path("/".join(["a" * 60] * 4))
+        os.makedirs(deep)
+        kernel = os.path.join(deep, "kernel.bin")
+        open(kernel, "wb").write(b"raw")
+        sock = self.path("monitor")
+        vm = self.guest_with_monitor(sock, "-smp", "40", "-name", "deep,debug-threads=on",
+                                     "-device", f"loader,file={kernel},addr=0x100000")
+        row, _ = self.ps_row(PROGRAM, vm)
+        lines = [x for x in row.splitlines() if " no: " not in x and "try: " not in x]
+        self.assertRegex(lines[0], "…/kernel.bin$")
+        self.assertRegex(row, "39:[0-9?]+\n")
+        self.assertLessEqual(max(map(len, lines)), 100, row)
+        found = [g for g in json.loads(run("ps", "--json").stdout) if g["pid"] == vm.pid]
+        self.assertEqual(found[0]["kernel"], kernel)
 
     def ps_row(self, program, vm, *before):
         """What ps says of one guest: its row, and of it the line of the monitor."""
