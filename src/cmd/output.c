@@ -83,7 +83,8 @@ static int write_result(struct us_output *o, struct us_err *e)
 	const struct us_profile_opts all = { .raw_names = o->raw_names,
 					     .host = o->host,
 					     .dirs = o->dirs ? *o->dirs : none };
-	static const struct us_report_opts plain = { .sort = US_SORT_SELF };
+	const struct us_report_opts plain = { .sort = US_SORT_SELF,
+					      .full_paths = o->full_paths };
 	struct us_profile *p = NULL;
 	if (lseek(o->fd, 0, SEEK_SET) < 0)
 		return us_fail(e, -errno, "rewind %s: %s", o->path, strerror(errno));

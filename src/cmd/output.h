@@ -16,8 +16,9 @@ struct us_output {
 	char result[US_STORE_MAX_PATH]; /* of the converted file; "": none wanted */
 	const struct us_format *format;
 	const struct us_debug_dirs *dirs; /* NULL: none */
-	bool raw_names; /* the user's, for the result: not demangled */
-	bool host;	/* the same: with what the host did */
+	bool raw_names;	 /* the user's, for the result: not demangled */
+	bool host;	 /* the same: with what the host did */
+	bool full_paths; /* the same: of sources */
 	int fd, result_fd;
 	bool open, is_stdout;
 };

@@ -23,6 +23,7 @@ enum {
 	OPT_HOST,
 	OPT_SEED,
 	OPT_NO_DEMANGLE,
+	OPT_FULL_PATHS,
 	OPT_JSON,
 	OPT_ALL,
 };
@@ -68,6 +69,9 @@ static bool set_option(struct us_record_settings *s, int c, const char *value)
 		if (!us_parse_double("--seed", value, 0, 9e15, &number))
 			return false;
 		s->schedule.seed = (uint64_t)number;
+		return true;
+	case OPT_FULL_PATHS:
+		s->full_paths = true;
 		return true;
 	case OPT_NO_DEMANGLE:
 		s->raw_names = true;
@@ -174,6 +178,7 @@ static int record_one(const struct us_record_settings *s, struct us_err *e)
 	catch_signals();
 	int ret = run(&r, e);
 	r.output.raw_names = s->raw_names;
+	r.output.full_paths = s->full_paths;
 	r.output.host = s->schedule.host;
 	r.output.dirs = &s->dirs;
 	if (ret == 0)
@@ -215,6 +220,8 @@ static const struct us_option options[] = {
 	{ OPT_HOST, "host", NULL,
 	  "what the host does for the guest, too, for report --host" },
 	{ OPT_SEED, "seed", "N", "of the jitter, to repeat a recording's schedule" },
+	{ OPT_FULL_PATHS, "full-paths", NULL,
+	  "-o: of sources, with the folders that all share" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL,
 	  "-o: names as the symbol file has them" },
 	{ OPT_JSON, "json", NULL, "figures of the recording as JSON" },

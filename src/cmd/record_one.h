@@ -32,7 +32,7 @@ struct us_record_settings {
 	size_t n_image;
 	const char *dir[US_MAX_DIRS];
 	struct us_debug_dirs dirs;
-	bool json, raw_names, all;
+	bool json, raw_names, full_paths, all;
 	bool budget_given; /* else that of schedule is not valid: see budget.h */
 	int argc; /* what follows the options: TARGET, or the command after -- */
 	char **argv;
