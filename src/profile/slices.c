@@ -115,6 +115,15 @@ int us_slices_end(struct us_slices *s)
 	return rc;
 }
 
+int us_slices_add_now(struct us_slices *s, uint32_t key, uint64_t t_ns, uint32_t weight)
+{
+	if (key >= s->n_where && grow_where(s, key))
+		return -ENOMEM;
+	if (t_ns >= s->end_ns)
+		open_slice_of(s, t_ns);
+	return add_to_open(s, key, weight);
+}
+
 int us_slices_add(struct us_slices *s, uint32_t key, uint64_t t_ns, uint32_t weight)
 {
 	int rc = 0;

@@ -46,6 +46,9 @@ void us_slices_fini(struct us_slices *s);
  * or -E2BIG: more than 2^32 sums.  After the last one us_slices_end() is due. */
 US_MUST_CHECK int us_slices_add(struct us_slices *s, uint32_t key, uint64_t t_ns,
 				uint32_t weight);
+/* The same for one that has few keys and no other way in: none waits to be added. */
+US_MUST_CHECK int us_slices_add_now(struct us_slices *s, uint32_t key, uint64_t t_ns,
+				    uint32_t weight);
 
 /* What was added is in the sums.  0, -ENOMEM or -E2BIG. */
 US_MUST_CHECK int us_slices_end(struct us_slices *s);
