@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 CLANG_FORMAT ?= clang-format-14
 NINJA = ninja -C $(BUILD)
 
-.PHONY: all demo check check-all rig bench oracle fuzz format format-check install clean
+.PHONY: all demo check check-all rig bench bench-docs oracle fuzz format format-check install clean
 
 all:
 	@command -v meson >/dev/null || { echo "meson is missing: run scripts/install-packages build"; exit 1; }
@@ -35,6 +35,10 @@ rig: all
 # Ratios against a floor or a peer measured in the same run.
 bench: all
 	meson test -C $(BUILD) --benchmark --verbose
+
+# The same on a machine with nothing else to do, to be written to docs/figures.md.
+bench-docs: all
+	@scripts/bench-docs $(BUILD)
 
 # Stacks against libdwfl's, the test guests in 24 builds: 10,000 captures each.
 oracle: all
