@@ -45,7 +45,7 @@ static void other_words(void **state)
 static void first_names_are_listed(void **state)
 {
 	(void)state;
-	char name[20][8], text[64];
+	char name[20][16], text[64];
 	struct us_nearest n = us_nearest_to("name3x");
 	assert_string_equal(us_nearest_question(&n, text, sizeof(text)), "");
 	for (int i = 0; i < 20; i++) {
