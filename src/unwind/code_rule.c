@@ -12,11 +12,11 @@ bool us_code_place_runs_out(const struct us_code_place *at, us_gva pc, us_gva ne
 	return pc < at->end && next >= at->end;
 }
 
-bool us_code_units(int64_t off, int16_t *ret)
+bool us_code_slot(int64_t off, int16_t *ret)
 {
-	int64_t units = off / US_RULE_UNIT;
-	*ret = (int16_t)units;
-	return units * US_RULE_UNIT == off && *ret == units;
+	int64_t slot = off % 4 ? off * 2 + 1 : off / 4 * 2;
+	*ret = (int16_t)slot;
+	return *ret == slot;
 }
 
 bool us_code_same_cfa(const struct us_code_rule *found,

@@ -33,14 +33,14 @@ enum us_code_stack {
 /* The caller's rbp. */
 enum us_code_fp {
 	US_FP_SAME,  /* still in rbp */
-	US_FP_SAVED, /* in memory at CFA + fp_at units */
+	US_FP_SAVED, /* in memory at CFA + fp_at */
 	US_FP_LOST,
 };
 
 /* The caller's rsp. */
 enum us_code_sp {
 	US_SP_CFA,   /* the CFA; as always but for stacks that are aligned anew */
-	US_SP_SAVED, /* in memory at CFA + sp_at units */
+	US_SP_SAVED, /* in memory at CFA + sp_at */
 	US_SP_R10,   /* in r10; ecx in 32-bit code */
 	US_SP_R13,   /* in r13; edi in 32-bit code */
 	US_SP_LOST,  /* on architectures with a link register: it is the CFA, but what
@@ -51,14 +51,12 @@ enum us_code_sp {
 enum us_code_ra {
 	US_RA_BELOW, /* in the word below the CFA: x86 */
 	US_RA_LINK,  /* still in the link register */
-	US_RA_SAVED, /* in memory at CFA + ra_at units */
+	US_RA_SAVED, /* in memory at CFA + ra_at */
 };
 
-#define US_RULE_UNIT 4 /* bytes */
-
 struct us_code_rule {
-	int32_t cfa; /* CFA = base register + cfa */
-	int16_t fp_at;
+	int32_t cfa;   /* CFA = base register + cfa */
+	int16_t fp_at; /* a slot: us_code_slot() */
 	union {
 		int16_t sp_at;
 		int16_t ra_at; /* of US_RA_SAVED; the stack pointer is the CFA then */
@@ -89,9 +87,16 @@ bool us_code_place_has(const struct us_code_place *at, us_gva pc);
  * not run on into the next function: the CALL before that never returns. */
 bool us_code_place_runs_out(const struct us_code_place *at, us_gva pc, us_gva next);
 
-/* An offset in units, as rules hold it.  Registers are saved near the CFA; false: one
- * that is not counts as lost. */
-bool us_code_units(int64_t off, int16_t *ret);
+/*
+ * An offset from the CFA in a slot of a rule, which has 16 bits: words of 4 bytes to 64
+ * KiB, any bytes to 16 KiB.  Registers are saved near the CFA; false: one that is not
+ * counts as lost.
+ */
+bool us_code_slot(int64_t off, int16_t *ret);
+static inline int32_t us_code_slot_offset(int16_t slot)
+{
+	return slot & 1 ? slot >> 1 : (slot >> 1) * 4;
+}
 /* Has one of two rules the CFA of found? */
 bool us_code_same_cfa(const struct us_code_rule *found,
 		      const struct us_code_rule two[2]);

@@ -134,7 +134,7 @@ static void set_ra(const struct us_link_state *st, const struct us_link_machine 
 	struct us_link_value sp = st->reg[m->sp], saved = st->ra_saved;
 	bool kept = saved.sym == US_LSYM_SP &&
 		    (sp.sym != US_LSYM_SP || saved.off >= sp.off);
-	if (kept && us_code_units(saved.off, &ret->ra_at))
+	if (kept && us_code_slot(saved.off, &ret->ra_at))
 		ret->ra = US_RA_SAVED;
 	else if (st->reg[m->ra].sym == US_LSYM_RA)
 		ret->ra = US_RA_LINK;
@@ -147,7 +147,7 @@ static void set_fp(const struct us_link_state *st, const struct us_link_machine 
 	if (fp.sym == US_LSYM_FP && fp.off == 0)
 		ret->fp = US_FP_SAME;
 	else if (st->fp_saved.sym == US_LSYM_SP &&
-		 us_code_units(st->fp_saved.off, &ret->fp_at))
+		 us_code_slot(st->fp_saved.off, &ret->fp_at))
 		ret->fp = US_FP_SAVED;
 }
 
@@ -228,13 +228,11 @@ static bool rule_for(const struct us_link_flow *f, const struct us_link_state *s
 	ret->cfa = sp.off;
 	if (fp.sym == US_LSYM_FP && fp.off == 0)
 		ret->fp = US_FP_SAME;
-	else if (fp.sym == o.mem &&
-		 us_code_units((int64_t)fp.off - sp.off, &ret->fp_at))
+	else if (fp.sym == o.mem && us_code_slot((int64_t)fp.off - sp.off, &ret->fp_at))
 		ret->fp = US_FP_SAVED;
 	if (pc.sym == US_LSYM_RA)
 		ret->ra = US_RA_LINK;
-	else if (pc.sym == o.mem &&
-		 us_code_units((int64_t)pc.off - sp.off, &ret->ra_at))
+	else if (pc.sym == o.mem && us_code_slot((int64_t)pc.off - sp.off, &ret->ra_at))
 		ret->ra = US_RA_SAVED;
 	else
 		ret->base = US_BASE_NONE;

@@ -35,9 +35,9 @@ bool us_walk_cfa(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret
 	return cfa > sp && cfa - sp <= US_MAX_FRAME_SIZE;
 }
 
-bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t units, uint64_t *ret)
+bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t slot, uint64_t *ret)
 {
-	return us_walk_read(w, cfa + (us_gva)(int64_t)(units * US_RULE_UNIT), ret);
+	return us_walk_read(w, cfa + (us_gva)(int64_t)us_code_slot_offset(slot), ret);
 }
 
 bool us_step_code_slot(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
@@ -169,7 +169,7 @@ bool us_step_code(struct us_walk *w, struct us_site *site, struct us_step *ret)
 {
 	const struct us_code_rule frame = {
 		.cfa = 2 * w->word,
-		.fp_at = (int16_t)(-2 * w->word / US_RULE_UNIT),
+		.fp_at = (int16_t)-w->word, /* 2 words, in words of 4 bytes, times 2 */
 		.base = US_BASE_FP,
 		.fp = US_FP_SAVED,
 	};

@@ -72,7 +72,7 @@ bool us_step_link_word(struct us_walk *w, const struct us_code_rule *rule,
 	if (rule->ra == US_RA_BELOW || (!stays(w, rule) && !cfa_of(w, rule, &cfa)))
 		return false;
 	if (rule->ra == US_RA_SAVED)
-		*ret_slot = cfa + (us_gva)(int64_t)(rule->ra_at * US_RULE_UNIT);
+		*ret_slot = cfa + (us_gva)(int64_t)us_code_slot_offset(rule->ra_at);
 	return ra_of(w, rule, cfa, ret);
 }
 

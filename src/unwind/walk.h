@@ -149,8 +149,8 @@ bool us_walk_cfa(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret
 void us_walk_fp(struct us_walk *w, const struct us_code_rule *rule,
 		struct us_step *ret);
 
-/* The word at CFA + units. */
-bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t units, uint64_t *ret);
+/* The word in a slot of a rule (code_rule.h). */
+bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t slot, uint64_t *ret);
 
 /* A step by one rule of the code; on failure w->end says why. */
 typedef bool us_try_rule(struct us_walk *w, const struct us_site *site,

@@ -330,7 +330,7 @@ static uint8_t kind_of(const struct us_x86_parts *p)
 	return p->bits == 64 ? kind_1[p->op] : kind_32(p->op);
 }
 
-/* A push of 2 bytes: no compiler does that. */
+/* With 16 bits these change the low ones of rsp and rbp: no compiler does that. */
 static void lose_both(struct us_x86_insn *i)
 {
 	i->kind = US_X86_SET;
@@ -338,11 +338,9 @@ static void lose_both(struct us_x86_insn *i)
 	i->base = RBP;
 }
 
-static bool moves_word(uint8_t kind)
+static bool moves_frame(uint8_t kind)
 {
 	switch (kind) {
-	case US_X86_PUSH:
-	case US_X86_POP:
 	case US_X86_ENTER:
 	case US_X86_LEAVE:
 	case US_X86_PUSH_ALL:
@@ -448,7 +446,8 @@ bool us_x86_decode(const uint8_t *code, size_t n, unsigned bits,
 				     .reg = US_X86_NO_REG,
 				     .base = US_X86_NO_REG };
 	ret->stack = stack_of(&p, ret->kind);
-	if (moves_word(ret->kind) && p.size16)
+	ret->half = p.size16 && (ret->kind == US_X86_PUSH || ret->kind == US_X86_POP);
+	if (moves_frame(ret->kind) && p.size16)
 		lose_both(ret);
 	else if (goes_16(&p, ret->kind))
 		ret->kind = US_X86_STOP;

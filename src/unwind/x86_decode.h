@@ -74,6 +74,7 @@ struct us_x86_insn {
 	uint8_t base;
 	int32_t imm;
 	uint8_t stack; /* enum us_x86_stack */
+	bool half; /* a push or a pop of 2 bytes, not of a word: of rbp, the low ones */
 };
 
 /* Decode the instruction at code, of which n bytes can be read.  bits: of the code, 64

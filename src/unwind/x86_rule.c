@@ -286,12 +286,12 @@ static void rule_at(const struct us_x86_state *st, struct us_code_rule rule[2])
 	struct us_code_rule sp = { .fp = US_FP_LOST }, fp;
 	/* What was saved holds on every path that leads here; that rbp still is what
 	 * it was, only on this one. */
-	if (st->saved.sym == US_SYM_SP && us_code_units(st->saved.off, &sp.fp_at))
+	if (st->saved.sym == US_SYM_SP && us_code_slot(st->saved.off, &sp.fp_at))
 		sp.fp = US_FP_SAVED;
 	else if (us_x86_state_fp_same(st))
 		sp.fp = US_FP_SAME;
 	bool saved = st->r10_saved.sym == US_SYM_SP &&
-		     us_code_units(st->r10_saved.off, &sp.sp_at);
+		     us_code_slot(st->r10_saved.off, &sp.sp_at);
 	if (st->copied)
 		sp.sp = saved				 ? US_SP_SAVED
 			: st->r10_reg == US_X86_CODE_R10 ? US_SP_R10
@@ -367,7 +367,7 @@ static bool rule_for(const struct us_x86_state *st, struct us_x86_value pc_at,
 		return false;
 	if (us_x86_state_fp_same(st)) {
 		ret->fp = US_FP_SAME;
-	} else if (st->fp.sym == mem && us_code_units(st->fp.off - cfa, &ret->fp_at)) {
+	} else if (st->fp.sym == mem && us_code_slot(st->fp.off - cfa, &ret->fp_at)) {
 		ret->fp = US_FP_SAVED;
 	}
 	return true;
@@ -380,7 +380,7 @@ static bool rule_at_sysret(const struct us_x86_state *st, struct us_code_rule *r
 	    !rule_for(st, (struct us_x86_value){ st->rcx.off, US_SYM_SP }, ret))
 		return false;
 	bool known = st->loaded_sp.sym == US_SYM_MEM_SP &&
-		     us_code_units(st->loaded_sp.off - ret->cfa, &ret->sp_at);
+		     us_code_slot(st->loaded_sp.off - ret->cfa, &ret->sp_at);
 	ret->sp = known ? US_SP_SAVED : US_SP_LOST;
 	return true;
 }
@@ -399,7 +399,7 @@ static bool is_prologue(struct us_x86_flow *f, us_gva pc)
 			break;
 		pc += insn.len;
 	}
-	if (insn.kind != US_X86_PUSH || insn.reg != US_X86_CODE_RBP)
+	if (insn.kind != US_X86_PUSH || insn.reg != US_X86_CODE_RBP || insn.half)
 		return false;
 	return decode_at(f, pc + insn.len, &insn) && insn.kind == US_X86_MOVE &&
 	       insn.reg == US_X86_CODE_RBP && insn.base == US_X86_CODE_RSP;

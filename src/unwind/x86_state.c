@@ -59,6 +59,13 @@ static bool copies_return(const struct us_x86_state *st, const struct us_x86_ins
 	       st->sp.sym == US_SYM_NONE;
 }
 
+/* Two bytes of a register are none of its value. */
+static void push_half(struct us_x86_state *st)
+{
+	st->sp = plus(st->sp, -2);
+	store(st, st->sp, false);
+}
+
 static void push(struct us_x86_state *st, uint8_t reg)
 {
 	st->sp = plus(st->sp, -st->word);
@@ -101,6 +108,15 @@ static void pop(struct us_x86_state *st, uint8_t reg)
 	}
 }
 
+static void pop_half(struct us_x86_state *st, uint8_t reg)
+{
+	if (same(st->saved, st->sp))
+		st->saved = unknown;
+	st->sp = plus(st->sp, 2);
+	if (reg != US_X86_NO_REG)
+		put(st, reg, unknown);
+}
+
 static struct us_x86_value get(const struct us_x86_state *st, uint8_t reg)
 {
 	return reg == US_X86_CODE_RSP	? st->sp
@@ -123,7 +139,9 @@ void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
 							      : US_STACK_USED;
 	switch (insn->kind) {
 	case US_X86_PUSH:
-		if (copies_return(st, insn)) {
+		if (insn->half) {
+			push_half(st);
+		} else if (copies_return(st, insn)) {
 			st->sp = (struct us_x86_value){ -st->word, US_SYM_SP };
 			st->copied = true;
 		} else {
@@ -131,7 +149,10 @@ void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
 		}
 		break;
 	case US_X86_POP:
-		pop(st, insn->reg);
+		if (insn->half)
+			pop_half(st, insn->reg);
+		else
+			pop(st, insn->reg);
 		break;
 	case US_X86_MOVE:
 		put(st, insn->reg, at);

@@ -249,7 +249,7 @@ static void stack_effects(void **state)
 	EXPECT(US_X86_MOVE, 10, RSP, 8, 0x4c, 0x8d, 0x54, 0x24, 8);
 	EXPECT(US_X86_POP, RBP, NO, 0, 0x5d);
 	EXPECT(US_X86_POP, NO, NO, 0, 0x9d);
-	EXPECT(US_X86_SET, RSP, RBP, 0, 0x66, 0x55);
+	EXPECT(US_X86_PUSH, RBP, NO, 0, 0x66, 0x55);
 	EXPECT(US_X86_MOVE, RBP, RSP, 0, 0x48, 0x89, 0xe5);
 	EXPECT(US_X86_MOVE, RBP, RSP, 0, 0x48, 0x8b, 0xec);
 	EXPECT(US_X86_MOVE, RSP, RBP, 0, 0x48, 0x89, 0xec);

@@ -122,6 +122,34 @@ static void through_interrupts_by_looks(void **state)
 	}
 }
 
+/* push ax; push rbp; call 0x1000; pop rbp; pop ax; ret: rbp is saved where no word
+ * begins, and the caller's frame is found by it alone.  At 0x3000: push rbp;
+ * mov rbp, rsp; and rsp, -16; call 0x2000; leave; ret */
+static void pushes_of_two_bytes(void **state)
+{
+	(void)state;
+	FUNCTION(0x1000, LEAF);
+	FUNCTION(0x2000, "\x66\x50\x55\xe8\xf8\xef\xff\xff\x5d\x66\x58\xc3");
+	FUNCTION(0x3000,
+		 "\x55\x48\x89\xe5\x48\x83\xe4\xf0\xe8\xf3\xef\xff\xff\xc9\xc3");
+	calls(0x4000, 0x3000);
+	FOR_ALL_STACKS(at)
+	{
+		us_gva frame = at + 2 * BELOW;
+		put(at, 0x2008);
+		put(at + 8, frame);
+		put(at + 18, 0x300d);
+		put(frame + 8, 0x4005);
+		regs.gpr[US_X86_RBP] = 0x1234;
+		unwind(0x1001, at);
+		EXPECT(0x1001, 0x2008, 0x300d, 0x4005);
+		/* And from between the two pushes. */
+		regs.gpr[US_X86_RBP] = frame;
+		unwind(0x2002, at + 16);
+		EXPECT(0x2002, 0x300d, 0x4005);
+	}
+}
+
 static void narrow_frames(void **state)
 {
 	(void)state;
@@ -263,6 +291,7 @@ int main(void)
 		TEST(by_tables),
 		TEST(through_interrupts),
 		TEST(through_interrupts_by_looks),
+		TEST(pushes_of_two_bytes),
 		TEST(narrow_frames),
 		TEST(narrow_aligned_anew),
 		TEST(narrow_interrupts),
