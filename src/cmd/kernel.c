@@ -21,6 +21,7 @@
 #define WAIT_S	       5
 #define ATTACH_HZ      100
 #define ATTACH_LOOKS   6
+#define ATTACH_OTHERS  2 /* kernel code seen where no Linux is */
 #define ATTACH_READS   2 /* that found no kernel: a third would not either */
 #define ATTACH_NS      (5 * US_NS_PER_SEC)
 #define ASK_S	       10
@@ -340,6 +341,12 @@ struct attach {
 	struct us_stack none;
 };
 
+/* Kernel code ran, and where Linux would be there is nothing. */
+static bool is_another(const struct us_kernel *k, const struct us_regs *regs)
+{
+	return state_of(k) == US_KERNEL_WANTED && regs->bits == 64 && !regs->user;
+}
+
 void us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_mask)
 {
 	const struct us_schedule schedule = {
@@ -347,6 +354,7 @@ void us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_m
 	};
 	_cleanup_free_ struct attach *a = calloc(1, sizeof(*a));
 	uint64_t limit = us_now_ns() + ATTACH_NS;
+	unsigned others = 0;
 	if (!a || b->ops->start(b, &schedule, NULL) < 0)
 		return;
 	const struct us_look look = { .capture = &a->capture,
@@ -365,7 +373,9 @@ void us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_m
 			us_kernel_look(k, &look);
 		b->ops->release(b, &a->capture);
 		us_kernel_wait(k);
-		if (state_of(k) == US_KERNEL_IN_USE || k->failed == ATTACH_READS)
+		others += readable && !k->failed && is_another(k, &a->capture.regs);
+		if (state_of(k) == US_KERNEL_IN_USE || k->failed == ATTACH_READS ||
+		    others == ATTACH_OTHERS)
 			return;
 	}
 }
