@@ -252,7 +252,7 @@ class Suite:
         """It starts from a disk, which is no ELF file; the ELF file is beside that."""
         if self.args.accel == "kvm":
             raise Skip("the firmware takes too long here")
-        folder = os.path.join(self.dir.name, "disk")
+        folder = os.path.join(self.dir.name, "from-disk")
         os.makedirs(os.path.join(folder, "build"))
         disk = os.path.join(folder, "os.img")
         built = os.path.join(self.args.build, "tests", "guests", "sector-protected")

@@ -95,12 +95,14 @@ class Suite:
         # Those of the idle task in a loop that waits are told apart.
         idle = {p: k for p, k in (want - got).items() if "do_idle" in p}
         told = report["summary"].get("idle_by_stack", 0)
-        if sum(idle.values()) == told:
-            want, n = want - Counter(idle), n - told
+        # Samples that came late count for the stack that their vCPU had next.
+        late = report["summary"]["late"]
+        if sum(idle.values()) <= told <= sum(idle.values()) + late:
+            want, n = want - Counter(idle), n - sum(idle.values())
         wrong = want - got
         # The report counts as idle, not as busy, what the idle task's own stack tells.
         idle = {path: k for path, k in wrong.items() if classes.of("do_idle") in path}
-        if sum(idle.values()) == report["summary"].get("idle_by_stack", 0):
+        if sum(idle.values()) <= told <= sum(idle.values()) + late:
             wrong -= Counter(idle)
             n -= sum(idle.values())
         note(f"{kind}: {n} stacks in the kernel, {frames} frames, "
@@ -110,7 +112,7 @@ class Suite:
         for path, count in (got - want).most_common(5):
             note(f"{count}: reported  {';'.join(path)}")
         check(n >= 100, f"only {n} samples in the kernel")
-        check(not wrong and sum(got.values()) == n, "not the same names")
+        check(not wrong and n <= sum(got.values()) <= n + late, "not the same names")
 
     def slide(self, kind, report, kallsyms):
         said = report["facts"].get("linux", "nothing")

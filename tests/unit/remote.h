@@ -305,7 +305,10 @@ static inline void sample_while_resumed(const struct rig *r, struct us_backend *
 	}
 	atomic_store(&o.done, true);
 	pthread_join(thread, NULL);
-	assert_true(got >= 0);
+	if (got < 0) {
+		b->ops->explain(b, got, &e);
+		fail_msg("after %u samples: %s", n, e.msg);
+	}
 	assert_true(n > 20);
 	assert_true(goes_on(r));
 	assert_true(reaches(b, US_VCPU_GUEST));
