@@ -2,7 +2,7 @@
 /* remote.c: see remote.h. */
 #include "backend/remote.h"
 
-#include "vmm/socket.h"
+#include "vmm/socket_peer.h"
 
 #include <stdio.h>
 

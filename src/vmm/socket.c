@@ -5,12 +5,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "vmm/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -153,137 +151,6 @@ int us_socket_connect(const char *endpoint, unsigned timeout_ms, struct us_err *
 			       us_printable(shown, sizeof(shown), endpoint));
 	}
 	return fail_connect(e, r, endpoint);
-}
-
-/* An end of a TCP connection in the form that is compared: IPv4 as mapped IPv6. */
-struct end {
-	uint8_t addr[16];
-	unsigned port;
-};
-
-static bool end_of(const struct sockaddr_storage *s, struct end *ret)
-{
-	*ret = (struct end){ .addr = { [10] = 0xff, [11] = 0xff } };
-	if (s->ss_family == AF_INET) {
-		const struct sockaddr_in *a = (const void *)s;
-		memcpy(ret->addr + 12, &a->sin_addr, 4);
-		ret->port = ntohs(a->sin_port);
-		return true;
-	}
-	if (s->ss_family == AF_INET6) {
-		const struct sockaddr_in6 *a = (const void *)s;
-		memcpy(ret->addr, &a->sin6_addr, 16);
-		ret->port = ntohs(a->sin6_port);
-		return true;
-	}
-	return false;
-}
-
-static bool end_equal(const struct end *a, const struct end *b)
-{
-	return a->port == b->port && !memcmp(a->addr, b->addr, sizeof(a->addr));
-}
-
-/* "0100007F:115C": words of four bytes, each printed in the host's byte order. */
-static bool end_parse(const char *text, struct end *ret)
-{
-	*ret = (struct end){ .addr = { [10] = 0xff, [11] = 0xff } };
-	const char *colon = strchr(text, ':');
-	size_t n = colon ? (size_t)(colon - text) : 0;
-	if (n != 8 && n != 32)
-		return false;
-	uint8_t *to = n == 8 ? ret->addr + 12 : ret->addr;
-	for (size_t i = 0; i < n / 8; i++) {
-		char word[9] = { 0 };
-		memcpy(word, text + 8 * i, 8);
-		uint32_t v = (uint32_t)strtoul(word, NULL, 16);
-		memcpy(to + 4 * i, &v, 4);
-	}
-	ret->port = (unsigned)strtoul(colon + 1, NULL, 16);
-	return true;
-}
-
-/* Inode of the socket whose two ends are these; 0: none. */
-static unsigned long tcp_inode(const char *table, const struct end *local,
-			       const struct end *remote)
-{
-	FILE *f = fopen(table, "re");
-	if (!f)
-		return 0;
-	unsigned long found = 0;
-	char line[512], l[80], r[80];
-	while (!found && fgets(line, sizeof(line), f)) {
-		unsigned long inode;
-		struct end el, er;
-		if (sscanf(line, " %*[^:]: %79s %79s %*s %*s %*s %*s %*s %*s %lu", l, r,
-			   &inode) == 3 &&
-		    end_parse(l, &el) && end_parse(r, &er) && end_equal(&el, local) &&
-		    end_equal(&er, remote))
-			found = inode;
-	}
-	fclose(f);
-	return found;
-}
-
-static bool holds_socket(int proc, const char *pid, const char *link)
-{
-	char path[32];
-	snprintf(path, sizeof(path), "%.10s/fd", pid);
-	DIR *d = us_proc_folder(proc, path);
-	if (!d)
-		return false;
-	bool found = false;
-	for (struct dirent *ent; !found && (ent = readdir(d));) {
-		char to[64];
-		ssize_t n = readlinkat(dirfd(d), ent->d_name, to, sizeof(to) - 1);
-		if (n > 0) {
-			to[n] = '\0';
-			found = !strcmp(to, link);
-		}
-	}
-	closedir(d);
-	return found;
-}
-
-static pid_t owner_of_inode(unsigned long inode)
-{
-	char link[48];
-	snprintf(link, sizeof(link), "socket:[%lu]", inode);
-	DIR *d = opendir("/proc");
-	if (!d)
-		return 0;
-	pid_t pid = 0;
-	for (struct dirent *ent; !pid && (ent = readdir(d));) {
-		if (ent->d_name[0] >= '1' && ent->d_name[0] <= '9' &&
-		    holds_socket(dirfd(d), ent->d_name, link))
-			pid = (pid_t)strtol(ent->d_name, NULL, 10);
-	}
-	closedir(d);
-	return pid;
-}
-
-pid_t us_socket_peer_pid(int fd)
-{
-	struct sockaddr_storage here, there;
-	socklen_t n_here = sizeof(here), n_there = sizeof(there);
-	if (getsockname(fd, (struct sockaddr *)&here, &n_here) < 0 ||
-	    getpeername(fd, (struct sockaddr *)&there, &n_there) < 0)
-		return 0;
-	if (here.ss_family == AF_UNIX) {
-		struct ucred c;
-		socklen_t n = sizeof(c);
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &n) < 0)
-			return 0;
-		return c.pid;
-	}
-	struct end mine, peer;
-	if (!end_of(&here, &mine) || !end_of(&there, &peer))
-		return 0;
-	/* The peer's socket is the one that has our ends the other way round. */
-	unsigned long inode = tcp_inode("/proc/net/tcp", &peer, &mine);
-	if (!inode)
-		inode = tcp_inode("/proc/net/tcp6", &peer, &mine);
-	return inode ? owner_of_inode(inode) : 0;
 }
 
 int us_socket_find(const char *path, const char *what, struct us_err *e)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * socket.h: connect to a monitor or a stub, and learn which process serves it.
+ * socket.h: connect to a monitor or a stub.
  */
 #ifndef US_VMM_SOCKET_H
 #define US_VMM_SOCKET_H
 
 #include "base/err.h"
-
-#include <sys/types.h>
 
 /*
  * Connect to "/path" or "host:port" ("[::1]:port", and ":port" for this host) within
@@ -24,13 +22,5 @@ US_MUST_CHECK int us_socket_connect(const char *endpoint, unsigned timeout_ms,
  * -ENOENT: there is none; -EACCES: this user may not connect to it.
  */
 US_MUST_CHECK int us_socket_find(const char *path, const char *what, struct us_err *e);
-
-/*
- * Pid of the process that serves a connected socket: of a unix socket by SO_PEERCRED
- * (who called listen(2), so a manager that passes sockets on is named instead), of a
- * loopback TCP connection by the owner of the other end in /proc/net/tcp and tcp6.
- * 0 if it cannot be told: a remote peer, another user's process, a closed socket.
- */
-pid_t us_socket_peer_pid(int fd);
 
 #endif

@@ -14,7 +14,7 @@ static const struct remote stub = {
 	.ops = &us_backend_gdb,
 	.how = "QEMU's stub",
 	.by_peer = "by the stub",
-	.refused = "another debugger",
+	.refused = " has it",
 	.serve = serve_stub,
 };
 

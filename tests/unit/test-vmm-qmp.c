@@ -4,8 +4,8 @@
 
 #include "vmm/qmp.h"
 #include "vmm/qmp_parse.h"
+#include "vmm/socket_peer.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -228,41 +228,6 @@ static void connect_says_why(void **state)
 	assert_int_equal(us_qmp_open(longer, &q, NULL), -ENAMETOOLONG);
 }
 
-static void finds_the_peer_of_a_tcp_connection(void **state)
-{
-	(void)state;
-	static const char *const hosts[] = { "127.0.0.1", "::1" };
-	for (size_t i = 0; i < 2; i++) {
-		struct sockaddr_storage a = { 0 };
-		struct sockaddr_in *a4 = (void *)&a;
-		struct sockaddr_in6 *a6 = (void *)&a;
-		a.ss_family = i ? AF_INET6 : AF_INET;
-		inet_pton(a.ss_family, hosts[i],
-			  i ? (void *)&a6->sin6_addr : (void *)&a4->sin_addr);
-		int l = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		socklen_t n = i ? sizeof(*a6) : sizeof(*a4);
-		if (l < 0 || bind(l, (void *)&a, n) < 0) {
-			print_message("# SKIP %s: no such address here\n", hosts[i]);
-			close(l);
-			continue;
-		}
-		assert_int_equal(listen(l, 1), 0);
-		assert_int_equal(getsockname(l, (void *)&a, &n), 0);
-		char endpoint[64];
-		snprintf(endpoint, sizeof(endpoint), i ? "[%s]:%d" : "%s:%d", hosts[i],
-			 ntohs(i ? a6->sin6_port : a4->sin_port));
-		struct us_err e;
-		int fd = us_socket_connect(endpoint, 1000, &e);
-		assert_true(fd >= 0);
-		int served = accept(l, NULL, NULL);
-		assert_int_equal(us_socket_peer_pid(fd), getpid());
-		close(served);
-		close(fd);
-		close(l);
-	}
-	assert_int_equal(us_socket_peer_pid(0), 0);
-}
-
 static void speaks_with_qemu(void **state)
 {
 	(void)state;
@@ -323,7 +288,6 @@ int main(void)
 		cmocka_unit_test(bounds_floods),
 		cmocka_unit_test(says_that_a_monitor_is_busy),
 		cmocka_unit_test(connect_says_why),
-		cmocka_unit_test(finds_the_peer_of_a_tcp_connection),
 		cmocka_unit_test(speaks_with_qemu),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "vmm/proc.h"
 #include "vmm/socket.h"
+#include "vmm/socket_peer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +14,8 @@
 #include <sys/mman.h>
 
 #define OPEN_NS		    (4500 * US_NS_PER_MS)
+#define LEAVE_NS	    (500 * US_NS_PER_MS)
+#define NOTICE_NS	    (3 * US_NS_PER_SEC)
 #define CONNECT_MS	    2000
 #define HOLD_LIMIT_MS	    3000		 /* a look may take 2.5 s */
 #define RESCUE_PATIENCE_NS  (10 * US_NS_PER_SEC) /* nobody waits for the watchdog */
@@ -52,68 +56,37 @@ static void rescue_anew(void *ctx, bool held)
 	us_gdb_let_go(&s->client, s->shared, RESCUE_PATIENCE_NS);
 }
 
-static bool file_has_line(const char *path, bool (*matches)(const char *, const char *),
-			  const char *what)
+static int fail_taken(const char *endpoint, pid_t pid, struct us_err *e)
 {
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return false;
-	char line[512];
-	bool found = false;
-	while (!found && fgets(line, sizeof(line), f))
-		found = matches(line, what);
-	fclose(f);
-	return found;
-}
-
-/* A connected unix socket with that path: the stub's end of a connection. */
-static bool is_unix_peer(const char *line, const char *path)
-{
-	char state[4], name[256];
-	return sscanf(line, "%*x: %*s %*s %*s %*s %3s %*s %255[^\n]", state, name) ==
-		       2 &&
-	       !strcmp(state, "03") && !strcmp(name, path);
-}
-
-/* An established TCP connection whose end here has that port. */
-static bool is_tcp_peer(const char *line, const char *port)
-{
-	unsigned local, state;
-	return sscanf(line, " %*[^:]: %*[^:]:%x %*s %x", &local, &state) == 2 &&
-	       state == 1 && local == (unsigned)strtoul(port, NULL, 10);
-}
-
-static bool is_taken(const char *endpoint)
-{
-	if (endpoint[0] == '/')
-		return file_has_line("/proc/net/unix", is_unix_peer, endpoint);
-	const char *colon = strrchr(endpoint, ':');
-	bool here = colon && (colon == endpoint || !strncmp(endpoint, "127.", 4) ||
-			      !strncmp(endpoint, "localhost:", 10) ||
-			      !strncmp(endpoint, "[::1]:", 6));
-	return here && (file_has_line("/proc/net/tcp", is_tcp_peer, colon + 1) ||
-			file_has_line("/proc/net/tcp6", is_tcp_peer, colon + 1));
+	char who[96] = "another debugger";
+	struct us_proc_stat st;
+	_cleanup_close_ int proc = pid ? us_proc_open(pid) : -1;
+	if (proc >= 0 && us_proc_stat(proc, &st) == 0)
+		snprintf(who, sizeof(who), "%s (pid %d)", st.comm, (int)pid);
+	us_fail(e, -EBUSY, "attach to the GDB stub %s: %s has it", endpoint, who);
+	us_hint(e, "detach that debugger, or use another --backend");
+	return -EBUSY;
 }
 
 /*
  * A stub serves one debugger.  A second connection would wait in its queue, and stop
  * the guest when the first has gone and we have too.  So do not even try; but a
- * client that has just gone takes the stub a moment to notice.
+ * debugger may be about to leave, and where the kernel does not say whether it has
+ * left, a busy stub takes its time to notice.
  */
 static int refuse_if_taken(const char *endpoint, struct us_err *e)
 {
-	uint64_t deadline_ns = us_now_ns() + 500 * US_NS_PER_MS;
-	while (is_taken(endpoint)) {
-		if (us_now_ns() < deadline_ns) {
-			usleep(20000);
-			continue;
-		}
-		us_fail(e, -EBUSY, "attach to the GDB stub %s: another debugger has it",
-			endpoint);
-		us_hint(e, "detach that debugger, or use another --backend");
-		return -EBUSY;
+	uint64_t start_ns = us_now_ns();
+	for (;;) {
+		pid_t pid;
+		enum us_socket_client client = us_socket_find_client(endpoint, &pid);
+		if (client == US_SOCKET_FREE)
+			return 0;
+		uint64_t patience_ns = client == US_SOCKET_TAKEN ? LEAVE_NS : NOTICE_NS;
+		if (us_now_ns() - start_ns >= patience_ns)
+			return fail_taken(endpoint, pid, e);
+		usleep(20000);
 	}
-	return 0;
 }
 
 static int watch(struct us_gdb_session *s, void (*resume)(void *, bool), int fd,
