@@ -40,7 +40,7 @@ bool us_capture_begin(struct us_capture *c, struct us_paging *p)
 
 void us_capture_judge(struct us_capture *c, const struct us_stack *s)
 {
-	c->cut = c->form == US_CAPTURE_WINDOW && c->window.missed &&
+	c->cut = c->form == US_CAPTURE_WINDOW && c->window.missed && !c->window.held &&
 		 s->end != US_END_ROOT && s->end != US_END_DEPTH;
 }
 

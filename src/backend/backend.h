@@ -57,7 +57,8 @@ enum us_vcpu_state {
 enum us_capture_form {
 	US_CAPTURE_NONE,   /* nothing: the state says it all (halted, off) */
 	US_CAPTURE_LIVE,   /* the guest's memory, true until release() */
-	US_CAPTURE_WINDOW, /* a copy of the stack; code is read as it is now */
+	US_CAPTURE_WINDOW, /* a copy of the stack; code is read as it is now, what is
+			      not in it only if window.held says so */
 	US_CAPTURE_STACK,  /* program counters, walked where it was taken */
 };
 

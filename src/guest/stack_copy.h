@@ -33,7 +33,8 @@ struct us_stack_copy {
 	unsigned n_frame;
 	unsigned last;	  /* the frame that was read last */
 	uint32_t deepest; /* in a window, the end of what was read */
-	bool missed;	  /* an address was requested that is not in the copy ... */
+	bool held;   /* the guest does not run yet: its memory has what is not in it */
+	bool missed; /* an address was requested that is not in the copy ... */
 	us_gva missed_at; /* ... the last such address */
 };
 

@@ -24,10 +24,12 @@ static bool fill_window(struct us_walk *w, us_gva va)
 
 bool us_walk_fetch(struct us_walk *w, us_gva va, uint64_t *ret)
 {
-	if (w->paging->stack) {
-		*ret = 0;
-		return us_stack_copy_read(w->paging->stack, va, ret, w->word);
-	}
+	struct us_stack_copy *copy = w->paging->stack;
+	*ret = 0;
+	if (copy && us_stack_copy_read(copy, va, ret, w->word))
+		return true;
+	if (copy && !copy->held)
+		return false;
 	if (va > UINT64_MAX - 8 || !fill_window(w, va))
 		return false;
 	if (w->u->window_len - (va - w->u->window) >= w->word)

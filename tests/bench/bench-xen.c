@@ -20,8 +20,9 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
-#define N_LOOK	 400
-#define N_XENCTX 5
+#define N_LOOK	  400
+#define N_XENCTX  5
+#define N_WARM_UP 300 /* then it knows how much of the stack to copy */
 
 extern char **environ;
 
@@ -108,9 +109,8 @@ static uint64_t look(uint64_t *ret_all, uint64_t *ret_cpu, uint64_t *ret_unwind,
 	uint64_t begin = us_now_ns(), cpu = cpu_ns();
 	while (backend->ops->next(backend, us_now_ns() + US_NS_PER_SEC, &c) != 1)
 		begin = us_now_ns();
-	if (c.form == US_CAPTURE_LIVE) {
+	if (us_capture_begin(&c, &paging)) {
 		uint64_t from = us_now_ns();
-		us_paging_new_sample(&paging);
 		us_unwind(unwinder, &paging, &c.regs, &stack);
 		*frames += stack.n;
 		*ret_unwind = us_now_ns() - from;
@@ -152,14 +152,16 @@ static double xenctx_us(char *program, char *domain)
 }
 
 /* As the backend does after a look, so that it does not in the next one; and the domain
- * runs before each pause, or that would have nothing to stop. */
-static void rest(uint64_t ns)
+ * runs before each pause, or that would have nothing to stop.  Its CPU time. */
+static uint64_t rest(uint64_t ns)
 {
+	uint64_t from = cpu_ns();
 	us_pacer_sleep(us_now_ns() + ns);
+	return cpu_ns() - from;
 }
 
 static uint64_t bare[N_LOOK], held[N_LOOK], all[N_LOOK], cpu[N_LOOK], walk[N_LOOK],
-	peer[N_LOOK], peer_cpu[N_LOOK];
+	peer[N_LOOK], peer_cpu[N_LOOK], wait_cpu[N_LOOK];
 
 /* All of them by turns. */
 static void measure(const struct us_xen_calls *calls, void *xen,
@@ -173,7 +175,7 @@ static void measure(const struct us_xen_calls *calls, void *xen,
 		peer[i] = trace(calls, xen, d, &peer_cpu[i], peer_frames);
 		rest(last);
 		held[i] = look(&all[i], &cpu[i], &walk[i], frames);
-		rest(all[i]);
+		wait_cpu[i] = rest(all[i]);
 	}
 }
 
@@ -191,6 +193,7 @@ static void print(unsigned frames, unsigned peer_frames)
 	       "uniprof's; the stack by itself %.1f us\n",
 	       (double)frames / N_LOOK, held_us, held_us / floor_us, cpu_us,
 	       cpu_us / peer_cpu_us, median_us(walk, N_LOOK));
+	printf("a wait: CPU %.1f us\n", median_us(wait_cpu, N_LOOK));
 	fflush(stdout);
 }
 
@@ -206,7 +209,7 @@ int main(int argc, char **argv)
 	need(calls->open(&xen, &e), &e);
 	need(calls->domain(xen, (uint32_t)atoi(argv[1]), &d), NULL);
 	open_all(d.id);
-	for (unsigned i = 0; i < 20; i++) {
+	for (unsigned i = 0; i < N_WARM_UP; i++) {
 		held[0] = look(&all[0], &cpu[0], &walk[0], &frames);
 		rest(all[0]);
 	}

@@ -122,7 +122,7 @@ static void one_pause_serves_all_vcpus(void **state)
 			assert_int_equal(c.state,
 					 idle ? US_VCPU_HALTED : US_VCPU_GUEST);
 			assert_int_equal(c.form,
-					 idle ? US_CAPTURE_NONE : US_CAPTURE_LIVE);
+					 idle ? US_CAPTURE_NONE : US_CAPTURE_WINDOW);
 			assert_int_equal(atomic_load(&fake_xen->paused), !idle);
 			b->ops->release(b, &c);
 			assert_true(!idle || !c.held_ns);
@@ -205,6 +205,96 @@ static void unwind(struct us_backend *b, struct us_stack *ret)
 	b->ops->release(b, &c);
 	assert_int_equal(atomic_load(&fake_xen->paused), 0);
 	us_unwinder_free(u);
+}
+
+/* Unwound as the recorder does it. */
+static void take_stack(struct us_backend *b, struct us_unwinder *u,
+		       struct us_capture *c, struct us_stack *ret)
+{
+	struct us_paging paging;
+	us_paging_init(&paging, b->mem);
+	take(b, c);
+	assert_true(us_capture_begin(c, &paging));
+	us_unwind(u, &paging, &c->regs, ret);
+	us_capture_judge(c, ret);
+}
+
+static bool stack_is_whole(const struct us_stack *s)
+{
+	return s->n == 3 && s->pc[1] == RET_INNER && s->pc[2] == RET_OUTER;
+}
+
+/* When the copies have sufficed so often, the domain runs while they are unwound. */
+static void a_trusted_copy_lets_the_domain_go_on(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(1, 20000);
+	struct us_unwinder *u;
+	struct us_capture c;
+	struct us_stack s;
+	unsigned n = 0;
+	assert_int_equal(us_unwinder_new(US_ARCH_X86_64, NULL, NULL, &u), 0);
+	for (bool ran = false; !ran; n++) {
+		take_stack(b, u, &c, &s);
+		assert_true(stack_is_whole(&s));
+		assert_true(n < 1000);
+		ran = !atomic_load(&fake_xen->paused);
+		assert_int_equal(ran, !c.window.held);
+		b->ops->release(b, &c);
+		assert_true(c.held_ns);
+	}
+	assert_true(n > 200);
+	/* It overwrites its stack at once: the copy is what counts. */
+	take(b, &c);
+	uint64_t zero[20] = { 0 };
+	uint8_t *top = &fake_xen->memory[DATA][0xf00];
+	uint8_t before[sizeof(zero)];
+	memcpy(before, top, sizeof(before));
+	memcpy(top, zero, sizeof(zero));
+	struct us_paging paging;
+	us_paging_init(&paging, b->mem);
+	assert_true(us_capture_begin(&c, &paging));
+	us_unwind(u, &paging, &c.regs, &s);
+	assert_true(stack_is_whole(&s));
+	b->ops->release(b, &c);
+	memcpy(top, before, sizeof(before));
+	assert_int_equal(atomic_load(&fake_xen->n_pause), n + 1);
+	assert_int_equal(atomic_load(&fake_xen->n_strange), 0);
+	us_unwinder_free(u);
+	us_backend_close(b);
+}
+
+/* Another stack, which no copy has: one is cut, and then the domain stays paused. */
+static void a_stack_elsewhere_is_read_in_the_pause(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(1, 20000);
+	struct us_unwinder *u;
+	struct us_capture c;
+	struct us_stack s;
+	unsigned n_cut = 0, n_held = 0;
+	assert_int_equal(us_unwinder_new(US_ARCH_X86_64, NULL, NULL, &u), 0);
+	for (unsigned i = 0; i < 300; i++) {
+		take_stack(b, u, &c, &s);
+		b->ops->release(b, &c);
+	}
+	assert_false(c.window.held);
+	/* The leaf has a stack of its own, in the page of the code. */
+	uint64_t frame[2] = { STACK + 0xf20, RET_INNER };
+	memcpy(&fake_xen->memory[TEXT][0xf00], frame, sizeof(frame));
+	struct us_regs *r = &fake_xen->regs[0];
+	r->sp = r->fp = r->gpr[US_X86_RSP] = r->gpr[US_X86_RBP] = CODE + 0xf00;
+	for (unsigned i = 0; i < 300; i++) {
+		take_stack(b, u, &c, &s);
+		n_cut += !stack_is_whole(&s);
+		n_held += c.window.held;
+		b->ops->release(b, &c);
+	}
+	print_message("# %u cut, %u in the pause\n", n_cut, n_held);
+	assert_in_range(n_cut, 0, 1);
+	assert_true(n_held >= 299);
+	us_unwinder_free(u);
+	us_backend_close(b);
 }
 
 static void machine_frames_above_4_gib_lead_to_the_stack(void **state)
@@ -553,6 +643,8 @@ int main(void)
 		cmocka_unit_test(an_idle_domain_is_not_paused),
 		cmocka_unit_test(dom0_gets_half_of_the_time),
 		cmocka_unit_test(waiting_for_a_cpu_is_told),
+		cmocka_unit_test(a_trusted_copy_lets_the_domain_go_on),
+		cmocka_unit_test(a_stack_elsewhere_is_read_in_the_pause),
 		cmocka_unit_test(machine_frames_above_4_gib_lead_to_the_stack),
 		cmocka_unit_test(large_pages_are_walked),
 		cmocka_unit_test(bad_frame_pointers_end_the_stack),

@@ -4,14 +4,15 @@
  *
  * One pause stops all vCPUs of the domain; those that wait for an event (blocked) are
  * counted as idle, and if all do nothing is paused.  While it is paused the registers
- * of the others are read and their stacks unwound in mapped memory; the release of the
- * last lets the domain go.  Xen counts pauses: one that its owner has paused stays
- * paused.
+ * of the others are read and their stacks copied; it goes on then, or with the release
+ * of the last if a stack has to be unwound in its memory (xen/stacks.h).  Xen counts
+ * pauses: one that its owner has paused stays paused.
  */
 #include "backend/backend.h"
 #include "backend/pacer.h"
 #include "backend/watchdog.h"
 #include "backend/xen/pages.h"
+#include "backend/xen/stacks.h"
 #include "base/clock.h"
 #include "vmm/xen/domains.h"
 
@@ -40,6 +41,7 @@ struct xen {
 		struct us_xen_pages pages;
 		struct us_mem mem;
 	} * memory[2];
+	struct us_xen_stacks stacks;
 	struct us_pacer pacer;
 	bool precise;	   /* the sampler's timer slack is set */
 	bool one_cpu;	   /* dom0 has no other */
@@ -47,7 +49,10 @@ struct xen {
 	uint64_t mask;
 	unsigned n_chosen;
 
-	bool held; /* paused by us */
+	bool held;	    /* paused by us */
+	bool resumed;	    /* it runs while the captures are brought ... */
+	uint64_t share_ns;  /* ... each of which has this part of the pause */
+	uint64_t stolen_ns; /* by the pause, of all vCPUs */
 	uint64_t began_ns, asked_ns, told_ns;
 	uint64_t rested_ns;	       /* no look before */
 	uint64_t ran_ns[US_MAX_VCPUS]; /* CPU time at the last look */
@@ -62,6 +67,7 @@ struct xen {
 		uint16_t vcpu;
 		uint8_t state, form;
 		struct us_regs regs;
+		struct us_stack_copy window;
 	} out[US_MAX_VCPUS];
 	int broken;
 	const char *why;
@@ -263,6 +269,32 @@ static void read_vcpus(struct xen *b)
 	}
 }
 
+/* true: nothing more has to be read of the paused domain. */
+static bool copy_stacks(struct xen *b)
+{
+	bool all = true;
+	us_xen_stacks_new_sample(&b->stacks);
+	for (unsigned i = 0; i < b->n_live; i++) {
+		struct out *o = &b->out[i];
+		if (o->form != US_CAPTURE_LIVE)
+			continue;
+		all &= us_xen_stacks_copy(&b->stacks, o->vcpu, &o->regs, &o->window);
+		o->form = US_CAPTURE_WINDOW;
+	}
+	return all;
+}
+
+/* It goes on. */
+static void resume(struct xen *b)
+{
+	bool held = b->held;
+	unpause_domain(b);
+	uint64_t stood_ns = held ? us_now_ns() - b->asked_ns : 0;
+	b->stolen_ns = stood_ns * b->n_running / b->n_chosen;
+	b->share_ns = b->n_live ? stood_ns / b->n_live : 0;
+	b->resumed = true;
+}
+
 /* A vCPU that has run since the last sample is of a domain that goes on. */
 static int ask_all(struct xen *b)
 {
@@ -278,6 +310,7 @@ static int look(struct xen *b)
 	int r = ask_all(b);
 	if (r < 0)
 		return r;
+	b->resumed = false;
 	us_xen_pages_settle(&b->memory[0]->pages, b->began_ns);
 	list_vcpus(b);
 	us_mem_new_sample(&b->memory[0]->mem);
@@ -286,24 +319,26 @@ static int look(struct xen *b)
 	 * there if we are killed. */
 	if (b->n_live && !b->domain.paused)
 		r = pause_domain(b);
-	if (r == 0 && b->n_live)
-		read_vcpus(b);
 	b->told_ns = b->asked_ns;
-	return r;
+	if (r < 0)
+		return r;
+	read_vcpus(b);
+	if (b->n_live && copy_stacks(b))
+		resume(b);
+	return 0;
 }
 
-/* All captures that needed it are done; returns the time.  We run at real-time
+/* All captures that have a stack are done; returns the time.  We run at real-time
  * priority: if dom0 has one CPU, what else it does, as to destroy this very domain,
  * gets as much of it as we do, and so does the domain if that is the only one there is.
  */
-static uint64_t let_go(struct xen *b)
+static uint64_t finish(struct xen *b)
 {
-	bool held = b->held;
-	unpause_domain(b);
+	if (!b->resumed)
+		resume(b);
 	uint64_t now = us_now_ns();
 	b->rested_ns = now + (now - b->began_ns) / (b->one_cpu ? 1 : REST_PART);
-	uint64_t stolen = held ? (now - b->asked_ns) * b->n_running / b->n_chosen : 0;
-	us_pacer_done(&b->pacer, 0, now, stolen);
+	us_pacer_done(&b->pacer, 0, now, b->stolen_ns);
 	if (b->n_out < b->n_chosen)
 		us_pacer_failed(&b->pacer, b->n_chosen - b->n_out);
 	return now;
@@ -329,7 +364,7 @@ static int xen_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 		if (r < 0)
 			return r;
 		if (!b->n_live)
-			let_go(b);
+			finish(b);
 	}
 	const struct out *o = &b->out[b->at];
 	c->t_ns = b->asked_ns;
@@ -339,18 +374,22 @@ static int xen_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 	c->state = o->state;
 	c->form = o->form;
 	c->regs = o->regs;
+	c->window = o->window;
+	c->cut = false;
 	return 1;
 }
 
-/* The captures of one pause share its time: each gets what passed since the one before
- * it was released. */
+/* The captures of one pause share its time: equally, or each gets what passed since the
+ * one before it was released. */
 static void xen_release(struct us_backend *base, struct us_capture *c)
 {
 	struct xen *b = (struct xen *)base;
-	bool held = b->held;
+	bool held = b->held, early = b->resumed && b->at < b->n_live;
+	if (c->form == US_CAPTURE_WINDOW)
+		us_xen_stacks_learn(&b->stacks, c->vcpu, &c->window);
 	b->at++;
-	uint64_t now = b->at == b->n_live ? let_go(b) : us_now_ns();
-	c->held_ns = held ? now - b->told_ns : 0;
+	uint64_t now = b->at == b->n_live ? finish(b) : us_now_ns();
+	c->held_ns = early ? b->share_ns : held ? now - b->told_ns : 0;
 	b->told_ns = now;
 }
 
@@ -421,6 +460,9 @@ static int open_domain(struct xen *b, uint32_t id, struct us_err *e)
 	r = start_watchdog(b, e);
 	for (int i = 0; r == 0 && i < 2; i++)
 		r = open_memory(b, &b->memory[i], e);
+	if (r == 0)
+		r = us_xen_stacks_init(&b->stacks, &b->memory[0]->mem, b->domain.n_vcpu,
+				       e);
 	if (r == 0) {
 		b->memory[1]->pages.alone = true;
 		b->memory[1]->mem.read = us_xen_pages_read;
@@ -449,6 +491,7 @@ static void xen_close(struct us_backend *base)
 		return;
 	unpause_domain(b);
 	us_watchdog_stop(b->watchdog);
+	us_xen_stacks_fini(&b->stacks);
 	for (int i = 0; i < 2; i++)
 		close_memory(b, b->memory[i]);
 	if (b->handle)

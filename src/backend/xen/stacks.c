@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* xen/stacks.c: see xen/stacks.h. */
+#include "backend/xen/stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE   4096
+#define MARGIN 256
+#define FIRST  256 /* copies that have to suffice at first */
+#define LAST   65536
+#define FORGET 64 /* a need that does not come again: a part of it, each sample */
+
+int us_xen_stacks_init(struct us_xen_stacks *s, struct us_mem *mem, unsigned n_vcpu,
+		       struct us_err *e)
+{
+	us_paging_init(&s->paging, mem);
+	s->vcpu = calloc(n_vcpu, sizeof(*s->vcpu));
+	if (!s->vcpu)
+		return us_fail(e, -ENOMEM, "out of memory");
+	s->n = n_vcpu;
+	for (unsigned i = 0; i < n_vcpu; i++) {
+		s->vcpu[i] = (struct us_xen_stack){ .need = US_XEN_STACK_MOST,
+						    .wanted = FIRST };
+		s->vcpu[i].bytes = malloc(US_XEN_STACK_MOST);
+		if (!s->vcpu[i].bytes)
+			return us_fail(e, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+void us_xen_stacks_fini(struct us_xen_stacks *s)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		free(s->vcpu[i].bytes);
+	free(s->vcpu);
+	*s = (struct us_xen_stacks){ 0 };
+}
+
+void us_xen_stacks_new_sample(struct us_xen_stacks *s)
+{
+	us_paging_new_sample(&s->paging);
+}
+
+/* As far as there is memory; the stack may end where a page does. */
+static uint32_t copy(struct us_xen_stacks *s, const struct us_regs *regs, uint8_t *to,
+		     uint32_t size)
+{
+	uint32_t n = 0;
+	while (n < size && regs->sp <= UINT64_MAX - size) {
+		us_gva at = regs->sp + n;
+		uint32_t some = PAGE - at % PAGE;
+		if (some > size - n)
+			some = size - n;
+		if (!us_paging_read(&s->paging, &regs->space, at, to + n, some))
+			break;
+		n += some;
+	}
+	return n;
+}
+
+bool us_xen_stacks_copy(struct us_xen_stacks *s, unsigned vcpu,
+			const struct us_regs *regs, struct us_stack_copy *ret)
+{
+	struct us_xen_stack *v = &s->vcpu[vcpu];
+	v->size = v->need + v->need / 4 + MARGIN;
+	if (v->size > US_XEN_STACK_MOST)
+		v->size = US_XEN_STACK_MOST;
+	*ret = (struct us_stack_copy){ .n_window = 1 };
+	ret->window[0] = (struct us_stack_window){ .base = regs->sp,
+						   .len = copy(s, regs, v->bytes,
+							       v->size),
+						   .bytes = v->bytes };
+	ret->held = v->streak < v->wanted;
+	return !ret->held;
+}
+
+void us_xen_stacks_learn(struct us_xen_stacks *s, unsigned vcpu,
+			 const struct us_stack_copy *c)
+{
+	struct us_xen_stack *v = &s->vcpu[vcpu];
+	if (c->deepest >= v->need)
+		v->need = c->deepest;
+	else
+		v->need -= (v->need - c->deepest) / FORGET;
+	/* Behind the end of the memory nothing is missing. */
+	uint64_t missed = c->missed_at - c->window[0].base;
+	if (!c->missed || (missed >= c->window[0].len && missed < v->size)) {
+		v->streak += v->streak < v->wanted;
+		return;
+	}
+	/* Perhaps the stack is deeper than those before. */
+	if (missed < US_XEN_STACK_MOST)
+		v->need = (uint32_t)missed;
+	if (!c->held && v->wanted < LAST)
+		v->wanted *= 4;
+	v->streak = 0;
+}
