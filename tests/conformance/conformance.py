@@ -522,15 +522,14 @@ class Suite:
         for name in ("leaf", "recurse", "switch"):
             yield name, lambda n=name: self.whole_guest(n, 1, shares=False), True
         yield "no frame pointers", self.no_frame_pointers, True, True
-        if self.args.backend != "xen":
+        if self.args.backend != "xen" or self.processor == "x86_64":
             yield "where stacks end", lambda: self.ends("ends"), True
             yield "where stacks end, no tables", lambda: self.ends("ends-nofp"), True
         if self.processor == "x86_64":
             yield "ring 3", lambda: self.ring3("ring3", 1), True
             yield "ring 3 without tables", lambda: self.ring3("ring3-nofp", 1), True
-            if self.args.backend != "xen":
-                yield "odd stacks", self.odd_stacks, True
-                yield "odd stacks, shares", self.odd_shares, False, True
+            yield "odd stacks", self.odd_stacks, True
+            yield "odd stacks, shares", self.odd_shares, False, True
         if self.processor == "riscv64":
             yield "trampoline", self.trampoline, True
         if self.processor == "aarch64":

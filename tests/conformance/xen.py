@@ -26,6 +26,7 @@ _BUSY = ("-F", "5000", "--budget", "100")
 _LINE = re.compile(r"\(d(\d+)\) (.*)")
 # Guests that are no PV domains, and why.
 _NO_PV = {
+    "ends": "its gates are the processor's",
     "cyclic": "Xen lets no PV domain build such tables",
     "ring3": "its gates are the processor's; of PV Linux has some: test_domain.py",
 }

@@ -58,6 +58,7 @@ start_vcpu:
 	movl	%edi, %eax
 	imulq	$(STACK_SLOTS * STACK_MEMORY), %rax
 	leaq	stack_memory + STACK_MEMORY(%rax), %rsp
+	subq	$stack_skew, %rsp
 	xorl	%ebp, %ebp
 	call	vcpu_init
 	movl	%eax, %edi
