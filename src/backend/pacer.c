@@ -89,6 +89,9 @@ unsigned us_pacer_next(const struct us_pacer *p, uint64_t *ret_due_ns)
 
 int us_pacer_sleep(uint64_t t_ns)
 {
+	/* A timer is set and waited for even if its time is over. */
+	if (t_ns <= us_now_ns())
+		return 0;
 	struct timespec t = { .tv_sec = (time_t)(t_ns / US_NS_PER_SEC),
 			      .tv_nsec = (long)(t_ns % US_NS_PER_SEC) };
 	return -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);

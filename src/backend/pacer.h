@@ -63,7 +63,7 @@ US_MUST_CHECK int us_pacer_init_whole(struct us_pacer *p, const struct us_schedu
 /* The slot that is due next, and when. */
 unsigned us_pacer_next(const struct us_pacer *p, uint64_t *ret_due_ns);
 
-/* Sleep until t_ns or a signal; 0, or -EINTR. */
+/* Sleep until t_ns or a signal; 0, or -EINTR.  No system call if it is over. */
 int us_pacer_sleep(uint64_t t_ns);
 
 /* The look at slot is over: the guest was held for stolen_ns, until now_ns. */

@@ -212,15 +212,24 @@ class Tests:
             check(g.goes_on(), "the domain stands still")
 
     def cost(self):
-        with self.domain("shares") as g:
-            g.wait("READY")
-            self.helper("tests/bench/bench-xen", str(g.vm.id), "xenctx")
+        """Of short and of deep stacks; and how many there are at most."""
+        for name in ("leaf", "recurse") if self.args.processor == "x86_64" else ("shares",):
+            with (Domain(self.build, name, "pv") if self.args.processor == "x86_64"
+                  else self.domain(name)) as g:
+                g.wait("READY")
+                note(f"bench: {name}:")
+                self.helper("tests/bench/bench-xen", str(g.vm.id), "xenctx")
+                stats = self.us.record(g, "xen", *_BUSY, seconds=10)
+                note(f"bench: record {' '.join(_BUSY)}: {stats['hz_reached']:.0f} samples a "
+                     f"second, {stats['truncated']} of {stats['running']} truncated; "
+                     f"first after {stats['attach_ns'] / 1e6:.0f} ms")
+                check(stats["running"] > 100, f"{stats['running']} samples")
 
     def helper(self, name, *args):
         done = subprocess.run([os.path.join(self.build, name), *args],
                               capture_output=True, text=True, timeout=500)
         for line in done.stdout.splitlines():
-            note(line)
+            note("bench: " + line)
         check(done.returncode == 0, done.stderr)
 
     def hvm(self):
