@@ -9,7 +9,7 @@
 
 #define BUCKET_NS (US_NS_PER_SEC / US_PACER_BUCKETS)
 #define N_BUCKET  (US_PACER_BUCKETS + 1)
-/* The running mean of the cost is of the looks of this part of a second, and of
+/* The running mean of the cost is of the samples of this part of a second, and of
  * LEAST_MEAN at least: a single dear one must not slow down those that follow it. */
 #define MEAN_PART  4
 #define LEAST_MEAN 16
@@ -110,7 +110,7 @@ static void window_add(struct us_pacer_slot *s, uint64_t now_ns, uint64_t stolen
 	s->stolen_ns[s->newest % N_BUCKET] += stolen_ns;
 }
 
-/* The earliest time at which a look as dear as the recent ones fits in the second
+/* The earliest time at which a sample as dear as the recent ones fits in the second
  * before it.  One always fits into an empty second. */
 static uint64_t window_fits_at(const struct us_pacer *p, const struct us_pacer_slot *s)
 {
@@ -149,7 +149,7 @@ static void learn_cost(struct us_pacer *p, unsigned slot, uint64_t stolen_ns)
 	s->cost_ns += ((double)stolen_ns - s->cost_ns) / s->n_cost;
 }
 
-/* Turn time that was lost into whole looks; the rest stays for later. */
+/* Turn time that was lost into whole samples; the rest stays for later. */
 static uint64_t whole_looks(const struct us_pacer *p, uint64_t *lost_ns)
 {
 	uint64_t n = *lost_ns / p->interval_ns;
@@ -159,7 +159,7 @@ static uint64_t whole_looks(const struct us_pacer *p, uint64_t *lost_ns)
 
 uint32_t us_pacer_looks_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns)
 {
-	/* Half an interval less: so much the next look comes early, as made good. */
+	/* Half an interval less: so much the next sample comes early, as made good. */
 	double interval = (double)p->interval_ns * us_pacer_stretch(p, slot);
 	double looks = (double)stood_ns / interval - 0.5;
 	if (looks < 0)
@@ -168,7 +168,7 @@ uint32_t us_pacer_looks_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns)
 	return looks < UINT32_MAX / 2 ? 1 + (uint32_t)looks : UINT32_MAX / 2;
 }
 
-/* The budget's part in the next look: not before it fits. */
+/* The budget's part in the next sample: not before it fits. */
 static uint64_t within_budget(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 			      uint64_t stolen_ns, uint64_t distance, uint64_t next)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pacer.h: when a backend that asks looks at which vCPU.
+ * pacer.h: when a backend that asks samples which vCPU.
  *
- * A slot is what one look stops: a vCPU, or all of them at once.  Each slot has its
- * own next look, at a random distance (uniform in 0.5 to 1.5 of the interval, from
+ * A slot is what one sample stops: a vCPU, or all of them at once.  Each slot has its
+ * own next sample, at a random distance (uniform in 0.5 to 1.5 of the interval, from
  * the seed) so that no guest runs in step with it.  The distance is counted from the
- * guest's release: however slow a look is, the guest always makes progress.  A wake-up
- * that came late is made good in the next distance, by half of it at most.  Looks that
- * slow looks and late wake-ups cost are counted as late.
+ * guest's release: however slow a sample is, the guest always makes progress.  A
+ * wake-up that came late is made good in the next distance, by half of it at most.
+ * Looks that slow samples and late wake-ups cost are counted as late.
  *
  * The budget holds for each slot by itself: the time stolen from it in any second
  * stays below budget_ppm, or exceeds it by one look at most.  The distance grows with
- * the mean cost of the looks of the last quarter of a second (of 16 at least) until
- * they fit, and shrinks as they get cheaper; looks that cost nothing do not count in
+ * the mean cost of the samples of the last quarter of a second (of 16 at least) until
+ * they fit, and shrinks as they get cheaper; samples that cost nothing do not count in
  * the mean, so that an idle guest is looked at as often as a busy one and the idle
  * share stays true.  Looks that the budget costs are counted as backed off.
  *
@@ -26,9 +26,9 @@
 #define US_PACER_BUCKETS 32 /* of a second; one more is kept: the window is >= 1 s */
 
 struct us_pacer_slot {
-	uint64_t due_ns;	     /* next look; UINT64_MAX: never */
-	uint64_t late_ns, backed_ns; /* time lost, not yet a whole look */
-	double cost_ns;		     /* mean of recent looks that cost something */
+	uint64_t due_ns;	     /* next sample; UINT64_MAX: never */
+	uint64_t late_ns, backed_ns; /* time lost, not yet a whole sample */
+	double cost_ns;		     /* mean of recent samples that cost something */
 	unsigned n_cost;	     /* of these, up to the length of the mean */
 	uint64_t newest;	     /* bucket number: time / bucket length */
 	uint64_t stolen_ns[US_PACER_BUCKETS + 1]; /* by bucket number, modulo */
@@ -41,19 +41,19 @@ struct us_pacer {
 	unsigned n_slot;
 	unsigned n_active; /* of these: in vcpu_mask */
 	unsigned weight;
-	uint64_t taken; /* looks done and not failed, times weight */
+	uint64_t taken; /* samples done and not failed, times weight */
 	struct us_backend_counts counts;
 	struct us_pacer_slot slot[US_MAX_VCPUS];
 };
 
-/* weight: vCPUs that one look stops and samples: 1 (then slots are vCPUs, and
- * vcpu_mask chooses among them), or all of them (then n_slot is 1). */
+/* weight: vCPUs that one sample is of: 1 (then slots are vCPUs, and vcpu_mask chooses
+ * among them), or all of them (then n_slot is 1). */
 void us_pacer_init(struct us_pacer *p, const struct us_schedule *s, unsigned n_slot,
 		   unsigned weight, uint64_t now_ns);
 
 /*
- * For a backend whose looks stop the whole guest: one slot, which weighs as much as the
- * vCPUs that a look samples, *ret_mask, all or those in s->vcpu_mask.  The guest has
+ * For a backend whose samples stop the whole guest: one slot, which weighs as much as the
+ * vCPUs that a sample is of, *ret_mask, all or those in s->vcpu_mask.  The guest has
  * n_vcpu.  0; -EINVAL: none is chosen.
  */
 US_MUST_CHECK int us_pacer_init_whole(struct us_pacer *p, const struct us_schedule *s,
@@ -66,21 +66,21 @@ unsigned us_pacer_next(const struct us_pacer *p, uint64_t *ret_due_ns);
 /* Sleep until t_ns or a signal; 0, or -EINTR.  No system call if it is over. */
 int us_pacer_sleep(uint64_t t_ns);
 
-/* The look at slot is over: the guest was held for stolen_ns, until now_ns. */
+/* The sample of slot is over: the guest was held for stolen_ns, until now_ns. */
 void us_pacer_done(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 		   uint64_t stolen_ns);
 
 /*
- * The same for a look that found the vCPU where it had stood for some time, and took
- * until then: it stands for the looks that would have found it there.  looks, 1 or
- * more, is what us_pacer_looks_in() gave for that time (before the next one is done);
- * it is the capture's weight.
+ * The same for a sample that found the vCPU where it had stood for some time, and took
+ * until then: it stands for the samples that would have found it there.  looks, their
+ * number, is what us_pacer_looks_in() gave for that time (before the next one is done);
+ * it is the capture's weight, 1 or more.
  */
 uint32_t us_pacer_looks_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns);
 void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 		       uint64_t stolen_ns, uint32_t looks);
 
-/* Of the look just done, n vCPUs (at most weight) gave no capture. */
+/* Of the sample just done, n vCPUs (at most weight) gave no capture. */
 void us_pacer_failed(struct us_pacer *p, unsigned n);
 
 /* The slot is not looked at any more (a vCPU that was unplugged). */

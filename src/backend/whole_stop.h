@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * whole_stop.h: looks that stop all vCPUs at once, as those of a stub and of a monitor:
- * when one is due, and its captures, which are delivered one after the other.  The
- * release of the last lets the guest go.
+ * whole_stop.h: samples that stop all vCPUs at once, as those of a stub and of a
+ * monitor: when one is due, and its captures, which are delivered one after the other.
+ * The release of the last lets the guest go.
  */
 #ifndef US_BACKEND_WHOLE_STOP_H
 #define US_BACKEND_WHOLE_STOP_H
@@ -44,7 +44,7 @@ struct us_whole_stop {
 	uint64_t let_go_ns;		  /* when that stop ended */
 	int broken;			  /* what ended it, seen in release() */
 
-	/* Of one look: */
+	/* Of one sample: */
 	bool held;	   /* between the stop and the last release */
 	unsigned at;	   /* vCPU that is delivered now, or comes next */
 	uint64_t asked_ns; /* when the request to stop went out */
@@ -52,7 +52,8 @@ struct us_whole_stop {
 	uint64_t since_ns; /* from when on the vCPUs did not run, in the mean */
 	uint64_t told_ns;  /* up to here in a capture's held_ns */
 	uint64_t got;	   /* bit n: vCPU n was read */
-	uint64_t busy; /* bit n: the thread of vCPU n had work when the look was due */
+	uint64_t
+		busy; /* bit n: the thread of vCPU n had work when the sample was due */
 };
 
 /* Setup path. guest: where its threads are; one that is not known has pid 0. */

@@ -94,7 +94,7 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 }
 
 /* Unwind one capture while it is held; again if that shows where an image is.  false:
- * that is not known yet, so another look is worth while. */
+ * that is not known yet, so another sample is worth while. */
 static bool look_at(struct dump *d, struct us_capture *c, struct us_paging *p)
 {
 	struct seen *s = &d->seen[c->vcpu];

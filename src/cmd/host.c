@@ -222,7 +222,7 @@ void us_host_stacks_close(struct us_host_stacks *h)
 	free(h);
 }
 
-/* --- a look --- */
+/* --- a sample --- */
 
 /* How many of the kernel's frames are of the tick's own interrupt. */
 static unsigned of_tick(const struct us_host_stacks *h, const struct us_host_copy *c)

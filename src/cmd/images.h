@@ -78,7 +78,7 @@ struct us_images {
 	uint64_t compare_pause_ns;
 	unsigned turn;
 	bool looked;
-	bool hasty; /* there will be few looks: no pauses between them */
+	bool hasty; /* there will be few samples: no pauses between them */
 
 	/* Pages outside of all images, in which kernel code was met. */
 	struct {
@@ -109,7 +109,7 @@ struct us_images {
 enum us_search_state {
 	US_SEARCH_COLLECT, /* looks add windows */
 	US_SEARCH_RUN,	   /* us_images_search() is due */
-	US_SEARCH_VERIFY,  /* a look has to compare what was found */
+	US_SEARCH_VERIFY,  /* a sample has to compare what was found */
 };
 
 /*
@@ -139,7 +139,7 @@ void us_images_look(struct us_images *i, const struct us_look *l);
 void us_images_search(struct us_images *i);
 
 /*
- * In a look: kernel code was met outside of all images.  Is its page one of an image,
+ * In a sample: kernel code was met outside of all images.  Is its page one of an image,
  * which is mapped, or was copied, to another address as well, as kernels do with the
  * code by which programs enter them?  Then it is, alone, a place of the image; false:
  * it is not, or nothing is due.
@@ -150,7 +150,7 @@ void us_images_set_piece(struct us_images *i, const struct us_place *p);
 /* Is pc, in this address space, in an image that is known to be there? */
 bool us_images_cover(const struct us_images *i, us_gpa root, us_gva pc);
 
-/* In a look: the functions and rules that the guest's own tables tell, at their
+/* In a sample: the functions and rules that the guest's own tables tell, at their
  * addresses; NULL: none any more.  Both stay the caller's. */
 void us_images_own(struct us_images *i, const struct us_code_map *map,
 		   const struct us_cfi_table *cfi);

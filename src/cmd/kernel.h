@@ -24,7 +24,7 @@
 enum us_kernel_state {
 	US_KERNEL_WANTED, /* looks search for it */
 	US_KERNEL_READ,	  /* the thread reads */
-	US_KERNEL_READY,  /* a look has to take what was read */
+	US_KERNEL_READY,  /* a sample has to take what was read */
 	US_KERNEL_IN_USE,
 	US_KERNEL_NONE, /* this is no Linux, or we tried often enough */
 };
@@ -78,7 +78,7 @@ void us_kernel_close(struct us_kernel *k);
 
 /*
  * Before the recording: look at the guest until its kernel was read, or seems not to be
- * there, so that the first stack is as whole as the last.  A few looks, half a second
+ * there, so that the first stack is as whole as the last.  A few samples, half a second
  * mostly, 5 s at most.  What goes wrong will go wrong again when it is recorded.
  */
 void us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_mask);

@@ -249,7 +249,7 @@ static bool is_same(const struct us_image *m, uint64_t bias, const struct us_loo
 	return *ret_judged && same;
 }
 
-/* From the start of the recording, if it is there at the first look. */
+/* From the start of the recording, if it is there at the first sample. */
 static uint64_t from_of(const struct us_images *i, const struct us_look *l)
 {
 	return i->looked ? l->t_ns : 0;
@@ -376,7 +376,7 @@ static void check_places(struct us_images *i, const struct us_look *l)
 
 /* Does enough of what vCPUs were at differ?  A kernel patches its own text, and may be
  * at work there for most of its time: its build-id settles it; without one it takes
- * different places, and a quarter of the looks. */
+ * different places, and a quarter of the samples. */
 static bool is_another_build(const struct us_place *p)
 {
 	return p->root ||
@@ -528,7 +528,7 @@ void us_images_search(struct us_images *i)
 			      memory_order_release);
 }
 
-/* In a look: what was found by its windows, as a whole. */
+/* In a sample: what was found by its windows, as a whole. */
 static void verify(struct us_images *i, const struct us_look *l)
 {
 	struct us_search *s = &i->search;

@@ -230,7 +230,7 @@ static void finish(void *ctx)
 
 int us_recording_begin(struct us_recording *r, struct us_err *e)
 {
-	/* Only looks that stop the guest are in a hurry. */
+	/* Only samples that stop the guest are in a hurry. */
 	if (!(r->backend->caps & US_CAP_NO_STOP))
 		us_rights_prefer_thread();
 	us_rights_drop(r->backend);

@@ -35,6 +35,6 @@ void us_rights_drop(const struct us_backend *b)
 void us_rights_prefer_thread(void)
 {
 	struct sched_param p = { .sched_priority = 1 };
-	/* Not permitted: looks come a little later, as the summary counts them. */
+	/* Not permitted: samples come a little later, as the summary counts them. */
 	(void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p);
 }

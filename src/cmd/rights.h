@@ -16,7 +16,7 @@
 void us_rights_drop(const struct us_backend *b);
 
 /*
- * Let this thread, the sampler, get a host CPU at once when a look is due, if that is
+ * Let this thread, the sampler, get a host CPU at once when a sample is due, if that is
  * permitted.  It mostly sleeps; but one that has to wait until the guest's vCPU gives a
  * CPU up finds it halted, and idle guests look more idle than they are.  Threads and
  * processes started from now on are ordinary again.

@@ -35,8 +35,8 @@ static inline void us_bpf_budget_look(struct us_bpf_budget *b, uint64_t cost_ns)
 }
 
 /*
- * From time to time; n_skipped: looks since the last time that had no credit.  How many
- * samples a longer period and those have cost since then.  *changed: period_ns is
+ * From time to time; n_skipped: samples since the last time that had no credit.  How
+ * many samples a longer period and those have cost since then.  *changed: period_ns is
  * another from now on.
  */
 uint64_t us_bpf_budget_settle(struct us_bpf_budget *b, uint64_t now_ns,

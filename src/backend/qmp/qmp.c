@@ -4,7 +4,7 @@
  *
  * QEMU reads a monitor one byte a turn of its main loop (2.7 us), so commands are short
  * and go out in one batch.  All vCPUs stop together; captures are delivered one after
- * the other, and the release of the last lets the guest go.  Each look makes a STOP
+ * the other, and the release of the last lets the guest go.  Each sample makes a STOP
  * and a RESUME event, which other clients of the monitor see.
  */
 #include "backend/backend.h"
@@ -398,7 +398,7 @@ static int start_watchdog(struct qmp *b, struct us_err *e)
 	return us_watchdog_start(&o, &b->watchdog, e);
 }
 
-/* One look, to know before the recording starts whether the VMM's memory will do. */
+/* One sample, to know before the recording starts whether the VMM's memory will do. */
 static int try_ram(struct qmp *b, struct us_err *e)
 {
 	b->remote.stop.mask = 1;

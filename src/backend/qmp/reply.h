@@ -2,9 +2,9 @@
 /*
  * qmp/reply.h: read what a QEMU monitor sends, in the hot path.
  *
- * vmm/qmp.h parses into objects, which allocates.  A look needs three kinds of message
- * only, so they are scanned where they lie.  Everything here works on bytes that a
- * stranger sent: it is bounded and fuzzed.
+ * vmm/qmp.h parses into objects, which allocates.  A sample needs three kinds of
+ * message only, so they are scanned where they lie.  Everything here works on bytes
+ * that a stranger sent: it is bounded and fuzzed.
  */
 #ifndef US_BACKEND_QMP_REPLY_H
 #define US_BACKEND_QMP_REPLY_H

@@ -21,7 +21,7 @@
 #define US_XEN_WAYS	4
 #define US_XEN_PAGES	1024
 #define US_XEN_PAGE_NS	US_NS_PER_SEC
-#define US_XEN_MAX_MAPS 128 /* between two us_xen_pages_settle(): bounds a look */
+#define US_XEN_MAX_MAPS 128 /* between two us_xen_pages_settle(): bounds a sample */
 
 struct us_xen_pages {
 	const struct us_xen_calls *calls;
@@ -36,7 +36,7 @@ struct us_xen_pages {
 	} page[US_XEN_PAGES];
 	unsigned n, n_maps; /* mapped now; map calls since the last settlement */
 	uint32_t settled;
-	bool alone;    /* no look waits for it: it settles by itself */
+	bool alone;    /* no sample waits for it: it settles by itself */
 	unsigned hand; /* of the clock that looks for old ones */
 	uint64_t settled_ns;
 };
@@ -50,7 +50,7 @@ void us_xen_pages_fini(struct us_xen_pages *p);
 const uint8_t *us_xen_pages_get(void *ctx, us_gpa pa);
 
 /* us_mem.read, for what is read once and is long: a hypercall for US_XEN_RUN pages, and
- * none of them is kept.  No look may wait for it. */
+ * none of them is kept.  No sample may wait for it. */
 bool us_xen_pages_read(void *ctx, us_gpa pa, void *buf, size_t len);
 
 /* While the domain runs: renew or drop what is old. Bounded by the time since the last

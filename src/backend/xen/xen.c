@@ -34,7 +34,7 @@ struct xen {
 	struct us_backend base;
 	const struct us_xen_calls *calls;
 	void *handle;
-	struct us_xen_domain domain; /* as of the last look */
+	struct us_xen_domain domain; /* as of the last sample */
 	struct us_watchdog *watchdog;
 	struct memory { /* for the sampler, and for one other thread */
 		void *handle;
@@ -54,15 +54,15 @@ struct xen {
 	uint64_t share_ns;  /* ... each of which has this part of the pause */
 	uint64_t stolen_ns; /* by the pause, of all vCPUs */
 	uint64_t began_ns, asked_ns, told_ns;
-	uint64_t rested_ns;	       /* no look before */
-	uint64_t ran_ns[US_MAX_VCPUS]; /* CPU time at the last look */
-	uint64_t known;		       /* bit n: seen[n] is of this look */
+	uint64_t rested_ns;	       /* no sample before */
+	uint64_t ran_ns[US_MAX_VCPUS]; /* CPU time at the last sample */
+	uint64_t known;		       /* bit n: seen[n] is of this sample */
 	struct us_xen_vcpu seen[US_MAX_VCPUS];
 	unsigned n_running; /* vCPUs that the pause took time from */
 	unsigned n_live;    /* captures that need the domain held */
 	unsigned n_read;    /* of these, read with the pause */
 	bool one_by_one;    /* this Xen does not take two calls as one */
-	unsigned n_out, at; /* captures of this look; the next of them */
+	unsigned n_out, at; /* captures of this sample; the next of them */
 	struct out {
 		uint16_t vcpu;
 		uint8_t state, form;
@@ -200,7 +200,7 @@ static int check_domain(struct xen *b)
 	return 0;
 }
 
-/* What a vCPU did when the look was due, by what Xen says of it. */
+/* What a vCPU did when the sample was due, by what Xen says of it. */
 static uint8_t state_of(struct xen *b, unsigned vcpu, const struct us_xen_vcpu *v)
 {
 	bool ran = v->running || v->ran_ns != b->ran_ns[vcpu];
