@@ -48,6 +48,9 @@ struct us_mem {
 	 * there is none.  May be NULL.  With read set too, that serves what is longer.
 	 */
 	const uint8_t *(*page)(void *ctx, us_gpa pa);
+	/* No memory, but asked for as seldom: what an exception broke off last, by the
+	 * registers of the vCPU of the current capture, which stands.  May be NULL. */
+	bool (*read_entered)(void *ctx, struct us_entered *ret);
 	void *ctx;
 
 	size_t last; /* region of the last read: mostly that of the next one */

@@ -9,21 +9,26 @@
 /* Bits of an entry (paging_x86.c and its like name the specifications). */
 #define X86_MOVING     (3ULL << 5) /* accessed, dirty */
 #define X86_NX	       (1ULL << 63)
+#define X86_USER       (1ULL << 2)
 #define AARCH64_MOVING (1ULL << 10 | 1ULL << 7) /* accessed; read-only: not dirty */
 #define AARCH64_NEVER  (3ULL << 53)		/* PXN and UXN */
-#define RISCV_MOVING   (3ULL << 6)		/* accessed, dirty */
+#define AARCH64_EL0    (1ULL << 6)
+#define RISCV_MOVING   (3ULL << 6) /* accessed, dirty */
 #define RISCV_X	       (1ULL << 3)
+#define RISCV_U	       (1ULL << 4)
 #define ADDRESS_52     0x000ffffffffff000ULL
 #define ROOT_AS_IT_IS  UINT64_MAX
 
 /* In the order of the members; of x86 only the widths differ. */
 #define X86(mask, size)                                                                \
 	{                                                                              \
-		us_page_walk_x86, mask, X86_MOVING, X86_NX, X86_NX, size, false        \
+		us_page_walk_x86, mask, X86_MOVING, X86_NX, X86_NX, size, X86_USER,    \
+			false                                                          \
 	}
 #define RISCV                                                                          \
 	{                                                                              \
-		us_page_walk_riscv, ROOT_AS_IT_IS, RISCV_MOVING, RISCV_X, 0, 8, false  \
+		us_page_walk_riscv, ROOT_AS_IT_IS, RISCV_MOVING, RISCV_X, 0, 8,        \
+			RISCV_U, false                                                 \
 	}
 
 static const struct us_page_walk walks[US_PAGING_UNKNOWN] = {
@@ -32,7 +37,7 @@ static const struct us_page_walk walks[US_PAGING_UNKNOWN] = {
 	[US_PAGING_X86_4] = X86(ADDRESS_52, 8),
 	[US_PAGING_X86_5] = X86(ADDRESS_52, 8),
 	[US_PAGING_AARCH64] = { us_page_walk_aarch64, ROOT_AS_IT_IS, AARCH64_MOVING,
-				AARCH64_NEVER, AARCH64_NEVER, 8, true },
+				AARCH64_NEVER, AARCH64_NEVER, 8, AARCH64_EL0, true },
 	[US_PAGING_RISCV_39] = RISCV,
 	[US_PAGING_RISCV_48] = RISCV,
 	[US_PAGING_RISCV_57] = RISCV,
@@ -119,6 +124,14 @@ bool us_paging_is_data(struct us_paging *p, const struct us_space *s, us_gva va)
 	const struct us_tlb_slot *slot = translate(p, s, va);
 	const struct us_page_walk *w = &walks[s->mode];
 	return slot && (slot->entry & w->code_mask) == w->data;
+}
+
+bool us_paging_is_user(struct us_paging *p, const struct us_space *s, us_gva va)
+{
+	if (s->mode == US_PAGING_OFF || s->mode >= US_PAGING_UNKNOWN)
+		return false;
+	const struct us_tlb_slot *slot = translate(p, s, va);
+	return slot && (slot->entry & walks[s->mode].user);
 }
 
 bool us_paging_read(struct us_paging *p, const struct us_space *s, us_gva va, void *buf,

@@ -60,6 +60,10 @@ bool us_paging_translate(struct us_paging *p, const struct us_space *s, us_gva v
  */
 bool us_paging_is_data(struct us_paging *p, const struct us_space *s, us_gva va);
 
+/* May programs use the page, by its last entry?  On RISC-V the kernel has no code there
+ * then. */
+bool us_paging_is_user(struct us_paging *p, const struct us_space *s, us_gva va);
+
 /* Read len bytes at va, over page borders if need be; false if any byte is missing,
  * *buf is then undefined.  Never allocates. */
 bool us_paging_read(struct us_paging *p, const struct us_space *s, us_gva va, void *buf,

@@ -15,6 +15,7 @@ struct us_page_walk {
 	uint64_t code_mask; /* of an entry ... */
 	uint64_t data;	    /* ... which is this where nothing may be executed */
 	uint8_t entry_size; /* bytes */
+	uint64_t user;	    /* of the last entry: programs may use the page, too */
 	bool split;	    /* bit 55 of an address selects the root */
 };
 

@@ -67,3 +67,16 @@ struct us_space us_riscv_space(uint64_t satp, bool bare)
 	return (struct us_space){ .root = (satp & SATP_PPN) << 12,
 				  .mode = bare ? US_PAGING_OFF : modes[satp >> 60] };
 }
+
+bool us_space_load(struct us_space *s, bool upper, uint64_t value)
+{
+	if (s->mode == US_PAGING_AARCH64) {
+		us_gpa root = us_aarch64_root(value, s->control, upper);
+		*(upper ? &s->root_upper : &s->root) = root;
+		return true;
+	}
+	if (upper || s->mode < US_PAGING_RISCV_39 || s->mode > US_PAGING_RISCV_57)
+		return false;
+	*s = us_riscv_space(value, false);
+	return s->mode >= US_PAGING_RISCV_39 && s->mode <= US_PAGING_RISCV_57;
+}

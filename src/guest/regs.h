@@ -132,6 +132,10 @@ unsigned us_aarch64_va_bits(const struct us_space *s, bool upper);
  * tag.  Where nothing is known of the space it is taken to have 48 bits. */
 us_gva us_aarch64_strip(const struct us_space *s, us_gva va);
 
+/* An instruction makes the page tables of one half those that value names: as it writes
+ * it to satp, or to TTBR0_EL1 or TTBR1_EL1 (upper).  False: not in this mode. */
+bool us_space_load(struct us_space *s, bool upper, uint64_t value);
+
 /* The address space from satp (RISC-V privileged architecture, 4.1.11).  bare: the vCPU
  * is in M-mode, where satp does not count. */
 struct us_space us_riscv_space(uint64_t satp, bool bare);

@@ -179,6 +179,13 @@ static void decode_flow(uint32_t insn, struct us_link_insn *ret)
 	} else if ((insn & 0xffffffe0) == 0xd5184020) { /* msr elr_el1 */
 		ret->kind = US_LINK_EXIT_PC;
 		ret->reg = insn & 31;
+	} else if ((insn & 0xffffffe0) == 0xd5184100) { /* msr sp_el0 */
+		ret->kind = US_LINK_EXIT_SP;
+		ret->reg = (insn & 31) == 31 ? US_LINK_NO_REG : insn & 31;
+	} else if ((insn & 0xffffffc0) == 0xd5182000) { /* msr ttbr0_el1, ttbr1_el1 */
+		ret->kind = US_LINK_ROOT;
+		ret->reg = (insn & 31) == 31 ? US_LINK_NO_REG : insn & 31;
+		ret->imm = insn >> 5 & 1;
 	} else if ((insn & 0xfff00000) == 0xd5300000) { /* mrs */
 		set(ret, insn & 31);
 	}
@@ -246,6 +253,7 @@ const struct us_link_machine us_link_aarch64 = {
 	.frame_fp = 0,
 	.frame_ra = 8,
 	.frame_cfa = 16,
+	.banked_sp = true,
 	.preserved = US_AARCH64_PRESERVED | 1U << US_AARCH64_SP,
 	.decode = decode,
 	.call_before = call_before,

@@ -105,6 +105,7 @@ static bool step(const struct us_link_machine *m, struct numbers *n,
 		put(n, e, i->reg, false, 0);
 		break;
 	case US_LINK_OTHER:
+	case US_LINK_ROOT:
 		return true;
 	default:
 		return false;
@@ -134,5 +135,5 @@ bool us_link_read_entry(const struct us_link_machine *m, struct us_code_path *pa
 		else if (!step(m, &n, ret, &insn))
 			return false;
 	}
-	return start == pc && ret->words;
+	return start == pc;
 }

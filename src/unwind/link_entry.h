@@ -24,7 +24,7 @@ struct us_link_entry {
 
 /*
  * Follow the code from the start of a function to pc, where it has to lead straight,
- * but for a CALL right before pc.  False: it does not, or keeps nothing so.
+ * but for a CALL right before pc.  False: it does not.
  */
 bool us_link_read_entry(const struct us_link_machine *m, struct us_code_path *path,
 			us_gva start, us_gva pc, struct us_link_entry *ret);

@@ -26,7 +26,10 @@ enum us_link_kind {
 	US_LINK_STORE,
 	US_LINK_WRITE,	 /* base += write, and nothing else */
 	US_LINK_EXIT_PC, /* what an exception broke off goes on at reg */
-	US_LINK_CALL,	 /* to this instruction + imm; reg2 gets the return address */
+	US_LINK_EXIT_SP, /* ... with the stack pointer reg */
+	US_LINK_ROOT, /* the page tables are now what reg says; imm: of the upper half
+		       */
+	US_LINK_CALL, /* to this instruction + imm; reg2 gets the return address */
 	US_LINK_CALL_INDIRECT,
 	US_LINK_BRANCH, /* to this instruction + imm, or on */
 	US_LINK_JUMP,	/* from here on it does not go on: to this instruction + imm */
@@ -61,7 +64,9 @@ struct us_link_machine {
 	int8_t frame_fp, frame_ra; /* of the frame record, from fp, in bytes */
 	int8_t frame_cfa;	   /* from fp to the CFA, or the least that it can be */
 	bool frame_exact;	   /* it is the CFA */
-	uint32_t preserved;	   /* bit n: functions preserve register n */
+	bool banked_sp; /* a program has a stack pointer of its own beside the kernel's
+			 */
+	uint32_t preserved; /* bit n: functions preserve register n */
 	/* The instruction in the first n bytes; false: cut short. */
 	bool (*decode)(const uint8_t *code, size_t n, struct us_link_insn *ret);
 	/*

@@ -92,6 +92,10 @@ static void system_insn(uint32_t insn, struct us_link_insn *ret)
 		ret->kind = US_LINK_EXIT_PC; /* sepc, mepc */
 		ret->reg = (uint8_t)bits(insn, 15, 5);
 	}
+	if (rd == 0 && bits(insn, 12, 3) == 1 && csr == 0x180) {
+		ret->kind = US_LINK_ROOT; /* satp */
+		ret->reg = (uint8_t)bits(insn, 15, 5);
+	}
 }
 
 static void decode_4(uint32_t insn, struct us_link_insn *ret)

@@ -346,6 +346,11 @@ bool us_link_flow_entry(struct us_link_flow *f, us_gva start, us_gva pc,
 	return us_link_read_entry(f->machine, &f->path, start, pc, ret);
 }
 
+bool us_link_flow_exit(struct us_link_flow *f, us_gva pc, struct us_link_exit *ret)
+{
+	return us_link_run_exit(f->machine, &f->path, pc, ret);
+}
+
 /* --- does it ever leave? --- */
 
 #define BEYOND 1 /* the order of a path that has run into the next function */

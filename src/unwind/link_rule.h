@@ -12,6 +12,7 @@
 #define US_UNWIND_LINK_RULE_H
 
 #include "unwind/link_entry.h"
+#include "unwind/link_exit.h"
 #include "unwind/link_insn.h"
 #include "unwind/x86_rule.h"
 
@@ -41,6 +42,9 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 /* As us_link_read_entry(). */
 bool us_link_flow_entry(struct us_link_flow *f, us_gva start, us_gva pc,
 			struct us_link_entry *ret);
+
+/* As us_link_run_exit(). */
+bool us_link_flow_exit(struct us_link_flow *f, us_gva pc, struct us_link_exit *ret);
 
 /* As us_x86_stays(). */
 bool us_link_stays(struct us_link_flow *f, const struct us_code_place *at,

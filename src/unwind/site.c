@@ -304,6 +304,14 @@ bool us_sites_entry(struct us_sites *s, const struct us_site *site,
 	return us_link_flow_entry(s->link, start, site->pc, ret);
 }
 
+bool us_sites_exit(struct us_sites *s, us_gva pc, struct us_link_exit *ret)
+{
+	if (!s->link)
+		return false;
+	flow_use(s);
+	return us_link_flow_exit(s->link, pc, ret);
+}
+
 void us_sites_move(struct us_sites *s, const struct us_space *space)
 {
 	s->space = space;

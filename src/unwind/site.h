@@ -13,6 +13,7 @@
 
 #include "unwind/cfi.h"
 #include "unwind/link_entry.h"
+#include "unwind/link_exit.h"
 #include "unwind/link_insn.h"
 #include "unwind/unwind.h"
 #include "unwind/x86_rule.h"
@@ -139,6 +140,9 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site);
  * if its start is known. */
 bool us_sites_entry(struct us_sites *s, const struct us_site *site,
 		    struct us_link_entry *ret);
+
+/* As us_link_run_exit(), from pc on; with a link register only. */
+bool us_sites_exit(struct us_sites *s, us_gva pc, struct us_link_exit *ret);
 
 /* From now on, in this sample, memory is read in that space; it outlives the sample. */
 void us_sites_move(struct us_sites *s, const struct us_space *space);

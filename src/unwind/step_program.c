@@ -71,6 +71,18 @@ static bool is_code(struct us_walk *w, const struct us_space *s, us_gva pc)
 	       us_paging_read(w->paging, s, pc, &byte, 1);
 }
 
+/* What the entry calls puts it there, so the entry itself does not find it yet. */
+static bool find_pc(struct us_walk *w, const struct us_space *s,
+		    const struct us_link_entry *e, unsigned word, us_gva *ret)
+{
+	struct us_mem *m = w->paging->mem;
+	struct us_entered at;
+	if (w->after_call || !m->read_entered || !m->read_entered(m->ctx, &at))
+		return read_word(w, s, e, word, ret);
+	*ret = at.pc;
+	return at.user;
+}
+
 bool us_step_program(struct us_walk *w, const struct us_site *site, struct us_step *ret)
 {
 	const struct us_walk_arch *a = w->u->arch;
@@ -85,7 +97,7 @@ bool us_step_program(struct us_walk *w, const struct us_site *site, struct us_st
 	    !find_pc_word(&e, &pc_word))
 		return false;
 	const struct us_space *s = find_space(w, &e);
-	if (!s || !read_word(w, s, &e, pc_word, &ret->pc) || !is_code(w, s, ret->pc) ||
+	if (!s || !find_pc(w, s, &e, pc_word, &ret->pc) || !is_code(w, s, ret->pc) ||
 	    !read_word(w, s, &e, e.at[a->sp], &ret->sp) ||
 	    !read_word(w, s, &e, e.at[a->fp], &ret->fp))
 		return false;

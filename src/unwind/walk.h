@@ -32,6 +32,7 @@ struct us_unwinder {
 	/* Spaces in which programs were seen at work, the last few. */
 	struct us_space program[US_MAX_PROGRAMS];
 	unsigned n_program;
+	struct us_space outside; /* that of this stack's program */
 	struct us_sites *sites;
 	const struct us_walk_arch *arch;
 	unsigned n_change;
@@ -222,6 +223,10 @@ bool us_step_link_word(struct us_walk *w, const struct us_code_rule *rule,
 /* The program below an entry that keeps its registers as link_entry.h says, in an
  * address space of its own that is known by now.  Sets w->next_space. */
 bool us_step_program(struct us_walk *w, const struct us_site *site,
+		     struct us_step *ret);
+/* The program itself, from an entry's first or last instructions.  Sets w->next_space.
+ */
+bool us_step_outside(struct us_walk *w, const struct us_site *site,
 		     struct us_step *ret);
 /* A program is at work in this space. */
 void us_walk_note_program(struct us_unwinder *u, const struct us_space *space);

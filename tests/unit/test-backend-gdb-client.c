@@ -337,6 +337,13 @@ static void aarch64_enters_an_exception(void **state)
 	assert_false(us_gdb_may_be_entering(&l, &r));
 	us_gdb_set_entered(&l, &a, &r);
 	assert_false(r.entered.valid);
+	/* Wherever it is, this is what it has left. */
+	struct us_entered left;
+	assert_true(us_gdb_get_left(&l, &a, &r, &left) && left.user);
+	assert_int_equal(left.pc, 0xffff000000012344);
+	assert_int_equal(left.sp, 0x7ffffff0);
+	answer(&l, US_GDB_SPSR, 0x10, &a);
+	assert_false(us_gdb_get_left(&l, &a, &r, &left));
 }
 
 static void riscv_enters_a_trap(void **state)
@@ -374,6 +381,12 @@ static void riscv_enters_a_trap(void **state)
 	answer(&l, US_GDB_STVEC, 0x80001001, &a);
 	us_gdb_set_entered(&l, &a, &r);
 	assert_true(r.entered.valid);
+	struct us_entered left;
+	r.pc = 0x80002002;
+	assert_true(us_gdb_get_left(&l, &a, &r, &left) && !left.user);
+	assert_int_equal(left.pc, 0x10234);
+	r.space.mode = US_PAGING_OFF;
+	assert_false(us_gdb_get_left(&l, &a, &r, &left));
 }
 
 static void strange_descriptions_are_refused(void **state)

@@ -190,6 +190,164 @@ static void which_is_the_program_counter(void **state)
 	expect_cut();
 }
 
+/* --- the entry's first and last instructions, by what the processor tells --- */
+
+#define LEAVE	0x4000
+#define ON_EXIT 7 /* instructions of it */
+
+static struct us_entered entered;
+static unsigned n_asked;
+
+static bool read_entered(void *ctx, struct us_entered *ret)
+{
+	(void)ctx;
+	n_asked++;
+	*ret = entered;
+	return entered.valid;
+}
+
+/* csrw satp, a0; lui a0, 0x10; ld ra, 8; ld sp, 16; ld s0, 24; ld gp, 40; sret */
+static void put_exit(uint32_t third)
+{
+	map.n = 0;
+	put_code(KEEPS_FP);
+	mem.read_entered = read_entered;
+	entered = (struct us_entered){ .pc = CALLED, .valid = true, .user = true };
+	const uint32_t code[ON_EXIT] = { 0x18051073, 0x00010537, third,	    0x01053103,
+					 0x01853403, 0x02853183, 0x10200073 };
+	memcpy(ram + LEAVE, code, sizeof(code));
+	us_unwinder_set_code(unwinder, &map, &cfi);
+}
+#define GIVES_RA 0x00853083
+
+/* The vCPU is at instruction n of the way out. */
+static void on_exit_at(unsigned n)
+{
+	in_kernel();
+	regs.space.root = n ? PROGRAM_ROOT : KERNEL_ROOT;
+	regs.pc = LEAVE + 4 * n;
+	regs.gpr[10] = n < 2 ? 8ULL << 60 | PROGRAM_ROOT >> 12 : 0x10000;
+	regs.gpr[US_RISCV_RA] = n < 3 ? BEHIND : PROGRAM + 4;
+	regs.sp = regs.gpr[US_RISCV_SP] = n < 4 ? STACK_AT + 16 : USER_SP;
+	regs.fp = regs.gpr[US_RISCV_FP] = n < 5 ? 0x7777 : USER_FP;
+	us_paging_new_sample(&paging);
+	us_unwind(unwinder, &paging, &regs, &out);
+	assert_int_equal(out.pc[0], LEAVE + 4 * n);
+}
+
+static void expect_program(void)
+{
+	assert_int_equal(out.n, 3);
+	assert_int_equal(out.pc[1], CALLED);
+	assert_int_equal(out.pc[2], PROGRAM + 4);
+	assert_int_equal(out.flags[0] & US_PC_USER, 0);
+	assert_int_equal(out.flags[1], US_PC_USER | US_PC_EXACT);
+	assert_int_equal(out.flags[2], US_PC_USER);
+	assert_int_equal(out.root, PROGRAM_ROOT);
+}
+
+static void expect_nothing(void)
+{
+	assert_int_equal(out.n, 1);
+	assert_int_not_equal(out.end, US_END_ROOT);
+}
+
+static void on_the_way_out(void **state)
+{
+	(void)state;
+	put_exit(GIVES_RA);
+	for (unsigned n = 0; n < ON_EXIT; n++) {
+		n_asked = 0;
+		on_exit_at(n);
+		expect_program();
+		assert_int_equal(n_asked, 1);
+	}
+}
+
+static void ways_out_that_tell_less(void **state)
+{
+	(void)state;
+	put_exit(GIVES_RA);
+	entered.user = false;
+	on_exit_at(3);
+	expect_nothing();
+	entered.user = true;
+	entered.pc = HANDLER; /* not a program's page */
+	on_exit_at(3);
+	expect_nothing();
+	entered.pc = CALLED;
+	put(AREA + 16, 0x8800); /* nor is this */
+	on_exit_at(3);
+	expect_nothing();
+	put_exit(0x00050463); /* a branch: nobody knows */
+	on_exit_at(1);
+	expect_nothing();
+	put_exit(0x00a53023); /* what a store changes is not read back */
+	on_exit_at(1);
+	expect_nothing();
+	put_exit(GIVES_RA);
+	entered.valid = false;
+	on_exit_at(3);
+	expect_nothing();
+	mem.read_entered = NULL;
+	on_exit_at(3);
+	expect_nothing();
+}
+
+/* csrw sepc, ra on the way: there it goes, whatever the processor has now. */
+static void it_goes_where_the_code_says(void **state)
+{
+	(void)state;
+	put_exit(0x14109073);
+	entered.pc = PROGRAM;
+	on_exit_at(2);
+	expect_nothing(); /* ra is the kernel's */
+	on_exit_at(3);
+	assert_int_equal(out.pc[1], PROGRAM); /* that is done */
+	regs.pc -= 4;
+	regs.gpr[US_RISCV_RA] = CALLED;
+	us_unwind(unwinder, &paging, &regs, &out);
+	assert_int_equal(out.pc[1], CALLED);
+}
+
+static void on_the_way_in(void **state)
+{
+	(void)state;
+	put_exit(GIVES_RA);
+	for (unsigned n = 0; n < 7; n++) {
+		regs.user = false;
+		regs.space.root = PROGRAM_ROOT;
+		regs.pc = ENTRY + 4 * n;
+		regs.gpr[US_RISCV_RA] = PROGRAM + 4;
+		regs.sp = regs.gpr[US_RISCV_SP] = n < 6 ? USER_SP : STACK_AT + 16;
+		regs.fp = regs.gpr[US_RISCV_FP] = USER_FP;
+		us_paging_new_sample(&paging);
+		us_unwind(unwinder, &paging, &regs, &out);
+		expect_program();
+	}
+	/* The same code, where no program's stack is. */
+	regs.pc = ENTRY + 4 * 3;
+	regs.sp = regs.gpr[US_RISCV_SP] = 0x8800;
+	us_paging_new_sample(&paging);
+	us_unwind(unwinder, &paging, &regs, &out);
+	expect_nothing();
+}
+
+/* Behind the change of page tables, what the handler keeps is of another time. */
+static void the_word_is_old(void **state)
+{
+	(void)state;
+	put_exit(GIVES_RA);
+	in_program(PROGRAM_ROOT);
+	put_area(STACK_AT + 16, USER_FP, PROGRAM);
+	in_kernel();
+	regs.pc = BEHIND - 4;
+	regs.sp = regs.gpr[US_RISCV_SP] = STACK_AT + 16;
+	us_paging_new_sample(&paging);
+	us_unwind(unwinder, &paging, &regs, &out);
+	expect_program();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +356,11 @@ int main(void)
 		PROGRAM_TEST(two_that_fit),
 		PROGRAM_TEST(entries_that_tell_less),
 		PROGRAM_TEST(which_is_the_program_counter),
+		PROGRAM_TEST(on_the_way_out),
+		PROGRAM_TEST(ways_out_that_tell_less),
+		PROGRAM_TEST(it_goes_where_the_code_says),
+		PROGRAM_TEST(on_the_way_in),
+		PROGRAM_TEST(the_word_is_old),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

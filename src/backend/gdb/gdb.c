@@ -70,6 +70,12 @@ static bool read_by_stub(void *ctx, us_gva va, void *buf, size_t len)
 	return us_gdb_session_read(b->session, b->remote.stop.at, va, buf, len);
 }
 
+static bool read_entered(void *ctx, struct us_entered *ret)
+{
+	struct gdb *b = ctx;
+	return us_gdb_session_left(b->session, b->remote.stop.at, &b->look, ret);
+}
+
 /* A VMM that does not name its threads may have said which they are. */
 static void learn_threads(struct gdb *b)
 {
@@ -89,6 +95,7 @@ static int try_ram(struct gdb *b, struct us_qmp *q, struct us_err *e)
 	bool local = b->remote.guest.pid && s->qemu && s->layout.controls;
 	us_peer_ram_open(&b->remote.ram, local ? &b->remote.guest : NULL, q,
 			 "by the stub", read_by_stub, b);
+	us_peer_ram_mem(&b->remote.ram)->read_entered = read_entered;
 	int r = us_gdb_session_look(s, 1, &b->look);
 	if (r < 0)
 		return us_fail(e, r, "sample the guest: %s", s->client.why);

@@ -148,19 +148,26 @@ static void space_of_aarch64(const uint64_t *v, const struct us_gdb_code *code,
 }
 
 /* Of EL2 and EL3, whose entries are elsewhere, nothing is said. */
-static void entered_aarch64(const uint64_t *v, struct us_regs *r)
+static bool left_aarch64(const uint64_t *v, const struct us_regs *r,
+			 struct us_entered *ret)
 {
 	uint64_t mode = v[US_GDB_SPSR - US_GDB_APART] & SPSR_M;
 	bool kernel = mode == SPSR_EL1H || mode == SPSR_EL1T;
-	if (r->pc - v[US_GDB_VBAR - US_GDB_APART] >= VECTORS_SIZE ||
-	    (!kernel && mode != SPSR_EL0) || r->space.mode != US_PAGING_AARCH64)
-		return;
-	r->entered = (struct us_entered){
+	if ((!kernel && mode != SPSR_EL0) || r->space.mode != US_PAGING_AARCH64)
+		return false;
+	*ret = (struct us_entered){
 		.pc = v[US_GDB_ELR - US_GDB_APART],
 		.sp = mode == SPSR_EL1H ? r->sp : v[US_GDB_SP_EL0 - US_GDB_APART],
 		.valid = true,
 		.user = !kernel,
 	};
+	return true;
+}
+
+static void entered_aarch64(const uint64_t *v, struct us_regs *r)
+{
+	if (r->pc - v[US_GDB_VBAR - US_GDB_APART] < VECTORS_SIZE)
+		left_aarch64(v, r, &r->entered);
 }
 
 static void decode_riscv(bool wide, bool controls, const uint64_t *v, struct us_regs *r,
@@ -184,22 +191,29 @@ static void space_of_riscv(const uint64_t *v, const struct us_gdb_code *code,
 	r->space = us_riscv_space(v[US_GDB_SATP - US_GDB_APART], priv == PRIV_M);
 }
 
+/* M-mode, whose entries are elsewhere, has no page tables. */
+static bool left_riscv(const uint64_t *v, const struct us_regs *r,
+		       struct us_entered *ret)
+{
+	if (r->space.mode < US_PAGING_RISCV_39 || r->space.mode > US_PAGING_RISCV_57)
+		return false;
+	*ret = (struct us_entered){
+		.pc = v[US_GDB_SEPC - US_GDB_APART],
+		.sp = r->sp,
+		.valid = true,
+		.user = !(v[US_GDB_SSTATUS - US_GDB_APART] & SSTATUS_SPP),
+	};
+	return true;
+}
+
 /* In S-mode; interrupts may have an entry each. */
 static void entered_riscv(const uint64_t *v, struct us_regs *r)
 {
 	uint64_t stvec = v[US_GDB_STVEC - US_GDB_APART];
 	us_gva base = stvec & ~(us_gva)STVEC_MODE;
 	bool vectored = (stvec & STVEC_MODE) == 1 && r->pc - base < 4 * CAUSES;
-	/* M-mode, whose entries are elsewhere, has no page tables. */
-	if (r->space.mode < US_PAGING_RISCV_39 || r->space.mode > US_PAGING_RISCV_57 ||
-	    (r->pc != base && !vectored))
-		return;
-	r->entered = (struct us_entered){
-		.pc = v[US_GDB_SEPC - US_GDB_APART],
-		.sp = r->sp,
-		.valid = true,
-		.user = !(v[US_GDB_SSTATUS - US_GDB_APART] & SSTATUS_SPP),
-	};
+	if (r->pc == base || vectored)
+		left_riscv(v, r, &r->entered);
 }
 
 #define BIT(reg)  (1ULL << (reg))
@@ -208,16 +222,16 @@ static void entered_riscv(const uint64_t *v, struct us_regs *r)
 static const struct us_gdb_machine machines[] = {
 	{ "i386", US_ARCH_X86_64, US_X86_RSP, US_X86_RBP,
 	  BIT(US_GDB_CR0) | BIT(US_GDB_CR3) | BIT(US_GDB_CR4) | BIT(US_GDB_EFER),
-	  NAMES(x86_names), decode_x86, NULL, 0, 0, NULL },
+	  NAMES(x86_names), decode_x86, NULL, 0, 0, NULL, NULL },
 	{ "aarch64", US_ARCH_AARCH64, US_AARCH64_SP, US_AARCH64_FP,
 	  BIT(US_GDB_TTBR0) | BIT(US_GDB_TTBR1) | BIT(US_GDB_TCR) | BIT(US_GDB_SCTLR),
 	  NAMES(aarch64_names), decode_aarch64, space_of_aarch64, VECTOR_SIZE,
 	  BIT(US_GDB_VBAR) | BIT(US_GDB_ELR) | BIT(US_GDB_SPSR) | BIT(US_GDB_SP_EL0),
-	  entered_aarch64 },
+	  entered_aarch64, left_aarch64 },
 	{ "riscv:rv64", US_ARCH_RISCV64, US_RISCV_SP, US_RISCV_FP,
 	  BIT(US_GDB_SATP) | BIT(US_GDB_PRIV), NAMES(riscv_names), decode_riscv,
 	  space_of_riscv, 4, BIT(US_GDB_STVEC) | BIT(US_GDB_SEPC) | BIT(US_GDB_SSTATUS),
-	  entered_riscv },
+	  entered_riscv, left_riscv },
 };
 
 const struct us_gdb_machine *us_gdb_machine_of(const char *processor)

@@ -30,6 +30,9 @@ struct us_gdb_machine {
 	unsigned entry_align; /* bytes; entries are aligned to that */
 	uint64_t entry;	      /* bit n: register n is needed for it */
 	void (*set_entered)(const uint64_t *v, struct us_regs *r);
+	/* Wherever it is: what was broken off last.  false: there is none such. */
+	bool (*left)(const uint64_t *v, const struct us_regs *r,
+		     struct us_entered *ret);
 };
 
 const struct us_gdb_machine *us_gdb_machine_of(const char *processor); /* or NULL */

@@ -172,12 +172,13 @@ static int exchange(struct us_gdb_session *s, uint64_t mask, bool put, bool take
 	return 0;
 }
 
-/* Of a vCPU that may be where an exception enters: what it was at before. */
-static int ask_entered(struct us_gdb_session *s, unsigned vcpu, uint64_t deadline_ns,
-		       struct us_gdb_look *ret)
+/* What tells what an exception broke off. */
+static int ask_entry(struct us_gdb_session *s, unsigned vcpu, uint64_t deadline_ns,
+		     struct us_gdb_look *ret)
 {
 	enum request what[1 + US_GDB_N_ENTRY];
 	unsigned n = 0;
+	ret->apart.got = 0; /* what is there is the last vCPU's */
 	if (applies(s, SELECT, vcpu))
 		what[n++] = SELECT;
 	for (unsigned k = ENTRY; k < ENTRY + US_GDB_N_ENTRY; k++)
@@ -195,6 +196,14 @@ static int ask_entered(struct us_gdb_session *s, unsigned vcpu, uint64_t deadlin
 		if (r == 0)
 			take_reply(s, what[i], vcpu, ret);
 	}
+	return r;
+}
+
+/* Of a vCPU that may be where an exception enters: what it was at before. */
+static int ask_entered(struct us_gdb_session *s, unsigned vcpu, uint64_t deadline_ns,
+		       struct us_gdb_look *ret)
+{
+	int r = ask_entry(s, vcpu, deadline_ns, ret);
 	if (r == 0)
 		us_gdb_set_entered(&s->layout, &ret->apart, &ret->regs[vcpu]);
 	return r;
@@ -390,4 +399,13 @@ bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, voi
 			return false;
 	}
 	return true;
+}
+
+bool us_gdb_session_left(struct us_gdb_session *s, unsigned vcpu,
+			 struct us_gdb_look *look, struct us_entered *ret)
+{
+	if (s->run == US_GDB_RUNS || s->detached || vcpu >= s->n_vcpu || !s->qemu ||
+	    ask_entry(s, vcpu, us_now_ns() + LOOK_NS, look))
+		return false;
+	return us_gdb_get_left(&s->layout, &look->apart, &look->regs[vcpu], ret);
 }

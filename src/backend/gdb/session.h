@@ -90,6 +90,11 @@ US_MUST_CHECK int us_gdb_session_resume(struct us_gdb_session *s);
 bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, void *buf,
 			 size_t len);
 
+/* What an exception broke off last on a vCPU of this look; only while it is HELD or
+ * PAUSED. */
+bool us_gdb_session_left(struct us_gdb_session *s, unsigned vcpu,
+			 struct us_gdb_look *look, struct us_entered *ret);
+
 /* While it runs: sleep until t_ns. 0; -EINTR; or what is wrong, as look(). */
 US_MUST_CHECK int us_gdb_session_sleep(struct us_gdb_session *s, uint64_t t_ns);
 

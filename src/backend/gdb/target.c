@@ -365,6 +365,15 @@ void us_gdb_set_entered(const struct us_gdb_layout *l, const struct us_gdb_apart
 		m->set_entered(apart->v, regs);
 }
 
+bool us_gdb_get_left(const struct us_gdb_layout *l, const struct us_gdb_apart *apart,
+		     const struct us_regs *regs, struct us_entered *ret)
+{
+	const struct us_gdb_machine *m = l->machine;
+	uint64_t needed = m->entry >> US_GDB_APART;
+	return m->left && !regs->user && regs->bits == 64 &&
+	       (apart->got & needed) == needed && m->left(apart->v, regs, ret);
+}
+
 bool us_x86_at_reset(const struct us_regs *r)
 {
 	return r->arch == US_ARCH_X86_64 && r->bits == 16 && r->pc == 0xfffffff0;

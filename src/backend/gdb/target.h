@@ -113,6 +113,10 @@ bool us_gdb_may_be_entering(const struct us_gdb_layout *l, const struct us_regs 
 void us_gdb_set_entered(const struct us_gdb_layout *l, const struct us_gdb_apart *apart,
 			struct us_regs *regs);
 
+/* What an exception broke off last, by the same registers; false: not known. */
+bool us_gdb_get_left(const struct us_gdb_layout *l, const struct us_gdb_apart *apart,
+		     const struct us_regs *regs, struct us_entered *ret);
+
 /* Is the vCPU where reset leaves it: not started yet? */
 bool us_x86_at_reset(const struct us_regs *r);
 

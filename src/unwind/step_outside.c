@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * step_outside.c: from the first or last instructions of a kernel's entry, where the
+ * processor itself still, or again, has the program's registers, to the program.
+ *
+ * Where it goes on, the processor says.  On the way in, the code from the entry's start
+ * tells which registers it has changed already, and where it keeps them; on the way
+ * out, the code up to the exception's return tells what it gives back, and in which
+ * page tables.  What is found so has to be a program: in pages that programs may use,
+ * its code and its stack.
+ */
+#include "unwind/walk.h"
+
+/* What the program goes on with. */
+struct program {
+	struct us_space space;
+	us_gva pc, sp;
+	uint64_t fp, ra;
+	bool ra_known;
+};
+
+static bool is_upper_or_kernels(struct us_walk *w, const struct us_space *s, us_gva va)
+{
+	return us_walk_is_upper(va) || !us_paging_is_user(w->paging, s, va);
+}
+
+/* A stack that has nothing on it yet begins where its memory ends. */
+static bool is_program(struct us_walk *w, const struct program *p)
+{
+	const struct us_space *s = &p->space;
+	uint8_t byte;
+	return p->pc % w->u->arch->link->align == 0 &&
+	       !is_upper_or_kernels(w, s, p->pc) &&
+	       !us_paging_is_data(w->paging, s, p->pc) &&
+	       us_paging_read(w->paging, s, p->pc, &byte, 1) &&
+	       (!is_upper_or_kernels(w, s, p->sp) ||
+		!is_upper_or_kernels(w, s, p->sp - 1));
+}
+
+static bool asks(struct us_walk *w, struct us_entered *ret)
+{
+	struct us_mem *m = w->paging->mem;
+	return m->read_entered && m->read_entered(m->ctx, ret) && ret->user;
+}
+
+/* The code leads from here to an exception's return. */
+static bool on_way_out(struct us_walk *w, struct program *ret)
+{
+	const struct us_walk_arch *a = w->u->arch;
+	struct us_link_exit x = { .known = w->known, .space = *w->space };
+	struct us_entered at;
+	memcpy(x.reg, w->reg, sizeof(x.reg));
+	if (!us_sites_exit(w->u->sites, w->pc, &x) || !asks(w, &at))
+		return false;
+	bool sp_known = a->link->banked_sp || (x.known >> a->sp & 1);
+	*ret = (struct program){
+		.space = x.space,
+		.pc = x.pc_set ? x.pc : at.pc,
+		.sp = !a->link->banked_sp ? x.reg[a->sp]
+		      : x.sp_set	  ? x.sp
+					  : at.sp,
+		.fp = x.reg[a->fp],
+		.ra = x.reg[a->link->ra],
+		.ra_known = x.known >> a->link->ra & 1,
+	};
+	return sp_known && (x.known >> a->fp & 1) && is_program(w, ret);
+}
+
+/* Register n of the program, where the entry has come to here. */
+static bool was(struct us_walk *w, const struct us_link_entry *e, unsigned n,
+		uint64_t *ret)
+{
+	if (!(e->changed >> n & 1)) {
+		*ret = w->reg[n];
+		return true;
+	}
+	return (e->saved >> n & 1) &&
+	       us_paging_read(w->paging, w->space, e->base + 8 * (us_gva)e->at[n], ret,
+			      8);
+}
+
+/* The code leads here from an entry, in the program's own page tables. */
+static bool on_way_in(struct us_walk *w, const struct us_site *site,
+		      struct program *ret)
+{
+	const struct us_walk_arch *a = w->u->arch;
+	struct us_link_entry e;
+	struct us_entered at;
+	if (!us_sites_entry(w->u->sites, site, &e) || !asks(w, &at))
+		return false;
+	*ret = (struct program){ .space = *w->space, .pc = at.pc, .sp = at.sp };
+	ret->ra_known = was(w, &e, a->link->ra, &ret->ra);
+	return (a->link->banked_sp || was(w, &e, a->sp, &ret->sp)) &&
+	       was(w, &e, a->fp, &ret->fp) && is_program(w, ret);
+}
+
+bool us_step_outside(struct us_walk *w, const struct us_site *site, struct us_step *ret)
+{
+	struct us_unwinder *u = w->u;
+	struct program p;
+	/* Registers are all there are in the innermost frame alone. */
+	if (!u->arch->link || (w->flags & US_PC_USER) || w->after_call ||
+	    w->known != UINT32_MAX || !w->paging->mem->read_entered ||
+	    w->paging->stack || w->space->mode == US_PAGING_OFF ||
+	    (!on_way_out(w, &p) && !on_way_in(w, site, &p)))
+		return false;
+	*ret = (struct us_step){
+		.pc = p.pc,
+		.sp = p.sp,
+		.fp = p.fp,
+		.ra = p.ra,
+		.ra_known = p.ra_known,
+		.sp_known = true,
+		.fp_known = true,
+		.exact = true,
+		.flags = US_PC_USER,
+		.how = US_HOW_INTERRUPT,
+	};
+	us_walk_note_program(u, &p.space);
+	u->outside = p.space;
+	w->next_space = &u->outside;
+	return true;
+}
