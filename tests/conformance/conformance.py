@@ -284,7 +284,7 @@ class Suite:
         for name in ("shares-skew", "shares-nofp-skew", "demo-skew"):
             self.whole_guest(name, 1)
 
-    def ends(self, name):
+    def ends(self, name, *options):
         """Threads that nobody called: every stack is whole."""
         def look(t, stats):
             self.not_busy(stats, name)
@@ -293,7 +293,7 @@ class Suite:
             if stats["running"] < 100:
                 raise FewSamples(stats["running"])
 
-        with self.guest(name, 1) as g:
+        with self.guest(name, 1, **({"extra": options} if options else {})) as g:
             g.wait("READY")
             self.compare(g, name, look, seconds=self.for_stacks)
             check(g.goes_on(), "the guest does not go on")
@@ -527,6 +527,14 @@ class Suite:
         if self.args.backend != "xen" or self.processor == "x86_64":
             yield "where stacks end", lambda: self.ends("ends"), True
             yield "where stacks end, no tables", lambda: self.ends("ends-nofp"), True
+        # By an exception return from what is below the kernel.
+        below = {"riscv64": ("mret", "-mret", ("-bios", "none")),
+                 "aarch64": ("eret from EL2", "", ("-M", "virt,virtualization=on"))}
+        if self.args.accel == "tcg" and self.processor in below:
+            word, suffix, options = below[self.processor]
+            for name in ("ends", "ends-nofp"):
+                yield (f"where stacks end, {name} by {word}",
+                       lambda n=name: self.ends(n + suffix, *options), True)
         if self.processor == "x86_64":
             yield "ring 3", lambda: self.ring3("ring3", 1), True
             yield "ring 3 without tables", lambda: self.ring3("ring3-nofp", 1), True

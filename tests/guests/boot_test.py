@@ -30,21 +30,25 @@ MACHINES = {"tcg": [["-M", "pc", "-smp", "1"], ["-M", "q35", "-smp", "2"]],
             "kvm": [["-M", "microvm", "-smp", "1"], ["-M", "microvm", "-smp", "2"]]}
 if ARCH != "x86_64":
     MACHINES = {"tcg": [["-smp", "1"], ["-smp", "2"]]}
+if NAME in ("ends", "ends-nofp") and ARCH == "aarch64":
+    MACHINES["tcg"].append(["-M", "virt,virtualization=on", "-smp", "2"])
 # The shares of these are exact.  With one vCPU an instruction takes a fixed time of the
 # guest's clock, and what the host takes away is not in it.  (With two, each turn of one
 # makes the other's waiting long.)
 EXACT = ("shares", "shares-nofp", "shares-o0", "switch")
 # In these, the frame pointer does not lead from frame to frame.
 NO_CHAIN = ("shares-nofp", "badfp", "cyclic", "ring3", "ring3-nofp", "ends", "ends-nofp",
-            "trampoline")
+            "ends-mret", "ends-nofp-mret", "trampoline")
 # In these, every function that takes time has a frame.
 FRAMES = ("shares", "shares-o0", "switch", "recurse", "idle")
 DIVES = 100
+# This one has no firmware below it.
+NO_FIRMWARE = ("-bios", "none") if NAME.endswith("-mret") else ()
 MAX_SNAPSHOTS = 100  # two a second, for each of two starts
 
 
 def start(args, stub=False):
-    return Guest(ELF, ["-accel", ACCEL, *args], stub, PROCESSOR)
+    return Guest(ELF, ["-accel", ACCEL, *NO_FIRMWARE, *args], stub, PROCESSOR)
 
 
 def on_top(elf, stub, pc, sp):

@@ -76,6 +76,9 @@ go_to_el1:
 	b.ne	1f
 	mov	x0, #HCR_EL1_IS_64BIT
 	msr	hcr_el2, x0
+	adrp	x0, hypervisor_vectors
+	add	x0, x0, :lo12:hypervisor_vectors
+	msr	vbar_el2, x0
 	ldr	x0, =SCTLR_OFF
 	msr	sctlr_el1, x0
 	mov	x0, #CNTHCT_EL1
@@ -102,6 +105,36 @@ go_to_el1:
 1:	msr	daifset, #0xf
 	ret
 	.ltorg
+
+	/* What is left in EL2, where nothing is translated: hvc, from EL1. */
+	.text
+	.type hypervisor_vectors, @function
+	.balign 2048
+hypervisor_vectors:
+	.skip	0x400
+	b	hypervisor_start
+	.size hypervisor_vectors, . - hypervisor_vectors
+
+	/* EL1 goes on at x0, with all registers but x9 and x30, in which it finds where the
+	 * last call of here has returned to, as EL1 has this code. */
+	.globl hypervisor_start
+	.type hypervisor_start, @function
+	.balign 16
+hypervisor_start:
+	msr	elr_el2, x0
+	bl	set_el1
+	adrp	x9, image_to_gva
+	ldr	x9, [x9, :lo12:image_to_gva]
+	add	x30, x30, x9
+	eret
+	.size hypervisor_start, . - hypervisor_start
+
+	.type set_el1, @function
+set_el1:
+	mov	x9, #SPSR_EL1_MASKED
+	msr	spsr_el2, x9
+	ret
+	.size set_el1, . - set_el1
 
 	/* Every vCPU comes here, and takes a number; the first is the boot vCPU. */
 	.text

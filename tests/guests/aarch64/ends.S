@@ -2,6 +2,8 @@
 /*
  * ends.S: how the threads of ends.c begin; no tables say so.
  */
+#define LEVEL_2 8
+
 	.text
 	/* The one that called is on a stack that is left for good. */
 	.globl own_stack
@@ -23,15 +25,22 @@ own_jump:
 	b	jumped_thread
 	.size own_jump, . - own_jump
 
-	/* exception_return(to): to EL1, with its own stack pointer, all masked. */
+	/* exception_return(to): to EL1, with its own stack pointer, all masked; from EL2, if
+	 * the guest began there. */
 	.globl exception_return
 	.type exception_return, @function
 	.balign 16
 exception_return:
+	adrp	x1, boot_level
+	ldr	x1, [x1, :lo12:boot_level]
+	cmp	x1, #LEVEL_2
+	b.eq	1f
 	mov	x1, #0x3c5
 	msr	spsr_el1, x1
 	msr	elr_el1, x0
 	eret
+1:	hvc	#0
+2:	b	2b
 	.size exception_return, . - exception_return
 
 	/* context(stack, entry, own_stack, garbage): as switch_context() leaves it: x29,

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * boot.S: from where the image was loaded, with translation off, in S-mode above an SBI,
- * to the higher half; the other vCPUs join on the way.
+ * boot.S: from where the image was loaded, with translation off, in S-mode above an SBI
+ * (or in M-mode: machine.S), to the higher half; the other vCPUs join on the way.
  */
 #include "layout.h"
 
 	.section .head, "ax"
 	.globl _start
-_start:	csrw	sie, zero
+_start:	ld	t0, machine_mode
+	beqz	t0, supervisor_boot
+	tail	machine_boot
+	.globl supervisor_boot
+supervisor_boot:
+	csrw	sie, zero
 	/* OpenSBI 1.1 may let a hart go before it has noted where to: here, then. */
 	lla	t0, boot_begun
 	li	t1, 1

@@ -2,6 +2,8 @@
 /*
  * ends.S: how the threads of ends.c begin; no tables say so.
  */
+#include "machine_mode.h"
+
 	.text
 	/* The one that called is on a stack that is left for good. */
 	.globl own_stack
@@ -23,15 +25,22 @@ own_jump:
 	tail	jumped_thread
 	.size own_jump, . - own_jump
 
-	/* exception_return(to): sstatus.SPP says that S-mode goes on. */
+	/* exception_return(to): sstatus.SPP says that S-mode goes on; or by mret, from a
+	 * function of M-mode. */
 	.globl exception_return
 	.type exception_return, @function
 	.balign 16
 exception_return:
+	ld	t0, machine_mode
+	bnez	t0, 1f
 	li	t0, 0x100
 	csrs	sstatus, t0
 	csrw	sepc, a0
 	sret
+1:	mv	a1, a0
+	li	a7, MACHINE_RETURN
+	ecall
+2:	j	2b
 	.size exception_return, . - exception_return
 
 	/* context(stack, entry, own_stack, garbage): as switch_context() leaves it: from the top,
