@@ -52,9 +52,9 @@ void us_pacer_init(struct us_pacer *p, const struct us_schedule *s, unsigned n_s
 		   unsigned weight, uint64_t now_ns);
 
 /*
- * For a backend whose samples stop the whole guest: one slot, which weighs as much as the
- * vCPUs that a sample is of, *ret_mask, all or those in s->vcpu_mask.  The guest has
- * n_vcpu.  0; -EINVAL: none is chosen.
+ * For a backend whose samples stop the whole guest: one slot, which weighs as much as
+ * the vCPUs that a sample is of, *ret_mask, all or those in s->vcpu_mask.  The guest
+ * has n_vcpu.  0; -EINVAL: none is chosen.
  */
 US_MUST_CHECK int us_pacer_init_whole(struct us_pacer *p, const struct us_schedule *s,
 				      unsigned n_vcpu, uint64_t *ret_mask,

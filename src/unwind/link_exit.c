@@ -3,6 +3,7 @@
 #include "unwind/link_exit.h"
 
 #define MAX_INSNS 128
+#define NOWHERE	  0x000ffffffffff000 /* no memory is there */
 
 static bool has(const struct us_link_exit *x, unsigned reg)
 {
@@ -87,6 +88,10 @@ static bool step(struct us_link_exit *x, struct us_code_path *path,
 		x->sp_set = true;
 		return has(x, i->reg);
 	case US_LINK_ROOT:
+		if (!has(x, i->reg) && i->imm) {
+			x->space.root_upper = NOWHERE; /* programs have none of it */
+			return true;
+		}
 		return has(x, i->reg) &&
 		       us_space_load(&x->space, i->imm, x->reg[i->reg]);
 	default:
@@ -113,6 +118,8 @@ bool us_link_run_exit(const struct us_link_machine *m, struct us_code_path *path
 			return true;
 		if (insn.kind == US_LINK_JUMP)
 			pc += (us_gva)insn.imm;
+		else if (insn.kind == US_LINK_JUMP_INDIRECT && has(ret, insn.reg))
+			pc = ret->reg[insn.reg];
 		else if (!step(ret, path, &insn))
 			return false;
 		else

@@ -273,6 +273,15 @@ static bool is_prologue(struct us_link_flow *f, us_gva pc)
 	       (insn.reg == m->ra || insn.reg2 == m->ra);
 }
 
+/* To where the code itself says: the entry's page is far away from the rest. */
+static bool is_far_jump(const struct us_link_state *st, const struct us_link_insn *insn,
+			us_gva *ret)
+{
+	struct us_link_value to = st->reg[insn->reg % US_LINK_N_REG];
+	*ret = (us_gva)(int64_t)to.off;
+	return to.sym == US_LSYM_CONST;
+}
+
 enum outcome { DEAD, RETURNS, LEAVES };
 
 /* Follow one path to its end. */
@@ -292,12 +301,17 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 			rule_of_exit(f, &p->st, ret);
 			return LEAVES;
 		}
-		if (insn.kind == US_LINK_JUMP_INDIRECT || insn.kind == US_LINK_STOP)
+		if (insn.kind == US_LINK_STOP)
 			return DEAD;
+		bool jumps = insn.kind == US_LINK_JUMP;
+		if (insn.kind == US_LINK_JUMP_INDIRECT) {
+			jumps = is_far_jump(&p->st, &insn, &to);
+			if (!jumps)
+				return DEAD;
+		}
 		us_link_state_step(&p->st, f->machine, &insn);
 		if (insn.kind == US_LINK_BRANCH)
 			pend(f, to, p->order, &p->st);
-		bool jumps = insn.kind == US_LINK_JUMP;
 		if (!jumps && us_code_place_runs_out(at, p->pc, next))
 			return DEAD;
 		if (is_call(&insn)) {

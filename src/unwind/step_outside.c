@@ -109,7 +109,7 @@ bool us_step_outside(struct us_walk *w, const struct us_site *site, struct us_st
 		.sp = p.sp,
 		.fp = p.fp,
 		.ra = p.ra,
-		.ra_known = p.ra_known,
+		.ra_known = p.ra_known && !us_walk_is_upper(p.ra),
 		.sp_known = true,
 		.fp_known = true,
 		.exact = true,

@@ -1,35 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trampoline.c: a program in user mode, with page tables of its own, that calls the
- * kernel; it enters and leaves it by a page that is mapped elsewhere than where it was
- * linked.
+ * trampoline.c: the guest trampoline on riscv64: the program's registers are kept in a
+ * page of its own address space, and the kernel's stack pointer is there too.
  */
 #include "trampoline.h"
 #include "machine.h"
 #include "paging.h"
-#include "truth.h"
-
-#define FUNCTIONS(X) X(user_main) X(kernel_work)
-TRUTH_FUNCTIONS(FUNCTIONS);
-
-static const char tree[] = "user_start\n"
-			   "  user_main\n"
-			   "    compute\n"
-			   "    call_kernel\n"
-			   "      user_return\n"
-			   "      user_vector\n"
-			   "        user_trap\n"
-			   "          system_call\n"
-			   "            kernel_work\n"
-			   "            report\n"
-			   "              print_truth\n"
-			   "                serial_write\n"
-			   "              print_beat\n"
-			   "                serial_write\n";
 
 #define ENTRIES	    512
 #define ENTRY_USER  0x10ul
-#define USER_BYTES  4096
 #define SSTATUS_SPP 0x100ul
 #define CAUSE_ECALL 8
 
@@ -51,30 +30,8 @@ static struct vcpu {
 	struct truth truth;
 	u64 satp;
 } __attribute__((aligned(4096))) vcpus[MAX_VCPUS];
-static u64 unit;
 
-extern char trampoline[], user_vector[], user_return[], user_image[], user_image_end[];
-
-VISIBLE void kernel_work(u64 n)
-{
-	u64 x = n;
-
-	WITH_FRAME();
-	for (u64 i = 0; i < n; i++)
-		keep(x = x * 3 + i);
-}
-
-VISIBLE void system_call(struct vcpu *v)
-{
-	WITH_FRAME();
-	if (v->frame.a[0] == CALL_REPORT) {
-		report(&v->truth);
-	} else {
-		truth_call(&v->truth, IN(kernel_work));
-		kernel_work(unit);
-	}
-	truth_call(&v->truth, IN(user_main));
-}
+extern char trampoline[], user_vector[], user_return[];
 
 /* On the kernel's stack and in its address space.  Returns the program's. */
 u64 user_trap(void);
@@ -92,7 +49,7 @@ VISIBLE u64 user_trap(void)
 			__asm__ volatile("wfi");
 	}
 	v->frame.epc += 4;
-	system_call(v);
+	system_call(&v->truth, v->frame.a[0]);
 	write_csr("sepc", v->frame.epc);
 	return v->satp;
 }
@@ -113,21 +70,13 @@ static NORETURN void leave_kernel(u64 satp, u64 by)
 	__builtin_unreachable();
 }
 
-void guest_setup(void)
-{
-	print_tree(tree);
-	unit = measure_iterations(5000, 1000);
-	map_page(TRAMPOLINE, gpa_of(trampoline));
-}
-
 NORETURN void kmain(u32 vcpu)
 {
 	struct vcpu *v = &vcpus[vcpu];
 	u64 *low[] = { v->top, v->upper, v->low[0], v->low[1] };
 	u64 *high[] = { v->top, v->upper, v->high[0], v->high[1] };
 
-	for (u64 i = 0; i < (u64)(user_image_end - user_image); i++)
-		v->code[i] = (u8)user_image[i];
+	copy_program(v->code);
 	__asm__ volatile("fence.i");
 	map(low, USER_BASE, gpa_of(v->code), ENTRY_USER);
 	map(low, USER_STACK - USER_BYTES, gpa_of(v->stack), ENTRY_USER);
@@ -139,8 +88,8 @@ NORETURN void kmain(u32 vcpu)
 	v->frame.kernel_trap = (u64)user_trap;
 	v->frame.epc = USER_BASE;
 	v->frame.sp = USER_STACK;
-	v->frame.a[0] = unit;
-	truth_init(&v->truth, vcpu, truth_names);
+	v->frame.a[0] = work_unit;
+	begin_truth(&v->truth, vcpu);
 	write_csr("stvec", TRAMPOLINE + (u64)(user_vector - trampoline));
 	write_csr("sepc", v->frame.epc);
 	write_csr("sstatus", read_csr("sstatus") & ~SSTATUS_SPP);

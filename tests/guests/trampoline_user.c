@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* user.c: the program of the guest trampoline. */
-#include "trampoline.h"
+/* trampoline_user.c: the program of the guest trampoline. */
 #include "cpu.h"
+#include "trampoline.h"
 
 NORETURN void user_main(u64 unit);
 
@@ -9,12 +9,7 @@ __asm__(".section .text.first, \"ax\"\n"
 	".globl user_start\n"
 	".type user_start, @function\n"
 	"user_start:\n"
-	".cfi_startproc\n"
-	".cfi_undefined ra\n"
-	"	li s0, 0\n"
-	"	call user_main\n"
-	"	ebreak\n"
-	".cfi_endproc\n"
+	".cfi_startproc\n" PROGRAM_START ".cfi_endproc\n"
 	".size user_start, . - user_start\n"
 	".text\n");
 
@@ -30,10 +25,10 @@ VISIBLE u64 compute(u64 n)
 
 VISIBLE void call_kernel(u64 call)
 {
-	register u64 a0 __asm__("a0") = call;
+	register u64 number __asm__(CALL_REGISTER) = call;
 
 	WITH_FRAME();
-	__asm__ volatile("ecall" : "+r"(a0)::"memory");
+	__asm__ volatile(CALL_INSTRUCTION : "+r"(number)::CALL_DESTROYS);
 }
 
 NORETURN void user_main(u64 unit)

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* program.h: the guest trampoline on riscv64: its addresses, and its program's own
+ * code.
+ */
+#ifndef GUEST_PROGRAM_H
+#define GUEST_PROGRAM_H
+
+/* At these addresses in both address spaces, and in the program's alone. */
+#define TRAMPOLINE 0x3ffffff000
+#define TRAP_FRAME 0x3fffffe000
+
+#define ENTERED_BY "user_vector" /* the caller of user_trap() */
+
+#define PROGRAM_START                                                                  \
+	".cfi_undefined ra\n"                                                          \
+	"	li s0, 0\n"                                                                  \
+	"	call user_main\n"                                                            \
+	"	ebreak\n"
+#define CALL_REGISTER	 "a0"
+#define CALL_INSTRUCTION "ecall"
+#define CALL_DESTROYS	 "memory"
+
+#endif

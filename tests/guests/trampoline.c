@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trampoline.c: a program in user mode, with page tables of its own, that calls the
+ * kernel; it enters and leaves it by a page that is mapped elsewhere than where it was
+ * linked.  How, is in the file of the same name in the processor's folder.
+ */
+#include "trampoline.h"
+#include "machine.h"
+
+#define FUNCTIONS(X) X(user_main) X(kernel_work)
+TRUTH_FUNCTIONS(FUNCTIONS);
+
+static const char tree[] = "user_start\n"
+			   "  user_main\n"
+			   "    compute\n"
+			   "    call_kernel\n"
+			   "      user_return\n"
+			   "      user_vector\n"
+			   "      " ENTERED_BY "\n"
+			   "        user_trap\n"
+			   "          system_call\n"
+			   "            kernel_work\n"
+			   "            report\n"
+			   "              print_truth\n"
+			   "                serial_write\n"
+			   "              print_beat\n"
+			   "                serial_write\n";
+
+u64 work_unit;
+
+extern char trampoline[], user_image[], user_image_end[];
+
+VISIBLE void kernel_work(u64 n)
+{
+	u64 x = n;
+
+	WITH_FRAME();
+	for (u64 i = 0; i < n; i++)
+		keep(x = x * 3 + i);
+}
+
+VISIBLE void system_call(struct truth *t, u64 call)
+{
+	WITH_FRAME();
+	if (call == CALL_REPORT) {
+		report(t);
+	} else {
+		truth_call(t, IN(kernel_work));
+		kernel_work(work_unit);
+	}
+	truth_call(t, IN(user_main));
+}
+
+void begin_truth(struct truth *t, u32 vcpu)
+{
+	truth_init(t, vcpu, truth_names);
+}
+
+void copy_program(u8 *to)
+{
+	for (u64 i = 0; i < (u64)(user_image_end - user_image); i++)
+		to[i] = (u8)user_image[i];
+}
+
+void guest_setup(void)
+{
+	print_tree(tree);
+	work_unit = measure_iterations(5000, 1000);
+	map_page(TRAMPOLINE, gpa_of(trampoline));
+}
