@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define STOP_REPLY_NS (250 * US_NS_PER_MS)
-#define DETACH_TRIES  8
+#define DETACH_TRIES  8 /* at least */
 
 /* Read on until a reply that begins with text, or one that refuses (an error, or
  * nothing).  What else comes answers questions of before, or is a stop reply, which
@@ -77,6 +77,7 @@ bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared, uint64_t pati
 {
 	const char *form[] = { shared->detach[0] ? shared->detach : "D", "D;1" };
 	bool qemu = atomic_load(&shared->qemu), stopped;
+	uint64_t last_ns = us_now_ns() + patience_ns;
 	if (qemu)
 		us_gdb_halt_qemu(g, patience_ns, &stopped);
 	else
@@ -92,7 +93,8 @@ bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared, uint64_t pati
 		if (!tell(g, form[i], deadline_ns))
 			return false;
 		enum answer a = wait_for(g, "OK", deadline_ns, &again, qemu);
-		if (a == NONE && again && qemu && ++n < DETACH_TRIES) /* at once */
+		if (a == NONE && again && qemu &&
+		    (++n < DETACH_TRIES || us_now_ns() < last_ns)) /* at once */
 			continue;
 		if (a != REFUSED)
 			return a == WANTED;

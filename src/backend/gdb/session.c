@@ -13,7 +13,8 @@
 
 #define LOOK_NS	     (2500 * US_NS_PER_MS)
 #define REGAIN_NS    (400 * US_NS_PER_MS)
-#define RESUME_TRIES 8
+#define RESUME_NS    (500 * US_NS_PER_MS)
+#define RESUME_TRIES 8 /* at least */
 #define LEAST_NAP_NS (10 * US_NS_PER_US)
 #define MOST_NAP_NS  (500 * US_NS_PER_US)
 
@@ -336,9 +337,12 @@ static bool was_taken_for_stop(struct us_gdb_session *s)
 	return true;
 }
 
+/* An owner that does so all the time may be faster than we are many times in a row, on
+ * a busy host. */
 static int tell_resume(struct us_gdb_session *s)
 {
-	for (unsigned i = 0; i < RESUME_TRIES; i++) {
+	uint64_t deadline_ns = us_now_ns() + RESUME_NS;
+	for (unsigned i = 0; i < RESUME_TRIES || us_now_ns() < deadline_ns; i++) {
 		int r = us_gdb_put(&s->client, s->resume);
 		if (r == 0)
 			r = us_gdb_flush(&s->client, us_now_ns() + LOOK_NS);
