@@ -2,7 +2,8 @@
 /*
  * A guest whose architecture, page tables, registers, stack and code are all from the
  * input: 20 bytes of registers and ways, then its memory.  Rules of tables are the
- * first bytes of that.
+ * first bytes of that.  What an exception broke off last may be known, and the stack
+ * may be a copy of some of its bytes.
  */
 #include "unwind/cfi_build.h"
 #include "unwind/unwind.h"
@@ -20,7 +21,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct input {
 	const uint8_t *ram;
 	size_t size;
+	struct us_entered entered;
 };
+
+static bool read_entered(void *ctx, struct us_entered *ret)
+{
+	*ret = ((const struct input *)ctx)->entered;
+	return true;
+}
 
 static bool read_ram(void *ctx, uint64_t at, void *buf, size_t len)
 {
@@ -109,7 +117,8 @@ static void check(const struct us_stack *out, us_gva pc)
 }
 
 static void unwind(struct us_mem *m, const struct us_regs *regs,
-		   const struct us_code_map *map, const struct us_cfi *cfi)
+		   struct us_stack_copy *copy, const struct us_code_map *map,
+		   const struct us_cfi *cfi)
 {
 	static struct us_unwinder *all[US_N_ARCH];
 	static struct us_paging p;
@@ -121,6 +130,7 @@ static void unwind(struct us_mem *m, const struct us_regs *regs,
 	us_unwinder_set_code(u, map, cfi);
 	us_mem_init(m);
 	us_paging_init(&p, m);
+	p.stack = copy;
 	for (int i = 0; i < 3; i++) {
 		us_unwind(u, &p, regs, &out);
 		check(&out, regs->pc);
@@ -167,7 +177,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	us_gva start[MAX_STARTS];
 	if (size < HEAD)
 		return 0;
-	struct input in = { data + HEAD, size - HEAD };
+	struct input in = { data + HEAD,
+			    size - HEAD,
+			    { .pc = number(data, 16, 2),
+			      .sp = number(data, 8, 4),
+			      .valid = true,
+			      .user = data[2] & 16 } };
 	us_gva base = data[1] & 4 ? 0xffff800000000000 : 0;
 	struct us_regs regs = {
 		.pc = base + number(data, 4, 4),
@@ -195,7 +210,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	m.n_region = mapped;
 	m.read = mapped ? NULL : read_ram;
 	m.read_gva = read_ram;
+	m.read_entered = data[2] & 32 ? read_entered : NULL;
 	m.ctx = &in;
+	struct us_stack_copy copy = {
+		.window[0] = { .base = regs.sp,
+			       .len = in.size < 512 ? (uint32_t)in.size : 512,
+			       .bytes = in.ram },
+		.n_window = 1,
+		.held = data[2] & 16,
+	};
 
 	struct us_code_map map = { .start = start, .narrow_cs = 0x23 };
 	map.n = starts(&in, base, start);
@@ -211,7 +234,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (us_cfi_place(&cfi, t, base, US_CFI_ANY_ROOT))
 			abort();
 	}
-	unwind(&m, &regs, data[1] & 1 ? &map : NULL, t ? &cfi : NULL);
+	unwind(&m, &regs, data[2] >> 6 == 3 ? &copy : NULL, data[1] & 1 ? &map : NULL,
+	       t ? &cfi : NULL);
 	us_cfi_remove(&cfi, t);
 	us_cfi_table_free(t);
 	return 0;
