@@ -196,11 +196,26 @@ class LinuxGuest(Guest):
     def kallsyms(self):
         return Kallsyms(self.oracle()["kallsyms"])
 
+    def connect(self):
+        """Until the guest answers an empty line: on a busy host it may lose the start of
+        what comes as soon as it is READY."""
+        self.control = socket.socket(socket.AF_UNIX)
+        self.control.connect(self.control_path)
+        for _ in range(10):
+            self.control.sendall(b"\n")
+            self.control.settimeout(5)
+            try:
+                while self.control.recv(65536):  # and what lines before this one gave
+                    self.control.settimeout(0.3)
+            except TimeoutError:
+                if self.control.gettimeout() < 5:
+                    return
+        raise RuntimeError("the guest's second serial port does not answer")
+
     def do(self, command, seconds=60):
         """Run a line of shell in the guest; what it printed."""
         if not self.control:
-            self.control = socket.socket(socket.AF_UNIX)
-            self.control.connect(self.control_path)
+            self.connect()
         self.control.settimeout(seconds)
         self.control.sendall(command.encode() + b"\n")
         text = b""
