@@ -52,8 +52,7 @@ struct us_whole_stop {
 	uint64_t since_ns; /* from when on the vCPUs did not run, in the mean */
 	uint64_t told_ns;  /* up to here in a capture's held_ns */
 	uint64_t got;	   /* bit n: vCPU n was read */
-	uint64_t
-		busy; /* bit n: the thread of vCPU n had work when the sample was due */
+	uint64_t busy;	   /* bit n: the thread of vCPU n had work when it was due */
 };
 
 /* Setup path. guest: where its threads are; one that is not known has pid 0. */

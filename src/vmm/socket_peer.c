@@ -312,7 +312,8 @@ static enum us_socket_client find_unix(const char *path, pid_t *ret_pid)
 	uint32_t inode;
 	if (find_unix_client(path, &inode) < 0)
 		return had_unix_client(path) ? US_SOCKET_PERHAPS : US_SOCKET_FREE;
-	*ret_pid = owner_of_inode(inode);
+	if (ret_pid)
+		*ret_pid = owner_of_inode(inode);
 	return inode ? US_SOCKET_TAKEN : US_SOCKET_FREE;
 }
 
@@ -321,14 +322,15 @@ static enum us_socket_client find_tcp(unsigned port, pid_t *ret_pid)
 	struct tcp_socket server, client;
 	if (!tcp_find(is_served_at, &port, &server))
 		return US_SOCKET_FREE;
-	if (tcp_find(is_other_end, &server, &client))
+	if (ret_pid && tcp_find(is_other_end, &server, &client))
 		*ret_pid = owner_of_inode(client.inode);
 	return US_SOCKET_TAKEN;
 }
 
 enum us_socket_client us_socket_find_client(const char *endpoint, pid_t *ret_pid)
 {
-	*ret_pid = 0;
+	if (ret_pid)
+		*ret_pid = 0;
 	if (endpoint[0] == '/')
 		return find_unix(endpoint, ret_pid);
 	const char *colon = strrchr(endpoint, ':');

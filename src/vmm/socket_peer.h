@@ -25,8 +25,8 @@ enum us_socket_client {
 /*
  * Is a client connected to the server at "/path", or at "host:port" of this host?  One
  * that is gone is none, also as long as a busy server has not noticed.  ret_pid: the
- * client's process, 0: not known (another user's).  Sources: sock_diag(7) and proc(5),
- * net/unix and net/tcp.
+ * client's process, 0: not known (another user's); NULL: not wanted, which is quicker.
+ * Sources: sock_diag(7) and proc(5), net/unix and net/tcp.
  */
 enum us_socket_client us_socket_find_client(const char *endpoint, pid_t *ret_pid);
 

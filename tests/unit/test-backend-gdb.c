@@ -14,7 +14,7 @@ static const struct remote stub = {
 	.ops = &us_backend_gdb,
 	.how = "QEMU's stub",
 	.by_peer = "by the stub",
-	.refused = " has it",
+	.refused = "test-backend-gd (pid ",
 	.serve = serve_stub,
 };
 

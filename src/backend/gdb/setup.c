@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "vmm/proc.h"
 #include "vmm/socket.h"
 #include "vmm/socket_peer.h"
@@ -56,13 +57,16 @@ static void rescue_anew(void *ctx, bool held)
 	us_gdb_let_go(&s->client, s->shared, RESCUE_PATIENCE_NS);
 }
 
-static int fail_taken(const char *endpoint, pid_t pid, struct us_err *e)
+static int fail_taken(const char *endpoint, struct us_err *e)
 {
-	char who[96] = "another debugger";
+	char who[160] = "another debugger", name[96];
 	struct us_proc_stat st;
+	pid_t pid;
+	us_socket_find_client(endpoint, &pid);
 	_cleanup_close_ int proc = pid ? us_proc_open(pid) : -1;
 	if (proc >= 0 && us_proc_stat(proc, &st) == 0)
-		snprintf(who, sizeof(who), "%s (pid %d)", st.comm, (int)pid);
+		snprintf(who, sizeof(who), "%s (pid %d)",
+			 us_printable(name, sizeof(name), st.comm), (int)pid);
 	us_fail(e, -EBUSY, "attach to the GDB stub %s: %s has it", endpoint, who);
 	us_hint(e, "detach that debugger, or use another --backend");
 	return -EBUSY;
@@ -78,13 +82,12 @@ static int refuse_if_taken(const char *endpoint, struct us_err *e)
 {
 	uint64_t start_ns = us_now_ns();
 	for (;;) {
-		pid_t pid;
-		enum us_socket_client client = us_socket_find_client(endpoint, &pid);
+		enum us_socket_client client = us_socket_find_client(endpoint, NULL);
 		if (client == US_SOCKET_FREE)
 			return 0;
 		uint64_t patience_ns = client == US_SOCKET_TAKEN ? LEAVE_NS : NOTICE_NS;
 		if (us_now_ns() - start_ns >= patience_ns)
-			return fail_taken(endpoint, pid, e);
+			return fail_taken(endpoint, e);
 		usleep(20000);
 	}
 }

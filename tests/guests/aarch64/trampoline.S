@@ -35,6 +35,21 @@
 	\what	x28, x29, [sp, #224]
 	.endm
 
+	/* To the program, with the registers that it has on the stack. */
+	.macro	leave_kernel
+	ldp	x0, x1, [sp, #FRAME_PC]
+	msr	elr_el1, x0
+	msr	spsr_el1, x1
+	ldp	x30, x0, [sp, #FRAME_X30]
+	msr	sp_el0, x0
+	msr	tpidrro_el0, x30
+	all	ldp
+	add	sp, sp, #FRAME_BYTES
+	mov	x30, #TRAMPOLINE + 0xfff
+	sub	x30, x30, #0xfff - (user_return - trampoline)
+	br	x30
+	.endm
+
 	.section .text.trampoline, "ax"
 	.balign 4096
 	.globl trampoline
@@ -88,17 +103,7 @@ kernel_entry:
 	stp	x0, x1, [sp, #FRAME_PC]
 	mov	x0, sp
 	bl	user_trap
-	ldp	x0, x1, [sp, #FRAME_PC]
-	msr	elr_el1, x0
-	msr	spsr_el1, x1
-	ldp	x30, x0, [sp, #FRAME_X30]
-	msr	sp_el0, x0
-	msr	tpidrro_el0, x30
-	all	ldp
-	add	sp, sp, #FRAME_BYTES
-	mov	x30, #TRAMPOLINE + 0xfff
-	sub	x30, x30, #0xfff - (user_return - trampoline)
-	br	x30
+	leave_kernel
 	.size kernel_entry, . - kernel_entry
 
 	/* enter_program(frame): with what is there. */
@@ -106,17 +111,7 @@ kernel_entry:
 	.type enter_program, @function
 enter_program:
 	mov	sp, x0
-	ldp	x0, x1, [sp, #FRAME_PC]
-	msr	elr_el1, x0
-	msr	spsr_el1, x1
-	ldp	x30, x0, [sp, #FRAME_X30]
-	msr	sp_el0, x0
-	msr	tpidrro_el0, x30
-	all	ldp
-	add	sp, sp, #FRAME_BYTES
-	mov	x30, #TRAMPOLINE + 0xfff
-	sub	x30, x30, #0xfff - (user_return - trampoline)
-	br	x30
+	leave_kernel
 	.size enter_program, . - enter_program
 
 	.section .rodata
