@@ -7,6 +7,7 @@ import subprocess
 
 import paths
 from harness import Skip
+from once import alone
 
 CROSS_FILE = """[binaries]
 c = '{triple}-gcc'
@@ -53,10 +54,12 @@ def build(build_folder, arch, root, wanted=()):
     folder = os.path.join(build_folder, "rigs",
                           f"build-{arch}-{os.path.basename(root)}")
     cross = folder + ".cross"
-    with open(cross, "w") as f:
-        f.write(CROSS_FILE.format(triple=triple, root=root, arch=arch))
-    if not os.path.exists(os.path.join(folder, "build.ninja")):
-        _run(["meson", "setup", "--cross-file", cross, *OPTIONS, folder,
-              os.path.dirname(paths.TESTS)])
-    _run(["ninja", "-C", folder, "uniscope", *(t for t in wanted if _knows(folder, t))])
+    with alone(folder + ".lock"):
+        with open(cross, "w") as f:
+            f.write(CROSS_FILE.format(triple=triple, root=root, arch=arch))
+        if not os.path.exists(os.path.join(folder, "build.ninja")):
+            _run(["meson", "setup", "--cross-file", cross, *OPTIONS, folder,
+                  os.path.dirname(paths.TESTS)])
+        _run(["ninja", "-C", folder, "uniscope",
+              *(t for t in wanted if _knows(folder, t))])
     return folder

@@ -74,6 +74,10 @@ _XEN_MODULES = ("xen-privcmd", "xenfs", "xen-evtchn", "xen-gntdev", "xen-gntallo
 _LIBRARIES = ("libc6-dev", "libelf-dev", "libdw-dev", "libjansson-dev", "libcmocka-dev",
               "libbpf-dev")
 
+# One set for both hypervisors: it is fetched once, and uniscope is compiled once.
+_ARM_PACKAGES = ("qemu-system-arm", "ipxe-qemu", "xen-hypervisor-4.17-arm64",
+                 "xen-utils-4.17", "libxen-dev", "busybox-static", "python3") + _LIBRARIES
+
 _KVM_PC = dict(
     arch="x86_64", qemu=_PC, console="ttyS0", setup="kvm.sh",
     kernel="linux-image-cloud-amd64", modules=("irqbypass", "kvm", "kvm-amd"),
@@ -91,8 +95,7 @@ _KVM_ARM = dict(
     arch="aarch64", console="ttyAMA0", kernel="linux-image-cloud-arm64", setup="kvm.sh",
     files=_PYTHON + ("/usr/bin/qemu-system-aarch64", "/usr/lib/ipxe/qemu/efi-virtio.rom"),
     links={"/usr/share/qemu/efi-virtio.rom": "/usr/lib/ipxe/qemu/efi-virtio.rom"},
-    suite="bookworm",
-    packages=("qemu-system-arm", "ipxe-qemu", "busybox-static", "python3") + _LIBRARIES)
+    suite="bookworm", packages=_ARM_PACKAGES)
 
 _XEN_PC_HOST = dict(
     arch="x86_64", qemu=_XEN_PC, console="ttyS0",
@@ -142,7 +145,5 @@ RIGS = {
         files=_PYTHON + _XEN_FILES
         + ("/lib/aarch64-linux-gnu/libgcc_s.so.1",)
         + tuple("/usr/lib/aarch64-linux-gnu/" + name for name in _XEN_LIBRARIES[1:]),
-        suite="bookworm",
-        packages=("xen-hypervisor-4.17-arm64", "xen-utils-4.17", "libxen-dev",
-                  "busybox-static", "python3") + _LIBRARIES),
+        suite="bookworm", packages=_ARM_PACKAGES),
 }
