@@ -14,8 +14,9 @@
 #define FAR	    16	 /* samples whose distance is compared */
 #define LEAST_PAIRS 8
 /* A timer of a fixed period has no chance of its own: its error is how its phase meets
- * the guest's, which samples do not show.  As much as that is assumed. */
-#define TICK_SPREAD 0.5
+ * the guest's, which samples do not show.  What is assumed is right where other load
+ * moves that phase, and up to twice too wide where nothing does (docs/accuracy.md). */
+#define TICK_SPREAD 0.2
 
 /* The last samples of a vCPU in the stretch at hand, newest first. */
 struct recent {
