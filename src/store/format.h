@@ -29,6 +29,7 @@ enum us_chunk_type {
 	US_CHUNK_HOST_SAMPLES = US_FOURCC('H', 'S', 'A', 'M'),
 	US_CHUNK_HOST_SYMBOLS = US_FOURCC('H', 'S', 'Y', 'M'),
 	US_CHUNK_SAMPLES = US_FOURCC('S', 'A', 'M', 'P'),
+	US_CHUNK_COUNTED = US_FOURCC('C', 'A', 'L', 'L'),
 	US_CHUNK_STATS = US_FOURCC('S', 'T', 'A', 'T'),
 	US_CHUNK_END = US_FOURCC('E', 'N', 'D', ' '),
 };
@@ -39,11 +40,12 @@ enum us_chunk_type {
 #define US_TIME_UNIT_NS	     1000U /* of the times of samples */
 #define US_STACKS_FIRST	     4U	   /* bytes before the first node: u32 first id */
 /* Those that are known. */
-#define US_PC_FLAGS   (US_PC_USER | US_PC_EXACT | US_PC_SPACE | US_PC_EXIT)
-#define US_NODE_MAX   15U /* bytes: varint of 32 bits, varint of 64 bits */
-#define US_FLAG_MAX   6U  /* bytes: varint of 32 bits, u8 */
-#define US_SAMPLE_MAX 24U /* bytes: varints of 64, 23, 33 and 32 bits */
-#define US_HOST_MAX   10U /* bytes: two varints of 32 bits */
+#define US_PC_FLAGS    (US_PC_USER | US_PC_EXACT | US_PC_SPACE | US_PC_EXIT)
+#define US_NODE_MAX    15U /* bytes: varint of 32 bits, varint of 64 bits */
+#define US_FLAG_MAX    6U  /* bytes: varint of 32 bits, u8 */
+#define US_SAMPLE_MAX  24U /* bytes: varints of 64, 23, 33 and 32 bits */
+#define US_COUNTED_MAX 40U /* bytes: varints of 32 and three of 64 bits */
+#define US_HOST_MAX    10U /* bytes: two varints of 32 bits */
 
 /* The tag of a sample: end in bits 0 to 3, state in 4 to 6, vCPU from 7 on. */
 #define US_TAG_END_BITS	  4

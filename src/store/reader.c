@@ -39,6 +39,7 @@ struct reader {
 		bool due;      /* the next of them speaks of */
 		uint64_t next; /* this sample of the chunk that follows */
 	} hosts;
+	uint32_t n_counted[US_MAX_VCPUS];
 	bool ended;
 };
 
@@ -421,6 +422,49 @@ static int samples(struct reader *r, const uint8_t *p, const uint8_t *end)
 	return r->hosts.due ? bad(r, "hosts' stacks of samples that it has not") : 0;
 }
 
+/* One node; NULL: it cannot be. */
+static const uint8_t *counted_node(const uint8_t *p, const uint8_t *end,
+				   uint32_t number, us_gva last, struct us_counted *ret)
+{
+	uint64_t up, delta;
+	p = us_varint_get(p, end, &up);
+	p = us_varint_get(p, end, &delta);
+	p = us_varint_get(p, end, &ret->calls);
+	p = us_varint_get(p, end, &ret->self);
+	if (!p || !up || up > number)
+		return NULL;
+	ret->parent = number - (uint32_t)up;
+	ret->address = last + (uint64_t)us_unzigzag(delta);
+	return p;
+}
+
+static int counted(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	uint64_t vcpu, first;
+	struct us_counted c = { 0 };
+	p = us_varint_get(p, end, &vcpu);
+	p = us_varint_get(p, end, &first);
+	if (!p || vcpu >= US_MAX_VCPUS)
+		return bad(r, "calls of an impossible vCPU");
+	uint32_t *n = &r->n_counted[vcpu];
+	if (first != *n + 1ULL)
+		return bad(r, "does not go on where the calls before it ended");
+	while (p < end) {
+		if (*n == UINT32_MAX - 1)
+			return bad(r, "too many calls");
+		p = counted_node(p, end, *n + 1, c.address, &c);
+		if (!p)
+			return bad(r, "a call that cannot be");
+		++*n;
+		int rc = r->ops->counted
+				 ? r->ops->counted(r->ctx, (unsigned)vcpu, *n, &c)
+				 : 0;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 static int stats(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	uint64_t field[US_STATS_FIELDS];
@@ -479,6 +523,8 @@ static int deliver(struct reader *r, const uint8_t *p, size_t size)
 		return guest_stacks(r, p, p + size);
 	case US_CHUNK_SAMPLES:
 		return samples(r, p, p + size);
+	case US_CHUNK_COUNTED:
+		return counted(r, p, p + size);
 	case US_CHUNK_STATS:
 		return stats(r, p, p + size);
 	case US_CHUNK_END:

@@ -69,6 +69,17 @@ struct us_named {
 	const char *module; /* 1 to 64 bytes: "linux", "virtio_net" */
 };
 
+/* A node of a tree of calls that were counted, not sampled: a function on one of the
+ * paths that led to it. */
+struct us_counted {
+	uint32_t parent; /* the caller's number; 0: nothing called it */
+	us_gva address;	 /* of the function's first instruction, or below
+			    US_COUNTED_SPECIALS: what trace/counts.h says */
+	uint64_t calls;
+	uint64_t self; /* instructions */
+};
+#define US_COUNTED_SPECIALS 16
+
 /* How a recording ended. Stored: append only. */
 enum us_record_end {
 	US_RECORD_CUT, /* no end was written: killed, or the disk was full */
@@ -140,6 +151,13 @@ struct us_namer {
 void us_writer_name_by(struct us_writer *w, const struct us_namer *n);
 /* The same of the host's: modules are "[kernel]", "[kvm]", the VMM's files. */
 void us_writer_name_host_by(struct us_writer *w, const struct us_namer *n);
+/*
+ * n nodes of a vCPU's tree of calls, numbered from first on.  Numbers of a vCPU begin
+ * at 1 and leave none out; a parent's is lower.  -EINVAL: not so.
+ */
+US_MUST_CHECK int us_writer_counted(struct us_writer *w, unsigned vcpu, uint32_t first,
+				    const struct us_counted *v, size_t n,
+				    struct us_err *e);
 US_MUST_CHECK int us_writer_stats(struct us_writer *w, const struct us_record_stats *s,
 				  struct us_err *e);
 /* Everything buffered to fd, as whole chunks. */
@@ -174,6 +192,8 @@ struct us_reader_ops {
 	int (*named)(void *ctx, const struct us_named *n);
 	int (*host_stack)(void *ctx, us_stack_id id, us_stack_id parent, us_hva pc);
 	int (*host_named)(void *ctx, const struct us_named *n);
+	int (*counted)(void *ctx, unsigned vcpu, uint32_t number,
+		       const struct us_counted *c);
 };
 
 struct us_reader_result {

@@ -408,6 +408,38 @@ int us_writer_sample(struct us_writer *w, const struct us_sample *s, const us_gv
 	return 0;
 }
 
+static uint8_t *put_counted(uint8_t *p, uint32_t number, const struct us_counted *c,
+			    us_gva last)
+{
+	p = us_varint_put(p, number - c->parent);
+	p = us_varint_put(p, us_zigzag((int64_t)(c->address - last)));
+	p = us_varint_put(p, c->calls);
+	return us_varint_put(p, c->self);
+}
+
+int us_writer_counted(struct us_writer *w, unsigned vcpu, uint32_t first,
+		      const struct us_counted *v, size_t n, struct us_err *e)
+{
+	const uint8_t *full = w->other.payload + sizeof(w->other.payload) -
+			      US_COUNTED_MAX;
+	int r = us_writer_flush(w, e);
+	for (size_t i = 0; i < n && !r;) {
+		us_gva last = 0;
+		uint8_t *p = us_varint_put(w->other.payload, vcpu);
+		p = us_varint_put(p, first + i);
+		for (; i < n && p <= full; i++) {
+			uint32_t number = first + (uint32_t)i;
+			if (vcpu >= US_MAX_VCPUS || v[i].parent >= number)
+				return us_fail(e, -EINVAL, "record calls: bad values");
+			p = put_counted(p, number, &v[i], last);
+			last = v[i].address;
+		}
+		r = send_chunk(w, &w->other, US_CHUNK_COUNTED,
+			       (size_t)(p - w->other.payload), e);
+	}
+	return r;
+}
+
 int us_writer_stats(struct us_writer *w, const struct us_record_stats *s,
 		    struct us_err *e)
 {

@@ -96,6 +96,15 @@ static int host_stack(void *ctx, us_stack_id id, us_stack_id parent, us_hva pc)
 	return 0;
 }
 
+static int counted(void *ctx, unsigned vcpu, uint32_t number,
+		   const struct us_counted *c)
+{
+	struct seen *s = ctx;
+	must(vcpu < US_MAX_VCPUS && number && c->parent < number);
+	s->bytes_of_text += number == 1;
+	return 0;
+}
+
 static void set_sums_right(uint8_t *p, size_t size)
 {
 	size_t at = US_STORE_HEAD;
@@ -112,9 +121,9 @@ static void set_sums_right(uint8_t *p, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct us_reader_ops ops = { fact,	  module,     stack,
-						  sample, stats,      end,
-						  named,  host_stack, named };
+	static const struct us_reader_ops ops = { fact,	 module, stack, sample,
+						  stats, end,	 named, host_stack,
+						  named, counted };
 	static int fd = -1;
 	struct seen seen = { 0 };
 	struct us_reader_result result;
