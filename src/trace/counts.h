@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * counts.h: the file that QEMU's plugin counts in, and that uniscope reads while the
+ * guest runs and after it has ended, however it ended.
+ *
+ * It is a shared mapping of a file of fixed size, whose blocks are allocated before the
+ * guest starts: a full file system must not kill the guest in its midst. Little-endian.
+ * A reader trusts nothing in it: QEMU may have been killed, or be counting just now.
+ *
+ *	struct us_counts_head
+ *	struct us_counts_vcpu  [head.n_vcpu], each with its tree:
+ *	struct us_counts_node  [head.n_node] for each vCPU
+ *
+ * Node 0 of a tree is its root.  Node i is valid if i < vcpu.n_node; parents have lower
+ * numbers.  What has been executed since the last change of node (insns - charged)
+ *belongs to vcpu.node.
+ */
+#ifndef US_TRACE_COUNTS_H
+#define US_TRACE_COUNTS_H
+
+#include <stdint.h>
+
+#define US_COUNTS_MAGIC	   "USCOUNTS" /* 8 bytes, no NUL */
+#define US_COUNTS_VERSION  1U
+#define US_COUNTS_MAX_VCPU 256U
+#define US_COUNTS_MAX_NODE (1U << 26)
+#define US_COUNTS_PAGE	   4096U
+
+/* What a node is: its address is that of a function, or one of these. */
+enum us_counts_special {
+	US_COUNTS_ROOT = 0,	  /* node 0 */
+	US_COUNTS_UNNAMED = 1,	  /* code of which nothing is known */
+	US_COUNTS_INTERRUPTS = 2, /* above it: what interrupts and faults entered */
+	US_COUNTS_FULL = 3,	  /* the tree was full: all that had no room */
+	US_N_COUNTS_SPECIAL = 16, /* no function begins below */
+};
+
+struct us_counts_node {
+	uint64_t address; /* of the function's first instruction, or a special one */
+	uint64_t calls;	  /* how often it was entered */
+	uint64_t self;	  /* instructions */
+	uint32_t parent;
+	uint32_t function; /* of the engine; a reader has no use for it */
+};
+
+/* One for each vCPU, on a page of its own. */
+struct us_counts_vcpu {
+	uint64_t insns;	  /* executed; 0 where they are only known once charged */
+	uint64_t charged; /* instructions that are in the tree */
+	uint32_t node;	  /* now */
+	uint32_t n_node;
+	/* What happened, to know how far to trust it. */
+	uint64_t calls, returns;
+	uint64_t unmatched;  /* returns to where no call came from */
+	uint64_t interrupts; /* entries without a call, interrupts and faults */
+	uint64_t switches;   /* from one stack to another */
+	uint64_t resyncs;    /* a call from another function than was thought */
+	uint64_t lost;	     /* calls that the full tree has no node for */
+	uint64_t too_deep;   /* calls that the stack has no room for */
+	uint64_t resets;     /* of the machine */
+	uint64_t stray;	     /* memory accesses that QEMU reported for another's */
+};
+
+struct us_counts_head {
+	char magic[8];
+	uint32_t version;
+	uint32_t api; /* of the plugins in this QEMU */
+	uint32_t n_vcpu, n_node;
+	uint64_t vcpu_offset, vcpu_stride; /* bytes from the start, and between two */
+	uint64_t node_offset;		   /* bytes from a vCPU's start to its nodes */
+	uint64_t size;			   /* of the file */
+	uint32_t ended;			   /* 1: QEMU came to its end in good order */
+	uint32_t n_seen;		   /* vCPUs that were started */
+	/* Several vCPUs take turns in one thread, and this QEMU does not say which of
+	 * them executes what: nothing is counted. */
+	uint32_t mixed;
+	uint32_t reserved;
+	char target[16]; /* QEMU's name of the architecture */
+	/* Functions that were executed, whose first instruction was that of the image,
+	 * and was not: is it the image that runs? */
+	uint64_t n_same, n_differ;
+};
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * functions.h: the file by which the plugin knows the guest's functions: where their
+ * code is.  uniscope writes it, from the symbols of the images.
+ *
+ *	char magic[8]; uint64_t n;
+ *	struct us_function_range [n], sorted by start, none overlaps the next
+ *
+ * A function may have several ranges: gcc moves what is rarely executed to another
+ *place
+ * ("f.cold"), which is no function of its own.
+ */
+#ifndef US_TRACE_FUNCTIONS_H
+#define US_TRACE_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define US_FUNCTIONS_MAGIC "USFUNCS2" /* 8 bytes, no NUL */
+#define US_FUNCTIONS_MAX   (1U << 24)
+
+struct us_function_range {
+	uint64_t start, end; /* gva of the first byte and behind the last */
+	uint64_t entry;	     /* gva at which the function begins */
+	uint8_t code[8];     /* the first bytes, as the image has them; 0: not known */
+};
+
+struct us_functions {
+	const struct us_function_range *v; /* sorted */
+	size_t n;
+};
+
+/* Is it sorted, and without overlap? */
+bool us_functions_are_valid(const struct us_functions *f);
+/* The range that has pc, or NULL. */
+const struct us_function_range *us_functions_find(const struct us_functions *f,
+						  uint64_t pc);
+
+#endif

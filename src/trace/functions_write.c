@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* functions_write.c: see functions_write.h. */
+#include "trace/functions_write.h"
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/vec.h"
+#include "symbol/elf_file.h"
+#include "trace/functions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct named_range {
+	struct us_function_range r;
+	const char *name;
+	const struct us_elf_image *image;
+};
+
+struct ranges {
+	struct named_range *v;
+	size_t n, cap;
+	bool failed;
+};
+
+static void add_code(const struct us_function *f, struct us_function_range *r)
+{
+	const struct us_elf_file *file = us_elf_image_file(f->image);
+	uint64_t addr = f->start - f->bias;
+	const struct us_elf_code *c = us_elf_file_code(file, addr);
+	uint64_t at = c ? addr - c->start : 0;
+	if (c && at < c->filesz && c->filesz - at >= sizeof(r->code))
+		memcpy(r->code, file->bytes + c->offset + at, sizeof(r->code));
+}
+
+static void add_range(void *ctx, const struct us_function *f)
+{
+	struct ranges *all = ctx;
+	struct named_range *x = us_vec_push(all);
+	if (!x) {
+		all->failed = true;
+		return;
+	}
+	x->r.start = x->r.entry = f->start;
+	x->r.end = f->start + f->size;
+	x->name = f->raw;
+	x->image = f->image;
+	add_code(f, &x->r);
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct named_range *x = a, *y = b;
+	if (x->r.start != y->r.start)
+		return x->r.start < y->r.start ? -1 : 1;
+	return x->r.end < y->r.end ? -1 : x->r.end > y->r.end;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct named_range *const *x = a, *const *y = b;
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/* The length of the name of which this is the part that is rarely executed; 0: it is
+ * none.  gcc's are "f.cold" and "f.cold.3", in a section of their own. */
+static size_t cold_length(const char *name)
+{
+	const char *p = strstr(name, ".cold");
+	if (!p || p == name)
+		return 0;
+	return p[5] == '\0' || p[5] == '.' ? (size_t)(p - name) : 0;
+}
+
+static int compare_name(const struct named_range *x, const char *name, size_t length)
+{
+	int c = strncmp(x->name, name, length);
+	return c ? c : x->name[length] != '\0';
+}
+
+/* The only function of this name: of several local ones, none is certain. */
+static const struct named_range *by_name(struct named_range *const *sorted, size_t n,
+					 const char *name, size_t length)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (compare_name(sorted[mid], name, length) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == n || compare_name(sorted[low], name, length))
+		return NULL;
+	return low + 1 < n && !compare_name(sorted[low + 1], name, length)
+		       ? NULL
+		       : sorted[low];
+}
+
+static int join_cold_parts(struct ranges *all)
+{
+	_cleanup_free_ struct named_range **sorted = malloc(
+		(all->n + 1) * sizeof(struct named_range *));
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < all->n; i++)
+		sorted[i] = &all->v[i];
+	qsort(sorted, all->n, sizeof(*sorted), compare_names);
+	for (size_t i = 0; i < all->n; i++) {
+		struct named_range *x = &all->v[i];
+		size_t length = cold_length(x->name);
+		const struct named_range *f =
+			length ? by_name(sorted, all->n, x->name, length) : NULL;
+		if (f && f->image == x->image)
+			x->r.entry = f->r.start;
+	}
+	return 0;
+}
+
+/* Nested and overlapping ones end where the next begins. */
+static void make_disjoint(struct ranges *all)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < all->n; i++) {
+		struct named_range x = all->v[i];
+		if (x.r.start >= x.r.end)
+			continue;
+		if (n && all->v[n - 1].r.start == x.r.start)
+			n--;
+		else if (n && all->v[n - 1].r.end > x.r.start)
+			all->v[n - 1].r.end = x.r.start;
+		all->v[n++] = x;
+	}
+	all->n = n;
+}
+
+static int write_all(const struct ranges *all, int fd)
+{
+	uint64_t n = all->n;
+	int r = us_write_all(fd, US_FUNCTIONS_MAGIC, 8);
+	if (!r)
+		r = us_write_all(fd, &n, sizeof(n));
+	for (size_t i = 0; i < all->n && !r; i++)
+		r = us_write_all(fd, &all->v[i].r, sizeof(all->v[i].r));
+	return r;
+}
+
+int us_functions_write(const struct us_symbols *s, int fd, size_t *ret_n,
+		       struct us_err *e)
+{
+	struct ranges all = { 0 };
+	us_symbols_each_function(s, add_range, &all);
+	if (all.n)
+		qsort(all.v, all.n, sizeof(*all.v), compare_starts);
+	int r = all.failed ? -ENOMEM : join_cold_parts(&all);
+	make_disjoint(&all);
+	if (!r && all.n > US_FUNCTIONS_MAX)
+		r = -E2BIG;
+	if (!r)
+		r = write_all(&all, fd);
+	*ret_n = all.n;
+	free(all.v);
+	return r ? us_fail(e, r, "tell the plugin the guest's functions: %s",
+			   strerror(-r))
+		 : 0;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * plugin.c: the plugin that QEMU loads: its options, its file, its start.
+ *
+ *	-plugin FILE,counts=PATH[,functions=PATH][,nodes=N]
+ *
+ * counts: a file that is made, counts.h; functions: one that is read, functions.h.
+ */
+#include "trace/plugin/translate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXPORT	      __attribute__((__visibility__("default")))
+#define DEFAULT_NODES (1U << 19)
+
+/* QEMU refuses a plugin for another version than its own; it reads this after it has
+ * loaded the plugin, so that it can be set by what is found in QEMU. */
+EXPORT int qemu_plugin_version = 1;
+EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
+			       char **argv);
+
+struct options {
+	const char *counts, *functions;
+	uint32_t n_node;
+};
+
+/* The only way: the version must stand there when QEMU looks, before it calls us. */
+__attribute__((__constructor__)) static void choose_version(void)
+{
+	if (!qemu_plugin_register_vcpu_tb_exec_inline)
+		qemu_plugin_version = 2;
+}
+
+static int complain(const char *what, const char *path, int code)
+{
+	fprintf(stderr, "uniscope's plugin: %s%s%s: %s\n", what, path ? " " : "",
+		path ? path : "", strerror(code));
+	return -code;
+}
+
+static int parse(struct options *o, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		unsigned long n;
+		if (!strncmp(argv[i], "counts=", 7))
+			o->counts = argv[i] + 7;
+		else if (!strncmp(argv[i], "functions=", 10))
+			o->functions = argv[i] + 10;
+		else if (!strncmp(argv[i], "nodes=", 6) &&
+			 (n = strtoul(argv[i] + 6, NULL, 10)) >= 16 &&
+			 n <= US_COUNTS_MAX_NODE)
+			o->n_node = (uint32_t)n;
+		else
+			return complain("option", argv[i], EINVAL);
+	}
+	return o->counts ? 0 : complain("option counts=PATH is missing", NULL, EINVAL);
+}
+
+static int load_functions(const char *path, struct us_functions *ret)
+{
+	struct stat st;
+	*ret = (struct us_functions){ 0 };
+	if (!path)
+		return 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return complain("open", path, errno);
+	const char *p = mmap(NULL, (size_t)st.st_size + 1, PROT_READ, MAP_PRIVATE, fd,
+			     0);
+	close(fd);
+	if (p == MAP_FAILED)
+		return complain("map", path, errno);
+	uint64_t n = 0;
+	bool whole = st.st_size >= 16 && !memcmp(p, US_FUNCTIONS_MAGIC, 8);
+	if (whole) {
+		memcpy(&n, p + 8, sizeof(n));
+		ret->v = (const void *)(p + 16);
+		ret->n = n;
+		whole = n <= US_FUNCTIONS_MAX &&
+			(uint64_t)st.st_size == 16 + n * sizeof(*ret->v);
+	}
+	return whole && us_functions_are_valid(ret) ? 0
+						    : complain("read", path, EBADMSG);
+}
+
+static struct us_counts_head head_of(const struct options *o, const qemu_info_t *info)
+{
+	struct us_counts_head h = { .version = US_COUNTS_VERSION,
+				    .api = (uint32_t)info->version.cur,
+				    .n_vcpu = (uint32_t)info->system.max_vcpus,
+				    .n_node = o->n_node };
+	if (!h.n_vcpu || h.n_vcpu > US_COUNTS_MAX_VCPU)
+		h.n_vcpu = US_COUNTS_MAX_VCPU;
+	memcpy(h.magic, US_COUNTS_MAGIC, sizeof(h.magic));
+	snprintf(h.target, sizeof(h.target), "%s", info->target_name);
+	h.vcpu_offset = h.node_offset = US_COUNTS_PAGE;
+	h.vcpu_stride = h.node_offset +
+			(uint64_t)h.n_node * sizeof(struct us_counts_node);
+	h.vcpu_stride = (h.vcpu_stride + US_COUNTS_PAGE - 1) & ~(US_COUNTS_PAGE - 1ULL);
+	h.size = h.vcpu_offset + h.n_vcpu * h.vcpu_stride;
+	return h;
+}
+
+/* With its blocks: what is missing is missed now, not in the midst of the guest. */
+static int make_counts(const struct options *o, const qemu_info_t *info,
+		       struct us_counts_head **ret)
+{
+	struct us_counts_head h = head_of(o, info);
+	int fd = open(o->counts, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return complain("make", o->counts, errno);
+	int code = posix_fallocate(fd, 0, (off_t)h.size);
+	void *p = code ? MAP_FAILED
+		       : mmap(NULL, h.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!code && p == MAP_FAILED)
+		code = errno;
+	close(fd);
+	if (code)
+		return complain("make", o->counts, code);
+	*ret = p;
+	memcpy(p, &h, sizeof(h));
+	return 0;
+}
+
+static struct us_counts_vcpu *counts_of(unsigned vcpu)
+{
+	return (void *)((char *)us_plugin.counts + us_plugin.counts->vcpu_offset +
+			vcpu * us_plugin.counts->vcpu_stride);
+}
+
+static void forget(qemu_plugin_id_t id)
+{
+	(void)id;
+}
+
+/*
+ * QEMU 10.0 writes the number of the vCPU that a block is translated for into its code
+ * where all vCPUs are one thread's (tcg/plugin-gen.c, gen_cpu_index): it is another's,
+ * too.
+ */
+static bool is_mixed(unsigned i)
+{
+	static pid_t first;
+	pid_t self = gettid();
+	if (!first)
+		first = self;
+	return us_plugin.api >= 4 && i && self == first;
+}
+
+static void start_vcpu(qemu_plugin_id_t id, unsigned i)
+{
+	if (i >= us_plugin.n_vcpu)
+		return;
+	if (is_mixed(i) && !us_plugin.counts->mixed) {
+		us_plugin.counts->mixed = 1;
+		qemu_plugin_uninstall(id, forget);
+	}
+	if (us_plugin.score)
+		us_plugin.vcpu[i].tracker.insns = qemu_plugin_scoreboard_find(
+			us_plugin.score, i);
+	us_plugin.vcpu[i].started = true;
+	if (i >= us_plugin.counts->n_seen)
+		us_plugin.counts->n_seen = i + 1;
+}
+
+/* Before there are any: what goes wrong is said now. */
+static int make_vcpus(void)
+{
+	us_plugin.n_vcpu = us_plugin.counts->n_vcpu;
+	us_plugin.vcpu = calloc(us_plugin.n_vcpu, sizeof(*us_plugin.vcpu));
+	if (!us_plugin.vcpu || us_track_stacks_init(&us_plugin.stacks) < 0)
+		return -ENOMEM;
+	for (unsigned i = 0; i < us_plugin.n_vcpu; i++) {
+		struct us_counts_vcpu *c = counts_of(i);
+		struct us_counts_node *node = (void *)((char *)c +
+						       us_plugin.counts->node_offset);
+		int r = us_tracker_init(&us_plugin.vcpu[i].tracker, &us_plugin.stacks,
+					(uint16_t)i, c, node, us_plugin.counts->n_node,
+					&c->insns);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void at_exit(qemu_plugin_id_t id, void *data)
+{
+	(void)id;
+	(void)data;
+	for (unsigned i = 0; i < us_plugin.n_vcpu; i++)
+		if (us_plugin.vcpu[i].started)
+			us_track_settle(&us_plugin.vcpu[i].tracker);
+	__atomic_store_n(&us_plugin.counts->ended, 1, __ATOMIC_RELEASE);
+}
+
+static bool is_known(const qemu_info_t *info)
+{
+	static const char *const known[] = { "x86_64", "i386" };
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(info->target_name, known[i]))
+			return info->system_emulation;
+	return false;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
+			char **argv)
+{
+	struct options o = { .n_node = DEFAULT_NODES };
+	struct us_functions functions;
+	if (!is_known(info))
+		return complain("count a guest of the architecture", info->target_name,
+				ENOTSUP);
+	int ret = parse(&o, argc, argv);
+	if (ret == 0)
+		ret = load_functions(o.functions, &functions);
+	if (ret == 0)
+		ret = make_counts(&o, info, &us_plugin.counts);
+	if (ret < 0)
+		return ret;
+	us_plugin.api = (unsigned)qemu_plugin_version == 1 ? 1 : us_plugin.counts->api;
+	us_plugin.one_counter = us_plugin.api == 1 && us_plugin.counts->n_vcpu == 1;
+	if (us_points_init(&us_plugin.points, &functions) < 0 || make_vcpus() < 0)
+		return complain("start", NULL, ENOMEM);
+	if (us_plugin.api > 1)
+		us_plugin.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
+	qemu_plugin_register_vcpu_init_cb(id, start_vcpu);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, us_translate);
+	qemu_plugin_register_atexit_cb(id, at_exit, NULL);
+	return 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* points.c: see points.h. */
+#include "trace/plugin/points.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define MAX_POINT    (1U << 22)
+#define MAX_FUNCTION (1U << 20)
+#define SLOTS(n)     ((n)*2U)
+
+static void *reserve(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+int us_points_init(struct us_points *p, const struct us_functions *f)
+{
+	*p = (struct us_points){ .functions = *f,
+				 .addresses = f->n == 0,
+				 .n_point = 1,
+				 .n_function = US_N_COUNTS_SPECIAL };
+	p->point = reserve(MAX_POINT * sizeof(*p->point));
+	p->function = reserve(MAX_FUNCTION * sizeof(*p->function));
+	p->point_slot = reserve(SLOTS(MAX_POINT) * sizeof(*p->point_slot));
+	p->function_slot = reserve(SLOTS(MAX_FUNCTION) * sizeof(*p->function_slot));
+	return p->point && p->function && p->point_slot && p->function_slot ? 0
+									    : -ENOMEM;
+}
+
+static uint32_t hash(uint64_t key, uint32_t n_slot)
+{
+	return (uint32_t)(key * 0x9e3779b97f4a7c15 >> 33) & (n_slot - 1);
+}
+
+static struct us_track_function *intern_function(struct us_points *p, uint64_t address,
+						 bool has_entry)
+{
+	uint32_t i = hash(address, SLOTS(MAX_FUNCTION));
+	for (; p->function_slot[i]; i = (i + 1) & (SLOTS(MAX_FUNCTION) - 1))
+		if (p->function[p->function_slot[i]].address == address)
+			return &p->function[p->function_slot[i]];
+	if (p->n_function == MAX_FUNCTION)
+		return &us_track_unnamed;
+	struct us_track_function *f = &p->function[p->n_function];
+	f->address = address;
+	f->number = p->n_function;
+	f->has_entry = has_entry;
+	p->function_slot[i] = p->n_function++;
+	return f;
+}
+
+struct us_track_function *us_points_function_at(struct us_points *p, uint64_t pc)
+{
+	const struct us_function_range *r = us_functions_find(&p->functions, pc);
+	return r ? intern_function(p, r->entry, true) : &us_track_unnamed;
+}
+
+struct us_track_function *us_points_called(struct us_points *p, uint64_t pc)
+{
+	const struct us_function_range *r = us_functions_find(&p->functions, pc);
+	if (r && pc == r->entry)
+		return intern_function(p, pc, true);
+	return r || p->addresses ? intern_function(p, pc, false) : &us_track_unnamed;
+}
+
+static bool is_like(const struct us_point *a, const struct us_point *b)
+{
+	return a->pc == b->pc && a->site.in == b->site.in &&
+	       a->site.target == b->site.target &&
+	       a->entry.function == b->entry.function &&
+	       a->entry.n_insn == b->entry.n_insn &&
+	       a->entry.n_before == b->entry.n_before && a->rest == b->rest;
+}
+
+struct us_point *us_points_intern(struct us_points *p, const struct us_point *like)
+{
+	uint32_t *slot = &p->point_slot[hash(like->pc, SLOTS(MAX_POINT))];
+	for (uint32_t i = *slot; i; i = p->point[i].next)
+		if (is_like(&p->point[i], like))
+			return &p->point[i];
+	if (p->n_point == MAX_POINT)
+		return NULL;
+	struct us_point *x = &p->point[p->n_point];
+	*x = *like;
+	x->next = *slot;
+	*slot = p->n_point++;
+	return x;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * qemu_api.h: what is used of QEMU's plugin interface (include/qemu/qemu-plugin.h
+ * there), declared anew: one plugin for QEMU 7.2 to 10.x, compiled without QEMU's
+ * headers.
+ *
+ * Version 1 is QEMU up to 8.2; 2 is 9.0; 3 (9.1) copies the bytes of instructions; 4 is
+ * 9.2 and 10.0.  What one of them lacks is a weak symbol.
+ */
+#ifndef US_TRACE_QEMU_API_H
+#define US_TRACE_QEMU_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define US_WEAK __attribute__((__weak__))
+
+typedef uint64_t qemu_plugin_id_t;
+typedef uint32_t qemu_plugin_meminfo_t;
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+struct qemu_plugin_scoreboard;
+
+typedef struct qemu_info_t {
+	const char *target_name;
+	struct {
+		int min, cur;
+	} version;
+	bool system_emulation;
+	struct {
+		int smp_vcpus, max_vcpus;
+	} system;
+} qemu_info_t;
+
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_RW = 3 };
+enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
+typedef struct {
+	struct qemu_plugin_scoreboard *score;
+	size_t offset;
+} qemu_plugin_u64;
+
+typedef void us_vcpu_simple(qemu_plugin_id_t id, unsigned vcpu);
+typedef void us_vcpu_exec(unsigned vcpu, void *data);
+typedef void us_vcpu_mem(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			 void *data);
+typedef void us_tb_trans(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+
+void qemu_plugin_uninstall(qemu_plugin_id_t id, void (*done)(qemu_plugin_id_t id));
+void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, us_vcpu_simple *cb);
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, us_tb_trans *cb);
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id,
+				    void (*cb)(qemu_plugin_id_t id, void *data),
+				    void *data);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, us_vcpu_exec *cb,
+					  enum qemu_plugin_cb_flags flags, void *data);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
+					    us_vcpu_exec *cb,
+					    enum qemu_plugin_cb_flags flags,
+					    void *data);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, us_vcpu_mem *cb,
+				      enum qemu_plugin_cb_flags flags,
+				      enum qemu_plugin_mem_rw rw, void *data);
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb,
+						 size_t i);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
+unsigned qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);
+
+/* Version 1 and 2: a pointer to the bytes; since 3: size_t, and they are copied. */
+uintptr_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dst,
+				size_t size);
+
+/* Version 1 alone. */
+US_WEAK void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb,
+						      enum qemu_plugin_op op, void *ptr,
+						      uint64_t imm);
+US_WEAK void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn,
+							enum qemu_plugin_op op,
+							void *ptr, uint64_t imm);
+
+/* Since version 2. */
+US_WEAK struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t size);
+US_WEAK void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *s,
+					  unsigned vcpu);
+US_WEAK void
+qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb,
+						  enum qemu_plugin_op op,
+						  qemu_plugin_u64 entry, uint64_t imm);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* translate.h: where in a block of code, as QEMU translates it, the plugin wants to
+ * hear of what is executed. */
+#ifndef US_TRACE_TRANSLATE_H
+#define US_TRACE_TRANSLATE_H
+
+#include "trace/plugin/points.h"
+#include "trace/plugin/qemu_api.h"
+
+/* A vCPU, as the callbacks see it. */
+struct us_plugin_vcpu {
+	struct us_tracker tracker;
+	uint64_t armed, heard; /* calls and returns executed; those heard of */
+	bool iret;	       /* its first load is yet to come */
+	bool started;
+};
+
+struct us_plugin {
+	struct us_points points;
+	struct us_plugin_vcpu *vcpu;
+	unsigned n_vcpu;
+	unsigned api;
+	/* How instructions are counted: one vCPU and version 1: by QEMU, into the file;
+	 * version 2: by QEMU, here; else by a callback. */
+	bool one_counter;
+	struct qemu_plugin_scoreboard *score;
+	struct us_track_stacks stacks;
+	struct us_counts_head *counts;
+};
+
+extern struct us_plugin us_plugin;
+
+/* Called by QEMU, with its own lock or several threads at once. */
+void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+
+#endif

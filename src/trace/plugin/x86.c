@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x86.c: see x86.h. */
+#include "trace/plugin/x86.h"
+
+#include "unwind/x86_decode.h"
+
+#include <string.h>
+
+static size_t skip_prefixes(const uint8_t *code, size_t n)
+{
+	size_t i = 0;
+	while (i < n && (code[i] == 0x66 || code[i] == 0x67 || code[i] == 0xf2 ||
+			 code[i] == 0xf3 || code[i] == 0x2e || code[i] == 0x3e ||
+			 code[i] == 0x26 || code[i] == 0x36 || code[i] == 0x64 ||
+			 code[i] == 0x65))
+		i++;
+	/* REX, unless it is all of a 32-bit instruction: inc, dec. */
+	if (i + 1 < n && (code[i] & 0xf0) == 0x40)
+		i++;
+	return i;
+}
+
+static void set_target(struct us_flow_insn *ret, uint64_t end, int64_t distance)
+{
+	ret->has_target = true;
+	ret->target = end + (uint64_t)distance;
+	/* Code below 4 GiB does not jump out of it: it is 32 bits wide, or near. */
+	if (end >> 32 == 0)
+		ret->target &= UINT32_MAX;
+}
+
+/* In 16-bit code, which is the firmware's: calls and jumps whose distance has 2 bytes.
+ */
+static void short_distance(const uint8_t *op, size_t n, uint64_t end,
+			   struct us_flow_insn *ret)
+{
+	int16_t distance;
+	if (n != 3 && !(n == 4 && op[0] == 0x0f))
+		return;
+	memcpy(&distance, op + n - 2, sizeof(distance));
+	if (op[0] == 0xe8 || op[0] == 0xe9)
+		ret->flow = op[0] == 0xe8 ? US_FLOW_CALL : US_FLOW_JUMP;
+	else if (n == 4 && (op[1] & 0xf0) == 0x80)
+		ret->flow = US_FLOW_BRANCH;
+	else
+		return;
+	set_target(ret, end, distance);
+}
+
+/* Those that the unwinder's decoder does not tell apart. */
+static bool by_opcode(const uint8_t *op, size_t n, struct us_flow_insn *ret)
+{
+	bool two = n > 1 && op[0] == 0x0f;
+	unsigned reg = n > 1 ? op[1] >> 3 & 7 : 0;
+	if (op[0] == 0xcf)
+		ret->flow = US_FLOW_IRET;
+	else if (op[0] == 0xcc || op[0] == 0xcd || op[0] == 0xce ||
+		 (two && op[1] == 0x05) || (two && op[1] == 0x34))
+		ret->flow = US_FLOW_TRAP;
+	else if (two && (op[1] == 0x07 || op[1] == 0x35))
+		ret->flow = US_FLOW_LEAVE;
+	else if (op[0] == 0xea || op[0] == 0xca || op[0] == 0xcb || op[0] == 0x9a ||
+		 (op[0] == 0xff && n > 1 && (reg == 3 || reg == 5)))
+		ret->flow = US_FLOW_JUMP; /* far: to anywhere */
+	else
+		return false;
+	return true;
+}
+
+/* Does the stack pointer get a value from elsewhere?  Not by a frame pointer, or what
+ * stands for one where a stack was aligned: that leads back within the same stack. */
+static bool loads_stack(const struct us_x86_insn *x, uint8_t op)
+{
+	bool by_frame = x->base == US_X86_CODE_RBP || x->base == US_X86_CODE_R10 ||
+			x->base == US_X86_CODE_R13;
+	if (x->stack == US_X86_STACK_LOADS)
+		return x->kind != US_X86_MOVE || !by_frame;
+	if (x->reg != US_X86_CODE_RSP)
+		return false;
+	return x->kind == US_X86_POP ||
+	       (x->kind == US_X86_SET && (op == 0x87 || op == 0x94)); /* xchg */
+}
+
+static void by_decoder(const struct us_x86_insn *x, uint64_t end,
+		       struct us_flow_insn *ret)
+{
+	static const uint8_t flow[] = {
+		[US_X86_PUSH_PC] = US_FLOW_CALL,       [US_X86_CALL] = US_FLOW_CALL,
+		[US_X86_CALL_INDIRECT] = US_FLOW_CALL, [US_X86_JUMP] = US_FLOW_JUMP,
+		[US_X86_JUMP_INDIRECT] = US_FLOW_JUMP, [US_X86_BRANCH] = US_FLOW_BRANCH,
+		[US_X86_RET] = US_FLOW_RETURN,
+	};
+	if (x->kind < sizeof(flow))
+		ret->flow = flow[x->kind];
+	if (x->kind == US_X86_CALL || x->kind == US_X86_JUMP ||
+	    x->kind == US_X86_BRANCH || x->kind == US_X86_PUSH_PC)
+		set_target(ret, end, x->imm);
+}
+
+void us_x86_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn *ret)
+{
+	struct us_x86_insn x;
+	size_t at = skip_prefixes(code, n);
+	*ret = (struct us_flow_insn){ .flow = US_FLOW_ON };
+	if (at >= n || by_opcode(code + at, n - at, ret))
+		return;
+	if ((us_x86_decode(code, n, 64, &x) && x.len == n) ||
+	    (us_x86_decode(code, n, 32, &x) && x.len == n)) {
+		by_decoder(&x, pc + n, ret);
+		ret->loads_stack = loads_stack(&x, code[at]);
+	} else
+		short_distance(code + at, n - at, pc + n, ret);
+}

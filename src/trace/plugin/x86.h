@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x86.h: which instructions of x86 code change where a vCPU is in the tree of calls. */
+#ifndef US_TRACE_X86_H
+#define US_TRACE_X86_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum us_flow {
+	US_FLOW_ON, /* to the next one */
+	US_FLOW_CALL,
+	US_FLOW_RETURN,
+	US_FLOW_JUMP,
+	US_FLOW_BRANCH, /* a jump, or on */
+	US_FLOW_TRAP,	/* into the kernel */
+	US_FLOW_IRET,	/* out of it; loads what it returns to from the stack */
+	US_FLOW_LEAVE,	/* the same, from registers */
+};
+
+struct us_flow_insn {
+	enum us_flow flow;
+	bool has_target;  /* a call, jump or branch: to target */
+	bool loads_stack; /* the stack pointer gets a value that has nothing of the old
+			   */
+	uint64_t target;
+};
+
+/*
+ * The instruction of n bytes at pc.  What it is in 64-bit, 32-bit and 16-bit code is
+ * told apart by its length: QEMU does not say in which mode the guest is.
+ */
+void us_x86_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn *ret);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* stacks.c: the stacks of a guest, told apart by their addresses; see track.h. */
+#include "trace/track.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define STACK_BYTES (US_TRACK_DEPTH * sizeof(struct us_track_frame))
+/* A stack goes on that far below what was seen of it.  Without a sign that it is
+ * another, a function's frame may be large; with one, what switches stacks has small
+ * frames. */
+#define BELOW_SAME  4096
+#define BELOW_OTHER 1024
+/* Frames of interrupts, all on the same stack, differ by so much. */
+#define ABOVE 256
+
+static void *reserve(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+int us_track_stacks_init(struct us_track_stacks *s)
+{
+	*s = (struct us_track_stacks){ .lock = ATOMIC_FLAG_INIT };
+	s->v = reserve(US_TRACK_STACKS * sizeof(*s->v));
+	char *frames = reserve(US_TRACK_STACKS * STACK_BYTES);
+	if (!s->v || !frames) {
+		if (frames)
+			munmap(frames, US_TRACK_STACKS * STACK_BYTES);
+		us_track_stacks_fini(s);
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; i < US_TRACK_STACKS; i++) {
+		s->v[i].frame = (void *)(frames + i * STACK_BYTES);
+		s->v[i].number = (uint16_t)i;
+	}
+	return 0;
+}
+
+void us_track_stacks_fini(struct us_track_stacks *s)
+{
+	if (s->v && s->v[0].frame)
+		munmap(s->v[0].frame, US_TRACK_STACKS * STACK_BYTES);
+	if (s->v)
+		munmap(s->v, US_TRACK_STACKS * sizeof(*s->v));
+	s->v = NULL;
+}
+
+static void lock(struct us_track_stacks *s)
+{
+	while (atomic_flag_test_and_set_explicit(&s->lock, memory_order_acquire))
+		;
+}
+
+static void unlock(struct us_track_stacks *s)
+{
+	atomic_flag_clear_explicit(&s->lock, memory_order_release);
+}
+
+/* How far below the stack it lies; UINT64_MAX: it is not of it. */
+static uint64_t below(const struct us_track_stack *s, uint64_t sp)
+{
+	if (s->low > s->high || sp > s->high + ABOVE)
+		return UINT64_MAX;
+	return sp < s->low ? s->low - sp : 0;
+}
+
+static struct us_track_stack *nearest(struct us_track_stacks *s,
+				      const struct us_track_stack *but, uint64_t sp,
+				      uint64_t *ret_distance)
+{
+	struct us_track_stack *best = NULL;
+	*ret_distance = UINT64_MAX;
+	for (unsigned i = 0; i < s->n; i++) {
+		struct us_track_stack *x = &s->v[i];
+		uint64_t d = below(x, sp);
+		if (x == but || d > BELOW_OTHER)
+			continue;
+		if (d > *ret_distance ||
+		    (best && d == *ret_distance && x->used < best->used))
+			continue;
+		best = x;
+		*ret_distance = d;
+	}
+	return best;
+}
+
+struct us_track_stack *us_track_stacks_find(struct us_track_stacks *s,
+					    struct us_track_stack *near, uint64_t sp,
+					    uint16_t vcpu)
+{
+	uint64_t same = below(near, sp), other;
+	if (near->owner == vcpu && same == 0)
+		return near;
+	lock(s);
+	struct us_track_stack *best = nearest(s, near, sp, &other);
+	if (near->owner == vcpu && other && same <= BELOW_SAME)
+		best = near;
+	if (best) {
+		best->owner = vcpu;
+		best->used = ++s->time;
+	}
+	unlock(s);
+	return best;
+}
+
+/* One that nobody has used, else the empty one that was used longest ago, else any. */
+static struct us_track_stack *oldest(struct us_track_stacks *s)
+{
+	if (s->n < US_TRACK_STACKS)
+		return &s->v[s->n++];
+	struct us_track_stack *best = &s->v[0];
+	for (unsigned i = 1; i < s->n; i++) {
+		struct us_track_stack *x = &s->v[i];
+		if (!x->n != !best->n ? !x->n : x->used < best->used)
+			best = x;
+	}
+	return best;
+}
+
+struct us_track_stack *us_track_stacks_take(struct us_track_stacks *s, uint64_t sp,
+					    uint16_t vcpu)
+{
+	lock(s);
+	struct us_track_stack *x = oldest(s);
+	x->n = x->over = 0;
+	x->low = x->high = sp;
+	x->owner = x->tree_of = vcpu;
+	x->used = ++s->time;
+	unlock(s);
+	return x;
+}

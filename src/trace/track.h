@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * track.h: from what a vCPU executes to where it is in the tree of calls.
+ *
+ * Fed by the plugin, or by a test, with the few instructions that matter, as they are
+ * executed.  Stacks are told apart by where return addresses lie in the guest's memory:
+ * a frame is a function and the address of its return address.  So threads, stacks that
+ * are switched, longjmp and calls that never return need no help from the guest:
+ *
+ * - a call stores a return address: a frame; a return loads one: its frame and what
+ * lies below it have ended.
+ * - a function that is entered (its first instruction is executed) without a call, a
+ * jump or what precedes it being executed just before, was entered by an interrupt or a
+ * fault.
+ * - once the stack pointer was loaded with another value, the address of the next call
+ * or return tells which stack that is.
+ * - a call comes from an instruction of a known function: if that is not the one on
+ * top, a jump was missed, and what is true is found by the address.
+ *
+ * Each vCPU belongs to one thread at a time; stacks move between vCPUs.  Nothing here
+ * allocates after the start, and only changes of stack take a lock.
+ */
+#ifndef US_TRACE_TRACK_H
+#define US_TRACE_TRACK_H
+
+#include "trace/tree.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define US_TRACK_STACKS 4096U
+#define US_TRACK_DEPTH	16384U /* frames of a stack */
+
+/* A function, as sites and entries name it. Those below US_N_COUNTS_SPECIAL have no
+ * code of their own. */
+struct us_track_function {
+	uint64_t address;
+	uint32_t number;   /* the tree's; 0: none */
+	bool has_entry;	   /* us_track_enter() is called when it is entered */
+	bool by_interrupt; /* seen to be entered so */
+	bool seen;	   /* its code was compared with the image's */
+};
+
+/* A call, a return or a jump in the code. */
+struct us_track_site {
+	struct us_track_function *in;	  /* never NULL; may be of US_COUNTS_UNNAMED */
+	struct us_track_function *target; /* NULL: it is only known when it is there */
+};
+
+/* A function's first instruction in a block of code that is executed as one. */
+struct us_track_entry {
+	struct us_track_function *function;
+	/* Instructions of the block, which are counted when it begins. */
+	uint32_t n_insn;
+	uint32_t
+		n_before; /* of these, before the function's first: it is fallen into */
+};
+
+enum us_track_kind {
+	US_TRACK_CALL,
+	US_TRACK_BASE,	    /* nobody knows its caller */
+	US_TRACK_INTERRUPT, /* ends by an iret */
+};
+
+struct us_track_frame {
+	uint64_t sp; /* of its return address */
+	uint64_t saved_sp;
+	const struct us_track_function *function;
+	uint32_t node; /* of the tree of the vCPU that the stack is on */
+	/* Of an interrupt: the stack that it came upon, and what was about to happen.
+	 */
+	struct us_track_function *saved;
+	uint16_t under;
+	uint8_t kind, saved_next;
+	bool saved_unsure;
+	bool trap; /* the program's own doing: a call by it */
+};
+
+struct us_track_stack {
+	struct us_track_frame *frame; /* US_TRACK_DEPTH of them */
+	uint32_t n;
+	uint32_t over;	    /* frames that there was no room for */
+	uint64_t low, high; /* where return addresses were seen */
+	uint16_t number;
+	uint16_t owner;	  /* the vCPU that was here last */
+	uint16_t tree_of; /* the vCPU in whose tree the frames' nodes are */
+	uint64_t used;	  /* when: to take the oldest empty one again */
+};
+
+/* All vCPUs' stacks. */
+struct us_track_stacks {
+	struct us_track_stack *v; /* US_TRACK_STACKS */
+	uint32_t n;
+	uint64_t time;
+	atomic_flag lock;
+};
+
+int us_track_stacks_init(struct us_track_stacks *s); /* 0 or -ENOMEM */
+void us_track_stacks_fini(struct us_track_stacks *s);
+/* The stack to which this address belongs, near being where the vCPU was last; NULL:
+ * none is known.  The vCPU owns it then. */
+struct us_track_stack *us_track_stacks_find(struct us_track_stacks *s,
+					    struct us_track_stack *near, uint64_t sp,
+					    uint16_t vcpu);
+/* A new one, which begins here. */
+struct us_track_stack *us_track_stacks_take(struct us_track_stacks *s, uint64_t sp,
+					    uint16_t vcpu);
+
+/* What the next entry of a function may be. */
+enum us_track_next {
+	US_NEXT_NOTHING,
+	US_NEXT_CALL,  /* a call, whose target was not known */
+	US_NEXT_ENTRY, /* a call, whose frame is there already */
+	US_NEXT_JUMP,  /* to function, or to any (NULL) */
+	US_NEXT_TRAP,  /* int, syscall: as a call, and ends by an iret */
+	US_NEXT_ROOT,  /* the first function of a stack */
+};
+
+struct us_tracker {
+	struct us_tree tree;
+	struct us_counts_vcpu *vcpu; /* the file's */
+	struct us_track_stacks *stacks;
+	const uint64_t *insns; /* executed, those of the block under way included */
+	struct us_track_stack *stack;
+	uint16_t number; /* of the vCPU */
+
+	bool unsure;  /* is it this stack? The next address tells */
+	bool entered; /* and the frame on top goes with it: an interrupt's */
+	uint8_t next; /* enum us_track_next */
+	uint64_t at;  /* and that is next only if as many were executed */
+	uint64_t sp;  /* of the call */
+	struct us_track_function *function;
+	uint64_t resumed_at;	 /* behind an iret */
+	uint64_t interrupted_at; /* behind this, an interrupt was delivered */
+};
+
+/* Code of which nothing is known: as good as any function. */
+extern struct us_track_function us_track_unnamed;
+
+/* insns and the tree's memory stay the caller's. */
+int us_tracker_init(struct us_tracker *t, struct us_track_stacks *stacks,
+		    uint16_t number, struct us_counts_vcpu *vcpu,
+		    struct us_counts_node *node, uint32_t n_node,
+		    const uint64_t *insns);
+void us_tracker_fini(struct us_tracker *t);
+
+/* ---- What was executed.  Hot path. ---- */
+
+/* A call has stored its return address at sp. */
+void us_track_call(struct us_tracker *t, const struct us_track_site *s, uint64_t sp);
+/* A return has loaded it; word: its size in bytes. */
+void us_track_return(struct us_tracker *t, const struct us_track_site *s, uint64_t sp,
+		     unsigned word);
+/* A function's first instruction is about to be executed. */
+void us_track_enter(struct us_tracker *t, const struct us_track_entry *e);
+/* A jump that may lead to a function's first instruction is about to be executed, or
+ * the instruction right before it.  target NULL: anywhere. */
+void us_track_jump(struct us_tracker *t, const struct us_track_site *s);
+/* The stack pointer is about to be loaded with a value that has nothing of the one
+ * before; rest: instructions of the block from this one on. */
+void us_track_switch(struct us_tracker *t, uint32_t rest);
+/* An instruction that enters the kernel by itself: int, syscall. */
+void us_track_trap(struct us_tracker *t);
+/* An iret loads from sp (0: not known): sysret and the like. */
+void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t sp);
+/* An interrupt is being delivered behind what was executed last. */
+void us_track_interrupted(struct us_tracker *t);
+/* The machine was reset. */
+void us_track_reset(struct us_tracker *t);
+
+/* Put what was executed until now into the tree. */
+void us_track_settle(struct us_tracker *t);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* tree.c: see tree.h. */
+#include "trace/tree.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Of pages that come into being when they are touched. */
+static void *reserve(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+int us_tree_init(struct us_tree *t, struct us_counts_vcpu *vcpu,
+		 struct us_counts_node *node, uint32_t capacity)
+{
+	uint32_t n_slot = 16;
+	while (n_slot < capacity * 2ULL && n_slot < 1U << 31)
+		n_slot *= 2;
+	*t = (struct us_tree){
+		.node = node, .vcpu = vcpu, .capacity = capacity, .n_slot = n_slot
+	};
+	t->last = reserve(capacity * sizeof(*t->last));
+	t->slot = reserve(n_slot * sizeof(*t->slot));
+	if (!t->last || !t->slot || capacity < 2) {
+		us_tree_fini(t);
+		return -ENOMEM;
+	}
+	vcpu->n_node = 1; /* the root */
+	t->full = us_tree_find(t, 0, US_COUNTS_FULL, US_COUNTS_FULL);
+	return 0;
+}
+
+void us_tree_fini(struct us_tree *t)
+{
+	if (t->last)
+		munmap(t->last, t->capacity * sizeof(*t->last));
+	if (t->slot)
+		munmap(t->slot, t->n_slot * sizeof(*t->slot));
+	*t = (struct us_tree){ 0 };
+}
+
+static uint32_t hash(uint32_t parent, uint32_t function)
+{
+	uint64_t key = (uint64_t)parent << 32 | function;
+	return (uint32_t)(key * 0x9e3779b97f4a7c15 >> 32);
+}
+
+static uint32_t add(struct us_tree *t, uint32_t parent, uint32_t function,
+		    uint64_t address)
+{
+	uint32_t i = t->vcpu->n_node;
+	if (i >= t->capacity)
+		return 0;
+	t->node[i] = (struct us_counts_node){ .address = address,
+					      .parent = parent,
+					      .function = function };
+	/* A reader believes what is below n_node. */
+	__atomic_store_n(&t->vcpu->n_node, i + 1, __ATOMIC_RELEASE);
+	return i;
+}
+
+uint32_t us_tree_find(struct us_tree *t, uint32_t parent, uint32_t function,
+		      uint64_t address)
+{
+	uint32_t mask = t->n_slot - 1, i = hash(parent, function) & mask;
+	for (; t->slot[i]; i = (i + 1) & mask) {
+		const struct us_counts_node *n = &t->node[t->slot[i]];
+		if (n->parent == parent && n->function == function)
+			break;
+	}
+	if (!t->slot[i])
+		t->slot[i] = add(t, parent, function, address);
+	if (!t->slot[i]) {
+		t->vcpu->lost++;
+		return t->full;
+	}
+	t->last[parent] = (struct us_tree_last){ function, t->slot[i] };
+	return t->slot[i];
+}
