@@ -180,6 +180,20 @@ static bool push_frames(struct us_profile *p, uint32_t view, us_gva pc, bool is_
 	return true;
 }
 
+uint32_t us_profile_function_at(struct us_profile *p, us_gva address)
+{
+	struct us_frame f[MAX_INLINED];
+	char text[24];
+	size_t n = us_symbols_lookup(p->symbols, address, false, f, MAX_INLINED);
+	if (n && f[n - 1].func) {
+		f[n - 1].line = f[n - 1].decl_line;
+		return push_known(p, &f[n - 1]) ? p->frames.v[p->frames.n - 1].func
+						: US_PROFILE_NONE;
+	}
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	return us_profile_special(p, text);
+}
+
 /* Of the host: its functions are named by the recording alone. */
 static bool push_host(struct us_profile *p, us_hva pc)
 {

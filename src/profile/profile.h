@@ -23,6 +23,10 @@
 #define US_FRAME_EXIT_FOR "[vm exit: " /* and for what, and "]" */
 #define US_FRAME_READY	  "[waiting for host CPU]"
 #define US_FRAME_NO_STACK "[no stack]"
+/* Of profiles that were counted. */
+#define US_FRAME_UNNAMED    "[no symbols]" /* code of which nothing is known */
+#define US_FRAME_INTERRUPTS "[interrupts]" /* calls what they, and faults, enter */
+#define US_FRAME_FULL	    "[tree is full]"
 /* Modules that are none: of code of a Linux guest in no image. */
 #define US_MODULE_USER	 "[user]"
 #define US_MODULE_LOADED "[module]"
@@ -95,6 +99,7 @@ struct us_profile_func {
 	bool inlined;	       /* everywhere it was seen */
 	bool known;	       /* false: name is an address range or a US_FRAME_... */
 	uint64_t self, total;  /* weight; total counts a recursive one once a stack */
+	uint64_t calls;	       /* of a profile that was counted, else 0 */
 	/* Intervals: see below. */
 	double self_low, self_high, self_long_low, self_long_high;
 	double total_low, total_high, total_long_low, total_long_high;
@@ -116,6 +121,7 @@ struct us_profile_node {
 	uint32_t parent, child, next; /* node indices; 0: none */
 	uint32_t line; /* in the function: where it was seen first; 0: unknown */
 	uint64_t self, total;
+	uint64_t calls; /* of a profile that was counted, else 0 */
 	float low, high, long_low, long_high; /* of the total's share: see below */
 };
 
@@ -128,6 +134,12 @@ struct us_profile_node {
 US_MUST_CHECK int us_profile_read(int fd, const struct us_profile_opts *o,
 				  struct us_profile **ret, struct us_err *e);
 void us_profile_free(struct us_profile *p); /* accepts NULL */
+
+/*
+ * Was it counted, each call and each instruction?  Then weights are instructions, which
+ * is what stands for samples above, and intervals are of no width.
+ */
+bool us_profile_is_counted(const struct us_profile *p);
 
 const struct us_profile_func *us_profile_funcs(const struct us_profile *p,
 					       size_t *ret_n);
@@ -177,6 +189,7 @@ struct us_profile_time {
 
 struct us_profile_summary {
 	uint64_t running;	    /* weight of the samples in the tree */
+	uint64_t calls;		    /* the same of a profile that was counted */
 	uint64_t exit, ready;	    /* of these: not in guest code */
 	uint64_t late;		    /* of running: the stack is the vCPU's next one */
 	uint64_t idle, off;	    /* not in the tree */

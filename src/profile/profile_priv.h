@@ -9,7 +9,7 @@
  * profile/paths.c (sources as they are shown),
  * profile/namesakes.c (names told apart),
  * profile/tree.c (stacks to the call tree), profile/changes.c (how steady it is),
- * profile/stats.c (sums and intervals),
+ * profile/stats.c (sums and intervals), profile/counted.c (calls that were counted),
  * profile/order.c (rows in their order), profile/warn.c, profile/gathers.c.
  */
 #ifndef US_PROFILE_PRIV_H
@@ -91,6 +91,18 @@ struct us_profile {
 	struct us_sample pending[US_SLICES_QUEUE];
 	unsigned n_pending;
 	struct us_late late; /* those whose stack is not known yet */
+
+	/* profile/counted.c: calls that were counted; [0] is the root of all vCPUs. */
+	struct {
+		struct us_profile_call {
+			us_gva address;
+			uint64_t calls, self;
+			uint32_t parent; /* index */
+			uint32_t node;	 /* of the call tree */
+		} * v;
+		size_t n, cap;
+	} calls;
+	struct us_pair_map call_of; /* (vCPU, number) to index in calls */
 
 	struct us_trie trie;	  /* mark: node of the call tree, as a caller */
 	struct us_slices running; /* by node of the trie * US_N_KIND + kind */
@@ -193,6 +205,20 @@ uint32_t us_profile_guest_node(const struct us_profile *p, uint32_t node);
 /* Frames of a node of the trie, symbolised on first use.  NULL: out of memory. */
 const struct us_profile_site *us_profile_site(struct us_profile *p, uint32_t node,
 					      bool is_return);
+/* The child of parent that is func, made if it is not there; US_PROFILE_NONE: out of
+ * memory. children: of the tree that is being made. */
+uint32_t us_profile_child(struct us_profile *p, struct us_pair_map *children,
+			  uint32_t parent, uint32_t func, uint32_t line);
+
+/* A call that was counted: as us_reader_ops.counted.  0 or -ENOMEM. */
+US_MUST_CHECK int us_profile_add_call(struct us_profile *p, unsigned vcpu,
+				      uint32_t number, const struct us_counted *c);
+/* In place of us_profile_build_tree(), _apply_focus() and _count(). */
+US_MUST_CHECK int us_profile_build_calls(struct us_profile *p, struct us_err *e);
+US_MUST_CHECK int us_profile_count_calls(struct us_profile *p, struct us_err *e);
+/* The function that begins there, whatever is inlined into its first instruction. */
+uint32_t us_profile_function_at(struct us_profile *p, us_gva address);
+
 /* The index of a US_FRAME_... function; US_PROFILE_NONE: out of memory. */
 uint32_t us_profile_special(struct us_profile *p, const char *name);
 

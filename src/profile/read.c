@@ -229,6 +229,12 @@ static int on_host_named(void *ctx, const struct us_named *n)
 	return p->opts.host ? us_guest_names_add(&p->host_names, n) : 0;
 }
 
+static int on_counted(void *ctx, unsigned vcpu, uint32_t number,
+		      const struct us_counted *c)
+{
+	return us_profile_add_call(ctx, vcpu, number, c);
+}
+
 static int on_end(void *ctx, enum us_record_end end, const char *words)
 {
 	struct us_profile *p = ctx;
@@ -282,6 +288,7 @@ static int read_recording(struct us_profile *p, int fd, struct us_err *e)
 		.named = on_named,
 		.host_stack = on_host_stack,
 		.host_named = on_host_named,
+		.counted = on_counted,
 	};
 	rc = us_read(fd, &ops, p, &p->sum.file, e);
 	if (rc)
@@ -349,7 +356,8 @@ int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile *
 		rc = us_profile_find_idle(p, e);
 	if (!rc) {
 		us_profile_sum_time(p);
-		rc = us_profile_build_tree(p, e);
+		rc = us_profile_is_counted(p) ? us_profile_build_calls(p, e)
+					      : us_profile_build_tree(p, e);
 	}
 	if (!rc)
 		rc = us_profile_shorten_paths(p, e);
@@ -358,8 +366,9 @@ int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile *
 	if (!rc)
 		rc = us_profile_apply_focus(p, e);
 	if (!rc)
-		rc = us_profile_count(p, e);
-	if (!rc)
+		rc = us_profile_is_counted(p) ? us_profile_count_calls(p, e)
+					      : us_profile_count(p, e);
+	if (!rc && !us_profile_is_counted(p))
 		rc = us_profile_count_lines(p, e);
 	if (rc) {
 		us_profile_free(p);

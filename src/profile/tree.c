@@ -15,9 +15,8 @@ static int no_memory(struct us_err *e)
 	return us_fail(e, -ENOMEM, "report: out of memory for the call tree");
 }
 
-/* The child of parent that is func; US_PROFILE_NONE: out of memory. */
-static uint32_t child_of(struct us_profile *p, struct us_pair_map *children,
-			 uint32_t parent, uint32_t func, uint32_t line)
+uint32_t us_profile_child(struct us_profile *p, struct us_pair_map *children,
+			  uint32_t parent, uint32_t func, uint32_t line)
 {
 	uint32_t *have = us_pair_map_at(children, parent, func);
 	if (!have)
@@ -68,7 +67,8 @@ static uint32_t hang_exit(struct us_profile *p, struct us_pair_map *children,
 	if (!in_part(p, &p->trie.nodes.v[at]))
 		return node;
 	uint32_t func = exit_frame(p, at);
-	return func == US_PROFILE_NONE ? func : child_of(p, children, node, func, 0);
+	return func == US_PROFILE_NONE ? func
+				       : us_profile_child(p, children, node, func, 0);
 }
 
 /* Hang the frames of a node of the trie, outermost first, below its caller's. */
@@ -86,7 +86,7 @@ static uint32_t hang(struct us_profile *p, struct us_pair_map *children, uint32_
 		return US_PROFILE_NONE;
 	for (uint32_t i = site->n; i-- > 0 && node != US_PROFILE_NONE;) {
 		const struct us_profile_frame *f = &p->frames.v[site->first + i];
-		node = child_of(p, children, node, f->func, f->line);
+		node = us_profile_child(p, children, node, f->func, f->line);
 	}
 	return node;
 }
@@ -138,7 +138,7 @@ static uint32_t hang_leaf(struct us_profile *p, struct us_pair_map *children,
 						     : us_profile_special(p, special);
 	if (func == US_PROFILE_NONE)
 		return func;
-	return child_of(p, children, node, func, 0);
+	return us_profile_child(p, children, node, func, 0);
 }
 
 static bool hang_leaves(struct us_profile *p, struct us_pair_map *children,
@@ -208,6 +208,9 @@ static int focus(struct us_profile *p, const regex_t *re)
 	for (size_t i = 0; i < p->n_key; i++)
 		if (p->key_node[i] != US_PROFILE_NONE && !node[p->key_node[i]])
 			p->key_node[i] = US_PROFILE_NONE;
+	for (size_t i = 1; i < p->calls.n; i++)
+		if (!node[p->calls.v[i].node])
+			p->calls.v[i].node = US_PROFILE_NONE;
 	return 0;
 }
 

@@ -194,6 +194,8 @@ void us_profile_warn_of_quality(struct us_profile *p)
 		us_profile_warn(p, "the recording has no stacks of the host: they are "
 				   "taken with record --host, by the backend bpf");
 	warn_of_file(p);
+	if (us_profile_is_counted(p))
+		return;
 	warn_of_loss(p);
 	warn_of_cut_stacks(p);
 	if (!s->running && s->other_part && !s->unfocused)

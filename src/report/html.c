@@ -121,6 +121,8 @@ static void functions(struct page *g)
 	EACH_FUNC(g, "inlined", us_json_u64(j, NULL, f->inlined));
 	EACH_FUNC(g, "self", us_json_u64(j, NULL, f->self));
 	EACH_FUNC(g, "total", us_json_u64(j, NULL, f->total));
+	if (us_profile_is_counted(g->p))
+		EACH_FUNC(g, "calls", us_json_u64(j, NULL, f->calls));
 	EACH_FUNC(g, "sl", us_json_double(j, NULL, f->self_low, 5));
 	EACH_FUNC(g, "sh", us_json_double(j, NULL, f->self_high, 5));
 	EACH_FUNC(g, "tl", us_json_double(j, NULL, f->total_low, 5));
@@ -137,6 +139,8 @@ static void nodes(struct page *g)
 	EACH_NODE(g, "line", us_json_u64(j, NULL, n->line));
 	EACH_NODE(g, "self", us_json_u64(j, NULL, n->self));
 	EACH_NODE(g, "total", us_json_u64(j, NULL, n->total));
+	if (us_profile_is_counted(g->p))
+		EACH_NODE(g, "calls", us_json_u64(j, NULL, n->calls));
 	EACH_NODE(g, "low", us_json_double(j, NULL, (double)n->low, 5));
 	EACH_NODE(g, "high", us_json_double(j, NULL, (double)n->high, 5));
 	us_json_end(j);
@@ -175,7 +179,8 @@ static void header(struct page *g)
 		text(j, NULL, us_profile_filters(g->p));
 	if (*us_report_time_line(g->p, line, sizeof(line)))
 		text(j, NULL, line);
-	text(j, NULL, us_report_interval_line(g->p, line, sizeof(line)));
+	if (*us_report_interval_line(g->p, line, sizeof(line)))
+		text(j, NULL, line);
 	us_json_end(j);
 	us_json_array(j, "warnings");
 	for (size_t i = 0; i < us_profile_n_warning(g->p); i++)
@@ -183,6 +188,9 @@ static void header(struct page *g)
 	us_json_end(j);
 	us_report_summary_line(g->p, line, sizeof(line));
 	us_json_str(j, "summaryLine", line);
+	us_json_str(j, "unit",
+		    us_profile_is_counted(g->p) ? "instructions" : "samples");
+	us_json_bool(j, "counted", us_profile_is_counted(g->p));
 	us_json_u64(j, "leftOut", g->n_left_out);
 }
 

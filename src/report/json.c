@@ -92,6 +92,10 @@ static void summary(struct us_json *j, const struct us_profile *p)
 	const struct us_profile_summary *s = us_profile_summary(p);
 	us_json_object(j, "summary");
 	us_json_u64(j, "running", s->running);
+	if (us_profile_is_counted(p)) {
+		us_json_str(j, "unit", "instructions");
+		us_json_u64(j, "calls", s->calls);
+	}
 	us_json_u64(j, "exit", s->exit);
 	us_json_u64(j, "ready", s->ready);
 	us_json_u64(j, "late", s->late);
@@ -190,7 +194,8 @@ static void modules(struct us_json *j, const struct us_profile *p)
 	us_json_end(j);
 }
 
-static void function(struct us_json *j, const struct us_profile_func *f, uint32_t id)
+static void function(struct us_json *j, const struct us_profile *p,
+		     const struct us_profile_func *f, uint32_t id)
 {
 	row_begin(j);
 	us_json_u64(j, "id", id);
@@ -205,6 +210,8 @@ static void function(struct us_json *j, const struct us_profile_func *f, uint32_
 	us_json_bool(j, "inlined", f->inlined);
 	us_json_u64(j, "self", f->self);
 	us_json_u64(j, "total", f->total);
+	if (us_profile_is_counted(p))
+		us_json_u64(j, "calls", f->calls);
 	interval(j, "self_interval", f->self_low, f->self_high);
 	interval(j, "total_interval", f->total_low, f->total_high);
 	interval(j, "self_long_run", f->self_long_low, f->self_long_high);
@@ -223,7 +230,7 @@ static int functions(struct us_json *j, const struct us_profile *p,
 		return rc;
 	us_json_array(j, "functions");
 	for (size_t i = 0; i < n; i++)
-		function(j, &f[row[i]], row[i]);
+		function(j, p, &f[row[i]], row[i]);
 	us_json_end(j);
 	return 0;
 }
@@ -241,6 +248,8 @@ static void tree(struct us_json *j, const struct us_profile *p)
 		us_json_u64(j, "line", node[i].line);
 		us_json_u64(j, "self", node[i].self);
 		us_json_u64(j, "total", node[i].total);
+		if (us_profile_is_counted(p))
+			us_json_u64(j, "calls", node[i].calls);
 		interval(j, "interval", (double)node[i].low, (double)node[i].high);
 		interval(j, "long_run", (double)node[i].long_low,
 			 (double)node[i].long_high);

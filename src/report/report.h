@@ -33,8 +33,8 @@ struct us_report_opts {
 };
 
 struct us_format {
-	const char *name;   /* "text", "json", "folded", "html", "qprofiler", "exits" */
-	const char *suffix; /* of a file: ".html"; NULL: none */
+	const char *name;    /* "text", "json", "folded", "callgrind", "html", ... */
+	const char *suffix;  /* of a file: ".html"; NULL: none */
 	const char *summary; /* one line for --help */
 	/* Errors of the stream may be left in it. */
 	int (*write)(const struct us_profile *p, const struct us_report_opts *o,
@@ -43,7 +43,7 @@ struct us_format {
 
 extern const struct us_format *const us_formats[]; /* NULL-terminated */
 extern const struct us_format us_format_text, us_format_json, us_format_folded,
-	us_format_html, us_format_qprofiler, us_format_exits;
+	us_format_callgrind, us_format_html, us_format_qprofiler, us_format_exits;
 
 const struct us_format *us_format_by_name(const char *name);   /* or NULL */
 const struct us_format *us_format_by_suffix(const char *path); /* or NULL */
@@ -94,7 +94,7 @@ bool us_report_header_line(const struct us_profile *p, unsigned i, char *dst,
 			   size_t size);
 
 /* What the intervals beside shares are of, and whether another recording may well show
- * other shares.  Not made printable. */
+ * other shares; "" where all was counted.  Not made printable. */
 char *us_report_interval_line(const struct us_profile *p, char *dst, size_t size);
 
 #endif

@@ -47,7 +47,7 @@ static void print_header(const struct table *t)
 	for (unsigned i = 0; us_report_header_line(t->p, i, line, sizeof(line)); i++)
 		us_report_wrap(t->out, t->o, DIM, "# ", "#   ", line);
 	us_report_interval_line(t->p, line, sizeof(line));
-	if (us_profile_summary(t->p)->running)
+	if (us_profile_summary(t->p)->running && *line)
 		us_report_wrap(t->out, t->o, DIM, "# ", "#   ", line);
 	for (size_t i = 0; i < us_profile_n_warning(t->p); i++)
 		us_report_wrap(t->out, t->o, YELLOW, "# warning: ", "#   ",
@@ -76,12 +76,16 @@ static void print_row(const struct table *t, const struct us_profile_func *f)
 	double high = 100 * (by_total ? f->total_high : f->self_high);
 	double key = by_total ? total : self;
 	const char *colour = key >= HOT_PERCENT ? RED : key >= WARM_PERCENT ? "" : DIM;
+	uint64_t weight = by_total ? f->total : f->self;
 	us_report_name_cell(f, name);
 	us_report_place_cell(f, t->o, place);
 	snprintf(interval, sizeof(interval), "%.1f-%.1f", low, high);
-	fprintf(t->out, "%s%7.1f %8.1f %10" PRIu64 "  %12s%s   ", paint(t->o, colour),
-		self, total, by_total ? f->total : f->self, interval,
-		paint(t->o, *colour ? RESET : ""));
+	fprintf(t->out, "%s%7.1f %8.1f ", paint(t->o, colour), self, total);
+	if (us_profile_is_counted(t->p))
+		fprintf(t->out, "%10" PRIu64 " %13" PRIu64, f->calls, weight);
+	else
+		fprintf(t->out, "%10" PRIu64 "  %12s", weight, interval);
+	fprintf(t->out, "%s   ", paint(t->o, *colour ? RESET : ""));
 	us_two_columns_print(&t->columns, t->o, name, place, t->out);
 	fputc('\n', t->out);
 }
@@ -90,9 +94,13 @@ static void print_table(const struct table *t)
 {
 	bool by_total = us_report_by_total(t->o);
 	char name[US_CELL_SIZE] = "function", place[US_CELL_SIZE] = "file:line";
-	fprintf(t->out, "\n%s%7s %8s %10s  %12s   ", paint(t->o, BOLD), "self %",
-		"total %", by_total ? "in total" : "samples",
-		by_total ? "95 % (total)" : "95 % (self)");
+	fprintf(t->out, "\n%s%7s %8s ", paint(t->o, BOLD), "self %", "total %");
+	if (us_profile_is_counted(t->p))
+		fprintf(t->out, "%10s %13s   ", "calls",
+			by_total ? "instr. total" : "instr. self");
+	else
+		fprintf(t->out, "%10s  %12s   ", by_total ? "in total" : "samples",
+			by_total ? "95 % (total)" : "95 % (self)");
 	us_two_columns_print(&t->columns, t->o, name, place, t->out);
 	fprintf(t->out, "%s\n", paint(t->o, RESET));
 	for (size_t i = 0; i < t->n; i++)
@@ -101,10 +109,16 @@ static void print_table(const struct table *t)
 
 static void print_rest(const struct table *t, size_t n_all)
 {
-	uint64_t self = 0;
-	for (size_t i = t->n; i < n_all; i++)
+	uint64_t self = 0, calls = 0;
+	for (size_t i = t->n; i < n_all; i++) {
 		self += t->func[t->row[i]].self;
-	if (t->n < n_all)
+		calls += t->func[t->row[i]].calls;
+	}
+	if (t->n < n_all && us_profile_is_counted(t->p))
+		fprintf(t->out,
+			"%7.1f %8s %10" PRIu64 " %13" PRIu64 "   %zu more functions\n",
+			share(t->p, self), "", calls, self, n_all - t->n);
+	else if (t->n < n_all)
 		fprintf(t->out, "%7.1f %8s %10" PRIu64 "  %12s   %zu more functions\n",
 			share(t->p, self), "", self, "", n_all - t->n);
 }

@@ -41,9 +41,26 @@ char *us_report_stats_line(char *dst, size_t size, const struct us_record_stats 
 	return dst;
 }
 
+static char *counted_line(const struct us_profile *p, char *dst, size_t size)
+{
+	const struct us_profile_summary *s = us_profile_summary(p);
+	const struct us_profile_func *f;
+	size_t n, called = 0;
+	f = us_profile_funcs(p, &n);
+	for (size_t i = 0; i < n; i++)
+		called += f[i].calls > 0;
+	snprintf(dst, size,
+		 "%" PRIu64 " instructions, %" PRIu64
+		 " calls of %zu functions, counted",
+		 s->running, s->calls, called);
+	return dst;
+}
+
 char *us_report_summary_line(const struct us_profile *p, char *dst, size_t size)
 {
 	const struct us_profile_summary *s = us_profile_summary(p);
+	if (us_profile_is_counted(p))
+		return counted_line(p, dst, size);
 	struct us_record_stats stats = s->stats;
 	if (!s->has_stats) {
 		stats.running = s->running + s->unfocused + s->other_part;
@@ -123,6 +140,9 @@ static void states(const struct us_profile *p, char *dst, size_t size)
 	const struct us_profile_summary *s = us_profile_summary(p);
 	uint64_t running = s->running + s->unfocused + s->other_part;
 	uint64_t all = running + s->idle;
+	dst[0] = '\0';
+	if (us_profile_is_counted(p))
+		return;
 	snprintf(dst, size, "running %.1f %% of the time (%" PRIu64 " samples)",
 		 percent(running, all), running);
 	append(dst, size, ", idle %.1f %% (%" PRIu64, percent(s->idle, all), s->idle);
@@ -140,8 +160,8 @@ static void running(const struct us_profile *p, char *dst, size_t size)
 {
 	const struct us_profile_summary *s = us_profile_summary(p);
 	uint64_t all = s->running + s->unfocused + s->other_part;
-	snprintf(dst, size, "shares below are of the %" PRIu64 " samples that ran",
-		 s->running);
+	snprintf(dst, size, "shares below are of the %" PRIu64 " %s that ran",
+		 s->running, us_profile_is_counted(p) ? "instructions" : "samples");
 	if (s->unfocused)
 		append(dst, size, " and match the focus");
 	if (s->unfocused || s->other_part)
@@ -186,6 +206,9 @@ static const struct us_profile_func *slowest(const struct us_profile *p)
 char *us_report_interval_line(const struct us_profile *p, char *dst, size_t size)
 {
 	const struct us_profile_func *f = slowest(p);
+	dst[0] = '\0';
+	if (us_profile_is_counted(p))
+		return dst;
 	snprintf(dst, size, "95 %% intervals are for the recorded span");
 	if (!f)
 		return dst;

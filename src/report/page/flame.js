@@ -63,7 +63,7 @@ function drawFrame(node, x0, x1) {
 	context.globalAlpha = 1;
 	const room = Math.floor((w - 9) / charWidth);
 	if (room >= 2) {
-		const name = node ? F.name[f] : `all: ${count(S.running)} samples that ran`;
+		const name = node ? F.name[f] : `all: ${count(S.running)} ${data.unit} that ran`;
 		const text = name.length > room ? name.slice(0, room - 1) + "…" : name;
 		context.fillStyle = matches && !isMatch ? theme.muted : theme.text;
 		context.fillText(text, x0 + 5, y + ROW / 2);
@@ -157,10 +157,11 @@ function nodeAt(event) {
 function describe(node) {
 	const total = shareOf(N.total[node]), f = N.func[node];
 	if (!node)
-		return `all, ${count(S.running)} samples`;
+		return `all, ${count(S.running)} ${data.unit}`;
 	return `${F.name[f]}, ${placeOf(f, N.line[node] || F.line[f])}, total ${percent(total)}, ` +
-		`95 % interval ${range(N.low[node], N.high[node])}, self ${percent(shareOf(N.self[node]))}, ` +
-		`${count(N.total[node])} samples, depth ${depth[node]}`;
+		(data.counted ? `${count(N.calls[node])} calls, ` : `95 % interval ${range(N.low[node], N.high[node])}, `) +
+		`self ${percent(shareOf(N.self[node]))}, ` +
+		`${count(N.total[node])} ${data.unit}, depth ${depth[node]}`;
 }
 function say(node) {
 	$("live").textContent = describe(node);
@@ -170,7 +171,7 @@ function tipRow(list, name, value, note) {
 }
 function fillTip(node) {
 	const f = N.func[node], list = make("dl");
-	const title = make("div", "title", node ? F.name[f] : "all samples that ran");
+	const title = make("div", "title", node ? F.name[f] : `all ${data.unit} that ran`);
 	const place = [], file = node ? F.file[f] : "";
 	if (file)
 		place.push(file + (N.line[node] || F.line[f] ? ":" + (N.line[node] || F.line[f]) : ""));
@@ -179,9 +180,13 @@ function fillTip(node) {
 	if (node && F.inlined[f])
 		place.push("inlined");
 	tipRow(list, "here", percent(shareOf(N.total[node])),
-		`${range(N.low[node], N.high[node])}, ${count(N.total[node])} samples`);
-	tipRow(list, "self here", percent(shareOf(N.self[node])), `${count(N.self[node])} samples`);
-	if (node) {
+		(data.counted ? "" : range(N.low[node], N.high[node]) + ", ") + `${count(N.total[node])} ${data.unit}`);
+	tipRow(list, "self here", percent(shareOf(N.self[node])), `${count(N.self[node])} ${data.unit}`);
+	if (node && data.counted) {
+		tipRow(list, "calls here", count(N.calls[node]), "");
+		tipRow(list, "function", percent(shareOf(F.total[f])), `total; ${count(F.calls[f])} calls`);
+		tipRow(list, "", percent(shareOf(F.self[f])), "self");
+	} else if (node) {
 		tipRow(list, "function", percent(shareOf(F.total[f])), `total; ${range(F.tl[f], F.th[f])}`);
 		tipRow(list, "", percent(shareOf(F.self[f])), `self; ${range(F.sl[f], F.sh[f])}`);
 	}

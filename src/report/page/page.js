@@ -186,11 +186,13 @@ function showHeader() {
 		$("warnings").append(make("li", "", text));
 	$("warnings").hidden = !data.warnings.length;
 	const ran = S.running + S.unfocused + S.otherPart, all = ran + S.idle;
-	stateOf("running", "running guest code", ran - S.exit - S.ready, all, `${count(ran - S.exit - S.ready)} samples`);
+	stateOf("running", "running guest code", ran - S.exit - S.ready, all, `${count(ran - S.exit - S.ready)} ${data.unit}`);
 	stateOf("exit", "in the VMM for the guest", S.exit, all);
 	stateOf("ready", "waiting for the host CPU", S.ready, all);
 	stateOf("idle", "idle", S.idle, all, `95 %: ${range(S.idleLow, S.idleHigh)}, not in the graph`);
-	$("time").hidden = !all;
+	$("time").hidden = !all || data.counted;
+	for (const cell of document.querySelectorAll(".unit"))
+		cell.textContent = data.counted ? "Instructions" : "Samples";
 	$("summary").textContent = data.summaryLine;
 	if (data.leftOut)
 		$("left-out").textContent = `The ${count(data.leftOut)} narrowest frames are left out of this page.`;

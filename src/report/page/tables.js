@@ -6,7 +6,7 @@
 const keys = {
 	self: (f) => F.self[f], total: (f) => F.total[f],
 	samples: (f) => byTotal() ? F.total[f] : F.self[f],
-	interval: (f) => byTotal() ? F.th[f] - F.tl[f] : F.sh[f] - F.sl[f],
+	interval: (f) => data.counted ? F.calls[f] : byTotal() ? F.th[f] - F.tl[f] : F.sh[f] - F.sl[f],
 	name: (f) => F.name[f].toLowerCase(), file: (f) => placeOf(f, 0).toLowerCase() || "\uffff",
 };
 const isText = (key) => key === "name" || key === "file";
@@ -44,7 +44,8 @@ function functionRow(f, most) {
 		name.append(make("span", "tag", "inlined"));
 	row.append(make("td", "num", percent(shareOf(F.self[f]))),
 		make("td", "num", percent(shareOf(F.total[f]))),
-		make("td", "num samples", count(weight)), rangeCell(low, high, shareOf(weight), most),
+		make("td", "num samples", count(weight)),
+		data.counted ? make("td", "num calls", count(F.calls[f])) : rangeCell(low, high, shareOf(weight), most),
 		name, make("td", "file", placeOf(f, F.line[f])));
 	return row;
 }
@@ -59,7 +60,7 @@ function showRows() {
 	$("rows").replaceChildren(...list.slice(0, n).map((f) => functionRow(f, most)));
 	$("more").hidden = n === list.length;
 	$("more").textContent = `Show all ${count(list.length)} functions`;
-	$("interval-of").textContent = byTotal() ? "95 % of total" : "95 % of self";
+	$("interval-of").textContent = data.counted ? "Calls" : byTotal() ? "95 % of total" : "95 % of self";
 	for (const th of document.querySelectorAll("th[data-sort]")) {
 		if (th.dataset.sort === state.sort)
 			th.setAttribute("aria-sort", state.descending ? "descending" : "ascending");

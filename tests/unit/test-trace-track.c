@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where a vCPU is in the tree of calls, from what it executes, step by step. */
+#include "unit.h"
+
+#include "trace/track.h"
+
+#define NODES 64
+
+enum { MAIN, F, G, H, TICK, N_FUNCTION };
+
+struct machine {
+	struct us_track_stacks stacks;
+	struct us_tracker t;
+	struct us_counts_vcpu vcpu;
+	struct us_counts_node node[NODES];
+	uint64_t insns;
+	struct us_track_function f[N_FUNCTION];
+};
+
+static int start(void **state)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+	assert_non_null(m);
+	*state = m;
+	for (unsigned i = 0; i < N_FUNCTION; i++)
+		m->f[i] = (struct us_track_function){ .address = 0x1000 * (i + 1),
+						      .number = 16 + i,
+						      .has_entry = true };
+	assert_int_equal(us_track_stacks_init(&m->stacks), 0);
+	assert_int_equal(us_tracker_init(&m->t, &m->stacks, 0, &m->vcpu, m->node, NODES,
+					 &m->insns),
+			 0);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	struct machine *m = *state;
+	us_tracker_fini(&m->t);
+	us_track_stacks_fini(&m->stacks);
+	free(m);
+	return 0;
+}
+
+/* A block of n instructions that begins a function. */
+static void enter(struct machine *m, int f, unsigned n)
+{
+	struct us_track_entry e = { .function = &m->f[f], .n_insn = n };
+	m->insns += n;
+	us_track_enter(&m->t, &e);
+}
+
+static void call(struct machine *m, int from, int to, uint64_t sp)
+{
+	struct us_track_site s = { .in = &m->f[from],
+				   .target = to < 0 ? NULL : &m->f[to] };
+	us_track_call(&m->t, &s, sp);
+}
+
+static void ret(struct machine *m, int from, uint64_t sp)
+{
+	struct us_track_site s = { .in = &m->f[from] };
+	us_track_return(&m->t, &s, sp, 8);
+}
+
+static void jump(struct machine *m, int from, int to)
+{
+	struct us_track_site s = { .in = &m->f[from],
+				   .target = to < 0 ? NULL : &m->f[to] };
+	us_track_jump(&m->t, &s);
+}
+
+static void iret(struct machine *m, int from, uint64_t sp)
+{
+	struct us_track_site s = { .in = &m->f[from] };
+	us_track_iret(&m->t, &s, sp);
+}
+
+/* From the root, "1000;2000"; hexadecimal. */
+static void expect_path(const struct machine *m, const char *path)
+{
+	char text[256] = "";
+	for (uint32_t i = m->vcpu.node; i; i = m->node[i].parent) {
+		char more[256];
+		snprintf(more, sizeof(more), "%llx%s%.200s",
+			 (unsigned long long)m->node[i].address, *text ? ";" : "",
+			 text);
+		strcpy(text, more);
+	}
+	assert_string_equal(text, path);
+}
+
+static const struct us_counts_node *node_of(const struct machine *m, uint64_t address)
+{
+	for (uint32_t i = 1; i < m->vcpu.n_node; i++)
+		if (m->node[i].address == address)
+			return &m->node[i];
+	fail_msg("no node of %llx", (unsigned long long)address);
+	return m->node;
+}
+
+/* main is at work, on a stack whose addresses are known. */
+static void begin(struct machine *m)
+{
+	jump(m, MAIN, MAIN);
+	enter(m, MAIN, 4);
+	expect_path(m, "1000");
+	call(m, MAIN, F, 0x8000);
+	enter(m, F, 2);
+	expect_path(m, "1000;2000");
+	ret(m, F, 0x8000);
+	m->insns += 3;
+	expect_path(m, "1000");
+}
+
+static void calls_and_returns(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, -1, 0x7ff8); /* by a pointer */
+	enter(m, G, 5);
+	expect_path(m, "1000;3000");
+	call(m, G, G, 0x7ff0);
+	enter(m, G, 5);
+	expect_path(m, "1000;3000;3000");
+	ret(m, G, 0x7ff0);
+	ret(m, G, 0x7ff8);
+	us_track_settle(&m->t);
+	assert_int_equal(node_of(m, 0x1000)->self, 7);
+	assert_int_equal(node_of(m, 0x2000)->self, 2);
+	assert_int_equal(node_of(m, 0x2000)->calls, 1);
+	assert_int_equal(node_of(m, 0x3000)->calls, 1);
+	assert_int_equal(m->vcpu.charged, m->insns);
+	assert_int_equal(m->vcpu.unmatched, 0);
+}
+
+static void jumps_and_loops(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, F, 0x7ff8);
+	enter(m, F, 2);
+	jump(m, F, F); /* a loop to the first instruction */
+	enter(m, F, 2);
+	expect_path(m, "1000;2000");
+	jump(m, F, G);
+	enter(m, G, 3);
+	expect_path(m, "1000;3000");
+	struct us_track_entry below = { .function = &m->f[H],
+					.n_insn = 4,
+					.n_before = 1 };
+	m->insns += 4;
+	us_track_enter(&m->t, &below); /* fallen into */
+	expect_path(m, "1000;4000");
+	ret(m, H, 0x7ff8);
+	expect_path(m, "1000");
+	us_track_settle(&m->t);
+	assert_int_equal(node_of(m, 0x2000)->calls, 2);
+	assert_int_equal(node_of(m, 0x3000)->self, 4);
+	assert_int_equal(node_of(m, 0x4000)->self, 3);
+}
+
+static void an_interrupt(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	enter(m, TICK, 3);
+	expect_path(m, "2;5000");
+	call(m, TICK, G, 0x7f00);
+	enter(m, G, 1);
+	expect_path(m, "2;5000;3000");
+	ret(m, G, 0x7f00);
+	iret(m, TICK, 0x7fd0);
+	expect_path(m, "1000");
+	assert_int_equal(m->vcpu.interrupts, 1);
+}
+
+/* Between a call and the first instruction of what it calls. */
+static void an_interrupt_within_a_call(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	enter(m, TICK, 1);
+	iret(m, TICK, 0x7fd0);
+	for (int direct = 0; direct < 2; direct++) {
+		m->insns += 2;
+		call(m, MAIN, direct ? F : -1, 0x7ff8);
+		enter(m, TICK, 3);
+		expect_path(m, "2;5000");
+		iret(m, TICK, 0x7fd0);
+		enter(m, F, 2);
+		expect_path(m, "1000;2000");
+		ret(m, F, 0x7ff8);
+	}
+	assert_int_equal(node_of(m, 0x2000)->calls, 3);
+}
+
+/* The first instruction faults, and is executed again. */
+static void a_fault_at_the_start(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, F, 0x7ff8);
+	enter(m, F, 2);
+	m->f[TICK].by_interrupt = true;
+	enter(m, TICK, 3);
+	iret(m, TICK, 0x7fd0);
+	enter(m, F, 2);
+	expect_path(m, "1000;2000");
+	assert_int_equal(node_of(m, 0x2000)->calls, 2);
+}
+
+static void threads(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, H, 0x7ff8); /* H changes stacks */
+	enter(m, H, 6);
+	us_track_switch(&m->t, 1);
+	ret(m, H, 0x20000); /* to G, which nobody has called */
+	enter(m, G, 2);
+	expect_path(m, "3000");
+	call(m, G, H, 0x1fff8);
+	enter(m, H, 6);
+	expect_path(m, "3000;4000");
+	us_track_switch(&m->t, 1);
+	ret(m, H, 0x7ff8);
+	expect_path(m, "1000");
+	call(m, MAIN, H, 0x7ff8);
+	enter(m, H, 6);
+	us_track_switch(&m->t, 1);
+	ret(m, H, 0x1fff8);
+	expect_path(m, "3000");
+	assert_int_equal(m->vcpu.switches, 3);
+}
+
+static void a_jump_out_of_calls(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, F, 0x7ff8);
+	enter(m, F, 1);
+	call(m, F, G, 0x7fe8);
+	enter(m, G, 1);
+	call(m, G, H, 0x7fd8);
+	enter(m, H, 4);
+	us_track_switch(&m->t, 2); /* longjmp, back into F */
+	m->insns += 5;
+	call(m, F, G, 0x7fe8);
+	enter(m, G, 1);
+	expect_path(m, "1000;2000;3000");
+	ret(m, G, 0x7fe8);
+	ret(m, F, 0x7ff8);
+	expect_path(m, "1000");
+	us_track_settle(&m->t);
+	assert_int_equal(node_of(m, 0x4000)->self, 2);
+}
+
+/* The kernel of a program has a stack of its own. */
+static void a_trap(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	us_track_trap(&m->t);
+	enter(m, TICK, 2);
+	expect_path(m, "1000;5000");
+	call(m, TICK, G, 0x90000);
+	enter(m, G, 1);
+	expect_path(m, "1000;5000;3000");
+	ret(m, G, 0x90000);
+	iret(m, TICK, 0);
+	expect_path(m, "1000");
+}
+
+static void no_room(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	for (unsigned i = 0; i < 2 * US_TRACK_DEPTH; i++) {
+		call(m, i ? F : MAIN, F, 0x7fffff8 - 8 * i);
+		enter(m, F, 1);
+	}
+	assert_true(m->vcpu.lost > 0);
+	assert_true(m->vcpu.too_deep > 0);
+	assert_int_equal(m->vcpu.n_node, NODES);
+	for (unsigned i = 2 * US_TRACK_DEPTH; i-- > 0;)
+		ret(m, F, 0x7fffff8 - 8 * i);
+	expect_path(m, "1000");
+	uint64_t sum = 0;
+	us_track_settle(&m->t);
+	for (unsigned i = 0; i < NODES; i++)
+		sum += m->node[i].self;
+	assert_int_equal(sum, m->insns);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(calls_and_returns, start, stop),
+		cmocka_unit_test_setup_teardown(jumps_and_loops, start, stop),
+		cmocka_unit_test_setup_teardown(an_interrupt, start, stop),
+		cmocka_unit_test_setup_teardown(an_interrupt_within_a_call, start,
+						stop),
+		cmocka_unit_test_setup_teardown(a_fault_at_the_start, start, stop),
+		cmocka_unit_test_setup_teardown(threads, start, stop),
+		cmocka_unit_test_setup_teardown(a_jump_out_of_calls, start, stop),
+		cmocka_unit_test_setup_teardown(a_trap, start, stop),
+		cmocka_unit_test_setup_teardown(no_room, start, stop),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
