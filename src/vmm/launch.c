@@ -104,7 +104,15 @@ static int start_child(struct us_launch *l, char *const argv[])
 	return -code;
 }
 
-static int start(struct us_launch *l, char *const argv[], struct us_err *e)
+static int fail_start(struct us_launch *l, int code, struct us_err *e)
+{
+	us_fail(e, code, "start %s: %s", l->shown, strerror(-code));
+	if (code == -ENOENT)
+		us_hint(e, "is it installed, and in the PATH?");
+	return code;
+}
+
+static int start_watched(struct us_launch *l, char *const argv[], struct us_err *e)
 {
 	struct us_launch_args args;
 	int r = make_dir(l->dir, sizeof(l->dir));
@@ -136,15 +144,18 @@ static int start(struct us_launch *l, char *const argv[], struct us_err *e)
 	if (r == 0)
 		r = start_child(l, args.argv);
 	us_launch_args_fini(&args);
-	if (r < 0) {
-		us_fail(e, r, "start %s: %s", l->shown, strerror(-r));
-		if (r == -ENOENT)
-			us_hint(e, "is it installed, and in the PATH?");
-	}
-	return r;
+	return r < 0 ? fail_start(l, r, e) : 0;
 }
 
-int us_launch_start(char *const argv[], struct us_launch **ret, struct us_err *e)
+static int start_plain(struct us_launch *l, char *const argv[], struct us_err *e)
+{
+	int r = start_child(l, argv);
+	return r < 0 ? fail_start(l, r, e) : 0;
+}
+
+static int start(char *const argv[],
+		 int (*how)(struct us_launch *l, char *const argv[], struct us_err *e),
+		 struct us_launch **ret, struct us_err *e)
 {
 	if (!argv || !argv[0] || !argv[0][0])
 		return us_fail(e, -EINVAL, "start a VMM: no command was given");
@@ -154,12 +165,22 @@ int us_launch_start(char *const argv[], struct us_launch **ret, struct us_err *e
 	us_printable(l->shown, sizeof(l->shown), argv[0]);
 	l->guard = us_launch_guard_none();
 	l->has_modes = tcgetattr(STDIN_FILENO, &l->modes) == 0;
-	int r = start(l, argv, e);
+	int r = how(l, argv, e);
 	if (r < 0)
 		us_launch_close(l);
 	else
 		*ret = l;
 	return r;
+}
+
+int us_launch_start(char *const argv[], struct us_launch **ret, struct us_err *e)
+{
+	return start(argv, start_watched, ret, e);
+}
+
+int us_launch_start_plain(char *const argv[], struct us_launch **ret, struct us_err *e)
+{
+	return start(argv, start_plain, ret, e);
 }
 
 static int fail_ended(struct us_launch *l, struct us_err *e)

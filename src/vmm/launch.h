@@ -37,6 +37,10 @@ struct us_launch;
 US_MUST_CHECK int us_launch_start(char *const argv[], struct us_launch **ret,
 				  struct us_err *e);
 
+/* The same with nothing added: no sockets, no -S.  Neither wait nor go is for it. */
+US_MUST_CHECK int us_launch_start_plain(char *const argv[], struct us_launch **ret,
+					struct us_err *e);
+
 /*
  * Wait until the guest can be inspected: its vCPUs are there.  *ret has our sockets as
  * its qmp and gdb, and of QEMU the threads of all vCPUs.  The guest may be a descendant
