@@ -17,7 +17,7 @@ import time
 import unittest
 
 PROGRAM, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-COMMANDS = ("ps", "record", "report", "annotate", "dump", "doctor")
+COMMANDS = ("ps", "record", "count", "report", "annotate", "dump", "doctor")
 
 
 def is_sanitized():

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* plugin_file.h: the plugin for QEMU, and a command line of QEMU with it. */
+#ifndef US_CMD_PLUGIN_FILE_H
+#define US_CMD_PLUGIN_FILE_H
+
+#include "base/err.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In build folders it is beside the program, else where it was installed.  -ENOENT. */
+US_MUST_CHECK int us_plugin_find(char ret[static PATH_MAX], struct us_err *e);
+
+struct us_plugin_command {
+	const char *dir; /* with the files "functions" and "counts"; no comma in it */
+	uint32_t nodes;	 /* of each vCPU's tree; 0: the plugin's default */
+	bool functions;	 /* there is such a file */
+	bool deterministic; /* instructions are the clock of all devices, too */
+	char word[3 * PATH_MAX];
+	char **argv; /* made; the array is the caller's to free */
+};
+
+/* argv: the user's command, which must be a QEMU that emulates.  -EINVAL: it is not, or
+ * says already what is to be added. */
+US_MUST_CHECK int us_plugin_command_make(struct us_plugin_command *c,
+					 char *const argv[], struct us_err *e);
+
+#endif
