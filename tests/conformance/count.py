@@ -1,0 +1,340 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""uniscope count on a guest that counts its own calls: every figure has to be the same.
+
+usage: count.py BUILD [--qemu SUITE]
+
+--qemu SUITE: by the QEMU of another suite of Debian's, unpacked into the build folder.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "rigs")]
+from harness import Skip, Tap, Uniscope, check, note, patience  # noqa: E402
+from debs import Suite  # noqa: E402
+
+HOT_INSNS = 2  # of a call
+ROUND_INSNS = 3
+ANNOTATED = re.compile(r"^ *([\d,]+) \([^)]*\)  \S*:(\w+) ", re.M)
+
+
+class Qemu:
+    """The machine's own, or one of another suite."""
+
+    def __init__(self, build, suite, folder):
+        self.program, self.old = "qemu-system-x86_64", False
+        if suite:
+            self.program = self._of_suite(os.path.abspath(build), suite, folder)
+        told = subprocess.run([self.program, "--version"], capture_output=True, text=True)
+        self.version = re.search(r"version (\S+)", told.stdout)[1]
+        self.old = int(self.version.split(".")[0]) < 8
+        self.mixes = int(self.version.split(".")[0]) >= 10
+
+    @staticmethod
+    def _of_suite(build, suite, folder):
+        """A script by the name of QEMU: that is how it is known to be one."""
+        root = Suite(build, suite, "x86_64").closure(
+            ("qemu-system-x86", "python3", "libelf1t64", "libdw1t64", "libjansson4"))
+        libraries = os.path.join(root, "usr/lib/x86_64-linux-gnu")
+        share = os.path.join(root, "usr/share")
+        path = os.path.join(folder, "qemu-system-x86_64")
+        with open(path, "w") as f:
+            f.write(f"""#!/bin/sh
+QEMU_MODULE_DIR={libraries}/qemu exec {libraries}/ld-linux-x86-64.so.2 \\
+--library-path {libraries} --argv0 qemu-system-x86_64 {root}/usr/bin/qemu-system-x86_64 \\
+-L {share}/qemu -L {share}/seabios -L {root}/usr/lib/ipxe/qemu "$@"
+""")
+        os.chmod(path, 0o755)
+        return path
+
+    def one_insn_per_block(self):
+        return ["-singlestep"] if self.old else ["-accel", "tcg,one-insn-per-tb=on"]
+
+
+class Counting:
+    """uniscope count of the guest, from its start until it has printed its counts."""
+
+    def __init__(self, args, qemu, *options, name="counted", out="counts.data", smp=1,
+                 before=()):
+        self.us = Uniscope(args.build)
+        self.folder = self.us.dir.name
+        self.log = os.path.join(self.folder, "serial")
+        self.out = self.us.data(out)
+        self.elf = os.path.join(args.build, "tests/guests", name + ".elf")
+        if not os.path.exists(self.elf):
+            raise Skip(f"{self.elf} is not built")
+        open(self.log, "w").close()
+        self.run = subprocess.Popen(
+            [self.us.program, "count", "-o", self.out, *before, "--", qemu.program,
+             "-M", "q35", "-m", "256", "-smp", str(smp), "-net", "none", "-vga", "none",
+             "-display", "none", "-serial", "file:" + self.log, "-kernel", self.elf,
+             *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def wait(self, pattern, seconds=120):
+        end = patience.clock() + seconds
+        while patience.clock() < end:
+            with open(self.log, errors="replace") as f:
+                told = re.search(pattern, f.read())
+            if told:
+                return told
+            if self.run.poll() not in (None, -signal.SIGKILL):
+                raise RuntimeError(f"it ended: {self.run.communicate()}")
+            time.sleep(0.02)
+        raise RuntimeError(f"no {pattern} in {seconds} s")
+
+    def counts(self):
+        return json.loads(self.wait(r"COUNTS (\{.*\})")[1])
+
+    def end(self, how=signal.SIGINT):
+        """By this signal; 0: it ends by itself."""
+        if self.run.poll() is None and how:
+            self.run.send_signal(how)
+        self.said = self.run.communicate(timeout=60)
+        check(self.run.returncode == 0, f"exit {self.run.returncode}: {self.said}")
+
+    def report(self, *args):
+        told = self.us.run("report", "--json", *args, self.out).stdout
+        return json.loads(told)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.run.poll() is None:
+            self.run.kill()
+            self.run.wait()
+        self.us.dir.cleanup()
+
+
+def compare(truth, report):
+    """Every function that the guest counts."""
+    functions = {f["name"]: f for f in report["functions"]}
+    wrong = []
+    for name, calls in truth.items():
+        if name != "top_loop_rounds" and functions[name]["calls"] != calls:
+            wrong.append(f"{name}: {functions[name]['calls']} of {calls}")
+    check(not wrong, "; ".join(wrong))
+    check(functions["hot"]["self"] == HOT_INSNS * truth["hot"],
+          f"hot: {functions['hot']['self']} instructions")
+    loop = ROUND_INSNS * truth["top_loop_rounds"] + truth["top_loop"]
+    check(functions["top_loop"]["self"] == loop,
+          f"top_loop: {functions['top_loop']['self']} instructions of {loop}")
+    total = sum(f["self"] for f in report["functions"])
+    check(total == report["summary"]["running"],
+          f"{total} instructions in functions, {report['summary']['running']} in all")
+    check(truth["tick"] > 0, "no interrupt came")
+    note(f"{len(truth) - 1} functions, {sum(truth.values())} calls, {truth['tick']} "
+         f"interrupts, {total} instructions")
+
+
+def parents(report):
+    """{function: those that call it}"""
+    name = {f["id"]: f["name"] for f in report["functions"]}
+    at = {n["id"]: name[n["function"]] for n in report["tree"]}
+    calls = {}
+    for n in report["tree"]:
+        calls.setdefault(name[n["function"]], set()).add(at.get(n["parent"], "(root)"))
+    return calls
+
+
+def is_counted(args, qemu, *options, smp=1):
+    with Counting(args, qemu, *options, smp=smp) as c:
+        truth = c.counts()
+        c.end()
+        report = c.report()
+        compare(truth, report)
+        calls = parents(report)
+        for what, by in (("ping", {"ping_thread"}), ("pong", {"pong_thread"}),
+                         ("work", {"ping_thread"}), ("tick", {"common_entry"}),
+                         ("by_1", {"work"}), ("ping_thread", {"thread_entry"}),
+                         ("common_entry", {"[interrupts]"})):
+            check(calls[what] == by, f"{what} is called by {calls[what]}")
+
+
+def turns_are_counted(args, qemu):
+    """Or refused, by a QEMU that cannot tell them apart."""
+    options = ["-accel", "tcg,thread=single"]
+    if not qemu.mixes:
+        is_counted(args, qemu, *options, smp=4)
+        return
+    with Counting(args, qemu, *options, smp=4) as c:
+        said = c.run.communicate(timeout=60)[1]
+        check(c.run.returncode == 1 and "all vCPUs are in one thread" in said, said)
+
+
+def is_repeated(args, qemu):
+    """All of the second run as in the first, byte for byte."""
+    told = []
+    for _ in range(2):
+        with Counting(args, qemu, before=["--deterministic"]) as c:
+            truth = c.counts()
+            time.sleep(0.5)  # it stands still
+            c.end()
+            compare(truth, c.report())
+            told.append(c.us.run("report", "-f", "callgrind", c.out).stdout.split("\n", 4)[4])
+    check(told[0] == told[1], "the second run counted otherwise")
+    note(f"{len(told[0])} bytes, twice")
+
+
+def is_read_by_callgrind(args, qemu):
+    if not shutil.which("callgrind_annotate"):
+        raise Skip("callgrind_annotate is not installed")
+    with Counting(args, qemu) as c:
+        c.counts()
+        c.end()
+        report = c.report()
+        path = c.us.data("calls.callgrind")
+        c.us.run("report", "-o", path, c.out)
+        said = subprocess.run(["callgrind_annotate", "--threshold=100", path],
+                              capture_output=True, text=True)
+        check(not said.stderr and said.returncode == 0, said.stderr)
+        inclusive = subprocess.run(["callgrind_annotate", "--inclusive=yes",
+                                    "--threshold=100", path], capture_output=True, text=True)
+    functions = {f["name"]: f for f in report["functions"]}
+    for text, key in ((said.stdout, "self"), (inclusive.stdout, "total")):
+        rows = {name: value for value, name in ANNOTATED.findall(text)}
+        for name in ("fib", "hot", "work", "ping", "tick", "deep"):
+            got = int(rows[name].replace(",", ""))
+            check(got == functions[name][key],
+                  f"{name}: callgrind_annotate has {got}, we have {functions[name][key]}")
+
+
+def qemu_is_killed(args, qemu):
+    """In the midst of it: what was counted until then is there."""
+    with Counting(args, qemu) as c:
+        c.wait("READY")
+        pids = subprocess.run(["pgrep", "-P", str(c.run.pid)], capture_output=True,
+                              text=True).stdout.split()
+        vm, = (int(p) for p in pids
+               if "counted" in open(f"/proc/{p}/cmdline").read())
+        os.kill(vm, signal.SIGKILL)
+        c.end(0)
+        report = c.report()
+        total = sum(f["self"] for f in report["functions"])
+        check(total == report["summary"]["running"] and total > 100000,
+              f"{total} instructions")
+        check(report["summary"]["end"] == "guest gone", report["summary"]["end"])
+        note(f"{total} instructions until then")
+
+
+def uniscope_is_killed(args, qemu):
+    """The guest goes on, and what it counts can be read."""
+    with Counting(args, qemu) as c:
+        c.wait("READY")
+        mine = [d for d in glob.glob("/dev/shm/uniscope-*") + glob.glob("/tmp/uniscope-*")
+                if os.path.exists(os.path.join(d, "counts"))
+                and c.log in open_by(os.path.join(d, "counts"))]
+        check(len(mine) == 1, f"counts in {mine}")
+        vm = open_pids(os.path.join(mine[0], "counts"))
+        c.run.kill()
+        c.run.wait()
+        try:
+            truth = c.counts()
+            time.sleep(0.3)
+            c.us.run("count", "--attach", os.path.join(mine[0], "counts"), "-e", c.elf,
+                     "-o", c.out)
+            compare(truth, c.report())
+        finally:
+            for pid in vm:
+                os.kill(pid, signal.SIGKILL)
+            shutil.rmtree(mine[0])
+
+
+def open_pids(path):
+    """Who has it mapped."""
+    found = []
+    for maps in glob.glob("/proc/[0-9]*/maps"):
+        try:
+            if path in open(maps).read():
+                found.append(int(maps.split("/")[2]))
+        except OSError:
+            pass
+    return found
+
+
+def open_by(path):
+    """The command lines of those."""
+    return " ".join(open(f"/proc/{p}/cmdline").read().replace("\0", " ")
+                    for p in open_pids(path))
+
+
+def wrong_image_is_told(args, qemu):
+    other = os.path.join(args.build, "tests/guests/shares.elf")
+    with Counting(args, qemu, before=["-e", other]) as c:
+        c.counts()
+        c.end()
+        warnings = " ".join(c.report()["warnings"])
+        check("NOT what ran" in warnings, f"warnings: {warnings}")
+
+
+def refusals_say_why(args):
+    us = Uniscope(args.build)
+    for command, words in (
+            (["--", "true"], "no QEMU"),
+            (["--", "qemu-system-x86_64", "-enable-kvm"], "KVM"),
+            (["--", "qemu-system-x86_64", "-accel", "kvm"], "KVM"),
+            (["--deterministic", "--", "qemu-system-x86_64", "-icount", "1"], "-icount"),
+            (["--attach", "/dev/null"], "no file of counts"),
+            (["--attach", "/nowhere/counts"], "No such file"),
+            ([], "--attach FILE")):
+        said = us.run("count", "-o", us.data("x.data"), *command, good=(1, 2, 3)).stderr
+        check(words in said, f"{command}: {said}")
+    aarch64 = shutil.which("qemu-system-aarch64")
+    if aarch64:
+        said = us.run("count", "-o", us.data("x.data"), "--", aarch64, "-M", "virt",
+                      "-display", "none", good=(1,)).stderr
+        check("architecture aarch64" in said, said)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--qemu", default="")
+    args = parser.parse_args()
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="uniscope-qemu-") as folder:
+        qemu = None
+
+        def find():
+            nonlocal qemu
+            qemu = Qemu(args.build, args.qemu, folder)
+            note(f"QEMU {qemu.version}")
+        tap.point("QEMU is there", find)
+        if qemu:
+            points(tap, args, qemu)
+    tap.end()
+
+
+def points(tap, args, qemu):
+    for name, options, smp in (
+            ("one vCPU", [], 1), ("four vCPUs", [], 4),
+            ("one instruction a block", qemu.one_insn_per_block(), 1),
+            ("a small translation cache", ["-accel", "tcg,tb-size=1"], 1),
+            ("instructions as clock", ["-icount", "shift=3"], 1)):
+        tap.point(f"every call is counted: {name}",
+                  lambda o=options, n=smp: is_counted(args, qemu, *o, smp=n))
+    tap.point("every call is counted: four vCPUs in turns",
+              lambda: turns_are_counted(args, qemu))
+    tap.point("two deterministic runs are the same", lambda: is_repeated(args, qemu))
+    if args.qemu:
+        return
+    tap.point("callgrind_annotate agrees", lambda: is_read_by_callgrind(args, qemu))
+    tap.point("QEMU is killed", lambda: qemu_is_killed(args, qemu))
+    tap.point("uniscope is killed", lambda: uniscope_is_killed(args, qemu))
+    tap.point("a wrong image is told", lambda: wrong_image_is_told(args, qemu))
+    tap.point("refusals say why", lambda: refusals_say_why(args))
+
+
+if __name__ == "__main__":
+    main()
