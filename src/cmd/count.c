@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* count.c: `uniscope count`: every call and every instruction of an emulated guest. */
+#include "cmd/facts.h"
 #include "cmd/images.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
@@ -20,9 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define POLL_US 20000
@@ -283,16 +282,6 @@ static int start(struct counting *n, struct us_err *e)
 
 /* ---- What becomes of it ---- */
 
-static void join_words(char *dst, size_t size, char *const *argv)
-{
-	size_t at = 0;
-	dst[0] = '\0';
-	for (; *argv && at < size; argv++) {
-		int n = snprintf(dst + at, size - at, "%s%s", at ? " " : "", *argv);
-		at += n > 0 ? (size_t)n : 0;
-	}
-}
-
 /* Kernels patch the first instructions of some of their functions. */
 static enum us_match match_of(const struct us_counts_head *h)
 {
@@ -304,17 +293,11 @@ static enum us_match match_of(const struct us_counts_head *h)
 static int write_facts(const struct counting *n, const struct us_counts *c,
 		       struct us_writer *w, struct us_err *e)
 {
-	char command[1024], vcpus[16], pid[16], now[32], host[300], caution[200] = "";
-	struct utsname u;
-	time_t t = time(NULL);
-	struct tm tm;
-	join_words(command, sizeof(command), n->set->argv);
+	char vcpus[16], pid[16], caution[200] = "";
+	struct us_common_facts common;
+	us_common_facts(&common, n->set->argv);
 	snprintf(vcpus, sizeof(vcpus), "%u", n->sums.n_vcpu);
 	snprintf(pid, sizeof(pid), "%d", (int)n->pid);
-	strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%S%z", localtime_r(&t, &tm));
-	uname(&u);
-	snprintf(host, sizeof(host), "%s %s %s %s", u.nodename, u.sysname, u.release,
-		 u.machine);
 	if (n->sums.lost || n->sums.too_deep)
 		snprintf(caution, sizeof(caution),
 			 "%" PRIu64 " calls found no room in the tree (count --nodes), "
@@ -325,7 +308,7 @@ static int write_facts(const struct counting *n, const struct us_counts *c,
 		const char *key, *value;
 	} facts[] = {
 		{ "target", n->set->attach ? n->set->attach : n->set->argv[0] },
-		{ "command", command },
+		{ "command", common.command },
 		{ "backend", "count" },
 		{ "how", "QEMU's plugin: each call, each instruction" },
 		{ "caution", caution },
@@ -336,8 +319,8 @@ static int write_facts(const struct counting *n, const struct us_counts *c,
 		{ "guest", n->guest.name },
 		{ "kernel", n->guest.kernel },
 		{ "arch", c->head.target },
-		{ "host", host },
-		{ "started", now },
+		{ "host", common.host },
+		{ "started", common.started },
 		{ "version", US_VERSION },
 		{ "symbols_note", n->images.note },
 	};

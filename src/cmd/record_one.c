@@ -5,14 +5,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cmd/budget.h"
+#include "cmd/facts.h"
 #include "cmd/rights.h"
 #include "record/record.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
 
 #define LEAST_RING (256U << 10)
 #define MOST_RING  (4U << 20)
@@ -70,41 +69,24 @@ static int write_modules(struct us_recording *r, struct us_err *e)
 	return ret;
 }
 
-static void join_words(char *dst, size_t size, char *const *argv)
-{
-	size_t at = 0;
-	dst[0] = '\0';
-	for (; *argv && at < size; argv++) {
-		int n = snprintf(dst + at, size - at, "%s%s", at ? " " : "", *argv);
-		at += n > 0 ? (size_t)n : 0;
-	}
-}
-
 /* What a reader should know of this recording, as names and texts. */
 static int write_facts(struct us_recording *r, struct us_err *e)
 {
 	const struct us_record_settings *s = r->set;
 	const struct us_guest *g = r->found.target.guest;
-	struct utsname u;
-	char command[1024], hz[32], seed[32], budget[32], vcpus[16], pid[16], now[32],
-		host[300];
-	join_words(command, sizeof(command), s->argv);
+	struct us_common_facts common;
+	char hz[32], seed[32], budget[32], vcpus[16], pid[16];
+	us_common_facts(&common, s->argv);
 	snprintf(hz, sizeof(hz), "%g", s->schedule.hz);
 	snprintf(seed, sizeof(seed), "%" PRIu64, s->schedule.seed);
 	snprintf(budget, sizeof(budget), "%g", r->budget_ppm / 1e4);
 	snprintf(vcpus, sizeof(vcpus), "%u", r->backend->n_vcpu);
 	snprintf(pid, sizeof(pid), "%d", g ? (int)g->pid : 0);
-	time_t t = time(NULL);
-	struct tm tm;
-	strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%S%z", localtime_r(&t, &tm));
-	uname(&u);
-	snprintf(host, sizeof(host), "%s %s %s %s", u.nodename, u.sysname, u.release,
-		 u.machine);
 	const struct {
 		const char *key, *value;
 	} facts[] = {
 		{ "target", s->launch || !s->argc ? r->found.text : s->argv[0] },
-		{ "command", command },
+		{ "command", common.command },
 		{ "backend", r->backend->ops->name },
 		{ "why", r->why },
 		{ "how", r->backend->how },
@@ -120,8 +102,8 @@ static int write_facts(struct us_recording *r, struct us_err *e)
 		{ "guest", g ? g->name : "" },
 		{ "kernel", g ? g->kernel : "" },
 		{ "arch", us_arch_name(r->backend->arch) },
-		{ "host", host },
-		{ "started", now },
+		{ "host", common.host },
+		{ "started", common.started },
 		{ "version", US_VERSION },
 	};
 	int ret = 0;

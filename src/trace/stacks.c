@@ -2,8 +2,9 @@
 /* stacks.c: the stacks of a guest, told apart by their addresses; see track.h. */
 #include "trace/track.h"
 
+#include "trace/reserve.h"
+
 #include <errno.h>
-#include <sys/mman.h>
 
 #define STACK_BYTES (US_TRACK_DEPTH * sizeof(struct us_track_frame))
 /* A stack goes on that far below what was seen of it.  Without a sign that it is
@@ -14,18 +15,11 @@
 /* Frames of interrupts, all on the same stack, differ by so much. */
 #define ABOVE 256
 
-static void *reserve(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
-}
-
 int us_track_stacks_init(struct us_track_stacks *s)
 {
 	*s = (struct us_track_stacks){ .lock = ATOMIC_FLAG_INIT };
-	s->v = reserve(US_TRACK_STACKS * sizeof(*s->v));
-	char *frames = reserve(US_TRACK_STACKS * STACK_BYTES);
+	s->v = us_reserve(US_TRACK_STACKS * sizeof(*s->v));
+	char *frames = us_reserve(US_TRACK_STACKS * STACK_BYTES);
 	if (!s->v || !frames) {
 		if (frames)
 			munmap(frames, US_TRACK_STACKS * STACK_BYTES);

@@ -281,11 +281,15 @@ static void pop(struct us_tracker *t)
 	go_on(t);
 }
 
-/* A thread that begins: what is entered now has a stack of its own. */
-static void begin_stack(struct us_tracker *t, uint64_t sp)
+static void take_stack(struct us_tracker *t, uint64_t sp)
 {
 	t->stack = us_track_stacks_take(t->stacks, sp, t->number);
 	t->vcpu->switches++;
+}
+
+/* A thread that begins: what is entered now has a stack of its own. */
+static void begin_stack(struct us_tracker *t, uint64_t sp)
+{
 	expect(t, US_NEXT_ROOT, NULL);
 	t->sp = sp;
 	t->vcpu->node = 0;
@@ -313,8 +317,8 @@ static void return_slowly(struct us_tracker *t, uint64_t sp, unsigned word)
 	}
 	t->vcpu->unmatched++;
 	if (unsure) {
-		if (!known)
-			t->vcpu->switches--;
+		if (known) /* what is known of this memory is of another thread */
+			take_stack(t, sp + word);
 		begin_stack(t, sp + word);
 		return;
 	}
@@ -483,6 +487,7 @@ static struct us_track_frame *innermost_interrupt(const struct us_track_stack *s
 /* Something is entered that nobody came from: a thread, a program. */
 static void leave_for_new(struct us_tracker *t)
 {
+	take_stack(t, ANYWHERE);
 	begin_stack(t, ANYWHERE);
 	t->stack->high = 0; /* not known yet */
 	t->unsure = true;

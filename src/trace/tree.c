@@ -2,17 +2,10 @@
 /* tree.c: see tree.h. */
 #include "trace/tree.h"
 
+#include "trace/reserve.h"
+
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-
-/* Of pages that come into being when they are touched. */
-static void *reserve(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
-}
 
 int us_tree_init(struct us_tree *t, struct us_counts_vcpu *vcpu,
 		 struct us_counts_node *node, uint32_t capacity)
@@ -23,8 +16,8 @@ int us_tree_init(struct us_tree *t, struct us_counts_vcpu *vcpu,
 	*t = (struct us_tree){
 		.node = node, .vcpu = vcpu, .capacity = capacity, .n_slot = n_slot
 	};
-	t->last = reserve(capacity * sizeof(*t->last));
-	t->slot = reserve(n_slot * sizeof(*t->slot));
+	t->last = us_reserve(capacity * sizeof(*t->last));
+	t->slot = us_reserve(n_slot * sizeof(*t->slot));
 	if (!t->last || !t->slot || capacity < 2) {
 		us_tree_fini(t);
 		return -ENOMEM;

@@ -2,19 +2,13 @@
 /* points.c: see points.h. */
 #include "trace/plugin/points.h"
 
+#include "trace/reserve.h"
+
 #include <errno.h>
-#include <sys/mman.h>
 
 #define MAX_POINT    (1U << 22)
 #define MAX_FUNCTION (1U << 20)
 #define SLOTS(n)     ((n)*2U)
-
-static void *reserve(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
-}
 
 int us_points_init(struct us_points *p, const struct us_functions *f)
 {
@@ -22,10 +16,10 @@ int us_points_init(struct us_points *p, const struct us_functions *f)
 				 .addresses = f->n == 0,
 				 .n_point = 1,
 				 .n_function = US_N_COUNTS_SPECIAL };
-	p->point = reserve(MAX_POINT * sizeof(*p->point));
-	p->function = reserve(MAX_FUNCTION * sizeof(*p->function));
-	p->point_slot = reserve(SLOTS(MAX_POINT) * sizeof(*p->point_slot));
-	p->function_slot = reserve(SLOTS(MAX_FUNCTION) * sizeof(*p->function_slot));
+	p->point = us_reserve(MAX_POINT * sizeof(*p->point));
+	p->function = us_reserve(MAX_FUNCTION * sizeof(*p->function));
+	p->point_slot = us_reserve(SLOTS(MAX_POINT) * sizeof(*p->point_slot));
+	p->function_slot = us_reserve(SLOTS(MAX_FUNCTION) * sizeof(*p->function_slot));
 	return p->point && p->function && p->point_slot && p->function_slot ? 0
 									    : -ENOMEM;
 }

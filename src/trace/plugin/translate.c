@@ -227,6 +227,13 @@ static void add_iret(const struct block *b)
 	on_memory(b, on_iret, p);
 }
 
+static void add_leave(const struct block *b)
+{
+	struct us_point *p = point_of(b, 0);
+	if (p)
+		before(b, on_leave, p);
+}
+
 /* A jump is worth a call of ours if a function may begin where it leads. */
 static void add_jump(const struct block *b)
 {
@@ -259,7 +266,7 @@ static void add_flow(const struct block *b)
 		add_iret(b);
 		break;
 	case US_FLOW_LEAVE:
-		before(b, on_leave, point_of(b, 0));
+		add_leave(b);
 		break;
 	case US_FLOW_TRAP:
 		before(b, on_trap, NULL);
