@@ -94,7 +94,7 @@ static uint64_t since(uint64_t now, uint64_t then)
 
 /* By now all ticks have come that had come by the last time: were they enough?  But for
  * the one that came next, and the part of one before the start. */
-static void settle_ticks(struct us_vcpu_clock *c, uint64_t run_ns, uint64_t began_ns,
+static void settle_ticks(struct us_vcpu_clock *c, uint64_t run_ns, uint64_t read_ns,
 			 uint64_t period_ns)
 {
 	uint64_t late = since(c->ran_then_ns, c->ticked_then_ns + 2 * period_ns);
@@ -102,7 +102,7 @@ static void settle_ticks(struct us_vcpu_clock *c, uint64_t run_ns, uint64_t bega
 		c->credit_ns[US_VCPU_GUEST] += late - c->late_ns;
 		c->late_ns = late;
 	}
-	c->then_ns = began_ns;
+	c->then_ns = read_ns;
 	c->ran_then_ns = run_ns;
 	c->ticked_then_ns = c->ticked_ns;
 }
@@ -160,8 +160,12 @@ void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t per
 		run = c->ticked_ns;
 		wait = c->waited_ns;
 	}
+	/* After the sums: if this program lost its CPU while it read them, ticks that
+	 * are in them would seem to be of a later time, to be missing, and count twice.
+	 */
+	uint64_t read_ns = us_now_ns();
 	settle_rest(c, now_ns, run, wait, has_cpu, began_ns);
-	settle_ticks(c, run, began_ns, period_ns);
+	settle_ticks(c, run, read_ns, period_ns);
 }
 
 uint32_t us_vcpu_clock_take(struct us_vcpu_clock *c, enum us_vcpu_state state,
