@@ -44,8 +44,8 @@ void us_remote_describe(struct us_remote *r, enum us_accel accel,
 	base->caps |= US_CAP_BLOCKS;
 	snprintf(base->caution, sizeof(base->caution),
 		 "TCG stops at the start of the next translation block: a caller and "
-		 "its callee swap shares, sums over both are right; exact figures need "
-		 "counting");
+		 "its callee swap shares, sums over both are right; uniscope count is "
+		 "exact");
 }
 
 int us_remote_start(struct us_backend *b, const struct us_schedule *s, struct us_err *e)
