@@ -191,6 +191,7 @@ function showHeader() {
 	stateOf("ready", "waiting for the host CPU", S.ready, all);
 	stateOf("idle", "idle", S.idle, all, `95 %: ${range(S.idleLow, S.idleHigh)}, not in the graph`);
 	$("time").hidden = !all || data.counted;
+	$("width-of").textContent = data.counted ? "instructions" : "time";
 	for (const cell of document.querySelectorAll(".unit"))
 		cell.textContent = data.counted ? "Instructions" : "Samples";
 	$("summary").textContent = data.summaryLine;
