@@ -216,7 +216,7 @@ static int write_functions(struct counting *n, struct us_err *e)
 				      0600);
 	if (fd < 0)
 		return us_fail(e, -errno, "make %s: %s", path, strerror(errno));
-	return us_functions_write(n->images.symbols, fd, &n->n_function, e);
+	return us_functions_write(n->images.symbols, NULL, fd, &n->n_function, e);
 }
 
 /* ---- While the guest runs ---- */

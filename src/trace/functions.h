@@ -17,13 +17,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define US_FUNCTIONS_MAGIC "USFUNCS2" /* 8 bytes, no NUL */
+#define US_FUNCTIONS_MAGIC "USFUNCS3" /* 8 bytes, no NUL */
 #define US_FUNCTIONS_MAX   (1U << 24)
+
+/* What a trace does with a function: bits. */
+enum us_function_choice {
+	US_FUNCTION_TRACED = 1, /* its entries and exits are written down */
+	US_FUNCTION_FROM = 2,	/* its entry switches that on */
+	US_FUNCTION_UNTIL = 4,	/* and off */
+};
 
 struct us_function_range {
 	uint64_t start, end; /* gva of the first byte and behind the last */
 	uint64_t entry;	     /* gva at which the function begins */
 	uint8_t code[8];     /* the first bytes, as the image has them; 0: not known */
+	uint64_t choice;     /* enum us_function_choice */
 };
 
 struct us_functions {

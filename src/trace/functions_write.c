@@ -19,6 +19,7 @@ struct named_range {
 };
 
 struct ranges {
+	const struct us_function_chooser *chooser;
 	struct named_range *v;
 	size_t n, cap;
 	bool failed;
@@ -46,6 +47,8 @@ static void add_range(void *ctx, const struct us_function *f)
 	x->r.end = f->start + f->size;
 	x->name = f->raw;
 	x->image = f->image;
+	x->r.choice = all->chooser ? all->chooser->choose(all->chooser->ctx, f->raw)
+				   : US_FUNCTION_TRACED;
 	add_code(f, &x->r);
 }
 
@@ -112,8 +115,10 @@ static int join_cold_parts(struct ranges *all)
 		size_t length = cold_length(x->name);
 		const struct named_range *f =
 			length ? by_name(sorted, all->n, x->name, length) : NULL;
-		if (f && f->image == x->image)
-			x->r.entry = f->r.start;
+		if (!f || f->image != x->image)
+			continue;
+		x->r.entry = f->r.start;
+		x->r.choice = f->r.choice;
 	}
 	return 0;
 }
@@ -146,10 +151,11 @@ static int write_all(const struct ranges *all, int fd)
 	return r;
 }
 
-int us_functions_write(const struct us_symbols *s, int fd, size_t *ret_n,
+int us_functions_write(const struct us_symbols *s,
+		       const struct us_function_chooser *chooser, int fd, size_t *ret_n,
 		       struct us_err *e)
 {
-	struct ranges all = { 0 };
+	struct ranges all = { .chooser = chooser };
 	us_symbols_each_function(s, add_range, &all);
 	if (all.n)
 		qsort(all.v, all.n, sizeof(*all.v), compare_starts);

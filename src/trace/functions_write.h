@@ -5,9 +5,16 @@
 
 #include "symbol/symbol.h"
 
-/* Write functions.h's file to fd. *ret_n: how many ranges it has; 0: the images have no
- * symbols. */
-US_MUST_CHECK int us_functions_write(const struct us_symbols *s, int fd, size_t *ret_n,
-				     struct us_err *e);
+/* What is to be done with a function of this name: bits of enum us_function_choice. */
+struct us_function_chooser {
+	uint64_t (*choose)(void *ctx, const char *raw_name);
+	void *ctx;
+};
+
+/* Write functions.h's file to fd. chooser NULL: all are traced. *ret_n: how many ranges
+ * it has; 0: the images have no symbols. */
+US_MUST_CHECK int us_functions_write(const struct us_symbols *s,
+				     const struct us_function_chooser *chooser, int fd,
+				     size_t *ret_n, struct us_err *e);
 
 #endif

@@ -119,7 +119,7 @@ struct us_track_stack *us_track_stacks_take(struct us_track_stacks *s, uint64_t 
 {
 	lock(s);
 	struct us_track_stack *x = oldest(s);
-	x->n = x->over = 0;
+	x->n = x->over = x->epoch = 0;
 	x->low = x->high = sp;
 	x->owner = x->tree_of = vcpu;
 	x->used = ++s->time;

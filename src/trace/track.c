@@ -2,6 +2,8 @@
 /* track.c: see track.h. */
 #include "trace/track.h"
 
+#include "trace/functions.h"
+
 #define ANYWHERE UINT64_MAX /* a base frame's address: no return ends it */
 
 struct us_track_function us_track_unnamed = { .address = US_COUNTS_UNNAMED,
@@ -69,6 +71,94 @@ static uint32_t interrupts_node(struct us_tracker *t)
 	return child(t, 0, &all);
 }
 
+/* ---- What is written down of it ---- */
+
+/* The vCPU is on another stack than before, or one of which the reader knows nothing:
+ * of that the first n frames are open. */
+static void note_stack(struct us_tracker *t, uint32_t epoch, uint32_t n)
+{
+	struct us_track_stack *s = t->stack;
+	uint64_t now = t->vcpu->charged;
+	bool known = s->epoch == epoch;
+	us_events_put(t->events, US_EVENT_STACK,
+		      s->number | (known ? 0 : US_EVENT_FORGET), now);
+	t->events->stack = s;
+	s->epoch = epoch;
+	for (uint32_t i = 0; i < n && !known; i++)
+		if (s->frame[i].traced)
+			us_events_put(t->events, US_EVENT_OPEN,
+				      s->frame[i].function->number, now);
+}
+
+/* Have written down where the vCPU is, with the first n frames.  False: it is off. */
+static bool note_place(struct us_tracker *t, uint32_t n)
+{
+	uint32_t epoch = us_events_epoch(t->events);
+	if (epoch && (t->events->stack != t->stack || t->stack->epoch != epoch))
+		note_stack(t, epoch, n);
+	return epoch;
+}
+
+/* n: frames that were there before. */
+static void note(struct us_tracker *t, enum us_event_kind kind, uint32_t number,
+		 uint32_t n)
+{
+	if (note_place(t, n))
+		us_events_put(t->events, kind, number, t->vcpu->charged);
+}
+
+static const struct us_track_frame *last_frame(const struct us_tracker *t)
+{
+	return &t->stack->frame[t->stack->n - 1];
+}
+
+/* The frame on top. */
+static void note_entry(struct us_tracker *t, enum us_event_kind kind)
+{
+	const struct us_track_frame *x = last_frame(t);
+	uint8_t choice = x->function->choice;
+	if (!t->events)
+		return;
+	if (choice & US_FUNCTION_FROM)
+		us_events_switch(t->events->head, true);
+	if (x->traced)
+		note(t, kind, x->function->number, t->stack->n - 1);
+	if (choice & US_FUNCTION_UNTIL)
+		us_events_switch(t->events->head, false);
+}
+
+/* The frame on top ends. */
+static void note_exit(struct us_tracker *t)
+{
+	const struct us_track_frame *x = last_frame(t);
+	if (x->traced)
+		note(t, US_EVENT_EXIT, x->function->number, t->stack->n);
+}
+
+/* Is a function written down that was entered by one at this depth? */
+static bool is_traced(const struct us_tracker *t, const struct us_track_function *f,
+		      uint32_t depth)
+{
+	return t->events && f->choice & US_FUNCTION_TRACED &&
+	       depth < t->events->max_depth;
+}
+
+/* The frame on top is there, nobody knows since when. */
+static void note_found(struct us_tracker *t)
+{
+	const struct us_track_frame *x = last_frame(t);
+	if (x->traced)
+		note(t, US_EVENT_OPEN, x->function->number, t->stack->n - 1);
+}
+
+static void drop_to(struct us_tracker *t, uint32_t n)
+{
+	while (t->stack->n > n) {
+		note_exit(t);
+		t->stack->n--;
+	}
+}
+
 #define MAX_UNDER 4 /* stacks, each under the next: programs, kernels, interrupts */
 
 /* Below what a frame hangs in this vCPU's tree. */
@@ -115,8 +205,11 @@ static struct us_track_frame *push(struct us_tracker *t, uint32_t parent,
 		t->vcpu->too_deep++;
 		return NULL;
 	}
+	uint16_t depth = s->n ? s->frame[s->n - 1].depth : 0;
 	struct us_track_frame *x = &s->frame[s->n++];
 	x->sp = sp;
+	x->traced = is_traced(t, f, depth);
+	x->depth = depth + x->traced;
 	x->node = node_below(t, parent, f);
 	x->function = f;
 	x->kind = (uint8_t)kind;
@@ -125,10 +218,12 @@ static struct us_track_frame *push(struct us_tracker *t, uint32_t parent,
 	return x;
 }
 
-static void enter_node(struct us_tracker *t)
+/* The frame on top was entered just now. */
+static void enter_node(struct us_tracker *t, enum us_event_kind kind)
 {
 	t->tree.node[t->vcpu->node].calls++;
 	t->vcpu->calls++;
+	note_entry(t, kind);
 }
 
 static void push_call(struct us_tracker *t, const struct us_track_function *f,
@@ -141,19 +236,28 @@ static void push_call(struct us_tracker *t, const struct us_track_function *f,
 	if (sp > s->high)
 		s->high = sp;
 	if (push(t, caller ? caller->node : 0, f, sp, US_TRACK_CALL))
-		enter_node(t);
+		enter_node(t, US_EVENT_ENTER);
 }
 
-static void push_base(struct us_tracker *t, const struct us_track_function *f,
+static bool push_base(struct us_tracker *t, const struct us_track_function *f,
 		      uint64_t sp)
 {
-	push(t, 0, f, sp, US_TRACK_BASE);
+	return push(t, 0, f, sp, US_TRACK_BASE);
 }
 
 /* The frame on top goes on in another function: by a jump, or as nobody knows. */
 static void move_on(struct us_tracker *t, struct us_track_frame *x,
-		    const struct us_track_function *f)
+		    const struct us_track_function *f, bool jump)
 {
+	bool was = x->traced, is = is_traced(t, f, x->depth - was);
+	if (was && jump && is)
+		note_place(t, t->stack->n);
+	else if (was)
+		note_exit(t);
+	x->traced = is;
+	x->depth = x->depth - was + is;
+	if (is && !jump)
+		note(t, US_EVENT_OPEN, f->number, t->stack->n - 1);
 	x->node = child(t, t->tree.node[x->node].parent, f);
 	x->function = f;
 	t->vcpu->node = x->node;
@@ -186,6 +290,8 @@ static void bring_entered(struct us_tracker *t, struct us_track_stack *from)
 	if (!f || f->kind != US_TRACK_INTERRUPT || to->n == US_TRACK_DEPTH)
 		return;
 	struct us_track_frame *x = &to->frame[to->n];
+	if (f->traced)
+		note(t, US_EVENT_STACK, from->number | US_EVENT_MOVED, to->n);
 	*x = *f;
 	x->sp = to->n ? to->frame[to->n - 1].sp - 1 : ANYWHERE;
 	to->n++;
@@ -195,8 +301,10 @@ static void bring_entered(struct us_tracker *t, struct us_track_stack *from)
 static void pop_below(struct us_tracker *t, uint64_t sp)
 {
 	struct us_track_stack *s = t->stack;
-	while (s->n && s->frame[s->n - 1].sp < sp)
+	while (s->n && s->frame[s->n - 1].sp < sp) {
+		note_exit(t);
 		s->n--;
+	}
 }
 
 /* It may be another stack: the address tells.  False: one that nobody knows. */
@@ -230,11 +338,11 @@ static void resync(struct us_tracker *t, const struct us_track_function *in,
 		find_stack(t, sp);
 	pop_below(t, sp + 1);
 	struct us_track_frame *f = top(t);
-	if (!f)
-		push_base(t, in, ANYWHERE);
-	else if (f->function != in && in != &us_track_unnamed) {
+	if (!f && push_base(t, in, ANYWHERE))
+		note_found(t);
+	else if (f && f->function != in && in != &us_track_unnamed) {
 		t->vcpu->resyncs++;
-		move_on(t, f, in);
+		move_on(t, f, in, false);
 	}
 	go_on(t);
 }
@@ -276,6 +384,7 @@ void us_track_call(struct us_tracker *t, const struct us_track_site *s, uint64_t
 
 static void pop(struct us_tracker *t)
 {
+	note_exit(t);
 	t->stack->n--;
 	t->vcpu->returns++;
 	go_on(t);
@@ -366,10 +475,18 @@ static void enter_kernel(struct us_tracker *t, const struct us_track_function *f
 		x->under = number;
 		x->trap = trap;
 		save_next(t, x, save);
-		enter_node(t);
+		enter_node(t, US_EVENT_INTERRUPT);
 	}
 	t->next = US_NEXT_NOTHING;
 	t->unsure = t->entered = true;
+}
+
+/* However little is traced, it is seen for how long the vCPU waited. */
+static void wake(struct us_tracker *t)
+{
+	uint32_t epoch = t->events ? us_events_epoch(t->events) : 0;
+	if (epoch && t->events->halted)
+		note_stack(t, epoch, t->stack->n);
 }
 
 static void interrupt(struct us_tracker *t, struct us_track_function *f, bool save)
@@ -378,6 +495,7 @@ static void interrupt(struct us_tracker *t, struct us_track_function *f, bool sa
 		settle_next(t);
 	f->by_interrupt = true;
 	t->vcpu->interrupts++;
+	wake(t);
 	enter_kernel(t, f, interrupts_node(t), save, false);
 }
 
@@ -387,11 +505,13 @@ static void jump_to(struct us_tracker *t, struct us_track_function *f)
 	t->next = US_NEXT_NOTHING;
 	if (x && x->function == f)
 		return; /* a loop */
-	if (x)
-		move_on(t, x, f);
-	else
-		push_base(t, f, ANYWHERE);
-	enter_node(t);
+	if (x) {
+		bool was = x->traced;
+		move_on(t, x, f, true);
+		enter_node(t, was ? US_EVENT_JUMP : US_EVENT_ENTER);
+	} else if (push_base(t, f, ANYWHERE)) {
+		enter_node(t, US_EVENT_ENTER);
+	}
 }
 
 /* As it was said just before.  False: something else came between. */
@@ -416,8 +536,8 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f)
 		if (f->by_interrupt)
 			return false;
 		t->next = US_NEXT_NOTHING;
-		push_base(t, f, t->sp);
-		enter_node(t);
+		if (push_base(t, f, t->sp))
+			enter_node(t, US_EVENT_ENTER);
 		return true;
 	default:
 		return false;
@@ -510,7 +630,8 @@ void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t
 		leave_for_new(t);
 		return;
 	}
-	t->stack->n = (uint32_t)(f - t->stack->frame);
+	uint32_t n = (uint32_t)(f - t->stack->frame);
+	drop_to(t, n);
 	expect(t, f->saved_next, f->saved);
 	t->sp = f->saved_sp;
 	t->unsure = f->saved_unsure;
@@ -524,6 +645,16 @@ void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t
 void us_track_interrupted(struct us_tracker *t)
 {
 	t->interrupted_at = *t->insns;
+}
+
+void us_track_halt(struct us_tracker *t)
+{
+	if (!t->events || !us_events_epoch(t->events))
+		return;
+	own_stack(t);
+	charge(t, *t->insns);
+	note_stack(t, us_events_epoch(t->events), t->stack->n);
+	t->events->halted = true;
 }
 
 void us_track_reset(struct us_tracker *t)

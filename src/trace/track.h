@@ -23,13 +23,14 @@
 #ifndef US_TRACE_TRACK_H
 #define US_TRACE_TRACK_H
 
+#include "trace/events.h"
 #include "trace/tree.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#define US_TRACK_STACKS 4096U
+#define US_TRACK_STACKS 4096U  /* US_EVENT_STACK_MASK has them all */
 #define US_TRACK_DEPTH	16384U /* frames of a stack */
 
 /* A function, as sites and entries name it. Those below US_N_COUNTS_SPECIAL have no
@@ -40,6 +41,7 @@ struct us_track_function {
 	bool has_entry;	   /* us_track_enter() is called when it is entered */
 	bool by_interrupt; /* seen to be entered so */
 	bool seen;	   /* its code was compared with the image's */
+	uint8_t choice;	   /* enum us_function_choice */
 };
 
 /* A call, a return or a jump in the code. */
@@ -67,7 +69,9 @@ struct us_track_frame {
 	uint64_t sp; /* of its return address */
 	uint64_t saved_sp;
 	const struct us_track_function *function;
-	uint32_t node; /* of the tree of the vCPU that the stack is on */
+	uint32_t node;	/* of the tree of the vCPU that the stack is on */
+	uint16_t depth; /* how many that are written down, it included */
+	bool traced;	/* it is one of them */
 	/* Of an interrupt: the stack that it came upon, and what was about to happen.
 	 */
 	struct us_track_function *saved;
@@ -86,6 +90,7 @@ struct us_track_stack {
 	uint16_t owner;	  /* the vCPU that was here last */
 	uint16_t tree_of; /* the vCPU in whose tree the frames' nodes are */
 	uint64_t used;	  /* when: to take the oldest empty one again */
+	uint32_t epoch;	  /* of events: what is open on it was written down in this */
 };
 
 /* All vCPUs' stacks. */
@@ -121,7 +126,8 @@ struct us_tracker {
 	struct us_tree tree;
 	struct us_counts_vcpu *vcpu; /* the file's */
 	struct us_track_stacks *stacks;
-	const uint64_t *insns; /* executed, those of the block under way included */
+	const uint64_t *insns;	  /* executed, those of the block under way included */
+	struct us_events *events; /* where entries and exits are written; NULL: no */
 	struct us_track_stack *stack;
 	uint16_t number; /* of the vCPU */
 
@@ -166,6 +172,8 @@ void us_track_trap(struct us_tracker *t);
 void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t sp);
 /* An interrupt is being delivered behind what was executed last. */
 void us_track_interrupted(struct us_tracker *t);
+/* The vCPU is about to wait for an interrupt. */
+void us_track_halt(struct us_tracker *t);
 /* The machine was reset. */
 void us_track_reset(struct us_tracker *t);
 

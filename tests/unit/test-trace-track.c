@@ -2,6 +2,7 @@
 /* Where a vCPU is in the tree of calls, from what it executes, step by step. */
 #include "unit.h"
 
+#include "trace/functions.h"
 #include "trace/track.h"
 
 #define NODES 64
@@ -293,6 +294,182 @@ static void no_room(void **state)
 	assert_int_equal(sum, m->insns);
 }
 
+/* ---- What is written down ---- */
+
+struct traced {
+	struct us_events_head head;
+	struct us_events_vcpu vcpu;
+	uint64_t record[1024];
+	struct us_events events;
+};
+
+static void trace_on(struct machine *m, struct traced *t)
+{
+	*t = (struct traced){ .events = { .head = &t->head,
+					  .vcpu = &t->vcpu,
+					  .record = t->record,
+					  .mask = 1023,
+					  .max_depth = UINT16_MAX } };
+	for (unsigned i = 0; i < N_FUNCTION; i++)
+		m->f[i].choice = US_FUNCTION_TRACED;
+	m->t.events = &t->events;
+	us_events_switch(&t->head, true);
+}
+
+/* As "+f" entered, "!f" by an interrupt, "-f" left, ">f" jumped to, "=f" open, "#n" on
+ * a stack, "#n?" of which nothing is known, "~" what was on top of another moved here;
+ * f is the letter of a function. */
+static void expect_events(const struct traced *t, const char *want)
+{
+	static const char sign[] = ".+!->=#";
+	char text[512] = "";
+	uint64_t last = 0;
+	for (uint64_t i = 0; i < t->vcpu.written; i++) {
+		uint64_t r = t->record[i & 1023], insns = r & US_EVENT_INSNS_MASK;
+		unsigned kind = r >> US_EVENT_KIND_SHIFT;
+		unsigned n = r >> US_EVENT_NUMBER_SHIFT & US_EVENT_NUMBER_MASK;
+		char more[16];
+		assert_true(kind < US_EVENT_TIME);
+		assert_true(insns >= last);
+		last = insns;
+		if (kind != US_EVENT_STACK)
+			snprintf(more, sizeof(more), "%c%c ", sign[kind],
+				 "mfghT"[n - 16]);
+		else if (n & US_EVENT_MOVED)
+			snprintf(more, sizeof(more), "~ ");
+		else
+			snprintf(more, sizeof(more), "#%u%s ", n & US_EVENT_STACK_MASK,
+				 n & US_EVENT_FORGET ? "?" : "");
+		strcat(text, more);
+	}
+	if (*text)
+		text[strlen(text) - 1] = '\0';
+	assert_string_equal(text, want);
+}
+
+static void calls_are_written_down(void **state)
+{
+	struct machine *m = *state;
+	struct traced t;
+	trace_on(m, &t);
+	begin(m);
+	call(m, MAIN, G, 0x7ff8);
+	enter(m, G, 3);
+	jump(m, G, H);
+	enter(m, H, 1);
+	ret(m, H, 0x7ff8);
+	expect_events(&t, "#0? +m +f -f +g >h -h");
+}
+
+static void interrupts_are_written_down(void **state)
+{
+	struct machine *m = *state;
+	struct traced t;
+	trace_on(m, &t);
+	begin(m);
+	m->insns += 5;
+	enter(m, TICK, 4);
+	call(m, TICK, F, 0x7f00); /* on the same stack */
+	enter(m, F, 2);
+	ret(m, F, 0x7f00);
+	iret(m, TICK, 0x7f08);
+	call(m, MAIN, G, 0x7ff8);
+	expect_events(&t, "#0? +m +f -f !T +f -f -T +g");
+}
+
+static void another_stack_is_written_down(void **state)
+{
+	struct machine *m = *state;
+	struct traced t;
+	trace_on(m, &t);
+	begin(m);
+	m->insns += 5;
+	enter(m, TICK, 4);
+	call(m, TICK, F, 0x100000); /* on a stack of its own */
+	enter(m, F, 2);
+	ret(m, F, 0x100000);
+	iret(m, TICK, 0x100008);
+	call(m, MAIN, G, 0x7ff8);
+	expect_events(&t, "#0? +m +f -f !T #1? ~ +f -f -T #0 +g");
+}
+
+/* Only what is asked for, and only so deep. */
+static void a_choice_is_written_down(void **state)
+{
+	struct machine *m = *state;
+	struct traced t;
+	trace_on(m, &t);
+	m->f[MAIN].choice = 0;
+	t.events.max_depth = 1;
+	begin(m);
+	call(m, MAIN, F, 0x7ff8);
+	enter(m, F, 3);
+	call(m, F, G, 0x7ff0);
+	enter(m, G, 3);
+	ret(m, G, 0x7ff0);
+	ret(m, F, 0x7ff8);
+	expect_events(&t, "#0? +f -f +f -f");
+}
+
+static void off_and_on(void **state)
+{
+	struct machine *m = *state;
+	struct traced t;
+	trace_on(m, &t);
+	begin(m);
+	us_events_switch(&t.head, false);
+	call(m, MAIN, F, 0x7ff8);
+	enter(m, F, 3);
+	us_events_switch(&t.head, true);
+	call(m, F, G, 0x7ff0);
+	enter(m, G, 3);
+	ret(m, G, 0x7ff0);
+	expect_events(&t, "#0? +m +f -f #0? =m =f +g -g");
+}
+
+static void from_a_function_until_another(void **state)
+{
+	struct machine *m = *state;
+	struct traced t;
+	trace_on(m, &t);
+	us_events_switch(&t.head, false);
+	m->f[G].choice |= US_FUNCTION_FROM;
+	m->f[H].choice |= US_FUNCTION_UNTIL;
+	begin(m);
+	call(m, MAIN, G, 0x7ff8);
+	enter(m, G, 3);
+	call(m, G, H, 0x7ff0);
+	enter(m, H, 3);
+	ret(m, H, 0x7ff0);
+	ret(m, G, 0x7ff8);
+	expect_events(&t, "#0? =m +g +h");
+}
+
+/* The oldest are written over, unless a reader is there that takes them. */
+static void a_full_ring(void **state)
+{
+	struct machine *m = *state;
+	struct traced t;
+	trace_on(m, &t);
+	begin(m);
+	for (unsigned i = 0; i < 2000; i++) {
+		call(m, MAIN, G, 0x7ff8);
+		enter(m, G, 3);
+		ret(m, G, 0x7ff8);
+	}
+	assert_int_equal(t.vcpu.written, 4 + 4000);
+	assert_false(t.head.abandoned);
+	t.head.stream = 1; /* whose reader was never there */
+	call(m, MAIN, G, 0x7ff8);
+	for (unsigned i = 0; i < 2000; i++) {
+		enter(m, G, 3);
+		ret(m, G, 0x7ff8);
+		call(m, MAIN, G, 0x7ff8);
+	}
+	assert_true(t.head.abandoned);
+	assert_int_equal(t.vcpu.written, 4 + 4000 + 4001);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +483,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_jump_out_of_calls, start, stop),
 		cmocka_unit_test_setup_teardown(a_trap, start, stop),
 		cmocka_unit_test_setup_teardown(no_room, start, stop),
+		cmocka_unit_test_setup_teardown(calls_are_written_down, start, stop),
+		cmocka_unit_test_setup_teardown(interrupts_are_written_down, start,
+						stop),
+		cmocka_unit_test_setup_teardown(another_stack_is_written_down, start,
+						stop),
+		cmocka_unit_test_setup_teardown(a_choice_is_written_down, start, stop),
+		cmocka_unit_test_setup_teardown(off_and_on, start, stop),
+		cmocka_unit_test_setup_teardown(from_a_function_until_another, start,
+						stop),
+		cmocka_unit_test_setup_teardown(a_full_ring, start, stop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,12 @@
  * plugin.c: the plugin that QEMU loads: its options, its file, its start.
  *
  *	-plugin FILE,counts=PATH[,functions=PATH][,nodes=N]
+ *		[,trace=PATH[,records=N][,depth=N][,stream=on][,clock=insns][,begin=off]]
  *
- * counts: a file that is made, counts.h; functions: one that is read, functions.h.
+ * counts: a file that is made, counts.h; functions: one that is read, functions.h;
+ * trace: one that is made, events.h.
  */
+#include "trace/plugin/event_file.h"
 #include "trace/plugin/translate.h"
 
 #include <errno.h>
@@ -29,6 +32,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 struct options {
 	const char *counts, *functions;
 	uint32_t n_node;
+	struct us_event_options trace;
 };
 
 /* The only way: the version must stand there when QEMU looks, before it calls us. */
@@ -57,7 +61,7 @@ static int parse(struct options *o, int argc, char **argv)
 			 (n = strtoul(argv[i] + 6, NULL, 10)) >= 16 &&
 			 n <= US_COUNTS_MAX_NODE)
 			o->n_node = (uint32_t)n;
-		else
+		else if (!us_event_option(&o->trace, argv[i]))
 			return complain("option", argv[i], EINVAL);
 	}
 	return o->counts ? 0 : complain("option counts=PATH is missing", NULL, EINVAL);
@@ -166,8 +170,25 @@ static void start_vcpu(qemu_plugin_id_t id, unsigned i)
 		us_plugin.vcpu[i].tracker.insns = qemu_plugin_scoreboard_find(
 			us_plugin.score, i);
 	us_plugin.vcpu[i].started = true;
+	us_event_file_started(us_plugin.events, i);
 	if (i >= us_plugin.counts->n_seen)
 		us_plugin.counts->n_seen = i + 1;
+}
+
+/* What is executed is written down, besides being counted. */
+static int trace_vcpus(const struct us_event_options *o)
+{
+	int code = us_event_file_make(o, us_plugin.n_vcpu, &us_plugin.events);
+	if (code < 0)
+		return complain("make", o->path, -code);
+	us_plugin.points.table = us_event_file_table(us_plugin.events,
+						     &us_plugin.points.n_table);
+	for (unsigned i = 0; i < us_plugin.n_vcpu; i++) {
+		struct us_plugin_vcpu *v = &us_plugin.vcpu[i];
+		us_event_file_vcpu(us_plugin.events, o, i, &v->events);
+		v->tracker.events = &v->events;
+	}
+	return 0;
 }
 
 /* Before there are any: what goes wrong is said now. */
@@ -198,6 +219,8 @@ static void at_exit(qemu_plugin_id_t id, void *data)
 		if (us_plugin.vcpu[i].started)
 			us_track_settle(&us_plugin.vcpu[i].tracker);
 	__atomic_store_n(&us_plugin.counts->ended, 1, __ATOMIC_RELEASE);
+	if (us_plugin.events)
+		__atomic_store_n(&us_plugin.events->ended, 1, __ATOMIC_RELEASE);
 }
 
 static bool is_known(const qemu_info_t *info)
@@ -212,7 +235,8 @@ static bool is_known(const qemu_info_t *info)
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 			char **argv)
 {
-	struct options o = { .n_node = DEFAULT_NODES };
+	struct options o = { .n_node = DEFAULT_NODES,
+			     .trace = US_EVENT_OPTIONS_DEFAULT };
 	struct us_functions functions;
 	if (!is_known(info))
 		return complain("count a guest of the architecture", info->target_name,
@@ -228,6 +252,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 	us_plugin.one_counter = us_plugin.api == 1 && us_plugin.counts->n_vcpu == 1;
 	if (us_points_init(&us_plugin.points, &functions) < 0 || make_vcpus() < 0)
 		return complain("start", NULL, ENOMEM);
+	if (o.trace.path && trace_vcpus(&o.trace) < 0)
+		return -EIO;
 	if (us_plugin.api > 1)
 		us_plugin.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
 	qemu_plugin_register_vcpu_init_cb(id, start_vcpu);

@@ -29,6 +29,20 @@ static uint32_t hash(uint64_t key, uint32_t n_slot)
 	return (uint32_t)(key * 0x9e3779b97f4a7c15 >> 33) & (n_slot - 1);
 }
 
+static uint8_t choice_of(const struct us_points *p, uint64_t address)
+{
+	const struct us_function_range *r = us_functions_find(&p->functions, address);
+	return r ? (uint8_t)r->choice : p->addresses ? US_FUNCTION_TRACED : 0;
+}
+
+static void publish(const struct us_points *p, const struct us_track_function *f)
+{
+	if (!p->table)
+		return;
+	p->table[f->number] = f->address;
+	__atomic_store_n(p->n_table, f->number + 1, __ATOMIC_RELEASE);
+}
+
 static struct us_track_function *intern_function(struct us_points *p, uint64_t address,
 						 bool has_entry)
 {
@@ -42,6 +56,8 @@ static struct us_track_function *intern_function(struct us_points *p, uint64_t a
 	f->address = address;
 	f->number = p->n_function;
 	f->has_entry = has_entry;
+	f->choice = choice_of(p, address);
+	publish(p, f);
 	p->function_slot[i] = p->n_function++;
 	return f;
 }

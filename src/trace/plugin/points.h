@@ -23,6 +23,9 @@ struct us_point {
 
 struct us_points {
 	struct us_functions functions;
+	/* Where the addresses of functions go, by their numbers; NULL: nowhere. */
+	uint64_t *table;
+	uint32_t *n_table;
 	bool addresses; /* functions without names are known by their addresses */
 	struct us_point *point;
 	struct us_track_function *function;

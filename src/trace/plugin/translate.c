@@ -119,6 +119,12 @@ static void on_entry(unsigned i, void *data)
 	us_track_enter(&vcpu_of(i)->tracker, &p->entry);
 }
 
+static void on_halt(unsigned i, void *data)
+{
+	(void)data;
+	us_track_halt(&vcpu_of(i)->tracker);
+}
+
 static void on_reset(unsigned i, void *data)
 {
 	(void)data;
@@ -333,6 +339,8 @@ static void translate_insn(struct block *b)
 		if (p)
 			before(b, on_switch, p);
 	}
+	if (b->flow.halts && us_plugin.events)
+		before(b, on_halt, NULL);
 	add_flow(b);
 }
 

@@ -10,8 +10,9 @@
 /* A vCPU, as the callbacks see it. */
 struct us_plugin_vcpu {
 	struct us_tracker tracker;
-	uint64_t armed, heard; /* calls and returns executed; those heard of */
-	bool iret;	       /* its first load is yet to come */
+	struct us_events events; /* the tracker's, where it is traced */
+	uint64_t armed, heard;	 /* calls and returns executed; those heard of */
+	bool iret;		 /* its first load is yet to come */
 	bool started;
 };
 
@@ -26,6 +27,7 @@ struct us_plugin {
 	struct qemu_plugin_scoreboard *score;
 	struct us_track_stacks stacks;
 	struct us_counts_head *counts;
+	struct us_events_head *events; /* NULL: it is not traced */
 };
 
 extern struct us_plugin us_plugin;

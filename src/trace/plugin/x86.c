@@ -47,6 +47,12 @@ static void short_distance(const uint8_t *op, size_t n, uint64_t end,
 	set_target(ret, end, distance);
 }
 
+static bool halts(const uint8_t *op, size_t n)
+{
+	return op[0] == 0xf4 ||
+	       (n == 3 && op[0] == 0x0f && op[1] == 0x01 && op[2] == 0xc9);
+}
+
 /* Those that the unwinder's decoder does not tell apart. */
 static bool by_opcode(const uint8_t *op, size_t n, struct us_flow_insn *ret)
 {
@@ -102,6 +108,7 @@ void us_x86_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn
 	struct us_x86_insn x;
 	size_t at = skip_prefixes(code, n);
 	*ret = (struct us_flow_insn){ .flow = US_FLOW_ON };
+	ret->halts = at < n && halts(code + at, n - at);
 	if (at >= n || by_opcode(code + at, n - at, ret))
 		return;
 	if ((us_x86_decode(code, n, 64, &x) && x.len == n) ||

@@ -23,6 +23,7 @@ struct us_flow_insn {
 	bool has_target;  /* a call, jump or branch: to target */
 	bool loads_stack; /* the stack pointer gets a value that has nothing of the old
 			   */
+	bool halts;	  /* waits for an interrupt: hlt, mwait */
 	uint64_t target;
 };
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* events.c: see events.h. */
+#include "trace/events.h"
+
+#include <time.h>
+
+#define NAP_NS	   50000
+#define GONE_NS	   1000000000ULL /* a reader that was not there for so long */
+#define NS_PER_SEC 1000000000ULL
+
+/* The plugin has nothing but the C library: not base/clock.h. */
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+void us_events_switch(struct us_events_head *h, bool on)
+{
+	uint32_t was = __atomic_load_n(&h->epoch, __ATOMIC_RELAXED);
+	if (!on)
+		__atomic_store_n(&h->epoch, 0, __ATOMIC_RELAXED);
+	else if (!was)
+		__atomic_store_n(
+			&h->epoch,
+			__atomic_add_fetch(&h->last_epoch, 1, __ATOMIC_RELAXED),
+			__ATOMIC_RELAXED);
+}
+
+static uint64_t n_free(const struct us_events *e)
+{
+	uint64_t unread = e->n - __atomic_load_n(&e->vcpu->read, __ATOMIC_ACQUIRE);
+	return unread > e->mask ? 0 : e->mask + 1 - unread;
+}
+
+static bool is_reader_there(const struct us_events *e, uint64_t now)
+{
+	uint64_t seen = __atomic_load_n(&e->head->reader_ns, __ATOMIC_RELAXED);
+	return seen > now || now - seen < GONE_NS;
+}
+
+/*
+ * Of a stream nothing is lost: the guest waits.  But not for a reader that is gone:
+ * then the oldest records are written over, until a reader says that it is there again.
+ */
+void us_events_wait_for_room(struct us_events *e)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	uint64_t n = e->mask + 1, begun = now_ns();
+	bool stream = e->head->stream;
+	while (stream && !__atomic_load_n(&e->head->abandoned, __ATOMIC_ACQUIRE) &&
+	       !(n = n_free(e))) {
+		if (!is_reader_there(e, now_ns()))
+			__atomic_store_n(&e->head->abandoned, 1, __ATOMIC_RELEASE);
+		else
+			nanosleep(&nap, NULL);
+		e->vcpu->waited_ns += now_ns() - begun;
+		begun = now_ns();
+	}
+	e->room_until = e->n + (n ? n : e->mask + 1);
+}
+
+void us_events_write_time(struct us_events *e)
+{
+	e->since_time = 0;
+	e->halted = false;
+	if (e->head->has_time)
+		us_events_write(e, (uint64_t)US_EVENT_TIME << US_EVENT_KIND_SHIFT |
+					   ((now_ns() - e->head->start_ns) &
+					    US_EVENT_TIME_MASK));
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* event_file.h: the plugin's side of the file of events.h: its options, its making. */
+#ifndef US_TRACE_EVENT_FILE_H
+#define US_TRACE_EVENT_FILE_H
+
+#include "trace/events.h"
+
+struct us_event_options {
+	const char *path;  /* NULL: nothing is traced */
+	uint64_t n_record; /* of each vCPU */
+	uint16_t depth;	   /* of functions in functions */
+	bool stream, insns_only, begin_off;
+};
+#define US_EVENT_OPTIONS_DEFAULT                                                       \
+	{                                                                              \
+		.n_record = 1U << 20, .depth = UINT16_MAX                              \
+	}
+
+/* One of the options of a trace, "name=value"; false: it is none, or a bad one. */
+bool us_event_option(struct us_event_options *o, const char *text);
+
+/* Make the file, with its blocks.  0 or -errno. */
+int us_event_file_make(const struct us_event_options *o, uint32_t n_vcpu,
+		       struct us_events_head **ret);
+/* Where the addresses of functions go, and how many there are. */
+uint64_t *us_event_file_table(struct us_events_head *h, uint32_t **ret_n);
+void us_event_file_vcpu(struct us_events_head *h, const struct us_event_options *o,
+			uint32_t vcpu, struct us_events *ret);
+/* h NULL: nothing is traced. */
+void us_event_file_started(struct us_events_head *h, uint32_t vcpu);
+
+#endif
