@@ -30,6 +30,9 @@ enum us_chunk_type {
 	US_CHUNK_HOST_SYMBOLS = US_FOURCC('H', 'S', 'Y', 'M'),
 	US_CHUNK_SAMPLES = US_FOURCC('S', 'A', 'M', 'P'),
 	US_CHUNK_COUNTED = US_FOURCC('C', 'A', 'L', 'L'),
+	US_CHUNK_EVENT_FUNCTIONS = US_FOURCC('E', 'F', 'U', 'N'),
+	US_CHUNK_EVENTS = US_FOURCC('E', 'V', 'N', 'T'),
+	US_CHUNK_EVENTS_UNTIL = US_FOURCC('E', 'T', 'I', 'L'),
 	US_CHUNK_STATS = US_FOURCC('S', 'T', 'A', 'T'),
 	US_CHUNK_END = US_FOURCC('E', 'N', 'D', ' '),
 };

@@ -2,6 +2,7 @@
 /* reader.c: see store.h and docs/format.md. */
 #include "base/cleanup.h"
 #include "store/crc32c.h"
+#include "store/event_chunk.h"
 #include "store/format.h"
 #include "store/varint.h"
 
@@ -40,6 +41,8 @@ struct reader {
 		uint64_t next; /* this sample of the chunk that follows */
 	} hosts;
 	uint32_t n_counted[US_MAX_VCPUS];
+	uint32_t n_event_function;
+	struct us_event_unpacker *unpacker; /* NULL: no events so far */
 	bool ended;
 };
 
@@ -465,6 +468,57 @@ static int counted(struct reader *r, const uint8_t *p, const uint8_t *end)
 	return 0;
 }
 
+#define MAX_EVENT_FUNCTION (1U << 20) /* what a record has room for */
+
+static int event_functions(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	uint64_t first, delta;
+	us_gva address = 0;
+	p = us_varint_get(p, end, &first);
+	if (!p || first != r->n_event_function)
+		return bad(r, "does not go on where the functions before it ended");
+	while (p < end) {
+		p = us_varint_get(p, end, &delta);
+		if (!p || r->n_event_function == MAX_EVENT_FUNCTION)
+			return bad(r, "a function that cannot be");
+		address += (uint64_t)us_unzigzag(delta);
+		int rc = r->ops->event_function
+				 ? r->ops->event_function(r->ctx, r->n_event_function,
+							  address)
+				 : 0;
+		if (rc)
+			return rc;
+		r->n_event_function++;
+	}
+	return 0;
+}
+
+static int events(struct reader *r, const uint8_t *p, size_t size)
+{
+	const uint64_t *record;
+	unsigned vcpu;
+	size_t n;
+	if (!r->ops->events)
+		return 0;
+	if (!r->unpacker && us_event_unpacker_new(&r->unpacker))
+		return -ENOMEM;
+	int rc = us_event_unpack(r->unpacker, p, size, &vcpu, &record, &n);
+	if (rc == -EBADMSG)
+		return bad(r, "events that cannot be");
+	if (rc == -ENOTSUP)
+		return us_fail(r->e, rc,
+			       "read a recording: its events are compressed by zstd, "
+			       "which this uniscope was made without");
+	return rc ? rc : r->ops->events(r->ctx, vcpu, record, n);
+}
+
+static int events_until(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	if (end - p < 8)
+		return bad(r, "too short");
+	return r->ops->events_until ? r->ops->events_until(r->ctx, us_get_le64(p)) : 0;
+}
+
 static int stats(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	uint64_t field[US_STATS_FIELDS];
@@ -525,6 +579,12 @@ static int deliver(struct reader *r, const uint8_t *p, size_t size)
 		return samples(r, p, p + size);
 	case US_CHUNK_COUNTED:
 		return counted(r, p, p + size);
+	case US_CHUNK_EVENT_FUNCTIONS:
+		return event_functions(r, p, p + size);
+	case US_CHUNK_EVENTS:
+		return events(r, p, size);
+	case US_CHUNK_EVENTS_UNTIL:
+		return events_until(r, p, p + size);
 	case US_CHUNK_STATS:
 		return stats(r, p, p + size);
 	case US_CHUNK_END:
@@ -628,6 +688,7 @@ int us_read_copy(int fd, int copy_fd, const struct us_reader_ops *ops, void *ctx
 	free(r.guest.depth);
 	free(r.host.depth);
 	free(r.hosts.v);
+	us_event_unpacker_free(r.unpacker);
 	free(r.flags);
 	return rc;
 }

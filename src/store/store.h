@@ -158,6 +158,18 @@ void us_writer_name_host_by(struct us_writer *w, const struct us_namer *n);
 US_MUST_CHECK int us_writer_counted(struct us_writer *w, unsigned vcpu, uint32_t first,
 				    const struct us_counted *v, size_t n,
 				    struct us_err *e);
+/*
+ * A trace: the addresses of functions, numbered from first on, which has to go on where
+ * the ones before ended (the first: 0); records of a vCPU, as trace/events.h has them,
+ * in order; and that all that happened until t_ns, on whichever vCPU, has been written.
+ */
+US_MUST_CHECK int us_writer_event_functions(struct us_writer *w, uint32_t first,
+					    const us_gva *v, size_t n,
+					    struct us_err *e);
+US_MUST_CHECK int us_writer_events(struct us_writer *w, unsigned vcpu,
+				   const uint64_t *record, size_t n, struct us_err *e);
+US_MUST_CHECK int us_writer_events_until(struct us_writer *w, uint64_t t_ns,
+					 struct us_err *e);
 US_MUST_CHECK int us_writer_stats(struct us_writer *w, const struct us_record_stats *s,
 				  struct us_err *e);
 /* Everything buffered to fd, as whole chunks. */
@@ -194,6 +206,9 @@ struct us_reader_ops {
 	int (*host_named)(void *ctx, const struct us_named *n);
 	int (*counted)(void *ctx, unsigned vcpu, uint32_t number,
 		       const struct us_counted *c);
+	int (*event_function)(void *ctx, uint32_t number, us_gva address);
+	int (*events)(void *ctx, unsigned vcpu, const uint64_t *record, size_t n);
+	int (*events_until)(void *ctx, uint64_t t_ns);
 };
 
 struct us_reader_result {

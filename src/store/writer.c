@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* writer.c: see store.h and docs/format.md. */
 #include "store/crc32c.h"
+#include "store/event_chunk.h"
 #include "store/format.h"
 #include "store/intern.h"
 #include "store/varint.h"
@@ -45,6 +46,7 @@ struct us_writer {
 	size_t n_host_samples;		  /* bytes in host_samples.payload */
 	struct chunk samples, host_samples, other, flags;
 	struct names symbols, host_symbols;
+	struct us_event_packer *packer; /* NULL: no events so far */
 };
 
 static int wait_writable(int fd)
@@ -131,6 +133,7 @@ void us_writer_close(struct us_writer *w)
 		return;
 	us_intern_fini(&w->guest.intern);
 	us_intern_fini(&w->host.intern);
+	us_event_packer_free(w->packer);
 	free(w);
 }
 
@@ -438,6 +441,46 @@ int us_writer_counted(struct us_writer *w, unsigned vcpu, uint32_t first,
 			       (size_t)(p - w->other.payload), e);
 	}
 	return r;
+}
+
+int us_writer_event_functions(struct us_writer *w, uint32_t first, const us_gva *v,
+			      size_t n, struct us_err *e)
+{
+	const uint8_t *full = w->other.payload + sizeof(w->other.payload) -
+			      US_VARINT_MAX;
+	int r = us_writer_flush(w, e);
+	for (size_t i = 0; i < n && !r;) {
+		us_gva last = 0;
+		uint8_t *p = us_varint_put(w->other.payload, first + i);
+		for (; i < n && p <= full; last = v[i++])
+			p = us_varint_put(p, us_zigzag((int64_t)(v[i] - last)));
+		r = send_chunk(w, &w->other, US_CHUNK_EVENT_FUNCTIONS,
+			       (size_t)(p - w->other.payload), e);
+	}
+	return r;
+}
+
+int us_writer_events(struct us_writer *w, unsigned vcpu, const uint64_t *record,
+		     size_t n, struct us_err *e)
+{
+	int r = us_writer_flush(w, e);
+	if (vcpu >= US_MAX_VCPUS)
+		return us_fail(e, -EINVAL, "record a trace: bad values");
+	if (!r && !w->packer && us_event_packer_new(&w->packer))
+		return us_fail(e, -ENOMEM, "record a trace: out of memory");
+	for (size_t taken; n && !r; record += taken, n -= taken) {
+		size_t size = us_event_pack(w->packer, vcpu, record, n,
+					    w->other.payload, &taken);
+		r = send_chunk(w, &w->other, US_CHUNK_EVENTS, size, e);
+	}
+	return r;
+}
+
+int us_writer_events_until(struct us_writer *w, uint64_t t_ns, struct us_err *e)
+{
+	int r = us_writer_flush(w, e);
+	us_put_le64(w->other.payload, t_ns);
+	return r ? r : send_chunk(w, &w->other, US_CHUNK_EVENTS_UNTIL, 8, e);
 }
 
 int us_writer_stats(struct us_writer *w, const struct us_record_stats *s,

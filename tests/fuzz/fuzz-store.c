@@ -18,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct seen {
 	us_stack_id host_stacks;
+	uint32_t functions;
 	uint64_t stacks, samples, bytes_of_text;
 	bool ended;
 };
@@ -105,6 +106,30 @@ static int counted(void *ctx, unsigned vcpu, uint32_t number,
 	return 0;
 }
 
+static int function(void *ctx, uint32_t number, us_gva address)
+{
+	struct seen *s = ctx;
+	(void)address;
+	must(number == s->functions++);
+	return 0;
+}
+
+static int events(void *ctx, unsigned vcpu, const uint64_t *record, size_t n)
+{
+	struct seen *s = ctx;
+	must(vcpu < US_MAX_VCPUS);
+	for (size_t i = 0; i < n; i++)
+		s->bytes_of_text += record[i] == 0;
+	return 0;
+}
+
+static int until(void *ctx, uint64_t t_ns)
+{
+	struct seen *s = ctx;
+	s->bytes_of_text += t_ns == 0;
+	return 0;
+}
+
 static void set_sums_right(uint8_t *p, size_t size)
 {
 	size_t at = US_STORE_HEAD;
@@ -121,9 +146,10 @@ static void set_sums_right(uint8_t *p, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct us_reader_ops ops = { fact,	 module, stack, sample,
-						  stats, end,	 named, host_stack,
-						  named, counted };
+	static const struct us_reader_ops ops = { fact,	 module,  stack,    sample,
+						  stats, end,	  named,    host_stack,
+						  named, counted, function, events,
+						  until };
 	static int fd = -1;
 	struct seen seen = { 0 };
 	struct us_reader_result result;
