@@ -1,31 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* count.c: `uniscope count`: every call and every instruction of an emulated guest. */
-#include "cmd/facts.h"
-#include "cmd/images.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
-#include "cmd/plugin_file.h"
+#include "cmd/plugin_run.h"
 #include "report/report.h"
 #include "trace/counts_read.h"
-#include "trace/functions_write.h"
-#include "vmm/cmdline.h"
-#include "vmm/launch.h"
-
-#include "base/cleanup.h"
-#include "base/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define POLL_US 20000
-#define ROWS	30
+#define ROWS 30
 
 enum {
 	OPT_SYMBOLS = US_OPTION_LONG,
@@ -37,49 +25,21 @@ enum {
 };
 
 struct settings {
-	const char *out, *attach;
+	struct us_plugin_asked asked;
+	const char *out;
 	const char *image[US_MAX_IMAGES];
-	size_t n_image;
 	const char *dir[US_MAX_DIRS];
-	struct us_debug_dirs dirs;
-	uint64_t duration_ns;
 	uint32_t nodes;
-	bool deterministic, raw_names, full_paths;
-	char **argv; /* the command */
+	bool raw_names, full_paths;
 };
 
 struct counting {
 	const struct settings *set;
-	struct us_images images;
-	struct us_guest guest; /* as the command line says */
+	struct us_plugin_run run;
 	struct us_output output;
-	struct us_launch *launch;
-	char dir[64];
-	size_t n_function;
-	enum us_record_end end;
-	char end_words[128];
-	pid_t pid;
-	int status; /* of QEMU, where it ended by itself */
-	uint64_t begun_ns, elapsed_ns;
 	struct us_counts_sums sums;
+	char path[US_STORE_MAX_PATH]; /* of the plugin's file */
 };
-
-static volatile sig_atomic_t stopped;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	stopped = 1;
-}
-
-static void catch_signals(void)
-{
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction a = { .sa_handler = on_signal };
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		sigaction(ends[i], &a, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
 
 /* ---- What the user asks for ---- */
 
@@ -88,22 +48,22 @@ static bool set_option(struct settings *s, int c, const char *value)
 	double number;
 	switch (c) {
 	case 'd':
-		return us_parse_duration("-d", value, &s->duration_ns);
+		return us_parse_duration("-d", value, &s->asked.duration_ns);
 	case 'o':
 		s->out = value;
 		return true;
 	case 'e':
-		if (s->n_image == US_MAX_IMAGES)
+		if (s->asked.n_image == US_MAX_IMAGES)
 			return false;
-		s->image[s->n_image++] = value;
+		s->image[s->asked.n_image++] = value;
 		return true;
 	case OPT_SYMBOLS:
-		return us_parse_dir(&us_cmd_count, value, s->dir, &s->dirs);
+		return us_parse_dir(&us_cmd_count, value, s->dir, &s->asked.dirs);
 	case OPT_ATTACH:
-		s->attach = value;
+		s->asked.attached = value;
 		return true;
 	case OPT_DETERMINISTIC:
-		s->deterministic = true;
+		s->asked.deterministic = true;
 		return true;
 	case OPT_NODES:
 		if (!us_parse_double("--nodes", value, 16, US_COUNTS_MAX_NODE, &number))
@@ -131,110 +91,38 @@ static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
 	if (c < 0)
 		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
 	bool command = o.rest > 0 && !strcmp(argv[o.rest - 1], "--");
-	s->argv = argv + o.rest;
-	if (s->attach && s->argv[0])
+	s->asked.argv = argv + o.rest;
+	s->asked.image = s->image;
+	if (s->asked.attached && s->asked.argv[0])
 		return us_usage(&us_cmd_count, "--attach takes no command such as %s",
-				s->argv[0]);
-	if (!s->attach && (!command || !s->argv[0]))
+				s->asked.argv[0]);
+	if (!s->asked.attached && (!command || !s->asked.argv[0]))
 		return us_usage(&us_cmd_count,
 				"-- and a command that starts QEMU, or --attach FILE");
 	*ret_go = true;
 	return US_EXIT_OK;
 }
 
-/* ---- Images and functions ---- */
-
-/* What the images are found by, before there is a process. */
-static void guest_of_command(struct counting *n)
-{
-	_cleanup_free_ struct us_cmdline *c = calloc(1, sizeof(*c));
-	struct us_guest *g = &n->guest;
-	unsigned argc = 0;
-	char *const *argv = n->set->argv;
-	while (argv[argc])
-		argc++;
-	g->pid = getpid();
-	if (!c || !argc)
-		return;
-	us_vmm_name(argv[0], g->vmm, sizeof(g->vmm));
-	if (!us_cmdline_parse(g->vmm, argc, (const char *const *)argv, c))
-		return;
-	snprintf(g->name, sizeof(g->name), "%s", c->name);
-	const char *from[] = { c->kernel, c->boot };
-	char *to[] = { g->kernel, g->boot };
-	for (int i = 0; i < 2; i++)
-		if (!from[i][0] || !realpath(from[i], to[i]))
-			to[i][0] = '\0';
-}
-
-static int open_images(struct counting *n, struct us_err *e)
-{
-	const struct settings *s = n->set;
-	int r = us_images_open(&n->images, s->image, s->n_image, &s->dirs,
-			       s->attach ? NULL : &n->guest, e);
-	for (size_t i = 0; r == 0 && i < n->images.n; i++)
-		if (us_symbols_place(n->images.symbols, n->images.v[i].elf,
-				     &(struct us_symbol_place){
-					     .bias = n->images.v[i].bias }) < 0)
-			r = us_fail(e, -ENOMEM, "out of memory");
-	return r;
-}
-
-static int make_dir(struct counting *n, struct us_err *e)
-{
-	const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-	snprintf(n->dir, sizeof(n->dir), "%s/uniscope-XXXXXX", base);
-	if (mkdtemp(n->dir))
-		return 0;
-	us_fail(e, -errno, "make a folder in %s: %s", base, strerror(errno));
-	n->dir[0] = '\0';
-	return e->code;
-}
-
-static void path_in(const struct counting *n, const char *name, char ret[static 96])
-{
-	snprintf(ret, 96, "%s/%s", n->dir, name);
-}
-
-static void remove_dir(const struct counting *n)
-{
-	char path[96];
-	if (!n->dir[0])
-		return;
-	path_in(n, "functions", path);
-	unlink(path);
-	path_in(n, "counts", path);
-	unlink(path);
-	rmdir(n->dir);
-}
-
-static int write_functions(struct counting *n, struct us_err *e)
-{
-	char path[96];
-	path_in(n, "functions", path);
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-				      0600);
-	if (fd < 0)
-		return us_fail(e, -errno, "make %s: %s", path, strerror(errno));
-	return us_functions_write(n->images.symbols, NULL, fd, &n->n_function, e);
-}
-
 /* ---- While the guest runs ---- */
 
 static void tell_start(const struct counting *n)
 {
-	if (n->n_function)
+	const struct us_plugin_run *r = &n->run;
+	if (r->n_function)
 		fprintf(stderr, "uniscope: counting the calls of %zu functions\n",
-			n->n_function);
+			r->n_function);
 	else
 		fprintf(stderr,
 			"uniscope: no symbols%s%s: functions are known by their "
 			"addresses (-e ELF)\n",
-			n->images.note[0] ? ": " : "", n->images.note);
+			r->images.note[0] ? ": " : "", r->images.note);
 }
 
-static int fail_mixed(struct us_err *e)
+static int check_mixed(void *ctx, struct us_err *e)
 {
+	const struct counting *n = ctx;
+	if (!us_counts_are_mixed(n->path))
+		return 0;
 	us_fail(e, -ENOTSUP,
 		"count: all vCPUs are in one thread (thread=single, -icount), and this "
 		"QEMU does not say which of them executes what");
@@ -242,108 +130,34 @@ static int fail_mixed(struct us_err *e)
 	return -ENOTSUP;
 }
 
-static int wait_for_end(struct counting *n, const char *path, struct us_err *e)
-{
-	uint64_t until = n->set->duration_ns ? n->begun_ns + n->set->duration_ns
-					     : UINT64_MAX;
-	n->end = US_RECORD_DONE;
-	while (us_now_ns() < until) {
-		if (us_launch_ended(n->launch, &n->status)) {
-			n->end = US_RECORD_GUEST_GONE;
-			snprintf(n->end_words, sizeof(n->end_words), "the guest ended");
-			break;
-		}
-		if (stopped) {
-			n->end = US_RECORD_INTERRUPTED;
-			break;
-		}
-		if (us_counts_are_mixed(path))
-			return fail_mixed(e);
-		usleep(POLL_US);
-	}
-	n->elapsed_ns = us_now_ns() - n->begun_ns;
-	return 0;
-}
-
-static int start(struct counting *n, struct us_err *e)
-{
-	struct us_plugin_command c = { .dir = n->dir,
-				       .nodes = n->set->nodes,
-				       .functions = n->n_function > 0,
-				       .deterministic = n->set->deterministic };
-	int r = us_plugin_command_make(&c, n->set->argv, e);
-	if (r == 0)
-		r = us_launch_start_plain(c.argv, &n->launch, e);
-	free(c.argv);
-	n->begun_ns = us_now_ns();
-	n->pid = r < 0 ? 0 : us_launch_pid(n->launch);
-	return r;
-}
-
 /* ---- What becomes of it ---- */
-
-/* Kernels patch the first instructions of some of their functions. */
-static enum us_match match_of(const struct us_counts_head *h)
-{
-	if (!h->n_same && !h->n_differ)
-		return US_MATCH_UNKNOWN;
-	return h->n_same >= h->n_differ ? US_MATCH_YES : US_MATCH_NO;
-}
 
 static int write_facts(const struct counting *n, const struct us_counts *c,
 		       struct us_writer *w, struct us_err *e)
 {
-	char vcpus[16], pid[16], caution[200] = "";
-	struct us_common_facts common;
-	us_common_facts(&common, n->set->argv);
-	snprintf(vcpus, sizeof(vcpus), "%u", n->sums.n_vcpu);
-	snprintf(pid, sizeof(pid), "%d", (int)n->pid);
+	char caution[200] = "";
 	if (n->sums.lost || n->sums.too_deep)
 		snprintf(caution, sizeof(caution),
 			 "%" PRIu64 " calls found no room in the tree (count --nodes), "
 			 "%" PRIu64
 			 " were too deep: their instructions count for others",
 			 n->sums.lost, n->sums.too_deep);
-	const struct {
-		const char *key, *value;
-	} facts[] = {
-		{ "target", n->set->attach ? n->set->attach : n->set->argv[0] },
-		{ "command", common.command },
-		{ "backend", "count" },
-		{ "how", "QEMU's plugin: each call, each instruction" },
-		{ "caution", caution },
-		{ "vcpus", vcpus },
-		{ "pid", pid },
-		{ "vmm", n->guest.vmm },
-		{ "accel", "tcg" },
-		{ "guest", n->guest.name },
-		{ "kernel", n->guest.kernel },
-		{ "arch", c->head.target },
-		{ "host", common.host },
-		{ "started", common.started },
-		{ "version", US_VERSION },
-		{ "symbols_note", n->images.note },
+	const struct us_plugin_facts f = {
+		.backend = "count",
+		.how = "QEMU's plugin: each call, each instruction",
+		.caution = caution,
+		.n_vcpu = n->sums.n_vcpu,
+		.arch = c->head.target,
+		.match = us_counts_match(c),
 	};
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < sizeof(facts) / sizeof(facts[0]); i++)
-		if (facts[i].value[0])
-			r = us_writer_fact(w, facts[i].key, facts[i].value, e);
-	for (size_t i = 0; r == 0 && i < n->images.n; i++) {
-		struct us_module m;
-		struct us_place place = { .image = (uint8_t)i,
-					  .match = (uint8_t)match_of(&c->head),
-					  .bias = n->images.v[i].bias };
-		us_images_module(&n->images, &place, i, &m);
-		r = us_writer_module(w, &m, e);
-	}
-	return r;
+	return us_plugin_run_facts(&n->run, &f, w, e);
 }
 
-static int write_recording(struct counting *n, const char *path, struct us_err *e)
+static int write_recording(struct counting *n, struct us_err *e)
 {
 	struct us_counts c;
 	struct us_writer *w = NULL;
-	int r = us_counts_open(path, &c, e);
+	int r = us_counts_open(n->path, &c, e);
 	if (r < 0)
 		return r;
 	r = us_writer_open(n->output.fd, &w, e);
@@ -351,9 +165,9 @@ static int write_recording(struct counting *n, const char *path, struct us_err *
 		r = us_counts_record(&c, w, &n->sums, e);
 	if (r == 0)
 		r = write_facts(n, &c, w, e);
-	struct us_record_stats stats = { .elapsed_ns = n->elapsed_ns };
+	struct us_record_stats stats = { .elapsed_ns = n->run.elapsed_ns };
 	if (r == 0)
-		r = us_writer_end(w, &stats, n->end, n->end_words, e);
+		r = us_writer_end(w, &stats, n->run.end, n->run.end_words, e);
 	us_writer_close(w);
 	us_counts_close(&c);
 	return r;
@@ -363,7 +177,7 @@ static int write_recording(struct counting *n, const char *path, struct us_err *
 static int show(struct counting *n, struct us_err *e)
 {
 	struct us_profile_opts all = { .raw_names = n->set->raw_names,
-				       .dirs = n->set->dirs };
+				       .dirs = n->set->asked.dirs };
 	struct us_report_opts plain = { .sort = US_SORT_SELF,
 					.limit = ROWS,
 					.colour = isatty(STDOUT_FILENO) &&
@@ -384,41 +198,31 @@ static int show(struct counting *n, struct us_err *e)
 	return r;
 }
 
+static int attach(struct counting *n, struct us_err *e)
+{
+	snprintf(n->path, sizeof(n->path), "%s", n->set->asked.attached);
+	n->run.end = US_RECORD_DONE;
+	return write_recording(n, e);
+}
+
 static int count(struct counting *n, struct us_err *e)
 {
-	char path[96];
+	struct us_plugin_command c = { .nodes = n->set->nodes };
 	int r = us_output_open(&n->output, n->set->out, e);
-	if (r == 0 && n->set->attach) {
-		r = open_images(n, e);
-		n->end = US_RECORD_DONE;
-		return r < 0 ? r : write_recording(n, n->set->attach, e);
-	}
-	guest_of_command(n);
 	if (r == 0)
-		r = open_images(n, e);
-	if (r == 0)
-		r = make_dir(n, e);
-	if (r == 0)
-		r = write_functions(n, e);
+		r = us_plugin_run_prepare(&n->run, &n->set->asked, e);
 	if (r < 0)
 		return r;
+	if (n->set->asked.attached)
+		return attach(n, e);
+	us_plugin_run_path(&n->run, "counts", n->path);
 	tell_start(n);
-	r = start(n, e);
-	if (r < 0)
-		return r;
-	path_in(n, "counts", path);
-	r = wait_for_end(n, path, e);
-	us_launch_close(n->launch);
-	n->launch = NULL;
-	if (r < 0)
-		return r;
-	if (n->end == US_RECORD_GUEST_GONE && access(path, F_OK) < 0) {
-		us_fail(e, -ECHILD, "count: QEMU ended with status %d at its start",
-			WIFEXITED(n->status) ? WEXITSTATUS(n->status) : n->status);
-		us_hint(e, "it says why above; a QEMU without plugins cannot count");
-		return -ECHILD;
-	}
-	return write_recording(n, path, e);
+	r = us_plugin_run_start(&n->run, &c, e);
+	if (r == 0)
+		r = us_plugin_run_wait(&n->run, check_mixed, n, e);
+	if (r == 0)
+		r = us_plugin_run_check(&n->run, n->path, e);
+	return r < 0 ? r : write_recording(n, e);
 }
 
 static int run_count(int argc, char **argv)
@@ -431,17 +235,15 @@ static int run_count(int argc, char **argv)
 	if (!go)
 		return code;
 	n.set = &s;
-	catch_signals();
+	us_plugin_run_catch_signals();
 	int r = count(&n, &e);
 	n.output.raw_names = s.raw_names;
 	n.output.full_paths = s.full_paths;
-	n.output.dirs = &s.dirs;
+	n.output.dirs = &s.asked.dirs;
 	if (r == 0)
 		r = show(&n, &e);
-	us_launch_close(n.launch);
 	us_output_close(&n.output);
-	us_images_fini(&n.images);
-	remove_dir(&n);
+	us_plugin_run_fini(&n.run);
 	if (r < 0)
 		us_complain(&e);
 	return us_exit_code(r);

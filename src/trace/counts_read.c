@@ -73,6 +73,15 @@ bool us_counts_ended(const struct us_counts *c)
 	return __atomic_load_n(&h->ended, __ATOMIC_ACQUIRE) == 1;
 }
 
+/* Kernels patch the first instructions of some of their functions. */
+enum us_match us_counts_match(const struct us_counts *c)
+{
+	const struct us_counts_head *h = &c->head;
+	if (!h->n_same && !h->n_differ)
+		return US_MATCH_UNKNOWN;
+	return h->n_same >= h->n_differ ? US_MATCH_YES : US_MATCH_NO;
+}
+
 /* A vCPU's tree at this moment. */
 struct tree {
 	struct us_counts_vcpu vcpu;

@@ -30,6 +30,8 @@ void us_counts_close(struct us_counts *c); /* accepts a zeroed one */
 bool us_counts_are_mixed(const char *path);
 /* Did QEMU come to its end in good order? */
 bool us_counts_ended(const struct us_counts *c);
+/* Is the code that was executed that of the images?  By the functions' first bytes. */
+enum us_match us_counts_match(const struct us_counts *c);
 /* All vCPUs' trees, as they are now. */
 US_MUST_CHECK int us_counts_record(const struct us_counts *c, struct us_writer *w,
 				   struct us_counts_sums *ret, struct us_err *e);

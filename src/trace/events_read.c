@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* events_read.c: see events_read.h. */
+#include "trace/events_read.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BATCH 65536U /* records */
+
+static bool is_possible(const struct us_events_head *h, uint64_t size)
+{
+	return !memcmp(h->magic, US_EVENTS_MAGIC, sizeof(h->magic)) &&
+	       h->version == US_EVENTS_VERSION && h->n_vcpu &&
+	       h->n_vcpu <= US_MAX_VCPUS && h->n_record >= US_EVENTS_MIN_RECORD &&
+	       h->n_record <= US_EVENTS_MAX_RECORD &&
+	       !(h->n_record & (h->n_record - 1)) && h->size <= size &&
+	       h->function_offset >= sizeof(*h) &&
+	       h->function_offset <= US_EVENTS_PAGE &&
+	       h->vcpu_offset >= h->function_offset + US_EVENTS_FUNCTIONS * 8ULL &&
+	       h->vcpu_offset <= h->size &&
+	       h->record_offset >= sizeof(struct us_events_vcpu) &&
+	       h->record_offset <= US_EVENTS_PAGE &&
+	       h->vcpu_stride >= h->record_offset + h->n_record * 8 &&
+	       h->vcpu_stride <= (h->size - h->vcpu_offset) / h->n_vcpu &&
+	       !((h->function_offset | h->vcpu_offset | h->vcpu_stride |
+		  h->record_offset) %
+		 8);
+}
+
+int us_events_open(const char *path, struct us_events_file *ret, struct us_err *e)
+{
+	struct stat st;
+	*ret = (struct us_events_file){ 0 };
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return us_fail(e, -errno, "read the trace in %s: %s", path,
+			       strerror(errno));
+	if ((uint64_t)st.st_size < sizeof(ret->head) || !S_ISREG(st.st_mode))
+		return us_fail(e, -EBADMSG, "read %s: this is no trace of QEMU's",
+			       path);
+	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		       0);
+	if (p == MAP_FAILED)
+		return us_fail(e, -errno, "map %s: %s", path, strerror(errno));
+	ret->map = p;
+	ret->size = (size_t)st.st_size;
+	ret->copy = malloc(BATCH * sizeof(*ret->copy));
+	memcpy(&ret->head, p, sizeof(ret->head));
+	bool possible = is_possible(&ret->head, ret->size);
+	if (possible && ret->copy)
+		return 0;
+	us_events_close(ret);
+	return possible ? us_fail(e, -ENOMEM, "out of memory")
+			: us_fail(e, -EBADMSG, "read %s: this is no trace of QEMU's",
+				  path);
+}
+
+void us_events_close(struct us_events_file *f)
+{
+	if (f->map)
+		munmap(f->map, f->size);
+	free(f->copy);
+	*f = (struct us_events_file){ 0 };
+}
+
+static struct us_events_vcpu *vcpu_of(const struct us_events_file *f, unsigned i)
+{
+	return (void *)((char *)f->map + f->head.vcpu_offset + i * f->head.vcpu_stride);
+}
+
+static unsigned n_vcpu(const struct us_events_file *f)
+{
+	uint32_t n = __atomic_load_n(&f->map->n_seen, __ATOMIC_ACQUIRE);
+	return n < f->head.n_vcpu ? n : f->head.n_vcpu;
+}
+
+static int record_functions(struct us_events_file *f, struct us_writer *w,
+			    struct us_err *e)
+{
+	const uint64_t *table = (const void *)((const char *)f->map +
+					       f->head.function_offset);
+	uint32_t n = __atomic_load_n(&f->map->n_function, __ATOMIC_ACQUIRE);
+	if (n > US_EVENTS_FUNCTIONS)
+		n = US_EVENTS_FUNCTIONS;
+	int r = 0;
+	while (f->n_function < n && !r) {
+		uint32_t some = n - f->n_function < BATCH ? n - f->n_function : BATCH;
+		memcpy(f->copy, table + f->n_function, some * sizeof(*table));
+		r = us_writer_event_functions(w, f->n_function, f->copy, some, e);
+		f->n_function += some;
+	}
+	return r;
+}
+
+/* Copy some of the records; those that were written over while they were copied, or
+ * may have been, are left out.  *ret_first: where those begin that are good. */
+static size_t copy_records(struct us_events_file *f, unsigned i, uint64_t until,
+			   size_t *ret_first)
+{
+	const struct us_events_vcpu *v = vcpu_of(f, i);
+	const uint64_t *ring = (const void *)((const char *)v + f->head.record_offset);
+	uint64_t size = f->head.n_record, at = f->at[i];
+	uint64_t n = until - at < BATCH ? until - at : BATCH;
+	for (uint64_t k = 0; k < n;) {
+		uint64_t from = (at + k) & (size - 1);
+		uint64_t some = size - from < n - k ? size - from : n - k;
+		memcpy(f->copy + k, ring + from, some * sizeof(*ring));
+		k += some;
+	}
+	uint64_t now = __atomic_load_n(&v->written, __ATOMIC_ACQUIRE);
+	/* The one that is being written now is not counted yet. */
+	uint64_t oldest = now >= size ? now - size + 1 : 0;
+	uint64_t gone = oldest > at ? oldest - at : 0;
+	*ret_first = gone < n ? gone : n;
+	return n;
+}
+
+static int record_vcpu(struct us_events_file *f, unsigned i, struct us_writer *w,
+		       struct us_err *e)
+{
+	struct us_events_vcpu *v = vcpu_of(f, i);
+	uint64_t until = __atomic_load_n(&v->written, __ATOMIC_ACQUIRE);
+	uint64_t size = f->head.n_record;
+	bool first = f->at[i] == 0;
+	int r = 0;
+	if (until < f->at[i])
+		return us_fail(e, -EBADMSG, "read the trace: it goes back");
+	if (until - f->at[i] > size) {
+		f->n_lost += first ? 0 : until - f->at[i] - size;
+		f->at[i] = until - size;
+	}
+	while (f->at[i] < until && !r) {
+		size_t skip, n = copy_records(f, i, until, &skip);
+		r = us_writer_events(w, i, f->copy + skip, n - skip, e);
+		f->at[i] += n;
+		f->n_event += n - skip;
+		f->n_lost += first ? 0 : skip;
+		__atomic_store_n(&v->read, f->at[i], __ATOMIC_RELEASE);
+	}
+	return r;
+}
+
+/* Nobody knows any more what is open: the plugin says it once more. */
+static void begin_anew(struct us_events_file *f)
+{
+	bool on = __atomic_load_n(&f->map->epoch, __ATOMIC_RELAXED);
+	us_events_switch(f->map, false);
+	us_events_switch(f->map, on);
+	__atomic_store_n(&f->map->abandoned, 0, __ATOMIC_RELEASE);
+}
+
+int us_events_record(struct us_events_file *f, struct us_writer *w, struct us_err *e)
+{
+	/* What happened before now is written before it is read. */
+	uint64_t now = us_now_ns(), start = f->head.start_ns;
+	uint64_t lost = f->n_lost;
+	us_events_beat(f);
+	int r = record_functions(f, w, e);
+	for (unsigned i = 0; i < n_vcpu(f) && !r; i++)
+		r = record_vcpu(f, i, w, e);
+	if (!r)
+		r = record_functions(f, w, e);
+	if (f->n_lost != lost)
+		begin_anew(f);
+	return r ? r : us_writer_events_until(w, now > start ? now - start : 0, e);
+}
+
+double us_events_fill(const struct us_events_file *f)
+{
+	uint64_t most = 0;
+	for (unsigned i = 0; i < n_vcpu(f); i++) {
+		uint64_t n = __atomic_load_n(&vcpu_of(f, i)->written,
+					     __ATOMIC_ACQUIRE) -
+			     f->at[i];
+		most = n > most ? n : most;
+	}
+	return (double)most / (double)f->head.n_record;
+}
+
+void us_events_beat(struct us_events_file *f)
+{
+	__atomic_store_n(&f->map->reader_ns, us_now_ns(), __ATOMIC_RELAXED);
+}

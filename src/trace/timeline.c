@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* timeline.c: see timeline.h. */
+#include "trace/timeline.h"
+
+#include "backend/backend.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_INSN_NS 1.0 /* until two times are known */
+
+struct queue {
+	struct us_timeline_event *v;
+	size_t n, cap;
+	size_t at;    /* the first that has not gone to the sink */
+	size_t n_set; /* those before this have their time */
+};
+
+/* What is known of a vCPU's clock: at how many instructions it was what time. */
+struct clock {
+	uint64_t insns, t_ns;
+	double insn_ns; /* lately */
+	bool known;
+	uint64_t due_ns; /* the time of the record that follows */
+	bool due;
+	uint64_t last_insns; /* of the last record */
+	uint64_t last_ns;    /* no event is before */
+};
+
+struct us_timeline {
+	us_timeline_sink *sink;
+	void *ctx;
+	uint64_t insn_ns;
+	unsigned n_vcpu;
+	struct queue queue[US_MAX_VCPUS];
+	struct clock clock[US_MAX_VCPUS];
+};
+
+int us_timeline_new(uint64_t insn_ns, us_timeline_sink *sink, void *ctx,
+		    struct us_timeline **ret)
+{
+	struct us_timeline *t = calloc(1, sizeof(*t));
+	*ret = t;
+	if (!t)
+		return -ENOMEM;
+	t->sink = sink;
+	t->ctx = ctx;
+	t->insn_ns = insn_ns;
+	for (unsigned i = 0; i < US_MAX_VCPUS; i++)
+		t->clock[i].insn_ns = insn_ns ? (double)insn_ns : FIRST_INSN_NS;
+	return 0;
+}
+
+void us_timeline_free(struct us_timeline *t)
+{
+	for (unsigned i = 0; t && i < US_MAX_VCPUS; i++)
+		free(t->queue[i].v);
+	free(t);
+}
+
+/* Only the lowest bits are in a record; it may go back by a few. */
+static uint64_t insns_of(struct clock *c, uint64_t record)
+{
+	unsigned unused = 64 - US_EVENT_NUMBER_SHIFT;
+	uint64_t up = (record - c->last_insns) << unused;
+	int64_t step = (int64_t)up >> unused;
+	c->last_insns += (uint64_t)step;
+	return c->last_insns;
+}
+
+static uint64_t time_at(const struct clock *c, uint64_t insns, uint64_t limit)
+{
+	double ahead = (double)(int64_t)(insns - c->insns) * c->insn_ns;
+	uint64_t room = limit - c->t_ns;
+	if (!(ahead > 0) || limit <= c->t_ns)
+		return c->t_ns;
+	return ahead < (double)room ? c->t_ns + (uint64_t)ahead : limit;
+}
+
+/* Give those that have none a time, none after limit. */
+static void set_times(struct queue *q, struct clock *c, uint64_t limit)
+{
+	for (; q->n_set < q->n; q->n_set++) {
+		struct us_timeline_event *x = &q->v[q->n_set];
+		uint64_t t = time_at(c, x->insns, limit);
+		if (t > c->last_ns)
+			c->last_ns = t;
+		x->t_ns = c->last_ns;
+	}
+}
+
+/* At so many instructions it was the time that the record before said. */
+static void set_clock(struct queue *q, struct clock *c, uint64_t insns)
+{
+	uint64_t t = c->due_ns;
+	if (c->known && insns > c->insns && t >= c->t_ns)
+		c->insn_ns = (double)(t - c->t_ns) / (double)(insns - c->insns);
+	if (c->known)
+		set_times(q, c, t > c->last_ns ? t : c->last_ns);
+	c->due = false;
+	c->known = true;
+	c->insns = insns;
+	c->t_ns = t;
+}
+
+int us_timeline_add(struct us_timeline *t, unsigned vcpu, const uint64_t *record,
+		    size_t n)
+{
+	struct queue *q = &t->queue[vcpu];
+	struct clock *c = &t->clock[vcpu];
+	if (vcpu >= t->n_vcpu)
+		t->n_vcpu = vcpu + 1;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t r = record[i];
+		uint8_t kind = (uint8_t)(r >> US_EVENT_KIND_SHIFT);
+		if (kind == US_EVENT_TIME) {
+			c->due_ns = r & US_EVENT_TIME_MASK;
+			c->due = !t->insn_ns;
+			continue;
+		}
+		uint64_t insns = insns_of(c, r);
+		if (c->due)
+			set_clock(q, c, insns);
+		if (kind == US_EVENT_NONE || (!c->known && !t->insn_ns))
+			continue;
+		struct us_timeline_event *x = us_vec_push(q);
+		if (!x)
+			return -ENOMEM;
+		x->insns = insns;
+		x->vcpu = (uint16_t)vcpu;
+		x->kind = kind;
+		x->number = r >> US_EVENT_NUMBER_SHIFT & US_EVENT_NUMBER_MASK;
+	}
+	return 0;
+}
+
+static struct queue *earliest(struct us_timeline *t, uint64_t limit)
+{
+	struct queue *best = NULL;
+	for (unsigned i = 0; i < t->n_vcpu; i++) {
+		struct queue *q = &t->queue[i];
+		if (q->at == q->n || q->v[q->at].t_ns > limit)
+			continue;
+		if (!best || q->v[q->at].t_ns < best->v[best->at].t_ns)
+			best = q;
+	}
+	return best;
+}
+
+static void drop_used(struct queue *q)
+{
+	memmove(q->v, q->v + q->at, (q->n - q->at) * sizeof(*q->v));
+	q->n -= q->at;
+	q->n_set -= q->at;
+	q->at = 0;
+}
+
+int us_timeline_until(struct us_timeline *t, uint64_t t_ns)
+{
+	uint64_t limit = t->insn_ns ? UINT64_MAX : t_ns;
+	for (unsigned i = 0; i < t->n_vcpu; i++)
+		set_times(&t->queue[i], &t->clock[i], limit);
+	for (struct queue *q; (q = earliest(t, limit));) {
+		int r = t->sink(t->ctx, &q->v[q->at++]);
+		if (r)
+			return r;
+	}
+	for (unsigned i = 0; i < t->n_vcpu; i++)
+		if (t->queue[i].at)
+			drop_used(&t->queue[i]);
+	return 0;
+}
