@@ -13,7 +13,13 @@ _uniscope() {
 	case $prev in
 	--check) COMPREPLY=($(compgen -W "bpf kvm" -- "$cur")); return ;;
 	--backend) COMPREPLY=($(compgen -W "auto bpf kvm gdb qmp xen" -- "$cur")); return ;;
-	-f | --format) COMPREPLY=($(compgen -W "text json folded callgrind html qprofiler exits" -- "$cur")); return ;;
+	--format | -f)
+		case $command in
+		replay) COMPREPLY=($(compgen -W "graph chrome csv" -- "$cur")); [[ $prev == -f ]] && COMPREPLY=(); return ;;
+		trace) return ;;
+		esac
+		COMPREPLY=($(compgen -W "text json folded callgrind html qprofiler exits" -- "$cur"))
+		return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--sort) COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
 	-e | --elf | -o | --output | --source) COMPREPLY=($(compgen -f -- "$cur")); return ;;
@@ -27,7 +33,7 @@ _uniscope() {
 	record | dump)
 		COMPREPLY=($(compgen -W "$("$program" ps 2>/dev/null | awk '/^ *[0-9]+ / {print $1; if ($2 != "-") print $2}')" -- "$cur"))
 		;;
-	report | annotate | count) COMPREPLY=($(compgen -f -- "$cur")) ;;
+	report | annotate | count | trace | replay) COMPREPLY=($(compgen -f -- "$cur")) ;;
 	esac
 }
 complete -o filenames -F _uniscope uniscope

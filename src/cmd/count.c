@@ -207,7 +207,7 @@ static int attach(struct counting *n, struct us_err *e)
 
 static int count(struct counting *n, struct us_err *e)
 {
-	struct us_plugin_command c = { .nodes = n->set->nodes };
+	struct us_plugin_command c = { .verb = "count", .nodes = n->set->nodes };
 	int r = us_output_open(&n->output, n->set->out, e);
 	if (r == 0)
 		r = us_plugin_run_prepare(&n->run, &n->set->asked, e);

@@ -64,6 +64,10 @@ static int make_word(struct us_plugin_command *c, struct us_err *e)
 	at = strlen(c->word);
 	if (c->nodes)
 		snprintf(c->word + at, sizeof(c->word) - at, ",nodes=%u", c->nodes);
+	at = strlen(c->word);
+	if (c->trace)
+		snprintf(c->word + at, sizeof(c->word) - at, ",trace=%s/trace%s",
+			 c->dir, c->trace);
 	return 0;
 }
 
@@ -87,16 +91,18 @@ static int check(const struct us_plugin_command *c, char *const argv[],
 		return us_fail(e, -ENOMEM, "out of memory");
 	us_vmm_name(argv[0], vmm, sizeof(vmm));
 	if (strcmp(vmm, "qemu") != 0) {
-		us_fail(e, -EINVAL, "count what %.200s runs: this is no QEMU", argv[0]);
-		us_hint(e, "every call is counted by QEMU's emulation alone; uniscope "
+		us_fail(e, -EINVAL, "%s what %.200s runs: this is no QEMU", c->verb,
+			argv[0]);
+		us_hint(e, "every call is seen by QEMU's emulation alone; uniscope "
 			   "record samples guests of any VMM");
 		return -EINVAL;
 	}
 	bool runs = us_cmdline_parse(vmm, argc, (const char *const *)argv, line);
 	if (runs && line->accel == US_ACCEL_KVM && !line->tcg_fallback) {
 		us_fail(e, -EINVAL,
-			"count what a guest under KVM executes: its "
-			"processor does not tell");
+			"%s what a guest under KVM executes: its processor does not "
+			"tell",
+			c->verb);
 		us_hint(e, "leave KVM out (-accel tcg), or sample: uniscope record");
 		return -EINVAL;
 	}

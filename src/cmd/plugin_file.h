@@ -13,9 +13,12 @@
 US_MUST_CHECK int us_plugin_find(char ret[static PATH_MAX], struct us_err *e);
 
 struct us_plugin_command {
-	const char *dir; /* with the files "functions" and "counts"; no comma in it */
-	uint32_t nodes;	 /* of each vCPU's tree; 0: the plugin's default */
-	bool functions;	 /* there is such a file */
+	const char *verb;  /* "count", "trace": for messages */
+	const char *trace; /* options of a trace, ",records=..."; NULL: none is made */
+	const char *
+		dir; /* with the files "functions", "counts", "trace"; no comma in it */
+	uint32_t nodes;	    /* of each vCPU's tree; 0: the plugin's default */
+	bool functions;	    /* there is such a file */
 	bool deterministic; /* instructions are the clock of all devices, too */
 	char word[3 * PATH_MAX];
 	char **argv; /* made; the array is the caller's to free */

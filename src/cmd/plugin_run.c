@@ -63,7 +63,7 @@ static int open_images(struct us_plugin_run *r, struct us_err *e)
 {
 	const struct us_plugin_asked *a = r->asked;
 	int rc = us_images_open(&r->images, a->image, a->n_image, &a->dirs,
-				a->attached ? NULL : &r->guest, e);
+				a->argv[0] ? &r->guest : NULL, e);
 	for (size_t i = 0; rc == 0 && i < r->images.n; i++)
 		if (us_symbols_place(r->images.symbols, r->images.v[i].elf,
 				     &(struct us_symbol_place){
@@ -118,7 +118,7 @@ int us_plugin_run_prepare(struct us_plugin_run *r, const struct us_plugin_asked 
 			  struct us_err *e)
 {
 	r->asked = asked;
-	if (!asked->attached)
+	if (asked->argv[0])
 		guest_of_command(r);
 	int rc = open_images(r, e);
 	if (rc == 0 && !asked->attached)

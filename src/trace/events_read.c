@@ -82,6 +82,8 @@ static unsigned n_vcpu(const struct us_events_file *f)
 	return n < f->head.n_vcpu ? n : f->head.n_vcpu;
 }
 
+/* Those that are new; called between copying records and writing them, so that each
+ * function stands before what speaks of it. */
 static int record_functions(struct us_events_file *f, struct us_writer *w,
 			    struct us_err *e)
 {
@@ -90,13 +92,11 @@ static int record_functions(struct us_events_file *f, struct us_writer *w,
 	uint32_t n = __atomic_load_n(&f->map->n_function, __ATOMIC_ACQUIRE);
 	if (n > US_EVENTS_FUNCTIONS)
 		n = US_EVENTS_FUNCTIONS;
-	int r = 0;
-	while (f->n_function < n && !r) {
-		uint32_t some = n - f->n_function < BATCH ? n - f->n_function : BATCH;
-		memcpy(f->copy, table + f->n_function, some * sizeof(*table));
-		r = us_writer_event_functions(w, f->n_function, f->copy, some, e);
-		f->n_function += some;
-	}
+	if (f->n_function >= n)
+		return 0;
+	int r = us_writer_event_functions(w, f->n_function, table + f->n_function,
+					  n - f->n_function, e);
+	f->n_function = n;
 	return r;
 }
 
@@ -139,7 +139,9 @@ static int record_vcpu(struct us_events_file *f, unsigned i, struct us_writer *w
 	}
 	while (f->at[i] < until && !r) {
 		size_t skip, n = copy_records(f, i, until, &skip);
-		r = us_writer_events(w, i, f->copy + skip, n - skip, e);
+		r = record_functions(f, w, e);
+		if (!r)
+			r = us_writer_events(w, i, f->copy + skip, n - skip, e);
 		f->at[i] += n;
 		f->n_event += n - skip;
 		f->n_lost += first ? 0 : skip;
@@ -163,11 +165,9 @@ int us_events_record(struct us_events_file *f, struct us_writer *w, struct us_er
 	uint64_t now = us_now_ns(), start = f->head.start_ns;
 	uint64_t lost = f->n_lost;
 	us_events_beat(f);
-	int r = record_functions(f, w, e);
+	int r = 0;
 	for (unsigned i = 0; i < n_vcpu(f) && !r; i++)
 		r = record_vcpu(f, i, w, e);
-	if (!r)
-		r = record_functions(f, w, e);
 	if (f->n_lost != lost)
 		begin_anew(f);
 	return r ? r : us_writer_events_until(w, now > start ? now - start : 0, e);

@@ -17,7 +17,7 @@ import time
 import unittest
 
 PROGRAM, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-COMMANDS = ("ps", "record", "count", "report", "annotate", "dump", "doctor")
+COMMANDS = ("ps", "record", "count", "trace", "replay", "report", "annotate", "dump", "doctor")
 
 
 def is_sanitized():
@@ -159,7 +159,7 @@ class Usage(Cli):
             COMP_WORDS=({PROGRAM} record --b) COMP_CWORD=2; _uniscope; echo ${{COMPREPLY[*]}}
             COMP_WORDS=({PROGRAM} re) COMP_CWORD=1; _uniscope; echo ${{COMPREPLY[*]}}"""
         out = subprocess.run(["bash", "-c", script], capture_output=True, text=True).stdout
-        self.assertEqual(out.splitlines(), ["--backend --budget", "record report"])
+        self.assertEqual(out.splitlines(), ["--backend --budget", "record replay report"])
 
 
 class Recording(Cli):

@@ -7,8 +7,6 @@ usage: count.py BUILD [--qemu SUITE]
 --qemu SUITE: by the QEMU of another suite of Debian's, unpacked into the build folder.
 """
 import argparse
-import glob
-import json
 import os
 import re
 import shutil
@@ -19,102 +17,13 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, "..", "rigs")]
-from harness import Skip, Tap, Uniscope, check, note, patience  # noqa: E402
-from debs import Suite  # noqa: E402
+sys.path.insert(0, HERE)
+from harness import Skip, Tap, Uniscope, check, note  # noqa: E402
+from tcg import Counting, Qemu, open_pids  # noqa: E402
 
 HOT_INSNS = 2  # of a call
 ROUND_INSNS = 3
 ANNOTATED = re.compile(r"^ *([\d,]+) \([^)]*\)  \S*:(\w+) ", re.M)
-
-
-class Qemu:
-    """The machine's own, or one of another suite."""
-
-    def __init__(self, build, suite, folder):
-        self.program, self.old = "qemu-system-x86_64", False
-        if suite:
-            self.program = self._of_suite(os.path.abspath(build), suite, folder)
-        told = subprocess.run([self.program, "--version"], capture_output=True, text=True)
-        self.version = re.search(r"version (\S+)", told.stdout)[1]
-        self.old = int(self.version.split(".")[0]) < 8
-        self.mixes = int(self.version.split(".")[0]) >= 10
-
-    @staticmethod
-    def _of_suite(build, suite, folder):
-        """A script by the name of QEMU: that is how it is known to be one."""
-        root = Suite(build, suite, "x86_64").closure(
-            ("qemu-system-x86", "python3", "libelf1t64", "libdw1t64", "libjansson4"))
-        libraries = os.path.join(root, "usr/lib/x86_64-linux-gnu")
-        share = os.path.join(root, "usr/share")
-        path = os.path.join(folder, "qemu-system-x86_64")
-        with open(path, "w") as f:
-            f.write(f"""#!/bin/sh
-QEMU_MODULE_DIR={libraries}/qemu exec {libraries}/ld-linux-x86-64.so.2 \\
---library-path {libraries} --argv0 qemu-system-x86_64 {root}/usr/bin/qemu-system-x86_64 \\
--L {share}/qemu -L {share}/seabios -L {root}/usr/lib/ipxe/qemu "$@"
-""")
-        os.chmod(path, 0o755)
-        return path
-
-    def one_insn_per_block(self):
-        return ["-singlestep"] if self.old else ["-accel", "tcg,one-insn-per-tb=on"]
-
-
-class Counting:
-    """uniscope count of the guest, from its start until it has printed its counts."""
-
-    def __init__(self, args, qemu, *options, name="counted", out="counts.data", smp=1,
-                 before=()):
-        self.us = Uniscope(args.build)
-        self.folder = self.us.dir.name
-        self.log = os.path.join(self.folder, "serial")
-        self.out = self.us.data(out)
-        self.elf = os.path.join(args.build, "tests/guests", name + ".elf")
-        if not os.path.exists(self.elf):
-            raise Skip(f"{self.elf} is not built")
-        open(self.log, "w").close()
-        self.run = subprocess.Popen(
-            [self.us.program, "count", "-o", self.out, *before, "--", qemu.program,
-             "-M", "q35", "-m", "256", "-smp", str(smp), "-net", "none", "-vga", "none",
-             "-display", "none", "-serial", "file:" + self.log, "-kernel", self.elf,
-             *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def wait(self, pattern, seconds=120):
-        end = patience.clock() + seconds
-        while patience.clock() < end:
-            with open(self.log, errors="replace") as f:
-                told = re.search(pattern, f.read())
-            if told:
-                return told
-            if self.run.poll() not in (None, -signal.SIGKILL):
-                raise RuntimeError(f"it ended: {self.run.communicate()}")
-            time.sleep(0.02)
-        raise RuntimeError(f"no {pattern} in {seconds} s")
-
-    def counts(self):
-        return json.loads(self.wait(r"COUNTS (\{.*\})")[1])
-
-    def end(self, how=signal.SIGINT):
-        """By this signal; 0: it ends by itself."""
-        if self.run.poll() is None and how:
-            self.run.send_signal(how)
-        self.said = self.run.communicate(timeout=60)
-        check(self.run.returncode == 0, f"exit {self.run.returncode}: {self.said}")
-
-    def report(self, *args):
-        told = self.us.run("report", "--json", *args, self.out).stdout
-        return json.loads(told)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.run.poll() is None:
-            self.run.kill()
-            self.run.wait()
-        self.us.dir.cleanup()
 
 
 def compare(truth, report):
@@ -214,11 +123,7 @@ def qemu_is_killed(args, qemu):
     """In the midst of it: what was counted until then is there."""
     with Counting(args, qemu) as c:
         c.wait("READY")
-        pids = subprocess.run(["pgrep", "-P", str(c.run.pid)], capture_output=True,
-                              text=True).stdout.split()
-        vm, = (int(p) for p in pids
-               if "counted" in open(f"/proc/{p}/cmdline").read())
-        os.kill(vm, signal.SIGKILL)
+        os.kill(c.vm(), signal.SIGKILL)
         c.end(0)
         report = c.report()
         total = sum(f["self"] for f in report["functions"])
@@ -232,41 +137,20 @@ def uniscope_is_killed(args, qemu):
     """The guest goes on, and what it counts can be read."""
     with Counting(args, qemu) as c:
         c.wait("READY")
-        mine = [d for d in glob.glob("/dev/shm/uniscope-*") + glob.glob("/tmp/uniscope-*")
-                if os.path.exists(os.path.join(d, "counts"))
-                and c.log in open_by(os.path.join(d, "counts"))]
-        check(len(mine) == 1, f"counts in {mine}")
-        vm = open_pids(os.path.join(mine[0], "counts"))
+        mine = c.files()
+        vm = open_pids(os.path.join(mine, "counts"))
         c.run.kill()
         c.run.wait()
         try:
             truth = c.counts()
             time.sleep(0.3)
-            c.us.run("count", "--attach", os.path.join(mine[0], "counts"), "-e", c.elf,
+            c.us.run("count", "--attach", os.path.join(mine, "counts"), "-e", c.elf,
                      "-o", c.out)
             compare(truth, c.report())
         finally:
             for pid in vm:
                 os.kill(pid, signal.SIGKILL)
-            shutil.rmtree(mine[0])
-
-
-def open_pids(path):
-    """Who has it mapped."""
-    found = []
-    for maps in glob.glob("/proc/[0-9]*/maps"):
-        try:
-            if path in open(maps).read():
-                found.append(int(maps.split("/")[2]))
-        except OSError:
-            pass
-    return found
-
-
-def open_by(path):
-    """The command lines of those."""
-    return " ".join(open(f"/proc/{p}/cmdline").read().replace("\0", " ")
-                    for p in open_pids(path))
+            shutil.rmtree(mine)
 
 
 def wrong_image_is_told(args, qemu):

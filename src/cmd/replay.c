@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* replay.c: `uniscope replay`: a trace as text, or for other viewers. */
+#include "cmd/options.h"
+#include "cmd/recording.h"
+#include "report/trace_format.h"
+
+#include "base/cleanup.h"
+#include "base/nearest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER (1U << 20)
+
+enum {
+	OPT_FORMAT = US_OPTION_LONG,
+	OPT_SYMBOLS,
+	OPT_NOTRACE,
+	OPT_DEPTH,
+	OPT_VCPU,
+	OPT_TIME,
+	OPT_NO_DEMANGLE,
+};
+
+struct settings {
+	const char *in, *out;
+	struct us_trace_report_opts trace;
+	struct us_profile_opts profile;
+	const char *image[US_RECORDING_IMAGES];
+	const char *dir[US_MAX_DIRS];
+};
+
+static bool set_format(struct settings *s, const char *value)
+{
+	s->trace.format = us_trace_format_by_name(value);
+	if (s->trace.format)
+		return true;
+	struct us_nearest near = us_nearest_to(value);
+	char question[64];
+	for (const struct us_trace_format *const *f = us_trace_formats; *f; f++)
+		us_nearest_try(&near, (*f)->name);
+	us_usage(&us_cmd_replay, "--format %s: no such format%s; formats are: %s",
+		 value, us_nearest_question(&near, question, sizeof(question)),
+		 near.list);
+	return false;
+}
+
+static bool set_depth(struct settings *s, const char *value)
+{
+	double n;
+	if (!us_parse_double("--depth", value, 1, UINT16_MAX, &n))
+		return false;
+	s->trace.replay.max_depth = (uint32_t)n;
+	return true;
+}
+
+/* Of the trace, not of samples. */
+static bool set_time(struct settings *s, const char *value)
+{
+	struct us_profile_opts part = { 0 };
+	bool ok = us_recording_time(&us_cmd_replay, value, &part);
+	s->trace.replay.from_ns = part.from_ns;
+	s->trace.replay.to_ns = part.to_ns;
+	return ok;
+}
+
+static bool set_option(struct settings *s, int c, const char *value)
+{
+	switch (c) {
+	case 'o':
+		s->out = value;
+		return true;
+	case 'e':
+		return us_recording_image(&us_cmd_replay, value, &s->profile, s->image);
+	case 'f':
+		s->trace.filter = value;
+		return true;
+	case OPT_FORMAT:
+		return set_format(s, value);
+	case OPT_SYMBOLS:
+		return us_parse_dir(&us_cmd_replay, value, s->dir, &s->profile.dirs);
+	case OPT_NOTRACE:
+		s->trace.hide = value;
+		return true;
+	case OPT_DEPTH:
+		return set_depth(s, value);
+	case OPT_VCPU:
+		return us_parse_vcpus(value, &s->trace.replay.vcpu_mask);
+	case OPT_TIME:
+		return set_time(s, value);
+	case OPT_NO_DEMANGLE:
+		s->profile.raw_names = true;
+		return true;
+	}
+	return false;
+}
+
+static int choose_format(struct settings *s)
+{
+	if (!s->trace.format && s->out && strcmp(s->out, "-")) {
+		s->trace.format = us_trace_format_by_suffix(s->out);
+		if (!s->trace.format)
+			return us_usage(
+				&us_cmd_replay,
+				"-o %s: the suffix names no format: .txt, .json "
+				"and .csv do, or --format",
+				s->out);
+	}
+	if (!s->trace.format)
+		s->trace.format = us_trace_formats[0];
+	return US_EXIT_OK;
+}
+
+static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
+{
+	struct us_options o = { .cmd = &us_cmd_replay, .argc = argc, .argv = argv };
+	int c;
+	*ret_go = false;
+	s->profile.images = s->image;
+	while ((c = us_options_next(&o)) > 0)
+		if (!set_option(s, c, o.value))
+			return US_EXIT_USAGE;
+	if (c < 0)
+		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
+	if (argc - o.rest > 1)
+		return us_usage(&us_cmd_replay, "one recording, not %s",
+				argv[o.rest + 1]);
+	s->in = argc > o.rest ? argv[o.rest] : "uniscope.data";
+	int code = choose_format(s);
+	*ret_go = code == US_EXIT_OK;
+	return code;
+}
+
+static int open_result(const struct settings *s, FILE **ret, struct us_err *e)
+{
+	if (!s->out || !strcmp(s->out, "-")) {
+		*ret = stdout;
+		return 0;
+	}
+	_cleanup_close_ int fd = open(
+		s->out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+	*ret = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!*ret)
+		return us_fail(e, -errno, "create %s: %s", s->out, strerror(errno));
+	fd = -1; /* the stream's now */
+	setvbuf(*ret, NULL, _IOFBF, BUFFER);
+	return 0;
+}
+
+/* It is read twice: a pipe goes to a file first. */
+static int open_twice(const struct settings *s, struct us_profile **ret, int *ret_fd,
+		      struct us_err *e)
+{
+	int r = us_recording_open(s->in, ret_fd, e);
+	if (r < 0)
+		return r;
+	if (lseek(*ret_fd, 0, SEEK_CUR) < 0) {
+		FILE *copy = tmpfile();
+		struct us_reader_result result;
+		static const struct us_reader_ops none;
+		int fd = copy ? dup(fileno(copy)) : -1;
+		if (copy)
+			fclose(copy);
+		if (fd < 0)
+			return us_fail(e, -errno, "keep a recording to read it twice");
+		r = us_read_copy(*ret_fd, fd, &none, NULL, &result, e);
+		close(*ret_fd);
+		*ret_fd = fd;
+	}
+	if (r == 0 && lseek(*ret_fd, 0, SEEK_SET) < 0)
+		r = us_fail(e, -errno, "rewind %s: %s", s->in, strerror(errno));
+	if (r == 0)
+		r = us_profile_read(*ret_fd, &s->profile, ret, e);
+	if (r == 0 && lseek(*ret_fd, 0, SEEK_SET) < 0)
+		r = us_fail(e, -errno, "rewind %s: %s", s->in, strerror(errno));
+	return r;
+}
+
+static void profile_freep(struct us_profile **p)
+{
+	us_profile_free(*p);
+}
+
+static void tell(const struct us_profile *p, const struct us_trace_report_result *t)
+{
+	const char *caution = us_profile_fact(p, "caution");
+	if (caution)
+		fprintf(stderr, "uniscope: %s\n", caution);
+	if (t->cut)
+		fputs("uniscope: the recording has no end: it was cut\n", stderr);
+}
+
+static int run(struct settings *s, struct us_err *e)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_(profile_freep) struct us_profile *p = NULL;
+	struct us_trace_report_result result;
+	FILE *out = NULL;
+	int r = open_twice(s, &p, &fd, e);
+	if (r < 0)
+		return r;
+	const char *from = us_profile_fact(p, "trace_from_ns");
+	if (from && !s->trace.replay.from_ns)
+		s->trace.replay.from_ns = strtoull(from, NULL, 10);
+	r = open_result(s, &out, e);
+	if (r < 0)
+		return r;
+	r = us_trace_report(fd, p, &s->trace, out, &result, e);
+	if (out != stdout && fclose(out) && r == 0)
+		r = us_fail(e, -errno, "write %s: %s", s->out, strerror(errno));
+	if (r < 0)
+		return r;
+	tell(p, &result);
+	if (out != stdout)
+		printf("wrote %s\n", s->out);
+	return 0;
+}
+
+static int run_replay(int argc, char **argv)
+{
+	struct settings s = { 0 };
+	struct us_err e = { 0 };
+	bool go;
+	int code = parse(&s, argc, argv, &go);
+	if (!go)
+		return code;
+	if (run(&s, &e) == 0)
+		return US_EXIT_OK;
+	us_complain(&e);
+	return US_EXIT_FAILED;
+}
+
+static const struct us_option options[] = {
+	{ OPT_FORMAT, "format", "NAME", "graph, chrome or csv (graph)" },
+	{ 'o', "output", "FILE", "write there; .txt, .json, .csv name the format" },
+	{ 'f', "filter", "REGEX", "only functions with such a name" },
+	{ OPT_NOTRACE, "notrace", "REGEX", "not functions with such a name" },
+	{ OPT_DEPTH, "depth", "N", "at most so many functions in functions" },
+	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
+	{ OPT_TIME, "time", "FROM,TO", "only functions entered then: 1s,2.5s" },
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable" },
+	{ OPT_SYMBOLS, "symbols", "DIR",
+	  "search it for images and debug files; repeatable" },
+	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
+	{ 0 },
+};
+
+static const char *const examples[] = {
+	"uniscope replay | less\0"
+	"what uniscope trace recorded, as Linux's function_graph tracer shows it",
+	"uniscope replay -f '^tcp_' --time 1s,1.5s\0"
+	"these functions, in half a second",
+	"uniscope replay -o trace.json\0"
+	"for ui.perfetto.dev, speedscope or Chrome",
+	"uniscope replay -o trace.csv\0"
+	"a line for each call, for a spreadsheet or a script",
+	NULL,
+};
+
+const struct us_cmd us_cmd_replay = {
+	.name = "replay",
+	.args = "[OPTIONS] [FILE]",
+	.summary = "print or convert a trace",
+	.options = options,
+	.examples = examples,
+	.run = run_replay,
+};

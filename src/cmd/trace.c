@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* trace.c: `uniscope trace`: which functions an emulated guest enters and leaves. */
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "cmd/plugin_run.h"
+#include "cmd/trace_choice.h"
+#include "cmd/traced.h"
+#include "report/report.h"
+#include "trace/counts_read.h"
+#include "trace/events_read.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_RING (32U << 20) /* bytes a vCPU */
+#define ROUNDS	     16		 /* in a row, while the guest is fast */
+#define NEXT_ROUND   0.1	 /* of a ring: when it is worth one */
+#define INSN_NS	     8		 /* by --deterministic: icount shift=3 */
+
+enum {
+	OPT_SYMBOLS = US_OPTION_LONG,
+	OPT_NOTRACE,
+	OPT_DEPTH,
+	OPT_FROM,
+	OPT_UNTIL,
+	OPT_RING,
+	OPT_LAST,
+	OPT_DETERMINISTIC,
+	OPT_ON,
+	OPT_OFF,
+	OPT_SNAPSHOT,
+};
+
+enum action { RUN, SWITCH_ON, SWITCH_OFF, SNAPSHOT };
+
+struct settings {
+	struct us_plugin_asked asked;
+	struct us_trace_choice choice;
+	const char *out;
+	const char *image[US_MAX_IMAGES];
+	const char *dir[US_MAX_DIRS];
+	uint64_t ring;	  /* bytes a vCPU */
+	uint64_t last_ns; /* keep as much, in memory; 0: write all to the file */
+	unsigned depth;	  /* 0: any */
+	enum action action;
+	const char *target; /* of an action; NULL: the only one that there is */
+};
+
+struct tracing {
+	const struct settings *set;
+	struct us_plugin_asked asked; /* of a snapshot */
+	struct us_plugin_run run;
+	struct us_output output;
+	struct us_writer *writer;
+	struct us_events_file file;
+	char counts[US_STORE_MAX_PATH], trace[US_STORE_MAX_PATH];
+	char options[128]; /* for the plugin */
+	struct us_counts_sums sums;
+};
+
+/* ---- What the user asks for ---- */
+
+/* "64M"; a power of two results. */
+static bool set_ring(struct settings *s, const char *value)
+{
+	char *end;
+	uint64_t n = strtoull(value, &end, 10);
+	static const char units[] = "KMG";
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	if (unit)
+		n <<= 10 * (unit - units + 1);
+	if (end == value || (*end && (!unit || end[1])) ||
+	    n < 8 * US_EVENTS_MIN_RECORD || n > 8ULL * US_EVENTS_MAX_RECORD) {
+		us_usage(&us_cmd_trace, "--ring %s: must be from 8K to 2G", value);
+		return false;
+	}
+	for (s->ring = 8; s->ring <= n / 2; s->ring *= 2)
+		;
+	return true;
+}
+
+static bool set_depth(struct settings *s, const char *value)
+{
+	double n;
+	if (!us_parse_double("--depth", value, 1, UINT16_MAX, &n))
+		return false;
+	s->depth = (unsigned)n;
+	return true;
+}
+
+static bool set_option(struct settings *s, int c, const char *value)
+{
+	switch (c) {
+	case 'd':
+		return us_parse_duration("-d", value, &s->asked.duration_ns);
+	case 'o':
+		s->out = value;
+		return true;
+	case 'e':
+		if (s->asked.n_image == US_MAX_IMAGES)
+			return false;
+		s->image[s->asked.n_image++] = value;
+		return true;
+	case 'f':
+		s->choice.filter = value;
+		return true;
+	case OPT_SYMBOLS:
+		return us_parse_dir(&us_cmd_trace, value, s->dir, &s->asked.dirs);
+	case OPT_NOTRACE:
+		s->choice.hide = value;
+		return true;
+	case OPT_DEPTH:
+		return set_depth(s, value);
+	case OPT_FROM:
+		s->choice.from = value;
+		return true;
+	case OPT_UNTIL:
+		s->choice.until = value;
+		return true;
+	case OPT_RING:
+		return set_ring(s, value);
+	case OPT_LAST:
+		return us_parse_duration("--last", value, &s->last_ns);
+	case OPT_DETERMINISTIC:
+		s->asked.deterministic = true;
+		return true;
+	case OPT_ON:
+	case OPT_OFF:
+	case OPT_SNAPSHOT:
+		s->action = c == OPT_ON	   ? SWITCH_ON
+			    : c == OPT_OFF ? SWITCH_OFF
+					   : SNAPSHOT;
+		return true;
+	}
+	return false;
+}
+
+static int check_usage(struct settings *s, bool command)
+{
+	const struct us_format *f = s->out ? us_format_by_suffix(s->out) : NULL;
+	if (f)
+		return us_usage(&us_cmd_trace,
+				"-o %s: a trace is recorded first; uniscope replay -o "
+				"makes other formats of it",
+				s->out);
+	if (s->action == RUN && (!command || !s->asked.argv[0]))
+		return us_usage(&us_cmd_trace, "-- and a command that starts QEMU, or "
+					       "--on, --off, --snapshot");
+	if (s->action != RUN && (command || (s->asked.argv[0] && s->asked.argv[1])))
+		return us_usage(&us_cmd_trace,
+				"--on, --off and --snapshot are for one guest that "
+				"is traced already");
+	return US_EXIT_OK;
+}
+
+static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
+{
+	static char *none[] = { NULL };
+	struct us_options o = { .cmd = &us_cmd_trace, .argc = argc, .argv = argv };
+	int c;
+	*ret_go = false;
+	s->ring = DEFAULT_RING;
+	while ((c = us_options_next(&o)) > 0)
+		if (!set_option(s, c, o.value))
+			return US_EXIT_USAGE;
+	if (c < 0)
+		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
+	bool command = o.rest > 0 && !strcmp(argv[o.rest - 1], "--");
+	s->asked.argv = argv + o.rest;
+	s->asked.image = s->image;
+	int code = check_usage(s, command);
+	if (s->action != RUN) {
+		s->target = argv[o.rest];
+		s->asked.argv = none;
+	}
+	*ret_go = code == US_EXIT_OK;
+	return code;
+}
+
+/* ---- The recording ---- */
+
+static int write_facts(struct tracing *t, enum us_match match, struct us_err *e)
+{
+	char caution[200] = "", insn_ns[16] = "", from[24] = "";
+	uint64_t whole = t->run.elapsed_ns, last = t->set->last_ns;
+	if (t->file.n_lost)
+		snprintf(caution, sizeof(caution),
+			 "%" PRIu64 " events came too fast to be written (--filter, "
+			 "--ring)",
+			 t->file.n_lost);
+	if (!t->file.head.has_time)
+		snprintf(insn_ns, sizeof(insn_ns), "%d", INSN_NS);
+	if (last && whole > last)
+		snprintf(from, sizeof(from), "%" PRIu64, whole - last);
+	const struct us_plugin_facts f = {
+		.backend = "trace",
+		.how = "QEMU's plugin: each entry and exit of a function",
+		.caution = caution,
+		.n_vcpu = t->sums.n_vcpu,
+		.match = match,
+	};
+	int r = us_plugin_run_facts(&t->run, &f, t->writer, e);
+	if (r == 0 && insn_ns[0])
+		r = us_writer_fact(t->writer, "trace_insn_ns", insn_ns, e);
+	if (r == 0 && from[0])
+		r = us_writer_fact(t->writer, "trace_from_ns", from, e);
+	return r;
+}
+
+/* How often which function was called, and for how long, is known besides. */
+static int write_counts(struct tracing *t, enum us_match *ret_match, struct us_err *e)
+{
+	struct us_counts c;
+	int r = us_counts_open(t->counts, &c, e);
+	if (r < 0)
+		return r;
+	*ret_match = us_counts_match(&c);
+	r = us_counts_record(&c, t->writer, &t->sums, e);
+	us_counts_close(&c);
+	return r;
+}
+
+static int open_trace(struct tracing *t, struct us_err *e)
+{
+	int r = us_events_open(t->trace, &t->file, e);
+	if (r == 0)
+		r = us_writer_open(t->output.fd, &t->writer, e);
+	return r ? r : write_facts(t, US_MATCH_UNKNOWN, e);
+}
+
+/* Each 20 ms, of a stream. */
+static int take_events(void *ctx, struct us_err *e)
+{
+	struct tracing *t = ctx;
+	int r = 0;
+	if (!t->file.map) {
+		struct us_err why = { 0 };
+		r = us_events_open(t->trace, &t->file, &why);
+		if (r) /* not made yet, or not whole */
+			return 0;
+		us_events_close(&t->file);
+		r = open_trace(t, e);
+	}
+	if (t->set->last_ns)
+		us_events_beat(&t->file);
+	for (int i = 0; i < ROUNDS && !r && !t->set->last_ns; i++) {
+		r = us_events_record(&t->file, t->writer, e);
+		if (us_events_fill(&t->file) < NEXT_ROUND)
+			break;
+	}
+	return r;
+}
+
+static int finish(struct tracing *t, struct us_err *e)
+{
+	enum us_match match = US_MATCH_UNKNOWN;
+	struct us_record_stats stats = { .elapsed_ns = t->run.elapsed_ns };
+	int r = t->file.map ? 0 : open_trace(t, e);
+	if (r == 0)
+		r = us_events_record(&t->file, t->writer, e);
+	if (r == 0)
+		r = write_counts(t, &match, e);
+	if (r == 0)
+		r = write_facts(t, match, e);
+	return r ? r
+		 : us_writer_end(t->writer, &stats, t->run.end, t->run.end_words, e);
+}
+
+/* ---- What is to be done ---- */
+
+static void plugin_options(struct tracing *t)
+{
+	const struct settings *s = t->set;
+	char depth[24] = "";
+	if (s->depth)
+		snprintf(depth, sizeof(depth), ",depth=%u", s->depth);
+	snprintf(t->options, sizeof(t->options), ",records=%" PRIu64 "%s%s%s%s",
+		 s->ring / 8, depth, s->last_ns ? "" : ",stream=on",
+		 s->asked.deterministic ? ",clock=insns" : "",
+		 s->choice.from ? ",begin=off" : "");
+}
+
+static void tell_start(const struct tracing *t)
+{
+	const struct us_plugin_run *r = &t->run;
+	const struct us_trace_choice *c = &t->set->choice;
+	if (r->n_function)
+		fprintf(stderr, "uniscope: tracing %u of %zu functions\n", c->n_traced,
+			r->n_function);
+	else
+		fprintf(stderr,
+			"uniscope: no symbols%s%s: functions are known by their "
+			"addresses (-e ELF)\n",
+			r->images.note[0] ? ": " : "", r->images.note);
+}
+
+static void tell_end(const struct tracing *t)
+{
+	const char *path = t->output.path;
+	fprintf(stderr, "uniscope: %" PRIu64 " events", t->file.n_event);
+	if (t->file.n_lost)
+		fprintf(stderr, ", %" PRIu64 " lost", t->file.n_lost);
+	fprintf(stderr,
+		"; next: uniscope replay %s, or uniscope report %s for calls and "
+		"instructions\n",
+		path, path);
+}
+
+static int run(struct tracing *t, struct us_err *e)
+{
+	struct us_plugin_command c = { .verb = "trace", .trace = t->options };
+	int r = us_plugin_run_prepare(&t->run, &t->set->asked, e);
+	if (r == 0)
+		r = us_trace_choice_check(&t->set->choice, e);
+	if (r < 0)
+		return r;
+	us_plugin_run_path(&t->run, "counts", t->counts);
+	us_plugin_run_path(&t->run, "trace", t->trace);
+	plugin_options(t);
+	tell_start(t);
+	r = us_plugin_run_start(&t->run, &c, e);
+	if (r == 0)
+		r = us_plugin_run_wait(&t->run, take_events, t, e);
+	if (r == 0)
+		r = us_plugin_run_check(&t->run, t->trace, e);
+	return r < 0 ? r : finish(t, e);
+}
+
+static int snapshot(struct tracing *t, struct us_traced *d, struct us_err *e)
+{
+	t->asked = t->set->asked;
+	t->asked.argv = d->argv;
+	t->asked.attached = d->trace;
+	int r = us_plugin_run_prepare(&t->run, &t->asked, e);
+	if (r < 0)
+		return r;
+	snprintf(t->counts, sizeof(t->counts), "%s", d->counts);
+	snprintf(t->trace, sizeof(t->trace), "%s", d->trace);
+	t->run.end = US_RECORD_DONE;
+	t->run.pid = d->pid;
+	r = us_events_open(t->trace, &t->file, e);
+	if (r < 0)
+		return r;
+	bool stream = t->file.head.stream;
+	t->run.elapsed_ns = us_now_ns() - t->file.head.start_ns;
+	us_events_close(&t->file);
+	if (stream) {
+		us_fail(e, -EBUSY,
+			"take a snapshot of a trace that is written to a file");
+		us_hint(e, "read that file, or trace with --last TIME");
+		return -EBUSY;
+	}
+	return finish(t, e);
+}
+
+static int switch_it(const struct us_traced *d, bool on, struct us_err *e)
+{
+	struct us_events_file f;
+	int r = us_events_open(d->trace, &f, e);
+	if (r < 0)
+		return r;
+	us_events_switch(f.map, on);
+	us_events_close(&f);
+	printf("tracing of %d is %s\n", (int)d->pid, on ? "on" : "off");
+	return 0;
+}
+
+static int act(struct tracing *t, struct us_err *e)
+{
+	static struct us_traced d; /* large: a command line */
+	const struct settings *s = t->set;
+	int r = us_traced_find(s->target, &d, e);
+	if (r < 0)
+		return r;
+	if (s->action != SNAPSHOT)
+		return switch_it(&d, s->action == SWITCH_ON, e);
+	r = us_output_open(&t->output, s->out, e);
+	return r < 0 ? r : snapshot(t, &d, e);
+}
+
+static int trace(struct tracing *t, struct us_err *e)
+{
+	if (t->set->action != RUN)
+		return act(t, e);
+	int r = us_output_open(&t->output, t->set->out, e);
+	return r < 0 ? r : run(t, e);
+}
+
+static int run_trace(int argc, char **argv)
+{
+	static struct tracing t; /* large: paths and tables */
+	static struct settings s;
+	struct us_err e = { 0 };
+	bool go;
+	int code = parse(&s, argc, argv, &go);
+	if (!go)
+		return code;
+	t.set = &s;
+	t.output = (struct us_output){ .fd = -1, .result_fd = -1 };
+	s.asked.chooser = &s.choice.chooser;
+	us_plugin_run_catch_signals();
+	int r = us_trace_choice_init(&s.choice, &e);
+	if (r == 0)
+		r = trace(&t, &e);
+	if (r == 0 && s.action != SWITCH_ON && s.action != SWITCH_OFF)
+		tell_end(&t);
+	us_writer_close(t.writer);
+	us_events_close(&t.file);
+	us_output_close(&t.output);
+	us_plugin_run_fini(&t.run);
+	us_trace_choice_fini(&s.choice);
+	if (r < 0)
+		us_complain(&e);
+	return us_exit_code(r);
+}
+
+static const struct us_option options[] = {
+	{ 'd', "duration", "TIME", "stop after 5, 2.5s, 300ms ... (until Ctrl-C)" },
+	{ 'o', "output", "FILE", "uniscope.data" },
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated" },
+	{ OPT_SYMBOLS, "symbols", "DIR",
+	  "search it for separate debug files; repeatable" },
+	{ 'f', "filter", "REGEX", "only functions with such a name" },
+	{ OPT_NOTRACE, "notrace", "REGEX", "not functions with such a name" },
+	{ OPT_DEPTH, "depth", "N", "at most so many functions in functions" },
+	{ OPT_FROM, "from", "FUNCTION", "begin when it is entered" },
+	{ OPT_UNTIL, "until", "FUNCTION", "pause when it is entered" },
+	{ OPT_LAST, "last", "TIME", "keep only the last of it, in memory" },
+	{ OPT_RING, "ring", "SIZE", "memory for each vCPU (32M)" },
+	{ OPT_DETERMINISTIC, "deterministic", NULL,
+	  "instructions are the guest's clock: two traces are the same" },
+	{ OPT_ON, "on", NULL, "go on tracing a guest that is traced" },
+	{ OPT_OFF, "off", NULL, "pause tracing it" },
+	{ OPT_SNAPSHOT, "snapshot", NULL, "write what --last has kept, now" },
+	{ 0 },
+};
+
+static const char *const examples[] = {
+	"uniscope trace -- qemu-system-x86_64 -kernel k.elf\0"
+	"each entry and exit until the guest ends, or Ctrl-C; then uniscope replay",
+	"uniscope trace -f '^tcp_' --depth 3 -- qemu-system-x86_64 -kernel k.elf\0"
+	"these functions only, the outer ones of them",
+	"uniscope trace --from kmain --until idle -- qemu-system-x86_64 -kernel k.elf\0"
+	"between two functions",
+	"uniscope trace --last 10s -- qemu-system-x86_64 -kernel k.elf\0"
+	"a flight recorder: the last ten seconds, at the end",
+	"uniscope trace --snapshot -o now.data k\0"
+	"the same, while it goes on",
+	NULL,
+};
+
+const struct us_cmd us_cmd_trace = {
+	.name = "trace",
+	.args = "[OPTIONS] {-- QEMU ARGS... | --on|--off|--snapshot [TARGET]}",
+	.summary = "trace the functions of an emulated guest",
+	.options = options,
+	.examples = examples,
+	.run = run_trace,
+};

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trace_chrome.c: the Trace Event Format (JSON), which Perfetto's and Chrome's viewers,
+ * speedscope and others open.  Each of the guest's stacks is a thread.
+ */
+#include "report/trace_format.h"
+
+#include "base/vec.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+struct chrome {
+	struct {
+		char **v; /* names as JSON, by function; made when they are needed */
+		size_t n, cap;
+	} names;
+	bool named[US_REPLAY_STACKS];
+	bool some;
+};
+
+static int begin(struct us_trace_out *o)
+{
+	o->state = calloc(1, sizeof(struct chrome));
+	if (!o->state)
+		return -ENOMEM;
+	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", o->out);
+	return 0;
+}
+
+static char *as_json(const char *text)
+{
+	json_t *j = json_string(text);
+	if (!j)
+		j = json_string("?"); /* no UTF-8 */
+	char *s = j ? json_dumps(j, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+	json_decref(j);
+	return s;
+}
+
+static const char *name_of(struct us_trace_out *o, uint32_t function)
+{
+	struct chrome *c = o->state;
+	while (c->names.n <= function) {
+		char **slot = us_vec_push(&c->names);
+		if (!slot)
+			return NULL;
+	}
+	char **name = &c->names.v[function];
+	if (!*name)
+		*name = as_json(o->name[function]);
+	return *name;
+}
+
+static const char *comma(struct chrome *c)
+{
+	bool some = c->some;
+	c->some = true;
+	return some ? ",\n" : "";
+}
+
+static int name_stack(struct us_trace_out *o, const struct us_replay_span *s)
+{
+	struct chrome *c = o->state;
+	char text[256];
+	if (c->named[s->stack])
+		return 0;
+	c->named[s->stack] = true;
+	snprintf(text, sizeof(text), "%.200s (stack %u)",
+		 us_trace_stack_name(o, s->stack), s->stack);
+	char *name = as_json(text);
+	if (!name)
+		return -ENOMEM;
+	fprintf(o->out,
+		"%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%u,"
+		"\"args\":{\"name\":%s}}",
+		comma(c), s->stack, name);
+	free(name);
+	return 0;
+}
+
+static int print(struct us_trace_out *o, const struct us_replay_span *s, char ph,
+		 uint64_t t_ns)
+{
+	const char *name = name_of(o, s->function);
+	int rc = name ? name_stack(o, s) : -ENOMEM;
+	if (rc)
+		return rc;
+	fprintf(o->out,
+		"%s{\"ph\":\"%c\",\"name\":%s,\"cat\":\"%s\",\"pid\":1,\"tid\":%u,"
+		"\"ts\":%" PRIu64 ".%03u,\"args\":{\"cpu\":%u}}",
+		comma(o->state), ph, name, s->interrupt ? "interrupt" : "function",
+		s->stack, t_ns / 1000, (unsigned)(t_ns % 1000), s->vcpu);
+	return 0;
+}
+
+static int enter(void *ctx, const struct us_replay_span *s)
+{
+	return print(ctx, s, 'B', s->begin_ns);
+}
+
+static int leave(void *ctx, const struct us_replay_span *s)
+{
+	return print(ctx, s, 'E', s->end_ns);
+}
+
+static int end(struct us_trace_out *o)
+{
+	struct chrome *c = o->state;
+	fputs("\n]}\n", o->out);
+	for (size_t i = 0; c && i < c->names.n; i++)
+		free(c->names.v[i]);
+	if (c)
+		free(c->names.v);
+	free(c);
+	return 0;
+}
+
+const struct us_trace_format us_trace_format_chrome = {
+	.name = "chrome",
+	.suffix = ".json",
+	.summary = "Trace Event Format: ui.perfetto.dev, speedscope, Chrome",
+	.begin = begin,
+	.ops = { .enter = enter, .leave = leave },
+	.end = end,
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trace_csv.c: a line for each call, when it has returned, with the columns of Nanos's
+ * parse-trace.py: function,tid,latency_us,latency_us_self.  Names with a comma or a
+ * quotation mark are quoted (RFC 4180).
+ */
+#include "report/trace_format.h"
+
+#include <string.h>
+
+static int begin(struct us_trace_out *o)
+{
+	fputs("function,tid,latency_us,latency_us_self\n", o->out);
+	return 0;
+}
+
+static void print_name(FILE *out, const char *name)
+{
+	if (!strpbrk(name, ",\"\n\r")) {
+		fputs_unlocked(name, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *name; name++) {
+		if (*name == '"')
+			fputc('"', out);
+		fputc(*name, out);
+	}
+	fputc('"', out);
+}
+
+/* A printf() for each number would take most of the time. */
+static char *put_number(char *p, uint64_t n, unsigned least)
+{
+	char digits[20];
+	unsigned k = 0;
+	for (; n || k < least; n /= 10)
+		digits[k++] = (char)('0' + n % 10);
+	while (k)
+		*p++ = digits[--k];
+	return p;
+}
+
+static char *put_us(char *p, uint64_t ns)
+{
+	*p++ = ',';
+	p = put_number(p, ns / 1000, 1);
+	*p++ = '.';
+	return put_number(p, ns % 1000, 3);
+}
+
+static int enter(void *ctx, const struct us_replay_span *s)
+{
+	(void)ctx;
+	(void)s;
+	return 0;
+}
+
+static int leave(void *ctx, const struct us_replay_span *s)
+{
+	struct us_trace_out *o = ctx;
+	char line[80], *p = line;
+	if (!s->known || !s->ended)
+		return 0;
+	print_name(o->out, o->name[s->function]);
+	*p++ = ',';
+	p = put_number(p, s->stack, 1);
+	p = put_us(p, s->end_ns - s->begin_ns);
+	p = put_us(p, s->self_ns);
+	*p++ = '\n';
+	fwrite_unlocked(line, 1, (size_t)(p - line), o->out);
+	return 0;
+}
+
+const struct us_trace_format us_trace_format_csv = {
+	.name = "csv",
+	.suffix = ".csv",
+	.summary = "a line for each call: function,tid,latency_us,latency_us_self",
+	.begin = begin,
+	.ops = { .enter = enter, .leave = leave },
+};

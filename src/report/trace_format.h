@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trace_format.h: one trace in, many formats out.
+ *
+ * A format is one file with one `const struct us_trace_format` and one row in the table
+ * in trace_report.c.  It is told what happened, in order, and writes as it goes: a
+ * trace may be far larger than memory.
+ */
+#ifndef US_REPORT_TRACE_FORMAT_H
+#define US_REPORT_TRACE_FORMAT_H
+
+#include "profile/profile.h"
+#include "trace/replay.h"
+
+#include <stdio.h>
+
+/* What a format has at hand. */
+struct us_trace_out {
+	FILE *out;
+	const char *const *name; /* of functions, by number; never NULL */
+	uint32_t n_name;
+	const struct us_replay *replay;
+	const struct us_profile *profile; /* facts */
+	void *state;			  /* the format's own */
+};
+
+struct us_trace_format {
+	const char *name;    /* "graph", "chrome", "csv", ... */
+	const char *suffix;  /* of a file: ".csv" */
+	const char *summary; /* one line for --help */
+	/* begin may set state, which end frees; either may be NULL.  -ENOMEM.  Errors
+	 * of the stream may be left in it. */
+	int (*begin)(struct us_trace_out *o);
+	struct us_replay_ops ops; /* their ctx is the struct us_trace_out */
+	int (*end)(struct us_trace_out *o);
+};
+
+extern const struct us_trace_format *const us_trace_formats[]; /* NULL-terminated */
+extern const struct us_trace_format us_trace_format_graph, us_trace_format_chrome,
+	us_trace_format_csv;
+
+const struct us_trace_format *us_trace_format_by_name(const char *name);   /* or NULL */
+const struct us_trace_format *us_trace_format_by_suffix(const char *path); /* or NULL */
+
+struct us_trace_report_opts {
+	struct us_replay_opts replay; /* shown is set here */
+	const char *filter, *hide;    /* extended regexes: only these functions, and not
+					 those; NULL: all, none */
+	const struct us_trace_format *format;
+};
+
+struct us_trace_report_result {
+	uint64_t n_event, n_function;
+	bool cut; /* the recording has no end */
+};
+
+/*
+ * Read the recording at fd once more (p was read from it, and gives the names) and
+ * write its trace.  -ENODATA: it has none; -EINVAL: no regular expression.
+ */
+US_MUST_CHECK int us_trace_report(int fd, const struct us_profile *p,
+				  const struct us_trace_report_opts *o, FILE *out,
+				  struct us_trace_report_result *ret, struct us_err *e);
+
+/* A name for people: of the function that is outermost on the stack. */
+const char *us_trace_stack_name(const struct us_trace_out *o, uint16_t stack);
+
+#endif

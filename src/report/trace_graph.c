@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trace_graph.c: as Linux's function_graph tracer writes it
+ * (kernel/trace/trace_functions_graph.c), which Nanos's ftrace follows.
+ *
+ * A function that calls none of those that are shown stands on one line, so that a line
+ * is written when the vCPU's next one comes.
+ */
+#include "report/trace_format.h"
+
+#include "backend/backend.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct pending {
+	struct us_replay_span span;
+	bool there;
+};
+
+struct graph {
+	struct pending pending[US_MAX_VCPUS]; /* the function entered last */
+};
+
+static int begin(struct us_trace_out *o)
+{
+	o->state = calloc(1, sizeof(struct graph));
+	if (!o->state)
+		return -ENOMEM;
+	fputs("# tracer: function_graph\n"
+	      "#\n"
+	      "# CPU  DURATION                  FUNCTION CALLS\n"
+	      "# |     |   |                     |   |   |   |\n",
+	      o->out);
+	return 0;
+}
+
+static char mark_of(uint64_t ns)
+{
+	static const struct {
+		uint64_t above;
+		char mark;
+	} marks[] = {
+		{ 1000000000, '$' }, { 100000000, '@' }, { 10000000, '*' },
+		{ 1000000, '#' },    { 100000, '!' },	 { 10000, '+' },
+	};
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (ns > marks[i].above)
+			return marks[i].mark;
+	return ' ';
+}
+
+/* Seven columns: as many digits behind the point as there is room for. */
+static void print_duration(FILE *out, uint64_t ns)
+{
+	char whole[24], part[8];
+	int n = snprintf(whole, sizeof(whole), "%" PRIu64, ns / 1000);
+	int digits = n < 7 ? (n > 4 ? 7 - n : 3) : 0;
+	snprintf(part, sizeof(part), "%03u", (unsigned)(ns % 1000));
+	part[digits] = '\0';
+	int width = n + (digits ? digits + 1 : 0);
+	fprintf(out, "%c %s%s%s us %*s", mark_of(ns), whole, digits ? "." : "", part,
+		width < 8 ? 8 - width : 0, "");
+}
+
+static void print_head(FILE *out, const struct us_replay_span *s, bool duration)
+{
+	fprintf(out, " %u) ", s->vcpu);
+	if (duration)
+		print_duration(out, s->end_ns - s->begin_ns);
+	else
+		fprintf(out, "%14s", "");
+	fprintf(out, "|  %*s", (int)(2 * s->depth), "");
+}
+
+static void arrow(FILE *out, const struct us_replay_span *s, bool in)
+{
+	if (s->interrupt)
+		fprintf(out, " %u)   %s|\n", s->vcpu,
+			in ? "==========> " : "<========== ");
+}
+
+static void flush(struct us_trace_out *o, struct pending *p)
+{
+	if (!p->there)
+		return;
+	p->there = false;
+	arrow(o->out, &p->span, true);
+	print_head(o->out, &p->span, false);
+	fprintf(o->out, "%s() {%s\n", o->name[p->span.function],
+		p->span.known ? "" : " /* entered before */");
+}
+
+static int enter(void *ctx, const struct us_replay_span *s)
+{
+	struct us_trace_out *o = ctx;
+	struct pending *p = &((struct graph *)o->state)->pending[s->vcpu];
+	flush(o, p);
+	p->span = *s;
+	p->there = true;
+	return 0;
+}
+
+static void close_brace(const struct us_trace_out *o, const struct us_replay_span *s)
+{
+	bool whole = s->known && s->ended;
+	print_head(o->out, s, whole);
+	if (whole)
+		fputs("}\n", o->out);
+	else
+		fprintf(o->out, "} /* %s: %s */\n", o->name[s->function],
+			s->ended ? "entered before" : "not seen to return");
+}
+
+static int leave(void *ctx, const struct us_replay_span *s)
+{
+	struct us_trace_out *o = ctx;
+	struct pending *p = &((struct graph *)o->state)->pending[s->vcpu];
+	bool leaf = p->there && p->span.stack == s->stack &&
+		    p->span.function == s->function && p->span.depth == s->depth &&
+		    s->ended;
+	if (leaf) {
+		p->there = false;
+		arrow(o->out, s, true);
+		print_head(o->out, s, s->known);
+		fprintf(o->out, "%s();\n", o->name[s->function]);
+	} else {
+		flush(o, p);
+		close_brace(o, s);
+	}
+	arrow(o->out, s, false);
+	return 0;
+}
+
+static int move(void *ctx, unsigned vcpu, uint16_t from, uint16_t to, uint64_t t_ns)
+{
+	struct us_trace_out *o = ctx;
+	(void)t_ns;
+	flush(o, &((struct graph *)o->state)->pending[vcpu]);
+	if (from > US_EVENT_STACK_MASK)
+		return 0; /* where it was before, nobody knows */
+	fprintf(o->out,
+		" ------------------------------------------\n"
+		" %u)  %s-%u  =>  %s-%u\n"
+		" ------------------------------------------\n",
+		vcpu, us_trace_stack_name(o, from), from, us_trace_stack_name(o, to),
+		to);
+	return 0;
+}
+
+static int end(struct us_trace_out *o)
+{
+	struct graph *g = o->state;
+	for (unsigned i = 0; g && i < US_MAX_VCPUS; i++)
+		flush(o, &g->pending[i]);
+	free(g);
+	return 0;
+}
+
+const struct us_trace_format us_trace_format_graph = {
+	.name = "graph",
+	.suffix = ".txt",
+	.summary = "as Linux's function_graph tracer",
+	.begin = begin,
+	.ops = { .enter = enter, .leave = leave, .move = move },
+	.end = end,
+};

@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""uniscope trace and replay on a guest that counts its own calls: each has to be there.
+
+usage: trace.py BUILD [--qemu SUITE]
+
+--qemu SUITE: by the QEMU of another suite of Debian's, unpacked into the build folder.
+"""
+import argparse
+import collections
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from harness import Tap, Uniscope, check, note  # noqa: E402
+from tcg import Counting, Qemu, open_pids  # noqa: E402
+
+LINE = re.compile(r" (\d+)\) .{14}\|  ( *)(\S.*)")
+
+
+class Tracing(Counting):
+    """uniscope trace of the guest."""
+
+    command = "trace"
+
+    def replay(self, format_, *args):
+        return self.us.run("replay", "--format", format_, *args, self.out).stdout
+
+    def rows(self, *args):
+        """Those of the csv, but for its head."""
+        rows = csv.reader(self.replay("csv", *args).splitlines())
+        check(next(rows) == ["function", "tid", "latency_us", "latency_us_self"], "head")
+        return rows
+
+    def calls(self, *args):
+        return collections.Counter(r[0] for r in self.rows(*args))
+
+
+def compare(truth, calls, smp=1):
+    """Every call has returned but for the last that goes to another thread for good."""
+    wrong = []
+    for name, n in truth.items():
+        open_ = smp if name == "pong" else 0
+        if name != "top_loop_rounds" and not n - open_ <= calls[name] <= n:
+            wrong.append(f"{name}: {calls[name]} of {n}")
+    check(not wrong, "; ".join(wrong))
+    check(truth["tick"] > 0, "no interrupt came")
+    note(f"{len(truth) - 1} functions, {sum(calls.values())} calls that returned")
+
+
+def is_traced(args, qemu, *options, smp=1):
+    with Tracing(args, qemu, *options, smp=smp) as t:
+        truth = t.counts()
+        t.end()
+        check("lost" not in t.said[1], t.said[1])
+        calls = t.calls()
+        compare(truth, calls, smp)
+        counted = {f["name"]: f["calls"] for f in t.report()["functions"]}
+        for name, n in truth.items():
+            check(name == "top_loop_rounds" or counted[name] == n, f"{name} in the profile")
+
+
+def is_nested(args, qemu):
+    """As text, what is open is closed, one level further in for each call."""
+    with Tracing(args, qemu, before=["-f", "^(work|by_1|by_2|hot|tail1|tail2|deep)$"]) as t:
+        truth = t.counts()
+        t.end()
+        open_, n = [], collections.Counter()
+        for line in t.replay("graph").splitlines():
+            told = LINE.match(line)
+            if not told:
+                continue
+            depth, what = len(told[2]) // 2, told[3]
+            check(depth == len(open_) - (what == "}"), f"{line}: {len(open_)} are open")
+            if what == "}":
+                open_.pop()
+                continue
+            n[what.split("(")[0]] += 1
+            if what.endswith("{"):
+                open_.append(what)
+        check(not open_, f"left open: {open_}")
+        for name in ("work", "by_1", "by_2", "hot", "tail1", "tail2", "deep"):
+            check(n[name] == truth[name], f"{name}: {n[name]} of {truth[name]}")
+        note(f"{sum(n.values())} calls in {truth['work']} rounds")
+
+
+def times_add_up(args, qemu):
+    """A function takes as long as it and what it calls."""
+    with Tracing(args, qemu, before=["-f", "^(work|by_1|by_2|hot)$"]) as t:
+        t.counts()
+        t.end()
+        whole, self_, last = 0.0, 0.0, 0.0
+        for name, _, latency, own in t.rows():
+            check(float(own) <= float(latency), f"{name}: {own} of {latency} us")
+            self_ += float(own)
+            if name == "work":
+                whole += float(latency)
+            last = float(latency)
+        check(last > 0 and abs(whole - self_) <= 1e-4 * whole,
+              f"{whole} us in work, {self_} us in all of them")
+        note(f"{whole:.3f} us in work, {self_:.3f} us in it and what it calls")
+
+
+def is_repeated(args, qemu):
+    told = []
+    for _ in range(2):
+        with Tracing(args, qemu, before=["--deterministic"]) as t:
+            truth = t.counts()
+            time.sleep(0.5)  # it stands still
+            t.end()
+            told.append(t.replay("csv"))
+            compare(truth, t.calls())
+    check(told[0] == told[1], "the second run was otherwise")
+    note(f"{len(told[0])} bytes of csv, twice")
+
+
+def is_chosen(args, qemu):
+    """By name and by depth, when it is recorded and when it is read."""
+    with Tracing(args, qemu, before=["-f", "^(work|by_|hot)", "--notrace", "_2$",
+                                     "--depth", "2"]) as t:
+        truth = t.counts()
+        t.end()
+        calls = t.calls()
+        check(set(calls) == {"work", "by_1", "hot"}, f"{set(calls)}")
+        check(calls["by_1"] == truth["by_1"], f"by_1: {calls}")
+        check(0 < calls["hot"] < truth["hot"], f"hot: {calls['hot']}, too deep or not there")
+        outer = t.calls("-f", "work", "--depth", "1")
+        check(outer == {"work": truth["work"]}, f"{outer}")
+        check(not t.calls("--notrace", "."), "nothing is left")
+
+
+def begins_and_ends(args, qemu):
+    """Between the two, each time anew."""
+    with Tracing(args, qemu, before=["--from", "moves_stack", "--until", "array"]) as t:
+        truth = t.counts()
+        t.end()
+        calls = t.calls()
+        check(calls["moves_stack"] == truth["moves_stack"], f"{calls}")
+        check(calls["hot"] < truth["hot"] / 100, f"hot: {calls['hot']} of {truth['hot']}")
+        check(not calls["array"], f"array: {calls['array']} have returned")
+
+
+def is_switched(args, qemu):
+    """Off, on, a snapshot; each while it runs."""
+    with Tracing(args, qemu, before=["--last", "500ms"], name="shares") as t:
+        t.wait("READY|TRUTH|shares", 60)
+        time.sleep(0.5)
+        vm = str(t.vm())
+        now = t.us.data("now.data")
+        t.us.run("trace", "--snapshot", "-o", now, vm)
+        events = len(t.us.run("replay", "--format", "csv", now).stdout.splitlines())
+        check(events > 1000, f"{events} calls in the snapshot")
+        said = t.us.run("trace", "--off", vm).stdout
+        check("is off" in said, said)
+        counts = []
+        for _ in range(2):
+            time.sleep(0.3)
+            t.us.run("trace", "--snapshot", "-o", now, vm)
+            counts.append(t.us.run("replay", "--format", "csv", now).stdout)
+        check(counts[0] == counts[1] or len(counts[0]) >= len(counts[1]), "it was off")
+        t.us.run("trace", "--on", vm)
+        time.sleep(0.3)
+        t.end()
+        check(len(list(t.rows())) > 1000, "and on again")
+
+
+def qemu_is_killed(args, qemu):
+    """What was written until then is there, to the last record."""
+    with Tracing(args, qemu) as t:
+        t.wait("READY")
+        os.kill(t.vm(), signal.SIGKILL)
+        t.end(0)
+        calls = t.calls()
+        check(sum(calls.values()) > 10, f"{calls}")
+        check(t.report()["summary"]["end"] == "guest gone", "how it ended")
+        note(f"{sum(calls.values())} calls until then")
+
+
+def uniscope_is_killed(args, qemu):
+    """The guest goes on; the recording is good up to then."""
+    with Tracing(args, qemu) as t:
+        t.wait("READY")
+        mine = t.files()
+        vm = open_pids(os.path.join(mine, "counts"))
+        t.run.kill()
+        t.run.wait()
+        try:
+            t.counts()
+            check(sum(t.calls().values()) > 10, "nothing was recorded")
+        finally:
+            for pid in vm:
+                os.kill(pid, signal.SIGKILL)
+            shutil.rmtree(mine)
+
+
+def is_json(args, qemu):
+    """Each begin has its end, on its thread, in order."""
+    with Tracing(args, qemu, before=["-f", "^(work|by_1|by_2|tail1|tick|deep)$"]) as t:
+        truth = t.counts()
+        t.end()
+        told = json.loads(t.replay("chrome"))
+        stacks, n, last = collections.defaultdict(list), collections.Counter(), {}
+        for e in told["traceEvents"]:
+            if e["ph"] == "M":
+                continue
+            check(e["ts"] >= last.get(e["tid"], 0), f"{e} goes back")
+            last[e["tid"]] = e["ts"]
+            if e["ph"] == "B":
+                n[e["name"]] += 1
+                stacks[e["tid"]].append(e["name"])
+            else:
+                check(stacks[e["tid"]].pop() == e["name"], f"{e} ends another")
+        check(not any(stacks.values()), "left open")
+        for name in ("work", "by_1", "tail1", "tick", "deep"):
+            check(n[name] == truth[name], f"{name}: {n[name]} of {truth[name]}")
+
+
+def refusals_say_why(args):
+    us = Uniscope(args.build)
+    elf = os.path.join(args.build, "tests/guests/shares.elf")
+    vm = ["--", "qemu-system-x86_64", "-kernel", elf]
+    for command, words in (
+            (["--", "true"], "no QEMU"), (["--", "qemu-system-x86_64", "-enable-kvm"], "KVM"),
+            (["--from", "nothing_like_it", *vm], "no such function"),
+            (["-f", "nothing_like_it", *vm], "no function of the images is left"),
+            (["-f", "(", *vm], "("), (["--ring", "3", *vm], "--ring"),
+            (["--depth", "0", *vm], "--depth"), (["--on", "999999999"], "no guest"),
+            (["-o", "x.json", *vm], "replay"), ([], "a command that starts QEMU")):
+        out = [] if "-o" in command else ["-o", us.data("x.data")]
+        said = us.run("trace", *out, *command, good=(1, 2, 3)).stderr
+        check(words in said, f"{command}: {said}")
+    for command, words in ((["--format", "crome", "x"], "chrome"), (["/nowhere"], "No such"),
+                           (["-o", "x.png", "x"], "names no format")):
+        said = us.run("replay", *command, good=(1, 2, 3)).stderr
+        check(words in said, f"{command}: {said}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--qemu", default="")
+    args = parser.parse_args()
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="uniscope-qemu-") as folder:
+        qemu = None
+
+        def find():
+            nonlocal qemu
+            qemu = Qemu(args.build, args.qemu, folder)
+            note(f"QEMU {qemu.version}")
+        tap.point("QEMU is there", find)
+        if qemu:
+            points(tap, args, qemu)
+    tap.end()
+
+
+def points(tap, args, qemu):
+    for name, options, smp in (
+            ("one vCPU", [], 1), ("four vCPUs", [], 4),
+            ("one instruction a block", qemu.one_insn_per_block(), 1)):
+        tap.point(f"every call is traced: {name}",
+                  lambda o=options, n=smp: is_traced(args, qemu, *o, smp=n))
+    tap.point("two deterministic traces are the same", lambda: is_repeated(args, qemu))
+    if args.qemu:
+        return
+    for name, test in (("text is nested", is_nested), ("times add up", times_add_up),
+                       ("functions are chosen", is_chosen),
+                       ("from one function until another", begins_and_ends),
+                       ("off, on, a snapshot", is_switched), ("JSON is whole", is_json),
+                       ("QEMU is killed", qemu_is_killed),
+                       ("uniscope is killed", uniscope_is_killed)):
+        tap.point(name, lambda t=test: t(args, qemu))
+    tap.point("refusals say why", lambda: refusals_say_why(args))
+
+
+if __name__ == "__main__":
+    main()
