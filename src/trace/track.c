@@ -282,6 +282,16 @@ static void settle_next(struct us_tracker *t)
 		push_call(t, &us_track_unnamed, t->sp);
 }
 
+/* What is on top of that stack goes on on this one. */
+static void note_moved(struct us_tracker *t, const struct us_track_stack *from,
+		       uint32_t function)
+{
+	if (from->epoch == us_events_epoch(t->events))
+		note(t, US_EVENT_STACK, from->number | US_EVENT_MOVED, t->stack->n);
+	else
+		note(t, US_EVENT_OPEN, function, t->stack->n);
+}
+
 /* The interrupt's frame goes to the stack that it turned out to have. */
 static void bring_entered(struct us_tracker *t, struct us_track_stack *from)
 {
@@ -291,7 +301,7 @@ static void bring_entered(struct us_tracker *t, struct us_track_stack *from)
 		return;
 	struct us_track_frame *x = &to->frame[to->n];
 	if (f->traced)
-		note(t, US_EVENT_STACK, from->number | US_EVENT_MOVED, to->n);
+		note_moved(t, from, f->function->number);
 	*x = *f;
 	x->sp = to->n ? to->frame[to->n - 1].sp - 1 : ANYWHERE;
 	to->n++;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Calls, returns and jumps of a guest that does as it likes, on two vCPUs whose stacks
- * mix: what was executed is in the tree, all of it. */
+ * mix: what was executed is in the tree, all of it; and what is written down, by
+ * functions that are chosen and while it is on, says at each step what is open. */
+#include "trace/functions.h"
 #include "trace/track.h"
 
 #include <stdlib.h>
@@ -10,13 +12,120 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define NODES	  64
 #define FUNCTIONS 8
+#define RECORDS	  (1U << 15) /* more than a step makes */
+#define STACKS	  256	     /* of those, and so deep, it is compared */
+#define DEPTH	  64
 
 struct vcpu {
 	struct us_tracker t;
 	struct us_counts_vcpu counts;
 	struct us_counts_node node[NODES];
 	uint64_t insns;
+	struct us_events events;
+	struct us_events_vcpu shared;
+	uint64_t record[RECORDS];
+	uint64_t read;
+	uint32_t on; /* a stack, by the events */
 };
+
+/* What a reader of the events knows to be open. */
+struct reader {
+	struct {
+		uint32_t function[DEPTH], n;
+		bool deep; /* than that, once: no longer compared */
+	} stack[STACKS];
+};
+
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void open_function(struct reader *r, uint32_t stack, uint32_t function)
+{
+	if (stack >= STACKS)
+		return;
+	if (r->stack[stack].n == DEPTH)
+		r->stack[stack].deep = true;
+	else
+		r->stack[stack].function[r->stack[stack].n++] = function;
+}
+
+/* function 0: any. */
+static uint32_t close_function(struct reader *r, uint32_t stack, uint32_t function)
+{
+	if (stack >= STACKS || r->stack[stack].deep)
+		return function;
+	must(r->stack[stack].n);
+	uint32_t top = r->stack[stack].function[--r->stack[stack].n];
+	must(!function || top == function);
+	return top;
+}
+
+static void on_stack(struct reader *r, struct vcpu *v, uint32_t number)
+{
+	uint32_t stack = number & US_EVENT_STACK_MASK;
+	if (number & US_EVENT_MOVED) {
+		uint32_t top = close_function(r, stack, 0);
+		if (v->on < STACKS && stack >= STACKS)
+			r->stack[v->on].deep = true;
+		open_function(r, v->on, top);
+		return;
+	}
+	v->on = stack;
+	if (number & US_EVENT_FORGET && stack < STACKS)
+		r->stack[stack].n = r->stack[stack].deep = 0;
+}
+
+static void read_record(struct reader *r, struct vcpu *v, uint64_t record)
+{
+	uint32_t number = record >> US_EVENT_NUMBER_SHIFT & US_EVENT_NUMBER_MASK;
+	switch ((enum us_event_kind)(record >> US_EVENT_KIND_SHIFT)) {
+	case US_EVENT_ENTER:
+	case US_EVENT_INTERRUPT:
+	case US_EVENT_OPEN:
+		open_function(r, v->on, number);
+		break;
+	case US_EVENT_EXIT:
+		close_function(r, v->on, number);
+		break;
+	case US_EVENT_JUMP:
+		close_function(r, v->on, 0);
+		open_function(r, v->on, number);
+		break;
+	case US_EVENT_STACK:
+		on_stack(r, v, number);
+		break;
+	default:
+		abort();
+	}
+}
+
+/* All that is traced on the vCPU's stack, and nothing else, is open. */
+static void compare_open(const struct reader *r, const struct vcpu *v)
+{
+	const struct us_track_stack *s = v->t.stack;
+	uint32_t n = 0;
+	if (!s->epoch || s->number >= STACKS || r->stack[s->number].deep ||
+	    s->epoch != v->events.head->epoch)
+		return;
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (!s->frame[i].traced)
+			continue;
+		must(n < r->stack[s->number].n);
+		must(r->stack[s->number].function[n++] == s->frame[i].function->number);
+	}
+	must(n == r->stack[s->number].n);
+}
+
+static void read_events(struct reader *r, struct vcpu *v)
+{
+	must(v->shared.written - v->read <= RECORDS);
+	for (; v->read < v->shared.written; v->read++)
+		read_record(r, v, v->record[v->read & (RECORDS - 1)]);
+	compare_open(r, v);
+}
 
 static void step(struct vcpu *v, struct us_track_function *f, const uint8_t op[4])
 {
@@ -57,6 +166,10 @@ static void step(struct vcpu *v, struct us_track_function *f, const uint8_t op[4
 		break;
 	case 11:
 		us_track_interrupted(&v->t);
+		if (op[3] % 16 == 1)
+			us_track_halt(&v->t);
+		if (op[3] % 16 == 2)
+			us_events_switch(v->events.head, !v->events.head->epoch);
 		break;
 	case 12:
 		if (op[3] == 77)
@@ -82,24 +195,47 @@ static void check(struct vcpu *v)
 		abort();
 }
 
+static void begin(struct vcpu *v, struct us_track_stacks *stacks, uint16_t number,
+		  struct us_events_head *head, uint8_t depth)
+{
+	v->insns = v->read = v->on = 0;
+	memset(&v->counts, 0, sizeof(v->counts));
+	memset(v->node, 0, sizeof(v->node));
+	v->shared = (struct us_events_vcpu){ 0 };
+	v->events = (struct us_events){ .head = head,
+					.vcpu = &v->shared,
+					.record = v->record,
+					.mask = RECORDS - 1,
+					.max_depth = depth & 0x80 ? UINT16_MAX
+								  : 1 + depth % 8 };
+	must(!us_tracker_init(&v->t, stacks, number, &v->counts, v->node, NODES,
+			      &v->insns));
+	v->t.events = &v->events;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct us_track_stacks stacks;
 	static struct us_track_function f[FUNCTIONS];
 	static struct vcpu v[2];
+	static struct reader reader;
+	struct us_events_head head = { 0 };
+	uint8_t traced = size > 1 ? data[1] : 0;
 	if (us_track_stacks_init(&stacks))
 		abort();
 	for (unsigned i = 0; i < FUNCTIONS; i++)
 		f[i] = (struct us_track_function){ .address = 0x1000 * (i + 1),
 						   .number = 16 + i,
-						   .has_entry = i & 1 };
-	memset(v, 0, sizeof(v));
+						   .has_entry = i & 1,
+						   .choice = traced >> i & 1 };
+	memset(&reader, 0, sizeof(reader));
+	us_events_switch(&head, true);
 	for (uint16_t i = 0; i < 2; i++)
-		if (us_tracker_init(&v[i].t, &stacks, i, &v[i].counts, v[i].node, NODES,
-				    &v[i].insns))
-			abort();
-	for (size_t at = 0; at + 4 <= size; at += 4)
+		begin(&v[i], &stacks, i, &head, size ? data[0] : 0);
+	for (size_t at = 0; at + 4 <= size; at += 4) {
 		step(&v[data[at] & 1], f, data + at);
+		read_events(&reader, &v[data[at] & 1]);
+	}
 	for (unsigned i = 0; i < 2; i++) {
 		check(&v[i]);
 		us_tracker_fini(&v[i].t);
