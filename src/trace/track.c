@@ -308,6 +308,15 @@ static void bring_entered(struct us_tracker *t, struct us_track_stack *from)
 	from->n--;
 }
 
+/* The stack pointer had been loaded with a place farther up on the same stack when the
+ * interrupt came: its frame is there.  What has ended by that is seen after it. */
+static void keep_entered(struct us_tracker *t, uint64_t sp)
+{
+	struct us_track_frame *f = top(t);
+	if (f && f->kind == US_TRACK_INTERRUPT && f->sp <= sp)
+		f->sp = sp + 1;
+}
+
 static void pop_below(struct us_tracker *t, uint64_t sp)
 {
 	struct us_track_stack *s = t->stack;
@@ -325,11 +334,13 @@ static bool find_stack(struct us_tracker *t, uint64_t sp)
 	bool entered = t->entered;
 	t->entered = false;
 	t->unsure = false;
-	if (is == was)
-		return true;
 	/* A boot stack has no addresses before its first call. */
-	if (!is && was->owner == t->number && was->low > was->high)
+	bool boot = !is && was->owner == t->number && was->low > was->high;
+	if (is == was || boot) {
+		if (entered)
+			keep_entered(t, sp);
 		return true;
+	}
 	t->vcpu->switches++;
 	t->stack = is ? is : us_track_stacks_take(t->stacks, sp, t->number);
 	move_here(t, t->stack, 0);

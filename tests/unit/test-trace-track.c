@@ -257,6 +257,31 @@ static void a_jump_out_of_calls(void **state)
 	assert_int_equal(node_of(m, 0x4000)->self, 2);
 }
 
+/* longjmp() has loaded the stack pointer, and not jumped yet. */
+static void an_interrupt_within_a_jump_out_of_calls(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, F, 0x7ff8);
+	enter(m, F, 2);
+	call(m, F, G, 0x7ff0);
+	enter(m, G, 2);
+	us_track_switch(&m->t, 0);
+	m->insns += 1;
+	enter(m, TICK, 3);
+	call(m, TICK, H, 0x7ff4); /* back in F */
+	enter(m, H, 1);
+	expect_path(m, "2;5000;4000");
+	ret(m, H, 0x7ff4);
+	iret(m, TICK, 0x7fd8);
+	jump(m, G, -1);
+	m->insns += 4;
+	call(m, MAIN, H, 0x7ff8);
+	expect_path(m, "1000;4000");
+	assert_int_equal(m->vcpu.resyncs, 0);
+	assert_int_equal(m->vcpu.interrupts, 1);
+}
+
 /* The kernel of a program has a stack of its own. */
 static void a_trap(void **state)
 {
@@ -481,6 +506,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_fault_at_the_start, start, stop),
 		cmocka_unit_test_setup_teardown(threads, start, stop),
 		cmocka_unit_test_setup_teardown(a_jump_out_of_calls, start, stop),
+		cmocka_unit_test_setup_teardown(an_interrupt_within_a_jump_out_of_calls,
+						start, stop),
 		cmocka_unit_test_setup_teardown(a_trap, start, stop),
 		cmocka_unit_test_setup_teardown(no_room, start, stop),
 		cmocka_unit_test_setup_teardown(calls_are_written_down, start, stop),
