@@ -188,7 +188,9 @@ static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
 static int write_facts(struct tracing *t, enum us_match match, struct us_err *e)
 {
 	char caution[200] = "", insn_ns[16] = "", from[24] = "";
-	uint64_t whole = t->run.elapsed_ns, last = t->set->last_ns;
+	/* As the trace has it: from when QEMU made its file. */
+	uint64_t whole = t->run.begun_ns + t->run.elapsed_ns - t->file.head.start_ns;
+	uint64_t last = t->set->last_ns;
 	if (t->file.n_lost)
 		snprintf(caution, sizeof(caution),
 			 "%" PRIu64 " events came too fast to be written (--filter, "
@@ -196,7 +198,7 @@ static int write_facts(struct tracing *t, enum us_match match, struct us_err *e)
 			 t->file.n_lost);
 	if (!t->file.head.has_time)
 		snprintf(insn_ns, sizeof(insn_ns), "%d", INSN_NS);
-	if (last && whole > last)
+	if (last && t->run.elapsed_ns && whole > last)
 		snprintf(from, sizeof(from), "%" PRIu64, whole - last);
 	const struct us_plugin_facts f = {
 		.backend = "trace",
@@ -348,7 +350,8 @@ static int snapshot(struct tracing *t, struct us_traced *d, struct us_err *e)
 	if (r < 0)
 		return r;
 	bool stream = t->file.head.stream;
-	t->run.elapsed_ns = us_now_ns() - t->file.head.start_ns;
+	t->run.begun_ns = t->file.head.start_ns;
+	t->run.elapsed_ns = us_now_ns() - t->run.begun_ns;
 	us_events_close(&t->file);
 	if (stream) {
 		us_fail(e, -EBUSY,
