@@ -106,8 +106,8 @@ static int choose_format(struct settings *s)
 		if (!s->trace.format)
 			return us_usage(
 				&us_cmd_replay,
-				"-o %s: the suffix names no format: .txt, .json "
-				"and .csv do, or --format",
+				"-o %s: the suffix names no format: .txt, .html, "
+				".json and .csv do, or --format",
 				s->out);
 	}
 	if (!s->trace.format)
@@ -235,8 +235,8 @@ static int run_replay(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ OPT_FORMAT, "format", "NAME", "graph, chrome or csv (graph)" },
-	{ 'o', "output", "FILE", "write there; .txt, .json, .csv name the format" },
+	{ OPT_FORMAT, "format", "NAME", "graph, html, chrome or csv (graph)" },
+	{ 'o', "output", "FILE", "write there; .txt, .html, .json, .csv name it" },
 	{ 'f', "filter", "REGEX", "only functions with such a name" },
 	{ OPT_NOTRACE, "notrace", "REGEX", "not functions with such a name" },
 	{ OPT_DEPTH, "depth", "N", "at most so many functions in functions" },
@@ -254,6 +254,8 @@ static const char *const examples[] = {
 	"what uniscope trace recorded, as Linux's function_graph tracer shows it",
 	"uniscope replay -f '^tcp_' --time 1s,1.5s\0"
 	"these functions, in half a second",
+	"uniscope replay -o trace.html\0"
+	"what each function took, by vCPU and along the time",
 	"uniscope replay -o trace.json\0"
 	"for ui.perfetto.dev, speedscope or Chrome",
 	"uniscope replay -o trace.csv\0"

@@ -5,11 +5,11 @@
  */
 #include "report/trace_format.h"
 
+#include "base/json.h"
 #include "base/vec.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 
 struct chrome {
@@ -32,11 +32,14 @@ static int begin(struct us_trace_out *o)
 
 static char *as_json(const char *text)
 {
-	json_t *j = json_string(text);
-	if (!j)
-		j = json_string("?"); /* no UTF-8 */
-	char *s = j ? json_dumps(j, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
-	json_decref(j);
+	char *s = NULL;
+	size_t n;
+	FILE *out = open_memstream(&s, &n);
+	if (!out)
+		return NULL;
+	struct us_json j = us_json_to(out);
+	us_json_str(&j, NULL, text);
+	fclose(out);
 	return s;
 }
 

@@ -20,7 +20,7 @@ struct us_trace_out {
 	const char *const *name; /* of functions, by number; never NULL */
 	uint32_t n_name;
 	const struct us_replay *replay;
-	const struct us_profile *profile; /* facts */
+	const struct us_profile *profile; /* facts; NULL: none */
 	void *state;			  /* the format's own */
 };
 
@@ -37,7 +37,7 @@ struct us_trace_format {
 
 extern const struct us_trace_format *const us_trace_formats[]; /* NULL-terminated */
 extern const struct us_trace_format us_trace_format_graph, us_trace_format_chrome,
-	us_trace_format_csv;
+	us_trace_format_html, us_trace_format_csv;
 
 const struct us_trace_format *us_trace_format_by_name(const char *name);   /* or NULL */
 const struct us_trace_format *us_trace_format_by_suffix(const char *path); /* or NULL */

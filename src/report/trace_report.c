@@ -18,6 +18,7 @@
 
 const struct us_trace_format *const us_trace_formats[] = {
 	&us_trace_format_graph,
+	&us_trace_format_html,
 	&us_trace_format_chrome,
 	&us_trace_format_csv,
 	NULL,
