@@ -116,8 +116,12 @@ static size_t copy_records(struct us_events_file *f, unsigned i, uint64_t until,
 		k += some;
 	}
 	uint64_t now = __atomic_load_n(&v->written, __ATOMIC_ACQUIRE);
-	/* The one that is being written now is not counted yet. */
-	uint64_t oldest = now >= size ? now - size + 1 : 0;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	bool waits = f->head.stream &&
+		     !__atomic_load_n(&f->map->abandoned, __ATOMIC_RELAXED);
+	/* The one that is being written now is not counted yet; a stream's full ring
+	 * waits. */
+	uint64_t oldest = now >= size ? now - size + !waits : 0;
 	uint64_t gone = oldest > at ? oldest - at : 0;
 	*ret_first = gone < n ? gone : n;
 	return n;

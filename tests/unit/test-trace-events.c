@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The rings of a trace, and who reads them: nothing of a stream is lost. */
+#include "unit.h"
+
+#include "store/store.h"
+#include "trace/events_read.h"
+/* The plugin's side, which the program does not have. */
+#include "trace/plugin/event_file.c" // NOLINT(bugprone-suspicious-include)
+
+#include <pthread.h>
+
+#define RECORDS US_EVENTS_MIN_RECORD
+
+struct both {
+	char path[64];
+	struct us_events_head *head;
+	struct us_events events;
+	struct us_events_file file;
+	struct us_writer *w;
+	struct us_err e;
+};
+
+static void start(struct both *b, bool stream)
+{
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	strcpy(b->path, "/tmp/uniscope-events-XXXXXX");
+	int made = mkstemp(b->path);
+	assert_true(fd >= 0 && made >= 0);
+	close(made);
+	struct us_event_options o = US_EVENT_OPTIONS_DEFAULT;
+	o.path = b->path;
+	o.n_record = RECORDS;
+	o.stream = stream;
+	assert_int_equal(us_event_file_make(&o, 1, &b->head), 0);
+	us_event_file_vcpu(b->head, &o, 0, &b->events);
+	us_event_file_started(b->head, 0);
+	assert_int_equal(us_events_open(b->path, &b->file, &b->e), 0);
+	assert_int_equal(us_writer_open(fd, &b->w, &b->e), 0);
+}
+
+static void end(struct both *b)
+{
+	us_writer_close(b->w);
+	us_events_close(&b->file);
+	munmap(b->head, b->head->size);
+	unlink(b->path);
+}
+
+static void write_some(struct both *b, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		us_events_write(&b->events,
+				(uint64_t)US_EVENT_ENTER << US_EVENT_KIND_SHIFT | i);
+}
+
+static void read_all(struct both *b)
+{
+	assert_int_equal(us_events_record(&b->file, b->w, &b->e), 0);
+}
+
+/* To the last record, and there is no room for one more: the writer would wait. */
+static void a_full_stream_is_read(void **state)
+{
+	struct both b = { 0 };
+	(void)state;
+	start(&b, true);
+	for (unsigned i = 1; i <= 3; i++) {
+		write_some(&b, RECORDS);
+		read_all(&b);
+		assert_int_equal(b.file.n_event, i * RECORDS);
+		assert_int_equal(b.file.n_lost, 0);
+	}
+	assert_int_equal(b.events.vcpu->waited_ns, 0);
+	end(&b);
+}
+
+/* The newest stay; the first reading loses nothing that somebody had waited for. */
+static void a_flight_recorder_keeps_the_newest(void **state)
+{
+	struct both b = { 0 };
+	(void)state;
+	start(&b, false);
+	write_some(&b, 3 * RECORDS);
+	read_all(&b);
+	assert_int_equal(b.file.n_event, RECORDS - 1);
+	assert_int_equal(b.file.n_lost, 0);
+	write_some(&b, RECORDS + 10);
+	read_all(&b);
+	assert_int_equal(b.file.n_lost, 11);
+	assert_int_equal(b.file.n_event, 2 * (RECORDS - 1));
+	end(&b);
+}
+
+static void *write_many(void *arg)
+{
+	write_some(arg, 200 * RECORDS);
+	return NULL;
+}
+
+/* A guest that is far too fast, and the reader beside it. */
+static void a_stream_waits(void **state)
+{
+	struct both b = { 0 };
+	pthread_t writer;
+	(void)state;
+	start(&b, true);
+	assert_int_equal(pthread_create(&writer, NULL, write_many, &b), 0);
+	while (b.file.n_event < 200 * RECORDS && !b.file.n_lost)
+		read_all(&b);
+	assert_int_equal(b.file.n_lost, 0);
+	assert_int_equal(pthread_join(writer, NULL), 0);
+	assert_int_equal(b.file.n_event, 200 * RECORDS);
+	end(&b);
+}
+
+/* The guest goes on, and what was lost is told when a reader is there again. */
+static void a_stream_does_not_wait_for_the_dead(void **state)
+{
+	struct both b = { 0 };
+	(void)state;
+	start(&b, true);
+	write_some(&b, RECORDS);
+	b.head->reader_ns = 0;
+	write_some(&b, 5);
+	assert_int_equal(b.head->abandoned, 1);
+	uint32_t epoch = b.head->epoch;
+	b.file.at[0] = 1; /* it had begun */
+	read_all(&b);
+	assert_int_equal(b.file.n_lost, 5);
+	assert_int_equal(b.file.n_event, RECORDS - 1);
+	assert_int_equal(b.head->abandoned, 0);
+	assert_int_not_equal(b.head->epoch, epoch);
+	end(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_full_stream_is_read),
+		cmocka_unit_test(a_flight_recorder_keeps_the_newest),
+		cmocka_unit_test(a_stream_waits),
+		cmocka_unit_test(a_stream_does_not_wait_for_the_dead),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
