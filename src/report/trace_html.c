@@ -27,8 +27,19 @@ struct bins {
 	float ns[BINS];
 };
 
+/* A stack on which a function has not ended. */
+struct open_on {
+	uint32_t stack, n; /* calls, one in another */
+};
+
 struct function {
-	uint64_t calls, total_ns, max_ns;
+	uint64_t calls, max_ns;
+	uint64_t total_ns; /* outermost calls alone */
+	uint64_t sum_ns;   /* all of them */
+	struct {
+		struct open_on *v;
+		size_t n, cap;
+	} open;
 	double self_ns; /* on all vCPUs */
 	double self_on[US_MAX_VCPUS];
 	struct bins *bins[US_MAX_VCPUS]; /* NULL: never on that vCPU */
@@ -122,6 +133,38 @@ static int charge(struct page *g, unsigned vcpu, uint64_t now)
 	return 0;
 }
 
+/* That stack's; NULL: no memory. */
+static struct open_on *open_on(struct function *f, uint32_t stack)
+{
+	size_t i = 0;
+	while (i < f->open.n && f->open.v[i].stack != stack)
+		i++;
+	if (i < f->open.n)
+		return &f->open.v[i];
+	struct open_on *o = us_vec_push(&f->open);
+	if (o)
+		o->stack = stack;
+	return o;
+}
+
+static bool open_again(struct function *f, uint32_t stack)
+{
+	struct open_on *o = f ? open_on(f, stack) : NULL;
+	if (o)
+		o->n++;
+	return o;
+}
+
+/* Is it the outermost call that ends? */
+static bool close_one(struct function *f, uint32_t stack)
+{
+	struct open_on *o = open_on(f, stack);
+	if (!o || (o->n && --o->n))
+		return false;
+	*o = f->open.v[--f->open.n];
+	return true;
+}
+
 static int enter(void *ctx, const struct us_replay_span *s)
 {
 	struct page *g = ((struct us_trace_out *)ctx)->state;
@@ -131,7 +174,7 @@ static int enter(void *ctx, const struct us_replay_span *s)
 		return -ENOMEM;
 	*slot = s->function;
 	g->on[s->vcpu] = s->stack;
-	return function_of(g, s->function) ? 0 : -ENOMEM;
+	return open_again(function_of(g, s->function), s->stack) ? 0 : -ENOMEM;
 }
 
 static int leave(void *ctx, const struct us_replay_span *s)
@@ -145,10 +188,12 @@ static int leave(void *ctx, const struct us_replay_span *s)
 	if (!f || rc)
 		return -ENOMEM;
 	uint64_t whole = s->end_ns - s->begin_ns;
+	bool outermost = close_one(f, s->stack);
 	if (!s->known || !s->ended)
 		return 0;
 	f->calls++;
-	f->total_ns += whole;
+	f->sum_ns += whole;
+	f->total_ns += outermost ? whole : 0;
 	f->max_ns = whole > f->max_ns ? whole : f->max_ns;
 	return 0;
 }
@@ -234,6 +279,7 @@ static void columns(const struct us_trace_out *o, struct us_json *j,
 	COLUMN("self", (uint64_t)f->self_ns);
 	COLUMN("total", f->total_ns);
 	COLUMN("calls", f->calls);
+	COLUMN("mean", f->calls ? f->sum_ns / f->calls : 0);
 	COLUMN("max", f->max_ns);
 #undef COLUMN
 	us_json_end(j);
@@ -315,6 +361,8 @@ static void fini(struct us_trace_out *o)
 	for (size_t f = 0; g && f < g->function.n; f++) {
 		for (unsigned v = 0; g->function.v[f] && v < US_MAX_VCPUS; v++)
 			free(g->function.v[f]->bins[v]);
+		if (g->function.v[f])
+			free(g->function.v[f]->open.v);
 		free(g->function.v[f]);
 	}
 	for (unsigned i = 0; g && i < US_REPLAY_STACKS; i++)

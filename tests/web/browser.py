@@ -17,7 +17,7 @@ FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-
 LIMIT_S = 60
 KEYS = {'Enter': (13, '\r'), 'Escape': (27, ''), ' ': (32, ' '), 'Home': (36, ''),
         'ArrowLeft': (37, ''), 'ArrowUp': (38, ''), 'ArrowRight': (39, ''),
-        'ArrowDown': (40, ''), '/': (191, '/')}
+        'ArrowDown': (40, ''), '/': (191, '/'), '+': (187, '+'), '-': (189, '-')}
 
 
 def find():

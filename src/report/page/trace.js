@@ -202,7 +202,7 @@ function hideTip() {
 // ---- Table ----
 
 const keys = { self: (f) => F.self[f], total: (f) => F.total[f], calls: (f) => F.calls[f],
-	mean: (f) => F.calls[f] ? F.total[f] / F.calls[f] : 0, max: (f) => F.max[f],
+	mean: (f) => F.mean[f], max: (f) => F.max[f],
 	name: (f) => F.name[f] };
 function drawTable() {
 	const key = keys[view.sort], sign = view.descending ? -1 : 1;
