@@ -120,7 +120,7 @@ static void print(const uint8_t *data, size_t size, const struct us_trace_format
 	if (!null)
 		null = fopen("/dev/null", "w");
 	struct us_trace_out out = { .out = null, .name = name, .n_name = FUNCTIONS };
-	struct us_replay *r;
+	struct us_replay *r = NULL;
 	must(null && !us_replay_new(insn_ns, &f->ops, &out, o, &r));
 	out.replay = r;
 	must(!f->begin || !f->begin(&out));
