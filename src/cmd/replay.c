@@ -7,11 +7,13 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUFFER (1U << 20)
@@ -107,11 +109,14 @@ static int choose_format(struct settings *s)
 			return us_usage(
 				&us_cmd_replay,
 				"-o %s: the suffix names no format: .txt, .html, "
-				".json and .csv do, or --format",
+				".json, .csv and .uftrace do, or --format",
 				s->out);
 	}
 	if (!s->trace.format)
 		s->trace.format = us_trace_formats[0];
+	if (s->trace.format->is_folder && (!s->out || !strcmp(s->out, "-")))
+		return us_usage(&us_cmd_replay, "%s is a folder: name it with -o",
+				s->trace.format->name);
 	return US_EXIT_OK;
 }
 
@@ -133,6 +138,32 @@ static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
 	int code = choose_format(s);
 	*ret_go = code == US_EXIT_OK;
 	return code;
+}
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+/* A new one, or one that is empty: what is in it already is nobody's to mix with. */
+static int open_folder(struct settings *s, int *ret, struct us_err *e)
+{
+	if (mkdir(s->out, 0700) && errno != EEXIST)
+		return us_fail(e, -errno, "create the folder %s: %s", s->out,
+			       strerror(errno));
+	*ret = open(s->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(closedirp) DIR *dir = *ret < 0 ? NULL : opendir(s->out);
+	if (!dir)
+		return us_fail(e, -errno, "open the folder %s: %s", s->out,
+			       strerror(errno));
+	for (const struct dirent *d; (d = readdir(dir));)
+		if (strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
+			return us_fail(e, -ENOTEMPTY,
+				       "write to the folder %s: it is not empty",
+				       s->out);
+	s->trace.folder = *ret;
+	return 0;
 }
 
 static int open_result(const struct settings *s, FILE **ret, struct us_err *e)
@@ -199,6 +230,7 @@ static int run(struct settings *s, struct us_err *e)
 	_cleanup_close_ int fd = -1;
 	_cleanup_(profile_freep) struct us_profile *p = NULL;
 	struct us_trace_report_result result;
+	_cleanup_close_ int folder = -1;
 	FILE *out = NULL;
 	int r = open_twice(s, &p, &fd, e);
 	if (r < 0)
@@ -206,11 +238,14 @@ static int run(struct settings *s, struct us_err *e)
 	const char *from = us_profile_fact(p, "trace_from_ns");
 	if (from && !s->trace.replay.from_ns)
 		s->trace.replay.from_ns = strtoull(from, NULL, 10);
-	r = open_result(s, &out, e);
+	if (s->trace.format->is_folder)
+		r = open_folder(s, &folder, e);
+	else
+		r = open_result(s, &out, e);
 	if (r < 0)
 		return r;
 	r = us_trace_report(fd, p, &s->trace, out, &result, e);
-	if (out != stdout && fclose(out) && r == 0)
+	if (out && out != stdout && fclose(out) && r == 0)
 		r = us_fail(e, -errno, "write %s: %s", s->out, strerror(errno));
 	if (r < 0)
 		return r;
@@ -235,8 +270,9 @@ static int run_replay(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ OPT_FORMAT, "format", "NAME", "graph, html, chrome or csv (graph)" },
-	{ 'o', "output", "FILE", "write there; .txt, .html, .json, .csv name it" },
+	{ OPT_FORMAT, "format", "NAME", "graph, html, chrome, csv or uftrace (graph)" },
+	{ 'o', "output", "FILE",
+	  "write there; .txt, .html, .json, .csv, .uftrace name it" },
 	{ 'f', "filter", "REGEX", "only functions with such a name" },
 	{ OPT_NOTRACE, "notrace", "REGEX", "not functions with such a name" },
 	{ OPT_DEPTH, "depth", "N", "at most so many functions in functions" },
@@ -260,6 +296,8 @@ static const char *const examples[] = {
 	"for ui.perfetto.dev, speedscope or Chrome",
 	"uniscope replay -o trace.csv\0"
 	"a line for each call, for a spreadsheet or a script",
+	"uniscope replay -o trace.uftrace && uftrace graph -d trace.uftrace\0"
+	"a folder for uftrace's commands",
 	NULL,
 };
 

@@ -16,7 +16,8 @@
 
 /* What a format has at hand. */
 struct us_trace_out {
-	FILE *out;
+	FILE *out;		 /* NULL: the format is a folder */
+	int folder;		 /* open, empty */
 	const char *const *name; /* of functions, by number; never NULL */
 	uint32_t n_name;
 	const struct us_replay *replay;
@@ -27,6 +28,7 @@ struct us_trace_out {
 struct us_trace_format {
 	const char *name;    /* "graph", "chrome", "csv", ... */
 	const char *suffix;  /* of a file: ".csv" */
+	bool is_folder;	     /* it is no file but a folder */
 	const char *summary; /* one line for --help */
 	/* begin may set state, which end frees; either may be NULL.  -ENOMEM.  Errors
 	 * of the stream may be left in it. */
@@ -37,7 +39,7 @@ struct us_trace_format {
 
 extern const struct us_trace_format *const us_trace_formats[]; /* NULL-terminated */
 extern const struct us_trace_format us_trace_format_graph, us_trace_format_chrome,
-	us_trace_format_html, us_trace_format_csv;
+	us_trace_format_html, us_trace_format_csv, us_trace_format_uftrace;
 
 const struct us_trace_format *us_trace_format_by_name(const char *name);   /* or NULL */
 const struct us_trace_format *us_trace_format_by_suffix(const char *path); /* or NULL */
@@ -47,6 +49,8 @@ struct us_trace_report_opts {
 	const char *filter, *hide;    /* extended regexes: only these functions, and not
 					 those; NULL: all, none */
 	const struct us_trace_format *format;
+	int folder; /* of a format that is one: an empty one, open; stays the caller's
+		     */
 };
 
 struct us_trace_report_result {
@@ -56,7 +60,8 @@ struct us_trace_report_result {
 
 /*
  * Read the recording at fd once more (p was read from it, and gives the names) and
- * write its trace.  -ENODATA: it has none; -EINVAL: no regular expression.
+ * write its trace (out: NULL if it goes to a folder).  -ENODATA: it has none; -EINVAL:
+ * no regular expression.
  */
 US_MUST_CHECK int us_trace_report(int fd, const struct us_profile *p,
 				  const struct us_trace_report_opts *o, FILE *out,

@@ -17,11 +17,8 @@
 #define FIRST_FUNCTION 16 /* below are no functions: trace/counts.h */
 
 const struct us_trace_format *const us_trace_formats[] = {
-	&us_trace_format_graph,
-	&us_trace_format_html,
-	&us_trace_format_chrome,
-	&us_trace_format_csv,
-	NULL,
+	&us_trace_format_graph, &us_trace_format_html,	  &us_trace_format_chrome,
+	&us_trace_format_csv,	&us_trace_format_uftrace, NULL,
 };
 
 const struct us_trace_format *us_trace_format_by_name(const char *name)
@@ -205,9 +202,8 @@ int us_trace_report(int fd, const struct us_profile *p,
 	struct reading r = { .o = o,
 			     .replay_opts = o->replay,
 			     .symbols = us_profile_symbols(p),
-			     .out = { .out = out, .profile = p } };
+			     .out = { .out = out, .folder = o->folder, .profile = p } };
 	*ret = (struct us_trace_report_result){ 0 };
-	r.out.out = out;
 	int rc = compile(o->filter, &r.filter, e);
 	if (rc)
 		return rc;
@@ -225,7 +221,7 @@ int us_trace_report(int fd, const struct us_profile *p,
 		us_hint(e, "uniscope trace makes one; uniscope report shows profiles");
 		return -ENODATA;
 	}
-	return rc ? rc : us_report_flush(out, "trace", e);
+	return rc || !out ? rc : us_report_flush(out, "trace", e);
 }
 
 const char *us_trace_stack_name(const struct us_trace_out *o, uint16_t stack)

@@ -14,13 +14,14 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from harness import Tap, Uniscope, check, note  # noqa: E402
+from harness import Skip, Tap, Uniscope, check, note  # noqa: E402
 from tcg import Counting, Qemu, open_pids  # noqa: E402
 
 LINE = re.compile(r" (\d+)\) .{14}\|  ( *)(\S.*)")
@@ -224,6 +225,33 @@ def is_json(args, qemu):
             check(n[name] == truth[name], f"{name}: {n[name]} of {truth[name]}")
 
 
+def is_read_by_uftrace(args, qemu):
+    """Its report has every call, its replay a line for each."""
+    if not shutil.which("uftrace"):
+        raise Skip("uftrace is not installed")
+    with Tracing(args, qemu, smp=2) as t:
+        truth = t.counts()
+        t.end()
+        folder = t.us.data("trace.uftrace")
+        t.us.run("replay", "-o", folder, t.out)
+        said = subprocess.run(["uftrace", "report", "-d", folder, "-f", "call"],
+                              capture_output=True, text=True)
+        check(said.returncode == 0 and not said.stderr, said.stderr)
+        calls = {name: int(n) for n, name in re.findall(r"^ *(\d+)  (\S+)$", said.stdout, re.M)}
+        wrong = [f"{name}: {calls.get(name)} of {n}" for name, n in truth.items()
+                 if name != "top_loop_rounds" and calls.get(name) != n]
+        check(not wrong, "; ".join(wrong))
+        t.us.run("replay", "-f", "^(work|by_1)$", "-o", t.us.data("few.uftrace"), t.out)
+        said = subprocess.run(["uftrace", "replay", "-d", t.us.data("few.uftrace"), "-f", "none"],
+                              capture_output=True, text=True)
+        check(said.returncode == 0 and not said.stderr, said.stderr)
+        lines = collections.Counter(re.findall(r"^ *(\w+)\(\)", said.stdout, re.M))
+        for name in ("work", "by_1"):
+            check(lines[name] == truth[name], f"{lines} of {name}: {truth[name]}")
+        again = t.us.run("replay", "-o", folder, t.out, good=(1,)).stderr
+        check("not empty" in again, again)
+
+
 def refusals_say_why(args):
     us = Uniscope(args.build)
     elf = os.path.join(args.build, "tests/guests/shares.elf")
@@ -239,7 +267,8 @@ def refusals_say_why(args):
         said = us.run("trace", *out, *command, good=(1, 2, 3)).stderr
         check(words in said, f"{command}: {said}")
     for command, words in ((["--format", "crome", "x"], "chrome"), (["/nowhere"], "No such"),
-                           (["-o", "x.png", "x"], "names no format")):
+                           (["-o", "x.png", "x"], "names no format"),
+                           (["--format", "uftrace", "x"], "-o")):
         said = us.run("replay", *command, good=(1, 2, 3)).stderr
         check(words in said, f"{command}: {said}")
 
@@ -276,6 +305,7 @@ def points(tap, args, qemu):
                        ("functions are chosen", is_chosen),
                        ("from one function until another", begins_and_ends),
                        ("off, on, a snapshot", is_switched), ("JSON is whole", is_json),
+                       ("uftrace reads it", is_read_by_uftrace),
                        ("QEMU is killed", qemu_is_killed),
                        ("uniscope is killed", uniscope_is_killed)):
         tap.point(name, lambda t=test: t(args, qemu))

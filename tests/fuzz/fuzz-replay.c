@@ -144,6 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!o.vcpu_mask && data[0] & 4)
 		o.vcpu_mask = 5;
 	check(data + 1, size - 1, insn_ns, &o);
+	/* Those that are files. */
 	print(data + 1, size - 1, us_trace_formats[data[0] / 16 % 4], insn_ns, &o);
 	return 0;
 }

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trace_uftrace.c: a folder as `uftrace record` makes it, for uftrace's replay, report,
+ * graph, tui and dump (its version 4; utils/data-file.c, uftrace.h there).
+ *
+ * A stack is a task.  uftrace keeps 48 bits of an address and asks a table of symbols
+ * for the name: functions have addresses of our own here, by their number.
+ */
+#include "report/report.h"
+#include "report/trace_format.h"
+
+#include "base/io.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFERED      1024 /* records of a task */
+#define MAX_DEPTH     1023 /* a record has 10 bits for it */
+#define MODULE_AT     UINT64_C(0x400000)
+#define FUNCTION_SIZE UINT64_C(16)
+#define SESSION	      "756e6973636f7065"
+#define MODULE	      "guest"
+
+struct record {
+	uint64_t time;
+	uint64_t what; /* type 2 bits, more 1, magic 3, depth 10, address 48 */
+};
+
+enum {
+	TYPE_ENTRY,
+	TYPE_EXIT,
+	RECORD_MAGIC = 5 << 3,
+	DEPTH_SHIFT = 6,
+	ADDRESS_SHIFT = 16,
+};
+
+struct info_header {
+	char magic[8];
+	uint32_t version;
+	uint16_t size;
+	uint8_t endian, elf_class;
+	uint64_t features, info;
+	uint16_t max_stack, unused[3];
+};
+
+enum {
+	HAS_TASK_SESSION = 1 << 1,
+	HAS_RELATIVE_SYMBOLS = 1 << 5,
+	HAS_MAX_STACK = 1 << 6,
+	INFO_EXE_NAME = 1 << 0,
+	INFO_COMMAND = 1 << 3,
+	INFO_TASKS = 1 << 7,
+};
+
+struct task {
+	struct record *record; /* not written yet; NULL: the task was never there */
+	unsigned n;
+	uint64_t last_ns;
+};
+
+struct folder {
+	struct task task[US_REPLAY_STACKS];
+};
+
+static int begin(struct us_trace_out *o)
+{
+	o->state = calloc(1, sizeof(struct folder));
+	return o->state ? 0 : -ENOMEM;
+}
+
+/* 0 is no task. */
+static unsigned task_of(unsigned stack)
+{
+	return stack + 1;
+}
+
+/* There may be more tasks than a process can have files open. */
+static int flush(const struct us_trace_out *o, struct task *t, unsigned stack)
+{
+	char name[24];
+	snprintf(name, sizeof(name), "%u.dat", task_of(stack));
+	int fd = openat(o->folder, name,
+			O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	int rc = us_write_all(fd, t->record, t->n * sizeof(*t->record));
+	t->n = 0;
+	return close(fd) && !rc ? -errno : rc;
+}
+
+static int put(const struct us_trace_out *o, const struct us_replay_span *s,
+	       unsigned type, uint64_t ns)
+{
+	struct folder *f = o->state;
+	struct task *t = &f->task[s->stack];
+	if (s->depth > MAX_DEPTH)
+		return 0;
+	if (!t->record)
+		t->record = calloc(BUFFERED, sizeof(*t->record));
+	if (!t->record)
+		return -ENOMEM;
+	/* What began before it was seen would go back in time. */
+	t->last_ns = ns > t->last_ns ? ns : t->last_ns;
+	uint64_t address = MODULE_AT + s->function * FUNCTION_SIZE;
+	t->record[t->n++] = (struct record){ .time = t->last_ns,
+					     .what = type | RECORD_MAGIC |
+						     (uint64_t)s->depth << DEPTH_SHIFT |
+						     address << ADDRESS_SHIFT };
+	return t->n == BUFFERED ? flush(o, t, s->stack) : 0;
+}
+
+static int enter(void *ctx, const struct us_replay_span *s)
+{
+	return put(ctx, s, TYPE_ENTRY, s->begin_ns);
+}
+
+static int leave(void *ctx, const struct us_replay_span *s)
+{
+	return put(ctx, s, TYPE_EXIT, s->end_ns);
+}
+
+/* ---- What stands beside the records ---- */
+
+static FILE *create(const struct us_trace_out *o, const char *name)
+{
+	int fd = openat(o->folder, name,
+			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
+static int finish(FILE *file)
+{
+	bool bad = ferror(file);
+	return fclose(file) || bad ? -EIO : 0;
+}
+
+static int write_symbols(const struct us_trace_out *o)
+{
+	char safe[2048];
+	FILE *file = create(o, MODULE ".sym");
+	if (!file)
+		return -errno;
+	fprintf(file, "# symbols: %" PRIu32 "\n# path name: /" MODULE "\n",
+		o->n_name + 1);
+	for (uint32_t i = 0; i < o->n_name; i++)
+		fprintf(file, "%016" PRIx64 " T %s\n", i * FUNCTION_SIZE,
+			us_printable(safe, sizeof(safe), o->name[i]));
+	fprintf(file, "%016" PRIx64 " ? __sym_end\n", o->n_name * FUNCTION_SIZE);
+	return finish(file);
+}
+
+static int write_map(const struct us_trace_out *o)
+{
+	FILE *file = create(o, "sid-" SESSION ".map");
+	if (!file)
+		return -errno;
+	fprintf(file, "%" PRIx64 "-%" PRIx64 " r-xp 00000000 00:00 0  /" MODULE "\n",
+		MODULE_AT, MODULE_AT + (o->n_name + 1) * FUNCTION_SIZE);
+	fputs("7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0  [stack]\n", file);
+	return finish(file);
+}
+
+static int write_tasks(const struct us_trace_out *o)
+{
+	const struct folder *f = o->state;
+	unsigned first = 0;
+	FILE *file = create(o, "task.txt");
+	if (!file)
+		return -errno;
+	for (unsigned i = 0; i < US_REPLAY_STACKS; i++) {
+		if (!f->task[i].record)
+			continue;
+		if (!first) {
+			first = task_of(i);
+			fprintf(file,
+				"SESS timestamp=0.000000000 pid=%u sid=" SESSION
+				" exename=\"/" MODULE "\"\n",
+				first);
+		}
+		fprintf(file, "TASK timestamp=0.000000000 tid=%u pid=%u\n", task_of(i),
+			first);
+	}
+	return finish(file);
+}
+
+static void list_tasks(const struct folder *f, FILE *file)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < US_REPLAY_STACKS; i++)
+		n += f->task[i].record ? 1 : 0;
+	fprintf(file, "taskinfo:lines=2\ntaskinfo:nr_tid=%u\ntaskinfo:tids=", n);
+	const char *comma = "";
+	for (unsigned i = 0; i < US_REPLAY_STACKS; i++)
+		if (f->task[i].record) {
+			fprintf(file, "%s%u", comma, task_of(i));
+			comma = ",";
+		}
+	fputc('\n', file);
+}
+
+static int write_info(const struct us_trace_out *o)
+{
+	char safe[2048];
+	const char *command = o->profile ? us_profile_fact(o->profile, "command")
+					 : NULL;
+	const struct info_header h = {
+		.magic = "Ftrace!",
+		.version = 4,
+		.size = sizeof(h),
+		.endian = 1,
+		.elf_class = 2,
+		.features = HAS_TASK_SESSION | HAS_RELATIVE_SYMBOLS | HAS_MAX_STACK,
+		.info = INFO_EXE_NAME | INFO_COMMAND | INFO_TASKS,
+		.max_stack = MAX_DEPTH + 1,
+	};
+	FILE *file = create(o, "info");
+	if (!file)
+		return -errno;
+	fwrite(&h, sizeof(h), 1, file);
+	fprintf(file, "exename:/" MODULE "\ncmdline:%s\n",
+		us_printable(safe, sizeof(safe), command ? command : "uniscope trace"));
+	list_tasks(o->state, file);
+	return finish(file);
+}
+
+static int end(struct us_trace_out *o)
+{
+	struct folder *f = o->state;
+	int rc = f ? 0 : -ENOMEM;
+	for (unsigned i = 0; f && i < US_REPLAY_STACKS; i++) {
+		if (!rc && f->task[i].n)
+			rc = flush(o, &f->task[i], i);
+	}
+	int (*const write[])(const struct us_trace_out *) = {
+		write_symbols, write_map, write_tasks,
+		write_info, /* last: without it it is no such folder */
+	};
+	for (size_t i = 0; i < sizeof(write) / sizeof(write[0]) && !rc; i++)
+		rc = write[i](o);
+	for (unsigned i = 0; f && i < US_REPLAY_STACKS; i++)
+		free(f->task[i].record);
+	free(f);
+	o->state = NULL;
+	return rc;
+}
+
+const struct us_trace_format us_trace_format_uftrace = {
+	.name = "uftrace",
+	.suffix = ".uftrace",
+	.summary = "a folder for uftrace replay, report, graph, tui and dump",
+	.is_folder = true,
+	.begin = begin,
+	.ops = { .enter = enter, .leave = leave },
+	.end = end,
+};
