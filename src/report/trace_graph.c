@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trace_graph.c: as Linux's function_graph tracer writes it
- * (kernel/trace/trace_functions_graph.c), which Nanos's ftrace follows.
+ * (kernel/trace/trace_functions_graph.c) and Nanos's ftrace after it
+ * (src/unix/ftrace.c), in the form that Nanos's tools/trace-utilities/parse-trace.py
+ * takes: what it does not match, it leaves out.
  *
  * A function that calls none of those that are shown stands on one line, so that a line
  * is written when the vCPU's next one comes.
@@ -10,9 +12,12 @@
 
 #include "backend/backend.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+
+#define UNKNOWN UINT16_MAX /* no stack */
 
 struct pending {
 	struct us_replay_span span;
@@ -21,13 +26,17 @@ struct pending {
 
 struct graph {
 	struct pending pending[US_MAX_VCPUS]; /* the function entered last */
+	uint16_t on[US_MAX_VCPUS];	      /* the stack, as the text has it */
 };
 
 static int begin(struct us_trace_out *o)
 {
-	o->state = calloc(1, sizeof(struct graph));
-	if (!o->state)
+	struct graph *g = calloc(1, sizeof(*g));
+	o->state = g;
+	if (!g)
 		return -ENOMEM;
+	for (unsigned i = 0; i < US_MAX_VCPUS; i++)
+		g->on[i] = UNKNOWN;
 	fputs("# tracer: function_graph\n"
 	      "#\n"
 	      "# CPU  DURATION                  FUNCTION CALLS\n"
@@ -36,14 +45,15 @@ static int begin(struct us_trace_out *o)
 	return 0;
 }
 
+/* Linux has a '$' from a second on, Nanos has not. */
 static char mark_of(uint64_t ns)
 {
 	static const struct {
 		uint64_t above;
 		char mark;
 	} marks[] = {
-		{ 1000000000, '$' }, { 100000000, '@' }, { 10000000, '*' },
-		{ 1000000, '#' },    { 100000, '!' },	 { 10000, '+' },
+		{ 100000000, '@' }, { 10000000, '*' }, { 1000000, '#' },
+		{ 100000, '!' },    { 10000, '+' },
 	};
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (ns > marks[i].above)
@@ -102,11 +112,14 @@ static int enter(void *ctx, const struct us_replay_span *s)
 	return 0;
 }
 
+/* One that did not end, or not here, says so.  A brace with a time ends what is open on
+ * the vCPU's stack. */
 static void close_brace(const struct us_trace_out *o, const struct us_replay_span *s)
 {
-	bool whole = s->known && s->ended;
-	print_head(o->out, s, whole);
-	if (whole)
+	const struct graph *g = o->state;
+	bool here = g->on[s->vcpu] == s->stack || g->on[s->vcpu] == UNKNOWN;
+	print_head(o->out, s, here);
+	if (s->known && s->ended)
 		fputs("}\n", o->out);
 	else
 		fprintf(o->out, "} /* %s: %s */\n", o->name[s->function],
@@ -133,19 +146,34 @@ static int leave(void *ctx, const struct us_replay_span *s)
 	return 0;
 }
 
+/* "NAME-NUMBER", of letters, digits and underscores alone. */
+static void print_stack(const struct us_trace_out *o, uint16_t stack)
+{
+	const char *name = us_trace_stack_name(o, stack);
+	for (; *name; name++)
+		fputc(isalnum((unsigned char)*name) ? *name : '_', o->out);
+	fprintf(o->out, "-%u", stack);
+}
+
 static int move(void *ctx, unsigned vcpu, uint16_t from, uint16_t to, uint64_t t_ns)
 {
+	static const char line[] = "------------------------------------------";
 	struct us_trace_out *o = ctx;
+	struct graph *g = o->state;
+	bool first = from > US_EVENT_STACK_MASK; /* where it was, nobody knows */
 	(void)t_ns;
-	flush(o, &((struct graph *)o->state)->pending[vcpu]);
-	if (from > US_EVENT_STACK_MASK)
-		return 0; /* where it was before, nobody knows */
-	fprintf(o->out,
-		" ------------------------------------------\n"
-		" %u)  %s-%u  =>  %s-%u\n"
-		" ------------------------------------------\n",
-		vcpu, us_trace_stack_name(o, from), from, us_trace_stack_name(o, to),
-		to);
+	flush(o, &g->pending[vcpu]);
+	g->on[vcpu] = to;
+	if (first && !to)
+		return 0; /* a reader begins with this one */
+	fprintf(o->out, "%s\n %u) ", line, vcpu);
+	if (first)
+		fputs("unknown-0", o->out);
+	else
+		print_stack(o, from);
+	fputs("  => ", o->out);
+	print_stack(o, to);
+	fprintf(o->out, "\n%s\n", line);
 	return 0;
 }
 

@@ -110,6 +110,75 @@ def times_add_up(args, qemu):
         note(f"{whole:.3f} us in work, {self_:.3f} us in it and what it calls")
 
 
+class Converter:
+    """What Nanos's parse-trace.py makes of a text: the calls on CPU 0, a row for each
+    that has ended.  A line that is not of one of its forms is left out."""
+
+    TIME = r"[@*#!+ ] (?P<time>\d+.?\d*) us +\| +"
+    LEAF = re.compile(r" 0\) " + TIME + r"(?P<name>[\w.]+)\(\);")
+    RETURN = re.compile(r" 0\) " + TIME + r"\}(?P<comment>.*)")
+    ENTRY = re.compile(r" 0\) [@*#!+ ]  *\| +(?P<name>[\w.]+)\(\) \{")
+    SWITCH = re.compile(r" 0\) \w*-(?P<from>\d+)  => \w*-(?P<to>\d+) *$", re.A)
+
+    def __init__(self, text):
+        self.rows, self.left_out, self.tid = [], [], 0
+        self.open = collections.defaultdict(list)
+        for line in text.splitlines():
+            for form, take in ((self.ENTRY, self.enter), (self.LEAF, self.leaf),
+                               (self.RETURN, self.leave), (self.SWITCH, self.switch)):
+                if told := form.match(line):
+                    take(told)
+                    break
+            else:
+                self.left_out.append(line)
+
+    def enter(self, told):
+        self.open[self.tid].append([told["name"], 0.0])
+
+    def leaf(self, told):
+        self.row(told["name"], float(told["time"]), 0.0, "")
+
+    def leave(self, told):
+        check(self.open[self.tid], f"nothing is open: {told[0]}")
+        name, inner = self.open[self.tid].pop()
+        self.row(name, float(told["time"]), inner, told["comment"])
+
+    def row(self, name, time_, inner, comment):
+        if self.open[self.tid]:
+            self.open[self.tid][-1][1] += time_
+        self.rows.append((name, self.tid, time_, time_ - inner, comment))
+
+    def switch(self, told):
+        check(int(told["from"]) == self.tid, f"on {self.tid}: {told[0]}")
+        self.tid = int(told["to"])
+
+
+def is_as_nanos_reads_it(args, qemu):
+    """Its converter makes of the text what the csv has, to the digits of the text."""
+    few = "^(hot|by_1|by_2|fib)$"
+    with Tracing(args, qemu, before=["--notrace", few]) as t:
+        truth = {name: n for name, n in t.counts().items() if not re.match(few, name)}
+        t.end()
+        got = Converter(t.replay("graph"))
+        odd = [x for x in got.left_out if x[:1] not in "#-" and not x.endswith(("==> |", "== |"))
+               and "not seen to return" not in x]
+        check(not odd, f"lines that it does not know: {odd[:3]}")
+        rows = [r for r in got.rows if not r[4]]
+        mine = list(t.rows())
+        check(len(rows) == len(mine), f"{len(rows)} rows, the csv has {len(mine)}")
+        for nanos, (name, tid, whole, own) in zip(rows, mine):
+            check(nanos[:2] == (name, int(tid)), f"{nanos}: {name} on {tid}")
+            check(abs(nanos[2] - float(whole)) <= 1e-3 + 1e-6 * nanos[2], f"{nanos}: {whole} us")
+            # Each of its calls was cut to the digits that are shown.
+            check(-0.01 * nanos[2] - 0.002 <= nanos[3] - float(own) <= 0.01 * nanos[2] + 0.002,
+                  f"{nanos}: itself {own} us")
+        check(len({r[1] for r in rows}) > 2, "threads")
+        calls = collections.Counter(r[0] for r in rows)
+        compare(truth, calls)
+        note(f"{len(rows)} rows of {len({r[1] for r in rows})} stacks, "
+             f"{len(got.rows) - len(rows)} not seen to return")
+
+
 def is_repeated(args, qemu):
     told = []
     for _ in range(2):
@@ -301,7 +370,9 @@ def points(tap, args, qemu):
     tap.point("two deterministic traces are the same", lambda: is_repeated(args, qemu))
     if args.qemu:
         return
-    for name, test in (("text is nested", is_nested), ("times add up", times_add_up),
+    for name, test in (("text is nested", is_nested),
+                       ("Nanos's converter takes the text", is_as_nanos_reads_it),
+                       ("times add up", times_add_up),
                        ("functions are chosen", is_chosen),
                        ("from one function until another", begins_and_ends),
                        ("off, on, a snapshot", is_switched), ("JSON is whole", is_json),
