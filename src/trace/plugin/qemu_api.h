@@ -33,7 +33,7 @@ typedef struct qemu_info_t {
 	} system;
 } qemu_info_t;
 
-enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_CB_R_REGS };
 enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_RW = 3 };
 enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
 typedef struct {
@@ -90,5 +90,33 @@ US_WEAK void
 qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb,
 						  enum qemu_plugin_op op,
 						  qemu_plugin_u64 entry, uint64_t imm);
+
+/* Registers, since version 2: GLib's GArray of descriptors, which is the caller's, and
+ * GByteArray, to which the bytes are added. */
+struct qemu_plugin_register;
+struct us_register_descriptor {
+	struct qemu_plugin_register *handle;
+	const char *name, *feature;
+};
+struct us_array {
+	char *data;
+	unsigned len;
+};
+struct us_byte_array {
+	uint8_t *data;
+	unsigned len;
+};
+US_WEAK struct us_array *qemu_plugin_get_registers(void);
+US_WEAK int qemu_plugin_read_register(struct qemu_plugin_register *handle,
+				      struct us_byte_array *buf);
+/* Since version 4. */
+US_WEAK bool qemu_plugin_read_memory_vaddr(uint64_t addr, struct us_byte_array *data,
+					   size_t len);
+
+/* GLib's, which QEMU has. */
+US_WEAK struct us_byte_array *g_byte_array_sized_new(unsigned reserved);
+US_WEAK struct us_byte_array *g_byte_array_set_size(struct us_byte_array *a,
+						    unsigned n);
+US_WEAK char *g_array_free(struct us_array *a, int free_segment);
 
 #endif
