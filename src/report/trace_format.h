@@ -58,6 +58,35 @@ struct us_trace_report_result {
 	bool cut; /* the recording has no end */
 };
 
+/* Where names and clocks come from. */
+struct us_trace_source {
+	struct us_symbols *symbols;
+	uint64_t insn_ns;		  /* as of us_timeline_new() */
+	const struct us_profile *profile; /* facts; NULL: none */
+};
+
+/*
+ * A trace as it comes, in one format: functions, records and times as a recording has
+ * them (struct us_reader_ops).
+ */
+struct us_trace_printer;
+
+/* All that is given stays the caller's, and as it is.  -EINVAL: no regular expression;
+ * -ENOMEM. */
+US_MUST_CHECK int us_trace_printer_new(const struct us_trace_source *s,
+				       const struct us_trace_report_opts *o, FILE *out,
+				       struct us_trace_printer **ret, struct us_err *e);
+US_MUST_CHECK int us_trace_printer_function(struct us_trace_printer *p, uint32_t number,
+					    us_gva address);
+US_MUST_CHECK int us_trace_printer_events(struct us_trace_printer *p, unsigned vcpu,
+					  const uint64_t *record, size_t n);
+US_MUST_CHECK int us_trace_printer_until(struct us_trace_printer *p, uint64_t t_ns);
+/* That was all, or (whole: false) one of the others failed: what the format has to
+ * write at its end. */
+US_MUST_CHECK int us_trace_printer_end(struct us_trace_printer *p, bool whole,
+				       struct us_trace_report_result *ret);
+void us_trace_printer_free(struct us_trace_printer *p); /* accepts NULL */
+
 /*
  * Read the recording at fd once more (p was read from it, and gives the names) and
  * write its trace (out: NULL if it goes to a folder).  -ENODATA: it has none; -EINVAL:

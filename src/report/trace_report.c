@@ -41,13 +41,14 @@ const struct us_trace_format *us_trace_format_by_suffix(const char *path)
 	return NULL;
 }
 
-struct reading {
+struct us_trace_printer {
 	const struct us_trace_report_opts *o;
 	struct us_trace_out out;
 	struct us_replay_opts replay_opts;
 	struct us_replay *replay;
 	struct us_symbols *symbols;
 	regex_t filter, hide;
+	bool has_filter, has_hide, begun;
 	struct {
 		char **v;
 		size_t n, cap;
@@ -58,39 +59,39 @@ struct reading {
 	} shown;
 };
 
-static bool is_shown(const struct reading *r, const char *name)
+static bool is_shown(const struct us_trace_printer *p, const char *name)
 {
-	return (!r->o->filter || !regexec(&r->filter, name, 0, NULL, 0)) &&
-	       (!r->o->hide || regexec(&r->hide, name, 0, NULL, 0));
+	return (!p->has_filter || !regexec(&p->filter, name, 0, NULL, 0)) &&
+	       (!p->has_hide || regexec(&p->hide, name, 0, NULL, 0));
 }
 
-static char *name_of(struct reading *r, us_gva address)
+static char *name_of(const struct us_trace_printer *p, us_gva address)
 {
 	struct us_frame f[MAX_INLINED];
 	char text[24];
 	if (address < FIRST_FUNCTION)
 		return strdup(US_FRAME_UNNAMED);
-	size_t n = us_symbols_lookup(r->symbols, address, false, f, MAX_INLINED);
+	size_t n = us_symbols_lookup(p->symbols, address, false, f, MAX_INLINED);
 	if (n && f[n - 1].func)
 		return strdup(f[n - 1].func);
 	snprintf(text, sizeof(text), "0x%" PRIx64, address);
 	return strdup(text);
 }
 
-static void publish(struct reading *r)
+static void publish(struct us_trace_printer *p)
 {
-	r->out.name = (const char *const *)r->names.v;
-	r->out.n_name = (uint32_t)r->names.n;
-	r->replay_opts.shown = r->shown.v;
-	r->replay_opts.n_shown = r->shown.n;
+	p->out.name = (const char *const *)p->names.v;
+	p->out.n_name = (uint32_t)p->names.n;
+	p->replay_opts.shown = p->shown.v;
+	p->replay_opts.n_shown = p->shown.n;
 }
 
 /* A function by this number, called that; name is taken. */
-static int set_name(struct reading *r, uint32_t number, char *name)
+static int set_name(struct us_trace_printer *p, uint32_t number, char *name)
 {
-	while (name && r->names.n <= number) {
-		char **slot = us_vec_push(&r->names);
-		bool *shown = slot ? us_vec_push(&r->shown) : NULL;
+	while (name && p->names.n <= number) {
+		char **slot = us_vec_push(&p->names);
+		bool *shown = slot ? us_vec_push(&p->shown) : NULL;
 		if (!shown) {
 			free(name);
 			return -ENOMEM;
@@ -98,21 +99,21 @@ static int set_name(struct reading *r, uint32_t number, char *name)
 	}
 	if (!name)
 		return -ENOMEM;
-	free(r->names.v[number]);
-	r->names.v[number] = name;
-	r->shown.v[number] = is_shown(r, name);
-	publish(r);
+	free(p->names.v[number]);
+	p->names.v[number] = name;
+	p->shown.v[number] = is_shown(p, name);
+	publish(p);
 	return 0;
 }
 
-static int on_function(void *ctx, uint32_t number, us_gva address)
+int us_trace_printer_function(struct us_trace_printer *p, uint32_t number,
+			      us_gva address)
 {
-	struct reading *r = ctx;
-	return set_name(r, number, name_of(r, address));
+	return set_name(p, number, name_of(p, address));
 }
 
 /* Functions stand before the records that name them: others are damage. */
-static int check_names(struct reading *r, const uint64_t *record, size_t n)
+static int check_names(struct us_trace_printer *p, const uint64_t *record, size_t n)
 {
 	int rc = 0;
 	for (size_t i = 0; i < n && !rc; i++) {
@@ -121,39 +122,123 @@ static int check_names(struct reading *r, const uint64_t *record, size_t n)
 				  US_EVENT_NUMBER_MASK;
 		if (kind < US_EVENT_ENTER || kind > US_EVENT_OPEN)
 			continue;
-		while (number >= r->names.n && !rc)
-			rc = set_name(r, (uint32_t)r->names.n, strdup("?"));
+		while (number >= p->names.n && !rc)
+			rc = set_name(p, (uint32_t)p->names.n, strdup("?"));
 	}
 	return rc;
 }
 
-static int on_events(void *ctx, unsigned vcpu, const uint64_t *record, size_t n)
+int us_trace_printer_events(struct us_trace_printer *p, unsigned vcpu,
+			    const uint64_t *record, size_t n)
 {
-	struct reading *r = ctx;
-	int rc = check_names(r, record, n);
+	int rc = check_names(p, record, n);
 	return rc ? rc
-		  : us_timeline_add(us_replay_timeline(r->replay), vcpu, record, n);
+		  : us_timeline_add(us_replay_timeline(p->replay), vcpu, record, n);
 }
 
-static int on_until(void *ctx, uint64_t t_ns)
+int us_trace_printer_until(struct us_trace_printer *p, uint64_t t_ns)
 {
-	struct reading *r = ctx;
-	return us_timeline_until(us_replay_timeline(r->replay), t_ns);
+	return us_timeline_until(us_replay_timeline(p->replay), t_ns);
 }
 
-static const struct us_reader_ops read_trace = { .event_function = on_function,
-						 .events = on_events,
-						 .events_until = on_until };
-
-static int compile(const char *text, regex_t *re, struct us_err *e)
+static int compile(const char *text, regex_t *re, bool *ret_has, struct us_err *e)
 {
 	char why[128];
 	int rc = text ? regcomp(re, text, REG_EXTENDED | REG_NOSUB) : 0;
+	*ret_has = text && !rc;
 	if (!rc)
 		return 0;
 	regerror(rc, re, why, sizeof(why));
 	return us_fail(e, -EINVAL, "%s: %s", text, why);
 }
+
+int us_trace_printer_new(const struct us_trace_source *s,
+			 const struct us_trace_report_opts *o, FILE *out,
+			 struct us_trace_printer **ret, struct us_err *e)
+{
+	const struct us_trace_format *f = o->format;
+	struct us_trace_printer *p = calloc(1, sizeof(*p));
+	*ret = p;
+	if (!p)
+		return us_fail(e, -ENOMEM, "replay: out of memory");
+	p->o = o;
+	p->replay_opts = o->replay;
+	p->symbols = s->symbols;
+	p->out = (struct us_trace_out){ .out = out,
+					.folder = o->folder,
+					.profile = s->profile };
+	int rc = compile(o->filter, &p->filter, &p->has_filter, e);
+	if (!rc)
+		rc = compile(o->hide, &p->hide, &p->has_hide, e);
+	if (!rc &&
+	    (us_replay_new(s->insn_ns, &f->ops, &p->out, &p->replay_opts, &p->replay)))
+		rc = us_fail(e, -ENOMEM, "replay: out of memory");
+	p->out.replay = p->replay;
+	p->begun = !rc;
+	if (!rc && f->begin && f->begin(&p->out))
+		rc = us_fail(e, -ENOMEM, "replay: out of memory");
+	if (rc) {
+		us_trace_printer_free(p);
+		*ret = NULL;
+	}
+	return rc;
+}
+
+/* What begin made, end frees. */
+static int end_format(struct us_trace_printer *p)
+{
+	bool begun = p->begun;
+	p->begun = false;
+	return begun && p->o->format->end ? p->o->format->end(&p->out) : 0;
+}
+
+int us_trace_printer_end(struct us_trace_printer *p, bool whole,
+			 struct us_trace_report_result *ret)
+{
+	int rc = whole ? us_trace_printer_until(p, UINT64_MAX) : 0;
+	ret->n_event = us_replay_n_event(p->replay);
+	ret->n_function = p->names.n;
+	int ended = end_format(p);
+	return rc ? rc : ended;
+}
+
+void us_trace_printer_free(struct us_trace_printer *p)
+{
+	if (!p)
+		return;
+	end_format(p);
+	us_replay_free(p->replay);
+	for (size_t i = 0; i < p->names.n; i++)
+		free(p->names.v[i]);
+	free(p->names.v);
+	free(p->shown.v);
+	if (p->has_filter)
+		regfree(&p->filter);
+	if (p->has_hide)
+		regfree(&p->hide);
+	free(p);
+}
+
+/* ---- Of a recording ---- */
+
+static int on_function(void *ctx, uint32_t number, us_gva address)
+{
+	return us_trace_printer_function(ctx, number, address);
+}
+
+static int on_events(void *ctx, unsigned vcpu, const uint64_t *record, size_t n)
+{
+	return us_trace_printer_events(ctx, vcpu, record, n);
+}
+
+static int on_until(void *ctx, uint64_t t_ns)
+{
+	return us_trace_printer_until(ctx, t_ns);
+}
+
+static const struct us_reader_ops read_trace = { .event_function = on_function,
+						 .events = on_events,
+						 .events_until = on_until };
 
 static uint64_t insn_ns(const struct us_profile *p)
 {
@@ -162,35 +247,14 @@ static uint64_t insn_ns(const struct us_profile *p)
 	return n > 1000000 ? 0 : n;
 }
 
-static void fini(struct reading *r)
-{
-	us_replay_free(r->replay);
-	for (size_t i = 0; i < r->names.n; i++)
-		free(r->names.v[i]);
-	free(r->names.v);
-	free(r->shown.v);
-}
-
-static int read_all(struct reading *r, int fd, const struct us_profile *p,
+static int read_all(struct us_trace_printer *p, int fd,
 		    struct us_trace_report_result *ret, struct us_err *e)
 {
-	const struct us_trace_format *f = r->o->format;
 	struct us_reader_result result = { 0 };
-	int rc = us_replay_new(insn_ns(p), &f->ops, &r->out, &r->replay_opts,
-			       &r->replay);
-	if (rc)
-		return us_fail(e, rc, "replay: out of memory");
-	r->out.replay = r->replay;
-	rc = f->begin ? f->begin(&r->out) : 0;
-	if (!rc)
-		rc = us_read(fd, &read_trace, r, &result, e);
+	int rc = us_read(fd, &read_trace, p, &result, e);
 	/* Of one that was cut, what is there. */
-	if (!rc)
-		rc = us_timeline_until(us_replay_timeline(r->replay), UINT64_MAX);
-	ret->n_event = us_replay_n_event(r->replay);
-	ret->n_function = r->names.n;
+	int ended = us_trace_printer_end(p, !rc, ret);
 	ret->cut = !result.ended;
-	int ended = f->end ? f->end(&r->out) : 0;
 	rc = rc ? rc : ended;
 	return rc && !e->code ? us_fail(e, rc, "replay: %s", strerror(-rc)) : rc;
 }
@@ -199,23 +263,16 @@ int us_trace_report(int fd, const struct us_profile *p,
 		    const struct us_trace_report_opts *o, FILE *out,
 		    struct us_trace_report_result *ret, struct us_err *e)
 {
-	struct reading r = { .o = o,
-			     .replay_opts = o->replay,
-			     .symbols = us_profile_symbols(p),
-			     .out = { .out = out, .folder = o->folder, .profile = p } };
+	const struct us_trace_source s = { .symbols = us_profile_symbols(p),
+					   .insn_ns = insn_ns(p),
+					   .profile = p };
+	struct us_trace_printer *printer;
 	*ret = (struct us_trace_report_result){ 0 };
-	int rc = compile(o->filter, &r.filter, e);
+	int rc = us_trace_printer_new(&s, o, out, &printer, e);
 	if (rc)
 		return rc;
-	rc = compile(o->hide, &r.hide, e);
-	if (!rc) {
-		rc = read_all(&r, fd, p, ret, e);
-		if (o->hide)
-			regfree(&r.hide);
-	}
-	if (o->filter)
-		regfree(&r.filter);
-	fini(&r);
+	rc = read_all(printer, fd, ret, e);
+	us_trace_printer_free(printer);
 	if (!rc && !ret->n_event) {
 		us_fail(e, -ENODATA, "replay: the recording has no trace");
 		us_hint(e, "uniscope trace makes one; uniscope report shows profiles");

@@ -28,6 +28,17 @@ void us_events_switch(struct us_events_head *h, bool on)
 			__ATOMIC_RELAXED);
 }
 
+void us_events_renew(struct us_events_head *h)
+{
+	uint32_t was = __atomic_load_n(&h->epoch, __ATOMIC_RELAXED);
+	if (!was)
+		return;
+	/* Who has switched it off meanwhile, or on, is right. */
+	uint32_t next = __atomic_add_fetch(&h->last_epoch, 1, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&h->epoch, &was, next, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+}
+
 static uint64_t n_free(const struct us_events *e)
 {
 	uint64_t unread = e->n - __atomic_load_n(&e->vcpu->read, __ATOMIC_ACQUIRE);

@@ -104,6 +104,8 @@ struct us_events {
 
 /* On or off, from now on.  Any thread, any process that has the mapping. */
 void us_events_switch(struct us_events_head *h, bool on);
+/* If it is on: what is open on each stack is told once more.  As above. */
+void us_events_renew(struct us_events_head *h);
 
 static inline uint32_t us_events_epoch(const struct us_events *e)
 {

@@ -84,8 +84,8 @@ static unsigned n_vcpu(const struct us_events_file *f)
 
 /* Those that are new; called between copying records and writing them, so that each
  * function stands before what speaks of it. */
-static int record_functions(struct us_events_file *f, struct us_writer *w,
-			    struct us_err *e)
+static int take_functions(struct us_events_file *f, const struct us_events_sink *sink,
+			  struct us_err *e)
 {
 	const uint64_t *table = (const void *)((const char *)f->map +
 					       f->head.function_offset);
@@ -94,8 +94,8 @@ static int record_functions(struct us_events_file *f, struct us_writer *w,
 		n = US_EVENTS_FUNCTIONS;
 	if (f->n_function >= n)
 		return 0;
-	int r = us_writer_event_functions(w, f->n_function, table + f->n_function,
-					  n - f->n_function, e);
+	int r = sink->functions(sink->ctx, f->n_function, table + f->n_function,
+				n - f->n_function, e);
 	f->n_function = n;
 	return r;
 }
@@ -117,7 +117,7 @@ static size_t copy_records(struct us_events_file *f, unsigned i, uint64_t until,
 	}
 	uint64_t now = __atomic_load_n(&v->written, __ATOMIC_ACQUIRE);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	bool waits = f->head.stream &&
+	bool waits = f->head.stream && !f->beside &&
 		     !__atomic_load_n(&f->map->abandoned, __ATOMIC_RELAXED);
 	/* The one that is being written now is not counted yet; a stream's full ring
 	 * waits. */
@@ -127,8 +127,8 @@ static size_t copy_records(struct us_events_file *f, unsigned i, uint64_t until,
 	return n;
 }
 
-static int record_vcpu(struct us_events_file *f, unsigned i, struct us_writer *w,
-		       struct us_err *e)
+static int take_vcpu(struct us_events_file *f, unsigned i,
+		     const struct us_events_sink *sink, struct us_err *e)
 {
 	struct us_events_vcpu *v = vcpu_of(f, i);
 	uint64_t until = __atomic_load_n(&v->written, __ATOMIC_ACQUIRE);
@@ -143,13 +143,14 @@ static int record_vcpu(struct us_events_file *f, unsigned i, struct us_writer *w
 	}
 	while (f->at[i] < until && !r) {
 		size_t skip, n = copy_records(f, i, until, &skip);
-		r = record_functions(f, w, e);
+		r = take_functions(f, sink, e);
 		if (!r)
-			r = us_writer_events(w, i, f->copy + skip, n - skip, e);
+			r = sink->events(sink->ctx, i, f->copy + skip, n - skip, e);
 		f->at[i] += n;
 		f->n_event += n - skip;
 		f->n_lost += first ? 0 : skip;
-		__atomic_store_n(&v->read, f->at[i], __ATOMIC_RELEASE);
+		if (!f->beside)
+			__atomic_store_n(&v->read, f->at[i], __ATOMIC_RELEASE);
 	}
 	return r;
 }
@@ -157,24 +158,60 @@ static int record_vcpu(struct us_events_file *f, unsigned i, struct us_writer *w
 /* Nobody knows any more what is open: the plugin says it once more. */
 static void begin_anew(struct us_events_file *f)
 {
-	bool on = __atomic_load_n(&f->map->epoch, __ATOMIC_RELAXED);
-	us_events_switch(f->map, false);
-	us_events_switch(f->map, on);
-	__atomic_store_n(&f->map->abandoned, 0, __ATOMIC_RELEASE);
+	us_events_renew(f->map);
+	if (!f->beside)
+		__atomic_store_n(&f->map->abandoned, 0, __ATOMIC_RELEASE);
 }
 
-int us_events_record(struct us_events_file *f, struct us_writer *w, struct us_err *e)
+int us_events_take(struct us_events_file *f, const struct us_events_sink *sink,
+		   struct us_err *e)
 {
 	/* What happened before now is written before it is read. */
 	uint64_t now = us_now_ns(), start = f->head.start_ns;
 	uint64_t lost = f->n_lost;
-	us_events_beat(f);
+	if (!f->beside)
+		us_events_beat(f);
 	int r = 0;
 	for (unsigned i = 0; i < n_vcpu(f) && !r; i++)
-		r = record_vcpu(f, i, w, e);
+		r = take_vcpu(f, i, sink, e);
 	if (f->n_lost != lost)
 		begin_anew(f);
-	return r ? r : us_writer_events_until(w, now > start ? now - start : 0, e);
+	return r ? r : sink->until(sink->ctx, now > start ? now - start : 0, e);
+}
+
+static int write_functions(void *ctx, uint32_t first, const uint64_t *address, size_t n,
+			   struct us_err *e)
+{
+	return us_writer_event_functions(ctx, first, address, n, e);
+}
+
+static int write_events(void *ctx, unsigned vcpu, const uint64_t *record, size_t n,
+			struct us_err *e)
+{
+	return us_writer_events(ctx, vcpu, record, n, e);
+}
+
+static int write_until(void *ctx, uint64_t t_ns, struct us_err *e)
+{
+	return us_writer_events_until(ctx, t_ns, e);
+}
+
+int us_events_record(struct us_events_file *f, struct us_writer *w, struct us_err *e)
+{
+	const struct us_events_sink sink = { .functions = write_functions,
+					     .events = write_events,
+					     .until = write_until,
+					     .ctx = w };
+	return us_events_take(f, &sink, e);
+}
+
+void us_events_beside(struct us_events_file *f, bool skip)
+{
+	f->beside = true;
+	for (unsigned i = 0; skip && i < n_vcpu(f); i++)
+		f->at[i] = __atomic_load_n(&vcpu_of(f, i)->written, __ATOMIC_ACQUIRE);
+	if (skip)
+		us_events_renew(f->map);
 }
 
 double us_events_fill(const struct us_events_file *f)

@@ -133,6 +133,38 @@ static void a_stream_does_not_wait_for_the_dead(void **state)
 	end(&b);
 }
 
+/* Its reader loses nothing by one beside it, nor does that one make the guest wait. */
+static void one_reads_beside(void **state)
+{
+	struct both b = { 0 };
+	struct us_events_file beside;
+	(void)state;
+	start(&b, true);
+	write_some(&b, 10);
+	assert_int_equal(us_events_open(b.path, &beside, &b.e), 0);
+	uint32_t epoch = b.head->epoch;
+	us_events_beside(&beside, true);
+	assert_int_not_equal(b.head->epoch, epoch);
+	write_some(&b, 5);
+	assert_int_equal(us_events_record(&beside, b.w, &b.e), 0);
+	assert_int_equal(beside.n_event, 5);
+	assert_int_equal(b.events.vcpu->read, 0);
+	read_all(&b);
+	assert_int_equal(b.file.n_event, 15);
+	write_some(&b, RECORDS);
+	read_all(&b);
+	write_some(&b, RECORDS);
+	epoch = b.head->epoch;
+	assert_int_equal(us_events_record(&beside, b.w, &b.e), 0);
+	/* The one that may be being written just now, too. */
+	assert_int_equal(beside.n_lost, RECORDS + 1);
+	assert_int_not_equal(b.head->epoch, epoch);
+	read_all(&b);
+	assert_int_equal(b.file.n_lost, 0);
+	us_events_close(&beside);
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +172,7 @@ int main(void)
 		cmocka_unit_test(a_flight_recorder_keeps_the_newest),
 		cmocka_unit_test(a_stream_waits),
 		cmocka_unit_test(a_stream_does_not_wait_for_the_dead),
+		cmocka_unit_test(one_reads_beside),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
