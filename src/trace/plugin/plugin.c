@@ -223,22 +223,14 @@ static void at_exit(qemu_plugin_id_t id, void *data)
 		__atomic_store_n(&us_plugin.events->ended, 1, __ATOMIC_RELEASE);
 }
 
-static bool is_known(const qemu_info_t *info)
-{
-	static const char *const known[] = { "x86_64", "i386" };
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (!strcmp(info->target_name, known[i]))
-			return info->system_emulation;
-	return false;
-}
-
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 			char **argv)
 {
 	struct options o = { .n_node = DEFAULT_NODES,
 			     .trace = US_EVENT_OPTIONS_DEFAULT };
 	struct us_functions functions;
-	if (!is_known(info))
+	us_plugin.arch = us_plugin_arch_find(info->target_name);
+	if (!us_plugin.arch || !info->system_emulation)
 		return complain("count a guest of the architecture", info->target_name,
 				ENOTSUP);
 	int ret = parse(&o, argc, argv);

@@ -2,13 +2,8 @@
 /* translate.c: see translate.h. */
 #include "trace/plugin/translate.h"
 
-#include "trace/plugin/x86.h"
-
 #include <pthread.h>
 #include <string.h>
-
-#define RESET_VECTOR 0xfffffff0ULL /* of x86, where every reset leads */
-#define MAX_INSN     16
 
 struct us_plugin us_plugin;
 
@@ -312,23 +307,23 @@ static void add_entry(const struct block *b)
 
 /* Version 1 and 2 say where the bytes are, later ones copy them. */
 static const uint8_t *bytes_of(const struct qemu_plugin_insn *insn, size_t n,
-			       uint8_t copy[static MAX_INSN])
+			       uint8_t copy[static US_MAX_INSN])
 {
-	uintptr_t got = qemu_plugin_insn_data(insn, copy, n < MAX_INSN ? n : MAX_INSN);
+	uintptr_t got = qemu_plugin_insn_data(insn, copy, n);
 	return us_plugin.api < 3 ? (const uint8_t *)got : copy;
 }
 
 static void translate_insn(struct block *b)
 {
-	uint8_t copy[MAX_INSN] = { 0 };
+	uint8_t copy[US_MAX_INSN] = { 0 };
 	size_t n = qemu_plugin_insn_size(b->insn);
-	if (n > MAX_INSN - 1)
-		n = MAX_INSN - 1;
+	if (n > US_MAX_INSN)
+		n = US_MAX_INSN;
 	b->pc = qemu_plugin_insn_vaddr(b->insn);
 	b->end = b->pc + n;
 	const uint8_t *bytes = bytes_of(b->insn, n, copy);
-	us_x86_flow(bytes, n, b->pc, &b->flow);
-	if (b->pc == RESET_VECTOR)
+	us_plugin.arch->flow(bytes, n, b->pc, &b->flow);
+	if (us_plugin.arch->reset_vector && b->pc == us_plugin.arch->reset_vector)
 		before(b, on_reset, NULL);
 	if (begins_function(b->pc)) {
 		compare_code(b, bytes);

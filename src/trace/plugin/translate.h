@@ -4,6 +4,7 @@
 #ifndef US_TRACE_TRANSLATE_H
 #define US_TRACE_TRANSLATE_H
 
+#include "trace/plugin/arch.h"
 #include "trace/plugin/points.h"
 #include "trace/plugin/qemu_api.h"
 
@@ -17,6 +18,7 @@ struct us_plugin_vcpu {
 };
 
 struct us_plugin {
+	const struct us_plugin_arch *arch;
 	struct us_points points;
 	struct us_plugin_vcpu *vcpu;
 	unsigned n_vcpu;

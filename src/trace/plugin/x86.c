@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* x86.c: see x86.h. */
-#include "trace/plugin/x86.h"
+/* x86.c: the flow of x86 code; see arch.h. */
+#include "trace/plugin/arch.h"
 
 #include "unwind/x86_decode.h"
 

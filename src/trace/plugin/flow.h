@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* x86.h: which instructions of x86 code change where a vCPU is in the tree of calls. */
-#ifndef US_TRACE_X86_H
-#define US_TRACE_X86_H
+/* flow.h: what an instruction does to where a vCPU is in the tree of calls. */
+#ifndef US_TRACE_FLOW_H
+#define US_TRACE_FLOW_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,11 +26,5 @@ struct us_flow_insn {
 	bool halts;	  /* waits for an interrupt: hlt, mwait */
 	uint64_t target;
 };
-
-/*
- * The instruction of n bytes at pc.  What it is in 64-bit, 32-bit and 16-bit code is
- * told apart by its length: QEMU does not say in which mode the guest is.
- */
-void us_x86_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn *ret);
 
 #endif
