@@ -137,9 +137,9 @@ static int compare_lines(const void *a, const void *b)
 	return x->pc < y->pc ? -1 : x->pc > y->pc;
 }
 
-static int add_lines(struct us_profile *p, const struct us_profile_keys *keys,
-		     struct us_pair_map *rows, uint64_t *hottest)
+static int add_lines(struct us_profile *p, struct us_pair_map *rows, uint64_t *hottest)
 {
+	const struct us_profile_keys *keys = &p->keys;
 	for (size_t i = 0; i < keys->n; i++) {
 		uint32_t key = keys->v[i];
 		uint32_t stack = us_profile_guest_node(p, key / US_N_KIND), func;
@@ -164,13 +164,9 @@ static int add_lines(struct us_profile *p, const struct us_profile_keys *keys,
 int us_profile_count_lines(struct us_profile *p, struct us_err *e)
 {
 	struct us_pair_map rows = { 0 };
-	struct us_profile_keys keys = { 0 };
 	size_t n = p->funcs.n;
 	_cleanup_free_ uint64_t *hottest = calloc(2 * n + 1, sizeof(*hottest));
-	int rc = hottest ? us_profile_keys(p, &keys) : -ENOMEM;
-	if (!rc)
-		rc = add_lines(p, &keys, &rows, hottest);
-	us_profile_keys_fini(&keys);
+	int rc = hottest ? add_lines(p, &rows, hottest) : -ENOMEM;
 	us_pair_map_fini(&rows);
 	if (rc)
 		return us_fail(e, rc, "report: out of memory");

@@ -7,41 +7,28 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-static uint64_t mix(uint64_t x)
+/* getauxval(3) */
+struct us_hash_seed us_hash_seed(void)
 {
-	x = (x ^ x >> 32) * 0xd6e8feb86659fd93;
-	x = (x ^ x >> 32) * 0xd6e8feb86659fd93;
-	return x ^ x >> 32;
-}
-
-/* 16 random bytes that the kernel gives every process (getauxval(3)). */
-static void take_seed(uint64_t seed[2])
-{
+	struct us_hash_seed seed = { 0 };
 	const char *bytes = (const char *)getauxval(AT_RANDOM);
 	if (bytes)
-		memcpy(seed, bytes, 16);
-}
-
-size_t us_hash_pair(uint64_t a, uint64_t b)
-{
-	uint64_t seed[2] = { 0 };
-	take_seed(seed);
-	return (size_t)mix(mix(a ^ seed[0]) + (b ^ seed[1]));
+		memcpy(&seed, bytes, sizeof(seed));
+	return seed;
 }
 
 uint64_t us_hash_bytes(const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes;
-	uint64_t seed[2] = { 0 };
-	take_seed(seed);
+	struct us_hash_seed seed = us_hash_seed();
 	for (size_t i = 0; i < n; i++)
-		seed[0] = mix(seed[0] + p[i]);
-	return seed[0] ^ seed[1];
+		seed.v[0] = us_hash_mix(seed.v[0] + p[i]);
+	return seed.v[0] ^ seed.v[1];
 }
 
 static struct us_pair_slot *slot_of(const struct us_pair_map *m, uint64_t a, uint64_t b)
 {
-	size_t i = us_hash_pair(a, b) & (m->cap - 1);
+	size_t i = us_hash_pair(&m->seed, a, b) & (m->cap - 1);
 	while (m->v[i].value && (m->v[i].a != a || m->v[i].b != b))
 		i = (i + 1) & (m->cap - 1);
 	return &m->v[i];
@@ -50,6 +37,7 @@ static struct us_pair_slot *slot_of(const struct us_pair_map *m, uint64_t a, uin
 static bool grow(struct us_pair_map *m)
 {
 	struct us_pair_map bigger = { .n = m->n, .cap = m->cap ? m->cap * 2 : 256 };
+	bigger.seed = m->cap ? m->seed : us_hash_seed();
 	bigger.v = calloc(bigger.cap, sizeof(*bigger.v));
 	if (!bigger.v)
 		return false;

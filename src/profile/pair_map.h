@@ -13,12 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* 16 random bytes that the kernel gives every process. */
+struct us_hash_seed {
+	uint64_t v[2];
+};
+
 struct us_pair_map {
 	struct us_pair_slot {
 		uint64_t a, b;
 		uint32_t value; /* 0: the slot is free */
 	} * v;
 	size_t n, cap; /* cap: 0 or a power of two */
+	struct us_hash_seed seed;
 };
 
 /* The place of the value of (a, b), which is 0 if the pair is new: the caller then
@@ -26,8 +32,20 @@ struct us_pair_map {
 uint32_t *us_pair_map_at(struct us_pair_map *m, uint64_t a, uint64_t b);
 void us_pair_map_fini(struct us_pair_map *m);
 
-/* Hashes with the same secret seed. */
-size_t us_hash_pair(uint64_t a, uint64_t b);
-uint64_t us_hash_bytes(const void *bytes, size_t n);
+struct us_hash_seed us_hash_seed(void);
+uint64_t us_hash_bytes(const void *bytes, size_t n); /* with the same seed */
+
+static inline uint64_t us_hash_mix(uint64_t x)
+{
+	x = (x ^ x >> 32) * 0xd6e8feb86659fd93;
+	x = (x ^ x >> 32) * 0xd6e8feb86659fd93;
+	return x ^ x >> 32;
+}
+
+static inline size_t us_hash_pair(const struct us_hash_seed *seed, uint64_t a,
+				  uint64_t b)
+{
+	return (size_t)us_hash_mix(us_hash_mix(a ^ seed->v[0]) + (b ^ seed->v[1]));
+}
 
 #endif

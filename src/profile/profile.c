@@ -61,6 +61,8 @@ void us_profile_free(struct us_profile *p)
 	free(p->sites.v);
 	free(p->frames.v);
 	free(p->nodes.v);
+	free(p->keys.v);
+	free(p->keys.weight);
 	free(p->key_node);
 	free(p->lines.v);
 	free(p->end_words);
@@ -72,35 +74,6 @@ void us_profile_free(struct us_profile *p)
 	us_pair_map_fini(&p->call_of);
 	free(p->calls.v);
 	free(p);
-}
-
-int us_profile_keys(const struct us_profile *p, struct us_profile_keys *ret)
-{
-	const struct us_slices *s = &p->running;
-	_cleanup_free_ bool *seen = calloc(s->n_where + 1, sizeof(*seen));
-	*ret = (struct us_profile_keys){
-		.v = calloc(s->n_where + 1, sizeof(*ret->v)),
-		.weight = calloc(s->n_where + 1, sizeof(*ret->weight)),
-	};
-	if (!seen || !ret->v || !ret->weight) {
-		us_profile_keys_fini(ret);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < s->sums.n; i++) {
-		const struct us_slice_sum *x = &s->sums.v[i];
-		if (!seen[x->key])
-			ret->v[ret->n++] = x->key;
-		seen[x->key] = true;
-		ret->weight[x->key] += x->weight;
-	}
-	return 0;
-}
-
-void us_profile_keys_fini(struct us_profile_keys *k)
-{
-	free(k->v);
-	free(k->weight);
-	*k = (struct us_profile_keys){ 0 };
 }
 
 const struct us_profile_func *us_profile_funcs(const struct us_profile *p,

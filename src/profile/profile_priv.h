@@ -32,6 +32,13 @@ enum us_profile_kind {
 };
 #define US_PROFILE_NONE UINT32_MAX
 
+/* Each once, in the order in which they were seen first. */
+struct us_profile_keys {
+	uint32_t *v;
+	size_t n;
+	uint64_t *weight; /* by key */
+};
+
 /* A function's frame at an address. */
 struct us_profile_frame {
 	uint32_t func, line;
@@ -140,6 +147,7 @@ struct us_profile {
 		struct us_profile_node *v;
 		size_t n, cap;
 	} nodes;
+	struct us_profile_keys keys; /* of running */
 	uint32_t *key_node; /* key to its leaf's node; US_PROFILE_NONE: not in it */
 	size_t n_key;
 
@@ -182,16 +190,6 @@ uint32_t us_profile_stack_at(struct us_profile *p, uint32_t node, uint64_t t_ns)
 /* The number of the view in which a node's address is to be looked up; US_PROFILE_NONE:
  * out of memory. */
 uint32_t us_profile_view(struct us_profile *p, uint32_t node);
-
-/* The keys of running, each once, in the order in which they were seen first. */
-struct us_profile_keys {
-	uint32_t *v;
-	size_t n;
-	uint64_t *weight; /* by key */
-};
-US_MUST_CHECK int us_profile_keys(const struct us_profile *p,
-				  struct us_profile_keys *ret); /* 0 or -ENOMEM */
-void us_profile_keys_fini(struct us_profile_keys *k);
 
 /* Of the recording's stacks of the host; as us_trie_add(). */
 US_MUST_CHECK int us_profile_host_stack(struct us_profile *p, us_stack_id id,

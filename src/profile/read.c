@@ -183,8 +183,7 @@ static int add_sample(struct us_profile *p, const struct us_sample *s)
 		sum->idle += s->weight;
 	int rc = idle ? add_to_stretches(p, s, US_STRETCH_IDLE) : add_running(p, s);
 	return rc ? rc
-		  : us_slices_add_now(&p->idle, idle, s->t_ns - p->opts.from_ns,
-				      s->weight);
+		  : us_slices_add(&p->idle, idle, s->t_ns - p->opts.from_ns, s->weight);
 }
 
 static int add_pending(struct us_profile *p)

@@ -2,12 +2,12 @@
 /* slices.c: see slices.h. */
 #include "profile/slices.h"
 
-#include "base/vec.h"
-
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define AHEAD 16 /* keys; their weights are anywhere in memory */
 
 void us_slices_init(struct us_slices *s)
 {
@@ -19,61 +19,67 @@ void us_slices_init(struct us_slices *s)
 void us_slices_fini(struct us_slices *s)
 {
 	free(s->sums.v);
-	free(s->where);
+	free(s->open);
 	*s = (struct us_slices){ 0 };
 }
 
-/* The sum of key in the open slice, or NULL.  where[] is never cleared: a stale entry
- * does not lie in the open slice, or does not hold the key (Briggs' sparse set). */
-static struct us_slice_sum *find(const struct us_slices *s, uint32_t key)
+/* The weights of the open slice to its sums, which have their keys only. */
+static void close_sums(struct us_slices *s)
 {
-	size_t at = s->where[key];
-	if (at < s->start[s->n - 1] || at >= s->sums.n || s->sums.v[at].key != key)
-		return NULL;
-	return &s->sums.v[at];
-}
-
-static int add_to_open(struct us_slices *s, uint32_t key, uint32_t weight)
-{
-	struct us_slice_sum *sum = find(s, key);
-	if (sum && sum->weight <= UINT32_MAX - weight) {
-		sum->weight += weight;
-		return 0;
+	struct us_slice_sum *v = s->sums.v;
+	for (size_t i = s->n_closed; i < s->sums.n; i++) {
+		if (i + AHEAD < s->sums.n)
+			__builtin_prefetch(&s->open[v[i + AHEAD].key], 1);
+		v[i].weight += s->open[v[i].key];
+		s->open[v[i].key] = 0;
 	}
-	if (s->sums.n >= UINT32_MAX)
-		return -E2BIG;
-	sum = us_vec_push(&s->sums);
-	if (!sum)
-		return -ENOMEM;
-	*sum = (struct us_slice_sum){ key, weight };
-	s->where[key] = (uint32_t)(s->sums.n - 1);
-	s->start[s->n] = s->sums.n;
-	return 0;
+	s->n_closed = s->sums.n;
 }
 
-/* In place: what is written never overtakes what is read, so nothing can fail. */
+/* To the open slice, from the queue, for which there is room, or from further on in
+ * the sums: what is written never overtakes what is read.  No branch depends on a key,
+ * for nothing predicts it. */
+static void add_sums(struct us_slices *s, const struct us_slice_sum *x, size_t n)
+{
+	struct us_slice_sum *to = s->sums.v + s->sums.n;
+	for (size_t i = 0; i < n; i++) {
+		struct us_slice_sum add = x[i];
+		uint32_t had = s->open[add.key];
+		bool overflows = had > UINT32_MAX - add.weight;
+		if (i + AHEAD < n)
+			__builtin_prefetch(&s->open[x[i + AHEAD].key], 1);
+		*to = (struct us_slice_sum){ add.key, overflows ? had : 0 };
+		to += overflows | (!had & (add.weight > 0));
+		s->open[add.key] = add.weight + (overflows ? 0 : had);
+	}
+	s->sums.n = (size_t)(to - s->sums.v);
+	s->start[s->n] = s->sums.n;
+}
+
 static void join_pairs(struct us_slices *s)
 {
 	unsigned n = s->n;
-	size_t from = 0, end = s->start[n];
-	s->sums.n = 0;
+	size_t from = 0;
+	s->sums.n = s->n_closed = 0;
 	s->n = 0;
 	for (unsigned i = 0; i < n; i++) {
-		end = s->start[i + 1];
-		if (i % 2 == 0)
+		size_t end = s->start[i + 1];
+		if (i % 2 == 0) {
+			close_sums(s);
 			s->start[s->n++] = s->sums.n;
-		for (; from < end; from++) {
-			struct us_slice_sum sum = s->sums.v[from];
-			if (add_to_open(s, sum.key, sum.weight))
-				return;
 		}
+		if (from < end)
+			add_sums(s, s->sums.v + from, end - from);
+		from = end;
 	}
+	close_sums(s);
 	s->start[s->n] = s->sums.n;
 	s->width_ns *= 2;
 }
 
 static void open_slice_of(struct us_slices *s, uint64_t t_ns)
 {
+	close_sums(s);
 	/* The last width is over 2^57 ns: 64 of them hold every uint64_t. */
 	while (t_ns / s->width_ns >= US_SLICES_MAX)
 		join_pairs(s);
@@ -84,54 +90,62 @@ static void open_slice_of(struct us_slices *s, uint64_t t_ns)
 		s->end_ns = UINT64_MAX;
 }
 
-static int grow_where(struct us_slices *s, uint32_t key)
+static int grow_open(struct us_slices *s, uint32_t key)
 {
-	size_t n = s->n_where ? s->n_where : 1024;
+	size_t n = s->n_open ? s->n_open : 1024;
 	while (n <= key)
 		n *= 2;
-	uint32_t *p = realloc(s->where, n * sizeof(*p));
+	uint32_t *p = realloc(s->open, n * sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	memset(p + s->n_where, 0, (n - s->n_where) * sizeof(*p));
-	s->where = p;
-	s->n_where = n;
+	memset(p + s->n_open, 0, (n - s->n_open) * sizeof(*p));
+	s->open = p;
+	s->n_open = n;
 	return 0;
+}
+
+/* For what is queued. */
+static int make_room(struct us_slices *s)
+{
+	size_t need = s->sums.n + s->n_queue, cap = s->sums.cap ? s->sums.cap : 1024;
+	if (need <= s->sums.cap)
+		return 0;
+	if (need > UINT32_MAX)
+		return -E2BIG;
+	while (cap < need)
+		cap *= 2;
+	struct us_slice_sum *v = realloc(s->sums.v, cap * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	s->sums.v = v;
+	s->sums.cap = cap;
+	return 0;
+}
+
+static int add_queued(struct us_slices *s)
+{
+	int rc = make_room(s);
+	if (!rc && s->n_queue)
+		add_sums(s, s->queue, s->n_queue);
+	s->n_queue = 0;
+	return rc;
 }
 
 int us_slices_end(struct us_slices *s)
 {
-	unsigned n = s->n_queue;
-	int rc = 0;
-	s->n_queue = 0;
-	for (unsigned i = 0; i < n; i++)
-		__builtin_prefetch(&s->where[s->queue[i].key], 1);
-	for (unsigned i = 0; i < n; i++) {
-		size_t at = s->where[s->queue[i].key];
-		if (at < s->sums.n)
-			__builtin_prefetch(&s->sums.v[at], 1);
-	}
-	for (unsigned i = 0; i < n && rc == 0; i++)
-		rc = add_to_open(s, s->queue[i].key, s->queue[i].weight);
+	int rc = add_queued(s);
+	close_sums(s);
 	return rc;
-}
-
-int us_slices_add_now(struct us_slices *s, uint32_t key, uint64_t t_ns, uint32_t weight)
-{
-	if (key >= s->n_where && grow_where(s, key))
-		return -ENOMEM;
-	if (t_ns >= s->end_ns)
-		open_slice_of(s, t_ns);
-	return add_to_open(s, key, weight);
 }
 
 int us_slices_add(struct us_slices *s, uint32_t key, uint64_t t_ns, uint32_t weight)
 {
 	int rc = 0;
-	if (key >= s->n_where)
-		rc = grow_where(s, key);
+	if (key >= s->n_open)
+		rc = grow_open(s, key);
 	bool later = t_ns >= s->end_ns;
 	if (!rc && (later || s->n_queue == US_SLICES_QUEUE))
-		rc = us_slices_end(s);
+		rc = add_queued(s);
 	if (rc)
 		return rc;
 	if (later)

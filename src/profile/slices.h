@@ -31,10 +31,11 @@ struct us_slices {
 		size_t n, cap;
 	} sums;
 	size_t start[US_SLICES_MAX + 1]; /* of each slice in sums; [n]: the end */
-	uint32_t *where; /* key to index in sums, if it is in the open slice */
-	size_t n_where;
-	/* What is to be added to the open slice: several at a time, so that their cache
-	 * misses overlap. */
+	size_t n_closed; /* of sums; those behind have their keys only */
+	uint32_t *open;	 /* by key: its weight in the open slice; 0: it is not there */
+	size_t n_open;	 /* keys that open has room for */
+	/* What is to be added to the open slice, later, so that cache misses overlap.
+	 */
 	struct us_slice_sum queue[US_SLICES_QUEUE];
 	unsigned n_queue;
 };
@@ -46,10 +47,6 @@ void us_slices_fini(struct us_slices *s);
  * or -E2BIG: more than 2^32 sums.  After the last one us_slices_end() is due. */
 US_MUST_CHECK int us_slices_add(struct us_slices *s, uint32_t key, uint64_t t_ns,
 				uint32_t weight);
-/* The same for one that has few keys and no other way in: none waits to be added. */
-US_MUST_CHECK int us_slices_add_now(struct us_slices *s, uint32_t key, uint64_t t_ns,
-				    uint32_t weight);
-
 /* What was added is in the sums.  0, -ENOMEM or -E2BIG. */
 US_MUST_CHECK int us_slices_end(struct us_slices *s);
 

@@ -9,10 +9,11 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-struct node_sums {
-	double wave[US_COSINES];
-	bool is_outermost; /* no caller is the same function */
+/* Of a node: a cache line, for they are reached in no order. */
+struct waves {
+	_Alignas(64) double v[US_COSINES];
 };
 
 struct func_sums {
@@ -22,7 +23,8 @@ struct func_sums {
 struct count {
 	struct us_profile *p;
 	struct us_changes changes;
-	struct node_sums *node;
+	struct waves *node;
+	bool *is_outermost; /* by node: no caller is the same function */
 	struct func_sums *func;
 	double wave[US_COSINES]; /* sums over all samples */
 	double n_independent;	 /* samples, their weights apart */
@@ -31,6 +33,7 @@ struct count {
 static void count_fini(struct count *c)
 {
 	free(c->node);
+	free(c->is_outermost);
 	free(c->func);
 	us_changes_fini(&c->changes);
 }
@@ -47,16 +50,18 @@ static bool is_outermost(const struct us_profile *p, uint32_t node)
 static int count_init(struct count *c, struct us_profile *p)
 {
 	c->p = p;
-	c->node = calloc(p->nodes.n, sizeof(*c->node));
+	c->node = aligned_alloc(sizeof(*c->node), p->nodes.n * sizeof(*c->node));
+	c->is_outermost = calloc(p->nodes.n, sizeof(*c->is_outermost));
 	c->func = calloc(p->funcs.n + 1, sizeof(*c->func));
-	if (!c->node || !c->func)
+	if (!c->node || !c->is_outermost || !c->func)
 		return -ENOMEM;
+	memset(c->node, 0, p->nodes.n * sizeof(*c->node));
 	for (uint32_t i = 1; i < p->nodes.n; i++)
-		c->node[i].is_outermost = is_outermost(p, i);
+		c->is_outermost[i] = is_outermost(p, i);
 	return 0;
 }
 
-static void add_wave(double sum[US_COSINES], double x, const double wave[US_COSINES])
+static void add_wave(double *restrict sum, double x, const double *restrict wave)
 {
 	for (unsigned j = 0; j < US_COSINES; j++)
 		sum[j] += x * wave[j];
@@ -85,17 +90,14 @@ static void fetch_ahead(const struct count *c, size_t i, size_t end)
 	if (i + AHEAD >= end)
 		return;
 	uint32_t node = p->key_node[p->running.sums.v[i + AHEAD].key];
-	if (node == US_PROFILE_NONE)
-		return;
-	__builtin_prefetch(&p->nodes.v[node].self, 1);
-	__builtin_prefetch(&c->node[node].wave[0], 1);
-	__builtin_prefetch(&c->node[node].wave[US_COSINES - 1], 1);
+	if (node != US_PROFILE_NONE)
+		__builtin_prefetch(&c->node[node], 1);
 }
 
-/* The samples of slice s to their leaves. */
-static void add_leaves(struct count *c, unsigned s)
+/* How the samples of slice s moved, to their leaves. */
+static void add_waves(struct count *c, unsigned s)
 {
-	struct us_profile *p = c->p;
+	const struct us_profile *p = c->p;
 	double wave[US_COSINES];
 	uint64_t sum = 0;
 	wave_at(p, &p->running, s, wave);
@@ -107,15 +109,29 @@ static void add_leaves(struct count *c, unsigned s)
 		if (node == US_PROFILE_NONE)
 			continue;
 		sum += x->weight;
-		add_wave(c->node[node].wave, x->weight, wave);
-		p->nodes.v[node].self += x->weight;
-		if (x->key % US_N_KIND == US_KIND_EXIT)
-			p->sum.exit += x->weight;
-		if (x->key % US_N_KIND == US_KIND_READY)
-			p->sum.ready += x->weight;
+		add_wave(c->node[node].v, x->weight, wave);
 	}
-	p->sum.running += sum;
 	add_wave(c->wave, (double)sum, wave);
+}
+
+/* The samples to their leaves. */
+static void add_leaves(struct us_profile *p)
+{
+	const struct us_profile_keys *keys = &p->keys;
+	struct us_profile_summary *sum = &p->sum;
+	sum->running = sum->exit = sum->ready = 0;
+	for (size_t i = 0; i < keys->n; i++) {
+		uint32_t key = keys->v[i], node = p->key_node[key];
+		uint64_t weight = keys->weight[key];
+		if (node == US_PROFILE_NONE)
+			continue;
+		sum->running += weight;
+		p->nodes.v[node].self += weight;
+		if (key % US_N_KIND == US_KIND_EXIT)
+			sum->exit += weight;
+		if (key % US_N_KIND == US_KIND_READY)
+			sum->ready += weight;
+	}
 }
 
 static void add_self(struct count *c)
@@ -126,7 +142,7 @@ static void add_self(struct count *c)
 		if (!p->nodes.v[i].self)
 			continue;
 		p->funcs.v[func].self += p->nodes.v[i].self;
-		add_wave(c->func[func].self, 1, c->node[i].wave);
+		add_wave(c->func[func].self, 1, c->node[i].v);
 	}
 }
 
@@ -140,11 +156,11 @@ static void add_up(struct count *c)
 		if (!n->total)
 			continue;
 		p->nodes.v[n->parent].total += n->total;
-		add_wave(c->node[n->parent].wave, 1, c->node[i].wave);
-		if (!c->node[i].is_outermost)
+		add_wave(c->node[n->parent].v, 1, c->node[i].v);
+		if (!c->is_outermost[i])
 			continue;
 		p->funcs.v[n->func].total += n->total;
-		add_wave(c->func[n->func].total, 1, c->node[i].wave);
+		add_wave(c->func[n->func].total, 1, c->node[i].v);
 	}
 }
 
@@ -152,9 +168,9 @@ static void count_slices(struct count *c)
 {
 	struct us_profile_summary *sum = &c->p->sum;
 	uint64_t before = sum->running;
-	sum->running = sum->exit = sum->ready = 0;
+	add_leaves(c->p);
 	for (unsigned s = 0; s < c->p->running.n; s++)
-		add_leaves(c, s);
+		add_waves(c, s);
 	add_self(c);
 	add_up(c);
 	sum->unfocused = before - sum->running - sum->other_part;
@@ -213,7 +229,7 @@ static void node_intervals(struct count *c)
 		if (!n->total)
 			continue;
 		struct both b = intervals_of(c, n->total, &c->changes.node[i],
-					     c->node[i].wave);
+					     c->node[i].v);
 		n->low = (float)b.span.low;
 		n->high = (float)b.span.high;
 		n->long_low = (float)b.long_run.low;

@@ -91,9 +91,27 @@ static uint32_t hang(struct us_profile *p, struct us_pair_map *children, uint32_
 	return node;
 }
 
-/* Only stacks that the filters let through are worth symbolising. */
-static void mark_callers(struct us_profile *p, const struct us_profile_keys *keys)
+static bool find_keys(struct us_profile *p)
 {
+	const struct us_slices *s = &p->running;
+	struct us_profile_keys *k = &p->keys;
+	k->v = calloc(s->n_open + 1, sizeof(*k->v));
+	k->weight = calloc(s->n_open + 1, sizeof(*k->weight));
+	if (!k->v || !k->weight)
+		return false;
+	for (size_t i = 0; i < s->sums.n; i++) {
+		const struct us_slice_sum *x = &s->sums.v[i];
+		if (!k->weight[x->key])
+			k->v[k->n++] = x->key;
+		k->weight[x->key] += x->weight;
+	}
+	return true;
+}
+
+/* Only stacks that the filters let through are worth symbolising. */
+static void mark_callers(struct us_profile *p)
+{
+	const struct us_profile_keys *keys = &p->keys;
 	for (size_t i = 0; i < keys->n; i++) {
 		uint32_t s = keys->v[i] / US_N_KIND;
 		for (s = p->trie.nodes.v[s].parent; s; s = p->trie.nodes.v[s].parent) {
@@ -141,9 +159,9 @@ static uint32_t hang_leaf(struct us_profile *p, struct us_pair_map *children,
 	return us_profile_child(p, children, node, func, 0);
 }
 
-static bool hang_leaves(struct us_profile *p, struct us_pair_map *children,
-			const struct us_profile_keys *keys)
+static bool hang_leaves(struct us_profile *p, struct us_pair_map *children)
 {
+	const struct us_profile_keys *keys = &p->keys;
 	for (size_t i = 0; i < keys->n; i++) {
 		uint32_t key = keys->v[i];
 		if (!has_part(p, key)) {
@@ -159,14 +177,11 @@ static bool hang_leaves(struct us_profile *p, struct us_pair_map *children,
 
 static bool hang_all(struct us_profile *p, struct us_pair_map *children)
 {
-	struct us_profile_keys keys;
 	struct us_profile_node *root = us_vec_push(&p->nodes);
-	if (!root || us_profile_keys(p, &keys))
+	if (!root || !find_keys(p))
 		return false;
-	mark_callers(p, &keys);
-	bool ok = hang_callers(p, children) && hang_leaves(p, children, &keys);
-	us_profile_keys_fini(&keys);
-	return ok;
+	mark_callers(p);
+	return hang_callers(p, children) && hang_leaves(p, children);
 }
 
 int us_profile_build_tree(struct us_profile *p, struct us_err *e)

@@ -3,7 +3,6 @@
 #include "profile/trie.h"
 
 #include "base/vec.h"
-#include "profile/pair_map.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -15,6 +14,7 @@ _Static_assert(US_MAX_FRAMES < UINT8_MAX, "depths must fit");
 int us_trie_init(struct us_trie *t)
 {
 	memset(t, 0, sizeof(*t));
+	t->seed = us_hash_seed();
 	struct us_trie_node *root = us_vec_push(&t->nodes);
 	uint8_t *depth = us_vec_push(&t->depths);
 	uint32_t *number = us_vec_push(&t->numbers);
@@ -32,7 +32,7 @@ void us_trie_fini(struct us_trie *t)
 
 static uint32_t *slot_of(struct us_trie *t, uint32_t parent, us_gva pc, uint8_t flags)
 {
-	size_t i = us_hash_pair(parent, pc) & (t->n_slot - 1);
+	size_t i = us_hash_pair(&t->seed, parent, pc) & (t->n_slot - 1);
 	for (; t->slot[i]; i = (i + 1) & (t->n_slot - 1)) {
 		const struct us_trie_node *n = &t->nodes.v[t->slot[i]];
 		if (n->pc == pc && n->parent == parent && n->flags == flags)
@@ -86,9 +86,4 @@ int us_trie_add(struct us_trie *t, uint32_t parent_number, us_gva pc, uint8_t fl
 		return -ENOMEM;
 	*number = node;
 	return 0;
-}
-
-uint32_t us_trie_node_of(const struct us_trie *t, uint32_t number)
-{
-	return number < t->numbers.n ? t->numbers.v[number] : US_TRIE_NONE;
 }

@@ -9,6 +9,7 @@
 #define US_PROFILE_TRIE_H
 
 #include "base/err.h"
+#include "profile/pair_map.h"
 #include "unwind/unwind.h"
 
 #define US_TRIE_NONE UINT32_MAX
@@ -36,6 +37,7 @@ struct us_trie {
 	} numbers;	/* number in the file to node */
 	uint32_t *slot; /* hash table of nodes by (parent, pc, flags); 0: free */
 	size_t n_slot;
+	struct us_hash_seed seed;
 };
 
 US_MUST_CHECK int us_trie_init(struct us_trie *t); /* 0 or -ENOMEM */
@@ -51,6 +53,9 @@ US_MUST_CHECK int us_trie_add(struct us_trie *t, uint32_t parent_number, us_gva 
 uint32_t us_trie_child(struct us_trie *t, uint32_t parent, us_gva pc, uint8_t flags);
 
 /* The node of a number in the file; US_TRIE_NONE: there is none. */
-uint32_t us_trie_node_of(const struct us_trie *t, uint32_t number);
+static inline uint32_t us_trie_node_of(const struct us_trie *t, uint32_t number)
+{
+	return number < t->numbers.n ? t->numbers.v[number] : US_TRIE_NONE;
+}
 
 #endif

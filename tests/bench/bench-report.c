@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench-report.c: what a text report of a large recording costs, in time and memory,
+ * bench-report.c: what reports of a large recording cost, in time and memory,
  * beside reading the same recording and dropping it.
  *
  *	bench-report [MILLIONS [STACKS]]
  *
  * Stacks are drawn evenly, which is the worst case: nearly every stack is in every
- *slice of time.  Their addresses are functions of this program, so names and lines are
- *real.
+ * slice of time.  Their addresses are functions of this program, so names and lines are
+ * real.
  */
 #include "bench.h"
 #include "report/report.h"

@@ -87,6 +87,28 @@ static void extremes_are_borne(void **state)
 	us_slices_fini(&s);
 }
 
+/* Weights that do not fit into one sum, in slices that are joined; and none at all. */
+static void joined_sums_do_not_overflow(void **state)
+{
+	(void)state;
+	struct us_slices s;
+	us_slices_init(&s);
+	for (uint32_t i = 0; i < 1000; i++) {
+		uint64_t t = i * (uint64_t)US_SLICES_WIDTH_NS;
+		assert_int_equal(us_slices_add(&s, 3, t, UINT32_MAX - i), 0);
+		assert_int_equal(us_slices_add(&s, 4, t, 0), 0);
+		assert_int_equal(us_slices_add(&s, 5 + i % 2, t, 1), 0);
+	}
+	assert_int_equal(us_slices_end(&s), 0);
+	check_order(&s);
+	assert_int_equal(sum_of(&s, 3), 1000 * (uint64_t)UINT32_MAX - 999 * 500);
+	assert_int_equal(sum_of(&s, 5), 500);
+	assert_int_equal(sum_of(&s, 6), 500);
+	for (size_t i = 0; i < s.sums.n; i++)
+		assert_true(s.sums.v[i].weight > 0 && s.sums.v[i].key != 4);
+	us_slices_fini(&s);
+}
+
 static void pairs_are_found_again(void **state)
 {
 	(void)state;
@@ -109,6 +131,7 @@ int main(void)
 		cmocka_unit_test(sums_survive_joining),
 		cmocka_unit_test(slices_hold_their_time),
 		cmocka_unit_test(extremes_are_borne),
+		cmocka_unit_test(joined_sums_do_not_overflow),
 		cmocka_unit_test(pairs_are_found_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
