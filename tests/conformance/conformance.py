@@ -326,8 +326,9 @@ class Suite:
         if self.no_system_calls:
             raise Skip(f"no system calls in ring 3 on this KVM: {self.no_system_calls}")
 
-    def enough(self, g, *options):
-        """(paths, figures) of a hundred samples; a busy host takes longer for them."""
+    def enough(self, g, *options, below=()):
+        """(paths, figures) of a hundred samples, some of them below each of these
+        functions; a busy host takes longer for them."""
         seconds = self.for_stacks
         for left in (2, 1, 0):
             _, stats = self.record(g, *options, seconds=seconds)
@@ -335,9 +336,10 @@ class Suite:
             self.report = self.us.report()
             rows = self.us.paths(self.report)
             n = sum(count for _, count in rows)
-            if n >= 100 or not left:
+            seen = all(any(name in path for path, _ in rows) for name in below)
+            if (n >= 100 and seen) or not left:
                 return rows, stats
-            seconds = min(150 / max(n, 1) * seconds, 40)
+            seconds = min((150 if seen else 1000) / max(n, 1) * seconds, 40)
 
     def ring3(self, name, smp):
         """Stacks go on from the kernel into the program below it, to its start."""
@@ -346,10 +348,11 @@ class Suite:
             g.wait("READY")
             self.needs_system_calls(g)
             program = g.elf.replace(".elf", "-user.elf")
-            rows, stats = self.enough(g, "-e", program)
+            entries = ("timer_entry", "gate_entry", "fault_entry", "syscall_entry")
+            rows, stats = self.enough(g, "-e", program, below=entries)
             self.stacks(stats, label)
             n = sum(c for _, c in rows)
-            for entry in ("timer_entry", "gate_entry", "fault_entry", "syscall_entry"):
+            for entry in entries:
                 count = sum(c for p, c in rows if entry in p)
                 note(f"{label}: {count} of {n} samples below {entry}")
                 check(count, f"no sample below {entry}")
