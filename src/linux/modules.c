@@ -190,10 +190,12 @@ static int by_start(const void *a, const void *b)
 /* Where each ends; of those at one address the first stays, as in the kernel. */
 static void close_functions(struct us_linux_modules *m, struct us_linux_module *module)
 {
-	struct us_linux_function *f = m->functions.v + module->first;
 	size_t n = m->functions.n - module->first, kept = 0;
-	if (n)
-		qsort(f, n, sizeof(*f), by_start);
+	module->n = 0;
+	if (!n)
+		return;
+	struct us_linux_function *f = m->functions.v + module->first;
+	qsort(f, n, sizeof(*f), by_start);
 	for (size_t k = 0; k < n; k++)
 		if (!kept || f[kept - 1].start != f[k].start)
 			f[kept++] = f[k];

@@ -340,7 +340,7 @@ size_t us_symbols_lookup(struct us_symbols *s, us_gva pc, bool is_return,
 	if (s->n_slot) {
 		const struct found *f = slot_of(s->found, s->n_slot, pc, is_return);
 		if (f->used)
-			return copy(ret, max, s->frames.v + f->first, f->n);
+			return f->n ? copy(ret, max, s->frames.v + f->first, f->n) : 0;
 	}
 	struct us_frame frames[MAX_CHAIN];
 	size_t n = look_up(s, NULL, pc, is_return, frames);
