@@ -23,7 +23,7 @@ enum us_exit {
 struct us_option {
 	int id;		  /* its letter, or US_OPTION_LONG and up: it has none */
 	const char *name; /* long name without the dashes */
-	const char *arg;  /* "HZ"; NULL: takes none */
+	const char *arg;  /* "HZ"; NULL: takes none; "[LIST]": --name or --name=LIST */
 	const char *help;
 };
 

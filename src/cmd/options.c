@@ -25,6 +25,18 @@ static size_t n_options(const struct us_cmd *cmd)
 	return n;
 }
 
+static bool is_optional(const struct us_option *o)
+{
+	return o->arg && o->arg[0] == '[';
+}
+
+static int arg_of(const struct us_option *o)
+{
+	return !o->arg		? no_argument
+	       : is_optional(o) ? optional_argument
+				: required_argument;
+}
+
 /* getopt's two descriptions of the table, with -h added. */
 static void describe(const struct us_cmd *cmd, char *letters,
 		     struct option longs[MAX_OPTIONS + 2])
@@ -38,13 +50,14 @@ static void describe(const struct us_cmd *cmd, char *letters,
 	for (size_t i = 0; i < n; i++) {
 		const struct us_option *o = &cmd->options[i];
 		longs[i] = (struct option){ .name = o->name,
-					    .has_arg = o->arg ? required_argument
-							      : no_argument,
+					    .has_arg = arg_of(o),
 					    .val = o->id };
 		if (o->id >= US_OPTION_LONG)
 			continue;
 		*letters++ = (char)o->id;
 		if (o->arg)
+			*letters++ = ':';
+		if (is_optional(o))
 			*letters++ = ':';
 	}
 	*letters = '\0';
@@ -249,9 +262,14 @@ static void print_option(const struct us_option *o)
 {
 	char left[64];
 	bool letter = o->id < US_OPTION_LONG;
-	snprintf(left, sizeof(left), "%s%c%s --%s%s%s", letter ? "-" : " ",
-		 letter ? o->id : ' ', letter ? "," : " ", o->name, o->arg ? " " : "",
-		 o->arg ? o->arg : "");
+	int length = o->arg ? (int)strcspn(o->arg + is_optional(o), "]") : 0;
+	snprintf(left, sizeof(left), "%s%c%s --%s%s%.*s%s", letter ? "-" : " ",
+		 letter ? o->id : ' ', letter ? "," : " ", o->name,
+		 is_optional(o) ? "[="
+		 : o->arg	? " "
+				: "",
+		 length, o->arg ? o->arg + is_optional(o) : "",
+		 is_optional(o) ? "]" : "");
 	printf("  %-28s %s\n", left, o->help);
 }
 

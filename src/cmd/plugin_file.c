@@ -65,6 +65,9 @@ static int make_word(struct us_plugin_command *c, struct us_err *e)
 	if (c->nodes)
 		snprintf(c->word + at, sizeof(c->word) - at, ",nodes=%u", c->nodes);
 	at = strlen(c->word);
+	if (c->calls_only)
+		snprintf(c->word + at, sizeof(c->word) - at, ",only=calls");
+	at = strlen(c->word);
 	if (c->trace)
 		snprintf(c->word + at, sizeof(c->word) - at, ",trace=%s/trace%s",
 			 c->dir, c->trace);

@@ -19,6 +19,7 @@ struct us_plugin_command {
 		dir; /* with the files "functions", "counts", "trace"; no comma in it */
 	uint32_t nodes;	    /* of each vCPU's tree; 0: the plugin's default */
 	bool functions;	    /* there is such a file */
+	bool calls_only;    /* functions' calls are counted, nothing else */
 	bool deterministic; /* instructions are the clock of all devices, too */
 	char word[3 * PATH_MAX];
 	char **argv; /* made; the array is the caller's to free */

@@ -207,6 +207,7 @@ int us_plugin_run_facts(const struct us_plugin_run *r, const struct us_plugin_fa
 		{ "backend", f->backend },
 		{ "how", f->how },
 		{ "caution", f->caution },
+		{ "unit", f->unit ? f->unit : "" },
 		{ "vcpus", vcpus },
 		{ "pid", pid },
 		{ "vmm", r->guest.vmm },

@@ -64,8 +64,9 @@ US_MUST_CHECK int us_plugin_run_check(const struct us_plugin_run *r, const char 
 /* What a recording says of the run. */
 struct us_plugin_facts {
 	const char *backend, *how, *caution; /* caution "": none */
-	unsigned n_vcpu;		     /* 0: not known */
-	const char *arch;		     /* NULL: not known */
+	const char *unit; /* of what was counted; "", NULL: the usual */
+	unsigned n_vcpu;  /* 0: not known */
+	const char *arch; /* NULL: not known */
 	enum us_match match;
 };
 US_MUST_CHECK int us_plugin_run_facts(const struct us_plugin_run *r,

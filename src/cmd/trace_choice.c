@@ -51,7 +51,7 @@ static int compile(const char *text, regex_t *re, struct us_err *e)
 
 int us_trace_choice_init(struct us_trace_choice *c, struct us_err *e)
 {
-	c->chooser = (struct us_function_chooser){ choose, c };
+	c->chooser = (struct us_function_chooser){ .choose = choose, .ctx = c };
 	int r = compile(c->filter, &c->filter_re, e);
 	if (r)
 		c->filter = c->hide = NULL;

@@ -8,10 +8,24 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool us_profile_is_counted(const struct us_profile *p)
 {
-	return p->calls.n;
+	return p->calls.n || us_profile_is_calls_only(p);
+}
+
+bool us_profile_is_calls_only(const struct us_profile *p)
+{
+	const char *unit = us_profile_fact(p, "unit");
+	return unit && !strcmp(unit, "calls");
+}
+
+const char *us_profile_unit(const struct us_profile *p)
+{
+	if (us_profile_is_calls_only(p))
+		return "calls";
+	return us_profile_is_counted(p) ? "instructions" : "samples";
 }
 
 static bool is_wanted(const struct us_profile *p, unsigned vcpu)

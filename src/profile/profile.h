@@ -41,6 +41,7 @@
 /* Facts that reports show when a recording has them: "target" (as the user named it),
  * "guest" (its name), "kernel", "pid", "vmm", "command", "backend", "why" (that
  * backend), "how", "caution", "hz" (asked), "vcpus", "seed", "started" (date), "host",
+ * "unit" ("calls": these alone were counted),
  * "version", "symbols_note" (why no image was found), "linux" (what the guest's memory
  * "version", "symbols_note" (why no image was found), "linux" (what the guest's memory
  * told), "linux_ready_s" (since when its unwind tables were used), "linux_changed",
@@ -140,6 +141,11 @@ void us_profile_free(struct us_profile *p); /* accepts NULL */
  * is what stands for samples above, and intervals are of no width.
  */
 bool us_profile_is_counted(const struct us_profile *p);
+/* Were calls alone counted, and not who calls?  Then weights are calls, and so is self.
+ */
+bool us_profile_is_calls_only(const struct us_profile *p);
+/* What weights are: "samples", "instructions", "calls". */
+const char *us_profile_unit(const struct us_profile *p);
 
 const struct us_profile_func *us_profile_funcs(const struct us_profile *p,
 					       size_t *ret_n);

@@ -125,13 +125,17 @@ static int write_callgrind(const struct us_profile *p, const struct us_report_op
 	if (find_arcs(&g))
 		return us_fail(e, -ENOMEM, "report: out of memory");
 	us_report_header_line(p, 0, title, sizeof(title));
-	bool counted = us_profile_is_counted(p);
+	static const char *const events[][2] = {
+		{ "Samples : Samples that ran", "Samples" },
+		{ "Ir : Instructions", "Ir" },
+		{ "Calls : Calls", "Calls" },
+	};
+	const char *const *event =
+		events[us_profile_is_counted(p) + us_profile_is_calls_only(p)];
 	fprintf(out,
 		"# callgrind format\nversion: 1\ncreator: uniscope " US_VERSION "\n");
 	print_name(out, "# guest", title);
-	fprintf(out, "positions: line\nevent: %s\nevents: %s\n",
-		counted ? "Ir : Instructions" : "Samples : Samples that ran",
-		counted ? "Ir" : "Samples");
+	fprintf(out, "positions: line\nevent: %s\nevents: %s\n", event[0], event[1]);
 	fprintf(out, "summary: %" PRIu64 "\n", us_profile_summary(p)->running);
 	for (uint32_t i = 0; i < g.n_func; i++)
 		print_function(&g, i, &arc, out);

@@ -188,8 +188,7 @@ static void header(struct page *g)
 	us_json_end(j);
 	us_report_summary_line(g->p, line, sizeof(line));
 	us_json_str(j, "summaryLine", line);
-	us_json_str(j, "unit",
-		    us_profile_is_counted(g->p) ? "instructions" : "samples");
+	us_json_str(j, "unit", us_profile_unit(g->p));
 	us_json_bool(j, "counted", us_profile_is_counted(g->p));
 	us_json_u64(j, "leftOut", g->n_left_out);
 }

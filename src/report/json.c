@@ -93,7 +93,7 @@ static void summary(struct us_json *j, const struct us_profile *p)
 	us_json_object(j, "summary");
 	us_json_u64(j, "running", s->running);
 	if (us_profile_is_counted(p)) {
-		us_json_str(j, "unit", "instructions");
+		us_json_str(j, "unit", us_profile_unit(p));
 		us_json_u64(j, "calls", s->calls);
 	}
 	us_json_u64(j, "exit", s->exit);

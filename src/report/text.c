@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define NUMBERS	     44 /* columns of the numbers */
+#define FEW_NUMBERS  26 /* where calls alone were counted */
 #define NEXT	     "next: uniscope report -o flame.html "
 #define HOT_PERCENT  10
 #define WARM_PERCENT 1
@@ -64,7 +65,8 @@ static void fit_columns(struct table *t)
 	}
 	if (t->columns.widest_place)
 		us_two_columns_measure(&t->columns, "function", "file:line");
-	us_two_columns_fit(&t->columns, t->o, NUMBERS);
+	us_two_columns_fit(&t->columns, t->o,
+			   us_profile_is_calls_only(t->p) ? FEW_NUMBERS : NUMBERS);
 }
 
 static void print_row(const struct table *t, const struct us_profile_func *f)
@@ -80,8 +82,12 @@ static void print_row(const struct table *t, const struct us_profile_func *f)
 	us_report_name_cell(f, name);
 	us_report_place_cell(f, t->o, place);
 	snprintf(interval, sizeof(interval), "%.1f-%.1f", low, high);
-	fprintf(t->out, "%s%7.1f %8.1f ", paint(t->o, colour), self, total);
-	if (us_profile_is_counted(t->p))
+	fprintf(t->out, "%s%7.1f ", paint(t->o, colour), self);
+	if (!us_profile_is_calls_only(t->p))
+		fprintf(t->out, "%8.1f ", total);
+	if (us_profile_is_calls_only(t->p))
+		fprintf(t->out, "%15" PRIu64, f->calls);
+	else if (us_profile_is_counted(t->p))
 		fprintf(t->out, "%10" PRIu64 " %13" PRIu64, f->calls, weight);
 	else
 		fprintf(t->out, "%10" PRIu64 "  %12s", weight, interval);
@@ -94,12 +100,15 @@ static void print_table(const struct table *t)
 {
 	bool by_total = us_report_by_total(t->o);
 	char name[US_CELL_SIZE] = "function", place[US_CELL_SIZE] = "file:line";
-	fprintf(t->out, "\n%s%7s %8s ", paint(t->o, BOLD), "self %", "total %");
-	if (us_profile_is_counted(t->p))
-		fprintf(t->out, "%10s %13s   ", "calls",
+	fprintf(t->out, "\n%s", paint(t->o, BOLD));
+	if (us_profile_is_calls_only(t->p))
+		fprintf(t->out, "%7s %15s   ", "%", "calls");
+	else if (us_profile_is_counted(t->p))
+		fprintf(t->out, "%7s %8s %10s %13s   ", "self %", "total %", "calls",
 			by_total ? "instr. total" : "instr. self");
 	else
-		fprintf(t->out, "%10s  %12s   ", by_total ? "in total" : "samples",
+		fprintf(t->out, "%7s %8s %10s  %12s   ", "self %", "total %",
+			by_total ? "in total" : "samples",
 			by_total ? "95 % (total)" : "95 % (self)");
 	us_two_columns_print(&t->columns, t->o, name, place, t->out);
 	fprintf(t->out, "%s\n", paint(t->o, RESET));
@@ -114,7 +123,10 @@ static void print_rest(const struct table *t, size_t n_all)
 		self += t->func[t->row[i]].self;
 		calls += t->func[t->row[i]].calls;
 	}
-	if (t->n < n_all && us_profile_is_counted(t->p))
+	if (t->n < n_all && us_profile_is_calls_only(t->p))
+		fprintf(t->out, "%7.1f %15" PRIu64 "   %zu more functions\n",
+			share(t->p, self), calls, n_all - t->n);
+	else if (t->n < n_all && us_profile_is_counted(t->p))
 		fprintf(t->out,
 			"%7.1f %8s %10" PRIu64 " %13" PRIu64 "   %zu more functions\n",
 			share(t->p, self), "", calls, self, n_all - t->n);

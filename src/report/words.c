@@ -49,10 +49,12 @@ static char *counted_line(const struct us_profile *p, char *dst, size_t size)
 	f = us_profile_funcs(p, &n);
 	for (size_t i = 0; i < n; i++)
 		called += f[i].calls > 0;
-	snprintf(dst, size,
-		 "%" PRIu64 " instructions, %" PRIu64
-		 " calls of %zu functions, counted",
-		 s->running, s->calls, called);
+	if (us_profile_is_calls_only(p))
+		dst[0] = '\0';
+	else
+		snprintf(dst, size, "%" PRIu64 " instructions, ", s->running);
+	append(dst, size, "%" PRIu64 " calls of %zu functions, counted", s->calls,
+	       called);
 	return dst;
 }
 
@@ -160,8 +162,8 @@ static void running(const struct us_profile *p, char *dst, size_t size)
 {
 	const struct us_profile_summary *s = us_profile_summary(p);
 	uint64_t all = s->running + s->unfocused + s->other_part;
-	snprintf(dst, size, "shares below are of the %" PRIu64 " %s that ran",
-		 s->running, us_profile_is_counted(p) ? "instructions" : "samples");
+	snprintf(dst, size, "shares below are of the %" PRIu64 " %s%s", s->running,
+		 us_profile_unit(p), us_profile_is_calls_only(p) ? "" : " that ran");
 	if (s->unfocused)
 		append(dst, size, " and match the focus");
 	if (s->unfocused || s->other_part)

@@ -74,11 +74,15 @@ struct us_counts_head {
 	/* Several vCPUs take turns in one thread, and this QEMU does not say which of
 	 * them executes what: nothing is counted. */
 	uint32_t mixed;
-	uint32_t reserved;
-	char target[16]; /* QEMU's name of the architecture */
+	uint32_t calls_only; /* 1: nodes are functions, all below the root, with calls
+				and no instructions */
+	char target[16];     /* QEMU's name of the architecture */
 	/* Functions that were executed, whose first instruction was that of the image,
 	 * and was not: is it the image that runs? */
 	uint64_t n_same, n_differ;
+	/* Where only calls are counted: functions that jump to their first instruction,
+	 * which the image's do not.  Each time counts as a call. */
+	uint64_t n_unforeseen;
 };
 
 #endif

@@ -88,12 +88,14 @@ struct tree {
 	const struct us_counts_node *node; /* in the file: it changes */
 	uint32_t n;
 	uint64_t rest; /* executed since the last change, by vcpu.node */
+	bool calls_only;
 };
 
 static struct tree tree_of(const struct us_counts *c, unsigned i)
 {
 	const char *p = c->map + c->head.vcpu_offset + i * c->head.vcpu_stride;
-	struct tree t = { .node = (const void *)(p + c->head.node_offset) };
+	struct tree t = { .node = (const void *)(p + c->head.node_offset),
+			  .calls_only = c->head.calls_only };
 	const struct us_counts_vcpu *v = (const void *)p;
 	t.n = __atomic_load_n(&v->n_node, __ATOMIC_ACQUIRE);
 	if (t.n > c->head.n_node)
@@ -107,6 +109,8 @@ static struct tree tree_of(const struct us_counts *c, unsigned i)
 static struct us_counted counted_of(const struct tree *t, uint32_t i)
 {
 	struct us_counts_node n = t->node[i];
+	if (t->calls_only)
+		n.self = n.calls;
 	return (struct us_counted){
 		.parent = n.parent < i ? n.parent : 0,
 		.address = n.address,

@@ -20,11 +20,12 @@
 #define US_FUNCTIONS_MAGIC "USFUNCS3" /* 8 bytes, no NUL */
 #define US_FUNCTIONS_MAX   (1U << 24)
 
-/* What a trace does with a function: bits. */
+/* What is known of a function, and what is done with it: bits. */
 enum us_function_choice {
 	US_FUNCTION_TRACED = 1, /* its entries and exits are written down */
 	US_FUNCTION_FROM = 2,	/* its entry switches that on */
 	US_FUNCTION_UNTIL = 4,	/* and off */
+	US_FUNCTION_LOOPS = 8,	/* its own code jumps to its first instruction */
 };
 
 struct us_function_range {

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "symbol/elf_file.h"
 #include "trace/functions.h"
+#include "trace/plugin/arch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ struct named_range {
 	struct us_function_range r;
 	const char *name;
 	const struct us_elf_image *image;
+	uint64_t bias;
 };
 
 struct ranges {
@@ -25,14 +27,26 @@ struct ranges {
 	bool failed;
 };
 
-static void add_code(const struct us_function *f, struct us_function_range *r)
+/* What the image has at gva start, *ret_n bytes at most; NULL: nothing. */
+static const uint8_t *code_of(const struct named_range *x, uint64_t start,
+			      uint64_t *ret_n)
 {
-	const struct us_elf_file *file = us_elf_image_file(f->image);
-	uint64_t addr = f->start - f->bias;
+	const struct us_elf_file *file = us_elf_image_file(x->image);
+	uint64_t addr = start - x->bias;
 	const struct us_elf_code *c = us_elf_file_code(file, addr);
 	uint64_t at = c ? addr - c->start : 0;
-	if (c && at < c->filesz && c->filesz - at >= sizeof(r->code))
-		memcpy(r->code, file->bytes + c->offset + at, sizeof(r->code));
+	if (!c || at >= c->filesz)
+		return NULL;
+	*ret_n = c->filesz - at;
+	return file->bytes + c->offset + at;
+}
+
+static void add_code(struct named_range *x)
+{
+	uint64_t n;
+	const uint8_t *code = code_of(x, x->r.start, &n);
+	if (code && n >= sizeof(x->r.code))
+		memcpy(x->r.code, code, sizeof(x->r.code));
 }
 
 static void add_range(void *ctx, const struct us_function *f)
@@ -47,9 +61,10 @@ static void add_range(void *ctx, const struct us_function *f)
 	x->r.end = f->start + f->size;
 	x->name = f->raw;
 	x->image = f->image;
+	x->bias = f->bias;
 	x->r.choice = all->chooser ? all->chooser->choose(all->chooser->ctx, f->raw)
 				   : US_FUNCTION_TRACED;
-	add_code(f, &x->r);
+	add_code(x);
 }
 
 static int compare_starts(const void *a, const void *b)
@@ -140,6 +155,46 @@ static void make_disjoint(struct ranges *all)
 	all->n = n;
 }
 
+static bool may_loop(const struct named_range *x)
+{
+	const struct us_elf_file *file = us_elf_image_file(x->image);
+	const struct us_plugin_arch *a = us_plugin_arch_of_machine(file->machine);
+	uint64_t n = 0, size = x->r.end - x->r.start;
+	const uint8_t *code = a ? code_of(x, x->r.start, &n) : NULL;
+	if (!code)
+		return false;
+	return us_plugin_may_jump_to(a, code, n < size ? n : size, x->r.start,
+				     x->r.entry);
+}
+
+static struct named_range *range_at(const struct ranges *all, uint64_t start)
+{
+	size_t low = 0, high = all->n;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (all->v[mid].r.start < start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < all->n && all->v[low].r.start == start ? &all->v[low] : NULL;
+}
+
+/* Any part of a function may have the jump to its first instruction, or none. */
+static void find_loops(const struct ranges *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct named_range *f = range_at(all, all->v[i].r.entry);
+		if (f && may_loop(&all->v[i]))
+			f->r.choice |= US_FUNCTION_LOOPS;
+	}
+	for (size_t i = 0; i < all->n; i++) {
+		const struct named_range *f = range_at(all, all->v[i].r.entry);
+		if (f)
+			all->v[i].r.choice |= f->r.choice & US_FUNCTION_LOOPS;
+	}
+}
+
 static int write_all(const struct ranges *all, int fd)
 {
 	uint64_t n = all->n;
@@ -161,6 +216,8 @@ int us_functions_write(const struct us_symbols *s,
 		qsort(all.v, all.n, sizeof(*all.v), compare_starts);
 	int r = all.failed ? -ENOMEM : join_cold_parts(&all);
 	make_disjoint(&all);
+	if (!r && chooser && chooser->loops)
+		find_loops(&all);
 	if (!r && all.n > US_FUNCTIONS_MAX)
 		r = -E2BIG;
 	if (!r)

@@ -9,6 +9,7 @@
 struct us_function_chooser {
 	uint64_t (*choose)(void *ctx, const char *raw_name);
 	void *ctx;
+	bool loops; /* US_FUNCTION_LOOPS is found out */
 };
 
 /* Write functions.h's file to fd. chooser NULL: all are traced. *ret_n: how many ranges

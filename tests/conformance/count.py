@@ -71,6 +71,32 @@ def is_counted(args, qemu, *options, smp=1):
             check(calls[what] == by, f"{what} is called by {calls[what]}")
 
 
+def calls_are_counted(args, qemu, *options, smp=1):
+    """Alone: each entry of a function, but no round of a loop that begins one."""
+    with Counting(args, qemu, *options, smp=smp, before=["--functions"]) as c:
+        truth = c.counts()
+        c.end()
+        report = c.report()
+        functions = {f["name"]: f for f in report["functions"]}
+        wrong = [f"{name}: {functions[name]['calls']} of {n}" for name, n in truth.items()
+                 if name != "top_loop_rounds" and functions[name]["calls"] != n]
+        check(not wrong, "; ".join(wrong))
+        check(report["summary"]["unit"] == "calls", report["summary"]["unit"])
+        check(report["summary"]["running"] == sum(f["calls"] for f in report["functions"]),
+              "the sum is another")
+        text = c.us.run("report", c.out).stdout
+        check(f"{truth['hot']}   hot " in text and "instr." not in text, text)
+        note(f"{len(truth) - 1} functions, {report['summary']['running']} calls")
+
+
+def chosen_are_counted(args, qemu):
+    with Counting(args, qemu, before=["--functions=fib,t.*_loop,by_[12]"]) as c:
+        truth = c.counts()
+        c.end()
+        calls = {f["name"]: f["calls"] for f in c.report()["functions"]}
+        check(calls == {n: truth[n] for n in ("fib", "top_loop", "by_1", "by_2")}, f"{calls}")
+
+
 def turns_are_counted(args, qemu):
     """Or refused, by a QEMU that cannot tell them apart."""
     options = ["-accel", "tcg,thread=single"]
@@ -164,11 +190,18 @@ def wrong_image_is_told(args, qemu):
 
 def refusals_say_why(args):
     us = Uniscope(args.build)
+    vm = ["--", "qemu-system-x86_64", "-kernel",
+          os.path.join(args.build, "tests/guests/counted.elf")]
+    bare = us.data("bare.elf")
+    subprocess.run(["objcopy", "-S", vm[-1], bare], check=True)
     for command, words in (
             (["--", "true"], "no QEMU"),
             (["--", "qemu-system-x86_64", "-enable-kvm"], "KVM"),
             (["--", "qemu-system-x86_64", "-accel", "kvm"], "KVM"),
             (["--deterministic", "--", "qemu-system-x86_64", "-icount", "1"], "-icount"),
+            (["--functions=(", *vm], "("),
+            (["--functions=nothing_like_it", *vm], "no function of the images"),
+            (["--functions", *vm[:-1], bare], "no symbols"),
             (["--attach", "/dev/null"], "no file of counts"),
             (["--attach", "/nowhere/counts"], "No such file"),
             ([], "--attach FILE")):
@@ -210,9 +243,14 @@ def points(tap, args, qemu):
                   lambda o=options, n=smp: is_counted(args, qemu, *o, smp=n))
     tap.point("every call is counted: four vCPUs in turns",
               lambda: turns_are_counted(args, qemu))
+    for name, options, smp in (("one vCPU", [], 1), ("four vCPUs", [], 4),
+                               ("one instruction a block", qemu.one_insn_per_block(), 1)):
+        tap.point(f"calls alone are counted: {name}",
+                  lambda o=options, n=smp: calls_are_counted(args, qemu, *o, smp=n))
     tap.point("two deterministic runs are the same", lambda: is_repeated(args, qemu))
     if args.qemu:
         return
+    tap.point("calls of some functions alone", lambda: chosen_are_counted(args, qemu))
     tap.point("callgrind_annotate agrees", lambda: is_read_by_callgrind(args, qemu))
     tap.point("QEMU is killed", lambda: qemu_is_killed(args, qemu))
     tap.point("uniscope is killed", lambda: uniscope_is_killed(args, qemu))

@@ -191,9 +191,9 @@ function showHeader() {
 	stateOf("ready", "waiting for the host CPU", S.ready, all);
 	stateOf("idle", "idle", S.idle, all, `95 %: ${range(S.idleLow, S.idleHigh)}, not in the graph`);
 	$("time").hidden = !all || data.counted;
-	$("width-of").textContent = data.counted ? "instructions" : "time";
+	$("width-of").textContent = data.counted ? data.unit : "time";
 	for (const cell of document.querySelectorAll(".unit"))
-		cell.textContent = data.counted ? "Instructions" : "Samples";
+		cell.textContent = data.unit[0].toUpperCase() + data.unit.slice(1);
 	$("summary").textContent = data.summaryLine;
 	if (data.leftOut)
 		$("left-out").textContent = `The ${count(data.leftOut)} narrowest frames are left out of this page.`;

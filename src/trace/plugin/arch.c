@@ -2,13 +2,16 @@
 /* arch.c: see arch.h. */
 #include "trace/plugin/arch.h"
 
+#include <elf.h>
 #include <string.h>
 
 #define X86_RESET_VECTOR 0xfffffff0ULL
 
 static const struct us_plugin_arch archs[] = {
-	{ "x86_64", .flow = us_x86_flow, .reset_vector = X86_RESET_VECTOR },
-	{ "i386", .flow = us_x86_flow, .reset_vector = X86_RESET_VECTOR },
+	{ "x86_64", .flow = us_x86_flow, .reset_vector = X86_RESET_VECTOR,
+	  .machine = EM_X86_64, .may_jump_to = us_x86_may_jump_to },
+	{ "i386", .flow = us_x86_flow, .reset_vector = X86_RESET_VECTOR,
+	  .machine = EM_386, .may_jump_to = us_x86_may_jump_to },
 };
 
 const struct us_plugin_arch *us_plugin_arch_find(const char *target)
@@ -17,4 +20,32 @@ const struct us_plugin_arch *us_plugin_arch_find(const char *target)
 		if (!strcmp(target, archs[i].target))
 			return &archs[i];
 	return NULL;
+}
+
+const struct us_plugin_arch *us_plugin_arch_of_machine(uint16_t machine)
+{
+	for (size_t i = 0; i < sizeof(archs) / sizeof(archs[0]); i++)
+		if (machine == archs[i].machine)
+			return &archs[i];
+	return NULL;
+}
+
+bool us_plugin_jumps_to(const struct us_plugin_arch *a, const uint8_t *code, size_t n,
+			uint64_t pc, uint64_t to)
+{
+	struct us_flow_insn f;
+	a->flow(code, n, pc, &f);
+	return (f.flow == US_FLOW_JUMP || f.flow == US_FLOW_BRANCH) && f.has_target &&
+	       f.target == to;
+}
+
+bool us_plugin_may_jump_to(const struct us_plugin_arch *a, const uint8_t *code,
+			   size_t n, uint64_t pc, uint64_t to)
+{
+	if (a->may_jump_to)
+		return a->may_jump_to(code, n, pc, to);
+	for (size_t i = 0; i + 4 <= n; i += 4)
+		if (us_plugin_jumps_to(a, code + i, 4, pc + i, to))
+			return true;
+	return false;
 }

@@ -16,15 +16,28 @@ struct us_plugin_arch {
 	void (*flow)(const uint8_t *code, size_t n, uint64_t pc,
 		     struct us_flow_insn *ret);
 	uint64_t reset_vector; /* where every reset leads; 0: not the same for all */
+	uint16_t machine;      /* EM_*, of ELF files */
+	/* May these n bytes at pc have a jump or branch to this address?  Perhaps by
+	 * what is no instruction there.  NULL: instructions have 4 bytes. */
+	bool (*may_jump_to)(const uint8_t *code, size_t n, uint64_t pc, uint64_t to);
 };
 
 /* NULL: not known. */
 const struct us_plugin_arch *us_plugin_arch_find(const char *target);
+const struct us_plugin_arch *us_plugin_arch_of_machine(uint16_t machine);
+
+/* Is the instruction of n bytes at pc a jump or branch to this address? */
+bool us_plugin_jumps_to(const struct us_plugin_arch *a, const uint8_t *code, size_t n,
+			uint64_t pc, uint64_t to);
+/* May there be one in this code? */
+bool us_plugin_may_jump_to(const struct us_plugin_arch *a, const uint8_t *code,
+			   size_t n, uint64_t pc, uint64_t to);
 
 /*
  * x86.c.  What an instruction is in 64-bit, 32-bit and 16-bit code is told apart by its
  * length: QEMU does not say in which mode the guest is.
  */
 void us_x86_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn *ret);
+bool us_x86_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to);
 
 #endif

@@ -2,12 +2,13 @@
 /*
  * plugin.c: the plugin that QEMU loads: its options, its file, its start.
  *
- *	-plugin FILE,counts=PATH[,functions=PATH][,nodes=N]
+ *	-plugin FILE,counts=PATH[,functions=PATH][,nodes=N][,only=calls]
  *		[,trace=PATH[,records=N][,depth=N][,stream=on][,clock=insns][,begin=off]]
  *
  * counts: a file that is made, counts.h; functions: one that is read, functions.h;
  * trace: one that is made, events.h.
  */
+#include "trace/plugin/calls.h"
 #include "trace/plugin/event_file.h"
 #include "trace/plugin/translate.h"
 
@@ -32,6 +33,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 struct options {
 	const char *counts, *functions;
 	uint32_t n_node;
+	bool calls_only;
 	struct us_event_options trace;
 };
 
@@ -61,9 +63,14 @@ static int parse(struct options *o, int argc, char **argv)
 			 (n = strtoul(argv[i] + 6, NULL, 10)) >= 16 &&
 			 n <= US_COUNTS_MAX_NODE)
 			o->n_node = (uint32_t)n;
+		else if (!strcmp(argv[i], "only=calls"))
+			o->calls_only = true;
 		else if (!us_event_option(&o->trace, argv[i]))
 			return complain("option", argv[i], EINVAL);
 	}
+	if (o->calls_only && (!o->functions || o->trace.path))
+		return complain("option only=calls: with functions, without trace",
+				NULL, EINVAL);
 	return o->counts ? 0 : complain("option counts=PATH is missing", NULL, EINVAL);
 }
 
@@ -99,7 +106,8 @@ static struct us_counts_head head_of(const struct options *o, const qemu_info_t 
 	struct us_counts_head h = { .version = US_COUNTS_VERSION,
 				    .api = (uint32_t)info->version.cur,
 				    .n_vcpu = (uint32_t)info->system.max_vcpus,
-				    .n_node = o->n_node };
+				    .n_node = o->n_node,
+				    .calls_only = o->calls_only };
 	if (!h.n_vcpu || h.n_vcpu > US_COUNTS_MAX_VCPU)
 		h.n_vcpu = US_COUNTS_MAX_VCPU;
 	memcpy(h.magic, US_COUNTS_MAGIC, sizeof(h.magic));
@@ -202,9 +210,13 @@ static int make_vcpus(void)
 		struct us_counts_vcpu *c = counts_of(i);
 		struct us_counts_node *node = (void *)((char *)c +
 						       us_plugin.counts->node_offset);
-		int r = us_tracker_init(&us_plugin.vcpu[i].tracker, &us_plugin.stacks,
-					(uint16_t)i, c, node, us_plugin.counts->n_node,
-					&c->insns);
+		struct us_tracker *t = &us_plugin.vcpu[i].tracker;
+		int r = 0;
+		if (us_plugin.counts->calls_only)
+			us_calls_init(t, c, node);
+		else
+			r = us_tracker_init(t, &us_plugin.stacks, (uint16_t)i, c, node,
+					    us_plugin.counts->n_node, &c->insns);
 		if (r < 0)
 			return r;
 	}
@@ -216,7 +228,7 @@ static void at_exit(qemu_plugin_id_t id, void *data)
 	(void)id;
 	(void)data;
 	for (unsigned i = 0; i < us_plugin.n_vcpu; i++)
-		if (us_plugin.vcpu[i].started)
+		if (us_plugin.vcpu[i].started && !us_plugin.counts->calls_only)
 			us_track_settle(&us_plugin.vcpu[i].tracker);
 	__atomic_store_n(&us_plugin.counts->ended, 1, __ATOMIC_RELEASE);
 	if (us_plugin.events)
@@ -236,6 +248,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 	int ret = parse(&o, argc, argv);
 	if (ret == 0)
 		ret = load_functions(o.functions, &functions);
+	if (ret == 0 && o.calls_only)
+		o.n_node = us_calls_n_node(&functions);
 	if (ret == 0)
 		ret = make_counts(&o, info, &us_plugin.counts);
 	if (ret < 0)
@@ -249,7 +263,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 	if (us_plugin.api > 1)
 		us_plugin.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
 	qemu_plugin_register_vcpu_init_cb(id, start_vcpu);
-	qemu_plugin_register_vcpu_tb_trans_cb(id, us_translate);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, o.calls_only ? us_calls_translate
+							       : us_translate);
 	qemu_plugin_register_atexit_cb(id, at_exit, NULL);
 	return 0;
 }

@@ -20,11 +20,6 @@ struct block {
 
 /* ---- What QEMU calls when the guest has executed it ---- */
 
-static struct us_plugin_vcpu *vcpu_of(unsigned i)
-{
-	return &us_plugin.vcpu[i < us_plugin.n_vcpu ? i : us_plugin.n_vcpu - 1];
-}
-
 /*
  * Version 1: after a call or a return, QEMU (to 8.2) reports the next memory access by
  * a helper, too, to whoever asked for that of the call: the delivery of an interrupt.
@@ -46,7 +41,7 @@ static bool is_stray(struct us_plugin_vcpu *v, bool store)
 
 static void on_call(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *data)
 {
-	struct us_plugin_vcpu *v = vcpu_of(i);
+	struct us_plugin_vcpu *v = us_plugin_vcpu(i);
 	const struct us_point *p = data;
 	if (qemu_plugin_mem_is_store(info) && !is_stray(v, true))
 		us_track_call(&v->tracker, &p->site, sp);
@@ -54,7 +49,7 @@ static void on_call(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *d
 
 static void on_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *data)
 {
-	struct us_plugin_vcpu *v = vcpu_of(i);
+	struct us_plugin_vcpu *v = us_plugin_vcpu(i);
 	const struct us_point *p = data;
 	bool store = qemu_plugin_mem_is_store(info);
 	if (!is_stray(v, store) && !store)
@@ -64,7 +59,7 @@ static void on_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void 
 
 static void on_iret(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *data)
 {
-	struct us_plugin_vcpu *v = vcpu_of(i);
+	struct us_plugin_vcpu *v = us_plugin_vcpu(i);
 	const struct us_point *p = data;
 	if (!v->iret || qemu_plugin_mem_is_store(info))
 		return;
@@ -75,60 +70,60 @@ static void on_iret(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *d
 static void before_iret(unsigned i, void *data)
 {
 	(void)data;
-	vcpu_of(i)->iret = true;
+	us_plugin_vcpu(i)->iret = true;
 }
 
 static void before_call(unsigned i, void *data)
 {
 	(void)data;
-	vcpu_of(i)->armed++;
+	us_plugin_vcpu(i)->armed++;
 }
 
 static void on_leave(unsigned i, void *data)
 {
 	const struct us_point *p = data;
-	us_track_iret(&vcpu_of(i)->tracker, &p->site, 0);
+	us_track_iret(&us_plugin_vcpu(i)->tracker, &p->site, 0);
 }
 
 static void on_jump(unsigned i, void *data)
 {
 	const struct us_point *p = data;
-	us_track_jump(&vcpu_of(i)->tracker, &p->site);
+	us_track_jump(&us_plugin_vcpu(i)->tracker, &p->site);
 }
 
 static void on_switch(unsigned i, void *data)
 {
 	const struct us_point *p = data;
-	us_track_switch(&vcpu_of(i)->tracker, p->rest);
+	us_track_switch(&us_plugin_vcpu(i)->tracker, p->rest);
 }
 
 static void on_trap(unsigned i, void *data)
 {
 	(void)data;
-	us_track_trap(&vcpu_of(i)->tracker);
+	us_track_trap(&us_plugin_vcpu(i)->tracker);
 }
 
 static void on_entry(unsigned i, void *data)
 {
 	const struct us_point *p = data;
-	us_track_enter(&vcpu_of(i)->tracker, &p->entry);
+	us_track_enter(&us_plugin_vcpu(i)->tracker, &p->entry);
 }
 
 static void on_halt(unsigned i, void *data)
 {
 	(void)data;
-	us_track_halt(&vcpu_of(i)->tracker);
+	us_track_halt(&us_plugin_vcpu(i)->tracker);
 }
 
 static void on_reset(unsigned i, void *data)
 {
 	(void)data;
-	us_track_reset(&vcpu_of(i)->tracker);
+	us_track_reset(&us_plugin_vcpu(i)->tracker);
 }
 
 static void on_block(unsigned i, void *data)
 {
-	*(uint64_t *)(uintptr_t)vcpu_of(i)->tracker.insns += (uintptr_t)data;
+	*(uint64_t *)(uintptr_t)us_plugin_vcpu(i)->tracker.insns += (uintptr_t)data;
 }
 
 /* ---- Where it is to call ---- */
@@ -277,21 +272,26 @@ static void add_flow(const struct block *b)
 	}
 }
 
-/* Once for each function: is this what the image has there? */
-static void compare_code(const struct block *b, const uint8_t *bytes)
+void us_compare_code(const struct us_function_range *r, struct us_track_function *f,
+		     const uint8_t *bytes, size_t n)
 {
-	static const uint8_t unknown[sizeof(((struct us_function_range *)0)->code)];
-	const struct us_function_range *r = us_functions_find(
-		&us_plugin.points.functions, b->pc);
-	struct us_track_function *f = us_points_function_at(&us_plugin.points, b->pc);
-	size_t n = b->end - b->pc;
-	if (f->seen || !r || !memcmp(r->code, unknown, sizeof(unknown)))
+	static const uint8_t unknown[sizeof(r->code)];
+	if (f->seen || !memcmp(r->code, unknown, sizeof(unknown)))
 		return;
 	f->seen = true;
 	if (!memcmp(r->code, bytes, n < sizeof(r->code) ? n : sizeof(r->code)))
 		us_plugin.counts->n_same++;
 	else
 		us_plugin.counts->n_differ++;
+}
+
+static void compare_code(const struct block *b, const uint8_t *bytes)
+{
+	const struct us_function_range *r = us_functions_find(
+		&us_plugin.points.functions, b->pc);
+	if (r)
+		us_compare_code(r, us_points_function_at(&us_plugin.points, b->pc),
+				bytes, b->end - b->pc);
 }
 
 static void add_entry(const struct block *b)
@@ -306,8 +306,8 @@ static void add_entry(const struct block *b)
 }
 
 /* Version 1 and 2 say where the bytes are, later ones copy them. */
-static const uint8_t *bytes_of(const struct qemu_plugin_insn *insn, size_t n,
-			       uint8_t copy[static US_MAX_INSN])
+const uint8_t *us_insn_bytes(const struct qemu_plugin_insn *insn, size_t n,
+			     uint8_t copy[static US_MAX_INSN])
 {
 	uintptr_t got = qemu_plugin_insn_data(insn, copy, n);
 	return us_plugin.api < 3 ? (const uint8_t *)got : copy;
@@ -321,7 +321,7 @@ static void translate_insn(struct block *b)
 		n = US_MAX_INSN;
 	b->pc = qemu_plugin_insn_vaddr(b->insn);
 	b->end = b->pc + n;
-	const uint8_t *bytes = bytes_of(b->insn, n, copy);
+	const uint8_t *bytes = us_insn_bytes(b->insn, n, copy);
 	us_plugin.arch->flow(bytes, n, b->pc, &b->flow);
 	if (us_plugin.arch->reset_vector && b->pc == us_plugin.arch->reset_vector)
 		before(b, on_reset, NULL);

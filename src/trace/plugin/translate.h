@@ -13,6 +13,7 @@ struct us_plugin_vcpu {
 	struct us_tracker tracker;
 	struct us_events events; /* the tracker's, where it is traced */
 	uint64_t armed, heard;	 /* calls and returns executed; those heard of */
+	uint64_t step, back;	 /* calls.h */
 	bool iret;		 /* its first load is yet to come */
 	bool started;
 };
@@ -36,5 +37,19 @@ extern struct us_plugin us_plugin;
 
 /* Called by QEMU, with its own lock or several threads at once. */
 void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+
+/* ---- Also for calls.c ---- */
+
+/* The bytes of an instruction, n of them at most US_MAX_INSN; in copy or not. */
+const uint8_t *us_insn_bytes(const struct qemu_plugin_insn *insn, size_t n,
+			     uint8_t copy[static US_MAX_INSN]);
+/* Once for each function: are these n bytes at its start what the image has there? */
+void us_compare_code(const struct us_function_range *r, struct us_track_function *f,
+		     const uint8_t *bytes, size_t n);
+
+static inline struct us_plugin_vcpu *us_plugin_vcpu(unsigned i)
+{
+	return &us_plugin.vcpu[i < us_plugin.n_vcpu ? i : us_plugin.n_vcpu - 1];
+}
 
 #endif

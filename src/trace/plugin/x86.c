@@ -53,6 +53,18 @@ static bool halts(const uint8_t *op, size_t n)
 	       (n == 3 && op[0] == 0x0f && op[1] == 0x01 && op[2] == 0xc9);
 }
 
+/* A string instruction with a repeat prefix: QEMU executes it once for each element. */
+static bool repeats(const uint8_t *code, size_t at)
+{
+	uint8_t op = code[at];
+	bool string = (op >= 0xa4 && op <= 0xa7) || (op >= 0xaa && op <= 0xaf) ||
+		      (op >= 0x6c && op <= 0x6f);
+	for (size_t i = 0; string && i < at; i++)
+		if (code[i] == 0xf2 || code[i] == 0xf3)
+			return true;
+	return false;
+}
+
 /* Those that the unwinder's decoder does not tell apart. */
 static bool by_opcode(const uint8_t *op, size_t n, struct us_flow_insn *ret)
 {
@@ -111,10 +123,44 @@ void us_x86_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn
 	ret->halts = at < n && halts(code + at, n - at);
 	if (at >= n || by_opcode(code + at, n - at, ret))
 		return;
+	if (repeats(code, at)) {
+		ret->flow = US_FLOW_BRANCH;
+		set_target(ret, pc, 0);
+		return;
+	}
 	if ((us_x86_decode(code, n, 64, &x) && x.len == n) ||
 	    (us_x86_decode(code, n, 32, &x) && x.len == n)) {
 		by_decoder(&x, pc + n, ret);
 		ret->loads_stack = loads_stack(&x, code[at]);
 	} else
 		short_distance(code + at, n - at, pc + n, ret);
+}
+
+/* Where code[0] to code[n - 1] would jump, with n the shortest; false: nowhere. */
+static bool jump_target(const uint8_t *code, size_t n, uint64_t pc, uint64_t *ret)
+{
+	bool two = n > 1 && code[0] == 0x0f && (code[1] & 0xf0) == 0x80;
+	int32_t distance;
+	if (n >= 2 &&
+	    (code[0] == 0xeb || (code[0] & 0xf0) == 0x70 || (code[0] & 0xfc) == 0xe0)) {
+		*ret = pc + 2 + (uint64_t)(int8_t)code[1];
+		return true;
+	}
+	if (n < 5U + two || (!two && code[0] != 0xe9))
+		return false;
+	memcpy(&distance, code + 1 + two, sizeof(distance));
+	*ret = pc + 5 + two + (uint64_t)(int64_t)distance;
+	return true;
+}
+
+bool us_x86_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to)
+{
+	size_t first = n ? skip_prefixes(code, n) : 0;
+	uint64_t at;
+	if (n && pc == to && first < n && repeats(code, first))
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (jump_target(code + i, n - i, pc + i, &at) && at == to)
+			return true;
+	return false;
 }
