@@ -20,6 +20,7 @@ _uniscope() {
 		esac
 		COMPREPLY=($(compgen -W "text json folded callgrind html qprofiler exits" -- "$cur"))
 		return ;;
+	--listen) COMPREPLY=($(compgen -W "127.0.0.1:9090" -- "$cur")); return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--sort) COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
 	-e | --elf | -o | --output | --source) COMPREPLY=($(compgen -f -- "$cur")); return ;;

@@ -36,6 +36,11 @@ void us_plugin_run_catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+bool us_plugin_run_is_stopped(void)
+{
+	return stopped;
+}
+
 /* What the images are found by, before there is a process. */
 static void guest_of_command(struct us_plugin_run *r)
 {

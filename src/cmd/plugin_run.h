@@ -42,6 +42,7 @@ struct us_plugin_run {
 
 /* Ctrl-C and the like end what us_plugin_run_wait() waits for. */
 void us_plugin_run_catch_signals(void);
+bool us_plugin_run_is_stopped(void); /* one of them came */
 
 /* Open the images; with a command, make the folder and the file of functions, too. */
 US_MUST_CHECK int us_plugin_run_prepare(struct us_plugin_run *r,

@@ -4,6 +4,7 @@
 #include "cmd/output.h"
 #include "cmd/plugin_run.h"
 #include "cmd/trace_choice.h"
+#include "cmd/trace_server.h"
 #include "cmd/traced.h"
 #include "report/report.h"
 #include "trace/counts_read.h"
@@ -13,15 +14,17 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_RING (32U << 20) /* bytes a vCPU */
-#define ROUNDS	     16		 /* in a row, while the guest is fast */
-#define NEXT_ROUND   0.1	 /* of a ring: when it is worth one */
-#define INSN_NS	     8		 /* by --deterministic: icount shift=3 */
+#define DEFAULT_RING  (32U << 20) /* bytes a vCPU */
+#define ROUNDS	      16	  /* in a row, while the guest is fast */
+#define NEXT_ROUND    0.1	  /* of a ring: when it is worth one */
+#define SERVE_POLL_US 20000
+#define INSN_NS	      8 /* by --deterministic: icount shift=3 */
 
 enum {
 	OPT_SYMBOLS = US_OPTION_LONG,
@@ -35,9 +38,10 @@ enum {
 	OPT_ON,
 	OPT_OFF,
 	OPT_SNAPSHOT,
+	OPT_LISTEN,
 };
 
-enum action { RUN, SWITCH_ON, SWITCH_OFF, SNAPSHOT };
+enum action { RUN, SWITCH_ON, SWITCH_OFF, SNAPSHOT, SERVE };
 
 struct settings {
 	struct us_plugin_asked asked;
@@ -50,6 +54,7 @@ struct settings {
 	unsigned depth;	  /* 0: any */
 	enum action action;
 	const char *target; /* of an action; NULL: the only one that there is */
+	const char *listen; /* an address to serve it on; NULL: no */
 };
 
 struct tracing {
@@ -62,6 +67,8 @@ struct tracing {
 	char counts[US_STORE_MAX_PATH], trace[US_STORE_MAX_PATH];
 	char options[128]; /* for the plugin */
 	struct us_counts_sums sums;
+	struct us_trace_served served;
+	struct us_trace_server *server;
 };
 
 /* ---- What the user asks for ---- */
@@ -127,6 +134,9 @@ static bool set_option(struct settings *s, int c, const char *value)
 		return set_ring(s, value);
 	case OPT_LAST:
 		return us_parse_duration("--last", value, &s->last_ns);
+	case OPT_LISTEN:
+		s->listen = value;
+		return true;
 	case OPT_DETERMINISTIC:
 		s->asked.deterministic = true;
 		return true;
@@ -149,13 +159,17 @@ static int check_usage(struct settings *s, bool command)
 				"-o %s: a trace is recorded first; uniscope replay -o "
 				"makes other formats of it",
 				s->out);
+	if (s->action == SERVE && s->out)
+		return us_usage(&us_cmd_trace,
+				"-o: who traces this guest writes the recording");
 	if (s->action == RUN && (!command || !s->asked.argv[0]))
-		return us_usage(&us_cmd_trace, "-- and a command that starts QEMU, or "
-					       "--on, --off, --snapshot");
+		return us_usage(&us_cmd_trace,
+				"-- and a command that starts QEMU, or --on, --off, "
+				"--snapshot, --listen");
 	if (s->action != RUN && (command || (s->asked.argv[0] && s->asked.argv[1])))
 		return us_usage(&us_cmd_trace,
-				"--on, --off and --snapshot are for one guest that "
-				"is traced already");
+				"--on, --off, --snapshot, and --listen without a "
+				"command are for one guest that is traced already");
 	return US_EXIT_OK;
 }
 
@@ -174,6 +188,8 @@ static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
 	bool command = o.rest > 0 && !strcmp(argv[o.rest - 1], "--");
 	s->asked.argv = argv + o.rest;
 	s->asked.image = s->image;
+	if (s->listen && !command && s->action == RUN)
+		s->action = SERVE;
 	int code = check_usage(s, command);
 	if (s->action != RUN) {
 		s->target = argv[o.rest];
@@ -314,12 +330,50 @@ static void tell_end(const struct tracing *t)
 		path, path);
 }
 
+/* ---- Over HTTP ---- */
+
+static int open_server(struct tracing *t, struct us_err *e)
+{
+	t->served = (struct us_trace_served){ .path = t->trace,
+					      .insn_ns = INSN_NS,
+					      .title = t->run.guest.name };
+	return us_trace_server_open(t->set->listen, &t->served, &t->server, e);
+}
+
+static int run_server(struct tracing *t, struct us_err *e)
+{
+	t->served.symbols = t->run.images.symbols;
+	if (!t->served.title[0])
+		t->served.title = "a guest";
+	int r = us_trace_server_run(t->server, e);
+	if (r < 0)
+		return r;
+	fprintf(stderr, "uniscope: %s/ftrace/trace and trace_pipe have it as text\n",
+		us_trace_server_url(t->server));
+	if (!us_trace_server_is_loopback(t->server))
+		fputs("uniscope: whoever reaches this address can read the trace, and "
+		      "switch it on and off\n",
+		      stderr);
+	return 0;
+}
+
+/* Before the images are closed. */
+static void close_server(struct tracing *t)
+{
+	us_trace_server_close(t->server);
+	t->server = NULL;
+}
+
+/* ---- What is done ---- */
+
 static int run(struct tracing *t, struct us_err *e)
 {
 	struct us_plugin_command c = { .verb = "trace", .trace = t->options };
 	int r = us_plugin_run_prepare(&t->run, &t->set->asked, e);
 	if (r == 0)
 		r = us_trace_choice_check(&t->set->choice, e);
+	if (r == 0 && t->set->listen)
+		r = open_server(t, e);
 	if (r < 0)
 		return r;
 	us_plugin_run_path(&t->run, "counts", t->counts);
@@ -327,26 +381,34 @@ static int run(struct tracing *t, struct us_err *e)
 	plugin_options(t);
 	tell_start(t);
 	r = us_plugin_run_start(&t->run, &c, e);
+	if (r == 0 && t->server)
+		r = run_server(t, e);
 	if (r == 0)
 		r = us_plugin_run_wait(&t->run, take_events, t, e);
+	close_server(t);
 	if (r == 0)
 		r = us_plugin_run_check(&t->run, t->trace, e);
 	return r < 0 ? r : finish(t, e);
 }
 
-static int snapshot(struct tracing *t, struct us_traced *d, struct us_err *e)
+/* Names and files of a guest that another uniscope traces. */
+static int prepare_attached(struct tracing *t, struct us_traced *d, struct us_err *e)
 {
 	t->asked = t->set->asked;
 	t->asked.argv = d->argv;
 	t->asked.attached = d->trace;
-	int r = us_plugin_run_prepare(&t->run, &t->asked, e);
-	if (r < 0)
-		return r;
 	snprintf(t->counts, sizeof(t->counts), "%s", d->counts);
 	snprintf(t->trace, sizeof(t->trace), "%s", d->trace);
 	t->run.end = US_RECORD_DONE;
 	t->run.pid = d->pid;
-	r = us_events_open(t->trace, &t->file, e);
+	return us_plugin_run_prepare(&t->run, &t->asked, e);
+}
+
+static int snapshot(struct tracing *t, struct us_traced *d, struct us_err *e)
+{
+	int r = prepare_attached(t, d, e);
+	if (r == 0)
+		r = us_events_open(t->trace, &t->file, e);
 	if (r < 0)
 		return r;
 	bool stream = t->file.head.stream;
@@ -360,6 +422,28 @@ static int snapshot(struct tracing *t, struct us_traced *d, struct us_err *e)
 		return -EBUSY;
 	}
 	return finish(t, e);
+}
+
+static bool is_there(pid_t pid)
+{
+	return kill(pid, 0) == 0 || errno == EPERM;
+}
+
+/* Until the guest ends, the duration is over or Ctrl-C. */
+static int serve(struct tracing *t, struct us_traced *d, struct us_err *e)
+{
+	uint64_t duration = t->set->asked.duration_ns;
+	uint64_t until = duration ? us_now_ns() + duration : UINT64_MAX;
+	int r = prepare_attached(t, d, e);
+	if (r == 0)
+		r = open_server(t, e);
+	if (r == 0)
+		r = run_server(t, e);
+	while (r == 0 && !us_plugin_run_is_stopped() && us_now_ns() < until &&
+	       is_there(d->pid))
+		usleep(SERVE_POLL_US);
+	close_server(t);
+	return r;
 }
 
 static int switch_it(const struct us_traced *d, bool on, struct us_err *e)
@@ -381,6 +465,8 @@ static int act(struct tracing *t, struct us_err *e)
 	int r = us_traced_find(s->target, &d, e);
 	if (r < 0)
 		return r;
+	if (s->action == SERVE)
+		return serve(t, &d, e);
 	if (s->action != SNAPSHOT)
 		return switch_it(&d, s->action == SWITCH_ON, e);
 	r = us_output_open(&t->output, s->out, e);
@@ -411,7 +497,7 @@ static int run_trace(int argc, char **argv)
 	int r = us_trace_choice_init(&s.choice, &e);
 	if (r == 0)
 		r = trace(&t, &e);
-	if (r == 0 && s.action != SWITCH_ON && s.action != SWITCH_OFF)
+	if (r == 0 && (s.action == RUN || s.action == SNAPSHOT))
 		tell_end(&t);
 	us_writer_close(t.writer);
 	us_events_close(&t.file);
@@ -441,6 +527,8 @@ static const struct us_option options[] = {
 	{ OPT_ON, "on", NULL, "go on tracing a guest that is traced" },
 	{ OPT_OFF, "off", NULL, "pause tracing it" },
 	{ OPT_SNAPSHOT, "snapshot", NULL, "write what --last has kept, now" },
+	{ OPT_LISTEN, "listen", "ADDRESS",
+	  "serve it over HTTP as Nanos's ftrace does: 127.0.0.1:9090, :0" },
 	{ 0 },
 };
 
@@ -455,12 +543,15 @@ static const char *const examples[] = {
 	"a flight recorder: the last ten seconds, at the end",
 	"uniscope trace --snapshot -o now.data k\0"
 	"the same, while it goes on",
+	"uniscope trace --listen 127.0.0.1:9090 -- qemu-system-x86_64 -kernel k.elf\0"
+	"and meanwhile curl http://127.0.0.1:9090/ftrace/trace_pipe",
 	NULL,
 };
 
 const struct us_cmd us_cmd_trace = {
 	.name = "trace",
-	.args = "[OPTIONS] {-- QEMU ARGS... | --on|--off|--snapshot [TARGET]}",
+	.args = "[OPTIONS] {-- QEMU ARGS... | --on|--off|--snapshot|--listen ADDRESS "
+		"[TARGET]}",
 	.summary = "trace the functions of an emulated guest",
 	.options = options,
 	.examples = examples,

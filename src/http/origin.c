@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* origin.c: see origin.h. */
+#include "http/origin.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+
+#define HOST_MAX 64
+
+bool us_http_host_is_ours(const char *host)
+{
+	char name[HOST_MAX], address[16];
+	if (!host)
+		return true;
+	bool v6 = *host == '[';
+	size_t n = strcspn(host + v6, v6 ? "]" : ":");
+	const char *rest = host + v6 + n;
+	if (n >= sizeof(name) || (v6 && *rest++ != ']'))
+		return false;
+	memcpy(name, host + v6, n);
+	name[n] = '\0';
+	if (*rest == ':')
+		rest += 1 + strspn(rest + 1, "0123456789");
+	if (*rest)
+		return false;
+	if (v6)
+		return inet_pton(AF_INET6, name, address) == 1;
+	return !strcasecmp(name, "localhost") || inet_pton(AF_INET, name, address) == 1;
+}
+
+bool us_http_origin_is_ours(const char *host, const char *origin,
+			    const char *sec_fetch_site)
+{
+	static const char scheme[] = "http://";
+	size_t n = strlen(scheme);
+	if (sec_fetch_site && strcmp(sec_fetch_site, "same-origin") &&
+	    strcmp(sec_fetch_site, "none"))
+		return false;
+	if (!origin)
+		return true;
+	return host && !strncmp(origin, scheme, n) && !strcasecmp(origin + n, host);
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * server.c: see server.h.  A thread for each connection: what a slow peer blocks is its
+ * own.
+ */
+#include "http/server.h"
+
+#include "http/address.h"
+#include "http/origin.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* While the oldest is being thrown out, there may be some more. */
+#define LIMIT	 (US_HTTP_CONNECTIONS + 8)
+#define IDLE_S	 10	       /* a peer that is silent for so long is gone */
+#define YOUNG_NS 1000000000ULL /* so long each may take to come to its point */
+#define MEMORY	 (32U << 10)   /* of a connection: its request's head, a chunk */
+#define STACK	 (256U << 10)  /* bytes */
+#define CHUNK	 (16U << 10)
+
+struct connection {
+	int fd; /* -1: unused */
+	uint64_t since_ns;
+	bool answered; /* it had its say */
+};
+
+struct us_http {
+	const struct us_http_route *routes;
+	void *ctx;
+	int fd; /* bound; libmicrohttpd's once it runs */
+	struct us_http_address address;
+	char url[US_HTTP_ADDRESS_MAX + 16];
+	struct MHD_Daemon *daemon;
+	pthread_mutex_t lock; /* of what follows */
+	struct connection open[LIMIT];
+	unsigned n_open;
+};
+
+/* A request, until its body is there. */
+struct call {
+	const struct us_http_route *route;
+	char body[US_HTTP_BODY_MAX + 1];
+	size_t n;
+	bool too_long;
+};
+
+struct stream {
+	int fd, peer;
+};
+
+/* ---- Connections ---- */
+
+static void on_connection(void *ctx, struct MHD_Connection *c, void **slot,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	struct us_http *h = ctx;
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	pthread_mutex_lock(&h->lock);
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		struct connection *x = *slot;
+		h->n_open--;
+		if (x)
+			x->fd = -1;
+	} else {
+		struct connection *x = NULL;
+		h->n_open++;
+		for (unsigned i = 0; i < LIMIT && !x; i++)
+			x = h->open[i].fd < 0 ? &h->open[i] : NULL;
+		if (x && info)
+			*x = (struct connection){ .fd = info->connect_fd,
+						  .since_ns = us_now_ns() };
+		*slot = x;
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* The one that has been silent longest, or NULL. */
+static struct connection *dullest(struct us_http *h)
+{
+	struct connection *best = NULL;
+	for (unsigned i = 0; i < LIMIT; i++) {
+		struct connection *x = &h->open[i];
+		if (x->fd >= 0 && !x->answered &&
+		    (!best || x->since_ns < best->since_ns))
+			best = x;
+	}
+	return best && us_now_ns() - best->since_ns > YOUNG_NS ? best : NULL;
+}
+
+static enum MHD_Result on_accept(void *ctx, const struct sockaddr *peer, socklen_t len)
+{
+	struct us_http *h = ctx;
+	(void)peer, (void)len;
+	pthread_mutex_lock(&h->lock);
+	bool full = h->n_open >= US_HTTP_CONNECTIONS;
+	struct connection *x = full ? dullest(h) : NULL;
+	if (x) {
+		shutdown(x->fd, SHUT_RDWR);
+		x->answered = true; /* only once */
+	}
+	pthread_mutex_unlock(&h->lock);
+	return !full || x ? MHD_YES : MHD_NO;
+}
+
+static void has_answered(struct us_http *h, struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct connection *x = info ? info->socket_context : NULL;
+	pthread_mutex_lock(&h->lock);
+	if (x)
+		x->answered = true;
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* ---- Replies ---- */
+
+static ssize_t read_stream(void *ctx, uint64_t at, char *to, size_t room)
+{
+	const struct stream *s = ctx;
+	struct pollfd p[] = { { .fd = s->fd, .events = POLLIN },
+			      { .fd = s->peer, .events = POLLRDHUP } };
+	(void)at;
+	while (poll(p, 2, -1) < 0)
+		if (errno != EINTR)
+			return MHD_CONTENT_READER_END_WITH_ERROR;
+	if (p[1].revents)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	ssize_t n = read(s->fd, to, room);
+	if (n > 0)
+		return n;
+	return n ? MHD_CONTENT_READER_END_WITH_ERROR : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static void free_stream(void *ctx)
+{
+	struct stream *s = ctx;
+	close(s->fd);
+	free(s);
+}
+
+static struct MHD_Response *streamed(struct MHD_Connection *c, int fd)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct stream *s = info ? malloc(sizeof(*s)) : NULL;
+	struct MHD_Response *r = NULL;
+	if (s) {
+		*s = (struct stream){ .fd = fd, .peer = info->connect_fd };
+		r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK,
+						      read_stream, s, free_stream);
+	}
+	if (!r) {
+		close(fd);
+		free(s);
+	}
+	/* Nothing may happen for long, and a reader may pause. */
+	MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
+	return r;
+}
+
+static void add_fields(struct MHD_Response *r, const char *type)
+{
+	static const char *const fields[][2] = {
+		{ "Cache-Control", "no-store" },
+		{ "Connection", "close" },
+		{ "Content-Security-Policy", "default-src 'none'" },
+		{ "Cross-Origin-Resource-Policy", "same-origin" },
+		{ "Referrer-Policy", "no-referrer" },
+		{ "X-Content-Type-Options", "nosniff" },
+	};
+	MHD_add_response_header(r, "Content-Type", type);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		MHD_add_response_header(r, fields[i][0], fields[i][1]);
+}
+
+/* Takes what the reply has. */
+static enum MHD_Result send_reply(struct us_http *h, struct MHD_Connection *c,
+				  struct us_http_reply *r)
+{
+	static char nothing[] = "";
+	struct MHD_Response *m;
+	has_answered(h, c);
+	if (r->fd >= 0)
+		m = streamed(c, r->fd);
+	else
+		m = MHD_create_response_from_buffer(
+			r->text ? strlen(r->text) : 0, r->text ? r->text : nothing,
+			r->text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+	if (!m)
+		return MHD_NO;
+	add_fields(m, r->type ? r->type : "text/plain; charset=utf-8");
+	enum MHD_Result ok = MHD_queue_response(c, r->status ? r->status : 200, m);
+	MHD_destroy_response(m);
+	return ok;
+}
+
+static enum MHD_Result refuse(struct us_http *h, struct MHD_Connection *c,
+			      unsigned status, const char *why)
+{
+	struct us_http_reply r = { .fd = -1 };
+	us_http_say(&r, status, "%s\n", why);
+	return send_reply(h, c, &r);
+}
+
+/* ---- Requests ---- */
+
+static unsigned method_of(const char *method)
+{
+	if (!strcmp(method, "PUT"))
+		return US_HTTP_PUT;
+	if (!strcmp(method, "POST"))
+		return US_HTTP_POST;
+	return !strcmp(method, "GET") || !strcmp(method, "HEAD") ? US_HTTP_GET : 0;
+}
+
+static const struct us_http_route *route_of(const struct us_http *h, const char *path)
+{
+	for (const struct us_http_route *r = h->routes; r->path; r++)
+		if (!strcmp(r->path, path))
+			return r;
+	return NULL;
+}
+
+static const char *field(struct MHD_Connection *c, const char *name)
+{
+	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+/* Its head is there. */
+static enum MHD_Result begin(struct us_http *h, struct MHD_Connection *c,
+			     const char *path, unsigned method, void **call)
+{
+	const struct us_http_route *route = route_of(h, path);
+	const char *host = field(c, "Host");
+	if (!us_http_host_is_ours(host))
+		return refuse(h, c, 403,
+			      "the Host of a request must be an address or localhost");
+	if (!route)
+		return refuse(h, c, 404, "no such file; / lists those that there are");
+	if (!(route->methods & method))
+		return refuse(h, c, 405, "not by this method");
+	if ((route->changing & method) &&
+	    !us_http_origin_is_ours(host, field(c, "Origin"),
+				    field(c, "Sec-Fetch-Site")))
+		return refuse(h, c, 403, "not from another site's page");
+	struct call *x = calloc(1, sizeof(*x));
+	*call = x;
+	if (!x)
+		return MHD_NO;
+	x->route = route;
+	return MHD_YES;
+}
+
+static void take_body(struct call *x, const char *data, size_t *n)
+{
+	if (*n > US_HTTP_BODY_MAX - x->n) {
+		x->too_long = true;
+	} else {
+		memcpy(x->body + x->n, data, *n);
+		x->n += *n;
+	}
+	*n = 0;
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *path,
+				  const char *method, const char *version,
+				  const char *data, size_t *n, void **call)
+{
+	struct us_http *h = ctx;
+	struct call *x = *call;
+	struct us_http_reply r = { .fd = -1 };
+	(void)version;
+	if (!x)
+		return begin(h, c, path, method_of(method), call);
+	if (*n) {
+		take_body(x, data, n);
+		return MHD_YES;
+	}
+	if (x->too_long)
+		return refuse(h, c, 413, "the request's body is too long");
+	const struct us_http_request q = { .method = method_of(method),
+					   .path = path,
+					   .body = x->body };
+	if (strcmp(method, "HEAD") != 0)
+		x->route->answer(h->ctx, &q, &r);
+	return send_reply(h, c, &r);
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *c, void **call,
+			 enum MHD_RequestTerminationCode why)
+{
+	(void)ctx, (void)c, (void)why;
+	free(*call);
+	*call = NULL;
+}
+
+/* No route has a '%', which so can hide nothing. */
+static size_t unescape_nothing(void *ctx, struct MHD_Connection *c, char *text)
+{
+	(void)ctx, (void)c;
+	return strlen(text);
+}
+
+/* ---- The server ---- */
+
+static int fail_listen(int code, const char *address, struct us_err *e)
+{
+	us_fail(e, code, "listen on %s: %s", address, strerror(-code));
+	if (code == -EADDRINUSE)
+		us_hint(e, "another program has this port; :0 takes one that is free");
+	if (code == -EADDRNOTAVAIL)
+		us_hint(e, "this machine has no such address: ip address");
+	if (code == -EACCES)
+		us_hint(e, "ports below 1024 are root's");
+	return code;
+}
+
+static int listen_on(struct us_http *h, const char *address, struct us_err *e)
+{
+	const int on = 1;
+	struct sockaddr *sa = (void *)&h->address.sa;
+	h->fd = socket(h->address.sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (h->fd < 0 || setsockopt(h->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+	    bind(h->fd, sa, h->address.len) || listen(h->fd, US_HTTP_CONNECTIONS) ||
+	    getsockname(h->fd, sa, &h->address.len))
+		return fail_listen(-errno, address, e);
+	char text[US_HTTP_ADDRESS_MAX];
+	us_http_address_text(&h->address, text);
+	snprintf(h->url, sizeof(h->url), "http://%s", text);
+	return 0;
+}
+
+int us_http_open(const char *address, const struct us_http_route *routes, void *ctx,
+		 struct us_http **ret, struct us_err *e)
+{
+	struct us_http *h = calloc(1, sizeof(*h));
+	*ret = h;
+	if (!h)
+		return us_fail(e, -ENOMEM, "listen: out of memory");
+	h->routes = routes;
+	h->ctx = ctx;
+	h->fd = -1;
+	pthread_mutex_init(&h->lock, NULL);
+	for (unsigned i = 0; i < LIMIT; i++)
+		h->open[i].fd = -1;
+	int rc = us_http_address_parse(address, &h->address, e);
+	if (rc == 0)
+		rc = listen_on(h, address, e);
+	if (rc) {
+		us_http_close(h, 0);
+		*ret = NULL;
+	}
+	return rc;
+}
+
+int us_http_run(struct us_http *h, struct us_err *e)
+{
+	sigset_t all, old;
+	sigfillset(&all);
+	/* Signals are for the main thread. */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	h->daemon = MHD_start_daemon(
+		MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_THREAD_PER_CONNECTION |
+			MHD_USE_ITC,
+		0, on_accept, h, on_request, h, MHD_OPTION_LISTEN_SOCKET, h->fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)LIMIT,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
+		unescape_nothing, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!h->daemon)
+		return us_fail(e, -EIO, "serve %s: libmicrohttpd does not start",
+			       h->url);
+	return 0;
+}
+
+const char *us_http_url(const struct us_http *h)
+{
+	return h->url;
+}
+
+bool us_http_is_loopback(const struct us_http *h)
+{
+	return us_http_address_is_loopback(&h->address);
+}
+
+static bool is_busy(struct us_http *h)
+{
+	bool busy = false;
+	pthread_mutex_lock(&h->lock);
+	for (unsigned i = 0; i < LIMIT; i++)
+		busy = busy || (h->open[i].fd >= 0 && h->open[i].answered);
+	pthread_mutex_unlock(&h->lock);
+	return busy;
+}
+
+void us_http_close(struct us_http *h, unsigned wait_ms)
+{
+	if (!h)
+		return;
+	if (h->daemon) {
+		int fd = MHD_quiesce_daemon(h->daemon);
+		h->fd = fd == MHD_INVALID_SOCKET ? h->fd : fd;
+		for (unsigned ms = 0; ms < wait_ms && is_busy(h); ms += 10)
+			usleep(10000);
+		MHD_stop_daemon(h->daemon);
+	}
+	if (h->fd >= 0)
+		close(h->fd);
+	pthread_mutex_destroy(&h->lock);
+	free(h);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* server_none.c: server.h where libmicrohttpd is not. */
+#include "http/server.h"
+
+#include <errno.h>
+
+int us_http_open(const char *address, const struct us_http_route *routes, void *ctx,
+		 struct us_http **ret, struct us_err *e)
+{
+	(void)routes, (void)ctx;
+	*ret = NULL;
+	us_fail(e, -ENOTSUP,
+		"listen on %s: this uniscope was made without libmicrohttpd", address);
+	us_hint(e, "build it with libmicrohttpd-dev");
+	return -ENOTSUP;
+}
+
+int us_http_run(struct us_http *h, struct us_err *e)
+{
+	(void)h;
+	return us_fail(e, -ENOTSUP, "serve: made without libmicrohttpd");
+}
+
+const char *us_http_url(const struct us_http *h)
+{
+	(void)h;
+	return "";
+}
+
+bool us_http_is_loopback(const struct us_http *h)
+{
+	(void)h;
+	return true;
+}
+
+void us_http_close(struct us_http *h, unsigned wait_ms)
+{
+	(void)h, (void)wait_ms;
+}
