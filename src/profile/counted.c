@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "trace/counts.h"
+#include "vmm/plugin_counts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define MAX_INLINED    32
-#define FIRST_FUNCTION 16 /* below are no functions: trace/counts.h */
+#define FIRST_FUNCTION 16 /* below are no functions: vmm/plugin_counts.h */
 
 const struct us_trace_format *const us_trace_formats[] = {
 	&us_trace_format_graph, &us_trace_format_html,	  &us_trace_format_chrome,

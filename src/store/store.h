@@ -74,7 +74,7 @@ struct us_named {
 struct us_counted {
 	uint32_t parent; /* the caller's number; 0: nothing called it */
 	us_gva address;	 /* of the function's first instruction, or below
-			    US_COUNTED_SPECIALS: what trace/counts.h says */
+			    US_COUNTED_SPECIALS: what vmm/plugin_counts.h says */
 	uint64_t calls;
 	uint64_t self; /* instructions */
 };

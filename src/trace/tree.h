@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tree.h: the tree of calls of one vCPU, in the file of counts.h: a node for each
- * function on each path that led to it.
+ * tree.h: the tree of calls of one vCPU, in the file of plugin_counts.h: a node for
+ * each function on each path that led to it.
  *
  * Hot path: nothing here allocates, after the start.  A full tree is no error: what has
  * no room is counted, and goes to the node US_COUNTS_FULL.
@@ -9,7 +9,7 @@
 #ifndef US_TRACE_TREE_H
 #define US_TRACE_TREE_H
 
-#include "trace/counts.h"
+#include "vmm/plugin_counts.h"
 
 #include <stdbool.h>
 

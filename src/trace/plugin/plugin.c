@@ -5,8 +5,8 @@
  *	-plugin FILE,counts=PATH[,functions=PATH][,nodes=N][,only=calls]
  *		[,trace=PATH[,records=N][,depth=N][,stream=on][,clock=insns][,begin=off]]
  *
- * counts: a file that is made, counts.h; functions: one that is read, functions.h;
- * trace: one that is made, events.h.
+ * counts: a file that is made, plugin_counts.h; functions: one that is read,
+ * functions.h; trace: one that is made, events.h.
  */
 #include "trace/plugin/calls.h"
 #include "trace/plugin/event_file.h"
@@ -208,6 +208,7 @@ static int make_vcpus(void)
 		return -ENOMEM;
 	for (unsigned i = 0; i < us_plugin.n_vcpu; i++) {
 		struct us_counts_vcpu *c = counts_of(i);
+		us_plugin.vcpu[i].halted_at = UINT64_MAX;
 		struct us_counts_node *node = (void *)((char *)c +
 						       us_plugin.counts->node_offset);
 		struct us_tracker *t = &us_plugin.vcpu[i].tracker;
@@ -256,6 +257,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 		return ret;
 	us_plugin.api = (unsigned)qemu_plugin_version == 1 ? 1 : us_plugin.counts->api;
 	us_plugin.one_counter = us_plugin.api == 1 && us_plugin.counts->n_vcpu == 1;
+	us_plugin.counts->in_turns = us_plugin.counts->n_vcpu > 1;
 	if (us_points_init(&us_plugin.points, &functions) < 0 || make_vcpus() < 0)
 		return complain("start", NULL, ENOMEM);
 	if (o.trace.path && trace_vcpus(&o.trace) < 0)
@@ -263,6 +265,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 	if (us_plugin.api > 1)
 		us_plugin.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
 	qemu_plugin_register_vcpu_init_cb(id, start_vcpu);
+	if (!o.calls_only) {
+		qemu_plugin_register_vcpu_idle_cb(id, us_on_idle);
+		qemu_plugin_register_vcpu_resume_cb(id, us_on_resume);
+	}
 	qemu_plugin_register_vcpu_tb_trans_cb(id, o.calls_only ? us_calls_translate
 							       : us_translate);
 	qemu_plugin_register_atexit_cb(id, at_exit, NULL);

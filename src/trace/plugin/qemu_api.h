@@ -49,6 +49,8 @@ typedef void us_tb_trans(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 
 void qemu_plugin_uninstall(qemu_plugin_id_t id, void (*done)(qemu_plugin_id_t id));
 void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, us_vcpu_simple *cb);
+void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id, us_vcpu_simple *cb);
+void qemu_plugin_register_vcpu_resume_cb(qemu_plugin_id_t id, us_vcpu_simple *cb);
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, us_tb_trans *cb);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id,
 				    void (*cb)(qemu_plugin_id_t id, void *data),

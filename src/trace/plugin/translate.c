@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 struct us_plugin us_plugin;
 
@@ -19,6 +20,33 @@ struct block {
 };
 
 /* ---- What QEMU calls when the guest has executed it ---- */
+
+/* For who samples: the order of these and of what lies between them counts. */
+static void say(struct us_plugin_vcpu *v, enum us_counts_doing doing)
+{
+	__atomic_store_n(&v->tracker.vcpu->doing, doing, __ATOMIC_RELEASE);
+}
+
+static void take_turn(unsigned i)
+{
+	if (us_plugin.counts->in_turns)
+		us_plugin.counts->turn = (uint16_t)i;
+}
+
+/* What it does from here to end() is the plugin's, not the guest's. */
+static struct us_plugin_vcpu *begin(unsigned i)
+{
+	struct us_plugin_vcpu *v = us_plugin_vcpu(i);
+	say(v, US_COUNTS_PLUGIN);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	take_turn(i);
+	return v;
+}
+
+static void end(struct us_plugin_vcpu *v)
+{
+	say(v, US_COUNTS_RUNS);
+}
 
 /*
  * Version 1: after a call or a return, QEMU (to 8.2) reports the next memory access by
@@ -41,20 +69,22 @@ static bool is_stray(struct us_plugin_vcpu *v, bool store)
 
 static void on_call(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *data)
 {
-	struct us_plugin_vcpu *v = us_plugin_vcpu(i);
+	struct us_plugin_vcpu *v = begin(i);
 	const struct us_point *p = data;
 	if (qemu_plugin_mem_is_store(info) && !is_stray(v, true))
 		us_track_call(&v->tracker, &p->site, sp);
+	end(v);
 }
 
 static void on_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *data)
 {
-	struct us_plugin_vcpu *v = us_plugin_vcpu(i);
+	struct us_plugin_vcpu *v = begin(i);
 	const struct us_point *p = data;
 	bool store = qemu_plugin_mem_is_store(info);
 	if (!is_stray(v, store) && !store)
 		us_track_return(&v->tracker, &p->site, sp,
 				1U << qemu_plugin_mem_size_shift(info));
+	end(v);
 }
 
 static void on_iret(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *data)
@@ -63,8 +93,10 @@ static void on_iret(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *d
 	const struct us_point *p = data;
 	if (!v->iret || qemu_plugin_mem_is_store(info))
 		return;
+	begin(i);
 	v->iret = false;
 	us_track_iret(&v->tracker, &p->site, sp);
+	end(v);
 }
 
 static void before_iret(unsigned i, void *data)
@@ -82,48 +114,78 @@ static void before_call(unsigned i, void *data)
 static void on_leave(unsigned i, void *data)
 {
 	const struct us_point *p = data;
-	us_track_iret(&us_plugin_vcpu(i)->tracker, &p->site, 0);
+	struct us_plugin_vcpu *v = begin(i);
+	us_track_iret(&v->tracker, &p->site, 0);
+	end(v);
 }
 
 static void on_jump(unsigned i, void *data)
 {
 	const struct us_point *p = data;
-	us_track_jump(&us_plugin_vcpu(i)->tracker, &p->site);
+	struct us_plugin_vcpu *v = begin(i);
+	us_track_jump(&v->tracker, &p->site);
+	end(v);
 }
 
 static void on_switch(unsigned i, void *data)
 {
 	const struct us_point *p = data;
-	us_track_switch(&us_plugin_vcpu(i)->tracker, p->rest);
+	struct us_plugin_vcpu *v = begin(i);
+	us_track_switch(&v->tracker, p->rest);
+	end(v);
 }
 
 static void on_trap(unsigned i, void *data)
 {
 	(void)data;
-	us_track_trap(&us_plugin_vcpu(i)->tracker);
+	struct us_plugin_vcpu *v = begin(i);
+	us_track_trap(&v->tracker);
+	end(v);
 }
 
 static void on_entry(unsigned i, void *data)
 {
 	const struct us_point *p = data;
-	us_track_enter(&us_plugin_vcpu(i)->tracker, &p->entry);
+	struct us_plugin_vcpu *v = begin(i);
+	us_track_enter(&v->tracker, &p->entry);
+	end(v);
 }
 
 static void on_halt(unsigned i, void *data)
 {
 	(void)data;
-	us_track_halt(&us_plugin_vcpu(i)->tracker);
+	struct us_plugin_vcpu *v = begin(i);
+	us_track_halt(&v->tracker);
+	v->halted_at = *v->tracker.insns;
+	say(v, US_COUNTS_HALTED);
 }
 
 static void on_reset(unsigned i, void *data)
 {
 	(void)data;
-	us_track_reset(&us_plugin_vcpu(i)->tracker);
+	struct us_plugin_vcpu *v = begin(i);
+	us_track_reset(&v->tracker);
+	end(v);
 }
 
 static void on_block(unsigned i, void *data)
 {
 	*(uint64_t *)(uintptr_t)us_plugin_vcpu(i)->tracker.insns += (uintptr_t)data;
+	take_turn(i);
+}
+
+void us_on_idle(qemu_plugin_id_t id, unsigned i)
+{
+	struct us_plugin_vcpu *v = us_plugin_vcpu(i);
+	(void)id;
+	us_plugin.counts->in_turns = 0; /* else QEMU does not tell */
+	say(v, *v->tracker.insns == v->halted_at ? US_COUNTS_HALTED : US_COUNTS_OFF);
+}
+
+void us_on_resume(qemu_plugin_id_t id, unsigned i)
+{
+	(void)id;
+	end(us_plugin_vcpu(i));
 }
 
 /* ---- Where it is to call ---- */
@@ -334,9 +396,20 @@ static void translate_insn(struct block *b)
 		if (p)
 			before(b, on_switch, p);
 	}
-	if (b->flow.halts && us_plugin.events)
+	if (b->flow.halts)
 		before(b, on_halt, NULL);
 	add_flow(b);
+}
+
+/* Blocks are translated by the thread that is about to execute them. */
+static void note_thread(void)
+{
+	static pid_t first;
+	pid_t self = us_plugin.counts->in_turns ? gettid() : 0;
+	if (!first)
+		first = self;
+	if (self && self != first)
+		us_plugin.counts->in_turns = 0;
 }
 
 void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -344,6 +417,7 @@ void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	struct block b = { .tb = tb, .n = qemu_plugin_tb_n_insns(tb) };
 	(void)id;
 	pthread_mutex_lock(&lock);
+	note_thread();
 	count_instructions(tb, b.n);
 	for (b.i = 0; b.i < b.n; b.i++) {
 		b.insn = qemu_plugin_tb_get_insn(tb, b.i);

@@ -14,6 +14,7 @@ struct us_plugin_vcpu {
 	struct us_events events; /* the tracker's, where it is traced */
 	uint64_t armed, heard;	 /* calls and returns executed; those heard of */
 	uint64_t step, back;	 /* calls.h */
+	uint64_t halted_at;	 /* instructions, when it began to wait last */
 	bool iret;		 /* its first load is yet to come */
 	bool started;
 };
@@ -35,6 +36,9 @@ struct us_plugin {
 
 extern struct us_plugin us_plugin;
 
+/* Called by QEMU: a vCPU that has a thread of its own has nothing to do; has again. */
+void us_on_idle(qemu_plugin_id_t id, unsigned i);
+void us_on_resume(qemu_plugin_id_t id, unsigned i);
 /* Called by QEMU, with its own lock or several threads at once. */
 void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 

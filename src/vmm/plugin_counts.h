@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * counts.h: the file that QEMU's plugin counts in, and that uniscope reads while the
- * guest runs and after it has ended, however it ended.
+ * plugin_counts.h: the file that QEMU's plugin counts in, and that uniscope reads while
+ *the guest runs and after it has ended, however it ended.
  *
  * It is a shared mapping of a file of fixed size, whose blocks are allocated before the
  * guest starts: a full file system must not kill the guest in its midst. Little-endian.
@@ -13,15 +13,16 @@
  *
  * Node 0 of a tree is its root.  Node i is valid if i < vcpu.n_node; parents have lower
  * numbers.  What has been executed since the last change of node (insns - charged)
- *belongs to vcpu.node.
+ * belongs to vcpu.node.  Where a vCPU is at any instant, its place says: it is changed
+ * when that changes, so that a reader needs nothing of QEMU but this one word.
  */
-#ifndef US_TRACE_COUNTS_H
-#define US_TRACE_COUNTS_H
+#ifndef US_VMM_PLUGIN_COUNTS_H
+#define US_VMM_PLUGIN_COUNTS_H
 
 #include <stdint.h>
 
 #define US_COUNTS_MAGIC	   "USCOUNTS" /* 8 bytes, no NUL */
-#define US_COUNTS_VERSION  1U
+#define US_COUNTS_VERSION  2U
 #define US_COUNTS_MAX_VCPU 256U
 #define US_COUNTS_MAX_NODE (1U << 26)
 #define US_COUNTS_PAGE	   4096U
@@ -33,6 +34,15 @@ enum us_counts_special {
 	US_COUNTS_INTERRUPTS = 2, /* above it: what interrupts and faults entered */
 	US_COUNTS_FULL = 3,	  /* the tree was full: all that had no room */
 	US_N_COUNTS_SPECIAL = 16, /* no function begins below */
+};
+
+/* What a vCPU does just now. */
+enum us_counts_doing {
+	US_COUNTS_OFF,	  /* has not run yet, or the guest is paused */
+	US_COUNTS_RUNS,	  /* code of the guest, or QEMU for it */
+	US_COUNTS_PLUGIN, /* the plugin: node may be of before or behind */
+	US_COUNTS_HALTED, /* waits for an interrupt */
+	US_N_COUNTS_DOING,
 };
 
 struct us_counts_node {
@@ -47,8 +57,13 @@ struct us_counts_node {
 struct us_counts_vcpu {
 	uint64_t insns;	  /* executed; 0 where they are only known once charged */
 	uint64_t charged; /* instructions that are in the tree */
-	uint32_t node;	  /* now */
-	uint32_t n_node;
+	union {
+		struct {
+			uint32_t node;	/* now */
+			uint32_t doing; /* enum us_counts_doing */
+		};
+		uint64_t place; /* both, to be read as one */
+	};
 	/* What happened, to know how far to trust it. */
 	uint64_t calls, returns;
 	uint64_t unmatched;  /* returns to where no call came from */
@@ -58,7 +73,9 @@ struct us_counts_vcpu {
 	uint64_t lost;	     /* calls that the full tree has no node for */
 	uint64_t too_deep;   /* calls that the stack has no room for */
 	uint64_t resets;     /* of the machine */
-	uint64_t stray;	     /* memory accesses that QEMU reported for another's */
+	uint32_t n_node;
+	uint32_t reserved;
+	uint64_t stray; /* memory accesses that QEMU reported for another's */
 };
 
 struct us_counts_head {
@@ -74,6 +91,8 @@ struct us_counts_head {
 	/* Several vCPUs take turns in one thread, and this QEMU does not say which of
 	 * them executes what: nothing is counted. */
 	uint32_t mixed;
+	uint16_t in_turns;   /* 1: all vCPUs are in one thread, as far as is known */
+	uint16_t turn;	     /* then: the one that has run last */
 	uint32_t calls_only; /* 1: nodes are functions, all below the root, with calls
 				and no instructions */
 	char target[16];     /* QEMU's name of the architecture */
