@@ -8,17 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct us_backend_ops us_backend_bpf, us_backend_kvm, us_backend_gdb,
-	us_backend_qmp, us_backend_xen, us_backend_fake;
+extern const struct us_backend_ops us_backend_bpf, us_backend_kvm, us_backend_plugin,
+	us_backend_gdb, us_backend_qmp, us_backend_xen, us_backend_fake;
 
 const struct us_backend_ops *const us_backends[] = {
-	&us_backend_bpf,
-	&us_backend_kvm,
-	&us_backend_gdb,
-	&us_backend_qmp,
-	&us_backend_xen,
-	&us_backend_fake,
-	NULL,
+	&us_backend_bpf, &us_backend_kvm, &us_backend_plugin, &us_backend_gdb,
+	&us_backend_qmp, &us_backend_xen, &us_backend_fake,   NULL,
 };
 
 const struct us_backend_ops *us_backend_by_name(const char *name)

@@ -135,6 +135,9 @@ enum us_backend_caps {
 	US_CAP_BLOCKS = 1 << 4,	  /* PCs fall on translation blocks only (TCG) */
 	US_CAP_WATCHDOG = 1 << 5, /* a watchdog process guards the guest */
 	US_CAP_HOST = 1 << 6,	  /* captures can tell what the host did */
+	/* Captures are US_CAPTURE_STACK, of functions' first instructions (or of a
+	 * us_counts_special); there are neither registers nor memory. */
+	US_CAP_FUNCTIONS = 1 << 7,
 };
 
 /*
@@ -182,6 +185,10 @@ struct us_backend_ops {
 	/* After the last next(): where stops fall more or less often than the vCPUs are
 	 * there, as us_running_pc_text() has it. May be NULL. */
 	void (*gathers)(const struct us_backend *b, char *ret, size_t size);
+
+	/* With US_CAP_FUNCTIONS: is the guest's code that of the images, as far as was
+	 * seen?  1: it is; -1: not; 0: not known.  Any thread. */
+	int (*runs_images)(const struct us_backend *b);
 };
 
 /* Embedded first in each backend's own struct. */

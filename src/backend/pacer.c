@@ -220,6 +220,12 @@ void us_pacer_done(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 	us_pacer_done_for(p, slot, now_ns, stolen_ns, 1);
 }
 
+void us_pacer_pass(struct us_pacer *p, unsigned slot, uint64_t now_ns)
+{
+	if (p->slot[slot].due_ns != UINT64_MAX)
+		p->slot[slot].due_ns = now_ns + random_distance(p);
+}
+
 void us_pacer_failed(struct us_pacer *p, unsigned n)
 {
 	p->taken -= n;

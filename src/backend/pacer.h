@@ -80,6 +80,10 @@ uint32_t us_pacer_looks_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns)
 void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 		       uint64_t stolen_ns, uint32_t looks);
 
+/* What was seen at that time is none of the guest's, and no sample: the next one is
+ * planned, and none is counted as due. */
+void us_pacer_pass(struct us_pacer *p, unsigned slot, uint64_t now_ns);
+
 /* Of the sample just done, n vCPUs (at most weight) gave no capture. */
 void us_pacer_failed(struct us_pacer *p, unsigned n);
 

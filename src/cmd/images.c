@@ -298,6 +298,19 @@ static bool guessed_wrong(const struct us_images *i)
 	return guessed;
 }
 
+void us_images_judge(struct us_images *i, enum us_match match)
+{
+	bool news = false;
+	for (size_t k = 0; k < i->n_place; k++)
+		news |= i->place[k].match != match;
+	if (!news)
+		return;
+	atomic_fetch_add(&i->changes, 1);
+	for (size_t k = 0; k < i->n_place; k++)
+		i->place[k].match = (uint8_t)match;
+	atomic_fetch_add(&i->changes, 1);
+}
+
 void us_images_tell(const struct us_images *i, FILE *out)
 {
 	if (guessed_wrong(i))

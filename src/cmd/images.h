@@ -164,6 +164,10 @@ void us_images_tell(const struct us_images *i, FILE *out);
  * 0 or -ENOMEM. */
 US_MUST_CHECK int us_images_name_places(struct us_images *i);
 
+/* Whether they are what the guest runs was seen by another than us_images_look(): of
+ * all of them.  Any thread, but no other at the same time. */
+void us_images_judge(struct us_images *i, enum us_match match);
+
 /* Is it worth a word?  Not one of an image that was guessed and is not there. */
 bool us_images_counts(const struct us_images *i, const struct us_place *p);
 

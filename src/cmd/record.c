@@ -3,10 +3,12 @@
 #include "cmd/budget.h"
 #include "cmd/record_all.h"
 #include "cmd/record_one.h"
+#include "cmd/record_plugin.h"
 
 #include "base/clock.h"
 #include "record/record.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -119,17 +121,49 @@ static int parse(struct us_record_settings *s, int argc, char **argv, bool *ret_
 	return US_EXIT_OK;
 }
 
-static int find_guest(struct us_recording *r, struct us_err *e)
+static int start_guest(struct us_recording *r, char *const argv[], struct us_err *e)
 {
-	const struct us_record_settings *s = r->set;
-	if (!s->launch)
-		return us_target_resolve(s->argc ? s->argv[0] : NULL, &r->found, e);
-	int ret = us_launch_start(s->argv, &r->launch, e);
+	int ret = us_launch_start(argv, &r->launch, e);
 	if (ret == 0)
 		ret = us_launch_wait(r->launch, LAUNCH_TIMEOUT_MS, &r->found.guest, e);
 	if (ret == 0)
 		us_target_of_guest(&r->found);
 	return ret;
+}
+
+static void tell_no_plugin(const struct us_record_settings *s, const char *why)
+{
+	if (why[0] && !s->json)
+		fprintf(stderr, "note: not by QEMU's plugin: %s\n", why);
+}
+
+static int launch_guest(struct us_recording *r, struct us_record_plugin *p,
+			struct us_err *e)
+{
+	const struct us_record_settings *s = r->set;
+	int with = us_record_plugin_prepare(p, s, e);
+	if (with <= 0) {
+		tell_no_plugin(s, e->msg);
+		return with < 0 ? with : start_guest(r, s->argv, e);
+	}
+	int ret = start_guest(r, p->command.argv, e);
+	if (ret != -ECHILD || !us_record_plugin_refused(p) || s->backend)
+		return ret;
+	/* Nothing of the guest has run. */
+	us_launch_close(r->launch);
+	r->launch = NULL;
+	us_record_plugin_fini(p);
+	tell_no_plugin(s, "QEMU did not start with it: once more, without");
+	return start_guest(r, s->argv, e);
+}
+
+static int find_guest(struct us_recording *r, struct us_record_plugin *p,
+		      struct us_err *e)
+{
+	const struct us_record_settings *s = r->set;
+	if (s->launch)
+		return launch_guest(r, p, e);
+	return us_target_resolve(s->argc ? s->argv[0] : NULL, &r->found, e);
 }
 
 static void on_signal(int sig)
@@ -147,11 +181,11 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-static int run(struct us_recording *r, struct us_err *e)
+static int run(struct us_recording *r, struct us_record_plugin *p, struct us_err *e)
 {
 	int ret = us_output_open(&r->output, r->set->out, e);
 	if (ret == 0)
-		ret = find_guest(r, e);
+		ret = find_guest(r, p, e);
 	if (ret == 0)
 		ret = us_recording_attach(r, e);
 	if (ret < 0)
@@ -172,11 +206,12 @@ static int run(struct us_recording *r, struct us_err *e)
 static int record_one(const struct us_record_settings *s, struct us_err *e)
 {
 	static struct us_recording r; /* large: paths and tables */
+	static struct us_record_plugin p;
 	r.set = s;
 	r.duration_ns = s->duration_ns;
 	r.begin_ns = us_now_ns();
 	catch_signals();
-	int ret = run(&r, e);
+	int ret = run(&r, &p, e);
 	r.output.raw_names = s->raw_names;
 	r.output.full_paths = s->full_paths;
 	r.output.host = s->schedule.host;
@@ -184,6 +219,7 @@ static int record_one(const struct us_record_settings *s, struct us_err *e)
 	if (ret == 0)
 		ret = us_output_convert(&r.output, s->json, e);
 	us_recording_close(&r);
+	us_record_plugin_fini(&p);
 	us_output_close(&r.output);
 	return ret;
 }
@@ -213,7 +249,7 @@ static const struct us_option options[] = {
 	{ OPT_SYMBOLS, "symbols", "DIR",
 	  "search it for separate debug files; repeatable" },
 	{ OPT_BACKEND, "backend", "NAME",
-	  "bpf, kvm, gdb, qmp or xen (auto: the best that works)" },
+	  "bpf, kvm, plugin, gdb, qmp or xen (auto: the best that works)" },
 	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
 	{ OPT_BUDGET, "budget", "PERCENT",
 	  "guest time that may be taken (" US_BUDGET_HELP "; 100: all)" },

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cmd/budget.h"
 #include "cmd/facts.h"
+#include "cmd/functions.h"
 #include "cmd/rights.h"
 #include "record/record.h"
 
@@ -32,6 +33,20 @@ static int attach_host(struct us_recording *r, struct us_err *e)
 				   sizeof(r->host_note), e);
 }
 
+static bool tells_functions(const struct us_recording *r)
+{
+	return r->backend->caps & US_CAP_FUNCTIONS;
+}
+
+/* What a sample does not take is not bounded. */
+static uint32_t choose_budget(const struct us_recording *r)
+{
+	if (tells_functions(r))
+		return 0;
+	return r->set->budget_given ? r->set->schedule.budget_ppm
+				    : us_budget_default_ppm(r->backend->accel);
+}
+
 int us_recording_attach(struct us_recording *r, struct us_err *e)
 {
 	const struct us_record_settings *s = r->set;
@@ -44,8 +59,7 @@ int us_recording_attach(struct us_recording *r, struct us_err *e)
 		ret = us_images_check_arch(&r->images, r->backend->arch, e);
 	if (ret < 0)
 		return ret;
-	r->budget_ppm = s->budget_given ? s->schedule.budget_ppm
-					: us_budget_default_ppm(r->backend->accel);
+	r->budget_ppm = choose_budget(r);
 	/* No map yet: it is believed once the image was seen in the guest's memory. */
 	ret = us_unwinder_new(r->backend->arch, NULL, NULL, &r->unwinder);
 	if (ret < 0)
@@ -67,6 +81,13 @@ static int write_modules(struct us_recording *r, struct us_err *e)
 		ret = us_writer_module(r->writer, &m, e);
 	}
 	return ret;
+}
+
+static const char *resolution(const struct us_backend *b)
+{
+	return b->caps & US_CAP_FUNCTIONS ? "function"
+	       : b->caps & US_CAP_BLOCKS  ? "block"
+					  : "";
 }
 
 /* What a reader should know of this recording, as names and texts. */
@@ -91,7 +112,7 @@ static int write_facts(struct us_recording *r, struct us_err *e)
 		{ "why", r->why },
 		{ "how", r->backend->how },
 		{ "caution", r->backend->caution },
-		{ "resolution", r->backend->caps & US_CAP_BLOCKS ? "block" : "" },
+		{ "resolution", resolution(r->backend) },
 		{ "hz", hz },
 		{ "seed", seed },
 		{ "budget_percent", budget },
@@ -121,6 +142,8 @@ static int begin_file(struct us_recording *r, struct us_err *e)
 	if (ret == 0 && r->host)
 		us_writer_name_host_by(
 			r->writer, &(struct us_namer){ us_host_stacks_name, r->host });
+	if (ret == 0 && tells_functions(r))
+		us_functions_name(r->writer);
 	if (ret == 0)
 		ret = write_facts(r, e);
 	if (ret == 0)
@@ -134,6 +157,10 @@ static int begin_file(struct us_recording *r, struct us_err *e)
  */
 static int find_kernel(struct us_recording *r, struct us_err *e)
 {
+	if (tells_functions(r))
+		return r->images.note[0] ? us_writer_fact(r->writer, "symbols_note",
+							  r->images.note, e)
+					 : 0;
 	int ret = us_kernel_open(&r->kernel, &r->images, r->backend, e);
 	if (ret < 0)
 		return ret;
@@ -176,7 +203,10 @@ static void write_vcpus(struct us_recording *r)
 static void progress(void *ctx, const struct us_record_stats *s)
 {
 	struct us_recording *r = ctx;
-	us_images_search(&r->images);
+	if (tells_functions(r))
+		us_functions_judge(r->backend, &r->images);
+	else
+		us_images_search(&r->images);
 	unsigned changes = atomic_load_explicit(&r->images.changes,
 						memory_order_acquire);
 	if (changes != r->changes_written) {
@@ -184,7 +214,8 @@ static void progress(void *ctx, const struct us_record_stats *s)
 		(void)write_modules(r, NULL); /* a full disk shows at the next flush */
 	}
 	write_vcpus(r);
-	(void)us_kernel_write(&r->kernel, r->writer);
+	if (!tells_functions(r))
+		(void)us_kernel_write(&r->kernel, r->writer);
 	if (r->sums)
 		r->sums(r->sums_ctx, s);
 	else
@@ -205,15 +236,17 @@ static void write_gathers(struct us_recording *r)
 static void finish(void *ctx)
 {
 	struct us_recording *r = ctx;
-	us_kernel_wait(&r->kernel);
-	(void)us_kernel_write(&r->kernel, r->writer);
+	if (!tells_functions(r)) {
+		us_kernel_wait(&r->kernel);
+		(void)us_kernel_write(&r->kernel, r->writer);
+	}
 	write_gathers(r);
 }
 
 int us_recording_begin(struct us_recording *r, struct us_err *e)
 {
-	/* Only samples that stop the guest are in a hurry. */
-	if (!(r->backend->caps & US_CAP_NO_STOP))
+	/* What is taken when it is due is in a hurry: nothing else keeps it for us. */
+	if (!(r->backend->caps & US_CAP_NO_STOP) || tells_functions(r))
 		us_rights_prefer_thread();
 	us_rights_drop(r->backend);
 	int ret = begin_file(r, e);
@@ -277,7 +310,7 @@ void us_recording_tell_start(const struct us_recording *r)
 		return;
 	fprintf(stderr, "recording %s by %s\n", r->found.text, r->why);
 	const char *why = us_budget_why(r->backend->accel);
-	if (!r->set->budget_given && why)
+	if (!r->set->budget_given && why && r->budget_ppm)
 		fprintf(stderr,
 			"budget: up to %g %% of the guest's time, since %s (--budget "
 			"PERCENT)\n",

@@ -31,9 +31,13 @@ static uint64_t taken(const struct us_record_stats *s)
 	return s->running + s->idle + s->off;
 }
 
+/* Of the time that was the guest's. */
 static double reached_hz(const struct us_summary *s)
 {
-	double seconds = (double)s->stats.elapsed_ns / 1e9;
+	const struct us_record_stats *t = &s->stats;
+	double seconds = (double)t->elapsed_ns / 1e9;
+	if (t->vcpu_ns > t->stolen_ns)
+		seconds *= 1 - (double)t->stolen_ns / (double)t->vcpu_ns;
 	if (seconds <= 0 || !s->n_vcpu)
 		return 0;
 	return (double)taken(&s->stats) / seconds / s->n_vcpu;

@@ -43,9 +43,9 @@
  * backend), "how", "caution", "hz" (asked), "vcpus", "seed", "started" (date), "host",
  * "unit" ("calls": these alone were counted),
  * "version", "symbols_note" (why no image was found), "linux" (what the guest's memory
- * "version", "symbols_note" (why no image was found), "linux" (what the guest's memory
  * told), "linux_ready_s" (since when its unwind tables were used), "linux_changed",
- * "resolution" ("block": program counters fall on the starts of translation blocks). */
+ * "resolution" ("block": program counters fall on the starts of translation blocks;
+ * "function": on those of functions). */
 
 struct us_profile;
 

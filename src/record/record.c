@@ -241,7 +241,8 @@ static void warm_up(struct recorder *r)
 	struct us_backend *b = r->backend;
 	struct us_capture *c = &r->capture;
 	uint64_t now = us_now_ns(), end = now + WARM_UP_NS, calm = now + CALM_NS;
-	if (!(b->caps & US_CAP_NO_STOP) || b->ops->start(b, &r->opts->schedule, NULL))
+	if (!(b->caps & US_CAP_NO_STOP) || b->caps & US_CAP_FUNCTIONS ||
+	    b->ops->start(b, &r->opts->schedule, NULL))
 		return;
 	while (now < end && now < calm && !is_stopped(r)) {
 		int got = b->ops->next(b, end < calm ? end : calm, c);

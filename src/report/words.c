@@ -35,7 +35,7 @@ char *us_report_stats_line(char *dst, size_t size, const struct us_record_stats 
 	if (s->held_max_ns)
 		append(dst, size, ", %.1f us/sample p50, %.1f us p99",
 		       (double)s->held_p50_ns / 1e3, (double)s->held_p99_ns / 1e3);
-	if (s->held_max_ns && s->vcpu_ns)
+	if ((s->held_max_ns || s->stolen_ns) && s->vcpu_ns)
 		append(dst, size, ", guest time taken %.2f %%",
 		       percent(s->stolen_ns, s->vcpu_ns));
 	return dst;

@@ -19,6 +19,8 @@ struct us_cmdline {
 	char boot[PATH_MAX];   /* QEMU: the file of the first drive, or of -bios, which
 				  it may start from without a kernel, as written */
 	char config[PATH_MAX]; /* a file that says more (Firecracker), as written */
+	char counts[PATH_MAX]; /* QEMU: the file that its plugin counts in
+				  (plugin_counts.h), as written */
 	char machine[64];      /* QEMU: -machine type, as written */
 	uint64_t below_4g;     /* QEMU: -machine max-ram-below-4g; 0: not said */
 	enum us_accel accel;   /* the first choice; UNKNOWN: neither KVM nor TCG */

@@ -226,6 +226,8 @@ static void take_cmdline(int proc, struct us_cmdline *c, struct us_guest *g)
 	make_absolute(proc, c->daemon, g->kernel, sizeof(g->kernel));
 	snprintf(g->boot, sizeof(g->boot), "%s", c->boot);
 	make_absolute(proc, c->daemon, g->boot, sizeof(g->boot));
+	snprintf(g->counts, sizeof(g->counts), "%s", c->counts);
+	make_absolute(proc, c->daemon, g->counts, sizeof(g->counts));
 	name_guest(c, g);
 	take_endpoints(proc, c, g);
 }

@@ -223,15 +223,25 @@ bool us_guest_alive(const struct us_guest *g)
 	       s.start_time == g->start_time && s.state != 'Z' && s.state != 'X';
 }
 
-bool us_guest_kernel_path(const struct us_guest *g, char *ret, size_t size)
+static bool path_of(const struct us_guest *g, const char *path, char *ret, size_t size)
 {
 	_cleanup_close_ int proc = us_proc_open(g->pid);
 	char root[32] = "";
-	if (!g->kernel[0])
+	if (!path[0])
 		return false;
 	if (proc >= 0 && !us_proc_same_ns(proc, "mnt"))
 		snprintf(root, sizeof(root), "/proc/%d/root", g->pid);
-	return (size_t)snprintf(ret, size, "%s%s", root, g->kernel) < size;
+	return (size_t)snprintf(ret, size, "%s%s", root, path) < size;
+}
+
+bool us_guest_kernel_path(const struct us_guest *g, char *ret, size_t size)
+{
+	return path_of(g, g->kernel, ret, size);
+}
+
+bool us_guest_counts_path(const struct us_guest *g, char *ret, size_t size)
+{
+	return path_of(g, g->counts, ret, size);
 }
 
 const char *us_accel_name(enum us_accel a)

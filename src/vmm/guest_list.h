@@ -54,6 +54,7 @@ struct us_guest {
 				  the VMM: open it by us_guest_kernel_path() */
 	char boot[PATH_MAX];   /* the file of a disk, or of firmware, that it may start
 				  from without a kernel; likewise */
+	char counts[PATH_MAX]; /* the file that QEMU's plugin counts in; likewise */
 	uint64_t memory; /* bytes of RAM by the command line or maps; 0: not known */
 	struct us_vcpu vcpu[US_MAX_VCPUS]; /* sorted by index */
 	unsigned n_vcpu;
@@ -98,6 +99,8 @@ bool us_guest_alive(const struct us_guest *g);
  * the VMM lives in another mount namespace (its absolute symbolic links then lead
  * astray).  false: no kernel is known, or the path is too long. */
 bool us_guest_kernel_path(const struct us_guest *g, char *ret, size_t size);
+/* The same for g->counts. */
+bool us_guest_counts_path(const struct us_guest *g, char *ret, size_t size);
 
 struct us_qmp;
 

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +145,35 @@ static bool has_plugins(int fd, size_t size)
 	bool found = memmem(bytes, size, PLUGIN_CALL, strlen(PLUGIN_CALL)) != NULL;
 	munmap(bytes, size);
 	return found;
+}
+
+static bool lacks_plugins(const char *path, bool *ret_there)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat s;
+	char magic[4];
+	*ret_there = fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
+	return *ret_there && s.st_size <= QEMU_MOST &&
+	       pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       !memcmp(magic, "\177ELF", sizeof(magic)) &&
+	       !has_plugins(fd, (size_t)s.st_size);
+}
+
+bool us_host_takes_plugins(const char *program)
+{
+	const char *folders = getenv("PATH");
+	bool there = false;
+	if (strchr(program, '/'))
+		return !lacks_plugins(program, &there);
+	for (const char *at = folders ? folders : ""; *at && !there;) {
+		char path[PATH_MAX];
+		int n = (int)strcspn(at, ":");
+		snprintf(path, sizeof(path), "%.*s/%s", n, at, program);
+		if (lacks_plugins(path, &there))
+			return false;
+		at += n + (at[n] == ':');
+	}
+	return true;
 }
 
 /* /bin and /usr/bin may be one folder, and one program may have several names. */

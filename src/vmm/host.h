@@ -51,6 +51,10 @@ struct us_host_qemu {
 	bool has_plugins; /* TCG plugins can be loaded into it */
 };
 
+/* May plugins be loaded into this program, as execvp() finds it?  Not false unless it
+ * is seen that it has none: what is a script is not known. */
+bool us_host_takes_plugins(const char *program);
+
 /* Those in a list of folders such as PATH, each file once, by name: how many, at most
  * max. */
 size_t us_host_qemus(const char *folders, struct us_host_qemu *ret, size_t max);

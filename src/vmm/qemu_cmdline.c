@@ -362,6 +362,14 @@ static void parse_device(const char *value, struct us_cmdline *c)
 		us_option_get(value, "driver", "file", c->kernel, sizeof(c->kernel));
 }
 
+/* Other plugins have other options. */
+static void parse_plugin(const char *value, struct us_cmdline *c)
+{
+	char path[PATH_MAX];
+	if (us_option_get(value, "file", "counts", path, sizeof(path)))
+		snprintf(c->counts, sizeof(c->counts), "%s", path);
+}
+
 static void parse_name(const char *value, struct us_cmdline *c)
 {
 	us_option_get(value, "guest", "guest", c->name, sizeof(c->name));
@@ -413,6 +421,8 @@ static void parse_one(const struct walk *w, struct us_cmdline *c, struct later *
 		parse_numa(v, l);
 	else if (!strcmp(o, "mon"))
 		parse_mon(w, c);
+	else if (!strcmp(o, "plugin"))
+		parse_plugin(v, c);
 	else if (!strcmp(o, "gdb"))
 		parse_gdb(w, c);
 	else if (!strcmp(o, "s"))

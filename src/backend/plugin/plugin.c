@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * plugin.c: a guest in QEMU's emulation, whose QEMU has uniscope's plugin.
+ *
+ * The plugin keeps each vCPU's place in its tree of calls in a shared file
+ * (vmm/plugin_counts.h), one word that changes with the place.  A sample is a look at
+ * that word: nothing is stopped, nothing is asked, and any instant is as good as any
+ * other.  Time that the plugin itself takes is not the guest's: looks that fall there
+ * are no samples, and tell how much it is.
+ */
+#include "backend/backend.h"
+#include "backend/kvm/probe.h"
+#include "backend/pacer.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "vmm/plugin_counts_file.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+extern const struct us_backend_ops us_backend_plugin;
+
+struct plugin {
+	struct us_backend base;
+	struct us_guest guest;
+	int pidfd;
+	struct us_counts counts;
+	struct us_mem mem; /* none */
+	struct us_pacer pacer;
+	unsigned slot;	   /* of the capture that is out */
+	bool precise;	   /* the sampler's timer slack is set */
+	uint64_t n_guest;  /* looks that were samples of vCPUs that ran */
+	uint64_t n_plugin; /* looks that fell into the plugin's time */
+	struct us_err why;
+};
+
+static int lacks_plugin(const struct us_guest *g, struct us_err *why)
+{
+	if (g->accel == US_ACCEL_KVM)
+		return us_fail(why, -ENOTSUP, "pid %d runs under KVM", g->pid);
+	us_fail(why, -ENOTSUP, "pid %d was started without uniscope's plugin", g->pid);
+	us_hint(why, "uniscope record -- and its command starts it with the plugin");
+	return -ENOTSUP;
+}
+
+/* -1: none that is known. */
+static int arch_of(const struct us_counts_head *h)
+{
+	static const struct {
+		const char *target;
+		enum us_arch arch;
+	} archs[] = {
+		{ "x86_64", US_ARCH_X86_64 },
+		{ "i386", US_ARCH_X86_64 },
+		{ "aarch64", US_ARCH_AARCH64 },
+		{ "riscv64", US_ARCH_RISCV64 },
+	};
+	for (size_t i = 0; i < sizeof(archs) / sizeof(archs[0]); i++)
+		if (!strncmp(h->target, archs[i].target, sizeof(h->target)))
+			return archs[i].arch;
+	return -1;
+}
+
+static int open_counts(const struct us_target *t, struct us_counts *ret,
+		       struct us_err *e)
+{
+	char path[PATH_MAX + 32];
+	const struct us_guest *g = t->guest;
+	*ret = (struct us_counts){ 0 };
+	if (!g)
+		return us_fail(e, -ENOTSUP, "no process on this host is known");
+	if (!us_guest_counts_path(g, path, sizeof(path)))
+		return lacks_plugin(g, e);
+	int r = us_counts_open(path, ret, e);
+	if (r == 0 && ret->head.mixed)
+		r = us_fail(e, -ENOTSUP,
+			    "all vCPUs are in one thread (thread=single, -icount), and "
+			    "this QEMU does not say which of them executes what");
+	else if (r == 0 && ret->head.calls_only)
+		r = us_fail(e, -ENOTSUP,
+			    "the plugin only counts calls there, and keeps no stacks");
+	else if (r == 0 && !ret->stays_whole)
+		r = us_fail(e, -EPERM, "another user may cut the file %.200s short",
+			    path);
+	else if (r == 0 && arch_of(&ret->head) < 0)
+		r = us_fail(e, -ENOTSUP, "the guest's architecture %.16s is not known",
+			    ret->head.target);
+	if (r < 0)
+		us_counts_close(ret);
+	return r;
+}
+
+static int plugin_probe(const struct us_target *t, struct us_err *why)
+{
+	struct us_counts c;
+	int r = open_counts(t, &c, why);
+	us_counts_close(&c);
+	return r == 0;
+}
+
+static void plugin_close(struct us_backend *b)
+{
+	struct plugin *p = (struct plugin *)b;
+	if (!p)
+		return;
+	us_counts_close(&p->counts);
+	us_closep(&p->pidfd);
+	free(p);
+}
+
+static void describe(struct plugin *p)
+{
+	unsigned n = p->counts.head.n_vcpu, started = us_counts_started(&p->counts);
+	struct us_backend *b = &p->base;
+	b->ops = &us_backend_plugin;
+	b->caps = US_CAP_NO_STOP | US_CAP_FUNCTIONS;
+	b->arch = (enum us_arch)arch_of(&p->counts.head);
+	b->accel = US_ACCEL_TCG;
+	b->n_vcpu = started && started < n ? started : n;
+	if (b->n_vcpu > US_MAX_VCPUS) {
+		snprintf(b->caution, sizeof(b->caution),
+			 "%u more vCPUs are not looked at: uniscope knows %d at most",
+			 b->n_vcpu - US_MAX_VCPUS, US_MAX_VCPUS);
+		b->n_vcpu = US_MAX_VCPUS;
+	}
+	us_mem_init(&p->mem);
+	b->mem = &p->mem;
+	snprintf(b->how, sizeof(b->how),
+		 "a look at the plugin's tree of calls, without a stop");
+}
+
+static int plugin_open(const struct us_target *t, struct us_backend **ret,
+		       struct us_err *e)
+{
+	struct plugin *p = calloc(1, sizeof(*p));
+	if (!p)
+		return us_fail(e, -ENOMEM, "attach to a guest: out of memory");
+	p->pidfd = -1;
+	int r = open_counts(t, &p->counts, e);
+	if (r == 0) {
+		p->guest = *t->guest;
+		p->pidfd = us_kvm_open_process(&p->guest, e);
+		r = p->pidfd < 0 ? p->pidfd : 0;
+	}
+	if (r < 0) {
+		plugin_close(&p->base);
+		return r;
+	}
+	describe(p);
+	*ret = &p->base;
+	return 0;
+}
+
+static int plugin_start(struct us_backend *b, const struct us_schedule *s,
+			struct us_err *e)
+{
+	struct plugin *p = (struct plugin *)b;
+	struct us_schedule free_of_charge = *s;
+	/* A look costs the guest nothing, and what the plugin costs is paid anyway. */
+	free_of_charge.budget_ppm = 0;
+	us_pacer_init(&p->pacer, &free_of_charge, b->n_vcpu, 1, us_now_ns());
+	p->n_guest = p->n_plugin = 0;
+	if (!p->pacer.n_active)
+		return us_fail(e, -EINVAL, "none of the %u vCPUs of pid %d is chosen",
+			       b->n_vcpu, p->guest.pid);
+	return 0;
+}
+
+/* From the node to the root of its tree. */
+static void walk(const struct plugin *p, unsigned vcpu, uint32_t at,
+		 struct us_stack *ret)
+{
+	uint32_t n;
+	const struct us_counts_node *node = us_counts_nodes(&p->counts, vcpu, &n);
+	ret->n = 0;
+	ret->root = 0;
+	ret->end = US_END_ROOT;
+	/* The root stands for code of which nothing is known. */
+	do {
+		if (ret->n == US_MAX_FRAMES) {
+			ret->end = US_END_DEPTH;
+			return;
+		}
+		uint64_t address = at < n ? node[at].address : 0;
+		uint32_t parent = at < n ? node[at].parent : 0;
+		ret->pc[ret->n] = address ? address : US_COUNTS_UNNAMED;
+		ret->flags[ret->n] = US_PC_EXACT;
+		ret->how[ret->n++] = US_HOW_PC;
+		at = parent < at ? parent : 0;
+	} while (at);
+}
+
+static bool has_turn(const struct plugin *p, unsigned vcpu)
+{
+	const struct us_counts_head *h = us_counts_now(&p->counts);
+	return !__atomic_load_n(&h->in_turns, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&h->turn, __ATOMIC_RELAXED) == vcpu;
+}
+
+/* false: it is the plugin's time. */
+static bool look(struct plugin *p, unsigned vcpu, struct us_capture *c)
+{
+	const struct us_counts_vcpu *v = us_counts_vcpu(&p->counts, vcpu);
+	struct us_counts_vcpu now = { .place = __atomic_load_n(&v->place,
+							       __ATOMIC_ACQUIRE) };
+	c->t_ns = us_now_ns();
+	c->held_ns = 0;
+	c->vcpu = (uint16_t)vcpu;
+	c->weight = 1;
+	c->exit = 0;
+	c->host = NULL;
+	c->form = US_CAPTURE_NONE;
+	bool mine = has_turn(p, vcpu);
+	if (now.doing == US_COUNTS_PLUGIN && mine)
+		return false;
+	if (now.doing == US_COUNTS_RUNS || now.doing == US_COUNTS_PLUGIN) {
+		c->state = mine ? US_VCPU_GUEST : US_VCPU_READY;
+		c->form = US_CAPTURE_STACK;
+	} else {
+		c->state = now.doing == US_COUNTS_HALTED ? US_VCPU_HALTED : US_VCPU_OFF;
+		if (c->state == US_VCPU_HALTED && p->pacer.schedule.wake_halted)
+			c->form = US_CAPTURE_STACK;
+	}
+	if (c->form == US_CAPTURE_STACK)
+		walk(p, vcpu, now.node, &c->stack);
+	return true;
+}
+
+static int gone(struct plugin *p)
+{
+	struct pollfd f = { .fd = p->pidfd, .events = POLLIN };
+	if (!us_counts_ended(&p->counts) && poll(&f, 1, 0) <= 0)
+		return 0;
+	return us_fail(&p->why, -ESRCH, "the VMM, pid %d, has ended", p->guest.pid);
+}
+
+static int plugin_next(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c)
+{
+	struct plugin *p = (struct plugin *)b;
+	/* The kernel may otherwise wake us 50 us late, to save power. */
+	if (!p->precise)
+		p->precise = prctl(PR_SET_TIMERSLACK, 1) == 0;
+	for (;;) {
+		uint64_t due_ns;
+		p->slot = us_pacer_next(&p->pacer, &due_ns);
+		bool due = due_ns < deadline_ns;
+		if (us_pacer_sleep(due ? due_ns : deadline_ns) || !due)
+			return 0;
+		int r = gone(p);
+		if (r < 0)
+			return r;
+		if (look(p, p->slot, c)) {
+			p->n_guest += c->state == US_VCPU_GUEST;
+			return 1;
+		}
+		p->n_plugin++;
+		us_pacer_pass(&p->pacer, p->slot, us_now_ns());
+	}
+}
+
+static void plugin_release(struct us_backend *b, struct us_capture *c)
+{
+	struct plugin *p = (struct plugin *)b;
+	(void)c;
+	us_pacer_done(&p->pacer, p->slot, us_now_ns(), 0);
+}
+
+/* What the plugin took is known as the rest is: by how many looks fell there. */
+static void plugin_counts(const struct us_backend *b, struct us_backend_counts *ret)
+{
+	const struct plugin *p = (const struct plugin *)b;
+	us_pacer_counts(&p->pacer, us_now_ns(), ret);
+	double looks = (double)(p->pacer.taken + p->n_plugin);
+	if (looks > 0)
+		ret->stolen_ns = (uint64_t)((double)ret->vcpu_ns * (double)p->n_plugin /
+					    looks);
+}
+
+static void plugin_explain(const struct us_backend *b, int code, struct us_err *e)
+{
+	const struct plugin *p = (const struct plugin *)b;
+	*e = p->why;
+	e->code = code;
+}
+
+static int plugin_runs_images(const struct us_backend *b)
+{
+	return us_counts_are_of_images(&((const struct plugin *)b)->counts);
+}
+
+const struct us_backend_ops us_backend_plugin = {
+	.name = "plugin",
+	.summary = "a guest in QEMU's emulation, without a stop: its plugin tells",
+	.probe = plugin_probe,
+	.open = plugin_open,
+	.start = plugin_start,
+	.close = plugin_close,
+	.next = plugin_next,
+	.release = plugin_release,
+	.counts = plugin_counts,
+	.explain = plugin_explain,
+	.runs_images = plugin_runs_images,
+};
