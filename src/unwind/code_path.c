@@ -19,7 +19,7 @@ void us_code_path_start(struct us_code_path *p)
 		p->pending[i].slot = (uint8_t)i;
 	p->n_pending = 0;
 	p->n_visited = 0;
-	p->lost = false;
+	p->lost = p->away = false;
 }
 
 /* As much as there is, or what lies in the first page. */

@@ -30,6 +30,7 @@ struct us_code_path {
 	unsigned budget; /* instructions left, in all analyses together */
 	unsigned n_visited;
 	bool lost; /* a path could not be followed */
+	bool away; /* ... for it leads to what is not mapped in this address space */
 
 	us_gva window; /* what bytes holds */
 	size_t window_len;

@@ -9,10 +9,15 @@
 
 #define MAX_PUSHED 40 /* words between an interrupt's frame and its handler's */
 
+bool us_x86_are_flags(uint64_t flags)
+{
+	return (flags & 2) && !(flags & 0x8028) && flags >> 22 == 0;
+}
+
 static bool is_sane(uint64_t cs, uint64_t flags)
 {
 	bool selector = cs >= 8 && cs < 0x10000 && ((cs & 3) == 0 || (cs & 3) == 3);
-	return selector && (flags & 2) && !(flags & 0x8028) && flags >> 22 == 0;
+	return selector && us_x86_are_flags(flags);
 }
 
 /* 32-bit code that stays in ring 0 has no stack pointer pushed that could be compared,
@@ -77,7 +82,8 @@ static bool is_in_place(const struct us_walk *w, const struct us_entry_frame *f)
 	return w->word == 4 ? f->sp == f->top : (f->sp & ~15ULL) == f->top;
 }
 
-static void take(struct us_walk *w, const struct us_entry_frame *f, struct us_step *ret)
+void us_walk_take_entry(struct us_walk *w, const struct us_entry_frame *f,
+			struct us_step *ret)
 {
 	ret->pc = f->pc;
 	ret->sp = f->sp;
@@ -102,7 +108,7 @@ static bool by_rule(struct us_walk *w, const struct us_code_rule *rule,
 	    (!is_in_place(w, &f) && w->n_switch == US_MAX_SWITCHES))
 		return false;
 	us_walk_fp(w, rule, ret);
-	take(w, &f, ret);
+	us_walk_take_entry(w, &f, ret);
 	return true;
 }
 
@@ -121,7 +127,7 @@ static bool by_looks_from(struct us_walk *w, us_gva sp, struct us_step *ret)
 			continue;
 		ret->fp = w->reg[US_X86_RBP];
 		ret->fp_known = us_walk_knows(w, US_X86_RBP);
-		take(w, &f, ret);
+		us_walk_take_entry(w, &f, ret);
 		return true;
 	}
 	return false;
@@ -146,6 +152,20 @@ static bool is_behind_syscall(struct us_walk *w, us_gva pc)
 	       (b[0] == 0x0f && b[1] == 0x05);
 }
 
+/* What iret would take may lie above: then it says the stack pointer. */
+static bool has_frame(struct us_walk *w, us_gva from, us_gva pc, us_gva *ret_sp)
+{
+	struct us_entry_frame f;
+	for (unsigned i = 0; i < MAX_PUSHED; i++) {
+		if (!us_walk_entry_frame(w, from + i * w->word, &f) || f.pc != pc ||
+		    !(f.flags & US_PC_USER) || !f.sp || us_walk_is_upper(f.sp))
+			continue;
+		*ret_sp = f.sp;
+		return true;
+	}
+	return false;
+}
+
 /* sysret goes to rcx, in ring 3; where that was kept, the code tells. */
 static bool by_sysret(struct us_walk *w, const struct us_code_rule *rule,
 		      struct us_step *ret)
@@ -158,12 +178,22 @@ static bool by_sysret(struct us_walk *w, const struct us_code_rule *rule,
 	bool known = rule->sp == US_SP_SAVED &&
 		     us_walk_slot(w, ret->cfa, rule->sp_at, &f.sp) && f.sp &&
 		     !us_walk_is_upper(f.sp);
+	known = known || has_frame(w, ret->cfa - w->word, f.pc, &f.sp);
 	/* Without it, rbp bounds the stack. */
 	if (!known)
 		f.sp = ret->fp_known ? ret->fp : 0;
-	take(w, &f, ret);
+	us_walk_take_entry(w, &f, ret);
 	ret->sp_known = known;
 	return true;
+}
+
+/* An entry may use rsp for other things before it is the kernel's stack. */
+static bool is_users_stack(struct us_walk *w, us_gva sp)
+{
+	const struct us_space *s = w->space;
+	bool told = s->mode != US_PAGING_OFF && s->mode < US_PAGING_UNKNOWN;
+	return !us_walk_is_upper(sp) && (!told || us_paging_is_user(w->paging, s, sp) ||
+					 us_paging_is_user(w->paging, s, sp - 1));
 }
 
 /* The first and last instructions of a system call run on the program's stack: all but
@@ -174,12 +204,12 @@ static bool before_switch(struct us_walk *w, struct us_step *ret)
 				    .sp = w->reg[US_X86_RSP],
 				    .flags = US_PC_USER };
 	if (w->after_call || !us_walk_knows(w, US_X86_RCX) ||
-	    !us_walk_is_upper(w->pc) || us_walk_is_upper(f.sp) ||
+	    !us_walk_is_upper(w->pc) || !is_users_stack(w, f.sp) ||
 	    !is_behind_syscall(w, f.pc))
 		return false;
 	ret->fp = w->reg[US_X86_RBP];
 	ret->fp_known = us_walk_knows(w, US_X86_RBP);
-	take(w, &f, ret);
+	us_walk_take_entry(w, &f, ret);
 	return true;
 }
 
@@ -197,7 +227,7 @@ static bool by_rcx(struct us_walk *w, struct us_step *ret)
 	ret->fp_known = us_walk_knows(w, US_X86_RBP) && !us_walk_is_upper(ret->fp);
 	if (ret->fp_known)
 		f.sp = ret->fp;
-	take(w, &f, ret);
+	us_walk_take_entry(w, &f, ret);
 	ret->sp_known = false;
 	return true;
 }

@@ -292,6 +292,8 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site)
 	choose(site, reach, start, &back);
 	site->source = US_SITE_CODE;
 	us_sites_doubt(s, site);
+	if (!s->link && us_x86_flow_is_away(s->flow))
+		site->generation = 0; /* in another address space it may be there */
 }
 
 bool us_sites_entry(struct us_sites *s, const struct us_site *site,

@@ -198,6 +198,12 @@ bool us_walk_is_behind_trap(struct us_walk *w, us_gva pc);
 /* Does it look as if there were one at va? */
 bool us_walk_entry_frame(struct us_walk *w, us_gva va, struct us_entry_frame *ret);
 
+/* Can they be what rflags was (Intel SDM volume 1, 3.4.3)? */
+bool us_x86_are_flags(uint64_t flags);
+/* It was entered so: the step to there, but for rbp, which the caller has set. */
+void us_walk_take_entry(struct us_walk *w, const struct us_entry_frame *f,
+			struct us_step *ret);
+
 /*
  * The site's code, by analysis, is one that is entered from outside: find what was
  * broken off.
@@ -228,6 +234,9 @@ bool us_step_program(struct us_walk *w, const struct us_site *site,
  */
 bool us_step_outside(struct us_walk *w, const struct us_site *site,
 		     struct us_step *ret);
+/* The same of x86, where the code cannot be followed; what was pushed is in the
+ * kernel's memory. */
+bool us_step_gate(struct us_walk *w, const struct us_site *site, struct us_step *ret);
 /* A program is at work in this space. */
 void us_walk_note_program(struct us_unwinder *u, const struct us_space *space);
 

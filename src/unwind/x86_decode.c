@@ -435,6 +435,29 @@ static uint8_t stack_of(const struct us_x86_parts *p, uint8_t kind)
 	return in_rm || in_reg ? US_X86_STACK_USED : US_X86_STACK_NOT;
 }
 
+/* A constant of 64 bits, or of 32 with its sign or without. */
+static uint64_t constant(const struct us_x86_parts *p, bool low)
+{
+	uint64_t value = 0;
+	size_t n = low && p->w ? 8 : 4;
+	memcpy(&value, p->code + p->at - n, n);
+	return !low && p->w ? (uint64_t)(int64_t)(int32_t)value : value;
+}
+
+/* mov $value, reg; jmp *reg */
+static void general(const struct us_x86_parts *p, struct us_x86_insn *i)
+{
+	bool low = (p->op & 0xf8) == 0xb8, rm = p->op == 0xc7 && p->mod == 3;
+	if (p->map != US_X86_MAP_1 || p->vector || p->size16)
+		return;
+	if (i->kind == US_X86_JUMP_INDIRECT && p->mod == 3) {
+		i->general = p->rm;
+	} else if (low || rm) {
+		i->general = low ? (p->op & 7) | p->b : p->rm;
+		i->value = constant(p, low);
+	}
+}
+
 bool us_x86_decode(const uint8_t *code, size_t n, unsigned bits,
 		   struct us_x86_insn *ret)
 {
@@ -444,7 +467,9 @@ bool us_x86_decode(const uint8_t *code, size_t n, unsigned bits,
 	*ret = (struct us_x86_insn){ .len = (uint8_t)p.at,
 				     .kind = kind_of(&p),
 				     .reg = US_X86_NO_REG,
-				     .base = US_X86_NO_REG };
+				     .base = US_X86_NO_REG,
+				     .general = US_X86_NO_REG };
+	general(&p, ret);
 	ret->stack = stack_of(&p, ret->kind);
 	ret->half = p.size16 && (ret->kind == US_X86_PUSH || ret->kind == US_X86_POP);
 	if (moves_frame(ret->kind) && p.size16)

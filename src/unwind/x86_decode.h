@@ -75,6 +75,10 @@ struct us_x86_insn {
 	int32_t imm;
 	uint8_t stack; /* enum us_x86_stack */
 	bool half; /* a push or a pop of 2 bytes, not of a word: of rbp, the low ones */
+	/* Any register, by its number in the code: that gets this value, or that an
+	 * indirect jump goes to; else US_X86_NO_REG. */
+	uint8_t general;
+	uint64_t value;
 };
 
 /* Decode the instruction at code, of which n bytes can be read.  bits: of the code, 64

@@ -33,6 +33,8 @@ void us_x86_flow_use(struct us_x86_flow *f, struct us_paging *p,
  * whether none is left: then what the last one found is not all there is. */
 void us_x86_flow_allow(struct us_x86_flow *f, unsigned n_insn);
 bool us_x86_flow_spent(const struct us_x86_flow *f);
+/* Did the last one come to code that is not mapped in its address space? */
+bool us_x86_flow_is_away(const struct us_x86_flow *f);
 
 /*
  * Does a CALL that ends there, with a target imm bytes on, only push that address?  So
