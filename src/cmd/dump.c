@@ -110,7 +110,9 @@ static bool look_at(struct dump *d, struct us_capture *c, struct us_paging *p)
 		return s->taken = true;
 	us_unwind(d->unwinder, p, &c->regs, &s->stack);
 	uint64_t t_ns = us_now_ns() - d->begun_ns;
-	const struct us_look look = { c, &s->stack, p, t_ns };
+	const struct us_look look = {
+		.capture = c, .stack = &s->stack, .paging = p, .t_ns = t_ns
+	};
 	us_images_look(&d->images, &look);
 	us_kernel_look(&d->kernel, &look);
 	s->has_stack = true;

@@ -89,7 +89,8 @@ static bool was_tried(struct us_images *i, us_gva page)
 	return false;
 }
 
-/* Is the image at work at this place, in this very stack?  One that moved is not. */
+/* Is the image at work at this place, in this very stack?  One that moved is not, and
+ * its page tables say nothing. */
 static bool is_at_work(const struct us_images *i, const struct us_place *p,
 		       const struct us_stack *s)
 {
@@ -98,6 +99,23 @@ static bool is_at_work(const struct us_images *i, const struct us_place *p,
 		if (us_elf_file_code(us_elf_image_file(m->elf), s->pc[k] - p->bias))
 			return true;
 	return false;
+}
+
+/* Is the page beside it another one?  Else the whole image is there, once more. */
+static bool is_alone(struct us_images *i, const struct us_image *m,
+		     const struct us_look *l, us_gva page, us_gva at)
+{
+	const int64_t beside[] = { -US_PIECE_SIZE, US_PIECE_SIZE };
+	for (unsigned k = 0; k < 2; k++) {
+		us_gva off = (us_gva)beside[k];
+		const uint8_t *bytes = page_in_file(m, at + off);
+		if (bytes &&
+		    us_paging_read(l->paging, &l->capture->regs.space, page + off,
+				   i->pieces.bytes, US_PIECE_SIZE) &&
+		    !memcmp(bytes, i->pieces.bytes, US_PIECE_SIZE))
+			return false;
+	}
+	return true;
 }
 
 static bool has_enough(const struct us_images *i, uint8_t image)
@@ -115,10 +133,12 @@ static bool find(struct us_images *i, const struct us_look *l, us_gva page)
 		const struct us_place p = i->place[k];
 		us_gva at;
 		if (p.match != US_MATCH_YES || p.until_ns || p.end || p.root ||
-		    !is_at_work(i, &p, l->stack) || has_enough(i, p.image))
+		    has_enough(i, p.image))
 			continue;
-		if (!is_mapped_twice(i, &p, l, page, &at) &&
-		    !is_copied(i, &p, l, page, &at))
+		bool twice = is_at_work(i, &p, l->stack) &&
+			     is_mapped_twice(i, &p, l, page, &at);
+		if (!twice && (!is_copied(i, &p, l, page, &at) ||
+			       !is_alone(i, &i->v[p.image], l, page, at)))
 			continue;
 		us_images_set_piece(i,
 				    &(struct us_place){ .image = p.image,
@@ -133,12 +153,11 @@ static bool find(struct us_images *i, const struct us_look *l, us_gva page)
 	return false;
 }
 
-static bool is_kernel_placed(const struct us_images *i, const struct us_stack *s)
+static bool is_kernel_placed(const struct us_images *i)
 {
 	for (size_t k = 0; k < i->n_place; k++)
 		if (i->place[k].match == US_MATCH_YES && !i->place[k].until_ns &&
-		    !i->place[k].root && !i->place[k].end &&
-		    is_at_work(i, &i->place[k], s))
+		    !i->place[k].root && !i->place[k].end)
 			return true;
 	return false;
 }
@@ -146,7 +165,7 @@ static bool is_kernel_placed(const struct us_images *i, const struct us_stack *s
 bool us_images_find_piece(struct us_images *i, const struct us_look *l)
 {
 	const struct us_stack *s = l->stack;
-	if (l->t_ns < i->pieces.next_ns || !is_kernel_placed(i, s))
+	if (l->t_ns < i->pieces.next_ns || !is_kernel_placed(i))
 		return false;
 	for (unsigned k = 0; k < s->n; k++) {
 		us_gva page = s->pc[k] & ~(us_gva)(US_PIECE_SIZE - 1);

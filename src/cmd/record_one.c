@@ -176,6 +176,7 @@ static void look(void *ctx, const struct us_look *l)
 	struct us_recording *r = ctx;
 	if (!r->first_ns)
 		r->first_ns = us_now_ns();
+	r->images.hasty = l->warm_up;
 	us_images_look(&r->images, l);
 	us_kernel_look(&r->kernel, l);
 }
@@ -271,6 +272,7 @@ int us_recording_sample(struct us_recording *r, struct us_err *e)
 		.duration_ns = r->duration_ns,
 		.stop = r->stop,
 		.ring_bytes = ring_bytes(r),
+		.warm_up = !r->launch, /* else its start is what is to be seen */
 		.look = look,
 		.host = r->host ? take_host : NULL,
 		.progress = progress,

@@ -13,6 +13,7 @@
 #define RING_BYTES (4U << 20)
 #define WARM_UP_NS (300 * US_NS_PER_MS)
 #define CALM_NS	   (50 * US_NS_PER_MS)
+#define CALM_LOOKS 8
 /* A stop takes effect within this time, and sums are made at least so often. */
 #define TICK_NS (100 * US_NS_PER_MS)
 
@@ -35,7 +36,7 @@ struct recorder {
 	struct us_backend *backend;
 	struct us_unwinder *unwinder;
 	const struct us_record_opts *opts;
-	uint64_t start_ns, stop_ns;
+	uint64_t start_ns, stop_ns; /* 0: it has not begun */
 	struct us_paging paging;
 	struct us_capture capture;
 	struct us_stack stack;
@@ -76,8 +77,12 @@ static void look(struct recorder *r)
 {
 	struct us_capture *c = &r->capture;
 	unsigned before = us_unwinder_changes(r->unwinder);
-	r->opts->look(r->opts->ctx,
-		      &(struct us_look){ c, &r->stack, &r->paging, since_start(r) });
+	const struct us_look l = { .capture = c,
+				   .stack = &r->stack,
+				   .paging = &r->paging,
+				   .t_ns = r->start_ns ? since_start(r) : 0,
+				   .warm_up = !r->start_ns };
+	r->opts->look(r->opts->ctx, &l);
 	if (us_unwinder_changes(r->unwinder) != before)
 		us_unwind(r->unwinder, &r->paging, &c->regs, &r->stack);
 }
@@ -234,28 +239,44 @@ static int prepare(struct recorder *r, struct us_writer *w, struct us_err *e)
 	return us_drain_start(&r->drain, e);
 }
 
-/* One that copies stacks learns from those that were cut how much to copy, and from
- * where: before the recording begins, until none was for a while. */
+/* A whole stack, or none to be had: there is nothing to learn from it. */
+static bool learns(struct recorder *r)
+{
+	struct us_capture *c = &r->capture;
+	if (!us_capture_begin(c, &r->paging))
+		return false;
+	us_unwind(r->unwinder, &r->paging, &c->regs, &r->stack);
+	if (r->opts->warm_up && r->opts->look)
+		look(r);
+	us_capture_judge(c, &r->stack);
+	return c->cut || (r->opts->warm_up && r->stack.end != US_END_ROOT);
+}
+
+/* Before the recording begins.  One that copies stacks learns from those that were cut
+ * how much to copy, and from where: until none was for a while.  One that stops the
+ * guest looks no longer than until a few in a row were whole. */
 static void warm_up(struct recorder *r)
 {
 	struct us_backend *b = r->backend;
 	struct us_capture *c = &r->capture;
+	bool no_stop = b->caps & US_CAP_NO_STOP;
 	uint64_t now = us_now_ns(), end = now + WARM_UP_NS, calm = now + CALM_NS;
-	if (!(b->caps & US_CAP_NO_STOP) || b->caps & US_CAP_FUNCTIONS ||
+	unsigned whole = 0;
+	if ((!no_stop && !r->opts->warm_up) || b->caps & US_CAP_FUNCTIONS ||
 	    b->ops->start(b, &r->opts->schedule, NULL))
 		return;
-	while (now < end && now < calm && !is_stopped(r)) {
-		int got = b->ops->next(b, end < calm ? end : calm, c);
+	while (now < end && (no_stop ? now < calm : whole < CALM_LOOKS) &&
+	       !is_stopped(r)) {
+		int got = b->ops->next(b, no_stop && calm < end ? calm : end, c);
 		now = us_now_ns();
 		if (got < 0)
 			return;
 		if (!got)
 			continue;
-		if (us_capture_begin(c, &r->paging)) {
-			us_unwind(r->unwinder, &r->paging, &c->regs, &r->stack);
-			us_capture_judge(c, &r->stack);
-			if (c->cut)
-				calm = now + CALM_NS;
+		whole++;
+		if (learns(r)) {
+			calm = now + CALM_NS;
+			whole = 0;
 		}
 		b->ops->release(b, c);
 	}

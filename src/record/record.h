@@ -31,6 +31,7 @@ struct us_look {
 	const struct us_stack *stack;
 	struct us_paging *paging;
 	uint64_t t_ns; /* since the start, as of the sample */
+	bool warm_up;  /* before the start: t_ns is 0, and nothing is kept of it */
 };
 
 struct us_record_opts {
@@ -43,6 +44,11 @@ struct us_record_opts {
 	 * NULL. */
 	const atomic_bool *stop;
 	size_t ring_bytes; /* 0: the default, 4 MiB */
+	/* Look at the guest a few times before the start, for a third of a second at
+	 * most and within the budget, until stacks are whole: where its code is, and
+	 * which programs there are, shows in some samples only, and those before it
+	 * would be cut. */
+	bool warm_up;
 
 	/* Called by the sampler with each capture that has registers, while it is held
 	 * and after its stack was taken: time to read the guest's memory (which

@@ -134,8 +134,10 @@ static void look_by(struct guest *g, us_gva pc, us_gpa root, bool user)
 	stack = (struct us_stack){ .n = 1, .pc = { pc } };
 	stack.flags[0] = user ? US_PC_USER : 0;
 	us_paging_new_sample(&g->paging);
-	us_images_look(&g->images,
-		       &(struct us_look){ &c, &stack, &g->paging, g->t_ns });
+	us_images_look(&g->images, &(struct us_look){ .capture = &c,
+						      .stack = &stack,
+						      .paging = &g->paging,
+						      .t_ns = g->t_ns });
 	us_images_search(&g->images);
 	g->t_ns += 2 * MS;
 }
@@ -414,8 +416,10 @@ static bool find_piece(struct guest *g, us_gva pc, us_gpa root, bool kernel_call
 				   .pc = { pc, LINKED + 0x100 } };
 	g->t_ns += 5000 * MS; /* whatever the pause after an attempt */
 	us_paging_new_sample(&g->paging);
-	return us_images_find_piece(
-		&g->images, &(struct us_look){ &c, &stack, &g->paging, g->t_ns });
+	return us_images_find_piece(&g->images, &(struct us_look){ .capture = &c,
+								   .stack = &stack,
+								   .paging = &g->paging,
+								   .t_ns = g->t_ns });
 }
 
 static void begin_kernel(struct guest *g)
@@ -465,16 +469,28 @@ static void a_page_that_differs_is_none(void **state)
 	end(&g, 1);
 }
 
-/* What says nothing: zeros, and a page without anything of the kernel around it. */
+/* What says nothing: zeros; and a page of a kernel that is there as a whole, too. */
 static void a_page_without_a_sign_is_none(void **state)
 {
 	(void)state;
 	struct guest g;
 	begin_kernel(&g);
 	assert_false(find_piece(&g, COPY + PAGE, 0, true));
-	assert_false(find_piece(&g, COPY, 0, false));
+	memcpy(g.ram + COPY - PAGE, g.ram + COPIED - PAGE, PAGE);
+	assert_false(find_piece(&g, COPY, 0, true));
+	assert_false(find_piece(&g, COPY + 8, 0, false));
 	assert_int_equal(g.images.n_place, 1);
-	assert_true(find_piece(&g, COPY, 0, true));
+	end(&g, 1);
+}
+
+/* The first sample of a program that enters may be there, in tables of its own. */
+static void a_page_without_a_caller(void **state)
+{
+	(void)state;
+	struct guest g;
+	begin_kernel(&g);
+	assert_true(find_piece(&g, COPY, 0, false));
+	expect_piece(&g, COPY);
 	end(&g, 1);
 }
 
@@ -508,6 +524,7 @@ int main(void)
 		cmocka_unit_test(a_page_that_was_copied),
 		cmocka_unit_test(a_page_that_differs_is_none),
 		cmocka_unit_test(a_page_without_a_sign_is_none),
+		cmocka_unit_test(a_page_without_a_caller),
 		cmocka_unit_test(a_page_that_is_mapped_twice),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
