@@ -49,9 +49,11 @@ enum us_code_sp {
 
 /* The return address; see link_rule.h for architectures that have it in a register. */
 enum us_code_ra {
-	US_RA_BELOW, /* in the word below the CFA: x86 */
-	US_RA_LINK,  /* still in the link register */
-	US_RA_SAVED, /* in memory at CFA + ra_at */
+	US_RA_BELOW,	 /* in the word below the CFA: x86 */
+	US_RA_LINK,	 /* still in the link register */
+	US_RA_SAVED,	 /* in memory at CFA + ra_at */
+	US_RA_EXCEPTION, /* of an exit: the code has yet to put there what the processor
+			    has */
 };
 
 struct us_code_rule {
@@ -66,8 +68,8 @@ struct us_code_rule {
 	union {
 		uint8_t sp;    /* enum us_code_sp */
 		int8_t ra_was; /* of US_RA_SAVED in an exit: where the link register of
-				  what was broken off is, in words from the CFA; 0:
-				  it is not known */
+				  what was broken off is, in words from the CFA,
+				  below it; 0: it is not known; 1: still there */
 	};
 	uint8_t ra; /* enum us_code_ra */
 };

@@ -188,6 +188,7 @@ static void decode_flow(uint32_t insn, struct us_link_insn *ret)
 		ret->imm = insn >> 5 & 1;
 	} else if ((insn & 0xfff00000) == 0xd5300000) { /* mrs */
 		set(ret, insn & 31);
+		ret->reads_pc = (insn & 0xffffffe0) == 0xd5384020; /* elr_el1 */
 	}
 }
 
@@ -249,6 +250,7 @@ const struct us_link_machine us_link_aarch64 = {
 	.sp = US_AARCH64_SP,
 	.fp = US_AARCH64_FP,
 	.ra = US_AARCH64_LR,
+	.result = 0,
 	.align = 4,
 	.frame_fp = 0,
 	.frame_ra = 8,

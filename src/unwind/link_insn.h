@@ -48,6 +48,7 @@ struct us_link_insn {
 	uint8_t reg, reg2, base;
 	bool narrow;   /* of a sum: the lower 32 bits, with their sign */
 	bool fresh;    /* of SET: nothing of what reg was is in it */
+	bool reads_pc; /* of SET: reg gets where what an exception broke off goes on */
 	int32_t write; /* of LOAD, STORE and WRITE: base += write, afterwards */
 	int64_t imm;
 };
@@ -60,6 +61,7 @@ struct us_link_insn {
 /* What two architectures differ in. */
 struct us_link_machine {
 	uint8_t sp, fp, ra;
+	uint8_t result;		   /* what functions return, and their first argument */
 	uint8_t align;		   /* of instructions, in bytes */
 	int8_t frame_fp, frame_ra; /* of the frame record, from fp, in bytes */
 	int8_t frame_cfa;	   /* from fp to the CFA, or the least that it can be */

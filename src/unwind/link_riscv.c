@@ -88,8 +88,10 @@ static void system_insn(uint32_t insn, struct us_link_insn *ret)
 	set(ret, rd);
 	if (bits(insn, 12, 3) < 4) /* what is put there is kept */
 		ret->base = (uint8_t)bits(insn, 15, 5);
-	if (rd == 0 && bits(insn, 12, 3) == 1 && (csr == 0x141 || csr == 0x341)) {
-		ret->kind = US_LINK_EXIT_PC; /* sepc, mepc */
+	bool epc = csr == 0x141 || csr == 0x341; /* sepc, mepc */
+	ret->reads_pc = epc && rd;
+	if (rd == 0 && bits(insn, 12, 3) == 1 && epc) {
+		ret->kind = US_LINK_EXIT_PC;
 		ret->reg = (uint8_t)bits(insn, 15, 5);
 	}
 	if (rd == 0 && bits(insn, 12, 3) == 1 && csr == 0x180) {
@@ -352,6 +354,7 @@ const struct us_link_machine us_link_riscv = {
 	.sp = US_RISCV_SP,
 	.fp = US_RISCV_FP,
 	.ra = US_RISCV_RA,
+	.result = 10,
 	.align = 2,
 	.frame_fp = -16,
 	.frame_ra = -8,

@@ -252,6 +252,15 @@ static void rule_of_exit(const struct us_link_flow *f, const struct us_link_stat
 	int64_t words = ((int64_t)ra.off - sp.off) / 8;
 	if (ra.sym == o.mem && words >= INT8_MIN && words < 0)
 		ret->ra_was = (int8_t)words;
+	/* On the way in there is still what the exception before has left. */
+	if (us_link_state_is_new(st, st->exit_pc))
+		ret->ra = US_RA_EXCEPTION;
+	if (us_link_state_is_new(st, ra))
+		ret->ra_was = 0;
+	if (ra.sym == US_LSYM_RA)
+		ret->ra_was = 1;
+	if (us_link_state_is_new(st, st->reg[f->machine->fp]))
+		ret->fp = US_FP_LOST;
 }
 
 /* Does a function begin here, perhaps behind a landing pad or a signature?  Then the
@@ -363,6 +372,120 @@ bool us_link_flow_entry(struct us_link_flow *f, us_gva start, us_gva pc,
 bool us_link_flow_exit(struct us_link_flow *f, us_gva pc, struct us_link_exit *ret)
 {
 	return us_link_run_exit(f->machine, &f->path, pc, ret);
+}
+
+/* --- has it kept where an exception is to go on? --- */
+
+#define MAX_READER 16 /* instructions of a function that only reads it */
+
+/* A function that reads it for its caller, who may not be compiled into it. */
+static bool is_reader(struct us_link_flow *f, us_gva pc)
+{
+	struct us_link_insn insn;
+	for (unsigned i = 0;
+	     i < MAX_READER && f->path.budget && decode_at(f, pc, &insn); i++) {
+		f->path.budget--;
+		pc += insn.len;
+		if (insn.reads_pc)
+			return true;
+		if (insn.kind >= US_LINK_CALL)
+			return false;
+	}
+	return false;
+}
+
+/* Which registers hold it behind the instruction. */
+static uint32_t holders(struct us_link_flow *f, us_gva pc, const struct us_link_insn *i,
+			uint32_t before)
+{
+	uint32_t all = before;
+	bool writes = i->kind == US_LINK_SET || i->kind == US_LINK_MOVE ||
+		      i->kind == US_LINK_ADD || i->kind == US_LINK_CONST ||
+		      i->kind == US_LINK_SHIFT || i->kind == US_LINK_LOAD;
+	if (is_call(i)) {
+		all &= f->machine->preserved;
+		if (i->kind == US_LINK_CALL && is_reader(f, pc + (us_gva)i->imm))
+			all |= 1U << f->machine->result;
+		return all;
+	}
+	if (!writes || i->reg >= US_LINK_N_REG)
+		return all;
+	all &= ~(1U << i->reg);
+	bool copies = i->kind == US_LINK_MOVE && i->base < US_LINK_N_REG &&
+		      (before >> i->base & 1);
+	if (i->reads_pc || copies)
+		all |= 1U << i->reg;
+	return all;
+}
+
+static bool keeps(const struct us_link_insn *i, uint32_t held)
+{
+	if (i->kind != US_LINK_STORE)
+		return false;
+	return (i->reg < US_LINK_N_REG && (held >> i->reg & 1)) ||
+	       (i->reg2 < US_LINK_N_REG && (held >> i->reg2 & 1));
+}
+
+#define ASIDE 1 /* the order of a path that has left the straight one */
+
+/* What the paths have shown. */
+struct kept {
+	bool before;  /* one has kept it, and not been at the place */
+	bool without; /* one has come to the place, and not kept it before ... */
+	bool behind;  /* ... but then */
+};
+
+static bool is_place(const struct us_code_place *at, us_gva pc,
+		     const struct us_link_insn *insn)
+{
+	return at->after_call ? pc + insn->len == at->pc && is_call(insn)
+			      : pc == at->pc;
+}
+
+/* Follow one path until it has kept it.  A CALL beside the straight path may be to one
+ * that does not return, for what must not be. */
+static void follow_until_kept(struct us_link_flow *f, const struct us_code_place *at,
+			      const struct path *p, struct kept *k)
+{
+	struct us_link_insn insn;
+	uint32_t held = (uint32_t)p->st.reg[0].off;
+	bool *kept = &k->before;
+	us_gva pc = p->pc;
+	while (us_code_place_has(at, pc) && us_code_path_visit(&f->path, pc)) {
+		struct us_link_state st = { 0 };
+		if (!decode_at(f, pc, &insn))
+			return;
+		if (is_place(at, pc, &insn)) {
+			k->without = true;
+			kept = &k->behind;
+		}
+		if (keeps(&insn, held)) {
+			*kept = true;
+			return;
+		}
+		if (insn.kind > US_LINK_JUMP || (is_call(&insn) && p->order == ASIDE))
+			return;
+		held = holders(f, pc, &insn, held);
+		st.reg[0].off = (int32_t)held;
+		us_gva to = pc + (us_gva)insn.imm;
+		if (insn.kind == US_LINK_BRANCH)
+			pend(f, to, ASIDE, &st);
+		pc = insn.kind == US_LINK_JUMP ? to : pc + insn.len;
+	}
+}
+
+enum us_link_kept us_link_flow_kept(struct us_link_flow *f,
+				    const struct us_code_place *at)
+{
+	struct path p = { .pc = at->start };
+	struct kept k = { 0 };
+	us_code_path_start(&f->path);
+	do {
+		follow_until_kept(f, at, &p, &k);
+	} while (take_path(f, &p));
+	if (k.without)
+		return k.behind && !k.before ? US_LINK_NOT_KEPT : US_LINK_KEPT_PERHAPS;
+	return k.before && !f->path.lost ? US_LINK_KEPT : US_LINK_KEPT_PERHAPS;
 }
 
 /* --- does it ever leave? --- */

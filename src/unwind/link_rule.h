@@ -46,6 +46,19 @@ bool us_link_flow_entry(struct us_link_flow *f, us_gva start, us_gva pc,
 /* As us_link_run_exit(). */
 bool us_link_flow_exit(struct us_link_flow *f, us_gva pc, struct us_link_exit *ret);
 
+/*
+ * A function that an entry calls puts what the processor says, of where the exception
+ * broke something off, into memory.  Has it done so where the place is?  Each path from
+ * at->start is followed.
+ */
+enum us_link_kept {
+	US_LINK_KEPT,	  /* no path leads there without it */
+	US_LINK_NOT_KEPT, /* a path does, and keeps it later; none has before */
+	US_LINK_KEPT_PERHAPS,
+};
+enum us_link_kept us_link_flow_kept(struct us_link_flow *f,
+				    const struct us_code_place *at);
+
 /* As us_x86_stays(). */
 bool us_link_stays(struct us_link_flow *f, const struct us_code_place *at,
 		   const struct us_code_rule start[2]);

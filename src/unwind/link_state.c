@@ -47,8 +47,27 @@ static struct us_link_value at(const struct us_link_state *st, uint8_t base,
 	return v.sym == US_LSYM_SP || v.sym == US_LSYM_FP ? v : unknown;
 }
 
+/* The first that is done to a word is what counts. */
+static void note(struct us_link_state *st, uint64_t *words, struct us_link_value v)
+{
+	int32_t k = v.off / 8 + US_LINK_NEAR / 2;
+	if (v.sym != US_LSYM_SP || v.off % 8 || k < 0 || k >= US_LINK_NEAR)
+		return;
+	uint64_t bit = 1ULL << (k % 64);
+	if (!((st->read[k / 64] | st->written[k / 64]) & bit))
+		words[k / 64] |= bit;
+}
+
+bool us_link_state_is_new(const struct us_link_state *st, struct us_link_value word)
+{
+	int32_t k = word.off / 8 + US_LINK_NEAR / 2;
+	return word.sym == US_LSYM_MEM_SP && word.off % 8 == 0 && k >= 0 &&
+	       k < US_LINK_NEAR && (st->written[k / 64] >> (k % 64) & 1);
+}
+
 static void load(struct us_link_state *st, uint8_t reg, struct us_link_value from)
 {
+	note(st, st->read, from);
 	if (reg >= US_LINK_N_REG)
 		return;
 	st->reg[reg] = unknown;
@@ -67,6 +86,7 @@ static void store(struct us_link_state *st, uint8_t reg, struct us_link_value to
 {
 	struct us_link_value v = reg < US_LINK_N_REG ? st->reg[reg] : unknown;
 	bool is_ra = v.sym == US_LSYM_RA, is_fp = v.sym == US_LSYM_FP && v.off == 0;
+	note(st, st->written, to);
 	/* What is stored over it is lost. */
 	if (same(to, st->ra_saved) && !is_ra)
 		st->ra_saved = unknown;
@@ -85,7 +105,8 @@ static void access_memory(struct us_link_state *st, const struct us_link_insn *i
 	struct us_link_value base = plus(st->reg[i->base % US_LINK_N_REG], i->write);
 	if (i->kind == US_LINK_LOAD) {
 		load(st, i->reg, first);
-		load(st, i->reg2, second);
+		if (i->reg2 < US_LINK_N_REG)
+			load(st, i->reg2, second);
 	} else {
 		store(st, i->reg, first);
 		if (i->reg2 < US_LINK_N_REG)

@@ -21,6 +21,8 @@ enum us_link_symbol {
 	US_LSYM_CONST, /* off */
 };
 
+#define US_LINK_NEAR 128 /* words, the same number below and above */
+
 struct us_link_value {
 	int32_t off;
 	uint8_t sym; /* enum us_link_symbol */
@@ -31,10 +33,17 @@ struct us_link_state {
 	struct us_link_value ra_saved, fp_saved; /* the addresses where RA and FP
 						    themselves were stored */
 	struct us_link_value exit_pc;		 /* where an exception's return goes */
+	/* Words near the stack pointer of the beginning that were read before anything
+	 * else was done to them; and those that were written first. */
+	uint64_t read[US_LINK_NEAR / 64], written[US_LINK_NEAR / 64];
 	uint8_t stack; /* enum us_code_stack: of the stack pointer there */
 };
 
 void us_link_state_init(struct us_link_state *st, const struct us_link_machine *m);
+
+/* Was there something else in this word of the stack when the path began, which it has
+ * not looked at before it wrote there? */
+bool us_link_state_is_new(const struct us_link_state *st, struct us_link_value word);
 
 /* What the instruction makes of it.  A CALL returns, and has changed what functions do
  * not preserve. */

@@ -2,7 +2,6 @@
 /* site.c: see site.h. */
 #include "unwind/site.h"
 
-#include "unwind/link_rule.h"
 #include "unwind/x86_decode.h"
 
 #include <stdlib.h>
@@ -312,6 +311,15 @@ bool us_sites_exit(struct us_sites *s, us_gva pc, struct us_link_exit *ret)
 		return false;
 	flow_use(s);
 	return us_link_flow_exit(s->link, pc, ret);
+}
+
+enum us_link_kept us_sites_kept(struct us_sites *s, const struct us_site *site)
+{
+	struct us_code_place at = place_of(s, site);
+	if (!s->link || !at.start)
+		return US_LINK_KEPT_PERHAPS;
+	flow_use(s);
+	return us_link_flow_kept(s->link, &at);
 }
 
 void us_sites_move(struct us_sites *s, const struct us_space *space)

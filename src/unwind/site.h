@@ -15,6 +15,7 @@
 #include "unwind/link_entry.h"
 #include "unwind/link_exit.h"
 #include "unwind/link_insn.h"
+#include "unwind/link_rule.h"
 #include "unwind/unwind.h"
 #include "unwind/x86_rule.h"
 
@@ -143,6 +144,10 @@ bool us_sites_entry(struct us_sites *s, const struct us_site *site,
 
 /* As us_link_run_exit(), from pc on; with a link register only. */
 bool us_sites_exit(struct us_sites *s, us_gva pc, struct us_link_exit *ret);
+
+/* Has the site's function, called by an entry, kept where the program goes on, when it
+ * comes to there?  As us_link_flow_kept(). */
+enum us_link_kept us_sites_kept(struct us_sites *s, const struct us_site *site);
 
 /* From now on, in this sample, memory is read in that space; it outlives the sample. */
 void us_sites_move(struct us_sites *s, const struct us_space *space);

@@ -31,9 +31,10 @@ static bool cfa_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *r
 	if ((rule->base != US_BASE_SP && rule->base != US_BASE_FP) ||
 	    !us_walk_knows(w, reg))
 		return false;
-	/* A leaf may have no frame at all. */
+	/* A leaf may have no frame at all, an entry none yet. */
 	us_gva cfa = w->reg[reg] + (us_gva)(int64_t)rule->cfa;
-	bool above = cfa > sp || (cfa == sp && rule->ra == US_RA_LINK);
+	bool above = cfa > sp || (cfa == sp && (rule->ra == US_RA_LINK ||
+						rule->ra == US_RA_EXCEPTION));
 	*ret = cfa;
 	if (may_switch(w, rule))
 		return true;
@@ -69,7 +70,8 @@ bool us_step_link_word(struct us_walk *w, const struct us_code_rule *rule,
 {
 	us_gva cfa = w->reg[w->u->arch->sp];
 	*ret_slot = 0;
-	if (rule->ra == US_RA_BELOW || (!stays(w, rule) && !cfa_of(w, rule, &cfa)))
+	if (rule->ra == US_RA_BELOW || rule->ra == US_RA_EXCEPTION ||
+	    (!stays(w, rule) && !cfa_of(w, rule, &cfa)))
 		return false;
 	if (rule->ra == US_RA_SAVED)
 		*ret_slot = cfa + (us_gva)(int64_t)us_code_slot_offset(rule->ra_at);
@@ -219,11 +221,46 @@ bool us_step_link(struct us_walk *w, struct us_site *site, struct us_step *ret)
 /* A program below the kernel: its stack pointer is kept elsewhere. */
 static void set_space(struct us_walk *w, struct us_step *ret)
 {
-	if (!us_walk_is_upper(w->pc) || us_walk_is_upper(ret->pc))
+	bool user = ret->flags & US_PC_USER;
+	if (!user && (!us_walk_is_upper(w->pc) || us_walk_is_upper(ret->pc)))
 		return;
 	ret->flags = US_PC_USER;
 	ret->sp_known = false;
 	ret->sp = ret->fp_known ? ret->fp : 0;
+}
+
+/* What was broken off goes on there: by the stack, or by the processor while the code
+ * has not put it there yet. */
+static bool exception_of(struct us_walk *w, const struct us_code_rule *rule,
+			 struct us_step *ret)
+{
+	struct us_mem *m = w->paging->mem;
+	struct us_entered at;
+	if (!cfa_of(w, rule, &ret->cfa))
+		return false;
+	if (rule->ra == US_RA_SAVED)
+		return us_walk_slot(w, ret->cfa, rule->ra_at, &ret->pc);
+	if (rule->ra != US_RA_EXCEPTION || w->after_call || w->paging->stack ||
+	    !m->read_entered || !m->read_entered(m->ctx, &at))
+		return false;
+	ret->pc = at.pc;
+	if (!at.user)
+		return true;
+	ret->flags = US_PC_USER;
+	return !us_walk_is_upper(at.pc) &&
+	       us_paging_is_user(w->paging, w->space, at.pc);
+}
+
+/* The link register of what was broken off. */
+static void set_ra(struct us_walk *w, const struct us_code_rule *rule,
+		   struct us_step *ret)
+{
+	unsigned ra = w->u->arch->link->ra;
+	ret->ra = w->reg[ra];
+	ret->ra_known = rule->ra_was > 0 && !w->after_call && us_walk_knows(w, ra);
+	if (rule->ra_was < 0)
+		ret->ra_known = us_walk_read(w, ret->cfa + (us_gva)(8LL * rule->ra_was),
+					     &ret->ra);
 }
 
 bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
@@ -232,22 +269,19 @@ bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
 	const struct us_code_rule *rule = &site->rule[1];
 	uint8_t byte, end = w->end;
 	if ((w->flags & US_PC_USER) || !us_site_is_entry(site) ||
-	    rule->ra != US_RA_SAVED || w->n_switch == US_MAX_SWITCHES)
+	    w->n_switch == US_MAX_SWITCHES)
 		return false;
-	bool found = cfa_of(w, rule, &ret->cfa) &&
-		     us_walk_slot(w, ret->cfa, rule->ra_at, &ret->pc);
+	ret->flags = w->flags;
+	bool found = exception_of(w, rule, ret);
 	w->end = end;
 	if (!found || ret->pc % w->u->arch->link->align ||
 	    !us_paging_read(w->paging, w->space, ret->pc, &byte, 1))
 		return false;
 	set_fp(w, rule, ret);
 	ret->framed = ret->narrow = false;
-	ret->ra_known = rule->ra_was &&
-			us_walk_read(w, ret->cfa + (us_gva)(8LL * rule->ra_was),
-				     &ret->ra);
+	set_ra(w, rule, ret);
 	ret->sp = ret->cfa;
 	ret->sp_known = ret->exact = true;
-	ret->flags = w->flags;
 	set_space(w, ret);
 	ret->call = NULL;
 	ret->rule = NULL;

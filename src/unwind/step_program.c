@@ -9,6 +9,10 @@
  */
 #include "unwind/walk.h"
 
+#define TRAP_BYTES                                                                     \
+	4 /* of an instruction that enters the kernel, to go on behind it              \
+	   */
+
 void us_walk_note_program(struct us_unwinder *u, const struct us_space *space)
 {
 	for (unsigned i = 0; i < US_MAX_PROGRAMS; i++)
@@ -71,14 +75,33 @@ static bool is_code(struct us_walk *w, const struct us_space *s, us_gva pc)
 	       us_paging_read(w->paging, s, pc, &byte, 1);
 }
 
-/* What the entry calls puts it there, so the entry itself does not find it yet. */
+/* What the entry calls puts it there, sooner or later: before that, the word is of the
+ * exception before. */
+static enum us_link_kept is_kept(struct us_walk *w)
+{
+	struct us_sites *sites = w->u->sites;
+	if (!w->after_call)
+		return US_LINK_NOT_KEPT;
+	if (!w->callee)
+		return US_LINK_KEPT_PERHAPS;
+	const struct us_site *callee = us_sites_find(sites, w->callee,
+						     w->callee_after_call, w->site);
+	return us_sites_kept(sites, callee);
+}
+
 static bool find_pc(struct us_walk *w, const struct us_space *s,
 		    const struct us_link_entry *e, unsigned word, us_gva *ret)
 {
 	struct us_mem *m = w->paging->mem;
+	enum us_link_kept kept = is_kept(w);
 	struct us_entered at;
-	if (w->after_call || !m->read_entered || !m->read_entered(m->ctx, &at))
-		return read_word(w, s, e, word, ret);
+	bool read = read_word(w, s, e, word, ret);
+	if (kept == US_LINK_KEPT)
+		return read;
+	if (!m->read_entered || !m->read_entered(m->ctx, &at))
+		return false;
+	if (kept == US_LINK_KEPT_PERHAPS)
+		return read && (!at.user || *ret - at.pc <= TRAP_BYTES);
 	*ret = at.pc;
 	return at.user;
 }

@@ -215,6 +215,8 @@ static void change_space(struct us_walk *w, struct us_stack *out)
 
 static void go_to(struct us_walk *w, const struct us_step *s)
 {
+	w->callee = w->pc;
+	w->callee_after_call = w->after_call;
 	if (s->rule) {
 		us_step_cfi_restore(w, s);
 	} else {

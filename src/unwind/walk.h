@@ -26,7 +26,7 @@ struct us_walk_arch {
 	const struct us_link_machine *link; /* NULL: calls push return addresses */
 };
 
-#define US_MAX_PROGRAMS 16
+#define US_MAX_PROGRAMS 64
 
 struct us_unwinder {
 	/* Spaces in which programs were seen at work, the last few. */
@@ -60,7 +60,9 @@ struct us_walk {
 	uint8_t n_switch; /* how often another stack was gone to */
 	bool framed;	  /* rbp came by the chain of frame pointers */
 	bool after_call;  /* pc is a return address */
-	uint8_t end;	  /* enum us_unwind_end */
+	us_gva callee; /* pc of the frame that the last step was made from; 0: none */
+	bool callee_after_call;
+	uint8_t end; /* enum us_unwind_end */
 };
 
 /* The caller's frame, as a rule gives it. */

@@ -257,6 +257,45 @@ static void arm_exception(void **state)
 	assert_int_equal(out.how[2], US_HOW_INTERRUPT);
 }
 
+static struct us_entered entered;
+
+static bool read_entered(void *ctx, struct us_entered *ret)
+{
+	(void)ctx;
+	*ret = entered;
+	return entered.valid;
+}
+
+/* Until the handler has put it on the stack, there is what the exception before has
+ * left; the processor tells, or nobody. */
+static void arm_exception_is_not_kept_yet(void **state)
+{
+	(void)state;
+	arm_exception(state);
+	CODE(0x3000, NOP, NOP, RET, 0xa9bf7bfd, NOP, RET);
+	entered = (struct us_entered){ .pc = 0x3004, .valid = true };
+	put(STACK, 0x7777);
+	put(STACK + 8, 0x7777);
+	put(STACK + 16, 0x3010); /* in another function */
+	regs.gpr[US_AARCH64_LR] = 0x2010;
+	for (unsigned n = 0; n < 4; n++) {
+		if (n == 2) { /* these are there by now */
+			put(STACK, STACK + 0x20);
+			put(STACK + 8, 0x2010);
+		}
+		mem.read_entered = read_entered;
+		look(0x4000 + 4 * n, n ? STACK : STACK + 32, STACK + 0x20);
+		EXPECT(US_END_ROOT, 0x4000 + 4 * n, 0x3004, 0x2010, 0x100c);
+		mem.read_entered = NULL;
+		look(0x4000 + 4 * n, n ? STACK : STACK + 32, STACK + 0x20);
+		assert_int_equal(out.n, 1);
+		assert_int_not_equal(out.end, US_END_ROOT);
+	}
+	put(STACK + 16, 0x3004);
+	look(0x4010, STACK, STACK + 0x20);
+	EXPECT(US_END_ROOT, 0x4010, 0x3004, 0x2010, 0x100c);
+}
+
 static void arm_table(void **state)
 {
 	(void)state;
@@ -538,6 +577,7 @@ int main(void)
 		ARM(arm_endless),
 		ARM(arm_noreturn),
 		ARM(arm_exception),
+		ARM(arm_exception_is_not_kept_yet),
 		ARM(arm_table),
 		ARM(arm_cycles),
 		ARM(arm_entering),

@@ -61,12 +61,15 @@ static void put_area(us_gva sp, us_gva fp, us_gva pc)
 	put(AREA + 32, pc);
 }
 
-/* lui a0, 0x10; sd ra, 8; sd sp, 16; sd s0, 24; sd gp, 40; ld sp, 0; jalr t0; sret */
+/* The handler: addi sp, sp, -16; sd ra, 8(sp); csrr t1, sepc; sd t1, 32(a0); nop; ...
+ * The entry: lui a0, 0x10; sd ra, 8; sd sp, 16; sd s0, 24; sd gp, 40; ld sp, 0; jalr
+ * t0; sret */
 static void put_code(uint32_t third)
 {
 	put(KERNEL_ROOT, LEAF(0));
 	put_tables(PROGRAM_ROOT);
-	WORDS(HANDLER, 0xe4061141, 0x00000013, 0x014160a2, 0x00018082);
+	WORDS(HANDLER, 0xe4061141, 0x14102373, 0x02653023, 0x00000013, 0x014160a2,
+	      0x00018082);
 	WORDS(ENTRY, 0x00010537, 0x00153423, 0x00253823, third, 0x02353423, 0x00053103,
 	      0x000280e7);
 	WORDS(BEHIND, 0x10200073);
@@ -90,11 +93,11 @@ static void in_program(us_gpa root)
 	assert_int_equal(out.pc[1], PROGRAM + 4);
 }
 
-static void in_kernel(void)
+static void in_kernel_at(us_gva pc)
 {
 	regs.user = false;
 	regs.space.root = KERNEL_ROOT;
-	regs.pc = HANDLER + 4;
+	regs.pc = pc;
 	regs.sp = regs.gpr[US_RISCV_SP] = STACK_AT;
 	regs.fp = regs.gpr[US_RISCV_FP] = USER_FP;
 	regs.gpr[US_RISCV_RA] = HANDLER + 8;
@@ -102,6 +105,13 @@ static void in_kernel(void)
 	us_unwind(unwinder, &paging, &regs, &out);
 	assert_true(out.n >= 2);
 	assert_int_equal(out.pc[1], BEHIND);
+}
+
+#define KEPT (HANDLER + 12) /* the handler has the program counter by then */
+
+static void in_kernel(void)
+{
+	in_kernel_at(KEPT);
 }
 
 static void expect_cut(void)
@@ -348,6 +358,55 @@ static void the_word_is_old(void **state)
 	expect_program();
 }
 
+static void expect_called_by(us_gva pc, us_gva from)
+{
+	in_kernel_at(pc);
+	assert_int_equal(out.n, from == CALLED ? 4 : 3);
+	assert_int_equal(out.pc[2], from);
+	assert_int_equal(out.root, PROGRAM_ROOT);
+}
+
+/* Until the handler keeps what the processor has. */
+static void the_word_is_old_in_the_handler(void **state)
+{
+	(void)state;
+	put_exit(GIVES_RA);
+	in_program(PROGRAM_ROOT);
+	put_area(STACK_AT + 16, USER_FP, PROGRAM);
+	expect_called_by(HANDLER + 4, CALLED);
+	expect_called_by(HANDLER + 8, CALLED);
+	expect_called_by(KEPT, PROGRAM);
+	entered.user = false; /* an exception of the kernel's came in between */
+	expect_called_by(KEPT, PROGRAM);
+	in_kernel_at(HANDLER + 8);
+	assert_int_equal(out.n, 2);
+	mem.read_entered = NULL; /* nor can it be asked */
+	in_kernel_at(HANDLER + 8);
+	assert_int_equal(out.n, 2);
+	expect_called_by(KEPT, PROGRAM);
+}
+
+/* A handler of which the code does not tell: both have to agree. */
+static void nobody_knows_whether_it_is_kept(void **state)
+{
+	(void)state;
+	put_exit(GIVES_RA);
+	const uint32_t nop = 0x00000013;
+	memcpy(ram + HANDLER + 4, &nop, 4);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	in_program(PROGRAM_ROOT);
+	expect_called_by(KEPT, CALLED);
+	put_area(STACK_AT + 16, USER_FP, CALLED + 4);
+	in_kernel();
+	assert_int_equal(out.pc[2], CALLED + 4); /* behind what entered the kernel */
+	put_area(STACK_AT + 16, USER_FP, PROGRAM);
+	in_kernel();
+	assert_int_equal(out.n, 2);
+	mem.read_entered = NULL;
+	in_kernel();
+	assert_int_equal(out.n, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +420,8 @@ int main(void)
 		PROGRAM_TEST(it_goes_where_the_code_says),
 		PROGRAM_TEST(on_the_way_in),
 		PROGRAM_TEST(the_word_is_old),
+		PROGRAM_TEST(the_word_is_old_in_the_handler),
+		PROGRAM_TEST(nobody_knows_whether_it_is_kept),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
