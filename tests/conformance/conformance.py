@@ -363,32 +363,26 @@ class Suite:
 
     def trampoline(self, *options):
         """The page by which programs enter is not where its symbols are; it has its names,
-        and stacks go on below it, in the program's own address space.  With one
-        instruction a block, a sample may fall on any of those that enter and leave."""
+        and stacks go on below it, in the program's own address space: all are whole.  With
+        one instruction a block, a sample may fall on any of those that enter and leave."""
+        def look(_, stats):
+            rows = self.us.paths(self.report)
+            n = sum(c for _, c in rows)
+            self.stacks(stats, "trampoline", whole=False)
+            below = sum(c for p, c in rows if "user_trap" in p and p[0] == "user_start")
+            note(f"trampoline: {below} through the kernel's entry")
+            if n < 100:
+                raise FewSamples(n)
+            check(below > n / 8, "no program below the kernel")
+            check(stats["truncated"] == 0, f"{stats['truncated']} of {n} are cut")
+
         with self.guest("trampoline", 1, extra=options) as g:
             g.wait("READY")
-            program = g.elf.replace("trampoline-", "trampoline-user-")
-            rows, stats = self.enough(g, "-e", program)
-            n = sum(c for _, c in rows)
-            # Before the images are found in both address spaces there are no names.
-            bare = sum(c for p, c in rows if any(f.startswith("0x") for f in p))
-            named = [(p, c) for p, c in rows if not any(f.startswith("0x") for f in p)]
-            ends = sum(c for p, c in named if p and p[0] == "user_start")
-            wrong = sum(c for p, c in named if p and not any(
-                t[-len(p):] == tuple(p) for t in self.tree))
-            below = sum(c for p, c in named if "user_trap" in p and p[0] == "user_start")
-            note(f"trampoline: {n} stacks, {wrong} wrong, {stats['truncated']} truncated, "
-                 f"{bare} before there were names, {below} through the kernel's entry")
-            check(wrong == 0, f"{wrong} stacks are wrong")
-            check(below > n / 4, "no program below the kernel")
-            # There, two halves of the address space are to be searched.
-            part = 20 if self.processor == "aarch64" else 50
-            check(bare <= n / part, f"{bare} of {n} stacks have no names")
-            # Cut are those before the program was seen at work.
-            check(stats["truncated"] <= bare + n / 1000 + 1,
-                  f"{stats['truncated']} of {n} are cut")
-            check(n - ends - bare <= stats["truncated"],
-                  f"{n - ends} stacks do not begin where the program does")
+            if self.processor == "x86_64":
+                self.needs_system_calls(g)
+            self.compare(g, "trampoline", look, "-e",
+                         g.elf.replace("trampoline", "trampoline-user"),
+                         seconds=self.for_stacks)
             check(g.goes_on(), "the guest does not go on")
 
     # What may leave the guest for these, by the guest's source; all else may be
@@ -545,8 +539,10 @@ class Suite:
             yield "ring 3 without tables", lambda: self.ring3("ring3-nofp", 1), True
             yield "odd stacks", self.odd_stacks, True
             yield "odd stacks, shares", self.odd_shares, False, True
+            if self.args.accel == "kvm":
+                yield "trampoline", self.trampoline, True
         # In TCG alone: the program is found by what gdb tells of the processor.
-        if self.processor in ("aarch64", "riscv64") and self.args.accel == "tcg":
+        if self.args.accel == "tcg":
             yield "trampoline", self.trampoline, True
             yield ("trampoline, each instruction", lambda: self.trampoline("-singlestep"),
                    True)

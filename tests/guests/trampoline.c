@@ -10,21 +10,37 @@
 #define FUNCTIONS(X) X(user_main) X(kernel_work)
 TRUTH_FUNCTIONS(FUNCTIONS);
 
-static const char tree[] = "user_start\n"
-			   "  user_main\n"
-			   "    compute\n"
-			   "    call_kernel\n"
-			   "      user_return\n"
-			   "      user_vector\n"
-			   "      " ENTERED_BY "\n"
-			   "        user_trap\n"
-			   "          system_call\n"
-			   "            kernel_work\n"
-			   "            report\n"
-			   "              print_truth\n"
-			   "                serial_write\n"
-			   "              print_beat\n"
-			   "                serial_write\n";
+/* A system call, at this depth, by an entry that calls user_trap(). */
+#define LINE(in, name) in name "\n"
+#define CALLED_BY(in, entry)                                                           \
+	LINE(in, entry)                                                                \
+	LINE(in "  ", "user_trap")                                                     \
+	BEFORE_STORE(in "    ")                                                        \
+	LINE(in "    ", "system_call")                                                 \
+	LINE(in "      ", "kernel_work")                                               \
+	TICK(in "        ")                                                            \
+	LINE(in "      ", "report")                                                    \
+	LINE(in "        ", "print_truth")                                             \
+	LINE(in "          ", "serial_write")                                          \
+	LINE(in "        ", "print_beat")                                              \
+	LINE(in "          ", "serial_write")
+
+/* clang-format off */
+static const char tree[] =
+	LINE("", "user_start")
+	LINE("  ", "user_main")
+	TICK("    ")
+	LINE("    ", "compute")
+	TICK("      ")
+	LINE("    ", "call_kernel")
+	TICK("      ")
+	ENTERED_BY("      ")
+	LINE("    ", "go_deeper")
+	TICK("      ")
+	LINE("      ", "call_deeper")
+	TICK("        ")
+	ENTERED_BY("        ");
+/* clang-format on */
 
 u64 work_unit;
 
@@ -35,8 +51,10 @@ VISIBLE void kernel_work(u64 n)
 	u64 x = n;
 
 	WITH_FRAME();
+	INTERRUPTS_ON();
 	for (u64 i = 0; i < n; i++)
 		keep(x = x * 3 + i);
+	INTERRUPTS_OFF();
 }
 
 VISIBLE void system_call(struct truth *t, u64 call)

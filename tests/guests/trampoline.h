@@ -8,9 +8,8 @@
 
 #include "program.h"
 
-#define USER_BASE  0x10000 /* trampoline.lds */
-#define USER_STACK 0x20000 /* the page below it */
-#define USER_BYTES 4096	   /* of each of both */
+#define USER_STACK (USER_BASE + 0x10000) /* the page below it */
+#define USER_BYTES 4096			 /* of each of both */
 
 #define CALL_WORK   1
 #define CALL_REPORT 2

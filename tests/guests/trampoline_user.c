@@ -31,11 +31,27 @@ VISIBLE void call_kernel(u64 call)
 	__asm__ volatile(CALL_INSTRUCTION : "+r"(number)::CALL_DESTROYS);
 }
 
+/* From another place, and deeper: what is taken for the one is not the other. */
+VISIBLE void call_deeper(u64 call)
+{
+	register u64 number __asm__(CALL_REGISTER) = call;
+
+	WITH_FRAME();
+	__asm__ volatile(CALL_INSTRUCTION : "+r"(number)::CALL_DESTROYS);
+}
+
+VISIBLE void go_deeper(u64 call)
+{
+	WITH_FRAME();
+	call_deeper(call);
+}
+
 NORETURN void user_main(u64 unit)
 {
 	for (;;) {
 		keep(compute(unit));
 		call_kernel(CALL_WORK);
+		go_deeper(CALL_WORK);
 		call_kernel(CALL_REPORT);
 	}
 }

@@ -8,7 +8,14 @@
 /* At this address in both address spaces. */
 #define TRAMPOLINE 0xffffffffbffff000
 
-#define ENTERED_BY "kernel_entry" /* the caller of user_trap() */
+#define USER_BASE 0x10000 /* user_base, when it is linked */
+
+#define BEFORE_STORE(in) ""
+#define TICK(in)	 ""
+#define INTERRUPTS_ON()	 ((void)0)
+#define INTERRUPTS_OFF() ((void)0)
+#define ENTERED_BY(in)                                                                 \
+	LINE(in, "user_return") LINE(in, "user_vector") CALLED_BY(in, "kernel_entry")
 
 /* Registers of the program, on the kernel's stack. */
 #define FRAME_X30   240

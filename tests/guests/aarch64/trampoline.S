@@ -98,6 +98,10 @@ kernel_entry:
 	mrs	x30, tpidrro_el0
 	mrs	x0, sp_el0
 	stp	x30, x0, [sp, #FRAME_X30]
+	/* Where it is to go on is not kept yet: what is there is from the time before. */
+	mov	x0, #0x8000
+1:	subs	x0, x0, #1
+	b.ne	1b
 	mrs	x0, elr_el1
 	mrs	x1, spsr_el1
 	stp	x0, x1, [sp, #FRAME_PC]

@@ -9,7 +9,14 @@
 #define TRAMPOLINE 0x3ffffff000
 #define TRAP_FRAME 0x3fffffe000
 
-#define ENTERED_BY "user_vector" /* the caller of user_trap() */
+#define USER_BASE 0x10000 /* user_base, when it is linked */
+
+#define BEFORE_STORE(in) LINE(in, "before_store")
+#define TICK(in)	 ""
+#define INTERRUPTS_ON()	 ((void)0)
+#define INTERRUPTS_OFF() ((void)0)
+#define ENTERED_BY(in)                                                                 \
+	LINE(in, "user_return") LINE(in, "user_vector") CALLED_BY(in, "user_vector")
 
 #define PROGRAM_START                                                                  \
 	".cfi_undefined ra\n"                                                          \

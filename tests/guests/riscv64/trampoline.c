@@ -33,6 +33,18 @@ static struct vcpu {
 
 extern char trampoline[], user_vector[], user_return[];
 
+/* Where the program is to go on, the kernel does not keep at once: in the frame is
+ * still what the trap before has left there. */
+VISIBLE struct vcpu *before_store(u64 stack)
+{
+	u64 x = stack;
+
+	WITH_FRAME();
+	for (u64 i = 0; i < work_unit / 4; i++)
+		keep(x = x * 3 + i);
+	return &vcpus[(stack - stack_area) >> STACK_VCPU_SHIFT];
+}
+
 /* On the kernel's stack and in its address space.  Returns the program's. */
 u64 user_trap(void);
 VISIBLE u64 user_trap(void)
@@ -40,7 +52,7 @@ VISIBLE u64 user_trap(void)
 	u64 here;
 
 	__asm__ volatile("" : "=m"(here));
-	struct vcpu *v = &vcpus[((u64)&here - stack_area) >> STACK_VCPU_SHIFT];
+	struct vcpu *v = before_store((u64)&here);
 
 	v->frame.epc = read_csr("sepc");
 	if (read_csr("scause") != CAUSE_ECALL) {

@@ -147,25 +147,25 @@ gdt_pointer:
 	.long	gdt
 
 	/* Copied to TRAMPOLINE_GPA: runs in real mode with CS = TRAMPOLINE_GPA / 16. */
-	.globl trampoline, trampoline_end
+	.globl startup_code, startup_code_end
 	.code16
-trampoline:
+startup_code:
 	cli
 	cld
 	xorl	%eax, %eax
 	movw	%ax, %ds
-	lgdtl	TRAMPOLINE_GPA + (trampoline_gdt_pointer - trampoline)
+	lgdtl	TRAMPOLINE_GPA + (startup_gdt_pointer - startup_code)
 	movl	%cr0, %eax
 	orl	$CR0_PE, %eax
 	movl	%eax, %cr0
-	ljmpl	$SELECTOR_CODE32, $trampoline32
-trampoline_gdt_pointer:
+	ljmpl	$SELECTOR_CODE32, $startup32
+startup_gdt_pointer:
 	.word	gdt_pointer - gdt - 1
 	.long	gdt
-trampoline_end:
+startup_code_end:
 
 	.code32
-trampoline32:
+startup32:
 	movl	$SELECTOR_DATA, %eax
 	movl	%eax, %ds
 	movl	%eax, %es

@@ -9,7 +9,7 @@
 #define FW_CFG_SIGNATURE 0
 #define FW_CFG_NB_CPUS	 5
 
-extern char trampoline[], trampoline_end[];
+extern char startup_code[], startup_code_end[];
 
 /* QEMU tells how many vCPUs there are; 0 if this is not QEMU. */
 static u32 qemu_vcpu_count(void)
@@ -32,7 +32,7 @@ u32 start_other_vcpus(void)
 
 	if (expected == 1)
 		return 1;
-	for (const char *from = trampoline; from < trampoline_end; from++)
+	for (const char *from = startup_code; from < startup_code_end; from++)
 		*to++ = *from;
 	lapic_start_others();
 	return expected;
