@@ -109,7 +109,8 @@ static int choose_format(struct settings *s)
 			return us_usage(
 				&us_cmd_replay,
 				"-o %s: the suffix names no format: .txt, .html, "
-				".json, .csv and .uftrace do, or --format",
+				".pftrace, .json, .csv and .uftrace do, or "
+				"--format",
 				s->out);
 	}
 	if (!s->trace.format)
@@ -270,9 +271,10 @@ static int run_replay(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ OPT_FORMAT, "format", "NAME", "graph, html, chrome, csv or uftrace (graph)" },
+	{ OPT_FORMAT, "format", "NAME",
+	  "graph, html, perfetto, chrome, csv or uftrace (graph)" },
 	{ 'o', "output", "FILE",
-	  "write there; .txt, .html, .json, .csv, .uftrace name it" },
+	  "write there; .txt, .html, .pftrace, .json, .csv, .uftrace name it" },
 	{ 'f', "filter", "REGEX", "only functions with such a name" },
 	{ OPT_NOTRACE, "notrace", "REGEX", "not functions with such a name" },
 	{ OPT_DEPTH, "depth", "N", "at most so many functions in functions" },
@@ -292,8 +294,10 @@ static const char *const examples[] = {
 	"these functions, in half a second",
 	"uniscope replay -o trace.html\0"
 	"what each function took, by vCPU and along the time",
+	"uniscope replay -o trace.pftrace\0"
+	"for ui.perfetto.dev and Perfetto's trace_processor",
 	"uniscope replay -o trace.json\0"
-	"for ui.perfetto.dev, speedscope or Chrome",
+	"for speedscope or Chrome",
 	"uniscope replay -o trace.csv\0"
 	"a line for each call, for a spreadsheet or a script",
 	"uniscope replay -o trace.uftrace && uftrace graph -d trace.uftrace\0"

@@ -22,12 +22,14 @@ struct us_trace_out {
 	uint32_t n_name;
 	const struct us_replay *replay;
 	const struct us_profile *profile; /* facts; NULL: none */
-	void *state;			  /* the format's own */
+	const struct us_replay_opts *opts;
+	void *state; /* the format's own */
 };
 
 struct us_trace_format {
 	const char *name;    /* "graph", "chrome", "csv", ... */
 	const char *suffix;  /* of a file: ".csv" */
+	const char *also;    /* another; NULL: none */
 	bool is_folder;	     /* it is no file but a folder */
 	const char *summary; /* one line for --help */
 	/* begin may set state, which end frees; either may be NULL.  -ENOMEM.  Errors
@@ -39,7 +41,8 @@ struct us_trace_format {
 
 extern const struct us_trace_format *const us_trace_formats[]; /* NULL-terminated */
 extern const struct us_trace_format us_trace_format_graph, us_trace_format_chrome,
-	us_trace_format_html, us_trace_format_csv, us_trace_format_uftrace;
+	us_trace_format_html, us_trace_format_csv, us_trace_format_perfetto,
+	us_trace_format_uftrace;
 
 const struct us_trace_format *us_trace_format_by_name(const char *name);   /* or NULL */
 const struct us_trace_format *us_trace_format_by_suffix(const char *path); /* or NULL */

@@ -17,8 +17,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define UNKNOWN UINT16_MAX /* no stack */
-
 struct pending {
 	struct us_replay_span span;
 	bool there;
@@ -27,16 +25,14 @@ struct pending {
 struct graph {
 	struct pending pending[US_MAX_VCPUS]; /* the function entered last */
 	uint16_t on[US_MAX_VCPUS];	      /* the stack, as the text has it */
+	bool begun[US_MAX_VCPUS];
 };
 
 static int begin(struct us_trace_out *o)
 {
-	struct graph *g = calloc(1, sizeof(*g));
-	o->state = g;
-	if (!g)
+	o->state = calloc(1, sizeof(struct graph));
+	if (!o->state)
 		return -ENOMEM;
-	for (unsigned i = 0; i < US_MAX_VCPUS; i++)
-		g->on[i] = UNKNOWN;
 	fputs("# tracer: function_graph\n"
 	      "#\n"
 	      "# CPU  DURATION                  FUNCTION CALLS\n"
@@ -84,6 +80,37 @@ static void print_head(FILE *out, const struct us_replay_span *s, bool duration)
 	fprintf(out, "|  %*s", (int)(2 * s->depth), "");
 }
 
+/* "NAME-NUMBER", of letters, digits and underscores alone. */
+static void print_stack(const struct us_trace_out *o, uint16_t stack)
+{
+	const char *name = us_trace_stack_name(o, stack);
+	for (; *name; name++)
+		fputc(isalnum((unsigned char)*name) ? *name : '_', o->out);
+	fprintf(o->out, "-%u", stack);
+}
+
+/* What follows is of that stack: as Linux does, say so if what was before was not.  A
+ * reader begins with 0. */
+static void go_to(const struct us_trace_out *o, const struct us_replay_span *s)
+{
+	static const char line[] = "------------------------------------------";
+	struct graph *g = o->state;
+	bool begun = g->begun[s->vcpu];
+	uint16_t from = g->on[s->vcpu];
+	g->begun[s->vcpu] = true;
+	g->on[s->vcpu] = s->stack;
+	if (s->stack == from)
+		return;
+	fprintf(o->out, "%s\n %u) ", line, s->vcpu);
+	if (begun)
+		print_stack(o, from);
+	else
+		fputs("unknown-0", o->out);
+	fputs("  => ", o->out);
+	print_stack(o, s->stack);
+	fprintf(o->out, "\n%s\n", line);
+}
+
 static void arrow(FILE *out, const struct us_replay_span *s, bool in)
 {
 	if (s->interrupt)
@@ -96,6 +123,7 @@ static void flush(struct us_trace_out *o, struct pending *p)
 	if (!p->there)
 		return;
 	p->there = false;
+	go_to(o, &p->span);
 	arrow(o->out, &p->span, true);
 	print_head(o->out, &p->span, false);
 	fprintf(o->out, "%s() {%s\n", o->name[p->span.function],
@@ -117,8 +145,9 @@ static int enter(void *ctx, const struct us_replay_span *s)
 static void close_brace(const struct us_trace_out *o, const struct us_replay_span *s)
 {
 	const struct graph *g = o->state;
-	bool here = g->on[s->vcpu] == s->stack || g->on[s->vcpu] == UNKNOWN;
-	print_head(o->out, s, here);
+	if (s->ended)
+		go_to(o, s);
+	print_head(o->out, s, g->on[s->vcpu] == s->stack);
 	if (s->known && s->ended)
 		fputs("}\n", o->out);
 	else
@@ -135,6 +164,7 @@ static int leave(void *ctx, const struct us_replay_span *s)
 		    s->ended;
 	if (leaf) {
 		p->there = false;
+		go_to(o, s);
 		arrow(o->out, s, true);
 		print_head(o->out, s, s->known);
 		fprintf(o->out, "%s();\n", o->name[s->function]);
@@ -143,37 +173,6 @@ static int leave(void *ctx, const struct us_replay_span *s)
 		close_brace(o, s);
 	}
 	arrow(o->out, s, false);
-	return 0;
-}
-
-/* "NAME-NUMBER", of letters, digits and underscores alone. */
-static void print_stack(const struct us_trace_out *o, uint16_t stack)
-{
-	const char *name = us_trace_stack_name(o, stack);
-	for (; *name; name++)
-		fputc(isalnum((unsigned char)*name) ? *name : '_', o->out);
-	fprintf(o->out, "-%u", stack);
-}
-
-static int move(void *ctx, unsigned vcpu, uint16_t from, uint16_t to, uint64_t t_ns)
-{
-	static const char line[] = "------------------------------------------";
-	struct us_trace_out *o = ctx;
-	struct graph *g = o->state;
-	bool first = from > US_EVENT_STACK_MASK; /* where it was, nobody knows */
-	(void)t_ns;
-	flush(o, &g->pending[vcpu]);
-	g->on[vcpu] = to;
-	if (first && !to)
-		return 0; /* a reader begins with this one */
-	fprintf(o->out, "%s\n %u) ", line, vcpu);
-	if (first)
-		fputs("unknown-0", o->out);
-	else
-		print_stack(o, from);
-	fputs("  => ", o->out);
-	print_stack(o, to);
-	fprintf(o->out, "\n%s\n", line);
 	return 0;
 }
 
@@ -191,6 +190,6 @@ const struct us_trace_format us_trace_format_graph = {
 	.suffix = ".txt",
 	.summary = "as Linux's function_graph tracer",
 	.begin = begin,
-	.ops = { .enter = enter, .leave = leave, .move = move },
+	.ops = { .enter = enter, .leave = leave },
 	.end = end,
 };

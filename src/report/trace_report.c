@@ -17,8 +17,13 @@
 #define FIRST_FUNCTION 16 /* below are no functions: vmm/plugin_counts.h */
 
 const struct us_trace_format *const us_trace_formats[] = {
-	&us_trace_format_graph, &us_trace_format_html,	  &us_trace_format_chrome,
-	&us_trace_format_csv,	&us_trace_format_uftrace, NULL,
+	&us_trace_format_graph,
+	&us_trace_format_html,
+	&us_trace_format_perfetto,
+	&us_trace_format_chrome,
+	&us_trace_format_csv,
+	&us_trace_format_uftrace,
+	NULL,
 };
 
 const struct us_trace_format *us_trace_format_by_name(const char *name)
@@ -29,15 +34,18 @@ const struct us_trace_format *us_trace_format_by_name(const char *name)
 	return NULL;
 }
 
+static bool ends_with(const char *path, const char *suffix)
+{
+	size_t len = strlen(path), n = suffix ? strlen(suffix) : len;
+	return len > n && !strcmp(path + len - n, suffix);
+}
+
 const struct us_trace_format *us_trace_format_by_suffix(const char *path)
 {
-	size_t len = strlen(path);
-	for (size_t i = 0; us_trace_formats[i]; i++) {
-		const char *suffix = us_trace_formats[i]->suffix;
-		if (len > strlen(suffix) &&
-		    !strcmp(path + len - strlen(suffix), suffix))
+	for (size_t i = 0; us_trace_formats[i]; i++)
+		if (ends_with(path, us_trace_formats[i]->suffix) ||
+		    ends_with(path, us_trace_formats[i]->also))
 			return us_trace_formats[i];
-	}
 	return NULL;
 }
 
@@ -166,7 +174,8 @@ int us_trace_printer_new(const struct us_trace_source *s,
 	p->symbols = s->symbols;
 	p->out = (struct us_trace_out){ .out = out,
 					.folder = o->folder,
-					.profile = s->profile };
+					.profile = s->profile,
+					.opts = &p->replay_opts };
 	int rc = compile(o->filter, &p->filter, &p->has_filter, e);
 	if (!rc)
 		rc = compile(o->hide, &p->hide, &p->has_hide, e);

@@ -294,6 +294,97 @@ def is_json(args, qemu):
             check(n[name] == truth[name], f"{name}: {n[name]} of {truth[name]}")
 
 
+def fields(message):
+    """{number: [values]} of a message in Protocol Buffers' wire format."""
+    got, at = collections.defaultdict(list), 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    while at < len(message):
+        key = varint()
+        value = varint()
+        if key & 7 == 2:
+            value, at = message[at:at + value], at + value
+            check(at <= len(message), "a field goes beyond its message")
+        else:
+            check(key & 7 == 0, f"wire type {key & 7}")
+        got[key >> 3].append(value)
+    return got
+
+
+class Perfetto:
+    """The slices of a trace, by the numbers that Perfetto's protos publish."""
+
+    def __init__(self, data):
+        self.tracks, self.names, self.kinds = {}, {}, {}
+        self.slices = []  # (track, name, ns, depth, category, cpu), as they end
+        self.open = collections.defaultdict(list)
+        self.last = collections.Counter()
+        for packet in map(fields, fields(data)[1]):
+            check(packet[10] == [1], "its sequence")
+            for track in map(fields, packet[60]):
+                self.tracks[track[1][0]] = track
+            for interned in map(fields, packet[12]):
+                for kind, into in ((1, self.kinds), (2, self.names)):
+                    for x in map(fields, interned[kind]):
+                        into[x[1][0]] = x[2][0].decode()
+            for event in map(fields, packet[11]):
+                self.event(packet[8][0], event)
+
+    def event(self, ns, event):
+        track, = event[11]
+        check(track in self.tracks, f"track {track} was not told")
+        check(ns >= self.last[track], f"track {track} goes back")
+        self.last[track] = ns
+        if event[9] == [1]:
+            name = event[23][0].decode() if event[23] else self.names[event[10][0]]
+            cpu = [fields(a)[3][0] for a in event[4]]
+            self.open[track].append((name, ns, [self.kinds[c] for c in event[3]], cpu))
+        else:
+            check(event[9] == [2], f"type {event[9]}")
+            name, begin, kind, cpu = self.open[track].pop()
+            self.slices.append((track, name, ns - begin, len(self.open[track]), kind, cpu))
+
+
+def is_perfetto(args, qemu):
+    """Its slices are the calls of the csv, as long, one in another; and vCPUs have tracks."""
+    with Tracing(args, qemu, smp=2,
+                 before=["-f", "^(work|by_1|tail1|tick|tick_entry|deep)$"]) as t:
+        truth = t.counts()
+        t.end()
+        path = t.us.data("trace.pftrace")
+        t.us.run("replay", "-o", path, t.out)
+        with open(path, "rb") as f:
+            p = Perfetto(data := f.read())
+        whole = {tid: fields(track[4][0]) for tid, track in p.tracks.items() if track[4]}
+        calls = [s for s in p.slices if s[0] in whole]
+        n = collections.Counter(s[1] for s in calls)
+        for name in ("work", "by_1", "tail1", "tick", "deep"):
+            check(n[name] == truth[name], f"{name}: {n[name]} of {truth[name]}")
+        mine = sorted((name, str(whole[track][2][0] - 1), f"{ns // 1000}.{ns % 1000:03}")
+                      for track, name, ns, *_ in calls)
+        check(mine == sorted((r[0], r[1], r[2]) for r in t.rows()), "not as long as in the csv")
+        kinds = {s[1]: s[4] for s in calls}
+        check(kinds["tick_entry"] == ["interrupt"] and kinds["work"] == ["function"], f"{kinds}")
+        check({s[3] for s in calls if s[1] == "by_1"} == {1}, "by_1 is in work")
+        check({s[5][0] for s in calls} <= {0, 1}, "vCPUs")
+        vcpus = {track[2][0].decode() for track in p.tracks.values() if track[2]}
+        check(vcpus == {"vCPU 0", "vCPU 1"}, f"{vcpus}")
+        t.us.run("replay", "-o", path, "--time", "0,1ms", t.out)
+        with open(path, "rb") as f:
+            few = Perfetto(f.read())
+        check(len(few.slices) < len(p.slices) / 2, "--time")
+        note(f"{len(calls)} calls, {len(data)} bytes")
+
+
 def is_read_by_uftrace(args, qemu):
     """Its report has every call, its replay a line for each."""
     if not shutil.which("uftrace"):
@@ -376,6 +467,7 @@ def points(tap, args, qemu):
                        ("functions are chosen", is_chosen),
                        ("from one function until another", begins_and_ends),
                        ("off, on, a snapshot", is_switched), ("JSON is whole", is_json),
+                       ("Perfetto's has every call", is_perfetto),
                        ("uftrace reads it", is_read_by_uftrace),
                        ("QEMU is killed", qemu_is_killed),
                        ("uniscope is killed", uniscope_is_killed)):

@@ -119,7 +119,9 @@ static void print(const uint8_t *data, size_t size, const struct us_trace_format
 	static FILE *null;
 	if (!null)
 		null = fopen("/dev/null", "w");
-	struct us_trace_out out = { .out = null, .name = name, .n_name = FUNCTIONS };
+	struct us_trace_out out = {
+		.out = null, .name = name, .n_name = FUNCTIONS, .opts = o
+	};
 	struct us_replay *r = NULL;
 	must(null && !us_replay_new(insn_ns, &f->ops, &out, o, &r));
 	out.replay = r;
@@ -145,6 +147,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		o.vcpu_mask = 5;
 	check(data + 1, size - 1, insn_ns, &o);
 	/* Those that are files. */
-	print(data + 1, size - 1, us_trace_formats[data[0] / 16 % 4], insn_ns, &o);
+	print(data + 1, size - 1, us_trace_formats[data[0] / 16 % 5], insn_ns, &o);
 	return 0;
 }

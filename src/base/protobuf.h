@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * protobuf.h: messages in the wire format of Protocol Buffers, written field by field
+ * (protobuf.dev/programming-guides/encoding): what files for other programs need of it.
+ *
+ *	struct us_protobuf m = { 0 };
+ *	us_protobuf_u64(&m, 1, 42);
+ *	us_protobuf_str(&m, 2, "name");
+ *	... m.v, m.n; m.failed: out of memory ...
+ *	us_protobuf_free(&m);
+ */
+#ifndef US_BASE_PROTOBUF_H
+#define US_BASE_PROTOBUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct us_protobuf {
+	uint8_t *v;
+	size_t n, cap;
+	bool failed; /* some field had no memory: the message is worth nothing */
+};
+
+/* Begin anew, with the same memory. */
+static inline void us_protobuf_clear(struct us_protobuf *m)
+{
+	m->n = 0;
+	m->failed = false;
+}
+
+void us_protobuf_free(struct us_protobuf *m);
+/* (u)int32, (u)int64, enum, bool; those below 0 as uint64_t. */
+void us_protobuf_u64(struct us_protobuf *m, uint32_t field, uint64_t value);
+void us_protobuf_bytes(struct us_protobuf *m, uint32_t field, const void *v, size_t n);
+void us_protobuf_str(struct us_protobuf *m, uint32_t field, const char *text);
+/* Takes over that it failed. */
+void us_protobuf_message(struct us_protobuf *m, uint32_t field,
+			 const struct us_protobuf *inner);
+
+#endif
