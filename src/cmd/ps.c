@@ -87,7 +87,7 @@ static void print_backends(const struct us_found *f)
 		if (!is_for_process(*b))
 			continue;
 		bool serves = (*b)->probe(&f->target, &why);
-		printf("        %-5s %s%s%s\n", (*b)->name, serves ? "yes" : "no",
+		printf("        %-6s %s%s%s\n", (*b)->name, serves ? "yes" : "no",
 		       why.msg[0] ? (serves ? ", but " : ": ") : "",
 		       us_printable(text, sizeof(text), why.msg));
 		if (why.hint[0])

@@ -129,7 +129,7 @@ static void describe(struct plugin *p)
 	us_mem_init(&p->mem);
 	b->mem = &p->mem;
 	snprintf(b->how, sizeof(b->how),
-		 "a look at the plugin's tree of calls, without a stop");
+		 "the plugin's tree of calls, read without a stop");
 }
 
 static int plugin_open(const struct us_target *t, struct us_backend **ret,
