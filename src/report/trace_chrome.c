@@ -2,6 +2,8 @@
 /*
  * trace_chrome.c: the Trace Event Format (JSON), which Perfetto's and Chrome's viewers,
  * speedscope and others open.  Each of the guest's stacks is a thread.
+ *
+ * There are no args: speedscope would make other functions of one with others.
  */
 #include "report/trace_format.h"
 
@@ -17,6 +19,7 @@ struct chrome {
 		char **v; /* names as JSON, by function; made when they are needed */
 		size_t n, cap;
 	} names;
+	uint64_t after_ns[US_REPLAY_STACKS]; /* the next event is not before */
 	bool named[US_REPLAY_STACKS];
 	bool some;
 };
@@ -84,6 +87,15 @@ static int name_stack(struct us_trace_out *o, const struct us_replay_span *s)
 	return 0;
 }
 
+/* Two events of a stack at the same time are ordered by whoever reads them: speedscope
+ * begins what follows before it ends what was.  A nanosecond parts them. */
+static uint64_t apart(struct chrome *c, uint16_t stack, uint64_t t_ns)
+{
+	uint64_t t = t_ns > c->after_ns[stack] ? t_ns : c->after_ns[stack];
+	c->after_ns[stack] = t + 1;
+	return t;
+}
+
 static int print(struct us_trace_out *o, const struct us_replay_span *s, char ph,
 		 uint64_t t_ns)
 {
@@ -91,11 +103,12 @@ static int print(struct us_trace_out *o, const struct us_replay_span *s, char ph
 	int rc = name ? name_stack(o, s) : -ENOMEM;
 	if (rc)
 		return rc;
+	t_ns = apart(o->state, s->stack, t_ns);
 	fprintf(o->out,
 		"%s{\"ph\":\"%c\",\"name\":%s,\"cat\":\"%s\",\"pid\":1,\"tid\":%u,"
-		"\"ts\":%" PRIu64 ".%03u,\"args\":{\"cpu\":%u}}",
+		"\"ts\":%" PRIu64 ".%03u}",
 		comma(o->state), ph, name, s->interrupt ? "interrupt" : "function",
-		s->stack, t_ns / 1000, (unsigned)(t_ns % 1000), s->vcpu);
+		s->stack, t_ns / 1000, (unsigned)(t_ns % 1000));
 	return 0;
 }
 

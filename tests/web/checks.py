@@ -22,21 +22,30 @@ def quiet(b):
     same((own, len(b.requests)), ([], 1), 'requests')
 
 
+def npm_ci(where, source):
+    """(where, '') with the packages that source's package-lock.json names, installed there
+    once; or (None, why not)."""
+    if os.path.exists(os.path.join(where, 'node_modules')):
+        return where, ''
+    if not shutil.which('npm'):
+        return None, 'npm is not installed'
+    os.makedirs(where, exist_ok=True)
+    for name in ('package.json', 'package-lock.json'):
+        shutil.copy(os.path.join(source, name), where)
+    r = subprocess.run(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], cwd=where,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=120)
+    if r.returncode:
+        shutil.rmtree(os.path.join(where, 'node_modules'), ignore_errors=True)
+        return None, 'npm ci fails: ' + r.stderr.strip().split('\n')[-1]
+    return where, ''
+
+
 def find_axe(build):
     """axe-core's source, installed below the build directory once; or why not."""
-    where = os.path.join(build, 'axe')
-    source = os.path.join(where, 'node_modules', 'axe-core', 'axe.min.js')
-    if not os.path.exists(source):
-        if not shutil.which('npm'):
-            return None, 'npm is not installed'
-        os.makedirs(where, exist_ok=True)
-        for name in ('package.json', 'package-lock.json'):
-            shutil.copy(os.path.join(HERE, name), where)
-        r = subprocess.run(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], cwd=where,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=120)
-        if r.returncode:
-            return None, 'npm ci fails: ' + r.stderr.strip().split('\n')[-1]
-    with open(source, encoding='utf-8') as f:
+    where, why = npm_ci(os.path.join(build, 'axe'), HERE)
+    if why:
+        return None, why
+    with open(os.path.join(where, 'node_modules', 'axe-core', 'axe.min.js'), encoding='utf-8') as f:
         return f.read(), ''
 
 
