@@ -24,7 +24,7 @@ _uniscope() {
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--sort) COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
 	-e | --elf | -o | --output | --source) COMPREPLY=($(compgen -f -- "$cur")); return ;;
-	--symbols) COMPREPLY=($(compgen -d -- "$cur")); return ;;
+	--symbols | --prepare) COMPREPLY=($(compgen -d -- "$cur")); return ;;
 	esac
 	if [[ $cur == -* ]]; then
 		COMPREPLY=($(compgen -W "$("$program" "$command" --help 2>/dev/null | grep -oE '(^| )--[a-z-]+' | sort -u)" -- "$cur"))

@@ -31,5 +31,8 @@ uint64_t us_vcpu_threads_busy(const struct us_vcpu_threads *t);
  */
 bool us_vcpu_threads_active(const struct us_vcpu_threads *t, unsigned vcpu,
 			    uint64_t *ret_ns);
+/* The same without what it waited. */
+bool us_vcpu_threads_ran(const struct us_vcpu_threads *t, unsigned vcpu,
+			 uint64_t *ret_ns);
 
 #endif

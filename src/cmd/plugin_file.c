@@ -47,7 +47,7 @@ static void add_escaped(char *dst, size_t size, const char *text)
 	dst[at] = '\0';
 }
 
-static int make_word(struct us_plugin_command *c, struct us_err *e)
+int us_plugin_command_word(struct us_plugin_command *c, struct us_err *e)
 {
 	char path[PATH_MAX];
 	int r = us_plugin_find(path, e);
@@ -128,7 +128,7 @@ int us_plugin_command_make(struct us_plugin_command *c, char *const argv[],
 	unsigned n = 0;
 	int r = check(c, argv, e);
 	if (r == 0)
-		r = make_word(c, e);
+		r = us_plugin_command_word(c, e);
 	if (r < 0)
 		return r;
 	while (argv[n])

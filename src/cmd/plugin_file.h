@@ -25,6 +25,9 @@ struct us_plugin_command {
 	char **argv; /* made; the array is the caller's to free */
 };
 
+/* What -plugin of QEMU is to be followed by, in c->word. */
+US_MUST_CHECK int us_plugin_command_word(struct us_plugin_command *c, struct us_err *e);
+
 /* argv: the user's command, which must be a QEMU that emulates.  -EINVAL: it is not, or
  * says already what is to be added. */
 US_MUST_CHECK int us_plugin_command_make(struct us_plugin_command *c,

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,8 +78,25 @@ static int open_images(struct us_plugin_run *r, struct us_err *e)
 	return rc;
 }
 
+/* The user's own; it is kept. */
+static int use_dir(struct us_plugin_run *r, const char *dir, struct us_err *e)
+{
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return us_fail(e, -errno, "make the folder %.200s: %s", dir,
+			       strerror(errno));
+	_cleanup_free_ char *path = realpath(dir, NULL);
+	if (!path || strlen(path) >= sizeof(r->dir) || strchr(path, ','))
+		return us_fail(
+			e, -EINVAL,
+			"the folder %.200s: its path is too long, or has a comma", dir);
+	strcpy(r->dir, path);
+	return 0;
+}
+
 static int make_dir(struct us_plugin_run *r, struct us_err *e)
 {
+	if (r->asked->dir)
+		return use_dir(r, r->asked->dir, e);
 	const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 	snprintf(r->dir, sizeof(r->dir), "%s/uniscope-XXXXXX", base);
 	if (mkdtemp(r->dir))
@@ -98,7 +116,7 @@ static void remove_dir(const struct us_plugin_run *r)
 {
 	static const char *const files[] = { "functions", "counts", "trace" };
 	char path[US_PLUGIN_PATH];
-	if (!r->dir[0])
+	if (!r->dir[0] || r->asked->dir)
 		return;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		us_plugin_run_path(r, files[i], path);
@@ -111,6 +129,9 @@ static int write_functions(struct us_plugin_run *r, struct us_err *e)
 {
 	char path[US_PLUGIN_PATH];
 	us_plugin_run_path(r, "functions", path);
+	/* Not into one that a QEMU has mapped. */
+	if (r->asked->dir)
+		unlink(path);
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 				      0600);
 	if (fd < 0)

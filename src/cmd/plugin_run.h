@@ -12,7 +12,8 @@
 #include "trace/functions_write.h"
 #include "vmm/launch.h"
 
-#define US_PLUGIN_PATH 96 /* bytes of a path in the folder */
+#define US_PLUGIN_DIR_SIZE 80 /* bytes of the folder's path */
+#define US_PLUGIN_PATH	   96 /* of a path in it */
 
 /* What the user asks for. */
 struct us_plugin_asked {
@@ -21,6 +22,7 @@ struct us_plugin_asked {
 	struct us_debug_dirs dirs;
 	char **argv;	      /* the command; of none: argv[0] is NULL */
 	const char *attached; /* then: what was read instead */
+	const char *dir;      /* to use, and to keep; NULL: one is made */
 	uint64_t duration_ns; /* 0: until it ends, or is stopped */
 	bool deterministic;
 	const struct us_function_chooser *chooser; /* NULL: all functions */
@@ -31,7 +33,7 @@ struct us_plugin_run {
 	struct us_images images;
 	struct us_guest guest; /* as the command line says */
 	struct us_launch *launch;
-	char dir[64];
+	char dir[US_PLUGIN_DIR_SIZE];
 	size_t n_function;
 	enum us_record_end end;
 	char end_words[128];
@@ -44,7 +46,7 @@ struct us_plugin_run {
 void us_plugin_run_catch_signals(void);
 bool us_plugin_run_is_stopped(void); /* one of them came */
 
-/* Open the images; with a command, make the folder and the file of functions, too. */
+/* Open the images; unless attached, make the folder and the file of functions, too. */
 US_MUST_CHECK int us_plugin_run_prepare(struct us_plugin_run *r,
 					const struct us_plugin_asked *asked,
 					struct us_err *e);

@@ -28,6 +28,7 @@ enum {
 	OPT_FULL_PATHS,
 	OPT_JSON,
 	OPT_ALL,
+	OPT_PREPARE,
 };
 
 static bool add_image(struct us_record_settings *s, const char *text)
@@ -63,6 +64,9 @@ static bool set_option(struct us_record_settings *s, int c, const char *value)
 			return false;
 		s->schedule.budget_ppm = number >= 100 ? 0 : (uint32_t)(number * 1e4);
 		s->budget_given = true;
+		return true;
+	case OPT_PREPARE:
+		s->prepare = value;
 		return true;
 	case OPT_HOST:
 		s->schedule.host = true;
@@ -114,6 +118,9 @@ static int parse(struct us_record_settings *s, int argc, char **argv, bool *ret_
 		return us_usage(&us_cmd_record,
 				"--all: -o names a folder for the recordings, not %s",
 				s->out);
+	if (s->prepare && (s->argc || s->all))
+		return us_usage(&us_cmd_record,
+				"--prepare takes no target: nothing is recorded");
 	struct us_err e;
 	if (s->backend && us_backend_check(s->backend, &e) < 0)
 		return us_usage(&us_cmd_record, "%s (%s)", e.msg, e.hint);
@@ -234,7 +241,9 @@ static int run_record(int argc, char **argv)
 	int code = parse(&s, argc, argv, &go);
 	if (!go)
 		return code;
-	int ret = s.all ? us_record_all(&s, &e) : record_one(&s, &e);
+	int ret = s.prepare ? us_record_plugin_write(&s, &e)
+		  : s.all   ? us_record_all(&s, &e)
+			    : record_one(&s, &e);
 	if (ret < 0)
 		us_complain(&e);
 	return us_exit_code(ret);
@@ -255,6 +264,8 @@ static const struct us_option options[] = {
 	  "guest time that may be taken (" US_BUDGET_HELP "; 100: all)" },
 	{ OPT_HOST, "host", NULL,
 	  "what the host does for the guest, too, for report --host" },
+	{ OPT_PREPARE, "prepare", "DIR",
+	  "write what QEMU's plugin needs, and the option for QEMU" },
 	{ OPT_SEED, "seed", "N", "of the jitter, to repeat a recording's schedule" },
 	{ OPT_FULL_PATHS, "full-paths", NULL,
 	  "-o: of sources, with the folders that all share" },
@@ -274,6 +285,9 @@ static const char *const examples[] = {
 	"every guest of this host, each into its file in the folder guests",
 	"uniscope record -- qemu-system-x86_64 -kernel k.elf\0"
 	"start a guest and record it from its first instruction",
+	"qemu-system-x86_64 -kernel k.elf $(uniscope record --prepare /dev/shm/k -e "
+	"k.elf)\0"
+	"start one that can be recorded by the plugin later",
 	NULL,
 };
 

@@ -28,6 +28,7 @@ struct us_record_settings {
 	struct us_schedule schedule;
 	uint64_t duration_ns;
 	const char *out, *backend;
+	const char *prepare; /* a folder: nothing is recorded */
 	const char *image[US_MAX_IMAGES];
 	size_t n_image;
 	const char *dir[US_MAX_DIRS];

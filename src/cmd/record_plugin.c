@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -101,6 +102,26 @@ int us_record_plugin_prepare(struct us_record_plugin *p,
 		return 1;
 	us_record_plugin_fini(p);
 	return is_asked_for(s) ? us_wrap(e, "backend plugin") : 0;
+}
+
+int us_record_plugin_write(const struct us_record_settings *s, struct us_err *e)
+{
+	static struct us_record_plugin p; /* large: paths and tables */
+	static char *none;
+	p.asked = (struct us_plugin_asked){ .image = s->image,
+					    .n_image = s->n_image,
+					    .dirs = s->dirs,
+					    .argv = &none,
+					    .dir = s->prepare };
+	int r = us_plugin_run_prepare(&p.run, &p.asked, e);
+	p.command.dir = p.run.dir;
+	p.command.functions = p.run.n_function > 0;
+	if (r == 0)
+		r = us_plugin_command_word(&p.command, e);
+	if (r == 0)
+		printf("-plugin %s\n", p.command.word);
+	us_record_plugin_fini(&p);
+	return r;
 }
 
 bool us_record_plugin_refused(const struct us_record_plugin *p)

@@ -25,6 +25,13 @@ US_MUST_CHECK int us_record_plugin_prepare(struct us_record_plugin *p,
 					   struct us_err *e);
 /* QEMU has ended before it was there: was it that it did not take the plugin? */
 bool us_record_plugin_refused(const struct us_record_plugin *p);
+
+/*
+ * For a QEMU that someone else starts: what the plugin needs is written into
+ * s->prepare, a folder, and the option that QEMU needs to standard output.
+ */
+US_MUST_CHECK int us_record_plugin_write(const struct us_record_settings *s,
+					 struct us_err *e);
 void us_record_plugin_fini(struct us_record_plugin *p); /* accepts a zeroed one */
 
 #endif

@@ -365,6 +365,14 @@ static int begin(struct work *w, const char **ret_dir)
 static int make(struct work *w, struct us_err *e)
 {
 	const char *dir;
+	const char *resolution = us_profile_fact(w->a->p, "resolution");
+	if (resolution && !strcmp(resolution, "function")) {
+		us_fail(e, -ENOTSUP,
+			"annotate: this recording says in which functions the guest "
+			"was, and not where in them");
+		us_hint(e, "record --backend gdb takes program counters");
+		return -ENOTSUP;
+	}
 	int r = begin(w, &dir);
 	if (r == 0) {
 		r = find_code(w, e);

@@ -75,7 +75,8 @@ struct us_counts_vcpu {
 	uint64_t resets;     /* of the machine */
 	uint32_t n_node;
 	uint32_t reserved;
-	uint64_t stray; /* memory accesses that QEMU reported for another's */
+	uint64_t insns_at; /* hva of what counts them; 0: insns does */
+	uint64_t stray;	   /* memory accesses that QEMU reported for another's */
 };
 
 struct us_counts_head {

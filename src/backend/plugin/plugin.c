@@ -11,6 +11,7 @@
 #include "backend/backend.h"
 #include "backend/kvm/probe.h"
 #include "backend/pacer.h"
+#include "backend/vcpu_threads.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "vmm/plugin_counts_file.h"
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 
 extern const struct us_backend_ops us_backend_plugin;
 
@@ -29,6 +31,11 @@ struct plugin {
 	int pidfd;
 	struct us_counts counts;
 	struct us_mem mem; /* none */
+	struct us_vcpu_threads threads;
+	struct progress {
+		uint64_t insns;	 /* that it had executed when it was looked at last */
+		uint64_t ran_ns; /* its thread, when it stood still */
+	} progress[US_MAX_VCPUS];
 	struct us_pacer pacer;
 	unsigned slot;	   /* of the capture that is out */
 	bool precise;	   /* the sampler's timer slack is set */
@@ -42,7 +49,9 @@ static int lacks_plugin(const struct us_guest *g, struct us_err *why)
 	if (g->accel == US_ACCEL_KVM)
 		return us_fail(why, -ENOTSUP, "pid %d runs under KVM", g->pid);
 	us_fail(why, -ENOTSUP, "pid %d was started without uniscope's plugin", g->pid);
-	us_hint(why, "uniscope record -- and its command starts it with the plugin");
+	us_hint(why,
+		"uniscope record -- COMMAND starts it with the plugin; or add to its "
+		"command what uniscope record --prepare DIR -e ELF prints");
 	return -ENOTSUP;
 }
 
@@ -106,6 +115,7 @@ static void plugin_close(struct us_backend *b)
 	struct plugin *p = (struct plugin *)b;
 	if (!p)
 		return;
+	us_vcpu_threads_close(&p->threads);
 	us_counts_close(&p->counts);
 	us_closep(&p->pidfd);
 	free(p);
@@ -142,6 +152,7 @@ static int plugin_open(const struct us_target *t, struct us_backend **ret,
 	int r = open_counts(t, &p->counts, e);
 	if (r == 0) {
 		p->guest = *t->guest;
+		us_vcpu_threads_open(&p->threads, &p->guest);
 		p->pidfd = us_kvm_open_process(&p->guest, e);
 		r = p->pidfd < 0 ? p->pidfd : 0;
 	}
@@ -200,6 +211,32 @@ static bool has_turn(const struct plugin *p, unsigned vcpu)
 	       __atomic_load_n(&h->turn, __ATOMIC_RELAXED) == vcpu;
 }
 
+static uint64_t insns_of(const struct plugin *p, const struct us_counts_vcpu *v)
+{
+	uint64_t n = __atomic_load_n(&v->insns, __ATOMIC_RELAXED), at = v->insns_at;
+	struct iovec here = { &n, sizeof(n) };
+	struct iovec there = { (void *)(uintptr_t)at, sizeof(n) };
+	if (at && process_vm_readv(p->guest.pid, &here, 1, &there, 1, 0) != sizeof(n))
+		n = 0;
+	return n;
+}
+
+/* It has executed nothing since the last look, and its thread did not run, either. */
+static bool stands_still(struct plugin *p, unsigned vcpu,
+			 const struct us_counts_vcpu *v)
+{
+	struct progress *x = &p->progress[vcpu];
+	uint64_t insns = insns_of(p, v), before = x->insns;
+	uint64_t ran_ns, ran_before = x->ran_ns;
+	x->insns = insns;
+	x->ran_ns = 0;
+	if (!insns || insns != before ||
+	    !us_vcpu_threads_ran(&p->threads, vcpu, &ran_ns))
+		return false;
+	x->ran_ns = ran_ns;
+	return ran_ns == ran_before;
+}
+
 /* false: it is the plugin's time. */
 static bool look(struct plugin *p, unsigned vcpu, struct us_capture *c)
 {
@@ -213,7 +250,7 @@ static bool look(struct plugin *p, unsigned vcpu, struct us_capture *c)
 	c->exit = 0;
 	c->host = NULL;
 	c->form = US_CAPTURE_NONE;
-	bool mine = has_turn(p, vcpu);
+	bool mine = has_turn(p, vcpu) && !stands_still(p, vcpu, v);
 	if (now.doing == US_COUNTS_PLUGIN && mine)
 		return false;
 	if (now.doing == US_COUNTS_RUNS || now.doing == US_COUNTS_PLUGIN) {

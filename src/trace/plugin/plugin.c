@@ -166,6 +166,18 @@ static bool is_mixed(unsigned i)
 	return us_plugin.api >= 4 && i && self == first;
 }
 
+/* With each vCPU more, those of the others may lie elsewhere. */
+static void find_counters(void)
+{
+	for (unsigned i = 0; us_plugin.score && i < us_plugin.n_vcpu; i++) {
+		struct us_tracker *t = &us_plugin.vcpu[i].tracker;
+		if (!us_plugin.vcpu[i].started)
+			continue;
+		t->insns = qemu_plugin_scoreboard_find(us_plugin.score, i);
+		t->vcpu->insns_at = (uintptr_t)t->insns;
+	}
+}
+
 static void start_vcpu(qemu_plugin_id_t id, unsigned i)
 {
 	if (i >= us_plugin.n_vcpu)
@@ -174,10 +186,8 @@ static void start_vcpu(qemu_plugin_id_t id, unsigned i)
 		us_plugin.counts->mixed = 1;
 		qemu_plugin_uninstall(id, forget);
 	}
-	if (us_plugin.score)
-		us_plugin.vcpu[i].tracker.insns = qemu_plugin_scoreboard_find(
-			us_plugin.score, i);
 	us_plugin.vcpu[i].started = true;
+	find_counters();
 	us_event_file_started(us_plugin.events, i);
 	if (i >= us_plugin.counts->n_seen)
 		us_plugin.counts->n_seen = i + 1;
