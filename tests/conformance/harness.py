@@ -74,7 +74,8 @@ class Guest:
     poll_seconds = 0.05  # between two looks at what it has written
 
     def __init__(self, build, name, accel, smp=1, extra=(), kernel=None, memory=64,
-                 disk=None, bios=None, qemu=None, machine=None, processor="x86_64"):
+                 disk=None, bios=None, qemu=None, machine=None, processor="x86_64",
+                 plugin=False):
         self.name, self.accel, self.smp = name, accel, smp
         self.dir = tempfile.TemporaryDirectory(prefix="uniscope-")
         self.log, self.qmp, self.gdb = (os.path.join(self.dir.name, n)
@@ -92,6 +93,8 @@ class Guest:
             arguments = ("-M", machine)
         boot = (["-drive", f"file={disk},format=raw"] if disk else
                 ["-bios", bios] if bios else ["-kernel", self.elf])
+        if plugin:
+            extra = [*extra, *self.plugin_option(build)]
         self.vm = subprocess.Popen(
             [qemu or where.qemu, "-name", f"{name},debug-threads=on", "-accel", accel,
              *arguments, "-smp", str(smp), "-m", str(memory), *boot,
@@ -99,6 +102,12 @@ class Guest:
              "-qmp", f"unix:{self.qmp},server=on,wait=off",
              "-gdb", f"unix:{self.gdb},server=on,wait=off", *extra],
             stdin=subprocess.DEVNULL)
+
+    def plugin_option(self, build):
+        told = subprocess.run([os.path.join(build, "uniscope"), "record", "--prepare",
+                               self.dir.name, "-e", self.elf], stdout=subprocess.PIPE,
+                              text=True, check=True).stdout
+        return told.split()
 
     @staticmethod
     def built(build, name, processor):

@@ -15,6 +15,11 @@ from harness import (Skip, Tap, Uniscope, check, note, patience, require_way, st
                      way)
 
 
+def guest(args, name, smp):
+    plugin = {"plugin": True} if args.backend == "plugin" else {}
+    return start(args.build, name, args.accel, smp, processor=args.processor, **plugin)
+
+
 def kill_once(us, guest, backend, delay):
     out = us.data("killed.data")
     p = subprocess.Popen([us.program, "record", "--backend", backend, "--budget", "50",
@@ -42,7 +47,7 @@ def profiler(args, us):
     """The guest goes on after each kill of uniscope, and the recording is good."""
     rng = random.Random(args.seed)
     behind = 0
-    with start(args.build, "shares", args.accel, 2, processor=args.processor) as g:
+    with guest(args, "shares", 2) as g:
         g.wait("READY")
         for i in range(args.times):
             delay = rng.choice([rng.uniform(0.0, 0.3), rng.uniform(0.3, 1.5)])
@@ -60,7 +65,7 @@ def profiler(args, us):
 def vmm(args, us):
     """The VMM is killed while attached: no hang, the recording says so."""
     for i in range(3):
-        with start(args.build, "shares", args.accel, 1, processor=args.processor) as g:
+        with guest(args, "shares", 1) as g:
             g.wait("READY")
             out = us.data(f"gone{i}.data")
             p = subprocess.Popen([us.program, "record", "--backend", args.backend,
@@ -80,7 +85,7 @@ def vmm(args, us):
 
 def reboot(args, us):
     """The guest resets again and again: no hang, samples before and after."""
-    with start(args.build, "reboot", args.accel, 1, processor=args.processor) as g:
+    with guest(args, "reboot", 1) as g:
         g.wait("READY")
         stats = us.record(g, args.backend, "--budget", "50", seconds=8)
         note(f"{g.serial().count('READY')} boots, {stats['running']} samples")

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One emulated guest, looked at in three ways: what was counted, what the stub's samples
+say, and what the plugin's say.
+
+usage: ways.py BUILD [--seconds S]
+
+What the plugin counts is exact; samples must be so within their 95 % intervals for the
+long run, widened to 99.9 % as many are compared, and half a point for the ends of the
+span.  A comparison that fails is made again, twice at most, and longer: chance does not
+repeat itself, a bias does.
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+
+from conformance import CLOCK_POINTS, Z
+from harness import Skip, Tap, Uniscope, check, note, patience, start
+
+
+class Counts:
+    """What the guest's QEMU has counted until now, by function."""
+
+    def __init__(self, us, guest):
+        out = us.data("counts.data")
+        us.run("count", "--attach", os.path.join(guest.dir.name, "counts"),
+               "-e", guest.elf, "-o", out)
+        report = us.report_of(out)
+        self.of = {f["name"]: f["total"] for f in report["functions"]}
+
+    def shares_since(self, before, functions):
+        spent = {f: self.of.get(f, 0) - before.of.get(f, 0) for f in functions}
+        return {f: n / sum(spent.values()) for f, n in spent.items()}
+
+
+class Program(Uniscope):
+    def report_of(self, out, *args):
+        return json.loads(self.run("report", "--json", *args, out).stdout)
+
+    def shares(self, guest, backend, functions, seconds):
+        """{function: (share, half its 95 % interval)} of the time in these."""
+        budget = [] if backend == "plugin" else ["--budget", "50"]
+        self.record_enough(guest, backend, *budget, seconds=seconds, enough=100)
+        report = self.report("--focus", "^(" + "|".join(functions) + ")$")
+        running = report["summary"]["running"]
+        told = {}
+        for f in report["functions"]:
+            if f["name"] in functions:
+                low, high = f["total_long_run"]
+                told[f["name"]] = (f["total"] / running, (high - low) / 2)
+        return told
+
+
+class Suite:
+    def __init__(self, args):
+        self.args, self.us, self.tap = args, Program(args.build), Tap()
+
+    def again(self, look):
+        """look(seconds), longer each time."""
+        for times in (1, 2, 4):
+            try:
+                return look(times * self.args.seconds)
+            except AssertionError as err:
+                if times == 4:
+                    raise
+                note(f"once more after: {err}")
+
+    def agree(self, name, label, functions, one, other, points=0):
+        """{function: (share, half an interval)}, twice."""
+        for f in functions:
+            (a, half_a), (b, half_b) = one[f], other[f]
+            bound = 100 * (half_a ** 2 + half_b ** 2) ** 0.5 * Z / 1.96
+            line = (f"{name} {f}: {label}: {100 * a:.2f} % and {100 * b:.2f} %, "
+                    f"+-{bound:.2f}")
+            note(line)
+            check(100 * abs(a - b) <= bound + CLOCK_POINTS + points, line)
+
+    def three(self, name, functions, with_gdb=True):
+        def look(seconds):
+            with start(self.args.build, name, "tcg", plugin=True) as g:
+                g.wait("READY")
+                before = Counts(self.us, g)
+                plugin = self.us.shares(g, "plugin", functions, seconds)
+                after = Counts(self.us, g)
+                counted = {f: (s, 0) for f, s in
+                           after.shares_since(before, functions).items()}
+                self.agree(name, "plugin and count", functions, plugin, counted)
+                if with_gdb:
+                    gdb = self.us.shares(g, "gdb", functions, seconds)
+                    self.agree(name, "plugin and gdb", functions, plugin, gdb)
+                check(g.goes_on(), "the guest does not go on")
+        self.again(look)
+
+    def callers(self):
+        """leaf_long is a loop of 64 rounds, its caller one of three instructions around
+        it.  By stops a part of the time is the caller's, for they fall on the start of the
+        block that follows."""
+        with start(self.args.build, "leaf", "tcg", plugin=True) as g:
+            g.wait("READY")
+            self.us.record_enough(g, "plugin", seconds=self.args.seconds, enough=300)
+            of = {f["name"]: f["self"] for f in self.us.report()["functions"]}
+            caller, callee = of.get("stage_long", 0), of["leaf_long"]
+            note(f"leaf_long {callee}, its caller {caller} samples")
+            check(callee > 5 * caller, "the caller has too much")
+
+    # ---- Which backend it is, and why ----
+
+    def launched(self, elf, *options, qemu="qemu-system-x86_64", before=()):
+        """Recorded from its start; what was said, and by what backend."""
+        log = self.us.data("serial")
+        command = [qemu, "-display", "none", "-net", "none", "-serial", "file:" + log,
+                   *options]
+        done = patience.run([self.us.program, "record", "-d", "2", "-o", self.us.data(),
+                             *before, "--", *command, "-kernel", elf], 60)
+        check(done.returncode == 0, f"exit {done.returncode}: {done.stderr}")
+        facts = self.us.report()["facts"]
+        said = " ".join(done.stderr.split())
+        note(said[:300])
+        return said, facts["backend"]
+
+    def elf(self, name="shares.elf"):
+        path = os.path.join(self.args.build, "tests/guests", name)
+        if not os.path.exists(path):
+            raise Skip(f"{path} is not built")
+        return path
+
+    def is_default(self):
+        said, backend = self.launched(self.elf())
+        check(backend == "plugin" and "by plugin" in said, said)
+        names = {f["name"] for f in self.us.report()["functions"]}
+        check({"f60", "f30", "f10"} <= names, f"{names}")
+        said, backend = self.launched(self.elf(), before=["--backend", "gdb"])
+        check(backend == "gdb" and "plugin" not in said.replace("uniscope-plugin", ""), said)
+
+    def falls_back(self):
+        stripped = self.us.data("stripped.elf")
+        if not shutil.which("strip"):
+            raise Skip("strip is not installed")
+        subprocess.run(["strip", "-o", stripped, self.elf()], check=True)
+        said, backend = self.launched(stripped)
+        check(backend == "gdb" and "no symbols of the guest are known" in said, said)
+
+    def is_refused(self):
+        """By a QEMU that does not load it: then it is started without."""
+        other = os.path.join(self.us.dir.name, "qemu-system-x86_64")
+        with open(other, "w") as f:
+            f.write('#!/bin/sh\ncase "$*" in *uniscope-plugin*) exit 1;; esac\n'
+                    'exec qemu-system-x86_64 "$@"\n')
+        os.chmod(other, 0o755)
+        said, backend = self.launched(self.elf(), qemu=other)
+        check(backend == "gdb" and "did not start with it" in said, said)
+
+    def takes_none(self):
+        """A program of which it is seen that it takes no plugins is not tried with one."""
+        other = os.path.join(self.us.dir.name, "qemu-system-none")
+        shutil.copy("/bin/true", other)
+        done = self.us.run("record", "--backend", "plugin", "--", other, good=(1,))
+        check("takes no plugins" in done.stderr, done.stderr)
+
+    def run(self):
+        point = self.tap.point
+        point("shares: count, gdb and plugin agree",
+              lambda: self.three("shares-quick", ("f60", "f30", "f10")))
+        point("polls: samples do not gather behind a device",
+              lambda: self.three("polls", ("f60", "f30", "polls"), with_gdb=False))
+        point("leaf: callers do not get their callees' time", self.callers)
+        point("record -- QEMU has it by default", self.is_default)
+        point("without symbols it is another, and why", self.falls_back)
+        point("QEMU may refuse it", self.is_refused)
+        point("QEMU may take none", self.takes_none)
+        self.tap.end()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--seconds", type=float, default=2)
+    Suite(parser.parse_args()).run()
+
+
+if __name__ == "__main__":
+    main()
