@@ -2,6 +2,7 @@
 /* pacer.c: see pacer.h. */
 #include "backend/pacer.h"
 #include "base/clock.h"
+#include "base/random.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,23 +17,11 @@
 /* Aim below the limit, so that jitter seldom meets the hard bound of the window. */
 #define AIM 0.95
 
-/* splitmix64 (Steele, Lea, Flood 2014): any seed is good, also 0. */
-static uint64_t random_next(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
-}
-
-static double random_share(struct us_pacer *p) /* 0 to 1 */
-{
-	return (double)(random_next(&p->random) >> 11) * 0x1p-53;
-}
-
 static uint64_t random_distance(struct us_pacer *p)
 {
-	return (uint64_t)((double)p->interval_ns * (0.5 + random_share(p))) + 1;
+	return (uint64_t)((double)p->interval_ns *
+			  (0.5 + us_random_share(&p->random))) +
+	       1;
 }
 
 static bool is_active(const struct us_pacer *p, unsigned slot)
@@ -164,7 +153,7 @@ uint32_t us_pacer_looks_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns)
 	double looks = (double)stood_ns / interval - 0.5;
 	if (looks < 0)
 		return 1;
-	looks += random_share(p);
+	looks += us_random_share(&p->random);
 	return looks < UINT32_MAX / 2 ? 1 + (uint32_t)looks : UINT32_MAX / 2;
 }
 

@@ -13,10 +13,9 @@
 #define DISTANCES   8192 /* enough for quartiles */
 #define FAR	    16	 /* samples whose distance is compared */
 #define LEAST_PAIRS 8
-/* A timer of a fixed period has no chance of its own: its error is how its phase meets
- * the guest's, which samples do not show.  What is assumed is right where other load
- * moves that phase, and up to twice too wide where nothing does (docs/accuracy.md). */
-#define TICK_SPREAD 0.2
+/* Of bpf's ticks (backend/bpf/pace.h).  They stand for more or less time, as they are
+ * far or near, so what a vCPU does for long is counted by its clock. */
+#define TICK_SPREAD 0.02
 
 /* The last samples of a vCPU in the stretch at hand, newest first. */
 struct recent {
@@ -217,6 +216,8 @@ static int compare(const void *a, const void *b)
  * distribution: nor do a few that were lost. */
 static double spread_of(struct counting *n)
 {
+	if (n->ticks)
+		return TICK_SPREAD;
 	if (n->n_distance < LEAST_PAIRS)
 		return n->samples < LEAST_PAIRS ? 1 : US_UNIFORM_SPREAD;
 	qsort(n->distance, n->n_distance, sizeof(*n->distance), compare);
@@ -224,8 +225,7 @@ static double spread_of(struct counting *n)
 	for (unsigned i = 0; i < 3; i++)
 		quartile[i] = (double)n->distance[n->n_distance * (i + 1) / 4];
 	double deviation = (quartile[2] - quartile[0]) / 1.349 / quartile[1];
-	double spread = deviation * deviation * FAR;
-	return n->ticks && spread < TICK_SPREAD ? TICK_SPREAD : spread;
+	return deviation * deviation * FAR;
 }
 
 int us_changes_count(const struct us_profile *p, struct us_changes *ret)

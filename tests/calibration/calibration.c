@@ -4,6 +4,7 @@
 
 #include "backend/fake/fake.h"
 #include "base/clock.h"
+#include "base/random.h"
 #include "profile/profile.h"
 
 #include <math.h>
@@ -37,17 +38,9 @@ struct run {
 	uint64_t random, end_ns;
 };
 
-static uint64_t random_next(struct run *r)
-{
-	uint64_t z = r->random += 0x9e3779b97f4a7c15ULL;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
-}
-
 static double uniform(struct run *r)
 {
-	return ((double)(random_next(r) >> 11) + 0.5) * 0x1p-53;
+	return ((double)(us_random_next(&r->random) >> 11) + 0.5) * 0x1p-53;
 }
 
 /* Returns the time at which it ends. */
@@ -133,7 +126,7 @@ static bool write_sample(struct us_backend *b, struct us_writer *w,
 
 static bool record(struct run *r, struct us_backend *b, struct us_writer *w)
 {
-	struct us_schedule s = { .hz = r->t->hz, .seed = random_next(r) };
+	struct us_schedule s = { .hz = r->t->hz, .seed = us_random_next(&r->random) };
 	struct us_record_stats stats = { .elapsed_ns = r->end_ns };
 	struct us_capture c;
 	if (b->ops->start(b, &s, NULL))

@@ -7,6 +7,7 @@
 #include "backend/bpf/budget.h"
 #include "backend/bpf/look.h"
 #include "backend/bpf/machine.h"
+#include "backend/bpf/pace.h"
 #include "backend/bpf/roots.h"
 #include "backend/bpf/stack_need.h"
 #include "backend/bpf/timer.h"
@@ -16,6 +17,7 @@
 #include "backend/kvm/probe.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/random.h"
 #include "vmm/host.h"
 
 #include <errno.h>
@@ -27,13 +29,9 @@
 #define LEAST_SETTLE_NS (5 * US_NS_PER_MS)
 #define PLACE_NS	(10 * US_NS_PER_MS) /* how often changed memory is read again */
 #define PLUG_NS		US_NS_PER_SEC	    /* how often to look for new vCPUs */
-#define MIN_PERIOD	10000	     /* ns; the kernel takes none that is shorter */
 #define EAGER_STEP_NS	US_NS_PER_MS /* how often to look while something is learned */
 #define LEARN_NS	(200 * US_NS_PER_MS) /* for roots, before a start */
 #define LEARN_PERIOD_NS US_NS_PER_MS
-/* A period that is no multiple of a guest's own timers moves through their phase, as
- * evenly as can be: its part above the one asked for comes from the golden ratio. */
-#define DETUNE (1 + 0.0618034 / 4)
 
 extern const struct us_backend_ops us_backend_bpf;
 
@@ -55,14 +53,15 @@ struct bpf {
 	bool chosen[US_MAX_VCPUS];
 	unsigned n_chosen;
 	struct us_bpf_budget budget;
-	/* The period is a little longer than asked for: samples that are due for each
-	 * tick, and of each vCPU the part of one that is still to be told. */
-	double due_of_tick, due[US_MAX_VCPUS];
+	struct us_bpf_pace pace[US_MAX_VCPUS];
+	double due_of_period; /* samples for each mean period: 1, or more if the kernel
+				 has none that is so short */
 	uint64_t start_ns, settle_ns, settled_ns, placed_ns, plugged_ns;
-	uint64_t pause_ns; /* how often the clocks are settled */
-	uint64_t cost_ns;  /* of the programs and of samples of stopped vCPUs, since the
-			      start */
-	uint64_t skipped;  /* ticks without credit, as counted so far */
+	uint64_t pause_ns; /* how often the clocks are settled, about */
+	uint64_t random;
+	uint64_t cost_ns; /* of the programs and of samples of stopped vCPUs, since the
+			     start */
+	uint64_t skipped; /* ticks without credit, as counted so far */
 	struct us_bpf_counts zero; /* what they had counted at the start */
 	uint64_t gone;		   /* bit n: the thread of vCPU n has ended */
 	uint64_t lived_ns;	   /* observed time of these */
@@ -223,8 +222,10 @@ static int bpf_open(const struct us_target *t, struct us_backend **ret,
 
 static uint64_t period_of(const struct us_schedule *s)
 {
-	double ns = (s->hz > 0 ? 1e9 / s->hz : 1e9) * DETUNE;
-	return ns < MIN_PERIOD ? MIN_PERIOD : ns > 1e15 ? (uint64_t)1e15 : (uint64_t)ns;
+	double ns = s->hz > 0 ? 1e9 / s->hz : 1e9;
+	return ns < US_BPF_PACE_MIN_NS ? US_BPF_PACE_MIN_NS
+	       : ns > 1e15	       ? (uint64_t)1e15
+				       : (uint64_t)ns;
 }
 
 static void choose(struct bpf *b, unsigned vcpu)
@@ -243,7 +244,7 @@ static void set_schedule(struct bpf *b, const struct us_schedule *s)
 		choose(b, i);
 }
 
-static double due_of_tick(const struct us_schedule *s)
+static double due_of_period(const struct us_schedule *s)
 {
 	return s->hz > 0 ? (double)period_of(s) * s->hz / 1e9 : 1;
 }
@@ -251,16 +252,25 @@ static double due_of_tick(const struct us_schedule *s)
 /* The time that a sample stands for, as long as none is left out. */
 static uint64_t unit_ns(const struct bpf *b)
 {
-	return (uint64_t)((double)b->budget.period_ns / b->due_of_tick);
+	return (uint64_t)((double)b->budget.period_ns / b->due_of_period);
+}
+
+/* Settling begins ticks anew: not in step with the guest either. */
+static uint64_t next_settle(struct bpf *b, uint64_t now)
+{
+	double part = 0.75 + us_random_share(&b->random) / 2;
+	return now + (uint64_t)((double)b->pause_ns * part);
 }
 
 static void begin_counting(struct bpf *b)
 {
 	uint64_t now = us_now_ns();
-	b->due_of_tick = due_of_tick(&b->schedule);
-	memset(b->due, 0, sizeof(b->due));
+	b->due_of_period = due_of_period(&b->schedule);
+	for (unsigned i = 0; i < US_MAX_VCPUS; i++)
+		us_bpf_pace_start(&b->pace[i], b->schedule.seed + i);
 	b->start_ns = b->settled_ns = now;
-	b->settle_ns = now + b->pause_ns;
+	b->random = ~b->schedule.seed;
+	b->settle_ns = next_settle(b, now);
 	b->plugged_ns = now;
 	b->lived_ns = 0;
 	us_bpf_need_start(&b->need,
@@ -278,10 +288,23 @@ static void begin_counting(struct bpf *b)
 			us_vcpu_clock_start(&b->clock[i], now);
 }
 
+/* To another period, in the mean that which fits the budget. */
+static void set_timer(struct bpf *b, unsigned i)
+{
+	struct us_bpf_pace *p = &b->pace[i];
+	us_bpf_timer_set(&b->timer[i], us_bpf_pace_draw(p, b->budget.period_ns));
+	uint64_t now = us_now_ns();
+	struct us_bpf_beat lost = us_bpf_pace_set(p, now);
+	if (lost.period_ns)
+		us_vcpu_clock_tick(&b->clock[i], now, lost.period_ns);
+	p->due += lost.part * b->due_of_period;
+}
+
 static void set_timers(struct bpf *b)
 {
 	for (unsigned i = 0; i < b->base.n_vcpu; i++)
-		us_bpf_timer_set(&b->timer[i], b->chosen[i] ? b->budget.period_ns : 0);
+		if (b->chosen[i])
+			set_timer(b, i);
 }
 
 /* What is to be known of the guest's roots before anything that needs them is
@@ -348,16 +371,6 @@ static void place_again(struct bpf *b)
 	(void)r;
 }
 
-/* How many samples that were due a tick stands for: so that all of them are the time
- * that went by. */
-static uint32_t weight_of_tick(struct bpf *b, unsigned vcpu)
-{
-	b->due[vcpu] += b->due_of_tick;
-	uint32_t n = (uint32_t)b->due[vcpu];
-	b->due[vcpu] -= n;
-	return n;
-}
-
 /* On arm64: what its registers are worth; and whether it waits, which only its code
  * tells. */
 static void complete(struct bpf *b, const struct us_bpf_look *l, struct us_capture *c)
@@ -373,18 +386,30 @@ static void complete(struct bpf *b, const struct us_bpf_look *l, struct us_captu
 	}
 }
 
-/* False: it is of an earlier start. */
+/* How many samples that are due it stands for: so that all of them are the time that
+ * went by. */
+static uint32_t weigh(struct bpf *b, unsigned vcpu, const struct us_bpf_look *l)
+{
+	struct us_bpf_beat beat = us_bpf_pace_tick(&b->pace[vcpu], l->t_ns);
+	us_vcpu_clock_tick(&b->clock[vcpu], l->t_ns, beat.period_ns);
+	/* As if the rate were the one that fits the budget. */
+	us_bpf_budget_look(&b->budget, (uint64_t)((double)l->cost_ns * beat.part));
+	b->cost_ns += l->cost_ns;
+	return us_bpf_pace_due(&b->pace[vcpu], beat.part, b->due_of_period);
+}
+
+/* False: it is of an earlier start, or no sample is due. */
 static bool deliver_look(struct bpf *b, unsigned vcpu, struct us_capture *c)
 {
 	const struct us_bpf_look *l = &b->buffer.look;
 	if (vcpu >= b->base.n_vcpu || l->t_ns < b->start_ns)
 		return false;
-	us_vcpu_clock_tick(&b->clock[vcpu], l->t_ns, b->budget.period_ns);
-	us_bpf_budget_look(&b->budget, l->cost_ns);
-	b->cost_ns += l->cost_ns;
+	uint32_t weight = weigh(b, vcpu, l);
+	if (!weight)
+		return false;
 	c->t_ns = l->t_ns;
 	c->vcpu = (uint16_t)vcpu;
-	c->weight = weight_of_tick(b, vcpu);
+	c->weight = weight;
 	c->held_ns = 0;
 	c->cut = false;
 	c->state = us_bpf_look_state(l);
@@ -469,12 +494,14 @@ static void look_for_vcpus(struct bpf *b, uint64_t now)
 static void settle_vcpu(struct bpf *b, unsigned i, uint64_t now)
 {
 	struct us_vcpu_clock *c = &b->clock[i];
-	us_vcpu_clock_settle(c, now, b->budget.period_ns);
+	us_vcpu_clock_settle(c, now, 2 * b->budget.period_ns);
 	b->counts.late += us_vcpu_clock_take(c, US_VCPU_GUEST, unit_ns(b));
 	if (c->gone && !(b->gone >> i & 1)) {
 		b->gone |= 1ULL << i;
 		b->lived_ns += now - c->from_ns;
 	}
+	if (us_bpf_pace_is_old(&b->pace[i]))
+		set_timer(b, i);
 }
 
 /* Then deliver_rest() has what is due.  -ESRCH: the guest has ended. */
@@ -493,7 +520,7 @@ static int settle(struct bpf *b, uint64_t now)
 	us_bpf_wait_forget(&b->wait);
 	look_for_vcpus(b, now);
 	b->settled_ns = now;
-	b->settle_ns = now + b->pause_ns;
+	b->settle_ns = next_settle(b, now);
 	b->next_slot = b->next_state = 0;
 	if (gone == b->n_chosen || process_gone(b))
 		return us_fail(&b->why, -ESRCH, "the VMM, pid %d, has ended",
@@ -599,7 +626,7 @@ static void bpf_release(struct us_backend *base, struct us_capture *c)
 
 static uint64_t due_of(const struct bpf *b, uint64_t ticks)
 {
-	return (uint64_t)((double)ticks * b->due_of_tick);
+	return (uint64_t)((double)ticks * b->due_of_period);
 }
 
 static void bpf_counts(const struct us_backend *base, struct us_backend_counts *ret)

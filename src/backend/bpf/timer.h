@@ -17,7 +17,7 @@ US_MUST_CHECK int us_bpf_timer_open(struct us_bpf_timer *t, struct us_bpf_progra
 void us_bpf_timer_close(struct us_bpf_timer *t); /* accepts zeroed memory */
 
 /* Hot path: from now on, tick each period_ns of CPU time of the thread; 0: do not.
- * Needs no rights. */
+ * A tick that is under way begins anew.  Needs no rights. */
 void us_bpf_timer_set(struct us_bpf_timer *t, uint64_t period_ns);
 
 /* Hot path: for how long, in all, the thread has had a CPU: the clock that the ticks

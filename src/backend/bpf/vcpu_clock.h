@@ -48,7 +48,7 @@ void us_vcpu_clock_start(struct us_vcpu_clock *c, uint64_t now_ns);
 void us_vcpu_clock_tick(struct us_vcpu_clock *c, uint64_t t_ns, uint64_t period_ns);
 
 /* Ask the timer and the scheduler.  Afterwards us_vcpu_clock_take() tells what is due.
- */
+ * period_ns: the longest. */
 void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t period_ns);
 
 /* Samples that are due in a state that ticks do not see: HALTED, READY, OFF, EXIT; and

@@ -4,6 +4,7 @@
 #include "backend/pacer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/random.h"
 
 #include <errno.h>
 #include <math.h>
@@ -44,14 +45,6 @@ struct fake {
 	struct us_pacer pacer; /* of a play */
 	unsigned slot;
 };
-
-static uint64_t random_next(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15ULL; /* splitmix64 */
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
-}
 
 static void put64(struct fake *f, us_gpa pa, uint64_t v)
 {
@@ -196,7 +189,7 @@ static int fake_open(const struct us_target *t, struct us_backend **ret,
 
 static void plan_next(struct fake *f)
 {
-	double u = (double)(random_next(&f->random) >> 11) * 0x1p-53;
+	double u = (double)(us_random_next(&f->random) >> 11) * 0x1p-53;
 	f->next_ns = f->start_ns + (uint64_t)(((double)f->n_look + u) * f->step_ns);
 }
 
@@ -270,7 +263,7 @@ static void look(struct fake *f, struct us_capture *c, uint32_t stack)
 
 static uint32_t random_stack(struct fake *f)
 {
-	uint64_t dice = random_next(&f->random);
+	uint64_t dice = us_random_next(&f->random);
 	return dice % 1000 < f->opts.halted_permille ? US_FAKE_HALTED
 						     : (uint32_t)(dice >> 32);
 }
@@ -282,7 +275,7 @@ static int play_next(struct fake *f, uint64_t deadline_ns, struct us_capture *c)
 	f->slot = us_pacer_next(&f->pacer, &due_ns);
 	if (due_ns >= deadline_ns)
 		return 0;
-	double u = ((double)(random_next(&f->random) >> 11) + 0.5) * 0x1p-53;
+	double u = ((double)(us_random_next(&f->random) >> 11) + 0.5) * 0x1p-53;
 	f->next_ns = f->now_ns > due_ns ? f->now_ns : due_ns;
 	f->next_ns += (uint64_t)(-log(u) * (double)play->late_ns);
 	c->vcpu = (uint16_t)f->slot;

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pace.c: see pace.h. */
+#include "backend/bpf/pace.h"
+#include "base/random.h"
+
+#define OLD_TICKS 16
+
+void us_bpf_pace_start(struct us_bpf_pace *p, uint64_t seed)
+{
+	*p = (struct us_bpf_pace){ .random = seed };
+	p->due = us_random_share(&p->random);
+}
+
+bool us_bpf_pace_is_old(const struct us_bpf_pace *p)
+{
+	return p->n_tick >= OLD_TICKS;
+}
+
+uint64_t us_bpf_pace_draw(struct us_bpf_pace *p, uint64_t mean_ns)
+{
+	double rate = 0.5 + us_random_share(&p->random);
+	uint64_t period_ns = (uint64_t)((double)mean_ns / rate);
+	if (period_ns < US_BPF_PACE_MIN_NS)
+		period_ns = US_BPF_PACE_MIN_NS;
+	p->next = (struct us_bpf_beat){ period_ns,
+					(double)period_ns / (double)mean_ns };
+	return period_ns;
+}
+
+struct us_bpf_beat us_bpf_pace_set(struct us_bpf_pace *p, uint64_t now_ns)
+{
+	struct us_bpf_beat lost = { p->now.period_ns / 2, p->now.part / 2 };
+	if (!p->n_tick)
+		lost = (struct us_bpf_beat){ 0, 0 };
+	p->before = p->now;
+	p->now = p->next;
+	p->since_ns = now_ns;
+	p->n_tick = 0;
+	return lost;
+}
+
+struct us_bpf_beat us_bpf_pace_tick(struct us_bpf_pace *p, uint64_t t_ns)
+{
+	if (t_ns <= p->since_ns && p->before.period_ns)
+		return p->before;
+	p->n_tick++;
+	return p->now;
+}
+
+uint32_t us_bpf_pace_due(struct us_bpf_pace *p, double part, double due_of_period)
+{
+	p->due += part * due_of_period;
+	uint32_t n = (uint32_t)p->due;
+	p->due -= n;
+	return n;
+}
