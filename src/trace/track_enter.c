@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* track_enter.c: functions that are entered, by whatever, and interrupts that end; see
+ * track.h. */
+#include "trace/track_frames.h"
+
+/* A call or trap whose target has shown no entry: it is code without names. */
+void us_track_settle_next(struct us_tracker *t)
+{
+	uint8_t next = t->next;
+	t->next = US_NEXT_NOTHING;
+	if (next == US_NEXT_CALL)
+		push_call(t, &us_track_unnamed, t->sp);
+}
+
+static void save_next(struct us_tracker *t, struct us_track_frame *x, bool save)
+{
+	x->saved_next = save ? t->next : US_NEXT_NOTHING;
+	x->saved = t->function;
+	x->saved_sp = t->sp;
+	x->saved_unsure = t->unsure;
+}
+
+/* By an interrupt, a fault or a trap, which may have changed the stack. */
+void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function *f,
+			   uint32_t parent, bool save, bool trap)
+{
+	const struct us_track_frame *under = top(t);
+	uint16_t number = t->stack->number;
+	struct us_track_frame *x = us_track_push(
+		t, parent, f, under ? under->sp - 1 : US_TRACK_ANYWHERE,
+		US_TRACK_INTERRUPT);
+	if (x) {
+		x->under = number;
+		x->trap = trap;
+		save_next(t, x, save);
+		enter_node(t, US_EVENT_INTERRUPT);
+	}
+	t->next = US_NEXT_NOTHING;
+	t->unsure = t->entered = true;
+}
+
+/* However little is traced, it is seen for how long the vCPU waited. */
+static void wake(struct us_tracker *t)
+{
+	uint32_t epoch = t->events ? us_events_epoch(t->events) : 0;
+	if (epoch && t->events->halted)
+		us_track_note_stack(t, epoch, t->stack->n);
+}
+
+static void interrupt(struct us_tracker *t, struct us_track_function *f, bool save)
+{
+	if (!save)
+		us_track_settle_next(t);
+	f->by_interrupt = true;
+	t->vcpu->interrupts++;
+	wake(t);
+	us_track_enter_kernel(t, f, us_track_interrupts_node(t), save, false);
+}
+
+static void jump_to(struct us_tracker *t, struct us_track_function *f)
+{
+	struct us_track_frame *x = top(t);
+	t->next = US_NEXT_NOTHING;
+	if (x && x->function == f)
+		return; /* a loop */
+	if (x) {
+		bool was = x->traced;
+		us_track_move_on(t, x, f, true);
+		enter_node(t, was ? US_EVENT_JUMP : US_EVENT_ENTER);
+	} else if (us_track_push_base(t, f, US_TRACK_ANYWHERE)) {
+		enter_node(t, US_EVENT_ENTER);
+	}
+}
+
+/* As it was said just before.  False: something else came between. */
+static bool enter_next(struct us_tracker *t, struct us_track_function *f)
+{
+	switch ((enum us_track_next)t->next) {
+	case US_NEXT_CALL:
+		if (f->by_interrupt)
+			return false;
+		t->next = US_NEXT_NOTHING;
+		push_call(t, f, t->sp);
+		return true;
+	case US_NEXT_JUMP:
+		if (t->function ? t->function != f : f->by_interrupt)
+			return false;
+		jump_to(t, f);
+		return true;
+	case US_NEXT_TRAP:
+		us_track_enter_kernel(t, f, t->vcpu->node, false, true);
+		return true;
+	case US_NEXT_ROOT:
+		if (f->by_interrupt)
+			return false;
+		t->next = US_NEXT_NOTHING;
+		if (us_track_push_base(t, f, t->sp))
+			enter_node(t, US_EVENT_ENTER);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void us_track_enter(struct us_tracker *t, const struct us_track_entry *e)
+{
+	struct us_track_function *f = e->function;
+	if (t->next == US_NEXT_ENTRY && t->function == f) {
+		t->next = US_NEXT_NOTHING;
+		return;
+	}
+	own_stack(t);
+	const struct us_track_frame *x = top(t);
+	uint64_t begin = *t->insns - e->n_insn;
+	charge(t, begin + e->n_before);
+	if (e->n_before) {
+		us_track_settle_next(t);
+		jump_to(t, f);
+		return;
+	}
+	bool just_now = t->at == begin;
+	if (just_now && t->interrupted_at != begin && enter_next(t, f))
+		return;
+	if (t->resumed_at == begin && x && x->function == f)
+		return; /* once more, from its start */
+	interrupt(t, f, just_now || t->next == US_NEXT_ENTRY);
+}
+
+void us_track_trap(struct us_tracker *t)
+{
+	own_stack(t);
+	if (t->next != US_NEXT_NOTHING)
+		us_track_settle_next(t);
+	charge(t, *t->insns);
+	expect(t, US_NEXT_TRAP, NULL);
+}
+
+/* ---- And left ---- */
+
+static struct us_track_frame *innermost_interrupt(const struct us_track_stack *s)
+{
+	for (uint32_t i = s->n; i-- > 0;)
+		if (s->frame[i].kind == US_TRACK_INTERRUPT)
+			return &s->frame[i];
+	return NULL;
+}
+
+/* Something is entered that nobody came from: a thread, a program. */
+static void leave_for_new(struct us_tracker *t)
+{
+	us_track_take_stack(t, US_TRACK_ANYWHERE);
+	us_track_begin_stack(t, US_TRACK_ANYWHERE);
+	t->stack->high = 0; /* not known yet */
+	t->unsure = true;
+}
+
+void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t sp)
+{
+	own_stack(t);
+	if (t->next != US_NEXT_NOTHING)
+		us_track_settle_next(t);
+	if (t->unsure && sp)
+		us_track_find_stack(t, sp);
+	const struct us_track_frame *f = innermost_interrupt(t->stack);
+	if (!f && s->in == &us_track_unnamed)
+		return;
+	uint64_t now = *t->insns;
+	charge(t, now);
+	t->entered = false;
+	if (!f) {
+		leave_for_new(t);
+		return;
+	}
+	uint32_t n = (uint32_t)(f - t->stack->frame);
+	us_track_drop_to(t, n);
+	expect(t, f->saved_next, f->saved);
+	t->sp = f->saved_sp;
+	t->unsure = f->saved_unsure;
+	t->resumed_at = now;
+	t->stack = &t->stacks->v[f->under];
+	t->stack->owner = t->number;
+	us_track_move_here(t, t->stack, 0);
+	go_on(t);
+}
+
+void us_track_interrupted(struct us_tracker *t)
+{
+	t->interrupted_at = *t->insns;
+}
+
+void us_track_halt(struct us_tracker *t)
+{
+	if (!t->events || !us_events_epoch(t->events))
+		return;
+	own_stack(t);
+	charge(t, *t->insns);
+	us_track_note_stack(t, us_events_epoch(t->events), t->stack->n);
+	t->events->halted = true;
+}
+
+void us_track_reset(struct us_tracker *t)
+{
+	charge(t, *t->insns);
+	t->stack = us_track_stacks_take(t->stacks, US_TRACK_ANYWHERE, t->number);
+	t->stack->high = 0;
+	t->next = US_NEXT_NOTHING;
+	t->unsure = t->entered = false;
+	t->vcpu->node = 0;
+	t->vcpu->resets++;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* track_frames.c: the frames of a stack; see track.h. */
+#include "trace/track_frames.h"
+
+/* Above all that interrupts and faults enter. */
+uint32_t us_track_interrupts_node(struct us_tracker *t)
+{
+	static const struct us_track_function all = { .address = US_COUNTS_INTERRUPTS,
+						      .number = US_COUNTS_INTERRUPTS };
+	return child(t, 0, &all);
+}
+
+struct us_track_frame *us_track_push(struct us_tracker *t, uint32_t parent,
+				     const struct us_track_function *f, uint64_t sp,
+				     enum us_track_kind kind)
+{
+	return push(t, parent, f, sp, kind);
+}
+
+bool us_track_push_base(struct us_tracker *t, const struct us_track_function *f,
+			uint64_t sp)
+{
+	return push(t, 0, f, sp, US_TRACK_BASE);
+}
+
+void us_track_drop_to(struct us_tracker *t, uint32_t n)
+{
+	while (t->stack->n > n) {
+		note_exit(t);
+		t->stack->n--;
+	}
+}
+
+void us_track_pop_below(struct us_tracker *t, uint64_t sp)
+{
+	struct us_track_stack *s = t->stack;
+	while (s->n && s->frame[s->n - 1].sp < sp) {
+		note_exit(t);
+		s->n--;
+	}
+}
+
+/* The frame on top goes on in another function: by a jump, or as nobody knows. */
+void us_track_move_on(struct us_tracker *t, struct us_track_frame *x,
+		      const struct us_track_function *f, bool jump)
+{
+	bool was = x->traced, is = is_traced(t, f, x->depth - was);
+	if (was && jump && is)
+		us_track_note_place(t, t->stack->n);
+	else if (was)
+		note_exit(t);
+	x->traced = is;
+	x->depth = x->depth - was + is;
+	if (is && !jump)
+		us_track_note(t, US_EVENT_OPEN, f->number, t->stack->n - 1);
+	x->node = child(t, t->tree.node[x->node].parent, f);
+	x->function = f;
+	t->vcpu->node = x->node;
+}
+
+#define MAX_UNDER 4 /* stacks, each under the next: programs, kernels, interrupts */
+
+/* Below what a frame hangs in this vCPU's tree. */
+static uint32_t parent_of(struct us_tracker *t, const struct us_track_stack *s,
+			  uint32_t i)
+{
+	const struct us_track_frame *f = &s->frame[i];
+	const struct us_track_stack *under = &t->stacks->v[f->under];
+	if (f->kind == US_TRACK_INTERRUPT && !f->trap)
+		return us_track_interrupts_node(t);
+	if (f->kind == US_TRACK_INTERRUPT && under != s)
+		return under->n && under->tree_of == t->number
+			       ? under->frame[under->n - 1].node
+			       : 0;
+	return i && f->kind != US_TRACK_BASE ? s->frame[i - 1].node : 0;
+}
+
+#define MOVING UINT16_MAX /* no vCPU's: a guest may have made a ring of stacks */
+
+/* A stack came from another vCPU, which has a tree of its own. */
+void us_track_move_here(struct us_tracker *t, struct us_track_stack *s, unsigned depth)
+{
+	if (s->tree_of == t->number || s->tree_of == MOVING)
+		return;
+	s->tree_of = MOVING;
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct us_track_frame *f = &s->frame[i];
+		struct us_track_stack *under = &t->stacks->v[f->under];
+		if (f->kind == US_TRACK_INTERRUPT && under != s && depth < MAX_UNDER)
+			us_track_move_here(t, under, depth + 1);
+		f->node = node_below(t, parent_of(t, s, i), f->function);
+	}
+	s->tree_of = t->number;
+}

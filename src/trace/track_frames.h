@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * track_frames.h: the frames of the stack that a vCPU is on, for the parts of the
+ * tracker (track.h).  Hot path: what each call and return does is inline.
+ */
+#ifndef US_TRACE_TRACK_FRAMES_H
+#define US_TRACE_TRACK_FRAMES_H
+
+#include "trace/functions.h"
+#include "trace/track.h"
+
+#define US_TRACK_ANYWHERE UINT64_MAX /* a base frame's address: no return ends it */
+
+static inline void charge(struct us_tracker *t, uint64_t now)
+{
+	t->tree.node[t->vcpu->node].self += now - t->vcpu->charged;
+	t->vcpu->charged = now;
+}
+
+static inline struct us_track_frame *top(const struct us_tracker *t)
+{
+	return t->stack->n ? &t->stack->frame[t->stack->n - 1] : NULL;
+}
+
+/* What is executed from now on belongs to the frame on top; without one, to what turns
+ * out to be there. */
+static inline void go_on(struct us_tracker *t)
+{
+	const struct us_track_frame *f = top(t);
+	t->vcpu->node = f ? f->node : 0;
+}
+
+static inline uint32_t child(struct us_tracker *t, uint32_t parent,
+			     const struct us_track_function *f)
+{
+	return us_tree_child(&t->tree, parent, f->number, f->address);
+}
+
+/* All code without names is one. */
+static inline uint32_t node_below(struct us_tracker *t, uint32_t parent,
+				  const struct us_track_function *f)
+{
+	bool same = f == &us_track_unnamed &&
+		    t->tree.node[parent].function == f->number;
+	return same ? parent : child(t, parent, f);
+}
+
+uint32_t us_track_interrupts_node(struct us_tracker *t);
+
+/* ---- What is written down of it (track_note.c) ---- */
+
+/* Have written down where the vCPU is, with the first n frames.  False: it is off. */
+bool us_track_note_place(struct us_tracker *t, uint32_t n);
+/* The same, whether it was or not. */
+void us_track_note_stack(struct us_tracker *t, uint32_t epoch, uint32_t n);
+/* n: frames that were there before. */
+void us_track_note(struct us_tracker *t, enum us_event_kind kind, uint32_t number,
+		   uint32_t n);
+/* The frame on top was entered. */
+void us_track_note_entry(struct us_tracker *t, enum us_event_kind kind);
+/* The frame on top is there, nobody knows since when. */
+void us_track_note_found(struct us_tracker *t);
+/* What is on top of that stack goes on on this one. */
+void us_track_note_moved(struct us_tracker *t, const struct us_track_stack *from,
+			 uint32_t function);
+
+/* The frame on top ends. */
+static inline void note_exit(struct us_tracker *t)
+{
+	const struct us_track_frame *x = &t->stack->frame[t->stack->n - 1];
+	if (x->traced)
+		us_track_note(t, US_EVENT_EXIT, x->function->number, t->stack->n);
+}
+
+/* Is a function written down that was entered by one at this depth? */
+static inline bool is_traced(const struct us_tracker *t,
+			     const struct us_track_function *f, uint32_t depth)
+{
+	return t->events && f->choice & US_FUNCTION_TRACED &&
+	       depth < t->events->max_depth;
+}
+
+/* ---- Frames that come and go (track_frames.c) ---- */
+
+/* A frame on top, below parent in the tree.  NULL: there is no room. */
+static inline struct us_track_frame *push(struct us_tracker *t, uint32_t parent,
+					  const struct us_track_function *f,
+					  uint64_t sp, enum us_track_kind kind)
+{
+	struct us_track_stack *s = t->stack;
+	if (s->n == US_TRACK_DEPTH) {
+		s->over++;
+		t->vcpu->too_deep++;
+		return NULL;
+	}
+	uint16_t depth = s->n ? s->frame[s->n - 1].depth : 0;
+	struct us_track_frame *x = &s->frame[s->n++];
+	x->sp = sp;
+	x->traced = is_traced(t, f, depth);
+	x->depth = depth + x->traced;
+	x->node = node_below(t, parent, f);
+	x->function = f;
+	x->kind = (uint8_t)kind;
+	x->trap = false;
+	t->vcpu->node = x->node;
+	return x;
+}
+
+/* The frame on top was entered just now. */
+static inline void enter_node(struct us_tracker *t, enum us_event_kind kind)
+{
+	t->tree.node[t->vcpu->node].calls++;
+	t->vcpu->calls++;
+	if (t->events)
+		us_track_note_entry(t, kind);
+}
+
+static inline void push_call(struct us_tracker *t, const struct us_track_function *f,
+			     uint64_t sp)
+{
+	const struct us_track_frame *caller = top(t);
+	struct us_track_stack *s = t->stack;
+	if (sp < s->low)
+		s->low = sp;
+	if (sp > s->high)
+		s->high = sp;
+	if (push(t, caller ? caller->node : 0, f, sp, US_TRACK_CALL))
+		enter_node(t, US_EVENT_ENTER);
+}
+
+/* Out of line: base frames, and what interrupts enter. */
+struct us_track_frame *us_track_push(struct us_tracker *t, uint32_t parent,
+				     const struct us_track_function *f, uint64_t sp,
+				     enum us_track_kind kind);
+/* At the root: nobody knows its caller.  False: there is no room. */
+bool us_track_push_base(struct us_tracker *t, const struct us_track_function *f,
+			uint64_t sp);
+
+static inline void pop(struct us_tracker *t)
+{
+	note_exit(t);
+	t->stack->n--;
+	t->vcpu->returns++;
+	go_on(t);
+}
+
+/* The frame on top goes on in another function: by a jump, or as nobody knows. */
+void us_track_move_on(struct us_tracker *t, struct us_track_frame *x,
+		      const struct us_track_function *f, bool jump);
+void us_track_drop_to(struct us_tracker *t, uint32_t n);
+void us_track_pop_below(struct us_tracker *t, uint64_t sp);
+/* A stack came from another vCPU, which has a tree of its own. */
+void us_track_move_here(struct us_tracker *t, struct us_track_stack *s, unsigned depth);
+
+/* ---- Which stack it is (track_stack.c) ---- */
+
+/* It may be another stack: the address tells.  False: one that nobody knows. */
+bool us_track_find_stack(struct us_tracker *t, uint64_t sp);
+/* The frame on top of that stack goes on on this one. */
+void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from);
+/* Another vCPU has gone on with the stack: this one is on one that it will tell. */
+void us_track_leave_stack(struct us_tracker *t);
+void us_track_take_stack(struct us_tracker *t, uint64_t sp);
+/* A thread that begins: what is entered now has a stack of its own. */
+void us_track_begin_stack(struct us_tracker *t, uint64_t sp);
+
+static inline void own_stack(struct us_tracker *t)
+{
+	if (__builtin_expect(t->stack->tree_of != t->number, false))
+		us_track_leave_stack(t);
+}
+
+/* ---- What comes next (track_enter.c) ---- */
+
+/* What is executed next was said just now. */
+static inline void expect(struct us_tracker *t, enum us_track_next next,
+			  struct us_track_function *f)
+{
+	t->next = (uint8_t)next;
+	t->function = f;
+	t->at = *t->insns;
+	t->interrupted_at = UINT64_MAX;
+}
+
+/* A call or trap whose target has shown no entry: it is code without names. */
+void us_track_settle_next(struct us_tracker *t);
+/* By an interrupt, a fault or a trap, which may have changed the stack; save: what was
+ * to come next comes when it has ended. */
+void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function *f,
+			   uint32_t parent, bool save, bool trap);
+
+#endif

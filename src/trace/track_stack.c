@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* track_stack.c: which stack a vCPU is on; see track.h. */
+#include "trace/track_frames.h"
+
+/* The interrupt's frame goes to the stack that it turned out to have. */
+void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from)
+{
+	struct us_track_frame *f = from->n ? &from->frame[from->n - 1] : NULL;
+	struct us_track_stack *to = t->stack;
+	if (!f || f->kind != US_TRACK_INTERRUPT || to->n == US_TRACK_DEPTH)
+		return;
+	struct us_track_frame *x = &to->frame[to->n];
+	if (f->traced)
+		us_track_note_moved(t, from, f->function->number);
+	*x = *f;
+	x->sp = to->n ? to->frame[to->n - 1].sp - 1 : US_TRACK_ANYWHERE;
+	to->n++;
+	from->n--;
+}
+
+/* The stack pointer had been loaded with a place farther up on the same stack when the
+ * interrupt came: its frame is there.  What has ended by that is seen after it. */
+static void keep_entered(struct us_tracker *t, uint64_t sp)
+{
+	struct us_track_frame *f = top(t);
+	if (f && f->kind == US_TRACK_INTERRUPT && f->sp <= sp)
+		f->sp = sp + 1;
+}
+
+/* It may be another stack: the address tells.  False: one that nobody knows. */
+bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
+{
+	struct us_track_stack *was = t->stack;
+	struct us_track_stack *is = us_track_stacks_find(t->stacks, was, sp, t->number);
+	bool entered = t->entered;
+	t->entered = false;
+	t->unsure = false;
+	/* A boot stack has no addresses before its first call. */
+	bool boot = !is && was->owner == t->number && was->low > was->high;
+	if (is == was || boot) {
+		if (entered)
+			keep_entered(t, sp);
+		return true;
+	}
+	t->vcpu->switches++;
+	t->stack = is ? is : us_track_stacks_take(t->stacks, sp, t->number);
+	us_track_move_here(t, t->stack, 0);
+	if (is)
+		us_track_pop_below(t, sp);
+	if (entered)
+		us_track_bring_entered(t, was);
+	return is;
+}
+
+/* Another vCPU has gone on with the stack: this one is on one that it will tell. */
+void us_track_leave_stack(struct us_tracker *t)
+{
+	t->stack = us_track_stacks_take(t->stacks, US_TRACK_ANYWHERE, t->number);
+	t->stack->high = 0; /* not known yet */
+	t->unsure = true;
+	t->entered = false;
+}
+
+void us_track_take_stack(struct us_tracker *t, uint64_t sp)
+{
+	t->stack = us_track_stacks_take(t->stacks, sp, t->number);
+	t->vcpu->switches++;
+}
+
+/* A thread that begins: what is entered now has a stack of its own. */
+void us_track_begin_stack(struct us_tracker *t, uint64_t sp)
+{
+	expect(t, US_NEXT_ROOT, NULL);
+	t->sp = sp;
+	t->vcpu->node = 0;
+}
