@@ -22,10 +22,11 @@
 
 /* What is known of a function, and what is done with it: bits. */
 enum us_function_choice {
-	US_FUNCTION_TRACED = 1, /* its entries and exits are written down */
-	US_FUNCTION_FROM = 2,	/* its entry switches that on */
-	US_FUNCTION_UNTIL = 4,	/* and off */
-	US_FUNCTION_LOOPS = 8,	/* its own code jumps to its first instruction */
+	US_FUNCTION_TRACED = 1,	  /* its entries and exits are written down */
+	US_FUNCTION_FROM = 2,	  /* its entry switches that on */
+	US_FUNCTION_UNTIL = 4,	  /* and off */
+	US_FUNCTION_LOOPS = 8,	  /* its own code jumps to its first instruction */
+	US_FUNCTION_VECTORS = 16, /* a table, at whose entries interrupts begin */
 };
 
 struct us_function_range {

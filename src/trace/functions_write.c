@@ -155,16 +155,40 @@ static void make_disjoint(struct ranges *all)
 	all->n = n;
 }
 
-static bool may_loop(const struct named_range *x)
+/* Its architecture and its code, of *ret_n bytes; NULL: one of them is not known. */
+static const struct us_plugin_arch *arch_of(const struct named_range *x,
+					    const uint8_t **ret_code, uint64_t *ret_n)
 {
 	const struct us_elf_file *file = us_elf_image_file(x->image);
 	const struct us_plugin_arch *a = us_plugin_arch_of_machine(file->machine);
-	uint64_t n = 0, size = x->r.end - x->r.start;
-	const uint8_t *code = a ? code_of(x, x->r.start, &n) : NULL;
-	if (!code)
-		return false;
-	return us_plugin_may_jump_to(a, code, n < size ? n : size, x->r.start,
-				     x->r.entry);
+	uint64_t size = x->r.end - x->r.start;
+	*ret_n = 0;
+	*ret_code = a ? code_of(x, x->r.start, ret_n) : NULL;
+	if (!*ret_code)
+		return NULL;
+	*ret_n = *ret_n < size ? *ret_n : size;
+	return a;
+}
+
+static bool may_loop(const struct named_range *x)
+{
+	const uint8_t *code;
+	uint64_t n;
+	const struct us_plugin_arch *a = arch_of(x, &code, &n);
+	return a && us_plugin_may_jump_to(a, code, n, x->r.start, x->r.entry);
+}
+
+static void find_vectors(const struct ranges *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct us_function_range *r = &all->v[i].r;
+		const uint8_t *code;
+		uint64_t n;
+		const struct us_plugin_arch *a = arch_of(&all->v[i], &code, &n);
+		if (a && r->entry == r->start &&
+		    us_plugin_is_vectors(a, code, n, r->start))
+			r->choice |= US_FUNCTION_VECTORS;
+	}
 }
 
 static struct named_range *range_at(const struct ranges *all, uint64_t start)
@@ -216,6 +240,7 @@ int us_functions_write(const struct us_symbols *s,
 		qsort(all.v, all.n, sizeof(*all.v), compare_starts);
 	int r = all.failed ? -ENOMEM : join_cold_parts(&all);
 	make_disjoint(&all);
+	find_vectors(&all);
 	if (!r && chooser && chooser->loops)
 		find_loops(&all);
 	if (!r && all.n > US_FUNCTIONS_MAX)

@@ -12,6 +12,7 @@ int us_tracker_init(struct us_tracker *t, struct us_track_stacks *stacks,
 	*t = (struct us_tracker){ .vcpu = vcpu,
 				  .stacks = stacks,
 				  .insns = insns,
+				  .held_by = &us_track_unnamed,
 				  .resumed_at = UINT64_MAX,
 				  .interrupted_at = UINT64_MAX,
 				  .number = number };
@@ -106,7 +107,8 @@ void us_track_return(struct us_tracker *t, const struct us_track_site *s, uint64
 		return_slowly(t, sp, word);
 		return;
 	}
-	t->unsure = t->entered = false;
+	t->unsure = false;
+	t->entered = 0;
 	charge(t, *t->insns);
 	pop(t);
 }
@@ -114,21 +116,23 @@ void us_track_return(struct us_tracker *t, const struct us_track_site *s, uint64
 void us_track_jump(struct us_tracker *t, const struct us_track_site *s)
 {
 	own_stack(t);
-	if (t->next != US_NEXT_NOTHING)
-		us_track_settle_next(t);
+	settle(t, s->in);
 	expect(t, US_NEXT_JUMP, s->target);
 }
 
-void us_track_switch(struct us_tracker *t, uint32_t rest)
+void us_track_switch(struct us_tracker *t, const struct us_track_site *s, uint32_t rest)
 {
 	own_stack(t);
-	if (t->next != US_NEXT_NOTHING)
-		us_track_settle_next(t);
+	settle(t, s->in);
 	charge(t, *t->insns - rest);
+	if (!t->unsure)
+		t->held_by = &us_track_unnamed;
 	t->unsure = true;
 }
 
 void us_track_settle(struct us_tracker *t)
 {
+	if (t->held)
+		us_track_link_place(t);
 	charge(t, *t->insns);
 }

@@ -17,6 +17,14 @@
  * - a call comes from an instruction of a known function: if that is not the one on
  * top, a jump was missed, and what is true is found by the address.
  *
+ * Where calls leave the return address in a register (aarch64, RISC-V), they touch no
+ * stack.  A frame's address is that at which its function has stored the register, and
+ * 0 until it does: a function that calls nobody has none. A return ends the frame on
+ * top, if the register has what the call left there, or what was loaded again from
+ * where it was stored; if it has something else, what is executed next tells whether
+ * that was a jump.  Once the stack pointer was loaded, the next address tells the
+ * stack: until then it is kept in mind what was called and returned from.
+ *
  * Each vCPU belongs to one thread at a time; stacks move between vCPUs.  Nothing here
  * allocates after the start, and only changes of stack take a lock.
  */
@@ -48,6 +56,9 @@ struct us_track_function {
 struct us_track_site {
 	struct us_track_function *in;	  /* never NULL; may be of US_COUNTS_UNNAMED */
 	struct us_track_function *target; /* NULL: it is only known when it is there */
+	/* Of link registers: another one than usual; within the function, no call of
+	 * it; for stores and loads: by the stack pointer. */
+	bool alternate, local, by_stack;
 };
 
 /* A function's first instruction in a block of code that is executed as one. */
@@ -75,10 +86,15 @@ struct us_track_frame {
 	/* Of an interrupt: the stack that it came upon, and what was about to happen.
 	 */
 	struct us_track_function *saved;
+	const struct us_track_function *saved_left, *saved_by, *saved_entered_by;
 	uint16_t under;
 	uint8_t kind, saved_next;
-	bool saved_unsure;
+	uint8_t saved_entered;
+	bool saved_unsure, saved_foreign;
 	bool trap; /* the program's own doing: a call by it */
+	/* Where calls leave the return address in a register: it was called by another
+	 * register than usual; what it has stored is no call's. */
+	bool alternate, foreign;
 };
 
 struct us_track_stack {
@@ -120,6 +136,9 @@ enum us_track_next {
 	US_NEXT_JUMP,  /* to function, or to any (NULL) */
 	US_NEXT_TRAP,  /* int, syscall: as a call, and ends by an iret */
 	US_NEXT_ROOT,  /* the first function of a stack */
+	/* Of a return, where a register has the return address: */
+	US_NEXT_LEAVE,	  /* a jump to a function; else the frame on top has ended */
+	US_NEXT_SWITCHED, /* the first function of a stack; else what is on it */
 };
 
 struct us_tracker {
@@ -130,15 +149,25 @@ struct us_tracker {
 	struct us_events *events; /* where entries and exits are written; NULL: no */
 	struct us_track_stack *stack;
 	uint16_t number; /* of the vCPU */
+	bool link;	 /* calls leave the return address in a register */
 
-	bool unsure;  /* is it this stack? The next address tells */
-	bool entered; /* and the frame on top goes with it: an interrupt's */
-	uint8_t next; /* enum us_track_next */
-	uint64_t at;  /* and that is next only if as many were executed */
-	uint64_t sp;  /* of the call */
+	bool unsure;	 /* is it this stack? The next address tells */
+	uint8_t entered; /* frames on top that go with it: an interrupt's */
+	bool foreign;	 /* the link register has what no call has left there */
+	uint8_t next;	 /* enum us_track_next */
+	uint64_t at;	 /* and that is next only if as many were executed */
+	uint64_t sp;	 /* of the call */
 	struct us_track_function *function;
 	uint64_t resumed_at;	 /* behind an iret */
 	uint64_t interrupted_at; /* behind this, an interrupt was delivered */
+
+	/* While it is unsure which stack it is, and calls tell no address: from which
+	 * function there was a return to the unknown; which one was called since, by
+	 * which, and when. */
+	const struct us_track_function *left, *held, *held_by;
+	const struct us_track_function *entered_by; /* the lowest that is entered */
+	uint64_t held_at;
+	bool held_alternate;
 };
 
 /* Code of which nothing is known: as good as any function. */
@@ -165,17 +194,33 @@ void us_track_enter(struct us_tracker *t, const struct us_track_entry *e);
 void us_track_jump(struct us_tracker *t, const struct us_track_site *s);
 /* The stack pointer is about to be loaded with a value that has nothing of the one
  * before; rest: instructions of the block from this one on. */
-void us_track_switch(struct us_tracker *t, uint32_t rest);
+void us_track_switch(struct us_tracker *t, const struct us_track_site *s,
+		     uint32_t rest);
 /* An instruction that enters the kernel by itself: int, syscall. */
-void us_track_trap(struct us_tracker *t);
+void us_track_trap(struct us_tracker *t, const struct us_track_site *s);
 /* An iret loads from sp (0: not known): sysret and the like. */
 void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t sp);
 /* An interrupt is being delivered behind what was executed last. */
 void us_track_interrupted(struct us_tracker *t);
 /* The vCPU is about to wait for an interrupt. */
 void us_track_halt(struct us_tracker *t);
-/* The machine was reset. */
-void us_track_reset(struct us_tracker *t);
+/* The machine was reset: here it begins anew; rest: as above. */
+void us_track_reset(struct us_tracker *t, uint32_t rest);
+
+/* ---- The same, where calls leave the return address in a register ---- */
+
+/* A call is about to be executed. */
+void us_track_link_call(struct us_tracker *t, const struct us_track_site *s);
+/* The link register was stored at sp, of the stack. */
+void us_track_link_saved(struct us_tracker *t, const struct us_track_site *s,
+			 uint64_t sp);
+/* It was loaded from there. */
+void us_track_link_loaded(struct us_tracker *t, const struct us_track_site *s,
+			  uint64_t sp);
+/* It is about to get another value. */
+void us_track_link_set(struct us_tracker *t, const struct us_track_site *s);
+/* A return is about to be executed. */
+void us_track_link_return(struct us_tracker *t, const struct us_track_site *s);
 
 /* Put what was executed until now into the tree. */
 void us_track_settle(struct us_tracker *t);

@@ -8,8 +8,12 @@ void us_track_settle_next(struct us_tracker *t)
 {
 	uint8_t next = t->next;
 	t->next = US_NEXT_NOTHING;
-	if (next == US_NEXT_CALL)
+	if (next == US_NEXT_CALL && t->link)
+		us_track_link_hold(t, &us_track_unnamed);
+	else if (next == US_NEXT_CALL)
 		push_call(t, &us_track_unnamed, t->sp);
+	else if (next == US_NEXT_LEAVE && t->stack->n)
+		us_track_link_leave(t);
 }
 
 static void save_next(struct us_tracker *t, struct us_track_frame *x, bool save)
@@ -18,6 +22,24 @@ static void save_next(struct us_tracker *t, struct us_track_frame *x, bool save)
 	x->saved = t->function;
 	x->saved_sp = t->sp;
 	x->saved_unsure = t->unsure;
+	x->saved_entered = t->link ? t->entered : 0;
+	x->saved_foreign = t->foreign;
+	x->saved_left = t->left;
+	x->saved_by = t->held_by;
+	x->saved_entered_by = t->entered_by;
+}
+
+static void restore_next(struct us_tracker *t, const struct us_track_frame *x)
+{
+	expect(t, x->saved_next, x->saved);
+	t->sp = x->saved_sp;
+	t->unsure = x->saved_unsure;
+	t->entered = x->saved_entered;
+	t->foreign = x->saved_foreign;
+	t->left = x->saved_left;
+	t->held_by = x->saved_by;
+	t->entered_by = x->saved_entered_by;
+	t->held_at = t->at;
 }
 
 /* By an interrupt, a fault or a trap, which may have changed the stack. */
@@ -26,9 +48,11 @@ void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function 
 {
 	const struct us_track_frame *under = top(t);
 	uint16_t number = t->stack->number;
-	struct us_track_frame *x = us_track_push(
-		t, parent, f, under ? under->sp - 1 : US_TRACK_ANYWHERE,
-		US_TRACK_INTERRUPT);
+	struct us_track_frame *x = us_track_push(t, parent, f,
+						 t->link ? 0
+						 : under ? under->sp - 1
+							 : US_TRACK_ANYWHERE,
+						 US_TRACK_INTERRUPT);
 	if (x) {
 		x->under = number;
 		x->trap = trap;
@@ -36,7 +60,10 @@ void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function 
 		enter_node(t, US_EVENT_INTERRUPT);
 	}
 	t->next = US_NEXT_NOTHING;
-	t->unsure = t->entered = true;
+	t->unsure = true;
+	t->entered = 1;
+	t->foreign = t->link;
+	t->left = NULL;
 }
 
 /* However little is traced, it is seen for how long the vCPU waited. */
@@ -72,6 +99,17 @@ static void jump_to(struct us_tracker *t, struct us_track_function *f)
 	}
 }
 
+/* Of link registers: a return has led to its first function, on a stack that is not
+ * known yet. */
+static void begin_thread(struct us_tracker *t, const struct us_track_function *f)
+{
+	us_track_leave_stack(t);
+	t->vcpu->switches++;
+	t->next = US_NEXT_NOTHING;
+	if (us_track_push_base(t, f, US_TRACK_ANYWHERE))
+		enter_node(t, US_EVENT_ENTER);
+}
+
 /* As it was said just before.  False: something else came between. */
 static bool enter_next(struct us_tracker *t, struct us_track_function *f)
 {
@@ -80,7 +118,10 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f)
 		if (f->by_interrupt)
 			return false;
 		t->next = US_NEXT_NOTHING;
-		push_call(t, f, t->sp);
+		if (t->link)
+			us_track_link_hold(t, f);
+		else
+			push_call(t, f, t->sp);
 		return true;
 	case US_NEXT_JUMP:
 		if (t->function ? t->function != f : f->by_interrupt)
@@ -97,6 +138,16 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f)
 		if (us_track_push_base(t, f, t->sp))
 			enter_node(t, US_EVENT_ENTER);
 		return true;
+	case US_NEXT_LEAVE:
+		if (f->by_interrupt)
+			return false;
+		jump_to(t, f);
+		return true;
+	case US_NEXT_SWITCHED:
+		if (f->by_interrupt)
+			return false;
+		begin_thread(t, f);
+		return true;
 	default:
 		return false;
 	}
@@ -112,9 +163,11 @@ void us_track_enter(struct us_tracker *t, const struct us_track_entry *e)
 	own_stack(t);
 	const struct us_track_frame *x = top(t);
 	uint64_t begin = *t->insns - e->n_insn;
+	if (t->held)
+		us_track_link_place(t);
 	charge(t, begin + e->n_before);
 	if (e->n_before) {
-		us_track_settle_next(t);
+		settle(t, f);
 		jump_to(t, f);
 		return;
 	}
@@ -122,15 +175,18 @@ void us_track_enter(struct us_tracker *t, const struct us_track_entry *e)
 	if (just_now && t->interrupted_at != begin && enter_next(t, f))
 		return;
 	if (t->resumed_at == begin && x && x->function == f)
-		return; /* once more, from its start */
+		return;	    /* once more, from its start */
+	if (!begin && !x) { /* the machine starts with it */
+		jump_to(t, f);
+		return;
+	}
 	interrupt(t, f, just_now || t->next == US_NEXT_ENTRY);
 }
 
-void us_track_trap(struct us_tracker *t)
+void us_track_trap(struct us_tracker *t, const struct us_track_site *s)
 {
 	own_stack(t);
-	if (t->next != US_NEXT_NOTHING)
-		us_track_settle_next(t);
+	settle(t, s->in);
 	charge(t, *t->insns);
 	expect(t, US_NEXT_TRAP, NULL);
 }
@@ -157,25 +213,26 @@ static void leave_for_new(struct us_tracker *t)
 void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t sp)
 {
 	own_stack(t);
-	if (t->next != US_NEXT_NOTHING)
-		us_track_settle_next(t);
+	const struct us_track_frame *x = top(t);
+	/* Of one that came upon named code, nothing was seen. */
+	if (t->link && s->in == &us_track_unnamed && x &&
+	    x->function != &us_track_unnamed && t->next != US_NEXT_TRAP)
+		return;
+	settle(t, s->in);
 	if (t->unsure && sp)
 		us_track_find_stack(t, sp);
 	const struct us_track_frame *f = innermost_interrupt(t->stack);
-	if (!f && s->in == &us_track_unnamed)
+	if (!f && s->in == &us_track_unnamed && !t->link)
 		return;
 	uint64_t now = *t->insns;
 	charge(t, now);
-	t->entered = false;
+	t->entered = 0;
 	if (!f) {
 		leave_for_new(t);
 		return;
 	}
-	uint32_t n = (uint32_t)(f - t->stack->frame);
-	us_track_drop_to(t, n);
-	expect(t, f->saved_next, f->saved);
-	t->sp = f->saved_sp;
-	t->unsure = f->saved_unsure;
+	us_track_drop_to(t, (uint32_t)(f - t->stack->frame));
+	restore_next(t, f);
 	t->resumed_at = now;
 	t->stack = &t->stacks->v[f->under];
 	t->stack->owner = t->number;
@@ -198,13 +255,15 @@ void us_track_halt(struct us_tracker *t)
 	t->events->halted = true;
 }
 
-void us_track_reset(struct us_tracker *t)
+void us_track_reset(struct us_tracker *t, uint32_t rest)
 {
-	charge(t, *t->insns);
+	t->vcpu->resets += *t->insns > rest;
+	charge(t, *t->insns - rest);
 	t->stack = us_track_stacks_take(t->stacks, US_TRACK_ANYWHERE, t->number);
 	t->stack->high = 0;
 	t->next = US_NEXT_NOTHING;
-	t->unsure = t->entered = false;
+	t->unsure = t->foreign = false;
+	t->left = t->held = NULL;
+	t->entered = 0;
 	t->vcpu->node = 0;
-	t->vcpu->resets++;
 }

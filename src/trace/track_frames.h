@@ -101,7 +101,7 @@ static inline struct us_track_frame *push(struct us_tracker *t, uint32_t parent,
 	x->node = node_below(t, parent, f);
 	x->function = f;
 	x->kind = (uint8_t)kind;
-	x->trap = false;
+	x->trap = x->alternate = x->foreign = false;
 	t->vcpu->node = x->node;
 	return x;
 }
@@ -156,8 +156,9 @@ void us_track_move_here(struct us_tracker *t, struct us_track_stack *s, unsigned
 
 /* It may be another stack: the address tells.  False: one that nobody knows. */
 bool us_track_find_stack(struct us_tracker *t, uint64_t sp);
-/* The frame on top of that stack goes on on this one. */
-void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from);
+/* The n frames on top of that stack go on on this one. */
+void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from,
+			    uint8_t n);
 /* Another vCPU has gone on with the stack: this one is on one that it will tell. */
 void us_track_leave_stack(struct us_tracker *t);
 void us_track_take_stack(struct us_tracker *t, uint64_t sp);
@@ -184,6 +185,26 @@ static inline void expect(struct us_tracker *t, enum us_track_next next,
 
 /* A call or trap whose target has shown no entry: it is code without names. */
 void us_track_settle_next(struct us_tracker *t);
+/* Of link registers: what was called has a frame, or is kept in mind. */
+void us_track_link_push(struct us_tracker *t, const struct us_track_function *f,
+			bool alternate);
+void us_track_link_hold(struct us_tracker *t, const struct us_track_function *f);
+/* The frame on top has ended. */
+void us_track_link_leave(struct us_tracker *t);
+/* What is kept in mind gets a frame here; if the stack turns out to be another, it goes
+ * with it. */
+void us_track_link_place(struct us_tracker *t);
+/* And what was kept in mind until now: in is being executed. */
+void us_track_link_settle(struct us_tracker *t, const struct us_track_function *in);
+
+static inline void settle(struct us_tracker *t, const struct us_track_function *in)
+{
+	if (t->link)
+		us_track_link_settle(t, in);
+	else if (t->next != US_NEXT_NOTHING)
+		us_track_settle_next(t);
+}
+
 /* By an interrupt, a fault or a trap, which may have changed the stack; save: what was
  * to come next comes when it has ended. */
 void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function *f,

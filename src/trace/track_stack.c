@@ -2,20 +2,30 @@
 /* track_stack.c: which stack a vCPU is on; see track.h. */
 #include "trace/track_frames.h"
 
-/* The interrupt's frame goes to the stack that it turned out to have. */
-void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from)
+static void note_brought(struct us_tracker *t, struct us_track_stack *from, uint8_t n)
 {
-	struct us_track_frame *f = from->n ? &from->frame[from->n - 1] : NULL;
-	struct us_track_stack *to = t->stack;
-	if (!f || f->kind != US_TRACK_INTERRUPT || to->n == US_TRACK_DEPTH)
-		return;
-	struct us_track_frame *x = &to->frame[to->n];
-	if (f->traced)
+	const struct us_track_frame *f = &from->frame[from->n - 1];
+	if (n > 1)
+		from->epoch = t->stack->epoch = 0; /* both are told anew */
+	else if (f->traced)
 		us_track_note_moved(t, from, f->function->number);
-	*x = *f;
-	x->sp = to->n ? to->frame[to->n - 1].sp - 1 : US_TRACK_ANYWHERE;
-	to->n++;
-	from->n--;
+}
+
+void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from,
+			    uint8_t n)
+{
+	struct us_track_stack *to = t->stack;
+	if (!n || from->n < n || to->n + n > US_TRACK_DEPTH)
+		return;
+	note_brought(t, from, n);
+	from->n -= n;
+	for (uint8_t i = 0; i < n; i++) {
+		struct us_track_frame *x = &to->frame[to->n];
+		*x = from->frame[from->n + i];
+		if (!t->link)
+			x->sp = to->n ? x[-1].sp - 1 : US_TRACK_ANYWHERE;
+		to->n++;
+	}
 }
 
 /* The stack pointer had been loaded with a place farther up on the same stack when the
@@ -32,8 +42,8 @@ bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
 {
 	struct us_track_stack *was = t->stack;
 	struct us_track_stack *is = us_track_stacks_find(t->stacks, was, sp, t->number);
-	bool entered = t->entered;
-	t->entered = false;
+	uint8_t entered = t->entered;
+	t->entered = 0;
 	t->unsure = false;
 	/* A boot stack has no addresses before its first call. */
 	bool boot = !is && was->owner == t->number && was->low > was->high;
@@ -48,7 +58,7 @@ bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
 	if (is)
 		us_track_pop_below(t, sp);
 	if (entered)
-		us_track_bring_entered(t, was);
+		us_track_bring_entered(t, was, entered);
 	return is;
 }
 
@@ -58,7 +68,8 @@ void us_track_leave_stack(struct us_tracker *t)
 	t->stack = us_track_stacks_take(t->stacks, US_TRACK_ANYWHERE, t->number);
 	t->stack->high = 0; /* not known yet */
 	t->unsure = true;
-	t->entered = false;
+	t->entered = 0;
+	t->left = NULL;
 }
 
 void us_track_take_stack(struct us_tracker *t, uint64_t sp)

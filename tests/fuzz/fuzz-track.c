@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls, returns and jumps of a guest that does as it likes, on two vCPUs whose stacks
- * mix: what was executed is in the tree, all of it; and what is written down, by
- * functions that are chosen and while it is on, says at each step what is open. */
+/* Calls, returns and jumps of a guest that does as it likes, whose calls store return
+ * addresses or leave them in a register, on two vCPUs whose stacks mix: what was
+ * executed is in the tree, all of it; and what is written down, by functions that are
+ * chosen and while it is on, says at each step what is open. */
 #include "trace/functions.h"
 #include "trace/track.h"
 
@@ -127,14 +128,45 @@ static void read_events(struct reader *r, struct vcpu *v)
 	compare_open(r, v);
 }
 
+/* False: it is the same as where calls touch the stack. */
+static bool link_step(struct vcpu *v, const struct us_track_site *s, unsigned what,
+		      uint64_t sp)
+{
+	switch (what) {
+	case 0:
+	case 1:
+		us_track_link_call(&v->t, s);
+		return true;
+	case 2:
+		us_track_link_saved(&v->t, s, sp);
+		return true;
+	case 3:
+		us_track_link_return(&v->t, s);
+		return true;
+	case 13:
+		us_track_link_loaded(&v->t, s, sp);
+		return true;
+	case 14:
+		us_track_link_set(&v->t, s);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void step(struct vcpu *v, struct us_track_function *f, const uint8_t op[4])
 {
 	struct us_track_function *other = op[2] & 8 ? NULL : &f[op[2] % FUNCTIONS];
-	struct us_track_site s = { op[1] & 8 ? &us_track_unnamed
-					     : &f[op[1] % FUNCTIONS],
-				   other };
+	struct us_track_site s = { .in = op[1] & 8 ? &us_track_unnamed
+						   : &f[op[1] % FUNCTIONS],
+				   .target = other,
+				   .alternate = op[1] >> 4 == 1,
+				   .local = op[1] >> 4 == 2,
+				   .by_stack = op[1] >> 4 != 3 };
 	struct us_track_entry e = { &f[op[1] % FUNCTIONS], 1 + op[2] % 4, 0 };
 	uint64_t sp = 0x10000 + 8ULL * op[3] + 0x1000ULL * (op[2] >> 4);
+	if (v->t.link && link_step(v, &s, op[0] >> 1 & 15, sp))
+		return;
 	switch (op[0] >> 1 & 15) {
 	case 0:
 	case 1:
@@ -156,10 +188,10 @@ static void step(struct vcpu *v, struct us_track_function *f, const uint8_t op[4
 		us_track_jump(&v->t, &s);
 		break;
 	case 8:
-		us_track_switch(&v->t, 0);
+		us_track_switch(&v->t, &s, 0);
 		break;
 	case 9:
-		us_track_trap(&v->t);
+		us_track_trap(&v->t, &s);
 		break;
 	case 10:
 		us_track_iret(&v->t, &s, op[3] & 1 ? sp : 0);
@@ -173,7 +205,7 @@ static void step(struct vcpu *v, struct us_track_function *f, const uint8_t op[4
 		break;
 	case 12:
 		if (op[3] == 77)
-			us_track_reset(&v->t);
+			us_track_reset(&v->t, 0);
 		break;
 	default:
 		v->insns += op[3] % 8;
@@ -196,7 +228,7 @@ static void check(struct vcpu *v)
 }
 
 static void begin(struct vcpu *v, struct us_track_stacks *stacks, uint16_t number,
-		  struct us_events_head *head, uint8_t depth)
+		  struct us_events_head *head, uint8_t how)
 {
 	v->insns = v->read = v->on = 0;
 	memset(&v->counts, 0, sizeof(v->counts));
@@ -206,11 +238,12 @@ static void begin(struct vcpu *v, struct us_track_stacks *stacks, uint16_t numbe
 					.vcpu = &v->shared,
 					.record = v->record,
 					.mask = RECORDS - 1,
-					.max_depth = depth & 0x80 ? UINT16_MAX
-								  : 1 + depth % 8 };
+					.max_depth = how & 0x80 ? UINT16_MAX
+								: 1 + how % 8 };
 	must(!us_tracker_init(&v->t, stacks, number, &v->counts, v->node, NODES,
 			      &v->insns));
 	v->t.events = &v->events;
+	v->t.link = how & 0x40;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -18,6 +18,8 @@ struct machine {
 	struct us_track_function f[N_FUNCTION];
 };
 
+static const struct us_track_site nowhere = { .in = &us_track_unnamed };
+
 static int start(void **state)
 {
 	struct machine *m = calloc(1, sizeof(*m));
@@ -217,19 +219,19 @@ static void threads(void **state)
 	begin(m);
 	call(m, MAIN, H, 0x7ff8); /* H changes stacks */
 	enter(m, H, 6);
-	us_track_switch(&m->t, 1);
+	us_track_switch(&m->t, &nowhere, 1);
 	ret(m, H, 0x20000); /* to G, which nobody has called */
 	enter(m, G, 2);
 	expect_path(m, "3000");
 	call(m, G, H, 0x1fff8);
 	enter(m, H, 6);
 	expect_path(m, "3000;4000");
-	us_track_switch(&m->t, 1);
+	us_track_switch(&m->t, &nowhere, 1);
 	ret(m, H, 0x7ff8);
 	expect_path(m, "1000");
 	call(m, MAIN, H, 0x7ff8);
 	enter(m, H, 6);
-	us_track_switch(&m->t, 1);
+	us_track_switch(&m->t, &nowhere, 1);
 	ret(m, H, 0x1fff8);
 	expect_path(m, "3000");
 	assert_int_equal(m->vcpu.switches, 3);
@@ -245,7 +247,7 @@ static void a_jump_out_of_calls(void **state)
 	enter(m, G, 1);
 	call(m, G, H, 0x7fd8);
 	enter(m, H, 4);
-	us_track_switch(&m->t, 2); /* longjmp, back into F */
+	us_track_switch(&m->t, &nowhere, 2); /* longjmp, back into F */
 	m->insns += 5;
 	call(m, F, G, 0x7fe8);
 	enter(m, G, 1);
@@ -266,7 +268,7 @@ static void an_interrupt_within_a_jump_out_of_calls(void **state)
 	enter(m, F, 2);
 	call(m, F, G, 0x7ff0);
 	enter(m, G, 2);
-	us_track_switch(&m->t, 0);
+	us_track_switch(&m->t, &nowhere, 0);
 	m->insns += 1;
 	enter(m, TICK, 3);
 	call(m, TICK, H, 0x7ff4); /* back in F */
@@ -287,7 +289,7 @@ static void a_trap(void **state)
 {
 	struct machine *m = *state;
 	begin(m);
-	us_track_trap(&m->t);
+	us_track_trap(&m->t, &nowhere);
 	enter(m, TICK, 2);
 	expect_path(m, "1000;5000");
 	call(m, TICK, G, 0x90000);

@@ -12,6 +12,11 @@ static const struct us_plugin_arch archs[] = {
 	  .machine = EM_X86_64, .may_jump_to = us_x86_may_jump_to },
 	{ "i386", .flow = us_x86_flow, .reset_vector = X86_RESET_VECTOR,
 	  .machine = EM_386, .may_jump_to = us_x86_may_jump_to },
+	{ "aarch64", .flow = us_aarch64_flow, .machine = EM_AARCH64, .link = true,
+	  .vector_stride = 0x80, .vector_align = 0x800, .vector_min = 8 },
+	{ "riscv64", .flow = us_riscv_flow, .machine = EM_RISCV,
+	  .may_jump_to = us_riscv_may_jump_to, .link = true, .vector_stride = 4,
+	  .vector_align = 4, .vector_min = 4 },
 };
 
 const struct us_plugin_arch *us_plugin_arch_find(const char *target)
@@ -48,4 +53,27 @@ bool us_plugin_may_jump_to(const struct us_plugin_arch *a, const uint8_t *code,
 		if (us_plugin_jumps_to(a, code + i, 4, pc + i, to))
 			return true;
 	return false;
+}
+
+/* What is behind it is executed by who jumps there, only. */
+static bool ends(const struct us_plugin_arch *a, const uint8_t *code, uint64_t pc)
+{
+	static const uint8_t padding[4], nop[] = { 0x1f, 0x20, 0x03, 0xd5 };
+	struct us_flow_insn f;
+	a->flow(code, 4, pc, &f);
+	return f.flow == US_FLOW_JUMP || f.flow == US_FLOW_RETURN ||
+	       f.flow == US_FLOW_LEAVE || !memcmp(code, padding, 4) ||
+	       (a->vector_stride > 4 && !memcmp(code, nop, 4));
+}
+
+bool us_plugin_is_vectors(const struct us_plugin_arch *a, const uint8_t *code, size_t n,
+			  uint64_t pc)
+{
+	size_t stride = a->vector_stride;
+	if (!stride || pc % a->vector_align || n < (a->vector_min - 1) * stride + 4)
+		return false;
+	for (size_t at = stride; at <= (a->vector_min - 1) * stride; at += stride)
+		if (!ends(a, code + at - 4, pc + at - 4))
+			return false;
+	return true;
 }

@@ -15,11 +15,16 @@ struct us_plugin_arch {
 	/* The instruction of n bytes (1 to US_MAX_INSN) at pc. */
 	void (*flow)(const uint8_t *code, size_t n, uint64_t pc,
 		     struct us_flow_insn *ret);
-	uint64_t reset_vector; /* where every reset leads; 0: not the same for all */
+	uint64_t reset_vector; /* where every reset leads; 0: where the first did */
 	uint16_t machine;      /* EM_*, of ELF files */
 	/* May these n bytes at pc have a jump or branch to this address?  Perhaps by
 	 * what is no instruction there.  NULL: instructions have 4 bytes. */
 	bool (*may_jump_to)(const uint8_t *code, size_t n, uint64_t pc, uint64_t to);
+	bool link; /* calls leave the return address in a register */
+	/* Of a table of interrupts' entries that is one symbol (US_FUNCTION_VECTORS):
+	 * bytes from one to the next; what its address is a multiple of; how many there
+	 * are at least.  0: there are none such. */
+	uint32_t vector_stride, vector_align, vector_min;
 };
 
 /* NULL: not known. */
@@ -29,6 +34,9 @@ const struct us_plugin_arch *us_plugin_arch_of_machine(uint16_t machine);
 /* Is the instruction of n bytes at pc a jump or branch to this address? */
 bool us_plugin_jumps_to(const struct us_plugin_arch *a, const uint8_t *code, size_t n,
 			uint64_t pc, uint64_t to);
+/* Is the code of n bytes at pc such a table?  No entry goes on into the next. */
+bool us_plugin_is_vectors(const struct us_plugin_arch *a, const uint8_t *code, size_t n,
+			  uint64_t pc);
 /* May there be one in this code? */
 bool us_plugin_may_jump_to(const struct us_plugin_arch *a, const uint8_t *code,
 			   size_t n, uint64_t pc, uint64_t to);
@@ -39,5 +47,12 @@ bool us_plugin_may_jump_to(const struct us_plugin_arch *a, const uint8_t *code,
  */
 void us_x86_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn *ret);
 bool us_x86_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to);
+/* aarch64.c: A64 alone; AArch32 code is not understood. */
+void us_aarch64_flow(const uint8_t *code, size_t n, uint64_t pc,
+		     struct us_flow_insn *ret);
+/* riscv.c: RV64GC. */
+void us_riscv_flow(const uint8_t *code, size_t n, uint64_t pc,
+		   struct us_flow_insn *ret);
+bool us_riscv_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to);
 
 #endif

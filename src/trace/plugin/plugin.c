@@ -230,6 +230,7 @@ static int make_vcpus(void)
 					    us_plugin.counts->n_node, &c->insns);
 		if (r < 0)
 			return r;
+		t->link = us_plugin.arch->link;
 	}
 	return 0;
 }

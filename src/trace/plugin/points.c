@@ -57,6 +57,7 @@ static struct us_track_function *intern_function(struct us_points *p, uint64_t a
 	f->number = p->n_function;
 	f->has_entry = has_entry;
 	f->choice = choice_of(p, address);
+	f->by_interrupt = f->choice & US_FUNCTION_VECTORS;
 	publish(p, f);
 	p->function_slot[i] = p->n_function++;
 	return f;
@@ -82,7 +83,8 @@ static bool is_like(const struct us_point *a, const struct us_point *b)
 	       a->site.target == b->site.target &&
 	       a->entry.function == b->entry.function &&
 	       a->entry.n_insn == b->entry.n_insn &&
-	       a->entry.n_before == b->entry.n_before && a->rest == b->rest;
+	       a->entry.n_before == b->entry.n_before && a->rest == b->rest &&
+	       a->site.by_stack == b->site.by_stack && a->bytes == b->bytes;
 }
 
 struct us_point *us_points_intern(struct us_points *p, const struct us_point *like)

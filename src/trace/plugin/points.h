@@ -18,6 +18,7 @@ struct us_point {
 	struct us_track_site site;
 	struct us_track_entry entry;
 	uint32_t rest; /* instructions of the block from pc on */
+	uint8_t bytes; /* from the address of its access to its return address */
 	uint32_t next; /* in its chain of the hash table */
 };
 

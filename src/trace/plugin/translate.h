@@ -21,6 +21,8 @@ struct us_plugin_vcpu {
 
 struct us_plugin {
 	const struct us_plugin_arch *arch;
+	bool begun; /* reset_vector is known */
+	uint64_t reset_vector;
 	struct us_points points;
 	struct us_plugin_vcpu *vcpu;
 	unsigned n_vcpu;
@@ -54,6 +56,33 @@ void us_compare_code(const struct us_function_range *r, struct us_track_function
 static inline struct us_plugin_vcpu *us_plugin_vcpu(unsigned i)
 {
 	return &us_plugin.vcpu[i < us_plugin.n_vcpu ? i : us_plugin.n_vcpu - 1];
+}
+
+/* For who samples: the order of these and of what lies between them counts. */
+static inline void us_plugin_say(struct us_plugin_vcpu *v, enum us_counts_doing doing)
+{
+	__atomic_store_n(&v->tracker.vcpu->doing, doing, __ATOMIC_RELEASE);
+}
+
+static inline void us_plugin_take_turn(unsigned i)
+{
+	if (us_plugin.counts->in_turns)
+		us_plugin.counts->turn = (uint16_t)i;
+}
+
+/* What a vCPU does from here to the end is the plugin's, not the guest's. */
+static inline struct us_plugin_vcpu *us_plugin_begin(unsigned i)
+{
+	struct us_plugin_vcpu *v = us_plugin_vcpu(i);
+	us_plugin_say(v, US_COUNTS_PLUGIN);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	us_plugin_take_turn(i);
+	return v;
+}
+
+static inline void us_plugin_end(struct us_plugin_vcpu *v)
+{
+	us_plugin_say(v, US_COUNTS_RUNS);
 }
 
 #endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* aarch64.c: the flow of A64 code (Arm ARM, C4 and C6); see arch.h. */
+#include "guest/regs.h"
+#include "trace/plugin/arch.h"
+#include "trace/plugin/link_flow.h"
+
+#include <string.h>
+
+static bool is_trap(uint32_t insn) /* svc, hvc, smc */
+{
+	return (insn & 0xffe0001c) == 0xd4000000 && insn & 3;
+}
+
+static bool halts(uint32_t insn) /* wfi, wfit */
+{
+	return insn == 0xd503207f || (insn & 0xffffffe0) == 0xd5031020;
+}
+
+static bool selects_stack(uint32_t insn) /* msr spsel */
+{
+	return (insn & 0xfffff0ff) == 0xd50040bf || (insn & 0xffffffe0) == 0xd5184200;
+}
+
+/* pacia, autia, xpaci and their like: the same address, with a signature or without. */
+static bool signs(uint32_t insn)
+{
+	return (insn & 0xffff0000) == 0xdac10000;
+}
+
+void us_aarch64_flow(const uint8_t *code, size_t n, uint64_t pc,
+		     struct us_flow_insn *ret)
+{
+	struct us_link_insn x;
+	uint32_t insn = 0;
+	*ret = (struct us_flow_insn){ .flow = US_FLOW_ON };
+	if (!us_link_aarch64.decode(code, n, &x))
+		return;
+	us_link_flow_of(&us_link_aarch64, &x, pc, ret);
+	memcpy(&insn, code, sizeof(insn));
+	if (is_trap(insn))
+		ret->flow = US_FLOW_TRAP;
+	ret->halts = halts(insn);
+	ret->loads_stack |= selects_stack(insn);
+	if (signs(insn))
+		ret->link = US_FLOW_LINK_KEPT;
+	/* By another register, a return; by this one, a jump is one. */
+	if (x.kind == US_LINK_RET && x.reg != US_AARCH64_LR)
+		ret->link = US_FLOW_LINK_SET;
+	if (x.kind == US_LINK_JUMP_INDIRECT && x.reg == US_AARCH64_LR)
+		ret->flow = US_FLOW_RETURN;
+}

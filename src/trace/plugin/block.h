@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* block.h: a block of code while the plugin looks at it, one instruction after the
+ * other, and asks QEMU to be called. */
+#ifndef US_TRACE_BLOCK_H
+#define US_TRACE_BLOCK_H
+
+#include "trace/plugin/translate.h"
+
+struct us_block {
+	struct qemu_plugin_tb *tb;
+	struct qemu_plugin_insn *insn; /* the number i of n */
+	size_t n, i;
+	uint64_t pc, end; /* of the instruction */
+	struct us_flow_insn flow;
+	/* A load of the link register, of which it is not known yet whether the return
+	 * follows in this block; NULL: none. */
+	struct qemu_plugin_insn *load;
+	struct us_point *load_point;
+};
+
+/* Have this called before the instruction is executed. */
+void us_block_before(const struct us_block *b, us_vcpu_exec *cb,
+		     const struct us_point *p);
+/* The same, with the point of this instruction. */
+void us_block_before_here(const struct us_block *b, us_vcpu_exec *cb);
+/* Count the instruction when it is executed: an access of its own is told by that from
+ * others that QEMU reports for it. */
+void us_block_arm(const struct us_block *b, struct qemu_plugin_insn *insn);
+/* target: gva of what it leads to; 0: not known.  NULL: there is no more room. */
+struct us_point *us_block_point(const struct us_block *b, uint64_t target);
+/* Is the target of a call within the same function, and not its start? */
+bool us_is_no_call(uint64_t pc, uint64_t target);
+
+/* link.c: where calls leave the return address in a register. */
+void us_link_add_call(const struct us_block *b);
+void us_link_add_return(struct us_block *b);
+/* What becomes of the register. */
+void us_link_add(struct us_block *b);
+/* Of a load before this instruction, or at the end of the block. */
+void us_link_flush(struct us_block *b);
+
+#endif

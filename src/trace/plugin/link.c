@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* link.c: calls and returns of architectures where a register has the return address;
+ * see block.h. */
+#include "trace/plugin/block.h"
+
+/* ---- What QEMU calls when the guest has executed it ---- */
+
+static void on_call(unsigned i, void *data)
+{
+	const struct us_point *p = data;
+	struct us_plugin_vcpu *v = us_plugin_begin(i);
+	us_track_link_call(&v->tracker, &p->site);
+	us_plugin_end(v);
+}
+
+static void on_return(unsigned i, void *data)
+{
+	const struct us_point *p = data;
+	struct us_plugin_vcpu *v = us_plugin_begin(i);
+	us_track_link_return(&v->tracker, &p->site);
+	us_plugin_end(v);
+}
+
+static void on_set(unsigned i, void *data)
+{
+	const struct us_point *p = data;
+	us_track_link_set(&us_plugin_vcpu(i)->tracker, &p->site);
+}
+
+/*
+ * Version 1: of two registers that are stored or loaded at once, QEMU reports each; and
+ * what a helper accesses later, too.  It is the first that counts.
+ */
+static bool is_first(struct us_plugin_vcpu *v)
+{
+	if (us_plugin.api > 1)
+		return true;
+	bool first = v->armed != v->heard;
+	v->heard = v->armed;
+	v->tracker.vcpu->stray += !first;
+	return first;
+}
+
+static void on_stored(unsigned i, qemu_plugin_meminfo_t info, uint64_t gva, void *data)
+{
+	const struct us_point *p = data;
+	struct us_plugin_vcpu *v = us_plugin_begin(i);
+	if (qemu_plugin_mem_is_store(info) && is_first(v))
+		us_track_link_saved(&v->tracker, &p->site, gva + p->bytes);
+	us_plugin_end(v);
+}
+
+static void on_loaded(unsigned i, qemu_plugin_meminfo_t info, uint64_t gva, void *data)
+{
+	const struct us_point *p = data;
+	struct us_plugin_vcpu *v = us_plugin_begin(i);
+	if (!qemu_plugin_mem_is_store(info) && is_first(v))
+		us_track_link_loaded(&v->tracker, &p->site, gva + p->bytes);
+	us_plugin_end(v);
+}
+
+static void on_loaded_to_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t gva,
+				void *data)
+{
+	const struct us_point *p = data;
+	struct us_plugin_vcpu *v = us_plugin_begin(i);
+	if (!qemu_plugin_mem_is_store(info) && is_first(v)) {
+		us_track_link_loaded(&v->tracker, &p->site, gva + p->bytes);
+		us_track_link_return(&v->tracker, &p->site);
+	}
+	us_plugin_end(v);
+}
+
+/* ---- Where it is to call ---- */
+
+static void on_memory(const struct us_block *b, struct qemu_plugin_insn *insn,
+		      us_vcpu_mem *cb, struct us_point *p)
+{
+	us_block_arm(b, insn);
+	qemu_plugin_register_vcpu_mem_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS,
+					 QEMU_PLUGIN_MEM_RW, p);
+}
+
+void us_link_flush(struct us_block *b)
+{
+	if (b->load)
+		on_memory(b, b->load, on_loaded, b->load_point);
+	b->load = NULL;
+}
+
+void us_link_add_call(const struct us_block *b)
+{
+	const struct us_flow_insn *f = &b->flow;
+	if (f->has_target && f->target == b->end) { /* where is it? */
+		us_block_before_here(b, on_set);
+		return;
+	}
+	bool local = f->has_target && us_is_no_call(b->pc, f->target);
+	struct us_point *p = us_block_point(b, f->has_target && !local ? f->target : 0);
+	if (!p)
+		return;
+	p->site.local = local;
+	us_block_before(b, on_call, p);
+}
+
+void us_link_add_return(struct us_block *b)
+{
+	bool plain = !b->flow.alternate && b->flow.link == US_FLOW_LINK_KEPT;
+	if (b->load && plain) {
+		on_memory(b, b->load, on_loaded_to_return, b->load_point);
+		b->load = NULL;
+		return;
+	}
+	us_link_flush(b);
+	us_block_before_here(b, on_return);
+}
+
+void us_link_add(struct us_block *b)
+{
+	struct us_point *p = NULL;
+	switch (b->flow.link) {
+	case US_FLOW_LINK_STORED:
+		if (b->flow.by_stack)
+			p = us_block_point(b, 0);
+		if (p)
+			on_memory(b, b->insn, on_stored, p);
+		break;
+	case US_FLOW_LINK_LOADED:
+		b->load_point = us_block_point(b, 0);
+		b->load = b->load_point ? b->insn : NULL;
+		break;
+	case US_FLOW_LINK_SET:
+		us_block_before_here(b, on_set);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* riscv.c: the flow of RV64GC code (RISC-V unprivileged architecture, 2.5 and 16); see
+ * arch.h. */
+#include "guest/regs.h"
+#include "trace/plugin/arch.h"
+#include "trace/plugin/link_flow.h"
+
+#include <string.h>
+
+#define T0    5
+#define ECALL 0x00000073U
+#define WFI   0x10500073U
+
+/* Whether it is a call or a return is told by the registers (2.5.1). */
+static void by_registers(const struct us_link_insn *x, uint64_t end,
+			 struct us_flow_insn *ret)
+{
+	bool call = x->kind == US_LINK_CALL || x->kind == US_LINK_CALL_INDIRECT;
+	ret->alternate = call && x->reg2 == T0;
+	if (call && x->reg2 != US_RISCV_RA && x->reg2 != T0)
+		ret->flow = US_FLOW_JUMP;
+	if (call && ret->has_target && ret->target == end) { /* where is it? */
+		ret->flow = US_FLOW_ON;
+		ret->has_target = false;
+		ret->link = x->reg2 == US_RISCV_RA ? US_FLOW_LINK_SET
+						   : US_FLOW_LINK_KEPT;
+	}
+	if (x->kind == US_LINK_JUMP_INDIRECT && x->reg == T0) {
+		ret->flow = US_FLOW_RETURN;
+		ret->alternate = true;
+	}
+}
+
+void us_riscv_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn *ret)
+{
+	struct us_link_insn x;
+	uint32_t insn = 0;
+	*ret = (struct us_flow_insn){ .flow = US_FLOW_ON };
+	if (!us_link_riscv.decode(code, n, &x) || x.len != n)
+		return;
+	us_link_flow_of(&us_link_riscv, &x, pc, ret);
+	by_registers(&x, pc + n, ret);
+	memcpy(&insn, code, n);
+	if (insn == ECALL)
+		ret->flow = US_FLOW_TRAP;
+	ret->halts = insn == WFI;
+}
+
+bool us_riscv_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to)
+{
+	const struct us_plugin_arch *a = us_plugin_arch_find("riscv64");
+	for (size_t i = 0; i + 2 <= n; i += 2) {
+		size_t len = (code[i] & 3) == 3 ? 4 : 2;
+		if (i + len <= n && us_plugin_jumps_to(a, code + i, len, pc + i, to))
+			return true;
+	}
+	return false;
+}

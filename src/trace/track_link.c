@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * track_link.c: calls and returns where a register has the return address; see
+ * track.h.
+ */
+#include "trace/track_frames.h"
+
+/* What is on top, if it is sure that this function's frame is. */
+static inline struct us_track_frame *top_of(const struct us_tracker *t,
+					    const struct us_track_function *in)
+{
+	struct us_track_frame *x = top(t);
+	bool sure = x && x->function == in && t->next == US_NEXT_NOTHING &&
+		    !t->unsure && !t->stack->over;
+	return sure ? x : NULL;
+}
+
+/* Where there is one. */
+static struct us_track_frame *last(const struct us_track_stack *s)
+{
+	return &s->frame[s->n - 1];
+}
+
+static void reached(struct us_track_stack *s, uint64_t sp)
+{
+	if (sp < s->low)
+		s->low = sp;
+	if (sp > s->high)
+		s->high = sp;
+}
+
+static void charge_until(struct us_tracker *t, uint64_t then)
+{
+	if (then > t->vcpu->charged)
+		charge(t, then);
+}
+
+void us_track_link_push(struct us_tracker *t, const struct us_track_function *f,
+			bool alternate)
+{
+	const struct us_track_frame *caller = top(t);
+	struct us_track_frame *x = push(t, caller ? caller->node : 0, f, 0,
+					US_TRACK_CALL);
+	if (!x)
+		return;
+	x->alternate = alternate;
+	enter_node(t, US_EVENT_ENTER);
+}
+
+/* To a place within the function, as assembly does it: it is not entered anew. */
+static void push_local(struct us_tracker *t)
+{
+	const struct us_track_frame *f = top(t);
+	if (!f)
+		return;
+	struct us_track_frame *x = us_track_push(t, t->tree.node[f->node].parent,
+						 f->function, 0, US_TRACK_CALL);
+	if (!x)
+		return;
+	x->depth -= x->traced;
+	x->traced = false;
+}
+
+/* ---- While it is not known which stack it is ---- */
+
+/* Where it seems to be: in the function that has called since, as here, if it is a
+ * jump back or what switches stacks is called by the same function everywhere. */
+static uint32_t likely_node(const struct us_tracker *t)
+{
+	const struct us_track_stack *s = t->stack;
+	const struct us_track_frame *x = top(t);
+	for (uint32_t i = s->n; i-- > 0 && s->frame[i].kind != US_TRACK_INTERRUPT;)
+		if (s->frame[i].function == t->held_by)
+			return s->frame[i].node;
+	if (s->n > 1 && t->left && x->function == t->left)
+		return x[-1].node;
+	return x ? x->node : 0;
+}
+
+/* The call that was kept in mind gets a frame here; if the stack turns out to be
+ * another, it goes with it. */
+void us_track_link_place(struct us_tracker *t)
+{
+	const struct us_track_function *f = t->held;
+	t->held = NULL;
+	t->vcpu->node = likely_node(t);
+	charge_until(t, t->held_at);
+	struct us_track_frame *x = us_track_push(t, t->vcpu->node, f, 0, US_TRACK_CALL);
+	if (!x)
+		return;
+	x->alternate = t->held_alternate;
+	enter_node(t, US_EVENT_ENTER);
+	if (!t->entered)
+		t->entered_by = t->held_by;
+	if (t->unsure && t->entered < UINT8_MAX)
+		t->entered++;
+}
+
+void us_track_link_hold(struct us_tracker *t, const struct us_track_function *f)
+{
+	t->held_alternate = t->sp;
+	if (t->unsure)
+		t->held = f;
+	else
+		us_track_link_push(t, f, t->sp);
+}
+
+/* Code without names is executed, and no call, jump or return led there: an interrupt
+ * or a trap did, as of firmware. */
+static void arrive_unnamed(struct us_tracker *t, uint8_t next,
+			   const struct us_track_function *expected)
+{
+	struct us_track_frame *x = top(t);
+	if (!x || x->function == &us_track_unnamed)
+		return;
+	if (next == US_NEXT_JUMP && expected == &us_track_unnamed) {
+		us_track_move_on(t, x, &us_track_unnamed, false);
+		return;
+	}
+	bool trap = next == US_NEXT_TRAP;
+	t->vcpu->interrupts += !trap;
+	us_track_enter_kernel(t, &us_track_unnamed,
+			      trap ? t->vcpu->node : us_track_interrupts_node(t), false,
+			      trap);
+}
+
+void us_track_link_settle(struct us_tracker *t, const struct us_track_function *in)
+{
+	uint8_t next = t->next;
+	const struct us_track_function *expected = t->function;
+	if (next != US_NEXT_NOTHING)
+		us_track_settle_next(t);
+	if (t->held)
+		us_track_link_place(t);
+	if (in == &us_track_unnamed)
+		arrive_unnamed(t, next, expected);
+}
+
+/* ---- Then an address tells ---- */
+
+/* What has ended on the stack that the vCPU came back to: the call by which it had left
+ * it, what lies below an address, and what the function in has called (NULL: that is
+ * not known). */
+static void end_calls(struct us_tracker *t, const struct us_track_function *in,
+		      uint64_t below)
+{
+	const struct us_track_stack *s = t->stack;
+	if (t->left && t->left != in && s->n && last(s)->function == t->left)
+		us_track_drop_to(t, s->n - 1);
+	while (s->n && last(s)->sp && last(s)->sp < below)
+		us_track_drop_to(t, s->n - 1);
+	if (!in || in == &us_track_unnamed)
+		return;
+	for (uint32_t i = s->n; i-- > 0 && s->frame[i].kind != US_TRACK_INTERRUPT;) {
+		if (s->frame[i].function != in)
+			continue;
+		us_track_drop_to(t, i + 1);
+		return;
+	}
+}
+
+/* A thread has begun, where there was the stack of another that has ended. */
+static bool has_ended(const struct us_tracker *t, const struct us_track_stack *was,
+		      const struct us_track_stack *is)
+{
+	return is && is != was && was->n && was->frame[0].kind == US_TRACK_BASE &&
+	       was->owner == t->number && was->low > was->high && !t->entered;
+}
+
+static void end_stack(struct us_tracker *t, struct us_track_stack *s)
+{
+	s->n = s->over = s->epoch = 0;
+	s->tree_of = t->number;
+	s->low = US_TRACK_ANYWHERE;
+	s->high = 0;
+}
+
+/* The n frames on top were called by another than it seemed. */
+static void call_from_here(struct us_tracker *t, uint8_t n)
+{
+	struct us_track_stack *s = t->stack;
+	for (uint32_t i = s->n < n ? 0 : s->n - n; i < s->n; i++) {
+		struct us_track_frame *x = &s->frame[i];
+		if (x->kind != US_TRACK_CALL)
+			continue;
+		t->tree.node[x->node].calls--;
+		x->node = node_below(t, i ? x[-1].node : 0, x->function);
+		t->tree.node[x->node].calls++;
+	}
+	go_on(t);
+}
+
+/* What has ended below the n frames on top, which have not: they are put aside. */
+static void end_calls_below(struct us_tracker *t, const struct us_track_function *in,
+			    uint64_t below, uint8_t n)
+{
+	struct us_track_stack *s = t->stack;
+	struct us_track_stack *aside = us_track_stacks_take(
+		t->stacks, US_TRACK_ANYWHERE, t->number);
+	aside->high = 0;
+	t->stack = aside;
+	us_track_bring_entered(t, s, n);
+	t->stack = s;
+	end_calls(t, in, below);
+	us_track_bring_entered(t, aside, n);
+	call_from_here(t, n);
+}
+
+/* Was the first of the frames that are to go to the stack called, by what is on that?
+ */
+static bool called_there(const struct us_track_stack *s, uint8_t n)
+{
+	return s->n >= n && s->frame[s->n - n].kind == US_TRACK_CALL;
+}
+
+/* The stack with this address, on which it is in.  False: none is known. */
+static bool resolve(struct us_tracker *t, const struct us_track_function *in,
+		    uint64_t sp, uint64_t below)
+{
+	struct us_track_stack *was = t->stack;
+	struct us_track_stack *is = us_track_stacks_find(t->stacks, was, sp, t->number);
+	if (has_ended(t, was, is)) {
+		end_stack(t, is);
+		is = NULL;
+	}
+	bool boot = !is && was->owner == t->number && was->low > was->high;
+	bool same = is == was || boot;
+	uint8_t entered = t->entered;
+	if (entered)
+		below = sp + 1;
+	if (entered)
+		in = called_there(was, entered) ? t->entered_by : NULL;
+	t->entered = 0;
+	t->unsure = false;
+	if (!same) {
+		t->vcpu->switches++;
+		t->stack = is ? is : us_track_stacks_take(t->stacks, sp, t->number);
+		us_track_move_here(t, t->stack, 0);
+	}
+	if (!same || !entered)
+		end_calls(t, in, below);
+	else if (in)
+		end_calls_below(t, in, below, entered);
+	if (!same && entered) {
+		us_track_bring_entered(t, was, entered);
+		call_from_here(t, entered);
+	}
+	t->left = NULL;
+	t->held_by = &us_track_unnamed;
+	return is || boot;
+}
+
+/* The frame on top has to be the function's. */
+static void resync(struct us_tracker *t, const struct us_track_function *in)
+{
+	struct us_track_frame *x = top(t);
+	while (x && in != &us_track_unnamed && x->function == &us_track_unnamed &&
+	       x->kind == US_TRACK_INTERRUPT && t->stack->n > 1) {
+		us_track_drop_to(t, t->stack->n - 1);
+		x = top(t);
+	}
+	if (!x && us_track_push_base(t, in, US_TRACK_ANYWHERE)) {
+		us_track_note_found(t);
+	} else if (x && x->function != in && in != &us_track_unnamed) {
+		t->vcpu->resyncs++;
+		us_track_move_on(t, x, in, false);
+	}
+	go_on(t);
+}
+
+/* ---- Calls ---- */
+
+static void hold(struct us_tracker *t, const struct us_track_site *s)
+{
+	t->held_by = s->in;
+	t->held_at = *t->insns;
+	if (s->local)
+		return;
+	if (!s->target) {
+		expect(t, US_NEXT_CALL, NULL);
+		t->sp = s->alternate;
+		return;
+	}
+	t->held = s->target;
+	t->held_alternate = s->alternate;
+	if (s->target->has_entry)
+		expect(t, US_NEXT_ENTRY, s->target);
+}
+
+void us_track_link_call(struct us_tracker *t, const struct us_track_site *s)
+{
+	own_stack(t);
+	if (!top_of(t, s->in)) {
+		us_track_link_settle(t, s->in);
+		t->foreign = false;
+		if (t->unsure) {
+			hold(t, s);
+			return;
+		}
+		if (!t->stack->over)
+			resync(t, s->in);
+	}
+	t->foreign = false;
+	charge(t, *t->insns);
+	if (s->local) {
+		push_local(t);
+	} else if (s->target) {
+		us_track_link_push(t, s->target, s->alternate);
+		if (s->target->has_entry)
+			expect(t, US_NEXT_ENTRY, s->target);
+	} else {
+		expect(t, US_NEXT_CALL, NULL);
+		t->sp = s->alternate;
+	}
+}
+
+/* ---- Where the register is stored, and loaded again ---- */
+
+/* Frames lie below those of their callers. */
+static inline bool is_in_order(const struct us_track_stack *s, uint64_t sp)
+{
+	const struct us_track_frame *caller = s->n > 1 ? &s->frame[s->n - 2] : NULL;
+	return !caller || !caller->sp || sp < caller->sp;
+}
+
+static void save(struct us_tracker *t, struct us_track_frame *x, uint64_t sp)
+{
+	x->sp = sp;
+	x->foreign = t->foreign;
+	reached(t->stack, sp);
+}
+
+/* What was called while the stack was not known is on this one. */
+static void save_held(struct us_tracker *t, uint64_t sp)
+{
+	const struct us_track_function *f = t->held, *by = t->held_by;
+	t->held = NULL;
+	resolve(t, by, sp, sp + 1);
+	resync(t, by);
+	charge_until(t, t->held_at);
+	us_track_link_push(t, f, t->held_alternate);
+	if (!t->stack->over)
+		save(t, last(t->stack) - (t->held_alternate && t->stack->n > 1), sp);
+}
+
+/* Callers that have ended, by a jump that was not seen; the frame on top has not. */
+static void end_callers(struct us_tracker *t, uint64_t sp)
+{
+	struct us_track_stack *s = t->stack;
+	const struct us_track_frame x = *last(s);
+	us_track_drop_to(t, s->n - 1);
+	while (s->n && last(s)->sp && last(s)->sp <= sp)
+		us_track_drop_to(t, s->n - 1);
+	const struct us_track_frame *caller = top(t);
+	if (us_track_push(t, caller ? caller->node : 0, x.function, sp,
+			  (enum us_track_kind)x.kind))
+		us_track_note_found(t);
+}
+
+static void saved_slowly(struct us_tracker *t, const struct us_track_site *s,
+			 uint64_t sp)
+{
+	if (t->next == US_NEXT_CALL)
+		us_track_settle_next(t);
+	if (t->held && t->held == s->in) {
+		save_held(t, sp);
+		return;
+	}
+	us_track_link_settle(t, s->in);
+	if (t->stack->over)
+		return;
+	if (t->unsure)
+		resolve(t, s->in, sp, sp);
+	resync(t, s->in);
+	const struct us_track_frame *x = top(t);
+	/* That one was called to store the register for its caller. */
+	bool callers = x && x->alternate && t->stack->n > 1;
+	if (x && !callers && x->kind == US_TRACK_CALL && !is_in_order(t->stack, sp))
+		end_callers(t, sp);
+	if (t->stack->n)
+		save(t, last(t->stack) - callers, sp);
+	charge(t, *t->insns);
+}
+
+void us_track_link_saved(struct us_tracker *t, const struct us_track_site *s,
+			 uint64_t sp)
+{
+	own_stack(t);
+	struct us_track_frame *x = top_of(t, s->in);
+	if (x && !x->alternate && is_in_order(t->stack, sp))
+		save(t, x, sp);
+	else
+		saved_slowly(t, s, sp);
+}
+
+/* The frame whose register was stored there; 0: none, else its number from 1. */
+static uint32_t frame_at(const struct us_track_stack *s, uint64_t sp)
+{
+	for (uint32_t n = s->n; n; n--) {
+		if (s->frame[n - 1].sp == sp)
+			return n;
+		if (s->frame[n - 1].sp > sp)
+			return 0;
+	}
+	return 0;
+}
+
+/* Another stack than it seemed, whether its pointer was seen to be loaded or not; with
+ * a frame for this address. */
+static uint32_t find_frame(struct us_tracker *t, uint64_t sp)
+{
+	const struct us_track_stack *was = t->stack;
+	bool elsewhere = t->unsure && !t->entered, unsure = t->unsure;
+	if (!unsure && sp >= was->low && sp <= was->high)
+		return frame_at(was, sp);
+	if (!unsure && us_track_stacks_find(t->stacks, t->stack, sp, t->number) == was)
+		return frame_at(was, sp);
+	bool known = resolve(t, NULL, sp, sp);
+	uint32_t n = frame_at(t->stack, sp);
+	/* What is known of this memory is of another thread. */
+	if (!n && known && elsewhere)
+		us_track_take_stack(t, sp);
+	return n;
+}
+
+static void loaded_slowly(struct us_tracker *t, const struct us_track_site *s,
+			  uint64_t sp)
+{
+	us_track_link_settle(t, s->in);
+	struct us_track_frame *x = top(t);
+	if (!s->by_stack) {
+		t->foreign = t->unsure || !x || x->sp != sp || x->foreign;
+		return;
+	}
+	bool elsewhere = t->unsure && !t->entered;
+	uint32_t n = find_frame(t, sp);
+	if (n) {
+		us_track_drop_to(t, n);
+		t->stack->over = 0;
+		t->foreign = t->stack->frame[n - 1].foreign;
+		go_on(t);
+		charge(t, *t->insns);
+		return;
+	}
+	x = top(t);
+	bool missed = !elsewhere && x && x->function == s->in && !x->sp;
+	t->foreign = !missed || x->kind == US_TRACK_INTERRUPT;
+	if (missed)
+		x->sp = sp;
+}
+
+void us_track_link_loaded(struct us_tracker *t, const struct us_track_site *s,
+			  uint64_t sp)
+{
+	own_stack(t);
+	const struct us_track_frame *x = top_of(t, s->in);
+	if (x && x->sp == sp)
+		t->foreign = x->foreign;
+	else
+		loaded_slowly(t, s, sp);
+}
+
+void us_track_link_set(struct us_tracker *t, const struct us_track_site *s)
+{
+	(void)s;
+	t->foreign = true;
+}
+
+/* ---- Returns ---- */
+
+void us_track_link_leave(struct us_tracker *t)
+{
+	pop(t);
+	if (!t->unsure)
+		return;
+	if (t->entered)
+		t->entered--;
+	t->vcpu->node = likely_node(t);
+}
+
+/* To where is told by what comes: the first function of a thread, or a frame on the
+ * stack, which this one is not on. */
+static void return_to_unknown(struct us_tracker *t)
+{
+	const struct us_track_frame *x = top(t);
+	if (t->entered && x && x->kind == US_TRACK_CALL) {
+		if (t->foreign)
+			expect(t, US_NEXT_LEAVE, NULL);
+		else
+			us_track_link_leave(t);
+		return;
+	}
+	if (!t->left && x)
+		t->left = x->function;
+	t->held_by = &us_track_unnamed;
+	t->vcpu->node = likely_node(t);
+	expect(t, US_NEXT_SWITCHED, NULL);
+}
+
+static void return_slowly(struct us_tracker *t, const struct us_track_site *s)
+{
+	us_track_link_settle(t, s->in);
+	const struct us_track_frame *x = top(t);
+	charge(t, *t->insns);
+	if (s->alternate ? !x || !x->alternate : x && x->kind == US_TRACK_INTERRUPT) {
+		expect(t, US_NEXT_JUMP, NULL);
+	} else if (t->unsure) {
+		return_to_unknown(t);
+	} else if (!x) {
+		t->vcpu->unmatched++;
+		us_track_begin_stack(t, US_TRACK_ANYWHERE);
+	} else if (t->stack->over) {
+		t->stack->over--;
+	} else if (t->foreign && !s->alternate) {
+		t->vcpu->node = t->stack->n > 1 ? x[-1].node : 0;
+		expect(t, US_NEXT_LEAVE, NULL);
+	} else {
+		pop(t);
+	}
+	t->foreign = false;
+}
+
+void us_track_link_return(struct us_tracker *t, const struct us_track_site *s)
+{
+	own_stack(t);
+	const struct us_track_frame *x = top_of(t, s->in);
+	if (!x || x->kind == US_TRACK_INTERRUPT || t->foreign || s->alternate) {
+		return_slowly(t, s);
+		return;
+	}
+	charge(t, *t->insns);
+	pop(t);
+}
