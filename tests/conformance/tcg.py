@@ -4,10 +4,12 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from typing import NamedTuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "rigs")]
@@ -15,34 +17,65 @@ from harness import Skip, Uniscope, check, patience  # noqa: E402
 from debs import Suite  # noqa: E402
 
 
+class Processor(NamedTuple):
+    """A machine for guests that count."""
+    options: tuple
+    hot: int         # instructions of a call of hot
+    round: int       # of a round of top_loop; one more a call
+    packages: tuple  # of another suite, that have its QEMU
+    firmware: tuple  # folders of these, for -L
+
+
+PROCESSORS = {
+    "x86_64": Processor(("-M", "q35", "-m", "256", "-net", "none", "-vga", "none"), 2, 3,
+                        ("qemu-system-x86",),
+                        ("usr/share/seabios", "usr/lib/ipxe/qemu")),
+    "aarch64": Processor(("-M", "virt", "-cpu", "max", "-m", "64", "-nic", "none"), 5, 6,
+                         ("qemu-system-arm",), ()),
+    "riscv64": Processor(("-M", "virt", "-m", "64", "-nic", "none"), 5, 6,
+                         ("qemu-system-riscv", "opensbi"),
+                         ("usr/lib/riscv64-linux-gnu/opensbi/generic",)),
+}
+
+
 class Qemu:
     """The machine's own, or one of another suite."""
 
-    def __init__(self, build, suite, folder):
-        self.program, self.old = "qemu-system-x86_64", False
+    def __init__(self, build, suite, folder, processor="x86_64"):
+        self.processor = processor
+        self.machine = PROCESSORS[processor]
+        self.program, self.old = "qemu-system-" + processor, False
         if suite:
             self.program = self._of_suite(os.path.abspath(build), suite, folder)
+        elif not shutil.which(self.program):
+            raise Skip(f"{self.program} is not installed")
         told = subprocess.run([self.program, "--version"], capture_output=True, text=True)
         self.version = re.search(r"version (\S+)", told.stdout)[1]
         self.old = int(self.version.split(".")[0]) < 8
         self.mixes = int(self.version.split(".")[0]) >= 10
 
-    @staticmethod
-    def _of_suite(build, suite, folder):
+    def _of_suite(self, build, suite, folder):
         """A script by the name of QEMU: that is how it is known to be one."""
         root = Suite(build, suite, "x86_64").closure(
-            ("qemu-system-x86", "python3", "libelf1t64", "libdw1t64", "libjansson4"))
+            (*self.machine.packages, "python3", "libelf1t64", "libdw1t64", "libjansson4"))
         libraries = os.path.join(root, "usr/lib/x86_64-linux-gnu")
-        share = os.path.join(root, "usr/share")
-        path = os.path.join(folder, "qemu-system-x86_64")
+        places = " ".join("-L " + os.path.join(root, place)
+                          for place in ("usr/share/qemu", *self.machine.firmware))
+        path = os.path.join(folder, self.program)
         with open(path, "w") as f:
             f.write(f"""#!/bin/sh
 QEMU_MODULE_DIR={libraries}/qemu exec {libraries}/ld-linux-x86-64.so.2 \\
---library-path {libraries} --argv0 qemu-system-x86_64 {root}/usr/bin/qemu-system-x86_64 \\
--L {share}/qemu -L {share}/seabios -L {root}/usr/lib/ipxe/qemu "$@"
+--library-path {libraries} --argv0 {self.program} {root}/usr/bin/{self.program} \\
+{places} "$@"
 """)
         os.chmod(path, 0o755)
         return path
+
+    def elf(self, build, name):
+        """A guest's image."""
+        path = (f"{name}.elf" if self.processor == "x86_64"
+                else f"ports/{name}-{self.processor}.elf")
+        return os.path.join(build, "tests/guests", path)
 
     def one_insn_per_block(self):
         return ["-singlestep"] if self.old else ["-accel", "tcg,one-insn-per-tb=on"]
@@ -59,15 +92,14 @@ class Counting:
         self.folder = self.us.dir.name
         self.log = os.path.join(self.folder, "serial")
         self.out = self.us.data(out)
-        self.elf = os.path.join(args.build, "tests/guests", name + ".elf")
+        self.elf = qemu.elf(args.build, name)
         if not os.path.exists(self.elf):
             raise Skip(f"{self.elf} is not built")
         open(self.log, "w").close()
         self.run = subprocess.Popen(
             [self.us.program, self.command, "-o", self.out, *before, "--", qemu.program,
-             "-M", "q35", "-m", "256", "-smp", str(smp), "-net", "none", "-vga", "none",
-             "-display", "none", "-serial", "file:" + self.log, "-kernel", self.elf,
-             *options],
+             *qemu.machine.options, "-smp", str(smp), "-display", "none", "-serial",
+             "file:" + self.log, "-kernel", self.elf, *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def wait(self, pattern, seconds=120):
