@@ -76,8 +76,7 @@ bool us_walk_is_behind_trap(struct us_walk *w, us_gva pc)
 	       (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34));
 }
 
-/* Was the stack not changed?  Then rsp points just above, before it was aligned. */
-static bool is_in_place(const struct us_walk *w, const struct us_entry_frame *f)
+bool us_walk_is_in_place(const struct us_walk *w, const struct us_entry_frame *f)
 {
 	return w->word == 4 ? f->sp == f->top : (f->sp & ~15ULL) == f->top;
 }
@@ -105,7 +104,7 @@ static bool by_rule(struct us_walk *w, const struct us_code_rule *rule,
 	struct us_entry_frame f;
 	if (!us_walk_cfa(w, rule, &ret->cfa) ||
 	    !us_walk_entry_frame(w, ret->cfa - w->word, &f) || f.sp == 0 ||
-	    (!is_in_place(w, &f) && w->n_switch == US_MAX_SWITCHES))
+	    (!us_walk_is_in_place(w, &f) && w->n_switch == US_MAX_SWITCHES))
 		return false;
 	us_walk_fp(w, rule, ret);
 	us_walk_take_entry(w, &f, ret);
@@ -123,7 +122,7 @@ static bool by_looks_from(struct us_walk *w, us_gva sp, struct us_step *ret)
 			continue;
 		bool user = (f.flags & US_PC_USER) && f.pc && !us_walk_is_upper(f.pc) &&
 			    f.sp && !us_walk_is_upper(f.sp);
-		if (!user && ((f.flags & US_PC_USER) || !is_in_place(w, &f)))
+		if (!user && ((f.flags & US_PC_USER) || !us_walk_is_in_place(w, &f)))
 			continue;
 		ret->fp = w->reg[US_X86_RBP];
 		ret->fp_known = us_walk_knows(w, US_X86_RBP);

@@ -45,6 +45,21 @@ static bool is_above(struct us_walk *w, us_gva sp, struct us_entry_frame *ret)
 	return false;
 }
 
+/* The kernel itself was broken off, on the same stack; the entry's first function may
+ * be a push or two that lead into the next. */
+static bool is_kernels(struct us_walk *w, struct us_entry_frame *ret)
+{
+	us_gva sp = w->reg[US_X86_RSP];
+	uint8_t byte;
+	for (unsigned i = 0; i < 3; i++)
+		if (us_walk_entry_frame(w, sp + i * w->word, ret) &&
+		    !(ret->flags & US_PC_USER) && us_walk_is_upper(ret->pc) &&
+		    us_walk_is_in_place(w, ret) &&
+		    us_paging_read(w->paging, w->space, ret->pc, &byte, 1))
+			return true;
+	return false;
+}
+
 static bool by_registers(struct us_walk *w, struct us_entry_frame *ret)
 {
 	for (unsigned i = 0; i < w->u->arch->n_reg; i++)
@@ -79,11 +94,12 @@ bool us_step_gate(struct us_walk *w, const struct us_site *site, struct us_step 
 	    !us_walk_is_upper(w->pc) || site->source != US_SITE_CODE ||
 	    !us_site_start(site) || !leads_nowhere || !us_walk_knows(w, US_X86_RSP))
 		return false;
-	if (!is_above(w, w->reg[US_X86_RSP], &f) && !by_registers(w, &f) &&
-	    !by_syscall(w, &f))
+	if (!is_kernels(w, &f) && !is_above(w, w->reg[US_X86_RSP], &f) &&
+	    !by_registers(w, &f) && !by_syscall(w, &f))
 		return false;
 	ret->fp = w->reg[US_X86_RBP];
-	ret->fp_known = us_walk_knows(w, US_X86_RBP) && !us_walk_is_upper(ret->fp);
+	ret->fp_known = us_walk_knows(w, US_X86_RBP) &&
+			(!(f.flags & US_PC_USER) || !us_walk_is_upper(ret->fp));
 	bool sp_known = f.sp;
 	if (!sp_known)
 		f.sp = ret->fp_known ? ret->fp : 0;

@@ -202,6 +202,8 @@ bool us_walk_entry_frame(struct us_walk *w, us_gva va, struct us_entry_frame *re
 
 /* Can they be what rflags was (Intel SDM volume 1, 3.4.3)? */
 bool us_x86_are_flags(uint64_t flags);
+/* Was the stack not changed?  Then rsp points just above, before it was aligned. */
+bool us_walk_is_in_place(const struct us_walk *w, const struct us_entry_frame *f);
 /* It was entered so: the step to there, but for rbp, which the caller has set. */
 void us_walk_take_entry(struct us_walk *w, const struct us_entry_frame *f,
 			struct us_step *ret);

@@ -168,6 +168,27 @@ static void the_kernel_itself_is_interrupted(void **state)
 	assert_int_equal(out.pc[3], BY_INT + 2);
 }
 
+/* An entry that leads into the next function, which is what a symbol says. */
+static void an_entry_of_one_push(void **state)
+{
+	(void)state;
+	const uint64_t frame[] = { KERNEL + 0x4100, 0x18, 0x202, STACK_AT - 56, 0x10 };
+	/* push $64; behind it VECTOR's code would be */
+	CODE(GATE + 0x3300, "\x6a\x40");
+	CODE(GATE + 0x3302, "\x57\xeb\xfe");
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	in_vector(47);
+	put(0x8800 - 56, KERNEL + 0x4007);
+	memcpy(ram + 0x8800 - 104, frame, sizeof(frame));
+	unwind(GATE + 0x3300, STACK_AT - 104);
+	assert_int_equal(out.pc[1], KERNEL + 0x4100);
+	assert_int_equal(out.pc[2], KERNEL + 0x4007);
+	assert_int_equal(out.pc[3], BY_INT + 2);
+	put(0x8800 - 104 + 24, STACK_AT - 40); /* not where it is */
+	unwind(GATE + 0x3300, STACK_AT - 104);
+	assert_int_equal(out.n, 1);
+}
+
 static void expect_nothing(unsigned at)
 {
 	in_vector(at);
@@ -214,6 +235,7 @@ int main(void)
 		GATE_TEST(at_each_instruction),
 		GATE_TEST(below_the_handler),
 		GATE_TEST(the_kernel_itself_is_interrupted),
+		GATE_TEST(an_entry_of_one_push),
 		GATE_TEST(what_is_no_program),
 		GATE_TEST(a_function_that_returns),
 	};
