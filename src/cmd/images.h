@@ -74,8 +74,8 @@ struct us_images {
 	/* What the guest's own tables tell, besides the images. */
 	const struct us_code_map *own_map;
 	const struct us_cfi_table *own_cfi;
-	uint64_t compare_ns, check_ns, near_ns, here_ns; /* not before */
-	uint64_t compare_pause_ns;
+	uint64_t compare_ns, check_ns, near_ns, here_ns, pair_ns; /* not before */
+	uint64_t compare_pause_ns, pair_pause_ns;
 	unsigned turn;
 	bool looked;
 	bool hasty; /* there will be few samples: no pauses between them */

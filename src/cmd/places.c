@@ -279,7 +279,8 @@ static void compare_guesses(struct us_images *i, const struct us_look *l)
 {
 	us_gpa root = root_of(l->capture);
 	us_gva pc = l->capture->regs.pc;
-	bool due = l->t_ns >= i->compare_ns, near = l->t_ns >= i->near_ns;
+	bool due = l->t_ns >= i->compare_ns;
+	bool near = i->hasty || l->t_ns >= i->near_ns;
 	for (size_t k = 0; k < i->n; k++) {
 		const struct us_place at = { .image = (uint8_t)k,
 					     .bias = i->v[k].bias };
@@ -287,7 +288,7 @@ static void compare_guesses(struct us_images *i, const struct us_look *l)
 		if (!here && (!due || !guess_of(i, k)))
 			continue;
 		compare_guess(i, k, l);
-		i->near_ns = l->t_ns + FIRST_NS;
+		i->near_ns = i->hasty ? 0 : l->t_ns + FIRST_NS;
 	}
 	if (due) {
 		i->compare_ns = i->hasty ? 0 : l->t_ns + i->compare_pause_ns;
@@ -340,7 +341,17 @@ static void check_place(struct us_images *i, struct us_place *p,
 		end_place(i, p);
 }
 
-/* Linux with page-table isolation gives a process two roots, a page apart: by one it
+/* Is a program's frame of this stack in the image, where it lies in another space? */
+static bool has_frame_in(const struct us_images *i, const struct us_place *p,
+			 const struct us_stack *s)
+{
+	for (unsigned k = 0; k < s->n; k++)
+		if ((s->flags[k] & US_PC_USER) && covers(i, p, s->pc[k]))
+			return true;
+	return false;
+}
+
+/* With page-table isolation a process has two roots, on Linux a page apart: by one it
  * runs, by the other the kernel works for it, and reads the user part of its stack.
  * Believed only if the image is seen by that one too. */
 static void pair_spaces(struct us_images *i, const struct us_look *l)
@@ -348,16 +359,27 @@ static void pair_spaces(struct us_images *i, const struct us_look *l)
 	const struct us_capture *c = l->capture;
 	us_gpa root = c->regs.space.root & US_ROOT_MASK;
 	size_t n = i->n_place;
-	bool judged;
-	if (c->regs.user || c->regs.space.mode == US_PAGING_OFF || root & PAIR_BIT)
+	bool judged, tried = false;
+	if (c->regs.user || c->regs.space.mode == US_PAGING_OFF || l->stack->root ||
+	    l->t_ns < i->pair_ns)
 		return;
 	for (size_t k = 0; k < n; k++) {
 		const struct us_place p = i->place[k];
-		if (is_active(&p) && !p.end && p.root == (root | PAIR_BIT) &&
-		    !active_at(i, p.image, root) &&
-		    is_same(&i->v[p.image], p.bias, l, &judged))
+		bool linux_pair = !(root & PAIR_BIT) && p.root == (root | PAIR_BIT);
+		if (!is_active(&p) || p.end || !p.root || p.root == root ||
+		    active_at(i, p.image, root) ||
+		    (!linux_pair && !has_frame_in(i, &p, l->stack)))
+			continue;
+		tried = true;
+		if (is_same(&i->v[p.image], p.bias, l, &judged)) {
 			set_place(i, p.image, p.bias, root, p.from_ns, l->t_ns);
+			i->pair_pause_ns = 0;
+		}
 	}
+	if (!tried)
+		return;
+	i->pair_pause_ns = next_pause(i->pair_pause_ns);
+	i->pair_ns = i->hasty ? 0 : l->t_ns + i->pair_pause_ns;
 }
 
 static void check_places(struct us_images *i, const struct us_look *l)
@@ -366,7 +388,6 @@ static void check_places(struct us_images *i, const struct us_look *l)
 	if (l->t_ns < i->check_ns)
 		return;
 	i->check_ns = l->t_ns + CHECK_NS;
-	pair_spaces(i, l);
 	i->turn++;
 	for (size_t k = 0; k < i->n_place; k++)
 		if (is_active(&i->place[k]) &&
@@ -556,6 +577,7 @@ void us_images_look(struct us_images *i, const struct us_look *l)
 	check_places(i, l);
 	check_here(i, l);
 	compare_guesses(i, l);
+	pair_spaces(i, l);
 	us_images_find_piece(i, l);
 	switch (atomic_load_explicit(&i->search.state, memory_order_acquire)) {
 	case US_SEARCH_COLLECT:

@@ -12,8 +12,11 @@
 
 #define RING_BYTES (4U << 20)
 #define WARM_UP_NS (300 * US_NS_PER_MS)
-#define CALM_NS	   (50 * US_NS_PER_MS)
-#define CALM_LOOKS 8
+/* On a slow host so many looks take longer. */
+#define WARM_UP_LOOKS	24
+#define WARM_UP_MOST_NS (1500 * US_NS_PER_MS)
+#define CALM_NS		(50 * US_NS_PER_MS)
+#define CALM_LOOKS	8
 /* A stop takes effect within this time, and sums are made at least so often. */
 #define TICK_NS (100 * US_NS_PER_MS)
 
@@ -261,19 +264,24 @@ static void warm_up(struct recorder *r)
 	struct us_capture *c = &r->capture;
 	bool no_stop = b->caps & US_CAP_NO_STOP;
 	uint64_t now = us_now_ns(), end = now + WARM_UP_NS, calm = now + CALM_NS;
-	unsigned whole = 0;
+	uint64_t most = now + WARM_UP_MOST_NS;
+	unsigned whole = 0, looks = 0;
 	if ((!no_stop && !r->opts->warm_up) || b->caps & US_CAP_FUNCTIONS ||
 	    b->ops->start(b, &r->opts->schedule, NULL))
 		return;
-	while (now < end && (no_stop ? now < calm : whole < CALM_LOOKS) &&
-	       !is_stopped(r)) {
-		int got = b->ops->next(b, no_stop && calm < end ? calm : end, c);
+	if (no_stop)
+		most = end;
+	while ((now < end || (looks && looks < WARM_UP_LOOKS && now < most)) &&
+	       (no_stop ? now < calm : whole < CALM_LOOKS) && !is_stopped(r)) {
+		uint64_t until = now < end ? end : most;
+		int got = b->ops->next(b, no_stop && calm < end ? calm : until, c);
 		now = us_now_ns();
 		if (got < 0)
 			return;
 		if (!got)
 			continue;
 		whole++;
+		looks++;
 		if (learns(r)) {
 			calm = now + CALM_NS;
 			whole = 0;

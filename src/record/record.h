@@ -44,10 +44,10 @@ struct us_record_opts {
 	 * NULL. */
 	const atomic_bool *stop;
 	size_t ring_bytes; /* 0: the default, 4 MiB */
-	/* Look at the guest a few times before the start, for a third of a second at
-	 * most and within the budget, until stacks are whole: where its code is, and
-	 * which programs there are, shows in some samples only, and those before it
-	 * would be cut. */
+	/* Look at the guest before the start, within the budget, until a few stacks in
+	 * a row are whole: where its code is, and which programs there are, shows in
+	 * some samples only, and those before it would be cut.  For a third of a second
+	 * or two dozen looks, whatever takes longer, but not for more than 1.5 s. */
 	bool warm_up;
 
 	/* Called by the sampler with each capture that has registers, while it is held
