@@ -282,9 +282,10 @@ class Suite:
         self.whole_guest("shares-nofp", 1)
 
     def odd_stacks(self):
-        """On stacks that begin 1, 2 or 4 bytes off a word, too."""
-        for name in ("shares", "shares-nofp", "recurse", "switch"):
-            self.whole_guest(name + "-skew", 1, shares=False)
+        """On stacks that begin 1, 2 or 4 bytes off a word, too, or are so after pushes."""
+        for name in ("shares-skew", "shares-nofp-skew", "recurse-skew", "switch-skew",
+                     "halves", "halves-nofp"):
+            self.whole_guest(name, 1, shares=False)
 
     def odd_shares(self):
         for name in ("shares-skew", "shares-nofp-skew", "demo-skew"):

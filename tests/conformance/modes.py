@@ -100,6 +100,10 @@ class Modes(Suite):
                     short = (name == "shares") == (end == "-skew-nofp")
                     yield f"{name}-{mode}{end}", \
                         lambda how=(name, mode, end): self.narrow(*how), short
+        for mode in ODD:
+            for end in ("", "-nofp"):
+                yield f"halves-{mode}{end}", \
+                    lambda how=("halves", mode, end): self.narrow(*how), mode != "pae"
         if self.tcg:
             yield "five levels", self.five_levels
             yield "stub of qemu-system-i386", self.stub_of_i386
