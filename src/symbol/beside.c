@@ -5,10 +5,12 @@
 #include "base/cleanup.h"
 #include "symbol/beside_walk.h"
 #include "symbol/build_id.h"
+#include "symbol/payload.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,7 +27,8 @@ struct original {
 	struct us_build_id id;
 	uint8_t *raw;
 	size_t size;
-	uint64_t work; /* left */
+	uint64_t work;		    /* left */
+	struct us_elf_file payload; /* an ELF file that was in it, compressed */
 };
 
 enum verdict { NO_SYMBOLS, REFUSED, UNKNOWN, SAME_CODE, SAME_ID };
@@ -235,6 +238,26 @@ static int read_raw(const char *path, struct original *o)
 	return 0;
 }
 
+/* What the image holds is what runs: an ELF file, as in bzImage, or bytes. */
+static int unpack(struct original *o)
+{
+	char path[64];
+	struct us_err e;
+	_cleanup_close_ int fd = us_payload_unpack(o->raw, o->size);
+	if (fd < 0)
+		return fd == -ENOMEM ? fd : 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (us_elf_file_open(path, &o->payload, &e) == 0) {
+		o->elf = &o->payload;
+		us_build_id_read(o->elf, &o->id);
+		return 0;
+	}
+	free(o->raw);
+	o->raw = NULL;
+	o->size = 0;
+	return read_raw(path, o);
+}
+
 int us_beside_find(const char *image, const struct us_elf_file *f,
 		   struct us_beside *ret)
 {
@@ -246,9 +269,12 @@ int us_beside_find(const char *image, const struct us_elf_file *f,
 		us_build_id_read(f, &o.id);
 	if (r == 0 && near.n && !f)
 		r = read_raw(image, &o);
+	if (r == 0 && o.raw)
+		r = unpack(&o);
 	if (r == 0)
 		r = judge_all(&o, &near, ret);
 	us_near_files_fini(&near);
+	us_elf_file_close(&o.payload);
 	free(o.raw);
 	return r;
 }

@@ -9,8 +9,8 @@
  * unless the image does.  A file is taken only if it is shown to be of this build:
  *   - by the build-id, if both have one;
  *   - else by its code: all of it is in the image, byte for byte;
- *   - if the image is compressed, or larger than is read, neither can be seen, and the
- *     guest's memory has to decide.
+ *   - if the image is larger than is read, or compressed in a way that payload.h does
+ *     not unpack, neither can be seen, and the guest's memory has to decide.
  * The files are hostile: only regular ones are opened, without waiting; how many are
  * looked at, and how much is compared, is bounded.
  */
@@ -28,6 +28,7 @@ enum us_beside_match {
 };
 
 struct us_beside {
+	/* Of an image that is, or holds, an ELF file there is one at most. */
 	struct us_beside_file {
 		char *path;
 		enum us_beside_match match;

@@ -74,8 +74,8 @@ class Guest:
     poll_seconds = 0.05  # between two looks at what it has written
 
     def __init__(self, build, name, accel, smp=1, extra=(), kernel=None, memory=64,
-                 disk=None, bios=None, qemu=None, machine=None, processor="x86_64",
-                 plugin=False):
+                 disk=None, cdrom=None, bios=None, qemu=None, machine=None,
+                 processor="x86_64", plugin=False):
         self.name, self.accel, self.smp = name, accel, smp
         self.dir = tempfile.TemporaryDirectory(prefix="uniscope-")
         self.log, self.qmp, self.gdb = (os.path.join(self.dir.name, n)
@@ -92,6 +92,7 @@ class Guest:
         if machine:
             arguments = ("-M", machine)
         boot = (["-drive", f"file={disk},format=raw"] if disk else
+                ["-cdrom", cdrom] if cdrom else
                 ["-bios", bios] if bios else ["-kernel", self.elf])
         if plugin:
             extra = [*extra, *self.plugin_option(build)]

@@ -266,6 +266,35 @@ class Suite:
             names = {path[-1] for path, _ in self.us.paths() if path}
             check("work" in names and names <= {"work", "print", "_start"}, f"{names}")
 
+    def iso(self):
+        """GRUB starts it from an .iso; the kernel is where that was made."""
+        if self.args.accel == "kvm":
+            raise Skip("the firmware takes too long here")
+        for tool in ("grub-mkrescue", "xorriso", "mformat"):
+            if not shutil.which(tool):
+                raise Skip(f"{tool} is not installed")
+        folder = os.path.join(self.dir.name, "from-iso")
+        boot = os.path.join(folder, "isodir", "boot")
+        os.makedirs(os.path.join(boot, "grub"))
+        shutil.copy(Guest.built(self.args.build, "shares", "x86_64"),
+                    os.path.join(boot, "kernel.elf"))
+        shutil.copy(Guest.built(self.args.build, "demo", "x86_64"),
+                    os.path.join(folder, "kernel.elf"))  # of another build
+        with open(os.path.join(boot, "grub", "grub.cfg"), "w") as f:
+            f.write("set timeout=0\nmenuentry os {\n  multiboot /boot/kernel.elf\n}\n")
+        iso = os.path.join(folder, "os.iso")
+        made = subprocess.run(["grub-mkrescue", "-o", iso, os.path.join(folder, "isodir")],
+                              capture_output=True, text=True)
+        if made.returncode or not os.path.exists(iso):
+            raise Skip(f"grub-mkrescue makes no .iso here: {made.stderr[-100:]}")
+        with self.guest("shares", cdrom=iso, memory=128) as g:
+            g.wait("READY")
+            said = self.without_a_word(g)
+            check("os.iso is no ELF file" in said
+                  and "isodir/boot/kernel.elf (the same code)" in said, said)
+            self.tree = truth.parse(g.serial())[-1].tree
+            self.stacks(g, self.us.report(), 0.99)
+
     def without_a_word(self, g):
         """Record without -e; what is said."""
         return self.us.run("record", "--backend", self.args.backend, "-d", "2",
@@ -276,7 +305,7 @@ class Suite:
         return [("slid", self.slid), ("told", self.told), ("moved", self.moved),
                 ("replaced", self.replaced), ("refused", self.refused),
                 ("stripped", self.stripped), ("apart", self.apart),
-                ("beside", self.beside), ("disk", self.disk)]
+                ("beside", self.beside), ("disk", self.disk), ("iso", self.iso)]
 
 
 if __name__ == "__main__":

@@ -115,9 +115,112 @@ static void no_elf_file(void **state)
 	     "(head -c 100000 /dev/zero; cat src/full; echo end) > os/os.iso && "
 	     "cp os/kernel.elf os/build/copy.elf");
 	FOUND("os/os.iso", "os/kernel.elf: the same code");
-	/* Compressed, it shows nothing: the guest has to. */
-	need("gzip -c src/full > os/kernel.gz");
-	FOUND("os/kernel.gz", "os/kernel.elf: nothing shows its build");
+	/* Compressed in another way, it shows nothing: the guest has to. */
+	need("bzip2 -c src/full > os/kernel.bz2");
+	FOUND("os/kernel.bz2", "os/kernel.elf: nothing shows its build");
+}
+
+static void le32(FILE *f, long at, uint32_t v)
+{
+	fseek(f, at, SEEK_SET);
+	fwrite(&v, sizeof(v), 1, f);
+}
+
+/* x86's boot image around a compressed file. */
+static void bzimage(const char *packed, const char *image)
+{
+	struct stat st;
+	FILE *f;
+	need("(head -c 2560 /dev/zero; cat %s; head -c 999 /dev/zero) > %s", packed,
+	     image);
+	assert_int_equal(stat(in_work_dir(packed), &st), 0);
+	f = fopen(in_work_dir(image), "r+");
+	assert_non_null(f);
+	le32(f, 0x1f0, 3 << 8); /* sectors of its start, but one */
+	le32(f, 0x202, 0x53726448);
+	le32(f, 0x248, 512); /* from the end of these */
+	le32(f, 0x24c, (uint32_t)st.st_size);
+	fclose(f);
+}
+
+/* gzip, xz, zstd. */
+static bool is_built_in(unsigned form)
+{
+#ifndef US_HAVE_LZMA
+	if (form == 1)
+		return false;
+#endif
+#ifdef US_HAVE_ZSTD
+	return form < 2 || !system("zstd --version >/dev/null 2>&1");
+#else
+	return form < 2;
+#endif
+}
+
+static void a_boot_image_by_what_is_in_it(void **state)
+{
+	(void)state;
+	static const char *const by[] = { "gzip -c", "xz --check=crc32 -c",
+					  "zstd -qc" };
+	for (unsigned i = 0; i < 2 * sizeof(by) / sizeof(*by); i++) {
+		bool id = i % 2;
+		build(id ? "sha1" : "none");
+		if (!is_built_in(i / 2))
+			continue;
+		need("strip -o stripped src/full && %s stripped > packed && "
+		     "mkdir -p os/arch/x86/boot && cp src/full os/vmlinux && "
+		     "cp src/other os/vmlinux.old",
+		     by[i / 2]);
+		bzimage("packed", "os/arch/x86/boot/bzImage");
+		FOUND("os/arch/x86/boot/bzImage", id ? "os/vmlinux: the same build-id"
+						     : "os/vmlinux: the same code");
+		need("cp packed os/Image.gz");
+		FOUND("os/Image.gz", id ? "os/vmlinux: the same build-id"
+					: "os/vmlinux: the same code");
+		need("cp src/other os/vmlinux && mkdir -p b/boot && "
+		     "cp os/arch/x86/boot/bzImage b/boot/vmlinuz-6.1.0 && "
+		     "cp src/other b/boot/vmlinux-6.1.0");
+		FOUND("b/boot/vmlinuz-6.1.0", "none, not b/boot/vmlinux-6.1.0");
+		need("cp src/full b/boot/vmlinux-6.1.0-dbg");
+		FOUND("b/boot/vmlinuz-6.1.0",
+		      id ? "b/boot/vmlinux-6.1.0-dbg: the same build-id"
+			 : "b/boot/vmlinux-6.1.0-dbg: the same code");
+	}
+}
+
+/* An image for a processor that boots bytes. */
+static void compressed_bytes(void **state)
+{
+	(void)state;
+	build("none");
+	need("objcopy -O binary src/full bytes && gzip -c bytes > os/Image.gz && "
+	     "cp src/full os/vmlinux");
+	FOUND("os/Image.gz", "os/vmlinux: the same code");
+}
+
+/* Its header lies, or what is in it is damaged. */
+static void damaged_payloads(void **state)
+{
+	(void)state;
+	build("none");
+	need("gzip -c src/full > packed && cp src/full os/vmlinux");
+	bzimage("packed", "os/bzImage");
+	static const struct {
+		long at;
+		uint32_t v;
+	} lies[] = { { 0x248, 0xffffffff }, { 0x248, 0x7fffffff }, { 0x24c, 0 },
+		     { 0x24c, 40 },	    { 0x24c, 0xffffffff }, { 0x1f0, 0xff00 },
+		     { 2560, 0x00088b1f },  { 2600, 0xdeadbeef } };
+	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+		need("cp os/bzImage os/lie");
+		FILE *f = fopen(in_work_dir("os/lie"), "r+");
+		assert_non_null(f);
+		le32(f, lies[i].at, lies[i].v);
+		fclose(f);
+		found("os/lie");
+	}
+	need("head -c 500 os/bzImage > os/lie");
+	FOUND("os/lie", "os/vmlinux: nothing shows its build");
 }
 
 static void nothing_that_could_hang_or_mislead(void **state)
@@ -140,6 +243,9 @@ int main(void)
 		cmocka_unit_test(by_the_build_id_if_both_have_one),
 		cmocka_unit_test(boot_image_of_fewer_bits),
 		cmocka_unit_test(no_elf_file),
+		cmocka_unit_test(a_boot_image_by_what_is_in_it),
+		cmocka_unit_test(compressed_bytes),
+		cmocka_unit_test(damaged_payloads),
 		cmocka_unit_test(nothing_that_could_hang_or_mislead),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
