@@ -49,8 +49,7 @@ static bool put(struct unpacked *u, size_t n)
 
 static int from_gzip(struct packed p, struct unpacked *u)
 {
-	z_stream s = { .next_in = (Bytef *)(uintptr_t)p.bytes,
-		       .avail_in = (uInt)p.n };
+	z_stream s = { .next_in = (Bytef *)(uintptr_t)p.bytes, .avail_in = (uInt)p.n };
 	if (inflateInit2(&s, 16 + MAX_WBITS) != Z_OK)
 		return -ENOMEM;
 	int r = Z_OK;
@@ -152,7 +151,8 @@ static struct packed payload_of(struct packed p)
 {
 	if (p.n > BZIMAGE_LAST && has(p, 0x202, "HdrS")) {
 		uint32_t sectors = p.bytes[0x1f1] ? p.bytes[0x1f1] : 4;
-		return part(p, (sectors + 1) * SECTOR + (uint64_t)number(p.bytes + 0x248),
+		return part(p,
+			    (sectors + 1) * SECTOR + (uint64_t)number(p.bytes + 0x248),
 			    number(p.bytes + 0x24c));
 	}
 	if (p.n > 16 && has(p, 0, "MZ") && has(p, 4, "zimg"))

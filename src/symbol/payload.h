@@ -15,9 +15,10 @@
 #define US_PAYLOAD_MOST (256U << 20) /* bytes that are unpacked at most */
 
 /*
- * Unpack it from the n bytes of a file, which are hostile.  Returns a file descriptor of
- * memory with what was in it, the caller's to close; or -ENOENT: there is none, -ENOTSUP:
- * in a form that is not known or not built in, -EBADMSG: damaged or too large, -errno.
+ * Unpack it from the n bytes of a file, which are hostile.  Returns a file descriptor
+ * of memory with what was in it, the caller's to close; or -ENOENT: there is none,
+ * -ENOTSUP: in a form that is not known or not built in, -EBADMSG: damaged or too
+ * large, -errno.
  */
 int us_payload_unpack(const uint8_t *bytes, size_t n);
 

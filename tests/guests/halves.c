@@ -18,8 +18,8 @@ static const char tree[] = "start_vcpu\n"
 			   "        print_truth\n"
 			   "          serial_write\n"
 			   "        print_beat\n"
-			   "          serial_write\n" WORK("push_halves") WORK("push_framed")
-				   WORK("push_flags");
+			   "          serial_write\n" WORK("push_halves")
+				   WORK("push_framed") WORK("push_flags");
 
 static struct truth truths[MAX_VCPUS];
 static u64 unit;
