@@ -200,3 +200,14 @@ size_t us_wrap_length(const char *s, size_t width)
 		at--;
 	return s[most] && at ? at : most;
 }
+
+char *us_put_u64(char *p, uint64_t n, unsigned least)
+{
+	char digits[20];
+	unsigned k = 0;
+	for (; n || k < least; n /= 10)
+		digits[k++] = (char)('0' + n % 10);
+	while (k)
+		*p++ = digits[--k];
+	return p;
+}

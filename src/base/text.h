@@ -9,6 +9,7 @@
 #define US_BASE_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Length in bytes of the UTF-8 character at s, 1 to 4; 0 if it is not valid UTF-8
  * (overlong, surrogate, cut).  *s may be a NUL, which has length 1. */
@@ -39,5 +40,9 @@ char *us_shorten_left(char *s, size_t size, size_t width);
 /* The length in bytes of as much of a printable text as fits in so many columns, to the
  * end of a word; of a longer word, as much as fits.  At least one character. */
 size_t us_wrap_length(const char *s, size_t width);
+
+/* Decimal digits at p, at least so many (20 at most), without a NUL; the byte after
+ * them.  Where millions of lines are written a printf() takes most of the time. */
+char *us_put_u64(char *p, uint64_t n, unsigned least);
 
 #endif

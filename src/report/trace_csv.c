@@ -6,6 +6,8 @@
  */
 #include "report/trace_format.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 static int begin(struct us_trace_out *o)
@@ -29,24 +31,12 @@ static void print_name(FILE *out, const char *name)
 	fputc('"', out);
 }
 
-/* A printf() for each number would take most of the time. */
-static char *put_number(char *p, uint64_t n, unsigned least)
-{
-	char digits[20];
-	unsigned k = 0;
-	for (; n || k < least; n /= 10)
-		digits[k++] = (char)('0' + n % 10);
-	while (k)
-		*p++ = digits[--k];
-	return p;
-}
-
 static char *put_us(char *p, uint64_t ns)
 {
 	*p++ = ',';
-	p = put_number(p, ns / 1000, 1);
+	p = us_put_u64(p, ns / 1000, 1);
 	*p++ = '.';
-	return put_number(p, ns % 1000, 3);
+	return us_put_u64(p, ns % 1000, 3);
 }
 
 static int enter(void *ctx, const struct us_replay_span *s)
@@ -64,7 +54,7 @@ static int leave(void *ctx, const struct us_replay_span *s)
 		return 0;
 	print_name(o->out, o->name[s->function]);
 	*p++ = ',';
-	p = put_number(p, s->stack, 1);
+	p = us_put_u64(p, s->stack, 1);
 	p = put_us(p, s->end_ns - s->begin_ns);
 	p = put_us(p, s->self_ns);
 	*p++ = '\n';

@@ -11,11 +11,12 @@
 #include "report/trace_format.h"
 
 #include "backend/backend.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct pending {
 	struct us_replay_span span;
@@ -57,27 +58,52 @@ static char mark_of(uint64_t ns)
 	return ' ';
 }
 
-/* Seven columns: as many digits behind the point as there is room for. */
-static void print_duration(FILE *out, uint64_t ns)
+static char *put_spaces(char *p, unsigned n)
 {
-	char whole[24], part[8];
-	int n = snprintf(whole, sizeof(whole), "%" PRIu64, ns / 1000);
-	int digits = n < 7 ? (n > 4 ? 7 - n : 3) : 0;
-	snprintf(part, sizeof(part), "%03u", (unsigned)(ns % 1000));
-	part[digits] = '\0';
-	int width = n + (digits ? digits + 1 : 0);
-	fprintf(out, "%c %s%s%s us %*s", mark_of(ns), whole, digits ? "." : "", part,
-		width < 8 ? 8 - width : 0, "");
+	memset(p, ' ', n);
+	return p + n;
 }
 
+/* Seven columns: as many digits behind the point as there is room for. */
+static char *put_duration(char *p, uint64_t ns)
+{
+	char part[4];
+	*p++ = mark_of(ns);
+	*p++ = ' ';
+	char *begin = p;
+	p = us_put_u64(p, ns / 1000, 1);
+	unsigned n = (unsigned)(p - begin);
+	unsigned digits = n > 6 ? 0 : n > 4 ? 7 - n : 3;
+	us_put_u64(part, ns % 1000, 3);
+	if (digits)
+		*p++ = '.';
+	memcpy(p, part, digits);
+	p += digits;
+	memcpy(p, " us ", 4);
+	p += 4;
+	n = (unsigned)(p - begin);
+	return n < 12 ? put_spaces(p, 12 - n) : p;
+}
+
+/* A printf() for each would take most of the time. */
 static void print_head(FILE *out, const struct us_replay_span *s, bool duration)
 {
-	fprintf(out, " %u) ", s->vcpu);
-	if (duration)
-		print_duration(out, s->end_ns - s->begin_ns);
-	else
-		fprintf(out, "%14s", "");
-	fprintf(out, "|  %*s", (int)(2 * s->depth), "");
+	char line[128], *p = line;
+	unsigned indent = 2 * s->depth;
+	*p++ = ' ';
+	p = us_put_u64(p, s->vcpu, 1);
+	*p++ = ')';
+	*p++ = ' ';
+	p = duration ? put_duration(p, s->end_ns - s->begin_ns) : put_spaces(p, 14);
+	*p++ = '|';
+	p = put_spaces(p, 2);
+	for (; indent > 32; indent -= 32) {
+		p = put_spaces(p, 32);
+		fwrite_unlocked(line, 1, (size_t)(p - line), out);
+		p = line;
+	}
+	p = put_spaces(p, indent);
+	fwrite_unlocked(line, 1, (size_t)(p - line), out);
 }
 
 /* "NAME-NUMBER", of letters, digits and underscores alone. */
@@ -126,8 +152,9 @@ static void flush(struct us_trace_out *o, struct pending *p)
 	go_to(o, &p->span);
 	arrow(o->out, &p->span, true);
 	print_head(o->out, &p->span, false);
-	fprintf(o->out, "%s() {%s\n", o->name[p->span.function],
-		p->span.known ? "" : " /* entered before */");
+	fputs_unlocked(o->name[p->span.function], o->out);
+	fputs_unlocked(p->span.known ? "() {\n" : "() { /* entered before */\n",
+		       o->out);
 }
 
 static int enter(void *ctx, const struct us_replay_span *s)
@@ -149,7 +176,7 @@ static void close_brace(const struct us_trace_out *o, const struct us_replay_spa
 		go_to(o, s);
 	print_head(o->out, s, g->on[s->vcpu] == s->stack);
 	if (s->known && s->ended)
-		fputs("}\n", o->out);
+		fputs_unlocked("}\n", o->out);
 	else
 		fprintf(o->out, "} /* %s: %s */\n", o->name[s->function],
 			s->ended ? "entered before" : "not seen to return");
@@ -167,7 +194,8 @@ static int leave(void *ctx, const struct us_replay_span *s)
 		go_to(o, s);
 		arrow(o->out, s, true);
 		print_head(o->out, s, s->known);
-		fprintf(o->out, "%s();\n", o->name[s->function]);
+		fputs_unlocked(o->name[s->function], o->out);
+		fputs_unlocked("();\n", o->out);
 	} else {
 		flush(o, p);
 		close_brace(o, s);
