@@ -287,6 +287,27 @@ int us_qmp_human(struct us_qmp *q, const char *line, int cpu_index, char *text,
 		       q->name);
 }
 
+static bool offers_oob(const json_t *greeting)
+{
+	const json_t *v, *list = json_object_get(json_object_get(greeting, "QMP"),
+						 "capabilities");
+	size_t i;
+	json_array_foreach(list, i,
+			   v) if (json_string_value(v) &&
+				  !strcmp(json_string_value(v), "oob")) return true;
+	return false;
+}
+
+/* Out-of-band commands are of no use here, but a monitor that knows them reads the next
+ * command while the one before it runs. */
+static int negotiate(struct us_qmp *q, bool oob, struct us_err *e)
+{
+	int r = oob ? us_qmp_run(q, "qmp_capabilities",
+				 json_pack("{s:[s]}", "enable", "oob"), NULL, e)
+		    : -EREMOTEIO;
+	return r == -EREMOTEIO ? us_qmp_run(q, "qmp_capabilities", NULL, NULL, e) : r;
+}
+
 static int greet(struct us_qmp *q, struct us_err *e)
 {
 	enum us_qmp_kind kind;
@@ -299,10 +320,11 @@ static int greet(struct us_qmp *q, struct us_err *e)
 				       : fail_timeout(q, NULL, e);
 	if (r < 0)
 		return r;
+	bool oob = offers_oob(msg);
 	json_decref(msg);
 	if (kind != US_QMP_GREETING)
 		return fail_strange(q, "its first message is no greeting", e);
-	return us_qmp_run(q, "qmp_capabilities", NULL, NULL, e);
+	return negotiate(q, oob, e);
 }
 
 static int open_named(int fd, const char *name, struct us_qmp **ret, struct us_err *e)

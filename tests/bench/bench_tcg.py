@@ -6,8 +6,10 @@ QProfiler's way in the same run; and how much slower the guest works meanwhile.
 usage: bench_tcg.py BUILD
 
 QProfiler's way: a Python program asks QEMU's monitor for the registers of vCPU 0, waits
-0.1 ms, and does it again; no stacks, no stop.  Rounds of both are taken in turn.
+0.1 ms, and does it again; no stacks, no stop.  What bounds qmp: a stop and a cont, each
+with its reply, and nothing else.  Rounds of all are taken in turn.
 """
+import contextlib
 import json
 import os
 import re
@@ -27,21 +29,44 @@ PERIOD = 0.0001  # its own smallest
 GUESTS = (("shares", 1), ("demo", 1), ("shares", 3), ("demo", 3))
 
 
-def qprofiler(guest):
-    """Samples a second."""
+@contextlib.contextmanager
+def monitor(guest):
+    """A function that runs a command."""
     with socket.socket(socket.AF_UNIX) as s:
         s.connect(guest.qmp)
         f = s.makefile("rw")
         f.readline()
 
         def ask(command, **arguments):
-            f.write(json.dumps({"execute": command, "arguments": arguments}))
+            message = {"execute": command}
+            if arguments:
+                message["arguments"] = arguments
+            f.write(json.dumps(message, separators=(",", ":")))
             f.flush()
             while "return" not in (reply := json.loads(f.readline())):
                 pass
             return reply["return"]
 
         ask("qmp_capabilities")
+        yield ask
+
+
+def bare_stop(guest):
+    """Seconds of a stop and a cont, half of them."""
+    took, end = [], time.monotonic() + 1
+    with monitor(guest) as ask:
+        while time.monotonic() < end:
+            begin = time.monotonic()
+            ask("stop")
+            ask("cont")
+            took.append(time.monotonic() - begin)
+            time.sleep(0.001)
+    return statistics.median(took)
+
+
+def qprofiler(guest):
+    """Samples a second."""
+    with monitor(guest) as ask:
         hits, end = {}, time.monotonic() + SECONDS
         while time.monotonic() < end:
             text = ask("human-monitor-command", **{"command-line": "info registers"})
@@ -70,9 +95,10 @@ def record(us, guest, backend):
 
 
 def bench(us, guest, name, smp):
-    theirs, ours, slow = [], {"gdb": [], "qmp": []}, {"gdb": [], "qmp": []}
+    theirs, bare, ours, slow = [], [], {"gdb": [], "qmp": []}, {"gdb": [], "qmp": []}
     for _ in range(ROUNDS):
         theirs.append(qprofiler(guest))
+        bare.append(bare_stop(guest))
         for backend in ours:
             before = guest.wait_truth()
             time.sleep(1)
@@ -82,7 +108,8 @@ def bench(us, guest, name, smp):
             slow[backend].append(during / alone)
     rate = statistics.median(theirs)
     print(f"{name}, {smp} vCPU{'s' if smp > 1 else ''}: QProfiler's way {rate:.0f} "
-          "program counters a second, of vCPU 0")
+          "program counters a second, of vCPU 0; a bare stop and cont by the monitor "
+          f"{1e6 * statistics.median(bare):.0f} us")
     for backend, v in ours.items():
         def median(key):
             return statistics.median(s[key] for s in v)

@@ -104,6 +104,39 @@ static void refuses_nonsense(void **state)
 	}
 }
 
+#define GREETING_OF(list) "{\"QMP\": {\"capabilities\": " list "}}\r\n"
+#define REFUSED		  "{\"error\": {\"class\": \"X\", \"desc\": \"no\"}, \"id\": 0}\r\n"
+#define READY_THEN	  "{\"return\": {}, \"id\": 1}\r\n"
+
+/* What a peer can do is used if it says so, and does it. */
+static void negotiates_capabilities(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *says;
+		bool asks_for_oob;
+	} peers[] = {
+		{ GREETING_OF("[]") READY, false },
+		{ GREETING_OF("7") READY, false },
+		{ GREETING_OF("[7, null, \"x\"]") READY, false },
+		{ GREETING_OF("[\"x\", \"oob\"]") READY, true },
+		{ GREETING_OF("[\"oob\"]") REFUSED READY_THEN, true },
+	};
+	for (size_t i = 0; i < sizeof(peers) / sizeof(*peers); i++) {
+		struct peer p = { .first = peers[i].says };
+		struct us_qmp *q;
+		struct us_err e;
+		char got[512];
+		assert_int_equal(open_against(&p, &q, &e), 0);
+		ssize_t n = recv(p.fd, got, sizeof(got) - 1, 0);
+		assert_true(n > 0);
+		got[n] = '\0';
+		assert_int_equal(strstr(got, "\"oob\"") != NULL, peers[i].asks_for_oob);
+		us_qmp_close(q);
+		peer_end(&p);
+	}
+}
+
 static void takes_replies_in_pieces(void **state)
 {
 	(void)state;
@@ -283,6 +316,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_cut_anywhere),
 		cmocka_unit_test(refuses_nonsense),
+		cmocka_unit_test(negotiates_capabilities),
 		cmocka_unit_test(takes_replies_in_pieces),
 		cmocka_unit_test(passes_on_errors_and_skips_late_replies),
 		cmocka_unit_test(bounds_floods),

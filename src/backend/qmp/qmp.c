@@ -2,10 +2,11 @@
 /*
  * qmp.c: look into a guest through QEMU's monitor: stop, info registers, cont.
  *
- * QEMU reads a monitor one byte a turn of its main loop (2.7 us), so commands are short
- * and go out in one batch.  All vCPUs stop together; captures are delivered one after
- * the other, and the release of the last lets the guest go.  Each sample makes a STOP
- * and a RESUME event, which other clients of the monitor see.
+ * QEMU reads a monitor one byte a turn of a loop (2.7 us), so commands are short and go
+ * out in one batch: what follows a stop is read while it is carried out, and all but
+ * the end of cont before it is wanted.  All vCPUs stop together; captures are delivered
+ * one after the other, and the release of the last lets the guest go.  Each sample
+ * makes a STOP and a RESUME event, which other clients of the monitor see.
  */
 #include "backend/backend.h"
 #include "backend/qmp/reply.h"
@@ -29,6 +30,10 @@
 #define OTHER_TEXT    16384
 #define HUMAN	      "{\"execute\":\"human-monitor-command\",\"arguments\":{"
 #define RESCUE_ID     "uniscope-watchdog"
+/* A command that waits for its end, and one that makes it none, which QEMU refuses. */
+#define CONT	    "{\"execute\":\"cont\""
+#define CONT_END    "}\n"
+#define CONT_CANCEL ",\"not\":0}\n"
 
 extern const struct us_backend_ops us_backend_qmp;
 
@@ -39,6 +44,7 @@ struct qmp {
 	struct us_watchdog *watchdog;
 	bool paused;  /* by its owner: not to be resumed */
 	bool guarded; /* we have stopped it, and the watchdog has been told */
+	bool begun;   /* CONT was sent, and waits for its end */
 	bool resumed; /* the last event of the kind said that it runs again */
 	struct us_qmp_vcpu vcpu[US_MAX_VCPUS];
 	char *text; /* of a reply, unquoted */
@@ -162,21 +168,27 @@ static char *put_index(char *to, unsigned vcpu)
 }
 
 /* One vCPU by its number; of several, all: shorter than one command for each. */
-static void put_look(struct qmp *b, char *to)
+static char *put_registers(struct qmp *b, char *to)
 {
-	*to = '\0';
-	if (!b->paused)
-		to = put(to, "{\"execute\":\"stop\"}");
 	to = put(to, HUMAN "\"command-line\":\"info registers");
-	if (b->remote.stop.n_chosen > 1) {
-		put(to, " -a\"}}\n");
-		return;
-	}
+	if (b->remote.stop.n_chosen > 1)
+		return put(to, " -a\"}}\n");
 	unsigned vcpu = (unsigned)__builtin_ctzll(b->remote.stop.mask);
 	to = put(to, "\"");
 	if (vcpu)
 		to = put_index(to, vcpu);
-	put(to, "}}\n");
+	return put(to, "}}\n");
+}
+
+static void put_look(struct qmp *b, char *to)
+{
+	if (b->guarded)
+		to = put(to, "{\"execute\":\"stop\"}");
+	to = put_registers(b, to);
+	/* Unless the monitor is to read memory in between. */
+	b->begun = b->guarded && b->remote.ram.sure;
+	if (b->begun)
+		put(to, CONT);
 }
 
 static int read_vcpus(struct qmp *b)
@@ -200,7 +212,9 @@ static int send_cont(struct qmp *b, uint64_t deadline_ns)
 {
 	const char *value;
 	size_t len;
-	int r = us_qmp_stream_send(&b->stream, "{\"execute\":\"cont\"}\n", deadline_ns);
+	const char *rest = b->begun ? CONT_END : CONT CONT_END;
+	b->begun = false;
+	int r = us_qmp_stream_send(&b->stream, rest, deadline_ns);
 	if (r == 0)
 		r = reply(b, deadline_ns, &value, &len);
 	/* It has crashed meanwhile, and cannot go on: that is not our stop any more. */
@@ -258,6 +272,17 @@ static int look(void *ctx)
 	return failed(b, r == -EREMOTEIO ? -EPROTO : r, why);
 }
 
+static bool cancel_cont(struct qmp *b, uint64_t deadline_ns)
+{
+	const char *value;
+	size_t len;
+	if (!b->begun)
+		return true;
+	b->begun = false;
+	return us_qmp_stream_send(&b->stream, CONT_CANCEL, deadline_ns) == 0 &&
+	       reply(b, deadline_ns, &value, &len) == -EREMOTEIO;
+}
+
 static bool read_piece(struct qmp *b, us_gva va, void *buf, size_t len)
 {
 	uint64_t deadline_ns = us_now_ns() + LOOK_NS;
@@ -272,7 +297,8 @@ static bool read_piece(struct qmp *b, us_gva va, void *buf, size_t len)
 	if (b->remote.stop.at)
 		to = put_index(to, b->remote.stop.at);
 	put(to, "}}\n");
-	if (us_qmp_stream_send(&b->stream, command, deadline_ns) ||
+	if (!cancel_cont(b, deadline_ns) ||
+	    us_qmp_stream_send(&b->stream, command, deadline_ns) ||
 	    reply_text(b, deadline_ns) || !us_qmp_read_dump(b->text, bytes, words * 8))
 		return false;
 	memcpy(buf, bytes + (va - start), len);
@@ -292,7 +318,8 @@ static bool read_by_monitor(void *ctx, us_gva va, void *buf, size_t len)
 	return b->remote.stop.held;
 }
 
-/* In the watchdog's process. Replies may still be under way: only its own counts. */
+/* In the watchdog's process. Replies may still be under way: only its own counts. The
+ * first bytes end a cont that was begun, and are an error if none was. */
 static void rescue(void *ctx, bool held)
 {
 	struct qmp *b = ctx;
@@ -301,7 +328,7 @@ static void rescue(void *ctx, bool held)
 		return;
 	us_qmp_stream_reset(&b->stream);
 	if (us_qmp_stream_send(&b->stream,
-			       "\n{\"execute\":\"cont\",\"id\":\"" RESCUE_ID "\"}\n",
+			       CONT_END CONT ",\"id\":\"" RESCUE_ID "\"" CONT_END,
 			       deadline_ns) < 0)
 		return;
 	us_qmp_stream_wait(&b->stream, RESCUE_ID, deadline_ns);
