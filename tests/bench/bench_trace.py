@@ -20,7 +20,7 @@ ROUNDS = 5
 SECONDS = 60  # a line at most
 LINES = 3     # of a run; the first is left out: code is still being translated
 WORK = ("mixed", "recursion", "tight", "compute")
-WAYS = (("count", ["count"]), ("trace", ["trace"]), ("trace --last", ["trace", "--last", "5s"]),
+WAYS = (("count", ["count"]), ("record", ["record"]), ("trace", ["trace"]), ("trace --last", ["trace", "--last", "5s"]),
         ("trace -f fib", ["trace", "-f", "^fib$"]))
 
 

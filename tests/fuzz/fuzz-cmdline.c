@@ -15,6 +15,7 @@ static void check(const struct us_cmdline *c)
 {
 	if (strlen(c->name) >= sizeof(c->name) ||
 	    strlen(c->kernel) >= sizeof(c->kernel) ||
+	    strlen(c->counts) >= sizeof(c->counts) ||
 	    strlen(c->gdb) >= sizeof(c->gdb) || c->n_qmp > US_CMDLINE_MONITORS ||
 	    c->n_piece > US_CMDLINE_PIECES)
 		abort();
