@@ -38,6 +38,7 @@ struct us_target {
 	const struct us_guest *guest; /* NULL: known by its address only */
 	char qmp[US_ENDPOINT_SIZE];   /* endpoint without the scheme; "" if none */
 	char gdb[US_ENDPOINT_SIZE];
+	bool registers;			      /* are wanted, and memory */
 	const struct us_xen_guest *xen;	      /* NULL: no Xen domain */
 	const struct us_fake_opts *fake;      /* NULL but in tests */
 	const struct us_xen_calls *xen_calls; /* NULL but in tests: the real ones */

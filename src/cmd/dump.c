@@ -69,8 +69,7 @@ struct dump {
 static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 {
 	int r = us_target_resolve(s->target, &d->found, e);
-	if (!s->backend || !strcmp(s->backend, "auto")) /* it knows no registers */
-		d->found.guest.counts[0] = '\0';
+	d->found.target.registers = true;
 	if (r == 0)
 		r = us_images_open(&d->images, s->image, s->n_image, &s->dirs,
 				   d->found.target.guest, e);
@@ -79,10 +78,6 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 				    sizeof(d->why), e);
 	if (r == 0)
 		r = us_images_check_arch(&d->images, d->backend->arch, e);
-	if (r == 0 && d->backend->caps & US_CAP_FUNCTIONS)
-		r = us_fail(e, -ENOTSUP,
-			    "backend %s tells no registers, which a dump is of",
-			    d->backend->ops->name);
 	if (r < 0)
 		return r;
 	us_rights_drop(d->backend);

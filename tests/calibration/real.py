@@ -79,7 +79,8 @@ def main():
     parser.add_argument("--budget", type=int, default=50)
     args = parser.parse_args()
     us, sums, n = Uniscope(args.build), {}, []
-    with start(args.build, args.guest, args.accel) as guest:
+    plugin = {"plugin": True} if args.backend == "plugin" else {}
+    with start(args.build, args.guest, args.accel, **plugin) as guest:
         guest.wait("READY")
         for _ in range(args.runs):
             n.append(one(us, guest, args, sums))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Samples by QEMU's plugin: what its file says becomes captures, and what lies in it does
- * no harm. This process stands for QEMU. */
+/* Samples by QEMU's plugin: what its file says becomes captures, and what lies in it
+ * does no harm. This process stands for QEMU. */
 #include "unit.h"
 
 #include "backend/backend.h"

@@ -44,15 +44,16 @@ struct plugin {
 	struct us_err why;
 };
 
-static int lacks_plugin(const struct us_guest *g, struct us_err *why)
+/* Those that a running guest can still be given come first: no hint of ours. */
+static int lacks_plugin(const struct us_target *t, struct us_err *why)
 {
+	const struct us_guest *g = t->guest;
 	if (g->accel == US_ACCEL_KVM)
 		return us_fail(why, -ENOTSUP, "pid %d runs under KVM", g->pid);
-	us_fail(why, -ENOTSUP, "pid %d was started without uniscope's plugin", g->pid);
-	us_hint(why,
-		"uniscope record -- COMMAND starts it with the plugin; or add to its "
-		"command what uniscope record --prepare DIR -e ELF prints");
-	return -ENOTSUP;
+	return us_fail(why, -ENOTSUP,
+		       "pid %d was started without uniscope's plugin (uniscope record "
+		       "--prepare)",
+		       g->pid);
 }
 
 /* -1: none that is known. */
@@ -81,8 +82,10 @@ static int open_counts(const struct us_target *t, struct us_counts *ret,
 	*ret = (struct us_counts){ 0 };
 	if (!g)
 		return us_fail(e, -ENOTSUP, "no process on this host is known");
+	if (t->registers)
+		return us_fail(e, -ENOTSUP, "it tells no registers");
 	if (!us_guest_counts_path(g, path, sizeof(path)))
-		return lacks_plugin(g, e);
+		return lacks_plugin(t, e);
 	int r = us_counts_open(path, ret, e);
 	if (r == 0 && ret->head.mixed)
 		r = us_fail(e, -ENOTSUP,
@@ -130,6 +133,10 @@ static void describe(struct plugin *p)
 	b->arch = (enum us_arch)arch_of(&p->counts.head);
 	b->accel = US_ACCEL_TCG;
 	b->n_vcpu = started && started < n ? started : n;
+	snprintf(b->caution, sizeof(b->caution),
+		 "functions that are called every few instructions, and their callers, "
+		 "look larger than they are without QEMU's plugin; uniscope count has "
+		 "all instructions");
 	if (b->n_vcpu > US_MAX_VCPUS) {
 		snprintf(b->caution, sizeof(b->caution),
 			 "%u more vCPUs are not looked at: uniscope knows %d at most",
