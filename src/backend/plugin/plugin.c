@@ -244,7 +244,21 @@ static bool stands_still(struct plugin *p, unsigned vcpu,
 	return ran_ns == ran_before;
 }
 
-/* false: it is the plugin's time. */
+static uint8_t state_of(uint32_t doing, bool has_cpu)
+{
+	switch (doing) {
+	case US_COUNTS_RUNS:
+	case US_COUNTS_PLUGIN:
+		return has_cpu ? US_VCPU_GUEST : US_VCPU_READY;
+	case US_COUNTS_HALTED:
+		return US_VCPU_HALTED;
+	default:
+		return US_VCPU_OFF;
+	}
+}
+
+/* false: it is the plugin's time.  Where a vCPU happens to stand while it waits for a
+ * CPU is no function's time. */
 static bool look(struct plugin *p, unsigned vcpu, struct us_capture *c)
 {
 	const struct us_counts_vcpu *v = us_counts_vcpu(&p->counts, vcpu);
@@ -257,19 +271,14 @@ static bool look(struct plugin *p, unsigned vcpu, struct us_capture *c)
 	c->exit = 0;
 	c->host = NULL;
 	c->form = US_CAPTURE_NONE;
-	bool mine = has_turn(p, vcpu) && !stands_still(p, vcpu, v);
-	if (now.doing == US_COUNTS_PLUGIN && mine)
+	bool has_cpu = has_turn(p, vcpu) && !stands_still(p, vcpu, v);
+	if (now.doing == US_COUNTS_PLUGIN && has_cpu)
 		return false;
-	if (now.doing == US_COUNTS_RUNS || now.doing == US_COUNTS_PLUGIN) {
-		c->state = mine ? US_VCPU_GUEST : US_VCPU_READY;
-		c->form = US_CAPTURE_STACK;
-	} else {
-		c->state = now.doing == US_COUNTS_HALTED ? US_VCPU_HALTED : US_VCPU_OFF;
-		if (c->state == US_VCPU_HALTED && p->pacer.schedule.wake_halted)
-			c->form = US_CAPTURE_STACK;
-	}
-	if (c->form == US_CAPTURE_STACK)
-		walk(p, vcpu, now.node, &c->stack);
+	c->state = state_of(now.doing, has_cpu);
+	if (c->state != US_VCPU_GUEST)
+		return true;
+	c->form = US_CAPTURE_STACK;
+	walk(p, vcpu, now.node, &c->stack);
 	return true;
 }
 
