@@ -15,6 +15,7 @@
 #define CLOCK_BITS 41
 #define CLOCK_MASK ((1ULL << CLOCK_BITS) - 1)
 #define TIME_KIND  7
+#define N_CLOCK	   3   /* of times, of pieces of messages, of the others */
 #define RECORD_MAX 11U /* bytes: varints of 23 and of 42 bits */
 #define HEAD_MAX   (US_VARINT_MAX + 1)
 #define PLAIN_MAX  (US_CHUNK_WRITE_MAX - HEAD_MAX)
@@ -45,6 +46,11 @@ static uint64_t tag_of(uint64_t record)
 static uint64_t record_of(uint64_t tag, uint64_t clock)
 {
 	return (tag & 7) << KIND_SHIFT | tag >> 3 << CLOCK_BITS | (clock & CLOCK_MASK);
+}
+
+static unsigned clock_of(uint64_t kind)
+{
+	return kind == TIME_KIND ? 1 : kind ? 0 : 2;
 }
 
 /* Clocks wrap round at CLOCK_BITS: the shorter way. */
@@ -78,11 +84,11 @@ void us_event_packer_free(struct us_event_packer *p)
 static size_t put_plain(struct us_event_packer *p, const uint64_t *record, size_t n,
 			size_t *ret_taken)
 {
-	uint64_t clock[2] = { 0 };
+	uint64_t clock[N_CLOCK] = { 0 };
 	uint8_t *at = p->plain, *full = p->plain + PLAIN_MAX - RECORD_MAX;
 	size_t i = 0;
 	for (; i < n && at <= full; i++) {
-		uint64_t *last = &clock[record[i] >> KIND_SHIFT == TIME_KIND];
+		uint64_t *last = &clock[clock_of(record[i] >> KIND_SHIFT)];
 		at = us_varint_put(at, tag_of(record[i]));
 		at = us_varint_put(at, step_of(*last, record[i]));
 		*last = record[i];
@@ -172,7 +178,7 @@ static bool make_room(struct us_event_unpacker *u, size_t n)
 static int get_plain(struct us_event_unpacker *u, const uint8_t *p, const uint8_t *end,
 		     size_t *ret_n)
 {
-	uint64_t clock[2] = { 0 }, tag, step;
+	uint64_t clock[N_CLOCK] = { 0 }, tag, step;
 	size_t n = 0;
 	for (; p < end; n++) {
 		p = us_varint_get(p, end, &tag);
@@ -181,7 +187,7 @@ static int get_plain(struct us_event_unpacker *u, const uint8_t *p, const uint8_
 			return -EBADMSG;
 		if (!make_room(u, n))
 			return -ENOMEM;
-		uint64_t *last = &clock[(tag & 7) == TIME_KIND];
+		uint64_t *last = &clock[clock_of(tag & 7)];
 		*last += (uint64_t)us_unzigzag(step);
 		u->record[n] = record_of(tag, *last);
 	}

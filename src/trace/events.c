@@ -2,6 +2,9 @@
 /* events.c: see events.h. */
 #include "trace/events.h"
 
+#include "store/varint.h"
+
+#include <string.h>
 #include <time.h>
 
 #define NAP_NS	   50000
@@ -80,4 +83,63 @@ void us_events_write_time(struct us_events *e)
 		us_events_write(e, (uint64_t)US_EVENT_TIME << US_EVENT_KIND_SHIFT |
 					   ((now_ns() - e->head->start_ns) &
 					    US_EVENT_TIME_MASK));
+}
+
+static void write_data(struct us_events *e, const uint8_t *p, size_t n)
+{
+	uint64_t first = US_EVENT_DATA_FIRST;
+	for (size_t some; n; n -= some, p += some, first = 0) {
+		uint64_t bytes = 0;
+		some = n < US_EVENT_DATA_BYTES ? n : US_EVENT_DATA_BYTES;
+		memcpy(&bytes, p, some);
+		us_events_write(e,
+				first | (uint64_t)some << US_EVENT_DATA_SHIFT | bytes);
+	}
+}
+
+void us_events_put_data(struct us_events *e, uint64_t insns, const uint8_t *p, size_t n)
+{
+	uint8_t bytes[US_EVENT_DATA_MAX], number[US_VARINT_MAX];
+	size_t size = (size_t)(us_varint_put(number, insns) - number);
+	uint8_t *at = us_varint_put(bytes, size + n);
+	if (n > US_EVENT_DATA_MAX - 2 * US_VARINT_MAX)
+		return;
+	memcpy(at, number, size);
+	memcpy(at + size, p, n);
+	us_events_write_time(e);
+	write_data(e, bytes, (size_t)(at - bytes) + size + n);
+}
+
+/* NULL: it is not whole yet, or is none. */
+static const uint8_t *whole(struct us_event_data *d, uint64_t *ret_insns, size_t *ret_n)
+{
+	uint64_t size;
+	const uint8_t *end = d->bytes + d->n;
+	const uint8_t *p = us_varint_get(d->bytes, end, &size);
+	if (!p || size > (uint64_t)(end - p))
+		return NULL;
+	end = p + size;
+	p = us_varint_get(p, end, ret_insns);
+	d->n = 0;
+	*ret_n = p ? (size_t)(end - p) : 0;
+	return p;
+}
+
+const uint8_t *us_event_data_add(struct us_event_data *d, uint64_t record,
+				 uint64_t *ret_insns, size_t *ret_n)
+{
+	unsigned n = record >> US_EVENT_DATA_SHIFT & 0xf;
+	bool first = record & US_EVENT_DATA_FIRST;
+	bool good = record >> US_EVENT_KIND_SHIFT == US_EVENT_DATA && n &&
+		    n <= US_EVENT_DATA_BYTES && (first || d->n);
+	if (first || !good)
+		d->n = 0;
+	if (!good || d->n + n > sizeof(d->bytes)) {
+		d->n = 0;
+		return NULL;
+	}
+	uint64_t bytes = htole64(record);
+	memcpy(d->bytes + d->n, &bytes, n);
+	d->n += n;
+	return whole(d, ret_insns, ret_n);
 }

@@ -16,7 +16,12 @@
  *
  *	63..61 kind, 60..41 number, 40..0 instructions
  *
- * but for those of the time, which have nanoseconds in all of the lower bits.
+ * but for those of the time, which have nanoseconds in all of the lower bits, and those
+ * of a message, which is more than fits into a record: a system call
+ *(syscall_message.h). Its bytes, of which the first are its size and the instructions
+ *(both as varints), stand in records that follow each other:
+ *
+ *	63..61 kind, 60 it is the first, 59..56 how many bytes, 55..0 they, lowest first
  */
 #ifndef US_TRACE_EVENTS_H
 #define US_TRACE_EVENTS_H
@@ -35,7 +40,7 @@
 #define US_EVENTS_PER_TIME 64U
 
 enum us_event_kind {
-	US_EVENT_NONE,	    /* never written */
+	US_EVENT_DATA,	    /* a piece of a message, see below */
 	US_EVENT_ENTER,	    /* number: the function */
 	US_EVENT_INTERRUPT, /* the same, by an interrupt, a fault or a trap */
 	US_EVENT_EXIT,
@@ -56,6 +61,12 @@ enum us_event_kind {
 #define US_EVENT_FORGET	    (1U << 12) /* nothing is known of it; what is open follows */
 /* The vCPU does not go there: the function on top of that stack goes on on this one. */
 #define US_EVENT_MOVED (1U << 13)
+
+/* Of a message. */
+#define US_EVENT_DATA_FIRST (1ULL << 60)
+#define US_EVENT_DATA_SHIFT 56	  /* of how many bytes */
+#define US_EVENT_DATA_BYTES 7U	  /* in a record, at most */
+#define US_EVENT_DATA_MAX   4096U /* bytes of a message */
 
 /* One for each vCPU, on a page of its own. */
 struct us_events_vcpu {
@@ -117,6 +128,10 @@ static inline uint32_t us_events_epoch(const struct us_events *e)
 void us_events_wait_for_room(struct us_events *e);
 void us_events_write_time(struct us_events *e);
 
+/* A message of n bytes, no more than US_EVENT_DATA_MAX - 20. */
+void us_events_put_data(struct us_events *e, uint64_t insns, const uint8_t *p,
+			size_t n);
+
 static inline void us_events_write(struct us_events *e, uint64_t record)
 {
 	if (__builtin_expect(e->n >= e->room_until, false))
@@ -135,5 +150,18 @@ static inline void us_events_put(struct us_events *e, enum us_event_kind kind,
 				   (uint64_t)number << US_EVENT_NUMBER_SHIFT |
 				   (insns & US_EVENT_INSNS_MASK));
 }
+
+/* ---- What reads a message ---- */
+
+/* As far as it came. */
+struct us_event_data {
+	uint8_t bytes[US_EVENT_DATA_MAX];
+	size_t n;
+};
+
+/* The next record of the vCPU, of whatever kind and however hostile.  True: with it a
+ * message is whole, of *ret_n bytes at the address that is returned. */
+const uint8_t *us_event_data_add(struct us_event_data *d, uint64_t record,
+				 uint64_t *ret_insns, size_t *ret_n);
 
 #endif

@@ -16,6 +16,7 @@ struct queue {
 	size_t n, cap;
 	size_t at;    /* the first that has not gone to the sink */
 	size_t n_set; /* those before this have their time */
+	struct us_event_data data;
 };
 
 /* What is known of a vCPU's clock: at how many instructions it was what time. */
@@ -55,8 +56,12 @@ int us_timeline_new(uint64_t insn_ns, us_timeline_sink *sink, void *ctx,
 
 void us_timeline_free(struct us_timeline *t)
 {
-	for (unsigned i = 0; t && i < US_MAX_VCPUS; i++)
-		free(t->queue[i].v);
+	for (unsigned i = 0; t && i < US_MAX_VCPUS; i++) {
+		struct queue *q = &t->queue[i];
+		for (size_t k = q->at; k < q->n; k++)
+			free((void *)(uintptr_t)q->v[k].data);
+		free(q->v);
+	}
 	free(t);
 }
 
@@ -105,35 +110,74 @@ static void set_clock(struct queue *q, struct clock *c, uint64_t insns)
 	c->t_ns = t;
 }
 
-int us_timeline_add(struct us_timeline *t, unsigned vcpu, const uint64_t *record,
-		    size_t n)
+/* One more, which has no time yet.  NULL: none that counts (*ret_rc 0), or -ENOMEM. */
+static struct us_timeline_event *push(struct us_timeline *t, unsigned vcpu,
+				      uint64_t insns, int *ret_rc)
 {
 	struct queue *q = &t->queue[vcpu];
 	struct clock *c = &t->clock[vcpu];
+	insns = insns_of(c, insns);
+	if (c->due)
+		set_clock(q, c, insns);
+	*ret_rc = 0;
+	if (!c->known && !t->insn_ns)
+		return NULL;
+	struct us_timeline_event *x = us_vec_push(q);
+	*ret_rc = x ? 0 : -ENOMEM;
+	if (x)
+		*x = (struct us_timeline_event){ .insns = insns,
+						 .vcpu = (uint16_t)vcpu };
+	return x;
+}
+
+static int add_data(struct us_timeline *t, unsigned vcpu, uint64_t record)
+{
+	uint64_t insns;
+	size_t n;
+	int rc;
+	const uint8_t *p = us_event_data_add(&t->queue[vcpu].data, record, &insns, &n);
+	if (!p)
+		return 0;
+	uint8_t *copy = malloc(n + 1);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, p, n);
+	struct us_timeline_event *x = push(t, vcpu, insns, &rc);
+	if (!x) {
+		free(copy);
+		return rc;
+	}
+	x->kind = US_EVENT_DATA;
+	x->data = copy;
+	x->size = (uint32_t)n;
+	return 0;
+}
+
+int us_timeline_add(struct us_timeline *t, unsigned vcpu, const uint64_t *record,
+		    size_t n)
+{
+	struct clock *c = &t->clock[vcpu];
+	int rc = 0;
 	if (vcpu >= t->n_vcpu)
 		t->n_vcpu = vcpu + 1;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !rc; i++) {
 		uint64_t r = record[i];
 		uint8_t kind = (uint8_t)(r >> US_EVENT_KIND_SHIFT);
 		if (kind == US_EVENT_TIME) {
 			c->due_ns = r & US_EVENT_TIME_MASK;
 			c->due = !t->insn_ns;
-			continue;
 		}
-		uint64_t insns = insns_of(c, r);
-		if (c->due)
-			set_clock(q, c, insns);
-		if (kind == US_EVENT_NONE || (!c->known && !t->insn_ns))
+		if (kind == US_EVENT_DATA)
+			rc = add_data(t, vcpu, r);
+		if (kind == US_EVENT_TIME || kind == US_EVENT_DATA)
 			continue;
-		struct us_timeline_event *x = us_vec_push(q);
-		if (!x)
-			return -ENOMEM;
-		x->insns = insns;
-		x->vcpu = (uint16_t)vcpu;
-		x->kind = kind;
-		x->number = r >> US_EVENT_NUMBER_SHIFT & US_EVENT_NUMBER_MASK;
+		struct us_timeline_event *x = push(t, vcpu, r, &rc);
+		if (x) {
+			x->kind = kind;
+			x->number = r >> US_EVENT_NUMBER_SHIFT & US_EVENT_NUMBER_MASK;
+		}
 	}
-	return 0;
+	return rc;
 }
 
 static struct queue *earliest(struct us_timeline *t, uint64_t limit)
@@ -163,7 +207,9 @@ int us_timeline_until(struct us_timeline *t, uint64_t t_ns)
 	for (unsigned i = 0; i < t->n_vcpu; i++)
 		set_times(&t->queue[i], &t->clock[i], limit);
 	for (struct queue *q; (q = earliest(t, limit));) {
-		int r = t->sink(t->ctx, &q->v[q->at++]);
+		struct us_timeline_event x = q->v[q->at++];
+		int r = t->sink(t->ctx, &x);
+		free((void *)(uintptr_t)x.data);
 		if (r)
 			return r;
 	}

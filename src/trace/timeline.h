@@ -19,7 +19,10 @@ struct us_timeline_event {
 	uint64_t insns;	 /* that the vCPU had executed */
 	uint32_t number; /* of a function, or stack: as in the record */
 	uint16_t vcpu;
-	uint8_t kind; /* enum us_event_kind; neither NONE nor TIME */
+	uint8_t kind; /* enum us_event_kind; not TIME */
+	/* Of DATA: the message, which is good during the call. */
+	const uint8_t *data;
+	uint32_t size;
 };
 /* Returns 0, or a negative errno, which ends it. */
 typedef int us_timeline_sink(void *ctx, const struct us_timeline_event *event);
