@@ -15,7 +15,7 @@ _uniscope() {
 	--backend) COMPREPLY=($(compgen -W "auto bpf kvm gdb qmp xen" -- "$cur")); return ;;
 	--format | -f)
 		case $command in
-		replay) COMPREPLY=($(compgen -W "graph html perfetto chrome csv uftrace" -- "$cur")); [[ $prev == -f ]] && COMPREPLY=(); return ;;
+		replay) COMPREPLY=($(compgen -W "graph html perfetto chrome csv uftrace strace calls" -- "$cur")); [[ $prev == -f ]] && COMPREPLY=(); return ;;
 		trace) return ;;
 		esac
 		COMPREPLY=($(compgen -W "text json folded callgrind html qprofiler exits" -- "$cur"))

@@ -73,6 +73,9 @@ static bool set_time(struct settings *s, const char *value)
 static bool set_option(struct settings *s, int c, const char *value)
 {
 	switch (c) {
+	case 'c':
+		s->trace.format = us_trace_format_by_name("calls");
+		return true;
 	case 'o':
 		s->out = value;
 		return true;
@@ -113,9 +116,8 @@ static int choose_format(struct settings *s)
 				"--format",
 				s->out);
 	}
-	if (!s->trace.format)
-		s->trace.format = us_trace_formats[0];
-	if (s->trace.format->is_folder && (!s->out || !strcmp(s->out, "-")))
+	if (s->trace.format && s->trace.format->is_folder &&
+	    (!s->out || !strcmp(s->out, "-")))
 		return us_usage(&us_cmd_replay, "%s is a folder: name it with -o",
 				s->trace.format->name);
 	return US_EXIT_OK;
@@ -222,6 +224,11 @@ static void tell(const struct us_profile *p, const struct us_trace_report_result
 	const char *caution = us_profile_fact(p, "caution");
 	if (caution)
 		fprintf(stderr, "uniscope: %s\n", caution);
+	if (t->n_call_unknown)
+		fputs("uniscope: ? is what this QEMU does not tell on this host: QEMU "
+		      "9.0 "
+		      "and later give registers to plugins\n",
+		      stderr);
 	if (t->cut)
 		fputs("uniscope: the recording has no end: it was cut\n", stderr);
 }
@@ -237,6 +244,10 @@ static int run(struct settings *s, struct us_err *e)
 	if (r < 0)
 		return r;
 	const char *from = us_profile_fact(p, "trace_from_ns");
+	const char *calls = us_profile_fact(p, "trace_syscalls");
+	if (!s->trace.format)
+		s->trace.format = us_trace_format_by_name(
+			calls && !strcmp(calls, "alone") ? "strace" : "graph");
 	if (from && !s->trace.replay.from_ns)
 		s->trace.replay.from_ns = strtoull(from, NULL, 10);
 	if (s->trace.format->is_folder)
@@ -272,7 +283,8 @@ static int run_replay(int argc, char **argv)
 
 static const struct us_option options[] = {
 	{ OPT_FORMAT, "format", "NAME",
-	  "graph, html, perfetto, chrome, csv or uftrace (graph)" },
+	  "graph, html, perfetto, chrome, csv, uftrace, strace, calls" },
+	{ 'c', "summary", NULL, "the table of system calls, as --format calls" },
 	{ 'o', "output", "FILE",
 	  "write there; .txt, .html, .pftrace, .json, .csv, .uftrace name it" },
 	{ 'f', "filter", "REGEX", "only functions with such a name" },

@@ -5,6 +5,7 @@
 #include "cmd/plugin_run.h"
 #include "cmd/trace_choice.h"
 #include "cmd/trace_server.h"
+#include "cmd/trace_syscalls.h"
 #include "cmd/traced.h"
 #include "report/report.h"
 #include "trace/counts_read.h"
@@ -39,6 +40,7 @@ enum {
 	OPT_OFF,
 	OPT_SNAPSHOT,
 	OPT_LISTEN,
+	OPT_SYSCALLS,
 };
 
 enum action { RUN, SWITCH_ON, SWITCH_OFF, SNAPSHOT, SERVE };
@@ -46,6 +48,7 @@ enum action { RUN, SWITCH_ON, SWITCH_OFF, SNAPSHOT, SERVE };
 struct settings {
 	struct us_plugin_asked asked;
 	struct us_trace_choice choice;
+	struct us_trace_syscalls syscalls;
 	const char *out;
 	const char *image[US_MAX_IMAGES];
 	const char *dir[US_MAX_DIRS];
@@ -65,7 +68,7 @@ struct tracing {
 	struct us_writer *writer;
 	struct us_events_file file;
 	char counts[US_STORE_MAX_PATH], trace[US_STORE_MAX_PATH];
-	char options[128]; /* for the plugin */
+	char options[1024]; /* for the plugin */
 	struct us_counts_sums sums;
 	struct us_trace_served served;
 	struct us_trace_server *server;
@@ -117,6 +120,10 @@ static bool set_option(struct settings *s, int c, const char *value)
 	case 'f':
 		s->choice.filter = value;
 		return true;
+	case 's':
+		return us_trace_syscalls_set_text(&s->syscalls, value);
+	case OPT_SYSCALLS:
+		return us_trace_syscalls_set(&s->syscalls, value);
 	case OPT_SYMBOLS:
 		return us_parse_dir(&us_cmd_trace, value, s->dir, &s->asked.dirs);
 	case OPT_NOTRACE:
@@ -180,12 +187,16 @@ static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
 	int c;
 	*ret_go = false;
 	s->ring = DEFAULT_RING;
+	s->syscalls.text = -1;
 	while ((c = us_options_next(&o)) > 0)
 		if (!set_option(s, c, o.value))
 			return US_EXIT_USAGE;
 	if (c < 0)
 		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
 	bool command = o.rest > 0 && !strcmp(argv[o.rest - 1], "--");
+	/* What is said of functions asks for them. */
+	s->syscalls.alone = s->syscalls.on && !s->choice.filter && !s->choice.hide &&
+			    !s->choice.from && !s->choice.until && !s->depth;
 	s->asked.argv = argv + o.rest;
 	s->asked.image = s->image;
 	if (s->listen && !command && s->action == RUN)
@@ -224,6 +235,9 @@ static int write_facts(struct tracing *t, enum us_match match, struct us_err *e)
 		.match = match,
 	};
 	int r = us_plugin_run_facts(&t->run, &f, t->writer, e);
+	if (r == 0 && t->set->syscalls.on)
+		r = us_writer_fact(t->writer, "trace_syscalls",
+				   t->set->syscalls.alone ? "alone" : "on", e);
 	if (r == 0 && insn_ns[0])
 		r = us_writer_fact(t->writer, "trace_insn_ns", insn_ns, e);
 	if (r == 0 && from[0])
@@ -239,7 +253,10 @@ static int write_counts(struct tracing *t, enum us_match *ret_match, struct us_e
 	if (r < 0)
 		return r;
 	*ret_match = us_counts_match(&c);
-	r = us_counts_record(&c, t->writer, &t->sums, e);
+	if (t->set->syscalls.alone) /* nothing was counted */
+		t->sums.n_vcpu = us_events_n_vcpu(&t->file);
+	else
+		r = us_counts_record(&c, t->writer, &t->sums, e);
 	us_counts_close(&c);
 	return r;
 }
@@ -295,20 +312,23 @@ static int finish(struct tracing *t, struct us_err *e)
 static void plugin_options(struct tracing *t)
 {
 	const struct settings *s = t->set;
-	char depth[24] = "";
+	char depth[24] = "", calls[600];
 	if (s->depth)
 		snprintf(depth, sizeof(depth), ",depth=%u", s->depth);
-	snprintf(t->options, sizeof(t->options), ",records=%" PRIu64 "%s%s%s%s",
+	us_trace_syscalls_options(&s->syscalls, calls, sizeof(calls));
+	snprintf(t->options, sizeof(t->options), ",records=%" PRIu64 "%s%s%s%s%s",
 		 s->ring / 8, depth, s->last_ns ? "" : ",stream=on",
 		 s->asked.deterministic ? ",clock=insns" : "",
-		 s->choice.from ? ",begin=off" : "");
+		 s->choice.from ? ",begin=off" : "", calls);
 }
 
 static void tell_start(const struct tracing *t)
 {
 	const struct us_plugin_run *r = &t->run;
 	const struct us_trace_choice *c = &t->set->choice;
-	if (r->n_function)
+	if (t->set->syscalls.alone)
+		fputs("uniscope: tracing system calls\n", stderr);
+	else if (r->n_function)
 		fprintf(stderr, "uniscope: tracing %u of %zu functions\n", c->n_traced,
 			r->n_function);
 	else
@@ -324,6 +344,10 @@ static void tell_end(const struct tracing *t)
 	fprintf(stderr, "uniscope: %" PRIu64 " events", t->file.n_event);
 	if (t->file.n_lost)
 		fprintf(stderr, ", %" PRIu64 " lost", t->file.n_lost);
+	if (t->set->syscalls.alone) {
+		fprintf(stderr, "; next: uniscope replay %s, or with -c\n", path);
+		return;
+	}
 	fprintf(stderr,
 		"; next: uniscope replay %s, or uniscope report %s for calls and "
 		"instructions\n",
@@ -520,6 +544,9 @@ static const struct us_option options[] = {
 	{ OPT_DEPTH, "depth", "N", "at most so many functions in functions" },
 	{ OPT_FROM, "from", "FUNCTION", "begin when it is entered" },
 	{ OPT_UNTIL, "until", "FUNCTION", "pause when it is entered" },
+	{ OPT_SYSCALLS, "syscalls", "[LIST]",
+	  "system calls of the guest's programs: all, or read,write ..." },
+	{ 's', "text", "N", "of what they read and write keep N bytes (32)" },
 	{ OPT_LAST, "last", "TIME", "keep only the last of it, in memory" },
 	{ OPT_RING, "ring", "SIZE", "memory for each vCPU (32M)" },
 	{ OPT_DETERMINISTIC, "deterministic", NULL,
@@ -539,6 +566,8 @@ static const char *const examples[] = {
 	"these functions only, the outer ones of them",
 	"uniscope trace --from kmain --until idle -- qemu-system-x86_64 -kernel k.elf\0"
 	"between two functions",
+	"uniscope trace --syscalls -- qemu-system-x86_64 -kernel vmlinuz ...\0"
+	"what programs ask of Linux or Nanos, as strace; then uniscope replay, or -c",
 	"uniscope trace --last 10s -- qemu-system-x86_64 -kernel k.elf\0"
 	"a flight recorder: the last ten seconds, at the end",
 	"uniscope trace --snapshot -o now.data k\0"

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/vec.h"
+#include "report/syscall_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,6 +23,7 @@ struct chrome {
 	uint64_t after_ns[US_REPLAY_STACKS]; /* the next event is not before */
 	bool named[US_REPLAY_STACKS];
 	bool some;
+	uint32_t n_thread; /* that make system calls; the highest number */
 };
 
 static int begin(struct us_trace_out *o)
@@ -122,9 +124,81 @@ static int leave(void *ctx, const struct us_replay_span *s)
 	return print(ctx, s, 'E', s->end_ns);
 }
 
+static int call_begins(void *ctx, const struct us_syscall *c)
+{
+	(void)ctx;
+	(void)c;
+	return 0;
+}
+
+/* In a process of its own: threads of system calls are not the stacks of functions. */
+static int call_ends(void *ctx, const struct us_syscall *c)
+{
+	struct us_trace_out *o = ctx;
+	struct chrome *chrome = o->state;
+	char buf[US_SYSCALL_NAME], *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+	if (!out)
+		return -ENOMEM;
+	us_syscall_print_args(out, c, 0, US_SYSCALL_ARGS);
+	fputs(") = ", out);
+	us_syscall_print_result(out, c);
+	fclose(out);
+	char *name = as_json(us_syscall_shown_name(c, buf)), *args = as_json(text);
+	uint64_t ns = c->end_ns - c->begin_ns;
+	if (name && args)
+		fprintf(o->out,
+			"%s{\"ph\":\"X\",\"name\":%s,\"cat\":\"syscall\",\"pid\":2,"
+			"\"tid\":%" PRIu32 ",\"ts\":%" PRIu64 ".%03u,\"dur\":%" PRIu64
+			".%03u,\"args\":{\"call\":%s,\"cpu\":%u}}",
+			comma(chrome), name, c->thread, c->begin_ns / 1000,
+			(unsigned)(c->begin_ns % 1000), ns / 1000,
+			(unsigned)(ns % 1000), args, c->vcpu);
+	if (c->thread > chrome->n_thread)
+		chrome->n_thread = c->thread;
+	int rc = name && args ? 0 : -ENOMEM;
+	free(name);
+	free(args);
+	free(text);
+	return rc;
+}
+
+static void name_thread(struct us_trace_out *o, uint32_t i)
+{
+	struct us_syscall_thread t = us_syscalls_thread(us_replay_syscalls(o->replay),
+							i);
+	char text[256], tid[32] = "";
+	if (t.tid)
+		snprintf(tid, sizeof(tid), " (tid %" PRIu64 ")", t.tid);
+	snprintf(text, sizeof(text), "%.150s%s", *t.program ? t.program : "thread",
+		 tid);
+	char *name = as_json(text);
+	if (name)
+		fprintf(o->out,
+			"%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":2,\"tid\":%u,"
+			"\"args\":{\"name\":%s}}",
+			comma(o->state), i, name);
+	free(name);
+}
+
+static void name_threads(struct us_trace_out *o)
+{
+	struct chrome *c = o->state;
+	if (!c || !c->n_thread)
+		return;
+	fprintf(o->out,
+		"%s{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":2,"
+		"\"args\":{\"name\":\"system calls\"}}",
+		comma(c));
+	for (uint32_t i = 1; i <= c->n_thread; i++)
+		name_thread(o, i);
+}
+
 static int end(struct us_trace_out *o)
 {
 	struct chrome *c = o->state;
+	name_threads(o);
 	fputs("\n]}\n", o->out);
 	for (size_t i = 0; c && i < c->names.n; i++)
 		free(c->names.v[i]);
@@ -139,6 +213,8 @@ const struct us_trace_format us_trace_format_chrome = {
 	.suffix = ".json",
 	.summary = "Trace Event Format: ui.perfetto.dev, speedscope, Chrome",
 	.begin = begin,
-	.ops = { .enter = enter, .leave = leave },
+	.ops = { .enter = enter,
+		 .leave = leave,
+		 .calls = { .enter = call_begins, .leave = call_ends } },
 	.end = end,
 };

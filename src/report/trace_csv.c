@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trace_csv.c: a line for each call, when it has returned, with the columns of Nanos's
- * parse-trace.py: function,tid,latency_us,latency_us_self.  Names with a comma or a
+ * parse-trace.py: function,tid,latency_us,latency_us_self.  System calls have lines of
+ * their own, with the number of the thread.  Names with a comma or a
  * quotation mark are quoted (RFC 4180).
  */
+#include "report/syscall_text.h"
 #include "report/trace_format.h"
 
 #include "base/text.h"
@@ -62,10 +64,35 @@ static int leave(void *ctx, const struct us_replay_span *s)
 	return 0;
 }
 
+static int call_begins(void *ctx, const struct us_syscall *c)
+{
+	(void)ctx;
+	(void)c;
+	return 0;
+}
+
+static int call_ends(void *ctx, const struct us_syscall *c)
+{
+	struct us_trace_out *o = ctx;
+	char name[US_SYSCALL_NAME], line[80], *p = line;
+	if (c->end != US_SYSCALL_DONE)
+		return 0;
+	print_name(o->out, us_syscall_shown_name(c, name));
+	*p++ = ',';
+	p = us_put_u64(p, c->thread, 1);
+	p = put_us(p, c->end_ns - c->begin_ns);
+	p = put_us(p, c->end_ns - c->begin_ns);
+	*p++ = '\n';
+	fwrite_unlocked(line, 1, (size_t)(p - line), o->out);
+	return 0;
+}
+
 const struct us_trace_format us_trace_format_csv = {
 	.name = "csv",
 	.suffix = ".csv",
 	.summary = "a line for each call: function,tid,latency_us,latency_us_self",
 	.begin = begin,
-	.ops = { .enter = enter, .leave = leave },
+	.ops = { .enter = enter,
+		 .leave = leave,
+		 .calls = { .enter = call_begins, .leave = call_ends } },
 };

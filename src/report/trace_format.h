@@ -31,6 +31,7 @@ struct us_trace_format {
 	const char *suffix;  /* of a file: ".csv" */
 	const char *also;    /* another; NULL: none */
 	bool is_folder;	     /* it is no file but a folder */
+	bool of_calls;	     /* it shows system calls and nothing else */
 	const char *summary; /* one line for --help */
 	/* begin may set state, which end frees; either may be NULL.  -ENOMEM.  Errors
 	 * of the stream may be left in it. */
@@ -42,7 +43,7 @@ struct us_trace_format {
 extern const struct us_trace_format *const us_trace_formats[]; /* NULL-terminated */
 extern const struct us_trace_format us_trace_format_graph, us_trace_format_chrome,
 	us_trace_format_html, us_trace_format_csv, us_trace_format_perfetto,
-	us_trace_format_uftrace;
+	us_trace_format_uftrace, us_trace_format_strace, us_trace_format_calls;
 
 const struct us_trace_format *us_trace_format_by_name(const char *name);   /* or NULL */
 const struct us_trace_format *us_trace_format_by_suffix(const char *path); /* or NULL */
@@ -58,7 +59,8 @@ struct us_trace_report_opts {
 
 struct us_trace_report_result {
 	uint64_t n_event, n_function;
-	bool cut; /* the recording has no end */
+	uint64_t n_call, n_call_unknown; /* system calls; those without a number */
+	bool cut;			 /* the recording has no end */
 };
 
 /* Where names and clocks come from. */

@@ -5,9 +5,12 @@
  * (src/unix/ftrace.c), in the form that Nanos's tools/trace-utilities/parse-trace.py
  * takes: what it does not match, it leaves out.
  *
+ * System calls stand between as comments, as user events in uftrace's text.
+ *
  * A function that calls none of those that are shown stands on one line, so that a line
  * is written when the vCPU's next one comes.
  */
+#include "report/syscall_text.h"
 #include "report/trace_format.h"
 
 #include "backend/backend.h"
@@ -204,6 +207,34 @@ static int leave(void *ctx, const struct us_replay_span *s)
 	return 0;
 }
 
+static void comment_begins(struct us_trace_out *o, const struct us_syscall *c)
+{
+	char name[US_SYSCALL_NAME];
+	flush(o, &((struct graph *)o->state)->pending[c->vcpu]);
+	fprintf(o->out, " %u) %14s|  /* %s", c->vcpu, "",
+		us_syscall_shown_name(c, name));
+}
+
+static int call_begins(void *ctx, const struct us_syscall *c)
+{
+	struct us_trace_out *o = ctx;
+	comment_begins(o, c);
+	fputc('(', o->out);
+	us_syscall_print_args(o->out, c, 0, us_syscall_n_before(c));
+	fputs(") */\n", o->out);
+	return 0;
+}
+
+static int call_ends(void *ctx, const struct us_syscall *c)
+{
+	struct us_trace_out *o = ctx;
+	comment_begins(o, c);
+	fputs(" = ", o->out);
+	us_syscall_print_result(o->out, c);
+	fputs(" */\n", o->out);
+	return 0;
+}
+
 static int end(struct us_trace_out *o)
 {
 	struct graph *g = o->state;
@@ -218,6 +249,8 @@ const struct us_trace_format us_trace_format_graph = {
 	.suffix = ".txt",
 	.summary = "as Linux's function_graph tracer",
 	.begin = begin,
-	.ops = { .enter = enter, .leave = leave },
+	.ops = { .enter = enter,
+		 .leave = leave,
+		 .calls = { .enter = call_begins, .leave = call_ends } },
 	.end = end,
 };

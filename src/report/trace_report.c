@@ -3,6 +3,7 @@
 #include "report/trace_format.h"
 
 #include "base/vec.h"
+#include "report/syscall_text.h"
 #include "report/report.h"
 #include "store/store.h"
 #include "symbol/symbol.h"
@@ -17,13 +18,9 @@
 #define FIRST_FUNCTION 16 /* below are no functions: vmm/plugin_counts.h */
 
 const struct us_trace_format *const us_trace_formats[] = {
-	&us_trace_format_graph,
-	&us_trace_format_html,
-	&us_trace_format_perfetto,
-	&us_trace_format_chrome,
-	&us_trace_format_csv,
-	&us_trace_format_uftrace,
-	NULL,
+	&us_trace_format_graph,	 &us_trace_format_html,	 &us_trace_format_perfetto,
+	&us_trace_format_chrome, &us_trace_format_csv,	 &us_trace_format_uftrace,
+	&us_trace_format_strace, &us_trace_format_calls, NULL,
 };
 
 const struct us_trace_format *us_trace_format_by_name(const char *name)
@@ -71,6 +68,12 @@ static bool is_shown(const struct us_trace_printer *p, const char *name)
 {
 	return (!p->has_filter || !regexec(&p->filter, name, 0, NULL, 0)) &&
 	       (!p->has_hide || regexec(&p->hide, name, 0, NULL, 0));
+}
+
+static bool is_call_shown(void *printer, const struct us_syscall *c)
+{
+	char name[US_SYSCALL_NAME];
+	return is_shown(printer, us_syscall_shown_name(c, name));
 }
 
 static char *name_of(const struct us_trace_printer *p, us_gva address)
@@ -171,6 +174,8 @@ int us_trace_printer_new(const struct us_trace_source *s,
 		return us_fail(e, -ENOMEM, "replay: out of memory");
 	p->o = o;
 	p->replay_opts = o->replay;
+	p->replay_opts.is_call_shown = is_call_shown;
+	p->replay_opts.filter = p;
 	p->symbols = s->symbols;
 	p->out = (struct us_trace_out){ .out = out,
 					.folder = o->folder,
@@ -205,6 +210,10 @@ int us_trace_printer_end(struct us_trace_printer *p, bool whole,
 			 struct us_trace_report_result *ret)
 {
 	int rc = whole ? us_trace_printer_until(p, UINT64_MAX) : 0;
+	if (!rc && whole)
+		rc = us_replay_end(p->replay);
+	ret->n_call = us_syscalls_n(us_replay_syscalls(p->replay));
+	ret->n_call_unknown = us_syscalls_n_unknown(us_replay_syscalls(p->replay));
 	ret->n_event = us_replay_n_event(p->replay);
 	ret->n_function = p->names.n;
 	int ended = end_format(p);
@@ -285,6 +294,11 @@ int us_trace_report(int fd, const struct us_profile *p,
 	if (!rc && !ret->n_event) {
 		us_fail(e, -ENODATA, "replay: the recording has no trace");
 		us_hint(e, "uniscope trace makes one; uniscope report shows profiles");
+		return -ENODATA;
+	}
+	if (!rc && o->format->of_calls && !ret->n_call) {
+		us_fail(e, -ENODATA, "replay: the trace has no system calls");
+		us_hint(e, "uniscope trace --syscalls records them");
 		return -ENODATA;
 	}
 	return rc || !out ? rc : us_report_flush(out, "trace", e);

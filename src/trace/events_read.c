@@ -76,7 +76,7 @@ static struct us_events_vcpu *vcpu_of(const struct us_events_file *f, unsigned i
 	return (void *)((char *)f->map + f->head.vcpu_offset + i * f->head.vcpu_stride);
 }
 
-static unsigned n_vcpu(const struct us_events_file *f)
+unsigned us_events_n_vcpu(const struct us_events_file *f)
 {
 	uint32_t n = __atomic_load_n(&f->map->n_seen, __ATOMIC_ACQUIRE);
 	return n < f->head.n_vcpu ? n : f->head.n_vcpu;
@@ -172,7 +172,7 @@ int us_events_take(struct us_events_file *f, const struct us_events_sink *sink,
 	if (!f->beside)
 		us_events_beat(f);
 	int r = 0;
-	for (unsigned i = 0; i < n_vcpu(f) && !r; i++)
+	for (unsigned i = 0; i < us_events_n_vcpu(f) && !r; i++)
 		r = take_vcpu(f, i, sink, e);
 	if (f->n_lost != lost)
 		begin_anew(f);
@@ -208,7 +208,7 @@ int us_events_record(struct us_events_file *f, struct us_writer *w, struct us_er
 void us_events_beside(struct us_events_file *f, bool skip)
 {
 	f->beside = true;
-	for (unsigned i = 0; skip && i < n_vcpu(f); i++)
+	for (unsigned i = 0; skip && i < us_events_n_vcpu(f); i++)
 		f->at[i] = __atomic_load_n(&vcpu_of(f, i)->written, __ATOMIC_ACQUIRE);
 	if (skip)
 		us_events_renew(f->map);
@@ -217,7 +217,7 @@ void us_events_beside(struct us_events_file *f, bool skip)
 double us_events_fill(const struct us_events_file *f)
 {
 	uint64_t most = 0;
-	for (unsigned i = 0; i < n_vcpu(f); i++) {
+	for (unsigned i = 0; i < us_events_n_vcpu(f); i++) {
 		uint64_t n = __atomic_load_n(&vcpu_of(f, i)->written,
 					     __ATOMIC_ACQUIRE) -
 			     f->at[i];

@@ -53,6 +53,7 @@ US_MUST_CHECK int us_events_take(struct us_events_file *f,
 /* To a recording. */
 US_MUST_CHECK int us_events_record(struct us_events_file *f, struct us_writer *w,
 				   struct us_err *e);
+unsigned us_events_n_vcpu(const struct us_events_file *f); /* that were started */
 /* Records that wait to be read, of the fullest ring, from 0 to 1. */
 double us_events_fill(const struct us_events_file *f);
 /* The reader of a stream is there: about every 100 ms. */

@@ -31,6 +31,8 @@ struct us_replay {
 	void *ctx;
 	const struct us_replay_opts *opts;
 	struct us_timeline *timeline;
+	struct us_syscalls *syscalls;
+	uint64_t last_ns;
 	struct stack stack[US_REPLAY_STACKS];
 	uint16_t on[US_MAX_VCPUS]; /* the vCPU's stack */
 	uint64_t n_event;
@@ -64,7 +66,7 @@ static int enter(struct us_replay *r, const struct us_timeline_event *e,
 	x->span = span;
 	x->shown = is_shown(r, &span);
 	x->n_shown = n_shown + x->shown;
-	return x->shown ? r->ops->enter(r->ctx, &x->span) : 0;
+	return x->shown && r->ops->enter ? r->ops->enter(r->ctx, &x->span) : 0;
 }
 
 static struct us_replay_span span_of(const struct us_replay *r,
@@ -93,7 +95,7 @@ static int leave(struct us_replay *r, uint16_t stack, const struct us_timeline_e
 	x.span.vcpu = e->vcpu;
 	if (s->n)
 		s->v[s->n - 1].inner_ns += whole;
-	return x.shown ? r->ops->leave(r->ctx, &x.span) : 0;
+	return x.shown && r->ops->leave ? r->ops->leave(r->ctx, &x.span) : 0;
 }
 
 /* It began before the trace did, or before what is left of it. */
@@ -173,10 +175,37 @@ static int on_stack(struct us_replay *r, const struct us_timeline_event *e)
 	return r->ops->move(r->ctx, e->vcpu, from, to, e->t_ns);
 }
 
+static bool is_call_shown(const struct us_replay *r, const struct us_syscall *c)
+{
+	const struct us_replay_opts *o = r->opts;
+	if (o->vcpu_mask && !(o->vcpu_mask >> (c->vcpu > 63 ? 63 : c->vcpu) & 1))
+		return false;
+	if (c->begin_ns < o->from_ns || (o->to_ns && c->begin_ns >= o->to_ns))
+		return false;
+	return !o->is_call_shown || o->is_call_shown(o->filter, c);
+}
+
+static int on_call(void *ctx, const struct us_syscall *c)
+{
+	struct us_replay *r = ctx;
+	bool told = r->ops->calls.enter && is_call_shown(r, c);
+	return told ? r->ops->calls.enter(r->ctx, c) : 0;
+}
+
+static int on_called(void *ctx, const struct us_syscall *c)
+{
+	struct us_replay *r = ctx;
+	bool told = r->ops->calls.leave && is_call_shown(r, c);
+	return told ? r->ops->calls.leave(r->ctx, c) : 0;
+}
+
+static const struct us_syscalls_ops call_ops = { on_call, on_called };
+
 static int on_event(void *ctx, const struct us_timeline_event *e)
 {
 	struct us_replay *r = ctx;
 	r->n_event++;
+	r->last_ns = e->t_ns;
 	switch ((enum us_event_kind)e->kind) {
 	case US_EVENT_ENTER:
 	case US_EVENT_INTERRUPT:
@@ -188,6 +217,9 @@ static int on_event(void *ctx, const struct us_timeline_event *e)
 		return on_jump(r, e);
 	case US_EVENT_STACK:
 		return on_stack(r, e);
+	case US_EVENT_DATA:
+		return us_syscalls_add(r->syscalls, e->vcpu, e->t_ns, e->insns, e->data,
+				       e->size);
 	default:
 		return 0;
 	}
@@ -208,6 +240,8 @@ int us_replay_new(uint64_t insn_ns, const struct us_replay_ops *ops, void *ctx,
 	for (unsigned i = 0; i < US_REPLAY_STACKS; i++)
 		r->stack[i].root = UINT32_MAX;
 	int rc = us_timeline_new(insn_ns, on_event, r, &r->timeline);
+	if (!rc)
+		rc = us_syscalls_new(&call_ops, r, &r->syscalls);
 	if (rc) {
 		us_replay_free(r);
 		*ret = NULL;
@@ -222,12 +256,23 @@ void us_replay_free(struct us_replay *r)
 	for (unsigned i = 0; i < US_REPLAY_STACKS; i++)
 		free(r->stack[i].v);
 	us_timeline_free(r->timeline);
+	us_syscalls_free(r->syscalls);
 	free(r);
 }
 
 struct us_timeline *us_replay_timeline(struct us_replay *r)
 {
 	return r->timeline;
+}
+
+int us_replay_end(struct us_replay *r)
+{
+	return us_syscalls_end(r->syscalls, r->last_ns);
+}
+
+const struct us_syscalls *us_replay_syscalls(const struct us_replay *r)
+{
+	return r->syscalls;
 }
 
 uint32_t us_replay_root(const struct us_replay *r, uint16_t stack)

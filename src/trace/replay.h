@@ -8,6 +8,7 @@
 #ifndef US_TRACE_REPLAY_H
 #define US_TRACE_REPLAY_H
 
+#include "trace/syscalls.h"
 #include "trace/timeline.h"
 
 /* Numbers of stacks are below; the first 4096 are the trace's, behind these is one for
@@ -33,6 +34,8 @@ struct us_replay_ops {
 	/* The vCPU goes on with another stack. */
 	int (*move)(void *ctx, unsigned vcpu, uint16_t from, uint16_t to,
 		    uint64_t t_ns);
+	/* System calls; NULL: none are told of. */
+	struct us_syscalls_ops calls;
 };
 
 struct us_replay_opts {
@@ -43,6 +46,9 @@ struct us_replay_opts {
 	uint32_t max_depth;	 /* of those that are shown; 0: any */
 	uint64_t vcpu_mask;	 /* 0: all */
 	uint64_t from_ns, to_ns; /* of entries; to 0: the end */
+	/* Is a system call shown?  NULL: all are. */
+	bool (*is_call_shown)(void *filter, const struct us_syscall *c);
+	void *filter;
 };
 
 struct us_replay;
@@ -53,6 +59,10 @@ US_MUST_CHECK int us_replay_new(uint64_t insn_ns, const struct us_replay_ops *op
 				struct us_replay **ret);
 void us_replay_free(struct us_replay *r);		     /* accepts NULL */
 struct us_timeline *us_replay_timeline(struct us_replay *r); /* takes the records */
+/* There are no more: tell of what is open. */
+US_MUST_CHECK int us_replay_end(struct us_replay *r);
+/* What is known of threads that make system calls. */
+const struct us_syscalls *us_replay_syscalls(const struct us_replay *r);
 /* The function that is outermost on the stack; UINT32_MAX: none is known. */
 uint32_t us_replay_root(const struct us_replay *r, uint16_t stack);
 /* How many events there were. */

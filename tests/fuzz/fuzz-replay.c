@@ -68,7 +68,9 @@ static int move(void *ctx, unsigned vcpu, uint16_t from, uint16_t to, uint64_t t
 	return 0;
 }
 
-static const struct us_replay_ops checks = { enter, leave, move };
+static const struct us_replay_ops checks = { .enter = enter,
+					     .leave = leave,
+					     .move = move };
 
 /* Ten bytes a record: the vCPU and what else is to be done, the kind, the rest. */
 static void feed(struct us_replay *r, const uint8_t *data, size_t size)
@@ -91,6 +93,7 @@ static void feed(struct us_replay *r, const uint8_t *data, size_t size)
 			must(!us_timeline_until(t, until += record & 0xffff));
 	}
 	must(!us_timeline_until(t, UINT64_MAX));
+	must(!us_replay_end(r));
 }
 
 static void check(const uint8_t *data, size_t size, uint64_t insn_ns,

@@ -3,13 +3,16 @@
  * plugin.c: the plugin that QEMU loads: its options, its file, its start.
  *
  *	-plugin FILE,counts=PATH[,functions=PATH][,nodes=N][,only=calls]
- *		[,trace=PATH[,records=N][,depth=N][,stream=on][,clock=insns][,begin=off]]
+ *		[,trace=PATH[,records=N][,depth=N][,stream=on][,clock=insns][,begin=off]
+ *		[,syscalls=on|alone[,text=N][,calls=NAME+NAME...]]]
  *
  * counts: a file that is made, plugin_counts.h; functions: one that is read,
- * functions.h; trace: one that is made, events.h.
+ * functions.h; trace: one that is made, events.h; syscalls: system calls are in it,
+ * perhaps alone.
  */
 #include "trace/plugin/calls.h"
 #include "trace/plugin/event_file.h"
+#include "trace/plugin/syscalls.h"
 #include "trace/plugin/translate.h"
 
 #include <errno.h>
@@ -35,6 +38,7 @@ struct options {
 	uint32_t n_node;
 	bool calls_only;
 	struct us_event_options trace;
+	struct us_syscall_options syscalls;
 };
 
 /* The only way: the version must stand there when QEMU looks, before it calls us. */
@@ -65,7 +69,8 @@ static int parse(struct options *o, int argc, char **argv)
 			o->n_node = (uint32_t)n;
 		else if (!strcmp(argv[i], "only=calls"))
 			o->calls_only = true;
-		else if (!us_event_option(&o->trace, argv[i]))
+		else if (!us_event_option(&o->trace, argv[i]) &&
+			 !us_syscall_option(&o->syscalls, argv[i]))
 			return complain("option", argv[i], EINVAL);
 	}
 	if (o->calls_only && (!o->functions || o->trace.path))
@@ -188,6 +193,8 @@ static void start_vcpu(qemu_plugin_id_t id, unsigned i)
 	}
 	us_plugin.vcpu[i].started = true;
 	find_counters();
+	if (us_plugin.syscalls)
+		us_syscalls_start(i);
 	us_event_file_started(us_plugin.events, i);
 	if (i >= us_plugin.counts->n_seen)
 		us_plugin.counts->n_seen = i + 1;
@@ -207,6 +214,16 @@ static int trace_vcpus(const struct us_event_options *o)
 		v->tracker.events = &v->events;
 	}
 	return 0;
+}
+
+static int trace_syscalls(const struct us_syscall_options *o, const qemu_info_t *info)
+{
+	int code = us_syscalls_init(o, info->target_name, us_plugin.n_vcpu);
+	us_plugin.syscalls = true;
+	us_plugin.syscalls_alone = o->alone;
+	return code < 0
+		       ? complain("trace the system calls of", info->target_name, -code)
+		       : 0;
 }
 
 /* Before there are any: what goes wrong is said now. */
@@ -251,7 +268,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 			char **argv)
 {
 	struct options o = { .n_node = DEFAULT_NODES,
-			     .trace = US_EVENT_OPTIONS_DEFAULT };
+			     .trace = US_EVENT_OPTIONS_DEFAULT,
+			     .syscalls = { .text = 32 } };
 	struct us_functions functions;
 	us_plugin.arch = us_plugin_arch_find(info->target_name);
 	if (!us_plugin.arch || !info->system_emulation)
@@ -271,6 +289,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 	us_plugin.counts->in_turns = us_plugin.counts->n_vcpu > 1;
 	if (us_points_init(&us_plugin.points, &functions) < 0 || make_vcpus() < 0)
 		return complain("start", NULL, ENOMEM);
+	if (o.trace.path && o.syscalls.on && trace_syscalls(&o.syscalls, info) < 0)
+		return -EIO;
 	if (o.trace.path && trace_vcpus(&o.trace) < 0)
 		return -EIO;
 	if (us_plugin.api > 1)

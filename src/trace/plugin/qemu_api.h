@@ -68,6 +68,9 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb,
 						 size_t i);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+/* Where it is in QEMU's own memory (whatever its documentation says); NULL: it is not
+ * in RAM. */
+const void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 unsigned qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);
@@ -114,6 +117,12 @@ US_WEAK int qemu_plugin_read_register(struct qemu_plugin_register *handle,
 /* Since version 4. */
 US_WEAK bool qemu_plugin_read_memory_vaddr(uint64_t addr, struct us_byte_array *data,
 					   size_t len);
+
+/* What the latter calls, of QEMUs that export all they have (Debian's), in any version:
+ * include/exec/cpu-all.h there.  0: all of it was read. */
+US_WEAK void *qemu_get_cpu(int vcpu);
+US_WEAK int cpu_memory_rw_debug(void *cpu, uint64_t addr, void *ptr, size_t len,
+				bool is_write);
 
 /* GLib's, which QEMU has. */
 US_WEAK struct us_byte_array *g_byte_array_sized_new(unsigned reserved);

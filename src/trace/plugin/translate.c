@@ -2,6 +2,8 @@
 /* translate.c: see translate.h. */
 #include "trace/plugin/block.h"
 
+#include "trace/plugin/syscalls.h"
+
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -423,10 +425,12 @@ void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	if (!us_plugin.begun)
 		learn_reset_vector(tb);
 	count_instructions(tb, b.n);
-	for (b.i = 0; b.i < b.n; b.i++) {
+	for (b.i = 0; b.i < b.n && !us_plugin.syscalls_alone; b.i++) {
 		b.insn = qemu_plugin_tb_get_insn(tb, b.i);
 		translate_insn(&b);
 	}
 	us_link_flush(&b);
+	if (us_plugin.syscalls)
+		us_syscalls_translate(tb);
 	pthread_mutex_unlock(&lock);
 }

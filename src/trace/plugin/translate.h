@@ -34,6 +34,7 @@ struct us_plugin {
 	struct us_track_stacks stacks;
 	struct us_counts_head *counts;
 	struct us_events_head *events; /* NULL: it is not traced */
+	bool syscalls, syscalls_alone; /* are traced; and nothing else */
 };
 
 extern struct us_plugin us_plugin;
