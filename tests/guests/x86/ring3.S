@@ -95,6 +95,7 @@
 	movq	%rax, %rdi
 	movq	%rsp, %rdx
 	call	system_call
+	movq	%rax, 80(%rsp)	/* where rax is kept */
 	restore_all
 	leave_kernel gate_entry
 

@@ -92,7 +92,7 @@ void gate_entry(void);
 void timer_entry(void);
 void fault_entry(void);
 NORETURN void enter_user(u64 stack, u64 vcpu, u64 unit);
-void system_call(u64 call, u64 arg, u64 frame);
+u64 system_call(u64 call, u64 arg, u64 frame);
 void page_fault(u64 frame);
 void timer_tick(u64 frame);
 
@@ -175,12 +175,49 @@ VISIBLE void page_fault(u64 frame)
 	timed_work(&truths[vcpu]);
 }
 
-VISIBLE void system_call(u64 call, u64 arg, u64 frame)
+#ifdef STATES_CALLS
+static void state_calls(u32 vcpu, const u64 *n)
+{
+	static struct text lines[MAX_VCPUS];
+	struct text *line = &lines[vcpu];
+
+	line->len = 0;
+	text_string(line, "CALLS {\"vcpu\":");
+	text_number(line, vcpu);
+	for (u32 i = 0; i <= N_CALL; i++) {
+		text_string(line, ",\"");
+		text_number(line, i);
+		text_string(line, "\":");
+		text_number(line, n[i]);
+	}
+	text_string(line, "}\n");
+	serial_write(line->data, line->len);
+}
+
+/* Each is counted, whatever comes of it. */
+HIDDEN u64 stated_call(u32 vcpu, u64 call, u64 arg)
+{
+	static u64 n[MAX_VCPUS][N_CALL + 1];
+
+	n[vcpu][call < N_CALL ? call : N_CALL]++;
+	if (call == CALL_STATE)
+		state_calls(vcpu, n[vcpu]);
+	return call < N_CALL ? call * CALL_VALUE + arg : -(u64)NO_CALL;
+}
+#else
+HIDDEN u64 stated_call(u32 vcpu, u64 call, u64 arg)
+{
+	(void)vcpu;
+	(void)arg;
+	return call;
+}
+#endif
+
+VISIBLE u64 system_call(u64 call, u64 arg, u64 frame)
 {
 	struct truth *t = &truths[vcpu_of(frame)];
 	u64 gva = USER_PAGE + (u64)t->vcpu * USER_SLOT;
 
-	(void)arg;
 	switch (call) {
 	case CALL_WORK:
 		timed_work(t);
@@ -196,6 +233,7 @@ VISIBLE void system_call(u64 call, u64 arg, u64 frame)
 	default:
 		break;
 	}
+	return stated_call(t->vcpu, call, arg);
 }
 
 void guest_gates(void)

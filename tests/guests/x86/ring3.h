@@ -17,6 +17,16 @@
 #define CALL_WORK   0
 #define CALL_REPORT 1
 #define CALL_UNMAP  2
+/* Of a guest that states what calls were made of it: these give back
+ * call * CALL_VALUE + argument, those above N_CALL an error; and one that prints it. */
+#define CALL_SUM   10
+#define N_SUM	   5
+#define CALL_GATE  20
+#define CALL_STATE 31
+#define N_CALL	   32
+#define CALL_VALUE 1000
+#define NO_CALL	   38 /* the errno */
+#define N_ROUND	   400
 
 #define SELECTOR_USER_DATA 0x2b
 #define SELECTOR_USER_CODE 0x33

@@ -45,7 +45,7 @@ VISIBLE void by_syscall(u64 call, u64 arg)
 VISIBLE void by_gate(u64 call, u64 arg)
 {
 	WITH_FRAME();
-	__asm__ volatile("int %0" ::"i"(GATE_VECTOR), "a"(call), "D"(arg) : "memory");
+	__asm__ volatile("int %1" : "+a"(call) : "i"(GATE_VECTOR), "D"(arg) : "memory");
 }
 
 VISIBLE void touch(u64 vcpu)
@@ -54,6 +54,27 @@ VISIBLE void touch(u64 vcpu)
 	*(volatile u64 *)(USER_PAGE + vcpu * USER_SLOT) = vcpu;
 }
 
+#ifdef STATES_CALLS
+/* So many of each that their numbers differ. */
+NORETURN void user_main(u64 vcpu, u64 unit)
+{
+	for (u64 i = 0; i < N_ROUND; i++) {
+		by_syscall(CALL_SUM + i % N_SUM, i);
+		if (i % 3 == 0)
+			by_gate(CALL_GATE, i);
+		if (i % 7 == 0)
+			by_syscall(1000 + i, i);
+		if (i % 16 == 0)
+			by_syscall(CALL_WORK, i);
+		touch(vcpu);
+		if (i % 11 == 0)
+			by_syscall(CALL_UNMAP, i);
+	}
+	by_syscall(CALL_STATE, 0);
+	for (;;)
+		keep(compute(unit));
+}
+#else
 NORETURN void user_main(u64 vcpu, u64 unit)
 {
 	for (u64 i = 0;; i++) {
@@ -65,3 +86,4 @@ NORETURN void user_main(u64 vcpu, u64 unit)
 		by_syscall(CALL_REPORT, 0);
 	}
 }
+#endif

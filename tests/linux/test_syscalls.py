@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What programs ask of Debian's Linux under TCG, beside what strace says of the same on
+this host.
+
+usage: test_syscalls.py BUILD [--qemu SUITE]
+
+The programs are busybox's, in a folder that is the guest's first file system, and this
+host's chroot.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+
+from guest import kernel, static_busybox
+from harness import Skip, Tap, Uniscope, check, note
+from initramfs import Initramfs
+from strace_text import calls, summary
+from tcg import Qemu
+
+FILES = {"/etc/motd": "Hello, \"world\"\nline two\n\t\x01\n", "/etc/group": "root:x:0:\n",
+         "/etc/passwd": "root:x:0:0:root:/:/bin/sh\n"}
+PROGRAMS = ["cat", "ls", "wc", "sh", "sleep", "head", "dd", "sort"]
+# By their first words they are found again.
+COMMANDS = [
+    ["/bin/cat", "/etc/motd"], ["/bin/head", "-n1", "/etc/motd"], ["/bin/wc", "/etc/passwd"],
+    ["/bin/cat", "/nowhere", "/etc/group"], ["/bin/ls", "-l", "/etc"], ["/bin/sleep", "0.05"],
+    ["/bin/dd", "if=/etc/motd", "of=/tmp/copy", "bs=7"], ["/bin/sort", "-r", "/etc/motd"],
+    ["/bin/sh", "-c", 'trap "echo hi" USR1; kill -USR1 $$; echo done'],
+    ["/bin/sh", "-c", "cat /etc/motd | wc -l"],
+]
+INIT = """#!/bin/busybox sh
+exec >/dev/console 2>&1
+/bin/busybox mkdir -p /dev
+/bin/busybox mount -t devtmpfs dev /dev
+cd /
+{commands}
+echo END
+/bin/busybox poweroff -f
+"""
+# When a parent hears of its children's end is a matter of time.
+TIMELY = ("wait4", "rt_sigreturn")
+# Addresses, identities, and what the vDSO may answer.
+LOOSE = ("brk", "mmap", "clone", "fork", "vfork", "getpid", "getppid", "set_tid_address", "gettid",
+         "clock_gettime", "gettimeofday", "time", "mprotect", "kill", "uname", "getdents64")
+
+
+# What strace shows as a text and uniscope does not, and what is random.
+TEXTLESS = ("prctl", "getrandom")
+# As the guest's first shell has it.
+ENVIRONMENT = {"PATH": "/sbin:/usr/sbin:/bin:/usr/bin", "PWD": "/", "HOME": "/"}
+
+
+def make_root(folder):
+    """The same files for both."""
+    fs = Initramfs()
+    for path, text in FILES.items():
+        fs.add(path, text, 0o644)
+        os.makedirs(folder + os.path.dirname(path), exist_ok=True)
+        with open(folder + path, "w") as f:
+            f.write(text)
+    fs.add_file("/bin/busybox", static_busybox())
+    for name in ("bin", "tmp", "dev"):
+        os.makedirs(os.path.join(folder, name))
+        fs.folder(name)
+    shutil.copy(static_busybox(), os.path.join(folder, "bin"))
+    for name in PROGRAMS:
+        fs.link("/bin/" + name, "busybox")
+        os.symlink("busybox", os.path.join(folder, "bin", name))
+    quoted = [" ".join("'" + w + "'" for w in c) for c in COMMANDS]
+    fs.add("/init", INIT.format(commands="\n".join(f"{c} </dev/null >/tmp/out 2>&1" for c in quoted)))
+    return fs
+
+
+class Host:
+    """strace of a command in the folder."""
+
+    def __init__(self, folder):
+        if not shutil.which("strace"):
+            raise Skip("strace is not installed")
+        if os.geteuid():
+            raise Skip("only root can chroot")
+        self.folder = folder
+
+    def calls(self, command):
+        out = self.folder + ".strace"
+        with open(os.path.join(self.folder, "tmp/out"), "w") as f:
+            done = subprocess.run(
+                [shutil.which("strace"), "-f", "-s", "32", "-o", out,
+                 shutil.which("chroot", path=os.defpath + ":/usr/sbin:/sbin"), self.folder,
+                 *command], env=ENVIRONMENT,
+                stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT)
+        text = open(out).read()
+        if "ptrace" in text[:200] or not text:
+            raise Skip(f"strace: exit {done.returncode}")
+        return processes(calls(text), command)
+
+
+def processes(found, command, skip=0):
+    """The calls of a command from its execution on: a list for each of its processes."""
+    begun = [c for c in found if c.name == "execve" and c.path() == command[0] and not c.error]
+    first = begun[skip]
+    mine = {first.thread: []}
+    for c in (c for c in found if c.order > first.order):
+        if c.thread not in mine:
+            # Its children: they begin before it ends.
+            if any(x.name.startswith("exit") for x in mine[first.thread]):
+                break
+            if not any(x.name in ("clone", "fork", "vfork") for x in mine[first.thread]):
+                continue
+            if c.name == "wait4":
+                continue  # the one that started it
+            mine[c.thread] = []
+        if not any(x.name.startswith("exit") for x in mine[c.thread]):
+            mine[c.thread].append(c)
+    return list(mine.values())
+
+
+def fact(c):
+    """What has to be the same."""
+    loose = c.name in LOOSE
+    text = None if loose or c.name in TEXTLESS else c.path()
+    return (c.name, c.error, None if loose else c.value, text)
+
+
+def names(process):
+    return tuple(c.name for c in process if c.name not in (*TIMELY, "clock_gettime"))
+
+
+class Linux:
+    """A recording of the guest, from its start to its end."""
+
+    def __init__(self, args, qemu, fs, folder):
+        self.us = Uniscope(args.build)
+        self.out = self.us.data("linux.data")
+        initrd, log = os.path.join(folder, "initrd"), os.path.join(folder, "serial")
+        fs.write(initrd)
+        self.us.run("trace", "--syscalls", "-o", self.out, "--", qemu.program, "-M", "q35",
+                    "-m", "256", "-smp", "2", "-cpu", "max", "-nodefaults", "-no-reboot",
+                    "-display", "none", "-serial", "file:" + log,
+                    "-kernel", kernel(args.build)[0], "-initrd", initrd, "-append",
+                    "console=ttyS0 quiet panic=-1 clocksource=tsc tsc=reliable "
+                    "random.trust_cpu=on", timeout=400)
+        serial = open(log, errors="replace").read()
+        check("END" in serial, serial[-500:])
+        self.text = self.us.run("replay", self.out).stdout
+        self.calls = calls(self.text)
+
+    def processes(self, command):
+        same = [c for c in COMMANDS if c[0] == command[0]]
+        return processes(self.calls, command, same.index(command))
+
+
+def is_same(linux, host, command):
+    guest, here = linux.processes(command), host.calls(command)
+    note(f"{sum(map(len, guest))} calls in {len(guest)} processes")
+    check(sorted(map(names, guest)) == sorted(map(names, here)),
+          f"\n guest {sorted(map(names, guest))}\n  host {sorted(map(names, here))}")
+    here, guest = (Counter(fact(c) for p in ps for c in p
+                           if c.name not in (*TIMELY, "clock_gettime")) for ps in (here, guest))
+    check(guest == here, f"\n guest {guest - here}\n  host {here - guest}")
+
+
+def is_summed_up(linux):
+    """The table has what the lines have; a call that has not returned is not in it."""
+    done = [c for c in linux.calls if c.value is not None or "ERESTART" in c.result]
+    want = {n: (k, sum(c.name == n and (c.error != "" or c.value is None) for c in done))
+            for n, k in Counter(c.name for c in done).items()}
+    have = summary(linux.us.run("replay", "-c", linux.out).stdout)
+    check(have == want, f"{set(have.items()) ^ set(want.items())}")
+    note(f"{sum(n for n, _ in have.values())} calls, {sum(f for _, f in have.values())} errors")
+
+
+def all_has_ended(linux):
+    """But for the first process, which waits, and the one that ends the machine."""
+    left = [c for c in linux.calls if "unfinished" in c.result]
+    check({c.name for c in left} <= {"wait4", "reboot"}, f"{left}")
+    check(not re.search("gone", linux.text), "a thread is gone")
+    unknown = [c for c in linux.calls if c.value is None and "unfinished" not in c.result
+               and not c.name.startswith("exit")]
+    check(not unknown, f"{unknown}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--qemu", default="")
+    args = parser.parse_args()
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="uniscope-linux-") as folder:
+        linux = None
+
+        def start():
+            nonlocal linux
+            qemu = Qemu(args.build, args.qemu, folder)
+            note(f"QEMU {qemu.version}")
+            fs = make_root(os.path.join(folder, "root"))
+            linux = Linux(args, qemu, fs, folder)
+        tap.point("a guest is traced", start)
+        for command in COMMANDS if linux else ():
+            tap.point(" ".join(command), lambda c=command: is_same(
+                linux, Host(os.path.join(folder, "root")), c))
+        if linux:
+            tap.point("the table", lambda: is_summed_up(linux))
+            tap.point("all calls have ended", lambda: all_has_ended(linux))
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
