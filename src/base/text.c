@@ -2,8 +2,10 @@
 /* text.c: see text.h. */
 #include "base/text.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 size_t us_utf8_len(const char *s)
@@ -210,4 +212,13 @@ char *us_put_u64(char *p, uint64_t n, unsigned least)
 	while (k)
 		*p++ = digits[--k];
 	return p;
+}
+
+void us_append(char *dst, size_t size, const char *fmt, ...)
+{
+	size_t at = strlen(dst);
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(dst + at, size - at, fmt, ap);
+	va_end(ap);
 }

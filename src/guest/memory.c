@@ -2,6 +2,8 @@
 /* memory.c: see memory.h. */
 #include "guest/memory.h"
 
+#include "base/search.h"
+
 #include <string.h>
 #include <sys/uio.h>
 
@@ -36,18 +38,11 @@ static const struct us_region *region_of(struct us_mem *m, us_gpa pa)
 {
 	if (m->last < m->n_region && region_has(&m->region[m->last], pa))
 		return &m->region[m->last];
-	size_t lo = 0, hi = m->n_region;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (m->region[mid].start <= pa)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == 0 || !region_has(&m->region[lo - 1], pa))
+	size_t next = us_first_not(m->n_region, mid, m->region[mid].start <= pa);
+	if (next == 0 || !region_has(&m->region[next - 1], pa))
 		return NULL;
-	m->last = lo - 1;
-	return &m->region[lo - 1];
+	m->last = next - 1;
+	return &m->region[next - 1];
 }
 
 static bool fetch_from_process(pid_t pid, us_hva hva, void *buf, size_t len)

@@ -2,6 +2,7 @@
 /* kallsyms.c: decode the table, once kallsyms_find.c has its parts. */
 #include "linux/kallsyms.h"
 
+#include "base/search.h"
 #include "linux/kallsyms_find.h"
 
 #include <ctype.h>
@@ -222,19 +223,12 @@ bool us_kallsym_is_code(const struct us_kallsym *s)
 const struct us_kallsym *us_kallsyms_find(const struct us_kallsyms *k, us_gva addr,
 					  us_gva *ret_end)
 {
-	size_t lo = 0, hi = k->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (k->v[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == 0 || lo == k->n)
+	size_t next = us_first_not(k->n, mid, k->v[mid].addr <= addr);
+	if (next == 0 || next == k->n)
 		return NULL;
-	*ret_end = k->v[lo].addr;
-	us_gva start = k->v[--lo].addr;
-	while (lo > 0 && k->v[lo - 1].addr == start)
-		lo--;
-	return us_kallsym_is_code(&k->v[lo]) ? &k->v[lo] : NULL;
+	*ret_end = k->v[next].addr;
+	us_gva start = k->v[--next].addr;
+	while (next > 0 && k->v[next - 1].addr == start)
+		next--;
+	return us_kallsym_is_code(&k->v[next]) ? &k->v[next] : NULL;
 }

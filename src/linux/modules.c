@@ -3,6 +3,7 @@
 #include "linux/modules.h"
 
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "linux/kernel_btf.h"
 
@@ -363,15 +364,8 @@ void us_linux_modules_fini(struct us_linux_modules *m)
 const struct us_linux_module *us_linux_module_at(const struct us_linux_modules *m,
 						 us_gva pc)
 {
-	size_t lo = 0, hi = m->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (m->v[mid].start <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && pc < m->v[lo - 1].end ? &m->v[lo - 1] : NULL;
+	size_t next = us_first_not(m->n, mid, m->v[mid].start <= pc);
+	return next && pc < m->v[next - 1].end ? &m->v[next - 1] : NULL;
 }
 
 const struct us_linux_function *
@@ -379,13 +373,6 @@ us_linux_module_function(const struct us_linux_modules *m,
 			 const struct us_linux_module *module, us_gva pc)
 {
 	const struct us_linux_function *f = m->functions.v + module->first;
-	size_t lo = 0, hi = module->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (f[mid].start <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? &f[lo - 1] : NULL;
+	size_t next = us_first_not(module->n, mid, f[mid].start <= pc);
+	return next ? &f[next - 1] : NULL;
 }

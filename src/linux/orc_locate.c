@@ -3,6 +3,8 @@
  */
 #include "linux/orc.h"
 
+#include "base/search.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -14,15 +16,8 @@
 /* The entry that holds at addr: the last one at or below it. */
 static const uint8_t *entry_at(const struct us_orc *o, us_gva addr)
 {
-	size_t lo = 0, hi = o->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (us_orc_place(o, mid) <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? o->entry + US_ORC_ENTRY * (lo - 1) : NULL;
+	size_t next = us_first_not(o->n, mid, us_orc_place(o, mid) <= addr);
+	return next ? o->entry + US_ORC_ENTRY * (next - 1) : NULL;
 }
 
 /* At a function's first instruction the return address is on top of the stack. */

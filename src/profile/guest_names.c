@@ -2,6 +2,7 @@
 /* guest_names.c: see guest_names.h. */
 #include "profile/guest_names.h"
 
+#include "base/search.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -83,17 +84,10 @@ void us_guest_names_sort(struct us_guest_names *g)
 bool us_guest_names_find(void *ctx, us_gva pc, struct us_symbol_name *ret)
 {
 	const struct us_guest_names *g = ctx;
-	size_t lo = 0, hi = g->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (g->v[mid].start <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || pc - g->v[lo - 1].start >= g->v[lo - 1].size)
+	size_t next = us_first_not(g->n, mid, g->v[mid].start <= pc);
+	if (!next || pc - g->v[next - 1].start >= g->v[next - 1].size)
 		return false;
-	const struct us_guest_name *n = &g->v[lo - 1];
+	const struct us_guest_name *n = &g->v[next - 1];
 	*ret = (struct us_symbol_name){ n->start, n->name, g->modules.v[n->module] };
 	return true;
 }

@@ -2,6 +2,7 @@
 /* profile/views.c: which images hold for an address: by time and address space. */
 #include "profile/profile_priv.h"
 
+#include "base/search.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -50,15 +51,7 @@ int us_profile_cut_time(struct us_profile *p)
 /* How many cuts are at or before t_ns. */
 static uint32_t epoch_of(const struct us_profile *p, uint64_t t_ns)
 {
-	size_t low = 0, high = p->cuts.n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (p->cuts.v[mid] <= t_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return (uint32_t)low;
+	return (uint32_t)us_first_not(p->cuts.n, mid, p->cuts.v[mid] <= t_ns);
 }
 
 /* The outermost node is hung below the epoch's, and so on inwards. */

@@ -2,8 +2,9 @@
 /* profile/warn.c: what the figures cannot say for themselves. */
 #include "profile/profile_priv.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -98,16 +99,6 @@ static void find_places(struct us_profile *p, struct cut_places *c)
 		}
 }
 
-__attribute__((__format__(__printf__, 3, 4))) static void append(char *dst, size_t size,
-								 const char *fmt, ...)
-{
-	size_t at = strlen(dst);
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(dst + at, size - at, fmt, ap);
-	va_end(ap);
-}
-
 static void warn_of_cut_stacks(struct us_profile *p)
 {
 	struct cut_places c = { 0 };
@@ -121,20 +112,21 @@ static void warn_of_cut_stacks(struct us_profile *p)
 		return;
 	find_places(p, &c);
 	if (c.programs) {
-		append(why, sizeof(why), "%.1f %% in programs without a file (-e FILE)",
-		       100.0 * (double)c.programs / (double)all);
+		us_append(why, sizeof(why),
+			  "%.1f %% in programs without a file (-e FILE)",
+			  100.0 * (double)c.programs / (double)all);
 		then = "; ";
 	}
 	for (int i = US_END_DEPTH; i < US_N_END; i++) {
 		if (!c.ends[i])
 			continue;
-		append(why, sizeof(why), "%s%.1f %% %s", then,
-		       100.0 * (double)c.ends[i] / (double)all,
-		       us_unwind_end_words((enum us_unwind_end)i));
+		us_append(why, sizeof(why), "%s%.1f %% %s", then,
+			  100.0 * (double)c.ends[i] / (double)all,
+			  us_unwind_end_words((enum us_unwind_end)i));
 		then = "; ";
 	}
 	if (c.most)
-		append(why, sizeof(why), "; most at %.100s", c.most->name);
+		us_append(why, sizeof(why), "; most at %.100s", c.most->name);
 	us_profile_warn(p,
 			"%.1f %% of the stacks are cut, outer callers are missing: %s",
 			100.0 * (double)cut / (double)all, why);

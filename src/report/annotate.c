@@ -3,6 +3,7 @@
 #include "report/annotate.h"
 
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "profile/pair_map.h"
 #include "report/source.h"
@@ -134,15 +135,7 @@ static uint32_t line_of(struct work *w, us_gva pc, uint32_t *ret_call)
 /* Where the samples of the bytes-only pieces and of instructions begin. */
 static size_t first_pc(const struct work *w, us_gva at)
 {
-	size_t low = 0, high = w->n_pc;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (w->pc[mid].pc < at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return us_first_not(w->n_pc, mid, w->pc[mid].pc < at);
 }
 
 /* Without instructions: a piece ends before the next address that was seen, and with

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "symbol/demangle.h"
 
@@ -128,15 +129,8 @@ static int compare_gva(const void *a, const void *b)
 static void judge_place(void *ctx, const struct us_function *f)
 {
 	struct search *s = ctx;
-	size_t low = 0, high = s->n_at;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (s->at[mid] < f->start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low < s->n_at && s->at[low] - f->start < f->size)
+	size_t next = us_first_not(s->n_at, mid, s->at[mid] < f->start);
+	if (next < s->n_at && s->at[next] - f->start < f->size)
 		keep(s, f);
 }
 

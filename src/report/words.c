@@ -3,10 +3,10 @@
 #include "report/report.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "profile/time_split.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,29 +15,19 @@ static double percent(uint64_t part, uint64_t all)
 	return all ? 100.0 * (double)part / (double)all : 0;
 }
 
-__attribute__((__format__(__printf__, 3, 4))) static void append(char *dst, size_t size,
-								 const char *fmt, ...)
-{
-	size_t at = strlen(dst);
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(dst + at, size - at, fmt, ap);
-	va_end(ap);
-}
-
 char *us_report_stats_line(char *dst, size_t size, const struct us_record_stats *s)
 {
 	uint64_t seen = s->running + s->idle;
 	snprintf(dst, size, "%" PRIu64 " samples, %" PRIu64 " idle (%.1f %%)", seen,
 		 s->idle, percent(s->idle, seen));
-	append(dst, size, ", %" PRIu64 " lost, %" PRIu64 " truncated", s->lost,
-	       s->truncated);
+	us_append(dst, size, ", %" PRIu64 " lost, %" PRIu64 " truncated", s->lost,
+		  s->truncated);
 	if (s->held_max_ns)
-		append(dst, size, ", %.1f us/sample p50, %.1f us p99",
-		       (double)s->held_p50_ns / 1e3, (double)s->held_p99_ns / 1e3);
+		us_append(dst, size, ", %.1f us/sample p50, %.1f us p99",
+			  (double)s->held_p50_ns / 1e3, (double)s->held_p99_ns / 1e3);
 	if ((s->held_max_ns || s->stolen_ns) && s->vcpu_ns)
-		append(dst, size, ", guest time taken %.2f %%",
-		       percent(s->stolen_ns, s->vcpu_ns));
+		us_append(dst, size, ", guest time taken %.2f %%",
+			  percent(s->stolen_ns, s->vcpu_ns));
 	return dst;
 }
 
@@ -53,8 +43,8 @@ static char *counted_line(const struct us_profile *p, char *dst, size_t size)
 		dst[0] = '\0';
 	else
 		snprintf(dst, size, "%" PRIu64 " instructions, ", s->running);
-	append(dst, size, "%" PRIu64 " calls of %zu functions, counted", s->calls,
-	       called);
+	us_append(dst, size, "%" PRIu64 " calls of %zu functions, counted", s->calls,
+		  called);
 	return dst;
 }
 
@@ -98,16 +88,16 @@ static void what(const struct us_profile *p, char *dst, size_t size)
 	int vcpus = n ? atoi(n) : seen;
 	snprintf(dst, size, "%s: ", us_report_title(p));
 	if (vmm)
-		append(dst, size, "%s, ", vmm);
+		us_append(dst, size, "%s, ", vmm);
 	if (pid && strcmp(pid, "0"))
-		append(dst, size, "pid %s, ", pid);
-	append(dst, size, "%d vCPU%s", vcpus, vcpus == 1 ? "" : "s");
+		us_append(dst, size, "pid %s, ", pid);
+	us_append(dst, size, "%d vCPU%s", vcpus, vcpus == 1 ? "" : "s");
 	if (seen != vcpus)
-		append(dst, size, " (%d seen)", seen);
+		us_append(dst, size, " (%d seen)", seen);
 	if (date)
-		append(dst, size, ", recorded %s", date);
+		us_append(dst, size, ", recorded %s", date);
 	if (host)
-		append(dst, size, " on %s", host);
+		us_append(dst, size, " on %s", host);
 }
 
 static void how(const struct us_profile *p, char *dst, size_t size)
@@ -117,13 +107,13 @@ static void how(const struct us_profile *p, char *dst, size_t size)
 	uint64_t taken = s->running + s->idle + s->off;
 	snprintf(dst, size, "backend %s", fact_or(p, "backend", "not known"));
 	if (detail)
-		append(dst, size, " (%s)", detail);
+		us_append(dst, size, " (%s)", detail);
 	if (hz)
-		append(dst, size, ", %s Hz asked", hz);
+		us_append(dst, size, ", %s Hz asked", hz);
 	if (s->vcpu_ns)
-		append(dst, size, ", %.1f Hz reached on each vCPU",
-		       (double)taken * 1e9 / (double)s->vcpu_ns);
-	append(dst, size, ", %.1f s", (double)s->elapsed_ns / 1e9);
+		us_append(dst, size, ", %.1f Hz reached on each vCPU",
+			  (double)taken * 1e9 / (double)s->vcpu_ns);
+	us_append(dst, size, ", %.1f s", (double)s->elapsed_ns / 1e9);
 }
 
 static void filters(const struct us_profile *p, char *dst, size_t size)
@@ -147,15 +137,16 @@ static void states(const struct us_profile *p, char *dst, size_t size)
 		return;
 	snprintf(dst, size, "running %.1f %% of the time (%" PRIu64 " samples)",
 		 percent(running, all), running);
-	append(dst, size, ", idle %.1f %% (%" PRIu64, percent(s->idle, all), s->idle);
+	us_append(dst, size, ", idle %.1f %% (%" PRIu64, percent(s->idle, all),
+		  s->idle);
 	if (all)
-		append(dst, size, "; 95 %%: %.1f-%.1f", 100 * s->idle_low,
-		       100 * s->idle_high);
+		us_append(dst, size, "; 95 %%: %.1f-%.1f", 100 * s->idle_low,
+			  100 * s->idle_high);
 	if (s->idle_told)
-		append(dst, size, "; %" PRIu64 " of them by what ran", s->idle_told);
-	append(dst, size, ")");
+		us_append(dst, size, "; %" PRIu64 " of them by what ran", s->idle_told);
+	us_append(dst, size, ")");
 	if (s->off)
-		append(dst, size, ", %" PRIu64 " off", s->off);
+		us_append(dst, size, ", %" PRIu64 " off", s->off);
 }
 
 static void running(const struct us_profile *p, char *dst, size_t size)
@@ -165,23 +156,24 @@ static void running(const struct us_profile *p, char *dst, size_t size)
 	snprintf(dst, size, "shares below are of the %" PRIu64 " %s%s", s->running,
 		 us_profile_unit(p), us_profile_is_calls_only(p) ? "" : " that ran");
 	if (s->unfocused)
-		append(dst, size, " and match the focus");
+		us_append(dst, size, " and match the focus");
 	if (s->unfocused || s->other_part)
-		append(dst, size, " (%.1f %% of %" PRIu64 ")", percent(s->running, all),
-		       all);
+		us_append(dst, size, " (%.1f %% of %" PRIu64 ")",
+			  percent(s->running, all), all);
 	if (s->late)
-		append(dst, size,
-		       "; %" PRIu64
-		       " of them came as their work had ended, and count for "
-		       "the stack that their vCPU had next",
-		       s->late);
+		us_append(dst, size,
+			  "; %" PRIu64
+			  " of them came as their work had ended, and count for "
+			  "the stack that their vCPU had next",
+			  s->late);
 	if (s->other_part)
-		append(dst, size, "; %" PRIu64 " in the other part", s->other_part);
+		us_append(dst, size, "; %" PRIu64 " in the other part", s->other_part);
 	if (s->exit)
-		append(dst, size, "; in the VMM %.1f %%", percent(s->exit, s->running));
+		us_append(dst, size, "; in the VMM %.1f %%",
+			  percent(s->exit, s->running));
 	if (s->ready)
-		append(dst, size, "; waiting for the host CPU %.1f %%",
-		       percent(s->ready, s->running));
+		us_append(dst, size, "; waiting for the host CPU %.1f %%",
+			  percent(s->ready, s->running));
 }
 
 #define MUCH_WIDER  3
@@ -214,12 +206,13 @@ char *us_report_interval_line(const struct us_profile *p, char *dst, size_t size
 	snprintf(dst, size, "95 %% intervals are for the recorded span");
 	if (!f)
 		return dst;
-	append(dst, size, "; in the long run %.200s may take %.0f-%.0f %%: ", f->name,
-	       100 * f->self_long_low, 100 * f->self_long_high);
-	append(dst, size,
-	       us_profile_summary(p)->slices < US_PROFILE_FEW_SLICES
-		       ? "this recording is too short to know"
-		       : "the guest changes slowly, record longer to compare");
+	us_append(dst, size,
+		  "; in the long run %.200s may take %.0f-%.0f %%: ", f->name,
+		  100 * f->self_long_low, 100 * f->self_long_high);
+	us_append(dst, size,
+		  us_profile_summary(p)->slices < US_PROFILE_FEW_SLICES
+			  ? "this recording is too short to know"
+			  : "the guest changes slowly, record longer to compare");
 	return dst;
 }
 
@@ -234,12 +227,12 @@ char *us_report_time_line(const struct us_profile *p, char *dst, size_t size)
 	snprintf(dst, size, "time");
 	for (int i = 0; i < US_N_TIME; i++)
 		if (t.part_ns[i] > 0 || i == US_TIME_GUEST)
-			append(dst, size, "%s %s %.1f %%", i ? "," : ":",
-			       us_time_part_name((enum us_time_part)i),
-			       100 * t.part_ns[i] / whole);
+			us_append(dst, size, "%s %s %.1f %%", i ? "," : ":",
+				  us_time_part_name((enum us_time_part)i),
+				  100 * t.part_ns[i] / whole);
 	if (t.wall_ns > 0)
-		append(dst, size, ", not accounted for %.1f %%",
-		       100 * (t.wall_ns - t.sum_ns) / whole);
+		us_append(dst, size, ", not accounted for %.1f %%",
+			  100 * (t.wall_ns - t.sum_ns) / whole);
 	return dst;
 }
 

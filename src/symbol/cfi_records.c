@@ -2,6 +2,7 @@
 /* cfi_records.c: see cfi_records.h. */
 #include "symbol/cfi_records.h"
 
+#include "base/search.h"
 #include "base/vec.h"
 
 #include <elf.h>
@@ -176,20 +177,13 @@ static void read_cie(const struct us_cfi_section *s, const struct record *r,
 static const struct us_cfi_cie *find_cie(const struct us_cfi_records *r,
 					 uint64_t offset, size_t *last)
 {
-	size_t low = 0, high = r->cies.n;
-	if (*last < high && r->cies.v[*last].offset == offset)
+	if (*last < r->cies.n && r->cies.v[*last].offset == offset)
 		return &r->cies.v[*last];
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (r->cies.v[mid].offset < offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == r->cies.n || r->cies.v[low].offset != offset)
+	size_t next = us_first_not(r->cies.n, mid, r->cies.v[mid].offset < offset);
+	if (next == r->cies.n || r->cies.v[next].offset != offset)
 		return NULL;
-	*last = low;
-	return &r->cies.v[low];
+	*last = next;
+	return &r->cies.v[next];
 }
 
 /* --- FDEs --- */

@@ -3,6 +3,7 @@
 #include "symbol/elf_file.h"
 
 #include "base/cleanup.h"
+#include "base/search.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -445,13 +446,6 @@ const struct us_elf_section *us_elf_file_section(const struct us_elf_file *f,
 
 const struct us_elf_code *us_elf_file_code(const struct us_elf_file *f, uint64_t addr)
 {
-	size_t low = 0, high = f->n_code;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (f->code[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && addr < f->code[low - 1].end ? &f->code[low - 1] : NULL;
+	size_t next = us_first_not(f->n_code, mid, f->code[mid].start <= addr);
+	return next && addr < f->code[next - 1].end ? &f->code[next - 1] : NULL;
 }

@@ -3,6 +3,7 @@
 #include "symbol/host_symbols.h"
 
 #include "base/cleanup.h"
+#include "base/search.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -127,15 +128,9 @@ void us_host_symbols_fini(struct us_host_symbols *k)
 const struct us_host_symbol *us_host_symbols_find(const struct us_host_symbols *k,
 						  us_hva pc)
 {
-	size_t lo = 0, hi = k->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (k->v[mid].start <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && pc - k->v[lo - 1].start < k->v[lo - 1].size ? &k->v[lo - 1] : NULL;
+	size_t next = us_first_not(k->n, mid, k->v[mid].start <= pc);
+	return next && pc - k->v[next - 1].start < k->v[next - 1].size ? &k->v[next - 1]
+								       : NULL;
 }
 
 const struct us_host_symbol *us_host_symbols_named(const struct us_host_symbols *k,

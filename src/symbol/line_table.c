@@ -3,6 +3,7 @@
 #include "symbol/line_table.h"
 
 #include "base/cleanup.h"
+#include "base/search.h"
 
 #include <errno.h>
 #include <string.h>
@@ -160,15 +161,8 @@ void us_line_table_fini(struct us_line_table *t)
 const struct us_line_row *us_line_table_find(const struct us_line_table *t,
 					     uint64_t addr)
 {
-	size_t low = 0, high = t->n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (t->row[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && !t->row[low - 1].end ? &t->row[low - 1] : NULL;
+	size_t next = us_first_not(t->n, mid, t->row[mid].addr <= addr);
+	return next && !t->row[next - 1].end ? &t->row[next - 1] : NULL;
 }
 
 const char *us_line_table_file(const struct us_line_table *t, size_t number)

@@ -2,6 +2,8 @@
 /* functions.c: see functions.h. */
 #include "trace/functions.h"
 
+#include "base/search.h"
+
 bool us_functions_are_valid(const struct us_functions *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -16,13 +18,6 @@ bool us_functions_are_valid(const struct us_functions *f)
 const struct us_function_range *us_functions_find(const struct us_functions *f,
 						  uint64_t pc)
 {
-	size_t low = 0, high = f->n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (f->v[mid].end <= pc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < f->n && f->v[low].start <= pc ? &f->v[low] : NULL;
+	size_t next = us_first_not(f->n, mid, f->v[mid].end <= pc);
+	return next < f->n && f->v[next].start <= pc ? &f->v[next] : NULL;
 }

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "symbol/elf_file.h"
 #include "trace/functions.h"
@@ -101,19 +102,12 @@ static int compare_name(const struct named_range *x, const char *name, size_t le
 static const struct named_range *by_name(struct named_range *const *sorted, size_t n,
 					 const char *name, size_t length)
 {
-	size_t low = 0, high = n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (compare_name(sorted[mid], name, length) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == n || compare_name(sorted[low], name, length))
+	size_t next = us_first_not(n, mid, compare_name(sorted[mid], name, length) < 0);
+	if (next == n || compare_name(sorted[next], name, length))
 		return NULL;
-	return low + 1 < n && !compare_name(sorted[low + 1], name, length)
+	return next + 1 < n && !compare_name(sorted[next + 1], name, length)
 		       ? NULL
-		       : sorted[low];
+		       : sorted[next];
 }
 
 static int join_cold_parts(struct ranges *all)
@@ -193,15 +187,8 @@ static void find_vectors(const struct ranges *all)
 
 static struct named_range *range_at(const struct ranges *all, uint64_t start)
 {
-	size_t low = 0, high = all->n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (all->v[mid].r.start < start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < all->n && all->v[low].r.start == start ? &all->v[low] : NULL;
+	size_t next = us_first_not(all->n, mid, all->v[mid].r.start < start);
+	return next < all->n && all->v[next].r.start == start ? &all->v[next] : NULL;
 }
 
 /* Any part of a function may have the jump to its first instruction, or none. */

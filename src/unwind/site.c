@@ -2,6 +2,7 @@
 /* site.c: see site.h. */
 #include "unwind/site.h"
 
+#include "base/search.h"
 #include "unwind/x86_decode.h"
 
 #include <stdlib.h>
@@ -134,20 +135,14 @@ void us_sites_narrow(struct us_sites *s)
 /* Find the function that pc is in, by the map of one image. */
 static bool find_in(const struct us_code_map *m, us_gva pc, struct us_code_place *ret)
 {
-	size_t lo = 0, hi = m->n;
 	us_gva at = pc - m->bias;
 	if (m->text_end && (at < m->text_start || at >= m->text_end))
 		return false;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (m->start[mid] <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == 0 || at - m->start[lo - 1] > MAX_FUNCTION)
+	size_t next = us_first_not(m->n, mid, m->start[mid] <= at);
+	if (next == 0 || at - m->start[next - 1] > MAX_FUNCTION)
 		return false;
-	us_gva start = m->start[lo - 1], end = lo < m->n ? m->start[lo] : m->text_end;
+	us_gva start = m->start[next - 1],
+	       end = next < m->n ? m->start[next] : m->text_end;
 	if (end == 0 || end - start > MAX_FUNCTION)
 		end = start + MAX_FUNCTION;
 	ret->start = start + m->bias;

@@ -3,6 +3,7 @@
 #include "vmm/ram.h"
 
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "guest/paging.h"
 #include "vmm/cmdline.h"
 #include "vmm/qmp.h"
@@ -51,15 +52,9 @@ bool us_ram_is_mapped(const struct us_ram *r)
 /* The mapping of the VMM that holds hva, or NULL. */
 static const struct us_map *map_of(const struct us_ram *r, us_hva hva)
 {
-	size_t lo = 0, hi = r->maps.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (r->maps.v[mid].end <= hva)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < r->maps.n && r->maps.v[lo].start <= hva ? &r->maps.v[lo] : NULL;
+	size_t next = us_first_not(r->maps.n, mid, r->maps.v[mid].end <= hva);
+	return next < r->maps.n && r->maps.v[next].start <= hva ? &r->maps.v[next]
+								: NULL;
 }
 
 /* Our view of a mapping; made when first asked for.  NULL: there is none. */
