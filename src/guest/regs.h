@@ -114,6 +114,7 @@ struct us_regs {
 		/* All fits, but the place of the vectors is not known: the caller
 		 * must check the code. */
 		bool guessed;
+		us_gva vector; /* where the next exception enters; 0: not known */
 	} entered;
 };
 

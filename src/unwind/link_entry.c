@@ -10,6 +10,8 @@
 struct numbers {
 	uint64_t value[US_LINK_N_REG];
 	uint32_t known;
+	uint32_t loaded; /* it is a word of the entry's memory */
+	uint8_t word[US_LINK_N_REG];
 };
 
 static bool has(const struct numbers *n, unsigned reg)
@@ -23,6 +25,7 @@ static void put(struct numbers *n, struct us_link_entry *e, unsigned reg, bool k
 	if (reg >= US_LINK_N_REG)
 		return;
 	e->changed |= 1U << reg;
+	n->loaded &= ~(1U << reg);
 	n->known &= ~(1U << reg);
 	n->known |= (uint32_t)known << reg;
 	n->value[reg] = value;
@@ -66,6 +69,10 @@ static void load(const struct us_link_machine *m, struct numbers *n,
 	uint8_t k;
 	bool there = word_at(n, e, i, &k);
 	put(n, e, i->reg, false, 0);
+	if (there && i->reg < US_LINK_N_REG) {
+		n->loaded |= 1U << i->reg;
+		n->word[i->reg] = k;
+	}
 	if (i->reg == m->sp) {
 		e->sp_loaded = there;
 		e->sp_at = there ? k : 0;
@@ -136,4 +143,29 @@ bool us_link_read_entry(const struct us_link_machine *m, struct us_code_path *pa
 			return false;
 	}
 	return start == pc;
+}
+
+bool us_link_read_jump(const struct us_link_machine *m, struct us_code_path *path,
+		       us_gva start, struct us_link_entry *ret)
+{
+	struct numbers n = { 0 };
+	struct us_link_insn insn;
+	size_t len;
+	memset(ret, 0, sizeof(*ret));
+	for (unsigned k = 0; k < MAX_INSNS && path->budget; k++) {
+		const uint8_t *code = us_code_path_bytes(path, start, 4, &len);
+		path->budget--;
+		if (start % m->align || !m->decode(code, len, &insn))
+			return false;
+		start += insn.len;
+		if (insn.kind == US_LINK_JUMP_INDIRECT) {
+			bool loaded = insn.reg < US_LINK_N_REG &&
+				      (n.loaded >> insn.reg & 1);
+			ret->jump_at = loaded ? n.word[insn.reg] : 0;
+			return loaded;
+		}
+		if (!step(m, &n, ret, &insn))
+			return false;
+	}
+	return false;
 }

@@ -20,6 +20,7 @@ struct us_link_entry {
 	uint32_t changed;	   /* bit n: register n is not what it was any more */
 	uint8_t sp_at;		   /* the stack pointer was loaded from that word ... */
 	bool sp_loaded;		   /* ... and has not changed since */
+	uint8_t jump_at;	   /* it jumps to where that word says */
 };
 
 /*
@@ -28,5 +29,10 @@ struct us_link_entry {
  */
 bool us_link_read_entry(const struct us_link_machine *m, struct us_code_path *path,
 			us_gva start, us_gva pc, struct us_link_entry *ret);
+
+/* The same to where it leaves by a jump to what was in a word of that memory.  False:
+ * it does not. */
+bool us_link_read_jump(const struct us_link_machine *m, struct us_code_path *path,
+		       us_gva start, struct us_link_entry *ret);
 
 #endif

@@ -369,6 +369,11 @@ bool us_link_flow_entry(struct us_link_flow *f, us_gva start, us_gva pc,
 	return us_link_read_entry(f->machine, &f->path, start, pc, ret);
 }
 
+bool us_link_flow_jump(struct us_link_flow *f, us_gva start, struct us_link_entry *ret)
+{
+	return us_link_read_jump(f->machine, &f->path, start, ret);
+}
+
 bool us_link_flow_exit(struct us_link_flow *f, us_gva pc, struct us_link_exit *ret)
 {
 	return us_link_run_exit(f->machine, &f->path, pc, ret);

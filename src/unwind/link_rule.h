@@ -43,6 +43,9 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 bool us_link_flow_entry(struct us_link_flow *f, us_gva start, us_gva pc,
 			struct us_link_entry *ret);
 
+/* As us_link_read_jump(). */
+bool us_link_flow_jump(struct us_link_flow *f, us_gva start, struct us_link_entry *ret);
+
 /* As us_link_run_exit(). */
 bool us_link_flow_exit(struct us_link_flow *f, us_gva pc, struct us_link_exit *ret);
 

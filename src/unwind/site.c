@@ -300,6 +300,18 @@ bool us_sites_entry(struct us_sites *s, const struct us_site *site,
 	return us_link_flow_entry(s->link, start, site->pc, ret);
 }
 
+bool us_sites_jump(struct us_sites *s, const struct us_space *space, us_gva start,
+		   struct us_link_entry *ret)
+{
+	const struct us_space *now = s->space;
+	if (!s->link || !start)
+		return false;
+	us_sites_move(s, space);
+	bool jumps = us_link_flow_jump(s->link, start, ret);
+	us_sites_move(s, now);
+	return jumps;
+}
+
 bool us_sites_exit(struct us_sites *s, us_gva pc, struct us_link_exit *ret)
 {
 	if (!s->link)

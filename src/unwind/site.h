@@ -142,6 +142,10 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site);
 bool us_sites_entry(struct us_sites *s, const struct us_site *site,
 		    struct us_link_entry *ret);
 
+/* As us_link_read_jump(), of the code in that space; with a link register only. */
+bool us_sites_jump(struct us_sites *s, const struct us_space *space, us_gva start,
+		   struct us_link_entry *ret);
+
 /* As us_link_run_exit(), from pc on; with a link register only. */
 bool us_sites_exit(struct us_sites *s, us_gva pc, struct us_link_exit *ret);
 

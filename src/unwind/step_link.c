@@ -229,6 +229,18 @@ static void set_space(struct us_walk *w, struct us_step *ret)
 	ret->sp = ret->fp_known ? ret->fp : 0;
 }
 
+bool us_step_link_frame(struct us_walk *w, const struct us_site *site,
+			struct us_step *ret)
+{
+	uint8_t end = w->end;
+	bool found = false;
+	for (unsigned i = 0; i < 2 && !found && !us_site_is_entry(site); i++)
+		found = cfa_of(w, &site->rule[i], &ret->cfa) &&
+			(set_fp(w, &site->rule[i], ret), ret->fp_known);
+	w->end = end;
+	return found;
+}
+
 /* What was broken off goes on there: by the stack, or by the processor while the code
  * has not put it there yet. */
 static bool exception_of(struct us_walk *w, const struct us_code_rule *rule,

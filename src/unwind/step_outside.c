@@ -116,7 +116,7 @@ bool us_step_outside(struct us_walk *w, const struct us_site *site, struct us_st
 		.flags = US_PC_USER,
 		.how = US_HOW_INTERRUPT,
 	};
-	us_walk_note_program(u, &p.space);
+	us_walk_note_program(u, NULL, &p.space);
 	u->outside = p.space;
 	w->next_space = &u->outside;
 	return true;

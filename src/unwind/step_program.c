@@ -9,18 +9,41 @@
  */
 #include "unwind/walk.h"
 
-#define TRAP_BYTES                                                                     \
-	4 /* of an instruction that enters the kernel, to go on behind it              \
-	   */
+/* Of an instruction that enters the kernel, to go on behind it. */
+#define TRAP_BYTES 4
 
-void us_walk_note_program(struct us_unwinder *u, const struct us_space *space)
+#define NO_VECTOR 1 /* asked for, to no avail; no code is there */
+
+static us_gva ask_vector(const struct us_paging *p)
 {
-	for (unsigned i = 0; i < US_MAX_PROGRAMS; i++)
-		if (u->program[i].root == space->root &&
-		    u->program[i].mode == space->mode)
-			return;
-	u->program[u->n_program++ % US_MAX_PROGRAMS] = *space;
+	struct us_entered at = { 0 };
+	if (p->stack || !p->mem->read_entered ||
+	    !p->mem->read_entered(p->mem->ctx, &at) || !at.vector)
+		return NO_VECTOR;
+	return at.vector;
 }
+
+void us_walk_note_program(struct us_unwinder *u, struct us_paging *p,
+			  const struct us_space *space)
+{
+	unsigned i = 0;
+	while (i < US_MAX_PROGRAMS &&
+	       (u->program[i].root != space->root || u->program[i].mode != space->mode))
+		i++;
+	if (i == US_MAX_PROGRAMS) {
+		i = u->n_program++ % US_MAX_PROGRAMS;
+		u->program[i] = *space;
+		u->vector[i] = 0;
+	}
+	if (p && !u->vector[i])
+		u->vector[i] = ask_vector(p);
+}
+
+/* What the entry has handed on. */
+struct left {
+	us_gva sp;
+	uint64_t fp;
+};
 
 static bool read_word(struct us_walk *w, const struct us_space *s,
 		      const struct us_link_entry *e, unsigned word, uint64_t *ret)
@@ -29,23 +52,25 @@ static bool read_word(struct us_walk *w, const struct us_space *s,
 }
 
 static bool is_its_space(struct us_walk *w, const struct us_space *s,
-			 const struct us_link_entry *e)
+			 const struct us_link_entry *e, const struct left *l)
 {
 	const struct us_walk_arch *a = w->u->arch;
 	uint64_t sp, fp;
 	return s->mode == w->space->mode && s->root &&
-	       read_word(w, s, e, e->sp_at, &sp) && sp == w->reg[a->sp] &&
-	       read_word(w, s, e, e->at[a->fp], &fp) && fp == w->reg[a->fp];
+	       read_word(w, s, e, e->sp_at, &sp) && sp == l->sp &&
+	       read_word(w, s, e, e->at[a->fp], &fp) && fp == l->fp;
 }
 
 /* NULL: none, or more than one. */
 static const struct us_space *find_space(struct us_walk *w,
 					 const struct us_link_entry *e)
 {
+	const struct us_walk_arch *a = w->u->arch;
+	const struct left l = { w->reg[a->sp], w->reg[a->fp] };
 	const struct us_space *found = NULL;
 	for (unsigned i = 0; i < US_MAX_PROGRAMS; i++) {
 		const struct us_space *s = &w->u->program[i];
-		if (!is_its_space(w, s, e))
+		if (!is_its_space(w, s, e, &l))
 			continue;
 		if (found)
 			return NULL;
@@ -90,11 +115,13 @@ static enum us_link_kept is_kept(struct us_walk *w)
 }
 
 static bool find_pc(struct us_walk *w, const struct us_space *s,
-		    const struct us_link_entry *e, unsigned word, us_gva *ret)
+		    const struct us_link_entry *e, enum us_link_kept kept, us_gva *ret)
 {
 	struct us_mem *m = w->paging->mem;
-	enum us_link_kept kept = is_kept(w);
 	struct us_entered at;
+	unsigned word;
+	if (!find_pc_word(e, &word))
+		return false;
 	bool read = read_word(w, s, e, word, ret);
 	if (kept == US_LINK_KEPT)
 		return read;
@@ -106,26 +133,24 @@ static bool find_pc(struct us_walk *w, const struct us_space *s,
 	return at.user;
 }
 
-bool us_step_program(struct us_walk *w, const struct us_site *site, struct us_step *ret)
+static bool keeps_both(const struct us_walk *w, const struct us_link_entry *e)
+{
+	uint32_t fp = 1U << w->u->arch->fp, both = 1U << w->u->arch->sp | fp;
+	return e->sp_loaded && (e->saved & both) == both && !(e->changed & fp);
+}
+
+/* The program in that space, by what the entry has kept there. */
+static bool go_on(struct us_walk *w, const struct us_space *s,
+		  const struct us_link_entry *e, enum us_link_kept kept,
+		  struct us_step *ret)
 {
 	const struct us_walk_arch *a = w->u->arch;
-	struct us_link_entry e;
-	unsigned pc_word = 0;
-	if (!a->link || (w->flags & US_PC_USER) || w->paging->stack ||
-	    !us_walk_knows(w, a->sp) || !us_walk_knows(w, a->fp) ||
-	    !us_sites_entry(w->u->sites, site, &e))
+	if (!s || !find_pc(w, s, e, kept, &ret->pc) || !is_code(w, s, ret->pc) ||
+	    !read_word(w, s, e, e->at[a->sp], &ret->sp) ||
+	    !read_word(w, s, e, e->at[a->fp], &ret->fp))
 		return false;
-	uint32_t both = 1U << a->sp | 1U << a->fp;
-	if (!e.sp_loaded || (e.saved & both) != both || (e.changed >> a->fp & 1) ||
-	    !find_pc_word(&e, &pc_word))
-		return false;
-	const struct us_space *s = find_space(w, &e);
-	if (!s || !find_pc(w, s, &e, pc_word, &ret->pc) || !is_code(w, s, ret->pc) ||
-	    !read_word(w, s, &e, e.at[a->sp], &ret->sp) ||
-	    !read_word(w, s, &e, e.at[a->fp], &ret->fp))
-		return false;
-	ret->ra_known = (e.saved >> a->link->ra & 1) &&
-			read_word(w, s, &e, e.at[a->link->ra], &ret->ra);
+	ret->ra_known = (e->saved >> a->link->ra & 1) &&
+			read_word(w, s, e, e->at[a->link->ra], &ret->ra);
 	ret->sp_known = ret->fp_known = ret->exact = true;
 	ret->framed = ret->strong = ret->led = ret->narrow = false;
 	ret->call = NULL;
@@ -134,4 +159,49 @@ bool us_step_program(struct us_walk *w, const struct us_site *site, struct us_st
 	ret->how = US_HOW_INTERRUPT;
 	w->next_space = s;
 	return true;
+}
+
+/* The entry has called what this stack is of. */
+static bool by_call(struct us_walk *w, const struct us_site *site, struct us_step *ret)
+{
+	const struct us_walk_arch *a = w->u->arch;
+	struct us_link_entry e;
+	if (!us_walk_knows(w, a->sp) || !us_walk_knows(w, a->fp) ||
+	    !us_sites_entry(w->u->sites, site, &e) || !keeps_both(w, &e))
+		return false;
+	return go_on(w, find_space(w, &e), &e, is_kept(w), ret);
+}
+
+/* It has jumped to this function, which has no caller therefore: where programs enter
+ * is known of those that were seen at work.  Of one of them alone all fits: the
+ * function's start, and both registers. */
+static bool by_jump(struct us_walk *w, const struct us_site *site, struct us_step *ret)
+{
+	const struct us_unwinder *u = w->u;
+	const struct us_space *found = NULL;
+	struct us_link_entry e, entry;
+	us_gva start = us_site_start(site), to;
+	if (!start || !us_step_link_frame(w, site, ret))
+		return false;
+	const struct left l = { ret->cfa, ret->fp };
+	for (unsigned i = 0; i < US_MAX_PROGRAMS; i++) {
+		const struct us_space *s = &u->program[i];
+		if (u->vector[i] <= NO_VECTOR ||
+		    !us_sites_jump(u->sites, s, u->vector[i], &e) ||
+		    !keeps_both(w, &e) || !read_word(w, s, &e, e.jump_at, &to) ||
+		    to != start || !is_its_space(w, s, &e, &l))
+			continue;
+		if (found)
+			return false;
+		found = s;
+		entry = e;
+	}
+	return found && go_on(w, found, &entry, us_sites_kept(u->sites, site), ret);
+}
+
+bool us_step_program(struct us_walk *w, const struct us_site *site, struct us_step *ret)
+{
+	if (!w->u->arch->link || (w->flags & US_PC_USER) || w->paging->stack)
+		return false;
+	return by_call(w, site, ret) || by_jump(w, site, ret);
 }

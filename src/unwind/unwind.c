@@ -324,7 +324,7 @@ void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs 
 	out->root = 0;
 	u->window_len = 0;
 	if (u->arch->link && regs->user)
-		us_walk_note_program(u, &regs->space);
+		us_walk_note_program(u, p, &regs->space);
 	us_sites_begin(u->sites, p, &regs->space, word);
 	if (word && us_walk_is_entered(&w, regs))
 		leave_entry(&w, regs, out);

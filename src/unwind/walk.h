@@ -31,6 +31,7 @@ struct us_walk_arch {
 struct us_unwinder {
 	/* Spaces in which programs were seen at work, the last few. */
 	struct us_space program[US_MAX_PROGRAMS];
+	us_gva vector[US_MAX_PROGRAMS]; /* where each enters the kernel; 0: not known */
 	unsigned n_program;
 	struct us_space outside; /* that of this stack's program */
 	struct us_sites *sites;
@@ -241,12 +242,19 @@ bool us_step_outside(struct us_walk *w, const struct us_site *site,
 /* The same of x86, where the code cannot be followed; what was pushed is in the
  * kernel's memory. */
 bool us_step_gate(struct us_walk *w, const struct us_site *site, struct us_step *ret);
-/* A program is at work in this space. */
-void us_walk_note_program(struct us_unwinder *u, const struct us_space *space);
+/* A program is at work in this space, or has just been; the vCPU, whose registers p
+ * may tell of, is in it. */
+void us_walk_note_program(struct us_unwinder *u, struct us_paging *p,
+			  const struct us_space *space);
 
 /* Do the registers say what an exception has just broken off?  If that was guessed, the
  * code must be a table of vectors, and what was broken off be there. */
 bool us_walk_is_entered(struct us_walk *w, const struct us_regs *regs);
+
+/* The frame of a function, by its code: the CFA, and the frame pointer that it was
+ * entered with. */
+bool us_step_link_frame(struct us_walk *w, const struct us_site *site,
+			struct us_step *ret);
 
 /* The same two, with a link register. */
 bool us_step_link(struct us_walk *w, struct us_site *site, struct us_step *ret);

@@ -93,16 +93,21 @@ static void in_program(us_gpa root)
 	assert_int_equal(out.pc[1], PROGRAM + 4);
 }
 
-static void in_kernel_at(us_gva pc)
+static void in_kernel_any(us_gva pc)
 {
 	regs.user = false;
 	regs.space.root = KERNEL_ROOT;
 	regs.pc = pc;
-	regs.sp = regs.gpr[US_RISCV_SP] = STACK_AT;
+	regs.sp = regs.gpr[US_RISCV_SP] = STACK_AT + (pc == HANDLER) * 16;
 	regs.fp = regs.gpr[US_RISCV_FP] = USER_FP;
 	regs.gpr[US_RISCV_RA] = HANDLER + 8;
 	us_paging_new_sample(&paging);
 	us_unwind(unwinder, &paging, &regs, &out);
+}
+
+static void in_kernel_at(us_gva pc)
+{
+	in_kernel_any(pc);
 	assert_true(out.n >= 2);
 	assert_int_equal(out.pc[1], BEHIND);
 }
@@ -386,6 +391,40 @@ static void the_word_is_old_in_the_handler(void **state)
 	expect_called_by(KEPT, PROGRAM);
 }
 
+/* An entry that jumps to the handler, by a word beside the others; stvec is asked of
+ * the program.  What the handler finds as its return address is the program's. */
+static void an_entry_that_jumps(void **state)
+{
+	(void)state;
+	const uint32_t code[] = { 0x03053283, 0x00028067 }; /* ld t0, 48(a0); jr t0 */
+	put_exit(GIVES_RA);
+	memcpy(ram + ENTRY + 24, code, sizeof(code));
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	put(AREA + 48, HANDLER);
+	put(STACK_AT + 8, PROGRAM + 4);
+	in_program(PROGRAM_ROOT); /* it does not say where it enters */
+	in_kernel_any(KEPT);
+	assert_int_equal(out.n, 1);
+	us_unwinder_free(unwinder);
+	assert_int_equal(us_unwinder_new(US_ARCH_RISCV64, &map, &cfi, &unwinder), 0);
+	entered.vector = ENTRY;
+	in_program(PROGRAM_ROOT);
+	for (us_gva pc = HANDLER; pc <= KEPT; pc += 4) {
+		in_kernel_any(pc);
+		assert_int_equal(out.n, 3);
+		assert_int_equal(out.pc[1], CALLED);
+		assert_int_equal(out.pc[2], PROGRAM + 4);
+		assert_int_equal(out.root, PROGRAM_ROOT);
+	}
+	put(AREA + 48, HANDLER + 4); /* to another function */
+	in_kernel_any(KEPT);
+	assert_int_equal(out.n, 1);
+	put(AREA + 48, HANDLER);
+	put(AREA, STACK_AT + 24); /* on another stack */
+	in_kernel_any(KEPT);
+	assert_int_equal(out.n, 1);
+}
+
 /* A handler of which the code does not tell: both have to agree. */
 static void nobody_knows_whether_it_is_kept(void **state)
 {
@@ -422,6 +461,7 @@ int main(void)
 		PROGRAM_TEST(the_word_is_old),
 		PROGRAM_TEST(the_word_is_old_in_the_handler),
 		PROGRAM_TEST(nobody_knows_whether_it_is_kept),
+		PROGRAM_TEST(an_entry_that_jumps),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

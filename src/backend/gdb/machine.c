@@ -160,6 +160,7 @@ static bool left_aarch64(const uint64_t *v, const struct us_regs *r,
 		.sp = mode == SPSR_EL1H ? r->sp : v[US_GDB_SP_EL0 - US_GDB_APART],
 		.valid = true,
 		.user = !kernel,
+		.vector = v[US_GDB_VBAR - US_GDB_APART],
 	};
 	return true;
 }
@@ -202,6 +203,7 @@ static bool left_riscv(const uint64_t *v, const struct us_regs *r,
 		.sp = r->sp,
 		.valid = true,
 		.user = !(v[US_GDB_SSTATUS - US_GDB_APART] & SSTATUS_SPP),
+		.vector = v[US_GDB_STVEC - US_GDB_APART] & ~(us_gva)STVEC_MODE,
 	};
 	return true;
 }

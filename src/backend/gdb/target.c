@@ -370,8 +370,8 @@ bool us_gdb_get_left(const struct us_gdb_layout *l, const struct us_gdb_apart *a
 {
 	const struct us_gdb_machine *m = l->machine;
 	uint64_t needed = m->entry >> US_GDB_APART;
-	return m->left && !regs->user && regs->bits == 64 &&
-	       (apart->got & needed) == needed && m->left(apart->v, regs, ret);
+	return m->left && regs->bits == 64 && (apart->got & needed) == needed &&
+	       m->left(apart->v, regs, ret);
 }
 
 bool us_x86_at_reset(const struct us_regs *r)
