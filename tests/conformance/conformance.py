@@ -368,7 +368,7 @@ class Suite:
                   f"{others} stacks do not begin where the program does")
             check(g.goes_on(), "the guest does not go on")
 
-    def trampoline(self, *options):
+    def trampoline(self, *options, name="trampoline"):
         """The page by which programs enter is not where its symbols are; it has its names,
         and stacks go on below it, in the program's own address space: all are whole.  With
         one instruction a block, a sample may fall on any of those that enter and leave."""
@@ -383,12 +383,12 @@ class Suite:
             check(below > n / 8, "no program below the kernel")
             check(stats["truncated"] == 0, f"{stats['truncated']} of {n} are cut")
 
-        with self.guest("trampoline", 1, extra=options) as g:
+        with self.guest(name, 1, extra=options) as g:
             g.wait("READY")
             if self.processor == "x86_64":
                 self.needs_system_calls(g)
             self.compare(g, "trampoline", look, "-e",
-                         g.elf.replace("trampoline", "trampoline-user"),
+                         g.elf.replace(name, "trampoline-user"),
                          seconds=self.for_stacks)
             check(g.goes_on(), "the guest does not go on")
 
@@ -591,6 +591,10 @@ class Suite:
             yield "trampoline", self.trampoline, True
             yield ("trampoline, each instruction", lambda: self.trampoline("-singlestep"),
                    True)
+        if self.args.accel == "tcg" and self.processor == "riscv64":
+            for options in ((), ("-singlestep",)):
+                yield ("trampoline that jumps" + ", each instruction" * len(options),
+                       lambda o=options: self.trampoline(*o, name="trampoline-jumps"), True)
         if self.processor == "aarch64":
             yield "two address spaces", self.spaces, True
         yield "idle", self.idle, True, True

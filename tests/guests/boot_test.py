@@ -21,7 +21,8 @@ from machine import PROCESSORS, Elf, Guest, Stub
 
 NAME, ELF, ACCEL, ARCH = (sys.argv[1:] + ["tcg", "x86_64"][len(sys.argv) - 3:])[:4]
 PROCESSOR = PROCESSORS[ARCH]
-PROGRAM = os.path.join(os.path.dirname(ELF), os.path.basename(ELF).replace(NAME, NAME + "-user", 1))
+PROGRAM = os.path.join(os.path.dirname(ELF), os.path.basename(ELF).replace(
+    NAME, NAME.removesuffix("-jumps") + "-user", 1))
 ADDRESS_BITS = {"shares-39bit": 39, "shares-sv39": 39, "shares-52bit": 52,
                 "shares-sv57": 57}.get(NAME, 48)
 STACKS = (1 << 64) - (1 << ADDRESS_BITS - 1)  # half way up the higher half
@@ -38,7 +39,7 @@ if NAME in ("ends", "ends-nofp") and ARCH == "aarch64":
 EXACT = ("shares", "shares-nofp", "shares-o0", "switch")
 # In these, the frame pointer does not lead from frame to frame.
 NO_CHAIN = ("shares-nofp", "badfp", "cyclic", "ring3", "ring3-nofp", "ends", "ends-nofp",
-            "ends-mret", "ends-nofp-mret", "trampoline")
+            "ends-mret", "ends-nofp-mret", "trampoline", "trampoline-jumps")
 # In these, every function that takes time has a frame.
 FRAMES = ("shares", "shares-o0", "switch", "recurse", "idle")
 DIVES = 100

@@ -10,20 +10,20 @@
 #define FUNCTIONS(X) X(user_main) X(kernel_work)
 TRUTH_FUNCTIONS(FUNCTIONS);
 
-/* A system call, at this depth, by an entry that calls user_trap(). */
+/* What an entry leads to, at this depth; and an entry that calls it. */
 #define LINE(in, name) in name "\n"
-#define CALLED_BY(in, entry)                                                           \
-	LINE(in, entry)                                                                \
-	LINE(in "  ", "user_trap")                                                     \
-	BEFORE_STORE(in "    ")                                                        \
-	LINE(in "    ", "system_call")                                                 \
-	LINE(in "      ", "kernel_work")                                               \
-	TICK(in "        ")                                                            \
-	LINE(in "      ", "report")                                                    \
-	LINE(in "        ", "print_truth")                                             \
-	LINE(in "          ", "serial_write")                                          \
-	LINE(in "        ", "print_beat")                                              \
-	LINE(in "          ", "serial_write")
+#define TRAP(in)                                                                       \
+	LINE(in, "user_trap")                                                          \
+	BEFORE_STORE(in "  ")                                                          \
+	LINE(in "  ", "system_call")                                                   \
+	LINE(in "    ", "kernel_work")                                                 \
+	TICK(in "      ")                                                              \
+	LINE(in "    ", "report")                                                      \
+	LINE(in "      ", "print_truth")                                               \
+	LINE(in "        ", "serial_write")                                            \
+	LINE(in "      ", "print_beat")                                                \
+	LINE(in "        ", "serial_write")
+#define CALLED_BY(in, entry) LINE(in, entry) TRAP(in "  ")
 
 /* clang-format off */
 static const char tree[] =

@@ -15,8 +15,13 @@
 #define TICK(in)	 ""
 #define INTERRUPTS_ON()	 ((void)0)
 #define INTERRUPTS_OFF() ((void)0)
+/* The page calls user_trap(), or jumps to it: then that calls the page to leave. */
+#ifdef JUMPS
+#define ENTERED_BY(in) LINE(in, "user_return") LINE(in, "user_vector") TRAP(in)
+#else
 #define ENTERED_BY(in)                                                                 \
 	LINE(in, "user_return") LINE(in, "user_vector") CALLED_BY(in, "user_vector")
+#endif
 
 #define PROGRAM_START                                                                  \
 	".cfi_undefined ra\n"                                                          \

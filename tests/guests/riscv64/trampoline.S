@@ -57,9 +57,13 @@ user_vector:
 	sfence.vma
 	csrw	satp, t1
 	sfence.vma
+#ifdef JUMPS
+	jr	t0
+#else
 	jalr	t0
+#endif
 
-	/* user_return(satp): it comes here with what user_trap() returns. */
+	/* user_return(satp): it comes here with what user_trap() returns, or has called. */
 	.globl user_return
 	.type user_return, @function
 user_return:

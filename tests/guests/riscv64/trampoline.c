@@ -33,6 +33,14 @@ static struct vcpu {
 
 extern char trampoline[], user_vector[], user_return[];
 
+static NORETURN void leave_kernel(u64 satp, u64 by)
+{
+	register u64 a0 __asm__("a0") = satp;
+
+	__asm__ volatile("jr %0" ::"r"(by), "r"(a0) : "memory");
+	__builtin_unreachable();
+}
+
 /* Where the program is to go on, the kernel does not keep at once: in the frame is
  * still what the trap before has left there. */
 VISIBLE struct vcpu *before_store(u64 stack)
@@ -63,6 +71,9 @@ VISIBLE u64 user_trap(void)
 	v->frame.epc += 4;
 	system_call(&v->truth, v->frame.a[0]);
 	write_csr("sepc", v->frame.epc);
+#ifdef JUMPS
+	leave_kernel(v->satp, TRAMPOLINE + (u64)(user_return - trampoline));
+#endif
 	return v->satp;
 }
 
@@ -72,14 +83,6 @@ static void map(u64 *tables[4], u64 gva, u64 gpa, u64 flags)
 		tables[i][gva >> (39 - 9 * i) & (ENTRIES - 1)] = entry_of_table(
 			gpa_of(tables[i + 1]));
 	tables[3][gva >> 12 & (ENTRIES - 1)] = entry_of_page(gpa) | flags;
-}
-
-static NORETURN void leave_kernel(u64 satp, u64 by)
-{
-	register u64 a0 __asm__("a0") = satp;
-
-	__asm__ volatile("jr %0" ::"r"(by), "r"(a0) : "memory");
-	__builtin_unreachable();
 }
 
 NORETURN void kmain(u32 vcpu)
