@@ -163,6 +163,7 @@ static int start_text(struct us_trace_server *s, int i, bool follow,
 	}
 	s->used[i] = true;
 	r->fd = fd[0];
+	r->endless = follow;
 	return 0;
 }
 

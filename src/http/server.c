@@ -56,7 +56,8 @@ struct call {
 };
 
 struct stream {
-	int fd, peer;
+	int fd;
+	int peer; /* -1: only who writes says when it ends */
 };
 
 /* ---- Connections ---- */
@@ -136,9 +137,7 @@ static ssize_t read_stream(void *ctx, uint64_t at, char *to, size_t room)
 	while (poll(p, 2, -1) < 0)
 		if (errno != EINTR)
 			return MHD_CONTENT_READER_END_WITH_ERROR;
-	if (p[1].revents)
-		return MHD_CONTENT_READER_END_WITH_ERROR;
-	ssize_t n = read(s->fd, to, room);
+	ssize_t n = p[0].revents ? read(s->fd, to, room) : -1;
 	if (n > 0)
 		return n;
 	return n ? MHD_CONTENT_READER_END_WITH_ERROR : MHD_CONTENT_READER_END_OF_STREAM;
@@ -151,19 +150,21 @@ static void free_stream(void *ctx)
 	free(s);
 }
 
-static struct MHD_Response *streamed(struct MHD_Connection *c, int fd)
+static struct MHD_Response *streamed(struct MHD_Connection *c,
+				     const struct us_http_reply *reply)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
 		c, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct stream *s = info ? malloc(sizeof(*s)) : NULL;
 	struct MHD_Response *r = NULL;
 	if (s) {
-		*s = (struct stream){ .fd = fd, .peer = info->connect_fd };
+		*s = (struct stream){ .fd = reply->fd,
+				      .peer = reply->endless ? info->connect_fd : -1 };
 		r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK,
 						      read_stream, s, free_stream);
 	}
 	if (!r) {
-		close(fd);
+		close(reply->fd);
 		free(s);
 	}
 	/* Nothing may happen for long, and a reader may pause. */
@@ -194,7 +195,7 @@ static enum MHD_Result send_reply(struct us_http *h, struct MHD_Connection *c,
 	struct MHD_Response *m;
 	has_answered(h, c);
 	if (r->fd >= 0)
-		m = streamed(c, r->fd);
+		m = streamed(c, r);
 	else
 		m = MHD_create_response_from_buffer(
 			r->text ? strlen(r->text) : 0, r->text ? r->text : nothing,

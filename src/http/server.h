@@ -40,6 +40,7 @@ struct us_http_reply {
 	/* Or what comes from there until its end.  The server closes it, sooner if the
 	 * peer is gone or the server is closed: who writes gets EPIPE then. */
 	int fd;
+	bool endless; /* it may be silent for long: a peer that says no more is gone */
 };
 
 struct us_http_route {

@@ -325,7 +325,7 @@ class Perfetto:
 
     def __init__(self, data):
         self.tracks, self.names, self.kinds = {}, {}, {}
-        self.slices = []  # (track, name, ns, depth, category, cpu), as they end
+        self.slices = []  # (track, name, ns, depth, category, cpu, begin), as they end
         self.open = collections.defaultdict(list)
         self.last = collections.Counter()
         for packet in map(fields, fields(data)[1]):
@@ -351,7 +351,7 @@ class Perfetto:
         else:
             check(event[9] == [2], f"type {event[9]}")
             name, begin, kind, cpu = self.open[track].pop()
-            self.slices.append((track, name, ns - begin, len(self.open[track]), kind, cpu))
+            self.slices.append((track, name, ns - begin, len(self.open[track]), kind, cpu, begin))
 
 
 def is_perfetto(args, qemu):
@@ -383,6 +383,59 @@ def is_perfetto(args, qemu):
             few = Perfetto(f.read())
         check(len(few.slices) < len(p.slices) / 2, "--time")
         note(f"{len(calls)} calls, {len(data)} bytes")
+
+
+def calls_by_format(t, *args):
+    """{format: {function: calls}}"""
+    told = {}
+
+    def replay(format_):
+        path = os.path.join(tempfile.mkdtemp(dir=t.us.dir.name), "out")
+        t.us.run("replay", "--format", format_, "-o", path, *args, t.out)
+        return path
+    told["csv"] = t.calls(*args)
+    told["graph"] = collections.Counter(re.findall(r"\|  +(\w+)\(\)", t.replay("graph", *args)))
+    events = json.loads(t.replay("chrome", *args))["traceEvents"]
+    told["chrome"] = collections.Counter(e["name"] for e in events if e["ph"] == "E")
+    with open(replay("perfetto"), "rb") as f:
+        told["perfetto"] = collections.Counter(x[1] for x in Perfetto(f.read()).slices if x[5])
+    with open(replay("html")) as f:
+        data, = re.findall(r'^.*?(\{"title":.*\})', f.read(), re.M)
+    page = json.loads(data)["func"]
+    told["html"] = collections.Counter({x: n for x, n in zip(page["name"], page["calls"]) if n})
+    if shutil.which("uftrace"):
+        said = subprocess.run(["uftrace", "report", "-d", replay("uftrace"), "-f", "call"],
+                              capture_output=True, text=True).stdout
+        told["uftrace"] = collections.Counter(
+            {x: int(n) for n, x in re.findall(r"^ *(\d+)  (\w+)$", said, re.M)})
+    return told
+
+
+def is_filtered_in_all_formats(args, qemu):
+    """What is chosen when it is read is the same in each, and what the whole trace says."""
+    with Tracing(args, qemu, smp=2,
+                 before=["-f", "^(work|by_1|moves_stack|tick_entry)$"]) as t:
+        t.counts()
+        t.end()
+        path = t.us.data("trace.pftrace")
+        t.us.run("replay", "-o", path, t.out)
+        with open(path, "rb") as f:
+            whole = [x for x in Perfetto(f.read()).slices if x[5]]
+        begun = sorted(x[6] for x in whole)
+        first, last = begun[len(begun) // 3], begun[2 * len(begun) // 3]
+        span = f"{first}ns,{last}ns"
+        for options, chosen in (
+                (["-f", "^(by_1|tick_entry)$"], lambda x: x[1] in ("by_1", "tick_entry")),
+                (["--notrace", "^by_"], lambda x: x[1] != "by_1"),
+                (["--depth", "1"], lambda x: x[3] == 0), (["--vcpu", "1"], lambda x: x[5] == [1]),
+                (["--time", span], lambda x: first <= x[6] < last),
+                (["-f", "by_1", "--vcpu", "0", "--time", span],
+                 lambda x: x[1] == "by_1" and x[5] == [0] and first <= x[6] < last)):
+            want = collections.Counter(x[1] for x in whole if chosen(x))
+            check(want, f"{options}: nothing is chosen")
+            for format_, calls in calls_by_format(t, *options).items():
+                check(calls == want, f"{options}, {format_}: {calls}, not {want}")
+        note(f"{len(whole)} calls")
 
 
 def is_read_by_uftrace(args, qemu):
@@ -468,6 +521,7 @@ def points(tap, args, qemu):
                        ("from one function until another", begins_and_ends),
                        ("off, on, a snapshot", is_switched), ("JSON is whole", is_json),
                        ("Perfetto's has every call", is_perfetto),
+                       ("filters hold in all formats", is_filtered_in_all_formats),
                        ("uftrace reads it", is_read_by_uftrace),
                        ("QEMU is killed", qemu_is_killed),
                        ("uniscope is killed", uniscope_is_killed)):

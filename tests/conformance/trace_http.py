@@ -165,7 +165,7 @@ def slow_clients_cost_nothing(args, qemu):
 
 def many_readers(args, qemu):
     """Some, and no more; when one goes away there is room for the next."""
-    with Serving(args, qemu, name="shares", before=["-f", "^f60$"]) as t:
+    with Serving(args, qemu, name="shares", before=["--last", "1s", "-f", "^f60$"]) as t:
         pipes = [Pipe(t.port) for _ in range(4)]
         status, said = get(t.port, "/ftrace/trace")
         check(status == 503 and "4 clients" in said, said)
@@ -202,11 +202,13 @@ def strangers_are_refused(args, qemu):
         t.end()
 
 
-def answered(port, request):
+def answered(port, request, says_no_more=False):
     """What comes back, if anything does, until the end."""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as c:
         with contextlib.suppress(ConnectionError, BrokenPipeError):
             c.sendall(request)
+            if says_no_more:
+                c.shutdown(socket.SHUT_WR)
             got = b""
             while part := c.recv(65536):
                 got += part
@@ -231,6 +233,8 @@ def hostile_peers_are_borne(args, qemu):
             check(not got or not got.startswith(b"HTTP/1.1 200"), f"{request[:40]}: {got[:80]}")
             check(get(t.port, "/ftrace/tracing_on") == (200, "1\n"), f"after {request[:40]}")
         check(b"200" in answered(t.port, b"GET /ftrace/tracing_on HTTP/1.0\r\n\r\n"), "HTTP/1.0")
+        got = answered(t.port, b"GET /ftrace/trace HTTP/1.0\r\n\r\n", says_no_more=True)
+        check(b"tracer: function_graph" in got, f"to who says no more: {got[:200]}")
         for i in range(60):  # half a request each; more than there are connections
             c = peers.enter_context(socket.socket())
             c.settimeout(30)
