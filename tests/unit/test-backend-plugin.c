@@ -116,13 +116,19 @@ static void put(const struct file *f, uint32_t node, enum us_counts_doing doing)
 	}
 }
 
-/* One capture, or what next() says instead. */
+/* A capture of what is in the file now, or what next() says instead: one of a look that
+ * was made before comes first, from each vCPU. */
 static int take(struct file *f)
 {
 	const struct us_backend_ops *o = f->backend->ops;
-	int r = o->next(f->backend, us_now_ns() + 20 * US_NS_PER_MS, &f->capture);
-	if (r == 1)
+	int r = 1;
+	for (unsigned seen[2] = { 0, 0 }; r == 1 && (seen[0] < 2 || seen[1] < 2);) {
+		r = o->next(f->backend, us_now_ns() + 20 * US_NS_PER_MS, &f->capture);
+		if (r != 1)
+			return r;
 		o->release(f->backend, &f->capture);
+		seen[f->capture.vcpu]++;
+	}
 	return r;
 }
 

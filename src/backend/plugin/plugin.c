@@ -32,14 +32,17 @@ struct plugin {
 	struct us_counts counts;
 	struct us_mem mem; /* none */
 	struct us_vcpu_threads threads;
-	struct progress {
-		uint64_t insns;	 /* that it had executed when it was looked at last */
-		uint64_t ran_ns; /* its thread, when it stood still */
-	} progress[US_MAX_VCPUS];
+	struct seen {
+		uint64_t insns, ran_ns; /* executed; CPU time of its thread; 0: ? */
+		bool there;		/* the rest is of a look, not yet a sample */
+		uint8_t doing;		/* enum us_counts_doing */
+		bool waits;		/* for a host CPU */
+		uint64_t t_ns;
+		uint32_t node;
+	} seen[US_MAX_VCPUS];
 	struct us_pacer pacer;
 	unsigned slot;	   /* of the capture that is out */
 	bool precise;	   /* the sampler's timer slack is set */
-	uint64_t n_guest;  /* looks that were samples of vCPUs that ran */
 	uint64_t n_plugin; /* looks that fell into the plugin's time */
 	struct us_err why;
 };
@@ -180,7 +183,8 @@ static int plugin_start(struct us_backend *b, const struct us_schedule *s,
 	/* A look costs the guest nothing, and what the plugin costs is paid anyway. */
 	free_of_charge.budget_ppm = 0;
 	us_pacer_init(&p->pacer, &free_of_charge, b->n_vcpu, 1, us_now_ns());
-	p->n_guest = p->n_plugin = 0;
+	memset(p->seen, 0, sizeof(p->seen));
+	p->n_plugin = 0;
 	if (!p->pacer.n_active)
 		return us_fail(e, -EINVAL, "none of the %u vCPUs of pid %d is chosen",
 			       b->n_vcpu, p->guest.pid);
@@ -228,28 +232,35 @@ static uint64_t insns_of(const struct plugin *p, const struct us_counts_vcpu *v)
 	return n;
 }
 
-/* It has executed nothing since the last look, and its thread did not run, either. */
-static bool stands_still(struct plugin *p, unsigned vcpu,
-			 const struct us_counts_vcpu *v)
+/* Has it executed anything between two looks, or its thread run?  What is not known
+ * has. */
+static bool has_moved(const struct seen *before, const struct seen *now)
 {
-	struct progress *x = &p->progress[vcpu];
-	uint64_t insns = insns_of(p, v), before = x->insns;
-	uint64_t ran_ns, ran_before = x->ran_ns;
-	x->insns = insns;
-	x->ran_ns = 0;
-	if (!insns || insns != before ||
-	    !us_vcpu_threads_ran(&p->threads, vcpu, &ran_ns))
-		return false;
-	x->ran_ns = ran_ns;
-	return ran_ns == ran_before;
+	return !now->insns || !now->ran_ns || now->insns != before->insns ||
+	       now->ran_ns != before->ran_ns;
 }
 
-static uint8_t state_of(uint32_t doing, bool has_cpu)
+static void see(const struct plugin *p, unsigned vcpu, struct seen *ret)
 {
-	switch (doing) {
+	const struct us_counts_vcpu *v = us_counts_vcpu(&p->counts, vcpu);
+	struct us_counts_vcpu now = { .place = __atomic_load_n(&v->place,
+							       __ATOMIC_ACQUIRE) };
+	*ret = (struct seen){ .there = true,
+			      .t_ns = us_now_ns(),
+			      .node = now.node,
+			      .waits = !has_turn(p, vcpu),
+			      .insns = insns_of(p, v) };
+	ret->doing = now.doing < US_N_COUNTS_DOING ? (uint8_t)now.doing : US_COUNTS_OFF;
+	if (!us_vcpu_threads_ran(&p->threads, vcpu, &ret->ran_ns))
+		ret->ran_ns = 0;
+}
+
+static uint8_t state_of(const struct seen *s)
+{
+	switch (s->doing) {
 	case US_COUNTS_RUNS:
 	case US_COUNTS_PLUGIN:
-		return has_cpu ? US_VCPU_GUEST : US_VCPU_READY;
+		return s->waits ? US_VCPU_READY : US_VCPU_GUEST;
 	case US_COUNTS_HALTED:
 		return US_VCPU_HALTED;
 	default:
@@ -257,29 +268,42 @@ static uint8_t state_of(uint32_t doing, bool has_cpu)
 	}
 }
 
-/* false: it is the plugin's time.  Where a vCPU happens to stand while it waits for a
+/* false: it was the plugin's time.  Where a vCPU happens to stand while it waits for a
  * CPU is no function's time. */
-static bool look(struct plugin *p, unsigned vcpu, struct us_capture *c)
+static bool make_sample(struct plugin *p, unsigned vcpu, const struct seen *s,
+			struct us_capture *c)
 {
-	const struct us_counts_vcpu *v = us_counts_vcpu(&p->counts, vcpu);
-	struct us_counts_vcpu now = { .place = __atomic_load_n(&v->place,
-							       __ATOMIC_ACQUIRE) };
-	c->t_ns = us_now_ns();
+	c->t_ns = s->t_ns;
 	c->held_ns = 0;
 	c->vcpu = (uint16_t)vcpu;
 	c->weight = 1;
 	c->exit = 0;
 	c->host = NULL;
 	c->form = US_CAPTURE_NONE;
-	bool has_cpu = has_turn(p, vcpu) && !stands_still(p, vcpu, v);
-	if (now.doing == US_COUNTS_PLUGIN && has_cpu)
-		return false;
-	c->state = state_of(now.doing, has_cpu);
+	c->state = state_of(s);
 	if (c->state != US_VCPU_GUEST)
 		return true;
+	p->n_plugin += s->doing == US_COUNTS_PLUGIN;
+	if (s->doing == US_COUNTS_PLUGIN)
+		return false;
 	c->form = US_CAPTURE_STACK;
-	walk(p, vcpu, now.node, &c->stack);
+	walk(p, vcpu, s->node, &c->stack);
 	return true;
+}
+
+/*
+ * A vCPU that runs has moved since the look before, and will have by the next one: so a
+ * look becomes a sample when the next one is due.  false: there is none, or it was the
+ * plugin's time.
+ */
+static bool look(struct plugin *p, unsigned vcpu, struct us_capture *c)
+{
+	struct seen *s = &p->seen[vcpu], before = *s;
+	see(p, vcpu, s);
+	bool moved = has_moved(&before, s);
+	before.waits |= !moved;
+	s->waits |= !moved;
+	return before.there && make_sample(p, vcpu, &before, c);
 }
 
 static int gone(struct plugin *p)
@@ -305,11 +329,8 @@ static int plugin_next(struct us_backend *b, uint64_t deadline_ns, struct us_cap
 		int r = gone(p);
 		if (r < 0)
 			return r;
-		if (look(p, p->slot, c)) {
-			p->n_guest += c->state == US_VCPU_GUEST;
+		if (look(p, p->slot, c))
 			return 1;
-		}
-		p->n_plugin++;
 		us_pacer_pass(&p->pacer, p->slot, us_now_ns());
 	}
 }
