@@ -77,12 +77,12 @@ void us_events_wait_for_room(struct us_events *e)
 
 void us_events_write_time(struct us_events *e)
 {
-	e->since_time = 0;
 	e->halted = false;
 	if (e->head->has_time)
 		us_events_write(e, (uint64_t)US_EVENT_TIME << US_EVENT_KIND_SHIFT |
 					   ((now_ns() - e->head->start_ns) &
 					    US_EVENT_TIME_MASK));
+	e->time_at = e->n + US_EVENTS_PER_TIME;
 }
 
 static void write_data(struct us_events *e, const uint8_t *p, size_t n)

@@ -106,9 +106,10 @@ struct us_events {
 	struct us_events_vcpu *vcpu;
 	uint64_t *record;
 	uint64_t n, mask;
-	uint64_t room_until;		    /* records, ever, that there is room for */
+	/* Records, ever, that there is room for; at which one of the time is due; and
+	 * below which there is nothing to be done but to write. */
+	uint64_t room_until, time_at, calm_until;
 	const struct us_track_stack *stack; /* of the last record */
-	uint32_t since_time;
 	uint16_t max_depth; /* of functions in functions that are written down */
 	bool halted;	    /* since the last record */
 };
@@ -140,15 +141,29 @@ static inline void us_events_write(struct us_events *e, uint64_t record)
 	__atomic_store_n(&e->vcpu->written, e->n, __ATOMIC_RELEASE);
 }
 
+static inline uint64_t us_events_word(enum us_event_kind kind, uint32_t number,
+				      uint64_t insns)
+{
+	return (uint64_t)kind << US_EVENT_KIND_SHIFT |
+	       (uint64_t)number << US_EVENT_NUMBER_SHIFT |
+	       (insns & US_EVENT_INSNS_MASK);
+}
+
 static inline void us_events_put(struct us_events *e, enum us_event_kind kind,
 				 uint32_t number, uint64_t insns)
 {
-	if (++e->since_time >= US_EVENTS_PER_TIME || e->halted ||
-	    kind == US_EVENT_INTERRUPT || kind == US_EVENT_STACK)
+	if (e->n >= e->time_at || e->halted || kind == US_EVENT_INTERRUPT ||
+	    kind == US_EVENT_STACK)
 		us_events_write_time(e);
-	us_events_write(e, (uint64_t)kind << US_EVENT_KIND_SHIFT |
-				   (uint64_t)number << US_EVENT_NUMBER_SHIFT |
-				   (insns & US_EVENT_INSNS_MASK));
+	us_events_write(e, us_events_word(kind, number, insns));
+	e->calm_until = e->time_at < e->room_until ? e->time_at : e->room_until;
+}
+
+/* The vCPU waits from now on. */
+static inline void us_events_halt(struct us_events *e)
+{
+	e->halted = true;
+	e->calm_until = 0;
 }
 
 /* ---- What reads a message ---- */

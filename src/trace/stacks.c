@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#define STACK_BYTES (US_TRACK_DEPTH * sizeof(struct us_track_frame))
+#define STACK_BYTES ((US_TRACK_DEPTH + 1) * sizeof(struct us_track_frame))
 /* A stack goes on that far below what was seen of it.  Without a sign that it is
  * another, a function's frame may be large; with one, what switches stacks has small
  * frames. */
@@ -28,6 +28,7 @@ int us_track_stacks_init(struct us_track_stacks *s)
 	}
 	for (unsigned i = 0; i < US_TRACK_STACKS; i++) {
 		s->v[i].frame = (void *)(frames + i * STACK_BYTES);
+		s->v[i].frame++;
 		s->v[i].number = (uint16_t)i;
 	}
 	return 0;
@@ -36,7 +37,7 @@ int us_track_stacks_init(struct us_track_stacks *s)
 void us_track_stacks_fini(struct us_track_stacks *s)
 {
 	if (s->v && s->v[0].frame)
-		munmap(s->v[0].frame, US_TRACK_STACKS * STACK_BYTES);
+		munmap(s->v[0].frame - 1, US_TRACK_STACKS * STACK_BYTES);
 	if (s->v)
 		munmap(s->v, US_TRACK_STACKS * sizeof(*s->v));
 	s->v = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* track.c: calls, returns and jumps; see track.h. */
-#include "trace/track_frames.h"
+#include "trace/track_fast.h"
 
 struct us_track_function us_track_unnamed = { .address = US_COUNTS_UNNAMED,
 					      .number = US_COUNTS_UNNAMED };
@@ -26,6 +26,11 @@ void us_tracker_fini(struct us_tracker *t)
 	us_tree_fini(&t->tree);
 }
 
+static struct us_track_mode mode_of(const struct us_tracker *t)
+{
+	return (struct us_track_mode){ .traced = t->events };
+}
+
 /* Before a call from this function at sp: the frame on top has to be the function's. */
 static void resync(struct us_tracker *t, const struct us_track_function *in,
 		   uint64_t sp)
@@ -43,7 +48,8 @@ static void resync(struct us_tracker *t, const struct us_track_function *in,
 	go_on(t);
 }
 
-void us_track_call(struct us_tracker *t, const struct us_track_site *s, uint64_t sp)
+static void call_slowly(struct us_tracker *t, const struct us_track_site *s,
+			uint64_t sp)
 {
 	own_stack(t);
 	if (t->next != US_NEXT_NOTHING)
@@ -63,7 +69,13 @@ void us_track_call(struct us_tracker *t, const struct us_track_site *s, uint64_t
 		expect(t, US_NEXT_ENTRY, s->target);
 }
 
-static void return_slowly(struct us_tracker *t, uint64_t sp, unsigned word)
+void us_track_call(struct us_tracker *t, const struct us_track_site *s, uint64_t sp)
+{
+	if (!us_track_call_fast(t, s, sp, mode_of(t)))
+		call_slowly(t, s, sp);
+}
+
+static void return_unexpected(struct us_tracker *t, uint64_t sp, unsigned word)
 {
 	bool unsure = t->unsure, known = true;
 	uint32_t node = t->vcpu->node;
@@ -95,22 +107,29 @@ static void return_slowly(struct us_tracker *t, uint64_t sp, unsigned word)
 	go_on(t);
 }
 
-void us_track_return(struct us_tracker *t, const struct us_track_site *s, uint64_t sp,
-		     unsigned word)
+static void return_slowly(struct us_tracker *t, uint64_t sp, unsigned word)
 {
-	(void)s;
 	own_stack(t);
+	t->expected = NULL;
 	if (t->next != US_NEXT_NOTHING)
 		us_track_settle_next(t);
 	const struct us_track_frame *f = top(t);
 	if (!f || f->sp != sp) {
-		return_slowly(t, sp, word);
+		return_unexpected(t, sp, word);
 		return;
 	}
 	t->unsure = false;
 	t->entered = 0;
 	charge(t, *t->insns);
 	pop(t);
+}
+
+void us_track_return(struct us_tracker *t, const struct us_track_site *s, uint64_t sp,
+		     unsigned word)
+{
+	(void)s;
+	if (!us_track_return_fast(t, sp, mode_of(t)))
+		return_slowly(t, sp, word);
 }
 
 void us_track_jump(struct us_tracker *t, const struct us_track_site *s)

@@ -59,6 +59,9 @@ struct us_track_site {
 	/* Of link registers: another one than usual; within the function, no call of
 	 * it; for stores and loads: by the stack pointer. */
 	bool alternate, local, by_stack;
+	/* Of a call, by us_track_site_prepare(): */
+	struct us_track_function *expected; /* whose entry comes next; NULL: none */
+	uint32_t number; /* of a target that has a name; else UINT32_MAX */
 };
 
 /* A function's first instruction in a block of code that is executed as one. */
@@ -78,27 +81,35 @@ enum us_track_kind {
 
 struct us_track_frame {
 	uint64_t sp; /* of its return address */
-	uint64_t saved_sp;
 	const struct us_track_function *function;
-	uint32_t node;	/* of the tree of the vCPU that the stack is on */
-	uint16_t depth; /* how many that are written down, it included */
-	bool traced;	/* it is one of them */
+	union {
+		struct {
+			/* Of the tree of the vCPU that the stack is on. */
+			uint32_t node;
+			uint16_t depth; /* how many that are written down, it included
+					 */
+			bool traced;	/* it is one of them */
+			uint8_t kind : 7;
+			bool trap : 1; /* the program's own doing: a call by it */
+		};
+		uint64_t node_alone; /* a call's, of which none is written down */
+	};
+	uint64_t saved_sp;
 	/* Of an interrupt: the stack that it came upon, and what was about to happen.
 	 */
 	struct us_track_function *saved;
 	const struct us_track_function *saved_left, *saved_by, *saved_entered_by;
 	uint16_t under;
-	uint8_t kind, saved_next;
+	uint8_t saved_next;
 	uint8_t saved_entered;
 	bool saved_unsure, saved_foreign;
-	bool trap; /* the program's own doing: a call by it */
 	/* Where calls leave the return address in a register: it was called by another
 	 * register than usual; what it has stored is no call's. */
 	bool alternate, foreign;
-};
+} __attribute__((__aligned__(64)));
 
 struct us_track_stack {
-	struct us_track_frame *frame; /* US_TRACK_DEPTH of them */
+	struct us_track_frame *frame; /* US_TRACK_DEPTH of them, behind one of zeros */
 	uint32_t n;
 	uint32_t over;	    /* frames that there was no room for */
 	uint64_t low, high; /* where return addresses were seen */
@@ -154,11 +165,12 @@ struct us_tracker {
 	bool unsure;	 /* is it this stack? The next address tells */
 	uint8_t entered; /* frames on top that go with it: an interrupt's */
 	bool foreign;	 /* the link register has what no call has left there */
-	uint8_t next;	 /* enum us_track_next */
-	uint64_t at;	 /* and that is next only if as many were executed */
+	uint64_t at;	 /* next is that only if as many were executed */
 	uint64_t sp;	 /* of the call */
+	uint8_t next;	 /* enum us_track_next, but for ENTRY, which is in expected */
 	struct us_track_function *function;
-	uint64_t resumed_at;	 /* behind an iret */
+	struct us_track_function *expected; /* its entry comes next; NULL: none's */
+	uint64_t resumed_at;		    /* behind an iret */
 	uint64_t interrupted_at; /* behind this, an interrupt was delivered */
 
 	/* While it is unsure which stack it is, and calls tell no address: from which
@@ -173,6 +185,14 @@ struct us_tracker {
 /* Code of which nothing is known: as good as any function. */
 extern struct us_track_function us_track_unnamed;
 
+/* In and target are set, and stay. */
+static inline void us_track_site_prepare(struct us_track_site *s)
+{
+	bool named = s->target && s->target != &us_track_unnamed;
+	s->expected = named && s->target->has_entry ? s->target : NULL;
+	s->number = named ? s->target->number : UINT32_MAX;
+}
+
 /* insns and the tree's memory stay the caller's. */
 int us_tracker_init(struct us_tracker *t, struct us_track_stacks *stacks,
 		    uint16_t number, struct us_counts_vcpu *vcpu,
@@ -182,7 +202,7 @@ void us_tracker_fini(struct us_tracker *t);
 
 /* ---- What was executed.  Hot path. ---- */
 
-/* A call has stored its return address at sp. */
+/* A call, whose site was prepared, has stored its return address at sp. */
 void us_track_call(struct us_tracker *t, const struct us_track_site *s, uint64_t sp);
 /* A return has loaded it; word: its size in bytes. */
 void us_track_return(struct us_tracker *t, const struct us_track_site *s, uint64_t sp,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* track_enter.c: functions that are entered, by whatever, and interrupts that end; see
  * track.h. */
-#include "trace/track_frames.h"
+#include "trace/track_fast.h"
 
 /* A call or trap whose target has shown no entry: it is code without names. */
 void us_track_settle_next(struct us_tracker *t)
@@ -153,10 +153,14 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f)
 	}
 }
 
-void us_track_enter(struct us_tracker *t, const struct us_track_entry *e)
+static void enter_slowly(struct us_tracker *t, const struct us_track_entry *e)
 {
 	struct us_track_function *f = e->function;
-	if (t->next == US_NEXT_ENTRY && t->function == f) {
+	if (t->expected) { /* another's: that is for later */
+		t->next = US_NEXT_ENTRY;
+		t->function = t->expected;
+		t->expected = NULL;
+	} else if (t->next == US_NEXT_ENTRY && t->function == f) {
 		t->next = US_NEXT_NOTHING;
 		return;
 	}
@@ -181,6 +185,12 @@ void us_track_enter(struct us_tracker *t, const struct us_track_entry *e)
 		return;
 	}
 	interrupt(t, f, just_now || t->next == US_NEXT_ENTRY);
+}
+
+void us_track_enter(struct us_tracker *t, const struct us_track_entry *e)
+{
+	if (!us_track_enter_fast(t, e))
+		enter_slowly(t, e);
 }
 
 void us_track_trap(struct us_tracker *t, const struct us_track_site *s)
@@ -252,7 +262,7 @@ void us_track_halt(struct us_tracker *t)
 	own_stack(t);
 	charge(t, *t->insns);
 	us_track_note_stack(t, us_events_epoch(t->events), t->stack->n);
-	t->events->halted = true;
+	us_events_halt(t->events);
 }
 
 void us_track_reset(struct us_tracker *t, uint32_t rest)

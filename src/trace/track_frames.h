@@ -110,7 +110,6 @@ static inline struct us_track_frame *push(struct us_tracker *t, uint32_t parent,
 static inline void enter_node(struct us_tracker *t, enum us_event_kind kind)
 {
 	t->tree.node[t->vcpu->node].calls++;
-	t->vcpu->calls++;
 	if (t->events)
 		us_track_note_entry(t, kind);
 }
@@ -177,7 +176,9 @@ static inline void own_stack(struct us_tracker *t)
 static inline void expect(struct us_tracker *t, enum us_track_next next,
 			  struct us_track_function *f)
 {
-	t->next = (uint8_t)next;
+	bool entry = next == US_NEXT_ENTRY;
+	t->expected = entry ? f : NULL;
+	t->next = (uint8_t)(entry ? US_NEXT_NOTHING : next);
 	t->function = f;
 	t->at = *t->insns;
 	t->interrupted_at = UINT64_MAX;

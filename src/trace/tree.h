@@ -42,7 +42,7 @@ static inline uint32_t us_tree_child(struct us_tree *t, uint32_t parent,
 				     uint32_t function, uint64_t address)
 {
 	const struct us_tree_last *l = &t->last[parent];
-	if (l->function == function && l->child)
+	if (l->function == function) /* which is never 0 */
 		return l->child;
 	return us_tree_find(t, parent, function, address);
 }

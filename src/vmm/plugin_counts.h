@@ -65,7 +65,7 @@ struct us_counts_vcpu {
 		uint64_t place; /* both, to be read as one */
 	};
 	/* What happened, to know how far to trust it. */
-	uint64_t calls, returns;
+	uint64_t returns;
 	uint64_t unmatched;  /* returns to where no call came from */
 	uint64_t interrupts; /* entries without a call, interrupts and faults */
 	uint64_t switches;   /* from one stack to another */

@@ -163,6 +163,7 @@ static void step(struct vcpu *v, struct us_track_function *f, const uint8_t op[4
 				   .alternate = op[1] >> 4 == 1,
 				   .local = op[1] >> 4 == 2,
 				   .by_stack = op[1] >> 4 != 3 };
+	us_track_site_prepare(&s);
 	struct us_track_entry e = { &f[op[1] % FUNCTIONS], 1 + op[2] % 4, 0 };
 	uint64_t sp = 0x10000 + 8ULL * op[3] + 0x1000ULL * (op[2] >> 4);
 	if (v->t.link && link_step(v, &s, op[0] >> 1 & 15, sp))

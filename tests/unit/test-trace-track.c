@@ -57,6 +57,7 @@ static void call(struct machine *m, int from, int to, uint64_t sp)
 {
 	struct us_track_site s = { .in = &m->f[from],
 				   .target = to < 0 ? NULL : &m->f[to] };
+	us_track_site_prepare(&s);
 	us_track_call(&m->t, &s, sp);
 }
 

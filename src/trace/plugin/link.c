@@ -35,8 +35,8 @@ static bool is_first(struct us_plugin_vcpu *v)
 {
 	if (us_plugin.api > 1)
 		return true;
-	bool first = v->armed != v->heard;
-	v->heard = v->armed;
+	bool first = v->armed;
+	v->armed = 0;
 	v->tracker.vcpu->stray += !first;
 	return first;
 }

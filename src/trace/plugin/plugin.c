@@ -230,8 +230,7 @@ static int trace_syscalls(const struct us_syscall_options *o, const qemu_info_t 
 static int make_vcpus(void)
 {
 	us_plugin.n_vcpu = us_plugin.counts->n_vcpu;
-	us_plugin.vcpu = calloc(us_plugin.n_vcpu, sizeof(*us_plugin.vcpu));
-	if (!us_plugin.vcpu || us_track_stacks_init(&us_plugin.stacks) < 0)
+	if (us_track_stacks_init(&us_plugin.stacks) < 0)
 		return -ENOMEM;
 	for (unsigned i = 0; i < us_plugin.n_vcpu; i++) {
 		struct us_counts_vcpu *c = counts_of(i);
@@ -295,6 +294,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 		return -EIO;
 	if (us_plugin.api > 1)
 		us_plugin.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
+	us_translate_init();
 	qemu_plugin_register_vcpu_init_cb(id, start_vcpu);
 	if (!o.calls_only) {
 		qemu_plugin_register_vcpu_idle_cb(id, us_on_idle);

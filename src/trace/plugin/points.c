@@ -97,6 +97,7 @@ struct us_point *us_points_intern(struct us_points *p, const struct us_point *li
 		return NULL;
 	struct us_point *x = &p->point[p->n_point];
 	*x = *like;
+	us_track_site_prepare(&x->site);
 	x->next = *slot;
 	*slot = p->n_point++;
 	return x;

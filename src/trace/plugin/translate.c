@@ -3,6 +3,7 @@
 #include "trace/plugin/block.h"
 
 #include "trace/plugin/syscalls.h"
+#include "trace/track_fast.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -14,43 +15,125 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- What QEMU calls when the guest has executed it ---- */
 
+static __attribute__((__noinline__)) void hear_stray(struct us_plugin_vcpu *v,
+						     qemu_plugin_meminfo_t info)
+{
+	v->tracker.vcpu->stray++;
+	if (qemu_plugin_mem_is_store(info))
+		us_track_interrupted(&v->tracker);
+	us_plugin_end(v);
+}
+
 /*
  * Version 1: after a call or a return, QEMU (to 8.2) reports the next memory access by
  * a helper, too, to whoever asked for that of the call: the delivery of an interrupt.
  * So an access counts only if the instruction itself was executed since.
  */
-static bool is_stray(struct us_plugin_vcpu *v, bool store)
+US_ALWAYS bool is_stray(struct us_plugin_vcpu *v, qemu_plugin_meminfo_t info)
 {
-	if (us_plugin.api > 1)
-		return false;
-	if (v->armed != v->heard) {
-		v->heard = v->armed;
+	if (v->armed) {
+		v->armed = 0;
 		return false;
 	}
-	v->tracker.vcpu->stray++;
-	if (store)
-		us_track_interrupted(&v->tracker);
+	hear_stray(v, info);
 	return true;
 }
 
-static void on_call(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *data)
+/* Calls and returns are most of all that is heard of: there is code for each way. */
+struct way {
+	struct us_track_mode mode;
+	bool strays; /* there may be some */
+};
+
+static __attribute__((__noinline__)) void
+call_slowly(struct us_plugin_vcpu *v, uint64_t sp, const struct us_point *p)
 {
-	struct us_plugin_vcpu *v = us_plugin_begin(i);
-	const struct us_point *p = data;
-	if (qemu_plugin_mem_is_store(info) && !is_stray(v, true))
-		us_track_call(&v->tracker, &p->site, sp);
+	us_track_call(&v->tracker, &p->site, sp);
 	us_plugin_end(v);
 }
 
-static void on_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *data)
+US_ALWAYS void hear_call(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
+			 void *data, const struct way w)
 {
-	struct us_plugin_vcpu *v = us_plugin_begin(i);
+	struct us_plugin_vcpu *v = us_plugin_vcpu(w.mode.alone ? 0 : i);
 	const struct us_point *p = data;
-	bool store = qemu_plugin_mem_is_store(info);
-	if (!is_stray(v, store) && !store)
-		us_track_return(&v->tracker, &p->site, sp,
-				1U << qemu_plugin_mem_size_shift(info));
+	us_plugin_say(v, US_COUNTS_PLUGIN);
+	if (!w.mode.alone)
+		us_plugin_take_turn(i);
+	if (w.strays && is_stray(v, info))
+		return;
+	if (!us_track_call_fast(&v->tracker, &p->site, sp, w.mode))
+		call_slowly(v, sp, p);
+}
+
+static __attribute__((__noinline__)) void return_slowly(struct us_plugin_vcpu *v,
+							qemu_plugin_meminfo_t info,
+							uint64_t sp,
+							const struct us_point *p)
+{
+	us_track_return(&v->tracker, &p->site, sp,
+			1U << qemu_plugin_mem_size_shift(info));
 	us_plugin_end(v);
+}
+
+US_ALWAYS void hear_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
+			   void *data, const struct way w)
+{
+	struct us_plugin_vcpu *v = us_plugin_vcpu(w.mode.alone ? 0 : i);
+	const struct us_point *p = data;
+	us_plugin_say(v, US_COUNTS_PLUGIN);
+	if (!w.mode.alone)
+		us_plugin_take_turn(i);
+	if (w.strays && is_stray(v, info))
+		return;
+	if (!us_track_return_fast(&v->tracker, sp, w.mode))
+		return_slowly(v, info, sp, p);
+}
+
+#define WAY(name, alone, traced, strays)                                               \
+	static void on_call_##name(unsigned i, qemu_plugin_meminfo_t info,             \
+				   uint64_t sp, void *data)                            \
+	{                                                                              \
+		hear_call(i, info, sp, data,                                           \
+			  (struct way){ { alone, traced }, strays });                  \
+	}                                                                              \
+	static void on_return_##name(unsigned i, qemu_plugin_meminfo_t info,           \
+				     uint64_t sp, void *data)                          \
+	{                                                                              \
+		hear_return(i, info, sp, data,                                         \
+			    (struct way){ { alone, traced }, strays });                \
+	}
+#define WAYS(X)                                                                        \
+	X(many, 0, 0, 0)                                                               \
+	X(many_strays, 0, 0, 1)                                                        \
+	X(many_traced, 0, 1, 0)                                                        \
+	X(many_traced_strays, 0, 1, 1)                                                 \
+	X(one, 1, 0, 0)                                                                \
+	X(one_strays, 1, 0, 1) X(one_traced, 1, 1, 0) X(one_traced_strays, 1, 1, 1)
+WAYS(WAY)
+
+/* By the three of WAY. */
+static us_vcpu_mem *on_call, *on_return;
+
+#define ROW(name, alone, traced, strays)                                               \
+	[(alone)*4 + (traced)*2 + (strays)] = { on_call_##name, on_return_##name },
+
+void us_translate_init(void)
+{
+	static us_vcpu_mem *const ways[][2] = { WAYS(ROW) };
+	us_vcpu_mem *const *way =
+		ways[(us_plugin.n_vcpu == 1) * 4 + (us_plugin.events != NULL) * 2 +
+		     (us_plugin.api == 1)];
+	on_call = way[0];
+	on_return = way[1];
+}
+
+/* One that loads its target, too. */
+static void on_call_by_memory(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
+			      void *data)
+{
+	if (qemu_plugin_mem_is_store(info))
+		on_call(i, info, sp, data);
 }
 
 static void on_iret(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *data)
@@ -109,12 +192,25 @@ static void on_trap(unsigned i, void *data)
 	us_plugin_end(v);
 }
 
-static void on_entry(unsigned i, void *data)
+US_ALWAYS void hear_entry(struct us_plugin_vcpu *v, const struct us_point *p)
 {
-	const struct us_point *p = data;
-	struct us_plugin_vcpu *v = us_plugin_begin(i);
+	if (us_track_enter_fast(&v->tracker, &p->entry))
+		return;
+	us_plugin_say(v, US_COUNTS_PLUGIN);
 	us_track_enter(&v->tracker, &p->entry);
 	us_plugin_end(v);
+}
+
+static void on_entry(unsigned i, void *data)
+{
+	us_plugin_take_turn(i);
+	hear_entry(us_plugin_vcpu(i), data);
+}
+
+static void on_entry_alone(unsigned i, void *data)
+{
+	(void)i;
+	hear_entry(us_plugin_vcpu(0), data);
 }
 
 static void on_halt(unsigned i, void *data)
@@ -241,7 +337,7 @@ static void add_call(const struct us_block *b)
 	if (!p)
 		return;
 	us_block_arm(b, b->insn);
-	on_memory(b, on_call, p);
+	on_memory(b, b->flow.has_target ? on_call : on_call_by_memory, p);
 }
 
 static void add_return(const struct us_block *b)
@@ -347,7 +443,8 @@ static void add_entry(const struct us_block *b)
 	like.entry.n_before = (uint32_t)b->i;
 	struct us_point *p = us_points_intern(&us_plugin.points, &like);
 	if (p)
-		us_block_before(b, on_entry, p);
+		us_block_before(b, us_plugin.n_vcpu == 1 ? on_entry_alone : on_entry,
+				p);
 }
 
 /* Version 1 and 2 say where the bytes are, later ones copy them. */

@@ -12,19 +12,19 @@
 struct us_plugin_vcpu {
 	struct us_tracker tracker;
 	struct us_events events; /* the tracker's, where it is traced */
-	uint64_t armed, heard;	 /* calls and returns executed; those heard of */
+	uint64_t armed;		 /* calls and returns executed that were not heard of */
 	uint64_t step, back;	 /* calls.h */
 	uint64_t halted_at;	 /* instructions, when it began to wait last */
 	bool iret;		 /* its first load is yet to come */
 	bool started;
-};
+} __attribute__((__aligned__(64)));
 
 struct us_plugin {
 	const struct us_plugin_arch *arch;
 	bool begun; /* reset_vector is known */
 	uint64_t reset_vector;
 	struct us_points points;
-	struct us_plugin_vcpu *vcpu;
+	struct us_plugin_vcpu vcpu[US_COUNTS_MAX_VCPU];
 	unsigned n_vcpu;
 	unsigned api;
 	/* How instructions are counted: one vCPU and version 1: by QEMU, into the file;
@@ -42,6 +42,8 @@ extern struct us_plugin us_plugin;
 /* Called by QEMU: a vCPU that has a thread of its own has nothing to do; has again. */
 void us_on_idle(qemu_plugin_id_t id, unsigned i);
 void us_on_resume(qemu_plugin_id_t id, unsigned i);
+/* Before the first block; the rest of us_plugin is set. */
+void us_translate_init(void);
 /* Called by QEMU, with its own lock or several threads at once. */
 void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 
@@ -56,7 +58,7 @@ void us_compare_code(const struct us_function_range *r, struct us_track_function
 
 static inline struct us_plugin_vcpu *us_plugin_vcpu(unsigned i)
 {
-	return &us_plugin.vcpu[i < us_plugin.n_vcpu ? i : us_plugin.n_vcpu - 1];
+	return &us_plugin.vcpu[i % US_COUNTS_MAX_VCPU];
 }
 
 /* For who samples: the order of these and of what lies between them counts. */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * track_fast.h: what most calls, returns and entries are, inline: the vCPU is on its
+ * stack, nothing else is awaited, and the frame on top is of the function that calls or
+ * returns.  False: it is not so, and nothing was done; track.h's functions, which try
+ * this first, do all the rest.
+ *
+ * What costs here is loads of what was stored just before: each field is read with the
+ * width that it is written with, and a value is taken from where it does not depend on
+ * the event before.
+ */
+#ifndef US_TRACE_TRACK_FAST_H
+#define US_TRACE_TRACK_FAST_H
+
+#include "trace/track_frames.h"
+
+#define US_UNLIKELY(x) __builtin_expect(x, false)
+/* There are several copies of each, for which the compiler would rather have one. */
+#define US_ALWAYS static inline __attribute__((__always_inline__))
+
+/* What is the same for all calls of these functions, which are compiled for it. */
+struct us_track_mode {
+	bool alone;  /* there is one vCPU: no other takes its stacks */
+	bool traced; /* there is a trace */
+};
+
+/* Is it the stack that the vCPU was on, and nothing awaited but perhaps an entry? */
+US_ALWAYS bool us_track_is_calm(const struct us_tracker *t,
+				const struct us_track_mode m)
+{
+	if (US_UNLIKELY(t->next != US_NEXT_NOTHING) || US_UNLIKELY(t->unsure))
+		return false;
+	return m.alone || !US_UNLIKELY(t->stack->tree_of != t->number);
+}
+
+/* Of the file of counts: the node, and that the guest runs on. */
+US_ALWAYS uint64_t us_track_place(uint32_t node)
+{
+	return node | (uint64_t)US_COUNTS_RUNS << 32;
+}
+
+/* As charge(), where the node is known. */
+US_ALWAYS void us_track_charge_node(struct us_tracker *t, uint32_t node)
+{
+	struct us_counts_vcpu *v = t->vcpu;
+	uint64_t now = *t->insns;
+	t->tree.node[node].self += now - v->charged;
+	v->charged = now;
+}
+
+/* As push_call(), where there is room. */
+US_ALWAYS void us_track_push_fast(struct us_tracker *t, struct us_track_frame *x,
+				  uint32_t node, struct us_track_function *f,
+				  uint64_t sp, const struct us_track_mode m)
+{
+	uint16_t depth = x[-1].depth;
+	t->stack->n++;
+	x->sp = sp;
+	x->function = f;
+	x->node_alone = node;
+	if (m.traced) {
+		x->traced = is_traced(t, f, depth);
+		x->depth = depth + x->traced;
+	}
+	t->vcpu->place = us_track_place(node);
+	t->tree.node[node].calls++;
+}
+
+/* As us_track_note(). */
+US_ALWAYS void us_track_note_fast(struct us_tracker *t, enum us_event_kind kind,
+				  uint32_t number, uint32_t n)
+{
+	struct us_events *e = t->events;
+	uint32_t epoch = us_events_epoch(e);
+	if (US_UNLIKELY(e->stack != t->stack) ||
+	    US_UNLIKELY(t->stack->epoch != epoch) || US_UNLIKELY(!epoch) ||
+	    US_UNLIKELY(e->n >= e->calm_until)) {
+		us_track_note(t, kind, number, n);
+		return;
+	}
+	e->record[e->n++ & e->mask] = us_events_word(kind, number, t->vcpu->charged);
+	__atomic_store_n(&e->vcpu->written, e->n, __ATOMIC_RELEASE);
+}
+
+/* As us_track_note_entry(), of a call. */
+US_ALWAYS void us_track_note_call(struct us_tracker *t, const struct us_track_frame *x)
+{
+	if (US_UNLIKELY(x->function->choice & (US_FUNCTION_FROM | US_FUNCTION_UNTIL)))
+		us_track_note_entry(t, US_EVENT_ENTER);
+	else if (x->traced)
+		us_track_note_fast(t, US_EVENT_ENTER, x->function->number,
+				   t->stack->n - 1);
+}
+
+US_ALWAYS bool us_track_call_fast(struct us_tracker *t,
+				  const struct us_track_site *site, uint64_t sp,
+				  const struct us_track_mode m)
+{
+	const struct us_track_stack *s = t->stack;
+	struct us_track_frame *f = &s->frame[s->n - 1L];
+	if (US_UNLIKELY(!us_track_is_calm(t, m)) || US_UNLIKELY(sp >= f->sp) ||
+	    US_UNLIKELY(f->function != site->in) || US_UNLIKELY(sp < s->low) ||
+	    US_UNLIKELY(sp > s->high) || US_UNLIKELY(s->n == US_TRACK_DEPTH))
+		return false;
+	const struct us_tree_last *last = &t->tree.last[f->node];
+	if (US_UNLIKELY(last->function != site->number))
+		return false;
+	us_track_charge_node(t, f->node);
+	us_track_push_fast(t, f + 1, last->child, site->target, sp, m);
+	t->expected = site->expected;
+	if (m.traced)
+		us_track_note_call(t, f + 1);
+	return true;
+}
+
+US_ALWAYS bool us_track_return_fast(struct us_tracker *t, uint64_t sp,
+				    const struct us_track_mode m)
+{
+	struct us_track_stack *s = t->stack;
+	const struct us_track_frame *f = &s->frame[s->n - 1L];
+	if (US_UNLIKELY(!us_track_is_calm(t, m)) || US_UNLIKELY(!s->n) ||
+	    US_UNLIKELY(f->sp != sp))
+		return false;
+	us_track_charge_node(t, f->node);
+	if (m.traced && f->traced)
+		us_track_note_fast(t, US_EVENT_EXIT, f->function->number, s->n);
+	t->vcpu->returns++;
+	t->vcpu->place = us_track_place(f[-1].node);
+	s->n--;
+	return true;
+}
+
+US_ALWAYS bool us_track_enter_fast(struct us_tracker *t, const struct us_track_entry *e)
+{
+	if (US_UNLIKELY(t->expected != e->function))
+		return false;
+	t->expected = NULL;
+	return true;
+}
+
+#endif
