@@ -434,6 +434,15 @@ class Targets(Cli):
         self.assertIsNone(by["qmp"]["why_not"])
         self.assertFalse(by["kvm"]["serves"])
         self.assertIsNone(by["kvm"]["caution"])
+        # What is said to work does, in the way that is said.
+        os.chmod(self.dir.name, 0o777)
+        data = self.path("as-nobody.data")
+        done = subprocess.run([*nobody, program, "record", "--backend", "qmp", "-d", "0.5", "-o",
+                               data, f"qmp:{sock}"], capture_output=True, text=True, timeout=60,
+                              cwd="/")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        facts = json.loads(run("report", "--json", data).stdout)["facts"]
+        self.assertIn("memory: by the monitor", facts["how"])
 
 
 if __name__ == "__main__":
