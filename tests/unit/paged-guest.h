@@ -31,13 +31,12 @@ static void put64(us_gpa table, unsigned index, uint64_t entry)
 	memcpy(ram + table + index * 8, &entry, 8);
 }
 
-static inline void expect(const struct us_space *s, us_gva va, us_gpa want,
-			  uint64_t want_left)
+static inline void expect(struct us_space s, us_gva va, us_gpa want, uint64_t want_left)
 {
 	us_gpa pa = 0;
 	uint64_t left = 0;
 	for (int i = 0; i < 3; i++) { /* walked, from the cache, checked again */
-		assert_true(us_paging_translate(&paging, s, va, &pa, &left));
+		assert_true(us_paging_translate(&paging, &s, va, &pa, &left));
 		assert_int_equal(pa, want);
 		assert_int_equal(left, want_left);
 		if (i == 1)
@@ -45,11 +44,11 @@ static inline void expect(const struct us_space *s, us_gva va, us_gpa want,
 	}
 }
 
-static inline void expect_none(const struct us_space *s, us_gva va)
+static inline void expect_none(struct us_space s, us_gva va)
 {
 	us_gpa pa;
 	for (int i = 0; i < 2; i++)
-		assert_false(us_paging_translate(&paging, s, va, &pa, NULL));
+		assert_false(us_paging_translate(&paging, &s, va, &pa, NULL));
 }
 
 #define TEST(f) cmocka_unit_test_setup(f, fresh)

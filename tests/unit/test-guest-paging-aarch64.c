@@ -55,27 +55,27 @@ static void two_halves(void **state)
 	const us_gva base = 0xffff000000000000;
 	struct us_space s = small_tables(SMALL);
 	assert_int_equal(s.root, 0x8000); /* without ASID */
-	expect(&s, base + 0x123, 0x5123, 0xedd);
-	expect(&s, base + 0x200000 + 0x12345, 0x812345, 0x200000 - 0x12345);
-	expect(&s, base + 0x40000000 + 0x1234567, 0x41234567, 0x40000000 - 0x1234567);
-	expect(&s, 0x3fe00000 + 5, 0xa00005, 0x200000 - 5);
-	expect(&s, 0x80000000, 0x80000000, 0x40000000);
-	expect_none(&s, base + 0x1000);
-	expect_none(&s, base + 0x3000);
-	expect_none(&s, 1ULL << 39); /* more than T0SZ allows */
-	expect_none(&s, 0x00ff000000000000);
-	expect_none(&s, 0xfffe000000000000);
+	expect(s, base + 0x123, 0x5123, 0xedd);
+	expect(s, base + 0x200000 + 0x12345, 0x812345, 0x200000 - 0x12345);
+	expect(s, base + 0x40000000 + 0x1234567, 0x41234567, 0x40000000 - 0x1234567);
+	expect(s, 0x3fe00000 + 5, 0xa00005, 0x200000 - 5);
+	expect(s, 0x80000000, 0x80000000, 0x40000000);
+	expect_none(s, base + 0x1000);
+	expect_none(s, base + 0x3000);
+	expect_none(s, 1ULL << 39); /* more than T0SZ allows */
+	expect_none(s, 0x00ff000000000000);
+	expect_none(s, 0xfffe000000000000);
 }
 
 static void halves_can_be_off(void **state)
 {
 	(void)state;
 	struct us_space s = small_tables(SMALL | EPD0);
-	expect_none(&s, 0x80000000);
-	expect(&s, 0xffff000000000000, 0x5000, 0x1000);
+	expect_none(s, 0x80000000);
+	expect(s, 0xffff000000000000, 0x5000, 0x1000);
 	s = small_tables(SMALL | EPD1);
-	expect(&s, 0x80000000, 0x80000000, 0x40000000);
-	expect_none(&s, 0xffff000000000000);
+	expect(s, 0x80000000, 0x80000000, 0x40000000);
+	expect_none(s, 0xffff000000000000);
 	s = us_aarch64_space(0x8000, 0x1000, SMALL, 0);
 	assert_int_equal(s.mode, US_PAGING_OFF);
 }
@@ -84,10 +84,10 @@ static void tags_do_not_count(void **state)
 {
 	(void)state;
 	struct us_space s = small_tables(SMALL | TBI0 | TBI1);
-	expect(&s, 0x5a00000080000000, 0x80000000, 0x40000000);
-	expect(&s, 0x12ff000000000123, 0x5123, 0xedd);
+	expect(s, 0x5a00000080000000, 0x80000000, 0x40000000);
+	expect(s, 0x12ff000000000123, 0x5123, 0xedd);
 	s = small_tables(SMALL | TBI1);
-	expect_none(&s, 0x5a00000080000000);
+	expect_none(s, 0x5a00000080000000);
 }
 
 static void data_is_told_from_code(void **state)
@@ -118,14 +118,14 @@ static void granule_16k(void **state)
 	put64(0x18000, 0, 0x10000 | TABLE);
 	struct us_space s = space(0x18000, 0x4000, tcr);
 	const us_gva last = 0xfffffff000000000;
-	expect(&s, last + 5 * 0x4000 + 7, 0x14007, 0x3ff9);
-	expect(&s, last + 0x2000000 + 9, 0x2000009, 0x2000000 - 9);
-	expect(&s, 0xfffffffffe014000, 0x14000, 0x4000);
-	expect(&s, 5 * 0x4000, 0x14000, 0x4000);
-	expect_none(&s, 6 * 0x4000);
+	expect(s, last + 5 * 0x4000 + 7, 0x14007, 0x3ff9);
+	expect(s, last + 0x2000000 + 9, 0x2000009, 0x2000000 - 9);
+	expect(s, 0xfffffffffe014000, 0x14000, 0x4000);
+	expect(s, 5 * 0x4000, 0x14000, 0x4000);
+	expect_none(s, 6 * 0x4000);
 	put64(0x8000, 2047, 0x1000000000 | BLOCK); /* not without LPA2 */
 	us_paging_init(&paging, &mem);
-	expect_none(&s, last);
+	expect_none(s, last);
 }
 
 static void granule_64k(void **state)
@@ -139,14 +139,14 @@ static void granule_64k(void **state)
 	put64(0x50000, 8191, 0x30000 | TABLE);
 	struct us_space s = space(0x50000, 0x10000, tcr);
 	const us_gva base = 0xfff0000000000000;
-	expect(&s, base + 0x30010, 0x0005000000040010, 0xfff0);
-	expect(&s, base + 0x20000000 + 1, 0x000a000020000001, 0x1fffffff);
-	expect(&s, 8191ULL * 0x20000000 + 0x30000, 0x0005000000040000, 0x10000);
-	expect_none(&s, base + 0x40000);
+	expect(s, base + 0x30010, 0x0005000000040010, 0xfff0);
+	expect(s, base + 0x20000000 + 1, 0x000a000020000001, 0x1fffffff);
+	expect(s, 8191ULL * 0x20000000 + 0x30000, 0x0005000000040000, 0x10000);
+	expect_none(s, base + 0x40000);
 	/* A root above 48 bits is outside this RAM. */
 	s = space(0x50000, 0x10000 | 1 << 2, tcr);
 	assert_int_equal(s.root_upper, 0x0001000000010000);
-	expect_none(&s, base + 0x30010);
+	expect_none(s, base + 0x30010);
 }
 
 static void addresses_of_52_bits(void **state)
@@ -161,11 +161,11 @@ static void addresses_of_52_bits(void **state)
 	put64(0x5000, 1, 0x6000 | PAGE | 1 << 8 | 1ULL << 49);
 	struct us_space s = space(0x1000, 0x1000, tcr);
 	const us_gva base = 0xffff000000000000;
-	expect(&s, base + 0x1008, 0x0006000000006008, 0xff8);
-	expect(&s, base + 0x8000000000 + 3, 0x0008008000000003, 0x7ffffffffd);
-	expect(&s, 0x000f000000001000, 0x0006000000006000, 0x1000);
+	expect(s, base + 0x1008, 0x0006000000006008, 0xff8);
+	expect(s, base + 0x8000000000 + 3, 0x0008008000000003, 0x7ffffffffd);
+	expect(s, 0x000f000000001000, 0x0006000000006000, 0x1000);
 	s = space(0x1000, 0x1000, tcr & ~DS); /* 52 bits are not to be had then */
-	expect_none(&s, base + 0x1008);
+	expect_none(s, base + 0x1008);
 }
 
 static void short_addresses(void **state)
@@ -175,15 +175,15 @@ static void short_addresses(void **state)
 	put64(0x1080, 3, 0x4000 | TABLE);
 	put64(0x4000, 1, 0x6000 | PAGE);
 	struct us_space s = space(0x1080, 0, T0SZ(25) | T1SZ(25) | TG1_4K);
-	expect(&s, 0x601004, 0x6004, 0xffc);
-	expect_none(&s, 1 << 25);
+	expect(s, 0x601004, 0x6004, 0xffc);
+	expect_none(s, 1 << 25);
 	/* 16 bits: the last level alone. */
 	s = space(0x4000, 0, T0SZ(16) | T1SZ(16) | TG1_4K);
-	expect(&s, 0x1004, 0x6004, 0xffc);
+	expect(s, 0x1004, 0x6004, 0xffc);
 	s = space(0x4000, 0, T0SZ(13) | T1SZ(13) | TG1_4K);
-	expect_none(&s, 0x1004);
+	expect_none(s, 0x1004);
 	s = space(0x4000, 0, T0SZ(39) | 3 << 14); /* no such granule */
-	expect_none(&s, 0x1004);
+	expect_none(s, 0x1004);
 }
 
 static void remapped(void **state)
@@ -191,18 +191,18 @@ static void remapped(void **state)
 	(void)state;
 	const us_gva base = 0xffff000000000000;
 	struct us_space s = small_tables(SMALL);
-	expect(&s, base, 0x5000, 0x1000);
+	expect(s, base, 0x5000, 0x1000);
 	put64(0x4000, 0, 0xb000 | PAGE);
 	us_paging_new_sample(&paging);
-	expect(&s, base, 0xb000, 0x1000);
+	expect(s, base, 0xb000, 0x1000);
 	put64(0x4000, 0, 0);
 	us_paging_new_sample(&paging);
-	expect_none(&s, base);
+	expect_none(s, base);
 	/* The same root under another TCR is another space. */
 	s = small_tables(SMALL);
-	expect(&s, base, 0x5000, 0x1000);
+	expect(s, base, 0x5000, 0x1000);
 	s.control = T0SZ(39) | T1SZ(39) | TG1_4K;
-	expect_none(&s, base);
+	expect_none(s, base);
 }
 
 static void hostile(void **state)
@@ -212,9 +212,9 @@ static void hostile(void **state)
 	put64(0x1000, 0, 0x1000 | TABLE);
 	put64(0x1000, 511, 0xfffffff000 | TABLE);
 	struct us_space s = space(0x1000, 0xfffffffff000, SMALL);
-	expect(&s, 0x100, 0x1100, 0xf00);
-	expect_none(&s, 511ULL << 30);
-	expect_none(&s, 0xffff000000000000);
+	expect(s, 0x100, 0x1100, 0xf00);
+	expect_none(s, 511ULL << 30);
+	expect_none(s, 0xffff000000000000);
 	uint64_t x = 88172645463325252ULL;
 	for (unsigned i = 0; i < RAM_SIZE / 8; i++) {
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;

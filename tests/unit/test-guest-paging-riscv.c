@@ -46,18 +46,18 @@ static void three_levels(void **state)
 	tables();
 	struct us_space s = space(8, 0x1000);
 	assert_int_equal(s.root, 0x1000);
-	expect(&s, 0x123, 0x5123, 0xedd);
-	expect(&s, 0x200000 + 0x12345, 0x812345, 0x200000 - 0x12345);
-	expect(&s, 0x40000000 + 0x1234567, 0x41234567, 0x40000000 - 0x1234567);
-	expect(&s, 0xffffffffc0000010, 0x5010, 0xff0);
-	expect(&s, 0x3000, 0x7000, 0x1000);
-	expect_none(&s, 0x400000);
-	expect_none(&s, 0x1000);
-	expect_none(&s, 0x2000);
-	expect_none(&s, 0x21000);
-	expect_none(&s, 0x4000);
-	expect_none(&s, 1ULL << 39); /* not canonical */
-	expect_none(&s, 0x0000007fc0000010);
+	expect(s, 0x123, 0x5123, 0xedd);
+	expect(s, 0x200000 + 0x12345, 0x812345, 0x200000 - 0x12345);
+	expect(s, 0x40000000 + 0x1234567, 0x41234567, 0x40000000 - 0x1234567);
+	expect(s, 0xffffffffc0000010, 0x5010, 0xff0);
+	expect(s, 0x3000, 0x7000, 0x1000);
+	expect_none(s, 0x400000);
+	expect_none(s, 0x1000);
+	expect_none(s, 0x2000);
+	expect_none(s, 0x21000);
+	expect_none(s, 0x4000);
+	expect_none(s, 1ULL << 39); /* not canonical */
+	expect_none(s, 0x0000007fc0000010);
 }
 
 static void more_levels(void **state)
@@ -68,11 +68,11 @@ static void more_levels(void **state)
 	put64(0x9000, 511, to(0x8000));
 	put64(0x9000, 1, to(0x1000000000000) | R | X);
 	struct us_space s = space(9, 0x8000);
-	expect(&s, 0xffff800000000123, 0x5123, 0xedd);
-	expect_none(&s, 0x0000800000000123);
+	expect(s, 0xffff800000000123, 0x5123, 0xedd);
+	expect_none(s, 0x0000800000000123);
 	s = space(10, 0x9000);
-	expect(&s, 0xffff800000000123, 0x5123, 0xedd);
-	expect(&s, 0x0001000000000001, 0x1000000000001, 0xffffffffffff);
+	expect(s, 0xffff800000000123, 0x5123, 0xedd);
+	expect(s, 0x0001000000000001, 0x1000000000001, 0xffffffffffff);
 }
 
 static void napot(void **state)
@@ -80,9 +80,9 @@ static void napot(void **state)
 	(void)state;
 	tables();
 	struct us_space s = space(8, 0x1000);
-	expect(&s, 0x10004, 0x20004, 0xfffc);
-	expect(&s, 0x1f008, 0x2f008, 0xff8);
-	expect_none(&s, 0x20000);
+	expect(s, 0x10004, 0x20004, 0xfffc);
+	expect(s, 0x1f008, 0x2f008, 0xff8);
+	expect_none(s, 0x20000);
 }
 
 static void modes(void **state)
@@ -94,7 +94,7 @@ static void modes(void **state)
 	assert_int_equal(s.mode, US_PAGING_OFF);
 	s = us_riscv_space(SV(11ULL) | 1, false);
 	assert_int_equal(s.mode, US_PAGING_UNKNOWN);
-	expect_none(&s, 0);
+	expect_none(s, 0);
 }
 
 static void data_is_told_from_code(void **state)
@@ -112,7 +112,7 @@ static void data_is_told_from_code(void **state)
 	assert_true(us_paging_is_data(&paging, &s, 0));
 	put64(0x3000, 0, to(0x5000) | R | A); /* set by the processor */
 	us_paging_new_sample(&paging);
-	expect(&s, 0, 0x5000, 0x1000);
+	expect(s, 0, 0x5000, 0x1000);
 }
 
 static void hostile(void **state)
@@ -122,8 +122,8 @@ static void hostile(void **state)
 	put64(0x1000, 0, to(0x1000));
 	put64(0x1000, 1, to(0xfffffff000));
 	struct us_space s = space(10, 0x1000);
-	expect_none(&s, 0);
-	expect_none(&s, 1ULL << 48);
+	expect_none(s, 0);
+	expect_none(s, 1ULL << 48);
 	for (unsigned i = 0; i < RAM_SIZE / 8; i++) {
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 		put64(0, i, to(x & 0xff000) | (x >> 60 ? 0 : x));

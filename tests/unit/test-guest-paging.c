@@ -1,37 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Hand-built page tables: every mode and page size, hostile ones, and the cache. */
-#include "unit.h"
+#include "paged-guest.h"
 
-#include "guest/paging.h"
-
-#define RAM_SIZE (64 << 10)
-#define P	 0x1ULL /* present */
-#define A	 0x20ULL
-#define D	 0x40ULL
-#define PS	 0x80ULL
-#define NX	 (1ULL << 63)
-
-static uint8_t ram[RAM_SIZE];
-static struct us_region region = { .start = 0, .size = RAM_SIZE, .host = ram };
-static struct us_mem mem;
-static struct us_paging paging;
-
-static int fresh(void **state)
-{
-	(void)state;
-	memset(ram, 0, sizeof(ram));
-	memset(&mem, 0, sizeof(mem));
-	mem.region = &region;
-	mem.n_region = 1;
-	us_mem_init(&mem);
-	us_paging_init(&paging, &mem);
-	return 0;
-}
-
-static void put64(us_gpa table, unsigned index, uint64_t entry)
-{
-	memcpy(ram + table + index * 8, &entry, 8);
-}
+#define P  0x1ULL /* present */
+#define A  0x20ULL
+#define D  0x40ULL
+#define PS 0x80ULL
+#define NX (1ULL << 63)
 
 static void put32(us_gpa table, unsigned index, uint32_t entry)
 {
@@ -41,26 +16,6 @@ static void put32(us_gpa table, unsigned index, uint32_t entry)
 static struct us_space space(uint8_t mode, us_gpa root)
 {
 	return (struct us_space){ .root = root, .mode = mode };
-}
-
-static void expect(struct us_space s, us_gva va, us_gpa want, uint64_t want_left)
-{
-	us_gpa pa = 0;
-	uint64_t left = 0;
-	for (int i = 0; i < 3; i++) { /* walked, from the cache, checked again */
-		assert_true(us_paging_translate(&paging, &s, va, &pa, &left));
-		assert_int_equal(pa, want);
-		assert_int_equal(left, want_left);
-		if (i == 1)
-			us_paging_new_sample(&paging);
-	}
-}
-
-static void expect_none(struct us_space s, us_gva va)
-{
-	us_gpa pa;
-	for (int i = 0; i < 2; i++)
-		assert_false(us_paging_translate(&paging, &s, va, &pa, NULL));
 }
 
 /* 0xffff8000'00000000: 4 KiB at 0, 2 MiB at 2 MiB, 1 GiB at 1 GiB. */
@@ -296,17 +251,17 @@ static void cache_agrees_with_the_walk(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(four_levels, fresh),
-		cmocka_unit_test_setup(data_is_told_from_code, fresh),
-		cmocka_unit_test_setup(five_levels, fresh),
-		cmocka_unit_test_setup(pae, fresh),
-		cmocka_unit_test_setup(two_levels, fresh),
-		cmocka_unit_test_setup(off_and_unknown, fresh),
-		cmocka_unit_test_setup(reads_cross_pages, fresh),
-		cmocka_unit_test_setup(hostile_tables, fresh),
-		cmocka_unit_test_setup(cache_sees_changed_entries, fresh),
-		cmocka_unit_test_setup(cache_knows_the_space, fresh),
-		cmocka_unit_test_setup(cache_agrees_with_the_walk, fresh),
+		TEST(four_levels),
+		TEST(data_is_told_from_code),
+		TEST(five_levels),
+		TEST(pae),
+		TEST(two_levels),
+		TEST(off_and_unknown),
+		TEST(reads_cross_pages),
+		TEST(hostile_tables),
+		TEST(cache_sees_changed_entries),
+		TEST(cache_knows_the_space),
+		TEST(cache_agrees_with_the_walk),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
