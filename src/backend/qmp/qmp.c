@@ -560,7 +560,7 @@ static void qmp_explain(const struct us_backend *base, int code, struct us_err *
 
 const struct us_backend_ops us_backend_qmp = {
 	.name = "qmp",
-	.summary = "QEMU's monitor; stops the guest for 0.5 to 1 ms a sample",
+	.summary = "QEMU's monitor; stops the guest for 0.2 to 1 ms a sample",
 	.probe = qmp_probe,
 	.ready = us_host_may_trace, /* it reads the VMM's memory */
 	.open = qmp_open,
