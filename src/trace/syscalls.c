@@ -387,17 +387,22 @@ static int on_left(struct us_syscalls *s, const struct told *t)
 	return 0;
 }
 
+/* Two threads have all of a place in common after vfork(); the thread pointer may be
+ * what the call has set. */
+static bool is_same_thread(const struct call *c, const struct us_syscall_message *m)
+{
+	if (c->stack && c->stack == stack_end(m->stack))
+		return true;
+	return m->has_regs && m->sp && c->pointer == m->thread;
+}
+
 static struct call *find_returned(struct us_syscalls *s,
 				  const struct us_syscall_message *m)
 {
 	struct call *c = s->slot[hash(m->pc, m->sp)];
 	for (unsigned i = 0; c && i < MAX_CHAIN; c = c->next, i++) {
-		/* Two threads have all of that in common after vfork(); the thread
-		 * pointer may be what the call has set. */
 		if (c->pc == m->pc && c->sp == m->sp &&
-		    c->root == (m->root & ROOT_MASK) &&
-		    (c->stack == stack_end(m->stack) ||
-		     (m->has_regs && c->pointer == m->thread)))
+		    c->root == (m->root & ROOT_MASK) && is_same_thread(c, m))
 			return c;
 	}
 	return NULL;

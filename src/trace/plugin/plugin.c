@@ -221,6 +221,11 @@ static int trace_syscalls(const struct us_syscall_options *o, const qemu_info_t 
 	int code = us_syscalls_init(o, info->target_name, us_plugin.n_vcpu);
 	us_plugin.syscalls = true;
 	us_plugin.syscalls_alone = o->alone;
+	if (code == -ENOTSUP)
+		fputs("uniscope's plugin: system calls of x86_64 guests can be traced, "
+		      "and "
+		      "by QEMU 9.0 or later those of aarch64 guests\n",
+		      stderr);
 	return code < 0
 		       ? complain("trace the system calls of", info->target_name, -code)
 		       : 0;

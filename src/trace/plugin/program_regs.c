@@ -22,7 +22,8 @@ struct us_program_regs_arch {
 	const struct reg *reg;
 	unsigned n_reg;
 	uint8_t sp, root;
-	uint8_t pc_word; /* in the state */
+	uint8_t program_sp; /* the program's, while the kernel has its own */
+	uint8_t pc_word;    /* in the state */
 	bool (*check)(const uint64_t *env);
 };
 
@@ -40,21 +41,15 @@ static const struct reg x86_regs[] = {
 #define X86_PAGING  0x80000001ULL
 #define X86_PC_WORD 16
 
-enum arm_reg { X0, X1, X2, X3, X4, X5, X8, SP, TTBR0, TPIDR };
-/* struct CPUARMState: 16 registers of 32 bits, 32 of 64, pc. */
+enum arm_reg { X0, X1, X2, X3, X4, X5, X8, SP, SP_EL0, TTBR0, TPIDR };
 static const struct reg arm_regs[] = {
-	[X0] = { "x0", 8 },
-	[X1] = { "x1", 9 },
-	[X2] = { "x2", 10 },
-	[X3] = { "x3", 11 },
-	[X4] = { "x4", 12 },
-	[X5] = { "x5", 13 },
-	[X8] = { "x8", 16 },
-	[SP] = { "sp", 39 },
-	[TTBR0] = { "TTBR0_EL1", NOWHERE },
+	[X0] = { "x0", NOWHERE },	    [X1] = { "x1", NOWHERE },
+	[X2] = { "x2", NOWHERE },	    [X3] = { "x3", NOWHERE },
+	[X4] = { "x4", NOWHERE },	    [X5] = { "x5", NOWHERE },
+	[X8] = { "x8", NOWHERE },	    [SP] = { "sp", NOWHERE },
+	[SP_EL0] = { "SP_EL0", NOWHERE },   [TTBR0] = { "TTBR0_EL1", NOWHERE },
 	[TPIDR] = { "TPIDR_EL0", NOWHERE },
 };
-#define ARM_PC_WORD 40
 
 static bool x86_check(const uint64_t *env)
 {
@@ -62,10 +57,10 @@ static bool x86_check(const uint64_t *env)
 }
 
 static const struct us_program_regs_arch archs[] = {
-	{ "x86_64", x86_regs, sizeof(x86_regs) / sizeof(x86_regs[0]), RSP, CR3,
+	{ "x86_64", x86_regs, sizeof(x86_regs) / sizeof(x86_regs[0]), RSP, CR3, RSP,
 	  X86_PC_WORD, x86_check },
 	{ "aarch64", arm_regs, sizeof(arm_regs) / sizeof(arm_regs[0]), SP, TTBR0,
-	  ARM_PC_WORD, NULL },
+	  SP_EL0, NOWHERE, NULL },
 };
 
 /* Linux: Documentation/arch/x86/entry_64.rst, man 2 syscall. */
@@ -108,7 +103,7 @@ bool us_program_regs_begin(struct us_program_regs *r, const uint64_t *env, uint6
 {
 	if (r->registers.bytes || !r->arch)
 		return r->arch;
-	if (!env)
+	if (!env || r->arch->pc_word == NOWHERE)
 		return false;
 	if (!r->env && is_state(r, env, pc))
 		r->env = env;
@@ -127,14 +122,14 @@ static uint64_t read_reg(const struct us_program_regs *r, unsigned i)
 }
 
 void us_program_regs_read(const struct us_program_regs *r, enum us_syscall_abi abi,
-			  struct us_program_call *ret)
+			  bool entered, struct us_program_call *ret)
 {
 	const struct abi *a = &abis[abi];
 	ret->number = read_reg(r, a->number);
 	for (unsigned i = 0; i < US_SYSCALL_ARGS; i++)
 		ret->arg[i] = read_reg(r, a->arg[i]);
 	ret->value = read_reg(r, a->value);
-	ret->sp = read_reg(r, r->arch->sp);
+	ret->sp = read_reg(r, entered ? r->arch->program_sp : r->arch->sp);
 	ret->root = read_reg(r, r->arch->root);
 	ret->thread = read_reg(r, a->thread);
 	ret->behind = read_reg(r, a->behind);

@@ -60,8 +60,9 @@ struct us_program_call {
 	uint64_t sp, root, thread;
 	uint64_t behind; /* of x86-64: where the call says that it returns to */
 };
+/* entered: at the kernel's entry; else where the program goes on. */
 void us_program_regs_read(const struct us_program_regs *r, enum us_syscall_abi abi,
-			  struct us_program_call *ret);
+			  bool entered, struct us_program_call *ret);
 bool us_program_regs_sp(const struct us_program_regs *r, uint64_t *ret);
 
 bool us_program_memory_is_there(const struct us_program_regs *r);

@@ -12,6 +12,16 @@ static bool is_x86(const uint8_t *code, enum us_syscall_abi *ret)
 	return syscall || (code[0] == 0xcd && code[1] == 0x80);
 }
 
+/* sysret, iret, sysexit, with what says how wide they are. */
+static bool is_x86_return(const uint8_t *code, size_t n)
+{
+	size_t prefix = n > 1 && (code[0] == 0x48 || code[0] == 0x66);
+	code += prefix;
+	n -= prefix;
+	return (n == 1 && code[0] == 0xcf) ||
+	       (n == 2 && code[0] == 0x0f && (code[1] == 0x07 || code[1] == 0x35));
+}
+
 /* svc. */
 static bool is_aarch64(const uint8_t *code, enum us_syscall_abi *ret)
 {
@@ -19,9 +29,24 @@ static bool is_aarch64(const uint8_t *code, enum us_syscall_abi *ret)
 	return code[3] == 0xd4 && !(code[2] & 0xe0) && (code[0] & 0x1f) == 1;
 }
 
+/* eret, eretaa, eretab. */
+static bool is_aarch64_return(const uint8_t *code, size_t n)
+{
+	uint32_t insn = 0;
+	if (n == sizeof(insn))
+		memcpy(&insn, code, sizeof(insn));
+	return insn == 0xd69f03e0 || insn == 0xd69f0bff || insn == 0xd69f0fff;
+}
+
+/* Exceptions from a program of 64 bits: the Arm ARM, D1.4.1. */
+static bool is_aarch64_entry(uint64_t pc)
+{
+	return pc >> 63 && (pc & 0x7ff) == 0x400;
+}
+
 static const struct us_syscall_code codes[] = {
-	{ "x86_64", true, 2, is_x86 },
-	{ "aarch64", false, 4, is_aarch64 },
+	{ "x86_64", true, 2, is_x86, NULL, is_x86_return },
+	{ "aarch64", false, 4, is_aarch64, is_aarch64_entry, is_aarch64_return },
 };
 
 const struct us_syscall_code *us_syscall_code_of(const char *target)

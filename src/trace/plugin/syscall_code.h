@@ -13,6 +13,11 @@ struct us_syscall_code {
 	uint8_t insn;	  /* bytes of an instruction that calls the kernel */
 	/* Is it one? */
 	bool (*is_call)(const uint8_t *code, enum us_syscall_abi *ret);
+	/* Does the processor itself say that an entry of the kernel is there?  It is
+	 * that of faults, too, then.  NULL: it does not. */
+	bool (*is_entry)(uint64_t pc);
+	/* Is an instruction of n bytes one that returns to programs? */
+	bool (*is_return)(const uint8_t *code, size_t n);
 };
 
 /* NULL: the architecture is not known. */

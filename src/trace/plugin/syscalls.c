@@ -119,7 +119,8 @@ int us_syscalls_init(const struct us_syscall_options *o, const char *target,
 {
 	all.options = *o;
 	all.code = us_syscall_code_of(target);
-	if (!all.code)
+	/* Without registers, only what calls store tells the stack. */
+	if (!all.code || (!all.code->call_stores && !us_registers_can_be_read()))
 		return -ENOTSUP;
 	all.vcpu = us_reserve(n_vcpu * sizeof(*all.vcpu));
 	all.mark = us_reserve(N_MARK * sizeof(*all.mark));
@@ -241,8 +242,13 @@ static void on_entry(unsigned i, const void *block, const uint64_t *env)
 {
 	struct vcpu *v = vcpu_of(i);
 	struct us_program_call c = { 0 };
-	if (!v->entering)
+	if (!v->entering) {
+		/* By a fault: what follows is the same code. */
+		v->told = true;
+		if (all.code->is_entry)
+			begin_path(v, insns_of(i));
 		return;
+	}
 	v->entering = false;
 	__atomic_fetch_sub(&all.n_entering, 1, __ATOMIC_RELAXED);
 	if (insns_of(i) - n_of(block) != v->insns)
@@ -251,7 +257,7 @@ static void on_entry(unsigned i, const void *block, const uint64_t *env)
 					.abi = v->abi,
 					.pc = v->pc };
 	if (us_program_regs_begin(&v->regs, env, pc_of(block))) {
-		us_program_regs_read(&v->regs, v->abi, &c);
+		us_program_regs_read(&v->regs, v->abi, true, &c);
 		/* No such instruction, in this mode: a fault is what was entered. */
 		if (v->abi == US_ABI_X86_64 && c.behind != v->pc)
 			return;
@@ -303,13 +309,13 @@ static void on_path_store(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 		on_stack(i, v, sp + (1U << qemu_plugin_mem_size_shift(info)));
 }
 
-/* Where calls store nothing; block: what has the call. */
-static void on_path_call(unsigned i, const void *block, const uint64_t *env)
+/* Where calls store nothing. */
+static void on_path_call(unsigned i, void *data)
 {
 	struct vcpu *v = vcpu_of(i);
 	uint64_t sp;
+	(void)data;
 	if (v->in_path && insns_of(i) <= v->path_until &&
-	    us_program_regs_begin(&v->regs, env, pc_of(block)) &&
 	    us_program_regs_sp(&v->regs, &sp))
 		on_stack(i, v, sp);
 }
@@ -357,7 +363,7 @@ static void on_behind(unsigned i, const void *block, const uint64_t *env)
 	v->open = 0;
 	v->stack = 0;
 	if (us_program_regs_begin(&v->regs, env, pc)) {
-		us_program_regs_read(&v->regs, m.abi, &c);
+		us_program_regs_read(&v->regs, m.abi, false, &c);
 		set_call(&m, &c);
 		set_sp(&m, &v->regs, false);
 		us_syscall_texts_recall(&m);
@@ -370,8 +376,7 @@ static void on_behind(unsigned i, const void *block, const uint64_t *env)
 
 /* For both kinds of QEMU.  Not static: assembly calls those that old ones call. */
 typedef void with_state(unsigned i, const void *block, const uint64_t *env);
-with_state us_syscalls_entry, us_syscalls_path, us_syscalls_path_call,
-	us_syscalls_behind;
+with_state us_syscalls_entry, us_syscalls_path, us_syscalls_behind;
 
 void us_syscalls_entry(unsigned i, const void *block, const uint64_t *env)
 {
@@ -383,11 +388,6 @@ void us_syscalls_path(unsigned i, const void *block, const uint64_t *env)
 	on_path(i, block, env);
 }
 
-void us_syscalls_path_call(unsigned i, const void *block, const uint64_t *env)
-{
-	on_path_call(i, block, env);
-}
-
 void us_syscalls_behind(unsigned i, const void *block, const uint64_t *env)
 {
 	on_behind(i, block, env);
@@ -395,7 +395,6 @@ void us_syscalls_behind(unsigned i, const void *block, const uint64_t *env)
 
 US_ENV_CALLBACK(us_syscalls_env_entry, us_syscalls_entry);
 US_ENV_CALLBACK(us_syscalls_env_path, us_syscalls_path);
-US_ENV_CALLBACK(us_syscalls_env_path_call, us_syscalls_path_call);
 US_ENV_CALLBACK(us_syscalls_env_behind, us_syscalls_behind);
 
 static void entry(unsigned i, void *block)
@@ -408,21 +407,15 @@ static void path(unsigned i, void *block)
 	on_path(i, block, NULL);
 }
 
-static void path_call(unsigned i, void *block)
-{
-	on_path_call(i, block, NULL);
-}
-
 static void behind(unsigned i, void *block)
 {
 	on_behind(i, block, NULL);
 }
 
 static const struct callbacks {
-	us_vcpu_exec *entry, *path, *path_call, *behind;
-} with_env = { us_syscalls_env_entry, us_syscalls_env_path, us_syscalls_env_path_call,
-	       us_syscalls_env_behind },
-  with_api = { entry, path, path_call, behind };
+	us_vcpu_exec *entry, *path, *behind;
+} with_env = { us_syscalls_env_entry, us_syscalls_env_path, us_syscalls_env_behind },
+  with_api = { entry, path, behind };
 
 /* ---- Where it is to call ---- */
 
@@ -475,7 +468,8 @@ static void translate_start(const struct block *b)
 	const struct callbacks *c = callbacks();
 	enum us_syscall_abi abi;
 	uint8_t *marks = marks_of(b->pc);
-	if (__atomic_load_n(&all.n_entering, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&all.n_entering, __ATOMIC_RELAXED) ||
+	    (all.code->is_entry && all.code->is_entry(b->pc)))
 		*marks |= ENTRY;
 	if (*marks & ENTRY)
 		before(b->first, c->entry, pack(b->pc, b->n, 0));
@@ -485,22 +479,18 @@ static void translate_start(const struct block *b)
 		before(b->first, c->behind, pack(b->pc, b->n, abi));
 }
 
-static void add_path_call(const struct block *b, struct qemu_plugin_insn *insn,
-			  uint64_t end)
+static void add_path_call(struct qemu_plugin_insn *insn, uint64_t end)
 {
-	const struct callbacks *c = callbacks();
 	*marks_of(end) |= BEHIND_PATH_CALL;
 	if (all.code->call_stores)
 		qemu_plugin_register_vcpu_mem_cb(insn, on_path_store,
 						 QEMU_PLUGIN_CB_NO_REGS,
 						 QEMU_PLUGIN_MEM_RW, NULL);
 	else
-		before(c == &with_env ? b->first : insn, c->path_call,
-		       pack(b->pc, b->n, 0));
+		before(insn, on_path_call, NULL);
 }
 
-static void translate_insn(const struct block *b, struct qemu_plugin_insn *insn,
-			   const uint8_t *code, size_t n)
+static void translate_insn(struct qemu_plugin_insn *insn, const uint8_t *code, size_t n)
 {
 	uint64_t pc = qemu_plugin_insn_vaddr(insn);
 	enum us_syscall_abi abi;
@@ -511,15 +501,15 @@ static void translate_insn(const struct block *b, struct qemu_plugin_insn *insn,
 		before(insn, on_syscall, pack(pc + n, 0, abi));
 		return;
 	}
-	us_plugin.arch->flow(code, n, pc, &flow);
-	if (flow.flow == US_FLOW_IRET || flow.flow == US_FLOW_LEAVE)
+	if (all.code->is_return(code, n))
 		before(insn, on_left, NULL);
+	us_plugin.arch->flow(code, n, pc, &flow);
 	if (flow.flow != US_FLOW_CALL)
 		return;
 	if (here && here->in_path)
 		*marks_of(pc) |= PATH_CALL;
 	if (*marks_of(pc) & PATH_CALL)
-		add_path_call(b, insn, pc + n);
+		add_path_call(insn, pc + n);
 }
 
 void us_syscalls_translate(struct qemu_plugin_tb *tb)
@@ -533,6 +523,6 @@ void us_syscalls_translate(struct qemu_plugin_tb *tb)
 		uint8_t copy[US_MAX_INSN + 1] = { 0 };
 		size_t n = qemu_plugin_insn_size(insn);
 		n = n < US_MAX_INSN ? n : US_MAX_INSN;
-		translate_insn(&b, insn, us_insn_bytes(insn, n, copy), n);
+		translate_insn(insn, us_insn_bytes(insn, n, copy), n);
 	}
 }

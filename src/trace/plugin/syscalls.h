@@ -28,7 +28,8 @@ struct us_syscall_options {
 /* One of these options, "name=value"; false: it is none, or a bad one. */
 bool us_syscall_option(struct us_syscall_options *o, const char *text);
 
-/* -ENOMEM; -ENOTSUP: the target has no known ABI; -EINVAL: no such call. */
+/* -ENOMEM; -ENOTSUP: the target has no known ABI, or its registers
+ * are not told by this QEMU; -EINVAL: no such call. */
 int us_syscalls_init(const struct us_syscall_options *o, const char *target,
 		     unsigned n_vcpu);
 void us_syscalls_start(unsigned vcpu);
