@@ -39,7 +39,10 @@ enum {
 	DATA = 13,
 	N_PAGE = 16, /* that are used */
 };
-#define RAM_SIZE (1 << 20)
+/* More than anything else that uniscope, of which the VMM is a copy, can write to:
+ * whoever looks for the RAM of a guest of unknown size takes the largest.  Little of it
+ * is used. */
+#define RAM_SIZE (64 << 20)
 
 #define SPINS_A "6000"
 #define SPINS_B "3000"
