@@ -142,7 +142,10 @@ void us_track_jump(struct us_tracker *t, const struct us_track_site *s)
 void us_track_switch(struct us_tracker *t, const struct us_track_site *s, uint32_t rest)
 {
 	own_stack(t);
-	settle(t, s->in);
+	if (t->link)
+		us_track_link_settle(t, s->in, true);
+	else
+		settle(t, s->in);
 	charge(t, *t->insns - rest);
 	if (!t->unsure)
 		t->held_by = &us_track_unnamed;

@@ -180,6 +180,7 @@ struct us_tracker {
 	const struct us_track_function *entered_by; /* the lowest that is entered */
 	uint64_t held_at;
 	bool held_alternate;
+	struct us_track_stack *aside; /* has frames for a moment, only */
 };
 
 /* Code of which nothing is known: as good as any function. */

@@ -155,9 +155,8 @@ void us_track_move_here(struct us_tracker *t, struct us_track_stack *s, unsigned
 
 /* It may be another stack: the address tells.  False: one that nobody knows. */
 bool us_track_find_stack(struct us_tracker *t, uint64_t sp);
-/* The n frames on top of that stack go on on this one. */
-void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from,
-			    uint8_t n);
+/* The frame on top of that stack goes on on this one. */
+void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from);
 /* Another vCPU has gone on with the stack: this one is on one that it will tell. */
 void us_track_leave_stack(struct us_tracker *t);
 void us_track_take_stack(struct us_tracker *t, uint64_t sp);
@@ -195,13 +194,14 @@ void us_track_link_leave(struct us_tracker *t);
 /* What is kept in mind gets a frame here; if the stack turns out to be another, it goes
  * with it. */
 void us_track_link_place(struct us_tracker *t);
-/* And what was kept in mind until now: in is being executed. */
-void us_track_link_settle(struct us_tracker *t, const struct us_track_function *in);
+/* And what was kept in mind until now: in is being executed; it switches stacks. */
+void us_track_link_settle(struct us_tracker *t, const struct us_track_function *in,
+			  bool switches);
 
 static inline void settle(struct us_tracker *t, const struct us_track_function *in)
 {
 	if (t->link)
-		us_track_link_settle(t, in);
+		us_track_link_settle(t, in, false);
 	else if (t->next != US_NEXT_NOTHING)
 		us_track_settle_next(t);
 }

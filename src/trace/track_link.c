@@ -106,34 +106,38 @@ void us_track_link_hold(struct us_tracker *t, const struct us_track_function *f)
 }
 
 /* Code without names is executed, and no call, jump or return led there: an interrupt
- * or a trap did, as of firmware. */
-static void arrive_unnamed(struct us_tracker *t, uint8_t next,
-			   const struct us_track_function *expected)
+ * or a trap did, as of firmware, which has a stack of its own. */
+static void arrive_unnamed(struct us_tracker *t, bool switches)
 {
 	struct us_track_frame *x = top(t);
-	if (!x || x->function == &us_track_unnamed)
+	uint8_t next = t->next;
+	bool trap = next == US_NEXT_TRAP;
+	if (!x || x->function == &us_track_unnamed || next == US_NEXT_SWITCHED ||
+	    (next == US_NEXT_CALL && !switches))
 		return;
-	if (next == US_NEXT_JUMP && expected == &us_track_unnamed) {
+	if (next == US_NEXT_JUMP && t->function == &us_track_unnamed) {
 		us_track_move_on(t, x, &us_track_unnamed, false);
 		return;
 	}
-	bool trap = next == US_NEXT_TRAP;
 	t->vcpu->interrupts += !trap;
 	us_track_enter_kernel(t, &us_track_unnamed,
-			      trap ? t->vcpu->node : us_track_interrupts_node(t), false,
+			      trap ? t->vcpu->node : us_track_interrupts_node(t), !trap,
 			      trap);
 }
 
-void us_track_link_settle(struct us_tracker *t, const struct us_track_function *in)
+void us_track_link_settle(struct us_tracker *t, const struct us_track_function *in,
+			  bool switches)
 {
-	uint8_t next = t->next;
-	const struct us_track_function *expected = t->function;
-	if (next != US_NEXT_NOTHING)
+	if (t->held)
+		us_track_link_place(t);
+	if (t->next == US_NEXT_LEAVE)
+		us_track_settle_next(t);
+	if (in == &us_track_unnamed)
+		arrive_unnamed(t, switches);
+	if (t->next != US_NEXT_NOTHING)
 		us_track_settle_next(t);
 	if (t->held)
 		us_track_link_place(t);
-	if (in == &us_track_unnamed)
-		arrive_unnamed(t, next, expected);
 }
 
 /* ---- Then an address tells ---- */
@@ -190,19 +194,43 @@ static void call_from_here(struct us_tracker *t, uint8_t n)
 	go_on(t);
 }
 
+static struct us_track_stack *stack_aside(struct us_tracker *t)
+{
+	struct us_track_stack *s = t->aside;
+	if (s && !s->n && s->owner == t->number && s->low > s->high && s != t->stack)
+		return s;
+	t->aside = us_track_stacks_take(t->stacks, US_TRACK_ANYWHERE, t->number);
+	t->aside->high = 0;
+	t->aside->used = UINT64_MAX; /* by nobody else */
+	return t->aside;
+}
+
+/* The n frames on top of a stack go to another, the last one first: in reverse. */
+static void bring_all(struct us_tracker *t, struct us_track_stack *from,
+		      struct us_track_stack *to, uint8_t n)
+{
+	t->stack = to;
+	for (uint8_t i = 0; i < n; i++)
+		us_track_bring_entered(t, from);
+}
+
+static void bring_in_order(struct us_tracker *t, struct us_track_stack *from,
+			   struct us_track_stack *to, uint8_t n)
+{
+	struct us_track_stack *aside = stack_aside(t);
+	bring_all(t, from, aside, n);
+	bring_all(t, aside, to, n);
+}
+
 /* What has ended below the n frames on top, which have not: they are put aside. */
 static void end_calls_below(struct us_tracker *t, const struct us_track_function *in,
 			    uint64_t below, uint8_t n)
 {
-	struct us_track_stack *s = t->stack;
-	struct us_track_stack *aside = us_track_stacks_take(
-		t->stacks, US_TRACK_ANYWHERE, t->number);
-	aside->high = 0;
-	t->stack = aside;
-	us_track_bring_entered(t, s, n);
+	struct us_track_stack *s = t->stack, *aside = stack_aside(t);
+	bring_all(t, s, aside, n);
 	t->stack = s;
 	end_calls(t, in, below);
-	us_track_bring_entered(t, aside, n);
+	bring_all(t, aside, s, n);
 	call_from_here(t, n);
 }
 
@@ -242,7 +270,10 @@ static bool resolve(struct us_tracker *t, const struct us_track_function *in,
 	else if (in)
 		end_calls_below(t, in, below, entered);
 	if (!same && entered) {
-		us_track_bring_entered(t, was, entered);
+		if (entered == 1)
+			us_track_bring_entered(t, was);
+		else
+			bring_in_order(t, was, t->stack, entered);
 		call_from_here(t, entered);
 	}
 	t->left = NULL;
@@ -291,7 +322,7 @@ void us_track_link_call(struct us_tracker *t, const struct us_track_site *s)
 {
 	own_stack(t);
 	if (!top_of(t, s->in)) {
-		us_track_link_settle(t, s->in);
+		us_track_link_settle(t, s->in, false);
 		t->foreign = false;
 		if (t->unsure) {
 			hold(t, s);
@@ -366,7 +397,7 @@ static void saved_slowly(struct us_tracker *t, const struct us_track_site *s,
 		save_held(t, sp);
 		return;
 	}
-	us_track_link_settle(t, s->in);
+	us_track_link_settle(t, s->in, false);
 	if (t->stack->over)
 		return;
 	if (t->unsure)
@@ -409,11 +440,11 @@ static uint32_t frame_at(const struct us_track_stack *s, uint64_t sp)
  * a frame for this address. */
 static uint32_t find_frame(struct us_tracker *t, uint64_t sp)
 {
-	const struct us_track_stack *was = t->stack;
-	bool elsewhere = t->unsure && !t->entered, unsure = t->unsure;
-	if (!unsure && sp >= was->low && sp <= was->high)
-		return frame_at(was, sp);
-	if (!unsure && us_track_stacks_find(t->stacks, t->stack, sp, t->number) == was)
+	const struct us_track_stack *was = t->stack, *is = was;
+	bool elsewhere = t->unsure && !t->entered;
+	if (!t->unsure && (sp < was->low || sp > was->high))
+		is = us_track_stacks_find(t->stacks, t->stack, sp, t->number);
+	if (!t->unsure && (!is || is == was))
 		return frame_at(was, sp);
 	bool known = resolve(t, NULL, sp, sp);
 	uint32_t n = frame_at(t->stack, sp);
@@ -426,7 +457,7 @@ static uint32_t find_frame(struct us_tracker *t, uint64_t sp)
 static void loaded_slowly(struct us_tracker *t, const struct us_track_site *s,
 			  uint64_t sp)
 {
-	us_track_link_settle(t, s->in);
+	us_track_link_settle(t, s->in, false);
 	struct us_track_frame *x = top(t);
 	if (!s->by_stack) {
 		t->foreign = t->unsure || !x || x->sp != sp || x->foreign;
@@ -499,7 +530,7 @@ static void return_to_unknown(struct us_tracker *t)
 
 static void return_slowly(struct us_tracker *t, const struct us_track_site *s)
 {
-	us_track_link_settle(t, s->in);
+	us_track_link_settle(t, s->in, false);
 	const struct us_track_frame *x = top(t);
 	charge(t, *t->insns);
 	if (s->alternate ? !x || !x->alternate : x && x->kind == US_TRACK_INTERRUPT) {

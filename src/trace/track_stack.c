@@ -2,30 +2,20 @@
 /* track_stack.c: which stack a vCPU is on; see track.h. */
 #include "trace/track_frames.h"
 
-static void note_brought(struct us_tracker *t, struct us_track_stack *from, uint8_t n)
-{
-	const struct us_track_frame *f = &from->frame[from->n - 1];
-	if (n > 1)
-		from->epoch = t->stack->epoch = 0; /* both are told anew */
-	else if (f->traced)
-		us_track_note_moved(t, from, f->function->number);
-}
-
-void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from,
-			    uint8_t n)
+void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from)
 {
 	struct us_track_stack *to = t->stack;
-	if (!n || from->n < n || to->n + n > US_TRACK_DEPTH)
+	if (!from->n || to->n == US_TRACK_DEPTH)
 		return;
-	note_brought(t, from, n);
-	from->n -= n;
-	for (uint8_t i = 0; i < n; i++) {
-		struct us_track_frame *x = &to->frame[to->n];
-		*x = from->frame[from->n + i];
-		if (!t->link)
-			x->sp = to->n ? x[-1].sp - 1 : US_TRACK_ANYWHERE;
-		to->n++;
-	}
+	const struct us_track_frame *f = &from->frame[from->n - 1];
+	struct us_track_frame *x = &to->frame[to->n];
+	if (f->traced)
+		us_track_note_moved(t, from, f->function->number);
+	*x = *f;
+	if (!t->link)
+		x->sp = to->n ? x[-1].sp - 1 : US_TRACK_ANYWHERE;
+	to->n++;
+	from->n--;
 }
 
 /* The stack pointer had been loaded with a place farther up on the same stack when the
@@ -57,8 +47,8 @@ bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
 	us_track_move_here(t, t->stack, 0);
 	if (is)
 		us_track_pop_below(t, sp);
-	if (entered)
-		us_track_bring_entered(t, was, entered);
+	if (entered && was->n && was->frame[was->n - 1].kind == US_TRACK_INTERRUPT)
+		us_track_bring_entered(t, was);
 	return is;
 }
 

@@ -15,8 +15,8 @@ static const struct us_plugin_arch archs[] = {
 	{ "aarch64", .flow = us_aarch64_flow, .machine = EM_AARCH64, .link = true,
 	  .vector_stride = 0x80, .vector_align = 0x800, .vector_min = 8 },
 	{ "riscv64", .flow = us_riscv_flow, .machine = EM_RISCV,
-	  .may_jump_to = us_riscv_may_jump_to, .link = true, .vector_stride = 4,
-	  .vector_align = 4, .vector_min = 4 },
+	  .may_jump_to = us_riscv_may_jump_to, .far_flow = us_riscv_far_flow,
+	  .link = true, .vector_stride = 4, .vector_align = 4, .vector_min = 4 },
 };
 
 const struct us_plugin_arch *us_plugin_arch_find(const char *target)

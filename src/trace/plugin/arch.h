@@ -20,6 +20,9 @@ struct us_plugin_arch {
 	/* May these n bytes at pc have a jump or branch to this address?  Perhaps by
 	 * what is no instruction there.  NULL: instructions have 4 bytes. */
 	bool (*may_jump_to)(const uint8_t *code, size_t n, uint64_t pc, uint64_t to);
+	/* What is known of its target by the 4 bytes before it, too; NULL: nothing. */
+	void (*far_flow)(const uint8_t before[static 4], const uint8_t *code, size_t n,
+			 uint64_t pc, struct us_flow_insn *ret);
 	bool link; /* calls leave the return address in a register */
 	/* Of a table of interrupts' entries that is one symbol (US_FUNCTION_VECTORS):
 	 * bytes from one to the next; what its address is a multiple of; how many there
@@ -53,6 +56,8 @@ void us_aarch64_flow(const uint8_t *code, size_t n, uint64_t pc,
 /* riscv.c: RV64GC. */
 void us_riscv_flow(const uint8_t *code, size_t n, uint64_t pc,
 		   struct us_flow_insn *ret);
+void us_riscv_far_flow(const uint8_t before[static 4], const uint8_t *code, size_t n,
+		       uint64_t pc, struct us_flow_insn *ret);
 bool us_riscv_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to);
 
 #endif

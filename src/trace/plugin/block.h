@@ -12,6 +12,8 @@ struct us_block {
 	size_t n, i;
 	uint64_t pc, end; /* of the instruction */
 	struct us_flow_insn flow;
+	uint8_t last[4]; /* the instruction before, if it has 4 bytes */
+	bool has_last;
 	/* A load of the link register, of which it is not known yet whether the return
 	 * follows in this block; NULL: none. */
 	struct qemu_plugin_insn *load;

@@ -46,6 +46,22 @@ void us_riscv_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_in
 	ret->halts = insn == WFI;
 }
 
+/* auipc and jalr together name a target that is far away. */
+void us_riscv_far_flow(const uint8_t before[static 4], const uint8_t *code, size_t n,
+		       uint64_t pc, struct us_flow_insn *ret)
+{
+	uint32_t auipc, jalr = 0;
+	memcpy(&auipc, before, sizeof(auipc));
+	memcpy(&jalr, code, n < sizeof(jalr) ? n : sizeof(jalr));
+	if ((ret->flow != US_FLOW_CALL && ret->flow != US_FLOW_JUMP) ||
+	    ret->has_target || n != 4 || (auipc & 0x7f) != 0x17 ||
+	    (auipc >> 7 & 31) != (jalr >> 15 & 31))
+		return;
+	ret->has_target = true;
+	ret->target = pc - 4 + (uint64_t)(int64_t)(int32_t)(auipc & 0xfffff000) +
+		      (uint64_t)(int64_t)((int32_t)jalr >> 20);
+}
+
 bool us_riscv_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to)
 {
 	const struct us_plugin_arch *a = us_plugin_arch_find("riscv64");

@@ -473,6 +473,11 @@ static void translate_insn(struct us_block *b)
 	b->end = b->pc + n;
 	const uint8_t *bytes = us_insn_bytes(b->insn, n, copy);
 	us_plugin.arch->flow(bytes, n, b->pc, &b->flow);
+	if (b->has_last && us_plugin.arch->far_flow)
+		us_plugin.arch->far_flow(b->last, bytes, n, b->pc, &b->flow);
+	b->has_last = n == sizeof(b->last);
+	if (b->has_last)
+		memcpy(b->last, bytes, sizeof(b->last));
 	bool begins = begins_function(b->pc);
 	if (b->load && (begins || !is_plain(&b->flow)))
 		us_link_flush(b);
