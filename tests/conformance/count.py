@@ -241,8 +241,8 @@ def points(tap, args, qemu):
             ("instructions as clock", ["-icount", "shift=3"], 1)):
         tap.point(f"every call is counted: {name}",
                   lambda o=options, n=smp: is_counted(args, qemu, *o, smp=n))
-    if args.short:
-        return
+        if args.short and smp > 1:
+            return
     tap.point("every call is counted: four vCPUs in turns",
               lambda: turns_are_counted(args, qemu))
     for name, options, smp in (("one vCPU", [], 1), ("four vCPUs", [], 4),

@@ -52,12 +52,213 @@ static void an_instruction_jumps(void **state)
 	assert_null(us_plugin_arch_of_machine(EM_VAX));
 }
 
+/* ---- Where a register has the return address ---- */
+
+static struct us_flow_insn flow_of(const char *target, uint32_t insn, size_t n)
+{
+	struct us_flow_insn f;
+	us_plugin_arch_find(target)->flow((const uint8_t *)&insn, n, 0x10000, &f);
+	return f;
+}
+
+static struct us_flow_insn a64(uint32_t insn)
+{
+	return flow_of("aarch64", insn, 4);
+}
+
+static struct us_flow_insn rv(uint32_t insn)
+{
+	return flow_of("riscv64", insn, (insn & 3) == 3 ? 4 : 2);
+}
+
+/* What becomes of the link register, "stored+8 by stack". */
+static void expect_link(struct us_flow_insn f, const char *want)
+{
+	static const char *const words[] = { "kept", "stored", "loaded", "set" };
+	char text[32];
+	snprintf(text, sizeof(text), "%s+%u%s", words[f.link], f.link_bytes,
+		 f.by_stack ? " by stack" : "");
+	assert_string_equal(text, want);
+}
+
+static void expect_flow(struct us_flow_insn f, enum us_flow flow, uint64_t target)
+{
+	assert_int_equal(f.flow, flow);
+	assert_int_equal(f.has_target, target != 0);
+	if (target)
+		assert_int_equal(f.target, target);
+}
+
+static void a64_stores_and_loads(void **state)
+{
+	(void)state;
+	expect_link(a64(0xa9bf7bfd),
+		    "stored+8 by stack"); /* stp x29, x30, [sp, #-16]! */
+	expect_link(a64(0xa9017bfd), "stored+8 by stack"); /* stp x29, x30, [sp, #16] */
+	expect_link(a64(0xa9be53fe),
+		    "stored+0 by stack"); /* stp x30, x20, [sp, #-32]! */
+	expect_link(a64(0xf81f0ffe), "stored+0 by stack"); /* str x30, [sp, #-16]! */
+	expect_link(a64(0xf90007fe), "stored+0 by stack"); /* str x30, [sp, #8] */
+	expect_link(a64(0xa9057801), "stored+8");	   /* stp x1, x30, [x0, #80] */
+	expect_link(a64(0xf900011e), "stored+0");	   /* str x30, [x8] */
+	expect_link(a64(0xa8c17bfd), "loaded+8 by stack"); /* ldp x29, x30, [sp], #16 */
+	expect_link(a64(0xf84107fe), "loaded+0 by stack"); /* ldr x30, [sp], #16 */
+	expect_link(a64(0xf940011e), "loaded+0");	   /* ldr x30, [x8] */
+	expect_link(a64(0xa9bf7bf3), "stored+8 by stack"); /* stp x19, x30, ... */
+	expect_link(a64(0xa9bf53f3), "kept+0");		   /* stp x19, x20, ... */
+}
+
+static void a64_sets(void **state)
+{
+	(void)state;
+	expect_link(a64(0xaa0903fe), "set+0");	/* mov x30, x9 */
+	expect_link(a64(0x1000001e), "set+0");	/* adr x30, . */
+	expect_link(a64(0xd280003e), "set+0");	/* mov x30, #1 */
+	expect_link(a64(0xaa1e03e9), "kept+0"); /* mov x9, x30 */
+	expect_link(a64(0xd503233f), "kept+0"); /* paciasp */
+	expect_link(a64(0xd50323bf), "kept+0"); /* autiasp */
+	expect_link(a64(0xdac103fe), "kept+0"); /* pacia x30, sp */
+	expect_link(a64(0xdac143fe), "kept+0"); /* xpaci x30 */
+	expect_link(a64(0xd503245f), "kept+0"); /* bti c */
+}
+
+static void a64_flow(void **state)
+{
+	(void)state;
+	expect_flow(a64(0x94000001), US_FLOW_CALL, 0x10004);   /* bl */
+	expect_flow(a64(0xd63f0100), US_FLOW_CALL, 0);	       /* blr x8 */
+	expect_flow(a64(0xd73f0909), US_FLOW_CALL, 0);	       /* blraa x8, x9 */
+	expect_flow(a64(0xd63f091f), US_FLOW_CALL, 0);	       /* blraaz x8 */
+	expect_flow(a64(0x17ffffff), US_FLOW_JUMP, 0xfffc);    /* b */
+	expect_flow(a64(0x54000041), US_FLOW_BRANCH, 0x10008); /* b.ne */
+	expect_flow(a64(0xb4000040), US_FLOW_BRANCH, 0x10008); /* cbz */
+	expect_flow(a64(0x36000040), US_FLOW_BRANCH, 0x10008); /* tbz */
+	expect_flow(a64(0xd61f0200), US_FLOW_JUMP, 0);	       /* br x16 */
+	expect_flow(a64(0xd71f0a11), US_FLOW_JUMP, 0);	       /* braa x16, x17 */
+	expect_flow(a64(0xd65f03c0), US_FLOW_RETURN, 0);       /* ret */
+	expect_flow(a64(0xd65f0bff), US_FLOW_RETURN, 0);       /* retaa */
+	expect_flow(a64(0xd61f03c0), US_FLOW_RETURN, 0);       /* br x30 */
+	expect_link(a64(0xd65f03c0), "kept+0");
+	expect_link(a64(0xd65f0bff), "kept+0");
+	expect_flow(a64(0xd65f0120), US_FLOW_RETURN, 0); /* ret x9 */
+	expect_link(a64(0xd65f0120), "set+0");
+	expect_flow(a64(0xd69f03e0), US_FLOW_LEAVE, 0); /* eret */
+	expect_flow(a64(0xd69f0bff), US_FLOW_LEAVE, 0); /* eretaa */
+	expect_flow(a64(0xd4000001), US_FLOW_TRAP, 0);	/* svc */
+	expect_flow(a64(0xd4000002), US_FLOW_TRAP, 0);	/* hvc */
+	expect_flow(a64(0xd4000003), US_FLOW_TRAP, 0);	/* smc */
+	expect_flow(a64(0xd4200000), US_FLOW_TRAP, 0);	/* brk */
+	assert_true(a64(0xd503207f).halts);		/* wfi */
+	assert_false(a64(0xd503203f).halts);		/* yield */
+}
+
+static void a64_stacks(void **state)
+{
+	(void)state;
+	assert_true(a64(0x9100003f).loads_stack);  /* mov sp, x1 */
+	assert_true(a64(0x9100413f).loads_stack);  /* add sp, x9, #16 */
+	assert_true(a64(0xd50041bf).loads_stack);  /* msr spsel, #1 */
+	assert_false(a64(0x910003bf).loads_stack); /* mov sp, x29 */
+	assert_false(a64(0xd10083ff).loads_stack); /* sub sp, sp, #32 */
+	assert_false(a64(0xcb2063ff).loads_stack); /* sub sp, sp, x0 */
+	assert_false(a64(0xa8c17bfd).loads_stack); /* ldp x29, x30, [sp], #16 */
+}
+
+static void rv_link(void **state)
+{
+	(void)state;
+	expect_link(rv(0x00113423), "stored+0 by stack"); /* sd ra, 8(sp) */
+	expect_link(rv(0xe406), "stored+0 by stack");	  /* c.sdsp ra, 8(sp) */
+	expect_link(rv(0x00153023), "stored+0");	  /* sd ra, 0(a0) */
+	expect_link(rv(0x00813083), "loaded+0 by stack"); /* ld ra, 8(sp) */
+	expect_link(rv(0x60a2), "loaded+0 by stack");	  /* c.ldsp ra, 8(sp) */
+	expect_link(rv(0x00053083), "loaded+0");	  /* ld ra, 0(a0) */
+	expect_link(rv(0x8096), "set+0");		  /* c.mv ra, t0 */
+	expect_link(rv(0x00008093), "set+0");		  /* addi ra, ra, 0 */
+	expect_link(rv(0x00000097), "kept+0");		  /* auipc ra: of a call */
+	expect_link(rv(0x000080e7), "kept+0");		  /* jalr ra */
+	expect_link(rv(0xe022), "kept+0");		  /* c.sdsp s0, 0(sp) */
+	assert_true(rv(0x812e).loads_stack);		  /* c.mv sp, a1 */
+	assert_true(rv(0x06853103).loads_stack);	  /* ld sp, 104(a0) */
+	assert_true(rv(0x14011173).loads_stack);	  /* csrrw sp, sscratch, sp */
+	assert_false(rv(0x1141).loads_stack);		  /* c.addi sp, -16 */
+	assert_false(rv(0xfc040113).loads_stack);	  /* addi sp, s0, -64 */
+	assert_false(rv(0x911a).loads_stack);		  /* c.add sp, t1 */
+}
+
+static void rv_flow(void **state)
+{
+	static const uint8_t auipc[4] = { 0x97, 0x10, 0x00, 0x00 }; /* ra, 1 */
+	uint32_t jalr = 0xff8080e7;				    /* -8(ra) */
+	struct us_flow_insn f = rv(jalr);
+	(void)state;
+	expect_flow(f, US_FLOW_CALL, 0);
+	us_riscv_far_flow(auipc, (const uint8_t *)&jalr, 4, 0x10004, &f);
+	expect_flow(f, US_FLOW_CALL, 0x10ff8);
+	expect_flow(rv(0x008000ef), US_FLOW_CALL, 0x10008);   /* jal ra */
+	expect_flow(rv(0x9502), US_FLOW_CALL, 0);	      /* c.jalr a0 */
+	expect_flow(rv(0x8082), US_FLOW_RETURN, 0);	      /* c.jr ra */
+	expect_flow(rv(0x00008067), US_FLOW_RETURN, 0);	      /* ret */
+	expect_flow(rv(0x8782), US_FLOW_JUMP, 0);	      /* c.jr a5 */
+	expect_flow(rv(0x0080006f), US_FLOW_JUMP, 0x10008);   /* j */
+	expect_flow(rv(0xa011), US_FLOW_JUMP, 0x10004);	      /* c.j */
+	expect_flow(rv(0xc111), US_FLOW_BRANCH, 0x10004);     /* c.beqz a0 */
+	expect_flow(rv(0x00050463), US_FLOW_BRANCH, 0x10008); /* beqz a0 */
+	expect_flow(rv(0x0080036f), US_FLOW_JUMP, 0x10008);   /* jal t1: no call's */
+	f = rv(0x008002ef);				      /* jal t0 */
+	expect_flow(f, US_FLOW_CALL, 0x10008);
+	assert_true(f.alternate);
+	f = rv(0x8282); /* c.jr t0 */
+	expect_flow(f, US_FLOW_RETURN, 0);
+	assert_true(f.alternate);
+	f = rv(0x004000ef); /* jal ra, .+4: where is it? */
+	expect_flow(f, US_FLOW_ON, 0);
+	expect_link(f, "set+0");
+	expect_flow(rv(0x10200073), US_FLOW_LEAVE, 0); /* sret */
+	expect_flow(rv(0x30200073), US_FLOW_LEAVE, 0); /* mret */
+	expect_flow(rv(0x00000073), US_FLOW_TRAP, 0);  /* ecall */
+	expect_flow(rv(0x9002), US_FLOW_TRAP, 0);      /* c.ebreak */
+	assert_true(rv(0x10500073).halts);	       /* wfi */
+}
+
+/* Entries of interrupts that have one symbol together. */
+static void vectors(void **state)
+{
+	static uint32_t table[16 * 32];
+	const struct us_plugin_arch *a = us_plugin_arch_of_machine(EM_AARCH64);
+	const uint8_t *code = (const uint8_t *)table;
+	(void)state;
+	for (unsigned i = 0; i < 16; i++)
+		table[32 * i] = 0x14000100; /* b */
+	assert_true(us_plugin_is_vectors(a, code, sizeof(table), 0x1000));
+	assert_false(us_plugin_is_vectors(a, code, sizeof(table), 0x1400));
+	assert_false(us_plugin_is_vectors(a, code, 0x380, 0x1000));
+	table[32 * 3 - 1] = 0x910003fd; /* mov x29, sp: it goes on */
+	assert_false(us_plugin_is_vectors(a, code, sizeof(table), 0x1000));
+	for (unsigned i = 0; i < 16; i++)
+		table[i] = 0x0400006f; /* j */
+	a = us_plugin_arch_of_machine(EM_RISCV);
+	assert_true(us_plugin_is_vectors(a, code, 64, 0x1000));
+	table[1] = 0x00008067;
+	table[2] = 0x00113423; /* a function */
+	assert_false(us_plugin_is_vectors(a, code, 64, 0x1000));
+	a = us_plugin_arch_of_machine(EM_X86_64);
+	assert_false(us_plugin_is_vectors(a, code, 64, 0x1000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loops_to_the_entry_are_found),
 		cmocka_unit_test(others_are_not),
 		cmocka_unit_test(an_instruction_jumps),
+		cmocka_unit_test(a64_stores_and_loads),
+		cmocka_unit_test(a64_sets),
+		cmocka_unit_test(a64_flow),
+		cmocka_unit_test(a64_stacks),
+		cmocka_unit_test(rv_link),
+		cmocka_unit_test(rv_flow),
+		cmocka_unit_test(vectors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where a vCPU is in the tree of calls, where a register has the return address. */
+#include "unit.h"
+
+#include "trace/functions.h"
+#include "trace/track.h"
+
+#define NODES 64
+
+enum { MAIN, F, G, H, TICK, N_FUNCTION };
+
+struct machine {
+	struct us_track_stacks stacks;
+	struct us_tracker t;
+	struct us_counts_vcpu vcpu;
+	struct us_counts_node node[NODES];
+	uint64_t insns;
+	struct us_track_function f[N_FUNCTION];
+};
+
+static int start(void **state)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+	assert_non_null(m);
+	*state = m;
+	for (unsigned i = 0; i < N_FUNCTION; i++)
+		m->f[i] = (struct us_track_function){ .address = 0x1000 * (i + 1),
+						      .number = 16 + i,
+						      .has_entry = true };
+	m->f[TICK].by_interrupt = true;
+	assert_int_equal(us_track_stacks_init(&m->stacks), 0);
+	assert_int_equal(us_tracker_init(&m->t, &m->stacks, 0, &m->vcpu, m->node, NODES,
+					 &m->insns),
+			 0);
+	m->t.link = true;
+	return 0;
+}
+
+static int stop(void **state)
+{
+	struct machine *m = *state;
+	us_tracker_fini(&m->t);
+	us_track_stacks_fini(&m->stacks);
+	free(m);
+	return 0;
+}
+
+static struct us_track_site site(struct machine *m, int in, int to)
+{
+	return (struct us_track_site){ .in = in < 0 ? &us_track_unnamed : &m->f[in],
+				       .target = to < 0 ? NULL : &m->f[to],
+				       .by_stack = true };
+}
+
+static void enter(struct machine *m, int f, unsigned n)
+{
+	struct us_track_entry e = { .function = &m->f[f], .n_insn = n };
+	m->insns += n;
+	us_track_enter(&m->t, &e);
+}
+
+static void call(struct machine *m, int from, int to)
+{
+	struct us_track_site s = site(m, from, to);
+	us_track_link_call(&m->t, &s);
+}
+
+static void saved(struct machine *m, int in, uint64_t sp)
+{
+	struct us_track_site s = site(m, in, -1);
+	us_track_link_saved(&m->t, &s, sp);
+}
+
+static void loaded(struct machine *m, int in, uint64_t sp)
+{
+	struct us_track_site s = site(m, in, -1);
+	us_track_link_loaded(&m->t, &s, sp);
+}
+
+static void loaded_elsewhere(struct machine *m, int in, uint64_t gva)
+{
+	struct us_track_site s = site(m, in, -1);
+	s.by_stack = false;
+	us_track_link_loaded(&m->t, &s, gva);
+}
+
+static void set(struct machine *m, int in)
+{
+	struct us_track_site s = site(m, in, -1);
+	us_track_link_set(&m->t, &s);
+}
+
+static void ret(struct machine *m, int from)
+{
+	struct us_track_site s = site(m, from, -1);
+	us_track_link_return(&m->t, &s);
+}
+
+static void jump(struct machine *m, int from, int to)
+{
+	struct us_track_site s = site(m, from, to);
+	us_track_jump(&m->t, &s);
+}
+
+static void switch_stack(struct machine *m, int in)
+{
+	struct us_track_site s = site(m, in, -1);
+	us_track_switch(&m->t, &s, 0);
+}
+
+static void eret(struct machine *m, int from)
+{
+	struct us_track_site s = site(m, from, -1);
+	us_track_iret(&m->t, &s, 0);
+}
+
+static void trap(struct machine *m, int in)
+{
+	struct us_track_site s = site(m, in, -1);
+	us_track_trap(&m->t, &s);
+}
+
+/* From the root, "1000;2000"; hexadecimal. */
+static void expect_path(const struct machine *m, const char *path)
+{
+	char text[256] = "";
+	for (uint32_t i = m->vcpu.node; i; i = m->node[i].parent) {
+		char more[256];
+		snprintf(more, sizeof(more), "%llx%s%.200s",
+			 (unsigned long long)m->node[i].address, *text ? ";" : "",
+			 text);
+		strcpy(text, more);
+	}
+	assert_string_equal(text, path);
+}
+
+static void expect_function(const struct machine *m, uint64_t address, uint64_t calls,
+			    uint64_t self)
+{
+	uint64_t c = 0, s = 0;
+	for (uint32_t i = 1; i < m->vcpu.n_node; i++) {
+		c += m->node[i].address == address ? m->node[i].calls : 0;
+		s += m->node[i].address == address ? m->node[i].self : 0;
+	}
+	assert_int_equal(c, calls);
+	assert_int_equal(s, self);
+}
+
+/* main is at work, the first of the machine, and has stored its register. */
+static void begin(struct machine *m)
+{
+	enter(m, MAIN, 4);
+	saved(m, MAIN, 0x8008);
+	expect_path(m, "1000");
+}
+
+/* A function that calls nobody stores nothing. */
+static void calls_and_returns(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, -1);
+	enter(m, G, 5);
+	saved(m, G, 0x7fe8);
+	expect_path(m, "1000;3000");
+	call(m, G, G);
+	enter(m, G, 5);
+	saved(m, G, 0x7fc8);
+	call(m, G, F);
+	enter(m, F, 3);
+	expect_path(m, "1000;3000;3000;2000");
+	ret(m, F);
+	loaded(m, G, 0x7fc8);
+	ret(m, G);
+	loaded(m, G, 0x7fe8);
+	ret(m, G);
+	expect_path(m, "1000");
+	us_track_settle(&m->t);
+	expect_function(m, 0x2000, 1, 3);
+	expect_function(m, 0x3000, 2, 10);
+	assert_int_equal(m->vcpu.unmatched + m->vcpu.resyncs, 0);
+}
+
+static void jumps_by_returns(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, F);
+	enter(m, F, 3);
+	set(m, F); /* to G */
+	ret(m, F);
+	enter(m, G, 2);
+	expect_path(m, "1000;3000");
+	set(m, G); /* from a copy */
+	ret(m, G);
+	m->insns += 4;
+	call(m, MAIN, F);
+	expect_path(m, "1000;2000");
+	us_track_settle(&m->t);
+	expect_function(m, 0x1000, 1, 8);
+	expect_function(m, 0x3000, 1, 2);
+}
+
+/* By another register, to have this one stored; and by a jump, to have it loaded. */
+static void routines_that_store_and_load(void **state)
+{
+	struct machine *m = *state;
+	struct us_track_site s = site(m, F, G);
+	begin(m);
+	call(m, MAIN, F);
+	enter(m, F, 1);
+	s.alternate = true;
+	us_track_link_call(&m->t, &s);
+	enter(m, G, 4);
+	saved(m, G, 0x7fe8);
+	s = site(m, G, -1);
+	s.alternate = true;
+	us_track_link_return(&m->t, &s);
+	expect_path(m, "1000;2000");
+	call(m, F, H);
+	enter(m, H, 1);
+	ret(m, H);
+	jump(m, F, H);
+	enter(m, H, 4);
+	loaded(m, H, 0x7fe8);
+	ret(m, H);
+	expect_path(m, "1000");
+}
+
+static void a_call_within(void **state)
+{
+	struct machine *m = *state;
+	struct us_track_site s = site(m, F, -1);
+	begin(m);
+	call(m, MAIN, F);
+	enter(m, F, 2);
+	s.local = true;
+	us_track_link_call(&m->t, &s);
+	m->insns += 2;
+	ret(m, F);
+	expect_path(m, "1000;2000");
+	set(m, F);
+	ret(m, F);
+	m->insns++;
+	us_track_settle(&m->t);
+	expect_path(m, "1000");
+	expect_function(m, 0x2000, 1, 4);
+}
+
+/* Two threads that change places in H; stack: its address as it is loaded, 0: H keeps
+ * the register elsewhere. */
+static void change_places(struct machine *m, uint64_t from, uint64_t to)
+{
+	call(m, F, H);
+	enter(m, H, 6);
+	if (from)
+		saved(m, H, from);
+	switch_stack(m, H);
+	if (from)
+		loaded(m, H, to);
+	else
+		loaded_elsewhere(m, H, 0x12340);
+	ret(m, H);
+}
+
+static void threads(struct machine *m, bool by_stack)
+{
+	begin(m);
+	call(m, MAIN, F);
+	enter(m, F, 2);
+	saved(m, F, 0x7fe8);
+	change_places(m, by_stack ? 0x7fd8 : 0, 0x1ffd8);
+	enter(m, G, 2); /* a thread begins */
+	expect_path(m, "3000");
+	saved(m, G, 0x1fff8);
+	call(m, G, F);
+	enter(m, F, 2);
+	saved(m, F, 0x1ffe8);
+	change_places(m, by_stack ? 0x1ffd8 : 0, 0x7fd8);
+	loaded(m, F, 0x7fe8);
+	ret(m, F);
+	expect_path(m, "1000");
+	call(m, MAIN, F);
+	enter(m, F, 2);
+	saved(m, F, 0x7fe8);
+	change_places(m, by_stack ? 0x7fd8 : 0, 0x1ffd8);
+	call(m, F, F); /* before an address has told where it is */
+	enter(m, F, 2);
+	saved(m, F, 0x1ffc8);
+	expect_path(m, "3000;2000;2000");
+	loaded(m, F, 0x1ffc8);
+	ret(m, F);
+	loaded(m, F, 0x1ffe8);
+	ret(m, F);
+	expect_path(m, "3000");
+	assert_int_equal(m->vcpu.resyncs, 0);
+	us_track_settle(&m->t);
+	expect_function(m, 0x2000, 4, 8);
+	expect_function(m, 0x4000, 3, 18);
+}
+
+static void threads_by_stack(void **state)
+{
+	threads(*state, true);
+}
+
+static void threads_by_register(void **state)
+{
+	threads(*state, false);
+}
+
+/* Out of G in F in F, back into main; then it calls one that stores nothing and one
+ * that does. */
+static void a_jump_out_of_calls(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	for (int i = 0; i < 2; i++) {
+		call(m, i ? F : MAIN, F);
+		enter(m, F, 1);
+		saved(m, F, 0x7fe8 - 0x20 * (uint64_t)i);
+	}
+	call(m, F, G);
+	enter(m, G, 3);
+	loaded_elsewhere(m, G, 0x12340);
+	switch_stack(m, G);
+	ret(m, G);
+	m->insns += 2;
+	call(m, MAIN, H);
+	enter(m, H, 1);
+	enter(m, TICK, 2); /* in the midst of it */
+	eret(m, TICK);
+	ret(m, H);
+	call(m, MAIN, G);
+	enter(m, G, 5);
+	saved(m, G, 0x7f88);
+	expect_path(m, "1000;3000");
+	loaded(m, G, 0x7f88);
+	ret(m, G);
+	expect_path(m, "1000");
+	us_track_settle(&m->t);
+	expect_function(m, 0x1000, 1, 6);
+	expect_function(m, 0x3000, 2, 8);
+	expect_function(m, 0x4000, 1, 1);
+}
+
+/* It stores the interrupted function's register, and calls. */
+static void an_interrupt(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	for (int direct = 0; direct < 2; direct++) {
+		call(m, MAIN, direct ? F : -1);
+		enter(m, TICK, 3); /* before the first instruction of F */
+		saved(m, TICK, 0x7f08);
+		call(m, TICK, G);
+		enter(m, G, 1);
+		expect_path(m, "2;5000;3000");
+		ret(m, G);
+		loaded(m, TICK, 0x7f08);
+		eret(m, TICK);
+		enter(m, F, 2);
+		expect_path(m, "1000;2000");
+		ret(m, F);
+	}
+	expect_path(m, "1000");
+	assert_int_equal(m->vcpu.interrupts, 2);
+	us_track_settle(&m->t);
+	expect_function(m, 0x2000, 2, 4);
+}
+
+/* Code without names, on a stack of its own: by a trap, and by an interrupt between a
+ * call and its function. */
+static void firmware(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	for (int by_trap = 0; by_trap < 2; by_trap++) {
+		if (by_trap)
+			trap(m, MAIN);
+		else
+			call(m, MAIN, F);
+		m->insns += 4;
+		switch_stack(m, -1);
+		call(m, -1, -1);
+		m->insns += 2;
+		saved(m, -1, 0x90008);
+		loaded(m, -1, 0x90008);
+		ret(m, -1);
+		eret(m, -1);
+		expect_path(m, by_trap ? "1000" : "1000;2000");
+		if (by_trap)
+			continue;
+		enter(m, F, 1);
+		ret(m, F);
+	}
+	us_track_settle(&m->t);
+	expect_function(m, 0x2000, 1, 1);
+	eret(m, -1); /* one of which nothing else was seen */
+	expect_path(m, "1000");
+}
+
+static void no_room(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	saved(m, MAIN, 0x8000008);
+	for (unsigned i = 0; i < 2 * US_TRACK_DEPTH; i++) {
+		call(m, i ? F : MAIN, F);
+		enter(m, F, 1);
+		saved(m, F, 0x7ff0000 - 16 * i);
+	}
+	assert_true(m->vcpu.lost > 0);
+	assert_true(m->vcpu.too_deep > 0);
+	for (unsigned i = 2 * US_TRACK_DEPTH; i-- > 0;) {
+		loaded(m, F, 0x7ff0000 - 16 * i);
+		ret(m, F);
+	}
+	expect_path(m, "1000");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(calls_and_returns, start, stop),
+		cmocka_unit_test_setup_teardown(jumps_by_returns, start, stop),
+		cmocka_unit_test_setup_teardown(routines_that_store_and_load, start,
+						stop),
+		cmocka_unit_test_setup_teardown(a_call_within, start, stop),
+		cmocka_unit_test_setup_teardown(threads_by_stack, start, stop),
+		cmocka_unit_test_setup_teardown(threads_by_register, start, stop),
+		cmocka_unit_test_setup_teardown(a_jump_out_of_calls, start, stop),
+		cmocka_unit_test_setup_teardown(an_interrupt, start, stop),
+		cmocka_unit_test_setup_teardown(firmware, start, stop),
+		cmocka_unit_test_setup_teardown(no_room, start, stop),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
