@@ -8,11 +8,15 @@
  */
 #include "report/trace_format.h"
 
+#include "report/syscall_text.h"
+
+#include "base/cleanup.h"
 #include "base/protobuf.h"
 #include "base/text.h"
 #include "backend/backend.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +55,7 @@ enum track_event {
 	EVENT_NAME = 23,
 	ANNOTATION_NAME_IID = 1,
 	ANNOTATION_UINT = 3,
+	ANNOTATION_STRING = 6,
 };
 
 enum event_type { SLICE_BEGIN = 1, SLICE_END = 2 };
@@ -63,14 +68,17 @@ enum interned {
 	INTERNED_NAME = 2,
 };
 
-enum category { CATEGORY_FUNCTION = 1, CATEGORY_INTERRUPT };
+enum category { CATEGORY_FUNCTION = 1, CATEGORY_INTERRUPT, CATEGORY_SYSCALL };
 
 #define SEQUENCE    1
 #define PID	    1
 #define PROCESS	    1U /* a track, as these: */
-#define STACK(n)    (2U + (n))
+#define STACK(n)    (3U + (n))
 #define VCPU(n)	    (1000000U + (n))
-#define CPU_NAME    1 /* of annotations */
+#define CALLS	    2U		     /* the process of system calls */
+#define CALLER(n)   (2000000U + (n)) /* one of its threads */
+#define CPU_NAME    1		     /* of annotations */
+#define CALL_NAME   2
 #define NAME_OF(fn) (1U + (fn))
 
 struct perfetto {
@@ -79,6 +87,7 @@ struct perfetto {
 	size_t n_named;
 	bool stack[US_REPLAY_STACKS];
 	bool vcpu[US_MAX_VCPUS], running[US_MAX_VCPUS];
+	uint32_t n_caller; /* threads that make system calls; the highest number */
 };
 
 static struct us_protobuf *cleared(struct us_protobuf *m)
@@ -114,6 +123,31 @@ static const char *title(const struct us_trace_out *o)
 	return guest ? guest : "guest";
 }
 
+/* Into the packet, which is empty. */
+static void describe_process(struct perfetto *x, uint32_t track, unsigned pid,
+			     const char *name)
+{
+	us_protobuf_u64(cleared(&x->item), PROCESS_PID, pid);
+	us_protobuf_str(&x->item, PROCESS_NAME, name);
+	us_protobuf_u64(cleared(&x->part), TRACK_UUID, track);
+	us_protobuf_message(&x->part, TRACK_PROCESS, &x->item);
+	us_protobuf_message(cleared(&x->packet), PACKET_TRACK_DESCRIPTOR, &x->part);
+}
+
+static int tell_thread(const struct us_trace_out *o, uint32_t track, uint32_t process,
+		       uint64_t tid, const char *name)
+{
+	struct perfetto *x = o->state;
+	us_protobuf_u64(cleared(&x->item), THREAD_PID, process);
+	us_protobuf_u64(&x->item, THREAD_TID, tid);
+	us_protobuf_str(&x->item, THREAD_NAME, name);
+	us_protobuf_u64(cleared(&x->part), TRACK_UUID, track);
+	us_protobuf_u64(&x->part, TRACK_PARENT, process);
+	us_protobuf_message(&x->part, TRACK_THREAD, &x->item);
+	us_protobuf_message(cleared(&x->packet), PACKET_TRACK_DESCRIPTOR, &x->part);
+	return write_packet(o);
+}
+
 static int begin(struct us_trace_out *o)
 {
 	struct perfetto *x = calloc(1, sizeof(*x));
@@ -121,16 +155,13 @@ static int begin(struct us_trace_out *o)
 	o->state = x;
 	if (!x)
 		return -ENOMEM;
-	us_protobuf_u64(&x->item, PROCESS_PID, PID);
-	us_protobuf_str(&x->item, PROCESS_NAME,
-			us_printable(safe, sizeof(safe), title(o)));
-	us_protobuf_u64(&x->part, TRACK_UUID, PROCESS);
-	us_protobuf_message(&x->part, TRACK_PROCESS, &x->item);
-	us_protobuf_message(&x->packet, PACKET_TRACK_DESCRIPTOR, &x->part);
+	describe_process(x, PROCESS, PID, us_printable(safe, sizeof(safe), title(o)));
 	struct us_protobuf *data = cleared(&x->part);
 	intern(data, &x->item, INTERNED_CATEGORIES, CATEGORY_FUNCTION, "function");
 	intern(data, &x->item, INTERNED_CATEGORIES, CATEGORY_INTERRUPT, "interrupt");
+	intern(data, &x->item, INTERNED_CATEGORIES, CATEGORY_SYSCALL, "syscall");
 	intern(data, &x->item, INTERNED_ANNOTATION_NAMES, CPU_NAME, "cpu");
+	intern(data, &x->item, INTERNED_ANNOTATION_NAMES, CALL_NAME, "call");
 	us_protobuf_message(&x->packet, PACKET_INTERNED_DATA, data);
 	us_protobuf_u64(&x->packet, PACKET_SEQUENCE_FLAGS, STATE_CLEARED | NEEDS_STATE);
 	return write_packet(o);
@@ -146,14 +177,8 @@ static int tell_stack(const struct us_trace_out *o, uint16_t stack)
 	x->stack[stack] = true;
 	us_printable(safe, sizeof(safe), us_trace_stack_name(o, stack));
 	snprintf(name, sizeof(name), "%s (stack %u)", safe, stack);
-	us_protobuf_u64(cleared(&x->item), THREAD_PID, PID);
-	us_protobuf_u64(&x->item, THREAD_TID, 1U + stack); /* 0 is Linux's idle task */
-	us_protobuf_str(&x->item, THREAD_NAME, name);
-	us_protobuf_u64(cleared(&x->part), TRACK_UUID, STACK(stack));
-	us_protobuf_u64(&x->part, TRACK_PARENT, PROCESS);
-	us_protobuf_message(&x->part, TRACK_THREAD, &x->item);
-	us_protobuf_message(cleared(&x->packet), PACKET_TRACK_DESCRIPTOR, &x->part);
-	return write_packet(o);
+	/* 0 is Linux's idle task. */
+	return tell_thread(o, STACK(stack), PROCESS, 1U + stack, name);
 }
 
 static int tell_vcpu(const struct us_trace_out *o, unsigned vcpu)
@@ -269,9 +294,91 @@ static int move(void *ctx, unsigned vcpu, uint16_t from, uint16_t to, uint64_t t
 	return write_packet(o);
 }
 
+/* ---- System calls: their threads are not the stacks of functions ---- */
+
+static int tell_caller(const struct us_trace_out *o, uint32_t thread)
+{
+	struct us_syscall_thread t = us_syscalls_thread(us_replay_syscalls(o->replay),
+							thread);
+	char safe[160], name[200], tid[32] = "";
+	if (t.tid)
+		snprintf(tid, sizeof(tid), " (tid %" PRIu64 ")", t.tid);
+	us_printable(safe, sizeof(safe), *t.program ? t.program : "thread");
+	snprintf(name, sizeof(name), "%s%s", safe, tid);
+	return tell_thread(o, CALLER(thread), CALLS, CALLER(thread), name);
+}
+
+/* What is known of a thread by then; more of it may be told at the end. */
+static int tell_callers(const struct us_trace_out *o, uint32_t until)
+{
+	struct perfetto *x = o->state;
+	int rc = 0;
+	if (!x->n_caller) {
+		describe_process(x, CALLS, CALLS, "system calls");
+		rc = write_packet(o);
+	}
+	while (!rc && x->n_caller < until)
+		rc = tell_caller(o, ++x->n_caller);
+	return rc;
+}
+
+/* "(3, 0x7f..., 4096) = 4096" */
+static char *call_text(const struct us_syscall *c)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+	if (!out)
+		return NULL;
+	fputc('(', out);
+	us_syscall_print_args(out, c, 0, US_SYSCALL_ARGS);
+	fputs(") = ", out);
+	us_syscall_print_result(out, c);
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int call_begins(void *ctx, const struct us_syscall *c)
+{
+	(void)ctx, (void)c;
+	return 0;
+}
+
+static int call_ends(void *ctx, const struct us_syscall *c)
+{
+	const struct us_trace_out *o = ctx;
+	struct perfetto *x = o->state;
+	char buf[US_SYSCALL_NAME], safe[2048];
+	_cleanup_free_ char *text = call_text(c);
+	int rc = tell_callers(o, c->thread);
+	if (rc || !text)
+		return rc ? rc : -ENOMEM;
+	begin_event(x, c->begin_ns);
+	us_protobuf_u64(cleared(&x->part), EVENT_CATEGORY_IIDS, CATEGORY_SYSCALL);
+	us_protobuf_u64(cleared(&x->item), ANNOTATION_NAME_IID, CPU_NAME);
+	us_protobuf_u64(&x->item, ANNOTATION_UINT, c->vcpu);
+	us_protobuf_message(&x->part, EVENT_ANNOTATIONS, &x->item);
+	us_protobuf_u64(cleared(&x->item), ANNOTATION_NAME_IID, CALL_NAME);
+	us_protobuf_str(&x->item, ANNOTATION_STRING,
+			us_printable(safe, sizeof(safe), text));
+	us_protobuf_message(&x->part, EVENT_ANNOTATIONS, &x->item);
+	us_protobuf_u64(&x->part, EVENT_TYPE, SLICE_BEGIN);
+	us_protobuf_str(&x->part, EVENT_NAME, us_syscall_shown_name(c, buf));
+	us_protobuf_u64(&x->part, EVENT_TRACK_UUID, CALLER(c->thread));
+	us_protobuf_message(&x->packet, PACKET_TRACK_EVENT, &x->part);
+	rc = write_packet(o);
+	return rc ? rc : end_slice(o, CALLER(c->thread), c->end_ns);
+}
+
 static int end(struct us_trace_out *o)
 {
 	struct perfetto *x = o->state;
+	int rc = 0;
+	/* Once more, by what was learnt of them. */
+	for (uint32_t i = 1; x && !rc && i <= x->n_caller; i++)
+		rc = tell_caller(o, i);
 	if (x) {
 		us_protobuf_free(&x->packet);
 		us_protobuf_free(&x->part);
@@ -280,7 +387,7 @@ static int end(struct us_trace_out *o)
 	}
 	free(x);
 	o->state = NULL;
-	return 0;
+	return rc;
 }
 
 const struct us_trace_format us_trace_format_perfetto = {
@@ -290,6 +397,9 @@ const struct us_trace_format us_trace_format_perfetto = {
 	.summary =
 		"Perfetto's own, smaller than chrome: ui.perfetto.dev, trace_processor",
 	.begin = begin,
-	.ops = { .enter = enter, .leave = leave, .move = move },
+	.ops = { .enter = enter,
+		 .leave = leave,
+		 .move = move,
+		 .calls = { .enter = call_begins, .leave = call_ends } },
 	.end = end,
 };

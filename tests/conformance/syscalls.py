@@ -18,6 +18,7 @@ sys.path.insert(0, HERE)
 from harness import Tap, check, note  # noqa: E402
 from strace_text import calls, summary  # noqa: E402
 from tcg import Counting, Qemu  # noqa: E402
+from trace import Perfetto  # noqa: E402
 
 # tests/guests/x86/ring3.h; by their numbers' names in the ABIs.
 GATE, STATE, N_CALL, VALUE, ROUNDS = 20, 31, 32, 1000, 400
@@ -114,6 +115,12 @@ def is_converted(args, qemu):
         check(len(slices) == n and all(e["dur"] >= 0 for e in slices), f"{len(slices)} of {n}")
         check(any(e["ph"] == "B" and e["name"] == "system_call" for e in events), "functions")
         check(all(" = " in e["args"]["call"] for e in slices), f"{slices[0]}")
+        path = t.us.data("trace.pftrace")
+        t.us.run("replay", "-o", path, t.out)
+        with open(path, "rb") as f:
+            slices = [x for x in Perfetto(f.read()).slices if x[4] == ["syscall"]]
+        check(len(slices) == n, f"{len(slices)} of {n} for Perfetto")
+        check(sum(x[1] == "brk" for x in slices) == state[12], "brk for Perfetto")
         rows = t.replay("--format", "csv").splitlines()
         in_csv = sum(r.startswith("system_call,") for r in rows)
         check(n - 1 <= in_csv <= n, f"{in_csv} of {n} in csv")

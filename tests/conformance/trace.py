@@ -346,7 +346,7 @@ class Perfetto:
         self.last[track] = ns
         if event[9] == [1]:
             name = event[23][0].decode() if event[23] else self.names[event[10][0]]
-            cpu = [fields(a)[3][0] for a in event[4]]
+            cpu = [x for a in event[4] for x in fields(a)[3]]
             self.open[track].append((name, ns, [self.kinds[c] for c in event[3]], cpu))
         else:
             check(event[9] == [2], f"type {event[9]}")
