@@ -168,8 +168,13 @@ static uint64_t within_budget(struct us_pacer *p, unsigned slot, uint64_t now_ns
 		learn_cost(p, slot, stolen_ns);
 	window_add(s, now_ns, stolen_ns);
 	next += (uint64_t)((us_pacer_stretch(p, slot) - 1) * (double)distance);
-	uint64_t fits = window_fits_at(p, s);
-	return next < fits ? fits : next;
+	s->fits_ns = window_fits_at(p, s);
+	return next < s->fits_ns ? s->fits_ns : next;
+}
+
+bool us_pacer_is_free(const struct us_pacer *p, unsigned slot, uint64_t now_ns)
+{
+	return now_ns >= p->slot[slot].fits_ns && us_pacer_stretch(p, slot) <= 1;
 }
 
 void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,

@@ -28,6 +28,7 @@
 struct us_pacer_slot {
 	uint64_t due_ns;	     /* next sample; UINT64_MAX: never */
 	uint64_t late_ns, backed_ns; /* time lost, not yet a whole sample */
+	uint64_t fits_ns;	     /* not before, by what was stolen lately */
 	double cost_ns;		     /* mean of recent samples that cost something */
 	unsigned n_cost;	     /* of these, up to the length of the mean */
 	uint64_t newest;	     /* bucket number: time / bucket length */
@@ -92,6 +93,9 @@ void us_pacer_retire(struct us_pacer *p, unsigned slot);
 
 /* How far the budget has slowed the slot down: 1: not at all. */
 double us_pacer_stretch(const struct us_pacer *p, unsigned slot);
+
+/* Is it not the budget that lets the slot's next sample wait? */
+bool us_pacer_is_free(const struct us_pacer *p, unsigned slot, uint64_t now_ns);
 
 void us_pacer_counts(const struct us_pacer *p, uint64_t now_ns,
 		     struct us_backend_counts *ret);

@@ -20,15 +20,17 @@
 #define FAKE_DOMAIN 7
 #define FAKE_FRAMES 64
 /* Machine addresses of the domain's memory, all above 4 GiB. */
-#define FAKE_FIRST 0x180000ull
-#define FAKE_VCPUS 4
+#define FAKE_FIRST     0x180000ull
+#define FAKE_VCPUS     4
+#define FAKE_LOOK_REGS 2 /* of so many vCPUs at once */
 
 struct fake_xen {
 	struct us_xen_domain domain;
 	struct us_xen_vcpu vcpu[FAKE_VCPUS];
 	struct us_regs regs[FAKE_VCPUS];
 	int regs_code[FAKE_VCPUS]; /* what regs() returns */
-	int domain_code, pause_code, width;
+	int domain_code, pause_code, width, look_code;
+	unsigned n_look;		 /* calls that did something */
 	uint64_t slow_ns;		 /* what domain() takes */
 	uint64_t domain_ns, unpaused_ns; /* the last calls' begin */
 	atomic_int paused;		 /* the count of pauses */
@@ -40,6 +42,7 @@ struct fake_xen {
 };
 
 static struct fake_xen *fake_xen;
+static int fake_look_code; /* look_code of those that are set up from now on */
 
 static int fake_open(void **ret, struct us_err *e)
 {
@@ -120,6 +123,31 @@ static int fake_regs(void *h, const struct us_xen_domain *d, unsigned vcpu,
 	return x->regs_code[vcpu];
 }
 
+/* All at once.  look_code: that of the call. */
+static int fake_look(void *h, const struct us_xen_domain *d, struct us_xen_look *l)
+{
+	struct fake_xen *x = h;
+	unsigned n = 0;
+	if (x->look_code)
+		return x->look_code;
+	x->n_look++;
+	l->domain_code = fake_domain(h, d->id, &l->domain);
+	l->vcpus_known = l->regs_read = 0;
+	for (unsigned i = 0; i < FAKE_VCPUS; i++)
+		if (l->vcpus >> i & 1 && fake_vcpu(h, d->id, i, &l->vcpu[i]) == 0)
+			l->vcpus_known |= 1ULL << i;
+	if (!l->pause)
+		return 0;
+	l->pause_code = fake_pause(h, d->id);
+	for (unsigned i = 0; i < FAKE_VCPUS && l->pause_code == 0; i++) {
+		if (!(l->regs >> i & 1) || n++ == FAKE_LOOK_REGS)
+			continue;
+		l->regs_code[i] = fake_regs(h, d, i, &l->reg[i]);
+		l->regs_read |= 1ULL << i;
+	}
+	return 0;
+}
+
 /* The frames of a run must follow each other, as its memory does. */
 static const void *fake_map(void *h, uint32_t domain, const uint64_t *frame, unsigned n)
 {
@@ -154,6 +182,7 @@ static const struct us_xen_calls fake_calls = {
 	.width = fake_width,
 	.vcpu = fake_vcpu,
 	.regs = fake_regs,
+	.look = fake_look,
 	.map = fake_map,
 	.unmap = fake_unmap,
 	.how = fake_how,
@@ -174,6 +203,7 @@ static void fake_setup(unsigned n)
 		.memory = FAKE_FRAMES * US_XEN_PAGE,
 	};
 	fake_xen->width = 64;
+	fake_xen->look_code = fake_look_code;
 	for (unsigned i = 0; i < n; i++)
 		fake_xen->vcpu[i] = (struct us_xen_vcpu){ .online = true,
 							  .running = true };

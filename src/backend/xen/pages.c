@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#define N_SET	  (US_XEN_PAGES / US_XEN_WAYS)
-#define MIN_STEPS 16
+#define N_SET	(US_XEN_PAGES / US_XEN_WAYS)
+#define STEP_NS (US_XEN_PAGE_NS / US_XEN_PAGES)
 
 void us_xen_pages_init(struct us_xen_pages *p, const struct us_xen_calls *calls,
 		       void *handle, uint32_t domain)
@@ -130,16 +130,15 @@ static void renew(struct us_xen_pages *p, struct us_xen_page *page, uint64_t now
 void us_xen_pages_settle(struct us_xen_pages *p, uint64_t now_ns)
 {
 	uint64_t since = now_ns > p->settled_ns ? now_ns - p->settled_ns : 0;
-	uint64_t steps = since >= US_XEN_PAGE_NS
-				 ? US_XEN_PAGES
-				 : US_XEN_PAGES * since / US_XEN_PAGE_NS + MIN_STEPS;
+	uint64_t steps = since / STEP_NS;
+	/* What is left of the time counts the next time. */
+	p->settled_ns += steps * STEP_NS;
 	if (steps > US_XEN_PAGES)
 		steps = US_XEN_PAGES;
 	for (; steps; steps--) {
 		renew(p, &p->page[p->hand], now_ns);
 		p->hand = (p->hand + 1) % US_XEN_PAGES;
 	}
-	p->settled_ns = now_ns;
 	p->settled++;
 	p->n_maps = 0;
 }

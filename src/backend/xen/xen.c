@@ -3,15 +3,22 @@
  * xen.c: look into a Xen domain from dom0.
  *
  * One pause stops all vCPUs of the domain; those that wait for an event (blocked) are
- * counted as idle, and if all do nothing is paused.  While it is paused the registers
- * of the others are read and their stacks copied; it goes on then, or with the release
- * of the last if a stack has to be unwound in its memory (xen/stacks.h).  Xen counts
- * pauses: one that its owner has paused stays paused.
+ * counted as idle, and a domain of which all are is not paused for it.  While it is
+ * paused the registers of the others are read and their stacks copied; it goes on then,
+ * or with the release of the last if a stack has to be unwound in its memory
+ * (xen/stacks.h).  Xen counts pauses: one that its owner has paused stays paused.
+ *
+ * A system call costs dom0 far more than what it has Xen do.  So all that is asked for
+ * a sample is asked in one call, with a pause and the registers of the vCPUs that were
+ * busy at the sample before; a second call lets the domain go on.  If it was idle by
+ * then it was paused for nothing, once.
  */
 #include "backend/backend.h"
 #include "backend/pacer.h"
 #include "backend/watchdog.h"
+#include "backend/xen/ask.h"
 #include "backend/xen/pages.h"
+#include "backend/xen/rest.h"
 #include "backend/xen/stacks.h"
 #include "base/clock.h"
 #include "vmm/xen/domains.h"
@@ -24,9 +31,6 @@
 #include <unistd.h>
 
 #define HOLD_LIMIT_MS 3000
-#define REST_PART     8 /* of what a sample takes, with more than one CPU in dom0 */
-/* Whether it has ended or been paused is asked so often while all its vCPUs run. */
-#define CHECK_NS (10 * US_NS_PER_MS)
 
 extern const struct us_backend_ops us_backend_xen;
 
@@ -43,32 +47,29 @@ struct xen {
 	} * memory[2];
 	struct us_xen_stacks stacks;
 	struct us_pacer pacer;
-	bool precise;	   /* the sampler's timer slack is set */
-	bool one_cpu;	   /* dom0 has no other */
-	uint64_t check_ns; /* the domain is asked for when this is over */
+	struct us_xen_rest rest;
+	bool precise;  /* the sampler's timer slack is set */
+	bool by_parts; /* this Xen does not take many calls as one */
 	uint64_t mask;
 	unsigned n_chosen;
 
-	bool held;	    /* paused by us */
-	bool resumed;	    /* it runs while the captures are brought ... */
-	uint64_t share_ns;  /* ... each of which has this part of the pause */
-	uint64_t stolen_ns; /* by the pause, of all vCPUs */
-	uint64_t began_ns, asked_ns, told_ns;
-	uint64_t rested_ns;	       /* no sample before */
+	bool held;	     /* paused by us */
+	bool resumed;	     /* it runs while the captures are brought ... */
+	uint64_t share_ns;   /* ... each of which has this part of the pause */
+	uint64_t stolen_ns;  /* by the pause, of all vCPUs */
+	uint64_t working_ns; /* since then; 0: not at work */
+	uint64_t asked_ns, told_ns, let_go_ns;
 	uint64_t ran_ns[US_MAX_VCPUS]; /* CPU time at the last sample */
-	uint64_t known;		       /* bit n: seen[n] is of this sample */
-	struct us_xen_vcpu seen[US_MAX_VCPUS];
+	uint64_t busy;	    /* bit n: vCPU n had to be looked at, the last time */
 	unsigned n_running; /* vCPUs that the pause took time from */
 	unsigned n_live;    /* captures that need the domain held */
-	unsigned n_read;    /* of these, read with the pause */
-	bool one_by_one;    /* this Xen does not take two calls as one */
 	unsigned n_out, at; /* captures of this sample; the next of them */
 	struct out {
 		uint16_t vcpu;
 		uint8_t state, form;
-		struct us_regs regs;
 		struct us_stack_copy window;
 	} out[US_MAX_VCPUS];
+	struct us_xen_look look; /* what was asked for this sample */
 	int broken;
 	const char *why;
 };
@@ -127,49 +128,6 @@ static void rescue(void *ctx, bool held)
 		(void)!b->calls->unpause(b->handle, b->domain.id);
 }
 
-/* A vCPU that cannot be read has its state alone. */
-static void take_code(struct out *o, int code)
-{
-	if (code < 0)
-		o->form = US_CAPTURE_NONE;
-	if (code == -ENODATA)
-		o->state = US_VCPU_OFF;
-}
-
-/* With the registers of the first that is live, in one call if there is such a one. */
-static int pause_and_read(struct xen *b)
-{
-	struct out *o = &b->out[0];
-	b->n_read = 0;
-	if (!b->calls->pause_and_regs || b->one_by_one)
-		return b->calls->pause(b->handle, b->domain.id);
-	int code = 0, r = b->calls->pause_and_regs(b->handle, &b->domain, o->vcpu,
-						   &o->regs, &code);
-	if (r == -ENOSYS || r == -EPERM || r == -EACCES) { /* by a policy, perhaps */
-		b->one_by_one = true;
-		return b->calls->pause(b->handle, b->domain.id);
-	}
-	if (r == 0) {
-		take_code(o, code);
-		b->n_read = 1;
-	}
-	return r;
-}
-
-static int pause_domain(struct xen *b)
-{
-	b->asked_ns = us_now_ns();
-	if (!us_watchdog_hold_since(b->watchdog, b->asked_ns))
-		return failed(b, -ECONNRESET, "the watchdog had to resume the domain");
-	int r = pause_and_read(b);
-	if (r == 0) {
-		b->held = true;
-		return 0;
-	}
-	(void)!us_watchdog_release(b->watchdog);
-	return failed(b, r, gone_or(r, "Xen does not pause the domain"));
-}
-
 /* Once for each pause: one more would undo another's. */
 static void unpause_domain(struct xen *b)
 {
@@ -187,17 +145,42 @@ static void unpause_domain(struct xen *b)
 		failed(b, r, gone_or(r, "Xen does not let the domain go on"));
 }
 
-/* Has it ended? And does its owner hold it? */
-static int check_domain(struct xen *b)
+/* Has it ended? */
+static int check_domain(struct xen *b, const struct us_xen_look *l)
 {
-	int r = b->calls->domain(b->handle, b->domain.id, &b->domain);
-	if (r == 0 && (b->domain.dying || b->domain.shut_down))
+	if (l->domain_code < 0)
+		return failed(b, l->domain_code,
+			      gone_or(l->domain_code, "Xen does not tell of it"));
+	b->domain = l->domain;
+	if (b->domain.dying || b->domain.shut_down)
 		return failed(b, -ESRCH,
 			      b->domain.dying ? "it is being destroyed"
 					      : "it has shut down or crashed");
-	if (r < 0)
-		return failed(b, r, gone_or(r, "Xen does not tell of it"));
 	return 0;
+}
+
+/* In one call: what the vCPUs do, and a pause with the registers of some, if any. */
+static int ask(struct xen *b, uint64_t vcpus, uint64_t regs)
+{
+	struct us_xen_look *l = &b->look;
+	l->vcpus = vcpus;
+	l->regs = regs;
+	l->pause = regs != 0;
+	if (l->pause && !us_watchdog_hold_since(b->watchdog, b->asked_ns))
+		return failed(b, -ECONNRESET, "the watchdog had to resume the domain");
+	int r = us_xen_ask(b->calls, b->handle, &b->domain, l, &b->by_parts);
+	b->held = l->pause && r == 0 && l->pause_code == 0;
+	if (l->pause && !b->held)
+		(void)!us_watchdog_release(b->watchdog);
+	if (r < 0)
+		return failed(b, r, gone_or(r, "Xen does not answer"));
+	r = check_domain(b, l);
+	if (r == 0 && l->pause && l->pause_code < 0)
+		r = failed(b, l->pause_code,
+			   gone_or(l->pause_code, "Xen does not pause the domain"));
+	if (r < 0)
+		unpause_domain(b);
+	return r;
 }
 
 /* What a vCPU did when the sample was due, by what Xen says of it. */
@@ -219,53 +202,47 @@ static bool wants_regs(const struct xen *b, const struct us_xen_vcpu *v, uint8_t
 	return v->online && (!stands || b->pacer.schedule.wake_halted);
 }
 
-/* What Xen says of the vCPUs.  true: all have run since the last sample. */
-static bool ask_vcpus(struct xen *b)
-{
-	bool all_ran = true;
-	b->known = 0;
-	for (unsigned i = 0; i < b->base.n_vcpu; i++) {
-		struct us_xen_vcpu *v = &b->seen[i];
-		if (!(b->mask >> i & 1))
-			continue;
-		if (b->calls->vcpu(b->handle, b->domain.id, i, v) < 0) {
-			all_ran = false;
-			continue;
-		}
-		b->known |= 1ULL << i;
-		all_ran &= v->running || v->ran_ns != b->ran_ns[i];
-	}
-	return all_ran;
-}
-
-/* Before the pause: the state of each vCPU, those that have to be looked at first. */
+/* Those first that have to be looked at. */
 static void list_vcpus(struct xen *b)
 {
 	unsigned n_idle = 0;
 	struct out idle[US_MAX_VCPUS];
 	b->n_out = b->n_live = b->n_running = b->at = 0;
-	for (unsigned i = 0; i < b->base.n_vcpu; i++) {
-		const struct us_xen_vcpu *v = &b->seen[i];
-		if (!(b->known >> i & 1))
-			continue;
+	b->busy = 0;
+	b->rest.apart = false;
+	for (uint64_t left = b->look.vcpus_known; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(left);
+		const struct us_xen_vcpu *v = &b->look.vcpu[i];
 		uint8_t state = state_of(b, i, v);
 		bool live = wants_regs(b, v, state);
 		struct out *o = live ? &b->out[b->n_live++] : &idle[n_idle++];
 		o->vcpu = (uint16_t)i;
 		o->state = state;
 		o->form = live ? US_CAPTURE_LIVE : US_CAPTURE_NONE;
+		b->busy |= (uint64_t)live << i;
 		b->n_running += state == US_VCPU_GUEST;
+		/* While we do: it is on another CPU. */
+		b->rest.apart |= v->running;
 	}
 	memcpy(&b->out[b->n_live], idle, n_idle * sizeof(*idle));
 	b->n_out = b->n_live + n_idle;
 }
 
-/* Registers of the rest of those that are live. */
+/* Those that did not come with the pause.  A vCPU that cannot be read has its state
+ * alone. */
 static void read_vcpus(struct xen *b)
 {
-	for (unsigned i = b->n_read; i < b->n_live; i++) {
+	struct us_xen_look *l = &b->look;
+	for (unsigned i = 0; i < b->n_live; i++) {
 		struct out *o = &b->out[i];
-		take_code(o, b->calls->regs(b->handle, &b->domain, o->vcpu, &o->regs));
+		unsigned v = o->vcpu;
+		if (!(l->regs_read >> v & 1))
+			l->regs_code[v] = b->calls->regs(b->handle, &b->domain, v,
+							 &l->reg[v]);
+		if (l->regs_code[v] < 0)
+			o->form = US_CAPTURE_NONE;
+		if (l->regs_code[v] == -ENODATA)
+			o->state = US_VCPU_OFF;
 	}
 }
 
@@ -278,7 +255,8 @@ static bool copy_stacks(struct xen *b)
 		struct out *o = &b->out[i];
 		if (o->form != US_CAPTURE_LIVE)
 			continue;
-		all &= us_xen_stacks_copy(&b->stacks, o->vcpu, &o->regs, &o->window);
+		all &= us_xen_stacks_copy(&b->stacks, o->vcpu, &b->look.reg[o->vcpu],
+					  &o->window);
 		o->form = US_CAPTURE_WINDOW;
 	}
 	return all;
@@ -289,59 +267,78 @@ static void resume(struct xen *b)
 {
 	bool held = b->held;
 	unpause_domain(b);
-	uint64_t stood_ns = held ? us_now_ns() - b->asked_ns : 0;
+	b->let_go_ns = us_now_ns();
+	uint64_t stood_ns = held ? b->let_go_ns - b->asked_ns : 0;
 	b->stolen_ns = stood_ns * b->n_running / b->n_chosen;
 	b->share_ns = b->n_live ? stood_ns / b->n_live : 0;
 	b->resumed = true;
 }
 
-/* A vCPU that has run since the last sample is of a domain that goes on. */
-static int ask_all(struct xen *b)
+/* Some vCPU has to be looked at, and the domain runs.  One that its owner has paused
+ * stands: no pause of ours is left behind there if we are killed. */
+static int pause_now(struct xen *b)
 {
-	if (ask_vcpus(b) && b->began_ns < b->check_ns)
+	if (!b->n_live || b->held || b->domain.paused)
 		return 0;
-	b->check_ns = b->began_ns + CHECK_NS;
-	return check_domain(b);
+	b->asked_ns = us_now_ns();
+	return ask(b, 0, b->busy);
 }
 
 static int look(struct xen *b)
 {
-	b->began_ns = us_now_ns();
-	int r = ask_all(b);
-	if (r < 0)
-		return r;
 	b->resumed = false;
-	us_xen_pages_settle(&b->memory[0]->pages, b->began_ns);
-	list_vcpus(b);
-	us_mem_new_sample(&b->memory[0]->mem);
-	b->asked_ns = b->began_ns;
-	/* A domain that its owner has paused stands: no pause of ours is left behind
-	 * there if we are killed. */
-	if (b->n_live && !b->domain.paused)
-		r = pause_domain(b);
-	b->told_ns = b->asked_ns;
+	b->look.regs_read = 0;
+	b->asked_ns = b->working_ns;
+	int r = ask(b, b->mask, b->busy);
 	if (r < 0)
 		return r;
+	list_vcpus(b);
+	r = pause_now(b);
+	if (r < 0)
+		return r;
+	b->told_ns = b->asked_ns;
 	read_vcpus(b);
-	if (b->n_live && copy_stacks(b))
+	if (!b->n_live || copy_stacks(b))
 		resume(b);
 	return 0;
 }
 
-/* All captures that have a stack are done; returns the time.  We run at real-time
- * priority: if dom0 has one CPU, what else it does, as to destroy this very domain,
- * gets as much of it as we do, and so does the domain if that is the only one there is.
- */
-static uint64_t finish(struct xen *b)
+/* All captures that have a stack are done. */
+static void finish(struct xen *b)
 {
 	if (!b->resumed)
 		resume(b);
-	uint64_t now = us_now_ns();
-	b->rested_ns = now + (now - b->began_ns) / (b->one_cpu ? 1 : REST_PART);
-	us_pacer_done(&b->pacer, 0, now, b->stolen_ns);
+	us_xen_pages_settle(&b->memory[0]->pages, b->let_go_ns);
+	us_pacer_done(&b->pacer, 0, b->let_go_ns, b->stolen_ns);
 	if (b->n_out < b->n_chosen)
 		us_pacer_failed(&b->pacer, b->n_chosen - b->n_out);
-	return now;
+}
+
+/* Until the next sample.  false: the deadline came first, or a signal. */
+static bool wait_for_due(struct xen *b, uint64_t deadline_ns)
+{
+	uint64_t now = us_now_ns(), due;
+	us_pacer_next(&b->pacer, &due);
+	if (b->working_ns)
+		us_xen_rest_worked(&b->rest, now - b->working_ns);
+	b->working_ns = 0;
+	uint64_t until = us_xen_rest_until(&b->rest, now, due);
+	if (until <= now || (us_xen_rest_can_wait(&b->rest, now, until) &&
+			     us_pacer_is_free(&b->pacer, 0, now))) {
+		us_xen_rest_goes_on(&b->rest, now, due);
+		b->working_ns = now;
+		return true;
+	}
+	bool in_time = until <= deadline_ns;
+	if (!in_time)
+		until = deadline_ns;
+	bool whole = us_pacer_sleep(until) == 0;
+	uint64_t woken = us_now_ns();
+	us_xen_rest_waited(&b->rest, now, until, woken, whole && in_time);
+	if (!whole || !in_time)
+		return false;
+	b->working_ns = woken;
+	return true;
 }
 
 static int xen_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
@@ -353,12 +350,7 @@ static int xen_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 	while (b->at >= b->n_out) {
 		if (b->broken)
 			return b->broken;
-		uint64_t due_ns;
-		us_pacer_next(&b->pacer, &due_ns);
-		if (due_ns < b->rested_ns)
-			due_ns = b->rested_ns;
-		if (us_pacer_sleep(due_ns < deadline_ns ? due_ns : deadline_ns) ||
-		    due_ns > deadline_ns)
+		if (!wait_for_due(b, deadline_ns))
 			return 0;
 		int r = look(b);
 		if (r < 0)
@@ -373,7 +365,7 @@ static int xen_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 	c->weight = 1;
 	c->state = o->state;
 	c->form = o->form;
-	c->regs = o->regs;
+	c->regs = b->look.reg[o->vcpu];
 	c->window = o->window;
 	c->cut = false;
 	return 1;
@@ -387,9 +379,14 @@ static void xen_release(struct us_backend *base, struct us_capture *c)
 	bool held = b->held, early = b->resumed && b->at < b->n_live;
 	if (c->form == US_CAPTURE_WINDOW)
 		us_xen_stacks_learn(&b->stacks, c->vcpu, &c->window);
-	b->at++;
-	uint64_t now = b->at == b->n_live ? finish(b) : us_now_ns();
-	c->held_ns = early ? b->share_ns : held ? now - b->told_ns : 0;
+	if (++b->at == b->n_live)
+		finish(b);
+	if (early) {
+		c->held_ns = b->share_ns;
+		return;
+	}
+	uint64_t now = b->held ? us_now_ns() : b->let_go_ns;
+	c->held_ns = held ? now - b->told_ns : 0;
 	b->told_ns = now;
 }
 
@@ -528,8 +525,8 @@ static int xen_start(struct us_backend *base, const struct us_schedule *s,
 		return r;
 	b->n_chosen = b->pacer.weight;
 	b->n_out = b->at = 0;
-	b->check_ns = 0;
-	b->one_cpu = sysconf(_SC_NPROCESSORS_ONLN) < 2;
+	b->busy = b->working_ns = 0;
+	us_xen_rest_init(&b->rest, sysconf(_SC_NPROCESSORS_ONLN) < 2);
 	return 0;
 }
 

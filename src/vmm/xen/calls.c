@@ -15,34 +15,41 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define BUFFER_PAGES 4
-#define OLDEST	     0x12
-#define NEWEST	     0x17
-#define BUILT_WITH   XEN_DOMCTL_INTERFACE_VERSION
+#define MAX_OPS	   (1 + US_MAX_VCPUS + 1 + US_XEN_LOOK_REGS)
+#define OLDEST	   0x12
+#define NEWEST	   0x17
+#define BUILT_WITH XEN_DOMCTL_INTERFACE_VERSION
 /* The first version whose getdomaininfo tells which devices are emulated. */
 #define HAS_DEVICES 0x15
+
+/* What Xen fills in for a vCPU. */
+union vcpu_regs {
+	struct vcpu_guest_context context;
+#ifdef __x86_64__
+	struct hvm_hw_cpu hvm;
+#endif
+} __attribute__((aligned(64)));
+
+/* Memory that Xen can reach, and at any time.  A look takes from bytes what it needs,
+ * one behind the other: few pages are touched for few vCPUs. */
+struct buffer {
+	struct xen_domctl op;
+	uint8_t bytes[MAX_OPS *
+			      (sizeof(multicall_entry_t) + sizeof(struct xen_domctl)) +
+		      (US_XEN_LOOK_REGS + 1) * sizeof(union vcpu_regs)]
+		__attribute__((aligned(64)));
+};
+#define BUFFER_PAGES ((sizeof(struct buffer) + US_XEN_PAGE - 1) / US_XEN_PAGE)
 
 struct handle {
 	struct us_xen_libs *libs;
 	xencall_handle *call;
 	xenforeignmemory_handle *memory;
-	/* Memory that Xen can reach, and at any time: */
-	struct buffer {
-		struct xen_domctl op;
-		struct xen_domctl first; /* of two in one call */
-		multicall_entry_t both[2];
-		union {
-			struct vcpu_guest_context context;
-#ifdef __x86_64__
-			struct hvm_hw_cpu hvm;
-#endif
-		} regs __attribute__((aligned(64)));
-	} * buffer;
+	struct buffer *buffer;
 	uint32_t version; /* of the domctl interface */
 	char how[64];
 };
 
-_Static_assert(sizeof(struct buffer) <= BUFFER_PAGES * US_XEN_PAGE, "buffer");
 _Static_assert(sizeof(xen_pfn_t) == sizeof(uint64_t), "a frame number");
 
 static void fill(const struct handle *h, struct xen_domctl *op, uint32_t cmd,
@@ -100,14 +107,10 @@ static uint8_t kind_of(const struct handle *h,
 }
 #endif
 
-static int call_domain(void *ctx, uint32_t domain, struct us_xen_domain *ret)
+static int take_domain(const struct handle *h, const struct xen_domctl *op,
+		       uint32_t domain, struct us_xen_domain *ret)
 {
-	struct handle *h = ctx;
-	const struct xen_domctl *op = prepare(h, XEN_DOMCTL_getdomaininfo, domain);
 	const struct xen_domctl_getdomaininfo *info = &op->u.getdomaininfo;
-	int r = domctl(h);
-	if (r < 0)
-		return r;
 	if (info->domain != domain) /* older Xen answers for the next one */
 		return -ESRCH;
 	*ret = (struct us_xen_domain){
@@ -125,6 +128,14 @@ static int call_domain(void *ctx, uint32_t domain, struct us_xen_domain *ret)
 	return 0;
 }
 
+static int call_domain(void *ctx, uint32_t domain, struct us_xen_domain *ret)
+{
+	struct handle *h = ctx;
+	const struct xen_domctl *op = prepare(h, XEN_DOMCTL_getdomaininfo, domain);
+	int r = domctl(h);
+	return r < 0 ? r : take_domain(h, op, domain, ret);
+}
+
 static int call_width(void *ctx, uint32_t domain)
 {
 	struct xen_domctl *op = prepare(ctx, XEN_DOMCTL_get_address_size, domain);
@@ -132,69 +143,75 @@ static int call_width(void *ctx, uint32_t domain)
 	return r < 0 ? r : (int)op->u.address_size.size;
 }
 
-static int call_vcpu(void *ctx, uint32_t domain, unsigned vcpu, struct us_xen_vcpu *ret)
+static struct us_xen_vcpu take_vcpu(const struct xen_domctl *op)
 {
-	struct xen_domctl *op = prepare(ctx, XEN_DOMCTL_getvcpuinfo, domain);
-	op->u.getvcpuinfo.vcpu = vcpu;
-	int r = domctl(ctx);
-	if (r < 0)
-		return r;
-	*ret = (struct us_xen_vcpu){
+	return (struct us_xen_vcpu){
 		.online = op->u.getvcpuinfo.online,
 		.blocked = op->u.getvcpuinfo.blocked,
 		.running = op->u.getvcpuinfo.running,
 		.ran_ns = op->u.getvcpuinfo.cpu_time,
 	};
-	return 0;
 }
 
-static void ask_context(struct handle *h, uint32_t domain, unsigned vcpu)
+static int call_vcpu(void *ctx, uint32_t domain, unsigned vcpu, struct us_xen_vcpu *ret)
 {
-	struct xen_domctl *op = prepare(h, XEN_DOMCTL_getvcpucontext, domain);
+	struct xen_domctl *op = prepare(ctx, XEN_DOMCTL_getvcpuinfo, domain);
+	op->u.getvcpuinfo.vcpu = vcpu;
+	int r = domctl(ctx);
+	if (r == 0)
+		*ret = take_vcpu(op);
+	return r;
+}
+
+static void ask_context(struct xen_domctl *op, unsigned vcpu, union vcpu_regs *to)
+{
+	op->cmd = XEN_DOMCTL_getvcpucontext;
 	op->u.vcpucontext.vcpu = vcpu;
-	set_xen_guest_handle_raw(op->u.vcpucontext.ctxt, &h->buffer->regs.context);
+	set_xen_guest_handle_raw(op->u.vcpucontext.ctxt, &to->context);
 }
 
 #ifdef __x86_64__
 /* The record of a save file: the only one that has EFER and the segments. */
-static void ask_record(struct handle *h, uint32_t domain, unsigned vcpu)
+static void ask_record(struct xen_domctl *op, unsigned vcpu, union vcpu_regs *to)
 {
-	struct xen_domctl *op = prepare(h, XEN_DOMCTL_gethvmcontext_partial, domain);
+	op->cmd = XEN_DOMCTL_gethvmcontext_partial;
 	op->u.hvmcontext_partial.type = HVM_SAVE_CODE(CPU);
 	op->u.hvmcontext_partial.instance = vcpu;
-	op->u.hvmcontext_partial.bufsz = sizeof(h->buffer->regs);
-	set_xen_guest_handle_raw(op->u.hvmcontext_partial.buffer,
-				 (uint8_t *)&h->buffer->regs);
+	op->u.hvmcontext_partial.bufsz = sizeof(*to);
+	set_xen_guest_handle_raw(op->u.hvmcontext_partial.buffer, (uint8_t *)to);
 }
 
-static void ask_regs(struct handle *h, const struct us_xen_domain *d, unsigned vcpu)
+static void ask_regs(struct xen_domctl *op, const struct us_xen_domain *d,
+		     unsigned vcpu, union vcpu_regs *to)
 {
 	if (d->kind == US_XEN_PV)
-		ask_context(h, d->id, vcpu);
+		ask_context(op, vcpu, to);
 	else
-		ask_record(h, d->id, vcpu);
+		ask_record(op, vcpu, to);
 }
 
-static void take_regs(const struct handle *h, const struct us_xen_domain *d,
+static void take_regs(const union vcpu_regs *from, const struct us_xen_domain *d,
 		      struct us_regs *ret)
 {
 	if (d->kind == US_XEN_PV)
-		us_xen_regs_of_pv(&h->buffer->regs.context, ret);
+		us_xen_regs_of_pv(&from->context, ret);
 	else
-		us_xen_regs_of_hvm(&h->buffer->regs.hvm, ret);
+		us_xen_regs_of_hvm(&from->hvm, ret);
 }
 
 #else
-static void ask_regs(struct handle *h, const struct us_xen_domain *d, unsigned vcpu)
+static void ask_regs(struct xen_domctl *op, const struct us_xen_domain *d,
+		     unsigned vcpu, union vcpu_regs *to)
 {
-	ask_context(h, d->id, vcpu);
+	(void)d;
+	ask_context(op, vcpu, to);
 }
 
-static void take_regs(const struct handle *h, const struct us_xen_domain *d,
+static void take_regs(const union vcpu_regs *from, const struct us_xen_domain *d,
 		      struct us_regs *ret)
 {
 	(void)d;
-	us_xen_regs_of_arm64(&h->buffer->regs.context, ret);
+	us_xen_regs_of_arm64(&from->context, ret);
 }
 #endif
 
@@ -202,33 +219,117 @@ static int call_regs(void *ctx, const struct us_xen_domain *d, unsigned vcpu,
 		     struct us_regs *ret)
 {
 	struct handle *h = ctx;
-	ask_regs(h, d, vcpu);
+	union vcpu_regs *to = (union vcpu_regs *)h->buffer->bytes;
+	ask_regs(prepare(h, 0, d->id), d, vcpu, to);
 	int r = domctl(h);
 	if (r == 0)
-		take_regs(h, d, ret);
+		take_regs(to, d, ret);
 	return r;
 }
 
+/* The parts of a look in the buffer. */
+struct script {
+	const struct handle *h;
+	uint32_t domain;
+	unsigned n, at; /* that there are; that was taken last */
+	multicall_entry_t *entry;
+	struct xen_domctl *op;
+	union vcpu_regs *regs;
+};
+
+static unsigned n_bits(uint64_t mask)
+{
+	return (unsigned)__builtin_popcountll(mask);
+}
+
+static struct script begin_script(const struct handle *h, uint32_t domain, unsigned n)
+{
+	struct script s = { .h = h, .domain = domain };
+	s.entry = (multicall_entry_t *)h->buffer->bytes;
+	s.op = (struct xen_domctl *)(s.entry + n);
+	uintptr_t behind = (uintptr_t)(s.op + n), size = __alignof__(union vcpu_regs);
+	s.regs = (union vcpu_regs *)((behind + size - 1) & ~(size - 1));
+	return s;
+}
+
 /* xen/include/public/xen.h, HYPERVISOR_multicall: each has a result of its own. */
-static int call_pause_and_regs(void *ctx, const struct us_xen_domain *d, unsigned vcpu,
-			       struct us_regs *ret, int *ret_regs)
+static struct xen_domctl *add(struct script *s, uint32_t cmd)
+{
+	struct xen_domctl *op = &s->op[s->n];
+	fill(s->h, op, cmd, s->domain);
+	s->entry[s->n] = (multicall_entry_t){ .op = __HYPERVISOR_domctl };
+	s->entry[s->n++].args[0] = (uintptr_t)op;
+	return op;
+}
+
+/* The next answer. */
+static const struct xen_domctl *take(struct script *s, int *ret_code)
+{
+	*ret_code = (int)s->entry[s->at].result;
+	return &s->op[s->at++];
+}
+
+/* Each bit of the mask, the lowest first: *v. */
+static bool next_bit(uint64_t *mask, unsigned *v)
+{
+	if (!*mask)
+		return false;
+	*v = (unsigned)__builtin_ctzll(*mask);
+	*mask &= *mask - 1;
+	return true;
+}
+
+static void ask(struct script *s, const struct us_xen_domain *d,
+		const struct us_xen_look *l, uint64_t regs)
+{
+	unsigned v, n = 0;
+	add(s, XEN_DOMCTL_getdomaininfo);
+	for (uint64_t left = l->vcpus; next_bit(&left, &v);)
+		add(s, XEN_DOMCTL_getvcpuinfo)->u.getvcpuinfo.vcpu = v;
+	if (l->pause)
+		add(s, XEN_DOMCTL_pausedomain);
+	while (next_bit(&regs, &v))
+		ask_regs(add(s, 0), d, v, &s->regs[n++]);
+}
+
+static void take_all(struct script *s, const struct us_xen_domain *d,
+		     struct us_xen_look *l, uint64_t regs)
+{
+	unsigned v, n = 0;
+	int code;
+	const struct xen_domctl *op = take(s, &l->domain_code);
+	if (l->domain_code == 0)
+		l->domain_code = take_domain(s->h, op, d->id, &l->domain);
+	l->vcpus_known = l->regs_read = 0;
+	for (uint64_t left = l->vcpus; next_bit(&left, &v);) {
+		op = take(s, &code);
+		l->vcpu[v] = take_vcpu(op);
+		l->vcpus_known |= (uint64_t)(code == 0) << v;
+	}
+	if (l->pause)
+		take(s, &l->pause_code);
+	for (uint64_t left = regs; next_bit(&left, &v); n++) {
+		take(s, &l->regs_code[v]);
+		if (l->regs_code[v] == 0)
+			take_regs(&s->regs[n], d, &l->reg[v]);
+	}
+	l->regs_read = l->pause && l->pause_code == 0 ? regs : 0;
+}
+
+static int call_look(void *ctx, const struct us_xen_domain *d, struct us_xen_look *l)
 {
 	struct handle *h = ctx;
-	struct buffer *b = h->buffer;
-	struct xen_domctl *const op[] = { &b->first, &b->op };
-	fill(h, &b->first, XEN_DOMCTL_pausedomain, d->id);
-	ask_regs(h, d, vcpu);
-	for (int i = 0; i < 2; i++) {
-		b->both[i] = (multicall_entry_t){ .op = __HYPERVISOR_domctl };
-		b->both[i].args[0] = (uintptr_t)op[i];
-	}
-	if (h->libs->call2(h->call, __HYPERVISOR_multicall, (uintptr_t)b->both, 2) < 0)
+	uint64_t regs = l->pause ? l->regs : 0;
+	while (n_bits(regs) > US_XEN_LOOK_REGS)
+		regs &= ~(1ULL << (63 - __builtin_clzll(regs)));
+	struct script s = begin_script(h, d->id,
+				       1 + n_bits(l->vcpus) + l->pause + n_bits(regs));
+	ask(&s, d, l, regs);
+	if (h->libs->call2(h->call, __HYPERVISOR_multicall, (uintptr_t)s.entry, s.n) <
+	    0)
 		return -errno;
-	int paused = (int)b->both[0].result;
-	*ret_regs = (int)b->both[1].result;
-	if (paused == 0 && *ret_regs == 0)
-		take_regs(h, d, ret);
-	return paused;
+	take_all(&s, d, l, regs);
+	return 0;
 }
 
 static void call_unmap(void *ctx, const void *pages, unsigned n)
@@ -350,7 +451,7 @@ const struct us_xen_calls *us_xen_calls(void)
 		.width = call_width,
 		.vcpu = call_vcpu,
 		.regs = call_regs,
-		.pause_and_regs = call_pause_and_regs,
+		.look = call_look,
 		.map = call_map,
 		.unmap = call_unmap,
 		.how = call_how,

@@ -19,12 +19,15 @@
 
 #include "base/err.h"
 #include "guest/regs.h"
+#include "vmm/guest_list.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define US_XEN_PAGE 4096
 #define US_XEN_RUN  16
+/* Registers of so many vCPUs come with one look. */
+#define US_XEN_LOOK_REGS 8
 
 enum us_xen_kind {
 	US_XEN_PV,  /* paravirtual: page tables hold machine frames */
@@ -50,6 +53,22 @@ struct us_xen_vcpu {
 	uint64_t ran_ns;
 };
 
+/* What is asked for a sample, in this order, and what Xen says: each has a result of
+ * its own.  Bit n of a mask is vCPU n. */
+struct us_xen_look {
+	uint64_t vcpus; /* asked for: what they do */
+	bool pause;	/* asked for: pause the domain ... */
+	uint64_t regs;	/* ... and then the registers of the lowest of these */
+
+	int domain_code, pause_code;
+	struct us_xen_domain domain;
+	uint64_t vcpus_known;
+	struct us_xen_vcpu vcpu[US_MAX_VCPUS];
+	uint64_t regs_read; /* if it was paused: those that were tried */
+	int regs_code[US_MAX_VCPUS];
+	struct us_regs reg[US_MAX_VCPUS];
+};
+
 struct us_xen_calls {
 	enum us_arch arch; /* of this host and all its domains */
 
@@ -71,10 +90,9 @@ struct us_xen_calls {
 	int (*regs)(void *h, const struct us_xen_domain *d, unsigned vcpu,
 		    struct us_regs *ret);
 
-	/* Both of one vCPU in one call: what pause() and then regs() do, whose result
-	 * is *ret_regs.  NULL: there is no such call. */
-	int (*pause_and_regs)(void *h, const struct us_xen_domain *d, unsigned vcpu,
-			      struct us_regs *ret, int *ret_regs);
+	/* domain(), then vcpu(), pause() and regs(), all in one call.  An error is one
+	 * of the call: then nothing was done.  NULL: there is no such call. */
+	int (*look)(void *h, const struct us_xen_domain *d, struct us_xen_look *l);
 
 	/* n pages of the domain, at most US_XEN_RUN, read-only and one behind the
 	 * other: a frame is a machine frame number in a PV domain, else a guest's.

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* xen/ask.c: see xen/ask.h. */
+#include "backend/xen/ask.h"
+
+#include <errno.h>
+
+/* Registers are left to the caller. */
+static void ask_parts(const struct us_xen_calls *calls, void *h,
+		      const struct us_xen_domain *d, struct us_xen_look *l)
+{
+	l->domain_code = calls->domain(h, d->id, &l->domain);
+	l->vcpus_known = l->regs_read = 0;
+	for (uint64_t left = l->vcpus; left; left &= left - 1) {
+		unsigned v = (unsigned)__builtin_ctzll(left);
+		if (calls->vcpu(h, d->id, v, &l->vcpu[v]) == 0)
+			l->vcpus_known |= 1ULL << v;
+	}
+	if (l->pause)
+		l->pause_code = calls->pause(h, d->id);
+}
+
+int us_xen_ask(const struct us_xen_calls *calls, void *handle,
+	       const struct us_xen_domain *d, struct us_xen_look *l, bool *by_parts)
+{
+	if (calls->look && !*by_parts) {
+		int r = calls->look(handle, d, l);
+		/* By a policy, perhaps. */
+		if (r != -ENOSYS && r != -EPERM && r != -EACCES)
+			return r;
+		*by_parts = true;
+	}
+	ask_parts(calls, handle, d, l);
+	return 0;
+}
