@@ -73,6 +73,11 @@ static bool flow_spent(const struct us_sites *s)
 	return s->link ? us_link_flow_spent(s->link) : us_x86_flow_spent(s->flow);
 }
 
+bool us_sites_spent(const struct us_sites *s)
+{
+	return flow_spent(s);
+}
+
 static enum us_code_reach rule_from_start(struct us_sites *s,
 					  const struct us_code_place *at,
 					  struct us_code_rule rule[2])

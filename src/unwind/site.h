@@ -166,6 +166,9 @@ bool us_sites_certain(struct us_sites *s, const struct us_site *site);
  * short in it: another sample may have the time. */
 void us_sites_doubt(const struct us_sites *s, struct us_site *site);
 
+/* Were analyses cut short in this sample? */
+bool us_sites_spent(const struct us_sites *s);
+
 /* The rule of a table for the site, trusted or not. */
 bool us_sites_cfi(const struct us_sites *s, const struct us_site *site,
 		  struct us_cfi_row *ret);

@@ -199,6 +199,7 @@ static bool is_nowhere(const struct us_walk *w, us_gva pc)
 static void narrow(struct us_walk *w)
 {
 	w->word = 4;
+	us_trail_leave(w);
 	us_sites_narrow(w->u->sites);
 	for (unsigned i = 0; i < 16; i++)
 		w->reg[i] = us_walk_wrap(w, w->reg[i]);
@@ -208,6 +209,7 @@ static void change_space(struct us_walk *w, struct us_stack *out)
 {
 	w->space = w->next_space;
 	w->next_space = NULL;
+	us_trail_leave(w);
 	w->u->window_len = 0;
 	us_sites_move(w->u->sites, w->space);
 	out->root = w->space->root;
@@ -243,6 +245,8 @@ static void walk(struct us_walk *w, struct us_stack *out)
 {
 	struct us_step next;
 	while (out->n < US_MAX_FRAMES) {
+		if (us_trail_joins(w, out))
+			return;
 		enum us_step_result found = find_caller(w, &next);
 		if (found == US_STEP_ROOT) {
 			out->end = US_END_ROOT;
@@ -328,8 +332,11 @@ void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs 
 	us_sites_begin(u->sites, p, &regs->space, word);
 	if (word && us_walk_is_entered(&w, regs))
 		leave_entry(&w, regs, out);
-	if (word)
-		walk(&w, out);
+	if (!word)
+		return;
+	us_trail_begin(&w);
+	walk(&w, out);
+	us_trail_end(&w, out);
 }
 
 const char *us_unwind_end_name(enum us_unwind_end end)

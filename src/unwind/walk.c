@@ -26,10 +26,14 @@ bool us_walk_fetch(struct us_walk *w, us_gva va, uint64_t *ret)
 {
 	struct us_stack_copy *copy = w->paging->stack;
 	*ret = 0;
-	if (copy && us_stack_copy_read(copy, va, ret, w->word))
+	if (copy && us_stack_copy_read(copy, va, ret, w->word)) {
+		us_trail_read(w, va);
 		return true;
-	if (copy && !copy->held)
+	}
+	if (copy && !copy->held) {
+		us_trail_missed(w, va);
 		return false;
+	}
 	if (va > UINT64_MAX - 8 || !fill_window(w, va))
 		return false;
 	if (w->u->window_len - (va - w->u->window) >= w->word)

@@ -11,6 +11,7 @@
 #define US_UNWIND_WALK_H
 
 #include "unwind/site.h"
+#include "unwind/trail.h"
 
 #include <string.h>
 
@@ -41,6 +42,7 @@ struct us_unwinder {
 	us_gva window;	    /* what bytes holds, of the stack */
 	size_t window_len;
 	uint8_t bytes[US_STACK_WINDOW];
+	struct us_trails trails;
 };
 
 /* The current frame, and why the walk cannot go on. */
