@@ -86,6 +86,10 @@ struct us_images {
 		us_gva tried[US_MAX_TRIED];
 		unsigned n_tried;
 		uint8_t bytes[US_PIECE_SIZE];
+		/* The last stack that was in images all over, to its end in the array:
+		 * of the next one the outer part is mostly the same. */
+		unsigned n_known, known_changes;
+		us_gva known[US_MAX_FRAMES];
 	} pieces;
 
 	/* The search: windows are collected in looks, searched for outside of them. */

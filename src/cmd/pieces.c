@@ -162,15 +162,40 @@ static bool is_kernel_placed(const struct us_images *i)
 	return false;
 }
 
+/* How many frames, the outermost last, were in images the last time. */
+static unsigned n_known(const struct us_images *i, const struct us_stack *s)
+{
+	const us_gva *known = i->pieces.known + US_MAX_FRAMES;
+	unsigned n = 0, most = i->pieces.n_known < s->n ? i->pieces.n_known : s->n;
+	if (i->pieces.known_changes !=
+	    atomic_load_explicit(&i->changes, memory_order_relaxed))
+		return 0;
+	while (n < most && *--known == s->pc[s->n - 1 - n])
+		n++;
+	return n;
+}
+
+static void set_known(struct us_images *i, const struct us_stack *s, unsigned n_new)
+{
+	memcpy(i->pieces.known + US_MAX_FRAMES - s->n, s->pc, n_new * sizeof(s->pc[0]));
+	i->pieces.n_known = s->n;
+	i->pieces.known_changes = atomic_load_explicit(&i->changes,
+						       memory_order_relaxed);
+}
+
 bool us_images_find_piece(struct us_images *i, const struct us_look *l)
 {
 	const struct us_stack *s = l->stack;
 	if (l->t_ns < i->pieces.next_ns || !is_kernel_placed(i))
 		return false;
-	for (unsigned k = 0; k < s->n; k++) {
+	unsigned n = s->n - n_known(i, s);
+	bool all = true;
+	for (unsigned k = 0; k < n; k++) {
 		us_gva page = s->pc[k] & ~(us_gva)(US_PIECE_SIZE - 1);
 		bool user = k ? s->flags[k] & US_PC_USER : l->capture->regs.user;
-		if (user || was_tried(i, page) || us_images_cover(i, 0, s->pc[k]))
+		bool tried = !user && was_tried(i, page);
+		all &= !user && !tried;
+		if (user || tried || us_images_cover(i, 0, s->pc[k]))
 			continue;
 		i->pieces.tried[i->pieces.n_tried++ % US_MAX_TRIED] = page;
 		if (find(i, l, page))
@@ -181,5 +206,7 @@ bool us_images_find_piece(struct us_images *i, const struct us_look *l)
 		i->pieces.next_ns = l->t_ns + i->pieces.pause_ns;
 		return false;
 	}
+	if (all)
+		set_known(i, s, n);
 	return false;
 }
