@@ -131,7 +131,8 @@ static int fake_look(void *h, const struct us_xen_domain *d, struct us_xen_look 
 	if (x->look_code)
 		return x->look_code;
 	x->n_look++;
-	l->domain_code = fake_domain(h, d->id, &l->domain);
+	if (l->state)
+		l->domain_code = fake_domain(h, d->id, &l->domain);
 	l->vcpus_known = l->regs_read = 0;
 	for (unsigned i = 0; i < FAKE_VCPUS; i++)
 		if (l->vcpus >> i & 1 && fake_vcpu(h, d->id, i, &l->vcpu[i]) == 0)

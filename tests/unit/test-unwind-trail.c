@@ -29,11 +29,11 @@ static unsigned random_below(unsigned n)
 }
 
 /* Each calls the next one, and itself. */
-#define RETURN(f, own) (CODE + (f) * APART + ((own) ? 19 : 14))
+#define RETURN(f, own) (CODE + (f)*APART + ((own) ? 19 : 14))
 static void put_code(void)
 {
-	static const uint8_t head[] = { 0x55, 0x48, 0x89, 0xe5, 0x53, 0x48,
-					0x83, 0xec, 0x18, 0xe8 };
+	static const uint8_t head[] = { 0x55, 0x48, 0x89, 0xe5, 0x53,
+					0x48, 0x83, 0xec, 0x18, 0xe8 };
 	static const uint8_t tail[] = { 0x48, 0x83, 0xc4, 0x18, 0x5b, 0x5d, 0xc3 };
 	for (unsigned i = 0; i < FUNCTIONS; i++) {
 		uint8_t *at = ram + CODE + i * APART;

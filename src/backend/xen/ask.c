@@ -8,7 +8,8 @@
 static void ask_parts(const struct us_xen_calls *calls, void *h,
 		      const struct us_xen_domain *d, struct us_xen_look *l)
 {
-	l->domain_code = calls->domain(h, d->id, &l->domain);
+	if (l->state)
+		l->domain_code = calls->domain(h, d->id, &l->domain);
 	l->vcpus_known = l->regs_read = 0;
 	for (uint64_t left = l->vcpus; left; left &= left - 1) {
 		unsigned v = (unsigned)__builtin_ctzll(left);

@@ -31,6 +31,8 @@
 #include <unistd.h>
 
 #define HOLD_LIMIT_MS 3000
+/* Whether it has ended or been paused is asked so often while all its vCPUs run. */
+#define CHECK_NS (10 * US_NS_PER_MS)
 
 extern const struct us_backend_ops us_backend_xen;
 
@@ -58,8 +60,10 @@ struct xen {
 	uint64_t share_ns;   /* ... each of which has this part of the pause */
 	uint64_t stolen_ns;  /* by the pause, of all vCPUs */
 	uint64_t working_ns; /* since then; 0: not at work */
+	uint64_t left_ns;    /* nothing was asked of us since then; 0: not so */
 	uint64_t asked_ns, told_ns, let_go_ns;
 	uint64_t ran_ns[US_MAX_VCPUS]; /* CPU time at the last sample */
+	uint64_t check_ns;	       /* the domain is asked for when this is over */
 	uint64_t busy;	    /* bit n: vCPU n had to be looked at, the last time */
 	unsigned n_running; /* vCPUs that the pause took time from */
 	unsigned n_live;    /* captures that need the domain held */
@@ -148,6 +152,8 @@ static void unpause_domain(struct xen *b)
 /* Has it ended? */
 static int check_domain(struct xen *b, const struct us_xen_look *l)
 {
+	if (!l->state)
+		return 0;
 	if (l->domain_code < 0)
 		return failed(b, l->domain_code,
 			      gone_or(l->domain_code, "Xen does not tell of it"));
@@ -157,6 +163,23 @@ static int check_domain(struct xen *b, const struct us_xen_look *l)
 			      b->domain.dying ? "it is being destroyed"
 					      : "it has shut down or crashed");
 	return 0;
+}
+
+/* Perhaps it has ended, and was not asked for.  Whether its owner has paused it the
+ * next sample tells: now we may have. */
+static int check_again(struct xen *b)
+{
+	struct us_xen_look *l = &b->look;
+	b->check_ns = 0;
+	if (l->state)
+		return 0;
+	l->state = true;
+	l->domain_code = b->calls->domain(b->handle, b->domain.id, &l->domain);
+	l->domain.paused = b->domain.paused;
+	int r = check_domain(b, l);
+	if (r < 0)
+		unpause_domain(b);
+	return r;
 }
 
 /* In one call: what the vCPUs do, and a pause with the registers of some, if any. */
@@ -202,30 +225,47 @@ static bool wants_regs(const struct xen *b, const struct us_xen_vcpu *v, uint8_t
 	return v->online && (!stands || b->pacer.schedule.wake_halted);
 }
 
-/* Those first that have to be looked at. */
-static void list_vcpus(struct xen *b)
+/* Those first that have to be looked at.  true: all have run since the last sample, and
+ * one that has is of a domain that goes on. */
+static bool list_vcpus(struct xen *b)
 {
 	unsigned n_idle = 0;
-	struct out idle[US_MAX_VCPUS];
+	struct {
+		uint16_t vcpu;
+		uint8_t state;
+	} idle[US_MAX_VCPUS];
 	b->n_out = b->n_live = b->n_running = b->at = 0;
 	b->busy = 0;
 	b->rest.apart = false;
+	bool all_ran = b->look.vcpus_known == b->look.vcpus;
 	for (uint64_t left = b->look.vcpus_known; left; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(left);
 		const struct us_xen_vcpu *v = &b->look.vcpu[i];
+		all_ran &= v->running || v->ran_ns != b->ran_ns[i];
 		uint8_t state = state_of(b, i, v);
 		bool live = wants_regs(b, v, state);
-		struct out *o = live ? &b->out[b->n_live++] : &idle[n_idle++];
-		o->vcpu = (uint16_t)i;
-		o->state = state;
-		o->form = live ? US_CAPTURE_LIVE : US_CAPTURE_NONE;
+		if (live) {
+			struct out *o = &b->out[b->n_live++];
+			o->vcpu = (uint16_t)i;
+			o->state = state;
+			o->form = US_CAPTURE_LIVE;
+		} else {
+			idle[n_idle].vcpu = (uint16_t)i;
+			idle[n_idle++].state = state;
+		}
 		b->busy |= (uint64_t)live << i;
 		b->n_running += state == US_VCPU_GUEST;
 		/* While we do: it is on another CPU. */
 		b->rest.apart |= v->running;
 	}
-	memcpy(&b->out[b->n_live], idle, n_idle * sizeof(*idle));
 	b->n_out = b->n_live + n_idle;
+	for (unsigned k = 0; k < n_idle; k++) {
+		struct out *o = &b->out[b->n_live + k];
+		o->vcpu = idle[k].vcpu;
+		o->state = idle[k].state;
+		o->form = US_CAPTURE_NONE;
+	}
+	return all_ran;
 }
 
 /* Those that did not come with the pause.  A vCPU that cannot be read has its state
@@ -281,6 +321,7 @@ static int pause_now(struct xen *b)
 	if (!b->n_live || b->held || b->domain.paused)
 		return 0;
 	b->asked_ns = us_now_ns();
+	b->look.state = false;
 	return ask(b, 0, b->busy);
 }
 
@@ -289,11 +330,15 @@ static int look(struct xen *b)
 	b->resumed = false;
 	b->look.regs_read = 0;
 	b->asked_ns = b->working_ns;
+	b->look.state = !b->busy || b->working_ns >= b->check_ns;
+	if (b->look.state)
+		b->check_ns = b->working_ns + CHECK_NS;
 	int r = ask(b, b->mask, b->busy);
 	if (r < 0)
 		return r;
-	list_vcpus(b);
-	r = pause_now(b);
+	r = list_vcpus(b) ? 0 : check_again(b);
+	if (r == 0)
+		r = pause_now(b);
 	if (r < 0)
 		return r;
 	b->told_ns = b->asked_ns;
@@ -321,7 +366,9 @@ static bool wait_for_due(struct xen *b, uint64_t deadline_ns)
 	us_pacer_next(&b->pacer, &due);
 	if (b->working_ns)
 		us_xen_rest_worked(&b->rest, now - b->working_ns);
-	b->working_ns = 0;
+	if (b->left_ns)
+		us_xen_rest_waited(&b->rest, b->left_ns, now, now, false);
+	b->working_ns = b->left_ns = 0;
 	uint64_t until = us_xen_rest_until(&b->rest, now, due);
 	if (until <= now || (us_xen_rest_can_wait(&b->rest, now, until) &&
 			     us_pacer_is_free(&b->pacer, 0, now))) {
@@ -335,10 +382,11 @@ static bool wait_for_due(struct xen *b, uint64_t deadline_ns)
 	bool whole = us_pacer_sleep(until) == 0;
 	uint64_t woken = us_now_ns();
 	us_xen_rest_waited(&b->rest, now, until, woken, whole && in_time);
-	if (!whole || !in_time)
-		return false;
-	b->working_ns = woken;
-	return true;
+	if (whole && in_time)
+		b->working_ns = woken;
+	else
+		b->left_ns = woken;
+	return b->working_ns;
 }
 
 static int xen_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
@@ -525,7 +573,7 @@ static int xen_start(struct us_backend *base, const struct us_schedule *s,
 		return r;
 	b->n_chosen = b->pacer.weight;
 	b->n_out = b->at = 0;
-	b->busy = b->working_ns = 0;
+	b->busy = b->working_ns = b->left_ns = b->check_ns = 0;
 	us_xen_rest_init(&b->rest, sysconf(_SC_NPROCESSORS_ONLN) < 2);
 	return 0;
 }

@@ -283,7 +283,8 @@ static void ask(struct script *s, const struct us_xen_domain *d,
 		const struct us_xen_look *l, uint64_t regs)
 {
 	unsigned v, n = 0;
-	add(s, XEN_DOMCTL_getdomaininfo);
+	if (l->state)
+		add(s, XEN_DOMCTL_getdomaininfo);
 	for (uint64_t left = l->vcpus; next_bit(&left, &v);)
 		add(s, XEN_DOMCTL_getvcpuinfo)->u.getvcpuinfo.vcpu = v;
 	if (l->pause)
@@ -297,8 +298,8 @@ static void take_all(struct script *s, const struct us_xen_domain *d,
 {
 	unsigned v, n = 0;
 	int code;
-	const struct xen_domctl *op = take(s, &l->domain_code);
-	if (l->domain_code == 0)
+	const struct xen_domctl *op = l->state ? take(s, &l->domain_code) : NULL;
+	if (op && l->domain_code == 0)
 		l->domain_code = take_domain(s->h, op, d->id, &l->domain);
 	l->vcpus_known = l->regs_read = 0;
 	for (uint64_t left = l->vcpus; next_bit(&left, &v);) {
@@ -322,8 +323,8 @@ static int call_look(void *ctx, const struct us_xen_domain *d, struct us_xen_loo
 	uint64_t regs = l->pause ? l->regs : 0;
 	while (n_bits(regs) > US_XEN_LOOK_REGS)
 		regs &= ~(1ULL << (63 - __builtin_clzll(regs)));
-	struct script s = begin_script(h, d->id,
-				       1 + n_bits(l->vcpus) + l->pause + n_bits(regs));
+	struct script s = begin_script(
+		h, d->id, l->state + n_bits(l->vcpus) + l->pause + n_bits(regs));
 	ask(&s, d, l, regs);
 	if (h->libs->call2(h->call, __HYPERVISOR_multicall, (uintptr_t)s.entry, s.n) <
 	    0)

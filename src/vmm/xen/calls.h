@@ -56,6 +56,7 @@ struct us_xen_vcpu {
 /* What is asked for a sample, in this order, and what Xen says: each has a result of
  * its own.  Bit n of a mask is vCPU n. */
 struct us_xen_look {
+	bool state;	/* asked for: the domain's own; else it stays what it was */
 	uint64_t vcpus; /* asked for: what they do */
 	bool pause;	/* asked for: pause the domain ... */
 	uint64_t regs;	/* ... and then the registers of the lowest of these */
@@ -90,7 +91,7 @@ struct us_xen_calls {
 	int (*regs)(void *h, const struct us_xen_domain *d, unsigned vcpu,
 		    struct us_regs *ret);
 
-	/* domain(), then vcpu(), pause() and regs(), all in one call.  An error is one
+	/* domain(), vcpu(), pause() and regs(), all in one call.  An error is one
 	 * of the call: then nothing was done.  NULL: there is no such call. */
 	int (*look)(void *h, const struct us_xen_domain *d, struct us_xen_look *l);
 
