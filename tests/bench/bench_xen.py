@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a sample of a Xen domain costs, in the rig: bench-xen on PV domains with short and
-with deep stacks, on one CPU for dom0 and the domain.
+with deep stacks, on one CPU for dom0 and the domain, and on one for each.
 
 usage: bench_xen.py BUILD
 """
@@ -13,21 +13,30 @@ RIGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "rigs")
 MARK = "# bench: "
 
 
-def main():
-    build = sys.argv[1]
+# The rig, and what it is.
+HOSTS = (("xen-x86_64", "one CPU for dom0 and the domain"),
+         ("xen-x86_64-two", "a CPU for each"))
+
+
+def bench(build, rig):
     done = subprocess.run(
-        [sys.executable, os.path.join(RIGS, "rig.py"), build, "xen-x86_64",
+        [sys.executable, os.path.join(RIGS, "rig.py"), build, rig,
          os.path.join(RIGS, "scripts", "xen-bench.sh"), "--seconds", "550"],
         stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, errors="replace")
     lines = done.stdout.splitlines()
     for line in lines:
         if line.startswith(MARK):
-            print(line[len(MARK):])
+            print(line[len(MARK):], flush=True)
     if any("# SKIP" in line for line in lines):
         print("SKIP: no rig here")
-        return
-    if done.returncode:
+    elif done.returncode:
         sys.exit(done.stdout[-3000:])
+
+
+def main():
+    for rig, words in HOSTS:
+        print(f"{words}:", flush=True)
+        bench(sys.argv[1], rig)
 
 
 main()

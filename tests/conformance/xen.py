@@ -23,6 +23,7 @@ from harness import Guest, Skip, Tap, Uniscope, check, note, patience
 _PIECE = 199  # of a line: Xen breaks longer ones
 # Looks one behind the other.
 _BUSY = ("-F", "5000", "--budget", "100")
+_FAST = ("-F", "10000", "--budget", "100")
 _LINE = re.compile(r"\(d(\d+)\) (.*)")
 # Guests that are no PV domains, and why.
 _NO_PV = {
@@ -44,6 +45,18 @@ def written():
             domain = int(piece[1])
             text[domain] = text.get(domain, "") + piece[2] + end
     return text
+
+
+def threads(pid):
+    """CPU time in ns and waits so far, by thread."""
+    got = {}
+    for task in glob.glob(f"/proc/{pid}/task/*"):
+        with open(task + "/schedstat") as f:
+            ns = int(f.read().split()[0])
+        with open(task + "/status") as f:
+            waits = int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", f.read(), re.M)[1])
+        got[task] = (ns, waits)
+    return got
 
 
 class Vm:
@@ -213,17 +226,33 @@ class Tests:
 
     def cost(self):
         """Of short and of deep stacks; and how many there are at most."""
-        for name in ("leaf", "recurse") if self.args.processor == "x86_64" else ("shares",):
-            with (Domain(self.build, name, "pv") if self.args.processor == "x86_64"
+        x86 = self.args.processor == "x86_64"
+        for name in ("leaf", "recurse") if x86 else ("shares",):
+            with (Domain(self.build, name, "pv", config=self.args.config) if x86
                   else self.domain(name)) as g:
                 g.wait("READY")
                 note(f"bench: {name}:")
-                self.helper("tests/bench/bench-xen", str(g.vm.id), "xenctx")
-                stats = self.us.record(g, "xen", *_BUSY, seconds=10)
-                note(f"bench: record {' '.join(_BUSY)}: {stats['hz_reached']:.0f} samples a "
-                     f"second, {stats['truncated']} of {stats['running']} truncated; "
-                     f"first after {stats['attach_ns'] / 1e6:.0f} ms")
-                check(stats["running"] > 100, f"{stats['running']} samples")
+                if x86:
+                    self.helper("tests/bench/bench-xen", str(g.vm.id), "xenctx")
+                self.rate(g)
+
+    def rate(self, g):
+        """How many samples there are at most, and what each costs all in all: what the
+        threads of a recording took meanwhile, its start and its end left out."""
+        p = self.begin(g, "fast.data", *_FAST)
+        time.sleep(2)
+        begin, before = time.monotonic(), threads(p.pid)
+        time.sleep(10)
+        seconds, after = time.monotonic() - begin, threads(p.pid)
+        p.send_signal(signal.SIGINT)
+        stats = json.loads(patience.communicate(p, 60)[0])
+        n = stats["hz_reached"] * seconds
+        cpu, waits = (sum(after[t][k] - before[t][k] for t in before) for k in (0, 1))
+        note(f"bench: record {' '.join(_FAST)}: {stats['hz_reached']:.0f} samples a "
+             f"second, held {stats['held_p50_ns'] / 1e3:.1f} us, {stats['truncated']} of "
+             f"{stats['running']} truncated; CPU {cpu / n / 1e3:.1f} us a sample, with "
+             f"{waits / n:.2f} waits; first after {stats['attach_ns'] / 1e6:.0f} ms")
+        check(stats["running"] > 100, f"{stats['running']} samples")
 
     def helper(self, name, *args):
         done = subprocess.run([os.path.join(self.build, name), *args],
@@ -269,6 +298,8 @@ def main():
     p.add_argument("--only", action="append", help="of these words; may be repeated")
     p.add_argument("--kills", type=int, default=20)
     p.add_argument("--destroys", type=int, default=10)
+    p.add_argument("--config", action="append", default=[],
+                   help="a line of the configuration of the domain that is measured")
     args = p.parse_args()
     tests, tap = Tests(args), Tap()
     for name, function in (("the list of domains", tests.ps),

@@ -130,6 +130,11 @@ RIGS = {
     "xen-x86_64": Rig(
         **_XEN_PC_HOST,
         packages=_XEN_PC_PACKAGES),
+    # A CPU for dom0 alone, and one for the domains.
+    "xen-x86_64-two": Rig(
+        **_XEN_PC_HOST | {"qemu": _XEN_PC.replace("-smp 1", "-smp 2").replace(
+            "dom0_mem", "dom0_max_vcpus=1 dom0_vcpus_pin dom0_mem")},
+        packages=_XEN_PC_PACKAGES),
     # With what emulates the devices of HVM domains.
     "xen-x86_64-hvm": Rig(
         **_XEN_PC_HOST | {"files": _XEN_PC_HOST["files"] + _QEMU_XEN},
