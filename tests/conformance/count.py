@@ -19,6 +19,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from harness import Skip, Tap, Uniscope, check, note  # noqa: E402
+from packaged import mach  # noqa: E402
 from tcg import PROCESSORS, Counting, Qemu, open_pids  # noqa: E402
 
 ANNOTATED = re.compile(r"^ *([\d,]+) \([^)]*\)  \S*:(\w+) ", re.M)
@@ -118,6 +119,27 @@ def is_repeated(args, qemu):
             told.append(c.us.run("report", "-f", "callgrind", c.out).stdout.split("\n", 4)[4])
     check(told[0] == told[1], "the second run counted otherwise")
     note(f"{len(told[0])} bytes, twice")
+
+
+MACH_BOOT = ("pmap_bootstrap", "vm_mem_bootstrap", "machine_init")
+
+
+def mach_is_counted(args, qemu):
+    """GNU Mach, which is i386 code, boots into its debugger: the same each time."""
+    elf, bare = mach(args.build)
+    told = []
+    for _ in range(2):
+        with Counting(args, qemu, "-append", "console=com0", kernel=bare,
+                      before=["--deterministic", "-e", elf]) as c:
+            c.wait("db>")
+            c.end()
+            report = c.report()
+        functions = {f["name"]: f for f in report["functions"]}
+        check(not report["warnings"], f"{report['warnings']}")
+        told.append({n: (functions[n]["calls"], functions[n]["total"]) for n in MACH_BOOT})
+    check(told[0] == told[1], f"{told}")
+    check(all(calls == 1 for calls, _ in told[0].values()), f"{told[0]}")
+    note(", ".join(f"{n} {insns} instructions" for n, (_, insns) in told[0].items()))
 
 
 def is_read_by_callgrind(args, qemu):
@@ -235,7 +257,7 @@ def main():
 
 def points(tap, args, qemu):
     for name, options, smp in (
-            ("one vCPU", [], 1), ("four vCPUs", [], 4),
+            ("one vCPU", [], 1), ("three vCPUs", [], 3), ("four vCPUs", [], 4),
             ("one instruction a block", qemu.one_insn_per_block(), 1),
             ("a small translation cache", ["-accel", "tcg,tb-size=1"], 1),
             ("instructions as clock", ["-icount", "shift=3"], 1)):
@@ -252,6 +274,8 @@ def points(tap, args, qemu):
     tap.point("two deterministic runs are the same", lambda: is_repeated(args, qemu))
     if args.qemu:
         return
+    tap.point("a boot of GNU Mach is counted the same twice",
+              lambda: mach_is_counted(args, qemu))
     tap.point("calls of some functions alone", lambda: chosen_are_counted(args, qemu))
     tap.point("callgrind_annotate agrees", lambda: is_read_by_callgrind(args, qemu))
     tap.point("QEMU is killed", lambda: qemu_is_killed(args, qemu))

@@ -87,12 +87,12 @@ class Counting:
     command = "count"
 
     def __init__(self, args, qemu, *options, name="counted", out="counts.data", smp=1,
-                 before=()):
+                 before=(), kernel=None):
         self.us = Uniscope(args.build)
         self.folder = self.us.dir.name
         self.log = os.path.join(self.folder, "serial")
         self.out = self.us.data(out)
-        self.elf = qemu.elf(args.build, name)
+        self.elf = kernel or qemu.elf(args.build, name)
         if not os.path.exists(self.elf):
             raise Skip(f"{self.elf} is not built")
         open(self.log, "w").close()
