@@ -707,7 +707,7 @@ static void domains_are_found_by_number_and_name(void **state)
 	assert_int_equal(us_xen_select(&l, "", &g, &e), 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_pause_serves_all_vcpus),
@@ -735,8 +735,8 @@ int main(void)
 		cmocka_unit_test(long_reads_map_runs),
 		cmocka_unit_test(domains_are_found_by_number_and_name),
 	};
-	int bad = cmocka_run_group_tests(tests, NULL, NULL);
 	/* A Xen, or its policy, that refuses many calls in one. */
-	fake_look_code = -EPERM;
-	return bad + cmocka_run_group_tests(tests, NULL, NULL);
+	if (argc > 1 && !strcmp(argv[1], "refuses"))
+		fake_look_code = -EPERM;
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
