@@ -101,7 +101,7 @@ bool us_capture_begin(struct us_capture *c, struct us_paging *p);
 /* The stack was taken from it: see whether more of it should have been copied. */
 void us_capture_judge(struct us_capture *c, const struct us_stack *s);
 
-/* When to look.  The same for backends that ask and for those that are told. */
+/* When to sample.  The same for backends that ask and for those that are told. */
 struct us_schedule {
 	double hz;	     /* samples a second at each vCPU */
 	uint64_t seed;	     /* of the jitter: a recording can be repeated */

@@ -139,22 +139,22 @@ static void learn_cost(struct us_pacer *p, unsigned slot, uint64_t stolen_ns)
 }
 
 /* Turn time that was lost into whole samples; the rest stays for later. */
-static uint64_t whole_looks(const struct us_pacer *p, uint64_t *lost_ns)
+static uint64_t whole_samples(const struct us_pacer *p, uint64_t *lost_ns)
 {
 	uint64_t n = *lost_ns / p->interval_ns;
 	*lost_ns -= n * p->interval_ns;
 	return n * p->weight;
 }
 
-uint32_t us_pacer_looks_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns)
+uint32_t us_pacer_samples_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns)
 {
 	/* Half an interval less: so much the next sample comes early, as made good. */
 	double interval = (double)p->interval_ns * us_pacer_stretch(p, slot);
-	double looks = (double)stood_ns / interval - 0.5;
-	if (looks < 0)
+	double samples = (double)stood_ns / interval - 0.5;
+	if (samples < 0)
 		return 1;
-	looks += us_random_share(&p->random);
-	return looks < UINT32_MAX / 2 ? 1 + (uint32_t)looks : UINT32_MAX / 2;
+	samples += us_random_share(&p->random);
+	return samples < UINT32_MAX / 2 ? 1 + (uint32_t)samples : UINT32_MAX / 2;
 }
 
 /* The budget's part in the next sample: not before it fits. */
@@ -178,13 +178,13 @@ bool us_pacer_is_free(const struct us_pacer *p, unsigned slot, uint64_t now_ns)
 }
 
 void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,
-		       uint64_t stolen_ns, uint32_t looks)
+		       uint64_t stolen_ns, uint32_t samples)
 {
 	struct us_pacer_slot *s = &p->slot[slot];
 	uint64_t since_due = now_ns > s->due_ns ? now_ns - s->due_ns : 0;
 	uint64_t delay = since_due > stolen_ns ? since_due - stolen_ns : 0;
-	/* The time that the further looks stand for is neither late nor made good. */
-	double more = (double)(looks - 1) * (double)p->interval_ns;
+	/* The time that the further samples stand for is neither late nor made good. */
+	double more = (double)(samples - 1) * (double)p->interval_ns;
 	double stood = more * us_pacer_stretch(p, slot);
 	uint64_t stood_ns = stood < (double)delay ? (uint64_t)stood : delay;
 	uint64_t stretched_ns = stood_ns > more ? stood_ns - (uint64_t)more : 0;
@@ -196,9 +196,9 @@ void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 
 	s->late_ns += since_due - stood_ns - made_good;
 	s->backed_ns += next - unforced + stretched_ns;
-	uint64_t late = whole_looks(p, &s->late_ns);
-	uint64_t backed_off = whole_looks(p, &s->backed_ns);
-	uint64_t taken = (uint64_t)p->weight * looks;
+	uint64_t late = whole_samples(p, &s->late_ns);
+	uint64_t backed_off = whole_samples(p, &s->backed_ns);
+	uint64_t taken = (uint64_t)p->weight * samples;
 	p->counts.late += late;
 	p->counts.backed_off += backed_off;
 	p->counts.due += taken + late + backed_off;

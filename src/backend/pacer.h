@@ -10,7 +10,7 @@
  * Looks that slow samples and late wake-ups cost are counted as late.
  *
  * The budget holds for each slot by itself: the time stolen from it in any second
- * stays below budget_ppm, or exceeds it by one look at most.  The distance grows with
+ * stays below budget_ppm, or exceeds it by one sample at most.  The distance grows with
  * the mean cost of the samples of the last quarter of a second (of 16 at least) until
  * they fit, and shrinks as they get cheaper; samples that cost nothing do not count in
  * the mean, so that an idle guest is looked at as often as a busy one and the idle
@@ -73,13 +73,13 @@ void us_pacer_done(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 
 /*
  * The same for a sample that found the vCPU where it had stood for some time, and took
- * until then: it stands for the samples that would have found it there.  looks, their
- * number, is what us_pacer_looks_in() gave for that time (before the next one is done);
- * it is the capture's weight, 1 or more.
+ * until then: it stands for the samples that would have found it there.  samples, their
+ * number, is what us_pacer_samples_in() gave for that time (before the next one is
+ * done); it is the capture's weight, 1 or more.
  */
-uint32_t us_pacer_looks_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns);
+uint32_t us_pacer_samples_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns);
 void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,
-		       uint64_t stolen_ns, uint32_t looks);
+		       uint64_t stolen_ns, uint32_t samples);
 
 /* What was seen at that time is none of the guest's, and no sample: the next one is
  * planned, and none is counted as due. */

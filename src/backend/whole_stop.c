@@ -36,7 +36,7 @@ static unsigned n_running(const struct us_whole_stop *w)
 }
 
 /* All captures of this stop are done. */
-static void end_look(struct us_whole_stop *w)
+static void end_sample(struct us_whole_stop *w)
 {
 	unsigned n = n_running(w);
 	w->broken = w->ops->resume(w->ctx);
@@ -87,12 +87,12 @@ static void find_next(struct us_whole_stop *w)
 		w->at++;
 }
 
-static int begin_look(struct us_whole_stop *w)
+static int begin_sample(struct us_whole_stop *w)
 {
 	w->busy = w->runs_halted ? 0 : us_vcpu_threads_busy(&w->threads);
 	w->got = 0;
 	us_running_pc_read(&w->running, w->busy & w->mask);
-	int r = w->ops->look(w->ctx);
+	int r = w->ops->sample(w->ctx);
 	if (r < 0)
 		return w->broken = r;
 	w->at = 0;
@@ -100,7 +100,7 @@ static int begin_look(struct us_whole_stop *w)
 	w->held = true;
 	find_next(w);
 	if (w->at >= w->n_vcpu)
-		end_look(w);
+		end_sample(w);
 	return w->broken;
 }
 
@@ -135,7 +135,7 @@ int us_whole_stop_next(struct us_whole_stop *w, uint64_t deadline_ns,
 			return r == -EINTR ? 0 : (w->broken = r);
 		if (due_ns > deadline_ns)
 			return 0;
-		r = begin_look(w);
+		r = begin_sample(w);
 		if (r < 0)
 			return r;
 		if (!w->held && us_now_ns() >= deadline_ns)
@@ -152,7 +152,7 @@ void us_whole_stop_release(struct us_whole_stop *w, struct us_capture *c)
 	w->at++;
 	find_next(w);
 	if (w->at >= w->n_vcpu)
-		end_look(w);
+		end_sample(w);
 	uint64_t now = us_now_ns();
 	c->held_ns = w->ops->paused(w->ctx) ? 0 : now - w->told_ns;
 	w->told_ns = now;

@@ -18,7 +18,7 @@ struct us_whole_stop_ops {
 	int (*sleep)(void *ctx, uint64_t t_ns);
 	/* Stop it and read the vCPUs in mask: sets got, asked_ns and t_ns. What fails
 	 * after the stop is undone. */
-	int (*look)(void *ctx);
+	int (*sample)(void *ctx);
 	int (*resume)(void *ctx);
 	/* Registers and state of a vCPU that was read; the form is set. */
 	void (*fill)(void *ctx, unsigned vcpu, struct us_capture *c);

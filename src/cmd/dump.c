@@ -19,10 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DUMP_HZ	      200
-#define DUMP_LIMIT_NS (3 * US_NS_PER_SEC)
-#define SEARCH_LOOKS  24 /* besides, at most, to find where the images are */
-#define MAX_INLINED   16
+#define DUMP_HZ	       200
+#define DUMP_LIMIT_NS  (3 * US_NS_PER_SEC)
+#define SEARCH_SAMPLES 24 /* besides, at most, to find where the images are */
+#define MAX_INLINED    16
 
 enum {
 	OPT_BACKEND = US_OPTION_LONG,
@@ -60,7 +60,7 @@ struct dump {
 	unsigned n_vcpu;
 	struct seen *seen; /* by vCPU */
 	uint64_t begun_ns;
-	unsigned looks_left;
+	unsigned samples_left;
 	struct us_paths paths; /* of the frames' sources */
 	bool full_paths;
 	char why[512], backend_name[16];
@@ -96,7 +96,7 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 
 /* Unwind one capture while it is held; again if that shows where an image is.  false:
  * that is not known yet, so another sample is worth while. */
-static bool look_at(struct dump *d, struct us_capture *c, struct us_paging *p)
+static bool take_sample(struct dump *d, struct us_capture *c, struct us_paging *p)
 {
 	struct seen *s = &d->seen[c->vcpu];
 	s->state = c->state;
@@ -105,17 +105,17 @@ static bool look_at(struct dump *d, struct us_capture *c, struct us_paging *p)
 		return s->taken = true;
 	us_unwind(d->unwinder, p, &c->regs, &s->stack);
 	uint64_t t_ns = us_now_ns() - d->begun_ns;
-	const struct us_look look = {
+	const struct us_live_sample sample = {
 		.capture = c, .stack = &s->stack, .paging = p, .t_ns = t_ns
 	};
-	us_images_look(&d->images, &look);
-	us_kernel_look(&d->kernel, &look);
+	us_images_sample(&d->images, &sample);
+	us_kernel_sample(&d->kernel, &sample);
 	s->has_stack = true;
 	us_unwind(d->unwinder, p, &c->regs, &s->stack);
 	us_capture_judge(c, &s->stack);
 	s->taken = (us_images_know(&d->images, c) && !us_kernel_pending(&d->kernel) &&
 		    !c->cut) ||
-		   d->looks_left == 0;
+		   d->samples_left == 0;
 	return s->taken;
 }
 
@@ -138,18 +138,18 @@ static int capture_all(struct dump *d, uint64_t mask, struct us_err *e)
 	uint64_t limit = us_now_ns() + DUMP_LIMIT_NS;
 	us_paging_init(&paging, b->mem);
 	d->begun_ns = us_now_ns();
-	d->looks_left = SEARCH_LOOKS;
+	d->samples_left = SEARCH_SAMPLES;
 	int r = b->ops->start(b, &schedule, e);
 	while (r >= 0 && n_missing(d, mask) && us_now_ns() < limit) {
 		r = b->ops->next(b, limit, &c);
 		if (r <= 0)
 			continue;
 		bool done = c.vcpu >= d->n_vcpu || d->seen[c.vcpu].taken ||
-			    look_at(d, &c, &paging);
+			    take_sample(d, &c, &paging);
 		b->ops->release(b, &c);
 		if (done)
 			continue;
-		d->looks_left--;
+		d->samples_left--;
 		us_images_search(&d->images);
 		us_kernel_wait(&d->kernel);
 	}

@@ -63,7 +63,7 @@ struct us_images {
 	const struct us_debug_dirs *dirs; /* during us_images_open() */
 	char note[256]; /* what is missing of images, for the user; "" if nothing */
 
-	/* places.c; changed by us_images_look() only. */
+	/* places.c; changed by us_images_sample() only. */
 	struct us_place place[US_MAX_PLACES];
 	size_t n_place;
 	bool full;	     /* there were more places than the table holds */
@@ -92,13 +92,14 @@ struct us_images {
 		us_gva known[US_MAX_FRAMES];
 	} pieces;
 
-	/* The search: windows are collected in looks, searched for outside of them. */
+	/* The search: windows are collected in samples, searched for outside of them.
+	 */
 	struct us_search {
 		atomic_int state; /* enum us_search_state */
 		us_gpa root;	  /* of the windows; 0: of the kernel */
 		uint64_t begun_ns, next_ns, pause_ns;
-		uint64_t other_ns; /* last look at unknown code by another root */
-		unsigned looks, rounds;
+		uint64_t other_ns; /* last sample of unknown code by another root */
+		unsigned samples, rounds;
 		struct us_find_window window[US_FIND_WINDOWS];
 		size_t n_window;
 		struct {
@@ -111,7 +112,7 @@ struct us_images {
 };
 
 enum us_search_state {
-	US_SEARCH_COLLECT, /* looks add windows */
+	US_SEARCH_COLLECT, /* samples add windows */
 	US_SEARCH_RUN,	   /* us_images_search() is due */
 	US_SEARCH_VERIFY,  /* a sample has to compare what was found */
 };
@@ -136,7 +137,7 @@ US_MUST_CHECK int us_images_check_arch(const struct us_images *i, enum us_arch a
  * distances until something is known.  No allocation.  A place that is found, or ends,
  * gives the unwinder its code map and call frame information.
  */
-void us_images_look(struct us_images *i, const struct us_look *l);
+void us_images_sample(struct us_images *i, const struct us_live_sample *l);
 
 /* The slow part, for another thread or after the release: look for what was collected
  * in the images.  Returns at once if nothing is due. */
@@ -148,7 +149,7 @@ void us_images_search(struct us_images *i);
  * code by which programs enter them?  Then it is, alone, a place of the image; false:
  * it is not, or nothing is due.
  */
-bool us_images_find_piece(struct us_images *i, const struct us_look *l);
+bool us_images_find_piece(struct us_images *i, const struct us_live_sample *l);
 /* Set such a place; it is copied. */
 void us_images_set_piece(struct us_images *i, const struct us_place *p);
 /* Is pc, in this address space, in an image that is known to be there? */
@@ -168,7 +169,7 @@ void us_images_tell(const struct us_images *i, FILE *out);
  * 0 or -ENOMEM. */
 US_MUST_CHECK int us_images_name_places(struct us_images *i);
 
-/* Whether they are what the guest runs was seen by another than us_images_look(): of
+/* Whether they are what the guest runs was seen by another than us_images_sample(): of
  * all of them.  Any thread, but no other at the same time. */
 void us_images_judge(struct us_images *i, enum us_match match);
 

@@ -20,7 +20,7 @@
 #define MAX_STACK      16 /* frames that are looked at for unknown modules */
 #define WAIT_S	       5
 #define ATTACH_HZ      100
-#define ATTACH_LOOKS   6
+#define ATTACH_SAMPLES 6
 #define ATTACH_OTHERS  2 /* kernel code seen where no Linux is */
 #define ATTACH_READS   2 /* that found no kernel: a third would not either */
 #define ATTACH_NS      (5 * US_NS_PER_SEC)
@@ -176,7 +176,7 @@ static uint64_t longer(uint64_t pause_ns)
 	return 2 * pause_ns < MOST_PAUSE_NS ? 2 * pause_ns : MOST_PAUSE_NS;
 }
 
-static bool is_due(struct us_kernel *k, const struct us_look *l)
+static bool is_due(struct us_kernel *k, const struct us_live_sample *l)
 {
 	if (l->t_ns < k->next_ns && !k->images->hasty)
 		return false;
@@ -198,14 +198,14 @@ static void start_reading(struct us_kernel *k)
 	sem_post(&k->wake);
 }
 
-static void look_for_it(struct us_kernel *k, const struct us_look *l)
+static void look_for_it(struct us_kernel *k, const struct us_live_sample *l)
 {
 	if (l->capture->regs.bits == 64 && is_due(k, l) &&
 	    us_linux_locate(l->paging, &l->capture->regs, &k->source.place))
 		start_reading(k);
 }
 
-static void serve(struct us_kernel *k, const struct us_look *l)
+static void serve(struct us_kernel *k, const struct us_live_sample *l)
 {
 	const struct us_regs *regs = &l->capture->regs;
 	int asked = ASK_ASKED;
@@ -230,7 +230,7 @@ static const struct us_linux *current(const struct us_kernel *k)
 	return k->read[atomic_load_explicit(&k->n, memory_order_acquire) - 1];
 }
 
-static void take(struct us_kernel *k, const struct us_look *l)
+static void take(struct us_kernel *k, const struct us_live_sample *l)
 {
 	const struct us_linux *tables = current(k);
 	k->map = (struct us_code_map){
@@ -259,7 +259,7 @@ static void drop(struct us_kernel *k)
 	set_state(k, US_KERNEL_WANTED);
 }
 
-static void check(struct us_kernel *k, const struct us_look *l)
+static void check(struct us_kernel *k, const struct us_live_sample *l)
 {
 	const struct us_regs *regs = &l->capture->regs;
 	const struct us_linux *tables = current(k);
@@ -288,7 +288,7 @@ static bool is_unknown_module(const struct us_kernel *k, us_gva pc)
 }
 
 /* Modules that were loaded since. */
-static void look_for_modules(struct us_kernel *k, const struct us_look *l)
+static void look_for_modules(struct us_kernel *k, const struct us_live_sample *l)
 {
 	const struct us_stack *s = l->stack;
 	if (!k->source.mem || l->t_ns < k->next_ns)
@@ -302,7 +302,7 @@ static void look_for_modules(struct us_kernel *k, const struct us_look *l)
 	}
 }
 
-void us_kernel_look(struct us_kernel *k, const struct us_look *l)
+void us_kernel_sample(struct us_kernel *k, const struct us_live_sample *l)
 {
 	switch (state_of(k)) {
 	case US_KERNEL_WANTED:
@@ -357,11 +357,12 @@ void us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_m
 	unsigned others = 0;
 	if (!a || b->ops->start(b, &schedule, NULL) < 0)
 		return;
-	const struct us_look look = { .capture = &a->capture,
-				      .stack = &a->none,
-				      .paging = &a->paging };
+	const struct us_live_sample sample = { .capture = &a->capture,
+					       .stack = &a->none,
+					       .paging = &a->paging };
 	us_paging_init(&a->paging, b->mem);
-	for (unsigned looks = 0; looks < ATTACH_LOOKS && us_now_ns() < limit; looks++) {
+	for (unsigned samples = 0; samples < ATTACH_SAMPLES && us_now_ns() < limit;
+	     samples++) {
 		int r = b->ops->next(b, limit, &a->capture);
 		if (r < 0)
 			return;
@@ -370,7 +371,7 @@ void us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_m
 		bool readable = us_capture_begin(&a->capture, &a->paging);
 		k->next_ns = k->pause_ns = 0;
 		if (readable)
-			us_kernel_look(k, &look);
+			us_kernel_sample(k, &sample);
 		b->ops->release(b, &a->capture);
 		us_kernel_wait(k);
 		others += readable && !k->failed && is_another(k, &a->capture.regs);

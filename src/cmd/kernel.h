@@ -22,7 +22,7 @@
 #define US_KERNEL_MAX 8 /* times that a kernel is read */
 
 enum us_kernel_state {
-	US_KERNEL_WANTED, /* looks search for it */
+	US_KERNEL_WANTED, /* samples search for it */
 	US_KERNEL_READ,	  /* the thread reads */
 	US_KERNEL_READY,  /* a sample has to take what was read */
 	US_KERNEL_IN_USE,
@@ -77,14 +77,14 @@ void us_kernel_stop(struct us_kernel *k);
 void us_kernel_close(struct us_kernel *k);
 
 /*
- * Before the recording: look at the guest until its kernel was read, or seems not to be
+ * Before the recording: sample the guest until its kernel was read, or seems not to be
  * there, so that the first stack is as whole as the last.  A few samples, half a second
  * mostly, 5 s at most.  What goes wrong will go wrong again when it is recorded.
  */
 void us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_mask);
 
 /* In the sampler, while a capture is held. */
-void us_kernel_look(struct us_kernel *k, const struct us_look *l);
+void us_kernel_sample(struct us_kernel *k, const struct us_live_sample *l);
 /* Is something being read, or read and not yet taken? */
 bool us_kernel_pending(const struct us_kernel *k);
 /* Wait until the thread has read, if it can without the sampler: at most 5 s. */

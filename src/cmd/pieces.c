@@ -30,7 +30,7 @@ static const uint8_t *page_in_file(const struct us_image *m, us_gva at)
 
 /* By the page tables: most kernels lie in one piece in memory. */
 static bool is_mapped_twice(const struct us_images *i, const struct us_place *p,
-			    const struct us_look *l, us_gva page, us_gva *ret_at)
+			    const struct us_live_sample *l, us_gva page, us_gva *ret_at)
 {
 	const struct us_space *s = &l->capture->regs.space;
 	const struct us_image *m = &i->v[p->image];
@@ -57,7 +57,7 @@ static bool tells_something(const uint8_t bytes[US_PIECE_SIZE])
 
 /* By its bytes. */
 static bool is_copied(struct us_images *i, const struct us_place *p,
-		      const struct us_look *l, us_gva page, us_gva *ret_at)
+		      const struct us_live_sample *l, us_gva page, us_gva *ret_at)
 {
 	const struct us_image *m = &i->v[p->image];
 	const struct us_elf_file *f = us_elf_image_file(m->elf);
@@ -103,7 +103,7 @@ static bool is_at_work(const struct us_images *i, const struct us_place *p,
 
 /* Is the page beside it another one?  Else the whole image is there, once more. */
 static bool is_alone(struct us_images *i, const struct us_image *m,
-		     const struct us_look *l, us_gva page, us_gva at)
+		     const struct us_live_sample *l, us_gva page, us_gva at)
 {
 	const int64_t beside[] = { -US_PIECE_SIZE, US_PIECE_SIZE };
 	for (unsigned k = 0; k < 2; k++) {
@@ -127,7 +127,7 @@ static bool has_enough(const struct us_images *i, uint8_t image)
 }
 
 /* Only of kernels, which are in all address spaces. */
-static bool find(struct us_images *i, const struct us_look *l, us_gva page)
+static bool find(struct us_images *i, const struct us_live_sample *l, us_gva page)
 {
 	for (size_t k = 0; k < i->n_place; k++) {
 		const struct us_place p = i->place[k];
@@ -183,7 +183,7 @@ static void set_known(struct us_images *i, const struct us_stack *s, unsigned n_
 						       memory_order_relaxed);
 }
 
-bool us_images_find_piece(struct us_images *i, const struct us_look *l)
+bool us_images_find_piece(struct us_images *i, const struct us_live_sample *l)
 {
 	const struct us_stack *s = l->stack;
 	if (l->t_ns < i->pieces.next_ns || !is_kernel_placed(i))

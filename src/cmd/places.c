@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-#define FIRST_NS       (10 * US_NS_PER_MS) /* between comparisons; doubles */
-#define PAIR_BIT       0x1000		   /* of the root that user code runs by */
-#define CHECK_NS       US_NS_PER_SEC
-#define MOST_NS	       (4 * US_NS_PER_SEC)  /* ... up to this */
-#define COLLECT_NS     (50 * US_NS_PER_MS)  /* at most, for one search */
-#define TURN_NS	       (200 * US_NS_PER_MS) /* at most, for another root */
-#define COLLECT_LOOKS  32
-#define WINDOWS_A_LOOK 4
-#define ENOUGH_WINDOWS 8
+#define FIRST_NS	 (10 * US_NS_PER_MS) /* between comparisons; doubles */
+#define PAIR_BIT	 0x1000		     /* of the root that user code runs by */
+#define CHECK_NS	 US_NS_PER_SEC
+#define MOST_NS		 (4 * US_NS_PER_SEC)  /* ... up to this */
+#define COLLECT_NS	 (50 * US_NS_PER_MS)  /* at most, for one search */
+#define TURN_NS		 (200 * US_NS_PER_MS) /* at most, for another root */
+#define COLLECT_SAMPLES	 32
+#define WINDOWS_A_SAMPLE 4
+#define ENOUGH_WINDOWS	 8
 
 /* The address space that user code of a capture is in; the kernel is in all: 0. */
 static us_gpa root_of(const struct us_capture *c)
@@ -233,8 +233,8 @@ static void set_match(struct us_images *i, struct us_place *p, enum us_match mat
 
 /* --- comparisons --- */
 
-static bool is_same(const struct us_image *m, uint64_t bias, const struct us_look *l,
-		    bool *ret_judged)
+static bool is_same(const struct us_image *m, uint64_t bias,
+		    const struct us_live_sample *l, bool *ret_judged)
 {
 	const struct us_capture *c = l->capture;
 	struct us_image_match counts;
@@ -250,12 +250,13 @@ static bool is_same(const struct us_image *m, uint64_t bias, const struct us_loo
 }
 
 /* From the start of the recording, if it is there at the first sample. */
-static uint64_t from_of(const struct us_images *i, const struct us_look *l)
+static uint64_t from_of(const struct us_images *i, const struct us_live_sample *l)
 {
 	return i->looked ? l->t_ns : 0;
 }
 
-static void compare_guess(struct us_images *i, size_t image, const struct us_look *l)
+static void compare_guess(struct us_images *i, size_t image,
+			  const struct us_live_sample *l)
 {
 	bool judged;
 	const struct us_image *m = &i->v[image];
@@ -275,7 +276,7 @@ static uint64_t next_pause(uint64_t pause_ns)
 
 /* What has no place yet, at doubling distances; at once if the vCPU is at work where
  * the image would be. */
-static void compare_guesses(struct us_images *i, const struct us_look *l)
+static void compare_guesses(struct us_images *i, const struct us_live_sample *l)
 {
 	us_gpa root = root_of(l->capture);
 	us_gva pc = l->capture->regs.pc;
@@ -297,7 +298,7 @@ static void compare_guesses(struct us_images *i, const struct us_look *l)
 }
 
 static void check_piece(struct us_images *i, struct us_place *p,
-			const struct us_look *l)
+			const struct us_live_sample *l)
 {
 	const struct us_capture *c = l->capture;
 	us_gva at = covers(i, p, c->regs.pc) ? c->regs.pc : p->start;
@@ -314,7 +315,7 @@ static void check_piece(struct us_images *i, struct us_place *p,
 }
 
 static void check_place(struct us_images *i, struct us_place *p,
-			const struct us_look *l)
+			const struct us_live_sample *l)
 {
 	const struct us_capture *c = l->capture;
 	const struct us_image *m = &i->v[p->image];
@@ -354,7 +355,7 @@ static bool has_frame_in(const struct us_images *i, const struct us_place *p,
 /* With page-table isolation a process has two roots, on Linux a page apart: by one it
  * runs, by the other the kernel works for it, and reads the user part of its stack.
  * Believed only if the image is seen by that one too. */
-static void pair_spaces(struct us_images *i, const struct us_look *l)
+static void pair_spaces(struct us_images *i, const struct us_live_sample *l)
 {
 	const struct us_capture *c = l->capture;
 	us_gpa root = c->regs.space.root & US_ROOT_MASK;
@@ -382,7 +383,7 @@ static void pair_spaces(struct us_images *i, const struct us_look *l)
 	i->pair_ns = i->hasty ? 0 : l->t_ns + i->pair_pause_ns;
 }
 
-static void check_places(struct us_images *i, const struct us_look *l)
+static void check_places(struct us_images *i, const struct us_live_sample *l)
 {
 	us_gpa root = root_of(l->capture);
 	if (l->t_ns < i->check_ns)
@@ -417,7 +418,7 @@ static void note_differs(struct us_place *p, us_gva pc)
 	}
 }
 
-static void check_here(struct us_images *i, const struct us_look *l)
+static void check_here(struct us_images *i, const struct us_live_sample *l)
 {
 	const struct us_capture *c = l->capture;
 	us_gpa root = root_of(c);
@@ -458,13 +459,14 @@ static bool has_window(const struct us_search *s, us_gva pc)
 	return false;
 }
 
-static void collect_windows(struct us_images *i, const struct us_look *l, us_gpa root)
+static void collect_windows(struct us_images *i, const struct us_live_sample *l,
+			    us_gpa root)
 {
 	struct us_search *s = &i->search;
 	const struct us_stack *stack = l->stack;
 	unsigned added = 0;
 	for (unsigned k = 0;
-	     k < stack->n && added < WINDOWS_A_LOOK && s->n_window < US_FIND_WINDOWS;
+	     k < stack->n && added < WINDOWS_A_SAMPLE && s->n_window < US_FIND_WINDOWS;
 	     k++) {
 		bool user = k ? stack->flags[k] & US_PC_USER : l->capture->regs.user;
 		if (user != l->capture->regs.user || has_window(s, stack->pc[k]) ||
@@ -496,28 +498,28 @@ static bool is_others_turn(struct us_search *s, us_gpa root, uint64_t now_ns)
 }
 
 /* Where the guest is at work, outside of what is known. */
-static void collect(struct us_images *i, const struct us_look *l)
+static void collect(struct us_images *i, const struct us_live_sample *l)
 {
 	struct us_search *s = &i->search;
 	us_gpa root = root_of(l->capture);
-	if (!may_move(i) || (!s->looks && is_known(i, root, l->capture->regs.pc)))
+	if (!may_move(i) || (!s->samples && is_known(i, root, l->capture->regs.pc)))
 		return;
-	if (!s->looks && is_others_turn(s, root, l->t_ns))
+	if (!s->samples && is_others_turn(s, root, l->t_ns))
 		return;
 	if (l->t_ns < s->next_ns)
 		return;
-	if (!s->looks) {
+	if (!s->samples) {
 		s->n_window = 0;
 		s->root = root;
 		s->begun_ns = from_of(i, l);
 	}
 	if (s->root == root)
 		collect_windows(i, l, root);
-	s->looks++;
-	if (!i->hasty && s->n_window < ENOUGH_WINDOWS && s->looks < COLLECT_LOOKS &&
+	s->samples++;
+	if (!i->hasty && s->n_window < ENOUGH_WINDOWS && s->samples < COLLECT_SAMPLES &&
 	    l->t_ns < s->begun_ns + COLLECT_NS)
 		return;
-	s->looks = 0;
+	s->samples = 0;
 	s->next_ns = i->hasty ? 0 : l->t_ns + s->pause_ns;
 	s->pause_ns = next_pause(s->pause_ns);
 	s->rounds++;
@@ -550,7 +552,7 @@ void us_images_search(struct us_images *i)
 }
 
 /* In a sample: what was found by its windows, as a whole. */
-static void verify(struct us_images *i, const struct us_look *l)
+static void verify(struct us_images *i, const struct us_live_sample *l)
 {
 	struct us_search *s = &i->search;
 	bool judged;
@@ -570,7 +572,7 @@ static void verify(struct us_images *i, const struct us_look *l)
 	atomic_store_explicit(&s->state, US_SEARCH_COLLECT, memory_order_release);
 }
 
-void us_images_look(struct us_images *i, const struct us_look *l)
+void us_images_sample(struct us_images *i, const struct us_live_sample *l)
 {
 	if (!i->n)
 		return;

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 
 #define DEFAULT_DIR "uniscope-guests"
-#define LOOK_NS	    US_NS_PER_SEC	 /* how often it is looked for guests */
+#define SEARCH_NS   US_NS_PER_SEC	 /* how often it is looked for guests */
 #define PAUSE_NS    (200 * US_NS_PER_MS) /* between two wake-ups of a recording */
 #define MAX_TRIES   4			 /* of a guest that is only just starting */
 #define MAX_NAMES   10000
@@ -435,19 +435,19 @@ static void sleep_until(struct fleet *f, uint64_t until_ns)
 
 static int record_until_over(struct fleet *f, struct us_err *e)
 {
-	uint64_t look_ns = f->begin_ns + LOOK_NS;
+	uint64_t search_ns = f->begin_ns + SEARCH_NS;
 	int r = look_for_guests(f, true, e);
 	if (r < 0)
 		return r;
 	if (!f->n_running && !f->set->json)
 		fputs("no guest runs on this host yet: waiting for one\n", stderr);
 	while (f->n_running || !is_over(f)) {
-		sleep_until(f, look_ns);
+		sleep_until(f, search_ns);
 		look_at_members(f);
-		if (us_now_ns() < look_ns)
+		if (us_now_ns() < search_ns)
 			continue;
 		show_progress(f);
-		look_ns = us_now_ns() + LOOK_NS;
+		search_ns = us_now_ns() + SEARCH_NS;
 		if (look_for_guests(f, false, NULL) < 0)
 			continue; /* the next time */
 	}

@@ -171,14 +171,14 @@ static int find_kernel(struct us_recording *r, struct us_err *e)
 	return us_writer_fact(r->writer, "symbols_note", r->images.note, e);
 }
 
-static void look(void *ctx, const struct us_look *l)
+static void see_sample(void *ctx, const struct us_live_sample *l)
 {
 	struct us_recording *r = ctx;
 	if (!r->first_ns)
 		r->first_ns = us_now_ns();
 	r->images.hasty = l->warm_up;
-	us_images_look(&r->images, l);
-	us_kernel_look(&r->kernel, l);
+	us_images_sample(&r->images, l);
+	us_kernel_sample(&r->kernel, l);
 }
 
 static size_t take_host(void *ctx, struct us_host_copy *c,
@@ -258,8 +258,8 @@ int us_recording_begin(struct us_recording *r, struct us_err *e)
 static size_t ring_bytes(const struct us_recording *r)
 {
 	const struct us_schedule *s = &r->set->schedule;
-	double looks = s->hz * r->backend->n_vcpu * (double)s->pause_ns / 1e9;
-	double bytes = 2 * looks * US_MAX_FRAMES * (sizeof(us_gva) + 1);
+	double samples = s->hz * r->backend->n_vcpu * (double)s->pause_ns / 1e9;
+	double bytes = 2 * samples * US_MAX_FRAMES * (sizeof(us_gva) + 1);
 	if (!s->pause_ns || bytes > MOST_RING)
 		return MOST_RING;
 	return bytes < LEAST_RING ? LEAST_RING : (size_t)bytes;
@@ -273,7 +273,7 @@ int us_recording_sample(struct us_recording *r, struct us_err *e)
 		.stop = r->stop,
 		.ring_bytes = ring_bytes(r),
 		.warm_up = !r->launch, /* else its start is what is to be seen */
-		.look = look,
+		.sample = see_sample,
 		.host = r->host ? take_host : NULL,
 		.progress = progress,
 		.finish = finish,

@@ -15,19 +15,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HZ	     1000
-#define ENOUGH_LOOKS 2500
-#define FEWEST_LOOKS 300
-#define LONGEST_NS   (8 * US_NS_PER_SEC)
-#define WHOLE_SHARE  0.95 /* of the stacks in functions with a frame, at least */
-#define SETTLE_NS    (100 * US_NS_PER_MS)
-#define TIME_SLACK   0.05 /* the scheduler's own sums come a little late, ... */
-#define WAIT_SLACK   0.2  /* ... those of waiting for a CPU when the wait is over */
-#define SHARE_SIGMAS 4	  /* one in 16,000 by chance ... */
-#define SHARE_SLACK  0.01 /* ... and what calls take of the spinning */
+#define HZ	       1000
+#define ENOUGH_SAMPLES 2500
+#define FEWEST_SAMPLES 300
+#define LONGEST_NS     (8 * US_NS_PER_SEC)
+#define WHOLE_SHARE    0.95 /* of the stacks in functions with a frame, at least */
+#define SETTLE_NS      (100 * US_NS_PER_MS)
+#define TIME_SLACK     0.05 /* the scheduler's own sums come a little late, ... */
+#define WAIT_SLACK     0.2  /* ... those of waiting for a CPU when the wait is over */
+#define SHARE_SIGMAS   4    /* one in 16,000 by chance ... */
+#define SHARE_SLACK    0.01 /* ... and what calls take of the spinning */
 
 struct tally {
-	unsigned looks;		  /* in the guest, with a stack */
+	unsigned samples;	  /* in the guest, with a stack */
 	unsigned outside;	  /* of them: not in its code */
 	unsigned wrong;		  /* with a frame that is not true */
 	unsigned framed;	  /* in functions with a frame */
@@ -35,7 +35,7 @@ struct tally {
 	unsigned frameless;	  /* in the one without */
 	unsigned frameless_whole; /* of them */
 	unsigned in_chain[US_DEMO_CHAINS];
-	uint64_t due[US_N_VCPU_STATE]; /* looks, by state */
+	uint64_t due[US_N_VCPU_STATE]; /* samples, by state */
 	struct us_backend_counts counts;
 	struct us_stack bad; /* the first that is outside or wrong; n is 0: none */
 };
@@ -67,7 +67,7 @@ static void judge(struct tally *t, const struct us_stack *s)
 {
 	const struct us_demo_function *f = us_demo_find(s->pc[0]);
 	bool good = f && is_true(f, s);
-	t->looks++;
+	t->samples++;
 	t->outside += !f;
 	t->wrong += f && !good;
 	if (!good && !t->bad.n)
@@ -113,7 +113,7 @@ static int sample(struct check *k, struct us_err *e)
 			k->b->ops->explain(k->b, r, e);
 		else if (us_now_ns() >= end)
 			break;
-		if (!enough && k->t.looks >= ENOUGH_LOOKS) {
+		if (!enough && k->t.samples >= ENOUGH_SAMPLES) {
 			enough = true;
 			end = us_now_ns() + SETTLE_NS;
 		}
@@ -186,10 +186,10 @@ static double part(double of, double all)
 static void tell_code(struct check *k)
 {
 	const struct tally *t = &k->t;
-	tell(k, t->looks >= FEWEST_LOOKS && !t->outside, "places",
+	tell(k, t->samples >= FEWEST_SAMPLES && !t->outside, "places",
 	     "%u of %u program counters are in the guest's code%s",
-	     t->looks - t->outside, t->looks,
-	     t->looks < FEWEST_LOOKS ? ": too few samples" : "");
+	     t->samples - t->outside, t->samples,
+	     t->samples < FEWEST_SAMPLES ? ": too few samples" : "");
 }
 
 static void tell_stacks(struct check *k)

@@ -12,11 +12,11 @@
 
 #define RING_BYTES (4U << 20)
 #define WARM_UP_NS (300 * US_NS_PER_MS)
-/* On a slow host so many looks take longer. */
-#define WARM_UP_LOOKS	24
+/* On a slow host so many samples take longer. */
+#define WARM_UP_SAMPLES 24
 #define WARM_UP_MOST_NS (1500 * US_NS_PER_MS)
 #define CALM_NS		(50 * US_NS_PER_MS)
-#define CALM_LOOKS	8
+#define CALM_SAMPLES	8
 /* A stop takes effect within this time, and sums are made at least so often. */
 #define TICK_NS (100 * US_NS_PER_MS)
 
@@ -76,16 +76,16 @@ static void mark_exit(struct us_stack *s, uint32_t exit)
 }
 
 /* It may find where the guest's functions are: then the stack is taken again. */
-static void look(struct recorder *r)
+static void show_sample(struct recorder *r)
 {
 	struct us_capture *c = &r->capture;
 	unsigned before = us_unwinder_changes(r->unwinder);
-	const struct us_look l = { .capture = c,
-				   .stack = &r->stack,
-				   .paging = &r->paging,
-				   .t_ns = r->start_ns ? since_start(r) : 0,
-				   .warm_up = !r->start_ns };
-	r->opts->look(r->opts->ctx, &l);
+	const struct us_live_sample l = { .capture = c,
+					  .stack = &r->stack,
+					  .paging = &r->paging,
+					  .t_ns = r->start_ns ? since_start(r) : 0,
+					  .warm_up = !r->start_ns };
+	r->opts->sample(r->opts->ctx, &l);
 	if (us_unwinder_changes(r->unwinder) != before)
 		us_unwind(r->unwinder, &r->paging, &c->regs, &r->stack);
 }
@@ -105,8 +105,8 @@ static const struct us_stack *stack_of(struct recorder *r)
 		return &r->stack;
 	}
 	us_unwind(r->unwinder, &r->paging, &c->regs, &r->stack);
-	if (r->opts->look)
-		look(r);
+	if (r->opts->sample)
+		show_sample(r);
 	us_capture_judge(c, &r->stack);
 	mark_space(&r->stack, &c->regs.space);
 	if (c->exit)
@@ -249,15 +249,15 @@ static bool learns(struct recorder *r)
 	if (!us_capture_begin(c, &r->paging))
 		return false;
 	us_unwind(r->unwinder, &r->paging, &c->regs, &r->stack);
-	if (r->opts->warm_up && r->opts->look)
-		look(r);
+	if (r->opts->warm_up && r->opts->sample)
+		show_sample(r);
 	us_capture_judge(c, &r->stack);
 	return c->cut || (r->opts->warm_up && r->stack.end != US_END_ROOT);
 }
 
 /* Before the recording begins.  One that copies stacks learns from those that were cut
  * how much to copy, and from where: until none was for a while.  One that stops the
- * guest looks no longer than until a few in a row were whole. */
+ * guest samples no longer than until a few in a row were whole. */
 static void warm_up(struct recorder *r)
 {
 	struct us_backend *b = r->backend;
@@ -265,14 +265,14 @@ static void warm_up(struct recorder *r)
 	bool no_stop = b->caps & US_CAP_NO_STOP;
 	uint64_t now = us_now_ns(), end = now + WARM_UP_NS, calm = now + CALM_NS;
 	uint64_t most = now + WARM_UP_MOST_NS;
-	unsigned whole = 0, looks = 0;
+	unsigned whole = 0, samples = 0;
 	if ((!no_stop && !r->opts->warm_up) || b->caps & US_CAP_FUNCTIONS ||
 	    b->ops->start(b, &r->opts->schedule, NULL))
 		return;
 	if (no_stop)
 		most = end;
-	while ((now < end || (looks && looks < WARM_UP_LOOKS && now < most)) &&
-	       (no_stop ? now < calm : whole < CALM_LOOKS) && !is_stopped(r)) {
+	while ((now < end || (samples && samples < WARM_UP_SAMPLES && now < most)) &&
+	       (no_stop ? now < calm : whole < CALM_SAMPLES) && !is_stopped(r)) {
 		uint64_t until = now < end ? end : most;
 		int got = b->ops->next(b, no_stop && calm < end ? calm : until, c);
 		now = us_now_ns();
@@ -281,7 +281,7 @@ static void warm_up(struct recorder *r)
 		if (!got)
 			continue;
 		whole++;
-		looks++;
+		samples++;
 		if (learns(r)) {
 			calm = now + CALM_NS;
 			whole = 0;

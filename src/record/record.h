@@ -26,7 +26,7 @@
 #define US_RECORD_FLUSH_MS 250
 
 /* A capture that is held. */
-struct us_look {
+struct us_live_sample {
 	const struct us_capture *capture;
 	const struct us_stack *stack;
 	struct us_paging *paging;
@@ -47,13 +47,13 @@ struct us_record_opts {
 	/* Look at the guest before the start, within the budget, until a few stacks in
 	 * a row are whole: where its code is, and which programs there are, shows in
 	 * some samples only, and those before it would be cut.  For a third of a second
-	 * or two dozen looks, whatever takes longer, but not for more than 1.5 s. */
+	 * or two dozen samples, whatever takes longer, but not for more than 1.5 s. */
 	bool warm_up;
 
 	/* Called by the sampler with each capture that has registers, while it is held
 	 * and after its stack was taken: time to read the guest's memory (which
 	 * images are where?).  Part of the hot path.  May be NULL. */
-	void (*look)(void *ctx, const struct us_look *l);
+	void (*sample)(void *ctx, const struct us_live_sample *l);
 	/* Called by the sampler with a capture that says what the host did
 	 * (schedule.host): program counters of that, innermost first; how many.  Part
 	 * of the hot path.  May be NULL. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench-kvm.c: guest time lost per look: the kvm backend with a stack of 11 frames,
+ * bench-kvm.c: guest time lost per sample: the kvm backend with a stack of 11 frames,
  * beside the least that any stop by ptrace costs, and beside QEMU's `info registers`;
  * and the bpf backend with the same stacks, beside a timer whose program does nothing.
  *
- * The guest counts its work in memory.  In slices with looks and slices without, which
- * take turns, the time that the vCPU's thread had (wall time without the waiting for a
- * host CPU) is compared with the work done in it.
+ * The guest counts its work in memory.  In slices with samples and slices without,
+ * which take turns, the time that the vCPU's thread had (wall time without the waiting
+ * for a host CPU) is compared with the work done in it.
  */
 #include "backend/backend.h"
 #include "backend/bpf/bpf.h"
@@ -47,9 +47,9 @@ static const char *const mode_name[N_MODE] = {
 };
 
 struct results {
-	double lost_us[MAX_ROUNDS]; /* a look, in each slice */
+	double lost_us[MAX_ROUNDS]; /* a sample, in each slice */
 	unsigned n_slice;
-	uint64_t looks, whole, cpu, held;
+	uint64_t samples, whole, cpu, held;
 };
 
 struct bench {
@@ -93,7 +93,7 @@ static double time_between(const struct reading *a, const struct reading *b)
 	return (double)(b->wall - a->wall) - (double)(b->delay - a->delay);
 }
 
-static void look_by_backend(struct bench *b, enum mode mode, uint64_t end)
+static void sample_by_backend(struct bench *b, enum mode mode, uint64_t end)
 {
 	struct us_backend *by = mode == BPF ? b->bpf : b->b;
 	struct us_schedule s = { .hz = HZ, .seed = b->seed++ };
@@ -109,7 +109,7 @@ static void look_by_backend(struct bench *b, enum mode mode, uint64_t end)
 						  stack.end == US_END_ROOT;
 		}
 		by->ops->release(by, &c);
-		b->results[mode].looks += c.state == US_VCPU_GUEST ? 1 : mode != BPF;
+		b->results[mode].samples += c.state == US_VCPU_GUEST ? 1 : mode != BPF;
 		b->results[mode].held += c.held_ns;
 	}
 	s.hz = NEVER_HZ;
@@ -136,7 +136,7 @@ static uint64_t ask_monitor(const struct bench *b)
 	return us_now_ns() - asked;
 }
 
-static void look_by_hand(struct bench *b, enum mode mode, uint64_t end)
+static void sample_by_hand(struct bench *b, enum mode mode, uint64_t end)
 {
 	static struct us_pacer p;
 	struct us_schedule s = { .hz = HZ, .seed = b->seed++ };
@@ -146,7 +146,7 @@ static void look_by_hand(struct bench *b, enum mode mode, uint64_t end)
 		us_pacer_sleep(due);
 		uint64_t held = mode == FLOOR ? bare_stop(b) : ask_monitor(b);
 		us_pacer_done(&p, 0, us_now_ns(), held);
-		b->results[mode].looks++;
+		b->results[mode].samples++;
 		b->results[mode].held += held;
 	}
 }
@@ -159,10 +159,10 @@ static void tick_empty(struct bench *b, uint64_t end)
 	us_pacer_sleep(end);
 	us_bpf_timer_set(&b->empty, 0);
 	us_bpf_run_time(b->programs, true, &runs[1], &ns);
-	b->results[EMPTY].looks += runs[1] - runs[0];
+	b->results[EMPTY].samples += runs[1] - runs[0];
 }
 
-/* Work a ns in a slice without looks. */
+/* Work a ns in a slice without samples. */
 static double quiet_rate(struct bench *b)
 {
 	struct reading from = take_reading(b);
@@ -181,9 +181,9 @@ static void busy_slice(struct bench *b, enum mode mode, struct reading *from,
 	if (mode == EMPTY)
 		tick_empty(b, from->wall + SLICE_NS);
 	else if (mode == KVM_REGS || mode == KVM_UNWIND || mode == BPF)
-		look_by_backend(b, mode, from->wall + SLICE_NS);
+		sample_by_backend(b, mode, from->wall + SLICE_NS);
 	else
-		look_by_hand(b, mode, from->wall + SLICE_NS);
+		sample_by_hand(b, mode, from->wall + SLICE_NS);
 	*to = take_reading(b);
 	b->results[mode].cpu += cpu_ns() - cpu;
 	if (mode != FLOOR)
@@ -198,14 +198,14 @@ static void one_round(struct bench *b, double *before)
 	for (enum mode mode = 0; mode < (b->bpf ? N_MODE : EMPTY); mode++) {
 		struct results *r = &b->results[mode];
 		struct reading from, to;
-		uint64_t looks = r->looks;
+		uint64_t samples = r->samples;
 		busy_slice(b, mode, &from, &to);
 		double after = quiet_rate(b);
 		double needed = (double)(to.work - from.work) * 2 / (*before + after);
 		double lost = time_between(&from, &to) - needed;
-		if (r->looks > looks)
+		if (r->samples > samples)
 			r->lost_us[r->n_slice++] = lost / 1e3 /
-						   (double)(r->looks - looks);
+						   (double)(r->samples - samples);
 		*before = after;
 	}
 }
@@ -234,8 +234,8 @@ static void print_bpf(struct bench *b, double kvm)
 	printf("bpf: whole stacks: %llu of %llu; its program %.0f ns a tick, an empty "
 	       "one "
 	       "%.0f ns: %.1f times (goal: at most 8 under SVM)\n",
-	       (unsigned long long)r->whole, (unsigned long long)r->looks, tick, empty,
-	       empty > 0 ? tick / empty : 0);
+	       (unsigned long long)r->whole, (unsigned long long)r->samples, tick,
+	       empty, empty > 0 ? tick / empty : 0);
 	printf("bpf to the timer with an empty program: %.2f times (goal: at most "
 	       "1.15)\n",
 	       quantile(r, 0.5) / quantile(&b->results[EMPTY], 0.5));
@@ -245,20 +245,20 @@ static void print_bpf(struct bench *b, double kvm)
 
 static void print_results(struct bench *b)
 {
-	printf("%-34s %7s %24s %8s %8s\n", "us a look", "looks",
+	printf("%-34s %7s %24s %8s %8s\n", "us a sample", "samples",
 	       "lost: median (quartiles)", "held", "own CPU");
 	for (enum mode mode = 0; mode < (b->bpf ? N_MODE : EMPTY); mode++) {
 		struct results *r = &b->results[mode];
-		double n = (double)r->looks * 1e3;
+		double n = (double)r->samples * 1e3;
 		printf("%-34s %7llu %8.1f (%5.1f to %5.1f) %8.1f %8.1f\n",
-		       mode_name[mode], (unsigned long long)r->looks, quantile(r, 0.5),
-		       quantile(r, 0.25), quantile(r, 0.75), (double)r->held / n,
-		       (double)r->cpu / n);
+		       mode_name[mode], (unsigned long long)r->samples,
+		       quantile(r, 0.5), quantile(r, 0.25), quantile(r, 0.75),
+		       (double)r->held / n, (double)r->cpu / n);
 	}
 	double kvm = quantile(&b->results[KVM_UNWIND], 0.5);
 	struct results *walked = &b->results[KVM_UNWIND];
 	printf("whole stacks: %llu of %llu\n", (unsigned long long)walked->whole,
-	       (unsigned long long)walked->looks);
+	       (unsigned long long)walked->samples);
 	printf("kvm backend to the bare stop: %.2f times (goal: at most 1.5)\n",
 	       kvm / quantile(&b->results[FLOOR], 0.5));
 	printf("QMP to the kvm backend: %.2f times (goal: at least 3)\n",
@@ -360,7 +360,7 @@ static void print_attach_time(struct bench *b)
 		us_backend_close(again);
 		worst = took > worst ? took : worst;
 	}
-	printf("attach to first look: %.1f ms at worst of 20 (goal: under 100)\n",
+	printf("attach to first sample: %.1f ms at worst of 20 (goal: under 100)\n",
 	       (double)worst / 1e6);
 }
 

@@ -23,7 +23,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#define N_LOOK	  400
+#define N_SAMPLE  400
 #define N_BATCH	  40
 #define BATCH	  50
 #define N_TRACE	  (N_BATCH * BATCH)
@@ -90,7 +90,7 @@ static uint64_t trace(uint64_t *ret_cpu, unsigned *frames)
 }
 
 /* A sample that is due by now: all but what writes it. */
-static uint64_t look(uint64_t *ret_cpu, unsigned *frames)
+static uint64_t sample(uint64_t *ret_cpu, unsigned *frames)
 {
 	static struct us_capture c;
 	static struct us_stack stack;
@@ -148,39 +148,40 @@ static uint64_t rest(void)
 	return cpu_ns() - from;
 }
 
-static uint64_t bare[N_LOOK], held[N_LOOK], peer[N_LOOK], peer_cpu[N_LOOK],
-	own_cpu[N_LOOK], wait_cpu[N_LOOK], clock_cpu[N_LOOK];
+static uint64_t bare[N_SAMPLE], held[N_SAMPLE], peer[N_SAMPLE], peer_cpu[N_SAMPLE],
+	own_cpu[N_SAMPLE], wait_cpu[N_SAMPLE], clock_cpu[N_SAMPLE];
 
 /* All of them by turns. */
 static void measure(const struct us_xen_calls *calls, void *xen,
 		    const struct us_xen_domain *d)
 {
 	unsigned frames = 0, peer_frames = 0;
-	for (unsigned i = 0; i < N_LOOK; i++) {
+	for (unsigned i = 0; i < N_SAMPLE; i++) {
 		bare[i] = floor_of(calls, xen, d);
 		rest();
 		peer[i] = trace(&peer_cpu[i], &peer_frames);
 		rest();
-		held[i] = look(&own_cpu[i], &frames);
+		held[i] = sample(&own_cpu[i], &frames);
 		wait_cpu[i] = rest();
 		uint64_t from = cpu_ns();
 		clock_cpu[i] = cpu_ns() - from;
 	}
 	/* The clock of CPU time is a system call: half of two belongs to each reading.
 	 */
-	double clock_us = median_us(clock_cpu, N_LOOK),
-	       floor_us = median_us(bare, N_LOOK), held_us = median_us(held, N_LOOK),
-	       peer_us = median_us(peer, N_LOOK);
+	double clock_us = median_us(clock_cpu, N_SAMPLE),
+	       floor_us = median_us(bare, N_SAMPLE),
+	       held_us = median_us(held, N_SAMPLE), peer_us = median_us(peer, N_SAMPLE);
 	printf("pause, registers, unpause: %.1f us\n", floor_us);
-	double peer_cpu_us = median_us(peer_cpu, N_LOOK) - clock_us,
-	       cpu_us = median_us(own_cpu, N_LOOK) - clock_us;
+	double peer_cpu_us = median_us(peer_cpu, N_SAMPLE) - clock_us,
+	       cpu_us = median_us(own_cpu, N_SAMPLE) - clock_us;
 	printf("uniprof's loop (%.1f frames): held %.1f us, %.2f times; CPU %.1f us\n",
-	       (double)peer_frames / N_LOOK, peer_us, peer_us / floor_us, peer_cpu_us);
+	       (double)peer_frames / N_SAMPLE, peer_us, peer_us / floor_us,
+	       peer_cpu_us);
 	printf("uniscope (%.1f frames): held %.1f us, %.2f times; CPU %.1f us, %.2f "
 	       "times uniprof's\n",
-	       (double)frames / N_LOOK, held_us, held_us / floor_us, cpu_us,
+	       (double)frames / N_SAMPLE, held_us, held_us / floor_us, cpu_us,
 	       cpu_us / peer_cpu_us);
-	printf("a wait: CPU %.1f us\n", median_us(wait_cpu, N_LOOK) - clock_us);
+	printf("a wait: CPU %.1f us\n", median_us(wait_cpu, N_SAMPLE) - clock_us);
 }
 
 /* CPU time of a batch; the median tells what one costs on a host that does other things
@@ -265,7 +266,7 @@ int main(int argc, char **argv)
 	need(calls->domain(xen, (uint32_t)atoi(argv[1]), &d), NULL);
 	open_all(calls, xen, d.id);
 	for (unsigned i = 0; i < N_WARM_UP; i++)
-		look(&own_cpu[0], &frames);
+		sample(&own_cpu[0], &frames);
 	measure(calls, xen, &d);
 	loop();
 	samples();
@@ -273,7 +274,7 @@ int main(int argc, char **argv)
 	us_unwinder_free(unwinder);
 	double peer_us = xenctx_us(argv[2], argv[1]);
 	printf("xenctx, a trace without its start: %.0f us: %.0f times the pause\n",
-	       peer_us, peer_us / median_us(held, N_LOOK));
+	       peer_us, peer_us / median_us(held, N_SAMPLE));
 	calls->close(xen);
 	return 0;
 }

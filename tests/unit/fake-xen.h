@@ -30,7 +30,7 @@ struct fake_xen {
 	struct us_regs regs[FAKE_VCPUS];
 	int regs_code[FAKE_VCPUS]; /* what regs() returns */
 	int domain_code, pause_code, width, look_code;
-	unsigned n_look;		 /* calls that did something */
+	unsigned n_sample;		 /* calls that did something */
 	uint64_t slow_ns;		 /* what domain() takes */
 	uint64_t domain_ns, unpaused_ns; /* the last calls' begin */
 	atomic_int paused;		 /* the count of pauses */
@@ -42,7 +42,7 @@ struct fake_xen {
 };
 
 static struct fake_xen *fake_xen;
-static int fake_look_code; /* look_code of those that are set up from now on */
+static int fake_sample_code; /* look_code of those that are set up from now on */
 
 static int fake_open(void **ret, struct us_err *e)
 {
@@ -124,13 +124,13 @@ static int fake_regs(void *h, const struct us_xen_domain *d, unsigned vcpu,
 }
 
 /* All at once.  look_code: that of the call. */
-static int fake_look(void *h, const struct us_xen_domain *d, struct us_xen_look *l)
+static int fake_sample(void *h, const struct us_xen_domain *d, struct us_xen_sample *l)
 {
 	struct fake_xen *x = h;
 	unsigned n = 0;
 	if (x->look_code)
 		return x->look_code;
-	x->n_look++;
+	x->n_sample++;
 	if (l->state)
 		l->domain_code = fake_domain(h, d->id, &l->domain);
 	l->vcpus_known = l->regs_read = 0;
@@ -183,7 +183,7 @@ static const struct us_xen_calls fake_calls = {
 	.width = fake_width,
 	.vcpu = fake_vcpu,
 	.regs = fake_regs,
-	.look = fake_look,
+	.sample = fake_sample,
 	.map = fake_map,
 	.unmap = fake_unmap,
 	.how = fake_how,
@@ -204,7 +204,7 @@ static void fake_setup(unsigned n)
 		.memory = FAKE_FRAMES * US_XEN_PAGE,
 	};
 	fake_xen->width = 64;
-	fake_xen->look_code = fake_look_code;
+	fake_xen->look_code = fake_sample_code;
 	for (unsigned i = 0; i < n; i++)
 		fake_xen->vcpu[i] = (struct us_xen_vcpu){ .online = true,
 							  .running = true };

@@ -72,7 +72,7 @@ static uint8_t *mini_slot(int vm, const struct mini_layout *l, unsigned slot, in
 		return NULL;
 	uint8_t *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			   l->memfd ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
-	if (byte && at != MAP_FAILED) /* before anybody looks */
+	if (byte && at != MAP_FAILED) /* before anybody samples */
 		memset(at, byte, size);
 	struct kvm_userspace_memory_region m = { .slot = slot,
 						 .guest_phys_addr = slot * size,

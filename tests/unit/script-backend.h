@@ -14,7 +14,7 @@ struct script {
 	struct us_backend base;
 	/* Fill *c and return as next() does; looks counts the calls from 1 on. */
 	int (*next)(struct script *s, uint64_t deadline_ns, struct us_capture *c);
-	uint64_t looks;
+	uint64_t samples;
 	int start_code;
 	const char *words; /* of explain(); NULL: it has none */
 	void (*on_explain)(void *ctx);
@@ -38,7 +38,7 @@ static inline int script_next(struct us_backend *b, uint64_t deadline_ns,
 {
 	struct script *s = (struct script *)b;
 	assert_int_equal(s->held, 0);
-	s->looks++;
+	s->samples++;
 	int r = s->next(s, deadline_ns, c);
 	s->held = r > 0;
 	if (r > 0)

@@ -130,13 +130,13 @@ static void write_types(void)
 /* --- a recording of the guest --- */
 
 struct seen {
-	unsigned looks, framed, whole, frameless, wrong, outside;
+	unsigned samples, framed, whole, frameless, wrong, outside;
 };
 
 static void judge(struct seen *seen, const struct us_stack *s)
 {
 	const struct us_demo_function *f = us_demo_find(s->pc[0]);
-	seen->looks++;
+	seen->samples++;
 	seen->outside += !f;
 	if (!f)
 		return;
@@ -159,7 +159,7 @@ static void look(struct us_backend *b, struct us_unwinder *u, struct seen *seen)
 	struct us_paging p;
 	uint64_t end = us_now_ns() + LIMIT_NS;
 	us_paging_init(&p, b->mem);
-	while (us_now_ns() < end && seen->looks < LOOKS) {
+	while (us_now_ns() < end && seen->samples < LOOKS) {
 		int r = b->ops->next(b, end, &c);
 		assert_true(r >= 0);
 		if (r != 1)
@@ -208,7 +208,7 @@ static void record(bool two_spaces, struct seen *seen)
 	assert_true(runs_on);
 	print_message("# %u looks, %u outside, %u wrong; %u of %u whole with a frame, "
 		      "%u without\n",
-		      seen->looks, seen->outside, seen->wrong, seen->whole,
+		      seen->samples, seen->outside, seen->wrong, seen->whole,
 		      seen->framed, seen->frameless);
 }
 
@@ -232,7 +232,7 @@ static void one_address_space_is_followed(void **state)
 	(void)state;
 	must_be_possible();
 	record(false, &seen);
-	assert_true(seen.looks > LOOKS / 10);
+	assert_true(seen.samples > LOOKS / 10);
 	assert_int_equal(seen.outside, 0);
 	assert_int_equal(seen.wrong, 0);
 	assert_true(seen.whole > seen.framed * 0.8);
@@ -246,7 +246,7 @@ static void of_two_none_is_wrong(void **state)
 	(void)state;
 	must_be_possible();
 	record(true, &seen);
-	assert_true(seen.looks > LOOKS / 10);
+	assert_true(seen.samples > LOOKS / 10);
 	assert_int_equal(seen.outside, 0);
 	assert_int_equal(seen.wrong, 0);
 	assert_true(seen.whole < seen.framed * 0.8);

@@ -18,14 +18,14 @@ static struct us_mem mem;
 static struct us_regs regs;
 
 static struct us_bpf_roots roots;
-static struct us_bpf_look a_look;
+static struct us_bpf_sample a_look;
 static struct us_stack_copy window;
 
 static int no_roots(void **state)
 {
 	(void)state;
 	memset(&roots, 0, sizeof(roots));
-	a_look = (struct us_bpf_look){
+	a_look = (struct us_bpf_sample){
 		.flags = US_BPF_OLD_EL1,
 		.arm = { .tcr = TCR, .sctlr = 1, .ttbr0 = 0x10000, .ttbr1 = 0x20000 },
 	};

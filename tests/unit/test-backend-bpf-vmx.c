@@ -2,11 +2,11 @@
 /*
  * What the bpf backend does on Intel's VMX, as far as it can be tried without one: the
  * rule with made-up registers, the stack without a stack pointer, the event and the
- * looks on what KVM there is, and the programs against the types of a kernel with
+ * samples on what KVM there is, and the programs against the types of a kernel with
  * kvm_intel: this kernel's with a made-up vcpu_vmx, or those of its own module.
  */
 #include "backend/bpf/exit_event.h"
-#include "backend/bpf/look.h"
+#include "backend/bpf/sample.h"
 #include "backend/bpf/programs.h"
 #include "backend/bpf/vmx.h"
 #include "backend/bpf/vmx_rule.h"
@@ -36,12 +36,12 @@
 /* --- the rule --- */
 
 /* 64-bit code of a kernel, as KVM has it at a tick; its root of an earlier exit. */
-static struct us_bpf_look look_at(uint64_t pc)
+static struct us_bpf_sample look_at(uint64_t pc)
 {
-	struct us_bpf_look l = { .cr0 = US_BPF_CR0_PG | 1,
-				 .cr3 = 0xdead000,
-				 .cr4 = 0x20,
-				 .efer = LONG_MODE };
+	struct us_bpf_sample l = { .cr0 = US_BPF_CR0_PG | 1,
+				   .cr3 = 0xdead000,
+				   .cr4 = 0x20,
+				   .efer = LONG_MODE };
 	l.reg[4] = 0xbad;
 	l.reg[16] = pc;
 	return l;
@@ -56,7 +56,7 @@ static struct us_bpf_seen seen_64(void)
 
 static void what_is_stale_is_not_shown(void **state)
 {
-	struct us_bpf_look l = look_at(LOW_PC);
+	struct us_bpf_sample l = look_at(LOW_PC);
 	struct us_bpf_seen none = { 0 }, seen = seen_64();
 	(void)state;
 	us_vmx_rule(&l, &(struct us_vmx_kept){ 0 }, &none);
@@ -80,7 +80,7 @@ static void a_root_that_moves_is_found_out(void **state)
 {
 	struct us_vmx_kept fresh_root = rip_only;
 	struct us_bpf_seen seen = seen_64();
-	struct us_bpf_look l = look_at(LOW_PC);
+	struct us_bpf_sample l = look_at(LOW_PC);
 	(void)state;
 	fresh_root.has_cr3 = true;
 	l.cr3 = ROOT | 0xfff; /* the same, with flags */
@@ -105,7 +105,7 @@ static void one_code(uint64_t pc, uint32_t segments, uint32_t ar,
 		     struct us_bpf_seen seen, int cs_l, uint8_t flags)
 {
 	struct us_vmx_kept k = rip_only;
-	struct us_bpf_look l = look_at(pc);
+	struct us_bpf_sample l = look_at(pc);
 	k.segments = segments;
 	k.cs_ar = ar;
 	us_vmx_rule(&l, &k, &seen);
@@ -140,7 +140,7 @@ static void without_long_mode_segments_count(void **state)
 				 .ss_base = 0x200,
 				 .cs_ar = AR_32,
 				 .ss_ar = AR_STACK };
-	struct us_bpf_look l = { .cr0 = 1 };
+	struct us_bpf_sample l = { .cr0 = 1 };
 	(void)state;
 	us_vmx_rule(&l, &k, &seen);
 	assert_int_equal(l.flags, US_BPF_NO_SP);
@@ -161,7 +161,7 @@ static void without_long_mode_segments_count(void **state)
 static int ring_of(uint64_t pc, uint32_t segments, uint32_t ar, uint8_t moves)
 {
 	struct us_vmx_kept k = rip_only;
-	struct us_bpf_look l = look_at(pc);
+	struct us_bpf_sample l = look_at(pc);
 	struct us_bpf_seen seen = seen_64();
 	seen.moves = moves;
 	k.segments = segments;
@@ -229,13 +229,13 @@ static void looks_find_what_moves(void **state)
 /* From here as the program sends it: rbp is right, rsp is not there. */
 static void unwind_without_sp(us_gva pc, us_gva fp)
 {
-	struct us_bpf_look l = {
+	struct us_bpf_sample l = {
 		.cr0 = 1, .efer = LONG_MODE, .cs_l = 1, .flags = US_BPF_NO_SP
 	};
 	l.reg[4] = 0xbad;
 	l.reg[5] = fp;
 	l.reg[16] = pc;
-	us_bpf_look_regs(&l, &regs);
+	us_bpf_sample_regs(&l, &regs);
 	us_unwind(unwinder, &paging, &regs, &out);
 }
 
@@ -286,11 +286,11 @@ static void a_leaf_without_a_frame_is_alone(void **state)
 
 static void without_a_root_nothing_is_read(void **state)
 {
-	struct us_bpf_look l = look_at(LOW_PC);
+	struct us_bpf_sample l = look_at(LOW_PC);
 	(void)state;
 	l.cs_l = 1;
 	l.flags = US_BPF_NO_SP | US_BPF_NO_STACK;
-	us_bpf_look_regs(&l, &regs);
+	us_bpf_sample_regs(&l, &regs);
 	assert_int_equal(regs.space.mode, US_PAGING_UNKNOWN);
 	assert_int_equal(regs.pc, LOW_PC);
 	us_unwind(unwinder, &paging, &regs, &out);
@@ -359,8 +359,8 @@ static void stopped_vcpus_tell_the_rest(void **state)
 	start_vmm(&vmm, &g);
 	int pidfd = us_kvm_open_process(&g, &e);
 	bool open = pidfd >= 0 && us_bpf_vmx_open(&g, pidfd, &row, &x, &e) == 0;
-	for (int i = 0; open && i < 20000 && one.seen.n < US_VMX_FIRST_LOOKS; i++) {
-		taken += us_bpf_vmx_look(x, us_now_ns());
+	for (int i = 0; open && i < 20000 && one.seen.n < US_VMX_FIRST_SAMPLES; i++) {
+		taken += us_bpf_vmx_refresh(x, us_now_ns());
 		usleep(1000);
 	}
 	if (open)
@@ -372,7 +372,7 @@ static void stopped_vcpus_tell_the_rest(void **state)
 	bool runs_on = vmm.shared->exits != exits;
 	mini_stop(&vmm);
 	skip_unless(open, e.msg);
-	assert_true(one.seen.n >= US_VMX_FIRST_LOOKS && runs_on && taken);
+	assert_true(one.seen.n >= US_VMX_FIRST_SAMPLES && runs_on && taken);
 	assert_int_equal(one.seen.moves, 0);
 	assert_int_equal(one.seen.cs_base, 0);
 	assert_int_equal(one.seen.cs_l, 0);

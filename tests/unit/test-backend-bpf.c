@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The bpf backend on a VMM that is no QEMU; skipped where it may not look. */
+/* The bpf backend on a VMM that is no QEMU; skipped where it may not sample. */
 #include "backend/backend.h"
 #include "backend/bpf/bpf.h"
 #include "backend/bpf/links.h"
-#include "backend/bpf/look_queue.h"
+#include "backend/bpf/sample_queue.h"
 #include "backend/bpf/vcpu_clock.h"
 #include "base/clock.h"
 
@@ -68,7 +68,7 @@ static void end(struct run *r)
 	mini_stop(&r->vmm);
 }
 
-/* The next look that has registers; it is not released. */
+/* The next sample that has registers; it is not released. */
 static void next_look(struct run *r, struct us_capture *c)
 {
 	uint64_t limit = us_now_ns() + 20 * SECOND;
@@ -80,7 +80,7 @@ static void next_look(struct run *r, struct us_capture *c)
 		if (got)
 			r->b->ops->release(r->b, c);
 	}
-	fail_msg("no look in 20 s");
+	fail_msg("no sample in 20 s");
 }
 
 /* One that has some of the stack: a page that was never touched is not there. */
@@ -234,29 +234,29 @@ static void memory_that_moves_is_found_again(void **state)
 	end(&r);
 }
 
-/* All looks of some seconds, and those of them that are halted. */
+/* All samples of some seconds, and those of them that are halted. */
 static uint64_t take_all(struct run *r, unsigned seconds, uint64_t *idle)
 {
 	static struct us_capture c;
-	uint64_t looks = 0, limit = us_now_ns() + seconds * SECOND;
+	uint64_t samples = 0, limit = us_now_ns() + seconds * SECOND;
 	while (us_now_ns() < limit) {
 		if (r->b->ops->next(r->b, limit, &c) != 1)
 			continue;
-		looks += c.weight;
+		samples += c.weight;
 		*idle += c.state == US_VCPU_HALTED ? c.weight : 0;
 		r->b->ops->release(r->b, &c);
 	}
-	return looks;
+	return samples;
 }
 
 /* Within so much.  A thread that waits for a host CPU just then is told so when it has
  * got one: where many others want it, that is a while. */
-static bool is_all(const char *what, uint64_t looks, const struct us_backend_counts *k,
-		   double hz, double part)
+static bool is_all(const char *what, uint64_t samples,
+		   const struct us_backend_counts *k, double hz, double part)
 {
 	double due = (double)k->vcpu_ns / 1e9 * hz;
-	double all = (double)(looks + k->late + k->lost + k->failed + k->backed_off);
-	print_message("# %s: %.0f looks of %.0f\n", what, all, due);
+	double all = (double)(samples + k->late + k->lost + k->failed + k->backed_off);
+	print_message("# %s: %.0f samples of %.0f\n", what, all, due);
 	return all > due * (1 - part) && all < due * (1 + part);
 }
 
@@ -268,11 +268,11 @@ static bool is_accounted_for(const char *what, const uint8_t *code, size_t len,
 	struct run r;
 	uint64_t idle = 0;
 	begin_as(&r, (struct mini_layout){ 0 }, code, len, 1000);
-	uint64_t looks = take_all(&r, seconds, &idle);
+	uint64_t samples = take_all(&r, seconds, &idle);
 	r.b->ops->counts(r.b, &k);
-	assert_int_equal(halted, idle > looks / 2);
+	assert_int_equal(halted, idle > samples / 2);
 	end(&r);
-	return is_all(what, looks, &k, 1000, 0.01);
+	return is_all(what, samples, &k, 1000, 0.01);
 }
 
 /* Running, waiting, halted: within 1 %, on a busy host perhaps at the third time. */
@@ -305,14 +305,14 @@ static bool is_emulated(void)
 }
 
 /* For four seconds; what is counted in one may have been taken a little earlier. */
-static bool holds_in_each_second(struct run *r, uint64_t *looks)
+static bool holds_in_each_second(struct run *r, uint64_t *samples)
 {
 	struct us_backend_counts k;
 	uint64_t before = 0, idle = 0;
 	bool held = true;
 	for (unsigned i = 0; i < 4; i++) {
 		uint64_t begin = us_now_ns();
-		*looks += take_all(r, 1, &idle);
+		*samples += take_all(r, 1, &idle);
 		double took = (double)(us_now_ns() - begin);
 		r->b->ops->counts(r->b, &k);
 		print_message("# second %u: %.0f us taken of %.0f\n", i,
@@ -324,9 +324,9 @@ static bool holds_in_each_second(struct run *r, uint64_t *looks)
 }
 
 /*
- * 10 kHz would take ten times as much: in each second, what is allowed and a look. That
- * look takes long where somebody takes the CPU away in it, which does not happen at
- * each try; and always on an emulated host.
+ * 10 kHz would take ten times as much: in each second, what is allowed and a sample.
+ * That sample takes long where somebody takes the CPU away in it, which does not happen
+ * at each try; and always on an emulated host.
  */
 static void the_budget_holds_in_each_second(void **state)
 {
@@ -337,12 +337,12 @@ static void the_budget_holds_in_each_second(void **state)
 	for (unsigned i = 0; i < 3 && !held; i++) {
 		struct us_backend_counts k;
 		struct run r;
-		uint64_t looks = 0;
+		uint64_t samples = 0;
 		begin_at(&r, (struct mini_layout){ 0 }, pushes, sizeof(pushes), s);
-		held = holds_in_each_second(&r, &looks) || is_emulated();
+		held = holds_in_each_second(&r, &samples) || is_emulated();
 		r.b->ops->counts(r.b, &k);
-		assert_true(k.backed_off > looks);
-		assert_true(is_all("on a budget", looks, &k, 10000, 0.1));
+		assert_true(k.backed_off > samples);
+		assert_true(is_all("on a budget", samples, &k, 10000, 0.1));
 		end(&r);
 	}
 	assert_true(held);
@@ -354,18 +354,18 @@ static bool are_counted_without_room(void)
 {
 	struct us_backend_counts k;
 	struct run r;
-	uint64_t idle = 0, looks = 0;
+	uint64_t idle = 0, samples = 0;
 	begin_as(&r, (struct mini_layout){ 0 }, pushes, sizeof(pushes), 90000);
 	do {
 		sleep(2);
-		looks += take_all(&r, 1, &idle);
+		samples += take_all(&r, 1, &idle);
 		r.b->ops->counts(r.b, &k);
 	} while (k.lost <= 1000 && k.vcpu_ns < 60 * SECOND);
-	print_message("# %.0f looks, %.0f without room, %.0f late\n", (double)looks,
+	print_message("# %.0f samples, %.0f without room, %.0f late\n", (double)samples,
 		      (double)k.lost, (double)k.late);
-	assert_true(k.lost > 1000 && looks > 1000);
+	assert_true(k.lost > 1000 && samples > 1000);
 	end(&r);
-	return is_all("with a full ring", looks, &k, 90000, 0.05);
+	return is_all("with a full ring", samples, &k, 90000, 0.05);
 }
 
 /* On a busy host perhaps at the third time, as above. */
@@ -405,7 +405,7 @@ static void the_end_of_the_vmm_is_noticed(void **state)
 
 /* --- several vCPUs and guests --- */
 
-/* The next look at this vCPU, whose stack is then what its code has pushed there. */
+/* The next sample at this vCPU, whose stack is then what its code has pushed there. */
 static void must_see(struct run *r, unsigned vcpu)
 {
 	static struct us_capture c;
@@ -465,7 +465,7 @@ static const uint8_t others[] = { 0x68, 0x21, 0x43, 0x68, 0x65, 0x87, 0xb9, 0x00
 				  0x10, 0xe2, 0xfe, 0xe6, 0x10, 0xeb, 0xf7 };
 static const uint8_t others_top[] = { 0x65, 0x87, 0x21, 0x43 };
 
-/* For a while the looks at one are asked for alone, and those at the other wait. */
+/* For a while the samples at one are asked for alone, and those at the other wait. */
 static unsigned look_for_a_while(struct run *r, const uint8_t top[4])
 {
 	static struct us_capture c;
@@ -645,32 +645,32 @@ static void a_link_may_be_odd(void **state)
 static void a_queue_keeps_looks_whole(void **state)
 {
 	static union {
-		struct us_bpf_look look;
-		uint8_t bytes[US_BPF_MAX_LOOK];
+		struct us_bpf_sample sample;
+		uint8_t bytes[US_BPF_MAX_SAMPLE];
 	} in, out;
 	struct us_bpf_queue q;
 	unsigned pushed = 0, popped = 0;
 	(void)state;
 	assert_true(us_bpf_queue_open(&q));
 	for (unsigned i = 0; i < 3000; i++) { /* several times around */
-		in.look.row = pushed;
-		in.look.size = pushed * 8 % 4096;
-		memset(&in.look + 1, (int)(pushed & 0xff), in.look.size);
-		if (us_bpf_queue_push(&q, &in.look)) {
+		in.sample.row = pushed;
+		in.sample.size = pushed * 8 % 4096;
+		memset(&in.sample + 1, (int)(pushed & 0xff), in.sample.size);
+		if (us_bpf_queue_push(&q, &in.sample)) {
 			pushed++;
 			continue;
 		}
 		assert_true(us_bpf_queue_used(&q) > US_BPF_QUEUE_BYTES / 2);
 		while (popped < pushed) {
-			assert_true(us_bpf_queue_pop(&q, &out.look));
-			const uint8_t *tail = (uint8_t *)(&out.look + 1);
-			assert_int_equal(out.look.row, popped);
-			assert_int_equal(out.look.size, popped * 8 % 4096);
-			for (uint32_t k = 0; k < out.look.size; k++)
+			assert_true(us_bpf_queue_pop(&q, &out.sample));
+			const uint8_t *tail = (uint8_t *)(&out.sample + 1);
+			assert_int_equal(out.sample.row, popped);
+			assert_int_equal(out.sample.size, popped * 8 % 4096);
+			for (uint32_t k = 0; k < out.sample.size; k++)
 				assert_int_equal(tail[k], popped & 0xff);
 			popped++;
 		}
-		assert_false(us_bpf_queue_pop(&q, &out.look));
+		assert_false(us_bpf_queue_pop(&q, &out.sample));
 	}
 	assert_true(popped > 1000);
 	us_bpf_queue_close(&q);

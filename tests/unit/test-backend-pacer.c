@@ -9,13 +9,13 @@
 
 #define START (1000 * US_NS_PER_SEC)
 
-/* What a look takes of the guest, and the sampler's delays. */
+/* What a sample takes of the guest, and the sampler's delays. */
 struct world {
 	uint64_t now;
 	uint64_t wake_ns; /* the sleep ends that much late */
-	uint64_t cost_ns; /* of a look */
-	uint64_t n_look;
-	uint64_t end[200000], cost[200000]; /* of each look */
+	uint64_t cost_ns; /* of a sample */
+	uint64_t n_sample;
+	uint64_t end[200000], cost[200000]; /* of each sample */
 };
 
 static struct world *new_world(uint64_t wake_ns, uint64_t cost_ns)
@@ -35,9 +35,9 @@ static void one_look(struct us_pacer *p, struct world *w, uint64_t cost_ns)
 	if (due + w->wake_ns > w->now)
 		w->now = due + w->wake_ns;
 	w->now += cost_ns;
-	assert_true(w->n_look < 200000);
-	w->end[w->n_look] = w->now;
-	w->cost[w->n_look++] = cost_ns;
+	assert_true(w->n_sample < 200000);
+	w->end[w->n_sample] = w->now;
+	w->cost[w->n_sample++] = cost_ns;
 	us_pacer_done(p, slot, w->now, cost_ns);
 }
 
@@ -58,11 +58,11 @@ static struct us_backend_counts books(const struct us_pacer *p, const struct wor
 	return c;
 }
 
-/* The dearest second (by the ends of its looks), without its dearest sample. */
+/* The dearest second (by the ends of its samples), without its dearest sample. */
 static uint64_t worst_second(const struct world *w)
 {
 	uint64_t worst = 0, sum = 0;
-	for (size_t from = 0, to = 0; to < w->n_look; to++) {
+	for (size_t from = 0, to = 0; to < w->n_sample; to++) {
 		sum += w->cost[to];
 		while (w->end[from] + US_NS_PER_SEC <= w->end[to])
 			sum -= w->cost[from++];
@@ -85,12 +85,12 @@ static void cheap_looks_keep_the_rate(void **state)
 	us_pacer_init(&p, &s, 1, 1, START);
 	run_until(&p, w, START + 20 * US_NS_PER_SEC);
 	struct us_backend_counts c = books(&p, w);
-	/* 10 us of each ms are the look itself; the late wake-ups are made good. */
+	/* 10 us of each ms are the sample itself; the late wake-ups are made good. */
 	assert_in_range(p.taken, 19600, 19950);
 	assert_in_range(c.due, 19800, 20200);
 	assert_int_equal(c.backed_off, 0);
 	assert_int_equal(c.vcpu_ns, 20 * US_NS_PER_SEC);
-	assert_int_equal(c.stolen_ns, w->n_look * 10 * US_NS_PER_US);
+	assert_int_equal(c.stolen_ns, w->n_sample * 10 * US_NS_PER_US);
 	free(w);
 }
 
@@ -191,7 +191,8 @@ static void no_second_exceeds_the_budget_by_more_than_a_look(void **state)
 		uint64_t due;
 		srand(seed);
 		while (us_pacer_next(&p, &due), due < START + 20 * US_NS_PER_SEC) {
-			unsigned dear = rand() % 200 == 0 ? 1000 : w->n_look / 100 % 3;
+			unsigned dear = rand() % 200 == 0 ? 1000
+							  : w->n_sample / 100 % 3;
 			one_look(&p, w, 10000 + dear * (rand() % 30000));
 		}
 		assert_true(worst_second(w) <= 20 * US_NS_PER_MS);
@@ -316,7 +317,7 @@ static void a_long_sleep_is_counted_as_late(void **state)
 }
 
 /* A vCPU that has a CPU and has none by turns; without one it stops only when it gets
- * it back.  Its waiting's share of the looks is its share of the time. */
+ * it back.  Its waiting's share of the samples is its share of the time. */
 static void a_wait_is_weighed(void **state)
 {
 	(void)state;
@@ -336,10 +337,10 @@ static void a_wait_is_weighed(void **state)
 				turn += length;
 			}
 			uint64_t wait = waits ? turn - due : 0;
-			uint32_t looks = us_pacer_looks_in(&p, 0, wait);
+			uint32_t samples = us_pacer_samples_in(&p, 0, wait);
 			w->now = due + wait + cost;
-			us_pacer_done_for(&p, 0, w->now, cost, looks);
-			waiting += waits ? looks : 0;
+			us_pacer_done_for(&p, 0, w->now, cost, samples);
+			waiting += waits ? samples : 0;
 		}
 		struct us_backend_counts c = books(&p, w);
 		uint64_t ms = (w->now - START) / US_NS_PER_MS;

@@ -81,7 +81,7 @@ static pid_t child(bool works)
 static void begin(bool works, bool sleeps_stopped)
 {
 	static const struct us_whole_stop_ops ops = { .sleep = sleep_until,
-						      .look = look,
+						      .sample = look,
 						      .resume = resume,
 						      .fill = fill,
 						      .ran = ran,

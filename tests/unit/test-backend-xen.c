@@ -204,7 +204,7 @@ static void a_domain_on_our_cpu_has_a_rest_after_each(void **state)
 static void a_sample_is_one_call(void **state)
 {
 	(void)state;
-	if (fake_look_code)
+	if (fake_sample_code)
 		skip();
 	struct us_backend *b = open_started(1, 5000);
 	struct us_capture c;
@@ -213,7 +213,8 @@ static void a_sample_is_one_call(void **state)
 		assert_int_equal(c.form, US_CAPTURE_WINDOW);
 		assert_int_equal(c.regs.pc, AT_LEAF);
 		b->ops->release(b, &c);
-		assert_int_equal(fake_xen->n_look, i + 2); /* the first one took two */
+		assert_int_equal(fake_xen->n_sample,
+				 i + 2); /* the first one took two */
 	}
 	fake_xen->vcpu[0] = (struct us_xen_vcpu){ .online = true, .blocked = true };
 	for (unsigned i = 0; i < 10; i++) {
@@ -224,7 +225,7 @@ static void a_sample_is_one_call(void **state)
 		assert_int_equal(c.held_ns, 0);
 	}
 	assert_int_equal(atomic_load(&fake_xen->n_pause), 11);
-	assert_int_equal(fake_xen->n_look, 21);
+	assert_int_equal(fake_xen->n_sample, 21);
 	us_backend_close(b);
 }
 
@@ -737,6 +738,6 @@ int main(int argc, char **argv)
 	};
 	/* A Xen, or its policy, that refuses many calls in one. */
 	if (argc > 1 && !strcmp(argv[1], "refuses"))
-		fake_look_code = -EPERM;
+		fake_sample_code = -EPERM;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

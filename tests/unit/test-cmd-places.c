@@ -134,10 +134,10 @@ static void look_by(struct guest *g, us_gva pc, us_gpa root, bool user)
 	stack = (struct us_stack){ .n = 1, .pc = { pc } };
 	stack.flags[0] = user ? US_PC_USER : 0;
 	us_paging_new_sample(&g->paging);
-	us_images_look(&g->images, &(struct us_look){ .capture = &c,
-						      .stack = &stack,
-						      .paging = &g->paging,
-						      .t_ns = g->t_ns });
+	us_images_sample(&g->images, &(struct us_live_sample){ .capture = &c,
+							       .stack = &stack,
+							       .paging = &g->paging,
+							       .t_ns = g->t_ns });
 	us_images_search(&g->images);
 	g->t_ns += 2 * MS;
 }
@@ -416,10 +416,11 @@ static bool find_piece(struct guest *g, us_gva pc, us_gpa root, bool kernel_call
 				   .pc = { pc, LINKED + 0x100 } };
 	g->t_ns += 5000 * MS; /* whatever the pause after an attempt */
 	us_paging_new_sample(&g->paging);
-	return us_images_find_piece(&g->images, &(struct us_look){ .capture = &c,
-								   .stack = &stack,
-								   .paging = &g->paging,
-								   .t_ns = g->t_ns });
+	return us_images_find_piece(&g->images,
+				    &(struct us_live_sample){ .capture = &c,
+							      .stack = &stack,
+							      .paging = &g->paging,
+							      .t_ns = g->t_ns });
 }
 
 static void begin_kernel(struct guest *g)

@@ -43,7 +43,7 @@ static struct us_backend *inner;
 static int watched_next(struct script *s, uint64_t deadline_ns, struct us_capture *c)
 {
 	watched = true;
-	if (s->looks <= 50000)
+	if (s->samples <= 50000)
 		return inner->ops->next(inner, deadline_ns, c);
 	watched = false;
 	return -ESRCH;

@@ -18,11 +18,11 @@ static struct us_unwinder *unwinder;
 static int inner_next(struct script *s, uint64_t deadline_ns, struct us_capture *c)
 {
 	(void)deadline_ns;
-	if (s->looks > LOOKS)
+	if (s->samples > LOOKS)
 		return -ESRCH;
 	int r = inner->ops->next(inner, UINT64_MAX, c);
 	if (r > 0 && c->form == US_CAPTURE_LIVE)
-		assert_int_equal(us_fake_truth(inner, c, truth[s->looks - 1]), DEPTH);
+		assert_int_equal(us_fake_truth(inner, c, truth[s->samples - 1]), DEPTH);
 	return r;
 }
 
@@ -59,7 +59,7 @@ static void record(struct script *s, const struct us_record_opts *o)
 }
 
 /* It can look at the guest's memory in each capture that has registers. */
-static void look(void *ctx, const struct us_look *l)
+static void look(void *ctx, const struct us_live_sample *l)
 {
 	const struct us_capture *c = l->capture;
 	uint8_t byte;
@@ -75,7 +75,7 @@ static void stacks_in_the_file_are_those_of_the_guest(void **state)
 {
 	(void)state;
 	struct script s = SCRIPT(inner_next);
-	const struct us_record_opts o = { .look = look, .ctx = &n_look_called };
+	const struct us_record_opts o = { .sample = look, .ctx = &n_look_called };
 	us_gva pc[US_MAX_FRAMES];
 	unsigned n_halted = 0;
 	start(&s);
@@ -105,7 +105,7 @@ static int window_next(struct script *s, uint64_t deadline_ns, struct us_capture
 	c->window.n_window = 1;
 	c->window.window[0].base = c->regs.sp;
 	c->window.window[0].bytes = bytes;
-	c->window.window[0].len = (uint32_t)(s->looks % 40) * 8;
+	c->window.window[0].len = (uint32_t)(s->samples % 40) * 8;
 	assert_true(us_paging_read(&paging, &c->regs.space, c->regs.sp, bytes,
 				   c->window.window[0].len));
 	return r;

@@ -72,11 +72,11 @@ static int code_at_end;
 static int five_thousand(struct script *s, uint64_t deadline_ns, struct us_capture *c)
 {
 	(void)deadline_ns;
-	if (s->looks > 6000)
+	if (s->samples > 6000)
 		return code_at_end;
-	if (s->looks % 6 == 0)
-		return s->looks % 4 ? 0 : -EINTR;
-	script_capture(c, s->looks);
+	if (s->samples % 6 == 0)
+		return s->samples % 4 ? 0 : -EINTR;
+	script_capture(c, s->samples);
 	return 1;
 }
 
@@ -182,7 +182,7 @@ static int thousand_a_second(struct script *s, uint64_t deadline_ns,
 	sleep_until(due < deadline_ns ? due : deadline_ns);
 	if (due >= deadline_ns)
 		return 0;
-	script_capture(c, s->looks);
+	script_capture(c, s->samples);
 	return 1;
 }
 
@@ -217,10 +217,10 @@ static void the_duration_is_over(void **state)
 static int three_seconds(struct script *s, uint64_t deadline_ns, struct us_capture *c)
 {
 	(void)deadline_ns;
-	if (s->looks > 3000)
+	if (s->samples > 3000)
 		return -ESRCH;
-	script_capture(c, s->looks);
-	c->t_ns += s->looks * US_NS_PER_MS;
+	script_capture(c, s->samples);
+	c->t_ns += s->samples * US_NS_PER_MS;
 	return 1;
 }
 
@@ -262,21 +262,21 @@ static void the_user_stops_it(void **state)
 	setitimer(ITIMER_REAL, &soon, NULL);
 	assert_int_equal(record(&s, &o), 0);
 	assert_int_equal(end, US_RECORD_INTERRUPTED);
-	assert_true(s.looks > 0);
+	assert_true(s.samples > 0);
 	sigaction(SIGALRM, &before, NULL);
 
 	us_record_stop(); /* before it begins */
-	s.looks = 0;
+	s.samples = 0;
 	assert_int_equal(record(&s, &o), 0);
 	assert_int_equal(end, US_RECORD_INTERRUPTED);
-	assert_int_equal(s.looks, 0);
+	assert_int_equal(s.samples, 0);
 }
 
 static int endless(struct script *s, uint64_t deadline_ns, struct us_capture *c)
 {
 	(void)deadline_ns;
-	script_capture(c, s->looks);
-	c->stack.pc[0] = s->looks * 16; /* all different: the file grows */
+	script_capture(c, s->samples);
+	c->stack.pc[0] = s->samples * 16; /* all different: the file grows */
 	sleep_until(c->t_ns + 50 * US_NS_PER_US);
 	return 1;
 }
@@ -324,9 +324,9 @@ static void *read_late(void *arg)
 static int fifty_thousand(struct script *s, uint64_t deadline_ns, struct us_capture *c)
 {
 	(void)deadline_ns;
-	if (s->looks > 50000)
+	if (s->samples > 50000)
 		return -ESRCH;
-	script_capture(c, s->looks);
+	script_capture(c, s->samples);
 	return 1;
 }
 
@@ -378,7 +378,7 @@ static void the_reader_goes(void **state)
 /* A backend that counts looks which it never answers. */
 static int forgetful(struct script *s, uint64_t deadline_ns, struct us_capture *c)
 {
-	s->counts.due += s->looks <= 100;
+	s->counts.due += s->samples <= 100;
 	code_at_end = -ESRCH;
 	return five_thousand(s, deadline_ns, c);
 }

@@ -239,7 +239,7 @@ static void test_long_names_are_left_alone(void **state)
 	assert_null(us_demangle(raw, US_NAME_SHORT, got, sizeof(got)));
 }
 
-/* C++, and Pascal's by its looks: with too little room it must not turn into that. */
+/* C++, and Pascal's by its samples: with too little room it must not turn into that. */
 static void test_what_does_not_fit_has_no_other_name(void **state)
 {
 	static const char raw[] = "_ZN37A__$$_ADD$ANSIST_$XL3Aca_$__$RIn1PROCEet";

@@ -5,7 +5,7 @@
  */
 #include "backend/bpf/bpf.h"
 #include "backend/bpf/budget.h"
-#include "backend/bpf/look.h"
+#include "backend/bpf/sample.h"
 #include "backend/bpf/machine.h"
 #include "backend/bpf/pace.h"
 #include "backend/bpf/roots.h"
@@ -36,9 +36,9 @@
 extern const struct us_backend_ops us_backend_bpf;
 
 /* The last sample, with what stands behind it. */
-union look_buffer {
-	struct us_bpf_look look;
-	uint8_t bytes[US_BPF_MAX_LOOK];
+union sample_buffer {
+	struct us_bpf_sample sample;
+	uint8_t bytes[US_BPF_MAX_SAMPLE];
 };
 
 struct bpf {
@@ -75,7 +75,7 @@ struct bpf {
 	struct us_bpf_roots roots;
 	struct us_bpf_wait wait;
 	struct us_err why;
-	union look_buffer buffer;
+	union sample_buffer buffer;
 };
 
 static int refuse_guest(const struct us_guest *g, struct us_err *why)
@@ -208,7 +208,7 @@ static int bpf_open(const struct us_target *t, struct us_backend **ret,
 	b->base.ops = &us_backend_bpf;
 	b->base.caps = US_CAP_ALL_GPRS | US_CAP_HOST |
 		       (b->host == US_BPF_HOST_VMX ? 0 : US_CAP_NO_STOP);
-	b->base.arch = us_bpf_look_arch;
+	b->base.arch = us_bpf_sample_arch;
 	b->base.accel = US_ACCEL_KVM;
 	b->base.n_vcpu = t->guest->n_vcpu;
 	b->base.mem = &b->machine.mem;
@@ -282,7 +282,7 @@ static void begin_counting(struct bpf *b)
 	memset(&b->counts, 0, sizeof(b->counts));
 	us_bpf_machine_count(&b->machine, &b->zero);
 	b->skipped = b->zero.skipped;
-	b->cost_ns = us_bpf_vmx_look(b->vmx, now);
+	b->cost_ns = us_bpf_vmx_refresh(b->vmx, now);
 	for (unsigned i = 0; i < b->base.n_vcpu; i++)
 		if (b->clock[i].open)
 			us_vcpu_clock_start(&b->clock[i], now);
@@ -323,8 +323,8 @@ static void learn_roots(struct bpf *b)
 			if (b->chosen[i])
 				us_bpf_roots_visit(g->pid, g->vcpu[i].tid);
 		us_bpf_client_wait(b->machine.client, now + 2 * LEARN_PERIOD_NS);
-		while (us_bpf_client_take(b->machine.client, &b->buffer.look, &vcpu))
-			us_bpf_roots_see(&b->roots, vcpu, &b->buffer.look);
+		while (us_bpf_client_take(b->machine.client, &b->buffer.sample, &vcpu))
+			us_bpf_roots_see(&b->roots, vcpu, &b->buffer.sample);
 		now = us_now_ns();
 	}
 	for (unsigned i = 0; i < b->base.n_vcpu; i++)
@@ -352,7 +352,7 @@ static int bpf_start(struct us_backend *base, const struct us_schedule *s,
 
 /* --- samples from the ring --- */
 
-static bool has_stack(const struct bpf *b, const struct us_bpf_look *l, uint8_t state)
+static bool has_stack(const struct bpf *b, const struct us_bpf_sample *l, uint8_t state)
 {
 	if (state == US_VCPU_OFF || l->flags & (US_BPF_NESTED | US_BPF_NO_PC))
 		return false;
@@ -373,7 +373,7 @@ static void place_again(struct bpf *b)
 
 /* On arm64: what its registers are worth; and whether it waits, which only its code
  * tells. */
-static void complete(struct bpf *b, const struct us_bpf_look *l, struct us_capture *c)
+static void complete(struct bpf *b, const struct us_bpf_sample *l, struct us_capture *c)
 {
 	us_bpf_roots_see(&b->roots, c->vcpu, l);
 	us_bpf_roots_doubt(&b->roots, l, &c->regs, &c->window);
@@ -388,20 +388,20 @@ static void complete(struct bpf *b, const struct us_bpf_look *l, struct us_captu
 
 /* How many samples that are due it stands for: so that all of them are the time that
  * went by. */
-static uint32_t weigh(struct bpf *b, unsigned vcpu, const struct us_bpf_look *l)
+static uint32_t weigh(struct bpf *b, unsigned vcpu, const struct us_bpf_sample *l)
 {
 	struct us_bpf_beat beat = us_bpf_pace_tick(&b->pace[vcpu], l->t_ns);
 	us_vcpu_clock_tick(&b->clock[vcpu], l->t_ns, beat.period_ns);
 	/* As if the rate were the one that fits the budget. */
-	us_bpf_budget_look(&b->budget, (uint64_t)((double)l->cost_ns * beat.part));
+	us_bpf_budget_sample(&b->budget, (uint64_t)((double)l->cost_ns * beat.part));
 	b->cost_ns += l->cost_ns;
 	return us_bpf_pace_due(&b->pace[vcpu], beat.part, b->due_of_period);
 }
 
 /* False: it is of an earlier start, or no sample is due. */
-static bool deliver_look(struct bpf *b, unsigned vcpu, struct us_capture *c)
+static bool deliver_sample(struct bpf *b, unsigned vcpu, struct us_capture *c)
 {
-	const struct us_bpf_look *l = &b->buffer.look;
+	const struct us_bpf_sample *l = &b->buffer.sample;
 	if (vcpu >= b->base.n_vcpu || l->t_ns < b->start_ns)
 		return false;
 	uint32_t weight = weigh(b, vcpu, l);
@@ -412,17 +412,17 @@ static bool deliver_look(struct bpf *b, unsigned vcpu, struct us_capture *c)
 	c->weight = weight;
 	c->held_ns = 0;
 	c->cut = false;
-	c->state = us_bpf_look_state(l);
-	c->exit = us_bpf_look_exit(l, b->host);
-	us_bpf_look_regs(l, &c->regs);
-	us_bpf_look_window(l, &c->window);
+	c->state = us_bpf_sample_state(l);
+	c->exit = us_bpf_sample_exit(l, b->host);
+	us_bpf_sample_regs(l, &c->regs);
+	us_bpf_sample_window(l, &c->window);
 	if (b->host == US_BPF_HOST_ARM64)
 		complete(b, l, c);
 	c->form = has_stack(b, l, c->state) ? US_CAPTURE_WINDOW : US_CAPTURE_NONE;
-	const struct us_bpf_host_look *host = us_bpf_client_host(b->machine.client);
+	const struct us_bpf_host_sample *host = us_bpf_client_host(b->machine.client);
 	c->host = host && c->state == US_VCPU_EXIT ? &b->host_copy : NULL;
 	if (c->host)
-		us_bpf_look_host(host, c->host);
+		us_bpf_sample_host(host, c->host);
 	b->stale = l->flags & US_BPF_STALE;
 	if (b->stale)
 		place_again(b);
@@ -514,7 +514,7 @@ static int settle(struct bpf *b, uint64_t now)
 		settle_vcpu(b, i, now);
 		gone += b->clock[i].gone;
 	}
-	b->cost_ns += us_bpf_vmx_look(b->vmx, now);
+	b->cost_ns += us_bpf_vmx_refresh(b->vmx, now);
 	sum_up(b, now);
 	us_bpf_need_settle(&b->need, now);
 	us_bpf_wait_forget(&b->wait);
@@ -532,11 +532,11 @@ static int settle(struct bpf *b, uint64_t now)
  * run. */
 static void add_registers(struct bpf *b, struct us_capture *c)
 {
-	struct us_bpf_look l;
+	struct us_bpf_sample l;
 	if (!b->schedule.wake_halted || c->state != US_VCPU_HALTED ||
-	    !us_bpf_machine_look(&b->machine, c->vcpu, &l))
+	    !us_bpf_machine_fetch(&b->machine, c->vcpu, &l))
 		return;
-	us_bpf_look_regs(&l, &c->regs);
+	us_bpf_sample_regs(&l, &c->regs);
 	c->form = US_CAPTURE_LIVE;
 }
 
@@ -579,8 +579,8 @@ static bool deliver_rest(struct bpf *b, struct us_capture *c)
 /* Nothing new is to be learned before the next sample. */
 static uint64_t eager_step(const struct bpf *b)
 {
-	uint64_t look_ns = b->budget.period_ns / b->n_chosen;
-	return look_ns > EAGER_STEP_NS ? look_ns : EAGER_STEP_NS;
+	uint64_t sample_ns = b->budget.period_ns / b->n_chosen;
+	return sample_ns > EAGER_STEP_NS ? sample_ns : EAGER_STEP_NS;
 }
 
 static int bpf_next(struct us_backend *base, uint64_t deadline_ns, struct us_capture *c)
@@ -590,8 +590,8 @@ static int bpf_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 	for (;;) {
 		if (deliver_rest(b, c))
 			return 1;
-		if (us_bpf_client_take(b->machine.client, &b->buffer.look, &vcpu)) {
-			if (deliver_look(b, vcpu, c))
+		if (us_bpf_client_take(b->machine.client, &b->buffer.sample, &vcpu)) {
+			if (deliver_sample(b, vcpu, c))
 				return 1;
 			continue;
 		}
@@ -635,13 +635,13 @@ static void bpf_counts(const struct us_backend *base, struct us_backend_counts *
 	struct us_bpf_counts sum;
 	us_bpf_machine_count(&b->machine, &sum);
 	uint64_t skipped = sum.skipped - b->zero.skipped;
-	uint64_t no_look = due_of(b, b->counts.lost + b->counts.failed + skipped);
+	uint64_t no_sample = due_of(b, b->counts.lost + b->counts.failed + skipped);
 	*ret = b->counts;
 	ret->lost = due_of(b, b->counts.lost);
 	ret->failed = due_of(b, b->counts.failed);
 	ret->backed_off = due_of(b, b->counts.backed_off);
 	/* Ticks that brought no sample are missing among the vCPUs' as well. */
-	ret->late -= ret->late < no_look ? ret->late : no_look;
+	ret->late -= ret->late < no_sample ? ret->late : no_sample;
 	ret->vcpu_ns = b->lived_ns;
 	uint64_t now = us_now_ns();
 	for (unsigned i = 0; i < b->base.n_vcpu; i++)

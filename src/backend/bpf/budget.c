@@ -3,7 +3,7 @@
 #include "backend/bpf/budget.h"
 
 #define MAX_STRETCH 64
-#define TARGET	    0.9 /* of the budget: looks do not all cost the same */
+#define TARGET	    0.9 /* of the budget: samples do not all cost the same */
 
 void us_bpf_budget_start(struct us_bpf_budget *b, uint64_t period_ns, uint32_t ppm,
 			 unsigned n_vcpu, uint64_t now_ns)
@@ -19,8 +19,8 @@ void us_bpf_budget_start(struct us_bpf_budget *b, uint64_t period_ns, uint32_t p
  */
 static double share(const struct us_bpf_budget *b, double wall_ns, uint64_t n_skipped)
 {
-	double look_ns = b->n_look ? (double)b->cost_ns / (double)b->n_look : 0;
-	double wanted = (double)b->cost_ns + look_ns * (double)n_skipped;
+	double sample_ns = b->n_sample ? (double)b->cost_ns / (double)b->n_sample : 0;
+	double wanted = (double)b->cost_ns + sample_ns * (double)n_skipped;
 	return wanted / wall_ns * 1e6 / b->ppm / TARGET;
 }
 
@@ -41,13 +41,13 @@ uint64_t us_bpf_budget_settle(struct us_bpf_budget *b, uint64_t now_ns,
 	uint64_t period = b->period_ns;
 	double missing = wall * (1 - (double)b->asked_ns / (double)period);
 	b->backed_ns += (uint64_t)missing;
-	uint64_t looks = b->backed_ns / b->asked_ns;
-	b->backed_ns -= looks * b->asked_ns;
+	uint64_t samples = b->backed_ns / b->asked_ns;
+	b->backed_ns -= samples * b->asked_ns;
 	if (b->ppm && wall > 0)
 		period = fitting_period(b, share(b, wall, n_skipped));
 	*changed = period != b->period_ns;
 	b->period_ns = period;
 	b->settled_ns = now_ns;
-	b->n_look = b->cost_ns = 0;
-	return looks + n_skipped;
+	b->n_sample = b->cost_ns = 0;
+	return samples + n_skipped;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * budget.h: how often to look, so that samples take no more than they may.
+ * budget.h: how often to sample, so that samples take no more than they may.
  *
  * The programs themselves see to it that what they take of a vCPU stays within the
  * budget in each second (struct us_bpf_row): a look for which there is no credit left
- * is not taken, and counted.  So that this seldom happens, and looks stay even, the
+ * is not taken, and counted.  So that this seldom happens, and samples stay even, the
  * period is made longer when they cost more than the budget has, and shorter again
  * when they cost much less.
  */
@@ -19,8 +19,8 @@ struct us_bpf_budget {
 	uint64_t asked_ns;  /* between two samples */
 	uint64_t period_ns; /* the same, made longer if it must be */
 	uint64_t settled_ns;
-	/* Since then: looks, what they took, and those without credit. */
-	uint64_t n_look, cost_ns, n_skipped;
+	/* Since then: samples, what they took, and those without credit. */
+	uint64_t n_sample, cost_ns, n_skipped;
 	uint64_t backed_ns; /* samples that a longer period cost, not yet a whole one */
 };
 
@@ -28,9 +28,9 @@ void us_bpf_budget_start(struct us_bpf_budget *b, uint64_t period_ns, uint32_t p
 			 unsigned n_vcpu, uint64_t now_ns);
 
 /* Hot path: a sample took that long. */
-static inline void us_bpf_budget_look(struct us_bpf_budget *b, uint64_t cost_ns)
+static inline void us_bpf_budget_sample(struct us_bpf_budget *b, uint64_t cost_ns)
 {
-	b->n_look++;
+	b->n_sample++;
 	b->cost_ns += cost_ns;
 }
 

@@ -12,12 +12,12 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, uint32_t);
-	__type(value, struct us_bpf_host_look);
+	__type(value, struct us_bpf_host_sample);
 } hosts SEC(".maps");
 
 /* The stack of a task that runs is not given right behind a guest's exit: then that of
  * the task as a whole, the tick's own interrupt included. */
-static __always_inline void take_kernel_stack(struct us_bpf_host_look *h, void *ctx)
+static __always_inline void take_kernel_stack(struct us_bpf_host_sample *h, void *ctx)
 {
 	long n = bpf_get_stack(ctx, h->kernel, sizeof(h->kernel), 0);
 	h->with_tick = n <= 0;
@@ -28,7 +28,7 @@ static __always_inline void take_kernel_stack(struct us_bpf_host_look *h, void *
 }
 
 /* From the VMM's stack pointer on, in two pieces: the stack may end behind one. */
-static __always_inline void copy_vmm_stack(struct us_bpf_host_look *h)
+static __always_inline void copy_vmm_stack(struct us_bpf_host_sample *h)
 {
 	uint64_t sp = h->reg[US_BPF_HOST_SP], first = 4096 - (sp & 4095);
 	h->n_bytes = 0;
@@ -42,13 +42,13 @@ static __always_inline void copy_vmm_stack(struct us_bpf_host_look *h)
 }
 
 /* Before the sample that it belongs to; false: it could not be sent. */
-static __always_inline bool send_host(const struct us_bpf_look *l, void *ctx)
+static __always_inline bool send_host(const struct us_bpf_sample *l, void *ctx)
 {
 	uint32_t zero = 0;
-	struct us_bpf_host_look *h = bpf_map_lookup_elem(&hosts, &zero);
+	struct us_bpf_host_sample *h = bpf_map_lookup_elem(&hosts, &zero);
 	if (!h)
 		return false;
-	h->no_look = 0;
+	h->no_sample = 0;
 	h->t_ns = l->t_ns;
 	h->row = l->row;
 	h->n_kernel = 0;

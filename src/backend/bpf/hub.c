@@ -2,7 +2,7 @@
 /* hub.c: see hub.h. */
 #include "backend/bpf/hub.h"
 
-#include "backend/bpf/look_queue.h"
+#include "backend/bpf/sample_queue.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 
@@ -23,7 +23,7 @@ struct us_bpf_client {
 	int wake_fd; /* an eventfd: there is much in its queue */
 	struct us_bpf_queue queue;
 	_Atomic uint64_t lost;
-	struct us_bpf_host_look *host; /* with the last sample; NULL: not kept */
+	struct us_bpf_host_sample *host; /* with the last sample; NULL: not kept */
 	bool has_host;
 };
 
@@ -36,7 +36,7 @@ struct owner {
 
 /*
  * The lock is for all of it, and for the ring's end in this process.  Nobody waits for
- * it in the hot path: if another has it, that one takes our looks out as well.
+ * it in the hot path: if another has it, that one takes our samples out as well.
  */
 static struct {
 	pthread_mutex_t lock;
@@ -156,15 +156,15 @@ int us_bpf_client_add_row(struct us_bpf_client *c, unsigned vcpu, uint32_t *ret,
 		 : 0;
 }
 
-/* --- looks --- */
+/* --- samples --- */
 
-static struct us_bpf_client *owner_of(const struct us_bpf_look *l)
+static struct us_bpf_client *owner_of(const struct us_bpf_sample *l)
 {
 	const struct owner *o = &hub.owner[l->row % US_BPF_MAX_ROWS];
 	return l->row < US_BPF_MAX_ROWS && l->t_ns >= o->since_ns ? o->client : NULL;
 }
 
-static void give(struct us_bpf_client *c, const struct us_bpf_look *l)
+static void give(struct us_bpf_client *c, const struct us_bpf_sample *l)
 {
 	static const uint64_t one = 1;
 	if (!us_bpf_queue_push(&c->queue, l))
@@ -177,17 +177,17 @@ static void give(struct us_bpf_client *c, const struct us_bpf_look *l)
 }
 
 /* With the lock: the next sample from the ring writes over it. */
-static void copy_host(struct us_bpf_client *c, const struct us_bpf_look *l)
+static void copy_host(struct us_bpf_client *c, const struct us_bpf_sample *l)
 {
-	const struct us_bpf_host_look *h = c->host ? us_bpf_host_of(hub.programs, l)
-						   : NULL;
+	const struct us_bpf_host_sample *h = c->host ? us_bpf_host_of(hub.programs, l)
+						     : NULL;
 	c->has_host = h != NULL;
 	if (h)
 		*c->host = *h;
 }
 
 /* With the lock.  What others gave us is older than what is in the ring. */
-static bool fetch(struct us_bpf_client *c, struct us_bpf_look *to)
+static bool fetch(struct us_bpf_client *c, struct us_bpf_sample *to)
 {
 	if (us_bpf_queue_pop(&c->queue, to))
 		return true;
@@ -205,7 +205,7 @@ static bool fetch(struct us_bpf_client *c, struct us_bpf_look *to)
 	return false;
 }
 
-bool us_bpf_client_take(struct us_bpf_client *c, struct us_bpf_look *to,
+bool us_bpf_client_take(struct us_bpf_client *c, struct us_bpf_sample *to,
 			unsigned *ret_vcpu)
 {
 	bool got = us_bpf_queue_pop(&c->queue, to);
@@ -224,7 +224,7 @@ int us_bpf_client_keep_host(struct us_bpf_client *c)
 {
 	if (c->host)
 		return 0;
-	struct us_bpf_host_look *host = calloc(1, sizeof(*host));
+	struct us_bpf_host_sample *host = calloc(1, sizeof(*host));
 	pthread_mutex_lock(&hub.lock);
 	int r = host ? us_bpf_keep_hosts(hub.programs, US_BPF_MAX_ROWS) : -ENOMEM;
 	pthread_mutex_unlock(&hub.lock);
@@ -235,7 +235,7 @@ int us_bpf_client_keep_host(struct us_bpf_client *c)
 	return r;
 }
 
-const struct us_bpf_host_look *us_bpf_client_host(const struct us_bpf_client *c)
+const struct us_bpf_host_sample *us_bpf_client_host(const struct us_bpf_client *c)
 {
 	return c->has_host ? c->host : NULL;
 }

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #define MAX_SLOTS    512 /* that are read; the largest are kept */
-#define LOOKS	     3	 /* for vCPUs that come */
+#define SEARCHES     3	 /* for vCPUs that come */
 #define SURE	     30	 /* times that nothing is taken to have changed */
 #define MP_UNSTARTED 1	 /* include/uapi/linux/kvm.h: KVM_MP_STATE_UNINITIALIZED ... */
 #define MP_SIPI	     4	 /* ... to KVM_MP_STATE_SIPI_RECEIVED, */
@@ -243,7 +243,7 @@ static bool take_new(struct us_bpf_machine *m, const struct us_vcpu *v,
 		return false;
 	m->guest.vcpu[i] = *v;
 	if (take_vcpu(m, i, found, n, NULL)) {
-		m->looks_left = LOOKS; /* its thread will be known soon */
+		m->searches_left = SEARCHES; /* its thread will be known soon */
 		return false;
 	}
 	m->guest.n_vcpu++;
@@ -284,13 +284,13 @@ uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone)
 {
 	unsigned long n_thread = count_threads(m->guest.pid);
 	/* Its thread comes before the vCPU. */
-	if (n_thread != m->n_thread || gone != m->gone || !(++m->looks % SURE))
-		m->looks_left = LOOKS;
+	if (n_thread != m->n_thread || gone != m->gone || !(++m->searches % SURE))
+		m->searches_left = SEARCHES;
 	m->n_thread = n_thread;
 	m->gone = gone;
-	if (!m->looks_left)
+	if (!m->searches_left)
 		return 0;
-	m->looks_left--;
+	m->searches_left--;
 	_cleanup_free_ struct us_bpf_found_vcpu *found = NULL;
 	int n = find_vcpus(m, &found, NULL);
 	bool changed = gone;
@@ -322,16 +322,16 @@ void us_bpf_machine_count(const struct us_bpf_machine *m, struct us_bpf_counts *
 	}
 }
 
-bool us_bpf_machine_look(struct us_bpf_machine *m, unsigned vcpu,
-			 struct us_bpf_look *ret)
+bool us_bpf_machine_fetch(struct us_bpf_machine *m, unsigned vcpu,
+			  struct us_bpf_sample *ret)
 {
 	_cleanup_free_ struct us_bpf_found_vcpu *found = NULL;
 	int n = find_vcpus(m, &found, NULL);
 	for (int i = 0; i < n; i++) {
 		if (found[i].vcpu != m->vcpu[vcpu] || !found[i].readable ||
-		    found[i].look.flags & (US_BPF_NO_PC | US_BPF_NO_STACK))
+		    found[i].sample.flags & (US_BPF_NO_PC | US_BPF_NO_STACK))
 			continue;
-		*ret = found[i].look;
+		*ret = found[i].sample;
 		return true;
 	}
 	return false;

@@ -21,11 +21,11 @@ struct us_bpf_machine {
 	unsigned n_row;		     /* of them, as many have one */
 	unsigned long n_thread; /* of the VMM, when its vCPUs were looked for last */
 	uint64_t gone;		/* ... and those whose thread had ended then */
-	unsigned looks, looks_left; /* for vCPUs; left: whatever is as before */
-	unsigned n_slot;	    /* of memory */
-	unsigned n_slot_left_out;   /* that did not fit */
-	struct us_mem mem;	    /* of the VMM's process; by its regions */
-	unsigned memory;	    /* the one in use */
+	unsigned searches, searches_left; /* for vCPUs; left: whatever is as before */
+	unsigned n_slot;		  /* of memory */
+	unsigned n_slot_left_out;	  /* that did not fit */
+	struct us_mem mem;		  /* of the VMM's process; by its regions */
+	unsigned memory;		  /* the one in use */
 	struct us_region region[US_BPF_MEMORIES][US_BPF_MAX_REGIONS];
 };
 
@@ -60,7 +60,7 @@ struct us_bpf_counts {
 void us_bpf_machine_count(const struct us_bpf_machine *m, struct us_bpf_counts *ret);
 
 /* The registers that a vCPU had when it left the guest last; false: none to be had. */
-bool us_bpf_machine_look(struct us_bpf_machine *m, unsigned vcpu,
-			 struct us_bpf_look *ret);
+bool us_bpf_machine_fetch(struct us_bpf_machine *m, unsigned vcpu,
+			  struct us_bpf_sample *ret);
 
 #endif

@@ -33,13 +33,13 @@ static __always_inline bool place(struct scratch *s, const struct us_bpf_row *ro
 	set_space(s);
 	if (s->generation == g->slots[g->active & 1].generation)
 		return true;
-	s->look.flags |= US_BPF_STALE;
+	s->sample.flags |= US_BPF_STALE;
 	return false;
 }
 
 static __always_inline void copy_stack(struct scratch *s, const struct us_bpf_guest *g)
 {
-	struct us_bpf_look *l = &s->look;
+	struct us_bpf_sample *l = &s->sample;
 	uint32_t window = g->window & ~7U;
 	us_gva sp, fp;
 	s->enough = g->enough;
@@ -54,12 +54,12 @@ static __always_inline void copy_stack(struct scratch *s, const struct us_bpf_gu
 static __always_inline void send(struct scratch *s, struct us_bpf_row *row,
 				 uint64_t begin_ns)
 {
-	struct us_bpf_look *l = &s->look;
+	struct us_bpf_sample *l = &s->sample;
 	l->size = l->frames_at + l->n_frame * sizeof(struct us_bpf_frame);
 	uint64_t size = sizeof(*l) + l->size;
 	l->cost_ns = (uint32_t)(bpf_ktime_get_ns() - begin_ns);
 	barrier_var(size);
-	if (size > US_BPF_MAX_LOOK)
+	if (size > US_BPF_MAX_SAMPLE)
 		return;
 	uint64_t waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 	uint64_t flags = waiting > US_BPF_RING_BYTES / 4 ? BPF_RB_FORCE_WAKEUP
@@ -74,8 +74,8 @@ static __always_inline bool runs_here(struct kvm_vcpu *vcpu)
 	return BPF_CORE_READ(vcpu, pid) == task->thread_pid;
 }
 
-static __always_inline void begin_look(struct us_bpf_look *l, uint64_t now,
-				       uint32_t row)
+static __always_inline void begin_sample(struct us_bpf_sample *l, uint64_t now,
+					 uint32_t row)
 {
 	l->t_ns = now;
 	l->row = row;
@@ -132,19 +132,19 @@ int tick(struct tick_context *ctx)
 		return 0;
 	s->guest = row->guest;
 	s->number++;
-	begin_look(&s->look, now, at);
-	if (!read_registers(&s->look, s->span, vcpu, &row->seen, &state))
+	begin_sample(&s->sample, now, at);
+	if (!read_registers(&s->sample, s->span, vcpu, &row->seen, &state))
 		return count_foreign(row);
-	s->look.kind = kind_of(&s->look, vcpu, state, ctx->word[CONTEXT_MODE]);
-	if (s->look.kind == US_BPF_GUEST && s->look.flags & US_BPF_NO_PC)
+	s->sample.kind = kind_of(&s->sample, vcpu, state, ctx->word[CONTEXT_MODE]);
+	if (s->sample.kind == US_BPF_GUEST && s->sample.flags & US_BPF_NO_PC)
 		return count_foreign(row);
-	if (s->look.kind == US_BPF_VMM || s->look.kind == US_BPF_KERNEL)
-		s->look.vmm_reason = BPF_CORE_READ(vcpu, run, exit_reason);
-	if (s->look.kind != US_BPF_OFF && !(s->look.flags & NOTHING_TO_COPY) &&
+	if (s->sample.kind == US_BPF_VMM || s->sample.kind == US_BPF_KERNEL)
+		s->sample.vmm_reason = BPF_CORE_READ(vcpu, run, exit_reason);
+	if (s->sample.kind != US_BPF_OFF && !(s->sample.flags & NOTHING_TO_COPY) &&
 	    place(s, row, g))
 		copy_stack(s, g);
-	if (g->host && is_hosts(s->look.kind) && send_host(&s->look, ctx))
-		s->look.flags |= US_BPF_HAS_HOST;
+	if (g->host && is_hosts(s->sample.kind) && send_host(&s->sample, ctx))
+		s->sample.flags |= US_BPF_HAS_HOST;
 	send(s, row, now);
 	row->credit_ns -= (int64_t)(bpf_ktime_get_ns() - now);
 	return 0;
@@ -187,10 +187,10 @@ int find_vcpus(struct bpf_iter__task_file *ctx)
 	f->tid = BPF_CORE_READ(vcpu, pid, numbers[0].nr);
 	f->slots_at = (uint64_t)&BPF_CORE_READ(vcpu, kvm)->memslots[0];
 	f->protected = is_protected(vcpu);
-	begin_look(&f->look, bpf_ktime_get_ns(), 0);
+	begin_sample(&f->sample, bpf_ktime_get_ns(), 0);
 	__builtin_memset(&f->seen, 0, sizeof(f->seen));
 	f->readable = !f->protected &&
-		      read_registers(&f->look, f->span, vcpu, &f->seen, &state);
+		      read_registers(&f->sample, f->span, vcpu, &f->seen, &state);
 	f->mp_state = state;
 	bpf_seq_write(ctx->meta->seq, f, sizeof(*f));
 	return 0;

@@ -2,7 +2,7 @@
 /* programs.c: see programs.h. */
 #include "backend/bpf/programs.h"
 
-#include "backend/bpf/look.h"
+#include "backend/bpf/sample.h"
 #include "backend/bpf/vmx.h"
 #include "base/cleanup.h"
 #include "vmm/host.h"
@@ -34,9 +34,9 @@ struct us_bpf_programs {
 	struct us_bpf_row *rows;
 	struct us_bpf_guest *guests;
 	size_t rows_size, guests_size;
-	struct us_bpf_look *to; /* of the us_bpf_take() under way */
+	struct us_bpf_sample *to; /* of the us_bpf_take() under way */
 	bool taken;
-	struct us_bpf_host_look *host; /* the last one of each row; NULL: not kept */
+	struct us_bpf_host_sample *host; /* the last one of each row; NULL: not kept */
 	uint32_t n_host;
 };
 
@@ -201,14 +201,14 @@ static void *map_array(struct bpf_map *m, size_t *ret_size)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-static int keep_look(void *ctx, void *data, size_t size);
+static int keep_sample(void *ctx, void *data, size_t size);
 
 static int share(struct us_bpf_programs *p, struct us_err *e)
 {
 	struct us_programs *s = p->skeleton;
 	p->rows = map_array(s->maps.rows, &p->rows_size);
 	p->guests = map_array(s->maps.guests, &p->guests_size);
-	p->ring = ring_buffer__new(bpf_map__fd(s->maps.ring), keep_look, p, NULL);
+	p->ring = ring_buffer__new(bpf_map__fd(s->maps.ring), keep_sample, p, NULL);
 	if (p->rows && p->guests && p->ring)
 		return 0;
 	return us_fail(e, -ENOMEM, "map what the programs share: %s", strerror(errno));
@@ -351,7 +351,7 @@ int us_bpf_keep_hosts(struct us_bpf_programs *p, uint32_t n_row)
 {
 	if (p->n_host >= n_row)
 		return 0;
-	struct us_bpf_host_look *host = calloc(n_row, sizeof(*host));
+	struct us_bpf_host_sample *host = calloc(n_row, sizeof(*host));
 	if (!host)
 		return -ENOMEM;
 	free(p->host);
@@ -360,39 +360,39 @@ int us_bpf_keep_hosts(struct us_bpf_programs *p, uint32_t n_row)
 	return 0;
 }
 
-const struct us_bpf_host_look *us_bpf_host_of(const struct us_bpf_programs *p,
-					      const struct us_bpf_look *l)
+const struct us_bpf_host_sample *us_bpf_host_of(const struct us_bpf_programs *p,
+						const struct us_bpf_sample *l)
 {
 	if (!(l->flags & US_BPF_HAS_HOST) || l->row >= p->n_host)
 		return NULL;
-	const struct us_bpf_host_look *h = &p->host[l->row];
+	const struct us_bpf_host_sample *h = &p->host[l->row];
 	return h->t_ns == l->t_ns && h->row == l->row ? h : NULL;
 }
 
 /* It comes before the sample that it belongs to. */
-static void keep_host(struct us_bpf_programs *p, const struct us_bpf_host_look *h)
+static void keep_host(struct us_bpf_programs *p, const struct us_bpf_host_sample *h)
 {
 	if (h->row < p->n_host && h->n_kernel <= US_BPF_HOST_FRAMES &&
 	    h->n_bytes <= US_BPF_HOST_BYTES)
 		p->host[h->row] = *h;
 }
 
-static int keep_look(void *ctx, void *data, size_t size)
+static int keep_sample(void *ctx, void *data, size_t size)
 {
 	struct us_bpf_programs *p = ctx;
-	const struct us_bpf_host_look *h = data;
-	if (size == sizeof(*h) && !h->no_look) {
+	const struct us_bpf_host_sample *h = data;
+	if (size == sizeof(*h) && !h->no_sample) {
 		keep_host(p, h);
 		return 0;
 	}
-	if (!us_bpf_look_fits(data, size))
+	if (!us_bpf_sample_fits(data, size))
 		return 0;
 	memcpy(p->to, data, size);
 	p->taken = true;
 	return ONE_TAKEN;
 }
 
-bool us_bpf_take(struct us_bpf_programs *p, struct us_bpf_look *to)
+bool us_bpf_take(struct us_bpf_programs *p, struct us_bpf_sample *to)
 {
 	p->to = to;
 	p->taken = false;

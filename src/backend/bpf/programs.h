@@ -61,15 +61,15 @@ US_MUST_CHECK int us_bpf_find_slots(struct us_bpf_programs *p, pid_t pid, uint64
 				    struct us_bpf_found_slot *ret, size_t max,
 				    struct us_err *e);
 
-/* Hot path: copy the next sample to *to, which holds US_BPF_MAX_LOOK bytes; false:
+/* Hot path: copy the next sample to *to, which holds US_BPF_MAX_SAMPLE bytes; false:
  * there is none.  Whatever stands there was checked to fit. */
-bool us_bpf_take(struct us_bpf_programs *p, struct us_bpf_look *to);
+bool us_bpf_take(struct us_bpf_programs *p, struct us_bpf_sample *to);
 /* From now on keep what is reported of the host, of so many rows from the first one on;
  * 0 or -ENOMEM. */
 US_MUST_CHECK int us_bpf_keep_hosts(struct us_bpf_programs *p, uint32_t n_row);
 /* Hot path: what the host did at a sample that was taken just now; NULL: not known. */
-const struct us_bpf_host_look *us_bpf_host_of(const struct us_bpf_programs *p,
-					      const struct us_bpf_look *l);
+const struct us_bpf_host_sample *us_bpf_host_of(const struct us_bpf_programs *p,
+						const struct us_bpf_sample *l);
 /* To be polled for: readable when there is much in the ring.  It remains p's. */
 int us_bpf_ring_fd(const struct us_bpf_programs *p);
 

@@ -65,7 +65,7 @@ static __always_inline bool read_el1(struct us_bpf_aarch64 *r,
 }
 
 /* bytes, *seen: not needed here.  *ret_state: KVM_MP_STATE_... */
-static __always_inline bool read_registers(struct us_bpf_look *l, uint8_t *bytes,
+static __always_inline bool read_registers(struct us_bpf_sample *l, uint8_t *bytes,
 					   struct kvm_vcpu *vcpu,
 					   struct us_bpf_seen *seen, int *ret_state)
 {
@@ -91,7 +91,7 @@ static __always_inline bool in_kvm_run(void)
 }
 
 /* pstate: of the host's code that the tick interrupted. */
-static __always_inline uint8_t kind_of(struct us_bpf_look *l, struct kvm_vcpu *vcpu,
+static __always_inline uint8_t kind_of(struct us_bpf_sample *l, struct kvm_vcpu *vcpu,
 				       int state, uint64_t pstate)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -115,7 +115,7 @@ static __always_inline uint8_t kind_of(struct us_bpf_look *l, struct kvm_vcpu *v
 
 /* Where its stack is and the chain of its frames begins; 0: not known.  *ret_sp may be
  * lower than what the guest has in use, never higher. */
-static __always_inline void stack_of(const struct us_bpf_look *l, us_gva *ret_sp,
+static __always_inline void stack_of(const struct us_bpf_sample *l, us_gva *ret_sp,
 				     us_gva *ret_fp)
 {
 	const struct us_bpf_aarch64 *r = &l->arm;

@@ -80,7 +80,7 @@ static __always_inline void vmx_segments(struct us_vmx_kept *k, struct vcpu_vmx 
 }
 
 /* By itself, so that what it needs of the stack is free again for the walk. */
-__noinline int read_vmx(struct us_bpf_look *l, uint64_t vcpu, uint32_t avail,
+__noinline int read_vmx(struct us_bpf_sample *l, uint64_t vcpu, uint32_t avail,
 			struct us_bpf_seen *seen)
 {
 	struct vcpu_vmx *vmx = (void *)vcpu;

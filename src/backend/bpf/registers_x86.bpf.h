@@ -95,7 +95,7 @@ struct vcpu_svm___nested {
 
 /* General registers, and KVM's copies of the others, which are not always right.
  * *ret_avail: which of them are, on VMX. */
-static __always_inline bool read_arch(struct us_bpf_look *l, uint8_t *bytes,
+static __always_inline bool read_arch(struct us_bpf_sample *l, uint8_t *bytes,
 				      struct kvm_vcpu *vcpu, int *ret_state,
 				      uint32_t *ret_avail)
 {
@@ -118,7 +118,7 @@ static __always_inline bool read_arch(struct us_bpf_look *l, uint8_t *bytes,
 
 #define SAVE(member, as) IN_SPAN(bytes, struct vmcb_save_area, cs, member, as)
 
-static __always_inline void set_svm(struct us_bpf_look *l, uint8_t *bytes,
+static __always_inline void set_svm(struct us_bpf_sample *l, uint8_t *bytes,
 				    bool own_tables)
 {
 	const struct vmcb_seg *cs = &SAVE(cs, struct vmcb_seg);
@@ -137,7 +137,7 @@ static __always_inline void set_svm(struct us_bpf_look *l, uint8_t *bytes,
 	l->efer = SAVE(efer, uint64_t);
 }
 
-static __always_inline bool read_svm(struct us_bpf_look *l, uint8_t *bytes,
+static __always_inline bool read_svm(struct us_bpf_sample *l, uint8_t *bytes,
 				     struct kvm_vcpu *vcpu)
 {
 	struct vcpu_svm___nested *nested = (void *)vcpu;
@@ -160,7 +160,7 @@ static __always_inline bool read_svm(struct us_bpf_look *l, uint8_t *bytes,
 }
 
 /* Is it writing back what an instruction did?  Then finish that in the copy. */
-static __always_inline void finish_instruction(struct us_bpf_look *l,
+static __always_inline void finish_instruction(struct us_bpf_sample *l,
 					       struct kvm_vcpu *vcpu)
 {
 	struct vcpu_pvm___emulated *pvm = (void *)vcpu;
@@ -182,7 +182,8 @@ static __always_inline void finish_instruction(struct us_bpf_look *l,
 			l->reg[i] = regs[i];
 }
 
-static __always_inline void read_emulated(struct us_bpf_look *l, struct kvm_vcpu *vcpu)
+static __always_inline void read_emulated(struct us_bpf_sample *l,
+					  struct kvm_vcpu *vcpu)
 {
 	struct vcpu_pvm *pvm = (void *)vcpu;
 	struct kvm_segment cs = { 0 }, ss = { 0 };
@@ -199,7 +200,7 @@ static __always_inline void read_emulated(struct us_bpf_look *l, struct kvm_vcpu
 }
 
 /* bytes: SPAN_BYTES to work in.  *seen: of this vCPU.  *ret_state: KVM_MP_STATE_... */
-static __always_inline bool read_registers(struct us_bpf_look *l, uint8_t *bytes,
+static __always_inline bool read_registers(struct us_bpf_sample *l, uint8_t *bytes,
 					   struct kvm_vcpu *vcpu,
 					   struct us_bpf_seen *seen, int *ret_state)
 {
@@ -243,7 +244,7 @@ static __always_inline bool is_interrupt(uint32_t reason)
 }
 
 /* interrupted_cs: the code segment of the host's code that the tick interrupted. */
-static __always_inline uint8_t kind_of(struct us_bpf_look *l, struct kvm_vcpu *vcpu,
+static __always_inline uint8_t kind_of(struct us_bpf_sample *l, struct kvm_vcpu *vcpu,
 				       int state, uint64_t interrupted_cs)
 {
 	if (BPF_CORE_READ(vcpu, arch.handling_intr_from_guest))
@@ -260,7 +261,7 @@ static __always_inline uint8_t kind_of(struct us_bpf_look *l, struct kvm_vcpu *v
 }
 
 /* Where its stack is, and the chain of its frames begins; 0: there is none. */
-static __always_inline void stack_of(const struct us_bpf_look *l, us_gva *ret_sp,
+static __always_inline void stack_of(const struct us_bpf_sample *l, us_gva *ret_sp,
 				     us_gva *ret_fp)
 {
 	*ret_fp = l->reg[5];

@@ -28,7 +28,7 @@ static void see_half(struct us_bpf_roots *r, struct us_bpf_root *v, bool upper,
 }
 
 void us_bpf_roots_see(struct us_bpf_roots *r, unsigned vcpu,
-		      const struct us_bpf_look *l)
+		      const struct us_bpf_sample *l)
 {
 	if (vcpu >= US_MAX_VCPUS)
 		return;
@@ -56,7 +56,7 @@ bool us_bpf_roots_need_more(const struct us_bpf_roots *r)
 	       !(us_bpf_roots_known(r, false) && us_bpf_roots_known(r, true));
 }
 
-void us_bpf_roots_doubt(const struct us_bpf_roots *r, const struct us_bpf_look *l,
+void us_bpf_roots_doubt(const struct us_bpf_roots *r, const struct us_bpf_sample *l,
 			struct us_regs *regs, struct us_stack_copy *window)
 {
 	if (!(l->flags & US_BPF_OLD_EL1) || regs->space.mode != US_PAGING_AARCH64)

@@ -15,7 +15,7 @@
 #ifndef US_BACKEND_BPF_ROOTS_H
 #define US_BACKEND_BPF_ROOTS_H
 
-#include "backend/bpf/look.h"
+#include "backend/bpf/sample.h"
 #include "vmm/guest_list.h"
 
 /* Zeroed memory is a start: nothing is known. */
@@ -27,12 +27,13 @@ struct us_bpf_roots {
 	} vcpu[US_MAX_VCPUS];
 	uint32_t same[2]; /* moments, since the last change, at which none was seen */
 	bool changes[2];  /* it was seen to change them */
-	bool old, fresh; /* there are looks at the guest with old ones, with new ones */
+	bool old,
+		fresh; /* there are samples of the guest with old ones, with new ones */
 };
 
 /* Hot path.  A sample of a vCPU on an arm64 host has come. */
 void us_bpf_roots_see(struct us_bpf_roots *r, unsigned vcpu,
-		      const struct us_bpf_look *l);
+		      const struct us_bpf_sample *l);
 
 /* May this half of the addresses be read by a sample with US_BPF_OLD_EL1? */
 bool us_bpf_roots_known(const struct us_bpf_roots *r, bool upper);
@@ -41,7 +42,7 @@ bool us_bpf_roots_known(const struct us_bpf_roots *r, bool upper);
 bool us_bpf_roots_need_more(const struct us_bpf_roots *r);
 
 /* Hot path.  Take away from what was made of the sample what cannot be trusted. */
-void us_bpf_roots_doubt(const struct us_bpf_roots *r, const struct us_bpf_look *l,
+void us_bpf_roots_doubt(const struct us_bpf_roots *r, const struct us_bpf_sample *l,
 			struct us_regs *regs, struct us_stack_copy *window);
 
 /* Setup path.  Run for a moment on the CPU that the thread runs on, so that it gives it

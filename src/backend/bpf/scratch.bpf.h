@@ -11,7 +11,7 @@
 #include "backend/bpf/shared.h"
 
 #define CACHE_SLOTS 16 /* a power of two */
-#define TAIL_BYTES  (US_BPF_MAX_LOOK - sizeof(struct us_bpf_look))
+#define TAIL_BYTES  (US_BPF_MAX_SAMPLE - sizeof(struct us_bpf_sample))
 
 /* A page of a guest, and the entry of its page tables that said where it is. */
 struct cached_page {
@@ -35,7 +35,7 @@ struct scratch {
 	uint32_t enough; /* bytes of a stack, where a page ends */
 	struct cached_page cache[CACHE_SLOTS];
 	uint8_t span[512]; /* of a structure of the kernel */
-	struct us_bpf_look look;
+	struct us_bpf_sample sample;
 	uint8_t tail[TAIL_BYTES + 64]; /* behind it, as in the ring */
 };
 

@@ -42,7 +42,7 @@ enum us_bpf_moves {
 struct us_bpf_seen {
 	uint64_t cr3, cs_base, ss_base;
 	uint8_t cs_l, cs_db, ss_db, cpl;
-	uint8_t n;     /* looks; it stays at 255 */
+	uint8_t n;     /* samples; it stays at 255 */
 	uint8_t moves; /* enum us_bpf_moves */
 	uint16_t pad;
 };
@@ -119,7 +119,7 @@ enum us_bpf_flag {
 	US_BPF_NO_PC = 1 << 2,	  /* where it was */
 	US_BPF_NO_SP = 1 << 3,	  /* its stack pointer: reg[4] is nothing */
 	US_BPF_NO_STACK = 1 << 4, /* how its addresses are translated */
-	/* A struct us_bpf_host_look of this row and time went ahead. */
+	/* A struct us_bpf_host_sample of this row and time went ahead. */
 	US_BPF_HAS_HOST = 1 << 5,
 	/* arm64: what EL1 has for itself is still in the processor.  In the sample are
 	 * the values of when the thread last gave its CPU up or left KVM. */
@@ -135,7 +135,7 @@ struct us_bpf_frame {
  * A sample.  Behind it in the ring: the bytes of its windows, each begins where 8 bytes
  * begin; and n_frame frames of the chain that lie outside of the first window.
  */
-struct us_bpf_look {
+struct us_bpf_sample {
 	uint64_t t_ns;
 	union {
 		struct {		  /* x86 */
@@ -173,9 +173,9 @@ struct us_bpf_look {
 };
 
 /* What the host did at a sample that was not of the guest. */
-struct us_bpf_host_look {
-	uint64_t no_look; /* 0, where a sample has its time */
-	uint64_t t_ns;	  /* of the sample */
+struct us_bpf_host_sample {
+	uint64_t no_sample; /* 0, where a sample has its time */
+	uint64_t t_ns;	    /* of the sample */
 	uint32_t row;
 	uint32_t n_kernel;
 	uint64_t kernel[US_BPF_HOST_FRAMES]; /* innermost first */
@@ -186,8 +186,8 @@ struct us_bpf_host_look {
 	uint8_t stack[US_BPF_HOST_BYTES];
 };
 
-#define US_BPF_MAX_LOOK                                                                \
-	(sizeof(struct us_bpf_look) + US_BPF_MAX_BYTES +                               \
+#define US_BPF_MAX_SAMPLE                                                              \
+	(sizeof(struct us_bpf_sample) + US_BPF_MAX_BYTES +                             \
 	 US_BPF_MAX_CHAIN * sizeof(struct us_bpf_frame))
 
 /* What the iterators write, one after the other. */
@@ -197,9 +197,9 @@ struct us_bpf_found_vcpu {
 	int32_t vcpu_id;	 /* as the VMM numbers them */
 	int32_t tid;	    /* of the thread that ran it last, in the first namespace */
 	int32_t mp_state;   /* KVM_MP_STATE_... */
-	uint32_t readable;  /* look has its registers, as of its last exit */
+	uint32_t readable;  /* sample has its registers, as of its last exit */
 	uint32_t protected; /* they are encrypted: SEV-ES, TDX */
-	struct us_bpf_look look;
+	struct us_bpf_sample sample;
 	struct us_bpf_seen seen; /* the program's own, both */
 	uint8_t span[512];
 };

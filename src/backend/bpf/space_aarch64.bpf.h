@@ -11,7 +11,7 @@
 
 static __always_inline void set_space(struct scratch *s)
 {
-	const struct us_bpf_aarch64 *r = &s->look.arm;
+	const struct us_bpf_aarch64 *r = &s->sample.arm;
 	s->mode = r->sctlr & SCTLR_M ? US_PAGING_AARCH64 : US_PAGING_OFF;
 	s->control = r->tcr;
 	s->root = us_aarch64_root(r->ttbr0, r->tcr, false);

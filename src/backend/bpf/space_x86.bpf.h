@@ -10,7 +10,7 @@
 #define CR4_LA57     (1ULL << 12)
 #define ENTRY_MOVING US_X86_MOVING
 
-static __always_inline uint32_t mode_of(const struct us_bpf_look *l)
+static __always_inline uint32_t mode_of(const struct us_bpf_sample *l)
 {
 	if (!(l->cr0 & US_BPF_CR0_PG))
 		return US_PAGING_OFF;
@@ -21,8 +21,8 @@ static __always_inline uint32_t mode_of(const struct us_bpf_look *l)
 
 static __always_inline void set_space(struct scratch *s)
 {
-	s->mode = mode_of(&s->look);
-	s->root = us_x86_root(s->mode, s->look.cr3);
+	s->mode = mode_of(&s->sample);
+	s->root = us_x86_root(s->mode, s->sample.cr3);
 }
 
 /* What distinguishes translations of this address. */

@@ -46,7 +46,7 @@ __noinline uint32_t copy_bytes(struct scratch *s, us_gva sp, uint32_t wanted,
 	return done;
 }
 
-static __always_inline bool has_window(const struct us_bpf_look *l, us_gva sp)
+static __always_inline bool has_window(const struct us_bpf_sample *l, us_gva sp)
 {
 	for (unsigned i = 0; i < US_BPF_MAX_WINDOWS; i++)
 		if (i < l->n_window && sp - l->window[i].at < l->window[i].len)
@@ -57,22 +57,22 @@ static __always_inline bool has_window(const struct us_bpf_look *l, us_gva sp)
 /* The bytes from sp on, as a window more. */
 __noinline int add_window(struct scratch *s, us_gva sp, uint32_t wanted)
 {
-	if (!s || has_window(&s->look, sp))
+	if (!s || has_window(&s->sample, sp))
 		return 0;
-	uint64_t n = s->look.n_window;
-	uint32_t offset = s->look.frames_at;
+	uint64_t n = s->sample.n_window;
+	uint32_t offset = s->sample.frames_at;
 	barrier_var(n);
 	if (n >= US_BPF_MAX_WINDOWS)
 		return 0;
 	uint32_t len = copy_bytes(s, sp, wanted, offset);
 	if (!len) /* it was no stack's pointer */
 		return 0;
-	struct us_bpf_window *w = &s->look.window[n];
+	struct us_bpf_window *w = &s->sample.window[n];
 	w->at = sp;
 	w->len = len;
 	w->offset = offset;
-	s->look.frames_at = offset + ((len + 7) & ~7U);
-	s->look.n_window = n + 1;
+	s->sample.frames_at = offset + ((len + 7) & ~7U);
+	s->sample.n_window = n + 1;
 	return 0;
 }
 
@@ -83,8 +83,8 @@ __noinline int follow_link(struct scratch *s, uint64_t n, uint32_t link,
 {
 	if (!s || n >= US_BPF_MAX_WINDOWS)
 		return 0;
-	us_gva at = s->look.window[n].at, in_page = at & (PAGE - 1);
-	uint32_t len = s->look.window[n].len, offset = s->look.window[n].offset;
+	us_gva at = s->sample.window[n].at, in_page = at & (PAGE - 1);
+	uint32_t len = s->sample.window[n].len, offset = s->sample.window[n].offset;
 	for (unsigned i = 0; i < WINDOW_PAGES; i++) {
 		uint64_t ahead = i * PAGE + link - in_page;
 		if (ahead > US_BPF_MAX_WINDOW || ahead + 8 > len)
@@ -105,7 +105,7 @@ static __always_inline void copy_windows(struct scratch *s,
 					 uint32_t wanted)
 {
 	add_window(s, sp, wanted);
-	for (unsigned n = 0; n < US_BPF_MAX_WINDOWS - 1 && n < s->look.n_window; n++)
+	for (unsigned n = 0; n < US_BPF_MAX_WINDOWS - 1 && n < s->sample.n_window; n++)
 		for (unsigned i = 0; i < US_BPF_MAX_LINKS; i++)
 			if (g->link[i])
 				follow_link(s, n, g->link[i] & (PAGE - 1), wanted);
@@ -150,7 +150,7 @@ __noinline uint64_t skip_window(struct scratch *s, us_gva at)
 {
 	if (!s)
 		return 0;
-	uint64_t start = s->look.window[0].at, len = s->look.window[0].len;
+	uint64_t start = s->sample.window[0].at, len = s->sample.window[0].len;
 	for (unsigned i = 0; i < US_BPF_MAX_CHAIN; i++) {
 		uint64_t off = at - start;
 		if (off + 16 > len) /* both words, or the frame is copied */
@@ -173,8 +173,8 @@ static long follow(uint32_t i, void *ctx)
 	uint64_t word[2] = { 0, 0 };
 	if (!s || !c->at)
 		return 1;
-	uint32_t off = s->look.frames_at +
-		       s->look.n_frame * sizeof(struct us_bpf_frame);
+	uint32_t off = s->sample.frames_at +
+		       s->sample.n_frame * sizeof(struct us_bpf_frame);
 	if (off > TAIL_BYTES - sizeof(struct us_bpf_frame))
 		return 1;
 	if (!read_frame(s, c->at, word))
@@ -183,7 +183,7 @@ static long follow(uint32_t i, void *ctx)
 	f->at = c->at;
 	f->caller_fp = word[0];
 	f->return_address = word[1];
-	s->look.n_frame++;
+	s->sample.n_frame++;
 	if (word[0] <= c->at && ++c->jumps > MAX_JUMPS)
 		return 1;
 	c->at = skip_window(s, word[0]);

@@ -127,7 +127,7 @@ static uint64_t look(struct us_kvm_vcpu *v, struct us_bpf_seen *seen)
 	return us_kvm_vcpu_release(v);
 }
 
-uint64_t us_bpf_vmx_look(struct us_bpf_vmx *x, uint64_t now_ns)
+uint64_t us_bpf_vmx_refresh(struct us_bpf_vmx *x, uint64_t now_ns)
 {
 	uint64_t taken_ns = 0;
 	for (unsigned i = 0; x && i < x->n; i++) {
@@ -135,7 +135,7 @@ uint64_t us_bpf_vmx_look(struct us_bpf_vmx *x, uint64_t now_ns)
 		if (now_ns < x->due_ns[i])
 			continue;
 		taken_ns += look(&x->vcpu[i], seen);
-		if (seen->n >= US_VMX_FIRST_LOOKS)
+		if (seen->n >= US_VMX_FIRST_SAMPLES)
 			x->due_ns[i] = now_ns + US_NS_PER_SEC;
 	}
 	return taken_ns;

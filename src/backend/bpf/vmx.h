@@ -16,7 +16,7 @@
 
 /* The first samples of a vCPU come one behind the other, to learn whether it changes
  * its address space at all; then one each second. */
-#define US_VMX_FIRST_LOOKS 8
+#define US_VMX_FIRST_SAMPLES 8
 
 struct us_bpf_vmx;
 struct kvm_sregs; /* linux/kvm.h */
@@ -29,7 +29,7 @@ void us_bpf_vmx_close(struct us_bpf_vmx *x); /* accepts NULL */
 
 /* Hot path, several times a second: take the samples that are due.  How long vCPUs were
  * stopped for it, in all.  By one thread: that of ptrace.  Accepts NULL. */
-uint64_t us_bpf_vmx_look(struct us_bpf_vmx *x, uint64_t now_ns);
+uint64_t us_bpf_vmx_refresh(struct us_bpf_vmx *x, uint64_t now_ns);
 
 /* A sample's registers: what is not as it was moves, from now on. */
 void us_bpf_seen_note(struct us_bpf_seen *seen, const struct kvm_sregs *s);

@@ -16,7 +16,7 @@ void us_bpf_vmx_close(struct us_bpf_vmx *x)
 	(void)x;
 }
 
-uint64_t us_bpf_vmx_look(struct us_bpf_vmx *x, uint64_t now_ns)
+uint64_t us_bpf_vmx_refresh(struct us_bpf_vmx *x, uint64_t now_ns)
 {
 	(void)x, (void)now_ns;
 	return 0;

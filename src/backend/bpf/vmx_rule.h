@@ -72,7 +72,7 @@ static inline bool us_vmx_same_root(uint64_t a, uint64_t b)
  * The root of the page tables.  A value of this exit that is another one than was seen
  * tells that it moves; from then on only such values count.
  */
-static inline void us_vmx_root(struct us_bpf_look *l, const struct us_vmx_kept *k,
+static inline void us_vmx_root(struct us_bpf_sample *l, const struct us_vmx_kept *k,
 			       struct us_bpf_seen *seen)
 {
 	if (k->has_cr3) {
@@ -87,7 +87,8 @@ static inline void us_vmx_root(struct us_bpf_look *l, const struct us_vmx_kept *
 
 /* Long mode: does 64-bit code run, or 32-bit code below it?  That one has no addresses
  * above 4 GiB. */
-static inline void us_vmx_long_code(struct us_bpf_look *l, const struct us_vmx_kept *k,
+static inline void us_vmx_long_code(struct us_bpf_sample *l,
+				    const struct us_vmx_kept *k,
 				    const struct us_bpf_seen *seen)
 {
 	l->cs_l = 1;
@@ -106,7 +107,8 @@ static inline void us_vmx_long_code(struct us_bpf_look *l, const struct us_vmx_k
 }
 
 /* No long mode: addresses are nothing without the segments. */
-static inline void us_vmx_short_code(struct us_bpf_look *l, const struct us_vmx_kept *k,
+static inline void us_vmx_short_code(struct us_bpf_sample *l,
+				     const struct us_vmx_kept *k,
 				     const struct us_bpf_seen *seen)
 {
 	l->cs_l = 0;
@@ -129,7 +131,7 @@ static inline void us_vmx_short_code(struct us_bpf_look *l, const struct us_vmx_
 }
 
 /* Where both rings were seen, kernels are in the upper half of all addresses. */
-static inline void us_vmx_ring(struct us_bpf_look *l, const struct us_vmx_kept *k,
+static inline void us_vmx_ring(struct us_bpf_sample *l, const struct us_vmx_kept *k,
 			       const struct us_bpf_seen *seen)
 {
 	if (us_vmx_has_segments(k, US_VMX_SEGMENT_AR(US_VMX_SS)))
@@ -144,7 +146,7 @@ static inline void us_vmx_ring(struct us_bpf_look *l, const struct us_vmx_kept *
  * Complete the sample: reg, cr0, cr3, cr4 and efer are KVM's copies, right or not. What
  * is not known is said in its flags.  *seen: of this vCPU; the program writes it too.
  */
-static inline void us_vmx_rule(struct us_bpf_look *l, const struct us_vmx_kept *k,
+static inline void us_vmx_rule(struct us_bpf_sample *l, const struct us_vmx_kept *k,
 			       struct us_bpf_seen *seen)
 {
 	l->reason = k->exit_reason;

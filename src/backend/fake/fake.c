@@ -40,7 +40,7 @@ struct fake {
 	unsigned n_active;
 	double step_ns; /* between samples, over all vCPUs; 0: no schedule */
 	uint64_t slack_ns, start_ns, now_ns, next_ns;
-	uint64_t random, n_look;
+	uint64_t random, n_sample;
 	struct us_backend_counts counts;
 	struct us_pacer pacer; /* of a play */
 	unsigned slot;
@@ -190,7 +190,7 @@ static int fake_open(const struct us_target *t, struct us_backend **ret,
 static void plan_next(struct fake *f)
 {
 	double u = (double)(us_random_next(&f->random) >> 11) * 0x1p-53;
-	f->next_ns = f->start_ns + (uint64_t)(((double)f->n_look + u) * f->step_ns);
+	f->next_ns = f->start_ns + (uint64_t)(((double)f->n_sample + u) * f->step_ns);
 }
 
 static int fake_start(struct us_backend *b, const struct us_schedule *s,
@@ -206,7 +206,7 @@ static int fake_start(struct us_backend *b, const struct us_schedule *s,
 	f->step_ns = s->hz > 0 ? 1e9 / s->hz / f->n_active : 0;
 	f->slack_ns = s->hz > FAST_HZ ? RUN_AHEAD_NS : 0;
 	f->random = s->seed;
-	f->n_look = 0;
+	f->n_sample = 0;
 	f->counts = (struct us_backend_counts){ 0 };
 	f->start_ns = f->now_ns = us_now_ns();
 	plan_next(f);
@@ -219,7 +219,7 @@ static int fake_start(struct us_backend *b, const struct us_schedule *s,
 }
 
 /* 1 when the next sample is due, else as next(). */
-static int wait_for_look(struct fake *f, uint64_t deadline_ns)
+static int wait_for_sample(struct fake *f, uint64_t deadline_ns)
 {
 	if (!f->step_ns) {
 		f->next_ns = f->now_ns = us_now_ns();
@@ -234,7 +234,7 @@ static int wait_for_look(struct fake *f, uint64_t deadline_ns)
 	return f->next_ns < deadline_ns;
 }
 
-static void look(struct fake *f, struct us_capture *c, uint32_t stack)
+static void sample(struct fake *f, struct us_capture *c, uint32_t stack)
 {
 	c->t_ns = f->next_ns;
 	c->held_ns = 0;
@@ -279,8 +279,8 @@ static int play_next(struct fake *f, uint64_t deadline_ns, struct us_capture *c)
 	f->next_ns = f->now_ns > due_ns ? f->now_ns : due_ns;
 	f->next_ns += (uint64_t)(-log(u) * (double)play->late_ns);
 	c->vcpu = (uint16_t)f->slot;
-	look(f, c, play->at(play->ctx, f->slot, f->next_ns));
-	f->n_look++;
+	sample(f, c, play->at(play->ctx, f->slot, f->next_ns));
+	f->n_sample++;
 	return 1;
 }
 
@@ -294,16 +294,16 @@ static void play_release(struct fake *f, struct us_capture *c)
 static int fake_next(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c)
 {
 	struct fake *f = (struct fake *)b;
-	if (f->opts.end_after && f->n_look >= f->opts.end_after)
+	if (f->opts.end_after && f->n_sample >= f->opts.end_after)
 		return -ESRCH;
 	if (f->opts.play)
 		return play_next(f, deadline_ns, c);
-	int r = wait_for_look(f, deadline_ns);
+	int r = wait_for_sample(f, deadline_ns);
 	if (r <= 0)
 		return r;
-	c->vcpu = f->active[f->n_look % f->n_active];
-	look(f, c, random_stack(f));
-	f->n_look++;
+	c->vcpu = f->active[f->n_sample % f->n_active];
+	sample(f, c, random_stack(f));
+	f->n_sample++;
 	f->counts.due++;
 	plan_next(f);
 	return 1;
@@ -335,7 +335,7 @@ static void fake_explain(const struct us_backend *b, int code, struct us_err *e)
 {
 	const struct fake *f = (const struct fake *)b;
 	us_fail(e, code, "the invented guest ended after %llu samples",
-		(unsigned long long)f->n_look);
+		(unsigned long long)f->n_sample);
 }
 
 const struct us_backend_ops us_backend_fake = {

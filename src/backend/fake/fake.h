@@ -7,7 +7,7 @@
  * number k is due at its time whether or not the sampler keeps up, none is ever
  * late, and with one seed the same captures come again.  It sleeps only when it is
  * ahead of the real clock, and above 100 kHz in steps of a millisecond.  A schedule of
- * 0 Hz gives looks as fast as they are asked for, at the real time.
+ * 0 Hz gives samples as fast as they are asked for, at the real time.
  *
  * Or the guest follows a play: then its time is a clock of its own, from 0, that no one
  * waits for, and samples are due when the pacer of the other backends says so.

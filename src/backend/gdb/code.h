@@ -5,8 +5,8 @@
  * A stub shows the selector of the code segment.  What the processor does with it is in
  * a descriptor that it loaded once and that the stub keeps to itself: 32- or 64-bit
  * code in long mode, 16 or 32 bits in protected mode, a base.  QEMU's monitor, which
- * its stub passes commands to, tells it; that takes as long as a look, so it is
- * remembered by selector and asked again every US_GDB_CODE_TRUST looks.
+ * its stub passes commands to, tells it; that takes as long as a sample, so it is
+ * remembered by selector and asked again every US_GDB_CODE_TRUST samples.
  */
 #ifndef US_BACKEND_GDB_CODE_H
 #define US_BACKEND_GDB_CODE_H
@@ -14,14 +14,14 @@
 #include "backend/gdb/client.h"
 #include "backend/gdb/target.h"
 
-#define US_GDB_CODE_TRUST 64 /* looks */
+#define US_GDB_CODE_TRUST 64 /* samples */
 #define US_GDB_CODE_SLOTS 8
 
 struct us_gdb_code_slot {
 	bool known;
 	uint8_t mode, bits;
 	uint16_t selector;
-	uint16_t age; /* looks since it was asked */
+	uint16_t age; /* samples since it was asked */
 	uint32_t base;
 };
 

@@ -28,7 +28,7 @@ extern const struct us_backend_ops us_backend_gdb;
 struct gdb {
 	struct us_remote remote;
 	struct us_gdb_session *session;
-	struct us_gdb_look look;
+	struct us_gdb_sample sample;
 	const char *why;
 };
 
@@ -73,7 +73,7 @@ static bool read_by_stub(void *ctx, us_gva va, void *buf, size_t len)
 static bool read_entered(void *ctx, struct us_entered *ret)
 {
 	struct gdb *b = ctx;
-	return us_gdb_session_left(b->session, b->remote.stop.at, &b->look, ret);
+	return us_gdb_session_left(b->session, b->remote.stop.at, &b->sample, ret);
 }
 
 /* A VMM that does not name its threads may have said which they are. */
@@ -88,7 +88,7 @@ static void learn_threads(struct gdb *b)
 	}
 }
 
-/* One look, to know before the recording starts whether the VMM's memory will do. */
+/* One sample, to know before the recording starts whether the VMM's memory will do. */
 static int try_ram(struct gdb *b, struct us_qmp *q, struct us_err *e)
 {
 	struct us_gdb_session *s = b->session;
@@ -96,12 +96,12 @@ static int try_ram(struct gdb *b, struct us_qmp *q, struct us_err *e)
 	us_peer_ram_open(&b->remote.ram, local ? &b->remote.guest : NULL, q,
 			 "by the stub", read_by_stub, b);
 	us_peer_ram_mem(&b->remote.ram)->read_entered = read_entered;
-	int r = us_gdb_session_look(s, 1, &b->look);
+	int r = us_gdb_session_sample(s, 1, &b->sample);
 	if (r < 0)
 		return us_fail(e, r, "sample the guest: %s", s->client.why);
 	b->remote.stop.at = 0;
-	if (b->look.got & 1)
-		us_peer_ram_prepare(&b->remote.ram, &b->look.regs[0]);
+	if (b->sample.got & 1)
+		us_peer_ram_prepare(&b->remote.ram, &b->sample.regs[0]);
 	r = us_gdb_session_resume(s);
 	return r < 0 ? us_fail(e, r, "resume the guest: %s", s->client.why) : 0;
 }
@@ -122,13 +122,13 @@ static int sleep_until(void *ctx, uint64_t t_ns)
 	return r < 0 && r != -EINTR ? failed(b, r, b->session->client.why) : r;
 }
 
-static int look(void *ctx)
+static int sample(void *ctx)
 {
 	struct gdb *b = ctx;
-	int r = us_gdb_session_look(b->session, b->remote.stop.mask, &b->look);
-	b->remote.stop.asked_ns = b->look.asked_ns;
-	b->remote.stop.t_ns = b->look.t_ns;
-	b->remote.stop.got = b->look.got;
+	int r = us_gdb_session_sample(b->session, b->remote.stop.mask, &b->sample);
+	b->remote.stop.asked_ns = b->sample.asked_ns;
+	b->remote.stop.t_ns = b->sample.t_ns;
+	b->remote.stop.got = b->sample.got;
 	return r < 0 ? failed(b, r, b->session->client.why) : 0;
 }
 
@@ -142,7 +142,7 @@ static int resume(void *ctx)
 static bool ran(void *ctx, unsigned vcpu)
 {
 	const struct gdb *b = ctx;
-	return b->look.state[vcpu] == US_GDB_RUNNING;
+	return b->sample.state[vcpu] == US_GDB_RUNNING;
 }
 
 static bool paused(void *ctx)
@@ -176,18 +176,18 @@ static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
 					  [US_GDB_HALTED] = US_VCPU_HALTED,
 					  [US_GDB_OFF] = US_VCPU_OFF };
 	struct gdb *b = ctx;
-	c->regs = b->look.regs[vcpu];
-	c->state = paused(b) ? US_VCPU_OFF : states[b->look.state[vcpu]];
+	c->regs = b->sample.regs[vcpu];
+	c->state = paused(b) ? US_VCPU_OFF : states[b->sample.state[vcpu]];
 	us_peer_ram_prepare(&b->remote.ram, &c->regs);
 	if (c->state == US_VCPU_GUEST &&
 	    (waits_after_hlt(b, &c->regs) || waits_in_guest(b, &c->regs))) {
 		c->state = US_VCPU_HALTED;
-		b->look.state[vcpu] = US_GDB_HALTED;
+		b->sample.state[vcpu] = US_GDB_HALTED;
 	}
 }
 
 static const struct us_whole_stop_ops stop_ops = { .sleep = sleep_until,
-						   .look = look,
+						   .sample = sample,
 						   .resume = resume,
 						   .fill = fill,
 						   .ran = ran,

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_NS	     (2500 * US_NS_PER_MS)
+#define SAMPLE_NS    (2500 * US_NS_PER_MS)
 #define REGAIN_NS    (400 * US_NS_PER_MS)
 #define RESUME_NS    (500 * US_NS_PER_MS)
 #define RESUME_TRIES 8 /* at least */
@@ -77,13 +77,13 @@ int us_gdb_session_sleep(struct us_gdb_session *s, uint64_t t_ns)
 	}
 }
 
-/* What is asked of each vCPU at each look. */
+/* What is asked of each vCPU at each sample. */
 enum request {
 	SELECT,
 	REGISTERS,
 	EXTRA,
 	APART,
-	ENTRY = APART + US_GDB_ENTRY - US_GDB_APART, /* not at each look */
+	ENTRY = APART + US_GDB_ENTRY - US_GDB_APART, /* not at each sample */
 	N_REQUEST = ENTRY,
 };
 
@@ -119,7 +119,7 @@ static int put_request(struct us_gdb_session *s, enum request what, unsigned vcp
 }
 
 static void take_reply(struct us_gdb_session *s, enum request what, unsigned vcpu,
-		       struct us_gdb_look *ret)
+		       struct us_gdb_sample *ret)
 {
 	const struct us_gdb *g = &s->client;
 	struct us_regs *regs = &ret->regs[vcpu];
@@ -151,7 +151,7 @@ static void take_reply(struct us_gdb_session *s, enum request what, unsigned vcp
 
 /* Ask, or take the answers, or both in turn: one exchange after the other. */
 static int exchange(struct us_gdb_session *s, uint64_t mask, bool put, bool take,
-		    uint64_t deadline_ns, struct us_gdb_look *ret)
+		    uint64_t deadline_ns, struct us_gdb_sample *ret)
 {
 	for (unsigned k = 0; k < s->n_vcpu * N_REQUEST; k++) {
 		unsigned vcpu = k / N_REQUEST;
@@ -175,7 +175,7 @@ static int exchange(struct us_gdb_session *s, uint64_t mask, bool put, bool take
 
 /* What tells what an exception broke off. */
 static int ask_entry(struct us_gdb_session *s, unsigned vcpu, uint64_t deadline_ns,
-		     struct us_gdb_look *ret)
+		     struct us_gdb_sample *ret)
 {
 	enum request what[1 + US_GDB_N_ENTRY];
 	unsigned n = 0;
@@ -202,7 +202,7 @@ static int ask_entry(struct us_gdb_session *s, unsigned vcpu, uint64_t deadline_
 
 /* Of a vCPU that may be where an exception enters: what it was at before. */
 static int ask_entered(struct us_gdb_session *s, unsigned vcpu, uint64_t deadline_ns,
-		       struct us_gdb_look *ret)
+		       struct us_gdb_sample *ret)
 {
 	int r = ask_entry(s, vcpu, deadline_ns, ret);
 	if (r == 0)
@@ -211,7 +211,7 @@ static int ask_entered(struct us_gdb_session *s, unsigned vcpu, uint64_t deadlin
 }
 
 static int ask_all_entered(struct us_gdb_session *s, uint64_t mask,
-			   uint64_t deadline_ns, struct us_gdb_look *ret)
+			   uint64_t deadline_ns, struct us_gdb_sample *ret)
 {
 	int r = 0;
 	for (unsigned k = 0; r == 0 && s->qemu && k < s->n_vcpu; k++)
@@ -261,9 +261,9 @@ static void learn_nap(struct us_gdb_session *s)
 }
 
 static int stop_and_read(struct us_gdb_session *s, uint64_t mask,
-			 struct us_gdb_look *ret)
+			 struct us_gdb_sample *ret)
 {
-	uint64_t deadline_ns = ret->asked_ns + LOOK_NS;
+	uint64_t deadline_ns = ret->asked_ns + SAMPLE_NS;
 	us_gdb_put_break(&s->client);
 	int r = s->qemu ? exchange(s, mask, true, false, deadline_ns, ret) : 0;
 	if (r == 0)
@@ -286,7 +286,7 @@ static int stop_and_read(struct us_gdb_session *s, uint64_t mask,
 
 /* QEMU has taken a question of ours for a request to stop: the guest stands again, by
  * us.  What it was asked of before is of no use. */
-static int regain(struct us_gdb_session *s, struct us_gdb_look *ret)
+static int regain(struct us_gdb_session *s, struct us_gdb_sample *ret)
 {
 	bool stopped;
 	if (!s->qemu || !us_gdb_halt_qemu(&s->client, REGAIN_NS, &stopped))
@@ -296,8 +296,8 @@ static int regain(struct us_gdb_session *s, struct us_gdb_look *ret)
 	return 0;
 }
 
-int us_gdb_session_look(struct us_gdb_session *s, uint64_t mask,
-			struct us_gdb_look *ret)
+int us_gdb_session_sample(struct us_gdb_session *s, uint64_t mask,
+			  struct us_gdb_sample *ret)
 {
 	int r = s->detached ? -ECONNRESET : drain(s);
 	if (r < 0)
@@ -345,7 +345,7 @@ static int tell_resume(struct us_gdb_session *s)
 	for (unsigned i = 0; i < RESUME_TRIES || us_now_ns() < deadline_ns; i++) {
 		int r = us_gdb_put(&s->client, s->resume);
 		if (r == 0)
-			r = us_gdb_flush(&s->client, us_now_ns() + LOOK_NS);
+			r = us_gdb_flush(&s->client, us_now_ns() + SAMPLE_NS);
 		if (r == 0)
 			r = us_gdb_wait_ack(&s->client);
 		if (r < 0 || !was_taken_for_stop(s))
@@ -372,7 +372,7 @@ static bool read_some(struct us_gdb_session *s, us_gva va, uint8_t *buf, size_t 
 	struct us_gdb *g = &s->client;
 	char text[48];
 	snprintf(text, sizeof(text), "m%llx,%zx", (unsigned long long)va, len);
-	if (us_gdb_ask(g, text, us_now_ns() + LOOK_NS) || g->parser.len != len * 2)
+	if (us_gdb_ask(g, text, us_now_ns() + SAMPLE_NS) || g->parser.len != len * 2)
 		return false;
 	for (size_t i = 0; i < len; i++) {
 		int high = us_gdb_hex(g->parser.body[i * 2]);
@@ -391,8 +391,8 @@ bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, voi
 		return false;
 	if (s->selected != vcpu && applies(s, SELECT, vcpu)) {
 		if (put_request(s, SELECT, vcpu) ||
-		    us_gdb_flush(&s->client, us_now_ns() + LOOK_NS) ||
-		    us_gdb_get(&s->client, us_now_ns() + LOOK_NS) ||
+		    us_gdb_flush(&s->client, us_now_ns() + SAMPLE_NS) ||
+		    us_gdb_get(&s->client, us_now_ns() + SAMPLE_NS) ||
 		    !us_gdb_said(&s->client, "OK"))
 			return false;
 	}
@@ -406,10 +406,10 @@ bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, voi
 }
 
 bool us_gdb_session_left(struct us_gdb_session *s, unsigned vcpu,
-			 struct us_gdb_look *look, struct us_entered *ret)
+			 struct us_gdb_sample *sample, struct us_entered *ret)
 {
 	if (s->run == US_GDB_RUNS || s->detached || vcpu >= s->n_vcpu || !s->qemu ||
-	    ask_entry(s, vcpu, us_now_ns() + LOOK_NS, look))
+	    ask_entry(s, vcpu, us_now_ns() + SAMPLE_NS, sample))
 		return false;
-	return us_gdb_get_left(&s->layout, &look->apart, &look->regs[vcpu], ret);
+	return us_gdb_get_left(&s->layout, &sample->apart, &sample->regs[vcpu], ret);
 }

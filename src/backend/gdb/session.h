@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gdb/session.h: a guest behind a GDB stub: attach, look at its vCPUs, let it go.
+ * gdb/session.h: a guest behind a GDB stub: attach, sample its vCPUs, let it go.
  *
  * Connecting stops the guest, and while it runs a stub takes any byte for a request to
  * stop it.  So whoever holds the guest says so to a watchdog process that shares the
@@ -28,7 +28,7 @@ enum us_gdb_run {
 enum us_gdb_vcpu_state { US_GDB_RUNNING, US_GDB_HALTED, US_GDB_OFF };
 
 /* What one stop shows. */
-struct us_gdb_look {
+struct us_gdb_sample {
 	uint64_t asked_ns; /* when the request to stop went out */
 	uint64_t t_ns;	   /* when the guest was known to stand */
 	uint64_t got;	   /* bit n: vCPU n was read ... */
@@ -81,8 +81,8 @@ void us_gdb_session_close(struct us_gdb_session *s);
  * -ESRCH: the guest has exited; -ECONNRESET; -ETIMEDOUT, -EPROTO; client.why says
  * more.  Nothing is held then as far as that is in our power.
  */
-US_MUST_CHECK int us_gdb_session_look(struct us_gdb_session *s, uint64_t mask,
-				      struct us_gdb_look *ret);
+US_MUST_CHECK int us_gdb_session_sample(struct us_gdb_session *s, uint64_t mask,
+					struct us_gdb_sample *ret);
 /* End the hold; nothing to do if PAUSED. */
 US_MUST_CHECK int us_gdb_session_resume(struct us_gdb_session *s);
 
@@ -90,12 +90,12 @@ US_MUST_CHECK int us_gdb_session_resume(struct us_gdb_session *s);
 bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, void *buf,
 			 size_t len);
 
-/* What an exception broke off last on a vCPU of this look; only while it is HELD or
+/* What an exception broke off last on a vCPU of this sample; only while it is HELD or
  * PAUSED. */
 bool us_gdb_session_left(struct us_gdb_session *s, unsigned vcpu,
-			 struct us_gdb_look *look, struct us_entered *ret);
+			 struct us_gdb_sample *sample, struct us_entered *ret);
 
-/* While it runs: sleep until t_ns. 0; -EINTR; or what is wrong, as look(). */
+/* While it runs: sleep until t_ns. 0; -EINTR; or what is wrong, as sample(). */
 US_MUST_CHECK int us_gdb_session_sleep(struct us_gdb_session *s, uint64_t t_ns);
 
 #endif

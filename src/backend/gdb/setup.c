@@ -18,7 +18,7 @@
 #define LEAVE_NS	    (500 * US_NS_PER_MS)
 #define NOTICE_NS	    (3 * US_NS_PER_SEC)
 #define CONNECT_MS	    2000
-#define HOLD_LIMIT_MS	    3000		 /* a look may take 2.5 s */
+#define HOLD_LIMIT_MS	    3000		 /* a sample may take 2.5 s */
 #define RESCUE_PATIENCE_NS  (10 * US_NS_PER_SEC) /* nobody waits for the watchdog */
 #define MAX_DOCUMENT	    (256u << 10)
 #define DEFAULT_PACKET_SIZE 400	 /* of a stub that states none; GDB's own default */

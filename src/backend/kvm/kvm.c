@@ -193,7 +193,7 @@ static int stopped_without_registers(struct kvm *k)
 }
 
 /* 1: stopped, *c is filled; else it runs, and -EAGAIN: no capture this time. */
-static int look_at_running(struct kvm *k, unsigned slot, struct us_capture *c)
+static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
 {
 	struct us_kvm_vcpu *v = &k->vcpu[slot];
 	int r = us_kvm_vcpu_stop(v);
@@ -212,7 +212,7 @@ static int look_at_running(struct kvm *k, unsigned slot, struct us_capture *c)
 					  US_PLACE_VMM);
 	c->t_ns = v->asked_ns;
 	if (c->state == US_VCPU_READY)
-		c->weight = us_pacer_looks_in(&k->pacer, slot, v->waited_ns);
+		c->weight = us_pacer_samples_in(&k->pacer, slot, v->waited_ns);
 	if (!have && c->state != US_VCPU_OFF)
 		r = stopped_without_registers(k);
 	else if (have)
@@ -224,9 +224,9 @@ static int look_at_running(struct kvm *k, unsigned slot, struct us_capture *c)
 
 /* Woken from its wait in KVM_RUN, a halted vCPU shows where it halted; KVM goes on
  * waiting when it is resumed. */
-static int look_at_halted(struct kvm *k, unsigned slot, struct us_capture *c)
+static int sample_halted(struct kvm *k, unsigned slot, struct us_capture *c)
 {
-	int r = look_at_running(k, slot, c);
+	int r = sample_running(k, slot, c);
 	if (r == 1 && c->form == US_CAPTURE_LIVE && c->regs.pc == RESET_PC) {
 		c->state = US_VCPU_OFF; /* waits to be started for the first time */
 		c->form = US_CAPTURE_NONE;
@@ -242,7 +242,7 @@ static bool wants_halted(const struct kvm *k, const struct us_kvm_vcpu *v)
 	       us_kvm_fd_of_run(v->thread.asleep_in) == v->thread.fd_there;
 }
 
-static int look(struct kvm *k, unsigned slot, struct us_capture *c)
+static int sample(struct kvm *k, unsigned slot, struct us_capture *c)
 {
 	struct us_kvm_vcpu *v = &k->vcpu[slot];
 	enum us_vcpu_state asleep = US_VCPU_OFF;
@@ -257,7 +257,7 @@ static int look(struct kvm *k, unsigned slot, struct us_capture *c)
 		return vcpu_gone(k, slot);
 	case US_KVM_ASLEEP:
 		if (asleep == US_VCPU_HALTED && wants_halted(k, v))
-			return look_at_halted(k, slot, c);
+			return sample_halted(k, slot, c);
 		c->state = (uint8_t)asleep;
 		c->form = US_CAPTURE_NONE;
 		c->t_ns = us_now_ns();
@@ -265,11 +265,11 @@ static int look(struct kvm *k, unsigned slot, struct us_capture *c)
 	case US_KVM_RUNNING:
 		break;
 	}
-	return look_at_running(k, slot, c);
+	return sample_running(k, slot, c);
 }
 
 /* Resume the vCPU, and plan its next sample. Returns for how long it was held. */
-static uint64_t end_look(struct kvm *k, unsigned slot, uint32_t weight)
+static uint64_t end_sample(struct kvm *k, unsigned slot, uint32_t weight)
 {
 	uint64_t held_ns = us_kvm_vcpu_release(&k->vcpu[slot]);
 	us_pacer_done_for(&k->pacer, slot, us_now_ns(), held_ns, weight);
@@ -291,13 +291,13 @@ static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_captur
 		}
 		if (!sleep_until(k, due_ns))
 			return 0;
-		int r = look(k, slot, c);
+		int r = sample(k, slot, c);
 		if (r == 1) {
 			k->slot = slot;
 			return 1;
 		}
 		if (k->vcpu[slot].hold != US_KVM_FREE || r == -EAGAIN) {
-			end_look(k, slot, 1);
+			end_sample(k, slot, 1);
 			us_pacer_failed(&k->pacer, 1);
 		}
 		if (r != -EAGAIN)
@@ -308,7 +308,7 @@ static int kvm_next(struct us_backend *b, uint64_t deadline_ns, struct us_captur
 static void kvm_release(struct us_backend *b, struct us_capture *c)
 {
 	struct kvm *k = (struct kvm *)b;
-	c->held_ns = end_look(k, k->slot, c->weight);
+	c->held_ns = end_sample(k, k->slot, c->weight);
 }
 
 static void kvm_counts(const struct us_backend *b, struct us_backend_counts *ret)

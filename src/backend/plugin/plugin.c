@@ -5,7 +5,7 @@
  * The plugin keeps each vCPU's place in its tree of calls in a shared file
  * (vmm/plugin_counts.h), one word that changes with the place.  A sample is a look at
  * that word: nothing is stopped, nothing is asked, and any instant is as good as any
- * other.  Time that the plugin itself takes is not the guest's: looks that fall there
+ * other.  Time that the plugin itself takes is not the guest's: samples that fall there
  * are no samples, and tell how much it is.
  */
 #include "backend/backend.h"
@@ -43,7 +43,7 @@ struct plugin {
 	struct us_pacer pacer;
 	unsigned slot;	   /* of the capture that is out */
 	bool precise;	   /* the sampler's timer slack is set */
-	uint64_t n_plugin; /* looks that fell into the plugin's time */
+	uint64_t n_plugin; /* samples that fell into the plugin's time */
 	struct us_err why;
 };
 
@@ -142,7 +142,7 @@ static void describe(struct plugin *p)
 		 "all instructions");
 	if (b->n_vcpu > US_MAX_VCPUS) {
 		snprintf(b->caution, sizeof(b->caution),
-			 "%u more vCPUs are not looked at: uniscope knows %d at most",
+			 "%u more vCPUs are not sampled: uniscope knows %d at most",
 			 b->n_vcpu - US_MAX_VCPUS, US_MAX_VCPUS);
 		b->n_vcpu = US_MAX_VCPUS;
 	}
@@ -342,15 +342,15 @@ static void plugin_release(struct us_backend *b, struct us_capture *c)
 	us_pacer_done(&p->pacer, p->slot, us_now_ns(), 0);
 }
 
-/* What the plugin took is known as the rest is: by how many looks fell there. */
+/* What the plugin took is known as the rest is: by how many samples fell there. */
 static void plugin_counts(const struct us_backend *b, struct us_backend_counts *ret)
 {
 	const struct plugin *p = (const struct plugin *)b;
 	us_pacer_counts(&p->pacer, us_now_ns(), ret);
-	double looks = (double)(p->pacer.taken + p->n_plugin);
-	if (looks > 0)
+	double samples = (double)(p->pacer.taken + p->n_plugin);
+	if (samples > 0)
 		ret->stolen_ns = (uint64_t)((double)ret->vcpu_ns * (double)p->n_plugin /
-					    looks);
+					    samples);
 }
 
 static void plugin_explain(const struct us_backend *b, int code, struct us_err *e)

@@ -23,7 +23,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LOOK_NS	      (2500 * US_NS_PER_MS)
+#define SAMPLE_NS     (2500 * US_NS_PER_MS)
 #define HOLD_LIMIT_MS 3000
 #define RESCUE_NS     (800 * US_NS_PER_MS)
 #define VCPU_TEXT     4096 /* of `info registers`, as JSON: 2.5 kB in 7.2 */
@@ -180,7 +180,7 @@ static char *put_registers(struct qmp *b, char *to)
 	return put(to, "}}\n");
 }
 
-static void put_look(struct qmp *b, char *to)
+static void put_sample(struct qmp *b, char *to)
 {
 	if (b->guarded)
 		to = put(to, "{\"execute\":\"stop\"}");
@@ -229,7 +229,7 @@ static int send_cont(struct qmp *b, uint64_t deadline_ns)
 static int resume(void *ctx)
 {
 	struct qmp *b = ctx;
-	int r = b->guarded ? send_cont(b, us_now_ns() + LOOK_NS) : 0;
+	int r = b->guarded ? send_cont(b, us_now_ns() + SAMPLE_NS) : 0;
 	bool ours = !b->guarded || us_watchdog_release(b->watchdog);
 	b->guarded = false;
 	if (!ours && r == 0) {
@@ -240,7 +240,7 @@ static int resume(void *ctx)
 }
 
 /* Stop the guest and read the chosen vCPUs. What fails after the stop is undone. */
-static int look(void *ctx)
+static int sample(void *ctx)
 {
 	struct qmp *b = ctx;
 	char batch[256];
@@ -253,10 +253,10 @@ static int look(void *ctx)
 	b->guarded = !b->paused;
 	if (b->guarded && !us_watchdog_hold(b->watchdog))
 		return failed(b, -ECONNRESET, "the watchdog had to resume the guest");
-	put_look(b, batch);
+	put_sample(b, batch);
 	b->remote.stop.got = 0;
 	b->remote.stop.asked_ns = us_now_ns();
-	uint64_t deadline_ns = b->remote.stop.asked_ns + LOOK_NS;
+	uint64_t deadline_ns = b->remote.stop.asked_ns + SAMPLE_NS;
 	r = us_qmp_stream_send(&b->stream, batch, deadline_ns);
 	b->resumed = false;
 	if (r == 0 && b->guarded)
@@ -285,7 +285,7 @@ static bool cancel_cont(struct qmp *b, uint64_t deadline_ns)
 
 static bool read_piece(struct qmp *b, us_gva va, void *buf, size_t len)
 {
-	uint64_t deadline_ns = us_now_ns() + LOOK_NS;
+	uint64_t deadline_ns = us_now_ns() + SAMPLE_NS;
 	char command[160];
 	us_gva start = va & ~7ull;
 	size_t words = (size_t)((va - start) + len + 7) / 8;
@@ -431,7 +431,7 @@ static int try_ram(struct qmp *b, struct us_err *e)
 	b->remote.stop.mask = 1;
 	b->remote.stop.n_chosen = 1;
 	b->remote.stop.at = 0;
-	int r = look(b);
+	int r = sample(b);
 	if (r < 0)
 		return us_fail(e, r, "sample the guest: %s", b->why);
 	b->remote.stop.held = true;
@@ -481,7 +481,7 @@ static int sleep_until(void *ctx, uint64_t t_ns)
 }
 
 static const struct us_whole_stop_ops stop_ops = { .sleep = sleep_until,
-						   .look = look,
+						   .sample = sample,
 						   .resume = resume,
 						   .fill = fill,
 						   .ran = ran,

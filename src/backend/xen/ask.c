@@ -6,7 +6,7 @@
 
 /* Registers are left to the caller. */
 static void ask_parts(const struct us_xen_calls *calls, void *h,
-		      const struct us_xen_domain *d, struct us_xen_look *l)
+		      const struct us_xen_domain *d, struct us_xen_sample *l)
 {
 	if (l->state)
 		l->domain_code = calls->domain(h, d->id, &l->domain);
@@ -21,10 +21,10 @@ static void ask_parts(const struct us_xen_calls *calls, void *h,
 }
 
 int us_xen_ask(const struct us_xen_calls *calls, void *handle,
-	       const struct us_xen_domain *d, struct us_xen_look *l, bool *by_parts)
+	       const struct us_xen_domain *d, struct us_xen_sample *l, bool *by_parts)
 {
-	if (calls->look && !*by_parts) {
-		int r = calls->look(handle, d, l);
+	if (calls->sample && !*by_parts) {
+		int r = calls->sample(handle, d, l);
 		/* By a policy, perhaps. */
 		if (r != -ENOSYS && r != -EPERM && r != -EACCES)
 			return r;

@@ -6,10 +6,10 @@
 
 #include "vmm/xen/calls.h"
 
-/* l as in us_xen_calls.look().  *by_parts: what was found out of that call, false at
+/* l as in us_xen_calls.sample().  *by_parts: what was found out of that call, false at
  * first. 0, or -errno: then nothing was done. */
 US_MUST_CHECK int us_xen_ask(const struct us_xen_calls *calls, void *handle,
-			     const struct us_xen_domain *d, struct us_xen_look *l,
+			     const struct us_xen_domain *d, struct us_xen_sample *l,
 			     bool *by_parts);
 
 #endif

@@ -73,7 +73,7 @@ struct xen {
 		uint8_t state, form;
 		struct us_stack_copy window;
 	} out[US_MAX_VCPUS];
-	struct us_xen_look look; /* what was asked for this sample */
+	struct us_xen_sample sample; /* what was asked for this sample */
 	int broken;
 	const char *why;
 };
@@ -150,7 +150,7 @@ static void unpause_domain(struct xen *b)
 }
 
 /* Has it ended? */
-static int check_domain(struct xen *b, const struct us_xen_look *l)
+static int check_domain(struct xen *b, const struct us_xen_sample *l)
 {
 	if (!l->state)
 		return 0;
@@ -169,7 +169,7 @@ static int check_domain(struct xen *b, const struct us_xen_look *l)
  * next sample tells: now we may have. */
 static int check_again(struct xen *b)
 {
-	struct us_xen_look *l = &b->look;
+	struct us_xen_sample *l = &b->sample;
 	b->check_ns = 0;
 	if (l->state)
 		return 0;
@@ -185,7 +185,7 @@ static int check_again(struct xen *b)
 /* In one call: what the vCPUs do, and a pause with the registers of some, if any. */
 static int ask(struct xen *b, uint64_t vcpus, uint64_t regs)
 {
-	struct us_xen_look *l = &b->look;
+	struct us_xen_sample *l = &b->sample;
 	l->vcpus = vcpus;
 	l->regs = regs;
 	l->pause = regs != 0;
@@ -237,10 +237,10 @@ static bool list_vcpus(struct xen *b)
 	b->n_out = b->n_live = b->n_running = b->at = 0;
 	b->busy = 0;
 	b->rest.apart = false;
-	bool all_ran = b->look.vcpus_known == b->look.vcpus;
-	for (uint64_t left = b->look.vcpus_known; left; left &= left - 1) {
+	bool all_ran = b->sample.vcpus_known == b->sample.vcpus;
+	for (uint64_t left = b->sample.vcpus_known; left; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(left);
-		const struct us_xen_vcpu *v = &b->look.vcpu[i];
+		const struct us_xen_vcpu *v = &b->sample.vcpu[i];
 		all_ran &= v->running || v->ran_ns != b->ran_ns[i];
 		uint8_t state = state_of(b, i, v);
 		bool live = wants_regs(b, v, state);
@@ -272,7 +272,7 @@ static bool list_vcpus(struct xen *b)
  * alone. */
 static void read_vcpus(struct xen *b)
 {
-	struct us_xen_look *l = &b->look;
+	struct us_xen_sample *l = &b->sample;
 	for (unsigned i = 0; i < b->n_live; i++) {
 		struct out *o = &b->out[i];
 		unsigned v = o->vcpu;
@@ -295,7 +295,7 @@ static bool copy_stacks(struct xen *b)
 		struct out *o = &b->out[i];
 		if (o->form != US_CAPTURE_LIVE)
 			continue;
-		all &= us_xen_stacks_copy(&b->stacks, o->vcpu, &b->look.reg[o->vcpu],
+		all &= us_xen_stacks_copy(&b->stacks, o->vcpu, &b->sample.reg[o->vcpu],
 					  &o->window);
 		o->form = US_CAPTURE_WINDOW;
 	}
@@ -321,17 +321,17 @@ static int pause_now(struct xen *b)
 	if (!b->n_live || b->held || b->domain.paused)
 		return 0;
 	b->asked_ns = us_now_ns();
-	b->look.state = false;
+	b->sample.state = false;
 	return ask(b, 0, b->busy);
 }
 
-static int look(struct xen *b)
+static int sample(struct xen *b)
 {
 	b->resumed = false;
-	b->look.regs_read = 0;
+	b->sample.regs_read = 0;
 	b->asked_ns = b->working_ns;
-	b->look.state = !b->busy || b->working_ns >= b->check_ns;
-	if (b->look.state)
+	b->sample.state = !b->busy || b->working_ns >= b->check_ns;
+	if (b->sample.state)
 		b->check_ns = b->working_ns + CHECK_NS;
 	int r = ask(b, b->mask, b->busy);
 	if (r < 0)
@@ -400,7 +400,7 @@ static int xen_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 			return b->broken;
 		if (!wait_for_due(b, deadline_ns))
 			return 0;
-		int r = look(b);
+		int r = sample(b);
 		if (r < 0)
 			return r;
 		if (!b->n_live)
@@ -413,7 +413,7 @@ static int xen_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 	c->weight = 1;
 	c->state = o->state;
 	c->form = o->form;
-	c->regs = b->look.reg[o->vcpu];
+	c->regs = b->sample.reg[o->vcpu];
 	c->window = o->window;
 	c->cut = false;
 	return 1;

@@ -280,7 +280,7 @@ static bool next_bit(uint64_t *mask, unsigned *v)
 }
 
 static void ask(struct script *s, const struct us_xen_domain *d,
-		const struct us_xen_look *l, uint64_t regs)
+		const struct us_xen_sample *l, uint64_t regs)
 {
 	unsigned v, n = 0;
 	if (l->state)
@@ -294,7 +294,7 @@ static void ask(struct script *s, const struct us_xen_domain *d,
 }
 
 static void take_all(struct script *s, const struct us_xen_domain *d,
-		     struct us_xen_look *l, uint64_t regs)
+		     struct us_xen_sample *l, uint64_t regs)
 {
 	unsigned v, n = 0;
 	int code;
@@ -317,7 +317,8 @@ static void take_all(struct script *s, const struct us_xen_domain *d,
 	l->regs_read = l->pause && l->pause_code == 0 ? regs : 0;
 }
 
-static int call_look(void *ctx, const struct us_xen_domain *d, struct us_xen_look *l)
+static int call_sample(void *ctx, const struct us_xen_domain *d,
+		       struct us_xen_sample *l)
 {
 	struct handle *h = ctx;
 	uint64_t regs = l->pause ? l->regs : 0;
@@ -452,7 +453,7 @@ const struct us_xen_calls *us_xen_calls(void)
 		.width = call_width,
 		.vcpu = call_vcpu,
 		.regs = call_regs,
-		.look = call_look,
+		.sample = call_sample,
 		.map = call_map,
 		.unmap = call_unmap,
 		.how = call_how,

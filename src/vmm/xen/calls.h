@@ -55,7 +55,7 @@ struct us_xen_vcpu {
 
 /* What is asked for a sample, in this order, and what Xen says: each has a result of
  * its own.  Bit n of a mask is vCPU n. */
-struct us_xen_look {
+struct us_xen_sample {
 	bool state;	/* asked for: the domain's own; else it stays what it was */
 	uint64_t vcpus; /* asked for: what they do */
 	bool pause;	/* asked for: pause the domain ... */
@@ -93,7 +93,7 @@ struct us_xen_calls {
 
 	/* domain(), vcpu(), pause() and regs(), all in one call.  An error is one
 	 * of the call: then nothing was done.  NULL: there is no such call. */
-	int (*look)(void *h, const struct us_xen_domain *d, struct us_xen_look *l);
+	int (*sample)(void *h, const struct us_xen_domain *d, struct us_xen_sample *l);
 
 	/* n pages of the domain, at most US_XEN_RUN, read-only and one behind the
 	 * other: a frame is a machine frame number in a PV domain, else a guest's.

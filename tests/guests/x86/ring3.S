@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ring3.S: ways into the kernel and out of it again.  Without tables (NO_CFI), whoever
- * looks in from outside has only the code to go by.
+ * samples in from outside has only the code to go by.
  */
 #include "ring3.h"
 #include "layout.h"

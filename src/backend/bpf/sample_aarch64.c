@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* look_aarch64.c: see look.h; on arm64 hosts. */
-#include "backend/bpf/look.h"
+/* sample_aarch64.c: see sample.h; on arm64 hosts. */
+#include "backend/bpf/sample.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #define MODE_32	     0x10
 #define VECTORS_SIZE 0x800 /* Arm ARM D1.3.1 */
 
-const enum us_arch us_bpf_look_arch = US_ARCH_AARCH64;
+const enum us_arch us_bpf_sample_arch = US_ARCH_AARCH64;
 
 /* Has it just entered its vectors?  Then the interrupted code is in these. */
 static void set_entered(const struct us_bpf_aarch64 *r, struct us_regs *ret)
@@ -30,7 +30,7 @@ static void set_entered(const struct us_bpf_aarch64 *r, struct us_regs *ret)
 	};
 }
 
-void us_bpf_look_regs(const struct us_bpf_look *l, struct us_regs *ret)
+void us_bpf_sample_regs(const struct us_bpf_sample *l, struct us_regs *ret)
 {
 	const struct us_bpf_aarch64 *r = &l->arm;
 	uint64_t mode = MODE(r->pstate);
@@ -56,7 +56,7 @@ void us_bpf_look_regs(const struct us_bpf_look *l, struct us_regs *ret)
 		set_entered(r, ret);
 }
 
-void us_bpf_look_host_regs(const uint64_t reg[US_BPF_HOST_WORDS], struct us_regs *ret)
+void us_bpf_sample_host_regs(const uint64_t reg[US_BPF_HOST_WORDS], struct us_regs *ret)
 {
 	enum { FP = 29, SP = US_BPF_HOST_SP, PC = 32 }; /* struct user_pt_regs */
 	*ret = (struct us_regs){ .pc = reg[PC],

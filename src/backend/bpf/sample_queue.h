@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * look_queue.h: looks at one guest that another guest's thread took out of the ring.
+ * sample_queue.h: samples at one guest that another guest's thread took out of the
+ * ring.
  *
  * Pushed to by one thread at a time, popped from by one: no locks.  Its memory is made
  * present by what is pushed, so that a queue that nobody uses costs nothing.
  */
-#ifndef US_BACKEND_BPF_LOOK_QUEUE_H
-#define US_BACKEND_BPF_LOOK_QUEUE_H
+#ifndef US_BACKEND_BPF_SAMPLE_QUEUE_H
+#define US_BACKEND_BPF_SAMPLE_QUEUE_H
 
 #include "backend/bpf/shared.h"
 
@@ -26,9 +27,9 @@ void us_bpf_queue_close(struct us_bpf_queue *q); /* accepts zeroed memory */
 
 /* Hot path, both.  l was checked to be whole (us_bpf_take()).  false: it does not fit.
  */
-bool us_bpf_queue_push(struct us_bpf_queue *q, const struct us_bpf_look *l);
-/* to holds US_BPF_MAX_LOOK bytes.  false: it is empty. */
-bool us_bpf_queue_pop(struct us_bpf_queue *q, struct us_bpf_look *to);
+bool us_bpf_queue_push(struct us_bpf_queue *q, const struct us_bpf_sample *l);
+/* to holds US_BPF_MAX_SAMPLE bytes.  false: it is empty. */
+bool us_bpf_queue_pop(struct us_bpf_queue *q, struct us_bpf_sample *to);
 
 size_t us_bpf_queue_used(const struct us_bpf_queue *q); /* bytes */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* look_x86.c: see look.h; on x86 hosts. */
-#include "backend/bpf/look.h"
+/* sample_x86.c: see sample.h; on x86 hosts. */
+#include "backend/bpf/sample.h"
 
 #include "backend/kvm/regs.h"
 
-const enum us_arch us_bpf_look_arch = US_ARCH_X86_64;
+const enum us_arch us_bpf_sample_arch = US_ARCH_X86_64;
 
-void us_bpf_look_regs(const struct us_bpf_look *l, struct us_regs *ret)
+void us_bpf_sample_regs(const struct us_bpf_sample *l, struct us_regs *ret)
 {
 	const uint64_t *r = l->reg;
 	const struct kvm_regs regs = {
@@ -46,7 +46,7 @@ void us_bpf_look_regs(const struct us_bpf_look *l, struct us_regs *ret)
 	ret->valid &= ~(1U << US_X86_RSP);
 }
 
-void us_bpf_look_host_regs(const uint64_t reg[US_BPF_HOST_WORDS], struct us_regs *ret)
+void us_bpf_sample_host_regs(const uint64_t reg[US_BPF_HOST_WORDS], struct us_regs *ret)
 {
 	/* struct pt_regs (arch/x86/include/asm/ptrace.h), from its first word on. */
 	static const uint8_t order[] = {

@@ -3,7 +3,7 @@
  * A look as it comes out of the bpf backend's ring, with all of a guest's making:
  * registers, stacks, and where they are said to lie.  Behind it, its memory.
  */
-#include "backend/bpf/look.h"
+#include "backend/bpf/sample.h"
 #include "unwind/unwind.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool read_ram(void *ctx, uint64_t at, void *buf, size_t len)
 {
-	const struct us_bpf_look *l = ctx;
+	const struct us_bpf_sample *l = ctx;
 	at &= 0xffffff; /* of any slot */
 	if (at > l->size || len > l->size - at)
 		return false;
@@ -21,7 +21,7 @@ static bool read_ram(void *ctx, uint64_t at, void *buf, size_t len)
 	return true;
 }
 
-static void unwind(struct us_bpf_look *l)
+static void unwind(struct us_bpf_sample *l)
 {
 	static struct us_unwinder *u;
 	static struct us_paging p;
@@ -29,10 +29,10 @@ static void unwind(struct us_bpf_look *l)
 	struct us_stack_copy copy;
 	struct us_regs regs;
 	static struct us_mem m;
-	if (!u && us_unwinder_new(us_bpf_look_arch, NULL, NULL, &u))
+	if (!u && us_unwinder_new(us_bpf_sample_arch, NULL, NULL, &u))
 		abort();
-	us_bpf_look_regs(l, &regs);
-	us_bpf_look_window(l, &copy);
+	us_bpf_sample_regs(l, &regs);
+	us_bpf_sample_window(l, &copy);
 	memset(&m, 0, sizeof(m));
 	m.read = read_ram;
 	m.ctx = l;
@@ -47,17 +47,17 @@ static void unwind(struct us_bpf_look *l)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static _Alignas(8) uint8_t record[US_BPF_MAX_LOOK];
-	struct us_bpf_look *l = (void *)record;
+	static _Alignas(8) uint8_t record[US_BPF_MAX_SAMPLE];
+	struct us_bpf_sample *l = (void *)record;
 	if (size > sizeof(record))
 		return 0;
 	memcpy(record, data, size);
-	if (!us_bpf_look_fits(l, size))
+	if (!us_bpf_sample_fits(l, size))
 		return 0;
-	if (us_bpf_look_state(l) >= US_N_VCPU_STATE)
+	if (us_bpf_sample_state(l) >= US_N_VCPU_STATE)
 		abort();
 	for (int host = US_BPF_HOST_UNKNOWN; host <= US_BPF_HOST_ARM64; host++)
-		us_bpf_look_exit(l, host);
+		us_bpf_sample_exit(l, host);
 	unwind(l);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* look_queue.c: see look_queue.h. */
-#include "backend/bpf/look_queue.h"
+/* sample_queue.c: see sample_queue.h. */
+#include "backend/bpf/sample_queue.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 
 #define SIZE US_BPF_QUEUE_BYTES
 
-_Static_assert((SIZE & (SIZE - 1)) == 0 && 4 * US_BPF_MAX_LOOK < SIZE,
-	       "positions are masked, and some looks fit");
+_Static_assert((SIZE & (SIZE - 1)) == 0 && 4 * US_BPF_MAX_SAMPLE < SIZE,
+	       "positions are masked, and some samples fit");
 
 bool us_bpf_queue_open(struct us_bpf_queue *q)
 {
@@ -42,7 +42,7 @@ static void get(const struct us_bpf_queue *q, uint64_t at, void *to, size_t n)
 	memcpy((uint8_t *)to + first, q->bytes, n - first);
 }
 
-bool us_bpf_queue_push(struct us_bpf_queue *q, const struct us_bpf_look *l)
+bool us_bpf_queue_push(struct us_bpf_queue *q, const struct us_bpf_sample *l)
 {
 	uint64_t head = atomic_load_explicit(&q->head, memory_order_relaxed);
 	uint64_t tail = atomic_load_explicit(&q->tail, memory_order_acquire);
@@ -54,7 +54,7 @@ bool us_bpf_queue_push(struct us_bpf_queue *q, const struct us_bpf_look *l)
 	return true;
 }
 
-bool us_bpf_queue_pop(struct us_bpf_queue *q, struct us_bpf_look *to)
+bool us_bpf_queue_pop(struct us_bpf_queue *q, struct us_bpf_sample *to)
 {
 	uint64_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
 	if (tail == atomic_load_explicit(&q->head, memory_order_acquire))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* look.c: see look.h. */
-#include "backend/bpf/look.h"
+/* sample.c: see sample.h. */
+#include "backend/bpf/sample.h"
 
-bool us_bpf_look_fits(const struct us_bpf_look *l, size_t size)
+bool us_bpf_sample_fits(const struct us_bpf_sample *l, size_t size)
 {
-	if (size < sizeof(*l) || size > US_BPF_MAX_LOOK ||
+	if (size < sizeof(*l) || size > US_BPF_MAX_SAMPLE ||
 	    l->size > size - sizeof(*l) || l->n_window > US_BPF_MAX_WINDOWS ||
 	    l->frames_at > l->size || l->frames_at % 8 ||
 	    l->n_frame > (l->size - l->frames_at) / sizeof(struct us_bpf_frame))
@@ -16,7 +16,7 @@ bool us_bpf_look_fits(const struct us_bpf_look *l, size_t size)
 	return true;
 }
 
-void us_bpf_look_window(const struct us_bpf_look *l, struct us_stack_copy *ret)
+void us_bpf_sample_window(const struct us_bpf_sample *l, struct us_stack_copy *ret)
 {
 	const uint8_t *tail = (const uint8_t *)(l + 1);
 	*ret = (struct us_stack_copy){
@@ -34,7 +34,7 @@ _Static_assert(US_STACK_WINDOWS == US_BPF_MAX_WINDOWS, "one for each");
 _Static_assert(sizeof(struct us_frame_copy) == sizeof(struct us_bpf_frame),
 	       "frames are used in place");
 
-uint8_t us_bpf_look_state(const struct us_bpf_look *l)
+uint8_t us_bpf_sample_state(const struct us_bpf_sample *l)
 {
 	static const uint8_t states[] = {
 		[US_BPF_GUEST] = US_VCPU_GUEST,	  [US_BPF_EXIT] = US_VCPU_EXIT,
@@ -44,9 +44,9 @@ uint8_t us_bpf_look_state(const struct us_bpf_look *l)
 	return l->kind < sizeof(states) ? states[l->kind] : US_VCPU_EXIT;
 }
 
-uint32_t us_bpf_look_exit(const struct us_bpf_look *l, enum us_bpf_host host)
+uint32_t us_bpf_sample_exit(const struct us_bpf_sample *l, enum us_bpf_host host)
 {
-	if (us_bpf_look_state(l) != US_VCPU_EXIT)
+	if (us_bpf_sample_state(l) != US_VCPU_EXIT)
 		return 0;
 	if (l->kind != US_BPF_EXIT)
 		return us_vm_exit_code(us_exit_of_kvm(l->vmm_reason),
@@ -59,12 +59,12 @@ uint32_t us_bpf_look_exit(const struct us_bpf_look *l, enum us_bpf_host host)
 			       US_PLACE_HYPERVISOR);
 }
 
-void us_bpf_look_host(const struct us_bpf_host_look *h, struct us_host_copy *ret)
+void us_bpf_sample_host(const struct us_bpf_host_sample *h, struct us_host_copy *ret)
 {
 	*ret = (struct us_host_copy){ .kernel = h->kernel,
 				      .n_kernel = h->n_kernel,
 				      .with_tick = h->with_tick };
-	us_bpf_look_host_regs(h->reg, &ret->regs);
+	us_bpf_sample_host_regs(h->reg, &ret->regs);
 	ret->stack.n_window = h->n_bytes != 0;
 	ret->stack.window[0] = (struct us_stack_window){ ret->regs.sp, h->n_bytes,
 							 h->stack };
