@@ -105,7 +105,8 @@ struct us_track_frame {
 	bool saved_unsure, saved_foreign;
 	/* Where calls leave the return address in a register: it was called by another
 	 * register than usual; what it has stored is no call's. */
-	bool alternate, foreign;
+	bool alternate : 1, foreign : 1;
+	bool begun : 1; /* an exception return entered it, and it came from nobody */
 } __attribute__((__aligned__(64)));
 
 struct us_track_stack {

@@ -135,8 +135,11 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f)
 		if (f->by_interrupt)
 			return false;
 		t->next = US_NEXT_NOTHING;
-		if (us_track_push_base(t, f, t->sp))
+		if (us_track_push_base(t, f, t->sp)) {
+			t->stack->frame[t->stack->n - 1].begun = t->sp ==
+								 US_TRACK_ANYWHERE;
 			enter_node(t, US_EVENT_ENTER);
+		}
 		return true;
 	case US_NEXT_LEAVE:
 		if (f->by_interrupt)

@@ -101,7 +101,7 @@ static inline struct us_track_frame *push(struct us_tracker *t, uint32_t parent,
 	x->node = node_below(t, parent, f);
 	x->function = f;
 	x->kind = (uint8_t)kind;
-	x->trap = x->alternate = x->foreign = false;
+	x->trap = x->alternate = x->foreign = x->begun = false;
 	t->vcpu->node = x->node;
 	return x;
 }
@@ -157,6 +157,8 @@ void us_track_move_here(struct us_tracker *t, struct us_track_stack *s, unsigned
 bool us_track_find_stack(struct us_tracker *t, uint64_t sp);
 /* The frame on top of that stack goes on on this one. */
 void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from);
+/* Whoever had it is over. */
+void us_track_end_stack(struct us_tracker *t, struct us_track_stack *s);
 /* Another vCPU has gone on with the stack: this one is on one that it will tell. */
 void us_track_leave_stack(struct us_tracker *t);
 void us_track_take_stack(struct us_tracker *t, uint64_t sp);

@@ -171,14 +171,6 @@ static bool has_ended(const struct us_tracker *t, const struct us_track_stack *w
 	       was->owner == t->number && was->low > was->high && !t->entered;
 }
 
-static void end_stack(struct us_tracker *t, struct us_track_stack *s)
-{
-	s->n = s->over = s->epoch = 0;
-	s->tree_of = t->number;
-	s->low = US_TRACK_ANYWHERE;
-	s->high = 0;
-}
-
 /* The n frames on top were called by another than it seemed. */
 static void call_from_here(struct us_tracker *t, uint8_t n)
 {
@@ -248,7 +240,7 @@ static bool resolve(struct us_tracker *t, const struct us_track_function *in,
 	struct us_track_stack *was = t->stack;
 	struct us_track_stack *is = us_track_stacks_find(t->stacks, was, sp, t->number);
 	if (has_ended(t, was, is)) {
-		end_stack(t, is);
+		us_track_end_stack(t, is);
 		is = NULL;
 	}
 	bool boot = !is && was->owner == t->number && was->low > was->high;

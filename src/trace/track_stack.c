@@ -27,11 +27,32 @@ static void keep_entered(struct us_tracker *t, uint64_t sp)
 		f->sp = sp + 1;
 }
 
+void us_track_end_stack(struct us_tracker *t, struct us_track_stack *s)
+{
+	s->n = s->over = s->epoch = 0;
+	s->tree_of = t->number;
+	s->low = US_TRACK_ANYWHERE;
+	s->high = 0;
+}
+
+/* An exception return has entered a function that came from nobody, and its stack was
+ * not known: whoever had been there has ended, as what runs there now was not called.
+ */
+static bool has_begun(const struct us_tracker *t, const struct us_track_stack *s)
+{
+	return s->n && s->frame[0].begun && s->owner == t->number && s->low > s->high &&
+	       !t->entered;
+}
+
 /* It may be another stack: the address tells.  False: one that nobody knows. */
 bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
 {
 	struct us_track_stack *was = t->stack;
 	struct us_track_stack *is = us_track_stacks_find(t->stacks, was, sp, t->number);
+	if (is && is != was && has_begun(t, was)) {
+		us_track_end_stack(t, is);
+		is = NULL;
+	}
 	uint8_t entered = t->entered;
 	t->entered = 0;
 	t->unsure = false;

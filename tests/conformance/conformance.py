@@ -531,6 +531,7 @@ class Suite:
                    name == "switch")
         yield "no frame pointers", self.no_frame_pointers, False, True
         yield "odd stacks", self.odd_stacks, False
+        yield "where stacks end", lambda: self.ends("ends"), True
         yield "idle", self.idle, False, True
         yield "garbage frame pointers", lambda: self.hostile("badfp"), False
         yield "cyclic page tables", lambda: self.hostile("cyclic"), False

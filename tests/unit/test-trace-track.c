@@ -179,6 +179,27 @@ static void an_interrupt(void **state)
 	assert_int_equal(m->vcpu.interrupts, 1);
 }
 
+/* An exception return that nothing was interrupted for begins a thread, on the stack of
+ * one that has ended. */
+static void a_thread_after_another(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, F, 0x7ff8);
+	enter(m, F, 2);
+	iret(m, F, 0x7fd0);
+	enter(m, G, 2);
+	expect_path(m, "3000");
+	call(m, G, H, 0x7fe8);
+	enter(m, H, 1);
+	expect_path(m, "3000;4000");
+	enter(m, TICK, 3);
+	iret(m, TICK, 0x7fb0);
+	expect_path(m, "3000;4000");
+	ret(m, H, 0x7fe8);
+	expect_path(m, "3000");
+}
+
 /* Between a call and the first instruction of what it calls. */
 static void an_interrupt_within_a_call(void **state)
 {
@@ -504,6 +525,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(calls_and_returns, start, stop),
 		cmocka_unit_test_setup_teardown(jumps_and_loops, start, stop),
 		cmocka_unit_test_setup_teardown(an_interrupt, start, stop),
+		cmocka_unit_test_setup_teardown(a_thread_after_another, start, stop),
 		cmocka_unit_test_setup_teardown(an_interrupt_within_a_call, start,
 						stop),
 		cmocka_unit_test_setup_teardown(a_fault_at_the_start, start, stop),
