@@ -128,7 +128,8 @@ static const struct form {
 static const struct form *form_of(struct packed p)
 {
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-		if (p.n > forms[i].n && !memcmp(p.bytes, forms[i].magic, forms[i].n))
+		if (p.bytes && p.n > forms[i].n &&
+		    !memcmp(p.bytes, forms[i].magic, forms[i].n))
 			return &forms[i];
 	return NULL;
 }

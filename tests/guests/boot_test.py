@@ -38,8 +38,9 @@ if NAME in ("ends", "ends-nofp") and ARCH == "aarch64":
 # makes the other's waiting long.)
 EXACT = ("shares", "shares-nofp", "shares-o0", "switch")
 # In these, the frame pointer does not lead from frame to frame.
-NO_CHAIN = ("shares-nofp", "badfp", "cyclic", "ring3", "ring3-nofp", "ends", "ends-nofp",
-            "ends-mret", "ends-nofp-mret", "trampoline", "trampoline-jumps")
+NO_CHAIN = ("shares-nofp", "badfp", "cyclic", "halves", "halves-nofp", "ring3", "ring3-nofp",
+            "ends", "ends-nofp", "ends-mret", "ends-nofp-mret",
+            "trampoline", "trampoline-jumps")
 # In these, every function that takes time has a frame.
 FRAMES = ("shares", "shares-o0", "switch", "recurse", "idle")
 DIVES = 100
