@@ -318,11 +318,23 @@ static int publish(struct us_syscalls *s, struct call *c)
 	return end_thread(s, c);
 }
 
+/* What this vCPU did after it had left the kernel was not the call's return.  An exec
+ * that failed may be interrupted right there, too, and return later: whether it did is
+ * seen by what its thread does next. */
+static int settle_left(struct us_syscalls *s, unsigned vcpu)
+{
+	struct call *c = s->leaving[vcpu];
+	s->leaving[vcpu] = NULL;
+	if (!c || (c->fate == US_SYSCALL_EXECS && !s->stacks_are_shared))
+		return 0;
+	return settle(s, c);
+}
+
 /* No more will be said of what this vCPU has left, or entered: never both. */
 static int flush(struct us_syscalls *s, unsigned vcpu)
 {
 	struct call *entered = s->entered[vcpu];
-	int rc = s->leaving[vcpu] ? settle(s, s->leaving[vcpu]) : 0;
+	int rc = settle_left(s, vcpu);
 	if (rc)
 		return rc;
 	s->entered[vcpu] = NULL;
@@ -440,7 +452,7 @@ static int on_returned(struct us_syscalls *s, const struct told *t)
 	if (left && left == c)
 		s->leaving[t->vcpu] = NULL;
 	else if (!rc && left && left->fate != US_SYSCALL_RESTORES)
-		rc = settle(s, left);
+		rc = settle_left(s, t->vcpu);
 	bool child = c && c->fate == US_SYSCALL_FORKS && m->has_regs && !m->value;
 	if (rc || !c || child)
 		return rc;
@@ -496,8 +508,10 @@ int us_syscalls_end(struct us_syscalls *s, uint64_t t_ns)
 			open[n++] = c;
 	qsort(open, n, sizeof(struct call *), by_time);
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = finish(s, open[i], US_SYSCALL_UNFINISHED, t_ns,
-			    open[i]->shown.begin_insns);
+		rc = open[i]->left && open[i]->fate == US_SYSCALL_EXECS
+			     ? settle(s, open[i])
+			     : finish(s, open[i], US_SYSCALL_UNFINISHED, t_ns,
+				      open[i]->shown.begin_insns);
 	free(open);
 	return rc;
 }
