@@ -215,7 +215,7 @@ static void rare_dear_looks_do_not_starve_the_others(void **state)
 	while (us_pacer_next(&p, &due), due < START + 30 * US_NS_PER_SEC)
 		one_look(&p, w, (rand() % 100 ? 100 : 5000) * US_NS_PER_US);
 	struct us_backend_counts c = books(&p, w);
-	print_message("backed off %.1f %%, late %.1f %%\n",
+	print_message("# backed off %.1f %%, late %.1f %%\n",
 		      100.0 * (double)c.backed_off / (double)c.due,
 		      100.0 * (double)c.late / (double)c.due);
 	assert_true(c.backed_off * 50 < c.due);

@@ -120,7 +120,7 @@ static uint64_t stolen(void)
 	us_whole_stop_close(&world.stop);
 	kill(world.pid, SIGKILL);
 	waitpid(world.pid, NULL, 0);
-	print_message("%.1f ms of %.1f\n", (double)by_books / 1e6,
+	print_message("# %.1f ms of %.1f\n", (double)by_books / 1e6,
 		      (double)world.wait_ns / 1e6);
 	/* Reading the clock twice. */
 	assert_true(by_captures + N_STOP * US_NS_PER_MS > by_books);
