@@ -18,17 +18,11 @@
 
 enum {
 	OPT_SOURCE = US_OPTION_LONG,
-	OPT_SYMBOLS,
 	OPT_SOURCE_PREFIX,
-	OPT_CALLERS,
-	OPT_VCPU,
 	OPT_TIME,
 	OPT_KERNEL_ONLY,
 	OPT_USER_ONLY,
-	OPT_NO_DEMANGLE,
 	OPT_COLOR,
-	OPT_JSON,
-	OPT_FULL_PATHS,
 };
 
 struct settings {
@@ -36,8 +30,7 @@ struct settings {
 	struct us_profile_opts profile;
 	struct us_annotate_opts annotate;
 	struct us_report_opts report;
-	const char *image[US_RECORDING_IMAGES];
-	const char *symbols[US_MAX_DIRS];
+	struct us_symbol_files symbols;
 	const char *prefix[MAX_PLACES], *dir[MAX_PLACES];
 	bool callers, json;
 };
@@ -72,69 +65,52 @@ static bool set_color(struct settings *s, const char *value)
 	return false;
 }
 
-static bool set_option(struct settings *s, int c, const char *value)
+static bool set_option(void *settings, int c, const char *value)
 {
+	struct settings *s = settings;
 	switch (c) {
-	case 'e':
-		return us_recording_image(&us_cmd_annotate, value, &s->profile,
-					  s->image);
-	case OPT_SYMBOLS:
-		return us_parse_dir(&us_cmd_annotate, value, s->symbols,
-				    &s->profile.dirs);
 	case OPT_SOURCE:
 		return add_place("--source", value, s->dir, &s->annotate.n_dir);
 	case OPT_SOURCE_PREFIX:
 		return add_prefix(s, value);
-	case OPT_CALLERS:
-		s->callers = true;
-		return true;
-	case OPT_VCPU:
-		return us_parse_vcpus(value, &s->profile.vcpu_mask);
 	case OPT_TIME:
 		return us_recording_time(&us_cmd_annotate, value, &s->profile);
 	case OPT_KERNEL_ONLY:
 	case OPT_USER_ONLY:
 		s->profile.part = c == OPT_USER_ONLY ? US_PART_USER : US_PART_KERNEL;
 		return true;
-	case OPT_NO_DEMANGLE:
-		s->profile.raw_names = true;
-		return true;
-	case OPT_FULL_PATHS:
-		s->report.full_paths = true;
-		return true;
 	case OPT_COLOR:
 		return set_color(s, value);
-	case OPT_JSON:
-		s->json = true;
-		return true;
 	}
 	return false;
 }
 
-static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
+static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 {
-	struct us_options o = { .cmd = &us_cmd_annotate, .argc = argc, .argv = argv };
-	int c;
-	*ret_go = false;
+	struct us_options o = { .cmd = &us_cmd_annotate,
+				.argc = argc,
+				.argv = argv,
+				.settings = s,
+				.set = set_option };
 	set_color(s, "auto");
 	s->report.width = us_output_columns(stdout);
 	s->annotate.prefixes = s->prefix;
 	s->annotate.dirs = s->dir;
-	while ((c = us_options_next(&o)) > 0)
-		if (!set_option(s, c, o.value))
-			return US_EXIT_USAGE;
-	if (c < 0)
-		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
-	if (argc == o.rest)
-		return us_usage(&us_cmd_annotate, "which function?");
-	if (argc - o.rest > 2)
-		return us_usage(&us_cmd_annotate,
-				"one recording and one function, not %s",
-				argv[o.rest + 2]);
-	s->in = argc - o.rest == 2 ? argv[o.rest] : "uniscope.data";
-	s->function = argv[argc - 1];
-	*ret_go = true;
-	return US_EXIT_OK;
+	if (!us_options_read(&o, ret_exit))
+		return false;
+	if (!o.n_rest)
+		*ret_exit = us_usage(o.cmd, "which function?");
+	else if (o.n_rest > 2)
+		*ret_exit = us_usage(o.cmd, "one recording and one function, not %s",
+				     o.rest[2]);
+	else
+		*ret_exit = US_EXIT_OK;
+	if (*ret_exit)
+		return false;
+	us_recording_symbols(&s->symbols, &s->profile);
+	s->in = o.n_rest == 2 ? o.rest[0] : "uniscope.data";
+	s->function = o.rest[o.n_rest - 1];
+	return true;
 }
 
 static void list(const struct us_profile *p, const struct settings *s,
@@ -195,9 +171,8 @@ static int run_annotate(int argc, char **argv)
 {
 	struct settings s = { 0 };
 	struct us_err e = { 0 };
-	bool go;
-	int code = parse(&s, argc, argv, &go);
-	if (!go)
+	int code;
+	if (!parse(&s, argc, argv, &code))
 		return code;
 	int r = run(&s, &e);
 	if (r < 0)
@@ -206,22 +181,29 @@ static int run_annotate(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable" },
-	{ OPT_SYMBOLS, "symbols", "DIR",
-	  "search it for images and debug files; repeatable" },
-	{ OPT_SOURCE, "source", "DIR", "where sources are; repeatable" },
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable",
+	  US_IMAGE(struct settings, symbols) },
+	{ 0, "symbols", "DIR", "search it for images and debug files; repeatable",
+	  US_FOLDER(struct settings, symbols) },
+	{ OPT_SOURCE, "source", "DIR", "where sources are; repeatable", US_OWN },
 	{ OPT_SOURCE_PREFIX, "source-prefix", "OLD=NEW",
-	  "their paths moved; repeatable" },
-	{ OPT_CALLERS, "callers", NULL, "also samples in what the function calls" },
-	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
-	{ OPT_TIME, "time", "FROM,TO", "only this part of the recording: 1s,2.5s" },
-	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel" },
-	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3" },
-	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
-	{ OPT_FULL_PATHS, "full-paths", NULL,
-	  "of sources: with the folders that all share" },
-	{ OPT_COLOR, "color", "WHEN", "auto, always or never (auto: on a terminal)" },
-	{ OPT_JSON, "json", NULL, "the same for programs" },
+	  "their paths moved; repeatable", US_OWN },
+	{ 0, "callers", NULL, "also samples in what the function calls",
+	  US_FLAG(struct settings, callers) },
+	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
+	  US_VCPUS(struct settings, profile.vcpu_mask) },
+	{ OPT_TIME, "time", "FROM,TO", "only this part of the recording: 1s,2.5s",
+	  US_OWN },
+	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel", US_OWN },
+	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3",
+	  US_OWN },
+	{ 0, "no-demangle", NULL, "names as the symbol file has them",
+	  US_FLAG(struct settings, profile.raw_names) },
+	{ 0, "full-paths", NULL, "of sources: with the folders that all share",
+	  US_FLAG(struct settings, report.full_paths) },
+	{ OPT_COLOR, "color", "WHEN", "auto, always or never (auto: on a terminal)",
+	  US_OWN },
+	{ 0, "json", NULL, "the same for programs", US_FLAG(struct settings, json) },
 	{ 0 },
 };
 

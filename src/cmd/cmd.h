@@ -20,11 +20,26 @@ enum us_exit {
 /* Options without a letter are numbered from here. */
 #define US_OPTION_LONG 256
 
+/* What becomes of an option's value: where it goes in the command's settings. */
+enum us_option_kind {
+	US_OPTION_OWN, /* nowhere: the command's own function takes it */
+	US_OPTION_FLAG,
+	US_OPTION_TEXT,
+	US_OPTION_TIME,
+	US_OPTION_VCPUS,
+	US_OPTION_IMAGE,
+	US_OPTION_FOLDER,
+};
+
 struct us_option {
-	int id;		  /* its letter, or US_OPTION_LONG and up: it has none */
+	/* Its letter; or US_OPTION_LONG and up, or 0 where the kind is not OWN: it has
+	 * none. */
+	int id;
 	const char *name; /* long name without the dashes */
 	const char *arg;  /* "HZ"; NULL: takes none; "[LIST]": --name or --name=LIST */
 	const char *help;
+	enum us_option_kind kind;
+	size_t offset; /* bytes into the settings; see options.h */
 };
 
 struct us_cmd {

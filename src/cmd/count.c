@@ -17,20 +17,14 @@
 #define ROWS 30
 
 enum {
-	OPT_SYMBOLS = US_OPTION_LONG,
-	OPT_ATTACH,
-	OPT_DETERMINISTIC,
-	OPT_NODES,
+	OPT_NODES = US_OPTION_LONG,
 	OPT_FUNCTIONS,
-	OPT_NO_DEMANGLE,
-	OPT_FULL_PATHS,
 };
 
 struct settings {
 	struct us_plugin_asked asked;
 	const char *out;
-	const char *image[US_MAX_IMAGES];
-	const char *dir[US_MAX_DIRS];
+	struct us_symbol_files symbols;
 	uint32_t nodes;
 	const char *functions; /* NULL: all */
 	bool calls_only;
@@ -48,28 +42,11 @@ struct counting {
 
 /* ---- What the user asks for ---- */
 
-static bool set_option(struct settings *s, int c, const char *value)
+static bool set_option(void *settings, int c, const char *value)
 {
+	struct settings *s = settings;
 	double number;
 	switch (c) {
-	case 'd':
-		return us_parse_duration("-d", value, &s->asked.duration_ns);
-	case 'o':
-		s->out = value;
-		return true;
-	case 'e':
-		if (s->asked.n_image == US_MAX_IMAGES)
-			return false;
-		s->image[s->asked.n_image++] = value;
-		return true;
-	case OPT_SYMBOLS:
-		return us_parse_dir(&us_cmd_count, value, s->dir, &s->asked.dirs);
-	case OPT_ATTACH:
-		s->asked.attached = value;
-		return true;
-	case OPT_DETERMINISTIC:
-		s->asked.deterministic = true;
-		return true;
 	case OPT_NODES:
 		if (!us_parse_double("--nodes", value, 16, US_COUNTS_MAX_NODE, &number))
 			return false;
@@ -79,37 +56,30 @@ static bool set_option(struct settings *s, int c, const char *value)
 		s->functions = value;
 		s->calls_only = true;
 		return true;
-	case OPT_NO_DEMANGLE:
-		s->raw_names = true;
-		return true;
-	case OPT_FULL_PATHS:
-		s->full_paths = true;
-		return true;
 	}
 	return false;
 }
 
-static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
+static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 {
-	struct us_options o = { .cmd = &us_cmd_count, .argc = argc, .argv = argv };
-	int c;
-	*ret_go = false;
-	while ((c = us_options_next(&o)) > 0)
-		if (!set_option(s, c, o.value))
-			return US_EXIT_USAGE;
-	if (c < 0)
-		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
-	bool command = o.rest > 0 && !strcmp(argv[o.rest - 1], "--");
-	s->asked.argv = argv + o.rest;
-	s->asked.image = s->image;
-	if (s->asked.attached && s->asked.argv[0])
-		return us_usage(&us_cmd_count, "--attach takes no command such as %s",
-				s->asked.argv[0]);
-	if (!s->asked.attached && (!command || !s->asked.argv[0]))
-		return us_usage(&us_cmd_count,
-				"-- and a command that starts QEMU, or --attach FILE");
-	*ret_go = true;
-	return US_EXIT_OK;
+	struct us_options o = { .cmd = &us_cmd_count,
+				.argc = argc,
+				.argv = argv,
+				.settings = s,
+				.set = set_option };
+	if (!us_options_read(&o, ret_exit))
+		return false;
+	s->asked.argv = o.rest;
+	s->asked.symbols = &s->symbols;
+	if (s->asked.attached && o.n_rest)
+		*ret_exit = us_usage(o.cmd, "--attach takes no command such as %s",
+				     o.rest[0]);
+	else if (!s->asked.attached && (!o.command || !o.n_rest))
+		*ret_exit = us_usage(
+			o.cmd, "-- and a command that starts QEMU, or --attach FILE");
+	else
+		return true;
+	return false;
 }
 
 /* ---- While the guest runs ---- */
@@ -197,7 +167,7 @@ static int write_recording(struct counting *n, struct us_err *e)
 static int show(struct counting *n, struct us_err *e)
 {
 	struct us_profile_opts all = { .raw_names = n->set->raw_names,
-				       .dirs = n->set->asked.dirs };
+				       .dirs = n->set->symbols.dirs };
 	struct us_report_opts plain = { .sort = US_SORT_SELF,
 					.limit = ROWS,
 					.colour = isatty(STDOUT_FILENO) &&
@@ -268,9 +238,8 @@ static int run_count(int argc, char **argv)
 	static struct counting n; /* large: paths and tables */
 	struct settings s = { 0 };
 	struct us_err e = { 0 };
-	bool go;
-	int code = parse(&s, argc, argv, &go);
-	if (!go)
+	int code;
+	if (!parse(&s, argc, argv, &code))
 		return code;
 	n.set = &s;
 	us_plugin_run_catch_signals();
@@ -281,7 +250,7 @@ static int run_count(int argc, char **argv)
 		r = count(&n, &e);
 	n.output.raw_names = s.raw_names;
 	n.output.full_paths = s.full_paths;
-	n.output.dirs = &s.asked.dirs;
+	n.output.dirs = &s.symbols.dirs;
 	if (r == 0)
 		r = show(&n, &e);
 	us_output_close(&n.output);
@@ -293,22 +262,28 @@ static int run_count(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'd', "duration", "TIME", "stop after 5, 2.5s, 300ms ... (until Ctrl-C)" },
-	{ 'o', "output", "FILE",
-	  "uniscope.data; .html, .callgrind ... convert at once" },
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated" },
-	{ OPT_SYMBOLS, "symbols", "DIR",
-	  "search it for separate debug files; repeatable" },
+	{ 'd', "duration", "TIME", "stop after 5, 2.5s, 300ms ... (until Ctrl-C)",
+	  US_TIME(struct settings, asked.duration_ns) },
+	{ 'o', "output", "FILE", "uniscope.data; .html, .callgrind ... convert at once",
+	  US_TEXT(struct settings, out) },
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated",
+	  US_IMAGE(struct settings, symbols) },
+	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
+	  US_FOLDER(struct settings, symbols) },
 	{ OPT_FUNCTIONS, "functions", "[LIST]",
-	  "count calls alone: of all functions, or 'work,tcp_.*'" },
-	{ OPT_DETERMINISTIC, "deterministic", NULL,
-	  "instructions are the guest's clock: two runs are the same" },
-	{ OPT_ATTACH, "attach", "FILE",
-	  "what the plugin of a QEMU has counted in this file until now" },
-	{ OPT_NODES, "nodes", "N", "room for paths of calls, each vCPU (524288)" },
-	{ OPT_FULL_PATHS, "full-paths", NULL,
-	  "of sources, with the folders that all share" },
-	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
+	  "count calls alone: of all functions, or 'work,tcp_.*'", US_OWN },
+	{ 0, "deterministic", NULL,
+	  "instructions are the guest's clock: two runs are the same",
+	  US_FLAG(struct settings, asked.deterministic) },
+	{ 0, "attach", "FILE",
+	  "what the plugin of a QEMU has counted in this file until now",
+	  US_TEXT(struct settings, asked.attached) },
+	{ OPT_NODES, "nodes", "N", "room for paths of calls, each vCPU (524288)",
+	  US_OWN },
+	{ 0, "full-paths", NULL, "of sources, with the folders that all share",
+	  US_FLAG(struct settings, full_paths) },
+	{ 0, "no-demangle", NULL, "names as the symbol file has them",
+	  US_FLAG(struct settings, raw_names) },
 	{ 0 },
 };
 

@@ -14,12 +14,6 @@
 
 #define MAX_QEMUS 64
 
-enum {
-	OPT_JSON = US_OPTION_LONG,
-	OPT_BPF,
-	OPT_CHECK,
-};
-
 enum answer {
 	YES,
 	PARTLY,
@@ -195,27 +189,25 @@ static void json_all(const struct findings *f)
 	us_json_end(&j);
 }
 
+struct settings {
+	bool json, bpf;
+	const char *check; /* a backend; NULL: none */
+};
+
 /* False: *ret_exit is what to exit with. */
-static bool read_options(int argc, char **argv, bool *ret_json, const char **ret_check,
-			 int *ret_exit)
+static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 {
-	struct us_options o = { .cmd = &us_cmd_doctor, .argc = argc, .argv = argv };
-	int c;
-	while ((c = us_options_next(&o)) > 0) {
-		if (c == OPT_JSON)
-			*ret_json = true;
-		else
-			*ret_check = c == OPT_BPF ? "bpf" : o.value;
-	}
-	if (c < 0)
-		*ret_exit = o.help ? US_EXIT_OK : US_EXIT_USAGE;
-	else if (o.rest < argc)
-		*ret_exit = us_usage(o.cmd, "takes no argument such as %s",
-				     argv[o.rest]);
-	else if (*ret_check && strcmp(*ret_check, "bpf") && strcmp(*ret_check, "kvm"))
+	struct us_options o = {
+		.cmd = &us_cmd_doctor, .argc = argc, .argv = argv, .settings = s
+	};
+	if (!us_options_read(&o, ret_exit) || !us_options_none(&o, ret_exit))
+		return false;
+	if (s->bpf)
+		s->check = "bpf";
+	if (s->check && strcmp(s->check, "bpf") && strcmp(s->check, "kvm"))
 		*ret_exit = us_usage(o.cmd, "only bpf and kvm can be checked, not %s",
-				     *ret_check);
-	else if (*ret_check && *ret_json)
+				     s->check);
+	else if (s->check && s->json)
 		*ret_exit = us_usage(o.cmd, "a check has no --json");
 	else
 		return true;
@@ -225,16 +217,15 @@ static bool read_options(int argc, char **argv, bool *ret_json, const char **ret
 static int run_doctor(int argc, char **argv)
 {
 	static struct findings f;
-	const char *check = NULL;
-	bool json = false;
+	struct settings s = { 0 };
 	int code;
-	if (!read_options(argc, argv, &json, &check, &code))
+	if (!parse(&s, argc, argv, &code))
 		return code;
-	if (check)
-		return us_self_check(check);
+	if (s.check)
+		return us_self_check(s.check);
 	f.n = 0;
 	ask_all(&f);
-	if (json) {
+	if (s.json) {
 		json_all(&f);
 		return US_EXIT_OK;
 	}
@@ -245,10 +236,11 @@ static int run_doctor(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ OPT_JSON, "json", NULL, "the same for programs" },
-	{ OPT_BPF, "bpf", NULL,
-	  "try bpf on a guest of uniscope's own: pass, or what differs" },
-	{ OPT_CHECK, "check", "BACKEND", "the same of bpf or kvm" },
+	{ 0, "json", NULL, "the same for programs", US_FLAG(struct settings, json) },
+	{ 0, "bpf", NULL, "try bpf on a guest of uniscope's own: pass, or what differs",
+	  US_FLAG(struct settings, bpf) },
+	{ 0, "check", "BACKEND", "the same of bpf or kvm",
+	  US_TEXT(struct settings, check) },
 	{ 0 },
 };
 

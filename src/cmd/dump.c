@@ -35,10 +35,7 @@ enum {
 
 struct settings {
 	const char *target, *backend;
-	const char *image[US_MAX_IMAGES];
-	size_t n_image;
-	const char *dir[US_MAX_DIRS];
-	struct us_debug_dirs dirs;
+	struct us_symbol_files symbols;
 	uint64_t vcpu_mask;
 	bool json, raw_names, full_paths;
 };
@@ -71,8 +68,7 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 	int r = us_target_resolve(s->target, &d->found, e);
 	d->found.target.registers = true;
 	if (r == 0)
-		r = us_images_open(&d->images, s->image, s->n_image, &s->dirs,
-				   d->found.target.guest, e);
+		r = us_images_open(&d->images, &s->symbols, d->found.target.guest, e);
 	if (r == 0)
 		r = us_backend_open(&d->found.target, s->backend, &d->backend, d->why,
 				    sizeof(d->why), e);
@@ -379,51 +375,29 @@ static void dump_fini(struct dump *d)
 	free(d->seen);
 }
 
-static bool set_option(struct settings *s, int c, const char *value)
+static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 {
-	switch (c) {
-	case 'e':
-		if (s->n_image == US_MAX_IMAGES)
-			return false;
-		s->image[s->n_image++] = value;
+	struct us_options o = {
+		.cmd = &us_cmd_dump, .argc = argc, .argv = argv, .settings = s
+	};
+	struct us_err e;
+	if (!us_options_read(&o, ret_exit) ||
+	    !us_options_one(&o, "TARGET", &s->target, ret_exit))
+		return false;
+	if (!s->backend || us_backend_check(s->backend, &e) == 0)
 		return true;
-	case OPT_SYMBOLS:
-		return us_parse_dir(&us_cmd_dump, value, s->dir, &s->dirs);
-	case OPT_BACKEND:
-		s->backend = value;
-		return true;
-	case OPT_VCPU:
-		return us_parse_vcpus(value, &s->vcpu_mask);
-	case OPT_FULL_PATHS:
-		s->full_paths = true;
-		return true;
-	case OPT_NO_DEMANGLE:
-		s->raw_names = true;
-		return true;
-	case OPT_JSON:
-		s->json = true;
-		return true;
-	}
+	*ret_exit = us_usage(&us_cmd_dump, "%s (%s)", e.msg, e.hint);
 	return false;
 }
 
 static int run_dump(int argc, char **argv)
 {
-	struct us_options o = { .cmd = &us_cmd_dump, .argc = argc, .argv = argv };
 	struct settings s = { 0 };
 	static struct dump d; /* large: paths and tables */
 	struct us_err e = { 0 };
-	int c;
-	while ((c = us_options_next(&o)) > 0)
-		if (!set_option(&s, c, o.value))
-			return US_EXIT_USAGE;
-	if (c < 0)
-		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
-	if (argc - o.rest > 1)
-		return us_usage(&us_cmd_dump, "one TARGET, not %s", argv[o.rest + 1]);
-	if (s.backend && us_backend_check(s.backend, &e) < 0)
-		return us_usage(&us_cmd_dump, "%s (%s)", e.msg, e.hint);
-	s.target = argc > o.rest ? argv[o.rest] : NULL;
+	int code;
+	if (!parse(&s, argc, argv, &code))
+		return code;
 	signal(SIGPIPE, SIG_IGN);
 	int r = attach(&d, &s, &e);
 	if (r == 0)
@@ -441,16 +415,19 @@ static int run_dump(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated" },
-	{ OPT_SYMBOLS, "symbols", "DIR",
-	  "search it for separate debug files; repeatable" },
-	{ OPT_BACKEND, "backend", "NAME",
-	  "bpf, kvm, gdb, qmp or xen (auto: the best that works)" },
-	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
-	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
-	{ OPT_FULL_PATHS, "full-paths", NULL,
-	  "of sources: with the folders that all share" },
-	{ OPT_JSON, "json", NULL, "the same for programs" },
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated",
+	  US_IMAGE(struct settings, symbols) },
+	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
+	  US_FOLDER(struct settings, symbols) },
+	{ 0, "backend", "NAME", "bpf, kvm, gdb, qmp or xen (auto: the best that works)",
+	  US_TEXT(struct settings, backend) },
+	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
+	  US_VCPUS(struct settings, vcpu_mask) },
+	{ 0, "no-demangle", NULL, "names as the symbol file has them",
+	  US_FLAG(struct settings, raw_names) },
+	{ 0, "full-paths", NULL, "of sources, with the folders that all share",
+	  US_FLAG(struct settings, full_paths) },
+	{ 0, "json", NULL, "the same for programs", US_FLAG(struct settings, json) },
 	{ 0 },
 };
 

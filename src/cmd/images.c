@@ -190,16 +190,15 @@ static void add_kernel(struct us_images *i, const struct us_guest *g)
 			 "no symbols: %.150s; -e ELF names another file", e.msg);
 }
 
-int us_images_open(struct us_images *i, const char *const *given, size_t n_given,
-		   const struct us_debug_dirs *dirs, const struct us_guest *g,
-		   struct us_err *e)
+int us_images_open(struct us_images *i, const struct us_symbol_files *f,
+		   const struct us_guest *g, struct us_err *e)
 {
 	memset(i, 0, sizeof(*i));
-	i->dirs = dirs;
+	i->dirs = &f->dirs;
 	int r = us_symbols_new(&i->symbols, e);
-	for (size_t k = 0; r == 0 && k < n_given; k++)
-		r = add_given(i, given[k], e);
-	if (r == 0 && !n_given)
+	for (size_t k = 0; r == 0 && k < f->n_image; k++)
+		r = add_given(i, f->image[k], e);
+	if (r == 0 && !f->n_image)
 		add_kernel(i, g);
 	if (r < 0)
 		us_images_fini(i);

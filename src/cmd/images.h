@@ -12,6 +12,7 @@
 #ifndef US_CMD_IMAGES_H
 #define US_CMD_IMAGES_H
 
+#include "cmd/symbol_files.h"
 #include "record/record.h"
 #include "store/store.h"
 #include "symbol/image_find.h"
@@ -21,7 +22,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#define US_MAX_IMAGES 16
 #define US_MAX_PLACES 64
 #define US_MAX_DIFFER 4
 #define US_PIECE_SIZE 4096
@@ -120,11 +120,10 @@ enum us_search_state {
 /*
  * Open the images: those given ("FILE" or "FILE@BIAS"), whose faults are errors, else
  * the kernel of the guest's command line, or the disk that it starts from, whose faults
- * are a note.  g may be NULL.  Separate debug files are looked for in dirs first.  For
- * one that is no ELF file those beside it are opened (beside.h).
+ * are a note.  g may be NULL.  Separate debug files are looked for in its folders
+ * first.  For one that is no ELF file those beside it are opened (beside.h).
  */
-US_MUST_CHECK int us_images_open(struct us_images *i, const char *const *given,
-				 size_t n_given, const struct us_debug_dirs *dirs,
+US_MUST_CHECK int us_images_open(struct us_images *i, const struct us_symbol_files *f,
 				 const struct us_guest *g, struct us_err *e);
 void us_images_fini(struct us_images *i);
 

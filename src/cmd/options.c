@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #define MAX_OPTIONS 32
+#define ROW_ID	    (2 * US_OPTION_LONG)
 
 static size_t n_options(const struct us_cmd *cmd)
 {
@@ -25,9 +26,28 @@ static size_t n_options(const struct us_cmd *cmd)
 	return n;
 }
 
+/* Those without a letter are numbered: by the command, or by their row. */
+static int id_of(const struct us_cmd *cmd, size_t i)
+{
+	return cmd->options[i].id ? cmd->options[i].id : ROW_ID + (int)i;
+}
+
+static const struct us_option *option_of(const struct us_cmd *cmd, int id)
+{
+	for (size_t i = 0; cmd->options[i].name; i++)
+		if (id_of(cmd, i) == id)
+			return &cmd->options[i];
+	return NULL;
+}
+
 static bool is_optional(const struct us_option *o)
 {
 	return o->arg && o->arg[0] == '[';
+}
+
+static bool has_letter(const struct us_option *o)
+{
+	return o->id && o->id < US_OPTION_LONG;
 }
 
 static int arg_of(const struct us_option *o)
@@ -51,8 +71,8 @@ static void describe(const struct us_cmd *cmd, char *letters,
 		const struct us_option *o = &cmd->options[i];
 		longs[i] = (struct option){ .name = o->name,
 					    .has_arg = arg_of(o),
-					    .val = o->id };
-		if (o->id >= US_OPTION_LONG)
+					    .val = id_of(cmd, i) };
+		if (!has_letter(o))
 			continue;
 		*letters++ = (char)o->id;
 		if (o->arg)
@@ -80,52 +100,118 @@ static void no_such_option(const struct us_cmd *cmd, const char *what)
 		 us_nearest_question(&near, question, sizeof(question)), near.list);
 }
 
-int us_options_next(struct us_options *o)
+static bool add_image(const struct us_cmd *cmd, const char *value,
+		      struct us_symbol_files *f)
+{
+	if (f->n_image == US_MAX_IMAGES) {
+		us_usage(cmd, "-e %s: at most %d", value, US_MAX_IMAGES);
+		return false;
+	}
+	f->image[f->n_image++] = value;
+	return true;
+}
+
+static bool add_folder(const struct us_cmd *cmd, const char *value,
+		       struct us_symbol_files *f)
+{
+	struct stat st;
+	if (f->dirs.n == US_MAX_DIRS) {
+		us_usage(cmd, "--symbols: at most %d folders", US_MAX_DIRS);
+		return false;
+	}
+	if (stat(value, &st) < 0 || !S_ISDIR(st.st_mode)) {
+		us_usage(cmd, "--symbols %s: no folder of that name", value);
+		return false;
+	}
+	f->dir[f->dirs.n++] = value;
+	f->dirs.dir = f->dir;
+	return true;
+}
+
+/* False: the user was told. */
+static bool take(const struct us_options *o, const struct us_option *row,
+		 const char *value)
+{
+	void *into = (char *)o->settings + row->offset;
+	char name[40];
+	if (has_letter(row))
+		snprintf(name, sizeof(name), "-%c", row->id);
+	else
+		snprintf(name, sizeof(name), "--%s", row->name);
+	switch (row->kind) {
+	case US_OPTION_FLAG:
+		*(bool *)into = true;
+		return true;
+	case US_OPTION_TEXT:
+		*(const char **)into = value;
+		return true;
+	case US_OPTION_TIME:
+		return us_parse_duration(name, value, into);
+	case US_OPTION_VCPUS:
+		return us_parse_vcpus(value, into);
+	case US_OPTION_IMAGE:
+		return add_image(o->cmd, value, into);
+	case US_OPTION_FOLDER:
+		return add_folder(o->cmd, value, into);
+	case US_OPTION_OWN:
+		break;
+	}
+	return o->set(o->settings, row->id, value);
+}
+
+/* getopt's answer is no option of the table. */
+static int refuse(const struct us_options *o, int c, int at)
+{
+	const char *what = at < o->argc ? o->argv[at] : "";
+	if (c == 'h') {
+		us_print_help(o->cmd);
+		return US_EXIT_OK;
+	}
+	if (c == ':')
+		us_usage(o->cmd, "%s needs a value", what);
+	else
+		no_such_option(o->cmd, what);
+	return US_EXIT_USAGE;
+}
+
+bool us_options_read(struct us_options *o, int *ret_exit)
 {
 	char letters[2 * MAX_OPTIONS + 8];
 	struct option longs[MAX_OPTIONS + 2];
+	int c, at;
 	describe(o->cmd, letters, longs);
-	if (!o->started) {
-		optind = 1;
-		opterr = 0;
-		o->started = true;
+	opterr = 0;
+	for (at = optind = 1;
+	     (c = getopt_long(o->argc, o->argv, letters, longs, NULL)) != -1;
+	     at = optind) {
+		const struct us_option *row = option_of(o->cmd, c);
+		*ret_exit = row ? US_EXIT_USAGE : refuse(o, c, at);
+		if (!row || !take(o, row, optarg))
+			return false;
 	}
-	int at = optind;
-	int c = getopt_long(o->argc, o->argv, letters, longs, NULL);
-	o->value = optarg;
-	o->rest = optind;
-	if (c == -1)
-		return 0;
-	if (c == 'h') {
-		us_print_help(o->cmd);
-		o->help = true;
-		return -1;
-	}
-	if (c == ':' || c == '?') {
-		const char *what = at < o->argc ? o->argv[at] : "";
-		if (c == ':')
-			us_usage(o->cmd, "%s needs a value", what);
-		else
-			no_such_option(o->cmd, what);
-		return -1;
-	}
-	return c;
+	o->rest = o->argv + optind;
+	o->n_rest = o->argc - optind;
+	o->command = !strcmp(o->argv[optind - 1], "--");
+	return true;
 }
 
-bool us_options_json(const struct us_cmd *cmd, int argc, char **argv, bool *ret_json,
-		     int *ret_exit)
+bool us_options_one(const struct us_options *o, const char *what, const char **ret,
+		    int *ret_exit)
 {
-	struct us_options o = { .cmd = cmd, .argc = argc, .argv = argv };
-	int c;
-	*ret_json = false;
-	while ((c = us_options_next(&o)) > 0)
-		*ret_json = true;
-	if (c < 0)
-		*ret_exit = o.help ? US_EXIT_OK : US_EXIT_USAGE;
-	else if (o.rest < argc)
-		*ret_exit = us_usage(cmd, "takes no argument such as %s", argv[o.rest]);
-	else
+	if (o->n_rest > 1) {
+		*ret_exit = us_usage(o->cmd, "one %s, not %s", what, o->rest[1]);
+		return false;
+	}
+	if (o->n_rest)
+		*ret = o->rest[0];
+	return true;
+}
+
+bool us_options_none(const struct us_options *o, int *ret_exit)
+{
+	if (!o->n_rest)
 		return true;
+	*ret_exit = us_usage(o->cmd, "takes no argument such as %s", o->rest[0]);
 	return false;
 }
 
@@ -214,23 +300,6 @@ bool us_parse_vcpus(const char *text, uint64_t *ret_mask)
 	return false;
 }
 
-bool us_parse_dir(const struct us_cmd *cmd, const char *text,
-		  const char *dir[US_MAX_DIRS], struct us_debug_dirs *ret)
-{
-	struct stat st;
-	if (ret->n == US_MAX_DIRS) {
-		us_usage(cmd, "--symbols: at most %d folders", US_MAX_DIRS);
-		return false;
-	}
-	if (stat(text, &st) < 0 || !S_ISDIR(st.st_mode)) {
-		us_usage(cmd, "--symbols %s: no folder of that name", text);
-		return false;
-	}
-	dir[ret->n++] = text;
-	ret->dir = dir;
-	return true;
-}
-
 void us_complain(const struct us_err *e)
 {
 	char text[sizeof(e->msg) + sizeof(e->hint)];
@@ -261,7 +330,7 @@ int us_exit_code(int err)
 static void print_option(const struct us_option *o)
 {
 	char left[64];
-	bool letter = o->id < US_OPTION_LONG;
+	bool letter = has_letter(o);
 	int length = o->arg ? (int)strcspn(o->arg + is_optional(o), "]") : 0;
 	snprintf(left, sizeof(left), "%s%c%s --%s%s%.*s%s", letter ? "-" : " ",
 		 letter ? o->id : ' ', letter ? "," : " ", o->name,
@@ -286,7 +355,8 @@ void us_print_help(const struct us_cmd *cmd)
 	puts("\noptions:");
 	for (const struct us_option *o = cmd->options; o->name; o++)
 		print_option(o);
-	print_option(&(struct us_option){ 'h', "help", NULL, "this text" });
+	print_option(
+		&(struct us_option){ .id = 'h', .name = "help", .help = "this text" });
 	puts("\nexamples:");
 	for (const char *const *e = cmd->examples; *e; e++)
 		printf("  %s\n      %s\n", *e, *e + strlen(*e) + 1);

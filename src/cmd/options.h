@@ -6,35 +6,60 @@
 #define US_CMD_OPTIONS_H
 
 #include "cmd/cmd.h"
-#include "symbol/debug_file.h"
+#include "cmd/symbol_files.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * The last words of an option's row: its value goes into this member of the settings,
+ * which must have the type.
+ *
+ *	{ 'o', "output", "FILE", "write there", US_TEXT(struct settings, out) },
+ */
+#define US_INTO(kind, wanted, type, member)                                            \
+	kind, offsetof(type, member) + 0 * sizeof(char[US_IS(wanted, type, member)])
+#define US_IS(wanted, type, member)                                                    \
+	(__builtin_types_compatible_p(wanted, __typeof__(((type *)0)->member)) ? 1 : -1)
+#define US_OWN		       US_OPTION_OWN, 0 /* set() takes it */
+#define US_FLAG(type, member)  US_INTO(US_OPTION_FLAG, bool, type, member) /* true */
+#define US_TEXT(type, member)  US_INTO(US_OPTION_TEXT, const char *, type, member)
+#define US_TIME(type, member)  US_INTO(US_OPTION_TIME, uint64_t, type, member) /* ns */
+#define US_VCPUS(type, member) US_INTO(US_OPTION_VCPUS, uint64_t, type, member)
+#define US_IMAGE(type, member)                                                         \
+	US_INTO(US_OPTION_IMAGE, struct us_symbol_files, type, member)
+#define US_FOLDER(type, member)                                                        \
+	US_INTO(US_OPTION_FOLDER, struct us_symbol_files, type, member)
+
+/* A command's arguments, and what they are read into. */
 struct us_options {
 	const struct us_cmd *cmd;
 	int argc;
 	char **argv;
-	const char *value; /* of the option that was returned last */
-	int rest;	   /* index of the first argument that is no option */
-	bool help;	   /* -h was given and answered */
-	bool started;
+	void *settings; /* of the rows that say where */
+	/* Of the others; false: the user was told what is wrong. May be NULL. */
+	bool (*set)(void *settings, int id, const char *value);
+	/* Results. */
+	char **rest; /* what follows the options; ends with NULL */
+	int n_rest;
+	bool command; /* and it follows a -- */
 };
 
 /*
- * The next option's id; 0 at the end, -1 on a mistake
- * or after -h (check help), which have been told to the user.
- * Stops at the first argument that is no option if the command asks (args ends in
- * "..."), so that a VMM's own options are not read.
+ * Read all options.  True: go on; else *ret_exit is what to exit with, the user has
+ * been told what is wrong, or was given the help text.
+ * Stops at the first argument that is no option if the command asks (args has "..."),
+ * so that a VMM's own options are not read.
  */
-int us_options_next(struct us_options *o);
+bool us_options_read(struct us_options *o, int *ret_exit);
 
-/*
- * For a command that takes --json (any option but -h is that) and nothing else.  True:
- * go on; else *ret_exit is what to exit with, the user has been told.
- */
-bool us_options_json(const struct us_cmd *cmd, int argc, char **argv, bool *ret_json,
-		     int *ret_exit);
+/* What is left, of a command that takes one argument at most, called what: *ret is
+ * that, or stays.  As us_options_read(). */
+bool us_options_one(const struct us_options *o, const char *what, const char **ret,
+		    int *ret_exit);
+
+/* For a command that takes none. */
+bool us_options_none(const struct us_options *o, int *ret_exit);
 
 /* Text to value; on a mistake the user is told and false returned. */
 bool us_parse_double(const char *option, const char *text, double least, double most,
@@ -42,11 +67,6 @@ bool us_parse_double(const char *option, const char *text, double least, double 
 bool us_parse_duration(const char *option, const char *text, uint64_t *ret_ns);
 /* "0,2-3": bit n for vCPU n. */
 bool us_parse_vcpus(const char *text, uint64_t *ret_mask);
-
-/* Add a folder of debug files. */
-#define US_MAX_DIRS 16
-bool us_parse_dir(const struct us_cmd *cmd, const char *text,
-		  const char *dir[US_MAX_DIRS], struct us_debug_dirs *ret);
 
 /* "uniscope: MESSAGE" and the hint, on stderr. */
 void us_complain(const struct us_err *e);

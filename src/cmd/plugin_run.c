@@ -68,8 +68,8 @@ static void guest_of_command(struct us_plugin_run *r)
 static int open_images(struct us_plugin_run *r, struct us_err *e)
 {
 	const struct us_plugin_asked *a = r->asked;
-	int rc = us_images_open(&r->images, a->image, a->n_image, &a->dirs,
-				a->argv[0] ? &r->guest : NULL, e);
+	int rc = us_images_open(&r->images, a->symbols, a->argv[0] ? &r->guest : NULL,
+				e);
 	for (size_t i = 0; rc == 0 && i < r->images.n; i++)
 		if (us_symbols_place(r->images.symbols, r->images.v[i].elf,
 				     &(struct us_symbol_place){

@@ -17,9 +17,7 @@
 
 /* What the user asks for. */
 struct us_plugin_asked {
-	const char *const *image;
-	size_t n_image;
-	struct us_debug_dirs dirs;
+	const struct us_symbol_files *symbols;
 	char **argv;	      /* the command; of none: argv[0] is NULL */
 	const char *attached; /* then: what was read instead */
 	const char *dir;      /* to use, and to keep; NULL: one is made */

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-	OPT_JSON = US_OPTION_LONG,
+struct settings {
+	bool json;
 };
 
 /* "512M", "3.5G" */
@@ -236,9 +236,12 @@ static int run_ps(int argc, char **argv)
 	_cleanup_(us_guest_list_fini) struct us_guest_list l = { 0 };
 	_cleanup_(us_xen_list_fini) struct us_xen_list domains = { 0 };
 	struct us_err e = { 0 };
-	bool json;
+	struct settings s = { 0 };
+	struct us_options o = {
+		.cmd = &us_cmd_ps, .argc = argc, .argv = argv, .settings = &s
+	};
 	int code;
-	if (!us_options_json(&us_cmd_ps, argc, argv, &json, &code))
+	if (!us_options_read(&o, &code) || !us_options_none(&o, &code))
 		return code;
 	if (us_guest_list_scan(&l, &e) < 0) {
 		us_complain(&e);
@@ -246,12 +249,12 @@ static int run_ps(int argc, char **argv)
 	}
 	/* No Xen, or not permitted to ask: there are no domains to be listed. */
 	(void)!us_xen_list_scan(&domains, NULL);
-	show(&l, &domains, json);
+	show(&l, &domains, s.json);
 	return US_EXIT_OK;
 }
 
 static const struct us_option options[] = {
-	{ OPT_JSON, "json", NULL, "the same for programs" },
+	{ 0, "json", NULL, "the same for programs", US_FLAG(struct settings, json) },
 	{ 0 },
 };
 

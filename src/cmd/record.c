@@ -18,114 +18,69 @@
 #define LAUNCH_TIMEOUT_MS 10000
 
 enum {
-	OPT_BACKEND = US_OPTION_LONG,
-	OPT_SYMBOLS,
-	OPT_VCPU,
-	OPT_BUDGET,
-	OPT_HOST,
+	OPT_BUDGET = US_OPTION_LONG,
 	OPT_SEED,
-	OPT_NO_DEMANGLE,
-	OPT_FULL_PATHS,
-	OPT_JSON,
-	OPT_ALL,
-	OPT_PREPARE,
 };
 
-static bool add_image(struct us_record_settings *s, const char *text)
+static bool set_option(void *settings, int c, const char *value)
 {
-	if (s->n_image == US_MAX_IMAGES)
-		return false;
-	s->image[s->n_image++] = text;
-	return true;
-}
-
-static bool set_option(struct us_record_settings *s, int c, const char *value)
-{
+	struct us_record_settings *s = settings;
 	double number;
 	switch (c) {
 	case 'F':
 		return us_parse_double("-F", value, 0.01, 1e6, &s->schedule.hz);
-	case 'd':
-		return us_parse_duration("-d", value, &s->duration_ns);
-	case 'o':
-		s->out = value;
-		return true;
-	case 'e':
-		return add_image(s, value);
-	case OPT_SYMBOLS:
-		return us_parse_dir(&us_cmd_record, value, s->dir, &s->dirs);
-	case OPT_BACKEND:
-		s->backend = value;
-		return true;
-	case OPT_VCPU:
-		return us_parse_vcpus(value, &s->schedule.vcpu_mask);
 	case OPT_BUDGET:
 		if (!us_parse_double("--budget", value, 0.001, 100, &number))
 			return false;
 		s->schedule.budget_ppm = number >= 100 ? 0 : (uint32_t)(number * 1e4);
 		s->budget_given = true;
 		return true;
-	case OPT_PREPARE:
-		s->prepare = value;
-		return true;
-	case OPT_HOST:
-		s->schedule.host = true;
-		return true;
 	case OPT_SEED:
 		if (!us_parse_double("--seed", value, 0, 9e15, &number))
 			return false;
 		s->schedule.seed = (uint64_t)number;
 		return true;
-	case OPT_FULL_PATHS:
-		s->full_paths = true;
-		return true;
-	case OPT_NO_DEMANGLE:
-		s->raw_names = true;
-		return true;
-	case OPT_JSON:
-		s->json = true;
-		return true;
-	case OPT_ALL:
-		s->all = true;
-		return true;
 	}
 	return false;
 }
 
-/* 0, or the exit code to end with (a help text ends with US_EXIT_OK). */
-static int parse(struct us_record_settings *s, int argc, char **argv, bool *ret_go)
+/* US_EXIT_OK, or the user was told what does not go together. */
+static int check_usage(const struct us_record_settings *s)
 {
-	struct us_options o = { .cmd = &us_cmd_record, .argc = argc, .argv = argv };
-	int c;
-	*ret_go = false;
-	while ((c = us_options_next(&o)) > 0)
-		if (!set_option(s, c, o.value))
-			return US_EXIT_USAGE;
-	if (c < 0)
-		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
-	s->argc = argc - o.rest;
-	s->argv = argv + o.rest;
-	s->launch = o.rest > 0 && !strcmp(argv[o.rest - 1], "--");
+	const struct us_cmd *cmd = &us_cmd_record;
 	if (s->launch && !s->argc)
-		return us_usage(&us_cmd_record, "-- needs a command that starts a VMM");
+		return us_usage(cmd, "-- needs a command that starts a VMM");
 	if (!s->launch && s->argc > 1)
-		return us_usage(&us_cmd_record,
-				"one TARGET, or -- and a command, not %s", s->argv[1]);
+		return us_usage(cmd, "one TARGET, or -- and a command, not %s",
+				s->argv[1]);
 	if (s->all && s->argc)
-		return us_usage(&us_cmd_record, "--all takes no target such as %s",
-				s->argv[0]);
+		return us_usage(cmd, "--all takes no target such as %s", s->argv[0]);
 	if (s->all && s->out && (!strcmp(s->out, "-") || us_format_by_suffix(s->out)))
-		return us_usage(&us_cmd_record,
+		return us_usage(cmd,
 				"--all: -o names a folder for the recordings, not %s",
 				s->out);
 	if (s->prepare && (s->argc || s->all))
-		return us_usage(&us_cmd_record,
-				"--prepare takes no target: nothing is recorded");
+		return us_usage(cmd, "--prepare takes no target: nothing is recorded");
 	struct us_err e;
 	if (s->backend && us_backend_check(s->backend, &e) < 0)
-		return us_usage(&us_cmd_record, "%s (%s)", e.msg, e.hint);
-	*ret_go = true;
+		return us_usage(cmd, "%s (%s)", e.msg, e.hint);
 	return US_EXIT_OK;
+}
+
+static bool parse(struct us_record_settings *s, int argc, char **argv, int *ret_exit)
+{
+	struct us_options o = { .cmd = &us_cmd_record,
+				.argc = argc,
+				.argv = argv,
+				.settings = s,
+				.set = set_option };
+	if (!us_options_read(&o, ret_exit))
+		return false;
+	s->argc = o.n_rest;
+	s->argv = o.rest;
+	s->launch = o.command;
+	*ret_exit = check_usage(s);
+	return *ret_exit == US_EXIT_OK;
 }
 
 static int start_guest(struct us_recording *r, char *const argv[], struct us_err *e)
@@ -222,7 +177,7 @@ static int record_one(const struct us_record_settings *s, struct us_err *e)
 	r.output.raw_names = s->raw_names;
 	r.output.full_paths = s->full_paths;
 	r.output.host = s->schedule.host;
-	r.output.dirs = &s->dirs;
+	r.output.dirs = &s->symbols.dirs;
 	if (ret == 0)
 		ret = us_output_convert(&r.output, s->json, e);
 	us_recording_close(&r);
@@ -235,11 +190,10 @@ static int run_record(int argc, char **argv)
 {
 	struct us_record_settings s = { .schedule = { .hz = DEFAULT_HZ } };
 	struct us_err e = { 0 };
-	bool go;
+	int code;
 	if (getrandom(&s.schedule.seed, 4, 0) < 0)
 		s.schedule.seed = us_now_ns() & UINT32_MAX;
-	int code = parse(&s, argc, argv, &go);
-	if (!go)
+	if (!parse(&s, argc, argv, &code))
 		return code;
 	int ret = s.prepare ? us_record_plugin_write(&s, &e)
 		  : s.all   ? us_record_all(&s, &e)
@@ -249,29 +203,40 @@ static int run_record(int argc, char **argv)
 	return us_exit_code(ret);
 }
 
+#define SETTINGS struct us_record_settings
+
 static const struct us_option options[] = {
-	{ 'F', "frequency", "HZ", "samples a second of each vCPU (997)" },
-	{ 'd', "duration", "TIME", "stop after 5, 2.5s, 300ms ... (until Ctrl-C)" },
-	{ 'o', "output", "FILE", "uniscope.data; .html, .folded ... convert at once" },
-	{ OPT_ALL, "all", NULL, "all guests of this host, those to come too; -o DIR" },
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated" },
-	{ OPT_SYMBOLS, "symbols", "DIR",
-	  "search it for separate debug files; repeatable" },
-	{ OPT_BACKEND, "backend", "NAME",
-	  "bpf, kvm, plugin, gdb, qmp or xen (auto: the best that works)" },
-	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
+	{ 'F', "frequency", "HZ", "samples a second of each vCPU (997)", US_OWN },
+	{ 'd', "duration", "TIME", "stop after 5, 2.5s, 300ms ... (until Ctrl-C)",
+	  US_TIME(SETTINGS, duration_ns) },
+	{ 'o', "output", "FILE", "uniscope.data; .html, .folded ... convert at once",
+	  US_TEXT(SETTINGS, out) },
+	{ 0, "all", NULL, "all guests of this host, those to come too; -o DIR",
+	  US_FLAG(SETTINGS, all) },
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated",
+	  US_IMAGE(SETTINGS, symbols) },
+	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
+	  US_FOLDER(SETTINGS, symbols) },
+	{ 0, "backend", "NAME",
+	  "bpf, kvm, plugin, gdb, qmp or xen (auto: the best that works)",
+	  US_TEXT(SETTINGS, backend) },
+	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
+	  US_VCPUS(SETTINGS, schedule.vcpu_mask) },
 	{ OPT_BUDGET, "budget", "PERCENT",
-	  "guest time that may be taken (" US_BUDGET_HELP "; 100: all)" },
-	{ OPT_HOST, "host", NULL,
-	  "what the host does for the guest, too, for report --host" },
-	{ OPT_PREPARE, "prepare", "DIR",
-	  "write what QEMU's plugin needs, and the option for QEMU" },
-	{ OPT_SEED, "seed", "N", "of the jitter, to repeat a recording's schedule" },
-	{ OPT_FULL_PATHS, "full-paths", NULL,
-	  "-o: of sources, with the folders that all share" },
-	{ OPT_NO_DEMANGLE, "no-demangle", NULL,
-	  "-o: names as the symbol file has them" },
-	{ OPT_JSON, "json", NULL, "figures of the recording as JSON" },
+	  "guest time that may be taken (" US_BUDGET_HELP "; 100: all)", US_OWN },
+	{ 0, "host", NULL, "what the host does for the guest, too, for report --host",
+	  US_FLAG(SETTINGS, schedule.host) },
+	{ 0, "prepare", "DIR",
+	  "write what QEMU's plugin needs, and the option for QEMU",
+	  US_TEXT(SETTINGS, prepare) },
+	{ OPT_SEED, "seed", "N", "of the jitter, to repeat a recording's schedule",
+	  US_OWN },
+	{ 0, "full-paths", NULL, "-o: of sources, with the folders that all share",
+	  US_FLAG(SETTINGS, full_paths) },
+	{ 0, "no-demangle", NULL, "-o: names as the symbol file has them",
+	  US_FLAG(SETTINGS, raw_names) },
+	{ 0, "json", NULL, "figures of the recording as JSON",
+	  US_FLAG(SETTINGS, json) },
 	{ 0 },
 };
 

@@ -29,8 +29,8 @@ static int attach_host(struct us_recording *r, struct us_err *e)
 		us_hint(e, "--backend bpf does, for guests of KVM on this host");
 		return -EOPNOTSUPP;
 	}
-	return us_host_stacks_open(g->pid, &r->set->dirs, &r->host, r->host_note,
-				   sizeof(r->host_note), e);
+	return us_host_stacks_open(g->pid, &r->set->symbols.dirs, &r->host,
+				   r->host_note, sizeof(r->host_note), e);
 }
 
 static bool tells_functions(const struct us_recording *r)
@@ -51,7 +51,7 @@ int us_recording_attach(struct us_recording *r, struct us_err *e)
 {
 	const struct us_record_settings *s = r->set;
 	const struct us_guest *g = r->found.target.guest;
-	int ret = us_images_open(&r->images, s->image, s->n_image, &s->dirs, g, e);
+	int ret = us_images_open(&r->images, &s->symbols, g, e);
 	if (ret == 0)
 		ret = us_backend_open(&r->found.target, s->backend, &r->backend, r->why,
 				      sizeof(r->why), e);

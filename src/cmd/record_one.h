@@ -29,10 +29,7 @@ struct us_record_settings {
 	uint64_t duration_ns;
 	const char *out, *backend;
 	const char *prepare; /* a folder: nothing is recorded */
-	const char *image[US_MAX_IMAGES];
-	size_t n_image;
-	const char *dir[US_MAX_DIRS];
-	struct us_debug_dirs dirs;
+	struct us_symbol_files symbols;
 	bool json, raw_names, full_paths, all;
 	bool budget_given; /* else that of schedule is not valid: see budget.h */
 	int argc; /* what follows the options: TARGET, or the command after -- */

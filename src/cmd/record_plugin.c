@@ -76,10 +76,7 @@ static int prepare(struct us_record_plugin *p, const struct us_record_settings *
 {
 	if (!us_host_takes_plugins(s->argv[0]))
 		return us_fail(e, -ENOTSUP, "%.100s takes no plugins", s->argv[0]);
-	p->asked = (struct us_plugin_asked){ .image = s->image,
-					     .n_image = s->n_image,
-					     .dirs = s->dirs,
-					     .argv = s->argv };
+	p->asked = (struct us_plugin_asked){ .symbols = &s->symbols, .argv = s->argv };
 	int r = us_plugin_run_prepare(&p->run, &p->asked, e);
 	if (r == 0 && !is_asked_for(s))
 		r = knows_functions(p, s, e);
@@ -108,9 +105,7 @@ int us_record_plugin_write(const struct us_record_settings *s, struct us_err *e)
 {
 	static struct us_record_plugin p; /* large: paths and tables */
 	static char *none;
-	p.asked = (struct us_plugin_asked){ .image = s->image,
-					    .n_image = s->n_image,
-					    .dirs = s->dirs,
+	p.asked = (struct us_plugin_asked){ .symbols = &s->symbols,
 					    .argv = &none,
 					    .dir = s->prepare };
 	int r = us_plugin_run_prepare(&p.run, &p.asked, e);

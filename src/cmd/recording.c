@@ -47,15 +47,9 @@ bool us_recording_time(const struct us_cmd *cmd, const char *value,
 	return false;
 }
 
-bool us_recording_image(const struct us_cmd *cmd, const char *value,
-			struct us_profile_opts *o,
-			const char *image[US_RECORDING_IMAGES])
+void us_recording_symbols(const struct us_symbol_files *f, struct us_profile_opts *o)
 {
-	o->images = image;
-	if (o->n_image == US_RECORDING_IMAGES) {
-		us_usage(cmd, "-e: at most %d", US_RECORDING_IMAGES);
-		return false;
-	}
-	image[o->n_image++] = value;
-	return true;
+	o->images = f->image;
+	o->n_image = f->n_image;
+	o->dirs = f->dirs;
 }

@@ -20,20 +20,15 @@
 
 enum {
 	OPT_FORMAT = US_OPTION_LONG,
-	OPT_SYMBOLS,
-	OPT_NOTRACE,
 	OPT_DEPTH,
-	OPT_VCPU,
 	OPT_TIME,
-	OPT_NO_DEMANGLE,
 };
 
 struct settings {
 	const char *in, *out;
 	struct us_trace_report_opts trace;
 	struct us_profile_opts profile;
-	const char *image[US_RECORDING_IMAGES];
-	const char *dir[US_MAX_DIRS];
+	struct us_symbol_files symbols;
 };
 
 static bool set_format(struct settings *s, const char *value)
@@ -70,36 +65,19 @@ static bool set_time(struct settings *s, const char *value)
 	return ok;
 }
 
-static bool set_option(struct settings *s, int c, const char *value)
+static bool set_option(void *settings, int c, const char *value)
 {
+	struct settings *s = settings;
 	switch (c) {
 	case 'c':
 		s->trace.format = us_trace_format_by_name("calls");
 		return true;
-	case 'o':
-		s->out = value;
-		return true;
-	case 'e':
-		return us_recording_image(&us_cmd_replay, value, &s->profile, s->image);
-	case 'f':
-		s->trace.filter = value;
-		return true;
 	case OPT_FORMAT:
 		return set_format(s, value);
-	case OPT_SYMBOLS:
-		return us_parse_dir(&us_cmd_replay, value, s->dir, &s->profile.dirs);
-	case OPT_NOTRACE:
-		s->trace.hide = value;
-		return true;
 	case OPT_DEPTH:
 		return set_depth(s, value);
-	case OPT_VCPU:
-		return us_parse_vcpus(value, &s->trace.replay.vcpu_mask);
 	case OPT_TIME:
 		return set_time(s, value);
-	case OPT_NO_DEMANGLE:
-		s->profile.raw_names = true;
-		return true;
 	}
 	return false;
 }
@@ -123,24 +101,20 @@ static int choose_format(struct settings *s)
 	return US_EXIT_OK;
 }
 
-static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
+static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 {
-	struct us_options o = { .cmd = &us_cmd_replay, .argc = argc, .argv = argv };
-	int c;
-	*ret_go = false;
-	s->profile.images = s->image;
-	while ((c = us_options_next(&o)) > 0)
-		if (!set_option(s, c, o.value))
-			return US_EXIT_USAGE;
-	if (c < 0)
-		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
-	if (argc - o.rest > 1)
-		return us_usage(&us_cmd_replay, "one recording, not %s",
-				argv[o.rest + 1]);
-	s->in = argc > o.rest ? argv[o.rest] : "uniscope.data";
-	int code = choose_format(s);
-	*ret_go = code == US_EXIT_OK;
-	return code;
+	struct us_options o = { .cmd = &us_cmd_replay,
+				.argc = argc,
+				.argv = argv,
+				.settings = s,
+				.set = set_option };
+	s->in = "uniscope.data";
+	if (!us_options_read(&o, ret_exit) ||
+	    !us_options_one(&o, "recording", &s->in, ret_exit))
+		return false;
+	us_recording_symbols(&s->symbols, &s->profile);
+	*ret_exit = choose_format(s);
+	return *ret_exit == US_EXIT_OK;
 }
 
 static void closedirp(DIR **dir)
@@ -271,9 +245,8 @@ static int run_replay(int argc, char **argv)
 {
 	struct settings s = { 0 };
 	struct us_err e = { 0 };
-	bool go;
-	int code = parse(&s, argc, argv, &go);
-	if (!go)
+	int code;
+	if (!parse(&s, argc, argv, &code))
 		return code;
 	if (run(&s, &e) == 0)
 		return US_EXIT_OK;
@@ -283,19 +256,26 @@ static int run_replay(int argc, char **argv)
 
 static const struct us_option options[] = {
 	{ OPT_FORMAT, "format", "NAME",
-	  "graph, html, perfetto, chrome, csv, uftrace, strace, calls" },
-	{ 'c', "summary", NULL, "the table of system calls, as --format calls" },
+	  "graph, html, perfetto, chrome, csv, uftrace, strace, calls", US_OWN },
+	{ 'c', "summary", NULL, "the table of system calls, as --format calls",
+	  US_OWN },
 	{ 'o', "output", "FILE",
-	  "write there; .txt, .html, .pftrace, .json, .csv, .uftrace name it" },
-	{ 'f', "filter", "REGEX", "only functions with such a name" },
-	{ OPT_NOTRACE, "notrace", "REGEX", "not functions with such a name" },
-	{ OPT_DEPTH, "depth", "N", "at most so many functions in functions" },
-	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
-	{ OPT_TIME, "time", "FROM,TO", "only functions entered then: 1s,2.5s" },
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable" },
-	{ OPT_SYMBOLS, "symbols", "DIR",
-	  "search it for images and debug files; repeatable" },
-	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
+	  "write there; .txt, .html, .pftrace, .json, .csv, .uftrace name it",
+	  US_TEXT(struct settings, out) },
+	{ 'f', "filter", "REGEX", "only functions with such a name",
+	  US_TEXT(struct settings, trace.filter) },
+	{ 0, "notrace", "REGEX", "not functions with such a name",
+	  US_TEXT(struct settings, trace.hide) },
+	{ OPT_DEPTH, "depth", "N", "at most so many functions in functions", US_OWN },
+	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
+	  US_VCPUS(struct settings, trace.replay.vcpu_mask) },
+	{ OPT_TIME, "time", "FROM,TO", "only functions entered then: 1s,2.5s", US_OWN },
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable",
+	  US_IMAGE(struct settings, symbols) },
+	{ 0, "symbols", "DIR", "search it for images and debug files; repeatable",
+	  US_FOLDER(struct settings, symbols) },
+	{ 0, "no-demangle", NULL, "names as the symbol file has them",
+	  US_FLAG(struct settings, profile.raw_names) },
 	{ 0 },
 };
 

@@ -16,20 +16,15 @@
 
 enum {
 	OPT_SORT = US_OPTION_LONG,
-	OPT_SYMBOLS,
 	OPT_CHILDREN,
 	OPT_NO_CHILDREN,
-	OPT_VCPU,
 	OPT_TIME,
 	OPT_FOCUS,
 	OPT_LIMIT,
 	OPT_KERNEL_ONLY,
 	OPT_USER_ONLY,
-	OPT_NO_DEMANGLE,
 	OPT_JSON,
 	OPT_EXITS,
-	OPT_HOST,
-	OPT_FULL_PATHS,
 };
 
 struct settings {
@@ -37,8 +32,7 @@ struct settings {
 	const struct us_format *format;
 	struct us_profile_opts profile;
 	struct us_report_opts report;
-	const char *image[US_RECORDING_IMAGES];
-	const char *dir[US_MAX_DIRS];
+	struct us_symbol_files symbols;
 };
 
 static bool set_sort(struct settings *s, const char *value)
@@ -90,19 +84,13 @@ static bool set_format(struct settings *s, const char *value)
 	return s->format != NULL;
 }
 
-static bool set_option(struct settings *s, int c, const char *value)
+static bool set_option(void *settings, int c, const char *value)
 {
+	struct settings *s = settings;
 	double number;
 	switch (c) {
-	case 'o':
-		s->out = value;
-		return true;
 	case 'f':
 		return set_format(s, value);
-	case 'e':
-		return us_recording_image(&us_cmd_report, value, &s->profile, s->image);
-	case OPT_SYMBOLS:
-		return us_parse_dir(&us_cmd_report, value, s->dir, &s->profile.dirs);
 	case OPT_JSON:
 		return set_format(s, "json");
 	case OPT_EXITS:
@@ -113,8 +101,6 @@ static bool set_option(struct settings *s, int c, const char *value)
 	case OPT_NO_CHILDREN:
 		s->report.children = c == OPT_CHILDREN;
 		return true;
-	case OPT_VCPU:
-		return us_parse_vcpus(value, &s->profile.vcpu_mask);
 	case OPT_TIME:
 		return us_recording_time(&us_cmd_report, value, &s->profile);
 	case OPT_FOCUS:
@@ -122,15 +108,6 @@ static bool set_option(struct settings *s, int c, const char *value)
 	case OPT_KERNEL_ONLY:
 	case OPT_USER_ONLY:
 		s->profile.part = c == OPT_USER_ONLY ? US_PART_USER : US_PART_KERNEL;
-		return true;
-	case OPT_HOST:
-		s->profile.host = true;
-		return true;
-	case OPT_FULL_PATHS:
-		s->report.full_paths = true;
-		return true;
-	case OPT_NO_DEMANGLE:
-		s->profile.raw_names = true;
 		return true;
 	case OPT_LIMIT:
 		if (!us_parse_double("--limit", value, 0, 1e9, &number))
@@ -157,25 +134,21 @@ static int choose_format(struct settings *s)
 	return US_EXIT_OK;
 }
 
-static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
+static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 {
-	struct us_options o = { .cmd = &us_cmd_report, .argc = argc, .argv = argv };
-	int c;
-	*ret_go = false;
-	s->profile.images = s->image;
-	while ((c = us_options_next(&o)) > 0)
-		if (!set_option(s, c, o.value))
-			return US_EXIT_USAGE;
-	if (c < 0)
-		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
-	if (argc - o.rest > 1)
-		return us_usage(&us_cmd_report, "one recording, not %s",
-				argv[o.rest + 1]);
-	s->in = argc > o.rest ? argv[o.rest] : "uniscope.data";
+	struct us_options o = { .cmd = &us_cmd_report,
+				.argc = argc,
+				.argv = argv,
+				.settings = s,
+				.set = set_option };
+	s->in = "uniscope.data";
+	if (!us_options_read(&o, ret_exit) ||
+	    !us_options_one(&o, "recording", &s->in, ret_exit))
+		return false;
+	us_recording_symbols(&s->symbols, &s->profile);
 	s->report.file = strcmp(s->in, "-") ? s->in : NULL;
-	int code = choose_format(s);
-	*ret_go = code == US_EXIT_OK;
-	return code;
+	*ret_exit = choose_format(s);
+	return *ret_exit == US_EXIT_OK;
 }
 
 static int open_result(const struct settings *s, FILE **ret, struct us_err *e)
@@ -226,9 +199,8 @@ static int run_report(int argc, char **argv)
 {
 	struct settings s = { .report = { .sort = US_SORT_SELF } };
 	struct us_err e = { 0 };
-	bool go;
-	int code = parse(&s, argc, argv, &go);
-	if (!go)
+	int code;
+	if (!parse(&s, argc, argv, &code))
 		return code;
 	if (run(&s, &e) == 0)
 		return US_EXIT_OK;
@@ -237,29 +209,36 @@ static int run_report(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'f', "format", "NAME",
-	  "text, json, folded, html, qprofiler or exits (text)" },
-	{ 'o', "output", "FILE", "write there; the suffix names the format" },
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable" },
-	{ OPT_SYMBOLS, "symbols", "DIR",
-	  "search it for images and debug files; repeatable" },
-	{ OPT_SORT, "sort", "KEY", "self, total, name or file (self)" },
-	{ OPT_CHILDREN, "children", NULL, "count callees in: sort by total" },
-	{ OPT_NO_CHILDREN, "no-children", NULL, "sort by self (the default)" },
-	{ OPT_VCPU, "vcpu", "LIST", "only these, such as 0,2-3" },
-	{ OPT_TIME, "time", "FROM,TO", "only this part of the recording: 1s,2.5s" },
-	{ OPT_FOCUS, "focus", "REGEX", "only stacks with such a function" },
-	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel" },
-	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3" },
-	{ OPT_LIMIT, "limit", "N", "rows at most (all)" },
-	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as the symbol file has them" },
-	{ OPT_FULL_PATHS, "full-paths", NULL,
-	  "of sources: with the folders that all share" },
-	{ OPT_JSON, "json", NULL, "the same as --format json" },
+	{ 'f', "format", "NAME", "text, json, folded, html, qprofiler or exits (text)",
+	  US_OWN },
+	{ 'o', "output", "FILE", "write there; the suffix names the format",
+	  US_TEXT(struct settings, out) },
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable",
+	  US_IMAGE(struct settings, symbols) },
+	{ 0, "symbols", "DIR", "search it for images and debug files; repeatable",
+	  US_FOLDER(struct settings, symbols) },
+	{ OPT_SORT, "sort", "KEY", "self, total, name or file (self)", US_OWN },
+	{ OPT_CHILDREN, "children", NULL, "count callees in: sort by total", US_OWN },
+	{ OPT_NO_CHILDREN, "no-children", NULL, "sort by self (the default)", US_OWN },
+	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
+	  US_VCPUS(struct settings, profile.vcpu_mask) },
+	{ OPT_TIME, "time", "FROM,TO", "only this part of the recording: 1s,2.5s",
+	  US_OWN },
+	{ OPT_FOCUS, "focus", "REGEX", "only stacks with such a function", US_OWN },
+	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel", US_OWN },
+	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3",
+	  US_OWN },
+	{ OPT_LIMIT, "limit", "N", "rows at most (all)", US_OWN },
+	{ 0, "no-demangle", NULL, "names as the symbol file has them",
+	  US_FLAG(struct settings, profile.raw_names) },
+	{ 0, "full-paths", NULL, "of sources: with the folders that all share",
+	  US_FLAG(struct settings, report.full_paths) },
+	{ OPT_JSON, "json", NULL, "the same as --format json", US_OWN },
 	{ OPT_EXITS, "exits", NULL,
-	  "what was left the guest for, and where: --format exits" },
-	{ OPT_HOST, "host", NULL,
-	  "the host's functions too, as called by the guest's (record --host)" },
+	  "what was left the guest for, and where: --format exits", US_OWN },
+	{ 0, "host", NULL,
+	  "the host's functions too, as called by the guest's (record --host)",
+	  US_FLAG(struct settings, profile.host) },
 	{ 0 },
 };
 

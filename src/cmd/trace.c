@@ -28,18 +28,11 @@
 #define INSN_NS	      8 /* by --deterministic: icount shift=3 */
 
 enum {
-	OPT_SYMBOLS = US_OPTION_LONG,
-	OPT_NOTRACE,
-	OPT_DEPTH,
-	OPT_FROM,
-	OPT_UNTIL,
+	OPT_DEPTH = US_OPTION_LONG,
 	OPT_RING,
-	OPT_LAST,
-	OPT_DETERMINISTIC,
 	OPT_ON,
 	OPT_OFF,
 	OPT_SNAPSHOT,
-	OPT_LISTEN,
 	OPT_SYSCALLS,
 };
 
@@ -50,8 +43,7 @@ struct settings {
 	struct us_trace_choice choice;
 	struct us_trace_syscalls syscalls;
 	const char *out;
-	const char *image[US_MAX_IMAGES];
-	const char *dir[US_MAX_DIRS];
+	struct us_symbol_files symbols;
 	uint64_t ring;	  /* bytes a vCPU */
 	uint64_t last_ns; /* keep as much, in memory; 0: write all to the file */
 	unsigned depth;	  /* 0: any */
@@ -104,49 +96,18 @@ static bool set_depth(struct settings *s, const char *value)
 	return true;
 }
 
-static bool set_option(struct settings *s, int c, const char *value)
+static bool set_option(void *settings, int c, const char *value)
 {
+	struct settings *s = settings;
 	switch (c) {
-	case 'd':
-		return us_parse_duration("-d", value, &s->asked.duration_ns);
-	case 'o':
-		s->out = value;
-		return true;
-	case 'e':
-		if (s->asked.n_image == US_MAX_IMAGES)
-			return false;
-		s->image[s->asked.n_image++] = value;
-		return true;
-	case 'f':
-		s->choice.filter = value;
-		return true;
 	case 's':
 		return us_trace_syscalls_set_text(&s->syscalls, value);
 	case OPT_SYSCALLS:
 		return us_trace_syscalls_set(&s->syscalls, value);
-	case OPT_SYMBOLS:
-		return us_parse_dir(&us_cmd_trace, value, s->dir, &s->asked.dirs);
-	case OPT_NOTRACE:
-		s->choice.hide = value;
-		return true;
 	case OPT_DEPTH:
 		return set_depth(s, value);
-	case OPT_FROM:
-		s->choice.from = value;
-		return true;
-	case OPT_UNTIL:
-		s->choice.until = value;
-		return true;
 	case OPT_RING:
 		return set_ring(s, value);
-	case OPT_LAST:
-		return us_parse_duration("--last", value, &s->last_ns);
-	case OPT_LISTEN:
-		s->listen = value;
-		return true;
-	case OPT_DETERMINISTIC:
-		s->asked.deterministic = true;
-		return true;
 	case OPT_ON:
 	case OPT_OFF:
 	case OPT_SNAPSHOT:
@@ -180,34 +141,31 @@ static int check_usage(struct settings *s, bool command)
 	return US_EXIT_OK;
 }
 
-static int parse(struct settings *s, int argc, char **argv, bool *ret_go)
+static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 {
 	static char *none[] = { NULL };
-	struct us_options o = { .cmd = &us_cmd_trace, .argc = argc, .argv = argv };
-	int c;
-	*ret_go = false;
+	struct us_options o = { .cmd = &us_cmd_trace,
+				.argc = argc,
+				.argv = argv,
+				.settings = s,
+				.set = set_option };
 	s->ring = DEFAULT_RING;
 	s->syscalls.text = -1;
-	while ((c = us_options_next(&o)) > 0)
-		if (!set_option(s, c, o.value))
-			return US_EXIT_USAGE;
-	if (c < 0)
-		return o.help ? US_EXIT_OK : US_EXIT_USAGE;
-	bool command = o.rest > 0 && !strcmp(argv[o.rest - 1], "--");
+	if (!us_options_read(&o, ret_exit))
+		return false;
 	/* What is said of functions asks for them. */
 	s->syscalls.alone = s->syscalls.on && !s->choice.filter && !s->choice.hide &&
 			    !s->choice.from && !s->choice.until && !s->depth;
-	s->asked.argv = argv + o.rest;
-	s->asked.image = s->image;
-	if (s->listen && !command && s->action == RUN)
+	s->asked.argv = o.rest;
+	s->asked.symbols = &s->symbols;
+	if (s->listen && !o.command && s->action == RUN)
 		s->action = SERVE;
-	int code = check_usage(s, command);
+	*ret_exit = check_usage(s, o.command);
 	if (s->action != RUN) {
-		s->target = argv[o.rest];
+		s->target = o.rest[0];
 		s->asked.argv = none;
 	}
-	*ret_go = code == US_EXIT_OK;
-	return code;
+	return *ret_exit == US_EXIT_OK;
 }
 
 /* ---- The recording ---- */
@@ -510,9 +468,8 @@ static int run_trace(int argc, char **argv)
 	static struct tracing t; /* large: paths and tables */
 	static struct settings s;
 	struct us_err e = { 0 };
-	bool go;
-	int code = parse(&s, argc, argv, &go);
-	if (!go)
+	int code;
+	if (!parse(&s, argc, argv, &code))
 		return code;
 	t.set = &s;
 	t.output = (struct us_output){ .fd = -1, .result_fd = -1 };
@@ -534,28 +491,37 @@ static int run_trace(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'd', "duration", "TIME", "stop after 5, 2.5s, 300ms ... (until Ctrl-C)" },
-	{ 'o', "output", "FILE", "uniscope.data" },
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated" },
-	{ OPT_SYMBOLS, "symbols", "DIR",
-	  "search it for separate debug files; repeatable" },
-	{ 'f', "filter", "REGEX", "only functions with such a name" },
-	{ OPT_NOTRACE, "notrace", "REGEX", "not functions with such a name" },
-	{ OPT_DEPTH, "depth", "N", "at most so many functions in functions" },
-	{ OPT_FROM, "from", "FUNCTION", "begin when it is entered" },
-	{ OPT_UNTIL, "until", "FUNCTION", "pause when it is entered" },
+	{ 'd', "duration", "TIME", "stop after 5, 2.5s, 300ms ... (until Ctrl-C)",
+	  US_TIME(struct settings, asked.duration_ns) },
+	{ 'o', "output", "FILE", "uniscope.data", US_TEXT(struct settings, out) },
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated",
+	  US_IMAGE(struct settings, symbols) },
+	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
+	  US_FOLDER(struct settings, symbols) },
+	{ 'f', "filter", "REGEX", "only functions with such a name",
+	  US_TEXT(struct settings, choice.filter) },
+	{ 0, "notrace", "REGEX", "not functions with such a name",
+	  US_TEXT(struct settings, choice.hide) },
+	{ OPT_DEPTH, "depth", "N", "at most so many functions in functions", US_OWN },
+	{ 0, "from", "FUNCTION", "begin when it is entered",
+	  US_TEXT(struct settings, choice.from) },
+	{ 0, "until", "FUNCTION", "pause when it is entered",
+	  US_TEXT(struct settings, choice.until) },
 	{ OPT_SYSCALLS, "syscalls", "[LIST]",
-	  "system calls of the guest's programs: all, or read,write ..." },
-	{ 's', "text", "N", "of what they read and write keep N bytes (32)" },
-	{ OPT_LAST, "last", "TIME", "keep only the last of it, in memory" },
-	{ OPT_RING, "ring", "SIZE", "memory for each vCPU (32M)" },
-	{ OPT_DETERMINISTIC, "deterministic", NULL,
-	  "instructions are the guest's clock: two traces are the same" },
-	{ OPT_ON, "on", NULL, "go on tracing a guest that is traced" },
-	{ OPT_OFF, "off", NULL, "pause tracing it" },
-	{ OPT_SNAPSHOT, "snapshot", NULL, "write what --last has kept, now" },
-	{ OPT_LISTEN, "listen", "ADDRESS",
-	  "serve it over HTTP as Nanos's ftrace does: 127.0.0.1:9090, :0" },
+	  "system calls of the guest's programs: all, or read,write ...", US_OWN },
+	{ 's', "text", "N", "of what they read and write keep N bytes (32)", US_OWN },
+	{ 0, "last", "TIME", "keep only the last of it, in memory",
+	  US_TIME(struct settings, last_ns) },
+	{ OPT_RING, "ring", "SIZE", "memory for each vCPU (32M)", US_OWN },
+	{ 0, "deterministic", NULL,
+	  "instructions are the guest's clock: two traces are the same",
+	  US_FLAG(struct settings, asked.deterministic) },
+	{ OPT_ON, "on", NULL, "go on tracing a guest that is traced", US_OWN },
+	{ OPT_OFF, "off", NULL, "pause tracing it", US_OWN },
+	{ OPT_SNAPSHOT, "snapshot", NULL, "write what --last has kept, now", US_OWN },
+	{ 0, "listen", "ADDRESS",
+	  "serve it over HTTP as Nanos's ftrace does: 127.0.0.1:9090, :0",
+	  US_TEXT(struct settings, listen) },
 	{ 0 },
 };
 

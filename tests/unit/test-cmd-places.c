@@ -85,9 +85,9 @@ static int make_elf(uint32_t seed, char ret_path[64])
 /* Images are named by their seeds, as "-e FILE" or with a bias. */
 static void begin(struct guest *g, unsigned n, const char *suffix)
 {
-	static const struct us_debug_dirs none;
 	static char path[2][64], spec[2][80];
-	const char *given[2] = { spec[0], spec[1] };
+	const struct us_symbol_files given = { .image = { spec[0], spec[1] },
+					       .n_image = n };
 	struct us_err e = { 0 };
 	memset(g, 0, sizeof(*g));
 	g->ram = calloc(1, RAM_SIZE);
@@ -96,7 +96,7 @@ static void begin(struct guest *g, unsigned n, const char *suffix)
 		g->fd[i] = make_elf(i + 1, path[i]);
 		snprintf(spec[i], sizeof(spec[i]), "%s%s", path[i], suffix);
 	}
-	if (us_images_open(&g->images, given, n, &none, NULL, &e) < 0)
+	if (us_images_open(&g->images, &given, NULL, &e) < 0)
 		fail_msg("%s", e.msg);
 	g->region = (struct us_region){ .size = RAM_SIZE, .host = g->ram };
 	g->mem = (struct us_mem){ .region = &g->region, .n_region = 1 };
