@@ -132,11 +132,6 @@ static void list(const struct us_profile *p, const struct settings *s,
 	fputs("  try: uniscope annotate 0xADDRESS, with one of these\n", stderr);
 }
 
-static void profile_freep(struct us_profile **p)
-{
-	us_profile_free(*p);
-}
-
 static void annotation_freep(struct us_annotation **a)
 {
 	us_annotation_free(*a);
@@ -146,7 +141,7 @@ static void annotation_freep(struct us_annotation **a)
 static int run(const struct settings *s, struct us_err *e)
 {
 	_cleanup_close_ int fd = -1;
-	_cleanup_(profile_freep) struct us_profile *p = NULL;
+	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
 	_cleanup_(annotation_freep) struct us_annotation *a = NULL;
 	_cleanup_free_ struct us_function *f = NULL;
 	size_t n = 0;

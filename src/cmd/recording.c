@@ -4,11 +4,15 @@
 
 #include "cmd/options.h"
 
+#include "base/cleanup.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define BUFFER (1U << 20) /* bytes of a result */
 
 int us_recording_open(const char *path, int *ret, struct us_err *e)
 {
@@ -24,6 +28,32 @@ int us_recording_open(const char *path, int *ret, struct us_err *e)
 	if (code == -ENOENT)
 		us_hint(e, "uniscope record makes a recording");
 	return code;
+}
+
+int us_recording_result_open(const char *path, FILE **ret, struct us_err *e)
+{
+	*ret = stdout;
+	if (!path || !strcmp(path, "-"))
+		return 0;
+	_cleanup_close_ int fd = open(
+		path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+	*ret = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!*ret)
+		return us_fail(e, -errno, "create %s: %s", path, strerror(errno));
+	fd = -1; /* the stream's now */
+	setvbuf(*ret, NULL, _IOFBF, BUFFER);
+	return 0;
+}
+
+int us_recording_result_close(const char *path, FILE *f, int r, struct us_err *e)
+{
+	if (f == stdout)
+		return r;
+	if (f && fclose(f) && r == 0)
+		r = us_fail(e, -errno, "write %s: %s", path, strerror(errno));
+	if (r == 0)
+		printf("wrote %s\n", path);
+	return r;
 }
 
 /* "FROM,TO"; either may be empty. */

@@ -8,9 +8,17 @@
 #include "profile/profile.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* The file, or standard input for "-"; *ret is the caller's to close. */
 US_MUST_CHECK int us_recording_open(const char *path, int *ret, struct us_err *e);
+
+/* Where a result goes: a new file of mode 0600, or stdout for NULL and "-". */
+US_MUST_CHECK int us_recording_result_open(const char *path, FILE **ret,
+					   struct us_err *e);
+/* f NULL: it is a folder.  r: how writing it went; 0: the user is told where it is. */
+US_MUST_CHECK int us_recording_result_close(const char *path, FILE *f, int r,
+					    struct us_err *e);
 
 /* --time "FROM,TO"; false: the user was told what is wrong. */
 bool us_recording_time(const struct us_cmd *cmd, const char *value,

@@ -16,8 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BUFFER (1U << 20)
-
 enum {
 	OPT_FORMAT = US_OPTION_LONG,
 	OPT_DEPTH,
@@ -143,22 +141,6 @@ static int open_folder(struct settings *s, int *ret, struct us_err *e)
 	return 0;
 }
 
-static int open_result(const struct settings *s, FILE **ret, struct us_err *e)
-{
-	if (!s->out || !strcmp(s->out, "-")) {
-		*ret = stdout;
-		return 0;
-	}
-	_cleanup_close_ int fd = open(
-		s->out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
-	*ret = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!*ret)
-		return us_fail(e, -errno, "create %s: %s", s->out, strerror(errno));
-	fd = -1; /* the stream's now */
-	setvbuf(*ret, NULL, _IOFBF, BUFFER);
-	return 0;
-}
-
 /* It is read twice: a pipe goes to a file first. */
 static int open_twice(const struct settings *s, struct us_profile **ret, int *ret_fd,
 		      struct us_err *e)
@@ -188,11 +170,6 @@ static int open_twice(const struct settings *s, struct us_profile **ret, int *re
 	return r;
 }
 
-static void profile_freep(struct us_profile **p)
-{
-	us_profile_free(*p);
-}
-
 static void tell(const struct us_profile *p, const struct us_trace_report_result *t)
 {
 	const char *caution = us_profile_fact(p, "caution");
@@ -210,7 +187,7 @@ static void tell(const struct us_profile *p, const struct us_trace_report_result
 static int run(struct settings *s, struct us_err *e)
 {
 	_cleanup_close_ int fd = -1;
-	_cleanup_(profile_freep) struct us_profile *p = NULL;
+	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
 	struct us_trace_report_result result;
 	_cleanup_close_ int folder = -1;
 	FILE *out = NULL;
@@ -227,18 +204,13 @@ static int run(struct settings *s, struct us_err *e)
 	if (s->trace.format->is_folder)
 		r = open_folder(s, &folder, e);
 	else
-		r = open_result(s, &out, e);
+		r = us_recording_result_open(s->out, &out, e);
 	if (r < 0)
 		return r;
 	r = us_trace_report(fd, p, &s->trace, out, &result, e);
-	if (out && out != stdout && fclose(out) && r == 0)
-		r = us_fail(e, -errno, "write %s: %s", s->out, strerror(errno));
-	if (r < 0)
-		return r;
-	tell(p, &result);
-	if (out != stdout)
-		printf("wrote %s\n", s->out);
-	return 0;
+	if (r == 0)
+		tell(p, &result);
+	return us_recording_result_close(s->out, out, r, e);
 }
 
 static int run_replay(int argc, char **argv)

@@ -151,48 +151,22 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	return *ret_exit == US_EXIT_OK;
 }
 
-static int open_result(const struct settings *s, FILE **ret, struct us_err *e)
-{
-	if (!s->out || !strcmp(s->out, "-")) {
-		*ret = stdout;
-		return 0;
-	}
-	_cleanup_close_ int fd = open(
-		s->out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
-	*ret = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!*ret)
-		return us_fail(e, -errno, "create %s: %s", s->out, strerror(errno));
-	fd = -1; /* the stream's now */
-	return 0;
-}
-
-static void profile_freep(struct us_profile **p)
-{
-	us_profile_free(*p);
-}
-
 static int run(struct settings *s, struct us_err *e)
 {
 	_cleanup_close_ int fd = -1;
-	_cleanup_(profile_freep) struct us_profile *p = NULL;
+	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
 	FILE *out = NULL;
 	int r = us_recording_open(s->in, &fd, e);
 	if (r == 0)
 		r = us_profile_read(fd, &s->profile, &p, e);
 	if (r == 0)
-		r = open_result(s, &out, e);
+		r = us_recording_result_open(s->out, &out, e);
 	if (r < 0)
 		return r;
 	s->report.colour = isatty(fileno(out)) && !getenv("NO_COLOR");
 	s->report.width = us_output_columns(out);
 	r = us_report(p, s->format, &s->report, out, e);
-	if (out == stdout)
-		return r;
-	if (fclose(out) && r == 0)
-		r = us_fail(e, -errno, "write %s: %s", s->out, strerror(errno));
-	else if (r == 0)
-		printf("wrote %s\n", s->out);
-	return r;
+	return us_recording_result_close(s->out, out, r, e);
 }
 
 static int run_report(int argc, char **argv)

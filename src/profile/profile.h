@@ -135,6 +135,11 @@ struct us_profile_node {
 US_MUST_CHECK int us_profile_read(int fd, const struct us_profile_opts *o,
 				  struct us_profile **ret, struct us_err *e);
 void us_profile_free(struct us_profile *p); /* accepts NULL */
+/* For _cleanup_(). */
+static inline void us_profile_freep(struct us_profile **p)
+{
+	us_profile_free(*p);
+}
 
 /*
  * Was it counted, each call and each instruction?  Then weights are instructions, which
