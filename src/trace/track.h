@@ -50,6 +50,7 @@ struct us_track_function {
 	bool by_interrupt; /* seen to be entered so */
 	bool seen;	   /* its code was compared with the image's */
 	uint8_t choice;	   /* enum us_function_choice */
+	uint8_t doubts;	   /* how often its entry was doubted, struct us_track_doubt */
 };
 
 /* A call, a return or a jump in the code. */
@@ -89,8 +90,9 @@ struct us_track_frame {
 			uint16_t depth; /* how many that are written down, it included
 					 */
 			bool traced;	/* it is one of them */
-			uint8_t kind : 7;
-			bool trap : 1; /* the program's own doing: a call by it */
+			uint8_t kind : 6;
+			bool trap : 1;	  /* the program's own doing: a call by it */
+			bool doubted : 1; /* perhaps an interrupt: us_track_doubt */
 		};
 		uint64_t node_alone; /* a call's, of which none is written down */
 	};
@@ -140,6 +142,24 @@ struct us_track_stack *us_track_stacks_find(struct us_track_stacks *s,
 struct us_track_stack *us_track_stacks_take(struct us_track_stacks *s, uint64_t sp,
 					    uint16_t vcpu);
 
+/*
+ * A function that was entered right behind a call, a jump or a return whose target was
+ * not known, and that no interrupt was seen to enter yet: it was the target, or the
+ * first interrupt of its kind came just there.  If it ends by an exception return, it
+ * was an interrupt, and what was counted since is put where that belongs.
+ */
+struct us_track_doubt {
+	struct us_track_function *function;
+	const struct us_track_function *jumped; /* from this one; NULL: a call */
+	struct us_track_frame saved;		/* as an interrupt's frame has it */
+	uint64_t sp;	   /* where the stack ended, or farther up */
+	uint64_t switches; /* of the vCPU, until then */
+	uint32_t n;	   /* frames of the stack, its own included */
+	uint32_t n_node;   /* of the tree, until then */
+	uint32_t parent;   /* its node's */
+};
+#define US_TRACK_DOUBTS 8 /* of a vCPU at once; of a function, ever */
+
 /* What the next entry of a function may be. */
 enum us_track_next {
 	US_NEXT_NOTHING,
@@ -182,6 +202,8 @@ struct us_tracker {
 	uint64_t held_at;
 	bool held_alternate;
 	struct us_track_stack *aside; /* has frames for a moment, only */
+	struct us_track_doubt doubt[US_TRACK_DOUBTS]; /* the oldest is written over */
+	uint8_t n_doubt;			      /* which comes next */
 };
 
 /* Code of which nothing is known: as good as any function. */

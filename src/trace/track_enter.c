@@ -16,7 +16,7 @@ void us_track_settle_next(struct us_tracker *t)
 		us_track_link_leave(t);
 }
 
-static void save_next(struct us_tracker *t, struct us_track_frame *x, bool save)
+void us_track_save_next(const struct us_tracker *t, struct us_track_frame *x, bool save)
 {
 	x->saved_next = save ? t->next : US_NEXT_NOTHING;
 	x->saved = t->function;
@@ -29,7 +29,7 @@ static void save_next(struct us_tracker *t, struct us_track_frame *x, bool save)
 	x->saved_entered_by = t->entered_by;
 }
 
-static void restore_next(struct us_tracker *t, const struct us_track_frame *x)
+void us_track_restore_next(struct us_tracker *t, const struct us_track_frame *x)
 {
 	expect(t, x->saved_next, x->saved);
 	t->sp = x->saved_sp;
@@ -56,7 +56,7 @@ void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function 
 	if (x) {
 		x->under = number;
 		x->trap = trap;
-		save_next(t, x, save);
+		us_track_save_next(t, x, save);
 		enter_node(t, US_EVENT_INTERRUPT);
 	}
 	t->next = US_NEXT_NOTHING;
@@ -156,6 +156,16 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f)
 	}
 }
 
+static bool enter_as_said(struct us_tracker *t, struct us_track_function *f)
+{
+	struct us_track_doubt *d = us_track_doubt_begin(t, f);
+	if (!enter_next(t, f))
+		return false;
+	if (d)
+		us_track_doubt_keep(t, d);
+	return true;
+}
+
 static void enter_slowly(struct us_tracker *t, const struct us_track_entry *e)
 {
 	struct us_track_function *f = e->function;
@@ -179,7 +189,7 @@ static void enter_slowly(struct us_tracker *t, const struct us_track_entry *e)
 		return;
 	}
 	bool just_now = t->at == begin;
-	if (just_now && t->interrupted_at != begin && enter_next(t, f))
+	if (just_now && t->interrupted_at != begin && enter_as_said(t, f))
 		return;
 	if (t->resumed_at == begin && x && x->function == f)
 		return;	    /* once more, from its start */
@@ -240,12 +250,14 @@ void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t
 	uint64_t now = *t->insns;
 	charge(t, now);
 	t->entered = 0;
+	if (us_track_doubt_ends(t, sp))
+		return;
 	if (!f) {
 		leave_for_new(t);
 		return;
 	}
 	us_track_drop_to(t, (uint32_t)(f - t->stack->frame));
-	restore_next(t, f);
+	us_track_restore_next(t, f);
 	t->resumed_at = now;
 	t->stack = &t->stacks->v[f->under];
 	t->stack->owner = t->number;

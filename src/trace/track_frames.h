@@ -101,7 +101,7 @@ static inline struct us_track_frame *push(struct us_tracker *t, uint32_t parent,
 	x->node = node_below(t, parent, f);
 	x->function = f;
 	x->kind = (uint8_t)kind;
-	x->trap = x->alternate = x->foreign = x->begun = false;
+	x->trap = x->doubted = x->alternate = x->foreign = x->begun = false;
 	t->vcpu->node = x->node;
 	return x;
 }
@@ -208,9 +208,24 @@ static inline void settle(struct us_tracker *t, const struct us_track_function *
 		us_track_settle_next(t);
 }
 
+/* What is about to happen, into the frame of what came upon it; and back. */
+void us_track_save_next(const struct us_tracker *t, struct us_track_frame *x,
+			bool save);
+void us_track_restore_next(struct us_tracker *t, const struct us_track_frame *x);
 /* By an interrupt, a fault or a trap, which may have changed the stack; save: what was
  * to come next comes when it has ended. */
 void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function *f,
 			   uint32_t parent, bool save, bool trap);
+
+/* ---- Was that an interrupt? (track_doubt.c) ---- */
+
+/* This function is about to be entered as was said.  NULL: there is no doubt of it. */
+struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
+					    struct us_track_function *f);
+/* It was. */
+void us_track_doubt_keep(struct us_tracker *t, struct us_track_doubt *d);
+/* An exception return, which loads from sp (0: not known), ends the frame on top.
+ * True: it was an interrupt's, and what that came upon goes on. */
+bool us_track_doubt_ends(struct us_tracker *t, uint64_t sp);
 
 #endif

@@ -74,3 +74,35 @@ uint32_t us_tree_find(struct us_tree *t, uint32_t parent, uint32_t function,
 	t->last[parent] = (struct us_tree_last){ function, t->slot[i] };
 	return t->slot[i];
 }
+
+#define MOVED (UINT32_MAX - 1) /* as function in last: what was there is at child */
+
+/* Below what a node that may have moved belongs now; UINT32_MAX: it stays. */
+static uint32_t parent_now(const struct us_tree *t, const struct us_counts_node *x,
+			   uint32_t parent, uint32_t to)
+{
+	if (x->parent == parent)
+		return to;
+	const struct us_tree_last *l = &t->last[x->parent];
+	return l->function == MOVED ? l->child : UINT32_MAX;
+}
+
+/* A node's number is above its parent's: so what has moved is left behind, empty. */
+void us_tree_move(struct us_tree *t, uint32_t n, uint32_t parent, uint32_t to)
+{
+	uint32_t end = t->vcpu->n_node;
+	for (uint32_t i = n; i < end; i++) {
+		struct us_counts_node *x = &t->node[i];
+		uint32_t up = parent_now(t, x, parent, to);
+		if (i == to || up == UINT32_MAX)
+			continue;
+		uint32_t at = us_tree_find(t, up, x->function, x->address);
+		t->node[at].calls += x->calls;
+		t->node[at].self += x->self;
+		x->calls = x->self = 0;
+		t->last[i] = (struct us_tree_last){ MOVED, at };
+	}
+	for (uint32_t i = n; i < end; i++)
+		if (t->last[i].function == MOVED)
+			t->last[i] = (struct us_tree_last){ 0 };
+}

@@ -38,6 +38,10 @@ void us_tree_fini(struct us_tree *t);
 uint32_t us_tree_find(struct us_tree *t, uint32_t parent, uint32_t function,
 		      uint64_t address);
 
+/* What hangs below parent, and was added when there were n nodes or more, is counted
+ * below to instead, where it keeps its shape. */
+void us_tree_move(struct us_tree *t, uint32_t n, uint32_t parent, uint32_t to);
+
 static inline uint32_t us_tree_child(struct us_tree *t, uint32_t parent,
 				     uint32_t function, uint64_t address)
 {

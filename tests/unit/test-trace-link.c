@@ -400,6 +400,75 @@ static void firmware(void **state)
 	expect_path(m, "1000");
 }
 
+/* No interrupt was seen yet, and the first comes where anything may be entered. */
+static void first_tick(struct machine *m)
+{
+	m->f[TICK].by_interrupt = false;
+	enter(m, TICK, 3);
+	jump(m, TICK, H);
+	enter(m, H, 2);
+	saved(m, H, 0x7f08);
+	call(m, H, G);
+	enter(m, G, 1);
+	ret(m, G);
+	loaded(m, H, 0x7f08);
+	eret(m, H);
+	us_track_settle(&m->t);
+	expect_function(m, 0x5000, 1, 3);
+	expect_function(m, 0x4000, 1, 2);
+	assert_int_equal(m->vcpu.interrupts, 1);
+}
+
+static void the_first_interrupt(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, F);
+	enter(m, F, 2);
+	saved(m, F, 0x7fe8);
+	call(m, F, -1);
+	first_tick(m);
+	enter(m, MAIN, 1);
+	expect_path(m, "1000;2000;1000");
+	ret(m, MAIN);
+	expect_path(m, "1000;2000");
+	loaded(m, F, 0x7fe8);
+	ret(m, F);
+	expect_path(m, "1000");
+	assert_int_equal(m->vcpu.resyncs + m->vcpu.unmatched, 0);
+}
+
+static void the_first_interrupt_behind_a_jump(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, F);
+	enter(m, F, 2);
+	saved(m, F, 0x7fe8);
+	jump(m, F, -1); /* to another place in it */
+	first_tick(m);
+	expect_path(m, "1000;2000");
+	loaded(m, F, 0x7fe8);
+	ret(m, F);
+	expect_path(m, "1000");
+	assert_int_equal(m->vcpu.resyncs + m->vcpu.unmatched, 0);
+}
+
+/* Boot code that was jumped to goes to another privilege level. */
+static void another_level(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	jump(m, MAIN, -1);
+	enter(m, F, 3);
+	eret(m, F);
+	enter(m, G, 2);
+	expect_path(m, "3000");
+	us_track_settle(&m->t);
+	expect_function(m, 0x2000, 1, 3);
+	assert_int_equal(m->vcpu.interrupts, 0);
+}
+
 static void no_room(void **state)
 {
 	struct machine *m = *state;
@@ -432,6 +501,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_jump_out_of_calls, start, stop),
 		cmocka_unit_test_setup_teardown(an_interrupt, start, stop),
 		cmocka_unit_test_setup_teardown(firmware, start, stop),
+		cmocka_unit_test_setup_teardown(the_first_interrupt, start, stop),
+		cmocka_unit_test_setup_teardown(the_first_interrupt_behind_a_jump,
+						start, stop),
+		cmocka_unit_test_setup_teardown(another_level, start, stop),
 		cmocka_unit_test_setup_teardown(no_room, start, stop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

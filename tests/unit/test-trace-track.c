@@ -220,6 +220,111 @@ static void an_interrupt_within_a_call(void **state)
 	assert_int_equal(node_of(m, 0x2000)->calls, 3);
 }
 
+/* Of the node with this path from the root: its calls, and what was executed in it. */
+static void expect_counts(const struct machine *m, const char *path, uint64_t calls,
+			  uint64_t self)
+{
+	const struct us_counts_node *found = NULL;
+	for (uint32_t i = 1; i < m->vcpu.n_node; i++) {
+		char text[256] = "";
+		for (uint32_t at = i; at; at = m->node[at].parent) {
+			char more[256];
+			snprintf(more, sizeof(more), "%llx%s%.200s",
+				 (unsigned long long)m->node[at].address,
+				 *text ? ";" : "", text);
+			strcpy(text, more);
+		}
+		if (!strcmp(text, path))
+			found = &m->node[i];
+	}
+	assert_int_equal(found ? found->calls : 0, calls);
+	assert_int_equal(found ? found->self : 0, self);
+}
+
+/* TICK, which nothing was known of, has gone on in H, which has called G. */
+static void first_tick(struct machine *m, uint64_t sp)
+{
+	enter(m, TICK, 3);
+	jump(m, TICK, H);
+	enter(m, H, 2);
+	call(m, H, G, sp - 0x20);
+	enter(m, G, 1);
+	ret(m, G, sp - 0x20);
+	m->insns += 4;
+	iret(m, H, sp);
+}
+
+static void expect_ticks(const struct machine *m, unsigned n)
+{
+	assert_int_equal(m->vcpu.interrupts, n);
+	expect_counts(m, "2;5000", n, 3 * n);
+	expect_counts(m, "2;4000", n, 6 * n);
+	expect_counts(m, "2;4000;3000", n, n);
+	for (uint32_t i = 1; i < m->vcpu.n_node; i++)
+		if (m->node[i].address == 0x5000 &&
+		    m->node[m->node[i].parent].address != 2)
+			assert_int_equal(m->node[i].calls, 0);
+}
+
+/* No interrupt was seen yet, and the first comes where anything may be entered. */
+static void the_first_interrupt_behind_a_call_by_pointer(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	m->insns += 2;
+	call(m, MAIN, -1, 0x7ff8);
+	first_tick(m, 0x7fc8);
+	first_tick(m, 0x7fc8); /* and another one right behind it */
+	expect_ticks(m, 2);
+	enter(m, F, 2);
+	expect_path(m, "1000;2000");
+	expect_counts(m, "1000;2000", 2, 2);
+	ret(m, F, 0x7ff8);
+	expect_path(m, "1000");
+	us_track_settle(&m->t);
+	expect_counts(m, "1000;2000", 2, 4);
+	expect_counts(m, "1000;4000", 0, 0);
+	expect_counts(m, "1000;4000;3000", 0, 0);
+	expect_counts(m, "1000", 1, 9);
+}
+
+static void the_first_interrupt_behind_a_jump_by_pointer(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, F, 0x7ff8);
+	enter(m, F, 2);
+	jump(m, F, -1); /* to another place in it */
+	first_tick(m, 0x7fb8);
+	expect_path(m, "1000;2000");
+	expect_ticks(m, 1);
+	m->insns += 3;
+	first_tick(m, 0x7fb8);
+	expect_ticks(m, 2);
+	expect_path(m, "1000;2000");
+	ret(m, F, 0x7ff8);
+	expect_path(m, "1000");
+	expect_counts(m, "1000;2000", 2, 7);
+	expect_counts(m, "1000", 1, 7);
+	assert_int_equal(m->vcpu.resyncs, 0);
+	assert_int_equal(m->vcpu.unmatched, 0);
+}
+
+/* What was called by a pointer enters a program, by an exception return for which it
+ * has put the registers onto the stack: that is no interrupt. */
+static void a_program_that_is_entered(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, -1, 0x7ff8);
+	enter(m, F, 7);
+	iret(m, F, 0x7fd0);
+	enter(m, G, 2);
+	expect_path(m, "3000");
+	expect_counts(m, "1000;2000", 2, 9);
+	assert_int_equal(m->vcpu.interrupts, 0);
+}
+
 /* The first instruction faults, and is executed again. */
 static void a_fault_at_the_start(void **state)
 {
@@ -528,6 +633,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_thread_after_another, start, stop),
 		cmocka_unit_test_setup_teardown(an_interrupt_within_a_call, start,
 						stop),
+		cmocka_unit_test_setup_teardown(
+			the_first_interrupt_behind_a_call_by_pointer, start, stop),
+		cmocka_unit_test_setup_teardown(
+			the_first_interrupt_behind_a_jump_by_pointer, start, stop),
+		cmocka_unit_test_setup_teardown(a_program_that_is_entered, start, stop),
 		cmocka_unit_test_setup_teardown(a_fault_at_the_start, start, stop),
 		cmocka_unit_test_setup_teardown(threads, start, stop),
 		cmocka_unit_test_setup_teardown(a_jump_out_of_calls, start, stop),

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* track_doubt.c: interrupts that looked like calls or jumps; see track.h. */
+#include "trace/track_frames.h"
+
+static bool may_be_interrupt(const struct us_tracker *t,
+			     const struct us_track_function *f)
+{
+	const struct us_track_frame *x = top(t);
+	if (f->by_interrupt || f->doubts == US_TRACK_DOUBTS || t->unsure)
+		return false;
+	if (t->next == US_NEXT_JUMP)
+		return !t->function && x && x->function != f &&
+		       x->kind != US_TRACK_INTERRUPT;
+	return t->next == US_NEXT_CALL ||
+	       (t->next == US_NEXT_ROOT && t->sp != US_TRACK_ANYWHERE);
+}
+
+struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
+					    struct us_track_function *f)
+{
+	if (!may_be_interrupt(t, f))
+		return NULL;
+	const struct us_track_frame *x = top(t);
+	bool jump = t->next == US_NEXT_JUMP;
+	struct us_track_doubt *d = &t->doubt[t->n_doubt];
+	f->doubts++;
+	d->function = f;
+	d->jumped = jump ? x->function : NULL;
+	d->sp = jump ? x->sp : t->sp;
+	d->n = t->stack->n + !jump;
+	d->n_node = t->vcpu->n_node;
+	d->parent = 0;
+	if (jump)
+		d->parent = t->tree.node[x->node].parent;
+	else if (x && t->next == US_NEXT_CALL)
+		d->parent = x->node;
+	d->switches = t->vcpu->switches;
+	d->saved.under = t->stack->number;
+	d->saved.foreign = jump && x->foreign;
+	us_track_save_next(t, &d->saved, true);
+	return d;
+}
+
+void us_track_doubt_keep(struct us_tracker *t, struct us_track_doubt *d)
+{
+	struct us_track_frame *x = top(t);
+	if (t->stack->n != d->n || t->stack->number != d->saved.under)
+		return; /* there was no room */
+	x->doubted = true;
+	t->n_doubt = (uint8_t)((t->n_doubt + 1) % US_TRACK_DOUBTS);
+}
+
+/* The last one that the frame on top was in. */
+static const struct us_track_doubt *doubt_of_top(const struct us_tracker *t)
+{
+	for (unsigned i = 1; i <= US_TRACK_DOUBTS; i++) {
+		unsigned at = (t->n_doubt + US_TRACK_DOUBTS - i) % US_TRACK_DOUBTS;
+		const struct us_track_doubt *d = &t->doubt[at];
+		if (d->function && d->saved.under == t->stack->number &&
+		    d->n == t->stack->n)
+			return d;
+	}
+	return NULL;
+}
+
+/*
+ * Does what the exception return loads lie where the processor has put it?  By Intel's
+ * manual (volume 3, "Exception and Interrupt Handling"): of 64-bit code, 5 words below
+ * what the stack pointer is aligned to; of others, 3 words of 4 bytes. What enters a
+ * program by an exception return builds that elsewhere, and has been called.
+ *
+ * With link registers nothing is put on the stack by the processor. But a handler that
+ * calls anything stores the register first, which boot code that goes to another
+ * privilege level does not.
+ */
+static bool is_there(const struct us_tracker *t, const struct us_track_doubt *d,
+		     uint64_t sp)
+{
+	const struct us_track_frame *x = top(t);
+	if (t->link)
+		return !sp && x->sp && !(d->jumped && x->sp == d->sp);
+	if (!d->jumped)
+		return sp == (d->sp & ~15ULL) - 40 || sp == d->sp - 12;
+	/* The stack ended somewhere below the return address. */
+	return sp + 12 <= d->sp && (sp >> 32 ? sp % 16 == 8 : sp % 4 == 0);
+}
+
+/* What it was taken for ends, and what is below goes on. */
+static void take_back(struct us_tracker *t, const struct us_track_doubt *d)
+{
+	struct us_track_frame *x = top(t);
+	if (d->jumped) {
+		x->doubted = false;
+		x->sp = d->sp;
+		x->foreign = d->saved.foreign;
+		us_track_move_on(t, x, d->jumped, false);
+	} else {
+		us_track_drop_to(t, d->n - 1);
+	}
+	us_track_restore_next(t, &d->saved);
+	t->resumed_at = *t->insns;
+	go_on(t);
+}
+
+bool us_track_doubt_ends(struct us_tracker *t, uint64_t sp)
+{
+	const struct us_track_frame *x = top(t);
+	if (!x || !x->doubted || t->unsure)
+		return false;
+	const struct us_track_doubt *d = doubt_of_top(t);
+	if (!d || !is_there(t, d, sp))
+		return false;
+	d->function->by_interrupt = true;
+	t->vcpu->interrupts++;
+	/* With other threads in between it is not told apart what belongs to whom. */
+	if (t->vcpu->switches == d->switches)
+		us_tree_move(&t->tree, d->n_node, d->parent,
+			     us_track_interrupts_node(t));
+	take_back(t, d);
+	return true;
+}
