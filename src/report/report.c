@@ -117,7 +117,7 @@ int us_report_rows(const struct us_profile *p, const struct us_report_opts *o,
 	if (!row)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_func; i++)
-		if (order.func[i].total)
+		if (order.func[i].total || order.func[i].calls)
 			row[n++] = (uint32_t)i;
 	qsort_r(row, n, sizeof(*row), compare_rows, &order);
 	*ret = row;
