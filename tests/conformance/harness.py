@@ -166,7 +166,7 @@ class Guest:
         """The last BEAT and where it stands, to see that the guest goes on."""
         return self.serial().count("BEAT ")
 
-    def goes_on(self, seconds=20):
+    def goes_on(self, seconds=60):
         """Has the guest beaten after this moment?"""
         before, end = self.beats(), patience.clock() + seconds
         while patience.clock() < end:

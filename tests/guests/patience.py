@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a test waits by: a clock that stands while others have this machine's CPUs.
 
-A host may take them away (steal, proc(5)) for minutes; that makes a guest slow, not
-wrong.
+A host may take them away (steal, proc(5)) for minutes, and so may other programs on this
+machine; that makes a guest slow, not wrong.
 """
 import os
 import subprocess
@@ -14,22 +14,37 @@ _SLOWEST = 10
 _SLOWER = float(os.environ.get("PATIENCE", 1))
 
 
-def _ours():
-    """Seconds that the CPUs were ours, in the mean, since the machine started."""
+def _now():
+    """Seconds since the machine started that the CPUs were ours, in the mean; and which
+    part of a CPU a program has that wants one now."""
     with open("/proc/stat") as f:
         lines = f.read().splitlines()
     ticks = [int(word) for word in lines[0].split()[1:9]]
-    cpus = sum(line.startswith("cpu") for line in lines) - 1
-    return (sum(ticks) - ticks[7]) / os.sysconf("SC_CLK_TCK") / max(cpus, 1)
+    cpus = max(sum(line.startswith("cpu") for line in lines) - 1, 1)
+    others = next((int(line.split()[1]) - 1 for line in lines
+                   if line.startswith("procs_running")), 0)
+    ours = (sum(ticks) - ticks[7]) / os.sysconf("SC_CLK_TCK") / cpus
+    return ours, min(1, cpus / max(others, 1))
 
 
-_begin_ours, _begin = _ours(), time.monotonic()
+class _Clock:
+    def __init__(self):
+        self.seconds, self.wall, self.ours = 0, time.monotonic(), _now()[0]
+
+    def read(self):
+        wall, (ours, part) = time.monotonic(), _now()
+        passed = wall - self.wall
+        self.seconds += min(max((ours - self.ours) * part, passed / _SLOWEST), passed)
+        self.wall, self.ours = wall, ours
+        return self.seconds / _SLOWER
+
+
+_clock = _Clock()
 
 
 def clock():
     """Seconds; only differences mean something."""
-    wall = time.monotonic() - _begin
-    return min(max(_ours() - _begin_ours, wall / _SLOWEST), wall) / _SLOWER
+    return _clock.read()
 
 
 def communicate(process, seconds):
@@ -37,7 +52,7 @@ def communicate(process, seconds):
     end = clock() + seconds
     while True:
         try:
-            return process.communicate(timeout=min(seconds, 5))
+            return process.communicate(timeout=min(seconds, 1))
         except subprocess.TimeoutExpired:
             if clock() > end:
                 raise
