@@ -20,7 +20,7 @@ from collections import Counter
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from harness import Skip, Tap, Uniscope, check, note  # noqa: E402
+from harness import Skip, Tap, Uniscope, check, note, patience  # noqa: E402
 import stop_at  # noqa: E402
 from packaged import MACH_CHAIN, mach  # noqa: E402
 from tcg import PROCESSORS, Counting, Qemu, open_pids  # noqa: E402
@@ -106,7 +106,7 @@ def turns_are_counted(args, qemu):
         is_counted(args, qemu, *options, smp=4)
         return
     with Counting(args, qemu, *options, smp=4) as c:
-        said = c.run.communicate(timeout=60)[1]
+        said = patience.communicate(c.run, 120)[1]
         check(c.run.returncode == 1 and "all vCPUs are in one thread" in said, said)
 
 

@@ -37,7 +37,7 @@ def read(args, qemu, folder, smp):
                 break
             time.sleep(0.05)
         vm.send_signal(signal.SIGTERM)
-        said = vm.communicate(timeout=60)[1]
+        said = patience.communicate(vm, 120)[1]
     finally:
         vm.kill()
         vm.wait()

@@ -121,7 +121,7 @@ class Counting:
         """By this signal; 0: it ends by itself."""
         if self.run.poll() is None and how:
             self.run.send_signal(how)
-        self.said = self.run.communicate(timeout=60)
+        self.said = patience.communicate(self.run, 120)
         check(self.run.returncode == 0, f"exit {self.run.returncode}: {self.said}")
 
     def vm(self):

@@ -16,7 +16,7 @@
 
 #define TICK_HZ 1000
 #ifndef ROUNDS
-#define ROUNDS 40
+#define ROUNDS 20
 #endif
 #define FIB	   20
 #define HOT_CALLS  50000

@@ -82,7 +82,8 @@ class Suite:
     def kernel(self, kind):
         """Without a symbol file: every name, the slide, and how whole the stacks are."""
         g = self.working(kind, "kernel_work")
-        self.us.record(g, self.args.backend, "--budget", "50", seconds=self.args.seconds)
+        self.us.record_enough(g, self.args.backend, "--budget", "50",
+                              seconds=self.args.seconds, enough=200)
         check(g.do("echo still here").strip() == "still here", "the guest is gone")
         recording, report = Recording(self.us.data()), self.us.report()
         self.names(kind, recording, report, Classes(self.kallsyms))

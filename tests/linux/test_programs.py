@@ -320,7 +320,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("build")
     p.add_argument("--only", default="")
-    p.add_argument("--seconds", type=float, default=4)
+    p.add_argument("--seconds", type=float, default=3)
     args = p.parse_args()
     try:
         require("tcg")

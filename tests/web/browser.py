@@ -8,13 +8,16 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
-import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'guests'))
+import patience  # noqa: E402
 
 FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
          '--disable-background-networking', '--disable-component-update', '--disable-sync',
          '--disable-dev-shm-usage', '--hide-scrollbars', '--remote-debugging-pipe']
-LIMIT_S = 60
+LIMIT_S = 120
 KEYS = {'Enter': (13, '\r'), 'Escape': (27, ''), ' ': (32, ' '), 'Home': (36, ''),
         'ArrowLeft': (37, ''), 'ArrowUp': (38, ''), 'ArrowRight': (39, ''),
         'ArrowDown': (40, ''), '/': (191, '/'), '+': (187, '+'), '-': (189, '-')}
@@ -61,9 +64,10 @@ class Browser:
 
     def _receive(self, deadline):
         while b'\0' not in self.buffer:
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self.read_end], [], [], left)[0]:
+            if patience.clock() > deadline:
                 raise TimeoutError('the browser does not answer')
+            if not select.select([self.read_end], [], [], 1)[0]:
+                continue
             piece = os.read(self.read_end, 1 << 20)
             if not piece:
                 raise EOFError('the browser has ended')
@@ -92,7 +96,7 @@ class Browser:
         if self.session:
             message['sessionId'] = self.session
         self._send(message)
-        deadline = time.monotonic() + LIMIT_S
+        deadline = patience.clock() + LIMIT_S
         while True:
             reply = self._receive(deadline)
             if reply.get('id') != self.last_id:
@@ -119,7 +123,7 @@ class Browser:
         self.complaints, self.requests = [], []
         self.loaded = False
         self.call('Page.navigate', url=url)
-        deadline = time.monotonic() + LIMIT_S
+        deadline = patience.clock() + LIMIT_S
         while not self.loaded:
             self._note(self._receive(deadline))
         self.settle()
