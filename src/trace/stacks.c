@@ -71,7 +71,7 @@ static struct us_track_stack *nearest(struct us_track_stacks *s,
 	for (unsigned i = 0; i < s->n; i++) {
 		struct us_track_stack *x = &s->v[i];
 		uint64_t d = below(x, sp);
-		if (x == but || d > BELOW_OTHER)
+		if (x == but || d > BELOW_OTHER || x->boot != s->boot)
 			continue;
 		if (d > *ret_distance ||
 		    (best && d == *ret_distance && x->used < best->used))
@@ -124,6 +124,17 @@ struct us_track_stack *us_track_stacks_take(struct us_track_stacks *s, uint64_t 
 	x->low = x->high = sp;
 	x->owner = x->tree_of = vcpu;
 	x->used = ++s->time;
+	x->boot = s->boot;
 	unlock(s);
 	return x;
+}
+
+uint32_t us_track_stacks_boot(struct us_track_stacks *s, uint32_t boot)
+{
+	lock(s);
+	if (s->boot == boot)
+		s->boot++;
+	boot = s->boot;
+	unlock(s);
+	return boot;
 }

@@ -121,6 +121,7 @@ struct us_track_stack {
 	uint16_t tree_of; /* the vCPU in whose tree the frames' nodes are */
 	uint64_t used;	  /* when: to take the oldest empty one again */
 	uint32_t epoch;	  /* of events: what is open on it was written down in this */
+	uint32_t boot;	  /* of the machine: what it was in an earlier one is over */
 };
 
 /* All vCPUs' stacks. */
@@ -128,6 +129,7 @@ struct us_track_stacks {
 	struct us_track_stack *v; /* US_TRACK_STACKS */
 	uint32_t n;
 	uint64_t time;
+	uint32_t boot; /* how often the machine was reset */
 	atomic_flag lock;
 };
 
@@ -141,6 +143,9 @@ struct us_track_stack *us_track_stacks_find(struct us_track_stacks *s,
 /* A new one, which begins here. */
 struct us_track_stack *us_track_stacks_take(struct us_track_stacks *s, uint64_t sp,
 					    uint16_t vcpu);
+/* A vCPU of this boot was reset, the machine with it: all stacks of before are over.
+ * Returns the boot that it is in now; the first vCPU to say so begins it. */
+uint32_t us_track_stacks_boot(struct us_track_stacks *s, uint32_t boot);
 
 /*
  * A function that was entered right behind a call, a jump or a return whose target was
@@ -181,6 +186,7 @@ struct us_tracker {
 	struct us_events *events; /* where entries and exits are written; NULL: no */
 	struct us_track_stack *stack;
 	uint16_t number; /* of the vCPU */
+	uint32_t boot;	 /* that it is in */
 	bool link;	 /* calls leave the return address in a register */
 
 	bool unsure;	 /* is it this stack? The next address tells */
@@ -248,8 +254,11 @@ void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t
 void us_track_interrupted(struct us_tracker *t);
 /* The vCPU is about to wait for an interrupt. */
 void us_track_halt(struct us_tracker *t);
-/* The machine was reset: here it begins anew; rest: as above. */
-void us_track_reset(struct us_tracker *t, uint32_t rest);
+/* The machine was reset: here it begins anew; rest: as above.  True: this vCPU is the
+ * first to do so. */
+bool us_track_reset(struct us_tracker *t, uint32_t rest);
+/* It was, and this vCPU is started by another: it begins with what it enters next. */
+void us_track_was_reset(struct us_tracker *t);
 
 /* ---- The same, where calls leave the return address in a register ---- */
 

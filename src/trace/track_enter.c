@@ -280,15 +280,37 @@ void us_track_halt(struct us_tracker *t)
 	us_events_halt(t->events);
 }
 
-void us_track_reset(struct us_tracker *t, uint32_t rest)
+/* Nothing goes on: what was being executed has ended. */
+static void begin_anew(struct us_tracker *t)
 {
-	t->vcpu->resets += *t->insns > rest;
-	charge(t, *t->insns - rest);
 	t->stack = us_track_stacks_take(t->stacks, US_TRACK_ANYWHERE, t->number);
-	t->stack->high = 0;
+	t->stack->high = 0; /* not known yet */
 	t->next = US_NEXT_NOTHING;
+	t->expected = NULL;
 	t->unsure = t->foreign = false;
 	t->left = t->held = NULL;
+	t->held_by = &us_track_unnamed;
+	t->resumed_at = t->interrupted_at = UINT64_MAX;
 	t->entered = 0;
 	t->vcpu->node = 0;
+}
+
+bool us_track_reset(struct us_tracker *t, uint32_t rest)
+{
+	uint32_t was = t->stacks->boot;
+	if (*t->insns > rest)
+		t->boot = us_track_stacks_boot(t->stacks, t->boot);
+	bool first = *t->insns > rest && t->boot != was;
+	t->vcpu->resets += first;
+	charge(t, *t->insns - rest);
+	begin_anew(t);
+	return first;
+}
+
+void us_track_was_reset(struct us_tracker *t)
+{
+	charge(t, *t->insns);
+	begin_anew(t);
+	expect(t, US_NEXT_ROOT, NULL);
+	t->sp = US_TRACK_ANYWHERE;
 }

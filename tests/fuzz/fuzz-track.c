@@ -207,6 +207,8 @@ static void step(struct vcpu *v, struct us_track_function *f, const uint8_t op[4
 	case 12:
 		if (op[3] == 77)
 			us_track_reset(&v->t, 0);
+		if (op[3] == 78)
+			us_track_was_reset(&v->t);
 		break;
 	default:
 		v->insns += op[3] % 8;

@@ -448,6 +448,43 @@ static void no_room(void **state)
 	assert_int_equal(sum, m->insns);
 }
 
+/* What was on the same memory in an earlier boot calls nobody in this one. */
+static void a_reset(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, G, 0x7ff8);
+	enter(m, G, 2);
+	m->insns += 1;
+	assert_true(us_track_reset(&m->t, 1));
+	expect_path(m, "");
+	assert_int_equal(m->vcpu.resets, 1);
+	call(m, H, F, 0x7ff0);
+	expect_path(m, "4000;2000");
+	m->insns += 1;
+	us_track_switch(&m->t, &nowhere, 0);
+	call(m, H, F, 0x7ff0);
+	expect_path(m, "4000;2000");
+}
+
+/* Another vCPU has passed where resets lead to; this one was started by that. */
+static void a_reset_of_another(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	us_track_stacks_boot(&m->stacks, 0);
+	us_track_was_reset(&m->t);
+	enter(m, H, 3);
+	expect_path(m, "4000");
+	call(m, H, F, 0x7ff0);
+	expect_path(m, "4000;2000");
+	assert_int_equal(m->vcpu.resets + m->vcpu.interrupts, 0);
+	/* It passes there, too, but later: it is the same reset. */
+	m->insns += 1;
+	assert_false(us_track_reset(&m->t, 1));
+	assert_int_equal(m->vcpu.resets, 0);
+}
+
 /* ---- What is written down ---- */
 
 struct traced {
@@ -645,6 +682,8 @@ int main(void)
 						start, stop),
 		cmocka_unit_test_setup_teardown(a_trap, start, stop),
 		cmocka_unit_test_setup_teardown(no_room, start, stop),
+		cmocka_unit_test_setup_teardown(a_reset, start, stop),
+		cmocka_unit_test_setup_teardown(a_reset_of_another, start, stop),
 		cmocka_unit_test_setup_teardown(calls_are_written_down, start, stop),
 		cmocka_unit_test_setup_teardown(interrupts_are_written_down, start,
 						stop),

@@ -222,11 +222,25 @@ static void on_halt(unsigned i, void *data)
 	us_plugin_say(v, US_COUNTS_HALTED);
 }
 
+/* The machine was reset: vCPUs that wait are to be started by this one, anywhere. */
+static void reset_others(unsigned i)
+{
+	for (unsigned k = 0; k < us_plugin.n_vcpu; k++) {
+		struct us_plugin_vcpu *v = us_plugin_vcpu(k);
+		uint32_t doing = __atomic_load_n(&v->tracker.vcpu->doing,
+						 __ATOMIC_ACQUIRE);
+		if (k != i && v->started &&
+		    (doing == US_COUNTS_OFF || doing == US_COUNTS_HALTED))
+			__atomic_store_n(&v->was_reset, true, __ATOMIC_RELEASE);
+	}
+}
+
 static void on_reset(unsigned i, void *data)
 {
 	const struct us_point *p = data;
 	struct us_plugin_vcpu *v = us_plugin_begin(i);
-	us_track_reset(&v->tracker, p->rest);
+	if (us_track_reset(&v->tracker, p->rest))
+		reset_others(i);
 	us_plugin_end(v);
 }
 
@@ -247,8 +261,11 @@ void us_on_idle(qemu_plugin_id_t id, unsigned i)
 
 void us_on_resume(qemu_plugin_id_t id, unsigned i)
 {
+	struct us_plugin_vcpu *v = us_plugin_vcpu(i);
 	(void)id;
-	us_plugin_end(us_plugin_vcpu(i));
+	if (__atomic_exchange_n(&v->was_reset, false, __ATOMIC_ACQ_REL))
+		us_track_was_reset(&v->tracker);
+	us_plugin_end(v);
 }
 
 /* ---- Where it is to call ---- */

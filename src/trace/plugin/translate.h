@@ -16,6 +16,7 @@ struct us_plugin_vcpu {
 	uint64_t step, back;	 /* calls.h */
 	uint64_t halted_at;	 /* instructions, when it began to wait last */
 	bool iret;		 /* its first load is yet to come */
+	bool was_reset; /* with the machine, while it waited; it is not told yet */
 	bool started;
 } __attribute__((__aligned__(64)));
 
