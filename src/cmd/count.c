@@ -117,18 +117,14 @@ static int check_mixed(void *ctx, struct us_err *e)
 static int write_facts(const struct counting *n, const struct us_counts *c,
 		       struct us_writer *w, struct us_err *e)
 {
-	char caution[200] = "";
+	char caution[US_PLUGIN_CAUTION] = "";
 	if (c->head.n_unforeseen)
-		snprintf(caution, sizeof(caution),
-			 "code that is not the images': %" PRIu64
-			 " jumps of functions to their own beginning count as calls",
-			 c->head.n_unforeseen);
-	else if (n->sums.lost || n->sums.too_deep)
-		snprintf(caution, sizeof(caution),
-			 "%" PRIu64 " calls found no room in the tree (count --nodes), "
-			 "%" PRIu64
-			 " were too deep: their instructions count for others",
-			 n->sums.lost, n->sums.too_deep);
+		us_plugin_caution(
+			caution,
+			"code that is not the images': %" PRIu64
+			" jumps of functions to their own beginning count as calls",
+			c->head.n_unforeseen);
+	us_plugin_caution_of_trees(caution, &n->sums);
 	const struct us_plugin_facts f = {
 		.backend = "count",
 		.how = c->head.calls_only

@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +214,41 @@ int us_plugin_run_check(const struct us_plugin_run *r, const char *path,
 	us_hint(e, "it says why above; a QEMU without plugins can neither count nor "
 		   "trace");
 	return -ECHILD;
+}
+
+void us_plugin_caution(char text[static US_PLUGIN_CAUTION], const char *fmt, ...)
+{
+	size_t n = strlen(text);
+	if (n)
+		n += (size_t)snprintf(text + n, US_PLUGIN_CAUTION - n, "; ");
+	if (n >= US_PLUGIN_CAUTION)
+		return;
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text + n, US_PLUGIN_CAUTION - n, fmt, args);
+	va_end(args);
+}
+
+void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
+				const struct us_counts_sums *s)
+{
+	if (s->lost)
+		us_plugin_caution(text,
+				  "%" PRIu64
+				  " calls found no room in the tree (--nodes): "
+				  "they and what they call are [tree is full]",
+				  s->lost);
+	if (s->too_deep)
+		us_plugin_caution(text,
+				  "%" PRIu64 " calls were too deep: their instructions "
+				  "count for their callers",
+				  s->too_deep);
+	if (s->resets)
+		us_plugin_caution(text,
+				  "the machine was reset %" PRIu64
+				  " times: what is here is of all its %" PRIu64
+				  " boots",
+				  s->resets, s->resets + 1);
 }
 
 int us_plugin_run_facts(const struct us_plugin_run *r, const struct us_plugin_facts *f,

@@ -9,6 +9,7 @@
 #include "cmd/images.h"
 #include "cmd/plugin_file.h"
 #include "store/store.h"
+#include "trace/counts_read.h"
 #include "trace/functions_write.h"
 #include "vmm/launch.h"
 
@@ -70,6 +71,13 @@ struct us_plugin_facts {
 	const char *arch; /* NULL: not known */
 	enum us_match match;
 };
+#define US_PLUGIN_CAUTION 400 /* bytes */
+/* One caution more, behind those that are there. */
+void us_plugin_caution(char text[static US_PLUGIN_CAUTION], const char *fmt, ...)
+	__attribute__((__format__(__printf__, 2, 3)));
+/* Of trees: what had no room in them, and resets of the machine. */
+void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
+				const struct us_counts_sums *s);
 US_MUST_CHECK int us_plugin_run_facts(const struct us_plugin_run *r,
 				      const struct us_plugin_facts *f,
 				      struct us_writer *w, struct us_err *e);

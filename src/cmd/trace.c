@@ -172,15 +172,17 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 
 static int write_facts(struct tracing *t, enum us_match match, struct us_err *e)
 {
-	char caution[200] = "", insn_ns[16] = "", from[24] = "";
+	char caution[US_PLUGIN_CAUTION] = "", insn_ns[16] = "", from[24] = "";
 	/* As the trace has it: from when QEMU made its file. */
 	uint64_t whole = t->run.begun_ns + t->run.elapsed_ns - t->file.head.start_ns;
 	uint64_t last = t->set->last_ns;
 	if (t->file.n_lost)
-		snprintf(caution, sizeof(caution),
-			 "%" PRIu64 " events came too fast to be written (--filter, "
-			 "--ring)",
-			 t->file.n_lost);
+		us_plugin_caution(
+			caution,
+			"%" PRIu64
+			" events came too fast to be written (--filter, --ring)",
+			t->file.n_lost);
+	us_plugin_caution_of_trees(caution, &t->sums);
 	if (!t->file.head.has_time)
 		snprintf(insn_ns, sizeof(insn_ns), "%d", INSN_NS);
 	if (last && t->run.elapsed_ns && whole > last)
