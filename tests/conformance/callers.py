@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""uniscope count on guests with odd stacks, threads that never return, exception returns.
+
+usage: callers.py BUILD [--processor NAME] [--qemu SUITE] [--only WORD] [--short]
+
+The guests count in memory how often they call what.  They are stopped, and both counts
+are compared: each may differ by the one call that is just being made.  Each caller must
+have an instruction that can lead to what it calls (edges.py).
+"""
+import argparse
+import json
+import os
+import re
+import socket
+import struct
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import edges  # noqa: E402
+from harness import Skip, Tap, check, note, truth  # noqa: E402
+from tcg import PROCESSORS, Counting, Qemu  # noqa: E402
+
+MAX_VCPUS = 4
+# What the guest counts of these are the rounds of their loops.
+ROUNDS = re.compile(r".*_(loop|thread)$")
+# It does not count these, or not before its threads begin.
+UNCOUNTED = ("report", "serial_write", "receive_burst")
+# Counted at once, so many.
+AT_ONCE = {"dive": 100, "parse_header": 32, "copy_bytes_naive": 32, "checksum": 64,
+           "send_reply": 32}
+# Before a guest's threads begin; its tree leaves that out.
+SETUP = {"boot_main", "boot64", "start_high", "start64", "start32", "startup_code_end"}
+NARROW = ("flat", "pae", "2level", "large", "compat")
+
+GUESTS = {
+    "x86_64": ("shares-skew", "shares-nofp-skew", "recurse-skew", "switch-skew",
+               "demo-skew", "ends", "ends-nofp", "halves", "halves-nofp", "badfp",
+               "cyclic", "leaf", "idle", "shares-flat-skew", "shares-pae-skew",
+               "shares-compat-skew", "recurse-flat-nofp", "recurse-pae-skew-nofp",
+               "recurse-compat-skew", "shares-2level", "shares-large-nofp",
+               "halves-flat-nofp", "halves-pae", "halves-compat-nofp"),
+    "aarch64": ("ends", "ends-nofp", "switch", "recurse", "shares-nofp", "demo", "leaf",
+                "badfp", "idle"),
+    "riscv64": ("ends", "ends-nofp", "ends-mret", "ends-nofp-mret", "switch", "recurse",
+                "shares-nofp", "demo", "leaf", "badfp", "idle"),
+}
+SHORT = {
+    "x86_64": ("switch-skew", "recurse-skew", "ends-nofp", "halves-nofp", "demo-skew",
+               "recurse-pae-skew-nofp", "halves-flat-nofp"),
+    "aarch64": ("ends-nofp", "demo"),
+    "riscv64": ("ends-nofp-mret", "ends-nofp", "demo"),
+}
+
+
+class Monitor:
+    """QEMU's, by JSON."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(60)
+        self.socket.connect(path)
+        self.lines = self.socket.makefile("rw")
+        self.lines.readline()
+        self.command("qmp_capabilities")
+
+    def command(self, name, **arguments):
+        self.lines.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
+        self.lines.flush()
+        while True:
+            told = json.loads(self.lines.readline())
+            check("error" not in told, f"{name}: {told}")
+            if "return" in told:
+                return told["return"]
+
+
+def variables(elf):
+    """{name: (address, bytes)} of the image's data."""
+    found = {}
+    for s in elf.sections:
+        if s[1] != 2:
+            continue
+        names = elf.sections[s[6]][4]
+        for at in range(s[4], s[4] + s[5], 24 if elf.wide else 16):
+            if elf.wide:
+                name, info, _, _, value, size = struct.unpack_from("<IBBHQQ", elf.data, at)
+            else:
+                name, value, size, info = struct.unpack_from("<IIIB", elf.data, at)
+            if info & 15 == 1:
+                end = elf.data.index(b"\0", names + name)
+                found[elf.data[names + name:end].decode()] = value, size
+    return found
+
+
+def truths_of(monitor, elf, names, folder):
+    """{function: calls} as the guest's memory has it (tests/guests/truth.h)."""
+    data = variables(elf)
+    at, size = data.get("truths") or data.get("vcpus") or data["servers"]
+    path = os.path.join(folder, "truths")
+    signed = at - (1 << 64) if at >> 63 else at
+    monitor.command("memsave", val=signed, size=size, filename=path)
+    with open(path, "rb") as f:
+        body = f.read()
+    head, function, calls = (56, 40, 8) if elf.wide else (52, 32, 4)
+    sums, each = dict.fromkeys(names, 0), size // MAX_VCPUS
+    first = next(i for i in range(0, each, 4)
+                 if struct.unpack_from("<II", body, i) == (0, len(names) + 1))
+    for vcpu in range(MAX_VCPUS):
+        for i, name in enumerate(names):
+            sums[name] += struct.unpack_from(
+                "<Q", body, vcpu * each + first + head + (i + 1) * function + calls)[0]
+    return sums
+
+
+def machine_of(processor, name):
+    if processor == "x86_64":
+        return ["-M", "pc" if any(n in name for n in NARROW) else "microvm"]
+    return ["-bios", "none"] if "mret" in name else []
+
+
+def guest_options(processor, name):
+    options = machine_of(processor, name)
+    qmp = tempfile.mktemp(prefix="uniscope-qmp-")
+    return qmp, [*options, "-qmp", f"unix:{qmp},server=on,wait=off"]
+
+
+def paths(report):
+    """Each path of the tree, as names, the root first."""
+    functions = {f["id"]: f["name"] for f in report["functions"]}
+    path = {0: ()}
+    for n in report["tree"]:
+        path[n["id"]] = (*path[n["parent"]], functions[n["function"]])
+    return {p: n for n in report["tree"] for p in [path[n["id"]]]}
+
+
+def agree(counted, stated, smp):
+    wrong = []
+    for name, calls in stated.items():
+        if ROUNDS.match(name) or name in UNCOUNTED:
+            continue
+        got, off = counted.get(name, 0), smp * AT_ONCE.get(name, 1)
+        # It is counted by its caller, just before, or by itself, just after.
+        if not -off <= got - calls <= off:
+            wrong.append(f"{name}: {got} of {calls}")
+    check(not wrong, "; ".join(wrong))
+
+
+def odd_paths(report, boot):
+    """Those of functions of the guest's tree that the guest does not have."""
+    mine = boot.functions()
+    below = {path[i:] for path in boot.tree for i in range(len(path))}
+    return {p: n["calls"] for p, n in paths(report).items()
+            if len(p) > 1 and p[-1] in mine and p[-2] in mine and p[-2:] not in
+            {b[-2:] for b in below}}
+
+
+def is_right(args, qemu, name, smp):
+    qmp, options = guest_options(qemu.processor, name)
+    with Counting(args, qemu, *options, name=name, smp=smp) as c:
+        c.wait('TRUTH (.*"seq":[1-9][^}]*}.*\n)')
+        time.sleep(args.seconds)
+        monitor = Monitor(qmp)
+        monitor.command("stop")
+        with open(c.log, errors="replace") as f:
+            boot = truth.parse(f.read())[-1]
+        elf = edges.Elf(c.elf)
+        stated = truths_of(monitor, elf, list(boot.last().fn), c.folder)
+        c.end()
+        report = c.report()
+        if args.keep:
+            os.system(f"cp {c.out} {args.keep}/{name}-{qemu.processor}.data")
+        counted = {f["name"]: f["calls"] for f in report["functions"]}
+        agree(counted, stated, smp)
+        total = sum(f["self"] for f in report["functions"])
+        check(total == report["summary"]["running"],
+              f"{total} instructions in functions, {report['summary']['running']} in all")
+        check(not report["warnings"], f"{report['warnings']}")
+        odd = odd_paths(report, boot)
+        check(not odd, f"paths that the guest has not: {odd}")
+        found = edges.Edges(report, c.elf)
+        note(f"{name}: {sum(stated.values())} calls stated; {found}")
+        check(not found.wrong, f"{found.wrong}")
+
+
+class Tracing(Counting):
+    command = "trace"
+
+
+def is_reset(args, qemu, how):
+    """What was being executed has ended; each boot is in the tree; it is told."""
+    with how(args, qemu, *machine_of(qemu.processor, "reboot"), name="reboot",
+             smp=2) as c:
+        c.wait("(?s)(REBOOT.*){2}READY.*TRUTH")
+        c.end()
+        with open(c.log, errors="replace") as f:
+            boots = f.read().count("REBOOT") + 1
+        report = c.report()
+        counted = {f["name"]: f["calls"] for f in report["functions"]}
+        check(counted["boot_main"] == boots and counted["reset_machine"] == boots - 1,
+              f"{boots} boots: {counted}")
+        check(counted["main_loop"] == counted["vcpu_init"] == 2 * boots, f"{counted}")
+        found = edges.Edges(report, c.elf)
+        note(f"{boots} boots; {found}")
+        check(not found.wrong, f"{found.wrong}")
+        below = [n for n in found.interrupts if n[0] != "["]
+        check(not below, f"no interrupt: {below}")
+        words = f"was reset {boots - 1} times"
+        page = c.us.data("page.html")
+        c.us.run("report", "-o", page, c.out)
+        with open(page) as f:
+            told = (" ".join(report["warnings"]), c.us.run("report", c.out).stdout, f.read())
+        for text in told:
+            check(words in " ".join(text.replace("#", " ").split()), f"{words}: {text[:800]}")
+
+
+def tree_is_full(args, qemu):
+    """Of what has a node, all is right; the rest is told."""
+    with Counting(args, qemu, *machine_of(qemu.processor, "recurse"), name="recurse", smp=2,
+                  before=("--nodes", "90")) as c:
+        c.wait('TRUTH (.*"seq":[1-9])')
+        c.end()
+        report = c.report()
+        counted = {f["name"]: f for f in report["functions"]}
+        total = sum(f["self"] for f in report["functions"])
+        check(total == report["summary"]["running"], f"{total} of {report['summary']}")
+        lost = counted["[tree is full]"]
+        check(lost["calls"] and lost["self"], f"{lost}")
+        check(f"{lost['calls']} calls found no room" in " ".join(report["warnings"]),
+              f"{lost}: {report['warnings']}")
+        check(counted["boot_main"]["calls"] == 1, f"{counted['boot_main']}")
+        found = edges.Edges(report, c.elf)
+        note(f"{lost['calls']} calls had no room; {found}")
+        check(not found.wrong, f"{found.wrong}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--qemu", default="")
+    parser.add_argument("--processor", default="x86_64", choices=PROCESSORS)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--keep", help="a folder for the recordings")
+    parser.add_argument("--seconds", type=float, default=0.5)
+    args = parser.parse_args()
+    tap = Tap()
+    with tempfile.TemporaryDirectory(prefix="uniscope-qemu-") as folder:
+        try:
+            qemu = Qemu(args.build, args.qemu, folder, args.processor)
+        except Skip as why:
+            print(f"1..0 # SKIP {why}")
+            return
+        note(f"QEMU {qemu.version}")
+        for name in (SHORT if args.short else GUESTS)[args.processor]:
+            smp = 1 if any(n in name for n in NARROW) else 2
+            if args.only in name:
+                tap.point(f"{name}, {smp} vCPU",
+                          lambda n=name, s=smp: is_right(args, qemu, n, s))
+        for name, how in (("count", Counting), ("trace", Tracing)):
+            if args.only in "reset" and not (args.short and how is Tracing):
+                tap.point(f"a machine that is reset: {name}",
+                          lambda h=how: is_reset(args, qemu, h))
+        if args.only in "full":
+            tap.point("a full tree", lambda: tree_is_full(args, qemu))
+        tap.end()
+
+
+if __name__ == "__main__":
+    main()
