@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* rank.c: see rank.h. */
+#include "base/rank.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TAIL 0.025 /* on each side of an interval */
+#define Z    1.959963984540054
+/* Values in both sets for which the distribution is counted out, not approximated. */
+#define MOST_EXACT 60
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+static void sort(double *v, size_t n)
+{
+	if (n)
+		qsort(v, n, sizeof(*v), compare);
+}
+
+static double middle(const double *v, size_t n)
+{
+	return (v[(n - 1) / 2] + v[n / 2]) / 2;
+}
+
+/* v is sorted; the interval leaves out so many on each side, and one more. */
+static struct us_estimate between(const double *v, size_t n, size_t rank)
+{
+	struct us_estimate e = {
+		.value = middle(v, n), .low = v[0], .high = v[n - 1], .sure = rank > 0
+	};
+	if (rank > 0) {
+		e.low = v[rank - 1];
+		e.high = v[n - rank];
+	}
+	return e;
+}
+
+/* The highest rank below which the median is with no more than TAIL. */
+static size_t median_rank(size_t n)
+{
+	double one = pow(0.5, (double)n), sum = 0;
+	if (one == 0) /* more than a thousand */
+		return (size_t)floor(((double)n - Z * sqrt((double)n)) / 2);
+	for (size_t k = 0; k < n; k++) {
+		sum += one;
+		if (sum > TAIL)
+			return k;
+		one *= (double)(n - k) / (double)(k + 1);
+	}
+	return 0;
+}
+
+struct us_estimate us_rank_median(double *v, size_t n)
+{
+	if (!n)
+		return (struct us_estimate){ 0 };
+	sort(v, n);
+	return between(v, n, median_rank(n));
+}
+
+/*
+ * way[i * (most + 1) + u]: how often, of all orders of i values of one set among the j
+ * of the other so far, u pairs have the one before the other (Mann and Whitney 1947).
+ * As parts of all orders, so that nothing overflows.
+ */
+static int exact_rank(size_t n_a, size_t n_b, size_t *ret)
+{
+	size_t most = n_a * n_b, row = most + 1;
+	_cleanup_free_ double *way = calloc((n_a + 1) * row, sizeof(*way));
+	if (!way)
+		return -ENOMEM;
+	way[0] = 1;
+	for (size_t i = 1; i <= n_a; i++)
+		way[i * row] = 1; /* the other set is empty */
+	for (size_t j = 1; j <= n_b; j++)
+		for (size_t i = 1; i <= n_a; i++) {
+			/* The highest of all is of this set, or of the other. */
+			double own = (double)i / (double)(i + j);
+			double *here = way + i * row;
+			const double *fewer = way + (i - 1) * row;
+			for (size_t u = i * j + 1; u-- > 0;)
+				here[u] = here[u] * (1 - own) +
+					  (u >= j ? fewer[u - j] * own : 0);
+		}
+	double sum = 0;
+	for (*ret = 0; *ret < most; ++*ret) {
+		sum += way[n_a * row + *ret];
+		if (sum > TAIL)
+			break;
+	}
+	return 0;
+}
+
+static int shift_rank(size_t n_a, size_t n_b, size_t *ret)
+{
+	double pairs = (double)n_a * (double)n_b;
+	if (n_a <= MOST_EXACT && n_b <= MOST_EXACT)
+		return exact_rank(n_a, n_b, ret);
+	double rank = pairs / 2 - Z * sqrt(pairs * (double)(n_a + n_b + 1) / 12);
+	*ret = rank > 0 ? (size_t)floor(rank) : 0;
+	return 0;
+}
+
+int us_rank_shift(const double *a, size_t n_a, const double *b, size_t n_b,
+		  struct us_estimate *ret)
+{
+	size_t n = n_a * n_b, rank = 0;
+	*ret = (struct us_estimate){ 0 };
+	if (!n)
+		return 0;
+	_cleanup_free_ double *difference = malloc(n * sizeof(*difference));
+	if (!difference || shift_rank(n_a, n_b, &rank) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		difference[i] = b[i / n_a] - a[i % n_a];
+	sort(difference, n);
+	*ret = between(difference, n, rank);
+	return 0;
+}
