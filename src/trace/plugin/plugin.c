@@ -2,14 +2,17 @@
 /*
  * plugin.c: the plugin that QEMU loads: its options, its file, its start.
  *
+ *	-plugin FILE,boot=PATH
  *	-plugin FILE,counts=PATH[,functions=PATH][,nodes=N][,only=calls]
  *		[,trace=PATH[,records=N][,depth=N][,stream=on][,clock=insns][,begin=off]
  *		[,syscalls=on|alone[,text=N][,calls=NAME+NAME...]]]
  *
+ * boot: a file that uniscope has made, vmm/plugin_boot.h;
  * counts: a file that is made, plugin_counts.h; functions: one that is read,
  * functions.h; trace: one that is made, events.h; syscalls: system calls are in it,
  * perhaps alone.
  */
+#include "trace/plugin/boot.h"
 #include "trace/plugin/calls.h"
 #include "trace/plugin/event_file.h"
 #include "trace/plugin/syscalls.h"
@@ -34,6 +37,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 			       char **argv);
 
 struct options {
+	const char *boot; /* then all others are of no use */
 	const char *counts, *functions;
 	uint32_t n_node;
 	bool calls_only;
@@ -59,7 +63,9 @@ static int parse(struct options *o, int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++) {
 		unsigned long n;
-		if (!strncmp(argv[i], "counts=", 7))
+		if (!strncmp(argv[i], "boot=", 5))
+			o->boot = argv[i] + 5;
+		else if (!strncmp(argv[i], "counts=", 7))
 			o->counts = argv[i] + 7;
 		else if (!strncmp(argv[i], "functions=", 10))
 			o->functions = argv[i] + 10;
@@ -76,7 +82,9 @@ static int parse(struct options *o, int argc, char **argv)
 	if (o->calls_only && (!o->functions || o->trace.path))
 		return complain("option only=calls: with functions, without trace",
 				NULL, EINVAL);
-	return o->counts ? 0 : complain("option counts=PATH is missing", NULL, EINVAL);
+	return o->counts || o->boot
+		       ? 0
+		       : complain("option counts=PATH is missing", NULL, EINVAL);
 }
 
 static int load_functions(const char *path, struct us_functions *ret)
@@ -280,6 +288,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 		return complain("count a guest of the architecture", info->target_name,
 				ENOTSUP);
 	int ret = parse(&o, argc, argv);
+	if (ret == 0 && o.boot) {
+		ret = us_boot_start(id, info, o.boot);
+		return ret < 0 ? complain("use", o.boot, -ret) : 0;
+	}
 	if (ret == 0)
 		ret = load_functions(o.functions, &functions);
 	if (ret == 0 && o.calls_only)

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* boot.c: see boot.h. */
+#include "trace/plugin/boot.h"
+
+#include "vmm/plugin_boot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S 1000000000ULL
+
+static struct us_boot_file *file;
+static unsigned n_watch, n_vcpu; /* of the file: it may change below us */
+static uint64_t insns;		 /* version 1, one vCPU */
+static struct qemu_plugin_scoreboard *score;
+
+static uint64_t now_of(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t executed(void)
+{
+	uint64_t sum = insns;
+	for (unsigned i = 0; score && i < n_vcpu; i++)
+		sum += *(uint64_t *)qemu_plugin_scoreboard_find(score, i);
+	return sum;
+}
+
+static bool is_seen(const struct us_boot_watch *w)
+{
+	return __atomic_load_n(&w->wall_ns, __ATOMIC_ACQUIRE);
+}
+
+static bool is_due(const struct us_boot_watch *w)
+{
+	if (is_seen(w))
+		return false;
+	return w->after >= n_watch || is_seen(&file->watch[w->after]);
+}
+
+/* Of two vCPUs that come at once, the later one may be written down. */
+static void note(struct us_boot_watch *w, uint64_t before)
+{
+	uint64_t wall = now_of(CLOCK_MONOTONIC);
+	if (!is_due(w))
+		return;
+	w->cpu_ns = now_of(CLOCK_PROCESS_CPUTIME_ID);
+	w->insns = executed() - before;
+	__atomic_store_n(&w->wall_ns, wall, __ATOMIC_RELEASE);
+}
+
+/* ---- What QEMU calls when the guest comes there ---- */
+
+/* The number of a watch, and how many instructions of its block are still to come:
+ * those of the whole block are counted when it begins. */
+#define REST_BITS 16
+
+static void *place(unsigned k, size_t rest)
+{
+	return (void *)((uintptr_t)k << REST_BITS | (rest & ((1U << REST_BITS) - 1)));
+}
+
+static void on_place(unsigned i, void *data)
+{
+	uintptr_t at = (uintptr_t)data;
+	(void)i;
+	note(&file->watch[at >> REST_BITS], at & ((1U << REST_BITS) - 1));
+}
+
+static void on_idle(qemu_plugin_id_t id, unsigned i)
+{
+	(void)id;
+	(void)i;
+	for (unsigned k = 0; k < n_watch; k++)
+		if (file->watch[k].event == US_WATCH_IDLE)
+			note(&file->watch[k], 0);
+}
+
+static void on_vcpu(qemu_plugin_id_t id, unsigned i)
+{
+	(void)id;
+	if (i || file->made_ns)
+		return;
+	file->made_cpu = now_of(CLOCK_PROCESS_CPUTIME_ID);
+	file->made_ns = now_of(CLOCK_MONOTONIC);
+}
+
+/* ---- Where it is to call ---- */
+
+static void count_instructions(struct qemu_plugin_tb *tb, size_t n)
+{
+	if (score)
+		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(
+			tb, QEMU_PLUGIN_INLINE_ADD_U64, (qemu_plugin_u64){ score, 0 },
+			n);
+	else if (n_vcpu == 1)
+		qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64,
+							 &insns, n);
+}
+
+static void watch_insn(struct qemu_plugin_tb *tb, size_t i, size_t n)
+{
+	struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+	uint64_t pc = qemu_plugin_insn_vaddr(insn);
+	for (unsigned k = 0; k < n_watch; k++) {
+		const struct us_boot_watch *w = &file->watch[k];
+		bool here = w->event == US_WATCH_INSN
+				    ? w->address == pc
+				    : w->event == US_WATCH_START && i == 0;
+		if (here && !is_seen(w))
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_place,
+							       QEMU_PLUGIN_CB_NO_REGS,
+							       place(k, n - i));
+	}
+}
+
+static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t n = qemu_plugin_tb_n_insns(tb);
+	(void)id;
+	count_instructions(tb, n);
+	for (size_t i = 0; i < n; i++)
+		watch_insn(tb, i, n);
+}
+
+/* uniscope has made it, and filled in what it wants to know. */
+static int map_file(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	void *p = MAP_FAILED;
+	int code = fstat(fd, &st) < 0 ? errno : 0;
+	if (!code && (uint64_t)st.st_size < sizeof(*file))
+		code = EBADMSG;
+	if (!code) {
+		p = mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			 0);
+		code = p == MAP_FAILED ? errno : 0;
+	}
+	close(fd);
+	if (code)
+		return -code;
+	file = p;
+	n_watch = file->n_watch;
+	bool whole = !memcmp(file->magic, US_BOOT_MAGIC, sizeof(file->magic)) &&
+		     n_watch <= US_MAX_WATCH;
+	return whole ? 0 : -EBADMSG;
+}
+
+int us_boot_start(qemu_plugin_id_t id, const qemu_info_t *info, const char *path)
+{
+	int r = map_file(path);
+	if (r < 0)
+		return r;
+	file->api = (uint32_t)info->version.cur;
+	n_vcpu = (unsigned)info->system.max_vcpus;
+	if (qemu_plugin_scoreboard_new)
+		score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
+	qemu_plugin_register_vcpu_init_cb(id, on_vcpu);
+	qemu_plugin_register_vcpu_idle_cb(id, on_idle);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * plugin_boot.h: the file in which uniscope asks QEMU's plugin when the guest comes to
+ * an instruction for the first time, and the plugin answers.
+ *
+ * uniscope makes it, with what is asked for, before QEMU starts; the plugin writes the
+ * rest, wall_ns last.  Little-endian.  Neither trusts what the other writes.
+ */
+#ifndef US_VMM_PLUGIN_BOOT_H
+#define US_VMM_PLUGIN_BOOT_H
+
+#include <stdint.h>
+
+#define US_BOOT_MAGIC	 "USBOOT01" /* 8 bytes, no NUL */
+#define US_MAX_WATCH	 64U
+#define US_WATCH_AT_ONCE UINT32_MAX
+
+enum us_watch_event {
+	US_WATCH_INSN,	/* the instruction at this address */
+	US_WATCH_START, /* any instruction: the first of all */
+	US_WATCH_IDLE,	/* a vCPU has nothing to do */
+	US_N_WATCH_EVENT,
+};
+
+struct us_boot_watch {
+	uint64_t address; /* gva */
+	uint32_t event;	  /* enum us_watch_event */
+	uint32_t after; /* counts once that one was seen; US_WATCH_AT_ONCE: any time */
+	/* Written by the plugin, when it is seen for the first time: */
+	uint64_t cpu_ns;  /* of the VMM's process */
+	uint64_t insns;	  /* executed before it, by all vCPUs; 0: not known */
+	uint64_t wall_ns; /* CLOCK_MONOTONIC; 0: not seen */
+};
+
+struct us_boot_file {
+	char magic[8];
+	uint32_t n_watch;
+	uint32_t api;		    /* of the plugins in this QEMU */
+	uint64_t made_ns, made_cpu; /* when the first vCPU was made; as above */
+	struct us_boot_watch watch[US_MAX_WATCH];
+};
+
+#endif
