@@ -169,6 +169,7 @@ static Elf64_Phdr read_segment(const struct us_elf_file *f, uint64_t at)
 		.p_flags = n.p_flags,
 		.p_offset = n.p_offset,
 		.p_vaddr = n.p_vaddr,
+		.p_paddr = n.p_paddr,
 		.p_filesz = n.p_filesz,
 		.p_memsz = n.p_memsz,
 		.p_align = n.p_align,
@@ -336,7 +337,8 @@ static int read_segments(struct us_elf_file *f, const struct layout *l,
 					      h.p_memsz,
 					      h.p_align,
 					      h.p_offset,
-					      bare ? 0 : h.p_filesz };
+					      bare ? 0 : h.p_filesz,
+					      h.p_paddr };
 		if (!inside(f, s->offset, s->filesz)) {
 			if (s->type == PT_LOAD)
 				return lies(e, what, s->offset, s->filesz, f);

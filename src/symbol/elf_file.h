@@ -27,6 +27,7 @@ struct us_elf_segment {
 	uint32_t type, flags;
 	uint64_t vaddr, memsz, align;
 	uint64_t offset, filesz; /* filesz 0: the file does not hold it */
+	uint64_t paddr;		 /* where it is loaded; not checked */
 };
 
 /* A run of machine code. */

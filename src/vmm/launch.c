@@ -29,6 +29,8 @@ struct us_launch {
 	pid_t pid;
 	bool ended;
 	int status;
+	int out, error; /* its standard output and error; -1: ours */
+	uint64_t exec_ns;
 	char shown[64]; /* argv[0] */
 	char dir[US_LAUNCH_PATH];
 	char qmp[US_LAUNCH_PATH + 16], gdb[US_LAUNCH_PATH + 16],
@@ -64,8 +66,9 @@ static void remove_dir(struct us_launch *l)
 	rmdir(l->dir);
 }
 
-/* In the child: become the VMM.  A failure is told to the parent by its number. */
-static void become(char *const argv[], int report)
+/* In the child: become the VMM.  The parent is told when, and then of a failure by its
+ * number. */
+static void become(const struct us_launch *l, char *const argv[], int report)
 {
 	static const int defaults[] = { SIGINT,	 SIGQUIT, SIGTERM, SIGHUP,
 					SIGPIPE, SIGCHLD, SIGTSTP };
@@ -77,8 +80,17 @@ static void become(char *const argv[], int report)
 	/* A session without a controlling terminal: it may read and write the terminal
 	 * and set its modes, and is never stopped or interrupted by it. */
 	setsid();
-	execvp(argv[0], argv);
-	int code = errno;
+	uint64_t now = us_now_ns();
+	int code = 0;
+	if ((l->out >= 0 && dup2(l->out, STDOUT_FILENO) < 0) ||
+	    (l->error >= 0 && dup2(l->error, STDERR_FILENO) < 0))
+		code = errno;
+	if (write(report, &now, sizeof(now)) < 0)
+		code = errno;
+	if (!code) {
+		execvp(argv[0], argv);
+		code = errno;
+	}
 	(void)!write(report, &code, sizeof(code));
 	_exit(127);
 }
@@ -90,10 +102,12 @@ static int start_child(struct us_launch *l, char *const argv[])
 		return -errno;
 	l->pid = fork();
 	if (l->pid == 0)
-		become(argv, report[1]);
+		become(l, argv, report[1]);
 	close(report[1]);
 	if (l->pid < 0)
 		code = errno;
+	else if (us_read_full(report[0], &l->exec_ns, sizeof(l->exec_ns)) < 0)
+		code = EIO;
 	else if (us_read_full(report[0], &code, sizeof(code)) == sizeof(code))
 		waitpid(l->pid, NULL, 0);
 	else
@@ -153,7 +167,7 @@ static int start_plain(struct us_launch *l, char *const argv[], struct us_err *e
 	return r < 0 ? fail_start(l, r, e) : 0;
 }
 
-static int start(char *const argv[],
+static int start(char *const argv[], int out, int error,
 		 int (*how)(struct us_launch *l, char *const argv[], struct us_err *e),
 		 struct us_launch **ret, struct us_err *e)
 {
@@ -163,6 +177,8 @@ static int start(char *const argv[],
 	if (!l)
 		return us_fail(e, -ENOMEM, "start a VMM: out of memory");
 	us_printable(l->shown, sizeof(l->shown), argv[0]);
+	l->out = out;
+	l->error = error;
 	l->guard = us_launch_guard_none();
 	l->has_modes = tcgetattr(STDIN_FILENO, &l->modes) == 0;
 	int r = how(l, argv, e);
@@ -175,12 +191,18 @@ static int start(char *const argv[],
 
 int us_launch_start(char *const argv[], struct us_launch **ret, struct us_err *e)
 {
-	return start(argv, start_watched, ret, e);
+	return start(argv, -1, -1, start_watched, ret, e);
 }
 
 int us_launch_start_plain(char *const argv[], struct us_launch **ret, struct us_err *e)
 {
-	return start(argv, start_plain, ret, e);
+	return start(argv, -1, -1, start_plain, ret, e);
+}
+
+int us_launch_start_to(char *const argv[], int out, int error, struct us_launch **ret,
+		       struct us_err *e)
+{
+	return start(argv, out, error, start_plain, ret, e);
 }
 
 static int fail_ended(struct us_launch *l, struct us_err *e)
@@ -306,6 +328,11 @@ int us_launch_go(struct us_launch *l, struct us_err *e)
 	us_qmp_close(l->monitor);
 	l->monitor = NULL;
 	return 0;
+}
+
+uint64_t us_launch_exec_ns(const struct us_launch *l)
+{
+	return l->exec_ns;
 }
 
 pid_t us_launch_pid(const struct us_launch *l)

@@ -41,6 +41,11 @@ US_MUST_CHECK int us_launch_start(char *const argv[], struct us_launch **ret,
 US_MUST_CHECK int us_launch_start_plain(char *const argv[], struct us_launch **ret,
 					struct us_err *e);
 
+/* The same, and what it writes to its standard output and error goes to these, which
+ * stay the caller's. */
+US_MUST_CHECK int us_launch_start_to(char *const argv[], int out, int error,
+				     struct us_launch **ret, struct us_err *e);
+
 /*
  * Wait until the guest can be inspected: its vCPUs are there.  *ret has our sockets as
  * its qmp and gdb, and of QEMU the threads of all vCPUs.  The guest may be a descendant
@@ -56,6 +61,8 @@ US_MUST_CHECK int us_launch_wait(struct us_launch *l, unsigned timeout_ms,
  */
 US_MUST_CHECK int us_launch_go(struct us_launch *l, struct us_err *e);
 
+/* CLOCK_MONOTONIC, ns: right before the command was executed. */
+uint64_t us_launch_exec_ns(const struct us_launch *l);
 pid_t us_launch_pid(const struct us_launch *l);
 /* Where the added sockets are, as endpoints without scheme; "" if none. */
 const char *us_launch_qmp(const struct us_launch *l);
