@@ -56,7 +56,10 @@ int us_plugin_command_word(struct us_plugin_command *c, struct us_err *e)
 	c->word[0] = '\0';
 	add_escaped(c->word, sizeof(c->word) / 2, path);
 	size_t at = strlen(c->word);
-	snprintf(c->word + at, sizeof(c->word) - at, ",counts=%s/counts", c->dir);
+	snprintf(c->word + at, sizeof(c->word) - at, ",%s=%s/%s",
+		 c->boot ? "boot" : "counts", c->dir, c->boot ? "boot" : "counts");
+	if (c->boot)
+		return 0;
 	at = strlen(c->word);
 	if (c->functions)
 		snprintf(c->word + at, sizeof(c->word) - at, ",functions=%s/functions",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A hostile ELF file: opened, its symbols, lines and inlined calls looked up. */
+#include "boot/entry.h"
 #include "symbol/elf_file.h"
 #include "symbol/image_find.h"
 #include "symbol/symbol.h"
@@ -93,6 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
 	char path[64];
+	uint64_t entry[US_BOOT_MAX_ENTRY];
 	struct us_elf_image *i;
 	struct us_symbols *s;
 	struct us_err e;
@@ -105,6 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (us_elf_image_open(path, &i, &e) < 0)
 		return 0;
 	compare(i);
+	us_boot_entries(us_elf_image_file(i), entry);
 	search(i);
 	if (us_symbols_new(&s, &e) < 0) {
 		us_elf_image_close(i);

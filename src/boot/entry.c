@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* entry.c: see entry.h. */
+#include "boot/entry.h"
+
+#include <elf.h>
+#include <string.h>
+
+#define MULTIBOOT_MAGIC	    0x1BADB002U
+#define MULTIBOOT_ADDRESSES (1U << 16)
+#define MULTIBOOT_AREA	    8192 /* bytes of the file in which the header is */
+#define MULTIBOOT_ENTRY	    28	 /* bytes from it */
+#define XEN_PHYS32_ENTRY    18
+
+struct entries {
+	uint64_t *v;
+	size_t n;
+};
+
+static void add(struct entries *e, uint64_t address)
+{
+	for (size_t i = 0; i < e->n; i++)
+		if (e->v[i] == address)
+			return;
+	if (address && e->n < US_BOOT_MAX_ENTRY)
+		e->v[e->n++] = address;
+}
+
+static uint32_t word_at(const struct us_elf_file *f, uint64_t offset)
+{
+	uint32_t v = 0;
+	if (offset <= f->size && f->size - offset >= sizeof(v))
+		memcpy(&v, f->bytes + offset, sizeof(v));
+	return v;
+}
+
+static uint64_t header_entry(const struct us_elf_file *f)
+{
+	if (!f->is64)
+		return word_at(f, offsetof(Elf32_Ehdr, e_entry));
+	uint64_t at = offsetof(Elf64_Ehdr, e_entry);
+	return word_at(f, at) | (uint64_t)word_at(f, at + 4) << 32;
+}
+
+/* Before there are page tables the kernel runs where it was loaded. */
+static uint64_t loaded_at(const struct us_elf_file *f, uint64_t entry)
+{
+	for (size_t i = 0; i < f->n_segment; i++) {
+		const struct us_elf_segment *s = &f->segment[i];
+		if (s->type == PT_LOAD && entry - s->vaddr < s->memsz)
+			return entry - s->vaddr + s->paddr;
+	}
+	return 0;
+}
+
+static uint64_t multiboot_entry(const struct us_elf_file *f)
+{
+	for (uint64_t at = 0; at + MULTIBOOT_ENTRY + 4 <= MULTIBOOT_AREA; at += 4) {
+		uint32_t flags = word_at(f, at + 4);
+		if (word_at(f, at) == MULTIBOOT_MAGIC &&
+		    MULTIBOOT_MAGIC + flags + word_at(f, at + 8) == 0)
+			return flags & MULTIBOOT_ADDRESSES
+				       ? word_at(f, at + MULTIBOOT_ENTRY)
+				       : 0;
+	}
+	return 0;
+}
+
+static uint64_t up4(uint64_t n)
+{
+	return (n + 3) & ~3ULL;
+}
+
+static uint64_t pvh_entry(const struct us_elf_file *f)
+{
+	for (size_t i = 0; i < f->n_segment; i++) {
+		const struct us_elf_segment *s = &f->segment[i];
+		uint64_t end = s->offset + s->filesz;
+		if (s->type != PT_NOTE)
+			continue;
+		for (uint64_t at = s->offset; at < end && end - at >= 12;) {
+			uint64_t name = up4(word_at(f, at)), size = word_at(f, at + 4);
+			bool xen = name == 4 && word_at(f, at + 12) == 0x006e6558;
+			if (xen && word_at(f, at + 8) == XEN_PHYS32_ENTRY && size >= 4)
+				return word_at(f, at + 16);
+			at += 12 + name + up4(size);
+		}
+	}
+	return 0;
+}
+
+size_t us_boot_entries(const struct us_elf_file *f, uint64_t ret[US_BOOT_MAX_ENTRY])
+{
+	struct entries e = { .v = ret };
+	uint64_t entry = header_entry(f);
+	add(&e, entry);
+	add(&e, loaded_at(f, entry));
+	add(&e, multiboot_entry(f));
+	add(&e, pvh_entry(f));
+	return e.n;
+}

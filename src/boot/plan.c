@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* plan.c: see plan.h. */
+#include "boot/plan.h"
+
+#include "base/nearest.h"
+#include "symbol/demangle.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define SERIAL	    "serial:"
+#define IDLE	    "first-idle"
+#define BOOT_SECTOR 0x7c00 /* where a PC's firmware puts it, and jumps to */
+
+/* What the first function in C, or in what else it is written, is called; the first
+ * that there is. */
+static const char *const usual[] = { "KernelMain", "kernel_main", "kmain",
+				     "start_kernel", "main" };
+
+/* The last one. */
+static void drop(struct us_boot_plan *p)
+{
+	p->n--;
+	if (p->point[p->n].kind == US_BOOT_TEXT)
+		regfree(&p->point[p->n].text);
+}
+
+/* Of a full plan the last is taken again: us_boot_plan_make() fails in the end. */
+static struct us_boot_point *add(struct us_boot_plan *p, enum us_boot_kind kind,
+				 const char *name)
+{
+	if (p->n == US_BOOT_MAX_POINT) {
+		p->full = true;
+		drop(p);
+	}
+	struct us_boot_point *x = &p->point[p->n++];
+	*x = (struct us_boot_point){ .kind = kind };
+	snprintf(x->name, sizeof(x->name), "%s", name);
+	return x;
+}
+
+/* ---- Functions by their names ---- */
+
+struct search {
+	const char *name;
+	bool any_case;
+	struct us_boot_point *point; /* gets the addresses */
+	struct us_nearest near;
+	char best[US_BOOT_NAME]; /* the nearest, copied */
+};
+
+static bool is_it(const struct search *s, const char *name)
+{
+	return s->any_case ? !strcasecmp(s->name, name) : !strcmp(s->name, name);
+}
+
+static void try_name(struct search *s, const char *name)
+{
+	const char *before = s->near.best;
+	us_nearest_try(&s->near, name);
+	if (s->near.best == before)
+		return;
+	snprintf(s->best, sizeof(s->best), "%s", name);
+	s->near.best = s->best;
+}
+
+static void look_at(void *ctx, const struct us_function *f)
+{
+	struct search *s = ctx;
+	char text[US_DEMANGLED_MAX];
+	const char *name = us_demangle(f->raw, US_NAME_SHORT, text, sizeof(text));
+	struct us_boot_point *x = s->point;
+	if (is_it(s, f->raw) || (name && is_it(s, name))) {
+		if (x->n_address < US_BOOT_MAX_ENTRY)
+			x->address[x->n_address++] = f->start;
+		return;
+	}
+	try_name(s, name ? name : f->raw);
+}
+
+static int add_symbol(struct us_boot_plan *p, const char *name,
+		      const struct us_symbols *s, struct us_err *e)
+{
+	struct us_boot_point *x = add(p, US_BOOT_SYMBOL, name);
+	struct search search = { .name = name,
+				 .point = x,
+				 .near = us_nearest_to(name) };
+	char question[128];
+	us_symbols_each_function(s, look_at, &search);
+	x->wanted = true;
+	if (x->n_address)
+		return 0;
+	us_fail(e, -ENOENT, "--until %s: the images have no such function%s", name,
+		us_nearest_question(&search.near, question, sizeof(question)));
+	us_hint(e, "-e ELF names an image; serial:REGEX and first-idle need none");
+	return -ENOENT;
+}
+
+/* None is no error: then there is only the kernel's entry. */
+static void add_usual(struct us_boot_plan *p, const struct us_symbols *s)
+{
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+		struct us_boot_point *x = add(p, US_BOOT_SYMBOL, usual[i]);
+		struct search search = { .name = usual[i],
+					 .any_case = true,
+					 .point = x,
+					 .near = us_nearest_to(usual[i]) };
+		us_symbols_each_function(s, look_at, &search);
+		x->wanted = true;
+		if (x->n_address)
+			return;
+		p->n--;
+	}
+}
+
+/* ---- The others ---- */
+
+static int add_text(struct us_boot_plan *p, const char *until, struct us_err *e)
+{
+	struct us_boot_point *x = add(p, US_BOOT_TEXT, until);
+	char why[128];
+	int r = regcomp(&x->text, until + strlen(SERIAL), REG_EXTENDED | REG_NOSUB);
+	x->wanted = true;
+	if (!r)
+		return 0;
+	regerror(r, &x->text, why, sizeof(why));
+	p->n--; /* there is nothing to free */
+	return us_fail(e, -EINVAL, "--until %s: %s", until, why);
+}
+
+static void add_entry(struct us_boot_plan *p, const struct us_elf_image *kernel)
+{
+	struct us_boot_point *x = add(p, US_BOOT_SECTOR, "boot sector");
+	x->address[x->n_address++] = BOOT_SECTOR;
+	if (!kernel)
+		return;
+	x = add(p, US_BOOT_ENTRY, "kernel entry");
+	x->n_address = us_boot_entries(us_elf_image_file(kernel), x->address);
+	if (!x->n_address)
+		p->n--;
+}
+
+bool us_boot_is_inside(const struct us_boot_point *p)
+{
+	return p->kind != US_BOOT_LAUNCH && p->kind != US_BOOT_SERIAL &&
+	       p->kind != US_BOOT_TEXT;
+}
+
+/* What nobody asked for, and nobody can see, is not waited for. */
+static int check_wanted(struct us_boot_plan *p, bool asked, bool inside,
+			struct us_err *e)
+{
+	for (size_t i = 0; !inside && i < p->n; i++) {
+		struct us_boot_point *x = &p->point[i];
+		if (!x->wanted || !us_boot_is_inside(x))
+			continue;
+		if (asked)
+			return us_fail(e, -ENOTSUP, "--until %s cannot be seen here",
+				       x->name);
+		x->wanted = false;
+	}
+	return 0;
+}
+
+/* Of what there may be, the first that a run can end with. */
+static void want_something(struct us_boot_plan *p, bool inside)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->point[i].wanted)
+			return;
+	for (size_t i = 0; i < p->n; i++) {
+		enum us_boot_kind kind = p->point[i].kind;
+		if ((kind == US_BOOT_ENTRY && inside) || kind == US_BOOT_SERIAL) {
+			p->point[i].wanted = true;
+			return;
+		}
+	}
+}
+
+/* In the order in which they are shown: functions before what they cause. */
+static int add_wanted(struct us_boot_plan *p, const char *const *until, size_t n,
+		      const struct us_symbols *s, struct us_err *e)
+{
+	bool idle = false;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (!strcmp(until[i], IDLE))
+			idle = true;
+		else if (strncmp(until[i], SERIAL, strlen(SERIAL)) != 0)
+			r = add_symbol(p, until[i], s, e);
+	}
+	if (r == 0 && !n)
+		add_usual(p, s);
+	if (r == 0)
+		add(p, US_BOOT_SERIAL, "first serial byte");
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (!strncmp(until[i], SERIAL, strlen(SERIAL)))
+			r = add_text(p, until[i], e);
+	if (r == 0)
+		add(p, US_BOOT_IDLE, "first idle")->wanted = idle;
+	return r;
+}
+
+int us_boot_plan_make(struct us_boot_plan *p, const char *const *until, size_t n,
+		      const struct us_symbols *s, const struct us_elf_image *kernel,
+		      bool inside, struct us_err *e)
+{
+	p->n = 0;
+	p->full = false;
+	add(p, US_BOOT_LAUNCH, "VMM launched");
+	add(p, US_BOOT_VCPU, "vCPU made");
+	add(p, US_BOOT_START, "first instruction");
+	add_entry(p, kernel);
+	int r = add_wanted(p, until, n, s, e);
+	if (r == 0 && p->full)
+		r = us_fail(e, -E2BIG, "--until: at most %d points in all",
+			    US_BOOT_MAX_POINT);
+	if (r == 0)
+		r = check_wanted(p, n > 0, inside, e);
+	if (r < 0)
+		us_boot_plan_fini(p);
+	else
+		want_something(p, inside);
+	return r;
+}
+
+void us_boot_plan_fini(struct us_boot_plan *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->point[i].kind == US_BOOT_TEXT)
+			regfree(&p->point[i].text);
+	p->n = 0;
+}

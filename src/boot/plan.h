@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * plan.h: the points that a boot passes, in the order in which they are shown.
+ *
+ * The boundaries are the same whatever starts the guest: the execution of the VMM's
+ * program, the first instruction of a vCPU, the kernel's entry, and so on.  What cannot
+ * be seen of a run is left out of it, and said.
+ */
+#ifndef US_BOOT_PLAN_H
+#define US_BOOT_PLAN_H
+
+#include "base/err.h"
+#include "boot/entry.h"
+#include "symbol/symbol.h"
+
+#include <regex.h>
+#include <stdbool.h>
+
+#define US_BOOT_MAX_POINT 24
+#define US_BOOT_NAME	  96
+
+enum us_boot_kind {
+	US_BOOT_LAUNCH, /* the VMM's program is executed: 0 */
+	US_BOOT_VCPU,	/* the VMM has made its machine */
+	US_BOOT_START,	/* the guest's first instruction, of its firmware if it has one
+			 */
+	US_BOOT_SECTOR, /* a PC's firmware has loaded the first sector of a disk */
+	US_BOOT_ENTRY,	/* the kernel's first instruction */
+	US_BOOT_SYMBOL, /* a function's first instruction */
+	US_BOOT_SERIAL, /* the first byte that the VMM writes to its standard output */
+	US_BOOT_TEXT,	/* the end of a line of it that matches */
+	US_BOOT_IDLE,	/* a vCPU has nothing to do, after all functions */
+};
+
+struct us_boot_point {
+	enum us_boot_kind kind;
+	char name[US_BOOT_NAME];
+	uint64_t address[US_BOOT_MAX_ENTRY]; /* of its instruction: any of these */
+	size_t n_address;
+	regex_t text; /* of US_BOOT_TEXT */
+	bool wanted;  /* a run ends when all such points are passed */
+};
+
+struct us_boot_plan {
+	struct us_boot_point point[US_BOOT_MAX_POINT];
+	size_t n;
+	bool full; /* more were asked for than there is room for */
+};
+
+/* Is it seen by QEMU's plugin alone? */
+bool us_boot_is_inside(const struct us_boot_point *p);
+
+/*
+ * until: "SYMBOL", "serial:REGEX", "first-idle", n of them; none: the first function of
+ * the usual names that the images have, and what follows it as far as it comes soon.
+ * s: the guest's images.  kernel: the one that is booted, or NULL.  inside: the plugin
+ * is there. -ENOTSUP: what is asked for cannot be seen without it; -ENOENT: no such
+ * function, the hint names those that are near; -EINVAL: no such expression; -E2BIG:
+ * too many.
+ */
+US_MUST_CHECK int us_boot_plan_make(struct us_boot_plan *p, const char *const *until,
+				    size_t n, const struct us_symbols *s,
+				    const struct us_elf_image *kernel, bool inside,
+				    struct us_err *e);
+void us_boot_plan_fini(struct us_boot_plan *p);
+
+#endif

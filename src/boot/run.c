@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* run.c: see run.h. */
+#include "boot/run.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "vmm/launch.h"
+#include "vmm/plugin_boot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define POLL_MS 1
+#define LINE	512 /* bytes of a line that are matched */
+#define NONE	SIZE_MAX
+
+struct booting {
+	const struct us_boot_plan *plan;
+	const struct us_boot_how *how;
+	struct us_boot_run *run;
+	struct us_launch *launch;
+	struct us_boot_file *file; /* NULL: there is no plugin */
+	size_t point_of[US_MAX_WATCH];
+	unsigned n_watch;
+	uint64_t start_ns;
+	uint64_t done_ns; /* when all that is wanted was passed; 0: not yet */
+	int out, error;	  /* what the VMM writes; -1: no more */
+	clockid_t cpu;	  /* of its process */
+	char line[LINE];
+	size_t line_n;
+};
+
+static void pass(struct booting *b, size_t point, uint64_t wall_ns, uint64_t cpu_ns,
+		 uint64_t insns)
+{
+	struct us_boot_moment *m = &b->run->at[point];
+	if (m->seen || wall_ns < b->start_ns)
+		return;
+	*m = (struct us_boot_moment){ .wall_ns = wall_ns - b->start_ns,
+				      .cpu_ns = cpu_ns,
+				      .insns = insns,
+				      .seen = true };
+}
+
+static uint64_t cpu_now(const struct booting *b)
+{
+	struct timespec t;
+	if (clock_gettime(b->cpu, &t) < 0)
+		return 0;
+	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+/* ---- What is seen by the plugin ---- */
+
+static void watch(struct booting *b, size_t point, enum us_watch_event event,
+		  uint64_t address, uint32_t after)
+{
+	if (b->n_watch == US_MAX_WATCH)
+		return;
+	b->point_of[b->n_watch] = point;
+	b->file->watch[b->n_watch++] = (struct us_boot_watch){ .address = address,
+							       .event = event,
+							       .after = after };
+}
+
+/* Idle is a guest once its last function was entered: firmware waits, too. */
+static void fill_file(struct booting *b)
+{
+	uint32_t after = US_WATCH_AT_ONCE;
+	for (size_t i = 0; i < b->plan->n; i++) {
+		const struct us_boot_point *p = &b->plan->point[i];
+		if (p->kind == US_BOOT_START)
+			watch(b, i, US_WATCH_START, 0, US_WATCH_AT_ONCE);
+		if (p->kind == US_BOOT_IDLE)
+			watch(b, i, US_WATCH_IDLE, 0, after);
+		if (p->kind == US_BOOT_ENTRY || p->kind == US_BOOT_SYMBOL)
+			after = b->n_watch;
+		for (size_t k = 0; k < p->n_address; k++)
+			watch(b, i, US_WATCH_INSN, p->address[k], US_WATCH_AT_ONCE);
+	}
+	b->file->n_watch = b->n_watch;
+	memcpy(b->file->magic, US_BOOT_MAGIC, sizeof(b->file->magic));
+}
+
+static int make_file(struct booting *b, struct us_err *e)
+{
+	const char *path = b->how->file;
+	if (!path)
+		return 0;
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
+				      0600);
+	int code = fd < 0 ? errno : posix_fallocate(fd, 0, sizeof(*b->file));
+	void *p = code ? MAP_FAILED
+		       : mmap(NULL, sizeof(*b->file), PROT_READ | PROT_WRITE,
+			      MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return us_fail(e, -(code ? code : errno), "make %s: %s", path,
+			       strerror(code ? code : errno));
+	b->file = p;
+	fill_file(b);
+	return 0;
+}
+
+static size_t point_of_kind(const struct us_boot_plan *p, enum us_boot_kind kind)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->point[i].kind == kind)
+			return i;
+	return NONE;
+}
+
+static void read_file(struct booting *b)
+{
+	struct us_boot_file *f = b->file;
+	if (!f)
+		return;
+	uint64_t made = __atomic_load_n(&f->made_ns, __ATOMIC_ACQUIRE);
+	if (made)
+		pass(b, point_of_kind(b->plan, US_BOOT_VCPU), made, f->made_cpu, 0);
+	for (unsigned i = 0; i < b->n_watch; i++) {
+		const struct us_boot_watch *w = &f->watch[i];
+		uint64_t wall = __atomic_load_n(&w->wall_ns, __ATOMIC_ACQUIRE);
+		if (wall)
+			pass(b, b->point_of[i], wall, w->cpu_ns, w->insns);
+	}
+}
+
+/* ---- What the VMM writes ---- */
+
+static void end_line(struct booting *b, uint64_t now)
+{
+	b->line[b->line_n] = '\0';
+	b->line_n = 0;
+	for (size_t i = 0; i < b->plan->n; i++) {
+		const struct us_boot_point *p = &b->plan->point[i];
+		if (p->kind == US_BOOT_TEXT && !b->run->at[i].seen &&
+		    !regexec(&p->text, b->line, 0, NULL, 0))
+			pass(b, i, now, cpu_now(b), 0);
+	}
+}
+
+/* A line that has not ended counts, too: a prompt. */
+static void match(struct booting *b, const char *bytes, size_t n, uint64_t now)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool end = bytes[i] == '\n' || bytes[i] == '\r';
+		if (!end && b->line_n + 1 < sizeof(b->line))
+			b->line[b->line_n++] = bytes[i] ? bytes[i] : ' ';
+		if (end)
+			end_line(b, now);
+	}
+	size_t keep = b->line_n;
+	if (keep)
+		end_line(b, now);
+	b->line_n = keep;
+}
+
+static void keep_tail(struct us_boot_tail *t, const char *bytes, size_t n)
+{
+	size_t most = sizeof(t->text) - 1;
+	if (n > most) {
+		bytes += n - most;
+		n = most;
+	}
+	if (t->n + n > most) {
+		size_t drop = t->n + n - most;
+		memmove(t->text, t->text + drop, t->n - drop);
+		t->n -= drop;
+	}
+	memcpy(t->text + t->n, bytes, n);
+	t->n += n;
+	t->text[t->n] = '\0';
+}
+
+/* What there is to be read; 0: nothing. */
+static size_t read_some(int *fd, char *bytes, size_t size)
+{
+	ssize_t n = read(*fd, bytes, size);
+	if (n > 0)
+		return (size_t)n;
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return 0;
+	close(*fd);
+	*fd = -1;
+	return 0;
+}
+
+static void hear(struct booting *b)
+{
+	char bytes[4096];
+	size_t n = read_some(&b->out, bytes, sizeof(bytes));
+	uint64_t now = us_now_ns();
+	if (!n)
+		return;
+	pass(b, point_of_kind(b->plan, US_BOOT_SERIAL), now, cpu_now(b), 0);
+	match(b, bytes, n, now);
+	keep_tail(&b->run->said, bytes, n);
+}
+
+static void hear_complaints(struct booting *b)
+{
+	char bytes[1024];
+	keep_tail(&b->run->complained, bytes,
+		  read_some(&b->error, bytes, sizeof(bytes)));
+}
+
+/* ---- One boot ---- */
+
+static bool has_passed(const struct booting *b, bool wanted_alone)
+{
+	for (size_t i = 0; i < b->plan->n; i++)
+		if (!b->run->at[i].seen && (b->plan->point[i].wanted || !wanted_alone))
+			return false;
+	return true;
+}
+
+static bool is_over(struct booting *b)
+{
+	uint64_t now = us_now_ns();
+	if (!b->done_ns && has_passed(b, true))
+		b->done_ns = now;
+	b->run->whole = b->done_ns != 0;
+	if (b->run->whole &&
+	    (has_passed(b, false) || now - b->done_ns >= b->how->linger_ns))
+		return true;
+	return now - b->start_ns >= b->how->timeout_ns;
+}
+
+static int wait_for_end(struct booting *b, struct us_err *e)
+{
+	for (;;) {
+		struct pollfd p[] = { { .fd = b->out, .events = POLLIN },
+				      { .fd = b->error, .events = POLLIN } };
+		(void)poll(p, 2, POLL_MS);
+		if (p[0].revents)
+			hear(b);
+		if (p[1].revents)
+			hear_complaints(b);
+		read_file(b);
+		if (is_over(b))
+			return 0;
+		if (b->how->stopped())
+			return us_fail(e, -EINTR, "stopped");
+		/* What it wrote last is read before it is over. */
+		if (b->out < 0 && us_launch_ended(b->launch, &b->run->status)) {
+			b->run->ended = !b->run->whole;
+			return 0;
+		}
+	}
+}
+
+static int start(struct booting *b, struct us_err *e)
+{
+	_cleanup_close_ int out = -1, error = -1;
+	int both[2];
+	if (pipe2(both, O_CLOEXEC) < 0)
+		return us_fail(e, -errno, "make a pipe: %s", strerror(errno));
+	b->out = both[0];
+	out = both[1];
+	if (pipe2(both, O_CLOEXEC) < 0)
+		return us_fail(e, -errno, "make a pipe: %s", strerror(errno));
+	b->error = both[0];
+	error = both[1];
+	int r = us_launch_start_to(b->how->argv, out, error, &b->launch, e);
+	if (r < 0)
+		return r;
+	b->start_ns = us_launch_exec_ns(b->launch);
+	if (clock_getcpuclockid(us_launch_pid(b->launch), &b->cpu))
+		b->cpu = CLOCK_MONOTONIC; /* it has ended */
+	pass(b, 0, b->start_ns, 0, 0);
+	return 0;
+}
+
+int us_boot_run(const struct us_boot_plan *p, const struct us_boot_how *how,
+		struct us_boot_run *ret, struct us_err *e)
+{
+	struct booting b = {
+		.plan = p, .how = how, .run = ret, .out = -1, .error = -1
+	};
+	memset(ret, 0, sizeof(*ret));
+	int r = make_file(&b, e);
+	if (r == 0)
+		r = start(&b, e);
+	if (r == 0)
+		r = wait_for_end(&b, e);
+	us_launch_close(b.launch);
+	read_file(&b);
+	if (b.out >= 0)
+		close(b.out);
+	if (b.error >= 0)
+		close(b.error);
+	if (b.file) {
+		munmap(b.file, sizeof(*b.file));
+		unlink(how->file);
+	}
+	return r;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* run.h: one boot, and when it passed each point of the plan. */
+#ifndef US_BOOT_RUN_H
+#define US_BOOT_RUN_H
+
+#include "boot/plan.h"
+
+#define US_BOOT_TAIL 1024
+
+struct us_boot_moment {
+	uint64_t wall_ns; /* since the VMM's program was executed */
+	uint64_t cpu_ns;  /* of the VMM's process; 0: not known */
+	uint64_t insns;	  /* executed by the guest; 0: not known */
+	bool seen;
+};
+
+struct us_boot_run {
+	struct us_boot_moment at[US_BOOT_MAX_POINT]; /* of each point */
+	bool whole;				     /* passed all that is wanted */
+	bool ended;				     /* the VMM, before that */
+	int status;				     /* then: as waitpid gives it */
+	/* What the guest, and the VMM, wrote last; hostile. */
+	struct us_boot_tail {
+		char text[US_BOOT_TAIL]; /* NUL-terminated */
+		size_t n;
+	} said, complained;
+};
+
+struct us_boot_how {
+	char *const *argv; /* the command, with all that is added to it */
+	const char *file;  /* of vmm/plugin_boot.h, is made; NULL: there is no plugin */
+	uint64_t timeout_ns;
+	uint64_t linger_ns; /* for what is not wanted, once all that is was passed */
+	bool (*stopped)(void);
+};
+
+/* 0, also if it came to no end in time (ret->whole); -EINTR: stopped; others: it could
+ * not be started.  The VMM is ended. */
+US_MUST_CHECK int us_boot_run(const struct us_boot_plan *p,
+			      const struct us_boot_how *how, struct us_boot_run *ret,
+			      struct us_err *e);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* boot_text.c: see boot_text.h. */
+#include "cmd/boot_text.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MS	  1e6 /* ns */
+#define TAIL	  6   /* lines of what it wrote last */
+#define PLURAL(n) (n), (n) == 1 ? "" : "s"
+
+/* "61.2-62.0"; "": one run has no interval. */
+static const char *range(const struct us_estimate *e, size_t n, char *text, size_t size)
+{
+	text[0] = '\0';
+	if (n > 1)
+		snprintf(text, size, "%.1f-%.1f", e->low / MS, e->high / MS);
+	return text;
+}
+
+static void print_row(const struct us_boot_report *r, size_t i)
+{
+	const struct us_boot_row *x = &r->summary.row[i];
+	const struct us_boot_point *p = &r->plan->point[x->point];
+	char name[US_BOOT_NAME], at[32], phase[32], seen[64] = "", cpu[16] = "",
+						    insns[24] = "", step[16] = "";
+	us_printable(name, sizeof(name), p->name);
+	us_shorten_left(name, sizeof(name), 24);
+	if (i)
+		snprintf(step, sizeof(step), "%.1f", x->phase.value / MS);
+	if (x->cpu.value > 0)
+		snprintf(cpu, sizeof(cpu), "%.1f", x->cpu.value / MS);
+	if (x->insns.value > 0)
+		snprintf(insns, sizeof(insns), "%.0f", x->insns.value);
+	if (x->n_seen < r->n)
+		snprintf(seen, sizeof(seen), "  in %zu of %zu", x->n_seen, r->n);
+	printf("%-24s %9.1f  %-15s %9s  %-15s %9s %13s%s\n", name, x->at.value / MS,
+	       range(&x->at, x->n_seen, at, sizeof(at)), step,
+	       i ? range(&x->phase, x->n_seen, phase, sizeof(phase)) : "", cpu, insns,
+	       seen);
+}
+
+static bool was_seen(const struct us_boot_report *r, size_t point)
+{
+	for (size_t i = 0; i < r->summary.n; i++)
+		if (r->summary.row[i].point == point)
+			return true;
+	return false;
+}
+
+static void print_unseen(const struct us_boot_report *r)
+{
+	bool told = false;
+	for (size_t i = 0; i < r->plan->n; i++) {
+		const struct us_boot_point *p = &r->plan->point[i];
+		char name[US_BOOT_NAME];
+		if (was_seen(r, i) || (us_boot_is_inside(p) && r->unseen[0]))
+			continue;
+		us_printable(name, sizeof(name), p->name);
+		printf("not seen: %s%s\n", name,
+		       p->kind == US_BOOT_SERIAL
+			       ? " (nothing came to standard output: -serial stdio)"
+			       : "");
+	}
+	for (size_t i = 0; i < r->plan->n && r->unseen[0]; i++) {
+		if (!us_boot_is_inside(&r->plan->point[i]))
+			continue;
+		printf("%s%s",
+		       told ? ", " : "cannot be seen here: ", r->plan->point[i].name);
+		told = true;
+	}
+	if (told)
+		printf(": %s\n", r->unseen);
+}
+
+static void print_cost(const struct us_boot_report *r)
+{
+	const struct us_estimate *c = &r->cost;
+	if (!r->n_alone)
+		return;
+	printf("the observer: the first serial byte comes %.1f ms later (95 %%: %.1f "
+	       "to "
+	       "%.1f), %.1f %% of %.1f ms; %zu run%s without it\n",
+	       c->value / MS, c->low / MS, c->high / MS,
+	       100 * c->value / r->alone.value, r->alone.value / MS,
+	       PLURAL(r->n_alone));
+}
+
+void us_boot_print(const struct us_boot_report *r)
+{
+	printf("%s, %zu run%s; medians, in ms since the VMM was launched%s\n\n", r->vmm,
+	       PLURAL(r->n), r->n > 1 ? ", and their 95 % intervals" : "");
+	printf("%-24s %9s  %-15s %9s  %-15s %9s %13s\n", "", "at", "", "phase", "",
+	       "CPU", "instructions");
+	for (size_t i = 0; i < r->summary.n; i++)
+		print_row(r, i);
+	puts("");
+	print_unseen(r);
+	print_cost(r);
+	if (r->n > 1 && r->n < 6)
+		puts("fewer than 6 runs have no 95 % interval: the ranges are all that "
+		     "was seen (-n)");
+}
+
+static void json_estimate(struct us_json *j, const char *key,
+			  const struct us_estimate *e, int decimals)
+{
+	us_json_object(j, key);
+	us_json_double(j, "median", e->value, decimals);
+	us_json_double(j, "low", e->low, decimals);
+	us_json_double(j, "high", e->high, decimals);
+	us_json_bool(j, "interval", e->sure);
+	us_json_end(j);
+}
+
+static void json_point(struct us_json *j, const struct us_boot_report *r, size_t i)
+{
+	const struct us_boot_row *x = &r->summary.row[i];
+	us_json_object(j, NULL);
+	us_json_str(j, "name", r->plan->point[x->point].name);
+	us_json_u64(j, "seen", x->n_seen);
+	json_estimate(j, "at_ns", &x->at, 0);
+	if (i)
+		json_estimate(j, "phase_ns", &x->phase, 0);
+	if (x->cpu.value > 0)
+		json_estimate(j, "cpu_ns", &x->cpu, 0);
+	if (x->insns.value > 0)
+		json_estimate(j, "instructions", &x->insns, 0);
+	us_json_array(j, "runs_ns");
+	for (size_t k = 0; k < r->n; k++)
+		if (r->run[k].at[x->point].seen)
+			us_json_u64(j, NULL, r->run[k].at[x->point].wall_ns);
+	us_json_end(j);
+	us_json_end(j);
+}
+
+void us_boot_print_json(const struct us_boot_report *r)
+{
+	struct us_json j = us_json_to(stdout);
+	j.pretty = true;
+	us_json_object(&j, NULL);
+	us_json_str(&j, "vmm", r->vmm);
+	us_json_u64(&j, "runs", r->n);
+	us_json_str(&j, "unseen", r->unseen[0] ? r->unseen : NULL);
+	us_json_array(&j, "points");
+	for (size_t i = 0; i < r->summary.n; i++)
+		json_point(&j, r, i);
+	us_json_end(&j);
+	if (r->n_alone) {
+		json_estimate(&j, "observer_ns", &r->cost, 0);
+		json_estimate(&j, "serial_alone_ns", &r->alone, 0);
+	}
+	us_json_end(&j);
+	puts("");
+}

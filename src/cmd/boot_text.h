@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* boot_text.h: what is shown of boots. */
+#ifndef US_CMD_BOOT_TEXT_H
+#define US_CMD_BOOT_TEXT_H
+
+#include "boot/summary.h"
+
+struct us_boot_report {
+	const struct us_boot_plan *plan;
+	const struct us_boot_run *run;
+	size_t n; /* runs */
+	struct us_boot_summary summary;
+	const char *vmm;
+	const char *unseen; /* why the plugin sees nothing here; "": it does */
+	/* How much later the first serial byte comes because it was watched. */
+	struct us_estimate cost;
+	struct us_estimate alone; /* when it comes else */
+	size_t n_alone;		  /* runs without; 0: the cost is not known */
+};
+
+void us_boot_print(const struct us_boot_report *r);
+void us_boot_print_json(const struct us_boot_report *r);
+
+#endif

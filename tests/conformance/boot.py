@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boots, timed by uniscope boot.
+
+usage: boot.py BUILD [--qemu SUITE]
+
+No time is compared with a bound: the host's load is in it.  Where instructions are the
+clock, a boot is the same each time, and the trace of the same boot says at which
+instruction a function was entered.
+"""
+import argparse
+import json
+import os
+import shutil
+import tempfile
+
+from harness import Skip, Tap, Uniscope, check, note
+from tcg import Qemu
+
+CLOCK = ("-icount", "shift=3,sleep=off", "-rtc", "clock=vm,base=2020-01-01")
+NS_OF_INSN = 8  # by that clock
+PC = ("-M", "q35", "-m", "64", "-net", "none", "-display", "none")
+
+
+class Boots:
+    def __init__(self, args):
+        self.args, self.us, self.tap = args, Uniscope(args.build), Tap()
+        self.folder = tempfile.TemporaryDirectory(prefix="uniscope-boot-")
+        self.qemu = Qemu(args.build, args.qemu, self.folder.name)
+
+    def elf(self, name, folder="tests/guests"):
+        path = os.path.join(self.args.build, folder, name)
+        if not os.path.exists(path):
+            raise Skip(f"{path} is not built")
+        return path
+
+    def boot(self, *options, vm=(), elf=None, pc=PC, program=None, good=(0,)):
+        done = self.us.run("boot", *options, "--", program or self.qemu.program, *pc,
+                           "-kernel", elf or self.elf("demo.elf"), *vm, good=good)
+        return json.loads(done.stdout) if "--json" in options else done
+
+    def moments(self, *options, **more):
+        told = self.boot("--json", "--no-cost", *options, **more)
+        return {p["name"]: p for p in told["points"]}, told
+
+    # ---- What it tells ----
+
+    def in_order(self):
+        at, told = self.moments("-n", "2", "--until", "kmain", "--until", "main_loop",
+                                elf=self.elf("leaf.elf"))
+        names = [p["name"] for p in told["points"]]
+        wanted = ["VMM launched", "vCPU made", "first instruction", "kernel entry",
+                  "kmain", "main_loop"]
+        check([n for n in names if n in wanted] == wanted, f"{names}")
+        check("boot sector" not in names, f"{names}")
+        check("first serial byte" in names, f"{names}")
+        check(at["first instruction"].get("instructions") is None, "not the first")
+        insns = [at[n]["instructions"]["median"] for n in wanted[3:]]
+        check(0 < insns[0] < insns[1] < insns[2], f"{insns}")
+        for k in range(2):
+            times = [p["runs_ns"][k] for p in told["points"]]
+            note(f"run {k + 1}: {[t // 1000 for t in times]} us")
+            check(all(a <= b for a, b in zip(times, times[1:])), f"{times}")
+
+    def serial_after_writer(self):
+        """The byte comes behind the function that writes it."""
+        at, _ = self.moments("-n", "3", "--until", "serial_write",
+                             "--until", "serial:TREE|TRUTH|READY",
+                             elf=self.elf("leaf.elf"))
+        writer, byte = at["serial_write"]["runs_ns"], at["first serial byte"]["runs_ns"]
+        line = at["serial:TREE|TRUTH|READY"]["runs_ns"]
+        note(f"behind the writer: {[(b - w) // 1000 for w, b in zip(writer, byte)]} us")
+        check(all(w < b <= x for w, b, x in zip(writer, byte, line)),
+              f"{writer} {byte} {line}")
+
+    def same_by_clock(self):
+        at, _ = self.moments("-n", "2", "--until", "kmain", vm=CLOCK)
+        check(at["kmain"]["instructions"]["low"] == at["kmain"]["instructions"]["high"],
+              f"{at['kmain']}")
+        insns = at["kmain"]["instructions"]["median"]
+        self.us.run("trace", "--deterministic", "-d", "2", "-f", "^kmain$", "-o",
+                    self.us.data(), "--", self.qemu.program, *PC, "-serial", "null",
+                    "-kernel", self.elf("demo.elf"))
+        events = json.loads(self.us.run("replay", "--format", "chrome",
+                                        self.us.data()).stdout)
+        events = events["traceEvents"] if isinstance(events, dict) else events
+        entered = min(e["ts"] for e in events if e.get("name") == "kmain")
+        traced = round(entered * 1000 / NS_OF_INSN)
+        note(f"kmain behind {insns} instructions, traced {traced}")
+        check(abs(traced - insns) <= 1, f"{traced} and {insns}")
+
+    def cost(self):
+        told = self.boot("--json", "-n", "2", "--until", "kmain")
+        check(told["observer_ns"]["high"] >= told["observer_ns"]["low"], f"{told}")
+        check(told["serial_alone_ns"]["median"] > 0, f"{told}")
+        text = self.boot("-n", "2", "--until", "kmain").stdout
+        check("the observer:" in text and "kmain" in text, text)
+
+    def usual_names(self):
+        at, _ = self.moments()
+        check("kmain" in at and "first idle" in at, f"{list(at)}")
+
+    def another_processor(self):
+        elf = self.elf("counted-aarch64.elf", "tests/guests/ports")
+        program = "qemu-system-aarch64"
+        if self.args.qemu or not shutil.which(program):
+            raise Skip(f"{program} is not there")
+        at, told = self.moments(
+            "--until", "kmain", elf=elf, program=program,
+            pc=("-M", "virt", "-cpu", "max", "-m", "64", "-nic", "none", "-display",
+                "none"))
+        names = [p["name"] for p in told["points"]]
+        check(names.index("kernel entry") < names.index("kmain"), f"{names}")
+
+    # ---- What goes wrong ----
+
+    def complaint(self, text, *options, code=1, **more):
+        done = self.boot(*options, good=(code,), **more)
+        check(text in " ".join(done.stderr.split()), done.stderr)
+
+    def mistakes(self):
+        self.complaint("did you mean kmain?", "--until", "kmian", code=3)
+        self.complaint("no such function", "--until", "nowhere_at_all", code=3)
+        self.complaint("must be a number from 1", "-n", "0", code=2)
+        self.complaint("--until serial:(", "--until", "serial:(")
+        self.complaint("start /nowhere/qemu-system-x86_64", program="/nowhere/qemu-system-x86_64",
+                       code=3)
+
+    def vmm_fails(self):
+        done = self.us.run("boot", "--until", "serial:x", "--", self.qemu.program,
+                           "-kernel", "/nowhere/k.elf", "-display", "none", good=(1,))
+        check("the VMM ended (status 1) before serial:x" in done.stderr, done.stderr)
+        check("/nowhere/k.elf" in done.stderr, done.stderr)
+
+    def never_reached(self):
+        self.complaint("serial:NEVER was not reached in 2 s", "--until", "serial:NEVER",
+                       "-t", "2")
+
+    def other_vmm(self):
+        """What is no QEMU: its output alone is seen, and why."""
+        done = self.us.run("boot", "--until", "serial:two", "--", "sh", "-c",
+                           "sleep 0.1; echo one; echo two; sleep 60")
+        check("serial:two" in done.stdout, done.stdout)
+        check("cannot be seen here" in done.stdout, done.stdout)
+        done = self.us.run("boot", "--until", "kmain", "-e", self.elf("demo.elf"), "--",
+                           "sh", "-c", "sleep 60", good=(1,))
+        check("cannot be seen here" in done.stderr, done.stderr)
+
+    def run(self):
+        point = self.tap.point
+        point("points come in their order", self.in_order)
+        point("a byte comes behind the function that writes it",
+              self.serial_after_writer)
+        point("the same instruction each time, and in a trace", self.same_by_clock)
+        point("what watching costs is told", self.cost)
+        point("a first function is found by itself", self.usual_names)
+        point("another processor", self.another_processor)
+        point("mistakes are told", self.mistakes)
+        point("a VMM that does not start says why", self.vmm_fails)
+        point("a point that is never reached", self.never_reached)
+        point("a VMM that is no QEMU", self.other_vmm)
+        self.tap.end()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--qemu", default="")
+    Boots(parser.parse_args()).run()
+
+
+if __name__ == "__main__":
+    main()
