@@ -234,30 +234,39 @@ static void memory_that_moves_is_found_again(void **state)
 	end(&r);
 }
 
-/* All samples of some seconds, and those of them that are halted. */
-static uint64_t take_all(struct run *r, unsigned seconds, uint64_t *idle)
+struct taken {
+	uint64_t samples;
+	uint64_t idle;	  /* of these: halted */
+	uint64_t longest; /* that one counts for: a wait for a host CPU */
+};
+
+/* All samples of some seconds. */
+static void take_all(struct run *r, unsigned seconds, struct taken *t)
 {
 	static struct us_capture c;
-	uint64_t samples = 0, limit = us_now_ns() + seconds * SECOND;
+	uint64_t limit = us_now_ns() + seconds * SECOND;
 	while (us_now_ns() < limit) {
 		if (r->b->ops->next(r->b, limit, &c) != 1)
 			continue;
-		samples += c.weight;
-		*idle += c.state == US_VCPU_HALTED ? c.weight : 0;
+		t->samples += c.weight;
+		t->idle += c.state == US_VCPU_HALTED ? c.weight : 0;
+		if (c.state == US_VCPU_READY && c.weight > t->longest)
+			t->longest = c.weight;
 		r->b->ops->release(r->b, &c);
 	}
-	return samples;
 }
 
 /* Within so much.  A thread that waits for a host CPU just then is told so when it has
- * got one: where many others want it, that is a while. */
-static bool is_all(const char *what, uint64_t samples,
+ * got one: where many others want it, that is a while, as it was before. */
+static bool is_all(const char *what, const struct taken *t, uint64_t waits,
 		   const struct us_backend_counts *k, double hz, double part)
 {
 	double due = (double)k->vcpu_ns / 1e9 * hz;
-	double all = (double)(samples + k->late + k->lost + k->failed + k->backed_off);
-	print_message("# %s: %.0f samples of %.0f\n", what, all, due);
-	return all > due * (1 - part) && all < due * (1 + part);
+	double all = (double)(t->samples + k->late + k->lost + k->failed +
+			      k->backed_off);
+	print_message("# %s: %.0f samples of %.0f, perhaps %.0f more\n", what, all, due,
+		      (double)waits);
+	return all + (double)waits > due * (1 - part) && all < due * (1 + part);
 }
 
 /* What went by in some seconds is what was due. */
@@ -266,13 +275,15 @@ static bool is_accounted_for(const char *what, const uint8_t *code, size_t len,
 {
 	struct us_backend_counts k;
 	struct run r;
-	uint64_t idle = 0;
+	struct taken t = { 0 };
 	begin_as(&r, (struct mini_layout){ 0 }, code, len, 1000);
-	uint64_t samples = take_all(&r, seconds, &idle);
+	take_all(&r, seconds, &t);
 	r.b->ops->counts(r.b, &k);
-	assert_int_equal(halted, idle > samples / 2);
+	assert_int_equal(halted, t.idle > t.samples / 2);
 	end(&r);
-	return is_all(what, samples, &k, 1000, 0.01);
+	/* Several are told as one where this process, too, had to wait. */
+	uint64_t most = seconds * 1000 / 20;
+	return is_all(what, &t, t.longest < most ? t.longest : most, &k, 1000, 0.01);
 }
 
 /* Running, waiting, halted: within 1 %, on a busy host perhaps at the third time. */
@@ -305,14 +316,14 @@ static bool is_emulated(void)
 }
 
 /* For four seconds; what is counted in one may have been taken a little earlier. */
-static bool holds_in_each_second(struct run *r, uint64_t *samples)
+static bool holds_in_each_second(struct run *r, struct taken *t)
 {
 	struct us_backend_counts k;
-	uint64_t before = 0, idle = 0;
+	uint64_t before = 0;
 	bool held = true;
 	for (unsigned i = 0; i < 4; i++) {
 		uint64_t begin = us_now_ns();
-		*samples += take_all(r, 1, &idle);
+		take_all(r, 1, t);
 		double took = (double)(us_now_ns() - begin);
 		r->b->ops->counts(r->b, &k);
 		print_message("# second %u: %.0f us taken of %.0f\n", i,
@@ -337,12 +348,12 @@ static void the_budget_holds_in_each_second(void **state)
 	for (unsigned i = 0; i < 3 && !held; i++) {
 		struct us_backend_counts k;
 		struct run r;
-		uint64_t samples = 0;
+		struct taken t = { 0 };
 		begin_at(&r, (struct mini_layout){ 0 }, pushes, sizeof(pushes), s);
-		held = holds_in_each_second(&r, &samples) || is_emulated();
+		held = holds_in_each_second(&r, &t) || is_emulated();
 		r.b->ops->counts(r.b, &k);
-		assert_true(k.backed_off > samples);
-		assert_true(is_all("on a budget", samples, &k, 10000, 0.1));
+		assert_true(k.backed_off > t.samples);
+		assert_true(is_all("on a budget", &t, 0, &k, 10000, 0.1));
 		end(&r);
 	}
 	assert_true(held);
@@ -354,18 +365,18 @@ static bool are_counted_without_room(void)
 {
 	struct us_backend_counts k;
 	struct run r;
-	uint64_t idle = 0, samples = 0;
+	struct taken t = { 0 };
 	begin_as(&r, (struct mini_layout){ 0 }, pushes, sizeof(pushes), 90000);
 	do {
 		sleep(2);
-		samples += take_all(&r, 1, &idle);
+		take_all(&r, 1, &t);
 		r.b->ops->counts(r.b, &k);
 	} while (k.lost <= 1000 && k.vcpu_ns < 60 * SECOND);
-	print_message("# %.0f samples, %.0f without room, %.0f late\n", (double)samples,
-		      (double)k.lost, (double)k.late);
-	assert_true(k.lost > 1000 && samples > 1000);
+	print_message("# %.0f samples, %.0f without room, %.0f late\n",
+		      (double)t.samples, (double)k.lost, (double)k.late);
+	assert_true(k.lost > 1000 && t.samples > 1000);
 	end(&r);
-	return is_all("with a full ring", samples, &k, 90000, 0.05);
+	return is_all("with a full ring", &t, 0, &k, 90000, 0.05);
 }
 
 /* On a busy host perhaps at the third time, as above. */
