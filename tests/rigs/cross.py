@@ -29,8 +29,8 @@ cpu_family = '{arch}'
 cpu = '{arch}'
 endian = 'little'
 """
-# Of the machine this runs on, not of the rig.
-OPTIONS = ("-Dguests=false", "-Dman=disabled")
+# What is of the machine this runs on is not made; nobody debugs it there.
+OPTIONS = ("-Dguests=false", "-Dman=disabled", "-Ddebug=false")
 
 
 def _run(argv):
