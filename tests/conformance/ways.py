@@ -93,31 +93,40 @@ class Suite:
                 check(g.goes_on(), "the guest does not go on")
         self.again(look)
 
+    def share_of_caller(self, seconds):
+        """(samples, lowest share that the caller may have, what was seen), in percent."""
+        with start(self.args.build, "leaf", "tcg", plugin=True) as g:
+            g.wait("READY")
+            self.us.record(g, "plugin", seconds=seconds)
+        report = self.us.report("--focus", "^(stage_long|leaf_long)$")
+        of = {f["name"]: f for f in report["functions"]}
+        caller, callee = (of[name]["self"] if name in of else 0
+                          for name in ("stage_long", "leaf_long"))
+        if not caller + callee:
+            return 0, 0, "no samples"
+        centre, half = wilson(caller, caller + callee)
+        if caller:
+            low, high = of["stage_long"]["self_long_run"]
+            half = max(half, 50 * (high - low) * Z / 1.96)
+        line = (f"leaf_long {callee}, its caller {caller} samples: {centre:.1f} %, "
+                f"+-{half:.1f}")
+        note(f"{line}, in {seconds:.0f} s")
+        return caller + callee, centre - half, line
+
     def callers(self):
         """leaf_long is a loop of 64 rounds, its caller one of three instructions around
         it, and the plugin's work: a tenth of the time, and not more than a sixth.  By
         stops a larger part is the caller's, for they fall on the start of the block that
-        follows."""
-        def look(seconds):
-            with start(self.args.build, "leaf", "tcg", plugin=True) as g:
-                g.wait("READY")
-                self.us.record(g, "plugin", seconds=2 * seconds)
-            report = self.us.report("--focus", "^(stage_long|leaf_long)$")
-            of = {f["name"]: f for f in report["functions"]}
-            callee = of["leaf_long"]["self"] if "leaf_long" in of else 0
-            caller, half = 0, 0
-            if "stage_long" in of:
-                caller = of["stage_long"]["self"]
-                low, high = of["stage_long"]["self_long_run"]
-                half = 50 * (high - low) * Z / 1.96
-            n = caller + callee
-            check(n >= 50, f"only {n} samples")
-            centre, chance = wilson(caller, n)
-            line = (f"leaf_long {callee}, its caller {caller} samples: {centre:.1f} %, "
-                    f"+-{max(half, chance):.1f}")
-            note(line)
-            check(centre - max(half, chance) <= 100 / 6, "the caller has too much: " + line)
-        self.again(look)
+        follows.  A busy host gives few samples: then longer."""
+        seconds = 2 * self.args.seconds
+        for _ in range(4):
+            n, low, line = self.share_of_caller(seconds)
+            if n >= 50 and low <= 100 / 6:
+                return
+            seconds = min(max(2, 75 / max(n, 1)) * seconds, 60)
+        if n < 50:
+            raise Skip(f"the host is too busy: {line}")
+        raise AssertionError(f"the caller has too much: {line}")
 
     # ---- Which backend it is, and why ----
 
