@@ -36,6 +36,10 @@ CLOCK_POINTS = 0.5  # percentage points
 TCG_POINTS = 12.0
 # By the plugin's own clock its time is not the guest's; by the guest's it is.
 PLUGIN_POINTS = 1.5
+# The guest's clock goes on while its vCPUs wait for a host CPU, and counts that for the
+# function in which they happen to be.  Where it is more than this part of the time, in
+# all three recordings, the truth is made of chance.
+MOST_WAITED = 0.5
 # The guest's function that does nothing but exits to the VMM.
 PRINTS = "serial_write"
 # Where it sets its timer and halts: idle time by its own clock, all of it.
@@ -67,6 +71,12 @@ class FewSamples(AssertionError):
     def __init__(self, n, waited=0):
         super().__init__(f"only {n} samples")
         self.n, self.waited = n, waited  # the share that waited for a host CPU
+
+
+class Differs(AssertionError):
+    def __init__(self, text, waited):
+        super().__init__(text)
+        self.waited = waited
 
 
 class WrongStack(Exception):
@@ -147,7 +157,8 @@ class Suite:
             if share > 0.02:
                 note(line)
             bound = half + CLOCK_POINTS + measured + self.points_off
-            check(abs(centre - 100 * share) <= bound, "outside: " + line)
+            if abs(centre - 100 * share) > bound:
+                raise Differs("outside: " + line, waited)
         note(f"{label}: {n} samples, largest difference {worst:.2f} points"
              + (f", {measured:.2f} by the guest's clock" if measured else ""))
 
@@ -198,7 +209,7 @@ class Suite:
                 look(t, stats)
                 return
             except AssertionError as err:
-                if not left and getattr(err, "waited", 0) > 0.9:
+                if not left and getattr(err, "waited", 0) > MOST_WAITED:
                     raise Skip(f"{label}: the vCPUs waited for a host CPU for "
                                f"{100 * err.waited:.0f} % of the time") from err
                 if not left:
