@@ -59,6 +59,8 @@ static int write_tree(const struct tree *t, unsigned vcpu, struct us_writer *w,
 			batch[n] = counted_of(t, i);
 			sums->insns += batch[n].self;
 			sums->calls += batch[n].calls;
+			if (batch[n].address == US_COUNTS_FULL)
+				sums->lost += batch[n].calls;
 		}
 		r = us_writer_counted(w, vcpu, first, batch, n, e);
 	}
@@ -75,7 +77,6 @@ int us_counts_record(const struct us_counts *c, struct us_writer *w,
 		int r = write_tree(&t, i, w, ret, e);
 		if (r)
 			return r;
-		ret->lost += t.vcpu.lost;
 		ret->too_deep += t.vcpu.too_deep;
 		ret->resets += t.vcpu.resets;
 		ret->interrupts += t.vcpu.interrupts;
