@@ -74,6 +74,13 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	if (s->asked.attached && o.n_rest)
 		*ret_exit = us_usage(o.cmd, "--attach takes no command such as %s",
 				     o.rest[0]);
+	else if (!s->asked.attached && !o.command && o.n_rest)
+		*ret_exit = us_usage(
+			o.cmd,
+			"%s: QEMU takes the plugin when it starts: as a command behind "
+			"--, or with $(uniscope record --prepare DIR -e ELF), whose "
+			"DIR/counts --attach reads",
+			o.rest[0]);
 	else if (!s->asked.attached && (!o.command || !o.n_rest))
 		*ret_exit = us_usage(
 			o.cmd, "-- and a command that starts QEMU, or --attach FILE");
