@@ -203,16 +203,33 @@ int us_plugin_run_wait(struct us_plugin_run *r,
 	return rc;
 }
 
+/* Its magic is written last. */
+static bool is_made(const char *path)
+{
+	char magic = 0;
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return fd >= 0 && pread(fd, &magic, 1, 0) == 1 && magic;
+}
+
 int us_plugin_run_check(const struct us_plugin_run *r, const char *path,
 			struct us_err *e)
 {
 	int status = r->status;
-	if (r->end != US_RECORD_GUEST_GONE || access(path, F_OK) == 0)
+	if (is_made(path))
 		return 0;
-	us_fail(e, -ECHILD, "QEMU ended with status %d at its start",
-		WIFEXITED(status) ? WEXITSTATUS(status) : status);
-	us_hint(e, "it says why above; a QEMU without plugins can neither count nor "
-		   "trace");
+	if (r->end != US_RECORD_GUEST_GONE) {
+		us_fail(e, -ECHILD, "QEMU had not loaded the plugin yet");
+		us_hint(e, "give it more time; what it wrote stands above");
+	} else if (WIFSIGNALED(status)) {
+		us_fail(e, -ECHILD, "QEMU was killed at its start: %s",
+			strsignal(WTERMSIG(status)));
+	} else {
+		us_fail(e, -ECHILD, "QEMU ended with status %d at its start",
+			WEXITSTATUS(status));
+		us_hint(e,
+			"it says why above; a QEMU without plugins can neither count "
+			"nor trace");
+	}
 	return -ECHILD;
 }
 

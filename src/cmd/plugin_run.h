@@ -59,7 +59,7 @@ US_MUST_CHECK int us_plugin_run_wait(struct us_plugin_run *r,
 				     void *ctx, struct us_err *e);
 void us_plugin_run_path(const struct us_plugin_run *r, const char *name,
 			char ret[static US_PLUGIN_PATH]);
-/* QEMU ended before it made this file: say so.  0: it has made it. */
+/* QEMU has not made this file, and why that is.  0: it has made it. */
 US_MUST_CHECK int us_plugin_run_check(const struct us_plugin_run *r, const char *path,
 				      struct us_err *e);
 

@@ -5,7 +5,8 @@
 #include "store/store.h"
 #include "trace/events_read.h"
 /* The plugin's side, which the program does not have. */
-#include "trace/plugin/event_file.c" // NOLINT(bugprone-suspicious-include)
+#include "trace/plugin/event_file.c"  // NOLINT(bugprone-suspicious-include)
+#include "trace/plugin/shared_file.c" // NOLINT(bugprone-suspicious-include)
 
 #include <pthread.h>
 
@@ -25,13 +26,15 @@ static void start(struct both *b, bool stream)
 	int fd = memfd_create("recording", MFD_CLOEXEC);
 	strcpy(b->path, "/tmp/uniscope-events-XXXXXX");
 	int made = mkstemp(b->path);
+	uint64_t size;
 	assert_true(fd >= 0 && made >= 0);
 	close(made);
 	struct us_event_options o = US_EVENT_OPTIONS_DEFAULT;
 	o.path = b->path;
 	o.n_record = RECORDS;
 	o.stream = stream;
-	assert_int_equal(us_event_file_make(&o, 1, &b->head), 0);
+	assert_int_equal(us_event_file_make(&o, 1, &b->head, &size), 0);
+	assert_int_equal(size, b->head->size);
 	us_event_file_vcpu(b->head, &o, 0, &b->events);
 	us_event_file_started(b->head, 0);
 	assert_int_equal(us_events_open(b->path, &b->file, &b->e), 0);
@@ -165,9 +168,25 @@ static void one_reads_beside(void **state)
 	end(&b);
 }
 
+/* A reader is not to take it for a file. */
+static void what_has_no_room_leaves_nothing(void **state)
+{
+	char path[] = "/tmp/uniscope-events-XXXXXX";
+	int fd = mkstemp(path);
+	void *p;
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	assert_true(us_shared_file_make(path, 1ULL << 62, &p) < 0);
+	assert_null(p);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(us_shared_file_make("/tmp", 4096, &p), -EISDIR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_has_no_room_leaves_nothing),
 		cmocka_unit_test(a_full_stream_is_read),
 		cmocka_unit_test(a_flight_recorder_keeps_the_newest),
 		cmocka_unit_test(a_stream_waits),

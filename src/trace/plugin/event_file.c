@@ -2,13 +2,12 @@
 /* event_file.c: see event_file.h. */
 #include "trace/plugin/event_file.h"
 
+#include "trace/plugin/shared_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 static bool set_number(const char *text, uint64_t least, uint64_t most, uint64_t *ret)
 {
@@ -70,20 +69,14 @@ static struct us_events_head head_of(const struct us_event_options *o, uint32_t 
 }
 
 int us_event_file_make(const struct us_event_options *o, uint32_t n_vcpu,
-		       struct us_events_head **ret)
+		       struct us_events_head **ret, uint64_t *ret_size)
 {
 	struct us_events_head h = head_of(o, n_vcpu);
-	int fd = open(o->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	int code = posix_fallocate(fd, 0, (off_t)h.size);
-	void *p = code ? MAP_FAILED
-		       : mmap(NULL, h.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (!code && p == MAP_FAILED)
-		code = errno;
-	close(fd);
-	if (code)
-		return -code;
+	void *p;
+	int r = us_shared_file_make(o->path, h.size, &p);
+	*ret_size = h.size;
+	if (r < 0)
+		return r;
 	/* Last, the magic: a reader may be waiting for it. */
 	memcpy((char *)p + sizeof(h.magic), (const char *)&h + sizeof(h.magic),
 	       sizeof(h) - sizeof(h.magic));

@@ -19,9 +19,9 @@ struct us_event_options {
 /* One of the options of a trace, "name=value"; false: it is none, or a bad one. */
 bool us_event_option(struct us_event_options *o, const char *text);
 
-/* Make the file, with its blocks.  0 or -errno. */
+/* Make the file (shared_file.h).  ret_size: its bytes, also if it fails. */
 int us_event_file_make(const struct us_event_options *o, uint32_t n_vcpu,
-		       struct us_events_head **ret);
+		       struct us_events_head **ret, uint64_t *ret_size);
 /* Where the addresses of functions go, and how many there are. */
 uint64_t *us_event_file_table(struct us_events_head *h, uint32_t **ret_n);
 void us_event_file_vcpu(struct us_events_head *h, const struct us_event_options *o,

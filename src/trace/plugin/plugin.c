@@ -15,11 +15,13 @@
 #include "trace/plugin/boot.h"
 #include "trace/plugin/calls.h"
 #include "trace/plugin/event_file.h"
+#include "trace/plugin/shared_file.h"
 #include "trace/plugin/syscalls.h"
 #include "trace/plugin/translate.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,22 +135,26 @@ static struct us_counts_head head_of(const struct options *o, const qemu_info_t 
 	return h;
 }
 
-/* With its blocks: what is missing is missed now, not in the midst of the guest. */
+/* less: the option that makes it smaller. */
+static int complain_file(const char *path, uint64_t size, int code, const char *less)
+{
+	complain("make", path, -code);
+	if (code == -ENOSPC)
+		fprintf(stderr,
+			"uniscope's plugin: it takes %" PRIu64 " MiB; less with %s, "
+			"or more there: mount -o remount,size=4G /dev/shm\n",
+			(size >> 20) + 1, less);
+	return code;
+}
+
 static int make_counts(const struct options *o, const qemu_info_t *info,
 		       struct us_counts_head **ret)
 {
 	struct us_counts_head h = head_of(o, info);
-	int fd = open(o->counts, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return complain("make", o->counts, errno);
-	int code = posix_fallocate(fd, 0, (off_t)h.size);
-	void *p = code ? MAP_FAILED
-		       : mmap(NULL, h.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (!code && p == MAP_FAILED)
-		code = errno;
-	close(fd);
-	if (code)
-		return complain("make", o->counts, code);
+	void *p;
+	int r = us_shared_file_make(o->counts, h.size, &p);
+	if (r < 0)
+		return complain_file(o->counts, h.size, r, "count --nodes");
 	*ret = p;
 	memcpy(p, &h, sizeof(h));
 	return 0;
@@ -211,9 +217,10 @@ static void start_vcpu(qemu_plugin_id_t id, unsigned i)
 /* What is executed is written down, besides being counted. */
 static int trace_vcpus(const struct us_event_options *o)
 {
-	int code = us_event_file_make(o, us_plugin.n_vcpu, &us_plugin.events);
+	uint64_t size;
+	int code = us_event_file_make(o, us_plugin.n_vcpu, &us_plugin.events, &size);
 	if (code < 0)
-		return complain("make", o->path, -code);
+		return complain_file(o->path, size, code, "trace --ring");
 	us_plugin.points.table = us_event_file_table(us_plugin.events,
 						     &us_plugin.points.n_table);
 	for (unsigned i = 0; i < us_plugin.n_vcpu; i++) {
@@ -276,6 +283,77 @@ static void at_exit(qemu_plugin_id_t id, void *data)
 		__atomic_store_n(&us_plugin.events->ended, 1, __ATOMIC_RELEASE);
 }
 
+static int check_version(const qemu_info_t *info)
+{
+	bool lacks = qemu_plugin_version > 1 &&
+		     (!qemu_plugin_scoreboard_new || !qemu_plugin_scoreboard_find ||
+		      !qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu);
+	if (!lacks && info->version.min <= qemu_plugin_version &&
+	    info->version.cur >= qemu_plugin_version)
+		return 0;
+	fprintf(stderr,
+		"uniscope's plugin: this QEMU takes plugins of versions %d to %d%s; "
+		"this one is of %d\n",
+		info->version.min, info->version.cur,
+		lacks ? " but lacks functions of theirs" : "", qemu_plugin_version);
+	return -ENOTSUP;
+}
+
+/* QEMU compares versions before it calls us, if it is a QEMU as we know it. */
+static int check_qemu(const qemu_info_t *info)
+{
+	int r = check_version(info);
+	if (r < 0)
+		return r;
+	if (!info->system_emulation) {
+		fputs("uniscope's plugin: this QEMU runs a program (linux-user); what "
+		      "can be counted is a machine's (qemu-system-...)\n",
+		      stderr);
+		return -ENOTSUP;
+	}
+	us_plugin.arch = us_plugin_arch_find(info->target_name);
+	if (us_plugin.arch)
+		return 0;
+	return complain("count a guest of the architecture", info->target_name,
+			ENOTSUP);
+}
+
+static int make_files(const struct options *o, const struct us_functions *functions,
+		      const qemu_info_t *info)
+{
+	int r = make_counts(o, info, &us_plugin.counts);
+	if (r < 0)
+		return r;
+	us_plugin.api = (unsigned)qemu_plugin_version == 1 ? 1 : us_plugin.counts->api;
+	us_plugin.one_counter = us_plugin.api == 1 && us_plugin.counts->n_vcpu == 1;
+	us_plugin.counts->in_turns = us_plugin.counts->n_vcpu > 1;
+	if (us_points_init(&us_plugin.points, functions) < 0 || make_vcpus() < 0)
+		r = complain("start", NULL, ENOMEM);
+	if (r == 0 && o->trace.path && o->syscalls.on)
+		r = trace_syscalls(&o->syscalls, info);
+	if (r == 0 && o->trace.path)
+		r = trace_vcpus(&o->trace);
+	/* Whoever waits for them is not to take them for those of a guest that runs. */
+	if (r < 0)
+		unlink(o->counts);
+	return r;
+}
+
+static void register_callbacks(qemu_plugin_id_t id, bool calls_only)
+{
+	if (us_plugin.api > 1)
+		us_plugin.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
+	us_translate_init();
+	qemu_plugin_register_vcpu_init_cb(id, start_vcpu);
+	if (!calls_only) {
+		qemu_plugin_register_vcpu_idle_cb(id, us_on_idle);
+		qemu_plugin_register_vcpu_resume_cb(id, us_on_resume);
+	}
+	qemu_plugin_register_vcpu_tb_trans_cb(id, calls_only ? us_calls_translate
+							     : us_translate);
+	qemu_plugin_register_atexit_cb(id, at_exit, NULL);
+}
+
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 			char **argv)
 {
@@ -283,11 +361,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 			     .trace = US_EVENT_OPTIONS_DEFAULT,
 			     .syscalls = { .text = 32 } };
 	struct us_functions functions;
-	us_plugin.arch = us_plugin_arch_find(info->target_name);
-	if (!us_plugin.arch || !info->system_emulation)
-		return complain("count a guest of the architecture", info->target_name,
-				ENOTSUP);
-	int ret = parse(&o, argc, argv);
+	int ret = check_qemu(info);
+	if (ret == 0)
+		ret = parse(&o, argc, argv);
 	if (ret == 0 && o.boot) {
 		ret = us_boot_start(id, info, o.boot);
 		return ret < 0 ? complain("use", o.boot, -ret) : 0;
@@ -297,28 +373,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 	if (ret == 0 && o.calls_only)
 		o.n_node = us_calls_n_node(&functions);
 	if (ret == 0)
-		ret = make_counts(&o, info, &us_plugin.counts);
-	if (ret < 0)
-		return ret;
-	us_plugin.api = (unsigned)qemu_plugin_version == 1 ? 1 : us_plugin.counts->api;
-	us_plugin.one_counter = us_plugin.api == 1 && us_plugin.counts->n_vcpu == 1;
-	us_plugin.counts->in_turns = us_plugin.counts->n_vcpu > 1;
-	if (us_points_init(&us_plugin.points, &functions) < 0 || make_vcpus() < 0)
-		return complain("start", NULL, ENOMEM);
-	if (o.trace.path && o.syscalls.on && trace_syscalls(&o.syscalls, info) < 0)
-		return -EIO;
-	if (o.trace.path && trace_vcpus(&o.trace) < 0)
-		return -EIO;
-	if (us_plugin.api > 1)
-		us_plugin.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
-	us_translate_init();
-	qemu_plugin_register_vcpu_init_cb(id, start_vcpu);
-	if (!o.calls_only) {
-		qemu_plugin_register_vcpu_idle_cb(id, us_on_idle);
-		qemu_plugin_register_vcpu_resume_cb(id, us_on_resume);
-	}
-	qemu_plugin_register_vcpu_tb_trans_cb(id, o.calls_only ? us_calls_translate
-							       : us_translate);
-	qemu_plugin_register_atexit_cb(id, at_exit, NULL);
-	return 0;
+		ret = make_files(&o, &functions, info);
+	if (ret == 0)
+		register_callbacks(id, o.calls_only);
+	return ret;
 }
