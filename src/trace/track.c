@@ -154,7 +154,9 @@ void us_track_switch(struct us_tracker *t, const struct us_track_site *s, uint32
 
 void us_track_settle(struct us_tracker *t)
 {
-	if (t->held)
+	if (t->held) {
+		own_stack(t);
 		us_track_link_place(t);
+	}
 	charge(t, *t->insns);
 }
