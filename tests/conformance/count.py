@@ -230,7 +230,7 @@ def uniscope_is_killed(args, qemu):
 
 
 def wrong_image_is_told(args, qemu):
-    other = os.path.join(args.build, "tests/guests/shares.elf")
+    other = qemu.elf(args.build, "shares")
     with Counting(args, qemu, before=["-e", other]) as c:
         c.counts()
         c.end()
