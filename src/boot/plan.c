@@ -226,6 +226,23 @@ int us_boot_plan_make(struct us_boot_plan *p, const char *const *until, size_t n
 	return r;
 }
 
+size_t us_boot_point_of(const struct us_boot_plan *p, enum us_boot_kind kind)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->point[i].kind == kind)
+			return i;
+	return SIZE_MAX;
+}
+
+size_t us_boot_goal(const struct us_boot_plan *p)
+{
+	size_t goal = 0;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->point[i].wanted)
+			goal = i;
+	return goal;
+}
+
 void us_boot_plan_fini(struct us_boot_plan *p)
 {
 	for (size_t i = 0; i < p->n; i++)

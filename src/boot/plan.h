@@ -62,6 +62,10 @@ US_MUST_CHECK int us_boot_plan_make(struct us_boot_plan *p, const char *const *u
 				    size_t n, const struct us_symbols *s,
 				    const struct us_elf_image *kernel, bool inside,
 				    struct us_err *e);
+/* The first point of this kind; SIZE_MAX: there is none. */
+size_t us_boot_point_of(const struct us_boot_plan *p, enum us_boot_kind kind);
+/* The last one that is wanted. */
+size_t us_boot_goal(const struct us_boot_plan *p);
 void us_boot_plan_fini(struct us_boot_plan *p);
 
 #endif

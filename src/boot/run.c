@@ -17,7 +17,6 @@
 
 #define POLL_MS 1
 #define LINE	512 /* bytes of a line that are matched */
-#define NONE	SIZE_MAX
 
 struct booting {
 	const struct us_boot_plan *plan;
@@ -106,14 +105,6 @@ static int make_file(struct booting *b, struct us_err *e)
 	return 0;
 }
 
-static size_t point_of_kind(const struct us_boot_plan *p, enum us_boot_kind kind)
-{
-	for (size_t i = 0; i < p->n; i++)
-		if (p->point[i].kind == kind)
-			return i;
-	return NONE;
-}
-
 static void read_file(struct booting *b)
 {
 	struct us_boot_file *f = b->file;
@@ -121,7 +112,7 @@ static void read_file(struct booting *b)
 		return;
 	uint64_t made = __atomic_load_n(&f->made_ns, __ATOMIC_ACQUIRE);
 	if (made)
-		pass(b, point_of_kind(b->plan, US_BOOT_VCPU), made, f->made_cpu, 0);
+		pass(b, us_boot_point_of(b->plan, US_BOOT_VCPU), made, f->made_cpu, 0);
 	for (unsigned i = 0; i < b->n_watch; i++) {
 		const struct us_boot_watch *w = &f->watch[i];
 		uint64_t wall = __atomic_load_n(&w->wall_ns, __ATOMIC_ACQUIRE);
@@ -197,7 +188,7 @@ static void hear(struct booting *b)
 	uint64_t now = us_now_ns();
 	if (!n)
 		return;
-	pass(b, point_of_kind(b->plan, US_BOOT_SERIAL), now, cpu_now(b), 0);
+	pass(b, us_boot_point_of(b->plan, US_BOOT_SERIAL), now, cpu_now(b), 0);
 	match(b, bytes, n, now);
 	keep_tail(&b->run->said, bytes, n);
 }

@@ -75,6 +75,17 @@ int us_boot_summarize(const struct us_boot_plan *p, const struct us_boot_run *ru
 	return 0;
 }
 
+int us_boot_span(const struct us_boot_run *run, size_t n, size_t from, size_t to,
+		 struct us_estimate *ret, size_t *ret_n)
+{
+	_cleanup_free_ double *v = calloc(n + 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	*ret_n = collect(run, n, to, from, AT, v);
+	*ret = us_rank_median(v, *ret_n);
+	return 0;
+}
+
 int us_boot_difference(const struct us_boot_run *a, size_t n_a, size_t point_a,
 		       const struct us_boot_run *b, size_t n_b, size_t point_b,
 		       struct us_estimate *ret)

@@ -26,6 +26,11 @@ US_MUST_CHECK int us_boot_summarize(const struct us_boot_plan *p,
 				    const struct us_boot_run *run, size_t n,
 				    struct us_boot_summary *ret);
 
+/* From one point to another, of the runs that passed both; *ret_n: how many.  0 or
+ * -ENOMEM. */
+US_MUST_CHECK int us_boot_span(const struct us_boot_run *run, size_t n, size_t from,
+			       size_t to, struct us_estimate *ret, size_t *ret_n);
+
 /* How much later a point is passed in b than in a; sure: see rank.h.  0 or -ENOMEM. */
 US_MUST_CHECK int us_boot_difference(const struct us_boot_run *a, size_t n_a,
 				     size_t point_a, const struct us_boot_run *b,

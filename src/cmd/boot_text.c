@@ -2,12 +2,12 @@
 /* boot_text.c: see boot_text.h. */
 #include "cmd/boot_text.h"
 
-#include "base/json.h"
 #include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MS	  1e6 /* ns */
 #define TAIL	  6   /* lines of what it wrote last */
@@ -42,6 +42,13 @@ static void print_row(const struct us_boot_report *r, size_t i)
 	       range(&x->at, x->n_seen, at, sizeof(at)), step,
 	       i ? range(&x->phase, x->n_seen, phase, sizeof(phase)) : "", cpu, insns,
 	       seen);
+}
+
+void us_boot_tell(size_t i, size_t n, bool quiet)
+{
+	if (isatty(STDERR_FILENO) && !quiet)
+		fprintf(stderr, "\rboot %zu of %zu%s", i + 1, n,
+			i + 1 == n ? "\n" : "");
 }
 
 static bool was_seen(const struct us_boot_report *r, size_t point)
@@ -106,13 +113,13 @@ void us_boot_print(const struct us_boot_report *r)
 		     "was seen (-n)");
 }
 
-static void json_estimate(struct us_json *j, const char *key,
-			  const struct us_estimate *e, int decimals)
+void us_boot_json_estimate(struct us_json *j, const char *key,
+			   const struct us_estimate *e)
 {
 	us_json_object(j, key);
-	us_json_double(j, "median", e->value, decimals);
-	us_json_double(j, "low", e->low, decimals);
-	us_json_double(j, "high", e->high, decimals);
+	us_json_double(j, "median", e->value, 0);
+	us_json_double(j, "low", e->low, 0);
+	us_json_double(j, "high", e->high, 0);
 	us_json_bool(j, "interval", e->sure);
 	us_json_end(j);
 }
@@ -123,13 +130,13 @@ static void json_point(struct us_json *j, const struct us_boot_report *r, size_t
 	us_json_object(j, NULL);
 	us_json_str(j, "name", r->plan->point[x->point].name);
 	us_json_u64(j, "seen", x->n_seen);
-	json_estimate(j, "at_ns", &x->at, 0);
+	us_boot_json_estimate(j, "at_ns", &x->at);
 	if (i)
-		json_estimate(j, "phase_ns", &x->phase, 0);
+		us_boot_json_estimate(j, "phase_ns", &x->phase);
 	if (x->cpu.value > 0)
-		json_estimate(j, "cpu_ns", &x->cpu, 0);
+		us_boot_json_estimate(j, "cpu_ns", &x->cpu);
 	if (x->insns.value > 0)
-		json_estimate(j, "instructions", &x->insns, 0);
+		us_boot_json_estimate(j, "instructions", &x->insns);
 	us_json_array(j, "runs_ns");
 	for (size_t k = 0; k < r->n; k++)
 		if (r->run[k].at[x->point].seen)
@@ -151,8 +158,8 @@ void us_boot_print_json(const struct us_boot_report *r)
 		json_point(&j, r, i);
 	us_json_end(&j);
 	if (r->n_alone) {
-		json_estimate(&j, "observer_ns", &r->cost, 0);
-		json_estimate(&j, "serial_alone_ns", &r->alone, 0);
+		us_boot_json_estimate(&j, "observer_ns", &r->cost);
+		us_boot_json_estimate(&j, "serial_alone_ns", &r->alone);
 	}
 	us_json_end(&j);
 	puts("");

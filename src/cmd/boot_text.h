@@ -3,6 +3,7 @@
 #ifndef US_CMD_BOOT_TEXT_H
 #define US_CMD_BOOT_TEXT_H
 
+#include "base/json.h"
 #include "boot/summary.h"
 
 struct us_boot_report {
@@ -18,6 +19,10 @@ struct us_boot_report {
 	size_t n_alone;		  /* runs without; 0: the cost is not known */
 };
 
+/* How far it is, on a terminal. */
+void us_boot_tell(size_t i, size_t n, bool quiet);
+void us_boot_json_estimate(struct us_json *j, const char *key,
+			   const struct us_estimate *e);
 void us_boot_print(const struct us_boot_report *r);
 void us_boot_print_json(const struct us_boot_report *r);
 

@@ -58,7 +58,7 @@ class Boots:
         insns = [at[n]["instructions"]["median"] for n in wanted[3:]]
         check(0 < insns[0] < insns[1] < insns[2], f"{insns}")
         for k in range(2):
-            times = [p["runs_ns"][k] for p in told["points"]]
+            times = [at[n]["runs_ns"][k] for n in wanted]
             note(f"run {k + 1}: {[t // 1000 for t in times]} us")
             check(all(a <= b for a, b in zip(times, times[1:])), f"{times}")
 
@@ -95,6 +95,43 @@ class Boots:
         check(told["serial_alone_ns"]["median"] > 0, f"{told}")
         text = self.boot("-n", "2", "--until", "kmain").stdout
         check("the observer:" in text and "kmain" in text, text)
+
+    def variants(self, *rows, **more):
+        path = self.us.data("variants.json")
+        with open(path, "w") as f:
+            json.dump({"variants": rows, **more}, f)
+        return path
+
+    def compares(self):
+        """No firmware of a PC is sooner than one."""
+        def row(name, machine):
+            return {"name": name, "until": ["kmain"],
+                    "command": [self.qemu.program, "-M", machine, "-m", "64", "-net",
+                                "none", "-display", "none", "-kernel",
+                                self.elf("demo.elf")]}
+        path = self.variants(row("bios", "q35"), row("microvm", "microvm"), runs=6)
+        told = json.loads(self.us.run("boot", "--compare", path, "--json").stdout)
+        bios, other = told["variants"]
+        note(f"{bios['phases_ns']['firmware']['median']} and "
+             f"{other['phases_ns']['firmware']['median']} ns of firmware")
+        check(other["verdict"] == "sooner", f"{told}")
+        for v in told["variants"]:
+            check({"VMM", "firmware", "kernel"} == set(v["phases_ns"]), f"{v}")
+        text = self.us.run("boot", "--compare", path, "-n", "1").stdout
+        check("too few runs" in text and "vvv" in text, text)
+
+    def compare_mistakes(self):
+        path = self.us.data("bad.json")
+        for content, said in (('{"variants": [}', "line 1"),
+                              ('{"variants": []}', "variants: must be a list"),
+                              ('{"variants": [{"name": "x"}]}', "variant 1, command"),
+                              ('{"variants": [{"nam": 1}]}', "nam: no such key"),
+                              ('{"runs": 0, "variants": [{"name": "x", "command": '
+                               '["true"]}]}', "runs: must be")):
+            with open(path, "w") as f:
+                f.write(content)
+            done = self.us.run("boot", "--compare", path, good=(1,))
+            check(said in done.stderr, f"{content}: {done.stderr}")
 
     def usual_names(self):
         at, _ = self.moments()
@@ -155,6 +192,8 @@ class Boots:
         point("what watching costs is told", self.cost)
         point("a first function is found by itself", self.usual_names)
         point("another processor", self.another_processor)
+        point("variants are compared", self.compares)
+        point("mistakes in the file of variants are told", self.compare_mistakes)
         point("mistakes are told", self.mistakes)
         point("a VMM that does not start says why", self.vmm_fails)
         point("a point that is never reached", self.never_reached)

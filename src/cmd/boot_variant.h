@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* boot_variant.h: a guest that is booted several times: its command, its plan, its
+ * runs. */
+#ifndef US_CMD_BOOT_VARIANT_H
+#define US_CMD_BOOT_VARIANT_H
+
+#include "boot/run.h"
+#include "cmd/plugin_run.h"
+
+#define US_BOOT_MAX_UNTIL 8
+
+/* Large: paths and tables. */
+struct us_boot_variant {
+	/* What the user asks for. */
+	const char *name;	      /* of several; NULL: the only one */
+	struct us_plugin_asked asked; /* the command, and the symbols' files */
+	const char *until[US_BOOT_MAX_UNTIL];
+	size_t n_until;
+	uint64_t timeout_ns;
+
+	struct us_plugin_run run;      /* the images, the folder */
+	struct us_plugin_command with; /* the plugin */
+	char **plain;		       /* the command without it */
+	struct us_boot_plan plan;
+	char vmm[32], file[US_PLUGIN_PATH];
+	char unseen[600]; /* why there is no plugin; "": there is */
+	struct us_boot_run *seen;
+	size_t n_seen;
+};
+
+/* Room for n runs; asked.argv, until and the files are set. */
+US_MUST_CHECK int us_boot_variant_prepare(struct us_boot_variant *v, size_t n,
+					  struct us_err *e);
+/* One more run, in seen; it must pass all that is wanted. */
+US_MUST_CHECK int us_boot_variant_boot(struct us_boot_variant *v, struct us_err *e);
+/* The same by another plan, and without the plugin; *ret need not be whole. */
+US_MUST_CHECK int us_boot_variant_boot_alone(struct us_boot_variant *v,
+					     const struct us_boot_plan *plan,
+					     struct us_boot_run *ret, struct us_err *e);
+/* Accepts a zeroed one. */
+void us_boot_variant_fini(struct us_boot_variant *v);
+
+#endif
