@@ -214,13 +214,22 @@ class Uniscope:
         return json.loads(done.stdout)
 
     def record_enough(self, guest, backend, *args, seconds, enough=100):
-        """As record(); a busy host gives fewer samples: twice as long then, twice."""
-        for times in (1, 2, 4):
-            stats = self.record(guest, backend, *args, seconds=times * seconds)
-            if stats["running"] >= enough:
+        """As record(), until a vCPU ran at so many samples.  On a busy host it waits for a
+        CPU at most of them: longer each time then, three times."""
+        for left in (3, 2, 1, 0):
+            stats = self.record(guest, backend, *args, seconds=seconds)
+            n = stats["running"] - self.waited()
+            if n >= enough:
                 return stats
-            note(f"only {stats['running']} samples")
-        raise AssertionError(f"fewer than {enough} samples in {times * seconds} s")
+            note(f"only {n} samples in {seconds:.0f} s")
+            if left:
+                lack = 1.5 * enough / max(n, 1)
+                seconds = min(max(2, lack) * seconds, max(2 * seconds, 40))
+        raise AssertionError(f"fewer than {enough} samples in {seconds:.0f} s")
+
+    def waited(self):
+        """At how many samples a vCPU had no host CPU."""
+        return sum(f["self"] for f in self.report()["functions"] if f["name"] == NOWHERE[0])
 
     def report(self, *args):
         return json.loads(self.run("report", "--json", *args, self.data()).stdout)
