@@ -116,20 +116,15 @@ static int show(const struct boot *b, struct us_err *e)
 				    .vmm = v->vmm,
 				    .unseen = v->unseen,
 				    .n_alone = b->n_alone };
-	struct us_boot_summary alone;
-	size_t with = us_boot_point_of(&v->plan, US_BOOT_SERIAL), without = 1;
+	size_t n, with = us_boot_point_of(&v->plan, US_BOOT_SERIAL), without = 1;
 	int code = us_boot_summarize(&v->plan, v->seen, r.n, &r.summary);
 	if (code == 0)
 		code = us_boot_difference(b->alone, b->n_alone, without, v->seen, r.n,
 					  with, &r.cost);
 	if (code == 0)
-		code = us_boot_summarize(&b->serial_alone, b->alone, b->n_alone,
-					 &alone);
+		code = us_boot_span(b->alone, b->n_alone, 0, without, &r.alone, &n);
 	if (code < 0)
 		return us_fail(e, code, "out of memory");
-	for (size_t i = 0; i < alone.n; i++)
-		if (alone.row[i].point == without)
-			r.alone = alone.row[i].at;
 	if (b->set->json)
 		us_boot_print_json(&r);
 	else
