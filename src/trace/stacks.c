@@ -5,6 +5,7 @@
 #include "trace/reserve.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define STACK_BYTES ((US_TRACK_DEPTH + 1) * sizeof(struct us_track_frame))
 /* A stack goes on that far below what was seen of it.  Without a sign that it is
@@ -62,8 +63,43 @@ static uint64_t below(const struct us_track_stack *s, uint64_t sp)
 	return sp < s->low ? s->low - sp : 0;
 }
 
+/* Is it another program's, at the same addresses? */
+static bool is_of_other_space(const struct us_track_stack *s,
+			      const struct us_track_memory *m)
+{
+	return s->root && m->root && s->root != m->root;
+}
+
+/* Or in other memory?  Where the page tables are known, these tell: a program's memory
+ * may be copied to another place. */
+static bool is_elsewhere(const struct us_track_stack *s, uint64_t sp,
+			 const struct us_track_memory *m)
+{
+	uint64_t number = sp >> US_TRACK_PAGE_BITS;
+	if (m->root && s->root)
+		return s->root != m->root;
+	for (unsigned i = 0; i < US_TRACK_PAGES && m->page; i++)
+		if (s->page[i].gpa && s->page[i].number == number)
+			return s->page[i].gpa != m->page;
+	return false;
+}
+
+void us_track_stack_learn(struct us_track_stack *s, uint64_t sp,
+			  const struct us_track_memory *m)
+{
+	uint64_t number = sp >> US_TRACK_PAGE_BITS;
+	unsigned at = number % US_TRACK_PAGES;
+	if (m->root)
+		s->root = m->root;
+	if (!m->page)
+		return;
+	s->page[at].number = number;
+	s->page[at].gpa = m->page;
+}
+
 static struct us_track_stack *nearest(struct us_track_stacks *s,
 				      const struct us_track_stack *but, uint64_t sp,
+				      const struct us_track_memory *m,
 				      uint64_t *ret_distance)
 {
 	struct us_track_stack *best = NULL;
@@ -71,7 +107,8 @@ static struct us_track_stack *nearest(struct us_track_stacks *s,
 	for (unsigned i = 0; i < s->n; i++) {
 		struct us_track_stack *x = &s->v[i];
 		uint64_t d = below(x, sp);
-		if (x == but || d > BELOW_OTHER || x->boot != s->boot)
+		if (x == but || d > BELOW_OTHER || x->boot != s->boot ||
+		    is_elsewhere(x, sp, m))
 			continue;
 		if (d > *ret_distance ||
 		    (best && d == *ret_distance && x->used < best->used))
@@ -84,13 +121,15 @@ static struct us_track_stack *nearest(struct us_track_stacks *s,
 
 struct us_track_stack *us_track_stacks_find(struct us_track_stacks *s,
 					    struct us_track_stack *near, uint64_t sp,
+					    const struct us_track_memory *m,
 					    uint16_t vcpu)
 {
-	uint64_t same = below(near, sp), other;
+	uint64_t same = is_of_other_space(near, m) ? UINT64_MAX : below(near, sp),
+		 other;
 	if (near->owner == vcpu && same == 0)
 		return near;
 	lock(s);
-	struct us_track_stack *best = nearest(s, near, sp, &other);
+	struct us_track_stack *best = nearest(s, near, sp, m, &other);
 	if (near->owner == vcpu && other && same <= BELOW_SAME)
 		best = near;
 	if (best) {
@@ -121,6 +160,8 @@ struct us_track_stack *us_track_stacks_take(struct us_track_stacks *s, uint64_t 
 	lock(s);
 	struct us_track_stack *x = oldest(s);
 	x->n = x->over = x->epoch = 0;
+	x->root = 0;
+	memset(x->page, 0, sizeof(x->page));
 	x->low = x->high = sp;
 	x->owner = x->tree_of = vcpu;
 	x->used = ++s->time;

@@ -111,6 +111,15 @@ struct us_track_frame {
 	bool begun : 1; /* an exception return entered it, and it came from nobody */
 } __attribute__((__aligned__(64)));
 
+/* Which memory an address of a stack is: programs have stacks at the same addresses. */
+struct us_track_memory {
+	uint64_t root; /* gpa of a program's page tables; 0: not known, or the kernel's
+			*/
+	uint64_t page; /* gpa of the page; 0: not known */
+};
+#define US_TRACK_PAGE_BITS 12
+#define US_TRACK_PAGES	   4 /* of a stack that are kept in mind */
+
 struct us_track_stack {
 	struct us_track_frame *frame; /* US_TRACK_DEPTH of them, behind one of zeros */
 	uint32_t n;
@@ -122,6 +131,10 @@ struct us_track_stack {
 	uint64_t used;	  /* when: to take the oldest empty one again */
 	uint32_t epoch;	  /* of events: what is open on it was written down in this */
 	uint32_t boot;	  /* of the machine: what it was in an earlier one is over */
+	uint64_t root;	  /* us_track_memory's */
+	struct {
+		uint64_t number, gpa; /* gpa 0: none */
+	} page[US_TRACK_PAGES];
 };
 
 /* All vCPUs' stacks. */
@@ -139,7 +152,11 @@ void us_track_stacks_fini(struct us_track_stacks *s);
  * none is known.  The vCPU owns it then. */
 struct us_track_stack *us_track_stacks_find(struct us_track_stacks *s,
 					    struct us_track_stack *near, uint64_t sp,
+					    const struct us_track_memory *m,
 					    uint16_t vcpu);
+/* The stack has this memory. */
+void us_track_stack_learn(struct us_track_stack *s, uint64_t sp,
+			  const struct us_track_memory *m);
 /* A new one, which begins here. */
 struct us_track_stack *us_track_stacks_take(struct us_track_stacks *s, uint64_t sp,
 					    uint16_t vcpu);
@@ -199,6 +216,9 @@ struct us_tracker {
 	struct us_track_function *expected; /* its entry comes next; NULL: none's */
 	uint64_t resumed_at;		    /* behind an iret */
 	uint64_t interrupted_at; /* behind this, an interrupt was delivered */
+	/* Where the address of a call or return is, which was accessed just now; NULL:
+	 * nobody knows.  Only asked when it may be another stack. */
+	struct us_track_memory (*memory)(const struct us_tracker *t, uint64_t sp);
 
 	/* While it is unsure which stack it is, and calls tell no address: from which
 	 * function there was a return to the unknown; which one was called since, by

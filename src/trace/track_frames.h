@@ -153,6 +153,13 @@ void us_track_move_here(struct us_tracker *t, struct us_track_stack *s, unsigned
 
 /* ---- Which stack it is (track_stack.c) ---- */
 
+static inline struct us_track_memory us_track_memory_of(const struct us_tracker *t,
+							uint64_t sp)
+{
+	return t->memory && sp != US_TRACK_ANYWHERE ? t->memory(t, sp)
+						    : (struct us_track_memory){ 0 };
+}
+
 /* It may be another stack: the address tells.  False: one that nobody knows. */
 bool us_track_find_stack(struct us_tracker *t, uint64_t sp);
 /* The frame on top of that stack goes on on this one. */

@@ -238,7 +238,9 @@ static bool resolve(struct us_tracker *t, const struct us_track_function *in,
 		    uint64_t sp, uint64_t below)
 {
 	struct us_track_stack *was = t->stack;
-	struct us_track_stack *is = us_track_stacks_find(t->stacks, was, sp, t->number);
+	const struct us_track_memory m = us_track_memory_of(t, sp);
+	struct us_track_stack *is = us_track_stacks_find(t->stacks, was, sp, &m,
+							 t->number);
 	if (has_ended(t, was, is)) {
 		us_track_end_stack(t, is);
 		is = NULL;
@@ -257,6 +259,7 @@ static bool resolve(struct us_tracker *t, const struct us_track_function *in,
 		t->stack = is ? is : us_track_stacks_take(t->stacks, sp, t->number);
 		us_track_move_here(t, t->stack, 0);
 	}
+	us_track_stack_learn(t->stack, sp, &m);
 	if (!same || !entered)
 		end_calls(t, in, below);
 	else if (in)
@@ -434,8 +437,10 @@ static uint32_t find_frame(struct us_tracker *t, uint64_t sp)
 {
 	const struct us_track_stack *was = t->stack, *is = was;
 	bool elsewhere = t->unsure && !t->entered;
-	if (!t->unsure && (sp < was->low || sp > was->high))
-		is = us_track_stacks_find(t->stacks, t->stack, sp, t->number);
+	if (!t->unsure && (sp < was->low || sp > was->high)) {
+		const struct us_track_memory m = us_track_memory_of(t, sp);
+		is = us_track_stacks_find(t->stacks, t->stack, sp, &m, t->number);
+	}
 	if (!t->unsure && (!is || is == was))
 		return frame_at(was, sp);
 	bool known = resolve(t, NULL, sp, sp);

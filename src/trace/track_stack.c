@@ -48,7 +48,9 @@ static bool has_begun(const struct us_tracker *t, const struct us_track_stack *s
 bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
 {
 	struct us_track_stack *was = t->stack;
-	struct us_track_stack *is = us_track_stacks_find(t->stacks, was, sp, t->number);
+	const struct us_track_memory m = us_track_memory_of(t, sp);
+	struct us_track_stack *is = us_track_stacks_find(t->stacks, was, sp, &m,
+							 t->number);
 	if (is && is != was && has_begun(t, was)) {
 		us_track_end_stack(t, is);
 		is = NULL;
@@ -59,12 +61,14 @@ bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
 	/* A boot stack has no addresses before its first call. */
 	bool boot = !is && was->owner == t->number && was->low > was->high;
 	if (is == was || boot) {
+		us_track_stack_learn(was, sp, &m);
 		if (entered)
 			keep_entered(t, sp);
 		return true;
 	}
 	t->vcpu->switches++;
 	t->stack = is ? is : us_track_stacks_take(t->stacks, sp, t->number);
+	us_track_stack_learn(t->stack, sp, &m);
 	us_track_move_here(t, t->stack, 0);
 	if (is)
 		us_track_pop_below(t, sp);
@@ -85,7 +89,9 @@ void us_track_leave_stack(struct us_tracker *t)
 
 void us_track_take_stack(struct us_tracker *t, uint64_t sp)
 {
+	const struct us_track_memory m = us_track_memory_of(t, sp);
 	t->stack = us_track_stacks_take(t->stacks, sp, t->number);
+	us_track_stack_learn(t->stack, sp, &m);
 	t->vcpu->switches++;
 }
 

@@ -73,6 +73,40 @@ def is_counted(args, qemu, *options, smp=1):
             check(calls[what] == by, f"{what} is called by {calls[what]}")
 
 
+def programs_are_apart(args, qemu):
+    """Two, with the same code and stacks at the same addresses in spaces of their own."""
+    program = os.path.join(args.build, "tests/guests/spaces-user.elf")
+    with Counting(args, qemu, name="spaces", before=["-e", qemu.elf(args.build, "spaces"),
+                                                     "-e", program]) as c:
+        truth = json.loads(c.wait(r"COUNTS (\[.*\])")[1])
+        c.end()
+        report = c.report()
+    name = {f["id"]: f["name"] for f in report["functions"]}
+    rows = {n["id"]: n for n in report["tree"]}
+    calls, callers = [Counter(), Counter()], {}
+    for n in report["tree"]:
+        path, at = [], n
+        while at:
+            path.append(name[at["function"]])
+            at = rows.get(at["parent"])
+        if path[0] not in truth[0] or not n["calls"]:
+            continue
+        of = {f.split("_")[0] for f in path} & {"first", "second"}
+        check(len(of) == 1, f"{n['calls']} calls: {' < '.join(path)}")
+        calls["second" in of][path[0]] += n["calls"]
+        callers.setdefault(path[0], set()).add(path[1])
+    for own, told in zip(truth, calls):
+        wrong = [f"{f}: {told[f]} of {n}" for f, n in own.items() if told[f] != n]
+        check(not wrong, "; ".join(wrong))
+    for what, by in (("nest", {"nest", "first_work", "second_work", "first_turn"}),
+                     ("leaf", {"nest", "second_turn"}), ("first_turn", {"first_thread"}),
+                     ("second_turn", {"second_thread"}), ("first_work", {"first"}),
+                     ("second_work", {"second"}), ("by_gate", {"nest", "second_turn", "first", "second"}),
+                     ("swap", {"first", "second", "first_thread", "second_thread"})):
+        check(callers[what] == by, f"{what} is called by {callers[what]}")
+    note(f"{sum(truth[0].values())} and {sum(truth[1].values())} calls")
+
+
 def calls_are_counted(args, qemu, *options, smp=1):
     """Alone: each entry of a function, but no round of a loop that begins one."""
     with Counting(args, qemu, *options, smp=smp, before=["--functions"]) as c:
@@ -301,6 +335,9 @@ def points(tap, args, qemu):
                                ("one instruction a block", qemu.one_insn_per_block(), 1)):
         tap.point(f"calls alone are counted: {name}",
                   lambda o=options, n=smp: calls_are_counted(args, qemu, *o, smp=n))
+    if args.processor == "x86_64":
+        tap.point("every call is counted: two address spaces",
+                  lambda: programs_are_apart(args, qemu))
     tap.point("two deterministic runs are the same", lambda: is_repeated(args, qemu))
     if args.qemu:
         return

@@ -222,6 +222,19 @@ static void rv_flow(void **state)
 }
 
 /* Entries of interrupts that have one symbol together. */
+static void program_roots(void **state)
+{
+	(void)state;
+	assert_int_equal(us_x86_program_root(0x8000000012345fff, 0x33), 0x12345000);
+	assert_int_equal(us_x86_program_root(0x12345000, 0x10), 0);
+	assert_int_equal(us_aarch64_program_root(0x00070000abcde001, 0x60000000),
+			 0xabcde000);
+	assert_int_equal(us_aarch64_program_root(0xabcde000, 0x5), 0);
+	assert_int_equal(us_riscv_program_root(0x8000100000080123, 0), 0x80123000);
+	assert_int_equal(us_riscv_program_root(0x8000100000080123, 1), 0);
+	assert_int_equal(us_riscv_program_root(0, 0), 0);
+}
+
 static void vectors(void **state)
 {
 	static uint32_t table[16 * 32];
@@ -258,6 +271,7 @@ int main(void)
 		cmocka_unit_test(a64_stacks),
 		cmocka_unit_test(rv_link),
 		cmocka_unit_test(rv_flow),
+		cmocka_unit_test(program_roots),
 		cmocka_unit_test(vectors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

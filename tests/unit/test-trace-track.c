@@ -340,6 +340,97 @@ static void a_fault_at_the_start(void **state)
 	assert_int_equal(node_of(m, 0x2000)->calls, 2);
 }
 
+static struct us_track_memory memory; /* where all stacks are, now */
+
+static struct us_track_memory memory_of(const struct us_tracker *t, uint64_t sp)
+{
+	(void)t;
+	(void)sp;
+	return memory;
+}
+
+static void switch_stacks(struct machine *m, int f)
+{
+	struct us_track_site s = { .in = &m->f[f] };
+	us_track_switch(&m->t, &s, 0);
+}
+
+/* Two threads of a program, on stacks at these addresses. */
+static void two_stacks(struct machine *m, int f)
+{
+	switch_stacks(m, f);
+	call(m, f, F, 0x7ff8);
+	enter(m, F, 2);
+	switch_stacks(m, F);
+	call(m, F, G, 0x17ff8);
+	enter(m, G, 2);
+}
+
+/* By the kernel, on a stack of its own. */
+static void change_program(struct machine *m, struct us_track_memory to)
+{
+	memory = (struct us_track_memory){ 0 };
+	switch_stacks(m, TICK);
+	call(m, TICK, TICK, 0xffff0);
+	enter(m, TICK, 2);
+	ret(m, TICK, 0xffff0);
+	memory = to;
+}
+
+/* Two programs have all of this at the same addresses. */
+static void programs_apart(struct machine *m, struct us_track_memory first,
+			   struct us_track_memory second)
+{
+	m->t.memory = memory_of;
+	memory = first;
+	jump(m, MAIN, MAIN);
+	enter(m, MAIN, 4);
+	two_stacks(m, MAIN);
+	expect_path(m, "2000;3000");
+	change_program(m, second);
+	two_stacks(m, H);
+	change_program(m, first);
+	switch_stacks(m, TICK);
+	ret(m, F, 0x7ff8);
+	expect_path(m, "1000");
+	change_program(m, second);
+	switch_stacks(m, TICK);
+	ret(m, F, 0x7ff8);
+	expect_path(m, "4000");
+	change_program(m, first);
+	switch_stacks(m, TICK);
+	ret(m, G, 0x17ff8);
+	expect_path(m, "2000");
+	assert_int_equal(m->vcpu.unmatched, 0);
+}
+
+static void programs_by_their_tables(void **state)
+{
+	programs_apart(*state, (struct us_track_memory){ .root = 0x1000 },
+		       (struct us_track_memory){ .root = 0x2000 });
+}
+
+static void programs_by_their_memory(void **state)
+{
+	programs_apart(*state, (struct us_track_memory){ .page = 0x1000 },
+		       (struct us_track_memory){ .page = 0x2000 });
+}
+
+/* One that forked: its stack was copied, its page tables are the same. */
+static void a_program_whose_memory_moves(void **state)
+{
+	struct machine *m = *state;
+	m->t.memory = memory_of;
+	memory = (struct us_track_memory){ .root = 0x1000, .page = 0x5000 };
+	jump(m, MAIN, MAIN);
+	enter(m, MAIN, 4);
+	two_stacks(m, MAIN);
+	memory.page = 0x6000;
+	switch_stacks(m, G);
+	ret(m, F, 0x7ff8);
+	expect_path(m, "1000");
+}
+
 static void threads(void **state)
 {
 	struct machine *m = *state;
@@ -676,6 +767,10 @@ int main(void)
 			the_first_interrupt_behind_a_jump_by_pointer, start, stop),
 		cmocka_unit_test_setup_teardown(a_program_that_is_entered, start, stop),
 		cmocka_unit_test_setup_teardown(a_fault_at_the_start, start, stop),
+		cmocka_unit_test_setup_teardown(programs_by_their_tables, start, stop),
+		cmocka_unit_test_setup_teardown(programs_by_their_memory, start, stop),
+		cmocka_unit_test_setup_teardown(a_program_whose_memory_moves, start,
+						stop),
 		cmocka_unit_test_setup_teardown(threads, start, stop),
 		cmocka_unit_test_setup_teardown(a_jump_out_of_calls, start, stop),
 		cmocka_unit_test_setup_teardown(an_interrupt_within_a_jump_out_of_calls,

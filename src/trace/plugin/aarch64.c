@@ -49,3 +49,9 @@ void us_aarch64_flow(const uint8_t *code, size_t n, uint64_t pc,
 	if (x.kind == US_LINK_JUMP_INDIRECT && x.reg == US_AARCH64_LR)
 		ret->flow = US_FLOW_RETURN;
 }
+
+/* Arm ARM D19.2: TTBR0_EL1.BADDR, below the identifier; D1.4: PSTATE's mode. */
+uint64_t us_aarch64_program_root(uint64_t ttbr0, uint64_t cpsr)
+{
+	return cpsr & 0xf ? 0 : ttbr0 & 0x0000fffffffffffe;
+}

@@ -28,6 +28,11 @@ struct us_plugin_arch {
 	 * bytes from one to the next; what its address is a multiple of; how many there
 	 * are at least.  0: there are none such. */
 	uint32_t vector_stride, vector_align, vector_min;
+	/* QEMU's names of the registers that have the root of the page tables and the
+	 * privileges; of their values, the gpa of a program's page tables; 0: it is the
+	 * kernel.  NULL: not known. */
+	const char *root, *mode;
+	uint64_t (*program_root)(uint64_t root, uint64_t mode);
 };
 
 /* NULL: not known. */
@@ -49,15 +54,18 @@ bool us_plugin_may_jump_to(const struct us_plugin_arch *a, const uint8_t *code,
  * length: QEMU does not say in which mode the guest is.
  */
 void us_x86_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn *ret);
+uint64_t us_x86_program_root(uint64_t cr3, uint64_t cs);
 bool us_x86_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to);
 /* aarch64.c: A64 alone; AArch32 code is not understood. */
 void us_aarch64_flow(const uint8_t *code, size_t n, uint64_t pc,
 		     struct us_flow_insn *ret);
+uint64_t us_aarch64_program_root(uint64_t ttbr0, uint64_t cpsr);
 /* riscv.c: RV64GC. */
 void us_riscv_flow(const uint8_t *code, size_t n, uint64_t pc,
 		   struct us_flow_insn *ret);
 void us_riscv_far_flow(const uint8_t before[static 4], const uint8_t *code, size_t n,
 		       uint64_t pc, struct us_flow_insn *ret);
+uint64_t us_riscv_program_root(uint64_t satp, uint64_t priv);
 bool us_riscv_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to);
 
 #endif

@@ -45,6 +45,7 @@ static void on_stored(unsigned i, qemu_plugin_meminfo_t info, uint64_t gva, void
 {
 	const struct us_point *p = data;
 	struct us_plugin_vcpu *v = us_plugin_begin(i);
+	us_plugin_access(v, info, gva);
 	if (qemu_plugin_mem_is_store(info) && is_first(v))
 		us_track_link_saved(&v->tracker, &p->site, gva + p->bytes);
 	us_plugin_end(v);
@@ -54,6 +55,7 @@ static void on_loaded(unsigned i, qemu_plugin_meminfo_t info, uint64_t gva, void
 {
 	const struct us_point *p = data;
 	struct us_plugin_vcpu *v = us_plugin_begin(i);
+	us_plugin_access(v, info, gva);
 	if (!qemu_plugin_mem_is_store(info) && is_first(v))
 		us_track_link_loaded(&v->tracker, &p->site, gva + p->bytes);
 	us_plugin_end(v);
@@ -64,6 +66,7 @@ static void on_loaded_to_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t
 {
 	const struct us_point *p = data;
 	struct us_plugin_vcpu *v = us_plugin_begin(i);
+	us_plugin_access(v, info, gva);
 	if (!qemu_plugin_mem_is_store(info) && is_first(v)) {
 		us_track_link_loaded(&v->tracker, &p->site, gva + p->bytes);
 		us_track_link_return(&v->tracker, &p->site);

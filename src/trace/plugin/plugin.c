@@ -16,6 +16,7 @@
 #include "trace/plugin/calls.h"
 #include "trace/plugin/event_file.h"
 #include "trace/plugin/shared_file.h"
+#include "trace/plugin/space.h"
 #include "trace/plugin/syscalls.h"
 #include "trace/plugin/translate.h"
 
@@ -207,6 +208,8 @@ static void start_vcpu(qemu_plugin_id_t id, unsigned i)
 	}
 	us_plugin.vcpu[i].started = true;
 	find_counters();
+	if (!us_plugin.counts->calls_only)
+		us_space_start(i);
 	if (us_plugin.syscalls)
 		us_syscalls_start(i);
 	us_event_file_started(us_plugin.events, i);

@@ -72,3 +72,10 @@ bool us_riscv_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t t
 	}
 	return false;
 }
+
+/* Privileged architecture, 4.1.11: satp's page number; without translation there is one
+ * space.  QEMU's "priv" is 0 in user mode, and has the virtualization mode above it. */
+uint64_t us_riscv_program_root(uint64_t satp, uint64_t priv)
+{
+	return priv & 3 ? 0 : (satp & 0x00000fffffffffff) << 12;
+}

@@ -45,9 +45,12 @@ struct way {
 	bool strays; /* there may be some */
 };
 
-static __attribute__((__noinline__)) void
-call_slowly(struct us_plugin_vcpu *v, uint64_t sp, const struct us_point *p)
+static __attribute__((__noinline__)) void call_slowly(struct us_plugin_vcpu *v,
+						      qemu_plugin_meminfo_t info,
+						      uint64_t sp,
+						      const struct us_point *p)
 {
+	us_plugin_access(v, info, sp);
 	us_track_call(&v->tracker, &p->site, sp);
 	us_plugin_end(v);
 }
@@ -63,7 +66,7 @@ US_ALWAYS void hear_call(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 	if (w.strays && is_stray(v, info))
 		return;
 	if (!us_track_call_fast(&v->tracker, &p->site, sp, w.mode))
-		call_slowly(v, sp, p);
+		call_slowly(v, info, sp, p);
 }
 
 static __attribute__((__noinline__)) void return_slowly(struct us_plugin_vcpu *v,
@@ -71,6 +74,7 @@ static __attribute__((__noinline__)) void return_slowly(struct us_plugin_vcpu *v
 							uint64_t sp,
 							const struct us_point *p)
 {
+	us_plugin_access(v, info, sp);
 	us_track_return(&v->tracker, &p->site, sp,
 			1U << qemu_plugin_mem_size_shift(info));
 	us_plugin_end(v);
@@ -144,6 +148,7 @@ static void on_iret(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp, void *d
 		return;
 	us_plugin_begin(i);
 	v->iret = false;
+	us_plugin_access(v, info, sp);
 	us_track_iret(&v->tracker, &p->site, sp);
 	us_plugin_end(v);
 }

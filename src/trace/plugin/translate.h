@@ -7,6 +7,7 @@
 #include "trace/plugin/arch.h"
 #include "trace/plugin/points.h"
 #include "trace/plugin/qemu_api.h"
+#include "trace/plugin/registers.h"
 
 /* A vCPU, as the callbacks see it. */
 struct us_plugin_vcpu {
@@ -18,6 +19,12 @@ struct us_plugin_vcpu {
 	bool iret;		 /* its first load is yet to come */
 	bool was_reset; /* with the machine, while it waited; it is not told yet */
 	bool started;
+	struct us_registers space; /* space.h */
+	/* The access that is told of now, where what follows from it is not simple. */
+	struct {
+		qemu_plugin_meminfo_t info;
+		uint64_t gva;
+	} access;
 } __attribute__((__aligned__(64)));
 
 struct us_plugin {
@@ -82,6 +89,13 @@ static inline struct us_plugin_vcpu *us_plugin_begin(unsigned i)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	us_plugin_take_turn(i);
 	return v;
+}
+
+static inline void us_plugin_access(struct us_plugin_vcpu *v,
+				    qemu_plugin_meminfo_t info, uint64_t gva)
+{
+	v->access.info = info;
+	v->access.gva = gva;
 }
 
 static inline void us_plugin_end(struct us_plugin_vcpu *v)

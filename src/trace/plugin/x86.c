@@ -164,3 +164,9 @@ bool us_x86_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to)
 			return true;
 	return false;
 }
+
+/* Intel SDM volume 3, 4.5: the low 12 bits are flags or an identifier. */
+uint64_t us_x86_program_root(uint64_t cr3, uint64_t cs)
+{
+	return (cs & 3) == 3 ? cr3 & 0x000ffffffffff000 : 0;
+}
