@@ -146,8 +146,10 @@ static size_t add_beside(struct us_images *i, const char *path, bool given)
 	struct us_err e;
 	size_t n = 0;
 	int r = us_beside_find(path, NULL, &b);
-	for (size_t k = 0; r == 0 && k < b.n; k++)
+	for (size_t k = 0; r == 0 && k < b.n; k++) {
+		how.unproven = b.v[k].match == US_BESIDE_UNKNOWN;
 		n += add(i, b.v[k].path, &how, &e) == 0;
+	}
 	note_beside(i, path, &b, n);
 	us_beside_fini(&b);
 	return n;

@@ -53,6 +53,7 @@ struct us_images {
 		bool fixed;    /* the user says so: it is nowhere else */
 		bool given;    /* by the user, so nobody is blamed but the user */
 		bool guessed;  /* nobody named it: it is beside one without symbols */
+		bool unproven; /* then: the guest's memory has to show that it is it */
 		us_gva *start; /* of all functions, sorted, in the file's addresses */
 		size_t n_start;
 		us_gva text_start, text_end; /* in the file's; 0, 0: no code */

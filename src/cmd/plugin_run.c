@@ -67,16 +67,27 @@ static void guest_of_command(struct us_plugin_run *r)
 			to[i][0] = '\0';
 }
 
+/* The plugin compares nothing before it counts, so what is beside a kernel has to be of
+ * its build for certain. */
 static int open_images(struct us_plugin_run *r, struct us_err *e)
 {
 	const struct us_plugin_asked *a = r->asked;
+	const struct us_images *m = &r->images;
+	size_t n = 0;
 	int rc = us_images_open(&r->images, a->symbols, a->argv[0] ? &r->guest : NULL,
 				e);
-	for (size_t i = 0; rc == 0 && i < r->images.n; i++)
-		if (us_symbols_place(r->images.symbols, r->images.v[i].elf,
-				     &(struct us_symbol_place){
-					     .bias = r->images.v[i].bias }) < 0)
+	for (size_t i = 0; rc == 0 && i < m->n; i++) {
+		n += m->v[i].unproven;
+		if (!m->v[i].unproven &&
+		    us_symbols_place(
+			    m->symbols, m->v[i].elf,
+			    &(struct us_symbol_place){ .bias = m->v[i].bias }) < 0)
 			rc = us_fail(e, -ENOMEM, "out of memory");
+	}
+	if (n && n == m->n)
+		snprintf(r->images.note, sizeof(r->images.note),
+			 "the kernel is no ELF file, and of those beside it none is "
+			 "certain to be of its build");
 	return rc;
 }
 
@@ -306,6 +317,8 @@ int us_plugin_run_facts(const struct us_plugin_run *r, const struct us_plugin_fa
 			rc = us_writer_fact(w, facts[i].key, facts[i].value, e);
 	for (size_t i = 0; rc == 0 && i < r->images.n; i++) {
 		struct us_module m;
+		if (r->images.v[i].unproven)
+			continue;
 		struct us_place place = { .image = (uint8_t)i,
 					  .match = (uint8_t)f->match,
 					  .bias = r->images.v[i].bias };

@@ -257,6 +257,28 @@ class Hosts:
     def text(self, path):
         return open(path, errors="replace").read() if os.path.exists(path) else ""
 
+    def has_others_beside(self):
+        """A kernel that shows nothing of its code, beside the ELF file of another."""
+        folder = self.us.data("beside")
+        os.makedirs(folder)
+        kernel = os.path.join(folder, "kernel.img")
+        shutil.copy(self.elf, os.path.join(folder, "kernel.elf"))
+        # Linux's setup header (Documentation/arch/x86/boot.rst), with code that is packed
+        # in a way that nobody knows: it halts.
+        image = bytearray(random.Random(1).randbytes(64 << 10))
+        image[0x1f1], image[0x1fe:0x200], image[0x202:0x206] = 1, b"\x55\xaa", b"HdrS"
+        image[0x206:0x208], image[0x400:0x402] = b"\x0c\x02", b"\xf4\xeb"
+        with open(kernel, "wb") as f:
+            f.write(image)
+        said = self.us.run("count", "-d", "1", "-o", self.us.data(), "--",
+                           self.qemu.program, "-M", "q35", "-display", "none", "-net",
+                           "none", "-S", "-kernel", kernel).stderr
+        report = self.us.report()
+        named = [f["name"] for f in report["functions"] if f["known"]
+                 and f["name"][0] != "["]
+        check("no symbols" in said and not named and not report["modules"],
+              f"{named}, {report['modules']}: {said}")
+
     def has_labels(self):
         """Symbols in the midst of functions: these are called as often as before."""
         symbols = subprocess.run(["nm", "-S", self.elf], capture_output=True,
@@ -312,6 +334,8 @@ def main():
                        ("QEMU is of another version", hosts.is_of_another_version),
                        ("QEMU is for another guest", hosts.is_for_another_guest),
                        ("QEMU runs already", hosts.runs_already),
+                       ("another's symbols are beside the kernel",
+                        hosts.has_others_beside),
                        ("symbols within functions", hosts.has_labels)):
         tap.point(name, test)
     tap.end()
