@@ -105,6 +105,8 @@ def prepare(args, rig, where):
         raise Skip(f"{argv[0]} is not installed")
     if args.cpus:
         argv += ["-smp", str(args.cpus)]
+    if args.icount:
+        argv += ["-icount", "shift=0,sleep=off"]
     return argv + ["-accel", "tcg", "-nodefaults", "-display", "none", "-no-reboot",
                    "-gdb", f"unix:{gdb_socket(where)},server=on,wait=off"]
 
@@ -181,6 +183,8 @@ def main():
     p.add_argument("script", nargs="?")
     p.add_argument("--cpus", type=int, help="of the host, not as many as its row says")
     p.add_argument("--seconds", type=float, default=600, help="at most, then it failed")
+    p.add_argument("--icount", action="store_true",
+                   help="its clock counts instructions: 1 ns each, on a busy machine too")
     args = p.parse_args()
     args.build = os.path.abspath(args.build)
     with tempfile.TemporaryDirectory(prefix="uniscope-") as where:
