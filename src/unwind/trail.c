@@ -49,22 +49,48 @@ void us_trail_begin(struct us_walk *w)
 	use->top = s->base;
 }
 
-/* From its end on, how much of the stack is what it was. */
-static us_gva compare(struct us_walk *w)
+/* From its end on, how much of the stack is what it was: by blocks, or all of it. */
+static us_gva compare(struct us_trail *t, const struct us_stack_window *s)
 {
-	struct us_trail *t = w->u->trails.use.trail;
-	const struct us_stack_window *s = w->u->trails.use.window;
 	us_gva low = t->frame[t->n - 1].low, at = t->top;
 	for (unsigned i = t->n; i-- && low < s->base;)
 		low = t->frame[i].low;
 	if (low < s->base)
-		return t->top;
-	while (at - low >= BLOCK && !memcmp(s->bytes + (at - BLOCK - s->base),
-					    bytes_at(t, at - BLOCK), BLOCK))
-		at -= BLOCK;
-	while (at > low && s->bytes[at - 1 - s->base] == *bytes_at(t, at - 1))
-		at--;
+		return at;
+	while (at > low) {
+		size_t n = at - low < BLOCK ? at - low : BLOCK;
+		if (memcmp(s->bytes + (at - n - s->base), bytes_at(t, at - n), n))
+			break;
+		at -= n;
+	}
 	return at;
+}
+
+/* Would the step from this frame read again what it did? */
+static bool words_are(const struct us_walk *w, struct us_trail *t,
+		      const struct us_stack_window *s, const struct us_trail_frame *f)
+{
+	if (f->n_word > US_TRAIL_WORDS)
+		return false;
+	for (unsigned i = 0; i < f->n_word; i++) {
+		us_gva va = f->word[i];
+		if (va < s->base ||
+		    memcmp(s->bytes + (va - s->base), bytes_at(t, va), w->word))
+			return false;
+	}
+	return true;
+}
+
+static void compare_frames(const struct us_walk *w, struct us_trail_use *use)
+{
+	struct us_trail *t = use->trail;
+	unsigned n = 0;
+	use->same_from = compare(t, use->window);
+	while (n < use->at && (t->frame[n].low >= use->same_from ||
+			       words_are(w, t, use->window, &t->frame[n])))
+		n++;
+	use->n_same = n;
+	use->compared = true;
 }
 
 static bool same_state(const struct us_walk *w, const struct us_trail_frame *f)
@@ -120,9 +146,10 @@ static void close_frame(struct us_trail_use *use)
 {
 	if (!use->n)
 		return;
-	use->frame[use->n - 1].low = use->low;
-	use->frame[use->n - 1].missed = use->missed;
-	use->frame[use->n - 1].missed_last = use->missed_last;
+	struct us_trail_frame *f = &use->frame[use->n - 1];
+	f->low = use->low;
+	f->missed = use->missed;
+	f->missed_last = use->missed_last;
 	use->low = UINT64_MAX;
 	use->missed = 0;
 }
@@ -134,6 +161,7 @@ static void note(struct us_walk *w, const struct us_stack *out)
 	struct us_trail_frame *f = &use->frame[use->n++];
 	f->pc = w->pc;
 	f->known = w->known;
+	f->n_word = 0;
 	f->flags = w->flags;
 	f->n_switch = w->n_switch;
 	f->framed = w->framed;
@@ -156,9 +184,8 @@ bool us_trail_joins(struct us_walk *w, struct us_stack *out)
 	if (f && f->reg[sp] == w->reg[sp] && out->n + use->at - 1 <= US_MAX_FRAMES &&
 	    same_state(w, f)) {
 		if (!use->compared)
-			use->same_from = compare(w);
-		use->compared = true;
-		if (f->low >= use->same_from && still_missed(w, f->missed)) {
+			compare_frames(w, use);
+		if (use->at <= use->n_same && still_missed(w, f->missed)) {
 			close_frame(use);
 			take_over(w, use->at, out);
 			return true;
@@ -169,9 +196,20 @@ bool us_trail_joins(struct us_walk *w, struct us_stack *out)
 	return false;
 }
 
+static void note_word(struct us_trail_use *use, us_gva va)
+{
+	if (!use->n)
+		return;
+	struct us_trail_frame *f = &use->frame[use->n - 1];
+	if (f->n_word < US_TRAIL_WORDS)
+		f->word[f->n_word] = va;
+	f->n_word += f->n_word <= US_TRAIL_WORDS;
+}
+
 void us_trail_read(struct us_walk *w, us_gva va)
 {
 	struct us_trail_use *use = &w->u->trails.use;
+	note_word(use, va);
 	if (va < use->low)
 		use->low = va;
 	if (va + w->word > use->top)

@@ -4,9 +4,10 @@
  * unwound again.
  *
  * From one sample to the next the outer frames of a stack mostly stay.  Of each frame
- * the registers are kept as they were when its caller was looked for, and what memory
- * was read from there on outwards.  If an unwinding comes to a frame with the same
- * registers, and all that memory is the same, then so is the rest of the stack.
+ * the registers are kept as they were when its caller was looked for, and what words of
+ * memory were read for it.  If an unwinding comes to a frame with the same registers,
+ * and those words are the same from there on outwards, then so is the rest of the
+ * stack.
  *
  * Only of stacks that were copied, as only those can be compared; in one address space,
  * and in code of one width.  Each US_SITE_TRUST samples a stack is unwound as a whole,
@@ -19,6 +20,7 @@
 
 #define US_TRAIL_BYTES 16384 /* of a stack; a longer one has no trail */
 #define US_TRAILS      4     /* stacks by their place */
+#define US_TRAIL_WORDS 8     /* that are noted of a frame */
 
 struct us_walk;
 
@@ -29,7 +31,9 @@ struct us_trail_frame {
 	us_gva missed_last; /* of these, the one that was tried last */
 	uint32_t known;
 	uint8_t flags, n_switch, how, out_flags;
+	uint8_t n_word; /* that were read; more than are noted: any below */
 	bool framed, after_call;
+	us_gva word[US_TRAIL_WORDS];
 	uint64_t reg[US_MAX_GPR];
 };
 
@@ -53,7 +57,10 @@ struct us_trail_use {
 	unsigned joined;		      /* of it, that were taken over */
 	bool fresh;			      /* all is unwound anew */
 	bool compared;
-	us_gva same_from; /* if compared: all is as it was from here on */
+	/* If compared: all is as it was from here on ... */
+	us_gva same_from;
+	/* ... and so many of its frames read what they did, the outermost first. */
+	unsigned n_same;
 	us_gva low, top, missed, missed_last; /* of this frame's step */
 	unsigned n;			      /* frames noted, the innermost first */
 	unsigned n_reg;

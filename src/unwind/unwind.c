@@ -241,39 +241,59 @@ static void go_to(struct us_walk *w, const struct us_step *s)
 		narrow(w);
 }
 
-static void walk(struct us_walk *w, struct us_stack *out)
+static void note_frame(struct us_walk *w, const struct us_step *s, struct us_stack *out)
+{
+	out->how[out->n] = s->how;
+	out->flags[out->n] = s->flags;
+	if (s->exact && !us_walk_is_behind_trap(w, s->pc))
+		out->flags[out->n] |= US_PC_EXACT;
+	out->pc[out->n++] = s->pc;
+}
+
+/* Find the caller and go there; false: out says why the stack ends. */
+static bool go_up(struct us_walk *w, struct us_stack *out)
 {
 	struct us_step next;
+	enum us_step_result found = find_caller(w, &next);
+	if (found == US_STEP_ROOT) {
+		out->end = US_END_ROOT;
+		return false;
+	}
+	if (found == US_STEP_NO) {
+		/* By convention the outermost frame has 0 for the next. */
+		const struct us_walk_arch *a = w->u->arch;
+		bool bottom = us_walk_knows(w, a->fp) && w->framed &&
+			      (a->link || us_walk_knows(w, a->sp)) &&
+			      w->reg[a->fp] == 0;
+		out->end = bottom ? US_END_ROOT : w->end;
+		return false;
+	}
+	bool nowhere = is_nowhere(w, next.pc);
+	if (!nowhere)
+		us_known_step_keep(w, &next);
+	if (w->next_space)
+		change_space(w, out);
+	go_to(w, &next);
+	if (nowhere || is_data(w, &next)) {
+		out->end = US_END_NO_RULE;
+		return false;
+	}
+	note_frame(w, &next, out);
+	return true;
+}
+
+static void walk(struct us_walk *w, struct us_stack *out)
+{
+	struct us_step known;
 	while (out->n < US_MAX_FRAMES) {
 		if (us_trail_joins(w, out))
 			return;
-		enum us_step_result found = find_caller(w, &next);
-		if (found == US_STEP_ROOT) {
-			out->end = US_END_ROOT;
+		if (us_known_step(w, &known)) {
+			go_to(w, &known);
+			note_frame(w, &known, out);
+		} else if (!go_up(w, out)) {
 			return;
 		}
-		if (found == US_STEP_NO) {
-			/* By convention the outermost frame has 0 for the next. */
-			const struct us_walk_arch *a = w->u->arch;
-			bool bottom = us_walk_knows(w, a->fp) && w->framed &&
-				      (a->link || us_walk_knows(w, a->sp)) &&
-				      w->reg[a->fp] == 0;
-			out->end = bottom ? US_END_ROOT : w->end;
-			return;
-		}
-		bool nowhere = is_nowhere(w, next.pc);
-		if (w->next_space)
-			change_space(w, out);
-		go_to(w, &next);
-		if (nowhere || is_data(w, &next)) {
-			out->end = US_END_NO_RULE;
-			return;
-		}
-		out->how[out->n] = next.how;
-		out->flags[out->n] = next.flags;
-		if (next.exact && !us_walk_is_behind_trap(w, next.pc))
-			out->flags[out->n] |= US_PC_EXACT;
-		out->pc[out->n++] = next.pc;
 	}
 	out->end = US_END_DEPTH;
 }
@@ -316,8 +336,9 @@ void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs 
 		.word = (uint8_t)word,
 		.flags = regs->user ? US_PC_USER : 0,
 	};
-	for (unsigned i = 0; i < u->arch->n_reg; i++)
-		w.reg[i] = us_walk_wrap(&w, regs->gpr[i]);
+	memcpy(w.reg, regs->gpr, u->arch->n_reg * sizeof(*w.reg));
+	for (unsigned i = 0; word == 4 && i < u->arch->n_reg; i++)
+		w.reg[i] = us_walk_wrap(&w, w.reg[i]);
 	w.reg[u->arch->sp] = us_walk_wrap(&w, regs->sp);
 	w.reg[u->arch->fp] = us_walk_wrap(&w, regs->fp);
 	out->n = 1;
@@ -335,6 +356,7 @@ void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs 
 	if (!word)
 		return;
 	us_trail_begin(&w);
+	us_known_steps_begin(&w);
 	walk(&w, out);
 	us_trail_end(&w, out);
 }

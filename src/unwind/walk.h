@@ -10,6 +10,7 @@
 #ifndef US_UNWIND_WALK_H
 #define US_UNWIND_WALK_H
 
+#include "unwind/known_step.h"
 #include "unwind/site.h"
 #include "unwind/trail.h"
 
@@ -43,6 +44,7 @@ struct us_unwinder {
 	size_t window_len;
 	uint8_t bytes[US_STACK_WINDOW];
 	struct us_trails trails;
+	struct us_known_steps known_steps;
 };
 
 /* The current frame, and why the walk cannot go on. */

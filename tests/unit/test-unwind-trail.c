@@ -76,6 +76,12 @@ static struct us_regs put_stack(us_gva top)
 			     .bits = 64,
 			     .valid = UINT16_MAX,
 			     .space.mode = US_PAGING_OFF };
+	/* At the first instruction rbp is the caller's. */
+	if (depth && !random_below(3)) {
+		r.pc = CODE + f * APART;
+		r.sp = fp + 8;
+		r.fp = fp + FRAME;
+	}
 	r.gpr[US_X86_RSP] = r.sp;
 	r.gpr[US_X86_RBP] = r.fp;
 	r.gpr[US_X86_RBX] = random_below(2);
@@ -150,7 +156,10 @@ static void run(unsigned n, unsigned lies, bool whole)
 				    random_below(2) ? RETURN(random_below(FUNCTIONS), 0)
 						    : TOP - 8 * random_below(400));
 		/* What is not part of any frame's linkage. */
-		put(r.sp + 8 * random_below(3), random_below(1000));
+		for (unsigned k = random_below(4); depth && k--;)
+			put(r.fp - 0x20 + FRAME * random_below(depth) +
+				    8 * random_below(3),
+			    random_below(1000));
 		uint32_t len = (uint32_t)(TOP + 16 - r.sp);
 		if (!whole && !random_below(3))
 			len = random_below(len) & ~7u;

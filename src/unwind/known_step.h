@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * known_step.h: steps from frame to frame that were made before, so that where a stack
+ * is another than the one before (trail.h) not all of it is found out again.
+ *
+ * By its code alone, a frame's caller depends on the program counter, the stack
+ * pointer, the frame pointer, and the few words of the stack that were read for it.  If
+ * these are the same, so is the caller.  Only of copied stacks of x86, in 64-bit code
+ * and in one address space; and no longer than US_SITE_TRUST samples, because code may
+ * change, and what is known of it grows.
+ */
+#ifndef US_UNWIND_KNOWN_STEP_H
+#define US_UNWIND_KNOWN_STEP_H
+
+#include "guest/regs.h"
+
+#define US_KNOWN_STEPS 256
+#define US_KNOWN_WORDS 4 /* read for a step; one that took more is not kept */
+
+struct us_walk;
+struct us_step;
+
+struct us_known_steps {
+	struct us_space space;
+	unsigned change;     /* of the unwinder's code */
+	uint32_t generation; /* of steps in this space */
+	struct us_known_step {
+		us_gva pc, sp, fp;
+		uint32_t known, generation, epoch;
+		uint8_t flags, n_word;
+		bool framed, after_call;
+		us_gva at[US_KNOWN_WORDS];
+		uint64_t word[US_KNOWN_WORDS];
+		struct {
+			us_gva pc, sp, fp;
+			uint8_t how, flags;
+			bool sp_known, fp_known, framed;
+		} to;
+	} step[US_KNOWN_STEPS];
+};
+
+/* The walk is at its innermost frame, us_trail_begin() was called. */
+void us_known_steps_begin(struct us_walk *w);
+/* true: *ret is the step from this frame; but for its CALL, which is NULL. */
+bool us_known_step(struct us_walk *w, struct us_step *ret);
+/* That step was just found, and the walk has not gone on yet. */
+void us_known_step_keep(struct us_walk *w, const struct us_step *s);
+
+#endif
