@@ -296,6 +296,28 @@ static bool stack_is_whole(const struct us_stack *s)
 	return s->n == 3 && s->pc[1] == RET_INNER && s->pc[2] == RET_OUTER;
 }
 
+/* Where a stack ends at the end of a page, the next one is no part of it. */
+static void the_page_behind_a_stack_is_left_alone(void **state)
+{
+	(void)state;
+	struct us_backend *b = open_started(1, 20000);
+	struct us_unwinder *u;
+	struct us_capture c;
+	struct us_stack s;
+	put_entry(PT, 0x102, machine(DATA + 1) | 7);
+	assert_int_equal(us_unwinder_new(US_ARCH_X86_64, NULL, NULL, &u), 0);
+	for (unsigned i = 0; i < 300; i++) {
+		take_stack(b, u, &c, &s);
+		assert_true(stack_is_whole(&s));
+		uint32_t len = c.window.window[0].len;
+		assert_true(i > 130 ? len == 0x100 : len >= 0x100);
+		b->ops->release(b, &c);
+	}
+	assert_false(c.window.held);
+	us_backend_close(b);
+	us_unwinder_free(u);
+}
+
 /* When the copies have sufficed so often, the domain runs while they are unwound. */
 static void a_trusted_copy_lets_the_domain_go_on(void **state)
 {
@@ -718,6 +740,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_sample_is_one_call),
 		cmocka_unit_test(registers_of_all_are_read),
 		cmocka_unit_test(waiting_for_a_cpu_is_told),
+		cmocka_unit_test(the_page_behind_a_stack_is_left_alone),
 		cmocka_unit_test(a_trusted_copy_lets_the_domain_go_on),
 		cmocka_unit_test(a_stack_elsewhere_is_read_in_the_pause),
 		cmocka_unit_test(machine_frames_above_4_gib_lead_to_the_stack),

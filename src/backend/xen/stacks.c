@@ -60,13 +60,22 @@ static uint32_t copy(struct us_xen_stacks *s, const struct us_regs *regs, uint8_
 	return n;
 }
 
+/* What was needed, and some more; of this very stack, perhaps, it is known where it
+ * ends. */
+static uint32_t size_of(const struct us_xen_stack *v, us_gva sp)
+{
+	uint32_t size = v->need + v->need / 4 + MARGIN;
+	if (size > US_XEN_STACK_MOST)
+		size = US_XEN_STACK_MOST;
+	us_gva left = ((v->end - 1) | (PAGE - 1)) - sp;
+	return v->end > sp && left < size ? (uint32_t)left + 1 : size;
+}
+
 bool us_xen_stacks_copy(struct us_xen_stacks *s, unsigned vcpu,
 			const struct us_regs *regs, struct us_stack_copy *ret)
 {
 	struct us_xen_stack *v = &s->vcpu[vcpu];
-	v->size = v->need + v->need / 4 + MARGIN;
-	if (v->size > US_XEN_STACK_MOST)
-		v->size = US_XEN_STACK_MOST;
+	v->size = size_of(v, regs->sp);
 	*ret = (struct us_stack_copy){ .n_window = 1 };
 	ret->window[0] = (struct us_stack_window){ .base = regs->sp,
 						   .len = copy(s, regs, v->bytes,
@@ -74,6 +83,22 @@ bool us_xen_stacks_copy(struct us_xen_stacks *s, unsigned vcpu,
 						   .bytes = v->bytes };
 	ret->held = v->streak < v->wanted;
 	return !ret->held;
+}
+
+/* The furthest of the last FORGET samples to twice as many: at first more is read. */
+static void learn_end(struct us_xen_stack *v, us_gva sp, us_gva end)
+{
+	if (v->end <= sp || v->end - sp > US_XEN_STACK_MOST)
+		v->end = v->next_end = end; /* another stack */
+	if (end > v->end)
+		v->end = end;
+	if (end > v->next_end)
+		v->next_end = end;
+	if (++v->n_end < FORGET)
+		return;
+	v->end = v->next_end;
+	v->next_end = end;
+	v->n_end = 0;
 }
 
 void us_xen_stacks_learn(struct us_xen_stacks *s, unsigned vcpu,
@@ -84,12 +109,14 @@ void us_xen_stacks_learn(struct us_xen_stacks *s, unsigned vcpu,
 		v->need = c->deepest;
 	else
 		v->need -= (v->need - c->deepest) / FORGET;
+	learn_end(v, c->window[0].base, c->window[0].base + c->deepest);
 	/* Behind the end of the memory nothing is missing. */
 	uint64_t missed = c->missed_at - c->window[0].base;
 	if (!c->missed || (missed >= c->window[0].len && missed < v->size)) {
 		v->streak += v->streak < v->wanted;
 		return;
 	}
+	v->end = 0;
 	/* Perhaps the stack is deeper than those before. */
 	if (missed < US_XEN_STACK_MOST)
 		v->need = (uint32_t)missed;

@@ -3,11 +3,12 @@
  * xen/stacks.h: copies of a domain's stacks, so that it goes on while they are unwound.
  *
  * A copy begins at the stack pointer; how long it is, the stacks unwound from it say.
- * At first the domain stays paused until they are: what is not in the copy is read from
- * its memory, and nothing is lost.  Once the copies of a vCPU have sufficed so often in
- * succession, it is resumed as soon as they are made.  A stack that does not fit then
- * is cut, and the domain stays paused again, for much longer: a guest with stacks of
- * several kinds (user programs, interrupts on stacks of their own) has few cut ones.
+ * Of the page behind the one where they ended nothing is taken. At first the domain
+ * stays paused until they are: what is not in the copy is read from its memory, and
+ * nothing is lost.  Once the copies of a vCPU have sufficed so often in succession, it
+ * is resumed as soon as they are made.  A stack that does not fit then is cut, and the
+ * domain stays paused again, for much longer: a guest with stacks of several kinds
+ * (user programs, interrupts on stacks of their own) has few cut ones.
  */
 #ifndef US_BACKEND_XEN_STACKS_H
 #define US_BACKEND_XEN_STACKS_H
@@ -25,6 +26,9 @@ struct us_xen_stacks {
 		uint32_t need;	 /* bytes that were read of late */
 		uint32_t streak; /* copies in succession that sufficed ... */
 		uint32_t wanted; /* ... and that have to before it is trusted */
+		us_gva end;	 /* of this stack, of late; 0: not known */
+		us_gva next_end; /* the same, since a shorter time ... */
+		unsigned n_end;	 /* ... of so many samples */
 	} * vcpu;
 	unsigned n;
 };

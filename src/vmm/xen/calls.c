@@ -41,11 +41,25 @@ struct buffer {
 };
 #define BUFFER_PAGES ((sizeof(struct buffer) + US_XEN_PAGE - 1) / US_XEN_PAGE)
 
+/* The questions of a sample, in the buffer. */
+struct script {
+	unsigned n, at; /* that there are; whose answer was taken last */
+	multicall_entry_t *entry;
+	struct xen_domctl *op;
+	union vcpu_regs *regs;
+	/* What they are: the next sample mostly has the same. n 0: there are none. */
+	bool state, pause;
+	uint8_t kind;
+	uint32_t domain;
+	uint64_t vcpus, of_regs;
+};
+
 struct handle {
 	struct us_xen_libs *libs;
 	xencall_handle *call;
 	xenforeignmemory_handle *memory;
 	struct buffer *buffer;
+	struct script script;
 	uint32_t version; /* of the domctl interface */
 	char how[64];
 };
@@ -220,6 +234,7 @@ static int call_regs(void *ctx, const struct us_xen_domain *d, unsigned vcpu,
 {
 	struct handle *h = ctx;
 	union vcpu_regs *to = (union vcpu_regs *)h->buffer->bytes;
+	h->script.n = 0; /* they lie there */
 	ask_regs(prepare(h, 0, d->id), d, vcpu, to);
 	int r = domctl(h);
 	if (r == 0)
@@ -227,38 +242,41 @@ static int call_regs(void *ctx, const struct us_xen_domain *d, unsigned vcpu,
 	return r;
 }
 
-/* The parts of a look in the buffer. */
-struct script {
-	const struct handle *h;
-	uint32_t domain;
-	unsigned n, at; /* that there are; that was taken last */
-	multicall_entry_t *entry;
-	struct xen_domctl *op;
-	union vcpu_regs *regs;
-};
-
 static unsigned n_bits(uint64_t mask)
 {
 	return (unsigned)__builtin_popcountll(mask);
 }
 
-static struct script begin_script(const struct handle *h, uint32_t domain, unsigned n)
+static void begin_script(struct handle *h, const struct us_xen_domain *d,
+			 const struct us_xen_sample *l, uint64_t regs)
 {
-	struct script s = { .h = h, .domain = domain };
-	s.entry = (multicall_entry_t *)h->buffer->bytes;
-	s.op = (struct xen_domctl *)(s.entry + n);
-	uintptr_t behind = (uintptr_t)(s.op + n), size = __alignof__(union vcpu_regs);
-	s.regs = (union vcpu_regs *)((behind + size - 1) & ~(size - 1));
-	return s;
+	unsigned n = l->state + n_bits(l->vcpus) + l->pause + n_bits(regs);
+	struct script *s = &h->script;
+	*s = (struct script){ .state = l->state,
+			      .pause = l->pause,
+			      .kind = d->kind,
+			      .domain = d->id,
+			      .vcpus = l->vcpus,
+			      .of_regs = regs };
+	s->entry = (multicall_entry_t *)h->buffer->bytes;
+	s->op = (struct xen_domctl *)(s->entry + n);
+	uintptr_t behind = (uintptr_t)(s->op + n), size = __alignof__(union vcpu_regs);
+	s->regs = (union vcpu_regs *)((behind + size - 1) & ~(size - 1));
 }
 
-/* xen/include/public/xen.h, HYPERVISOR_multicall: each has a result of its own. */
-static struct xen_domctl *add(struct script *s, uint32_t cmd)
+/* Answers stand beside questions, which Xen leaves as they are. */
+static bool has_script(const struct script *s, const struct us_xen_domain *d,
+		       const struct us_xen_sample *l, uint64_t regs)
 {
-	struct xen_domctl *op = &s->op[s->n];
-	fill(s->h, op, cmd, s->domain);
-	s->entry[s->n] = (multicall_entry_t){ .op = __HYPERVISOR_domctl };
-	s->entry[s->n++].args[0] = (uintptr_t)op;
+	return s->n && s->state == l->state && s->pause == l->pause &&
+	       s->vcpus == l->vcpus && s->of_regs == regs && s->domain == d->id &&
+	       s->kind == d->kind;
+}
+
+static struct xen_domctl *add(struct handle *h, uint32_t cmd)
+{
+	struct xen_domctl *op = &h->script.op[h->script.n++];
+	fill(h, op, cmd, h->script.domain);
 	return op;
 }
 
@@ -279,28 +297,41 @@ static bool next_bit(uint64_t *mask, unsigned *v)
 	return true;
 }
 
-static void ask(struct script *s, const struct us_xen_domain *d,
-		const struct us_xen_sample *l, uint64_t regs)
+static void write_script(struct handle *h, const struct us_xen_domain *d,
+			 const struct us_xen_sample *l, uint64_t regs)
 {
 	unsigned v, n = 0;
+	begin_script(h, d, l, regs);
 	if (l->state)
-		add(s, XEN_DOMCTL_getdomaininfo);
+		add(h, XEN_DOMCTL_getdomaininfo);
 	for (uint64_t left = l->vcpus; next_bit(&left, &v);)
-		add(s, XEN_DOMCTL_getvcpuinfo)->u.getvcpuinfo.vcpu = v;
+		add(h, XEN_DOMCTL_getvcpuinfo)->u.getvcpuinfo.vcpu = v;
 	if (l->pause)
-		add(s, XEN_DOMCTL_pausedomain);
+		add(h, XEN_DOMCTL_pausedomain);
 	while (next_bit(&regs, &v))
-		ask_regs(add(s, 0), d, v, &s->regs[n++]);
+		ask_regs(add(h, 0), d, v, &h->script.regs[n++]);
 }
 
-static void take_all(struct script *s, const struct us_xen_domain *d,
+/* xen/include/public/xen.h, HYPERVISOR_multicall: each has a result of its own.  A call
+ * that was preempted has been written anew by Xen. */
+static void begin_answers(struct script *s)
+{
+	s->at = 0;
+	for (unsigned i = 0; i < s->n; i++) {
+		s->entry[i].op = __HYPERVISOR_domctl;
+		s->entry[i].args[0] = (uintptr_t)&s->op[i];
+	}
+}
+
+static void take_all(struct handle *h, const struct us_xen_domain *d,
 		     struct us_xen_sample *l, uint64_t regs)
 {
+	struct script *s = &h->script;
 	unsigned v, n = 0;
 	int code;
 	const struct xen_domctl *op = l->state ? take(s, &l->domain_code) : NULL;
 	if (op && l->domain_code == 0)
-		l->domain_code = take_domain(s->h, op, d->id, &l->domain);
+		l->domain_code = take_domain(h, op, d->id, &l->domain);
 	l->vcpus_known = l->regs_read = 0;
 	for (uint64_t left = l->vcpus; next_bit(&left, &v);) {
 		op = take(s, &code);
@@ -324,13 +355,14 @@ static int call_sample(void *ctx, const struct us_xen_domain *d,
 	uint64_t regs = l->pause ? l->regs : 0;
 	while (n_bits(regs) > US_XEN_LOOK_REGS)
 		regs &= ~(1ULL << (63 - __builtin_clzll(regs)));
-	struct script s = begin_script(
-		h, d->id, l->state + n_bits(l->vcpus) + l->pause + n_bits(regs));
-	ask(&s, d, l, regs);
-	if (h->libs->call2(h->call, __HYPERVISOR_multicall, (uintptr_t)s.entry, s.n) <
+	struct script *s = &h->script;
+	if (!has_script(s, d, l, regs))
+		write_script(h, d, l, regs);
+	begin_answers(s);
+	if (h->libs->call2(h->call, __HYPERVISOR_multicall, (uintptr_t)s->entry, s->n) <
 	    0)
 		return -errno;
-	take_all(&s, d, l, regs);
+	take_all(h, d, l, regs);
 	return 0;
 }
 
