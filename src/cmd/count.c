@@ -132,6 +132,8 @@ static int write_facts(const struct counting *n, const struct us_counts *c,
 			" jumps of functions to their own beginning count as calls",
 			c->head.n_unforeseen);
 	us_plugin_caution_of_trees(caution, &n->sums);
+	if (n->run.n_function)
+		us_plugin_caution_of_places(caution, &n->sums);
 	const struct us_plugin_facts f = {
 		.backend = "count",
 		.how = c->head.calls_only

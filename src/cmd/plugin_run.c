@@ -279,6 +279,24 @@ void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
 				  s->resets, s->resets + 1);
 }
 
+void us_plugin_caution_of_places(char text[static US_PLUGIN_CAUTION],
+				 const struct us_counts_sums *s)
+{
+	if (s->slide)
+		us_plugin_caution(
+			text,
+			"the image's code ran %#" PRIx64
+			" above where it was linked, without names: next time -e "
+			"ELF@%#" PRIx64 " -e ELF, and --deterministic or nokaslr, that "
+					"it is there again",
+			s->slide, s->slide);
+	else if (s->unnamed > s->insns / 10 * 9)
+		us_plugin_caution(
+			text, "nearly all instructions ran where the images have no "
+			      "code: programs, firmware, or a kernel that is not "
+			      "where it was linked (-e ELF@BIAS)");
+}
+
 int us_plugin_run_facts(const struct us_plugin_run *r, const struct us_plugin_facts *f,
 			struct us_writer *w, struct us_err *e)
 {

@@ -78,6 +78,9 @@ void us_plugin_caution(char text[static US_PLUGIN_CAUTION], const char *fmt, ...
 /* Of trees: what had no room in them, and resets of the machine. */
 void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
 				const struct us_counts_sums *s);
+/* Of images: their code ran elsewhere, or nearly none of it. */
+void us_plugin_caution_of_places(char text[static US_PLUGIN_CAUTION],
+				 const struct us_counts_sums *s);
 US_MUST_CHECK int us_plugin_run_facts(const struct us_plugin_run *r,
 				      const struct us_plugin_facts *f,
 				      struct us_writer *w, struct us_err *e);

@@ -183,6 +183,8 @@ static int write_facts(struct tracing *t, enum us_match match, struct us_err *e)
 			" events came too fast to be written (--filter, --ring)",
 			t->file.n_lost);
 	us_plugin_caution_of_trees(caution, &t->sums);
+	if (t->run.n_function && t->sums.insns)
+		us_plugin_caution_of_places(caution, &t->sums);
 	if (!t->file.head.has_time)
 		snprintf(insn_ns, sizeof(insn_ns), "%d", INSN_NS);
 	if (last && t->run.elapsed_ns && whole > last)

@@ -61,11 +61,22 @@ static int write_tree(const struct tree *t, unsigned vcpu, struct us_writer *w,
 			sums->calls += batch[n].calls;
 			if (batch[n].address == US_COUNTS_FULL)
 				sums->lost += batch[n].calls;
+			if (batch[n].address == US_COUNTS_UNNAMED)
+				sums->unnamed += batch[n].self;
 		}
 		r = us_writer_counted(w, vcpu, first, batch, n, e);
 	}
 	sums->insns += root.self;
+	sums->unnamed += root.self;
 	return r || !root.self ? r : us_writer_counted(w, vcpu, t->n, &root, 1, e);
+}
+
+/* Kernels execute a little of their code before it is mapped where it belongs. */
+static uint64_t slide_of(const struct us_counts *c, const struct us_counts_sums *s)
+{
+	const struct us_counts_head *h = us_counts_now(c);
+	bool much = c->head.calls_only || s->unnamed > s->insns / 100;
+	return much && h->n_slid > h->n_same / 6 ? h->slide : 0;
 }
 
 int us_counts_record(const struct us_counts *c, struct us_writer *w,
@@ -81,5 +92,6 @@ int us_counts_record(const struct us_counts *c, struct us_writer *w,
 		ret->resets += t.vcpu.resets;
 		ret->interrupts += t.vcpu.interrupts;
 	}
+	ret->slide = slide_of(c, ret);
 	return 0;
 }

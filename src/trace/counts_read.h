@@ -14,6 +14,8 @@ struct us_counts_sums {
 	unsigned n_vcpu; /* that were started */
 	uint64_t insns, calls;
 	uint64_t lost, too_deep, resets, interrupts;
+	uint64_t unnamed; /* of the instructions */
+	uint64_t slide;	  /* of the images' code, if much of it ran elsewhere; else 0 */
 };
 
 /* Is the code that was executed that of the images?  By the functions' first bytes. */

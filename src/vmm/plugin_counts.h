@@ -103,6 +103,9 @@ struct us_counts_head {
 	/* Where only calls are counted: functions that jump to their first instruction,
 	 * which the image's do not.  Each time counts as a call. */
 	uint64_t n_unforeseen;
+	/* So many of the images' functions were seen so far from where these have them
+	 * (gva, by wrapping around). */
+	uint64_t slide, n_slid;
 };
 
 #endif

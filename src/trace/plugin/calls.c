@@ -141,6 +141,7 @@ void us_calls_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	if (n && is_step(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0))))
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_step,
 						     QEMU_PLUGIN_CB_NO_REGS, NULL);
+	us_look_for_slide(tb, n);
 	for (size_t i = 0; i < n; i++)
 		add_insn(tb, i);
 	pthread_mutex_unlock(&lock);

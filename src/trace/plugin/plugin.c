@@ -330,7 +330,8 @@ static int make_files(const struct options *o, const struct us_functions *functi
 	us_plugin.api = (unsigned)qemu_plugin_version == 1 ? 1 : us_plugin.counts->api;
 	us_plugin.one_counter = us_plugin.api == 1 && us_plugin.counts->n_vcpu == 1;
 	us_plugin.counts->in_turns = us_plugin.counts->n_vcpu > 1;
-	if (us_points_init(&us_plugin.points, functions) < 0 || make_vcpus() < 0)
+	if (us_points_init(&us_plugin.points, functions) < 0 ||
+	    us_slide_init(&us_plugin.slide, functions) < 0 || make_vcpus() < 0)
 		r = complain("start", NULL, ENOMEM);
 	if (r == 0 && o->trace.path && o->syscalls.on)
 		r = trace_syscalls(&o->syscalls, info);

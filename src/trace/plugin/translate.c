@@ -540,6 +540,31 @@ static void learn_reset_vector(struct qemu_plugin_tb *tb)
 	us_plugin.begun = true;
 }
 
+void us_look_for_slide(struct qemu_plugin_tb *tb, size_t n)
+{
+	uint8_t code[sizeof(uint64_t)];
+	size_t at = 0;
+	uint64_t pc = n ? qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0)) : 0;
+	if (!us_plugin.slide.n || us_functions_find(&us_plugin.points.functions, pc))
+		return;
+	for (size_t i = 0; i < n && at < sizeof(code); i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		uint8_t copy[US_MAX_INSN];
+		size_t size = qemu_plugin_insn_size(insn);
+		if (size > US_MAX_INSN)
+			return;
+		const uint8_t *bytes = us_insn_bytes(insn, size, copy);
+		for (size_t k = 0; k < size && at < sizeof(code); k++)
+			code[at++] = bytes[k];
+	}
+	const struct us_slide_place *found =
+		at == sizeof(code) ? us_slide_see(&us_plugin.slide, pc, code) : NULL;
+	if (!found || found->votes < us_plugin.counts->n_slid)
+		return;
+	us_plugin.counts->slide = found->distance;
+	us_plugin.counts->n_slid = found->votes;
+}
+
 void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	struct us_block b = { .tb = tb, .n = qemu_plugin_tb_n_insns(tb) };
@@ -548,6 +573,7 @@ void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	note_thread();
 	if (!us_plugin.begun)
 		learn_reset_vector(tb);
+	us_look_for_slide(tb, b.n);
 	count_instructions(tb, b.n);
 	for (b.i = 0; b.i < b.n && !us_plugin.syscalls_alone; b.i++) {
 		b.insn = qemu_plugin_tb_get_insn(tb, b.i);

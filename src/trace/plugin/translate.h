@@ -8,6 +8,7 @@
 #include "trace/plugin/points.h"
 #include "trace/plugin/qemu_api.h"
 #include "trace/plugin/registers.h"
+#include "trace/plugin/slide.h"
 
 /* A vCPU, as the callbacks see it. */
 struct us_plugin_vcpu {
@@ -32,6 +33,7 @@ struct us_plugin {
 	bool begun; /* reset_vector is known */
 	uint64_t reset_vector;
 	struct us_points points;
+	struct us_slide slide;
 	struct us_plugin_vcpu vcpu[US_COUNTS_MAX_VCPU];
 	unsigned n_vcpu;
 	unsigned api;
@@ -63,6 +65,9 @@ const uint8_t *us_insn_bytes(const struct qemu_plugin_insn *insn, size_t n,
 /* Once for each function: are these n bytes at its start what the image has there? */
 void us_compare_code(const struct us_function_range *r, struct us_track_function *f,
 		     const uint8_t *bytes, size_t n);
+
+/* With the lock: is the block's code, of n instructions, the images', elsewhere? */
+void us_look_for_slide(struct qemu_plugin_tb *tb, size_t n);
 
 static inline struct us_plugin_vcpu *us_plugin_vcpu(unsigned i)
 {
