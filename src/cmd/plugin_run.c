@@ -288,7 +288,7 @@ void us_plugin_caution_of_places(char text[static US_PLUGIN_CAUTION],
 			"the image's code ran %#" PRIx64
 			" above where it was linked, without names: next time -e "
 			"ELF@%#" PRIx64 " -e ELF, and --deterministic or nokaslr, that "
-					"it is there again",
+			"it is there again",
 			s->slide, s->slide);
 	else if (s->unnamed > s->insns / 10 * 9)
 		us_plugin_caution(

@@ -140,7 +140,7 @@ class Code:
         self.calls = collections.defaultdict(set)  # start: of functions
         self.jumps = collections.defaultdict(set)
         self.kinds = collections.defaultdict(set)
-        self.last = {}
+        self.last, self.pages = {}, {}
         self.taken = {w for w in self.elf.words() if w in self.elf.symbols}
         for line in self._disassembly(path):
             self._take(line)
@@ -148,6 +148,17 @@ class Code:
             if self.last.get(start) not in ENDS:
                 self.jumps[start].add(next_)
         self.reached = {}
+
+    def _take_page(self, name, rest):
+        """aarch64: adrp and add make an address."""
+        page = re.match(r"(x\d+), ([0-9a-f]+)", rest) if name == "adrp" else None
+        if page:
+            self.pages[page[1]] = int(page[2], 16)
+        add = re.match(r"x\d+, (x\d+), #0x([0-9a-f]+)$", rest) if name == "add" else None
+        if add and add[1] in self.pages:
+            value = self.pages[add[1]] + int(add[2], 16)
+            if value in self.elf.symbols:
+                self.taken.add(value)
 
     def _disassembly(self, path):
         tool = OBJDUMP.get(self.elf.machine)
@@ -164,6 +175,7 @@ class Code:
         if not m:
             return
         here, rest = self.function(int(m[1], 16)), m[3].strip()
+        self._take_page(m[2], rest)
         kind = KINDS[self.elf.machine](m[2], rest)
         self.last[here] = kind
         self.kinds[here].add(kind)
