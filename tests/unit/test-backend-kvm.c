@@ -134,7 +134,7 @@ static void looks_are_true(void **state)
 	struct us_backend *b = open_kvm(r, 500);
 	assert_int_equal(b->n_vcpu, 2);
 	assert_true(b->caps & US_CAP_ALL_GPRS);
-	uint64_t n[2] = { 0 }, taken = 0, in_guest = 0, spins = 0, last = 0;
+	uint64_t n[2] = { 0 }, taken = 0, in_guest = 0, spins = 0, prints = 0, last = 0;
 	struct us_capture c;
 	while (n[0] + n[1] < 600) {
 		int got = b->ops->next(b, us_now_ns() + 10 * US_NS_PER_SEC, &c);
@@ -149,6 +149,8 @@ static void looks_are_true(void **state)
 			const char *f = us_elf_image_find(r->image, c.regs.pc)->name;
 			spins += !strcmp(f, "f60") || !strcmp(f, "f30") ||
 				 !strcmp(f, "f10") || !strcmp(f, "spin");
+			/* On an emulated host an exit takes as long as a spin. */
+			prints += !strcmp(f, "serial_write");
 			in_guest++;
 		}
 		b->ops->release(b, &c);
@@ -156,7 +158,8 @@ static void looks_are_true(void **state)
 	}
 	assert_true(n[0] > 200 && n[1] > 200);
 	assert_true(in_guest > 100);
-	assert_true(spins > in_guest / 3);
+	print_message("# %lu of %lu spin, %lu print\n", spins, in_guest, prints);
+	assert_true(spins > (in_guest - prints) / 3);
 	struct us_backend_counts k;
 	b->ops->counts(b, &k);
 	assert_int_equal(k.due, taken + k.late + k.backed_off + k.failed);
