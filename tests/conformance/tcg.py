@@ -147,9 +147,15 @@ class Counting:
         return self
 
     def __exit__(self, *_):
+        """uniscope ends its QEMU, but not where it is killed."""
         if self.run.poll() is None:
-            self.run.kill()
-            self.run.wait()
+            self.run.terminate()
+            try:
+                patience.communicate(self.run, 30)
+            except subprocess.TimeoutExpired:
+                os.kill(self.vm(), signal.SIGKILL)
+                self.run.kill()
+                self.run.wait()
         self.us.dir.cleanup()
 
 
