@@ -21,7 +21,7 @@ struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
 	if (!may_be_interrupt(t, f))
 		return NULL;
 	const struct us_track_frame *x = top(t);
-	bool jump = t->next == US_NEXT_JUMP;
+	bool jump = x && t->next == US_NEXT_JUMP;
 	struct us_track_doubt *d = &t->doubt[t->n_doubt];
 	f->doubts++;
 	d->function = f;
@@ -74,9 +74,8 @@ static const struct us_track_doubt *doubt_of_top(const struct us_tracker *t)
  * privilege level does not.
  */
 static bool is_there(const struct us_tracker *t, const struct us_track_doubt *d,
-		     uint64_t sp)
+		     const struct us_track_frame *x, uint64_t sp)
 {
-	const struct us_track_frame *x = top(t);
 	if (t->link)
 		return !sp && x->sp && !(d->jumped && x->sp == d->sp);
 	if (!d->jumped)
@@ -86,9 +85,9 @@ static bool is_there(const struct us_tracker *t, const struct us_track_doubt *d,
 }
 
 /* What it was taken for ends, and what is below goes on. */
-static void take_back(struct us_tracker *t, const struct us_track_doubt *d)
+static void take_back(struct us_tracker *t, const struct us_track_doubt *d,
+		      struct us_track_frame *x)
 {
-	struct us_track_frame *x = top(t);
 	if (d->jumped) {
 		x->doubted = false;
 		x->sp = d->sp;
@@ -104,11 +103,11 @@ static void take_back(struct us_tracker *t, const struct us_track_doubt *d)
 
 bool us_track_doubt_ends(struct us_tracker *t, uint64_t sp)
 {
-	const struct us_track_frame *x = top(t);
+	struct us_track_frame *x = top(t);
 	if (!x || !x->doubted || t->unsure)
 		return false;
 	const struct us_track_doubt *d = doubt_of_top(t);
-	if (!d || !is_there(t, d, sp))
+	if (!d || !is_there(t, d, x, sp))
 		return false;
 	d->function->by_interrupt = true;
 	t->vcpu->interrupts++;
@@ -116,6 +115,6 @@ bool us_track_doubt_ends(struct us_tracker *t, uint64_t sp)
 	if (t->vcpu->switches == d->switches)
 		us_tree_move(&t->tree, d->n_node, d->parent,
 			     us_track_interrupts_node(t));
-	take_back(t, d);
+	take_back(t, d, x);
 	return true;
 }
