@@ -89,11 +89,13 @@ int us_boot_variant_prepare(struct us_boot_variant *v, size_t n, struct us_err *
 
 /* ---- A run ---- */
 
-/* What a user would look at: the VMM's complaint, or the guest's last words. */
+/* What a user would look at: of a VMM that ended its complaint, else the guest's last
+ * words; or what else there is. */
 static const char *last_words(const struct us_boot_run *run, char *text, size_t size)
 {
-	const struct us_boot_tail *t = run->complained.n ? &run->complained
-							 : &run->said;
+	const struct us_boot_tail *t = run->ended ? &run->complained : &run->said;
+	if (!t->n)
+		t = run->ended ? &run->said : &run->complained;
 	size_t end = t->n;
 	while (end && strchr(" \r\n", t->text[end - 1]))
 		end--;
@@ -115,10 +117,14 @@ static int fail_unfinished(const struct us_boot_variant *v,
 	last_words(run, words, sizeof(words));
 	if (!words[0])
 		strcpy(words, "it wrote nothing");
-	if (!run->ended)
-		return us_fail(e, -ETIMEDOUT, "%s: %s was not reached in %.0f s: %s",
-			       name, missing, (double)v->timeout_ns / US_NS_PER_SEC,
-			       words);
+	if (!run->ended) {
+		us_fail(e, -ETIMEDOUT, "%s: %s was not reached in %.0f s: %s", name,
+			missing, (double)v->timeout_ns / US_NS_PER_SEC, words);
+		us_hint(e,
+			"-t TIME waits longer; a kernel that moves itself passes its "
+			"functions elsewhere (Linux: nokaslr)");
+		return -ETIMEDOUT;
+	}
 	if (WIFEXITED(run->status))
 		snprintf(how, sizeof(how), "status %d", WEXITSTATUS(run->status));
 	else
