@@ -68,8 +68,9 @@ static void on_stack(struct reader *r, struct vcpu *v, uint32_t number)
 {
 	uint32_t stack = number & US_EVENT_STACK_MASK;
 	if (number & US_EVENT_MOVED) {
+		bool unknown = stack >= STACKS || r->stack[stack].deep;
 		uint32_t top = close_function(r, stack, 0);
-		if (v->on < STACKS && stack >= STACKS)
+		if (v->on < STACKS && unknown)
 			r->stack[v->on].deep = true;
 		open_function(r, v->on, top);
 		return;
