@@ -142,19 +142,30 @@ static void add_entry(struct us_boot_plan *p, const struct us_elf_image *kernel)
 		p->n--;
 }
 
-bool us_boot_is_inside(const struct us_boot_point *p)
+bool us_boot_is_seen(const struct us_boot_point *p, enum us_boot_way way)
 {
-	return p->kind != US_BOOT_LAUNCH && p->kind != US_BOOT_SERIAL &&
-	       p->kind != US_BOOT_TEXT;
+	switch (p->kind) {
+	case US_BOOT_LAUNCH:
+	case US_BOOT_SERIAL:
+	case US_BOOT_TEXT:
+		return true;
+	case US_BOOT_VCPU:
+	case US_BOOT_START:
+	case US_BOOT_ENTRY:
+	case US_BOOT_SYMBOL:
+		return way >= US_BOOT_BY_BREAKPOINTS;
+	default:
+		return way == US_BOOT_BY_PLUGIN;
+	}
 }
 
 /* What nobody asked for, and nobody can see, is not waited for. */
-static int check_wanted(struct us_boot_plan *p, bool asked, bool inside,
+static int check_wanted(struct us_boot_plan *p, bool asked, enum us_boot_way way,
 			struct us_err *e)
 {
-	for (size_t i = 0; !inside && i < p->n; i++) {
+	for (size_t i = 0; i < p->n; i++) {
 		struct us_boot_point *x = &p->point[i];
-		if (!x->wanted || !us_boot_is_inside(x))
+		if (!x->wanted || us_boot_is_seen(x, way))
 			continue;
 		if (asked)
 			return us_fail(e, -ENOTSUP, "--until %s cannot be seen here",
@@ -165,14 +176,15 @@ static int check_wanted(struct us_boot_plan *p, bool asked, bool inside,
 }
 
 /* Of what there may be, the first that a run can end with. */
-static void want_something(struct us_boot_plan *p, bool inside)
+static void want_something(struct us_boot_plan *p, enum us_boot_way way)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->point[i].wanted)
 			return;
 	for (size_t i = 0; i < p->n; i++) {
 		enum us_boot_kind kind = p->point[i].kind;
-		if ((kind == US_BOOT_ENTRY && inside) || kind == US_BOOT_SERIAL) {
+		if ((kind == US_BOOT_ENTRY || kind == US_BOOT_SERIAL) &&
+		    us_boot_is_seen(&p->point[i], way)) {
 			p->point[i].wanted = true;
 			return;
 		}
@@ -205,7 +217,7 @@ static int add_wanted(struct us_boot_plan *p, const char *const *until, size_t n
 
 int us_boot_plan_make(struct us_boot_plan *p, const char *const *until, size_t n,
 		      const struct us_symbols *s, const struct us_elf_image *kernel,
-		      bool inside, struct us_err *e)
+		      enum us_boot_way way, struct us_err *e)
 {
 	p->n = 0;
 	p->full = false;
@@ -218,11 +230,11 @@ int us_boot_plan_make(struct us_boot_plan *p, const char *const *until, size_t n
 		r = us_fail(e, -E2BIG, "--until: at most %d points in all",
 			    US_BOOT_MAX_POINT);
 	if (r == 0)
-		r = check_wanted(p, n > 0, inside, e);
+		r = check_wanted(p, n > 0, way, e);
 	if (r < 0)
 		us_boot_plan_fini(p);
 	else
-		want_something(p, inside);
+		want_something(p, way);
 	return r;
 }
 

@@ -47,21 +47,25 @@ struct us_boot_plan {
 	bool full; /* more were asked for than there is room for */
 };
 
-/* Is it seen by QEMU's plugin alone? */
-bool us_boot_is_inside(const struct us_boot_point *p);
+/* What is seen of a guest: each sees what those before it see, and more. */
+enum us_boot_way {
+	US_BOOT_BY_OUTPUT,	/* of any VMM: what it writes */
+	US_BOOT_BY_BREAKPOINTS, /* of QEMU: by its stub, under KVM too */
+	US_BOOT_BY_PLUGIN,	/* of QEMU's TCG */
+};
+bool us_boot_is_seen(const struct us_boot_point *p, enum us_boot_way way);
 
 /*
  * until: "SYMBOL", "serial:REGEX", "first-idle", n of them; none: the first function of
  * the usual names that the images have, and what follows it as far as it comes soon.
- * s: the guest's images.  kernel: the one that is booted, or NULL.  inside: the plugin
- * is there. -ENOTSUP: what is asked for cannot be seen without it; -ENOENT: no such
- * function, the hint names those that are near; -EINVAL: no such expression; -E2BIG:
- * too many.
+ * s: the guest's images.  kernel: the one that is booted, or NULL.
+ * -ENOTSUP: what is asked for cannot be seen in this way; -ENOENT: no such function,
+ * the hint names those that are near; -EINVAL: no such expression; -E2BIG: too many.
  */
 US_MUST_CHECK int us_boot_plan_make(struct us_boot_plan *p, const char *const *until,
 				    size_t n, const struct us_symbols *s,
-				    const struct us_elf_image *kernel, bool inside,
-				    struct us_err *e);
+				    const struct us_elf_image *kernel,
+				    enum us_boot_way way, struct us_err *e);
 /* The first point of this kind; SIZE_MAX: there is none. */
 size_t us_boot_point_of(const struct us_boot_plan *p, enum us_boot_kind kind);
 /* The last one that is wanted. */

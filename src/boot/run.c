@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "boot/breakpoints.h"
 #include "vmm/launch.h"
 #include "vmm/plugin_boot.h"
 
@@ -24,8 +25,9 @@ struct booting {
 	struct us_boot_run *run;
 	struct us_launch *launch;
 	struct us_boot_file *file; /* NULL: there is no plugin */
-	size_t point_of[US_MAX_WATCH];
 	unsigned n_watch;
+	struct us_boot_breakpoints *stub; /* NULL: none, or not yet */
+	uint64_t stood_ns;		  /* for how long we have held the guest */
 	uint64_t start_ns;
 	uint64_t done_ns; /* when all that is wanted was passed; 0: not yet */
 	int out, error;	  /* what the VMM writes; -1: no more */
@@ -38,9 +40,9 @@ static void pass(struct booting *b, size_t point, uint64_t wall_ns, uint64_t cpu
 		 uint64_t insns)
 {
 	struct us_boot_moment *m = &b->run->at[point];
-	if (m->seen || wall_ns < b->start_ns)
+	if (m->seen || wall_ns < b->start_ns + b->stood_ns)
 		return;
-	*m = (struct us_boot_moment){ .wall_ns = wall_ns - b->start_ns,
+	*m = (struct us_boot_moment){ .wall_ns = wall_ns - b->start_ns - b->stood_ns,
 				      .cpu_ns = cpu_ns,
 				      .insns = insns,
 				      .seen = true };
@@ -61,10 +63,12 @@ static void watch(struct booting *b, size_t point, enum us_watch_event event,
 {
 	if (b->n_watch == US_MAX_WATCH)
 		return;
-	b->point_of[b->n_watch] = point;
-	b->file->watch[b->n_watch++] = (struct us_boot_watch){ .address = address,
-							       .event = event,
-							       .after = after };
+	b->file->watch[b->n_watch++] = (struct us_boot_watch){
+		.address = address,
+		.event = event,
+		.point = (uint32_t)point,
+		.after = after,
+	};
 }
 
 /* Idle is a guest once its last function was entered: firmware waits, too. */
@@ -78,7 +82,7 @@ static void fill_file(struct booting *b)
 		if (p->kind == US_BOOT_IDLE)
 			watch(b, i, US_WATCH_IDLE, 0, after);
 		if (p->kind == US_BOOT_ENTRY || p->kind == US_BOOT_SYMBOL)
-			after = b->n_watch;
+			after = (uint32_t)i;
 		for (size_t k = 0; k < p->n_address; k++)
 			watch(b, i, US_WATCH_INSN, p->address[k], US_WATCH_AT_ONCE);
 	}
@@ -116,9 +120,36 @@ static void read_file(struct booting *b)
 	for (unsigned i = 0; i < b->n_watch; i++) {
 		const struct us_boot_watch *w = &f->watch[i];
 		uint64_t wall = __atomic_load_n(&w->wall_ns, __ATOMIC_ACQUIRE);
-		if (wall)
-			pass(b, b->point_of[i], wall, w->cpu_ns, w->insns);
+		if (wall && w->point < b->plan->n)
+			pass(b, w->point, wall, w->cpu_ns, w->insns);
 	}
+}
+
+/* ---- What is seen by breakpoints ---- */
+
+static int connect_stub(struct booting *b, struct us_err *e)
+{
+	int r = us_boot_breakpoints_open(b->how->stub, b->plan, &b->stub, e);
+	if (r < 0)
+		return r == -EAGAIN ? 0 : r;
+	uint64_t ready = us_boot_breakpoints_ready_ns(b->stub);
+	pass(b, us_boot_point_of(b->plan, US_BOOT_VCPU), ready, cpu_now(b), 0);
+	b->stood_ns = us_boot_breakpoints_start_ns(b->stub) - ready;
+	pass(b, us_boot_point_of(b->plan, US_BOOT_START),
+	     us_boot_breakpoints_start_ns(b->stub), cpu_now(b), 0);
+	return 0;
+}
+
+static int hear_stub(struct booting *b, struct us_err *e)
+{
+	struct us_boot_hit hit;
+	int r = us_boot_breakpoints_hear(b->stub, &hit, e);
+	if (r <= 0)
+		return r;
+	if (hit.point < b->plan->n)
+		pass(b, hit.point, hit.at_ns, cpu_now(b), 0);
+	b->stood_ns += hit.go_ns - hit.at_ns;
+	return 0;
 }
 
 /* ---- What the VMM writes ---- */
@@ -225,9 +256,18 @@ static bool is_over(struct booting *b)
 static int wait_for_end(struct booting *b, struct us_err *e)
 {
 	for (;;) {
+		int stub = b->stub ? us_boot_breakpoints_fd(b->stub) : -1, r = 0;
 		struct pollfd p[] = { { .fd = b->out, .events = POLLIN },
-				      { .fd = b->error, .events = POLLIN } };
-		(void)poll(p, 2, POLL_MS);
+				      { .fd = b->error, .events = POLLIN },
+				      { .fd = stub, .events = POLLIN } };
+		(void)poll(p, 3, POLL_MS);
+		if (b->how->stub && !b->stub)
+			r = connect_stub(b, e);
+		else if (p[2].revents)
+			r = hear_stub(b, e);
+		/* It is told below if that is because the VMM has ended. */
+		if (r < 0 && !us_launch_ended(b->launch, NULL))
+			return r;
 		if (p[0].revents)
 			hear(b);
 		if (p[1].revents)
@@ -280,6 +320,7 @@ int us_boot_run(const struct us_boot_plan *p, const struct us_boot_how *how,
 	if (r == 0)
 		r = wait_for_end(&b, e);
 	us_launch_close(b.launch);
+	us_boot_breakpoints_close(b.stub);
 	read_file(&b);
 	if (b.out >= 0)
 		close(b.out);

@@ -29,6 +29,7 @@ struct us_boot_run {
 struct us_boot_how {
 	char *const *argv; /* the command, with all that is added to it */
 	const char *file;  /* of vmm/plugin_boot.h, is made; NULL: there is no plugin */
+	const char *stub;  /* the path of its GDB stub, for breakpoints; NULL: none */
 	uint64_t timeout_ns;
 	uint64_t linger_ns; /* for what is not wanted, once all that is was passed */
 	bool (*stopped)(void);

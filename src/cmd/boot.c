@@ -28,6 +28,7 @@ enum {
 struct settings {
 	struct us_boot_variant *variant;
 	struct us_symbol_files symbols;
+	const char *by;
 	const char *compare; /* a file with variants; NULL: one guest */
 	size_t n_run;	     /* 0: not said */
 	uint64_t timeout_ns;
@@ -92,7 +93,7 @@ static int boot_all(struct boot *b, struct us_err *e)
 {
 	const struct settings *s = b->set;
 	struct us_boot_variant *v = b->variant;
-	bool compare = !s->no_cost && !v->unseen[0];
+	bool compare = !s->no_cost && v->way != US_BOOT_BY_OUTPUT;
 	size_t serial = us_boot_point_of(&v->plan, US_BOOT_SERIAL);
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < s->n_run; i++) {
@@ -114,6 +115,7 @@ static int show(const struct boot *b, struct us_err *e)
 				    .run = v->seen,
 				    .n = v->n_seen,
 				    .vmm = v->vmm,
+				    .way = v->way,
 				    .unseen = v->unseen,
 				    .n_alone = b->n_alone };
 	size_t n, with = us_boot_point_of(&v->plan, US_BOOT_SERIAL), without = 1;
@@ -167,6 +169,7 @@ static int run_boot(int argc, char **argv)
 	us_plugin_run_catch_signals();
 	one.asked.symbols = &s.symbols;
 	one.timeout_ns = s.timeout_ns;
+	one.by = s.by;
 	int r;
 	if (s.compare) {
 		r = us_boot_compare(
@@ -195,6 +198,8 @@ static const struct us_option options[] = {
 	  US_IMAGE(struct settings, symbols) },
 	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
 	  US_FOLDER(struct settings, symbols) },
+	{ 0, "by", "WAY", "plugin, breakpoints or output (plugin if it can be)",
+	  US_TEXT(struct settings, by) },
 	{ 0, "compare", "FILE", "boot the variants of this JSON file in turn",
 	  US_TEXT(struct settings, compare) },
 	{ 0, "no-cost", NULL, "do not boot as often without being watched",

@@ -307,7 +307,7 @@ static void print(const struct comparison *c)
 	for (size_t i = 1; i < c->n; i++)
 		print_difference(c, i);
 	for (size_t i = 0; i < c->n; i++)
-		if (c->v[i].boot.unseen[0])
+		if (c->v[i].boot.way == US_BOOT_BY_OUTPUT)
 			printf("%s: its phases cannot be seen here: %s\n",
 			       c->v[i].boot.name, c->v[i].boot.unseen);
 }

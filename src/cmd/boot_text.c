@@ -65,7 +65,7 @@ static void print_unseen(const struct us_boot_report *r)
 	for (size_t i = 0; i < r->plan->n; i++) {
 		const struct us_boot_point *p = &r->plan->point[i];
 		char name[US_BOOT_NAME];
-		if (was_seen(r, i) || (us_boot_is_inside(p) && r->unseen[0]))
+		if (was_seen(r, i) || !us_boot_is_seen(p, r->way))
 			continue;
 		us_printable(name, sizeof(name), p->name);
 		printf("not seen: %s%s\n", name,
@@ -73,15 +73,15 @@ static void print_unseen(const struct us_boot_report *r)
 			       ? " (nothing came to standard output: -serial stdio)"
 			       : "");
 	}
-	for (size_t i = 0; i < r->plan->n && r->unseen[0]; i++) {
-		if (!us_boot_is_inside(&r->plan->point[i]))
+	for (size_t i = 0; i < r->plan->n; i++) {
+		if (us_boot_is_seen(&r->plan->point[i], r->way))
 			continue;
 		printf("%s%s",
 		       told ? ", " : "cannot be seen here: ", r->plan->point[i].name);
 		told = true;
 	}
 	if (told)
-		printf(": %s\n", r->unseen);
+		printf("%s%s\n", r->unseen[0] ? ": " : "", r->unseen);
 }
 
 static void print_cost(const struct us_boot_report *r)

@@ -12,7 +12,8 @@ struct us_boot_report {
 	size_t n; /* runs */
 	struct us_boot_summary summary;
 	const char *vmm;
-	const char *unseen; /* why the plugin sees nothing here; "": it does */
+	enum us_boot_way way;
+	const char *unseen; /* why there is no better one; "": there is none */
 	/* How much later the first serial byte comes because it was watched. */
 	struct us_estimate cost;
 	struct us_estimate alone; /* when it comes else */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define LINGER	   (500 * US_NS_PER_MS)
 #define LAST_WORDS 400 /* bytes of them that are shown */
@@ -55,16 +56,78 @@ static int make_plain(struct us_boot_variant *v, struct us_err *e)
 	return 0;
 }
 
-/* Where the plugin is not for this VMM, less is seen; why is told. */
-static void add_plugin(struct us_boot_variant *v)
+static int make_plugin(struct us_boot_variant *v, struct us_err *e)
 {
-	struct us_err why = { 0 };
 	v->with.verb = "see";
 	v->with.dir = v->run.dir;
 	v->with.boot = true;
 	us_plugin_run_path(&v->run, "boot", v->file);
-	if (us_plugin_command_make(&v->with, v->plain, &why) < 0)
-		snprintf(v->unseen, sizeof(v->unseen), "%s", why.msg);
+	return us_plugin_command_make(&v->with, v->plain, e);
+}
+
+/* The VMM waits for us before the guest's first instruction. */
+static int make_stub(struct us_boot_variant *v, struct us_err *e)
+{
+	static const char *const decided[] = { "gdb", "s", "S", NULL };
+	size_t n = 0;
+	if (strcmp(v->vmm, "qemu") != 0)
+		return us_fail(e, -ENOTSUP, "%s is no QEMU, which has a GDB stub",
+			       v->vmm);
+	if (has_any(v->plain, decided))
+		return us_fail(e, -ENOTSUP, "the command has a -gdb or -S of its own");
+	while (v->plain[n])
+		n++;
+	v->stubbed = calloc(n + 4, sizeof(*v->stubbed));
+	if (!v->stubbed)
+		return us_fail(e, -ENOMEM, "out of memory");
+	memcpy(v->stubbed, v->plain, n * sizeof(*v->plain));
+	us_plugin_run_path(&v->run, "stub", v->stub);
+	snprintf(v->stub_word, sizeof(v->stub_word), "unix:%s,server=on,wait=off",
+		 v->stub);
+	v->stubbed[n++] = (char *)(uintptr_t) "-gdb";
+	v->stubbed[n++] = v->stub_word;
+	v->stubbed[n] = (char *)(uintptr_t) "-S";
+	return 0;
+}
+
+static int make_nothing(struct us_boot_variant *v, struct us_err *e)
+{
+	(void)v;
+	(void)e;
+	return 0;
+}
+
+/* The best that is sure to work, or the one that is asked for; why no better one is
+ * told. */
+static int choose_way(struct us_boot_variant *v, struct us_err *e)
+{
+	static const struct {
+		const char *name;
+		enum us_boot_way way;
+		int (*make)(struct us_boot_variant *v, struct us_err *e);
+	} ways[] = { { "plugin", US_BOOT_BY_PLUGIN, make_plugin },
+		     { "breakpoints", US_BOOT_BY_BREAKPOINTS, make_stub },
+		     { "output", US_BOOT_BY_OUTPUT, make_nothing } };
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct us_err why = { 0 };
+		/* Not every KVM does what breakpoints want: only if they are asked for.
+		 */
+		if (v->by ? strcmp(v->by, ways[i].name) != 0
+			  : ways[i].way == US_BOOT_BY_BREAKPOINTS)
+			continue;
+		int r = ways[i].make(v, &why);
+		v->way = ways[i].way;
+		if (r == 0)
+			return 0;
+		*e = why;
+		if (v->by)
+			return r;
+		/* Why the best one is not there says most. */
+		if (!v->unseen[0])
+			snprintf(v->unseen, sizeof(v->unseen), "%s", why.msg);
+	}
+	return us_fail(e, -EINVAL, "--by %s: must be plugin, breakpoints or output",
+		       v->by ? v->by : "");
 }
 
 int us_boot_variant_prepare(struct us_boot_variant *v, size_t n, struct us_err *e)
@@ -72,15 +135,17 @@ int us_boot_variant_prepare(struct us_boot_variant *v, size_t n, struct us_err *
 	int r = us_plugin_run_prepare(&v->run, &v->asked, e);
 	if (r == 0)
 		r = make_plain(v, e);
+	if (r == 0)
+		r = choose_way(v, e);
 	if (r < 0)
 		return r;
-	add_plugin(v);
 	us_symbols_demangle(v->run.images.symbols, true);
 	r = us_boot_plan_make(&v->plan, v->until, v->n_until, v->run.images.symbols,
-			      v->run.images.n ? v->run.images.v[0].elf : NULL,
-			      !v->unseen[0], e);
+			      v->run.images.n ? v->run.images.v[0].elf : NULL, v->way,
+			      e);
 	if (r == -ENOTSUP)
-		us_hint(e, "--until serial:REGEX, for: %s", v->unseen);
+		us_hint(e, "--by breakpoints, or --until serial:REGEX, for: %s",
+			v->unseen);
 	v->seen = calloc(n, sizeof(*v->seen));
 	if (r == 0 && !v->seen)
 		r = us_fail(e, -ENOMEM, "out of memory for %zu runs", n);
@@ -133,23 +198,32 @@ static int fail_unfinished(const struct us_boot_variant *v,
 		       missing, words);
 }
 
-static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan, bool plugin,
-		struct us_boot_run *ret, struct us_err *e)
+static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
+		enum us_boot_way way, struct us_boot_run *ret, struct us_err *e)
 {
-	const struct us_boot_how how = {
-		.argv = plugin ? v->with.argv : v->plain,
-		.file = plugin ? v->file : NULL,
+	struct us_boot_how how = {
+		.argv = v->plain,
 		.timeout_ns = v->timeout_ns,
 		.linger_ns = LINGER,
 		.stopped = us_plugin_run_is_stopped,
 	};
-	return us_boot_run(plan, &how, ret, e);
+	if (way == US_BOOT_BY_PLUGIN) {
+		how.argv = v->with.argv;
+		how.file = v->file;
+	} else if (way == US_BOOT_BY_BREAKPOINTS) {
+		how.argv = v->stubbed;
+		how.stub = v->stub;
+	}
+	int r = us_boot_run(plan, &how, ret, e);
+	if (how.stub)
+		unlink(how.stub);
+	return r;
 }
 
 int us_boot_variant_boot(struct us_boot_variant *v, struct us_err *e)
 {
 	struct us_boot_run *run = &v->seen[v->n_seen];
-	int r = boot(v, &v->plan, !v->unseen[0], run, e);
+	int r = boot(v, &v->plan, v->way, run, e);
 	if (r == 0 && !run->whole)
 		r = fail_unfinished(v, run, e);
 	v->n_seen += r == 0;
@@ -160,7 +234,7 @@ int us_boot_variant_boot_alone(struct us_boot_variant *v,
 			       const struct us_boot_plan *plan, struct us_boot_run *ret,
 			       struct us_err *e)
 {
-	return boot(v, plan, false, ret, e);
+	return boot(v, plan, US_BOOT_BY_OUTPUT, ret, e);
 }
 
 void us_boot_variant_fini(struct us_boot_variant *v)
@@ -169,5 +243,6 @@ void us_boot_variant_fini(struct us_boot_variant *v)
 	us_plugin_run_fini(&v->run);
 	free(v->with.argv);
 	free(v->plain);
+	free(v->stubbed);
 	free(v->seen);
 }

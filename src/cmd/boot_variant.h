@@ -16,14 +16,19 @@ struct us_boot_variant {
 	struct us_plugin_asked asked; /* the command, and the symbols' files */
 	const char *until[US_BOOT_MAX_UNTIL];
 	size_t n_until;
+	const char *by; /* "plugin", "breakpoints", "output"; NULL: the best of
+			      the first and the last */
 	uint64_t timeout_ns;
 
-	struct us_plugin_run run;      /* the images, the folder */
+	struct us_plugin_run run; /* the images, the folder */
+	enum us_boot_way way;
 	struct us_plugin_command with; /* the plugin */
-	char **plain;		       /* the command without it */
+	char **plain;		       /* the command as it is */
+	char **stubbed;		       /* with a stub; NULL: there is none */
 	struct us_boot_plan plan;
-	char vmm[32], file[US_PLUGIN_PATH];
-	char unseen[600]; /* why there is no plugin; "": there is */
+	char vmm[32], file[US_PLUGIN_PATH], stub[US_PLUGIN_PATH];
+	char stub_word[US_PLUGIN_PATH + 32];
+	char unseen[600]; /* why there is no better way; "": there is none */
 	struct us_boot_run *seen;
 	size_t n_seen;
 };

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -80,8 +81,10 @@ static void become(const struct us_launch *l, char *const argv[], int report)
 	/* A session without a controlling terminal: it may read and write the terminal
 	 * and set its modes, and is never stopped or interrupted by it. */
 	setsid();
-	uint64_t now = us_now_ns();
 	int code = 0;
+	if (l->out >= 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		code = errno;
+	uint64_t now = us_now_ns();
 	if ((l->out >= 0 && dup2(l->out, STDOUT_FILENO) < 0) ||
 	    (l->error >= 0 && dup2(l->error, STDERR_FILENO) < 0))
 		code = errno;

@@ -42,7 +42,7 @@ US_MUST_CHECK int us_launch_start_plain(char *const argv[], struct us_launch **r
 					struct us_err *e);
 
 /* The same, and what it writes to its standard output and error goes to these, which
- * stay the caller's. */
+ * stay the caller's; and it is killed if we are: nobody else knows of it. */
 US_MUST_CHECK int us_launch_start_to(char *const argv[], int out, int error,
 				     struct us_launch **ret, struct us_err *e);
 

@@ -25,7 +25,10 @@ enum us_watch_event {
 struct us_boot_watch {
 	uint64_t address; /* gva */
 	uint32_t event;	  /* enum us_watch_event */
-	uint32_t after; /* counts once that one was seen; US_WATCH_AT_ONCE: any time */
+	uint32_t point;	  /* what it is for; several may be for the same */
+	/* Counts once one for this point was seen; US_WATCH_AT_ONCE: any time. */
+	uint32_t after;
+	uint32_t reserved;
 	/* Written by the plugin, when it is seen for the first time: */
 	uint64_t cpu_ns;  /* of the VMM's process */
 	uint64_t insns;	  /* executed before it, by all vCPUs; 0: not known */

@@ -12,9 +12,11 @@ import argparse
 import json
 import os
 import shutil
+import subprocess
 import tempfile
+import time
 
-from harness import Skip, Tap, Uniscope, check, note
+from harness import Skip, Tap, Uniscope, check, note, patience
 from tcg import Qemu
 
 CLOCK = ("-icount", "shift=3,sleep=off", "-rtc", "clock=vm,base=2020-01-01")
@@ -96,6 +98,18 @@ class Boots:
         text = self.boot("-n", "2", "--until", "kmain").stdout
         check("the observer:" in text and "kmain" in text, text)
 
+    def by_breakpoints(self):
+        """The same points as by the plugin, but for those that no address has."""
+        at, told = self.moments("-n", "2", "--by", "breakpoints", "--until", "kmain",
+                                "--until", "main_loop", elf=self.elf("leaf.elf"))
+        names = [p["name"] for p in told["points"] if not p["name"].startswith("first ser")]
+        check(names == ["VMM launched", "vCPU made", "first instruction", "kernel entry",
+                        "kmain", "main_loop"], f"{names}")
+        for k in range(2):
+            times = [at[n]["runs_ns"][k] for n in names]
+            note(f"run {k + 1}: {[t // 1000 for t in times]} us")
+            check(all(a <= b for a, b in zip(times, times[1:])), f"{times}")
+
     def variants(self, *rows, **more):
         path = self.us.data("variants.json")
         with open(path, "w") as f:
@@ -159,6 +173,8 @@ class Boots:
         self.complaint("did you mean kmain?", "--until", "kmian", code=3)
         self.complaint("no such function", "--until", "nowhere_at_all", code=3)
         self.complaint("must be a number from 1", "-n", "0", code=2)
+        self.complaint("must be plugin, breakpoints or output", "--by", "nothing")
+        self.complaint("-S of its own", "--by", "breakpoints", vm=("-S",))
         self.complaint("--until serial:(", "--until", "serial:(")
         self.complaint("start /nowhere/qemu-system-x86_64", program="/nowhere/qemu-system-x86_64",
                        code=3)
@@ -172,6 +188,27 @@ class Boots:
     def never_reached(self):
         self.complaint("serial:NEVER was not reached in 2 s", "--until", "serial:NEVER",
                        "-t", "2")
+
+    def killed(self):
+        """A VMM that waits for its debugger must not stay behind."""
+        for by in ("plugin", "breakpoints"):
+            log = self.us.data("pid")
+            run = subprocess.Popen(
+                [self.us.program, "boot", "--by", by, "--until", "serial:NEVER", "--",
+                 self.qemu.program, *PC, "-pidfile", log, "-kernel",
+                 self.elf("demo.elf")], stderr=subprocess.DEVNULL)
+            end = patience.clock() + 60
+            while not os.path.exists(log) or not open(log).read().strip():
+                check(patience.clock() < end, "QEMU has not started")
+                time.sleep(0.01)
+            vm = int(open(log).read())
+            run.kill()
+            run.wait()
+            while os.path.exists(f"/proc/{vm}"):
+                check(patience.clock() < end, f"QEMU {vm} is still there")
+                time.sleep(0.01)
+            if os.path.exists(log):
+                os.unlink(log)
 
     def other_vmm(self):
         """What is no QEMU: its output alone is seen, and why."""
@@ -192,11 +229,13 @@ class Boots:
         point("what watching costs is told", self.cost)
         point("a first function is found by itself", self.usual_names)
         point("another processor", self.another_processor)
+        point("the same points by breakpoints", self.by_breakpoints)
         point("variants are compared", self.compares)
         point("mistakes in the file of variants are told", self.compare_mistakes)
         point("mistakes are told", self.mistakes)
         point("a VMM that does not start says why", self.vmm_fails)
         point("a point that is never reached", self.never_reached)
+        point("QEMU ends with uniscope, however that ends", self.killed)
         point("a VMM that is no QEMU", self.other_vmm)
         self.tap.end()
 

@@ -44,7 +44,12 @@ static bool is_due(const struct us_boot_watch *w)
 {
 	if (is_seen(w))
 		return false;
-	return w->after >= n_watch || is_seen(&file->watch[w->after]);
+	if (w->after == US_WATCH_AT_ONCE)
+		return true;
+	for (unsigned k = 0; k < n_watch; k++)
+		if (file->watch[k].point == w->after && is_seen(&file->watch[k]))
+			return true;
+	return false;
 }
 
 /* Of two vCPUs that come at once, the later one may be written down. */

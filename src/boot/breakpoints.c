@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* breakpoints.c: see breakpoints.h. */
+#include "boot/breakpoints.h"
+
+#include "backend/gdb/client.h"
+#include "base/clock.h"
+#include "vmm/socket.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CONNECT_MS 1000
+#define MAX_FALSE  16		       /* stops at no breakpoint */
+#define PATIENCE   (5 * US_NS_PER_SEC) /* for an answer of a guest that stands */
+
+struct us_boot_breakpoints {
+	struct us_gdb gdb;
+	uint64_t ready_ns, start_ns;
+	struct {
+		uint64_t address;
+		size_t point;
+	} at[US_MAX_BREAKPOINT];
+	size_t n;
+	unsigned n_false;
+};
+
+static int ask(struct us_boot_breakpoints *b, const char *body, struct us_err *e)
+{
+	return us_gdb_ask_explain(&b->gdb, body, us_now_ns() + PATIENCE, e);
+}
+
+static int change(struct us_boot_breakpoints *b, char what, uint64_t address,
+		  struct us_err *e)
+{
+	char body[40];
+	snprintf(body, sizeof(body), "%c1,%" PRIx64 ",1", what, address);
+	int r = ask(b, body, e);
+	if (r == 0 && !us_gdb_said(&b->gdb, "OK"))
+		r = us_fail(e, -ENOTSUP,
+			    "the stub sets no breakpoint of the processor");
+	return r;
+}
+
+/* Functions first: what comes before them is of less use. */
+static int set_all(struct us_boot_breakpoints *b, const struct us_boot_plan *p,
+		   enum us_boot_kind kind, struct us_err *e)
+{
+	int r = 0;
+	for (size_t i = p->n; r == 0 && i-- > 0;) {
+		const struct us_boot_point *x = &p->point[i];
+		for (size_t k = 0; r == 0 && x->kind == kind && k < x->n_address; k++) {
+			if (b->n == US_MAX_BREAKPOINT)
+				return 0;
+			r = change(b, 'Z', x->address[k], e);
+			if (r < 0)
+				break;
+			b->at[b->n].address = x->address[k];
+			b->at[b->n++].point = i;
+		}
+	}
+	return r;
+}
+
+static int go_on(struct us_boot_breakpoints *b, uint64_t *ret_ns, struct us_err *e)
+{
+	int r = us_gdb_put(&b->gdb, "c");
+	if (r == 0)
+		r = us_gdb_flush(&b->gdb, us_now_ns() + PATIENCE);
+	*ret_ns = us_now_ns();
+	return r < 0 ? us_fail(e, r, "let the guest run: %s", b->gdb.why) : 0;
+}
+
+static int begin(struct us_boot_breakpoints *b, const struct us_boot_plan *p,
+		 struct us_err *e)
+{
+	int r = ask(b, "?", e);
+	b->ready_ns = us_now_ns();
+	/* QEMU tells single registers to those alone who have read what there are. */
+	if (r == 0)
+		r = ask(b, "qXfer:features:read:target.xml:0,ffb", e);
+	if (r == 0)
+		r = set_all(b, p, US_BOOT_SYMBOL, e);
+	if (r == 0)
+		r = set_all(b, p, US_BOOT_ENTRY, e);
+	return r < 0 ? r : go_on(b, &b->start_ns, e);
+}
+
+int us_boot_breakpoints_open(const char *path, const struct us_boot_plan *p,
+			     struct us_boot_breakpoints **ret, struct us_err *e)
+{
+	*ret = NULL;
+	if (access(path, F_OK) < 0)
+		return -EAGAIN;
+	int fd = us_socket_connect(path, CONNECT_MS, e);
+	if (fd == -ECONNREFUSED || fd == -ENOENT)
+		return -EAGAIN;
+	if (fd < 0)
+		return fd;
+	struct us_boot_breakpoints *b = calloc(1, sizeof(*b));
+	if (!b) {
+		close(fd);
+		return us_fail(e, -ENOMEM, "out of memory");
+	}
+	us_gdb_init(&b->gdb, fd);
+	int r = begin(b, p, e);
+	if (r < 0)
+		us_boot_breakpoints_close(b);
+	else
+		*ret = b;
+	return r;
+}
+
+int us_boot_breakpoints_fd(const struct us_boot_breakpoints *b)
+{
+	return b->gdb.fd;
+}
+
+uint64_t us_boot_breakpoints_ready_ns(const struct us_boot_breakpoints *b)
+{
+	return b->ready_ns;
+}
+
+uint64_t us_boot_breakpoints_start_ns(const struct us_boot_breakpoints *b)
+{
+	return b->start_ns;
+}
+
+/* The register of each breakpoint's address is asked for in turn: of the processors
+ * that QEMU emulates or runs here, the program counter has one of these numbers. */
+static int read_pc(struct us_boot_breakpoints *b, unsigned number, uint64_t *ret,
+		   struct us_err *e)
+{
+	char body[16];
+	snprintf(body, sizeof(body), "p%x", number);
+	int r = ask(b, body, e);
+	*ret = 0;
+	for (size_t i = 0; r == 0 && i + 1 < b->gdb.parser.len && i < 16; i += 2) {
+		int high = us_gdb_hex(b->gdb.parser.body[i]);
+		int low = us_gdb_hex(b->gdb.parser.body[i + 1]);
+		if (high < 0 || low < 0)
+			break;
+		*ret |= (uint64_t)(high << 4 | low) << 4 * i;
+	}
+	return r;
+}
+
+static int find_hit(struct us_boot_breakpoints *b, size_t *ret, struct us_err *e)
+{
+	static const unsigned numbers[] = { 16, 32,
+					    8 }; /* x86-64, arm64 and riscv, i386 */
+	*ret = b->n;
+	for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++) {
+		uint64_t pc;
+		int r = read_pc(b, numbers[k], &pc, e);
+		if (r < 0)
+			return r;
+		for (size_t i = 0; i < b->n; i++)
+			if (b->at[i].address == pc) {
+				*ret = i;
+				return 0;
+			}
+	}
+	return 0;
+}
+
+int us_boot_breakpoints_hear(struct us_boot_breakpoints *b, struct us_boot_hit *ret,
+			     struct us_err *e)
+{
+	size_t i;
+	int r = us_gdb_get(&b->gdb, 0);
+	*ret = (struct us_boot_hit){ .point = SIZE_MAX, .at_ns = us_now_ns() };
+	if (r == -ETIMEDOUT)
+		return 0;
+	if (r < 0)
+		return us_fail(e, r, "the stub: %s", b->gdb.why);
+	if (us_gdb_stop_kind(b->gdb.parser.body, b->gdb.parser.len) != US_GDB_STOPPED)
+		return 0;
+	r = find_hit(b, &i, e);
+	if (r == 0 && i == b->n && ++b->n_false > MAX_FALSE)
+		r = us_fail(e, -ENOTSUP,
+			    "the guest stops where no breakpoint is: this KVM does not "
+			    "do what they want");
+	if (r == 0 && i < b->n) {
+		ret->point = b->at[i].point;
+		r = change(b, 'z', b->at[i].address, e);
+		b->at[i] = b->at[--b->n];
+	}
+	if (r == 0)
+		r = go_on(b, &ret->go_ns, e);
+	return r < 0 ? r : 1;
+}
+
+void us_boot_breakpoints_close(struct us_boot_breakpoints *b)
+{
+	if (!b)
+		return;
+	us_gdb_fini(&b->gdb);
+	free(b);
+}
