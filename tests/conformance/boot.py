@@ -11,6 +11,7 @@ instruction a function was entered.
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -202,8 +203,11 @@ class Boots:
                 check(patience.clock() < end, "QEMU has not started")
                 time.sleep(0.01)
             vm = int(open(log).read())
+            with open(f"/proc/{vm}/cmdline") as f:
+                folder, = set(re.findall(r"/[a-z/]+/uniscope-\w+(?=/(?:boot|stub))", f.read()))
             run.kill()
             run.wait()
+            shutil.rmtree(folder)
             while os.path.exists(f"/proc/{vm}"):
                 check(patience.clock() < end, f"QEMU {vm} is still there")
                 time.sleep(0.01)
