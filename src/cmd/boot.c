@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* boot.c: `uniscope boot`: how long a guest takes to come to its functions. */
-#include "cmd/boot_text.h"
-#include "cmd/options.h"
 #include "cmd/boot_compare.h"
+#include "cmd/boot_text.h"
 #include "cmd/boot_variant.h"
+#include "cmd/options.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/text.h"
-#include "vmm/cmdline.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define MAX_RUNS     1000
 #define DEFAULT_RUNS 1
