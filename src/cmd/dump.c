@@ -42,7 +42,8 @@ struct settings {
 
 /* What was seen of one vCPU. */
 struct seen {
-	bool taken, has_stack;
+	bool taken, has_stack; /* something is known of it; its stack too */
+	bool done;	       /* another sample would tell no more */
 	uint8_t state;
 	struct us_regs regs;
 	struct us_stack stack;
@@ -90,15 +91,26 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 	return us_kernel_open(&d->kernel, &d->images, d->backend, e);
 }
 
+/* A capture without a stack.  In the VMM a vCPU stays for microseconds: the next sample
+ * may find the guest. */
+static bool take_state(struct dump *d, const struct us_capture *c)
+{
+	struct seen *s = &d->seen[c->vcpu];
+	if (!s->has_stack)
+		s->state = c->state;
+	s->taken = true;
+	return s->done = c->state != US_VCPU_EXIT || d->samples_left == 0;
+}
+
 /* Unwind one capture while it is held; again if that shows where an image is.  false:
  * that is not known yet, so another sample is worth while. */
 static bool take_sample(struct dump *d, struct us_capture *c, struct us_paging *p)
 {
 	struct seen *s = &d->seen[c->vcpu];
+	if (!us_capture_begin(c, p))
+		return take_state(d, c);
 	s->state = c->state;
 	s->regs = c->regs;
-	if (!us_capture_begin(c, p))
-		return s->taken = true;
 	us_unwind(d->unwinder, p, &c->regs, &s->stack);
 	uint64_t t_ns = us_now_ns() - d->begun_ns;
 	const struct us_live_sample sample = {
@@ -109,17 +121,18 @@ static bool take_sample(struct dump *d, struct us_capture *c, struct us_paging *
 	s->has_stack = true;
 	us_unwind(d->unwinder, p, &c->regs, &s->stack);
 	us_capture_judge(c, &s->stack);
-	s->taken = (us_images_know(&d->images, c) && !us_kernel_pending(&d->kernel) &&
-		    !c->cut) ||
-		   d->samples_left == 0;
-	return s->taken;
+	s->taken = true;
+	s->done = (us_images_know(&d->images, c) && !us_kernel_pending(&d->kernel) &&
+		   !c->cut) ||
+		  d->samples_left == 0;
+	return s->done;
 }
 
 static unsigned n_missing(const struct dump *d, uint64_t mask)
 {
 	unsigned n = 0;
 	for (unsigned i = 0; i < d->n_vcpu; i++)
-		n += !d->seen[i].taken && (!mask || mask >> i & 1);
+		n += !d->seen[i].done && (!mask || mask >> i & 1);
 	return n;
 }
 
@@ -140,7 +153,7 @@ static int capture_all(struct dump *d, uint64_t mask, struct us_err *e)
 		r = b->ops->next(b, limit, &c);
 		if (r <= 0)
 			continue;
-		bool done = c.vcpu >= d->n_vcpu || d->seen[c.vcpu].taken ||
+		bool done = c.vcpu >= d->n_vcpu || d->seen[c.vcpu].done ||
 			    take_sample(d, &c, &paging);
 		b->ops->release(b, &c);
 		if (done)
