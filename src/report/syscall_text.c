@@ -101,10 +101,32 @@ static unsigned n_arg(const struct us_syscall *c)
 	return n;
 }
 
+unsigned us_syscall_n_args(const struct us_syscall *c)
+{
+	return c->has_args ? n_arg(c) : 1; /* "?" */
+}
+
+static const struct us_syscall_text *text_of(const struct us_syscall *c,
+					     unsigned n_text, unsigned arg)
+{
+	for (unsigned k = 0; k < n_text; k++)
+		if (c->text[k].arg == arg)
+			return &c->text[k];
+	return NULL;
+}
+
+/* What the call reads may not have been in memory when it was entered. */
 unsigned us_syscall_n_before(const struct us_syscall *c)
 {
-	unsigned n = (unsigned)strcspn(args_of(c), "B"), all = n_arg(c);
-	return n < all ? n : all;
+	const char *args = args_of(c);
+	unsigned n = us_syscall_n_args(c);
+	for (unsigned i = 0; i < n; i++) {
+		bool read = args[i] == 's' || args[i] == 'b';
+		if (args[i] == 'B' ||
+		    (read && c->arg[i] && !text_of(c, c->n_text_before, i)))
+			return i;
+	}
+	return n;
 }
 
 /* The same letters as strace's. */
@@ -174,12 +196,10 @@ static void print_signal(FILE *out, int n)
 
 static void print_address(FILE *out, const struct us_syscall *c, unsigned i)
 {
-	for (unsigned k = 0; k < c->n_text; k++)
-		if (c->text[k].arg == i) {
-			print_text(out, &c->text[k]);
-			return;
-		}
-	if (c->arg[i])
+	const struct us_syscall_text *t = text_of(c, c->n_text, i);
+	if (t)
+		print_text(out, t);
+	else if (c->arg[i])
 		fprintf(out, "0x%" PRIx64, c->arg[i]);
 	else
 		fputs("NULL", out);

@@ -12,7 +12,9 @@
 /* "read", "syscall_0x1ff", or "?" if the number is not known. */
 const char *us_syscall_shown_name(const struct us_syscall *c,
 				  char buf[static US_SYSCALL_NAME]);
-/* How many of its arguments are known before it has returned. */
+/* How many arguments are shown; of these, from the first on, before it has returned:
+ * the same number at its entry and when it has ended. */
+unsigned us_syscall_n_args(const struct us_syscall *c);
 unsigned us_syscall_n_before(const struct us_syscall *c);
 /* The arguments from first on, up to before end, with the commas between them; if first
  * is not 0 with the one before, too.  Where none is known, "?". */

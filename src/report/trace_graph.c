@@ -220,7 +220,10 @@ static int call_begins(void *ctx, const struct us_syscall *c)
 	struct us_trace_out *o = ctx;
 	comment_begins(o, c);
 	fputc('(', o->out);
-	us_syscall_print_args(o->out, c, 0, us_syscall_n_before(c));
+	unsigned n = us_syscall_n_before(c);
+	us_syscall_print_args(o->out, c, 0, n);
+	if (n < us_syscall_n_args(c))
+		fputs(n ? ", ..." : "...", o->out);
 	fputs(") */\n", o->out);
 	return 0;
 }
@@ -229,6 +232,12 @@ static int call_ends(void *ctx, const struct us_syscall *c)
 {
 	struct us_trace_out *o = ctx;
 	comment_begins(o, c);
+	unsigned n = us_syscall_n_before(c);
+	if (n < us_syscall_n_args(c)) {
+		fputs(n ? "(..." : "(", o->out);
+		us_syscall_print_args(o->out, c, n, US_SYSCALL_ARGS);
+		fputc(')', o->out);
+	}
 	fputs(" = ", o->out);
 	us_syscall_print_result(o->out, c);
 	fputs(" */\n", o->out);

@@ -371,6 +371,7 @@ static int on_entered(struct us_syscalls *s, const struct told *t)
 	c->fate = m->has_number ? us_syscall_fate(m->abi, m->number)
 				: US_SYSCALL_RETURNS;
 	add_texts(c, m);
+	c->shown.n_text_before = c->shown.n_text;
 	s->entered[t->vcpu] = c;
 	return 0;
 }

@@ -41,6 +41,7 @@ struct us_syscall {
 	/* What it has read, and once it has ended what it has written. */
 	struct us_syscall_text text[2 * US_SYSCALL_TEXTS];
 	unsigned n_text;
+	unsigned n_text_before; /* of these: told when it was entered */
 };
 
 struct us_syscalls_ops {

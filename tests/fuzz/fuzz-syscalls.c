@@ -27,7 +27,8 @@ static void print(const struct seen *x, const struct us_syscall *c)
 {
 	char name[US_SYSCALL_NAME];
 	unsigned n = us_syscall_n_before(c);
-	must(us_syscall_shown_name(c, name) && n <= US_SYSCALL_ARGS);
+	must(us_syscall_shown_name(c, name) && n <= us_syscall_n_args(c) &&
+	     us_syscall_n_args(c) <= US_SYSCALL_ARGS);
 	us_syscall_print_args(x->out, c, 0, n);
 	us_syscall_print_args(x->out, c, n, US_SYSCALL_ARGS);
 	us_syscall_print_result(x->out, c);
