@@ -19,9 +19,13 @@
 #include "trace/events.h"
 #include "trace/syscall_table.h"
 
-#define US_SYSCALL_TEXTS   2U	 /* of a call */
-#define US_SYSCALL_TEXT	   1024U /* bytes of one, at most */
-#define US_SYSCALL_MESSAGE (US_SYSCALL_TEXTS * (US_SYSCALL_TEXT + 4) + 160)
+#define US_SYSCALL_TEXTS 2U    /* of a call */
+#define US_SYSCALL_TEXT	 1024U /* bytes of one, at most */
+/* Of a root, which page tables it is.  x86: PCIDs below, and what says that
+ * translations are kept; ARM's ASIDs above.  These change when a process goes to
+ * another vCPU. */
+#define US_SYSCALL_ROOT_MASK 0x0000fffffffff000ULL
+#define US_SYSCALL_MESSAGE   (US_SYSCALL_TEXTS * (US_SYSCALL_TEXT + 4) + 160)
 
 /* Stored. */
 enum us_syscall_told {

@@ -14,8 +14,6 @@
 /* An entry uses so much of a stack, which ends at a multiple of it. */
 #define STACK_PART 512U
 #define MAX_BELOW  64U /* calls that a thread has open */
-/* x86: PCIDs below, and what says that translations are kept; ARM's ASIDs above. */
-#define ROOT_MASK 0x0000fffffffff000ULL
 
 struct call {
 	struct us_syscall shown;
@@ -366,7 +364,7 @@ static int on_entered(struct us_syscalls *s, const struct told *t)
 	memcpy(c->shown.arg, m->arg, sizeof(c->shown.arg));
 	c->pc = m->pc;
 	c->sp = m->sp;
-	c->root = m->root & ROOT_MASK;
+	c->root = m->root & US_SYSCALL_ROOT_MASK;
 	c->pointer = m->thread;
 	c->fate = m->has_number ? us_syscall_fate(m->abi, m->number)
 				: US_SYSCALL_RETURNS;
@@ -415,7 +413,7 @@ static struct call *find_returned(struct us_syscalls *s,
 	struct call *c = s->slot[hash(m->pc, m->sp)];
 	for (unsigned i = 0; c && i < MAX_CHAIN; c = c->next, i++) {
 		if (c->pc == m->pc && c->sp == m->sp &&
-		    c->root == (m->root & ROOT_MASK) && is_same_thread(c, m))
+		    c->root == (m->root & US_SYSCALL_ROOT_MASK) && is_same_thread(c, m))
 			return c;
 	}
 	return NULL;

@@ -77,15 +77,16 @@ static void cut(struct out *x)
 {
 	const struct us_syscall_message m = { .has_regs = true, .number = GETPID };
 	call(x, B_STACK, m);
-	come_back(x, B_STACK, (struct us_syscall_message){ .has_regs = true, .value = 7 });
+	come_back(x, B_STACK,
+		  (struct us_syscall_message){ .has_regs = true, .value = 7 });
 }
 
 static struct us_syscall_message with_text(struct us_syscall_message m, uint8_t arg,
 					   const char *text)
 {
-	m.text[m.n_text++] = (struct us_syscall_text){
-		.arg = arg, .n = (uint16_t)strlen(text), .bytes = (const uint8_t *)text
-	};
+	m.text[m.n_text++] = (struct us_syscall_text){ .arg = arg,
+						       .n = (uint16_t)strlen(text),
+						       .bytes = (const uint8_t *)text };
 	return m;
 }
 
@@ -93,10 +94,9 @@ static struct us_syscall_message with_text(struct us_syscall_message m, uint8_t 
 static const struct us_syscall_message readlink_call = {
 	.has_regs = true, .number = READLINK, .arg = { 0x5c2c98, 0x7ffd, 4096 }
 };
-static const struct us_syscall_message readlink_return = { .has_regs = true,
-							   .has_number = true,
-							   .number = READLINK,
-							   .value = (uint64_t)-2 };
+static const struct us_syscall_message readlink_return = {
+	.has_regs = true, .has_number = true, .number = READLINK, .value = (uint64_t)-2
+};
 
 static void is_in(const struct out *x, const char *line)
 {

@@ -114,9 +114,14 @@ void us_syscall_texts_before(struct us_syscall_texts *t,
 	}
 }
 
+static uint64_t root_of(const struct us_syscall_message *m)
+{
+	return m->root & US_SYSCALL_ROOT_MASK;
+}
+
 static struct open_call *slot_of(const struct us_syscall_message *m)
 {
-	uint64_t h = (m->pc ^ m->sp >> 3 ^ m->root >> 7) * 0x9e3779b97f4a7c15;
+	uint64_t h = (m->pc ^ m->sp >> 3 ^ root_of(m) >> 7) * 0x9e3779b97f4a7c15;
 	return &calls[h >> 33 & (N_OPEN - 1)];
 }
 
@@ -125,7 +130,7 @@ void us_syscall_texts_remember(const struct us_syscall_message *m)
 	struct open_call *c = slot_of(m);
 	*c = (struct open_call){ .pc = m->pc,
 				 .sp = m->sp,
-				 .root = m->root,
+				 .root = root_of(m),
 				 .number = m->number,
 				 .abi = m->abi };
 	memcpy(c->arg, m->arg, sizeof(c->arg));
@@ -136,7 +141,7 @@ void us_syscall_texts_remember(const struct us_syscall_message *m)
 void us_syscall_texts_recall(struct us_syscall_message *m)
 {
 	const struct open_call *c = slot_of(m);
-	m->has_number = c->pc == m->pc && c->sp == m->sp && c->root == m->root &&
+	m->has_number = c->pc == m->pc && c->sp == m->sp && c->root == root_of(m) &&
 			c->abi == m->abi;
 	m->number = m->has_number ? c->number : 0;
 	if (m->has_number)
