@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAIL 0.025 /* on each side of an interval */
+#define TAIL 0.025 /* on each side of a median's interval */
 #define Z    1.959963984540054
 /* Values in both sets for which the distribution is counted out, not approximated. */
 #define MOST_EXACT 60
@@ -70,12 +70,13 @@ struct us_estimate us_rank_median(double *v, size_t n)
 /*
  * way[i * (most + 1) + u]: how often, of all orders of i values of one set among the j
  * of the other so far, u pairs have the one before the other (Mann and Whitney 1947).
- * As parts of all orders, so that nothing overflows.
+ * As parts of all orders, so that nothing overflows.  ret[u], u up to n_a * n_b, is for
+ * the caller to free.
  */
-static int exact_rank(size_t n_a, size_t n_b, size_t *ret)
+static int count_out(size_t n_a, size_t n_b, double **ret)
 {
 	size_t most = n_a * n_b, row = most + 1;
-	_cleanup_free_ double *way = calloc((n_a + 1) * row, sizeof(*way));
+	double *way = calloc((n_a + 1) * row, sizeof(*way));
 	if (!way)
 		return -ENOMEM;
 	way[0] = 1;
@@ -91,38 +92,117 @@ static int exact_rank(size_t n_a, size_t n_b, size_t *ret)
 				here[u] = here[u] * (1 - own) +
 					  (u >= j ? fewer[u - j] * own : 0);
 		}
+	memmove(way, way + n_a * row, row * sizeof(*way));
+	*ret = way;
+	return 0;
+}
+
+static bool is_counted_out(size_t n_a, size_t n_b)
+{
+	return n_a <= MOST_EXACT && n_b <= MOST_EXACT;
+}
+
+/* How many standard deviations so many pairs are below what is expected. */
+static double below(size_t n_a, size_t n_b, double pairs)
+{
+	double all = (double)n_a * (double)n_b;
+	return (all / 2 - pairs) / sqrt(all * (double)(n_a + n_b + 1) / 12);
+}
+
+/* The probability of a normal distribution on each side beyond z. */
+static double beyond(double z)
+{
+	return erfc(z / sqrt(2)) / 2;
+}
+
+/* The highest rank below which the shift is with no more than tail. */
+static int shift_rank(size_t n_a, size_t n_b, double tail, size_t *ret)
+{
+	size_t most = n_a * n_b;
+	_cleanup_free_ double *way = NULL;
 	double sum = 0;
-	for (*ret = 0; *ret < most; ++*ret) {
-		sum += way[n_a * row + *ret];
-		if (sum > TAIL)
+	*ret = 0;
+	if (!is_counted_out(n_a, n_b)) {
+		while (*ret < most / 2 &&
+		       beyond(below(n_a, n_b, (double)*ret + 1)) <= tail)
+			++*ret;
+		return 0;
+	}
+	if (count_out(n_a, n_b, &way) < 0)
+		return -ENOMEM;
+	for (; *ret < most; ++*ret) {
+		sum += way[*ret];
+		if (sum > tail)
 			break;
 	}
 	return 0;
 }
 
-static int shift_rank(size_t n_a, size_t n_b, size_t *ret)
-{
-	double pairs = (double)n_a * (double)n_b;
-	if (n_a <= MOST_EXACT && n_b <= MOST_EXACT)
-		return exact_rank(n_a, n_b, ret);
-	double rank = pairs / 2 - Z * sqrt(pairs * (double)(n_a + n_b + 1) / 12);
-	*ret = rank > 0 ? (size_t)floor(rank) : 0;
-	return 0;
-}
-
 int us_rank_shift(const double *a, size_t n_a, const double *b, size_t n_b,
-		  struct us_estimate *ret)
+		  double level, struct us_estimate *ret)
 {
 	size_t n = n_a * n_b, rank = 0;
 	*ret = (struct us_estimate){ 0 };
 	if (!n)
 		return 0;
 	_cleanup_free_ double *difference = malloc(n * sizeof(*difference));
-	if (!difference || shift_rank(n_a, n_b, &rank) < 0)
+	if (!difference || shift_rank(n_a, n_b, level / 2, &rank) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		difference[i] = b[i / n_a] - a[i % n_a];
 	sort(difference, n);
 	*ret = between(difference, n, rank);
 	return 0;
+}
+
+int us_rank_chance(const double *a, size_t n_a, const double *b, size_t n_b,
+		   double *ret)
+{
+	size_t n = n_a * n_b, not_more = 0, not_less = 0;
+	_cleanup_free_ double *way = NULL;
+	*ret = 1;
+	if (!n)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		not_more += b[i / n_a] <= a[i % n_a];
+		not_less += b[i / n_a] >= a[i % n_a];
+	}
+	size_t few = not_more < not_less ? not_more : not_less;
+	double sum = 0;
+	if (!is_counted_out(n_a, n_b)) {
+		sum = beyond(below(n_a, n_b, (double)few + 1));
+	} else {
+		if (count_out(n_a, n_b, &way) < 0)
+			return -ENOMEM;
+		for (size_t u = 0; u <= few; u++)
+			sum += way[u];
+	}
+	*ret = sum < 0.5 ? 2 * sum : 1;
+	return 0;
+}
+
+/* The least of those that have no level yet. */
+static size_t next_least(const double *chance, const double *level, size_t n)
+{
+	size_t least = n;
+	for (size_t i = 0; i < n; i++)
+		if (level[i] == 0 && (least == n || chance[i] < chance[least]))
+			least = i;
+	return least;
+}
+
+void us_rank_share_out(const double *chance, size_t n, double level, double *ret)
+{
+	size_t left = n;
+	for (size_t i = 0; i < n; i++)
+		ret[i] = 0;
+	for (; left; left--) {
+		size_t least = next_least(chance, ret, n);
+		if (chance[least] > level / (double)left)
+			break;
+		ret[least] = level / (double)left;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (ret[i] == 0)
+			ret[i] = level / (double)left;
 }

@@ -7,7 +7,13 @@
  * interval of a median is between two of the values (binomial: W. R. Thompson 1936);
  * the difference of two sets is the median of all differences, and its interval holds
  * those that the test of Mann, Whitney and Wilcoxon does not refuse (J. L. Hodges and
- * E. L. Lehmann 1963).  Intervals are of 95 %.
+ * E. L. Lehmann 1963).  Intervals of medians are of 95 %.
+ *
+ * Who makes many comparisons finds a difference by chance.  That this happens in no
+ * more than 5 of 100 sets of comparisons, some must be surer than others (S. Holm
+ * 1979): us_rank_chance() of each, us_rank_share_out(), then us_rank_shift() of each
+ * with the level that it got.  Its interval leaves out 0 if and only if Holm's method
+ * finds a difference.
  */
 #ifndef US_BASE_RANK_H
 #define US_BASE_RANK_H
@@ -25,9 +31,21 @@ struct us_estimate {
 /* v is sorted.  n 0: all is 0. */
 struct us_estimate us_rank_median(double *v, size_t n);
 
-/* How much longer those of b are than those of a.  0 or -ENOMEM. */
+#define US_RANK_LEVEL 0.05 /* of a single comparison, and of all together */
+
+/* How much longer those of b are than those of a; the interval misses that in no more
+ * than this part of all cases.  0 or -ENOMEM. */
 int us_rank_shift(const double *a, size_t n_a, const double *b, size_t n_b,
-		  struct us_estimate *ret);
+		  double level, struct us_estimate *ret);
+
+/* How often sets that do not differ are as different as these, or more: of the test of
+ * Mann, Whitney and Wilcoxon, both sides.  1: one is empty.  0 or -ENOMEM. */
+int us_rank_chance(const double *a, size_t n_a, const double *b, size_t n_b,
+		   double *ret);
+
+/* The level of each of n comparisons, of which these are the chances, for all together
+ * to have this one. */
+void us_rank_share_out(const double *chance, size_t n, double level, double *ret);
 
 /* Does the interval leave out that there is none? */
 static inline bool us_rank_differs(const struct us_estimate *shift)

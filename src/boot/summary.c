@@ -95,5 +95,5 @@ int us_boot_difference(const struct us_boot_run *a, size_t n_a, size_t point_a,
 	if (!x || !y)
 		return -ENOMEM;
 	return us_rank_shift(x, collect(a, n_a, point_a, NONE, AT, x), y,
-			     collect(b, n_b, point_b, NONE, AT, y), ret);
+			     collect(b, n_b, point_b, NONE, AT, y), US_RANK_LEVEL, ret);
 }

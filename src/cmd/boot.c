@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* boot.c: `uniscope boot`: how long a guest takes to come to its functions. */
 #include "cmd/boot_compare.h"
+#include "cmd/boot_picture.h"
 #include "cmd/boot_text.h"
 #include "cmd/boot_variant.h"
 #include "cmd/options.h"
@@ -23,13 +24,15 @@ struct settings {
 	struct us_symbol_files symbols;
 	const char *by;
 	const char *compare; /* a file with variants; NULL: one guest */
-	size_t n_run;	     /* 0: not said */
+	const char *out;     /* a picture; NULL: none */
+	struct us_boot_picture picture;
+	size_t n_run; /* 0: not said */
 	uint64_t timeout_ns;
 	bool json, no_cost;
 };
 
 struct boot {
-	const struct settings *set;
+	struct settings *set;
 	struct us_boot_variant *variant;
 	struct us_boot_plan serial_alone;
 	struct us_boot_run *alone;
@@ -101,6 +104,26 @@ static int boot_all(struct boot *b, struct us_err *e)
 	return r;
 }
 
+static int show_picture(const struct boot *b, const struct us_boot_report *r,
+			struct us_err *e)
+{
+	char about[128];
+	struct us_bar bar = { .name = "boot" };
+	const struct us_bars bars = { .title = "A boot, by its points",
+				      .about = about,
+				      .bar = &bar,
+				      .n = 1,
+				      .letters = us_boot_point_letters };
+	us_boot_bar_of_points(&bar, r->plan, &r->summary);
+	snprintf(about, sizeof(about),
+		 "%s, %zu run%s; medians, in ms; each part ends with the point that "
+		 "names it",
+		 r->vmm, r->n, r->n == 1 ? "" : "s");
+	if (!b->set->json)
+		us_boot_print_bars(&bars);
+	return us_boot_picture_write(&b->set->picture, &bars, b->set->json, e);
+}
+
 static int show(const struct boot *b, struct us_err *e)
 {
 	const struct us_boot_variant *v = b->variant;
@@ -124,7 +147,7 @@ static int show(const struct boot *b, struct us_err *e)
 		us_boot_print_json(&r);
 	else
 		us_boot_print(&r);
-	return 0;
+	return show_picture(b, &r, e);
 }
 
 /* Ends with the first byte. */
@@ -163,18 +186,23 @@ static int run_boot(int argc, char **argv)
 	one.asked.symbols = &s.symbols;
 	one.timeout_ns = s.timeout_ns;
 	one.by = s.by;
-	int r;
+	int r = us_boot_picture_open(&s.picture, s.out, &e);
+	if (r < 0) {
+		us_complain(&e);
+		return us_exit_code(r);
+	}
 	if (s.compare) {
-		r = us_boot_compare(
-			s.compare,
-			&(struct us_boot_compare_opts){ .n_run = s.n_run,
+		const struct us_boot_compare_opts o = { .n_run = s.n_run,
 							.timeout_ns = s.timeout_ns,
-							.json = s.json },
-			&e);
+							.by = s.by,
+							.json = s.json,
+							.picture = &s.picture };
+		r = us_boot_compare(s.compare, &o, &e);
 	} else {
 		s.n_run = s.n_run ? s.n_run : DEFAULT_RUNS;
 		r = boot_one(&b, &e);
 	}
+	us_boot_picture_close(&s.picture);
 	us_boot_variant_fini(&one);
 	if (r < 0)
 		us_complain(&e);
@@ -195,6 +223,8 @@ static const struct us_option options[] = {
 	  US_TEXT(struct settings, by) },
 	{ 0, "compare", "FILE", "boot the variants of this JSON file in turn",
 	  US_TEXT(struct settings, compare) },
+	{ 'o', "output", "FILE", "a picture, too: .html or .svg",
+	  US_TEXT(struct settings, out) },
 	{ 0, "no-cost", NULL, "do not boot as often without being watched",
 	  US_FLAG(struct settings, no_cost) },
 	{ 0, "json", NULL, "the same for programs, with each run",
@@ -211,6 +241,8 @@ static const char *const examples[] = {
 	"until the guest writes that",
 	"uniscope boot --compare variants.json -n 10\0"
 	"which of these boots sooner, and where the time goes",
+	"uniscope boot --compare variants.json -o boots.html\0"
+	"and a page with stacked bars of it",
 	NULL,
 };
 

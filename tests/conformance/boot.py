@@ -137,16 +137,43 @@ class Boots:
 
     def compare_mistakes(self):
         path = self.us.data("bad.json")
-        for content, said in (('{"variants": [}', "line 1"),
-                              ('{"variants": []}', "variants: must be a list"),
-                              ('{"variants": [{"name": "x"}]}', "variant 1, command"),
-                              ('{"variants": [{"nam": 1}]}', "nam: no such key"),
-                              ('{"runs": 0, "variants": [{"name": "x", "command": '
-                               '["true"]}]}', "runs: must be")):
+        good = '{"name": "x", "command": ["true"]}'
+        for content, said in (
+                ('{"variants": [}', "line 1: "),
+                ('{"runs": 3,\n\n"variants":\n[]}', "line 4: variants: must be a list"),
+                ('{"variants": [\n{"name": "x"}]}', "line 2: variant 1, command: must"),
+                ('{"variants": [{\n\n"nam": 1}]}', "line 3: variant 1, nam: no such key"),
+                (f'{{"variants": [{good},\n7]}}', "line 2: variant 2, variants: must be"),
+                (f'{{"variants": [{good},\n{good}]}}', "line 2: variant 2, name: another"),
+                (f'{{"variants": [{good}],\n "runs": 0}}', "line 2: runs: must be"),
+                (f'{{"variants": [{good}],\n "runs": "3"}}', "line 2: runs: must be"),
+                ('{"variants": [{"name": "x", "command": ["true"],\n"until": "kmain"}]}',
+                 "line 2: variant 1, until: must be a list"),
+                ('{"variants": [{"name": "x", "command": ["true"],\n"by": 1}]}',
+                 "line 2: variant 1, by: must be a text"),
+                (f'{{"variants": [{good}],\n "variants": []}}', "line 2: duplicate"),
+                ("", "line 1: "), ("\0", "line 1: ")):
             with open(path, "w") as f:
                 f.write(content)
             done = self.us.run("boot", "--compare", path, good=(1,))
-            check(said in done.stderr, f"{content}: {done.stderr}")
+            check(f"{path}, {said}" in done.stderr, f"{content}: {done.stderr}")
+        done = self.us.run("boot", "--compare", "/nowhere/v.json", good=(1, 3))
+        check("/nowhere/v.json: No such file" in done.stderr, done.stderr)
+
+    def pictures(self):
+        """By the suffix; a name that is none is told before anything is booted."""
+        for name, begin in (("boot.svg", "<svg "), ("boot.html", "<!DOCTYPE html>")):
+            path = self.us.data(name)
+            done = self.boot("--no-cost", "-o", path)
+            check(f"wrote {path}" in done.stdout, done.stdout)
+            with open(path, encoding="utf-8") as f:
+                text = f.read()
+            check(text.startswith(begin) and "kernel entry" in text, text[:200])
+        self.complaint("the suffix names no picture: .html or .svg", "-o", "boot.png")
+        self.complaint("create /nowhere/x.svg", "-o", "/nowhere/x.svg")
+        path = self.us.data("none.svg")
+        self.complaint("no such function", "--until", "nowhere_at_all", "-o", path, code=3)
+        check(not os.path.exists(path), "an empty picture is left")
 
     def usual_names(self):
         at, _ = self.moments()
@@ -236,6 +263,7 @@ class Boots:
         point("the same points by breakpoints", self.by_breakpoints)
         point("variants are compared", self.compares)
         point("mistakes in the file of variants are told", self.compare_mistakes)
+        point("a boot has a picture", self.pictures)
         point("mistakes are told", self.mistakes)
         point("a VMM that does not start says why", self.vmm_fails)
         point("a point that is never reached", self.never_reached)

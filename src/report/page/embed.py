@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Put page, style and script together, with their hashes in the page's Content
 Security Policy, and write them as two C strings: what comes before the data and what
-comes after.  embed.py NAME PAGE STYLE... SCRIPT... OUT.c; styles (.css) are joined to one, and so
+comes after.  embed.py NAME PAGE STYLE... [SCRIPT...] OUT.c; styles (.css) are joined to one, and so
 are scripts (.js)."""
 import base64
 import hashlib
@@ -32,8 +32,13 @@ def main(name, page, *parts):
     for text in (style, script):
         if '</s' in text.lower():
             sys.exit('embed.py: style or script would end its own element')
-    for key, value in (('@STYLE_HASH@', integrity(style)), ('@SCRIPT_HASH@', integrity(script)),
-                       ('@STYLE@', style), ('@SCRIPT@', script)):
+    # A picture has no policy, and not every page a script.
+    wanted = [('@STYLE@', style)]
+    if not page.startswith('<svg'):
+        wanted.append(('@STYLE_HASH@', integrity(style)))
+    if script:
+        wanted += [('@SCRIPT_HASH@', integrity(script)), ('@SCRIPT@', script)]
+    for key, value in wanted:
         if page.count(key) != 1:
             sys.exit('embed.py: the page must have %s once' % key)
         page = page.replace(key, value)
