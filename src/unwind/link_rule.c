@@ -13,6 +13,9 @@ struct us_link_flow {
 	const struct us_link_machine *machine;
 	struct us_code_path path;
 	struct us_link_state pending[US_CODE_MAX_PENDING]; /* at a path's slot */
+	/* Where a path from a function's start has led to last, and how. */
+	struct us_code_place place;
+	struct us_link_state arrived;
 };
 
 /* A path that is being followed. */
@@ -190,8 +193,11 @@ enum us_code_reach us_link_rule_from_start(struct us_link_flow *f,
 	struct path p = { .pc = at->start };
 	us_link_state_init(&p.st, f->machine);
 	us_code_path_start(&f->path);
+	f->place = (struct us_code_place){ 0 };
 	do {
 		if (reaches(f, at, p.pc, &p.st)) {
+			f->place = *at;
+			f->arrived = p.st;
 			rule_at(f, &p.st, rule);
 			return US_REACH_FLOW;
 		}
@@ -239,21 +245,43 @@ static bool rule_for(const struct us_link_flow *f, const struct us_link_state *s
 	return ret->base != US_BASE_NONE;
 }
 
+/* What a register holds at the place already, or the processor, by the way from the
+ * start: a word of the stack. */
+static struct us_link_value loaded(const struct us_link_flow *f,
+				   const struct us_code_place *at,
+				   struct us_link_value v)
+{
+	const struct us_link_state *st = &f->arrived;
+	struct us_link_value sp = st->reg[f->machine->sp], was = st->exit_pc;
+	bool is_there = at->start && f->place.start == at->start &&
+			f->place.pc == at->pc && f->place.after_call == at->after_call;
+	if (v.sym == US_LSYM_REG)
+		was = st->reg[v.off];
+	else if (v.sym != US_LSYM_EXIT)
+		return v;
+	if (!is_there || was.sym != US_LSYM_MEM_SP || sp.sym != US_LSYM_SP)
+		return v;
+	was.off -= sp.off;
+	return was;
+}
+
 /* What an exception broke off may be a function that has not saved its link register
  * yet; the handler gives it back. */
-static void rule_of_exit(const struct us_link_flow *f, const struct us_link_state *st,
-			 struct us_code_rule *ret)
+static void rule_of_exit(const struct us_link_flow *f, const struct us_code_place *at,
+			 const struct us_link_state *st, struct us_code_rule *ret)
 {
+	struct us_link_value pc = loaded(f, at, st->exit_pc);
 	struct us_link_value ra = st->reg[f->machine->ra];
 	struct us_link_value sp = st->reg[f->machine->sp];
 	struct origin o;
-	if (!rule_for(f, st, st->exit_pc, ret) || !origin_of(sp, &o))
+	if (!rule_for(f, st, pc, ret) || !origin_of(sp, &o))
 		return;
 	int64_t words = ((int64_t)ra.off - sp.off) / 8;
 	if (ra.sym == o.mem && words >= INT8_MIN && words < 0)
 		ret->ra_was = (int8_t)words;
-	/* On the way in there is still what the exception before has left. */
-	if (us_link_state_is_new(st, st->exit_pc))
+	/* On the way in there is still what the exception before has left.  At the last
+	 * instruction the stack was given back. */
+	if (us_link_state_is_new(st, st->exit_pc) || (ret->cfa == 0 && pc.off < sp.off))
 		ret->ra = US_RA_EXCEPTION;
 	if (us_link_state_is_new(st, ra))
 		ret->ra_was = 0;
@@ -307,7 +335,7 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 			return rule_for(f, &p->st, pc, ret) ? RETURNS : DEAD;
 		}
 		if (insn.kind == US_LINK_EXIT) {
-			rule_of_exit(f, &p->st, ret);
+			rule_of_exit(f, at, &p->st, ret);
 			return LEAVES;
 		}
 		if (insn.kind == US_LINK_STOP)

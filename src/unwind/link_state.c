@@ -9,9 +9,12 @@ static const struct us_link_value unknown;
 void us_link_state_init(struct us_link_state *st, const struct us_link_machine *m)
 {
 	memset(st, 0, sizeof(*st));
-	st->reg[m->sp].sym = US_LSYM_SP;
-	st->reg[m->fp].sym = US_LSYM_FP;
-	st->reg[m->ra].sym = US_LSYM_RA;
+	for (int i = 0; i < US_LINK_N_REG; i++)
+		st->reg[i] = (struct us_link_value){ i, US_LSYM_REG };
+	st->reg[m->sp] = (struct us_link_value){ 0, US_LSYM_SP };
+	st->reg[m->fp] = (struct us_link_value){ 0, US_LSYM_FP };
+	st->reg[m->ra] = (struct us_link_value){ 0, US_LSYM_RA };
+	st->exit_pc.sym = US_LSYM_EXIT;
 }
 
 static struct us_link_value plus(struct us_link_value v, int64_t imm)

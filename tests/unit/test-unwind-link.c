@@ -266,6 +266,69 @@ static bool read_entered(void *ctx, struct us_entered *ret)
 	return entered.valid;
 }
 
+/* The exit is a function of its own: each instruction of it, from when what it goes on
+ * with is in a register, to when it is in the processor and the stack given back. */
+static void arm_exception_returns(void **state)
+{
+	(void)state;
+	arm_exception(state);
+	CODE(0x4100, NOP, 0xa9415bf5,	     /* ldp x21, x22, [sp, #16] */
+	     bl(0x4108, 0x5000), 0xd5184035, /* msr elr_el1, x21 */
+	     0xd5184016,		     /* msr spsr_el1, x22 */
+	     0xa9407bfd,		     /* ldp x29, x30, [sp] */
+	     0x910083ff,		     /* add sp, sp, #32 */
+	     ERET);
+	CODE(0x5000, NOP, RET);
+	symbol(0x1000);
+	symbol(0x2000);
+	symbol(0x3000);
+	symbol(0x4000);
+	symbol(0x4100);
+	symbol(0x5000);
+	regs.gpr[US_AARCH64_LR] = 0x410c;
+	look(0x5000, STACK, STACK);
+	EXPECT(US_END_ROOT, 0x5000, 0x410c, 0x3004, 0x2010, 0x100c);
+	entered = (struct us_entered){ .pc = 0x3004, .valid = true };
+	for (us_gva pc = 0x4100; pc <= 0x411c; pc += 4) {
+		bool restored = pc >= 0x4118, last = pc == 0x411c;
+		regs.gpr[US_AARCH64_LR] = restored ? 0x2010 : 0x410c;
+		mem.read_entered = last ? read_entered : NULL;
+		look(pc, last ? STACK + 32 : STACK, restored ? STACK + 0x20 : STACK);
+		EXPECT(US_END_ROOT, pc, 0x3004, 0x2010, 0x100c);
+		assert_int_equal(out.how[1], US_HOW_INTERRUPT);
+		assert_true(out.flags[1] & US_PC_EXACT);
+	}
+	mem.read_entered = NULL;
+}
+
+/* What goes where its caller says is no exception's end. */
+static void arm_enters_by_eret(void **state)
+{
+	(void)state;
+	arm_chain();
+	CODE(0x3000, NOP, 0xd5184020, /* msr elr_el1, x0 */
+	     NOP, ERET);
+	symbol(0x1000);
+	symbol(0x2000);
+	symbol(0x3000);
+	put(STACK + 0x20, STACK + 0x40);
+	put(STACK + 0x28, 0x100c);
+	entered = (struct us_entered){ .pc = 0x1000, .valid = true };
+	mem.read_entered = read_entered;
+	regs.gpr[0] = 0x1000;
+	regs.gpr[US_AARCH64_LR] = 0x2010;
+	for (us_gva pc = 0x3000; pc < 0x3010; pc += 4) {
+		look(pc, STACK + 0x20, STACK + 0x20);
+		EXPECT(US_END_ROOT, pc, 0x2010, 0x100c);
+	}
+	regs.gpr[US_AARCH64_LR] = 0; /* nobody's call */
+	for (us_gva pc = 0x3000; pc < 0x3010; pc += 4) {
+		look(pc, STACK + 0x20, STACK + 0x20);
+		assert_int_equal(out.n, 1);
+	}
+	mem.read_entered = NULL;
+}
+
 /* Until the handler has put it on the stack, there is what the exception before has
  * left; the processor tells, or nobody. */
 static void arm_exception_is_not_kept_yet(void **state)
@@ -537,6 +600,33 @@ static void riscv_leaf(void **state)
 	assert_int_equal(out.pc[2], 0x100c);
 }
 
+static void riscv_exception_returns(void **state)
+{
+	(void)state;
+	riscv_chain();
+	CODE(0x4100, 0x00000013, 0x01013283, /* nop; ld t0, 16(sp) */
+	     0x14129073, 0x00813083,	     /* csrw sepc, t0; ld ra, 8(sp) */
+	     0x00013403, 0x02010113,	     /* ld s0, 0(sp); addi sp, sp, 32 */
+	     0x10200073);		     /* sret */
+	symbol(0x1000);
+	symbol(0x2000);
+	symbol(0x3000);
+	symbol(0x4100);
+	put(STACK, STACK + 0x40); /* s0 */
+	put(STACK + 8, 0x200c);	  /* ra */
+	put(STACK + 16, 0x3000);  /* sepc */
+	entered = (struct us_entered){ .pc = 0x3000, .valid = true };
+	for (us_gva pc = 0x4100; pc <= 0x4118; pc += 4) {
+		bool last = pc == 0x4118;
+		regs.gpr[US_RISCV_RA] = pc >= 0x4110 ? 0x200c : 0x4104;
+		mem.read_entered = last ? read_entered : NULL;
+		look(pc, last ? STACK + 0x20 : STACK,
+		     pc >= 0x4114 ? STACK + 0x40 : STACK);
+		EXPECT(US_END_ROOT, pc, 0x3000, 0x200c, 0x100c);
+	}
+	mem.read_entered = NULL;
+}
+
 /* A frame too large for one instruction: lui t0; add sp, sp, t0. */
 static void riscv_large_frame(void **state)
 {
@@ -578,6 +668,8 @@ int main(void)
 		ARM(arm_noreturn),
 		ARM(arm_exception),
 		ARM(arm_exception_is_not_kept_yet),
+		ARM(arm_exception_returns),
+		ARM(arm_enters_by_eret),
 		ARM(arm_table),
 		ARM(arm_cycles),
 		ARM(arm_entering),
@@ -585,6 +677,7 @@ int main(void)
 		ARM(arm_other_stack),
 		ARM(arm_gone),
 		RISCV(riscv_every_instruction),
+		RISCV(riscv_exception_returns),
 		RISCV(riscv_leaf),
 		RISCV(riscv_large_frame),
 		RISCV(riscv_record),
