@@ -4,7 +4,6 @@
 
 #include "backend/backend.h"
 #include "base/cleanup.h"
-#include "profile/interval.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +31,7 @@ struct counting {
 	bool ticks; /* only of running vCPUs */
 	struct recent *of;
 	uint64_t pairs[US_LAGS], samples, counted;
-	double weight[US_LAGS]; /* of a pair; 0: in the first pass */
+	double weight[US_LAGS][US_N_LAG_SUM]; /* of a pair; 0: in the first pass */
 	bool second;
 	uint64_t *distance;
 	size_t n_distance;
@@ -89,22 +88,29 @@ static uint32_t *mark_of(struct counting *n, uint32_t node)
 	return &n->mark[n->p->nodes.v[node].func];
 }
 
+static void add(double sum[US_N_LAG_SUM], const double weight[US_N_LAG_SUM])
+{
+	for (unsigned i = 0; i < US_N_LAG_SUM; i++)
+		sum[i] += weight[i];
+}
+
 /* The nodes of one stack up to the common caller, and the functions marked as only in
  * that stack: each once. */
 static void add_part(struct counting *n, uint32_t from, uint32_t to, uint32_t only,
-		     uint32_t both, double weight)
+		     uint32_t both, const double weight[US_N_LAG_SUM])
 {
 	const struct us_profile *p = n->p;
 	for (uint32_t i = from; i != to; i = p->nodes.v[i].parent) {
-		n->c->node[i].within += weight;
+		add(n->c->node[i].within, weight);
 		if (*mark_of(n, i) != only)
 			continue;
-		n->c->total[p->nodes.v[i].func].within += weight;
+		add(n->c->total[p->nodes.v[i].func].within, weight);
 		*mark_of(n, i) = both;
 	}
 }
 
-static void add_change(struct counting *n, uint32_t a, uint32_t b, double weight)
+static void add_change(struct counting *n, uint32_t a, uint32_t b,
+		       const double weight[US_N_LAG_SUM])
 {
 	const struct us_profile_node *v = n->p->nodes.v;
 	uint32_t top = common_caller(n->p, a, b), both = next_mark(n);
@@ -120,36 +126,43 @@ static void add_change(struct counting *n, uint32_t a, uint32_t b, double weight
 	add_part(n, a, top, only_a, both, weight);
 	add_part(n, b, top, only_b, both, weight);
 	if (v[a].func != v[b].func) {
-		n->c->self[v[a].func].within += weight;
-		n->c->self[v[b].func].within += weight;
+		add(n->c->self[v[a].func].within, weight);
+		add(n->c->self[v[b].func].within, weight);
 	}
 }
 
 /* One of the pair does not count. */
-static void add_outside(struct counting *n, uint32_t node, double weight)
+static void add_outside(struct counting *n, uint32_t node,
+			const double weight[US_N_LAG_SUM])
 {
 	const struct us_profile *p = n->p;
 	uint32_t seen = next_mark(n);
-	n->c->outside += weight;
-	n->c->self[p->nodes.v[node].func].outside += weight;
+	add(n->c->outside, weight);
+	add(n->c->self[p->nodes.v[node].func].outside, weight);
 	for (uint32_t i = node; i; i = p->nodes.v[i].parent) {
-		n->c->node[i].outside += weight;
+		add(n->c->node[i].outside, weight);
 		if (*mark_of(n, i) != seen)
-			n->c->total[p->nodes.v[i].func].outside += weight;
+			add(n->c->total[p->nodes.v[i].func].outside, weight);
 		*mark_of(n, i) = seen;
 	}
+}
+
+static void add_idle(struct counting *n, const double weight[US_N_LAG_SUM])
+{
+	for (unsigned i = 0; i < US_N_LAG_SUM; i++)
+		n->c->idle[i] += weight[i] * (double)n->counted / (double)n->samples;
 }
 
 static void add_pair(struct counting *n, const struct recent *r, unsigned lag,
 		     uint32_t node, bool idle)
 {
-	double weight = n->weight[lag];
+	const double *weight = n->weight[lag];
 	uint32_t other = r->node[lag];
 	n->pairs[lag]++;
 	if (!n->second)
 		return;
 	if (idle != r->idle[lag])
-		n->c->idle += weight * (double)n->counted / (double)n->samples;
+		add_idle(n, weight);
 	if (node && other && node != other)
 		add_change(n, node, other, weight);
 	else if (!node != !other)
@@ -200,9 +213,12 @@ static void take_all(struct counting *n)
 static void weigh(struct counting *n)
 {
 	for (unsigned k = 0; k < US_LAGS; k++)
-		if (n->pairs[k] >= LEAST_PAIRS && n->counted)
-			n->weight[k] = us_lag_weight[k + 1] / 2 / (double)n->pairs[k] *
-				       (double)n->samples / (double)n->counted;
+		for (unsigned i = 0; i < US_N_LAG_SUM; i++)
+			if (n->pairs[k] >= LEAST_PAIRS && n->counted)
+				n->weight[k][i] = us_lag_weight[i][k + 1] / 2 /
+						  (double)n->pairs[k] *
+						  (double)n->samples /
+						  (double)n->counted;
 }
 
 static int compare(const void *a, const void *b)
@@ -251,6 +267,8 @@ int us_changes_count(const struct us_profile *p, struct us_changes *ret)
 	take_all(&n);
 	weigh(&n);
 	ret->spread = spread_of(&n);
+	ret->samples = (double)n.samples;
+	ret->counted = (double)n.counted;
 	n.second = true;
 	take_all(&n);
 	return 0;
@@ -264,8 +282,12 @@ void us_changes_fini(struct us_changes *c)
 	*c = (struct us_changes){ 0 };
 }
 
-double us_changes_of(const struct us_changes *c, const struct us_change *x,
-		     double share)
+void us_changes_of(const struct us_changes *c, const struct us_change *x,
+		   struct us_span_error *ret)
 {
-	return x->within + (1 - 2 * share) * x->outside + share * share * c->outside;
+	double s = ret->share;
+	for (unsigned i = 0; i < US_N_LAG_SUM; i++)
+		ret->changes[i] = x->within[i] + (1 - 2 * s) * x->outside[i] +
+				  s * s * c->outside[i];
+	ret->compared = c->counted;
 }

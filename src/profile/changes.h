@@ -10,27 +10,31 @@
 #ifndef US_PROFILE_CHANGES_H
 #define US_PROFILE_CHANGES_H
 
+#include "profile/interval.h"
 #include "profile/profile_priv.h"
 
 /* Weighted sums of pairs of samples that differ. */
 struct us_change {
-	double within;	/* both count, one of them is in it */
-	double outside; /* one counts and is in it, the other does not count */
+	double within[US_N_LAG_SUM];  /* both count, one of them is in it */
+	double outside[US_N_LAG_SUM]; /* one counts and is in it, the other does not
+					 count */
 };
 
 struct us_changes {
 	struct us_change *node, *self, *total; /* by node; by function */
-	double outside;			       /* all pairs of which one counts */
-	double idle; /* pairs of which one is idle; for each sample, not counted one */
-	double spread; /* of the distances between samples: see interval.h */
+	double outside[US_N_LAG_SUM];	       /* all pairs of which one counts */
+	/* Pairs of which one is idle; for each sample, not counted one. */
+	double idle[US_N_LAG_SUM];
+	double spread;		 /* of the distances between samples: see interval.h */
+	double samples, counted; /* that were compared */
 };
 
 /* 0 or -ENOMEM. */
 US_MUST_CHECK int us_changes_count(const struct us_profile *p, struct us_changes *ret);
 void us_changes_fini(struct us_changes *c);
 
-/* For us_span_error.changes, of a share of the samples that count. */
-double us_changes_of(const struct us_changes *c, const struct us_change *x,
-		     double share);
+/* What us_span_error has of them, for ret->share of the samples that count. */
+void us_changes_of(const struct us_changes *c, const struct us_change *x,
+		   struct us_span_error *ret);
 
 #endif

@@ -20,7 +20,15 @@
 /* Hits that weigh as much as the assumption that samples are independent. */
 #define PRIOR_HITS 5
 
-const double us_lag_weight[US_LAGS + 1] = { 0.0846, 1.6332, -1.0374, 0.4686, -0.1490 };
+const double us_lag_weight[US_N_LAG_SUM][US_LAGS + 1] = {
+	[US_LAG_FIT] = { 0.0846, 1.6332, -1.0374, 0.4686, -0.1490 },
+	[US_LAG_BLOCK] = { 8, -1.75, -1.5, -1.25, -1, -0.75, -0.5, -0.25 },
+};
+
+/* Standard error of the sum over blocks, for independent samples: by the variance of
+ * one, times the root of the number of samples.  The root of the sum of the squares of
+ * its weights. */
+#define BLOCK_ERROR 2.96
 
 static double clamp01(double x)
 {
@@ -51,14 +59,22 @@ struct us_interval us_interval_wider(struct us_interval a, struct us_interval b)
 	return (struct us_interval){ fmin(a.low, b.low), fmax(a.high, b.high) };
 }
 
+static double by_blocks(const struct us_span_error *x, double one)
+{
+	double v = us_lag_weight[US_LAG_BLOCK][0] * one + x->changes[US_LAG_BLOCK];
+	/* The lower of two estimates: it must not be that by chance. */
+	return x->compared > 0 ? v + one * BLOCK_ERROR / sqrt(x->compared) : INFINITY;
+}
+
 double us_span_variance(const struct us_span_error *x)
 {
 	double one = x->share * (1 - x->share), least = LEAST;
-	double v = us_lag_weight[0] * one + x->changes;
+	double v = us_lag_weight[US_LAG_FIT][0] * one + x->changes[US_LAG_FIT];
 	if (x->spread < US_UNIFORM_SPREAD)
 		v -= (US_UNIFORM_SPREAD - x->spread) * one;
 	else
 		least = US_UNIFORM_SPREAD;
+	v = fmin(v, by_blocks(x, one));
 	v = fmin(fmax(v, least * one), one);
 	/* Distances that vary more are like independent samples by so much. */
 	double like_independent = (x->spread - US_UNIFORM_SPREAD) /

@@ -41,15 +41,27 @@ struct us_interval us_interval_wider(struct us_interval a, struct us_interval b)
 
 /* --- of the recorded span --- */
 
-#define US_LAGS 4 /* distances at which samples are compared */
+#define US_LAGS 7 /* distances at which samples are compared */
 
 /*
- * us_lag_weight[k]: of half the mean square of the difference of samples k apart, k
- * from 1; [0]: of the variance of one.  A fit for rectangular waves of all periods and
- * phases of exponential length, sampled at distances U(0.5, 1.5): see
- * tests/calibration/fit_lags.py, which prints it.
+ * Two sums over these distances, and each is the variance or more than it; so the lower
+ * one counts.
+ *
+ * US_LAG_FIT: a fit for rectangular waves of all periods and phases of exponential
+ * length, sampled at distances U(0.5, 1.5), from the shortest four.  It takes visits
+ * that are shorter than a period for random ones.
+ * US_LAG_BLOCK: the variance of the sum of US_LAGS + 1 samples that follow each other,
+ * for each of them (Bartlett's weights).  What the guest itself varies is in it, so it
+ * is far too large for what lasts long; but where visits come at regular times, few
+ * periods apart, they cannot fall together.
  */
-extern const double us_lag_weight[US_LAGS + 1];
+enum us_lag_sum { US_LAG_FIT, US_LAG_BLOCK, US_N_LAG_SUM };
+
+/*
+ * [][k]: weight of half the mean square of the difference of samples k apart, k from 1;
+ * [][0]: of the variance of one.  tests/calibration/fit_lags.py prints them.
+ */
+extern const double us_lag_weight[US_N_LAG_SUM][US_LAGS + 1];
 
 /* Of the distances between samples: their variance by the square of their mean. */
 #define US_UNIFORM_SPREAD (1 / 12.0)
@@ -57,8 +69,9 @@ extern const double us_lag_weight[US_LAGS + 1];
 struct us_span_error {
 	double share, n; /* n: samples */
 	double hits;	 /* of these that were in it; few give no variance */
-	double changes;	 /* sum over lags, as us_lag_weight says, for a sample */
 	double spread;	 /* of the distances */
+	double compared; /* samples that changes are from */
+	double changes[US_N_LAG_SUM]; /* sums over lags, for a sample */
 };
 /* Variance of the share times n; that of independent samples is share (1 - share). */
 double us_span_variance(const struct us_span_error *x);

@@ -211,7 +211,7 @@ static struct both intervals_of(const struct count *c, uint64_t hits,
 		.hits = (double)hits * scale,
 		.spread = c->changes.spread,
 	};
-	x.changes = us_changes_of(&c->changes, change, x.share);
+	us_changes_of(&c->changes, change, &x);
 	for (unsigned j = 0; j < US_COSINES; j++) {
 		sum[j] = wave[j] * scale;
 		everything[j] = c->wave[j] * scale;
@@ -277,8 +277,9 @@ static void idle_interval(struct us_profile *p, const struct us_changes *changes
 	struct us_span_error x = { .share = all > 0 ? idle / all : 0,
 				   .n = all,
 				   .hits = idle,
-				   .changes = changes->idle,
-				   .spread = changes->spread };
+				   .spread = changes->spread,
+				   .compared = changes->samples };
+	memcpy(x.changes, changes->idle, sizeof(x.changes));
 	struct both b = both_of(&x, waves, all_waves, p->idle.n);
 	p->sum.idle_low = b.span.low;
 	p->sum.idle_high = b.span.high;

@@ -57,11 +57,16 @@ static void contains_what_was_seen(void **state)
 /* changes: of samples that differ as often as independent ones do. */
 static struct us_span_error independent(double share, double n)
 {
-	double one = share * (1 - share), changes = 0;
-	for (unsigned k = 1; k <= US_LAGS; k++)
-		changes += us_lag_weight[k] * one;
-	return (struct us_span_error){ share, n, share * n, changes,
-				       US_UNIFORM_SPREAD };
+	double one = share * (1 - share);
+	struct us_span_error x = { .share = share,
+				   .n = n,
+				   .hits = share * n,
+				   .spread = US_UNIFORM_SPREAD,
+				   .compared = n };
+	for (unsigned i = 0; i < US_N_LAG_SUM; i++)
+		for (unsigned k = 1; k <= US_LAGS; k++)
+			x.changes[i] += us_lag_weight[i][k] * one;
+	return x;
 }
 
 static void independent_samples_are_binomial(void **state)
@@ -78,10 +83,30 @@ static void independent_samples_are_binomial(void **state)
 	}
 }
 
+/* In one of seven samples, always: as if each round of the guest were looked at once.
+ * Few samples cannot show that. */
+static void regular_visits_are_no_chance(void **state)
+{
+	(void)state;
+	double share = 1 / 7.0, one = share * (1 - share);
+	struct us_span_error x = independent(share, 10000);
+	for (unsigned i = 0; i < US_N_LAG_SUM; i++) {
+		x.changes[i] = 0;
+		for (unsigned k = 1; k < 7; k++)
+			x.changes[i] += us_lag_weight[i][k] * share;
+	}
+	assert_true(us_span_variance(&x) < 0.3 * one);
+	assert_true(us_span_variance(&x) > US_UNIFORM_SPREAD * one);
+	x.compared = 8;
+	assert_true(us_span_variance(&x) > 0.9 * one);
+}
+
 static void what_never_changes_is_as_sure_as_the_distances(void **state)
 {
 	(void)state;
-	struct us_span_error x = { 0.5, 10000, 5000, 0, US_UNIFORM_SPREAD };
+	struct us_span_error x = {
+		.share = 0.5, .n = 10000, .hits = 5000, .spread = US_UNIFORM_SPREAD
+	};
 	double uniform = us_span_variance(&x) / 0.25;
 	assert_true(uniform > US_UNIFORM_SPREAD && uniform < 1.1 * US_UNIFORM_SPREAD);
 	x.spread = 1; /* exponential distances: independent samples */
@@ -96,14 +121,16 @@ static void few_hits_are_not_believed(void **state)
 {
 	(void)state;
 	for (double hits = 0; hits < 3; hits++) {
-		struct us_span_error x = { hits / 1000, 1000, hits, 0,
-					   US_UNIFORM_SPREAD };
+		struct us_span_error x = { .share = hits / 1000,
+					   .n = 1000,
+					   .hits = hits,
+					   .spread = US_UNIFORM_SPREAD };
 		struct us_interval i = us_interval_span(&x);
 		struct us_interval w = us_interval_wilson(hits / 1000, 1000);
 		assert_true(i.high - i.low > 0.6 * (w.high - w.low));
 		assert_true(i.low <= hits / 1000 && i.high > hits / 1000);
 	}
-	struct us_span_error none = { 0, 0, 0, 0, 1 };
+	struct us_span_error none = { .spread = 1 };
 	struct us_interval i = us_interval_span(&none);
 	assert_float_equal(i.low, 0, 0);
 	assert_float_equal(i.high, 1, 0);
@@ -162,6 +189,7 @@ int main(void)
 		cmocka_unit_test(wilson_known_values),
 		cmocka_unit_test(contains_what_was_seen),
 		cmocka_unit_test(independent_samples_are_binomial),
+		cmocka_unit_test(regular_visits_are_no_chance),
 		cmocka_unit_test(what_never_changes_is_as_sure_as_the_distances),
 		cmocka_unit_test(few_hits_are_not_believed),
 		cmocka_unit_test(the_long_run_covers_steady_guests),
