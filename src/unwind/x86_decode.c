@@ -209,7 +209,8 @@ static void general_write(const struct us_x86_parts *p, struct us_x86_insn *i)
 static bool found(struct us_x86_insn *i, uint8_t kind, uint8_t reg, uint8_t base,
 		  int32_t imm)
 {
-	bool rcx = reg == US_X86_CODE_RCX && kind == US_X86_LOAD && base == RSP;
+	bool rcx = reg == US_X86_CODE_RCX && base == RSP &&
+		   (kind == US_X86_LOAD || (kind == US_X86_STORE));
 	bool follow = rcx || reg == RBP || (reg == RSP && kind != US_X86_STORE) ||
 		      ((reg == R10 || reg == R13) && kind == US_X86_MOVE &&
 		       base == RSP);

@@ -28,7 +28,7 @@ enum us_x86_kind {
 	US_X86_ZERO,  /* reg = 0; reg is rbp */
 	US_X86_LOAD,  /* reg = the word at [base + imm]; reg is rsp or rbp; or rcx, from
 			 base rsp, in 64-bit code */
-	US_X86_STORE, /* the word at [base + imm] = reg; reg is rbp */
+	US_X86_STORE, /* the word at [base + imm] = reg; reg is rbp, or rcx as above */
 	US_X86_SET,   /* reg (rsp, rbp, r10, r13), and base if it is one of them, change
 			 in   a way that is not followed */
 	US_X86_ENTER, /* push rbp; rbp = rsp; rsp -= imm */

@@ -378,7 +378,8 @@ static bool rule_for(const struct us_x86_state *st, struct us_x86_value pc_at,
 	return true;
 }
 
-/* sysret takes rip from rcx, and that was popped from somewhere. */
+/* sysret takes rip from rcx, and that was popped from somewhere; or it is, or will have
+ * been stored as, what is in rcx now. */
 static bool rule_at_sysret(const struct us_x86_state *st, struct us_code_rule *ret)
 {
 	if (st->rcx.sym != US_SYM_MEM_SP ||
@@ -484,6 +485,8 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 
 	start_over(f);
 	*rule = found;
+	if (!at->after_call)
+		start.rcx.sym = US_SYM_RCX;
 	if (at->target && f->word == 4)
 		us_x86_state_drop(&start, pops_of(f, at->target));
 	if (!at->after_call || !us_code_place_runs_out(at, at->pc - 1, at->pc))

@@ -34,6 +34,8 @@ static struct us_x86_value load(const struct us_x86_state *st, struct us_x86_val
 		return unknown;
 	if (same(at, st->saved))
 		return (struct us_x86_value){ .sym = US_SYM_FP };
+	if (same(at, st->rcx_saved))
+		return (struct us_x86_value){ .sym = US_SYM_RCX };
 	/* Below SP there was nothing when the path began. */
 	if (at.sym == US_SYM_SP && at.off < 0)
 		return unknown;
@@ -41,15 +43,20 @@ static struct us_x86_value load(const struct us_x86_state *st, struct us_x86_val
 	return at;
 }
 
-/* rbp goes to memory at this address (is_fp), or something else does. */
-static void store(struct us_x86_state *st, struct us_x86_value at, bool is_fp)
+/* The register goes to memory at this address, or something else does. */
+static void store(struct us_x86_state *st, struct us_x86_value at, uint8_t reg)
 {
+	bool is_fp = reg == US_X86_CODE_RBP, is_rcx = reg == US_X86_CODE_RCX;
 	if (!is_address(at))
 		return;
 	if (is_fp && us_x86_state_fp_same(st))
 		st->saved = at;
 	else if (same(at, st->saved))
 		st->saved = unknown;
+	if (is_rcx && st->rcx.sym == US_SYM_RCX)
+		st->rcx_saved = at;
+	else if (same(at, st->rcx_saved))
+		st->rcx_saved = unknown;
 }
 
 static bool copies_return(const struct us_x86_state *st, const struct us_x86_insn *insn)
@@ -63,13 +70,13 @@ static bool copies_return(const struct us_x86_state *st, const struct us_x86_ins
 static void push_half(struct us_x86_state *st)
 {
 	st->sp = plus(st->sp, -2);
-	store(st, st->sp, false);
+	store(st, st->sp, US_X86_NO_REG);
 }
 
 static void push(struct us_x86_state *st, uint8_t reg)
 {
 	st->sp = plus(st->sp, -st->word);
-	store(st, st->sp, reg == US_X86_CODE_RBP);
+	store(st, st->sp, reg);
 	if (reg == st->r10_reg && st->copied && st->r10_saved.sym == US_SYM_NONE)
 		st->r10_saved = st->sp;
 }
@@ -168,7 +175,7 @@ void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
 		put(st, insn->reg, load(st, at));
 		break;
 	case US_X86_STORE:
-		store(st, at, insn->reg == US_X86_CODE_RBP);
+		store(st, at, insn->reg);
 		break;
 	case US_X86_SET:
 		put(st, insn->reg, unknown);

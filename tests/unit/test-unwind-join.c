@@ -549,92 +549,6 @@ static void a_narrow_program_below_a_wide_kernel(void **state)
 	assert_int_equal(out.n, 3);
 }
 
-/* call handler; pop r11; pop rcx; pop rbp; pop rsp; sysretq */
-#define SYSCALL "\xe8\xfb\xef\xff\xff\x41\x5b\x59\x5d\x5c\x48\x0f\x07"
-
-static void a_system_call_leads_to_the_program(void **state)
-{
-	(void)state;
-	FUNCTION(0x1000, NOPS);
-	FUNCTION(0x2000, SYSCALL);
-	FUNCTION(0x3000, "\x55\x48\x89\xe5\x0f\x05\x5d\xc3"); /* syscall in a frame */
-	calls(0x4000, 0x3000);
-	put(STACK, 0x2005);
-	put(STACK + 8, 0x202);
-	put(STACK + 16, 0x3006);
-	put(STACK + 24, STACK + 0x300);
-	put(STACK + 32, STACK + 0x300);
-	put(STACK + 0x308, 0x4005);
-	unwind(0x1000, STACK);
-	assert_int_equal(out.n, 4);
-	assert_int_equal(out.pc[2], 0x3006);
-	/* Behind the instruction, as behind a CALL. */
-	assert_int_equal(out.flags[2], US_PC_USER);
-	assert_int_equal(out.pc[3], 0x4005);
-	assert_int_equal(out.flags[3], US_PC_USER);
-	put(STACK + 32, 0); /* a stack that is nowhere */
-	put(STACK + 24, 0);
-	unwind(0x1000, STACK);
-	assert_int_equal(out.n, 3);
-}
-
-/* At its first instruction the stack is still the program's. */
-static void a_system_call_that_just_began(void **state)
-{
-	(void)state;
-	static const struct us_region upper = { .start = 0,
-						.size = RAM_SIZE,
-						.host = ram };
-	const us_gva kernel = 0xffff800000000000;
-	/* The page tables: the same 64 KiB in both halves. */
-	put(0xc000, 0xd003);
-	put(0xc000 + 256 * 8, 0xd003);
-	put(0xd000, 0xe003);
-	put(0xe000, 0xf003);
-	for (unsigned i = 0; i < 12; i++)
-		put(0xf000 + 8 * i, i << 12 | 3);
-	mem.region = &upper;
-	regs.space = (struct us_space){ .root = 0xc000, .mode = US_PAGING_X86_4 };
-	FUNCTION(0x3000, "\x55\x48\x89\xe5\x0f\x05\x5d\xc3"); /* syscall in a frame */
-	calls(0x4000, 0x3000);
-	FUNCTION(kernel + 0x2000, "");
-	memcpy(ram + 0x2000, "\x0f\x01\xf8" SYSCALL, sizeof(SYSCALL) + 2);
-	put(STACK, STACK + 0x100);
-	put(STACK + 8, 0x4005);
-	regs.gpr[US_X86_RCX] = 0x3006;
-	regs.gpr[US_X86_RBP] = STACK;
-	unwind(kernel + 0x2000, STACK);
-	assert_int_equal(out.n, 3);
-	assert_int_equal(out.pc[1], 0x3006);
-	assert_int_equal(out.flags[1], US_PC_USER);
-	assert_int_equal(out.pc[2], 0x4005);
-	/* The same by a table, which has no frame of the processor's to show. */
-	struct us_cfi_rule entry = { .cfa_reg = US_X86_RSP,
-				     .pc = US_CFI_IN_REG,
-				     .pc_off = US_X86_RCX,
-				     .flags = US_CFI_SIGNAL };
-	row(kernel + 0x2000, entry, NULL);
-	finish_table();
-	unwind(kernel + 0x2000, STACK);
-	assert_int_equal(out.n, 3);
-	assert_int_equal(out.flags[1], US_PC_USER);
-	assert_int_equal(out.pc[2], 0x4005);
-	us_unwinder_set_code(unwinder, &map, NULL);
-	regs.gpr[US_X86_RCX] = 0x3005; /* not behind a system call */
-	unwind(kernel + 0x2000, STACK);
-	assert_int_equal(out.n, 1);
-	/* The kernel's stack already, and nothing saved yet. */
-	regs.gpr[US_X86_RCX] = 0x3006;
-	unwind(kernel + 0x2000, kernel + STACK + 0x800);
-	assert_int_equal(out.n, 3);
-	assert_int_equal(out.pc[1], 0x3006);
-	assert_int_equal(out.flags[1], US_PC_USER);
-	assert_int_equal(out.pc[2], 0x4005);
-	regs.gpr[US_X86_RCX] = 0x13006; /* not there to be read */
-	unwind(kernel + 0x2000, kernel + STACK + 0x800);
-	assert_int_equal(out.n, 1);
-}
-
 /* In ring 3 nothing is taken for an entry. */
 static void programs_have_no_entries(void **state)
 {
@@ -670,8 +584,6 @@ int main(void)
 		TEST(a_table_that_is_gone_is_forgotten),
 		TEST(the_way_out_tells_the_frame),
 		TEST(a_narrow_program_below_a_wide_kernel),
-		TEST(a_system_call_leads_to_the_program),
-		TEST(a_system_call_that_just_began),
 		TEST(programs_have_no_entries),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
