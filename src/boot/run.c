@@ -115,6 +115,7 @@ static void read_file(struct booting *b)
 	if (!f)
 		return;
 	uint64_t made = __atomic_load_n(&f->made_ns, __ATOMIC_ACQUIRE);
+	b->run->n_start = __atomic_load_n(&f->n_start, __ATOMIC_RELAXED);
 	if (made)
 		pass(b, us_boot_point_of(b->plan, US_BOOT_VCPU), made, f->made_cpu, 0);
 	for (unsigned i = 0; i < b->n_watch; i++) {
@@ -273,8 +274,12 @@ static int wait_for_end(struct booting *b, struct us_err *e)
 		if (p[1].revents)
 			hear_complaints(b);
 		read_file(b);
-		if (is_over(b))
+		if (is_over(b)) {
+			if (!b->run->whole && b->how->late)
+				b->how->late(b->how->late_ctx,
+					     us_launch_pid(b->launch));
 			return 0;
+		}
 		if (b->how->stopped())
 			return us_fail(e, -EINTR, "stopped");
 		/* What it wrote last is read before it is over. */

@@ -5,6 +5,8 @@
 
 #include "boot/plan.h"
 
+#include <sys/types.h>
+
 #define US_BOOT_TAIL 1024
 
 struct us_boot_moment {
@@ -19,6 +21,9 @@ struct us_boot_run {
 	bool whole;				     /* passed all that is wanted */
 	bool ended;				     /* the VMM, before that */
 	int status;				     /* then: as waitpid gives it */
+	/* How often the guest came to its first instruction: of a machine that is reset
+	 * more than once; 0: not known. */
+	uint64_t n_start;
 	/* What the guest, and the VMM, wrote last; hostile. */
 	struct us_boot_tail {
 		char text[US_BOOT_TAIL]; /* NUL-terminated */
@@ -33,6 +38,9 @@ struct us_boot_how {
 	uint64_t timeout_ns;
 	uint64_t linger_ns; /* for what is not wanted, once all that is was passed */
 	bool (*stopped)(void);
+	/* The time is over, the VMM still there; NULL: nothing is done about it. */
+	void (*late)(void *ctx, pid_t pid);
+	void *late_ctx;
 };
 
 /* 0, also if it came to no end in time (ret->whole); -EINTR: stopped; others: it could

@@ -2,11 +2,14 @@
 /* boot_variant.c: see boot_variant.h. */
 #include "cmd/boot_variant.h"
 
+#include "cmd/boot_late.h"
+
 #include "base/clock.h"
 #include "base/text.h"
 #include "vmm/cmdline.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +42,7 @@ static int make_plain(struct us_boot_variant *v, struct us_err *e)
 	size_t n = 0;
 	while (argv[n])
 		n++;
-	v->plain = calloc(n + 3, sizeof(*v->plain));
+	v->plain = calloc(n + 5, sizeof(*v->plain));
 	if (!v->plain)
 		return us_fail(e, -ENOMEM, "out of memory");
 	memcpy(v->plain, argv, n * sizeof(*argv));
@@ -49,10 +52,17 @@ static int make_plain(struct us_boot_variant *v, struct us_err *e)
 			e, -EINVAL,
 			"boot: with -daemonize %s cannot be watched: leave it out",
 			v->vmm);
-	if (!strcmp(v->vmm, "qemu") && !has_any(argv, decided)) {
+	if (strcmp(v->vmm, "qemu") != 0)
+		return 0;
+	if (!has_any(argv, decided)) {
 		v->plain[n++] = (char *)(uintptr_t) "-serial";
 		v->plain[n++] = (char *)(uintptr_t) "stdio";
 	}
+	us_plugin_run_path(&v->run, "monitor", v->monitor);
+	snprintf(v->monitor_word, sizeof(v->monitor_word), "unix:%s,server=on,wait=off",
+		 v->monitor);
+	v->plain[n++] = (char *)(uintptr_t) "-qmp";
+	v->plain[n++] = v->monitor_word;
 	return 0;
 }
 
@@ -167,6 +177,9 @@ static const char *last_words(const struct us_boot_run *run, char *text, size_t 
 	size_t skip = end >= size ? end - size + 1 : 0;
 	char copy[US_BOOT_TAIL];
 	snprintf(copy, sizeof(copy), "%.*s", (int)(end - skip), t->text + skip);
+	for (char *c = copy; *c; c++)
+		if (*c == '\r' || *c == '\n')
+			*c = *c == '\r' ? ' ' : '/';
 	us_printable(text, size, copy);
 	return text;
 }
@@ -183,19 +196,30 @@ static int fail_unfinished(const struct us_boot_variant *v,
 	if (!words[0])
 		strcpy(words, "it wrote nothing");
 	if (!run->ended) {
-		us_fail(e, -ETIMEDOUT, "%s: %s was not reached in %.0f s: %s", name,
-			missing, (double)v->timeout_ns / US_NS_PER_SEC, words);
+		char often[64] = "";
+		if (run->n_start > 1)
+			snprintf(often, sizeof(often),
+				 ", the guest began %" PRIu64 " times", run->n_start);
+		us_fail(e, -ETIMEDOUT, "%s: %s was not reached in %.0f s%s: %s", name,
+			missing, (double)v->timeout_ns / US_NS_PER_SEC, often, words);
 		us_hint(e,
-			"-t TIME waits longer; a kernel that moves itself passes its "
-			"functions elsewhere (Linux: nokaslr)");
+			run->n_start > 1
+				? "it resets itself: -no-reboot ends it where it does"
+				: "-t TIME waits longer; a kernel that moves itself "
+				  "passes its functions elsewhere (Linux: nokaslr)");
 		return -ETIMEDOUT;
 	}
 	if (WIFEXITED(run->status))
 		snprintf(how, sizeof(how), "status %d", WEXITSTATUS(run->status));
 	else
 		snprintf(how, sizeof(how), "signal %d", WTERMSIG(run->status));
-	return us_fail(e, -ECHILD, "%s: the VMM ended (%s) before %s: %s", name, how,
-		       missing, words);
+	us_fail(e, -ECHILD, "%s: the VMM ended (%s) before %s: %s", name, how, missing,
+		words);
+	if (WIFEXITED(run->status) && !WEXITSTATUS(run->status))
+		us_hint(e,
+			"a VMM that goes to the background cannot be watched: let it "
+			"stay in the foreground");
+	return -ECHILD;
 }
 
 static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
@@ -206,6 +230,8 @@ static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
 		.timeout_ns = v->timeout_ns,
 		.linger_ns = LINGER,
 		.stopped = us_plugin_run_is_stopped,
+		.late = plan == &v->plan ? us_boot_late : NULL,
+		.late_ctx = v,
 	};
 	if (way == US_BOOT_BY_PLUGIN) {
 		how.argv = v->with.argv;
@@ -217,6 +243,8 @@ static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
 	int r = us_boot_run(plan, &how, ret, e);
 	if (how.stub)
 		unlink(how.stub);
+	if (v->monitor[0])
+		unlink(v->monitor);
 	return r;
 }
 

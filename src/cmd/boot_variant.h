@@ -28,6 +28,8 @@ struct us_boot_variant {
 	struct us_boot_plan plan;
 	char vmm[32], file[US_PLUGIN_PATH], stub[US_PLUGIN_PATH];
 	char stub_word[US_PLUGIN_PATH + 32];
+	char monitor[US_PLUGIN_PATH]; /* of QEMU, for who looks where its guest is */
+	char monitor_word[US_PLUGIN_PATH + 32];
 	char unseen[600]; /* why there is no better way; "": there is none */
 	struct us_boot_run *seen;
 	size_t n_seen;

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define US_BOOT_MAGIC	 "USBOOT01" /* 8 bytes, no NUL */
+#define US_BOOT_MAGIC	 "USBOOT02" /* 8 bytes, no NUL */
 #define US_MAX_WATCH	 64U
 #define US_WATCH_AT_ONCE UINT32_MAX
 
@@ -40,6 +40,9 @@ struct us_boot_file {
 	uint32_t n_watch;
 	uint32_t api;		    /* of the plugins in this QEMU */
 	uint64_t made_ns, made_cpu; /* when the first vCPU was made; as above */
+	/* How often vCPU 0 came to the guest's first instruction: a machine that is
+	 * reset begins there again. */
+	uint64_t n_start;
 	struct us_boot_watch watch[US_MAX_WATCH];
 };
 

@@ -5,7 +5,8 @@
  * On every vCPU three threads take turns: one receives packets from the network card,
  * one serves them (parse, copy, checksum, reply), one sleeps when there is nothing to
  * do.  Most of the time goes into copy_bytes_naive().  Built with -DMENDED the copy is
- * mended: the same packets then leave the server idle for most of the time.
+ * mended: the same packets then leave the server idle for most of the time.  Built with
+ * LATE_MS it boots later by so many ms.
  */
 #include "machine.h"
 #include "packet.h"
@@ -243,8 +244,20 @@ static void idle_thread(void *arg)
 	}
 }
 
+/* So that two boots differ by a time that is known. */
+static void be_late(void)
+{
+#ifdef LATE_MS
+	u64 end = read_tsc() + tsc_second / 1000 * LATE_MS;
+
+	while (read_tsc() < end)
+		relax();
+#endif
+}
+
 void guest_setup(void)
 {
+	be_late();
 	print_tree(tree);
 	nic_setup();
 }

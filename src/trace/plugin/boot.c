@@ -18,6 +18,8 @@
 static struct us_boot_file *file;
 static unsigned n_watch, n_vcpu; /* of the file: it may change below us */
 static uint64_t insns;		 /* version 1, one vCPU */
+static uint64_t first_pc;	 /* of the guest's first block */
+static bool has_first;
 static struct qemu_plugin_scoreboard *score;
 
 static uint64_t now_of(clockid_t clock)
@@ -81,6 +83,14 @@ static void on_place(unsigned i, void *data)
 	note(&file->watch[at >> REST_BITS], at & ((1U << REST_BITS) - 1));
 }
 
+/* Each time, for as long as it is there. */
+static void on_start(unsigned i, void *data)
+{
+	if (i == 0)
+		__atomic_add_fetch(&file->n_start, 1, __ATOMIC_RELAXED);
+	on_place(i, data);
+}
+
 static void on_idle(qemu_plugin_id_t id, unsigned i)
 {
 	(void)id;
@@ -112,16 +122,27 @@ static void count_instructions(struct qemu_plugin_tb *tb, size_t n)
 							 &insns, n);
 }
 
+/* The first block that is translated is the first that is executed. */
+static bool is_start(uint64_t pc, size_t i)
+{
+	if (i)
+		return false;
+	if (!__atomic_exchange_n(&has_first, true, __ATOMIC_ACQ_REL))
+		first_pc = pc;
+	return pc == first_pc;
+}
+
 static void watch_insn(struct qemu_plugin_tb *tb, size_t i, size_t n)
 {
 	struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 	uint64_t pc = qemu_plugin_insn_vaddr(insn);
 	for (unsigned k = 0; k < n_watch; k++) {
 		const struct us_boot_watch *w = &file->watch[k];
-		bool here = w->event == US_WATCH_INSN
-				    ? w->address == pc
-				    : w->event == US_WATCH_START && i == 0;
-		if (here && !is_seen(w))
+		if (w->event == US_WATCH_START && is_start(pc, i))
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_start,
+							       QEMU_PLUGIN_CB_NO_REGS,
+							       place(k, n - i));
+		if (w->event == US_WATCH_INSN && w->address == pc && !is_seen(w))
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_place,
 							       QEMU_PLUGIN_CB_NO_REGS,
 							       place(k, n - i));
