@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 CLANG_FORMAT ?= clang-format-14
 NINJA = ninja -C $(BUILD)
 
-.PHONY: all demo check check-all rig bench bench-docs oracle fuzz format format-check install clean
+.PHONY: all demo check check-all rig bench bench-docs boot-experiment oracle fuzz format format-check install clean
 
 all:
 	@command -v meson >/dev/null || { echo "meson is missing: run scripts/install-packages build"; exit 1; }
@@ -39,6 +39,12 @@ bench: all
 # The same on a machine with nothing else to do, to be written to docs/figures.md.
 bench-docs: all
 	@scripts/bench-docs $(BUILD)
+
+# Toro's experiment: the demo unikernel, loaded in all ways there are; writes docs/boot.md's
+# tables.  PARTS: those alone (tcg plain kvm rig).
+boot-experiment: all
+	@scripts/install-packages check
+	@tests/boot/experiment $(BUILD) $(PARTS)
 
 # Stacks against libdwfl's, the test guests in 24 builds: 10,000 captures each.
 oracle: all
