@@ -21,7 +21,7 @@ _uniscope() {
 		COMPREPLY=($(compgen -W "text json folded callgrind html qprofiler exits" -- "$cur"))
 		return ;;
 	--listen) COMPREPLY=($(compgen -W "127.0.0.1:9090" -- "$cur")); return ;;
-	--by) COMPREPLY=($(compgen -W "plugin breakpoints output" -- "$cur")); return ;;
+	--by) COMPREPLY=($(compgen -W "plugin breakpoints samples kvm output" -- "$cur")); return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--sort) COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
 	-e | --elf | -o | --output | --source | --compare) COMPREPLY=($(compgen -f -- "$cur")); return ;;

@@ -13,9 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_MS 1000
-#define MAX_FALSE  16		       /* stops at no breakpoint */
-#define PATIENCE   (5 * US_NS_PER_SEC) /* for an answer of a guest that stands */
+#define CONNECT_MS   1000
+#define MAX_FALSE    16 /* stops at no breakpoint */
+#define PROOF	     (2 * US_NS_PER_SEC)
+#define RESET_IP     0xfff0 /* of x86, whose code segment lies high then */
+#define RESET_VECTOR 0xfffffff0
+#define PATIENCE     (5 * US_NS_PER_SEC) /* for an answer of a guest that stands */
 
 struct us_boot_breakpoints {
 	struct us_gdb gdb;
@@ -74,23 +77,80 @@ static int go_on(struct us_boot_breakpoints *b, uint64_t *ret_ns, struct us_err 
 	return r < 0 ? us_fail(e, r, "let the guest run: %s", b->gdb.why) : 0;
 }
 
-static int begin(struct us_boot_breakpoints *b, const struct us_boot_plan *p,
-		 struct us_err *e)
+/* Of the processors that QEMU emulates or runs here, the program counter has one of
+ * these numbers: x86-64; arm64 and riscv; i386. */
+static const unsigned pc_numbers[] = { 16, 32, 8 };
+#define N_PC_NUMBERS (sizeof(pc_numbers) / sizeof(pc_numbers[0]))
+
+static int read_pc(struct us_boot_breakpoints *b, unsigned number, uint64_t *ret,
+		   struct us_err *e)
 {
-	int r = ask(b, "?", e);
-	b->ready_ns = us_now_ns();
-	/* QEMU tells single registers to those alone who have read what there are. */
+	char body[16];
+	snprintf(body, sizeof(body), "p%x", number);
+	int r = ask(b, body, e);
+	*ret = 0;
+	for (size_t i = 0; r == 0 && i + 1 < b->gdb.parser.len && i < 16; i += 2) {
+		int high = us_gdb_hex(b->gdb.parser.body[i]);
+		int low = us_gdb_hex(b->gdb.parser.body[i + 1]);
+		if (high < 0 || low < 0)
+			break;
+		*ret |= (uint64_t)(high << 4 | low) << 4 * i;
+	}
+	return r;
+}
+
+/*
+ * Does a breakpoint stop it?  One at the instruction at which it stands does at once,
+ * before anything is executed.  Which of the registers is the program counter is not
+ * known: all that may be are tried.
+ */
+static int prove(struct us_boot_breakpoints *b, struct us_err *e)
+{
+	uint64_t at[N_PC_NUMBERS], go;
+	size_t n = 0;
+	int r = 0;
+	for (size_t k = 0; r == 0 && k < N_PC_NUMBERS; k++) {
+		r = read_pc(b, pc_numbers[k], &at[n], e);
+		if (at[n] == RESET_IP)
+			at[n] = RESET_VECTOR;
+		if (r == 0 && at[n])
+			r = change(b, 'Z', at[n++], e);
+	}
+	if (r == 0 && !n)
+		return us_fail(e, -ENOTSUP, "the stub tells no program counter");
 	if (r == 0)
-		r = ask(b, "qXfer:features:read:target.xml:0,ffb", e);
+		r = go_on(b, &go, e);
+	if (r == 0 && us_gdb_get(&b->gdb, us_now_ns() + PROOF) < 0)
+		r = us_fail(e, -ENOTSUP,
+			    "the processor's breakpoints do not stop the guest here");
+	for (size_t k = 0; r == 0 && k < n; k++)
+		r = change(b, 'z', at[k], e);
+	return r;
+}
+
+int us_boot_breakpoints_set(struct us_boot_breakpoints *b, const struct us_boot_plan *p,
+			    struct us_err *e)
+{
+	/* QEMU tells single registers to those alone who have read what there are. */
+	int r = ask(b, "qXfer:features:read:target.xml:0,ffb", e);
+	if (r == 0)
+		r = prove(b, e);
 	if (r == 0)
 		r = set_all(b, p, US_BOOT_SYMBOL, e);
 	if (r == 0)
 		r = set_all(b, p, US_BOOT_ENTRY, e);
-	return r < 0 ? r : go_on(b, &b->start_ns, e);
+	if (r == 0)
+		r = set_all(b, p, US_BOOT_SECTOR, e);
+	return r;
 }
 
-int us_boot_breakpoints_open(const char *path, const struct us_boot_plan *p,
-			     struct us_boot_breakpoints **ret, struct us_err *e)
+int us_boot_breakpoints_go(struct us_boot_breakpoints *b, struct us_err *e)
+{
+	return go_on(b, &b->start_ns, e);
+}
+
+int us_boot_breakpoints_open(const char *path, struct us_boot_breakpoints **ret,
+			     struct us_err *e)
 {
 	*ret = NULL;
 	if (access(path, F_OK) < 0)
@@ -106,7 +166,8 @@ int us_boot_breakpoints_open(const char *path, const struct us_boot_plan *p,
 		return us_fail(e, -ENOMEM, "out of memory");
 	}
 	us_gdb_init(&b->gdb, fd);
-	int r = begin(b, p, e);
+	int r = ask(b, "?", e);
+	b->ready_ns = us_now_ns();
 	if (r < 0)
 		us_boot_breakpoints_close(b);
 	else
@@ -129,33 +190,12 @@ uint64_t us_boot_breakpoints_start_ns(const struct us_boot_breakpoints *b)
 	return b->start_ns;
 }
 
-/* The register of each breakpoint's address is asked for in turn: of the processors
- * that QEMU emulates or runs here, the program counter has one of these numbers. */
-static int read_pc(struct us_boot_breakpoints *b, unsigned number, uint64_t *ret,
-		   struct us_err *e)
-{
-	char body[16];
-	snprintf(body, sizeof(body), "p%x", number);
-	int r = ask(b, body, e);
-	*ret = 0;
-	for (size_t i = 0; r == 0 && i + 1 < b->gdb.parser.len && i < 16; i += 2) {
-		int high = us_gdb_hex(b->gdb.parser.body[i]);
-		int low = us_gdb_hex(b->gdb.parser.body[i + 1]);
-		if (high < 0 || low < 0)
-			break;
-		*ret |= (uint64_t)(high << 4 | low) << 4 * i;
-	}
-	return r;
-}
-
 static int find_hit(struct us_boot_breakpoints *b, size_t *ret, struct us_err *e)
 {
-	static const unsigned numbers[] = { 16, 32,
-					    8 }; /* x86-64, arm64 and riscv, i386 */
 	*ret = b->n;
-	for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++) {
+	for (size_t k = 0; k < N_PC_NUMBERS; k++) {
 		uint64_t pc;
-		int r = read_pc(b, numbers[k], &pc, e);
+		int r = read_pc(b, pc_numbers[k], &pc, e);
 		if (r < 0)
 			return r;
 		for (size_t i = 0; i < b->n; i++)

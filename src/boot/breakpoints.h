@@ -19,14 +19,23 @@
 struct us_boot_breakpoints;
 
 /*
- * Connect to the stub at this path, set breakpoints for the plan's functions and the
- * kernel's entry, as many as there may be, and let the guest run.  -EAGAIN: there is no
- * socket yet.  The VMM must not be waited for by anybody else.
+ * Connect to the stub at this path.  -EAGAIN: there is no socket yet.  The VMM must not
+ * be waited for by anybody else.
  */
 US_MUST_CHECK int us_boot_breakpoints_open(const char *path,
-					   const struct us_boot_plan *p,
 					   struct us_boot_breakpoints **ret,
 					   struct us_err *e);
+/*
+ * Set them for the plan's functions and the kernel's entry, as many as there may be.
+ * -ENOTSUP: there are none, or they do not stop the guest, which is tried at its first
+ * instruction; it may have run on then.
+ */
+US_MUST_CHECK int us_boot_breakpoints_set(struct us_boot_breakpoints *b,
+					  const struct us_boot_plan *p,
+					  struct us_err *e);
+/* Let the guest run. */
+US_MUST_CHECK int us_boot_breakpoints_go(struct us_boot_breakpoints *b,
+					 struct us_err *e);
 /* To poll for reading. */
 int us_boot_breakpoints_fd(const struct us_boot_breakpoints *b);
 /* When the stub answered, and when the guest was let run: CLOCK_MONOTONIC, ns. */

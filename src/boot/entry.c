@@ -98,3 +98,25 @@ size_t us_boot_entries(const struct us_elf_file *f, uint64_t ret[US_BOOT_MAX_ENT
 	add(&e, pvh_entry(f));
 	return e.n;
 }
+
+static void add_range(struct us_boot_code *c, size_t *n, uint64_t start, uint64_t size)
+{
+	if (*n == US_BOOT_RANGES || (*n && c->range[*n - 1].start == start))
+		return;
+	c->range[*n].start = start;
+	c->range[(*n)++].end = start + size;
+}
+
+struct us_boot_code us_boot_code_of(const struct us_elf_file *f)
+{
+	struct us_boot_code c = { 0 };
+	size_t n = 0;
+	for (size_t i = 0; i < f->n_segment; i++) {
+		const struct us_elf_segment *s = &f->segment[i];
+		if (s->type != PT_LOAD || !(s->flags & PF_X) || !s->memsz)
+			continue;
+		add_range(&c, &n, s->vaddr, s->memsz);
+		add_range(&c, &n, s->paddr, s->memsz);
+	}
+	return c;
+}

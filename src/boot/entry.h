@@ -10,11 +10,14 @@
 #ifndef US_BOOT_ENTRY_H
 #define US_BOOT_ENTRY_H
 
+#include "backend/bpf/boot_shared.h"
 #include "symbol/elf_file.h"
 
 #define US_BOOT_MAX_ENTRY 4
 
 /* How many there are. */
 size_t us_boot_entries(const struct us_elf_file *f, uint64_t ret[US_BOOT_MAX_ENTRY]);
+/* Where its code lies. */
+struct us_boot_code us_boot_code_of(const struct us_elf_file *f);
 
 #endif

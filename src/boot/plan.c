@@ -142,30 +142,58 @@ static void add_entry(struct us_boot_plan *p, const struct us_elf_image *kernel)
 		p->n--;
 }
 
-bool us_boot_is_seen(const struct us_boot_point *p, enum us_boot_way way)
+bool us_boot_is_seen(const struct us_boot_point *p, unsigned ways)
 {
+	enum {
+		PLUGIN = US_BOOT_BY_PLUGIN,
+		BREAKPOINTS = US_BOOT_BY_BREAKPOINTS,
+		EVENTS = US_BOOT_BY_EVENTS,
+		SAMPLES = US_BOOT_BY_SAMPLES
+	};
+	static const unsigned by[] = {
+		[US_BOOT_VM] = EVENTS,
+		[US_BOOT_VCPU] = PLUGIN | BREAKPOINTS | EVENTS,
+		[US_BOOT_START] = PLUGIN | BREAKPOINTS | EVENTS,
+		[US_BOOT_SECTOR] = PLUGIN | BREAKPOINTS,
+		[US_BOOT_ENTRY] = PLUGIN | BREAKPOINTS | SAMPLES,
+		[US_BOOT_SYMBOL] = PLUGIN | BREAKPOINTS | SAMPLES,
+		[US_BOOT_PORT] = EVENTS,
+		[US_BOOT_DEVICE] = EVENTS,
+		[US_BOOT_IDLE] = PLUGIN | EVENTS,
+	};
 	switch (p->kind) {
 	case US_BOOT_LAUNCH:
 	case US_BOOT_SERIAL:
 	case US_BOOT_TEXT:
 		return true;
-	case US_BOOT_VCPU:
-	case US_BOOT_START:
-	case US_BOOT_ENTRY:
-	case US_BOOT_SYMBOL:
-		return way >= US_BOOT_BY_BREAKPOINTS;
 	default:
-		return way == US_BOOT_BY_PLUGIN;
+		return by[p->kind] & ways;
+	}
+}
+
+const char *us_boot_way_name(enum us_boot_way way)
+{
+	switch (way) {
+	case US_BOOT_BY_BREAKPOINTS:
+		return "breakpoint";
+	case US_BOOT_BY_PLUGIN:
+		return "plugin";
+	case US_BOOT_BY_EVENTS:
+		return "KVM";
+	case US_BOOT_BY_SAMPLES:
+		return "samples";
+	default:
+		return "output";
 	}
 }
 
 /* What nobody asked for, and nobody can see, is not waited for. */
-static int check_wanted(struct us_boot_plan *p, bool asked, enum us_boot_way way,
+static int check_wanted(struct us_boot_plan *p, bool asked, unsigned ways,
 			struct us_err *e)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		struct us_boot_point *x = &p->point[i];
-		if (!x->wanted || us_boot_is_seen(x, way))
+		if (!x->wanted || us_boot_is_seen(x, ways))
 			continue;
 		if (asked)
 			return us_fail(e, -ENOTSUP, "--until %s cannot be seen here",
@@ -176,7 +204,7 @@ static int check_wanted(struct us_boot_plan *p, bool asked, enum us_boot_way way
 }
 
 /* Of what there may be, the first that a run can end with. */
-static void want_something(struct us_boot_plan *p, enum us_boot_way way)
+static void want_something(struct us_boot_plan *p, unsigned ways)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->point[i].wanted)
@@ -184,7 +212,7 @@ static void want_something(struct us_boot_plan *p, enum us_boot_way way)
 	for (size_t i = 0; i < p->n; i++) {
 		enum us_boot_kind kind = p->point[i].kind;
 		if ((kind == US_BOOT_ENTRY || kind == US_BOOT_SERIAL) &&
-		    us_boot_is_seen(&p->point[i], way)) {
+		    us_boot_is_seen(&p->point[i], ways)) {
 			p->point[i].wanted = true;
 			return;
 		}
@@ -193,7 +221,7 @@ static void want_something(struct us_boot_plan *p, enum us_boot_way way)
 
 /* In the order in which they are shown: functions before what they cause. */
 static int add_wanted(struct us_boot_plan *p, const char *const *until, size_t n,
-		      const struct us_symbols *s, struct us_err *e)
+		      const struct us_symbols *s, unsigned ways, struct us_err *e)
 {
 	bool idle = false;
 	int r = 0;
@@ -205,11 +233,15 @@ static int add_wanted(struct us_boot_plan *p, const char *const *until, size_t n
 	}
 	if (r == 0 && !n)
 		add_usual(p, s);
+	if (r == 0 && ways & US_BOOT_BY_EVENTS)
+		add(p, US_BOOT_PORT, "serial port written");
 	if (r == 0)
 		add(p, US_BOOT_SERIAL, "first serial byte");
 	for (size_t i = 0; r == 0 && i < n; i++)
 		if (!strncmp(until[i], SERIAL, strlen(SERIAL)))
 			r = add_text(p, until[i], e);
+	if (r == 0)
+		add(p, US_BOOT_DEVICE, "first device use");
 	if (r == 0)
 		add(p, US_BOOT_IDLE, "first idle")->wanted = idle;
 	return r;
@@ -217,24 +249,27 @@ static int add_wanted(struct us_boot_plan *p, const char *const *until, size_t n
 
 int us_boot_plan_make(struct us_boot_plan *p, const char *const *until, size_t n,
 		      const struct us_symbols *s, const struct us_elf_image *kernel,
-		      enum us_boot_way way, struct us_err *e)
+		      unsigned ways, struct us_err *e)
 {
 	p->n = 0;
 	p->full = false;
+	p->asked = n > 0;
 	add(p, US_BOOT_LAUNCH, "VMM launched");
+	if (ways & US_BOOT_BY_EVENTS)
+		add(p, US_BOOT_VM, "VM made");
 	add(p, US_BOOT_VCPU, "vCPU made");
 	add(p, US_BOOT_START, "first instruction");
 	add_entry(p, kernel);
-	int r = add_wanted(p, until, n, s, e);
+	int r = add_wanted(p, until, n, s, ways, e);
 	if (r == 0 && p->full)
 		r = us_fail(e, -E2BIG, "--until: at most %d points in all",
 			    US_BOOT_MAX_POINT);
 	if (r == 0)
-		r = check_wanted(p, n > 0, way, e);
+		r = check_wanted(p, n > 0, ways, e);
 	if (r < 0)
 		us_boot_plan_fini(p);
 	else
-		want_something(p, way);
+		want_something(p, ways);
 	return r;
 }
 

@@ -21,14 +21,17 @@
 
 enum us_boot_kind {
 	US_BOOT_LAUNCH, /* the VMM's program is executed: 0 */
-	US_BOOT_VCPU,	/* the VMM has made its machine */
+	US_BOOT_VM,	/* the VMM has asked KVM for a machine, and has it */
+	US_BOOT_VCPU,	/* the VMM has made the first vCPU */
 	US_BOOT_START,	/* the guest's first instruction, of its firmware if it has one
 			 */
 	US_BOOT_SECTOR, /* a PC's firmware has loaded the first sector of a disk */
 	US_BOOT_ENTRY,	/* the kernel's first instruction */
 	US_BOOT_SYMBOL, /* a function's first instruction */
+	US_BOOT_PORT,	/* a byte for the first serial port of a PC */
 	US_BOOT_SERIAL, /* the first byte that the VMM writes to its standard output */
 	US_BOOT_TEXT,	/* the end of a line of it that matches */
+	US_BOOT_DEVICE, /* the guest uses a device that is not of every machine */
 	US_BOOT_IDLE,	/* a vCPU has nothing to do, after all functions */
 };
 
@@ -44,16 +47,22 @@ struct us_boot_point {
 struct us_boot_plan {
 	struct us_boot_point point[US_BOOT_MAX_POINT];
 	size_t n;
-	bool full; /* more were asked for than there is room for */
+	bool asked; /* the user says until when; else it is what there is usually */
+	bool full;  /* more were asked for than there is room for */
 };
 
-/* What is seen of a guest: each sees what those before it see, and more. */
+/* By what a guest is seen: several at once, besides what it writes, which always is. */
 enum us_boot_way {
-	US_BOOT_BY_OUTPUT,	/* of any VMM: what it writes */
-	US_BOOT_BY_BREAKPOINTS, /* of QEMU: by its stub, under KVM too */
-	US_BOOT_BY_PLUGIN,	/* of QEMU's TCG */
+	US_BOOT_BY_OUTPUT = 0,
+	US_BOOT_BY_BREAKPOINTS = 1 << 0, /* of QEMU: by its stub, under KVM too */
+	US_BOOT_BY_PLUGIN = 1 << 1,	 /* of QEMU's TCG */
+	US_BOOT_BY_EVENTS = 1 << 2,	 /* of any VMM: what the host's KVM does */
+	US_BOOT_BY_SAMPLES = 1 << 3,	 /* functions that are on the stack */
 };
-bool us_boot_is_seen(const struct us_boot_point *p, enum us_boot_way way);
+/* ways: a set. */
+bool us_boot_is_seen(const struct us_boot_point *p, unsigned ways);
+/* "plugin"; of one. */
+const char *us_boot_way_name(enum us_boot_way way);
 
 /*
  * until: "SYMBOL", "serial:REGEX", "first-idle", n of them; none: the first function of
@@ -64,8 +73,8 @@ bool us_boot_is_seen(const struct us_boot_point *p, enum us_boot_way way);
  */
 US_MUST_CHECK int us_boot_plan_make(struct us_boot_plan *p, const char *const *until,
 				    size_t n, const struct us_symbols *s,
-				    const struct us_elf_image *kernel,
-				    enum us_boot_way way, struct us_err *e);
+				    const struct us_elf_image *kernel, unsigned ways,
+				    struct us_err *e);
 /* The first point of this kind; SIZE_MAX: there is none. */
 size_t us_boot_point_of(const struct us_boot_plan *p, enum us_boot_kind kind);
 /* The last one that is wanted. */

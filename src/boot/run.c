@@ -16,8 +16,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define POLL_MS 1
-#define LINE	512 /* bytes of a line that are matched */
+#define POLL_MS	  1
+#define LINE	  512 /* bytes of a line that are matched */
+#define MAX_HOLDS 32
+#define MISSED_NS (3 * US_NS_PER_SEC)
 
 struct booting {
 	const struct us_boot_plan *plan;
@@ -27,7 +29,12 @@ struct booting {
 	struct us_boot_file *file; /* NULL: there is no plugin */
 	unsigned n_watch;
 	struct us_boot_breakpoints *stub; /* NULL: none, or not yet */
-	uint64_t stood_ns;		  /* for how long we have held the guest */
+	bool sampling;			  /* the sampler has begun */
+	/* For how long we have held the guest. */
+	struct {
+		uint64_t at_ns, ns;
+	} hold[MAX_HOLDS];
+	size_t n_hold;
 	uint64_t start_ns;
 	uint64_t done_ns; /* when all that is wanted was passed; 0: not yet */
 	int out, error;	  /* what the VMM writes; -1: no more */
@@ -36,16 +43,48 @@ struct booting {
 	size_t line_n;
 };
 
-static void pass(struct booting *b, size_t point, uint64_t wall_ns, uint64_t cpu_ns,
-		 uint64_t insns)
+static void hold(struct booting *b, uint64_t from_ns, uint64_t to_ns)
 {
-	struct us_boot_moment *m = &b->run->at[point];
-	if (m->seen || wall_ns < b->start_ns + b->stood_ns)
+	if (b->n_hold == MAX_HOLDS)
 		return;
-	*m = (struct us_boot_moment){ .wall_ns = wall_ns - b->start_ns - b->stood_ns,
-				      .cpu_ns = cpu_ns,
-				      .insns = insns,
-				      .seen = true };
+	b->hold[b->n_hold].at_ns = from_ns;
+	b->hold[b->n_hold++].ns = to_ns - from_ns;
+}
+
+/* How much of what passed until then the guest stood because of us. */
+static uint64_t stood_until(const struct booting *b, uint64_t t_ns)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < b->n_hold; i++) {
+		uint64_t at = b->hold[i].at_ns;
+		if (at < t_ns)
+			sum += t_ns - at < b->hold[i].ns ? t_ns - at : b->hold[i].ns;
+	}
+	return sum;
+}
+
+/* So that exits are counted where they belong. */
+static void tell_phase(struct booting *b, enum us_boot_kind kind)
+{
+	volatile struct us_boot_seen *s = NULL;
+	if (b->how->events)
+		s = us_boot_events_seen(b->how->events);
+	if (s && (kind == US_BOOT_ENTRY || kind == US_BOOT_SYMBOL))
+		s->phase = US_EXITS_KERNEL;
+	else if (s && kind == US_BOOT_SECTOR && s->phase < US_EXITS_LOADER)
+		s->phase = US_EXITS_LOADER;
+}
+
+static void pass(struct booting *b, size_t point, const struct us_boot_moment *m)
+{
+	struct us_boot_moment *to = &b->run->at[point];
+	uint64_t wall = m->wall_ns;
+	if (to->seen || wall < b->start_ns)
+		return;
+	*to = *m;
+	to->seen = true;
+	to->wall_ns = wall - b->start_ns - stood_until(b, wall);
+	tell_phase(b, b->plan->point[point].kind);
 }
 
 static uint64_t cpu_now(const struct booting *b)
@@ -54,6 +93,22 @@ static uint64_t cpu_now(const struct booting *b)
 	if (clock_gettime(b->cpu, &t) < 0)
 		return 0;
 	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+/* The CPU time is that of when it is heard of. */
+static void pass_point(struct booting *b, size_t point, uint64_t wall_ns,
+		       enum us_boot_way way)
+{
+	if (point < b->plan->n && !b->run->at[point].seen)
+		pass(b, point,
+		     &(struct us_boot_moment){
+			     .wall_ns = wall_ns, .cpu_ns = cpu_now(b), .way = way });
+}
+
+static void pass_now(struct booting *b, enum us_boot_kind kind, uint64_t wall_ns,
+		     enum us_boot_way way)
+{
+	pass_point(b, us_boot_point_of(b->plan, kind), wall_ns, way);
 }
 
 /* ---- What is seen by the plugin ---- */
@@ -117,27 +172,134 @@ static void read_file(struct booting *b)
 	uint64_t made = __atomic_load_n(&f->made_ns, __ATOMIC_ACQUIRE);
 	b->run->n_start = __atomic_load_n(&f->n_start, __ATOMIC_RELAXED);
 	if (made)
-		pass(b, us_boot_point_of(b->plan, US_BOOT_VCPU), made, f->made_cpu, 0);
+		pass(b, us_boot_point_of(b->plan, US_BOOT_VCPU),
+		     &(struct us_boot_moment){ .wall_ns = made,
+					       .cpu_ns = f->made_cpu,
+					       .way = US_BOOT_BY_PLUGIN });
 	for (unsigned i = 0; i < b->n_watch; i++) {
 		const struct us_boot_watch *w = &f->watch[i];
 		uint64_t wall = __atomic_load_n(&w->wall_ns, __ATOMIC_ACQUIRE);
 		if (wall && w->point < b->plan->n)
-			pass(b, w->point, wall, w->cpu_ns, w->insns);
+			pass(b, w->point,
+			     &(struct us_boot_moment){ .wall_ns = wall,
+						       .cpu_ns = w->cpu_ns,
+						       .insns = w->insns,
+						       .way = US_BOOT_BY_PLUGIN });
 	}
+}
+
+/* ---- What is seen of the host's KVM ---- */
+
+/* Until when the last function that is seen was not entered; UINT64_MAX: still. */
+static uint64_t functions_ns(const struct booting *b)
+{
+	uint64_t latest = 0;
+	for (size_t i = 0; i < b->plan->n; i++) {
+		const struct us_boot_point *p = &b->plan->point[i];
+		const struct us_boot_moment *m = &b->run->at[i];
+		if (p->kind != US_BOOT_SYMBOL || !us_boot_is_seen(p, b->how->ways))
+			continue;
+		if (!m->seen)
+			return UINT64_MAX;
+		if (m->wall_ns > latest)
+			latest = m->wall_ns;
+	}
+	return latest;
+}
+
+/* The first halt behind it, as the guest's clock runs. */
+static void read_halts(struct booting *b, volatile struct us_boot_seen *s)
+{
+	uint64_t after = functions_ns(b), n = s->n_halt, best = UINT64_MAX;
+	if (!after && s->kernel_ns > b->start_ns)
+		after = s->kernel_ns - b->start_ns - stood_until(b, s->kernel_ns);
+	for (uint64_t i = 0; i < n && i < US_BOOT_HALTS; i++) {
+		uint64_t at = s->halt_ns[i];
+		if (at < best && at >= b->start_ns &&
+		    at - b->start_ns - stood_until(b, at) >= after)
+			best = at;
+	}
+	if (best != UINT64_MAX)
+		pass_now(b, US_BOOT_IDLE, best, US_BOOT_BY_EVENTS);
+}
+
+static void read_events(struct booting *b)
+{
+	volatile struct us_boot_seen *s = NULL;
+	if (b->how->events)
+		s = us_boot_events_seen(b->how->events);
+	if (!s)
+		return;
+	bool real = us_boot_events_has_exits(b->how->events);
+	const struct {
+		enum us_boot_kind kind;
+		uint64_t at_ns;
+	} seen[] = { { US_BOOT_VM, s->vm_ns },
+		     { US_BOOT_VCPU, s->vcpu_ns },
+		     { US_BOOT_START, real ? s->entry_ns : s->run_ns },
+		     { US_BOOT_PORT, s->port_ns },
+		     { US_BOOT_DEVICE, s->device_ns } };
+	for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++)
+		if (seen[i].at_ns)
+			pass_now(b, seen[i].kind, seen[i].at_ns, US_BOOT_BY_EVENTS);
+	read_halts(b, s);
+}
+
+/* ---- What is seen in samples ---- */
+
+static int begin_sampler(struct booting *b, struct us_err *e)
+{
+	int r = b->how->sampler->begin(b->how->sampler->ctx, us_launch_pid(b->launch),
+				       e);
+	if (r == -EAGAIN) {
+		usleep(1000);
+		return 0;
+	}
+	b->sampling = r == 0;
+	return r;
+}
+
+static int read_samples(struct booting *b, struct us_err *e)
+{
+	const struct us_boot_sampler *s = b->how->sampler;
+	if (!b->sampling)
+		return 0;
+	for (size_t i = 0; i < b->plan->n; i++) {
+		struct us_boot_moment m = { .cpu_ns = cpu_now(b),
+					    .way = US_BOOT_BY_SAMPLES };
+		enum us_boot_kind kind = b->plan->point[i].kind;
+		if ((kind == US_BOOT_ENTRY || kind == US_BOOT_SYMBOL) &&
+		    !b->run->at[i].seen && s->saw(s->ctx, i, &m))
+			pass(b, i, &m);
+	}
+	return s->check(s->ctx, &b->run->n_sample, e);
 }
 
 /* ---- What is seen by breakpoints ---- */
 
 static int connect_stub(struct booting *b, struct us_err *e)
 {
-	int r = us_boot_breakpoints_open(b->how->stub, b->plan, &b->stub, e);
+	int r = us_boot_breakpoints_open(b->how->stub, &b->stub, e);
 	if (r < 0)
 		return r == -EAGAIN ? 0 : r;
+	if (b->how->ways & US_BOOT_BY_BREAKPOINTS)
+		r = us_boot_breakpoints_set(b->stub, b->plan, e);
+	while (r == 0 && !b->sampling && b->how->sampler) {
+		r = begin_sampler(b, e);
+		if (r == 0 && !b->sampling && us_launch_ended(b->launch, NULL))
+			return 0;
+	}
+	if (r == 0)
+		r = us_boot_breakpoints_go(b->stub, e);
+	if (r < 0)
+		return r;
 	uint64_t ready = us_boot_breakpoints_ready_ns(b->stub);
-	pass(b, us_boot_point_of(b->plan, US_BOOT_VCPU), ready, cpu_now(b), 0);
-	b->stood_ns = us_boot_breakpoints_start_ns(b->stub) - ready;
-	pass(b, us_boot_point_of(b->plan, US_BOOT_START),
-	     us_boot_breakpoints_start_ns(b->stub), cpu_now(b), 0);
+	uint64_t go = us_boot_breakpoints_start_ns(b->stub);
+	hold(b, ready, go);
+	if (b->how->events) /* it knows better */
+		return 0;
+	pass_now(b, US_BOOT_VCPU, ready, US_BOOT_BY_BREAKPOINTS);
+	pass_now(b, US_BOOT_START, go, US_BOOT_BY_BREAKPOINTS);
 	return 0;
 }
 
@@ -148,8 +310,8 @@ static int hear_stub(struct booting *b, struct us_err *e)
 	if (r <= 0)
 		return r;
 	if (hit.point < b->plan->n)
-		pass(b, hit.point, hit.at_ns, cpu_now(b), 0);
-	b->stood_ns += hit.go_ns - hit.at_ns;
+		pass_point(b, hit.point, hit.at_ns, US_BOOT_BY_BREAKPOINTS);
+	hold(b, hit.at_ns, hit.go_ns);
 	return 0;
 }
 
@@ -163,7 +325,7 @@ static void end_line(struct booting *b, uint64_t now)
 		const struct us_boot_point *p = &b->plan->point[i];
 		if (p->kind == US_BOOT_TEXT && !b->run->at[i].seen &&
 		    !regexec(&p->text, b->line, 0, NULL, 0))
-			pass(b, i, now, cpu_now(b), 0);
+			pass_point(b, i, now, US_BOOT_BY_OUTPUT);
 	}
 }
 
@@ -220,7 +382,7 @@ static void hear(struct booting *b)
 	uint64_t now = us_now_ns();
 	if (!n)
 		return;
-	pass(b, us_boot_point_of(b->plan, US_BOOT_SERIAL), now, cpu_now(b), 0);
+	pass_now(b, US_BOOT_SERIAL, now, US_BOOT_BY_OUTPUT);
 	match(b, bytes, n, now);
 	keep_tail(&b->run->said, bytes, n);
 }
@@ -234,6 +396,15 @@ static void hear_complaints(struct booting *b)
 
 /* ---- One boot ---- */
 
+/* A function that has returned before the next sample came is not seen any more. */
+static bool is_missed(const struct booting *b)
+{
+	size_t entry = us_boot_point_of(b->plan, US_BOOT_ENTRY);
+	return b->sampling && !b->plan->asked && entry != SIZE_MAX &&
+	       b->run->at[entry].seen &&
+	       us_now_ns() - b->start_ns > b->run->at[entry].wall_ns + MISSED_NS;
+}
+
 static bool has_passed(const struct booting *b, bool wanted_alone)
 {
 	for (size_t i = 0; i < b->plan->n; i++)
@@ -245,7 +416,7 @@ static bool has_passed(const struct booting *b, bool wanted_alone)
 static bool is_over(struct booting *b)
 {
 	uint64_t now = us_now_ns();
-	if (!b->done_ns && has_passed(b, true))
+	if (!b->done_ns && (has_passed(b, true) || is_missed(b)))
 		b->done_ns = now;
 	b->run->whole = b->done_ns != 0;
 	if (b->run->whole &&
@@ -266,6 +437,10 @@ static int wait_for_end(struct booting *b, struct us_err *e)
 			r = connect_stub(b, e);
 		else if (p[2].revents)
 			r = hear_stub(b, e);
+		else if (b->how->sampler && !b->how->stub && !b->sampling)
+			r = begin_sampler(b, e);
+		if (r == 0)
+			r = read_samples(b, e);
 		/* It is told below if that is because the VMM has ended. */
 		if (r < 0 && !us_launch_ended(b->launch, NULL))
 			return r;
@@ -274,6 +449,7 @@ static int wait_for_end(struct booting *b, struct us_err *e)
 		if (p[1].revents)
 			hear_complaints(b);
 		read_file(b);
+		read_events(b);
 		if (is_over(b)) {
 			if (!b->run->whole && b->how->late)
 				b->how->late(b->how->late_ctx,
@@ -308,8 +484,14 @@ static int start(struct booting *b, struct us_err *e)
 	b->start_ns = us_launch_exec_ns(b->launch);
 	if (clock_getcpuclockid(us_launch_pid(b->launch), &b->cpu))
 		b->cpu = CLOCK_MONOTONIC; /* it has ended */
-	pass(b, 0, b->start_ns, 0, 0);
+	pass(b, 0, &(struct us_boot_moment){ .wall_ns = b->start_ns });
 	return 0;
+}
+
+static int begin_events(struct booting *b, struct us_err *e)
+{
+	return b->how->events ? us_boot_events_begin(b->how->events, &b->how->code, e)
+			      : 0;
 }
 
 int us_boot_run(const struct us_boot_plan *p, const struct us_boot_how *how,
@@ -321,12 +503,21 @@ int us_boot_run(const struct us_boot_plan *p, const struct us_boot_how *how,
 	memset(ret, 0, sizeof(*ret));
 	int r = make_file(&b, e);
 	if (r == 0)
+		r = begin_events(&b, e);
+	if (r == 0)
 		r = start(&b, e);
 	if (r == 0)
 		r = wait_for_end(&b, e);
+	if (b.sampling)
+		how->sampler->end(how->sampler->ctx);
 	us_launch_close(b.launch);
 	us_boot_breakpoints_close(b.stub);
 	read_file(&b);
+	read_events(&b);
+	if (how->events) {
+		us_boot_exits_read(how->events, &ret->exits);
+		us_boot_events_end(how->events);
+	}
 	if (b.out >= 0)
 		close(b.out);
 	if (b.error >= 0)

@@ -3,6 +3,8 @@
 #ifndef US_BOOT_RUN_H
 #define US_BOOT_RUN_H
 
+#include "backend/bpf/boot_events.h"
+#include "boot/exits.h"
 #include "boot/plan.h"
 
 #include <sys/types.h>
@@ -10,9 +12,11 @@
 #define US_BOOT_TAIL 1024
 
 struct us_boot_moment {
-	uint64_t wall_ns; /* since the VMM's program was executed */
-	uint64_t cpu_ns;  /* of the VMM's process; 0: not known */
-	uint64_t insns;	  /* executed by the guest; 0: not known */
+	uint64_t wall_ns;  /* since the VMM's program was executed */
+	uint64_t cpu_ns;   /* of the VMM's process; 0: not known */
+	uint64_t insns;	   /* executed by the guest; 0: not known */
+	uint64_t error_ns; /* it was passed up to so long before; 0: then */
+	enum us_boot_way way;
 	bool seen;
 };
 
@@ -24,6 +28,8 @@ struct us_boot_run {
 	/* How often the guest came to its first instruction: of a machine that is reset
 	 * more than once; 0: not known. */
 	uint64_t n_start;
+	uint64_t n_sample; /* by the sampler */
+	struct us_boot_exits exits;
 	/* What the guest, and the VMM, wrote last; hostile. */
 	struct us_boot_tail {
 		char text[US_BOOT_TAIL]; /* NUL-terminated */
@@ -31,10 +37,27 @@ struct us_boot_run {
 	} said, complained;
 };
 
+/* What looks at the guest at its own intervals. */
+struct us_boot_sampler {
+	void *ctx;
+	/* Begin, once the vCPUs are there; a guest with a stub stands meanwhile.
+	 * -EAGAIN: they are not. */
+	int (*begin)(void *ctx, pid_t pid, struct us_err *e);
+	/* Was this point's code seen?  Then wall_ns (CLOCK_MONOTONIC) and error_ns. */
+	bool (*saw)(void *ctx, size_t point, struct us_boot_moment *ret);
+	/* How many samples there were.  -errno: it has failed. */
+	int (*check)(void *ctx, uint64_t *ret, struct us_err *e);
+	void (*end)(void *ctx); /* before the VMM is ended; may be called twice */
+};
+
 struct us_boot_how {
+	unsigned ways;	   /* enum us_boot_way: a set */
 	char *const *argv; /* the command, with all that is added to it */
 	const char *file;  /* of vmm/plugin_boot.h, is made; NULL: there is no plugin */
 	const char *stub;  /* the path of its GDB stub, for breakpoints; NULL: none */
+	struct us_boot_events *events;	       /* of the host's KVM; NULL: not seen */
+	struct us_boot_code code;	       /* the kernel's */
+	const struct us_boot_sampler *sampler; /* NULL: none */
 	uint64_t timeout_ns;
 	uint64_t linger_ns; /* for what is not wanted, once all that is was passed */
 	bool (*stopped)(void);

@@ -133,6 +133,8 @@ static int show(const struct boot *b, struct us_err *e)
 				    .vmm = v->vmm,
 				    .way = v->way,
 				    .unseen = v->unseen,
+				    .unseen_kvm = v->unseen_kvm,
+				    .unseen_code = v->unseen_code,
 				    .n_alone = b->n_alone };
 	size_t n, with = us_boot_point_of(&v->plan, US_BOOT_SERIAL), without = 1;
 	int code = us_boot_summarize(&v->plan, v->seen, r.n, &r.summary);
@@ -219,7 +221,7 @@ static const struct us_option options[] = {
 	  US_IMAGE(struct settings, symbols) },
 	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
 	  US_FOLDER(struct settings, symbols) },
-	{ 0, "by", "WAY", "plugin, breakpoints or output (plugin if it can be)",
+	{ 0, "by", "WAY", "plugin, breakpoints, samples, kvm or output (the best)",
 	  US_TEXT(struct settings, by) },
 	{ 0, "compare", "FILE", "boot the variants of this JSON file in turn",
 	  US_TEXT(struct settings, compare) },

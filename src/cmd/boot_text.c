@@ -3,6 +3,7 @@
 #include "cmd/boot_text.h"
 
 #include "base/text.h"
+#include "cmd/boot_exits.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,12 +23,46 @@ static const char *range(const struct us_estimate *e, size_t n, char *text, size
 	return text;
 }
 
+static const char *way_name(const struct us_boot_report *r, size_t point)
+{
+	enum us_boot_way way = US_BOOT_BY_OUTPUT;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->run[i].at[point].seen)
+			way = r->run[i].at[point].way;
+	return point ? us_boot_way_name(way) : "";
+}
+
+/* By how much a point may have been passed before; the most of all runs, ns. */
+static uint64_t error_of(const struct us_boot_report *r, size_t point)
+{
+	uint64_t error = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct us_boot_moment *m = &r->run[i].at[point];
+		if (m->seen && m->error_ns > error)
+			error = m->error_ns;
+	}
+	return error;
+}
+
+/* By what it was seen: "samples, up to 0.1 before". */
+static const char *way_of(const struct us_boot_report *r, size_t point, char *text,
+			  size_t size)
+{
+	uint64_t error = error_of(r, point);
+	const char *name = way_name(r, point);
+	if (error)
+		snprintf(text, size, "%s, up to %.1f before", name, (double)error / MS);
+	else
+		snprintf(text, size, "%s", name);
+	return text;
+}
+
 static void print_row(const struct us_boot_report *r, size_t i)
 {
 	const struct us_boot_row *x = &r->summary.row[i];
 	const struct us_boot_point *p = &r->plan->point[x->point];
-	char name[US_BOOT_NAME], at[32], phase[32], seen[64] = "", cpu[16] = "",
-						    insns[24] = "", step[16] = "";
+	char name[US_BOOT_NAME], at[32], phase[32], seen[64] = "", cpu[16] = "";
+	char insns[24] = "", step[16] = "", way[48];
 	us_printable(name, sizeof(name), p->name);
 	us_shorten_left(name, sizeof(name), 24);
 	if (i)
@@ -38,10 +73,10 @@ static void print_row(const struct us_boot_report *r, size_t i)
 		snprintf(insns, sizeof(insns), "%.0f", x->insns.value);
 	if (x->n_seen < r->n)
 		snprintf(seen, sizeof(seen), "  in %zu of %zu", x->n_seen, r->n);
-	printf("%-24s %9.1f  %-15s %9s  %-15s %9s %13s%s\n", name, x->at.value / MS,
+	printf("%-24s %9.1f  %-15s %9s  %-15s %9s %13s  %s%s\n", name, x->at.value / MS,
 	       range(&x->at, x->n_seen, at, sizeof(at)), step,
 	       i ? range(&x->phase, x->n_seen, phase, sizeof(phase)) : "", cpu, insns,
-	       seen);
+	       way_of(r, x->point, way, sizeof(way)), seen);
 }
 
 void us_boot_tell(size_t i, size_t n, bool quiet)
@@ -59,29 +94,56 @@ static bool was_seen(const struct us_boot_report *r, size_t point)
 	return false;
 }
 
+static const char *why_missed(const struct us_boot_report *r,
+			      const struct us_boot_point *p)
+{
+	if (p->kind == US_BOOT_SERIAL)
+		return " (nothing came to standard output: -serial stdio)";
+	if (p->kind == US_BOOT_SYMBOL && r->way & US_BOOT_BY_SAMPLES)
+		return " (on no stack that was sampled: it is too short)";
+	return "";
+}
+
+/* Why a point cannot be seen. */
+static const char *why_unseen(const struct us_boot_report *r, enum us_boot_kind kind)
+{
+	bool code = kind == US_BOOT_SECTOR || kind == US_BOOT_ENTRY ||
+		    kind == US_BOOT_SYMBOL;
+	const char *why = code ? r->unseen_code : r->unseen_kvm;
+	return why[0] ? why : r->unseen;
+}
+
+/* All of those from i on that cannot be seen for the same reason, in one line. */
+static void print_hidden(const struct us_boot_report *r, size_t i, bool *told)
+{
+	const char *why = why_unseen(r, r->plan->point[i].kind);
+	bool first = true;
+	for (; i < r->plan->n; i++) {
+		const struct us_boot_point *p = &r->plan->point[i];
+		if (told[i] || us_boot_is_seen(p, r->way) ||
+		    strcmp(why, why_unseen(r, p->kind)) != 0)
+			continue;
+		printf("%s%s", first ? "cannot be seen here: " : ", ", p->name);
+		first = false;
+		told[i] = true;
+	}
+	printf("%s%s\n", why[0] ? ": " : "", why);
+}
+
 static void print_unseen(const struct us_boot_report *r)
 {
-	bool told = false;
+	bool told[US_BOOT_MAX_POINT] = { false };
 	for (size_t i = 0; i < r->plan->n; i++) {
 		const struct us_boot_point *p = &r->plan->point[i];
 		char name[US_BOOT_NAME];
 		if (was_seen(r, i) || !us_boot_is_seen(p, r->way))
 			continue;
 		us_printable(name, sizeof(name), p->name);
-		printf("not seen: %s%s\n", name,
-		       p->kind == US_BOOT_SERIAL
-			       ? " (nothing came to standard output: -serial stdio)"
-			       : "");
+		printf("not seen: %s%s\n", name, why_missed(r, p));
 	}
-	for (size_t i = 0; i < r->plan->n; i++) {
-		if (us_boot_is_seen(&r->plan->point[i], r->way))
-			continue;
-		printf("%s%s",
-		       told ? ", " : "cannot be seen here: ", r->plan->point[i].name);
-		told = true;
-	}
-	if (told)
-		printf("%s%s\n", r->unseen[0] ? ": " : "", r->unseen);
+	for (size_t i = 0; i < r->plan->n; i++)
+		if (!told[i] && !us_boot_is_seen(&r->plan->point[i], r->way))
+			print_hidden(r, i, told);
 }
 
 static void print_cost(const struct us_boot_report *r)
@@ -101,11 +163,12 @@ void us_boot_print(const struct us_boot_report *r)
 {
 	printf("%s, %zu run%s; medians, in ms since the VMM was launched%s\n\n", r->vmm,
 	       PLURAL(r->n), r->n > 1 ? ", and their 95 % intervals" : "");
-	printf("%-24s %9s  %-15s %9s  %-15s %9s %13s\n", "", "at", "", "phase", "",
-	       "CPU", "instructions");
+	printf("%-24s %9s  %-15s %9s  %-15s %9s %13s  %s\n", "", "at", "", "phase", "",
+	       "CPU", "instructions", "by");
 	for (size_t i = 0; i < r->summary.n; i++)
 		print_row(r, i);
 	puts("");
+	us_boot_print_exits(r->run, r->n, r->detailed);
 	print_unseen(r);
 	print_cost(r);
 	if (r->n > 1 && r->n < 6)
@@ -130,6 +193,8 @@ static void json_point(struct us_json *j, const struct us_boot_report *r, size_t
 	us_json_object(j, NULL);
 	us_json_str(j, "name", r->plan->point[x->point].name);
 	us_json_u64(j, "seen", x->n_seen);
+	us_json_str(j, "by", way_name(r, x->point));
+	us_json_u64(j, "error_ns", error_of(r, x->point));
 	us_boot_json_estimate(j, "at_ns", &x->at);
 	if (i)
 		us_boot_json_estimate(j, "phase_ns", &x->phase);
@@ -153,10 +218,13 @@ void us_boot_print_json(const struct us_boot_report *r)
 	us_json_str(&j, "vmm", r->vmm);
 	us_json_u64(&j, "runs", r->n);
 	us_json_str(&j, "unseen", r->unseen[0] ? r->unseen : NULL);
+	us_json_str(&j, "unseen_kvm", r->unseen_kvm[0] ? r->unseen_kvm : NULL);
+	us_json_str(&j, "unseen_functions", r->unseen_code[0] ? r->unseen_code : NULL);
 	us_json_array(&j, "points");
 	for (size_t i = 0; i < r->summary.n; i++)
 		json_point(&j, r, i);
 	us_json_end(&j);
+	us_boot_json_exits(&j, r->run, r->n);
 	if (r->n_alone) {
 		us_boot_json_estimate(&j, "observer_ns", &r->cost);
 		us_boot_json_estimate(&j, "serial_alone_ns", &r->alone);

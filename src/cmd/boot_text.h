@@ -12,9 +12,12 @@ struct us_boot_report {
 	size_t n; /* runs */
 	struct us_boot_summary summary;
 	const char *vmm;
-	enum us_boot_way way;
-	const char *unseen; /* why there is no better one; "": there is none */
+	unsigned way; /* enum us_boot_way: a set */
+	/* Why not all points are seen; "": all are.  In general; of what KVM does; of
+	 * functions. */
+	const char *unseen, *unseen_kvm, *unseen_code;
 	/* How much later the first serial byte comes because it was watched. */
+	bool detailed; /* of exits */
 	struct us_estimate cost;
 	struct us_estimate alone; /* when it comes else */
 	size_t n_alone;		  /* runs without; 0: the cost is not known */

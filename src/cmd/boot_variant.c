@@ -3,6 +3,8 @@
 #include "cmd/boot_variant.h"
 
 #include "cmd/boot_late.h"
+#include "cmd/boot_samples.h"
+#include "cmd/boot_ways.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -21,7 +23,7 @@
 
 /* ---- The command ---- */
 
-static bool has_any(char *const *argv, const char *const *options)
+bool us_boot_variant_has(char *const *argv, const char *const *options)
 {
 	for (; *argv; argv++)
 		for (const char *const *o = options; *o; o++)
@@ -47,14 +49,14 @@ static int make_plain(struct us_boot_variant *v, struct us_err *e)
 		return us_fail(e, -ENOMEM, "out of memory");
 	memcpy(v->plain, argv, n * sizeof(*argv));
 	us_vmm_name(argv[0], v->vmm, sizeof(v->vmm));
-	if (has_any(argv, leaves))
+	if (us_boot_variant_has(argv, leaves))
 		return us_fail(
 			e, -EINVAL,
 			"boot: with -daemonize %s cannot be watched: leave it out",
 			v->vmm);
 	if (strcmp(v->vmm, "qemu") != 0)
 		return 0;
-	if (!has_any(argv, decided)) {
+	if (!us_boot_variant_has(argv, decided)) {
 		v->plain[n++] = (char *)(uintptr_t) "-serial";
 		v->plain[n++] = (char *)(uintptr_t) "stdio";
 	}
@@ -66,87 +68,13 @@ static int make_plain(struct us_boot_variant *v, struct us_err *e)
 	return 0;
 }
 
-static int make_plugin(struct us_boot_variant *v, struct us_err *e)
-{
-	v->with.verb = "see";
-	v->with.dir = v->run.dir;
-	v->with.boot = true;
-	us_plugin_run_path(&v->run, "boot", v->file);
-	return us_plugin_command_make(&v->with, v->plain, e);
-}
-
-/* The VMM waits for us before the guest's first instruction. */
-static int make_stub(struct us_boot_variant *v, struct us_err *e)
-{
-	static const char *const decided[] = { "gdb", "s", "S", NULL };
-	size_t n = 0;
-	if (strcmp(v->vmm, "qemu") != 0)
-		return us_fail(e, -ENOTSUP, "%s is no QEMU, which has a GDB stub",
-			       v->vmm);
-	if (has_any(v->plain, decided))
-		return us_fail(e, -ENOTSUP, "the command has a -gdb or -S of its own");
-	while (v->plain[n])
-		n++;
-	v->stubbed = calloc(n + 4, sizeof(*v->stubbed));
-	if (!v->stubbed)
-		return us_fail(e, -ENOMEM, "out of memory");
-	memcpy(v->stubbed, v->plain, n * sizeof(*v->plain));
-	us_plugin_run_path(&v->run, "stub", v->stub);
-	snprintf(v->stub_word, sizeof(v->stub_word), "unix:%s,server=on,wait=off",
-		 v->stub);
-	v->stubbed[n++] = (char *)(uintptr_t) "-gdb";
-	v->stubbed[n++] = v->stub_word;
-	v->stubbed[n] = (char *)(uintptr_t) "-S";
-	return 0;
-}
-
-static int make_nothing(struct us_boot_variant *v, struct us_err *e)
-{
-	(void)v;
-	(void)e;
-	return 0;
-}
-
-/* The best that is sure to work, or the one that is asked for; why no better one is
- * told. */
-static int choose_way(struct us_boot_variant *v, struct us_err *e)
-{
-	static const struct {
-		const char *name;
-		enum us_boot_way way;
-		int (*make)(struct us_boot_variant *v, struct us_err *e);
-	} ways[] = { { "plugin", US_BOOT_BY_PLUGIN, make_plugin },
-		     { "breakpoints", US_BOOT_BY_BREAKPOINTS, make_stub },
-		     { "output", US_BOOT_BY_OUTPUT, make_nothing } };
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-		struct us_err why = { 0 };
-		/* Not every KVM does what breakpoints want: only if they are asked for.
-		 */
-		if (v->by ? strcmp(v->by, ways[i].name) != 0
-			  : ways[i].way == US_BOOT_BY_BREAKPOINTS)
-			continue;
-		int r = ways[i].make(v, &why);
-		v->way = ways[i].way;
-		if (r == 0)
-			return 0;
-		*e = why;
-		if (v->by)
-			return r;
-		/* Why the best one is not there says most. */
-		if (!v->unseen[0])
-			snprintf(v->unseen, sizeof(v->unseen), "%s", why.msg);
-	}
-	return us_fail(e, -EINVAL, "--by %s: must be plugin, breakpoints or output",
-		       v->by ? v->by : "");
-}
-
 int us_boot_variant_prepare(struct us_boot_variant *v, size_t n, struct us_err *e)
 {
 	int r = us_plugin_run_prepare(&v->run, &v->asked, e);
 	if (r == 0)
 		r = make_plain(v, e);
 	if (r == 0)
-		r = choose_way(v, e);
+		r = us_boot_ways_choose(v, e);
 	if (r < 0)
 		return r;
 	us_symbols_demangle(v->run.images.symbols, true);
@@ -154,8 +82,8 @@ int us_boot_variant_prepare(struct us_boot_variant *v, size_t n, struct us_err *
 			      v->run.images.n ? v->run.images.v[0].elf : NULL, v->way,
 			      e);
 	if (r == -ENOTSUP)
-		us_hint(e, "--by breakpoints, or --until serial:REGEX, for: %s",
-			v->unseen);
+		us_hint(e, "--until serial:REGEX, for: %s",
+			v->unseen_code[0] ? v->unseen_code : v->unseen);
 	v->seen = calloc(n, sizeof(*v->seen));
 	if (r == 0 && !v->seen)
 		r = us_fail(e, -ENOMEM, "out of memory for %zu runs", n);
@@ -202,11 +130,17 @@ static int fail_unfinished(const struct us_boot_variant *v,
 				 ", the guest began %" PRIu64 " times", run->n_start);
 		us_fail(e, -ETIMEDOUT, "%s: %s was not reached in %.0f s%s: %s", name,
 			missing, (double)v->timeout_ns / US_NS_PER_SEC, often, words);
-		us_hint(e,
-			run->n_start > 1
-				? "it resets itself: -no-reboot ends it where it does"
-				: "-t TIME waits longer; a kernel that moves itself "
-				  "passes its functions elsewhere (Linux: nokaslr)");
+		if (run->n_start > 1)
+			us_hint(e,
+				"it resets itself: -no-reboot ends it where it does");
+		else if (v->way & US_BOOT_BY_SAMPLES)
+			us_hint(e,
+				"a function that returns soon may be on no stack of "
+				"%" PRIu64 " samples",
+				run->n_sample);
+		else
+			us_hint(e, "-t TIME waits longer; a kernel that moves itself "
+				   "passes its functions elsewhere (Linux: nokaslr)");
 		return -ETIMEDOUT;
 	}
 	if (WIFEXITED(run->status))
@@ -222,10 +156,51 @@ static int fail_unfinished(const struct us_boot_variant *v,
 	return -ECHILD;
 }
 
+/* Is there anything that is seen on stacks? */
+static bool has_code(const struct us_boot_plan *p)
+{
+	return us_boot_point_of(p, US_BOOT_ENTRY) != SIZE_MAX ||
+	       us_boot_point_of(p, US_BOOT_SYMBOL) != SIZE_MAX;
+}
+
+static void unlink_sockets(const struct us_boot_variant *v)
+{
+	if (v->stub[0])
+		unlink(v->stub);
+	if (v->monitor[0])
+		unlink(v->monitor);
+}
+
+static int boot_sampled(struct us_boot_variant *v, const struct us_boot_plan *plan,
+			struct us_boot_how *how, struct us_boot_run *ret,
+			struct us_err *e)
+{
+	char path[US_PLUGIN_PATH];
+	struct us_boot_samples *s;
+	us_plugin_run_path(&v->run, "samples", path);
+	const struct us_boot_sampled what = { .plan = plan,
+					      .code = how->code,
+					      .symbols = v->run.images.symbols,
+					      .files = v->asked.symbols,
+					      .argv = v->asked.argv,
+					      .monitor = how->stub ? v->monitor : NULL,
+					      .path = path };
+	int r = us_boot_samples_new(&what, &s, e);
+	if (r < 0)
+		return r;
+	how->sampler = us_boot_samples_sampler(s);
+	r = us_boot_run(plan, how, ret, e);
+	us_boot_samples_free(s);
+	unlink(path);
+	unlink_sockets(v);
+	return r;
+}
+
 static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
-		enum us_boot_way way, struct us_boot_run *ret, struct us_err *e)
+		unsigned ways, struct us_boot_run *ret, struct us_err *e)
 {
 	struct us_boot_how how = {
+		.ways = ways,
 		.argv = v->plain,
 		.timeout_ns = v->timeout_ns,
 		.linger_ns = LINGER,
@@ -233,18 +208,26 @@ static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
 		.late = plan == &v->plan ? us_boot_late : NULL,
 		.late_ctx = v,
 	};
-	if (way == US_BOOT_BY_PLUGIN) {
+	if (v->run.images.n)
+		how.code = us_boot_code_of(us_elf_image_file(v->run.images.v[0].elf));
+	if (ways & US_BOOT_BY_EVENTS)
+		how.events = v->events;
+	if (ways & US_BOOT_BY_PLUGIN) {
 		how.argv = v->with.argv;
 		how.file = v->file;
-	} else if (way == US_BOOT_BY_BREAKPOINTS) {
+	} else if (ways & US_BOOT_BY_BREAKPOINTS) {
 		how.argv = v->stubbed;
 		how.stub = v->stub;
 	}
+	if (ways & US_BOOT_BY_SAMPLES && has_code(plan)) {
+		if (v->stubbed) {
+			how.argv = v->stubbed;
+			how.stub = v->stub;
+		}
+		return boot_sampled(v, plan, &how, ret, e);
+	}
 	int r = us_boot_run(plan, &how, ret, e);
-	if (how.stub)
-		unlink(how.stub);
-	if (v->monitor[0])
-		unlink(v->monitor);
+	unlink_sockets(v);
 	return r;
 }
 
@@ -252,6 +235,8 @@ int us_boot_variant_boot(struct us_boot_variant *v, struct us_err *e)
 {
 	struct us_boot_run *run = &v->seen[v->n_seen];
 	int r = boot(v, &v->plan, v->way, run, e);
+	if (r == -ENOTSUP && us_boot_ways_fall_back(v, e))
+		r = boot(v, &v->plan, v->way, run, e);
 	if (r == 0 && !run->whole)
 		r = fail_unfinished(v, run, e);
 	v->n_seen += r == 0;
@@ -268,6 +253,7 @@ int us_boot_variant_boot_alone(struct us_boot_variant *v,
 void us_boot_variant_fini(struct us_boot_variant *v)
 {
 	us_boot_plan_fini(&v->plan);
+	us_boot_events_close(v->events);
 	us_plugin_run_fini(&v->run);
 	free(v->with.argv);
 	free(v->plain);

@@ -16,12 +16,12 @@ struct us_boot_variant {
 	struct us_plugin_asked asked; /* the command, and the symbols' files */
 	const char *until[US_BOOT_MAX_UNTIL];
 	size_t n_until;
-	const char *by; /* "plugin", "breakpoints", "output"; NULL: the best of
-			      the first and the last */
+	const char *by; /* a way (boot_ways.h); NULL: the best */
 	uint64_t timeout_ns;
 
-	struct us_plugin_run run; /* the images, the folder */
-	enum us_boot_way way;
+	struct us_plugin_run run;      /* the images, the folder */
+	unsigned way;		       /* enum us_boot_way: a set */
+	struct us_boot_events *events; /* of the host's KVM; NULL: not seen */
 	struct us_plugin_command with; /* the plugin */
 	char **plain;		       /* the command as it is */
 	char **stubbed;		       /* with a stub; NULL: there is none */
@@ -30,11 +30,15 @@ struct us_boot_variant {
 	char stub_word[US_PLUGIN_PATH + 32];
 	char monitor[US_PLUGIN_PATH]; /* of QEMU, for who looks where its guest is */
 	char monitor_word[US_PLUGIN_PATH + 32];
-	char unseen[600]; /* why there is no better way; "": there is none */
+	/* Why not all points are seen; "": all are.  In general; of what KVM does; of
+	 * functions. */
+	char unseen[600], unseen_kvm[600], unseen_code[600];
 	struct us_boot_run *seen;
 	size_t n_seen;
 };
 
+/* Does the command have one of these options, of NULL-terminated names? */
+bool us_boot_variant_has(char *const *argv, const char *const *options);
 /* Room for n runs; asked.argv, until and the files are set. */
 US_MUST_CHECK int us_boot_variant_prepare(struct us_boot_variant *v, size_t n,
 					  struct us_err *e);

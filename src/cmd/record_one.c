@@ -164,7 +164,7 @@ static int find_kernel(struct us_recording *r, struct us_err *e)
 	int ret = us_kernel_open(&r->kernel, &r->images, r->backend, e);
 	if (ret < 0)
 		return ret;
-	if (!r->launch) /* else its start is what is to be seen */
+	if (!r->launch && !r->from_start) /* else its start is what is to be seen */
 		us_kernel_attach(&r->kernel, r->backend, r->set->schedule.vcpu_mask);
 	if (us_kernel_linux(&r->kernel) || !r->images.note[0])
 		return 0;
@@ -179,6 +179,8 @@ static void see_sample(void *ctx, const struct us_live_sample *l)
 	r->images.hasty = l->warm_up;
 	us_images_sample(&r->images, l);
 	us_kernel_sample(&r->kernel, l);
+	if (r->see)
+		r->see(r->see_ctx, l);
 }
 
 static size_t take_host(void *ctx, struct us_host_copy *c,
@@ -272,7 +274,8 @@ int us_recording_sample(struct us_recording *r, struct us_err *e)
 		.duration_ns = r->duration_ns,
 		.stop = r->stop,
 		.ring_bytes = ring_bytes(r),
-		.warm_up = !r->launch, /* else its start is what is to be seen */
+		.warm_up = !r->launch &&
+			   !r->from_start, /* else its start is what is to be seen */
 		.sample = see_sample,
 		.host = r->host ? take_host : NULL,
 		.progress = progress,

@@ -50,6 +50,11 @@ struct us_recording {
 	 * on the terminal. May be NULL. */
 	void (*sums)(void *ctx, const struct us_record_stats *s);
 	void *sums_ctx;
+	/* Gets each capture with registers, and its stack: part of the hot path. May be
+	 * NULL. */
+	void (*see)(void *ctx, const struct us_live_sample *l);
+	void *see_ctx;
+	bool from_start; /* as with launch, which another has done */
 
 	struct us_images images;
 	struct us_kernel kernel;

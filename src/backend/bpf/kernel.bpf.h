@@ -140,7 +140,7 @@ struct vmcb_seg {
 struct vmcb_save_area {
 	struct vmcb_seg cs, ss;
 	uint8_t cpl;
-	uint64_t efer, cr4, cr3, cr0, rsp;
+	uint64_t efer, cr4, cr3, cr0, rip, rsp;
 };
 
 struct vmcb_control_area {

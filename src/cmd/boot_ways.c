@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* boot_ways.c: see boot_ways.h. */
+#include "cmd/boot_ways.h"
+
+#include "base/cleanup.h"
+#include "cmd/boot_samples.h"
+#include "vmm/cmdline.h"
+#include "vmm/host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int make_plugin(struct us_boot_variant *v, struct us_err *e)
+{
+	v->with.verb = "see";
+	v->with.dir = v->run.dir;
+	v->with.boot = true;
+	us_plugin_run_path(&v->run, "boot", v->file);
+	return us_plugin_command_make(&v->with, v->plain, e);
+}
+
+/* The VMM waits for us before the guest's first instruction. */
+static int make_stub(struct us_boot_variant *v, struct us_err *e)
+{
+	static const char *const decided[] = { "gdb", "s", "S", NULL };
+	size_t n = 0;
+	if (strcmp(v->vmm, "qemu") != 0)
+		return us_fail(e, -ENOTSUP, "%s is no QEMU, which has a GDB stub",
+			       v->vmm);
+	if (us_boot_variant_has(v->plain, decided))
+		return us_fail(e, -ENOTSUP, "the command has a -gdb or -S of its own");
+	while (v->plain[n])
+		n++;
+	v->stubbed = calloc(n + 4, sizeof(*v->stubbed));
+	if (!v->stubbed)
+		return us_fail(e, -ENOMEM, "out of memory");
+	memcpy(v->stubbed, v->plain, n * sizeof(*v->plain));
+	us_plugin_run_path(&v->run, "stub", v->stub);
+	snprintf(v->stub_word, sizeof(v->stub_word), "unix:%s,server=on,wait=off",
+		 v->stub);
+	v->stubbed[n++] = (char *)(uintptr_t) "-gdb";
+	v->stubbed[n++] = v->stub_word;
+	v->stubbed[n] = (char *)(uintptr_t) "-S";
+	return 0;
+}
+
+/* QEMU: without a word of it, it emulates. */
+static bool wants_kvm(const struct us_boot_variant *v)
+{
+	_cleanup_free_ struct us_cmdline *line = calloc(1, sizeof(*line));
+	unsigned argc = 0;
+	while (v->plain[argc])
+		argc++;
+	return line &&
+	       us_cmdline_parse(v->vmm, argc, (const char *const *)v->plain, line) &&
+	       line->accel == US_ACCEL_KVM;
+}
+
+/* What the host's KVM does, if it may be looked at. */
+static int make_events(struct us_boot_variant *v, struct us_err *e)
+{
+	if (!strcmp(v->vmm, "qemu") && !wants_kvm(v))
+		return us_fail(e, -ENOTSUP,
+			       "QEMU's TCG emulates the guest, without KVM");
+	return us_boot_events_open(&v->events, e);
+}
+
+static int make_nothing(struct us_boot_variant *v, struct us_err *e)
+{
+	(void)v;
+	(void)e;
+	return 0;
+}
+
+/* Not every KVM does what breakpoints want. */
+static int make_stub_if_sure(struct us_boot_variant *v, struct us_err *e)
+{
+	struct us_host host;
+	us_host_read(&host);
+	if (!strcmp(host.kvm, "kvm_pvm") && wants_kvm(v))
+		return us_fail(e, -ENOTSUP,
+			       "this host's KVM emulates its guests' instructions, and "
+			       "knows no breakpoints");
+	return make_stub(v, e);
+}
+
+static void try_way(struct us_boot_variant *v, enum us_boot_way way,
+		    int (*make)(struct us_boot_variant *v, struct us_err *e), char *why,
+		    size_t size)
+{
+	struct us_err e = { 0 };
+	if (make(v, &e) == 0)
+		v->way |= way;
+	else
+		snprintf(why, size, "%s", e.msg);
+}
+
+/* QEMU waits with the guest until the sampler is there; of others, the first moments
+ * are not seen. */
+static int make_samples(struct us_boot_variant *v, struct us_err *e)
+{
+	struct us_err why = { 0 };
+	int r = us_boot_samples_ready(e);
+	if (r == 0 && !v->stubbed)
+		(void)!make_stub(v, &why);
+	return r;
+}
+
+static void try_events(struct us_boot_variant *v)
+{
+	try_way(v, US_BOOT_BY_EVENTS, make_events, v->unseen_kvm,
+		sizeof(v->unseen_kvm));
+}
+
+/* Without the plugin: what KVM tells, and functions by what there is. */
+static void choose_best(struct us_boot_variant *v)
+{
+	try_way(v, US_BOOT_BY_PLUGIN, make_plugin, v->unseen, sizeof(v->unseen));
+	if (v->way)
+		return;
+	try_events(v);
+	try_way(v, US_BOOT_BY_BREAKPOINTS, make_stub_if_sure, v->unseen_code,
+		sizeof(v->unseen_code));
+	if (!(v->way & US_BOOT_BY_BREAKPOINTS))
+		try_way(v, US_BOOT_BY_SAMPLES, make_samples, v->unseen_code,
+			sizeof(v->unseen_code));
+}
+
+bool us_boot_ways_fall_back(struct us_boot_variant *v, const struct us_err *e)
+{
+	struct us_err why = { 0 };
+	if (v->by || !(v->way & US_BOOT_BY_BREAKPOINTS) || make_samples(v, &why) < 0)
+		return false;
+	snprintf(v->unseen_code, sizeof(v->unseen_code), "%s", e->msg);
+	v->way = (v->way & ~(unsigned)US_BOOT_BY_BREAKPOINTS) | US_BOOT_BY_SAMPLES;
+	return true;
+}
+
+int us_boot_ways_choose(struct us_boot_variant *v, struct us_err *e)
+{
+	static const struct {
+		const char *name;
+		enum us_boot_way way;
+		int (*make)(struct us_boot_variant *v, struct us_err *e);
+	} ways[] = { { "plugin", US_BOOT_BY_PLUGIN, make_plugin },
+		     { "breakpoints", US_BOOT_BY_BREAKPOINTS, make_stub },
+		     { "samples", US_BOOT_BY_SAMPLES, make_samples },
+		     { "kvm", US_BOOT_BY_EVENTS, make_events },
+		     { "output", US_BOOT_BY_OUTPUT, make_nothing } };
+	if (!v->by) {
+		choose_best(v);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (strcmp(v->by, ways[i].name) != 0)
+			continue;
+		int r = ways[i].make(v, e);
+		v->way = ways[i].way;
+		if (r == 0 && v->way & (US_BOOT_BY_BREAKPOINTS | US_BOOT_BY_SAMPLES))
+			try_events(v);
+		return r;
+	}
+	return us_fail(e, -EINVAL,
+		       "--by %s: must be plugin, breakpoints, samples, kvm or output",
+		       v->by);
+}
