@@ -44,6 +44,12 @@ struct fake_xen {
 static struct fake_xen *fake_xen;
 static int fake_sample_code; /* look_code of those that are set up from now on */
 
+/* The machine address of one of its frames. */
+static inline uint64_t machine(unsigned frame)
+{
+	return (FAKE_FIRST + frame) << 12;
+}
+
 static int fake_open(void **ret, struct us_err *e)
 {
 	(void)e;
