@@ -28,9 +28,11 @@ and printed, and bounded loosely.
 import math
 import os
 import subprocess
+import time
 
 import points
-from harness import Skip, Tap, Uniscope, check, note, processor_of, start, truth
+from harness import (Skip, Tap, Uniscope, check, note, processor_of, start, truth,
+                     waited)
 
 Z = 3.29
 CLOCK_POINTS = 0.5  # percentage points
@@ -109,9 +111,15 @@ class Suite:
     def record(self, guest, *more, seconds=None):
         """Record between two TRUTH lines; the truth of that time and the figures."""
         before = guest.wait_truth()
+        pid = getattr(guest.vm, "pid", 0)  # a domain has none
+        began, waits = time.monotonic(), waited(pid)
         stats = self.us.record(guest, self.args.backend, *self.budget(), *more,
                                seconds=seconds or self.args.seconds)
         after = guest.wait_truth()
+        # The most of its threads: of one vCPU, the share of the time.
+        self.waited = max((s - waits.get(thread, s) for thread, s in
+                           waited(pid).items()), default=0)
+        self.waited /= time.monotonic() - began
         self.tree = truth.parse(guest.serial())[-1].tree
         return truth.merge([truth.difference(b, a) for b, a in zip(before, after)]), stats
 
@@ -258,19 +266,20 @@ class Suite:
         self.not_busy(stats, "idle")
         note(f"{stats['stolen_percent']:.2f} % of the guest's time taken")
         note(f"idle {100 * share:.2f} %, perhaps {100 * unsure:.2f} % more, truth "
-             f"{100 * idle:.2f} %")
+             f"{100 * idle:.2f} %, waited {100 * self.waited:.2f} %")
         # gdb and qmp on KVM: a thread that has halted polls for a while, and is taken
         # for one that was busy when the look was due.
         polls = 0.02 if not self.tcg and self.args.backend != "kvm" else 0
         bound = 0.01 + polls + self.idle_noise(stats, share)
-        waits = unsure if self.tcg or self.args.backend == "bpf" else 0
+        # One that was woken and waits for a host CPU is idle by its own clock.
+        waits = unsure if self.tcg or self.args.backend == "bpf" else self.waited
         # By bpf, looks are late only while a vCPU is busy.  On the arm64 hosts, which are
         # emulated, they are many.
         slow = self.args.backend == "bpf" and self.processor == "aarch64"
         late = stats["late"] / (total + stats["late"]) if slow else 0
         check(share * (1 - late) - bound <= idle <= share + waits + bound,
               f"idle {share:.3f}, perhaps {unsure:.3f} more, truth {idle:.3f}, "
-              f"late {late:.3f}")
+              f"late {late:.3f}, waited {self.waited:.3f}")
         for path, count in self.us.paths()[:5]:
             check(not path or "idle" not in path[-1], f"hot and idle: {path}")
 

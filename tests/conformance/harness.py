@@ -3,6 +3,8 @@
 
 Nothing here knows what a guest should show: see conformance.py.
 """
+import contextlib
+import glob
 import json
 import os
 import shutil
@@ -67,6 +69,15 @@ def way(args):
     """What is tested, as the names of points say it."""
     other = [] if processor_of(args) == "x86_64" else [args.processor]
     return " ".join([args.backend, args.accel, *other])
+
+
+def waited(pid):
+    """{thread: seconds that it has waited for a CPU} of a process."""
+    got = {}
+    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        with contextlib.suppress(OSError), open(path) as f:
+            got[path] = int(f.read().split()[1]) / 1e9
+    return got
 
 
 class Guest:

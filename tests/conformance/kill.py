@@ -5,8 +5,6 @@
 usage: kill.py BUILD BACKEND ACCEL [PROCESSOR] [--times N] [--seed S]
 """
 import argparse
-import contextlib
-import glob
 import json
 import os
 import random
@@ -14,21 +12,12 @@ import subprocess
 import time
 
 from harness import (Skip, Tap, Uniscope, check, note, patience, require_way, start,
-                     way)
+                     waited, way)
 
 
 def guest(args, name, smp):
     plugin = {"plugin": True} if args.backend == "plugin" else {}
     return start(args.build, name, args.accel, smp, processor=args.processor, **plugin)
-
-
-def waited(pid):
-    """Seconds that the threads of a process have waited for a CPU, all together."""
-    total = 0
-    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
-        with contextlib.suppress(OSError), open(path) as f:
-            total += int(f.read().split()[1])
-    return total / 1e9
 
 
 def kill_once(us, guest, backend, delay):
@@ -39,7 +28,7 @@ def kill_once(us, guest, backend, delay):
                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     began = time.monotonic()
     time.sleep(delay)
-    lost = waited(p.pid)
+    lost = sum(waited(p.pid).values())
     check(p.poll() is None, f"it ended by itself: {p.stderr.read() if p.poll() else ''}")
     p.kill()
     lived = time.monotonic() - began
