@@ -118,18 +118,25 @@ class Boots:
         return path
 
     def compares(self):
-        """No firmware of a PC is sooner than one."""
+        """No firmware of a PC is sooner than one.  On a busy host the whole boot may not
+        show it at once: then there are more boots."""
         def row(name, machine):
             return {"name": name, "until": ["kmain"],
                     "command": [self.qemu.program, "-M", machine, "-m", "64", "-net",
                                 "none", "-display", "none", "-kernel",
                                 self.elf("demo.elf")]}
         path = self.variants(row("bios", "q35"), row("microvm", "microvm"), runs=6)
-        told = json.loads(self.us.run("boot", "--compare", path, "--json").stdout)
-        bios, other = told["variants"]
-        note(f"{bios['phases_ns']['firmware']['median']} and "
-             f"{other['phases_ns']['firmware']['median']} ns of firmware")
-        check(other["verdict"] == "sooner", f"{told}")
+        for n in (6, 12, 24):
+            told = json.loads(self.us.run("boot", "--compare", path, "--json", "-n",
+                                          str(n)).stdout)
+            bios, other = told["variants"]
+            firmware = other["phases_later"]["firmware"]["verdict"]
+            note(f"{n} boots: {bios['phases_ns']['firmware']['median']} and "
+                 f"{other['phases_ns']['firmware']['median']} ns of firmware, {firmware}; "
+                 f"in all {other['verdict']}")
+            if other["verdict"] == firmware == "sooner":
+                break
+        check(other["verdict"] == firmware == "sooner", f"{told}")
         for v in told["variants"]:
             check({"VMM", "firmware", "kernel"} == set(v["phases_ns"]), f"{v}")
         text = self.us.run("boot", "--compare", path, "-n", "1").stdout

@@ -13,6 +13,7 @@ virtio disk: the serial port would take a minute for them.  It takes commands on
 second serial port.
 """
 import bisect
+import contextlib
 import glob
 import io
 import os
@@ -65,11 +66,17 @@ stty -F /dev/ttyS1 raw -echo
 exec 3<>/dev/ttyS1
 {work}
 echo READY
-while read -r line <&3; do
-	eval "$line" >&3 2>&1
-	echo "@$?" >&3
+while read -r n line <&3; do
+	if [ "$n" = "${{#line}}" ]; then
+		eval "$line" >&3 2>&1
+		echo "@$?" >&3
+	else
+		echo "@{again}" >&3
+	fi
 done
 """
+# The exit status of a line that has lost a byte.
+AGAIN = 199
 
 
 @dataclass
@@ -147,8 +154,8 @@ def module_file(modules, name):
     raise Skip(f"no module {name} in {modules}")
 
 
-class NoSuchProgram(RuntimeError):
-    """The shell's exit 127."""
+class ByteLost(RuntimeError):
+    """Of the line on its way into the guest."""
 
 
 class LinuxGuest(Guest):
@@ -180,7 +187,8 @@ class LinuxGuest(Guest):
             fs.add_file("/bin/" + name, path)
         for name, path in files.items():
             fs.add_file(name, path)
-        fs.add("/init", INIT.format(modules=" ".join(MODULES), work=work))
+        fs.add("/init", INIT.format(modules=" ".join(MODULES), work=work,
+                                     again=AGAIN))
         return fs
 
     def __exit__(self, *args):
@@ -218,17 +226,18 @@ class LinuxGuest(Guest):
 
     def do(self, command, seconds=60):
         """Run a line of shell in the guest; what it printed.  On a busy host its serial
-        port loses a byte now and then: no such program is there then."""
-        try:
-            return self.do_once(command, seconds)
-        except NoSuchProgram:
-            return self.do_once(command, seconds)
+        port loses a byte now and then, so the line's length goes before it."""
+        for _ in range(5):
+            with contextlib.suppress(ByteLost):
+                return self.do_once(command, seconds)
+        raise RuntimeError(f"the guest does not get {command!r}")
 
     def do_once(self, command, seconds):
         if not self.control:
             self.connect()
         self.control.settimeout(seconds)
-        self.control.sendall(command.encode() + b"\n")
+        line = command.encode()
+        self.control.sendall(b"%d %s\n" % (len(line), line))
         text = b""
         while not (end := re.search(rb"^@(\d+)\r?\n", text, re.M)):
             more = self.control.recv(65536)
@@ -237,7 +246,8 @@ class LinuxGuest(Guest):
             text += more
         printed = text[:end.start()].decode().replace("\r", "")
         if int(end[1]):
-            raise (NoSuchProgram if int(end[1]) == 127 else RuntimeError)(f"{command}: exit {int(end[1])}\n{printed}")
+            raise (ByteLost if int(end[1]) == AGAIN else RuntimeError)(
+                f"{command}: exit {int(end[1])}\n{printed}")
         return printed
 
     def start(self, program):
