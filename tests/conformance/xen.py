@@ -162,6 +162,8 @@ class Tests:
     def begin(self, g, name, *more):
         """A recording that has begun."""
         out = self.us.data(name)
+        if os.path.exists(out):
+            os.unlink(out)  # of the time before
         p = subprocess.Popen([self.us.program, "record", "--json", "-e", g.elf, "-o", out,
                               *more, g.target("xen")], stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True)
