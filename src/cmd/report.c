@@ -183,7 +183,7 @@ static int run_report(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'f', "format", "NAME", "text, json, folded, html, qprofiler or exits (text)",
+	{ 'f', "format", "NAME", "text, json, folded, html, qprofiler, exits or phases",
 	  US_OWN },
 	{ 'o', "output", "FILE", "write there; the suffix names the format",
 	  US_TEXT(struct settings, out) },

@@ -72,6 +72,8 @@ static uint32_t function_of(struct us_profile *p, struct us_pair_map *known,
 	uint32_t func;
 	if (address >= US_N_COUNTS_SPECIAL)
 		func = us_profile_function_at(p, address);
+	else if (address >= US_COUNTS_PHASE)
+		func = us_profile_phase_function(p, address - US_COUNTS_PHASE);
 	else
 		func = us_profile_special(p, special[address] ? special[address]
 							      : US_FRAME_UNNAMED);

@@ -52,12 +52,19 @@ static bool order_init(struct order *o, struct us_profile *p)
 	return true;
 }
 
-/* Lightest first, for the heaviest lies on top of the stack then. */
+/* Lightest first, for the heaviest lies on top of the stack then; phases in the order
+ * of time, the last one first. */
 static int compare_nodes(const void *a, const void *b, void *ctx)
 {
 	const struct us_profile *p = ctx;
 	const struct us_profile_node *x = &p->nodes.v[*(const uint32_t *)a];
 	const struct us_profile_node *y = &p->nodes.v[*(const uint32_t *)b];
+	if (p->n_phase && !x->parent && !y->parent) {
+		unsigned first = us_profile_phase_of(p, x->func);
+		unsigned second = us_profile_phase_of(p, y->func);
+		if (first != second)
+			return first > second ? -1 : 1;
+	}
 	if (x->total != y->total)
 		return x->total < y->total ? -1 : 1;
 	int by_name = strcmp(p->funcs.v[y->func].name, p->funcs.v[x->func].name);
@@ -101,6 +108,7 @@ int us_profile_order_tree(struct us_profile *p)
 	p->nodes.cap = p->nodes.n;
 	p->nodes.n = o.n;
 	order_fini(&o);
+	us_profile_find_phases(p);
 	return 0;
 }
 

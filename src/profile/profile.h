@@ -44,6 +44,7 @@
  * "unit" ("calls": these alone were counted),
  * "version", "symbols_note" (why no image was found), "linux" (what the guest's memory
  * told), "linux_ready_s" (since when its unwind tables were used), "linux_changed",
+ * "phase:1" to "phase:12" (of a boot: "FROM TO NAME": when it began and ended, in ns),
  * "resolution" ("block": program counters fall on the starts of translation blocks;
  * "function": on those of functions). */
 
@@ -156,6 +157,28 @@ const struct us_profile_func *us_profile_funcs(const struct us_profile *p,
 					       size_t *ret_n);
 const struct us_profile_node *us_profile_nodes(const struct us_profile *p,
 					       size_t *ret_n);
+
+/* The phases of a boot, in the order of time: where the recording has some, they are
+ * the first level of the tree, as functions "[NAME]", in this order. */
+#define US_PROFILE_MAX_PHASE  12
+#define US_PROFILE_PHASE_NAME 80
+struct us_profile_phase {
+	char name[US_PROFILE_PHASE_NAME]; /* "": not told */
+	uint64_t from_ns, to_ns;
+	uint32_t func; /* index + 1; 0: nothing is in it */
+	uint32_t node; /* of the tree; 0: nothing is in it */
+};
+const struct us_profile_phase *us_profile_phases(const struct us_profile *p,
+						 size_t *ret_n);
+/* The functions that had most in it, at most so many.  0 or -ENOMEM. */
+struct us_profile_share {
+	const struct us_profile_func *func;
+	uint64_t self;
+};
+US_MUST_CHECK int us_profile_phase_functions(const struct us_profile *p,
+					     const struct us_profile_phase *phase,
+					     size_t most, struct us_profile_share *ret,
+					     size_t *ret_n);
 
 /* Where the guest's program counter was, exactly: QProfiler's view.  One row a source
  * line, or an address where there is none; most samples first. */

@@ -8,9 +8,10 @@
  * profile/time.c (what they did), profile/host.c (and the host for them),
  * profile/paths.c (sources as they are shown),
  * profile/namesakes.c (names told apart),
- * profile/tree.c (stacks to the call tree), profile/changes.c (how steady it is),
- * profile/stats.c (sums and intervals), profile/counted.c (calls that were counted),
- * profile/order.c (rows in their order), profile/warn.c, profile/gathers.c.
+ * profile/phases.c (of a boot), profile/tree.c (stacks to the call tree),
+ * profile/changes.c (how steady it is), profile/stats.c (sums and intervals),
+ * profile/counted.c (calls that were counted), profile/order.c (rows in their order),
+ * profile/warn.c, profile/gathers.c.
  */
 #ifndef US_PROFILE_PRIV_H
 #define US_PROFILE_PRIV_H
@@ -75,13 +76,17 @@ struct us_profile {
 	struct us_symbols *symbols;
 	struct us_guest_names guest_names;
 
+	struct us_profile_phase phase[US_PROFILE_MAX_PHASE]; /* profile/phases.c */
+	unsigned n_phase;
+
 	/* profile/views.c */
 	struct {
 		uint64_t *v;
 		size_t n, cap;
 	} cuts; /* times at which the images change, sorted; epoch k begins at k - 1 */
 	bool has_spaces;		/* some images are in one address space only */
-	struct us_pair_map epoch_nodes; /* (epoch, node) to the node's twin */
+	struct us_pair_map epoch_nodes; /* (epoch, or phase and its flag, node) to the
+					   node's twin */
 	struct us_pair_map view_of;	/* (root, epoch) to the number of a view */
 	struct {
 		struct us_symbol_when *v;
@@ -180,10 +185,25 @@ void us_profile_warn_of_gathers(struct us_profile *p);
  * Stacks of different times are kept apart if images came or went between: those of a
  * later epoch hang below a node of their own, with US_PROFILE_EPOCH in its flags.
  */
-#define US_PROFILE_EPOCH    (1 << 7) /* beside enum us_pc_flag; pc: the epoch */
-#define US_PROFILE_NO_FRAME (US_PROFILE_EPOCH | US_PC_SPACE | US_PC_EXIT)
+#define US_PROFILE_EPOCH (1 << 7) /* beside enum us_pc_flag; pc: the epoch */
+/* The same of phases: these nodes are the outermost, and have a frame; pc: the phase.
+ */
+#define US_PROFILE_PHASE (1 << 6)
+#define US_PROFILE_NO_FRAME                                                            \
+	(US_PROFILE_EPOCH | US_PROFILE_PHASE | US_PC_SPACE | US_PC_EXIT)
 /* Of modules that were read: when do they change? 0 or -ENOMEM. */
 US_MUST_CHECK int us_profile_cut_time(struct us_profile *p);
+/* A fact may tell of a phase. */
+void us_profile_phase_fact(struct us_profile *p, const char *key, const char *value);
+/* Which phase, from 1, a time belongs to; 0: there are none. */
+unsigned us_profile_phase_at(const struct us_profile *p, uint64_t t_ns);
+/* When the last one ended, and the boot with it; 0: there are none. */
+uint64_t us_profile_phases_end(const struct us_profile *p);
+/* Which one this function stands for; 0: none. */
+unsigned us_profile_phase_of(const struct us_profile *p, uint32_t func);
+/* The function that stands for one, from 0; US_PROFILE_NONE: out of memory. */
+uint32_t us_profile_phase_function(struct us_profile *p, uint64_t number);
+void us_profile_find_phases(struct us_profile *p);
 /* The stack of a sample, a node of the trie: its twin of that time. US_TRIE_NONE: out
  * of memory. */
 uint32_t us_profile_stack_at(struct us_profile *p, uint32_t node, uint64_t t_ns);

@@ -75,7 +75,8 @@ static bool is_wanted(const struct us_profile *p, const struct us_sample *s)
 	const struct us_profile_opts *o = &p->opts;
 	if (o->vcpu_mask && (s->vcpu > 63 || !(o->vcpu_mask >> s->vcpu & 1)))
 		return false;
-	return s->t_ns >= o->from_ns && (!o->to_ns || s->t_ns < o->to_ns);
+	uint64_t end = o->to_ns ? o->to_ns : us_profile_phases_end(p);
+	return s->t_ns >= o->from_ns && (!end || s->t_ns < end);
 }
 
 static int add_to_stretches(struct us_profile *p, const struct us_sample *s,
@@ -246,11 +247,18 @@ static int on_end(void *ctx, enum us_record_end end, const char *words)
 	return 0;
 }
 
-/* The images first: what a sample is called depends on what is said later.  A pipe is
- * kept in a file for that: *ret_fd, or -1. */
+static int on_early_fact(void *ctx, const char *key, const char *value)
+{
+	us_profile_phase_fact(ctx, key, value);
+	return 0;
+}
+
+/* The images first, and the phases: what a sample is called depends on what is said
+ * later.  A pipe is kept in a file for that: *ret_fd, or -1. */
 static int read_modules(struct us_profile *p, int fd, int *ret_fd, struct us_err *e)
 {
-	static const struct us_reader_ops ops = { .module = on_module };
+	static const struct us_reader_ops ops = { .module = on_module,
+						  .fact = on_early_fact };
 	struct us_reader_result r;
 	off_t at = lseek(fd, 0, SEEK_CUR);
 	*ret_fd = -1;

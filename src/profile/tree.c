@@ -79,6 +79,12 @@ static uint32_t hang(struct us_profile *p, struct us_pair_map *children, uint32_
 	uint8_t flags = p->trie.nodes.v[at].flags;
 	if (flags & US_PC_HOST && flags & US_PC_EXIT)
 		return hang_exit(p, children, node, at);
+	if (flags & US_PROFILE_PHASE) {
+		uint32_t func = us_profile_phase_function(p, p->trie.nodes.v[at].pc);
+		return func == US_PROFILE_NONE
+			       ? func
+			       : us_profile_child(p, children, node, func, 0);
+	}
 	if (flags & US_PROFILE_NO_FRAME || !in_part(p, &p->trie.nodes.v[at]))
 		return node;
 	const struct us_profile_site *site = us_profile_site(p, at, is_return);
@@ -145,9 +151,10 @@ static uint32_t hang_leaf(struct us_profile *p, struct us_pair_map *children,
 	};
 	uint32_t stack = key / US_N_KIND, node = 0;
 	const char *special = top[key % US_N_KIND];
-	if (stack && !(p->trie.nodes.v[stack].flags & US_PROFILE_NO_FRAME))
+	bool none = !stack || p->trie.nodes.v[stack].flags & US_PROFILE_NO_FRAME;
+	if (stack && (!none || p->n_phase))
 		node = hang(p, children, stack, false);
-	else if (!special)
+	if (none && !special)
 		special = US_FRAME_NO_STACK;
 	if (node == US_PROFILE_NONE || !special ||
 	    p->trie.nodes.v[stack].flags & US_PC_HOST)

@@ -54,22 +54,24 @@ static uint32_t epoch_of(const struct us_profile *p, uint64_t t_ns)
 	return (uint32_t)us_first_not(p->cuts.n, mid, p->cuts.v[mid] <= t_ns);
 }
 
-/* The outermost node is hung below the epoch's, and so on inwards. */
-static uint32_t twin_of(struct us_profile *p, uint32_t node, uint32_t epoch)
+/* The outermost node is hung below the epoch's, or the phase's, and so on inwards. */
+static uint32_t twin_of(struct us_profile *p, uint32_t node, uint32_t number,
+			uint8_t flag)
 {
 	if (!node)
-		return us_trie_child(&p->trie, 0, epoch, US_PROFILE_EPOCH);
-	uint32_t *known = us_pair_map_at(&p->epoch_nodes, epoch, node);
+		return us_trie_child(&p->trie, 0, number, flag);
+	uint64_t of = (uint64_t)flag << 32 | number;
+	uint32_t *known = us_pair_map_at(&p->epoch_nodes, of, node);
 	if (!known)
 		return US_TRIE_NONE;
 	if (*known)
 		return *known;
-	uint32_t parent = twin_of(p, p->trie.nodes.v[node].parent, epoch);
+	uint32_t parent = twin_of(p, p->trie.nodes.v[node].parent, number, flag);
 	if (parent == US_TRIE_NONE)
 		return US_TRIE_NONE;
 	struct us_trie_node n = p->trie.nodes.v[node];
 	uint32_t twin = us_trie_child(&p->trie, parent, n.pc, n.flags);
-	known = us_pair_map_at(&p->epoch_nodes, epoch, node); /* it may have moved */
+	known = us_pair_map_at(&p->epoch_nodes, of, node); /* it may have moved */
 	if (known && twin != US_TRIE_NONE)
 		*known = twin;
 	return twin;
@@ -78,7 +80,12 @@ static uint32_t twin_of(struct us_profile *p, uint32_t node, uint32_t epoch)
 uint32_t us_profile_stack_at(struct us_profile *p, uint32_t node, uint64_t t_ns)
 {
 	uint32_t epoch = epoch_of(p, t_ns);
-	return epoch && node ? twin_of(p, node, epoch) : node;
+	unsigned phase = us_profile_phase_at(p, t_ns);
+	if (epoch && node)
+		node = twin_of(p, node, epoch, US_PROFILE_EPOCH);
+	if (phase && node != US_TRIE_NONE)
+		node = twin_of(p, node, phase - 1, US_PROFILE_PHASE);
+	return node;
 }
 
 static uint32_t view_number(struct us_profile *p, us_gpa root, uint32_t epoch)

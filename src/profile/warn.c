@@ -21,7 +21,8 @@ static void warn_of_file(struct us_profile *p)
 	else if (!s->file.ended)
 		us_profile_warn(p, "the recording has no end: uniscope was killed, or "
 				   "is still recording");
-	if (s->file.ended && s->end != US_RECORD_DONE && *s->end_words)
+	/* A boot is ended by who times it. */
+	if (s->file.ended && s->end != US_RECORD_DONE && *s->end_words && !p->n_phase)
 		us_profile_warn(p, "the recording ended early: %s", s->end_words);
 }
 

@@ -7,8 +7,9 @@
 #include <string.h>
 
 const struct us_format *const us_formats[] = {
-	&us_format_text,      &us_format_html,	    &us_format_json,  &us_format_folded,
-	&us_format_callgrind, &us_format_qprofiler, &us_format_exits, NULL,
+	&us_format_text,   &us_format_html,	 &us_format_json,
+	&us_format_folded, &us_format_callgrind, &us_format_qprofiler,
+	&us_format_exits,  &us_format_phases,	 NULL,
 };
 
 const struct us_format *us_format_by_name(const char *name)

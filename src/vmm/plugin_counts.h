@@ -33,8 +33,12 @@ enum us_counts_special {
 	US_COUNTS_UNNAMED = 1,	  /* code of which nothing is known */
 	US_COUNTS_INTERRUPTS = 2, /* above it: what interrupts and faults entered */
 	US_COUNTS_FULL = 3,	  /* the tree was full: all that had no room */
+	/* Of recordings of boots: above what was executed in a phase, from this one on
+	 * in their order. */
+	US_COUNTS_PHASE = 4,
 	US_N_COUNTS_SPECIAL = 16, /* no function begins below */
 };
+#define US_COUNTS_MAX_PHASE ((unsigned)(US_N_COUNTS_SPECIAL - US_COUNTS_PHASE))
 
 /* What a vCPU does just now. */
 enum us_counts_doing {
