@@ -79,6 +79,18 @@ static uint64_t slide_of(const struct us_counts *c, const struct us_counts_sums 
 	return much && h->n_slid > h->n_same / 6 ? h->slide : 0;
 }
 
+void us_counts_sum_up(const struct us_counts *c, struct us_counts_sums *s)
+{
+	for (unsigned i = 0; i < s->n_vcpu; i++) {
+		struct us_counts_vcpu v;
+		memcpy(&v, us_counts_vcpu(c, i), sizeof(v));
+		s->too_deep += v.too_deep;
+		s->resets += v.resets;
+		s->interrupts += v.interrupts;
+	}
+	s->slide = slide_of(c, s);
+}
+
 int us_counts_record(const struct us_counts *c, struct us_writer *w,
 		     struct us_counts_sums *ret, struct us_err *e)
 {
@@ -88,10 +100,7 @@ int us_counts_record(const struct us_counts *c, struct us_writer *w,
 		int r = write_tree(&t, i, w, ret, e);
 		if (r)
 			return r;
-		ret->too_deep += t.vcpu.too_deep;
-		ret->resets += t.vcpu.resets;
-		ret->interrupts += t.vcpu.interrupts;
 	}
-	ret->slide = slide_of(c, ret);
+	us_counts_sum_up(c, ret);
 	return 0;
 }

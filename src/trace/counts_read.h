@@ -20,6 +20,8 @@ struct us_counts_sums {
 
 /* Is the code that was executed that of the images?  By the functions' first bytes. */
 enum us_match us_counts_match(const struct us_counts *c);
+/* What else is known of the vCPUs, and the slide; insns and unnamed are there. */
+void us_counts_sum_up(const struct us_counts *c, struct us_counts_sums *s);
 /* All vCPUs' trees, as they are now. */
 US_MUST_CHECK int us_counts_record(const struct us_counts *c, struct us_writer *w,
 				   struct us_counts_sums *ret, struct us_err *e);

@@ -2,6 +2,8 @@
 /* boot.c: see boot.h. */
 #include "trace/plugin/boot.h"
 
+#include "trace/plugin/phases.h"
+#include "trace/plugin/translate.h"
 #include "vmm/plugin_boot.h"
 
 #include <errno.h>
@@ -32,6 +34,8 @@ static uint64_t now_of(clockid_t clock)
 static uint64_t executed(void)
 {
 	uint64_t sum = insns;
+	for (unsigned i = 0; us_plugin.boot && i < us_plugin.counts->n_seen; i++)
+		sum += *us_plugin.vcpu[i].tracker.insns;
 	for (unsigned i = 0; score && i < n_vcpu; i++)
 		sum += *(uint64_t *)qemu_plugin_scoreboard_find(score, i);
 	return sum;
@@ -55,13 +59,15 @@ static bool is_due(const struct us_boot_watch *w)
 }
 
 /* Of two vCPUs that come at once, the later one may be written down. */
-static void note(struct us_boot_watch *w, uint64_t before)
+static void note(struct us_boot_watch *w, unsigned vcpu, uint64_t before)
 {
 	uint64_t wall = now_of(CLOCK_MONOTONIC);
 	if (!is_due(w))
 		return;
 	w->cpu_ns = now_of(CLOCK_PROCESS_CPUTIME_ID);
 	w->insns = executed() - before;
+	if (us_plugin.boot)
+		us_phases_mark(w->point, vcpu, before);
 	__atomic_store_n(&w->wall_ns, wall, __ATOMIC_RELEASE);
 }
 
@@ -79,8 +85,7 @@ static void *place(unsigned k, size_t rest)
 static void on_place(unsigned i, void *data)
 {
 	uintptr_t at = (uintptr_t)data;
-	(void)i;
-	note(&file->watch[at >> REST_BITS], at & ((1U << REST_BITS) - 1));
+	note(&file->watch[at >> REST_BITS], i, at & ((1U << REST_BITS) - 1));
 }
 
 /* Each time, for as long as it is there. */
@@ -91,22 +96,31 @@ static void on_start(unsigned i, void *data)
 	on_place(i, data);
 }
 
+void us_boot_on_idle(unsigned i)
+{
+	for (unsigned k = 0; k < n_watch; k++)
+		if (file->watch[k].event == US_WATCH_IDLE)
+			note(&file->watch[k], i, 0);
+}
+
 static void on_idle(qemu_plugin_id_t id, unsigned i)
 {
 	(void)id;
-	(void)i;
-	for (unsigned k = 0; k < n_watch; k++)
-		if (file->watch[k].event == US_WATCH_IDLE)
-			note(&file->watch[k], 0);
+	us_boot_on_idle(i);
+}
+
+void us_boot_on_vcpu(unsigned i)
+{
+	if (i || file->made_ns)
+		return;
+	file->made_cpu = now_of(CLOCK_PROCESS_CPUTIME_ID);
+	file->made_ns = now_of(CLOCK_MONOTONIC);
 }
 
 static void on_vcpu(qemu_plugin_id_t id, unsigned i)
 {
 	(void)id;
-	if (i || file->made_ns)
-		return;
-	file->made_cpu = now_of(CLOCK_PROCESS_CPUTIME_ID);
-	file->made_ns = now_of(CLOCK_MONOTONIC);
+	us_boot_on_vcpu(i);
 }
 
 /* ---- Where it is to call ---- */
@@ -149,13 +163,18 @@ static void watch_insn(struct qemu_plugin_tb *tb, size_t i, size_t n)
 	}
 }
 
-static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+void us_boot_translate(struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
-	(void)id;
-	count_instructions(tb, n);
 	for (size_t i = 0; i < n; i++)
 		watch_insn(tb, i, n);
+}
+
+static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	(void)id;
+	count_instructions(tb, qemu_plugin_tb_n_insns(tb));
+	us_boot_translate(tb);
 }
 
 /* uniscope has made it, and filled in what it wants to know. */
@@ -182,6 +201,16 @@ static int map_file(const char *path)
 	bool whole = !memcmp(file->magic, US_BOOT_MAGIC, sizeof(file->magic)) &&
 		     n_watch <= US_MAX_WATCH;
 	return whole ? 0 : -EBADMSG;
+}
+
+int us_boot_start_beside(const qemu_info_t *info, const char *path, const char *phases)
+{
+	int r = map_file(path);
+	if (r < 0)
+		return r;
+	file->api = (uint32_t)info->version.cur;
+	n_vcpu = (unsigned)info->system.max_vcpus;
+	return us_phases_start(phases);
 }
 
 int us_boot_start(qemu_plugin_id_t id, const qemu_info_t *info, const char *path)

@@ -13,4 +13,12 @@
 /* Answer what the file of vmm/plugin_boot.h at path asks.  0 or -errno. */
 int us_boot_start(qemu_plugin_id_t id, const qemu_info_t *info, const char *path);
 
+/* The same beside the trees of calls (us_plugin.boot), which are marked in the file of
+ * phases.h at each point; what QEMU calls is theirs, and they call these: */
+int us_boot_start_beside(const qemu_info_t *info, const char *path, const char *phases);
+void us_boot_on_vcpu(unsigned i);
+void us_boot_on_idle(unsigned i);
+/* Before theirs: a function's entry comes behind the point that it is. */
+void us_boot_translate(struct qemu_plugin_tb *tb);
+
 #endif

@@ -4,13 +4,16 @@
  *
  *	-plugin FILE,boot=PATH
  *	-plugin FILE,counts=PATH[,functions=PATH][,nodes=N][,only=calls]
+ *		[,boot=PATH,phases=PATH][,unnamed=addresses]
  *		[,trace=PATH[,records=N][,depth=N][,stream=on][,clock=insns][,begin=off]
  *		[,syscalls=on|alone[,text=N][,calls=NAME+NAME...]]]
  *
- * boot: a file that uniscope has made, vmm/plugin_boot.h;
+ * boot: a file that uniscope has made, vmm/plugin_boot.h; phases: one to add to, how
+ * the trees were at its points, vmm/plugin_phases.h;
  * counts: a file that is made, plugin_counts.h; functions: one that is read,
- * functions.h; trace: one that is made, events.h; syscalls: system calls are in it,
- * perhaps alone.
+ * functions.h; unnamed: what it has no functions for, such as firmware, is known by the
+ * addresses that are called; trace: one that is made, events.h; syscalls: system calls
+ *are in it, perhaps alone.
  */
 #include "trace/plugin/boot.h"
 #include "trace/plugin/calls.h"
@@ -40,7 +43,9 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 			       char **argv);
 
 struct options {
-	const char *boot; /* then all others are of no use */
+	const char *boot; /* without counts all others are of no use */
+	const char *phases;
+	bool addresses;
 	const char *counts, *functions;
 	uint32_t n_node;
 	bool calls_only;
@@ -68,6 +73,10 @@ static int parse(struct options *o, int argc, char **argv)
 		unsigned long n;
 		if (!strncmp(argv[i], "boot=", 5))
 			o->boot = argv[i] + 5;
+		else if (!strncmp(argv[i], "phases=", 7))
+			o->phases = argv[i] + 7;
+		else if (!strcmp(argv[i], "unnamed=addresses"))
+			o->addresses = true;
 		else if (!strncmp(argv[i], "counts=", 7))
 			o->counts = argv[i] + 7;
 		else if (!strncmp(argv[i], "functions=", 10))
@@ -82,6 +91,8 @@ static int parse(struct options *o, int argc, char **argv)
 			 !us_syscall_option(&o->syscalls, argv[i]))
 			return complain("option", argv[i], EINVAL);
 	}
+	if (o->counts && !o->boot != !o->phases)
+		return complain("option phases=PATH: with boot", NULL, EINVAL);
 	if (o->calls_only && (!o->functions || o->trace.path))
 		return complain("option only=calls: with functions, without trace",
 				NULL, EINVAL);
@@ -207,6 +218,8 @@ static void start_vcpu(qemu_plugin_id_t id, unsigned i)
 		qemu_plugin_uninstall(id, forget);
 	}
 	us_plugin.vcpu[i].started = true;
+	if (us_plugin.boot)
+		us_boot_on_vcpu(i);
 	find_counters();
 	if (!us_plugin.counts->calls_only)
 		us_space_start(i);
@@ -333,6 +346,7 @@ static int make_files(const struct options *o, const struct us_functions *functi
 	if (us_points_init(&us_plugin.points, functions) < 0 ||
 	    us_slide_init(&us_plugin.slide, functions) < 0 || make_vcpus() < 0)
 		r = complain("start", NULL, ENOMEM);
+	us_plugin.points.addresses |= o->addresses;
 	if (r == 0 && o->trace.path && o->syscalls.on)
 		r = trace_syscalls(&o->syscalls, info);
 	if (r == 0 && o->trace.path)
@@ -341,6 +355,13 @@ static int make_files(const struct options *o, const struct us_functions *functi
 	if (r < 0)
 		unlink(o->counts);
 	return r;
+}
+
+static int mark_phases(const struct options *o, const qemu_info_t *info)
+{
+	int r = us_boot_start_beside(info, o->boot, o->phases);
+	us_plugin.boot = r == 0;
+	return r < 0 ? complain("use", o->boot, -r) : 0;
 }
 
 static void register_callbacks(qemu_plugin_id_t id, bool calls_only)
@@ -368,7 +389,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 	int ret = check_qemu(info);
 	if (ret == 0)
 		ret = parse(&o, argc, argv);
-	if (ret == 0 && o.boot) {
+	if (ret == 0 && o.boot && !o.counts) {
 		ret = us_boot_start(id, info, o.boot);
 		return ret < 0 ? complain("use", o.boot, -ret) : 0;
 	}
@@ -378,6 +399,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 		o.n_node = us_calls_n_node(&functions);
 	if (ret == 0)
 		ret = make_files(&o, &functions, info);
+	if (ret == 0 && o.boot)
+		ret = mark_phases(&o, info);
 	if (ret == 0)
 		register_callbacks(id, o.calls_only);
 	return ret;

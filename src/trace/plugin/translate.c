@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* translate.c: see translate.h. */
 #include "trace/plugin/block.h"
+#include "trace/plugin/boot.h"
 
 #include "trace/plugin/syscalls.h"
 #include "trace/track_fast.h"
@@ -262,6 +263,8 @@ void us_on_idle(qemu_plugin_id_t id, unsigned i)
 	us_plugin.counts->in_turns = 0; /* else QEMU does not tell */
 	us_plugin_say(v, *v->tracker.insns == v->halted_at ? US_COUNTS_HALTED
 							   : US_COUNTS_OFF);
+	if (us_plugin.boot)
+		us_boot_on_idle(i);
 }
 
 void us_on_resume(qemu_plugin_id_t id, unsigned i)
@@ -575,6 +578,8 @@ void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		learn_reset_vector(tb);
 	us_look_for_slide(tb, b.n);
 	count_instructions(tb, b.n);
+	if (us_plugin.boot)
+		us_boot_translate(tb);
 	for (b.i = 0; b.i < b.n && !us_plugin.syscalls_alone; b.i++) {
 		b.insn = qemu_plugin_tb_get_insn(tb, b.i);
 		translate_insn(&b);

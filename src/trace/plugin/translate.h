@@ -45,6 +45,7 @@ struct us_plugin {
 	struct us_counts_head *counts;
 	struct us_events_head *events; /* NULL: it is not traced */
 	bool syscalls, syscalls_alone; /* are traced; and nothing else */
+	bool boot; /* its points are noted, and the trees marked there */
 };
 
 extern struct us_plugin us_plugin;
