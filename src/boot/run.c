@@ -79,11 +79,16 @@ static void pass(struct booting *b, size_t point, const struct us_boot_moment *m
 {
 	struct us_boot_moment *to = &b->run->at[point];
 	uint64_t wall = m->wall_ns;
-	if (to->seen || wall < b->start_ns)
+	uint64_t end = b->run->end_clock_ns;
+	/* A vCPU that is ended is idle, too. */
+	if (to->seen || wall < b->start_ns || (end && wall > end))
 		return;
 	*to = *m;
 	to->seen = true;
 	to->wall_ns = wall - b->start_ns - stood_until(b, wall);
+	to->clock_ns = wall;
+	if (b->how->passed)
+		b->how->passed(b->how->passed_ctx, point);
 	tell_phase(b, b->plan->point[point].kind);
 }
 
@@ -508,6 +513,10 @@ int us_boot_run(const struct us_boot_plan *p, const struct us_boot_how *how,
 		r = start(&b, e);
 	if (r == 0)
 		r = wait_for_end(&b, e);
+	ret->end_clock_ns = us_now_ns();
+	if (b.start_ns)
+		ret->end_ns = ret->end_clock_ns - b.start_ns -
+			      stood_until(&b, ret->end_clock_ns);
 	if (b.sampling)
 		how->sampler->end(how->sampler->ctx);
 	us_launch_close(b.launch);

@@ -13,6 +13,7 @@
 
 struct us_boot_moment {
 	uint64_t wall_ns;  /* since the VMM's program was executed */
+	uint64_t clock_ns; /* CLOCK_MONOTONIC then */
 	uint64_t cpu_ns;   /* of the VMM's process; 0: not known */
 	uint64_t insns;	   /* executed by the guest; 0: not known */
 	uint64_t error_ns; /* it was passed up to so long before; 0: then */
@@ -25,6 +26,7 @@ struct us_boot_run {
 	bool whole;				     /* passed all that is wanted */
 	bool ended;				     /* the VMM, before that */
 	int status;				     /* then: as waitpid gives it */
+	uint64_t end_ns, end_clock_ns; /* when it was over; as of moments */
 	/* How often the guest came to its first instruction: of a machine that is reset
 	 * more than once; 0: not known. */
 	uint64_t n_start;
@@ -61,6 +63,9 @@ struct us_boot_how {
 	uint64_t timeout_ns;
 	uint64_t linger_ns; /* for what is not wanted, once all that is was passed */
 	bool (*stopped)(void);
+	/* A point was passed, as the run has it now; NULL: nothing is done then. */
+	void (*passed)(void *ctx, size_t point);
+	void *passed_ctx;
 	/* The time is over, the VMM still there; NULL: nothing is done about it. */
 	void (*late)(void *ctx, pid_t pid);
 	void *late_ctx;

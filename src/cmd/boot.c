@@ -28,7 +28,7 @@ struct settings {
 	struct us_boot_picture picture;
 	size_t n_run; /* 0: not said */
 	uint64_t timeout_ns;
-	bool json, no_cost;
+	bool json, no_cost, profile;
 };
 
 struct boot {
@@ -37,6 +37,7 @@ struct boot {
 	struct us_boot_plan serial_alone;
 	struct us_boot_run *alone;
 	size_t n_alone;
+	struct us_boot_profile profile;
 };
 
 /* ---- What the user asks for ---- */
@@ -75,6 +76,10 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	if (s->compare && (o.n_rest || s->variant->n_until))
 		*ret_exit = us_usage(o.cmd, "--compare: the file has the commands, and "
 					    "until what they boot");
+	else if (s->compare && s->profile)
+		*ret_exit = us_usage(o.cmd,
+				     "--profile is of one guest: leave --compare "
+				     "out, and profile its variants one by one");
 	else if (!s->compare && !(o.command && o.n_rest))
 		*ret_exit = us_usage(o.cmd, "-- and a command that starts a VMM");
 	else
@@ -126,7 +131,7 @@ static int show_picture(const struct boot *b, const struct us_boot_report *r,
 
 static int show(const struct boot *b, struct us_err *e)
 {
-	const struct us_boot_variant *v = b->variant;
+	struct us_boot_variant *v = b->variant;
 	struct us_boot_report r = { .plan = &v->plan,
 				    .run = v->seen,
 				    .n = v->n_seen,
@@ -135,7 +140,8 @@ static int show(const struct boot *b, struct us_err *e)
 				    .unseen = v->unseen,
 				    .unseen_kvm = v->unseen_kvm,
 				    .unseen_code = v->unseen_code,
-				    .n_alone = b->n_alone };
+				    .n_alone = b->n_alone,
+				    .profile = b->set->profile ? &b->profile : NULL };
 	size_t n, with = us_boot_point_of(&v->plan, US_BOOT_SERIAL), without = 1;
 	int code = us_boot_summarize(&v->plan, v->seen, r.n, &r.summary);
 	if (code == 0)
@@ -149,7 +155,10 @@ static int show(const struct boot *b, struct us_err *e)
 		us_boot_print_json(&r);
 	else
 		us_boot_print(&r);
-	return show_picture(b, &r, e);
+	code = show_picture(b, &r, e);
+	if (code == 0 && r.profile && !b->set->json)
+		code = us_boot_profile_print(r.profile, &r.summary, e);
+	return code;
 }
 
 /* Ends with the first byte. */
@@ -160,6 +169,20 @@ static void plan_serial(struct us_boot_plan *p)
 	p->point[1] = (struct us_boot_point){ .kind = US_BOOT_SERIAL, .wanted = true };
 }
 
+static int profile(struct boot *b, struct us_err *e)
+{
+	struct us_err sink;
+	int r = us_boot_profile_run(&b->profile, b->variant, e);
+	if (r == 0)
+		r = us_boot_variant_check(b->variant, &b->profile.run, e);
+	if (r == 0 || !b->profile.made)
+		return r;
+	if (!b->set->json)
+		(void)!us_boot_profile_print(&b->profile, NULL, &sink);
+	(void)!us_boot_profile_save(&b->profile, b->set->json, &sink);
+	return r;
+}
+
 static int boot_one(struct boot *b, struct us_err *e)
 {
 	const struct settings *s = b->set;
@@ -167,10 +190,15 @@ static int boot_one(struct boot *b, struct us_err *e)
 	b->alone = calloc(s->n_run, sizeof(*b->alone));
 	int r = b->alone ? us_boot_variant_prepare(b->variant, s->n_run, e)
 			 : us_fail(e, -ENOMEM, "out of memory");
+	/* First: of a guest that does not come there, it is what there is to see. */
+	if (r == 0 && s->profile)
+		r = profile(b, e);
 	if (r == 0)
 		r = boot_all(b, e);
 	if (r == 0)
 		r = show(b, e);
+	if (r == 0 && s->profile)
+		r = us_boot_profile_save(&b->profile, s->json, e);
 	free(b->alone);
 	return r;
 }
@@ -188,7 +216,8 @@ static int run_boot(int argc, char **argv)
 	one.asked.symbols = &s.symbols;
 	one.timeout_ns = s.timeout_ns;
 	one.by = s.by;
-	int r = us_boot_picture_open(&s.picture, s.out, &e);
+	int r = s.profile ? us_boot_profile_open(&b.profile, s.out, &e)
+			  : us_boot_picture_open(&s.picture, s.out, &e);
 	if (r < 0) {
 		us_complain(&e);
 		return us_exit_code(r);
@@ -205,6 +234,7 @@ static int run_boot(int argc, char **argv)
 		r = boot_one(&b, &e);
 	}
 	us_boot_picture_close(&s.picture);
+	us_boot_profile_close(&b.profile);
 	us_boot_variant_fini(&one);
 	if (r < 0)
 		us_complain(&e);
@@ -225,7 +255,9 @@ static const struct us_option options[] = {
 	  US_TEXT(struct settings, by) },
 	{ 0, "compare", "FILE", "boot the variants of this JSON file in turn",
 	  US_TEXT(struct settings, compare) },
-	{ 'o', "output", "FILE", "a picture, too: .html or .svg",
+	{ 0, "profile", NULL, "where it goes: one more boot, by phase and function",
+	  US_FLAG(struct settings, profile) },
+	{ 'o', "output", "FILE", "a picture: .html, .svg; or the profile (report -o)",
 	  US_TEXT(struct settings, out) },
 	{ 0, "no-cost", NULL, "do not boot as often without being watched",
 	  US_FLAG(struct settings, no_cost) },
@@ -241,6 +273,8 @@ static const char *const examples[] = {
 	"ten times, until this function",
 	"uniscope boot --until 'serial:^login:' -- qemu-system-x86_64 disk.img\0"
 	"until the guest writes that",
+	"uniscope boot --profile -o boot.html -- qemu-system-x86_64 -kernel k.elf\0"
+	"where the time goes: a flame graph, by phase of the boot",
 	"uniscope boot --compare variants.json -n 10\0"
 	"which of these boots sooner, and where the time goes",
 	"uniscope boot --compare variants.json -o boots.html\0"

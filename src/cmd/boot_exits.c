@@ -71,7 +71,33 @@ void us_boot_print_exits(const struct us_boot_run *run, size_t n, bool detailed)
 	puts("");
 }
 
-void us_boot_json_exits(struct us_json *j, const struct us_boot_run *run, size_t n)
+static void json_most(struct us_json *j, const char *key,
+		      const struct us_boot_access most[US_BOOT_MOST])
+{
+	us_json_array(j, key);
+	for (size_t i = 0; i < US_BOOT_MOST && most[i].n; i++) {
+		us_json_object(j, NULL);
+		us_json_u64(j, "address", most[i].address);
+		us_json_u64(j, "n", most[i].n);
+		us_json_end(j);
+	}
+	us_json_end(j);
+}
+
+static void json_details(struct us_json *j, const struct us_boot_exits *e)
+{
+	us_json_object(j, "used_most");
+	for (int p = 0; p < US_N_EXITS; p++) {
+		us_json_object(j, us_exit_phase_name((enum us_exit_phase)p));
+		json_most(j, "ports", e->port[p]);
+		json_most(j, "device_memory", e->page[p]);
+		us_json_end(j);
+	}
+	us_json_end(j);
+}
+
+void us_boot_json_exits(struct us_json *j, const struct us_boot_run *run, size_t n,
+			bool detailed)
 {
 	if (!n || !run[n - 1].exits.known)
 		return;
@@ -87,4 +113,6 @@ void us_boot_json_exits(struct us_json *j, const struct us_boot_run *run, size_t
 		us_json_end(j);
 	}
 	us_json_end(j);
+	if (detailed)
+		json_details(j, &run[n - 1].exits);
 }

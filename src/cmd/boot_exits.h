@@ -7,8 +7,9 @@
 #include "boot/run.h"
 
 /* By reason and phase, medians of n runs; detailed: and the ports and pages that were
- * used most in the last one.  Nothing if they were not seen. */
+ * used most in the last one (used_most).  Nothing if they were not seen. */
 void us_boot_print_exits(const struct us_boot_run *run, size_t n, bool detailed);
-void us_boot_json_exits(struct us_json *j, const struct us_boot_run *run, size_t n);
+void us_boot_json_exits(struct us_json *j, const struct us_boot_run *run, size_t n,
+			bool detailed);
 
 #endif

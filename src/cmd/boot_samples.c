@@ -107,6 +107,18 @@ static void ignore_sums(void *ctx, const struct us_record_stats *s)
 	atomic_store(&b->begun, true);
 }
 
+/* A guest that has ended by itself is not over yet for who watches it. */
+static void finish(void *ctx, struct us_writer *w)
+{
+	struct us_boot_samples *b = ctx;
+	uint64_t deadline = us_now_ns() + PATIENCE;
+	if (!b->what.finish)
+		return;
+	while (!atomic_load(&b->stop) && us_now_ns() < deadline)
+		usleep(WAIT_US);
+	b->what.finish(b->what.finish_ctx, atomic_load(&b->start_ns), w);
+}
+
 static int record(struct us_boot_samples *b)
 {
 	struct us_recording *r = &b->recording;
@@ -270,6 +282,8 @@ int us_boot_samples_new(const struct us_boot_sampled *what,
 	b->recording.sums_ctx = b;
 	b->recording.see = see;
 	b->recording.see_ctx = b;
+	b->recording.finish = finish;
+	b->recording.finish_ctx = b;
 	b->recording.from_start = true;
 	int r = us_output_open(&b->recording.output, what->path, e);
 	if (r < 0) {

@@ -12,6 +12,7 @@
 
 #include "boot/run.h"
 #include "cmd/symbol_files.h"
+#include "store/store.h"
 
 #define US_BOOT_HZ 10000
 
@@ -28,6 +29,10 @@ struct us_boot_sampled {
 	char **argv;	     /* the user's command */
 	const char *monitor; /* path of QEMU's, if it waits with the guest; else NULL */
 	const char *path;    /* of the recording */
+	/* The sampler has been ended, the recording is about to: more can be written.
+	 * NULL: it is of no interest. */
+	void (*finish)(void *ctx, uint64_t start_ns, struct us_writer *w);
+	void *finish_ctx;
 };
 
 US_MUST_CHECK int us_boot_samples_new(const struct us_boot_sampled *what,

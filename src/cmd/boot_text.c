@@ -168,7 +168,7 @@ void us_boot_print(const struct us_boot_report *r)
 	for (size_t i = 0; i < r->summary.n; i++)
 		print_row(r, i);
 	puts("");
-	us_boot_print_exits(r->run, r->n, r->detailed);
+	us_boot_print_exits(r->run, r->n, r->profile != NULL);
 	print_unseen(r);
 	print_cost(r);
 	if (r->n > 1 && r->n < 6)
@@ -224,11 +224,13 @@ void us_boot_print_json(const struct us_boot_report *r)
 	for (size_t i = 0; i < r->summary.n; i++)
 		json_point(&j, r, i);
 	us_json_end(&j);
-	us_boot_json_exits(&j, r->run, r->n);
+	us_boot_json_exits(&j, r->run, r->n, r->profile != NULL);
 	if (r->n_alone) {
 		us_boot_json_estimate(&j, "observer_ns", &r->cost);
 		us_boot_json_estimate(&j, "serial_alone_ns", &r->alone);
 	}
+	if (r->profile)
+		us_boot_profile_json(&j, r->profile);
 	us_json_end(&j);
 	puts("");
 }

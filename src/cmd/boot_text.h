@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "boot/summary.h"
+#include "cmd/boot_profile.h"
 
 struct us_boot_report {
 	const struct us_boot_plan *plan;
@@ -16,8 +17,8 @@ struct us_boot_report {
 	/* Why not all points are seen; "": all are.  In general; of what KVM does; of
 	 * functions. */
 	const char *unseen, *unseen_kvm, *unseen_code;
+	const struct us_boot_profile *profile; /* NULL: none */
 	/* How much later the first serial byte comes because it was watched. */
-	bool detailed; /* of exits */
 	struct us_estimate cost;
 	struct us_estimate alone; /* when it comes else */
 	size_t n_alone;		  /* runs without; 0: the cost is not known */

@@ -172,32 +172,40 @@ static void unlink_sockets(const struct us_boot_variant *v)
 }
 
 static int boot_sampled(struct us_boot_variant *v, const struct us_boot_plan *plan,
-			struct us_boot_how *how, struct us_boot_run *ret,
-			struct us_err *e)
+			struct us_boot_how *how,
+			const struct us_boot_recorded *recorded,
+			struct us_boot_run *ret, struct us_err *e)
 {
 	char path[US_PLUGIN_PATH];
 	struct us_boot_samples *s;
 	us_plugin_run_path(&v->run, "samples", path);
-	const struct us_boot_sampled what = { .plan = plan,
-					      .code = how->code,
-					      .symbols = v->run.images.symbols,
-					      .files = v->asked.symbols,
-					      .argv = v->asked.argv,
-					      .monitor = how->stub ? v->monitor : NULL,
-					      .path = path };
+	const struct us_boot_sampled what = {
+		.plan = plan,
+		.code = how->code,
+		.symbols = v->run.images.symbols,
+		.files = v->asked.symbols,
+		.argv = v->asked.argv,
+		.monitor = how->stub ? v->monitor : NULL,
+		.path = path,
+		.finish = recorded ? recorded->finish : NULL,
+		.finish_ctx = recorded ? recorded->ctx : NULL
+	};
 	int r = us_boot_samples_new(&what, &s, e);
 	if (r < 0)
 		return r;
 	how->sampler = us_boot_samples_sampler(s);
 	r = us_boot_run(plan, how, ret, e);
 	us_boot_samples_free(s);
+	if (r == 0 && recorded)
+		r = recorded->take(recorded->ctx, path, e);
 	unlink(path);
 	unlink_sockets(v);
 	return r;
 }
 
 static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
-		unsigned ways, struct us_boot_run *ret, struct us_err *e)
+		unsigned ways, const struct us_boot_recorded *recorded,
+		struct us_boot_run *ret, struct us_err *e)
 {
 	struct us_boot_how how = {
 		.ways = ways,
@@ -207,24 +215,26 @@ static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
 		.stopped = us_plugin_run_is_stopped,
 		.late = plan == &v->plan ? us_boot_late : NULL,
 		.late_ctx = v,
+		.passed = recorded ? recorded->passed : NULL,
+		.passed_ctx = recorded ? recorded->ctx : NULL,
 	};
 	if (v->run.images.n)
 		how.code = us_boot_code_of(us_elf_image_file(v->run.images.v[0].elf));
 	if (ways & US_BOOT_BY_EVENTS)
 		how.events = v->events;
 	if (ways & US_BOOT_BY_PLUGIN) {
-		how.argv = v->with.argv;
+		how.argv = recorded ? recorded->argv : v->with.argv;
 		how.file = v->file;
 	} else if (ways & US_BOOT_BY_BREAKPOINTS) {
 		how.argv = v->stubbed;
 		how.stub = v->stub;
 	}
-	if (ways & US_BOOT_BY_SAMPLES && has_code(plan)) {
+	if (ways & US_BOOT_BY_SAMPLES && (has_code(plan) || recorded)) {
 		if (v->stubbed) {
 			how.argv = v->stubbed;
 			how.stub = v->stub;
 		}
-		return boot_sampled(v, plan, &how, ret, e);
+		return boot_sampled(v, plan, &how, recorded, ret, e);
 	}
 	int r = us_boot_run(plan, &how, ret, e);
 	unlink_sockets(v);
@@ -234,11 +244,11 @@ static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
 int us_boot_variant_boot(struct us_boot_variant *v, struct us_err *e)
 {
 	struct us_boot_run *run = &v->seen[v->n_seen];
-	int r = boot(v, &v->plan, v->way, run, e);
+	int r = boot(v, &v->plan, v->way, NULL, run, e);
 	if (r == -ENOTSUP && us_boot_ways_fall_back(v, e))
-		r = boot(v, &v->plan, v->way, run, e);
-	if (r == 0 && !run->whole)
-		r = fail_unfinished(v, run, e);
+		r = boot(v, &v->plan, v->way, NULL, run, e);
+	if (r == 0)
+		r = us_boot_variant_check(v, run, e);
 	v->n_seen += r == 0;
 	return r;
 }
@@ -247,7 +257,25 @@ int us_boot_variant_boot_alone(struct us_boot_variant *v,
 			       const struct us_boot_plan *plan, struct us_boot_run *ret,
 			       struct us_err *e)
 {
-	return boot(v, plan, US_BOOT_BY_OUTPUT, ret, e);
+	return boot(v, plan, US_BOOT_BY_OUTPUT, NULL, ret, e);
+}
+
+int us_boot_variant_boot_recorded(struct us_boot_variant *v,
+				  const struct us_boot_recorded *recorded,
+				  struct us_boot_run *ret, struct us_err *e)
+{
+	unsigned ways = US_BOOT_BY_SAMPLES | (v->way & US_BOOT_BY_EVENTS);
+	if (recorded->argv) {
+		ways = US_BOOT_BY_PLUGIN;
+		us_plugin_run_path(&v->run, "boot", v->file);
+	}
+	return boot(v, &v->plan, ways, recorded, ret, e);
+}
+
+int us_boot_variant_check(const struct us_boot_variant *v,
+			  const struct us_boot_run *run, struct us_err *e)
+{
+	return run->whole ? 0 : fail_unfinished(v, run, e);
 }
 
 void us_boot_variant_fini(struct us_boot_variant *v)

@@ -48,6 +48,26 @@ US_MUST_CHECK int us_boot_variant_boot(struct us_boot_variant *v, struct us_err 
 US_MUST_CHECK int us_boot_variant_boot_alone(struct us_boot_variant *v,
 					     const struct us_boot_plan *plan,
 					     struct us_boot_run *ret, struct us_err *e);
+/* A run that is recorded, besides. */
+struct us_boot_recorded {
+	char **argv; /* the command with a plugin that counts; NULL: it is sampled */
+	void (*passed)(void *ctx, size_t point); /* of us_boot_how; may be NULL */
+	/* Of samples: all points are known, and the recording is about to end; start_ns
+	 * (CLOCK_MONOTONIC): 0 of its times.  In another thread. */
+	void (*finish)(void *ctx, uint64_t start_ns, struct us_writer *w);
+	/* It has ended, and is in this file, which is removed then. */
+	int (*take)(void *ctx, const char *path, struct us_err *e);
+	void *ctx;
+};
+/* *ret need not be whole. */
+US_MUST_CHECK int us_boot_variant_boot_recorded(struct us_boot_variant *v,
+						const struct us_boot_recorded *recorded,
+						struct us_boot_run *ret,
+						struct us_err *e);
+/* 0 if it is; else *e says what became of it. */
+US_MUST_CHECK int us_boot_variant_check(const struct us_boot_variant *v,
+					const struct us_boot_run *run,
+					struct us_err *e);
 /* Accepts a zeroed one. */
 void us_boot_variant_fini(struct us_boot_variant *v);
 

@@ -108,6 +108,16 @@ static int make_samples(struct us_boot_variant *v, struct us_err *e)
 	return r;
 }
 
+bool us_boot_ways_is_emulated(const struct us_boot_variant *v)
+{
+	return !strcmp(v->vmm, "qemu") && !wants_kvm(v);
+}
+
+int us_boot_ways_sample(struct us_boot_variant *v, struct us_err *e)
+{
+	return make_samples(v, e);
+}
+
 static void try_events(struct us_boot_variant *v)
 {
 	try_way(v, US_BOOT_BY_EVENTS, make_events, v->unseen_kvm,

@@ -13,6 +13,11 @@
  */
 US_MUST_CHECK int us_boot_ways_choose(struct us_boot_variant *v, struct us_err *e);
 
+/* Is it a QEMU that emulates, and not under KVM? */
+bool us_boot_ways_is_emulated(const struct us_boot_variant *v);
+/* A guest of KVM is to be sampled: make what that takes.  *e says why it cannot be. */
+US_MUST_CHECK int us_boot_ways_sample(struct us_boot_variant *v, struct us_err *e);
+
 /* Breakpoints do not work here after all, *e says why: set v->way to what else there
  * is. False: the user has asked for them. */
 bool us_boot_ways_fall_back(struct us_boot_variant *v, const struct us_err *e);

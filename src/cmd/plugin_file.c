@@ -56,10 +56,16 @@ int us_plugin_command_word(struct us_plugin_command *c, struct us_err *e)
 	c->word[0] = '\0';
 	add_escaped(c->word, sizeof(c->word) / 2, path);
 	size_t at = strlen(c->word);
+	bool alone = c->boot && !c->phases;
 	snprintf(c->word + at, sizeof(c->word) - at, ",%s=%s/%s",
-		 c->boot ? "boot" : "counts", c->dir, c->boot ? "boot" : "counts");
-	if (c->boot)
+		 alone ? "boot" : "counts", c->dir, alone ? "boot" : "counts");
+	if (alone)
 		return 0;
+	at = strlen(c->word);
+	if (c->phases)
+		snprintf(c->word + at, sizeof(c->word) - at,
+			 ",boot=%s/boot,phases=%s/phases,unnamed=addresses", c->dir,
+			 c->dir);
 	at = strlen(c->word);
 	if (c->functions)
 		snprintf(c->word + at, sizeof(c->word) - at, ",functions=%s/functions",

@@ -127,7 +127,7 @@ void us_plugin_run_path(const struct us_plugin_run *r, const char *name,
 
 static void remove_dir(const struct us_plugin_run *r)
 {
-	static const char *const files[] = { "functions", "counts", "trace" };
+	static const char *const files[] = { "functions", "counts", "trace", "phases" };
 	char path[US_PLUGIN_PATH];
 	if (!r->dir[0] || r->asked->dir)
 		return;

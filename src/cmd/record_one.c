@@ -244,6 +244,8 @@ static void finish(void *ctx)
 		(void)us_kernel_write(&r->kernel, r->writer);
 	}
 	write_gathers(r);
+	if (r->finish)
+		r->finish(r->finish_ctx, r->writer);
 }
 
 int us_recording_begin(struct us_recording *r, struct us_err *e)

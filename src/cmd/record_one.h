@@ -54,6 +54,10 @@ struct us_recording {
 	 * NULL. */
 	void (*see)(void *ctx, const struct us_live_sample *l);
 	void *see_ctx;
+	/* The last thing before the recording ends, in the sampler's thread. May be
+	 * NULL. */
+	void (*finish)(void *ctx, struct us_writer *w);
+	void *finish_ctx;
 	bool from_start; /* as with launch, which another has done */
 
 	struct us_images images;

@@ -203,6 +203,92 @@ class Boots:
         self.complaint("no such function", "--until", "nowhere_at_all", "-o", path, code=3)
         check(not os.path.exists(path), "an empty picture is left")
 
+    # ---- Where its time goes ----
+
+    def profile(self, *options, out=None, **more):
+        """What --json says of it, and where the recording is."""
+        out = out or self.us.data("boot.data")
+        told = self.boot("--json", "--no-cost", "--profile", "-o", out, *options, **more)
+        return {p["name"]: p for p in told["points"]}, told["profile"], out
+
+    def profile_adds_up(self):
+        """Instructions are the clock, so the boot that is counted is the one that is timed:
+        what its phases have until a function is what was executed before it."""
+        at, told, out = self.profile("--until", "kmain", vm=CLOCK)
+        names = [p["name"] for p in told["phases"]]
+        insns = {p["name"]: p["instructions"] for p in told["phases"]}
+        note(f"{insns}")
+        check(names[:2] == ["firmware", "kernel"] and told["by"] == "plugin", f"{told}")
+        check(sum(insns.values()) == told["instructions"], f"{told}")
+        until = names.index("from kmain") if "from kmain" in names else len(names)
+        counted = sum(insns[n] for n in names[:until])
+        timed = at["kmain"]["instructions"]["median"]
+        check(counted == timed, f"{counted} until kmain, {timed} where it is timed")
+        entry = at["kernel entry"]["instructions"]["median"]
+        check(insns["firmware"] == entry == max(insns.values()), f"{insns}, {entry}")
+        self.profile_names(told, out)
+
+    def profile_names(self, told, out):
+        """Of the kernel's phase all functions are the kernel's, below their callers."""
+        folded = self.us.run("report", "-f", "folded", out).stdout.splitlines()
+        rows = [(line.rsplit(" ", 1)[0].split(";"), int(line.rsplit(" ", 1)[1]))
+                for line in folded]
+        check(sum(n for _, n in rows) == told["instructions"], "not all is in the tree")
+        for phase in told["phases"]:
+            below = sum(n for path, n in rows
+                        if path[0] == f"[{phase['name']}]".replace(" ", "_"))
+            check(below == phase["instructions"], f"{phase}: {below}")
+        kernel = [path for path, _ in rows if path[0] == "[kernel]"]
+        check(any(path[-1] == "boot_main" for path in kernel), f"{kernel[:5]}")
+        strange = [path for path in kernel if path[-1].startswith("0x")]
+        check(not strange, f"{strange[:5]}")
+        text = self.us.run("report", "-f", "phases", out).stdout
+        check("[firmware]" in text and "[kernel]" in text, text)
+
+    def profile_as_files(self):
+        """As report -o: by the suffix; and what it costs is told."""
+        for suffix, begin in (("html", "<!DOCTYPE html>"), ("callgrind", "# callgrind"),
+                              ("folded", "[firmware];"), ("json", "{")):
+            out = self.us.data("boot." + suffix)
+            done = self.boot("--no-cost", "--profile", "--until", "kmain", "-o", out)
+            check(f"wrote {out}" in done.stdout, done.stdout)
+            check("its cost: kmain after " in done.stdout, done.stdout)
+            check("[firmware]" in done.stdout and "[kernel]" in done.stdout, done.stdout)
+            check(not os.path.exists(out + ".data"), "the recording is left")
+            with open(out, encoding="utf-8") as f:
+                text = f.read()
+            check(text.startswith(begin) and "[kernel]" in text, text[:200])
+
+    def profile_of_two(self):
+        """Two vCPUs, which run at once."""
+        _, told, _ = self.profile("--until", "kmain", "--until", "serial:BEAT",
+                                  vm=("-smp", "2"), elf=self.elf("shares.elf"))
+        total = sum(p["instructions"] for p in told["phases"])
+        check(total == told["instructions"], f"{told}")
+        check(told["phases"][0]["name"] == "firmware", f"{told}")
+
+    def profile_of_what_it_did(self):
+        """A guest that does not come there: all until it was given up."""
+        out = self.us.data("never.data")
+        done = self.boot("--profile", "-o", out, "--until", "serial:NEVER", "-t", "3",
+                         good=(1,))
+        check("serial:NEVER was not reached in 3 s" in done.stderr, done.stderr)
+        check("[kernel]" in done.stdout and f"wrote {out}" in done.stdout, done.stdout)
+        folded = self.us.run("report", "-f", "folded", out).stdout
+        check("copy_packet" in folded, folded[-400:])
+
+    def profile_mistakes(self):
+        self.complaint("-o -: what boot tells", "--profile", "-o", "-")
+        self.complaint("create /nowhere/x.html.data", "--profile", "-o", "/nowhere/x.html")
+        self.complaint("with -daemonize qemu cannot be watched", "--profile",
+                       vm=("-daemonize",))
+        out = self.us.data("none.html")
+        self.complaint("no such function", "--profile", "-o", out, "--until",
+                       "nowhere_at_all", code=3)
+        check(not os.path.exists(out) and not os.path.exists(out + ".data"), "empty files")
+        done = self.us.run("boot", "--profile", "--compare", "/nowhere/v.json", good=(2,))
+        check("--profile is of one guest" in done.stderr, done.stderr)
+
     def usual_names(self):
         at, _ = self.moments()
         check("kmain" in at and "first idle" in at, f"{list(at)}")
@@ -315,6 +401,11 @@ class Boots:
         point("5 ms more are told apart", self.told_apart)
         point("mistakes in the file of variants are told", self.compare_mistakes)
         point("a boot has a picture", self.pictures)
+        point("a profile's phases are the whole", self.profile_adds_up)
+        point("a profile in each format", self.profile_as_files)
+        point("a profile of two vCPUs", self.profile_of_two)
+        point("a profile of a boot that comes to no end", self.profile_of_what_it_did)
+        point("a profile that cannot be", self.profile_mistakes)
         point("mistakes are told", self.mistakes)
         point("a VMM that does not start says why", self.vmm_fails)
         point("a point that is never reached", self.never_reached)

@@ -94,6 +94,23 @@ class Boots:
         if at["kmain"]["by"] == "samples":
             check("breakpoints" in told["unseen_functions"], f"{told}")
 
+    def profile(self):
+        """Where its time goes: samples, each in the phase of its time."""
+        out = self.us.data("boot.data")
+        at, told = self.boot("--profile", "-o", out, "--until", "kmain", vm=self.vm("leaf"))
+        profile = told["profile"]
+        check(profile["by"] == "samples" and profile["samples"] > 0, f"{profile}")
+        rows = {p["name"]: p["samples"] for p in profile["phases"]}
+        note(f"{rows}")
+        check({"firmware", "kernel"} <= set(rows), f"{rows}")
+        check(sum(rows.values()) == profile["samples"], f"{rows}")
+        folded = self.us.run("report", "-f", "folded", out).stdout.splitlines()
+        check(all(line.startswith("[") for line in folded), f"{folded[:5]}")
+        check(sum(int(line.rsplit(" ", 1)[1]) for line in folded) == profile["samples"],
+              "not all is in the tree")
+        used = told["used_most"]
+        check(any(p["ports"] for p in used.values()), f"{used}")
+
     def other_vmm(self):
         """No QEMU: the same boundaries."""
         vm = [sys.executable, os.path.join(HERE, "tiny_vmm.py")]
@@ -142,6 +159,7 @@ class Boots:
         point("KVM's tracepoints", self.tracepoints)
         point("functions by samples", self.samples)
         point("the best way by itself", self.by_itself)
+        point("where its time goes, by samples", self.profile)
         point("a VMM that is no QEMU", self.other_vmm)
         point("a VMM that a script starts", self.through_a_script)
         point("without the rights it says why", self.without_rights)
