@@ -71,6 +71,7 @@ void us_profile_free(struct us_profile *p)
 	us_guest_names_fini(&p->guest_names);
 	us_guest_names_fini(&p->host_names);
 	us_pair_map_fini(&p->key_ends);
+	us_profile_free_vcpus(p);
 	us_pair_map_fini(&p->call_of);
 	free(p->calls.v);
 	free(p);

@@ -69,6 +69,7 @@ struct us_profile_opts {
 	struct us_debug_dirs dirs; /* of images and debug files, by their build-ids */
 	bool raw_names;		   /* as the images have them: not demangled */
 	bool host; /* with what the host did for the guest, below the guest's frames */
+	bool by_vcpu; /* keep apart what each vCPU did: profile/stacks.h */
 };
 
 /*

@@ -9,6 +9,7 @@
  * profile/paths.c (sources as they are shown),
  * profile/namesakes.c (names told apart),
  * profile/phases.c (of a boot), profile/tree.c (stacks to the call tree),
+ * profile/stacks.c (stacks as they were), profile/vcpus.c (who had them),
  * profile/changes.c (how steady it is), profile/stats.c (sums and intervals),
  * profile/counted.c (calls that were counted), profile/order.c (rows in their order),
  * profile/warn.c, profile/gathers.c.
@@ -52,7 +53,7 @@ struct us_profile_site {
 };
 
 struct us_profile {
-	struct us_profile_opts opts; /* valid while reading only */
+	struct us_profile_opts opts; /* valid while reading only, but for part */
 	struct us_profile_summary sum;
 	char *end_words;
 	char *filters;		   /* in words */
@@ -123,6 +124,13 @@ struct us_profile {
 		stretches;	     /* some of it, sample by sample: keys of running */
 	struct us_pair_map key_ends; /* (key of running, end) to weight; not of ROOT,
 					which is nearly all */
+	struct {
+		uint32_t *row_of; /* by key: its row + 1; 0: it has none */
+		size_t n_row_of;
+		uint32_t *weight; /* a row of this many vCPUs for each key */
+		size_t n_row, cap_row;
+		unsigned n_vcpu; /* a power of two */
+	} by_vcpu;		 /* profile/vcpus.c; if opts.by_vcpu */
 
 	/* profile/names.c */
 	struct {
@@ -220,6 +228,12 @@ uint32_t us_profile_with_host(struct us_profile *p, uint32_t node, us_stack_id h
 /* The node at which the guest was left. */
 uint32_t us_profile_guest_node(const struct us_profile *p, uint32_t node);
 
+/* With opts.by_vcpu: what a vCPU has of a key of running.  0 or -ENOMEM. */
+US_MUST_CHECK int us_profile_add_vcpu(struct us_profile *p, uint32_t key, unsigned vcpu,
+				      uint32_t weight);
+uint32_t us_profile_of_vcpu(const struct us_profile *p, uint32_t key, unsigned vcpu);
+void us_profile_free_vcpus(struct us_profile *p);
+
 /* Frames of a node of the trie, symbolised on first use.  NULL: out of memory. */
 const struct us_profile_site *us_profile_site(struct us_profile *p, uint32_t node,
 					      bool is_return);
@@ -227,6 +241,16 @@ const struct us_profile_site *us_profile_site(struct us_profile *p, uint32_t nod
  * memory. children: of the tree that is being made. */
 uint32_t us_profile_child(struct us_profile *p, struct us_pair_map *children,
 			  uint32_t parent, uint32_t func, uint32_t line);
+
+/* Is a program counter of the part that is asked for? */
+bool us_profile_in_part(const struct us_profile *p, const struct us_trie_node *s);
+/* The function that stands for what the vCPU was left for, of a stack that tells it;
+ * US_PROFILE_NONE: out of memory. */
+uint32_t us_profile_exit_frame(struct us_profile *p, uint32_t stack);
+/* The function above the stack of a key of running, that is none: US_FRAME_...;
+ * US_PROFILE_NO_TOP: it needs none; US_PROFILE_NONE: out of memory. */
+#define US_PROFILE_NO_TOP (UINT32_MAX - 1)
+uint32_t us_profile_top(struct us_profile *p, uint32_t key);
 
 /* A call that was counted: as us_reader_ops.counted.  0 or -ENOMEM. */
 US_MUST_CHECK int us_profile_add_call(struct us_profile *p, unsigned vcpu,

@@ -113,6 +113,8 @@ static int count_running(struct us_profile *p, const struct us_sample *s)
 			return -ENOMEM;
 		*ends += s->weight;
 	}
+	if (p->opts.by_vcpu && us_profile_add_vcpu(p, key, s->vcpu, s->weight))
+		return -ENOMEM;
 	sum->ends[s->end] += s->weight;
 	/* What stood in an exit, or waited, did so all the time that it stands for. */
 	bool is_point = s->state == US_VCPU_GUEST;
@@ -382,7 +384,7 @@ int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile *
 		return rc;
 	}
 	us_profile_warn_of_quality(p);
-	p->opts = (struct us_profile_opts){ 0 };
+	p->opts = (struct us_profile_opts){ .part = p->opts.part };
 	*ret = p;
 	return 0;
 }

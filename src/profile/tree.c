@@ -30,8 +30,7 @@ uint32_t us_profile_child(struct us_profile *p, struct us_pair_map *children,
 	return *have = (uint32_t)(p->nodes.n - 1);
 }
 
-/* Is a program counter of the part that is asked for? */
-static bool in_part(const struct us_profile *p, const struct us_trie_node *s)
+bool us_profile_in_part(const struct us_profile *p, const struct us_trie_node *s)
 {
 	bool user = s->flags & US_PC_USER;
 	return p->opts.part == US_PART_ALL || user == (p->opts.part == US_PART_USER);
@@ -42,11 +41,12 @@ static bool has_part(const struct us_profile *p, uint32_t key)
 {
 	const struct us_trie_node *s = &p->trie.nodes.v[key / US_N_KIND];
 	return p->opts.part == US_PART_ALL ||
-	       (key / US_N_KIND && !(s->flags & US_PROFILE_NO_FRAME) && in_part(p, s));
+	       (key / US_N_KIND && !(s->flags & US_PROFILE_NO_FRAME) &&
+		us_profile_in_part(p, s));
 }
 
 /* "[vm exit: port I/O, in the VMM]", where the recording says it. */
-static uint32_t exit_frame(struct us_profile *p, uint32_t stack)
+uint32_t us_profile_exit_frame(struct us_profile *p, uint32_t stack)
 {
 	char words[64], name[96];
 	const struct us_trie_node *v = p->trie.nodes.v;
@@ -64,9 +64,9 @@ static uint32_t exit_frame(struct us_profile *p, uint32_t stack)
 static uint32_t hang_exit(struct us_profile *p, struct us_pair_map *children,
 			  uint32_t node, uint32_t at)
 {
-	if (!in_part(p, &p->trie.nodes.v[at]))
+	if (!us_profile_in_part(p, &p->trie.nodes.v[at]))
 		return node;
-	uint32_t func = exit_frame(p, at);
+	uint32_t func = us_profile_exit_frame(p, at);
 	return func == US_PROFILE_NONE ? func
 				       : us_profile_child(p, children, node, func, 0);
 }
@@ -85,7 +85,7 @@ static uint32_t hang(struct us_profile *p, struct us_pair_map *children, uint32_
 			       ? func
 			       : us_profile_child(p, children, node, func, 0);
 	}
-	if (flags & US_PROFILE_NO_FRAME || !in_part(p, &p->trie.nodes.v[at]))
+	if (flags & US_PROFILE_NO_FRAME || !us_profile_in_part(p, &p->trie.nodes.v[at]))
 		return node;
 	const struct us_profile_site *site = us_profile_site(p, at, is_return);
 	if (!site)
@@ -142,28 +142,33 @@ static bool hang_callers(struct us_profile *p, struct us_pair_map *children)
 	return true;
 }
 
+uint32_t us_profile_top(struct us_profile *p, uint32_t key)
+{
+	uint32_t stack = key / US_N_KIND, kind = key % US_N_KIND;
+	uint8_t flags = p->trie.nodes.v[stack].flags;
+	bool has_stack = stack && !(flags & US_PROFILE_NO_FRAME);
+	if (flags & US_PC_HOST && (has_stack || kind != US_KIND_GUEST))
+		return US_PROFILE_NO_TOP;
+	if (kind == US_KIND_EXIT)
+		return us_profile_exit_frame(p, stack);
+	if (kind == US_KIND_READY)
+		return us_profile_special(p, US_FRAME_READY);
+	return has_stack ? US_PROFILE_NO_TOP : us_profile_special(p, US_FRAME_NO_STACK);
+}
+
 static uint32_t hang_leaf(struct us_profile *p, struct us_pair_map *children,
 			  uint32_t key)
 {
-	static const char *const top[US_N_KIND] = {
-		[US_KIND_EXIT] = US_FRAME_EXIT,
-		[US_KIND_READY] = US_FRAME_READY,
-	};
 	uint32_t stack = key / US_N_KIND, node = 0;
-	const char *special = top[key % US_N_KIND];
 	bool none = !stack || p->trie.nodes.v[stack].flags & US_PROFILE_NO_FRAME;
 	if (stack && (!none || p->n_phase))
 		node = hang(p, children, stack, false);
-	if (none && !special)
-		special = US_FRAME_NO_STACK;
-	if (node == US_PROFILE_NONE || !special ||
-	    p->trie.nodes.v[stack].flags & US_PC_HOST)
+	uint32_t top = us_profile_top(p, key);
+	if (node == US_PROFILE_NONE || top == US_PROFILE_NO_TOP)
 		return node;
-	uint32_t func = special == top[US_KIND_EXIT] ? exit_frame(p, stack)
-						     : us_profile_special(p, special);
-	if (func == US_PROFILE_NONE)
-		return func;
-	return us_profile_child(p, children, node, func, 0);
+	if (top == US_PROFILE_NONE)
+		return top;
+	return us_profile_child(p, children, node, top, 0);
 }
 
 static bool hang_leaves(struct us_profile *p, struct us_pair_map *children)

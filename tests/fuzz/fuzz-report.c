@@ -5,6 +5,7 @@
  * The chunks' sums are set right first, or nothing behind them would be reached.
  * Images are not opened: paths are made to lead nowhere.
  */
+#include "profile/stacks.h"
 #include "report/report.h"
 #include "store/crc32c.h"
 #include "store/format.h"
@@ -50,6 +51,32 @@ static void check(const struct us_profile *p)
 	must(self == us_profile_summary(p)->running);
 }
 
+/* Stacks have the weight of the tree, and nothing that is not there. */
+static void check_stacks(const struct us_profile *p)
+{
+	struct us_profile_stacks s;
+	size_t n_func, n_module;
+	us_profile_funcs(p, &n_func);
+	us_profile_modules(p, &n_module);
+	uint64_t weight = 0;
+	must(us_profile_stacks(p, &s) == 0);
+	for (size_t i = 0; i < s.n_stack; i++) {
+		weight += s.stack[i].weight;
+		must(s.stack[i].first + (size_t)s.stack[i].n <= s.n_path);
+	}
+	must(weight == us_profile_summary(p)->running);
+	for (size_t i = 0; i < s.n_path; i++)
+		must(s.path[i] < s.n_place);
+	for (size_t i = 0; i < s.n_place; i++) {
+		must(s.place[i].first + (size_t)s.place[i].n <= s.n_frame);
+		must(s.place[i].module < n_module ||
+		     s.place[i].module == US_STACK_NO_MODULE);
+	}
+	for (size_t i = 0; i < s.n_frame; i++)
+		must(s.frame[i].func < n_func);
+	us_profile_stacks_fini(&s);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
@@ -70,9 +97,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(!ftruncate(fd, 0) && pwrite(fd, copy, size, 0) == (ssize_t)size);
 	lseek(fd, 0, SEEK_SET);
 	struct us_profile_opts o = { .focus = size & 1 ? "0x" : NULL,
-				     .host = size & 2 };
+				     .host = size & 2,
+				     .by_vcpu = size & 4,
+				     .part = (enum us_profile_part)(size / 8 % 3) };
 	if (us_profile_read(fd, &o, &p, &e) == 0) {
 		check(p);
+		check_stacks(p);
 		for (size_t i = 0; us_formats[i]; i++)
 			must(us_report(p, us_formats[i], NULL, null, &e) == 0);
 	}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gzip.h: write a gzip member (RFC 1952) to a stream, piece by piece.
+ *
+ *	struct us_gzip z;
+ *	if (us_gzip_begin(&z, out)) ... out of memory ...
+ *	us_gzip_write(&z, bytes, n);
+ *	us_gzip_end(&z);
+ *
+ * Errors of the stream stay in the stream (ferror).  The bytes are the same each time.
+ */
+#ifndef US_BASE_GZIP_H
+#define US_BASE_GZIP_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct z_stream_s;
+
+struct us_gzip {
+	FILE *out;
+	struct z_stream_s *z;
+	unsigned char *buffer;
+};
+
+int us_gzip_begin(struct us_gzip *g, FILE *out); /* 0 or -ENOMEM */
+void us_gzip_write(struct us_gzip *g, const void *bytes, size_t n);
+void us_gzip_end(struct us_gzip *g); /* writes what is left, and frees */
+
+#endif

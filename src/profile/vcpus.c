@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * profile/vcpus.c: what each vCPU has of a key of the running samples.
+ *
+ * A table with a row for each key: this is done for each sample of a recording, and a
+ * hash table of keys and vCPUs takes three times as long.
+ */
+#include "profile/profile_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for the number of each key. */
+static bool has_key(struct us_profile *p, uint32_t key)
+{
+	size_t n = p->by_vcpu.n_row_of ? p->by_vcpu.n_row_of : 1024;
+	while (n <= key)
+		n *= 2;
+	if (n == p->by_vcpu.n_row_of)
+		return true;
+	uint32_t *v = realloc(p->by_vcpu.row_of, n * sizeof(*v));
+	if (!v)
+		return false;
+	memset(v + p->by_vcpu.n_row_of, 0, (n - p->by_vcpu.n_row_of) * sizeof(*v));
+	p->by_vcpu.row_of = v;
+	p->by_vcpu.n_row_of = n;
+	return true;
+}
+
+/* Rows of as many vCPUs, and room for so many. */
+static bool resize(struct us_profile *p, unsigned n_vcpu, size_t cap_row)
+{
+	uint32_t *v = calloc(cap_row * n_vcpu, sizeof(*v));
+	if (!v)
+		return false;
+	for (size_t i = 0; i < p->by_vcpu.n_row; i++)
+		memcpy(v + i * n_vcpu, p->by_vcpu.weight + i * p->by_vcpu.n_vcpu,
+		       p->by_vcpu.n_vcpu * sizeof(*v));
+	free(p->by_vcpu.weight);
+	p->by_vcpu.weight = v;
+	p->by_vcpu.n_vcpu = n_vcpu;
+	p->by_vcpu.cap_row = cap_row;
+	return true;
+}
+
+static bool has_room(struct us_profile *p, unsigned vcpu)
+{
+	unsigned n_vcpu = p->by_vcpu.n_vcpu ? p->by_vcpu.n_vcpu : 1;
+	size_t cap_row = p->by_vcpu.cap_row ? p->by_vcpu.cap_row : 256;
+	while (n_vcpu <= vcpu)
+		n_vcpu *= 2;
+	if (p->by_vcpu.n_row == cap_row)
+		cap_row *= 2;
+	return (n_vcpu == p->by_vcpu.n_vcpu && cap_row == p->by_vcpu.cap_row) ||
+	       resize(p, n_vcpu, cap_row);
+}
+
+int us_profile_add_vcpu(struct us_profile *p, uint32_t key, unsigned vcpu,
+			uint32_t weight)
+{
+	vcpu = vcpu < US_MAX_VCPUS ? vcpu : US_MAX_VCPUS - 1;
+	if (!has_key(p, key) || !has_room(p, vcpu))
+		return -ENOMEM;
+	uint32_t *row = &p->by_vcpu.row_of[key];
+	if (!*row)
+		*row = (uint32_t)++p->by_vcpu.n_row;
+	p->by_vcpu.weight[(*row - 1) * (size_t)p->by_vcpu.n_vcpu + vcpu] += weight;
+	return 0;
+}
+
+uint32_t us_profile_of_vcpu(const struct us_profile *p, uint32_t key, unsigned vcpu)
+{
+	if (key >= p->by_vcpu.n_row_of || !p->by_vcpu.row_of[key] ||
+	    vcpu >= p->by_vcpu.n_vcpu)
+		return 0;
+	size_t row = p->by_vcpu.row_of[key] - 1;
+	return p->by_vcpu.weight[row * p->by_vcpu.n_vcpu + vcpu];
+}
+
+void us_profile_free_vcpus(struct us_profile *p)
+{
+	free(p->by_vcpu.row_of);
+	free(p->by_vcpu.weight);
+}
