@@ -125,12 +125,20 @@ static int choose_format(struct settings *s)
 		if (!s->format)
 			return us_usage(
 				&us_cmd_report,
-				"-o %s: the suffix names no format: .txt, .html, .json "
-				"and .folded do, or --format",
+				"-o %s: the suffix names no format: .txt, .html, "
+				".json, "
+				".folded, .callgrind, .pb.gz and .speedscope.json do, "
+				"or --format",
 				s->out);
 	}
 	if (!s->format)
 		s->format = us_format_by_name("text");
+	if (s->format->binary && (!s->out || !strcmp(s->out, "-")) &&
+	    isatty(STDOUT_FILENO))
+		return us_usage(&us_cmd_report,
+				"%s is no text for a terminal: name a file with -o",
+				s->format->name);
+	s->profile.by_vcpu = s->format->by_vcpu;
 	return US_EXIT_OK;
 }
 
@@ -183,7 +191,9 @@ static int run_report(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'f', "format", "NAME", "text, json, folded, html, qprofiler, exits or phases",
+	{ 'f', "format", "NAME",
+	  "text, html, json, folded, callgrind, pprof, speedscope, qprofiler, exits or "
+	  "phases",
 	  US_OWN },
 	{ 'o', "output", "FILE", "write there; the suffix names the format",
 	  US_TEXT(struct settings, out) },

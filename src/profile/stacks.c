@@ -234,7 +234,7 @@ int us_profile_stacks(const struct us_profile *p, struct us_profile_stacks *ret)
 	bool ok = us_profile_is_counted(p) ? add_counted(&b) : add_sampled(&b);
 	us_pair_map_fini(&b.place_of);
 	*ret = (struct us_profile_stacks){
-		b.places.v, b.frames.v, b.path.v,   b.stacks.v,
+		b.places.v, b.frames.v, b.path.v, b.stacks.v,
 		b.places.n, b.frames.n, b.path.n, b.stacks.n,
 	};
 	if (!ok)

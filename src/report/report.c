@@ -7,9 +7,17 @@
 #include <string.h>
 
 const struct us_format *const us_formats[] = {
-	&us_format_text,   &us_format_html,	 &us_format_json,
-	&us_format_folded, &us_format_callgrind, &us_format_qprofiler,
-	&us_format_exits,  &us_format_phases,	 NULL,
+	&us_format_text,
+	&us_format_html,
+	&us_format_json,
+	&us_format_folded,
+	&us_format_callgrind,
+	&us_format_pprof,
+	&us_format_speedscope,
+	&us_format_qprofiler,
+	&us_format_exits,
+	&us_format_phases,
+	NULL,
 };
 
 const struct us_format *us_format_by_name(const char *name)
@@ -20,16 +28,20 @@ const struct us_format *us_format_by_name(const char *name)
 	return NULL;
 }
 
+/* The longest: a name that ends in ".speedscope.json" ends in ".json" too. */
 const struct us_format *us_format_by_suffix(const char *path)
 {
-	size_t len = strlen(path);
+	const struct us_format *best = NULL;
+	size_t len = strlen(path), most = 0;
 	for (size_t i = 0; us_formats[i]; i++) {
 		const char *suffix = us_formats[i]->suffix;
-		if (suffix && len > strlen(suffix) &&
-		    !strcmp(path + len - strlen(suffix), suffix))
-			return us_formats[i];
+		size_t n = suffix ? strlen(suffix) : 0;
+		if (n > most && len > n && !strcmp(path + len - n, suffix)) {
+			best = us_formats[i];
+			most = n;
+		}
 	}
-	return NULL;
+	return best;
 }
 
 /* Why a stream failed is only known while it fails: ask it to write once more. */

@@ -36,6 +36,8 @@ struct us_format {
 	const char *name;    /* "text", "json", "folded", "callgrind", "html", ... */
 	const char *suffix;  /* of a file: ".html"; NULL: none */
 	const char *summary; /* one line for --help */
+	bool by_vcpu;	     /* wants a profile that was read with by_vcpu */
+	bool binary;	     /* nothing for a terminal */
 	/* Errors of the stream may be left in it. */
 	int (*write)(const struct us_profile *p, const struct us_report_opts *o,
 		     FILE *out, struct us_err *e);
@@ -43,8 +45,8 @@ struct us_format {
 
 extern const struct us_format *const us_formats[]; /* NULL-terminated */
 extern const struct us_format us_format_text, us_format_json, us_format_folded,
-	us_format_callgrind, us_format_html, us_format_qprofiler, us_format_exits,
-	us_format_phases;
+	us_format_callgrind, us_format_html, us_format_pprof, us_format_speedscope,
+	us_format_qprofiler, us_format_exits, us_format_phases;
 
 const struct us_format *us_format_by_name(const char *name);   /* or NULL */
 const struct us_format *us_format_by_suffix(const char *path); /* or NULL */

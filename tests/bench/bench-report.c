@@ -120,9 +120,11 @@ static int report(int fd, const char *format)
 	struct us_err e;
 	struct us_profile *p;
 	struct us_report_opts o = { .limit = 0 };
+	const struct us_format *f = us_format_by_name(format);
+	struct us_profile_opts po = { .by_vcpu = f->by_vcpu };
 	FILE *out = fopen("/dev/null", "w");
-	need(us_profile_read(fd, NULL, &p, &e), &e);
-	need(us_report(p, us_format_by_name(format), &o, out, &e), &e);
+	need(us_profile_read(fd, &po, &p, &e), &e);
+	need(us_report(p, f, &o, out, &e), &e);
 	us_profile_free(p);
 	return fclose(out) != 0;
 }
@@ -168,10 +170,12 @@ int main(int argc, char **argv)
 	printf("%.0f M samples, %u stacks, %.0f MiB: reading alone %.2f s, %.0f MiB\n",
 	       (double)n / 1e6, n_stack, (double)lseek(fd, 0, SEEK_END) / (1 << 20),
 	       floor.seconds, floor.mebibytes);
-	static const char *const formats[] = { "text", "html", "json" };
+	static const char *const formats[] = { "text",	    "html",	 "json",
+					       "folded",    "callgrind", "pprof",
+					       "speedscope" };
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		struct cost c = measure(fd, formats[i]);
-		printf("report, %-5s %.2f s (%.1f times reading), %.0f MiB\n",
+		printf("report, %-10s %.2f s (%.1f times reading), %.0f MiB\n",
 		       formats[i], c.seconds, c.seconds / floor.seconds, c.mebibytes);
 	}
 	return 0;

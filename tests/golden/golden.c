@@ -4,7 +4,7 @@
  *
  *	golden record KIND ELF >FILE	KIND: whole, cut, wrong, changed, unchecked,
  *big, block golden report FORMAT FILE [children|total|name|file|width=N|colour|limit=N|
- *		focus=RE|vcpu=N|to=MS|elf=ELF|full-paths]...
+ *		focus=RE|vcpu=N|to=MS|elf=ELF|full-paths|by-vcpu]...
  *	golden annotate text|json FILE FUNCTION [callers|colour|to=MS|full-paths]...
  *					with the source in this directory; 77: no
  *capstone
@@ -202,6 +202,7 @@ static void read_word(const char *word, struct us_profile_opts *p,
 	r->children |= !strcmp(word, "children");
 	r->colour |= !strcmp(word, "colour");
 	r->full_paths |= !strcmp(word, "full-paths");
+	p->by_vcpu |= !strcmp(word, "by-vcpu");
 	if (value_of(word, "width=", &v))
 		r->width = (unsigned)atoi(v);
 	else if (value_of(word, "limit=", &v))

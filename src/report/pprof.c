@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * pprof.c: for `go tool pprof` and all that read what it reads: message Profile of
+ * google/pprof's proto/profile.proto, packed by gzip.
+ *
+ * Samples have labels: vcpu, state (guest, exit, ready), kind (kernel, user) and
+ * guest.  Locations are those of the guest's memory.  Names are given, so no viewer has
+ * to look them up in an image that it may not have.
+ */
+#include "report/report.h"
+
+#include "base/cleanup.h"
+#include "base/gzip.h"
+#include "base/protobuf.h"
+#include "base/text.h"
+#include "profile/stacks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum profile_field {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING_TABLE = 6,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_DURATION_NANOS = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+};
+enum value_type { TYPE_TYPE = 1, TYPE_UNIT = 2 };
+enum sample_field { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum label { LABEL_KEY = 1, LABEL_STR = 2 };
+enum mapping {
+	MAPPING_ID = 1,
+	MAPPING_START = 2,
+	MAPPING_LIMIT = 3,
+	MAPPING_OFFSET = 4,
+	MAPPING_FILENAME = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+	MAPPING_HAS_FILENAMES = 8,
+	MAPPING_HAS_LINE_NUMBERS = 9,
+	MAPPING_HAS_INLINE_FRAMES = 10,
+};
+enum location {
+	LOCATION_ID = 1,
+	LOCATION_MAPPING_ID = 2,
+	LOCATION_ADDRESS = 3,
+	LOCATION_LINE = 4,
+};
+enum line { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
+enum function {
+	FUNCTION_ID = 1,
+	FUNCTION_NAME = 2,
+	FUNCTION_SYSTEM_NAME = 3,
+	FUNCTION_FILENAME = 4,
+	FUNCTION_START_LINE = 5,
+};
+
+/* Strings go by their numbers, in the order in which they are written. */
+struct pprof {
+	const struct us_profile *p;
+	struct us_gzip zip;
+	struct us_protobuf part, inner, item;
+	uint64_t n_string;
+	bool failed;
+};
+
+static struct us_protobuf *cleared(struct us_protobuf *m)
+{
+	us_protobuf_clear(m);
+	return m;
+}
+
+/* Fields of Profile, the file's one message. */
+static void put(struct pprof *x, const struct us_protobuf *m)
+{
+	x->failed = x->failed || m->failed;
+	if (!x->failed)
+		us_gzip_write(&x->zip, m->v, m->n);
+}
+
+static void put_number(struct pprof *x, uint32_t field, uint64_t value)
+{
+	us_protobuf_u64(cleared(&x->part), field, value);
+	put(x, &x->part);
+}
+
+static void put_inner(struct pprof *x, uint32_t field)
+{
+	us_protobuf_message(cleared(&x->part), field, &x->inner);
+	put(x, &x->part);
+}
+
+static uint64_t put_string(struct pprof *x, const char *text)
+{
+	_cleanup_free_ char *safe = malloc(4 * strlen(text) + 1);
+	if (safe)
+		us_printable(safe, 4 * strlen(text) + 1, text);
+	x->failed = x->failed || !safe;
+	us_protobuf_str(cleared(&x->part), PROFILE_STRING_TABLE, safe ? safe : "");
+	put(x, &x->part);
+	return x->n_string++;
+}
+
+/* Those that may be missing: 0 is the empty one. */
+static uint64_t put_if_any(struct pprof *x, const char *text)
+{
+	return text && *text ? put_string(x, text) : 0;
+}
+
+static void put_value_type(struct pprof *x, uint32_t field, const char *type,
+			   const char *unit)
+{
+	uint64_t a = put_string(x, type), b = put_string(x, unit);
+	us_protobuf_u64(cleared(&x->inner), TYPE_TYPE, a);
+	us_protobuf_u64(&x->inner, TYPE_UNIT, b);
+	put_inner(x, field);
+}
+
+/* What one sample stands for, in ns; 0: it was not sampled, or is not known. */
+static uint64_t period_of(const struct us_profile *p)
+{
+	const struct us_profile_summary *s = us_profile_summary(p);
+	const struct us_record_stats *r = &s->stats;
+	uint64_t looks = r->running + r->idle + r->off;
+	const char *vcpus = us_profile_fact(p, "vcpus");
+	unsigned long n = vcpus ? strtoul(vcpus, NULL, 10) : 0;
+	n = n && n <= US_MAX_VCPUS ? n : 1;
+	if (us_profile_is_counted(p) || !s->has_stats || !looks)
+		return 0;
+	return r->elapsed_ns / looks * n;
+}
+
+static void put_types(struct pprof *x, uint64_t period)
+{
+	if (us_profile_is_counted(x->p)) {
+		put_value_type(x, PROFILE_SAMPLE_TYPE, "calls", "count");
+		if (!us_profile_is_calls_only(x->p))
+			put_value_type(x, PROFILE_SAMPLE_TYPE, "instructions", "count");
+		return;
+	}
+	put_value_type(x, PROFILE_SAMPLE_TYPE, "samples", "count");
+	if (!period)
+		return;
+	put_value_type(x, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+	put_value_type(x, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
+	put_number(x, PROFILE_PERIOD, period);
+}
+
+static void put_time(struct pprof *x)
+{
+	const struct us_profile_summary *s = us_profile_summary(x->p);
+	const char *started = us_profile_fact(x->p, "started");
+	struct tm t = { 0 };
+	const char *format = started && strchr(started, 'T') ? "%Y-%m-%dT%H:%M:%S%z"
+							     : "%Y-%m-%d %H:%M:%S %z";
+	if (started && strptime(started, format, &t)) {
+		long east = t.tm_gmtoff; /* which timegm() sets to 0 */
+		time_t at = timegm(&t);
+		if (at - east > 0)
+			put_number(x, PROFILE_TIME_NANOS,
+				   (uint64_t)(at - east) * 1000000000);
+	}
+	if (s->has_stats)
+		put_number(x, PROFILE_DURATION_NANOS, s->stats.elapsed_ns);
+}
+
+static void put_comments(struct pprof *x)
+{
+	char line[1024];
+	for (unsigned i = 0; us_report_header_line(x->p, i, line, sizeof(line)); i++)
+		put_number(x, PROFILE_COMMENT, put_string(x, line));
+	for (size_t i = 0; i < us_profile_n_warning(x->p); i++) {
+		snprintf(line, sizeof(line), "warning: %s",
+			 us_profile_warning(x->p, i));
+		put_number(x, PROFILE_COMMENT, put_string(x, line));
+	}
+	us_report_summary_line(x->p, line, sizeof(line));
+	put_number(x, PROFILE_COMMENT, put_string(x, line));
+}
+
+static uint64_t put_build_id(struct pprof *x, const struct us_module *m)
+{
+	char hex[2 * US_BUILD_ID_MAX + 1] = "";
+	for (unsigned i = 0; i < m->build_id_len && i < US_BUILD_ID_MAX; i++)
+		snprintf(hex + 2 * i, sizeof(hex) - 2 * i, "%02x", m->build_id[i]);
+	return put_if_any(x, hex);
+}
+
+static void put_mappings(struct pprof *x)
+{
+	size_t n;
+	const struct us_profile_module *m = us_profile_modules(x->p, &n);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t file = put_if_any(x, m[i].m.path);
+		uint64_t id = put_build_id(x, &m[i].m);
+		struct us_protobuf *f = cleared(&x->inner);
+		us_protobuf_u64(f, MAPPING_ID, i + 1);
+		us_protobuf_u64(f, MAPPING_START, m[i].m.start);
+		us_protobuf_u64(f, MAPPING_LIMIT, m[i].m.end);
+		us_protobuf_u64(f, MAPPING_FILENAME, file);
+		us_protobuf_u64(f, MAPPING_BUILD_ID, id);
+		for (uint32_t has = MAPPING_HAS_FUNCTIONS;
+		     has <= MAPPING_HAS_INLINE_FRAMES; has++)
+			us_protobuf_u64(f, has, 1);
+		put_inner(x, PROFILE_MAPPING);
+	}
+}
+
+static void put_functions(struct pprof *x)
+{
+	size_t n;
+	const struct us_profile_func *v = us_profile_funcs(x->p, &n);
+	char full[US_PATH_SIZE];
+	for (size_t i = 0; i < n; i++) {
+		uint64_t name = put_string(x, v[i].name);
+		/* Of a function with the same as both, pprof takes parts in <> away. */
+		bool same = v[i].raw && !strcmp(v[i].raw, v[i].name);
+		uint64_t raw = same ? 0 : put_if_any(x, v[i].raw);
+		uint64_t file = put_if_any(
+			x, v[i].file ? us_path_full(v[i].dir, v[i].file, full) : NULL);
+		struct us_protobuf *f = cleared(&x->inner);
+		us_protobuf_u64(f, FUNCTION_ID, i + 1);
+		us_protobuf_u64(f, FUNCTION_NAME, name);
+		us_protobuf_u64(f, FUNCTION_SYSTEM_NAME, raw);
+		us_protobuf_u64(f, FUNCTION_FILENAME, file);
+		us_protobuf_u64(f, FUNCTION_START_LINE, v[i].line);
+		put_inner(x, PROFILE_FUNCTION);
+	}
+}
+
+static void put_locations(struct pprof *x, const struct us_profile_stacks *all)
+{
+	for (size_t i = 0; i < all->n_place; i++) {
+		const struct us_profile_place *at = &all->place[i];
+		struct us_protobuf *f = cleared(&x->inner);
+		us_protobuf_u64(f, LOCATION_ID, i + 1);
+		if (at->module != US_STACK_NO_MODULE)
+			us_protobuf_u64(f, LOCATION_MAPPING_ID, at->module + 1ULL);
+		us_protobuf_u64(f, LOCATION_ADDRESS, at->pc);
+		for (uint32_t k = 0; k < at->n; k++) {
+			const struct us_profile_place_frame *s =
+				&all->frame[at->first + k];
+			us_protobuf_u64(cleared(&x->item), LINE_FUNCTION_ID,
+					s->func + 1ULL);
+			us_protobuf_u64(&x->item, LINE_LINE, s->line);
+			us_protobuf_message(f, LOCATION_LINE, &x->item);
+		}
+		put_inner(x, PROFILE_LOCATION);
+	}
+}
+
+/* The numbers of the strings that labels are made of.  A vCPU is a string too: readers
+ * take a number of 0 for none. */
+struct labels {
+	uint64_t vcpu, state, kind, guest; /* keys */
+	uint64_t vcpus[US_MAX_VCPUS], states[US_N_VCPU_STATE], kinds[2], title;
+};
+
+static struct labels put_labels(struct pprof *x)
+{
+	struct labels l = { 0 };
+	uint64_t seen = us_profile_summary(x->p)->vcpu_mask;
+	char number[8];
+	for (unsigned i = 0; i < US_MAX_VCPUS; i++) {
+		snprintf(number, sizeof(number), "%u", i);
+		if (seen >> i & 1)
+			l.vcpus[i] = put_string(x, number);
+	}
+	l.vcpu = put_string(x, "vcpu");
+	l.state = put_string(x, "state");
+	l.kind = put_string(x, "kind");
+	l.guest = put_string(x, "guest");
+	l.states[US_VCPU_GUEST] = l.guest;
+	l.states[US_VCPU_EXIT] = put_string(x, "exit");
+	l.states[US_VCPU_READY] = put_string(x, "ready");
+	l.kinds[false] = put_string(x, "kernel");
+	l.kinds[true] = put_string(x, "user");
+	l.title = put_string(x, us_report_title(x->p));
+	return l;
+}
+
+static void add_label(struct pprof *x, uint64_t key, uint64_t value)
+{
+	us_protobuf_u64(cleared(&x->item), LABEL_KEY, key);
+	us_protobuf_u64(&x->item, LABEL_STR, value);
+	us_protobuf_message(&x->inner, SAMPLE_LABEL, &x->item);
+}
+
+static void add_values(struct pprof *x, const struct us_profile_stack *s,
+		       uint64_t period)
+{
+	if (us_profile_is_counted(x->p)) {
+		us_protobuf_u64(&x->inner, SAMPLE_VALUE, s->calls);
+		if (!us_profile_is_calls_only(x->p))
+			us_protobuf_u64(&x->inner, SAMPLE_VALUE, s->weight);
+		return;
+	}
+	us_protobuf_u64(&x->inner, SAMPLE_VALUE, s->weight);
+	if (period)
+		us_protobuf_u64(&x->inner, SAMPLE_VALUE, s->weight * period);
+}
+
+static void put_samples(struct pprof *x, const struct us_profile_stacks *all,
+			const struct labels *l, uint64_t period)
+{
+	bool counted = us_profile_is_counted(x->p);
+	for (size_t i = 0; i < all->n_stack; i++) {
+		const struct us_profile_stack *s = &all->stack[i];
+		us_protobuf_clear(&x->inner);
+		for (uint32_t k = 0; k < s->n; k++)
+			us_protobuf_u64(&x->inner, SAMPLE_LOCATION_ID,
+					all->path[s->first + k] + 1ULL);
+		add_values(x, s, period);
+		add_label(x, l->guest, l->title);
+		if (s->vcpu < US_MAX_VCPUS)
+			add_label(x, l->vcpu, l->vcpus[s->vcpu]);
+		if (!counted) {
+			add_label(x, l->state, l->states[s->state]);
+			add_label(x, l->kind, l->kinds[s->user]);
+		}
+		put_inner(x, PROFILE_SAMPLE);
+	}
+}
+
+static void put_profile(struct pprof *x, const struct us_profile_stacks *all)
+{
+	uint64_t period = period_of(x->p);
+	put_string(x, ""); /* number 0 */
+	put_types(x, period);
+	put_time(x);
+	put_mappings(x);
+	put_functions(x);
+	put_locations(x, all);
+	struct labels l = put_labels(x);
+	put_samples(x, all, &l, period);
+	put_comments(x);
+	put_number(x, PROFILE_DEFAULT_SAMPLE_TYPE,
+		   put_string(x, us_profile_unit(x->p)));
+}
+
+static int write_pprof(const struct us_profile *p, const struct us_report_opts *o,
+		       FILE *out, struct us_err *e)
+{
+	struct pprof x = { .p = p };
+	struct us_profile_stacks all;
+	(void)o;
+	if (us_profile_stacks(p, &all))
+		return us_fail(e, -ENOMEM, "report: out of memory for the stacks");
+	if (us_gzip_begin(&x.zip, out)) {
+		us_profile_stacks_fini(&all);
+		return us_fail(e, -ENOMEM, "report: out of memory");
+	}
+	put_profile(&x, &all);
+	us_gzip_end(&x.zip);
+	us_profile_stacks_fini(&all);
+	us_protobuf_free(&x.part);
+	us_protobuf_free(&x.inner);
+	us_protobuf_free(&x.item);
+	return x.failed ? us_fail(e, -ENOMEM, "report: out of memory") : 0;
+}
+
+const struct us_format us_format_pprof = {
+	.name = "pprof",
+	.suffix = ".pb.gz",
+	.summary = "for go tool pprof, with vCPUs and states as labels",
+	.by_vcpu = true,
+	.binary = true,
+	.write = write_pprof,
+};
