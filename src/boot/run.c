@@ -87,6 +87,8 @@ static void pass(struct booting *b, size_t point, const struct us_boot_moment *m
 	to->seen = true;
 	to->wall_ns = wall - b->start_ns - stood_until(b, wall);
 	to->clock_ns = wall;
+	if (b->file && m->way == US_BOOT_BY_OUTPUT)
+		__atomic_store_n(&b->file->point, (uint32_t)point, __ATOMIC_RELAXED);
 	if (b->how->passed)
 		b->how->passed(b->how->passed_ctx, point);
 	tell_phase(b, b->plan->point[point].kind);
@@ -531,6 +533,8 @@ int us_boot_run(const struct us_boot_plan *p, const struct us_boot_how *how,
 		close(b.out);
 	if (b.error >= 0)
 		close(b.error);
+	if (b.file && how->uses)
+		us_boot_uses_read(b.file, how->uses);
 	if (b.file) {
 		munmap(b.file, sizeof(*b.file));
 		unlink(how->file);

@@ -6,6 +6,7 @@
 #include "backend/bpf/boot_events.h"
 #include "boot/exits.h"
 #include "boot/plan.h"
+#include "boot/uses.h"
 
 #include <sys/types.h>
 
@@ -66,6 +67,7 @@ struct us_boot_how {
 	/* A point was passed, as the run has it now; NULL: nothing is done then. */
 	void (*passed)(void *ctx, size_t point);
 	void *passed_ctx;
+	struct us_boot_uses *uses; /* filled in, by the plugin; NULL: not wanted */
 	/* The time is over, the VMM still there; NULL: nothing is done about it. */
 	void (*late)(void *ctx, pid_t pid);
 	void *late_ctx;

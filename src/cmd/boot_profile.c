@@ -54,12 +54,11 @@ static size_t find_phases(const struct us_boot_plan *plan,
 	return n < US_COUNTS_MAX_PHASE ? n : US_COUNTS_MAX_PHASE;
 }
 
-static void name_phase(const struct us_boot_profile *p, size_t point, char *text,
-		       size_t size)
+static void name_phase(const struct us_boot_plan *plan, const struct us_boot_run *run,
+		       size_t point, char *text, size_t size)
 {
-	const struct us_boot_plan *plan = &p->variant->plan;
 	size_t entry = us_boot_point_of(plan, US_BOOT_ENTRY);
-	bool entered = entry != SIZE_MAX && p->run.at[entry].seen;
+	bool entered = entry != SIZE_MAX && run->at[entry].seen;
 	switch (plan->point[point].kind) {
 	case US_BOOT_START:
 		snprintf(text, size, "%s",
@@ -82,7 +81,7 @@ static int write_fact(const struct us_boot_profile *p, struct us_writer *w,
 		      struct us_err *e)
 {
 	char key[16], name[US_PROFILE_PHASE_NAME], value[160];
-	name_phase(p, point, name, sizeof(name));
+	name_phase(&p->variant->plan, &p->run, point, name, sizeof(name));
 	snprintf(key, sizeof(key), "phase:%u", number);
 	snprintf(value, sizeof(value), "%" PRIu64 " %" PRIu64 " %s", from,
 		 to > from ? to : from, name);
@@ -109,15 +108,15 @@ static void passed(void *ctx, size_t point)
 
 /* The boot is over with the last point that was passed; of one that did not come there,
  * all is of interest. */
-static bool goes_to_end(const struct us_boot_profile *p, size_t n)
+static bool goes_to_end(const struct us_boot_run *run, size_t n)
 {
-	return !p->run.whole || n < 2;
+	return !run->whole || n < 2;
 }
 
 static int write_phases(const struct us_boot_profile *p, const struct us_phases *ph,
 			struct us_writer *w, struct us_err *e)
 {
-	bool to_end = goes_to_end(p, ph->n);
+	bool to_end = goes_to_end(&p->run, ph->n);
 	int r = 0;
 	for (unsigned i = 0; r == 0 && i + !to_end < ph->n; i++) {
 		const struct us_boot_moment *at = p->run.at;
@@ -164,7 +163,7 @@ static int write_counted(struct us_boot_profile *p, const struct us_counts *c,
 	struct us_record_stats stats = { .elapsed_ns = p->run.end_ns };
 	int r = us_writer_open(p->output.fd, &w, e);
 	if (r == 0)
-		r = us_phases_record(ph, c, goes_to_end(p, ph->n),
+		r = us_phases_record(ph, c, goes_to_end(&p->run, ph->n),
 				     p->variant->run.images.symbols, w, &sums, e);
 	if (r == 0)
 		r = write_phases(p, ph, w, e);
@@ -226,7 +225,7 @@ static void finish(void *ctx, uint64_t start_ns, struct us_writer *w)
 	struct us_boot_profile *p = ctx;
 	struct phase phase[US_BOOT_MAX_POINT];
 	size_t n = find_phases(&p->variant->plan, &p->run, phase);
-	bool to_end = goes_to_end(p, n);
+	bool to_end = goes_to_end(&p->run, n);
 	for (size_t i = 0; i + !to_end < n; i++) {
 		uint64_t from = phase[i].clock_ns, to = p->run.end_clock_ns;
 		if (i + 1 < n)
@@ -315,7 +314,36 @@ int us_boot_profile_run(struct us_boot_profile *p, struct us_boot_variant *v,
 	int r = choose(p, e);
 	if (r == 0)
 		r = p->with.argv ? run_counted(p, e) : run_sampled(p, e);
-	return r < 0 ? r : read_profile(p, e);
+	if (r == 0)
+		r = read_profile(p, e);
+	if (r == 0 && p->with.argv && p->run.whole) {
+		r = us_boot_devices_run(&p->devices, v, e);
+		p->has_devices = r == 0;
+	}
+	return r;
+}
+
+/* Of the boot in which devices were watched. */
+struct device_phases {
+	struct us_boot_devices_phase v[US_BOOT_MAX_POINT];
+	char name[US_BOOT_MAX_POINT][US_PROFILE_PHASE_NAME];
+	size_t n;
+};
+
+static void find_device_phases(const struct us_boot_profile *p,
+			       struct device_phases *ret)
+{
+	const struct us_boot_plan *plan = &p->variant->plan;
+	const struct us_boot_run *run = &p->devices.run;
+	struct phase phase[US_BOOT_MAX_POINT];
+	size_t n = find_phases(plan, run, phase);
+	ret->n = 0;
+	for (size_t i = 0; i + !goes_to_end(run, n) < n; i++) {
+		name_phase(plan, run, phase[i].point, ret->name[i],
+			   sizeof(ret->name[i]));
+		ret->v[ret->n++] = (struct us_boot_devices_phase){ ret->name[i],
+								   phase[i].point };
+	}
 }
 
 /* How much longer it took: to the last point that is wanted. */
@@ -361,6 +389,11 @@ int us_boot_profile_print(const struct us_boot_profile *p,
 	puts("");
 	int r = us_report(p->profile, us_format_by_name("phases"), &o, stdout, e);
 	puts("");
+	if (p->has_devices) {
+		struct device_phases d;
+		find_device_phases(p, &d);
+		us_boot_devices_print(&p->devices, d.v, d.n);
+	}
 	return r;
 }
 
@@ -404,6 +437,11 @@ void us_boot_profile_json(struct us_json *j, const struct us_boot_profile *p)
 	for (size_t i = 0; i < n; i++)
 		json_phase(j, p->profile, &phase[i]);
 	us_json_end(j);
+	if (p->has_devices) {
+		struct device_phases d;
+		find_device_phases(p, &d);
+		us_boot_devices_json(j, &p->devices, d.v, d.n);
+	}
 	us_json_end(j);
 }
 
@@ -421,5 +459,6 @@ void us_boot_profile_close(struct us_boot_profile *p)
 	if (p->output.open && p->marks >= 0)
 		close(p->marks);
 	us_output_close(&p->output);
+	us_boot_devices_fini(&p->devices);
 	free(p->with.argv);
 }

@@ -9,14 +9,15 @@
  *	us_boot_profile_close()
  *
  * A guest of QEMU's TCG: every call and instruction, by the plugin, whose trees are
- * marked where each phase begins.  Others: samples, which belong to a phase by their
- * time.
+ * marked where each phase begins; and in one boot more, which devices it uses.  Others:
+ *samples, which belong to a phase by their time.
  */
 #ifndef US_CMD_BOOT_PROFILE_H
 #define US_CMD_BOOT_PROFILE_H
 
 #include "base/json.h"
 #include "boot/summary.h"
+#include "cmd/boot_devices.h"
 #include "cmd/boot_variant.h"
 #include "cmd/output.h"
 #include "trace/phases_read.h"
@@ -31,6 +32,8 @@ struct us_boot_profile {
 	struct us_counts c; /* while the guest runs; zeroed: not yet */
 	struct us_boot_run run;
 	bool made; /* there is a recording */
+	struct us_boot_devices devices;
+	bool has_devices; /* they were watched, in another boot */
 	struct us_profile *profile;
 };
 

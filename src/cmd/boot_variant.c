@@ -217,6 +217,7 @@ static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
 		.late_ctx = v,
 		.passed = recorded ? recorded->passed : NULL,
 		.passed_ctx = recorded ? recorded->ctx : NULL,
+		.uses = recorded ? recorded->uses : NULL,
 	};
 	if (v->run.images.n)
 		how.code = us_boot_code_of(us_elf_image_file(v->run.images.v[0].elf));

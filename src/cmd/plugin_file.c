@@ -59,9 +59,12 @@ int us_plugin_command_word(struct us_plugin_command *c, struct us_err *e)
 	bool alone = c->boot && !c->phases;
 	snprintf(c->word + at, sizeof(c->word) - at, ",%s=%s/%s",
 		 alone ? "boot" : "counts", c->dir, alone ? "boot" : "counts");
-	if (alone)
-		return 0;
 	at = strlen(c->word);
+	if (alone) {
+		snprintf(c->word + at, sizeof(c->word) - at, "%s",
+			 c->devices ? ",devices=on" : "");
+		return 0;
+	}
 	if (c->phases)
 		snprintf(c->word + at, sizeof(c->word) - at,
 			 ",boot=%s/boot,phases=%s/phases,unnamed=addresses", c->dir,

@@ -19,6 +19,7 @@ struct us_plugin_command {
 		dir; /* with the files "functions", "counts", "trace"; no comma in it */
 	uint32_t nodes;	    /* of each vCPU's tree; 0: the plugin's default */
 	bool boot;	    /* the file "boot" is there; and nothing else, unless: */
+	bool devices;	    /* and what devices are used, in "boot" */
 	bool phases;	    /* calls are counted, by phase of the boot, in "phases" */
 	bool functions;	    /* there is such a file */
 	bool calls_only;    /* functions' calls are counted, nothing else */

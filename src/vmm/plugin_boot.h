@@ -11,9 +11,12 @@
 
 #include <stdint.h>
 
-#define US_BOOT_MAGIC	 "USBOOT02" /* 8 bytes, no NUL */
-#define US_MAX_WATCH	 64U
-#define US_WATCH_AT_ONCE UINT32_MAX
+#define US_BOOT_MAGIC	  "USBOOT03" /* 8 bytes, no NUL */
+#define US_MAX_WATCH	  64U
+#define US_WATCH_AT_ONCE  UINT32_MAX
+#define US_MAX_BOOT_POINT 24U
+#define US_MAX_USE	  512U
+#define US_USE_UNKNOWN	  UINT64_MAX
 
 enum us_watch_event {
 	US_WATCH_INSN,	/* the instruction at this address */
@@ -35,6 +38,14 @@ struct us_boot_watch {
 	uint64_t wall_ns; /* CLOCK_MONOTONIC; 0: not seen */
 };
 
+/* Of a port, or of a page of a device's memory. */
+struct us_boot_use {
+	char device[32]; /* QEMU's name of it, NUL-terminated; "": a port */
+	uint64_t
+		address; /* the port; the page's gpa; US_USE_UNKNOWN: not known which */
+	uint64_t n[US_MAX_BOOT_POINT]; /* accesses after this point, before the next */
+};
+
 struct us_boot_file {
 	char magic[8];
 	uint32_t n_watch;
@@ -44,6 +55,10 @@ struct us_boot_file {
 	 * reset begins there again. */
 	uint64_t n_start;
 	struct us_boot_watch watch[US_MAX_WATCH];
+	/* Where calls are counted, too (plugin_phases.h): */
+	uint32_t point; /* that was passed last; uniscope writes it as well */
+	uint32_t n_use;
+	struct us_boot_use use[US_MAX_USE];
 };
 
 #endif

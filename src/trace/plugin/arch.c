@@ -10,10 +10,10 @@
 static const struct us_plugin_arch archs[] = {
 	{ "x86_64", .flow = us_x86_flow, .reset_vector = X86_RESET_VECTOR,
 	  .machine = EM_X86_64, .may_jump_to = us_x86_may_jump_to, .root = "cr3",
-	  .mode = "cs", .program_root = us_x86_program_root },
+	  .mode = "cs", .program_root = us_x86_program_root, .ports = true },
 	{ "i386", .flow = us_x86_flow, .reset_vector = X86_RESET_VECTOR,
 	  .machine = EM_386, .may_jump_to = us_x86_may_jump_to, .root = "cr3",
-	  .mode = "cs", .program_root = us_x86_program_root },
+	  .mode = "cs", .program_root = us_x86_program_root, .ports = true },
 	{ "aarch64", .flow = us_aarch64_flow, .machine = EM_AARCH64, .link = true,
 	  .vector_stride = 0x80, .vector_align = 0x800, .vector_min = 8,
 	  .root = "TTBR0_EL1", .mode = "cpsr",

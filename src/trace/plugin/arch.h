@@ -23,7 +23,8 @@ struct us_plugin_arch {
 	/* What is known of its target by the 4 bytes before it, too; NULL: nothing. */
 	void (*far_flow)(const uint8_t before[static 4], const uint8_t *code, size_t n,
 			 uint64_t pc, struct us_flow_insn *ret);
-	bool link; /* calls leave the return address in a register */
+	bool link;  /* calls leave the return address in a register */
+	bool ports; /* x86's in and out (port_insn.h) */
 	/* Of a table of interrupts' entries that is one symbol (US_FUNCTION_VECTORS):
 	 * bytes from one to the next; what its address is a multiple of; how many there
 	 * are at least.  0: there are none such. */

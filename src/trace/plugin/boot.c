@@ -2,6 +2,7 @@
 /* boot.c: see boot.h. */
 #include "trace/plugin/boot.h"
 
+#include "trace/plugin/devices.h"
 #include "trace/plugin/phases.h"
 #include "trace/plugin/translate.h"
 #include "vmm/plugin_boot.h"
@@ -22,6 +23,7 @@ static unsigned n_watch, n_vcpu; /* of the file: it may change below us */
 static uint64_t insns;		 /* version 1, one vCPU */
 static uint64_t first_pc;	 /* of the guest's first block */
 static bool has_first;
+static bool with_devices;
 static struct qemu_plugin_scoreboard *score;
 
 static uint64_t now_of(clockid_t clock)
@@ -68,6 +70,7 @@ static void note(struct us_boot_watch *w, unsigned vcpu, uint64_t before)
 	w->insns = executed() - before;
 	if (us_plugin.boot)
 		us_phases_mark(w->point, vcpu, before);
+	__atomic_store_n(&file->point, w->point, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->wall_ns, wall, __ATOMIC_RELEASE);
 }
 
@@ -175,6 +178,8 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	(void)id;
 	count_instructions(tb, qemu_plugin_tb_n_insns(tb));
 	us_boot_translate(tb);
+	if (with_devices)
+		us_devices_translate(tb);
 }
 
 /* uniscope has made it, and filled in what it wants to know. */
@@ -213,7 +218,8 @@ int us_boot_start_beside(const qemu_info_t *info, const char *path, const char *
 	return us_phases_start(phases);
 }
 
-int us_boot_start(qemu_plugin_id_t id, const qemu_info_t *info, const char *path)
+int us_boot_start(qemu_plugin_id_t id, const qemu_info_t *info, const char *path,
+		  bool devices)
 {
 	int r = map_file(path);
 	if (r < 0)
@@ -222,6 +228,9 @@ int us_boot_start(qemu_plugin_id_t id, const qemu_info_t *info, const char *path
 	n_vcpu = (unsigned)info->system.max_vcpus;
 	if (qemu_plugin_scoreboard_new)
 		score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
+	if (devices)
+		us_devices_start(file);
+	with_devices = devices;
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu);
 	qemu_plugin_register_vcpu_idle_cb(id, on_idle);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);

@@ -10,8 +10,10 @@
 
 #include "trace/plugin/qemu_api.h"
 
-/* Answer what the file of vmm/plugin_boot.h at path asks.  0 or -errno. */
-int us_boot_start(qemu_plugin_id_t id, const qemu_info_t *info, const char *path);
+/* Answer what the file of vmm/plugin_boot.h at path asks; devices: and how they are
+ * used (devices.h), which is slow.  0 or -errno. */
+int us_boot_start(qemu_plugin_id_t id, const qemu_info_t *info, const char *path,
+		  bool devices);
 
 /* The same beside the trees of calls (us_plugin.boot), which are marked in the file of
  * phases.h at each point; what QEMU calls is theirs, and they call these: */

@@ -2,13 +2,14 @@
 /*
  * plugin.c: the plugin that QEMU loads: its options, its file, its start.
  *
- *	-plugin FILE,boot=PATH
+ *	-plugin FILE,boot=PATH[,devices=on]
  *	-plugin FILE,counts=PATH[,functions=PATH][,nodes=N][,only=calls]
  *		[,boot=PATH,phases=PATH][,unnamed=addresses]
  *		[,trace=PATH[,records=N][,depth=N][,stream=on][,clock=insns][,begin=off]
  *		[,syscalls=on|alone[,text=N][,calls=NAME+NAME...]]]
  *
- * boot: a file that uniscope has made, vmm/plugin_boot.h; phases: one to add to, how
+ * boot: a file that uniscope has made, vmm/plugin_boot.h; devices: it is told how these
+ * are used, which is slow; phases: one to add to, how
  * the trees were at its points, vmm/plugin_phases.h;
  * counts: a file that is made, plugin_counts.h; functions: one that is read,
  * functions.h; unnamed: what it has no functions for, such as firmware, is known by the
@@ -45,7 +46,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 struct options {
 	const char *boot; /* without counts all others are of no use */
 	const char *phases;
-	bool addresses;
+	bool addresses, devices;
 	const char *counts, *functions;
 	uint32_t n_node;
 	bool calls_only;
@@ -75,6 +76,8 @@ static int parse(struct options *o, int argc, char **argv)
 			o->boot = argv[i] + 5;
 		else if (!strncmp(argv[i], "phases=", 7))
 			o->phases = argv[i] + 7;
+		else if (!strcmp(argv[i], "devices=on"))
+			o->devices = true;
 		else if (!strcmp(argv[i], "unnamed=addresses"))
 			o->addresses = true;
 		else if (!strncmp(argv[i], "counts=", 7))
@@ -327,6 +330,7 @@ static int check_qemu(const qemu_info_t *info)
 		      stderr);
 		return -ENOTSUP;
 	}
+	us_plugin.api = qemu_plugin_version == 1 ? 1 : (unsigned)info->version.cur;
 	us_plugin.arch = us_plugin_arch_find(info->target_name);
 	if (us_plugin.arch)
 		return 0;
@@ -340,7 +344,6 @@ static int make_files(const struct options *o, const struct us_functions *functi
 	int r = make_counts(o, info, &us_plugin.counts);
 	if (r < 0)
 		return r;
-	us_plugin.api = (unsigned)qemu_plugin_version == 1 ? 1 : us_plugin.counts->api;
 	us_plugin.one_counter = us_plugin.api == 1 && us_plugin.counts->n_vcpu == 1;
 	us_plugin.counts->in_turns = us_plugin.counts->n_vcpu > 1;
 	if (us_points_init(&us_plugin.points, functions) < 0 ||
@@ -390,7 +393,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 	if (ret == 0)
 		ret = parse(&o, argc, argv);
 	if (ret == 0 && o.boot && !o.counts) {
-		ret = us_boot_start(id, info, o.boot);
+		ret = us_boot_start(id, info, o.boot, o.devices);
 		return ret < 0 ? complain("use", o.boot, -ret) : 0;
 	}
 	if (ret == 0)

@@ -80,6 +80,8 @@ struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info,
 						  uint64_t vaddr);
 bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *haddr);
 uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *haddr);
+/* Of device memory; it stays. */
+const char *qemu_plugin_hwaddr_device_name(const struct qemu_plugin_hwaddr *haddr);
 
 /* Version 1 and 2: a pointer to the bytes; since 3: size_t, and they are copied. */
 uintptr_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dst,

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * devices.h: which ports and devices' memory a guest accesses during its boot, and how
+ * often since which point: us_boot_use of plugin_boot.h.
+ *
+ * Memory: each access of the guest calls back, and QEMU tells whether it is a device's,
+ * and which.  Ports: by the instruction, and by what its block has loaded into dx.
+ */
+#ifndef US_TRACE_PLUGIN_DEVICES_H
+#define US_TRACE_PLUGIN_DEVICES_H
+
+#include "trace/plugin/qemu_api.h"
+#include "vmm/plugin_boot.h"
+
+/* The file outlives it. */
+void us_devices_start(struct us_boot_file *f);
+/* In this block; called by one thread at a time. */
+void us_devices_translate(struct qemu_plugin_tb *tb);
+
+#endif

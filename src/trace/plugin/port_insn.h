@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* port_insn.h: which port an instruction of x86 accesses, as far as its block of code
+ * tells. */
+#ifndef US_TRACE_PORT_INSN_H
+#define US_TRACE_PORT_INSN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define US_PORT_NONE	(-1) /* it accesses none */
+#define US_PORT_UNKNOWN (-2)
+
+/*
+ * The instruction of n bytes, in code of any width: the port of an in, out, ins or outs
+ * (0 to 65535, or US_PORT_UNKNOWN), else US_PORT_NONE.  *dx: what dx is known to have
+ * before it, and then behind it; US_PORT_UNKNOWN where the block begins.
+ */
+int32_t us_port_insn(const uint8_t *code, size_t n, int32_t *dx);
+
+#endif
