@@ -9,6 +9,7 @@ clock, a boot is the same each time, and the trace of the same boot says at whic
 instruction a function was entered.
 """
 import argparse
+import importlib.util
 import json
 import os
 import re
@@ -23,6 +24,15 @@ from tcg import Qemu
 CLOCK = ("-icount", "shift=3,sleep=off", "-rtc", "clock=vm,base=2020-01-01")
 NS_OF_INSN = 8  # by that clock
 PC = ("-M", "q35", "-m", "64", "-net", "none", "-display", "none")
+
+
+def disks():
+    """tests/boot/images.py; there is another images here."""
+    spec = importlib.util.spec_from_file_location("disks", os.path.join(
+        os.path.dirname(os.path.abspath(__file__)), "..", "boot", "images.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Boots:
@@ -272,6 +282,27 @@ class Boots:
                 text = f.read()
             check(text.startswith(begin) and "[kernel]" in text, text[:200])
 
+    def profile_of_a_disk(self):
+        """The loader in its first sector has the firmware read all others, in words of two
+        bytes from one port."""
+        if missing := [p for p in ("gcc", "ld", "nm", "objcopy") if not shutil.which(p)]:
+            raise Skip(f"{missing[0]} is not installed")
+        elf, disk = self.us.data("demo.elf"), self.us.data("sector.img")
+        shutil.copy(self.elf("demo.elf"), elf)
+        disks().own_loader(elf, disk)
+        told = json.loads(self.us.run(
+            "boot", "--json", "--no-cost", "--profile", "-o", self.us.data("disk.data"),
+            "--until", "boot_main", "-e", elf, "--", self.qemu.program, "-M", "pc", "-m", "64",
+            "-net", "none", "-display", "none", "-drive",
+            f"file={disk},format=raw,if=ide").stdout)["profile"]
+        names = [p["name"] for p in told["phases"]]
+        check(names[:3] == ["firmware", "loader", "kernel"], f"{names}")
+        used, = (d for d in told["devices"] if d["phase"] == "loader")
+        note(f"loader: {used}")
+        words = (os.path.getsize(disk) - 512) // 2
+        ports = {p.get("address"): p["n"] for p in used["ports"]["most"]}
+        check(ports.get(0x1f0) == words, f"{ports}, {words} words")
+
     def profile_of_two(self):
         """Two vCPUs, which run at once."""
         _, told, _ = self.profile("--until", "kmain", "--until", "serial:BEAT",
@@ -417,6 +448,7 @@ class Boots:
         point("a boot has a picture", self.pictures)
         point("a profile's phases are the whole", self.profile_adds_up)
         point("a profile in each format", self.profile_as_files)
+        point("a profile of a boot from a disk", self.profile_of_a_disk)
         point("a profile of two vCPUs", self.profile_of_two)
         point("a profile of a boot that comes to no end", self.profile_of_what_it_did)
         point("a profile that cannot be", self.profile_mistakes)

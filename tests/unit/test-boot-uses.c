@@ -9,7 +9,7 @@
 /* Instructions of a block, one after the other; what the last one accesses. */
 static int32_t port_of(const char *const *insn)
 {
-	int32_t dx = US_PORT_UNKNOWN, port = US_PORT_NONE;
+	int32_t dx = US_PORT_AT_START, port = US_PORT_NONE;
 	for (; *insn; insn++) {
 		uint8_t code[15];
 		size_t n = 0;
@@ -28,11 +28,11 @@ static int32_t port_of(const char *const *insn)
 static void ports_by_the_instruction(void **state)
 {
 	(void)state;
-	PORT(0x80, "e680");	       /* out %al,$0x80 */
-	PORT(0x71, "e471");	       /* in $0x71,%al */
-	PORT(0x42, "66e542");	       /* in $0x42,%ax, of 32-bit code */
-	PORT(US_PORT_UNKNOWN, "ee");   /* out %al,(%dx) */
-	PORT(US_PORT_UNKNOWN, "f36d"); /* rep insl */
+	PORT(0x80, "e680");		/* out %al,$0x80 */
+	PORT(0x71, "e471");		/* in $0x71,%al */
+	PORT(0x42, "66e542");		/* in $0x42,%ax, of 32-bit code */
+	PORT(US_PORT_AT_START, "ee");	/* out %al,(%dx) */
+	PORT(US_PORT_AT_START, "f36d"); /* rep insl */
 	PORT(US_PORT_NONE, "90");
 	PORT(US_PORT_NONE, "baf8030000");
 	PORT(US_PORT_NONE, "66");		       /* nothing but a prefix */

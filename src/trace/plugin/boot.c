@@ -114,6 +114,8 @@ static void on_idle(qemu_plugin_id_t id, unsigned i)
 
 void us_boot_on_vcpu(unsigned i)
 {
+	if (with_devices)
+		us_devices_on_vcpu(i);
 	if (i || file->made_ns)
 		return;
 	file->made_cpu = now_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -229,7 +231,7 @@ int us_boot_start(qemu_plugin_id_t id, const qemu_info_t *info, const char *path
 	if (qemu_plugin_scoreboard_new)
 		score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
 	if (devices)
-		us_devices_start(file);
+		us_devices_start(file, info->target_name);
 	with_devices = devices;
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu);
 	qemu_plugin_register_vcpu_idle_cb(id, on_idle);

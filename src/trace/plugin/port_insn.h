@@ -7,13 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define US_PORT_NONE	(-1) /* it accesses none */
-#define US_PORT_UNKNOWN (-2)
+#define US_PORT_NONE	 (-1) /* it accesses none */
+#define US_PORT_UNKNOWN	 (-2)
+#define US_PORT_AT_START (-3) /* what dx had where the block begins */
 
 /*
  * The instruction of n bytes, in code of any width: the port of an in, out, ins or outs
- * (0 to 65535, or US_PORT_UNKNOWN), else US_PORT_NONE.  *dx: what dx is known to have
- * before it, and then behind it; US_PORT_UNKNOWN where the block begins.
+ * (0 to 65535, or US_PORT_UNKNOWN or _AT_START), else US_PORT_NONE.  *dx: what dx is
+ * known to have before it, and then behind it; US_PORT_AT_START where the block begins.
  */
 int32_t us_port_insn(const uint8_t *code, size_t n, int32_t *dx);
 
