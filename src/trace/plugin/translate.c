@@ -3,6 +3,8 @@
 #include "trace/plugin/block.h"
 #include "trace/plugin/boot.h"
 
+#include "trace/plugin/entered.h"
+#include "trace/plugin/program_regs.h"
 #include "trace/plugin/syscalls.h"
 #include "trace/track_fast.h"
 
@@ -217,6 +219,26 @@ static void on_entry_alone(unsigned i, void *data)
 {
 	(void)i;
 	hear_entry(us_plugin_vcpu(0), data);
+}
+
+static void hear_entry_env(unsigned i, void *data, const uint64_t *env)
+	__attribute__((__used__));
+static void hear_entry_env(unsigned i, void *data, const uint64_t *env)
+{
+	const struct us_point *p = data;
+	us_plugin_take_turn(i);
+	if (us_track_enter_fast(&us_plugin_vcpu(i)->tracker, &p->entry))
+		return;
+	us_entered_learn(i, env, p->pc);
+	hear_entry(us_plugin_vcpu(i), p);
+}
+US_ENV_CALLBACK(on_entry_env, hear_entry_env);
+
+static us_vcpu_exec *entry_callback(void)
+{
+	if (us_entered_wants_env())
+		return on_entry_env;
+	return us_plugin.n_vcpu == 1 ? on_entry_alone : on_entry;
 }
 
 static void on_halt(unsigned i, void *data)
@@ -468,8 +490,7 @@ static void add_entry(const struct us_block *b)
 	like.entry.n_before = (uint32_t)b->i;
 	struct us_point *p = us_points_intern(&us_plugin.points, &like);
 	if (p)
-		us_block_before(b, us_plugin.n_vcpu == 1 ? on_entry_alone : on_entry,
-				p);
+		us_block_before(b, entry_callback(), p);
 }
 
 /* Version 1 and 2 say where the bytes are, later ones copy them. */
