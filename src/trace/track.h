@@ -213,23 +213,33 @@ enum us_track_next {
 struct us_tracker {
 	struct us_tree tree;
 	struct us_counts_vcpu *vcpu; /* the file's */
-	struct us_track_stacks *stacks;
-	const uint64_t *insns;	  /* executed, those of the block under way included */
-	struct us_events *events; /* where entries and exits are written; NULL: no */
 	struct us_track_stack *stack;
-	uint16_t number; /* of the vCPU */
-	uint32_t boot;	 /* that it is in */
-	bool link;	 /* calls leave the return address in a register */
+	const uint64_t *insns; /* executed, those of the block under way included */
+	struct us_track_function *expected; /* its entry comes next; NULL: none's */
+	/* Together they say whether a call or return is what it looks like. */
+	union {
+		struct {
+			bool unsure;  /* is it this stack? The next address tells */
+			uint8_t next; /* enum us_track_next, but for ENTRY, which is in
+					 expected */
+			bool moved;   /* since the last call or return, the frame on
+					 top has got another function */
+			uint8_t none;
+		};
+		uint32_t awaits; /* 0: it is */
+	};
+	uint16_t number;	  /* of the vCPU */
+	bool link;		  /* calls leave the return address in a register */
+	struct us_events *events; /* where entries and exits are written; NULL: no */
+	struct us_track_stacks *stacks;
+	uint32_t boot; /* that it is in */
 
-	bool unsure;	 /* is it this stack? The next address tells */
 	uint8_t entered; /* frames on top that go with it: an interrupt's */
 	bool foreign;	 /* the link register has what no call has left there */
 	uint64_t at;	 /* next is that only if as many were executed */
 	uint64_t sp;	 /* of the call */
-	uint8_t next;	 /* enum us_track_next, but for ENTRY, which is in expected */
 	struct us_track_function *function;
-	struct us_track_function *expected; /* its entry comes next; NULL: none's */
-	uint64_t resumed_at;		    /* behind an iret */
+	uint64_t resumed_at;	 /* behind an iret */
 	uint64_t interrupted_at; /* behind this, an interrupt was delivered */
 	/* Where the address of a call or return is, which was accessed just now; NULL:
 	 * nobody knows.  Only asked when it may be another stack. */

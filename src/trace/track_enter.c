@@ -293,7 +293,7 @@ static void begin_anew(struct us_tracker *t)
 	t->stack->high = 0; /* not known yet */
 	t->next = US_NEXT_NOTHING;
 	t->expected = NULL;
-	t->unsure = t->foreign = false;
+	t->unsure = t->moved = t->foreign = false;
 	t->left = t->held = NULL;
 	t->held_by = &us_track_unnamed;
 	t->resumed_at = t->interrupted_at = UINT64_MAX;
