@@ -19,7 +19,7 @@
 #define FIRST_FUNC (US_FAKE_BASE + US_FAKE_TEXT + US_FAKE_LEAF_SIZE)
 #define HONEST	   3.92 /* standard deviations: 95 % of a normal distribution */
 
-static const double parts[N_FUNC] = { 0.6, 0.3, 0.1 };
+static const double usual[N_FUNC] = { 0.6, 0.3, 0.1 };
 
 struct act {
 	uint64_t until_ns;
@@ -34,6 +34,7 @@ struct actor {
 struct run {
 	const struct trial *t;
 	struct actor vcpu[MAX_VCPU];
+	const double *parts;
 	double truth[N_FUNC + 1]; /* time in the span; then shares */
 	uint64_t random, end_ns;
 };
@@ -66,8 +67,8 @@ static uint32_t any_function(struct run *r)
 {
 	double u = uniform(r);
 	uint32_t what = 0;
-	while (what + 1 < N_FUNC && u >= parts[what])
-		u -= parts[what++];
+	while (what + 1 < N_FUNC && u >= r->parts[what])
+		u -= r->parts[what++];
 	return what;
 }
 
@@ -77,7 +78,7 @@ static double cycle(struct run *r, struct actor *a, double t, double length)
 	const struct guest_kind *g = &r->t->guest;
 	double busy = length * (1 - g->idle);
 	for (uint32_t i = 0; i < N_FUNC; i++) {
-		double ns = busy * parts[i];
+		double ns = busy * r->parts[i];
 		if (g->kind == BURSTS)
 			ns *= -log(uniform(r));
 		t = act(r, a, t, ns, i);
@@ -214,8 +215,8 @@ static void judge_functions(struct run *r, const struct us_profile *p, struct su
 		if (found == &none)
 			seen.total_high = seen.total_long_high = fmin(
 				1, 3.84 / (running + 3.84));
-		judge(&s[i], (double)seen.total / running, r->truth[i] / busy, parts[i],
-		      (double[]){ seen.total_low, seen.total_high },
+		judge(&s[i], (double)seen.total / running, r->truth[i] / busy,
+		      r->parts[i], (double[]){ seen.total_low, seen.total_high },
 		      (double[]){ seen.total_long_low, seen.total_long_high });
 	}
 }
@@ -266,6 +267,7 @@ bool calibrate(const struct trial *t, struct verdict *ret)
 {
 	struct sums s[N_FUNC + 1] = { 0 };
 	struct run r = { .t = t,
+			 .parts = t->parts ? t->parts : usual,
 			 .random = t->seed,
 			 .end_ns = (uint64_t)(t->seconds * 1e9) };
 	bool ok = t->n_vcpu <= MAX_VCPU;
@@ -275,4 +277,20 @@ bool calibrate(const struct trial *t, struct verdict *ret)
 		free(r.vcpu[i].v);
 	conclude(s, ret);
 	return ok;
+}
+
+struct us_profile *calibration_profile(const struct trial *t)
+{
+	struct run r = { .t = t,
+			 .parts = t->parts ? t->parts : usual,
+			 .random = t->seed,
+			 .end_ns = (uint64_t)(t->seconds * 1e9) };
+	if (t->n_vcpu > MAX_VCPU)
+		return NULL;
+	for (unsigned i = 0; i < t->n_vcpu; i++)
+		write_play(&r, &r.vcpu[i]);
+	struct us_profile *p = profile_of(&r);
+	for (unsigned i = 0; i < MAX_VCPU; i++)
+		free(r.vcpu[i].v);
+	return p;
 }

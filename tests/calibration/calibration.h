@@ -31,6 +31,7 @@ struct trial {
 	double hz, seconds;
 	unsigned n_vcpu, n_run;
 	uint64_t late_ns, held_ns, seed;
+	const double *parts; /* of each function; NULL: 60, 30 and 10 % */
 };
 
 /* Over all recordings and functions of a trial. */
@@ -40,6 +41,9 @@ struct verdict {
 	double half;			 /* mean half width of the span's, of 0..1 */
 	double idle_inside, idle_width;	 /* of the span; 0: it does not idle */
 };
+
+/* One recording, read; the caller's to free.  NULL: as below. */
+struct us_profile *calibration_profile(const struct trial *t);
 
 /* false: out of memory, or a recording could not be made. */
 bool calibrate(const struct trial *t, struct verdict *ret);

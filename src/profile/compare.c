@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profile/compare.c: see compare.h. */
+#include "profile/compare.h"
+
+#include "base/cleanup.h"
+#include "base/nearest.h"
+#include "base/student.h"
+#include "base/vec.h"
+#include "profile/interval.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEVEL	0.05
+#define SCORE_2 3.84 /* of no sample in n: up to 3.84 / (n + 3.84) */
+#define UNNAMED "[code without a name]"
+
+/* A value and how far the truth may be below and above it: standard errors. */
+struct value {
+	double v, down, up;
+};
+
+/* A function of one recording. */
+struct item {
+	const char *name;
+	const struct us_profile_func *func;
+	unsigned side, run;
+	struct value x;
+};
+
+/* What all of a side say of a function. */
+struct estimate {
+	double v, down, up; /* standard errors of the mean, by each recording's own */
+	double squares;	    /* of the recordings around it */
+	size_t n;
+};
+
+struct comparer {
+	const struct us_compare_opts *o;
+	const struct us_compare_side *side[2];
+	bool exact, same_build;
+	struct {
+		struct item *v;
+		size_t n, cap;
+	} items;
+	struct value per[2][US_COMPARE_MAX];
+};
+
+static double running(const struct us_profile *p)
+{
+	return (double)us_profile_summary(p)->running;
+}
+
+/* --- one recording --- */
+
+static struct value value_of(double v, double low, double high)
+{
+	double t = us_student_limit(LEVEL, US_COSINES);
+	return (struct value){ v, fmax(0, v - low) / t, fmax(0, high - v) / t };
+}
+
+static struct value share_of(const struct comparer *c, const struct us_profile *p,
+			     const struct us_profile_func *f, bool total)
+{
+	double n = running(p), weight = (double)(total ? f->total : f->self);
+	double v = n > 0 ? weight / n : 0;
+	if (c->exact)
+		return (struct value){ .v = weight };
+	if (total)
+		return value_of(v, f->total_long_low, f->total_long_high);
+	/* The host's other work is no part of the guest: of what it could run. */
+	double could = n - (double)us_profile_summary(p)->ready;
+	double scale = c->o->by == US_COMPARE_TIME || could <= 0 ? 1 : n / could;
+	return value_of(scale * v, scale * f->self_long_low, scale * f->self_long_high);
+}
+
+/* Of independent factors. */
+static struct value product(struct value a, struct value b)
+{
+	return (struct value){ a.v * b.v, hypot(a.v * b.down, b.v * a.down),
+			       hypot(a.v * b.up, b.v * a.up) };
+}
+
+static struct value inverse(struct value a)
+{
+	double square = a.v * a.v;
+	return (struct value){ 1 / a.v, a.up / square, a.down / square };
+}
+
+/* The part of the time in which it ran at all. */
+static struct value busy_of(const struct us_profile *p)
+{
+	const struct us_profile_summary *s = us_profile_summary(p);
+	double all = (double)(s->running + s->idle + s->unfocused + s->other_part);
+	double idle = all > 0 ? (double)s->idle / all : 0;
+	return value_of((double)s->running / fmax(all, 1),
+			(double)s->running / fmax(all, 1) - (s->idle_long_high - idle),
+			(double)s->running / fmax(all, 1) + (idle - s->idle_long_low));
+}
+
+static struct value in_unit(const struct comparer *c, const struct us_profile *p,
+			    unsigned side, unsigned run, struct value share)
+{
+	if (c->o->by == US_COMPARE_TIME && !c->exact)
+		return product(share, busy_of(p));
+	if (c->o->by == US_COMPARE_PER)
+		return product(share, inverse(c->per[side][run]));
+	return share;
+}
+
+/* Addresses name a piece of code in one build alone. */
+static const char *name_of(const struct comparer *c, const struct us_profile_func *f)
+{
+	return f->known || f->name[0] == '[' || c->same_build ? f->name : UNNAMED;
+}
+
+static int add_profile(struct comparer *c, unsigned side, unsigned run)
+{
+	const struct us_profile *p = c->side[side]->v[run];
+	size_t n;
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (!(c->o->total ? f[i].total : f[i].self) ||
+		    (c->o->by != US_COMPARE_TIME && !strcmp(f[i].name, US_FRAME_READY)))
+			continue;
+		struct item *x = us_vec_push(&c->items);
+		if (!x)
+			return -ENOMEM;
+		struct value share = share_of(c, p, &f[i], c->o->total);
+		*x = (struct item){ name_of(c, &f[i]), &f[i], side, run,
+				    in_unit(c, p, side, run, share) };
+	}
+	return 0;
+}
+
+static const struct us_profile_func *find(const struct us_profile *p, const char *name,
+					  struct us_nearest *near)
+{
+	size_t n;
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (f[i].total && (!strcmp(f[i].name, name) || !strcmp(f[i].raw, name)))
+			return &f[i];
+		us_nearest_try(near, f[i].name);
+	}
+	return NULL;
+}
+
+static int find_per(struct comparer *c, struct us_err *e)
+{
+	for (unsigned side = 0; side < 2; side++)
+		for (unsigned i = 0; i < c->side[side]->n; i++) {
+			const struct us_profile *p = c->side[side]->v[i];
+			struct us_nearest near = us_nearest_to(c->o->per);
+			char question[64];
+			const struct us_profile_func *f = find(p, c->o->per, &near);
+			if (!f)
+				return us_fail(e, -EINVAL,
+					       "--per %s: no sample of the recording "
+					       "%s has such a function%s",
+					       c->o->per, side ? "after" : "before",
+					       us_nearest_question(&near, question,
+								   sizeof(question)));
+			c->per[side][i] = share_of(c, p, f, true);
+		}
+	return 0;
+}
+
+/* --- all of a side --- */
+
+/* None of n samples: it may have some yet. */
+static double unseen(const struct comparer *c, unsigned side)
+{
+	double n = 0, scale = 1;
+	const struct us_compare_side *s = c->side[side];
+	for (size_t i = 0; i < s->n; i++)
+		n += running(s->v[i]);
+	if (c->o->by == US_COMPARE_PER)
+		scale = 1 / c->per[side][0].v;
+	return c->exact ? 0
+			: scale * SCORE_2 / (n + SCORE_2) /
+				  us_student_limit(LEVEL, US_COSINES);
+}
+
+/* v: of each recording; a zeroed one where it was not seen. */
+static struct estimate estimate(const struct comparer *c, unsigned side,
+				const struct value *v)
+{
+	struct estimate x = { .n = c->side[side]->n };
+	double n = (double)x.n, down = 0, up = 0;
+	for (size_t i = 0; i < x.n; i++) {
+		x.v += v[i].v / n;
+		down += v[i].down * v[i].down;
+		up += v[i].up * v[i].up;
+	}
+	for (size_t i = 0; i < x.n; i++)
+		x.squares += (v[i].v - x.v) * (v[i].v - x.v);
+	x.down = sqrt(down) / n;
+	x.up = x.v > 0 ? sqrt(up) / n : unseen(c, side);
+	return x;
+}
+
+/* The error of the difference of two means by the spread of both sides, which are
+ * taken for equally wide (Student), with n - 2 degrees of freedom. */
+static double spread_of(const struct estimate *a, const struct estimate *b)
+{
+	double n = (double)a->n, m = (double)b->n;
+	return sqrt((a->squares + b->squares) / (n + m - 2) * (1 / n + 1 / m));
+}
+
+static void conclude(struct us_compare_row *r, const struct estimate *before,
+		     const struct estimate *after)
+{
+	double down = hypot(after->down, before->up);
+	double up = hypot(after->up, before->down);
+	unsigned df = US_COSINES;
+	/* Several recordings tell what one cannot: that each run is another. */
+	if (before->n + after->n > 2) {
+		double spread = spread_of(before, after);
+		down = fmax(down, spread);
+		up = fmax(up, spread);
+		df = (unsigned)(before->n + after->n - 2);
+	}
+	double t = us_student_limit(LEVEL, df);
+	r->before = before->v;
+	r->after = after->v;
+	r->diff = after->v - before->v;
+	r->low = r->diff - t * down;
+	r->high = r->diff + t * up;
+	double error = r->diff > 0 ? down : up, size = fabs(r->diff);
+	if (error > 0)
+		r->chance = us_student_tail(size / error, df);
+	else
+		r->chance = size > 0 ? 0 : 1;
+}
+
+/* --- all functions --- */
+
+static int by_name(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+	int c = strcmp(x->name, y->name);
+	if (!c && x->side != y->side)
+		return x->side < y->side ? -1 : 1;
+	return c ? c : (x->run > y->run) - (x->run < y->run);
+}
+
+/* Of one name in one recording there may be several: inlined elsewhere, or unnamed. */
+static void add_value(struct value *to, struct value x)
+{
+	*to = (struct value){ to->v + x.v, hypot(to->down, x.down),
+			      hypot(to->up, x.up) };
+}
+
+static void make_row(const struct comparer *c, const struct item *v, size_t n,
+		     struct us_compare_row *r)
+{
+	struct value x[2][US_COMPARE_MAX] = { 0 };
+	*r = (struct us_compare_row){ .name = v->name };
+	for (size_t i = 0; i < n; i++) {
+		add_value(&x[v[i].side][v[i].run], v[i].x);
+		if (v[i].side)
+			r->is = true;
+		else
+			r->was = true;
+		r->func = v[i].func;
+	}
+	struct estimate before = estimate(c, 0, x[0]), after = estimate(c, 1, x[1]);
+	conclude(r, &before, &after);
+}
+
+static int by_chance(const void *a, const void *b)
+{
+	const struct us_compare_row *x = a, *y = b;
+	return (x->chance > y->chance) - (x->chance < y->chance);
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct us_compare_row *x = a, *y = b;
+	if (x->changed != y->changed)
+		return x->changed ? -1 : 1;
+	double p = fabs(x->diff), q = fabs(y->diff);
+	return p != q ? (p > q ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+/* Benjamini's and Hochberg's choice. */
+static void choose(struct us_comparison *c)
+{
+	qsort(c->row, c->n, sizeof(*c->row), by_chance);
+	for (size_t i = 0; i < c->n; i++)
+		if (c->row[i].chance <= LEVEL * (double)(i + 1) / (double)c->n &&
+		    c->row[i].diff != 0)
+			c->n_changed = i + 1;
+	for (size_t i = 0; i < c->n_changed; i++)
+		c->row[i].changed = true;
+	qsort(c->row, c->n, sizeof(*c->row), largest_first);
+}
+
+static int make_rows(struct comparer *c, struct us_comparison *ret)
+{
+	if (c->items.n)
+		qsort(c->items.v, c->items.n, sizeof(*c->items.v), by_name);
+	ret->row = calloc(c->items.n + 1, sizeof(*ret->row));
+	if (!ret->row)
+		return -ENOMEM;
+	for (size_t from = 0, to; from < c->items.n; from = to) {
+		for (to = from + 1; to < c->items.n; to++)
+			if (strcmp(c->items.v[from].name, c->items.v[to].name) != 0)
+				break;
+		make_row(c, &c->items.v[from], to - from, &ret->row[ret->n++]);
+	}
+	choose(ret);
+	ret->exact = c->exact;
+	return 0;
+}
+
+static bool is_same_build(const struct us_profile *p, const struct us_profile *q)
+{
+	size_t n, m;
+	const struct us_profile_module *a = us_profile_modules(p, &n);
+	const struct us_profile_module *b = us_profile_modules(q, &m);
+	if (n != m)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (a[i].m.start != b[i].m.start || !a[i].m.build_id_len ||
+		    a[i].m.build_id_len != b[i].m.build_id_len ||
+		    memcmp(a[i].m.build_id, b[i].m.build_id, a[i].m.build_id_len) != 0)
+			return false;
+	return true;
+}
+
+static int check(struct comparer *c, struct us_err *e)
+{
+	const struct us_profile *first = c->side[0]->v[0];
+	c->exact = us_profile_is_counted(first);
+	c->same_build = true;
+	for (unsigned side = 0; side < 2; side++)
+		for (size_t i = 0; i < c->side[side]->n; i++) {
+			const struct us_profile *p = c->side[side]->v[i];
+			if (strcmp(us_profile_unit(p), us_profile_unit(first)) != 0)
+				return us_fail(
+					e, -EINVAL, "compare: one has %s, another %s",
+					us_profile_unit(first), us_profile_unit(p));
+			if (running(p) < 1)
+				return us_fail(e, -ENODATA,
+					       "compare: nothing ran in the recording "
+					       "%s",
+					       side ? "after" : "before");
+			c->same_build = c->same_build && is_same_build(first, p);
+		}
+	return c->o->by == US_COMPARE_PER ? find_per(c, e) : 0;
+}
+
+int us_compare(const struct us_compare_side *before,
+	       const struct us_compare_side *after, const struct us_compare_opts *o,
+	       struct us_comparison *ret, struct us_err *e)
+{
+	struct comparer c = { .o = o, .side = { before, after } };
+	*ret = (struct us_comparison){ 0 };
+	int r = check(&c, e);
+	if (r < 0)
+		return r;
+	for (unsigned side = 0; side < 2; side++)
+		for (unsigned i = 0; i < c.side[side]->n && r == 0; i++)
+			r = add_profile(&c, side, i);
+	if (r == 0)
+		r = make_rows(&c, ret);
+	free(c.items.v);
+	return r ? us_fail(e, r, "compare: out of memory") : 0;
+}
+
+void us_comparison_fini(struct us_comparison *c)
+{
+	free(c->row);
+	*c = (struct us_comparison){ 0 };
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What differs between recordings of guests that are invented: nothing where nothing
+ * does, and what has changed as soon as the intervals say that it can be seen. */
+#include "unit.h"
+
+#include "../calibration/calibration.h"
+#include "profile/compare.h"
+
+#include <errno.h>
+#include <math.h>
+
+#define MS    1e6
+#define PAIRS 20
+
+static const struct guest_kind cycle = { "cycle", CYCLE, 100 * MS, 0, 0.05 };
+static const struct guest_kind bursts = { "bursts", BURSTS, 15 * MS, 0, 0 };
+static const struct guest_kind steady = { "steady", STEADY, 0, 0, 0 };
+
+/* The second function takes a tenth longer. */
+#define SUM (0.6 + 0.33 + 0.1)
+static const double slower[N_FUNC] = { 0.6 / SUM, 0.33 / SUM, 0.1 / SUM };
+#define GROWN (0.33 / SUM - 0.3)
+
+static const struct us_profile *record(struct guest_kind guest, double seconds,
+				       const double *parts, uint64_t seed)
+{
+	struct trial t = { .guest = guest,
+			   .hz = 997,
+			   .seconds = seconds,
+			   .n_vcpu = 1,
+			   .late_ns = 20000,
+			   .seed = seed,
+			   .parts = parts };
+	const struct us_profile *p = calibration_profile(&t);
+	assert_non_null(p);
+	return p;
+}
+
+static void fill(struct us_compare_side *s, size_t n, struct guest_kind guest,
+		 double seconds, const double *parts, uint64_t seed)
+{
+	*s = (struct us_compare_side){ .n = n };
+	for (size_t i = 0; i < n; i++)
+		s->v[i] = record(guest, seconds, parts, seed * 100 + i);
+}
+
+static void drop(struct us_compare_side *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		us_profile_free((struct us_profile *)s->v[i]);
+}
+
+static struct us_comparison compare(const struct us_compare_side *a,
+				    const struct us_compare_side *b)
+{
+	struct us_compare_opts o = { .total = true };
+	struct us_comparison c;
+	struct us_err e;
+	assert_int_equal(us_compare(a, b, &o, &c, &e), 0);
+	return c;
+}
+
+/* Pairs in which anything is called changed. */
+static unsigned n_changed(struct guest_kind guest, double seconds, size_t runs)
+{
+	unsigned n = 0;
+	for (uint64_t i = 0; i < PAIRS; i++) {
+		struct us_compare_side a, b;
+		fill(&a, runs, guest, seconds, NULL, 2 * i + 1);
+		fill(&b, runs, guest, seconds, NULL, 2 * i + 2);
+		struct us_comparison c = compare(&a, &b);
+		n += c.n_changed > 0;
+		us_comparison_fini(&c);
+		drop(&a);
+		drop(&b);
+	}
+	print_message("# %s, %g s, %zu a side: a change in %u of %d\n", guest.name,
+		      seconds, runs, n, PAIRS);
+	return n;
+}
+
+static void twins_are_the_same(void **state)
+{
+	(void)state;
+	assert_true(n_changed(cycle, 2, 1) <= 2);
+	assert_true(n_changed(bursts, 2, 1) <= 2);
+	assert_true(n_changed(steady, 2, 1) <= 2);
+	assert_true(n_changed(bursts, 1, 3) <= 2);
+}
+
+/* How often the grown one is found, and its growth is in the interval. */
+static void grown(struct guest_kind guest, double seconds, size_t runs,
+		  unsigned *ret_found, unsigned *ret_inside)
+{
+	*ret_found = *ret_inside = 0;
+	for (uint64_t i = 0; i < PAIRS; i++) {
+		struct us_compare_side a, b;
+		fill(&a, runs, guest, seconds, NULL, 2 * i + 1);
+		fill(&b, runs, guest, seconds, slower, 2 * i + 2);
+		struct us_comparison c = compare(&a, &b);
+		for (size_t k = 0; k < c.n; k++) {
+			const struct us_compare_row *r = &c.row[k];
+			if (fabs(r->before - 0.3) > 0.1)
+				continue;
+			*ret_found += r->changed && r->diff > 0;
+			*ret_inside += r->low <= GROWN && GROWN <= r->high;
+		}
+		us_comparison_fini(&c);
+		drop(&a);
+		drop(&b);
+	}
+	print_message("# %s, %g s, %zu a side: found in %u of %d, within in %u\n",
+		      guest.name, seconds, runs, *ret_found, PAIRS, *ret_inside);
+}
+
+static void a_tenth_more_is_found(void **state)
+{
+	(void)state;
+	unsigned found, inside;
+	/* Half of the interval of 10 s of it is 1.3 points; the growth is 2.0. */
+	grown(steady, 20, 1, &found, &inside);
+	assert_true(found >= 18 && inside >= 18);
+	grown(cycle, 10, 1, &found, &inside);
+	assert_true(found >= 18 && inside >= 18);
+	grown(steady, 5, 4, &found, &inside);
+	assert_true(found >= 16 && inside >= 18);
+}
+
+/* Nothing can be said of a phase that is longer than the recording; nothing is. */
+static void what_is_new_is_found(void **state)
+{
+	(void)state;
+	static const double without[N_FUNC] = { 0.667, 0.333, 0 };
+	struct us_compare_side a, b;
+	fill(&a, 1, steady, 2, without, 1);
+	fill(&b, 1, steady, 2, NULL, 2);
+	struct us_comparison c = compare(&a, &b);
+	unsigned n = 0;
+	for (size_t i = 0; i < c.n; i++) {
+		if (c.row[i].was)
+			continue;
+		n++;
+		assert_true(c.row[i].is && c.row[i].changed && c.row[i].low > 0.05);
+	}
+	assert_int_equal(n, 1);
+	us_comparison_fini(&c);
+	drop(&a);
+	drop(&b);
+}
+
+static void refusals(void **state)
+{
+	(void)state;
+	struct us_compare_side a, b;
+	struct us_comparison c;
+	struct us_err e;
+	fill(&a, 1, steady, 0.2, NULL, 1);
+	fill(&b, 1, steady, 0, NULL, 2);
+	struct us_compare_opts o = { .by = US_COMPARE_PER, .per = "nothing" };
+	assert_int_equal(us_compare(&a, &b, &o, &c, &e), -ENODATA);
+	assert_int_equal(us_compare(&a, &a, &o, &c, &e), -EINVAL);
+	assert_non_null(strstr(e.msg, "nothing"));
+	o.by = US_COMPARE_TIME;
+	assert_int_equal(us_compare(&a, &a, &o, &c, &e), 0);
+	assert_int_equal(c.n_changed, 0);
+	us_comparison_fini(&c);
+	drop(&a);
+	drop(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(twins_are_the_same),
+		cmocka_unit_test(a_tenth_more_is_found),
+		cmocka_unit_test(what_is_new_is_found),
+		cmocka_unit_test(refusals),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
