@@ -21,10 +21,12 @@ _uniscope() {
 		COMPREPLY=($(compgen -W "text json folded callgrind pprof speedscope html qprofiler exits phases" -- "$cur"))
 		return ;;
 	--listen) COMPREPLY=($(compgen -W "127.0.0.1:9090" -- "$cur")); return ;;
-	--by) COMPREPLY=($(compgen -W "plugin breakpoints samples kvm output" -- "$cur")); return ;;
+	--by)
+		[[ $command == diff ]] && COMPREPLY=($(compgen -W "share time" -- "$cur")) && return
+		COMPREPLY=($(compgen -W "plugin breakpoints samples kvm output" -- "$cur")); return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--sort) COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
-	-e | --elf | -o | --output | --source | --compare) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	-e | --elf | -o | --output | --source | --compare | --before | --after) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--symbols | --prepare) COMPREPLY=($(compgen -d -- "$cur")); return ;;
 	esac
 	if [[ $cur == -* ]]; then
@@ -35,7 +37,7 @@ _uniscope() {
 	record | dump)
 		COMPREPLY=($(compgen -W "$("$program" ps 2>/dev/null | awk '/^ *[0-9]+ / {print $1; if ($2 != "-") print $2}')" -- "$cur"))
 		;;
-	report | annotate | count | trace | replay) COMPREPLY=($(compgen -f -- "$cur")) ;;
+	report | annotate | diff | count | trace | replay) COMPREPLY=($(compgen -f -- "$cur")) ;;
 	esac
 }
 complete -o filenames -F _uniscope uniscope

@@ -110,14 +110,12 @@ static void begin_thread(struct us_tracker *t, const struct us_track_function *f
 		enter_node(t, US_EVENT_ENTER);
 }
 
-/* As it was said just before; sure: the processor says so, too.  False: something else
- * came between. */
-static bool enter_next(struct us_tracker *t, struct us_track_function *f, bool sure)
+/* As it was said just before.  False: something else came between. */
+static bool enter_next(struct us_tracker *t, struct us_track_function *f)
 {
-	bool by_interrupt = f->by_interrupt && !sure;
 	switch ((enum us_track_next)t->next) {
 	case US_NEXT_CALL:
-		if (by_interrupt)
+		if (f->by_interrupt)
 			return false;
 		t->next = US_NEXT_NOTHING;
 		if (t->link)
@@ -126,7 +124,7 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f, bool s
 			push_call(t, f, t->sp);
 		return true;
 	case US_NEXT_JUMP:
-		if (t->function ? t->function != f : by_interrupt)
+		if (t->function ? t->function != f : f->by_interrupt)
 			return false;
 		jump_to(t, f);
 		return true;
@@ -134,7 +132,7 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f, bool s
 		us_track_enter_kernel(t, f, t->vcpu->node, false, true);
 		return true;
 	case US_NEXT_ROOT:
-		if (by_interrupt)
+		if (f->by_interrupt)
 			return false;
 		t->next = US_NEXT_NOTHING;
 		if (us_track_push_base(t, f, t->sp)) {
@@ -144,12 +142,12 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f, bool s
 		}
 		return true;
 	case US_NEXT_LEAVE:
-		if (by_interrupt)
+		if (f->by_interrupt)
 			return false;
 		jump_to(t, f);
 		return true;
 	case US_NEXT_SWITCHED:
-		if (by_interrupt)
+		if (f->by_interrupt)
 			return false;
 		begin_thread(t, f);
 		return true;
@@ -160,12 +158,8 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f, bool s
 
 static bool enter_as_said(struct us_tracker *t, struct us_track_function *f)
 {
-	enum us_track_how how = us_track_how_entered(t, f);
-	if (how == US_HOW_INTERRUPT)
-		return false;
-	bool sure = how == US_HOW_SAID;
-	struct us_track_doubt *d = sure ? NULL : us_track_doubt_begin(t, f);
-	if (!enter_next(t, f, sure))
+	struct us_track_doubt *d = us_track_doubt_begin(t, f);
+	if (!enter_next(t, f))
 		return false;
 	if (d)
 		us_track_doubt_keep(t, d);
@@ -293,7 +287,7 @@ static void begin_anew(struct us_tracker *t)
 	t->stack->high = 0; /* not known yet */
 	t->next = US_NEXT_NOTHING;
 	t->expected = NULL;
-	t->unsure = t->moved = t->foreign = false;
+	t->unsure = t->foreign = false;
 	t->left = t->held = NULL;
 	t->held_by = &us_track_unnamed;
 	t->resumed_at = t->interrupted_at = UINT64_MAX;

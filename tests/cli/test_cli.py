@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import patience  # noqa: E402
 
 PROGRAM, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-COMMANDS = ("ps", "record", "boot", "count", "trace", "replay", "report", "annotate", "dump", "doctor")
+COMMANDS = ("ps", "record", "boot", "count", "trace", "replay", "report", "annotate", "diff", "dump", "doctor")
 
 
 def is_sanitized():
@@ -221,6 +221,31 @@ class Recording(Cli):
         self.assertEqual(figures["recordings"], [])
         self.assertTrue(all(f["why"] for f in figures["not_recorded"]))
         self.assertEqual(os.listdir(out), [])
+
+    def test_diff(self):
+        a, b = self.path("a.data"), self.path("b.data")
+        for out in a, b:
+            os.rename(self.fake(), out)
+        self.fails(2, "two recordings", "diff", a)
+        self.fails(2, "two recordings", "diff", a, b, a)
+        self.fails(2, "go together", "diff", "--before", a)
+        self.fails(2, "must be share or time", "diff", "--by", "day", a, b)
+        self.fails(2, "--fail-above", "diff", "--fail-above", "-1", a, b)
+        self.fails(1, "none", "diff", a, self.path("none"))
+        self.fails(1, "no such|has such a function", "diff", "--per", "nothing", a, b)
+        done = run("diff", "--json", a, b)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual(told["changed"], sum(f["changed"] for f in told["functions"]))
+        done = run("diff", "--json", "--before", a, b, "--after", b, a)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual([len(told[k]) for k in ("before", "after")], [2, 2])
+        self.assertEqual(told["changed"], 0)
+        out = self.path("diff.json")
+        self.assertEqual(run("diff", "-o", out, a, b).returncode, 0)
+        with open(out) as f:
+            json.load(f)
 
     def test_the_earlier_one_is_kept(self):
         for _ in range(2):

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* diff.c: `uniscope diff`: what has changed between recordings, and is it chance? */
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "cmd/recording.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "report/diff.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	OPT_BY = US_OPTION_LONG,
+	OPT_PER,
+	OPT_TIME,
+	OPT_LIMIT,
+	OPT_FAIL,
+	OPT_JSON,
+	OPT_BEFORE,
+	OPT_AFTER,
+};
+
+struct settings {
+	const char *file[2][US_COMPARE_MAX]; /* before, after */
+	size_t n_file[2];
+	const char *out;
+	struct us_profile_opts profile;
+	struct us_report_opts report;
+	struct us_compare_opts compare;
+	struct us_symbol_files symbols;
+	double fail_above; /* points; below 0: never */
+	bool json;
+};
+
+static bool add_file(struct settings *s, unsigned side, const char *path)
+{
+	if (s->n_file[side] == US_COMPARE_MAX) {
+		us_usage(&us_cmd_diff, "at most %d recordings a side", US_COMPARE_MAX);
+		return false;
+	}
+	s->file[side][s->n_file[side]++] = path;
+	return true;
+}
+
+static bool set_by(struct settings *s, const char *value)
+{
+	if (!strcmp(value, "share") || !strcmp(value, "samples"))
+		s->compare.by = US_COMPARE_SHARE;
+	else if (!strcmp(value, "time"))
+		s->compare.by = US_COMPARE_TIME;
+	else
+		return us_usage(&us_cmd_diff, "--by %s: must be share or time",
+				value) == US_EXIT_OK;
+	return true;
+}
+
+static bool set_option(void *settings, int c, const char *value)
+{
+	struct settings *s = settings;
+	double number;
+	switch (c) {
+	case OPT_BY:
+		return set_by(s, value);
+	case OPT_PER:
+		s->compare.by = US_COMPARE_PER;
+		s->compare.per = value;
+		return true;
+	case OPT_TIME:
+		return us_recording_time(&us_cmd_diff, value, &s->profile);
+	case OPT_LIMIT:
+		if (!us_parse_double("--limit", value, 1, 1e9, &number))
+			return false;
+		s->report.limit = (size_t)number;
+		return true;
+	case OPT_FAIL:
+		return us_parse_double("--fail-above", value, 0, 100, &s->fail_above);
+	case OPT_JSON:
+		s->json = true;
+		return true;
+	case OPT_BEFORE:
+	case OPT_AFTER:
+		return add_file(s, c == OPT_AFTER, value);
+	}
+	return false;
+}
+
+/* "--before a b c --after x y" is "--before a --before b ...", as options are read. */
+static int spread_lists(int argc, char **argv, char ***ret)
+{
+	char **v = calloc(2 * (size_t)argc + 1, sizeof(*v)), *list = NULL;
+	int n = 0;
+	if (!v)
+		return 0;
+	for (int i = 0; i < argc; i++) {
+		bool is_option = argv[i][0] == '-' && argv[i][1];
+		if (is_option)
+			list = NULL;
+		else if (list)
+			v[n++] = list;
+		if (!strcmp(argv[i], "--before") || !strcmp(argv[i], "--after"))
+			list = argv[i];
+		else
+			v[n++] = argv[i];
+	}
+	*ret = v;
+	return n;
+}
+
+static int check_files(struct settings *s, const struct us_options *o)
+{
+	if (s->n_file[0] || s->n_file[1]) {
+		if (o->n_rest || !s->n_file[0] || !s->n_file[1])
+			return us_usage(&us_cmd_diff,
+					"--before FILE... and --after FILE... go "
+					"together, and no other file with them");
+		return US_EXIT_OK;
+	}
+	if (o->n_rest != 2)
+		return us_usage(&us_cmd_diff, "two recordings: BEFORE and AFTER");
+	add_file(s, 0, o->rest[0]);
+	add_file(s, 1, o->rest[1]);
+	return US_EXIT_OK;
+}
+
+static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
+{
+	struct us_options o = { .cmd = &us_cmd_diff,
+				.argc = argc,
+				.argv = argv,
+				.settings = s,
+				.set = set_option };
+	if (!us_options_read(&o, ret_exit))
+		return false;
+	us_recording_symbols(&s->symbols, &s->profile);
+	*ret_exit = check_files(s, &o);
+	if (s->out && strlen(s->out) > 5 &&
+	    !strcmp(s->out + strlen(s->out) - 5, ".json"))
+		s->json = true;
+	return *ret_exit == US_EXIT_OK;
+}
+
+static int read_side(const struct settings *s, unsigned side,
+		     struct us_compare_side *ret, struct us_err *e)
+{
+	for (size_t i = 0; i < s->n_file[side]; i++) {
+		_cleanup_close_ int fd = -1;
+		struct us_profile *p;
+		int r = us_recording_open(s->file[side][i], &fd, e);
+		if (r == 0)
+			r = us_profile_read(fd, &s->profile, &p, e);
+		if (r < 0)
+			return us_wrap(e, "%s", s->file[side][i]);
+		ret->v[ret->n++] = p;
+	}
+	return 0;
+}
+
+static void free_side(struct us_compare_side *side)
+{
+	for (size_t i = 0; i < side->n; i++)
+		us_profile_free((struct us_profile *)side->v[i]);
+}
+
+/* The one that has grown most, for sure, and by more than is allowed. */
+static const struct us_compare_row *too_much(const struct settings *s,
+					     const struct us_comparison *c)
+{
+	for (size_t i = 0; s->fail_above >= 0 && i < c->n_changed; i++) {
+		const struct us_compare_row *r = &c->row[i];
+		double grown = r->diff;
+		if (c->exact || s->compare.by == US_COMPARE_PER)
+			grown = r->before > 0 ? r->diff / r->before : 1;
+		if (grown * 100 > s->fail_above)
+			return r;
+	}
+	return NULL;
+}
+
+static int show(const struct settings *s, const struct us_diff *d, struct us_err *e)
+{
+	struct us_report_opts o = s->report;
+	FILE *out;
+	int r = us_recording_result_open(s->out, &out, e);
+	if (r < 0)
+		return r;
+	o.colour = isatty(fileno(out)) && !getenv("NO_COLOR");
+	o.width = us_output_columns(out);
+	r = s->json ? us_diff_json(d, out, e) : us_diff_text(d, &o, out, e);
+	return us_recording_result_close(s->out, out, r, e);
+}
+
+/* An exit code, or -errno with *e filled. */
+static int compare(const struct settings *s, struct us_compare_side side[2],
+		   struct us_comparison *c, struct us_err *e)
+{
+	char name[256];
+	int r = read_side(s, 0, &side[0], e);
+	if (r == 0)
+		r = read_side(s, 1, &side[1], e);
+	if (r == 0)
+		r = us_compare(&side[0], &side[1], &s->compare, c, e);
+	if (r == 0)
+		r = show(s, &(struct us_diff){ { &side[0], &side[1] }, &s->compare, c },
+			 e);
+	if (r < 0)
+		return r;
+	const struct us_compare_row *worse = too_much(s, c);
+	if (!worse)
+		return US_EXIT_OK;
+	fprintf(stderr, "uniscope: %s has grown by more than --fail-above %g allows\n",
+		us_printable(name, sizeof(name), worse->name), s->fail_above);
+	return US_EXIT_CHANGED;
+}
+
+static int run_diff(int argc, char **argv)
+{
+	struct settings s = { .fail_above = -1 };
+	struct us_compare_side side[2] = { 0 };
+	struct us_comparison c = { 0 };
+	struct us_err e = { 0 };
+	_cleanup_free_ char **words = NULL;
+	int n = spread_lists(argc, argv, &words), code;
+	if (!words || !parse(&s, n, words, &code))
+		return words ? code : US_EXIT_FAILED;
+	code = compare(&s, side, &c, &e);
+	us_comparison_fini(&c);
+	free_side(&side[0]);
+	free_side(&side[1]);
+	if (code >= 0)
+		return code;
+	us_complain(&e);
+	return US_EXIT_FAILED;
+}
+
+static const struct us_option options[] = {
+	{ OPT_BY, "by", "WHAT", "share (of what ran), or time (idle counts too)",
+	  US_OWN },
+	{ OPT_PER, "per", "FUNCTION", "by what this one has, which did the same work",
+	  US_OWN },
+	{ 0, "children", NULL, "callees counted in: totals, not self",
+	  US_FLAG(struct settings, compare.total) },
+	{ OPT_BEFORE, "before", "FILE...", "several recordings of before the change",
+	  US_OWN },
+	{ OPT_AFTER, "after", "FILE...", "and of after it: their spread counts",
+	  US_OWN },
+	{ OPT_FAIL, "fail-above", "PERCENT",
+	  "exit with 4 if a function has grown by more points", US_OWN },
+	{ 'o', "output", "FILE", "write there; .json is JSON",
+	  US_TEXT(struct settings, out) },
+	{ OPT_JSON, "json", NULL, "as JSON", US_OWN },
+	{ OPT_LIMIT, "limit", "N", "rows at most", US_OWN },
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable",
+	  US_IMAGE(struct settings, symbols) },
+	{ 0, "symbols", "DIR", "search it for images and debug files; repeatable",
+	  US_FOLDER(struct settings, symbols) },
+	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
+	  US_VCPUS(struct settings, profile.vcpu_mask) },
+	{ OPT_TIME, "time", "FROM,TO", "only this part of each recording: 1s,2.5s",
+	  US_OWN },
+	{ 0, "full-paths", NULL, "of sources: with the folders that all share",
+	  US_FLAG(struct settings, report.full_paths) },
+	{ 0 },
+};
+
+static const char *const examples[] = {
+	"uniscope diff before.data after.data\0what changed, and what is chance",
+	"uniscope diff --before a1 a2 a3 --after b1 b2 b3\0by the spread between runs",
+	"uniscope diff --fail-above 5 good.data new.data\0for CI: exit code 4 if so",
+	NULL
+};
+
+const struct us_cmd us_cmd_diff = {
+	.name = "diff",
+	.args = "[OPTIONS] BEFORE AFTER",
+	.summary = "what differs between recordings, and whether it is chance",
+	.options = options,
+	.examples = examples,
+	.run = run_diff,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* diff.h: what differs between profiles, as a table or JSON. */
+#ifndef US_REPORT_DIFF_H
+#define US_REPORT_DIFF_H
+
+#include "profile/compare.h"
+#include "report/report.h"
+
+struct us_diff {
+	const struct us_compare_side *side[2]; /* before, after */
+	const struct us_compare_opts *opts;
+	const struct us_comparison *result;
+};
+
+/* One sentence: whether anything has changed, and what most.  Returns dst. */
+char *us_diff_sentence(const struct us_diff *d, char *dst, size_t size);
+
+/* What the figures are, in words. */
+const char *us_diff_unit(const struct us_diff *d);
+
+/* o: width, colour, limit and full_paths. */
+US_MUST_CHECK int us_diff_text(const struct us_diff *d, const struct us_report_opts *o,
+			       FILE *out, struct us_err *e);
+US_MUST_CHECK int us_diff_json(const struct us_diff *d, FILE *out, struct us_err *e);
+
+#endif
