@@ -3,6 +3,7 @@
 #include "symbol/payload.h"
 
 #include "base/cleanup.h"
+#include "symbol/lz4.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -113,6 +114,28 @@ static int from_zstd(struct packed p, struct unpacked *u)
 #endif
 }
 
+/* Behind the last block stands how many bytes it all is. */
+static int from_lz4(struct packed p, struct unpacked *u)
+{
+	_cleanup_free_ uint8_t *block = malloc(US_LZ4_BLOCK);
+	if (!block)
+		return -ENOMEM;
+	for (size_t at = 4; p.n - at > 4;) {
+		size_t size = number(p.bytes + at), n;
+		at += 4;
+		if (size > p.n - at)
+			break;
+		n = us_lz4_block(p.bytes + at, size, block, US_LZ4_BLOCK);
+		if (n == SIZE_MAX)
+			return -EBADMSG;
+		u->n += n;
+		if (u->n > US_PAYLOAD_MOST || write(u->fd, block, n) != (ssize_t)n)
+			return -EBADMSG;
+		at += size;
+	}
+	return u->n ? 0 : -EBADMSG;
+}
+
 static const struct form {
 	const char *magic;
 	size_t n;
@@ -123,6 +146,7 @@ static const struct form {
 	  "7zXZ\0",
 	  6, from_xz },
 	{ "\x28\xb5\x2f\xfd", 4, from_zstd },
+	{ "\x02\x21\x4c\x18", 4, from_lz4 },
 };
 
 static const struct form *form_of(struct packed p)

@@ -4,7 +4,8 @@
  *
  * That of x86's bzImage (Linux: Documentation/arch/x86/boot.rst, payload_offset), of an
  * EFI zboot image (drivers/firmware/efi/libstub/zboot-header.S), and of a file that is
- * compressed as a whole; by gzip, and by xz and zstd if uniscope was built with these.
+ * compressed as a whole; by gzip and lz4, and by xz and zstd if uniscope was built with
+ * these.
  */
 #ifndef US_SYMBOL_PAYLOAD_H
 #define US_SYMBOL_PAYLOAD_H
