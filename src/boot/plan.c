@@ -3,6 +3,7 @@
 #include "boot/plan.h"
 
 #include "base/nearest.h"
+#include "boot/linux_file.h"
 #include "symbol/demangle.h"
 
 #include <errno.h>
@@ -16,8 +17,10 @@
 
 /* What the first function in C, or in what else it is written, is called; the first
  * that there is. */
-static const char *const usual[] = { "KernelMain", "kernel_main", "kmain",
-				     "start_kernel", "main" };
+static const char *const usual[] = { "KernelMain",   "kernel_main", "kmain",
+				     "start_kernel", "main",	    "rust_main",
+				     "start_rust",   "PascalMain" };
+#define N_USUAL (sizeof(usual) / sizeof(usual[0]))
 
 /* The last one. */
 static void drop(struct us_boot_plan *p)
@@ -51,13 +54,25 @@ struct search {
 	char best[US_BOOT_NAME]; /* the nearest, copied */
 };
 
-static bool is_it(const struct search *s, const char *name)
+/* "_kernel_main", "kernel::kernel_main", "KERNELMAIN" */
+static bool is_usual(const char *usual_name, const char *name)
 {
-	return s->any_case ? !strcasecmp(s->name, name) : !strcmp(s->name, name);
+	const char *colon = strrchr(name, ':');
+	if (colon)
+		name = colon + 1;
+	while (*name == '_')
+		name++;
+	return !strcasecmp(usual_name, name);
 }
 
-static void try_name(struct search *s, const char *name)
+static bool is_it(const struct search *s, const char *name)
 {
+	return s->any_case ? is_usual(s->name, name) : !strcmp(s->name, name);
+}
+
+static void try_name(void *ctx, const char *name)
+{
+	struct search *s = ctx;
 	const char *before = s->near.best;
 	us_nearest_try(&s->near, name);
 	if (s->near.best == before)
@@ -80,39 +95,87 @@ static void look_at(void *ctx, const struct us_function *f)
 	try_name(s, name ? name : f->raw);
 }
 
+/* A Linux that moves passes it elsewhere: its code tells.  Those of modules do not
+ * move with it. */
+static void let_move(struct us_boot_point *x, const struct us_boot_linux *l)
+{
+	if (l && x->n_address == 1 && us_boot_linux_moves(l) &&
+	    us_boot_linux_code(l, x->address[0], x->code, sizeof(x->code)))
+		x->period = US_BOOT_LINUX_STEP;
+}
+
+/* Linux names its functions itself, in what is packed in its image. */
+static bool find_in_linux(struct us_boot_point *x, const struct us_boot_names *n)
+{
+	const struct us_boot_linux *l = n->linux_kernel;
+	uint64_t address = l ? us_boot_linux_function(l, x->name) : 0;
+	if (!x->n_address && address)
+		x->address[x->n_address++] = address;
+	let_move(x, l);
+	return x->n_address;
+}
+
 static int add_symbol(struct us_boot_plan *p, const char *name,
-		      const struct us_symbols *s, struct us_err *e)
+		      const struct us_boot_names *n, struct us_err *e)
 {
 	struct us_boot_point *x = add(p, US_BOOT_SYMBOL, name);
 	struct search search = { .name = name,
 				 .point = x,
 				 .near = us_nearest_to(name) };
 	char question[128];
-	us_symbols_each_function(s, look_at, &search);
+	us_symbols_each_function(n->symbols, look_at, &search);
 	x->wanted = true;
-	if (x->n_address)
+	if (find_in_linux(x, n))
 		return 0;
+	if (n->linux_kernel)
+		us_boot_linux_each(n->linux_kernel, try_name, &search);
 	us_fail(e, -ENOENT, "--until %s: the images have no such function%s", name,
 		us_nearest_question(&search.near, question, sizeof(question)));
 	us_hint(e, "-e ELF names an image; serial:REGEX and first-idle need none");
 	return -ENOENT;
 }
 
-/* None is no error: then there is only the kernel's entry. */
-static void add_usual(struct us_boot_plan *p, const struct us_symbols *s)
+/* The last point of the plan, if an image has such a name. */
+static bool find_usual(struct us_boot_point *x, const struct us_symbols *s)
 {
-	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
-		struct us_boot_point *x = add(p, US_BOOT_SYMBOL, usual[i]);
-		struct search search = { .name = usual[i],
-					 .any_case = true,
-					 .point = x,
-					 .near = us_nearest_to(usual[i]) };
-		us_symbols_each_function(s, look_at, &search);
+	struct search search = { .name = x->name,
+				 .any_case = true,
+				 .point = x,
+				 .near = us_nearest_to(x->name) };
+	us_symbols_each_function(s, look_at, &search);
+	return x->n_address;
+}
+
+bool us_boot_has_usual(const struct us_symbols *s)
+{
+	for (size_t i = 0; i < N_USUAL; i++) {
+		struct us_boot_point x = { .kind = US_BOOT_SYMBOL };
+		snprintf(x.name, sizeof(x.name), "%s", usual[i]);
+		if (find_usual(&x, s))
+			return true;
+	}
+	return false;
+}
+
+/* None is no error: then there is only the kernel's entry. */
+static void add_usual(struct us_boot_plan *p, const struct us_boot_names *n)
+{
+	const struct us_boot_known *first = n->first;
+	struct us_boot_point *x;
+	for (size_t i = 0; i < N_USUAL; i++) {
+		x = add(p, US_BOOT_SYMBOL, usual[i]);
 		x->wanted = true;
-		if (x->n_address)
+		find_usual(x, n->symbols);
+		if (find_in_linux(x, n))
 			return;
 		p->n--;
 	}
+	if (!first)
+		return;
+	x = add(p, US_BOOT_SYMBOL, first->name);
+	x->wanted = true;
+	memcpy(x->address, first->address, sizeof(x->address));
+	x->n_address = first->n_address;
 }
 
 /* ---- The others ---- */
@@ -130,14 +193,16 @@ static int add_text(struct us_boot_plan *p, const char *until, struct us_err *e)
 	return us_fail(e, -EINVAL, "--until %s: %s", until, why);
 }
 
-static void add_entry(struct us_boot_plan *p, const struct us_elf_image *kernel)
+static void add_entry(struct us_boot_plan *p, const struct us_boot_names *n)
 {
 	struct us_boot_point *x = add(p, US_BOOT_SECTOR, "boot sector");
 	x->address[x->n_address++] = BOOT_SECTOR;
-	if (!kernel)
-		return;
 	x = add(p, US_BOOT_ENTRY, "kernel entry");
-	x->n_address = us_boot_entries(us_elf_image_file(kernel), x->address);
+	if (n->linux_kernel)
+		x->address[x->n_address++] = us_boot_linux_entry(n->linux_kernel);
+	else if (n->kernel)
+		x->n_address = us_boot_entries(us_elf_image_file(n->kernel),
+					       x->address);
 	if (!x->n_address)
 		p->n--;
 }
@@ -161,6 +226,8 @@ bool us_boot_is_seen(const struct us_boot_point *p, unsigned ways)
 		[US_BOOT_DEVICE] = EVENTS,
 		[US_BOOT_IDLE] = PLUGIN | EVENTS,
 	};
+	if (p->period) /* where it runs is known in the guest alone */
+		return ways & PLUGIN;
 	switch (p->kind) {
 	case US_BOOT_LAUNCH:
 	case US_BOOT_SERIAL:
@@ -221,7 +288,8 @@ static void want_something(struct us_boot_plan *p, unsigned ways)
 
 /* In the order in which they are shown: functions before what they cause. */
 static int add_wanted(struct us_boot_plan *p, const char *const *until, size_t n,
-		      const struct us_symbols *s, unsigned ways, struct us_err *e)
+		      const struct us_boot_names *names, unsigned ways,
+		      struct us_err *e)
 {
 	bool idle = false;
 	int r = 0;
@@ -229,10 +297,10 @@ static int add_wanted(struct us_boot_plan *p, const char *const *until, size_t n
 		if (!strcmp(until[i], IDLE))
 			idle = true;
 		else if (strncmp(until[i], SERIAL, strlen(SERIAL)) != 0)
-			r = add_symbol(p, until[i], s, e);
+			r = add_symbol(p, until[i], names, e);
 	}
 	if (r == 0 && !n)
-		add_usual(p, s);
+		add_usual(p, names);
 	if (r == 0 && ways & US_BOOT_BY_EVENTS)
 		add(p, US_BOOT_PORT, "serial port written");
 	if (r == 0)
@@ -248,8 +316,8 @@ static int add_wanted(struct us_boot_plan *p, const char *const *until, size_t n
 }
 
 int us_boot_plan_make(struct us_boot_plan *p, const char *const *until, size_t n,
-		      const struct us_symbols *s, const struct us_elf_image *kernel,
-		      unsigned ways, struct us_err *e)
+		      const struct us_boot_names *names, unsigned ways,
+		      struct us_err *e)
 {
 	p->n = 0;
 	p->full = false;
@@ -259,8 +327,8 @@ int us_boot_plan_make(struct us_boot_plan *p, const char *const *until, size_t n
 		add(p, US_BOOT_VM, "VM made");
 	add(p, US_BOOT_VCPU, "vCPU made");
 	add(p, US_BOOT_START, "first instruction");
-	add_entry(p, kernel);
-	int r = add_wanted(p, until, n, s, ways, e);
+	add_entry(p, names);
+	int r = add_wanted(p, until, n, names, ways, e);
 	if (r == 0 && p->full)
 		r = us_fail(e, -E2BIG, "--until: at most %d points in all",
 			    US_BOOT_MAX_POINT);

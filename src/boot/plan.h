@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "boot/entry.h"
 #include "symbol/symbol.h"
+#include "vmm/plugin_boot.h"
 
 #include <regex.h>
 #include <stdbool.h>
@@ -40,6 +41,10 @@ struct us_boot_point {
 	char name[US_BOOT_NAME];
 	uint64_t address[US_BOOT_MAX_ENTRY]; /* of its instruction: any of these */
 	size_t n_address;
+	/* Not 0: the kernel draws its place by lot, in steps of so many bytes; code:
+	 * the first ones of the function. */
+	uint32_t period;
+	uint8_t code[US_WATCH_CODE];
 	regex_t text; /* of US_BOOT_TEXT */
 	bool wanted;  /* a run ends when all such points are passed */
 };
@@ -64,17 +69,33 @@ bool us_boot_is_seen(const struct us_boot_point *p, unsigned ways);
 /* "plugin"; of one. */
 const char *us_boot_way_name(enum us_boot_way way);
 
+/* A function that no image names, but that is known. */
+struct us_boot_known {
+	const char *name;
+	uint64_t address[US_BOOT_MAX_ENTRY];
+	size_t n_address;
+};
+
+/* Where functions are looked for. */
+struct us_boot_names {
+	const struct us_symbols *symbols;  /* the guest's images */
+	const struct us_elf_image *kernel; /* the one that is booted, or NULL */
+	const struct us_boot_known *first; /* if none has a usual name; NULL: none */
+	const struct us_boot_linux *linux_kernel; /* the one that is booted, or NULL */
+};
+/* Has an image a function of a usual name? */
+bool us_boot_has_usual(const struct us_symbols *s);
+
 /*
  * until: "SYMBOL", "serial:REGEX", "first-idle", n of them; none: the first function of
- * the usual names that the images have, and what follows it as far as it comes soon.
- * s: the guest's images.  kernel: the one that is booted, or NULL.
+ * the usual names that the images have (in any case, and with any underscores before
+ * them), and what follows it as far as it comes soon.
  * -ENOTSUP: what is asked for cannot be seen in this way; -ENOENT: no such function,
  * the hint names those that are near; -EINVAL: no such expression; -E2BIG: too many.
  */
 US_MUST_CHECK int us_boot_plan_make(struct us_boot_plan *p, const char *const *until,
-				    size_t n, const struct us_symbols *s,
-				    const struct us_elf_image *kernel, unsigned ways,
-				    struct us_err *e);
+				    size_t n, const struct us_boot_names *names,
+				    unsigned ways, struct us_err *e);
 /* The first point of this kind; SIZE_MAX: there is none. */
 size_t us_boot_point_of(const struct us_boot_plan *p, enum us_boot_kind kind);
 /* The last one that is wanted. */

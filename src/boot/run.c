@@ -28,6 +28,7 @@ struct booting {
 	struct us_launch *launch;
 	struct us_boot_file *file; /* NULL: there is no plugin */
 	unsigned n_watch;
+	uint32_t n_called;		  /* that were told */
 	struct us_boot_breakpoints *stub; /* NULL: none, or not yet */
 	bool sampling;			  /* the sampler has begun */
 	/* For how long we have held the guest. */
@@ -77,11 +78,13 @@ static void tell_phase(struct booting *b, enum us_boot_kind kind)
 
 static void pass(struct booting *b, size_t point, const struct us_boot_moment *m)
 {
-	struct us_boot_moment *to = &b->run->at[point];
 	uint64_t wall = m->wall_ns;
 	uint64_t end = b->run->end_clock_ns;
-	/* A vCPU that is ended is idle, too. */
-	if (to->seen || wall < b->start_ns || (end && wall > end))
+	/* SIZE_MAX: not of this plan.  A vCPU that is ended is idle, too. */
+	if (point >= b->plan->n || wall < b->start_ns || (end && wall > end))
+		return;
+	struct us_boot_moment *to = &b->run->at[point];
+	if (to->seen)
 		return;
 	*to = *m;
 	to->seen = true;
@@ -123,14 +126,18 @@ static void pass_now(struct booting *b, enum us_boot_kind kind, uint64_t wall_ns
 static void watch(struct booting *b, size_t point, enum us_watch_event event,
 		  uint64_t address, uint32_t after)
 {
+	const struct us_boot_point *p = &b->plan->point[point];
 	if (b->n_watch == US_MAX_WATCH)
 		return;
-	b->file->watch[b->n_watch++] = (struct us_boot_watch){
+	struct us_boot_watch *w = &b->file->watch[b->n_watch++];
+	*w = (struct us_boot_watch){
 		.address = address,
 		.event = event,
 		.point = (uint32_t)point,
 		.after = after,
+		.period = p->period,
 	};
+	memcpy(w->code, p->code, sizeof(w->code));
 }
 
 /* Idle is a guest once its last function was entered: firmware waits, too. */
@@ -143,12 +150,16 @@ static void fill_file(struct booting *b)
 			watch(b, i, US_WATCH_START, 0, US_WATCH_AT_ONCE);
 		if (p->kind == US_BOOT_IDLE)
 			watch(b, i, US_WATCH_IDLE, 0, after);
-		if (p->kind == US_BOOT_ENTRY || p->kind == US_BOOT_SYMBOL)
+		if (p->kind == US_BOOT_START || p->kind == US_BOOT_ENTRY ||
+		    p->kind == US_BOOT_SYMBOL)
 			after = (uint32_t)i;
 		for (size_t k = 0; k < p->n_address; k++)
 			watch(b, i, US_WATCH_INSN, p->address[k], US_WATCH_AT_ONCE);
 	}
 	b->file->n_watch = b->n_watch;
+	b->file->follow = b->how->called
+				  ? (uint32_t)us_boot_point_of(b->plan, US_BOOT_ENTRY)
+				  : US_WATCH_AT_ONCE;
 	memcpy(b->file->magic, US_BOOT_MAGIC, sizeof(b->file->magic));
 }
 
@@ -169,6 +180,17 @@ static int make_file(struct booting *b, struct us_err *e)
 	b->file = p;
 	fill_file(b);
 	return 0;
+}
+
+static void read_called(struct booting *b)
+{
+	const struct us_boot_how *how = b->how;
+	uint32_t n = __atomic_load_n(&b->file->n_called, __ATOMIC_ACQUIRE);
+	while (how->called && b->n_called < n && b->n_called < US_MAX_CALLED) {
+		const struct us_boot_called *c = &b->file->called[b->n_called++];
+		if (how->called(how->called_ctx, c->to, c->jump))
+			pass_now(b, US_BOOT_SYMBOL, us_now_ns(), US_BOOT_BY_PLUGIN);
+	}
 }
 
 static void read_file(struct booting *b)
@@ -193,6 +215,7 @@ static void read_file(struct booting *b)
 						       .insns = w->insns,
 						       .way = US_BOOT_BY_PLUGIN });
 	}
+	read_called(b);
 }
 
 /* ---- What is seen of the host's KVM ---- */
@@ -505,7 +528,11 @@ int us_boot_run(const struct us_boot_plan *p, const struct us_boot_how *how,
 		struct us_boot_run *ret, struct us_err *e)
 {
 	struct booting b = {
-		.plan = p, .how = how, .run = ret, .out = -1, .error = -1
+		.plan = p,
+		.how = how,
+		.run = ret,
+		.out = -1,
+		.error = -1,
 	};
 	memset(ret, 0, sizeof(*ret));
 	int r = make_file(&b, e);

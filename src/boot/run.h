@@ -61,6 +61,11 @@ struct us_boot_how {
 	struct us_boot_events *events;	       /* of the host's KVM; NULL: not seen */
 	struct us_boot_code code;	       /* the kernel's */
 	const struct us_boot_sampler *sampler; /* NULL: none */
+	/* To where the guest called and jumped from its kernel's entry on, each place
+	 * once: by the plugin, and where not NULL.  True: that passes the plan's
+	 * function. */
+	bool (*called)(void *ctx, uint64_t to, bool jump);
+	void *called_ctx;
 	uint64_t timeout_ns;
 	uint64_t linger_ns; /* for what is not wanted, once all that is was passed */
 	bool (*stopped)(void);

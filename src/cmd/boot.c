@@ -140,6 +140,7 @@ static int show(const struct boot *b, struct us_err *e)
 				    .unseen = v->unseen,
 				    .unseen_kvm = v->unseen_kvm,
 				    .unseen_code = v->unseen_code,
+				    .first = v->first,
 				    .n_alone = b->n_alone,
 				    .profile = b->set->profile ? &b->profile : NULL };
 	size_t n, with = us_boot_point_of(&v->plan, US_BOOT_SERIAL), without = 1;
@@ -271,6 +272,8 @@ static const char *const examples[] = {
 	"from launching QEMU to the kernel's first function, and what follows",
 	"uniscope boot -n 10 --until tcp_init -- qemu-system-x86_64 -kernel k.elf\0"
 	"ten times, until this function",
+	"uniscope boot --until start_kernel -- qemu-system-x86_64 -kernel vmlinuz\0"
+	"of Linux, by its image alone, with KASLR too",
 	"uniscope boot --until 'serial:^login:' -- qemu-system-x86_64 disk.img\0"
 	"until the guest writes that",
 	"uniscope boot --profile -o boot.html -- qemu-system-x86_64 -kernel k.elf\0"

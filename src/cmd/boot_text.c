@@ -169,6 +169,11 @@ void us_boot_print(const struct us_boot_report *r)
 		print_row(r, i);
 	puts("");
 	us_boot_print_exits(r->run, r->n, r->profile != NULL);
+	if (r->first[0]) {
+		char text[300];
+		us_printable(text, sizeof(text), r->first);
+		puts(text);
+	}
 	print_unseen(r);
 	print_cost(r);
 	if (r->n > 1 && r->n < 6)
@@ -220,6 +225,7 @@ void us_boot_print_json(const struct us_boot_report *r)
 	us_json_str(&j, "unseen", r->unseen[0] ? r->unseen : NULL);
 	us_json_str(&j, "unseen_kvm", r->unseen_kvm[0] ? r->unseen_kvm : NULL);
 	us_json_str(&j, "unseen_functions", r->unseen_code[0] ? r->unseen_code : NULL);
+	us_json_str(&j, "first_function", r->first[0] ? r->first : NULL);
 	us_json_array(&j, "points");
 	for (size_t i = 0; i < r->summary.n; i++)
 		json_point(&j, r, i);

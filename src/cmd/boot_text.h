@@ -18,6 +18,7 @@ struct us_boot_report {
 	 * functions. */
 	const char *unseen, *unseen_kvm, *unseen_code;
 	const struct us_boot_profile *profile; /* NULL: none */
+	const char *first; /* of the kernel's first function; "": nothing to say */
 	/* How much later the first serial byte comes because it was watched. */
 	struct us_estimate cost;
 	struct us_estimate alone; /* when it comes else */

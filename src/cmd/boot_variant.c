@@ -2,6 +2,8 @@
 /* boot_variant.c: see boot_variant.h. */
 #include "cmd/boot_variant.h"
 
+#include "boot/linux_file.h"
+#include "cmd/boot_first.h"
 #include "cmd/boot_late.h"
 #include "cmd/boot_samples.h"
 #include "cmd/boot_ways.h"
@@ -19,7 +21,14 @@
 #include <unistd.h>
 
 #define LINGER	   (500 * US_NS_PER_MS)
-#define LAST_WORDS 400 /* bytes of them that are shown */
+#define SEARCH	   (2 * US_NS_PER_SEC) /* for the first function, from the entry on */
+#define LAST_WORDS 400		       /* bytes of them that are shown */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
 
 /* ---- The command ---- */
 
@@ -68,6 +77,66 @@ static int make_plain(struct us_boot_variant *v, struct us_err *e)
 	return 0;
 }
 
+/* Is a word of the command, or in one of them, this? */
+static bool says(char *const *argv, const char *word)
+{
+	for (; *argv; argv++)
+		if (strstr(*argv, word))
+			return true;
+	return false;
+}
+
+/* A kernel that is packed in a boot image: it has its own table of names, and may move.
+ */
+static void open_linux(struct us_boot_variant *v)
+{
+	struct us_err e = { 0 };
+	const char *path = v->run.guest.kernel;
+	if (!path[0] || us_boot_linux_open(path, !says(v->plain, "nokaslr"),
+					   &v->linux_kernel, &e) < 0)
+		return;
+	if (us_boot_linux_why(v->linux_kernel)[0] && !us_boot_variant_kernel(v, NULL))
+		snprintf(v->first, sizeof(v->first),
+			 "no function is known of %.80s: %s", base_name(path),
+			 us_boot_linux_why(v->linux_kernel));
+}
+
+const struct us_elf_image *us_boot_variant_kernel(const struct us_boot_variant *v,
+						  uint64_t *ret_bias)
+{
+	const struct us_images *m = &v->run.images;
+	for (size_t i = 0; i < m->n; i++)
+		if (!m->v[i].unproven) {
+			if (ret_bias)
+				*ret_bias = m->v[i].bias;
+			return m->v[i].elf;
+		}
+	return NULL;
+}
+
+static int make_plan(struct us_boot_variant *v, struct us_err *e)
+{
+	struct us_boot_known first = { 0 };
+	int r = 0;
+	open_linux(v);
+	if (!v->n_until)
+		r = us_boot_first_find(v, &first, e);
+	if (r < 0)
+		return r;
+	const struct us_boot_names names = {
+		.symbols = v->run.images.symbols,
+		.kernel = us_boot_variant_kernel(v, NULL),
+		.first = first.n_address ? &first : NULL,
+		.linux_kernel = v->linux_kernel,
+	};
+	r = us_boot_plan_make(&v->plan, v->until, v->n_until, &names, v->way, e);
+	if (v->linux_kernel && us_boot_linux_moves(v->linux_kernel) &&
+	    !(v->way & US_BOOT_BY_PLUGIN))
+		snprintf(v->unseen_code, sizeof(v->unseen_code),
+			 "this Linux draws its place by lot (nokaslr keeps it)");
+	return r;
+}
+
 int us_boot_variant_prepare(struct us_boot_variant *v, size_t n, struct us_err *e)
 {
 	int r = us_plugin_run_prepare(&v->run, &v->asked, e);
@@ -78,9 +147,7 @@ int us_boot_variant_prepare(struct us_boot_variant *v, size_t n, struct us_err *
 	if (r < 0)
 		return r;
 	us_symbols_demangle(v->run.images.symbols, true);
-	r = us_boot_plan_make(&v->plan, v->until, v->n_until, v->run.images.symbols,
-			      v->run.images.n ? v->run.images.v[0].elf : NULL, v->way,
-			      e);
+	r = make_plan(v, e);
 	if (r == -ENOTSUP)
 		us_hint(e, "--until serial:REGEX, for: %s",
 			v->unseen_code[0] ? v->unseen_code : v->unseen);
@@ -113,13 +180,14 @@ static const char *last_words(const struct us_boot_run *run, char *text, size_t 
 }
 
 static int fail_unfinished(const struct us_boot_variant *v,
+			   const struct us_boot_plan *plan,
 			   const struct us_boot_run *run, struct us_err *e)
 {
 	char words[LAST_WORDS], how[32];
 	const char *missing = "", *name = v->name ? v->name : "boot";
-	for (size_t i = v->plan.n; i-- > 0;)
-		if (v->plan.point[i].wanted && !run->at[i].seen)
-			missing = v->plan.point[i].name;
+	for (size_t i = plan->n; i-- > 0;)
+		if (plan->point[i].wanted && !run->at[i].seen)
+			missing = plan->point[i].name;
 	last_words(run, words, sizeof(words));
 	if (!words[0])
 		strcpy(words, "it wrote nothing");
@@ -140,7 +208,7 @@ static int fail_unfinished(const struct us_boot_variant *v,
 				run->n_sample);
 		else
 			us_hint(e, "-t TIME waits longer; a kernel that moves itself "
-				   "passes its functions elsewhere (Linux: nokaslr)");
+				   "passes its functions elsewhere (-e ELF@BIAS)");
 		return -ETIMEDOUT;
 	}
 	if (WIFEXITED(run->status))
@@ -203,9 +271,9 @@ static int boot_sampled(struct us_boot_variant *v, const struct us_boot_plan *pl
 	return r;
 }
 
-static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
-		unsigned ways, const struct us_boot_recorded *recorded,
-		struct us_boot_run *ret, struct us_err *e)
+static struct us_boot_how make_how(struct us_boot_variant *v,
+				   const struct us_boot_plan *plan, unsigned ways,
+				   const struct us_boot_recorded *recorded)
 {
 	struct us_boot_how how = {
 		.ways = ways,
@@ -219,8 +287,9 @@ static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
 		.passed_ctx = recorded ? recorded->ctx : NULL,
 		.uses = recorded ? recorded->uses : NULL,
 	};
-	if (v->run.images.n)
-		how.code = us_boot_code_of(us_elf_image_file(v->run.images.v[0].elf));
+	const struct us_elf_image *kernel = us_boot_variant_kernel(v, NULL);
+	if (kernel)
+		how.code = us_boot_code_of(us_elf_image_file(kernel));
 	if (ways & US_BOOT_BY_EVENTS)
 		how.events = v->events;
 	if (ways & US_BOOT_BY_PLUGIN) {
@@ -230,6 +299,14 @@ static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
 		how.argv = v->stubbed;
 		how.stub = v->stub;
 	}
+	return how;
+}
+
+static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
+		unsigned ways, const struct us_boot_recorded *recorded,
+		struct us_boot_run *ret, struct us_err *e)
+{
+	struct us_boot_how how = make_how(v, plan, ways, recorded);
 	if (ways & US_BOOT_BY_SAMPLES && (has_code(plan) || recorded)) {
 		if (v->stubbed) {
 			how.argv = v->stubbed;
@@ -276,11 +353,33 @@ int us_boot_variant_boot_recorded(struct us_boot_variant *v,
 int us_boot_variant_check(const struct us_boot_variant *v,
 			  const struct us_boot_run *run, struct us_err *e)
 {
-	return run->whole ? 0 : fail_unfinished(v, run, e);
+	return run->whole ? 0 : fail_unfinished(v, &v->plan, run, e);
+}
+
+int us_boot_variant_boot_to_search(struct us_boot_variant *v,
+				   const struct us_boot_plan *plan,
+				   bool (*called)(void *ctx, uint64_t to, bool jump),
+				   void *ctx, struct us_err *e)
+{
+	struct us_boot_run *run = calloc(1, sizeof(*run));
+	struct us_boot_how how = make_how(v, plan, US_BOOT_BY_PLUGIN, NULL);
+	if (!run)
+		return us_fail(e, -ENOMEM, "out of memory");
+	how.called = called;
+	how.called_ctx = ctx;
+	how.linger_ns = SEARCH;
+	how.late = us_boot_late;
+	int r = us_boot_run(plan, &how, run, e);
+	unlink_sockets(v);
+	if (r == 0 && !run->whole)
+		r = fail_unfinished(v, plan, run, e);
+	free(run);
+	return r;
 }
 
 void us_boot_variant_fini(struct us_boot_variant *v)
 {
+	us_boot_linux_close(v->linux_kernel);
 	us_boot_plan_fini(&v->plan);
 	us_boot_events_close(v->events);
 	us_plugin_run_fini(&v->run);

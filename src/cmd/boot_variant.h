@@ -19,12 +19,13 @@ struct us_boot_variant {
 	const char *by; /* a way (boot_ways.h); NULL: the best */
 	uint64_t timeout_ns;
 
-	struct us_plugin_run run;      /* the images, the folder */
-	unsigned way;		       /* enum us_boot_way: a set */
-	struct us_boot_events *events; /* of the host's KVM; NULL: not seen */
-	struct us_plugin_command with; /* the plugin */
-	char **plain;		       /* the command as it is */
-	char **stubbed;		       /* with a stub; NULL: there is none */
+	struct us_plugin_run run;	    /* the images, the folder */
+	unsigned way;			    /* enum us_boot_way: a set */
+	struct us_boot_events *events;	    /* of the host's KVM; NULL: not seen */
+	struct us_plugin_command with;	    /* the plugin */
+	char **plain;			    /* the command as it is */
+	char **stubbed;			    /* with a stub; NULL: there is none */
+	struct us_boot_linux *linux_kernel; /* it is one; NULL: it is not */
 	struct us_boot_plan plan;
 	char vmm[32], file[US_PLUGIN_PATH], stub[US_PLUGIN_PATH];
 	char stub_word[US_PLUGIN_PATH + 32];
@@ -33,12 +34,19 @@ struct us_boot_variant {
 	/* Why not all points are seen; "": all are.  In general; of what KVM does; of
 	 * functions. */
 	char unseen[600], unseen_kvm[600], unseen_code[600];
+	/* Which function is the kernel's first, and how that was found; "": it has one
+	 * of the usual names, or the user says until when. */
+	char first[300];
 	struct us_boot_run *seen;
 	size_t n_seen;
 };
 
 /* Does the command have one of these options, of NULL-terminated names? */
 bool us_boot_variant_has(char *const *argv, const char *const *options);
+/* The image that is booted, as far as that is certain, and the bias of its addresses
+ * (ret_bias may be NULL); NULL: none. */
+const struct us_elf_image *us_boot_variant_kernel(const struct us_boot_variant *v,
+						  uint64_t *ret_bias);
 /* Room for n runs; asked.argv, until and the files are set. */
 US_MUST_CHECK int us_boot_variant_prepare(struct us_boot_variant *v, size_t n,
 					  struct us_err *e);
@@ -69,6 +77,10 @@ US_MUST_CHECK int us_boot_variant_boot_recorded(struct us_boot_variant *v,
 US_MUST_CHECK int us_boot_variant_check(const struct us_boot_variant *v,
 					const struct us_boot_run *run,
 					struct us_err *e);
+/* The same with the plugin, to hear what the kernel calls (us_boot_how.called). */
+US_MUST_CHECK int us_boot_variant_boot_to_search(
+	struct us_boot_variant *v, const struct us_boot_plan *plan,
+	bool (*called)(void *ctx, uint64_t to, bool jump), void *ctx, struct us_err *e);
 /* Accepts a zeroed one. */
 void us_boot_variant_fini(struct us_boot_variant *v);
 

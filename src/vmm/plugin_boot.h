@@ -11,12 +11,16 @@
 
 #include <stdint.h>
 
-#define US_BOOT_MAGIC	  "USBOOT03" /* 8 bytes, no NUL */
+#define US_BOOT_MAGIC	  "USBOOT04" /* 8 bytes, no NUL */
 #define US_MAX_WATCH	  64U
 #define US_WATCH_AT_ONCE  UINT32_MAX
 #define US_MAX_BOOT_POINT 24U
 #define US_MAX_USE	  512U
 #define US_USE_UNKNOWN	  UINT64_MAX
+#define US_WATCH_CODE	  16U	/* bytes of code that are compared */
+#define US_WATCH_EQUAL	  8U	/* so many of them are to be equal: see below */
+#define US_MAX_CALLED	  256U	/* targets of calls and jumps */
+#define US_MAX_FOLLOWED	  8192U /* blocks of code that are followed for them */
 
 enum us_watch_event {
 	US_WATCH_INSN,	/* the instruction at this address */
@@ -31,7 +35,13 @@ struct us_boot_watch {
 	uint32_t point;	  /* what it is for; several may be for the same */
 	/* Counts once one for this point was seen; US_WATCH_AT_ONCE: any time. */
 	uint32_t after;
-	uint32_t reserved;
+	/*
+	 * 0: at this very address.  Else a power of two: a kernel that draws its place
+	 * by lot is somewhere else by a multiple of it, and has most of this code
+	 * there: it writes over some of its instructions when it starts.
+	 */
+	uint32_t period;
+	uint8_t code[US_WATCH_CODE];
 	/* Written by the plugin, when it is seen for the first time: */
 	uint64_t cpu_ns;  /* of the VMM's process */
 	uint64_t insns;	  /* executed before it, by all vCPUs; 0: not known */
@@ -44,6 +54,13 @@ struct us_boot_use {
 	uint64_t
 		address; /* the port; the page's gpa; US_USE_UNKNOWN: not known which */
 	uint64_t n[US_MAX_BOOT_POINT]; /* accesses after this point, before the next */
+};
+
+/* Where the code led that the guest executed from its kernel's entry on. */
+struct us_boot_called {
+	uint64_t to;   /* gva */
+	uint32_t jump; /* it was no call */
+	uint32_t reserved;
 };
 
 struct us_boot_file {
@@ -59,6 +76,11 @@ struct us_boot_file {
 	uint32_t point; /* that was passed last; uniscope writes it as well */
 	uint32_t n_use;
 	struct us_boot_use use[US_MAX_USE];
+	/* Of the first vCPU that comes to a watch of this point, and from then on: to
+	 * where it calls and jumps, each place once.  US_WATCH_AT_ONCE: of none. */
+	uint32_t follow;
+	uint32_t n_called; /* written last */
+	struct us_boot_called called[US_MAX_CALLED];
 };
 
 #endif

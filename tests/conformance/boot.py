@@ -334,8 +334,119 @@ class Boots:
         check("--profile is of one guest" in done.stderr, done.stderr)
 
     def usual_names(self):
-        at, _ = self.moments()
+        at, told = self.moments()
         check("kmain" in at and "first idle" in at, f"{list(at)}")
+        check(told["first_function"] is None, f"{told['first_function']}")
+
+    # ---- A kernel that nobody has seen ----
+
+    def unseen(self, guest, to=b"Xmain", folder="tests/guests", strip=()):
+        """A guest whose kmain has another name; with strip, without more of it."""
+        path = self.us.data(f"unseen-{guest}.elf")
+        with open(self.elf(guest + ".elf", folder), "rb") as f:
+            elf = f.read()
+        with open(path, "wb") as f:
+            f.write(elf.replace(b"\0kmain\0", b"\0" + to + b"\0"))
+        if strip:
+            subprocess.run(["strip", *strip, path], check=True)
+        return path
+
+    def finds(self, name, elf, **more):
+        at, told = self.moments("--by", "plugin", elf=elf, **more)
+        names = [p["name"] for p in told["points"]]
+        check(name in at, f"{names}")
+        check(told["first_function"].startswith(f"{name}: what "), f"{told}")
+        check(names.index("kernel entry") < names.index(name), f"{names}")
+        note(f"{os.path.basename(elf)}: {name}, {at[name]['instructions']['median'] - at['kernel entry'].get('instructions', {'median': 0})['median']} instructions "
+             f"behind the entry")
+
+    def entry_calls(self):
+        """32-bit code calls something if the processor is too old, and leads to 64-bit code
+        in the higher half: what that calls."""
+        self.finds("boot_main", self.unseen("demo"))
+        self.finds("boot_main", self.unseen("demo", strip=("-g",)))
+        if os.path.exists(os.path.join(self.args.build, "tests/guests/shares-pae.elf")):
+            self.finds("boot_main", self.unseen("shares-pae"))
+
+    def entry_calls_elsewhere(self):
+        if self.args.qemu:
+            raise Skip("of this machine's QEMU")
+        for processor, more in (("aarch64", ("-cpu", "max")), ("riscv64", ())):
+            program = f"qemu-system-{processor}"
+            if not shutil.which(program):
+                note(f"{program} is not there")
+                continue
+            self.finds("build_tables", self.unseen(f"counted-{processor}",
+                                                   folder="tests/guests/ports"),
+                       program=program, pc=("-M", "virt", *more, "-m", "64", "-nic",
+                                            "none", "-display", "none"))
+
+    def other_names(self):
+        """In any case, and behind underscores."""
+        for name, told in ((b"KMAIN", "kmain"), (b"_main", "main"), (b"Main_", None)):
+            at, _ = self.moments(elf=self.unseen("leaf", name))
+            check(("boot_main" if told is None else told) in at, f"{name}: {list(at)}")
+
+    def without_symbols(self):
+        """Its entry is all there is, and it is said why."""
+        elf = self.unseen("leaf", strip=("-s",))
+        folder = self.us.data("alone")
+        os.makedirs(folder, exist_ok=True)
+        elf = shutil.move(elf, os.path.join(folder, "k.elf"))
+        with open(elf, "r+b") as f:  # nothing beside it is of its build then
+            head = f.read()
+            at = head.index(b"GNU\0", head.index(b"\x14\0\0\0\x03\0\0\0GNU\0"))
+            f.seek(at + 4)
+            f.write(b"x" * 20)
+        at, told = self.moments(elf=elf)
+        check("kernel entry" in at and "kmain" not in at, f"{list(at)}")
+        check("k.elf has no symbols" in told["first_function"], f"{told}")
+
+    # ---- Against what the guest says itself ----
+
+    def stamps(self, name, *options, vm=()):
+        """(two points of the guest, what it says of its counter at the same)"""
+        log = self.us.data("log")
+        at, _ = self.moments("--until", "truth_init", "--until", "print_truth",
+                             "--until", "serial:TRUTH", *options, elf=self.elf(name),
+                             vm=(*vm, "-chardev", f"stdio,id=s,logfile={log}", "-serial",
+                                 "chardev:s"))
+        with open(log, encoding="utf-8") as f:
+            said = next(json.loads(line[6:]) for line in f if line.startswith("TRUTH {"))
+        check(said["seq"] == 0, f"{said}")
+        return at, said
+
+    def own_clock(self):
+        """Where instructions are the clock: to the instruction, but for those between a
+        function's first one and where it reads the counter."""
+        at, said = self.stamps("leaf.elf", vm=CLOCK)
+        insns = [at[n]["instructions"]["median"] for n in ("truth_init", "print_truth")]
+        ticks = said["total"] / NS_OF_INSN
+        note(f"{insns[1] - insns[0]} instructions, the guest says {ticks}")
+        check(abs(insns[1] - insns[0] - ticks) < 2000, f"{insns} and {said['total']}")
+
+    def own_counter(self):
+        """The guest's counter against the host's clock: 1 ms or 2 %.  Somebody may come
+        between the two on a busy host, so the best of several boots counts."""
+        best = 1e9
+        for _ in range(6):
+            at, said = self.stamps("leaf.elf")
+            ours, = (b - a for a, b in zip(at["truth_init"]["runs_ns"],
+                                           at["print_truth"]["runs_ns"]))
+            theirs = said["total"] * 1e9 / said["tsc_hz"]
+            note(f"{ours / 1e6:.3f} ms, the guest says {theirs / 1e6:.3f} ms")
+            best = min(best, abs(ours - theirs) / max(1e6, 0.02 * theirs))
+            if best <= 1:
+                return
+        check(False, f"{best:.1f} times as far as 1 ms or 2 %")
+
+    def sums(self):
+        """Phases are the whole, in each run."""
+        told = self.boot("--json", "--no-cost", "-n", "1", "--until", "kmain")
+        points = told["points"]
+        whole = points[-1]["runs_ns"][0] - points[0]["runs_ns"][0]
+        phases = sum(p["phase_ns"]["median"] for p in points[1:])
+        check(abs(phases - whole) <= 1, f"{phases} and {whole}")
 
     def another_processor(self):
         elf = self.elf("counted-aarch64.elf", "tests/guests/ports")
@@ -440,6 +551,13 @@ class Boots:
         point("the same instruction each time, and in a trace", self.same_by_clock)
         point("what watching costs is told", self.cost)
         point("a first function is found by itself", self.usual_names)
+        point("other names of first functions", self.other_names)
+        point("what an entry calls is found", self.entry_calls)
+        point("and on other processors", self.entry_calls_elsewhere)
+        point("a kernel without symbols", self.without_symbols)
+        point("phases are the whole", self.sums)
+        point("as the guest's own clock says", self.own_clock)
+        point("as the guest's counter says", self.own_counter)
         point("another processor", self.another_processor)
         point("the same points by breakpoints", self.by_breakpoints)
         point("variants are compared", self.compares)

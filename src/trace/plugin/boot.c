@@ -2,6 +2,7 @@
 /* boot.c: see boot.h. */
 #include "trace/plugin/boot.h"
 
+#include "trace/plugin/arch.h"
 #include "trace/plugin/devices.h"
 #include "trace/plugin/phases.h"
 #include "trace/plugin/translate.h"
@@ -25,6 +26,8 @@ static uint64_t first_pc;	 /* of the guest's first block */
 static bool has_first;
 static bool with_devices;
 static struct qemu_plugin_scoreboard *score;
+static const struct us_plugin_arch *arch; /* NULL: not known */
+static unsigned api;
 
 static uint64_t now_of(clockid_t clock)
 {
@@ -74,6 +77,108 @@ static void note(struct us_boot_watch *w, unsigned vcpu, uint64_t before)
 	__atomic_store_n(&w->wall_ns, wall, __ATOMIC_RELEASE);
 }
 
+/* ---- Where the kernel's entry leads ---- */
+
+static struct {
+	bool on;       /* it is asked for, and the entry was executed */
+	unsigned vcpu; /* by this one */
+	unsigned n_block;
+	bool pending, jump; /* the next block is what was called, or jumped to */
+} led;
+
+static void note_called(uint64_t to, bool jump)
+{
+	uint32_t n = file->n_called;
+	for (uint32_t i = 0; i < n && i < US_MAX_CALLED; i++)
+		if (file->called[i].to == to && file->called[i].jump == jump)
+			return;
+	if (n >= US_MAX_CALLED)
+		return;
+	file->called[n] = (struct us_boot_called){ .to = to, .jump = jump };
+	__atomic_store_n(&file->n_called, n + 1, __ATOMIC_RELEASE);
+}
+
+static void on_block(unsigned i, void *pc)
+{
+	if (!led.on || i != led.vcpu || !led.pending)
+		return;
+	led.pending = false;
+	note_called((uintptr_t)pc, led.jump);
+}
+
+static void pend(unsigned i, bool jump)
+{
+	if (!led.on || i != led.vcpu)
+		return;
+	led.pending = true;
+	led.jump = jump;
+}
+
+static void on_call(unsigned i, void *data)
+{
+	(void)data;
+	pend(i, false);
+}
+
+static void on_jump(unsigned i, void *data)
+{
+	(void)data;
+	pend(i, true);
+}
+
+static void begin_path(unsigned i, const struct us_boot_watch *w)
+{
+	if (led.on || file->follow == US_WATCH_AT_ONCE || w->point != file->follow)
+		return;
+	led.vcpu = i;
+	led.on = true;
+}
+
+static const uint8_t *code_of(const struct qemu_plugin_insn *insn, uint8_t *copy,
+			      size_t n)
+{
+	if (api < 3) /* it gives the bytes themselves */
+		return (const uint8_t *)qemu_plugin_insn_data(insn, NULL, 0);
+	return qemu_plugin_insn_data(insn, copy, n) >= n ? copy : NULL;
+}
+
+static bool has_entry(struct qemu_plugin_tb *tb, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (unsigned k = 0; k < n_watch; k++)
+			if (file->watch[k].point == file->follow &&
+			    file->watch[k].address ==
+				    qemu_plugin_insn_vaddr(
+					    qemu_plugin_tb_get_insn(tb, i)))
+				return true;
+	return false;
+}
+
+/* A block ends with what leads out of it. */
+static void follow_block(struct qemu_plugin_tb *tb, size_t n)
+{
+	struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, n - 1);
+	uint64_t pc = qemu_plugin_insn_vaddr(last);
+	size_t size = qemu_plugin_insn_size(last);
+	uint8_t copy[US_MAX_INSN];
+	struct us_flow_insn f;
+	if (!arch || file->follow == US_WATCH_AT_ONCE || size > sizeof(copy) ||
+	    !(led.on || has_entry(tb, n)) || led.n_block == US_MAX_FOLLOWED)
+		return;
+	led.n_block++;
+	uint64_t start = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS,
+					     (void *)(uintptr_t)start);
+	const uint8_t *code = code_of(last, copy, size);
+	if (!code)
+		return;
+	arch->flow(code, size, pc, &f);
+	if (f.flow == US_FLOW_CALL || f.flow == US_FLOW_JUMP)
+		qemu_plugin_register_vcpu_insn_exec_cb(
+			last, f.flow == US_FLOW_CALL ? on_call : on_jump,
+			QEMU_PLUGIN_CB_NO_REGS, NULL);
+}
+
 /* ---- What QEMU calls when the guest comes there ---- */
 
 /* The number of a watch, and how many instructions of its block are still to come:
@@ -88,7 +193,9 @@ static void *place(unsigned k, size_t rest)
 static void on_place(unsigned i, void *data)
 {
 	uintptr_t at = (uintptr_t)data;
-	note(&file->watch[at >> REST_BITS], i, at & ((1U << REST_BITS) - 1));
+	struct us_boot_watch *w = &file->watch[at >> REST_BITS];
+	note(w, i, at & ((1U << REST_BITS) - 1));
+	begin_path(i, w);
 }
 
 /* Each time, for as long as it is there. */
@@ -151,6 +258,47 @@ static bool is_start(uint64_t pc, size_t i)
 	return pc == first_pc;
 }
 
+/* The code of an instruction and of those behind it, as far as they are in the block.
+ */
+static size_t code_from(struct qemu_plugin_tb *tb, size_t i, size_t n,
+			uint8_t ret[static US_WATCH_CODE])
+{
+	size_t got = 0;
+	for (; i < n && got < US_WATCH_CODE; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		size_t size = qemu_plugin_insn_size(insn);
+		uint8_t copy[US_MAX_INSN];
+		const uint8_t *code = size <= sizeof(copy) ? code_of(insn, copy, size)
+							   : NULL;
+		if (!code)
+			break;
+		if (size > US_WATCH_CODE - got)
+			size = US_WATCH_CODE - got;
+		memcpy(ret + got, code, size);
+		got += size;
+	}
+	return got;
+}
+
+/* Most of it is as expected: what a block lacks counts as equal. */
+static bool is_code(struct qemu_plugin_tb *tb, size_t i, size_t n,
+		    const struct us_boot_watch *w)
+{
+	uint8_t code[US_WATCH_CODE];
+	size_t got = code_from(tb, i, n, code), equal = 0;
+	for (size_t k = 0; k < got; k++)
+		equal += code[k] == w->code[k];
+	return equal && equal + US_WATCH_CODE - got >= US_WATCH_EQUAL;
+}
+
+static bool is_place(struct qemu_plugin_tb *tb, size_t i, size_t n, uint64_t pc,
+		     const struct us_boot_watch *w)
+{
+	if (!w->period)
+		return w->address == pc;
+	return !((w->address ^ pc) & (w->period - 1)) && is_code(tb, i, n, w);
+}
+
 static void watch_insn(struct qemu_plugin_tb *tb, size_t i, size_t n)
 {
 	struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
@@ -161,7 +309,8 @@ static void watch_insn(struct qemu_plugin_tb *tb, size_t i, size_t n)
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_start,
 							       QEMU_PLUGIN_CB_NO_REGS,
 							       place(k, n - i));
-		if (w->event == US_WATCH_INSN && w->address == pc && !is_seen(w))
+		if (w->event == US_WATCH_INSN && !is_seen(w) &&
+		    is_place(tb, i, n, pc, w))
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_place,
 							       QEMU_PLUGIN_CB_NO_REGS,
 							       place(k, n - i));
@@ -173,6 +322,8 @@ void us_boot_translate(struct qemu_plugin_tb *tb)
 	size_t n = qemu_plugin_tb_n_insns(tb);
 	for (size_t i = 0; i < n; i++)
 		watch_insn(tb, i, n);
+	if (n)
+		follow_block(tb, n);
 }
 
 static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -210,24 +361,30 @@ static int map_file(const char *path)
 	return whole ? 0 : -EBADMSG;
 }
 
-int us_boot_start_beside(const qemu_info_t *info, const char *path, const char *phases)
+static int begin(const qemu_info_t *info, const char *path)
 {
 	int r = map_file(path);
 	if (r < 0)
 		return r;
-	file->api = (uint32_t)info->version.cur;
+	api = (unsigned)info->version.cur;
+	file->api = api;
+	arch = us_plugin_arch_find(info->target_name);
 	n_vcpu = (unsigned)info->system.max_vcpus;
-	return us_phases_start(phases);
+	return 0;
+}
+
+int us_boot_start_beside(const qemu_info_t *info, const char *path, const char *phases)
+{
+	int r = begin(info, path);
+	return r < 0 ? r : us_phases_start(phases);
 }
 
 int us_boot_start(qemu_plugin_id_t id, const qemu_info_t *info, const char *path,
 		  bool devices)
 {
-	int r = map_file(path);
+	int r = begin(info, path);
 	if (r < 0)
 		return r;
-	file->api = (uint32_t)info->version.cur;
-	n_vcpu = (unsigned)info->system.max_vcpus;
 	if (qemu_plugin_scoreboard_new)
 		score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
 	if (devices)

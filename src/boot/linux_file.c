@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* linux_file.c: see linux_file.h. */
+#include "boot/linux_file.h"
+
+#include "base/cleanup.h"
+#include "boot/entry_path.h"
+#include "linux/kallsyms.h"
+#include "symbol/elf_file.h"
+#include "symbol/payload.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Documentation/arch/x86/boot.rst */
+#define HEADER_END   0x250U
+#define HEADER_MAGIC 0x202U
+#define CODE32_START 0x214U
+#define LOADED_HIGH  0x211U /* bit 0 */
+#define RELOCATABLE  0x234U
+
+struct us_boot_linux {
+	struct us_elf_file elf;
+	struct us_kallsyms symbols;
+	uint64_t entry;
+	bool moves;
+	char why[200];
+};
+
+static bool read_elf(void *ctx, us_gva va, void *buf, size_t len)
+{
+	const struct us_elf_file *f = ctx;
+	size_t n;
+	const uint8_t *p = us_boot_code_at(f, va, &n);
+	if (!p)
+		return false;
+	memset(buf, 0, len);
+	memcpy(buf, p, n < len ? n : len);
+	return true;
+}
+
+/* Its loaded part in the upper half: per-CPU data are linked at 0. */
+static bool span(const struct us_elf_file *f, us_gva *ret_start, uint64_t *ret_size)
+{
+	us_gva start = UINT64_MAX, end = 0;
+	for (size_t i = 0; i < f->n_segment; i++) {
+		const struct us_elf_segment *s = &f->segment[i];
+		if (s->type != PT_LOAD || s->vaddr < US_LINUX_MAP_START || !s->filesz)
+			continue;
+		start = s->vaddr < start ? s->vaddr : start;
+		end = s->vaddr + s->filesz > end ? s->vaddr + s->filesz : end;
+	}
+	*ret_start = start;
+	*ret_size = end - start;
+	return start < end;
+}
+
+static int read_symbols(struct us_boot_linux *l, struct us_err *e)
+{
+	const struct us_linux_memory memory = { .read = read_elf, .ctx = &l->elf };
+	struct us_linux_image image;
+	us_gva start;
+	uint64_t size;
+	if (!span(&l->elf, &start, &size))
+		return us_fail(e, -EBADMSG, "no Linux is packed in it");
+	int r = us_linux_image_init(&image, start, size, &memory);
+	if (r < 0)
+		return us_fail(e, r, "its kernel has %llu bytes",
+			       (unsigned long long)size);
+	r = us_kallsyms_read(&image, &l->symbols, e);
+	us_linux_image_fini(&image);
+	return r;
+}
+
+static int unpack(struct us_boot_linux *l, const uint8_t *bytes, size_t n,
+		  struct us_err *e)
+{
+	char path[32];
+	_cleanup_close_ int fd = us_payload_unpack(bytes, n);
+	if (fd < 0)
+		return us_fail(e, fd, "%s",
+			       fd == -ENOTSUP || fd == -ENOENT
+				       ? "no kernel is packed in it in a known way"
+				       : strerror(-fd));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	int r = us_elf_file_open(path, &l->elf, e);
+	return r < 0 ? r : read_symbols(l, e);
+}
+
+static uint32_t number(const uint8_t *p)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static int read_image(struct us_boot_linux *l, const uint8_t *bytes, size_t n,
+		      struct us_err *e)
+{
+	if (n < HEADER_END || memcmp(bytes + HEADER_MAGIC, "HdrS", 4) != 0 ||
+	    !(bytes[LOADED_HIGH] & 1))
+		return us_fail(e, -ENOENT, "no boot image of Linux");
+	l->entry = number(bytes + CODE32_START);
+	l->moves = l->moves && bytes[RELOCATABLE];
+	if (unpack(l, bytes, n, e) < 0)
+		snprintf(l->why, sizeof(l->why), "%.199s", e->msg);
+	return 0;
+}
+
+int us_boot_linux_open(const char *path, bool moves, struct us_boot_linux **ret,
+		       struct us_err *e)
+{
+	struct stat st;
+	*ret = NULL;
+	_cleanup_close_ int fd = open(path,
+				      O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size < HEADER_END || (uint64_t)st.st_size > US_PAYLOAD_MOST)
+		return us_fail(e, -ENOENT, "%s is no boot image of Linux", path);
+	size_t n = (size_t)st.st_size;
+	void *p = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return us_fail(e, -errno, "read %s: %s", path, strerror(errno));
+	struct us_boot_linux *l = calloc(1, sizeof(*l));
+	int r = l ? 0 : us_fail(e, -ENOMEM, "out of memory");
+	if (l) {
+		l->moves = moves;
+		r = read_image(l, p, n, e);
+	}
+	munmap(p, n);
+	if (r < 0) {
+		us_boot_linux_close(l);
+		return us_wrap(e, "%s", path);
+	}
+	*ret = l;
+	return 0;
+}
+
+void us_boot_linux_close(struct us_boot_linux *l)
+{
+	if (!l)
+		return;
+	us_kallsyms_fini(&l->symbols);
+	us_elf_file_close(&l->elf);
+	free(l);
+}
+
+const char *us_boot_linux_why(const struct us_boot_linux *l)
+{
+	return l->why;
+}
+
+bool us_boot_linux_moves(const struct us_boot_linux *l)
+{
+	return l->moves;
+}
+
+uint64_t us_boot_linux_entry(const struct us_boot_linux *l)
+{
+	return l->entry;
+}
+
+uint64_t us_boot_linux_function(const struct us_boot_linux *l, const char *name)
+{
+	const struct us_kallsym *s = us_kallsyms_named(&l->symbols, name);
+	return s && us_kallsym_is_code(s) ? s->addr : 0;
+}
+
+void us_boot_linux_each(const struct us_boot_linux *l,
+			void (*visit)(void *ctx, const char *name), void *ctx)
+{
+	for (size_t i = 0; i < l->symbols.n; i++)
+		if (us_kallsym_is_code(&l->symbols.v[i]))
+			visit(ctx, us_kallsym_name(&l->symbols, &l->symbols.v[i]));
+}
+
+bool us_boot_linux_code(const struct us_boot_linux *l, uint64_t address, uint8_t *ret,
+			size_t n)
+{
+	size_t got;
+	const uint8_t *p = us_boot_code_at(&l->elf, address, &got);
+	if (!p || got < n)
+		return false;
+	memcpy(ret, p, n);
+	return true;
+}

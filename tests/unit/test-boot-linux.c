@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Boot images of Linux that are none, or are broken: each says so.  Real ones are in
+ * conformance/boot_kernels.py. */
+#include "unit.h"
+
+#include "boot/linux_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[64];
+static uint8_t image[4096];
+
+static void put_file(size_t n)
+{
+	strcpy(path, "/tmp/uniscope-test-XXXXXX");
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, image, n), n);
+	close(fd);
+}
+
+static struct us_boot_linux *take(bool moves, int code)
+{
+	struct us_boot_linux *l;
+	struct us_err e = { 0 };
+	assert_int_equal(us_boot_linux_open(path, moves, &l, &e), code);
+	unlink(path);
+	return l;
+}
+
+static void others_are_none(void **state)
+{
+	(void)state;
+	put_file(0);
+	assert_null(take(true, -ENOENT));
+	put_file(100);
+	assert_null(take(true, -ENOENT));
+	memset(image, 0, sizeof(image));
+	put_file(sizeof(image));
+	assert_null(take(true, -ENOENT));
+	strcpy(path, "/tmp");
+	assert_null(take(true, -ENOENT));
+	strcpy(path, "/nowhere/at/all");
+	assert_null(take(true, -ENOENT));
+	strcpy(path, "/dev/zero");
+	assert_null(take(true, -ENOENT));
+}
+
+static void make_header(void)
+{
+	static const uint8_t start[] = { 0, 0, 0x10, 0 };
+	memset(image, 0, sizeof(image));
+	image[0x1f1] = 1;
+	memcpy(image + 0x202, "HdrS", 4);
+	image[0x211] = 1;
+	memcpy(image + 0x214, start, sizeof(start));
+	image[0x234] = 1;
+}
+
+static void an_entry_is_known_without_functions(void **state)
+{
+	(void)state;
+	make_header();
+	put_file(sizeof(image));
+	struct us_boot_linux *l = take(true, 0);
+	assert_non_null(l);
+	assert_int_equal(us_boot_linux_entry(l), 0x100000);
+	assert_true(us_boot_linux_moves(l));
+	assert_true(us_boot_linux_why(l)[0]);
+	assert_int_equal(us_boot_linux_function(l, "start_kernel"), 0);
+	us_boot_linux_close(l);
+	/* nokaslr; and one that cannot move. */
+	put_file(sizeof(image));
+	l = take(false, 0);
+	assert_false(us_boot_linux_moves(l));
+	us_boot_linux_close(l);
+	image[0x234] = 0;
+	put_file(sizeof(image));
+	l = take(true, 0);
+	assert_false(us_boot_linux_moves(l));
+	us_boot_linux_close(l);
+}
+
+/* Sizes and offsets that lead out of the file, and what is no ELF file. */
+static void hostile_headers_are_harmless(void **state)
+{
+	static const uint8_t lz4[] = { 2, 0x21, 0x4c, 0x18, 6,	 0,   0,
+				       0, 0x50, 'h',  'e',  'l', 'l', 'o' };
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		make_header();
+		memset(image + 0x248, i == 0 ? 0xff : 0, 4);
+		memset(image + 0x24c, i == 1 ? 0xff : 0x7f, 4);
+		if (i == 2)
+			memcpy(image + 1024, lz4, sizeof(lz4));
+		put_file(sizeof(image));
+		struct us_boot_linux *l = take(true, 0);
+		assert_non_null(l);
+		assert_true(us_boot_linux_why(l)[0]);
+		us_boot_linux_close(l);
+	}
+	us_boot_linux_close(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(others_are_none),
+		cmocka_unit_test(an_entry_is_known_without_functions),
+		cmocka_unit_test(hostile_headers_are_harmless),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
