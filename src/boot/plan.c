@@ -213,7 +213,8 @@ bool us_boot_is_seen(const struct us_boot_point *p, unsigned ways)
 		PLUGIN = US_BOOT_BY_PLUGIN,
 		BREAKPOINTS = US_BOOT_BY_BREAKPOINTS,
 		EVENTS = US_BOOT_BY_EVENTS,
-		SAMPLES = US_BOOT_BY_SAMPLES
+		SAMPLES = US_BOOT_BY_SAMPLES,
+		TRACE = US_BOOT_BY_TRACE
 	};
 	static const unsigned by[] = {
 		[US_BOOT_VM] = EVENTS,
@@ -223,7 +224,7 @@ bool us_boot_is_seen(const struct us_boot_point *p, unsigned ways)
 		[US_BOOT_ENTRY] = PLUGIN | BREAKPOINTS | SAMPLES,
 		[US_BOOT_SYMBOL] = PLUGIN | BREAKPOINTS | SAMPLES,
 		[US_BOOT_PORT] = EVENTS,
-		[US_BOOT_DEVICE] = EVENTS,
+		[US_BOOT_DEVICE] = EVENTS | TRACE,
 		[US_BOOT_IDLE] = PLUGIN | EVENTS,
 	};
 	if (p->period) /* where it runs is known in the guest alone */
@@ -249,6 +250,8 @@ const char *us_boot_way_name(enum us_boot_way way)
 		return "KVM";
 	case US_BOOT_BY_SAMPLES:
 		return "samples";
+	case US_BOOT_BY_TRACE:
+		return "QEMU's trace";
 	default:
 		return "output";
 	}

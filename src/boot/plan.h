@@ -63,6 +63,7 @@ enum us_boot_way {
 	US_BOOT_BY_PLUGIN = 1 << 1,	 /* of QEMU's TCG */
 	US_BOOT_BY_EVENTS = 1 << 2,	 /* of any VMM: what the host's KVM does */
 	US_BOOT_BY_SAMPLES = 1 << 3,	 /* functions that are on the stack */
+	US_BOOT_BY_TRACE = 1 << 4,	 /* of QEMU: its trace of virtio devices */
 };
 /* ways: a set. */
 bool us_boot_is_seen(const struct us_boot_point *p, unsigned ways);

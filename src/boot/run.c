@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "boot/breakpoints.h"
+#include "boot/device_trace.h"
 #include "vmm/launch.h"
 #include "vmm/plugin_boot.h"
 
@@ -30,7 +31,8 @@ struct booting {
 	unsigned n_watch;
 	uint32_t n_called;		  /* that were told */
 	struct us_boot_breakpoints *stub; /* NULL: none, or not yet */
-	bool sampling;			  /* the sampler has begun */
+	struct us_boot_trace trace;
+	bool sampling; /* the sampler has begun */
 	/* For how long we have held the guest. */
 	struct {
 		uint64_t at_ns, ns;
@@ -216,6 +218,15 @@ static void read_file(struct booting *b)
 						       .way = US_BOOT_BY_PLUGIN });
 	}
 	read_called(b);
+}
+
+/* ---- What QEMU traces ---- */
+
+/* KVM sees more: devices that are not virtio. */
+static void hear_trace(struct booting *b)
+{
+	if (us_boot_trace_hear(&b->trace) && !b->how->events)
+		pass_now(b, US_BOOT_DEVICE, us_now_ns(), US_BOOT_BY_TRACE);
 }
 
 /* ---- What is seen of the host's KVM ---- */
@@ -455,14 +466,25 @@ static bool is_over(struct booting *b)
 	return now - b->start_ns >= b->how->timeout_ns;
 }
 
+static void tell_done(const struct booting *b)
+{
+	size_t device = us_boot_point_of(b->plan, US_BOOT_DEVICE);
+	if (b->how->done && b->run->whole && device != SIZE_MAX &&
+	    b->run->at[device].way == US_BOOT_BY_TRACE)
+		b->how->done(b->how->done_ctx);
+}
+
 static int wait_for_end(struct booting *b, struct us_err *e)
 {
 	for (;;) {
 		int stub = b->stub ? us_boot_breakpoints_fd(b->stub) : -1, r = 0;
 		struct pollfd p[] = { { .fd = b->out, .events = POLLIN },
 				      { .fd = b->error, .events = POLLIN },
-				      { .fd = stub, .events = POLLIN } };
-		(void)poll(p, 3, POLL_MS);
+				      { .fd = stub, .events = POLLIN },
+				      { .fd = b->trace.fd, .events = POLLIN } };
+		(void)poll(p, 4, POLL_MS);
+		if (p[3].revents)
+			hear_trace(b);
 		if (b->how->stub && !b->stub)
 			r = connect_stub(b, e);
 		else if (p[2].revents)
@@ -484,6 +506,7 @@ static int wait_for_end(struct booting *b, struct us_err *e)
 			if (!b->run->whole && b->how->late)
 				b->how->late(b->how->late_ctx,
 					     us_launch_pid(b->launch));
+			tell_done(b);
 			return 0;
 		}
 		if (b->how->stopped())
@@ -533,9 +556,12 @@ int us_boot_run(const struct us_boot_plan *p, const struct us_boot_how *how,
 		.run = ret,
 		.out = -1,
 		.error = -1,
+		.trace = { .fd = -1 },
 	};
 	memset(ret, 0, sizeof(*ret));
 	int r = make_file(&b, e);
+	if (r == 0 && how->trace)
+		r = us_boot_trace_open(&b.trace, how->trace, e);
 	if (r == 0)
 		r = begin_events(&b, e);
 	if (r == 0)
@@ -550,6 +576,7 @@ int us_boot_run(const struct us_boot_plan *p, const struct us_boot_how *how,
 		how->sampler->end(how->sampler->ctx);
 	us_launch_close(b.launch);
 	us_boot_breakpoints_close(b.stub);
+	us_boot_trace_close(&b.trace);
 	read_file(&b);
 	read_events(&b);
 	if (how->events) {

@@ -57,6 +57,7 @@ struct us_boot_how {
 	unsigned ways;	   /* enum us_boot_way: a set */
 	char *const *argv; /* the command, with all that is added to it */
 	const char *file;  /* of vmm/plugin_boot.h, is made; NULL: there is no plugin */
+	const char *trace; /* of device_trace.h, is made; NULL: there is none */
 	const char *stub;  /* the path of its GDB stub, for breakpoints; NULL: none */
 	struct us_boot_events *events;	       /* of the host's KVM; NULL: not seen */
 	struct us_boot_code code;	       /* the kernel's */
@@ -76,6 +77,10 @@ struct us_boot_how {
 	/* The time is over, the VMM still there; NULL: nothing is done about it. */
 	void (*late)(void *ctx, pid_t pid);
 	void *late_ctx;
+	/* All that is wanted was passed, and a device used by QEMU's trace; the VMM is
+	 * still there. NULL: nothing. */
+	void (*done)(void *ctx);
+	void *done_ctx;
 };
 
 /* 0, also if it came to no end in time (ret->whole); -EINTR: stopped; others: it could

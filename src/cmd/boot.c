@@ -140,6 +140,9 @@ static int show(const struct boot *b, struct us_err *e)
 				    .unseen = v->unseen,
 				    .unseen_kvm = v->unseen_kvm,
 				    .unseen_code = v->unseen_code,
+				    .unseen_device = v->unseen_device,
+				    .device = v->device,
+				    .n_device = v->n_device,
 				    .first = v->first,
 				    .n_alone = b->n_alone,
 				    .profile = b->set->profile ? &b->profile : NULL };

@@ -99,6 +99,8 @@ static const char *why_missed(const struct us_boot_report *r,
 {
 	if (p->kind == US_BOOT_SERIAL)
 		return " (nothing came to standard output: -serial stdio)";
+	if (p->kind == US_BOOT_DEVICE && r->way & US_BOOT_BY_TRACE)
+		return " (of virtio)";
 	if (p->kind == US_BOOT_SYMBOL && r->way & US_BOOT_BY_SAMPLES)
 		return " (on no stack that was sampled: it is too short)";
 	return "";
@@ -110,6 +112,8 @@ static const char *why_unseen(const struct us_boot_report *r, enum us_boot_kind 
 	bool code = kind == US_BOOT_SECTOR || kind == US_BOOT_ENTRY ||
 		    kind == US_BOOT_SYMBOL;
 	const char *why = code ? r->unseen_code : r->unseen_kvm;
+	if (kind == US_BOOT_DEVICE && r->unseen_device[0])
+		return r->unseen_device;
 	return why[0] ? why : r->unseen;
 }
 
@@ -169,6 +173,9 @@ void us_boot_print(const struct us_boot_report *r)
 		print_row(r, i);
 	puts("");
 	us_boot_print_exits(r->run, r->n, r->profile != NULL);
+	if (r->n_device)
+		printf("first device use: %s%s\n", r->n_device > 1 ? "one of " : "",
+		       r->device);
 	if (r->first[0]) {
 		char text[300];
 		us_printable(text, sizeof(text), r->first);
@@ -225,6 +232,7 @@ void us_boot_print_json(const struct us_boot_report *r)
 	us_json_str(&j, "unseen", r->unseen[0] ? r->unseen : NULL);
 	us_json_str(&j, "unseen_kvm", r->unseen_kvm[0] ? r->unseen_kvm : NULL);
 	us_json_str(&j, "unseen_functions", r->unseen_code[0] ? r->unseen_code : NULL);
+	us_json_str(&j, "device", r->n_device ? r->device : NULL);
 	us_json_str(&j, "first_function", r->first[0] ? r->first : NULL);
 	us_json_array(&j, "points");
 	for (size_t i = 0; i < r->summary.n; i++)

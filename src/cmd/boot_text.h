@@ -15,8 +15,10 @@ struct us_boot_report {
 	const char *vmm;
 	unsigned way; /* enum us_boot_way: a set */
 	/* Why not all points are seen; "": all are.  In general; of what KVM does; of
-	 * functions. */
-	const char *unseen, *unseen_kvm, *unseen_code;
+	 * functions; of devices. */
+	const char *unseen, *unseen_kvm, *unseen_code, *unseen_device;
+	const char *device; /* names, of n_device; "": not known */
+	size_t n_device;
 	const struct us_boot_profile *profile; /* NULL: none */
 	const char *first; /* of the kernel's first function; "": nothing to say */
 	/* How much later the first serial byte comes because it was watched. */

@@ -3,6 +3,7 @@
 #include "cmd/boot_variant.h"
 
 #include "boot/linux_file.h"
+#include "cmd/boot_virtio.h"
 #include "cmd/boot_first.h"
 #include "cmd/boot_late.h"
 #include "cmd/boot_samples.h"
@@ -74,7 +75,7 @@ static int make_plain(struct us_boot_variant *v, struct us_err *e)
 		 v->monitor);
 	v->plain[n++] = (char *)(uintptr_t) "-qmp";
 	v->plain[n++] = v->monitor_word;
-	return 0;
+	return us_boot_virtio_command(v, e);
 }
 
 /* Is a word of the command, or in one of them, this? */
@@ -237,6 +238,8 @@ static void unlink_sockets(const struct us_boot_variant *v)
 		unlink(v->stub);
 	if (v->monitor[0])
 		unlink(v->monitor);
+	if (v->trace[0])
+		unlink(v->trace);
 }
 
 static int boot_sampled(struct us_boot_variant *v, const struct us_boot_plan *plan,
@@ -286,6 +289,8 @@ static struct us_boot_how make_how(struct us_boot_variant *v,
 		.passed = recorded ? recorded->passed : NULL,
 		.passed_ctx = recorded ? recorded->ctx : NULL,
 		.uses = recorded ? recorded->uses : NULL,
+		.done = us_boot_virtio_ask,
+		.done_ctx = v,
 	};
 	const struct us_elf_image *kernel = us_boot_variant_kernel(v, NULL);
 	if (kernel)
@@ -299,6 +304,8 @@ static struct us_boot_how make_how(struct us_boot_variant *v,
 		how.argv = v->stubbed;
 		how.stub = v->stub;
 	}
+	if (how.argv != v->plain && v->traced)
+		how.trace = v->trace;
 	return how;
 }
 
@@ -311,6 +318,7 @@ static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
 		if (v->stubbed) {
 			how.argv = v->stubbed;
 			how.stub = v->stub;
+			how.trace = v->traced ? v->trace : NULL;
 		}
 		return boot_sampled(v, plan, &how, recorded, ret, e);
 	}
@@ -385,6 +393,7 @@ void us_boot_variant_fini(struct us_boot_variant *v)
 	us_plugin_run_fini(&v->run);
 	free(v->with.argv);
 	free(v->plain);
+	free(v->traced);
 	free(v->stubbed);
 	free(v->seen);
 }

@@ -24,16 +24,21 @@ struct us_boot_variant {
 	struct us_boot_events *events;	    /* of the host's KVM; NULL: not seen */
 	struct us_plugin_command with;	    /* the plugin */
 	char **plain;			    /* the command as it is */
+	char **traced;			    /* with a trace of devices; NULL: without */
 	char **stubbed;			    /* with a stub; NULL: there is none */
 	struct us_boot_linux *linux_kernel; /* it is one; NULL: it is not */
 	struct us_boot_plan plan;
 	char vmm[32], file[US_PLUGIN_PATH], stub[US_PLUGIN_PATH];
+	char trace[US_PLUGIN_PATH]; /* a pipe; "": there is none */
 	char stub_word[US_PLUGIN_PATH + 32];
 	char monitor[US_PLUGIN_PATH]; /* of QEMU, for who looks where its guest is */
 	char monitor_word[US_PLUGIN_PATH + 32];
 	/* Why not all points are seen; "": all are.  In general; of what KVM does; of
-	 * functions. */
-	char unseen[600], unseen_kvm[600], unseen_code[600];
+	 * functions; of devices. */
+	char unseen[600], unseen_kvm[600], unseen_code[600], unseen_device[100];
+	/* The virtio devices that the guest used, in a boot that came to its end. */
+	char device[200];
+	size_t n_device;
 	/* Which function is the kernel's first, and how that was found; "": it has one
 	 * of the usual names, or the user says until when. */
 	char first[300];

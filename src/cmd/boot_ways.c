@@ -12,13 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the plugin or a stub is added to. */
+static char **base_of(const struct us_boot_variant *v)
+{
+	return v->traced ? v->traced : v->plain;
+}
+
 static int make_plugin(struct us_boot_variant *v, struct us_err *e)
 {
 	v->with.verb = "see";
 	v->with.dir = v->run.dir;
 	v->with.boot = true;
 	us_plugin_run_path(&v->run, "boot", v->file);
-	return us_plugin_command_make(&v->with, v->plain, e);
+	return us_plugin_command_make(&v->with, base_of(v), e);
 }
 
 /* The VMM waits for us before the guest's first instruction. */
@@ -31,12 +37,12 @@ static int make_stub(struct us_boot_variant *v, struct us_err *e)
 			       v->vmm);
 	if (us_boot_variant_has(v->plain, decided))
 		return us_fail(e, -ENOTSUP, "the command has a -gdb or -S of its own");
-	while (v->plain[n])
+	while (base_of(v)[n])
 		n++;
 	v->stubbed = calloc(n + 4, sizeof(*v->stubbed));
 	if (!v->stubbed)
 		return us_fail(e, -ENOMEM, "out of memory");
-	memcpy(v->stubbed, v->plain, n * sizeof(*v->plain));
+	memcpy(v->stubbed, base_of(v), n * sizeof(*v->stubbed));
 	us_plugin_run_path(&v->run, "stub", v->stub);
 	snprintf(v->stub_word, sizeof(v->stub_word), "unix:%s,server=on,wait=off",
 		 v->stub);
@@ -148,7 +154,7 @@ bool us_boot_ways_fall_back(struct us_boot_variant *v, const struct us_err *e)
 	return true;
 }
 
-int us_boot_ways_choose(struct us_boot_variant *v, struct us_err *e)
+static int choose(struct us_boot_variant *v, struct us_err *e)
 {
 	static const struct {
 		const char *name;
@@ -175,4 +181,12 @@ int us_boot_ways_choose(struct us_boot_variant *v, struct us_err *e)
 	return us_fail(e, -EINVAL,
 		       "--by %s: must be plugin, breakpoints, samples, kvm or output",
 		       v->by);
+}
+
+int us_boot_ways_choose(struct us_boot_variant *v, struct us_err *e)
+{
+	int r = choose(v, e);
+	if (r == 0 && v->traced && (v->with.argv || v->stubbed))
+		v->way |= US_BOOT_BY_TRACE;
+	return r;
 }

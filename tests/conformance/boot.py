@@ -402,6 +402,30 @@ class Boots:
         check("kernel entry" in at and "kmain" not in at, f"{list(at)}")
         check("k.elf has no symbols" in told["first_function"], f"{told}")
 
+    # ---- Devices ----
+
+    def disk(self):
+        path = self.us.data("disk")
+        with open(path, "wb") as f:
+            f.truncate(1 << 20)
+        return path
+
+    def device(self):
+        """The firmware looks at the disk, which says so; where there is none, nobody does."""
+        disk = ("-drive", f"file={self.disk()},if=virtio,format=raw")
+        at, told = self.moments("-n", "2", vm=disk)
+        check(at["first device use"]["by"] == "QEMU's trace", f"{at}")
+        check(told["device"] == "virtio-blk", f"{told['device']}")
+        for k in range(2):
+            times = [at[n]["runs_ns"][k] for n in ("first instruction", "first device use",
+                                                   "kernel entry")]
+            note(f"run {k + 1}: {[t // 1000 for t in times]} us")
+            check(times == sorted(times), f"{times}")
+        text = self.boot("--no-cost").stdout
+        check("not seen: first device use (of virtio)" in text, text)
+        text = self.boot("--no-cost", vm=(*disk, "-D", "/dev/null")).stdout
+        check("first device use: the command has a -trace, -D or -d of its own" in text, text)
+
     # ---- Against what the guest says itself ----
 
     def stamps(self, name, *options, vm=()):
@@ -555,6 +579,7 @@ class Boots:
         point("what an entry calls is found", self.entry_calls)
         point("and on other processors", self.entry_calls_elsewhere)
         point("a kernel without symbols", self.without_symbols)
+        point("the first use of a device", self.device)
         point("phases are the whole", self.sums)
         point("as the guest's own clock says", self.own_clock)
         point("as the guest's counter says", self.own_counter)

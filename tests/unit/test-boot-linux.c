@@ -26,7 +26,8 @@ static struct us_boot_linux *take(bool moves, int code)
 	struct us_boot_linux *l;
 	struct us_err e = { 0 };
 	assert_int_equal(us_boot_linux_open(path, moves, &l, &e), code);
-	unlink(path);
+	if (!strncmp(path, "/tmp/uniscope-", 14))
+		unlink(path); /* and nothing else that was tried, as root */
 	return l;
 }
 

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * device_trace.h: when a guest uses a virtio device, as QEMU tells it in its own trace
+ * (-trace virtio_set_status): its driver sets the device's status (Virtual I/O Device
+ * 1.2, 3.1.1), whatever the transport is, and whoever runs the guest.
+ *
+ * A named pipe takes it, so that it is heard at once.  QEMU waits until somebody reads
+ * there: it is to be opened before QEMU starts.
+ */
+#ifndef US_BOOT_DEVICE_TRACE_H
+#define US_BOOT_DEVICE_TRACE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define US_BOOT_TRACE_EVENT "virtio_set_status"
+
+struct us_boot_trace {
+	int fd; /* to poll for reading; -1: there is none */
+	char line[128];
+	size_t n;
+};
+
+/* Make the pipe at this path. */
+US_MUST_CHECK int us_boot_trace_open(struct us_boot_trace *t, const char *path,
+				     struct us_err *e);
+/* There is something to be read.  True: a device was given a status that is not 0, with
+ * which it begins, and is reset. */
+bool us_boot_trace_hear(struct us_boot_trace *t);
+/* The same of these bytes; false, too, of what is no such line. */
+bool us_boot_trace_bytes(struct us_boot_trace *t, const char *bytes, size_t n);
+void us_boot_trace_close(struct us_boot_trace *t);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* QEMU's trace of virtio devices: what is a use, and what is none. */
+#include "unit.h"
+
+#include "boot/device_trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool hear(struct us_boot_trace *t, const char *text)
+{
+	return us_boot_trace_bytes(t, text, strlen(text));
+}
+
+static void a_status_is_a_use(void **state)
+{
+	struct us_boot_trace t = { .fd = -1 };
+	(void)state;
+	assert_true(hear(&t, "virtio_set_status vdev 0x561097938980 val 3\n"));
+	assert_true(hear(&t, "7@1.2:virtio_set_status vdev 0x561097938980 val 15\n"));
+}
+
+static void a_reset_is_none(void **state)
+{
+	struct us_boot_trace t = { .fd = -1 };
+	(void)state;
+	assert_false(hear(&t, "virtio_set_status vdev 0x561097938980 val 0\n"));
+	assert_false(hear(&t, "virtio_notify vdev 0x1 vq 0x2 val 3\n"));
+	assert_false(hear(&t, " val 3 virtio_set_status vdev 0x1\n"));
+	assert_false(hear(&t, "\n\n"));
+}
+
+static void a_line_may_come_in_pieces(void **state)
+{
+	struct us_boot_trace t = { .fd = -1 };
+	(void)state;
+	assert_false(hear(&t, "virtio_set_st"));
+	assert_false(hear(&t, "atus vdev 0x1 val 1"));
+	assert_true(hear(&t, "1\nvirtio_set"));
+	assert_false(hear(&t, "_status vdev 0x1 val 0\n"));
+}
+
+/* One that is too long is cut, and the next one is heard again. */
+static void a_long_line_is_no_harm(void **state)
+{
+	struct us_boot_trace t = { .fd = -1 };
+	char text[5000];
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	assert_false(us_boot_trace_bytes(&t, text, sizeof(text)));
+	assert_true(t.n < sizeof(t.line));
+	assert_false(hear(&t, "virtio_set_status vdev 0x1 val 3\n"));
+	assert_true(hear(&t, "virtio_set_status vdev 0x1 val 3\n"));
+}
+
+static void the_pipe_is_heard(void **state)
+{
+	char folder[] = "/tmp/uniscope-test-XXXXXX", path[64];
+	struct us_boot_trace t;
+	struct us_err e;
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/trace", folder);
+	assert_int_equal(us_boot_trace_open(&t, path, &e), 0);
+	int fd = open(path, O_WRONLY);
+	assert_true(fd >= 0);
+	assert_false(us_boot_trace_hear(&t)); /* nothing yet */
+	assert_int_equal(write(fd, "virtio_set_status vdev 0x1 val 1\n", 33), 33);
+	assert_true(us_boot_trace_hear(&t));
+	close(fd);
+	assert_false(us_boot_trace_hear(&t)); /* its end */
+	assert_int_equal(t.fd, -1);
+	us_boot_trace_close(&t);
+	/* One that is there already is not taken. */
+	assert_int_equal(us_boot_trace_open(&t, path, &e), -EEXIST);
+	us_boot_trace_close(&t);
+	unlink(path);
+	rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_status_is_a_use),
+		cmocka_unit_test(a_reset_is_none),
+		cmocka_unit_test(a_line_may_come_in_pieces),
+		cmocka_unit_test(a_long_line_is_no_harm),
+		cmocka_unit_test(the_pipe_is_heard),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
