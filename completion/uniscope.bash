@@ -18,7 +18,7 @@ _uniscope() {
 		replay) COMPREPLY=($(compgen -W "graph html perfetto chrome csv uftrace strace calls" -- "$cur")); [[ $prev == -f ]] && COMPREPLY=(); return ;;
 		trace) return ;;
 		esac
-		COMPREPLY=($(compgen -W "text json folded callgrind pprof speedscope html qprofiler exits phases" -- "$cur"))
+		COMPREPLY=($(compgen -W "text json folded callgrind pprof speedscope html qprofiler exits phases tree" -- "$cur"))
 		return ;;
 	--listen) COMPREPLY=($(compgen -W "127.0.0.1:9090" -- "$cur")); return ;;
 	--by)

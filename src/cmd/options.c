@@ -162,6 +162,9 @@ static bool take(const struct us_options *o, const struct us_option *row,
 /* getopt's answer is no option of the table. */
 static int refuse(const struct us_options *o, int c, int at)
 {
+	/* getopt has passed over what is no option. */
+	while (at + 1 < o->argc && (o->argv[at][0] != '-' || !o->argv[at][1]))
+		at++;
 	const char *what = at < o->argc ? o->argv[at] : "";
 	if (c == 'h') {
 		us_print_help(o->cmd);

@@ -25,6 +25,10 @@ enum {
 	OPT_USER_ONLY,
 	OPT_JSON,
 	OPT_EXITS,
+	OPT_TREE,
+	OPT_BOTTOM_UP,
+	OPT_CALLERS,
+	OPT_PERCENT,
 };
 
 struct settings {
@@ -95,6 +99,17 @@ static bool set_option(void *settings, int c, const char *value)
 		return set_format(s, "json");
 	case OPT_EXITS:
 		return set_format(s, "exits");
+	case OPT_TREE:
+		return set_format(s, "tree");
+	case OPT_BOTTOM_UP:
+		s->report.bottom_up = true;
+		return set_format(s, "tree");
+	case OPT_CALLERS:
+		s->report.around = value;
+		return set_format(s, "tree");
+	case OPT_PERCENT:
+		return us_parse_double("--percent-limit", value, 0, 100,
+				       &s->report.least_percent);
 	case OPT_SORT:
 		return set_sort(s, value);
 	case OPT_CHILDREN:
@@ -179,7 +194,8 @@ static int run(struct settings *s, struct us_err *e)
 
 static int run_report(int argc, char **argv)
 {
-	struct settings s = { .report = { .sort = US_SORT_SELF } };
+	struct settings s = { .report = { .sort = US_SORT_SELF,
+					  .least_percent = 0.5 } };
 	struct us_err e = { 0 };
 	int code;
 	if (!parse(&s, argc, argv, &code))
@@ -192,8 +208,8 @@ static int run_report(int argc, char **argv)
 
 static const struct us_option options[] = {
 	{ 'f', "format", "NAME",
-	  "text, html, json, folded, callgrind, pprof, speedscope, qprofiler, exits or "
-	  "phases",
+	  "text, html, json, folded, callgrind, pprof, speedscope, qprofiler, exits, "
+	  "phases or tree",
 	  US_OWN },
 	{ 'o', "output", "FILE", "write there; the suffix names the format",
 	  US_TEXT(struct settings, out) },
@@ -213,6 +229,13 @@ static const struct us_option options[] = {
 	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3",
 	  US_OWN },
 	{ OPT_LIMIT, "limit", "N", "rows at most (all)", US_OWN },
+	{ OPT_TREE, "tree", NULL, "who calls whom: the same as --format tree", US_OWN },
+	{ OPT_BOTTOM_UP, "bottom-up", NULL,
+	  "that tree with callers below their callees", US_OWN },
+	{ OPT_CALLERS, "callers", "FUNC",
+	  "the callers of one function, and what it calls", US_OWN },
+	{ OPT_PERCENT, "percent-limit", "P",
+	  "of a tree: branches of that and more (0.5)", US_OWN },
 	{ 0, "no-demangle", NULL, "names as the symbol file has them",
 	  US_FLAG(struct settings, profile.raw_names) },
 	{ 0, "full-paths", NULL, "of sources: with the folders that all share",

@@ -23,11 +23,15 @@ enum us_sort {
 
 struct us_report_opts {
 	enum us_sort sort;
-	bool children;	  /* callees counted in: where sort is by self, by total */
-	size_t limit;	  /* rows at most; 0: all */
-	bool colour;	  /* the output is a terminal that knows colours */
-	unsigned width;	  /* columns of tables for people; 0: US_REPORT_COLUMNS */
-	bool full_paths;  /* of sources, however wide; else without what all share */
+	bool children;	 /* callees counted in: where sort is by self, by total */
+	size_t limit;	 /* rows at most; 0: all */
+	bool colour;	 /* the output is a terminal that knows colours */
+	unsigned width;	 /* columns of tables for people; 0: US_REPORT_COLUMNS */
+	bool full_paths; /* of sources, however wide; else without what all share */
+	/* Of the tree: */
+	bool bottom_up;	      /* callers below their callees */
+	const char *around;   /* a function: its callers and callees; NULL: all */
+	double least_percent; /* of what is shown */
 	const char *file; /* the recording as the user names it, for the command to type
 			     next; NULL: not a file */
 };
@@ -46,7 +50,7 @@ struct us_format {
 extern const struct us_format *const us_formats[]; /* NULL-terminated */
 extern const struct us_format us_format_text, us_format_json, us_format_folded,
 	us_format_callgrind, us_format_html, us_format_pprof, us_format_speedscope,
-	us_format_qprofiler, us_format_exits, us_format_phases;
+	us_format_qprofiler, us_format_exits, us_format_phases, us_format_tree;
 
 const struct us_format *us_format_by_name(const char *name);   /* or NULL */
 const struct us_format *us_format_by_suffix(const char *path); /* or NULL */

@@ -222,6 +222,16 @@ class Recording(Cli):
         self.assertTrue(all(f["why"] for f in figures["not_recorded"]))
         self.assertEqual(os.listdir(out), [])
 
+    def test_trees(self):
+        a = self.fake()
+        self.fails(2, "--tee: no such option; did you mean --tree", "report", a, "--tee")
+        self.fails(1, "no function called nothing", "report", "--callers", "nothing", a)
+        self.fails(2, "--percent-limit", "report", "--tree", "--percent-limit", "101", a)
+        for option in "--tree", "--bottom-up":
+            done = run("report", option, "--percent-limit", "0", a)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("total %", done.stdout)
+
     def test_diff(self):
         a, b = self.path("a.data"), self.path("b.data")
         for out in a, b:

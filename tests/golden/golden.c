@@ -4,7 +4,7 @@
  *
  *	golden record KIND ELF >FILE	KIND: whole, cut, wrong, changed, unchecked,
  *big, block golden report FORMAT FILE [children|total|name|file|width=N|colour|limit=N|
- *		focus=RE|vcpu=N|to=MS|elf=ELF|full-paths|by-vcpu]...
+ *		focus=RE|vcpu=N|to=MS|elf=ELF|full-paths|by-vcpu|bottom-up|around=F|least=P]...
  *	golden annotate text|json FILE FUNCTION [callers|colour|to=MS|full-paths]...
  *					with the source in this directory; 77: no
  *capstone
@@ -203,6 +203,7 @@ static void read_word(const char *word, struct us_profile_opts *p,
 	r->colour |= !strcmp(word, "colour");
 	r->full_paths |= !strcmp(word, "full-paths");
 	p->by_vcpu |= !strcmp(word, "by-vcpu");
+	r->bottom_up |= !strcmp(word, "bottom-up");
 	if (value_of(word, "width=", &v))
 		r->width = (unsigned)atoi(v);
 	else if (value_of(word, "limit=", &v))
@@ -213,6 +214,10 @@ static void read_word(const char *word, struct us_profile_opts *p,
 		p->to_ns = (uint64_t)atoi(v) * US_NS_PER_MS;
 	else if (value_of(word, "focus=", &v))
 		p->focus = v;
+	else if (value_of(word, "around=", &v))
+		r->around = v;
+	else if (value_of(word, "least=", &v))
+		r->least_percent = atof(v);
 	else if (value_of(word, "elf=", &v))
 		*image = v;
 }
