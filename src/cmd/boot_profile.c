@@ -33,6 +33,25 @@ static bool begins_phase(const struct us_boot_point *p)
 	       p->kind != US_BOOT_DEVICE;
 }
 
+/* The last of the points that the user asks for ends the profile; who asks for none
+ * gets all. */
+static uint64_t last_ns(const struct us_boot_plan *plan, const struct us_boot_run *run)
+{
+	uint64_t last = 0;
+	if (!plan->asked || !run->whole)
+		return UINT64_MAX;
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->point[i].wanted && run->at[i].clock_ns > last)
+			last = run->at[i].clock_ns;
+	return last;
+}
+
+static bool is_told(const struct us_boot_plan *plan, const struct us_boot_run *run,
+		    size_t point)
+{
+	return run->at[point].seen && run->at[point].clock_ns <= last_ns(plan, run);
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct phase *x = a, *y = b;
@@ -47,7 +66,7 @@ static size_t find_phases(const struct us_boot_plan *plan,
 {
 	size_t n = 0;
 	for (size_t i = 0; i < plan->n; i++)
-		if (run->at[i].seen && begins_phase(&plan->point[i]))
+		if (is_told(plan, run, i) && begins_phase(&plan->point[i]))
 			ret[n++] = (struct phase){ i, run->at[i].wall_ns,
 						   run->at[i].clock_ns };
 	qsort(ret, n, sizeof(*ret), by_time);
@@ -132,7 +151,7 @@ static int write_phases(const struct us_boot_profile *p, const struct us_phases 
 static bool is_known(void *ctx, uint32_t point)
 {
 	const struct us_boot_profile *p = ctx;
-	return point < p->variant->plan.n && p->run.at[point].seen;
+	return point < p->variant->plan.n && is_told(&p->variant->plan, &p->run, point);
 }
 
 static int write_facts(const struct us_boot_profile *p, const struct us_counts *c,
