@@ -142,7 +142,9 @@ static bool read_in_page(struct us_mem *m, us_gpa pa, void *buf, size_t len)
 	if (m->n_region || !m->page || len > US_MEM_PAGE - at)
 		return false;
 	const uint8_t *page = m->page(m->ctx, pa);
-	if (page)
+	if (page && len == 8) /* a word, or an entry: without a call */
+		memcpy(buf, page + at, 8);
+	else if (page)
 		memcpy(buf, page + at, len);
 	return page;
 }

@@ -11,6 +11,7 @@
 #include "guest/regs.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* What lies at a frame pointer: the caller's frame pointer and a return address. */
 struct us_frame_copy {
@@ -40,5 +41,19 @@ struct us_stack_copy {
 
 /* Copy len bytes (up to 8) at va; false if they are not all in it. */
 bool us_stack_copy_read(struct us_stack_copy *c, us_gva va, void *ret, size_t len);
+
+/* The same of a word of 8 bytes in the first window, where most are; false: look for it
+ * with us_stack_copy_read(). */
+static inline bool us_stack_copy_word(struct us_stack_copy *c, us_gva va, uint64_t *ret)
+{
+	const struct us_stack_window *w = &c->window[0];
+	uint64_t off = va - w->base, end = off + 8;
+	if (!c->n_window || end > w->len || end < 8)
+		return false;
+	memcpy(ret, w->bytes + off, 8);
+	if (end > c->deepest)
+		c->deepest = (uint32_t)end;
+	return true;
+}
 
 #endif

@@ -25,15 +25,20 @@ void us_known_steps_begin(struct us_walk *w)
 static bool is_usable(const struct us_walk *w)
 {
 	const struct us_trail_use *use = &w->u->trails.use;
-	return use->trail && use->n && !w->u->arch->link && w->word == 8;
+	return use->trail && use->now && !w->u->arch->link && w->word == 8;
 }
 
-static struct us_known_step *place_of(struct us_walk *w)
+/* Of US_KNOWN_WAYS.  What is interrupted in one sample called in another. */
+static struct us_known_step *set_of(struct us_walk *w)
 {
-	uint64_t key = (w->pc ^ w->reg[US_X86_RSP] << 20) * 0x9e3779b97f4a7c15;
-	return &w->u->known_steps.step[key >> 56];
+	uint64_t more = (uint64_t)w->known << 2 | (uint64_t)w->framed << 1 |
+			(uint64_t)w->after_call;
+	uint64_t key = (w->pc ^ w->reg[US_X86_RSP] << 20 ^ more << 44) *
+		       0x9e3779b97f4a7c15;
+	return &w->u->known_steps.step[(key >> 57) * US_KNOWN_WAYS];
 }
-_Static_assert(US_KNOWN_STEPS == 256, "the highest 8 bits are the place");
+_Static_assert(US_KNOWN_STEPS / US_KNOWN_WAYS == 1 << 7,
+	       "the highest 7 bits are the place");
 
 static bool is_of(const struct us_walk *w, const struct us_known_step *k)
 {
@@ -41,20 +46,54 @@ static bool is_of(const struct us_walk *w, const struct us_known_step *k)
 	       k->fp == w->reg[US_X86_RBP] && k->known == w->known &&
 	       k->flags == w->flags && k->framed == w->framed &&
 	       k->after_call == w->after_call &&
-	       k->generation == w->u->known_steps.generation &&
-	       w->paging->epoch - k->epoch < US_SITE_TRUST;
+	       k->generation == w->u->known_steps.generation;
+}
+
+/* But for when its code was compared. */
+static bool same_site(const struct us_site *a, const struct us_site *b)
+{
+	size_t head = offsetof(struct us_site, epoch), tail = head + sizeof(a->epoch);
+	return !memcmp(a, b, head) &&
+	       !memcmp((const uint8_t *)a + tail, (const uint8_t *)b + tail,
+		       sizeof(*a) - tail);
+}
+
+/* Would the code still say so? */
+static bool is_true(struct us_walk *w, struct us_known_step *k)
+{
+	struct us_sites *sites = w->u->sites;
+	uint32_t now = w->paging->epoch;
+	if (now - k->epoch < US_SITE_TRUST)
+		return true;
+	const struct us_site *site = us_sites_find(sites, k->pc, k->after_call, NULL);
+	if (!same_site(site, &k->site) ||
+	    !same_site(us_sites_find(sites, k->to.pc, true, site), &k->call))
+		return false;
+	k->epoch = now;
+	return true;
+}
+
+/* Would it read what it did? */
+static bool reads_same(struct us_stack_copy *c, const struct us_known_step *k)
+{
+	uint64_t word;
+	for (unsigned i = 0; i < k->n_word; i++)
+		if (!us_stack_copy_word(c, k->at[i], &word) || word != k->word[i])
+			return false;
+	return true;
 }
 
 bool us_known_step(struct us_walk *w, struct us_step *ret)
 {
-	const struct us_known_step *k = place_of(w);
-	uint64_t word;
-	if (!is_usable(w) || !is_of(w, k))
+	if (!is_usable(w))
 		return false;
-	/* Up to one that differs they are those that the step would read. */
+	struct us_known_step *k = set_of(w), *end = k + US_KNOWN_WAYS;
+	while (k < end && !is_of(w, k))
+		k++;
+	if (k == end || !reads_same(w->paging->stack, k) || !is_true(w, k))
+		return false;
 	for (unsigned i = 0; i < k->n_word; i++)
-		if (!us_walk_read(w, k->at[i], &word) || word != k->word[i])
-			return false;
+		us_trail_read(&w->u->trails.use, k->at[i], 8);
 	ret->pc = k->to.pc;
 	ret->sp = k->to.sp;
 	ret->fp = k->to.fp;
@@ -86,15 +125,29 @@ static bool is_by_code(const struct us_walk *w, const struct us_step *s)
 	       us_site_is_known(s->call);
 }
 
+/* The one that was there, or else the one that was found or compared first. */
+static struct us_known_step *place_in(const struct us_walk *w,
+				      struct us_known_step *set)
+{
+	struct us_known_step *oldest = set;
+	for (struct us_known_step *k = set; k < set + US_KNOWN_WAYS; k++) {
+		if (is_of(w, k))
+			return k;
+		if (w->paging->epoch - k->epoch > w->paging->epoch - oldest->epoch)
+			oldest = k;
+	}
+	return oldest;
+}
+
 void us_known_step_keep(struct us_walk *w, const struct us_step *s)
 {
 	if (!is_usable(w) || !is_by_code(w, s))
 		return;
 	const struct us_trail_use *use = &w->u->trails.use;
-	const struct us_trail_frame *read = &use->frame[use->n - 1];
+	const struct us_trail_frame *read = use->now;
 	if (use->missed || read->n_word > US_KNOWN_WORDS)
 		return;
-	struct us_known_step *k = place_of(w);
+	struct us_known_step *k = place_in(w, set_of(w));
 	*k = (struct us_known_step){ .pc = w->pc,
 				     .sp = w->reg[US_X86_RSP],
 				     .fp = w->reg[US_X86_RBP],
@@ -112,9 +165,11 @@ void us_known_step_keep(struct us_walk *w, const struct us_step *s)
 					     .flags = s->flags,
 					     .sp_known = s->sp_known,
 					     .fp_known = s->fp_known,
-					     .framed = s->framed } };
+					     .framed = s->framed },
+				     .site = *w->site,
+				     .call = *s->call };
 	for (unsigned i = 0; i < k->n_word; i++) {
 		k->at[i] = read->word[i];
-		us_stack_copy_read(w->paging->stack, k->at[i], &k->word[i], 8);
+		(void)us_stack_copy_word(w->paging->stack, k->at[i], &k->word[i]);
 	}
 }

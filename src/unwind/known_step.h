@@ -6,15 +6,17 @@
  * By its code alone, a frame's caller depends on the program counter, the stack
  * pointer, the frame pointer, and the few words of the stack that were read for it.  If
  * these are the same, so is the caller.  Only of copied stacks of x86, in 64-bit code
- * and in one address space; and no longer than US_SITE_TRUST samples, because code may
- * change, and what is known of it grows.
+ * and in one address space.  Code may change, and what is known of it grows: after
+ * US_SITE_TRUST samples a step is used again only if all that is known of the two
+ * addresses, their code included, is what it was.
  */
 #ifndef US_UNWIND_KNOWN_STEP_H
 #define US_UNWIND_KNOWN_STEP_H
 
-#include "guest/regs.h"
+#include "unwind/site.h"
 
 #define US_KNOWN_STEPS 256
+#define US_KNOWN_WAYS  2
 #define US_KNOWN_WORDS 4 /* read for a step; one that took more is not kept */
 
 struct us_walk;
@@ -36,6 +38,7 @@ struct us_known_steps {
 			uint8_t how, flags;
 			bool sp_known, fp_known, framed;
 		} to;
+		struct us_site site, call; /* of pc and to.pc */
 	} step[US_KNOWN_STEPS];
 };
 

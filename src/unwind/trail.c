@@ -5,6 +5,7 @@
 #include "unwind/walk.h"
 
 #define BLOCK	     256
+#define SKIP	     3 /* frames at most */
 #define PLACE_OF(sp) ((sp) / US_TRAIL_BYTES % US_TRAILS)
 
 static const struct us_stack_window *window_of(const struct us_walk *w)
@@ -45,6 +46,9 @@ void us_trail_begin(struct us_walk *w)
 	use->window = s;
 	use->fresh = !is_usable(w, use->trail, s);
 	use->at = use->fresh ? 0 : use->trail->n;
+	use->skip = use->fresh || use->trail->depth < 3 ? 0 : use->trail->depth - 2;
+	if (use->skip > SKIP)
+		use->skip = SKIP;
 	use->low = UINT64_MAX;
 	use->top = s->base;
 }
@@ -66,6 +70,11 @@ static us_gva compare(struct us_trail *t, const struct us_stack_window *s)
 	return at;
 }
 
+static bool is_word(const uint8_t *a, const uint8_t *b, unsigned bytes)
+{
+	return bytes == 8 ? !memcmp(a, b, 8) : !memcmp(a, b, bytes);
+}
+
 /* Would the step from this frame read again what it did? */
 static bool words_are(const struct us_walk *w, struct us_trail *t,
 		      const struct us_stack_window *s, const struct us_trail_frame *f)
@@ -75,7 +84,7 @@ static bool words_are(const struct us_walk *w, struct us_trail *t,
 	for (unsigned i = 0; i < f->n_word; i++) {
 		us_gva va = f->word[i];
 		if (va < s->base ||
-		    memcmp(s->bytes + (va - s->base), bytes_at(t, va), w->word))
+		    !is_word(s->bytes + (va - s->base), bytes_at(t, va), w->word))
 			return false;
 	}
 	return true;
@@ -144,9 +153,9 @@ static void take_over(struct us_walk *w, unsigned n, struct us_stack *out)
 /* The frame's own steps are noted when the next one begins. */
 static void close_frame(struct us_trail_use *use)
 {
-	if (!use->n)
+	struct us_trail_frame *f = use->now;
+	if (!f)
 		return;
-	struct us_trail_frame *f = &use->frame[use->n - 1];
 	f->low = use->low;
 	f->missed = use->missed;
 	f->missed_last = use->missed_last;
@@ -158,7 +167,7 @@ static void note(struct us_walk *w, const struct us_stack *out)
 {
 	struct us_trail_use *use = &w->u->trails.use;
 	close_frame(use);
-	struct us_trail_frame *f = &use->frame[use->n++];
+	struct us_trail_frame *f = use->now = &use->frame[use->n++];
 	f->pc = w->pc;
 	f->known = w->known;
 	f->n_word = 0;
@@ -171,17 +180,29 @@ static void note(struct us_walk *w, const struct us_stack *out)
 	memcpy(f->reg, w->reg, use->n_reg * sizeof(*f->reg));
 }
 
+/* What is read for it is noted (known_step.h), but no frame of the trail. */
+static bool skip_frame(struct us_trail_use *use)
+{
+	use->now = &use->frame[0];
+	use->now->n_word = 0;
+	return false;
+}
+
 bool us_trail_joins(struct us_walk *w, struct us_stack *out)
 {
 	struct us_trail_use *use = &w->u->trails.use;
 	if (!use->trail)
 		return false;
-	struct us_trail *t = use->trail;
-	unsigned sp = w->u->arch->sp;
-	while (use->at && t->frame[use->at - 1].reg[sp] < w->reg[sp])
-		use->at--;
-	const struct us_trail_frame *f = use->at ? &t->frame[use->at - 1] : NULL;
-	if (f && f->reg[sp] == w->reg[sp] && out->n + use->at - 1 <= US_MAX_FRAMES &&
+	if (out->n <= use->skip)
+		return skip_frame(use);
+	unsigned sp = w->u->arch->sp, at = use->at;
+	us_gva here = w->reg[sp];
+	const struct us_trail_frame *f = use->trail->frame + at;
+	while (at && f[-1].reg[sp] < here)
+		at--, f--;
+	use->at = at;
+	f--;
+	if (at && f->reg[sp] == here && out->n + at - 1 <= US_MAX_FRAMES &&
 	    same_state(w, f)) {
 		if (!use->compared)
 			compare_frames(w, use);
@@ -194,26 +215,6 @@ bool us_trail_joins(struct us_walk *w, struct us_stack *out)
 	if (use->n < US_MAX_FRAMES)
 		note(w, out);
 	return false;
-}
-
-static void note_word(struct us_trail_use *use, us_gva va)
-{
-	if (!use->n)
-		return;
-	struct us_trail_frame *f = &use->frame[use->n - 1];
-	if (f->n_word < US_TRAIL_WORDS)
-		f->word[f->n_word] = va;
-	f->n_word += f->n_word <= US_TRAIL_WORDS;
-}
-
-void us_trail_read(struct us_walk *w, us_gva va)
-{
-	struct us_trail_use *use = &w->u->trails.use;
-	note_word(use, va);
-	if (va < use->low)
-		use->low = va;
-	if (va + w->word > use->top)
-		use->top = va + w->word;
 }
 
 void us_trail_missed(struct us_walk *w, us_gva va)
@@ -269,6 +270,7 @@ static void keep(struct us_walk *w, const struct us_stack *out)
 		memcpy(to, from, size);
 	}
 	t->n = joined + use->n;
+	t->depth = out->n;
 	t->change = w->u->n_change;
 	t->space = *w->space;
 	t->end = out->end;

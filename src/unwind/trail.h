@@ -10,8 +10,10 @@
  * stack.
  *
  * Only of stacks that were copied, as only those can be compared; in one address space,
- * and in code of one width.  Each US_SITE_TRUST samples a stack is unwound as a whole,
- * because code may change, and what is known of it grows.
+ * and in code of one width.  The innermost frames of a stack seldom come again as they
+ * were, and are left out where others follow: known_step.h is for them.  Each
+ * US_SITE_TRUST samples a stack is unwound as a whole, because code may change, and
+ * what is known of it grows.
  */
 #ifndef US_UNWIND_TRAIL_H
 #define US_UNWIND_TRAIL_H
@@ -40,6 +42,7 @@ struct us_trail_frame {
 struct us_trail {
 	/* Of a whole stack; n 0: there is none. */
 	unsigned n;
+	unsigned depth;	 /* frames of that stack, with those that are left out */
 	unsigned change; /* of the unwinder's code */
 	unsigned age;	 /* samples since all of it was unwound */
 	struct us_space space;
@@ -55,6 +58,7 @@ struct us_trail_use {
 	const struct us_stack_window *window; /* the copy */
 	unsigned at;			      /* frames of it that may still be met */
 	unsigned joined;		      /* of it, that were taken over */
+	unsigned skip;			      /* innermost frames that are left out */
 	bool fresh;			      /* all is unwound anew */
 	bool compared;
 	/* If compared: all is as it was from here on ... */
@@ -65,6 +69,7 @@ struct us_trail_use {
 	unsigned n;			      /* frames noted, the innermost first */
 	unsigned n_reg;
 	struct us_trail_frame *frame; /* room for US_MAX_FRAMES */
+	struct us_trail_frame *now;   /* the last that was noted, or NULL */
 };
 
 struct us_trails {
@@ -77,8 +82,20 @@ struct us_trails {
 void us_trail_begin(struct us_walk *w);
 /* The caller of the frame is to be looked for: true: *out has the rest of the stack. */
 bool us_trail_joins(struct us_walk *w, struct us_stack *out);
-/* The stack was read there; or it should have been, and is not in the copy. */
-void us_trail_read(struct us_walk *w, us_gva va);
+/* A word of so many bytes was read of the stack. */
+static inline void us_trail_read(struct us_trail_use *use, us_gva va, unsigned bytes)
+{
+	struct us_trail_frame *f = use->now;
+	if (f && f->n_word < US_TRAIL_WORDS)
+		f->word[f->n_word] = va;
+	if (f)
+		f->n_word += f->n_word <= US_TRAIL_WORDS;
+	if (va < use->low)
+		use->low = va;
+	if (va + bytes > use->top)
+		use->top = va + bytes;
+}
+/* It should have been, and is not in the copy. */
 void us_trail_missed(struct us_walk *w, us_gva va);
 /* What happened to the walk cannot be told by registers and the stack. */
 void us_trail_leave(struct us_walk *w);

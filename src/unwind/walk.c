@@ -27,7 +27,7 @@ bool us_walk_fetch(struct us_walk *w, us_gva va, uint64_t *ret)
 	struct us_stack_copy *copy = w->paging->stack;
 	*ret = 0;
 	if (copy && us_stack_copy_read(copy, va, ret, w->word)) {
-		us_trail_read(w, va);
+		us_trail_read(&w->u->trails.use, va, w->word);
 		return true;
 	}
 	if (copy && !copy->held) {

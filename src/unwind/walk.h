@@ -118,8 +118,13 @@ bool us_walk_fetch(struct us_walk *w, us_gva va, uint64_t *ret);
 
 static inline bool us_walk_read(struct us_walk *w, us_gva va, uint64_t *ret)
 {
-	const struct us_unwinder *u = w->u;
+	struct us_unwinder *u = w->u;
 	us_gva off = va - u->window;
+	struct us_stack_copy *copy = w->paging->stack;
+	if (copy && w->word == 8 && us_stack_copy_word(copy, va, ret)) {
+		us_trail_read(&u->trails.use, va, 8);
+		return true;
+	}
 	if (off >= u->window_len || u->window_len - off < w->word)
 		return us_walk_fetch(w, va, ret);
 	if (w->word == 8) {

@@ -2,6 +2,7 @@
 /* A stack that has its outer part from the one before is what it is without that. */
 #include "unit.h"
 
+#include "unwind/site.h"
 #include "unwind/unwind.h"
 
 #define RAM_SIZE  0x20000
@@ -192,12 +193,49 @@ static void stacks_that_lie(void **state)
 	run(20000, 2, false);
 }
 
+/* A step that is known goes on for some samples only. */
+static void code_that_changes_is_seen(void **state)
+{
+	static struct side a, b;
+	struct us_regs r;
+	(void)state;
+	put_code();
+	mem = (struct us_mem){ .region = &region, .n_region = 1 };
+	us_mem_init(&mem);
+	open_side(&a);
+	open_side(&b);
+	depth = 5;
+	memset(own, 0, sizeof(own));
+	do
+		r = put_stack(TOP);
+	while (r.pc != CODE + 5 * APART + 9);
+	uint32_t len = (uint32_t)(TOP + 16 - r.sp);
+	for (unsigned i = 0; i < 5 * US_SITE_TRUST; i++) {
+		r.gpr[US_X86_RBX] = i; /* it runs */
+		unwind(&a, &r, len, 1);
+		unwind(&b, &r, len, 2);
+		compare(&a, &b);
+		assert_int_equal(a.out.n, 6);
+	}
+	/* The CALL to the innermost function is gone. */
+	memset(ram + RETURN(4, false) - 5, 0x90, 5);
+	for (unsigned i = 0; i < 2 * US_SITE_TRUST; i++) {
+		unwind(&a, &r, len, 1);
+		unwind(&b, &r, len, 2);
+	}
+	compare(&a, &b);
+	assert_true(a.out.n < 6 || a.out.pc[1] != RETURN(4, false));
+	us_unwinder_free(a.u);
+	us_unwinder_free(b.u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_that_grow_and_shrink),
 		cmocka_unit_test(copies_that_are_cut),
 		cmocka_unit_test(stacks_that_lie),
+		cmocka_unit_test(code_that_changes_is_seen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
