@@ -37,6 +37,7 @@ struct fake_xen {
 	atomic_int n_pause;		 /* calls */
 	atomic_int n_strange;		 /* unpauses of what is not paused */
 	unsigned n_map, n_unmap;
+	unsigned n_asked;	 /* vcpu() calls */
 	unsigned n_running_regs; /* registers that were read without a pause */
 	uint8_t memory[FAKE_FRAMES][US_XEN_PAGE] __attribute__((aligned(4096)));
 };
@@ -111,6 +112,7 @@ static int fake_vcpu(void *h, uint32_t domain, unsigned vcpu, struct us_xen_vcpu
 	(void)domain;
 	if (vcpu >= x->domain.n_vcpu)
 		return -ESRCH;
+	x->n_asked++;
 	*ret = x->vcpu[vcpu];
 	if (x->domain.dying || x->domain.shut_down || x->domain_code)
 		ret->running = false; /* a domain that has ended runs nothing */

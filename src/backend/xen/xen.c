@@ -17,6 +17,7 @@
 #include "backend/pacer.h"
 #include "backend/watchdog.h"
 #include "backend/xen/ask.h"
+#include "backend/xen/moved.h"
 #include "backend/xen/pages.h"
 #include "backend/xen/rest.h"
 #include "backend/xen/stacks.h"
@@ -32,7 +33,7 @@
 
 #define HOLD_LIMIT_MS 3000
 /* Whether it has ended or been paused is asked so often while all its vCPUs run. */
-#define CHECK_NS (10 * US_NS_PER_MS)
+#define CHECK_NS (100 * US_NS_PER_MS)
 
 extern const struct us_backend_ops us_backend_xen;
 
@@ -62,8 +63,8 @@ struct xen {
 	uint64_t working_ns; /* since then; 0: not at work */
 	uint64_t left_ns;    /* nothing was asked of us since then; 0: not so */
 	uint64_t asked_ns, told_ns, let_go_ns;
-	uint64_t ran_ns[US_MAX_VCPUS]; /* CPU time at the last sample */
-	uint64_t check_ns;	       /* the domain is asked for when this is over */
+	struct us_xen_moved moved;
+	uint64_t check_ns;  /* the domain is asked for when this is over */
 	uint64_t busy;	    /* bit n: vCPU n had to be looked at, the last time */
 	unsigned n_running; /* vCPUs that the pause took time from */
 	unsigned n_live;    /* captures that need the domain held */
@@ -207,16 +208,14 @@ static int ask(struct xen *b, uint64_t vcpus, uint64_t regs)
 }
 
 /* What a vCPU did when the sample was due, by what Xen says of it. */
-static uint8_t state_of(struct xen *b, unsigned vcpu, const struct us_xen_vcpu *v)
+static uint8_t state_of(const struct xen *b, unsigned vcpu, const struct us_xen_vcpu *v)
 {
-	bool ran = v->running || v->ran_ns != b->ran_ns[vcpu];
-	b->ran_ns[vcpu] = v->ran_ns;
 	if (!v->online || b->domain.paused)
 		return US_VCPU_OFF;
 	if (v->blocked)
 		return US_VCPU_HALTED;
 	/* Not running at this moment only because we do: it has had its turn. */
-	return ran ? US_VCPU_GUEST : US_VCPU_READY;
+	return b->moved.ran >> vcpu & 1 ? US_VCPU_GUEST : US_VCPU_READY;
 }
 
 static bool wants_regs(const struct xen *b, const struct us_xen_vcpu *v, uint8_t state)
@@ -236,12 +235,12 @@ static bool list_vcpus(struct xen *b)
 	} idle[US_MAX_VCPUS];
 	b->n_out = b->n_live = b->n_running = b->at = 0;
 	b->busy = 0;
-	b->rest.apart = false;
-	bool all_ran = b->sample.vcpus_known == b->sample.vcpus;
+	/* Of those that are not asked for, that stays what it was. */
+	if (b->sample.vcpus == b->mask)
+		b->rest.apart = false;
 	for (uint64_t left = b->sample.vcpus_known; left; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(left);
 		const struct us_xen_vcpu *v = &b->sample.vcpu[i];
-		all_ran &= v->running || v->ran_ns != b->ran_ns[i];
 		uint8_t state = state_of(b, i, v);
 		bool live = wants_regs(b, v, state);
 		if (live) {
@@ -265,7 +264,7 @@ static bool list_vcpus(struct xen *b)
 		o->state = idle[k].state;
 		o->form = US_CAPTURE_NONE;
 	}
-	return all_ran;
+	return b->moved.ran == b->mask;
 }
 
 /* Those that did not come with the pause.  A vCPU that cannot be read has its state
@@ -333,9 +332,13 @@ static int sample(struct xen *b)
 	b->sample.state = !b->busy || b->working_ns >= b->check_ns;
 	if (b->sample.state)
 		b->check_ns = b->working_ns + CHECK_NS;
-	int r = ask(b, b->mask, b->busy);
+	uint64_t vcpus = b->sample.state ? b->mask
+					 : us_xen_moved_ask(&b->moved, b->mask);
+	int r = ask(b, vcpus, b->busy);
 	if (r < 0)
 		return r;
+	us_xen_moved_tell(&b->moved, b->calls, b->handle, &b->domain, &b->sample,
+			  b->mask, b->asked_ns);
 	r = list_vcpus(b) ? 0 : check_again(b);
 	if (r == 0)
 		r = pause_now(b);
@@ -574,6 +577,7 @@ static int xen_start(struct us_backend *base, const struct us_schedule *s,
 	b->n_chosen = b->pacer.weight;
 	b->n_out = b->at = 0;
 	b->busy = b->working_ns = b->left_ns = b->check_ns = 0;
+	b->moved = (struct us_xen_moved){ 0 };
 	us_xen_rest_init(&b->rest, sysconf(_SC_NPROCESSORS_ONLN) < 2);
 	return 0;
 }

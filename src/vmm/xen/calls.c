@@ -352,9 +352,10 @@ static int call_sample(void *ctx, const struct us_xen_domain *d,
 		       struct us_xen_sample *l)
 {
 	struct handle *h = ctx;
-	uint64_t regs = l->pause ? l->regs : 0;
-	while (n_bits(regs) > US_XEN_LOOK_REGS)
-		regs &= ~(1ULL << (63 - __builtin_clzll(regs)));
+	uint64_t regs = l->pause ? l->regs : 0, more = regs;
+	for (unsigned i = 0; more && i < US_XEN_LOOK_REGS; i++)
+		more &= more - 1;
+	regs &= ~more;
 	struct script *s = &h->script;
 	if (!has_script(s, d, l, regs))
 		write_script(h, d, l, regs);
