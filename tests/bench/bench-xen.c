@@ -95,7 +95,7 @@ static uint64_t sample(uint64_t *ret_cpu, unsigned *frames)
 	static struct us_capture c;
 	static struct us_stack stack;
 	uint64_t from = cpu_ns();
-	while (backend->ops->next(backend, us_now_ns() + US_NS_PER_SEC, &c) != 1)
+	while (backend->ops->next(backend, UINT64_MAX, &c) != 1)
 		from = cpu_ns();
 	if (us_capture_begin(&c, &paging)) {
 		us_unwind(unwinder, &paging, &c.regs, &stack);
