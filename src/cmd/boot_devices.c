@@ -16,7 +16,7 @@ int us_boot_devices_run(struct us_boot_devices *d, struct us_boot_variant *v,
 					      .dir = v->run.dir,
 					      .boot = true,
 					      .devices = true };
-	int r = us_plugin_command_make(&d->with, v->plain, e);
+	int r = us_plugin_command_make(&d->with, v->traced ? v->traced : v->plain, e);
 	if (r < 0)
 		return r;
 	const struct us_boot_recorded how = { .argv = d->with.argv, .uses = &d->uses };

@@ -308,7 +308,8 @@ static int choose(struct us_boot_profile *p, struct us_err *e)
 					      .phases = true,
 					      .functions = v->run.n_function > 0 };
 	if (us_boot_ways_is_emulated(v))
-		return us_plugin_command_make(&p->with, v->plain, e);
+		return us_plugin_command_make(&p->with,
+					      v->traced ? v->traced : v->plain, e);
 	int r = us_boot_ways_sample(v, e);
 	if (r < 0)
 		us_wrap(e, "--profile");
