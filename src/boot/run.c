@@ -493,6 +493,8 @@ static int wait_for_end(struct booting *b, struct us_err *e)
 			r = begin_sampler(b, e);
 		if (r == 0)
 			r = read_samples(b, e);
+		if (r == 0 && b->how->check)
+			r = b->how->check(b->how->passed_ctx, e);
 		/* It is told below if that is because the VMM has ended. */
 		if (r < 0 && !us_launch_ended(b->launch, NULL))
 			return r;

@@ -72,7 +72,10 @@ struct us_boot_how {
 	bool (*stopped)(void);
 	/* A point was passed, as the run has it now; NULL: nothing is done then. */
 	void (*passed)(void *ctx, size_t point);
-	void *passed_ctx;
+	void *passed_ctx; /* of check, too */
+	/* Now and then: does it make sense to go on?  -errno ends the run. NULL: yes.
+	 */
+	int (*check)(void *ctx, struct us_err *e);
 	struct us_boot_uses *uses; /* filled in, by the plugin; NULL: not wanted */
 	/* The time is over, the VMM still there; NULL: nothing is done about it. */
 	void (*late)(void *ctx, pid_t pid);

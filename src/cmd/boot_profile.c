@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cmd/boot_ways.h"
+#include "report/bars.h"
 #include "vmm/cmdline.h"
 
 #include <errno.h>
@@ -194,8 +195,10 @@ static int write_counted(struct us_boot_profile *p, const struct us_counts *c,
 	return r;
 }
 
-static int check_mixed(const struct us_boot_profile *p, struct us_err *e)
+/* Nothing would be counted until the time is over. */
+static int check_mixed(void *ctx, struct us_err *e)
 {
+	const struct us_boot_profile *p = ctx;
 	if (!us_counts_are_mixed(p->counts))
 		return 0;
 	us_fail(e, -ENOTSUP,
@@ -210,9 +213,9 @@ static int run_counted(struct us_boot_profile *p, struct us_err *e)
 	struct us_boot_variant *v = p->variant;
 	struct us_counts c;
 	struct us_phases ph = { 0 };
-	const struct us_boot_recorded how = { .argv = p->with.argv,
-					      .passed = passed,
-					      .ctx = p };
+	const struct us_boot_recorded how = {
+		.argv = p->with.argv, .passed = passed, .check = check_mixed, .ctx = p
+	};
 	us_plugin_run_path(&v->run, "counts", p->counts);
 	us_plugin_run_path(&v->run, "phases", p->phases);
 	int r = us_boot_variant_boot_recorded(v, &how, &p->run, e);
@@ -295,6 +298,12 @@ int us_boot_profile_open(struct us_boot_profile *p, const char *out, struct us_e
 		return us_fail(e, -EINVAL,
 			       "-o -: what boot tells goes to standard output; name a "
 			       "file for the profile");
+	if (out && us_bars_format_by_suffix(out) && !us_format_by_suffix(out)) {
+		us_fail(e, -EINVAL, "-o %s: the suffix names no profile", out);
+		us_hint(e, "-o FILE.html has the flame graph; without --profile it is "
+			   "a picture of the times");
+		return -EINVAL;
+	}
 	return us_output_open(&p->output, out, e);
 }
 

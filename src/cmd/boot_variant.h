@@ -71,7 +71,9 @@ struct us_boot_recorded {
 	/* It has ended, and is in this file, which is removed then. */
 	int (*take)(void *ctx, const char *path, struct us_err *e);
 	void *ctx;
-	struct us_boot_uses *uses; /* of us_boot_how; may be NULL */
+	/* Of us_boot_how; may be NULL. */
+	int (*check)(void *ctx, struct us_err *e);
+	struct us_boot_uses *uses;
 };
 /* *ret need not be whole. */
 US_MUST_CHECK int us_boot_variant_boot_recorded(struct us_boot_variant *v,

@@ -290,18 +290,32 @@ class Boots:
         elf, disk = self.us.data("demo.elf"), self.us.data("sector.img")
         shutil.copy(self.elf("demo.elf"), elf)
         disks().own_loader(elf, disk)
+        firmware = self.named_firmware()
         told = json.loads(self.us.run(
             "boot", "--json", "--no-cost", "--profile", "-o", self.us.data("disk.data"),
-            "--until", "boot_main", "-e", elf, "--", self.qemu.program, "-M", "pc", "-m", "64",
-            "-net", "none", "-display", "none", "-drive",
+            "--until", "boot_main", "-e", elf, "-e", firmware, "--", self.qemu.program, "-M",
+            "pc", "-m", "64", "-net", "none", "-display", "none", "-drive",
             f"file={disk},format=raw,if=ide").stdout)["profile"]
         names = [p["name"] for p in told["phases"]]
         check(names[:3] == ["firmware", "loader", "kernel"], f"{names}")
+        top = told["phases"][0]["functions"][0]["name"]
+        check(top == "seabios", f"{told['phases'][0]}")
         used, = (d for d in told["devices"] if d["phase"] == "loader")
         note(f"loader: {used}")
         words = (os.path.getsize(disk) - 512) // 2
         ports = {p.get("address"): p["n"] for p in used["ports"]["most"]}
         check(ports.get(0x1f0) == words, f"{ports}, {words} words")
+
+    def named_firmware(self):
+        """An ELF file with a name for all of SeaBIOS, where a PC has it."""
+        source, elf = self.us.data("firmware.S"), self.us.data("firmware.elf")
+        with open(source, "w") as f:
+            f.write(".globl seabios\n.type seabios, @function\nseabios: .fill 0x20000\n"
+                    ".size seabios, . - seabios\n")
+        subprocess.run(["gcc", "-c", "-o", source + ".o", source], check=True)
+        subprocess.run(["ld", "-m", "elf_x86_64", "-Ttext=0xe0000", "-e", "seabios", "-o", elf,
+                        source + ".o"], check=True)
+        return elf
 
     def profile_of_two(self):
         """Two vCPUs, which run at once."""
@@ -326,6 +340,7 @@ class Boots:
         self.complaint("create /nowhere/x.html.data", "--profile", "-o", "/nowhere/x.html")
         self.complaint("with -daemonize qemu cannot be watched", "--profile",
                        vm=("-daemonize",))
+        self.complaint("the suffix names no profile", "--profile", "-o", "x.svg")
         out = self.us.data("none.html")
         self.complaint("no such function", "--profile", "-o", out, "--until",
                        "nowhere_at_all", code=3)
