@@ -41,7 +41,7 @@ GUESTS = {
                "demo-skew", "ends", "ends-nofp", "halves", "halves-nofp", "badfp",
                "cyclic", "leaf", "idle", "shares-flat-skew", "shares-pae-skew",
                "shares-compat-skew", "recurse-flat-nofp", "recurse-pae-skew-nofp",
-               "recurse-compat-skew", "shares-2level", "shares-large-nofp",
+               "recurse-compat-skew", "patches", "shares-2level", "shares-large-nofp",
                "halves-flat-nofp", "halves-pae", "halves-compat-nofp"),
     "aarch64": ("ends", "ends-nofp", "switch", "recurse", "shares-nofp", "demo", "leaf",
                 "badfp", "idle"),
@@ -50,7 +50,7 @@ GUESTS = {
 }
 SHORT = {
     "x86_64": ("switch-skew", "recurse-skew", "ends-nofp", "halves-nofp", "demo-skew",
-               "recurse-pae-skew-nofp", "halves-flat-nofp"),
+               "recurse-pae-skew-nofp", "halves-flat-nofp", "patches"),
     "aarch64": ("ends-nofp", "demo"),
     "riscv64": ("ends-nofp-mret", "ends-nofp", "demo"),
 }
