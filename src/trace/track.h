@@ -51,6 +51,9 @@ struct us_track_function {
 	bool seen;	   /* its code was compared with the image's */
 	uint8_t choice;	   /* enum us_function_choice */
 	uint8_t doubts;	   /* how often its entry was doubted, struct us_track_doubt */
+	/* Its first instruction is behind a call of this one's, to which that returns:
+	 * it is a label within it; NULL: it is not so. */
+	const struct us_track_function *within;
 };
 
 /* A call, a return or a jump in the code. */

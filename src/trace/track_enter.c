@@ -144,6 +144,8 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f)
 	case US_NEXT_LEAVE:
 		if (f->by_interrupt)
 			return false;
+		if (f->within && t->stack->n)
+			us_track_link_leave(t);
 		jump_to(t, f);
 		return true;
 	case US_NEXT_SWITCHED:
@@ -180,10 +182,12 @@ static void enter_slowly(struct us_tracker *t, const struct us_track_entry *e)
 	own_stack(t);
 	const struct us_track_frame *x = top(t);
 	uint64_t begin = *t->insns - e->n_insn;
+	bool returned = t->vcpu->charged == begin && t->next == US_NEXT_NOTHING && x &&
+			f->within == x->function;
 	if (t->held)
 		us_track_link_place(t);
 	charge(t, begin + e->n_before);
-	if (e->n_before) {
+	if (e->n_before || returned) {
 		settle(t, f);
 		jump_to(t, f);
 		return;

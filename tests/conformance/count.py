@@ -159,9 +159,10 @@ def is_repeated(args, qemu):
 
 
 # What has not returned where GNU Mach asks for a command: what its debugger's own
-# backtrace has, and what led to the first thread and to what is no function.
+# backtrace has, and what led to the first thread and to what is no function.  Interrupts
+# enter code without a symbol, which jumps to one that has.
 MACH_OPEN = {"iplt_done", "c_boot_entry", "setup_main", "cpu_launch_first_thread",
-             "load_context", "all_intrs"}
+             "load_context", "return_to_iret"}
 
 
 class Tracing(Counting):

@@ -298,6 +298,10 @@ class Hosts:
             at = int(body[len(body) // 2].split(":")[0], 16)
             check(at > starts[name], f"{name} has no midst")
             options += ["--add-symbol", f"in_{name}=.text:{at - text},global"]
+            behind = next(int(after.split(":")[0], 16) for line, after in zip(body, body[1:])
+                          if "\tcall " in line)
+            if behind != at:
+                options += ["--add-symbol", f"behind_{name}=.text:{behind - text},global"]
         subprocess.run(["objcopy", *options, self.elf, path], check=True)
         with Counting(self.args, self.qemu, kernel=path) as c:
             truth = c.counts()
@@ -307,6 +311,12 @@ class Hosts:
         wrong = [f"{n}: {counted[n]} of {truth[n]}" for n in truth
                  if n != "top_loop_rounds" and counted[n] != truth[n]]
         check(not wrong, f"{wrong}")
+        of = {f["id"]: f["name"] for f in report["functions"]}
+        above = {n["id"]: of[n["function"]] for n in report["tree"]}
+        taken = {of[n["function"]] for n in report["tree"]
+                 if above.get(n["parent"]) == "[interrupts]" and "_" in of[n["function"]]
+                 and of[n["function"]].split("_")[0] in ("in", "behind")}
+        check(not taken, f"taken for interrupts: {taken}")
         note(f"{({n: counted.get(n) for n in ('in_fib', 'in_work', 'in_deep')})}")
 
 

@@ -164,6 +164,28 @@ static void jumps_and_loops(void **state)
 	assert_int_equal(node_of(m, 0x4000)->self, 3);
 }
 
+/* What is called returns to where a symbol is. */
+static void a_label_behind_a_call(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	m->f[G].within = &m->f[F];
+	call(m, MAIN, F, 0x7ff8);
+	enter(m, F, 2);
+	call(m, F, H, 0x7ff0);
+	enter(m, H, 3);
+	ret(m, H, 0x7ff0);
+	enter(m, G, 2);
+	expect_path(m, "1000;3000");
+	ret(m, G, 0x7ff8);
+	expect_path(m, "1000");
+	us_track_settle(&m->t);
+	assert_int_equal(node_of(m, 0x3000)->self, 2);
+	assert_int_equal(m->vcpu.interrupts + m->vcpu.unmatched, 0);
+	enter(m, G, 2); /* here it cannot be that */
+	expect_path(m, "2;3000");
+}
+
 static void an_interrupt(void **state)
 {
 	struct machine *m = *state;
@@ -757,6 +779,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(calls_and_returns, start, stop),
 		cmocka_unit_test_setup_teardown(jumps_and_loops, start, stop),
+		cmocka_unit_test_setup_teardown(a_label_behind_a_call, start, stop),
 		cmocka_unit_test_setup_teardown(an_interrupt, start, stop),
 		cmocka_unit_test_setup_teardown(a_thread_after_another, start, stop),
 		cmocka_unit_test_setup_teardown(an_interrupt_within_a_call, start,

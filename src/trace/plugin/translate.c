@@ -353,6 +353,18 @@ bool us_is_no_call(uint64_t pc, uint64_t target)
 	return from && to && from->entry == to->entry && target != to->entry;
 }
 
+/* A symbol right behind a call: it is returned to. */
+static void note_label(const struct us_block *b)
+{
+	struct us_points *ps = &us_plugin.points;
+	if (!begins_function(b->end))
+		return;
+	struct us_track_function *label = us_points_function_at(ps, b->end);
+	const struct us_track_function *in = us_points_function_at(ps, b->pc);
+	if (label != &us_track_unnamed && in != &us_track_unnamed && in != label)
+		label->within = in;
+}
+
 static void add_call(const struct us_block *b)
 {
 	const struct us_flow_insn *f = &b->flow;
@@ -413,6 +425,7 @@ static void add_flow(struct us_block *b)
 {
 	switch (b->flow.flow) {
 	case US_FLOW_CALL:
+		note_label(b);
 		if (us_plugin.arch->link)
 			us_link_add_call(b);
 		else
