@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""uniscope count on guests with odd stacks, threads that never return, exception returns.
+"""uniscope count and trace on guests with odd stacks, threads that never return, exception
+returns.
 
 usage: callers.py BUILD [--processor NAME] [--qemu SUITE] [--only WORD] [--short]
 
 The guests count in memory how often they call what.  They are stopped, and both counts
 are compared: each may differ by the one call that is just being made.  Each caller must
-have an instruction that can lead to what it calls (edges.py).
+have an instruction that can lead to what it calls (edges.py).  In a trace each of these calls
+has returned, but for one of each function on each vCPU.
 """
 import argparse
+import collections
+import csv
 import json
 import os
 import re
@@ -53,6 +57,13 @@ SHORT = {
                "recurse-pae-skew-nofp", "halves-flat-nofp", "patches"),
     "aarch64": ("ends-nofp", "demo"),
     "riscv64": ("ends-nofp-mret", "ends-nofp", "demo"),
+}
+# And those that are traced, too.
+TRACED = {
+    "x86_64": ("ends-nofp", "switch-skew", "demo-skew", "halves-nofp", "halves-flat-nofp",
+               "patches"),
+    "aarch64": ("ends-nofp", "switch"),
+    "riscv64": ("ends-nofp-mret", "ends-nofp", "switch"),
 }
 
 
@@ -157,9 +168,24 @@ def odd_paths(report, boot):
             {b[-2:] for b in below}}
 
 
-def is_right(args, qemu, name, smp):
+class Tracing(Counting):
+    command = "trace"
+
+
+def have_returned(c, counted, names, smp):
+    """No call is in the trace that was not counted; each has returned, or is being made."""
+    check(" lost" not in c.said[1], c.said[1])
+    rows = csv.reader(c.us.run("replay", "--format", "csv", c.out).stdout.splitlines())
+    returned = collections.Counter(row[0] for row in rows)
+    wrong = [f"{n}: {returned[n]} returned of {counted.get(n, 0)}" for n in names
+             if not 0 <= counted.get(n, 0) - returned[n] <= smp * AT_ONCE.get(n, 1)]
+    check(not wrong, "; ".join(wrong))
+
+
+def is_right(args, qemu, name, smp, how=Counting):
     qmp, options = guest_options(qemu.processor, name)
-    with Counting(args, qemu, *options, name=name, smp=smp) as c:
+    ring = ["--ring", "256M"] if how is Tracing else []
+    with how(args, qemu, *options, name=name, smp=smp, before=ring) as c:
         c.wait('TRUTH (.*"seq":[1-9][^}]*}.*\n)')
         time.sleep(args.seconds)
         monitor = Monitor(qmp)
@@ -174,6 +200,8 @@ def is_right(args, qemu, name, smp):
             os.system(f"cp {c.out} {args.keep}/{name}-{qemu.processor}.data")
         counted = {f["name"]: f["calls"] for f in report["functions"]}
         agree(counted, stated, smp)
+        if how is Tracing:
+            have_returned(c, counted, stated, smp)
         total = sum(f["self"] for f in report["functions"])
         check(total == report["summary"]["running"],
               f"{total} instructions in functions, {report['summary']['running']} in all")
@@ -183,10 +211,6 @@ def is_right(args, qemu, name, smp):
         found = edges.Edges(report, c.elf)
         note(f"{name}: {sum(stated.values())} calls stated; {found}")
         check(not found.wrong, f"{found.wrong}")
-
-
-class Tracing(Counting):
-    command = "trace"
 
 
 def is_reset(args, qemu, how):
@@ -267,6 +291,10 @@ def tree_is_full(args, qemu):
         check(not found.wrong, f"{found.wrong}")
 
 
+def vcpus(name, most):
+    return 1 if any(n in name for n in NARROW) else most
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build")
@@ -286,10 +314,14 @@ def main():
             return
         note(f"QEMU {qemu.version}")
         for name in (SHORT if args.short else GUESTS)[args.processor]:
-            smp = 1 if any(n in name for n in NARROW) else 2
+            smp = vcpus(name, 2 if args.short else 3)
             if args.only in name:
                 tap.point(f"{name}, {smp} vCPU",
                           lambda n=name, s=smp: is_right(args, qemu, n, s))
+        for name in TRACED[args.processor][:1 if args.short else None]:
+            if args.only in name:
+                tap.point(f"{name}, traced",
+                          lambda n=name: is_right(args, qemu, n, vcpus(n, 3), Tracing))
         for name, how in (("count", Counting), ("trace", Tracing)):
             if args.only in "reset" and not (args.short and how is Tracing):
                 tap.point(f"a machine that is reset: {name}",
