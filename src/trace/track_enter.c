@@ -228,6 +228,25 @@ static struct us_track_frame *innermost_interrupt(const struct us_track_stack *s
 	return NULL;
 }
 
+/* The same of the stack that an exception return loads from (sp; 0: not known).  An
+ * interrupt that has gone to a stack of its own before it called anybody has its frame
+ * there, and leaves that again before it returns. */
+static struct us_track_frame *interrupt_that_ends(struct us_tracker *t, uint64_t sp)
+{
+	struct us_track_stack *was = t->stack;
+	if (t->unsure && sp)
+		us_track_find_stack(t, sp);
+	struct us_track_frame *f = innermost_interrupt(t->stack);
+	if (f || was == t->stack || was->tree_of != t->number)
+		return f;
+	f = innermost_interrupt(was);
+	if (!f || f->under != t->stack->number)
+		return NULL;
+	t->stack = was;
+	go_on(t);
+	return f;
+}
+
 /* Something is entered that nobody came from: a thread, a program. */
 static void leave_for_new(struct us_tracker *t)
 {
@@ -246,9 +265,7 @@ void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t
 	    x->function != &us_track_unnamed && t->next != US_NEXT_TRAP)
 		return;
 	settle(t, s->in);
-	if (t->unsure && sp)
-		us_track_find_stack(t, sp);
-	const struct us_track_frame *f = innermost_interrupt(t->stack);
+	const struct us_track_frame *f = interrupt_that_ends(t, sp);
 	if (!f && s->in == &us_track_unnamed && !t->link)
 		return;
 	uint64_t now = *t->insns;

@@ -524,6 +524,35 @@ static void an_interrupt_within_a_jump_out_of_calls(void **state)
 	assert_int_equal(m->vcpu.interrupts, 1);
 }
 
+/* It has loaded the stack pointer before it calls anybody, and loads it again before it
+ * returns. */
+static void an_interrupt_with_a_stack_for_its_calls(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, F, 0x7ff8);
+	enter(m, F, 2);
+	enter(m, TICK, 3);
+	us_track_switch(&m->t, &nowhere, 0);
+	call(m, TICK, G, 0x90000);
+	enter(m, G, 1);
+	expect_path(m, "2;5000;3000");
+	ret(m, G, 0x90000);
+	expect_path(m, "2;5000");
+	m->insns += 1;
+	us_track_switch(&m->t, &nowhere, 0);
+	m->insns += 4;
+	iret(m, TICK, 0x7fc8);
+	expect_path(m, "1000;2000");
+	m->insns += 2;
+	ret(m, F, 0x7ff8);
+	expect_path(m, "1000");
+	us_track_settle(&m->t);
+	assert_int_equal(node_of(m, 0x5000)->self, 8);
+	assert_int_equal(m->vcpu.interrupts, 1);
+	assert_int_equal(m->vcpu.unmatched, 0);
+}
+
 /* The kernel of a program has a stack of its own. */
 static void a_trap(void **state)
 {
@@ -797,6 +826,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads, start, stop),
 		cmocka_unit_test_setup_teardown(a_jump_out_of_calls, start, stop),
 		cmocka_unit_test_setup_teardown(an_interrupt_within_a_jump_out_of_calls,
+						start, stop),
+		cmocka_unit_test_setup_teardown(an_interrupt_with_a_stack_for_its_calls,
 						start, stop),
 		cmocka_unit_test_setup_teardown(a_trap, start, stop),
 		cmocka_unit_test_setup_teardown(no_room, start, stop),
