@@ -28,12 +28,13 @@ static bool read_length(struct reader *r, size_t *n)
 /* Bytes may repeat those that the same match has just made. */
 static void repeat(uint8_t *to, size_t distance, size_t n)
 {
+	const uint8_t *from = to - distance;
 	if (distance >= n) {
-		memcpy(to, to - distance, n);
+		memcpy(to, from, n);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		to[i] = to[i - distance];
+		to[i] = from[i];
 }
 
 size_t us_lz4_block(const uint8_t *from, size_t n, uint8_t *to, size_t room)
