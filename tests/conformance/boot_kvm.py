@@ -111,6 +111,21 @@ class Boots:
         used = told["used_most"]
         check(any(p["ports"] for p in used.values()), f"{used}")
 
+    def first_function(self):
+        """Of a kernel without a usual name, by its code: KVM has no plugin."""
+        path = self.us.data("unseen.elf")
+        with open(os.path.join(self.args.build, "tests/guests/leaf.elf"), "rb") as f:
+            elf = f.read()
+        with open(path, "wb") as f:
+            f.write(elf.replace(b"\0kmain\0", b"\0Xmain\0"))
+        vm = self.vm("leaf")
+        vm[vm.index("-kernel") + 1] = path
+        at, told = self.boot(vm=vm)
+        note(told["first_function"])
+        check(told["first_function"].startswith("boot_main: ") and
+              told["first_function"].endswith("as its code says"), f"{told}")
+        self.in_order(at, [*MACHINE, "kernel entry", "boot_main"])
+
     def other_vmm(self):
         """No QEMU: the same boundaries."""
         vm = [sys.executable, os.path.join(HERE, "tiny_vmm.py")]
@@ -160,6 +175,7 @@ class Boots:
         point("functions by samples", self.samples)
         point("the best way by itself", self.by_itself)
         point("where its time goes, by samples", self.profile)
+        point("a first function, by the image's code", self.first_function)
         point("a VMM that is no QEMU", self.other_vmm)
         point("a VMM that a script starts", self.through_a_script)
         point("without the rights it says why", self.without_rights)
