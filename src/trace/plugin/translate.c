@@ -451,6 +451,19 @@ static void add_flow(struct us_block *b)
 	}
 }
 
+/* Has Linux written a nop over the first instruction?  Over calls of __fentry__, which
+ * its tracer puts back (arch/x86/kernel/ftrace.c), and over the endbr64 of functions
+ * that no pointer leads to (alternative.c, apply_ibt_endbr()).  That says nothing. */
+static bool is_written_over(const uint8_t *image, const uint8_t *code, size_t n)
+{
+	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t nop4[] = { 0x66, 0x0f, 0x1f, 0x00 };
+	if (n == sizeof(nop5))
+		return image[0] == 0xe8 && !memcmp(code, nop5, n);
+	return n == sizeof(nop4) && !memcmp(image, endbr, n) && !memcmp(code, nop4, n);
+}
+
 void us_compare_code(const struct us_function_range *r, struct us_track_function *f,
 		     const uint8_t *bytes, size_t n)
 {
@@ -458,6 +471,8 @@ void us_compare_code(const struct us_function_range *r, struct us_track_function
 	if (f->seen || !memcmp(r->code, unknown, sizeof(unknown)))
 		return;
 	f->seen = true;
+	if (is_written_over(r->code, bytes, n))
+		return;
 	if (!memcmp(r->code, bytes, n < sizeof(r->code) ? n : sizeof(r->code)))
 		us_plugin.counts->n_same++;
 	else
