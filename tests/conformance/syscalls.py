@@ -30,8 +30,8 @@ NAMES = {0: "read", 2: "open", 10: "mprotect", 11: "munmap", 12: "brk", 13: "rt_
 class Calls(Counting):
     command = "trace"
 
-    def __init__(self, args, qemu, smp=1, before=()):
-        super().__init__(args, qemu, name="ring3-calls", smp=smp,
+    def __init__(self, args, qemu, smp=1, before=(), name="ring3-calls"):
+        super().__init__(args, qemu, name=name, smp=smp,
                          before=["--syscalls", *before])
 
     def states(self, smp):
@@ -71,8 +71,8 @@ def check_values(found):
         check(c.value == numbers[c.name] * VALUE + number(arg), f"{c}")
 
 
-def is_traced(args, qemu, smp):
-    with Calls(args, qemu, smp) as t:
+def is_traced(args, qemu, smp, name="ring3-calls"):
+    with Calls(args, qemu, smp, name=name) as t:
         states = t.states(smp)
         t.end()
         found = calls(t.replay())
@@ -163,6 +163,9 @@ def main():
         tap.point("QEMU is there", find)
         for smp in (1, 2) if qemu else ():
             tap.point(f"every call is traced: {smp} vCPU", lambda n=smp: is_traced(args, qemu, n))
+        if qemu:
+            tap.point("every call is traced: a kernel whose functions do not return",
+                      lambda: is_traced(args, qemu, 2, "ring3-frame"))
         if qemu and not args.qemu:
             tap.point("calls are chosen", lambda: is_filtered(args, qemu))
             tap.point("other formats", lambda: is_converted(args, qemu))

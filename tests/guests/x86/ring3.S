@@ -113,6 +113,51 @@
 	CFI(.cfi_adjust_cfa_offset -8)
 	leave_kernel fault_entry
 
+#ifdef KEEPS_FRAME
+	/* As Nanos: registers are kept in a frame that is no part of the stack, which begins
+	 * anew at each call, and the kernel's function never returns. */
+	.globl	syscall_entry
+	.type	syscall_entry, @function
+	.balign	16
+syscall_entry:
+	swapgs
+	movq	%rsp, %gs:CPU_USER_RSP
+	movq	%rcx, %gs:CPU_FRAME
+	movq	%r11, %gs:CPU_FRAME + 8
+	movq	%rbx, %gs:CPU_FRAME + 16
+	movq	%rbp, %gs:CPU_FRAME + 24
+	movq	%r12, %gs:CPU_FRAME + 32
+	movq	%r13, %gs:CPU_FRAME + 40
+	movq	%r14, %gs:CPU_FRAME + 48
+	movq	%r15, %gs:CPU_FRAME + 56
+	movq	%gs:CPU_KERNEL_RSP, %rsp
+	subq	$8, %rsp
+	movq	%rdi, %rsi
+	movq	%rax, %rdi
+	movq	%rsp, %rdx
+	xorl	%ebp, %ebp
+	jmp	run_call
+	.size	syscall_entry, . - syscall_entry
+
+	/* void frame_return(u64 value) */
+	.globl	frame_return
+	.type	frame_return, @function
+	.balign	16
+frame_return:
+	movq	%rdi, %rax
+	movq	%gs:CPU_FRAME, %rcx
+	movq	%gs:CPU_FRAME + 8, %r11
+	movq	%gs:CPU_FRAME + 16, %rbx
+	movq	%gs:CPU_FRAME + 24, %rbp
+	movq	%gs:CPU_FRAME + 32, %r12
+	movq	%gs:CPU_FRAME + 40, %r13
+	movq	%gs:CPU_FRAME + 48, %r14
+	movq	%gs:CPU_FRAME + 56, %r15
+	movq	%gs:CPU_USER_RSP, %rsp
+	swapgs
+	sysretq
+	.size	frame_return, . - frame_return
+#else
 	/* Only what syscall and the ABI destroy need not be kept: no frame as above. */
 	.globl	syscall_entry
 	.type	syscall_entry, @function
@@ -152,6 +197,7 @@ syscall_entry:
 	sysretq
 	CFI(.cfi_endproc)
 	.size	syscall_entry, . - syscall_entry
+#endif
 
 	/* void enter_user(u64 stack, u64 vcpu, u64 unit) */
 	.globl	enter_user

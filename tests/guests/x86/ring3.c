@@ -79,7 +79,7 @@ struct tss {
 } __attribute__((packed));
 
 static struct cpu {
-	u64 user_rsp, kernel_rsp;
+	u64 user_rsp, kernel_rsp, frame[8];
 	struct tss tss;
 	u64 gdt[9];
 } cpus[MAX_VCPUS] __attribute__((aligned(64)));
@@ -235,6 +235,16 @@ VISIBLE u64 system_call(u64 call, u64 arg, u64 frame)
 	}
 	return stated_call(t->vcpu, call, arg);
 }
+
+#ifdef KEEPS_FRAME
+NORETURN void frame_return(u64 value);
+NORETURN void run_call(u64 call, u64 arg, u64 stack);
+
+NORETURN void run_call(u64 call, u64 arg, u64 stack)
+{
+	frame_return(system_call(call, arg, stack));
+}
+#endif
 
 void guest_gates(void)
 {

@@ -35,5 +35,6 @@
 /* Of a vCPU's struct, by which gs points at it in the kernel. */
 #define CPU_USER_RSP   0
 #define CPU_KERNEL_RSP 8
+#define CPU_FRAME      16 /* 8 words */
 
 #endif
