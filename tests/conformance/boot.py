@@ -532,7 +532,8 @@ class Boots:
 
     def resets_itself(self):
         """As often as the guest says that it does; SeaBIOS resets the machine once more each
-        time, to begin with clean memory."""
+        time, to begin with clean memory.  The guest asks in three ways, one after the other
+        (reset_now()): where QEMU is late to do so, each is one, and so is SeaBIOS's."""
         log = self.us.data("log")
         for _ in range(5):
             done = self.boot("--until", "serial:NEVER", "-t", "6",
@@ -543,8 +544,7 @@ class Boots:
                 said = f.read().count(b"REBOOT")
             if found := re.search(r"the guest began (\d+) times", done.stderr):
                 note(f"{found[0]}, and says that it resets itself {said} times")
-                check(said <= int(found[1]) <= 1 + 2 * said,
-                      done.stderr)
+                check(said <= int(found[1]) <= 1 + 2 * 3 * said, done.stderr)
                 return
         check(False, done.stderr)
 
