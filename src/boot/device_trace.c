@@ -2,10 +2,15 @@
 /* device_trace.c: see device_trace.h. */
 #include "boot/device_trace.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 int us_boot_trace_open(struct us_boot_trace *t, const char *path, struct us_err *e)
@@ -17,7 +22,9 @@ int us_boot_trace_open(struct us_boot_trace *t, const char *path, struct us_err 
 	return t->fd < 0 ? us_fail(e, -errno, "open %s: %s", path, strerror(errno)) : 0;
 }
 
-/* "virtio_set_status vdev 0x561097938980 val 3", perhaps behind a time. */
+#define LATE (60 * US_NS_PER_SEC) /* more is no delay, but another clock */
+
+/* "virtio_set_status vdev 0x561097938980 val 3", perhaps behind "4711@1732.000123:". */
 static bool is_use(const char *line)
 {
 	const char *event = strstr(line, US_BOOT_TRACE_EVENT " "), *value;
@@ -26,6 +33,17 @@ static bool is_use(const char *line)
 		return false;
 	value += strlen(" val ");
 	return *value >= '1' && *value <= '9';
+}
+
+/* CLOCK_REALTIME in ns; 0: it says none. */
+static uint64_t time_of(const char *line)
+{
+	unsigned pid;
+	uint64_t s, us;
+	if (sscanf(line, "%u@%" SCNu64 ".%" SCNu64 ":", &pid, &s, &us) != 3 ||
+	    s > UINT32_MAX || us >= 1000000)
+		return 0;
+	return s * US_NS_PER_SEC + us * 1000;
 }
 
 bool us_boot_trace_bytes(struct us_boot_trace *t, const char *bytes, size_t n)
@@ -39,17 +57,34 @@ bool us_boot_trace_bytes(struct us_boot_trace *t, const char *bytes, size_t n)
 		}
 		t->line[t->n] = '\0';
 		t->n = 0;
-		use |= is_use(t->line);
+		if (use || !is_use(t->line))
+			continue;
+		use = true;
+		t->real_ns = time_of(t->line);
 	}
 	return use;
 }
 
-bool us_boot_trace_hear(struct us_boot_trace *t)
+static uint64_t moment(const struct us_boot_trace *t)
+{
+	struct timespec real;
+	uint64_t now = us_now_ns();
+	clock_gettime(CLOCK_REALTIME, &real);
+	uint64_t real_ns = (uint64_t)real.tv_sec * US_NS_PER_SEC +
+			   (uint64_t)real.tv_nsec;
+	bool good = t->real_ns && t->real_ns <= real_ns && real_ns - t->real_ns < LATE;
+	return good ? now - (real_ns - t->real_ns) : now;
+}
+
+bool us_boot_trace_hear(struct us_boot_trace *t, uint64_t *ret_ns)
 {
 	char bytes[4096];
 	ssize_t n = read(t->fd, bytes, sizeof(bytes));
-	if (n > 0)
-		return us_boot_trace_bytes(t, bytes, (size_t)n);
+	if (n > 0) {
+		bool use = us_boot_trace_bytes(t, bytes, (size_t)n);
+		*ret_ns = moment(t);
+		return use;
+	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	us_boot_trace_close(t); /* QEMU has closed it */

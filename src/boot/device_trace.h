@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define US_BOOT_TRACE_EVENT "virtio_set_status"
 
@@ -21,14 +22,17 @@ struct us_boot_trace {
 	int fd; /* to poll for reading; -1: there is none */
 	char line[128];
 	size_t n;
+	uint64_t real_ns; /* of the last use, as QEMU says (-msg timestamp=on:
+			     CLOCK_REALTIME); 0: it does not */
 };
 
 /* Make the pipe at this path. */
 US_MUST_CHECK int us_boot_trace_open(struct us_boot_trace *t, const char *path,
 				     struct us_err *e);
 /* There is something to be read.  True: a device was given a status that is not 0, with
- * which it begins, and is reset. */
-bool us_boot_trace_hear(struct us_boot_trace *t);
+ * which it begins, and is reset.  *ret_ns: when (CLOCK_MONOTONIC), by QEMU's own time
+ * if it tells that, for we may be late. */
+bool us_boot_trace_hear(struct us_boot_trace *t, uint64_t *ret_ns);
 /* The same of these bytes; false, too, of what is no such line. */
 bool us_boot_trace_bytes(struct us_boot_trace *t, const char *bytes, size_t n);
 void us_boot_trace_close(struct us_boot_trace *t);

@@ -225,8 +225,9 @@ static void read_file(struct booting *b)
 /* KVM sees more: devices that are not virtio. */
 static void hear_trace(struct booting *b)
 {
-	if (us_boot_trace_hear(&b->trace) && !b->how->events)
-		pass_now(b, US_BOOT_DEVICE, us_now_ns(), US_BOOT_BY_TRACE);
+	uint64_t at;
+	if (us_boot_trace_hear(&b->trace, &at) && !b->how->events)
+		pass_now(b, US_BOOT_DEVICE, at, US_BOOT_BY_TRACE);
 }
 
 /* ---- What is seen of the host's KVM ---- */

@@ -160,6 +160,24 @@ int us_boot_variant_prepare(struct us_boot_variant *v, size_t n, struct us_err *
 
 /* ---- A run ---- */
 
+/* QEMU's messages begin with a time, for we want that of its trace: leave it out. */
+static void drop_times(char *text)
+{
+	static const char form[] = "0000-00-00T00:00:00.000000Z ";
+	char *to = text;
+	while (*text) {
+		size_t n = 0;
+		while (form[n] && (form[n] == '0' ? text[n] >= '0' && text[n] <= '9'
+						  : text[n] == form[n]))
+			n++;
+		if (form[n])
+			*to++ = *text++;
+		else
+			text += n;
+	}
+	*to = '\0';
+}
+
 /* What a user would look at: of a VMM that ended its complaint, else the guest's last
  * words; or what else there is. */
 static const char *last_words(const struct us_boot_run *run, char *text, size_t size)
@@ -173,6 +191,7 @@ static const char *last_words(const struct us_boot_run *run, char *text, size_t 
 	size_t skip = end >= size ? end - size + 1 : 0;
 	char copy[US_BOOT_TAIL];
 	snprintf(copy, sizeof(copy), "%.*s", (int)(end - skip), t->text + skip);
+	drop_times(copy);
 	for (char *c = copy; *c; c++)
 		if (*c == '\r' || *c == '\n')
 			*c = *c == '\r' ? ' ' : '/';

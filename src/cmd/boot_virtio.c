@@ -15,6 +15,7 @@
 int us_boot_virtio_command(struct us_boot_variant *v, struct us_err *e)
 {
 	static const char *const decided[] = { "trace", "D", "d", NULL };
+	static const char *const messages[] = { "msg", NULL };
 	size_t n = 0;
 	if (us_boot_variant_has(v->plain, decided)) {
 		snprintf(v->unseen_device, sizeof(v->unseen_device),
@@ -23,7 +24,7 @@ int us_boot_virtio_command(struct us_boot_variant *v, struct us_err *e)
 	}
 	while (v->plain[n])
 		n++;
-	v->traced = calloc(n + 5, sizeof(*v->traced));
+	v->traced = calloc(n + 7, sizeof(*v->traced));
 	if (!v->traced)
 		return us_fail(e, -ENOMEM, "out of memory");
 	memcpy(v->traced, v->plain, n * sizeof(*v->plain));
@@ -31,7 +32,11 @@ int us_boot_virtio_command(struct us_boot_variant *v, struct us_err *e)
 	v->traced[n++] = (char *)(uintptr_t) "-trace";
 	v->traced[n++] = (char *)(uintptr_t)US_BOOT_TRACE_EVENT;
 	v->traced[n++] = (char *)(uintptr_t) "-D";
-	v->traced[n] = v->trace;
+	v->traced[n++] = v->trace;
+	if (us_boot_variant_has(v->plain, messages))
+		return 0;
+	v->traced[n++] = (char *)(uintptr_t) "-msg";
+	v->traced[n] = (char *)(uintptr_t) "timestamp=on";
 	return 0;
 }
 

@@ -2,11 +2,13 @@
 /* QEMU's trace of virtio devices: what is a use, and what is none. */
 #include "unit.h"
 
+#include "base/clock.h"
 #include "boot/device_trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool hear(struct us_boot_trace *t, const char *text)
@@ -42,6 +44,55 @@ static void a_line_may_come_in_pieces(void **state)
 	assert_false(hear(&t, "_status vdev 0x1 val 0\n"));
 }
 
+/* As QEMU writes it; a time that is none, or lies far away, is not believed. */
+static void its_own_time_counts(void **state)
+{
+	struct us_boot_trace t = { .fd = -1 };
+	(void)state;
+	assert_true(hear(&t,
+			 "4711@1732000000.000123:virtio_set_status vdev 0x1 val 1\n"
+			 "4711@1732000001.000123:virtio_set_status vdev 0x1 val 3\n"));
+	assert_int_equal(t.real_ns, 1732000000000123000);
+	assert_true(hear(&t, "4711@1.1000000:virtio_set_status vdev 0x1 val 1\n"));
+	assert_int_equal(t.real_ns, 0);
+	assert_true(hear(&t, "4711@99999999999.1:virtio_set_status vdev 0x1 val 1\n"));
+	assert_int_equal(t.real_ns, 0);
+	assert_true(hear(&t, "virtio_set_status vdev 0x1 val 1\n"));
+	assert_int_equal(t.real_ns, 0);
+}
+
+/* A reader that is late hears when it was; one that lies in the future was now. */
+static void a_late_reader_is_no_harm(void **state)
+{
+	char folder[] = "/tmp/uniscope-test-XXXXXX", path[64], line[100];
+	struct us_boot_trace t;
+	struct us_err e;
+	struct timespec real;
+	uint64_t at;
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/trace", folder);
+	assert_int_equal(us_boot_trace_open(&t, path, &e), 0);
+	int fd = open(path, O_WRONLY);
+	for (int late = -5; late <= 5; late += 10) {
+		clock_gettime(CLOCK_REALTIME, &real);
+		int n = snprintf(line, sizeof(line),
+				 "1@%lld.%06ld:virtio_set_status vdev 0x1 val 1\n",
+				 (long long)real.tv_sec - late, real.tv_nsec / 1000);
+		uint64_t written = us_now_ns();
+		assert_int_equal(write(fd, line, (size_t)n), n);
+		assert_true(us_boot_trace_hear(&t, &at));
+		if (late > 0)
+			assert_true(at + 4 * US_NS_PER_SEC < written);
+		else
+			assert_true(at >= written);
+	}
+	close(fd);
+	us_boot_trace_close(&t);
+	unlink(path);
+	rmdir(folder);
+}
+
 /* One that is too long is cut, and the next one is heard again. */
 static void a_long_line_is_no_harm(void **state)
 {
@@ -60,17 +111,19 @@ static void the_pipe_is_heard(void **state)
 	char folder[] = "/tmp/uniscope-test-XXXXXX", path[64];
 	struct us_boot_trace t;
 	struct us_err e;
+	uint64_t at, before = us_now_ns();
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/trace", folder);
 	assert_int_equal(us_boot_trace_open(&t, path, &e), 0);
 	int fd = open(path, O_WRONLY);
 	assert_true(fd >= 0);
-	assert_false(us_boot_trace_hear(&t)); /* nothing yet */
+	assert_false(us_boot_trace_hear(&t, &at)); /* nothing yet */
 	assert_int_equal(write(fd, "virtio_set_status vdev 0x1 val 1\n", 33), 33);
-	assert_true(us_boot_trace_hear(&t));
+	assert_true(us_boot_trace_hear(&t, &at));
+	assert_true(at >= before && at <= us_now_ns());
 	close(fd);
-	assert_false(us_boot_trace_hear(&t)); /* its end */
+	assert_false(us_boot_trace_hear(&t, &at)); /* its end */
 	assert_int_equal(t.fd, -1);
 	us_boot_trace_close(&t);
 	/* One that is there already is not taken. */
@@ -86,6 +139,8 @@ int main(void)
 		cmocka_unit_test(a_status_is_a_use),
 		cmocka_unit_test(a_reset_is_none),
 		cmocka_unit_test(a_line_may_come_in_pieces),
+		cmocka_unit_test(its_own_time_counts),
+		cmocka_unit_test(a_late_reader_is_no_harm),
 		cmocka_unit_test(a_long_line_is_no_harm),
 		cmocka_unit_test(the_pipe_is_heard),
 	};
