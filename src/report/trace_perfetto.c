@@ -86,6 +86,7 @@ struct perfetto {
 	bool *named; /* by function */
 	size_t n_named;
 	bool stack[US_REPLAY_STACKS];
+	uint64_t last_ns[US_REPLAY_STACKS]; /* of events on its track */
 	bool vcpu[US_MAX_VCPUS], running[US_MAX_VCPUS];
 	uint32_t n_caller; /* threads that make system calls; the highest number */
 };
@@ -236,7 +237,10 @@ static int enter(void *ctx, const struct us_replay_span *s)
 	const struct us_trace_out *o = ctx;
 	struct perfetto *x = o->state;
 	int rc = tell_stack(o, s->stack);
-	begin_event(x, s->begin_ns);
+	/* One from another stack may have begun before what was here last. */
+	uint64_t *last = &x->last_ns[s->stack];
+	*last = s->begin_ns > *last ? s->begin_ns : *last;
+	begin_event(x, *last);
 	if (!rc)
 		rc = name_function(o, s->function);
 	if (rc)
@@ -265,6 +269,9 @@ static int end_slice(const struct us_trace_out *o, uint32_t track, uint64_t t_ns
 
 static int leave(void *ctx, const struct us_replay_span *s)
 {
+	const struct us_trace_out *o = ctx;
+	struct perfetto *x = o->state;
+	x->last_ns[s->stack] = s->end_ns;
 	return end_slice(ctx, STACK(s->stack), s->end_ns);
 }
 

@@ -57,14 +57,31 @@ enum {
 	INFO_TASKS = 1 << 7,
 };
 
+#define MAX_GUESTS 8	      /* on a stack at once */
+#define NO_HOME	   UINT16_MAX /* it has ended there already */
+
+/*
+ * A function that goes on on another stack stays where it was entered: a second entry
+ * would be another call.
+ */
 struct task {
 	struct record *record; /* not written yet; NULL: the task was never there */
 	unsigned n;
 	uint64_t last_ns;
+	bool away; /* the innermost one goes on elsewhere: */
+	struct us_replay_span gone;
+	/* Of its functions those that were entered on another stack, the home. */
+	unsigned n_guest;
+	struct guest {
+		uint32_t depth;
+		uint16_t home;
+	} guest[MAX_GUESTS];
 };
 
 struct folder {
 	struct task task[US_REPLAY_STACKS];
+	struct us_replay_span moving; /* between two stacks; moved: there is one */
+	uint16_t home;		      /* of that */
 };
 
 static int begin(struct us_trace_out *o)
@@ -98,7 +115,8 @@ static int put(const struct us_trace_out *o, const struct us_replay_span *s,
 {
 	struct folder *f = o->state;
 	struct task *t = &f->task[s->stack];
-	if (s->depth > MAX_DEPTH)
+	uint32_t depth = s->depth - t->n_guest;
+	if (depth > MAX_DEPTH)
 		return 0;
 	if (!t->record)
 		t->record = calloc(BUFFERED, sizeof(*t->record));
@@ -109,19 +127,88 @@ static int put(const struct us_trace_out *o, const struct us_replay_span *s,
 	uint64_t address = MODULE_AT + s->function * FUNCTION_SIZE;
 	t->record[t->n++] = (struct record){ .time = t->last_ns,
 					     .what = type | RECORD_MAGIC |
-						     (uint64_t)s->depth << DEPTH_SHIFT |
+						     (uint64_t)depth << DEPTH_SHIFT |
 						     address << ADDRESS_SHIFT };
 	return t->n == BUFFERED ? flush(o, t, s->stack) : 0;
 }
 
+static bool is_guest(const struct task *t, const struct us_replay_span *s)
+{
+	return t->n_guest && t->guest[t->n_guest - 1].depth == s->depth;
+}
+
+/* What has gone elsewhere ends here now. */
+static int end_away(const struct us_trace_out *o, struct task *t, uint64_t ns)
+{
+	if (!t->away)
+		return 0;
+	t->away = false;
+	return put(o, &t->gone, TYPE_EXIT, ns);
+}
+
+/* It leaves this stack for another, which comes next. */
+static int move_out(const struct us_trace_out *o, const struct us_replay_span *s)
+{
+	struct folder *f = o->state;
+	struct task *t = &f->task[s->stack];
+	int rc = 0;
+	f->moving = *s;
+	if (is_guest(t, s)) {
+		f->home = t->guest[--t->n_guest].home;
+	} else {
+		rc = end_away(o, t, s->end_ns);
+		f->home = s->stack;
+		t->away = true;
+		t->gone = *s;
+	}
+	return rc;
+}
+
+/* False: nothing is known of it, or there is no room: it is a function as any. */
+static bool move_in(struct folder *f, const struct us_replay_span *s)
+{
+	struct task *t = &f->task[s->stack];
+	bool known = f->moving.moved && f->moving.function == s->function &&
+		     f->moving.begin_ns == s->begin_ns;
+	f->moving.moved = false;
+	if (!known)
+		return false;
+	if (f->home == s->stack && t->away) {
+		t->away = false;
+		return true;
+	}
+	if (t->n_guest == MAX_GUESTS)
+		return false;
+	uint16_t home = f->home == s->stack ? NO_HOME : f->home;
+	t->guest[t->n_guest++] = (struct guest){ s->depth, home };
+	return true;
+}
+
 static int enter(void *ctx, const struct us_replay_span *s)
 {
-	return put(ctx, s, TYPE_ENTRY, s->begin_ns);
+	const struct us_trace_out *o = ctx;
+	struct folder *f = o->state;
+	if (s->moved && move_in(f, s))
+		return 0;
+	int rc = end_away(o, &f->task[s->stack], s->begin_ns);
+	return rc ? rc : put(o, s, TYPE_ENTRY, s->begin_ns);
 }
 
 static int leave(void *ctx, const struct us_replay_span *s)
 {
-	return put(ctx, s, TYPE_EXIT, s->end_ns);
+	const struct us_trace_out *o = ctx;
+	struct folder *f = o->state;
+	struct task *t = &f->task[s->stack];
+	if (s->moved)
+		return move_out(o, s);
+	if (is_guest(t, s)) {
+		uint16_t home = t->guest[--t->n_guest].home;
+		bool there = home != NO_HOME && f->task[home].away &&
+			     f->task[home].gone.begin_ns == s->begin_ns;
+		return there ? end_away(o, &f->task[home], s->end_ns) : 0;
+	}
+	int rc = end_away(o, t, s->end_ns);
+	return rc ? rc : put(o, s, TYPE_EXIT, s->end_ns);
 }
 
 /* ---- What stands beside the records ---- */

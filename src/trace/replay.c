@@ -81,8 +81,9 @@ static struct us_replay_span span_of(const struct us_replay *r,
 					.known = e->kind != US_EVENT_OPEN };
 }
 
-static int leave(struct us_replay *r, uint16_t stack, const struct us_timeline_event *e,
-		 bool ended)
+/* The function on top of the stack; as: whether it has ended, or moved. */
+static int leave_as(struct us_replay *r, uint16_t stack,
+		    const struct us_timeline_event *e, struct us_replay_span as)
 {
 	struct stack *s = &r->stack[stack];
 	struct open x = s->v[--s->n];
@@ -91,11 +92,18 @@ static int leave(struct us_replay *r, uint16_t stack, const struct us_timeline_e
 	x.span.end_ns = now;
 	x.span.end_insns = e->insns;
 	x.span.self_ns = whole > x.inner_ns ? whole - x.inner_ns : 0;
-	x.span.ended = ended;
+	x.span.ended = as.ended;
+	x.span.moved = as.moved;
 	x.span.vcpu = e->vcpu;
 	if (s->n)
 		s->v[s->n - 1].inner_ns += whole;
 	return x.shown && r->ops->leave ? r->ops->leave(r->ctx, &x.span) : 0;
+}
+
+static int leave(struct us_replay *r, uint16_t stack, const struct us_timeline_event *e,
+		 bool ended)
+{
+	return leave_as(r, stack, e, (struct us_replay_span){ .ended = ended });
 }
 
 /* It began before the trace did, or before what is left of it. */
@@ -148,9 +156,10 @@ static int bring(struct us_replay *r, uint16_t from, const struct us_timeline_ev
 	if (!s->n || from == r->on[e->vcpu])
 		return 0;
 	struct us_replay_span span = s->v[s->n - 1].span;
-	int rc = leave(r, from, e, false);
+	int rc = leave_as(r, from, e, (struct us_replay_span){ .moved = true });
 	span.stack = r->on[e->vcpu];
 	span.vcpu = e->vcpu;
+	span.moved = true;
 	struct us_timeline_event as = *e;
 	as.number = span.function;
 	return rc ? rc : enter(r, &as, span);

@@ -26,6 +26,8 @@ struct us_replay_span {
 	bool interrupt; /* an interrupt, a fault or a trap entered it */
 	bool known;	/* its entry was seen; else it began before begin_ns */
 	bool ended;	/* its exit was seen; else the trace says no more of it */
+	/* It goes on on another stack: it is left on one, and entered on another. */
+	bool moved;
 };
 
 struct us_replay_ops {

@@ -52,6 +52,7 @@ static void call_slowly(struct us_tracker *t, const struct us_track_site *s,
 			uint64_t sp)
 {
 	own_stack(t);
+	t->moved = false;
 	if (t->next != US_NEXT_NOTHING)
 		us_track_settle_next(t);
 	const struct us_track_frame *f = top(t);
@@ -110,6 +111,7 @@ static void return_unexpected(struct us_tracker *t, uint64_t sp, unsigned word)
 static void return_slowly(struct us_tracker *t, uint64_t sp, unsigned word)
 {
 	own_stack(t);
+	t->moved = false;
 	t->expected = NULL;
 	if (t->next != US_NEXT_NOTHING)
 		us_track_settle_next(t);

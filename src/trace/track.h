@@ -170,8 +170,9 @@ uint32_t us_track_stacks_boot(struct us_track_stacks *s, uint32_t boot);
 /*
  * A function that was entered right behind a call, a jump or a return whose target was
  * not known, and that no interrupt was seen to enter yet: it was the target, or the
- * first interrupt of its kind came just there.  If it ends by an exception return, it
- * was an interrupt, and what was counted since is put where that belongs.
+ * first interrupt of its kind came just there.  The processor may tell
+ * (us_tracker.how). Else, if it ends by an exception return, it was an interrupt, and
+ * what was counted since is put where that belongs.
  */
 struct us_track_doubt {
 	struct us_track_function *function;
@@ -184,6 +185,20 @@ struct us_track_doubt {
 	uint32_t parent;   /* its node's */
 };
 #define US_TRACK_DOUBTS 8 /* of a vCPU at once; of a function, ever */
+
+/* What the processor says of such a function, before its first instruction. */
+enum us_track_how {
+	US_HOW_UNKNOWN,
+	US_HOW_SAID,	  /* what was said: no interrupt */
+	US_HOW_INTERRUPT, /* an interrupt or a fault */
+};
+
+struct us_track_entering {
+	const struct us_track_function *function;
+	uint64_t sp;  /* the stack pointer where it was no interrupt; 0: not known */
+	bool exactly; /* just that; else it may be lower, too */
+	bool framed;  /* what an interrupt has put on the stack may still lie there */
+};
 
 /* What the next entry of a function may be. */
 enum us_track_next {
@@ -201,27 +216,41 @@ enum us_track_next {
 struct us_tracker {
 	struct us_tree tree;
 	struct us_counts_vcpu *vcpu; /* the file's */
-	struct us_track_stacks *stacks;
-	const uint64_t *insns;	  /* executed, those of the block under way included */
-	struct us_events *events; /* where entries and exits are written; NULL: no */
 	struct us_track_stack *stack;
-	uint16_t number; /* of the vCPU */
-	uint32_t boot;	 /* that it is in */
-	bool link;	 /* calls leave the return address in a register */
+	const uint64_t *insns; /* executed, those of the block under way included */
+	struct us_track_function *expected; /* its entry comes next; NULL: none's */
+	/* Together they say whether a call or return is what it looks like. */
+	union {
+		struct {
+			bool unsure;  /* is it this stack? The next address tells */
+			uint8_t next; /* enum us_track_next, but for ENTRY, which is in
+					 expected */
+			bool moved;   /* since the last call or return, the frame on
+					 top has got another function */
+			uint8_t none;
+		};
+		uint32_t awaits; /* 0: it is */
+	};
+	uint16_t number;	  /* of the vCPU */
+	bool link;		  /* calls leave the return address in a register */
+	struct us_events *events; /* where entries and exits are written; NULL: no */
+	struct us_track_stacks *stacks;
+	uint32_t boot; /* that it is in */
 
-	bool unsure;	 /* is it this stack? The next address tells */
 	uint8_t entered; /* frames on top that go with it: an interrupt's */
 	bool foreign;	 /* the link register has what no call has left there */
 	uint64_t at;	 /* next is that only if as many were executed */
 	uint64_t sp;	 /* of the call */
-	uint8_t next;	 /* enum us_track_next, but for ENTRY, which is in expected */
 	struct us_track_function *function;
-	struct us_track_function *expected; /* its entry comes next; NULL: none's */
-	uint64_t resumed_at;		    /* behind an iret */
+	uint64_t resumed_at;	 /* behind an iret */
 	uint64_t interrupted_at; /* behind this, an interrupt was delivered */
 	/* Where the address of a call or return is, which was accessed just now; NULL:
 	 * nobody knows.  Only asked when it may be another stack. */
 	struct us_track_memory (*memory)(const struct us_tracker *t, uint64_t sp);
+	/* Of a function that is about to be entered; NULL: nobody knows.  Only asked
+	 * where there is doubt. */
+	enum us_track_how (*how)(const struct us_tracker *t,
+				 const struct us_track_entering *e);
 
 	/* While it is unsure which stack it is, and calls tell no address: from which
 	 * function there was a return to the unknown; which one was called since, by

@@ -2,6 +2,42 @@
 /* track_doubt.c: interrupts that looked like calls or jumps; see track.h. */
 #include "trace/track_frames.h"
 
+/* Is it only known that something is entered? */
+static bool is_to_any(const struct us_tracker *t)
+{
+	switch ((enum us_track_next)t->next) {
+	case US_NEXT_CALL:
+	case US_NEXT_ROOT:
+	case US_NEXT_LEAVE:
+	case US_NEXT_SWITCHED:
+		return true;
+	case US_NEXT_JUMP:
+		return !t->function;
+	default:
+		return false;
+	}
+}
+
+enum us_track_how us_track_how_entered(const struct us_tracker *t,
+				       struct us_track_function *f)
+{
+	const struct us_track_frame *x = t->next == US_NEXT_JUMP ? top(t) : NULL;
+	struct us_track_entering e = { .function = f,
+				       .exactly = t->next == US_NEXT_CALL };
+	if (!t->how || !is_to_any(t) ||
+	    (!f->by_interrupt && f->doubts == US_TRACK_DOUBTS))
+		return US_HOW_UNKNOWN;
+	e.framed = x && (x->kind == US_TRACK_INTERRUPT || x->doubted);
+	if (x && x->kind == US_TRACK_CALL && !x->doubted && !t->unsure)
+		e.sp = x->sp;
+	else if (t->next == US_NEXT_CALL ||
+		 (t->next == US_NEXT_ROOT && t->sp != US_TRACK_ANYWHERE))
+		e.sp = t->sp;
+	enum us_track_how how = t->how(t, &e);
+	f->doubts += how == US_HOW_SAID && !f->by_interrupt;
+	return how;
+}
+
 static bool may_be_interrupt(const struct us_tracker *t,
 			     const struct us_track_function *f)
 {

@@ -110,12 +110,14 @@ static void begin_thread(struct us_tracker *t, const struct us_track_function *f
 		enter_node(t, US_EVENT_ENTER);
 }
 
-/* As it was said just before.  False: something else came between. */
-static bool enter_next(struct us_tracker *t, struct us_track_function *f)
+/* As it was said just before; sure: the processor says so, too.  False: something else
+ * came between. */
+static bool enter_next(struct us_tracker *t, struct us_track_function *f, bool sure)
 {
+	bool by_interrupt = f->by_interrupt && !sure;
 	switch ((enum us_track_next)t->next) {
 	case US_NEXT_CALL:
-		if (f->by_interrupt)
+		if (by_interrupt)
 			return false;
 		t->next = US_NEXT_NOTHING;
 		if (t->link)
@@ -124,7 +126,7 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f)
 			push_call(t, f, t->sp);
 		return true;
 	case US_NEXT_JUMP:
-		if (t->function ? t->function != f : f->by_interrupt)
+		if (t->function ? t->function != f : by_interrupt)
 			return false;
 		jump_to(t, f);
 		return true;
@@ -132,7 +134,7 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f)
 		us_track_enter_kernel(t, f, t->vcpu->node, false, true);
 		return true;
 	case US_NEXT_ROOT:
-		if (f->by_interrupt)
+		if (by_interrupt)
 			return false;
 		t->next = US_NEXT_NOTHING;
 		if (us_track_push_base(t, f, t->sp)) {
@@ -142,14 +144,14 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f)
 		}
 		return true;
 	case US_NEXT_LEAVE:
-		if (f->by_interrupt)
+		if (by_interrupt)
 			return false;
 		if (f->within && t->stack->n)
 			us_track_link_leave(t);
 		jump_to(t, f);
 		return true;
 	case US_NEXT_SWITCHED:
-		if (f->by_interrupt)
+		if (by_interrupt)
 			return false;
 		begin_thread(t, f);
 		return true;
@@ -160,8 +162,12 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f)
 
 static bool enter_as_said(struct us_tracker *t, struct us_track_function *f)
 {
-	struct us_track_doubt *d = us_track_doubt_begin(t, f);
-	if (!enter_next(t, f))
+	enum us_track_how how = us_track_how_entered(t, f);
+	if (how == US_HOW_INTERRUPT)
+		return false;
+	bool sure = how == US_HOW_SAID;
+	struct us_track_doubt *d = sure ? NULL : us_track_doubt_begin(t, f);
+	if (!enter_next(t, f, sure))
 		return false;
 	if (d)
 		us_track_doubt_keep(t, d);
@@ -308,7 +314,7 @@ static void begin_anew(struct us_tracker *t)
 	t->stack->high = 0; /* not known yet */
 	t->next = US_NEXT_NOTHING;
 	t->expected = NULL;
-	t->unsure = t->foreign = false;
+	t->unsure = t->moved = t->foreign = false;
 	t->left = t->held = NULL;
 	t->held_by = &us_track_unnamed;
 	t->resumed_at = t->interrupted_at = UINT64_MAX;

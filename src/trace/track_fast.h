@@ -24,11 +24,13 @@ struct us_track_mode {
 	bool traced; /* there is a trace */
 };
 
+_Static_assert(US_NEXT_NOTHING == 0, "awaits");
+
 /* Is it the stack that the vCPU was on, and nothing awaited but perhaps an entry? */
 US_ALWAYS bool us_track_is_calm(const struct us_tracker *t,
 				const struct us_track_mode m)
 {
-	if (US_UNLIKELY(t->next != US_NEXT_NOTHING) || US_UNLIKELY(t->unsure))
+	if (US_UNLIKELY(t->awaits))
 		return false;
 	return m.alone || !US_UNLIKELY(t->stack->tree_of != t->number);
 }

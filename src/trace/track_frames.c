@@ -44,6 +44,7 @@ void us_track_pop_below(struct us_tracker *t, uint64_t sp)
 void us_track_move_on(struct us_tracker *t, struct us_track_frame *x,
 		      const struct us_track_function *f, bool jump)
 {
+	t->moved = x->function != f;
 	bool was = x->traced, is = is_traced(t, f, x->depth - was);
 	if (was && jump && is)
 		us_track_note_place(t, t->stack->n);

@@ -226,6 +226,9 @@ void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function 
 
 /* ---- Was that an interrupt? (track_doubt.c) ---- */
 
+/* What the processor says of it. */
+enum us_track_how us_track_how_entered(const struct us_tracker *t,
+				       struct us_track_function *f);
 /* This function is about to be entered as was said.  NULL: there is no doubt of it. */
 struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
 					    struct us_track_function *f);

@@ -20,12 +20,12 @@ struct us_tree_last {
 
 struct us_tree {
 	struct us_counts_node *node; /* the file's */
+	struct us_tree_last *last;   /* by node */
 	struct us_counts_vcpu *vcpu; /* the file's */
 	uint32_t capacity;
-	struct us_tree_last *last; /* by node */
-	uint32_t *slot;		   /* hash table of node numbers; 0: empty */
-	uint32_t n_slot;	   /* a power of two, at least twice the capacity */
-	uint32_t full;		   /* the node US_COUNTS_FULL */
+	uint32_t *slot;	 /* hash table of node numbers; 0: empty */
+	uint32_t n_slot; /* a power of two, at least twice the capacity */
+	uint32_t full;	 /* the node US_COUNTS_FULL */
 };
 
 /* node and vcpu stay the caller's, are zeroed, and outlive the tree.  0 or -ENOMEM. */

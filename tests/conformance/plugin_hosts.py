@@ -24,6 +24,7 @@ sys.path.insert(0, HERE)
 from harness import Skip, Tap, Uniscope, check, note, patience  # noqa: E402
 from tcg import Counting, Qemu, open_pids  # noqa: E402
 from trace import Tracing  # noqa: E402
+import debs  # noqa: E402
 
 # What a QEMU that was built without plugins does (include/qemu/plugin.h).
 WITHOUT_PLUGINS = """#!/bin/sh
@@ -210,6 +211,22 @@ class Hosts:
                                *self.vm(path))
             check("once more, without" in done.stderr, done.stderr)
 
+    def is_xens(self):
+        """One of Debian's that was really built without: the emulator of Xen's domains."""
+        root = debs.Suite(self.args.build, "bookworm", "x86_64").package("qemu-system-xen")
+        path = os.path.join(root, "usr/libexec/xen-qemu-system-i386")
+        told = patience.run([path, "--version"], 60)
+        if told.returncode:
+            raise Skip(f"it does not run here: {told.stderr.strip()}")
+        for command in ("count", "trace"):
+            done = self.us.run(command, "-o", self.us.data(), "--", path, "-kernel", self.elf,
+                               good=(1,))
+            check("not enabled in this build" in done.stderr
+                  and "a QEMU without plugins can neither" in done.stderr, done.stderr)
+        done = self.us.run("record", "--backend", "plugin", "--", path, good=(1,))
+        check("takes no plugins" in done.stderr, done.stderr)
+        note(told.stdout.splitlines()[0])
+
     def load(self, target, least, most, machine):
         with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
             done = patience.run([self.args.loader, self.plugin, target, str(least),
@@ -341,6 +358,7 @@ def main():
                        ("QEMU is killed", hosts.qemu_is_killed),
                        ("uniscope is killed", hosts.uniscope_is_killed),
                        ("QEMU has no plugins", hosts.has_no_plugins),
+                       ("Xen's QEMU has none", hosts.is_xens),
                        ("QEMU is of another version", hosts.is_of_another_version),
                        ("QEMU is for another guest", hosts.is_for_another_guest),
                        ("QEMU runs already", hosts.runs_already),

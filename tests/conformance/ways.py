@@ -3,7 +3,10 @@
 """One emulated guest, looked at in three ways: what was counted, what the stub's samples
 say, and what the plugin's say.
 
-usage: ways.py BUILD [--seconds S]
+usage: ways.py BUILD [--seconds S] [--kvm]
+
+With --kvm, what was counted under TCG beside samples of the same image under KVM, which are of
+time: its functions have one loop, so that an instruction costs the same in each.
 
 What the plugin counts is exact; samples must be so within their 95 % intervals for the
 long run, widened to 99.9 % as many are compared, and half a point for the ends of the
@@ -15,9 +18,10 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 from conformance import CLOCK_POINTS, Z, wilson
-from harness import Skip, Tap, Uniscope, check, note, patience, start
+from harness import Skip, Tap, Uniscope, check, note, patience, require_way, start
 
 
 class Counts:
@@ -90,6 +94,39 @@ class Suite:
                 if with_gdb:
                     gdb = self.us.shares(g, "gdb", functions, seconds)
                     self.agree(name, "plugin and gdb", functions, plugin, gdb)
+                check(g.goes_on(), "the guest does not go on")
+        self.again(look)
+
+    def able(self):
+        """The backends that can look at a guest under KVM here."""
+        found, said = [], []
+        for backend in ("kvm", "bpf"):
+            try:
+                require_way(argparse.Namespace(build=self.args.build, backend=backend,
+                                               accel="kvm"))
+                found.append(backend)
+            except Skip as why:
+                said.append(f"{backend}: {why}")
+        if not found:
+            raise Skip("; ".join(said))
+        return found
+
+    def with_kvm(self, name, functions):
+        """The long run of one guest, and of another that does the same."""
+        backends = self.able()
+
+        def look(seconds):
+            with start(self.args.build, name, "tcg", plugin=True) as g:
+                g.wait("READY")
+                before = Counts(self.us, g)
+                time.sleep(seconds)
+                counted = {f: (s, 0) for f, s in
+                           Counts(self.us, g).shares_since(before, functions).items()}
+            with start(self.args.build, name, "kvm") as g:
+                g.wait("READY")
+                for backend in backends:
+                    sampled = self.us.shares(g, backend, functions, seconds)
+                    self.agree(name, f"{backend} and count", functions, sampled, counted)
                 check(g.goes_on(), "the guest does not go on")
         self.again(look)
 
@@ -188,6 +225,11 @@ class Suite:
 
     def run(self):
         point = self.tap.point
+        if self.args.kvm:
+            point("shares: count, and samples under KVM, agree",
+                  lambda: self.with_kvm("shares-quick", ("f60", "f30", "f10")))
+            self.tap.end()
+            return
         point("shares: count, gdb and plugin agree",
               lambda: self.three("shares-quick", ("f60", "f30", "f10")))
         point("polls: samples do not gather behind a device",
@@ -204,6 +246,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build")
     parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--kvm", action="store_true")
     Suite(parser.parse_args()).run()
 
 

@@ -106,6 +106,15 @@ class Suite:
         key = hashlib.sha256(" ".join(packages).encode()).hexdigest()
         return self._once("root-" + key[:8], make)
 
+    def package(self, package):
+        """The folder with the files of this package, without what it depends on."""
+        def make(root):
+            self._apt("get", "download", package, cwd=root)
+            deb, = glob.glob(os.path.join(root, "*.deb"))
+            unpack(deb, root)
+            os.remove(deb)
+        return self._once("package-" + package, make)
+
     def kernel(self, meta):
         """The folder with the kernel that this package without files depends on."""
         def make(root):

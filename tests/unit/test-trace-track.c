@@ -148,8 +148,10 @@ static void jumps_and_loops(void **state)
 	enter(m, F, 2);
 	expect_path(m, "1000;2000");
 	jump(m, F, G);
+	assert_false(m->t.moved);
 	enter(m, G, 3);
 	expect_path(m, "1000;3000");
+	assert_true(m->t.moved); /* perhaps back into what has called it */
 	struct us_track_entry below = { .function = &m->f[H],
 					.n_insn = 4,
 					.n_before = 1 };
@@ -157,6 +159,7 @@ static void jumps_and_loops(void **state)
 	us_track_enter(&m->t, &below); /* fallen into */
 	expect_path(m, "1000;4000");
 	ret(m, H, 0x7ff8);
+	assert_int_equal(m->t.awaits, 0);
 	expect_path(m, "1000");
 	us_track_settle(&m->t);
 	assert_int_equal(node_of(m, 0x2000)->calls, 2);

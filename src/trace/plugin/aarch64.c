@@ -55,3 +55,9 @@ uint64_t us_aarch64_program_root(uint64_t ttbr0, uint64_t cpsr)
 {
 	return cpsr & 0xf ? 0 : ttbr0 & 0x0000fffffffffffe;
 }
+
+/* Arm ARM, D1.3.1: 16 entries of 0x80 bytes. */
+bool us_aarch64_is_vector(uint64_t vbar, uint64_t pc)
+{
+	return vbar && pc >= vbar && pc - vbar < 0x800 && (pc - vbar) % 0x80 == 0;
+}

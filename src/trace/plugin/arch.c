@@ -16,12 +16,13 @@ static const struct us_plugin_arch archs[] = {
 	  .mode = "cs", .program_root = us_x86_program_root, .ports = true },
 	{ "aarch64", .flow = us_aarch64_flow, .machine = EM_AARCH64, .link = true,
 	  .vector_stride = 0x80, .vector_align = 0x800, .vector_min = 8,
-	  .root = "TTBR0_EL1", .mode = "cpsr",
-	  .program_root = us_aarch64_program_root },
+	  .root = "TTBR0_EL1", .mode = "cpsr", .program_root = us_aarch64_program_root,
+	  .vectors = { "VBAR", "VBAR_EL2" }, .is_vector = us_aarch64_is_vector },
 	{ "riscv64", .flow = us_riscv_flow, .machine = EM_RISCV,
 	  .may_jump_to = us_riscv_may_jump_to, .far_flow = us_riscv_far_flow,
 	  .link = true, .vector_stride = 4, .vector_align = 4, .vector_min = 4,
-	  .root = "satp", .mode = "priv", .program_root = us_riscv_program_root },
+	  .root = "satp", .mode = "priv", .program_root = us_riscv_program_root,
+	  .vectors = { "stvec", "mtvec" }, .is_vector = us_riscv_is_vector },
 };
 
 const struct us_plugin_arch *us_plugin_arch_find(const char *target)

@@ -8,7 +8,8 @@
 
 #include "trace/plugin/flow.h"
 
-#define US_MAX_INSN 15 /* bytes of an instruction, of any architecture */
+#define US_MAX_INSN	15 /* bytes of an instruction, of any architecture */
+#define US_ARCH_VECTORS 2
 
 struct us_plugin_arch {
 	const char *target; /* QEMU's name of it, qemu_info_t.target_name */
@@ -34,6 +35,10 @@ struct us_plugin_arch {
 	 * kernel.  NULL: not known. */
 	const char *root, *mode;
 	uint64_t (*program_root)(uint64_t root, uint64_t mode);
+	/* And of those that have the address of interrupts' entries, of each privilege
+	 * that has one; is an entry of theirs at pc?  NULL: not known. */
+	const char *vectors[US_ARCH_VECTORS];
+	bool (*is_vector)(uint64_t base, uint64_t pc);
 };
 
 /* NULL: not known. */
@@ -61,12 +66,14 @@ bool us_x86_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to)
 void us_aarch64_flow(const uint8_t *code, size_t n, uint64_t pc,
 		     struct us_flow_insn *ret);
 uint64_t us_aarch64_program_root(uint64_t ttbr0, uint64_t cpsr);
+bool us_aarch64_is_vector(uint64_t vbar, uint64_t pc);
 /* riscv.c: RV64GC. */
 void us_riscv_flow(const uint8_t *code, size_t n, uint64_t pc,
 		   struct us_flow_insn *ret);
 void us_riscv_far_flow(const uint8_t before[static 4], const uint8_t *code, size_t n,
 		       uint64_t pc, struct us_flow_insn *ret);
 uint64_t us_riscv_program_root(uint64_t satp, uint64_t priv);
+bool us_riscv_is_vector(uint64_t tvec, uint64_t pc);
 bool us_riscv_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to);
 
 #endif

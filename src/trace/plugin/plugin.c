@@ -18,6 +18,7 @@
  */
 #include "trace/plugin/boot.h"
 #include "trace/plugin/calls.h"
+#include "trace/plugin/entered.h"
 #include "trace/plugin/event_file.h"
 #include "trace/plugin/shared_file.h"
 #include "trace/plugin/space.h"
@@ -226,6 +227,8 @@ static void start_vcpu(qemu_plugin_id_t id, unsigned i)
 	find_counters();
 	if (!us_plugin.counts->calls_only)
 		us_space_start(i);
+	if (!us_plugin.counts->calls_only)
+		us_entered_start(i);
 	if (us_plugin.syscalls)
 		us_syscalls_start(i);
 	us_event_file_started(us_plugin.events, i);
@@ -269,7 +272,8 @@ static int trace_syscalls(const struct us_syscall_options *o, const qemu_info_t 
 static int make_vcpus(void)
 {
 	us_plugin.n_vcpu = us_plugin.counts->n_vcpu;
-	if (us_track_stacks_init(&us_plugin.stacks) < 0)
+	if (us_track_stacks_init(&us_plugin.stacks) < 0 ||
+	    us_entered_init(us_plugin.n_vcpu) < 0)
 		return -ENOMEM;
 	for (unsigned i = 0; i < us_plugin.n_vcpu; i++) {
 		struct us_counts_vcpu *c = counts_of(i);

@@ -37,9 +37,10 @@ static const struct reg x86_regs[] = {
 	[R9] = { "r9", 9 },	  [R10] = { "r10", 10 },    [CR3] = { "cr3", 56 },
 	[FS] = { "fs_base", 36 }, [GS] = { "gs_base", 39 },
 };
-#define X86_CR0	    53
-#define X86_PAGING  0x80000001ULL
-#define X86_PC_WORD 16
+#define X86_IDT_BASE 51 /* and behind it its limit, in half a word */
+#define X86_CR0	     53
+#define X86_PAGING   0x80000001ULL
+#define X86_PC_WORD  16
 
 enum arm_reg { X0, X1, X2, X3, X4, X5, X8, SP, SP_EL0, TTBR0, TPIDR };
 static const struct reg arm_regs[] = {
@@ -139,6 +140,16 @@ bool us_program_regs_sp(const struct us_program_regs *r, uint64_t *ret)
 {
 	*ret = read_reg(r, r->arch->sp);
 	return *ret;
+}
+
+bool us_program_regs_gates(const struct us_program_regs *r, uint64_t *ret_gva,
+			   size_t *ret_n)
+{
+	if (!r->env || r->arch->pc_word != X86_PC_WORD)
+		return false;
+	*ret_gva = r->env[X86_IDT_BASE];
+	*ret_n = (uint32_t)r->env[X86_IDT_BASE + 1] + 1ULL;
+	return true;
 }
 
 bool us_program_memory_is_there(const struct us_program_regs *r)

@@ -65,6 +65,10 @@ void us_program_regs_read(const struct us_program_regs *r, enum us_syscall_abi a
 			  bool entered, struct us_program_call *ret);
 bool us_program_regs_sp(const struct us_program_regs *r, uint64_t *ret);
 
+/* x86: where the table of interrupts is, and its bytes.  False: not known. */
+bool us_program_regs_gates(const struct us_program_regs *r, uint64_t *ret_gva,
+			   size_t *ret_n);
+
 bool us_program_memory_is_there(const struct us_program_regs *r);
 /* n bytes at gva, no more than US_MEMORY_MAX. */
 bool us_program_memory_read(const struct us_program_regs *r, uint64_t gva, void *dst,

@@ -79,3 +79,11 @@ uint64_t us_riscv_program_root(uint64_t satp, uint64_t priv)
 {
 	return priv & 3 ? 0 : (satp & 0x00000fffffffffff) << 12;
 }
+
+/* RISC-V privileged architecture, 3.1.7: the lowest bits are the mode; if that is 1,
+ * an interrupt of cause n enters 4 * n bytes behind the base. */
+bool us_riscv_is_vector(uint64_t tvec, uint64_t pc)
+{
+	uint64_t base = tvec & ~3ULL, far = (tvec & 3) == 1 ? 4 * 64 : 4;
+	return base && pc >= base && pc - base < far && (pc - base) % 4 == 0;
+}

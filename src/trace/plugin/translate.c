@@ -3,6 +3,8 @@
 #include "trace/plugin/block.h"
 #include "trace/plugin/boot.h"
 
+#include "trace/plugin/entered.h"
+#include "trace/plugin/program_regs.h"
 #include "trace/plugin/syscalls.h"
 #include "trace/track_fast.h"
 
@@ -29,21 +31,26 @@ static __attribute__((__noinline__)) void hear_stray(struct us_plugin_vcpu *v,
  * Version 1: after a call or a return, QEMU (to 8.2) reports the next memory access by
  * a helper, too, to whoever asked for that of the call: the delivery of an interrupt.
  * So an access counts only if the instruction itself was executed since.
+ *
+ * That need not be looked at where the access could be nothing else: a return's, of
+ * the address at which the frame on top has its return address; and a call's, if it is
+ * on top what calls, and not what was called by it just before (us_tracker.moved).
  */
-US_ALWAYS bool is_stray(struct us_plugin_vcpu *v, qemu_plugin_meminfo_t info)
+static __attribute__((__noinline__)) bool is_stray(struct us_plugin_vcpu *v,
+						   qemu_plugin_meminfo_t info)
 {
-	if (v->armed) {
-		v->armed = 0;
-		return false;
-	}
-	hear_stray(v, info);
-	return true;
+	bool stray = !v->armed;
+	v->armed = 0;
+	if (stray)
+		hear_stray(v, info);
+	return stray;
 }
 
 /* Calls and returns are most of all that is heard of: there is code for each way. */
 struct way {
 	struct us_track_mode mode;
 	bool strays; /* there may be some */
+	bool first;  /* and it is to be looked at first */
 };
 
 static __attribute__((__noinline__)) void call_slowly(struct us_plugin_vcpu *v,
@@ -56,6 +63,14 @@ static __attribute__((__noinline__)) void call_slowly(struct us_plugin_vcpu *v,
 	us_plugin_end(v);
 }
 
+static __attribute__((__noinline__)) void
+call_slowly_or_stray(struct us_plugin_vcpu *v, qemu_plugin_meminfo_t info, uint64_t sp,
+		     const struct us_point *p)
+{
+	if (!is_stray(v, info))
+		call_slowly(v, info, sp, p);
+}
+
 US_ALWAYS void hear_call(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 			 void *data, const struct way w)
 {
@@ -64,17 +79,24 @@ US_ALWAYS void hear_call(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 	us_plugin_say(v, US_COUNTS_PLUGIN);
 	if (!w.mode.alone)
 		us_plugin_take_turn(i);
-	if (w.strays && is_stray(v, info))
+	if (w.first && is_stray(v, info))
 		return;
-	if (!us_track_call_fast(&v->tracker, &p->site, sp, w.mode))
+	if (us_track_call_fast(&v->tracker, &p->site, sp, w.mode)) {
+		if (w.strays)
+			v->armed = 0;
+	} else if (w.strays && !w.first) {
+		call_slowly_or_stray(v, info, sp, p);
+	} else {
 		call_slowly(v, info, sp, p);
+	}
 }
 
-static __attribute__((__noinline__)) void return_slowly(struct us_plugin_vcpu *v,
-							qemu_plugin_meminfo_t info,
-							uint64_t sp,
-							const struct us_point *p)
+static __attribute__((__noinline__)) void
+return_slowly(struct us_plugin_vcpu *v, qemu_plugin_meminfo_t info, uint64_t sp,
+	      const struct us_point *p, bool strays)
 {
+	if (strays && is_stray(v, info))
+		return;
 	us_plugin_access(v, info, sp);
 	us_track_return(&v->tracker, &p->site, sp,
 			1U << qemu_plugin_mem_size_shift(info));
@@ -89,10 +111,10 @@ US_ALWAYS void hear_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 	us_plugin_say(v, US_COUNTS_PLUGIN);
 	if (!w.mode.alone)
 		us_plugin_take_turn(i);
-	if (w.strays && is_stray(v, info))
-		return;
 	if (!us_track_return_fast(&v->tracker, sp, w.mode))
-		return_slowly(v, info, sp, p);
+		return_slowly(v, info, sp, p, w.strays);
+	else if (w.strays)
+		v->armed = 0;
 }
 
 #define WAY(name, alone, traced, strays)                                               \
@@ -100,13 +122,19 @@ US_ALWAYS void hear_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 				   uint64_t sp, void *data)                            \
 	{                                                                              \
 		hear_call(i, info, sp, data,                                           \
-			  (struct way){ { alone, traced }, strays });                  \
+			  (struct way){ { alone, traced }, strays, strays });          \
+	}                                                                              \
+	static void on_call_of_other_##name(unsigned i, qemu_plugin_meminfo_t info,    \
+					    uint64_t sp, void *data)                   \
+	{                                                                              \
+		hear_call(i, info, sp, data,                                           \
+			  (struct way){ { alone, traced }, strays, 0 });               \
 	}                                                                              \
 	static void on_return_##name(unsigned i, qemu_plugin_meminfo_t info,           \
 				     uint64_t sp, void *data)                          \
 	{                                                                              \
 		hear_return(i, info, sp, data,                                         \
-			    (struct way){ { alone, traced }, strays });                \
+			    (struct way){ { alone, traced }, strays, 0 });             \
 	}
 #define WAYS(X)                                                                        \
 	X(many, 0, 0, 0)                                                               \
@@ -117,20 +145,24 @@ US_ALWAYS void hear_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 	X(one_strays, 1, 0, 1) X(one_traced, 1, 1, 0) X(one_traced_strays, 1, 1, 1)
 WAYS(WAY)
 
-/* By the three of WAY. */
-static us_vcpu_mem *on_call, *on_return;
+/* By the three of WAY.  of_other: of a function that has a name, by another that has.
+ */
+static us_vcpu_mem *on_call, *on_call_of_other, *on_return;
 
 #define ROW(name, alone, traced, strays)                                               \
-	[(alone)*4 + (traced)*2 + (strays)] = { on_call_##name, on_return_##name },
+	[(alone)*4 + (traced)*2 + (strays)] = { on_call_##name,                        \
+						on_call_of_other_##name,               \
+						on_return_##name },
 
 void us_translate_init(void)
 {
-	static us_vcpu_mem *const ways[][2] = { WAYS(ROW) };
+	static us_vcpu_mem *const ways[][3] = { WAYS(ROW) };
 	us_vcpu_mem *const *way =
 		ways[(us_plugin.n_vcpu == 1) * 4 + (us_plugin.events != NULL) * 2 +
 		     (us_plugin.api == 1)];
 	on_call = way[0];
-	on_return = way[1];
+	on_call_of_other = way[1];
+	on_return = way[2];
 }
 
 /* One that loads its target, too. */
@@ -217,6 +249,26 @@ static void on_entry_alone(unsigned i, void *data)
 {
 	(void)i;
 	hear_entry(us_plugin_vcpu(0), data);
+}
+
+static void hear_entry_env(unsigned i, void *data, const uint64_t *env)
+	__attribute__((__used__));
+static void hear_entry_env(unsigned i, void *data, const uint64_t *env)
+{
+	const struct us_point *p = data;
+	us_plugin_take_turn(i);
+	if (us_track_enter_fast(&us_plugin_vcpu(i)->tracker, &p->entry))
+		return;
+	us_entered_learn(i, env, p->pc);
+	hear_entry(us_plugin_vcpu(i), p);
+}
+US_ENV_CALLBACK(on_entry_env, hear_entry_env);
+
+static us_vcpu_exec *entry_callback(void)
+{
+	if (us_entered_wants_env())
+		return on_entry_env;
+	return us_plugin.n_vcpu == 1 ? on_entry_alone : on_entry;
 }
 
 static void on_halt(unsigned i, void *data)
@@ -374,7 +426,14 @@ static void add_call(const struct us_block *b)
 	if (!p)
 		return;
 	us_block_arm(b, b->insn);
-	on_memory(b, b->flow.has_target ? on_call : on_call_by_memory, p);
+	const struct us_track_site *c = &p->site;
+	bool named = c->target && c->target != &us_track_unnamed &&
+		     c->in != &us_track_unnamed;
+	if (!b->flow.has_target)
+		on_memory(b, on_call_by_memory, p);
+	else
+		on_memory(b, named && c->in != c->target ? on_call_of_other : on_call,
+			  p);
 }
 
 static void add_return(const struct us_block *b)
@@ -496,8 +555,7 @@ static void add_entry(const struct us_block *b)
 	like.entry.n_before = (uint32_t)b->i;
 	struct us_point *p = us_points_intern(&us_plugin.points, &like);
 	if (p)
-		us_block_before(b, us_plugin.n_vcpu == 1 ? on_entry_alone : on_entry,
-				p);
+		us_block_before(b, entry_callback(), p);
 }
 
 /* Version 1 and 2 say where the bytes are, later ones copy them. */

@@ -10,11 +10,11 @@
 #include "trace/plugin/registers.h"
 #include "trace/plugin/slide.h"
 
-/* A vCPU, as the callbacks see it. */
+/* A vCPU, as the callbacks see it.  What each call needs comes first. */
 struct us_plugin_vcpu {
+	uint64_t armed; /* calls and returns executed that were not heard of */
 	struct us_tracker tracker;
 	struct us_events events; /* the tracker's, where it is traced */
-	uint64_t armed;		 /* calls and returns executed that were not heard of */
 	uint64_t step, back;	 /* calls.h */
 	uint64_t halted_at;	 /* instructions, when it began to wait last */
 	bool iret;		 /* its first load is yet to come */
