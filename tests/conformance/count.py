@@ -169,6 +169,33 @@ class Tracing(Counting):
     command = "trace"
 
 
+def is_behind(args, qemu):
+    """The first interrupts of two kinds, right behind a call and a jump by pointer."""
+    for how in (Counting, Tracing):
+        with how(args, qemu, "-d", "nochain", "-D", os.devnull, name="behind") as c:
+            truth = json.loads(c.wait(r"BEHIND (\{.*\})")[1])
+            c.end()
+            report = c.report()
+            events = how is Tracing and json.loads(
+                c.us.run("replay", "--format", "chrome", c.out).stdout)["traceEvents"]
+        check(truth == {"work_a": 1, "work_b": 1, "landing": 2}, f"the guest: {truth}")
+        names = {f["id"]: f["name"] for f in report["functions"]}
+        name = {n["id"]: names[n["function"]] for n in report["tree"]}
+        calls = Counter()
+        for n in report["tree"]:
+            calls[name.get(n["parent"]), name[n["id"]]] += n["calls"]
+        want = {("[interrupts]", "entry_a"): 1, ("entry_a", "work_a"): 1,
+                ("[interrupts]", "entry_b"): 1, ("entry_b", "work_b"): 1,
+                ("call_behind", "landing"): 1, ("kmain", "landing"): 1}
+        mine = {n for pair in want for n in pair if n != "kmain"} - {"call_behind"}
+        have = {pair: n for pair, n in calls.items() if n and pair[1] in mine}
+        have.pop((None, "[interrupts]"), None)
+        check(have == want, f"{how.command}: {have}")
+        kinds = {e["name"]: e["cat"] for e in events or () if e["ph"] == "B"}
+        check(not events or kinds["entry_a"] == kinds["entry_b"] == "interrupt",
+              f"{kinds}")
+
+
 def mach_until_prompt(args, qemu, kind, folder):
     """A boot that is counted or traced until its debugger waits for the first line."""
     elf, bare = mach(args.build)
@@ -339,6 +366,8 @@ def points(tap, args, qemu):
     if args.processor == "x86_64":
         tap.point("every call is counted: two address spaces",
                   lambda: programs_are_apart(args, qemu))
+        tap.point("the first interrupt, behind a call by pointer",
+                  lambda: is_behind(args, qemu))
     tap.point("two deterministic runs are the same", lambda: is_repeated(args, qemu))
     if args.qemu:
         return
