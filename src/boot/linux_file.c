@@ -19,16 +19,18 @@
 #include <unistd.h>
 
 /* Documentation/arch/x86/boot.rst */
-#define HEADER_END   0x250U
+#define HEADER_END   0x264U
 #define HEADER_MAGIC 0x202U
 #define CODE32_START 0x214U
 #define LOADED_HIGH  0x211U /* bit 0 */
 #define RELOCATABLE  0x234U
+#define INIT_SIZE    0x260U /* bytes of memory that it needs to unpack itself */
 
 struct us_boot_linux {
 	struct us_elf_file elf;
 	struct us_kallsyms symbols;
 	uint64_t entry;
+	uint32_t size;
 	bool moves;
 	char why[200];
 };
@@ -107,6 +109,7 @@ static int read_image(struct us_boot_linux *l, const uint8_t *bytes, size_t n,
 	    !(bytes[LOADED_HIGH] & 1))
 		return us_fail(e, -ENOENT, "no boot image of Linux");
 	l->entry = number(bytes + CODE32_START);
+	l->size = number(bytes + INIT_SIZE);
 	l->moves = l->moves && bytes[RELOCATABLE];
 	if (unpack(l, bytes, n, e) < 0)
 		snprintf(l->why, sizeof(l->why), "%.199s", e->msg);
@@ -164,6 +167,16 @@ bool us_boot_linux_moves(const struct us_boot_linux *l)
 uint64_t us_boot_linux_entry(const struct us_boot_linux *l)
 {
 	return l->entry;
+}
+
+struct us_boot_code us_boot_linux_code_of(const struct us_boot_linux *l)
+{
+	struct us_boot_code c = { 0 };
+	c.range[0].start = l->entry;
+	c.range[0].end = l->entry + l->size;
+	c.range[1].start = US_LINUX_MAP_START;
+	c.range[1].end = US_LINUX_MAP_END;
+	return c;
 }
 
 uint64_t us_boot_linux_function(const struct us_boot_linux *l, const char *name)

@@ -9,6 +9,7 @@
 #ifndef US_BOOT_LINUX_FILE_H
 #define US_BOOT_LINUX_FILE_H
 
+#include "backend/bpf/boot_shared.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -30,6 +31,8 @@ const char *us_boot_linux_why(const struct us_boot_linux *l);
 bool us_boot_linux_moves(const struct us_boot_linux *l);
 /* Of its 32-bit code, once it is loaded: where it unpacks itself. */
 uint64_t us_boot_linux_entry(const struct us_boot_linux *l);
+/* Where its code may lie: where it unpacks itself, and where it runs then. */
+struct us_boot_code us_boot_linux_code_of(const struct us_boot_linux *l);
 /* As linked; 0: there is none of this name. */
 uint64_t us_boot_linux_function(const struct us_boot_linux *l, const char *name);
 void us_boot_linux_each(const struct us_boot_linux *l,

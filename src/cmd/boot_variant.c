@@ -313,7 +313,9 @@ static struct us_boot_how make_how(struct us_boot_variant *v,
 		.done_ctx = v,
 	};
 	const struct us_elf_image *kernel = us_boot_variant_kernel(v, NULL);
-	if (kernel)
+	if (v->linux_kernel)
+		how.code = us_boot_linux_code_of(v->linux_kernel);
+	else if (kernel)
 		how.code = us_boot_code_of(us_elf_image_file(kernel));
 	if (ways & US_BOOT_BY_EVENTS)
 		how.events = v->events;

@@ -15,7 +15,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "linux"))
-from harness import Tap, Uniscope, check, note  # noqa: E402
+from harness import Skip, Tap, Uniscope, check, kvm_works, note  # noqa: E402
 from packaged import mach  # noqa: E402
 from packages import unpack  # noqa: E402
 import guest as linux  # noqa: E402
@@ -148,6 +148,17 @@ class Kernels:
                            *self.linux_vm(), good=(1, 3))
         check("did you mean start_kernel?" in done.stderr, done.stderr)
 
+    def linux_kvm(self):
+        """Where it draws its place without a plugin, its entry is the last that is seen, and
+        it is said why."""
+        if not kvm_works():
+            raise Skip("/dev/kvm cannot be opened")
+        vm = ("-accel", "kvm", "-cpu", "qemu64", *self.linux_vm())
+        at, told = self.boot(vm=vm)
+        check("start_kernel" not in at, f"{list(at)}")
+        check("draws its place by lot" in told["unseen_functions"], f"{told}")
+        note(f"{list(at)}")
+
     # ---- memtest86+ ----
 
     def memtest(self):
@@ -165,6 +176,7 @@ class Kernels:
         point("Linux with nokaslr", self.linux_stays)
         point("Linux where it draws its place by lot", self.linux_moves)
         point("Linux's first function", self.linux_by_itself)
+        point("Linux's place by lot under KVM", self.linux_kvm)
         point("memtest86+", self.memtest)
         self.tap.end()
 

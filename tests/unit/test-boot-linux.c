@@ -58,6 +58,7 @@ static void make_header(void)
 	image[0x211] = 1;
 	memcpy(image + 0x214, start, sizeof(start));
 	image[0x234] = 1;
+	image[0x262] = 0x20;
 }
 
 static void an_entry_is_known_without_functions(void **state)
@@ -69,6 +70,10 @@ static void an_entry_is_known_without_functions(void **state)
 	assert_non_null(l);
 	assert_int_equal(us_boot_linux_entry(l), 0x100000);
 	assert_true(us_boot_linux_moves(l));
+	const struct us_boot_code code = us_boot_linux_code_of(l);
+	assert_int_equal(code.range[0].start, 0x100000);
+	assert_int_equal(code.range[0].end, 0x300000);
+	assert_true(code.range[1].start <= 0xffffffff81000000);
 	assert_true(us_boot_linux_why(l)[0]);
 	assert_int_equal(us_boot_linux_function(l, "start_kernel"), 0);
 	us_boot_linux_close(l);
