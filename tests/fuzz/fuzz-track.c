@@ -231,6 +231,13 @@ static void check(struct vcpu *v)
 		abort();
 }
 
+/* The processor's answer: any. */
+static enum us_track_how say(const struct us_tracker *t,
+			     const struct us_track_entering *e)
+{
+	return (enum us_track_how)((*t->insns + e->sp / 8 + e->function->number) % 3);
+}
+
 static void begin(struct vcpu *v, struct us_track_stacks *stacks, uint16_t number,
 		  struct us_events_head *head, uint8_t how)
 {
@@ -248,6 +255,7 @@ static void begin(struct vcpu *v, struct us_track_stacks *stacks, uint16_t numbe
 			      &v->insns));
 	v->t.events = &v->events;
 	v->t.link = how & 0x40;
+	v->t.how = how & 0x20 ? say : NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -265,6 +273,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						   .number = 16 + i,
 						   .has_entry = i & 1,
 						   .choice = traced >> i & 1 };
+	f[2].within = &f[1]; /* a label behind a call */
 	memset(&reader, 0, sizeof(reader));
 	us_events_switch(&head, true);
 	for (uint16_t i = 0; i < 2; i++)
