@@ -254,15 +254,15 @@ class Tests:
                 self.rate(g)
                 if x86 and not self.args.config:
                     with unlimited():
-                        self.rate(g, "with xl sched-credit2 -s -r 0, ")
+                        self.rate(g, "with xl sched-credit2 -s -r 0, ", 2)
 
-    def rate(self, g, how=""):
+    def rate(self, g, how="", lasts=10):
         """How many samples there are at most, and what each costs all in all: what the
         threads of a recording took meanwhile, its start and its end left out."""
         p = self.begin(g, "fast.data", *_FAST)
         time.sleep(2)
         begin, before = time.monotonic(), threads(p.pid)
-        time.sleep(10)
+        time.sleep(lasts)
         seconds, after = time.monotonic() - begin, threads(p.pid)
         p.send_signal(signal.SIGINT)
         stats = json.loads(patience.communicate(p, 60)[0])
