@@ -252,11 +252,11 @@ class Tests:
                 if x86:
                     self.helper("tests/bench/bench-xen", str(g.vm.id), "xenctx")
                 self.rate(g)
-                if x86 and not self.args.config:
+                if name == "leaf" and not self.args.config:
                     with unlimited():
                         self.rate(g, "with xl sched-credit2 -s -r 0, ", 2)
 
-    def rate(self, g, how="", lasts=10):
+    def rate(self, g, how="", lasts=5):
         """How many samples there are at most, and what each costs all in all: what the
         threads of a recording took meanwhile, its start and its end left out."""
         p = self.begin(g, "fast.data", *_FAST)
