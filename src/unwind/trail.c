@@ -34,6 +34,15 @@ static bool is_usable(const struct us_walk *w, const struct us_trail *t,
 	       t->top - s->base <= s->len && s->len <= US_TRAIL_BYTES;
 }
 
+/* Where their steps are known otherwise, the innermost frames; not the last ones. */
+static unsigned to_skip(const struct us_walk *w, const struct us_trail_use *use)
+{
+	if (use->fresh || use->trail->depth < 3 || w->u->arch->link || w->word != 8)
+		return 0;
+	unsigned left = use->trail->depth - 2;
+	return left < SKIP ? left : SKIP;
+}
+
 void us_trail_begin(struct us_walk *w)
 {
 	struct us_trails *all = &w->u->trails;
@@ -46,9 +55,7 @@ void us_trail_begin(struct us_walk *w)
 	use->window = s;
 	use->fresh = !is_usable(w, use->trail, s);
 	use->at = use->fresh ? 0 : use->trail->n;
-	use->skip = use->fresh || use->trail->depth < 3 ? 0 : use->trail->depth - 2;
-	if (use->skip > SKIP)
-		use->skip = SKIP;
+	use->skip = to_skip(w, use);
 	use->low = UINT64_MAX;
 	use->top = s->base;
 }
