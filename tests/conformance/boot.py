@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Boots, timed by uniscope boot.
 
-usage: boot.py BUILD [--qemu SUITE]
+usage: boot.py BUILD [--qemu SUITE] [--short]
 
 No time is compared with a bound: the host's load is in it.  Where instructions are the
 clock, a boot is the same each time, and the trace of the same boot says at which
@@ -592,30 +592,35 @@ class Boots:
 
     def run(self):
         point = self.tap.point
+
+        def more(*a):
+            """What takes long, or is one more of a kind."""
+            if not self.args.short:
+                point(*a)
         point("points come in their order", self.in_order)
         point("a byte comes behind the function that writes it",
               self.serial_after_writer)
         point("the same instruction each time, and in a trace", self.same_by_clock)
         point("what watching costs is told", self.cost)
         point("a first function is found by itself", self.usual_names)
-        point("other names of first functions", self.other_names)
+        more("other names of first functions", self.other_names)
         point("what an entry calls is found", self.entry_calls)
-        point("and on other processors", self.entry_calls_elsewhere)
+        more("and on other processors", self.entry_calls_elsewhere)
         point("a kernel without symbols", self.without_symbols)
         point("the first use of a device", self.device)
         point("phases are the whole", self.sums)
         point("as the guest's own clock says", self.own_clock)
         point("as the guest's counter says", self.own_counter)
-        point("another processor", self.another_processor)
+        more("another processor", self.another_processor)
         point("the same points by breakpoints", self.by_breakpoints)
         point("variants are compared", self.compares)
-        point("5 ms more are told apart", self.told_apart)
+        more("5 ms more are told apart", self.told_apart)
         point("mistakes in the file of variants are told", self.compare_mistakes)
         point("a boot has a picture", self.pictures)
         point("a profile's phases are the whole", self.profile_adds_up)
-        point("a profile in another format", self.profile_as_a_file)
-        point("a profile of a boot from a disk", self.profile_of_a_disk)
-        point("a profile of two vCPUs", self.profile_of_two)
+        more("a profile in another format", self.profile_as_a_file)
+        more("a profile of a boot from a disk", self.profile_of_a_disk)
+        more("a profile of two vCPUs", self.profile_of_two)
         point("a profile of a boot that comes to no end", self.profile_of_what_it_did)
         point("a profile that cannot be", self.profile_mistakes)
         point("mistakes are told", self.mistakes)
@@ -632,6 +637,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build")
     parser.add_argument("--qemu", default="")
+    parser.add_argument("--short", action="store_true")
     Boots(parser.parse_args()).run()
 
 
