@@ -133,7 +133,7 @@ bool us_boot_first_offer(struct us_boot_first *f, const struct us_boot_call *c)
 	const struct us_elf_symbol *s = starts_at(f, c->to, &linked);
 	enum us_boot_rank rank = s ? rank_of(f, c, linked) : US_RANK_NONE;
 	char text[US_DEMANGLED_MAX];
-	if (rank > f->rank) {
+	if (s && rank > f->rank) {
 		const char *name = us_demangle(s->name, US_NAME_SHORT, text,
 					       sizeof(text));
 		uint64_t loaded = moved(us_elf_image_file(f->kernel), linked, true);

@@ -147,7 +147,7 @@ static int read_side(const struct settings *s, unsigned side,
 {
 	for (size_t i = 0; i < s->n_file[side]; i++) {
 		_cleanup_close_ int fd = -1;
-		struct us_profile *p;
+		struct us_profile *p = NULL;
 		int r = us_recording_open(s->file[side][i], &fd, e);
 		if (r == 0)
 			r = us_profile_read(fd, &s->profile, &p, e);

@@ -144,6 +144,8 @@ static struct tree tree_of_mark(const struct us_phases *p, unsigned mark, unsign
 		return (struct tree){ 0 };
 	for (unsigned i = 0; i <= vcpu; i++)
 		t = tree_at(p, &at, end);
+	if (!t) /* of a file that says more trees than it has */
+		return (struct tree){ 0 };
 	struct tree ret = { .node = (void *)(t + 1), .n = t->n_node };
 	add_rest(&ret, t->node, t->rest);
 	return ret;
