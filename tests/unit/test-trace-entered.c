@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Interrupts that come where anything may be entered, and what the processor says. */
-#include "unit.h"
+#include "tracked-x86.h"
 
 #include "trace/plugin/arch.h"
 #include "trace/plugin/x86_entered.h"
 
 #include <elf.h>
-
-#define NODES 64
-
-enum { MAIN, F, G, H, TICK, N_FUNCTION };
-
-struct machine {
-	struct us_track_stacks stacks;
-	struct us_tracker t;
-	struct us_counts_vcpu vcpu;
-	struct us_counts_node node[NODES];
-	uint64_t insns;
-	struct us_track_function f[N_FUNCTION];
-};
 
 /* The processor says of TICK that it was an interrupt, of others that they were not. */
 static struct us_track_entering asked;
@@ -33,40 +20,6 @@ static enum us_track_how say(const struct us_tracker *t,
 								   : US_HOW_SAID;
 }
 
-static void enter(struct machine *m, int f, unsigned n)
-{
-	struct us_track_entry e = { .function = &m->f[f], .n_insn = n };
-	m->insns += n;
-	us_track_enter(&m->t, &e);
-}
-
-static void call(struct machine *m, int from, int to, uint64_t sp)
-{
-	struct us_track_site s = { .in = &m->f[from],
-				   .target = to < 0 ? NULL : &m->f[to] };
-	us_track_site_prepare(&s);
-	us_track_call(&m->t, &s, sp);
-}
-
-static void ret(struct machine *m, int from, uint64_t sp)
-{
-	struct us_track_site s = { .in = &m->f[from] };
-	us_track_return(&m->t, &s, sp, 8);
-}
-
-static void jump(struct machine *m, int from, int to)
-{
-	struct us_track_site s = { .in = &m->f[from],
-				   .target = to < 0 ? NULL : &m->f[to] };
-	us_track_jump(&m->t, &s);
-}
-
-static void iret(struct machine *m, int from, uint64_t sp)
-{
-	struct us_track_site s = { .in = &m->f[from] };
-	us_track_iret(&m->t, &s, sp);
-}
-
 static void change_stack(struct machine *m, int in)
 {
 	struct us_track_site s = { .in = &m->f[in] };
@@ -76,17 +29,7 @@ static void change_stack(struct machine *m, int in)
 /* MAIN has called F, which has returned: the stack's addresses are known. */
 static int start(void **state)
 {
-	struct machine *m = calloc(1, sizeof(*m));
-	assert_non_null(m);
-	*state = m;
-	for (unsigned i = 0; i < N_FUNCTION; i++)
-		m->f[i] = (struct us_track_function){ .address = 0x1000 * (i + 1),
-						      .number = 16 + i,
-						      .has_entry = true };
-	assert_int_equal(us_track_stacks_init(&m->stacks), 0);
-	assert_int_equal(us_tracker_init(&m->t, &m->stacks, 0, &m->vcpu, m->node, NODES,
-					 &m->insns),
-			 0);
+	struct machine *m = new_machine(state);
 	m->t.how = say;
 	tick_is_interrupt = true;
 	jump(m, MAIN, MAIN);
@@ -96,35 +39,6 @@ static int start(void **state)
 	ret(m, F, 0x8000);
 	m->insns += 3;
 	return 0;
-}
-
-static int stop(void **state)
-{
-	struct machine *m = *state;
-	us_tracker_fini(&m->t);
-	us_track_stacks_fini(&m->stacks);
-	free(m);
-	return 0;
-}
-
-/* From the root, "1000;2000"; hexadecimal. */
-static void path_of(const struct machine *m, uint32_t node, char text[static 256])
-{
-	*text = '\0';
-	for (uint32_t i = node; i; i = m->node[i].parent) {
-		char more[256];
-		snprintf(more, sizeof(more), "%llx%s%.200s",
-			 (unsigned long long)m->node[i].address, *text ? ";" : "",
-			 text);
-		memcpy(text, more, sizeof(more));
-	}
-}
-
-static void expect_path(const struct machine *m, const char *path)
-{
-	char text[256];
-	path_of(m, m->vcpu.node, text);
-	assert_string_equal(text, path);
 }
 
 static void expect_calls(const struct machine *m, const char *path, uint64_t calls)

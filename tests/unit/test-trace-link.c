@@ -1,47 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where a vCPU is in the tree of calls, where a register has the return address. */
-#include "unit.h"
-
-#include "trace/functions.h"
-#include "trace/track.h"
-
-#define NODES 64
-
-enum { MAIN, F, G, H, TICK, N_FUNCTION };
-
-struct machine {
-	struct us_track_stacks stacks;
-	struct us_tracker t;
-	struct us_counts_vcpu vcpu;
-	struct us_counts_node node[NODES];
-	uint64_t insns;
-	struct us_track_function f[N_FUNCTION];
-};
+#include "tracked.h"
 
 static int start(void **state)
 {
-	struct machine *m = calloc(1, sizeof(*m));
-	assert_non_null(m);
-	*state = m;
-	for (unsigned i = 0; i < N_FUNCTION; i++)
-		m->f[i] = (struct us_track_function){ .address = 0x1000 * (i + 1),
-						      .number = 16 + i,
-						      .has_entry = true };
+	struct machine *m = new_machine(state);
 	m->f[TICK].by_interrupt = true;
-	assert_int_equal(us_track_stacks_init(&m->stacks), 0);
-	assert_int_equal(us_tracker_init(&m->t, &m->stacks, 0, &m->vcpu, m->node, NODES,
-					 &m->insns),
-			 0);
 	m->t.link = true;
-	return 0;
-}
-
-static int stop(void **state)
-{
-	struct machine *m = *state;
-	us_tracker_fini(&m->t);
-	us_track_stacks_fini(&m->stacks);
-	free(m);
 	return 0;
 }
 
@@ -50,13 +15,6 @@ static struct us_track_site site(struct machine *m, int in, int to)
 	return (struct us_track_site){ .in = in < 0 ? &us_track_unnamed : &m->f[in],
 				       .target = to < 0 ? NULL : &m->f[to],
 				       .by_stack = true };
-}
-
-static void enter(struct machine *m, int f, unsigned n)
-{
-	struct us_track_entry e = { .function = &m->f[f], .n_insn = n };
-	m->insns += n;
-	us_track_enter(&m->t, &e);
 }
 
 static void call(struct machine *m, int from, int to)
@@ -118,20 +76,6 @@ static void trap(struct machine *m, int in)
 {
 	struct us_track_site s = site(m, in, -1);
 	us_track_trap(&m->t, &s);
-}
-
-/* From the root, "1000;2000"; hexadecimal. */
-static void expect_path(const struct machine *m, const char *path)
-{
-	char text[256] = "";
-	for (uint32_t i = m->vcpu.node; i; i = m->node[i].parent) {
-		char more[256];
-		snprintf(more, sizeof(more), "%llx%s%.200s",
-			 (unsigned long long)m->node[i].address, *text ? ";" : "",
-			 text);
-		strcpy(text, more);
-	}
-	assert_string_equal(text, path);
 }
 
 static void expect_function(const struct machine *m, uint64_t address, uint64_t calls,

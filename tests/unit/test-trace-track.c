@@ -1,97 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where a vCPU is in the tree of calls, from what it executes, step by step. */
-#include "unit.h"
-
-#include "trace/functions.h"
-#include "trace/track.h"
-
-#define NODES 64
-
-enum { MAIN, F, G, H, TICK, N_FUNCTION };
-
-struct machine {
-	struct us_track_stacks stacks;
-	struct us_tracker t;
-	struct us_counts_vcpu vcpu;
-	struct us_counts_node node[NODES];
-	uint64_t insns;
-	struct us_track_function f[N_FUNCTION];
-};
+#include "tracked-x86.h"
 
 static const struct us_track_site nowhere = { .in = &us_track_unnamed };
 
 static int start(void **state)
 {
-	struct machine *m = calloc(1, sizeof(*m));
-	assert_non_null(m);
-	*state = m;
-	for (unsigned i = 0; i < N_FUNCTION; i++)
-		m->f[i] = (struct us_track_function){ .address = 0x1000 * (i + 1),
-						      .number = 16 + i,
-						      .has_entry = true };
-	assert_int_equal(us_track_stacks_init(&m->stacks), 0);
-	assert_int_equal(us_tracker_init(&m->t, &m->stacks, 0, &m->vcpu, m->node, NODES,
-					 &m->insns),
-			 0);
+	new_machine(state);
 	return 0;
-}
-
-static int stop(void **state)
-{
-	struct machine *m = *state;
-	us_tracker_fini(&m->t);
-	us_track_stacks_fini(&m->stacks);
-	free(m);
-	return 0;
-}
-
-/* A block of n instructions that begins a function. */
-static void enter(struct machine *m, int f, unsigned n)
-{
-	struct us_track_entry e = { .function = &m->f[f], .n_insn = n };
-	m->insns += n;
-	us_track_enter(&m->t, &e);
-}
-
-static void call(struct machine *m, int from, int to, uint64_t sp)
-{
-	struct us_track_site s = { .in = &m->f[from],
-				   .target = to < 0 ? NULL : &m->f[to] };
-	us_track_site_prepare(&s);
-	us_track_call(&m->t, &s, sp);
-}
-
-static void ret(struct machine *m, int from, uint64_t sp)
-{
-	struct us_track_site s = { .in = &m->f[from] };
-	us_track_return(&m->t, &s, sp, 8);
-}
-
-static void jump(struct machine *m, int from, int to)
-{
-	struct us_track_site s = { .in = &m->f[from],
-				   .target = to < 0 ? NULL : &m->f[to] };
-	us_track_jump(&m->t, &s);
-}
-
-static void iret(struct machine *m, int from, uint64_t sp)
-{
-	struct us_track_site s = { .in = &m->f[from] };
-	us_track_iret(&m->t, &s, sp);
-}
-
-/* From the root, "1000;2000"; hexadecimal. */
-static void expect_path(const struct machine *m, const char *path)
-{
-	char text[256] = "";
-	for (uint32_t i = m->vcpu.node; i; i = m->node[i].parent) {
-		char more[256];
-		snprintf(more, sizeof(more), "%llx%s%.200s",
-			 (unsigned long long)m->node[i].address, *text ? ";" : "",
-			 text);
-		strcpy(text, more);
-	}
-	assert_string_equal(text, path);
 }
 
 static const struct us_counts_node *node_of(const struct machine *m, uint64_t address)
