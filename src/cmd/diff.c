@@ -47,14 +47,12 @@ static bool add_file(struct settings *s, unsigned side, const char *path)
 
 static bool set_by(struct settings *s, const char *value)
 {
-	if (!strcmp(value, "share") || !strcmp(value, "samples"))
-		s->compare.by = US_COMPARE_SHARE;
-	else if (!strcmp(value, "time"))
-		s->compare.by = US_COMPARE_TIME;
-	else
-		return us_usage(&us_cmd_diff, "--by %s: must be share or time",
-				value) == US_EXIT_OK;
-	return true;
+	bool time = !strcmp(value, "time");
+	s->compare.by = time ? US_COMPARE_TIME : US_COMPARE_SHARE;
+	if (time || !strcmp(value, "share"))
+		return true;
+	us_usage(&us_cmd_diff, "--by %s: must be share or time", value);
+	return false;
 }
 
 static bool set_option(void *settings, int c, const char *value)

@@ -61,19 +61,49 @@ static struct value value_of(double v, double low, double high)
 	return (struct value){ v, fmax(0, v - low) / t, fmax(0, high - v) / t };
 }
 
+/* By function: what of its total waited for a host CPU.  NULL: out of memory. */
+static uint64_t *waiting_of(const struct us_profile *p)
+{
+	size_t n, n_func;
+	const struct us_profile_node *v = us_profile_nodes(p, &n);
+	const struct us_profile_func *f = us_profile_funcs(p, &n_func);
+	uint64_t *waiting = calloc(n_func + 1, sizeof(*waiting));
+	_cleanup_free_ uint32_t *last = calloc(n_func + 1, sizeof(*last));
+	if (!waiting || !last) {
+		free(waiting);
+		return NULL;
+	}
+	for (uint32_t i = 1; i < n; i++) {
+		if (!v[i].self || strcmp(f[v[i].func].name, US_FRAME_READY) != 0)
+			continue;
+		for (uint32_t up = i; up; up = v[up].parent) {
+			if (last[v[up].func] != i) /* a recursive one once */
+				waiting[v[up].func] += v[i].self;
+			last[v[up].func] = i;
+		}
+	}
+	return waiting;
+}
+
+/* The host's other work is no part of the guest: what waited for a host CPU counts in a
+ * share of the time alone. */
 static struct value share_of(const struct comparer *c, const struct us_profile *p,
-			     const struct us_profile_func *f, bool total)
+			     const struct us_profile_func *f, bool total,
+			     uint64_t waiting)
 {
 	double n = running(p), weight = (double)(total ? f->total : f->self);
-	double v = n > 0 ? weight / n : 0;
+	double ready = (double)us_profile_summary(p)->ready;
 	if (c->exact)
 		return (struct value){ .v = weight };
-	if (total)
-		return value_of(v, f->total_long_low, f->total_long_high);
-	/* The host's other work is no part of the guest: of what it could run. */
-	double could = n - (double)us_profile_summary(p)->ready;
-	double scale = c->o->by == US_COMPARE_TIME || could <= 0 ? 1 : n / could;
-	return value_of(scale * v, scale * f->self_long_low, scale * f->self_long_high);
+	struct value x =
+		total ? value_of(weight / n, f->total_long_low, f->total_long_high)
+		      : value_of(weight / n, f->self_long_low, f->self_long_high);
+	if (c->o->by == US_COMPARE_TIME || ready >= n)
+		return x;
+	double scale = n / (n - ready);
+	double waited = total ? (double)waiting / n : 0;
+	return (struct value){ scale * fmax(0, x.v - waited), scale * x.down,
+			       scale * x.up };
 }
 
 /* Of independent factors. */
@@ -121,6 +151,9 @@ static int add_profile(struct comparer *c, unsigned side, unsigned run)
 	const struct us_profile *p = c->side[side]->v[run];
 	size_t n;
 	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	_cleanup_free_ uint64_t *waiting = waiting_of(p);
+	if (!waiting)
+		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		if (!(c->o->total ? f[i].total : f[i].self) ||
 		    (c->o->by != US_COMPARE_TIME && !strcmp(f[i].name, US_FRAME_READY)))
@@ -128,44 +161,33 @@ static int add_profile(struct comparer *c, unsigned side, unsigned run)
 		struct item *x = us_vec_push(&c->items);
 		if (!x)
 			return -ENOMEM;
-		struct value share = share_of(c, p, &f[i], c->o->total);
+		struct value share = share_of(c, p, &f[i], c->o->total, waiting[i]);
 		*x = (struct item){ name_of(c, &f[i]), &f[i], side, run,
 				    in_unit(c, p, side, run, share) };
 	}
 	return 0;
 }
 
-static const struct us_profile_func *find(const struct us_profile *p, const char *name,
-					  struct us_nearest *near)
+/* What the function of --per has in one recording. */
+static int find_per(struct comparer *c, unsigned side, unsigned run, struct us_err *e)
 {
+	const struct us_profile *p = c->side[side]->v[run];
+	struct us_nearest near = us_nearest_to(c->o->per);
+	char question[64];
 	size_t n;
-	const struct us_profile_func *f = us_profile_funcs(p, &n);
-	for (size_t i = 0; i < n; i++) {
-		if (f[i].total && (!strcmp(f[i].name, name) || !strcmp(f[i].raw, name)))
-			return &f[i];
-		us_nearest_try(near, f[i].name);
-	}
-	return NULL;
-}
-
-static int find_per(struct comparer *c, struct us_err *e)
-{
-	for (unsigned side = 0; side < 2; side++)
-		for (unsigned i = 0; i < c->side[side]->n; i++) {
-			const struct us_profile *p = c->side[side]->v[i];
-			struct us_nearest near = us_nearest_to(c->o->per);
-			char question[64];
-			const struct us_profile_func *f = find(p, c->o->per, &near);
-			if (!f)
-				return us_fail(e, -EINVAL,
-					       "--per %s: no sample of the recording "
-					       "%s has such a function%s",
-					       c->o->per, side ? "after" : "before",
-					       us_nearest_question(&near, question,
-								   sizeof(question)));
-			c->per[side][i] = share_of(c, p, f, true);
-		}
-	return 0;
+	const struct us_profile_func *all = us_profile_funcs(p, &n);
+	const struct us_profile_func *f = us_profile_named(p, &near);
+	_cleanup_free_ uint64_t *waiting = waiting_of(p);
+	if (!waiting)
+		return us_fail(e, -ENOMEM, "compare: out of memory");
+	if (f)
+		c->per[side][run] = share_of(c, p, f, true, waiting[f - all]);
+	if (f && c->per[side][run].v > 0)
+		return 0;
+	return us_fail(e, -EINVAL,
+		       "--per %s: no sample of the recording %s has such a function%s",
+		       c->o->per, side ? "after" : "before",
+		       us_nearest_question(&near, question, sizeof(question)));
 }
 
 /* --- all of a side --- */
@@ -351,7 +373,11 @@ static int check(struct comparer *c, struct us_err *e)
 					       side ? "after" : "before");
 			c->same_build = c->same_build && is_same_build(first, p);
 		}
-	return c->o->by == US_COMPARE_PER ? find_per(c, e) : 0;
+	int r = 0;
+	for (unsigned side = 0; side < 2 && c->o->by == US_COMPARE_PER; side++)
+		for (unsigned i = 0; i < c->side[side]->n && r == 0; i++)
+			r = find_per(c, side, i, e);
+	return r;
 }
 
 int us_compare(const struct us_compare_side *before,

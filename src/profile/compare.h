@@ -24,7 +24,7 @@
 #define US_COMPARE_MAX 64 /* recordings a side */
 
 enum us_compare_by {
-	US_COMPARE_SHARE, /* of what ran: 0 to 1; self: without US_FRAME_READY */
+	US_COMPARE_SHARE, /* of what ran, without waiting for a host CPU: 0 to 1 */
 	US_COMPARE_TIME,  /* of all the time, idle too: 0 to 1 */
 	US_COMPARE_PER,	  /* of what a function has that did the same work */
 };

@@ -3,6 +3,7 @@
 #include "profile/profile_priv.h"
 
 #include "base/cleanup.h"
+#include "base/nearest.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -82,6 +83,20 @@ const struct us_profile_func *us_profile_funcs(const struct us_profile *p,
 {
 	*ret_n = p->funcs.n;
 	return p->funcs.v;
+}
+
+const struct us_profile_func *us_profile_named(const struct us_profile *p,
+					       struct us_nearest *near)
+{
+	for (size_t i = 0; i < p->funcs.n; i++) {
+		const struct us_profile_func *f = &p->funcs.v[i];
+		if (!f->total)
+			continue;
+		if (!strcmp(f->name, near->word) || !strcmp(f->raw, near->word))
+			return f;
+		us_nearest_try(near, f->name);
+	}
+	return NULL;
 }
 
 const struct us_profile_node *us_profile_nodes(const struct us_profile *p,

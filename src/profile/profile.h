@@ -117,6 +117,14 @@ const char *us_profile_path(const struct us_profile *p, const char *module,
 			    const char *dir, const char *file,
 			    char dst[static US_PATH_SIZE]);
 
+struct us_nearest;
+
+/* The function of a sampled stack that has this name, as it is shown or as the image
+ * has it; NULL: none has, and near, which was made of the name, has been offered all.
+ */
+const struct us_profile_func *us_profile_named(const struct us_profile *p,
+					       struct us_nearest *near);
+
 /* The call tree, depth first, heavier children first: node 0 is the root, parents come
  * before their children, child and next are in that order. */
 struct us_profile_node {

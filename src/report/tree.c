@@ -83,35 +83,18 @@ static void print_title(const struct tree *t, const char *what, bool with_self)
 		t->o->colour ? RESET : "");
 }
 
-static int find_around(const struct tree *t, size_t n_func, uint32_t *ret,
-		       struct us_err *e)
-{
-	struct us_nearest near = us_nearest_to(t->o->around);
-	char question[128];
-	for (size_t i = 0; i < n_func; i++) {
-		const struct us_profile_func *f = &t->func[i];
-		if (!f->total)
-			continue;
-		us_nearest_try(&near, f->name);
-		if (strcmp(f->name, t->o->around) != 0 &&
-		    strcmp(f->raw, t->o->around) != 0)
-			continue;
-		*ret = (uint32_t)i;
-		return 0;
-	}
-	return us_fail(e, -ENOENT, "no function called %s is in a stack%s",
-		       t->o->around,
-		       us_nearest_question(&near, question, sizeof(question)));
-}
-
-static int print_around(struct tree *t, size_t n_func, struct us_err *e)
+static int print_around(struct tree *t, struct us_err *e)
 {
 	struct us_branches up = { 0 }, down = { 0 };
-	uint32_t func = 0;
-	int r = find_around(t, n_func, &func, e);
-	if (r < 0)
-		return r;
-	r = us_profile_callers(t->p, func, &up);
+	struct us_nearest near = us_nearest_to(t->o->around);
+	char question[128];
+	const struct us_profile_func *f = us_profile_named(t->p, &near);
+	if (!f)
+		return us_fail(e, -ENOENT, "no function called %s is in a stack%s",
+			       t->o->around,
+			       us_nearest_question(&near, question, sizeof(question)));
+	uint32_t func = (uint32_t)(f - t->func);
+	int r = us_profile_callers(t->p, func, &up);
 	if (r == 0)
 		r = us_profile_callees(t->p, func, &down);
 	if (r == 0) {
@@ -156,7 +139,7 @@ static int write_tree(const struct us_profile *p, const struct us_report_opts *o
 	struct tree t = { p, o, us_profile_funcs(p, &n_func), out, false };
 	char line[1024];
 	print_header(&t);
-	int r = o->around ? print_around(&t, n_func, e) : print_whole(&t);
+	int r = o->around ? print_around(&t, e) : print_whole(&t);
 	if (r == -ENOMEM)
 		return us_fail(e, r, "report: out of memory for the tree");
 	if (r < 0)

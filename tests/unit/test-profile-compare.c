@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define MS    1e6
 #define PAIRS 20
@@ -126,7 +128,7 @@ static void a_tenth_more_is_found(void **state)
 	assert_true(found >= 16 && inside >= 18);
 }
 
-/* Nothing can be said of a phase that is longer than the recording; nothing is. */
+/* One that was not there before. */
 static void what_is_new_is_found(void **state)
 {
 	(void)state;
@@ -143,6 +145,86 @@ static void what_is_new_is_found(void **state)
 		assert_true(c.row[i].is && c.row[i].changed && c.row[i].low > 0.05);
 	}
 	assert_int_equal(n, 1);
+	us_comparison_fini(&c);
+	drop(&a);
+	drop(&b);
+}
+
+/* A recording of main, which calls work: what ran there, what waited for a host CPU
+ * there, and what main did itself.  By places of 64 bytes. */
+#define MAIN_AT 0x1010
+#define WORK_AT 0x2000
+
+static const struct us_profile *waited(unsigned ran, unsigned waited, unsigned own)
+{
+	static const us_gva pc[] = { WORK_AT, MAIN_AT };
+	struct us_writer *w;
+	struct us_profile *p;
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_true(fd >= 0 && us_writer_open(fd, &w, NULL) == 0);
+	for (unsigned i = 0; i < ran + waited + own; i++) {
+		/* In turns all along, so that the long run is known. */
+		unsigned k = i * 7919 % (ran + waited + own);
+		bool in_main = k >= ran + waited;
+		struct us_sample s = { .t_ns = i * 1000000ULL,
+				       .state = k >= ran && !in_main ? US_VCPU_READY
+								     : US_VCPU_GUEST,
+				       .end = US_END_ROOT,
+				       .weight = 1 };
+		assert_int_equal(us_writer_sample(w, &s, pc + in_main, NULL,
+						  2 - (size_t)in_main, NULL),
+				 0);
+	}
+	assert_int_equal(us_writer_end(w, &(struct us_record_stats){ 0 },
+				       US_RECORD_DONE, "", NULL),
+			 0);
+	us_writer_close(w);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(us_profile_read(fd, NULL, &p, NULL), 0);
+	close(fd);
+	return p;
+}
+
+static double value_of(const struct us_comparison *c, const char *name, bool after)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!strncmp(c->row[i].name, name, strlen(name)))
+			return after ? c->row[i].after : c->row[i].before;
+	fail_msg("no row of %s", name);
+	return 0;
+}
+
+/* Three of four of its samples waited, on a host with other work: the guest did the
+ * same. */
+static void a_busy_host_is_no_change(void **state)
+{
+	(void)state;
+	struct us_compare_side a = { { waited(1500, 0, 500) }, 1 };
+	struct us_compare_side b = { { waited(1500, 6000, 500) }, 1 };
+	static const struct {
+		struct us_compare_opts o;
+		double work;
+	} ways[] = {
+		{ { 0 }, 0.75 },
+		{ { .total = true }, 0.75 },
+		{ { .by = US_COMPARE_PER, .per = "0x1000-0x103f" }, 0.75 },
+		{ { .by = US_COMPARE_PER, .per = "0x1000-0x103f", .total = true },
+		  0.75 },
+	};
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct us_comparison c;
+		assert_int_equal(us_compare(&a, &b, &ways[i].o, &c, NULL), 0);
+		assert_int_equal(c.n_changed, 0);
+		for (int after = 0; after < 2; after++)
+			assert_true(fabs(value_of(&c, "0x2000", after) - ways[i].work) <
+				    1e-9);
+		us_comparison_fini(&c);
+	}
+	struct us_compare_opts time = { .by = US_COMPARE_TIME };
+	struct us_comparison c;
+	assert_int_equal(us_compare(&a, &b, &time, &c, NULL), 0);
+	assert_true(c.n_changed > 0);
+	assert_true(value_of(&c, US_FRAME_READY, true) > 0.7);
 	us_comparison_fini(&c);
 	drop(&a);
 	drop(&b);
@@ -174,6 +256,7 @@ int main(void)
 		cmocka_unit_test(twins_are_the_same),
 		cmocka_unit_test(a_tenth_more_is_found),
 		cmocka_unit_test(what_is_new_is_found),
+		cmocka_unit_test(a_busy_host_is_no_change),
 		cmocka_unit_test(refusals),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
