@@ -22,11 +22,12 @@ struct us_protobuf {
 	bool failed; /* some field had no memory: the message is worth nothing */
 };
 
-/* Begin anew, with the same memory. */
-static inline void us_protobuf_clear(struct us_protobuf *m)
+/* Begin anew, with the same memory.  Returns m. */
+static inline struct us_protobuf *us_protobuf_clear(struct us_protobuf *m)
 {
 	m->n = 0;
 	m->failed = false;
+	return m;
 }
 
 void us_protobuf_free(struct us_protobuf *m);

@@ -42,7 +42,6 @@ enum mapping {
 	MAPPING_ID = 1,
 	MAPPING_START = 2,
 	MAPPING_LIMIT = 3,
-	MAPPING_OFFSET = 4,
 	MAPPING_FILENAME = 5,
 	MAPPING_BUILD_ID = 6,
 	MAPPING_HAS_FUNCTIONS = 7,
@@ -74,12 +73,6 @@ struct pprof {
 	bool failed;
 };
 
-static struct us_protobuf *cleared(struct us_protobuf *m)
-{
-	us_protobuf_clear(m);
-	return m;
-}
-
 /* Fields of Profile, the file's one message. */
 static void put(struct pprof *x, const struct us_protobuf *m)
 {
@@ -90,13 +83,13 @@ static void put(struct pprof *x, const struct us_protobuf *m)
 
 static void put_number(struct pprof *x, uint32_t field, uint64_t value)
 {
-	us_protobuf_u64(cleared(&x->part), field, value);
+	us_protobuf_u64(us_protobuf_clear(&x->part), field, value);
 	put(x, &x->part);
 }
 
 static void put_inner(struct pprof *x, uint32_t field)
 {
-	us_protobuf_message(cleared(&x->part), field, &x->inner);
+	us_protobuf_message(us_protobuf_clear(&x->part), field, &x->inner);
 	put(x, &x->part);
 }
 
@@ -106,7 +99,8 @@ static uint64_t put_string(struct pprof *x, const char *text)
 	if (safe)
 		us_printable(safe, 4 * strlen(text) + 1, text);
 	x->failed = x->failed || !safe;
-	us_protobuf_str(cleared(&x->part), PROFILE_STRING_TABLE, safe ? safe : "");
+	us_protobuf_str(us_protobuf_clear(&x->part), PROFILE_STRING_TABLE,
+			safe ? safe : "");
 	put(x, &x->part);
 	return x->n_string++;
 }
@@ -121,7 +115,7 @@ static void put_value_type(struct pprof *x, uint32_t field, const char *type,
 			   const char *unit)
 {
 	uint64_t a = put_string(x, type), b = put_string(x, unit);
-	us_protobuf_u64(cleared(&x->inner), TYPE_TYPE, a);
+	us_protobuf_u64(us_protobuf_clear(&x->inner), TYPE_TYPE, a);
 	us_protobuf_u64(&x->inner, TYPE_UNIT, b);
 	put_inner(x, field);
 }
@@ -203,7 +197,7 @@ static void put_mappings(struct pprof *x)
 	for (size_t i = 0; i < n; i++) {
 		uint64_t file = put_if_any(x, m[i].m.path);
 		uint64_t id = put_build_id(x, &m[i].m);
-		struct us_protobuf *f = cleared(&x->inner);
+		struct us_protobuf *f = us_protobuf_clear(&x->inner);
 		us_protobuf_u64(f, MAPPING_ID, i + 1);
 		us_protobuf_u64(f, MAPPING_START, m[i].m.start);
 		us_protobuf_u64(f, MAPPING_LIMIT, m[i].m.end);
@@ -228,7 +222,7 @@ static void put_functions(struct pprof *x)
 		uint64_t raw = same ? 0 : put_if_any(x, v[i].raw);
 		uint64_t file = put_if_any(
 			x, v[i].file ? us_path_full(v[i].dir, v[i].file, full) : NULL);
-		struct us_protobuf *f = cleared(&x->inner);
+		struct us_protobuf *f = us_protobuf_clear(&x->inner);
 		us_protobuf_u64(f, FUNCTION_ID, i + 1);
 		us_protobuf_u64(f, FUNCTION_NAME, name);
 		us_protobuf_u64(f, FUNCTION_SYSTEM_NAME, raw);
@@ -242,7 +236,7 @@ static void put_locations(struct pprof *x, const struct us_profile_stacks *all)
 {
 	for (size_t i = 0; i < all->n_place; i++) {
 		const struct us_profile_place *at = &all->place[i];
-		struct us_protobuf *f = cleared(&x->inner);
+		struct us_protobuf *f = us_protobuf_clear(&x->inner);
 		us_protobuf_u64(f, LOCATION_ID, i + 1);
 		if (at->module != US_STACK_NO_MODULE)
 			us_protobuf_u64(f, LOCATION_MAPPING_ID, at->module + 1ULL);
@@ -250,7 +244,7 @@ static void put_locations(struct pprof *x, const struct us_profile_stacks *all)
 		for (uint32_t k = 0; k < at->n; k++) {
 			const struct us_profile_place_frame *s =
 				&all->frame[at->first + k];
-			us_protobuf_u64(cleared(&x->item), LINE_FUNCTION_ID,
+			us_protobuf_u64(us_protobuf_clear(&x->item), LINE_FUNCTION_ID,
 					s->func + 1ULL);
 			us_protobuf_u64(&x->item, LINE_LINE, s->line);
 			us_protobuf_message(f, LOCATION_LINE, &x->item);
@@ -291,7 +285,7 @@ static struct labels put_labels(struct pprof *x)
 
 static void add_label(struct pprof *x, uint64_t key, uint64_t value)
 {
-	us_protobuf_u64(cleared(&x->item), LABEL_KEY, key);
+	us_protobuf_u64(us_protobuf_clear(&x->item), LABEL_KEY, key);
 	us_protobuf_u64(&x->item, LABEL_STR, value);
 	us_protobuf_message(&x->inner, SAMPLE_LABEL, &x->item);
 }

@@ -49,8 +49,8 @@ static void write_stack(struct us_json *j, const struct us_profile_stacks *all,
 	us_json_end(j);
 }
 
-static void write_profile(struct us_json *j, const struct us_profile *p,
-			  const struct us_profile_stacks *all, uint16_t vcpu)
+static void write_profile(struct us_json *j, const struct us_profile_stacks *all,
+			  uint16_t vcpu)
 {
 	char name[64] = "all vCPUs";
 	uint64_t sum = 0;
@@ -76,12 +76,10 @@ static void write_profile(struct us_json *j, const struct us_profile *p,
 	us_json_u64(j, "startValue", 0);
 	us_json_u64(j, "endValue", sum);
 	us_json_end(j);
-	(void)p;
 }
 
 /* One by one, if there are several. */
-static void write_vcpus(struct us_json *j, const struct us_profile *p,
-			const struct us_profile_stacks *all)
+static void write_vcpus(struct us_json *j, const struct us_profile_stacks *all)
 {
 	bool seen[US_MAX_VCPUS] = { 0 };
 	unsigned n = 0;
@@ -94,7 +92,7 @@ static void write_vcpus(struct us_json *j, const struct us_profile *p,
 	}
 	for (uint16_t vcpu = 0; n > 1 && vcpu < US_MAX_VCPUS; vcpu++)
 		if (seen[vcpu])
-			write_profile(j, p, all, vcpu);
+			write_profile(j, all, vcpu);
 }
 
 static int write_speedscope(const struct us_profile *p, const struct us_report_opts *o,
@@ -115,8 +113,8 @@ static int write_speedscope(const struct us_profile *p, const struct us_report_o
 	us_json_u64(&j, "activeProfileIndex", 0);
 	write_frames(&j, p);
 	us_json_array(&j, "profiles");
-	write_profile(&j, p, &all, US_STACK_NO_VCPU);
-	write_vcpus(&j, p, &all);
+	write_profile(&j, &all, US_STACK_NO_VCPU);
+	write_vcpus(&j, &all);
 	us_json_end(&j);
 	us_json_end(&j);
 	fputc('\n', out);

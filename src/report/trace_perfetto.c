@@ -91,18 +91,12 @@ struct perfetto {
 	uint32_t n_caller; /* threads that make system calls; the highest number */
 };
 
-static struct us_protobuf *cleared(struct us_protobuf *m)
-{
-	us_protobuf_clear(m);
-	return m;
-}
-
 /* A packet is a field of the file's one message, Trace. */
 static int write_packet(const struct us_trace_out *o)
 {
 	struct perfetto *x = o->state;
 	us_protobuf_u64(&x->packet, PACKET_SEQUENCE_ID, SEQUENCE);
-	struct us_protobuf *framed = cleared(&x->part);
+	struct us_protobuf *framed = us_protobuf_clear(&x->part);
 	us_protobuf_message(framed, TRACE_PACKET, &x->packet);
 	if (framed->failed)
 		return -ENOMEM;
@@ -113,7 +107,7 @@ static int write_packet(const struct us_trace_out *o)
 static void intern(struct us_protobuf *data, struct us_protobuf *item, uint32_t kind,
 		   uint64_t iid, const char *name)
 {
-	us_protobuf_u64(cleared(item), INTERNED_IID, iid);
+	us_protobuf_u64(us_protobuf_clear(item), INTERNED_IID, iid);
 	us_protobuf_str(item, INTERNED_NAME, name);
 	us_protobuf_message(data, kind, item);
 }
@@ -128,24 +122,26 @@ static const char *title(const struct us_trace_out *o)
 static void describe_process(struct perfetto *x, uint32_t track, unsigned pid,
 			     const char *name)
 {
-	us_protobuf_u64(cleared(&x->item), PROCESS_PID, pid);
+	us_protobuf_u64(us_protobuf_clear(&x->item), PROCESS_PID, pid);
 	us_protobuf_str(&x->item, PROCESS_NAME, name);
-	us_protobuf_u64(cleared(&x->part), TRACK_UUID, track);
+	us_protobuf_u64(us_protobuf_clear(&x->part), TRACK_UUID, track);
 	us_protobuf_message(&x->part, TRACK_PROCESS, &x->item);
-	us_protobuf_message(cleared(&x->packet), PACKET_TRACK_DESCRIPTOR, &x->part);
+	us_protobuf_message(us_protobuf_clear(&x->packet), PACKET_TRACK_DESCRIPTOR,
+			    &x->part);
 }
 
 static int tell_thread(const struct us_trace_out *o, uint32_t track, uint32_t process,
 		       uint64_t tid, const char *name)
 {
 	struct perfetto *x = o->state;
-	us_protobuf_u64(cleared(&x->item), THREAD_PID, process);
+	us_protobuf_u64(us_protobuf_clear(&x->item), THREAD_PID, process);
 	us_protobuf_u64(&x->item, THREAD_TID, tid);
 	us_protobuf_str(&x->item, THREAD_NAME, name);
-	us_protobuf_u64(cleared(&x->part), TRACK_UUID, track);
+	us_protobuf_u64(us_protobuf_clear(&x->part), TRACK_UUID, track);
 	us_protobuf_u64(&x->part, TRACK_PARENT, process);
 	us_protobuf_message(&x->part, TRACK_THREAD, &x->item);
-	us_protobuf_message(cleared(&x->packet), PACKET_TRACK_DESCRIPTOR, &x->part);
+	us_protobuf_message(us_protobuf_clear(&x->packet), PACKET_TRACK_DESCRIPTOR,
+			    &x->part);
 	return write_packet(o);
 }
 
@@ -157,7 +153,7 @@ static int begin(struct us_trace_out *o)
 	if (!x)
 		return -ENOMEM;
 	describe_process(x, PROCESS, PID, us_printable(safe, sizeof(safe), title(o)));
-	struct us_protobuf *data = cleared(&x->part);
+	struct us_protobuf *data = us_protobuf_clear(&x->part);
 	intern(data, &x->item, INTERNED_CATEGORIES, CATEGORY_FUNCTION, "function");
 	intern(data, &x->item, INTERNED_CATEGORIES, CATEGORY_INTERRUPT, "interrupt");
 	intern(data, &x->item, INTERNED_CATEGORIES, CATEGORY_SYSCALL, "syscall");
@@ -190,10 +186,11 @@ static int tell_vcpu(const struct us_trace_out *o, unsigned vcpu)
 		return 0;
 	x->vcpu[vcpu] = true;
 	snprintf(name, sizeof(name), "vCPU %u", vcpu);
-	us_protobuf_u64(cleared(&x->part), TRACK_UUID, VCPU(vcpu));
+	us_protobuf_u64(us_protobuf_clear(&x->part), TRACK_UUID, VCPU(vcpu));
 	us_protobuf_str(&x->part, TRACK_NAME, name);
 	us_protobuf_u64(&x->part, TRACK_PARENT, PROCESS);
-	us_protobuf_message(cleared(&x->packet), PACKET_TRACK_DESCRIPTOR, &x->part);
+	us_protobuf_message(us_protobuf_clear(&x->packet), PACKET_TRACK_DESCRIPTOR,
+			    &x->part);
 	return write_packet(o);
 }
 
@@ -220,7 +217,7 @@ static int name_function(const struct us_trace_out *o, uint32_t function)
 	if (!done || *done)
 		return done ? 0 : -ENOMEM;
 	*done = true;
-	intern(cleared(&x->part), &x->item, INTERNED_NAMES, NAME_OF(function),
+	intern(us_protobuf_clear(&x->part), &x->item, INTERNED_NAMES, NAME_OF(function),
 	       us_printable(safe, sizeof(safe), o->name[function]));
 	us_protobuf_message(&x->packet, PACKET_INTERNED_DATA, &x->part);
 	return 0;
@@ -228,7 +225,7 @@ static int name_function(const struct us_trace_out *o, uint32_t function)
 
 static void begin_event(struct perfetto *x, uint64_t t_ns)
 {
-	us_protobuf_u64(cleared(&x->packet), PACKET_TIMESTAMP, t_ns);
+	us_protobuf_u64(us_protobuf_clear(&x->packet), PACKET_TIMESTAMP, t_ns);
 	us_protobuf_u64(&x->packet, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
 }
 
@@ -245,9 +242,9 @@ static int enter(void *ctx, const struct us_replay_span *s)
 		rc = name_function(o, s->function);
 	if (rc)
 		return rc;
-	us_protobuf_u64(cleared(&x->item), ANNOTATION_NAME_IID, CPU_NAME);
+	us_protobuf_u64(us_protobuf_clear(&x->item), ANNOTATION_NAME_IID, CPU_NAME);
 	us_protobuf_u64(&x->item, ANNOTATION_UINT, s->vcpu);
-	us_protobuf_u64(cleared(&x->part), EVENT_CATEGORY_IIDS,
+	us_protobuf_u64(us_protobuf_clear(&x->part), EVENT_CATEGORY_IIDS,
 			s->interrupt ? CATEGORY_INTERRUPT : CATEGORY_FUNCTION);
 	us_protobuf_message(&x->part, EVENT_ANNOTATIONS, &x->item);
 	us_protobuf_u64(&x->part, EVENT_TYPE, SLICE_BEGIN);
@@ -261,7 +258,7 @@ static int end_slice(const struct us_trace_out *o, uint32_t track, uint64_t t_ns
 {
 	struct perfetto *x = o->state;
 	begin_event(x, t_ns);
-	us_protobuf_u64(cleared(&x->part), EVENT_TYPE, SLICE_END);
+	us_protobuf_u64(us_protobuf_clear(&x->part), EVENT_TYPE, SLICE_END);
 	us_protobuf_u64(&x->part, EVENT_TRACK_UUID, track);
 	us_protobuf_message(&x->packet, PACKET_TRACK_EVENT, &x->part);
 	return write_packet(o);
@@ -294,7 +291,7 @@ static int move(void *ctx, unsigned vcpu, uint16_t from, uint16_t to, uint64_t t
 	us_printable(safe, sizeof(safe), us_trace_stack_name(o, to));
 	snprintf(name, sizeof(name), "%s (stack %u)", safe, to);
 	begin_event(x, t_ns);
-	us_protobuf_u64(cleared(&x->part), EVENT_TYPE, SLICE_BEGIN);
+	us_protobuf_u64(us_protobuf_clear(&x->part), EVENT_TYPE, SLICE_BEGIN);
 	us_protobuf_u64(&x->part, EVENT_TRACK_UUID, VCPU(vcpu));
 	us_protobuf_str(&x->part, EVENT_NAME, name);
 	us_protobuf_message(&x->packet, PACKET_TRACK_EVENT, &x->part);
@@ -363,11 +360,12 @@ static int call_ends(void *ctx, const struct us_syscall *c)
 	if (rc || !text)
 		return rc ? rc : -ENOMEM;
 	begin_event(x, c->begin_ns);
-	us_protobuf_u64(cleared(&x->part), EVENT_CATEGORY_IIDS, CATEGORY_SYSCALL);
-	us_protobuf_u64(cleared(&x->item), ANNOTATION_NAME_IID, CPU_NAME);
+	us_protobuf_u64(us_protobuf_clear(&x->part), EVENT_CATEGORY_IIDS,
+			CATEGORY_SYSCALL);
+	us_protobuf_u64(us_protobuf_clear(&x->item), ANNOTATION_NAME_IID, CPU_NAME);
 	us_protobuf_u64(&x->item, ANNOTATION_UINT, c->vcpu);
 	us_protobuf_message(&x->part, EVENT_ANNOTATIONS, &x->item);
-	us_protobuf_u64(cleared(&x->item), ANNOTATION_NAME_IID, CALL_NAME);
+	us_protobuf_u64(us_protobuf_clear(&x->item), ANNOTATION_NAME_IID, CALL_NAME);
 	us_protobuf_str(&x->item, ANNOTATION_STRING,
 			us_printable(safe, sizeof(safe), text));
 	us_protobuf_message(&x->part, EVENT_ANNOTATIONS, &x->item);

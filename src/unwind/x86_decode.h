@@ -87,6 +87,9 @@ struct us_x86_insn {
 bool us_x86_decode(const uint8_t *code, size_t n, unsigned bits,
 		   struct us_x86_insn *ret);
 
+/* How many of these bytes are prefixes: lock, repeat, segment, sizes; not REX, VEX. */
+size_t us_x86_prefixes(const uint8_t *code, size_t n);
+
 /*
  * Does a CALL end right before this address?  before points at the 8 bytes below
  * it.  True: *ret_imm is the distance from the address to the target if

@@ -320,6 +320,14 @@ static bool is_prefix(uint8_t c)
 	}
 }
 
+size_t us_x86_prefixes(const uint8_t *code, size_t n)
+{
+	size_t i = 0;
+	while (i < n && is_prefix(code[i]))
+		i++;
+	return i;
+}
+
 static bool take_prefixes(struct us_x86_parts *p, uint8_t *ret)
 {
 	uint8_t c;

@@ -2,20 +2,11 @@
 /* port_insn.c: see port_insn.h.  Opcodes: Intel SDM volume 2, appendix A. */
 #include "trace/plugin/port_insn.h"
 
+#include "unwind/x86_decode.h"
+
 #include <stdbool.h>
 
 #define DX 2 /* as a register's number; of bytes, dl is 2 and dh 6 */
-
-static size_t skip_prefixes(const uint8_t *code, size_t n)
-{
-	size_t i = 0;
-	while (i < n && (code[i] == 0x66 || code[i] == 0x67 || code[i] == 0xf2 ||
-			 code[i] == 0xf3 || code[i] == 0x2e || code[i] == 0x3e ||
-			 code[i] == 0x26 || code[i] == 0x36 || code[i] == 0x64 ||
-			 code[i] == 0x65))
-		i++;
-	return i;
-}
 
 static bool is_dx(unsigned reg, bool bytes)
 {
@@ -80,7 +71,7 @@ static bool sets_dx(const uint8_t *op, size_t n, int32_t *ret)
 
 int32_t us_port_insn(const uint8_t *code, size_t n, int32_t *dx)
 {
-	size_t at = skip_prefixes(code, n);
+	size_t at = us_x86_prefixes(code, n);
 	const uint8_t *op = code + at;
 	int32_t port = US_PORT_NONE;
 	if (at == n) {

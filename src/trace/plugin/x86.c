@@ -8,12 +8,7 @@
 
 static size_t skip_prefixes(const uint8_t *code, size_t n)
 {
-	size_t i = 0;
-	while (i < n && (code[i] == 0x66 || code[i] == 0x67 || code[i] == 0xf2 ||
-			 code[i] == 0xf3 || code[i] == 0x2e || code[i] == 0x3e ||
-			 code[i] == 0x26 || code[i] == 0x36 || code[i] == 0x64 ||
-			 code[i] == 0x65))
-		i++;
+	size_t i = us_x86_prefixes(code, n);
 	/* REX, unless it is all of a 32-bit instruction: inc, dec. */
 	if (i + 1 < n && (code[i] & 0xf0) == 0x40)
 		i++;
