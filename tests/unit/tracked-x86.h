@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tracked-x86.h: the same where calls leave the return address on the stack.  A call to -1 is
- * by a pointer. */
+/* tracked-x86.h: the same where calls leave the return address on the stack.  A call to
+ * -1 is by a pointer. */
 #ifndef TEST_TRACKED_X86_H
 #define TEST_TRACKED_X86_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tracked.h: five functions at 0x1000, 0x2000, ..., and a tracker that is told of what they
- * execute: for the tests of where a vCPU is in the tree of calls. */
+/* tracked.h: five functions at 0x1000, 0x2000, ..., and a tracker that is told of what
+ * they execute: for the tests of where a vCPU is in the tree of calls. */
 #ifndef TEST_TRACKED_H
 #define TEST_TRACKED_H
 
