@@ -3,8 +3,11 @@
 import os
 import shutil
 import subprocess
+import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, '..', 'conformance'))
+from once import alone  # noqa: E402
 
 
 def same(got, want, what):
@@ -24,7 +27,12 @@ def quiet(b):
 
 def npm_ci(where, source):
     """(where, '') with the packages that source's package-lock.json names, installed there
-    once; or (None, why not)."""
+    once, by whoever comes first; or (None, why not)."""
+    with alone(where + '.lock'):
+        return _npm_ci(where, source)
+
+
+def _npm_ci(where, source):
     if os.path.exists(os.path.join(where, 'node_modules')):
         return where, ''
     if not shutil.which('npm'):

@@ -7,7 +7,6 @@ import time
 
 import browser
 from checks import npm_ci
-from once import alone
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # What it would save to a file, it saves to a variable; then Ctrl-S.
@@ -20,9 +19,7 @@ SAVE = '''(() => {
 
 def index_of(web):
     """(Its page, None), or (None, why there is none)."""
-    where = os.path.join(web, 'speedscope')
-    with alone(where + '.lock'):
-        where, why = npm_ci(where, os.path.join(HERE, 'speedscope'))
+    where, why = npm_ci(os.path.join(web, 'speedscope'), os.path.join(HERE, 'speedscope'))
     if why:
         return None, why
     return os.path.join(where, 'node_modules', 'speedscope', 'dist', 'release',
