@@ -60,9 +60,9 @@ int us_proc_stat(int proc, struct us_proc_stat *ret)
 	snprintf(ret->comm, sizeof(ret->comm), "%s", open_at + 1);
 	unsigned long long start;
 	if (sscanf(close_at + 1,
-		   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
 		   "%*s %*s %*s %llu",
-		   &ret->state, &start) != 2)
+		   &ret->state, &ret->parent, &start) != 3)
 		return -EIO;
 	ret->start_time = start;
 	return 0;

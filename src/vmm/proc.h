@@ -29,7 +29,8 @@ ssize_t us_proc_link(int proc, const char *name, char *ret, size_t size);
 
 struct us_proc_stat {
 	char comm[64];
-	char state;	     /* 'R', 'S', 'Z', ... */
+	char state; /* 'R', 'S', 'Z', ... */
+	pid_t parent;
 	uint64_t start_time; /* field 22: clock ticks after boot */
 };
 int us_proc_stat(int proc, struct us_proc_stat *ret);

@@ -23,6 +23,7 @@
 /* TCP_ESTABLISHED and TCP_LISTEN; unix sockets use the same states. */
 #define ESTABLISHED 1
 #define LISTENING   10
+#define MAX_FORKS   8 /* between who opened a socket and who is found with it */
 
 /* An end of a TCP connection in the form that is compared: IPv4 as mapped IPv6. */
 struct end {
@@ -136,6 +137,24 @@ static bool holds_socket(int proc, const char *pid, const char *link)
 	return found;
 }
 
+/* A process may have given it to its children, as we give the stub to our watchdog, and
+ * pids begin anew: a child may come first.  Meant is who gave it. */
+static pid_t who_gave(int proc, pid_t pid, const char *link)
+{
+	for (unsigned i = 0; i < MAX_FORKS; i++) {
+		struct us_proc_stat st;
+		char number[16];
+		_cleanup_close_ int child = us_proc_open(pid);
+		if (child < 0 || us_proc_stat(child, &st) < 0 || st.parent <= 0)
+			break;
+		snprintf(number, sizeof(number), "%d", (int)st.parent);
+		if (!holds_socket(proc, number, link))
+			break;
+		pid = st.parent;
+	}
+	return pid;
+}
+
 /* 0: none that this user may see. */
 static pid_t owner_of_inode(unsigned long inode)
 {
@@ -152,6 +171,8 @@ static pid_t owner_of_inode(unsigned long inode)
 		    holds_socket(dirfd(d), ent->d_name, link))
 			pid = (pid_t)strtol(ent->d_name, NULL, 10);
 	}
+	if (pid)
+		pid = who_gave(dirfd(d), pid, link);
 	closedir(d);
 	return pid;
 }

@@ -6,11 +6,17 @@
 #include "vmm/socket_peer.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <limits.h>
+#include <linux/sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Of a client, before and after it has gone, at a server that does not notice. */
@@ -119,6 +125,57 @@ static void of_a_unix_connection(void **state)
 	}
 }
 
+/* A child with a pid below ours that lives until we end it; -1: not permitted. */
+static pid_t fork_below(void)
+{
+	for (pid_t want = getpid() - 1; want > 300; want--) {
+		if (kill(want, 0) == 0 || errno != ESRCH)
+			continue;
+		struct clone_args a = { .exit_signal = SIGCHLD,
+					.set_tid = (uint64_t)(uintptr_t)&want,
+					.set_tid_size = 1 };
+		long pid = syscall(SYS_clone3, &a, sizeof(a));
+		if (pid == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+		if (pid > 0 || errno != EEXIST)
+			return (pid_t)pid;
+	}
+	return -1;
+}
+
+/* A watchdog has its parent's connection, and may be found first. */
+static void of_a_child_that_was_given_it(void **state)
+{
+	(void)state;
+	struct server s;
+	struct us_err e;
+	pid_t pid = 0;
+	server_start(&s, false);
+	if (!kernel_says(&s)) {
+		server_stop(&s);
+		skip();
+	}
+	int fd = us_socket_connect(s.path, 1000, &e);
+	int served = accept(s.fd, NULL, NULL);
+	pid_t child = fork_below();
+	if (child < 0)
+		print_message("# SKIP: no pid may be chosen here\n");
+	else
+		assert_int_equal(us_socket_find_client(s.path, &pid), US_SOCKET_TAKEN);
+	close(fd);
+	close(served);
+	server_stop(&s);
+	if (child < 0)
+		skip();
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_true(child < getpid());
+	assert_int_equal(pid, getpid());
+}
+
 /* One that is gone and one that is there, as it is when a debugger follows another. */
 static void of_two_clients(void **state)
 {
@@ -147,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_a_tcp_connection),
 		cmocka_unit_test(of_a_unix_connection),
+		cmocka_unit_test(of_a_child_that_was_given_it),
 		cmocka_unit_test(of_two_clients),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

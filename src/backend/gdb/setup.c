@@ -57,17 +57,12 @@ static void rescue_anew(void *ctx, bool held)
 	us_gdb_let_go(&s->client, s->shared, RESCUE_PATIENCE_NS);
 }
 
-/* The kernel lists sockets piece by piece: those that come and go beside may hide one.
- */
-#define CLIENT_LOOKUPS 5
-
 static int fail_taken(const char *endpoint, struct us_err *e)
 {
 	char who[160] = "another debugger", name[96];
 	struct us_proc_stat st;
-	pid_t pid = 0;
-	for (unsigned i = 0; i < CLIENT_LOOKUPS && !pid; i++)
-		us_socket_find_client(endpoint, &pid);
+	pid_t pid;
+	us_socket_find_client(endpoint, &pid);
 	_cleanup_close_ int proc = pid ? us_proc_open(pid) : -1;
 	if (proc >= 0 && us_proc_stat(proc, &st) == 0)
 		snprintf(who, sizeof(who), "%s (pid %d)",
