@@ -5,17 +5,22 @@
  * The page (page/) is constant and its policy names the hashes of its own script and
  * style; what comes from the recording stands in it as JSON, and is only shown as text.
  */
+#include "report/html.h"
+
 #include "report/columns.h"
 #include "report/page.h"
 
+#include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/gzip.h"
 #include "base/json.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define MAX_NODES 50000 /* more would be narrower than a pixel */
+#define MAX_NODES    50000     /* more would be narrower than a pixel */
+#define PACKED_BYTES (1 << 19) /* of JSON: more is packed */
 
 /* What is shown: heavy enough nodes, and the functions of those. */
 struct page {
@@ -193,26 +198,77 @@ static void header(struct page *g)
 	us_json_u64(j, "leftOut", g->n_left_out);
 }
 
-static int write_html(const struct us_profile *p, const struct us_report_opts *o,
-		      FILE *out, struct us_err *e)
+static void write_data(struct page *g)
+{
+	us_json_object(&g->j, NULL);
+	header(g);
+	summary(g);
+	functions(g);
+	nodes(g);
+	us_json_end(&g->j);
+}
+
+static int write_json(const struct us_profile *p, const struct us_report_opts *o,
+		      FILE *out)
 {
 	struct page g = { .p = p, .o = o, .j = us_json_to(out) };
 	g.node = us_profile_nodes(p, &g.n_node);
 	g.func = us_profile_funcs(p, &g.n_func);
 	int rc = choose(&g);
-	if (!rc) {
-		fputs((const char *)us_page_head, out);
-		us_json_object(&g.j, NULL);
-		header(&g);
-		summary(&g);
-		functions(&g);
-		nodes(&g);
-		us_json_end(&g.j);
-		fputs((const char *)us_page_tail, out);
-	}
+	if (!rc)
+		write_data(&g);
 	free(g.node_id);
 	free(g.func_id);
 	free(g.has_func);
+	return rc;
+}
+
+int us_html_data(const struct us_profile *p, const struct us_report_opts *o, FILE *out,
+		 struct us_err *e)
+{
+	int rc = write_json(p, o, out);
+	return rc ? us_fail(e, rc, "report: out of memory") : 0;
+}
+
+/* A large one is packed: {"gzip": base64}. */
+static int write_packed(const char *json, size_t n, FILE *out)
+{
+	struct us_gzip z;
+	_cleanup_free_ char *packed = NULL;
+	size_t n_packed = 0;
+	FILE *to = open_memstream(&packed, &n_packed);
+	if (!to)
+		return -ENOMEM;
+	int rc = us_gzip_begin(&z, to);
+	if (!rc) {
+		us_gzip_write(&z, json, n);
+		us_gzip_end(&z);
+	}
+	if (fclose(to) != 0 || rc)
+		return -ENOMEM;
+	fputs("{\"gzip\":\"", out);
+	us_base64_write(out, packed, n_packed);
+	fputs("\"}", out);
+	return 0;
+}
+
+static int write_html(const struct us_profile *p, const struct us_report_opts *o,
+		      FILE *out, struct us_err *e)
+{
+	_cleanup_free_ char *json = NULL;
+	size_t n = 0;
+	FILE *to = open_memstream(&json, &n);
+	int rc = to ? write_json(p, o, to) : -ENOMEM;
+	if (to && fclose(to) != 0)
+		rc = -ENOMEM;
+	if (rc)
+		return us_fail(e, rc, "report: out of memory");
+	fputs((const char *)us_page_head, out);
+	if (n > PACKED_BYTES)
+		rc = write_packed(json, n, out);
+	else
+		fwrite(json, 1, n, out);
+	fputs((const char *)us_page_tail, out);
 	return rc ? us_fail(e, rc, "report: out of memory") : 0;
 }
 

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Tools and tabs, what a new profile does to the page, and the start of it all.
+
+const VIEWS = ["functions", "tree"];
+
+function showView() {
+	for (const view of VIEWS) {
+		const isOn = state.view === view, tab = $("tab-" + view);
+		tab.setAttribute("aria-selected", isOn);
+		tab.tabIndex = isOn ? 0 : -1;
+		$(view).hidden = !isOn;
+	}
+	if (state.view === "tree" && !rowOf.size)
+		openHotPath();
+}
+function pickView(view) {
+	state.view = view;
+	saveState(false);
+	showView();
+	$("tab-" + view).focus();
+}
+function listenToTabs() {
+	VIEWS.forEach((view, i) => {
+		$("tab-" + view).addEventListener("click", () => pickView(view));
+		$("tab-" + view).addEventListener("keydown", (event) => {
+			const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: VIEWS.length - 1 }[event.key];
+			if (to === undefined)
+				return;
+			event.preventDefault();
+			pickView(VIEWS[(to + VIEWS.length) % VIEWS.length]);
+		});
+	});
+}
+function setDirection(upward) {
+	state.upward = upward;
+	saveState(false);
+	showDirection();
+	showFlame(false);
+}
+function showDirection() {
+	flame.upward = state.upward;
+	$("icicle").setAttribute("aria-pressed", !state.upward);
+	$("upward").setAttribute("aria-pressed", state.upward);
+}
+function listenToTools() {
+	$("search").addEventListener("input", () => searchFor($("search").value));
+	$("search").addEventListener("keydown", (event) => event.key === "Escape" && searchFor(""));
+	$("icicle").addEventListener("click", () => setDirection(false));
+	$("upward").addEventListener("click", () => setDirection(true));
+	$("reset").addEventListener("click", () => flame.zoom && zoomTo(0));
+	$("theme").addEventListener("click", () => {
+		state.theme = { "": "light", light: "dark", dark: "" }[state.theme];
+		saveState(false);
+		themeChanged();
+	});
+	document.addEventListener("keydown", (event) => {
+		if (event.key === "/" && !event.target.closest("input, select")) {
+			event.preventDefault();
+			$("search").focus();
+		}
+	});
+}
+function listenToTables() {
+	for (const th of document.querySelectorAll("th[data-sort]"))
+		th.firstElementChild.addEventListener("click", () => sortBy(th.dataset.sort));
+	$("more").addEventListener("click", () => {
+		state.all = true;
+		showRows();
+	});
+	$("branches").addEventListener("keydown", treeKey);
+	$("branches").addEventListener("click", (event) => focusRow(event.target.closest("tr")));
+	$("branches").addEventListener("dblclick", (event) =>
+		zoomTo(Number(event.target.closest("tr").dataset.node)));
+}
+function themeChanged() {
+	applyTheme();
+	if (!data)
+		return;
+	applyColours();
+	showFlame(false);
+}
+
+// What is drawn of weights that have changed, the profile's or by a filter.
+function showWeights(selected) {
+	const tree = layOut({ func: N.func, parent: N.parent, total: shown.total });
+	flame.setTree(tree, nodeOfPath(state.zoom), selected);
+	applyColours();
+	showFlame(false);
+	search();
+}
+function showProfile(next) {
+	const selected = data ? pathId[flame.selected] : state.zoom, open = openPaths();
+	const row = document.activeElement.closest("#branches tr");
+	open.focused = row ? pathId[row.dataset.node] : 0;
+	takeProfile(next);
+	shown = { running: S.running, self: N.self, total: N.total, low: N.low, high: N.high, func: F };
+	showHeader();
+	showWeights(nodeOfPath(selected));
+	if (rowOf.size)
+		showTree(open);
+	showView();
+}
+function applyState() {
+	readFragment();
+	$("search").value = state.search;
+	applyTheme();
+	showDirection();
+	if (!data)
+		return;
+	flame.zoom = flame.selected = nodeOfPath(state.zoom);
+	applyColours();
+	showFlame(false);
+	search();
+	showView();
+}
+
+listenToTools();
+listenToTabs();
+listenToTables();
+addEventListener("hashchange", applyState);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themeChanged);
+applyState();
+// Resolved once the profile that the page came with is shown.
+const ready = (async () => {
+	let first = JSON.parse($("data").textContent);
+	if (first?.gzip)
+		first = await unpack(first.gzip);
+	if (first)
+		showProfile(first);
+})();
+ready.catch((e) => { $("title").textContent = "The profile cannot be read: " + e.message; });

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Small helpers: elements and figures.
+
+const $ = (id) => document.getElementById(id);
+
+function make(tag, className, text) {
+	const e = document.createElement(tag);
+	if (className)
+		e.className = className;
+	if (text !== undefined)
+		e.textContent = text;
+	return e;
+}
+const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
+function percent(share) {
+	const p = 100 * share;
+	return p.toFixed(p > 0 && p < 0.095 ? 2 : 1) + "\u202f%";
+}
+const shareOf = (weight) => shown.running ? weight / shown.running : 0;
+const range = (low, high) => (100 * low).toFixed(1) + "–" + (100 * high).toFixed(1) + "\u202f%";
+const baseName = (path) => path.slice(path.lastIndexOf("/") + 1);
+function placeOf(func, line) {
+	const file = F.file[func];
+	if (!file)
+		return F.module[func] || "";
+	return baseName(file) + (line ? ":" + line : "");
+}
+const nameOf = (node) => node ? F.name[N.func[node]] : "all";
+
+// New rows; what had the focus has it again, by its key.
+function replaceRows(body, rows) {
+	const key = body.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+	body.replaceChildren(...rows);
+	if (key !== undefined)
+		Array.from(body.querySelectorAll("[data-key]")).find((e) => e.dataset.key === key)?.focus();
+}
