@@ -235,4 +235,21 @@ US_MUST_CHECK int us_read_copy(int fd, int copy_fd, const struct us_reader_ops *
 			       void *ctx, struct us_reader_result *ret,
 			       struct us_err *e);
 
+/* ---- Reading what is still being written ---- */
+
+struct us_reader;
+
+/* fd, a file, stays the caller's and is read from its offset on; so do ops and ctx. */
+US_MUST_CHECK int us_reader_open(int fd, const struct us_reader_ops *ops, void *ctx,
+				 struct us_reader **ret, struct us_err *e);
+/*
+ * Deliver the chunks that have been written since, and no byte twice.  A chunk that is
+ * not whole yet, or a file without its header yet, is no error: the next call goes on
+ * there.  Errors are those of us_read(), after which there is nothing to follow any
+ * more, and -EBADMSG also for a chunk with a wrong sum.
+ */
+US_MUST_CHECK int us_reader_follow(struct us_reader *r, struct us_reader_result *ret,
+				   struct us_err *e);
+void us_reader_close(struct us_reader *r); /* accepts NULL */
+
 #endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * reader_priv.h: a recording that is being read: its bytes (reader_file.c) and what its
+ * chunks say (reader.c).
+ */
+#ifndef US_STORE_READER_PRIV_H
+#define US_STORE_READER_PRIV_H
+
+#include "store/event_chunk.h"
+#include "store/store.h"
+
+/* Nodes of a trie that were read. */
+struct nodes {
+	uint8_t *depth;	   /* of each node; [0] is the empty stack */
+	size_t n, room;	   /* used and allocated in depth */
+	uint8_t max_depth; /* of a stack */
+};
+
+struct reader {
+	const struct us_reader_ops *ops;
+	void *ctx;
+	struct us_err *e;
+	int fd, copy_fd; /* copy_fd -1: none */
+	uint8_t *buf;	 /* bytes [at, n) are read but not yet used */
+	size_t at, n, cap;
+	uint64_t offset; /* in the file, of buf[at] */
+	uint32_t type;	 /* of the chunk that is being delivered */
+	struct nodes guest, host;
+	uint8_t *flags; /* the last FLAG chunk; bytes [at, n) are not yet used */
+	size_t flags_at, flags_n;
+	uint64_t flagged; /* the node that the next of them speaks of; 0: no more */
+	struct {
+		uint8_t *v; /* the last HSAM chunk; bytes [at, n) are not yet used */
+		size_t at, n;
+		bool due;      /* the next of them speaks of */
+		uint64_t next; /* this sample of the chunk that follows */
+	} hosts;
+	uint32_t n_counted[US_MAX_VCPUS];
+	uint32_t n_event_function;
+	struct us_event_unpacker *unpacker; /* NULL: no events so far */
+	bool begun;			    /* the header was read */
+	bool broken; /* the next chunk is there, and cannot be right */
+	bool ended;
+};
+
+/* A chunk of r->type to who wants it: its sum is right, but it may still lie.  0 or
+ * -errno, with r->e filled or a callback's. */
+US_MUST_CHECK int us_reader_deliver(struct reader *r, const uint8_t *p, size_t size);
+
+#endif
