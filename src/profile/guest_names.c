@@ -17,8 +17,11 @@ void us_guest_names_fini(struct us_guest_names *g)
 		free(g->v[i].name);
 	for (size_t i = 0; i < g->modules.n; i++)
 		free(g->modules.v[i]);
+	for (size_t i = 0; i < g->old.n; i++)
+		free(g->old.v[i]);
 	free(g->v);
 	free(g->modules.v);
+	free(g->old.v);
 }
 
 /* Its number; mostly the one asked for last. */
@@ -52,7 +55,7 @@ int us_guest_names_add(struct us_guest_names *g, const struct us_named *n)
 	if (!slot)
 		return -ENOMEM;
 	*slot = (struct us_guest_name){ n->start, n->size, strdup(n->name), module,
-					g->n };
+					g->number++ };
 	if (slot->name)
 		return 0;
 	g->n--;
@@ -67,6 +70,14 @@ static int by_start(const void *a, const void *b)
 	return x->number < y->number ? 1 : -1;
 }
 
+/* Without room for it the name is never freed. */
+static void replace(struct us_guest_names *g, struct us_guest_name *n)
+{
+	char **slot = us_vec_push(&g->old);
+	if (slot)
+		*slot = n->name;
+}
+
 void us_guest_names_sort(struct us_guest_names *g)
 {
 	size_t kept = 0;
@@ -74,7 +85,7 @@ void us_guest_names_sort(struct us_guest_names *g)
 		qsort(g->v, g->n, sizeof(*g->v), by_start);
 	for (size_t i = 0; i < g->n; i++) {
 		if (kept && g->v[kept - 1].start == g->v[i].start)
-			free(g->v[i].name);
+			replace(g, &g->v[i]);
 		else
 			g->v[kept++] = g->v[i];
 	}

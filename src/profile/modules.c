@@ -378,9 +378,14 @@ static int add_all_given(struct us_profile *p, size_t n_recorded, struct us_err 
 int us_profile_open_modules(struct us_profile *p, struct us_err *e)
 {
 	size_t n_recorded = p->modules.n;
-	int rc = add_all_given(p, n_recorded, e);
+	int rc = us_naming_adopt(p->naming, p);
+	if (rc)
+		return rc > 0 ? 0 : no_memory(e);
+	rc = add_all_given(p, n_recorded, e);
 	for (size_t i = 0; i < n_recorded && rc == 0; i++)
 		if (!p->modules.v[i].given && is_first(p, i))
 			rc = add_recorded(p, i, n_recorded, e);
+	if (!rc && us_naming_keep(p->naming, p))
+		rc = no_memory(e);
 	return rc;
 }

@@ -198,7 +198,7 @@ uint32_t us_profile_function_at(struct us_profile *p, us_gva address)
 static bool push_host(struct us_profile *p, us_hva pc)
 {
 	struct us_symbol_name n;
-	if (!us_guest_names_find(&p->host_names, pc, &n))
+	if (!us_naming_find_host(p->naming, pc, &n))
 		return push_unknown(p, pc, US_MODULE_HOST);
 	struct us_profile_func func = {
 		.name = n.func,

@@ -68,9 +68,7 @@ void us_profile_free(struct us_profile *p)
 	free(p->lines.v);
 	free(p->end_words);
 	free(p->filters);
-	us_symbols_free(p->symbols);
-	us_guest_names_fini(&p->guest_names);
-	us_guest_names_fini(&p->host_names);
+	us_naming_unref(p->naming);
 	us_pair_map_fini(&p->key_ends);
 	us_profile_free_vcpus(p);
 	us_pair_map_fini(&p->call_of);

@@ -48,6 +48,7 @@
  * "resolution" ("block": program counters fall on the starts of translation blocks;
  * "function": on those of functions). */
 
+struct us_naming;
 struct us_profile;
 
 /* A vCPU is in the kernel or, in ring 3, in a program. */
@@ -144,6 +145,24 @@ struct us_profile_node {
  */
 US_MUST_CHECK int us_profile_read(int fd, const struct us_profile_opts *o,
 				  struct us_profile **ret, struct us_err *e);
+
+/*
+ * The same of what is no file: play() gives the events of a recording to ops, in their
+ * order, as us_read() does.  It is asked twice: for modules and facts, and for all.
+ */
+struct us_profile_source {
+	int (*play)(void *ctx, const struct us_reader_ops *ops, void *ops_ctx,
+		    struct us_reader_result *ret, struct us_err *e);
+	void *ctx;
+	/* The recording's, of which the profile becomes a user: it has the functions
+	 * that the recording names, and is for these images and options alone.  NULL:
+	 * what play() gives. */
+	struct us_naming *naming;
+};
+US_MUST_CHECK int us_profile_make(const struct us_profile_source *s,
+				  const struct us_profile_opts *o,
+				  struct us_profile **ret, struct us_err *e);
+
 void us_profile_free(struct us_profile *p); /* accepts NULL */
 /* For _cleanup_(). */
 static inline void us_profile_freep(struct us_profile **p)

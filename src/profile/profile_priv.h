@@ -5,8 +5,8 @@
  * Reading goes in steps, a file each: profile/read.c (samples into slices),
  * profile/modules.c (images), profile/views.c (which of them hold when and for whom),
  * profile/names.c (addresses to functions), profile/idle.c (idle by its stack),
- * profile/time.c (what they did), profile/host.c (and the host for them),
- * profile/paths.c (sources as they are shown),
+ * profile/naming.c (names that several profiles share), profile/time.c (what they did),
+ * profile/host.c (and the host for them), profile/paths.c (sources as they are shown),
  * profile/namesakes.c (names told apart),
  * profile/phases.c (of a boot), profile/tree.c (stacks to the call tree),
  * profile/stacks.c (stacks as they were), profile/vcpus.c (who had them),
@@ -17,8 +17,8 @@
 #ifndef US_PROFILE_PRIV_H
 #define US_PROFILE_PRIV_H
 
-#include "profile/guest_names.h"
 #include "profile/late.h"
+#include "profile/naming.h"
 #include "profile/pair_map.h"
 #include "profile/profile.h"
 #include "profile/slices.h"
@@ -74,8 +74,8 @@ struct us_profile {
 		struct us_profile_module *v;
 		size_t n, cap;
 	} modules;
-	struct us_symbols *symbols;
-	struct us_guest_names guest_names;
+	struct us_naming *naming;
+	struct us_symbols *symbols; /* naming's */
 
 	struct us_profile_phase phase[US_PROFILE_MAX_PHASE]; /* profile/phases.c */
 	unsigned n_phase;
@@ -96,7 +96,6 @@ struct us_profile {
 
 	/* profile/host.c; filled if opts.host is set */
 	struct us_trie host_trie;
-	struct us_guest_names host_names;
 	struct us_pair_map host_of; /* (node, node of host_trie) to the node of both */
 
 	/* Samples that were read and are not counted yet: several at a time, so that

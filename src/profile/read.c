@@ -217,7 +217,7 @@ static int on_stats(void *ctx, const struct us_record_stats *s)
 
 static int on_named(void *ctx, const struct us_named *n)
 {
-	return us_guest_names_add(&((struct us_profile *)ctx)->guest_names, n);
+	return us_naming_add(((struct us_profile *)ctx)->naming, n, false);
 }
 
 static int on_host_stack(void *ctx, us_stack_id id, us_stack_id parent, us_hva pc)
@@ -228,7 +228,7 @@ static int on_host_stack(void *ctx, us_stack_id id, us_stack_id parent, us_hva p
 static int on_host_named(void *ctx, const struct us_named *n)
 {
 	struct us_profile *p = ctx;
-	return p->opts.host ? us_guest_names_add(&p->host_names, n) : 0;
+	return p->opts.host ? us_naming_add(p->naming, n, true) : 0;
 }
 
 static int on_counted(void *ctx, unsigned vcpu, uint32_t number,
@@ -256,38 +256,25 @@ static int on_early_fact(void *ctx, const char *key, const char *value)
 }
 
 /* The images first, and the phases: what a sample is called depends on what is said
- * later.  A pipe is kept in a file for that: *ret_fd, or -1. */
-static int read_modules(struct us_profile *p, int fd, int *ret_fd, struct us_err *e)
+ * later. */
+static int read_modules(struct us_profile *p, const struct us_profile_source *s,
+			struct us_err *e)
 {
 	static const struct us_reader_ops ops = { .module = on_module,
 						  .fact = on_early_fact };
 	struct us_reader_result r;
-	off_t at = lseek(fd, 0, SEEK_CUR);
-	*ret_fd = -1;
-	if (at < 0) {
-		*ret_fd = open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-		if (*ret_fd < 0)
-			*ret_fd = memfd_create("recording", MFD_CLOEXEC);
-		if (*ret_fd < 0)
-			return us_fail(e, -errno, "keep the recording in a file: %s",
-				       strerror(errno));
-	}
-	int rc = us_read_copy(fd, *ret_fd, &ops, p, &r, e);
-	if (!rc && lseek(*ret_fd < 0 ? fd : *ret_fd, at < 0 ? 0 : at, SEEK_SET) < 0)
-		rc = us_fail(e, -errno, "read the recording again: %s",
-			     strerror(errno));
+	int rc = s->play(s->ctx, &ops, p, &r, e);
 	if (!rc && us_profile_cut_time(p))
 		rc = us_fail(e, -ENOMEM, "report: out of memory");
 	return rc;
 }
 
-static int read_recording(struct us_profile *p, int fd, struct us_err *e)
+static int read_recording(struct us_profile *p, const struct us_profile_source *s,
+			  struct us_err *e)
 {
-	_cleanup_close_ int copy = -1;
-	int rc = read_modules(p, fd, &copy, e);
+	int rc = read_modules(p, s, e);
 	if (rc)
 		return rc;
-	fd = copy < 0 ? fd : copy;
 	static const struct us_reader_ops ops = {
 		.fact = on_fact,
 		.stack = on_stack,
@@ -299,7 +286,7 @@ static int read_recording(struct us_profile *p, int fd, struct us_err *e)
 		.host_named = on_host_named,
 		.counted = on_counted,
 	};
-	rc = us_read(fd, &ops, p, &p->sum.file, e);
+	rc = s->play(s->ctx, &ops, p, &p->sum.file, e);
 	if (rc)
 		return rc;
 	rc = add_pending(p);
@@ -324,7 +311,7 @@ static int read_recording(struct us_profile *p, int fd, struct us_err *e)
 	return 0;
 }
 
-static int prepare(struct us_profile *p, struct us_err *e)
+static int prepare(struct us_profile *p, struct us_naming *naming, struct us_err *e)
 {
 	us_slices_init(&p->running);
 	us_slices_init(&p->idle);
@@ -332,41 +319,28 @@ static int prepare(struct us_profile *p, struct us_err *e)
 	p->sum.first_ns = UINT64_MAX;
 	if (us_trie_init(&p->trie) || us_trie_init(&p->host_trie))
 		return us_fail(e, -ENOMEM, "report: out of memory");
-	int rc = us_symbols_new(&p->symbols, e);
-	if (rc == 0)
-		us_symbols_demangle(p->symbols, !p->opts.raw_names);
+	int rc = 0;
+	if (naming)
+		p->naming = us_naming_ref(naming);
+	else
+		rc = us_naming_new(p->opts.raw_names, &p->naming, e);
+	if (!rc)
+		p->symbols = us_naming_symbols(p->naming);
 	return rc;
 }
 
-int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile **ret,
-		    struct us_err *e)
+/* What was read, with names and figures. */
+static int evaluate(struct us_profile *p, struct us_err *e)
 {
-	struct us_err sink;
-	struct us_profile *p = calloc(1, sizeof(*p));
-	if (!p)
-		return us_fail(e, -ENOMEM, "report: out of memory");
-	e = e ? e : &sink;
-	if (o)
-		p->opts = *o;
-	int rc = prepare(p, e);
-	if (!rc)
-		rc = read_recording(p, fd, e);
-	if (!rc)
-		rc = us_profile_name_filters(p, e);
-	if (!rc) {
-		us_guest_names_sort(&p->guest_names);
-		us_guest_names_sort(&p->host_names);
-		us_symbols_set_namer(p->symbols,
-				     &(struct us_symbol_namer){ us_guest_names_find,
-								&p->guest_names });
-		rc = us_profile_open_modules(p, e);
-	}
+	bool counted = us_profile_is_counted(p);
+	us_naming_settle(p->naming);
+	int rc = us_profile_open_modules(p, e);
 	if (!rc)
 		rc = us_profile_find_idle(p, e);
 	if (!rc) {
 		us_profile_sum_time(p);
-		rc = us_profile_is_counted(p) ? us_profile_build_calls(p, e)
-					      : us_profile_build_tree(p, e);
+		rc = counted ? us_profile_build_calls(p, e)
+			     : us_profile_build_tree(p, e);
 	}
 	if (!rc)
 		rc = us_profile_shorten_paths(p, e);
@@ -375,10 +349,29 @@ int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile *
 	if (!rc)
 		rc = us_profile_apply_focus(p, e);
 	if (!rc)
-		rc = us_profile_is_counted(p) ? us_profile_count_calls(p, e)
-					      : us_profile_count(p, e);
-	if (!rc && !us_profile_is_counted(p))
+		rc = counted ? us_profile_count_calls(p, e) : us_profile_count(p, e);
+	if (!rc && !counted)
 		rc = us_profile_count_lines(p, e);
+	return rc;
+}
+
+int us_profile_make(const struct us_profile_source *s, const struct us_profile_opts *o,
+		    struct us_profile **ret, struct us_err *e)
+{
+	struct us_err sink;
+	struct us_profile *p = calloc(1, sizeof(*p));
+	if (!p)
+		return us_fail(e, -ENOMEM, "report: out of memory");
+	e = e ? e : &sink;
+	if (o)
+		p->opts = *o;
+	int rc = prepare(p, s->naming, e);
+	if (!rc)
+		rc = read_recording(p, s, e);
+	if (!rc)
+		rc = us_profile_name_filters(p, e);
+	if (!rc)
+		rc = evaluate(p, e);
 	if (rc) {
 		us_profile_free(p);
 		return rc;
@@ -387,4 +380,48 @@ int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile *
 	p->opts = (struct us_profile_opts){ .part = p->opts.part };
 	*ret = p;
 	return 0;
+}
+
+/* A file, or a pipe that is kept in one to be read twice. */
+struct twice {
+	int fd, copy; /* -1: none */
+	off_t at;     /* where it begins; negative: fd is a pipe */
+	bool again;
+};
+
+static int keep_pipe(struct twice *t, struct us_err *e)
+{
+	t->copy = open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (t->copy < 0)
+		t->copy = memfd_create("recording", MFD_CLOEXEC);
+	return t->copy < 0 ? us_fail(e, -errno, "keep the recording in a file: %s",
+				     strerror(errno))
+			   : 0;
+}
+
+static int play_file(void *ctx, const struct us_reader_ops *ops, void *ops_ctx,
+		     struct us_reader_result *ret, struct us_err *e)
+{
+	struct twice *t = ctx;
+	int from = t->copy < 0 ? t->fd : t->copy;
+	if (!t->again) {
+		t->again = true;
+		return us_read_copy(t->fd, t->copy, ops, ops_ctx, ret, e);
+	}
+	if (lseek(from, t->at < 0 ? 0 : t->at, SEEK_SET) < 0)
+		return us_fail(e, -errno, "read the recording again: %s",
+			       strerror(errno));
+	return us_read(from, ops, ops_ctx, ret, e);
+}
+
+int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile **ret,
+		    struct us_err *e)
+{
+	struct twice t = { .fd = fd, .copy = -1, .at = lseek(fd, 0, SEEK_CUR) };
+	const struct us_profile_source s = { .play = play_file, .ctx = &t };
+	int rc = t.at < 0 ? keep_pipe(&t, e) : 0;
+	if (!rc)
+		rc = us_profile_make(&s, o, ret, e);
+	us_closep(&t.copy);
+	return rc;
 }

@@ -165,7 +165,7 @@ void us_profile_warn_of_quality(struct us_profile *p)
 	if (caution && *caution)
 		us_profile_warn(p, "%s", caution);
 	us_profile_warn_of_gathers(p);
-	if (note && *note && !p->modules.n && !p->guest_names.n)
+	if (note && *note && !p->modules.n && !us_naming_has_names(p->naming))
 		us_profile_warn(p, "no names: %s", note);
 	if (us_profile_fact(p, "linux_changed"))
 		us_profile_warn(p,
