@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* live_priv.h: what the files of this folder share. */
+#ifndef US_LIVE_LIVE_PRIV_H
+#define US_LIVE_LIVE_PRIV_H
+
+#include "live/live.h"
+#include "profile/naming.h"
+
+/* A node of the recording's stacks. */
+struct us_live_node {
+	us_gva pc;
+	us_stack_id parent;
+	uint32_t asked;	 /* the number of the play that had it last */
+	us_stack_id was; /* and its number there */
+	uint8_t flags;
+};
+
+/* The last of them: v[number % cap]; [0] is the empty stack until it is overwritten. */
+struct us_live_nodes {
+	struct us_live_node *v;
+	size_t cap;	/* a power of two */
+	us_stack_id n;	/* numbers that were used: the next one */
+	uint32_t given; /* in this play */
+};
+
+struct us_live {
+	struct us_live_opts opts;
+	int fd, again_fd; /* the file: to follow; to read once more */
+	struct us_reader *reader;
+	struct us_reader_result read;
+
+	struct {
+		struct us_live_fact {
+			char *key, *value;
+		} * v;
+		size_t n, cap;
+	} facts;
+	struct {
+		struct us_module *v;
+		size_t n, cap;
+	} modules;
+	struct us_naming *naming;
+	bool images_changed; /* since naming opened them */
+
+	struct us_live_nodes guest, host;
+	uint32_t play; /* number of the last one */
+
+	/* The last samples: v[i % cap] for i from first to n. */
+	struct us_sample *v;
+	size_t cap; /* a power of two */
+	uint64_t first, n;
+	uint64_t dropped_ns; /* of the latest that is not there any more */
+
+	struct us_sample last[US_MAX_VCPUS]; /* weight 0: none */
+	unsigned n_vcpu;
+	uint64_t now_ns;
+	struct us_record_stats stats;
+	bool has_stats, over;
+	enum us_record_end end;
+	char *words;
+};
+
+/* The i-th sample; i: from l->first to l->n - 1. */
+static inline const struct us_sample *us_live_sample_at(const struct us_live *l,
+							uint64_t i)
+{
+	return &l->v[i & (l->cap - 1)];
+}
+
+/* A node that is still there, else NULL. */
+static inline const struct us_live_node *us_live_node(const struct us_live_nodes *t,
+						      us_stack_id id)
+{
+	return id && id < t->n && t->n - id <= t->cap ? &t->v[id & (t->cap - 1)] : NULL;
+}
+
+/* The times of a view; *ret_to: not in it any more. */
+void us_live_times(const struct us_live *l, const struct us_live_view *v,
+		   uint64_t *ret_from, uint64_t *ret_to);
+
+#endif
