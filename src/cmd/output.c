@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #define DEFAULT_NAME "uniscope.data"
@@ -66,6 +68,21 @@ int us_output_open(struct us_output *o, const char *name, struct us_err *e)
 			unlink(o->path);
 	}
 	return r;
+}
+
+/* On a disk if possible: it grows as long as somebody looks. */
+int us_output_temporary(struct us_output *o, struct us_err *e)
+{
+	const char *dirs[] = { getenv("TMPDIR"), "/var/tmp", P_tmpdir };
+	*o = (struct us_output){ .fd = -1, .result_fd = -1, .open = true };
+	for (size_t i = 0; o->fd < 0 && i < sizeof(dirs) / sizeof(*dirs); i++)
+		if (dirs[i] && *dirs[i])
+			o->fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (o->fd < 0)
+		o->fd = memfd_create("recording", MFD_CLOEXEC);
+	return o->fd < 0 ? us_fail(e, -EIO, "create a temporary file: %s",
+				   strerror(errno))
+			 : 0;
 }
 
 void us_output_cut(struct us_output *o, uint64_t good_bytes)
@@ -134,7 +151,7 @@ void us_output_close(struct us_output *o)
 	if (!o->open)
 		return;
 	/* Nothing was ever recorded: leave no empty files behind. */
-	if (o->fd >= 0 && !o->is_stdout && fstat(o->fd, &st) == 0 &&
+	if (o->fd >= 0 && o->path[0] && !o->is_stdout && fstat(o->fd, &st) == 0 &&
 	    S_ISREG(st.st_mode) && st.st_size == 0) {
 		unlink(o->path);
 		if (o->result[0])

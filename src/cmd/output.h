@@ -27,6 +27,8 @@ struct us_output {
  * earlier recording is kept as uniscope.data.old.  Files are made with mode 0600. */
 US_MUST_CHECK int us_output_open(struct us_output *o, const char *name,
 				 struct us_err *e);
+/* A file without a name, which is gone once nobody has it open. path is "". */
+US_MUST_CHECK int us_output_temporary(struct us_output *o, struct us_err *e);
 /* Cut the recording to its good bytes after a failed write. */
 void us_output_cut(struct us_output *o, uint64_t good_bytes);
 /* Make the result, if one is wanted, and say what to type next. */
