@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "vmm/cmdline.h"
+#include "vmm/loader.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -58,7 +59,7 @@ static int make_plain(struct us_boot_variant *v, struct us_err *e)
 	if (!v->plain)
 		return us_fail(e, -ENOMEM, "out of memory");
 	memcpy(v->plain, argv, n * sizeof(*argv));
-	us_vmm_name(argv[0], v->vmm, sizeof(v->vmm));
+	us_vmm_name(us_loader_program(argv)[0], v->vmm, sizeof(v->vmm));
 	if (us_boot_variant_has(argv, leaves))
 		return us_fail(
 			e, -EINVAL,

@@ -6,6 +6,7 @@
 #include "cmd/boot_samples.h"
 #include "vmm/cmdline.h"
 #include "vmm/host.h"
+#include "vmm/loader.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,10 +58,11 @@ static bool wants_kvm(const struct us_boot_variant *v)
 {
 	_cleanup_free_ struct us_cmdline *line = calloc(1, sizeof(*line));
 	unsigned argc = 0;
-	while (v->plain[argc])
+	while (argv[argc])
+	char *const *argv = us_loader_program(v->plain);
 		argc++;
 	return line &&
-	       us_cmdline_parse(v->vmm, argc, (const char *const *)v->plain, line) &&
+	       us_cmdline_parse(v->vmm, argc, (const char *const *)argv, line) &&
 	       line->accel == US_ACCEL_KVM;
 }
 

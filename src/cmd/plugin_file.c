@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "vmm/cmdline.h"
+#include "vmm/loader.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -100,6 +101,7 @@ static int check(const struct us_plugin_command *c, char *const argv[],
 	_cleanup_free_ struct us_cmdline *line = calloc(1, sizeof(*line));
 	unsigned argc = 0;
 	char vmm[32];
+	argv = us_loader_program(argv);
 	while (argv[argc])
 		argc++;
 	if (!line)

@@ -4,6 +4,7 @@
 
 #include "cmd/facts.h"
 #include "vmm/cmdline.h"
+#include "vmm/loader.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -50,7 +51,7 @@ static void guest_of_command(struct us_plugin_run *r)
 	_cleanup_free_ struct us_cmdline *c = calloc(1, sizeof(*c));
 	struct us_guest *g = &r->guest;
 	unsigned argc = 0;
-	char *const *argv = r->asked->argv;
+	char *const *argv = us_loader_program(r->asked->argv);
 	while (argv[argc])
 		argc++;
 	g->pid = getpid();

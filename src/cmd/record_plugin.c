@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "vmm/cmdline.h"
 #include "vmm/host.h"
+#include "vmm/loader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,7 @@ static bool is_emulated(char *const argv[])
 	_cleanup_free_ struct us_cmdline *c = calloc(1, sizeof(*c));
 	char vmm[32];
 	unsigned argc = 0;
+	argv = us_loader_program(argv);
 	while (argv[argc])
 		argc++;
 	us_vmm_name(argv[0], vmm, sizeof(vmm));

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "vmm/cmdline.h"
 #include "vmm/guest_threads.h"
+#include "vmm/loader.h"
 #include "vmm/proc.h"
 
 #include <ctype.h>
@@ -77,18 +78,6 @@ static int scan_fds(int proc, struct us_guest *g, bool *ret_kvm)
 	return r;
 }
 
-/* Which VMM it is: by its executable, or, where that is hidden, by its own words. */
-static void name_vmm(int proc, const struct us_proc_args *args, struct us_guest *g)
-{
-	if (us_proc_link(proc, "exe", g->exe, sizeof(g->exe)) > 0) {
-		us_vmm_name(g->exe, g->vmm, sizeof(g->vmm));
-		us_printable_inplace(g->exe);
-		return;
-	}
-	g->exe[0] = '\0';
-	us_vmm_name(args->argv[0], g->vmm, sizeof(g->vmm));
-}
-
 /* Make a path of the VMM absolute; "" if that cannot be. */
 static void make_absolute(int proc, bool daemon, char *path, size_t size)
 {
@@ -106,6 +95,27 @@ static void make_absolute(int proc, bool daemon, char *path, size_t size)
 	memcpy(path, joined, n < size ? n + 1 : 0);
 	if (n >= size)
 		path[0] = '\0';
+}
+
+/* Which VMM it is: by its executable, or, where that is hidden, or is the loader of
+ * another program (loader.h), by its own words. */
+static void name_vmm(int proc, const struct us_proc_args *args, struct us_guest *g)
+{
+	const char *program = args->argv[0];
+	char path[PATH_MAX];
+	if (us_proc_link(proc, "exe", g->exe, sizeof(g->exe)) <= 0)
+		g->exe[0] = '\0';
+	if (g->exe[0] && !us_is_loader(g->exe)) {
+		us_vmm_name(g->exe, g->vmm, sizeof(g->vmm));
+		us_printable_inplace(g->exe);
+		return;
+	}
+	us_vmm_name(program, g->vmm, sizeof(g->vmm));
+	if (!g->exe[0] || us_is_loader(program))
+		return;
+	snprintf(path, sizeof(path), "%s", program);
+	make_absolute(proc, false, path, sizeof(path));
+	us_printable(g->exe, sizeof(g->exe), path);
 }
 
 /* An endpoint of the VMM as one of ours: "SCHEME:/path" or "SCHEME:host:port". */

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "vmm/cmdline.h"
+#include "vmm/loader.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -62,11 +63,13 @@ int us_launch_args_make(char *const argv[], const char *dir, struct us_launch_ar
 	}
 	memcpy(ret->argv, argv, argc * sizeof(*argv));
 	char vmm[32];
-	us_vmm_name(argv[0], vmm, sizeof(vmm));
+	char *const *program = us_loader_program(argv);
+	us_vmm_name(program[0], vmm, sizeof(vmm));
 	if (!strcmp(vmm, "qemu") &&
-	    us_cmdline_parse(vmm, argc, (const char *const *)argv, c)) {
+	    us_cmdline_parse(vmm, argc - (unsigned)(program - argv),
+			     (const char *const *)program, c)) {
 		/* The scripts "kvm" and "qemu-kvm" add -enable-kvm. */
-		bool wrapper = !strstr(argv[0], "qemu-system-");
+		bool wrapper = !strstr(program[0], "qemu-system-");
 		add_for_qemu(ret, argc, dir, c, wrapper);
 	}
 	return 0;

@@ -6,6 +6,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "vmm/loader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,7 +115,9 @@ bool us_proc_args(int proc, struct us_proc_args *ret)
 	const char *at = text;
 	for (unsigned i = 0; i < argc; i++, at += strlen(at) + 1)
 		argv[i] = at;
-	*ret = (struct us_proc_args){ .argc = argc };
+	unsigned skip = us_loader_skip(argc, argv);
+	memmove(argv, argv + skip, (argc - skip) * sizeof(*argv));
+	*ret = (struct us_proc_args){ .argc = argc - skip };
 	ret->text = us_take(text);
 	ret->argv = us_take(argv);
 	return true;

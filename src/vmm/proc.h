@@ -41,7 +41,8 @@ int us_proc_uid(int proc, uid_t *ret);
 /* Is it in our own namespace of this kind ("mnt", "net", "pid")? true in doubt. */
 bool us_proc_same_ns(int proc, const char *kind);
 
-/* The command line, cut in words; false: none (kernel thread, zombie). */
+/* The command line, cut in words, from the program on that a dynamic loader executes
+ * (loader.h); false: none (kernel thread, zombie). */
 struct us_proc_args {
 	char *text; /* owned */
 	const char **argv;

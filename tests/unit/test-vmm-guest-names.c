@@ -16,6 +16,12 @@
 #define IS_VMM "US_TEST_IS_VMM"
 #define NOBODY 65534
 
+#ifdef __aarch64__
+static char loader[] = "/lib/ld-linux-aarch64.so.1";
+#else
+static char loader[] = "/lib64/ld-linux-x86-64.so.2";
+#endif
+
 static const struct vmm {
 	const char *exe, *args, *name;
 } vmms[] = {
@@ -33,6 +39,8 @@ static const struct vmm {
 	{ "my-own-vmm", "--kernel|/k", "my-own-vmm" },
 	{ "a\x1b[2Jb", "x", "a?[2Jb" },
 };
+
+static bool by_loader; /* which is told to execute it */
 
 /* A machine with one vCPU, held by descriptors that exec() leaves open. */
 static bool hold_vcpu(void)
@@ -54,6 +62,13 @@ static void become(const struct vmm *v, bool kvm)
 		argv[n++] = w;
 	argv[n] = NULL;
 	setenv(IS_VMM, "1", 1);
+	if (by_loader) {
+		memmove(argv + 2, argv, sizeof(argv) - 2 * sizeof(argv[0]));
+		argv[0] = loader;
+		argv[1] = (char *)(uintptr_t) "--inhibit-cache";
+		argv[2] = (char *)(uintptr_t)in_work_dir(v->exe);
+		execv(loader, argv);
+	}
 	if (!kvm || hold_vcpu())
 		execv(in_work_dir("copy"), argv);
 	_exit(1);
@@ -104,6 +119,30 @@ static void every_vmm_has_a_name(void **state)
 		assert_int_equal(g.n_vcpu, 1);
 		assert_int_equal(g.accel, US_ACCEL_KVM);
 	}
+}
+
+/* To the kernel the loader is what runs. */
+static void behind_a_loader(void **state)
+{
+	(void)state;
+	static const struct vmm v = { "qemu-system-aarch64",
+				      "-M|virt|-name|far|-kernel|/srv/k", "far" };
+	static struct us_guest g;
+	struct us_err e = { 0 };
+	if (access(loader, X_OK) < 0) {
+		print_message("# SKIP: there is no %s\n", loader);
+		skip();
+	}
+	by_loader = true;
+	pid_t pid = start(&v, false);
+	by_loader = false;
+	int r = us_guest_inspect(pid, &g, &e);
+	end(pid);
+	assert_int_equal(r, 0);
+	assert_string_equal(g.name, "far");
+	assert_string_equal(g.vmm, "qemu");
+	assert_string_equal(g.exe, in_work_dir("qemu-system-aarch64"));
+	assert_string_equal(g.kernel, "/srv/k");
 }
 
 /* QEMU without KVM, of which /proc shows no more than the command line. */
@@ -171,6 +210,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_vmm_has_a_name),
 		cmocka_unit_test(without_kvm_too),
+		cmocka_unit_test(behind_a_loader),
 		cmocka_unit_test(the_right_to_read_is_asked_for),
 	};
 	if (getenv(IS_VMM))
