@@ -65,6 +65,19 @@ static void ports_that_are_not_known(void **state)
 	PORT(US_PORT_UNKNOWN, "baf8030000", "e800000000", "ee"); /* call */
 }
 
+static void instructions_with_rounds(void **state)
+{
+	static const uint8_t rep_insl[] = { 0xf3, 0x6d }, outsb[] = { 0x6e },
+			     rep_outsw[] = { 0x66, 0xf3, 0x6f }, in[] = { 0xec },
+			     prefix[] = { 0xf3 };
+	(void)state;
+	assert_true(us_port_has_rounds(rep_insl, sizeof(rep_insl)));
+	assert_true(us_port_has_rounds(outsb, sizeof(outsb)));
+	assert_true(us_port_has_rounds(rep_outsw, sizeof(rep_outsw)));
+	assert_false(us_port_has_rounds(in, sizeof(in)));
+	assert_false(us_port_has_rounds(prefix, sizeof(prefix)));
+}
+
 static void add(struct us_boot_file *f, const char *device, uint64_t address,
 		unsigned point, uint64_t n)
 {
@@ -125,6 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ports_by_the_instruction),
 		cmocka_unit_test(ports_that_are_not_known),
+		cmocka_unit_test(instructions_with_rounds),
 		cmocka_unit_test(those_used_most),
 		cmocka_unit_test(a_table_that_lies),
 	};

@@ -14,9 +14,15 @@
 
 #define PAGE	  (~4095ULL)
 #define MAX_POINT (1U << 16)
+#define NOWHERE	  UINT64_MAX
 
-/* struct CPUX86State of QEMU before 9.0, of 64 bits: words of it. */
-enum { ENV_RDX = 2, ENV_EIP = 16, ENV_CS_BASE = 27, ENV_WORDS = 28 };
+/* Where QEMU before 9.0 has these in its state of a processor (struct CPUX86State in
+ * target/i386/cpu.h), and of how many bytes they are. */
+static const struct layout {
+	const char *target;
+	size_t size, dx, eip, cs_base, all;
+} layouts[] = { { "x86_64", 8, 16, 128, 216, 224 }, { "i386", 4, 8, 32, 88, 96 } };
+#define MAX_STATE 224
 
 /* An access to the port in dx. */
 struct point {
@@ -26,10 +32,14 @@ struct point {
 static struct us_boot_file *file;
 static uint32_t n_use; /* of the file: it may change below us */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool has_env; /* there is such a state, and a callback finds it */
+static const struct layout *layout; /* NULL: there is none, or no callback finds it */
 static struct vcpu {
 	struct us_registers registers;
-	const uint64_t *env; /* once it was read */
+	const uint8_t *env; /* once it was read */
+	bool pending;	    /* the last instruction of a block has accessed a port */
+	/* An instruction that accesses a port several times: */
+	struct us_boot_use *row;
+	uint64_t gva; /* of the last access's memory; NOWHERE: none yet */
 } vcpus[US_COUNTS_MAX_VCPU];
 static struct point *points; /* they stay as long as QEMU */
 static uint32_t n_point;
@@ -37,15 +47,18 @@ static uint32_t n_point;
 void us_devices_start(struct us_boot_file *f, const char *target)
 {
 	file = f;
-	has_env = US_ENV_IN_REGISTER && us_plugin.api == 1 && !strcmp(target, "x86_64");
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		if (US_ENV_IN_REGISTER && us_plugin.api == 1 &&
+		    !strcmp(target, layouts[i].target))
+			layout = &layouts[i];
 	points = us_reserve(MAX_POINT * sizeof(*points));
 }
 
 void us_devices_on_vcpu(unsigned vcpu)
 {
-	static const char *const names[] = { "rdx" };
+	static const char *const names[] = { "rdx", "edx" };
 	if (us_plugin.arch->ports && vcpu < US_COUNTS_MAX_VCPU)
-		(void)us_registers_find(&vcpus[vcpu].registers, names, 1);
+		(void)us_registers_find(&vcpus[vcpu].registers, names, 2);
 }
 
 /* The row of this device and address; the last one has all that find no room. */
@@ -83,42 +96,62 @@ static void on_port(unsigned i, void *data)
 /* ---- What is in dx ---- */
 
 /* The first time: it may be no address at all. */
-static bool can_be_read(const uint64_t *env)
+static bool can_be_read(const uint8_t *env)
 {
-	uint64_t copy[ENV_WORDS];
-	struct iovec to = { copy, sizeof(copy) },
-		     from = { (void *)(uintptr_t)env, sizeof(copy) };
-	return env && !((uintptr_t)env % sizeof(*env)) &&
-	       process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(copy);
+	uint8_t copy[MAX_STATE];
+	struct iovec to = { copy, layout->all },
+		     from = { (void *)(uintptr_t)env, layout->all };
+	return env && !((uintptr_t)env % sizeof(uint64_t)) &&
+	       process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)layout->all;
 }
 
-/* Its program counter is somewhere in this block, as far as it was executed. */
-static bool is_state(struct vcpu *v, const uint64_t *env, const struct point *p)
+static uint64_t word_at(const uint8_t *env, size_t offset)
 {
-	if (!env || (v->env != env && !can_be_read(env)))
+	uint64_t value = 0;
+	memcpy(&value, env + offset, layout->size);
+	return value;
+}
+
+/* Its program counter is somewhere between these. */
+static bool is_state(struct vcpu *v, const uint8_t *env, uint64_t first, uint64_t last)
+{
+	if (!env || !layout || (v->env != env && !can_be_read(env)))
 		return false;
 	v->env = env;
-	uint64_t pc = env[ENV_EIP] + env[ENV_CS_BASE];
-	return pc >= p->start && pc <= p->pc;
+	uint64_t pc = word_at(env, layout->eip) + word_at(env, layout->cs_base);
+	return pc >= first && pc <= last;
 }
 
-static uint64_t read_dx(unsigned vcpu, const uint64_t *env, const struct point *p)
+static struct vcpu *vcpu_of(unsigned i)
 {
-	struct vcpu *v = &vcpus[vcpu % US_COUNTS_MAX_VCPU];
+	return &vcpus[i % US_COUNTS_MAX_VCPU];
+}
+
+static uint64_t read_dx(struct vcpu *v, const uint8_t *env, uint64_t first,
+			uint64_t last)
+{
 	uint64_t value;
 	if (v->registers.bytes)
-		return us_register_read(&v->registers, 0, &value) ? value & UINT16_MAX
-								  : US_USE_UNKNOWN;
-	return is_state(v, env, p) ? env[ENV_RDX] & UINT16_MAX : US_USE_UNKNOWN;
+		return us_register_read(&v->registers, 0, &value) ||
+				       us_register_read(&v->registers, 1, &value)
+			       ? value & UINT16_MAX
+			       : US_USE_UNKNOWN;
+	return is_state(v, env, first, last) ? word_at(env, layout->dx) & UINT16_MAX
+					     : US_USE_UNKNOWN;
 }
 
-void us_devices_hear_port(unsigned i, void *data, const uint64_t *env);
-void us_devices_hear_port(unsigned i, void *data, const uint64_t *env)
+static void count_port(uint64_t port)
 {
-	uint64_t port = read_dx(i, env, data);
 	pthread_mutex_lock(&lock);
 	count(row_of("", port));
 	pthread_mutex_unlock(&lock);
+}
+
+void us_devices_hear_port(unsigned i, void *data, const uint8_t *env);
+void us_devices_hear_port(unsigned i, void *data, const uint8_t *env)
+{
+	const struct point *p = data;
+	count_port(read_dx(vcpu_of(i), env, p->start, p->pc));
 }
 
 US_ENV_CALLBACK(us_devices_env_port, us_devices_hear_port);
@@ -128,20 +161,65 @@ static void on_port_in_dx(unsigned i, void *data)
 	us_devices_hear_port(i, data, NULL);
 }
 
-static void watch_dx(struct qemu_plugin_insn *insn, bool at_start, uint64_t start)
+/* The next block may be anywhere, of an interrupt too: dx is as it was. */
+void us_devices_hear_block(unsigned i, void *data, const uint8_t *env);
+void us_devices_hear_block(unsigned i, void *data, const uint8_t *env)
 {
-	struct point *p = points && n_point < MAX_POINT ? &points[n_point++] : NULL;
-	if (!p) {
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_port,
-						       QEMU_PLUGIN_CB_NO_REGS,
-						       row_of("", US_USE_UNKNOWN));
+	struct vcpu *v = vcpu_of(i);
+	if (!v->pending)
 		return;
-	}
-	*p = (struct point){ start, qemu_plugin_insn_vaddr(insn) };
-	bool by_env = has_env && at_start;
+	v->pending = false;
+	count_port(read_dx(v, env, (uintptr_t)data, (uintptr_t)data));
+}
+
+US_ENV_CALLBACK(us_devices_env_block, us_devices_hear_block);
+
+static void on_last_port(unsigned i, void *data)
+{
+	(void)data;
+	vcpu_of(i)->pending = true;
+}
+
+/* ---- Instructions that access a port several times ---- */
+
+/*
+ * QEMU since 10.0 executes all rounds of one at once.  Each has memory of its own,
+ * which a round may access twice: to see whether it may be written.
+ */
+static void on_round(unsigned i, qemu_plugin_meminfo_t info, uint64_t gva, void *data)
+{
+	struct vcpu *v = vcpu_of(i);
+	(void)info;
+	(void)data;
+	if (v->row && gva != v->gva)
+		count(v->row);
+	v->gva = gva;
+}
+
+static void on_rounds(unsigned i, void *data)
+{
+	struct vcpu *v = vcpu_of(i);
+	v->row = data;
+	v->gva = NOWHERE;
+}
+
+static void on_rounds_in_dx(unsigned i, void *data)
+{
+	struct vcpu *v = vcpu_of(i);
+	(void)data;
+	pthread_mutex_lock(&lock);
+	v->row = row_of("", read_dx(v, NULL, 0, 0));
+	pthread_mutex_unlock(&lock);
+	v->gva = NOWHERE;
+}
+
+static void watch_rounds(struct qemu_plugin_insn *insn, int32_t port)
+{
 	qemu_plugin_register_vcpu_insn_exec_cb(
-		insn, by_env ? us_devices_env_port : on_port_in_dx,
-		by_env ? QEMU_PLUGIN_CB_NO_REGS : QEMU_PLUGIN_CB_R_REGS, p);
+		insn, port >= 0 ? on_rounds : on_rounds_in_dx, QEMU_PLUGIN_CB_R_REGS,
+		port >= 0 ? row_of("", (uint64_t)port) : NULL);
+	qemu_plugin_register_vcpu_mem_cb(insn, on_round, QEMU_PLUGIN_CB_NO_REGS,
+					 QEMU_PLUGIN_MEM_RW, NULL);
 }
 
 /* ---- Where it is to call ---- */
@@ -162,35 +240,84 @@ static void on_access(unsigned i, qemu_plugin_meminfo_t info, uint64_t gva, void
 	pthread_mutex_unlock(&lock);
 }
 
-static void watch_port(struct qemu_plugin_insn *insn, uint64_t start, int32_t *dx)
+/* An access; next: the instruction behind it in its block, NULL: it is the last. */
+struct access {
+	struct qemu_plugin_insn *insn, *next;
+	uint64_t start; /* of its block */
+};
+
+/*
+ * QEMU's state has dx where a block begins; within one it may be in a register of the
+ * host's.  But for the access itself it is put there, so that it can be read behind it:
+ * no access changes it.
+ */
+static void watch_in_state(const struct access *a, bool at_start, struct point *p)
+{
+	if (at_start || a->next)
+		qemu_plugin_register_vcpu_insn_exec_cb(at_start ? a->insn : a->next,
+						       us_devices_env_port,
+						       QEMU_PLUGIN_CB_NO_REGS, p);
+	else
+		qemu_plugin_register_vcpu_insn_exec_cb(a->insn, on_last_port,
+						       QEMU_PLUGIN_CB_NO_REGS, NULL);
+}
+
+static void watch_dx(const struct access *a, bool at_start)
+{
+	struct point *p = points && n_point < MAX_POINT ? &points[n_point++] : NULL;
+	if (!p) {
+		qemu_plugin_register_vcpu_insn_exec_cb(a->insn, on_port,
+						       QEMU_PLUGIN_CB_NO_REGS,
+						       row_of("", US_USE_UNKNOWN));
+		return;
+	}
+	*p = (struct point){ a->start, qemu_plugin_insn_vaddr(a->insn) };
+	if (layout)
+		watch_in_state(a, at_start, p);
+	else
+		qemu_plugin_register_vcpu_insn_exec_cb(a->insn, on_port_in_dx,
+						       QEMU_PLUGIN_CB_R_REGS, p);
+}
+
+static void watch_port(const struct access *a, int32_t *dx)
 {
 	uint8_t copy[US_MAX_INSN] = { 0 };
-	size_t n = qemu_plugin_insn_size(insn);
+	size_t n = qemu_plugin_insn_size(a->insn);
 	n = n > US_MAX_INSN ? US_MAX_INSN : n;
-	int32_t port = us_port_insn(us_insn_bytes(insn, n, copy), n, dx);
+	const uint8_t *code = us_insn_bytes(a->insn, n, copy);
+	int32_t port = us_port_insn(code, n, dx);
 	if (port == US_PORT_NONE)
 		return;
 	pthread_mutex_lock(&lock);
-	if (port >= 0)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_port,
+	if (us_plugin.api > 1 && us_port_has_rounds(code, n))
+		watch_rounds(a->insn, port);
+	else if (port >= 0)
+		qemu_plugin_register_vcpu_insn_exec_cb(a->insn, on_port,
 						       QEMU_PLUGIN_CB_NO_REGS,
 						       row_of("", (uint64_t)port));
 	else
-		watch_dx(insn, port == US_PORT_AT_START, start);
+		watch_dx(a, port == US_PORT_AT_START);
 	pthread_mutex_unlock(&lock);
 }
 
 void us_devices_translate(struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
-	uint64_t start = n ? qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0)) : 0;
+	struct access a = { .next = n ? qemu_plugin_tb_get_insn(tb, 0) : NULL };
 	int32_t dx = US_PORT_AT_START;
+	if (n)
+		a.start = qemu_plugin_insn_vaddr(a.next);
+	if (n && layout)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, us_devices_env_block,
+						     QEMU_PLUGIN_CB_NO_REGS,
+						     (void *)(uintptr_t)a.start);
 	for (size_t i = 0; i < n; i++) {
-		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-		qemu_plugin_register_vcpu_mem_cb(insn, on_access,
+		a.insn = a.next;
+		a.next = i + 1 < n ? qemu_plugin_tb_get_insn(tb, i + 1) : NULL;
+		qemu_plugin_register_vcpu_mem_cb(a.insn, on_access,
 						 QEMU_PLUGIN_CB_NO_REGS,
 						 QEMU_PLUGIN_MEM_RW, NULL);
 		if (us_plugin.arch->ports)
-			watch_port(insn, start, &dx);
+			watch_port(&a, &dx);
 	}
 }

@@ -69,6 +69,17 @@ static bool sets_dx(const uint8_t *op, size_t n, int32_t *ret)
 	return true;
 }
 
+static bool has_rounds(uint8_t op)
+{
+	return op >= 0x6c && op <= 0x6f;
+}
+
+bool us_port_has_rounds(const uint8_t *code, size_t n)
+{
+	size_t at = us_x86_prefixes(code, n);
+	return at < n && has_rounds(code[at]);
+}
+
 int32_t us_port_insn(const uint8_t *code, size_t n, int32_t *dx)
 {
 	size_t at = us_x86_prefixes(code, n);
@@ -80,7 +91,7 @@ int32_t us_port_insn(const uint8_t *code, size_t n, int32_t *dx)
 	}
 	if (op[0] >= 0xe4 && op[0] <= 0xe7 && n - at == 2)
 		port = op[1];
-	else if ((op[0] >= 0xec && op[0] <= 0xef) || (op[0] >= 0x6c && op[0] <= 0x6f))
+	else if ((op[0] >= 0xec && op[0] <= 0xef) || has_rounds(op[0]))
 		port = *dx;
 	if (!sets_dx(op, n - at, dx) && !keeps_dx(op, n - at))
 		*dx = US_PORT_UNKNOWN;

@@ -4,6 +4,7 @@
 #ifndef US_TRACE_PORT_INSN_H
 #define US_TRACE_PORT_INSN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,5 +18,7 @@
  * known to have before it, and then behind it; US_PORT_AT_START where the block begins.
  */
 int32_t us_port_insn(const uint8_t *code, size_t n, int32_t *dx);
+/* Is it an ins or outs, which may access its port several times? */
+bool us_port_has_rounds(const uint8_t *code, size_t n);
 
 #endif
