@@ -51,7 +51,8 @@ struct search {
 	bool any_case;
 	struct us_boot_point *point; /* gets the addresses */
 	struct us_nearest near;
-	char best[US_BOOT_NAME]; /* the nearest, copied */
+	char best[US_BOOT_NAME];	  /* the nearest, copied */
+	const struct us_elf_image *image; /* of the first one */
 };
 
 /* "_kernel_main", "kernel::kernel_main", "KERNELMAIN" */
@@ -90,6 +91,8 @@ static void look_at(void *ctx, const struct us_function *f)
 	if (is_it(s, f->raw) || (name && is_it(s, name))) {
 		if (x->n_address < US_BOOT_MAX_ENTRY)
 			x->address[x->n_address++] = f->start;
+		if (!s->image)
+			s->image = f->image;
 		return;
 	}
 	try_name(s, name ? name : f->raw);
@@ -135,26 +138,53 @@ static int add_symbol(struct us_boot_plan *p, const char *name,
 	return -ENOENT;
 }
 
-/* The last point of the plan, if an image has such a name. */
-static bool find_usual(struct us_boot_point *x, const struct us_symbols *s)
+/* The last point of the plan, if an image has such a name: the first such image. */
+static const struct us_elf_image *find_usual(struct us_boot_point *x,
+					     const struct us_symbols *s)
 {
 	struct search search = { .name = x->name,
 				 .any_case = true,
 				 .point = x,
 				 .near = us_nearest_to(x->name) };
 	us_symbols_each_function(s, look_at, &search);
-	return x->n_address;
+	return search.image;
+}
+
+static const struct us_elf_image *image_with_usual(const struct us_symbols *s)
+{
+	const struct us_elf_image *image = NULL;
+	for (size_t i = 0; !image && i < N_USUAL; i++) {
+		struct us_boot_point x = { .kind = US_BOOT_SYMBOL };
+		snprintf(x.name, sizeof(x.name), "%s", usual[i]);
+		image = find_usual(&x, s);
+	}
+	return image;
 }
 
 bool us_boot_has_usual(const struct us_symbols *s)
 {
-	for (size_t i = 0; i < N_USUAL; i++) {
+	return image_with_usual(s);
+}
+
+static bool is_function(const char *until)
+{
+	return strcmp(until, IDLE) != 0 && strncmp(until, SERIAL, strlen(SERIAL)) != 0;
+}
+
+const struct us_elf_image *us_boot_image_with(const struct us_symbols *s,
+					      const char *const *until, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
 		struct us_boot_point x = { .kind = US_BOOT_SYMBOL };
-		snprintf(x.name, sizeof(x.name), "%s", usual[i]);
-		if (find_usual(&x, s))
-			return true;
+		struct search search = { .name = until[i],
+					 .point = &x,
+					 .near = us_nearest_to(until[i]) };
+		if (is_function(until[i]))
+			us_symbols_each_function(s, look_at, &search);
+		if (search.image)
+			return search.image;
 	}
-	return false;
+	return image_with_usual(s);
 }
 
 /* None is no error: then there is only the kernel's entry. */
@@ -297,9 +327,8 @@ static int add_wanted(struct us_boot_plan *p, const char *const *until, size_t n
 	bool idle = false;
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		if (!strcmp(until[i], IDLE))
-			idle = true;
-		else if (strncmp(until[i], SERIAL, strlen(SERIAL)) != 0)
+		idle |= !strcmp(until[i], IDLE);
+		if (is_function(until[i]))
 			r = add_symbol(p, until[i], names, e);
 	}
 	if (r == 0 && !n)

@@ -87,6 +87,10 @@ struct us_boot_names {
 /* Has an image a function of a usual name? */
 bool us_boot_has_usual(const struct us_symbols *s);
 
+/* The image with the first of these functions (until, as below), else with one of a
+ * usual name; NULL: none. */
+const struct us_elf_image *us_boot_image_with(const struct us_symbols *s,
+					      const char *const *until, size_t n);
 /*
  * until: "SYMBOL", "serial:REGEX", "first-idle", n of them; none: the first function of
  * the usual names that the images have (in any case, and with any underscores before

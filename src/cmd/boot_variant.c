@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,23 +104,55 @@ static void open_linux(struct us_boot_variant *v)
 			 us_boot_linux_why(v->linux_kernel));
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	return a[0] && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/*
+ * Of several images: what the command boots, if that has names; else the one with the
+ * first function that is asked for, or with one of a usual name, for there may be a
+ * firmware's, or a program's; else the first.
+ */
+static void choose_kernel(struct us_boot_variant *v)
+{
+	const struct us_images *m = &v->run.images;
+	const struct us_elf_image *with = us_boot_image_with(m->symbols, v->until,
+							     v->n_until);
+	bool named = false;
+	v->kernel = m->n;
+	for (size_t i = m->n; i-- > 0;) {
+		const struct us_image *x = &m->v[i];
+		if (x->unproven)
+			continue;
+		bool booted = x->n_start && is_same_file(v->run.guest.kernel,
+							 us_elf_image_path(x->elf));
+		if (booted || !named)
+			v->kernel = i;
+		if (booted)
+			return;
+		named |= x->elf == with;
+	}
+}
+
 const struct us_elf_image *us_boot_variant_kernel(const struct us_boot_variant *v,
 						  uint64_t *ret_bias)
 {
 	const struct us_images *m = &v->run.images;
-	for (size_t i = 0; i < m->n; i++)
-		if (!m->v[i].unproven) {
-			if (ret_bias)
-				*ret_bias = m->v[i].bias;
-			return m->v[i].elf;
-		}
-	return NULL;
+	if (v->kernel == m->n)
+		return NULL;
+	if (ret_bias)
+		*ret_bias = m->v[v->kernel].bias;
+	return m->v[v->kernel].elf;
 }
 
 static int make_plan(struct us_boot_variant *v, struct us_err *e)
 {
 	struct us_boot_known first = { 0 };
 	int r = 0;
+	choose_kernel(v);
 	open_linux(v);
 	if (!v->n_until)
 		r = us_boot_first_find(v, &first, e);

@@ -19,8 +19,9 @@ struct us_boot_variant {
 	const char *by; /* a way (boot_ways.h); NULL: the best */
 	uint64_t timeout_ns;
 
-	struct us_plugin_run run;	    /* the images, the folder */
-	unsigned way;			    /* enum us_boot_way: a set */
+	struct us_plugin_run run; /* the images, the folder */
+	size_t kernel; /* which of the images is booted; as many as there are: none */
+	unsigned way;  /* enum us_boot_way: a set */
 	struct us_boot_events *events;	    /* of the host's KVM; NULL: not seen */
 	struct us_plugin_command with;	    /* the plugin */
 	char **plain;			    /* the command as it is */

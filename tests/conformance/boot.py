@@ -293,7 +293,7 @@ class Boots:
         firmware = self.named_firmware()
         told = json.loads(self.us.run(
             "boot", "--json", "--no-cost", "--profile", "-o", self.us.data("disk.data"),
-            "--until", "boot_main", "-e", elf, "-e", firmware, "--", self.qemu.program, "-M",
+            "--until", "boot_main", "-e", firmware, "-e", elf, "--", self.qemu.program, "-M",
             "pc", "-m", "64", "-net", "none", "-display", "none", "-drive",
             f"file={disk},format=raw,if=ide").stdout)["profile"]
         names = [p["name"] for p in told["phases"]]
