@@ -23,7 +23,7 @@ _uniscope() {
 	--listen) COMPREPLY=($(compgen -W "127.0.0.1:9090" -- "$cur")); return ;;
 	--by)
 		[[ $command == diff ]] && COMPREPLY=($(compgen -W "share time" -- "$cur")) && return
-		COMPREPLY=($(compgen -W "plugin breakpoints samples kvm output" -- "$cur")); return ;;
+		COMPREPLY=($(compgen -W "plugin log breakpoints samples kvm output" -- "$cur")); return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--sort) COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
 	-e | --elf | -o | --output | --source | --compare | --before | --after) COMPREPLY=($(compgen -f -- "$cur")); return ;;

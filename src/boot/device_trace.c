@@ -35,6 +35,18 @@ static bool is_use(const char *line)
 	return *value >= '1' && *value <= '9';
 }
 
+/* "Trace 0: 0x7f0f4c000100 [00000000/0000000000100000/00000010/ff000000] kmain": by the
+ * vCPU, where QEMU's code lies, base of the code segment, address, and more. */
+static void take_block(const struct us_boot_trace *t, const char *line)
+{
+	uint64_t host, base, pc;
+	unsigned vcpu;
+	if (t->executed &&
+	    sscanf(line, "Trace %u: 0x%" SCNx64 " [%" SCNx64 "/%" SCNx64 "/", &vcpu,
+		   &host, &base, &pc) == 4)
+		t->executed(t->ctx, pc);
+}
+
 /* CLOCK_REALTIME in ns; 0: it says none. */
 static uint64_t time_of(const char *line)
 {
@@ -57,6 +69,7 @@ bool us_boot_trace_bytes(struct us_boot_trace *t, const char *bytes, size_t n)
 		}
 		t->line[t->n] = '\0';
 		t->n = 0;
+		take_block(t, t->line);
 		if (use || !is_use(t->line))
 			continue;
 		use = true;

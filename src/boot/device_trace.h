@@ -6,6 +6,11 @@
  *
  * A named pipe takes it, so that it is heard at once.  QEMU waits until somebody reads
  * there: it is to be opened before QEMU starts.
+ *
+ * QEMU's log (-d exec -dfilter) goes there, too: a line for a block of code that is
+ * executed and begins at one of the addresses that are asked for.  It is written where
+ * a block is executed that others do not lead to directly yet, as the first time, so
+ * that code runs as fast as without.
  */
 #ifndef US_BOOT_DEVICE_TRACE_H
 #define US_BOOT_DEVICE_TRACE_H
@@ -17,6 +22,7 @@
 #include <stdint.h>
 
 #define US_BOOT_TRACE_EVENT "virtio_set_status"
+#define US_BOOT_RESET_X86   0xfffffff0 /* where its first block begins */
 
 struct us_boot_trace {
 	int fd; /* to poll for reading; -1: there is none */
@@ -24,9 +30,12 @@ struct us_boot_trace {
 	size_t n;
 	uint64_t real_ns; /* of the last use, as QEMU says (-msg timestamp=on:
 			     CLOCK_REALTIME); 0: it does not */
+	/* A block was executed that begins there; NULL: that is not wanted. */
+	void (*executed)(void *ctx, uint64_t pc);
+	void *ctx;
 };
 
-/* Make the pipe at this path. */
+/* Make the pipe at this path; executed is set then, if it is wanted. */
 US_MUST_CHECK int us_boot_trace_open(struct us_boot_trace *t, const char *path,
 				     struct us_err *e);
 /* There is something to be read.  True: a device was given a status that is not 0, with

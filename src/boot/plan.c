@@ -244,15 +244,16 @@ bool us_boot_is_seen(const struct us_boot_point *p, unsigned ways)
 		BREAKPOINTS = US_BOOT_BY_BREAKPOINTS,
 		EVENTS = US_BOOT_BY_EVENTS,
 		SAMPLES = US_BOOT_BY_SAMPLES,
-		TRACE = US_BOOT_BY_TRACE
+		TRACE = US_BOOT_BY_TRACE,
+		LOG = US_BOOT_BY_LOG
 	};
 	static const unsigned by[] = {
 		[US_BOOT_VM] = EVENTS,
 		[US_BOOT_VCPU] = PLUGIN | BREAKPOINTS | EVENTS,
-		[US_BOOT_START] = PLUGIN | BREAKPOINTS | EVENTS,
-		[US_BOOT_SECTOR] = PLUGIN | BREAKPOINTS,
-		[US_BOOT_ENTRY] = PLUGIN | BREAKPOINTS | SAMPLES,
-		[US_BOOT_SYMBOL] = PLUGIN | BREAKPOINTS | SAMPLES,
+		[US_BOOT_START] = PLUGIN | BREAKPOINTS | LOG | EVENTS,
+		[US_BOOT_SECTOR] = PLUGIN | BREAKPOINTS | LOG,
+		[US_BOOT_ENTRY] = PLUGIN | BREAKPOINTS | LOG | SAMPLES,
+		[US_BOOT_SYMBOL] = PLUGIN | BREAKPOINTS | LOG | SAMPLES,
 		[US_BOOT_PORT] = EVENTS,
 		[US_BOOT_DEVICE] = EVENTS | TRACE,
 		[US_BOOT_IDLE] = PLUGIN | EVENTS,
@@ -282,6 +283,8 @@ const char *us_boot_way_name(enum us_boot_way way)
 		return "samples";
 	case US_BOOT_BY_TRACE:
 		return "QEMU's trace";
+	case US_BOOT_BY_LOG:
+		return "QEMU's log";
 	default:
 		return "output";
 	}

@@ -64,6 +64,7 @@ enum us_boot_way {
 	US_BOOT_BY_EVENTS = 1 << 2,	 /* of any VMM: what the host's KVM does */
 	US_BOOT_BY_SAMPLES = 1 << 3,	 /* functions that are on the stack */
 	US_BOOT_BY_TRACE = 1 << 4,	 /* of QEMU: its trace of virtio devices */
+	US_BOOT_BY_LOG = 1 << 5, /* of QEMU's TCG: its log of what is executed */
 };
 /* ways: a set. */
 bool us_boot_is_seen(const struct us_boot_point *p, unsigned ways);
@@ -86,11 +87,11 @@ struct us_boot_names {
 };
 /* Has an image a function of a usual name? */
 bool us_boot_has_usual(const struct us_symbols *s);
-
 /* The image with the first of these functions (until, as below), else with one of a
  * usual name; NULL: none. */
 const struct us_elf_image *us_boot_image_with(const struct us_symbols *s,
 					      const char *const *until, size_t n);
+
 /*
  * until: "SYMBOL", "serial:REGEX", "first-idle", n of them; none: the first function of
  * the usual names that the images have (in any case, and with any underscores before

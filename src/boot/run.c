@@ -222,6 +222,21 @@ static void read_file(struct booting *b)
 
 /* ---- What QEMU traces ---- */
 
+/* The first block there is logged when it is executed, and later ones are not new. */
+static void pass_block(void *ctx, uint64_t pc)
+{
+	struct booting *b = ctx;
+	uint64_t now = us_now_ns();
+	if (pc == US_BOOT_RESET_X86)
+		pass_now(b, US_BOOT_START, now, US_BOOT_BY_LOG);
+	for (size_t i = 0; i < b->plan->n; i++) {
+		const struct us_boot_point *p = &b->plan->point[i];
+		for (size_t k = 0; k < p->n_address; k++)
+			if (p->address[k] == pc)
+				pass_point(b, i, now, US_BOOT_BY_LOG);
+	}
+}
+
 /* KVM sees more: devices that are not virtio. */
 static void hear_trace(struct booting *b)
 {
@@ -565,6 +580,10 @@ int us_boot_run(const struct us_boot_plan *p, const struct us_boot_how *how,
 	int r = make_file(&b, e);
 	if (r == 0 && how->trace)
 		r = us_boot_trace_open(&b.trace, how->trace, e);
+	if (how->ways & US_BOOT_BY_LOG) {
+		b.trace.executed = pass_block;
+		b.trace.ctx = &b;
+	}
 	if (r == 0)
 		r = begin_events(&b, e);
 	if (r == 0)

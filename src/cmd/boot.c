@@ -255,7 +255,7 @@ static const struct us_option options[] = {
 	  US_IMAGE(struct settings, symbols) },
 	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
 	  US_FOLDER(struct settings, symbols) },
-	{ 0, "by", "WAY", "plugin, breakpoints, samples, kvm or output (the best)",
+	{ 0, "by", "WAY", "plugin, log, breakpoints, samples, kvm, output (the best)",
 	  US_TEXT(struct settings, by) },
 	{ 0, "compare", "FILE", "boot the variants of this JSON file in turn",
 	  US_TEXT(struct settings, compare) },

@@ -165,6 +165,7 @@ static int make_plan(struct us_boot_variant *v, struct us_err *e)
 		.linux_kernel = v->linux_kernel,
 	};
 	r = us_boot_plan_make(&v->plan, v->until, v->n_until, &names, v->way, e);
+	us_boot_ways_filter(v, &v->plan);
 	if (v->linux_kernel && us_boot_linux_moves(v->linux_kernel) &&
 	    !(v->way & US_BOOT_BY_PLUGIN))
 		snprintf(v->unseen_code, sizeof(v->unseen_code),
@@ -359,6 +360,8 @@ static struct us_boot_how make_how(struct us_boot_variant *v,
 	} else if (ways & US_BOOT_BY_BREAKPOINTS) {
 		how.argv = v->stubbed;
 		how.stub = v->stub;
+	} else if (ways & US_BOOT_BY_LOG) {
+		how.argv = v->logged;
 	}
 	if (how.argv != v->plain && v->traced)
 		how.trace = v->trace;
@@ -451,5 +454,6 @@ void us_boot_variant_fini(struct us_boot_variant *v)
 	free(v->plain);
 	free(v->traced);
 	free(v->stubbed);
+	free(v->logged);
 	free(v->seen);
 }

@@ -27,11 +27,13 @@ struct us_boot_variant {
 	char **plain;			    /* the command as it is */
 	char **traced;			    /* with a trace of devices; NULL: without */
 	char **stubbed;			    /* with a stub; NULL: there is none */
+	char **logged;			    /* with a log; NULL: there is none */
 	struct us_boot_linux *linux_kernel; /* it is one; NULL: it is not */
 	struct us_boot_plan plan;
 	char vmm[32], file[US_PLUGIN_PATH], stub[US_PLUGIN_PATH];
 	char trace[US_PLUGIN_PATH]; /* a pipe; "": there is none */
 	char stub_word[US_PLUGIN_PATH + 32];
+	char filter[1024]; /* which addresses the log is to have (-dfilter) */
 	char monitor[US_PLUGIN_PATH]; /* of QEMU, for who looks where its guest is */
 	char monitor_word[US_PLUGIN_PATH + 32];
 	/* Why not all points are seen; "": all are.  In general; of what KVM does; of

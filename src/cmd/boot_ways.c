@@ -3,12 +3,14 @@
 #include "cmd/boot_ways.h"
 
 #include "base/cleanup.h"
+#include "boot/device_trace.h"
 #include "cmd/boot_samples.h"
 #include "vmm/cmdline.h"
-#include "vmm/host.h"
 #include "vmm/loader.h"
+#include "vmm/host.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +59,9 @@ static int make_stub(struct us_boot_variant *v, struct us_err *e)
 static bool wants_kvm(const struct us_boot_variant *v)
 {
 	_cleanup_free_ struct us_cmdline *line = calloc(1, sizeof(*line));
+	char *const *argv = us_loader_program(v->plain);
 	unsigned argc = 0;
 	while (argv[argc])
-	char *const *argv = us_loader_program(v->plain);
 		argc++;
 	return line &&
 	       us_cmdline_parse(v->vmm, argc, (const char *const *)argv, line) &&
@@ -73,6 +75,42 @@ static int make_events(struct us_boot_variant *v, struct us_err *e)
 		return us_fail(e, -ENOTSUP,
 			       "QEMU's TCG emulates the guest, without KVM");
 	return us_boot_events_open(&v->events, e);
+}
+
+/* What it is to log is known once there is a plan (us_boot_ways_filter()). */
+static int make_log(struct us_boot_variant *v, struct us_err *e)
+{
+	size_t n = 0;
+	if (!us_boot_ways_is_emulated(v))
+		return us_fail(e, -ENOTSUP,
+			       "QEMU's log tells what its TCG executes, and of nothing "
+			       "else");
+	if (!v->traced)
+		return us_fail(e, -ENOTSUP, "%s", v->unseen_device);
+	while (v->traced[n])
+		n++;
+	v->logged = calloc(n + 5, sizeof(*v->logged));
+	if (!v->logged)
+		return us_fail(e, -ENOMEM, "out of memory");
+	memcpy(v->logged, v->traced, n * sizeof(*v->logged));
+	v->logged[n++] = (char *)(uintptr_t) "-d";
+	v->logged[n++] = (char *)(uintptr_t) "exec";
+	v->logged[n++] = (char *)(uintptr_t) "-dfilter";
+	v->logged[n] = v->filter;
+	return 0;
+}
+
+/* Each address that a point has, for a block begins there; and x86's first one. */
+void us_boot_ways_filter(struct us_boot_variant *v, const struct us_boot_plan *p)
+{
+	size_t at = (size_t)snprintf(v->filter, sizeof(v->filter), "0x%x+0x1",
+				     US_BOOT_RESET_X86);
+	for (size_t i = 0; i < p->n; i++)
+		for (size_t k = 0; k < p->point[i].n_address; k++)
+			if (at + 32 < sizeof(v->filter))
+				at += (size_t)snprintf(
+					v->filter + at, sizeof(v->filter) - at,
+					",0x%" PRIx64 "+0x1", p->point[i].address[k]);
 }
 
 static int make_nothing(struct us_boot_variant *v, struct us_err *e)
@@ -135,10 +173,14 @@ static void try_events(struct us_boot_variant *v)
 /* Without the plugin: what KVM tells, and functions by what there is. */
 static void choose_best(struct us_boot_variant *v)
 {
+	char no_log[sizeof(v->unseen)]; /* then there are breakpoints */
 	try_way(v, US_BOOT_BY_PLUGIN, make_plugin, v->unseen, sizeof(v->unseen));
 	if (v->way)
 		return;
 	try_events(v);
+	try_way(v, US_BOOT_BY_LOG, make_log, no_log, sizeof(no_log));
+	if (v->way & US_BOOT_BY_LOG)
+		return;
 	try_way(v, US_BOOT_BY_BREAKPOINTS, make_stub_if_sure, v->unseen_code,
 		sizeof(v->unseen_code));
 	if (!(v->way & US_BOOT_BY_BREAKPOINTS))
@@ -163,6 +205,7 @@ static int choose(struct us_boot_variant *v, struct us_err *e)
 		enum us_boot_way way;
 		int (*make)(struct us_boot_variant *v, struct us_err *e);
 	} ways[] = { { "plugin", US_BOOT_BY_PLUGIN, make_plugin },
+		     { "log", US_BOOT_BY_LOG, make_log },
 		     { "breakpoints", US_BOOT_BY_BREAKPOINTS, make_stub },
 		     { "samples", US_BOOT_BY_SAMPLES, make_samples },
 		     { "kvm", US_BOOT_BY_EVENTS, make_events },
@@ -181,14 +224,15 @@ static int choose(struct us_boot_variant *v, struct us_err *e)
 		return r;
 	}
 	return us_fail(e, -EINVAL,
-		       "--by %s: must be plugin, breakpoints, samples, kvm or output",
+		       "--by %s: must be plugin, log, breakpoints, samples, kvm or "
+		       "output",
 		       v->by);
 }
 
 int us_boot_ways_choose(struct us_boot_variant *v, struct us_err *e)
 {
 	int r = choose(v, e);
-	if (r == 0 && v->traced && (v->with.argv || v->stubbed))
+	if (r == 0 && v->traced && (v->with.argv || v->stubbed || v->logged))
 		v->way |= US_BOOT_BY_TRACE;
 	return r;
 }

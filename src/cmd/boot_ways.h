@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* boot_ways.h: by what a guest's boot is seen: "plugin", "breakpoints", "kvm",
- * "output". */
+/* boot_ways.h: by what a guest's boot is seen: "plugin", "log", "breakpoints",
+ * "kvm", "output". */
 #ifndef US_CMD_BOOT_WAYS_H
 #define US_CMD_BOOT_WAYS_H
 
@@ -12,6 +12,9 @@
  * -EINVAL: there is no such way; -ENOTSUP and others: it cannot be here.
  */
 US_MUST_CHECK int us_boot_ways_choose(struct us_boot_variant *v, struct us_err *e);
+
+/* There is a plan: what QEMU's log is to tell of. */
+void us_boot_ways_filter(struct us_boot_variant *v, const struct us_boot_plan *p);
 
 /* Is it a QEMU that emulates, and not under KVM? */
 bool us_boot_ways_is_emulated(const struct us_boot_variant *v);

@@ -109,6 +109,20 @@ class Boots:
         text = self.boot("-n", "2", "--until", "kmain").stdout
         check("the observer:" in text and "kmain" in text, text)
 
+    def by_log(self):
+        """All that has an address, as the plugin has it; and on x86 the first instruction."""
+        options = ("-n", "2", "--until", "kmain", "--until", "main_loop")
+        names = ["VMM launched", "first instruction", "kernel entry", "kmain", "main_loop"]
+        at, told = self.moments("--by", "log", *options, elf=self.elf("leaf.elf"))
+        check([p["name"] for p in told["points"] if p["name"] in names] == names, f"{told}")
+        check(at["kmain"]["by"] == "QEMU's log", f"{at['kmain']}")
+        for k in range(2):
+            times = [at[n]["runs_ns"][k] for n in names]
+            note(f"run {k + 1}: {[t // 1000 for t in times]} us")
+            check(all(a <= b for a, b in zip(times, times[1:])), f"{times}")
+        self.complaint("-trace, -D or -d of its own", "--by", "log", vm=("-d", "unimp"))
+        self.complaint("what its TCG executes", "--by", "log", vm=("-accel", "kvm"))
+
     def by_breakpoints(self):
         """The same points as by the plugin, but for those that no address has."""
         at, told = self.moments("-n", "2", "--by", "breakpoints", "--until", "kmain",
@@ -510,7 +524,7 @@ class Boots:
         self.complaint("did you mean kmain?", "--until", "kmian", code=3)
         self.complaint("no such function", "--until", "nowhere_at_all", code=3)
         self.complaint("must be a number from 1", "-n", "0", code=2)
-        self.complaint("must be plugin, breakpoints, samples, kvm or output", "--by", "nothing")
+        self.complaint("must be plugin, log, breakpoints, samples, kvm or output", "--by", "nothing")
         self.complaint("-S of its own", "--by", "breakpoints", vm=("-S",))
         self.complaint("--until serial:(", "--until", "serial:(")
         self.complaint("start /nowhere/qemu-system-x86_64", program="/nowhere/qemu-system-x86_64",
@@ -612,6 +626,7 @@ class Boots:
         point("as the guest's own clock says", self.own_clock)
         point("as the guest's counter says", self.own_counter)
         more("another processor", self.another_processor)
+        point("the same points by QEMU's log", self.by_log)
         point("the same points by breakpoints", self.by_breakpoints)
         point("variants are compared", self.compares)
         more("5 ms more are told apart", self.told_apart)

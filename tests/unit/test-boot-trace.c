@@ -61,6 +61,37 @@ static void its_own_time_counts(void **state)
 	assert_int_equal(t.real_ns, 0);
 }
 
+static uint64_t executed[4];
+static unsigned n_executed;
+
+static void take(void *ctx, uint64_t pc)
+{
+	assert_ptr_equal(ctx, executed);
+	assert_true(n_executed < 4);
+	executed[n_executed++] = pc;
+}
+
+/* As QEMU 7.2 and 10.0 write it, of 64-bit guests and others. */
+static void blocks_that_were_executed(void **state)
+{
+	struct us_boot_trace t = { .fd = -1, .executed = take, .ctx = executed };
+	(void)state;
+	assert_false(hear(&t, "Trace 0: 0x7f9a6c000100 [00000000ffff0000/"
+			      "00000000fffffff0/00000040/ff000200] \n"));
+	assert_false(
+		hear(&t, "Trace 1: 0x7f9a [00000000/ffffffff80001000/1/2] kmain\n"));
+	assert_false(hear(&t, "Linking TBs 0x7f9a index 0 -> 0x7f9b\n"));
+	assert_false(hear(&t, "Trace 1: 0x7f9a [00000000\nTrace : [1/2/3/4]\n\n"));
+	assert_true(hear(&t, "Trace 0: 0x1 [0/7c00/0/0]\n"
+			     "virtio_set_status vdev 0x1 val 1\n"));
+	assert_int_equal(n_executed, 3);
+	assert_int_equal(executed[0], 0xfffffff0);
+	assert_int_equal(executed[1], 0xffffffff80001000);
+	assert_int_equal(executed[2], 0x7c00);
+	t.executed = NULL; /* it is not wanted */
+	assert_false(hear(&t, "Trace 0: 0x1 [0/7c00/0/0]\n"));
+}
+
 /* A reader that is late hears when it was; one that lies in the future was now. */
 static void a_late_reader_is_no_harm(void **state)
 {
@@ -140,6 +171,7 @@ int main(void)
 		cmocka_unit_test(a_reset_is_none),
 		cmocka_unit_test(a_line_may_come_in_pieces),
 		cmocka_unit_test(its_own_time_counts),
+		cmocka_unit_test(blocks_that_were_executed),
 		cmocka_unit_test(a_late_reader_is_no_harm),
 		cmocka_unit_test(a_long_line_is_no_harm),
 		cmocka_unit_test(the_pipe_is_heard),

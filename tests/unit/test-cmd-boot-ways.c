@@ -68,14 +68,20 @@ static char *words[16];
 #define KVM	"qemu-system-x86_64", "-accel", "kvm"
 #define N(argv) (sizeof(argv) / sizeof((argv)[0]))
 
+static void forget_variant(void)
+{
+	free(v.with.argv);
+	free(v.stubbed);
+	free(v.logged);
+	memset(&v, 0, sizeof(v));
+}
+
 static int choose(const char *vmm, const char *const *argv, size_t n, const char *by)
 {
 	memset(words, 0, sizeof(words));
 	for (size_t i = 0; i < n; i++)
 		words[i] = (char *)(uintptr_t)argv[i];
-	free(v.with.argv);
-	free(v.stubbed);
-	memset(&v, 0, sizeof(v));
+	forget_variant();
 	memset(&e, 0, sizeof(e));
 	snprintf(v.vmm, sizeof(v.vmm), "%s", vmm);
 	v.plain = words;
@@ -119,6 +125,39 @@ static void without_a_plugin_there_is_the_stub(void **state)
 	assert_string_equal(v.stubbed[2], "unix:/dir/stub,server=on,wait=off");
 	assert_string_equal(v.stubbed[3], "-S");
 	assert_null(v.stubbed[4]);
+}
+
+static char *traced[] = { (char *)(uintptr_t)TCG, (char *)(uintptr_t) "-trace", NULL };
+
+/* QEMU's log holds nothing up, but takes the pipe of its trace. */
+static void its_log_is_better(void **state)
+{
+	static struct us_boot_plan plan = { .n = 2,
+					    .point = { { .n_address = 0 },
+						       { .address = { 0x7c00 },
+							 .n_address = 1 } } };
+	(void)state;
+	here.samples = true;
+	assert_int_equal(CHOOSE("output", TCG), 0);
+	v.by = NULL;
+	v.traced = traced;
+	assert_int_equal(us_boot_ways_choose(&v, &e), 0);
+	assert_int_equal(v.way, US_BOOT_BY_LOG | US_BOOT_BY_TRACE);
+	assert_string_equal(v.unseen_code, "");
+	assert_null(v.stubbed);
+	us_boot_ways_filter(&v, &plan);
+	assert_string_equal(v.logged[1], "-trace");
+	assert_string_equal(v.logged[2], "-d");
+	assert_string_equal(v.logged[4], "-dfilter");
+	assert_string_equal(v.logged[5], "0xfffffff0+0x1,0x7c00+0x1");
+	assert_null(v.logged[6]);
+	/* It is asked for, and not there. */
+	strcpy(v.unseen_device, "a -d of its own");
+	v.traced = NULL;
+	v.by = "log";
+	assert_int_equal(us_boot_ways_choose(&v, &e), -ENOTSUP);
+	assert_string_equal(e.msg, "a -d of its own");
+	assert_int_equal(CHOOSE("log", KVM), -ENOTSUP);
 }
 
 static void under_kvm_there_are_both(void **state)
@@ -217,17 +256,9 @@ static void what_is_not_there_is_refused(void **state)
 /* The trace of devices is in both commands, and one of the ways then. */
 static void devices_are_traced_besides(void **state)
 {
-	const char *const argv[] = { TCG };
-	static char *traced[] = { (char *)(uintptr_t)TCG, (char *)(uintptr_t) "-trace",
-				  NULL };
 	(void)state;
-	memset(words, 0, sizeof(words));
-	words[0] = (char *)(uintptr_t)argv[0];
-	free(v.with.argv);
-	free(v.stubbed);
-	memset(&v, 0, sizeof(v));
-	strcpy(v.vmm, "qemu");
-	v.plain = words;
+	assert_int_equal(CHOOSE("output", TCG), 0);
+	v.by = "breakpoints";
 	v.traced = traced;
 	assert_int_equal(us_boot_ways_choose(&v, &e), 0);
 	assert_int_equal(v.way, US_BOOT_BY_BREAKPOINTS | US_BOOT_BY_TRACE);
@@ -247,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_plugin_is_best),
 		TEST(without_a_plugin_there_is_the_stub),
+		TEST(its_log_is_better),
 		TEST(under_kvm_there_are_both),
 		TEST(where_breakpoints_fail_there_are_samples),
 		TEST(breakpoints_may_be_given_up),
@@ -257,7 +289,6 @@ int main(void)
 		TEST(devices_are_traced_besides),
 	};
 	int r = cmocka_run_group_tests(tests, NULL, NULL);
-	free(v.with.argv);
-	free(v.stubbed);
+	forget_variant();
 	return r;
 }
