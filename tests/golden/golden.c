@@ -3,7 +3,8 @@
  * golden.c: make recordings with fixed content, and report them.
  *
  *	golden record KIND ELF >FILE	KIND: whole, cut, wrong, changed, unchecked,
- *big, block golden report FORMAT FILE [children|total|name|file|width=N|colour|limit=N|
+ *					big, block, boot, counted-boot
+ *	golden report FORMAT FILE [children|total|name|file|width=N|colour|limit=N|
  *		focus=RE|vcpu=N|to=MS|elf=ELF|full-paths|by-vcpu|bottom-up|around=F|least=P]...
  *	golden annotate text|json FILE FUNCTION [callers|colour|to=MS|full-paths]...
  *					with the source in this directory; 77: no
@@ -13,6 +14,7 @@
 #include "base/cleanup.h"
 #include "report/annotate.h"
 #include "report/report.h"
+#include "vmm/plugin_counts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,6 +70,28 @@ static const char *const facts[][2] = {
 	{ "caution", "figures of a golden test" },
 };
 
+/* Of a boot: the last one's name is no good one. */
+static const char *const phases[][2] = {
+	{ "phase:1", "0 20000000 firmware" },
+	{ "phase:2", "20000000 55000000 kernel" },
+	{ "phase:3", "55000000 100000000 from \033[31m</script>" },
+};
+
+/* The same counted: trees of two vCPUs, below a node for each phase. */
+static const struct us_counted trees[2][8] = {
+	{ { .address = US_COUNTS_PHASE },
+	  { .parent = 1, .address = US_COUNTS_UNNAMED, .self = 1200 },
+	  { .parent = 1, .address = 0xfff0, .calls = 3, .self = 800 },
+	  { .address = US_COUNTS_PHASE + 1 },
+	  { .parent = 4, .address = 0x100300, .calls = 1, .self = 40 },
+	  { .parent = 5, .address = 0x100200, .calls = 900, .self = 63000 },
+	  { .address = US_COUNTS_PHASE + 2 },
+	  { .parent = 7, .address = 0x100100, .calls = 12, .self = 99 } },
+	{ { .address = US_COUNTS_PHASE + 2 },
+	  { .parent = 1, .address = US_COUNTS_INTERRUPTS },
+	  { .parent = 2, .address = 0x100500, .calls = 7, .self = 70 } },
+};
+
 static void fail(const struct us_err *e)
 {
 	fprintf(stderr, "golden: %s\n", e->msg);
@@ -96,6 +120,21 @@ static void write_facts(struct us_writer *w, const char *kind, const char *elf)
 		fail(&e);
 	if (us_writer_module(w, &m, &e))
 		fail(&e);
+	for (size_t i = 0; strstr(kind, "boot") && i < ITEMS(phases); i++)
+		if (us_writer_fact(w, phases[i][0], phases[i][1], &e))
+			fail(&e);
+}
+
+static void write_trees(struct us_writer *w)
+{
+	struct us_err e;
+	for (unsigned i = 0; i < ITEMS(trees); i++) {
+		uint32_t n = 0;
+		while (n < ITEMS(trees[i]) && trees[i][n].address)
+			n++;
+		if (us_writer_counted(w, i, 1, trees[i], n, &e))
+			fail(&e);
+	}
 }
 
 static void count(struct us_record_stats *s, const struct stack *k)
@@ -174,6 +213,8 @@ static void record(const char *kind, const char *elf)
 	write_facts(w, kind, elf);
 	if (!strcmp(kind, "big"))
 		write_big(w);
+	else if (!strcmp(kind, "counted-boot"))
+		write_trees(w);
 	else
 		write_samples(w, &s);
 	if (!strcmp(kind, "cut") ? us_writer_flush(w, &e)
