@@ -30,6 +30,9 @@ PROCESSORS = {
     "x86_64": Processor(("-M", "q35", "-m", "256", "-net", "none", "-vga", "none"), 2, 3,
                         ("qemu-system-x86",),
                         ("usr/share/seabios", "usr/lib/ipxe/qemu")),
+    # The same guests, without 64-bit code.
+    "i386": Processor(("-M", "pc", "-m", "256", "-net", "none", "-vga", "none"), 2, 3,
+                      ("qemu-system-x86",), ("usr/share/seabios", "usr/lib/ipxe/qemu")),
     "aarch64": Processor(("-M", "virt", "-cpu", "max", "-m", "64", "-nic", "none"), 5, 6,
                          ("qemu-system-arm",), ()),
     "riscv64": Processor(("-M", "virt", "-m", "64", "-nic", "none"), 5, 6,
@@ -73,7 +76,7 @@ QEMU_MODULE_DIR={libraries}/qemu exec {libraries}/ld-linux-x86-64.so.2 \\
 
     def elf(self, build, name):
         """A guest's image."""
-        path = (f"{name}.elf" if self.processor == "x86_64"
+        path = (f"{name}.elf" if self.processor in ("x86_64", "i386")
                 else f"ports/{name}-{self.processor}.elf")
         return os.path.join(build, "tests/guests", path)
 

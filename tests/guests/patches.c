@@ -4,17 +4,15 @@
  * calls again: where a call leads (patches.S), and a function's first instruction.
  */
 #include "machine.h"
+#include "patch.h"
 #include "truth.h"
 
 #define FUNCTIONS(X)                                                                   \
 	X(main_loop) X(stage) X(still) X(patched) X(swapped) X(patch_a) X(patch_b)
 TRUTH_FUNCTIONS(FUNCTIONS);
 
-#define CALLS	  200 /* a stage */
-#define EVERY	  10  /* of these after a change */
-#define CALL_SIZE 5
-#define NOP	  0x90
-#define RET	  0xc3
+#define CALLS 200 /* a stage */
+#define EVERY 10  /* of these after a change */
 
 static const char tree[] = "start_vcpu\n"
 			   "  kmain\n"
@@ -56,13 +54,12 @@ VISIBLE void patch_b(void)
 
 static void change(bool to_b)
 {
-	void (*to)(void) = to_b ? patch_b : patch_a;
-	char *behind = (char *)patched + CALL_SIZE, *first = (char *)swapped;
+	char *call = (char *)patched + PATCHED_CALL, *first = (char *)swapped;
 
 	/* Else the compiler knows that no data are there. */
-	__asm__("" : "+r"(behind), "+r"(first));
-	*(volatile int *)(behind - 4) = (int)((char *)to - behind);
-	*(volatile char *)first = (char)(to_b ? RET : NOP);
+	__asm__("" : "+r"(call), "+r"(first));
+	patch_call(call, to_b ? patch_b : patch_a);
+	patch_first(first, to_b);
 }
 
 VISIBLE void stage(void)
