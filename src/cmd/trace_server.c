@@ -227,7 +227,7 @@ int us_trace_server_open(const char *address, const struct us_trace_served *of,
 	s->of = of;
 	pthread_mutex_init(&s->names, NULL);
 	pthread_mutex_init(&s->lock, NULL);
-	int rc = us_http_open(address, routes, s, &s->http, e);
+	int rc = us_http_open(address, routes, NULL, s, &s->http, e);
 	if (rc) {
 		us_trace_server_close(s);
 		*ret = NULL;

@@ -41,3 +41,10 @@ bool us_http_origin_is_ours(const char *host, const char *origin,
 		return true;
 	return host && !strncmp(origin, scheme, n) && !strcasecmp(origin + n, host);
 }
+
+bool us_http_sender_is_ours(const struct us_http_sender *s)
+{
+	bool follows = s->mode && s->dest && !strcmp(s->mode, "navigate") &&
+		       !strcmp(s->dest, "document");
+	return us_http_origin_is_ours(s->host, s->origin, follows ? NULL : s->site);
+}

@@ -19,5 +19,14 @@ bool us_http_host_is_ours(const char *host);
 /* May who sends these fields change something?  NULL: it is not there. */
 bool us_http_origin_is_ours(const char *host, const char *origin,
 			    const char *sec_fetch_site);
+/* What a browser says of a request; NULL: nothing. */
+struct us_http_sender {
+	const char *host, *origin;
+	const char *site, *mode, *dest; /* Sec-Fetch-... */
+};
+/* May who sends these see something?  Our own page may, programs may, and the user who
+ * follows a link that somewhere stands may (mode "navigate" to a "document"); a page
+ * that is somebody else's may neither read nor embed it. */
+bool us_http_sender_is_ours(const struct us_http_sender *s);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "http/address.h"
 #include "http/origin.h"
+#include "http/token.h"
 
 #include "base/clock.h"
 
@@ -22,12 +23,14 @@
 #include <unistd.h>
 
 /* While the oldest is being thrown out, there may be some more. */
-#define LIMIT	 (US_HTTP_CONNECTIONS + 8)
+#define EXTRA	 8
+#define LIMIT	 (US_HTTP_MOST + EXTRA)
 #define IDLE_S	 10	       /* a peer that is silent for so long is gone */
 #define YOUNG_NS 1000000000ULL /* so long each may take to come to its point */
 #define MEMORY	 (32U << 10)   /* of a connection: its request's head, a chunk */
 #define STACK	 (256U << 10)  /* bytes */
 #define CHUNK	 (16U << 10)
+#define VALUE	 (12U << 10) /* bytes of a value in a query, as it was sent */
 
 struct connection {
 	int fd; /* -1: unused */
@@ -37,6 +40,7 @@ struct connection {
 
 struct us_http {
 	const struct us_http_route *routes;
+	struct us_http_opts o;
 	void *ctx;
 	int fd; /* bound; libmicrohttpd's once it runs */
 	struct us_http_address address;
@@ -105,7 +109,7 @@ static enum MHD_Result on_accept(void *ctx, const struct sockaddr *peer, socklen
 	struct us_http *h = ctx;
 	(void)peer, (void)len;
 	pthread_mutex_lock(&h->lock);
-	bool full = h->n_open >= US_HTTP_CONNECTIONS;
+	bool full = h->n_open >= h->o.connections;
 	struct connection *x = full ? dullest(h) : NULL;
 	if (x) {
 		shutdown(x->fd, SHUT_RDWR);
@@ -172,19 +176,50 @@ static struct MHD_Response *streamed(struct MHD_Connection *c,
 	return r;
 }
 
-static void add_fields(struct MHD_Response *r, const char *type)
+static ssize_t read_body(void *ctx, uint64_t at, char *to, size_t room)
+{
+	const struct us_http_body *b = ctx;
+	if (at >= b->size)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	size_t n = b->size - at < room ? b->size - at : room;
+	memcpy(to, b->data + at, n);
+	return (ssize_t)n;
+}
+
+static void drop_body(void *ctx)
+{
+	us_http_body_drop(ctx);
+}
+
+static struct MHD_Response *shared(struct us_http_body *b)
+{
+	struct MHD_Response *r = MHD_create_response_from_callback(
+		b->size, CHUNK, read_body, b, drop_body);
+	if (!r)
+		us_http_body_drop(b);
+	return r;
+}
+
+static void add_fields(struct MHD_Response *m, const struct us_http_reply *r)
 {
 	static const char *const fields[][2] = {
 		{ "Cache-Control", "no-store" },
 		{ "Connection", "close" },
-		{ "Content-Security-Policy", "default-src 'none'" },
 		{ "Cross-Origin-Resource-Policy", "same-origin" },
 		{ "Referrer-Policy", "no-referrer" },
 		{ "X-Content-Type-Options", "nosniff" },
 	};
-	MHD_add_response_header(r, "Content-Type", type);
+	char save[96];
+	MHD_add_response_header(m, "Content-Type",
+				r->type ? r->type : "text/plain; charset=utf-8");
+	MHD_add_response_header(m, "Content-Security-Policy",
+				r->policy ? r->policy : "default-src 'none'");
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		MHD_add_response_header(r, fields[i][0], fields[i][1]);
+		MHD_add_response_header(m, fields[i][0], fields[i][1]);
+	if (!r->file_name)
+		return;
+	snprintf(save, sizeof(save), "attachment; filename=\"%s\"", r->file_name);
+	MHD_add_response_header(m, "Content-Disposition", save);
 }
 
 /* Takes what the reply has. */
@@ -196,13 +231,15 @@ static enum MHD_Result send_reply(struct us_http *h, struct MHD_Connection *c,
 	has_answered(h, c);
 	if (r->fd >= 0)
 		m = streamed(c, r);
+	else if (r->body)
+		m = shared(r->body);
 	else
 		m = MHD_create_response_from_buffer(
 			r->text ? strlen(r->text) : 0, r->text ? r->text : nothing,
 			r->text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
 	if (!m)
 		return MHD_NO;
-	add_fields(m, r->type ? r->type : "text/plain; charset=utf-8");
+	add_fields(m, r);
 	enum MHD_Result ok = MHD_queue_response(c, r->status ? r->status : 200, m);
 	MHD_destroy_response(m);
 	return ok;
@@ -240,6 +277,40 @@ static const char *field(struct MHD_Connection *c, const char *name)
 	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
+bool us_http_value(const struct us_http_request *q, const char *key, char *dst,
+		   size_t size)
+{
+	const char *raw = MHD_lookup_connection_value(q->connection,
+						      MHD_GET_ARGUMENT_KIND, key);
+	if (raw && strlen(raw) < VALUE && us_http_unescape(raw, dst, size))
+		return true;
+	*dst = '\0';
+	return false;
+}
+
+bool us_http_is_gone(const struct us_http_request *q)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		q->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct pollfd p = { .fd = info ? info->connect_fd : -1, .events = POLLRDHUP };
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+/* Does it have the token, and does it come from who may? */
+static bool is_allowed(const struct us_http *h, struct MHD_Connection *c)
+{
+	const struct us_http_sender s = { .host = field(c, "Host"),
+					  .origin = field(c, "Origin"),
+					  .site = field(c, "Sec-Fetch-Site"),
+					  .mode = field(c, "Sec-Fetch-Mode"),
+					  .dest = field(c, "Sec-Fetch-Dest") };
+	return !h->o.token ||
+	       (us_http_sender_is_ours(&s) &&
+		us_http_token_is(h->o.token,
+				 MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND,
+							     "token")));
+}
+
 /* Its head is there. */
 static enum MHD_Result begin(struct us_http *h, struct MHD_Connection *c,
 			     const char *path, unsigned method, void **call)
@@ -249,6 +320,10 @@ static enum MHD_Result begin(struct us_http *h, struct MHD_Connection *c,
 	if (!us_http_host_is_ours(host))
 		return refuse(h, c, 403,
 			      "the Host of a request must be an address or localhost");
+	if (!is_allowed(h, c))
+		return refuse(h, c, 403,
+			      "this needs the token in the URL that uniscope printed, "
+			      "and not from another site's page");
 	if (!route)
 		return refuse(h, c, 404, "no such file; / lists those that there are");
 	if (!(route->methods & method))
@@ -294,7 +369,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 		return refuse(h, c, 413, "the request's body is too long");
 	const struct us_http_request q = { .method = method_of(method),
 					   .path = path,
-					   .body = x->body };
+					   .body = x->body,
+					   .connection = c };
 	if (strcmp(method, "HEAD") != 0)
 		x->route->answer(h->ctx, &q, &r);
 	return send_reply(h, c, &r);
@@ -335,7 +411,7 @@ static int listen_on(struct us_http *h, const char *address, struct us_err *e)
 	struct sockaddr *sa = (void *)&h->address.sa;
 	h->fd = socket(h->address.sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (h->fd < 0 || setsockopt(h->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
-	    bind(h->fd, sa, h->address.len) || listen(h->fd, US_HTTP_CONNECTIONS) ||
+	    bind(h->fd, sa, h->address.len) || listen(h->fd, (int)h->o.connections) ||
 	    getsockname(h->fd, sa, &h->address.len))
 		return fail_listen(-errno, address, e);
 	char text[US_HTTP_ADDRESS_MAX];
@@ -344,13 +420,27 @@ static int listen_on(struct us_http *h, const char *address, struct us_err *e)
 	return 0;
 }
 
-int us_http_open(const char *address, const struct us_http_route *routes, void *ctx,
-		 struct us_http **ret, struct us_err *e)
+static void set_opts(struct us_http *h, const struct us_http_opts *o)
+{
+	if (o)
+		h->o = *o;
+	if (!h->o.connections)
+		h->o.connections = US_HTTP_CONNECTIONS;
+	if (h->o.connections > US_HTTP_MOST)
+		h->o.connections = US_HTTP_MOST;
+	if (!h->o.stack)
+		h->o.stack = STACK;
+}
+
+int us_http_open(const char *address, const struct us_http_route *routes,
+		 const struct us_http_opts *o, void *ctx, struct us_http **ret,
+		 struct us_err *e)
 {
 	struct us_http *h = calloc(1, sizeof(*h));
 	*ret = h;
 	if (!h)
 		return us_fail(e, -ENOMEM, "listen: out of memory");
+	set_opts(h, o);
 	h->routes = routes;
 	h->ctx = ctx;
 	h->fd = -1;
@@ -377,12 +467,12 @@ int us_http_run(struct us_http *h, struct us_err *e)
 		MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_THREAD_PER_CONNECTION |
 			MHD_USE_ITC,
 		0, on_accept, h, on_request, h, MHD_OPTION_LISTEN_SOCKET, h->fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)LIMIT,
+		MHD_OPTION_CONNECTION_LIMIT, h->o.connections + EXTRA,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
-		unescape_nothing, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
+		MHD_OPTION_THREAD_STACK_SIZE, h->o.stack, MHD_OPTION_STRICT_FOR_CLIENT,
+		1, MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!h->daemon)

@@ -3,25 +3,29 @@
  * server.h: a small HTTP server for this machine's user: a table of routes, over
  * libmicrohttpd.
  *
- *	us_http_open("127.0.0.1:9090", routes, ctx, &h, e);	it is bound, nobody
- *served us_http_run(h, e);
+ *	us_http_open("127.0.0.1:9090", routes, NULL, ctx, &h, e); bound, nobody served
+ *	us_http_run(h, e);
  *	... answers come from threads of its own ...
  *	us_http_close(h, 1000);
  *
  * A request whose Host is a name is refused, as is one that changes something and
- * comes from another page (origin.h).  Peers are hostile: requests are small, each
- * connection is for one, there are US_HTTP_CONNECTIONS at most, and one that does not
- * come to its point makes room for others.
+ * comes from another page (origin.h); with a token, any that does not have it or comes
+ * from another page.  Peers are hostile: requests are small, each connection is for
+ *one, there are US_HTTP_CONNECTIONS at most, and one that does not come to its point
+ *makes room for others.  One that takes nothing for ten seconds is gone.
  */
 #ifndef US_HTTP_SERVER_H
 #define US_HTTP_SERVER_H
+
+#include "http/body.h"
 
 #include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define US_HTTP_CONNECTIONS 16
+#define US_HTTP_CONNECTIONS 16	/* unless us_http_opts say more */
+#define US_HTTP_MOST	    256 /* that they may say */
 #define US_HTTP_BODY_MAX    255 /* bytes of a request's */
 
 enum us_http_method { US_HTTP_GET = 1, US_HTTP_PUT = 2, US_HTTP_POST = 4 };
@@ -30,13 +34,24 @@ struct us_http_request {
 	enum us_http_method method;
 	const char *path;
 	const char *body; /* never NULL */
+	void *connection; /* for us_http_value() */
 };
+
+/* The value of a key in the request's query ("?seconds=5").  False: there is none, or
+ * it is not to be used (us_http_unescape()); dst is "" then. */
+bool us_http_value(const struct us_http_request *q, const char *key, char *dst,
+		   size_t size);
+/* Is the peer gone, which so needs no answer? */
+bool us_http_is_gone(const struct us_http_request *q);
 
 /* What is answered; at first all is 0, and fd is -1. */
 struct us_http_reply {
-	unsigned status;  /* 0: 200 */
-	const char *type; /* static; NULL: text/plain */
-	char *text;	  /* the server frees it */
+	unsigned status;	   /* 0: 200 */
+	const char *type;	   /* static; NULL: text/plain */
+	char *text;		   /* the server frees it */
+	struct us_http_body *body; /* or this, which the server drops */
+	const char *policy;	   /* static: what a page may load; NULL: nothing */
+	const char *file_name;	   /* static, of plain letters: it is to be saved as */
 	/* Or what comes from there until its end.  The server closes it, sooner if the
 	 * peer is gone or the server is closed: who writes gets EPIPE then. */
 	int fd;
@@ -54,10 +69,18 @@ struct us_http_route {
 
 struct us_http;
 
-/* routes: ends with path NULL; stays the caller's.  -EADDRINUSE, -EACCES, -EINVAL, ...;
- * -ENOTSUP: made without libmicrohttpd. */
+/* Of a server for more than a few requests; all 0: as without. */
+struct us_http_opts {
+	const char *token; /* ?token= of each request (token.h); stays the caller's */
+	unsigned connections; /* at most; up to US_HTTP_MOST */
+	size_t stack;	      /* bytes, of a thread that answers */
+};
+
+/* o may be NULL.  routes: ends with path NULL; stays the caller's.  -EADDRINUSE,
+ * -EACCES, -EINVAL, ...; -ENOTSUP: made without libmicrohttpd. */
 US_MUST_CHECK int us_http_open(const char *address, const struct us_http_route *routes,
-			       void *ctx, struct us_http **ret, struct us_err *e);
+			       const struct us_http_opts *o, void *ctx,
+			       struct us_http **ret, struct us_err *e);
 /* Threads begin: not before a fork(). */
 US_MUST_CHECK int us_http_run(struct us_http *h, struct us_err *e);
 const char *us_http_url(const struct us_http *h); /* without a '/' at its end */

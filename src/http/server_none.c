@@ -4,10 +4,11 @@
 
 #include <errno.h>
 
-int us_http_open(const char *address, const struct us_http_route *routes, void *ctx,
-		 struct us_http **ret, struct us_err *e)
+int us_http_open(const char *address, const struct us_http_route *routes,
+		 const struct us_http_opts *o, void *ctx, struct us_http **ret,
+		 struct us_err *e)
 {
-	(void)routes, (void)ctx;
+	(void)routes, (void)o, (void)ctx;
 	*ret = NULL;
 	us_fail(e, -ENOTSUP,
 		"listen on %s: this uniscope was made without libmicrohttpd", address);
@@ -19,6 +20,20 @@ int us_http_run(struct us_http *h, struct us_err *e)
 {
 	(void)h;
 	return us_fail(e, -ENOTSUP, "serve: made without libmicrohttpd");
+}
+
+bool us_http_value(const struct us_http_request *q, const char *key, char *dst,
+		   size_t size)
+{
+	(void)q, (void)key, (void)size;
+	*dst = '\0';
+	return false;
+}
+
+bool us_http_is_gone(const struct us_http_request *q)
+{
+	(void)q;
+	return true;
 }
 
 const char *us_http_url(const struct us_http *h)

@@ -125,13 +125,36 @@ static void origins(void **state)
 	assert_false(us_http_origin_is_ours(host, NULL, ""));
 }
 
+static void senders(void **state)
+{
+	struct us_http_sender s = { .host = "127.0.0.1:9970" };
+	(void)state;
+	assert_true(us_http_sender_is_ours(&s)); /* a program */
+	s.site = "same-origin";
+	assert_true(us_http_sender_is_ours(&s));
+	s.site = "cross-site";
+	assert_false(us_http_sender_is_ours(&s));
+	s.mode = "navigate"; /* into a frame, or who knows where */
+	assert_false(us_http_sender_is_ours(&s));
+	s.dest = "iframe";
+	assert_false(us_http_sender_is_ours(&s));
+	s.dest = "document";
+	assert_true(us_http_sender_is_ours(&s));
+	s.mode = "no-cors";
+	assert_false(us_http_sender_is_ours(&s));
+	s.mode = "navigate";
+	s.origin = "http://evil.example";
+	assert_false(us_http_sender_is_ours(&s));
+	s.origin = "http://127.0.0.1:9970";
+	assert_true(us_http_sender_is_ours(&s));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(addresses),
-		cmocka_unit_test(loopback_is_known),
-		cmocka_unit_test(hosts),
-		cmocka_unit_test(origins),
+		cmocka_unit_test(addresses), cmocka_unit_test(loopback_is_known),
+		cmocka_unit_test(hosts),     cmocka_unit_test(origins),
+		cmocka_unit_test(senders),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
