@@ -20,7 +20,10 @@ _uniscope() {
 		esac
 		COMPREPLY=($(compgen -W "text json folded callgrind pprof speedscope html qprofiler exits phases tree" -- "$cur"))
 		return ;;
-	--listen) COMPREPLY=($(compgen -W "127.0.0.1:9090" -- "$cur")); return ;;
+	--port) COMPREPLY=($(compgen -W "9970" -- "$cur")); return ;;
+	--listen) [[ $command == serve ]] && COMPREPLY=($(compgen -W "127.0.0.1:9970" -- "$cur")) && return
+		COMPREPLY=($(compgen -W "127.0.0.1:9090" -- "$cur"))
+		return ;;
 	--by)
 		[[ $command == diff ]] && COMPREPLY=($(compgen -W "share time" -- "$cur")) && return
 		COMPREPLY=($(compgen -W "plugin log breakpoints samples kvm output" -- "$cur")); return ;;
@@ -37,7 +40,7 @@ _uniscope() {
 	record | dump)
 		COMPREPLY=($(compgen -W "$("$program" ps 2>/dev/null | awk '/^ *[0-9]+ / {print $1; if ($2 != "-") print $2}')" -- "$cur"))
 		;;
-	report | annotate | diff | count | trace | replay) COMPREPLY=($(compgen -f -- "$cur")) ;;
+	report | annotate | diff | serve | count | trace | replay) COMPREPLY=($(compgen -f -- "$cur")) ;;
 	esac
 }
 complete -o filenames -F _uniscope uniscope

@@ -7,6 +7,7 @@
 /* UTF-8, NUL-terminated.  JSON goes between them, but for those of bars. */
 extern const unsigned char us_page_head[], us_page_tail[];
 extern const unsigned char us_trace_page_head[], us_trace_page_tail[];
+extern const unsigned char us_list_page_head[], us_list_page_tail[]; /* of recordings */
 /* Of bars: a page, and a picture (bars_svg.c).  What goes between them is the rest of
  * the page's header and its content, or the picture's. */
 extern const unsigned char us_bars_page_head[], us_bars_page_tail[];

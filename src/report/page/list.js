@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The list of recordings.  Names come from files and guests that nobody vouches for: they
+// are only ever set as text, never as markup.
+"use strict";
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const token = new URLSearchParams(location.search).get("token");
+const $ = (id) => document.getElementById(id);
+
+function make(tag, className, text) {
+	const e = document.createElement(tag);
+	if (className)
+		e.className = className;
+	if (text !== undefined)
+		e.textContent = text;
+	return e;
+}
+const link = (path, query) => path + "?" + new URLSearchParams({ ...query, token });
+function size(bytes) {
+	const units = ["B", "KB", "MB", "GB", "TB"];
+	let n = bytes, unit = 0;
+	for (; n >= 1000 && unit < units.length - 1; unit++)
+		n /= 1000;
+	return (unit && n < 10 ? n.toFixed(1) : n.toFixed(0)) + "\u202f" + units[unit];
+}
+function when(recording) {
+	const d = new Date(1000 * recording.modified);
+	return recording.started || d.toLocaleString("sv");
+}
+function row(r) {
+	const tr = make("tr"), name = make("td"), a = make("a", "", r.name);
+	a.href = link("recording", { file: r.name });
+	name.append(a);
+	if (r.why)
+		name.append(make("span", "why", r.why));
+	tr.append(name, make("td", "", r.guest), make("td", "", when(r)), make("td", "", r.backend),
+		make("td", "num", size(r.bytes)));
+	return tr;
+}
+function show() {
+	const low = $("search").value.trim().toLowerCase();
+	const list = data.recordings.filter((r) => (r.name + "\n" + r.guest).toLowerCase().includes(low));
+	$("rows").replaceChildren(...list.map(row));
+	$("matched").textContent = low ? `${list.length} of ${data.recordings.length}` : "";
+}
+
+const n = data.recordings.length;
+$("facts").append(make("li", "", `${n} recording${n === 1 ? "" : "s"}`));
+if (data.more)
+	$("facts").append(make("li", "", "a folder has more, the oldest of which are not listed"));
+$("none").hidden = n > 0;
+$("search").parentNode.hidden = n < 2;
+$("search").addEventListener("input", show);
+document.addEventListener("keydown", (event) => {
+	if (event.key === "/" && event.target !== $("search")) {
+		event.preventDefault();
+		$("search").focus();
+	}
+});
+show();

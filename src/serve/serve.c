@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* serve.c: see serve.h. */
+#include "serve/serve_priv.h"
+
+#include "base/text.h"
+#include "http/address.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STACK	 (8U << 20) /* of threads that read recordings; most is never used */
+#define CLOSE_MS 500
+#define TRIES	 50 /* ports behind one that is in use */
+
+/* ---- Replies ---- */
+
+void us_serve_refuse(struct us_http_reply *r, unsigned status, const struct us_err *e)
+{
+	char msg[sizeof(e->msg)], hint[sizeof(e->hint)];
+	us_printable(msg, sizeof(msg), e->msg);
+	us_printable(hint, sizeof(hint), e->hint);
+	us_http_say(r, status, "uniscope: %s\n%s%s", msg, hint, *hint ? "\n" : "");
+}
+
+void us_serve_reply(struct us_http_reply *r, char *data, size_t size, const char *type)
+{
+	r->body = us_http_body_new(data, size);
+	if (!r->body) {
+		us_http_say(r, 503, "out of memory\n");
+		return;
+	}
+	r->type = type;
+	r->policy = US_SERVE_POLICY;
+}
+
+int us_serve_format(const struct us_serve *s, const struct us_profile *p,
+		    const struct us_format *f, const char *name,
+		    struct us_http_body **ret, struct us_err *e)
+{
+	const struct us_report_opts o = { .file = name, .full_paths = s->o.full_paths };
+	char *data = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&data, &size);
+	if (!out)
+		return us_fail(e, -ENOMEM, "serve %s: out of memory", name);
+	int rc = us_report(p, f, &o, out, e);
+	if (fclose(out) && rc == 0)
+		rc = us_fail(e, -ENOMEM, "serve %s: out of memory", name);
+	if (rc) {
+		free(data);
+		return rc;
+	}
+	*ret = us_http_body_new(data, size);
+	return *ret ? 0 : us_fail(e, -ENOMEM, "serve %s: out of memory", name);
+}
+
+/* ---- What there is ---- */
+
+static void as_page(struct us_http_reply *r)
+{
+	if (!r->body)
+		return;
+	r->type = US_SERVE_HTML;
+	r->policy = US_SERVE_POLICY;
+}
+
+static void index_page(void *ctx, const struct us_http_request *q,
+		       struct us_http_reply *r)
+{
+	struct us_serve *s = ctx;
+	const char *only = us_serve_only(s);
+	(void)q;
+	if (!*only) {
+		us_serve_list(s, r);
+		return;
+	}
+	us_serve_recording(s, only, &us_format_html, r);
+	as_page(r);
+}
+
+/* Which recording; false: the reply says what is wrong. */
+static bool file_of(const struct us_serve *s, const struct us_http_request *q,
+		    char name[static PATH_MAX], struct us_http_reply *r)
+{
+	if (us_http_value(q, "file", name, PATH_MAX))
+		return true;
+	snprintf(name, PATH_MAX, "%s", us_serve_only(s));
+	if (!*name)
+		us_http_say(r, 400, "which recording? ?file=NAME, as / lists them\n");
+	return *name;
+}
+
+static void recording_page(void *ctx, const struct us_http_request *q,
+			   struct us_http_reply *r)
+{
+	char name[PATH_MAX];
+	if (!file_of(ctx, q, name, r))
+		return;
+	us_serve_recording(ctx, name, &us_format_html, r);
+	as_page(r);
+}
+
+static void pprof(void *ctx, const struct us_http_request *q, struct us_http_reply *r)
+{
+	char name[PATH_MAX];
+	if (!file_of(ctx, q, name, r))
+		return;
+	us_serve_recording(ctx, name, &us_format_pprof, r);
+	if (!r->body)
+		return;
+	r->type = "application/octet-stream";
+	r->file_name = "profile.pb.gz";
+}
+
+static const struct us_http_route routes[] = {
+	{ "/", US_HTTP_GET, 0, index_page },
+	{ "/recording", US_HTTP_GET, 0, recording_page },
+	{ "/debug/pprof/profile", US_HTTP_GET, 0, pprof },
+	{ 0 },
+};
+
+/* ---- The server ---- */
+
+static const char *after_colon(const char *url)
+{
+	const char *colon = strrchr(url, ':');
+	return colon ? colon + 1 : "";
+}
+
+/* A port behind this one that is free now; 0: none near it. */
+static unsigned next_free(const char *address, const struct us_http_route *r)
+{
+	const char *colon = strrchr(address, ':'), *port = colon ? colon + 1 : address;
+	char text[US_HTTP_ADDRESS_MAX];
+	for (unsigned i = 1; i <= TRIES; i++) {
+		struct us_http *h = NULL;
+		unsigned n = (unsigned)atoi(port) + i;
+		snprintf(text, sizeof(text), "%.*s%u", (int)(port - address), address,
+			 n);
+		if (us_http_open(text, r, NULL, NULL, &h, NULL) == 0) {
+			us_http_close(h, 0);
+			return n;
+		}
+	}
+	return 0;
+}
+
+static int open_http(struct us_serve *s, struct us_err *e)
+{
+	const struct us_http_opts o = { .token = s->token,
+					.connections = US_SERVE_CLIENTS,
+					.stack = STACK };
+	int rc = us_http_open(s->o.address, routes, &o, s, &s->http, e);
+	if (rc == -EADDRINUSE) {
+		unsigned port = next_free(s->o.address, routes);
+		if (port)
+			us_hint(e, "another program has this port; --port %u is free",
+				port);
+	}
+	if (rc == 0)
+		snprintf(s->url, sizeof(s->url), "%s/?token=%s", us_http_url(s->http),
+			 s->token);
+	return rc;
+}
+
+int us_serve_open(const struct us_serve_opts *o, struct us_serve **ret,
+		  struct us_err *e)
+{
+	struct us_serve *s = calloc(1, sizeof(*s));
+	*ret = s;
+	if (!s)
+		return us_fail(e, -ENOMEM, "serve: out of memory");
+	s->o = *o;
+	s->cache.most = US_SERVE_CACHE_BYTES;
+	pthread_mutex_init(&s->reading, NULL);
+	pthread_mutex_init(&s->lock, NULL);
+	int rc = us_http_token_make(s->token, e);
+	if (rc == 0)
+		rc = open_http(s, e);
+	if (rc) {
+		us_serve_close(s);
+		*ret = NULL;
+	}
+	return rc;
+}
+
+int us_serve_run(struct us_serve *s, struct us_err *e)
+{
+	return us_http_run(s->http, e);
+}
+
+const char *us_serve_url(const struct us_serve *s)
+{
+	return s->url;
+}
+
+bool us_serve_is_loopback(const struct us_serve *s)
+{
+	return us_http_is_loopback(s->http);
+}
+
+unsigned us_serve_port(const struct us_serve *s)
+{
+	return (unsigned)atoi(after_colon(us_http_url(s->http)));
+}
+
+void us_serve_close(struct us_serve *s)
+{
+	if (!s)
+		return;
+	us_http_close(s->http, CLOSE_MS);
+	us_cache_fini(&s->cache);
+	pthread_mutex_destroy(&s->reading);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
