@@ -28,6 +28,8 @@ _uniscope() {
 		[[ $command == diff ]] && COMPREPLY=($(compgen -W "share time" -- "$cur")) && return
 		COMPREPLY=($(compgen -W "plugin log breakpoints samples kvm output" -- "$cur")); return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
+	--group-by) COMPREPLY=($(compgen -W "guest recording vcpu state image file" -- "$cur")); return ;;
+	--filter) COMPREPLY=($(compgen -S = -W "guest recording vcpu state image file function" -- "$cur")); return ;;
 	--sort) COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
 	-e | --elf | -o | --output | --source | --compare | --before | --after) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--symbols | --prepare) COMPREPLY=($(compgen -d -- "$cur")); return ;;

@@ -9,6 +9,7 @@
 #include "report/annotate.h"
 #include "symbol/demangle.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,9 @@ enum {
 };
 
 struct settings {
-	const char *in, *function;
+	const char *const *in; /* recordings */
+	size_t n_in;
+	const char *function;
 	struct us_profile_opts profile;
 	struct us_annotate_opts annotate;
 	struct us_report_opts report;
@@ -100,15 +103,15 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 		return false;
 	if (!o.n_rest)
 		*ret_exit = us_usage(o.cmd, "which function?");
-	else if (o.n_rest > 2)
-		*ret_exit = us_usage(o.cmd, "one recording and one function, not %s",
-				     o.rest[2]);
 	else
 		*ret_exit = US_EXIT_OK;
 	if (*ret_exit)
 		return false;
 	us_recording_symbols(&s->symbols, &s->profile);
-	s->in = o.n_rest == 2 ? o.rest[0] : "uniscope.data";
+	if (o.n_rest > 1) {
+		s->in = (const char *const *)o.rest;
+		s->n_in = (size_t)o.n_rest - 1;
+	}
 	s->function = o.rest[o.n_rest - 1];
 	return true;
 }
@@ -132,6 +135,18 @@ static void list(const struct us_profile *p, const struct settings *s,
 	fputs("  try: uniscope annotate 0xADDRESS, with one of these\n", stderr);
 }
 
+/* Code is annotated by its addresses. */
+static int check_places(const struct us_profile *p, struct us_err *e)
+{
+	if (us_profile_one_layout(p))
+		return 0;
+	us_fail(e, -EINVAL,
+		"annotate: the images of these recordings are not at the "
+		"same addresses");
+	us_hint(e, "annotate them one by one; uniscope report adds them up");
+	return -EINVAL;
+}
+
 static void annotation_freep(struct us_annotation **a)
 {
 	us_annotation_free(*a);
@@ -140,14 +155,13 @@ static void annotation_freep(struct us_annotation **a)
 /* 0, -errno with *e filled, or 1: the functions were listed. */
 static int run(const struct settings *s, struct us_err *e)
 {
-	_cleanup_close_ int fd = -1;
 	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
 	_cleanup_(annotation_freep) struct us_annotation *a = NULL;
 	_cleanup_free_ struct us_function *f = NULL;
 	size_t n = 0;
-	int r = us_recording_open(s->in, &fd, e);
+	int r = us_recordings_read(s->in, s->n_in, &s->profile, &p, e);
 	if (r == 0)
-		r = us_profile_read(fd, &s->profile, &p, e);
+		r = check_places(p, e);
 	if (r == 0)
 		r = us_annotate_find(p, s->function, &f, &n, e);
 	if (r == 0 && n > 1) {
@@ -164,7 +178,8 @@ static int run(const struct settings *s, struct us_err *e)
 
 static int run_annotate(int argc, char **argv)
 {
-	struct settings s = { 0 };
+	static const char *const usual[] = { "uniscope.data" };
+	struct settings s = { .in = usual, .n_in = 1 };
 	struct us_err e = { 0 };
 	int code;
 	if (!parse(&s, argc, argv, &code))
@@ -212,7 +227,7 @@ static const char *const examples[] = {
 
 const struct us_cmd us_cmd_annotate = {
 	.name = "annotate",
-	.args = "[OPTIONS] [FILE] FUNCTION",
+	.args = "[OPTIONS] [FILE]... FUNCTION",
 	.summary = "show a function's source and code with its samples",
 	.options = options,
 	.examples = examples,

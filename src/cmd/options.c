@@ -62,7 +62,7 @@ static void describe(const struct us_cmd *cmd, char *letters,
 		     struct option longs[MAX_OPTIONS + 2])
 {
 	size_t n = n_options(cmd);
-	const char *dots = strstr(cmd->args, "...");
+	const char *dots = strstr(cmd->args, "ARGS...");
 	if (dots)
 		*letters++ = '+';
 	*letters++ = ':';

@@ -48,8 +48,8 @@ struct us_options {
 /*
  * Read all options.  True: go on; else *ret_exit is what to exit with, the user has
  * been told what is wrong, or was given the help text.
- * Stops at the first argument that is no option if the command asks (args has "..."),
- * so that a VMM's own options are not read.
+ * Stops at the first argument that is no option if the command asks (args has
+ * "ARGS..."), so that a VMM's own options are not read.
  */
 bool us_options_read(struct us_options *o, int *ret_exit);
 

@@ -5,11 +5,14 @@
 #include "cmd/options.h"
 
 #include "base/cleanup.h"
+#include "base/nearest.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <regex.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUFFER (1U << 20) /* bytes of a result */
@@ -28,6 +31,57 @@ int us_recording_open(const char *path, int *ret, struct us_err *e)
 	if (code == -ENOENT)
 		us_hint(e, "uniscope record makes a recording");
 	return code;
+}
+
+/* Its samples would count twice. */
+static int check_twice(const struct us_profile_input *in, const struct stat *st,
+		       size_t i, struct us_err *e)
+{
+	for (size_t k = 0; k < i; k++) {
+		if (st[k].st_dev != st[i].st_dev || st[k].st_ino != st[i].st_ino)
+			continue;
+		us_fail(e, -EINVAL, "%s and %s are the same recording", in[k].name,
+			in[i].name);
+		us_hint(e, "give each recording once: its samples would count twice");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int open_all(const char *const *path, size_t n, struct us_profile_input *in,
+		    struct us_err *e)
+{
+	_cleanup_free_ struct stat *st = calloc(n, sizeof(*st));
+	int rc = st ? 0 : us_fail(e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		in[i].name = path[i];
+		rc = us_recording_open(path[i], &in[i].fd, e);
+		if (rc == 0 && fstat(in[i].fd, &st[i]) < 0)
+			rc = us_fail(e, -errno, "%s: %s", path[i], strerror(errno));
+		if (rc == 0)
+			rc = check_twice(in, st, i, e);
+	}
+	return rc;
+}
+
+int us_recordings_read(const char *const *path, size_t n,
+		       const struct us_profile_opts *o, struct us_profile **ret,
+		       struct us_err *e)
+{
+	if (n > US_PROFILE_MAX_RECORDINGS)
+		return us_fail(e, -EINVAL, "%zu recordings: at most %d together", n,
+			       US_PROFILE_MAX_RECORDINGS);
+	_cleanup_free_ struct us_profile_input *in = calloc(n, sizeof(*in));
+	if (!in)
+		return us_fail(e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		in[i].fd = -1;
+	int rc = open_all(path, n, in, e);
+	if (rc == 0)
+		rc = us_profile_read_all(in, n, o, ret, e);
+	for (size_t i = 0; i < n; i++)
+		us_closep(&in[i].fd);
+	return rc;
 }
 
 int us_recording_result_open(const char *path, FILE **ret, struct us_err *e)
@@ -75,6 +129,71 @@ bool us_recording_time(const struct us_cmd *cmd, const char *value,
 		return true;
 	us_usage(cmd, "--time %s: the end is not after the start", value);
 	return false;
+}
+
+bool us_recording_regex(const struct us_cmd *cmd, const char *option, const char *value)
+{
+	regex_t re;
+	char why[128];
+	int r = regcomp(&re, value, REG_EXTENDED | REG_NOSUB);
+	if (r == 0) {
+		regfree(&re);
+		return true;
+	}
+	regerror(r, &re, why, sizeof(why));
+	us_usage(cmd, "%s %s: %s", option, value, why);
+	return false;
+}
+
+bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *name,
+		     enum us_profile_by *ret)
+{
+	struct us_nearest near = us_nearest_to(name);
+	char question[64];
+	/* Groups of one function each are the table itself. */
+	int end = strcmp(option, "--filter") != 0 ? US_BY_FUNCTION : US_N_BY;
+	for (int by = US_BY_NONE + 1; by < end; by++) {
+		const char *known = us_profile_by_name((enum us_profile_by)by);
+		if (!strcmp(known, name)) {
+			*ret = (enum us_profile_by)by;
+			return true;
+		}
+		us_nearest_try(&near, known);
+	}
+	us_usage(cmd, "%s %s: no such key%s; keys are: %s", option, name,
+		 us_nearest_question(&near, question, sizeof(question)), near.list);
+	return false;
+}
+
+bool us_recording_filter(const struct us_cmd *cmd, const char *value,
+			 struct us_profile_opts *o)
+{
+	const char *equals = strchr(value, '=');
+	char key[32];
+	enum us_profile_by by;
+	if (!equals || !equals[1] || (size_t)(equals - value) >= sizeof(key)) {
+		us_usage(cmd, "--filter %s: must be KEY=REGEX such as state=exit",
+			 value);
+		return false;
+	}
+	snprintf(key, sizeof(key), "%.*s", (int)(equals - value), value);
+	if (!us_recording_by(cmd, "--filter", key, &by))
+		return false;
+	if (by == US_BY_VCPU && !us_parse_vcpus(equals + 1, &o->vcpu_mask)) {
+		us_usage(cmd, "--filter %s: must be a list of vCPUs such as vcpu=0,2-3",
+			 value);
+		return false;
+	}
+	if (by == US_BY_VCPU)
+		return true;
+	if (o->n_filter == US_PROFILE_MAX_FILTERS) {
+		us_usage(cmd, "--filter: at most %d", US_PROFILE_MAX_FILTERS);
+		return false;
+	}
+	if (!us_recording_regex(cmd, "--filter", equals + 1))
+		return false;
+	o->filter[o->n_filter++] = (struct us_profile_filter){ by, equals + 1 };
+	return true;
 }
 
 void us_recording_symbols(const struct us_symbol_files *f, struct us_profile_opts *o)

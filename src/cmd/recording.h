@@ -13,6 +13,12 @@
 /* The file, or standard input for "-"; *ret is the caller's to close. */
 US_MUST_CHECK int us_recording_open(const char *path, int *ret, struct us_err *e);
 
+/* Several as one profile (us_profile_read_all()), named as the user did; one that is
+ * given twice is refused. */
+US_MUST_CHECK int us_recordings_read(const char *const *path, size_t n,
+				     const struct us_profile_opts *o,
+				     struct us_profile **ret, struct us_err *e);
+
 /* Where a result goes: a new file of mode 0600, or stdout for NULL and "-". */
 US_MUST_CHECK int us_recording_result_open(const char *path, FILE **ret,
 					   struct us_err *e);
@@ -23,6 +29,15 @@ US_MUST_CHECK int us_recording_result_close(const char *path, FILE *f, int r,
 /* --time "FROM,TO"; false: the user was told what is wrong. */
 bool us_recording_time(const struct us_cmd *cmd, const char *value,
 		       struct us_profile_opts *o);
+/* --focus, --ignore: is it a regular expression?  false: the user was told. */
+bool us_recording_regex(const struct us_cmd *cmd, const char *option,
+			const char *value);
+/* --filter "KEY=REGEX", "vcpu=LIST"; false: the user was told what is wrong. */
+bool us_recording_filter(const struct us_cmd *cmd, const char *value,
+			 struct us_profile_opts *o);
+/* --group-by and the keys of --filter; false: the user was told. */
+bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *name,
+		     enum us_profile_by *ret);
 /* Symbol files in place of the recorded ones: -e, --symbols. */
 void us_recording_symbols(const struct us_symbol_files *f, struct us_profile_opts *o);
 

@@ -6,11 +6,11 @@
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
+#include "base/text.h"
 #include "report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <regex.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +20,9 @@ enum {
 	OPT_NO_CHILDREN,
 	OPT_TIME,
 	OPT_FOCUS,
+	OPT_IGNORE,
+	OPT_FILTER,
+	OPT_GROUP_BY,
 	OPT_LIMIT,
 	OPT_KERNEL_ONLY,
 	OPT_USER_ONLY,
@@ -32,7 +35,10 @@ enum {
 };
 
 struct settings {
-	const char *in, *out;
+	const char *const *in; /* recordings */
+	size_t n_in;
+	char names[1024]; /* of all */
+	const char *out;
 	const struct us_format *format;
 	struct us_profile_opts profile;
 	struct us_report_opts report;
@@ -54,19 +60,12 @@ static bool set_sort(struct settings *s, const char *value)
 	return false;
 }
 
-static bool set_focus(struct settings *s, const char *value)
+static bool set_focus(struct settings *s, int c, const char *value)
 {
-	regex_t re;
-	char why[128];
-	int r = regcomp(&re, value, REG_EXTENDED | REG_NOSUB);
-	if (r == 0) {
-		regfree(&re);
-		s->profile.focus = value;
-		return true;
-	}
-	regerror(r, &re, why, sizeof(why));
-	us_usage(&us_cmd_report, "--focus %s: %s", value, why);
-	return false;
+	bool focus = c == OPT_FOCUS;
+	*(focus ? &s->profile.focus : &s->profile.ignore) = value;
+	return us_recording_regex(&us_cmd_report, focus ? "--focus" : "--ignore",
+				  value);
 }
 
 static void no_such_format(const char *value)
@@ -119,7 +118,13 @@ static bool set_option(void *settings, int c, const char *value)
 	case OPT_TIME:
 		return us_recording_time(&us_cmd_report, value, &s->profile);
 	case OPT_FOCUS:
-		return set_focus(s, value);
+	case OPT_IGNORE:
+		return set_focus(s, c, value);
+	case OPT_FILTER:
+		return us_recording_filter(&us_cmd_report, value, &s->profile);
+	case OPT_GROUP_BY:
+		return us_recording_by(&us_cmd_report, "--group-by", value,
+				       &s->report.group_by);
 	case OPT_KERNEL_ONLY:
 	case OPT_USER_ONLY:
 		s->profile.part = c == OPT_USER_ONLY ? US_PART_USER : US_PART_KERNEL;
@@ -153,8 +158,26 @@ static int choose_format(struct settings *s)
 		return us_usage(&us_cmd_report,
 				"%s is no text for a terminal: name a file with -o",
 				s->format->name);
-	s->profile.by_vcpu = s->format->by_vcpu;
+	if (s->report.group_by && !s->format->groups)
+		return us_usage(&us_cmd_report,
+				"--group-by: the formats text and json have groups, "
+				"not %s",
+				s->format->name);
+	s->profile.by_vcpu = s->format->by_vcpu || s->report.group_by;
 	return US_EXIT_OK;
+}
+
+/* For the command to type next. */
+static void name_files(struct settings *s)
+{
+	s->report.file = s->names;
+	for (size_t i = 0; i < s->n_in; i++) {
+		if (!strcmp(s->in[i], "-"))
+			s->report.file = NULL;
+		us_append(s->names, sizeof(s->names), "%s%s", i ? " " : "", s->in[i]);
+	}
+	if (strlen(s->names) + 1 == sizeof(s->names))
+		s->report.file = "FILE...";
 }
 
 static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
@@ -164,24 +187,23 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 				.argv = argv,
 				.settings = s,
 				.set = set_option };
-	s->in = "uniscope.data";
-	if (!us_options_read(&o, ret_exit) ||
-	    !us_options_one(&o, "recording", &s->in, ret_exit))
+	if (!us_options_read(&o, ret_exit))
 		return false;
+	if (o.n_rest) {
+		s->in = (const char *const *)o.rest;
+		s->n_in = (size_t)o.n_rest;
+	}
 	us_recording_symbols(&s->symbols, &s->profile);
-	s->report.file = strcmp(s->in, "-") ? s->in : NULL;
+	name_files(s);
 	*ret_exit = choose_format(s);
 	return *ret_exit == US_EXIT_OK;
 }
 
 static int run(struct settings *s, struct us_err *e)
 {
-	_cleanup_close_ int fd = -1;
 	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
 	FILE *out = NULL;
-	int r = us_recording_open(s->in, &fd, e);
-	if (r == 0)
-		r = us_profile_read(fd, &s->profile, &p, e);
+	int r = us_recordings_read(s->in, s->n_in, &s->profile, &p, e);
 	if (r == 0)
 		r = us_recording_result_open(s->out, &out, e);
 	if (r < 0)
@@ -194,7 +216,10 @@ static int run(struct settings *s, struct us_err *e)
 
 static int run_report(int argc, char **argv)
 {
-	struct settings s = { .report = { .sort = US_SORT_SELF,
+	static const char *const usual[] = { "uniscope.data" };
+	struct settings s = { .in = usual,
+			      .n_in = 1,
+			      .report = { .sort = US_SORT_SELF,
 					  .least_percent = 0.5 } };
 	struct us_err e = { 0 };
 	int code;
@@ -225,6 +250,14 @@ static const struct us_option options[] = {
 	{ OPT_TIME, "time", "FROM,TO", "only this part of the recording: 1s,2.5s",
 	  US_OWN },
 	{ OPT_FOCUS, "focus", "REGEX", "only stacks with such a function", US_OWN },
+	{ OPT_IGNORE, "ignore", "REGEX", "no stacks with such a function", US_OWN },
+	{ OPT_FILTER, "filter", "KEY=REGEX",
+	  "only samples whose guest, recording, vcpu, state, image, file or function "
+	  "is so; repeatable",
+	  US_OWN },
+	{ OPT_GROUP_BY, "group-by", "KEY",
+	  "guest, recording, vcpu, state, image or file, with sums (text, json)",
+	  US_OWN },
 	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel", US_OWN },
 	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3",
 	  US_OWN },
@@ -255,12 +288,13 @@ static const char *const examples[] = {
 	"uniscope report --focus 'copy|move' --vcpu 0\0a part of it",
 	"uniscope report --format folded | flamegraph.pl\0for other tools",
 	"uniscope report --exits\0which functions cause exits to the host",
+	"uniscope report --group-by guest a.data b.data\0several recordings as one",
 	NULL,
 };
 
 const struct us_cmd us_cmd_report = {
 	.name = "report",
-	.args = "[OPTIONS] [FILE]",
+	.args = "[OPTIONS] [FILE]...",
 	.summary = "show a recording as text, flame graph, JSON, ...",
 	.options = options,
 	.examples = examples,

@@ -174,13 +174,13 @@ static int on_end(void *ctx, enum us_record_end end, const char *words)
 
 static int on_named(void *ctx, const struct us_named *n)
 {
-	return us_naming_add(((struct us_live *)ctx)->naming, n, false);
+	return us_naming_add(((struct us_live *)ctx)->naming, 0, n, false);
 }
 
 static int on_host_named(void *ctx, const struct us_named *n)
 {
 	struct us_live *l = ctx;
-	return l->opts.host ? us_naming_add(l->naming, n, true) : 0;
+	return l->opts.host ? us_naming_add(l->naming, 0, n, true) : 0;
 }
 
 static const struct us_reader_ops ops = {

@@ -54,15 +54,39 @@ static void put_filters(FILE *out, const struct us_profile_opts *o)
 			o->part == US_PART_USER ? "programs (ring 3)" : "the kernel");
 		comma = "; ";
 	}
-	if (o->focus)
+	if (o->focus) {
 		fprintf(out, "%sonly stacks with a function that matches '%s'", comma,
 			o->focus);
+		comma = "; ";
+	}
+	if (o->ignore) {
+		fprintf(out, "%sno stacks with a function that matches '%s'", comma,
+			o->ignore);
+		comma = "; ";
+	}
+	for (unsigned i = 0; i < o->n_filter; i++) {
+		fprintf(out, "%sonly samples whose %s matches '%s'", comma,
+			us_profile_by_name(o->filter[i].by), o->filter[i].regex);
+		comma = "; ";
+	}
+}
+
+const char *us_profile_by_name(enum us_profile_by by)
+{
+	static const char *const names[US_N_BY] = {
+		[US_BY_NONE] = "nothing",	 [US_BY_GUEST] = "guest",
+		[US_BY_RECORDING] = "recording", [US_BY_VCPU] = "vcpu",
+		[US_BY_STATE] = "state",	 [US_BY_IMAGE] = "image",
+		[US_BY_FILE] = "file",		 [US_BY_FUNCTION] = "function",
+	};
+	return names[by];
 }
 
 int us_profile_name_filters(struct us_profile *p, struct us_err *e)
 {
 	size_t size;
 	FILE *out = open_memstream(&p->filters, &size);
+	p->sum.focus_only = p->opts.focus && !p->opts.ignore && !p->opts.n_filter;
 	if (out)
 		put_filters(out, &p->opts);
 	if (!out || fclose(out) != 0)

@@ -92,14 +92,14 @@ static bool is_piece(const struct us_elf_image *image, const struct us_module *m
 }
 
 static int place(struct us_profile *p, const struct us_elf_image *image,
-		 const struct us_module *m, struct us_err *e)
+		 const struct us_profile_module *x, struct us_err *e)
 {
-	const struct us_symbol_place at = { .bias = m->bias,
-					    .root = m->root,
-					    .from_ns = m->from_ns,
-					    .until_ns = m->until_ns,
-					    .start = m->start,
-					    .end = is_piece(image, m) ? m->end : 0 };
+	const struct us_module *m = &x->m;
+	struct us_symbol_place at = { .bias = m->bias,
+				      .root = m->root,
+				      .start = m->start,
+				      .end = is_piece(image, m) ? m->end : 0 };
+	us_profile_module_times(p, x, &at.from_ns, &at.until_ns);
 	return us_symbols_place(p->symbols, image, &at) ? no_memory(e) : 0;
 }
 
@@ -165,16 +165,17 @@ static int replace_twins(struct us_profile *p, const struct us_module *g, bool f
 			if (fixed || ret->how == 2 || r->m.match == US_MATCH_NO)
 				continue;
 			ret->placed = true;
-			rc = place(p, image, &r->m, e);
+			rc = place(p, image, r, e);
 		}
 	return rc;
 }
 
 /* Where the user says, or the recording; else where it was linked. */
-static int place_given(struct us_profile *p, struct us_module *g, bool fixed,
-		       const struct us_elf_image *image, size_t n_recorded,
+static int place_given(struct us_profile *p, struct us_profile_module *given,
+		       bool fixed, const struct us_elf_image *image, size_t n_recorded,
 		       struct us_err *e)
 {
+	struct us_module *g = &given->m;
 	struct twins t;
 	us_elf_image_text(image, &g->start, &g->end);
 	g->start += g->bias;
@@ -190,7 +191,7 @@ static int place_given(struct us_profile *p, struct us_module *g, bool fixed,
 	warn_of_given(p, g, t.best);
 	if (t.best)
 		g->match = same_id(t.best, g) ? t.best->match : US_MATCH_UNKNOWN;
-	return t.placed ? 0 : place(p, image, g, e);
+	return t.placed ? 0 : place(p, image, given, e);
 }
 
 static int add_given(struct us_profile *p, struct us_profile_module *g,
@@ -207,7 +208,8 @@ static int add_given(struct us_profile *p, struct us_profile_module *g,
 		return rc;
 	take_build_id(&g->m, image);
 	g->given = g->used = true;
-	return place_given(p, &g->m, fixed, image, n_recorded, e);
+	g->recording = US_PROFILE_ANY_RECORDING;
+	return place_given(p, g, fixed, image, n_recorded, e);
 }
 
 /* ---- Images of the recording ---- */
@@ -336,7 +338,7 @@ static int add_recorded(struct us_profile *p, size_t first, size_t n_recorded,
 		struct us_profile_module *r = &p->modules.v[i];
 		if (!same_image(&r->m, m) || r->m.match == US_MATCH_NO)
 			continue;
-		rc = place(p, image, &r->m, e);
+		rc = place(p, image, r, e);
 		r->used = used = true;
 	}
 	if (used && times_of(p, m, n_recorded, times, sizeof(times)))

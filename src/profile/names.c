@@ -168,6 +168,7 @@ static const char *part_of(const struct us_profile *p, us_gva pc)
 static bool push_frames(struct us_profile *p, uint32_t view, us_gva pc, bool is_return)
 {
 	struct us_frame f[MAX_INLINED];
+	us_naming_ask(p->naming, us_profile_layout_of(p, p->views.v[view].t_ns));
 	size_t n = view ? us_symbols_lookup_at(p->symbols, &p->views.v[view], pc,
 					       is_return, f, MAX_INLINED)
 			: us_symbols_lookup(p->symbols, pc, is_return, f, MAX_INLINED);

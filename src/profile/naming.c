@@ -15,7 +15,12 @@ struct us_naming {
 	bool settled; /* names were sorted, and symbols know them */
 	bool opened;  /* the images are in symbols */
 	struct us_symbols *symbols;
-	struct us_guest_names guest, host;
+	struct {
+		struct us_guest_names *v;
+		size_t n, cap;
+	} guest;	/* by layout */
+	unsigned asked; /* whose are looked for */
+	struct us_guest_names host;
 	/* Of the profile that opened them. */
 	struct {
 		struct us_profile_module *v;
@@ -44,11 +49,12 @@ int us_naming_new(bool raw_names, struct us_naming **ret, struct us_err *e)
 	return 0;
 }
 
-static int copy_names(struct us_naming *to, const struct us_guest_names *g, bool host)
+static int copy_names(struct us_naming *to, unsigned layout,
+		      const struct us_guest_names *g, bool host)
 {
 	int rc = 0;
 	for (size_t i = 0; i < g->n && !rc; i++)
-		rc = us_naming_add(to,
+		rc = us_naming_add(to, layout,
 				   &(struct us_named){ g->v[i].start, g->v[i].size,
 						       g->v[i].name,
 						       g->modules.v[g->v[i].module] },
@@ -62,9 +68,10 @@ int us_naming_again(const struct us_naming *n, struct us_naming **ret, struct us
 	int rc = us_naming_new(n->raw_names, &copy, e);
 	if (!copy)
 		return rc;
-	rc = copy_names(copy, &n->guest, false);
+	for (unsigned i = 0; i < n->guest.n && !rc; i++)
+		rc = copy_names(copy, i, &n->guest.v[i], false);
 	if (!rc)
-		rc = copy_names(copy, &n->host, true);
+		rc = copy_names(copy, 0, &n->host, true);
 	if (rc) {
 		us_naming_unref(copy);
 		return us_fail(e, rc, "report: out of memory");
@@ -84,7 +91,9 @@ void us_naming_unref(struct us_naming *n)
 	if (!n || --n->n_user)
 		return;
 	us_symbols_free(n->symbols);
-	us_guest_names_fini(&n->guest);
+	for (size_t i = 0; i < n->guest.n; i++)
+		us_guest_names_fini(&n->guest.v[i]);
+	free(n->guest.v);
 	us_guest_names_fini(&n->host);
 	for (size_t i = 0; i < n->modules.n; i++)
 		free((char *)n->modules.v[i].m.path);
@@ -95,10 +104,28 @@ void us_naming_unref(struct us_naming *n)
 	free(n);
 }
 
-int us_naming_add(struct us_naming *n, const struct us_named *f, bool host)
+int us_naming_add(struct us_naming *n, unsigned layout, const struct us_named *f,
+		  bool host)
 {
 	n->settled = false;
-	return us_guest_names_add(host ? &n->host : &n->guest, f);
+	while (n->guest.n <= layout) {
+		const struct us_guest_names *slot = us_vec_push(&n->guest);
+		if (!slot)
+			return -ENOMEM;
+	}
+	return us_guest_names_add(host ? &n->host : &n->guest.v[layout], f);
+}
+
+void us_naming_ask(struct us_naming *n, unsigned layout)
+{
+	n->asked = layout;
+}
+
+static bool find(void *ctx, us_gva pc, struct us_symbol_name *ret)
+{
+	struct us_naming *n = ctx;
+	return n->asked < n->guest.n &&
+	       us_guest_names_find(&n->guest.v[n->asked], pc, ret);
 }
 
 struct us_symbols *us_naming_symbols(const struct us_naming *n)
@@ -110,16 +137,19 @@ void us_naming_settle(struct us_naming *n)
 {
 	if (n->settled)
 		return;
-	us_guest_names_sort(&n->guest);
+	for (size_t i = 0; i < n->guest.n; i++)
+		us_guest_names_sort(&n->guest.v[i]);
 	us_guest_names_sort(&n->host);
-	us_symbols_set_namer(n->symbols, &(struct us_symbol_namer){ us_guest_names_find,
-								    &n->guest });
+	us_symbols_set_namer(n->symbols, &(struct us_symbol_namer){ find, n });
 	n->settled = true;
 }
 
 bool us_naming_has_names(const struct us_naming *n)
 {
-	return n->guest.n > 0;
+	for (size_t i = 0; i < n->guest.n; i++)
+		if (n->guest.v[i].n)
+			return true;
+	return false;
 }
 
 bool us_naming_find_host(struct us_naming *n, us_gva pc, struct us_symbol_name *ret)

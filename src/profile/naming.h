@@ -23,16 +23,19 @@ US_MUST_CHECK int us_naming_again(const struct us_naming *n, struct us_naming **
 struct us_naming *us_naming_ref(struct us_naming *n); /* one more user */
 void us_naming_unref(struct us_naming *n); /* frees after the last; accepts NULL */
 
-/* Functions that the recording itself names; host: of the host.  What was found before
+/* Functions that the recording itself names; host: of the host.  Of several recordings
+ * with images at other places each has a layout, from 0 on.  What was found before
  * stays valid.  0, -ENOMEM or -E2BIG. */
-US_MUST_CHECK int us_naming_add(struct us_naming *n, const struct us_named *f,
-				bool host);
+US_MUST_CHECK int us_naming_add(struct us_naming *n, unsigned layout,
+				const struct us_named *f, bool host);
 
 /* --- for the profiles --- */
 
 struct us_symbols *us_naming_symbols(const struct us_naming *n);
 /* After the last one that was added. */
 void us_naming_settle(struct us_naming *n);
+void us_naming_ask(struct us_naming *n,
+		   unsigned layout);		     /* for its names from now on */
 bool us_naming_has_names(const struct us_naming *n); /* of the guest */
 bool us_naming_find_host(struct us_naming *n, us_gva pc, struct us_symbol_name *ret);
 

@@ -103,6 +103,9 @@ int us_profile_order_tree(struct us_profile *p)
 	visit(&o, 0);
 	while (o.n_todo)
 		visit(&o, o.todo[--o.n_todo]);
+	for (size_t i = 0; i < p->n_key; i++)
+		if (p->key_node[i] != US_PROFILE_NONE)
+			p->key_node[i] = o.name[p->key_node[i]];
 	free(p->nodes.v);
 	p->nodes.v = us_take(o.out);
 	p->nodes.cap = p->nodes.n;

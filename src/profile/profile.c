@@ -31,17 +31,12 @@ void us_profile_free(struct us_profile *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->facts.n; i++) {
-		free(p->facts.v[i].key);
-		free(p->facts.v[i].value);
-	}
 	for (size_t i = 0; i < p->warnings.n; i++)
 		free(p->warnings.v[i]);
 	for (size_t i = 0; i < p->modules.n; i++)
 		free((char *)p->modules.v[i].m.path);
 	for (size_t i = 0; i < p->names.n; i++)
 		free(p->names.v[i]);
-	free(p->facts.v);
 	free(p->warnings.v);
 	free(p->modules.v);
 	free(p->names.v);
@@ -66,9 +61,9 @@ void us_profile_free(struct us_profile *p)
 	free(p->keys.weight);
 	free(p->key_node);
 	free(p->lines.v);
-	free(p->end_words);
 	free(p->filters);
 	us_naming_unref(p->naming);
+	us_profile_free_files(p);
 	us_pair_map_fini(&p->key_ends);
 	us_profile_free_vcpus(p);
 	us_pair_map_fini(&p->call_of);
@@ -131,24 +126,6 @@ const struct us_profile_summary *us_profile_summary(const struct us_profile *p)
 const char *us_profile_filters(const struct us_profile *p)
 {
 	return p->filters;
-}
-
-const char *us_profile_fact(const struct us_profile *p, const char *key)
-{
-	for (size_t i = 0; i < p->facts.n; i++)
-		if (!strcmp(p->facts.v[i].key, key))
-			return p->facts.v[i].value;
-	return NULL;
-}
-
-bool us_profile_fact_at(const struct us_profile *p, size_t i, const char **ret_key,
-			const char **ret_value)
-{
-	if (i >= p->facts.n)
-		return false;
-	*ret_key = p->facts.v[i].key;
-	*ret_value = p->facts.v[i].value;
-	return true;
 }
 
 size_t us_profile_n_warning(const struct us_profile *p)

@@ -58,11 +58,33 @@ enum us_profile_part {
 	US_PART_USER,	/* what ran in programs */
 };
 
+/* What a sample is grouped or filtered by. */
+enum us_profile_by {
+	US_BY_NONE,
+	US_BY_GUEST,	 /* its name */
+	US_BY_RECORDING, /* the name of the file */
+	US_BY_VCPU,
+	US_BY_STATE,	/* "guest", "exit", "ready" */
+	US_BY_IMAGE,	/* of the function that was innermost */
+	US_BY_FILE,	/* its source */
+	US_BY_FUNCTION, /* itself */
+	US_N_BY,
+};
+const char *us_profile_by_name(enum us_profile_by by); /* "guest", ... */
+
+#define US_PROFILE_MAX_FILTERS 16
+
 struct us_profile_opts {
 	uint64_t vcpu_mask;	 /* 0: all */
-	uint64_t from_ns, to_ns; /* of the recording; to 0: its end */
+	uint64_t from_ns, to_ns; /* of each recording; to 0: its end */
 	const char *focus;	 /* extended regex: only stacks with such a function;
 				    shares are then of these */
+	const char *ignore;	 /* the same: only stacks without such a function */
+	struct us_profile_filter {
+		enum us_profile_by by; /* not by vCPU, which is vcpu_mask */
+		const char *regex;     /* only samples whose BY matches it */
+	} filter[US_PROFILE_MAX_FILTERS];
+	unsigned n_filter;
 	enum us_profile_part part;
 	const char *const
 		*images; /* -e ELF[@bias]: besides, or instead of, the recorded */
@@ -163,6 +185,51 @@ US_MUST_CHECK int us_profile_make(const struct us_profile_source *s,
 				  const struct us_profile_opts *o,
 				  struct us_profile **ret, struct us_err *e);
 
+/*
+ * Read several as one: of one guest at several times, of several guests.  Functions are
+ * one if their image and name are; where images lie is known for each recording.  On
+ * the axis of time they follow one another in the order given.
+ * As us_profile_read(), the message names the recording; -EINVAL besides: they cannot
+ * be one profile: of several architectures, sampled and counted, with phases of a boot,
+ * or o asks for the host's functions.
+ */
+#define US_PROFILE_MAX_RECORDINGS 255
+struct us_profile_input {
+	const char *name; /* as the user calls it */
+	int fd;
+};
+US_MUST_CHECK int us_profile_read_all(const struct us_profile_input *in, size_t n,
+				      const struct us_profile_opts *o,
+				      struct us_profile **ret, struct us_err *e);
+
+/* One of those that were read. */
+struct us_profile_recording {
+	const char *name;	/* "": read by us_profile_read() */
+	const char *guest;	/* its name, or its image's, or the target's */
+	uint64_t running, idle; /* of the time and vCPUs asked for, all stacks */
+	uint64_t shift_ns;	/* of its times in the profile; modulo 2^64 */
+	unsigned layout;	/* the same: the same images at the same places */
+	struct us_reader_result file;
+	enum us_record_end end;
+	const char *end_words; /* never NULL */
+};
+const struct us_profile_recording *us_profile_recordings(const struct us_profile *p,
+							 size_t *ret_n);
+/* Do the images lie at the same places in all of them? */
+bool us_profile_one_layout(const struct us_profile *p);
+
+/* A vCPU of a recording; those that were seen, in that order, with opts.by_vcpu. */
+struct us_profile_lane {
+	uint16_t recording, vcpu;
+	uint64_t idle; /* samples that are not in the tree: halted, or told by stack */
+};
+const struct us_profile_lane *us_profile_lanes(const struct us_profile *p,
+					       size_t *ret_n);
+/* "vCPU 1"; where there are several guests, "web vCPU 1".  Returns dst. */
+char *us_profile_lane_name(const struct us_profile *p, size_t lane, char *dst,
+			   size_t size);
+/* What a sample stands for, in ns; 0: it was not sampled, or is not known. */
+uint64_t us_profile_period_ns(const struct us_profile *p);
 void us_profile_free(struct us_profile *p); /* accepts NULL */
 /* For _cleanup_(). */
 static inline void us_profile_freep(struct us_profile **p)
@@ -234,9 +301,11 @@ struct us_symbols *us_profile_symbols(const struct us_profile *p);
 
 /* An image of the recording or of the options. */
 struct us_profile_module {
-	struct us_module m; /* path is the profile's */
-	bool given;	    /* by us_profile_opts.images */
-	bool used;	    /* for names; else a warning says why not */
+	struct us_module m;		    /* path is the profile's */
+	bool given;			    /* by us_profile_opts.images */
+	uint32_t recording;		    /* the first of those that it is of, or: */
+#define US_PROFILE_ANY_RECORDING UINT32_MAX /* given: of all */
+	bool used;			    /* for names; else a warning says why not */
 };
 const struct us_profile_module *us_profile_modules(const struct us_profile *p,
 						   size_t *ret_n);
@@ -256,7 +325,8 @@ struct us_profile_summary {
 	uint64_t late;		    /* of running: the stack is the vCPU's next one */
 	uint64_t idle, off;	    /* not in the tree */
 	uint64_t idle_told;	    /* of idle: the vCPU ran, in a loop that waits */
-	uint64_t unfocused;	    /* running, but left out by the focus */
+	uint64_t unfocused;	    /* running, but left out by a focus or filter */
+	bool focus_only;	    /* there is a focus, and nothing else */
 	uint64_t other_part;	    /* or by the part */
 	uint64_t ends[US_N_END];    /* of guest, exit and ready samples */
 	uint64_t first_ns, last_ns; /* of the samples after the filters */

@@ -3,6 +3,8 @@
  * profile_priv.h: what the files of this folder share.
  *
  * Reading goes in steps, a file each: profile/read.c (samples into slices),
+ * profile/files.c (several recordings as one),
+ * profile/facts.c (what they say of themselves),
  * profile/modules.c (images), profile/views.c (which of them hold when and for whom),
  * profile/names.c (addresses to functions), profile/idle.c (idle by its stack),
  * profile/naming.c (names that several profiles share), profile/time.c (what they did),
@@ -10,6 +12,7 @@
  * profile/namesakes.c (names told apart),
  * profile/phases.c (of a boot), profile/tree.c (stacks to the call tree),
  * profile/stacks.c (stacks as they were), profile/vcpus.c (who had them),
+ * profile/focus.c (which of them are asked for),
  * profile/changes.c (how steady it is), profile/stats.c (sums and intervals),
  * profile/counted.c (calls that were counted), profile/order.c (rows in their order),
  * profile/warn.c, profile/gathers.c.
@@ -24,6 +27,7 @@
 #include "profile/slices.h"
 #include "profile/stretches.h"
 #include "profile/trie.h"
+#include "vmm/guest_list.h"
 
 /* A key of the slices is a stack and what the vCPU did with it. */
 enum us_profile_kind {
@@ -52,20 +56,45 @@ struct us_profile_site {
 	uint32_t first, n;
 };
 
+/* What is known of a recording besides, while they are read. */
+struct us_profile_file {
+	char *name, *guest, *arch, *end_words;
+	unsigned guest_rank; /* how good that is */
+	uint64_t names;	     /* a hash of those that it has itself */
+	struct us_record_stats stats;
+	bool has_stats;
+	bool sampled, counted;
+	bool left_out;		       /* by a filter */
+	uint8_t lane_of[US_MAX_VCPUS]; /* + 1; 0: none yet.  See US_MAX_LANES */
+};
+#define US_MAX_LANES 254
+
+struct us_profile_facts {
+	struct us_profile_fact {
+		char *key, *value;
+	} * v;
+	size_t n, cap;
+};
+
 struct us_profile {
 	struct us_profile_opts opts; /* valid while reading only, but for part */
 	struct us_profile_summary sum;
-	char *end_words;
 	char *filters;		   /* in words */
 	double sum_weight_squares; /* of running samples, for Wilson's n */
 	uint64_t last_t;
 
+	/* profile/files.c */
+	struct us_profile_recording *recording;
+	struct us_profile_file *file; /* of each */
+	size_t n_file, file_now;
+	unsigned n_layout;
+	uint64_t shift_ns; /* of the one that is being read */
 	struct {
-		struct us_profile_fact {
-			char *key, *value;
-		} * v;
+		struct us_profile_lane *v;
 		size_t n, cap;
-	} facts;
+	} lanes;
+
+	struct us_profile_facts facts, file_facts; /* of all; of the one being read */
 	struct {
 		char **v;
 		size_t n, cap;
@@ -181,12 +210,62 @@ void us_profile_sum_time(struct us_profile *p);
 US_MUST_CHECK int us_profile_build_tree(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_shorten_paths(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_tell_apart(struct us_profile *p, struct us_err *e);
-US_MUST_CHECK int us_profile_apply_focus(struct us_profile *p, struct us_err *e);
+US_MUST_CHECK int us_profile_apply_filters(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_count(struct us_profile *p, struct us_err *e);
 US_MUST_CHECK int us_profile_order_tree(struct us_profile *p); /* -ENOMEM */
 US_MUST_CHECK int us_profile_count_lines(struct us_profile *p, struct us_err *e);
 void us_profile_warn_of_quality(struct us_profile *p);
 void us_profile_warn_of_gathers(struct us_profile *p);
+
+/* Room for n recordings. */
+US_MUST_CHECK int us_profile_begin_files(struct us_profile *p, const char *const *name,
+					 size_t n, struct us_err *e);
+void us_profile_free_files(struct us_profile *p);
+/* Once the images of all are known: which lie alike, and which files are left out. */
+US_MUST_CHECK int us_profile_find_layouts(struct us_profile *p, struct us_err *e);
+/* The next one is to be read, with its own numbers; the one before has been. */
+void us_profile_begin_file(struct us_profile *p, size_t i);
+US_MUST_CHECK int us_profile_end_file(struct us_profile *p, struct us_err *e);
+/* All have been read: their sums, and whether they are one profile. */
+US_MUST_CHECK int us_profile_join_files(struct us_profile *p, struct us_err *e);
+/* A fact that comes before all samples; 0 or -ENOMEM. */
+US_MUST_CHECK int us_profile_file_fact(struct us_profile *p, const char *key,
+				       const char *value);
+/* One of several is hashed, to be compared: as us_reader_ops.named. */
+void us_profile_hash_name(struct us_profile *p, const struct us_named *n);
+/* The lane of a vCPU of the file that is being read; the last one stands for those that
+ * are too many.  US_PROFILE_NONE: out of memory. */
+uint32_t us_profile_lane(struct us_profile *p, unsigned vcpu);
+/* What a sample with this function innermost is of, by image, file or function. */
+const char *us_profile_place_of(const struct us_profile_func *f, enum us_profile_by by);
+const char *us_profile_state_of(uint8_t vcpu_state); /* "guest", "exit", "ready" */
+
+/* A fact of the file that is being read; 0 or -ENOMEM.  Then all of these are joined to
+ * those of the files before. */
+US_MUST_CHECK int us_profile_add_fact(struct us_profile *p, const char *key,
+				      const char *value);
+US_MUST_CHECK int us_profile_join_facts(struct us_profile *p);
+void us_profile_free_facts(struct us_profile_facts *f);
+
+/* Images of several layouts hold at several times, as images that come and go: this is
+ * such a time, of a recording of that layout. */
+#define US_LAYOUT_SHIFT 56
+static inline uint64_t us_profile_layout_time(const struct us_profile *p,
+					      unsigned layout, uint64_t t_ns)
+{
+	const uint64_t most = (1ULL << US_LAYOUT_SHIFT) - 1;
+	return p->n_layout < 2 ? t_ns
+			       : (uint64_t)layout << US_LAYOUT_SHIFT |
+					 (t_ns < most ? t_ns : most);
+}
+static inline unsigned us_profile_layout_of(const struct us_profile *p, uint64_t time)
+{
+	return p->n_layout < 2 ? 0 : (unsigned)(time >> US_LAYOUT_SHIFT);
+}
+/* When an image was there; until 0: to the end. */
+void us_profile_module_times(const struct us_profile *p,
+			     const struct us_profile_module *m, uint64_t *ret_from,
+			     uint64_t *ret_until);
 
 /*
  * Stacks of different times are kept apart if images came or went between: those of a
@@ -227,10 +306,12 @@ uint32_t us_profile_with_host(struct us_profile *p, uint32_t node, us_stack_id h
 /* The node at which the guest was left. */
 uint32_t us_profile_guest_node(const struct us_profile *p, uint32_t node);
 
-/* With opts.by_vcpu: what a vCPU has of a key of running.  0 or -ENOMEM. */
-US_MUST_CHECK int us_profile_add_vcpu(struct us_profile *p, uint32_t key, unsigned vcpu,
+/* With opts.by_vcpu: what a lane has of a key of running.  0 or -ENOMEM. */
+US_MUST_CHECK int us_profile_add_vcpu(struct us_profile *p, uint32_t key, uint32_t lane,
 				      uint32_t weight);
-uint32_t us_profile_of_vcpu(const struct us_profile *p, uint32_t key, unsigned vcpu);
+uint32_t us_profile_of_vcpu(const struct us_profile *p, uint32_t key, uint32_t lane);
+/* What was told to be idle by its stack, to the lanes' idle samples. */
+void us_profile_add_idle(struct us_profile *p);
 void us_profile_free_vcpus(struct us_profile *p);
 
 /* Frames of a node of the trie, symbolised on first use.  NULL: out of memory. */

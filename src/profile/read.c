@@ -14,28 +14,7 @@
 
 static int on_fact(void *ctx, const char *key, const char *value)
 {
-	struct us_profile *p = ctx;
-	for (size_t i = 0; i < p->facts.n; i++) {
-		if (strcmp(p->facts.v[i].key, key))
-			continue;
-		char *copy = strdup(value);
-		if (!copy)
-			return -ENOMEM;
-		free(p->facts.v[i].value);
-		p->facts.v[i].value = copy;
-		return 0;
-	}
-	struct us_profile_fact *f = us_vec_push(&p->facts);
-	if (!f)
-		return -ENOMEM;
-	f->key = strdup(key);
-	f->value = strdup(value);
-	if (f->key && f->value)
-		return 0;
-	free(f->key);
-	free(f->value);
-	p->facts.n--;
-	return -ENOMEM;
+	return us_profile_add_fact(ctx, key, value);
 }
 
 static int on_module(void *ctx, const struct us_module *m)
@@ -46,8 +25,9 @@ static int on_module(void *ctx, const struct us_module *m)
 	if (!path)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->modules.n; i++)
-		if (m->number ? p->modules.v[i].m.number == m->number
-			      : p->modules.v[i].m.start == m->start)
+		if (p->modules.v[i].recording == p->file_now &&
+		    (m->number ? p->modules.v[i].m.number == m->number
+			       : p->modules.v[i].m.start == m->start))
 			slot = &p->modules.v[i];
 	if (!slot)
 		slot = us_vec_push(&p->modules);
@@ -58,6 +38,7 @@ static int on_module(void *ctx, const struct us_module *m)
 	free((char *)slot->m.path);
 	slot->m = *m;
 	slot->m.path = path;
+	slot->recording = (uint32_t)p->file_now;
 	return 0;
 }
 
@@ -76,7 +57,8 @@ static bool is_wanted(const struct us_profile *p, const struct us_sample *s)
 	if (o->vcpu_mask && (s->vcpu > 63 || !(o->vcpu_mask >> s->vcpu & 1)))
 		return false;
 	uint64_t end = o->to_ns ? o->to_ns : us_profile_phases_end(p);
-	return s->t_ns >= o->from_ns && (!end || s->t_ns < end);
+	return s->t_ns >= o->from_ns && (!end || s->t_ns < end) &&
+	       !p->file[p->file_now].left_out;
 }
 
 static int add_to_stretches(struct us_profile *p, const struct us_sample *s,
@@ -96,12 +78,13 @@ static int count_running(struct us_profile *p, const struct us_sample *s)
 	struct us_profile_summary *sum = &p->sum;
 	uint32_t stack = us_trie_node_of(&p->trie, s->stack);
 	if (stack != US_TRIE_NONE)
-		stack = us_profile_stack_at(p, stack, s->t_ns);
+		stack = us_profile_stack_at(p, stack, s->t_ns - p->shift_ns);
 	if (stack != US_TRIE_NONE && s->host && s->state == US_VCPU_EXIT)
 		stack = us_profile_with_host(p, stack, s->host);
 	if (stack >= US_STRETCH_OFF / US_N_KIND)
 		return -EBADMSG;
 	sum->running += s->weight;
+	p->recording[p->file_now].running += s->weight;
 	if (s->state == US_VCPU_EXIT)
 		sum->exit += s->weight;
 	if (s->state == US_VCPU_READY)
@@ -113,7 +96,8 @@ static int count_running(struct us_profile *p, const struct us_sample *s)
 			return -ENOMEM;
 		*ends += s->weight;
 	}
-	if (p->opts.by_vcpu && us_profile_add_vcpu(p, key, s->vcpu, s->weight))
+	if (p->opts.by_vcpu &&
+	    us_profile_add_vcpu(p, key, us_profile_lane(p, s->vcpu), s->weight))
 		return -ENOMEM;
 	sum->ends[s->end] += s->weight;
 	/* What stood in an exit, or waited, did so all the time that it stands for. */
@@ -165,13 +149,28 @@ static int add_late(struct us_profile *p)
 	return rc;
 }
 
-static int add_sample(struct us_profile *p, const struct us_sample *s)
+static int add_idle(struct us_profile *p, const struct us_sample *s)
+{
+	p->sum.idle += s->weight;
+	p->recording[p->file_now].idle += s->weight;
+	if (p->opts.by_vcpu) {
+		uint32_t lane = us_profile_lane(p, s->vcpu);
+		if (lane == US_PROFILE_NONE)
+			return -ENOMEM;
+		p->lanes.v[lane].idle += s->weight;
+	}
+	return add_to_stretches(p, s, US_STRETCH_IDLE);
+}
+
+static int add_sample(struct us_profile *p, struct us_sample *s)
 {
 	struct us_profile_summary *sum = &p->sum;
 	if (s->t_ns > p->last_t)
 		p->last_t = s->t_ns;
 	if (!is_wanted(p, s))
 		return 0;
+	p->file[p->file_now].sampled = true;
+	s->t_ns += p->shift_ns;
 	if (sum->first_ns > s->t_ns)
 		sum->first_ns = s->t_ns;
 	if (sum->last_ns < s->t_ns)
@@ -182,9 +181,7 @@ static int add_sample(struct us_profile *p, const struct us_sample *s)
 		return add_to_stretches(p, s, US_STRETCH_OFF);
 	}
 	bool idle = s->state == US_VCPU_HALTED;
-	if (idle)
-		sum->idle += s->weight;
-	int rc = idle ? add_to_stretches(p, s, US_STRETCH_IDLE) : add_running(p, s);
+	int rc = idle ? add_idle(p, s) : add_running(p, s);
 	return rc ? rc
 		  : us_slices_add(&p->idle, idle, s->t_ns - p->opts.from_ns, s->weight);
 }
@@ -210,14 +207,19 @@ static int on_sample(void *ctx, const struct us_sample *s)
 static int on_stats(void *ctx, const struct us_record_stats *s)
 {
 	struct us_profile *p = ctx;
-	p->sum.stats = *s;
-	p->sum.has_stats = true;
+	p->file[p->file_now].stats = *s;
+	p->file[p->file_now].has_stats = true;
 	return 0;
 }
 
 static int on_named(void *ctx, const struct us_named *n)
 {
-	return us_naming_add(((struct us_profile *)ctx)->naming, n, false);
+	struct us_profile *p = ctx;
+	unsigned layout = p->recording[p->file_now].layout;
+	for (size_t i = 0; i < p->file_now; i++)
+		if (p->recording[i].layout == layout)
+			return 0; /* has been told */
+	return us_naming_add(p->naming, layout, n, false);
 }
 
 static int on_host_stack(void *ctx, us_stack_id id, us_stack_id parent, us_hva pc)
@@ -228,13 +230,17 @@ static int on_host_stack(void *ctx, us_stack_id id, us_stack_id parent, us_hva p
 static int on_host_named(void *ctx, const struct us_named *n)
 {
 	struct us_profile *p = ctx;
-	return p->opts.host ? us_naming_add(p->naming, n, true) : 0;
+	return p->opts.host ? us_naming_add(p->naming, 0, n, true) : 0;
 }
 
 static int on_counted(void *ctx, unsigned vcpu, uint32_t number,
 		      const struct us_counted *c)
 {
-	return us_profile_add_call(ctx, vcpu, number, c);
+	struct us_profile *p = ctx;
+	if (p->file[p->file_now].left_out)
+		return 0;
+	p->file[p->file_now].counted = true;
+	return us_profile_add_call(p, vcpu, number, c);
 }
 
 static int on_end(void *ctx, enum us_record_end end, const char *words)
@@ -243,15 +249,22 @@ static int on_end(void *ctx, enum us_record_end end, const char *words)
 	char *copy = strdup(words ? words : "");
 	if (!copy)
 		return -ENOMEM;
-	free(p->end_words);
-	p->end_words = copy;
-	p->sum.end = end;
+	free(p->file[p->file_now].end_words);
+	p->file[p->file_now].end_words = copy;
+	p->recording[p->file_now].end_words = copy;
+	p->recording[p->file_now].end = end;
 	return 0;
 }
 
 static int on_early_fact(void *ctx, const char *key, const char *value)
 {
 	us_profile_phase_fact(ctx, key, value);
+	return us_profile_file_fact(ctx, key, value);
+}
+
+static int on_early_name(void *ctx, const struct us_named *n)
+{
+	us_profile_hash_name(ctx, n);
 	return 0;
 }
 
@@ -260,21 +273,17 @@ static int on_early_fact(void *ctx, const char *key, const char *value)
 static int read_modules(struct us_profile *p, const struct us_profile_source *s,
 			struct us_err *e)
 {
-	static const struct us_reader_ops ops = { .module = on_module,
-						  .fact = on_early_fact };
+	const struct us_reader_ops ops = { .module = on_module,
+					   .fact = on_early_fact,
+					   .named = p->n_file > 1 ? on_early_name
+								  : NULL };
 	struct us_reader_result r;
-	int rc = s->play(s->ctx, &ops, p, &r, e);
-	if (!rc && us_profile_cut_time(p))
-		rc = us_fail(e, -ENOMEM, "report: out of memory");
-	return rc;
+	return s->play(s->ctx, &ops, p, &r, e);
 }
 
-static int read_recording(struct us_profile *p, const struct us_profile_source *s,
-			  struct us_err *e)
+static int read_samples(struct us_profile *p, const struct us_profile_source *s,
+			struct us_err *e)
 {
-	int rc = read_modules(p, s, e);
-	if (rc)
-		return rc;
 	static const struct us_reader_ops ops = {
 		.fact = on_fact,
 		.stack = on_stack,
@@ -286,29 +295,58 @@ static int read_recording(struct us_profile *p, const struct us_profile_source *
 		.host_named = on_host_named,
 		.counted = on_counted,
 	};
-	rc = s->play(s->ctx, &ops, p, &p->sum.file, e);
+	int rc = s->play(s->ctx, &ops, p, &p->recording[p->file_now].file, e);
 	if (rc)
 		return rc;
 	rc = add_pending(p);
 	if (!rc)
 		rc = add_late(p);
-	if (!rc)
-		rc = us_slices_end(&p->running);
+	return rc ? us_fail(e, rc, "report: %s",
+			    rc == -E2BIG || rc == -EBADMSG
+				    ? "the recording has too many stacks"
+				    : "out of memory")
+		  : us_profile_end_file(p, e);
+}
+
+static int end_samples(struct us_profile *p, struct us_err *e)
+{
+	int rc = us_slices_end(&p->running);
 	if (!rc)
 		rc = us_slices_end(&p->idle);
 	if (rc)
 		return us_fail(e, rc, "report: %s",
-			       rc == -E2BIG || rc == -EBADMSG
-				       ? "the recording has too many stacks"
-				       : "out of memory");
+			       rc == -E2BIG ? "the recording has too many stacks"
+					    : "out of memory");
 	if (p->sum.first_ns > p->sum.last_ns)
 		p->sum.first_ns = p->sum.last_ns;
-	if (!p->sum.has_stats)
-		p->sum.stats.elapsed_ns = p->last_t;
-	p->sum.end_words = p->end_words ? p->end_words : "";
 	p->sum.slices = p->running.n;
 	p->sum.slice_ns = p->running.width_ns;
-	return 0;
+	return us_profile_join_files(p, e);
+}
+
+/* Which of them, where there are several. */
+static int of_file(struct us_profile *p, int rc, struct us_err *e)
+{
+	return rc && p->n_file > 1 ? us_wrap(e, "%s", p->file[p->file_now].name) : rc;
+}
+
+static int read_recordings(struct us_profile *p, const struct us_profile_source *s,
+			   size_t n, struct us_err *e)
+{
+	int rc = 0;
+	for (size_t i = 0; i < n && !rc; i++) {
+		p->file_now = i;
+		rc = of_file(p, read_modules(p, &s[i], e), e);
+	}
+	if (!rc)
+		rc = us_profile_find_layouts(p, e);
+	if (!rc && us_profile_cut_time(p))
+		rc = us_fail(e, -ENOMEM, "report: out of memory");
+	for (size_t i = 0; i < n && !rc; i++) {
+		us_profile_begin_file(p, i);
+		rc = of_file(p, read_samples(p, &s[i], e), e);
+	}
+	return rc ? rc : end_samples(p, e);
 }
 
 static int prepare(struct us_profile *p, struct us_naming *naming, struct us_err *e)
@@ -347,16 +385,19 @@ static int evaluate(struct us_profile *p, struct us_err *e)
 	if (!rc)
 		rc = us_profile_tell_apart(p, e);
 	if (!rc)
-		rc = us_profile_apply_focus(p, e);
+		rc = us_profile_apply_filters(p, e);
 	if (!rc)
 		rc = counted ? us_profile_count_calls(p, e) : us_profile_count(p, e);
 	if (!rc && !counted)
 		rc = us_profile_count_lines(p, e);
+	if (!rc && !counted)
+		us_profile_add_idle(p);
 	return rc;
 }
 
-int us_profile_make(const struct us_profile_source *s, const struct us_profile_opts *o,
-		    struct us_profile **ret, struct us_err *e)
+static int make_all(const struct us_profile_source *s, const char *const *name,
+		    size_t n, const struct us_profile_opts *o, struct us_profile **ret,
+		    struct us_err *e)
 {
 	struct us_err sink;
 	struct us_profile *p = calloc(1, sizeof(*p));
@@ -365,9 +406,11 @@ int us_profile_make(const struct us_profile_source *s, const struct us_profile_o
 	e = e ? e : &sink;
 	if (o)
 		p->opts = *o;
-	int rc = prepare(p, s->naming, e);
+	int rc = us_profile_begin_files(p, name, n, e);
 	if (!rc)
-		rc = read_recording(p, s, e);
+		rc = prepare(p, s[0].naming, e);
+	if (!rc)
+		rc = read_recordings(p, s, n, e);
 	if (!rc)
 		rc = us_profile_name_filters(p, e);
 	if (!rc)
@@ -380,6 +423,13 @@ int us_profile_make(const struct us_profile_source *s, const struct us_profile_o
 	p->opts = (struct us_profile_opts){ .part = p->opts.part };
 	*ret = p;
 	return 0;
+}
+
+int us_profile_make(const struct us_profile_source *s, const struct us_profile_opts *o,
+		    struct us_profile **ret, struct us_err *e)
+{
+	static const char *const unnamed = "";
+	return make_all(s, &unnamed, 1, o, ret, e);
 }
 
 /* A file, or a pipe that is kept in one to be read twice. */
@@ -414,14 +464,62 @@ static int play_file(void *ctx, const struct us_reader_ops *ops, void *ops_ctx,
 	return us_read(from, ops, ops_ctx, ret, e);
 }
 
+/* What reads each of them twice. */
+struct files {
+	struct twice *twice;
+	struct us_profile_source *source;
+	const char **name;
+	size_t n;
+};
+
+static void files_fini(struct files *f)
+{
+	for (size_t i = 0; f->twice && i < f->n; i++)
+		us_closep(&f->twice[i].copy);
+	free(f->twice);
+	free(f->source);
+	free(f->name);
+}
+
+static int files_init(struct files *f, const struct us_profile_input *in, size_t n,
+		      struct us_err *e)
+{
+	*f = (struct files){ calloc(n, sizeof(*f->twice)),
+			     calloc(n, sizeof(*f->source)), calloc(n, sizeof(*f->name)),
+			     0 };
+	if (!f->twice || !f->source || !f->name) {
+		us_fail(e, -ENOMEM, "report: out of memory");
+		return -ENOMEM;
+	}
+	for (; f->n < n; f->n++) {
+		struct twice *t = &f->twice[f->n];
+		*t = (struct twice){ .fd = in[f->n].fd,
+				     .copy = -1,
+				     .at = lseek(in[f->n].fd, 0, SEEK_CUR) };
+		f->source[f->n] = (struct us_profile_source){ .play = play_file,
+							      .ctx = t };
+		f->name[f->n] = in[f->n].name ? in[f->n].name : "";
+		int rc = t->at < 0 ? keep_pipe(t, e) : 0;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int us_profile_read_all(const struct us_profile_input *in, size_t n,
+			const struct us_profile_opts *o, struct us_profile **ret,
+			struct us_err *e)
+{
+	struct files f;
+	int rc = files_init(&f, in, n, e);
+	if (!rc)
+		rc = make_all(f.source, f.name, n, o, ret, e);
+	files_fini(&f);
+	return rc;
+}
+
 int us_profile_read(int fd, const struct us_profile_opts *o, struct us_profile **ret,
 		    struct us_err *e)
 {
-	struct twice t = { .fd = fd, .copy = -1, .at = lseek(fd, 0, SEEK_CUR) };
-	const struct us_profile_source s = { .play = play_file, .ctx = &t };
-	int rc = t.at < 0 ? keep_pipe(&t, e) : 0;
-	if (!rc)
-		rc = us_profile_make(&s, o, ret, e);
-	us_closep(&t.copy);
-	return rc;
+	return us_profile_read_all(&(struct us_profile_input){ "", fd }, 1, o, ret, e);
 }

@@ -147,7 +147,7 @@ static bool push_stack_of(struct builder *b, uint32_t key)
 	return true;
 }
 
-static bool push_stack(struct builder *b, uint32_t key, uint32_t first, uint16_t vcpu,
+static bool push_stack(struct builder *b, uint32_t key, uint32_t first, uint16_t lane,
 		       uint64_t weight)
 {
 	static const uint8_t state[US_N_KIND] = {
@@ -164,7 +164,9 @@ static bool push_stack(struct builder *b, uint32_t key, uint32_t first, uint16_t
 		.first = first,
 		.n = (uint32_t)b->path.n - first,
 		.weight = weight,
-		.vcpu = vcpu,
+		.lane = lane,
+		.vcpu = lane == US_STACK_NO_LANE ? US_STACK_NO_VCPU
+						 : p->lanes.v[lane].vcpu,
 		.state = state[key % US_N_KIND],
 		.user = p->trie.nodes.v[inner].flags & US_PC_USER,
 	};
@@ -173,7 +175,7 @@ static bool push_stack(struct builder *b, uint32_t key, uint32_t first, uint16_t
 
 static bool push_vcpus(struct builder *b, uint32_t key, uint32_t first)
 {
-	for (unsigned i = 0; i < b->p->by_vcpu.n_vcpu; i++) {
+	for (uint32_t i = 0; i < b->p->lanes.n; i++) {
 		uint32_t weight = us_profile_of_vcpu(b->p, key, i);
 		if (weight && !push_stack(b, key, first, (uint16_t)i, weight))
 			return false;
@@ -191,7 +193,7 @@ static bool add_sampled(struct builder *b)
 		bool ok = push_stack_of(b, key) &&
 			  (p->by_vcpu.n_row
 				   ? push_vcpus(b, key, first)
-				   : push_stack(b, key, first, US_STACK_NO_VCPU,
+				   : push_stack(b, key, first, US_STACK_NO_LANE,
 						p->keys.weight[key]));
 		if (!ok)
 			return false;
@@ -220,6 +222,7 @@ static bool add_counted(struct builder *b)
 			.weight = n->self,
 			.calls = n->calls,
 			.vcpu = US_STACK_NO_VCPU,
+			.lane = US_STACK_NO_LANE,
 			.state = US_VCPU_GUEST,
 		};
 	}

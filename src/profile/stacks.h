@@ -10,6 +10,7 @@
 
 #define US_STACK_NO_MODULE UINT32_MAX
 #define US_STACK_NO_VCPU   UINT16_MAX
+#define US_STACK_NO_LANE   UINT16_MAX
 
 /* Where a program counter was: the innermost, or a call. */
 struct us_profile_place {
@@ -29,6 +30,7 @@ struct us_profile_stack {
 	uint64_t weight;
 	uint64_t calls; /* of a profile that was counted, else 0 */
 	uint16_t vcpu;	/* US_STACK_NO_VCPU: of all */
+	uint16_t lane;	/* of us_profile_lanes(); US_STACK_NO_LANE: of all */
 	uint8_t state;	/* enum us_vcpu_state: GUEST, EXIT or READY */
 	bool user;	/* the vCPU was in ring 3 */
 };

@@ -2,12 +2,11 @@
 /* profile/tree.c: from the recording's stacks to the tree of functions. */
 #include "profile/profile_priv.h"
 
-#include "base/cleanup.h"
 #include "base/vec.h"
 
 #include <errno.h>
-#include <regex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int no_memory(struct us_err *e)
@@ -207,56 +206,4 @@ int us_profile_build_tree(struct us_profile *p, struct us_err *e)
 	bool ok = hang_all(p, &children);
 	us_pair_map_fini(&children);
 	return ok ? 0 : no_memory(e);
-}
-
-static bool matches(const regex_t *re, const struct us_profile_func *f)
-{
-	return regexec(re, f->base, 0, NULL, 0) == 0 ||
-	       regexec(re, f->name, 0, NULL, 0) == 0 ||
-	       regexec(re, f->raw, 0, NULL, 0) == 0;
-}
-
-static bool *match_funcs(const struct us_profile *p, const regex_t *re)
-{
-	bool *match = calloc(p->funcs.n + 1, sizeof(*match));
-	for (size_t i = 0; match && i < p->funcs.n; i++)
-		match[i] = matches(re, &p->funcs.v[i]);
-	return match;
-}
-
-static int focus(struct us_profile *p, const regex_t *re)
-{
-	_cleanup_free_ bool *func = match_funcs(p, re);
-	_cleanup_free_ bool *node = calloc(p->nodes.n, sizeof(*node));
-	if (!func || !node)
-		return -ENOMEM;
-	for (size_t i = 1; i < p->nodes.n; i++)
-		node[i] = node[p->nodes.v[i].parent] || func[p->nodes.v[i].func];
-	for (size_t i = 0; i < p->n_key; i++)
-		if (p->key_node[i] != US_PROFILE_NONE && !node[p->key_node[i]])
-			p->key_node[i] = US_PROFILE_NONE;
-	for (size_t i = 1; i < p->calls.n; i++)
-		if (!node[p->calls.v[i].node])
-			p->calls.v[i].node = US_PROFILE_NONE;
-	return 0;
-}
-
-int us_profile_apply_focus(struct us_profile *p, struct us_err *e)
-{
-	regex_t re;
-	char why[128];
-	if (!p->opts.focus)
-		return 0;
-	int rc = regcomp(&re, p->opts.focus, REG_EXTENDED | REG_NOSUB);
-	if (rc) {
-		regerror(rc, &re, why, sizeof(why));
-		us_fail(e, -EINVAL, "focus on '%s': no regular expression: %s",
-			p->opts.focus, why);
-		us_hint(e, "quote special characters with a backslash, e.g. --focus "
-			   "'operator\\+'");
-		return -EINVAL;
-	}
-	rc = focus(p, &re);
-	regfree(&re);
-	return rc ? no_memory(e) : 0;
 }

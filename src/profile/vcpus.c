@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile/vcpus.c: what each vCPU has of a key of the running samples.
+ * profile/vcpus.c: what each vCPU, or lane, has of a key of the running samples.
  *
  * A table with a row for each key: this is done for each sample of a recording, and a
  * hash table of keys and vCPUs takes three times as long.
@@ -56,26 +56,40 @@ static bool has_room(struct us_profile *p, unsigned vcpu)
 	       resize(p, n_vcpu, cap_row);
 }
 
-int us_profile_add_vcpu(struct us_profile *p, uint32_t key, unsigned vcpu,
+int us_profile_add_vcpu(struct us_profile *p, uint32_t key, uint32_t lane,
 			uint32_t weight)
 {
-	vcpu = vcpu < US_MAX_VCPUS ? vcpu : US_MAX_VCPUS - 1;
-	if (!has_key(p, key) || !has_room(p, vcpu))
+	if (lane == US_PROFILE_NONE || !has_key(p, key) || !has_room(p, lane))
 		return -ENOMEM;
 	uint32_t *row = &p->by_vcpu.row_of[key];
 	if (!*row)
 		*row = (uint32_t)++p->by_vcpu.n_row;
-	p->by_vcpu.weight[(*row - 1) * (size_t)p->by_vcpu.n_vcpu + vcpu] += weight;
+	p->by_vcpu.weight[(*row - 1) * (size_t)p->by_vcpu.n_vcpu + lane] += weight;
 	return 0;
 }
 
-uint32_t us_profile_of_vcpu(const struct us_profile *p, uint32_t key, unsigned vcpu)
+uint32_t us_profile_of_vcpu(const struct us_profile *p, uint32_t key, uint32_t lane)
 {
 	if (key >= p->by_vcpu.n_row_of || !p->by_vcpu.row_of[key] ||
-	    vcpu >= p->by_vcpu.n_vcpu)
+	    lane >= p->by_vcpu.n_vcpu)
 		return 0;
 	size_t row = p->by_vcpu.row_of[key] - 1;
-	return p->by_vcpu.weight[row * p->by_vcpu.n_vcpu + vcpu];
+	return p->by_vcpu.weight[row * p->by_vcpu.n_vcpu + lane];
+}
+
+void us_profile_add_idle(struct us_profile *p)
+{
+	size_t end = p->by_vcpu.n_row_of < p->n_key ? p->by_vcpu.n_row_of : p->n_key;
+	if (!p->sum.idle_told)
+		return;
+	for (size_t key = 0; key < end; key++) {
+		bool is_busy = key < p->running.n_open && p->keys.weight[key];
+		if (is_busy || !p->by_vcpu.row_of[key])
+			continue;
+		for (uint32_t lane = 0; lane < p->lanes.n; lane++)
+			p->lanes.v[lane].idle += us_profile_of_vcpu(p, (uint32_t)key,
+								    lane);
+	}
 }
 
 void us_profile_free_vcpus(struct us_profile *p)

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MAX_CUTS 1024 /* a recorder keeps 64 places */
+#define MAX_CUTS 4096 /* a recorder keeps 64 places */
 
 static int by_time(const void *a, const void *b)
 {
@@ -29,12 +29,17 @@ static int add_cut(struct us_profile *p, uint64_t t_ns)
 
 int us_profile_cut_time(struct us_profile *p)
 {
+	for (unsigned i = 1; i < p->n_layout; i++)
+		if (add_cut(p, us_profile_layout_time(p, i, 0)))
+			return -ENOMEM;
 	for (size_t i = 0; i < p->modules.n; i++) {
 		const struct us_module *m = &p->modules.v[i].m;
+		uint64_t from, until;
 		if (m->match == US_MATCH_NO)
 			continue;
 		p->has_spaces |= m->root != 0;
-		if (add_cut(p, m->from_ns) || add_cut(p, m->until_ns))
+		us_profile_module_times(p, &p->modules.v[i], &from, &until);
+		if (add_cut(p, from) || add_cut(p, until))
 			return -ENOMEM;
 	}
 	if (p->cuts.n)
@@ -79,7 +84,8 @@ static uint32_t twin_of(struct us_profile *p, uint32_t node, uint32_t number,
 
 uint32_t us_profile_stack_at(struct us_profile *p, uint32_t node, uint64_t t_ns)
 {
-	uint32_t epoch = epoch_of(p, t_ns);
+	unsigned layout = p->recording[p->file_now].layout;
+	uint32_t epoch = epoch_of(p, us_profile_layout_time(p, layout, t_ns));
 	unsigned phase = us_profile_phase_at(p, t_ns);
 	if (epoch && node)
 		node = twin_of(p, node, epoch, US_PROFILE_EPOCH);

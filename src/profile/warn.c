@@ -10,20 +10,22 @@
 
 #define FEW_SAMPLES 100
 
-static void warn_of_file(struct us_profile *p)
+static void warn_of_file(struct us_profile *p, const struct us_profile_recording *r)
 {
-	const struct us_profile_summary *s = &p->sum;
-	if (s->file.cut)
+	const char *which = p->n_file > 1 ? r->name : "the recording";
+	if (r->file.cut)
 		us_profile_warn(p,
-				"the recording is cut: what follows its first %" PRIu64
+				"%s is cut: what follows its first %" PRIu64
 				" bytes is missing or damaged",
-				s->file.bytes);
-	else if (!s->file.ended)
-		us_profile_warn(p, "the recording has no end: uniscope was killed, or "
-				   "is still recording");
+				which, r->file.bytes);
+	else if (!r->file.ended)
+		us_profile_warn(p,
+				"%s has no end: uniscope was killed, or is still "
+				"recording",
+				which);
 	/* A boot is ended by who times it. */
-	if (s->file.ended && s->end != US_RECORD_DONE && *s->end_words && !p->n_phase)
-		us_profile_warn(p, "the recording ended early: %s", s->end_words);
+	if (r->file.ended && r->end != US_RECORD_DONE && *r->end_words && !p->n_phase)
+		us_profile_warn(p, "%s ended early: %s", which, r->end_words);
 }
 
 /* The outermost function of a cut stack; NULL: there is none. */
@@ -186,7 +188,8 @@ void us_profile_warn_of_quality(struct us_profile *p)
 	if (p->opts.host && p->host_trie.nodes.n < 2)
 		us_profile_warn(p, "the recording has no stacks of the host: they are "
 				   "taken with record --host, by the backend bpf");
-	warn_of_file(p);
+	for (size_t i = 0; i < p->n_file; i++)
+		warn_of_file(p, &p->recording[i]);
 	if (us_profile_is_counted(p))
 		return;
 	warn_of_loss(p);
@@ -194,7 +197,10 @@ void us_profile_warn_of_quality(struct us_profile *p)
 	if (!s->running && s->other_part && !s->unfocused)
 		us_profile_warn(p, "no sample is of the part that is asked for");
 	else if (!s->running && s->unfocused)
-		us_profile_warn(p, "no stack has a function that the focus matches");
+		us_profile_warn(p, p->sum.focus_only
+					   ? "no stack has a function that the focus "
+					     "matches"
+					   : "no sample is left by the filters");
 	else if (!s->running && s->idle)
 		us_profile_warn(p, "the guest was idle in every sample");
 	else if (!s->running)

@@ -2,6 +2,7 @@
 /* json.c: everything that is known of a profile, for programs (docs/report-json.md). */
 #include "report/report.h"
 #include "profile/time_split.h"
+#include "report/groups.h"
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -194,6 +195,27 @@ static void modules(struct us_json *j, const struct us_profile *p)
 	us_json_end(j);
 }
 
+/* If there are several. */
+static void recordings(struct us_json *j, const struct us_profile *p)
+{
+	size_t n;
+	const struct us_profile_recording *r = us_profile_recordings(p, &n);
+	if (n < 2)
+		return;
+	us_json_array(j, "recordings");
+	for (size_t i = 0; i < n; i++) {
+		row_begin(j);
+		us_json_str(j, "name", r[i].name);
+		us_json_str(j, "guest", r[i].guest);
+		us_json_u64(j, "running", r[i].running);
+		us_json_u64(j, "idle", r[i].idle);
+		us_json_str(j, "end", end_name(r[i].end));
+		us_json_bool(j, "cut", r[i].file.cut);
+		row_end(j);
+	}
+	us_json_end(j);
+}
+
 static void function(struct us_json *j, const struct us_profile *p,
 		     const struct us_profile_func *f, uint32_t id)
 {
@@ -289,7 +311,9 @@ static int write_json(const struct us_profile *p, const struct us_report_opts *o
 	summary(&j, p);
 	time_split(&j, p);
 	modules(&j, p);
-	if (functions(&j, p, o))
+	recordings(&j, p);
+	if (functions(&j, p, o) ||
+	    (o->group_by && us_report_groups_json(p, o->group_by, &j)))
 		return us_fail(e, -ENOMEM, "report: out of memory");
 	tree(&j, p);
 	lines(&j, p);
@@ -301,5 +325,6 @@ const struct us_format us_format_json = {
 	.name = "json",
 	.suffix = ".json",
 	.summary = "everything, for programs",
+	.groups = true,
 	.write = write_json,
 };

@@ -120,20 +120,6 @@ static void put_value_type(struct pprof *x, uint32_t field, const char *type,
 	put_inner(x, field);
 }
 
-/* What one sample stands for, in ns; 0: it was not sampled, or is not known. */
-static uint64_t period_of(const struct us_profile *p)
-{
-	const struct us_profile_summary *s = us_profile_summary(p);
-	const struct us_record_stats *r = &s->stats;
-	uint64_t looks = r->running + r->idle + r->off;
-	const char *vcpus = us_profile_fact(p, "vcpus");
-	unsigned long n = vcpus ? strtoul(vcpus, NULL, 10) : 0;
-	n = n && n <= US_MAX_VCPUS ? n : 1;
-	if (us_profile_is_counted(p) || !s->has_stats || !looks)
-		return 0;
-	return r->elapsed_ns / looks * n;
-}
-
 static void put_types(struct pprof *x, uint64_t period)
 {
 	if (us_profile_is_counted(x->p)) {
@@ -257,11 +243,18 @@ static void put_locations(struct pprof *x, const struct us_profile_stacks *all)
  * take a number of 0 for none. */
 struct labels {
 	uint64_t vcpu, state, kind, guest; /* keys */
-	uint64_t vcpus[US_MAX_VCPUS], states[US_N_VCPU_STATE], kinds[2], title;
+	uint64_t vcpus[US_MAX_VCPUS], states[US_N_VCPU_STATE], kinds[2];
+	uint64_t title[US_PROFILE_MAX_RECORDINGS]; /* of each recording */
 };
+
+static const char *title_of(const struct us_profile_recording *r)
+{
+	return r->guest ? r->guest : "a guest";
+}
 
 static struct labels put_labels(struct pprof *x)
 {
+	size_t n;
 	struct labels l = { 0 };
 	uint64_t seen = us_profile_summary(x->p)->vcpu_mask;
 	char number[8];
@@ -279,7 +272,15 @@ static struct labels put_labels(struct pprof *x)
 	l.states[US_VCPU_READY] = put_string(x, "ready");
 	l.kinds[false] = put_string(x, "kernel");
 	l.kinds[true] = put_string(x, "user");
-	l.title = put_string(x, us_report_title(x->p));
+	const struct us_profile_recording *rec = us_profile_recordings(x->p, &n);
+	l.title[0] = put_string(x, n > 1 ? title_of(&rec[0]) : us_report_title(x->p));
+	for (size_t i = 1; i < n; i++) {
+		size_t same = 0;
+		while (same < i && strcmp(title_of(&rec[same]), title_of(&rec[i])) != 0)
+			same++;
+		l.title[i] = same < i ? l.title[same]
+				      : put_string(x, title_of(&rec[i]));
+	}
 	return l;
 }
 
@@ -308,6 +309,8 @@ static void put_samples(struct pprof *x, const struct us_profile_stacks *all,
 			const struct labels *l, uint64_t period)
 {
 	bool counted = us_profile_is_counted(x->p);
+	size_t n_lane;
+	const struct us_profile_lane *lane = us_profile_lanes(x->p, &n_lane);
 	for (size_t i = 0; i < all->n_stack; i++) {
 		const struct us_profile_stack *s = &all->stack[i];
 		us_protobuf_clear(&x->inner);
@@ -315,7 +318,8 @@ static void put_samples(struct pprof *x, const struct us_profile_stacks *all,
 			us_protobuf_u64(&x->inner, SAMPLE_LOCATION_ID,
 					all->path[s->first + k] + 1ULL);
 		add_values(x, s, period);
-		add_label(x, l->guest, l->title);
+		add_label(x, l->guest,
+			  l->title[s->lane < n_lane ? lane[s->lane].recording : 0]);
 		if (s->vcpu < US_MAX_VCPUS)
 			add_label(x, l->vcpu, l->vcpus[s->vcpu]);
 		if (!counted) {
@@ -328,7 +332,7 @@ static void put_samples(struct pprof *x, const struct us_profile_stacks *all,
 
 static void put_profile(struct pprof *x, const struct us_profile_stacks *all)
 {
-	uint64_t period = period_of(x->p);
+	uint64_t period = us_profile_period_ns(x->p);
 	put_string(x, ""); /* number 0 */
 	put_types(x, period);
 	put_time(x);

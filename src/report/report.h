@@ -28,6 +28,7 @@ struct us_report_opts {
 	bool colour;	 /* the output is a terminal that knows colours */
 	unsigned width;	 /* columns of tables for people; 0: US_REPORT_COLUMNS */
 	bool full_paths; /* of sources, however wide; else without what all share */
+	enum us_profile_by group_by; /* of the text and json formats */
 	/* Of the tree: */
 	bool bottom_up;	      /* callers below their callees */
 	const char *around;   /* a function: its callers and callees; NULL: all */
@@ -42,6 +43,7 @@ struct us_format {
 	const char *summary; /* one line for --help */
 	bool by_vcpu;	     /* wants a profile that was read with by_vcpu */
 	bool binary;	     /* nothing for a terminal */
+	bool groups;	     /* knows us_report_opts.group_by */
 	/* Errors of the stream may be left in it. */
 	int (*write)(const struct us_profile *p, const struct us_report_opts *o,
 		     FILE *out, struct us_err *e);

@@ -31,9 +31,9 @@ static void write_frames(struct us_json *j, const struct us_profile *p)
 	us_json_end(j);
 }
 
-static bool is_of(const struct us_profile_stack *s, uint16_t vcpu)
+static bool is_of(const struct us_profile_stack *s, uint16_t lane)
 {
-	return s->weight && (vcpu == US_STACK_NO_VCPU || s->vcpu == vcpu);
+	return s->weight && (lane == US_STACK_NO_LANE || s->lane == lane);
 }
 
 /* Outermost first. */
@@ -49,25 +49,25 @@ static void write_stack(struct us_json *j, const struct us_profile_stacks *all,
 	us_json_end(j);
 }
 
-static void write_profile(struct us_json *j, const struct us_profile_stacks *all,
-			  uint16_t vcpu)
+static void write_profile(struct us_json *j, const struct us_profile *p,
+			  const struct us_profile_stacks *all, uint16_t lane)
 {
-	char name[64] = "all vCPUs";
+	char name[256] = "all vCPUs";
 	uint64_t sum = 0;
-	if (vcpu != US_STACK_NO_VCPU)
-		snprintf(name, sizeof(name), "vCPU %u", vcpu);
+	if (lane != US_STACK_NO_LANE)
+		us_profile_lane_name(p, lane, name, sizeof(name));
 	us_json_object(j, NULL);
 	us_json_str(j, "type", "sampled");
 	us_json_str(j, "name", name);
 	us_json_str(j, "unit", "none");
 	us_json_array(j, "samples");
 	for (size_t i = 0; i < all->n_stack; i++)
-		if (is_of(&all->stack[i], vcpu))
+		if (is_of(&all->stack[i], lane))
 			write_stack(j, all, &all->stack[i]);
 	us_json_end(j);
 	us_json_array(j, "weights");
 	for (size_t i = 0; i < all->n_stack; i++) {
-		if (!is_of(&all->stack[i], vcpu))
+		if (!is_of(&all->stack[i], lane))
 			continue;
 		us_json_u64(j, NULL, all->stack[i].weight);
 		sum += all->stack[i].weight;
@@ -78,21 +78,41 @@ static void write_profile(struct us_json *j, const struct us_profile_stacks *all
 	us_json_end(j);
 }
 
-/* One by one, if there are several. */
-static void write_vcpus(struct us_json *j, const struct us_profile_stacks *all)
+/* In the order of recordings and their vCPUs. */
+static uint16_t lane_at(const struct us_profile *p, unsigned turn)
 {
-	bool seen[US_MAX_VCPUS] = { 0 };
+	size_t n;
+	const struct us_profile_lane *v = us_profile_lanes(p, &n);
+	for (uint16_t i = 0; i < n; i++) {
+		unsigned before = 0;
+		for (size_t k = 0; k < n; k++)
+			before += v[k].recording < v[i].recording ||
+				  (v[k].recording == v[i].recording &&
+				   v[k].vcpu < v[i].vcpu);
+		if (before == turn)
+			return i;
+	}
+	return US_STACK_NO_LANE;
+}
+
+/* One by one, if there are several. */
+static void write_vcpus(struct us_json *j, const struct us_profile *p,
+			const struct us_profile_stacks *all)
+{
+	bool seen[256] = { 0 };
 	unsigned n = 0;
 	for (size_t i = 0; i < all->n_stack; i++) {
-		uint16_t vcpu = all->stack[i].vcpu;
-		if (vcpu < US_MAX_VCPUS && !seen[vcpu]) {
-			seen[vcpu] = true;
+		uint16_t lane = all->stack[i].lane;
+		if (lane < 256 && !seen[lane]) {
+			seen[lane] = true;
 			n++;
 		}
 	}
-	for (uint16_t vcpu = 0; n > 1 && vcpu < US_MAX_VCPUS; vcpu++)
-		if (seen[vcpu])
-			write_profile(j, all, vcpu);
+	for (unsigned turn = 0; n > 1 && turn < 256; turn++) {
+		uint16_t lane = lane_at(p, turn);
+		if (lane < 256 && seen[lane])
+			write_profile(j, p, all, lane);
+	}
 }
 
 static int write_speedscope(const struct us_profile *p, const struct us_report_opts *o,
@@ -113,8 +133,8 @@ static int write_speedscope(const struct us_profile *p, const struct us_report_o
 	us_json_u64(&j, "activeProfileIndex", 0);
 	write_frames(&j, p);
 	us_json_array(&j, "profiles");
-	write_profile(&j, &all, US_STACK_NO_VCPU);
-	write_vcpus(&j, &all);
+	write_profile(&j, p, &all, US_STACK_NO_LANE);
+	write_vcpus(&j, p, &all);
 	us_json_end(&j);
 	us_json_end(&j);
 	fputc('\n', out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* text.c: the table of functions, for people. */
 #include "report/columns.h"
+#include "report/groups.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -161,18 +162,23 @@ static int write_text(const struct us_profile *p, const struct us_report_opts *o
 			   .row = row,
 			   .n = o->limit && o->limit < n ? o->limit : n,
 			   .out = out };
+	int rc = 0;
 	fit_columns(&t);
 	print_header(&t);
-	if (n)
+	if (n && o->group_by)
+		rc = us_report_groups_text(p, o, out, e);
+	else if (n)
 		print_table(&t);
-	print_rest(&t, n);
+	if (!o->group_by)
+		print_rest(&t, n);
 	print_summary(&t);
-	return 0;
+	return rc;
 }
 
 const struct us_format us_format_text = {
 	.name = "text",
 	.suffix = ".txt",
 	.summary = "table of functions with shares and their intervals",
+	.groups = true,
 	.write = write_text,
 };

@@ -116,6 +116,22 @@ static void how(const struct us_profile *p, char *dst, size_t size)
 	us_append(dst, size, ", %.1f s", (double)s->elapsed_ns / 1e9);
 }
 
+/* If it is not one. */
+static void recordings(const struct us_profile *p, char *dst, size_t size)
+{
+	size_t n, shown = 0;
+	const struct us_profile_recording *r = us_profile_recordings(p, &n);
+	dst[0] = '\0';
+	if (n < 2)
+		return;
+	snprintf(dst, size, "%zu recordings as one: ", n);
+	for (; shown < n && strlen(dst) < 300; shown++)
+		us_append(dst, size, "%s%.100s (%" PRIu64 " samples that ran)",
+			  shown ? ", " : "", r[shown].name, r[shown].running);
+	if (shown < n)
+		us_append(dst, size, " and %zu more", n - shown);
+}
+
 static void filters(const struct us_profile *p, char *dst, size_t size)
 {
 	snprintf(dst, size, "%s", us_profile_filters(p));
@@ -156,7 +172,9 @@ static void running(const struct us_profile *p, char *dst, size_t size)
 	snprintf(dst, size, "shares below are of the %" PRIu64 " %s%s", s->running,
 		 us_profile_unit(p), us_profile_is_calls_only(p) ? "" : " that ran");
 	if (s->unfocused)
-		us_append(dst, size, " and match the focus");
+		us_append(dst, size,
+			  s->focus_only ? " and match the focus"
+					: " and pass the filters");
 	if (s->unfocused || s->other_part)
 		us_append(dst, size, " (%.1f %% of %" PRIu64 ")",
 			  percent(s->running, all), all);
@@ -245,7 +263,8 @@ bool us_report_header_line(const struct us_profile *p, unsigned i, char *dst,
 			   size_t size)
 {
 	static void (*const lines[])(const struct us_profile *, char *, size_t) = {
-		what, how, guest_tables, filters, states, time_line, running,
+		what,	 how,	 recordings, guest_tables,
+		filters, states, time_line,  running,
 	};
 	for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
 		lines[k](p, dst, size);

@@ -158,7 +158,12 @@ class Usage(Cli):
         self.fails(2, "-o names a folder", "record", "--all", "-o", "x.html")
         self.fails(2, "-o names a folder", "record", "--all", "-o", "-")
         self.fails(2, "which function", "annotate")
-        self.fails(2, "one recording and one function", "annotate", "a", "b", "c")
+        self.fails(2, r"--ignore \(", "report", "--ignore", "(")
+        self.fails(2, "must be KEY=REGEX", "report", "--filter", "exit")
+        self.fails(2, "did you mean state[?]", "report", "--filter", "stat=exit")
+        self.fails(2, "vCPUs", "report", "--filter", "vcpu=one")
+        self.fails(2, "keys are: guest, recording", "report", "--group-by", "colour")
+        self.fails(2, "text and json", "report", "--group-by", "vcpu", "-f", "folded", "/dev/null")
         self.fails(2, "must be OLD=NEW", "annotate", "--source-prefix", "x", "f")
         self.fails(2, "must be auto", "annotate", "--color", "red", "f")
         self.fails(1, "none", "annotate", self.path("none"), "f")
@@ -316,6 +321,43 @@ class Recording(Cli):
                      ["--sort", "name"], ["--focus", "0x"], ["--limit", "1"]):
             done = run("report", *args, data)
             self.assertEqual(done.returncode, 0, (args, done.stderr))
+
+
+class Several(Cli):
+    """Several recordings as one."""
+
+    def setUp(self):
+        super().setUp()
+        self.files = [self.path(name) for name in ("a.data", "b.data")]
+        made = self.fake()
+        for file in self.files:
+            shutil.copy(made, file)
+
+    def test_merged(self):
+        one, both = (json.loads(run("report", "--json", *files).stdout)
+                     for files in (self.files[:1], self.files))
+        self.assertEqual(2 * one["summary"]["running"], both["summary"]["running"])
+        self.assertEqual([r["name"] for r in both["recordings"]], self.files)
+        self.assertEqual([(f["name"], 2 * f["self"]) for f in one["functions"]],
+                         [(f["name"], f["self"]) for f in both["functions"]])
+
+    def test_groups(self):
+        for key in ("guest", "recording", "vcpu", "state", "image", "file"):
+            report = json.loads(run("report", "--json", "--group-by", key, *self.files).stdout)
+            self.assertEqual(sum(g["samples"] for g in report["groups"]),
+                             report["summary"]["running"])
+            text = run("report", "--group-by", key, *self.files)
+            self.assertEqual(text.returncode, 0, text.stderr)
+            self.assertIn(report["groups"][0]["name"][:20], text.stdout)
+
+    def test_bad_ones(self):
+        self.fails(1, "are the same recording", "report", self.files[0], self.files[0])
+        self.fails(1, "open .*none: No such file", "report", self.files[0], self.path("none"))
+        with open(self.path("bad"), "w") as f:
+            f.write("this is no recording")
+        done = self.fails(1, "bad: ", "report", *self.files, self.path("bad"))
+        self.assertEqual(done.stdout, "")
+        self.fails(1, "bad: ", "annotate", self.path("bad"), *self.files, "main")
 
 
 class Targets(Cli):

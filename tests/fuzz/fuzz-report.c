@@ -5,6 +5,7 @@
  * The chunks' sums are set right first, or nothing behind them would be reached.
  * Images are not opened: paths are made to lead nowhere.
  */
+#include "profile/groups.h"
 #include "profile/stacks.h"
 #include "report/report.h"
 #include "store/crc32c.h"
@@ -77,6 +78,44 @@ static void check_stacks(const struct us_profile *p)
 	us_profile_stacks_fini(&s);
 }
 
+/* Each sample is in one group. */
+static void check_groups(const struct us_profile *p)
+{
+	struct us_profile_groups g;
+	for (int by = US_BY_GUEST; by < US_BY_FUNCTION; by++) {
+		uint64_t weight = 0;
+		must(us_profile_groups(p, (enum us_profile_by)by, &g) == 0);
+		for (size_t i = 0; i < g.n; i++)
+			weight += g.v[i].weight;
+		must(weight == us_profile_summary(p)->running ||
+		     us_profile_is_calls_only(p));
+		us_profile_groups_fini(&g);
+	}
+}
+
+/* The same once more beside itself: all counts twice, or it cannot be. */
+static void read_twice(int fd, const struct us_profile *one)
+{
+	struct us_profile *p = NULL;
+	struct us_err e;
+	int again = dup(fd), copy = memfd_create("fuzz-report-2", MFD_CLOEXEC);
+	uint8_t part[4096];
+	ssize_t n;
+	for (off_t at = 0; (n = pread(fd, part, sizeof(part), at)) > 0; at += n)
+		must(write(copy, part, (size_t)n) == n);
+	lseek(again, 0, SEEK_SET);
+	lseek(copy, 0, SEEK_SET);
+	struct us_profile_input in[] = { { "a", again }, { "b", copy } };
+	if (us_profile_read_all(in, 2, NULL, &p, &e) == 0) {
+		check(p);
+		must(us_profile_summary(p)->running ==
+		     2 * us_profile_summary(one)->running);
+	}
+	us_profile_free(p);
+	close(again);
+	close(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
@@ -103,6 +142,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (us_profile_read(fd, &o, &p, &e) == 0) {
 		check(p);
 		check_stacks(p);
+		check_groups(p);
+		if (!o.focus && !o.host && o.part == US_PART_ALL)
+			read_twice(fd, p);
 		for (size_t i = 0; us_formats[i]; i++)
 			must(us_report(p, us_formats[i], NULL, null, &e) == 0);
 	}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* groups.c: see groups.h. */
+#include "report/groups.h"
+
+#include "base/text.h"
+#include "profile/groups.h"
+#include "report/columns.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#define NUMBERS	     44 /* columns of the numbers, as in text.c */
+#define DEFAULT_ROWS 10
+#define BOLD	     "\033[1m"
+#define RESET	     "\033[0m"
+
+struct tables {
+	const struct us_profile *p;
+	const struct us_report_opts *o;
+	const struct us_profile_func *func;
+	struct us_two_columns columns;
+	FILE *out;
+};
+
+static double percent(const struct tables *t, uint64_t weight)
+{
+	uint64_t all = us_profile_summary(t->p)->running;
+	return all ? 100.0 * (double)weight / (double)all : 0;
+}
+
+static size_t shown(const struct tables *t, const struct us_profile_group *g)
+{
+	size_t most = t->o->limit ? t->o->limit : DEFAULT_ROWS, n = 0;
+	while (n < most && n < g->n && (g->row[n].self || us_report_by_total(t->o)))
+		n++;
+	return n;
+}
+
+static void cells(const struct tables *t, uint32_t func, char name[static US_CELL_SIZE],
+		  char place[static US_CELL_SIZE])
+{
+	us_report_name_cell(&t->func[func], name);
+	us_report_place_cell(&t->func[func], t->o, place);
+}
+
+static void print_group(const struct tables *t, const struct us_profile_group *g)
+{
+	char name[US_CELL_SIZE], place[US_CELL_SIZE], interval[32];
+	bool counted = us_profile_is_counted(t->p);
+	size_t n = shown(t, g);
+	uint64_t rest = 0;
+	us_printable(name, sizeof(name), g->name);
+	snprintf(interval, sizeof(interval), "%.1f-%.1f", 100 * g->low, 100 * g->high);
+	fprintf(t->out, "\n%s%7.1f %8s %10" PRIu64 "  %12s   %s%s",
+		t->o->colour ? BOLD : "", percent(t, g->weight), "", g->weight,
+		counted ? "" : interval, name, t->o->colour ? RESET : "");
+	if (g->idle)
+		fprintf(t->out, ", and %" PRIu64 " idle", g->idle);
+	fputc('\n', t->out);
+	for (size_t i = 0; i < n; i++) {
+		const struct us_profile_group_row *r = &g->row[i];
+		fprintf(t->out, "%7.1f %8.1f %10" PRIu64 "  %12s   ",
+			percent(t, r->self), percent(t, r->total), r->self, "");
+		cells(t, r->func, name, place);
+		us_two_columns_print(&t->columns, t->o, name, place, t->out);
+		fputc('\n', t->out);
+	}
+	for (size_t i = n; i < g->n; i++)
+		rest += g->row[i].self;
+	if (n < g->n)
+		fprintf(t->out, "%7.1f %8s %10" PRIu64 "  %12s   %zu more functions\n",
+			percent(t, rest), "", rest, "", g->n - n);
+}
+
+static void measure(struct tables *t, const struct us_profile_groups *all)
+{
+	char name[US_CELL_SIZE], place[US_CELL_SIZE];
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t k = 0; k < shown(t, &all->v[i]); k++) {
+			cells(t, all->v[i].row[k].func, name, place);
+			us_two_columns_measure(&t->columns, name, place);
+		}
+	if (t->columns.widest_place)
+		us_two_columns_measure(&t->columns, "function", "file:line");
+	us_two_columns_fit(&t->columns, t->o, NUMBERS);
+}
+
+int us_report_groups_text(const struct us_profile *p, const struct us_report_opts *o,
+			  FILE *out, struct us_err *e)
+{
+	struct us_profile_groups all;
+	size_t n;
+	struct tables t = { p, o, us_profile_funcs(p, &n), { 0 }, out };
+	char name[US_CELL_SIZE] = "function", place[US_CELL_SIZE] = "file:line";
+	if (us_profile_groups(p, o->group_by, &all))
+		return us_fail(e, -ENOMEM, "report: out of memory for the groups");
+	measure(&t, &all);
+	fprintf(out, "\n%s%7s %8s %10s  %12s   ", o->colour ? BOLD : "", "self %",
+		"total %", us_profile_unit(p), us_profile_is_counted(p) ? "" : "95 %");
+	us_two_columns_print(&t.columns, o, name, place, out);
+	fprintf(out, "%s\n", o->colour ? RESET : "");
+	for (size_t i = 0; i < all.n; i++)
+		print_group(&t, &all.v[i]);
+	us_profile_groups_fini(&all);
+	return 0;
+}
+
+static void group_json(struct us_json *j, const struct us_profile_group *g)
+{
+	us_json_object(j, NULL);
+	us_json_str(j, "name", g->name);
+	us_json_u64(j, "samples", g->weight);
+	us_json_array(j, "interval");
+	us_json_double(j, NULL, g->low, 6);
+	us_json_double(j, NULL, g->high, 6);
+	us_json_end(j);
+	if (g->has_idle)
+		us_json_u64(j, "idle", g->idle);
+	us_json_array(j, "functions");
+	for (size_t i = 0; i < g->n; i++) {
+		us_json_object(j, NULL);
+		j->pretty = false;
+		us_json_u64(j, "function", g->row[i].func);
+		us_json_u64(j, "self", g->row[i].self);
+		us_json_u64(j, "total", g->row[i].total);
+		us_json_end(j);
+		j->pretty = true;
+	}
+	us_json_end(j);
+	us_json_end(j);
+}
+
+int us_report_groups_json(const struct us_profile *p, enum us_profile_by by,
+			  struct us_json *j)
+{
+	struct us_profile_groups all;
+	if (us_profile_groups(p, by, &all))
+		return -ENOMEM;
+	us_json_str(j, "group_by", us_profile_by_name(by));
+	us_json_array(j, "groups");
+	for (size_t i = 0; i < all.n; i++)
+		group_json(j, &all.v[i]);
+	us_json_end(j);
+	us_profile_groups_fini(&all);
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* groups.h: a table of functions for each group, of the text and json formats. */
+#ifndef US_REPORT_GROUPS_H
+#define US_REPORT_GROUPS_H
+
+#include "base/json.h"
+#include "report/report.h"
+
+/* By o->group_by: each group with its sum and its functions, ten if o->limit is 0. */
+US_MUST_CHECK int us_report_groups_text(const struct us_profile *p,
+					const struct us_report_opts *o, FILE *out,
+					struct us_err *e);
+/* Members "group_by" and "groups" of the open object.  0 or -ENOMEM. */
+US_MUST_CHECK int us_report_groups_json(const struct us_profile *p,
+					enum us_profile_by by, struct us_json *j);
+
+#endif

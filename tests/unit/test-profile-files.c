@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Several recordings as one profile: what adds up, what is named by whose images, what
+ * is refused. */
+#include "unit.h"
+
+#include "base/clock.h"
+#include "profile/groups.h"
+#include "profile/stacks.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MS US_NS_PER_MS
+
+/* A recording of a guest, of samples at pc and in an exit from there. */
+struct given {
+	const char *guest, *arch, *name; /* name: of the function at pc, of 64 bytes */
+	us_gva pc;
+	unsigned samples, exits, idle;
+	bool counted, phases;
+};
+
+static const struct given *now; /* whose function the writer asks for */
+
+static bool name_at(void *ctx, us_gva pc, struct us_named *ret)
+{
+	bool *told = ctx;
+	if (*told || pc < now->pc || pc >= now->pc + 64)
+		return false;
+	*ret = (struct us_named){ now->pc, 64, now->name, "linux" };
+	return *told = true;
+}
+
+static void write_samples(struct us_writer *w, const struct given *g)
+{
+	struct us_err e;
+	for (unsigned i = 0; i < g->samples + g->exits + g->idle; i++) {
+		bool idle = i >= g->samples + g->exits;
+		struct us_sample s = { .t_ns = i * MS,
+				       .weight = 1,
+				       .vcpu = i & 1,
+				       .end = idle ? US_END_NONE : US_END_ROOT,
+				       .state = i < g->samples ? US_VCPU_GUEST
+						: idle	       ? US_VCPU_HALTED
+							       : US_VCPU_EXIT };
+		assert_int_equal(us_writer_sample(w, &s, &g->pc, NULL, !idle, &e), 0);
+	}
+}
+
+static int make(const struct given *g)
+{
+	struct us_err e;
+	struct us_writer *w;
+	bool told = false;
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(us_writer_open(fd, &w, &e), 0);
+	now = g;
+	if (g->guest)
+		assert_int_equal(us_writer_fact(w, "guest", g->guest, &e), 0);
+	if (g->arch)
+		assert_int_equal(us_writer_fact(w, "arch", g->arch, &e), 0);
+	if (g->phases)
+		assert_int_equal(us_writer_fact(w, "phase:1", "0 1000 kernel", &e), 0);
+	if (g->name)
+		us_writer_name_by(w, &(struct us_namer){ name_at, &told });
+	if (g->counted) {
+		struct us_counted c = { .address = 0x1000, .calls = 1, .self = 9 };
+		assert_int_equal(us_writer_counted(w, 0, 1, &c, 1, &e), 0);
+	} else {
+		write_samples(w, g);
+	}
+	struct us_record_stats s = { .elapsed_ns = 100 * MS,
+				     .vcpu_ns = 200 * MS,
+				     .due = g->samples + g->exits + g->idle,
+				     .running = g->samples + g->exits,
+				     .idle = g->idle };
+	assert_int_equal(us_writer_end(w, &s, US_RECORD_DONE, "", &e), 0);
+	us_writer_close(w);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+static int read_them(const struct given *g, size_t n, const struct us_profile_opts *o,
+		     struct us_profile **ret, struct us_err *e)
+{
+	static const char *const names[] = { "one.data", "two.data", "three.data" };
+	struct us_profile_input in[3];
+	for (size_t i = 0; i < n; i++)
+		in[i] = (struct us_profile_input){ names[i], make(&g[i]) };
+	int rc = us_profile_read_all(in, n, o, ret, e);
+	for (size_t i = 0; i < n; i++)
+		close(in[i].fd);
+	return rc;
+}
+
+static struct us_profile *profile_of(const struct given *g, size_t n,
+				     const struct us_profile_opts *o)
+{
+	struct us_profile *p = NULL;
+	struct us_err e = { 0 };
+	if (read_them(g, n, o, &p, &e))
+		fail_msg("%s", e.msg);
+	return p;
+}
+
+static const struct us_profile_func none;
+
+static const struct us_profile_func *func_named(const struct us_profile *p,
+						const char *name)
+{
+	size_t n;
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(f[i].name, name))
+			return &f[i];
+	return &none;
+}
+
+static const struct given two[] = {
+	{ "web", "x86_64", "serve", 0x1000, 40, 10, 5, false, false },
+	/* The same address is another function there. */
+	{ "db", "x86_64", "query", 0x1010, 20, 0, 30, false, false },
+};
+
+static void each_is_named_by_its_own(void **state)
+{
+	(void)state;
+	struct us_profile *p = profile_of(two, 2, NULL);
+	const struct us_profile_summary *s = us_profile_summary(p);
+	assert_int_equal(s->running, 70);
+	assert_int_equal(s->idle, 35);
+	assert_int_equal(s->stats.due, 105);
+	assert_int_equal(s->stats.elapsed_ns, 200 * MS);
+	assert_int_equal(func_named(p, "serve")->self, 40);
+	assert_int_equal(func_named(p, "serve")->total, 50);
+	assert_int_equal(func_named(p, "query")->self, 20);
+	assert_string_equal(us_profile_fact(p, "guest"), "web, db");
+	assert_false(us_profile_one_layout(p));
+	/* They follow one another. */
+	assert_true(s->last_ns > 100 * MS);
+	us_profile_free(p);
+}
+
+static void the_same_guest_adds_up(void **state)
+{
+	(void)state;
+	const struct given again[] = { two[0], two[0], two[0] };
+	struct us_profile *p = profile_of(again, 3, NULL);
+	size_t n;
+	assert_true(us_profile_one_layout(p));
+	assert_int_equal(func_named(p, "serve")->total, 150);
+	assert_string_equal(us_profile_fact(p, "guest"), "web");
+	const struct us_profile_recording *r = us_profile_recordings(p, &n);
+	assert_int_equal(n, 3);
+	assert_int_equal(r[2].running, 50);
+	assert_string_equal(r[2].name, "three.data");
+	us_profile_free(p);
+}
+
+static const struct us_profile_group no_group;
+
+static const struct us_profile_group *group_named(const struct us_profile_groups *g,
+						  const char *name)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (!strcmp(g->v[i].name, name))
+			return &g->v[i];
+	fail_msg("no group %s", name);
+	return &no_group;
+}
+
+static void check_groups(const struct us_profile *p, enum us_profile_by by,
+			 const char *name, uint64_t weight, uint64_t idle)
+{
+	struct us_profile_groups g;
+	uint64_t sum = 0, self = 0;
+	assert_int_equal(us_profile_groups(p, by, &g), 0);
+	for (size_t i = 0; i < g.n; i++) {
+		sum += g.v[i].weight;
+		assert_true(g.v[i].low <= g.v[i].high);
+		for (size_t k = 0; k < g.v[i].n; k++)
+			self += g.v[i].row[k].self;
+	}
+	assert_int_equal(sum, us_profile_summary(p)->running);
+	assert_int_equal(self, sum);
+	assert_int_equal(group_named(&g, name)->weight, weight);
+	assert_int_equal(group_named(&g, name)->idle, idle);
+	us_profile_groups_fini(&g);
+}
+
+static void groups_add_up(void **state)
+{
+	(void)state;
+	struct us_profile *p = profile_of(two, 2,
+					  &(struct us_profile_opts){ .by_vcpu = true });
+	check_groups(p, US_BY_GUEST, "web", 50, 5);
+	check_groups(p, US_BY_GUEST, "db", 20, 30);
+	check_groups(p, US_BY_RECORDING, "two.data", 20, 30);
+	check_groups(p, US_BY_VCPU, "web vCPU 0", 25, 3);
+	check_groups(p, US_BY_STATE, "exit", 10, 0);
+	check_groups(p, US_BY_IMAGE, "linux", 60, 0);
+	check_groups(p, US_BY_IMAGE, "[vm exit]", 10, 0);
+	check_groups(p, US_BY_FILE, "[no source]", 60, 0);
+	us_profile_free(p);
+}
+
+static uint64_t left(enum us_profile_by by, const char *regex)
+{
+	struct us_profile_opts o = { .filter = { { by, regex } }, .n_filter = 1 };
+	struct us_profile *p = profile_of(two, 2, &o);
+	uint64_t running = us_profile_summary(p)->running;
+	assert_true(us_profile_filters(p)[0]);
+	us_profile_free(p);
+	return running;
+}
+
+static void filters_leave_what_they_say(void **state)
+{
+	(void)state;
+	assert_int_equal(left(US_BY_GUEST, "^web$"), 50);
+	assert_int_equal(left(US_BY_RECORDING, "two"), 20);
+	assert_int_equal(left(US_BY_STATE, "exit|ready"), 10);
+	assert_int_equal(left(US_BY_IMAGE, "linux"), 60);
+	assert_int_equal(left(US_BY_FUNCTION, "qu.ry"), 20);
+	assert_int_equal(left(US_BY_FILE, "nothing"), 0);
+	struct us_profile_opts o = { .ignore = "serve" };
+	struct us_profile *p = profile_of(two, 2, &o);
+	assert_int_equal(us_profile_summary(p)->running, 20);
+	assert_int_equal(us_profile_summary(p)->unfocused, 50);
+	us_profile_free(p);
+}
+
+static void refused(const struct given *g, const struct us_profile_opts *o,
+		    const char *words)
+{
+	struct us_profile *p = NULL;
+	struct us_err e = { 0 };
+	assert_true(read_them(g, 2, o, &p, &e) < 0);
+	if (!strstr(e.msg, words))
+		fail_msg("%s", e.msg);
+}
+
+static void what_is_no_profile_is_refused(void **state)
+{
+	(void)state;
+	const struct given archs[] = { two[0], { .arch = "aarch64", .samples = 1 } };
+	const struct given counted[] = { two[0], { .counted = true } };
+	const struct given phases[] = { two[0], { .phases = true, .samples = 1 } };
+	refused(archs, NULL, "one.data is of x86_64, two.data of aarch64");
+	refused(counted, NULL, "one.data was sampled, two.data counted");
+	refused(phases, NULL, "phases of a boot");
+	refused(two, &(struct us_profile_opts){ .host = true }, "--host");
+	refused(two,
+		&(struct us_profile_opts){ .filter = { { US_BY_STATE, "(" } },
+					   .n_filter = 1 },
+		"no regular expression");
+}
+
+static void one_bad_file_is_named(void **state)
+{
+	(void)state;
+	struct us_profile *p = NULL;
+	struct us_err e = { 0 };
+	struct us_profile_input in[] = { { "good.data", make(&two[0]) },
+					 { "bad.data", memfd_create("bad", 0) } };
+	assert_int_equal(write(in[1].fd, "nonsense, not a recording", 25), 25);
+	lseek(in[1].fd, 0, SEEK_SET);
+	assert_int_equal(us_profile_read_all(in, 2, NULL, &p, &e), -ENOEXEC);
+	assert_true(strstr(e.msg, "bad.data") != NULL);
+	close(in[0].fd);
+	close(in[1].fd);
+}
+
+static void stacks_know_their_lane(void **state)
+{
+	(void)state;
+	struct us_profile *p = profile_of(two, 2,
+					  &(struct us_profile_opts){ .by_vcpu = true });
+	struct us_profile_stacks s;
+	size_t n;
+	char name[256];
+	const struct us_profile_lane *lane = us_profile_lanes(p, &n);
+	uint64_t of[2] = { 0 };
+	assert_int_equal(n, 4);
+	assert_int_equal(us_profile_stacks(p, &s), 0);
+	for (size_t i = 0; i < s.n_stack; i++)
+		of[lane[s.stack[i].lane].recording] += s.stack[i].weight;
+	assert_int_equal(of[0], 50);
+	assert_int_equal(of[1], 20);
+	assert_string_equal(us_profile_lane_name(p, 0, name, sizeof(name)),
+			    "web vCPU 0");
+	us_profile_stacks_fini(&s);
+	us_profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_is_named_by_its_own),
+		cmocka_unit_test(the_same_guest_adds_up),
+		cmocka_unit_test(groups_add_up),
+		cmocka_unit_test(filters_leave_what_they_say),
+		cmocka_unit_test(what_is_no_profile_is_refused),
+		cmocka_unit_test(one_bad_file_is_named),
+		cmocka_unit_test(stacks_know_their_lane),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
