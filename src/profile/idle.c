@@ -162,6 +162,13 @@ static void take_from_stretches(struct us_profile *p, const uint8_t *verdict)
 		if (verdict[us_profile_guest_node(p, *key / US_N_KIND)] == IDLE)
 			*key = US_STRETCH_IDLE;
 	}
+	for (size_t i = 0; i < p->moments.n; i++) {
+		uint32_t *key = &p->moments.v[i].key;
+		if (*key >= US_MOMENT_OFF || *key % US_N_KIND == US_KIND_READY)
+			continue;
+		if (verdict[us_profile_guest_node(p, *key / US_N_KIND)] == IDLE)
+			*key = US_MOMENT_IDLE;
+	}
 }
 
 static void take_ends(struct us_profile *p, const uint8_t *verdict)

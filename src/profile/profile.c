@@ -47,6 +47,7 @@ void us_profile_free(struct us_profile *p)
 	us_slices_fini(&p->running);
 	us_slices_fini(&p->idle);
 	us_stretches_fini(&p->stretches);
+	us_moments_fini(&p->moments);
 	free(p->funcs.v);
 	free(p->func_slot);
 	us_pair_map_fini(&p->known_sites);

@@ -93,6 +93,7 @@ struct us_profile_opts {
 	bool raw_names;		   /* as the images have them: not demangled */
 	bool host; /* with what the host did for the guest, below the guest's frames */
 	bool by_vcpu; /* keep apart what each vCPU did: profile/stacks.h */
+	bool by_time; /* keep samples with their time: profile/moments.h */
 };
 
 /*
@@ -124,8 +125,10 @@ struct us_profile_func {
 	uint32_t line;	       /* where it begins, else its hottest; 0: unknown */
 	bool inlined;	       /* everywhere it was seen */
 	bool known;	       /* false: name is an address range or a US_FRAME_... */
-	uint64_t self, total;  /* weight; total counts a recursive one once a stack */
-	uint64_t calls;	       /* of a profile that was counted, else 0 */
+	/* Where it was seen: in ring 0, in ring 3, on the host. */
+	bool kernel, user, host;
+	uint64_t self, total; /* weight; total counts a recursive one once a stack */
+	uint64_t calls;	      /* of a profile that was counted, else 0 */
 	/* Intervals: see below. */
 	double self_low, self_high, self_long_low, self_long_high;
 	double total_low, total_high, total_long_low, total_long_high;
@@ -218,10 +221,12 @@ const struct us_profile_recording *us_profile_recordings(const struct us_profile
 /* Do the images lie at the same places in all of them? */
 bool us_profile_one_layout(const struct us_profile *p);
 
-/* A vCPU of a recording; those that were seen, in that order, with opts.by_vcpu. */
+/* A vCPU of a recording; those that were seen, in that order, with opts.by_vcpu or
+ * by_time. */
 struct us_profile_lane {
 	uint16_t recording, vcpu;
-	uint64_t idle; /* samples that are not in the tree: halted, or told by stack */
+	uint64_t idle; /* with by_vcpu, samples that are not in the tree: halted, or
+			  told by stack */
 };
 const struct us_profile_lane *us_profile_lanes(const struct us_profile *p,
 					       size_t *ret_n);

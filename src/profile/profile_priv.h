@@ -13,6 +13,7 @@
  * profile/phases.c (of a boot), profile/tree.c (stacks to the call tree),
  * profile/stacks.c (stacks as they were), profile/vcpus.c (who had them),
  * profile/focus.c (which of them are asked for),
+ * profile/moments.c (and when),
  * profile/changes.c (how steady it is), profile/stats.c (sums and intervals),
  * profile/counted.c (calls that were counted), profile/order.c (rows in their order),
  * profile/warn.c, profile/gathers.c.
@@ -21,6 +22,7 @@
 #define US_PROFILE_PRIV_H
 
 #include "profile/late.h"
+#include "profile/moments.h"
 #include "profile/naming.h"
 #include "profile/pair_map.h"
 #include "profile/profile.h"
@@ -150,6 +152,7 @@ struct us_profile {
 	struct us_slices idle;	  /* by 0: not idle, 1: idle */
 	struct us_stretches
 		stretches;	     /* some of it, sample by sample: keys of running */
+	struct us_moments moments;   /* the same evenly, if opts.by_time */
 	struct us_pair_map key_ends; /* (key of running, end) to weight; not of ROOT,
 					which is nearly all */
 	struct {

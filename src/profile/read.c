@@ -61,9 +61,17 @@ static bool is_wanted(const struct us_profile *p, const struct us_sample *s)
 	       !p->file[p->file_now].left_out;
 }
 
-static int add_to_stretches(struct us_profile *p, const struct us_sample *s,
-			    uint32_t key)
+/* To what is kept sample by sample. */
+static int add_one(struct us_profile *p, const struct us_sample *s, uint32_t key)
 {
+	if (p->opts.by_time) {
+		uint32_t lane = us_profile_lane(p, s->vcpu);
+		if (lane == US_PROFILE_NONE ||
+		    us_moments_add(&p->moments,
+				   &(struct us_moment){ s->t_ns, key, s->weight,
+							(uint16_t)lane }))
+			return -ENOMEM;
+	}
 	return us_stretches_add(&p->stretches,
 				&(struct us_stretch_sample){ s->t_ns, key, s->vcpu });
 }
@@ -103,7 +111,7 @@ static int count_running(struct us_profile *p, const struct us_sample *s)
 	/* What stood in an exit, or waited, did so all the time that it stands for. */
 	bool is_point = s->state == US_VCPU_GUEST;
 	p->sum_weight_squares += (double)s->weight * (is_point ? s->weight : 1);
-	int rc = add_to_stretches(p, s, key);
+	int rc = add_one(p, s, key);
 	return rc ? rc
 		  : us_slices_add(&p->running, key, s->t_ns - p->opts.from_ns,
 				  s->weight);
@@ -159,7 +167,7 @@ static int add_idle(struct us_profile *p, const struct us_sample *s)
 			return -ENOMEM;
 		p->lanes.v[lane].idle += s->weight;
 	}
-	return add_to_stretches(p, s, US_STRETCH_IDLE);
+	return add_one(p, s, US_STRETCH_IDLE);
 }
 
 static int add_sample(struct us_profile *p, struct us_sample *s)
@@ -178,7 +186,7 @@ static int add_sample(struct us_profile *p, struct us_sample *s)
 	sum->vcpu_mask |= 1ULL << (s->vcpu > 63 ? 63 : s->vcpu);
 	if (s->state == US_VCPU_OFF || s->state >= US_N_VCPU_STATE) {
 		sum->off += s->weight;
-		return add_to_stretches(p, s, US_STRETCH_OFF);
+		return add_one(p, s, US_STRETCH_OFF);
 	}
 	bool idle = s->state == US_VCPU_HALTED;
 	int rc = idle ? add_idle(p, s) : add_running(p, s);
@@ -354,6 +362,7 @@ static int prepare(struct us_profile *p, struct us_naming *naming, struct us_err
 	us_slices_init(&p->running);
 	us_slices_init(&p->idle);
 	us_stretches_init(&p->stretches);
+	us_moments_init(&p->moments);
 	p->sum.first_ns = UINT64_MAX;
 	if (us_trie_init(&p->trie) || us_trie_init(&p->host_trie))
 		return us_fail(e, -ENOMEM, "report: out of memory");

@@ -91,6 +91,10 @@ static uint32_t hang(struct us_profile *p, struct us_pair_map *children, uint32_
 		return US_PROFILE_NONE;
 	for (uint32_t i = site->n; i-- > 0 && node != US_PROFILE_NONE;) {
 		const struct us_profile_frame *f = &p->frames.v[site->first + i];
+		struct us_profile_func *func = &p->funcs.v[f->func];
+		func->host |= (flags & US_PC_HOST) != 0;
+		func->user |= (flags & US_PC_USER) != 0;
+		func->kernel |= !(flags & (US_PC_HOST | US_PC_USER));
 		node = us_profile_child(p, children, node, f->func, f->line);
 	}
 	return node;
