@@ -164,6 +164,7 @@ static int choose_format(struct settings *s)
 				"not %s",
 				s->format->name);
 	s->profile.by_vcpu = s->format->by_vcpu || s->report.group_by;
+	s->profile.by_time = s->format->by_time;
 	return US_EXIT_OK;
 }
 

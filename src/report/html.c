@@ -8,6 +8,7 @@
 #include "report/html.h"
 
 #include "report/columns.h"
+#include "report/html_priv.h"
 #include "report/page.h"
 
 #include "base/base64.h"
@@ -29,8 +30,9 @@ struct page {
 	const struct us_profile_node *node;
 	const struct us_profile_func *func;
 	size_t n_node, n_func, n_left_out;
-	uint64_t least; /* total of the lightest node that is shown */
-	uint32_t *node_id, *func_id;
+	uint64_t least;	   /* total of the lightest node that is shown */
+	uint32_t *node_id; /* of one that is not shown: its caller's that is */
+	uint32_t *func_id;
 	bool *has_func;
 	struct us_json j;
 };
@@ -70,8 +72,10 @@ static int choose(struct page *g)
 	if (!g->node_id || !g->func_id || !g->has_func || choose_least(g))
 		return -ENOMEM;
 	for (size_t i = 0; i < g->n_node; i++) {
-		if (!is_shown(g, i))
+		if (!is_shown(g, i)) {
+			g->node_id[i] = g->node_id[g->node[i].parent];
 			continue;
+		}
 		g->node_id[i] = nodes++;
 		if (i)
 			g->has_func[g->node[i].func] = true;
@@ -112,6 +116,12 @@ static void text(struct us_json *j, const char *key, const char *value)
 		us_json_end(&(g)->j);                                                  \
 	} while (0)
 
+/* Bits: seen in ring 0, in ring 3, on the host. */
+static uint64_t rings_of(const struct us_profile_func *f)
+{
+	return (uint64_t)f->kernel | (uint64_t)f->user << 1 | (uint64_t)f->host << 2;
+}
+
 /* By columns: a third of the size of rows with names. */
 static void functions(struct page *g)
 {
@@ -124,6 +134,7 @@ static void functions(struct page *g)
 	EACH_FUNC(g, "line", us_json_u64(j, NULL, f->line));
 	EACH_FUNC(g, "known", us_json_u64(j, NULL, f->known));
 	EACH_FUNC(g, "inlined", us_json_u64(j, NULL, f->inlined));
+	EACH_FUNC(g, "ring", us_json_u64(j, NULL, rings_of(f)));
 	EACH_FUNC(g, "self", us_json_u64(j, NULL, f->self));
 	EACH_FUNC(g, "total", us_json_u64(j, NULL, f->total));
 	if (us_profile_is_counted(g->p))
@@ -198,14 +209,16 @@ static void header(struct page *g)
 	us_json_u64(j, "leftOut", g->n_left_out);
 }
 
-static void write_data(struct page *g)
+static int write_data(struct page *g)
 {
 	us_json_object(&g->j, NULL);
 	header(g);
 	summary(g);
 	functions(g);
 	nodes(g);
+	int rc = us_html_time(&g->j, g->p, g->node_id, g->least);
 	us_json_end(&g->j);
+	return rc;
 }
 
 static int write_json(const struct us_profile *p, const struct us_report_opts *o,
@@ -216,7 +229,7 @@ static int write_json(const struct us_profile *p, const struct us_report_opts *o
 	g.func = us_profile_funcs(p, &g.n_func);
 	int rc = choose(&g);
 	if (!rc)
-		write_data(&g);
+		rc = write_data(&g);
 	free(g.node_id);
 	free(g.func_id);
 	free(g.has_func);
@@ -276,5 +289,6 @@ const struct us_format us_format_html = {
 	.name = "html",
 	.suffix = ".html",
 	.summary = "flame graph and tables in one file that loads nothing",
+	.by_time = true,
 	.write = write_html,
 };

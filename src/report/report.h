@@ -42,6 +42,7 @@ struct us_format {
 	const char *suffix;  /* of a file: ".html"; NULL: none */
 	const char *summary; /* one line for --help */
 	bool by_vcpu;	     /* wants a profile that was read with by_vcpu */
+	bool by_time;	     /* and with by_time */
 	bool binary;	     /* nothing for a terminal */
 	bool groups;	     /* knows us_report_opts.group_by */
 	/* Errors of the stream may be left in it. */

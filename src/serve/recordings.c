@@ -91,6 +91,7 @@ static int make(struct us_serve *s, int fd, const char *name, const struct us_fo
 	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
 	struct us_profile_opts o = s->o.profile;
 	o.by_vcpu = f->by_vcpu;
+	o.by_time = f->by_time;
 	int rc = us_profile_read(fd, &o, &p, e);
 	return rc ? rc : us_serve_format(s, p, f, name, ret, e);
 }

@@ -121,7 +121,7 @@ static int report(int fd, const char *format)
 	struct us_profile *p;
 	struct us_report_opts o = { .limit = 0 };
 	const struct us_format *f = us_format_by_name(format);
-	struct us_profile_opts po = { .by_vcpu = f->by_vcpu };
+	struct us_profile_opts po = { .by_vcpu = f->by_vcpu, .by_time = f->by_time };
 	FILE *out = fopen("/dev/null", "w");
 	need(us_profile_read(fd, &po, &p, &e), &e);
 	need(us_report(p, f, &o, out, &e), &e);

@@ -5,7 +5,7 @@
  *	golden record KIND ELF >FILE	KIND: whole, cut, wrong, changed, unchecked,
  *					big, block, boot, counted-boot
  *	golden report FORMAT FILE [children|total|name|file|width=N|colour|limit=N|
- *		focus=RE|vcpu=N|to=MS|elf=ELF|full-paths|by-vcpu|bottom-up|around=F|least=P]...
+ *		focus=RE|vcpu=N|to=MS|elf=ELF|full-paths|by-vcpu|by-time|bottom-up|around=F|least=P]...
  *	golden annotate text|json FILE FUNCTION [callers|colour|to=MS|full-paths]...
  *					with the source in this directory; 77: no
  *capstone
@@ -244,6 +244,7 @@ static void read_word(const char *word, struct us_profile_opts *p,
 	r->colour |= !strcmp(word, "colour");
 	r->full_paths |= !strcmp(word, "full-paths");
 	p->by_vcpu |= !strcmp(word, "by-vcpu");
+	p->by_time |= !strcmp(word, "by-time");
 	r->bottom_up |= !strcmp(word, "bottom-up");
 	if (value_of(word, "width=", &v))
 		r->width = (unsigned)atoi(v);

@@ -11,9 +11,15 @@
 //   title, facts [text], warnings [text], summaryLine, unit, counted, leftOut
 //   summary  running, exit, ready, idle, unfocused, otherPart (weights), idleLow, idleHigh
 //   func     name, file, module, line, known, inlined, self, total; calls if counted;
+//            ring: bits, seen in the kernel 1, in programs 2, on the host 4;
 //            sl, sh, tl, th: the intervals of self and total, as shares from 0 to 1
 //   node     func, parent, line, self, total, low, high; calls if counted: the call tree,
 //            parents before their children, heavier children first; node 0 is the root
+//   time     if the profile was read with by_time: samples by time, of the recording in ns:
+//            from, width (of a bucket), buckets, every (of so many samples one is here);
+//            vcpu: numbers, or names where there are several guests; entries: of each so many, one after the other; and of entries
+//            at: buckets since the one before, weight, what: (node * 5 + state) * 2 + 1 if
+//            its innermost functions are left out.  State: enum us_vcpu_state
 //
 // Names come from guests and files that nobody vouches for: they are only ever set as
 // text, never as markup.

@@ -3,7 +3,7 @@
 
 const flame = new Flame($("canvas"), {
 	name: (node) => node ? F.name[N.func[node]] : `all: ${count(shown.running)} ${data.unit} that ran`,
-	fill: (node) => fills[N.func[node]],
+	fill: (node) => nodeFills ? nodeFills[node] : fills[N.func[node]],
 	pick: (node) => zoomTo(node),
 	back: () => flame.zoom && zoomTo(N.parent[flame.zoom]),
 	say: (node) => say(node),
@@ -44,7 +44,7 @@ function describe(node) {
 	if (!node)
 		return `all, ${count(shown.running)} ${data.unit}`;
 	return `${F.name[f]}, ${placeOf(f, N.line[node] || F.line[f])}, total ${percent(total)}, ` +
-		(data.counted ? `${count(N.calls[node])} calls, ` : `95 % interval ${range(shown.low[node], shown.high[node])}, `) +
+		(data.counted ? `${count(N.calls[node])} calls, ` : `95 % interval ${range(...shown.ofNode(node))}, `) +
 		`self ${percent(shareOf(shown.self[node]))}, ` +
 		`${count(shown.total[node])} ${data.unit}, depth ${flame.tree.depth[node]}`;
 }
@@ -56,9 +56,9 @@ function tipRow(list, name, value, note) {
 }
 function functionRows(list, f) {
 	const v = shown.func;
-	const total = data.counted ? `total; ${count(F.calls[f])} calls` : `total; ${range(v.tl[f], v.th[f])}`;
+	const total = data.counted ? `total; ${count(F.calls[f])} calls` : `total; ${range(...shown.ofTotal(f))}`;
 	tipRow(list, "function", percent(shareOf(v.total[f])), total);
-	tipRow(list, "", percent(shareOf(v.self[f])), data.counted ? "self" : `self; ${range(v.sl[f], v.sh[f])}`);
+	tipRow(list, "", percent(shareOf(v.self[f])), data.counted ? "self" : `self; ${range(...shown.ofSelf(f))}`);
 }
 function tipTitle(f, line) {
 	const place = [], file = F.file[f] || "";
@@ -74,7 +74,7 @@ function frameTip(node) {
 	const f = N.func[node], list = make("dl");
 	const title = node ? tipTitle(f, N.line[node] || F.line[f]) : [make("div", "title", `all ${data.unit} that ran`)];
 	tipRow(list, "here", percent(shareOf(shown.total[node])),
-		(data.counted ? "" : range(shown.low[node], shown.high[node]) + ", ") + `${count(shown.total[node])} ${data.unit}`);
+		(data.counted ? "" : range(...shown.ofNode(node)) + ", ") + `${count(shown.total[node])} ${data.unit}`);
 	tipRow(list, "self here", percent(shareOf(shown.self[node])), `${count(shown.self[node])} ${data.unit}`);
 	if (node && data.counted)
 		tipRow(list, "calls here", count(N.calls[node]), "");

@@ -6,10 +6,11 @@ const FEW_ROWS = 40;
 const keys = {
 	self: (f) => shown.func.self[f], total: (f) => shown.func.total[f],
 	samples: (f) => byTotal() ? shown.func.total[f] : shown.func.self[f],
-	interval: (f) => data.counted ? F.calls[f] : widthOf(f, shown.func),
+	interval: (f) => data.counted ? F.calls[f] : widthOf(intervalOf(f)),
 	name: (f) => F.name[f].toLowerCase(), file: (f) => placeOf(f, 0).toLowerCase() || "\uffff",
 };
-const widthOf = (f, v) => byTotal() ? v.th[f] - v.tl[f] : v.sh[f] - v.sl[f];
+const intervalOf = (f) => byTotal() ? shown.ofTotal(f) : shown.ofSelf(f);
+const widthOf = ([low, high]) => high - low;
 const isText = (key) => key === "name" || key === "file";
 const byTotal = () => state.sort === "total";
 function compare(a, b) {
@@ -33,7 +34,6 @@ function rangeCell(low, high, share, most) {
 }
 function functionRow(f, most) {
 	const row = make("tr"), name = make("td", "name"), button = make("button", "", F.name[f]), v = shown.func;
-	const low = byTotal() ? v.tl[f] : v.sl[f], high = byTotal() ? v.th[f] : v.sh[f];
 	const weight = byTotal() ? v.total[f] : v.self[f];
 	button.type = "button";
 	button.dataset.key = F.name[f] + "\n" + F.file[f];
@@ -48,7 +48,7 @@ function functionRow(f, most) {
 	row.append(make("td", "num", percent(shareOf(v.self[f]))),
 		make("td", "num", percent(shareOf(v.total[f]))),
 		make("td", "num samples", count(weight)),
-		data.counted ? make("td", "num calls", count(F.calls[f])) : rangeCell(low, high, shareOf(weight), most),
+		data.counted ? make("td", "num calls", count(F.calls[f])) : rangeCell(...intervalOf(f), shareOf(weight), most),
 		name, make("td", "file", placeOf(f, F.line[f])));
 	return row;
 }
@@ -57,8 +57,7 @@ function showRows() {
 		(!matches || matches[f]) && (shown.func.total[f] || data.counted));
 	list.sort(compare);
 	const n = state.all ? list.length : Math.min(FEW_ROWS, list.length);
-	const highs = byTotal() ? shown.func.th : shown.func.sh;
-	const most = list.reduce((m, f) => Math.max(m, highs[f]), 0);
+	const most = data.counted ? 1 : list.reduce((m, f) => Math.max(m, intervalOf(f)[1]), 0);
 	replaceRows($("rows"), list.slice(0, n).map((f) => functionRow(f, most)));
 	$("more").hidden = n === list.length;
 	$("more").textContent = `Show all ${count(list.length)} functions`;

@@ -12,20 +12,30 @@ function stateOf(className, name, weight, all, note) {
 		item.append(make("span", "muted", note));
 	$("legend").append(item);
 }
+// Of all that was recorded, or of the chosen time and vCPUs.
+function showStates() {
+	const ran = S.running + S.unfocused + S.otherPart, sums = statesShown() || [];
+	if (!sums.length) {
+		sums[GUEST] = ran - S.exit - S.ready;
+		sums[EXIT] = S.exit;
+		sums[READY] = S.ready;
+		sums[HALTED] = S.idle;
+	}
+	const all = sums[GUEST] + sums[EXIT] + sums[READY] + sums[HALTED];
+	const notes = { guest: `${count(sums[GUEST])} ${data.unit}`,
+		idle: statesShown() ? "not in the graph" : `95 %: ${range(S.idleLow, S.idleHigh)}, not in the graph` };
+	$("states").replaceChildren();
+	$("legend").replaceChildren();
+	for (const [key, number, name, words] of STATES)
+		stateOf(name, words, sums[number], all, notes[key]);
+	$("time").hidden = !all || data.counted;
+}
 function showHeader() {
 	document.title = data.title + " – uniscope";
 	$("title").textContent = data.title;
 	$("facts").replaceChildren(...data.facts.map((text) => make("li", "", text)));
 	$("warnings").replaceChildren(...data.warnings.map((text) => make("li", "", text)));
 	$("warnings").hidden = !data.warnings.length;
-	$("states").replaceChildren();
-	$("legend").replaceChildren();
-	const ran = S.running + S.unfocused + S.otherPart, all = ran + S.idle;
-	stateOf("running", "running guest code", ran - S.exit - S.ready, all, `${count(ran - S.exit - S.ready)} ${data.unit}`);
-	stateOf("exit", "in the VMM for the guest", S.exit, all);
-	stateOf("ready", "waiting for the host CPU", S.ready, all);
-	stateOf("idle", "idle", S.idle, all, `95 %: ${range(S.idleLow, S.idleHigh)}, not in the graph`);
-	$("time").hidden = !all || data.counted;
 	$("width-of").textContent = data.counted ? data.unit : "time";
 	for (const cell of document.querySelectorAll(".unit"))
 		cell.textContent = data.unit[0].toUpperCase() + data.unit.slice(1);

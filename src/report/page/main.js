@@ -78,27 +78,47 @@ function themeChanged() {
 		return;
 	applyColours();
 	showFlame(false);
+	showTime();
 }
 
-// What is drawn of weights that have changed, the profile's or by a filter.
+// The nearest caller that has some weight.
+function inSight(node) {
+	while (node && !shown.total[node])
+		node = N.parent[node];
+	return node;
+}
+// What is drawn of weights that have changed, the profile's or by a filter.  selected: a path.
 function showWeights(selected) {
-	const tree = layOut({ func: N.func, parent: N.parent, total: shown.total });
-	flame.setTree(tree, nodeOfPath(state.zoom), selected);
+	const open = openPaths(), row = document.activeElement.closest("#branches tr");
+	open.focused = row ? pathId[row.dataset.node] : 0;
+	weigh();
+	drawWeights(selected, open);
+}
+function drawWeights(selected, open) {
+	flame.setTree(layOut({ func: N.func, parent: N.parent, total: shown.total }),
+		inSight(nodeOfPath(state.zoom)), inSight(nodeOfPath(selected)));
 	applyColours();
+	showStates();
+	showTime();
+	tellFilters();
 	showFlame(false);
 	search();
+	if (rowOf.size)
+		showTree(open);
+	showView();
 }
 function showProfile(next) {
 	const selected = data ? pathId[flame.selected] : state.zoom, open = openPaths();
 	const row = document.activeElement.closest("#branches tr");
 	open.focused = row ? pathId[row.dataset.node] : 0;
 	takeProfile(next);
-	shown = { running: S.running, self: N.self, total: N.total, low: N.low, high: N.high, func: F };
+	takeTime();
+	findOutermost();
+	makeGrid();
+	weigh();
 	showHeader();
-	showWeights(nodeOfPath(selected));
-	if (rowOf.size)
-		showTree(open);
-	showView();
+	showFilters();
+	drawWeights(selected, open);
 }
 function applyState() {
 	readFragment();
@@ -107,16 +127,15 @@ function applyState() {
 	showDirection();
 	if (!data)
 		return;
-	flame.zoom = flame.selected = nodeOfPath(state.zoom);
-	applyColours();
-	showFlame(false);
-	search();
-	showView();
+	showFilters();
+	showWeights(state.zoom);
 }
 
 listenToTools();
 listenToTabs();
 listenToTables();
+listenToTime();
+listenToFilters();
 addEventListener("hashchange", applyState);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themeChanged);
 applyState();

@@ -2,8 +2,10 @@
 // What the user has chosen, and the fragment of the address that holds it.
 
 // zoom: the path of the zoomed node; others are what they are called.
+// time: "FROM-TO" in seconds; vcpus, states: lists; "": all.
 const state = { zoom: 0, search: "", upward: false, view: "functions", sort: "self",
-	descending: true, theme: "", all: false };
+	descending: true, theme: "", all: false, time: "", vcpus: "", states: "", focus: "",
+	ignore: "", colour: "file" };
 
 const fields = [
 	// [key, its default, from text]
@@ -12,6 +14,12 @@ const fields = [
 	["upward", false, (t) => t === "1", "up"],
 	["view", "functions", (t) => VIEWS.includes(t) ? t : "functions"],
 	["sort", "self", (t) => Object.hasOwn(keys, t) ? t : "self"],
+	["time", "", (t) => /^\d{1,9}(\.\d{1,9})?-\d{1,9}(\.\d{1,9})?$/.test(t) ? t : ""],
+	["vcpus", "", (t) => t],
+	["states", "", (t) => /^[a-z,]{1,40}$/.test(t) ? t : ""],
+	["focus", "", (t) => t],
+	["ignore", "", (t) => t],
+	["colour", "file", (t) => Object.hasOwn(COLOURS, t) ? t : "file"],
 	["theme", "", (t) => ["light", "dark"].includes(t) ? t : ""],
 ];
 function readFragment() {
