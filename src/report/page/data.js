@@ -28,8 +28,8 @@
 let data = null, F = null, N = null, S = null, nodeCount = 0, funcCount = 0;
 // The weights that are shown: of nodes and functions, after the filters.
 let shown = null;
-// A number for each node that is the same in the next profile: of the path to it.
-let pathId = new Uint32Array(0);
+// Numbers that are the same in the next profile: of each function, and of the path to each node.
+let pathId = new Uint32Array(0), funcId = [];
 
 function hash(text) {
 	let h = 2166136261;
@@ -44,10 +44,10 @@ function takeProfile(next) {
 	S = data.summary;
 	nodeCount = N.func.length;
 	funcCount = F.name.length;
-	const ids = F.name.map((name, f) => hash(name + "\n" + (F.file[f] || F.module[f] || "")));
+	funcId = F.name.map((name, f) => hash(name + "\n" + (F.file[f] || F.module[f] || "")));
 	pathId = new Uint32Array(nodeCount);
 	for (let i = 1; i < nodeCount; i++)
-		pathId[i] = Math.imul(pathId[N.parent[i]] ^ ids[N.func[i]], 2654435761) + 1;
+		pathId[i] = Math.imul(pathId[N.parent[i]] ^ funcId[N.func[i]], 2654435761) + 1;
 }
 // A large profile comes packed.
 function unpack(base64) {

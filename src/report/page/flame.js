@@ -5,7 +5,8 @@ const ROW = 21, MAX_HEIGHT = 12000, MIN_WIDTH = 0.6;
 
 class Flame {
 	// own: what is shown and done, by node: name, fill, pick (Enter, click), back (Escape),
-	// say, fillTip; matches: by function, or null; upward: the root is at the bottom.
+	// say, tip; matches: by function, or null; upward: the root is at the bottom;
+	// skipRoot: it is not drawn.
 	constructor(canvas, own) {
 		this.canvas = canvas;
 		this.context = canvas.getContext("2d");
@@ -17,6 +18,7 @@ class Flame {
 		this.hovered = -1;
 		this.matches = null;
 		this.upward = false;
+		this.skipped = own.skipRoot ? 1 : 0;
 		this.width = this.frameRequest = 0;
 		this.rows = 1;
 		this.charWidth = 7;
@@ -68,7 +70,8 @@ class Flame {
 	resize() {
 		const context = this.context;
 		this.width = this.box.clientWidth;
-		this.rows = Math.min(this.depthOf(this.target()) + 1, Math.floor(MAX_HEIGHT / ROW));
+		const depth = this.depthOf(this.target()) + 1 - this.skipped;
+		this.rows = Math.max(1, Math.min(depth, Math.floor(MAX_HEIGHT / ROW)));
 		const scale = Math.min(devicePixelRatio || 1, 2), height = this.rows * ROW;
 		this.canvas.style.height = height + "px";
 		this.canvas.width = Math.round(this.width * scale);
@@ -80,7 +83,7 @@ class Flame {
 		context.textBaseline = "middle";
 	}
 	topOf(d) {
-		return (this.upward ? this.rows - 1 - d : d) * ROW;
+		return (this.upward ? this.rows - 1 - d + this.skipped : d - this.skipped) * ROW;
 	}
 	drawFrame(node, x0, x1) {
 		const { context, tree, matches, selected } = this;
@@ -113,7 +116,7 @@ class Flame {
 		this.frameRequest = 0;
 		this.context.clearRect(0, 0, width, this.rows * ROW);
 		const scale = width / (view.to - view.from);
-		for (let d = 0; d < levels.length && d < this.rows; d++) {
+		for (let d = this.skipped; d < levels.length && d < this.rows + this.skipped; d++) {
 			const level = levels[d];
 			for (let i = this.firstVisible(level, view.from); i < level.length; i++) {
 				const node = level[i];
@@ -151,7 +154,7 @@ class Flame {
 	nodeAt(event) {
 		const box = this.canvas.getBoundingClientRect();
 		const d0 = Math.floor((event.clientY - box.top) / ROW), { view } = this;
-		const level = this.tree.levels[this.upward ? this.rows - 1 - d0 : d0];
+		const level = this.tree.levels[(this.upward ? this.rows - 1 - d0 : d0) + this.skipped];
 		if (!level || d0 < 0 || d0 >= this.rows)
 			return -1;
 		const at = view.from + (event.clientX - box.left) / this.width * (view.to - view.from);

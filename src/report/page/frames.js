@@ -26,6 +26,7 @@ function showCrumbs() {
 function showFlame(isAnimated) {
 	flame.show(isAnimated);
 	showCrumbs();
+	showPicked();
 }
 function zoomTo(node) {
 	if (node === flame.zoom)
@@ -50,6 +51,12 @@ function describe(node) {
 }
 function say(node) {
 	$("live").textContent = describe(node);
+	showPicked();
+}
+// What can be asked about the selected frame.
+function showPicked() {
+	$("picked").hidden = !flame.selected;
+	$("picked-name").textContent = nameOf(flame.selected);
 }
 function tipRow(list, name, value, note) {
 	list.append(make("dt", "", name), make("dd", "", value), make("dd", "", note));

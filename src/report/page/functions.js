@@ -42,7 +42,12 @@ function functionRow(f, most) {
 		searchFor(F.name[f]);
 		$("flame").scrollIntoView({ block: "center" });
 	});
-	name.append(button);
+	const more = make("button", "more", "⇅");
+	more.type = "button";
+	more.title = "Callers and callees";
+	more.setAttribute("aria-label", "Callers and callees of " + F.name[f]);
+	more.addEventListener("click", () => showFunction(f, "sandwich"));
+	name.append(button, more);
 	if (F.inlined[f])
 		name.append(make("span", "tag", "inlined"));
 	row.append(make("td", "num", percent(shareOf(v.self[f]))),

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tools and tabs, what a new profile does to the page, and the start of it all.
 
-const VIEWS = ["functions", "tree"];
+const VIEWS = ["functions", "tree", "sandwich", "heatmap"];
 
 function showView() {
+	if (state.view === "heatmap" && data && !T)
+		state.view = "functions";
 	for (const view of VIEWS) {
 		const isOn = state.view === view, tab = $("tab-" + view);
 		tab.setAttribute("aria-selected", isOn);
 		tab.tabIndex = isOn ? 0 : -1;
 		$(view).hidden = !isOn;
 	}
+	$("tab-heatmap").hidden = !T;
+	if (!data)
+		return;
 	if (state.view === "tree" && !rowOf.size)
 		openHotPath();
+	if (state.view === "sandwich")
+		showSandwich();
+	if (state.view === "heatmap")
+		drawHeat();
 }
 function pickView(view) {
 	state.view = view;
@@ -23,11 +32,12 @@ function listenToTabs() {
 	VIEWS.forEach((view, i) => {
 		$("tab-" + view).addEventListener("click", () => pickView(view));
 		$("tab-" + view).addEventListener("keydown", (event) => {
-			const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: VIEWS.length - 1 }[event.key];
+			const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: -1 }[event.key];
 			if (to === undefined)
 				return;
 			event.preventDefault();
-			pickView(VIEWS[(to + VIEWS.length) % VIEWS.length]);
+			const there = VIEWS.filter((v) => !$("tab-" + v).hidden);
+			pickView(there[(to + there.length) % there.length]);
 		});
 	});
 }
@@ -48,6 +58,10 @@ function listenToTools() {
 	$("icicle").addEventListener("click", () => setDirection(false));
 	$("upward").addEventListener("click", () => setDirection(true));
 	$("reset").addEventListener("click", () => flame.zoom && zoomTo(0));
+	$("to-sandwich").addEventListener("click", () => {
+		showFunction(N.func[flame.selected], "sandwich");
+		$("tab-sandwich").focus();
+	});
 	$("theme").addEventListener("click", () => {
 		state.theme = { "": "light", light: "dark", dark: "" }[state.theme];
 		saveState(false);
@@ -79,6 +93,7 @@ function themeChanged() {
 	applyColours();
 	showFlame(false);
 	showTime();
+	showView();
 }
 
 // The nearest caller that has some weight.
@@ -136,6 +151,8 @@ listenToTabs();
 listenToTables();
 listenToTime();
 listenToFilters();
+listenToHeat();
+listenToCopy();
 addEventListener("hashchange", applyState);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themeChanged);
 applyState();

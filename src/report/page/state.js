@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the user has chosen, and the fragment of the address that holds it.
 
-// zoom: the path of the zoomed node; others are what they are called.
+// zoom: the path of the zoomed node; func: the number of the chosen function.
 // time: "FROM-TO" in seconds; vcpus, states: lists; "": all.
 const state = { zoom: 0, search: "", upward: false, view: "functions", sort: "self",
 	descending: true, theme: "", all: false, time: "", vcpus: "", states: "", focus: "",
-	ignore: "", colour: "file" };
+	ignore: "", colour: "file", func: 0, heat: "guest" };
 
 const fields = [
 	// [key, its default, from text]
 	["zoom", 0, (t) => /^\d{1,10}$/.test(t) ? Number(t) : 0],
+	["func", 0, (t) => /^\d{1,10}$/.test(t) ? Number(t) : 0],
+	["heat", "guest", (t) => STATES.some(([name]) => name === t) ? t : "guest"],
 	["search", "", (t) => t],
 	["upward", false, (t) => t === "1", "up"],
 	["view", "functions", (t) => VIEWS.includes(t) ? t : "functions"],
