@@ -4,6 +4,7 @@
 #include "cmd/boot_picture.h"
 #include "cmd/boot_text.h"
 #include "cmd/boot_variant.h"
+#include "cmd/boot_ways.h"
 #include "cmd/options.h"
 
 #include "base/clock.h"
@@ -137,6 +138,7 @@ static int show(const struct boot *b, struct us_err *e)
 				    .n = v->n_seen,
 				    .vmm = v->vmm,
 				    .way = v->way,
+				    .emulated = us_boot_ways_is_emulated(v),
 				    .unseen = v->unseen,
 				    .unseen_kvm = v->unseen_kvm,
 				    .unseen_code = v->unseen_code,

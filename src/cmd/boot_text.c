@@ -44,7 +44,14 @@ static uint64_t error_of(const struct us_boot_report *r, size_t point)
 	return error;
 }
 
-/* By what it was seen: "samples, up to 0.1 before". */
+static bool is_code(enum us_boot_kind kind)
+{
+	return kind == US_BOOT_SECTOR || kind == US_BOOT_ENTRY ||
+	       kind == US_BOOT_SYMBOL;
+}
+
+/* By what it was seen: "samples, up to 0.1 before".  An emulated guest is slow on pages
+ * with breakpoints: "breakpoint, at the latest". */
 static const char *way_of(const struct us_boot_report *r, size_t point, char *text,
 			  size_t size)
 {
@@ -52,6 +59,9 @@ static const char *way_of(const struct us_boot_report *r, size_t point, char *te
 	const char *name = way_name(r, point);
 	if (error)
 		snprintf(text, size, "%s, up to %.1f before", name, (double)error / MS);
+	else if (r->emulated && r->way & US_BOOT_BY_BREAKPOINTS &&
+		 is_code(r->plan->point[point].kind))
+		snprintf(text, size, "%s, at the latest", name);
 	else
 		snprintf(text, size, "%s", name);
 	return text;
@@ -109,9 +119,7 @@ static const char *why_missed(const struct us_boot_report *r,
 /* Why a point cannot be seen. */
 static const char *why_unseen(const struct us_boot_report *r, enum us_boot_kind kind)
 {
-	bool code = kind == US_BOOT_SECTOR || kind == US_BOOT_ENTRY ||
-		    kind == US_BOOT_SYMBOL;
-	const char *why = code ? r->unseen_code : r->unseen_kvm;
+	const char *why = is_code(kind) ? r->unseen_code : r->unseen_kvm;
 	if (kind == US_BOOT_DEVICE && r->unseen_device[0])
 		return r->unseen_device;
 	return why[0] ? why : r->unseen;

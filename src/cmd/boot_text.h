@@ -13,7 +13,8 @@ struct us_boot_report {
 	size_t n; /* runs */
 	struct us_boot_summary summary;
 	const char *vmm;
-	unsigned way; /* enum us_boot_way: a set */
+	unsigned way;  /* enum us_boot_way: a set */
+	bool emulated; /* the guest, by QEMU */
 	/* Why not all points are seen; "": all are.  In general; of what KVM does; of
 	 * functions; of devices. */
 	const char *unseen, *unseen_kvm, *unseen_code, *unseen_device;
