@@ -99,6 +99,11 @@ size_t us_boot_entries(const struct us_elf_file *f, uint64_t ret[US_BOOT_MAX_ENT
 	return e.n;
 }
 
+bool us_boot_is_anywhere(const struct us_elf_file *f)
+{
+	return (word_at(f, offsetof(Elf64_Ehdr, e_type)) & UINT16_MAX) == ET_DYN;
+}
+
 static void add_range(struct us_boot_code *c, size_t *n, uint64_t start, uint64_t size)
 {
 	if (*n == US_BOOT_RANGES || (*n && c->range[*n - 1].start == start))

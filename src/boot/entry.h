@@ -17,6 +17,8 @@
 
 /* How many there are. */
 size_t us_boot_entries(const struct us_elf_file *f, uint64_t ret[US_BOOT_MAX_ENTRY]);
+/* Does it run wherever it is loaded (PIE)? */
+bool us_boot_is_anywhere(const struct us_elf_file *f);
 /* Where its code lies. */
 struct us_boot_code us_boot_code_of(const struct us_elf_file *f);
 

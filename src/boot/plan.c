@@ -3,6 +3,7 @@
 #include "boot/plan.h"
 
 #include "base/nearest.h"
+#include "boot/entry_path.h"
 #include "boot/linux_file.h"
 #include "symbol/demangle.h"
 
@@ -13,6 +14,7 @@
 
 #define SERIAL	    "serial:"
 #define IDLE	    "first-idle"
+#define PAGE	    4096
 #define BOOT_SECTOR 0x7c00 /* where a PC's firmware puts it, and jumps to */
 
 /* What the first function in C, or in what else it is written, is called; the first
@@ -53,6 +55,7 @@ struct search {
 	struct us_nearest near;
 	char best[US_BOOT_NAME];	  /* the nearest, copied */
 	const struct us_elf_image *image; /* of the first one */
+	uint64_t bias;
 };
 
 /* "_kernel_main", "kernel::kernel_main", "KERNELMAIN" */
@@ -91,11 +94,56 @@ static void look_at(void *ctx, const struct us_function *f)
 	if (is_it(s, f->raw) || (name && is_it(s, name))) {
 		if (x->n_address < US_BOOT_MAX_ENTRY)
 			x->address[x->n_address++] = f->start;
-		if (!s->image)
+		if (!s->image) {
 			s->image = f->image;
+			s->bias = f->bias;
+		}
 		return;
 	}
 	try_name(s, name ? name : f->raw);
+}
+
+/* ---- What may be anywhere ---- */
+
+struct alike {
+	const struct us_elf_image *image;
+	const struct us_boot_point *point;
+	bool found; /* another function is the same, as far as that is looked at */
+};
+
+static bool code_of(const struct us_elf_image *i, uint64_t linked,
+		    uint8_t ret[static US_WATCH_CODE])
+{
+	size_t n = 0;
+	const uint8_t *code = us_boot_code_at(us_elf_image_file(i), linked, &n);
+	if (!code || n < US_WATCH_CODE)
+		return false;
+	memcpy(ret, code, US_WATCH_CODE);
+	return true;
+}
+
+static void look_for_alike(void *ctx, const struct us_function *f)
+{
+	struct alike *a = ctx;
+	uint8_t code[US_WATCH_CODE];
+	uint64_t far = f->start - a->point->address[0];
+	if (f->image == a->image && far && !(far & (PAGE - 1)) &&
+	    code_of(f->image, f->start - f->bias, code) &&
+	    !memcmp(code, a->point->code, sizeof(code)))
+		a->found = true;
+}
+
+/* Of a kernel that is loaded anywhere: by its place in a page and its code, if no other
+ * function of the image has both. */
+static void let_be_anywhere(struct us_boot_point *x, const struct us_elf_image *i,
+			    uint64_t bias, const struct us_symbols *s)
+{
+	struct alike alike = { .image = i, .point = x };
+	if (x->n_address != 1 || !us_boot_is_anywhere(us_elf_image_file(i)) ||
+	    !code_of(i, x->address[0] - bias, x->code))
+		return;
+	us_symbols_each_function(s, look_for_alike, &alike);
+	x->anywhere = !alike.found;
 }
 
 /* A Linux that moves passes it elsewhere: its code tells.  Those of modules do not
@@ -128,6 +176,8 @@ static int add_symbol(struct us_boot_plan *p, const char *name,
 	char question[128];
 	us_symbols_each_function(n->symbols, look_at, &search);
 	x->wanted = true;
+	if (search.image)
+		let_be_anywhere(x, search.image, search.bias, n->symbols);
 	if (find_in_linux(x, n))
 		return 0;
 	if (n->linux_kernel)
@@ -147,6 +197,8 @@ static const struct us_elf_image *find_usual(struct us_boot_point *x,
 				 .point = x,
 				 .near = us_nearest_to(x->name) };
 	us_symbols_each_function(s, look_at, &search);
+	if (search.image)
+		let_be_anywhere(x, search.image, search.bias, s);
 	return search.image;
 }
 
@@ -235,6 +287,8 @@ static void add_entry(struct us_boot_plan *p, const struct us_boot_names *n)
 					       x->address);
 	if (!x->n_address)
 		p->n--;
+	else if (n->kernel && !n->linux_kernel)
+		let_be_anywhere(x, n->kernel, 0, n->symbols);
 }
 
 bool us_boot_is_seen(const struct us_boot_point *p, unsigned ways)

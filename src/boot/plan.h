@@ -45,6 +45,9 @@ struct us_boot_point {
 	 * the first ones of the function. */
 	uint32_t period;
 	uint8_t code[US_WATCH_CODE];
+	/* Its image runs wherever it is loaded (PIE): it may be a number of pages from
+	 * the first address, with the same code. */
+	bool anywhere;
 	regex_t text; /* of US_BOOT_TEXT */
 	bool wanted;  /* a run ends when all such points are passed */
 };

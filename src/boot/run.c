@@ -21,6 +21,7 @@
 #define LINE	  512 /* bytes of a line that are matched */
 #define MAX_HOLDS 32
 #define MISSED_NS (3 * US_NS_PER_SEC)
+#define PAGE	  4096
 
 struct booting {
 	const struct us_boot_plan *plan;
@@ -125,21 +126,42 @@ static void pass_now(struct booting *b, enum us_boot_kind kind, uint64_t wall_ns
 
 /* ---- What is seen by the plugin ---- */
 
-static void watch(struct booting *b, size_t point, enum us_watch_event event,
-		  uint64_t address, uint32_t after)
+static struct us_boot_watch *watch(struct booting *b, size_t point,
+				   enum us_watch_event event, uint64_t address,
+				   uint32_t after)
+{
+	static struct us_boot_watch none;
+	if (b->n_watch == US_MAX_WATCH)
+		return &none;
+	struct us_boot_watch *w = &b->file->watch[b->n_watch++];
+	*w = (struct us_boot_watch){ .address = address,
+				     .event = event,
+				     .point = (uint32_t)point,
+				     .after = after };
+	return w;
+}
+
+static void watch_code(struct booting *b, size_t point, uint64_t address,
+		       uint32_t period, uint32_t unequal)
+{
+	struct us_boot_watch *w = watch(b, point, US_WATCH_INSN, address,
+					US_WATCH_AT_ONCE);
+	w->period = period;
+	w->unequal = unequal;
+	memcpy(w->code, b->plan->point[point].code, sizeof(w->code));
+}
+
+static void watch_addresses(struct booting *b, size_t point)
 {
 	const struct us_boot_point *p = &b->plan->point[point];
-	if (b->n_watch == US_MAX_WATCH)
-		return;
-	struct us_boot_watch *w = &b->file->watch[b->n_watch++];
-	*w = (struct us_boot_watch){
-		.address = address,
-		.event = event,
-		.point = (uint32_t)point,
-		.after = after,
-		.period = p->period,
-	};
-	memcpy(w->code, p->code, sizeof(w->code));
+	for (size_t k = 0; k < p->n_address; k++)
+		if (p->period)
+			watch_code(b, point, p->address[k], p->period,
+				   US_WATCH_CODE / 2);
+		else
+			watch(b, point, US_WATCH_INSN, p->address[k], US_WATCH_AT_ONCE);
+	if (p->anywhere && p->n_address)
+		watch_code(b, point, p->address[0], PAGE, 0);
 }
 
 /* Idle is a guest once its last function was entered: firmware waits, too. */
@@ -155,8 +177,7 @@ static void fill_file(struct booting *b)
 		if (p->kind == US_BOOT_START || p->kind == US_BOOT_ENTRY ||
 		    p->kind == US_BOOT_SYMBOL)
 			after = (uint32_t)i;
-		for (size_t k = 0; k < p->n_address; k++)
-			watch(b, i, US_WATCH_INSN, p->address[k], US_WATCH_AT_ONCE);
+		watch_addresses(b, i);
 	}
 	b->file->n_watch = b->n_watch;
 	b->file->follow = b->how->called

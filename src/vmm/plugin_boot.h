@@ -11,14 +11,14 @@
 
 #include <stdint.h>
 
-#define US_BOOT_MAGIC	  "USBOOT04" /* 8 bytes, no NUL */
+#define US_BOOT_MAGIC	  "USBOOT05" /* 8 bytes, no NUL */
 #define US_MAX_WATCH	  64U
 #define US_WATCH_AT_ONCE  UINT32_MAX
 #define US_MAX_BOOT_POINT 24U
 #define US_MAX_USE	  512U
 #define US_USE_UNKNOWN	  UINT64_MAX
 #define US_WATCH_CODE	  16U	/* bytes of code that are compared */
-#define US_WATCH_EQUAL	  8U	/* so many of them are to be equal: see below */
+#define US_WATCH_LEAST	  4U	/* fewer in a block tell nothing */
 #define US_MAX_CALLED	  256U	/* targets of calls and jumps */
 #define US_MAX_FOLLOWED	  8192U /* blocks of code that are followed for them */
 
@@ -36,12 +36,13 @@ struct us_boot_watch {
 	/* Counts once one for this point was seen; US_WATCH_AT_ONCE: any time. */
 	uint32_t after;
 	/*
-	 * 0: at this very address.  Else a power of two: a kernel that draws its place
-	 * by lot is somewhere else by a multiple of it, and has most of this code
-	 * there: it writes over some of its instructions when it starts.
+	 * 0: at this very address.  Else a power of two: a kernel that may be anywhere
+	 * is somewhere else by a multiple of it, and has this code there, but for so
+	 * many bytes: one may write over some of its instructions when it starts.
 	 */
 	uint32_t period;
 	uint8_t code[US_WATCH_CODE];
+	uint32_t unequal, reserved;
 	/* Written by the plugin, when it is seen for the first time: */
 	uint64_t cpu_ns;  /* of the VMM's process */
 	uint64_t insns;	  /* executed before it, by all vCPUs; 0: not known */

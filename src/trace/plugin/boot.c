@@ -280,7 +280,7 @@ static size_t code_from(struct qemu_plugin_tb *tb, size_t i, size_t n,
 	return got;
 }
 
-/* Most of it is as expected: what a block lacks counts as equal. */
+/* As much of it is as expected as has to be: what a block lacks counts as equal. */
 static bool is_code(struct qemu_plugin_tb *tb, size_t i, size_t n,
 		    const struct us_boot_watch *w)
 {
@@ -288,7 +288,7 @@ static bool is_code(struct qemu_plugin_tb *tb, size_t i, size_t n,
 	size_t got = code_from(tb, i, n, code), equal = 0;
 	for (size_t k = 0; k < got; k++)
 		equal += code[k] == w->code[k];
-	return equal && equal + US_WATCH_CODE - got >= US_WATCH_EQUAL;
+	return got >= US_WATCH_LEAST && equal && got - equal <= w->unequal;
 }
 
 static bool is_place(struct qemu_plugin_tb *tb, size_t i, size_t n, uint64_t pc,
