@@ -18,64 +18,12 @@ import subprocess
 import tempfile
 import time
 
+import anywhere
 from harness import Skip, Tap, Uniscope, check, note, patience
 from tcg import Qemu
 
 CLOCK = ("-icount", "shift=3,sleep=off", "-rtc", "clock=vm,base=2020-01-01")
 NS_OF_INSN = 8  # by that clock
-# It writes a byte for ever.  Its twins are on pages of their own, and neither is its own.
-KERNEL = """
-	.text
-	.globl _start
-_start:	call kernel_main
-	.balign 64
-	.globl kernel_main
-	.type kernel_main, @function
-kernel_main:
-	call twin
-	mov $0x3f8, %edx
-	mov $'K', %eax
-1:	outb %al, %dx
-	jmp 1b
-	.size kernel_main, . - kernel_main
-	.irp name, twin, other
-	.balign 4096
-	.globl \\name
-	.type \\name, @function
-\\name:	mov $1, %eax
-	mov $2, %ecx
-	mov $3, %ebx
-	mov $4, %esi
-	ret
-	.size \\name, . - \\name
-	.endr
-"""
-# It puts it somewhere from 4 to 5 MiB, as the time is.
-LOADER = """
-	.section .text
-	.long 0x1badb002, 0, -0x1badb002
-	.globl _start
-_start:	cld
-	mov $0x180000, %esp
-	rdtsc
-	and $0xff, %eax
-	shl $12, %eax
-	lea 0x400000(%eax), %edi
-	mov %edi, %ebx
-	mov $blob, %esi
-	mov $(blob_end - blob) / 4, %ecx
-1:	mov (%esi), %eax
-	mov %eax, (%edi)
-	add $4, %esi
-	add $4, %edi
-	dec %ecx
-	jnz 1b
-	jmp *%ebx
-	.balign 4
-blob:	.incbin "kernel.bin"
-	.balign 4
-blob_end:
-"""
 PC = ("-M", "q35", "-m", "64", "-net", "none", "-display", "none")
 
 
@@ -472,24 +420,7 @@ class Boots:
 
     def anywhere(self):
         """A kernel that runs wherever its loader puts it, at another place each time."""
-        if missing := [p for p in ("gcc", "objcopy") if not shutil.which(p)]:
-            raise Skip(f"{missing[0]} is not installed")
-        folder = self.us.data("anywhere")
-        os.makedirs(folder, exist_ok=True)
-        source, loader = (os.path.join(folder, n) for n in ("kernel.S", "loader.S"))
-        with open(source, "w") as f:
-            f.write(KERNEL)
-        with open(loader, "w") as f:
-            f.write(LOADER)
-        flags = ("gcc", "-m32", "-nostdlib", "-Wl,--build-id=none", "-Wl,-z,noexecstack",
-                 "-I" + folder)
-        kernel, elf = (os.path.join(folder, n) for n in ("kernel.elf", "loader.elf"))
-        for command in ((*flags, "-pie", "-Wl,--no-dynamic-linker", "-o", kernel, source),
-                        ("objcopy", "-O", "binary", "-j", ".text", kernel,
-                         os.path.join(folder, "kernel.bin")),
-                        (*flags, "-static", "-no-pie", "-Wl,-Ttext=0x100000",
-                         f"-Wa,-I,{folder}", "-o", elf, loader)):
-            subprocess.run(command, check=True)
+        elf, kernel = anywhere.build(self.us.data("anywhere"), anywhere.TWINS)
         for _ in range(2):
             at, told = self.moments("--until", "kernel_main", "-e", kernel, elf=elf)
             names = [p["name"] for p in told["points"]]

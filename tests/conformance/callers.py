@@ -24,6 +24,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import anywhere  # noqa: E402
 import edges  # noqa: E402
 from harness import Skip, Tap, check, note, truth  # noqa: E402
 from tcg import PROCESSORS, Counting, Qemu  # noqa: E402
@@ -275,6 +276,30 @@ def slide_is_told(args, qemu):
         note(f"slide {slide:#x}; {share:.2f} in f60")
 
 
+def is_loaded_anywhere(args, qemu, how, folder):
+    """A position-independent kernel: where it is is told, and then each call is counted."""
+    elf, kernel = anywhere.build(folder, anywhere.COUNTS)
+    told, bias = {}, ""
+    for _ in range(2):
+        with how(args, qemu, kernel=elf, before=["--deterministic", "-e", kernel + bias]) as c:
+            c.wait(anywhere.TEXT)
+            time.sleep(0.3)  # it halts
+            c.end()
+            report = c.report()
+            told = " ".join(report["warnings"])
+            counted = {f["name"]: f["calls"] for f in report["functions"]}
+            if not bias:
+                bias = re.search(r"-e ELF(@0x[0-9a-f]+) ", told)[1]
+                check("inner" not in counted, f"{counted}")
+                continue
+            wrong = {n: counted.get(n, 0) for n, calls in anywhere.CALLS.items()
+                     if counted.get(n, 0) != calls}
+            check(not wrong, f"{wrong} of {anywhere.CALLS}: {told}")
+            if how is Tracing:
+                have_returned(c, counted, anywhere.CALLS, 1)
+    note(f"{bias}: {sum(anywhere.CALLS.values())} calls")
+
+
 def tree_is_full(args, qemu):
     """Of what has a node, all is right; the rest is told."""
     with Counting(args, qemu, *machine_of(qemu.processor, "recurse"), name="recurse", smp=2,
@@ -326,6 +351,10 @@ def main():
             if args.only in name:
                 tap.point(f"{name}, traced",
                           lambda n=name: is_right(args, qemu, n, vcpus(n, 3), Tracing))
+        for name, how in (("count", Counting), ("trace", Tracing)):
+            if args.processor in ("i386", "x86_64") and args.only in "anywhere":
+                tap.point(f"a kernel that is loaded anywhere: {name}",
+                          lambda h=how: is_loaded_anywhere(args, qemu, h, folder))
         if args.processor == "i386":
             tap.end()
             return
