@@ -9,8 +9,8 @@
  *
  * QEMU's log (-d exec -dfilter) goes there, too: a line for a block of code that is
  * executed and begins at one of the addresses that are asked for.  It is written where
- * a block is executed that others do not lead to directly yet, as the first time, so
- * that code runs as fast as without.
+ * a block is executed that others do not lead to directly yet, as the first time.  QEMU
+ * asks itself there whether it is such an address, and no other code is slower.
  */
 #ifndef US_BOOT_DEVICE_TRACE_H
 #define US_BOOT_DEVICE_TRACE_H

@@ -317,13 +317,31 @@ static void watch_insn(struct qemu_plugin_tb *tb, size_t i, size_t n)
 	}
 }
 
+/* Most blocks have nothing to watch; to ask QEMU for each instruction takes longer. */
+static bool is_watched(uint64_t first, uint64_t last)
+{
+	bool found = is_start(first, 0);
+	for (unsigned k = 0; !found && k < n_watch; k++) {
+		const struct us_boot_watch *w = &file->watch[k];
+		uint64_t far = w->address - first;
+		if (w->period)
+			far &= w->period - 1;
+		found = w->event == US_WATCH_INSN && far <= last - first && !is_seen(w);
+	}
+	return found;
+}
+
 void us_boot_translate(struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
-	for (size_t i = 0; i < n; i++)
+	if (!n)
+		return;
+	uint64_t first = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
+	uint64_t last = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, n - 1));
+	bool watched = is_watched(first, last);
+	for (size_t i = 0; watched && i < n; i++)
 		watch_insn(tb, i, n);
-	if (n)
-		follow_block(tb, n);
+	follow_block(tb, n);
 }
 
 static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
