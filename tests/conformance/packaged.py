@@ -116,9 +116,9 @@ def memtest(build, us, image="memtest86+x64.bin"):
     where = unpack(build, "memtest86+")
     kernel = os.path.join(where, "boot", image)
     with Guest(build, "memtest", "tcg", kernel=kernel, memory=128) as g:
-        time.sleep(8)
+        time.sleep(4)
         g.elf = None
-        us.record_enough(g, "gdb", "--budget", "30", seconds=5)
+        us.record_enough(g, "gdb", "--budget", "30", seconds=3)
         functions = us.report()["functions"]
         note(", ".join(f"{f['name']} {f['self']}" for f in functions[:5]))
         check(functions and functions[0]["name"].startswith("0x"), "no addresses")

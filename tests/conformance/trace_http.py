@@ -218,7 +218,8 @@ def answered(port, request, says_no_more=False):
 
 def hostile_peers_are_borne(args, qemu):
     """Garbage, heads without end, silence, many at once: the next is served."""
-    with Serving(args, qemu, name="shares") as t, contextlib.ExitStack() as peers:
+    # A guest that sleeps: for half a minute there is nothing to do but to wait.
+    with Serving(args, qemu, name="idle") as t, contextlib.ExitStack() as peers:
         line = b"GET /ftrace/tracing_on HTTP/1.1\r\nHost: localhost\r\n"
         for request in (b"\r\n" * 1000 + b"\0" * 1000, os.urandom(100000) + b"\r\n\r\n",
                         line + b"X: " + b"y" * 10**6 + b"\r\n\r\n",
