@@ -161,15 +161,20 @@ static void on_port_in_dx(unsigned i, void *data)
 	us_devices_hear_port(i, data, NULL);
 }
 
-/* The next block may be anywhere, of an interrupt too: dx is as it was. */
-void us_devices_hear_block(unsigned i, void *data, const uint8_t *env);
-void us_devices_hear_block(unsigned i, void *data, const uint8_t *env)
+/* An access of which only that is known, and dx has what it had. */
+static void settle(struct vcpu *v, const uint8_t *env, uint64_t first, uint64_t last)
 {
-	struct vcpu *v = vcpu_of(i);
 	if (!v->pending)
 		return;
 	v->pending = false;
-	count_port(read_dx(v, env, (uintptr_t)data, (uintptr_t)data));
+	count_port(read_dx(v, env, first, last));
+}
+
+/* The next block may be anywhere, of an interrupt too. */
+void us_devices_hear_block(unsigned i, void *data, const uint8_t *env);
+void us_devices_hear_block(unsigned i, void *data, const uint8_t *env)
+{
+	settle(vcpu_of(i), env, (uintptr_t)data, (uintptr_t)data);
 }
 
 US_ENV_CALLBACK(us_devices_env_block, us_devices_hear_block);
@@ -183,19 +188,27 @@ static void on_last_port(unsigned i, void *data)
 /* ---- Instructions that access a port several times ---- */
 
 /*
- * QEMU since 10.0 executes all rounds of one at once.  Each has memory of its own,
- * which a round may access twice: to see whether it may be written.
+ * Each round has memory of its own, which it may access twice: to see whether it may be
+ * written.  QEMU since 10.0 executes all rounds at once.  Older ones execute the
+ * instruction once for each round, and once more for none, and may report what a helper
+ * accesses later, too (translate.c).
  */
 static void on_round(unsigned i, qemu_plugin_meminfo_t info, uint64_t gva, void *data)
 {
 	struct vcpu *v = vcpu_of(i);
+	bool later = us_plugin.api == 1 && v->gva != NOWHERE;
 	(void)info;
 	(void)data;
-	if (v->row && gva != v->gva)
-		count(v->row);
+	if (later || gva == v->gva)
+		return;
 	v->gva = gva;
+	if (v->row)
+		count(v->row);
+	else
+		v->pending = true;
 }
 
+/* data: of a known port; NULL: it is known behind it. */
 static void on_rounds(unsigned i, void *data)
 {
 	struct vcpu *v = vcpu_of(i);
@@ -203,24 +216,33 @@ static void on_rounds(unsigned i, void *data)
 	v->gva = NOWHERE;
 }
 
-static void on_rounds_in_dx(unsigned i, void *data)
+void us_devices_hear_rounds(unsigned i, void *data, const uint8_t *env);
+void us_devices_hear_rounds(unsigned i, void *data, const uint8_t *env)
 {
+	const struct point *p = data;
 	struct vcpu *v = vcpu_of(i);
-	(void)data;
+	uint64_t port = read_dx(v, env, p->start, p->pc);
 	pthread_mutex_lock(&lock);
-	v->row = row_of("", read_dx(v, NULL, 0, 0));
+	v->row = row_of("", port);
 	pthread_mutex_unlock(&lock);
 	v->gva = NOWHERE;
 }
 
-static void watch_rounds(struct qemu_plugin_insn *insn, int32_t port)
+US_ENV_CALLBACK(us_devices_env_rounds, us_devices_hear_rounds);
+
+static void on_rounds_in_dx(unsigned i, void *data)
 {
-	qemu_plugin_register_vcpu_insn_exec_cb(
-		insn, port >= 0 ? on_rounds : on_rounds_in_dx, QEMU_PLUGIN_CB_R_REGS,
-		port >= 0 ? row_of("", (uint64_t)port) : NULL);
-	qemu_plugin_register_vcpu_mem_cb(insn, on_round, QEMU_PLUGIN_CB_NO_REGS,
-					 QEMU_PLUGIN_MEM_RW, NULL);
+	us_devices_hear_rounds(i, data, NULL);
 }
+
+void us_devices_hear_behind(unsigned i, void *data, const uint8_t *env);
+void us_devices_hear_behind(unsigned i, void *data, const uint8_t *env)
+{
+	const struct point *p = data;
+	settle(vcpu_of(i), env, p->start, p->pc);
+}
+
+US_ENV_CALLBACK(us_devices_env_behind, us_devices_hear_behind);
 
 /* ---- Where it is to call ---- */
 
@@ -246,6 +268,20 @@ struct access {
 	uint64_t start; /* of its block */
 };
 
+/* NULL: there are too many. */
+static struct point *point_of(const struct access *a)
+{
+	struct point *p = points && n_point < MAX_POINT ? &points[n_point++] : NULL;
+	if (p)
+		*p = (struct point){ a->start, qemu_plugin_insn_vaddr(a->insn) };
+	return p;
+}
+
+static void before(struct qemu_plugin_insn *insn, us_vcpu_exec *cb, void *data)
+{
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, QEMU_PLUGIN_CB_R_REGS, data);
+}
+
 /*
  * QEMU's state has dx where a block begins; within one it may be in a register of the
  * host's.  But for the access itself it is put there, so that it can be read behind it:
@@ -254,29 +290,38 @@ struct access {
 static void watch_in_state(const struct access *a, bool at_start, struct point *p)
 {
 	if (at_start || a->next)
-		qemu_plugin_register_vcpu_insn_exec_cb(at_start ? a->insn : a->next,
-						       us_devices_env_port,
-						       QEMU_PLUGIN_CB_NO_REGS, p);
+		before(at_start ? a->insn : a->next, us_devices_env_port, p);
 	else
-		qemu_plugin_register_vcpu_insn_exec_cb(a->insn, on_last_port,
-						       QEMU_PLUGIN_CB_NO_REGS, NULL);
+		before(a->insn, on_last_port, NULL);
 }
 
 static void watch_dx(const struct access *a, bool at_start)
 {
-	struct point *p = points && n_point < MAX_POINT ? &points[n_point++] : NULL;
-	if (!p) {
-		qemu_plugin_register_vcpu_insn_exec_cb(a->insn, on_port,
-						       QEMU_PLUGIN_CB_NO_REGS,
-						       row_of("", US_USE_UNKNOWN));
-		return;
-	}
-	*p = (struct point){ a->start, qemu_plugin_insn_vaddr(a->insn) };
-	if (layout)
+	struct point *p = point_of(a);
+	if (!p)
+		before(a->insn, on_port, row_of("", US_USE_UNKNOWN));
+	else if (layout)
 		watch_in_state(a, at_start, p);
 	else
-		qemu_plugin_register_vcpu_insn_exec_cb(a->insn, on_port_in_dx,
-						       QEMU_PLUGIN_CB_R_REGS, p);
+		before(a->insn, on_port_in_dx, p);
+}
+
+static void watch_rounds(const struct access *a, int32_t port)
+{
+	struct point *p = port < 0 ? point_of(a) : NULL;
+	qemu_plugin_register_vcpu_mem_cb(a->insn, on_round, QEMU_PLUGIN_CB_NO_REGS,
+					 QEMU_PLUGIN_MEM_RW, NULL);
+	if (!p)
+		before(a->insn, on_rounds,
+		       row_of("", port < 0 ? US_USE_UNKNOWN : (uint64_t)port));
+	else if (!layout)
+		before(a->insn, on_rounds_in_dx, p);
+	else if (port == US_PORT_AT_START)
+		before(a->insn, us_devices_env_rounds, p);
+	else
+		before(a->insn, on_rounds, NULL);
+	if (p && layout && a->next)
+		before(a->next, us_devices_env_behind, p);
 }
 
 static void watch_port(const struct access *a, int32_t *dx)
@@ -289,12 +334,10 @@ static void watch_port(const struct access *a, int32_t *dx)
 	if (port == US_PORT_NONE)
 		return;
 	pthread_mutex_lock(&lock);
-	if (us_plugin.api > 1 && us_port_has_rounds(code, n))
-		watch_rounds(a->insn, port);
+	if (us_port_has_rounds(code, n))
+		watch_rounds(a, port);
 	else if (port >= 0)
-		qemu_plugin_register_vcpu_insn_exec_cb(a->insn, on_port,
-						       QEMU_PLUGIN_CB_NO_REGS,
-						       row_of("", (uint64_t)port));
+		before(a->insn, on_port, row_of("", (uint64_t)port));
 	else
 		watch_dx(a, port == US_PORT_AT_START);
 	pthread_mutex_unlock(&lock);
