@@ -59,13 +59,14 @@ int us_proc_stat(int proc, struct us_proc_stat *ret)
 		return -EIO;
 	*close_at = '\0';
 	snprintf(ret->comm, sizeof(ret->comm), "%s", open_at + 1);
-	unsigned long long start;
+	unsigned long long start, user, system;
 	if (sscanf(close_at + 1,
-		   " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %*s %*s %*s "
 		   "%*s %*s %*s %llu",
-		   &ret->state, &ret->parent, &start) != 3)
+		   &ret->state, &ret->parent, &user, &system, &start) != 5)
 		return -EIO;
 	ret->start_time = start;
+	ret->cpu_ticks = user + system;
 	return 0;
 }
 

@@ -32,6 +32,7 @@ struct us_proc_stat {
 	char state; /* 'R', 'S', 'Z', ... */
 	pid_t parent;
 	uint64_t start_time; /* field 22: clock ticks after boot */
+	uint64_t cpu_ticks;  /* fields 14 and 15: of CPU time, user and system */
 };
 int us_proc_stat(int proc, struct us_proc_stat *ret);
 
