@@ -30,7 +30,10 @@ _uniscope() {
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--group-by) COMPREPLY=($(compgen -W "guest recording vcpu state image file" -- "$cur")); return ;;
 	--filter) COMPREPLY=($(compgen -S = -W "guest recording vcpu state image file function" -- "$cur")); return ;;
-	--sort) COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
+	--sort)
+		[[ $command == top ]] && COMPREPLY=($(compgen -W "self total name" -- "$cur")) && return
+		COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
+	-w | --window) [[ $command == top ]] && COMPREPLY=($(compgen -W "1s 5s 15s 60s all" -- "$cur")); return ;;
 	-e | --elf | -o | --output | --source | --compare | --before | --after) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--symbols | --prepare) COMPREPLY=($(compgen -d -- "$cur")); return ;;
 	esac
@@ -39,7 +42,7 @@ _uniscope() {
 		return
 	fi
 	case $command in
-	record | dump)
+	record | dump | top)
 		COMPREPLY=($(compgen -W "$("$program" ps 2>/dev/null | awk '/^ *[0-9]+ / {print $1; if ($2 != "-") print $2}')" -- "$cur"))
 		;;
 	report | annotate | diff | serve | count | trace | replay) COMPREPLY=($(compgen -f -- "$cur")) ;;

@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import patience  # noqa: E402
 
 PROGRAM, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-COMMANDS = ("ps", "record", "boot", "count", "trace", "replay", "report", "annotate", "diff", "serve", "dump", "doctor")
+COMMANDS = ("ps", "top", "record", "boot", "count", "trace", "replay", "report", "annotate", "diff", "serve", "dump", "doctor")
 
 
 def is_sanitized():
@@ -157,6 +157,15 @@ class Usage(Cli):
         self.fails(2, "--all takes no target such as web", "record", "--all", "web")
         self.fails(2, "-o names a folder", "record", "--all", "-o", "x.html")
         self.fails(2, "-o names a folder", "record", "--all", "-o", "-")
+        self.fails(2, "one TARGET, not b", "top", "a", "b")
+        self.fails(2, "--all takes no target such as web", "top", "--all", "web")
+        self.fails(2, "-o names a folder", "top", "--all", "-o", "x.html")
+        self.fails(2, "-o names a recording", "top", "-o", "-", "fake:")
+        self.fails(2, "--sort file: must be self, total or name", "top", "--sort", "file", "fake:")
+        self.fails(2, r"--filter '\(': no regular expression", "top", "--filter", "(", "fake:")
+        self.fails(2, "--interval: at least", "top", "-i", "10ms", "fake:")
+        self.fails(2, "--window x", "top", "-w", "x", "fake:")
+        self.fails(3, "none has this name", "top", "no-such-guest-as-this")
         self.fails(2, "which function", "annotate")
         self.fails(2, r"--ignore \(", "report", "--ignore", "(")
         self.fails(2, "must be KEY=REGEX", "report", "--filter", "exit")
@@ -193,6 +202,30 @@ class Recording(Cli):
         self.assertGreater(s["running"], 100)
         self.assertEqual(s["end"], "done")
         self.assertEqual(os.stat(out).st_mode & 0o777, 0o600)
+
+    def test_top_without_a_terminal(self):
+        out = self.path("top.data")
+        done = run("top", "--json", "-d", "2", "-i", "0.5", "-o", out, "fake:")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertGreaterEqual(len(seen), 3)
+        self.assertTrue(all(s["ended"] is None for s in seen[:-1]))
+        self.assertIsNotNone(seen[-1]["ended"])
+        self.assertEqual(len(seen[-1]["vcpus"]), 2)
+        # It was recorded meanwhile, as record does: the last window is the whole.
+        report = json.loads(run("report", "--json", out).stdout)
+        self.assertEqual(seen[-1]["running"], report["summary"]["running"])
+        self.assertEqual([(f["name"], f["self"], f["total"]) for f in seen[-1]["functions"]],
+                         [(f["name"], f["self"], f["total"]) for f in report["functions"]])
+        done = run("top", "-d", "1", "--limit", "2", "fake:")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^# vCPU 1: guest +[0-9.]+ %")
+        # Nobody reads on: it ends.
+        p = subprocess.Popen([PROGRAM, "top", "-i", "0.2", "fake:"], stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
+        p.stdout.readline()
+        p.stdout.close()
+        self.assertIn(p.wait(60), (0, 1))
 
     def test_converts_at_once(self):
         for suffix in (".html", ".folded", ".json"):

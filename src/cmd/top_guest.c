@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* top_guest.c: see top_guest.h. */
+#include "cmd/top_guest.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "vmm/proc.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAUSE 60 /* times what a profile takes, before the next one */
+
+int us_top_guest_begin(struct us_top_guest *g, struct us_err *e)
+{
+	const struct us_recording *r = g->member->r;
+	const struct us_live_opts o = {
+		.dirs = r->set->symbols.dirs,
+		.raw_names = r->set->raw_names,
+	};
+	if (g->live)
+		return 0;
+	us_printable(g->name, sizeof(g->name), g->member->text);
+	snprintf(g->how, sizeof(g->how), "%s, %g Hz",
+		 r->backend ? r->backend->ops->name : r->summary.backend,
+		 r->set->schedule.hz);
+	g->begun_ns = us_now_ns();
+	g->cpu = -1;
+	return us_live_open(r->output.fd, &o, &g->live, e);
+}
+
+void us_top_guest_end(struct us_top_guest *g)
+{
+	const struct us_member *m = g->member;
+	g->over = true;
+	if (m->code < 0)
+		us_printable(g->words, sizeof(g->words), m->e.msg);
+	else if (m->end_words[0])
+		us_printable(g->words, sizeof(g->words), m->end_words);
+	else
+		snprintf(g->words, sizeof(g->words), "the recording has ended");
+	g->due_ns = 0;
+	if (!g->name[0])
+		us_printable(g->name, sizeof(g->name), m->text);
+	g->member = NULL; /* the fleet may forget it */
+}
+
+void us_top_guest_fini(struct us_top_guest *g)
+{
+	us_profile_free(g->profile);
+	us_profile_free(g->stack);
+	us_live_close(g->live);
+	*g = (struct us_top_guest){ 0 };
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+/* Of one host CPU, since the last time. */
+static void renew_cpu(struct us_top_guest *g)
+{
+	struct us_proc_stat s;
+	_cleanup_close_ int proc = -1;
+	uint64_t now = us_now_ns();
+	if (!g->member || g->member->pid <= 0)
+		return;
+	proc = us_proc_open(g->member->pid);
+	if (proc < 0 || us_proc_stat(proc, &s) != 0 ||
+	    (g->member->start_time && s.start_time != g->member->start_time)) {
+		g->cpu = -1;
+		return;
+	}
+	double seconds = (double)(now - g->ticks_ns) / US_NS_PER_SEC;
+	if (g->ticks_ns && seconds < 0.5)
+		return;
+	if (g->ticks_ns)
+		g->cpu = (double)(s.cpu_ticks - g->ticks) /
+			 (double)sysconf(_SC_CLK_TCK) / seconds;
+	g->ticks = s.cpu_ticks;
+	g->ticks_ns = now;
+}
+
+static int renew_profile(struct us_top_guest *g, const struct us_live_view *v,
+			 struct us_err *e)
+{
+	struct us_profile *p = NULL;
+	uint64_t before = cpu_ns();
+	int rc = us_live_profile(g->live, v, &p, e);
+	g->due_ns = us_now_ns() + PAUSE * (cpu_ns() - before);
+	if (rc)
+		return rc;
+	us_profile_free(g->profile);
+	g->profile = p;
+	return 0;
+}
+
+static int renew_stack(struct us_top_guest *g, unsigned vcpu, struct us_err *e)
+{
+	us_profile_free(us_take(g->stack));
+	int rc = us_live_stack(g->live, vcpu, &g->stack, e);
+	return rc == -ENOENT ? 0 : rc;
+}
+
+/* 0, also if there is nothing new. */
+static int follow(struct us_top_guest *g, const struct us_live_view *v,
+		  struct us_err *e)
+{
+	int rc = us_live_follow(g->live, e);
+	unsigned n = us_live_n_vcpu(g->live);
+	g->n_vcpu = n < US_MAX_VCPUS ? n : US_MAX_VCPUS;
+	us_live_vcpus(g->live, v, g->vcpu, g->n_vcpu);
+	renew_cpu(g);
+	return rc;
+}
+
+void us_top_guest_renew(struct us_top_guest *g, struct us_top_state *state, bool now)
+{
+	struct us_live_view v = { .last_ns = state->window_ns };
+	struct us_err e = { 0 };
+	if (!g->live || (state->frozen && !now))
+		return;
+	int rc = follow(g, &v, &e);
+	if (state->vcpu >= 0 && state->vcpu < 64)
+		v.vcpu_mask = 1ULL << state->vcpu;
+	if (!rc && (now || us_now_ns() >= g->due_ns))
+		rc = renew_profile(g, &v, &e);
+	if (!rc && state->page == US_TOP_STACK)
+		rc = renew_stack(g, state->stack_vcpu, &e);
+	if (rc)
+		us_top_say(state, true, "%s", e.msg);
+}
+
+void us_top_guest_glance(struct us_top_guest *g, uint64_t window_ns)
+{
+	const struct us_live_view v = { .last_ns = window_ns };
+	struct us_err e = { 0 };
+	if (!g->live || g->over)
+		return;
+	if (!follow(g, &v, &e) && us_now_ns() >= g->due_ns)
+		(void)!renew_profile(g, &v, &e); /* the next time, perhaps */
+}
+
+struct us_top_guest_row us_top_guest_row(const struct us_top_guest *g)
+{
+	struct us_top_guest_row r = { .name = g->name, .cpu = g->cpu, .idle = -1 };
+	uint64_t idle = 0, all = 0, best = 0;
+	size_t n;
+	if (g->over)
+		r.words = g->words;
+	else if (!g->live)
+		r.words = "starting";
+	for (unsigned i = 0; i < g->n_vcpu; i++) {
+		const struct us_live_vcpu *v = &g->vcpu[i];
+		idle += v->idle;
+		all += v->guest + v->idle + v->ready + v->exit;
+	}
+	if (all)
+		r.idle = (double)idle / (double)all;
+	if (!g->profile)
+		return r;
+	const struct us_profile_func *f = us_profile_funcs(g->profile, &n);
+	uint64_t running = us_profile_summary(g->profile)->running;
+	for (size_t i = 0; i < n; i++) {
+		bool is_state = !f[i].known && f[i].name[0] == '[';
+		if (is_state || f[i].self <= best)
+			continue;
+		best = f[i].self;
+		r.hottest = f[i].name;
+		r.hottest_share = (double)best / (double)running;
+	}
+	return r;
+}

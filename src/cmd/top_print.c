@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* top_print.c: see top_print.h. */
+#include "cmd/top_print.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "report/columns.h"
+
+#include <inttypes.h>
+
+static void print_guests(const struct us_top_picture *p, FILE *out)
+{
+	char text[US_CELL_SIZE];
+	fprintf(out, "%7s %7s %7s  %s\n", "CPU %", "idle %", "self %",
+		"guest: hottest function");
+	for (size_t i = 0; i < p->n_guest; i++) {
+		const struct us_top_guest_row *g = &p->guest[i];
+		us_printable(text, sizeof(text), g->name);
+		if (g->words) {
+			fprintf(out, "%7s %7s %7s  %s: ", "", "", "", text);
+			fprintf(out, "%s\n",
+				us_printable(text, sizeof(text), g->words));
+			continue;
+		}
+		fprintf(out, "%7.1f %7.1f %7.1f  %s", g->cpu >= 0 ? 100 * g->cpu : 0,
+			g->idle >= 0 ? 100 * g->idle : 0, 100 * g->hottest_share, text);
+		if (g->hottest)
+			fprintf(out, ": %s",
+				us_printable(text, sizeof(text), g->hottest));
+		fputc('\n', out);
+	}
+	fputc('\n', out);
+}
+
+static void print_row(const struct us_top_row *r, FILE *out)
+{
+	const struct us_report_opts o = { 0 };
+	char name[US_CELL_SIZE], place[US_CELL_SIZE], interval[32];
+	us_report_name_cell(r->func, name);
+	us_report_place_cell(r->func, &o, place);
+	snprintf(interval, sizeof(interval), "%.1f-%.1f", 100 * r->low, 100 * r->high);
+	fprintf(out, "%7.1f %8.1f %10" PRIu64 "  %12s   %s%s%s\n", 100 * r->self,
+		100 * r->total, r->weight, interval, name, *place ? "  " : "", place);
+}
+
+static void print_head(const struct us_top_picture *p, FILE *out)
+{
+	char line[512];
+	fprintf(out, "# %s by %s at %.1f s, ",
+		us_printable(line, sizeof(line), p->name), p->how,
+		(double)p->now_ns / US_NS_PER_SEC);
+	if (p->state->window_ns)
+		fprintf(out, "last %g s\n",
+			(double)p->state->window_ns / US_NS_PER_SEC);
+	else
+		fprintf(out, "since the start\n");
+	for (unsigned i = 0; i < p->n_vcpu; i++)
+		fprintf(out, "# vCPU %u: %s\n", i,
+			us_top_vcpu_line(&p->vcpu[i], line, sizeof(line)));
+	fprintf(out, "# %s\n",
+		us_top_cost_line(p->stats, p->own_cpu, line, sizeof(line)));
+	if (p->over)
+		fprintf(out, "# ended: %s\n",
+			us_printable(line, sizeof(line), p->over));
+}
+
+void us_top_print(const struct us_top_picture *p, size_t limit, FILE *out)
+{
+	if (p->state->page == US_TOP_GUESTS) {
+		print_guests(p, out);
+		return;
+	}
+	bool by_total = p->state->sort == US_SORT_TOTAL;
+	print_head(p, out);
+	fprintf(out, "%7s %8s %10s  %12s   %s\n", "self %", "total %",
+		by_total ? "in total" : "samples",
+		by_total ? "95 % (total)" : "95 % (self)", "function  file:line");
+	for (size_t i = 0; i < p->rows->n && i < limit; i++)
+		print_row(&p->rows->v[i], out);
+	fputc('\n', out);
+}
+
+/* --- JSON --- */
+
+static void json_vcpu(struct us_json *j, const struct us_live_vcpu *v, unsigned number)
+{
+	static const char *const states[US_N_VCPU_STATE] = {
+		[US_VCPU_GUEST] = "guest",   [US_VCPU_EXIT] = "exit",
+		[US_VCPU_READY] = "waiting", [US_VCPU_HALTED] = "idle",
+		[US_VCPU_OFF] = "off",
+	};
+	us_json_object(j, NULL);
+	us_json_u64(j, "vcpu", number);
+	us_json_str(j, "state",
+		    v->seen && (unsigned)v->state < US_N_VCPU_STATE ? states[v->state]
+								    : NULL);
+	us_json_u64(j, "guest", v->guest);
+	us_json_u64(j, "idle", v->idle);
+	us_json_u64(j, "waiting", v->ready);
+	us_json_u64(j, "off", v->off);
+	us_json_u64(j, "exit", v->exit);
+	us_json_object(j, "exits");
+	for (unsigned i = 0; i < US_N_EXIT; i++) {
+		uint64_t sum = 0;
+		for (unsigned k = 0; k < US_N_PLACE; k++)
+			sum += v->exit_for[i][k];
+		if (sum)
+			us_json_u64(j, us_exit_reason_name((enum us_exit_reason)i),
+				    sum);
+	}
+	us_json_end(j);
+	us_json_end(j);
+}
+
+static void json_function(struct us_json *j, const struct us_top_row *r)
+{
+	const struct us_profile_func *f = r->func;
+	us_json_object(j, NULL);
+	us_json_str(j, "name", f->name);
+	us_json_str(j, "file", f->file);
+	us_json_u64(j, "line", f->line);
+	us_json_str(j, "module", f->module);
+	us_json_u64(j, "self", f->self);
+	us_json_u64(j, "total", f->total);
+	us_json_array(j, "self_interval");
+	us_json_double(j, NULL, f->self_low, 6);
+	us_json_double(j, NULL, f->self_high, 6);
+	us_json_end(j);
+	us_json_array(j, "total_interval");
+	us_json_double(j, NULL, f->total_low, 6);
+	us_json_double(j, NULL, f->total_high, 6);
+	us_json_end(j);
+	us_json_end(j);
+}
+
+static void json_cost(struct us_json *j, const struct us_top_picture *p)
+{
+	us_json_object(j, "cost");
+	us_json_u64(j, "stolen_ns", p->stats->stolen_ns);
+	us_json_u64(j, "vcpu_ns", p->stats->vcpu_ns);
+	us_json_u64(j, "held_p50_ns", p->stats->held_p50_ns);
+	us_json_u64(j, "lost", p->stats->lost);
+	if (p->own_cpu >= 0)
+		us_json_double(j, "host_cpu", p->own_cpu, 4);
+	us_json_end(j);
+}
+
+static void json_guests(struct us_json *j, const struct us_top_picture *p)
+{
+	us_json_array(j, "guests");
+	for (size_t i = 0; i < p->n_guest; i++) {
+		const struct us_top_guest_row *g = &p->guest[i];
+		us_json_object(j, NULL);
+		us_json_str(j, "guest", g->name);
+		us_json_str(j, "note", g->words);
+		if (g->cpu >= 0)
+			us_json_double(j, "host_cpu", g->cpu, 4);
+		if (g->idle >= 0)
+			us_json_double(j, "idle", g->idle, 4);
+		us_json_str(j, "hottest", g->hottest);
+		if (g->hottest)
+			us_json_double(j, "hottest_self", g->hottest_share, 4);
+		us_json_end(j);
+	}
+	us_json_end(j);
+	if (p->own_cpu >= 0)
+		us_json_double(j, "own_cpu", p->own_cpu, 4);
+}
+
+static void json_guest(struct us_json *j, const struct us_top_picture *p, size_t limit)
+{
+	const struct us_profile_summary *s = p->profile ? us_profile_summary(p->profile)
+							: NULL;
+	us_json_str(j, "guest", p->name);
+	us_json_str(j, "how", p->how);
+	us_json_str(j, "ended", p->over);
+	us_json_double(j, "time_s", (double)p->now_ns / US_NS_PER_SEC, 3);
+	us_json_double(j, "window_s", (double)p->state->window_ns / US_NS_PER_SEC, 3);
+	us_json_u64(j, "running", s ? s->running : 0);
+	us_json_u64(j, "idle", s ? s->idle : 0);
+	us_json_array(j, "vcpus");
+	for (unsigned i = 0; i < p->n_vcpu; i++)
+		json_vcpu(j, &p->vcpu[i], i);
+	us_json_end(j);
+	us_json_array(j, "functions");
+	for (size_t i = 0; i < p->rows->n && i < limit; i++)
+		json_function(j, &p->rows->v[i]);
+	us_json_end(j);
+	json_cost(j, p);
+}
+
+void us_top_print_json(const struct us_top_picture *p, size_t limit, FILE *out)
+{
+	struct us_json j = us_json_to(out);
+	us_json_object(&j, NULL);
+	us_json_u64(&j, "version", 1);
+	if (p->state->page == US_TOP_GUESTS)
+		json_guests(&j, p);
+	else
+		json_guest(&j, p, limit);
+	us_json_end(&j);
+}
