@@ -274,6 +274,8 @@ static const struct us_option options[] = {
 	  US_FLAG(struct settings, profile.raw_names) },
 	{ 0, "full-paths", NULL, "of sources: with the folders that all share",
 	  US_FLAG(struct settings, report.full_paths) },
+	{ 0, "no-code", NULL, "a page without source and instructions",
+	  US_FLAG(struct settings, report.no_code) },
 	{ OPT_JSON, "json", NULL, "the same as --format json", US_OWN },
 	{ OPT_EXITS, "exits", NULL,
 	  "what was left the guest for, and where: --format exits", US_OWN },

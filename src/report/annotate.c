@@ -27,7 +27,8 @@ struct work {
 	struct us_disassembler *dis;
 	const uint8_t *code;
 	size_t n_code;
-	struct us_profile_pc *pc;
+	const struct us_profile_pc *pc;
+	struct us_profile_pc *own_pc; /* to be freed */
 	size_t n_pc;
 	struct us_pair_map places, rows; /* to lines */
 	uint32_t n_place;
@@ -352,7 +353,10 @@ static int begin(struct work *w, const char **ret_dir)
 	/* Recordings did not always state it. */
 	a->blocks = (resolution && !strcmp(resolution, "block")) ||
 		    (caution && !strncmp(caution, "TCG stops", 9));
-	return a->name ? us_profile_pcs(a->p, &w->pc, &w->n_pc) : -ENOMEM;
+	if (!a->name || (!w->pc && us_profile_pcs(a->p, &w->own_pc, &w->n_pc)))
+		return -ENOMEM;
+	w->pc = w->pc ? w->pc : w->own_pc;
+	return 0;
 }
 
 static int make(struct work *w, struct us_err *e)
@@ -389,7 +393,9 @@ int us_annotate(const struct us_profile *p, const struct us_function *f,
 		const struct us_annotate_opts *o, struct us_annotation **ret,
 		struct us_err *e)
 {
-	struct work w = { .a = calloc(1, sizeof(*w.a)), .f = f };
+	struct work w = {
+		.a = calloc(1, sizeof(*w.a)), .f = f, .pc = o->pc, .n_pc = o->n_pc
+	};
 	if (!w.a)
 		return us_fail(e, -ENOMEM, "annotate: out of memory");
 	w.a->p = p;
@@ -399,7 +405,7 @@ int us_annotate(const struct us_profile *p, const struct us_function *f,
 	us_sources_fini(&w.sources);
 	us_pair_map_fini(&w.places);
 	us_pair_map_fini(&w.rows);
-	free(w.pc);
+	free(w.own_pc);
 	if (r < 0)
 		us_annotation_free(w.a);
 	else

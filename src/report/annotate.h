@@ -18,6 +18,9 @@ struct us_annotate_opts {
 	size_t n_prefix;
 	const char *const *dirs; /* where else sources are */
 	size_t n_dir;
+	/* Of us_profile_pcs(), for who annotates several; NULL: it is asked. */
+	const struct us_profile_pc *pc;
+	size_t n_pc;
 };
 
 struct us_annotated_line {

@@ -217,6 +217,8 @@ static int write_data(struct page *g)
 	functions(g);
 	nodes(g);
 	int rc = us_html_time(&g->j, g->p, g->node_id, g->least);
+	if (!rc && !g->o->no_code)
+		rc = us_html_code(&g->j, g->p, g->o->sources);
 	us_json_end(&g->j);
 	return rc;
 }

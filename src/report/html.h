@@ -7,9 +7,8 @@
 
 /*
  * The profile that showProfile() of page/data.js takes, as JSON in one line without its
- * end, which may stand in a script element.  o: full_paths.  Without by_time, p has
- * no samples by time.  0 or -ENOMEM; errors of
- * the stream are left in it.
+ * end, which may stand in a script element.  o: full_paths, no_code.  Without by_time,
+ * p has no samples by time.  0 or -ENOMEM; errors of the stream are left in it.
  */
 US_MUST_CHECK int us_html_data(const struct us_profile *p,
 			       const struct us_report_opts *o, FILE *out,

@@ -14,4 +14,11 @@
 US_MUST_CHECK int us_html_time(struct us_json *j, const struct us_profile *p,
 			       const uint32_t *node_id, uint64_t least);
 
+/*
+ * "code": source and instructions of the hottest functions whose images are known; a
+ * bounded number of each.  sources: as in us_report_opts.  0 or -ENOMEM.
+ */
+US_MUST_CHECK int us_html_code(struct us_json *j, const struct us_profile *p,
+			       const struct us_annotate_opts *sources);
+
 #endif

@@ -21,12 +21,16 @@ enum us_sort {
 	US_SORT_FILE,
 };
 
+struct us_annotate_opts;
 struct us_report_opts {
 	enum us_sort sort;
-	bool children;	 /* callees counted in: where sort is by self, by total */
-	size_t limit;	 /* rows at most; 0: all */
-	bool colour;	 /* the output is a terminal that knows colours */
-	unsigned width;	 /* columns of tables for people; 0: US_REPORT_COLUMNS */
+	bool children;	/* callees counted in: where sort is by self, by total */
+	size_t limit;	/* rows at most; 0: all */
+	bool colour;	/* the output is a terminal that knows colours */
+	unsigned width; /* columns of tables for people; 0: US_REPORT_COLUMNS */
+	bool no_code;	/* of the page: without source and instructions */
+	const struct us_annotate_opts *sources; /* of the page: where they are; NULL: by
+						   the paths in DWARF alone */
 	bool full_paths; /* of sources, however wide; else without what all share */
 	enum us_profile_by group_by; /* of the text and json formats */
 	/* Of the tree: */

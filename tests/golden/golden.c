@@ -5,7 +5,7 @@
  *	golden record KIND ELF >FILE	KIND: whole, cut, wrong, changed, unchecked,
  *					big, block, boot, counted-boot
  *	golden report FORMAT FILE [children|total|name|file|width=N|colour|limit=N|
- *		focus=RE|vcpu=N|to=MS|elf=ELF|full-paths|by-vcpu|by-time|bottom-up|around=F|least=P]...
+ *		focus=RE|vcpu=N|to=MS|elf=ELF|full-paths|by-vcpu|by-time|code|bottom-up|around=F|least=P]...
  *	golden annotate text|json FILE FUNCTION [callers|colour|to=MS|full-paths]...
  *					with the source in this directory; 77: no
  *capstone
@@ -243,6 +243,8 @@ static void read_word(const char *word, struct us_profile_opts *p,
 	r->children |= !strcmp(word, "children");
 	r->colour |= !strcmp(word, "colour");
 	r->full_paths |= !strcmp(word, "full-paths");
+	if (!strcmp(word, "code"))
+		r->no_code = false;
 	p->by_vcpu |= !strcmp(word, "by-vcpu");
 	p->by_time |= !strcmp(word, "by-time");
 	r->bottom_up |= !strcmp(word, "bottom-up");
@@ -270,7 +272,11 @@ static void report(const char *format, const char *file, int n, char **words)
 	struct us_profile *p = NULL;
 	const char *image = NULL;
 	struct us_profile_opts po = { .images = &image };
-	struct us_report_opts ro = { .file = "uniscope.data" };
+	static const char *const here = ".";
+	static const struct us_annotate_opts ao = { .dirs = &here, .n_dir = 1 };
+	struct us_report_opts ro = { .file = "uniscope.data",
+				     .no_code = true,
+				     .sources = &ao };
 	for (int i = 0; i < n; i++)
 		read_word(words[i], &po, &ro, &image);
 	po.n_image = image != NULL;

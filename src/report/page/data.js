@@ -20,6 +20,8 @@
 //            vcpu: numbers, or names where there are several guests; entries: of each so many, one after the other; and of entries
 //            at: buckets since the one before, weight, what: (node * 5 + state) * 2 + 1 if
 //            its innermost functions are left out.  State: enum us_vcpu_state
+//   code     if it is wanted: of some functions [name, module, start, self, blocks, newer,
+//            noSource, lines {file, inlined, line, self, text}, code {at, line, self, text}]
 //
 // Names come from guests and files that nobody vouches for: they are only ever set as
 // text, never as markup.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tools and tabs, what a new profile does to the page, and the start of it all.
 
-const VIEWS = ["functions", "tree", "sandwich", "heatmap"];
+const VIEWS = ["functions", "tree", "sandwich", "code", "heatmap"];
 
 function showView() {
-	if (state.view === "heatmap" && data && !T)
+	if (data && ((state.view === "heatmap" && !T) || (state.view === "code" && !data.code?.length)))
 		state.view = "functions";
 	for (const view of VIEWS) {
 		const isOn = state.view === view, tab = $("tab-" + view);
@@ -13,12 +13,15 @@ function showView() {
 		$(view).hidden = !isOn;
 	}
 	$("tab-heatmap").hidden = !T;
+	$("tab-code").hidden = $("to-code").hidden = !data?.code?.length;
 	if (!data)
 		return;
 	if (state.view === "tree" && !rowOf.size)
 		openHotPath();
 	if (state.view === "sandwich")
 		showSandwich();
+	if (state.view === "code")
+		showCode();
 	if (state.view === "heatmap")
 		drawHeat();
 }
@@ -152,6 +155,7 @@ listenToTables();
 listenToTime();
 listenToFilters();
 listenToHeat();
+listenToCode();
 listenToCopy();
 addEventListener("hashchange", applyState);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themeChanged);

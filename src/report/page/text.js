@@ -20,8 +20,9 @@ function tableText(table) {
 	const cellText = (cell) => plain(cell.querySelector(".range > span")?.textContent ||
 		cell.querySelector("button:not(.more)")?.textContent || cell.textContent);
 	const rows = Array.from(table.rows, (row) => Array.from(row.cells, cellText));
-	const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => (row[i] || "").length)));
-	return rows.map((row) => row.map((text, i) => table.rows[0].cells[i].classList.contains("num") ?
+	const whole = rows.filter((row) => row.length > 1);
+	const widths = rows[0].map((_, i) => Math.max(...whole.map((row) => (row[i] || "").length)));
+	return rows.map((row) => row.length < 2 ? row.join() : row.map((text, i) => table.rows[0].cells[i].classList.contains("num") ?
 		text.padStart(widths[i]) : i + 1 < row.length ? text.padEnd(widths[i]) : text).join("  ").trimEnd());
 }
 function branchText(tree) {
@@ -42,6 +43,7 @@ const viewText = {
 	tree: () => tableText($("tree").querySelector("table")),
 	sandwich: () => [`${$("sandwich-of").textContent}: ${plain($("sandwich-share").textContent)}`, "", "called from:",
 		...branchText(callers.tree), "", "calls:", ...branchText(callees.tree)],
+	code: () => [$("code-of").textContent, plain($("code-notes").textContent), "", ...tableText($("code-rows"))],
 	heatmap: () => tableText($("functions").querySelector("table")),
 };
 const asText = () => [...headerText(), "", ...viewText[state.view]()].join("\n") + "\n";
