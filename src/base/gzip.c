@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/types.h>
 #include <zlib.h>
 
 #define BUFFER	  (64 * 1024)
@@ -59,4 +60,34 @@ void us_gzip_end(struct us_gzip *g)
 	free(g->z);
 	free(g->buffer);
 	*g = (struct us_gzip){ 0 };
+}
+
+static ssize_t pack(void *cookie, const char *bytes, size_t n)
+{
+	us_gzip_write(cookie, bytes, n);
+	return (ssize_t)n;
+}
+
+static int end(void *cookie)
+{
+	us_gzip_end(cookie);
+	free(cookie);
+	return 0;
+}
+
+FILE *us_gzip_stream(FILE *out)
+{
+	struct us_gzip *g = calloc(1, sizeof(*g));
+	if (!g || us_gzip_begin(g, out)) {
+		free(g);
+		return NULL;
+	}
+	FILE *f = fopencookie(g, "w",
+			      (cookie_io_functions_t){ .write = pack, .close = end });
+	if (!f) {
+		end(g);
+		return NULL;
+	}
+	setvbuf(f, NULL, _IOFBF, BUFFER);
+	return f;
 }

@@ -27,4 +27,8 @@ int us_gzip_begin(struct us_gzip *g, FILE *out); /* 0 or -ENOMEM */
 void us_gzip_write(struct us_gzip *g, const void *bytes, size_t n);
 void us_gzip_end(struct us_gzip *g); /* writes what is left, and frees */
 
+/* A stream whose bytes go to out, packed; its fclose() writes what is left to out,
+ * which stays open.  NULL: out of memory. */
+FILE *us_gzip_stream(FILE *out);
+
 #endif

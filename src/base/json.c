@@ -145,6 +145,19 @@ void us_json_double(struct us_json *j, const char *key, double value, int decima
 		fputs_unlocked("null", j->out);
 }
 
+void us_json_fixed(struct us_json *j, const char *key, uint64_t value, int decimals)
+{
+	char text[32], *p = text + sizeof(text);
+	member(j, key);
+	for (int i = 0; value || i <= decimals; i++) {
+		if (i == decimals && decimals)
+			*--p = '.';
+		*--p = (char)('0' + value % 10);
+		value /= 10;
+	}
+	fwrite_unlocked(p, 1, (size_t)(text + sizeof(text) - p), j->out);
+}
+
 void us_json_bool(struct us_json *j, const char *key, bool value)
 {
 	member(j, key);

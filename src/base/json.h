@@ -37,6 +37,8 @@ void us_json_str(struct us_json *j, const char *key,
 		 const char *value); /* NULL: null */
 void us_json_u64(struct us_json *j, const char *key, uint64_t value);
 void us_json_double(struct us_json *j, const char *key, double value, int decimals);
+/* value / 10^decimals, exactly. */
+void us_json_fixed(struct us_json *j, const char *key, uint64_t value, int decimals);
 void us_json_bool(struct us_json *j, const char *key, bool value);
 void us_json_hex(struct us_json *j, const char *key, uint64_t value); /* "0x..." */
 

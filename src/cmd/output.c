@@ -101,6 +101,7 @@ static int write_result(struct us_output *o, struct us_err *e)
 					     .host = o->host,
 					     .by_vcpu = o->format->by_vcpu,
 					     .by_time = o->format->by_time,
+					     .timeline = o->format->timeline,
 					     .dirs = o->dirs ? *o->dirs : none };
 	const struct us_report_opts plain = { .sort = US_SORT_SELF,
 					      .full_paths = o->full_paths };

@@ -147,8 +147,9 @@ static int choose_format(struct settings *s)
 				&us_cmd_report,
 				"-o %s: the suffix names no format: .txt, .html, "
 				".json, "
-				".folded, .callgrind, .pb.gz and .speedscope.json do, "
-				"or --format",
+				".folded, .callgrind, .pb.gz, .speedscope.json, "
+				".json.gz "
+				"and .trace.json do, or --format",
 				s->out);
 	}
 	if (!s->format)
@@ -165,6 +166,7 @@ static int choose_format(struct settings *s)
 				s->format->name);
 	s->profile.by_vcpu = s->format->by_vcpu || s->report.group_by;
 	s->profile.by_time = s->format->by_time;
+	s->profile.timeline = s->format->timeline;
 	return US_EXIT_OK;
 }
 
@@ -234,8 +236,8 @@ static int run_report(int argc, char **argv)
 
 static const struct us_option options[] = {
 	{ 'f', "format", "NAME",
-	  "text, html, json, folded, callgrind, pprof, speedscope, qprofiler, exits, "
-	  "phases or tree",
+	  "text, html, json, folded, callgrind, pprof, speedscope, firefox, chrome, "
+	  "qprofiler, exits, phases or tree",
 	  US_OWN },
 	{ 'o', "output", "FILE", "write there; the suffix names the format",
 	  US_TEXT(struct settings, out) },

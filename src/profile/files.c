@@ -366,6 +366,21 @@ const struct us_profile_lane *us_profile_lanes(const struct us_profile *p,
 	return p->lanes.v;
 }
 
+size_t us_profile_lane_at(const struct us_profile *p, size_t place)
+{
+	const struct us_profile_lane *v = p->lanes.v;
+	for (size_t i = 0; i < p->lanes.n; i++) {
+		size_t before = 0;
+		for (size_t k = 0; k < p->lanes.n; k++)
+			before += v[k].recording < v[i].recording ||
+				  (v[k].recording == v[i].recording &&
+				   v[k].vcpu < v[i].vcpu);
+		if (before == place)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
 char *us_profile_lane_name(const struct us_profile *p, size_t lane, char *dst,
 			   size_t size)
 {

@@ -92,8 +92,9 @@ struct us_profile_opts {
 	struct us_debug_dirs dirs; /* of images and debug files, by their build-ids */
 	bool raw_names;		   /* as the images have them: not demangled */
 	bool host; /* with what the host did for the guest, below the guest's frames */
-	bool by_vcpu; /* keep apart what each vCPU did: profile/stacks.h */
-	bool by_time; /* keep samples with their time: profile/moments.h */
+	bool by_vcpu;  /* keep apart what each vCPU did: profile/stacks.h */
+	bool by_time;  /* keep samples with their time: profile/moments.h */
+	bool timeline; /* keep each of them: profile/timeline.h */
 };
 
 /*
@@ -221,8 +222,8 @@ const struct us_profile_recording *us_profile_recordings(const struct us_profile
 /* Do the images lie at the same places in all of them? */
 bool us_profile_one_layout(const struct us_profile *p);
 
-/* A vCPU of a recording; those that were seen, in that order, with opts.by_vcpu or
- * by_time. */
+/* A vCPU of a recording; those that were seen, in that order, with opts.by_vcpu,
+ * by_time or timeline. */
 struct us_profile_lane {
 	uint16_t recording, vcpu;
 	uint64_t idle; /* with by_vcpu, samples that are not in the tree: halted, or
@@ -230,9 +231,19 @@ struct us_profile_lane {
 };
 const struct us_profile_lane *us_profile_lanes(const struct us_profile *p,
 					       size_t *ret_n);
+/* The lane at a place in the order of recordings and their vCPUs; SIZE_MAX: none. */
+size_t us_profile_lane_at(const struct us_profile *p, size_t place);
 /* "vCPU 1"; where there are several guests, "web vCPU 1".  Returns dst. */
 char *us_profile_lane_name(const struct us_profile *p, size_t lane, char *dst,
 			   size_t size);
+/* What code functions are of, by function: bits of enum us_profile_code.  *ret is the
+ * caller's to free.  0 or -ENOMEM. */
+enum us_profile_code {
+	US_CODE_KERNEL = 1 << 0, /* of the guest, or all that has no rings */
+	US_CODE_USER = 1 << 1,	 /* of programs, in ring 3 */
+	US_CODE_HOST = 1 << 2,
+};
+US_MUST_CHECK int us_profile_code(const struct us_profile *p, uint8_t **ret);
 /* What a sample stands for, in ns; 0: it was not sampled, or is not known. */
 uint64_t us_profile_period_ns(const struct us_profile *p);
 void us_profile_free(struct us_profile *p); /* accepts NULL */

@@ -13,7 +13,7 @@
  * profile/phases.c (of a boot), profile/tree.c (stacks to the call tree),
  * profile/stacks.c (stacks as they were), profile/vcpus.c (who had them),
  * profile/focus.c (which of them are asked for),
- * profile/moments.c (and when),
+ * profile/moments.c (and when), profile/timeline.c (samples one by one),
  * profile/changes.c (how steady it is), profile/stats.c (sums and intervals),
  * profile/counted.c (calls that were counted), profile/order.c (rows in their order),
  * profile/warn.c, profile/gathers.c.
@@ -95,6 +95,14 @@ struct us_profile {
 		struct us_profile_lane *v;
 		size_t n, cap;
 	} lanes;
+
+	/* profile/timeline.c, if opts.timeline: of each lane */
+	struct us_timeline_lane {
+		uint8_t *v; /* packed */
+		size_t n, cap;
+		uint64_t count, t_us; /* t_us: of the last one */
+	} * timeline;
+	uint64_t n_moment;
 
 	struct us_profile_facts facts, file_facts; /* of all; of the one being read */
 	struct {
@@ -236,6 +244,11 @@ US_MUST_CHECK int us_profile_file_fact(struct us_profile *p, const char *key,
 				       const char *value);
 /* One of several is hashed, to be compared: as us_reader_ops.named. */
 void us_profile_hash_name(struct us_profile *p, const struct us_named *n);
+/* With opts.timeline: a sample, with its key of running, US_STRETCH_IDLE or
+ * US_STRETCH_OFF.  0, -ENOMEM, or -EOVERFLOW: there are too many. */
+US_MUST_CHECK int us_profile_add_to_timeline(struct us_profile *p,
+					     const struct us_sample *s, uint32_t key);
+void us_profile_free_timeline(struct us_profile *p);
 /* The lane of a vCPU of the file that is being read; the last one stands for those that
  * are too many.  US_PROFILE_NONE: out of memory. */
 uint32_t us_profile_lane(struct us_profile *p, unsigned vcpu);

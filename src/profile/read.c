@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "profile/timeline.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,6 +65,9 @@ static bool is_wanted(const struct us_profile *p, const struct us_sample *s)
 /* To what is kept sample by sample. */
 static int add_one(struct us_profile *p, const struct us_sample *s, uint32_t key)
 {
+	int rc = p->timeline ? us_profile_add_to_timeline(p, s, key) : 0;
+	if (rc)
+		return rc;
 	if (p->opts.by_time) {
 		uint32_t lane = us_profile_lane(p, s->vcpu);
 		if (lane == US_PROFILE_NONE ||
@@ -289,6 +293,15 @@ static int read_modules(struct us_profile *p, const struct us_profile_source *s,
 	return s->play(s->ctx, &ops, p, &r, e);
 }
 
+static int too_many(struct us_err *e)
+{
+	us_fail(e, -EOVERFLOW,
+		"there are more than %u million samples, too many to show one by one",
+		US_TIMELINE_MOST >> 20);
+	us_hint(e, "--time FROM,TO for a part of the recording, or --vcpu N");
+	return -EOVERFLOW;
+}
+
 static int read_samples(struct us_profile *p, const struct us_profile_source *s,
 			struct us_err *e)
 {
@@ -304,11 +317,15 @@ static int read_samples(struct us_profile *p, const struct us_profile_source *s,
 		.counted = on_counted,
 	};
 	int rc = s->play(s->ctx, &ops, p, &p->recording[p->file_now].file, e);
+	if (rc == -EOVERFLOW)
+		return too_many(e);
 	if (rc)
 		return rc;
 	rc = add_pending(p);
 	if (!rc)
 		rc = add_late(p);
+	if (rc == -EOVERFLOW)
+		return too_many(e);
 	return rc ? us_fail(e, rc, "report: %s",
 			    rc == -E2BIG || rc == -EBADMSG
 				    ? "the recording has too many stacks"
@@ -364,7 +381,10 @@ static int prepare(struct us_profile *p, struct us_naming *naming, struct us_err
 	us_stretches_init(&p->stretches);
 	us_moments_init(&p->moments);
 	p->sum.first_ns = UINT64_MAX;
-	if (us_trie_init(&p->trie) || us_trie_init(&p->host_trie))
+	if (p->opts.timeline)
+		p->timeline = calloc(US_MAX_LANES, sizeof(*p->timeline));
+	if (us_trie_init(&p->trie) || us_trie_init(&p->host_trie) ||
+	    (p->opts.timeline && !p->timeline))
 		return us_fail(e, -ENOMEM, "report: out of memory");
 	int rc = 0;
 	if (naming)

@@ -29,6 +29,7 @@ struct us_profile_stack {
 	uint32_t first, n; /* path[first .. first + n): places, innermost first */
 	uint64_t weight;
 	uint64_t calls; /* of a profile that was counted, else 0 */
+	uint32_t key;	/* of one that was sampled: us_timeline_sample.key */
 	uint16_t vcpu;	/* US_STACK_NO_VCPU: of all */
 	uint16_t lane;	/* of us_profile_lanes(); US_STACK_NO_LANE: of all */
 	uint8_t state;	/* enum us_vcpu_state: GUEST, EXIT or READY */

@@ -19,7 +19,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum profile_field {
 	PROFILE_SAMPLE_TYPE = 1,
@@ -139,17 +138,9 @@ static void put_types(struct pprof *x, uint64_t period)
 static void put_time(struct pprof *x)
 {
 	const struct us_profile_summary *s = us_profile_summary(x->p);
-	const char *started = us_profile_fact(x->p, "started");
-	struct tm t = { 0 };
-	const char *format = started && strchr(started, 'T') ? "%Y-%m-%dT%H:%M:%S%z"
-							     : "%Y-%m-%d %H:%M:%S %z";
-	if (started && strptime(started, format, &t)) {
-		long east = t.tm_gmtoff; /* which timegm() sets to 0 */
-		time_t at = timegm(&t);
-		if (at - east > 0)
-			put_number(x, PROFILE_TIME_NANOS,
-				   (uint64_t)(at - east) * 1000000000);
-	}
+	uint64_t started = us_report_started(x->p);
+	if (started)
+		put_number(x, PROFILE_TIME_NANOS, started * 1000000000);
 	if (s->has_stats)
 		put_number(x, PROFILE_DURATION_NANOS, s->stats.elapsed_ns);
 }

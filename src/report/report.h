@@ -47,6 +47,7 @@ struct us_format {
 	const char *summary; /* one line for --help */
 	bool by_vcpu;	     /* wants a profile that was read with by_vcpu */
 	bool by_time;	     /* and with by_time */
+	bool timeline;	     /* and one with timeline */
 	bool binary;	     /* nothing for a terminal */
 	bool groups;	     /* knows us_report_opts.group_by */
 	/* Errors of the stream may be left in it. */
@@ -57,7 +58,8 @@ struct us_format {
 extern const struct us_format *const us_formats[]; /* NULL-terminated */
 extern const struct us_format us_format_text, us_format_json, us_format_folded,
 	us_format_callgrind, us_format_html, us_format_pprof, us_format_speedscope,
-	us_format_qprofiler, us_format_exits, us_format_phases, us_format_tree;
+	us_format_qprofiler, us_format_exits, us_format_phases, us_format_tree,
+	us_format_firefox, us_format_chrome;
 
 const struct us_format *us_format_by_name(const char *name);   /* or NULL */
 const struct us_format *us_format_by_suffix(const char *path); /* or NULL */
@@ -98,6 +100,9 @@ char *us_report_time_line(const struct us_profile *p, char *dst, size_t size);
 
 /* The same of a profile, also of one that is cut and has no statistics. */
 char *us_report_summary_line(const struct us_profile *p, char *dst, size_t size);
+
+/* When it was recorded, in seconds since 1970; 0: not known. */
+uint64_t us_report_started(const struct us_profile *p);
 
 /* The guest's name, else its image's, else the target's: the recording's words. */
 const char *us_report_title(const struct us_profile *p);

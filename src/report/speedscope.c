@@ -78,23 +78,6 @@ static void write_profile(struct us_json *j, const struct us_profile *p,
 	us_json_end(j);
 }
 
-/* In the order of recordings and their vCPUs. */
-static uint16_t lane_at(const struct us_profile *p, unsigned turn)
-{
-	size_t n;
-	const struct us_profile_lane *v = us_profile_lanes(p, &n);
-	for (uint16_t i = 0; i < n; i++) {
-		unsigned before = 0;
-		for (size_t k = 0; k < n; k++)
-			before += v[k].recording < v[i].recording ||
-				  (v[k].recording == v[i].recording &&
-				   v[k].vcpu < v[i].vcpu);
-		if (before == turn)
-			return i;
-	}
-	return US_STACK_NO_LANE;
-}
-
 /* One by one, if there are several. */
 static void write_vcpus(struct us_json *j, const struct us_profile *p,
 			const struct us_profile_stacks *all)
@@ -109,9 +92,9 @@ static void write_vcpus(struct us_json *j, const struct us_profile *p,
 		}
 	}
 	for (unsigned turn = 0; n > 1 && turn < 256; turn++) {
-		uint16_t lane = lane_at(p, turn);
+		size_t lane = us_profile_lane_at(p, turn);
 		if (lane < 256 && seen[lane])
-			write_profile(j, p, all, lane);
+			write_profile(j, p, all, (uint16_t)lane);
 	}
 }
 

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static double percent(uint64_t part, uint64_t all)
 {
@@ -77,6 +78,19 @@ const char *us_report_title(const struct us_profile *p)
 		slash = strrchr(kernel, '/');
 	const char *image = slash && slash[1] ? slash + 1 : kernel;
 	return fact_or(p, "guest", image ? image : fact_or(p, "target", "a guest"));
+}
+
+uint64_t us_report_started(const struct us_profile *p)
+{
+	const char *started = us_profile_fact(p, "started");
+	struct tm t = { 0 };
+	const char *format = started && strchr(started, 'T') ? "%Y-%m-%dT%H:%M:%S%z"
+							     : "%Y-%m-%d %H:%M:%S %z";
+	if (!started || !strptime(started, format, &t))
+		return 0;
+	long east = t.tm_gmtoff; /* which timegm() sets to 0 */
+	time_t at = timegm(&t);
+	return at - east > 0 ? (uint64_t)(at - east) : 0;
 }
 
 static void what(const struct us_profile *p, char *dst, size_t size)

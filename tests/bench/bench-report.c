@@ -121,7 +121,9 @@ static int report(int fd, const char *format)
 	struct us_profile *p;
 	struct us_report_opts o = { .limit = 0 };
 	const struct us_format *f = us_format_by_name(format);
-	struct us_profile_opts po = { .by_vcpu = f->by_vcpu, .by_time = f->by_time };
+	struct us_profile_opts po = { .by_vcpu = f->by_vcpu,
+				      .by_time = f->by_time,
+				      .timeline = f->timeline };
 	FILE *out = fopen("/dev/null", "w");
 	need(us_profile_read(fd, &po, &p, &e), &e);
 	need(us_report(p, f, &o, out, &e), &e);
@@ -170,9 +172,9 @@ int main(int argc, char **argv)
 	printf("%.0f M samples, %u stacks, %.0f MiB: reading alone %.2f s, %.0f MiB\n",
 	       (double)n / 1e6, n_stack, (double)lseek(fd, 0, SEEK_END) / (1 << 20),
 	       floor.seconds, floor.mebibytes);
-	static const char *const formats[] = { "text",	    "html",	 "json",
-					       "folded",    "callgrind", "pprof",
-					       "speedscope" };
+	static const char *const formats[] = { "text",	     "html",	  "json",
+					       "folded",     "callgrind", "pprof",
+					       "speedscope", "firefox",	  "chrome" };
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		struct cost c = measure(fd, formats[i]);
 		printf("report, %-10s %.2f s (%.1f times reading), %.0f MiB\n",

@@ -139,6 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				     .host = size & 2,
 				     .by_vcpu = size & 4,
 				     .by_time = size & 8,
+				     .timeline = size & 16,
 				     .part = (enum us_profile_part)(size / 8 % 3) };
 	if (us_profile_read(fd, &o, &p, &e) == 0) {
 		check(p);

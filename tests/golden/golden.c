@@ -247,6 +247,7 @@ static void read_word(const char *word, struct us_profile_opts *p,
 		r->no_code = false;
 	p->by_vcpu |= !strcmp(word, "by-vcpu");
 	p->by_time |= !strcmp(word, "by-time");
+	p->timeline |= !strcmp(word, "timeline");
 	r->bottom_up |= !strcmp(word, "bottom-up");
 	if (value_of(word, "width=", &v))
 		r->width = (unsigned)atoi(v);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * away.h: runs of samples in which a vCPU did not run the guest's code: idle, off,
+ * waiting for a host CPU, in exits, for formats that show what happened when.
+ */
+#ifndef US_REPORT_AWAY_H
+#define US_REPORT_AWAY_H
+
+#include "profile/timeline.h"
+
+#define US_AWAY_KINDS 128
+
+struct us_away_kind {
+	uint8_t state; /* enum us_vcpu_state */
+	uint64_t exit; /* of EXIT: for what; 0: not told */
+};
+
+struct us_away_run {
+	uint64_t from_ns, to_ns; /* to the first sample after it */
+	uint64_t samples;
+	uint32_t kind;
+};
+
+struct us_away_runs {
+	struct us_away_run *v; /* in the order of time */
+	size_t n;
+	struct us_away_kind kind[US_AWAY_KINDS]; /* in the order they were met */
+	size_t n_kind;
+	uint64_t left_out; /* runs that were shorter than those that are there */
+};
+
+/* Runs of a lane, at most so many: if there are more, the shortest are left out.  0 or
+ * -ENOMEM; *ret is to be finished in any case. */
+US_MUST_CHECK int us_away_runs(const struct us_profile *p, size_t lane, size_t most,
+			       struct us_away_runs *ret);
+void us_away_runs_fini(struct us_away_runs *r);
+
+/* "idle", "exit: port I/O, in the VMM".  Returns dst. */
+const char *us_away_words(const struct us_away_kind *k, char *dst, size_t size);
+bool us_away_same(const struct us_away_kind *a, const struct us_away_kind *b);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * chrome.c: the Trace Event Format (JSON), which ui.perfetto.dev, speedscope and others
+ * open: a timeline of vCPUs.  A guest is a process, a vCPU a thread; what it did (the
+ * guest's code, an exit and for what, idle, waiting) is a slice, and in the guest's
+ * code the innermost function one within it.  Each lasts to the next sample.
+ *
+ * With more samples than EVENTS_MOST, those of a stretch of time are one slice, named
+ * by what most of them are.  A profile without times is its call tree, a sample long
+ * for each sample.
+ */
+#include "report/report.h"
+
+#include "base/json.h"
+#include "report/away.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define EVENTS_MOST 400000
+
+struct chrome {
+	struct us_json j;
+	const struct us_profile *p;
+	const struct us_profile_func *func;
+	const struct us_profile_node *node;
+	size_t n_func, n_node;
+	unsigned pid, tid; /* at hand */
+	uint64_t slot_ns;  /* samples in one are one slice; 0: each is */
+};
+
+static void metadata(struct chrome *x, const char *what, const char *name)
+{
+	us_json_object(&x->j, NULL);
+	us_json_str(&x->j, "ph", "M");
+	us_json_str(&x->j, "name", what);
+	us_json_u64(&x->j, "pid", x->pid);
+	us_json_u64(&x->j, "tid", x->tid);
+	us_json_object(&x->j, "args");
+	us_json_str(&x->j, "name", name);
+	us_json_end(&x->j);
+	us_json_end(&x->j);
+}
+
+static void event(struct chrome *x, const char *phase, uint64_t at_ns)
+{
+	us_json_object(&x->j, NULL);
+	us_json_str(&x->j, "ph", phase);
+	us_json_u64(&x->j, "pid", x->pid);
+	us_json_u64(&x->j, "tid", x->tid);
+	us_json_fixed(&x->j, "ts", at_ns, 3);
+}
+
+static void begin(struct chrome *x, const char *name, const char *category,
+		  uint64_t at_ns)
+{
+	event(x, "B", at_ns);
+	us_json_str(&x->j, "name", name);
+	us_json_str(&x->j, "cat", category);
+	us_json_end(&x->j);
+}
+
+/* What began last. With args, speedscope would make others of functions that have
+ * others: so the number of samples stands beside them. */
+static void end(struct chrome *x, const char *name, uint64_t at_ns, uint64_t samples)
+{
+	event(x, "E", at_ns);
+	us_json_str(&x->j, "name", name);
+	us_json_u64(&x->j, "samples", samples);
+	us_json_end(&x->j);
+}
+
+/* A run of samples that are alike; kind and function. */
+struct run {
+	struct us_away_kind kind;
+	uint32_t func; /* of GUEST, + 1; 0: none */
+	uint64_t samples;
+	bool open;
+};
+
+static const char *words(const struct chrome *x, const struct run *r, char *dst,
+			 size_t size)
+{
+	return r->func ? x->func[r->func - 1].name : us_away_words(&r->kind, dst, size);
+}
+
+static void open_run(struct chrome *x, struct run *r, struct us_away_kind kind,
+		     uint32_t func, uint64_t at_ns)
+{
+	char text[96];
+	*r = (struct run){ kind, func, 0, true };
+	begin(x, words(x, r, text, sizeof(text)), func ? "function" : "state", at_ns);
+}
+
+static void close_run(struct chrome *x, struct run *r, uint64_t at_ns)
+{
+	char text[96];
+	if (r->open)
+		end(x, words(x, r, text, sizeof(text)), at_ns, r->samples);
+	r->open = false;
+}
+
+/* Boyer and Moore's vote: what most samples of a slot are, if most are one. */
+struct vote {
+	struct us_timeline_sample m;
+	uint64_t lead;
+};
+
+static bool alike(const struct chrome *x, const struct us_timeline_sample *a,
+		  const struct us_timeline_sample *b)
+{
+	return a->state == b->state && a->exit == b->exit &&
+	       (a->node ? x->node[a->node].func + 1 : 0) ==
+		       (b->node ? x->node[b->node].func + 1 : 0);
+}
+
+static void cast(const struct chrome *x, struct vote *v,
+		 const struct us_timeline_sample *m)
+{
+	if (!v->lead) {
+		v->m = *m;
+		v->lead = m->weight;
+	} else if (alike(x, &v->m, m)) {
+		v->lead += m->weight;
+	} else if (v->lead >= m->weight) {
+		v->lead -= m->weight;
+	} else {
+		v->lead = m->weight - v->lead;
+		v->m = *m;
+	}
+}
+
+/* The next slot's samples as one; without slots, the next sample. */
+static bool next_slot(struct chrome *x, struct us_timeline_cursor *c,
+		      struct us_timeline_sample *ahead, bool *have,
+		      struct us_timeline_sample *ret)
+{
+	struct vote v = { 0 };
+	uint64_t weight = 0, from = ahead->t_ns;
+	if (!*have)
+		return false;
+	do {
+		cast(x, &v, ahead);
+		weight += ahead->weight;
+		*have = us_timeline_next(c, ahead);
+	} while (*have && x->slot_ns && ahead->t_ns - from < x->slot_ns);
+	*ret = v.m;
+	ret->t_ns = from;
+	ret->weight = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
+	return true;
+}
+
+static void take(struct chrome *x, struct run *outer, struct run *inner,
+		 const struct us_timeline_sample *m)
+{
+	struct us_away_kind kind = { m->state, m->exit };
+	bool guest = m->state == US_VCPU_GUEST;
+	uint32_t func = guest && m->node ? x->node[m->node].func + 1 : 0;
+	bool same = outer->open && us_away_same(&outer->kind, &kind);
+	if (inner->open && (!same || inner->func != func))
+		close_run(x, inner, m->t_ns);
+	if (!same) {
+		close_run(x, outer, m->t_ns);
+		open_run(x, outer, kind, 0, m->t_ns);
+	}
+	if (func && !inner->open)
+		open_run(x, inner, kind, func, m->t_ns);
+	outer->samples += m->weight;
+	if (func)
+		inner->samples += m->weight;
+}
+
+static void write_lane(struct chrome *x, size_t lane)
+{
+	struct us_timeline_cursor c = us_timeline_of(x->p, lane);
+	struct us_timeline_sample ahead, m;
+	struct run outer = { 0 }, inner = { 0 };
+	bool have = us_timeline_next(&c, &ahead);
+	uint64_t last = 0;
+	while (next_slot(x, &c, &ahead, &have, &m)) {
+		last = m.t_ns;
+		/* What a filter left out is nothing that it did. */
+		if (!m.node && m.state != US_VCPU_HALTED && m.state != US_VCPU_OFF) {
+			close_run(x, &inner, m.t_ns);
+			close_run(x, &outer, m.t_ns);
+			continue;
+		}
+		take(x, &outer, &inner, &m);
+	}
+	last += us_profile_period_ns(x->p);
+	close_run(x, &inner, last);
+	close_run(x, &outer, last);
+}
+
+static void begin_lane(struct chrome *x, size_t lane, unsigned tid)
+{
+	size_t n;
+	char name[256];
+	const struct us_profile_recording *r = us_profile_recordings(x->p, &n);
+	unsigned recording = us_profile_lanes(x->p, &n)[lane].recording;
+	const char *guest = r[recording].guest;
+	x->pid = recording + 1;
+	x->tid = tid;
+	metadata(x, "process_name", guest ? guest : "a guest");
+	metadata(x, "thread_name",
+		 us_profile_lane_name(x->p, lane, name, sizeof(name)));
+}
+
+/* The tree as if it had run once, from the left to the right: depth first, a node's own
+ * samples behind its children. */
+static void write_tree(struct chrome *x)
+{
+	uint64_t at = 0;
+	x->pid = x->tid = 1;
+	metadata(x, "process_name", us_report_title(x->p));
+	metadata(x, "thread_name", "all vCPUs");
+	for (uint32_t i = 1; i < x->n_node; i++) {
+		begin(x, x->func[x->node[i].func].name, "function", at * 1000);
+		for (uint32_t up = i; up && (up != i || !x->node[i].child);
+		     up = x->node[up].parent) {
+			at += x->node[up].self;
+			end(x, x->func[x->node[up].func].name, at * 1000,
+			    x->node[up].self);
+			if (x->node[up].next)
+				break;
+		}
+	}
+}
+
+static void write_lanes(struct chrome *x)
+{
+	const struct us_profile_summary *s = us_profile_summary(x->p);
+	uint64_t samples = 0, span = s->last_ns - s->first_ns;
+	unsigned tid = 0;
+	size_t n_lane;
+	us_profile_lanes(x->p, &n_lane);
+	for (size_t lane = 0; lane < n_lane; lane++)
+		samples += us_timeline_count(x->p, lane);
+	if (samples > EVENTS_MOST)
+		x->slot_ns = span / (EVENTS_MOST / n_lane) + 1;
+	for (size_t place = 0;; place++) {
+		size_t lane = us_profile_lane_at(x->p, place);
+		if (lane == SIZE_MAX)
+			break;
+		if (!us_timeline_count(x->p, lane))
+			continue;
+		begin_lane(x, lane, ++tid);
+		write_lane(x, lane);
+	}
+	if (!tid)
+		write_tree(x);
+}
+
+static int write_chrome(const struct us_profile *p, const struct us_report_opts *o,
+			FILE *out, struct us_err *e)
+{
+	struct chrome x = { .j = us_json_to(out), .p = p };
+	(void)o;
+	(void)e;
+	x.func = us_profile_funcs(p, &x.n_func);
+	x.node = us_profile_nodes(p, &x.n_node);
+	us_json_object(&x.j, NULL);
+	us_json_str(&x.j, "displayTimeUnit", "ms");
+	us_json_array(&x.j, "traceEvents");
+	write_lanes(&x);
+	us_json_end(&x.j);
+	us_json_end(&x.j);
+	fputc('\n', out);
+	return 0;
+}
+
+const struct us_format us_format_chrome = {
+	.name = "chrome",
+	.suffix = ".trace.json",
+	.summary = "vCPUs over time, for ui.perfetto.dev and speedscope",
+	.timeline = true,
+	.write = write_chrome,
+};
