@@ -18,7 +18,7 @@ _uniscope() {
 		replay) COMPREPLY=($(compgen -W "graph html perfetto chrome csv uftrace strace calls" -- "$cur")); [[ $prev == -f ]] && COMPREPLY=(); return ;;
 		trace) return ;;
 		esac
-		COMPREPLY=($(compgen -W "text json folded callgrind pprof speedscope firefox chrome html qprofiler exits phases tree" -- "$cur"))
+		COMPREPLY=($(compgen -W "text json folded callgrind pprof speedscope firefox chrome perf html qprofiler exits phases tree" -- "$cur"))
 		return ;;
 	--port) COMPREPLY=($(compgen -W "9970" -- "$cur")); return ;;
 	--listen) [[ $command == serve ]] && COMPREPLY=($(compgen -W "127.0.0.1:9970" -- "$cur")) && return

@@ -148,8 +148,8 @@ static int choose_format(struct settings *s)
 				"-o %s: the suffix names no format: .txt, .html, "
 				".json, "
 				".folded, .callgrind, .pb.gz, .speedscope.json, "
-				".json.gz "
-				"and .trace.json do, or --format",
+				".json.gz, "
+				".trace.json and .perf.data do, or --format",
 				s->out);
 	}
 	if (!s->format)
@@ -237,6 +237,7 @@ static int run_report(int argc, char **argv)
 static const struct us_option options[] = {
 	{ 'f', "format", "NAME",
 	  "text, html, json, folded, callgrind, pprof, speedscope, firefox, chrome, "
+	  "perf, "
 	  "qprofiler, exits, phases or tree",
 	  US_OWN },
 	{ 'o', "output", "FILE", "write there; the suffix names the format",

@@ -7,13 +7,11 @@
 #include <string.h>
 
 const struct us_format *const us_formats[] = {
-	&us_format_text,       &us_format_html,
-	&us_format_json,       &us_format_folded,
-	&us_format_callgrind,  &us_format_pprof,
-	&us_format_speedscope, &us_format_qprofiler,
-	&us_format_exits,      &us_format_phases,
-	&us_format_tree,       &us_format_firefox,
-	&us_format_chrome,     NULL,
+	&us_format_text,       &us_format_html,	     &us_format_json,
+	&us_format_folded,     &us_format_callgrind, &us_format_pprof,
+	&us_format_speedscope, &us_format_qprofiler, &us_format_exits,
+	&us_format_phases,     &us_format_tree,	     &us_format_firefox,
+	&us_format_chrome,     &us_format_perf_data, NULL,
 };
 
 const struct us_format *us_format_by_name(const char *name)

@@ -174,7 +174,8 @@ int main(int argc, char **argv)
 	       floor.seconds, floor.mebibytes);
 	static const char *const formats[] = { "text",	     "html",	  "json",
 					       "folded",     "callgrind", "pprof",
-					       "speedscope", "firefox",	  "chrome" };
+					       "speedscope", "firefox",	  "chrome",
+					       "perf" };
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		struct cost c = measure(fd, formats[i]);
 		printf("report, %-10s %.2f s (%.1f times reading), %.0f MiB\n",
