@@ -332,6 +332,18 @@ class Boots:
                         source + ".o"], check=True)
         return elf
 
+    def profile_of_32_bit(self):
+        """QEMU of another version and processor has its state elsewhere: all ports are known."""
+        program = "qemu-system-i386"
+        if self.args.qemu or not shutil.which(program) or os.uname().machine != "x86_64":
+            raise Skip(f"{program} of this machine, on x86-64")
+        _, told, _ = self.profile("--until", "kmain", program=program,
+                                  elf=self.elf("shares-flat.elf"), pc=("-M", "pc", *PC[2:]))
+        used, = (d for d in told["devices"] if d["phase"] == "kernel")
+        ports = {p["address"]: p["n"] for p in used["ports"]["most"]}
+        note(f"kernel: {ports}")
+        check(None not in ports and abs(ports[0x42] - 2 * ports[0x43]) <= 4, f"{ports}")
+
     def profile_of_two(self):
         """Two vCPUs, which run at once."""
         _, told, _ = self.profile("--until", "kmain", "--until", "serial:BEAT",
@@ -651,6 +663,7 @@ class Boots:
         point("a profile's phases are the whole", self.profile_adds_up)
         more("a profile in another format", self.profile_as_a_file)
         more("a profile of a boot from a disk", self.profile_of_a_disk)
+        more("a profile of a 32-bit processor", self.profile_of_32_bit)
         more("a profile of two vCPUs", self.profile_of_two)
         point("a profile of a boot that comes to no end", self.profile_of_what_it_did)
         point("a profile that cannot be", self.profile_mistakes)
