@@ -8,10 +8,12 @@ Of each, the kernel says how many; what it returns is a sum of its number and ar
 """
 import argparse
 import collections
+import csv
 import json
 import os
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -94,6 +96,37 @@ def is_traced(args, qemu, smp, name="ring3-calls"):
         note(f"{len(found)} calls, {sum(want.values())} and {len(wrong)} that fail")
 
 
+class Functions(Calls):
+    """The kernel's functions, not its calls as such."""
+
+    def __init__(self, args, qemu, smp, command, name):
+        self.command = command
+        Counting.__init__(self, args, qemu, name=name, smp=smp)
+
+
+def functions_are_counted(args, qemu, command, smp=2, name="ring3-frame-nofp"):
+    """Each call of a program is one of the function that the entry goes to, and that never
+    returns, and of the one that leaves the kernel; those by the gate are of neither."""
+    with Functions(args, qemu, smp, command, name) as t:
+        states = t.states(smp).values()
+        time.sleep(0.3)  # the last one returns, and the programs only wait
+        t.end()
+        report = t.report()
+        counted = {f["name"]: f["calls"] for f in report["functions"]}
+        all_ = sum(n for s in states for n in s.values())
+        by_syscall = all_ - sum(s[GATE] for s in states)
+        want = {"system_call": all_, "run_call": by_syscall, "frame_return": by_syscall}
+        have = {n: counted.get(n) for n in want}
+        check(have == want, f"{have}, not {want}")
+        total = sum(f["self"] for f in report["functions"])
+        check(total == report["summary"]["running"], f"{total}: {report['summary']}")
+        if command == "trace":
+            rows = csv.reader(t.us.run("replay", "--format", "csv", t.out).stdout.splitlines())
+            ended = collections.Counter(r[0] for r in rows)
+            check(all(n - smp <= ended[f] <= n for f, n in want.items()), f"{ended}, {want}")
+        note(f"{want}")
+
+
 def is_filtered(args, qemu):
     with Calls(args, qemu, before=["--syscalls=read,brk"]) as t:
         state = t.states(1)[0]
@@ -166,6 +199,9 @@ def main():
         if qemu:
             tap.point("every call is traced: a kernel whose functions do not return",
                       lambda: is_traced(args, qemu, 2, "ring3-frame"))
+        for command in ("count", "trace") if qemu else ():
+            tap.point(f"functions that do not return are all there: {command}",
+                      lambda c=command: functions_are_counted(args, qemu, c))
         if qemu and not args.qemu:
             tap.point("calls are chosen", lambda: is_filtered(args, qemu))
             tap.point("other formats", lambda: is_converted(args, qemu))
