@@ -352,7 +352,8 @@ def main():
                 tap.point(f"{name}, traced",
                           lambda n=name: is_right(args, qemu, n, vcpus(n, 3), Tracing))
         for name, how in (("count", Counting), ("trace", Tracing)):
-            if args.processor in ("i386", "x86_64") and args.only in "anywhere":
+            if args.processor in ("i386", "x86_64") and args.only in "anywhere" and not (
+                    args.short and how is Tracing):
                 tap.point(f"a kernel that is loaded anywhere: {name}",
                           lambda h=how: is_loaded_anywhere(args, qemu, h, folder))
         if args.processor == "i386":
