@@ -66,6 +66,8 @@ static bool is_due(const struct us_boot_watch *w)
 /* Of two vCPUs that come at once, the later one may be written down. */
 static void note(struct us_boot_watch *w, unsigned vcpu, uint64_t before)
 {
+	if (is_seen(w)) /* of what is called often, too, it is heard each time */
+		return;
 	uint64_t wall = now_of(CLOCK_MONOTONIC);
 	if (!is_due(w))
 		return;
