@@ -120,8 +120,10 @@ static int record_member(struct us_member *m, struct us_err *e)
 {
 	struct us_recording *r = m->r;
 	int ret = us_recording_attach(r, e);
-	if (ret == 0)
-		ret = m->fleet->ops->open(m, e);
+	if (ret < 0)
+		return ret;
+	m->backend = *r->backend;
+	ret = m->fleet->ops->open(m, e);
 	if (ret == 0)
 		ret = us_recording_begin(r, e);
 	if (ret < 0)

@@ -43,7 +43,8 @@ struct us_member {
 	struct us_recording *r; /* NULL: it has ended */
 	pthread_t thread;
 	atomic_int state; /* enum us_member_state; the thread's, until it has ended */
-	bool told;	  /* the owner, that it is recorded */
+	struct us_backend backend; /* as it was opened: what it is and can */
+	bool told;		   /* the owner, that it is recorded */
 	bool recorded, refused;
 	bool first; /* it was there at the beginning */
 	bool named; /* by the user: tried once */

@@ -24,8 +24,7 @@ int us_top_guest_begin(struct us_top_guest *g, struct us_err *e)
 	if (g->live)
 		return 0;
 	us_printable(g->name, sizeof(g->name), g->member->text);
-	snprintf(g->how, sizeof(g->how), "%s, %g Hz",
-		 r->backend ? r->backend->ops->name : r->summary.backend,
+	snprintf(g->how, sizeof(g->how), "%s, %g Hz", g->member->backend.ops->name,
 		 r->set->schedule.hz);
 	g->begun_ns = us_now_ns();
 	g->cpu = -1;

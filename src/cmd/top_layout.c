@@ -189,6 +189,9 @@ static void put_vcpus(const struct us_top_picture *p, const struct frame *f,
 	}
 	us_screen_put(s, 1 + f->vcpus, 0, s->cols, US_STYLE_DIM,
 		      us_top_cost_line(p->stats, p->own_cpu, line, sizeof(line)));
+	if (p->profile && us_profile_n_warning(p->profile))
+		us_screen_put(s, 2 + f->vcpus, 0, s->cols, US_STYLE_WARNING,
+			      us_profile_warning(p->profile, 0));
 }
 
 /* --- the table of functions --- */

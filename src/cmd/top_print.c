@@ -46,7 +46,7 @@ static void print_row(const struct us_top_row *r, FILE *out)
 
 static void print_head(const struct us_top_picture *p, FILE *out)
 {
-	char line[512];
+	char line[1024];
 	fprintf(out, "# %s by %s at %.1f s, ",
 		us_printable(line, sizeof(line), p->name), p->how,
 		(double)p->now_ns / US_NS_PER_SEC);
@@ -60,6 +60,10 @@ static void print_head(const struct us_top_picture *p, FILE *out)
 			us_top_vcpu_line(&p->vcpu[i], line, sizeof(line)));
 	fprintf(out, "# %s\n",
 		us_top_cost_line(p->stats, p->own_cpu, line, sizeof(line)));
+	for (size_t i = 0; p->profile && i < us_profile_n_warning(p->profile); i++)
+		fprintf(out, "# warning: %s\n",
+			us_printable(line, sizeof(line),
+				     us_profile_warning(p->profile, i)));
 	if (p->over)
 		fprintf(out, "# ended: %s\n",
 			us_printable(line, sizeof(line), p->over));
@@ -183,9 +187,15 @@ static void json_guest(struct us_json *j, const struct us_top_picture *p, size_t
 	for (unsigned i = 0; i < p->n_vcpu; i++)
 		json_vcpu(j, &p->vcpu[i], i);
 	us_json_end(j);
+	us_json_double(j, "functions_until_s",
+		       s ? (double)s->last_ns / US_NS_PER_SEC : 0, 3);
 	us_json_array(j, "functions");
 	for (size_t i = 0; i < p->rows->n && i < limit; i++)
 		json_function(j, &p->rows->v[i]);
+	us_json_end(j);
+	us_json_array(j, "warnings");
+	for (size_t i = 0; s && i < us_profile_n_warning(p->profile); i++)
+		us_json_str(j, NULL, us_profile_warning(p->profile, i));
 	us_json_end(j);
 	json_cost(j, p);
 }

@@ -137,7 +137,7 @@ static void begun(struct us_member *m)
 {
 	begin_guest(m);
 	if (!top_of(m)->set->record.all)
-		us_rights_drop(m->r->backend);
+		us_rights_drop(&m->backend);
 }
 
 static void ended(struct us_member *m)
