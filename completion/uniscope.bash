@@ -17,6 +17,7 @@ _uniscope() {
 		case $command in
 		replay) COMPREPLY=($(compgen -W "graph html perfetto chrome csv uftrace strace calls" -- "$cur")); [[ $prev == -f ]] && COMPREPLY=(); return ;;
 		trace) return ;;
+		diff) COMPREPLY=($(compgen -W "text json html" -- "$cur")); return ;;
 		esac
 		COMPREPLY=($(compgen -W "text json folded callgrind pprof speedscope firefox chrome perf html qprofiler exits phases tree" -- "$cur"))
 		return ;;

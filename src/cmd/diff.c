@@ -23,6 +23,8 @@ enum {
 	OPT_AFTER,
 };
 
+enum form { TEXT, JSON, HTML };
+
 struct settings {
 	const char *file[2][US_COMPARE_MAX]; /* before, after */
 	size_t n_file[2];
@@ -32,7 +34,7 @@ struct settings {
 	struct us_compare_opts compare;
 	struct us_symbol_files symbols;
 	double fail_above; /* points; below 0: never */
-	bool json;
+	enum form form;
 };
 
 static bool add_file(struct settings *s, unsigned side, const char *path)
@@ -53,6 +55,26 @@ static bool set_by(struct settings *s, const char *value)
 		return true;
 	us_usage(&us_cmd_diff, "--by %s: must be share or time", value);
 	return false;
+}
+
+static bool set_form(struct settings *s, const char *value)
+{
+	static const char *const names[] = {
+		[TEXT] = "text", [JSON] = "json", [HTML] = "html"
+	};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(value, names[i])) {
+			s->form = (enum form)i;
+			return true;
+		}
+	us_usage(&us_cmd_diff, "--format %s: must be text, json or html", value);
+	return false;
+}
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+	size_t n = path ? strlen(path) : 0, len = strlen(suffix);
+	return n > len && !strcmp(path + n - len, suffix);
 }
 
 static bool set_option(void *settings, int c, const char *value)
@@ -76,8 +98,10 @@ static bool set_option(void *settings, int c, const char *value)
 	case OPT_FAIL:
 		return us_parse_double("--fail-above", value, 0, 100, &s->fail_above);
 	case OPT_JSON:
-		s->json = true;
+		s->form = JSON;
 		return true;
+	case 'f':
+		return set_form(s, value);
 	case OPT_BEFORE:
 	case OPT_AFTER:
 		return add_file(s, c == OPT_AFTER, value);
@@ -134,9 +158,10 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 		return false;
 	us_recording_symbols(&s->symbols, &s->profile);
 	*ret_exit = check_files(s, &o);
-	if (s->out && strlen(s->out) > 5 &&
-	    !strcmp(s->out + strlen(s->out) - 5, ".json"))
-		s->json = true;
+	if (s->form == TEXT && has_suffix(s->out, ".json"))
+		s->form = JSON;
+	if (s->form == TEXT && has_suffix(s->out, ".html"))
+		s->form = HTML;
 	return *ret_exit == US_EXIT_OK;
 }
 
@@ -186,7 +211,16 @@ static int show(const struct settings *s, const struct us_diff *d, struct us_err
 		return r;
 	o.colour = isatty(fileno(out)) && !getenv("NO_COLOR");
 	o.width = us_output_columns(out);
-	r = s->json ? us_diff_json(d, out, e) : us_diff_text(d, &o, out, e);
+	switch (s->form) {
+	case JSON:
+		r = us_diff_json(d, out, e);
+		break;
+	case HTML:
+		r = us_diff_html(d, &o, out, e);
+		break;
+	default:
+		r = us_diff_text(d, &o, out, e);
+	}
 	return us_recording_result_close(s->out, out, r, e);
 }
 
@@ -246,7 +280,9 @@ static const struct us_option options[] = {
 	  US_OWN },
 	{ OPT_FAIL, "fail-above", "PERCENT",
 	  "exit with 4 if a function has grown by more points", US_OWN },
-	{ 'o', "output", "FILE", "write there; .json is JSON",
+	{ 'f', "format", "NAME", "text, json or html: a flame graph of both sides",
+	  US_OWN },
+	{ 'o', "output", "FILE", "write there; .json and .html name the format",
 	  US_TEXT(struct settings, out) },
 	{ OPT_JSON, "json", NULL, "as JSON", US_OWN },
 	{ OPT_LIMIT, "limit", "N", "rows at most", US_OWN },
@@ -266,6 +302,7 @@ static const struct us_option options[] = {
 static const char *const examples[] = {
 	"uniscope diff before.data after.data\0what changed, and what is chance",
 	"uniscope diff --before a1 a2 a3 --after b1 b2 b3\0by the spread between runs",
+	"uniscope diff -o change.html before.data after.data\0a flame graph of both",
 	"uniscope diff --fail-above 5 good.data new.data\0for CI: exit code 4 if so",
 	NULL
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile/compare.c: see compare.h. */
-#include "profile/compare.h"
+#include "profile/compare_priv.h"
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
@@ -17,35 +17,11 @@
 #define SCORE_2 3.84 /* of no sample in n: up to 3.84 / (n + 3.84) */
 #define UNNAMED "[code without a name]"
 
-/* A value and how far the truth may be below and above it: standard errors. */
-struct value {
-	double v, down, up;
-};
-
-/* A function of one recording. */
-struct item {
-	const char *name;
-	const struct us_profile_func *func;
-	unsigned side, run;
-	struct value x;
-};
-
 /* What all of a side say of a function. */
 struct estimate {
 	double v, down, up; /* standard errors of the mean, by each recording's own */
 	double squares;	    /* of the recordings around it */
 	size_t n;
-};
-
-struct comparer {
-	const struct us_compare_opts *o;
-	const struct us_compare_side *side[2];
-	bool exact, same_build;
-	struct {
-		struct item *v;
-		size_t n, cap;
-	} items;
-	struct value per[2][US_COMPARE_MAX];
 };
 
 static double running(const struct us_profile *p)
@@ -55,10 +31,10 @@ static double running(const struct us_profile *p)
 
 /* --- one recording --- */
 
-static struct value value_of(double v, double low, double high)
+struct us_value us_value_of(double v, double low, double high)
 {
 	double t = us_student_limit(LEVEL, US_COSINES);
-	return (struct value){ v, fmax(0, v - low) / t, fmax(0, high - v) / t };
+	return (struct us_value){ v, fmax(0, v - low) / t, fmax(0, high - v) / t };
 }
 
 /* By function: what of its total waited for a host CPU.  NULL: out of memory. */
@@ -87,51 +63,53 @@ static uint64_t *waiting_of(const struct us_profile *p)
 
 /* The host's other work is no part of the guest: what waited for a host CPU counts in a
  * share of the time alone. */
-static struct value share_of(const struct comparer *c, const struct us_profile *p,
-			     const struct us_profile_func *f, bool total,
-			     uint64_t waiting)
+static struct us_value share_of(const struct us_comparer *c, const struct us_profile *p,
+				const struct us_profile_func *f, bool total,
+				uint64_t waiting)
 {
 	double n = running(p), weight = (double)(total ? f->total : f->self);
 	double ready = (double)us_profile_summary(p)->ready;
 	if (c->exact)
-		return (struct value){ .v = weight };
-	struct value x =
-		total ? value_of(weight / n, f->total_long_low, f->total_long_high)
-		      : value_of(weight / n, f->self_long_low, f->self_long_high);
+		return (struct us_value){ .v = weight };
+	struct us_value x =
+		total ? us_value_of(weight / n, f->total_long_low, f->total_long_high)
+		      : us_value_of(weight / n, f->self_long_low, f->self_long_high);
 	if (c->o->by == US_COMPARE_TIME || ready >= n)
 		return x;
 	double scale = n / (n - ready);
 	double waited = total ? (double)waiting / n : 0;
-	return (struct value){ scale * fmax(0, x.v - waited), scale * x.down,
-			       scale * x.up };
+	return (struct us_value){ scale * fmax(0, x.v - waited), scale * x.down,
+				  scale * x.up };
 }
 
 /* Of independent factors. */
-static struct value product(struct value a, struct value b)
+static struct us_value product(struct us_value a, struct us_value b)
 {
-	return (struct value){ a.v * b.v, hypot(a.v * b.down, b.v * a.down),
-			       hypot(a.v * b.up, b.v * a.up) };
+	return (struct us_value){ a.v * b.v, hypot(a.v * b.down, b.v * a.down),
+				  hypot(a.v * b.up, b.v * a.up) };
 }
 
-static struct value inverse(struct value a)
+static struct us_value inverse(struct us_value a)
 {
 	double square = a.v * a.v;
-	return (struct value){ 1 / a.v, a.up / square, a.down / square };
+	return (struct us_value){ 1 / a.v, a.up / square, a.down / square };
 }
 
 /* The part of the time in which it ran at all. */
-static struct value busy_of(const struct us_profile *p)
+static struct us_value busy_of(const struct us_profile *p)
 {
 	const struct us_profile_summary *s = us_profile_summary(p);
 	double all = (double)(s->running + s->idle + s->unfocused + s->other_part);
 	double idle = all > 0 ? (double)s->idle / all : 0;
-	return value_of((double)s->running / fmax(all, 1),
-			(double)s->running / fmax(all, 1) - (s->idle_long_high - idle),
-			(double)s->running / fmax(all, 1) + (idle - s->idle_long_low));
+	return us_value_of(
+		(double)s->running / fmax(all, 1),
+		(double)s->running / fmax(all, 1) - (s->idle_long_high - idle),
+		(double)s->running / fmax(all, 1) + (idle - s->idle_long_low));
 }
 
-static struct value in_unit(const struct comparer *c, const struct us_profile *p,
-			    unsigned side, unsigned run, struct value share)
+struct us_value us_compare_in_unit(const struct us_comparer *c,
+				   const struct us_profile *p, unsigned side,
+				   unsigned run, struct us_value share)
 {
 	if (c->o->by == US_COMPARE_TIME && !c->exact)
 		return product(share, busy_of(p));
@@ -141,12 +119,13 @@ static struct value in_unit(const struct comparer *c, const struct us_profile *p
 }
 
 /* Addresses name a piece of code in one build alone. */
-static const char *name_of(const struct comparer *c, const struct us_profile_func *f)
+const char *us_compare_name(const struct us_comparer *c,
+			    const struct us_profile_func *f)
 {
 	return f->known || f->name[0] == '[' || c->same_build ? f->name : UNNAMED;
 }
 
-static int add_profile(struct comparer *c, unsigned side, unsigned run)
+static int add_profile(struct us_comparer *c, unsigned side, unsigned run)
 {
 	const struct us_profile *p = c->side[side]->v[run];
 	size_t n;
@@ -158,18 +137,21 @@ static int add_profile(struct comparer *c, unsigned side, unsigned run)
 		if (!(c->o->total ? f[i].total : f[i].self) ||
 		    (c->o->by != US_COMPARE_TIME && !strcmp(f[i].name, US_FRAME_READY)))
 			continue;
-		struct item *x = us_vec_push(&c->items);
+		struct us_compare_item *x = us_vec_push(&c->items);
 		if (!x)
 			return -ENOMEM;
-		struct value share = share_of(c, p, &f[i], c->o->total, waiting[i]);
-		*x = (struct item){ name_of(c, &f[i]), &f[i], side, run,
-				    in_unit(c, p, side, run, share) };
+		struct us_value share = share_of(c, p, &f[i], c->o->total, waiting[i]);
+		*x = (struct us_compare_item){
+			us_compare_name(c, &f[i]), &f[i], side, run,
+			us_compare_in_unit(c, p, side, run, share)
+		};
 	}
 	return 0;
 }
 
 /* What the function of --per has in one recording. */
-static int find_per(struct comparer *c, unsigned side, unsigned run, struct us_err *e)
+static int find_per(struct us_comparer *c, unsigned side, unsigned run,
+		    struct us_err *e)
 {
 	const struct us_profile *p = c->side[side]->v[run];
 	struct us_nearest near = us_nearest_to(c->o->per);
@@ -193,7 +175,7 @@ static int find_per(struct comparer *c, unsigned side, unsigned run, struct us_e
 /* --- all of a side --- */
 
 /* None of n samples: it may have some yet. */
-static double unseen(const struct comparer *c, unsigned side)
+static double unseen(const struct us_comparer *c, unsigned side)
 {
 	double n = 0, scale = 1;
 	const struct us_compare_side *s = c->side[side];
@@ -207,8 +189,8 @@ static double unseen(const struct comparer *c, unsigned side)
 }
 
 /* v: of each recording; a zeroed one where it was not seen. */
-static struct estimate estimate(const struct comparer *c, unsigned side,
-				const struct value *v)
+static struct estimate estimate(const struct us_comparer *c, unsigned side,
+				const struct us_value *v)
 {
 	struct estimate x = { .n = c->side[side]->n };
 	double n = (double)x.n, down = 0, up = 0;
@@ -258,11 +240,19 @@ static void conclude(struct us_compare_row *r, const struct estimate *before,
 		r->chance = size > 0 ? 0 : 1;
 }
 
+void us_compare_conclude(const struct us_comparer *c,
+			 struct us_value v[2][US_COMPARE_MAX],
+			 struct us_compare_row *ret)
+{
+	struct estimate before = estimate(c, 0, v[0]), after = estimate(c, 1, v[1]);
+	conclude(ret, &before, &after);
+}
+
 /* --- all functions --- */
 
 static int by_name(const void *a, const void *b)
 {
-	const struct item *x = a, *y = b;
+	const struct us_compare_item *x = a, *y = b;
 	int c = strcmp(x->name, y->name);
 	if (!c && x->side != y->side)
 		return x->side < y->side ? -1 : 1;
@@ -270,16 +260,16 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Of one name in one recording there may be several: inlined elsewhere, or unnamed. */
-static void add_value(struct value *to, struct value x)
+static void add_value(struct us_value *to, struct us_value x)
 {
-	*to = (struct value){ to->v + x.v, hypot(to->down, x.down),
-			      hypot(to->up, x.up) };
+	*to = (struct us_value){ to->v + x.v, hypot(to->down, x.down),
+				 hypot(to->up, x.up) };
 }
 
-static void make_row(const struct comparer *c, const struct item *v, size_t n,
-		     struct us_compare_row *r)
+static void make_row(const struct us_comparer *c, const struct us_compare_item *v,
+		     size_t n, struct us_compare_row *r)
 {
-	struct value x[2][US_COMPARE_MAX] = { 0 };
+	struct us_value x[2][US_COMPARE_MAX] = { 0 };
 	*r = (struct us_compare_row){ .name = v->name };
 	for (size_t i = 0; i < n; i++) {
 		add_value(&x[v[i].side][v[i].run], v[i].x);
@@ -289,8 +279,7 @@ static void make_row(const struct comparer *c, const struct item *v, size_t n,
 			r->was = true;
 		r->func = v[i].func;
 	}
-	struct estimate before = estimate(c, 0, x[0]), after = estimate(c, 1, x[1]);
-	conclude(r, &before, &after);
+	us_compare_conclude(c, x, r);
 }
 
 static int by_chance(const void *a, const void *b)
@@ -309,19 +298,20 @@ static int largest_first(const void *a, const void *b)
 }
 
 /* Benjamini's and Hochberg's choice. */
-static void choose(struct us_comparison *c)
+void us_compare_choose(struct us_compare_row *row, size_t n, size_t *ret)
 {
-	qsort(c->row, c->n, sizeof(*c->row), by_chance);
-	for (size_t i = 0; i < c->n; i++)
-		if (c->row[i].chance <= LEVEL * (double)(i + 1) / (double)c->n &&
-		    c->row[i].diff != 0)
-			c->n_changed = i + 1;
-	for (size_t i = 0; i < c->n_changed; i++)
-		c->row[i].changed = true;
-	qsort(c->row, c->n, sizeof(*c->row), largest_first);
+	*ret = 0;
+	qsort(row, n, sizeof(*row), by_chance);
+	for (size_t i = 0; i < n; i++)
+		if (row[i].chance <= LEVEL * (double)(i + 1) / (double)n &&
+		    row[i].diff != 0)
+			*ret = i + 1;
+	for (size_t i = 0; i < *ret; i++)
+		row[i].changed = true;
+	qsort(row, n, sizeof(*row), largest_first);
 }
 
-static int make_rows(struct comparer *c, struct us_comparison *ret)
+static int make_rows(struct us_comparer *c, struct us_comparison *ret)
 {
 	if (c->items.n)
 		qsort(c->items.v, c->items.n, sizeof(*c->items.v), by_name);
@@ -334,7 +324,8 @@ static int make_rows(struct comparer *c, struct us_comparison *ret)
 				break;
 		make_row(c, &c->items.v[from], to - from, &ret->row[ret->n++]);
 	}
-	choose(ret);
+	if (ret->n)
+		us_compare_choose(ret->row, ret->n, &ret->n_changed);
 	ret->exact = c->exact;
 	return 0;
 }
@@ -354,7 +345,7 @@ static bool is_same_build(const struct us_profile *p, const struct us_profile *q
 	return true;
 }
 
-static int check(struct comparer *c, struct us_err *e)
+int us_compare_begin(struct us_comparer *c, struct us_err *e)
 {
 	const struct us_profile *first = c->side[0]->v[0];
 	c->exact = us_profile_is_counted(first);
@@ -384,9 +375,9 @@ int us_compare(const struct us_compare_side *before,
 	       const struct us_compare_side *after, const struct us_compare_opts *o,
 	       struct us_comparison *ret, struct us_err *e)
 {
-	struct comparer c = { .o = o, .side = { before, after } };
+	struct us_comparer c = { .o = o, .side = { before, after } };
 	*ret = (struct us_comparison){ 0 };
-	int r = check(&c, e);
+	int r = us_compare_begin(&c, e);
 	if (r < 0)
 		return r;
 	for (unsigned side = 0; side < 2; side++)

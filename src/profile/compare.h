@@ -48,6 +48,7 @@ struct us_compare_row {
 	double diff, low, high;		    /* after - before, and 95 % */
 	double chance;			    /* that it is as large by chance */
 	bool changed;
+	uint32_t index; /* of who has it compared */
 };
 
 struct us_comparison {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* diff.h: what differs between profiles, as a table or JSON. */
+/* diff.h: what differs between profiles, as a table, JSON or a page. */
 #ifndef US_REPORT_DIFF_H
 #define US_REPORT_DIFF_H
 
@@ -18,9 +18,16 @@ char *us_diff_sentence(const struct us_diff *d, char *dst, size_t size);
 /* What the figures are, in words. */
 const char *us_diff_unit(const struct us_diff *d);
 
+/* What they are figures of, in words. */
+const char *us_diff_of(const struct us_diff *d);
+
 /* o: width, colour, limit and full_paths. */
 US_MUST_CHECK int us_diff_text(const struct us_diff *d, const struct us_report_opts *o,
 			       FILE *out, struct us_err *e);
 US_MUST_CHECK int us_diff_json(const struct us_diff *d, FILE *out, struct us_err *e);
+
+/* o: full_paths.  It compares the call trees besides. */
+US_MUST_CHECK int us_diff_html(const struct us_diff *d, const struct us_report_opts *o,
+			       FILE *out, struct us_err *e);
 
 #endif

@@ -87,24 +87,31 @@ static void print_side(const struct us_diff *d, unsigned side,
 	}
 }
 
-static void print_header(const struct us_diff *d, const struct us_report_opts *o,
-			 FILE *out)
+const char *us_diff_of(const struct us_diff *d)
 {
 	static const char *const of[] = {
 		[US_COMPARE_SHARE] = "shares of the samples that ran",
 		[US_COMPARE_TIME] = "shares of all the time, idle too",
 		[US_COMPARE_PER] = "times what the function of --per has in all",
 	};
+	if (d->result->exact && d->opts->by != US_COMPARE_PER)
+		return us_diff_unit(d);
+	return of[d->opts->by];
+}
+
+static void print_header(const struct us_diff *d, const struct us_report_opts *o,
+			 FILE *out)
+{
 	char text[256];
 	print_side(d, 0, o, out);
 	print_side(d, 1, o, out);
 	if (d->result->exact && d->opts->by != US_COMPARE_PER)
-		snprintf(text, sizeof(text), "%s, counted", us_diff_unit(d));
+		snprintf(text, sizeof(text), "%s, counted", us_diff_of(d));
 	else
 		snprintf(text, sizeof(text),
 			 "%s; differences with 95 %% intervals for the long run; of "
 			 "those called changed, one in twenty may be chance",
-			 of[d->opts->by]);
+			 us_diff_of(d));
 	us_report_wrap(out, o, o->colour ? DIM : "", "# ", "#   ", text);
 }
 

@@ -6,6 +6,7 @@
 
 /* UTF-8, NUL-terminated.  JSON goes between them, but for those of bars. */
 extern const unsigned char us_page_head[], us_page_tail[];
+extern const unsigned char us_diff_page_head[], us_diff_page_tail[];
 extern const unsigned char us_trace_page_head[], us_trace_page_tail[];
 extern const unsigned char us_list_page_head[], us_list_page_tail[]; /* of recordings */
 /* Of bars: a page, and a picture (bars_svg.c).  What goes between them is the rest of

@@ -294,6 +294,15 @@ class Recording(Cli):
         self.assertEqual(run("diff", "-o", out, a, b).returncode, 0)
         with open(out) as f:
             json.load(f)
+        self.fails(2, "must be text, json or html", "diff", "--format", "pdf", a, b)
+        for words in ("-f", "html", "-o", self.path("diff.txt")), ("-o", self.path("diff.html")):
+            self.assertEqual(run("diff", *words, a, b).returncode, 0)
+            with open(words[-1]) as f:
+                page = f.read()
+            told = json.loads(re.search(r'id="data">(.*)</script>', page).group(1))
+            self.assertEqual(told["unit"], "%")
+            self.assertEqual(len(told["node"]["name"]), len(told["node"]["before"]))
+        self.fails(1, "none|No such", "diff", "-o", self.path("none/diff.html"), a, b)
 
     def test_the_earlier_one_is_kept(self):
         for _ in range(2):

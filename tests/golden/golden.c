@@ -3,7 +3,8 @@
  * golden.c: make recordings with fixed content, and report them.
  *
  *	golden record KIND ELF >FILE	KIND: whole, cut, wrong, changed, unchecked,
- *					big, block, boot, counted-boot
+ *					big, block, boot, counted-boot, slower (in
+ *					checksum)
  *	golden report FORMAT FILE [children|total|name|file|width=N|colour|limit=N|
  *		focus=RE|vcpu=N|to=MS|elf=ELF|full-paths|by-vcpu|by-time|code|bottom-up|around=F|least=P]...
  *	golden annotate text|json FILE FUNCTION [callers|colour|to=MS|full-paths]...
@@ -49,6 +50,8 @@ static const struct stack {
 	{ { 0 }, US_VCPU_HALTED, US_END_NONE },
 	{ { 0 }, US_VCPU_OFF, US_END_NONE },
 };
+
+#define IN_CHECKSUM 3 /* of them */
 
 /* How often each is seen in a millisecond of the two kinds of phases. */
 static const unsigned often[2][ITEMS(stacks)] = {
@@ -147,13 +150,16 @@ static void count(struct us_record_stats *s, const struct stack *k)
 }
 
 /* A tenth of a second in phases of ten milliseconds. */
-static void write_samples(struct us_writer *w, struct us_record_stats *stats)
+static void write_samples(struct us_writer *w, struct us_record_stats *stats,
+			  bool slower)
 {
 	struct us_err e;
 	uint64_t n = 0;
 	for (unsigned ms = 0; ms < 100; ms++) {
 		for (size_t k = 0; k < ITEMS(stacks); k++) {
-			for (unsigned i = 0; i < often[ms / 10 % 2][k]; i++) {
+			unsigned times = slower && k == IN_CHECKSUM ? 4 : 1;
+			times *= often[ms / 10 % 2][k];
+			for (unsigned i = 0; i < times; i++) {
 				const struct stack *v = &stacks[k];
 				struct us_sample s = { .t_ns = ms * US_NS_PER_MS +
 							       (n++ % 30) * 30000,
@@ -216,7 +222,7 @@ static void record(const char *kind, const char *elf)
 	else if (!strcmp(kind, "counted-boot"))
 		write_trees(w);
 	else
-		write_samples(w, &s);
+		write_samples(w, &s, !strcmp(kind, "slower"));
 	if (!strcmp(kind, "cut") ? us_writer_flush(w, &e)
 				 : us_writer_end(w, &s, US_RECORD_DONE, "", &e))
 		fail(&e);

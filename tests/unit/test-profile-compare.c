@@ -5,6 +5,7 @@
 
 #include "../calibration/calibration.h"
 #include "profile/compare.h"
+#include "profile/compare_tree.h"
 
 #include <errno.h>
 #include <math.h>
@@ -126,6 +127,54 @@ static void a_tenth_more_is_found(void **state)
 	assert_true(found >= 18 && inside >= 18);
 	grown(steady, 5, 4, &found, &inside);
 	assert_true(found >= 16 && inside >= 18);
+}
+
+static struct us_compare_tree compare_trees(const struct us_compare_side *a,
+					    const struct us_compare_side *b)
+{
+	struct us_compare_opts o = { 0 };
+	struct us_compare_tree t;
+	struct us_err e;
+	assert_int_equal(us_compare_trees(a, b, &o, &t, &e), 0);
+	assert_true(t.n > 1);
+	for (size_t i = 1; i < t.n; i++) {
+		const struct us_compare_node *n = &t.node[i], *up = &t.node[n->parent];
+		assert_true(n->parent < i && n->name && n->func);
+		assert_true(n->before <= up->before + 1e-9);
+		assert_true(n->after <= up->after + 1e-9);
+		assert_true(n->low <= n->after - n->before + 1e-9 &&
+			    n->after - n->before <= n->high + 1e-9);
+	}
+	return t;
+}
+
+/* Pairs in which a path is called changed. */
+static unsigned n_paths_changed(const double *parts)
+{
+	unsigned n = 0;
+	for (uint64_t i = 0; i < PAIRS; i++) {
+		struct us_compare_side a, b;
+		bool any = false;
+		fill(&a, 1, steady, 10, NULL, 2 * i + 1);
+		fill(&b, 1, steady, 10, parts, 2 * i + 2);
+		struct us_compare_tree t = compare_trees(&a, &b);
+		for (size_t k = 0; k < t.n; k++)
+			any |= t.node[k].changed;
+		n += any;
+		us_compare_tree_fini(&t);
+		drop(&a);
+		drop(&b);
+	}
+	print_message("# paths: a change in %u of %d\n", n, PAIRS);
+	return n;
+}
+
+static void paths_are_compared_too(void **state)
+{
+	(void)state;
+	static const double other[N_FUNC] = { 0.5, 0.4, 0.1 };
+	assert_true(n_paths_changed(NULL) <= 2);
+	assert_true(n_paths_changed(other) >= 18);
 }
 
 /* One that was not there before. */
@@ -255,6 +304,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(twins_are_the_same),
 		cmocka_unit_test(a_tenth_more_is_found),
+		cmocka_unit_test(paths_are_compared_too),
 		cmocka_unit_test(what_is_new_is_found),
 		cmocka_unit_test(a_busy_host_is_no_change),
 		cmocka_unit_test(refusals),

@@ -20,7 +20,7 @@ FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-
 LIMIT_S = 120
 KEYS = {'Enter': (13, '\r'), 'Escape': (27, ''), ' ': (32, ' '), 'Home': (36, ''),
         'ArrowLeft': (37, ''), 'ArrowUp': (38, ''), 'ArrowRight': (39, ''),
-        'ArrowDown': (40, ''), '/': (191, '/'), '+': (187, '+'), '-': (189, '-')}
+        'ArrowDown': (40, ''), '/': (191, '/'), 's': (83, 's'), '+': (187, '+'), '-': (189, '-')}
 
 
 def find():

@@ -58,9 +58,6 @@ function showPicked() {
 	$("picked").hidden = !flame.selected;
 	$("picked-name").textContent = nameOf(flame.selected);
 }
-function tipRow(list, name, value, note) {
-	list.append(make("dt", "", name), make("dd", "", value), make("dd", "", note));
-}
 function functionRows(list, f) {
 	const v = shown.func;
 	const total = data.counted ? `total; ${count(F.calls[f])} calls` : `total; ${range(...shown.ofTotal(f))}`;
@@ -88,16 +85,4 @@ function frameTip(node) {
 	if (node)
 		functionRows(list, f);
 	return [...title, list];
-}
-function showTip(content, x, y) {
-	const tip = $("tip");
-	tip.replaceChildren(...content);
-	tip.hidden = false;
-	const box = tip.getBoundingClientRect();
-	const left = Math.max(12, Math.min(x + 14, innerWidth - box.width - 12));
-	const top = y + 18 + box.height > innerHeight ? y - box.height - 12 : y + 18;
-	tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(Math.max(8, top))}px)`;
-}
-function hideTip() {
-	$("tip").hidden = true;
 }

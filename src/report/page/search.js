@@ -3,19 +3,6 @@
 
 let matches = null; // by function; null: nothing is searched for
 
-function matcher(text) {
-	const regex = text.match(/^\/(.+)\/$/);
-	if (regex) {
-		try {
-			const r = new RegExp(regex[1], "i");
-			return (s) => r.test(s);
-		} catch {
-			return () => false;
-		}
-	}
-	const low = text.toLowerCase();
-	return (s) => s.toLowerCase().includes(low);
-}
 function search() {
 	const text = state.search.trim();
 	matches = null;

@@ -48,22 +48,6 @@ const viewText = {
 };
 const asText = () => [...headerText(), "", ...viewText[state.view]()].join("\n") + "\n";
 
-async function copyText() {
-	let isDone = true;
-	try {
-		await navigator.clipboard.writeText(asText());
-	} catch {
-		const box = make("textarea");
-		box.value = asText();
-		document.body.append(box);
-		box.select();
-		isDone = document.execCommand("copy");
-		box.remove();
-	}
-	$("copy").textContent = isDone ? "Copied" : "Not permitted";
-	$("live").textContent = isDone ? "copied as text" : "the browser does not permit it";
-	setTimeout(() => { $("copy").textContent = "Copy as text"; }, 1500);
-}
 function listenToCopy() {
 	$("copy").addEventListener("click", copyText);
 	$("print").addEventListener("click", () => print());

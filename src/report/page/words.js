@@ -34,3 +34,18 @@ function replaceRows(body, rows) {
 	if (key !== undefined)
 		Array.from(body.querySelectorAll("[data-key]")).find((e) => e.dataset.key === key)?.focus();
 }
+
+// Does a text match what is searched for: a part of it, or /REGEX/?
+function matcher(text) {
+	const regex = text.match(/^\/(.+)\/$/);
+	if (regex) {
+		try {
+			const r = new RegExp(regex[1], "i");
+			return (s) => r.test(s);
+		} catch {
+			return () => false;
+		}
+	}
+	const low = text.toLowerCase();
+	return (s) => s.toLowerCase().includes(low);
+}
