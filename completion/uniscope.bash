@@ -35,7 +35,7 @@ _uniscope() {
 		[[ $command == top ]] && COMPREPLY=($(compgen -W "self total name" -- "$cur")) && return
 		COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
 	-w | --window) [[ $command == top ]] && COMPREPLY=($(compgen -W "1s 5s 15s 60s all" -- "$cur")); return ;;
-	-e | --elf | -o | --output | --source | --compare | --before | --after) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	-e | --elf | -o | --output | --source | --compare | --before | --after | --kallsyms) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--symbols | --prepare) COMPREPLY=($(compgen -d -- "$cur")); return ;;
 	esac
 	if [[ $cur == -* ]]; then
@@ -46,7 +46,7 @@ _uniscope() {
 	record | dump | top)
 		COMPREPLY=($(compgen -W "$("$program" ps 2>/dev/null | awk '/^ *[0-9]+ / {print $1; if ($2 != "-") print $2}')" -- "$cur"))
 		;;
-	report | annotate | diff | serve | count | trace | replay) COMPREPLY=($(compgen -f -- "$cur")) ;;
+	report | annotate | diff | import | serve | count | trace | replay) COMPREPLY=($(compgen -f -- "$cur")) ;;
 	esac
 }
 complete -o filenames -F _uniscope uniscope

@@ -10,10 +10,9 @@
 #include <string.h>
 
 const struct us_cmd *const us_cmds[] = {
-	&us_cmd_ps,	  &us_cmd_top,	 &us_cmd_record, &us_cmd_boot,
-	&us_cmd_count,	  &us_cmd_trace, &us_cmd_replay, &us_cmd_report,
-	&us_cmd_annotate, &us_cmd_diff,	 &us_cmd_serve,	 &us_cmd_dump,
-	&us_cmd_doctor,	  NULL,
+	&us_cmd_ps,    &us_cmd_top,    &us_cmd_record, &us_cmd_boot,	 &us_cmd_count,
+	&us_cmd_trace, &us_cmd_replay, &us_cmd_report, &us_cmd_annotate, &us_cmd_diff,
+	&us_cmd_serve, &us_cmd_dump,   &us_cmd_import, &us_cmd_doctor,	 NULL,
 };
 
 static void print_commands(FILE *out)

@@ -53,6 +53,6 @@ struct us_cmd {
 extern const struct us_cmd *const us_cmds[]; /* in main.c; NULL-terminated */
 extern const struct us_cmd us_cmd_ps, us_cmd_record, us_cmd_report, us_cmd_annotate,
 	us_cmd_dump, us_cmd_doctor, us_cmd_count, us_cmd_trace, us_cmd_replay,
-	us_cmd_boot, us_cmd_diff, us_cmd_serve, us_cmd_top;
+	us_cmd_boot, us_cmd_diff, us_cmd_import, us_cmd_serve, us_cmd_top;
 
 #endif

@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import patience  # noqa: E402
 
 PROGRAM, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-COMMANDS = ("ps", "top", "record", "boot", "count", "trace", "replay", "report", "annotate", "diff", "serve", "dump", "doctor")
+COMMANDS = ("ps", "top", "record", "boot", "count", "trace", "replay", "report", "annotate", "diff", "serve", "dump", "import", "doctor")
 
 
 def is_sanitized():

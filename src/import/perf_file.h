@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * perf_file.h: the records of a perf.data file, each checked and taken apart.
+ *
+ * tools/perf/Documentation/perf.data-file-format.txt and linux/perf_event.h say what is
+ * there; of a pipe too.
+ */
+#ifndef US_IMPORT_PERF_FILE_H
+#define US_IMPORT_PERF_FILE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define US_PERF_MAX_EVENTS 4096
+
+/* What the samples of an event have. */
+struct us_perf_event {
+	uint64_t sample_type, read_format, period;
+	bool freq; /* period is a frequency: each sample counts one */
+};
+
+struct us_perf_sample {
+	uint64_t ip, time_ns, period;
+	uint32_t pid, tid;
+	uint8_t mode; /* PERF_RECORD_MISC_CPUMODE_MASK of the record */
+	const struct us_perf_event *event;
+	const uint8_t *chain; /* n_chain unaligned numbers */
+	uint64_t n_chain;
+};
+
+struct us_perf_mapping {
+	uint64_t start, len, offset;
+	const char *path;
+	const uint8_t *build_id;
+	uint8_t build_id_len; /* 0: not told */
+	uint8_t mode;
+	bool executable;
+};
+
+struct us_perf_ops {
+	int (*sample)(void *ctx, const struct us_perf_sample *s, const uint8_t *record);
+	int (*mapping)(void *ctx, const struct us_perf_mapping *m);
+	int (*comm)(void *ctx, uint32_t pid, uint32_t tid, const char *name);
+	int (*lost)(void *ctx, uint64_t samples);
+	int (*arch)(void *ctx, const char *name);
+};
+
+struct us_perf_file {
+	const uint8_t *bytes;
+	size_t n;
+	struct us_perf_event event[US_PERF_MAX_EVENTS];
+	size_t n_event;
+	struct us_perf_id {
+		uint64_t id;
+		uint32_t event;
+	} * ids; /* sorted when the first sample is met */
+	size_t n_id, cap_id;
+	bool sorted;
+	bool cut; /* it ends in mid record */
+	struct us_err *e;
+};
+
+/* Read all of it.  0; -EBADMSG, -ENOTSUP, -ENOEXEC, -ENOMEM; what an op gave. */
+US_MUST_CHECK int us_perf_read(struct us_perf_file *f, const struct us_perf_ops *ops,
+			       void *ctx, struct us_err *e);
+void us_perf_fini(struct us_perf_file *f);
+/* A record that was given to ops.sample, once more. */
+US_MUST_CHECK int us_perf_again(struct us_perf_file *f, const uint8_t *record,
+				struct us_perf_sample *ret);
+
+#endif
