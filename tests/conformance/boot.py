@@ -228,6 +228,20 @@ class Boots:
         self.complaint("no such function", "--until", "nowhere_at_all", "-o", path, code=3)
         check(not os.path.exists(path), "an empty picture is left")
 
+    def any_image(self):
+        """The kernel is what is booted, if it has names, or else the image with the function."""
+        if missing := [p for p in ("gcc", "ld", "objcopy") if not shutil.which(p)]:
+            raise Skip(f"{missing[0]} is not installed")
+        firmware, bare, elf = self.named_firmware(), self.us.data("bare"), self.elf("demo.elf")
+        subprocess.run(["objcopy", "-S", elf, bare], check=True)
+        for kernel, images in ((bare, (firmware, elf)), (bare, (elf, firmware)),
+                               (elf, (firmware, elf))):
+            options = [x for image in images for x in ("-e", image)]
+            at, _ = self.moments("--until", "boot_main", *options, elf=kernel)
+            behind = (at["boot_main"]["instructions"]["median"] -
+                      at["kernel entry"]["instructions"]["median"])
+            check(behind == 1263, f"{behind} instructions behind the entry")  # as elsewhere
+
     # ---- Where its time goes ----
 
     def profile(self, *options, out=None, **more):
@@ -649,6 +663,7 @@ class Boots:
         more("and on other processors", self.entry_calls_elsewhere)
         point("a kernel that is loaded anywhere", self.anywhere)
         point("a kernel without symbols", self.without_symbols)
+        point("a kernel among several images", self.any_image)
         point("the first use of a device", self.device)
         point("phases are the whole", self.sums)
         point("as the guest's own clock says", self.own_clock)
