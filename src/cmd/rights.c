@@ -13,9 +13,8 @@
 #define KEPT		(BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH))
 #define KEPT_FOR_BPF	(BIT(CAP_PERFMON) | BIT(CAP_BPF))
 
-void us_rights_drop(const struct us_backend *b)
+static void keep(uint64_t kept)
 {
-	uint64_t kept = KEPT | (b->caps & US_CAP_NO_STOP ? KEPT_FOR_BPF : 0);
 	struct __user_cap_header_struct head = { .version =
 							 _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct caps[2] = { 0 };
@@ -30,6 +29,16 @@ void us_rights_drop(const struct us_backend *b)
 	}
 	/* A failure leaves us with more than we need, not with less. */
 	(void)syscall(SYS_capset, &head, caps);
+}
+
+void us_rights_drop(const struct us_backend *b)
+{
+	keep(KEPT | (b->caps & US_CAP_NO_STOP ? KEPT_FOR_BPF : 0));
+}
+
+void us_rights_read_only(void)
+{
+	keep(BIT(CAP_DAC_READ_SEARCH));
 }
 
 void us_rights_prefer_thread(void)

@@ -15,6 +15,9 @@
  */
 void us_rights_drop(const struct us_backend *b);
 
+/* The same for threads that look at no guest: they may read files, whoever's. */
+void us_rights_read_only(void);
+
 /*
  * Let this thread, the sampler, get a host CPU at once when a sample is due, if that is
  * permitted.  It mostly sleeps; but one that has to wait until the guest's vCPU gives a

@@ -1,46 +1,104 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* serve.c: `uniscope serve`: recordings as pages in a browser. */
-#include "cmd/browser.h"
+/* serve.c: `uniscope serve`: recordings, or guests that run, as pages in a browser. */
+#include "cmd/fleet.h"
 #include "cmd/options.h"
 #include "cmd/recording.h"
-#include "serve/serve.h"
+#include "cmd/serving.h"
 
 #include "base/cleanup.h"
-#include "base/text.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
-enum { OPT_PORT = US_OPTION_LONG };
+#define DEFAULT_HZ     997
+#define DEFAULT_HZ_ALL 99
+#define SEARCH_NS      US_NS_PER_SEC
+#define PAUSE_ALL_NS   (200 * US_NS_PER_MS) /* as record --all */
+
+enum { OPT_PORT = US_OPTION_LONG, OPT_BUDGET };
 
 struct settings {
-	struct us_serve_opts serve;
-	struct us_symbol_files symbols;
-	const char *listen;
-	char **file;
-	int n_file;
-	bool no_open;
+	struct us_record_settings record;
+	struct us_serving serving;
+	char **rest; /* FILE..., or TARGET */
+	int n_rest;
+	bool rate_given;
+};
+
+/* The fleet comes first, for its callbacks. */
+struct live {
+	struct us_fleet fleet;
+	const struct settings *set;
+	struct us_serving *serving;
+	bool refused; /* the guest that the user named: */
+	int code;
+	struct us_err e;
 };
 
 /* ---- What the user asks for ---- */
 
 static bool set_option(void *settings, int c, const char *value)
 {
-	static char address[16];
 	struct settings *s = settings;
-	size_t n = strspn(value, "0123456789");
-	if (c != OPT_PORT)
-		return false;
-	if (!n || value[n] || n > 5 || atoi(value) > UINT16_MAX) {
-		us_usage(&us_cmd_serve, "--port %s: must be from 0 to 65535", value);
-		return false;
+	double number;
+	switch (c) {
+	case OPT_PORT:
+		return us_serving_port(&s->serving, &us_cmd_serve, value);
+	case 'F':
+		s->rate_given = true;
+		return us_parse_double("-F", value, 0.01, 1e6, &s->record.schedule.hz);
+	case OPT_BUDGET:
+		if (!us_parse_double("--budget", value, 0.001, 100, &number))
+			return false;
+		s->record.schedule.budget_ppm = number >= 100
+							? 0
+							: (uint32_t)(number * 1e4);
+		s->record.budget_given = true;
+		return true;
 	}
-	snprintf(address, sizeof(address), ":%s", value);
-	s->listen = address;
-	return true;
+	return false;
+}
+
+/* What is meant by a lone word that is no file: a guest, unless it looks like a file.
+ */
+static bool is_target(const char *text)
+{
+	size_t n = strlen(text);
+	if (access(text, F_OK) == 0)
+		return false;
+	if (!strncmp(text, "qmp:", 4) || !strncmp(text, "gdb:", 4) ||
+	    !strncmp(text, "xen:", 4))
+		return true;
+	return !strchr(text, '/') && (n < 5 || strcmp(text + n - 5, ".data") != 0);
+}
+
+static bool is_live(const struct settings *s)
+{
+	return !s->n_rest || (s->n_rest == 1 && is_target(s->rest[0]));
+}
+
+static int check_usage(struct settings *s)
+{
+	struct us_record_settings *r = &s->record;
+	struct us_err e;
+	if (r->all && s->n_rest)
+		return us_usage(&us_cmd_serve, "--all takes no target such as %s",
+				s->rest[0]);
+	if (r->backend && us_backend_check(r->backend, &e) < 0)
+		return us_usage(&us_cmd_serve, "%s (%s)", e.msg, e.hint);
+	if (!is_live(s) && (r->out || r->backend || s->rate_given || r->budget_given ||
+			    r->schedule.vcpu_mask))
+		return us_usage(
+			&us_cmd_serve,
+			"-F, -o, --backend, --budget and --vcpu are for guests, "
+			"not for recordings such as %s",
+			s->rest[0]);
+	return US_EXIT_OK;
 }
 
 static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
@@ -50,33 +108,34 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 				.argv = argv,
 				.settings = s,
 				.set = set_option };
-	s->listen = ":" US_SERVE_PORT;
+	struct us_record_settings *r = &s->record;
 	if (!us_options_read(&o, ret_exit))
 		return false;
-	s->file = o.rest;
-	s->n_file = o.n_rest;
-	if (!s->n_file) {
-		*ret_exit = us_usage(&us_cmd_serve,
-				     "which recordings? FILE..., or a folder");
-		return false;
-	}
-	s->serve.address = s->listen;
-	us_recording_symbols(&s->symbols, &s->serve.profile);
-	return true;
+	s->rest = o.rest;
+	s->n_rest = o.n_rest;
+	r->argv = o.rest;
+	r->argc = o.n_rest;
+	if (!s->rate_given)
+		r->schedule.hz = r->all ? DEFAULT_HZ_ALL : DEFAULT_HZ;
+	r->schedule.pause_ns = r->all ? PAUSE_ALL_NS : 0;
+	if (getrandom(&r->schedule.seed, 4, 0) < 0)
+		r->schedule.seed = us_now_ns() & UINT32_MAX;
+	*ret_exit = check_usage(s);
+	return *ret_exit == US_EXIT_OK;
 }
 
-/* ---- The shelf ---- */
+/* ---- Recordings ---- */
 
 /* What is named must be there; of those that are no recordings the user is told. */
 static int fill(const struct settings *s, struct us_shelf *shelf, struct us_err *e)
 {
 	size_t n_bad = 0;
 	struct us_err bad = { 0 };
-	for (int i = 0; i < s->n_file; i++) {
+	for (int i = 0; i < s->n_rest; i++) {
 		struct us_shelf_item item;
 		struct us_shelf_facts f = { 0 };
 		_cleanup_close_ int fd = -1;
-		int rc = us_shelf_add(shelf, s->file[i], e);
+		int rc = us_shelf_add(shelf, s->rest[i], e);
 		if (rc)
 			return rc;
 		if (shelf->v[shelf->n - 1].folder)
@@ -89,7 +148,7 @@ static int fill(const struct settings *s, struct us_shelf *shelf, struct us_err 
 			continue;
 		if (n_bad++)
 			us_complain(&bad);
-		us_fail(&bad, -ENOEXEC, "%s: %s", s->file[i], f.why);
+		us_fail(&bad, -ENOEXEC, "%s: %s", s->rest[i], f.why);
 	}
 	if (n_bad && n_bad == shelf->n) {
 		*e = bad;
@@ -100,27 +159,6 @@ static int fill(const struct settings *s, struct us_shelf *shelf, struct us_err 
 	return 0;
 }
 
-/* ---- Until it is stopped ---- */
-
-static void tell(const struct settings *s, const struct us_serve *serve)
-{
-	char host[65] = "HOST", shown[64];
-	unsigned port = us_serve_port(serve);
-	puts(us_serve_url(serve));
-	if (!us_serve_is_loopback(serve)) {
-		fputs("uniscope: whoever reaches this address and knows the token sees "
-		      "all of it, and nothing is encrypted\n",
-		      stderr);
-	} else if (s->no_open || !us_browser_is_there()) {
-		gethostname(host, sizeof(host) - 1);
-		printf("from another machine: ssh -L %u:127.0.0.1:%u %s, and the same "
-		       "URL there\n",
-		       port, port, us_printable(shown, sizeof(shown), host));
-	}
-	puts("Ctrl-C ends it");
-	fflush(stdout);
-}
-
 /* Signals are taken here, and nowhere else: threads are born with these blocked. */
 static void block_signals(sigset_t *ret)
 {
@@ -129,30 +167,141 @@ static void block_signals(sigset_t *ret)
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		sigaddset(ret, ends[i]);
 	sigprocmask(SIG_BLOCK, ret, NULL);
-	signal(SIGPIPE, SIG_IGN);
 }
 
-static int run(struct settings *s, struct us_err *e)
+static int serve_files(struct settings *s, struct us_err *e)
 {
 	_cleanup_(us_shelf_fini) struct us_shelf shelf = { 0 };
-	struct us_serve *serve = NULL;
+	struct us_serve_opts o = { .shelf = &shelf,
+				   .full_paths = s->record.full_paths,
+				   .profile = { .raw_names = s->record.raw_names,
+						.host = s->record.schedule.host } };
 	sigset_t ends;
 	int sig, rc = fill(s, &shelf, e);
-	s->serve.shelf = &shelf;
+	us_recording_symbols(&s->record.symbols, &o.profile);
 	if (rc == 0)
-		rc = us_serve_open(&s->serve, &serve, e);
+		rc = us_serving_open(&s->serving, &o, e);
 	if (rc)
 		return rc;
 	block_signals(&ends);
-	tell(s, serve);
-	if (!s->no_open && us_browser_is_there() &&
-	    !us_browser_open(us_serve_url(serve)))
-		fputs("uniscope: there is no xdg-open to start a browser with\n",
-		      stderr);
-	rc = us_serve_run(serve, e);
+	us_serving_tell(&s->serving, stdout);
+	rc = us_serving_begin(&s->serving, e);
 	if (rc == 0)
 		sigwait(&ends, &sig);
-	us_serve_close(serve);
+	us_serving_close(&s->serving);
+	return rc;
+}
+
+/* ---- Guests ---- */
+
+/* Set by a signal handler, so it cannot be anything but global. */
+static atomic_bool stop;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	atomic_store(&stop, true);
+}
+
+static struct live *live_of(const struct us_member *m)
+{
+	return (struct live *)m->fleet;
+}
+
+/* In the member's thread. */
+static int open_output(struct us_member *m, struct us_err *e)
+{
+	const struct us_record_settings *s = m->fleet->set;
+	if (!s->out)
+		return us_output_temporary(&m->r->output, e);
+	return s->all ? us_fleet_open_in(m, s->out, e)
+		      : us_output_open(&m->r->output, s->out, e);
+}
+
+static void begun(struct us_member *m)
+{
+	us_recording_tell_start(m->r);
+	m->user = us_serving_add(live_of(m)->serving, m->r);
+}
+
+static void ended(struct us_member *m)
+{
+	const char *words = m->code < 0 ? m->e.msg : m->end_words;
+	if (!m->user) /* it was too short for that */
+		m->user = us_serving_add(live_of(m)->serving, m->r);
+	us_serve_over(m->user, words);
+	m->user = NULL;
+	if (!atomic_load(m->fleet->stop))
+		fprintf(stderr, "%s: %s; the page stays until Ctrl-C\n", m->text,
+			words[0] ? words : "the recording has ended");
+}
+
+static void refused(struct us_member *m)
+{
+	struct live *l = live_of(m);
+	struct us_err e = m->e;
+	if (m->named) {
+		l->refused = true;
+		l->code = m->code;
+		l->e = m->e;
+		return;
+	}
+	us_fail(&e, m->code, "not observed: %s: %s", m->text, m->e.msg);
+	us_complain(&e);
+}
+
+static int serve_until_over(struct live *l, struct us_err *e)
+{
+	struct us_fleet *f = &l->fleet;
+	struct us_member *m;
+	uint64_t search_ns = us_now_ns() + SEARCH_NS;
+	bool all = f->set->all;
+	int rc = all ? us_fleet_look(f, true, e)
+		     : us_fleet_target(f, l->set->n_rest ? l->set->rest[0] : NULL, &m,
+				       e);
+	if (rc)
+		return rc;
+	while (!l->refused && (f->n_running || !us_fleet_is_over(f))) {
+		us_fleet_wait(f, search_ns, -1);
+		us_fleet_heed(f);
+		if (us_now_ns() < search_ns)
+			continue;
+		search_ns = us_now_ns() + SEARCH_NS;
+		if (all && us_fleet_look(f, false, NULL) < 0)
+			continue; /* the next time */
+	}
+	if (l->refused)
+		*e = l->e;
+	return l->refused ? l->code : 0;
+}
+
+static int serve_guests(struct settings *s, struct us_err *e)
+{
+	static const struct us_fleet_ops ops = { open_output, begun, ended, refused };
+	const struct us_serve_opts o = { .live = true,
+					 .all = s->record.all,
+					 .full_paths = s->record.full_paths };
+	struct live l = { .fleet = { .set = &s->record,
+				     .ops = &ops,
+				     .stop = &stop,
+				     .end_ns = UINT64_MAX },
+			  .set = s,
+			  .serving = &s->serving };
+	int rc = us_serving_open(&s->serving, &o, e);
+	if (rc)
+		return rc;
+	rc = us_fleet_init(&l.fleet, e);
+	if (rc == 0 && s->record.all && s->record.out)
+		rc = us_fleet_make_dir(s->record.out, e);
+	if (rc == 0) {
+		us_fleet_catch_signals(&l.fleet.sleep_mask, on_signal);
+		us_serving_tell(&s->serving, stdout);
+		rc = us_serving_begin(&s->serving, e);
+	}
+	if (rc == 0)
+		rc = serve_until_over(&l, e);
+	us_serving_close(&s->serving);
+	us_fleet_fini(&l.fleet);
 	return rc;
 }
 
@@ -163,35 +312,53 @@ static int run_serve(int argc, char **argv)
 	int code;
 	if (!parse(&s, argc, argv, &code))
 		return code;
-	if (run(&s, &e) == 0)
+	bool live = is_live(&s);
+	int rc = live ? serve_guests(&s, &e) : serve_files(&s, &e);
+	if (rc == 0)
 		return US_EXIT_OK;
 	us_complain(&e);
-	return US_EXIT_FAILED;
+	return live ? us_exit_code(rc) : US_EXIT_FAILED;
 }
+
+#define SETTINGS struct settings
 
 static const struct us_option options[] = {
 	{ OPT_PORT, "port", "N", "of this machine alone (" US_SERVE_PORT "); 0: any",
 	  US_OWN },
 	{ 0, "listen", "ADDRESS", "such as 0.0.0.0:" US_SERVE_PORT ", for others too",
-	  US_TEXT(struct settings, listen) },
+	  US_TEXT(SETTINGS, serving.listen) },
 	{ 0, "no-open", NULL, "do not start a browser",
-	  US_FLAG(struct settings, no_open) },
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable",
-	  US_IMAGE(struct settings, symbols) },
+	  US_FLAG(SETTINGS, serving.no_open) },
+	{ 0, "all", NULL, "all guests of this host, those to come too",
+	  US_FLAG(SETTINGS, record.all) },
+	{ 'F', "frequency", "HZ", "samples a second of each vCPU (997; with --all 99)",
+	  US_OWN },
+	{ 0, "backend", "NAME",
+	  "bpf, kvm, plugin, gdb, qmp or xen (auto: the best that works)",
+	  US_TEXT(SETTINGS, record.backend) },
+	{ OPT_BUDGET, "budget", "PERCENT",
+	  "guest time that may be taken, as for record", US_OWN },
+	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
+	  US_VCPUS(SETTINGS, record.schedule.vcpu_mask) },
+	{ 'o', "output", "FILE", "keep the recording; with --all a folder",
+	  US_TEXT(SETTINGS, record.out) },
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file; repeatable",
+	  US_IMAGE(SETTINGS, record.symbols) },
 	{ 0, "symbols", "DIR", "search it for images and debug files; repeatable",
-	  US_FOLDER(struct settings, symbols) },
-	{ 0, "host", NULL, "the host's functions too (record --host)",
-	  US_FLAG(struct settings, serve.profile.host) },
+	  US_FOLDER(SETTINGS, record.symbols) },
+	{ 0, "host", NULL, "what the host does for the guest, too",
+	  US_FLAG(SETTINGS, record.schedule.host) },
 	{ 0, "no-demangle", NULL, "names as the symbol file has them",
-	  US_FLAG(struct settings, serve.profile.raw_names) },
+	  US_FLAG(SETTINGS, record.raw_names) },
 	{ 0, "full-paths", NULL, "of sources: with the folders that all share",
-	  US_FLAG(struct settings, serve.full_paths) },
+	  US_FLAG(SETTINGS, record.full_paths) },
 	{ 0 },
 };
 
 static const char *const examples[] = {
-	"uniscope serve web.data\0the recording in a browser",
-	"uniscope serve guests/\0those in a folder, also those to come",
+	"uniscope serve\0the one guest on this host, live",
+	"uniscope serve --all\0all of them, each with a page",
+	"uniscope serve guests/\0recordings in a folder, also those to come",
 	"go tool pprof -http=: 'http://127.0.0.1:9970/?token=...'\0"
 	"the same in pprof, by the URL that serve prints",
 	NULL,
@@ -199,8 +366,8 @@ static const char *const examples[] = {
 
 const struct us_cmd us_cmd_serve = {
 	.name = "serve",
-	.args = "[OPTIONS] FILE...",
-	.summary = "show recordings in a browser",
+	.args = "[OPTIONS] [TARGET | --all | FILE...]",
+	.summary = "a guest live, or recordings, in a browser",
 	.options = options,
 	.examples = examples,
 	.run = run_serve,

@@ -371,8 +371,11 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 					   .path = path,
 					   .body = x->body,
 					   .connection = c };
+	/* An answer may take long: it is the peer's silence that counts. */
+	MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
 	if (strcmp(method, "HEAD") != 0)
 		x->route->answer(h->ctx, &q, &r);
+	MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_S);
 	return send_reply(h, c, &r);
 }
 

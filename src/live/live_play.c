@@ -163,6 +163,7 @@ static int make(struct play *p, const struct us_live_view *v, struct us_profile 
 		.raw_names = l->opts.raw_names,
 		.host = l->opts.host,
 		.by_vcpu = v->by_vcpu,
+		.by_time = v->by_time,
 	};
 	int rc = 0;
 	if (l->images_changed) {

@@ -6,6 +6,8 @@
 
 /* UTF-8, NUL-terminated.  JSON goes between them, but for those of bars. */
 extern const unsigned char us_page_head[], us_page_tail[];
+/* The same, renewed by the server that it asks (page/live.js). */
+extern const unsigned char us_live_page_head[], us_live_page_tail[];
 extern const unsigned char us_diff_page_head[], us_diff_page_tail[];
 extern const unsigned char us_trace_page_head[], us_trace_page_tail[];
 extern const unsigned char us_list_page_head[], us_list_page_tail[]; /* of recordings */

@@ -13,6 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct us_shelf *shelf_of(const struct us_serve *s)
+{
+	static const struct us_shelf none;
+	return s->o.shelf ? s->o.shelf : &none;
+}
+
 /* ---- The list ---- */
 
 static void text(struct us_json *j, const char *key, const char *value)
@@ -48,7 +54,7 @@ void us_serve_list(struct us_serve *s, struct us_http_reply *r)
 	char *data = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&data, &size);
-	if (!out || us_shelf_look(s->o.shelf, &l)) {
+	if (!out || us_shelf_look(shelf_of(s), &l)) {
 		if (out)
 			fclose(out);
 		free(data);
@@ -63,6 +69,7 @@ void us_serve_list(struct us_serve *s, struct us_http_reply *r)
 		item(&j, s, l.v[i]);
 	us_json_end(&j);
 	us_json_bool(&j, "more", l.more);
+	us_json_bool(&j, "live", s->o.live);
 	us_json_end(&j);
 	fputs((const char *)us_list_page_tail, out);
 	us_shelf_list_fini(&l);
@@ -78,7 +85,7 @@ void us_serve_list(struct us_serve *s, struct us_http_reply *r)
 
 const char *us_serve_only(const struct us_serve *s)
 {
-	const struct us_shelf *shelf = s->o.shelf;
+	const struct us_shelf *shelf = shelf_of(s);
 	return shelf->n == 1 && !shelf->v[0].folder ? shelf->v[0].path : "";
 }
 
@@ -134,7 +141,7 @@ void us_serve_recording(struct us_serve *s, const char *name, const struct us_fo
 	struct us_shelf_item i;
 	struct us_err e = { 0 };
 	_cleanup_close_ int fd = -1;
-	int rc = us_shelf_open(s->o.shelf, name, &fd, &i, &e);
+	int rc = us_shelf_open(shelf_of(s), name, &fd, &i, &e);
 	if (rc == 0)
 		rc = get(s, fd, &i, f, &r->body, &e);
 	if (rc)

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "http/address.h"
+#include "report/page.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -66,12 +67,26 @@ static void as_page(struct us_http_reply *r)
 	r->policy = US_SERVE_POLICY;
 }
 
+/* It has no data: it asks for that itself. */
+static void live_page(void *ctx, const struct us_http_request *q,
+		      struct us_http_reply *r)
+{
+	(void)ctx, (void)q;
+	us_http_say(r, 200, "%snull%s", (const char *)us_live_page_head,
+		    (const char *)us_live_page_tail);
+	r->type = US_SERVE_HTML;
+	r->policy = US_SERVE_POLICY;
+}
+
 static void index_page(void *ctx, const struct us_http_request *q,
 		       struct us_http_reply *r)
 {
 	struct us_serve *s = ctx;
 	const char *only = us_serve_only(s);
-	(void)q;
+	if (s->o.live && !s->o.all) {
+		live_page(ctx, q, r);
+		return;
+	}
 	if (!*only) {
 		us_serve_list(s, r);
 		return;
@@ -102,12 +117,80 @@ static void recording_page(void *ctx, const struct us_http_request *q,
 	as_page(r);
 }
 
+/* Which guest, for one user more; NULL: the reply says what is wrong. */
+static struct us_serve_guest *
+guest_of(struct us_serve *s, const struct us_http_request *q, struct us_http_reply *r)
+{
+	char name[256];
+	bool asked = us_http_value(q, "guest", name, sizeof(name));
+	struct us_serve_guest *g = us_serve_take(s, name);
+	if (!g)
+		us_http_say(r, asked ? 404 : 400, "%s\n",
+			    asked      ? "no such guest; / lists those that there are"
+			    : s->o.all ? "which guest? ?guest=NAME, as / lists them"
+				       : "The guest is not observed yet.");
+	return g;
+}
+
+static void data(void *ctx, const struct us_http_request *q, struct us_http_reply *r)
+{
+	struct us_serve_guest *g = guest_of(ctx, q, r);
+	if (!g)
+		return;
+	us_serve_data(ctx, g, q, r);
+	us_serve_put(ctx, g);
+}
+
+static void history(void *ctx, const struct us_http_request *q, struct us_http_reply *r)
+{
+	struct us_serve *s = ctx;
+	char name[256];
+	bool asked = us_http_value(q, "guest", name, sizeof(name));
+	struct us_serve_guest *g = us_serve_take(s, "");
+	if (!s->o.all && !asked && !g) {
+		us_http_say(r, 200, "{\"guest\":\"\"}\n"); /* not yet */
+		r->type = "application/json";
+		return;
+	}
+	if (g)
+		us_serve_put(s, g);
+	g = guest_of(ctx, q, r);
+	if (!g)
+		return;
+	us_serve_history(g, q, r);
+	us_serve_put(ctx, g);
+}
+
+static void guests(void *ctx, const struct us_http_request *q, struct us_http_reply *r)
+{
+	(void)q;
+	us_serve_guests(ctx, r);
+}
+
+static void events(void *ctx, const struct us_http_request *q, struct us_http_reply *r)
+{
+	(void)q;
+	us_serve_events(ctx, r);
+}
+
+static void pprof_of_guest(struct us_serve *s, const struct us_http_request *q,
+			   struct us_http_reply *r)
+{
+	struct us_serve_guest *g = guest_of(s, q, r);
+	if (!g)
+		return;
+	us_serve_pprof(s, g, q, r);
+	us_serve_put(s, g);
+}
+
 static void pprof(void *ctx, const struct us_http_request *q, struct us_http_reply *r)
 {
+	struct us_serve *s = ctx;
 	char name[PATH_MAX];
-	if (!file_of(ctx, q, name, r))
-		return;
-	us_serve_recording(ctx, name, &us_format_pprof, r);
+	if (s->o.live)
+		pprof_of_guest(s, q, r);
+	else if (file_of(ctx, q, name, r))
+		us_serve_recording(ctx, name, &us_format_pprof, r);
 	if (!r->body)
 		return;
 	r->type = "application/octet-stream";
@@ -117,6 +200,11 @@ static void pprof(void *ctx, const struct us_http_request *q, struct us_http_rep
 static const struct us_http_route routes[] = {
 	{ "/", US_HTTP_GET, 0, index_page },
 	{ "/recording", US_HTTP_GET, 0, recording_page },
+	{ "/live", US_HTTP_GET, 0, live_page },
+	{ "/data", US_HTTP_GET, 0, data },
+	{ "/history", US_HTTP_GET, 0, history },
+	{ "/guests", US_HTTP_GET, 0, guests },
+	{ "/events", US_HTTP_GET, 0, events },
 	{ "/debug/pprof/profile", US_HTTP_GET, 0, pprof },
 	{ 0 },
 };
@@ -174,6 +262,7 @@ int us_serve_open(const struct us_serve_opts *o, struct us_serve **ret,
 		return us_fail(e, -ENOMEM, "serve: out of memory");
 	s->o = *o;
 	s->cache.most = US_SERVE_CACHE_BYTES;
+	s->live_cache.most = US_SERVE_LIVE_BYTES;
 	pthread_mutex_init(&s->reading, NULL);
 	pthread_mutex_init(&s->lock, NULL);
 	int rc = us_http_token_make(s->token, e);
@@ -188,7 +277,8 @@ int us_serve_open(const struct us_serve_opts *o, struct us_serve **ret,
 
 int us_serve_run(struct us_serve *s, struct us_err *e)
 {
-	return us_http_run(s->http, e);
+	int rc = s->o.live ? us_serve_begin_ticks(s, e) : 0;
+	return rc ? rc : us_http_run(s->http, e);
 }
 
 const char *us_serve_url(const struct us_serve *s)
@@ -210,8 +300,11 @@ void us_serve_close(struct us_serve *s)
 {
 	if (!s)
 		return;
+	us_serve_end_ticks(s);
 	us_http_close(s->http, CLOSE_MS);
+	us_serve_free_guests(s);
 	us_cache_fini(&s->cache);
+	us_cache_fini(&s->live_cache);
 	pthread_mutex_destroy(&s->reading);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

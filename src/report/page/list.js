@@ -44,6 +44,53 @@ function show() {
 	$("matched").textContent = low ? `${list.length} of ${data.recordings.length}` : "";
 }
 
+// ---- Guests that are observed ----
+
+const percent = (share) => (100 * share).toFixed(1) + "\u202f%";
+function guestRow(g) {
+	const tr = make("tr"), name = make("td"), a = make("a", "", g.name);
+	a.href = link("live", { guest: g.name });
+	a.dataset.name = g.name;
+	name.append(a);
+	if (g.ended)
+		name.append(make("span", "why", "has ended" + (g.words ? ": " + g.words : "")));
+	tr.append(name, make("td", "num", String(g.vcpus)), make("td", "num", percent(g.busy)),
+		make("td", "num", percent(g.idle)), make("td", "name", g.hottest),
+		make("td", "num", g.hottest ? percent(g.share) : ""), make("td", "num", g.seconds + "\u202fs"));
+	return tr;
+}
+async function showGuests() {
+	const answer = await fetch(link("guests", {}), { cache: "no-store" });
+	if (!answer.ok)
+		throw new Error(await answer.text());
+	const list = await answer.json(), at = document.activeElement.dataset.name;
+	$("guest-rows").replaceChildren(...list.map(guestRow));
+	if (at !== undefined)
+		Array.from(document.querySelectorAll("#guest-rows a")).find((a) => a.dataset.name === at)?.focus();
+	say(list.length ? "" : "No guest runs on this host yet: waiting for one.");
+}
+function say(text) {
+	if ($("over").textContent !== text)
+		$("over").textContent = text;
+}
+function listenToServer() {
+	const events = new EventSource(link("events", {}));
+	events.addEventListener("message", () => document.hidden ||
+		showGuests().catch(() => say("The server is gone. What was seen stays here.")));
+	events.addEventListener("error", () => {
+		say("The server is gone. What was seen stays here.");
+		if (events.readyState === EventSource.CLOSED)
+			setTimeout(listenToServer, 2000);
+	});
+}
+if (data.live) {
+	$("title").textContent = "Guests";
+	$("guests").hidden = false;
+	$("shelf").hidden = true;
+	$("facts").hidden = true;
+	listenToServer();
+}
+
 const n = data.recordings.length;
 $("facts").append(make("li", "", `${n} recording${n === 1 ? "" : "s"}`));
 if (data.more)

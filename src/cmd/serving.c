@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* serving.c: see serving.h. */
+#include "cmd/serving.h"
+
+#include "cmd/browser.h"
+#include "cmd/rights.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool us_serving_port(struct us_serving *s, const struct us_cmd *cmd, const char *value)
+{
+	size_t n = strspn(value, "0123456789");
+	if (!n || value[n] || n > 5 || atoi(value) > UINT16_MAX) {
+		us_usage(cmd, "--port %s: must be from 0 to 65535", value);
+		return false;
+	}
+	snprintf(s->address, sizeof(s->address), ":%s", value);
+	s->listen = s->address;
+	return true;
+}
+
+int us_serving_open(struct us_serving *s, const struct us_serve_opts *o,
+		    struct us_err *e)
+{
+	struct us_serve_opts with = *o;
+	with.address = s->listen ? s->listen : ":" US_SERVE_PORT;
+	signal(SIGPIPE, SIG_IGN); /* of browsers that go away */
+	return us_serve_open(&with, &s->serve, e);
+}
+
+static void tell(const struct us_serving *s, FILE *out)
+{
+	char host[65] = "HOST", shown[64];
+	unsigned port = us_serve_port(s->serve);
+	fprintf(out, "%s\n", us_serve_url(s->serve));
+	if (!us_serve_is_loopback(s->serve)) {
+		fputs("uniscope: whoever reaches this address and knows the token sees "
+		      "all of it, and nothing is encrypted\n",
+		      stderr);
+	} else if (s->no_open || !us_browser_is_there()) {
+		gethostname(host, sizeof(host) - 1);
+		fprintf(out,
+			"from another machine: ssh -L %u:127.0.0.1:%u %s, and the same "
+			"URL there\n",
+			port, port, us_printable(shown, sizeof(shown), host));
+	}
+	fputs("Ctrl-C ends it\n", out);
+	fflush(out);
+}
+
+void us_serving_tell(const struct us_serving *s, FILE *out)
+{
+	tell(s, out);
+	if (!s->no_open && us_browser_is_there() &&
+	    !us_browser_open(us_serve_url(s->serve)))
+		fputs("uniscope: there is no xdg-open to start a browser with\n",
+		      stderr);
+}
+
+/* Its threads have the rights of the one that begins them. */
+static void *run(void *arg)
+{
+	struct us_serving *s = arg;
+	us_rights_read_only();
+	s->code = us_serve_run(s->serve, &s->e);
+	return NULL;
+}
+
+int us_serving_begin(struct us_serving *s, struct us_err *e)
+{
+	pthread_t thread;
+	sigset_t all, old;
+	sigfillset(&all); /* signals are for who waits for them */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int rc = pthread_create(&thread, NULL, run, s);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc)
+		return us_fail(e, -rc, "start a thread: %s", strerror(rc));
+	pthread_join(thread, NULL);
+	if (s->code)
+		*e = s->e;
+	return s->code;
+}
+
+struct us_serve_guest *us_serving_add(struct us_serving *s,
+				      const struct us_recording *r)
+{
+	const struct us_symbol_files *f = &r->set->symbols;
+	const struct us_live_opts o = { .images = f->image,
+					.n_image = f->n_image,
+					.dirs = f->dirs,
+					.raw_names = r->set->raw_names,
+					.host = r->set->schedule.host };
+	const struct us_guest *g = r->found.target.guest;
+	struct us_serve_guest *ret = NULL;
+	struct us_err e = { 0 };
+	const char *name = g && g->name[0] ? g->name : r->found.text;
+	if (us_serve_add(s->serve, name, r->output.fd, &o, &ret, &e) == 0)
+		return ret;
+	us_wrap(&e, "not served: %s", r->found.text);
+	us_complain(&e);
+	return NULL;
+}
+
+void us_serving_close(struct us_serving *s)
+{
+	us_serve_close(s->serve);
+	s->serve = NULL;
+}
