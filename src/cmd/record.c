@@ -4,6 +4,7 @@
 #include "cmd/record_all.h"
 #include "cmd/record_one.h"
 #include "cmd/record_plugin.h"
+#include "cmd/serving.h"
 
 #include "base/clock.h"
 #include "record/record.h"
@@ -20,11 +21,19 @@
 enum {
 	OPT_BUDGET = US_OPTION_LONG,
 	OPT_SEED,
+	OPT_SERVE,
+};
+
+/* What it may be served by, if the user asks for that. */
+struct settings {
+	struct us_record_settings record; /* the first, for set_option() */
+	struct us_serving serving;
 };
 
 static bool set_option(void *settings, int c, const char *value)
 {
-	struct us_record_settings *s = settings;
+	struct settings *both = settings;
+	struct us_record_settings *s = &both->record;
 	double number;
 	switch (c) {
 	case 'F':
@@ -39,6 +48,10 @@ static bool set_option(void *settings, int c, const char *value)
 		if (!us_parse_double("--seed", value, 0, 9e15, &number))
 			return false;
 		s->schedule.seed = (uint64_t)number;
+		return true;
+	case OPT_SERVE:
+		s->serving = &both->serving;
+		both->serving.listen = value;
 		return true;
 	}
 	return false;
@@ -61,18 +74,21 @@ static int check_usage(const struct us_record_settings *s)
 				s->out);
 	if (s->prepare && (s->argc || s->all))
 		return us_usage(cmd, "--prepare takes no target: nothing is recorded");
+	if (s->serving && (s->prepare || (s->out && !strcmp(s->out, "-"))))
+		return us_usage(cmd, "--serve needs a recording in a file");
 	struct us_err e;
 	if (s->backend && us_backend_check(s->backend, &e) < 0)
 		return us_usage(cmd, "%s (%s)", e.msg, e.hint);
 	return US_EXIT_OK;
 }
 
-static bool parse(struct us_record_settings *s, int argc, char **argv, int *ret_exit)
+static bool parse(struct settings *both, int argc, char **argv, int *ret_exit)
 {
+	struct us_record_settings *s = &both->record;
 	struct us_options o = { .cmd = &us_cmd_record,
 				.argc = argc,
 				.argv = argv,
-				.settings = s,
+				.settings = both,
 				.set = set_option };
 	if (!us_options_read(&o, ret_exit))
 		return false;
@@ -128,9 +144,12 @@ static int find_guest(struct us_recording *r, struct us_record_plugin *p,
 	return us_target_resolve(s->argc ? s->argv[0] : NULL, &r->found, e);
 }
 
+static volatile sig_atomic_t asked_to_end;
+
 static void on_signal(int sig)
 {
 	(void)sig;
+	asked_to_end = 1;
 	us_record_stop();
 }
 
@@ -143,9 +162,46 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+static int open_server(const struct us_record_settings *s, struct us_err *e)
+{
+	const struct us_serve_opts o = { .live = true, .full_paths = s->full_paths };
+	return s->serving ? us_serving_open(s->serving, &o, e) : 0;
+}
+
+/* The recording goes on if it cannot be served: the user was told. */
+static struct us_serve_guest *begin_server(const struct us_recording *r)
+{
+	struct us_serving *s = r->set->serving;
+	struct us_err e = { 0 };
+	if (!s)
+		return NULL;
+	if (us_serving_begin(s, &e) == 0)
+		return us_serving_add(s, r);
+	us_complain(&e);
+	return NULL;
+}
+
+/* What was recorded stays in the browser until the user has seen enough. */
+static void serve_on(const struct us_record_settings *s)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	sigset_t mask, old;
+	sigemptyset(&mask);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaddset(&mask, ends[i]);
+	sigprocmask(SIG_BLOCK, &mask, &old);
+	if (!asked_to_end)
+		fputs("the page stays until Ctrl-C\n", stderr);
+	while (s->serving && !asked_to_end)
+		sigsuspend(&old);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
 static int run(struct us_recording *r, struct us_record_plugin *p, struct us_err *e)
 {
-	int ret = us_output_open(&r->output, r->set->out, e);
+	int ret = open_server(r->set, e);
+	if (ret == 0)
+		ret = us_output_open(&r->output, r->set->out, e);
 	if (ret == 0)
 		ret = find_guest(r, p, e);
 	if (ret == 0)
@@ -153,14 +209,18 @@ static int run(struct us_recording *r, struct us_record_plugin *p, struct us_err
 	if (ret < 0)
 		return ret;
 	us_recording_tell_start(r);
+	if (r->set->serving)
+		us_serving_tell(r->set->serving, r->set->json ? stderr : stdout);
 	ret = us_recording_begin(r, e);
 	if (ret < 0)
 		return ret;
+	struct us_serve_guest *g = begin_server(r);
 	us_recording_tell_names(r, stderr);
 	if (r->launch)
 		ret = us_launch_go(r->launch, e);
 	if (ret == 0)
 		ret = us_recording_sample(r, e);
+	us_serve_over(g, ret < 0 ? e->msg : r->end_words);
 	us_recording_tell_end(r);
 	return ret;
 }
@@ -180,6 +240,8 @@ static int record_one(const struct us_record_settings *s, struct us_err *e)
 	r.output.dirs = &s->symbols.dirs;
 	if (ret == 0)
 		ret = us_output_convert(&r.output, s->json, e);
+	if (ret == 0 && s->serving)
+		serve_on(s);
 	us_recording_close(&r);
 	us_record_plugin_fini(&p);
 	us_output_close(&r.output);
@@ -188,55 +250,63 @@ static int record_one(const struct us_record_settings *s, struct us_err *e)
 
 static int run_record(int argc, char **argv)
 {
-	struct us_record_settings s = { .schedule = { .hz = DEFAULT_HZ } };
+	static struct settings both = { .record = {
+						.schedule = { .hz = DEFAULT_HZ } } };
+	struct us_record_settings *s = &both.record;
 	struct us_err e = { 0 };
 	int code;
-	if (getrandom(&s.schedule.seed, 4, 0) < 0)
-		s.schedule.seed = us_now_ns() & UINT32_MAX;
-	if (!parse(&s, argc, argv, &code))
+	if (getrandom(&s->schedule.seed, 4, 0) < 0)
+		s->schedule.seed = us_now_ns() & UINT32_MAX;
+	if (!parse(&both, argc, argv, &code))
 		return code;
-	int ret = s.prepare ? us_record_plugin_write(&s, &e)
-		  : s.all   ? us_record_all(&s, &e)
-			    : record_one(&s, &e);
+	int ret = s->prepare ? us_record_plugin_write(s, &e)
+		  : s->all   ? us_record_all(s, &e)
+			     : record_one(s, &e);
+	us_serving_close(&both.serving);
 	if (ret < 0)
 		us_complain(&e);
 	return us_exit_code(ret);
 }
 
-#define SETTINGS struct us_record_settings
+#define SETTINGS struct settings
 
 static const struct us_option options[] = {
 	{ 'F', "frequency", "HZ", "samples a second of each vCPU (997)", US_OWN },
 	{ 'd', "duration", "TIME", "stop after 5, 2.5s, 300ms ... (until Ctrl-C)",
-	  US_TIME(SETTINGS, duration_ns) },
+	  US_TIME(SETTINGS, record.duration_ns) },
 	{ 'o', "output", "FILE", "uniscope.data; .html, .folded ... convert at once",
-	  US_TEXT(SETTINGS, out) },
+	  US_TEXT(SETTINGS, record.out) },
 	{ 0, "all", NULL, "all guests of this host, those to come too; -o DIR",
-	  US_FLAG(SETTINGS, all) },
+	  US_FLAG(SETTINGS, record.all) },
+	{ OPT_SERVE, "serve", "[ADDRESS]",
+	  "show it live in a browser (127.0.0.1:" US_SERVE_PORT "), see serve",
+	  US_OWN },
+	{ 0, "no-open", NULL, "--serve: do not start a browser",
+	  US_FLAG(SETTINGS, serving.no_open) },
 	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated",
-	  US_IMAGE(SETTINGS, symbols) },
+	  US_IMAGE(SETTINGS, record.symbols) },
 	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
-	  US_FOLDER(SETTINGS, symbols) },
+	  US_FOLDER(SETTINGS, record.symbols) },
 	{ 0, "backend", "NAME",
 	  "bpf, kvm, plugin, gdb, qmp or xen (auto: the best that works)",
-	  US_TEXT(SETTINGS, backend) },
+	  US_TEXT(SETTINGS, record.backend) },
 	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
-	  US_VCPUS(SETTINGS, schedule.vcpu_mask) },
+	  US_VCPUS(SETTINGS, record.schedule.vcpu_mask) },
 	{ OPT_BUDGET, "budget", "PERCENT",
 	  "guest time that may be taken (" US_BUDGET_HELP "; 100: all)", US_OWN },
 	{ 0, "host", NULL, "what the host does for the guest, too, for report --host",
-	  US_FLAG(SETTINGS, schedule.host) },
+	  US_FLAG(SETTINGS, record.schedule.host) },
 	{ 0, "prepare", "DIR",
 	  "write what QEMU's plugin needs, and the option for QEMU",
-	  US_TEXT(SETTINGS, prepare) },
+	  US_TEXT(SETTINGS, record.prepare) },
 	{ OPT_SEED, "seed", "N", "of the jitter, to repeat a recording's schedule",
 	  US_OWN },
 	{ 0, "full-paths", NULL, "-o: of sources, with the folders that all share",
-	  US_FLAG(SETTINGS, full_paths) },
+	  US_FLAG(SETTINGS, record.full_paths) },
 	{ 0, "no-demangle", NULL, "-o: names as the symbol file has them",
-	  US_FLAG(SETTINGS, raw_names) },
+	  US_FLAG(SETTINGS, record.raw_names) },
 	{ 0, "json", NULL, "figures of the recording as JSON",
-	  US_FLAG(SETTINGS, json) },
+	  US_FLAG(SETTINGS, record.json) },
 	{ 0 },
 };
 
@@ -248,6 +318,7 @@ static const char *const examples[] = {
 	"uniscope record -e kernel.elf gdb:127.0.0.1:1234\0by a debug stub",
 	"uniscope record --all -F 99 -d 60 -o guests\0"
 	"every guest of this host, each into its file in the folder guests",
+	"uniscope record --serve -o web.data web\0and watch it in a browser meanwhile",
 	"uniscope record -- qemu-system-x86_64 -kernel k.elf\0"
 	"start a guest and record it from its first instruction",
 	"qemu-system-x86_64 -kernel k.elf $(uniscope record --prepare /dev/shm/k -e "

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "cmd/fleet.h"
 #include "cmd/options.h"
+#include "cmd/serving.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -79,6 +80,8 @@ static void tell_notes(struct us_member *m)
 static void tell_recorded(struct us_member *m)
 {
 	us_progress_end(&crowd_of(m)->progress);
+	us_serve_over(m->user, m->code < 0 ? m->e.msg : m->end_words);
+	m->user = NULL;
 	tell_notes(m);
 	if (!m->fleet->set->json) {
 		printf("%s: %s: ", m->text, m->path);
@@ -91,8 +94,11 @@ static void tell_recorded(struct us_member *m)
 
 static void tell_start(struct us_member *m)
 {
+	struct us_serving *s = m->fleet->set->serving;
 	us_progress_end(&crowd_of(m)->progress);
 	us_recording_tell_start(m->r);
+	if (s)
+		m->user = us_serving_add(s, m->r);
 }
 
 /* --- all of them --- */
@@ -164,6 +170,29 @@ static void print_json(const struct us_fleet *f)
 	us_json_end(&j);
 }
 
+static int begin_server(const struct us_record_settings *s, struct us_err *e)
+{
+	const struct us_serve_opts o = { .live = true,
+					 .all = true,
+					 .full_paths = s->full_paths };
+	if (!s->serving)
+		return 0;
+	int r = us_serving_open(s->serving, &o, e);
+	if (r < 0)
+		return r;
+	us_serving_tell(s->serving, s->json ? stderr : stdout);
+	return us_serving_begin(s->serving, e);
+}
+
+/* What was recorded stays in the browser until the user has seen enough. */
+static void serve_on(struct us_fleet *f)
+{
+	if (!atomic_load(f->stop))
+		fputs("the pages stay until Ctrl-C\n", stderr);
+	while (!atomic_load(f->stop))
+		us_fleet_wait(f, us_now_ns() + SEARCH_NS, -1);
+}
+
 /* What the user wants to know last; an error if no guest was recorded. */
 static int conclude(const struct crowd *c, struct us_err *e)
 {
@@ -206,12 +235,17 @@ int us_record_all(const struct us_record_settings *s, struct us_err *e)
 		r = us_fleet_make_dir(c.dir, e);
 	if (r == 0) {
 		us_fleet_catch_signals(&c.fleet.sleep_mask, on_signal);
+		r = begin_server(s, e);
+	}
+	if (r == 0) {
 		us_progress_begin(&c.progress, "all guests", s->duration_ns);
 		r = record_until_over(&c, e);
 		us_progress_end(&c.progress);
 	}
 	if (r == 0)
 		r = conclude(&c, e);
+	if (r == 0 && s->serving)
+		serve_on(&c.fleet);
 	us_fleet_fini(&c.fleet);
 	return r;
 }

@@ -23,6 +23,8 @@
 #include "cmd/target.h"
 #include "vmm/launch.h"
 
+struct us_serving;
+
 /* What the user asks for. */
 struct us_record_settings {
 	struct us_schedule schedule;
@@ -31,6 +33,7 @@ struct us_record_settings {
 	const char *prepare; /* a folder: nothing is recorded */
 	struct us_symbol_files symbols;
 	bool json, raw_names, full_paths, all;
+	struct us_serving *serving; /* who shows it live; NULL: nobody */
 	bool budget_given; /* else that of schedule is not valid: see budget.h */
 	int argc; /* what follows the options: TARGET, or the command after -- */
 	char **argv;
