@@ -3,7 +3,7 @@
  * bench-report.c: what reports of a large recording cost, in time and memory,
  * beside reading the same recording and dropping it.
  *
- *	bench-report [MILLIONS [STACKS]]
+ *	bench-report [MILLIONS [STACKS [FILE]]]		FILE: leave the recording there
  *
  * Stacks are drawn evenly, which is the worst case: nearly every stack is in every
  * slice of time.  Their addresses are functions of this program, so names and lines are
@@ -159,7 +159,9 @@ int main(int argc, char **argv)
 	uint64_t n = (argc > 1 ? strtoull(argv[1], NULL, 0) : 10) * 1000000;
 	unsigned n_stack = argc > 2 ? (unsigned)atoi(argv[2]) : 100000;
 	const char *dir = getenv("TMPDIR");
-	int fd = open(dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd = argc > 3 ? open(argv[3], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
+			  : open(dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC,
+				 0600);
 	if (fd < 0 || !n || !n_stack)
 		return 1;
 	pid_t pid = fork(); /* our own memory stays small: children inherit its peak */
@@ -168,6 +170,8 @@ int main(int argc, char **argv)
 		_exit(generate(fd, n, n_stack));
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		return 1;
+	if (argc > 3)
+		return 0;
 	struct cost floor = measure(fd, NULL);
 	printf("%.0f M samples, %u stacks, %.0f MiB: reading alone %.2f s, %.0f MiB\n",
 	       (double)n / 1e6, n_stack, (double)lseek(fd, 0, SEEK_END) / (1 << 20),
