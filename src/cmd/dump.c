@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dump.c: `uniscope dump`: one stack of every vCPU now: where does it hang? */
+#include "cmd/dump_tasks.h"
 #include "cmd/images.h"
 #include "cmd/kernel.h"
 #include "cmd/options.h"
@@ -31,13 +32,14 @@ enum {
 	OPT_NO_DEMANGLE,
 	OPT_JSON,
 	OPT_FULL_PATHS,
+	OPT_TASKS,
 };
 
 struct settings {
 	const char *target, *backend;
 	struct us_symbol_files symbols;
 	uint64_t vcpu_mask;
-	bool json, raw_names, full_paths;
+	bool json, raw_names, full_paths, tasks;
 };
 
 /* What was seen of one vCPU. */
@@ -53,6 +55,7 @@ struct dump {
 	struct us_found found;
 	struct us_images images;
 	struct us_kernel kernel;
+	struct us_dump_tasks tasks;
 	struct us_unwinder *unwinder;
 	struct us_backend *backend;
 	unsigned n_vcpu;
@@ -200,6 +203,42 @@ static size_t name_frame(struct dump *d, const struct seen *s, unsigned i,
 				    f, MAX_INLINED);
 }
 
+static const struct us_linux_task *task_of(const struct dump *d, const struct seen *s)
+{
+	return s->has_stack ? us_dump_tasks_of(&d->tasks, &s->regs) : NULL;
+}
+
+/* As that of a vCPU; false: it has none. */
+static bool take_task_stack(const struct us_dump_tasks *t, size_t number,
+			    struct seen *ret)
+{
+	const struct us_dump_task_stack *from = t->stack ? &t->stack[number] : NULL;
+	if (!from || !from->n)
+		return false;
+	ret->has_stack = true;
+	ret->regs.space = t->space;
+	ret->stack.n = from->n;
+	ret->stack.end = from->end;
+	ret->stack.root = t->list.v[number].root;
+	memcpy(ret->stack.pc, from->pc, from->n * sizeof(*from->pc));
+	memcpy(ret->stack.flags, from->flags, from->n * sizeof(*from->flags));
+	return true;
+}
+
+/* Of each task it is the kernel's part that is asked for; a program's addresses without
+ * a name would be most of what is printed. */
+static void leave_out_unnamed(struct dump *d, struct seen *s)
+{
+	struct us_frame f[MAX_INLINED];
+	unsigned n = 0;
+	while (n < s->stack.n && !(s->stack.flags[n] & US_PC_USER))
+		n++;
+	if (!n || n == s->stack.n || name_frame(d, s, n, f))
+		return;
+	s->stack.n = (uint16_t)n;
+	s->stack.end = US_END_ROOT;
+}
+
 #define ADDRESS_COLUMNS 26 /* of a frame's line, before the name */
 #define CELL		1024
 
@@ -281,6 +320,52 @@ static const char *const state_words[US_N_VCPU_STATE] = {
 	[US_VCPU_OFF] = "off or paused",
 };
 
+static void print_task_of(const struct dump *d, const struct seen *s)
+{
+	const struct us_linux_task *t = task_of(d, s);
+	char name[4 * US_LINUX_COMM];
+	if (!t)
+		return;
+	us_printable(name, sizeof(name), t->comm);
+	printf(", task %d %s", t->pid, name);
+}
+
+/* What a task does: in words, with ps's letter; and on which CPU. */
+static void print_task_state(const struct us_linux_task *t)
+{
+	if (t->on_cpu)
+		printf("on CPU %u", t->cpu);
+	else
+		printf("%s (%c)", us_linux_task_state(t->state), t->state);
+	if (t->kernel_thread)
+		fputs(", thread of the kernel", stdout);
+	else if (t->pid != t->tgid)
+		printf(", thread of process %d", t->tgid);
+}
+
+static void print_tasks(struct dump *d)
+{
+	static struct seen seen; /* too large for comfort on a stack */
+	const struct us_dump_tasks *all = &d->tasks;
+	char name[4 * US_LINUX_COMM];
+	for (size_t k = 0; k < all->list.n; k++) {
+		const struct us_linux_task *t = &all->list.v[k];
+		us_printable(name, sizeof(name), t->comm);
+		printf("task %d %s: ", t->pid, name);
+		print_task_state(t);
+		putchar('\n');
+		if (take_task_stack(all, k, &seen)) {
+			leave_out_unnamed(d, &seen);
+			print_stack(d, &seen);
+		}
+	}
+	if (all->list.torn)
+		puts("warning: the list of tasks changed at each try: some are "
+		     "missing");
+	if (all->list.full)
+		printf("warning: only the first %zu tasks were read\n", all->list.n);
+}
+
 static void print_vcpu(struct dump *d, unsigned i)
 {
 	const struct us_guest *g = d->found.target.guest;
@@ -295,6 +380,7 @@ static void print_vcpu(struct dump *d, unsigned i)
 	printf(": %s", state_words[s->state]);
 	if (s->has_stack)
 		printf(", %u-bit%s", s->regs.bits, s->regs.user ? ", user mode" : "");
+	print_task_of(d, s);
 	putchar('\n');
 	if (s->has_stack)
 		print_stack(d, s);
@@ -313,13 +399,9 @@ static void json_frame(struct us_json *j, us_gva pc, const struct us_frame *f)
 	us_json_end(j);
 }
 
-static void json_vcpu(struct us_json *j, struct dump *d, unsigned i)
+static void json_stack(struct us_json *j, struct dump *d, const struct seen *s)
 {
-	struct seen *s = &d->seen[i];
 	struct us_frame f[MAX_INLINED];
-	us_json_object(j, NULL);
-	us_json_u64(j, "vcpu", i);
-	us_json_str(j, "state", s->taken ? state_words[s->state] : NULL);
 	us_json_str(j, "end",
 		    s->has_stack ? us_unwind_end_name((enum us_unwind_end)s->stack.end)
 				 : NULL);
@@ -332,11 +414,57 @@ static void json_vcpu(struct us_json *j, struct dump *d, unsigned i)
 			json_frame(j, s->stack.pc[k], &f[m]);
 	}
 	us_json_end(j);
+}
+
+static void json_task(struct us_json *j, const struct us_linux_task *t)
+{
+	us_json_u64(j, "pid", (uint64_t)t->pid);
+	us_json_u64(j, "process", (uint64_t)t->tgid);
+	us_json_str(j, "name", t->comm);
+	us_json_bool(j, "kernel_thread", t->kernel_thread);
+}
+
+static void json_vcpu(struct us_json *j, struct dump *d, unsigned i)
+{
+	struct seen *s = &d->seen[i];
+	const struct us_linux_task *t = task_of(d, s);
+	us_json_object(j, NULL);
+	us_json_u64(j, "vcpu", i);
+	us_json_str(j, "state", s->taken ? state_words[s->state] : NULL);
+	if (t) {
+		us_json_object(j, "task");
+		json_task(j, t);
+		us_json_end(j);
+	}
+	json_stack(j, d, s);
 	us_json_end(j);
 }
 
-static void show_json(struct dump *d, uint64_t mask)
+static void json_tasks(struct us_json *j, struct dump *d)
 {
+	static struct seen seen; /* too large for comfort on a stack */
+	const struct us_dump_tasks *all = &d->tasks;
+	us_json_array(j, "tasks");
+	for (size_t k = 0; k < all->list.n; k++) {
+		const struct us_linux_task *t = &all->list.v[k];
+		us_json_object(j, NULL);
+		json_task(j, t);
+		us_json_str(j, "state", (char[]){ t->state, '\0' });
+		us_json_bool(j, "on_cpu", t->on_cpu);
+		us_json_u64(j, "cpu", t->cpu);
+		if (take_task_stack(all, k, &seen)) {
+			leave_out_unnamed(d, &seen);
+			json_stack(j, d, &seen);
+		}
+		us_json_end(j);
+	}
+	us_json_end(j);
+	us_json_bool(j, "tasks_missing", all->list.torn || all->list.full);
+}
+
+static void show_json(struct dump *d, const struct settings *s)
+{
+	uint64_t mask = s->vcpu_mask;
 	struct us_json j = us_json_to(stdout);
 	j.pretty = true;
 	us_json_object(&j, NULL);
@@ -348,6 +476,8 @@ static void show_json(struct dump *d, uint64_t mask)
 		if (!mask || mask >> i & 1)
 			json_vcpu(&j, d, i);
 	us_json_end(&j);
+	if (s->tasks)
+		json_tasks(&j, d);
 	us_json_end(&j);
 }
 
@@ -355,7 +485,7 @@ static void show(struct dump *d, const struct settings *s)
 {
 	char text[256];
 	if (s->json) {
-		show_json(d, s->vcpu_mask);
+		show_json(d, s);
 		return;
 	}
 	d->full_paths = s->full_paths;
@@ -376,16 +506,27 @@ static void show(struct dump *d, const struct settings *s)
 	for (unsigned i = 0; i < d->n_vcpu; i++)
 		if (!s->vcpu_mask || s->vcpu_mask >> i & 1)
 			print_vcpu(d, i);
+	if (s->tasks)
+		print_tasks(d);
 }
 
 static void dump_fini(struct dump *d)
 {
 	us_backend_close(d->backend);
+	us_dump_tasks_fini(&d->tasks);
 	us_kernel_close(&d->kernel);
 	us_unwinder_free(d->unwinder);
 	us_images_fini(&d->images);
 	us_paths_fini(&d->paths);
 	free(d->seen);
+}
+
+/* Which task a vCPU runs is said where it is known; a list that was asked for has to
+ * be there. */
+static int read_tasks(struct dump *d, const struct settings *s, struct us_err *e)
+{
+	int r = us_dump_tasks_read(&d->tasks, &d->kernel, d->unwinder, s->tasks, e);
+	return s->tasks || r == -ENOMEM ? r : 0;
 }
 
 static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
@@ -416,6 +557,8 @@ static int run_dump(int argc, char **argv)
 	if (r == 0)
 		r = capture_all(&d, s.vcpu_mask, &e);
 	us_kernel_stop(&d.kernel);
+	if (r == 0)
+		r = read_tasks(&d, &s, &e);
 	us_backend_close(us_take(d.backend)); /* the guest runs on while we look up */
 	if (r == 0 && us_images_name_places(&d.images) < 0)
 		r = us_fail(&e, -ENOMEM, "out of memory for symbols");
@@ -440,12 +583,15 @@ static const struct us_option options[] = {
 	  US_FLAG(struct settings, raw_names) },
 	{ 0, "full-paths", NULL, "of sources, with the folders that all share",
 	  US_FLAG(struct settings, full_paths) },
+	{ 0, "tasks", NULL, "of a Linux guest, every task with its stack in the kernel",
+	  US_FLAG(struct settings, tasks) },
 	{ 0, "json", NULL, "the same for programs", US_FLAG(struct settings, json) },
 	{ 0 },
 };
 
 static const char *const examples[] = {
 	"uniscope dump\0where every vCPU of the one guest on this host is",
+	"uniscope dump --tasks\0what each task of a Linux guest waits for",
 	"uniscope dump -e kernel.elf qmp:/run/vm.sock\0by the monitor of a paused "
 	"guest",
 	NULL,

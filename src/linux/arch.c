@@ -7,18 +7,21 @@
 #include <stddef.h>
 
 static const struct us_linux_arch archs[US_N_ARCH] = {
-	[US_ARCH_X86_64] = { .linked_at = US_LINUX_LINKED_AT,
+	[US_ARCH_X86_64] = { .arch = US_ARCH_X86_64,
+			     .linked_at = US_LINUX_LINKED_AT,
 			     .slide_most = US_LINUX_MAP_END - US_LINUX_MAP_START,
 			     .modules_start = US_LINUX_MODULES_START,
 			     .modules_end = US_LINUX_MODULES_END,
 			     .top_table = "init_top_pgt" },
 	/* The upper part of the kernel's half: its size follows from the build. */
-	[US_ARCH_AARCH64] = { .slide_most = 1ULL << 47,
+	[US_ARCH_AARCH64] = { .arch = US_ARCH_AARCH64,
+			      .slide_most = 1ULL << 47,
 			      .modules_start = 0xffff800000000000,
 			      .modules_end = 0xffffffffff000000,
 			      .top_table = "swapper_pg_dir",
 			      .upper = true },
-	[US_ARCH_RISCV64] = { .linked_at = 0xffffffff80000000,
+	[US_ARCH_RISCV64] = { .arch = US_ARCH_RISCV64,
+			      .linked_at = 0xffffffff80000000,
 			      .slide_most = 1ULL << 30,
 			      .modules_start = 0xffffffff00000000,
 			      .modules_end = 0xfffffffffffff000,

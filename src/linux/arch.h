@@ -10,6 +10,7 @@
 #include "guest/regs.h"
 
 struct us_linux_arch {
+	enum us_arch arch;
 	us_gva linked_at; /* _text without KASLR; 0: it depends on how it was built */
 	uint64_t slide_most;		   /* bytes; a larger one is not trusted */
 	us_gva modules_start, modules_end; /* what lies outside is no module */

@@ -128,6 +128,19 @@ int us_btf_open(const uint8_t *bytes, size_t size, struct us_btf *ret)
 	return 0;
 }
 
+int us_btf_of_kernel(struct us_linux_image *i, const struct us_kallsyms *k,
+		     struct us_btf *ret)
+{
+	us_gva start = us_kallsyms_address(k, "__start_BTF");
+	us_gva stop = us_kallsyms_address(k, "__stop_BTF");
+	memset(ret, 0, sizeof(*ret));
+	if (!start || stop <= start || stop - start > US_BTF_MOST)
+		return -ENOENT;
+	const uint8_t *bytes = us_linux_image_at(i, start, stop - start);
+	int r = bytes ? us_btf_open(bytes, stop - start, ret) : -ENOENT;
+	return r == 0 || r == -ENOMEM ? r : -ENOENT;
+}
+
 void us_btf_close(struct us_btf *b)
 {
 	free(b->at);
@@ -266,4 +279,26 @@ bool us_btf_member(const struct us_btf *b, uint32_t type, const char *name,
 {
 	struct search s = { b, name, MAX_MEMBER };
 	return find_member(&s, type, 0, 0, ret);
+}
+
+bool us_btf_path(const struct us_btf *b, const char *type, const char *path,
+		 struct us_btf_member *ret)
+{
+	uint32_t in = us_btf_struct(b, type), base = 0;
+	char name[64];
+	while (in) {
+		size_t n = strcspn(path, ".");
+		if (n >= sizeof(name))
+			return false;
+		memcpy(name, path, n);
+		name[n] = '\0';
+		if (!us_btf_member(b, in, name, ret) || ret->offset > UINT32_MAX - base)
+			return false;
+		base = ret->offset += base;
+		in = ret->type;
+		if (!path[n])
+			return true;
+		path += n + 1;
+	}
+	return false;
 }

@@ -11,6 +11,7 @@
 #define US_LINUX_BTF_H
 
 #include "base/err.h"
+#include "linux/kallsyms.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +28,9 @@ struct us_btf {
 
 /* The bytes stay the caller's and outlive ret.  -EBADMSG: no BTF; -ENOMEM. */
 US_MUST_CHECK int us_btf_open(const uint8_t *bytes, size_t size, struct us_btf *ret);
+/* The kernel's own, in its image, which outlives ret.  -ENOENT: it has none. */
+US_MUST_CHECK int us_btf_of_kernel(struct us_linux_image *i,
+				   const struct us_kallsyms *k, struct us_btf *ret);
 void us_btf_close(struct us_btf *b); /* accepts a zeroed one */
 
 struct us_btf_member {
@@ -43,6 +47,10 @@ uint32_t us_btf_size(const struct us_btf *b, uint32_t type);
  * it does not begin at a byte. */
 bool us_btf_member(const struct us_btf *b, uint32_t type, const char *name,
 		   struct us_btf_member *ret);
+/* A member of members of the struct of that name: "thread.sp"; its offset is in all of
+ * the struct.  false: not known. */
+bool us_btf_path(const struct us_btf *b, const char *type, const char *path,
+		 struct us_btf_member *ret);
 /* The element type of an array, and how many; 0: it is none. */
 uint32_t us_btf_element(const struct us_btf *b, uint32_t type, uint32_t *ret_n);
 

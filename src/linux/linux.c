@@ -107,6 +107,22 @@ static void use_own_tables(struct reader *r)
 		*root = at;
 }
 
+/* Where its structs have their members: for what follows, and for its tasks. */
+static int read_types(struct reader *r, const struct us_linux_memory *m)
+{
+	const struct us_linux_arch *arch = r->s->place.arch;
+	struct us_linux *l = r->l;
+	struct us_btf b;
+	int ret = us_btf_of_kernel(&r->image, &l->symbols, &b);
+	if (ret < 0)
+		return ret;
+	l->space = r->space;
+	l->has_tasks = us_linux_tasks_layout(&b, &l->symbols, arch, &l->tasks);
+	ret = us_linux_modules_read(&b, &l->symbols, arch, m, &l->modules);
+	us_btf_close(&b);
+	return ret;
+}
+
 /* --- code --- */
 
 static int add_modules_orc(const struct us_linux *l, const struct us_orc_format *f,
@@ -234,8 +250,7 @@ static int read_all(struct reader *r, struct us_err *e)
 	if (r->s->mem) {
 		use_own_tables(r);
 		read_info(r);
-		ret = us_linux_modules_read(&r->image, &l->symbols, r->s->place.arch,
-					    &m, &l->modules);
+		ret = read_types(r, &m);
 	}
 	if (ret == 0 || ret == -ENOENT)
 		ret = read_rules(r);

@@ -12,6 +12,7 @@
 
 #include "linux/kallsyms.h"
 #include "linux/modules.h"
+#include "linux/tasks.h"
 #include "unwind/cfi.h"
 
 #define US_LINUX_KERNEL "linux" /* the kernel itself, as a module's name */
@@ -38,6 +39,10 @@ struct us_linux {
 	us_gva *start; /* of all functions, sorted */
 	size_t n_start;
 	us_gva text_end; /* of the code, modules included */
+	/* Its own page tables, and how its tasks are read; not by a stub. */
+	struct us_space space;
+	struct us_linux_tasks_layout tasks;
+	bool has_tasks;
 	/* Bytes that no other kernel has there: the start of its symbols. */
 	us_gva check_at;
 	uint8_t check[64];

@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "base/search.h"
 #include "base/vec.h"
-#include "linux/kernel_btf.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -52,17 +51,6 @@ static bool in_region(const struct reader *r, us_gva start, uint64_t size)
 
 /* --- layout --- */
 
-static bool offset_of(const struct us_btf *b, const char *type, const char *member,
-		      uint32_t *ret)
-{
-	struct us_btf_member m;
-	uint32_t t = us_btf_struct(b, type);
-	if (!t || !us_btf_member(b, t, member, &m))
-		return false;
-	*ret = m.offset;
-	return true;
-}
-
 /* Add what a member of that struct begins at to *ret. */
 static bool below(const struct us_btf *b, uint32_t type, const char *member,
 		  uint32_t base, uint32_t *ret)
@@ -101,6 +89,7 @@ static bool find_layout(const struct us_btf *b, struct layout *l)
 {
 	struct us_btf_member m, arch;
 	uint32_t module = us_btf_struct(b, "module");
+	uint32_t kallsyms = us_btf_struct(b, "mod_kallsyms");
 	if (!module || !us_btf_member(b, module, "name", &m))
 		return false;
 	l->name = m.offset;
@@ -111,34 +100,15 @@ static bool find_layout(const struct us_btf *b, struct layout *l)
 	if (!find_code(b, module, l))
 		return false;
 	l->symbols = us_btf_member(b, module, "kallsyms", &m) &&
-		     offset_of(b, "mod_kallsyms", "symtab", &l->symtab) &&
-		     offset_of(b, "mod_kallsyms", "num_symtab", &l->n_symtab) &&
-		     offset_of(b, "mod_kallsyms", "strtab", &l->strtab);
+		     below(b, kallsyms, "symtab", 0, &l->symtab) &&
+		     below(b, kallsyms, "num_symtab", 0, &l->n_symtab) &&
+		     below(b, kallsyms, "strtab", 0, &l->strtab);
 	l->kallsyms = m.offset;
 	l->orc = us_btf_member(b, module, "arch", &arch) &&
 		 below(b, arch.type, "num_orcs", arch.offset, &l->orc_n) &&
 		 below(b, arch.type, "orc_unwind_ip", arch.offset, &l->orc_ip) &&
 		 below(b, arch.type, "orc_unwind", arch.offset, &l->orc_entry);
 	return true;
-}
-
-static int read_layout(struct us_linux_image *i, const struct us_kallsyms *k,
-		       struct layout *ret)
-{
-	us_gva start = us_kallsyms_address(k, "__start_BTF");
-	us_gva stop = us_kallsyms_address(k, "__stop_BTF");
-	struct us_btf b;
-	if (!start || stop <= start || stop - start > US_BTF_MOST)
-		return -ENOENT;
-	const uint8_t *bytes = us_linux_image_at(i, start, stop - start);
-	if (!bytes)
-		return -ENOENT;
-	int r = us_btf_open(bytes, stop - start, &b);
-	if (r < 0)
-		return r == -ENOMEM ? r : -ENOENT;
-	bool found = find_layout(&b, ret);
-	us_btf_close(&b);
-	return found ? 0 : -ENOENT;
 }
 
 /* --- symbols --- */
@@ -331,18 +301,17 @@ static int module_by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-int us_linux_modules_read(struct us_linux_image *i, const struct us_kallsyms *k,
+int us_linux_modules_read(const struct us_btf *b, const struct us_kallsyms *k,
 			  const struct us_linux_arch *arch,
 			  const struct us_linux_memory *m, struct us_linux_modules *ret)
 {
 	struct reader r = { .arch = arch, .m = m, .ret = ret };
 	us_gva head = us_kallsyms_address(k, "modules");
 	memset(ret, 0, sizeof(*ret));
-	int code = head ? read_layout(i, k, &r.at) : -ENOENT;
-	if (code < 0)
-		return code;
+	if (!head || !find_layout(b, &r.at))
+		return -ENOENT;
 	ret->orc = calloc(US_LINUX_MAX_MODULES, sizeof(*ret->orc));
-	code = ret->orc ? walk(&r, head) : -ENOMEM;
+	int code = ret->orc ? walk(&r, head) : -ENOMEM;
 	if (code < 0)
 		us_linux_modules_fini(ret);
 	else if (ret->n)

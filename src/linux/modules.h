@@ -11,6 +11,7 @@
 #define US_LINUX_MODULES_H
 
 #include "linux/kallsyms.h"
+#include "linux/kernel_btf.h"
 #include "linux/orc.h"
 
 #define US_LINUX_MODULE_NAME 64 /* bytes with the NUL */
@@ -42,8 +43,8 @@ struct us_linux_modules {
 	} * orc; /* by number; n 0: none */
 };
 
-/* 0; -ENOENT: no list, or no BTF; -ENOMEM. */
-US_MUST_CHECK int us_linux_modules_read(struct us_linux_image *i,
+/* 0; -ENOENT: no list, or its types are not known; -ENOMEM. */
+US_MUST_CHECK int us_linux_modules_read(const struct us_btf *b,
 					const struct us_kallsyms *k,
 					const struct us_linux_arch *arch,
 					const struct us_linux_memory *m,

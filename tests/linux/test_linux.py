@@ -128,6 +128,59 @@ class Suite:
              f"others end in {', '.join(f'{f} {k}' for f, k in cut.most_common(8))}")
         check(whole >= WHOLE * n, "too many stacks are cut")
 
+    def proc_stacks(self, g):
+        """pid: (name, state, [(function, offset)]) by the guest's own /proc."""
+        said = g.do("for p in /proc/[0-9]*; do echo \"== $(cat $p/stat 2>/dev/null)\"; "
+                    "cat $p/stack 2>/dev/null; done")
+        stacks, frames = {}, None
+        for line in said.splitlines():
+            if head := re.match(r"== (\d+) \((.*)\) (\S) ", line):
+                frames = []
+                stacks[int(head[1])] = head[2], head[3], frames
+            elif frame := re.match(r"\[<0>\] ([^+]+)\+0x([0-9a-f]+)/", line):
+                frames.append((frame[1], int(frame[2], 16)))
+        return stacks
+
+    def same_stack(self, frames, said):
+        """The kernel leaves out what belongs to the scheduler."""
+        names = self.kallsyms
+        outside = [f for f in frames if not any(
+            names.address(begin) <= int(f["pc"], 16) < names.address(end)
+            for begin, end in (("__sched_text_start", "__sched_text_end"),
+                               ("__lock_text_start", "__lock_text_end")))]
+        return len(outside) == len(said) and all(
+            f["function"] == name and int(f["pc"], 16) - offset in
+            {s.address for s in names.symbols if s.name == name}
+            for f, (name, offset) in zip(outside, said))
+
+    def tasks(self, kind):
+        """Every task, and what it waits for, as the guest's own /proc says."""
+        g = self.working(kind, "idle_work")
+        pids = [int(g.do(f"{command} >/dev/null 2>&1 & echo $!"))
+                for command in ("sleep 1000", "cat /dev/ttyS0", "dd if=/dev/zero of=/dev/null")]
+        before = self.proc_stacks(g)
+        got = json.loads(self.us.run("dump", "--tasks", "--json", g.target("gdb")).stdout)
+        after = self.proc_stacks(g)
+        for pid in pids:
+            g.do(f"kill {pid}")
+        tasks = {t["pid"]: t for t in got["tasks"]}
+        # /proc has more of the names of the kernel's own threads than the 15 bytes.
+        # What ran meanwhile may be in another place; 1 runs what is asked here.
+        still = {pid: stack for pid, stack in after.items()
+                 if stack == before.get(pid) and stack[1] in "SDI" and stack[2] and pid > 1}
+        wrong = [f"{pid} {stack}: {tasks.get(pid)}" for pid, stack in still.items()
+                 if pid not in tasks or not stack[0].startswith(tasks[pid]["name"])
+                 or tasks[pid]["state"] != stack[1] or tasks[pid].get("end") != "root"
+                 or not self.same_stack(tasks[pid]["frames"], stack[2])]
+        note(f"{kind}: {len(tasks)} tasks, {len(still)} that waited all the time, "
+             f"{len(wrong)} with another stack than in /proc")
+        check(not got["tasks_missing"] and not wrong, "; ".join(w[:1500] for w in wrong[:3]))
+        check(len(still) > 30 and set(pids[:2]) <= set(still), f"only {sorted(still)}")
+        missing = [pid for pid in after if pid in before and pid not in tasks]
+        check(not missing, f"not listed: {missing}")
+        check(tasks[pids[2]]["on_cpu"] or tasks[pids[2]]["state"] == "R", tasks[pids[2]])
+        check(all(tasks[pid]["process"] == pid for pid in pids), "another process")
+
     def idle(self, kind):
         """Asleep, but for a blink: counted as idle, and each vCPU is in the idle task."""
         g = self.working(kind, "idle_work")
@@ -234,6 +287,7 @@ class Suite:
             self.point(f"the guest is as stated: {kind}", self.as_stated, kind)
             if smp > 1:
                 self.point("idle vCPUs", self.idle, kind)
+                self.point("tasks", self.tasks, kind)
             self.point(f"names and stacks from guest memory alone: {kind}",
                        self.kernel, kind)
             self.point(f"slide of vmlinux: {kind}", self.slide_of_vmlinux, kind)

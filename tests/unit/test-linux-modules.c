@@ -97,8 +97,14 @@ static int read_modules(struct us_linux_modules *m)
 	struct us_err e;
 	test_image_open(&image, &i);
 	assert_int_equal(us_kallsyms_read(&i, &k, &e), 0);
-	int r = us_linux_modules_read(&i, &k, us_linux_arch(US_ARCH_X86_64), &memory,
-				      m);
+	struct us_btf b;
+	int r = us_btf_of_kernel(&i, &k, &b);
+	if (r == 0)
+		r = us_linux_modules_read(&b, &k, us_linux_arch(US_ARCH_X86_64),
+					  &memory, m);
+	else
+		memset(m, 0, sizeof(*m));
+	us_btf_close(&b);
 	us_kallsyms_fini(&k);
 	us_linux_image_fini(&i);
 	return r;

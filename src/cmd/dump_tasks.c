@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* dump_tasks.c: see dump_tasks.h. */
+#include "cmd/dump_tasks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES 3
+
+static bool is_same(const struct us_regs *a, const struct us_regs *b)
+{
+	return a->pc == b->pc && a->sp == b->sp &&
+	       !memcmp(a->gpr, b->gpr, sizeof(a->gpr));
+}
+
+/* The same before and after, so it did not run meanwhile; or it came back to the very
+ * place, where the stack is the same again. */
+static bool unwind(const struct us_dump_tasks *t, const struct us_linux_task *task,
+		   struct us_paging *p, struct us_unwinder *u, struct us_stack *ret)
+{
+	const struct us_linux_tasks_layout *l = &t->kernel->tasks;
+	struct us_regs before, after;
+	for (unsigned k = 0; k < TRIES; k++) {
+		if (!us_linux_task_regs(l, p, &t->space, task, &before))
+			return false;
+		us_unwind(u, p, &before, ret);
+		if (us_linux_task_regs(l, p, &t->space, task, &after) &&
+		    is_same(&before, &after))
+			return true;
+	}
+	return false;
+}
+
+static int keep(struct us_dump_task_stack *s, const struct us_stack *from)
+{
+	s->pc = calloc(from->n, sizeof(*s->pc));
+	s->flags = calloc(from->n, sizeof(*s->flags));
+	if (!s->pc || !s->flags)
+		return -ENOMEM;
+	memcpy(s->pc, from->pc, from->n * sizeof(*s->pc));
+	memcpy(s->flags, from->flags, from->n * sizeof(*s->flags));
+	s->n = from->n;
+	s->end = from->end;
+	return 0;
+}
+
+static int read_stacks(struct us_dump_tasks *t, struct us_paging *p,
+		       struct us_unwinder *u)
+{
+	static struct us_stack stack; /* too large for comfort on a stack */
+	int r = 0;
+	t->stack = calloc(t->list.n ? t->list.n : 1, sizeof(*t->stack));
+	if (!t->stack)
+		return -ENOMEM;
+	for (size_t k = 0; r == 0 && k < t->list.n; k++)
+		if (unwind(t, &t->list.v[k], p, u, &stack))
+			r = keep(&t->stack[k], &stack);
+	return r;
+}
+
+static int explain(const struct us_kernel *k, struct us_err *e)
+{
+	const struct us_linux *l = us_kernel_linux(k);
+	const char *why = "its types (BTF) do not say where they are";
+	if (!l)
+		why = "no Linux kernel was found in its memory";
+	else if (!us_kallsyms_address(&l->symbols, "init_task"))
+		why = "its symbol table has only functions, not init_task";
+	else if (!k->source.mem)
+		why = "its memory can be read by a stub alone, while a vCPU stands";
+	return us_fail(e, -ENOENT, "list the guest's tasks: %s", why);
+}
+
+int us_dump_tasks_read(struct us_dump_tasks *t, struct us_kernel *k,
+		       struct us_unwinder *u, bool stacks, struct us_err *e)
+{
+	static struct us_paging paging; /* too large for comfort on a stack */
+	const struct us_linux *l = us_kernel_linux(k);
+	memset(t, 0, sizeof(*t));
+	if (!l || !k->source.mem || !l->has_tasks)
+		return explain(k, e);
+	t->kernel = l;
+	t->space = l->space;
+	us_paging_init(&paging, k->source.mem);
+	int r = us_linux_tasks_read(&l->tasks, &paging, &t->space, &t->list);
+	if (r == 0 && stacks)
+		r = read_stacks(t, &paging, u);
+	if (r < 0)
+		us_dump_tasks_fini(t);
+	return r < 0 ? us_fail(e, r, "list the guest's tasks: %s", strerror(-r)) : 0;
+}
+
+void us_dump_tasks_fini(struct us_dump_tasks *t)
+{
+	for (size_t k = 0; t->stack && k < t->list.n; k++) {
+		free(t->stack[k].pc);
+		free(t->stack[k].flags);
+	}
+	free(t->stack);
+	us_linux_tasks_fini(&t->list);
+	memset(t, 0, sizeof(*t));
+}
+
+const struct us_linux_task *us_dump_tasks_of(const struct us_dump_tasks *t,
+					     const struct us_regs *regs)
+{
+	return t->kernel ? us_linux_task_of(&t->kernel->tasks, &t->list, regs) : NULL;
+}

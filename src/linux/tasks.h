@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tasks.h: the tasks of a Linux guest - processes, their threads, threads of the kernel
+ * - from its memory, while it runs.
+ *
+ * All processes hang in a list that begins at init_task, and the threads of each in one
+ * of their own (include/linux/sched.h, for_each_process_thread).  Nothing keeps the
+ * guest from changing them meanwhile: a link whose neighbour does not point back was
+ * seen in mid change, and the list is read again.  A list is walked a bounded number of
+ * steps, and nothing in it is trusted.
+ *
+ * Where a task is not on a CPU, the kernel has saved its registers: its stack can be
+ * unwound as that of a vCPU.
+ */
+#ifndef US_LINUX_TASKS_H
+#define US_LINUX_TASKS_H
+
+#include "guest/paging.h"
+#include "linux/arch.h"
+#include "linux/kernel_btf.h"
+
+#define US_LINUX_COMM	   16	   /* bytes with the NUL */
+#define US_LINUX_MAX_TASKS 100000U /* that are read */
+
+/* Where a kernel has what is read; offsets in bytes. */
+struct us_linux_tasks_layout {
+	us_gva init;	     /* &init_task */
+	uint64_t stack_size; /* bytes of each task's stack */
+	uint32_t tasks, thread_node, signal, thread_head; /* the last: in its signal */
+	uint32_t pid, tgid, comm, flags, stack, mm, pgd;  /* pgd: in its mm */
+	uint32_t state, exit_state, state_bytes;
+	uint32_t on_cpu, cpu; /* 0: a kernel for one CPU */
+	bool has_cpu;
+	/* What was saved: in the task; on x86 the stack pointer, below which the
+	 * others lie on its stack. */
+	uint32_t sp;
+	struct {
+		uint32_t at;
+		uint8_t reg; /* of us_regs.gpr */
+	} saved[16];
+	unsigned n_saved;
+	uint32_t pc, frame; /* of the return address; bytes that lie on the stack */
+	enum us_arch arch;
+};
+
+/* false: this kernel's types do not say all of it. */
+bool us_linux_tasks_layout(const struct us_btf *b, const struct us_kallsyms *k,
+			   const struct us_linux_arch *arch,
+			   struct us_linux_tasks_layout *ret);
+
+struct us_linux_task {
+	us_gva at;	   /* its task_struct */
+	us_gva stack;	   /* lowest byte of its kernel stack */
+	us_gpa root;	   /* of its program's page tables; 0: a thread of the kernel */
+	int32_t pid, tgid; /* its own number, its process's: the guest's outermost */
+	uint32_t cpu;	   /* on which it runs, or ran last */
+	bool on_cpu, kernel_thread;
+	char state; /* as ps prints it: R S D T t X Z P I; ? */
+	char comm[US_LINUX_COMM];
+};
+
+struct us_linux_tasks {
+	struct us_linux_task *v; /* sorted by process and number */
+	size_t n, cap;
+	bool torn; /* the list changed at each try: some may be missing */
+	bool full; /* there are more than US_LINUX_MAX_TASKS */
+};
+
+/*
+ * Read them: some 15 short reads a task.  p: of this thread.  -ENOENT: the list does
+ * not begin where it should; -ENOMEM.
+ */
+US_MUST_CHECK int us_linux_tasks_read(const struct us_linux_tasks_layout *l,
+				      struct us_paging *p, const struct us_space *s,
+				      struct us_linux_tasks *ret);
+void us_linux_tasks_fini(struct us_linux_tasks *t); /* accepts a zeroed one */
+
+/*
+ * The registers that the kernel saved when the task left the CPU, in the address space
+ * of its program.  false: it runs, or
+ * nothing that holds together was saved.  Ask again after its stack was unwound: if it
+ * says other, the task has run meanwhile.
+ */
+bool us_linux_task_regs(const struct us_linux_tasks_layout *l, struct us_paging *p,
+			const struct us_space *s, const struct us_linux_task *t,
+			struct us_regs *ret);
+
+/*
+ * Which task a vCPU runs: in the kernel that on whose stack it is; in user mode the one
+ * on a CPU with these page tables, if it is the only one.  NULL: not known.
+ */
+const struct us_linux_task *us_linux_task_of(const struct us_linux_tasks_layout *l,
+					     const struct us_linux_tasks *t,
+					     const struct us_regs *regs);
+
+/* "sleeps", "waits (D)", ...: a task's state in words. */
+const char *us_linux_task_state(char state);
+
+#endif

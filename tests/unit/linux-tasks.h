@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* linux-tasks.h: where an invented kernel's tasks have their members. */
+#ifndef US_TEST_LINUX_TASKS_H
+#define US_TEST_LINUX_TASKS_H
+
+#include "linux/tasks.h"
+
+#define TEST_TASKS 0xffff888000000000ULL /* init_task */
+
+static const struct us_linux_tasks_layout test_tasks_layout = {
+	.init = TEST_TASKS,
+	.stack_size = 0x4000,
+	.tasks = 16,
+	.thread_node = 32,
+	.signal = 48,
+	.thread_head = 8,
+	.pid = 56,
+	.tgid = 60,
+	.comm = 64,
+	.flags = 80,
+	.stack = 88,
+	.mm = 96,
+	.pgd = 24,
+	.state = 104,
+	.exit_state = 108,
+	.state_bytes = 4,
+	.on_cpu = 112,
+	.cpu = 116,
+	.has_cpu = true,
+	.sp = 120,
+	.saved = { { 0, US_X86_R15 }, { 40, US_X86_RBP } },
+	.n_saved = 2,
+	.pc = 48,
+	.frame = 56,
+	.arch = US_ARCH_X86_64,
+};
+
+#endif

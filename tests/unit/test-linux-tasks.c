@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A guest's tasks: lists as a kernel has them, torn ones, and such as no kernel has. */
+#include "unit.h"
+
+#include "linux-tasks.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define STEP	4096U /* from one task to the next */
+#define SIGNAL	2048U /* of a leader, in its page */
+#define MM	3072U
+#define N_TASKS 8U
+#define STACKS	(TEST_TASKS + 0x100000)
+#define ROOT	0x7000U
+
+static const struct us_linux_tasks_layout *const l = &test_tasks_layout;
+static const struct us_space space = { .mode = US_PAGING_OFF };
+static uint8_t memory[N_TASKS * STEP], stacks[N_TASKS * 0x4000];
+static bool endless; /* each task has one behind it, for ever */
+static struct us_mem mem;
+static struct us_paging paging;
+
+static us_gva task(unsigned n)
+{
+	return TEST_TASKS + n * STEP;
+}
+
+static void put(us_gva at, const void *bytes, size_t n)
+{
+	memcpy(memory + (at - TEST_TASKS), bytes, n);
+}
+
+static void put64(us_gva at, uint64_t v)
+{
+	put(at, &v, sizeof(v));
+}
+
+static void put32(us_gva at, uint32_t v)
+{
+	put(at, &v, sizeof(v));
+}
+
+static void link_to(us_gva from, us_gva to)
+{
+	put64(from, to);
+	put64(to + 8, from);
+}
+
+/* All is made up, word by word: the links of tasks, else zeros. */
+static bool read_endless(us_gva at, uint8_t *to, size_t len)
+{
+	for (size_t k = 0; k < len; k++, at++) {
+		us_gva word = at & ~7ULL;
+		us_gva link = (at - TEST_TASKS) / STEP * STEP + TEST_TASKS + l->tasks;
+		uint64_t v = word == link	? link + STEP
+			     : word == link + 8 ? link - STEP
+						: 0;
+		to[k] = (uint8_t)(v >> 8 * (at & 7));
+	}
+	return true;
+}
+
+static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
+{
+	(void)ctx;
+	if (endless && at >= TEST_TASKS)
+		return read_endless(at, buf, len);
+	if (at >= STACKS && at - STACKS <= sizeof(stacks) - len) {
+		memcpy(buf, stacks + (at - STACKS), len);
+		return true;
+	}
+	if (at < TEST_TASKS || at - TEST_TASKS > sizeof(memory) - len)
+		return false;
+	memcpy(buf, memory + (at - TEST_TASKS), len);
+	return true;
+}
+
+static void make_task(unsigned n, uint32_t pid, uint32_t tgid, const char *comm)
+{
+	put32(task(n) + l->pid, pid);
+	put32(task(n) + l->tgid, tgid);
+	put(task(n) + l->comm, comm, strnlen(comm, US_LINUX_COMM));
+	put64(task(n) + l->stack, STACKS + n * 0x4000);
+}
+
+static void make_leader(unsigned n)
+{
+	us_gva signal = task(n) + SIGNAL;
+	put64(task(n) + l->signal, signal);
+	link_to(signal + l->thread_head, task(n) + l->thread_node);
+	link_to(task(n) + l->thread_node, signal + l->thread_head);
+}
+
+static void make_program(unsigned n, unsigned mm_of, uint64_t root)
+{
+	put64(task(n) + l->mm, task(mm_of) + MM);
+	put64(task(mm_of) + MM + l->pgd, TEST_TASKS + root);
+}
+
+/* init_task, a process of three threads, a thread of the kernel. */
+static int set_up(void **state)
+{
+	(void)state;
+	memset(memory, 0, sizeof(memory));
+	memset(stacks, 0, sizeof(stacks));
+	endless = false;
+	mem = (struct us_mem){ .read = read_guest };
+	us_mem_init(&mem);
+	us_paging_init(&paging, &mem);
+	make_task(0, 0, 0, "swapper/0");
+	make_task(1, 40, 40, "server");
+	make_task(2, 42, 40, "worker-with-fifteen-or-more");
+	make_task(3, 41, 40, "work");
+	make_task(4, 2, 2, "kthreadd");
+	put32(task(0) + l->flags, 0x200000);
+	put32(task(4) + l->flags, 0x200000);
+	for (unsigned n = 1; n <= 3; n++)
+		make_program(n, 1, ROOT);
+	make_leader(1);
+	make_leader(4);
+	us_gva head = task(1) + SIGNAL + l->thread_head;
+	link_to(task(1) + l->thread_node, task(2) + l->thread_node);
+	link_to(task(2) + l->thread_node, task(3) + l->thread_node);
+	link_to(task(3) + l->thread_node, head);
+	link_to(task(0) + l->tasks, task(4) + l->tasks);
+	link_to(task(4) + l->tasks, task(1) + l->tasks);
+	link_to(task(1) + l->tasks, task(0) + l->tasks);
+	return 0;
+}
+
+static void read_tasks(struct us_linux_tasks *t)
+{
+	assert_int_equal(us_linux_tasks_read(l, &paging, &space, t), 0);
+}
+
+static void test_lists(void **state)
+{
+	(void)state;
+	static const int32_t pids[] = { 0, 2, 40, 41, 42 };
+	struct us_linux_tasks t;
+	read_tasks(&t);
+	assert_false(t.torn || t.full);
+	assert_int_equal(t.n, 5);
+	for (size_t k = 0; k < t.n; k++)
+		assert_int_equal(t.v[k].pid, pids[k]);
+	assert_true(t.v[1].kernel_thread && !t.v[1].root);
+	assert_string_equal(t.v[2].comm, "server");
+	assert_string_equal(t.v[4].comm, "worker-with-fif");
+	assert_int_equal(t.v[4].tgid, 40);
+	assert_true(t.v[4].root == TEST_TASKS + ROOT && !t.v[4].kernel_thread);
+	us_linux_tasks_fini(&t);
+}
+
+static void test_states(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t state, exit;
+		char letter;
+	} all[] = { { 0, 0, 'R' },    { 1, 0, 'S' },	 { 2, 0, 'D' },
+		    { 4, 0, 'T' },    { 8, 0, 't' },	 { 0, 0x10, 'X' },
+		    { 0, 0x20, 'Z' }, { 0x40, 0, 'P' },	 { 0x402, 0, 'I' },
+		    { 0x82, 0, 'D' }, { 0x1000, 0, 'R' } };
+	for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++) {
+		struct us_linux_tasks t;
+		put32(task(1) + l->state, all[k].state);
+		put32(task(1) + l->exit_state, all[k].exit);
+		read_tasks(&t);
+		assert_int_equal(t.v[2].state, all[k].letter);
+		us_linux_tasks_fini(&t);
+	}
+	assert_string_equal(us_linux_task_state('D'), "waits, no signal");
+	assert_string_equal(us_linux_task_state('\377'), "?");
+}
+
+/* What is not as the kernel leaves it was read in mid change: what came before it is
+ * kept, and it is said. */
+static void is_torn(size_t n)
+{
+	struct us_linux_tasks t;
+	read_tasks(&t);
+	assert_true(t.torn);
+	assert_int_equal(t.n, n);
+	us_linux_tasks_fini(&t);
+}
+
+static void test_torn(void **state)
+{
+	(void)state;
+	put64(task(1) + l->tasks + 8, task(0) + l->tasks); /* does not point back */
+	is_torn(2);
+	set_up(NULL);
+	put64(task(3) + l->thread_node, 8); /* no address of the kernel */
+	is_torn(5);
+	set_up(NULL);
+	put64(task(3) + l->thread_node, task(7) + 8 * STEP); /* not mapped */
+	is_torn(5);
+	set_up(NULL);
+	/* They come round without their head: one of them points back elsewhere. */
+	link_to(task(1) + l->tasks, task(4) + l->tasks);
+	is_torn(1);
+	set_up(NULL);
+	link_to(task(3) + l->thread_node, task(2) + l->thread_node);
+	is_torn(3);
+}
+
+static void test_hostile(void **state)
+{
+	(void)state;
+	struct us_linux_tasks t;
+	endless = true;
+	read_tasks(&t);
+	assert_true(t.full);
+	assert_false(t.torn);
+	assert_int_equal(t.n, US_LINUX_MAX_TASKS);
+	us_linux_tasks_fini(&t);
+	/* What lies at init_task is none: then there is no list. */
+	endless = false;
+	put32(task(0) + l->pid, UINT32_MAX);
+	assert_int_equal(us_linux_tasks_read(l, &paging, &space, &t), -ENOENT);
+	us_linux_tasks_fini(&t);
+}
+
+static void save(unsigned n, uint64_t sp, uint64_t bp, uint64_t pc)
+{
+	put64(task(n) + l->sp, sp);
+	memcpy(stacks + (sp - STACKS) + 40, &bp, 8);
+	memcpy(stacks + (sp - STACKS) + 48, &pc, 8);
+}
+
+static void test_registers(void **state)
+{
+	(void)state;
+	struct us_linux_tasks t;
+	struct us_regs r;
+	us_gva sp = STACKS + 2 * 0x4000 + 0x3000;
+	save(2, sp, 0x1234, 0xffffffff81001234);
+	read_tasks(&t);
+	const struct us_linux_task *worker = &t.v[4];
+	assert_true(us_linux_task_regs(l, &paging, &space, worker, &r));
+	assert_true(r.pc == 0xffffffff81001234 && r.fp == 0x1234 && !r.user);
+	assert_true(r.sp == sp + 56 && r.gpr[US_X86_RSP] == r.sp);
+	assert_int_equal(r.valid,
+			 1U << US_X86_RSP | 1U << US_X86_RBP | 1U << US_X86_R15);
+	assert_true(r.space.root == TEST_TASKS + ROOT);
+	/* It runs; its stack pointer is another's; it returns to no code. */
+	put32(task(2) + l->on_cpu, 1);
+	assert_false(us_linux_task_regs(l, &paging, &space, worker, &r));
+	put32(task(2) + l->on_cpu, 0);
+	put64(task(2) + l->sp, sp + 0x4000);
+	assert_false(us_linux_task_regs(l, &paging, &space, worker, &r));
+	save(2, sp, 0, 0x1000);
+	assert_false(us_linux_task_regs(l, &paging, &space, worker, &r));
+	us_linux_tasks_fini(&t);
+}
+
+static void test_of_vcpu(void **state)
+{
+	(void)state;
+	struct us_linux_tasks t;
+	struct us_regs r = { .sp = STACKS + 4 * 0x4000 + 8 };
+	put32(task(2) + l->on_cpu, 1);
+	read_tasks(&t);
+	assert_int_equal(us_linux_task_of(l, &t, &r)->pid, 2);
+	r.sp = STACKS + 6 * 0x4000;
+	assert_null(us_linux_task_of(l, &t, &r));
+	/* In user mode by the page tables, those of its isolation and a PCID as well.
+	 */
+	r = (struct us_regs){ .user = true, .space.root = TEST_TASKS + ROOT };
+	assert_int_equal(us_linux_task_of(l, &t, &r)->pid, 42);
+	r.space.root |= 0x8000000000000005;
+	r.space.root ^= 0x1000;
+	assert_int_equal(us_linux_task_of(l, &t, &r)->pid, 42);
+	r.space.root += 0x2000;
+	assert_null(us_linux_task_of(l, &t, &r));
+	us_linux_tasks_fini(&t);
+	/* Two threads of one process run: it may be either. */
+	put32(task(3) + l->on_cpu, 1);
+	r.space.root = TEST_TASKS + ROOT;
+	read_tasks(&t);
+	assert_null(us_linux_task_of(l, &t, &r));
+	us_linux_tasks_fini(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_lists, set_up),
+		cmocka_unit_test_setup(test_states, set_up),
+		cmocka_unit_test_setup(test_torn, set_up),
+		cmocka_unit_test_setup(test_hostile, set_up),
+		cmocka_unit_test_setup(test_registers, set_up),
+		cmocka_unit_test_setup(test_of_vcpu, set_up),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
