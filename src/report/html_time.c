@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_BUCKETS 4000
 #define FEW_BUCKETS 64
@@ -188,6 +189,10 @@ int us_html_time(struct us_json *j, const struct us_profile *p, const uint32_t *
 		 uint64_t least)
 {
 	struct table t = { 0 };
+	const char *backend = us_profile_fact(p, "backend");
+	/* Stacks that were text have been given times that mean nothing. */
+	if (backend && !strcmp(backend, "folded"))
+		return 0;
 	int rc = make_table(&t, p, node_id, least);
 	if (!rc && t.n)
 		write_table(j, p, &t);

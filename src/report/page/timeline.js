@@ -27,6 +27,8 @@ function drawLane(cpu, top, colours) {
 	context.fillStyle = theme.panel;
 	context.fillRect(0, top, width, lane);
 	for (let x = 0; x < width; x += step) {
+		// Whole pixels: seams would look like gaps.
+		const left = Math.round(x), w = Math.round(x + step) - left;
 		const from = Math.floor(x / width * T.buckets);
 		const to = Math.min(T.buckets, Math.max(from + 1, Math.floor((x + step) / width * T.buckets)));
 		const sums = columnSums(cpu, from, to), all = sums.reduce((a, b) => a + b, 0);
@@ -36,7 +38,7 @@ function drawLane(cpu, top, colours) {
 			if (!h)
 				continue;
 			context.fillStyle = colours[name];
-			context.fillRect(x, y - h, step, h);
+			context.fillRect(left, y - h, w, h);
 			y -= h;
 		}
 	}
