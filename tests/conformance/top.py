@@ -114,7 +114,7 @@ def main():
         def small():
             with Terminal(folder, 80, 24) as t:
                 t.command(*top, "-w", "all")
-                screen = t.until(r"^vCPU 1 .*guest +\d[^z]*copy_bytes_naive")
+                screen = t.until(r"^vCPU 1 .*guest +\d[\s\S]*copy_bytes_naive")
                 lines = screen.splitlines()
                 assert len(lines) <= 24 and all(len(line) <= 80 for line in lines)
                 assert "self % total %" in screen and "o save" in screen, screen
@@ -125,7 +125,7 @@ def main():
                 t.until("o save")
                 # The stack of a vCPU now.
                 t.keys("t")
-                t.until(r"stack of vCPU 0 now[^z]*(server_thread|thread_entry|_thread)")
+                t.until(r"stack of vCPU 0 now[\s\S]*(server_thread|thread_entry|_thread)")
                 t.keys("v")
                 t.until("stack of vCPU 1 now")
                 t.keys("Escape")
@@ -145,7 +145,7 @@ def main():
                 t.keys("h", "q")
                 t.type("echo left=$?")
                 t.keys("Enter")
-                screen = t.until("^left=0")
+                screen = t.until("left=0$")
                 assert "copy_bytes" not in screen, f"it is still there:\n{screen}"
 
         def saved_is_shown():
@@ -192,8 +192,19 @@ def main():
                 time.sleep(1.5)  # it waits for slow terminals
                 t.type("echo us$((1 + 1))able")
                 t.keys("Enter")
-                t.until(r"^us2able")
+                t.until("us2able$")
                 assert "echo us$((" in t.screen(), "it does not echo"
+
+        def closed():
+            with Terminal(folder, 80, 24) as t:
+                t.command(*top)
+                t.until("copy_bytes_naive")
+                pid = top_pid(g)
+                t.tmux("kill-server")
+                end = patience.clock() + WAIT_S
+                while os.path.exists(f"/proc/{pid}"):
+                    assert patience.clock() < end, "it goes on without its terminal"
+                    time.sleep(0.1)
 
         def unknown():
             with Terminal(folder, 80, 24, term="no-such-terminal") as t:
@@ -235,7 +246,8 @@ def main():
                 t.keys("q")
                 t.until(r"^\$ ?$")
 
-        tests = (small, saved_is_shown, killed, resized, unknown, guest_ends, all_guests)
+        tests = (small, saved_is_shown, killed, closed, resized, unknown, guest_ends,
+                 all_guests)
         for test in tests[:3] if "--short" in sys.argv[2:] else tests:
             tap.point(f"top: {test.__name__}", test)
     tap.end()
