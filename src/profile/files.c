@@ -234,7 +234,7 @@ int us_profile_end_file(struct us_profile *p, struct us_err *e)
 	if (!f->has_stats)
 		f->stats.elapsed_ns = p->last_t;
 	p->last_t = 0;
-	return us_profile_join_facts(p) ? no_memory(e) : 0;
+	return us_profile_end_vcpus(p) || us_profile_join_facts(p) ? no_memory(e) : 0;
 }
 
 static uint64_t most(uint64_t a, uint64_t b)

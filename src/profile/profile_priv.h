@@ -169,7 +169,11 @@ struct us_profile {
 		uint32_t *weight; /* a row of this many vCPUs for each key */
 		size_t n_row, cap_row;
 		unsigned n_vcpu; /* a power of two */
-	} by_vcpu;		 /* profile/vcpus.c; if opts.by_vcpu */
+		struct us_vcpu_weight {
+			uint32_t key, lane, weight;
+		} queue[US_SLICES_QUEUE]; /* that are to be added */
+		unsigned n_queue;
+	} by_vcpu; /* profile/vcpus.c; if opts.by_vcpu */
 
 	/* profile/names.c */
 	struct {
@@ -325,6 +329,8 @@ uint32_t us_profile_guest_node(const struct us_profile *p, uint32_t node);
 /* With opts.by_vcpu: what a lane has of a key of running.  0 or -ENOMEM. */
 US_MUST_CHECK int us_profile_add_vcpu(struct us_profile *p, uint32_t key, uint32_t lane,
 				      uint32_t weight);
+/* After the last one. */
+US_MUST_CHECK int us_profile_end_vcpus(struct us_profile *p);
 uint32_t us_profile_of_vcpu(const struct us_profile *p, uint32_t key, uint32_t lane);
 /* What was told to be idle by its stack, to the lanes' idle samples. */
 void us_profile_add_idle(struct us_profile *p);

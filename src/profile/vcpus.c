@@ -56,16 +56,40 @@ static bool has_room(struct us_profile *p, unsigned vcpu)
 	       resize(p, n_vcpu, cap_row);
 }
 
+static uint32_t *cell_of(const struct us_profile *p, const struct us_vcpu_weight *x)
+{
+	size_t row = p->by_vcpu.row_of[x->key] - 1;
+	return &p->by_vcpu.weight[row * p->by_vcpu.n_vcpu + x->lane];
+}
+
+int us_profile_end_vcpus(struct us_profile *p)
+{
+	size_t n = p->by_vcpu.n_queue;
+	p->by_vcpu.n_queue = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t *row = &p->by_vcpu.row_of[p->by_vcpu.queue[i].key];
+		if (!has_room(p, p->by_vcpu.queue[i].lane))
+			return -ENOMEM;
+		if (!*row)
+			*row = (uint32_t)++p->by_vcpu.n_row;
+	}
+	for (size_t i = 0; i < n; i++)
+		__builtin_prefetch(cell_of(p, &p->by_vcpu.queue[i]), 1);
+	for (size_t i = 0; i < n; i++)
+		*cell_of(p, &p->by_vcpu.queue[i]) += p->by_vcpu.queue[i].weight;
+	return 0;
+}
+
+/* Later, several at a time, so that their cache misses overlap. */
 int us_profile_add_vcpu(struct us_profile *p, uint32_t key, uint32_t lane,
 			uint32_t weight)
 {
-	if (lane == US_PROFILE_NONE || !has_key(p, key) || !has_room(p, lane))
+	if (lane == US_PROFILE_NONE || !has_key(p, key))
 		return -ENOMEM;
-	uint32_t *row = &p->by_vcpu.row_of[key];
-	if (!*row)
-		*row = (uint32_t)++p->by_vcpu.n_row;
-	p->by_vcpu.weight[(*row - 1) * (size_t)p->by_vcpu.n_vcpu + lane] += weight;
-	return 0;
+	__builtin_prefetch(&p->by_vcpu.row_of[key], 1);
+	p->by_vcpu.queue[p->by_vcpu.n_queue++] = (struct us_vcpu_weight){ key, lane,
+									  weight };
+	return p->by_vcpu.n_queue == US_SLICES_QUEUE ? us_profile_end_vcpus(p) : 0;
 }
 
 uint32_t us_profile_of_vcpu(const struct us_profile *p, uint32_t key, uint32_t lane)
