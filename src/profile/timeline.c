@@ -104,26 +104,43 @@ static void of_key(const struct us_profile *p, uint32_t key,
 		ret->exit = exit_of(p, key / US_N_KIND);
 }
 
+static void fill(struct us_timeline_cursor *c)
+{
+	const size_t most = sizeof(c->queue) / sizeof(*c->queue);
+	for (c->n_queue = c->next = 0; c->n_queue < most && c->at != c->end;) {
+		uint64_t delta, number, weight = 1;
+		c->at = us_varint_get(c->at, c->end, &delta);
+		c->at = us_varint_get(c->at, c->end, &number);
+		if (number & HAS_WEIGHT)
+			c->at = us_varint_get(c->at, c->end, &weight);
+		c->t_us += (uint64_t)us_unzigzag(delta);
+		number >>= 1;
+		if (number >= 2)
+			__builtin_prefetch(&c->p->key_node[number - 2]);
+		c->queue[c->n_queue].t_us = c->t_us;
+		c->queue[c->n_queue].number = (uint32_t)number;
+		c->queue[c->n_queue++].weight = (uint32_t)weight;
+	}
+}
+
 bool us_timeline_next(struct us_timeline_cursor *c, struct us_timeline_sample *ret)
 {
-	uint64_t delta, number, weight = 1;
-	if (c->at == c->end)
+	if (c->next == c->n_queue)
+		fill(c);
+	if (c->next == c->n_queue)
 		return false;
-	c->at = us_varint_get(c->at, c->end, &delta);
-	c->at = us_varint_get(c->at, c->end, &number);
-	if (number & HAS_WEIGHT)
-		c->at = us_varint_get(c->at, c->end, &weight);
-	c->t_us += (uint64_t)us_unzigzag(delta);
-	*ret = (struct us_timeline_sample){ .t_ns = c->t_us * US_NS_PER_US,
-					    .weight = (uint32_t)weight,
+	uint32_t number = c->queue[c->next].number;
+	*ret = (struct us_timeline_sample){ .t_ns = c->queue[c->next].t_us *
+						    US_NS_PER_US,
+					    .weight = c->queue[c->next].weight,
 					    .key = US_PROFILE_NONE };
+	c->next++;
 	if (ret->t_ns < c->last_ns)
 		ret->t_ns = c->last_ns; /* those whose stack came late */
 	c->last_ns = ret->t_ns;
-	number >>= 1;
 	if (number < 2)
 		ret->state = number ? US_VCPU_OFF : US_VCPU_HALTED;
 	else
-		of_key(c->p, (uint32_t)(number - 2), ret);
+		of_key(c->p, number - 2, ret);
 	return true;
 }

@@ -27,6 +27,13 @@ struct us_timeline_cursor {
 	const struct us_profile *p;
 	const uint8_t *at, *end;
 	uint64_t t_us, last_ns;
+	/* Those that come next: several at a time, so that their cache misses overlap.
+	 */
+	struct {
+		uint64_t t_us;
+		uint32_t number, weight;
+	} queue[32];
+	unsigned n_queue, next;
 };
 
 /* How many samples a lane has; 0 without opts.timeline. */

@@ -3,6 +3,7 @@
 #include "report/away.h"
 
 #include "backend/exit_reason.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -105,21 +106,29 @@ static unsigned least_bits(const size_t n[N_LENGTH], size_t most)
 int us_away_runs(const struct us_profile *p, size_t lane, size_t most,
 		 struct us_away_runs *ret)
 {
-	size_t n[N_LENGTH] = { 0 }, all = 0;
+	size_t n[N_LENGTH] = { 0 }, kept = 0;
 	struct us_away_run run;
+	struct {
+		struct us_away_run *v;
+		size_t n, cap;
+	} all = { 0 };
 	*ret = (struct us_away_runs){ 0 };
-	for (struct finder f = finder_of(p, lane, ret); next_run(&f, &run); all++)
-		n[bits_of(run.to_ns - run.from_ns)]++;
-	unsigned least = least_bits(n, most);
-	ret->v = calloc((all < most ? all : most) + 1, sizeof(*ret->v));
-	if (!ret->v)
-		return -ENOMEM;
 	for (struct finder f = finder_of(p, lane, ret); next_run(&f, &run);) {
-		if (bits_of(run.to_ns - run.from_ns) >= least)
-			ret->v[ret->n++] = run;
-		else
-			ret->left_out++;
+		struct us_away_run *slot = us_vec_push(&all);
+		if (!slot) {
+			free(all.v);
+			return -ENOMEM;
+		}
+		*slot = run;
+		n[bits_of(run.to_ns - run.from_ns)]++;
 	}
+	unsigned least = least_bits(n, most);
+	for (size_t i = 0; i < all.n; i++)
+		if (bits_of(all.v[i].to_ns - all.v[i].from_ns) >= least)
+			all.v[kept++] = all.v[i];
+	ret->v = all.v;
+	ret->n = kept;
+	ret->left_out = all.n - kept;
 	return 0;
 }
 

@@ -326,38 +326,45 @@ static void markers(struct firefox *x, const struct us_away_runs *runs)
 	us_json_end(&x->j);
 }
 
-/* Only those in the tree.  False: there is no other. */
-static bool next_shown(struct us_timeline_cursor *c, struct us_timeline_sample *ret)
+/* Of a lane, those that are in the tree. */
+struct samples {
+	struct shown {
+		uint64_t t_ns;
+		uint32_t node, weight;
+	} * v;
+	size_t n;
+	bool weighted; /* some stand for several */
+};
+
+static int samples_of(struct firefox *x, size_t lane, struct samples *ret)
 {
-	while (us_timeline_next(c, ret))
-		if (ret->node)
-			return true;
-	return false;
+	struct us_timeline_cursor c = us_timeline_of(x->p, lane);
+	struct us_timeline_sample m;
+	*ret = (struct samples){ 0 };
+	ret->v = malloc((us_timeline_count(x->p, lane) + 1) * sizeof(*ret->v));
+	if (!ret->v)
+		return -ENOMEM;
+	while (us_timeline_next(&c, &m)) {
+		if (!m.node)
+			continue;
+		ret->v[ret->n++] = (struct shown){ m.t_ns, m.node, m.weight };
+		ret->weighted |= m.weight != 1;
+		x->stack_of[m.node] = 1;
+	}
+	return 0;
 }
 
-#define EACH_SAMPLE(x, lane, m, ...)                                                   \
-	do {                                                                           \
-		struct us_timeline_cursor c_ = us_timeline_of((x)->p, lane);           \
-		struct us_timeline_sample m;                                           \
-		while (next_shown(&c_, &m))                                            \
-			__VA_ARGS__;                                                   \
-	} while (0)
-
-static void samples_of_lane(struct firefox *x, size_t lane, uint64_t n, bool weighted)
+static void put_samples(struct firefox *x, const struct samples *s)
 {
-	us_json_u64(&x->j, "length", n);
-	us_json_array(&x->j, "stack");
-	EACH_SAMPLE(x, lane, m, put(x, x->stack_of[m.node]));
-	us_json_end(&x->j);
-	us_json_array(&x->j, "time");
-	EACH_SAMPLE(x, lane, m, put_ms(x, m.t_ns));
-	us_json_end(&x->j);
-	if (!weighted) {
+	us_json_object(&x->j, "samples");
+	us_json_str(&x->j, "weightType", "samples");
+	us_json_u64(&x->j, "length", s->n);
+	COLUMN(x, "stack", 0, s->n, put(x, x->stack_of[s->v[i].node]));
+	COLUMN(x, "time", 0, s->n, put_ms(x, s->v[i].t_ns));
+	if (s->weighted)
+		COLUMN(x, "weight", 0, s->n, put(x, s->v[i].weight));
+	else
 		us_json_str(&x->j, "weight", NULL);
-		return;
-	}
-	us_json_array(&x->j, "weight");
-	EACH_SAMPLE(x, lane, m, put(x, m.weight));
 	us_json_end(&x->j);
 }
 
@@ -405,39 +412,36 @@ static void thread_tables(struct firefox *x, const struct us_away_runs *runs)
 	us_json_end(&x->j);
 }
 
-static int thread_of_lane(struct firefox *x, size_t lane, unsigned tid)
+static void put_lane(struct firefox *x, size_t lane, unsigned tid,
+		     const struct samples *samples, const struct us_away_runs *runs)
 {
 	size_t n;
 	char name[256];
-	struct us_away_runs runs;
-	uint64_t samples = 0;
-	bool weighted = false;
-	const struct us_profile_recording *r = us_profile_recordings(x->p, &n);
 	const struct us_profile_lane *l = us_profile_lanes(x->p, &n);
+	const struct us_profile_recording *r = us_profile_recordings(x->p, &n);
 	unsigned recording = l[lane].recording;
+	const char *guest = r[recording].guest;
+	thread_head(x, us_profile_lane_name(x->p, lane, name, sizeof(name)),
+		    guest ? guest : "a guest", recording + 1, tid);
+	put_samples(x, samples);
+	thread_tables(x, runs);
+}
+
+static int thread_of_lane(struct firefox *x, size_t lane, unsigned tid)
+{
+	struct us_away_runs runs = { 0 };
+	struct samples samples;
 	memset(x->stack_of, 0, x->n_node * sizeof(*x->stack_of));
-	EACH_SAMPLE(x, lane, m, {
-		x->stack_of[m.node] = 1;
-		weighted |= m.weight != 1;
-		samples++;
-	});
-	int rc = us_away_runs(x->p, lane, MARKERS_MOST, &runs);
+	int rc = samples_of(x, lane, &samples);
+	if (!rc)
+		rc = us_away_runs(x->p, lane, MARKERS_MOST, &runs);
 	if (!rc)
 		rc = number_stacks(x);
-	if (rc) {
-		us_away_runs_fini(&runs);
-		return rc;
-	}
-	thread_head(x, us_profile_lane_name(x->p, lane, name, sizeof(name)),
-		    r[recording].guest ? r[recording].guest : "a guest", recording + 1,
-		    tid);
-	us_json_object(&x->j, "samples");
-	us_json_str(&x->j, "weightType", "samples");
-	samples_of_lane(x, lane, samples, weighted);
-	us_json_end(&x->j);
-	thread_tables(x, &runs);
+	if (!rc)
+		put_lane(x, lane, tid, &samples, &runs);
 	us_away_runs_fini(&runs);
-	return 0;
+	free(samples.v);
+	return rc;
 }
 
 static int thread_of_tree(struct firefox *x)
