@@ -10,7 +10,7 @@
  * QEMU's log (-d exec -dfilter) goes there, too: a line for a block of code that is
  * executed and begins at one of the addresses that are asked for.  It is written where
  * a block is executed that others do not lead to directly yet, as the first time.  QEMU
- * asks itself there whether it is such an address, and no other code is slower.
+ * asks itself there whether it is such an address; docs/boot.md has what that costs.
  */
 #ifndef US_BOOT_DEVICE_TRACE_H
 #define US_BOOT_DEVICE_TRACE_H
