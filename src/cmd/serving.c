@@ -60,7 +60,7 @@ void us_serving_tell(const struct us_serving *s, FILE *out)
 {
 	tell(s, out);
 	if (!s->no_open && us_browser_is_there() &&
-	    !us_browser_open(us_serve_url(s->serve)))
+	    !us_browser_open(us_serve_once(s->serve)))
 		fputs("uniscope: there is no xdg-open to start a browser with\n",
 		      stderr);
 }

@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,8 @@ struct us_http {
 	struct us_http_address address;
 	char url[US_HTTP_ADDRESS_MAX + 16];
 	struct MHD_Daemon *daemon;
+	char once[US_HTTP_TOKEN_SIZE];
+	atomic_bool opened;   /* by that */
 	pthread_mutex_t lock; /* of what follows */
 	struct connection open[LIMIT];
 	unsigned n_open;
@@ -311,6 +314,32 @@ static bool is_allowed(const struct us_http *h, struct MHD_Connection *c)
 							     "token")));
 }
 
+/* The browser that was started comes for the first time. */
+static bool is_opening(struct us_http *h, struct MHD_Connection *c, const char *path)
+{
+	const char *open = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND,
+						       "open");
+	return h->o.token && open && !strcmp(path, "/") &&
+	       us_http_token_is(h->once, open) && !atomic_exchange(&h->opened, true);
+}
+
+static enum MHD_Result lead_to_token(struct us_http *h, struct MHD_Connection *c)
+{
+	char to[64 + US_HTTP_TOKEN_SIZE];
+	const struct us_http_reply none = { .fd = -1 };
+	struct MHD_Response *m = MHD_create_response_from_buffer(0, to,
+								 MHD_RESPMEM_MUST_COPY);
+	if (!m)
+		return MHD_NO;
+	has_answered(h, c);
+	snprintf(to, sizeof(to), "/?token=%.63s", h->o.token);
+	add_fields(m, &none);
+	MHD_add_response_header(m, "Location", to);
+	enum MHD_Result ok = MHD_queue_response(c, 302, m);
+	MHD_destroy_response(m);
+	return ok;
+}
+
 /* Its head is there. */
 static enum MHD_Result begin(struct us_http *h, struct MHD_Connection *c,
 			     const char *path, unsigned method, void **call)
@@ -320,6 +349,8 @@ static enum MHD_Result begin(struct us_http *h, struct MHD_Connection *c,
 	if (!us_http_host_is_ours(host))
 		return refuse(h, c, 403,
 			      "the Host of a request must be an address or localhost");
+	if (method == US_HTTP_GET && is_opening(h, c, path))
+		return lead_to_token(h, c);
 	if (!is_allowed(h, c))
 		return refuse(h, c, 403,
 			      "this needs the token in the URL that uniscope printed, "
@@ -452,6 +483,8 @@ int us_http_open(const char *address, const struct us_http_route *routes,
 		h->open[i].fd = -1;
 	int rc = us_http_address_parse(address, &h->address, e);
 	if (rc == 0)
+		rc = us_http_token_make(h->once, e);
+	if (rc == 0)
 		rc = listen_on(h, address, e);
 	if (rc) {
 		us_http_close(h, 0);
@@ -487,6 +520,11 @@ int us_http_run(struct us_http *h, struct us_err *e)
 const char *us_http_url(const struct us_http *h)
 {
 	return h->url;
+}
+
+const char *us_http_once(const struct us_http *h)
+{
+	return h->once;
 }
 
 bool us_http_is_loopback(const struct us_http *h)

@@ -84,6 +84,9 @@ US_MUST_CHECK int us_http_open(const char *address, const struct us_http_route *
 /* Threads begin: not before a fork(). */
 US_MUST_CHECK int us_http_run(struct us_http *h, struct us_err *e);
 const char *us_http_url(const struct us_http *h); /* without a '/' at its end */
+/* With a token: what leads to it once, as /?open=..., for the command line of a
+ * browser, which other users of this machine can read. */
+const char *us_http_once(const struct us_http *h);
 bool us_http_is_loopback(const struct us_http *h);
 /* Take no new requests; give peers up to wait_ms to take what is on its way, if what
  * comes from an fd has its end; then close all.  Accepts NULL. */

@@ -42,6 +42,12 @@ const char *us_http_url(const struct us_http *h)
 	return "";
 }
 
+const char *us_http_once(const struct us_http *h)
+{
+	(void)h;
+	return "";
+}
+
 bool us_http_is_loopback(const struct us_http *h)
 {
 	(void)h;

@@ -247,10 +247,13 @@ static int open_http(struct us_serve *s, struct us_err *e)
 			us_hint(e, "another program has this port; --port %u is free",
 				port);
 	}
-	if (rc == 0)
-		snprintf(s->url, sizeof(s->url), "%s/?token=%s", us_http_url(s->http),
-			 s->token);
-	return rc;
+	if (rc)
+		return rc;
+	snprintf(s->url, sizeof(s->url), "%s/?token=%s", us_http_url(s->http),
+		 s->token);
+	snprintf(s->once, sizeof(s->once), "%s/?open=%s", us_http_url(s->http),
+		 us_http_once(s->http));
+	return 0;
 }
 
 int us_serve_open(const struct us_serve_opts *o, struct us_serve **ret,
@@ -284,6 +287,11 @@ int us_serve_run(struct us_serve *s, struct us_err *e)
 const char *us_serve_url(const struct us_serve *s)
 {
 	return s->url;
+}
+
+const char *us_serve_once(const struct us_serve *s)
+{
+	return s->once;
 }
 
 bool us_serve_is_loopback(const struct us_serve *s)

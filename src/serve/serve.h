@@ -58,6 +58,8 @@ US_MUST_CHECK int us_serve_open(const struct us_serve_opts *o, struct us_serve *
 US_MUST_CHECK int us_serve_run(struct us_serve *s, struct us_err *e);
 /* With the token. */
 const char *us_serve_url(const struct us_serve *s);
+/* The same for a browser's command line, once: it does not have the token. */
+const char *us_serve_once(const struct us_serve *s);
 bool us_serve_is_loopback(const struct us_serve *s);
 unsigned us_serve_port(const struct us_serve *s);
 void us_serve_close(struct us_serve *s); /* accepts NULL */

@@ -44,7 +44,7 @@ struct us_serve {
 	struct us_serve_opts o;
 	struct us_http *http;
 	char token[US_HTTP_TOKEN_SIZE];
-	char url[US_SERVE_URL];
+	char url[US_SERVE_URL], once[US_SERVE_URL];
 	pthread_mutex_t reading; /* so that one recording is in memory, not many */
 	pthread_mutex_t lock;	 /* of what follows; a guest's is taken before it */
 	struct us_cache cache, live_cache;

@@ -8,6 +8,7 @@ import argparse
 import concurrent.futures
 import contextlib
 import glob
+import http.client
 import json
 import os
 import re
@@ -347,6 +348,15 @@ def usage(x):
         s.end()
 
 
+def first_answer(url):
+    """(status, where it leads)"""
+    c = http.client.HTTPConnection(url.split("/")[2], timeout=60)
+    with contextlib.closing(c):
+        c.request("GET", "/" + url.split("/", 3)[3], headers={"Sec-Fetch-Site": "none"})
+        answer = c.getresponse()
+        return answer.status, answer.getheader("Location")
+
+
 def without_a_display(x):
     """The way from another machine is told; a browser is started only where it can be seen."""
     started = x.path("started")
@@ -364,7 +374,11 @@ def without_a_display(x):
             if display:
                 until(lambda: os.path.exists(started), "a browser")
                 with open(started) as f:
-                    check(f.read().strip() == url, "its URL")
+                    given = f.read().strip()
+                token = url.split("=")[1]  # which other users would see in the browser's command line
+                check(given.startswith(f"http://127.0.0.1:{port}/?open=") and token not in given, given)
+                got = [first_answer(given) for _ in range(2)]
+                check(got == [(302, "/?token=" + token), (403, None)], f"{got}")
             else:
                 check(f"ssh -L {port}:127.0.0.1:{port} " in told, told)
                 check(not os.path.exists(started), "a browser without a display")
