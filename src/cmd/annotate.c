@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_PLACES 16
 #define MAX_LISTED 20
 
 enum {
@@ -34,29 +33,9 @@ struct settings {
 	struct us_annotate_opts annotate;
 	struct us_report_opts report;
 	struct us_symbol_files symbols;
-	const char *prefix[MAX_PLACES], *dir[MAX_PLACES];
+	struct us_source_places places;
 	bool callers, json;
 };
-
-static bool add_place(const char *option, const char *value, const char **v, size_t *n)
-{
-	if (*n == MAX_PLACES) {
-		us_usage(&us_cmd_annotate, "%s: at most %d", option, MAX_PLACES);
-		return false;
-	}
-	v[(*n)++] = value;
-	return true;
-}
-
-static bool add_prefix(struct settings *s, const char *value)
-{
-	const char *equals = strchr(value, '=');
-	if (equals && equals != value)
-		return add_place("--source-prefix", value, s->prefix,
-				 &s->annotate.n_prefix);
-	us_usage(&us_cmd_annotate, "--source-prefix %s: must be OLD=NEW", value);
-	return false;
-}
 
 static bool set_color(struct settings *s, const char *value)
 {
@@ -73,9 +52,9 @@ static bool set_option(void *settings, int c, const char *value)
 	struct settings *s = settings;
 	switch (c) {
 	case OPT_SOURCE:
-		return add_place("--source", value, s->dir, &s->annotate.n_dir);
+		return us_source_dir(&us_cmd_annotate, &s->places, value);
 	case OPT_SOURCE_PREFIX:
-		return add_prefix(s, value);
+		return us_source_prefix(&us_cmd_annotate, &s->places, value);
 	case OPT_TIME:
 		return us_recording_time(&us_cmd_annotate, value, &s->profile);
 	case OPT_KERNEL_ONLY:
@@ -97,8 +76,6 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 				.set = set_option };
 	set_color(s, "auto");
 	s->report.width = us_output_columns(stdout);
-	s->annotate.prefixes = s->prefix;
-	s->annotate.dirs = s->dir;
 	if (!us_options_read(&o, ret_exit))
 		return false;
 	if (!o.n_rest)
@@ -107,6 +84,7 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 		*ret_exit = US_EXIT_OK;
 	if (*ret_exit)
 		return false;
+	s->annotate = us_source_opts(&s->places);
 	us_recording_symbols(&s->symbols, &s->profile);
 	if (o.n_rest > 1) {
 		s->in = (const char *const *)o.rest;

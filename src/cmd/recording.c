@@ -202,3 +202,39 @@ void us_recording_symbols(const struct us_symbol_files *f, struct us_profile_opt
 	o->n_image = f->n_image;
 	o->dirs = f->dirs;
 }
+
+static bool add_place(const struct us_cmd *cmd, const char *option, const char *value,
+		      const char **v, size_t *n)
+{
+	if (*n == US_MAX_SOURCE_PLACES) {
+		us_usage(cmd, "%s: at most %d", option, US_MAX_SOURCE_PLACES);
+		return false;
+	}
+	v[(*n)++] = value;
+	return true;
+}
+
+bool us_source_dir(const struct us_cmd *cmd, struct us_source_places *p,
+		   const char *value)
+{
+	return add_place(cmd, "--source", value, p->dir, &p->n_dir);
+}
+
+bool us_source_prefix(const struct us_cmd *cmd, struct us_source_places *p,
+		      const char *value)
+{
+	const char *equals = strchr(value, '=');
+	if (equals && equals != value)
+		return add_place(cmd, "--source-prefix", value, p->prefix,
+				 &p->n_prefix);
+	us_usage(cmd, "--source-prefix %s: must be OLD=NEW", value);
+	return false;
+}
+
+struct us_annotate_opts us_source_opts(const struct us_source_places *p)
+{
+	return (struct us_annotate_opts){ .prefixes = p->prefix,
+					  .n_prefix = p->n_prefix,
+					  .dirs = p->dir,
+					  .n_dir = p->n_dir };
+}

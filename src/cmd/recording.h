@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/symbol_files.h"
 #include "profile/profile.h"
+#include "report/annotate.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,6 +39,20 @@ bool us_recording_filter(const struct us_cmd *cmd, const char *value,
 /* --group-by and the keys of --filter; false: the user was told. */
 bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *name,
 		     enum us_profile_by *ret);
+/* Where sources are: --source, --source-prefix. */
+#define US_MAX_SOURCE_PLACES 16
+struct us_source_places {
+	const char *prefix[US_MAX_SOURCE_PLACES], *dir[US_MAX_SOURCE_PLACES];
+	size_t n_prefix, n_dir;
+};
+/* false: the user was told what is wrong. */
+bool us_source_dir(const struct us_cmd *cmd, struct us_source_places *p,
+		   const char *value);
+bool us_source_prefix(const struct us_cmd *cmd, struct us_source_places *p,
+		      const char *value);
+/* p has to outlive the options. */
+struct us_annotate_opts us_source_opts(const struct us_source_places *p);
+
 /* Symbol files in place of the recorded ones: -e, --symbols. */
 void us_recording_symbols(const struct us_symbol_files *f, struct us_profile_opts *o);
 

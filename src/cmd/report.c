@@ -32,6 +32,8 @@ enum {
 	OPT_BOTTOM_UP,
 	OPT_CALLERS,
 	OPT_PERCENT,
+	OPT_SOURCE,
+	OPT_SOURCE_PREFIX,
 };
 
 struct settings {
@@ -43,6 +45,8 @@ struct settings {
 	struct us_profile_opts profile;
 	struct us_report_opts report;
 	struct us_symbol_files symbols;
+	struct us_source_places places;
+	struct us_annotate_opts sources;
 };
 
 static bool set_sort(struct settings *s, const char *value)
@@ -115,6 +119,10 @@ static bool set_option(void *settings, int c, const char *value)
 	case OPT_NO_CHILDREN:
 		s->report.children = c == OPT_CHILDREN;
 		return true;
+	case OPT_SOURCE:
+		return us_source_dir(&us_cmd_report, &s->places, value);
+	case OPT_SOURCE_PREFIX:
+		return us_source_prefix(&us_cmd_report, &s->places, value);
 	case OPT_TIME:
 		return us_recording_time(&us_cmd_report, value, &s->profile);
 	case OPT_FOCUS:
@@ -197,6 +205,8 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 		s->n_in = (size_t)o.n_rest;
 	}
 	us_recording_symbols(&s->symbols, &s->profile);
+	s->sources = us_source_opts(&s->places);
+	s->report.sources = &s->sources;
 	name_files(s);
 	*ret_exit = choose_format(s);
 	return *ret_exit == US_EXIT_OK;
@@ -277,6 +287,10 @@ static const struct us_option options[] = {
 	  US_FLAG(struct settings, profile.raw_names) },
 	{ 0, "full-paths", NULL, "of sources: with the folders that all share",
 	  US_FLAG(struct settings, report.full_paths) },
+	{ OPT_SOURCE, "source", "DIR", "of a page: where sources are; repeatable",
+	  US_OWN },
+	{ OPT_SOURCE_PREFIX, "source-prefix", "OLD=NEW",
+	  "of a page: their paths moved; repeatable", US_OWN },
 	{ 0, "no-code", NULL, "a page without source and instructions",
 	  US_FLAG(struct settings, report.no_code) },
 	{ OPT_JSON, "json", NULL, "the same as --format json", US_OWN },

@@ -270,6 +270,16 @@ class Recording(Cli):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("total %", done.stdout)
 
+    def test_sources_of_a_page(self):
+        data = self.fake()
+        self.fails(2, "must be OLD=NEW", "report", "--source-prefix", "nothing", data)
+        out = self.path("page.html")
+        for words, has in ((), True), (("--source", "/", "--source-prefix", "/a=/b"), True), (("--no-code",), False):
+            self.assertEqual(run("report", *words, "-o", out, data).returncode, 0)
+            with open(out) as f:
+                told = json.loads(re.search(r'id="data">(.*)</script>', f.read()).group(1))
+            self.assertEqual("code" in told, has)
+
     def test_diff(self):
         a, b = self.path("a.data"), self.path("b.data")
         for out in a, b:
