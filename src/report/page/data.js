@@ -25,8 +25,6 @@
 //
 // Names come from guests and files that nobody vouches for: they are only ever set as
 // text, never as markup.
-"use strict";
-
 let data = null, F = null, N = null, S = null, nodeCount = 0, funcCount = 0;
 // The weights that are shown: of nodes and functions, after the filters.
 let shown = null;

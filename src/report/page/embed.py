@@ -3,10 +3,15 @@
 """Put page, style and script together, with their hashes in the page's Content
 Security Policy, and write them as two C strings: what comes before the data and what
 comes after.  embed.py NAME PAGE STYLE... [SCRIPT...] OUT.c; styles (.css) are joined to one, and so
-are scripts (.js)."""
+are scripts (.js).  @HEAD@ of a page is head.html."""
 import base64
 import hashlib
+import os
 import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# These ask the server that they came from.
+ASKING = ('live.js', 'list.js')
 
 
 def integrity(text):
@@ -24,6 +29,16 @@ def read(path):
         return f.read()
 
 
+def policy(style, script, parts):
+    rules = ["default-src 'none'"]
+    if any(os.path.basename(p) in ASKING for p in parts):
+        rules.append("connect-src 'self'")
+    if script:
+        rules.append("script-src '%s'" % integrity(script))
+    rules += ["style-src '%s'" % integrity(style), "base-uri 'none'", "form-action 'none'"]
+    return '; '.join(rules)
+
+
 def main(name, page, *parts):
     *parts, out = parts
     page = read(page)
@@ -32,15 +47,12 @@ def main(name, page, *parts):
     for text in (style, script):
         if '</s' in text.lower():
             sys.exit('embed.py: style or script would end its own element')
-    # A page that is served asks its server, which the same page as a file has not.
-    if any(s.endswith('/live.js') for s in parts):
-        page = page.replace("default-src 'none';", "default-src 'none'; connect-src 'self';")
-    # A picture has no policy, and not every page a script.
     wanted = [('@STYLE@', style)]
-    if not page.startswith('<svg'):
-        wanted.append(('@STYLE_HASH@', integrity(style)))
+    if page.startswith('@HEAD@'):  # a picture has none
+        page = page.replace('@HEAD@', read(os.path.join(HERE, 'head.html')))
+        wanted.insert(0, ('@POLICY@', policy(style, script, parts)))
     if script:
-        wanted += [('@SCRIPT_HASH@', integrity(script)), ('@SCRIPT@', script)]
+        wanted.append(('@SCRIPT@', script))
     for key, value in wanted:
         if page.count(key) != 1:
             sys.exit('embed.py: the page must have %s once' % key)

@@ -1,20 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The list of recordings.  Names come from files and guests that nobody vouches for: they
 // are only ever set as text, never as markup.
-"use strict";
-
 const data = JSON.parse(document.getElementById("data").textContent);
 const token = new URLSearchParams(location.search).get("token");
-const $ = (id) => document.getElementById(id);
-
-function make(tag, className, text) {
-	const e = document.createElement(tag);
-	if (className)
-		e.className = className;
-	if (text !== undefined)
-		e.textContent = text;
-	return e;
-}
 const link = (path, query) => path + "?" + new URLSearchParams({ ...query, token });
 function size(bytes) {
 	const units = ["B", "KB", "MB", "GB", "TB"];

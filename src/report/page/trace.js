@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page of a trace.  Names come from guests and files that nobody vouches for: they
 // are only ever set as text, never as markup.
-"use strict";
-
 const data = JSON.parse(document.getElementById("data").textContent);
 const F = data.func, CPUS = data.cpus, BINS = data.bins, SHOWN = data.shown;
-const $ = (id) => document.getElementById(id);
 const canvas = $("canvas"), context = canvas.getContext("2d");
 const ROW = 96, GAP = 26, MIN_BINS = 8, FEW_ROWS = 60;
 const on = new Array(SHOWN.length).fill(true);
@@ -14,15 +11,6 @@ const view = { from: 0, to: BINS, drag: -1, at: -1, sort: "self", descending: tr
 
 // ---- Small helpers ----
 
-function make(tag, className, text) {
-	const e = document.createElement(tag);
-	if (className)
-		e.className = className;
-	if (text !== undefined)
-		e.textContent = text;
-	return e;
-}
-const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
 function time(ns) {
 	const units = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]];
 	for (const [size, unit] of units)

@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Small helpers: elements and figures.
+// Small helpers: figures and names.
 
-const $ = (id) => document.getElementById(id);
-
-function make(tag, className, text) {
-	const e = document.createElement(tag);
-	if (className)
-		e.className = className;
-	if (text !== undefined)
-		e.textContent = text;
-	return e;
-}
-const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
 function percent(share) {
 	const p = 100 * share;
 	return p.toFixed(p > 0 && p < 0.095 ? 2 : 1) + "\u202f%";
