@@ -9,7 +9,7 @@ import cross
 import elf
 from paths import TESTS
 from debs import Suite
-from guest import static_busybox
+from guest import static_busybox, vmlinux_elf
 from harness import Skip
 from initramfs import Initramfs
 import packages
@@ -19,6 +19,8 @@ LIBRARIES = ("lib/{arch}-linux-gnu", "usr/lib/{arch}-linux-gnu", "lib", "usr/lib
 # In the build folder, the test guests for the rig's processor.
 GUESTS = ("tests/guests/*.elf", "tests/guests/*.bin")
 PORTS = ("tests/guests/ports/*-{arch}.elf", "tests/guests/ports/*-{arch}.img")
+# What tests of Linux guests want of it is fetched and unpacked there.
+LINUX = "packages/linux-image-*-cloud-amd64/"
 # Of Python's own library: what no test imports, and takes the most room.
 PYTHON_LEFT_OUT = ("test", "idlelib", "lib2to3", "tkinter", "turtledemo", "ensurepip",
                    "pydoc_data", "distutils", "unittest", "sqlite3", "xmlrpc", "dbm",
@@ -113,6 +115,8 @@ class Image:
             builds.insert(0, cross.build(self.build, self.rig.arch, self.roots[0], wanted))
         self.add_file("/uniscope/build/uniscope", os.path.join(builds[0], "uniscope"))
         guests = GUESTS if self.rig.arch == "x86_64" else PORTS
+        if any(name.startswith(LINUX) for name in wanted):
+            vmlinux_elf(self.build)  # no test before may have fetched it
         for name in (*(name.format(arch=self.rig.arch) for name in guests), *wanted):
             if name.startswith("/"):
                 for where, file in self.find(name):
