@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#define PROCESSES_S    1 /* from one reading of the list of tasks to the next */
 #define FIRST_PAUSE_NS (20 * US_NS_PER_MS)
 #define MOST_PAUSE_NS  (4 * US_NS_PER_SEC)
 #define CHECK_NS       US_NS_PER_SEC
@@ -95,16 +96,28 @@ static void read_once(struct us_kernel *k)
 	set_state(k, US_KERNEL_READY);
 }
 
+/* Those that run when the recording begins have been running before. */
+static void read_processes(struct us_kernel *k)
+{
+	uint64_t start = atomic_load(&k->start_ns);
+	const struct us_linux *l = us_kernel_linux(k);
+	if (l && k->source.mem && state_of(k) != US_KERNEL_WANTED)
+		us_processes_read(&k->processes, l, k->source.mem,
+				  start ? us_now_ns() - start : 0);
+}
+
 static void *run(void *arg)
 {
 	struct us_kernel *k = arg;
 	for (;;) {
-		while (sem_wait(&k->wake) < 0)
-			;
+		bool asked = wait_for(&k->wake, PROCESSES_S);
 		if (atomic_load(&k->quit))
 			return NULL;
-		read_once(k);
-		sem_post(&k->done);
+		if (asked && state_of(k) == US_KERNEL_READ)
+			read_once(k);
+		read_processes(k);
+		if (asked)
+			sem_post(&k->done);
 	}
 }
 
@@ -128,6 +141,7 @@ int us_kernel_open(struct us_kernel *k, struct us_images *i, const struct us_bac
 	k->images = i;
 	k->mem = mem_of_thread(b);
 	us_mem_init(&k->mem);
+	us_processes_init(&k->processes);
 	sem_init(&k->wake, 0, 0);
 	sem_init(&k->done, 0, 0);
 	sem_init(&k->served, 0, 0);
@@ -161,6 +175,7 @@ void us_kernel_close(struct us_kernel *k)
 	for (unsigned i = 0; i < atomic_load(&k->n); i++)
 		us_linux_free(k->read[i]);
 	free(k->told);
+	us_processes_fini(&k->processes);
 	sem_destroy(&k->wake);
 	sem_destroy(&k->done);
 	sem_destroy(&k->served);
@@ -304,6 +319,8 @@ static void look_for_modules(struct us_kernel *k, const struct us_live_sample *l
 
 void us_kernel_sample(struct us_kernel *k, const struct us_live_sample *l)
 {
+	if (l->t_ns && !atomic_load_explicit(&k->start_ns, memory_order_relaxed))
+		atomic_store(&k->start_ns, l->capture->t_ns - l->t_ns);
 	switch (state_of(k)) {
 	case US_KERNEL_WANTED:
 		look_for_it(k, l);
@@ -332,6 +349,14 @@ void us_kernel_wait(struct us_kernel *k)
 {
 	if (k->started && state_of(k) == US_KERNEL_READ && k->source.mem)
 		wait_for(&k->done, WAIT_S);
+}
+
+void us_kernel_finish(struct us_kernel *k)
+{
+	if (!k->started || !k->source.mem || !us_kernel_linux(k))
+		return;
+	sem_post(&k->wake);
+	wait_for(&k->done, WAIT_S);
 }
 
 /* Too large for comfort on a stack. */
@@ -454,8 +479,9 @@ int us_kernel_write(struct us_kernel *k, struct us_writer *w)
 		if (r)
 			return r;
 	}
-	if (n == k->named)
-		return 0;
+	int wrote = us_processes_write(&k->processes, w);
+	if (wrote || n == k->named)
+		return wrote;
 	us_linux_describe(k->read[n - 1], text, sizeof(text));
 	int r = us_writer_fact(w, "linux", text, NULL);
 	if (r == 0 && changed && n > changed)

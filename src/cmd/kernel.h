@@ -14,6 +14,7 @@
 #define US_CMD_KERNEL_H
 
 #include "cmd/images.h"
+#include "cmd/processes.h"
 #include "linux/linux.h"
 
 #include <pthread.h>
@@ -49,6 +50,9 @@ struct us_kernel {
 	struct us_mem mem; /* the thread's own */
 	pthread_t thread;
 	sem_t wake, done, served;
+	_Atomic uint64_t
+		start_ns; /* of the recording, on the host's clock; 0: not yet */
+	struct us_processes processes;
 	atomic_bool quit;
 	bool started;
 
@@ -89,6 +93,9 @@ void us_kernel_sample(struct us_kernel *k, const struct us_live_sample *l);
 bool us_kernel_pending(const struct us_kernel *k);
 /* Wait until the thread has read, if it can without the sampler: at most 5 s. */
 void us_kernel_wait(struct us_kernel *k);
+
+/* In the writer's thread, when the last sample was taken: its processes once more. */
+void us_kernel_finish(struct us_kernel *k);
 
 /* The kernel that was read last, or NULL. */
 const struct us_linux *us_kernel_linux(const struct us_kernel *k);

@@ -164,6 +164,7 @@ static int find_kernel(struct us_recording *r, struct us_err *e)
 	int ret = us_kernel_open(&r->kernel, &r->images, r->backend, e);
 	if (ret < 0)
 		return ret;
+	atomic_store(&r->kernel.processes.wanted, true);
 	if (!r->launch && !r->from_start) /* else its start is what is to be seen */
 		us_kernel_attach(&r->kernel, r->backend, r->set->schedule.vcpu_mask);
 	if (us_kernel_linux(&r->kernel) || !r->images.note[0])
@@ -241,6 +242,7 @@ static void finish(void *ctx)
 	struct us_recording *r = ctx;
 	if (!tells_functions(r)) {
 		us_kernel_wait(&r->kernel);
+		us_kernel_finish(&r->kernel);
 		(void)us_kernel_write(&r->kernel, r->writer);
 	}
 	write_gathers(r);

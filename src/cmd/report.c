@@ -146,6 +146,14 @@ static bool set_option(void *settings, int c, const char *value)
 	return false;
 }
 
+static bool of_processes(const struct settings *s)
+{
+	bool wanted = s->report.group_by == US_BY_PROCESS;
+	for (unsigned i = 0; i < s->profile.n_filter; i++)
+		wanted |= s->profile.filter[i].by == US_BY_PROCESS;
+	return wanted;
+}
+
 static int choose_format(struct settings *s)
 {
 	if (!s->format && s->out && strcmp(s->out, "-")) {
@@ -172,6 +180,7 @@ static int choose_format(struct settings *s)
 				"--group-by: the formats text and json have groups, "
 				"not %s",
 				s->format->name);
+	s->profile.processes = of_processes(s);
 	s->profile.by_vcpu = s->format->by_vcpu || s->report.group_by;
 	s->profile.by_time = s->format->by_time;
 	s->profile.timeline = s->format->timeline;
@@ -203,6 +212,11 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	if (o.n_rest) {
 		s->in = (const char *const *)o.rest;
 		s->n_in = (size_t)o.n_rest;
+	}
+	if (s->n_in > 1 && of_processes(s)) {
+		*ret_exit = us_usage(&us_cmd_report,
+				     "processes are told apart in one recording only");
+		return false;
 	}
 	us_recording_symbols(&s->symbols, &s->profile);
 	s->sources = us_source_opts(&s->places);
@@ -270,8 +284,7 @@ static const struct us_option options[] = {
 	  "is so; repeatable",
 	  US_OWN },
 	{ OPT_GROUP_BY, "group-by", "KEY",
-	  "guest, recording, vcpu, state, image or file, with sums (text, json)",
-	  US_OWN },
+	  "guest, recording, vcpu, state, process, image or file, with sums", US_OWN },
 	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel", US_OWN },
 	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3",
 	  US_OWN },
@@ -308,6 +321,7 @@ static const char *const examples[] = {
 	"uniscope report --focus 'copy|move' --vcpu 0\0a part of it",
 	"uniscope report --format folded | flamegraph.pl\0for other tools",
 	"uniscope report --exits\0which functions cause exits to the host",
+	"uniscope report --group-by process\0of a Linux guest, whose the CPU time is",
 	"uniscope report --group-by guest a.data b.data\0several recordings as one",
 	NULL,
 };

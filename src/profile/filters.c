@@ -76,8 +76,9 @@ const char *us_profile_by_name(enum us_profile_by by)
 	static const char *const names[US_N_BY] = {
 		[US_BY_NONE] = "nothing",	 [US_BY_GUEST] = "guest",
 		[US_BY_RECORDING] = "recording", [US_BY_VCPU] = "vcpu",
-		[US_BY_STATE] = "state",	 [US_BY_IMAGE] = "image",
-		[US_BY_FILE] = "file",		 [US_BY_FUNCTION] = "function",
+		[US_BY_STATE] = "state",	 [US_BY_PROCESS] = "process",
+		[US_BY_IMAGE] = "image",	 [US_BY_FILE] = "file",
+		[US_BY_FUNCTION] = "function",
 	};
 	return names[by];
 }

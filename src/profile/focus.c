@@ -116,6 +116,20 @@ static void by_state(struct us_profile *p, const regex_t *re)
 		p->calls.v[i].node = US_PROFILE_NONE;
 }
 
+static void by_process(struct us_profile *p, const regex_t *re)
+{
+	char name[128];
+	for (size_t i = 0; i < p->n_key; i++) {
+		if (p->key_node[i] == US_PROFILE_NONE)
+			continue;
+		us_profile_process_of(p,
+				      us_profile_guest_node(p, (uint32_t)i / US_N_KIND),
+				      name, sizeof(name));
+		if (regexec(re, name, 0, NULL, 0))
+			p->key_node[i] = US_PROFILE_NONE;
+	}
+}
+
 /* Of guests and recordings, whole files were left out before (files.c). */
 static int filter(struct us_profile *p, const struct us_profile_filter *f,
 		  struct us_err *e)
@@ -126,6 +140,8 @@ static int filter(struct us_profile *p, const struct us_profile_filter *f,
 		return rc;
 	if (f->by == US_BY_STATE)
 		by_state(p, &re);
+	else if (f->by == US_BY_PROCESS)
+		by_process(p, &re);
 	else if (f->by >= US_BY_IMAGE)
 		rc = by_place(p, &re, f->by);
 	regfree(&re);

@@ -81,8 +81,13 @@ static uint32_t lane_group(struct builder *b, uint16_t lane)
 static uint32_t stack_group(struct builder *b, const struct us_profile_stack *s,
 			    uint32_t inner)
 {
+	char name[128];
 	if (b->by == US_BY_STATE)
 		return group_of(b, us_profile_state_of(s->state));
+	if (b->by == US_BY_PROCESS) {
+		us_profile_process_of(b->p, s->node, name, sizeof(name));
+		return group_of(b, name);
+	}
 	if (b->by >= US_BY_IMAGE)
 		return group_of(b, us_profile_place_of(&b->p->funcs.v[inner], b->by));
 	return lane_group(b, s->lane);

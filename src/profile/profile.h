@@ -65,6 +65,7 @@ enum us_profile_by {
 	US_BY_RECORDING, /* the name of the file */
 	US_BY_VCPU,
 	US_BY_STATE,	/* "guest", "exit", "ready" */
+	US_BY_PROCESS,	/* of a Linux guest: whose program it is, or was called by */
 	US_BY_IMAGE,	/* of the function that was innermost */
 	US_BY_FILE,	/* its source */
 	US_BY_FUNCTION, /* itself */
@@ -92,9 +93,10 @@ struct us_profile_opts {
 	struct us_debug_dirs dirs; /* of images and debug files, by their build-ids */
 	bool raw_names;		   /* as the images have them: not demangled */
 	bool host; /* with what the host did for the guest, below the guest's frames */
-	bool by_vcpu;  /* keep apart what each vCPU did: profile/stacks.h */
-	bool by_time;  /* keep samples with their time: profile/moments.h */
-	bool timeline; /* keep each of them: profile/timeline.h */
+	bool processes; /* of one recording: know whose programs they are */
+	bool by_vcpu;	/* keep apart what each vCPU did: profile/stacks.h */
+	bool by_time;	/* keep samples with their time: profile/moments.h */
+	bool timeline;	/* keep each of them: profile/timeline.h */
 };
 
 /*

@@ -10,13 +10,12 @@
  * profile/naming.c (names that several profiles share), profile/time.c (what they did),
  * profile/host.c (and the host for them), profile/paths.c (sources as they are shown),
  * profile/namesakes.c (names told apart),
- * profile/phases.c (of a boot), profile/tree.c (stacks to the call tree),
- * profile/stacks.c (stacks as they were), profile/vcpus.c (who had them),
- * profile/focus.c (which of them are asked for),
- * profile/moments.c (and when), profile/timeline.c (samples one by one),
- * profile/changes.c (how steady it is), profile/stats.c (sums and intervals),
- * profile/counted.c (calls that were counted), profile/order.c (rows in their order),
- * profile/warn.c, profile/gathers.c.
+ * profile/processes.c (whose programs), profile/phases.c (of a boot), profile/tree.c
+ * (stacks to the call tree), profile/stacks.c (stacks as they were), profile/vcpus.c
+ * (who had them), profile/focus.c (which of them are asked for), profile/moments.c (and
+ * when), profile/timeline.c (samples one by one), profile/changes.c (how steady it is),
+ * profile/stats.c (sums and intervals), profile/counted.c (calls that were counted),
+ * profile/order.c (rows in their order), profile/warn.c, profile/gathers.c.
  */
 #ifndef US_PROFILE_PRIV_H
 #define US_PROFILE_PRIV_H
@@ -118,6 +117,12 @@ struct us_profile {
 
 	struct us_profile_phase phase[US_PROFILE_MAX_PHASE]; /* profile/phases.c */
 	unsigned n_phase;
+
+	/* profile/processes.c */
+	struct {
+		struct us_process *v;
+		size_t n, cap;
+	} processes;
 
 	/* profile/views.c */
 	struct {
@@ -282,6 +287,15 @@ static inline unsigned us_profile_layout_of(const struct us_profile *p, uint64_t
 {
 	return p->n_layout < 2 ? 0 : (unsigned)(time >> US_LAYOUT_SHIFT);
 }
+/* What is said of processes, if opts.processes; 0 or -ENOMEM. */
+US_MUST_CHECK int us_profile_add_process(struct us_profile *p,
+					 const struct us_process *s);
+void us_profile_free_processes(struct us_profile *p);
+/* Whose a stack is, by its innermost node: "sh (107)", or a US_PROCESS_... */
+void us_profile_process_of(const struct us_profile *p, uint32_t node, char *ret,
+			   size_t size);
+#define US_PROCESS_KERNEL  "[kernel]" /* called by no program */
+#define US_PROCESS_UNKNOWN "[not known]"
 /* When an image was there; until 0: to the end. */
 void us_profile_module_times(const struct us_profile *p,
 			     const struct us_profile_module *m, uint64_t *ret_from,

@@ -165,6 +165,7 @@ static bool push_stack(struct builder *b, uint32_t key, uint32_t first, uint16_t
 		.n = (uint32_t)b->path.n - first,
 		.weight = weight,
 		.key = key,
+		.node = inner,
 		.lane = lane,
 		.vcpu = lane == US_STACK_NO_LANE ? US_STACK_NO_VCPU
 						 : p->lanes.v[lane].vcpu,

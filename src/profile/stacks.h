@@ -32,6 +32,7 @@ struct us_profile_stack {
 	uint32_t key;	/* of one that was sampled: us_timeline_sample.key */
 	uint16_t vcpu;	/* US_STACK_NO_VCPU: of all */
 	uint16_t lane;	/* of us_profile_lanes(); US_STACK_NO_LANE: of all */
+	uint32_t node;	/* of the recorded stacks: us_profile_process_of() */
 	uint8_t state;	/* enum us_vcpu_state: GUEST, EXIT or READY */
 	bool user;	/* the vCPU was in ring 3 */
 };

@@ -42,6 +42,11 @@ int us_profile_cut_time(struct us_profile *p)
 		if (add_cut(p, from) || add_cut(p, until))
 			return -ENOMEM;
 	}
+	for (size_t i = 0; i < p->processes.n; i++) {
+		const struct us_process *s = &p->processes.v[i];
+		if (add_cut(p, s->from_ns) || add_cut(p, s->until_ns))
+			return -ENOMEM;
+	}
 	if (p->cuts.n)
 		qsort(p->cuts.v, p->cuts.n, sizeof(*p->cuts.v), by_time);
 	size_t n = 0;

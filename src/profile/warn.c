@@ -169,6 +169,10 @@ void us_profile_warn_of_quality(struct us_profile *p)
 	us_profile_warn_of_gathers(p);
 	if (note && *note && !p->modules.n && !us_naming_has_names(p->naming))
 		us_profile_warn(p, "no names: %s", note);
+	if (p->opts.processes && !p->processes.n)
+		us_profile_warn(p, "the recording knows no processes: they are read of "
+				   "Linux guests with type information (BTF), whose "
+				   "memory is not read by a stub alone");
 	if (us_profile_fact(p, "linux_changed"))
 		us_profile_warn(p,
 				"the guest's kernel was replaced by another one during "

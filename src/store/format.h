@@ -22,6 +22,7 @@
 enum us_chunk_type {
 	US_CHUNK_FACT = US_FOURCC('F', 'A', 'C', 'T'),
 	US_CHUNK_MODULE = US_FOURCC('M', 'O', 'D', 'L'),
+	US_CHUNK_PROCESS = US_FOURCC('P', 'R', 'O', 'C'),
 	US_CHUNK_FLAGS = US_FOURCC('F', 'L', 'A', 'G'),
 	US_CHUNK_SYMBOLS = US_FOURCC('S', 'Y', 'M', 'B'),
 	US_CHUNK_STACKS = US_FOURCC('S', 'T', 'A', 'K'),
@@ -40,6 +41,8 @@ enum us_chunk_type {
 #define US_SYMBOL_MODULE_MAX 64U /* bytes without the NUL */
 #define US_SYMBOL_NAME_MAX   1023U
 #define US_MODULE_TAIL	     28U   /* bytes behind the path: u32, three u64 */
+#define US_PROCESS_HEAD	     29U   /* bytes before the name: three u64, u32, u8 */
+#define US_PROCESS_NAME_MAX  63U   /* bytes without the NUL */
 #define US_TIME_UNIT_NS	     1000U /* of the times of samples */
 #define US_STACKS_FIRST	     4U	   /* bytes before the first node: u32 first id */
 /* Those that are known. */

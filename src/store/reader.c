@@ -70,6 +70,29 @@ static int module(struct reader *r, const uint8_t *p, const uint8_t *end)
 	return r->ops->module ? r->ops->module(r->ctx, &m) : 0;
 }
 
+static uint64_t time_of(const uint8_t *p)
+{
+	uint64_t t = us_get_le64(p);
+	return t > UINT64_MAX / US_TIME_UNIT_NS ? UINT64_MAX : t * US_TIME_UNIT_NS;
+}
+
+static int process(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	if (end - p <= (int)US_PROCESS_HEAD)
+		return bad(r, "a process without a name");
+	const struct us_process s = { .root = us_get_le64(p),
+				      .from_ns = time_of(p + 8),
+				      .until_ns = time_of(p + 16),
+				      .pid = us_get_le32(p + 24),
+				      .pair = p[28] & 1,
+				      .name = string(p + US_PROCESS_HEAD, end) };
+	if (!s.name || strlen(s.name) > US_PROCESS_NAME_MAX)
+		return bad(r, "a process without a proper name");
+	if (s.until_ns && s.until_ns < s.from_ns)
+		return bad(r, "a process that ended before it began");
+	return r->ops->process ? r->ops->process(r->ctx, &s) : 0;
+}
+
 static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end,
 		   int (*named)(void *ctx, const struct us_named *n))
 {
@@ -448,6 +471,8 @@ int us_reader_deliver(struct reader *r, const uint8_t *p, size_t size)
 		return fact(r, p, p + size);
 	case US_CHUNK_MODULE:
 		return module(r, p, p + size);
+	case US_CHUNK_PROCESS:
+		return process(r, p, p + size);
 	case US_CHUNK_FLAGS:
 		return flags(r, p, p + size);
 	case US_CHUNK_SYMBOLS:

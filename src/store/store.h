@@ -69,6 +69,17 @@ struct us_named {
 	const char *module; /* 1 to 64 bytes: "linux", "virtio_net" */
 };
 
+/* A program that a Linux guest ran: whose the user parts of stacks are. */
+struct us_process {
+	us_gpa root; /* of its page tables */
+	bool pair;   /* the root with bit 12 set is its, too (page-table isolation) */
+	uint32_t pid;
+	/* When it was seen, since the start, whole microseconds: from 0: before that
+	 * nobody knows who had this root; until 0: to the end. */
+	uint64_t from_ns, until_ns;
+	const char *name; /* up to 63 bytes */
+};
+
 /* A node of a tree of calls that were counted, not sampled: a function on one of the
  * paths that led to it. */
 struct us_counted {
@@ -132,6 +143,9 @@ US_MUST_CHECK int us_writer_fact(struct us_writer *w, const char *key,
 /* A module with the number of an earlier one replaces it. */
 US_MUST_CHECK int us_writer_module(struct us_writer *w, const struct us_module *m,
 				   struct us_err *e);
+/* One with the root, pid and from_ns of an earlier one replaces it. */
+US_MUST_CHECK int us_writer_process(struct us_writer *w, const struct us_process *s,
+				    struct us_err *e);
 /* Intern the stack, pc[0] innermost (s->stack and s->host are ignored), and buffer the
  * sample.  Full buffers go to fd.  flags: enum us_pc_flag of each pc, or NULL if none
  * is set; those with US_PC_HOST come last.  -EINVAL: there are more than US_MAX_FRAMES,
@@ -209,6 +223,7 @@ struct us_reader_ops {
 	int (*event_function)(void *ctx, uint32_t number, us_gva address);
 	int (*events)(void *ctx, unsigned vcpu, const uint64_t *record, size_t n);
 	int (*events_until)(void *ctx, uint64_t t_ns);
+	int (*process)(void *ctx, const struct us_process *s);
 };
 
 struct us_reader_result {

@@ -180,6 +180,23 @@ int us_writer_module(struct us_writer *w, const struct us_module *m, struct us_e
 			  26 + m->build_id_len + path + US_MODULE_TAIL, e);
 }
 
+int us_writer_process(struct us_writer *w, const struct us_process *s, struct us_err *e)
+{
+	if (failed_before(w, e))
+		return w->failed.code;
+	size_t name = strlen(s->name) + 1;
+	if (name > US_PROCESS_NAME_MAX + 1 || (s->until_ns && s->until_ns < s->from_ns))
+		return us_fail(e, -EINVAL, "record the process %u: bad values", s->pid);
+	uint8_t *p = w->other.payload;
+	us_put_le64(p, s->root);
+	us_put_le64(p + 8, s->from_ns / US_TIME_UNIT_NS);
+	us_put_le64(p + 16, s->until_ns / US_TIME_UNIT_NS);
+	us_put_le32(p + 24, s->pid);
+	p[28] = s->pair;
+	memcpy(p + US_PROCESS_HEAD, s->name, name);
+	return send_chunk(w, &w->other, US_CHUNK_PROCESS, US_PROCESS_HEAD + name, e);
+}
+
 /* Nodes from *i on, as many as fit, and the flags of those that have some. */
 static void encode_nodes(struct us_writer *w, const struct us_intern *in, uint32_t *i,
 			 size_t *ret_nodes, size_t *ret_flags)

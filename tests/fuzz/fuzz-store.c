@@ -130,6 +130,14 @@ static int until(void *ctx, uint64_t t_ns)
 	return 0;
 }
 
+static int process(void *ctx, const struct us_process *s)
+{
+	struct seen *seen = ctx;
+	must(!s->until_ns || s->until_ns >= s->from_ns);
+	seen->bytes_of_text += strlen(s->name);
+	return 0;
+}
+
 static void set_sums_right(uint8_t *p, size_t size)
 {
 	size_t at = US_STORE_HEAD;
@@ -149,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct us_reader_ops ops = { fact,	 module,  stack,    sample,
 						  stats, end,	  named,    host_stack,
 						  named, counted, function, events,
-						  until };
+						  until, process };
 	static int fd = -1;
 	struct seen seen = { 0 };
 	struct us_reader_result result;

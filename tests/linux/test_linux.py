@@ -181,6 +181,46 @@ class Suite:
         check(tasks[pids[2]]["on_cpu"] or tasks[pids[2]]["state"] == "R", tasks[pids[2]])
         check(all(tasks[pid]["process"] == pid for pid in pids), "another process")
 
+    def cpu_times(self, g):
+        """pid: ticks, by the guest's own count."""
+        said = g.do("cat /proc/[0-9]*/stat 2>/dev/null; true")
+        found = re.findall(r"^(\d+) \(.*\) \S (?:\S+ ){10}(\d+) (\d+) ", said, re.M)
+        return {int(pid): int(user) + int(system) for pid, user, system in found}
+
+    def processes(self, kind):
+        """Whose the CPU time is, as the guest itself counts it.  At a low rate: what comes
+        due while a sample is taken falls on those who are slow to stop."""
+        g = self.working(kind, "idle_work")
+        work = {"one": "taskset 1 sh -c 'while :; do :; done'",
+                "dd": "taskset 2 dd if=/dev/zero of=/dev/null bs=64k",
+                "two": "taskset 2 sh -c 'while :; do :; done'"}
+        pids = {name: int(g.do(f"{command} >/dev/null 2>&1 & echo $!"))
+                for name, command in work.items()}
+        before = self.cpu_times(g)
+        self.us.record_enough(g, self.args.backend, "--budget", "50", "-F", "97", seconds=6,
+                              enough=300)
+        after = self.cpu_times(g)
+        for pid in pids.values():
+            g.do(f"kill {pid}")
+        report = self.us.report("--group-by", "process")
+        groups = {group["name"]: group for group in report["groups"]}
+        ticks = {pid: after[pid] - before[pid] for pid in after if pid in before}
+        all_ticks, running = sum(ticks.values()), report["summary"]["running"]
+        wrong = []
+        for name, pid in pids.items():
+            group = next((x for n, x in groups.items() if n.endswith(f" ({pid})")), None)
+            share, got = ticks[pid] / all_ticks, group["samples"] / running if group else 0
+            note(f"{kind}: process {pid} {name}: {100 * got:.1f} %, by its own count "
+                 f"{100 * share:.1f} %")
+            low, high = group["interval"] if group else (0, 0)
+            widen = (3.29 / 1.96 - 1) * (high - low) / 2 + 0.05
+            if not low - widen <= share <= high + widen:
+                wrong.append(name)
+        check(not wrong, f"other shares: {wrong}")
+        unknown = groups.get("[not known]", {}).get("samples", 0) / running
+        note(f"{kind}: {100 * unknown:.1f} % of processes that are not known")
+        check(unknown < 0.1, "not known")
+
     def idle(self, kind):
         """Asleep, but for a blink: counted as idle, and each vCPU is in the idle task."""
         g = self.working(kind, "idle_work")
@@ -288,6 +328,7 @@ class Suite:
             if smp > 1:
                 self.point("idle vCPUs", self.idle, kind)
                 self.point("tasks", self.tasks, kind)
+                self.point("processes", self.processes, kind)
             self.point(f"names and stacks from guest memory alone: {kind}",
                        self.kernel, kind)
             self.point(f"slide of vmlinux: {kind}", self.slide_of_vmlinux, kind)

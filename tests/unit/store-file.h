@@ -14,6 +14,9 @@ struct heard {
 	unsigned n_fact, n_module, n_stack, n_sample, n_stats, n_end;
 	char last_key[80], last_value[200], last_path[200], words[200];
 	struct us_module module;
+	struct us_process process;
+	char process_name[80];
+	unsigned n_process;
 	struct us_record_stats stats;
 	enum us_record_end end;
 	struct {
@@ -52,6 +55,16 @@ static inline int hear_module(void *ctx, const struct us_module *m)
 	snprintf(h->last_path, sizeof(h->last_path), "%s", m->path);
 	h->module.path = h->last_path;
 	h->n_module++;
+	return 0;
+}
+
+static inline int hear_process(void *ctx, const struct us_process *s)
+{
+	struct heard *h = ctx;
+	h->process = *s;
+	snprintf(h->process_name, sizeof(h->process_name), "%s", s->name);
+	h->process.name = h->process_name;
+	h->n_process++;
 	return 0;
 }
 
@@ -134,6 +147,7 @@ static inline int hear_host_named(void *ctx, const struct us_named *n)
 
 static const struct us_reader_ops hear_all = {
 	.fact = hear_fact,
+	.process = hear_process,
 	.module = hear_module,
 	.stack = hear_stack,
 	.sample = hear_sample,

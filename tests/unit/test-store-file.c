@@ -61,6 +61,13 @@ static void all_kinds_come_back(void **state)
 	assert_int_equal(us_writer_fact(w, "command", "", &e), 0);
 	assert_int_equal(us_writer_fact(w, "target", "qmp:/run/a b\n", &e), 0);
 	assert_int_equal(us_writer_module(w, &m, &e), 0);
+	struct us_process process = { .root = 0x123456000,
+				      .pair = true,
+				      .pid = 107,
+				      .from_ns = 5999,
+				      .until_ns = 9000,
+				      .name = "sh" };
+	assert_int_equal(us_writer_process(w, &process, &e), 0);
 	assert_int_equal(us_writer_end(w, &s, US_RECORD_GUEST_GONE, "it went", &e), 0);
 	assert_int_equal(us_writer_bytes(w), lseek(fd, 0, SEEK_CUR));
 	assert_int_equal(us_writer_good_bytes(w), us_writer_bytes(w));
@@ -81,6 +88,12 @@ static void all_kinds_come_back(void **state)
 	assert_int_equal(h.module.root, m.root);
 	assert_int_equal(h.module.from_ns, m.from_ns);
 	assert_int_equal(h.module.until_ns, m.until_ns);
+	assert_int_equal(h.n_process, 1);
+	assert_string_equal(h.process.name, "sh");
+	assert_true(h.process.root == process.root && h.process.pair);
+	assert_int_equal(h.process.pid, 107);
+	assert_int_equal(h.process.from_ns, 5000);
+	assert_int_equal(h.process.until_ns, 9000);
 	assert_memory_equal(&h.stats, &s, sizeof(s));
 	assert_int_equal(h.end, US_RECORD_GUEST_GONE);
 	assert_string_equal(h.words, "it went");
@@ -285,6 +298,8 @@ static void bad_values_are_refused(void **state)
 			 -EINVAL);
 	assert_int_equal(us_writer_sample(w, &s, pc, NULL, US_MAX_FRAMES, &e), 0);
 	assert_int_equal(us_writer_module(w, &m, &e), -EINVAL);
+	struct us_process process = { .from_ns = 2, .until_ns = 1, .name = "x" };
+	assert_int_equal(us_writer_process(w, &process, &e), -EINVAL);
 	assert_int_equal(us_writer_fact(w, "", "b", &e), -EINVAL);
 	assert_int_equal(us_writer_fact(w, long_value, "b", &e), -EINVAL);
 	assert_int_equal(us_writer_fact(w, "a", long_value, &e), -E2BIG);

@@ -24,6 +24,8 @@ static uint8_t *make_recording(size_t *ret_len)
 	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
 	assert_int_equal(us_writer_fact(w, "target", "fake", NULL), 0);
 	assert_int_equal(us_writer_module(w, &m, NULL), 0);
+	struct us_process process = { .root = 4096, .pid = 7, .name = "sh" };
+	assert_int_equal(us_writer_process(w, &process, NULL), 0);
 	for (unsigned i = 0; i < 60; i++) {
 		struct us_sample s = { .t_ns = i * 1003000ULL, .weight = 1 + !(i % 9) };
 		for (unsigned k = 0; k < 8; k++)
@@ -208,6 +210,14 @@ static void lies_are_refused(void **state)
 	refused("too long id", US_CHUNK_MODULE, m, 40);
 	m[25] = 0, m[0] = 1;
 	refused("upside down", US_CHUNK_MODULE, m, 40);
+	uint8_t process[US_PROCESS_HEAD + 66] = { 0 };
+	refused("no process", US_CHUNK_PROCESS, process, US_PROCESS_HEAD);
+	memset(process + US_PROCESS_HEAD, 'x', 64);
+	refused("endless name", US_CHUNK_PROCESS, process, US_PROCESS_HEAD + 64);
+	refused("long name", US_CHUNK_PROCESS, process, US_PROCESS_HEAD + 65);
+	process[US_PROCESS_HEAD + 3] = '\0';
+	process[8] = 2, process[16] = 1; /* from 2, until 1 */
+	refused("end before begin", US_CHUNK_PROCESS, process, sizeof(process));
 	refused("short stats", US_CHUNK_STATS, m, 40);
 	refused("no end", US_CHUNK_END, LIT(""));
 	refused("no words", US_CHUNK_END, LIT("\1"));

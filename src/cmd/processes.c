@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* processes.c: see processes.h. */
+#include "cmd/processes.h"
+
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* arch/x86/mm/pti.c: the user's root lies behind the kernel's, which is even. */
+#define OTHER_ROOT 0x1000U
+/* So many even roots by chance: one in a thousand.  Fewer say nothing. */
+#define ENOUGH_ROOTS 10
+
+void us_processes_init(struct us_processes *p)
+{
+	memset(p, 0, sizeof(*p));
+	pthread_mutex_init(&p->lock, NULL);
+}
+
+void us_processes_fini(struct us_processes *p)
+{
+	free(p->all.v);
+	free(p->paging);
+	pthread_mutex_destroy(&p->lock);
+	memset(p, 0, sizeof(*p));
+}
+
+/* Are the page tables of user mode apart?  All roots are even then. */
+static bool are_isolated(const struct us_linux *l, const struct us_linux_tasks *t)
+{
+	size_t n = 0;
+	for (size_t k = 0; k < t->n; k++) {
+		const struct us_linux_task *one = &t->v[k];
+		if (!one->root || one->pid != one->tgid)
+			continue;
+		if (one->root & OTHER_ROOT)
+			return false;
+		n++;
+	}
+	return l->tasks.arch == US_ARCH_X86_64 && n >= ENOUGH_ROOTS;
+}
+
+static struct us_known_process *find(struct us_processes *p,
+				     const struct us_linux_task *t)
+{
+	for (size_t k = p->all.n; k; k--) {
+		struct us_known_process *one = &p->all.v[k - 1];
+		if (one->root == t->root)
+			return one->gone || one->pid != (uint32_t)t->tgid ? NULL : one;
+	}
+	return NULL;
+}
+
+/* What it is called now is what it has been since it called exec(). */
+static void see(struct us_processes *p, const struct us_linux_task *t, bool pair,
+		uint64_t t_ns)
+{
+	struct us_known_process *one = find(p, t);
+	if (!one && p->all.n < US_PROCESSES_MOST) {
+		one = us_vec_push(&p->all);
+		if (!one)
+			return;
+		one->root = t->root;
+		one->pid = (uint32_t)t->tgid;
+		one->from_ns = t_ns;
+	}
+	p->full |= !one;
+	if (!one)
+		return;
+	one->dirty |= strcmp(one->name, t->comm) != 0 || one->pair != pair;
+	one->pair = pair;
+	memcpy(one->name, t->comm, sizeof(one->name));
+	one->seen_ns = t_ns;
+}
+
+static void take(struct us_processes *p, const struct us_linux *l,
+		 const struct us_linux_tasks *t, uint64_t t_ns)
+{
+	bool pair = are_isolated(l, t);
+	pthread_mutex_lock(&p->lock);
+	for (size_t k = 0; k < t->n; k++)
+		if (t->v[k].root && t->v[k].pid == t->v[k].tgid)
+			see(p, &t->v[k], pair, t_ns);
+	for (size_t k = 0; !t->torn && !t->full && k < p->all.n; k++) {
+		struct us_known_process *one = &p->all.v[k];
+		if (!one->gone && one->seen_ns != t_ns)
+			one->gone = one->dirty = true;
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+void us_processes_read(struct us_processes *p, const struct us_linux *l,
+		       struct us_mem *mem, uint64_t t_ns)
+{
+	struct us_linux_tasks t;
+	if (!atomic_load(&p->wanted) || !l->has_tasks)
+		return;
+	if (!p->paging)
+		p->paging = malloc(sizeof(*p->paging));
+	if (!p->paging)
+		return;
+	us_paging_init(p->paging, mem);
+	if (us_linux_tasks_read(&l->tasks, p->paging, &l->space, &t) < 0)
+		return;
+	take(p, l, &t, t_ns);
+	us_linux_tasks_fini(&t);
+}
+
+int us_processes_write(struct us_processes *p, struct us_writer *w)
+{
+	int r = 0;
+	pthread_mutex_lock(&p->lock);
+	for (size_t k = 0; r == 0 && k < p->all.n; k++) {
+		struct us_known_process *one = &p->all.v[k];
+		const struct us_process s = { .root = one->root,
+					      .pair = one->pair,
+					      .pid = one->pid,
+					      .from_ns = one->from_ns,
+					      .until_ns = one->gone ? one->seen_ns : 0,
+					      .name = one->name };
+		/* One that was seen once was there at that moment alone. */
+		if (one->dirty && (!one->gone || one->seen_ns > one->from_ns))
+			r = us_writer_process(w, &s, NULL);
+		one->dirty = false;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return r;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * processes.h: which programs a Linux guest runs while it is recorded.
+ *
+ * The kernel's thread reads the list of tasks about each second, away from the hot
+ * path; the writer's thread writes what is new.  A process that begins and ends between
+ * two of them is not seen.  Where page tables are used again, the time between the last
+ * that saw the one process and the first that saw the other is of neither.
+ */
+#ifndef US_CMD_PROCESSES_H
+#define US_CMD_PROCESSES_H
+
+#include "linux/linux.h"
+#include "store/store.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define US_PROCESSES_MOST 65536U /* of one recording */
+
+struct us_processes {
+	pthread_mutex_t lock;
+	struct {
+		struct us_known_process {
+			us_gpa root;
+			uint32_t pid;
+			bool pair, dirty, gone;
+			uint64_t from_ns, seen_ns;
+			char name[US_LINUX_COMM];
+		} * v;
+		size_t n, cap;
+	} all;
+	struct us_paging *paging; /* the reading thread's */
+	atomic_bool wanted;
+	bool full;
+};
+
+void us_processes_init(struct us_processes *p);
+void us_processes_fini(struct us_processes *p);
+
+/* In the reading thread, which alone uses mem.  t_ns: since the start; 0: before it. */
+void us_processes_read(struct us_processes *p, const struct us_linux *l,
+		       struct us_mem *mem, uint64_t t_ns);
+/* In the writer's thread: what is new.  0 or -errno, of which the writer's next call
+ * tells too. */
+int us_processes_write(struct us_processes *p, struct us_writer *w);
+
+#endif
