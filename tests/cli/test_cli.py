@@ -402,6 +402,12 @@ class Several(Cli):
             self.assertEqual(text.returncode, 0, text.stderr)
             self.assertIn(report["groups"][0]["name"][:20], text.stdout)
 
+    def test_processes(self):
+        """Of Linux guests: another recording says that it has none."""
+        for how in (("--group-by", "process"), ("--filter", "process=sh")):
+            self.fails(2, "in one recording only", "report", *how, *self.files)
+            self.assertIn("knows no processes", run("report", *how, self.files[0]).stdout)
+
     def test_bad_ones(self):
         self.fails(1, "are the same recording", "report", self.files[0], self.files[0])
         self.fails(1, "open .*none: No such file", "report", self.files[0], self.path("none"))
