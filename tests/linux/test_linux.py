@@ -129,16 +129,19 @@ class Suite:
         check(whole >= WHOLE * n, "too many stacks are cut")
 
     def proc_stacks(self, g):
-        """pid: (name, state, [(function, offset)]) by the guest's own /proc."""
+        """pid: (name, state, [(function, offset)], times that it left its CPU) by the
+        guest's own /proc."""
         said = g.do("for p in /proc/[0-9]*; do echo \"== $(cat $p/stat 2>/dev/null)\"; "
-                    "cat $p/stack 2>/dev/null; done")
+                    "cat $p/stack $p/status 2>/dev/null; done; true")
         stacks, frames = {}, None
         for line in said.splitlines():
             if head := re.match(r"== (\d+) \((.*)\) (\S) ", line):
-                frames = []
-                stacks[int(head[1])] = head[2], head[3], frames
+                frames, left = [], []
+                stacks[int(head[1])] = head[2], head[3], frames, left
             elif frame := re.match(r"\[<0>\] ([^+]+)\+0x([0-9a-f]+)/", line):
                 frames.append((frame[1], int(frame[2], 16)))
+            elif "ctxt_switches:" in line:
+                left.append(line)
         return stacks
 
     def same_stack(self, frames, said):
@@ -165,7 +168,7 @@ class Suite:
             g.do(f"kill {pid}")
         tasks = {t["pid"]: t for t in got["tasks"]}
         # /proc has more of the names of the kernel's own threads than the 15 bytes.
-        # What ran meanwhile may be in another place; 1 runs what is asked here.
+        # What ran meanwhile may have been in another place; 1 runs what is asked here.
         still = {pid: stack for pid, stack in after.items()
                  if stack == before.get(pid) and stack[1] in "SDI" and stack[2] and pid > 1}
         wrong = [f"{pid} {stack}: {tasks.get(pid)}" for pid, stack in still.items()
