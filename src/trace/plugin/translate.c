@@ -280,17 +280,28 @@ static void on_halt(unsigned i, void *data)
 	us_plugin_say(v, US_COUNTS_HALTED);
 }
 
-/* The machine was reset: vCPUs that wait are to be started by this one, anywhere. */
+/* The machine was reset: vCPUs that wait are to be started by this one, anywhere.  The
+ * thread of one that was running may not know yet that it is off: it is, if it has
+ * executed nothing by the time that it is started. */
 static void reset_others(unsigned i)
 {
 	for (unsigned k = 0; k < us_plugin.n_vcpu; k++) {
 		struct us_plugin_vcpu *v = us_plugin_vcpu(k);
 		uint32_t doing = __atomic_load_n(&v->tracker.vcpu->doing,
 						 __ATOMIC_ACQUIRE);
-		if (k != i && v->started &&
-		    (doing == US_COUNTS_OFF || doing == US_COUNTS_HALTED))
-			__atomic_store_n(&v->was_reset, true, __ATOMIC_RELEASE);
+		if (k == i || !v->started)
+			continue;
+		v->reset_at = doing == US_COUNTS_OFF || doing == US_COUNTS_HALTED
+				      ? US_RESET_ANYWAY
+				      : *v->tracker.insns;
+		__atomic_store_n(&v->was_reset, true, __ATOMIC_RELEASE);
 	}
+}
+
+static bool take_reset(struct us_plugin_vcpu *v)
+{
+	return __atomic_exchange_n(&v->was_reset, false, __ATOMIC_ACQ_REL) &&
+	       (v->reset_at == US_RESET_ANYWAY || v->reset_at == *v->tracker.insns);
 }
 
 static void on_reset(unsigned i, void *data)
@@ -323,7 +334,7 @@ void us_on_resume(qemu_plugin_id_t id, unsigned i)
 {
 	struct us_plugin_vcpu *v = us_plugin_vcpu(i);
 	(void)id;
-	if (__atomic_exchange_n(&v->was_reset, false, __ATOMIC_ACQ_REL))
+	if (take_reset(v))
 		us_track_was_reset(&v->tracker);
 	us_plugin_end(v);
 }

@@ -18,7 +18,9 @@ struct us_plugin_vcpu {
 	uint64_t step, back;	 /* calls.h */
 	uint64_t halted_at;	 /* instructions, when it began to wait last */
 	bool iret;		 /* its first load is yet to come */
-	bool was_reset; /* with the machine, while it waited; it is not told yet */
+	bool was_reset;		 /* with the machine; it is not told yet */
+	uint64_t reset_at;	 /* if it has executed so much by then; or: */
+#define US_RESET_ANYWAY UINT64_MAX
 	bool started;
 	struct us_registers space; /* space.h */
 	/* The access that is told of now, where what follows from it is not simple. */
