@@ -137,8 +137,11 @@ static int check(const struct us_plugin_command *c, char *const argv[],
 int us_plugin_command_make(struct us_plugin_command *c, char *const argv[],
 			   struct us_err *e)
 {
-	static const char *const fixed[] = { "-icount", "shift=3,sleep=off", "-rtc",
-					     "clock=vm,base=2020-01-01" };
+	/* The seed is of what a guest takes for chance: RDRAND, the seeds that QEMU
+	 * hands to a kernel for KASLR. */
+	static const char *const fixed[] = { "-icount", "shift=3,sleep=off",
+					     "-rtc",	"clock=vm,base=2020-01-01",
+					     "-seed",	"1" };
 	unsigned n = 0;
 	int r = check(c, argv, e);
 	if (r == 0)
@@ -153,7 +156,8 @@ int us_plugin_command_make(struct us_plugin_command *c, char *const argv[],
 	memcpy(c->argv, argv, n * sizeof(*argv));
 	c->argv[n++] = (char *)(uintptr_t) "-plugin";
 	c->argv[n++] = c->word;
-	for (unsigned i = 0; c->deterministic && i < 4; i++)
+	unsigned n_fixed = has_option(argv, "seed") ? 4 : 6;
+	for (unsigned i = 0; c->deterministic && i < n_fixed; i++)
 		c->argv[n++] = (char *)(uintptr_t)fixed[i];
 	return 0;
 }
