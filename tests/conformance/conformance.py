@@ -92,7 +92,7 @@ class Suite:
         self.processor = processor_of(args)
         self.no_system_calls = None  # why
         # Stacks are right or wrong; it is shares that take samples.
-        self.for_stacks = min(args.seconds, 1.2) if args.short else args.seconds
+        self.for_stacks = min(args.seconds, 2) if args.short else args.seconds
         # Xen is tested in emulation.
         self.tcg = args.accel in ("tcg", "pv", "pvh", "hvm")
         self.points_off = (PLUGIN_POINTS if args.backend == "plugin" else
