@@ -47,7 +47,7 @@ struct us_record_opts {
 	/* Look at the guest before the start, within the budget, until a few stacks in
 	 * a row are whole: where its code is, and which programs there are, shows in
 	 * some samples only, and those before it would be cut.  For a third of a second
-	 * or two dozen samples, whatever takes longer, but not for more than 1.5 s. */
+	 * or a hundred samples, whatever takes longer, but not for more than 1.5 s. */
 	bool warm_up;
 
 	/* Called by the sampler with each capture that has registers, while it is held
