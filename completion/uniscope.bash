@@ -29,8 +29,8 @@ _uniscope() {
 		[[ $command == diff ]] && COMPREPLY=($(compgen -W "share time" -- "$cur")) && return
 		COMPREPLY=($(compgen -W "plugin log breakpoints samples kvm output" -- "$cur")); return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
-	--group-by) COMPREPLY=($(compgen -W "guest recording vcpu state image file" -- "$cur")); return ;;
-	--filter) COMPREPLY=($(compgen -S = -W "guest recording vcpu state image file function" -- "$cur")); return ;;
+	--group-by) COMPREPLY=($(compgen -W "guest recording vcpu state process image file" -- "$cur")); return ;;
+	--filter) COMPREPLY=($(compgen -S = -W "guest recording vcpu state process image file function" -- "$cur")); return ;;
 	--sort)
 		[[ $command == top ]] && COMPREPLY=($(compgen -W "self total name" -- "$cur")) && return
 		COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;

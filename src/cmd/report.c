@@ -280,8 +280,8 @@ static const struct us_option options[] = {
 	{ OPT_FOCUS, "focus", "REGEX", "only stacks with such a function", US_OWN },
 	{ OPT_IGNORE, "ignore", "REGEX", "no stacks with such a function", US_OWN },
 	{ OPT_FILTER, "filter", "KEY=REGEX",
-	  "only samples whose guest, recording, vcpu, state, image, file or function "
-	  "is so; repeatable",
+	  "only samples whose guest, recording, vcpu, state, process, image, file or "
+	  "function is so; repeatable",
 	  US_OWN },
 	{ OPT_GROUP_BY, "group-by", "KEY",
 	  "guest, recording, vcpu, state, process, image or file, with sums", US_OWN },
