@@ -22,6 +22,7 @@ void us_processes_fini(struct us_processes *p)
 {
 	free(p->all.v);
 	free(p->paging);
+	us_pair_map_fini(&p->of_root);
 	pthread_mutex_destroy(&p->lock);
 	memset(p, 0, sizeof(*p));
 }
@@ -41,31 +42,31 @@ static bool are_isolated(const struct us_linux *l, const struct us_linux_tasks *
 	return l->tasks.arch == US_ARCH_X86_64 && n >= ENOUGH_ROOTS;
 }
 
-static struct us_known_process *find(struct us_processes *p,
-				     const struct us_linux_task *t)
+/* The one with these page tables, if it is this process still; else a new one. */
+static struct us_known_process *known(struct us_processes *p,
+				      const struct us_linux_task *t, uint64_t t_ns)
 {
-	for (size_t k = p->all.n; k; k--) {
-		struct us_known_process *one = &p->all.v[k - 1];
-		if (one->root == t->root)
-			return one->gone || one->pid != (uint32_t)t->tgid ? NULL : one;
-	}
-	return NULL;
+	uint32_t *last = us_pair_map_at(&p->of_root, t->root, 0);
+	struct us_known_process *one = last && *last ? &p->all.v[*last - 1] : NULL;
+	if (!last || (one && !one->gone && one->pid == (uint32_t)t->tgid))
+		return one;
+	if (one && !one->gone) /* another has its tables: it was missed that it went */
+		one->gone = one->dirty = true;
+	one = p->all.n < US_PROCESSES_MOST ? us_vec_push(&p->all) : NULL;
+	if (!one)
+		return NULL;
+	*last = (uint32_t)p->all.n;
+	one->root = t->root;
+	one->pid = (uint32_t)t->tgid;
+	one->from_ns = t_ns;
+	return one;
 }
 
 /* What it is called now is what it has been since it called exec(). */
 static void see(struct us_processes *p, const struct us_linux_task *t, bool pair,
 		uint64_t t_ns)
 {
-	struct us_known_process *one = find(p, t);
-	if (!one && p->all.n < US_PROCESSES_MOST) {
-		one = us_vec_push(&p->all);
-		if (!one)
-			return;
-		one->root = t->root;
-		one->pid = (uint32_t)t->tgid;
-		one->from_ns = t_ns;
-	}
-	p->full |= !one;
+	struct us_known_process *one = known(p, t, t_ns);
 	if (!one)
 		return;
 	one->dirty |= strcmp(one->name, t->comm) != 0 || one->pair != pair;

@@ -11,6 +11,7 @@
 #define US_CMD_PROCESSES_H
 
 #include "linux/linux.h"
+#include "profile/pair_map.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -30,9 +31,9 @@ struct us_processes {
 		} * v;
 		size_t n, cap;
 	} all;
-	struct us_paging *paging; /* the reading thread's */
+	struct us_pair_map of_root; /* (root, 0) to the last one's number + 1 */
+	struct us_paging *paging;   /* the reading thread's */
 	atomic_bool wanted;
-	bool full;
 };
 
 void us_processes_init(struct us_processes *p);

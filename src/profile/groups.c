@@ -85,7 +85,9 @@ static uint32_t stack_group(struct builder *b, const struct us_profile_stack *s,
 	if (b->by == US_BY_STATE)
 		return group_of(b, us_profile_state_of(s->state));
 	if (b->by == US_BY_PROCESS) {
-		us_profile_process_of(b->p, s->node, name, sizeof(name));
+		/* It remembers what it has found. */
+		us_profile_process_of((struct us_profile *)b->p, s->node, name,
+				      sizeof(name));
 		return group_of(b, name);
 	}
 	if (b->by >= US_BY_IMAGE)

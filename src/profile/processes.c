@@ -11,15 +11,27 @@
 
 #define OTHER_ROOT 0x1000U /* of one that is a pair */
 
-static struct us_process *find(struct us_profile *p, const struct us_process *s)
+/* The slot of a process; a recording may have very many. */
+static uint32_t *known(struct us_profile *p, const struct us_process *s)
 {
-	for (size_t k = p->processes.n; k; k--) {
-		struct us_process *one = &p->processes.v[k - 1];
-		if (one->root == s->root && one->pid == s->pid &&
-		    one->from_ns == s->from_ns)
-			return one;
-	}
-	return NULL;
+	const uint64_t rest[2] = { s->pid, s->from_ns };
+	return us_pair_map_at(&p->processes.known, s->root,
+			      us_hash_bytes(rest, sizeof(rest)));
+}
+
+/* A new one, in the chain of those that had its root. */
+static int push(struct us_profile *p, const struct us_process *s)
+{
+	uint32_t *slot = known(p, s);
+	uint32_t *last = us_pair_map_at(&p->processes.of_root, s->root, 0);
+	struct us_profile_process *to = slot && last ? us_vec_push(&p->processes)
+						     : NULL;
+	if (!to)
+		return -ENOMEM;
+	*to = (struct us_profile_process){ .s = *s, .before = *last };
+	to->s.name = NULL;
+	*slot = *last = (uint32_t)p->processes.n;
+	return 0;
 }
 
 /* Roots of several guests may be the same. */
@@ -28,13 +40,12 @@ int us_profile_add_process(struct us_profile *p, const struct us_process *s)
 	if (!p->opts.processes || p->n_file > 1)
 		return 0;
 	char *name = strdup(s->name);
-	struct us_process *to = name ? find(p, s) : NULL;
-	if (name && !to)
-		to = us_vec_push(&p->processes);
-	if (!to) {
+	uint32_t *slot = name ? known(p, s) : NULL;
+	if (!slot || (!*slot && push(p, s))) {
 		free(name);
 		return -ENOMEM;
 	}
+	struct us_process *to = &p->processes.v[*slot - 1].s;
 	free((char *)to->name);
 	*to = *s;
 	to->name = name;
@@ -44,34 +55,45 @@ int us_profile_add_process(struct us_profile *p, const struct us_process *s)
 void us_profile_free_processes(struct us_profile *p)
 {
 	for (size_t k = 0; k < p->processes.n; k++)
-		free((char *)p->processes.v[k].name);
+		free((char *)p->processes.v[k].s.name);
 	free(p->processes.v);
-	p->processes.v = NULL;
-	p->processes.n = p->processes.cap = 0;
+	us_pair_map_fini(&p->processes.known);
+	us_pair_map_fini(&p->processes.of_root);
+	us_pair_map_fini(&p->processes.owner);
 }
 
-static bool has_root(const struct us_process *s, us_gpa root)
-{
-	return s->root == root || (s->pair && s->root == (root ^ OTHER_ROOT));
-}
-
-/* One that was there in all of the epoch. */
-static const struct us_process *at(const struct us_profile *p, us_gpa root,
-				   uint32_t epoch)
+/* One that was there in all of the epoch: its number + 1, or 0. */
+static uint32_t search(struct us_profile *p, us_gpa root, uint32_t epoch, bool pair)
 {
 	uint64_t begin = epoch ? p->cuts.v[epoch - 1] : 0;
 	uint64_t end = epoch < p->cuts.n ? p->cuts.v[epoch] : UINT64_MAX;
-	for (size_t k = 0; k < p->processes.n; k++) {
-		const struct us_process *s = &p->processes.v[k];
-		if (has_root(s, root) && s->from_ns <= begin &&
+	uint32_t *last = us_pair_map_at(&p->processes.of_root, root, 0);
+	for (uint32_t k = last ? *last : 0; k; k = p->processes.v[k - 1].before) {
+		const struct us_process *s = &p->processes.v[k - 1].s;
+		if ((!pair || s->pair) && s->from_ns <= begin &&
 		    (!s->until_ns || s->until_ns >= end))
-			return s;
+			return k;
 	}
-	return NULL;
+	return 0;
 }
 
-void us_profile_process_of(const struct us_profile *p, uint32_t node, char *ret,
-			   size_t size)
+static const struct us_process *at(struct us_profile *p, us_gpa root, uint32_t epoch)
+{
+	const uint32_t nobody = (uint32_t)p->processes.n + 1;
+	uint32_t *owner = us_pair_map_at(&p->processes.owner, root, epoch);
+	if (!owner)
+		return NULL;
+	if (!*owner) {
+		*owner = search(p, root, epoch, false);
+		if (!*owner)
+			*owner = search(p, root ^ OTHER_ROOT, epoch, true);
+		if (!*owner)
+			*owner = nobody;
+	}
+	return *owner == nobody ? NULL : &p->processes.v[*owner - 1].s;
+}
+
+void us_profile_process_of(struct us_profile *p, uint32_t node, char *ret, size_t size)
 {
 	const struct us_process *s = NULL;
 	bool space = false;

@@ -120,8 +120,14 @@ struct us_profile {
 
 	/* profile/processes.c */
 	struct {
-		struct us_process *v;
+		struct us_profile_process {
+			struct us_process s;
+			uint32_t before; /* number + 1 of another with its root; 0 */
+		} * v;
 		size_t n, cap;
+		struct us_pair_map known;   /* (root, hash of the rest) to number + 1 */
+		struct us_pair_map of_root; /* (root, 0) to the last one's */
+		struct us_pair_map owner;   /* (root, epoch): whose it was, looked up */
 	} processes;
 
 	/* profile/views.c */
@@ -292,8 +298,7 @@ US_MUST_CHECK int us_profile_add_process(struct us_profile *p,
 					 const struct us_process *s);
 void us_profile_free_processes(struct us_profile *p);
 /* Whose a stack is, by its innermost node: "sh (107)", or a US_PROCESS_... */
-void us_profile_process_of(const struct us_profile *p, uint32_t node, char *ret,
-			   size_t size);
+void us_profile_process_of(struct us_profile *p, uint32_t node, char *ret, size_t size);
 #define US_PROCESS_KERNEL  "[kernel]" /* called by no program */
 #define US_PROCESS_UNKNOWN "[not known]"
 /* When an image was there; until 0: to the end. */

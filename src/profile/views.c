@@ -43,7 +43,7 @@ int us_profile_cut_time(struct us_profile *p)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < p->processes.n; i++) {
-		const struct us_process *s = &p->processes.v[i];
+		const struct us_process *s = &p->processes.v[i].s;
 		if (add_cut(p, s->from_ns) || add_cut(p, s->until_ns))
 			return -ENOMEM;
 	}
