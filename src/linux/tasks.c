@@ -11,6 +11,7 @@
 #define TRIES	      3
 #define KERNEL_THREAD 0x00200000U /* include/linux/sched.h, PF_KTHREAD */
 #define HASH_BITS     18	  /* twice US_LINUX_MAX_TASKS, and more */
+#define MOST_PROBES   256
 _Static_assert(US_LINUX_MAX_TASKS < 1U << (HASH_BITS - 1), "it gets slow");
 
 struct walk {
@@ -36,16 +37,20 @@ static bool read_half(const struct walk *w, us_gva va, void *ret)
 	return read_at(w, va, ret, 4);
 }
 
-/* false: it is there already. */
+/* false: it is there already; or so many lie at one place that somebody chose them. */
 static bool remember(struct walk *w, us_gva task)
 {
 	size_t mask = ((size_t)1 << HASH_BITS) - 1;
 	size_t k = (size_t)(task * 0x9e3779b97f4a7c15 >> (64 - HASH_BITS));
-	for (; w->known[k]; k = (k + 1) & mask)
+	for (unsigned n = 0; n < MOST_PROBES; n++, k = (k + 1) & mask) {
 		if (w->known[k] == task)
 			return false;
-	w->known[k] = task;
-	return true;
+		if (!w->known[k]) {
+			w->known[k] = task;
+			return true;
+		}
+	}
+	return false;
 }
 
 /* include/linux/sched.h, task_state_index(): the highest bit that is reported. */
