@@ -12,7 +12,10 @@
 #include <string.h>
 #include <time.h>
 
-#define PROCESSES_S    1 /* from one reading of the list of tasks to the next */
+/* From one reading of the list of tasks to the next; longer where a guest has so many
+ * that it takes more than a twentieth of a CPU. */
+#define PROCESSES_S    1
+#define PROCESSES_PART 20
 #define FIRST_PAUSE_NS (20 * US_NS_PER_MS)
 #define MOST_PAUSE_NS  (4 * US_NS_PER_SEC)
 #define CHECK_NS       US_NS_PER_SEC
@@ -96,26 +99,31 @@ static void read_once(struct us_kernel *k)
 	set_state(k, US_KERNEL_READY);
 }
 
-/* Those that run when the recording begins have been running before. */
-static void read_processes(struct us_kernel *k)
+/* Those that run when the recording begins have been running before.  Seconds to wait
+ * until the next time. */
+static unsigned read_processes(struct us_kernel *k)
 {
+	uint64_t began = us_now_ns();
 	uint64_t start = atomic_load(&k->start_ns);
 	const struct us_linux *l = us_kernel_linux(k);
 	if (l && k->source.mem && state_of(k) != US_KERNEL_WANTED)
 		us_processes_read(&k->processes, l, k->source.mem,
-				  start ? us_now_ns() - start : 0);
+				  start ? began - start : 0);
+	return PROCESSES_S +
+	       (unsigned)(PROCESSES_PART * (us_now_ns() - began) / US_NS_PER_SEC);
 }
 
 static void *run(void *arg)
 {
 	struct us_kernel *k = arg;
+	unsigned pause = PROCESSES_S;
 	for (;;) {
-		bool asked = wait_for(&k->wake, PROCESSES_S);
+		bool asked = wait_for(&k->wake, pause);
 		if (atomic_load(&k->quit))
 			return NULL;
 		if (asked && state_of(k) == US_KERNEL_READ)
 			read_once(k);
-		read_processes(k);
+		pause = read_processes(k);
 		if (asked)
 			sem_post(&k->done);
 	}
