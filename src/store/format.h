@@ -23,6 +23,7 @@ enum us_chunk_type {
 	US_CHUNK_FACT = US_FOURCC('F', 'A', 'C', 'T'),
 	US_CHUNK_MODULE = US_FOURCC('M', 'O', 'D', 'L'),
 	US_CHUNK_PROCESS = US_FOURCC('P', 'R', 'O', 'C'),
+	US_CHUNK_TASK = US_FOURCC('T', 'A', 'S', 'K'),
 	US_CHUNK_FLAGS = US_FOURCC('F', 'L', 'A', 'G'),
 	US_CHUNK_SYMBOLS = US_FOURCC('S', 'Y', 'M', 'B'),
 	US_CHUNK_STACKS = US_FOURCC('S', 'T', 'A', 'K'),
@@ -43,10 +44,13 @@ enum us_chunk_type {
 #define US_MODULE_TAIL	     28U   /* bytes behind the path: u32, three u64 */
 #define US_PROCESS_HEAD	     29U   /* bytes before the name: three u64, u32, u8 */
 #define US_PROCESS_NAME_MAX  63U   /* bytes without the NUL */
+#define US_TASK_HEAD	     57U   /* bytes before the names */
+#define US_TASK_CGROUP_MAX   255U  /* bytes without the NUL */
+#define US_TASK_KERNEL	     1U	   /* of its flags */
 #define US_TIME_UNIT_NS	     1000U /* of the times of samples */
 #define US_STACKS_FIRST	     4U	   /* bytes before the first node: u32 first id */
 /* Those that are known. */
-#define US_PC_FLAGS    (US_PC_USER | US_PC_EXACT | US_PC_SPACE | US_PC_EXIT)
+#define US_PC_FLAGS    (US_PC_USER | US_PC_EXACT | US_PC_SPACE | US_PC_EXIT | US_PC_TASK)
 #define US_NODE_MAX    15U /* bytes: varint of 32 bits, varint of 64 bits */
 #define US_FLAG_MAX    6U  /* bytes: varint of 32 bits, u8 */
 #define US_SAMPLE_MAX  24U /* bytes: varints of 64, 23, 33 and 32 bits */

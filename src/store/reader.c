@@ -93,6 +93,36 @@ static int process(struct reader *r, const uint8_t *p, const uint8_t *end)
 	return r->ops->process ? r->ops->process(r->ctx, &s) : 0;
 }
 
+static int task(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	if (end - p <= (int)US_TASK_HEAD)
+		return bad(r, "a thread without a name");
+	struct us_task t = { .id = us_get_le64(p),
+			     .stack = us_get_le64(p + 8),
+			     .from_ns = time_of(p + 16),
+			     .until_ns = time_of(p + 24),
+			     .started_ns = us_get_le64(p + 32),
+			     .stack_size = us_get_le32(p + 40),
+			     .pid = us_get_le32(p + 44),
+			     .tgid = us_get_le32(p + 48),
+			     .inner = us_get_le32(p + 52),
+			     .kernel_thread = p[56] & US_TASK_KERNEL };
+	const char **const text[] = { &t.name, &t.process, &t.cgroup };
+	static const size_t most[] = { US_PROCESS_NAME_MAX, US_PROCESS_NAME_MAX,
+				       US_TASK_CGROUP_MAX };
+	p += US_TASK_HEAD;
+	for (size_t k = 0; k < sizeof(text) / sizeof(*text); k++) {
+		*text[k] = string(p, end);
+		if (!*text[k] || strlen(*text[k]) > most[k])
+			return bad(r, "a thread without a proper name");
+		p += strlen(*text[k]) + 1;
+	}
+	if ((t.until_ns && t.until_ns < t.from_ns) ||
+	    t.stack > UINT64_MAX - t.stack_size)
+		return bad(r, "a thread with an impossible time or stack");
+	return r->ops->task ? r->ops->task(r->ctx, &t) : 0;
+}
+
 static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end,
 		   int (*named)(void *ctx, const struct us_named *n))
 {
@@ -473,6 +503,8 @@ int us_reader_deliver(struct reader *r, const uint8_t *p, size_t size)
 		return module(r, p, p + size);
 	case US_CHUNK_PROCESS:
 		return process(r, p, p + size);
+	case US_CHUNK_TASK:
+		return task(r, p, p + size);
 	case US_CHUNK_FLAGS:
 		return flags(r, p, p + size);
 	case US_CHUNK_SYMBOLS:

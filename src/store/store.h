@@ -80,6 +80,26 @@ struct us_process {
 	const char *name; /* up to 63 bytes */
 };
 
+/*
+ * A thread of a Linux guest, or of its kernel.  The node with US_PC_TASK of a stack has
+ * either its id, or, in the upper half of the address space, the lowest byte of the
+ * kernel stack that the vCPU was on.
+ */
+struct us_task {
+	uint64_t id;  /* of this thread by this name alone; 0: known by its stack */
+	us_gva stack; /* lowest byte of its kernel stack; 0: not told */
+	uint32_t stack_size;
+	/* When the stack was its own: as those of a us_process. */
+	uint64_t from_ns, until_ns;
+	uint64_t
+		started_ns; /* since the guest's boot, by its own clock; 0: not known */
+	uint32_t pid, tgid; /* its number, its process's */
+	uint32_t inner;	    /* its number in its own pid namespace; 0: the same */
+	bool kernel_thread;
+	const char *name, *process; /* up to 63 bytes: its own, its process's */
+	const char *cgroup;	    /* up to 255 bytes; "": the root, or not known */
+};
+
 /* A node of a tree of calls that were counted, not sampled: a function on one of the
  * paths that led to it. */
 struct us_counted {
@@ -146,6 +166,9 @@ US_MUST_CHECK int us_writer_module(struct us_writer *w, const struct us_module *
 /* One with the root, pid and from_ns of an earlier one replaces it. */
 US_MUST_CHECK int us_writer_process(struct us_writer *w, const struct us_process *s,
 				    struct us_err *e);
+/* One with the id, stack, pid and from_ns of an earlier one replaces it. */
+US_MUST_CHECK int us_writer_task(struct us_writer *w, const struct us_task *t,
+				 struct us_err *e);
 /* Intern the stack, pc[0] innermost (s->stack and s->host are ignored), and buffer the
  * sample.  Full buffers go to fd.  flags: enum us_pc_flag of each pc, or NULL if none
  * is set; those with US_PC_HOST come last.  -EINVAL: there are more than US_MAX_FRAMES,
@@ -224,6 +247,7 @@ struct us_reader_ops {
 	int (*events)(void *ctx, unsigned vcpu, const uint64_t *record, size_t n);
 	int (*events_until)(void *ctx, uint64_t t_ns);
 	int (*process)(void *ctx, const struct us_process *s);
+	int (*task)(void *ctx, const struct us_task *t);
 };
 
 struct us_reader_result {

@@ -197,6 +197,42 @@ int us_writer_process(struct us_writer *w, const struct us_process *s, struct us
 	return send_chunk(w, &w->other, US_CHUNK_PROCESS, US_PROCESS_HEAD + name, e);
 }
 
+static bool may_write(const struct us_task *t)
+{
+	return strlen(t->name) <= US_PROCESS_NAME_MAX &&
+	       strlen(t->process) <= US_PROCESS_NAME_MAX &&
+	       strlen(t->cgroup) <= US_TASK_CGROUP_MAX &&
+	       (!t->until_ns || t->until_ns >= t->from_ns) &&
+	       t->stack <= UINT64_MAX - t->stack_size;
+}
+
+int us_writer_task(struct us_writer *w, const struct us_task *t, struct us_err *e)
+{
+	if (failed_before(w, e))
+		return w->failed.code;
+	if (!may_write(t))
+		return us_fail(e, -EINVAL, "record the thread %u: bad values", t->pid);
+	const char *const text[] = { t->name, t->process, t->cgroup };
+	uint8_t *p = w->other.payload;
+	us_put_le64(p, t->id);
+	us_put_le64(p + 8, t->stack);
+	us_put_le64(p + 16, t->from_ns / US_TIME_UNIT_NS);
+	us_put_le64(p + 24, t->until_ns / US_TIME_UNIT_NS);
+	us_put_le64(p + 32, t->started_ns);
+	us_put_le32(p + 40, t->stack_size);
+	us_put_le32(p + 44, t->pid);
+	us_put_le32(p + 48, t->tgid);
+	us_put_le32(p + 52, t->inner);
+	p[56] = t->kernel_thread ? US_TASK_KERNEL : 0;
+	size_t n = US_TASK_HEAD;
+	for (size_t k = 0; k < sizeof(text) / sizeof(*text); k++) {
+		size_t size = strlen(text[k]) + 1;
+		memcpy(p + n, text[k], size);
+		n += size;
+	}
+	return send_chunk(w, &w->other, US_CHUNK_TASK, n, e);
+}
+
 /* Nodes from *i on, as many as fit, and the flags of those that have some. */
 static void encode_nodes(struct us_writer *w, const struct us_intern *in, uint32_t *i,
 			 size_t *ret_nodes, size_t *ret_flags)

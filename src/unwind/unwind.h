@@ -53,6 +53,9 @@ enum us_pc_flag {
 	US_PC_EXIT = 1 << 3,  /* no frame: what the vCPU had left the guest for
 				 (us_vm_exit_code() of backend/exit_reason.h); beyond all
 				 others.  Added by the recorder */
+	US_PC_TASK = 1 << 5,  /* no frame: what tells the thread of a Linux guest
+				 (us_task of store/store.h); beyond US_PC_SPACE.  Added
+				 by the recorder */
 	US_PC_HOST = 1 << 4,  /* of the host, called by what the vCPU had left the guest
 				 for; beyond all others, the innermost of them first.
 				 Not a flag in files: they stand apart there */

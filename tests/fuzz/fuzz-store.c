@@ -138,6 +138,15 @@ static int process(void *ctx, const struct us_process *s)
 	return 0;
 }
 
+static int task(void *ctx, const struct us_task *t)
+{
+	struct seen *seen = ctx;
+	must(!t->until_ns || t->until_ns >= t->from_ns);
+	must(t->stack + t->stack_size >= t->stack);
+	seen->bytes_of_text += strlen(t->name) + strlen(t->process) + strlen(t->cgroup);
+	return 0;
+}
+
 static void set_sums_right(uint8_t *p, size_t size)
 {
 	size_t at = US_STORE_HEAD;
@@ -157,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct us_reader_ops ops = { fact,	 module,  stack,    sample,
 						  stats, end,	  named,    host_stack,
 						  named, counted, function, events,
-						  until, process };
+						  until, process, task };
 	static int fd = -1;
 	struct seen seen = { 0 };
 	struct us_reader_result result;

@@ -17,6 +17,9 @@ struct heard {
 	struct us_process process;
 	char process_name[80];
 	unsigned n_process;
+	struct us_task task;
+	char task_names[400];
+	unsigned n_task;
 	struct us_record_stats stats;
 	enum us_record_end end;
 	struct {
@@ -55,6 +58,16 @@ static inline int hear_module(void *ctx, const struct us_module *m)
 	snprintf(h->last_path, sizeof(h->last_path), "%s", m->path);
 	h->module.path = h->last_path;
 	h->n_module++;
+	return 0;
+}
+
+static inline int hear_task(void *ctx, const struct us_task *t)
+{
+	struct heard *h = ctx;
+	h->task = *t;
+	snprintf(h->task_names, sizeof(h->task_names), "%s %s %s", t->name, t->process,
+		 t->cgroup);
+	h->n_task++;
 	return 0;
 }
 
@@ -148,6 +161,7 @@ static inline int hear_host_named(void *ctx, const struct us_named *n)
 static const struct us_reader_ops hear_all = {
 	.fact = hear_fact,
 	.process = hear_process,
+	.task = hear_task,
 	.module = hear_module,
 	.stack = hear_stack,
 	.sample = hear_sample,

@@ -68,6 +68,20 @@ static void all_kinds_come_back(void **state)
 				      .until_ns = 9000,
 				      .name = "sh" };
 	assert_int_equal(us_writer_process(w, &process, &e), 0);
+	struct us_task task = { .id = 77,
+				.stack = 0xffffc90000004000,
+				.stack_size = 0x4000,
+				.from_ns = 5999,
+				.until_ns = 9000,
+				.started_ns = 1234567,
+				.pid = 108,
+				.tgid = 107,
+				.inner = 2,
+				.kernel_thread = true,
+				.name = "worker",
+				.process = "sh",
+				.cgroup = "/a/b" };
+	assert_int_equal(us_writer_task(w, &task, &e), 0);
 	assert_int_equal(us_writer_end(w, &s, US_RECORD_GUEST_GONE, "it went", &e), 0);
 	assert_int_equal(us_writer_bytes(w), lseek(fd, 0, SEEK_CUR));
 	assert_int_equal(us_writer_good_bytes(w), us_writer_bytes(w));
@@ -94,6 +108,13 @@ static void all_kinds_come_back(void **state)
 	assert_int_equal(h.process.pid, 107);
 	assert_int_equal(h.process.from_ns, 5000);
 	assert_int_equal(h.process.until_ns, 9000);
+	assert_int_equal(h.n_task, 1);
+	assert_string_equal(h.task_names, "worker sh /a/b");
+	assert_true(h.task.id == 77 && h.task.stack == task.stack);
+	assert_true(h.task.stack_size == 0x4000 && h.task.kernel_thread);
+	assert_true(h.task.from_ns == 5000 && h.task.until_ns == 9000);
+	assert_true(h.task.started_ns == 1234567 && h.task.pid == 108);
+	assert_true(h.task.tgid == 107 && h.task.inner == 2);
 	assert_memory_equal(&h.stats, &s, sizeof(s));
 	assert_int_equal(h.end, US_RECORD_GUEST_GONE);
 	assert_string_equal(h.words, "it went");
@@ -300,6 +321,14 @@ static void bad_values_are_refused(void **state)
 	assert_int_equal(us_writer_module(w, &m, &e), -EINVAL);
 	struct us_process process = { .from_ns = 2, .until_ns = 1, .name = "x" };
 	assert_int_equal(us_writer_process(w, &process, &e), -EINVAL);
+	struct us_task task = {
+		.from_ns = 2, .until_ns = 1, .name = "x", .process = "x", .cgroup = ""
+	};
+	assert_int_equal(us_writer_task(w, &task, &e), -EINVAL);
+	task.from_ns = 0;
+	task.stack = UINT64_MAX;
+	task.stack_size = 1;
+	assert_int_equal(us_writer_task(w, &task, &e), -EINVAL);
 	assert_int_equal(us_writer_fact(w, "", "b", &e), -EINVAL);
 	assert_int_equal(us_writer_fact(w, long_value, "b", &e), -EINVAL);
 	assert_int_equal(us_writer_fact(w, "a", long_value, &e), -E2BIG);

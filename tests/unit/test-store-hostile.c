@@ -26,6 +26,13 @@ static uint8_t *make_recording(size_t *ret_len)
 	assert_int_equal(us_writer_module(w, &m, NULL), 0);
 	struct us_process process = { .root = 4096, .pid = 7, .name = "sh" };
 	assert_int_equal(us_writer_process(w, &process, NULL), 0);
+	struct us_task task = { .id = 1,
+				.pid = 7,
+				.tgid = 7,
+				.name = "sh",
+				.process = "sh",
+				.cgroup = "/" };
+	assert_int_equal(us_writer_task(w, &task, NULL), 0);
 	for (unsigned i = 0; i < 60; i++) {
 		struct us_sample s = { .t_ns = i * 1003000ULL, .weight = 1 + !(i % 9) };
 		for (unsigned k = 0; k < 8; k++)
@@ -218,6 +225,22 @@ static void lies_are_refused(void **state)
 	process[US_PROCESS_HEAD + 3] = '\0';
 	process[8] = 2, process[16] = 1; /* from 2, until 1 */
 	refused("end before begin", US_CHUNK_PROCESS, process, sizeof(process));
+	uint8_t task[US_TASK_HEAD + 400] = { 0 };
+	refused("no thread", US_CHUNK_TASK, task, US_TASK_HEAD);
+	refused("one name", US_CHUNK_TASK, task, US_TASK_HEAD + 1);
+	refused("two names", US_CHUNK_TASK, task, US_TASK_HEAD + 2);
+	memset(task + US_TASK_HEAD, 'x', 64);
+	refused("endless name", US_CHUNK_TASK, task, US_TASK_HEAD + 64);
+	refused("long name", US_CHUNK_TASK, task, US_TASK_HEAD + 67);
+	task[US_TASK_HEAD] = task[US_TASK_HEAD + 1] = '\0';
+	memset(task + US_TASK_HEAD + 2, 'x', 256);
+	refused("long cgroup", US_CHUNK_TASK, task, sizeof(task));
+	task[US_TASK_HEAD + 2] = '\0';
+	task[16] = 2, task[24] = 1; /* from 2, until 1 */
+	refused("end before begin", US_CHUNK_TASK, task, sizeof(task));
+	task[16] = 0, task[40] = 1;
+	memset(task + 8, 0xff, 8);
+	refused("stack behind the end", US_CHUNK_TASK, task, sizeof(task));
 	refused("short stats", US_CHUNK_STATS, m, 40);
 	refused("no end", US_CHUNK_END, LIT(""));
 	refused("no words", US_CHUNK_END, LIT("\1"));
@@ -238,8 +261,8 @@ static void flags_fit_their_stacks(void **state)
 {
 	(void)state;
 	assert_int_equal(with_flags(LIT("\1\0\0\0\0\xff\1\1")), 0);
-	assert_int_equal(h.node[1].flags,
-			 US_PC_USER | US_PC_EXACT | US_PC_SPACE | US_PC_EXIT);
+	assert_int_equal(h.node[1].flags, US_PC_USER | US_PC_EXACT | US_PC_SPACE |
+						  US_PC_EXIT | US_PC_TASK);
 	assert_int_equal(h.node[2].flags, US_PC_USER);
 	assert_int_equal(with_flags(LIT("\1\0\0\0")), 0);
 	assert_int_equal(with_flags(LIT("\1\0\0\0\2\1")), -EBADMSG); /* node 3 */
