@@ -118,6 +118,8 @@ static int read_types(struct reader *r, const struct us_linux_memory *m)
 		return ret;
 	l->space = r->space;
 	l->has_tasks = us_linux_tasks_layout(&b, &l->symbols, arch, &l->tasks);
+	l->has_who = l->has_tasks &&
+		     us_linux_who_layout(&b, &l->symbols, &l->tasks, &l->who);
 	ret = us_linux_modules_read(&b, &l->symbols, arch, m, &l->modules);
 	us_btf_close(&b);
 	return ret;

@@ -13,6 +13,7 @@
 #include "linux/kallsyms.h"
 #include "linux/modules.h"
 #include "linux/tasks.h"
+#include "linux/who.h"
 #include "unwind/cfi.h"
 
 #define US_LINUX_KERNEL "linux" /* the kernel itself, as a module's name */
@@ -43,6 +44,8 @@ struct us_linux {
 	struct us_space space;
 	struct us_linux_tasks_layout tasks;
 	bool has_tasks;
+	struct us_linux_who_layout who; /* which of them a CPU runs */
+	bool has_who;
 	/* Bytes that no other kernel has there: the start of its symbols. */
 	us_gva check_at;
 	uint8_t check[64];

@@ -42,6 +42,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		sink += us_linux_task_regs(&test_tasks_layout, &p, &space, &t.v[k], &r);
 		sink += us_linux_task_of(&test_tasks_layout, &t, &r) != NULL;
 	}
+	for (size_t k = 0; k < t.n && k < 64; k++) {
+		struct us_linux_who who = { 0 };
+		sink += us_linux_who_read(&test_who_layout, &p, &space, t.v[k].at,
+					  &who);
+		sink += strlen(who.cgroup) + strlen(who.comm) + strlen(who.process);
+		sink += us_linux_current(&test_who_layout, &p, &space, (unsigned)k);
+	}
 	us_linux_tasks_fini(&t);
 	return 0;
 }

@@ -3,7 +3,7 @@
 #ifndef US_TEST_LINUX_TASKS_H
 #define US_TEST_LINUX_TASKS_H
 
-#include "linux/tasks.h"
+#include "linux/who.h"
 
 #define TEST_TASKS 0xffff888000000000ULL /* init_task */
 
@@ -32,6 +32,35 @@ static const struct us_linux_tasks_layout test_tasks_layout = {
 	.n_saved = 2,
 	.pc = 48,
 	.frame = 56,
+	.arch = US_ARCH_X86_64,
+};
+
+/* The same; what else a task has lies behind. */
+static const struct us_linux_who_layout test_who_layout = {
+	.per_cpu = TEST_TASKS + 0x7800,
+	.current = 0x40,
+	.pid = 56,
+	.tgid = 60,
+	.comm = 64,
+	.flags = 80,
+	.stack = 88,
+	.mm = 96,
+	.pgd = 24,
+	.leader = 128,
+	.start = 136,
+	.stack_size = 0x4000,
+	.thread_pid = 144,
+	.level = 4,
+	.numbers = 16,
+	.numbers_size = 16,
+	.nr = 0,
+	.has_inner = true,
+	.cgroups = 152,
+	.dfl_cgrp = 8,
+	.kn = 16,
+	.kn_name = 24,
+	.kn_parent = 32,
+	.has_cgroup = true,
 	.arch = US_ARCH_X86_64,
 };
 

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* who.c: see who.h. */
+#include "linux/who.h"
+
+#include <string.h>
+
+#define KERNEL_THREAD 0x00200000U /* include/linux/sched.h, PF_KTHREAD */
+#define MOST_LEVELS   32	  /* of pid namespaces: MAX_PID_NS_LEVEL */
+#define MOST_GROUPS   12	  /* of cgroups, one in another */
+#define GROUP_NAME    96
+#define OTHER_ROOT    0x1000U /* arch/x86/mm/pti.c */
+
+/* --- where --- */
+
+static bool at(const struct us_btf *b, const char *type, const char *path,
+	       uint32_t *ret)
+{
+	struct us_btf_member m;
+	if (!us_btf_path(b, type, path, &m))
+		return false;
+	*ret = m.offset;
+	return true;
+}
+
+/* include/linux/pid.h: numbers[] has one for each namespace, the outermost first. */
+static bool find_inner(const struct us_btf *b, struct us_linux_who_layout *l)
+{
+	l->numbers_size = us_btf_size(b, us_btf_struct(b, "upid"));
+	return l->numbers_size && at(b, "task_struct", "thread_pid", &l->thread_pid) &&
+	       at(b, "pid", "level", &l->level) &&
+	       at(b, "pid", "numbers", &l->numbers) && at(b, "upid", "nr", &l->nr);
+}
+
+static bool find_cgroup(const struct us_btf *b, struct us_linux_who_layout *l)
+{
+	return at(b, "task_struct", "cgroups", &l->cgroups) &&
+	       at(b, "css_set", "dfl_cgrp", &l->dfl_cgrp) &&
+	       at(b, "cgroup", "kn", &l->kn) &&
+	       at(b, "kernfs_node", "name", &l->kn_name) &&
+	       (at(b, "kernfs_node", "parent", &l->kn_parent) ||
+		at(b, "kernfs_node", "__parent", &l->kn_parent)); /* since 6.15 */
+}
+
+static bool find_current(const struct us_btf *b, const struct us_kallsyms *k,
+			 struct us_linux_who_layout *l)
+{
+	uint32_t within = 0;
+	l->per_cpu = us_kallsyms_address(k, "__per_cpu_offset");
+	switch (l->arch) {
+	case US_ARCH_X86_64:
+		l->current = us_kallsyms_address(k, "current_task");
+		if (!l->current && at(b, "pcpu_hot", "current_task", &within))
+			l->current = us_kallsyms_address(k, "pcpu_hot");
+		break;
+	case US_ARCH_AARCH64: /* arch/arm64/kernel/process.c */
+		l->current = us_kallsyms_address(k, "__entry_task");
+		break;
+	default:
+		break;
+	}
+	if (!l->current)
+		return false;
+	l->current += within;
+	return true;
+}
+
+bool us_linux_who_layout(const struct us_btf *b, const struct us_kallsyms *k,
+			 const struct us_linux_tasks_layout *t,
+			 struct us_linux_who_layout *l)
+{
+	memset(l, 0, sizeof(*l));
+	l->arch = t->arch;
+	l->pid = t->pid;
+	l->tgid = t->tgid;
+	l->comm = t->comm;
+	l->flags = t->flags;
+	l->stack = t->stack;
+	l->stack_size = t->stack_size;
+	l->mm = t->mm;
+	l->pgd = t->pgd;
+	l->has_inner = find_inner(b, l);
+	l->has_cgroup = find_cgroup(b, l);
+	return find_current(b, k, l) &&
+	       at(b, "task_struct", "group_leader", &l->leader) &&
+	       (at(b, "task_struct", "start_boottime", &l->start) || /* since 5.5 */
+		at(b, "task_struct", "real_start_time", &l->start));
+}
+
+/* --- what --- */
+
+struct reader {
+	const struct us_linux_who_layout *l;
+	struct us_paging *p;
+	const struct us_space *s;
+};
+
+static bool read_at(const struct reader *r, us_gva va, void *buf, size_t len)
+{
+	return va >> 63 && us_paging_read(r->p, r->s, va, buf, len);
+}
+
+static us_gva pointer_at(const struct reader *r, us_gva va)
+{
+	uint64_t v;
+	return read_at(r, va, &v, sizeof(v)) && v >> 63 ? v : 0;
+}
+
+us_gva us_linux_current(const struct us_linux_who_layout *l, struct us_paging *p,
+			const struct us_space *s, unsigned cpu)
+{
+	const struct reader r = { l, p, s };
+	uint64_t area = 0;
+	if (l->per_cpu && !read_at(&r, l->per_cpu + 8ULL * cpu, &area, sizeof(area)))
+		return 0;
+	return pointer_at(&r, l->current + area);
+}
+
+/* What tells a thread from all others, and from itself by another name. */
+struct key {
+	uint32_t pid, tgid;
+	uint64_t started_ns;
+	char comm[US_LINUX_COMM];
+};
+
+static bool read_key(const struct reader *r, us_gva task, struct key *k)
+{
+	const struct us_linux_who_layout *l = r->l;
+	bool both = l->tgid == l->pid + 4; /* one read for both */
+	memset(k, 0, sizeof(*k));
+	return read_at(r, task + l->pid, &k->pid, both ? 8 : 4) &&
+	       (both || read_at(r, task + l->tgid, &k->tgid, 4)) &&
+	       read_at(r, task + l->start, &k->started_ns, 8) &&
+	       read_at(r, task + l->comm, k->comm, US_LINUX_COMM - 1);
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0xd6e8feb86659fd93;
+	return h ^ h >> 32;
+}
+
+static uint64_t id_of(const struct key *k)
+{
+	uint64_t word[2], h = mix((uint64_t)k->pid << 32 | k->tgid, k->started_ns);
+	size_t n = strnlen(k->comm, sizeof(k->comm));
+	char comm[US_LINUX_COMM] = "";
+	memcpy(comm, k->comm, n); /* not what an earlier name left behind it */
+	memcpy(word, comm, sizeof(word));
+	h = mix(mix(h, word[0]), word[1]) & ~(1ULL << 63);
+	return h ? h : 1;
+}
+
+uint64_t us_linux_who_id(const struct us_linux_who_layout *l, struct us_paging *p,
+			 const struct us_space *s, us_gva task)
+{
+	const struct reader r = { l, p, s };
+	struct key k;
+	return read_key(&r, task, &k) ? id_of(&k) : 0;
+}
+
+us_gva us_linux_who_stack(const struct us_linux_who_layout *l, struct us_paging *p,
+			  const struct us_space *s, us_gva task)
+{
+	const struct reader r = { l, p, s };
+	return pointer_at(&r, task + l->stack);
+}
+
+us_gpa us_linux_who_root(const struct us_linux_who_layout *l, struct us_paging *p,
+			 const struct us_space *s, us_gva task)
+{
+	const struct reader r = { l, p, s };
+	us_gva mm = pointer_at(&r, task + l->mm);
+	us_gva pgd = mm ? pointer_at(&r, mm + l->pgd) : 0;
+	us_gpa root = 0;
+	return pgd && us_paging_translate(p, s, pgd, &root, NULL) ? root : 0;
+}
+
+static uint32_t read_inner(const struct reader *r, us_gva task)
+{
+	const struct us_linux_who_layout *l = r->l;
+	us_gva pid = l->has_inner ? pointer_at(r, task + l->thread_pid) : 0;
+	uint32_t level, nr;
+	if (!pid || !read_at(r, pid + l->level, &level, sizeof(level)) || !level ||
+	    level > MOST_LEVELS ||
+	    !read_at(r, pid + l->numbers + level * l->numbers_size + l->nr, &nr,
+		     sizeof(nr)))
+		return 0;
+	return nr;
+}
+
+/* Before what is there already; false: it is full. */
+static bool prepend(char *path, size_t size, const char *name)
+{
+	size_t have = strlen(path), n = strlen(name);
+	if (have + n + 2 > size)
+		return false;
+	memmove(path + n + 1, path, have + 1);
+	path[0] = '/';
+	memcpy(path + 1, name, n);
+	return true;
+}
+
+/* A name may end a page before the one that is not there. */
+static bool read_name(const struct reader *r, us_gva at_name, char *ret, size_t size)
+{
+	size_t page = 4096 - (at_name & 4095), n = size - 1 < page ? size - 1 : page;
+	memset(ret, 0, size);
+	if (!at_name || !read_at(r, at_name, ret, n))
+		return false;
+	return strlen(ret) == n && n < size - 1
+		       ? read_at(r, at_name + n, ret + n, size - 1 - n)
+		       : true;
+}
+
+/* From the innermost outwards, to the one that has no name: the root. */
+static void read_cgroup(const struct reader *r, us_gva task, char *ret, size_t size)
+{
+	const struct us_linux_who_layout *l = r->l;
+	char name[GROUP_NAME];
+	ret[0] = '\0';
+	if (!l->has_cgroup)
+		return;
+	us_gva set = pointer_at(r, task + l->cgroups);
+	us_gva group = set ? pointer_at(r, set + l->dfl_cgrp) : 0;
+	us_gva node = group ? pointer_at(r, group + l->kn) : 0;
+	for (unsigned n = 0; node && n < MOST_GROUPS; n++) {
+		us_gva parent = pointer_at(r, node + l->kn_parent);
+		if (!parent)
+			return;
+		if (!read_name(r, pointer_at(r, node + l->kn_name), name,
+			       sizeof(name)) ||
+		    !prepend(ret, size, name))
+			return;
+		node = parent;
+	}
+}
+
+bool us_linux_who_read(const struct us_linux_who_layout *l, struct us_paging *p,
+		       const struct us_space *s, us_gva task, struct us_linux_who *ret)
+{
+	const struct reader r = { l, p, s };
+	struct key k;
+	uint32_t flags;
+	memset(ret, 0, sizeof(*ret));
+	us_gva leader = pointer_at(&r, task + l->leader);
+	if (!leader || !read_key(&r, task, &k) ||
+	    !read_at(&r, task + l->flags, &flags, sizeof(flags)) ||
+	    !read_at(&r, leader + l->comm, ret->process, US_LINUX_COMM - 1))
+		return false;
+	ret->id = id_of(&k);
+	ret->at = task;
+	ret->stack = us_linux_who_stack(l, p, s, task);
+	ret->root = us_linux_who_root(l, p, s, task);
+	ret->started_ns = k.started_ns;
+	ret->pid = k.pid;
+	ret->tgid = k.tgid;
+	ret->kernel_thread = flags & KERNEL_THREAD;
+	memcpy(ret->comm, k.comm, sizeof(ret->comm));
+	ret->inner = read_inner(&r, task);
+	read_cgroup(&r, task, ret->cgroup, sizeof(ret->cgroup));
+	return ret->stack != 0;
+}
+
+bool us_linux_is_root(enum us_arch arch, us_gpa root, us_gpa of)
+{
+	us_gpa ignored = arch == US_ARCH_X86_64 ? OTHER_ROOT : 0;
+	return of && ((root ^ of) & US_ROOT_MASK & ~ignored) == 0;
+}
