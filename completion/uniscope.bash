@@ -27,13 +27,14 @@ _uniscope() {
 		return ;;
 	--by)
 		[[ $command == diff ]] && COMPREPLY=($(compgen -W "share time" -- "$cur")) && return
+		[[ $command == report ]] && COMPREPLY=($(compgen -W "process thread comm container" -- "$cur")) && return
 		COMPREPLY=($(compgen -W "plugin log breakpoints samples kvm output" -- "$cur")); return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
-	--group-by) COMPREPLY=($(compgen -W "guest recording vcpu state process image file" -- "$cur")); return ;;
-	--filter) COMPREPLY=($(compgen -S = -W "guest recording vcpu state process image file function" -- "$cur")); return ;;
+	--group-by) COMPREPLY=($(compgen -W "guest recording vcpu state process thread comm container image file" -- "$cur")); return ;;
+	--filter) COMPREPLY=($(compgen -S = -W "guest recording vcpu state process thread comm container image file function" -- "$cur")); return ;;
 	--sort)
 		[[ $command == top ]] && COMPREPLY=($(compgen -W "self total name" -- "$cur")) && return
-		COMPREPLY=($(compgen -W "self total name file" -- "$cur")); return ;;
+		COMPREPLY=($(compgen -W "self total name file process thread comm container image" -- "$cur")); return ;;
 	-w | --window) [[ $command == top ]] && COMPREPLY=($(compgen -W "1s 5s 15s 60s all" -- "$cur")); return ;;
 	-e | --elf | -o | --output | --source | --compare | --before | --after | --kallsyms) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--symbols | --prepare) COMPREPLY=($(compgen -d -- "$cur")); return ;;

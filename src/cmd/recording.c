@@ -7,10 +7,12 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <regex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -165,6 +167,20 @@ bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *n
 	return false;
 }
 
+static bool add_filter(const struct us_cmd *cmd, const char *option,
+		       enum us_profile_by by, const char *regex,
+		       struct us_profile_opts *o)
+{
+	if (o->n_filter == US_PROFILE_MAX_FILTERS) {
+		us_usage(cmd, "%s: at most %d filters", option, US_PROFILE_MAX_FILTERS);
+		return false;
+	}
+	if (!us_recording_regex(cmd, option, regex))
+		return false;
+	o->filter[o->n_filter++] = (struct us_profile_filter){ by, regex };
+	return true;
+}
+
 bool us_recording_filter(const struct us_cmd *cmd, const char *value,
 			 struct us_profile_opts *o)
 {
@@ -186,14 +202,41 @@ bool us_recording_filter(const struct us_cmd *cmd, const char *value,
 	}
 	if (by == US_BY_VCPU)
 		return true;
-	if (o->n_filter == US_PROFILE_MAX_FILTERS) {
-		us_usage(cmd, "--filter: at most %d", US_PROFILE_MAX_FILTERS);
+	return add_filter(cmd, "--filter", by, equals + 1, o);
+}
+
+bool us_recording_owner(const struct us_cmd *cmd, enum us_profile_by by,
+			const char *value, struct us_profile_opts *o)
+{
+	char option[32];
+	snprintf(option, sizeof(option), "--%s", us_profile_by_name(by));
+	return add_filter(cmd, option, by, value, o);
+}
+
+bool us_recording_pid(const struct us_cmd *cmd, const char *value,
+		      struct us_profile_opts *o)
+{
+	char *end;
+	errno = 0;
+	unsigned long long pid = strtoull(value, &end, 10);
+	if (!isdigit((unsigned char)value[0]) || *end || errno || pid > INT32_MAX) {
+		us_usage(cmd, "--pid %s: must be a number such as 107", value);
 		return false;
 	}
-	if (!us_recording_regex(cmd, "--filter", equals + 1))
+	if (o->n_pid == US_PROFILE_MAX_FILTERS) {
+		us_usage(cmd, "--pid: at most %d", US_PROFILE_MAX_FILTERS);
 		return false;
-	o->filter[o->n_filter++] = (struct us_profile_filter){ by, equals + 1 };
+	}
+	o->pid[o->n_pid++] = (uint32_t)pid;
 	return true;
+}
+
+bool us_recording_of_owners(const struct us_profile_opts *o)
+{
+	bool wanted = o->n_pid || o->roots;
+	for (unsigned i = 0; i < o->n_filter; i++)
+		wanted |= us_profile_by_owner(o->filter[i].by);
+	return wanted;
 }
 
 void us_recording_symbols(const struct us_symbol_files *f, struct us_profile_opts *o)

@@ -39,6 +39,14 @@ bool us_recording_filter(const struct us_cmd *cmd, const char *value,
 /* --group-by and the keys of --filter; false: the user was told. */
 bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *name,
 		     enum us_profile_by *ret);
+/* Whose samples, in a Linux guest: --pid N, --comm REGEX, --container REGEX; each means
+ * that processes are to be told (o->processes).  false: the user was told. */
+bool us_recording_pid(const struct us_cmd *cmd, const char *value,
+		      struct us_profile_opts *o);
+bool us_recording_owner(const struct us_cmd *cmd, enum us_profile_by by,
+			const char *value, struct us_profile_opts *o);
+/* Do the filters ask for it? */
+bool us_recording_of_owners(const struct us_profile_opts *o);
 /* Where sources are: --source, --source-prefix. */
 #define US_MAX_SOURCE_PLACES 16
 struct us_source_places {

@@ -23,6 +23,10 @@ enum {
 	OPT_IGNORE,
 	OPT_FILTER,
 	OPT_GROUP_BY,
+	OPT_BY,
+	OPT_PID,
+	OPT_COMM,
+	OPT_CONTAINER,
 	OPT_LIMIT,
 	OPT_KERNEL_ONLY,
 	OPT_USER_ONLY,
@@ -44,6 +48,7 @@ struct settings {
 	const struct us_format *format;
 	struct us_profile_opts profile;
 	struct us_report_opts report;
+	enum us_profile_by rows; /* of --sort: a table of these */
 	struct us_symbol_files symbols;
 	struct us_source_places places;
 	struct us_annotate_opts sources;
@@ -60,7 +65,30 @@ static bool set_sort(struct settings *s, const char *value)
 			s->report.sort = (enum us_sort)i;
 			return true;
 		}
-	us_usage(&us_cmd_report, "--sort %s: must be self, total, name or file", value);
+	for (int by = US_BY_PROCESS; by <= US_BY_IMAGE; by++)
+		if (!strcmp(value, us_profile_by_name((enum us_profile_by)by))) {
+			s->rows = (enum us_profile_by)by;
+			return true;
+		}
+	us_usage(&us_cmd_report,
+		 "--sort %s: must be self, total, name or file; or process, thread, "
+		 "comm, container or image, for a table of these",
+		 value);
+	return false;
+}
+
+static bool set_roots(struct settings *s, const char *value)
+{
+	for (int by = US_BY_PROCESS; by <= US_BY_CONTAINER; by++)
+		if (!strcmp(value, us_profile_by_name((enum us_profile_by)by))) {
+			s->profile.roots = (enum us_profile_by)by;
+			return true;
+		}
+	us_usage(
+		&us_cmd_report,
+		"--by %s: must be process, thread, comm or container (a table of each: "
+		"--group-by)",
+		value);
 	return false;
 }
 
@@ -130,6 +158,15 @@ static bool set_option(void *settings, int c, const char *value)
 		return set_focus(s, c, value);
 	case OPT_FILTER:
 		return us_recording_filter(&us_cmd_report, value, &s->profile);
+	case OPT_BY:
+		return set_roots(s, value);
+	case OPT_PID:
+		return us_recording_pid(&us_cmd_report, value, &s->profile);
+	case OPT_COMM:
+	case OPT_CONTAINER:
+		return us_recording_owner(&us_cmd_report,
+					  c == OPT_COMM ? US_BY_COMM : US_BY_CONTAINER,
+					  value, &s->profile);
 	case OPT_GROUP_BY:
 		return us_recording_by(&us_cmd_report, "--group-by", value,
 				       &s->report.group_by);
@@ -148,10 +185,30 @@ static bool set_option(void *settings, int c, const char *value)
 
 static bool of_processes(const struct settings *s)
 {
-	bool wanted = s->report.group_by == US_BY_PROCESS;
-	for (unsigned i = 0; i < s->profile.n_filter; i++)
-		wanted |= s->profile.filter[i].by == US_BY_PROCESS;
-	return wanted;
+	return us_profile_by_owner(s->report.group_by) ||
+	       us_recording_of_owners(&s->profile);
+}
+
+static int choose_groups(struct settings *s)
+{
+	const char *option = s->rows ? "--sort" : "--group-by";
+	if (s->rows && s->report.group_by)
+		return us_usage(&us_cmd_report,
+				"--sort %s is a table of these alone, --group-by %s "
+				"one with the functions of each: choose one",
+				us_profile_by_name(s->rows),
+				us_profile_by_name(s->report.group_by));
+	if (s->rows) {
+		s->report.group_by = s->rows;
+		s->report.groups_only = true;
+	}
+	if (s->report.group_by && !s->format->groups)
+		return us_usage(&us_cmd_report,
+				"%s %s: the formats text and json have such a table, "
+				"not %s",
+				option, us_profile_by_name(s->report.group_by),
+				s->format->name);
+	return US_EXIT_OK;
 }
 
 static int choose_format(struct settings *s)
@@ -175,12 +232,13 @@ static int choose_format(struct settings *s)
 		return us_usage(&us_cmd_report,
 				"%s is no text for a terminal: name a file with -o",
 				s->format->name);
-	if (s->report.group_by && !s->format->groups)
-		return us_usage(&us_cmd_report,
-				"--group-by: the formats text and json have groups, "
-				"not %s",
-				s->format->name);
+	int code = choose_groups(s);
+	if (code != US_EXIT_OK)
+		return code;
 	s->profile.processes = of_processes(s);
+	s->profile.if_known = !s->profile.processes && s->format->owners &&
+			      s->n_in == 1;
+	s->profile.processes |= s->profile.if_known;
 	s->profile.by_vcpu = s->format->by_vcpu || s->report.group_by;
 	s->profile.by_time = s->format->by_time;
 	s->profile.timeline = s->format->timeline;
@@ -213,16 +271,14 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 		s->in = (const char *const *)o.rest;
 		s->n_in = (size_t)o.n_rest;
 	}
-	if (s->n_in > 1 && of_processes(s)) {
-		*ret_exit = us_usage(&us_cmd_report,
-				     "processes are told apart in one recording only");
-		return false;
-	}
 	us_recording_symbols(&s->symbols, &s->profile);
 	s->sources = us_source_opts(&s->places);
 	s->report.sources = &s->sources;
 	name_files(s);
 	*ret_exit = choose_format(s);
+	if (*ret_exit == US_EXIT_OK && s->n_in > 1 && s->profile.processes)
+		*ret_exit = us_usage(&us_cmd_report,
+				     "processes are told apart in one recording only");
 	return *ret_exit == US_EXIT_OK;
 }
 
@@ -270,7 +326,10 @@ static const struct us_option options[] = {
 	  US_IMAGE(struct settings, symbols) },
 	{ 0, "symbols", "DIR", "search it for images and debug files; repeatable",
 	  US_FOLDER(struct settings, symbols) },
-	{ OPT_SORT, "sort", "KEY", "self, total, name or file (self)", US_OWN },
+	{ OPT_SORT, "sort", "KEY",
+	  "self, total, name or file (self); or a table of process, thread, comm, "
+	  "container or image",
+	  US_OWN },
 	{ OPT_CHILDREN, "children", NULL, "count callees in: sort by total", US_OWN },
 	{ OPT_NO_CHILDREN, "no-children", NULL, "sort by self (the default)", US_OWN },
 	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
@@ -280,11 +339,21 @@ static const struct us_option options[] = {
 	{ OPT_FOCUS, "focus", "REGEX", "only stacks with such a function", US_OWN },
 	{ OPT_IGNORE, "ignore", "REGEX", "no stacks with such a function", US_OWN },
 	{ OPT_FILTER, "filter", "KEY=REGEX",
-	  "only samples whose guest, recording, vcpu, state, process, image, file or "
-	  "function is so; repeatable",
+	  "only samples whose guest, recording, vcpu, state, process, thread, comm, "
+	  "container, image, file or function is so; repeatable",
 	  US_OWN },
 	{ OPT_GROUP_BY, "group-by", "KEY",
-	  "guest, recording, vcpu, state, process, image or file, with sums", US_OWN },
+	  "guest, recording, vcpu, state, process, thread, comm, container, image or "
+	  "file, with sums",
+	  US_OWN },
+	{ OPT_BY, "by", "KEY",
+	  "process, thread, comm or container: whose it is, as the root of each stack",
+	  US_OWN },
+	{ OPT_PID, "pid", "N",
+	  "only this process or thread of a Linux guest; repeatable", US_OWN },
+	{ OPT_COMM, "comm", "REGEX", "only threads of such a name", US_OWN },
+	{ OPT_CONTAINER, "container", "REGEX", "only what is in such a cgroup",
+	  US_OWN },
 	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel", US_OWN },
 	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3",
 	  US_OWN },
@@ -322,6 +391,9 @@ static const char *const examples[] = {
 	"uniscope report --format folded | flamegraph.pl\0for other tools",
 	"uniscope report --exits\0which functions cause exits to the host",
 	"uniscope report --group-by process\0of a Linux guest, whose the CPU time is",
+	"uniscope report --sort thread\0the busiest threads, a row each",
+	"uniscope report --by process -o web.html\0processes as roots of the flame "
+	"graph",
 	"uniscope report --group-by guest a.data b.data\0several recordings as one",
 	NULL,
 };

@@ -64,6 +64,12 @@ static void put_filters(FILE *out, const struct us_profile_opts *o)
 			o->ignore);
 		comma = "; ";
 	}
+	if (o->n_pid) {
+		fprintf(out, "%sonly samples of process", comma);
+		for (unsigned i = 0; i < o->n_pid; i++)
+			fprintf(out, "%s %" PRIu32, i ? " or" : "", o->pid[i]);
+		comma = "; ";
+	}
 	for (unsigned i = 0; i < o->n_filter; i++) {
 		fprintf(out, "%sonly samples whose %s matches '%s'", comma,
 			us_profile_by_name(o->filter[i].by), o->filter[i].regex);
@@ -77,8 +83,9 @@ const char *us_profile_by_name(enum us_profile_by by)
 		[US_BY_NONE] = "nothing",	 [US_BY_GUEST] = "guest",
 		[US_BY_RECORDING] = "recording", [US_BY_VCPU] = "vcpu",
 		[US_BY_STATE] = "state",	 [US_BY_PROCESS] = "process",
-		[US_BY_IMAGE] = "image",	 [US_BY_FILE] = "file",
-		[US_BY_FUNCTION] = "function",
+		[US_BY_THREAD] = "thread",	 [US_BY_COMM] = "comm",
+		[US_BY_CONTAINER] = "container", [US_BY_IMAGE] = "image",
+		[US_BY_FILE] = "file",		 [US_BY_FUNCTION] = "function",
 	};
 	return names[by];
 }
@@ -87,7 +94,8 @@ int us_profile_name_filters(struct us_profile *p, struct us_err *e)
 {
 	size_t size;
 	FILE *out = open_memstream(&p->filters, &size);
-	p->sum.focus_only = p->opts.focus && !p->opts.ignore && !p->opts.n_filter;
+	p->sum.focus_only = p->opts.focus && !p->opts.ignore && !p->opts.n_filter &&
+			    !p->opts.n_pid;
 	if (out)
 		put_filters(out, &p->opts);
 	if (!out || fclose(out) != 0)

@@ -116,16 +116,36 @@ static void by_state(struct us_profile *p, const regex_t *re)
 		p->calls.v[i].node = US_PROFILE_NONE;
 }
 
-static void by_process(struct us_profile *p, const regex_t *re)
+static void by_owner(struct us_profile *p, const regex_t *re, enum us_profile_by by)
 {
-	char name[128];
+	char name[US_OWNER_NAME];
 	for (size_t i = 0; i < p->n_key; i++) {
 		if (p->key_node[i] == US_PROFILE_NONE)
 			continue;
-		us_profile_process_of(p,
+		us_profile_owner_name(p,
 				      us_profile_guest_node(p, (uint32_t)i / US_N_KIND),
-				      name, sizeof(name));
+				      by, name, sizeof(name));
 		if (regexec(re, name, 0, NULL, 0))
+			p->key_node[i] = US_PROFILE_NONE;
+	}
+}
+
+static bool is_pid(const struct us_profile_opts *o, const struct us_profile_owner *w)
+{
+	for (unsigned i = 0; i < o->n_pid; i++)
+		if (o->pid[i] == w->tgid || (w->comm && o->pid[i] == w->pid))
+			return true;
+	return false;
+}
+
+static void by_pid(struct us_profile *p)
+{
+	struct us_profile_owner w;
+	for (size_t i = 0; p->opts.n_pid && i < p->n_key; i++) {
+		uint32_t stack = (uint32_t)i / US_N_KIND;
+		if (p->key_node[i] != US_PROFILE_NONE &&
+		    (!us_profile_owner_of(p, us_profile_guest_node(p, stack), &w) ||
+		     !is_pid(&p->opts, &w)))
 			p->key_node[i] = US_PROFILE_NONE;
 	}
 }
@@ -140,8 +160,8 @@ static int filter(struct us_profile *p, const struct us_profile_filter *f,
 		return rc;
 	if (f->by == US_BY_STATE)
 		by_state(p, &re);
-	else if (f->by == US_BY_PROCESS)
-		by_process(p, &re);
+	else if (us_profile_by_owner(f->by))
+		by_owner(p, &re, f->by);
 	else if (f->by >= US_BY_IMAGE)
 		rc = by_place(p, &re, f->by);
 	regfree(&re);
@@ -168,6 +188,7 @@ int us_profile_apply_filters(struct us_profile *p, struct us_err *e)
 	int rc = focus_on(p, p->opts.focus, true, e);
 	if (!rc)
 		rc = focus_on(p, p->opts.ignore, false, e);
+	by_pid(p);
 	for (unsigned i = 0; i < p->opts.n_filter && !rc; i++)
 		rc = filter(p, &p->opts.filter[i], e);
 	return rc;

@@ -26,32 +26,26 @@ struct builder {
 		} * v;
 		size_t n, cap;
 	} rows;
-	struct us_pair_map row_of;   /* (group, function) to index + 1 */
-	struct us_pair_map group_of; /* (hash of the name, 0) to index + 1 */
+	struct us_pair_map row_of; /* (group, function) to index + 1 */
+	struct us_name_set names;  /* of the groups */
 };
 
+/* Groups have the numbers of their names. */
 static uint32_t group_of(struct builder *b, const char *name)
 {
-	uint64_t hash = us_hash_bytes(name, strlen(name));
-	for (uint64_t k = 0;; k++) {
-		uint32_t *have = us_pair_map_at(&b->group_of, hash, k);
-		if (!have)
-			return US_PROFILE_NONE;
-		if (*have && strcmp(b->groups.v[*have - 1].name, name) != 0)
-			continue;
-		if (*have)
-			return *have - 1;
-		struct us_profile_group *g = us_vec_push(&b->groups);
-		char *copy = strdup(name);
-		if (!g || !copy) {
-			free(copy);
-			b->groups.n -= g != NULL;
-			return US_PROFILE_NONE;
-		}
-		g->name = copy;
-		*have = (uint32_t)b->groups.n;
-		return *have - 1;
+	uint32_t number = us_name_set_at(&b->names, name);
+	if (number == US_NAME_NONE)
+		return US_PROFILE_NONE;
+	if (number < b->groups.n)
+		return number;
+	struct us_profile_group *g = us_vec_push(&b->groups);
+	char *copy = g ? strdup(name) : NULL;
+	if (!copy) {
+		b->groups.n -= g != NULL;
+		return US_PROFILE_NONE;
 	}
+	g->name = copy;
+	return number;
 }
 
 /* Of a lane, or of all where a profile was counted. */
@@ -81,15 +75,12 @@ static uint32_t lane_group(struct builder *b, uint16_t lane)
 static uint32_t stack_group(struct builder *b, const struct us_profile_stack *s,
 			    uint32_t inner)
 {
-	char name[128];
+	char name[US_OWNER_NAME];
 	if (b->by == US_BY_STATE)
 		return group_of(b, us_profile_state_of(s->state));
-	if (b->by == US_BY_PROCESS) {
-		/* It remembers what it has found. */
-		us_profile_process_of((struct us_profile *)b->p, s->node, name,
-				      sizeof(name));
-		return group_of(b, name);
-	}
+	if (us_profile_by_owner(b->by))
+		return group_of(b, us_profile_owner_name(b->p, s->node, b->by, name,
+							 sizeof(name)));
 	if (b->by >= US_BY_IMAGE)
 		return group_of(b, us_profile_place_of(&b->p->funcs.v[inner], b->by));
 	return lane_group(b, s->lane);
@@ -242,7 +233,7 @@ int us_profile_groups(const struct us_profile *p, enum us_profile_by by,
 		order(&b);
 	us_profile_stacks_fini(&all);
 	us_pair_map_fini(&b.row_of);
-	us_pair_map_fini(&b.group_of);
+	us_name_set_fini(&b.names);
 	free(b.rows.v);
 	ret->v = b.groups.v;
 	ret->n = b.groups.n;

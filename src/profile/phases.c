@@ -44,6 +44,9 @@ void us_profile_phase_fact(struct us_profile *p, const char *key, const char *va
 static uint32_t function_of(struct us_profile *p, uint64_t number)
 {
 	char name[US_PROFILE_PHASE_NAME + 16];
+	uint64_t owner = number - US_PROFILE_ROOTS;
+	if (number >= US_PROFILE_ROOTS && owner < p->roots.n)
+		return us_profile_special(p, p->roots.v[owner]);
 	if (number < US_PROFILE_MAX_PHASE && p->phase[number].name[0])
 		snprintf(name, sizeof(name), "[%s]", p->phase[number].name);
 	else

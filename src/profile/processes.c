@@ -5,7 +5,6 @@
 #include "base/vec.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +76,8 @@ static uint32_t search(struct us_profile *p, us_gpa root, uint32_t epoch, bool p
 	return 0;
 }
 
-static const struct us_process *at(struct us_profile *p, us_gpa root, uint32_t epoch)
+const struct us_process *us_profile_process_at(struct us_profile *p, us_gpa root,
+					       uint32_t epoch)
 {
 	const uint32_t nobody = (uint32_t)p->processes.n + 1;
 	uint32_t *owner = us_pair_map_at(&p->processes.owner, root, epoch);
@@ -91,27 +91,4 @@ static const struct us_process *at(struct us_profile *p, us_gpa root, uint32_t e
 			*owner = nobody;
 	}
 	return *owner == nobody ? NULL : &p->processes.v[*owner - 1].s;
-}
-
-void us_profile_process_of(struct us_profile *p, uint32_t node, char *ret, size_t size)
-{
-	const struct us_process *s = NULL;
-	bool space = false;
-	us_gpa root = 0;
-	uint32_t epoch = 0;
-	for (; node; node = p->trie.nodes.v[node].parent) {
-		const struct us_trie_node *n = &p->trie.nodes.v[node];
-		if (n->flags & US_PROFILE_EPOCH)
-			epoch = (uint32_t)n->pc;
-		if (n->flags & US_PC_SPACE)
-			root = n->pc;
-		space |= n->flags & US_PC_SPACE;
-	}
-	if (space)
-		s = at(p, root, epoch);
-	if (s)
-		snprintf(ret, size, "%s (%u)", s->name, s->pid);
-	else
-		snprintf(ret, size, "%s",
-			 space ? US_PROCESS_UNKNOWN : US_PROCESS_KERNEL);
 }

@@ -64,14 +64,22 @@ enum us_profile_by {
 	US_BY_GUEST,	 /* its name */
 	US_BY_RECORDING, /* the name of the file */
 	US_BY_VCPU,
-	US_BY_STATE,	/* "guest", "exit", "ready" */
-	US_BY_PROCESS,	/* of a Linux guest: whose program it is, or was called by */
-	US_BY_IMAGE,	/* of the function that was innermost */
-	US_BY_FILE,	/* its source */
-	US_BY_FUNCTION, /* itself */
+	US_BY_STATE,	 /* "guest", "exit", "ready" */
+	US_BY_PROCESS,	 /* of a Linux guest: whose program it is, or was called by */
+	US_BY_THREAD,	 /* of a process, or of the kernel */
+	US_BY_COMM,	 /* that thread's name alone */
+	US_BY_CONTAINER, /* its cgroup */
+	US_BY_IMAGE,	 /* of the function that was innermost */
+	US_BY_FILE,	 /* its source */
+	US_BY_FUNCTION,	 /* itself */
 	US_N_BY,
 };
 const char *us_profile_by_name(enum us_profile_by by); /* "guest", ... */
+/* Is it by whose a sample is, in a Linux guest? */
+static inline bool us_profile_by_owner(enum us_profile_by by)
+{
+	return by >= US_BY_PROCESS && by <= US_BY_CONTAINER;
+}
 
 #define US_PROFILE_MAX_FILTERS 16
 
@@ -86,6 +94,11 @@ struct us_profile_opts {
 		const char *regex;     /* only samples whose BY matches it */
 	} filter[US_PROFILE_MAX_FILTERS];
 	unsigned n_filter;
+	uint32_t pid[US_PROFILE_MAX_FILTERS]; /* only samples of one of these processes
+						 or threads of a Linux guest */
+	unsigned n_pid;
+	enum us_profile_by roots; /* whose a sample is, as its stack's outermost
+				     function; needs processes */
 	enum us_profile_part part;
 	const char *const
 		*images; /* -e ELF[@bias]: besides, or instead of, the recorded */
@@ -93,7 +106,8 @@ struct us_profile_opts {
 	struct us_debug_dirs dirs; /* of images and debug files, by their build-ids */
 	bool raw_names;		   /* as the images have them: not demangled */
 	bool host; /* with what the host did for the guest, below the guest's frames */
-	bool processes; /* of one recording: know whose programs they are */
+	bool processes; /* of one recording: know whose samples are */
+	bool if_known;	/* and if it does not know, that is no warning */
 	bool by_vcpu;	/* keep apart what each vCPU did: profile/stacks.h */
 	bool by_time;	/* keep samples with their time: profile/moments.h */
 	bool timeline;	/* keep each of them: profile/timeline.h */
@@ -327,6 +341,35 @@ struct us_profile_module {
 };
 const struct us_profile_module *us_profile_modules(const struct us_profile *p,
 						   size_t *ret_n);
+
+/* Whose samples are, in a Linux guest, and by what that is known; with opts.processes.
+ * All of the profile's own samples: they add up to running. */
+struct us_profile_owners {
+	uint64_t current; /* by the CPU's current task, asked at the sample itself */
+	uint64_t stack;	  /* by the kernel stack that it was on */
+	uint64_t tables;  /* by page tables: the process, not the thread */
+	uint64_t kernel;  /* called by no program, and nobody knows by what thread */
+	uint64_t nobody;
+};
+struct us_profile_owners us_profile_owners(const struct us_profile *p);
+/* Does the recording tell of processes or threads? */
+bool us_profile_owners_known(const struct us_profile *p);
+/* Who it is, of a stack (us_profile_stack.node); false: not known. */
+struct us_profile_owner {
+	uint32_t pid, tgid; /* its own number, its process's */
+	uint32_t inner;	    /* its own number in its pid namespace; 0: the same */
+	const char *comm, *process; /* comm NULL: the process alone is known */
+	const char *cgroup;	    /* NULL: not known; "": the root */
+	bool kernel_thread;
+};
+bool us_profile_owner_of(const struct us_profile *p, uint32_t node,
+			 struct us_profile_owner *ret);
+/* In words: "sh (107)", "[kernel]", ...  Returns dst. */
+/* The same of a key: us_profile_stack.key, us_timeline_sample.key. */
+uint32_t us_profile_stack_of(const struct us_profile *p, uint32_t key);
+#define US_OWNER_NAME 320 /* bytes that hold any */
+char *us_profile_owner_name(const struct us_profile *p, uint32_t node,
+			    enum us_profile_by by, char *dst, size_t size);
 
 /* Samples by what the vCPU did, whatever the stack: not of a focus or part. */
 struct us_profile_time {

@@ -10,10 +10,11 @@
  * profile/naming.c (names that several profiles share), profile/time.c (what they did),
  * profile/host.c (and the host for them), profile/paths.c (sources as they are shown),
  * profile/namesakes.c (names told apart),
- * profile/processes.c (whose programs), profile/phases.c (of a boot), profile/tree.c
- * (stacks to the call tree), profile/stacks.c (stacks as they were), profile/vcpus.c
- * (who had them), profile/focus.c (which of them are asked for), profile/moments.c (and
- * when), profile/timeline.c (samples one by one), profile/changes.c (how steady it is),
+ * profile/processes.c (whose programs), profile/owners.c (whose threads),
+ * profile/phases.c (of a boot), profile/tree.c (stacks to the call tree),
+ * profile/stacks.c (stacks as they were), profile/vcpus.c (who had them),
+ * profile/focus.c (which of them are asked for), profile/moments.c (and when),
+ * profile/timeline.c (samples one by one), profile/changes.c (how steady it is),
  * profile/stats.c (sums and intervals), profile/counted.c (calls that were counted),
  * profile/order.c (rows in their order), profile/warn.c, profile/gathers.c.
  */
@@ -22,6 +23,7 @@
 
 #include "profile/late.h"
 #include "profile/moments.h"
+#include "profile/name_set.h"
 #include "profile/naming.h"
 #include "profile/pair_map.h"
 #include "profile/profile.h"
@@ -129,6 +131,22 @@ struct us_profile {
 		struct us_pair_map of_root; /* (root, 0) to the last one's */
 		struct us_pair_map owner;   /* (root, epoch): whose it was, looked up */
 	} processes;
+
+	/* profile/owners.c */
+	struct {
+		struct us_profile_task {
+			struct us_task t;
+			uint32_t before; /* number + 1 of another on its stack; 0 */
+		} * v;
+		size_t n, cap;
+		struct us_pair_map of_id;    /* (id, 0) to number + 1 */
+		struct us_pair_map known;    /* (stack, hash of the rest) to that */
+		struct us_pair_map of_stack; /* (stack, 0) to the last one's */
+		struct us_pair_map only;     /* (tgid, 0): the only one's, or ... */
+		bool listed;		     /* some are known by their stacks */
+	} tasks;
+	struct us_name_set roots;   /* of opts.roots: their functions' names */
+	struct us_pair_map root_of; /* (node, 0) to number + 1 */
 
 	/* profile/views.c */
 	struct {
@@ -297,8 +315,24 @@ static inline unsigned us_profile_layout_of(const struct us_profile *p, uint64_t
 US_MUST_CHECK int us_profile_add_process(struct us_profile *p,
 					 const struct us_process *s);
 void us_profile_free_processes(struct us_profile *p);
-/* Whose a stack is, by its innermost node: "sh (107)", or a US_PROCESS_... */
-void us_profile_process_of(struct us_profile *p, uint32_t node, char *ret, size_t size);
+/* The same of threads. */
+US_MUST_CHECK int us_profile_add_task(struct us_profile *p, const struct us_task *t);
+void us_profile_free_tasks(struct us_profile *p);
+/* What the nodes of a stack say of its owner. */
+struct us_profile_marks {
+	bool has_space, has_task;
+	us_gpa root;
+	uint64_t task;
+	uint32_t epoch;
+};
+struct us_profile_marks us_profile_marks(const struct us_profile *p, uint32_t node);
+/* Whose page tables these were in all of the epoch; NULL: not known. */
+const struct us_process *us_profile_process_at(struct us_profile *p, us_gpa root,
+					       uint32_t epoch);
+/* With opts.roots: the number of the function that stands above a stack, from
+ * US_PROFILE_ROOTS on; 0: none; US_PROFILE_NONE: out of memory. */
+#define US_PROFILE_ROOTS 4096U
+uint32_t us_profile_root_of(struct us_profile *p, uint32_t node);
 #define US_PROCESS_KERNEL  "[kernel]" /* called by no program */
 #define US_PROCESS_UNKNOWN "[not known]"
 /* When an image was there; until 0: to the end. */
@@ -315,7 +349,7 @@ void us_profile_module_times(const struct us_profile *p,
  */
 #define US_PROFILE_PHASE (1 << 6)
 #define US_PROFILE_NO_FRAME                                                            \
-	(US_PROFILE_EPOCH | US_PROFILE_PHASE | US_PC_SPACE | US_PC_EXIT)
+	(US_PROFILE_EPOCH | US_PROFILE_PHASE | US_PC_SPACE | US_PC_EXIT | US_PC_TASK)
 /* Of modules that were read: when do they change? 0 or -ENOMEM. */
 US_MUST_CHECK int us_profile_cut_time(struct us_profile *p);
 /* A fact may tell of a phase. */

@@ -279,6 +279,11 @@ static int on_process(void *ctx, const struct us_process *s)
 	return us_profile_add_process(ctx, s);
 }
 
+static int on_task(void *ctx, const struct us_task *t)
+{
+	return us_profile_add_task(ctx, t);
+}
+
 static int on_early_name(void *ctx, const struct us_named *n)
 {
 	us_profile_hash_name(ctx, n);
@@ -293,6 +298,7 @@ static int read_modules(struct us_profile *p, const struct us_profile_source *s,
 	const struct us_reader_ops ops = { .module = on_module,
 					   .fact = on_early_fact,
 					   .process = on_process,
+					   .task = on_task,
 					   .named = p->n_file > 1 ? on_early_name
 								  : NULL };
 	struct us_reader_result r;

@@ -164,7 +164,7 @@ static uint32_t hang_leaf(struct us_profile *p, struct us_pair_map *children,
 {
 	uint32_t stack = key / US_N_KIND, node = 0;
 	bool none = !stack || p->trie.nodes.v[stack].flags & US_PROFILE_NO_FRAME;
-	if (stack && (!none || p->n_phase))
+	if (stack && (!none || p->n_phase || p->opts.roots))
 		node = hang(p, children, stack, false);
 	uint32_t top = us_profile_top(p, key);
 	if (node == US_PROFILE_NONE || top == US_PROFILE_NO_TOP)

@@ -47,6 +47,11 @@ int us_profile_cut_time(struct us_profile *p)
 		if (add_cut(p, s->from_ns) || add_cut(p, s->until_ns))
 			return -ENOMEM;
 	}
+	for (size_t i = 0; i < p->tasks.n; i++) {
+		const struct us_task *t = &p->tasks.v[i].t;
+		if (add_cut(p, t->from_ns) || add_cut(p, t->until_ns))
+			return -ENOMEM;
+	}
 	if (p->cuts.n)
 		qsort(p->cuts.v, p->cuts.n, sizeof(*p->cuts.v), by_time);
 	size_t n = 0;
@@ -96,6 +101,11 @@ uint32_t us_profile_stack_at(struct us_profile *p, uint32_t node, uint64_t t_ns)
 		node = twin_of(p, node, epoch, US_PROFILE_EPOCH);
 	if (phase && node != US_TRIE_NONE)
 		node = twin_of(p, node, phase - 1, US_PROFILE_PHASE);
+	uint32_t owner = node == US_TRIE_NONE ? 0 : us_profile_root_of(p, node);
+	if (owner == US_PROFILE_NONE)
+		return US_TRIE_NONE;
+	if (owner)
+		node = twin_of(p, node, owner, US_PROFILE_PHASE);
 	return node;
 }
 

@@ -5,6 +5,8 @@
  * guest's code, an exit and for what, idle, waiting) is a slice, and in the guest's
  * code the innermost function one within it.  Each lasts to the next sample.
  *
+ * Of a Linux guest a second track has the threads that the vCPU ran.
+ *
  * With more samples than EVENTS_MOST, those of a stretch of time are one slice, named
  * by what most of them are.  A profile without times is its call tree, a sample long
  * for each sample.
@@ -12,6 +14,7 @@
 #include "report/report.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "report/away.h"
 
 #include <errno.h>
@@ -192,7 +195,34 @@ static void write_lane(struct chrome *x, size_t lane)
 	close_run(x, &outer, last);
 }
 
-static void begin_lane(struct chrome *x, size_t lane, unsigned tid)
+/* Which threads of a Linux guest it ran, one after the other. */
+static void write_owners(struct chrome *x, size_t lane)
+{
+	struct us_timeline_cursor c = us_timeline_of(x->p, lane);
+	struct us_timeline_sample ahead, m;
+	char name[US_OWNER_NAME], last[US_OWNER_NAME] = "";
+	bool have = us_timeline_next(&c, &ahead);
+	uint64_t t_ns = 0, samples = 0;
+	while (next_slot(x, &c, &ahead, &have, &m)) {
+		t_ns = m.t_ns;
+		name[0] = '\0';
+		if (m.node)
+			us_profile_owner_name(x->p, us_profile_stack_of(x->p, m.key),
+					      US_BY_THREAD, name, sizeof(name));
+		if (last[0] && strcmp(name, last) != 0)
+			end(x, last, t_ns, samples);
+		if (name[0] && strcmp(name, last) != 0) {
+			begin(x, name, "thread", t_ns);
+			samples = 0;
+		}
+		memcpy(last, name, sizeof(last));
+		samples += m.weight;
+	}
+	if (last[0])
+		end(x, last, t_ns + us_profile_period_ns(x->p), samples);
+}
+
+static void begin_lane(struct chrome *x, size_t lane, unsigned tid, const char *what)
 {
 	size_t n;
 	char name[256];
@@ -202,8 +232,9 @@ static void begin_lane(struct chrome *x, size_t lane, unsigned tid)
 	x->pid = recording + 1;
 	x->tid = tid;
 	metadata(x, "process_name", guest ? guest : "a guest");
-	metadata(x, "thread_name",
-		 us_profile_lane_name(x->p, lane, name, sizeof(name)));
+	us_profile_lane_name(x->p, lane, name, sizeof(name));
+	us_append(name, sizeof(name), "%s", what);
+	metadata(x, "thread_name", name);
 }
 
 /* The tree as if it had run once, from the left to the right: depth first, a node's own
@@ -244,8 +275,12 @@ static void write_lanes(struct chrome *x)
 			break;
 		if (!us_timeline_count(x->p, lane))
 			continue;
-		begin_lane(x, lane, ++tid);
+		begin_lane(x, lane, ++tid, "");
 		write_lane(x, lane);
+		if (!us_profile_owners_known(x->p))
+			continue;
+		begin_lane(x, lane, ++tid, ": threads");
+		write_owners(x, lane);
 	}
 	if (!tid)
 		write_tree(x);
@@ -274,5 +309,6 @@ const struct us_format us_format_chrome = {
 	.suffix = ".trace.json",
 	.summary = "vCPUs over time, for ui.perfetto.dev and speedscope",
 	.timeline = true,
+	.owners = true,
 	.write = write_chrome,
 };

@@ -51,12 +51,15 @@ static void print_group(const struct tables *t, const struct us_profile_group *g
 	uint64_t rest = 0;
 	us_printable(name, sizeof(name), g->name);
 	snprintf(interval, sizeof(interval), "%.1f-%.1f", 100 * g->low, 100 * g->high);
-	fprintf(t->out, "\n%s%7.1f %8s %10" PRIu64 "  %12s   %s%s",
-		t->o->colour ? BOLD : "", percent(t, g->weight), "", g->weight,
-		counted ? "" : interval, name, t->o->colour ? RESET : "");
+	fprintf(t->out, "%s%s%7.1f %8s %10" PRIu64 "  %12s   %s%s",
+		t->o->groups_only ? "" : "\n", t->o->colour ? BOLD : "",
+		percent(t, g->weight), "", g->weight, counted ? "" : interval, name,
+		t->o->colour ? RESET : "");
 	if (g->idle)
 		fprintf(t->out, ", and %" PRIu64 " idle", g->idle);
 	fputc('\n', t->out);
+	if (t->o->groups_only)
+		return;
 	for (size_t i = 0; i < n; i++) {
 		const struct us_profile_group_row *r = &g->row[i];
 		fprintf(t->out, "%7.1f %8.1f %10" PRIu64 "  %12s   ",
@@ -70,6 +73,48 @@ static void print_group(const struct tables *t, const struct us_profile_group *g
 	if (n < g->n)
 		fprintf(t->out, "%7.1f %8s %10" PRIu64 "  %12s   %zu more functions\n",
 			percent(t, rest), "", rest, "", g->n - n);
+}
+
+/* Rows of their own, of which there may be as many as of functions. */
+static void print_keys(const struct tables *t, const struct us_profile_groups *all)
+{
+	size_t n = t->o->limit && t->o->limit < all->n ? t->o->limit : all->n;
+	uint64_t rest = 0;
+	fprintf(t->out, "\n%s%7s %8s %10s  %12s   %s%s\n", t->o->colour ? BOLD : "",
+		"self %", "", us_profile_unit(t->p),
+		us_profile_is_counted(t->p) ? "" : "95 %",
+		us_profile_by_name(t->o->group_by), t->o->colour ? RESET : "");
+	for (size_t i = 0; i < n; i++)
+		print_group(t, &all->v[i]);
+	for (size_t i = n; i < all->n; i++)
+		rest += all->v[i].weight;
+	if (n < all->n)
+		fprintf(t->out, "%7.1f %8s %10" PRIu64 "  %12s   %zu more\n",
+			percent(t, rest), "", rest, "", all->n - n);
+}
+
+/* By what the owners are known, and how much is of nobody. */
+static void print_owners(const struct tables *t)
+{
+	char line[512] = "";
+	struct us_profile_owners s = us_profile_owners(t->p);
+	const struct {
+		uint64_t n;
+		const char *words;
+	} part[] = {
+		{ s.current, "by the CPU's current task at the sample" },
+		{ s.stack, "by the kernel stack that it was on" },
+		{ s.tables, "by page tables, which tell the process alone" },
+		{ s.kernel, "in the kernel, called by no program" },
+		{ s.nobody, "of nobody that is known" },
+	};
+	for (size_t i = 0; i < sizeof(part) / sizeof(*part); i++)
+		if (part[i].n || i + 1 == sizeof(part) / sizeof(*part))
+			us_append(line, sizeof(line), "%s%.1f %% %s",
+				  line[0] ? ", " : "whose it is: ",
+				  percent(t, part[i].n), part[i].words);
+	fputc('\n', t->out);
+	us_report_wrap(t->out, t->o, "", "", "  ", line);
 }
 
 static void measure(struct tables *t, const struct us_profile_groups *all)
@@ -94,6 +139,13 @@ int us_report_groups_text(const struct us_profile *p, const struct us_report_opt
 	char name[US_CELL_SIZE] = "function", place[US_CELL_SIZE] = "file:line";
 	if (us_profile_groups(p, o->group_by, &all))
 		return us_fail(e, -ENOMEM, "report: out of memory for the groups");
+	if (o->groups_only) {
+		print_keys(&t, &all);
+		if (us_profile_by_owner(o->group_by))
+			print_owners(&t);
+		us_profile_groups_fini(&all);
+		return 0;
+	}
 	measure(&t, &all);
 	fprintf(out, "\n%s%7s %8s %10s  %12s   ", o->colour ? BOLD : "", "self %",
 		"total %", us_profile_unit(p), us_profile_is_counted(p) ? "" : "95 %");
@@ -101,11 +153,14 @@ int us_report_groups_text(const struct us_profile *p, const struct us_report_opt
 	fprintf(out, "%s\n", o->colour ? RESET : "");
 	for (size_t i = 0; i < all.n; i++)
 		print_group(&t, &all.v[i]);
+	if (us_profile_by_owner(o->group_by))
+		print_owners(&t);
 	us_profile_groups_fini(&all);
 	return 0;
 }
 
-static void group_json(struct us_json *j, const struct us_profile_group *g)
+static void group_json(struct us_json *j, const struct us_profile_group *g,
+		       bool with_functions)
 {
 	us_json_object(j, NULL);
 	us_json_str(j, "name", g->name);
@@ -116,6 +171,10 @@ static void group_json(struct us_json *j, const struct us_profile_group *g)
 	us_json_end(j);
 	if (g->has_idle)
 		us_json_u64(j, "idle", g->idle);
+	if (!with_functions) {
+		us_json_end(j);
+		return;
+	}
 	us_json_array(j, "functions");
 	for (size_t i = 0; i < g->n; i++) {
 		us_json_object(j, NULL);
@@ -130,17 +189,32 @@ static void group_json(struct us_json *j, const struct us_profile_group *g)
 	us_json_end(j);
 }
 
-int us_report_groups_json(const struct us_profile *p, enum us_profile_by by,
+static void owners_json(const struct us_profile *p, struct us_json *j)
+{
+	struct us_profile_owners s = us_profile_owners(p);
+	us_json_object(j, "owners");
+	us_json_u64(j, "current", s.current);
+	us_json_u64(j, "stack", s.stack);
+	us_json_u64(j, "tables", s.tables);
+	us_json_u64(j, "kernel", s.kernel);
+	us_json_u64(j, "nobody", s.nobody);
+	us_json_end(j);
+}
+
+int us_report_groups_json(const struct us_profile *p, const struct us_report_opts *o,
 			  struct us_json *j)
 {
+	enum us_profile_by by = o->group_by;
 	struct us_profile_groups all;
 	if (us_profile_groups(p, by, &all))
 		return -ENOMEM;
 	us_json_str(j, "group_by", us_profile_by_name(by));
 	us_json_array(j, "groups");
 	for (size_t i = 0; i < all.n; i++)
-		group_json(j, &all.v[i]);
+		group_json(j, &all.v[i], !o->groups_only);
 	us_json_end(j);
+	if (us_profile_by_owner(by))
+		owners_json(p, j);
 	us_profile_groups_fini(&all);
 	return 0;
 }

@@ -6,12 +6,15 @@
 #include "base/json.h"
 #include "report/report.h"
 
-/* By o->group_by: each group with its sum and its functions, ten if o->limit is 0. */
+/* By o->group_by: each group with its sum and its functions, ten if o->limit is 0; with
+ * o->groups_only a row for each. */
 US_MUST_CHECK int us_report_groups_text(const struct us_profile *p,
 					const struct us_report_opts *o, FILE *out,
 					struct us_err *e);
-/* Members "group_by" and "groups" of the open object.  0 or -ENOMEM. */
+/* Members "group_by", "groups" and, by whose samples are, "owners" of the open object.
+ * 0 or -ENOMEM. */
 US_MUST_CHECK int us_report_groups_json(const struct us_profile *p,
-					enum us_profile_by by, struct us_json *j);
+					const struct us_report_opts *o,
+					struct us_json *j);
 
 #endif

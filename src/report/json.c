@@ -312,8 +312,7 @@ static int write_json(const struct us_profile *p, const struct us_report_opts *o
 	time_split(&j, p);
 	modules(&j, p);
 	recordings(&j, p);
-	if (functions(&j, p, o) ||
-	    (o->group_by && us_report_groups_json(p, o->group_by, &j)))
+	if (functions(&j, p, o) || (o->group_by && us_report_groups_json(p, o, &j)))
 		return us_fail(e, -ENOMEM, "report: out of memory");
 	tree(&j, p);
 	lines(&j, p);

@@ -3,7 +3,8 @@
  * perf_data.c: for perf report, perf script and perf annotate, and all that read what
  * perf record writes (tools/perf/Documentation/perf.data-file-format.txt of Linux).
  *
- * A guest is a process, its vCPUs are threads, and its images are mapped in it, with
+ * A guest is a process, its vCPUs are threads; a Linux guest whose threads are known
+ * has its own processes and threads, by their numbers.  Images are mapped in them, with
  * their build-ids, so that perf finds symbols and code by itself: those of a kernel,
  * too.  What vCPUs did are events of their own: guest, exit, ready.  Each distinct
  * stack of a vCPU is one sample, whose period is the number of samples that had it.
@@ -14,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "profile/pair_map.h"
 #include "profile/stacks.h"
 #include "symbol/elf_file.h"
 
@@ -23,12 +25,15 @@
 #include <string.h>
 
 #define PID_OF(recording) (1000U * ((recording) + 1U))
-#define PAGE		  4096U
-#define ALIGNED(n, to)	  (((n) + (to)-1) / (to) * (to))
-#define NAME_ALIGN	  64U /* of perf's strings */
-#define BUILD_ID_SIZED	  (1U << 15)
-#define MMAP_BUILD_ID	  (1U << 14)
-#define CONTEXT_USER	  ((uint64_t)-512)
+/* Where the guest's own numbers are shown, of what is nobody's: above all of them
+ * (include/linux/threads.h, PID_MAX_LIMIT). */
+#define PID_OF_NOBODY  (4U << 20)
+#define PAGE	       4096U
+#define ALIGNED(n, to) (((n) + (to)-1) / (to) * (to))
+#define NAME_ALIGN     64U /* of perf's strings */
+#define BUILD_ID_SIZED (1U << 15)
+#define MMAP_BUILD_ID  (1U << 14)
+#define CONTEXT_USER   ((uint64_t)-512)
 #define SAMPLE_TYPE                                                                    \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |                   \
 	 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |                     \
@@ -197,10 +202,15 @@ static bool is_mapped(const struct perf_data *x, const struct us_profile_module 
 	       x->recording[m->recording].layout == x->recording[recording].layout;
 }
 
+static uint32_t nobody(const struct perf_data *x, uint32_t recording)
+{
+	return PID_OF(recording) + (us_profile_owners_known(x->p) ? PID_OF_NOBODY : 0);
+}
+
 static void put_processes(struct perf_data *x)
 {
 	for (size_t i = 0; i < x->n_recording; i++) {
-		uint32_t pid = PID_OF((uint32_t)i);
+		uint32_t pid = nobody(x, (uint32_t)i);
 		const char *guest = x->n_recording > 1 ? x->recording[i].guest
 						       : us_report_title(x->p);
 		guest = guest ? guest : "a guest";
@@ -212,6 +222,37 @@ static void put_processes(struct perf_data *x)
 			if (is_mapped(x, &x->module[k], i))
 				put_image(x, pid, &x->module[k].m);
 	}
+}
+
+/* True once for each. */
+static bool is_new(struct us_pair_map *seen, uint32_t pid, uint64_t tid)
+{
+	uint32_t *slot = us_pair_map_at(seen, pid, tid);
+	if (!slot || *slot)
+		return false;
+	*slot = 1;
+	return true;
+}
+
+/* Each process of the guest with what is mapped in all, and its threads by their names.
+ */
+static void put_owners(struct perf_data *x)
+{
+	struct us_pair_map seen = { 0 };
+	struct us_profile_owner w;
+	for (size_t i = 0; i < x->all.n_stack; i++) {
+		if (!us_profile_owner_of(x->p, x->all.stack[i].node, &w))
+			continue;
+		if (is_new(&seen, w.tgid, UINT64_MAX)) {
+			put_comm(x, w.tgid, w.tgid, w.process);
+			for (size_t k = 0; k < x->n_module; k++)
+				if (is_mapped(x, &x->module[k], 0))
+					put_image(x, w.tgid, &x->module[k].m);
+		}
+		if (w.comm && w.pid != w.tgid && is_new(&seen, w.tgid, w.pid))
+			put_comm(x, w.tgid, w.pid, w.comm);
+	}
+	us_pair_map_fini(&seen);
 }
 
 /* ---- Samples ---- */
@@ -243,11 +284,14 @@ static void put_sample(struct perf_data *x, const struct us_profile_stack *s,
 	}
 	bool known = s->lane < x->n_lane;
 	uint32_t vcpu = known ? x->lane[s->lane].vcpu : 0;
-	uint32_t pid = PID_OF(known ? x->lane[s->lane].recording : 0U);
+	uint32_t pid = nobody(x, known ? x->lane[s->lane].recording : 0U);
+	struct us_profile_owner w;
+	bool owned = us_profile_owners_known(x->p) &&
+		     us_profile_owner_of(x->p, s->node, &w);
 	add_u64(&r, id_of(x, event_of(s->state)));
 	add_u64(&r, n > 1 ? chain[1] : 0);
-	add_u32(&r, pid);
-	add_u32(&r, pid + 1 + vcpu);
+	add_u32(&r, owned ? w.tgid : pid);
+	add_u32(&r, owned ? w.comm ? w.pid : w.tgid : pid + 1 + vcpu);
 	add_u64(&r, number); /* in an order; no time */
 	add_u32(&r, vcpu);
 	add_u32(&r, 0);
@@ -260,6 +304,8 @@ static void put_sample(struct perf_data *x, const struct us_profile_stack *s,
 static void put_data(struct perf_data *x)
 {
 	put_processes(x);
+	if (us_profile_owners_known(x->p))
+		put_owners(x);
 	for (size_t i = 0; i < x->all.n_stack; i++)
 		if (x->all.stack[i].weight)
 			put_sample(x, &x->all.stack[i], i + 1);
@@ -416,6 +462,7 @@ const struct us_format us_format_perf_data = {
 	.suffix = ".perf.data",
 	.summary = "perf.data, for perf report, perf script and perf annotate",
 	.by_vcpu = true,
+	.owners = true,
 	.binary = true,
 	.write = write_perf_data,
 };

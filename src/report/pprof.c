@@ -3,9 +3,10 @@
  * pprof.c: for `go tool pprof` and all that read what it reads: message Profile of
  * google/pprof's proto/profile.proto, packed by gzip.
  *
- * Samples have labels: vcpu, state (guest, exit, ready), kind (kernel, user) and
- * guest.  Locations are those of the guest's memory.  Names are given, so no viewer has
- * to look them up in an image that it may not have.
+ * Samples have labels: vcpu, state (guest, exit, ready), kind (kernel, user), guest
+ * and, of a Linux guest, process, thread, comm and container.  Locations are those of
+ * the guest's memory.  Names are given, so no viewer has to look them up in an image
+ * that it may not have.
  */
 #include "report/report.h"
 
@@ -13,6 +14,7 @@
 #include "base/gzip.h"
 #include "base/protobuf.h"
 #include "base/text.h"
+#include "profile/name_set.h"
 #include "profile/stacks.h"
 
 #include <errno.h>
@@ -230,9 +232,18 @@ static void put_locations(struct pprof *x, const struct us_profile_stacks *all)
 	}
 }
 
+/* Whose samples are: their names' numbers in the table of strings. */
+struct owner_labels {
+	struct us_name_set names;
+	uint64_t *number; /* of each of them; 0: it is not there yet */
+	size_t n;
+};
+
 /* The numbers of the strings that labels are made of.  A vCPU is a string too: readers
  * take a number of 0 for none. */
 struct labels {
+	uint64_t by[US_N_BY]; /* keys: whose it is; 0: not known of any */
+	struct owner_labels *owners;
 	uint64_t vcpu, state, kind, guest; /* keys */
 	uint64_t vcpus[US_MAX_VCPUS], states[US_N_VCPU_STATE], kinds[2];
 	uint64_t title[US_PROFILE_MAX_RECORDINGS]; /* of each recording */
@@ -261,6 +272,10 @@ static struct labels put_labels(struct pprof *x)
 	l.states[US_VCPU_GUEST] = l.guest;
 	l.states[US_VCPU_EXIT] = put_string(x, "exit");
 	l.states[US_VCPU_READY] = put_string(x, "ready");
+	for (int by = US_BY_PROCESS; by <= US_BY_CONTAINER; by++)
+		if (us_profile_owners_known(x->p))
+			l.by[by] = put_string(
+				x, us_profile_by_name((enum us_profile_by)by));
 	l.kinds[false] = put_string(x, "kernel");
 	l.kinds[true] = put_string(x, "user");
 	const struct us_profile_recording *rec = us_profile_recordings(x->p, &n);
@@ -296,6 +311,47 @@ static void add_values(struct pprof *x, const struct us_profile_stack *s,
 		us_protobuf_u64(&x->inner, SAMPLE_VALUE, s->weight * period);
 }
 
+static bool make_room(struct owner_labels *o, uint32_t at)
+{
+	size_t n = 2 * (at + 16ULL);
+	if (at < o->n)
+		return true;
+	uint64_t *bigger = reallocarray(o->number, n, sizeof(*bigger));
+	if (!bigger)
+		return false;
+	memset(bigger + o->n, 0, (n - o->n) * sizeof(*bigger));
+	o->number = bigger;
+	o->n = n;
+	return true;
+}
+
+/* The string of a name, which is put once. */
+static uint64_t put_once(struct pprof *x, struct owner_labels *o, const char *name)
+{
+	uint32_t at = us_name_set_at(&o->names, name);
+	if (at == US_NAME_NONE || !make_room(o, at)) {
+		x->failed = true;
+		return 0;
+	}
+	if (!o->number[at])
+		o->number[at] = put_string(x, name);
+	return o->number[at];
+}
+
+/* Before the sample that has them as labels. */
+static void find_owner(struct pprof *x, const struct labels *l, uint32_t node,
+		       uint64_t number[static US_N_BY])
+{
+	char name[US_OWNER_NAME];
+	for (int by = US_BY_PROCESS; by <= US_BY_CONTAINER; by++)
+		if (l->by[by])
+			number[by] = put_once(
+				x, l->owners,
+				us_profile_owner_name(x->p, node,
+						      (enum us_profile_by)by, name,
+						      sizeof(name)));
+}
+
 static void put_samples(struct pprof *x, const struct us_profile_stacks *all,
 			const struct labels *l, uint64_t period)
 {
@@ -304,6 +360,9 @@ static void put_samples(struct pprof *x, const struct us_profile_stacks *all,
 	const struct us_profile_lane *lane = us_profile_lanes(x->p, &n_lane);
 	for (size_t i = 0; i < all->n_stack; i++) {
 		const struct us_profile_stack *s = &all->stack[i];
+		uint64_t owner[US_N_BY] = { 0 };
+		if (!counted)
+			find_owner(x, l, s->node, owner);
 		us_protobuf_clear(&x->inner);
 		for (uint32_t k = 0; k < s->n; k++)
 			us_protobuf_u64(&x->inner, SAMPLE_LOCATION_ID,
@@ -317,6 +376,9 @@ static void put_samples(struct pprof *x, const struct us_profile_stacks *all,
 			add_label(x, l->state, l->states[s->state]);
 			add_label(x, l->kind, l->kinds[s->user]);
 		}
+		for (int by = US_BY_PROCESS; by <= US_BY_CONTAINER; by++)
+			if (owner[by])
+				add_label(x, l->by[by], owner[by]);
 		put_inner(x, PROFILE_SAMPLE);
 	}
 }
@@ -330,8 +392,12 @@ static void put_profile(struct pprof *x, const struct us_profile_stacks *all)
 	put_mappings(x);
 	put_functions(x);
 	put_locations(x, all);
+	struct owner_labels owners = { 0 };
 	struct labels l = put_labels(x);
+	l.owners = &owners;
 	put_samples(x, all, &l, period);
+	us_name_set_fini(&owners.names);
+	free(owners.number);
 	put_comments(x);
 	put_number(x, PROFILE_DEFAULT_SAMPLE_TYPE,
 		   put_string(x, us_profile_unit(x->p)));
@@ -361,8 +427,9 @@ static int write_pprof(const struct us_profile *p, const struct us_report_opts *
 const struct us_format us_format_pprof = {
 	.name = "pprof",
 	.suffix = ".pb.gz",
-	.summary = "for go tool pprof, with vCPUs and states as labels",
+	.summary = "for go tool pprof, with vCPUs, states and threads as labels",
 	.by_vcpu = true,
+	.owners = true,
 	.binary = true,
 	.write = write_pprof,
 };

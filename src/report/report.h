@@ -33,6 +33,7 @@ struct us_report_opts {
 						   the paths in DWARF alone */
 	bool full_paths; /* of sources, however wide; else without what all share */
 	enum us_profile_by group_by; /* of the text and json formats */
+	bool groups_only;	     /* without the functions in each */
 	/* Of the tree: */
 	bool bottom_up;	      /* callers below their callees */
 	const char *around;   /* a function: its callers and callees; NULL: all */
@@ -50,6 +51,7 @@ struct us_format {
 	bool timeline;	     /* and one with timeline */
 	bool binary;	     /* nothing for a terminal */
 	bool groups;	     /* knows us_report_opts.group_by */
+	bool owners;	     /* says whose samples of a Linux guest are, if it knows */
 	/* Errors of the stream may be left in it. */
 	int (*write)(const struct us_profile *p, const struct us_report_opts *o,
 		     FILE *out, struct us_err *e);

@@ -404,9 +404,18 @@ class Several(Cli):
 
     def test_processes(self):
         """Of Linux guests: another recording says that it has none."""
-        for how in (("--group-by", "process"), ("--filter", "process=sh")):
+        for how in (("--group-by", "process"), ("--filter", "process=sh"), ("--sort", "thread"),
+                    ("--by", "comm"), ("--pid", "7"), ("--comm", "sh"), ("--container", "x")):
             self.fails(2, "in one recording only", "report", *how, *self.files)
             self.assertIn("knows no processes", run("report", *how, self.files[0]).stdout)
+        for bad in (("--pid", "x"), ("--pid", "-1"), ("--pid", "99999999999"), ("--comm", "("),
+                    ("--container", "["), ("--by", "vcpu"), ("--sort", "vcpu"),
+                    ("--sort", "process", "--group-by", "thread"),
+                    ("--sort", "process", "--format", "folded")):
+            self.fails(2, bad[0], "report", *bad, self.files[0])
+        # Nobody asked: a format that would say so does without.
+        self.assertNotIn("knows no processes",
+                         run("report", "--format", "chrome", self.files[0]).stdout)
 
     def test_bad_ones(self):
         self.fails(1, "are the same recording", "report", self.files[0], self.files[0])

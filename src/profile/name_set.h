@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* name_set.h: names, each once, by numbers from 0 on in the order in which they came.
+ */
+#ifndef US_PROFILE_NAME_SET_H
+#define US_PROFILE_NAME_SET_H
+
+#include "profile/pair_map.h"
+
+struct us_name_set {
+	char **v;
+	size_t n, cap;
+	struct us_pair_map of; /* (hash, k) to number + 1 */
+};
+
+#define US_NAME_NONE UINT32_MAX /* out of memory */
+
+/* The number of a name, which is copied if it is new. */
+uint32_t us_name_set_at(struct us_name_set *s, const char *name);
+void us_name_set_fini(struct us_name_set *s); /* accepts a zeroed one */
+
+#endif

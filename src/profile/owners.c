@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profile/owners.c: which thread of a Linux guest a stack is of, as sure as it is. */
+#include "profile/profile_priv.h"
+
+#include "base/vec.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEVERAL UINT32_MAX /* threads of a process */
+
+/* --- what the recording says --- */
+
+static void free_names(struct us_task *t)
+{
+	free((char *)t->name);
+	free((char *)t->process);
+	free((char *)t->cgroup);
+}
+
+static uint32_t *slot_of(struct us_profile *p, const struct us_task *t)
+{
+	const uint64_t rest[2] = { t->pid, t->from_ns };
+	if (t->id)
+		return us_pair_map_at(&p->tasks.of_id, t->id, 0);
+	return us_pair_map_at(&p->tasks.known, t->stack,
+			      us_hash_bytes(rest, sizeof(rest)));
+}
+
+static bool set_names(struct us_task *t)
+{
+	t->name = strdup(t->name);
+	t->process = strdup(t->process);
+	t->cgroup = strdup(t->cgroup);
+	return t->name && t->process && t->cgroup;
+}
+
+/* One that is known by its stack is the only thread of its process, or one of several.
+ */
+static bool count_threads(struct us_profile *p, const struct us_task *t,
+			  uint32_t number)
+{
+	uint32_t *only = us_pair_map_at(&p->tasks.only, t->tgid, 0);
+	if (!only)
+		return false;
+	if (!*only)
+		*only = number;
+	else if (*only != SEVERAL && p->tasks.v[*only - 1].t.pid != t->pid)
+		*only = SEVERAL;
+	else if (*only != SEVERAL)
+		*only = number; /* by its last name */
+	return true;
+}
+
+static int push(struct us_profile *p, const struct us_task *t)
+{
+	struct us_profile_task *to = us_vec_push(&p->tasks);
+	if (!to)
+		return -ENOMEM;
+	uint32_t number = (uint32_t)p->tasks.n;
+	*to = (struct us_profile_task){ .t = *t };
+	if (t->id)
+		return 0;
+	uint32_t *last = us_pair_map_at(&p->tasks.of_stack, t->stack, 0);
+	if (!last || !count_threads(p, t, number))
+		return -ENOMEM;
+	to->before = *last;
+	*last = number;
+	p->tasks.listed = true;
+	return 0;
+}
+
+int us_profile_add_task(struct us_profile *p, const struct us_task *t)
+{
+	if (!p->opts.processes || p->n_file > 1)
+		return 0;
+	struct us_task copy = *t;
+	uint32_t *slot = set_names(&copy) ? slot_of(p, t) : NULL;
+	if (slot && *slot) {
+		free_names(&p->tasks.v[*slot - 1].t);
+		p->tasks.v[*slot - 1].t = copy;
+		return 0;
+	}
+	int r = slot ? push(p, &copy) : -ENOMEM;
+	if (slot && r == 0)
+		*slot = (uint32_t)p->tasks.n;
+	if (!slot) /* else it is in the list */
+		free_names(&copy);
+	return r;
+}
+
+void us_profile_free_tasks(struct us_profile *p)
+{
+	for (size_t k = 0; k < p->tasks.n; k++)
+		free_names(&p->tasks.v[k].t);
+	free(p->tasks.v);
+	us_name_set_fini(&p->roots);
+	us_pair_map_fini(&p->tasks.of_id);
+	us_pair_map_fini(&p->tasks.known);
+	us_pair_map_fini(&p->tasks.of_stack);
+	us_pair_map_fini(&p->tasks.only);
+	us_pair_map_fini(&p->root_of);
+}
+
+/* --- whose a stack is --- */
+
+struct us_profile_marks us_profile_marks(const struct us_profile *p, uint32_t node)
+{
+	struct us_profile_marks m = { 0 };
+	for (; node; node = p->trie.nodes.v[node].parent) {
+		const struct us_trie_node *n = &p->trie.nodes.v[node];
+		if (n->flags & US_PROFILE_EPOCH)
+			m.epoch = (uint32_t)n->pc;
+		if (n->flags & US_PC_SPACE)
+			m.root = n->pc;
+		if (n->flags & US_PC_TASK)
+			m.task = n->pc;
+		m.has_space |= (n->flags & US_PC_SPACE) != 0;
+		m.has_task |= (n->flags & US_PC_TASK) != 0;
+	}
+	return m;
+}
+
+/* The one whose this stack was in all of the epoch. */
+static const struct us_task *by_stack(struct us_profile *p, us_gva stack,
+				      uint32_t epoch)
+{
+	uint64_t begin = epoch ? p->cuts.v[epoch - 1] : 0;
+	uint64_t end = epoch < p->cuts.n ? p->cuts.v[epoch] : UINT64_MAX;
+	uint32_t *last = us_pair_map_at(&p->tasks.of_stack, stack, 0);
+	for (uint32_t k = last ? *last : 0; k; k = p->tasks.v[k - 1].before) {
+		const struct us_task *t = &p->tasks.v[k - 1].t;
+		if (t->from_ns <= begin && (!t->until_ns || t->until_ns >= end))
+			return t;
+	}
+	return NULL;
+}
+
+static const struct us_task *by_id(struct us_profile *p, uint64_t id)
+{
+	uint32_t *number = us_pair_map_at(&p->tasks.of_id, id, 0);
+	return number && *number ? &p->tasks.v[*number - 1].t : NULL;
+}
+
+/* Of a process that never had another thread, if that had no other name then. */
+static const struct us_task *only_thread(struct us_profile *p,
+					 const struct us_process *s)
+{
+	uint32_t *only = us_pair_map_at(&p->tasks.only, s->pid, 0);
+	if (!only || !*only || *only == SEVERAL)
+		return NULL;
+	const struct us_task *t = &p->tasks.v[*only - 1].t;
+	return strcmp(t->process, s->name) == 0 ? t : NULL;
+}
+
+enum how {
+	BY_CURRENT,
+	BY_STACK,
+	BY_TABLES,
+	BY_NOTHING, /* in the kernel, called by no program */
+	NOBODY,
+};
+
+struct found {
+	enum how how;
+	const struct us_task *task;
+	const struct us_process *process; /* with BY_TABLES */
+};
+
+static struct found find(struct us_profile *p, uint32_t node)
+{
+	struct us_profile_marks m = us_profile_marks(p, node);
+	struct found f = { .how = NOBODY };
+	if (m.has_task) {
+		bool stack = m.task >> 63;
+		f.task = stack ? by_stack(p, m.task, m.epoch) : by_id(p, m.task);
+		f.how = f.task ? stack ? BY_STACK : BY_CURRENT : NOBODY;
+	}
+	if (f.task)
+		return f;
+	if (m.has_space) {
+		f.process = us_profile_process_at(p, m.root, m.epoch);
+		f.how = f.process ? BY_TABLES : NOBODY;
+		if (f.process)
+			f.task = only_thread(p, f.process);
+		return f;
+	}
+	f.how = node && (!m.has_task || m.task >> 63) ? BY_NOTHING : NOBODY;
+	return f;
+}
+
+bool us_profile_owner_of(const struct us_profile *p, uint32_t node,
+			 struct us_profile_owner *ret)
+{
+	/* It remembers what it has found. */
+	struct found f = find((struct us_profile *)p, node);
+	*ret = (struct us_profile_owner){ 0 };
+	if (f.task) {
+		const struct us_task *t = f.task;
+		*ret = (struct us_profile_owner){ .pid = t->pid,
+						  .tgid = t->tgid,
+						  .inner = t->inner,
+						  .comm = t->name,
+						  .process = t->process,
+						  .cgroup = t->cgroup,
+						  .kernel_thread = t->kernel_thread };
+	}
+	if (f.process) { /* by its name at that time */
+		ret->tgid = f.process->pid;
+		ret->process = f.process->name;
+	}
+	return f.task || f.process;
+}
+
+uint32_t us_profile_stack_of(const struct us_profile *p, uint32_t key)
+{
+	return us_profile_guest_node(p, key / US_N_KIND);
+}
+
+static void put_inner(const struct us_profile_owner *w, char *dst, size_t size)
+{
+	dst[0] = '\0';
+	if (w->inner)
+		snprintf(dst, size, ", inside %u", w->inner);
+}
+
+static void put_thread(const struct us_profile_owner *w, char *dst, size_t size)
+{
+	char inner[32];
+	put_inner(w, inner, sizeof(inner));
+	if (!w->comm)
+		snprintf(dst, size, "[a thread of %s (%u)]", w->process, w->tgid);
+	else if (w->pid == w->tgid)
+		snprintf(dst, size, "%s (%u%s)", w->comm, w->pid, inner);
+	else
+		snprintf(dst, size, "%s (%u%s) of %s (%u)", w->comm, w->pid, inner,
+			 w->process, w->tgid);
+}
+
+static void put_process(const struct us_profile_owner *w, char *dst, size_t size)
+{
+	char inner[32] = "";
+	if (w->pid == w->tgid) /* else it is the thread's */
+		put_inner(w, inner, sizeof(inner));
+	snprintf(dst, size, "%s (%u%s)", w->process, w->tgid, inner);
+}
+
+char *us_profile_owner_name(const struct us_profile *p, uint32_t node,
+			    enum us_profile_by by, char *dst, size_t size)
+{
+	struct us_profile_owner w;
+	if (!us_profile_owner_of(p, node, &w)) {
+		struct found f = find((struct us_profile *)p, node);
+		snprintf(dst, size, "%s",
+			 f.how == BY_NOTHING ? US_PROCESS_KERNEL : US_PROCESS_UNKNOWN);
+	} else if (by == US_BY_PROCESS) {
+		put_process(&w, dst, size);
+	} else if (by == US_BY_THREAD) {
+		put_thread(&w, dst, size);
+	} else if (by == US_BY_COMM) {
+		if (w.comm)
+			snprintf(dst, size, "%s", w.comm);
+		else
+			snprintf(dst, size, "[a thread of %s]", w.process);
+	} else {
+		snprintf(dst, size, "%s",
+			 w.kernel_thread ? US_PROCESS_KERNEL
+			 : !w.cgroup	 ? US_PROCESS_UNKNOWN
+			 : w.cgroup[0]	 ? w.cgroup
+					 : "/");
+	}
+	return dst;
+}
+
+/* --- how much of it --- */
+
+bool us_profile_owners_known(const struct us_profile *p)
+{
+	return p->tasks.n || p->processes.n;
+}
+
+struct us_profile_owners us_profile_owners(const struct us_profile *p)
+{
+	struct us_profile_owners s = { 0 };
+	uint64_t *const of[] = { [BY_CURRENT] = &s.current,
+				 [BY_STACK] = &s.stack,
+				 [BY_TABLES] = &s.tables,
+				 [BY_NOTHING] = &s.kernel,
+				 [NOBODY] = &s.nobody };
+	for (size_t i = 0; i < p->keys.n; i++) {
+		uint32_t key = p->keys.v[i];
+		if (p->key_node[key] == US_PROFILE_NONE)
+			continue;
+		uint32_t node = us_profile_stack_of(p, key);
+		*of[find((struct us_profile *)p, node).how] += p->keys.weight[key];
+	}
+	return s;
+}
+
+/* --- above the stack --- */
+
+uint32_t us_profile_root_of(struct us_profile *p, uint32_t node)
+{
+	char name[US_OWNER_NAME];
+	if (!p->opts.roots)
+		return 0;
+	uint32_t *known = us_pair_map_at(&p->root_of, node, 0);
+	if (!known)
+		return US_PROFILE_NONE;
+	if (*known)
+		return US_PROFILE_ROOTS + *known - 1;
+	us_profile_owner_name(p, node, p->opts.roots, name, sizeof(name));
+	uint32_t root = us_name_set_at(&p->roots, name);
+	known = us_pair_map_at(&p->root_of, node, 0); /* it may have moved */
+	if (!known || root == US_NAME_NONE)
+		return US_PROFILE_NONE;
+	*known = root + 1;
+	return US_PROFILE_ROOTS + root;
+}
