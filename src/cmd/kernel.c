@@ -149,7 +149,7 @@ int us_kernel_open(struct us_kernel *k, struct us_images *i, const struct us_bac
 	k->images = i;
 	k->mem = mem_of_thread(b);
 	us_mem_init(&k->mem);
-	us_processes_init(&k->processes);
+	us_processes_init(&k->processes, b->caps & US_CAP_NO_STOP);
 	sem_init(&k->wake, 0, 0);
 	sem_init(&k->done, 0, 0);
 	sem_init(&k->served, 0, 0);
@@ -345,6 +345,15 @@ void us_kernel_sample(struct us_kernel *k, const struct us_live_sample *l)
 			look_for_modules(k, l);
 		break;
 	}
+}
+
+uint64_t us_kernel_task(struct us_kernel *k, const struct us_live_sample *l)
+{
+	struct us_owners *o = k->processes.owners;
+	/* Not by a stub: each read would hold the guest for a round trip. */
+	return o && k->source.mem && state_of(k) != US_KERNEL_WANTED
+		       ? us_owners_of(o, us_kernel_linux(k), l)
+		       : 0;
 }
 
 bool us_kernel_pending(const struct us_kernel *k)

@@ -89,6 +89,8 @@ void us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_m
 
 /* In the sampler, while a capture is held. */
 void us_kernel_sample(struct us_kernel *k, const struct us_live_sample *l);
+/* The same, last: which thread the vCPU runs, as us_record_opts.task has it. */
+uint64_t us_kernel_task(struct us_kernel *k, const struct us_live_sample *l);
 /* Is something being read, or read and not yet taken? */
 bool us_kernel_pending(const struct us_kernel *k);
 /* Wait until the thread has read, if it can without the sampler: at most 5 s. */

@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,17 +13,23 @@
 /* So many even roots by chance: one in a thousand.  Fewer say nothing. */
 #define ENOUGH_ROOTS 10
 
-void us_processes_init(struct us_processes *p)
+void us_processes_init(struct us_processes *p, bool by_stack)
 {
 	memset(p, 0, sizeof(*p));
+	p->by_stack = by_stack;
+	p->owners = calloc(1, sizeof(*p->owners));
 	pthread_mutex_init(&p->lock, NULL);
 }
 
 void us_processes_fini(struct us_processes *p)
 {
 	free(p->all.v);
+	free(p->tasks.v);
 	free(p->paging);
+	free(p->owners);
 	us_pair_map_fini(&p->of_root);
+	us_pair_map_fini(&p->of_stack);
+	us_pair_map_fini(&p->told);
 	pthread_mutex_destroy(&p->lock);
 	memset(p, 0, sizeof(*p));
 }
@@ -91,6 +98,49 @@ static void take(struct us_processes *p, const struct us_linux *l,
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* The one on this stack, if it is this thread by this name still; else a new one. */
+static struct us_known_task *known_task(struct us_processes *p,
+					const struct us_linux_who *w, uint64_t t_ns)
+{
+	uint32_t *last = us_pair_map_at(&p->of_stack, w->stack, 0);
+	struct us_known_task *one = last && *last ? &p->tasks.v[*last - 1] : NULL;
+	if (!last || (one && !one->gone && one->who.id == w->id))
+		return one;
+	if (one && !one->gone)
+		one->gone = one->dirty = true;
+	one = p->tasks.n < US_TASKS_MOST ? us_vec_push(&p->tasks) : NULL;
+	if (!one)
+		return NULL;
+	*last = (uint32_t)p->tasks.n;
+	*one = (struct us_known_task){ .who = *w, .from_ns = t_ns, .dirty = true };
+	return one;
+}
+
+/* Threads by their stacks.  A thread that has another name now has had it since some
+ * time between. */
+static void take_tasks(struct us_processes *p, const struct us_linux *l,
+		       const struct us_linux_tasks *t, uint64_t t_ns)
+{
+	struct us_linux_who who;
+	p->stack_size = (uint32_t)l->who.stack_size;
+	for (size_t k = 0; k < t->n; k++) {
+		if (!us_linux_who_read(&l->who, p->paging, &l->space, t->v[k].at, &who))
+			continue;
+		pthread_mutex_lock(&p->lock);
+		struct us_known_task *one = known_task(p, &who, t_ns);
+		if (one)
+			one->seen_ns = t_ns;
+		pthread_mutex_unlock(&p->lock);
+	}
+	pthread_mutex_lock(&p->lock);
+	for (size_t k = 0; !t->torn && !t->full && k < p->tasks.n; k++) {
+		struct us_known_task *one = &p->tasks.v[k];
+		if (!one->gone && one->seen_ns != t_ns)
+			one->gone = one->dirty = true;
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
 void us_processes_read(struct us_processes *p, const struct us_linux *l,
 		       struct us_mem *mem, uint64_t t_ns)
 {
@@ -105,10 +155,64 @@ void us_processes_read(struct us_processes *p, const struct us_linux *l,
 	if (us_linux_tasks_read(&l->tasks, p->paging, &l->space, &t) < 0)
 		return;
 	take(p, l, &t, t_ns);
+	if (p->by_stack && l->has_who)
+		take_tasks(p, l, &t, t_ns);
 	us_linux_tasks_fini(&t);
 }
 
-int us_processes_write(struct us_processes *p, struct us_writer *w)
+static int write_task(struct us_writer *w, const struct us_linux_who *who,
+		      const struct us_known_task *of_stack, uint32_t stack_size)
+{
+	const struct us_task t = {
+		.id = of_stack ? 0 : who->id,
+		.stack = of_stack ? who->stack : 0,
+		.stack_size = of_stack ? stack_size : 0,
+		.from_ns = of_stack ? of_stack->from_ns : 0,
+		.until_ns = of_stack && of_stack->gone ? of_stack->seen_ns : 0,
+		.started_ns = who->started_ns,
+		.pid = who->pid,
+		.tgid = who->tgid,
+		.inner = who->inner,
+		.kernel_thread = who->kernel_thread,
+		.name = who->comm,
+		.process = who->process,
+		.cgroup = who->cgroup,
+	};
+	return us_writer_task(w, &t, NULL);
+}
+
+/* Who was met at a sample for the first time. */
+static int write_owners(struct us_processes *p, struct us_writer *w)
+{
+	const struct us_linux_who *who;
+	int r = 0;
+	while (r == 0 && p->owners && (who = us_owners_peek(p->owners))) {
+		uint32_t *told = us_pair_map_at(&p->told, who->id, 0);
+		if (!told)
+			return -ENOMEM;
+		if (!*told)
+			r = write_task(w, who, NULL, 0);
+		*told = 1;
+		us_owners_pop(p->owners);
+	}
+	return r;
+}
+
+static int write_tasks(struct us_processes *p, struct us_writer *w)
+{
+	int r = 0;
+	pthread_mutex_lock(&p->lock);
+	for (size_t k = 0; r == 0 && k < p->tasks.n; k++) {
+		struct us_known_task *one = &p->tasks.v[k];
+		if (one->dirty && (!one->gone || one->seen_ns > one->from_ns))
+			r = write_task(w, &one->who, one, p->stack_size);
+		one->dirty = false;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return r;
+}
+
+static int write_processes(struct us_processes *p, struct us_writer *w)
 {
 	int r = 0;
 	pthread_mutex_lock(&p->lock);
@@ -127,4 +231,12 @@ int us_processes_write(struct us_processes *p, struct us_writer *w)
 	}
 	pthread_mutex_unlock(&p->lock);
 	return r;
+}
+
+int us_processes_write(struct us_processes *p, struct us_writer *w)
+{
+	int r = write_processes(p, w);
+	if (r == 0)
+		r = write_tasks(p, w);
+	return r ? r : write_owners(p, w);
 }

@@ -6,10 +6,14 @@
  * path; the writer's thread writes what is new.  A process that begins and ends between
  * two of them is not seen.  Where page tables are used again, the time between the last
  * that saw the one process and the first that saw the other is of neither.
+ *
+ * Threads are told by the sampler, where it can (owners.h).  Where it cannot, they are
+ * listed here by their kernel stacks, in the same way.
  */
 #ifndef US_CMD_PROCESSES_H
 #define US_CMD_PROCESSES_H
 
+#include "cmd/owners.h"
 #include "linux/linux.h"
 #include "profile/pair_map.h"
 #include "store/store.h"
@@ -18,6 +22,7 @@
 #include <stdatomic.h>
 
 #define US_PROCESSES_MOST 65536U /* of one recording */
+#define US_TASKS_MOST	  16384U /* that are told by their stacks */
 
 struct us_processes {
 	pthread_mutex_t lock;
@@ -32,11 +37,26 @@ struct us_processes {
 		size_t n, cap;
 	} all;
 	struct us_pair_map of_root; /* (root, 0) to the last one's number + 1 */
-	struct us_paging *paging;   /* the reading thread's */
+	/* By their stacks, if that is asked for. */
+	struct {
+		struct us_known_task {
+			struct us_linux_who who;
+			bool dirty, gone;
+			uint64_t from_ns, seen_ns;
+		} * v;
+		size_t n, cap;
+	} tasks;
+	struct us_pair_map of_stack; /* (stack, 0) to the last one's number + 1 */
+	struct us_pair_map told;     /* (id, 0) of those that the writer wrote */
+	struct us_paging *paging;    /* the reading thread's */
+	struct us_owners *owners;    /* NULL: nobody tells of threads */
 	atomic_bool wanted;
+	atomic_uint stack_size; /* of each */
+	bool by_stack;		/* captures do not hold the guest */
 };
 
-void us_processes_init(struct us_processes *p);
+/* by_stack: captures cannot tell which thread they are of. */
+void us_processes_init(struct us_processes *p, bool by_stack);
 void us_processes_fini(struct us_processes *p);
 
 /* In the reading thread, which alone uses mem.  t_ns: since the start; 0: before it. */

@@ -184,6 +184,12 @@ static void see_sample(void *ctx, const struct us_live_sample *l)
 		r->see(r->see_ctx, l);
 }
 
+static uint64_t find_task(void *ctx, const struct us_live_sample *l)
+{
+	struct us_recording *r = ctx;
+	return us_kernel_task(&r->kernel, l);
+}
+
 static size_t take_host(void *ctx, struct us_host_copy *c,
 			us_hva pc[US_MAX_HOST_FRAMES])
 {
@@ -281,6 +287,7 @@ int us_recording_sample(struct us_recording *r, struct us_err *e)
 		.warm_up = !r->launch &&
 			   !r->from_start, /* else its start is what is to be seen */
 		.sample = see_sample,
+		.task = find_task,
 		.host = r->host ? take_host : NULL,
 		.progress = progress,
 		.finish = finish,

@@ -77,16 +77,37 @@ static void mark_exit(struct us_stack *s, uint32_t exit)
 	s->flags[at] = US_PC_EXIT;
 }
 
+/* Say which thread it ran. */
+static void mark_task(struct us_stack *s, uint64_t task)
+{
+	unsigned at = s->n < US_MAX_FRAMES ? s->n++ : US_MAX_FRAMES - 1;
+	s->pc[at] = task;
+	s->flags[at] = US_PC_TASK;
+}
+
+static struct us_live_sample live(struct recorder *r)
+{
+	return (struct us_live_sample){ .capture = &r->capture,
+					.stack = &r->stack,
+					.paging = &r->paging,
+					.t_ns = r->start_ns ? since_start(r) : 0,
+					.warm_up = !r->start_ns };
+}
+
+static void find_task(struct recorder *r)
+{
+	const struct us_live_sample l = live(r);
+	uint64_t task = r->opts->task(r->opts->ctx, &l);
+	if (task)
+		mark_task(&r->stack, task);
+}
+
 /* It may find where the guest's functions are: then the stack is taken again. */
 static void show_sample(struct recorder *r)
 {
 	struct us_capture *c = &r->capture;
 	unsigned before = us_unwinder_changes(r->unwinder);
-	const struct us_live_sample l = { .capture = c,
-					  .stack = &r->stack,
-					  .paging = &r->paging,
-					  .t_ns = r->start_ns ? since_start(r) : 0,
-					  .warm_up = !r->start_ns };
+	const struct us_live_sample l = live(r);
 	r->opts->sample(r->opts->ctx, &l);
 	if (us_unwinder_changes(r->unwinder) != before)
 		us_unwind(r->unwinder, &r->paging, &c->regs, &r->stack);
@@ -111,6 +132,8 @@ static const struct us_stack *stack_of(struct recorder *r)
 		show_sample(r);
 	us_capture_judge(c, &r->stack);
 	mark_space(&r->stack, &c->regs.space);
+	if (r->opts->task)
+		find_task(r);
 	if (c->exit)
 		mark_exit(&r->stack, c->exit);
 	return &r->stack;
@@ -254,6 +277,8 @@ static bool learns(struct recorder *r)
 	if (r->opts->warm_up && r->opts->sample)
 		show_sample(r);
 	us_capture_judge(c, &r->stack);
+	if (r->opts->task)
+		find_task(r);
 	return c->cut || (r->opts->warm_up && r->stack.end != US_END_ROOT);
 }
 

@@ -54,6 +54,9 @@ struct us_record_opts {
 	 * and after its stack was taken: time to read the guest's memory (which
 	 * images are where?).  Part of the hot path.  May be NULL. */
 	void (*sample)(void *ctx, const struct us_live_sample *l);
+	/* The same, last: which thread of a Linux guest the vCPU runs, as a node with
+	 * US_PC_TASK has it; 0: not known.  May be NULL. */
+	uint64_t (*task)(void *ctx, const struct us_live_sample *l);
 	/* Called by the sampler with a capture that says what the host did
 	 * (schedule.host): program counters of that, innermost first; how many.  Part
 	 * of the hot path.  May be NULL. */

@@ -5,7 +5,8 @@ import bisect
 import struct
 from dataclasses import dataclass
 
-USER, EXACT, SPACE = 1, 2, 4
+USER, EXACT, SPACE, EXIT_REASON, TASK = 1, 2, 4, 8, 32
+NO_FRAME = SPACE | EXIT_REASON | TASK
 ROOT, NO_RULE = 1, 5
 GUEST, EXIT, READY = 0, 1, 3
 
@@ -130,7 +131,7 @@ class Recording:
         while node:
             up, pc = self.nodes[node]
             flags = self.flags.get(node, 0)
-            if flags & SPACE:
+            if flags & NO_FRAME:
                 break
             frames.append(Frame(pc, bool(flags & USER), bool(flags & EXACT) or not frames))
             node = up

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which thread a sample is of: by what the CPU says, where the registers agree. */
+#include "unit.h"
+
+#include "cmd/owners.h"
+#include "linux-tasks.h"
+
+#include <string.h>
+
+#define STEP	4096U /* from one task to the next */
+#define MM	3072U
+#define SET	2048U /* a css_set, a cgroup, its nodes and a pid, of each task */
+#define GROUP	2112U
+#define NODE	2176U
+#define PARENT	2240U
+#define NAME	2304U
+#define PID	2560U
+#define N_TASKS 7U
+#define AREA	(TEST_TASKS + 7 * STEP) /* of CPU 0; of CPU 1: + 128 */
+#define STACKS	(TEST_TASKS + 0x100000)
+
+static const struct us_linux_who_layout *const w = &test_who_layout;
+static const struct us_space space = { .mode = US_PAGING_OFF };
+static uint8_t memory[8 * STEP];
+static unsigned reads;
+static struct us_mem mem;
+static struct us_paging paging;
+static struct us_linux kernel;
+static struct us_owners owners;
+static struct us_capture capture;
+
+static us_gva task(unsigned n)
+{
+	return TEST_TASKS + n * STEP;
+}
+
+static us_gva stack(unsigned n)
+{
+	return STACKS + n * 0x4000;
+}
+
+static void put(us_gva at, const void *bytes, size_t n)
+{
+	memcpy(memory + (at - TEST_TASKS), bytes, n);
+}
+
+static void put64(us_gva at, uint64_t v)
+{
+	put(at, &v, sizeof(v));
+}
+
+static void put32(us_gva at, uint32_t v)
+{
+	put(at, &v, sizeof(v));
+}
+
+static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
+{
+	(void)ctx;
+	reads++;
+	if (at < TEST_TASKS || at - TEST_TASKS > sizeof(memory) - len)
+		return false;
+	memcpy(buf, memory + (at - TEST_TASKS), len);
+	return true;
+}
+
+static void make_task(unsigned n, uint32_t pid, unsigned leader, const char *comm)
+{
+	char name[US_LINUX_COMM] = "";
+	memcpy(name, comm, strnlen(comm, US_LINUX_COMM - 1));
+	put32(task(n) + w->pid, pid);
+	put32(task(n) + w->tgid, leader == n ? pid : 100 + leader);
+	put64(task(n) + w->leader, task(leader));
+	put64(task(n) + w->start, 1000 + n);
+	put(task(n) + w->comm, name, sizeof(name));
+	put64(task(n) + w->stack, stack(n));
+	put64(task(n) + w->cgroups, task(n) + SET);
+	put64(task(n) + SET + w->dfl_cgrp, task(n) + GROUP);
+	put64(task(n) + GROUP + w->kn, task(n) + NODE);
+}
+
+static void make_program(unsigned n, uint64_t root)
+{
+	put64(task(n) + w->mm, task(n) + MM);
+	put64(task(n) + MM + w->pgd, TEST_TASKS + root);
+}
+
+static void run(unsigned cpu, unsigned n)
+{
+	put64(AREA + 128 * cpu + w->current, task(n));
+}
+
+/* Two CPUs; a process of two threads, another one, a thread of the kernel. */
+static int set_up(void **state)
+{
+	(void)state;
+	memset(memory, 0, sizeof(memory));
+	memset(&owners, 0, sizeof(owners));
+	mem = (struct us_mem){ .read = read_guest };
+	us_mem_init(&mem);
+	us_paging_init(&paging, &mem);
+	kernel = (struct us_linux){ .space = space,
+				    .tasks = test_tasks_layout,
+				    .who = test_who_layout,
+				    .has_tasks = true,
+				    .has_who = true };
+	put64(w->per_cpu, AREA);
+	put64(w->per_cpu + 8, AREA + 128);
+	make_task(0, 100, 0, "server");
+	make_task(1, 140, 0, "worker");
+	make_task(2, 102, 2, "other");
+	make_task(3, 103, 3, "kworker/0:1");
+	put32(task(3) + w->flags, 0x200000);
+	make_program(0, 0x2000);
+	make_program(1, 0x2000);
+	make_program(2, 0x4000);
+	run(0, 0);
+	run(1, 2);
+	return 0;
+}
+
+/* Of vCPU 0 or 1, in the kernel on a stack, or in a program by its page tables. */
+static uint64_t look(unsigned vcpu, us_gva sp, us_gpa root)
+{
+	capture = (struct us_capture){ .form = US_CAPTURE_LIVE,
+				       .vcpu = (uint16_t)vcpu };
+	capture.regs.bits = 64;
+	capture.regs.user = root != 0;
+	capture.regs.sp = sp;
+	capture.regs.space.root = root;
+	us_paging_new_sample(&paging);
+	return us_owners_of(
+		&owners, &kernel,
+		&(struct us_live_sample){ .capture = &capture, .paging = &paging });
+}
+
+static us_gpa root_of(unsigned n)
+{
+	return us_linux_who_root(w, &paging, &space, task(n));
+}
+
+static const struct us_linux_who *told(void)
+{
+	const struct us_linux_who *who = us_owners_peek(&owners);
+	assert_non_null(who);
+	us_owners_pop(&owners);
+	return who;
+}
+
+static void threads_are_told(void **state)
+{
+	(void)state;
+	uint64_t server = look(0, stack(0) + 0x3f00, 0);
+	assert_true(server && !(server >> 63));
+	const struct us_linux_who *who = told();
+	assert_true(who->id == server && who->pid == 100 && who->tgid == 100);
+	assert_string_equal(who->comm, "server");
+	assert_int_equal(who->started_ns, 1000);
+	assert_false(who->kernel_thread);
+	run(0, 1);
+	uint64_t worker = look(0, 0x7000, root_of(1));
+	assert_true(worker && worker != server);
+	who = told();
+	assert_string_equal(who->comm, "worker");
+	assert_string_equal(who->process, "server");
+	run(0, 3);
+	assert_true(look(0, stack(3) + 8, 0));
+	assert_true(told()->kernel_thread);
+	/* Each is told once. */
+	run(0, 0);
+	assert_true(look(0, stack(0), 0) == server);
+	assert_null(us_owners_peek(&owners));
+	/* An interrupt's stack belongs to nobody; the CPU's task runs. */
+	assert_true(look(0, STACKS + 0x80000, 0) == server);
+}
+
+static void another_name_is_another(void **state)
+{
+	(void)state;
+	uint64_t before = look(0, stack(0), 0);
+	told();
+	put(task(0) + w->comm, "cat\0er", 7); /* exec(): the rest of the name stays */
+	uint64_t cat = look(0, stack(0), 0);
+	assert_true(cat && cat != before);
+	assert_string_equal(told()->comm, "cat");
+	put(task(0) + w->comm, "cat\0\0", 6);
+	assert_true(look(0, stack(0), 0) == cat);
+	put64(task(0) + w->start, 5); /* the number and the name were used again */
+	assert_true(look(0, stack(0), 0) != cat);
+	assert_int_equal(told()->started_ns, 5);
+}
+
+static void nobody_is_blamed(void **state)
+{
+	(void)state;
+	/* A vCPU's number in the guest is not known before it was in the kernel. */
+	assert_int_equal(look(0, 0x7000, root_of(0)), 0);
+	uint64_t server = look(0, stack(0), 0);
+	assert_true(server);
+	/* A program's page tables are not those of the CPU's task. */
+	assert_int_equal(look(0, 0x7000, root_of(2)), 0);
+	assert_true(look(0, 0x7000, root_of(0)) == server);
+	/* Those of user mode, and an address space number, are its own. */
+	assert_true(look(0, 0x7000, root_of(0) | 0x1fff) == server);
+	run(0, 3); /* a thread of the kernel has none */
+	assert_int_equal(look(0, 0x7000, root_of(0)), 0);
+}
+
+static void exec_under_one_name(void **state)
+{
+	(void)state;
+	uint64_t server = look(0, stack(0), 0);
+	assert_true(look(0, 0x7000, root_of(0)) == server);
+	make_program(0, 0x6000);
+	assert_true(look(0, 0x7000, root_of(0)) == server);
+}
+
+static void cpus_have_other_numbers(void **state)
+{
+	(void)state;
+	/* vCPU 0 is the guest's CPU 1. */
+	uint64_t other = look(0, stack(2), 0);
+	assert_true(other && look(0, 0x7000, root_of(2)) == other);
+	assert_int_equal(look(0, 0x7000, root_of(0)), 0);
+	/* It was not so, or is so no more: for a while it may be interrupts. */
+	for (unsigned n = 0; n < 99; n++)
+		assert_true(look(0, stack(0), 0) == other);
+	assert_int_equal(look(0, stack(0), 0), 0);
+	assert_true(look(0, stack(0), 0) != other);
+	assert_true(look(0, 0x7000, root_of(0)));
+}
+
+static void full_queue(void **state)
+{
+	(void)state;
+	for (uint32_t n = 0; n < US_OWNERS_QUEUE; n++) {
+		put32(task(0) + w->pid, 1000 + n);
+		assert_true(look(0, stack(0), 0));
+	}
+	put32(task(0) + w->pid, 1);
+	assert_int_equal(look(0, stack(0), 0), 0);
+	assert_int_equal(told()->pid, 1000);
+	assert_true(look(0, stack(0), 0));
+	for (uint32_t n = 1; n < US_OWNERS_QUEUE; n++)
+		assert_int_equal(told()->pid, 1000 + n);
+	assert_int_equal(told()->pid, 1);
+	assert_null(us_owners_peek(&owners));
+}
+
+static void other_captures(void **state)
+{
+	(void)state;
+	const struct us_live_sample l = { .capture = &capture, .paging = &paging };
+	look(0, stack(1) + 0x123, 0);
+	capture.form = US_CAPTURE_WINDOW;
+	assert_true(us_owners_of(&owners, &kernel, &l) == stack(1));
+	capture.regs.user = true;
+	assert_int_equal(us_owners_of(&owners, &kernel, &l), 0);
+	capture.regs.user = false;
+	capture.regs.sp = 0x1000; /* not the kernel's */
+	assert_int_equal(us_owners_of(&owners, &kernel, &l), 0);
+	capture.regs.sp = stack(1);
+	capture.regs.sp_unknown = true;
+	assert_int_equal(us_owners_of(&owners, &kernel, &l), 0);
+	assert_int_equal(us_owners_of(&owners, NULL, &l), 0);
+	kernel.has_tasks = false;
+	assert_int_equal(us_owners_of(&owners, &kernel, &l), 0);
+}
+
+static void read_who(unsigned n, struct us_linux_who *who)
+{
+	us_paging_new_sample(&paging);
+	assert_true(us_linux_who_read(w, &paging, &space, task(n), who));
+}
+
+static void namespaces_and_cgroups(void **state)
+{
+	(void)state;
+	struct us_linux_who who;
+	read_who(0, &who);
+	assert_string_equal(who.cgroup, "");
+	assert_int_equal(who.inner, 0);
+	put64(task(0) + w->thread_pid, task(0) + PID);
+	put32(task(0) + PID + w->level, 1);
+	put32(task(0) + PID + w->numbers + 16, 7);
+	put64(task(0) + NODE + w->kn_parent, task(0) + PARENT);
+	put64(task(0) + NODE + w->kn_name, task(0) + NAME);
+	put(task(0) + NAME, "docker-1.scope", 15);
+	read_who(0, &who);
+	assert_string_equal(who.cgroup, "/docker-1.scope");
+	assert_int_equal(who.inner, 7);
+	/* One in another, for ever; and names that do not end. */
+	put64(task(0) + NODE + w->kn_parent, task(0) + NODE);
+	memset(memory + NAME, 'x', 256);
+	reads = 0;
+	read_who(0, &who);
+	assert_true(strlen(who.cgroup) < US_LINUX_CGROUP);
+	assert_true(reads < 100);
+	put32(task(0) + PID + w->level, 0x7fffffff);
+	put64(task(0) + NODE + w->kn_name, 1);
+	read_who(0, &who);
+	assert_string_equal(who.cgroup, "");
+	assert_int_equal(who.inner, 0);
+}
+
+static void unreadable(void **state)
+{
+	(void)state;
+	struct us_linux_who who;
+	assert_false(us_linux_who_read(w, &paging, &space, 0x1000, &who));
+	assert_false(us_linux_who_read(w, &paging, &space, STACKS, &who));
+	put64(task(0) + w->leader, 0x1000);
+	assert_false(us_linux_who_read(w, &paging, &space, task(0), &who));
+	assert_int_equal(look(0, stack(0), 0), 0);
+	assert_int_equal(us_linux_who_id(w, &paging, &space, STACKS), 0);
+	put64(AREA + w->current, 0x1234);
+	us_paging_new_sample(&paging);
+	assert_int_equal(us_linux_current(w, &paging, &space, 0), 0);
+	put64(w->per_cpu + 8, UINT64_MAX);
+	us_paging_new_sample(&paging);
+	assert_int_equal(us_linux_current(w, &paging, &space, 1), 0);
+	assert_int_equal(us_linux_current(w, &paging, &space, 1U << 30), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(threads_are_told, set_up),
+		cmocka_unit_test_setup(another_name_is_another, set_up),
+		cmocka_unit_test_setup(nobody_is_blamed, set_up),
+		cmocka_unit_test_setup(exec_under_one_name, set_up),
+		cmocka_unit_test_setup(cpus_have_other_numbers, set_up),
+		cmocka_unit_test_setup(full_queue, set_up),
+		cmocka_unit_test_setup(other_captures, set_up),
+		cmocka_unit_test_setup(namespaces_and_cgroups, set_up),
+		cmocka_unit_test_setup(unreadable, set_up),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
