@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAGIC	   0xeb9f
+#define PAGE	   4096U
+#define MAGIC	   0xeb9fU
+#define VERSION	   1U
 #define HEADER	   24U /* bytes that are read of the header */
 #define TYPE	   12U
 #define MAX_TYPES  (4U << 20)
 #define MAX_DEPTH  8  /* of structs without a name */
 #define MAX_ALIAS  16 /* of typedefs and qualifiers in a row */
 #define MAX_MEMBER 65536U
+#define MAX_HEADS  64 /* of what may be types */
 
 enum kind {
 	KIND_INT = 1,
@@ -128,17 +131,57 @@ int us_btf_open(const uint8_t *bytes, size_t size, struct us_btf *ret)
 	return 0;
 }
 
+/* -ENOENT: they are none. */
+static int open_at(struct us_linux_image *i, us_gva start, uint64_t size,
+		   struct us_btf *ret)
+{
+	const uint8_t *bytes = size <= US_BTF_MOST ? us_linux_image_at(i, start, size)
+						   : NULL;
+	int r = bytes ? us_btf_open(bytes, size, ret) : -ENOENT;
+	return r == 0 || r == -ENOMEM ? r : -ENOENT;
+}
+
+/* What begins like them: their size, as their own head says it; 0: no. */
+static uint64_t size_at(struct us_linux_image *i, us_gva at)
+{
+	const uint8_t *head = us_linux_image_at(i, at, HEADER);
+	if (!head || le32(head) != (MAGIC | VERSION << 16) || le32(head + 4) != HEADER)
+		return 0;
+	return (uint64_t)HEADER + le32(head + 16) + le32(head + 20);
+}
+
+/* The symbol table has only functions: by its head, and by what it has to tell. */
+static int search_of_kernel(struct us_linux_image *i, struct us_btf *ret)
+{
+	const uint32_t head = MAGIC | VERSION << 16;
+	unsigned heads = 0;
+	for (us_gva page = i->start; page < i->start + i->size; page += PAGE) {
+		const uint8_t *bytes = us_linux_image_at(i, page, PAGE), *at = bytes;
+		/* A section of the linker's: it begins at a multiple of 4 at least. */
+		while (at && (at = memmem(at, (size_t)(bytes + PAGE - at), &head, 4))) {
+			us_gva start = page + (us_gva)(at - bytes);
+			uint64_t size = start % 4 ? 0 : size_at(i, start);
+			int r = size ? open_at(i, start, size, ret) : -ENOENT;
+			if (r != -ENOENT && us_btf_struct(ret, "task_struct"))
+				return r;
+			us_btf_close(ret);
+			if (r == -ENOMEM || ++heads == MAX_HEADS)
+				return r == -ENOMEM ? r : -ENOENT;
+			at += 4;
+		}
+	}
+	return -ENOENT;
+}
+
 int us_btf_of_kernel(struct us_linux_image *i, const struct us_kallsyms *k,
 		     struct us_btf *ret)
 {
 	us_gva start = us_kallsyms_address(k, "__start_BTF");
 	us_gva stop = us_kallsyms_address(k, "__stop_BTF");
 	memset(ret, 0, sizeof(*ret));
-	if (!start || stop <= start || stop - start > US_BTF_MOST)
-		return -ENOENT;
-	const uint8_t *bytes = us_linux_image_at(i, start, stop - start);
-	int r = bytes ? us_btf_open(bytes, stop - start, ret) : -ENOENT;
-	return r == 0 || r == -ENOMEM ? r : -ENOENT;
+	if (!start && !us_kallsyms_address(k, "init_task"))
+		return search_of_kernel(i, ret);
+	return start && stop > start ? open_at(i, start, stop - start, ret) : -ENOENT;
 }
 
 void us_btf_close(struct us_btf *b)
@@ -162,7 +205,8 @@ uint32_t us_btf_struct(const struct us_btf *b, const char *name)
 {
 	for (uint32_t k = 1; k < b->n; k++) {
 		const uint8_t *t = b->types + b->at[k];
-		if (kind_of(t) == KIND_STRUCT && !strcmp(string_at(b, le32(t)), name))
+		if ((kind_of(t) == KIND_STRUCT || kind_of(t) == KIND_UNION) &&
+		    !strcmp(string_at(b, le32(t)), name))
 			return k;
 	}
 	return 0;

@@ -28,7 +28,8 @@ struct us_btf {
 
 /* The bytes stay the caller's and outlive ret.  -EBADMSG: no BTF; -ENOMEM. */
 US_MUST_CHECK int us_btf_open(const uint8_t *bytes, size_t size, struct us_btf *ret);
-/* The kernel's own, in its image, which outlives ret.  -ENOENT: it has none. */
+/* The kernel's own, in its image, which outlives ret: by its symbol; where the table
+ * has only functions, by its form.  -ENOENT: it has none. */
 US_MUST_CHECK int us_btf_of_kernel(struct us_linux_image *i,
 				   const struct us_kallsyms *k, struct us_btf *ret);
 void us_btf_close(struct us_btf *b); /* accepts a zeroed one */
@@ -39,7 +40,7 @@ struct us_btf_member {
 	uint32_t size;	 /* bytes; of an array: of all of it; 0: not known */
 };
 
-/* The struct of that name, or 0. */
+/* The struct or union of that name, or 0. */
 uint32_t us_btf_struct(const struct us_btf *b, const char *name);
 /* Its size in bytes, or 0. */
 uint32_t us_btf_size(const struct us_btf *b, uint32_t type);

@@ -117,7 +117,9 @@ static int read_types(struct reader *r, const struct us_linux_memory *m)
 	if (ret < 0)
 		return ret;
 	l->space = r->space;
-	l->has_tasks = us_linux_tasks_layout(&b, &l->symbols, arch, &l->tasks);
+	l->has_types = true;
+	l->has_tasks = us_linux_tasks_layout(&b, &l->symbols, arch, &l->tasks) &&
+		       us_linux_tasks_find_init(&l->tasks, &l->symbols, &r->image);
 	l->has_who = l->has_tasks &&
 		     us_linux_who_layout(&b, &l->symbols, &l->tasks, &l->who);
 	ret = us_linux_modules_read(&b, &l->symbols, arch, m, &l->modules);
@@ -341,9 +343,10 @@ void us_linux_describe(const struct us_linux *l, char *ret, size_t size)
 	char symbols[32];
 	group(symbols, sizeof(symbols), l->symbols.n);
 	int n = snprintf(ret, size,
-			 "Linux %s (from its memory): %s symbols, %zu modules, %s, ",
+			 "Linux %s (from its memory): %s symbols, %zu modules, %s, %s",
 			 l->release[0] ? l->release : "of unknown version", symbols,
-			 l->modules.n, l->orc ? "ORC" : "no ORC");
+			 l->modules.n, l->orc ? "ORC" : "no ORC",
+			 l->has_types ? "" : "no types (BTF), ");
 	if (n < 0 || (size_t)n >= size)
 		return;
 	snprintf(ret + n, size - (size_t)n,

@@ -43,7 +43,7 @@ struct us_linux {
 	/* Its own page tables, and how its tasks are read; not by a stub. */
 	struct us_space space;
 	struct us_linux_tasks_layout tasks;
-	bool has_tasks;
+	bool has_types, has_tasks; /* the types (BTF) were found; they say all of it */
 	struct us_linux_who_layout who; /* which of them a CPU runs */
 	bool has_who;
 	/* Bytes that no other kernel has there: the start of its symbols. */

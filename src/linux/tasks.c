@@ -10,47 +10,115 @@
 
 #define TRIES	      3
 #define KERNEL_THREAD 0x00200000U /* include/linux/sched.h, PF_KTHREAD */
-#define HASH_BITS     18	  /* twice US_LINUX_MAX_TASKS, and more */
+#define FIRST_BITS    11	  /* of the set of tasks that are known */
 #define MOST_PROBES   256
-_Static_assert(US_LINUX_MAX_TASKS < 1U << (HASH_BITS - 1), "it gets slow");
 
-struct walk {
+struct reader {
 	const struct us_linux_tasks_layout *l;
 	struct us_paging *p;
 	const struct us_space *s;
-	struct us_linux_tasks *ret;
-	us_gva *known; /* hash set of task_structs: a list may come round */
 };
 
-static bool read_at(const struct walk *w, us_gva va, void *buf, size_t len)
+static bool read_at(const struct reader *r, us_gva va, void *buf, size_t len)
 {
-	return va >> 63 && us_paging_read(w->p, w->s, va, buf, len);
+	return va >> 63 && us_paging_read(r->p, r->s, va, buf, len);
 }
 
-static bool read_word(const struct walk *w, us_gva va, uint64_t *ret)
+static bool read_word(const struct reader *r, us_gva va, uint64_t *ret)
 {
-	return read_at(w, va, ret, sizeof(*ret));
+	return read_at(r, va, ret, sizeof(*ret));
 }
 
-static bool read_half(const struct walk *w, us_gva va, void *ret)
+static bool read_half(const struct reader *r, us_gva va, void *ret)
 {
-	return read_at(w, va, ret, 4);
+	return read_at(r, va, ret, 4);
 }
+
+/* --- what is known already: a list may come round --- */
+
+struct set {
+	us_gva *v; /* 1 << bits of them; 0: free */
+	unsigned bits;
+	size_t n;
+};
 
 /* false: it is there already; or so many lie at one place that somebody chose them. */
-static bool remember(struct walk *w, us_gva task)
+static bool insert(struct set *s, us_gva task)
 {
-	size_t mask = ((size_t)1 << HASH_BITS) - 1;
-	size_t k = (size_t)(task * 0x9e3779b97f4a7c15 >> (64 - HASH_BITS));
+	size_t mask = ((size_t)1 << s->bits) - 1;
+	size_t k = (size_t)(task * 0x9e3779b97f4a7c15 >> (64 - s->bits));
 	for (unsigned n = 0; n < MOST_PROBES; n++, k = (k + 1) & mask) {
-		if (w->known[k] == task)
+		if (s->v[k] == task)
 			return false;
-		if (!w->known[k]) {
-			w->known[k] = task;
+		if (!s->v[k]) {
+			s->v[k] = task;
+			s->n++;
 			return true;
 		}
 	}
 	return false;
+}
+
+static int grow(struct set *s)
+{
+	struct set larger = { .bits = s->bits ? s->bits + 2 : FIRST_BITS };
+	int r = 0;
+	larger.v = calloc((size_t)1 << larger.bits, sizeof(*larger.v));
+	if (!larger.v)
+		return -ENOMEM;
+	for (size_t k = 0; s->bits && k < (size_t)1 << s->bits; k++)
+		if (s->v[k] && !insert(&larger, s->v[k]))
+			r = -EAGAIN;
+	free(s->v);
+	*s = larger;
+	return r;
+}
+
+/* 0, -ENOMEM, or -EAGAIN: it was known. */
+static int remember(struct set *s, us_gva task)
+{
+	int r = !s->bits || s->n >= (size_t)1 << (s->bits - 1) ? grow(s) : 0;
+	return r < 0 || insert(s, task) ? r : -EAGAIN;
+}
+
+/* --- a task --- */
+
+struct walk {
+	struct reader r;
+	const struct us_linux_tasks_layout *l; /* the reader's */
+	struct us_linux_tasks *ret;
+	struct set known;
+	/* The one that was read last: a task_struct is read in one piece. */
+	us_gva at;
+	uint8_t bytes[US_LINUX_MOST_OF_TASK];
+	/* Of the task before, for threads have the same. */
+	us_gva mm;
+	us_gpa root;
+};
+
+static bool load(struct walk *w, us_gva at)
+{
+	w->at = at;
+	return read_at(&w->r, at + w->l->first, w->bytes, w->l->span);
+}
+
+static void take(const struct walk *w, uint32_t offset, void *ret, size_t len)
+{
+	memcpy(ret, w->bytes + (offset - w->l->first), len);
+}
+
+static uint32_t half(const struct walk *w, uint32_t offset)
+{
+	uint32_t v;
+	take(w, offset, &v, sizeof(v));
+	return v;
+}
+
+static uint64_t word(const struct walk *w, uint32_t offset)
+{
+	uint64_t v;
+	take(w, offset, &v, sizeof(v));
+	return v;
 }
 
 /* include/linux/sched.h, task_state_index(): the highest bit that is reported. */
@@ -66,56 +134,73 @@ static char state_of(uint64_t state, uint32_t exit_state)
 	return letters[n];
 }
 
-static bool read_state(const struct walk *w, us_gva at, char *ret)
+static char take_state(const struct walk *w)
 {
 	uint64_t state = 0;
-	uint32_t exit_state;
-	if (!read_at(w, at + w->l->state, &state, w->l->state_bytes) ||
-	    !read_half(w, at + w->l->exit_state, &exit_state))
-		return false;
-	*ret = state_of(state, exit_state);
-	return true;
+	take(w, w->l->state, &state, w->l->state_bytes);
+	return state_of(state, half(w, w->l->exit_state));
 }
 
 /* Of a thread of the kernel: none, although it may borrow some. */
-static bool read_root(const struct walk *w, us_gva at, us_gpa *ret)
+static us_gpa read_root(struct walk *w)
 {
-	uint64_t mm, pgd;
-	if (!read_word(w, at + w->l->mm, &mm))
-		return false;
-	if (mm && read_word(w, mm + w->l->pgd, &pgd) && pgd >> 63)
-		us_paging_translate(w->p, w->s, pgd, ret, NULL);
-	return true;
+	us_gva mm = word(w, w->l->mm), pgd;
+	if (mm == w->mm)
+		return w->root;
+	w->mm = mm;
+	w->root = 0;
+	if (read_word(&w->r, mm + w->l->pgd, &pgd) && pgd >> 63)
+		us_paging_translate(w->r.p, w->r.s, pgd, &w->root, NULL);
+	return w->root;
 }
 
-static bool read_task(const struct walk *w, us_gva at, struct us_linux_task *t)
+/* A thread of the kernel keeps what does not fit into comm (kernel/kthread.c, since
+ * 5.17). */
+static void read_name(const struct walk *w, struct us_linux_task *t)
+{
+	size_t n = strlen(t->comm);
+	char name[US_LINUX_NAME] = "";
+	uint64_t at;
+	memcpy(t->name, t->comm, n + 1);
+	if (!w->l->has_names || !t->kernel_thread || n < US_LINUX_COMM - 1 ||
+	    !read_word(&w->r, word(w, w->l->kthread) + w->l->full_name, &at))
+		return;
+	size_t left = 4096 - at % 4096; /* the page behind it need not be there */
+	if (read_at(&w->r, at, name, left < sizeof(name) ? left : sizeof(name) - 1) &&
+	    !strncmp(name, t->comm, n))
+		memcpy(t->name, name, sizeof(name));
+}
+
+/* false: what lies there is no task. */
+static bool read_task(struct walk *w, struct us_linux_task *t)
 {
 	const struct us_linux_tasks_layout *l = w->l;
-	uint32_t flags, on_cpu = 0;
 	memset(t, 0, sizeof(*t));
-	t->at = at;
-	if (!read_half(w, at + l->pid, &t->pid) ||
-	    !read_half(w, at + l->tgid, &t->tgid) ||
-	    !read_half(w, at + l->flags, &flags) ||
-	    !read_at(w, at + l->comm, t->comm, US_LINUX_COMM - 1) ||
-	    !read_word(w, at + l->stack, &t->stack) || !read_root(w, at, &t->root) ||
-	    !read_state(w, at, &t->state))
-		return false;
-	if (l->has_cpu && (!read_half(w, at + l->on_cpu, &on_cpu) ||
-			   !read_half(w, at + l->cpu, &t->cpu)))
-		return false;
-	t->on_cpu = on_cpu;
-	t->kernel_thread = flags & KERNEL_THREAD;
+	t->at = w->at;
+	t->pid = (int32_t)half(w, l->pid);
+	t->tgid = (int32_t)half(w, l->tgid);
+	t->kernel_thread = half(w, l->flags) & KERNEL_THREAD;
+	t->stack = word(w, l->stack);
+	t->state = take_state(w);
+	t->start_ns = l->start ? word(w, l->start) : 0;
+	t->root = read_root(w);
+	take(w, l->comm, t->comm, US_LINUX_COMM - 1);
+	read_name(w, t);
+	if (l->has_cpu) {
+		t->on_cpu = half(w, l->on_cpu);
+		t->cpu = half(w, l->cpu);
+	}
 	return t->pid >= 0 && t->tgid >= 0;
 }
 
-/* 0, -ENOMEM, or -EAGAIN: what lies there is no task. */
-static int add(struct walk *w, us_gva at)
+/* That which was loaded.  0, -ENOMEM, or -EAGAIN: it is no task, or known already. */
+static int add(struct walk *w)
 {
 	struct us_linux_task t;
-	if (!remember(w, at))
-		return 0;
-	if (!read_task(w, at, &t))
+	int r = remember(&w->known, w->at);
+	if (r < 0)
+		return r;
+	if (!read_task(w, &t))
 		return -EAGAIN;
 	struct us_linux_task *slot = us_vec_push(w->ret);
 	if (!slot)
@@ -124,16 +209,11 @@ static int add(struct walk *w, us_gva at)
 	return 0;
 }
 
-/* From one link to the next, which has to point back. */
-static bool follow(const struct walk *w, us_gva *link)
-{
-	uint64_t next, back;
-	if (!read_word(w, *link, &next) || !read_word(w, next + 8, &back) ||
-	    back != *link)
-		return false;
-	*link = next;
-	return true;
-}
+/* --- the lists --- */
+
+struct link {
+	uint64_t next, prev; /* prev of the next one has to be this one */
+};
 
 static bool is_full(struct walk *w)
 {
@@ -142,52 +222,69 @@ static bool is_full(struct walk *w)
 	return w->ret->full;
 }
 
-static int add_threads(struct walk *w, us_gva leader)
+/* That which was loaded is their leader, and one of them. */
+static int add_threads(struct walk *w)
 {
-	uint64_t signal;
+	const us_gva leader = w->at, signal = word(w, w->l->signal);
+	const us_gva head = signal + w->l->thread_head;
+	struct link of_leader, ends;
 	/* init_task has no threads but itself, and what is gone has none. */
-	if (!read_word(w, leader + w->l->signal, &signal))
-		return -EAGAIN;
 	if (!signal)
 		return 0;
-	us_gva head = signal + w->l->thread_head, link = head;
-	while (!is_full(w)) {
-		size_t before = w->ret->n;
-		if (!follow(w, &link))
-			return -EAGAIN;
-		if (link == head)
+	take(w, w->l->thread_node, &of_leader, sizeof(of_leader));
+	if (of_leader.next == head && of_leader.prev == head)
+		return 0; /* it is alone */
+	if (!read_at(&w->r, head, &ends, sizeof(ends)))
+		return -EAGAIN;
+	us_gva link = head;
+	for (us_gva next = ends.next; next != head;) {
+		us_gva task = next - w->l->thread_node;
+		struct link here = of_leader;
+		if (is_full(w))
 			return 0;
-		us_gva task = link - w->l->thread_node;
-		int r = add(w, task);
+		if (task != leader && !load(w, task))
+			return -EAGAIN;
+		if (task != leader)
+			take(w, w->l->thread_node, &here, sizeof(here));
+		if (here.prev != link)
+			return -EAGAIN;
+		int r = task != leader ? add(w) : 0;
 		if (r < 0)
 			return r;
-		if (w->ret->n == before && task != leader)
-			return -EAGAIN; /* it comes round */
+		link = next;
+		next = here.next;
 	}
-	return 0;
+	return ends.prev == link ? 0 : -EAGAIN;
 }
 
 static int add_processes(struct walk *w)
 {
-	us_gva head = w->l->init + w->l->tasks, link = head;
-	int r = add(w, w->l->init);
+	const us_gva head = w->l->init + w->l->tasks;
+	struct link here;
+	us_gva last;
+	if (!load(w, w->l->init))
+		return -ENOENT;
+	int r = add(w);
 	if (r < 0)
 		return r == -EAGAIN ? -ENOENT : r;
-	while (!is_full(w)) {
-		size_t before = w->ret->n;
-		if (!follow(w, &link))
-			return -EAGAIN;
-		if (link == head)
+	take(w, w->l->tasks, &here, sizeof(here));
+	us_gva link = head;
+	for (us_gva next = here.next; next != head; next = here.next) {
+		if (is_full(w))
 			return 0;
-		r = add(w, link - w->l->tasks);
-		if (r == 0 && w->ret->n == before)
-			return -EAGAIN; /* it comes round */
+		if (!load(w, next - w->l->tasks))
+			return -EAGAIN;
+		take(w, w->l->tasks, &here, sizeof(here));
+		if (here.prev != link)
+			return -EAGAIN;
+		r = add(w);
 		if (r == 0)
-			r = add_threads(w, link - w->l->tasks);
+			r = add_threads(w);
 		if (r < 0)
 			return r;
+		link = next;
 	}
-	return 0;
+	return read_word(&w->r, head + 8, &last) && last == link ? 0 : -EAGAIN;
 }
 
 static int by_number(const void *a, const void *b)
@@ -204,12 +301,11 @@ static int read_all(struct walk *w)
 	int r = -EAGAIN;
 	for (unsigned k = 0; r == -EAGAIN && k < TRIES; k++) {
 		w->ret->n = 0;
-		w->known = calloc((size_t)1 << HASH_BITS, sizeof(*w->known));
-		if (!w->known)
-			return -ENOMEM;
-		us_paging_new_sample(w->p);
+		w->mm = w->root = 0;
+		us_paging_new_sample(w->r.p);
 		r = add_processes(w);
-		free(w->known);
+		free(w->known.v);
+		w->known = (struct set){ 0 };
 	}
 	w->ret->torn = r == -EAGAIN;
 	return w->ret->torn ? 0 : r;
@@ -218,9 +314,15 @@ static int read_all(struct walk *w)
 int us_linux_tasks_read(const struct us_linux_tasks_layout *l, struct us_paging *p,
 			const struct us_space *s, struct us_linux_tasks *ret)
 {
-	struct walk w = { .l = l, .p = p, .s = s, .ret = ret };
+	struct walk *w = calloc(1, sizeof(*w));
 	memset(ret, 0, sizeof(*ret));
-	int r = read_all(&w);
+	if (!w)
+		return -ENOMEM;
+	w->r = (struct reader){ .l = l, .p = p, .s = s };
+	w->l = l;
+	w->ret = ret;
+	int r = read_all(w);
+	free(w);
 	if (r < 0)
 		us_linux_tasks_fini(ret);
 	else
@@ -249,7 +351,7 @@ static bool set(struct us_regs *r, unsigned reg, uint64_t value)
 	return true;
 }
 
-static bool read_saved(const struct walk *w, us_gva from, us_gva sp,
+static bool read_saved(const struct reader *w, us_gva from, us_gva sp,
 		       struct us_regs *ret)
 {
 	const struct us_linux_tasks_layout *l = w->l;
@@ -273,7 +375,7 @@ bool us_linux_task_regs(const struct us_linux_tasks_layout *l, struct us_paging 
 	static const unsigned fp_of[] = { [US_ARCH_X86_64] = US_X86_RBP,
 					  [US_ARCH_AARCH64] = US_AARCH64_FP,
 					  [US_ARCH_RISCV64] = US_RISCV_FP };
-	const struct walk w = { .l = l, .p = p, .s = s };
+	const struct reader w = { .l = l, .p = p, .s = s };
 	uint64_t sp;
 	uint32_t on_cpu = 0;
 	memset(ret, 0, sizeof(*ret));

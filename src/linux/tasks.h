@@ -19,8 +19,10 @@
 #include "linux/arch.h"
 #include "linux/kernel_btf.h"
 
-#define US_LINUX_COMM	   16	   /* bytes with the NUL */
-#define US_LINUX_MAX_TASKS 100000U /* that are read */
+#define US_LINUX_COMM	      16      /* bytes with the NUL */
+#define US_LINUX_NAME	      64      /* the same of a full name */
+#define US_LINUX_MAX_TASKS    100000U /* that are read */
+#define US_LINUX_MOST_OF_TASK 8192U   /* bytes of a task_struct that are read */
 
 /* Where a kernel has what is read; offsets in bytes. */
 struct us_linux_tasks_layout {
@@ -31,6 +33,11 @@ struct us_linux_tasks_layout {
 	uint32_t state, exit_state, state_bytes;
 	uint32_t on_cpu, cpu; /* 0: a kernel for one CPU */
 	bool has_cpu;
+	uint32_t start;		     /* 0: not known */
+	uint32_t kthread, full_name; /* the last: in its struct kthread */
+	bool has_names;
+	/* All of the above is in these bytes of the task_struct. */
+	uint32_t first, span;
 	/* What was saved: in the task; on x86 the stack pointer, below which the
 	 * others lie on its stack. */
 	uint32_t sp;
@@ -43,10 +50,17 @@ struct us_linux_tasks_layout {
 	enum us_arch arch;
 };
 
-/* false: this kernel's types do not say all of it. */
+/* All but init.  false: this kernel's types do not say all of it. */
 bool us_linux_tasks_layout(const struct us_btf *b, const struct us_kallsyms *k,
 			   const struct us_linux_arch *arch,
 			   struct us_linux_tasks_layout *ret);
+/*
+ * Set l->init: by the symbol, or, where the symbol table has only functions, by what
+ * init_task looks like in the image: the task "swapper" with the number 0, a thread of
+ * the kernel, whose stack and signal are in the image as well.  false: not found.
+ */
+bool us_linux_tasks_find_init(struct us_linux_tasks_layout *l,
+			      const struct us_kallsyms *k, struct us_linux_image *i);
 
 struct us_linux_task {
 	us_gva at;	   /* its task_struct */
@@ -55,8 +69,10 @@ struct us_linux_task {
 	int32_t pid, tgid; /* its own number, its process's: the guest's outermost */
 	uint32_t cpu;	   /* on which it runs, or ran last */
 	bool on_cpu, kernel_thread;
-	char state; /* as ps prints it: R S D T t X Z P I; ? */
+	char state;	   /* as ps prints it: R S D T t X Z P I; ? */
+	uint64_t start_ns; /* when it began, by the guest's clock; 0: not known */
 	char comm[US_LINUX_COMM];
+	char name[US_LINUX_NAME]; /* comm, or all of it where that is cut */
 };
 
 struct us_linux_tasks {
@@ -67,8 +83,8 @@ struct us_linux_tasks {
 };
 
 /*
- * Read them: some 15 short reads a task.  p: of this thread.  -ENOENT: the list does
- * not begin where it should; -ENOMEM.
+ * Read them: each task_struct in one piece, and two or three words besides.  p: of this
+ * thread.  -ENOENT: the list does not begin where it should; -ENOMEM.
  */
 US_MUST_CHECK int us_linux_tasks_read(const struct us_linux_tasks_layout *l,
 				      struct us_paging *p, const struct us_space *s,

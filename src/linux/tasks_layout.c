@@ -109,19 +109,25 @@ static bool find_saved(const struct us_btf *b, struct us_linux_tasks_layout *l)
 	}
 }
 
-/* THREAD_SIZE, by the stack of init_task (include/asm-generic/vmlinux.lds.h). */
-static uint64_t stack_size(const struct us_kallsyms *k)
+static bool is_stack_size(uint64_t size)
 {
+	return size && size <= MOST_STACK && size % 4096 == 0;
+}
+
+/* THREAD_SIZE, by the stack of init_task (include/asm-generic/vmlinux.lds.h), or by
+ * what the kernel declares it to be (include/linux/sched.h). */
+static uint64_t stack_size(const struct us_btf *b, const struct us_kallsyms *k)
+{
+	uint64_t declared = us_btf_size(b, us_btf_struct(b, "thread_union"));
 	us_gva start = us_kallsyms_address(k, "init_stack");
 	us_gva end = us_kallsyms_address(k, "__end_init_stack");
 	if (!start)
 		start = us_kallsyms_address(k, "init_thread_union");
 	if (!end)
 		end = us_kallsyms_address(k, "__end_init_task"); /* before 6.10 */
-	return start && end > start && end - start <= MOST_STACK &&
-			       (end - start) % 4096 == 0
-		       ? end - start
-		       : USUAL_STACK;
+	if (start && end > start && is_stack_size(end - start))
+		return end - start;
+	return is_stack_size(declared) ? declared : USUAL_STACK;
 }
 
 /* A kernel for one CPU says neither which nor whether. */
@@ -133,15 +139,107 @@ static bool find_cpu(const struct us_btf *b, struct us_linux_tasks_layout *l)
 	return true;
 }
 
+/* Since 5.17; before, names are cut. */
+static bool find_names(const struct us_btf *b, struct us_linux_tasks_layout *l)
+{
+	return of_task(b, "worker_private", &l->kthread) &&
+	       at(b, "kthread", "full_name", &l->full_name);
+}
+
+/* false: it is more than a task_struct has before what is saved of the processor. */
+static bool find_span(struct us_linux_tasks_layout *l)
+{
+	const struct {
+		uint32_t at, size;
+	} all[] = {
+		{ l->tasks, 16 },
+		{ l->thread_node, 16 },
+		{ l->signal, 8 },
+		{ l->pid, 4 },
+		{ l->tgid, 4 },
+		{ l->comm, US_LINUX_COMM },
+		{ l->flags, 4 },
+		{ l->stack, 8 },
+		{ l->mm, 8 },
+		{ l->state, l->state_bytes },
+		{ l->exit_state, 4 },
+		{ l->has_cpu ? l->on_cpu : l->pid, 4 },
+		{ l->has_cpu ? l->cpu : l->pid, 4 },
+		{ l->start ? l->start : l->mm, 8 },
+		{ l->has_names ? l->kthread : l->mm, 8 },
+	};
+	uint64_t first = UINT64_MAX, end = 0;
+	for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++) {
+		uint64_t last = (uint64_t)all[k].at + all[k].size;
+		first = all[k].at < first ? all[k].at : first;
+		end = last > end ? last : end;
+	}
+	l->first = (uint32_t)first;
+	l->span = (uint32_t)(end - first);
+	return end - first <= US_LINUX_MOST_OF_TASK;
+}
+
+/* --- where the list begins --- */
+
+#define TASK_ALIGNED  64U	  /* ARCH_MIN_TASKALIGN, a line of the cache, or more */
+#define KERNEL_THREAD 0x00200000U /* PF_KTHREAD */
+
+static uint64_t value(const uint8_t *task, const struct us_linux_tasks_layout *l,
+		      uint32_t offset, size_t size)
+{
+	uint64_t v = 0;
+	memcpy(&v, task + (offset - l->first), size);
+	return v;
+}
+
+static bool in_image(const struct us_linux_image *i, us_gva va)
+{
+	return va >= i->start && va - i->start < i->size;
+}
+
+/* init/init_task.c: what is there at all times, of init_task alone. */
+static bool is_init(const struct us_linux_tasks_layout *l, struct us_linux_image *i,
+		    us_gva at)
+{
+	const uint8_t *task = us_linux_image_at(i, at + l->first, l->span);
+	return task && !value(task, l, l->pid, 4) && !value(task, l, l->tgid, 4) &&
+	       value(task, l, l->flags, 4) & KERNEL_THREAD &&
+	       !value(task, l, l->mm, 8) && value(task, l, l->tasks, 8) >> 63 &&
+	       value(task, l, l->tasks + 8, 8) >> 63 &&
+	       in_image(i, value(task, l, l->stack, 8)) &&
+	       in_image(i, value(task, l, l->signal, 8));
+}
+
+bool us_linux_tasks_find_init(struct us_linux_tasks_layout *l,
+			      const struct us_kallsyms *k, struct us_linux_image *i)
+{
+	static const char name[] = "swapper";
+	l->init = us_kallsyms_address(k, "init_task");
+	/* From above: data lies behind the code. */
+	for (uint64_t at = i->size & ~(uint64_t)(TASK_ALIGNED - 1);
+	     !l->init && at >= TASK_ALIGNED;) {
+		at -= TASK_ALIGNED;
+		us_gva task = i->start + at;
+		const uint8_t *comm = us_linux_image_at(i, task + l->comm,
+							sizeof(name) - 1);
+		if (comm && !memcmp(comm, name, sizeof(name) - 1) &&
+		    is_init(l, i, task))
+			l->init = task;
+	}
+	return l->init;
+}
+
 bool us_linux_tasks_layout(const struct us_btf *b, const struct us_kallsyms *k,
 			   const struct us_linux_arch *arch,
 			   struct us_linux_tasks_layout *l)
 {
 	memset(l, 0, sizeof(*l));
-	l->init = us_kallsyms_address(k, "init_task");
 	l->arch = arch->arch;
-	l->stack_size = stack_size(k);
-	return l->init && of_task(b, "tasks", &l->tasks) &&
+	l->stack_size = stack_size(b, k);
+	l->has_names = find_names(b, l);
+	if (!of_task(b, "start_time", &l->start))
+		l->start = 0;
+	return of_task(b, "tasks", &l->tasks) &&
 	       of_task(b, "thread_node", &l->thread_node) &&
 	       of_task(b, "signal", &l->signal) &&
 	       at(b, "signal_struct", "thread_head", &l->thread_head) &&
@@ -149,5 +247,5 @@ bool us_linux_tasks_layout(const struct us_btf *b, const struct us_kallsyms *k,
 	       of_task(b, "comm", &l->comm) && of_task(b, "flags", &l->flags) &&
 	       of_task(b, "mm", &l->mm) && at(b, "mm_struct", "pgd", &l->pgd) &&
 	       find_state(b, l) && of_task(b, "stack", &l->stack) && find_cpu(b, l) &&
-	       find_saved(b, l);
+	       find_saved(b, l) && find_span(l);
 }

@@ -32,6 +32,12 @@ static const struct us_linux_tasks_layout test_tasks_layout = {
 	.n_saved = 2,
 	.pc = 48,
 	.frame = 56,
+	.kthread = 128,
+	.full_name = 8,
+	.has_names = true,
+	.start = 136,
+	.first = 16,
+	.span = 128,
 	.arch = US_ARCH_X86_64,
 };
 

@@ -117,6 +117,7 @@ static int set_up(void **state)
 	put32(task(4) + l->flags, 0x200000);
 	for (unsigned n = 1; n <= 3; n++)
 		make_program(n, 1, ROOT);
+	put64(task(2) + l->start, 7000000000);
 	make_leader(1);
 	make_leader(4);
 	us_gva head = task(1) + SIGNAL + l->thread_head;
@@ -147,6 +148,8 @@ static void test_lists(void **state)
 	assert_true(t.v[1].kernel_thread && !t.v[1].root);
 	assert_string_equal(t.v[2].comm, "server");
 	assert_string_equal(t.v[4].comm, "worker-with-fif");
+	assert_string_equal(t.v[4].name, "worker-with-fif");
+	assert_int_equal(t.v[4].start_ns, 7000000000);
 	assert_int_equal(t.v[4].tgid, 40);
 	assert_true(t.v[4].root == TEST_TASKS + ROOT && !t.v[4].kernel_thread);
 	us_linux_tasks_fini(&t);
@@ -222,6 +225,94 @@ static void test_hostile(void **state)
 	us_linux_tasks_fini(&t);
 }
 
+/* A thread of the kernel has its whole name in another place. */
+static void has_name(const char *name)
+{
+	struct us_linux_tasks t;
+	read_tasks(&t);
+	assert_string_equal(t.v[1].comm, "rcu_tasks_kthre");
+	assert_string_equal(t.v[1].name, name);
+	us_linux_tasks_fini(&t);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	const us_gva kthread = task(5), name = task(6);
+	put(task(4) + l->comm, "rcu_tasks_kthre", US_LINUX_COMM);
+	put64(task(4) + l->kthread, kthread);
+	has_name("rcu_tasks_kthre"); /* it has none */
+	put64(kthread + l->full_name, name);
+	put(name, "rcu_tasks_kthread", 18);
+	has_name("rcu_tasks_kthread");
+	/* Another's, or what was freed meanwhile; at the end of what is mapped; none.
+	 */
+	put(name, "rcu", 3);
+	put(name + 4, "T", 1);
+	has_name("rcu_tasks_kthre");
+	put(task(8) - 18, "rcu_tasks_kthread", 18);
+	put64(kthread + l->full_name, task(8) - 18);
+	has_name("rcu_tasks_kthread");
+	put64(kthread + l->full_name, task(8));
+	has_name("rcu_tasks_kthre");
+	/* Without an end: as much as there is room for. */
+	memset(memory + (name - TEST_TASKS), 'x', 200);
+	put(name, "rcu_tasks_kthre", 15);
+	put64(kthread + l->full_name, name);
+	has_name("rcu_tasks_kthrexxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+	/* Programs have no such place. */
+	put32(task(4) + l->flags, 0);
+	has_name("rcu_tasks_kthre");
+}
+
+static bool read_image(void *ctx, us_gva at, void *buf, size_t len)
+{
+	return read_guest(ctx, at, buf, len);
+}
+
+/* &init_task by what it looks like in the kernel's image. */
+static us_gva find_init(void)
+{
+	const struct us_linux_memory m = { .read = read_image };
+	const struct us_kallsyms none = { 0 };
+	struct us_linux_tasks_layout found = *l;
+	struct us_linux_image i;
+	found.init = 0;
+	assert_int_equal(us_linux_image_init(&i, TEST_TASKS, sizeof(memory), &m), 0);
+	bool ok = us_linux_tasks_find_init(&found, &none, &i);
+	us_linux_image_fini(&i);
+	assert_int_equal(ok, found.init != 0);
+	return found.init;
+}
+
+static void test_init(void **state)
+{
+	(void)state;
+	static const uint32_t zero[] = { offsetof(struct us_linux_tasks_layout, pid),
+					 offsetof(struct us_linux_tasks_layout, tgid),
+					 offsetof(struct us_linux_tasks_layout, mm) };
+	/* Its stack and its signals are not yet in the image. */
+	assert_true(find_init() == 0);
+	put64(task(0) + l->signal, task(7));
+	put64(task(0) + l->stack, task(6));
+	assert_true(find_init() == task(0));
+	/* Another that is called so is not it: a lie, or that of another CPU. */
+	put(task(1) + l->comm, "swapper/1", 10);
+	assert_true(find_init() == task(0));
+	for (size_t k = 0; k < sizeof(zero) / sizeof(*zero); k++) {
+		uint32_t at;
+		memcpy(&at, (const uint8_t *)l + zero[k], sizeof(at));
+		put32(task(0) + at, 1);
+		assert_true(find_init() == 0);
+		put32(task(0) + at, 0);
+	}
+	put32(task(0) + l->flags, 0);
+	assert_true(find_init() == 0);
+	put32(task(0) + l->flags, 0x200000);
+	put(task(0) + l->comm, "Swapper", 7);
+	assert_true(find_init() == 0);
+}
+
 static void save(unsigned n, uint64_t sp, uint64_t bp, uint64_t pc)
 {
 	put64(task(n) + l->sp, sp);
@@ -290,6 +381,8 @@ int main(void)
 		cmocka_unit_test_setup(test_states, set_up),
 		cmocka_unit_test_setup(test_torn, set_up),
 		cmocka_unit_test_setup(test_hostile, set_up),
+		cmocka_unit_test_setup(test_names, set_up),
+		cmocka_unit_test_setup(test_init, set_up),
 		cmocka_unit_test_setup(test_registers, set_up),
 		cmocka_unit_test_setup(test_of_vcpu, set_up),
 	};
