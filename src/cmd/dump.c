@@ -323,10 +323,10 @@ static const char *const state_words[US_N_VCPU_STATE] = {
 static void print_task_of(const struct dump *d, const struct seen *s)
 {
 	const struct us_linux_task *t = task_of(d, s);
-	char name[4 * US_LINUX_COMM];
+	char name[4 * US_LINUX_NAME];
 	if (!t)
 		return;
-	us_printable(name, sizeof(name), t->comm);
+	us_printable(name, sizeof(name), t->name);
 	printf(", task %d %s", t->pid, name);
 }
 
@@ -347,10 +347,10 @@ static void print_tasks(struct dump *d)
 {
 	static struct seen seen; /* too large for comfort on a stack */
 	const struct us_dump_tasks *all = &d->tasks;
-	char name[4 * US_LINUX_COMM];
+	char name[4 * US_LINUX_NAME];
 	for (size_t k = 0; k < all->list.n; k++) {
 		const struct us_linux_task *t = &all->list.v[k];
-		us_printable(name, sizeof(name), t->comm);
+		us_printable(name, sizeof(name), t->name);
 		printf("task %d %s: ", t->pid, name);
 		print_task_state(t);
 		putchar('\n');
@@ -420,7 +420,7 @@ static void json_task(struct us_json *j, const struct us_linux_task *t)
 {
 	us_json_u64(j, "pid", (uint64_t)t->pid);
 	us_json_u64(j, "process", (uint64_t)t->tgid);
-	us_json_str(j, "name", t->comm);
+	us_json_str(j, "name", t->name);
 	us_json_bool(j, "kernel_thread", t->kernel_thread);
 }
 

@@ -61,15 +61,28 @@ static int read_stacks(struct us_dump_tasks *t, struct us_paging *p,
 
 static int explain(const struct us_kernel *k, struct us_err *e)
 {
+	static const char what[] = "list the guest's tasks";
 	const struct us_linux *l = us_kernel_linux(k);
-	const char *why = "its types (BTF) do not say where they are";
 	if (!l)
-		why = "no Linux kernel was found in its memory";
-	else if (!us_kallsyms_address(&l->symbols, "init_task"))
-		why = "its symbol table has only functions, not init_task";
+		us_fail(e, -ENOENT,
+			"%s: no 64-bit Linux kernel was found in its memory", what);
 	else if (!k->source.mem)
-		why = "its memory can be read by a stub alone, while a vCPU stands";
-	return us_fail(e, -ENOENT, "list the guest's tasks: %s", why);
+		us_fail(e, -ENOENT,
+			"%s: its memory can be read by a stub alone, while a vCPU "
+			"stands",
+			what);
+	else if (!l->has_types)
+		us_fail(e, -ENOENT, "%s: its kernel %s has no type information (BTF)",
+			what, l->release);
+	else
+		us_fail(e, -ENOENT,
+			"%s: the types (BTF) of its kernel %s do not say where they "
+			"are",
+			what, l->release);
+	if (l && k->source.mem && !l->has_types)
+		us_hint(e, "a kernel built with CONFIG_DEBUG_INFO_BTF has it; record "
+			   "and dump without --tasks need none");
+	return -ENOENT;
 }
 
 int us_dump_tasks_read(struct us_dump_tasks *t, struct us_kernel *k,

@@ -16,6 +16,7 @@ import bisect
 import contextlib
 import glob
 import io
+import lzma
 import os
 import re
 import socket
@@ -62,8 +63,8 @@ cp /proc/kallsyms /proc/modules /proc/cpuinfo /proc/cmdline /oracle
 tar cf /tmp/oracle.tar -C /oracle .
 dd if=/tmp/oracle.tar of=/dev/vda bs=64k conv=fsync 2>/dev/null
 rm -r /tmp/oracle.tar /oracle
-stty -F /dev/ttyS1 raw -echo
-exec 3<>/dev/ttyS1
+exec 3<>/dev/{port}
+stty raw -echo <&3
 {work}
 echo READY
 while read -r n line <&3; do
@@ -125,12 +126,42 @@ class Kallsyms:
         return self.address("_stext") <= address < self.address("_etext")
 
 
+@dataclass(frozen=True)
+class Release:
+    """A kernel with what belongs to it."""
+    image: str
+    modules: str  # the folder of its modules
+    processor: str = "x86_64"
+    busybox: str = ""  # "": that of this machine
+
+
 def kernel(build):
     """(vmlinuz, folder of its modules)."""
     where = packages.unpack_linux(build)
     image = glob.glob(os.path.join(where, "boot", "vmlinuz-*"))[0]
     modules = glob.glob(os.path.join(where, "lib", "modules", "*"))[0]
     return image, modules
+
+
+@dataclass(frozen=True)
+class Board:
+    """How a machine of that processor is started, and what Linux calls its parts."""
+    cpu: str
+    console: str
+    port: str  # takes commands
+    control: tuple  # QEMU's options for it; {path}: its socket
+    modules: tuple = ()  # besides MODULES
+
+
+BOARDS = {
+    "x86_64": Board("", "ttyS0", "ttyS1", ("-serial", "unix:{path},server=on,wait=off")),
+    # "max" signs return addresses, and to emulate that takes most of its time.  The board
+    # has one serial port.
+    "aarch64": Board("cortex-a72", "ttyAMA0", "hvc0",
+                     ("-chardev", "socket,id=control,path={path},server=on,wait=off",
+                      "-device", "virtio-serial-pci", "-device", "virtconsole,chardev=control"),
+                     ("virtio_console",)),
+}
 
 
 def vmlinux_elf(build):
@@ -148,9 +179,18 @@ def static_busybox():
     return BUSYBOX
 
 
-def module_file(modules, name):
-    for path in glob.glob(os.path.join(modules, "**", name + ".ko"), recursive=True):
-        return path
+def is_builtin(modules, name):
+    with open(os.path.join(modules, "modules.builtin")) as f:
+        return f"/{name}.ko" in f.read()
+
+
+def module_bytes(modules, name):
+    """Newer suites have them packed.  None: it is part of the kernel."""
+    for path in glob.glob(os.path.join(modules, "**", name + ".ko*"), recursive=True):
+        with (lzma.open if path.endswith(".xz") else open)(path, "rb") as f:
+            return f.read()
+    if is_builtin(modules, name):
+        return None
     raise Skip(f"no module {name} in {modules}")
 
 
@@ -159,36 +199,42 @@ class ByteLost(RuntimeError):
 
 
 class LinuxGuest(Guest):
-    """programs: {name: file}, put into /bin; work: shell commands that start them."""
+    """programs: {name: file}, put into /bin; work: shell commands that start them;
+    release: another kernel than that of this machine's suite."""
 
     def __init__(self, build, cpu="max", smp=1, work="", programs=None, memory=256,
-                 append="", accel="tcg", files=None):
-        image, modules = kernel(build)
+                 append="", accel="tcg", files=None, release=None, reboots=False):
+        release = release or Release(*kernel(build))
+        self.board = BOARDS[release.processor]
         self.files = tempfile.TemporaryDirectory(prefix="uniscope-")
         self.disk = os.path.join(self.files.name, "disk")
         with open(self.disk, "wb") as f:
             f.truncate(DISK_MIB << 20)
         self.control, self.control_path = None, os.path.join(self.files.name, "control")
         initrd = os.path.join(self.files.name, "initrd")
-        self._initramfs(modules, work, programs or {}, files or {}).write(initrd)
+        self._initramfs(release, work, programs or {}, files or {}).write(initrd)
         super().__init__(
-            build, "linux", accel, smp, kernel=image, memory=memory,
-            extra=("-cpu", cpu, "-nodefaults", "-no-reboot", "-initrd", initrd,
-                   "-serial", f"unix:{self.control_path},server=on,wait=off",
+            build, "linux", accel, smp, kernel=release.image, memory=memory,
+            processor=release.processor,
+            extra=("-cpu", self.board.cpu or cpu, "-nodefaults",
+                   *(() if reboots else ("-no-reboot",)), "-initrd", initrd,
+                   *(word.format(path=self.control_path) for word in self.board.control),
                    "-drive", f"file={self.disk},if=virtio,format=raw",
-                   "-append", "console=ttyS0 quiet panic=-1 " + append))
+                   "-append", f"console={self.board.console} quiet panic=-1 {append}"))
 
-    def _initramfs(self, modules, work, programs, files):
-        fs = Initramfs()
-        fs.add_file("/bin/busybox", static_busybox())
-        for name in MODULES:
-            fs.add_file(f"/modules/{name}.ko", module_file(modules, name))
+    def _initramfs(self, release, work, programs, files):
+        fs, modules = Initramfs(), []
+        fs.add_file("/bin/busybox", release.busybox or static_busybox())
+        for name in (*MODULES, *self.board.modules):
+            if bytes_ := module_bytes(release.modules, name):
+                fs.add(f"/modules/{name}.ko", bytes_)
+                modules.append(name)
         for name, path in programs.items():
             fs.add_file("/bin/" + name, path)
         for name, path in files.items():
             fs.add_file(name, path)
-        fs.add("/init", INIT.format(modules=" ".join(MODULES), work=work,
-                                     again=AGAIN))
+        fs.add("/init", INIT.format(modules=" ".join(modules), work=work, again=AGAIN,
+                                     port=self.board.port))
         return fs
 
     def __exit__(self, *args):

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tasks and processes of kernels other than the one that test_linux.py boots, against
+what /proc in the guest says of them.
+
+usage: test_tasks.py BUILD KERNEL [--only WORD] [--backend B] [--seconds S]
+
+KERNEL: SUITE[:PROCESSOR[:META]], for example trixie, or bookworm:aarch64, where META is
+the package that depends on the newest; none: a kernel without its types (BTF);
+reboot: one that starts again while it is recorded; narrow: of 32 bits.
+"""
+import argparse
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import releases
+from guest import LinuxGuest, Release
+from harness import Skip, Tap, Uniscope, check, note, require
+from test_linux import WORKS, Suite
+
+SLEEP = "sleep 1000"
+READY = re.compile(r"^READY\r?$", re.M)
+
+
+class Other(Suite):
+    """The points of test_linux.py that ask for tasks, of another kernel."""
+
+    def __init__(self, args, release):
+        super().__init__(args)
+        self.release = release
+
+    def start(self, kind, append=""):
+        self.guest = LinuxGuest(self.args.build, cpu="qemu64", smp=2, work=WORKS,
+                                append=append, release=self.release, memory=512)
+        self.guest.wait("READY", 300)
+        check("FATAL" not in self.guest.serial(), self.guest.serial())
+        self.kallsyms = self.guest.kallsyms()
+        note(re.search("INIT .*", self.guest.serial())[0])
+
+    @staticmethod
+    def is_whole(task):
+        """On aarch64 the program below a kernel with KPTI is not found."""
+        return Suite.is_whole(task) or task["frames"][-1]["function"].startswith("el0t_")
+
+    def run(self):
+        kind = self.args.kernel
+        self.point(f"tasks: {kind}", self.tasks, kind)
+        if "aarch64" not in kind:  # what the kernel does for a program is not yet its own
+            self.point(f"processes: {kind}", self.processes, kind)
+        self.end()
+
+
+class Without:
+    """A kernel that does not tell where its tasks are: that is said, and all else goes."""
+
+    def __init__(self, args):
+        self.args, self.tap, self.us = args, Tap(), Uniscope(args.build)
+
+    def tasks_are_refused(self, g, said):
+        """In one line, with a hint."""
+        done = self.us.run("dump", "--tasks", g.target("gdb"), good=(1, 3))
+        note(done.stderr.strip())
+        check(said in done.stderr and not done.stdout, done.stderr + done.stdout)
+
+    def all_else(self, g):
+        self.us.record_enough(g, self.args.backend, "--budget", "50", seconds=4, enough=100)
+        report = self.us.report()
+        note(report["facts"]["linux"])
+        check("no types (BTF)" in report["facts"]["linux"], "it is not said")
+        check(report["summary"]["running"] > 50, report["summary"])
+        report = self.us.report("--group-by", "process")
+        check(any("knows no processes" in w for w in report["warnings"]), report["warnings"])
+
+    def run(self):
+        with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
+            release = releases.without_types(self.args.build, folder)
+            with LinuxGuest(self.args.build, cpu="qemu64", smp=2, release=release,
+                            work=f"{SLEEP} & while :; do :; done &") as g:
+                g.wait("READY", 300)
+                self.tap.point("no types: tasks are refused", lambda: self.tasks_are_refused(
+                    g, "has no type information (BTF)"))
+                self.tap.point("no types: names and stacks", lambda: self.all_else(g))
+
+
+class Narrow(Without):
+    def run(self):
+        release = releases.release(self.args.build, "bookworm", "i386",
+                                   "linux-image-686-pae")
+        release = Release(release.image, release.modules, busybox=release.busybox)
+        with LinuxGuest(self.args.build, cpu="qemu64", smp=1, release=release,
+                        work=f"{SLEEP} & while :; do :; done &") as g:
+            g.wait("READY", 300)
+            self.tap.point("32 bits: tasks are refused", lambda: self.tasks_are_refused(
+                g, "no 64-bit Linux kernel"))
+
+
+class Reboot(Without):
+    """Its second start has another slide, other tasks, and other work."""
+    WORK = """
+work() {
+	sh -c "printf $1 >/proc/self/comm; while :; do :; done" &
+}
+if dd if=/dev/vda bs=512 skip=60000 count=1 2>/dev/null | grep -q again; then
+	work second
+else
+	echo again | dd of=/dev/vda bs=512 seek=60000 count=1 conv=fsync,notrunc 2>/dev/null
+	work first
+fi
+"""
+
+    def again(self, g):
+        """It is recorded from its first work into its second; whose was what?"""
+        record = [self.us.program, "record", "--json", "--backend", self.args.backend,
+                  "--budget", "50", "-d", "900", "-o", self.us.data(),
+                  g.target(self.args.backend)]
+        with subprocess.Popen(record, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as p:
+            time.sleep(5)
+            g.do("(sleep 1; reboot -f) >/dev/null 2>&1 &")
+            g.wait_for(lambda: len(READY.findall(g.serial())) > 1, 300, "second start")
+            time.sleep(10)
+            p.send_signal(signal.SIGINT)
+            stats, said = p.communicate(timeout=120)
+        check(p.returncode == 0, said)
+        running = json.loads(stats)["running"]
+        report = self.us.report("--group-by", "process")
+        note("; ".join(f"{x['name']} {x['samples']}" for x in report["groups"][:8]))
+        check(any("replaced by another" in w for w in report["warnings"]),
+              report["warnings"])
+        for name in ("first", "second"):
+            n = [x["samples"] for x in report["groups"] if x["name"].startswith(name + " (")]
+            check(len(n) == 1 and n[0] > 0.1 * running, f"{name}: {n} of {running}")
+
+    def run(self):
+        with LinuxGuest(self.args.build, cpu="qemu64", smp=1, work=self.WORK,
+                        reboots=True) as g:
+            g.wait("READY", 300)
+            self.tap.point("the kernel starts again", lambda: self.again(g))
+
+
+OTHERS = {"none": Without, "reboot": Reboot, "narrow": Narrow}
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("kernel")
+    p.add_argument("--only", default="")
+    p.add_argument("--backend", default="gdb")
+    p.add_argument("--seconds", type=float, default=6)
+    args = p.parse_args()
+    try:
+        require("tcg", "aarch64" if ":aarch64" in args.kernel else "x86_64")
+        if args.kernel in OTHERS:
+            tests = OTHERS[args.kernel](args)
+        else:
+            tests = Other(args, releases.release(args.build, *args.kernel.split(":")))
+        tests.run()
+    except Skip as why:
+        print(f"1..0 # SKIP {why}")
+        return
+    tests.tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
