@@ -24,6 +24,9 @@ enum us_chunk_type {
 	US_CHUNK_MODULE = US_FOURCC('M', 'O', 'D', 'L'),
 	US_CHUNK_PROCESS = US_FOURCC('P', 'R', 'O', 'C'),
 	US_CHUNK_TASK = US_FOURCC('T', 'A', 'S', 'K'),
+	US_CHUNK_WAITER = US_FOURCC('W', 'T', 'S', 'K'),
+	US_CHUNK_WAITS = US_FOURCC('W', 'A', 'I', 'T'),
+	US_CHUNK_WAIT_STATS = US_FOURCC('W', 'S', 'U', 'M'),
 	US_CHUNK_FLAGS = US_FOURCC('F', 'L', 'A', 'G'),
 	US_CHUNK_SYMBOLS = US_FOURCC('S', 'Y', 'M', 'B'),
 	US_CHUNK_STACKS = US_FOURCC('S', 'T', 'A', 'K'),
@@ -47,6 +50,8 @@ enum us_chunk_type {
 #define US_TASK_HEAD	     57U   /* bytes before the names */
 #define US_TASK_CGROUP_MAX   255U  /* bytes without the NUL */
 #define US_TASK_KERNEL	     1U	   /* of its flags */
+#define US_WAITER_HEAD	     13U   /* bytes before the names: three u32, u8 */
+#define US_WAIT_MAX	     26U   /* bytes: varints of 64, 8, 8, 32 and 32 bits */
 #define US_TIME_UNIT_NS	     1000U /* of the times of samples */
 #define US_STACKS_FIRST	     4U	   /* bytes before the first node: u32 first id */
 /* Those that are known. */
@@ -65,6 +70,8 @@ enum us_chunk_type {
 /* The statistics are stored in the order in which the struct has them. */
 #define US_STATS_FIELDS (sizeof(struct us_record_stats) / sizeof(uint64_t))
 _Static_assert(US_STATS_FIELDS == 15, "docs/format.md has fifteen");
+#define US_WAIT_STATS_FIELDS (sizeof(struct us_wait_stats) / sizeof(uint64_t))
+_Static_assert(US_WAIT_STATS_FIELDS == 16, "docs/format.md has sixteen");
 _Static_assert(US_N_END <= 1 << US_TAG_END_BITS, "does not fit the tag");
 _Static_assert(US_N_VCPU_STATE <= 1 << US_TAG_STATE_BITS, "does not fit the tag");
 

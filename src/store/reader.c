@@ -123,6 +123,27 @@ static int task(struct reader *r, const uint8_t *p, const uint8_t *end)
 	return r->ops->task ? r->ops->task(r->ctx, &t) : 0;
 }
 
+static int waiter(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	if (end - p <= (int)US_WAITER_HEAD)
+		return bad(r, "a task without a name");
+	struct us_waiter s = { .number = us_get_le32(p),
+			       .pid = us_get_le32(p + 4),
+			       .process = us_get_le32(p + 8),
+			       .kernel_thread = p[12] & 1,
+			       .name = string(p + US_WAITER_HEAD, end) };
+	if (s.name)
+		s.process_name = string((const uint8_t *)s.name + strlen(s.name) + 1,
+					end);
+	if (!s.process_name || strlen(s.name) > US_PROCESS_NAME_MAX ||
+	    strlen(s.process_name) > US_PROCESS_NAME_MAX)
+		return bad(r, "a task without proper names");
+	if (r->n_waiter == UINT32_MAX || s.number != r->n_waiter + 1)
+		return bad(r, "does not go on where the tasks before it ended");
+	r->n_waiter++;
+	return r->ops->waiter ? r->ops->waiter(r->ctx, &s) : 0;
+}
+
 static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end,
 		   int (*named)(void *ctx, const struct us_named *n))
 {
@@ -363,6 +384,60 @@ static int samples(struct reader *r, const uint8_t *p, const uint8_t *end)
 	return r->hosts.due ? bad(r, "hosts' stacks of samples that it has not") : 0;
 }
 
+/* One; NULL: it cannot be. */
+static const uint8_t *one_wait(const struct reader *r, const uint8_t *p,
+			       const uint8_t *end, uint64_t *t, struct us_wait *ret)
+{
+	uint64_t delta, tag, inside, number, stack;
+	p = us_varint_get(p, end, &delta);
+	p = us_varint_get(p, end, &tag);
+	p = us_varint_get(p, end, &inside);
+	p = us_varint_get(p, end, &number);
+	p = us_varint_get(p, end, &stack);
+	if (!p)
+		return NULL;
+	*t += (uint64_t)us_unzigzag(delta);
+	uint64_t state = tag >> US_TAG_END_BITS;
+	if (*t > UINT64_MAX / US_TIME_UNIT_NS || state >= US_N_WAIT_STATE ||
+	    inside > US_MAX_FRAMES || !number || number > r->n_waiter ||
+	    stack >= r->guest.n)
+		return NULL;
+	*ret = (struct us_wait){ .t_ns = *t * US_TIME_UNIT_NS,
+				 .stack = (us_stack_id)stack,
+				 .waiter = (uint32_t)number,
+				 .end = tag & ((1U << US_TAG_END_BITS) - 1),
+				 .state = (uint8_t)state,
+				 .inside = (uint8_t)inside };
+	return ret->end < US_N_END ? p : NULL;
+}
+
+static int waits(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	struct us_wait s;
+	uint64_t t = 0;
+	while (p < end) {
+		p = one_wait(r, p, end, &t, &s);
+		if (!p)
+			return bad(r, "a task that waits as none can");
+		int rc = r->ops->wait ? r->ops->wait(r->ctx, &s) : 0;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int wait_stats(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	uint64_t field[US_WAIT_STATS_FIELDS];
+	struct us_wait_stats s;
+	if ((size_t)(end - p) < sizeof(field))
+		return bad(r, "too short");
+	for (size_t i = 0; i < US_WAIT_STATS_FIELDS; i++)
+		field[i] = us_get_le64(p + 8 * i);
+	memcpy(&s, field, sizeof(s));
+	return r->ops->wait_stats ? r->ops->wait_stats(r->ctx, &s) : 0;
+}
+
 /* One node; NULL: it cannot be. */
 static const uint8_t *counted_node(const uint8_t *p, const uint8_t *end,
 				   uint32_t number, us_gva last, struct us_counted *ret)
@@ -482,14 +557,14 @@ static int end_of_recording(struct reader *r, const uint8_t *p, const uint8_t *e
  * right, and whoever wants them will find what else is wrong. */
 static bool wants_samples(const struct us_reader_ops *o)
 {
-	return o->sample || o->stack || o->host_stack;
+	return o->sample || o->stack || o->host_stack || o->wait;
 }
 
 static bool is_of_samples(uint32_t type)
 {
 	return type == US_CHUNK_FLAGS || type == US_CHUNK_STACKS ||
 	       type == US_CHUNK_HOST_STACKS || type == US_CHUNK_HOST_SAMPLES ||
-	       type == US_CHUNK_SAMPLES;
+	       type == US_CHUNK_SAMPLES || type == US_CHUNK_WAITS;
 }
 
 int us_reader_deliver(struct reader *r, const uint8_t *p, size_t size)
@@ -505,6 +580,12 @@ int us_reader_deliver(struct reader *r, const uint8_t *p, size_t size)
 		return process(r, p, p + size);
 	case US_CHUNK_TASK:
 		return task(r, p, p + size);
+	case US_CHUNK_WAITER:
+		return waiter(r, p, p + size);
+	case US_CHUNK_WAITS:
+		return waits(r, p, p + size);
+	case US_CHUNK_WAIT_STATS:
+		return wait_stats(r, p, p + size);
 	case US_CHUNK_FLAGS:
 		return flags(r, p, p + size);
 	case US_CHUNK_SYMBOLS:

@@ -36,7 +36,7 @@ struct reader {
 		uint64_t next; /* this sample of the chunk that follows */
 	} hosts;
 	uint32_t n_counted[US_MAX_VCPUS];
-	uint32_t n_event_function;
+	uint32_t n_event_function, n_waiter;
 	struct us_event_unpacker *unpacker; /* NULL: no events so far */
 	bool begun;			    /* the header was read */
 	bool broken; /* the next chunk is there, and cannot be right */

@@ -100,6 +100,61 @@ struct us_task {
 	const char *cgroup;	    /* up to 255 bytes; "": the root, or not known */
 };
 
+/* A task of a Linux guest that was seen to wait. */
+struct us_waiter {
+	uint32_t number;       /* from 1 on; none is left out */
+	uint32_t pid, process; /* its own number, its process's */
+	bool kernel_thread;
+	const char *name, *process_name; /* up to 63 bytes each */
+};
+
+/* How a task waits.  Stored: append only. */
+enum us_wait_state {
+	US_WAIT_SLEEPS,	 /* ps prints S: a signal would end it */
+	US_WAIT_BLOCKED, /* D: none does */
+	US_WAIT_READY,	 /* R, not on a CPU: it waits for one */
+	US_N_WAIT_STATE,
+};
+
+/* A task that was looked at while it was on no CPU: its stack in the kernel. */
+struct us_wait {
+	uint64_t t_ns; /* since the start of the recording: of the look at all tasks */
+	us_stack_id stack;
+	uint32_t waiter; /* its number */
+	uint8_t end;	 /* enum us_unwind_end; ROOT: its part in the kernel is whole */
+	uint8_t state;	 /* enum us_wait_state */
+	/* How many of the innermost frames are the scheduler's own: the one after them
+	 * is what the task waits in. */
+	uint8_t inside;
+};
+
+/*
+ * What became of the looks at tasks, since the start.  They have nothing to do with
+ * what us_record_stats counts.  Exactly, in each:
+ *
+ *	tasks = running + idle + other + due
+ *	due = taken + moved + failed + skipped + lost
+ */
+struct us_wait_stats {
+	uint64_t looks; /* at the list of tasks */
+	uint64_t late;	/* looks that were due and not made: they cost too much */
+	uint64_t
+		torn; /* of looks: the list changed at each try, so tasks are missing */
+	uint64_t tasks;	  /* that were seen, in all looks */
+	uint64_t running; /* of these: on a CPU */
+	uint64_t idle;	  /* threads of the kernel without work */
+	uint64_t other;	  /* stopped, parked, dead */
+	uint64_t due;	  /* those that waited */
+	uint64_t taken;
+	uint64_t moved;	      /* ran while they were read */
+	uint64_t failed;      /* nothing that holds together was saved of them */
+	uint64_t skipped;     /* the look took too long */
+	uint64_t lost;	      /* taken, but there was no room to keep them */
+	uint64_t truncated;   /* of taken: the end is not ROOT */
+	uint64_t cost_ns;     /* CPU time of all looks */
+	uint64_t cost_max_ns; /* of the longest */
+};
+
 /* A node of a tree of calls that were counted, not sampled: a function on one of the
  * paths that led to it. */
 struct us_counted {
@@ -169,6 +224,15 @@ US_MUST_CHECK int us_writer_process(struct us_writer *w, const struct us_process
 /* One with the id, stack, pid and from_ns of an earlier one replaces it. */
 US_MUST_CHECK int us_writer_task(struct us_writer *w, const struct us_task *t,
 				 struct us_err *e);
+/* A task, before the first of its waits.  -EINVAL: a number is left out. */
+US_MUST_CHECK int us_writer_waiter(struct us_writer *w, const struct us_waiter *s,
+				   struct us_err *e);
+/* One look at a task; as us_writer_sample(). */
+US_MUST_CHECK int us_writer_wait(struct us_writer *w, const struct us_wait *s,
+				 const us_gva *pc, const uint8_t *flags, size_t n,
+				 struct us_err *e);
+US_MUST_CHECK int us_writer_wait_stats(struct us_writer *w,
+				       const struct us_wait_stats *s, struct us_err *e);
 /* Intern the stack, pc[0] innermost (s->stack and s->host are ignored), and buffer the
  * sample.  Full buffers go to fd.  flags: enum us_pc_flag of each pc, or NULL if none
  * is set; those with US_PC_HOST come last.  -EINVAL: there are more than US_MAX_FRAMES,
@@ -248,6 +312,9 @@ struct us_reader_ops {
 	int (*events_until)(void *ctx, uint64_t t_ns);
 	int (*process)(void *ctx, const struct us_process *s);
 	int (*task)(void *ctx, const struct us_task *t);
+	int (*waiter)(void *ctx, const struct us_waiter *s);
+	int (*wait)(void *ctx, const struct us_wait *s);
+	int (*wait_stats)(void *ctx, const struct us_wait_stats *s);
 };
 
 struct us_reader_result {

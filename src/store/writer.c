@@ -44,7 +44,10 @@ struct us_writer {
 	/* Of these, which has a stack of the host. */
 	uint32_t sample_at, last_host_at; /* numbers in the chunk */
 	size_t n_host_samples;		  /* bytes in host_samples.payload */
-	struct chunk samples, host_samples, other, flags;
+	struct chunk samples, host_samples, other, flags, waits;
+	uint64_t last_wait; /* time of the one before, in time units */
+	size_t n_waits;	    /* bytes in waits.payload */
+	uint32_t n_waiter;
 	struct names symbols, host_symbols;
 	struct us_event_packer *packer; /* NULL: no events so far */
 };
@@ -233,6 +236,31 @@ int us_writer_task(struct us_writer *w, const struct us_task *t, struct us_err *
 	return send_chunk(w, &w->other, US_CHUNK_TASK, n, e);
 }
 
+static bool is_name(const char *name)
+{
+	return strlen(name) <= US_PROCESS_NAME_MAX;
+}
+
+int us_writer_waiter(struct us_writer *w, const struct us_waiter *s, struct us_err *e)
+{
+	if (failed_before(w, e))
+		return w->failed.code;
+	if (s->number != w->n_waiter + 1 || !is_name(s->name) ||
+	    !is_name(s->process_name))
+		return us_fail(e, -EINVAL, "record the task %u: bad values", s->pid);
+	uint8_t *p = w->other.payload;
+	size_t own = strlen(s->name) + 1, process = strlen(s->process_name) + 1;
+	w->n_waiter = s->number;
+	us_put_le32(p, s->number);
+	us_put_le32(p + 4, s->pid);
+	us_put_le32(p + 8, s->process);
+	p[12] = s->kernel_thread;
+	memcpy(p + US_WAITER_HEAD, s->name, own);
+	memcpy(p + US_WAITER_HEAD + own, s->process_name, process);
+	return send_chunk(w, &w->other, US_CHUNK_WAITER, US_WAITER_HEAD + own + process,
+			  e);
+}
+
 /* Nodes from *i on, as many as fit, and the flags of those that have some. */
 static void encode_nodes(struct us_writer *w, const struct us_intern *in, uint32_t *i,
 			 size_t *ret_nodes, size_t *ret_flags)
@@ -373,6 +401,14 @@ static int send_samples(struct us_writer *w, struct us_err *e)
 	return r;
 }
 
+static int send_waits(struct us_writer *w, struct us_err *e)
+{
+	size_t n = w->n_waits;
+	w->n_waits = 0;
+	w->last_wait = 0;
+	return n ? send_chunk(w, &w->waits, US_CHUNK_WAITS, n, e) : 0;
+}
+
 int us_writer_flush(struct us_writer *w, struct us_err *e)
 {
 	if (failed_before(w, e))
@@ -384,6 +420,8 @@ int us_writer_flush(struct us_writer *w, struct us_err *e)
 	int r = send_new_nodes(w, &w->guest, US_CHUNK_STACKS, e);
 	if (!r)
 		r = send_new_nodes(w, &w->host, US_CHUNK_HOST_STACKS, e);
+	if (!r)
+		r = send_waits(w, e);
 	return r || !w->n_samples ? r : send_samples(w, e);
 }
 
@@ -462,6 +500,48 @@ int us_writer_sample(struct us_writer *w, const struct us_sample *s, const us_gv
 	    w->n_host_samples > sizeof(w->host_samples.payload) - US_HOST_MAX)
 		return us_writer_flush(w, e);
 	return 0;
+}
+
+static void put_wait(struct us_writer *w, const struct us_wait *s, us_stack_id id)
+{
+	uint64_t t = s->t_ns / US_TIME_UNIT_NS;
+	uint8_t *p = w->waits.payload + w->n_waits;
+	p = us_varint_put(p, us_zigzag((int64_t)(t - w->last_wait)));
+	p = us_varint_put(p, s->end | s->state << US_TAG_END_BITS);
+	p = us_varint_put(p, s->inside);
+	p = us_varint_put(p, s->waiter);
+	p = us_varint_put(p, id);
+	w->last_wait = t;
+	w->n_waits = (size_t)(p - w->waits.payload);
+}
+
+int us_writer_wait(struct us_writer *w, const struct us_wait *s, const us_gva *pc,
+		   const uint8_t *flags, size_t n, struct us_err *e)
+{
+	us_stack_id id;
+	if (failed_before(w, e))
+		return w->failed.code;
+	if (n > US_MAX_FRAMES || s->inside > n || s->end >= US_N_END ||
+	    s->state >= US_N_WAIT_STATE || !s->waiter || s->waiter > w->n_waiter)
+		return us_fail(e, -EINVAL, "record a task that waits: bad values");
+	int r = intern(w, &w->guest, pc, flags, n, &id, e);
+	if (r)
+		return r;
+	put_wait(w, s, id);
+	return w->n_waits > sizeof(w->waits.payload) - US_WAIT_MAX
+		       ? us_writer_flush(w, e)
+		       : 0;
+}
+
+int us_writer_wait_stats(struct us_writer *w, const struct us_wait_stats *s,
+			 struct us_err *e)
+{
+	int r = us_writer_flush(w, e);
+	uint64_t field[US_WAIT_STATS_FIELDS];
+	memcpy(field, s, sizeof(field));
+	for (size_t i = 0; i < US_WAIT_STATS_FIELDS; i++)
+		us_put_le64(w->other.payload + 8 * i, field[i]);
+	return r ? r : send_chunk(w, &w->other, US_CHUNK_WAIT_STATS, sizeof(field), e);
 }
 
 static uint8_t *put_counted(uint8_t *p, uint32_t number, const struct us_counted *c,

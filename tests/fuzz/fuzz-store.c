@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct seen {
 	us_stack_id host_stacks;
-	uint32_t functions;
+	uint32_t functions, waiters;
 	uint64_t stacks, samples, bytes_of_text;
 	bool ended;
 };
@@ -147,6 +147,29 @@ static int task(void *ctx, const struct us_task *t)
 	return 0;
 }
 
+static int waiter(void *ctx, const struct us_waiter *s)
+{
+	struct seen *seen = ctx;
+	must(s->number == ++seen->waiters);
+	seen->bytes_of_text += strlen(s->name) + strlen(s->process_name);
+	return 0;
+}
+
+static int wait_once(void *ctx, const struct us_wait *s)
+{
+	const struct seen *seen = ctx;
+	must(s->stack <= seen->stacks && s->waiter && s->waiter <= seen->waiters);
+	must(s->state < US_N_WAIT_STATE && s->end < US_N_END);
+	return 0;
+}
+
+static int wait_stats(void *ctx, const struct us_wait_stats *s)
+{
+	struct seen *seen = ctx;
+	seen->bytes_of_text += s->looks == 1;
+	return 0;
+}
+
 static void set_sums_right(uint8_t *p, size_t size)
 {
 	size_t at = US_STORE_HEAD;
@@ -166,7 +189,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct us_reader_ops ops = { fact,	 module,  stack,    sample,
 						  stats, end,	  named,    host_stack,
 						  named, counted, function, events,
-						  until, process, task };
+						  until, process, task,	    waiter,
+						  wait_once, wait_stats };
 	static int fd = -1;
 	struct seen seen = { 0 };
 	struct us_reader_result result;

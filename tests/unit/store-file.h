@@ -16,10 +16,14 @@ struct heard {
 	struct us_module module;
 	struct us_process process;
 	char process_name[80];
-	unsigned n_process;
 	struct us_task task;
 	char task_names[400];
 	unsigned n_task;
+	unsigned n_process, n_waiter, n_wait, n_wait_stats;
+	struct us_waiter waiter; /* the last one; its strings are below */
+	char waiter_text[160];	 /* "process/name" */
+	struct us_wait wait[256];
+	struct us_wait_stats wait_stats;
 	struct us_record_stats stats;
 	enum us_record_end end;
 	struct {
@@ -78,6 +82,33 @@ static inline int hear_process(void *ctx, const struct us_process *s)
 	snprintf(h->process_name, sizeof(h->process_name), "%s", s->name);
 	h->process.name = h->process_name;
 	h->n_process++;
+	return 0;
+}
+
+static inline int hear_waiter(void *ctx, const struct us_waiter *s)
+{
+	struct heard *h = ctx;
+	h->waiter = *s;
+	snprintf(h->waiter_text, sizeof(h->waiter_text), "%s/%s", s->process_name,
+		 s->name);
+	assert_int_equal(s->number, ++h->n_waiter);
+	return 0;
+}
+
+static inline int hear_wait(void *ctx, const struct us_wait *s)
+{
+	struct heard *h = ctx;
+	assert_true(s->stack <= h->n_stack && s->waiter && s->waiter <= h->n_waiter);
+	assert_true(s->state < US_N_WAIT_STATE && s->end < US_N_END);
+	h->wait[h->n_wait++ % 256] = *s;
+	return 0;
+}
+
+static inline int hear_wait_stats(void *ctx, const struct us_wait_stats *s)
+{
+	struct heard *h = ctx;
+	h->wait_stats = *s;
+	h->n_wait_stats++;
 	return 0;
 }
 
@@ -162,6 +193,9 @@ static const struct us_reader_ops hear_all = {
 	.fact = hear_fact,
 	.process = hear_process,
 	.task = hear_task,
+	.waiter = hear_waiter,
+	.wait = hear_wait,
+	.wait_stats = hear_wait_stats,
 	.module = hear_module,
 	.stack = hear_stack,
 	.sample = hear_sample,

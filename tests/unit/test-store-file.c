@@ -125,6 +125,54 @@ static void all_kinds_come_back(void **state)
 #define N 30000
 static struct us_sample written[N];
 
+static void waits_come_back(void **state)
+{
+	(void)state;
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	struct us_writer *w;
+	struct us_wait_stats sums;
+	us_gva pc[3] = { 0xffffffff81000030, 0xffffffff81000020, 0xffffffff81000010 };
+	us_gva got[US_MAX_FRAMES];
+	for (size_t i = 0; i < sizeof(sums) / sizeof(uint64_t); i++)
+		((uint64_t *)&sums)[i] = UINT64_MAX - i;
+	struct us_waiter waiter = { .number = 1,
+				    .pid = 108,
+				    .process = 107,
+				    .name = "worker",
+				    .process_name = "server" };
+	struct us_wait wait = { .waiter = 1, .inside = 2, .state = US_WAIT_BLOCKED };
+	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
+	assert_int_equal(us_writer_wait(w, &wait, pc, NULL, 3, NULL), -EINVAL);
+	assert_int_equal(us_writer_waiter(w, &waiter, NULL), 0);
+	assert_int_equal(us_writer_waiter(w, &waiter, NULL), -EINVAL); /* again */
+	for (unsigned i = 0; i < 20000; i++) {
+		wait.t_ns = i / 10 * 250000000ULL;
+		wait.end = i % 2 ? US_END_ROOT : US_END_NO_RULE;
+		assert_int_equal(us_writer_wait(w, &wait, pc, NULL, 2 + i % 2, NULL),
+				 0);
+	}
+	wait.inside = 4;
+	assert_int_equal(us_writer_wait(w, &wait, pc, NULL, 3, NULL), -EINVAL);
+	assert_int_equal(us_writer_wait_stats(w, &sums, NULL), 0);
+	assert_int_equal(us_writer_end(w, &(struct us_record_stats){ 0 },
+				       US_RECORD_DONE, "", NULL),
+			 0);
+	us_writer_close(w);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(hear(fd, &h), 0);
+	close(fd);
+	assert_string_equal(h.waiter_text, "server/worker");
+	assert_true(h.waiter.pid == 108 && h.waiter.process == 107);
+	assert_int_equal(h.n_wait, 20000);
+	assert_int_equal(h.n_sample, 0);
+	const struct us_wait *last = &h.wait[19999 % 256];
+	assert_true(last->t_ns == 1999 * 250000000ULL && last->end == US_END_ROOT);
+	assert_true(last->state == US_WAIT_BLOCKED && last->inside == 2);
+	assert_int_equal(unfold(&h, last->stack, got), 3);
+	assert_memory_equal(got, pc, sizeof(pc));
+	assert_memory_equal(&h.wait_stats, &sums, sizeof(sums));
+}
+
 /* Some stacks have a user part, some were broken off by an interrupt. */
 static uint8_t flags_at(unsigned key, size_t i)
 {
@@ -476,6 +524,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_kinds_come_back),
+		cmocka_unit_test(waits_come_back),
 		cmocka_unit_test(names_come_back),
 		cmocka_unit_test(samples_come_back),
 		cmocka_unit_test(hosts_stacks_come_back),

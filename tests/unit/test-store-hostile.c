@@ -33,12 +33,20 @@ static uint8_t *make_recording(size_t *ret_len)
 				.process = "sh",
 				.cgroup = "/" };
 	assert_int_equal(us_writer_task(w, &task, NULL), 0);
+	struct us_waiter waiter = {
+		.number = 1, .pid = 8, .process = 7, .name = "w", .process_name = "sh"
+	};
+	assert_int_equal(us_writer_waiter(w, &waiter, NULL), 0);
 	for (unsigned i = 0; i < 60; i++) {
 		struct us_sample s = { .t_ns = i * 1003000ULL, .weight = 1 + !(i % 9) };
 		for (unsigned k = 0; k < 8; k++)
 			pc[k] = 0xffffffff81000000 + (i % (9 - k)) * 0x321;
 		const uint8_t *which = i % 9 == 8 ? host : flags;
 		assert_int_equal(us_writer_sample(w, &s, pc, which, i % 9, NULL), 0);
+		struct us_wait wait = { .t_ns = s.t_ns, .waiter = 1 };
+		if (i % 3 == 0)
+			assert_int_equal(
+				us_writer_wait(w, &wait, pc, flags, i % 9, NULL), 0);
 		if (i % 20 == 19)
 			assert_int_equal(us_writer_stats(w, &stats, NULL), 0);
 	}
@@ -48,6 +56,7 @@ static uint8_t *make_recording(size_t *ret_len)
 	lseek(fd, 0, SEEK_SET);
 	assert_int_equal(hear(fd, &whole), 0);
 	assert_true(whole.result.ended && whole.n_sample == 60);
+	assert_true(whole.n_waiter == 1 && whole.n_wait == 20);
 	assert_true(whole.n_host > 4 && whole.sample[8].host && !whole.sample[9].host);
 	close(fd);
 	return p;
@@ -241,11 +250,53 @@ static void lies_are_refused(void **state)
 	task[16] = 0, task[40] = 1;
 	memset(task + 8, 0xff, 8);
 	refused("stack behind the end", US_CHUNK_TASK, task, sizeof(task));
+	uint8_t waiter[US_WAITER_HEAD + 4] = { [0] = 1, [US_WAITER_HEAD] = 'a' };
+	refused("no task", US_CHUNK_WAITER, waiter, US_WAITER_HEAD);
+	refused("one name", US_CHUNK_WAITER, waiter, US_WAITER_HEAD + 2);
+	waiter[US_WAITER_HEAD + 2] = 'b';
+	refused("endless second name", US_CHUNK_WAITER, waiter, US_WAITER_HEAD + 3);
+	waiter[0] = 2;
+	refused("task left out", US_CHUNK_WAITER, waiter, sizeof(waiter));
+	refused("nobody waits", US_CHUNK_WAITS, LIT("\2\1\0\0\1"));
+	refused("an unknown one waits", US_CHUNK_WAITS, LIT("\2\1\0\1\1"));
+	refused("short sums of waits", US_CHUNK_WAIT_STATS, waiter, sizeof(waiter));
 	refused("short stats", US_CHUNK_STATS, m, 40);
 	refused("no end", US_CHUNK_END, LIT(""));
 	refused("no words", US_CHUNK_END, LIT("\1"));
 	refused("end of what", US_CHUNK_END, LIT("\5\0"));
 	refused("cut as end", US_CHUNK_END, LIT("\0\0"));
+}
+
+static void waits_that_lie(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *wait;
+		size_t n;
+	} all[] = {
+		{ LIT("\2\x31\0\1\1") },   /* a state that there is not */
+		{ LIT("\2\x0f\0\1\1") },   /* an end */
+		{ LIT("\2\1\x81\1\1\1") }, /* deep in the scheduler */
+		{ LIT("\2\1\0\2\1") },	   /* a second task */
+		{ LIT("\2\1\0\1\3") },	   /* a third node */
+		{ LIT("\1\1\0\1\1") },	   /* before the start */
+		{ LIT("\2\1\0\1") },
+	};
+	static const uint8_t waiter[US_WAITER_HEAD + 4] = {
+		[0] = 1, [13] = 'a', [15] = 'b'
+	};
+	for (size_t k = 0; k <= sizeof(all) / sizeof(*all); k++) {
+		forge_begin();
+		forge(US_CHUNK_STACKS, "\1\0\0\0\0\4\1\4", 8);
+		forge(US_CHUNK_WAITER, waiter, sizeof(waiter));
+		if (k)
+			forge(US_CHUNK_WAITS, all[k - 1].wait, all[k - 1].n);
+		else
+			forge(US_CHUNK_WAITS, LIT("\2\x21\2\1\2\2\1\0\1\1"));
+		int r = read_forged();
+		if (r != (k ? -EBADMSG : 0) || h.n_wait != (k ? 0 : 2))
+			fail_msg("wait %zu: %d (%s)", k, r, h.e.msg);
+	}
 }
 
 /* A FLAG chunk must fit the STAK chunk behind it. */
@@ -418,6 +469,7 @@ int main(void)
 		cmocka_unit_test(any_bit_wrong),
 		cmocka_unit_test(old_modules_are_read),
 		cmocka_unit_test(lies_are_refused),
+		cmocka_unit_test(waits_that_lie),
 		cmocka_unit_test(flags_fit_their_stacks),
 		cmocka_unit_test(hosts_stacks_fit_their_samples),
 		cmocka_unit_test(no_stack_is_deeper_than_the_limit),
