@@ -122,7 +122,7 @@ static uint64_t word(const struct walk *w, uint32_t offset)
 }
 
 /* include/linux/sched.h, task_state_index(): the highest bit that is reported. */
-static char state_of(uint64_t state, uint32_t exit_state)
+char us_linux_task_letter(uint64_t state, uint32_t exit_state)
 {
 	static const char letters[] = "RSDTtXZP";
 	uint64_t all = (state | exit_state) & 0x7f;
@@ -138,7 +138,7 @@ static char take_state(const struct walk *w)
 {
 	uint64_t state = 0;
 	take(w, w->l->state, &state, w->l->state_bytes);
-	return state_of(state, half(w, w->l->exit_state));
+	return us_linux_task_letter(state, half(w, w->l->exit_state));
 }
 
 /* Of a thread of the kernel: none, although it may borrow some. */

@@ -38,6 +38,8 @@ struct us_linux_tasks_layout {
 	bool has_names;
 	/* All of the above is in these bytes of the task_struct. */
 	uint32_t first, span;
+	uint32_t switches[2]; /* how often it left its CPU: by itself, and not so */
+	bool has_switches;
 	/* What was saved: in the task; on x86 the stack pointer, below which the
 	 * others lie on its stack. */
 	uint32_t sp;
@@ -108,6 +110,9 @@ bool us_linux_task_regs(const struct us_linux_tasks_layout *l, struct us_paging 
 const struct us_linux_task *us_linux_task_of(const struct us_linux_tasks_layout *l,
 					     const struct us_linux_tasks *t,
 					     const struct us_regs *regs);
+
+/* As struct us_linux_task has it, by task_struct's two members. */
+char us_linux_task_letter(uint64_t state, uint32_t exit_state);
 
 /* "sleeps", "waits (D)", ...: a task's state in words. */
 const char *us_linux_task_state(char state);

@@ -229,6 +229,12 @@ bool us_linux_tasks_find_init(struct us_linux_tasks_layout *l,
 	return l->init;
 }
 
+static void find_switches(const struct us_btf *b, struct us_linux_tasks_layout *l)
+{
+	l->has_switches = of_task(b, "nvcsw", &l->switches[0]) &&
+			  of_task(b, "nivcsw", &l->switches[1]);
+}
+
 bool us_linux_tasks_layout(const struct us_btf *b, const struct us_kallsyms *k,
 			   const struct us_linux_arch *arch,
 			   struct us_linux_tasks_layout *l)
@@ -237,6 +243,7 @@ bool us_linux_tasks_layout(const struct us_btf *b, const struct us_kallsyms *k,
 	l->arch = arch->arch;
 	l->stack_size = stack_size(b, k);
 	l->has_names = find_names(b, l);
+	find_switches(b, l);
 	if (!of_task(b, "start_time", &l->start))
 		l->start = 0;
 	return of_task(b, "tasks", &l->tasks) &&

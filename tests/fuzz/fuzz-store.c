@@ -186,11 +186,11 @@ static void set_sums_right(uint8_t *p, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct us_reader_ops ops = { fact,	 module,  stack,    sample,
-						  stats, end,	  named,    host_stack,
-						  named, counted, function, events,
-						  until, process, task,	    waiter,
-						  wait_once, wait_stats };
+	static const struct us_reader_ops ops = {
+		fact,  module,	   stack, sample,  stats,     end,
+		named, host_stack, named, counted, function,  events,
+		until, process,	   task,  waiter,  wait_once, wait_stats
+	};
 	static int fd = -1;
 	struct seen seen = { 0 };
 	struct us_reader_result result;

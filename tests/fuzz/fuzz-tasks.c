@@ -2,6 +2,7 @@
 /* Hostile lists of tasks: the input is the kernel's half of a guest's memory, again and
  * again. */
 #include "../unit/linux-tasks.h"
+#include "linux/wait.h"
 
 #include <string.h>
 
@@ -31,6 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct us_mem mem = { .read = read_guest, .ctx = &in };
 	const struct us_space space = { .mode = US_PAGING_OFF };
 	struct us_linux_tasks t;
+	struct us_linux_task_now now;
 	struct us_regs r;
 	if (!size || size > MOST)
 		return 0;
@@ -40,6 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	for (size_t k = 0; k < t.n && k < 64; k++) {
 		sink += us_linux_task_regs(&test_tasks_layout, &p, &space, &t.v[k], &r);
+		sink += us_linux_task_look(&test_tasks_layout, &p, &space, &t.v[k],
+					   &now);
 		sink += us_linux_task_of(&test_tasks_layout, &t, &r) != NULL;
 	}
 	for (size_t k = 0; k < t.n && k < 64; k++) {

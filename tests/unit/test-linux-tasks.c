@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "linux-tasks.h"
+#include "linux/wait.h"
 
 #include <errno.h>
 #include <string.h>
@@ -374,6 +375,51 @@ static void test_of_vcpu(void **state)
 	us_linux_tasks_fini(&t);
 }
 
+/* Whether it has run meanwhile, and is it the same still? */
+static void test_look(void **state)
+{
+	(void)state;
+	struct us_linux_tasks_layout more = *l;
+	struct us_linux_task_now now;
+	struct us_linux_tasks t;
+	more.has_switches = true;
+	more.switches[0] = 136;
+	more.switches[1] = 144;
+	put64(task(2) + 136, 7);
+	put64(task(2) + 144, 5);
+	put32(task(2) + l->state, 0x402);
+	read_tasks(&t);
+	const struct us_linux_task *worker = &t.v[4];
+	assert_true(us_linux_task_look(&more, &paging, &space, worker, &now));
+	assert_true(now.switches == 12 && now.state == 'I' && !now.on_cpu);
+	assert_true(us_linux_task_look(l, &paging, &space, worker, &now));
+	assert_true(now.switches == 0);
+	put32(task(2) + l->on_cpu, 1);
+	assert_true(us_linux_task_look(&more, &paging, &space, worker, &now));
+	assert_true(now.on_cpu);
+	put32(task(2) + l->pid, 99); /* another one has its place by now */
+	assert_false(us_linux_task_look(&more, &paging, &space, worker, &now));
+	struct us_linux_task gone = *worker;
+	gone.at += 8 * STEP;
+	assert_false(us_linux_task_look(&more, &paging, &space, &gone, &now));
+	us_linux_tasks_fini(&t);
+}
+
+static void test_inside(void **state)
+{
+	(void)state;
+	static const struct us_linux_scheduler s = { { 0x1000, 0x3000 },
+						     { 0x2000, 0x3100 } };
+	static const us_gva pc[] = { 0x1000, 0x1fff, 0x30ff, 0x2000, 0x1800 };
+	static const us_gva all[] = { 0x1000, 0x1001 };
+	static const struct us_linux_scheduler none = { 0 };
+	assert_int_equal(us_linux_inside(&s, pc, 5), 3);
+	assert_int_equal(us_linux_inside(&s, pc + 3, 2), 0);
+	assert_int_equal(us_linux_inside(&s, all, 2), 0);
+	assert_int_equal(us_linux_inside(&none, pc, 5), 0);
+	assert_int_equal(us_linux_inside(&s, NULL, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +431,8 @@ int main(void)
 		cmocka_unit_test_setup(test_init, set_up),
 		cmocka_unit_test_setup(test_registers, set_up),
 		cmocka_unit_test_setup(test_of_vcpu, set_up),
+		cmocka_unit_test_setup(test_look, set_up),
+		cmocka_unit_test(test_inside),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
