@@ -47,15 +47,22 @@ static void set_state(struct us_kernel *k, int state)
 	atomic_store_explicit(&k->state, state, memory_order_release);
 }
 
-static bool wait_for(sem_t *s, unsigned seconds)
+static bool wait_ns(sem_t *s, uint64_t ns)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_sec += seconds;
+	ns += (uint64_t)t.tv_nsec;
+	t.tv_sec += (time_t)(ns / US_NS_PER_SEC);
+	t.tv_nsec = (long)(ns % US_NS_PER_SEC);
 	int r;
 	while ((r = sem_timedwait(s, &t)) < 0 && errno == EINTR)
 		;
 	return r == 0;
+}
+
+static bool wait_for(sem_t *s, unsigned seconds)
+{
+	return wait_ns(s, seconds * US_NS_PER_SEC);
 }
 
 /* --- the reading thread --- */
@@ -113,17 +120,37 @@ static unsigned read_processes(struct us_kernel *k)
 	       (unsigned)(PROCESSES_PART * (us_now_ns() - began) / US_NS_PER_SEC);
 }
 
+/* Of a kernel that runs no more, or of none yet, there is nothing to see. */
+static void look_at_waits(struct us_kernel *k)
+{
+	bool known = state_of(k) != US_KERNEL_WANTED;
+	us_waits_look(&k->waits, known ? us_kernel_linux(k) : NULL, k->images,
+		      k->source.mem, atomic_load(&k->start_ns));
+}
+
+/* Until somebody wakes it, or something is due; was it woken? */
+static bool wait_until(struct us_kernel *k, uint64_t next_ns)
+{
+	uint64_t now_ns = us_now_ns(), waits_ns = us_waits_due(&k->waits);
+	uint64_t due_ns = waits_ns < next_ns ? waits_ns : next_ns;
+	return wait_ns(&k->wake, due_ns > now_ns ? due_ns - now_ns : 0);
+}
+
 static void *run(void *arg)
 {
 	struct us_kernel *k = arg;
-	unsigned pause = PROCESSES_S;
+	uint64_t next_ns = us_now_ns() + PROCESSES_S * US_NS_PER_SEC;
 	for (;;) {
-		bool asked = wait_for(&k->wake, pause);
+		bool asked = wait_until(k, next_ns);
 		if (atomic_load(&k->quit))
 			return NULL;
 		if (asked && state_of(k) == US_KERNEL_READ)
 			read_once(k);
-		pause = read_processes(k);
+		if (asked || us_now_ns() >= next_ns) {
+			unsigned pause = read_processes(k);
+			next_ns = us_now_ns() + pause * US_NS_PER_SEC;
+		}
+		look_at_waits(k);
 		if (asked)
 			sem_post(&k->done);
 	}
@@ -150,6 +177,7 @@ int us_kernel_open(struct us_kernel *k, struct us_images *i, const struct us_bac
 	k->mem = mem_of_thread(b);
 	us_mem_init(&k->mem);
 	us_processes_init(&k->processes, b->caps & US_CAP_NO_STOP);
+	us_waits_init(&k->waits);
 	sem_init(&k->wake, 0, 0);
 	sem_init(&k->done, 0, 0);
 	sem_init(&k->served, 0, 0);
@@ -184,6 +212,7 @@ void us_kernel_close(struct us_kernel *k)
 		us_linux_free(k->read[i]);
 	free(k->told);
 	us_processes_fini(&k->processes);
+	us_waits_fini(&k->waits);
 	sem_destroy(&k->wake);
 	sem_destroy(&k->done);
 	sem_destroy(&k->served);
@@ -376,6 +405,18 @@ void us_kernel_finish(struct us_kernel *k)
 	wait_for(&k->done, WAIT_S);
 }
 
+const char *us_kernel_no_tasks(const struct us_kernel *k)
+{
+	const struct us_linux *l = us_kernel_linux(k);
+	if (!l)
+		return "no 64-bit Linux kernel was found in its memory";
+	if (!k->source.mem)
+		return "its memory can be read by a stub alone, while a vCPU stands";
+	if (!l->has_types)
+		return "its kernel has no type information (BTF)";
+	return l->has_tasks ? NULL : "its types (BTF) do not say where they are";
+}
+
 /* Too large for comfort on a stack. */
 struct attach {
 	struct us_capture capture;
@@ -497,6 +538,8 @@ int us_kernel_write(struct us_kernel *k, struct us_writer *w)
 			return r;
 	}
 	int wrote = us_processes_write(&k->processes, w);
+	if (wrote == 0)
+		wrote = us_waits_write(&k->waits, w);
 	if (wrote || n == k->named)
 		return wrote;
 	us_linux_describe(k->read[n - 1], text, sizeof(text));

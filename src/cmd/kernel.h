@@ -15,6 +15,7 @@
 
 #include "cmd/images.h"
 #include "cmd/processes.h"
+#include "cmd/waits.h"
 #include "linux/linux.h"
 
 #include <pthread.h>
@@ -53,6 +54,7 @@ struct us_kernel {
 	_Atomic uint64_t
 		start_ns; /* of the recording, on the host's clock; 0: not yet */
 	struct us_processes processes;
+	struct us_waits waits;
 	atomic_bool quit;
 	bool started;
 
@@ -98,6 +100,9 @@ void us_kernel_wait(struct us_kernel *k);
 
 /* In the writer's thread, when the last sample was taken: its processes once more. */
 void us_kernel_finish(struct us_kernel *k);
+
+/* Why its tasks cannot be read, in words; NULL: they can. */
+const char *us_kernel_no_tasks(const struct us_kernel *k);
 
 /* The kernel that was read last, or NULL. */
 const struct us_linux *us_kernel_linux(const struct us_kernel *k);

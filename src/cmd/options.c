@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MAX_OPTIONS 32
+#define MAX_OPTIONS 48
 #define ROW_ID	    (2 * US_OPTION_LONG)
 
 static size_t n_options(const struct us_cmd *cmd)

@@ -22,6 +22,7 @@ enum {
 	OPT_BUDGET = US_OPTION_LONG,
 	OPT_SEED,
 	OPT_SERVE,
+	OPT_TASKS,
 };
 
 /* What it may be served by, if the user asks for that. */
@@ -44,6 +45,9 @@ static bool set_option(void *settings, int c, const char *value)
 		s->schedule.budget_ppm = number >= 100 ? 0 : (uint32_t)(number * 1e4);
 		s->budget_given = true;
 		return true;
+	case OPT_TASKS:
+		return us_parse_double("--tasks", value, 0.1, US_WAITS_MOST_HZ,
+				       &s->tasks_hz);
 	case OPT_SEED:
 		if (!us_parse_double("--seed", value, 0, 9e15, &number))
 			return false;
@@ -296,6 +300,10 @@ static const struct us_option options[] = {
 	  "guest time that may be taken (" US_BUDGET_HELP "; 100: all)", US_OWN },
 	{ 0, "host", NULL, "what the host does for the guest, too, for report --host",
 	  US_FLAG(SETTINGS, record.schedule.host) },
+	{ OPT_TASKS, "tasks", "HZ",
+	  "of a Linux guest, what its tasks wait for, so often a second (4), for "
+	  "report --waits",
+	  US_OWN },
 	{ 0, "prepare", "DIR",
 	  "write what QEMU's plugin needs, and the option for QEMU",
 	  US_TEXT(SETTINGS, record.prepare) },
@@ -315,6 +323,8 @@ static const char *const examples[] = {
 	"uniscope record -d 10 -o web.html web\0the guest named web, as a flame graph",
 	"uniscope record --host -d 10 -o web.html web\0"
 	"with what the host does for the guest",
+	"uniscope record --tasks 4 -d 30 vm\0"
+	"of a Linux guest, and what its tasks wait for: report --waits",
 	"uniscope record -e kernel.elf gdb:127.0.0.1:1234\0by a debug stub",
 	"uniscope record --all -F 99 -d 60 -o guests\0"
 	"every guest of this host, each into its file in the folder guests",

@@ -47,6 +47,16 @@ static uint32_t choose_budget(const struct us_recording *r)
 				    : us_budget_default_ppm(r->backend->accel);
 }
 
+static int check_tasks(const struct us_recording *r, struct us_err *e)
+{
+	if (r->set->tasks_hz <= 0 || !tells_functions(r))
+		return 0;
+	us_fail(e, -EOPNOTSUPP, "--tasks: backend %s does not read the guest's memory",
+		r->backend->ops->name);
+	us_hint(e, "--backend gdb or qmp does");
+	return -EOPNOTSUPP;
+}
+
 int us_recording_attach(struct us_recording *r, struct us_err *e)
 {
 	const struct us_record_settings *s = r->set;
@@ -57,6 +67,9 @@ int us_recording_attach(struct us_recording *r, struct us_err *e)
 				      sizeof(r->why), e);
 	if (ret == 0)
 		ret = us_images_check_arch(&r->images, r->backend->arch, e);
+	if (ret < 0)
+		return ret;
+	ret = check_tasks(r, e);
 	if (ret < 0)
 		return ret;
 	r->budget_ppm = choose_budget(r);
@@ -96,10 +109,12 @@ static int write_facts(struct us_recording *r, struct us_err *e)
 	const struct us_record_settings *s = r->set;
 	const struct us_guest *g = r->found.target.guest;
 	struct us_common_facts common;
-	char hz[32], seed[32], budget[32], vcpus[16], pid[16];
+	char hz[32], seed[32], budget[32], vcpus[16], pid[16], tasks[32] = "";
 	us_common_facts(&common, s->argv);
 	snprintf(hz, sizeof(hz), "%g", s->schedule.hz);
 	snprintf(seed, sizeof(seed), "%" PRIu64, s->schedule.seed);
+	if (s->tasks_hz > 0)
+		snprintf(tasks, sizeof(tasks), "%g", s->tasks_hz);
 	snprintf(budget, sizeof(budget), "%g", r->budget_ppm / 1e4);
 	snprintf(vcpus, sizeof(vcpus), "%u", r->backend->n_vcpu);
 	snprintf(pid, sizeof(pid), "%d", g ? (int)g->pid : 0);
@@ -114,6 +129,7 @@ static int write_facts(struct us_recording *r, struct us_err *e)
 		{ "caution", r->backend->caution },
 		{ "resolution", resolution(r->backend) },
 		{ "hz", hz },
+		{ "tasks_hz", tasks },
 		{ "seed", seed },
 		{ "budget_percent", budget },
 		{ "vcpus", vcpus },
@@ -164,6 +180,7 @@ static int find_kernel(struct us_recording *r, struct us_err *e)
 	int ret = us_kernel_open(&r->kernel, &r->images, r->backend, e);
 	if (ret < 0)
 		return ret;
+	us_waits_want(&r->kernel.waits, r->set->tasks_hz, r->set->schedule.seed);
 	atomic_store(&r->kernel.processes.wanted, true);
 	if (!r->launch && !r->from_start) /* else its start is what is to be seen */
 		us_kernel_attach(&r->kernel, r->backend, r->set->schedule.vcpu_mask);
@@ -242,6 +259,16 @@ static void write_gathers(struct us_recording *r)
 		(void)!us_writer_fact(r->writer, "stops_gather", text, NULL);
 }
 
+/* Nobody looked at tasks: why not? */
+static void write_no_tasks(struct us_recording *r)
+{
+	const char *why = us_kernel_no_tasks(&r->kernel);
+	if (r->summary.waits.looks)
+		return;
+	r->summary.no_tasks = why ? why : "the recording was over before that";
+	(void)!us_writer_fact(r->writer, "tasks_note", r->summary.no_tasks, NULL);
+}
+
 /* A short recording may be over before the guest's kernel was read. */
 static void finish(void *ctx)
 {
@@ -250,6 +277,10 @@ static void finish(void *ctx)
 		us_kernel_wait(&r->kernel);
 		us_kernel_finish(&r->kernel);
 		(void)us_kernel_write(&r->kernel, r->writer);
+	}
+	if (r->set->tasks_hz > 0) {
+		us_waits_stats(&r->kernel.waits, &r->summary.waits);
+		write_no_tasks(r);
 	}
 	write_gathers(r);
 	if (r->finish)
@@ -311,6 +342,9 @@ int us_recording_sample(struct us_recording *r, struct us_err *e)
 				  .words = r->end_words,
 				  .attach_ns = r->first_ns ? r->first_ns - r->begin_ns
 							   : 0,
+				  .tasks_hz = r->set->tasks_hz,
+				  .waits = s->waits,
+				  .no_tasks = s->no_tasks,
 				  .stats = s->stats };
 	if (ret < 0)
 		us_output_cut(&r->output, us_writer_good_bytes(r->writer));

@@ -33,6 +33,7 @@ struct us_record_settings {
 	const char *prepare; /* a folder: nothing is recorded */
 	struct us_symbol_files symbols;
 	bool json, raw_names, full_paths, all;
+	double tasks_hz;	    /* looks at tasks that wait; 0: none */
 	struct us_serving *serving; /* who shows it live; NULL: nobody */
 	bool budget_given; /* else that of schedule is not valid: see budget.h */
 	int argc; /* what follows the options: TARGET, or the command after -- */

@@ -96,6 +96,11 @@ int us_record_plugin_prepare(struct us_record_plugin *p,
 	e->msg[0] = '\0';
 	if (!is_asked_for(s) && !(is_left_to_us(s) && is_emulated(s->argv)))
 		return 0;
+	if (s->tasks_hz > 0 && !is_asked_for(s)) {
+		us_fail(e, -EOPNOTSUPP,
+			"it does not read the guest's memory (--tasks)");
+		return 0;
+	}
 	int r = prepare(p, s, e);
 	if (r == 0)
 		return 1;

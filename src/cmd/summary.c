@@ -63,6 +63,34 @@ static void print_shortfall(const struct us_summary *s, FILE *out)
 	putc('\n', out);
 }
 
+static void print_tasks(const struct us_summary *s, FILE *out)
+{
+	const struct us_wait_stats *t = &s->waits;
+	if (s->tasks_hz <= 0)
+		return;
+	if (!t->looks) {
+		fprintf(out, "tasks: none was looked at: %s\n",
+			s->no_tasks ? s->no_tasks
+				    : "the recording was over before that");
+		return;
+	}
+	fprintf(out,
+		"tasks: %" PRIu64 " looks, %.1f a second of %g, at %" PRIu64
+		" that waited: %" PRIu64 " taken, %" PRIu64 " ran meanwhile",
+		t->looks,
+		s->stats.elapsed_ns
+			? (double)t->looks * 1e9 / (double)s->stats.elapsed_ns
+			: 0,
+		s->tasks_hz, t->due, t->taken, t->moved);
+	if (t->failed + t->skipped)
+		fprintf(out, ", %" PRIu64 " not read", t->failed + t->skipped);
+	fprintf(out,
+		", %" PRIu64 " lost, %" PRIu64
+		" truncated; %.2f %% of a host CPU, %.1f ms the longest\n",
+		t->lost, t->truncated, share(t->cost_ns, s->stats.elapsed_ns),
+		(double)t->cost_max_ns / 1e6);
+}
+
 void us_summary_print(const struct us_summary *s, FILE *out)
 {
 	char line[512];
@@ -72,6 +100,33 @@ void us_summary_print(const struct us_summary *s, FILE *out)
 			s->words && s->words[0] ? s->words : end_words[s->end]);
 	putc('\n', out);
 	print_shortfall(s, out);
+	print_tasks(s, out);
+}
+
+static void tasks_json(const struct us_summary *s, struct us_json *j)
+{
+	const struct us_wait_stats *t = &s->waits;
+	us_json_object(j, "tasks");
+	us_json_double(j, "hz_asked", s->tasks_hz, 3);
+	us_json_u64(j, "looks", t->looks);
+	us_json_u64(j, "late", t->late);
+	us_json_u64(j, "torn", t->torn);
+	us_json_u64(j, "tasks", t->tasks);
+	us_json_u64(j, "running", t->running);
+	us_json_u64(j, "idle", t->idle);
+	us_json_u64(j, "other", t->other);
+	us_json_u64(j, "due", t->due);
+	us_json_u64(j, "taken", t->taken);
+	us_json_u64(j, "moved", t->moved);
+	us_json_u64(j, "failed", t->failed);
+	us_json_u64(j, "skipped", t->skipped);
+	us_json_u64(j, "lost", t->lost);
+	us_json_u64(j, "truncated", t->truncated);
+	us_json_u64(j, "cost_ns", t->cost_ns);
+	us_json_u64(j, "cost_max_ns", t->cost_max_ns);
+	if (s->no_tasks)
+		us_json_str(j, "note", s->no_tasks);
+	us_json_end(j);
 }
 
 void us_summary_json_members(const struct us_summary *s, struct us_json *j)
@@ -103,6 +158,8 @@ void us_summary_json_members(const struct us_summary *s, struct us_json *j)
 	us_json_u64(j, "held_p50_ns", t->held_p50_ns);
 	us_json_u64(j, "held_p99_ns", t->held_p99_ns);
 	us_json_u64(j, "held_max_ns", t->held_max_ns);
+	if (s->tasks_hz > 0)
+		tasks_json(s, j);
 }
 
 void us_summary_json(const struct us_summary *s, FILE *out)

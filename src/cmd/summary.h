@@ -20,12 +20,16 @@ struct us_summary {
 	enum us_record_end end;
 	const char *words; /* about the end; may be "" */
 	struct us_record_stats stats;
+	double tasks_hz; /* of looks at tasks; 0: not asked for */
+	struct us_wait_stats waits;
+	const char *no_tasks; /* why there was no look; NULL: there was */
 };
 
 /* How many vCPUs the schedule samples. */
 unsigned us_summary_vcpus(const struct us_schedule *s, const struct us_backend *b);
 
-/* The line that ends every recording, and a second one if the rate fell short. */
+/* The line that ends every recording, one if the rate fell short, and one of looks at
+ * tasks. */
 void us_summary_print(const struct us_summary *s, FILE *out);
 void us_summary_json(const struct us_summary *s, FILE *out);
 /* Its members only, into an object that is open. */

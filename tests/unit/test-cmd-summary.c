@@ -50,6 +50,49 @@ static void late_samples(void **state)
 	free(text);
 }
 
+static char *printed_tasks(const struct us_wait_stats *waits, const char *none)
+{
+	const struct us_summary s = { .hz = 1000,
+				      .end = US_RECORD_DONE,
+				      .tasks_hz = 4,
+				      .waits = *waits,
+				      .no_tasks = none,
+				      .stats = { .elapsed_ns = 2000000000 } };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	assert_non_null(out);
+	us_summary_print(&s, out);
+	fclose(out);
+	return text;
+}
+
+static void tasks_that_waited(void **state)
+{
+	(void)state;
+	const struct us_wait_stats waits = { .looks = 8,
+					     .due = 100,
+					     .taken = 90,
+					     .moved = 7,
+					     .failed = 2,
+					     .lost = 1,
+					     .truncated = 3,
+					     .cost_ns = 10000000,
+					     .cost_max_ns = 2500000 };
+	char *text = printed_tasks(&waits, NULL);
+	assert_non_null(
+		strstr(text, "tasks: 8 looks, 4.0 a second of 4, at 100 that waited: "
+			     "90 taken, 7 ran meanwhile, 2 not read, 1 lost, 3 "
+			     "truncated; 0.50 % of a host CPU, 2.5 ms the longest\n"));
+	free(text);
+	text = printed_tasks(&(struct us_wait_stats){ 0 }, "it is no Linux");
+	assert_non_null(strstr(text, "tasks: none was looked at: it is no Linux\n"));
+	free(text);
+	text = printed(950, 50, 0);
+	assert_null(strstr(text, "tasks:"));
+	free(text);
+}
+
 static void the_budget(void **state)
 {
 	(void)state;
@@ -74,6 +117,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(says_nothing_where_the_rate_was_reached),
 		cmocka_unit_test(late_samples),
+		cmocka_unit_test(tasks_that_waited),
 		cmocka_unit_test(the_budget),
 		cmocka_unit_test(no_reason_is_invented),
 	};
