@@ -94,6 +94,18 @@ void us_output_cut(struct us_output *o, uint64_t good_bytes)
 		return;
 }
 
+/* What tasks waited for, for the page. */
+static int read_waits(struct us_output *o, const struct us_profile_opts *like,
+		      struct us_profile **ret, struct us_err *e)
+{
+	struct us_profile_opts all = *like;
+	all.waits = true;
+	all.by_time = all.host = all.processes = false;
+	if (lseek(o->fd, 0, SEEK_SET) < 0)
+		return us_fail(e, -errno, "rewind %s: %s", o->path, strerror(errno));
+	return us_profile_read(o->fd, &all, ret, e);
+}
+
 static int write_result(struct us_output *o, struct us_err *e)
 {
 	static const struct us_debug_dirs none;
@@ -103,14 +115,17 @@ static int write_result(struct us_output *o, struct us_err *e)
 					     .by_time = o->format->by_time,
 					     .timeline = o->format->timeline,
 					     .dirs = o->dirs ? *o->dirs : none };
-	const struct us_report_opts plain = { .sort = US_SORT_SELF,
-					      .full_paths = o->full_paths };
-	struct us_profile *p = NULL;
+	struct us_report_opts plain = { .sort = US_SORT_SELF,
+					.full_paths = o->full_paths };
+	_cleanup_(us_profile_freep) struct us_profile *p = NULL, *waits = NULL;
 	if (lseek(o->fd, 0, SEEK_SET) < 0)
 		return us_fail(e, -errno, "rewind %s: %s", o->path, strerror(errno));
 	int r = us_profile_read(o->fd, &all, &p, e);
+	if (r == 0 && o->format->both && us_profile_waits(p)->n)
+		r = read_waits(o, &all, &waits, e);
 	if (r < 0)
 		return r;
+	plain.waits = waits;
 	FILE *f = fdopen(o->result_fd, "w");
 	if (f) {
 		o->result_fd = -1;
@@ -120,7 +135,6 @@ static int write_result(struct us_output *o, struct us_err *e)
 	} else {
 		r = us_fail(e, -ENOMEM, "out of memory");
 	}
-	us_profile_free(p);
 	return r;
 }
 

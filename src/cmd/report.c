@@ -211,6 +211,27 @@ static int choose_groups(struct settings *s)
 	return US_EXIT_OK;
 }
 
+static int check_waits(const struct settings *s)
+{
+	if (!s->profile.waits)
+		return US_EXIT_OK;
+	if (s->n_in > 1)
+		return us_usage(&us_cmd_report,
+				"--waits: tasks are told apart in one recording only");
+	if (!s->format->waits)
+		return us_usage(&us_cmd_report,
+				"--waits: the format %s shows samples of vCPUs only",
+				s->format->name);
+	if (s->profile.vcpu_mask || s->profile.host)
+		return us_usage(&us_cmd_report, "--waits: %s is of vCPUs",
+				s->profile.host ? "--host" : "--vcpu");
+	if (s->profile.roots)
+		return us_usage(&us_cmd_report,
+				"--waits: stacks begin with their process and thread, "
+				"without --by");
+	return US_EXIT_OK;
+}
+
 static int choose_format(struct settings *s)
 {
 	if (!s->format && s->out && strcmp(s->out, "-")) {
@@ -242,7 +263,11 @@ static int choose_format(struct settings *s)
 	s->profile.by_vcpu = s->format->by_vcpu || s->report.group_by;
 	s->profile.by_time = s->format->by_time;
 	s->profile.timeline = s->format->timeline;
-	return US_EXIT_OK;
+	if (s->profile.waits) { /* whose they are, they say themselves */
+		s->profile.processes = false;
+		s->report.no_code = true;
+	}
+	return check_waits(s);
 }
 
 /* For the command to type next. */
@@ -282,11 +307,30 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	return *ret_exit == US_EXIT_OK;
 }
 
+/* The page has both, if the recording is a file that can be read again. */
+static int read_waits(const struct settings *s, const struct us_profile *p,
+		      struct us_profile **ret, struct us_err *e)
+{
+	struct us_profile_opts o = s->profile;
+	const struct us_profile_waits *w = us_profile_waits(p);
+	if (!s->format->both || !w->n || w->shown || s->n_in > 1 || o.vcpu_mask ||
+	    !strcmp(s->in[0], "-"))
+		return 0;
+	o.waits = true;
+	o.by_time = o.host = o.processes = false;
+	o.roots = US_BY_NONE;
+	return us_recordings_read(s->in, s->n_in, &o, ret, e);
+}
+
 static int run(struct settings *s, struct us_err *e)
 {
 	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
+	_cleanup_(us_profile_freep) struct us_profile *waits = NULL;
 	FILE *out = NULL;
 	int r = us_recordings_read(s->in, s->n_in, &s->profile, &p, e);
+	if (r == 0)
+		r = read_waits(s, p, &waits, e);
+	s->report.waits = waits;
 	if (r == 0)
 		r = us_recording_result_open(s->out, &out, e);
 	if (r < 0)
@@ -378,6 +422,9 @@ static const struct us_option options[] = {
 	{ OPT_JSON, "json", NULL, "the same as --format json", US_OWN },
 	{ OPT_EXITS, "exits", NULL,
 	  "what was left the guest for, and where: --format exits", US_OWN },
+	{ 0, "waits", NULL,
+	  "of a Linux guest, what its tasks wait for, not what runs (record --tasks)",
+	  US_FLAG(struct settings, profile.waits) },
 	{ 0, "host", NULL,
 	  "the host's functions too, as called by the guest's (record --host)",
 	  US_FLAG(struct settings, profile.host) },
@@ -394,6 +441,8 @@ static const char *const examples[] = {
 	"uniscope report --sort thread\0the busiest threads, a row each",
 	"uniscope report --by process -o web.html\0processes as roots of the flame "
 	"graph",
+	"uniscope report --waits --group-by process\0"
+	"of a Linux guest, what each process waits for (record --tasks)",
 	"uniscope report --group-by guest a.data b.data\0several recordings as one",
 	NULL,
 };

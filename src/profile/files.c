@@ -189,6 +189,9 @@ int us_profile_find_layouts(struct us_profile *p, struct us_err *e)
 			       "the phases of a boot are of one recording: "
 			       "%s is not the only one",
 			       p->file[0].name);
+	if (p->n_file > 1 && p->opts.waits)
+		return us_fail(e, -EINVAL,
+			       "--waits: tasks are told apart in one recording only");
 	if (p->n_file > 1 && p->opts.host)
 		return us_fail(e, -EINVAL,
 			       "--host: the host's functions are of one recording");
@@ -407,6 +410,8 @@ uint64_t us_profile_period_ns(const struct us_profile *p)
 	const char *vcpus = us_profile_fact(p, "vcpus");
 	unsigned long n = vcpus ? strtoul(vcpus, NULL, 10) : 0;
 	n = n && n <= US_MAX_VCPUS ? n : 1;
+	if (p->opts.waits)
+		return p->waits.stats.looks ? r->elapsed_ns / p->waits.stats.looks : 0;
 	if (us_profile_is_counted(p) || !p->sum.has_stats || !looks)
 		return 0;
 	if (p->n_file > 1)

@@ -76,8 +76,12 @@ const char *us_profile_place_of(const struct us_profile_func *f, enum us_profile
 	}
 }
 
-const char *us_profile_state_of(uint8_t vcpu_state)
+const char *us_profile_state_of(const struct us_profile *p, uint8_t vcpu_state)
 {
+	if (p->opts.waits)
+		return vcpu_state == US_VCPU_EXIT    ? "blocked"
+		       : vcpu_state == US_VCPU_READY ? "ready"
+						     : "sleeps";
 	return vcpu_state == US_VCPU_EXIT    ? "exit"
 	       : vcpu_state == US_VCPU_READY ? "ready"
 					     : "guest";
@@ -108,7 +112,7 @@ static void by_state(struct us_profile *p, const regex_t *re)
 						  [US_KIND_READY] = US_VCPU_READY };
 	bool keep[US_N_KIND];
 	for (unsigned i = 0; i < US_N_KIND; i++)
-		keep[i] = !regexec(re, us_profile_state_of(state[i]), 0, NULL, 0);
+		keep[i] = !regexec(re, us_profile_state_of(p, state[i]), 0, NULL, 0);
 	for (size_t i = 0; i < p->n_key; i++)
 		if (!keep[i % US_N_KIND])
 			p->key_node[i] = US_PROFILE_NONE;

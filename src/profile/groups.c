@@ -77,7 +77,7 @@ static uint32_t stack_group(struct builder *b, const struct us_profile_stack *s,
 {
 	char name[US_OWNER_NAME];
 	if (b->by == US_BY_STATE)
-		return group_of(b, us_profile_state_of(s->state));
+		return group_of(b, us_profile_state_of(b->p, s->state));
 	if (us_profile_by_owner(b->by))
 		return group_of(b, us_profile_owner_name(b->p, s->node, b->by, name,
 							 sizeof(name)));
@@ -204,11 +204,13 @@ static int compare_groups(const void *a, const void *b)
 static void order(struct builder *b)
 {
 	double all = (double)b->p->sum.running;
+	const struct us_profile_waits *w = us_profile_waits(b->p);
+	double n = w->shown ? (double)w->shown_looks : all; /* as in profile/stats.c */
 	bool counted = us_profile_is_counted(b->p);
 	for (size_t i = 0; i < b->groups.n; i++) {
 		struct us_profile_group *g = &b->groups.v[i];
 		double share = all > 0 ? (double)g->weight / all : 0;
-		struct us_interval in = us_interval_wilson(share, all);
+		struct us_interval in = us_interval_wilson(share, n);
 		g->low = counted ? share : in.low;
 		g->high = counted ? share : in.high;
 		qsort_r(g->row, g->n, sizeof(*g->row), compare_rows, (void *)b->p);

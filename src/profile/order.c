@@ -119,7 +119,7 @@ static struct us_profile_line *line_at(struct us_profile *p, struct us_pair_map 
 				       uint32_t stack, uint32_t *ret_func)
 {
 	us_gva pc = p->trie.nodes.v[stack].pc;
-	const struct us_profile_site *site = us_profile_site(p, stack, false);
+	const struct us_profile_site *site = us_profile_site(p, stack, p->opts.waits);
 	if (!site || !site->n)
 		return NULL;
 	const struct us_profile_frame *f = &p->frames.v[site->first];

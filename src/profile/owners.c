@@ -172,8 +172,10 @@ struct found {
 static struct found find(struct us_profile *p, uint32_t node)
 {
 	struct us_profile_marks m = us_profile_marks(p, node);
-	struct found f = { .how = NOBODY };
-	if (m.has_task) {
+	struct found f = { .how = NOBODY, .task = us_profile_waiter_of(p, node) };
+	if (f.task)
+		f.how = BY_CURRENT;
+	else if (m.has_task) {
 		bool stack = m.task >> 63;
 		f.task = stack ? by_stack(p, m.task, m.epoch) : by_id(p, m.task);
 		f.how = f.task ? stack ? BY_STACK : BY_CURRENT : NOBODY;
@@ -278,7 +280,7 @@ char *us_profile_owner_name(const struct us_profile *p, uint32_t node,
 
 bool us_profile_owners_known(const struct us_profile *p)
 {
-	return p->tasks.n || p->processes.n;
+	return p->tasks.n || p->processes.n || p->waiters.n;
 }
 
 struct us_profile_owners us_profile_owners(const struct us_profile *p)
@@ -304,7 +306,7 @@ struct us_profile_owners us_profile_owners(const struct us_profile *p)
 uint32_t us_profile_root_of(struct us_profile *p, uint32_t node)
 {
 	char name[US_OWNER_NAME];
-	if (!p->opts.roots)
+	if (!p->opts.roots || p->opts.waits)
 		return 0;
 	uint32_t *known = us_pair_map_at(&p->root_of, node, 0);
 	if (!known)

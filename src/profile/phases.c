@@ -45,6 +45,10 @@ static uint32_t function_of(struct us_profile *p, uint64_t number)
 {
 	char name[US_PROFILE_PHASE_NAME + 16];
 	uint64_t owner = number - US_PROFILE_ROOTS;
+	if (number & US_PROFILE_WAITER) {
+		us_profile_waiter_name(p, number, name, sizeof(name));
+		return us_profile_special(p, name);
+	}
 	if (number >= US_PROFILE_ROOTS && owner < p->roots.n)
 		return us_profile_special(p, p->roots.v[owner]);
 	if (number < US_PROFILE_MAX_PHASE && p->phase[number].name[0])

@@ -67,6 +67,7 @@ void us_profile_free(struct us_profile *p)
 	us_profile_free_timeline(p);
 	us_profile_free_processes(p);
 	us_profile_free_tasks(p);
+	us_profile_free_waiters(p);
 	us_profile_free_files(p);
 	us_pair_map_fini(&p->key_ends);
 	us_profile_free_vcpus(p);

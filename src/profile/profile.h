@@ -108,9 +108,10 @@ struct us_profile_opts {
 	bool host; /* with what the host did for the guest, below the guest's frames */
 	bool processes; /* of one recording: know whose samples are */
 	bool if_known;	/* and if it does not know, that is no warning */
-	bool by_vcpu;	/* keep apart what each vCPU did: profile/stacks.h */
-	bool by_time;	/* keep samples with their time: profile/moments.h */
-	bool timeline;	/* keep each of them: profile/timeline.h */
+	bool waits;   /* of one recording: what tasks waited for, in place of samples */
+	bool by_vcpu; /* keep apart what each vCPU did: profile/stacks.h */
+	bool by_time; /* keep samples with their time: profile/moments.h */
+	bool timeline; /* keep each of them: profile/timeline.h */
 };
 
 /*
@@ -404,6 +405,17 @@ struct us_profile_summary {
 	struct us_reader_result file;
 };
 const struct us_profile_summary *us_profile_summary(const struct us_profile *p);
+
+/* Looks at tasks of a Linux guest that waited (record --tasks). */
+struct us_profile_waits {
+	bool shown; /* the profile is of these: opts.waits */
+	uint64_t n; /* tasks in all looks that the recording has */
+	/* If they are shown, of the time asked for: */
+	uint64_t shown_looks; /* with such a task */
+	uint64_t state[US_N_WAIT_STATE];
+	struct us_wait_stats stats; /* of the whole recording */
+};
+const struct us_profile_waits *us_profile_waits(const struct us_profile *p);
 
 /* The filters in force, in words without an end of line ("only vCPU 0; only stacks that
  * match 'copy'"); "": none. */

@@ -13,10 +13,11 @@
  * profile/processes.c (whose programs), profile/owners.c (whose threads),
  * profile/phases.c (of a boot), profile/tree.c (stacks to the call tree),
  * profile/stacks.c (stacks as they were), profile/vcpus.c (who had them),
- * profile/focus.c (which of them are asked for), profile/moments.c (and when),
- * profile/timeline.c (samples one by one), profile/changes.c (how steady it is),
- * profile/stats.c (sums and intervals), profile/counted.c (calls that were counted),
- * profile/order.c (rows in their order), profile/warn.c, profile/gathers.c.
+ * profile/waits.c (tasks that wait), profile/focus.c (which of them are asked for),
+ * profile/moments.c (and when), profile/timeline.c (samples one by one),
+ * profile/changes.c (how steady it is), profile/stats.c (sums and intervals),
+ * profile/counted.c (calls that were counted), profile/order.c (rows in their order),
+ * profile/warn.c, profile/gathers.c.
  */
 #ifndef US_PROFILE_PRIV_H
 #define US_PROFILE_PRIV_H
@@ -147,6 +148,14 @@ struct us_profile {
 	} tasks;
 	struct us_name_set roots;   /* of opts.roots: their functions' names */
 	struct us_pair_map root_of; /* (node, 0) to number + 1 */
+	/* profile/waits.c */
+	struct us_profile_waits waits;
+	struct {
+		struct us_task *v;
+		size_t n, cap;
+	} waiters;	       /* by number - 1, if opts.waits */
+	uint64_t last_look_ns; /* of the look at hand */
+	uint64_t of_look;      /* tasks of it so far */
 
 	/* profile/views.c */
 	struct {
@@ -287,7 +296,8 @@ void us_profile_free_timeline(struct us_profile *p);
 uint32_t us_profile_lane(struct us_profile *p, unsigned vcpu);
 /* What a sample with this function innermost is of, by image, file or function. */
 const char *us_profile_place_of(const struct us_profile_func *f, enum us_profile_by by);
-const char *us_profile_state_of(uint8_t vcpu_state); /* "guest", "exit", "ready" */
+/* "guest", "exit", "ready"; of tasks that wait: "sleeps", "blocked", "ready". */
+const char *us_profile_state_of(const struct us_profile *p, uint8_t vcpu_state);
 
 /* A fact of the file that is being read; 0 or -ENOMEM.  Then all of these are joined to
  * those of the files before. */
@@ -335,6 +345,19 @@ const struct us_process *us_profile_process_at(struct us_profile *p, us_gpa root
 uint32_t us_profile_root_of(struct us_profile *p, uint32_t node);
 #define US_PROCESS_KERNEL  "[kernel]" /* called by no program */
 #define US_PROCESS_UNKNOWN "[not known]"
+/* A task, and a look at one; 0 or -errno. */
+US_MUST_CHECK int us_profile_add_waiter(struct us_profile *p,
+					const struct us_waiter *s);
+US_MUST_CHECK int us_profile_add_wait(struct us_profile *p, const struct us_wait *s);
+void us_profile_free_waiters(struct us_profile *p);
+/* What the node for one is called, by its pc, which has US_PROFILE_WAITER. */
+void us_profile_waiter_name(const struct us_profile *p, us_gva pc, char *ret,
+			    size_t size);
+/* Whose stack this is, of any node; NULL: it is none of these. */
+const struct us_task *us_profile_waiter_of(const struct us_profile *p, uint32_t node);
+/* us_profile_top() of such a stack. */
+uint32_t us_profile_wait_top(struct us_profile *p, uint32_t key);
+void us_profile_warn_of_waits(struct us_profile *p);
 /* When an image was there; until 0: to the end. */
 void us_profile_module_times(const struct us_profile *p,
 			     const struct us_profile_module *m, uint64_t *ret_from,
@@ -350,6 +373,9 @@ void us_profile_module_times(const struct us_profile *p,
 #define US_PROFILE_PHASE (1 << 6)
 #define US_PROFILE_NO_FRAME                                                            \
 	(US_PROFILE_EPOCH | US_PROFILE_PHASE | US_PC_SPACE | US_PC_EXIT | US_PC_TASK)
+/* Of these, one with this bit in its pc stands for a task that waits: profile/waits.c.
+ */
+#define US_PROFILE_WAITER 0x80000000U
 /* Of modules that were read: when do they change? 0 or -ENOMEM. */
 US_MUST_CHECK int us_profile_cut_time(struct us_profile *p);
 /* A fact may tell of a phase. */
@@ -366,6 +392,10 @@ void us_profile_find_phases(struct us_profile *p);
 /* The stack of a sample, a node of the trie: its twin of that time. US_TRIE_NONE: out
  * of memory. */
 uint32_t us_profile_stack_at(struct us_profile *p, uint32_t node, uint64_t t_ns);
+/* The same stack below a node of its own, the outermost: its number is that one's pc.
+ * US_TRIE_NONE: out of memory. */
+uint32_t us_profile_twin(struct us_profile *p, uint32_t node, uint32_t number,
+			 uint8_t flag);
 /* The number of the view in which a node's address is to be looked up; US_PROFILE_NONE:
  * out of memory. */
 uint32_t us_profile_view(struct us_profile *p, uint32_t node);

@@ -210,6 +210,8 @@ static int add_pending(struct us_profile *p)
 static int on_sample(void *ctx, const struct us_sample *s)
 {
 	struct us_profile *p = ctx;
+	if (p->opts.waits)
+		return 0;
 	if (s->stack < p->trie.numbers.n)
 		__builtin_prefetch(&p->trie.numbers.v[s->stack]);
 	p->pending[p->n_pending++] = *s;
@@ -221,6 +223,23 @@ static int on_stats(void *ctx, const struct us_record_stats *s)
 	struct us_profile *p = ctx;
 	p->file[p->file_now].stats = *s;
 	p->file[p->file_now].has_stats = true;
+	return 0;
+}
+
+static int on_waiter(void *ctx, const struct us_waiter *s)
+{
+	return us_profile_add_waiter(ctx, s);
+}
+
+static int on_wait(void *ctx, const struct us_wait *s)
+{
+	return us_profile_add_wait(ctx, s);
+}
+
+static int on_wait_stats(void *ctx, const struct us_wait_stats *s)
+{
+	struct us_profile *p = ctx;
+	p->waits.stats = *s;
 	return 0;
 }
 
@@ -327,6 +346,9 @@ static int read_samples(struct us_profile *p, const struct us_profile_source *s,
 		.host_stack = on_host_stack,
 		.host_named = on_host_named,
 		.counted = on_counted,
+		.waiter = on_waiter,
+		.wait = on_wait,
+		.wait_stats = on_wait_stats,
 	};
 	int rc = s->play(s->ctx, &ops, p, &p->recording[p->file_now].file, e);
 	if (rc == -EOVERFLOW)
@@ -414,10 +436,11 @@ static int evaluate(struct us_profile *p, struct us_err *e)
 	bool counted = us_profile_is_counted(p);
 	us_naming_settle(p->naming);
 	int rc = us_profile_open_modules(p, e);
-	if (!rc)
+	if (!rc && !p->opts.waits)
 		rc = us_profile_find_idle(p, e);
 	if (!rc) {
-		us_profile_sum_time(p);
+		if (!p->opts.waits)
+			us_profile_sum_time(p);
 		rc = counted ? us_profile_build_calls(p, e)
 			     : us_profile_build_tree(p, e);
 	}
@@ -447,6 +470,7 @@ static int make_all(const struct us_profile_source *s, const char *const *name,
 	e = e ? e : &sink;
 	if (o)
 		p->opts = *o;
+	p->waits.shown = p->opts.waits;
 	int rc = us_profile_begin_files(p, name, n, e);
 	if (!rc)
 		rc = prepare(p, s[0].naming, e);
@@ -461,7 +485,8 @@ static int make_all(const struct us_profile_source *s, const char *const *name,
 		return rc;
 	}
 	us_profile_warn_of_quality(p);
-	p->opts = (struct us_profile_opts){ .part = p->opts.part };
+	p->opts = (struct us_profile_opts){ .part = p->opts.part,
+					    .waits = p->opts.waits };
 	*ret = p;
 	return 0;
 }

@@ -139,7 +139,8 @@ static bool push_stack_of(struct builder *b, uint32_t key)
 			if (!push_func(b, us_profile_exit_frame(p, at)))
 				return false;
 		} else if (!(flags & US_PROFILE_NO_FRAME)) {
-			bool is_return = at != stack && !(flags & US_PC_EXACT);
+			bool is_return = (at != stack || p->opts.waits) &&
+					 !(flags & US_PC_EXACT);
 			if (!push_node(b, at, is_return))
 				return false;
 		}

@@ -185,11 +185,12 @@ struct both {
 };
 
 /* n_slice: of time, which must tell the waves apart. */
-static struct both both_of(const struct us_span_error *x, const double wave[US_COSINES],
-			   const double all[US_COSINES], unsigned n_slice)
+static struct both both_of(const struct us_span_error *x, struct us_interval span,
+			   const double wave[US_COSINES], const double all[US_COSINES],
+			   unsigned n_slice)
 {
 	double sum[US_COSINES];
-	struct both b = { us_interval_span(x), { 0, 1 } };
+	struct both b = { span, { 0, 1 } };
 	if (n_slice < US_PROFILE_FEW_SLICES)
 		return b;
 	for (unsigned j = 0; j < US_COSINES; j++)
@@ -216,7 +217,10 @@ static struct both intervals_of(const struct count *c, uint64_t hits,
 		sum[j] = wave[j] * scale;
 		everything[j] = c->wave[j] * scale;
 	}
-	return both_of(&x, sum, everything, c->p->running.n);
+	/* How tasks that wait change from look to look is not compared. */
+	struct us_interval span = c->p->opts.waits ? us_interval_wilson(x.share, x.n)
+						   : us_interval_span(&x);
+	return both_of(&x, span, sum, everything, c->p->running.n);
 }
 
 static void node_intervals(struct count *c)
@@ -280,7 +284,7 @@ static void idle_interval(struct us_profile *p, const struct us_changes *changes
 				   .spread = changes->spread,
 				   .compared = changes->samples };
 	memcpy(x.changes, changes->idle, sizeof(x.changes));
-	struct both b = both_of(&x, waves, all_waves, p->idle.n);
+	struct both b = both_of(&x, us_interval_span(&x), waves, all_waves, p->idle.n);
 	p->sum.idle_low = b.span.low;
 	p->sum.idle_high = b.span.high;
 	p->sum.idle_long_low = b.long_run.low;

@@ -149,6 +149,8 @@ uint32_t us_profile_top(struct us_profile *p, uint32_t key)
 {
 	uint32_t stack = key / US_N_KIND, kind = key % US_N_KIND;
 	uint8_t flags = p->trie.nodes.v[stack].flags;
+	if (p->opts.waits)
+		return us_profile_wait_top(p, key);
 	bool has_stack = stack && !(flags & US_PROFILE_NO_FRAME);
 	if (flags & US_PC_HOST && (has_stack || kind != US_KIND_GUEST))
 		return US_PROFILE_NO_TOP;
@@ -164,8 +166,9 @@ static uint32_t hang_leaf(struct us_profile *p, struct us_pair_map *children,
 {
 	uint32_t stack = key / US_N_KIND, node = 0;
 	bool none = !stack || p->trie.nodes.v[stack].flags & US_PROFILE_NO_FRAME;
-	if (stack && (!none || p->n_phase || p->opts.roots))
-		node = hang(p, children, stack, false);
+	/* A task that waits has called the scheduler: it will return there. */
+	if (stack && (!none || p->n_phase || p->opts.roots || p->opts.waits))
+		node = hang(p, children, stack, p->opts.waits);
 	uint32_t top = us_profile_top(p, key);
 	if (node == US_PROFILE_NONE || top == US_PROFILE_NO_TOP)
 		return node;

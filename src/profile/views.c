@@ -70,8 +70,8 @@ static uint32_t epoch_of(const struct us_profile *p, uint64_t t_ns)
 }
 
 /* The outermost node is hung below the epoch's, or the phase's, and so on inwards. */
-static uint32_t twin_of(struct us_profile *p, uint32_t node, uint32_t number,
-			uint8_t flag)
+uint32_t us_profile_twin(struct us_profile *p, uint32_t node, uint32_t number,
+			 uint8_t flag)
 {
 	if (!node)
 		return us_trie_child(&p->trie, 0, number, flag);
@@ -81,7 +81,8 @@ static uint32_t twin_of(struct us_profile *p, uint32_t node, uint32_t number,
 		return US_TRIE_NONE;
 	if (*known)
 		return *known;
-	uint32_t parent = twin_of(p, p->trie.nodes.v[node].parent, number, flag);
+	uint32_t parent = us_profile_twin(p, p->trie.nodes.v[node].parent, number,
+					  flag);
 	if (parent == US_TRIE_NONE)
 		return US_TRIE_NONE;
 	struct us_trie_node n = p->trie.nodes.v[node];
@@ -98,14 +99,14 @@ uint32_t us_profile_stack_at(struct us_profile *p, uint32_t node, uint64_t t_ns)
 	uint32_t epoch = epoch_of(p, us_profile_layout_time(p, layout, t_ns));
 	unsigned phase = us_profile_phase_at(p, t_ns);
 	if (epoch && node)
-		node = twin_of(p, node, epoch, US_PROFILE_EPOCH);
+		node = us_profile_twin(p, node, epoch, US_PROFILE_EPOCH);
 	if (phase && node != US_TRIE_NONE)
-		node = twin_of(p, node, phase - 1, US_PROFILE_PHASE);
+		node = us_profile_twin(p, node, phase - 1, US_PROFILE_PHASE);
 	uint32_t owner = node == US_TRIE_NONE ? 0 : us_profile_root_of(p, node);
 	if (owner == US_PROFILE_NONE)
 		return US_TRIE_NONE;
 	if (owner)
-		node = twin_of(p, node, owner, US_PROFILE_PHASE);
+		node = us_profile_twin(p, node, owner, US_PROFILE_PHASE);
 	return node;
 }
 

@@ -164,9 +164,10 @@ void us_profile_warn_of_quality(struct us_profile *p)
 	const char *note = us_profile_fact(p, "symbols_note");
 	const char *incomplete = us_symbols_incomplete(p->symbols);
 	const char *unreadable = us_symbols_unreadable(p->symbols);
-	if (caution && *caution)
+	if (caution && *caution && !p->opts.waits)
 		us_profile_warn(p, "%s", caution);
-	us_profile_warn_of_gathers(p);
+	if (!p->opts.waits)
+		us_profile_warn_of_gathers(p);
 	if (note && *note && !p->modules.n && !us_naming_has_names(p->naming))
 		us_profile_warn(p, "no names: %s", note);
 	if (p->opts.processes && !p->opts.if_known && !p->processes.n && !p->tasks.n)
@@ -196,7 +197,10 @@ void us_profile_warn_of_quality(struct us_profile *p)
 		warn_of_file(p, &p->recording[i]);
 	if (us_profile_is_counted(p))
 		return;
-	warn_of_loss(p);
+	if (p->opts.waits)
+		us_profile_warn_of_waits(p);
+	else
+		warn_of_loss(p);
 	warn_of_cut_stacks(p);
 	if (!s->running && s->other_part && !s->unfocused)
 		us_profile_warn(p, "no sample is of the part that is asked for");
@@ -205,6 +209,8 @@ void us_profile_warn_of_quality(struct us_profile *p)
 					   ? "no stack has a function that the focus "
 					     "matches"
 					   : "no sample is left by the filters");
+	else if (p->opts.waits)
+		return;
 	else if (!s->running && s->idle)
 		us_profile_warn(p, "the guest was idle in every sample");
 	else if (!s->running)

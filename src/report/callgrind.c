@@ -147,5 +147,6 @@ const struct us_format us_format_callgrind = {
 	.name = "callgrind",
 	.suffix = ".callgrind",
 	.summary = "for KCachegrind and callgrind_annotate",
+	.waits = true,
 	.write = write_callgrind,
 };

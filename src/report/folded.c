@@ -50,5 +50,6 @@ const struct us_format us_format_folded = {
 	.name = "folded",
 	.suffix = ".folded",
 	.summary = "one line a stack, for flame graph tools",
+	.waits = true,
 	.write = write_folded,
 };

@@ -97,6 +97,8 @@ static void print_keys(const struct tables *t, const struct us_profile_groups *a
 static void print_owners(const struct tables *t)
 {
 	char line[512] = "";
+	if (us_profile_waits(t->p)->shown) /* they were looked at one by one */
+		return;
 	struct us_profile_owners s = us_profile_owners(t->p);
 	const struct {
 		uint64_t n;

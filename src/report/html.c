@@ -206,35 +206,55 @@ static void header(struct page *g)
 	us_json_str(j, "summaryLine", line);
 	us_json_str(j, "unit", us_profile_unit(g->p));
 	us_json_bool(j, "counted", us_profile_is_counted(g->p));
+	if (us_profile_waits(g->p)->shown)
+		us_json_bool(j, "waiting", true);
 	us_json_u64(j, "leftOut", g->n_left_out);
 }
 
 static int write_data(struct page *g)
 {
-	us_json_object(&g->j, NULL);
+	bool waits = us_profile_waits(g->p)->shown;
+	int rc = 0;
 	header(g);
 	summary(g);
 	functions(g);
 	nodes(g);
-	int rc = us_html_time(&g->j, g->p, g->node_id, g->least);
-	if (!rc && !g->o->no_code)
+	if (!waits)
+		rc = us_html_time(&g->j, g->p, g->node_id, g->least);
+	if (!rc && !waits && !g->o->no_code)
 		rc = us_html_code(&g->j, g->p, g->o->sources);
-	us_json_end(&g->j);
+	return rc;
+}
+
+/* The members of an object. */
+static int write_profile(const struct us_profile *p, const struct us_report_opts *o,
+			 struct us_json *j)
+{
+	struct page g = { .p = p, .o = o, .j = *j };
+	g.node = us_profile_nodes(p, &g.n_node);
+	g.func = us_profile_funcs(p, &g.n_func);
+	int rc = choose(&g);
+	if (!rc)
+		rc = write_data(&g);
+	*j = g.j;
+	free(g.node_id);
+	free(g.func_id);
+	free(g.has_func);
 	return rc;
 }
 
 static int write_json(const struct us_profile *p, const struct us_report_opts *o,
 		      FILE *out)
 {
-	struct page g = { .p = p, .o = o, .j = us_json_to(out) };
-	g.node = us_profile_nodes(p, &g.n_node);
-	g.func = us_profile_funcs(p, &g.n_func);
-	int rc = choose(&g);
-	if (!rc)
-		rc = write_data(&g);
-	free(g.node_id);
-	free(g.func_id);
-	free(g.has_func);
+	struct us_json j = us_json_to(out);
+	us_json_object(&j, NULL);
+	int rc = write_profile(p, o, &j);
+	if (!rc && o->waits) {
+		us_json_object(&j, "waits");
+		rc = write_profile(o->waits, o, &j);
+		us_json_end(&j);
+	}
+	us_json_end(&j);
 	return rc;
 }
 
@@ -292,5 +312,7 @@ const struct us_format us_format_html = {
 	.suffix = ".html",
 	.summary = "flame graph and tables in one file that loads nothing",
 	.by_time = true,
+	.waits = true,
+	.both = true,
 	.write = write_html,
 };

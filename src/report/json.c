@@ -166,6 +166,40 @@ static void time_split(struct us_json *j, const struct us_profile *p)
 	us_json_end(j);
 }
 
+/* If tasks were looked at. */
+static void waits(struct us_json *j, const struct us_profile *p)
+{
+	const struct us_profile_waits *w = us_profile_waits(p);
+	const struct us_wait_stats *s = &w->stats;
+	if (!s->looks)
+		return;
+	us_json_object(j, "waits");
+	us_json_bool(j, "shown", w->shown);
+	if (w->shown) {
+		us_json_u64(j, "looks_shown", w->shown_looks);
+		us_json_u64(j, "sleeps", w->state[US_WAIT_SLEEPS]);
+		us_json_u64(j, "blocked", w->state[US_WAIT_BLOCKED]);
+		us_json_u64(j, "ready", w->state[US_WAIT_READY]);
+	}
+	us_json_u64(j, "looks", s->looks);
+	us_json_u64(j, "late", s->late);
+	us_json_u64(j, "torn", s->torn);
+	us_json_u64(j, "tasks", s->tasks);
+	us_json_u64(j, "running", s->running);
+	us_json_u64(j, "idle", s->idle);
+	us_json_u64(j, "other", s->other);
+	us_json_u64(j, "due", s->due);
+	us_json_u64(j, "taken", s->taken);
+	us_json_u64(j, "moved", s->moved);
+	us_json_u64(j, "failed", s->failed);
+	us_json_u64(j, "skipped", s->skipped);
+	us_json_u64(j, "lost", s->lost);
+	us_json_u64(j, "truncated", s->truncated);
+	us_json_u64(j, "cost_ns", s->cost_ns);
+	us_json_u64(j, "cost_max_ns", s->cost_max_ns);
+	us_json_end(j);
+}
+
 static void modules(struct us_json *j, const struct us_profile *p)
 {
 	static const char *const match[] = { "unknown", "yes", "no" };
@@ -309,6 +343,7 @@ static int write_json(const struct us_profile *p, const struct us_report_opts *o
 	str_or_null(&j, "filters", us_profile_filters(p));
 	warnings(&j, p);
 	summary(&j, p);
+	waits(&j, p);
 	time_split(&j, p);
 	modules(&j, p);
 	recordings(&j, p);
@@ -325,5 +360,6 @@ const struct us_format us_format_json = {
 	.suffix = ".json",
 	.summary = "everything, for programs",
 	.groups = true,
+	.waits = true,
 	.write = write_json,
 };

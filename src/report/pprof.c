@@ -431,5 +431,6 @@ const struct us_format us_format_pprof = {
 	.by_vcpu = true,
 	.owners = true,
 	.binary = true,
+	.waits = true,
 	.write = write_pprof,
 };

@@ -38,6 +38,8 @@ struct us_report_opts {
 	bool bottom_up;	      /* callers below their callees */
 	const char *around;   /* a function: its callers and callees; NULL: all */
 	double least_percent; /* of what is shown */
+	const struct us_profile
+		*waits;	  /* of the page: what tasks wait for; NULL: none */
 	const char *file; /* the recording as the user names it, for the command to type
 			     next; NULL: not a file */
 };
@@ -52,6 +54,8 @@ struct us_format {
 	bool binary;	     /* nothing for a terminal */
 	bool groups;	     /* knows us_report_opts.group_by */
 	bool owners;	     /* says whose samples of a Linux guest are, if it knows */
+	bool waits;	     /* can show a profile of tasks that wait */
+	bool both;	     /* and shows us_report_opts.waits beside another one */
 	/* Errors of the stream may be left in it. */
 	int (*write)(const struct us_profile *p, const struct us_report_opts *o,
 		     FILE *out, struct us_err *e);

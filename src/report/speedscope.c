@@ -130,5 +130,6 @@ const struct us_format us_format_speedscope = {
 	.suffix = ".speedscope.json",
 	.summary = "for speedscope, by vCPU",
 	.by_vcpu = true,
+	.waits = true,
 	.write = write_speedscope,
 };

@@ -180,5 +180,6 @@ const struct us_format us_format_text = {
 	.suffix = ".txt",
 	.summary = "table of functions with shares and their intervals",
 	.groups = true,
+	.waits = true,
 	.write = write_text,
 };

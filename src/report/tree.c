@@ -156,5 +156,6 @@ static int write_tree(const struct us_profile *p, const struct us_report_opts *o
 const struct us_format us_format_tree = {
 	.name = "tree",
 	.summary = "who calls whom, as text",
+	.waits = true,
 	.write = write_tree,
 };

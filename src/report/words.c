@@ -49,11 +49,24 @@ static char *counted_line(const struct us_profile *p, char *dst, size_t size)
 	return dst;
 }
 
+static char *waits_line(const struct us_wait_stats *s, char *dst, size_t size)
+{
+	snprintf(dst, size,
+		 "%" PRIu64 " tasks that waited, in %" PRIu64 " looks: %" PRIu64
+		 " taken, %" PRIu64 " ran meanwhile, %" PRIu64 " not read, %" PRIu64
+		 " lost, %" PRIu64 " truncated; %.1f ms of CPU time the longest look",
+		 s->due, s->looks, s->taken, s->moved, s->failed + s->skipped, s->lost,
+		 s->truncated, (double)s->cost_max_ns / 1e6);
+	return dst;
+}
+
 char *us_report_summary_line(const struct us_profile *p, char *dst, size_t size)
 {
 	const struct us_profile_summary *s = us_profile_summary(p);
 	if (us_profile_is_counted(p))
 		return counted_line(p, dst, size);
+	if (us_profile_waits(p)->shown)
+		return waits_line(&us_profile_waits(p)->stats, dst, size);
 	struct us_record_stats stats = s->stats;
 	if (!s->has_stats) {
 		stats.running = s->running + s->unfocused + s->other_part;
@@ -106,7 +119,7 @@ static void what(const struct us_profile *p, char *dst, size_t size)
 	if (pid && strcmp(pid, "0"))
 		us_append(dst, size, "pid %s, ", pid);
 	us_append(dst, size, "%d vCPU%s", vcpus, vcpus == 1 ? "" : "s");
-	if (seen != vcpus)
+	if (seen != vcpus && !us_profile_waits(p)->shown)
 		us_append(dst, size, " (%d seen)", seen);
 	if (date)
 		us_append(dst, size, ", recorded %s", date);
@@ -114,8 +127,24 @@ static void what(const struct us_profile *p, char *dst, size_t size)
 		us_append(dst, size, " on %s", host);
 }
 
+/* Of tasks that wait: how often they were looked at, and what that cost. */
+static void how_waits(const struct us_profile *p, char *dst, size_t size)
+{
+	const struct us_wait_stats *t = &us_profile_waits(p)->stats;
+	const struct us_record_stats *s = &us_profile_summary(p)->stats;
+	snprintf(dst, size,
+		 "what tasks wait for: %" PRIu64 " looks, %s a second asked, %.1f s; ",
+		 t->looks, fact_or(p, "tasks_hz", "?"), (double)s->elapsed_ns / 1e9);
+	us_append(dst, size, "%.2f %% of a host CPU",
+		  percent(t->cost_ns, s->elapsed_ns));
+}
+
 static void how(const struct us_profile *p, char *dst, size_t size)
 {
+	if (us_profile_waits(p)->shown) {
+		how_waits(p, dst, size);
+		return;
+	}
 	const struct us_record_stats *s = &us_profile_summary(p)->stats;
 	const char *detail = fact_or(p, "how", NULL), *hz = fact_or(p, "hz", NULL);
 	uint64_t taken = s->running + s->idle + s->off;
@@ -157,13 +186,47 @@ static void guest_tables(const struct us_profile *p, char *dst, size_t size)
 	snprintf(dst, size, "%s", fact_or(p, "linux", ""));
 }
 
+/* How many tasks, on average. */
+static void wait_states(const struct us_profile_waits *w, char *dst, size_t size)
+{
+	double looks = w->shown_looks ? (double)w->shown_looks : 1;
+	double all = 0;
+	for (int i = 0; i < US_N_WAIT_STATE; i++)
+		all += (double)w->state[i];
+	snprintf(dst, size,
+		 "%.1f tasks waited on average: %.1f slept (S), %.1f were blocked (D), "
+		 "%.1f were ready (R) without a CPU",
+		 all / looks, (double)w->state[US_WAIT_SLEEPS] / looks,
+		 (double)w->state[US_WAIT_BLOCKED] / looks,
+		 (double)w->state[US_WAIT_READY] / looks);
+	if (w->stats.looks)
+		us_append(dst, size,
+			  "; besides %.1f threads of the kernel without work, and %.1f "
+			  "tasks on a CPU",
+			  (double)w->stats.idle / (double)w->stats.looks,
+			  (double)w->stats.running / (double)w->stats.looks);
+}
+
+/* That there is another view of it. */
+static void other_view(const struct us_profile *p, char *dst, size_t size)
+{
+	const struct us_profile_waits *w = us_profile_waits(p);
+	dst[0] = '\0';
+	if (w->n && !w->shown)
+		snprintf(dst, size,
+			 "its tasks were looked at while they waited, too: report "
+			 "--waits");
+}
+
 static void states(const struct us_profile *p, char *dst, size_t size)
 {
 	const struct us_profile_summary *s = us_profile_summary(p);
 	uint64_t running = s->running + s->unfocused + s->other_part;
 	uint64_t all = running + s->idle;
 	dst[0] = '\0';
-	if (us_profile_is_counted(p))
+	if (us_profile_waits(p)->shown)
+		wait_states(us_profile_waits(p), dst, size);
+	if (us_profile_is_counted(p) || us_profile_waits(p)->shown)
 		return;
 	snprintf(dst, size, "running %.1f %% of the time (%" PRIu64 " samples)",
 		 percent(running, all), running);
@@ -183,8 +246,12 @@ static void running(const struct us_profile *p, char *dst, size_t size)
 {
 	const struct us_profile_summary *s = us_profile_summary(p);
 	uint64_t all = s->running + s->unfocused + s->other_part;
+	bool waits = us_profile_waits(p)->shown;
 	snprintf(dst, size, "shares below are of the %" PRIu64 " %s%s", s->running,
-		 us_profile_unit(p), us_profile_is_calls_only(p) ? "" : " that ran");
+		 us_profile_unit(p),
+		 waits			       ? " of tasks that waited"
+		 : us_profile_is_calls_only(p) ? ""
+					       : " that ran");
 	if (s->unfocused)
 		us_append(dst, size,
 			  s->focus_only ? " and match the focus"
@@ -200,6 +267,8 @@ static void running(const struct us_profile *p, char *dst, size_t size)
 			  s->late);
 	if (s->other_part)
 		us_append(dst, size, "; %" PRIu64 " in the other part", s->other_part);
+	if (waits)
+		return;
 	if (s->exit)
 		us_append(dst, size, "; in the VMM %.1f %%",
 			  percent(s->exit, s->running));
@@ -235,6 +304,12 @@ char *us_report_interval_line(const struct us_profile *p, char *dst, size_t size
 	dst[0] = '\0';
 	if (us_profile_is_counted(p))
 		return dst;
+	if (us_profile_waits(p)->shown) {
+		snprintf(
+			dst, size,
+			"95 %% intervals take all tasks of a look for one observation");
+		return dst;
+	}
 	snprintf(dst, size, "95 %% intervals are for the recorded span");
 	if (!f)
 		return dst;
@@ -277,8 +352,8 @@ bool us_report_header_line(const struct us_profile *p, unsigned i, char *dst,
 			   size_t size)
 {
 	static void (*const lines[])(const struct us_profile *, char *, size_t) = {
-		what,	 how,	 recordings, guest_tables,
-		filters, states, time_line,  running,
+		what,	how,	   recordings, guest_tables, filters,
+		states, time_line, running,    other_view,
 	};
 	for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
 		lines[k](p, dst, size);

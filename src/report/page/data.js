@@ -8,7 +8,7 @@
 // yet; {gzip: base64}: a large one); us_html_data() in report/html.h writes it.
 //
 // A profile has columns, for rows with names are three times as large:
-//   title, facts [text], warnings [text], summaryLine, unit, counted, leftOut
+//   title, facts [text], warnings [text], summaryLine, unit, counted, waiting, leftOut
 //   summary  running, exit, ready, idle, unfocused, otherPart (weights), idleLow, idleHigh
 //   func     name, file, module, line, known, inlined, self, total; calls if counted;
 //            ring: bits, seen in the kernel 1, in programs 2, on the host 4;
@@ -20,6 +20,8 @@
 //            vcpu: numbers, or names where there are several guests; entries: of each so many, one after the other; and of entries
 //            at: buckets since the one before, weight, what: (node * 5 + state) * 2 + 1 if
 //            its innermost functions are left out.  State: enum us_vcpu_state
+//   waits    if tasks were looked at while they waited (record --tasks): a profile of these,
+//            which is waiting: exit are those that are blocked (D), ready those without a CPU
 //   code     if it is wanted: of some functions [name, module, start, self, blocks, newer,
 //            noSource, lines {file, inlined, line, self, text}, code {at, line, self, text}]
 //

@@ -49,7 +49,7 @@ function isRegex(text) {
 function tellFilters() {
 	const parts = [];
 	if (!shown.isWhole)
-		parts.push(`${count(Math.round(shown.running))} of ${count(S.running)} ${data.unit} that ran`);
+		parts.push(`${count(Math.round(shown.running))} of ${count(S.running)} ${data.unit} ${thatRan()}`);
 	for (const field of ["focus", "ignore"]) {
 		const bad = Boolean(state[field]) && !isRegex(state[field]);
 		$(field).setAttribute("aria-invalid", bad);

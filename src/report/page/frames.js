@@ -2,7 +2,7 @@
 // The flame graph of the whole profile: its zoom, its path, and a frame in words.
 
 const flame = new Flame($("canvas"), {
-	name: (node) => node ? F.name[N.func[node]] : `all: ${count(shown.running)} ${data.unit} that ran`,
+	name: (node) => node ? F.name[N.func[node]] : `all: ${count(shown.running)} ${data.unit} ${thatRan()}`,
 	fill: (node) => nodeFills ? nodeFills[node] : fills[N.func[node]],
 	pick: (node) => zoomTo(node),
 	back: () => flame.zoom && zoomTo(N.parent[flame.zoom]),
@@ -76,7 +76,7 @@ function tipTitle(f, line) {
 }
 function frameTip(node) {
 	const f = N.func[node], list = make("dl");
-	const title = node ? tipTitle(f, N.line[node] || F.line[f]) : [make("div", "title", `all ${data.unit} that ran`)];
+	const title = node ? tipTitle(f, N.line[node] || F.line[f]) : [make("div", "title", `all ${data.unit} ${thatRan()}`)];
 	tipRow(list, "here", percent(shareOf(shown.total[node])),
 		(data.counted ? "" : range(...shown.ofNode(node)) + ", ") + `${count(shown.total[node])} ${data.unit}`);
 	tipRow(list, "self here", percent(shareOf(shown.self[node])), `${count(shown.self[node])} ${data.unit}`);

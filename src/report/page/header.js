@@ -26,7 +26,7 @@ function showStates() {
 		idle: statesShown() ? "not in the graph" : `95 %: ${range(S.idleLow, S.idleHigh)}, not in the graph` };
 	$("states").replaceChildren();
 	$("legend").replaceChildren();
-	for (const [key, number, name, words] of STATES)
+	for (const [key, number, name, words] of data.waiting ? WAIT_STATES : STATES)
 		stateOf(name, words, sums[number], all, notes[key]);
 	$("time").hidden = !all || data.counted;
 }
@@ -36,7 +36,8 @@ function showHeader() {
 	$("facts").replaceChildren(...data.facts.map((text) => make("li", "", text)));
 	$("warnings").replaceChildren(...data.warnings.map((text) => make("li", "", text)));
 	$("warnings").hidden = !data.warnings.length;
-	$("width-of").textContent = data.counted ? data.unit : "time";
+	$("width-of").textContent = data.counted ? data.unit : data.waiting ? "the time that tasks waited" : "time";
+	$("legend").setAttribute("aria-label", data.waiting ? "How tasks waited" : "What the vCPUs did");
 	for (const cell of document.querySelectorAll(".unit"))
 		cell.textContent = data.unit[0].toUpperCase() + data.unit.slice(1);
 	$("summary").textContent = data.summaryLine;

@@ -58,6 +58,8 @@ function showDirection() {
 function listenToTools() {
 	$("search").addEventListener("input", () => searchFor($("search").value));
 	$("search").addEventListener("keydown", (event) => event.key === "Escape" && searchFor(""));
+	$("on-cpu").addEventListener("click", () => pickProfile(false));
+	$("waiting").addEventListener("click", () => pickProfile(true));
 	$("icicle").addEventListener("click", () => setDirection(false));
 	$("upward").addEventListener("click", () => setDirection(true));
 	$("reset").addEventListener("click", () => flame.zoom && zoomTo(0));
@@ -138,6 +140,21 @@ function showProfile(next) {
 	showFilters();
 	drawWeights(selected, open);
 }
+// A page of a Linux guest may have two profiles: what ran, and what tasks waited for.
+let onCpu = null;
+const chosen = () => state.waits && onCpu?.waits ? onCpu.waits : onCpu;
+function showChosen() {
+	const isWaiting = chosen() !== onCpu;
+	$("profiles").hidden = !onCpu?.waits;
+	$("on-cpu").setAttribute("aria-pressed", !isWaiting);
+	$("waiting").setAttribute("aria-pressed", isWaiting);
+	showProfile(chosen());
+}
+function pickProfile(waits) {
+	state.waits = waits;
+	saveState(true);
+	showChosen();
+}
 function applyState() {
 	readFragment();
 	$("search").value = state.search;
@@ -145,6 +162,8 @@ function applyState() {
 	showDirection();
 	if (!data)
 		return;
+	if (onCpu && data !== chosen())
+		showChosen();
 	showFilters();
 	showWeights(state.zoom);
 }
@@ -165,7 +184,9 @@ const ready = (async () => {
 	let first = JSON.parse($("data").textContent);
 	if (first?.gzip)
 		first = await unpack(first.gzip);
-	if (first)
-		showProfile(first);
+	if (first) {
+		onCpu = first;
+		showChosen();
+	}
 })();
 ready.catch((e) => { $("title").textContent = "The profile cannot be read: " + e.message; });

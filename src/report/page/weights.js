@@ -5,6 +5,10 @@
 const GUEST = 0, EXIT = 1, HALTED = 2, READY = 3, OFF = 4, N_STATE = 5;
 const STATES = [["guest", GUEST, "running", "running guest code"], ["exit", EXIT, "exit", "in the VMM for the guest"],
 	["ready", READY, "ready", "waiting for the host CPU"], ["idle", HALTED, "idle", "idle"]];
+// The same of tasks that wait.
+const WAIT_STATES = [["guest", GUEST, "running", "sleeping (S)"], ["exit", EXIT, "exit", "blocked (D)"],
+	["ready", READY, "ready", "ready (R), without a CPU"]];
+const thatRan = () => data.waiting ? "of tasks that waited" : "that ran";
 let T = null; // the samples by time, in columns that are not differences any more; null: none
 let outermost = null; // by node: no caller is the same function
 
