@@ -17,6 +17,7 @@ from guest import IDLE_WORK, KERNEL_WORK, LinuxGuest, kernel, vmlinux_elf
 from harness import Skip, Tap, Uniscope, check, note, require
 from naming import Classes, expected_paths, kernel_parts, reported_paths
 from recording import Recording
+import waiting
 
 LINKED_STEXT = 0xFFFFFFFF81000000
 WHOLE = 0.99
@@ -45,7 +46,8 @@ class Suite:
         if self.args.accel == "kvm":
             cpu = "host"
         self.guest = LinuxGuest(self.args.build, cpu=cpu, smp=smp, work=WORKS,
-                                accel=self.args.accel, append=append)
+                                accel=self.args.accel, append=append,
+                                programs={"waits": waiting.program(self.args.build)})
         self.guest.wait("READY")
         check("FATAL" not in self.guest.serial(), self.guest.serial())
         self.kallsyms = self.guest.kallsyms()
@@ -235,6 +237,11 @@ class Suite:
         note(f"{kind}: {100 * unknown:.1f} % of processes that are not known")
         check(unknown < 0.1, "not known")
 
+    def waits(self, kind):
+        """What tasks wait for, as the guest's own /proc says."""
+        g = self.working(kind, "idle_work")
+        waiting.test(self.us, g, self.args.backend, self.args.seconds)
+
     def idle(self, kind):
         """Asleep, but for a blink: counted as idle, and each vCPU is in the idle task."""
         g = self.working(kind, "idle_work")
@@ -343,6 +350,7 @@ class Suite:
                 self.point("idle vCPUs", self.idle, kind)
                 self.point("tasks", self.tasks, kind)
                 self.point("processes", self.processes, kind)
+                self.point("what tasks wait for", self.waits, kind)
             self.point(f"names and stacks from guest memory alone: {kind}",
                        self.kernel, kind)
             self.point(f"slide of vmlinux: {kind}", self.slide_of_vmlinux, kind)

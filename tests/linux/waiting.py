@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the tasks of a guest wait for, against what the guest says of them: the program
+programs/waits.c waits in known places, /proc/PID/wchan and /proc/PID/stat tell which."""
+import os
+import re
+import shutil
+import subprocess
+
+from harness import Skip, check, note
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PLACES = ["sleep", "pipe", "vfork", "futex"]
+# Of "turns": the system call that each of its three waits is in.
+TURNS = ["nanosleep", "poll", "futex"]
+HZ = 20
+POINTS = 0.05
+
+
+def program(build):
+    """The program's file, built if it is not there or older than its source."""
+    source = os.path.join(HERE, "programs", "waits.c")
+    path = os.path.join(build, "tests", "linux", "waits")
+    if os.path.exists(path) and os.path.getmtime(source) < os.path.getmtime(path):
+        return path
+    if not shutil.which("gcc"):
+        raise Skip("gcc is not installed")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    done = subprocess.run(["gcc", "-O2", "-static", "-pthread", source, "-o", path],
+                          capture_output=True, text=True)
+    if done.returncode:
+        raise Skip(f"gcc: {done.stderr.strip()[-200:]}")
+    return path
+
+
+class Waits:
+    """guest: has the program as /bin/waits."""
+
+    def __init__(self, us, guest):
+        self.us, self.guest, self.pids = us, guest, {}
+
+    def start(self, how):
+        self.pids[how] = int(self.guest.do(f"waits {how} >/dev/console 2>&1 & echo $!"))
+
+    def stop(self):
+        # The child of vfork() waits for a signal; its parent, for the child.
+        self.guest.do("killall -9 waits child sleep one two futex pipe turns 2>/dev/null; true")
+        for pid in self.pids.values():
+            self.guest.do(f"kill -9 {pid} 2>/dev/null; true")
+
+    def tasks(self):
+        """{number: (process, name, state, wchan, times that it left its CPU)} of tasks of
+        programs, by /proc."""
+        said = self.guest.do(
+            "for t in /proc/[0-9]*/task/[0-9]*; do "
+            "echo \"== $t $(grep -o 'switches:.*' $t/status 2>/dev/null | tr -dc '0-9\\n' | "
+            "tr '\\n' +) $(cat $t/wchan 2>/dev/null) $(cat $t/stat 2>/dev/null)\"; done; true")
+        found = re.findall(r"^== /proc/(\d+)/task/(\d+) ([\d+]+) (\S+) \d+ \((.*)\) (\S) "
+                           r"(?:\S+ ){5}(\d+) ", said, re.M)
+        return {int(pid): (int(tgid), name, state, wchan, switches)
+                for tgid, pid, switches, wchan, name, state, flags in found
+                if not int(flags) & 0x00200000}
+
+    def turns(self):
+        """ns in each of the three, as "turns" said last."""
+        said = re.findall(r"TURNS (\d+) (\d+) (\d+)", self.guest.serial())
+        return [int(n) for n in said[-1]] if said else [0, 0, 0]
+
+    def record(self, backend, seconds):
+        """(figures, tasks that waited and did not run, shares of the turns)"""
+        for how in [*PLACES, "turns"]:
+            self.start(how)
+        self.guest.wait_for(lambda: self.turns()[0])
+        self.guest.wait_for(lambda: {s[3] for p, s in self.tasks().items()
+                                     if s[0] == self.pids["vfork"]} - {"0"})
+        before, turned = self.tasks(), self.turns()
+        figures = self.us.record(self.guest, backend, "--budget", "50", "-F", "49",
+                                 "--tasks", str(HZ), seconds=seconds)
+        after, now = self.tasks(), self.turns()
+        still = {pid: s for pid, s in after.items() if before.get(pid) == s
+                 and s[2] in "SD" and s[3] != "0"}
+        spent = [b - a for a, b in zip(turned, now)]
+        return figures["tasks"], still, [n / max(1, sum(spent)) for n in spent]
+
+
+def sums_match(t):
+    check(t["tasks"] == t["running"] + t["idle"] + t["other"] + t["due"], f"sums: {t}")
+    check(t["due"] == t["taken"] + t["moved"] + t["failed"] + t["skipped"] + t["lost"],
+          f"sums: {t}")
+
+
+class Report:
+    """Whose waits are where: of report --waits."""
+
+    def __init__(self, us, *args):
+        report = us.report("--waits", *args)
+        names = {f["id"]: f["name"] for f in report["functions"]}
+        self.looks = report["waits"]["looks_shown"]
+        self.rows, path = [], {0: []}
+        for node in report["tree"]:
+            path[node["id"]] = path[node["parent"]] + [names[node["function"]]]
+            if node["self"]:
+                self.rows.append((path[node["id"]], node["self"]))
+
+    def of(self, process, pid):
+        """{place: looks} of a task: by its own frame, of a leader its process's."""
+        places = {}
+        for path, n in self.rows:
+            thread = path[1] if len(path) > 1 and re.search(r"^[^\[].* \(\d+\)$",
+                                                            path[1]) else path[0]
+            if path[0].endswith(f" ({process})") and thread.endswith(f" ({pid})"):
+                places[path[-1]] = places.get(path[-1], 0) + n
+        return places
+
+
+def test(us, guest, backend, seconds):
+    w = Waits(us, guest)
+    try:
+        figures, still, turned = w.record(backend, seconds)
+    finally:
+        w.stop()
+    sums_match(figures)
+    cost = 100 * figures["cost_ns"] / (seconds * 1e9)
+    note(f"{figures['looks']} looks, {figures['taken']} of {figures['due']} tasks that "
+         f"waited taken, {figures['moved']} ran meanwhile; {cost:.2f} % of a host CPU, "
+         f"{figures['cost_max_ns'] / 1e6:.1f} ms the longest look")
+    check(figures["looks"] >= 10, f"only {figures['looks']} looks")
+    check(figures["taken"] >= 0.9 * figures["due"], "too few were taken")
+    check(figures["truncated"] <= 0.01 * figures["taken"], "stacks are cut")
+    report = Report(us)
+    places(w, report, still)
+    shares(w, report, turned)
+    states(w, us)
+
+
+def places(w, report, still):
+    """Tasks that did not run: in each look, and where the guest says."""
+    known = {w.pids[how] for how in PLACES}
+    check(known <= {s[0] for s in still.values()}, f"the guest says only {still}")
+    check(sum(s[0] == w.pids["futex"] for s in still.values()) == 3, f"threads: {still}")
+    wrong = []
+    for pid, (process, name, state, wchan, _) in still.items():
+        got = report.of(process, pid)
+        if set(got) != {wchan} or not 0.95 * report.looks <= got[wchan] <= report.looks:
+            wrong.append(f"{pid} {name} {state} in {wchan}: {got} of {report.looks}")
+    note(f"{len(still)} tasks waited and did not run, {len(wrong)} were seen elsewhere")
+    check(not wrong, "; ".join(wrong[:5]))
+
+
+def shares(w, report, turned):
+    """Of the one that waits in three places by turns."""
+    pid = w.pids["turns"]
+    mine = [(path, n) for path, n in report.rows if path[0].endswith(f" ({pid})")]
+    n = sum(count for _, count in mine)
+    for call, truth in zip(TURNS, turned):
+        got = sum(count for path, count in mine
+                  if any(call in f and "sys_" in f for f in path)) / max(1, n)
+        bound = 3.29 * (truth * (1 - truth) / max(1, n)) ** 0.5 + POINTS
+        line = f"turns: {call} {100 * got:.1f} %, by its own clock {100 * truth:.1f} %"
+        note(line)
+        check(abs(got - truth) <= bound, "outside: " + line)
+
+
+def states(w, us):
+    """The one that no signal ends is the only one that is blocked all the time."""
+    blocked = Report(us, "--filter", "state=blocked")
+    mine = sum(n for path, n in blocked.rows if path[0].endswith(f" ({w.pids['vfork']})"))
+    check(mine >= 0.95 * blocked.looks, f"blocked: {blocked.rows}")
+    asleep = Report(us, "--filter", "state=sleeps")
+    check(not any(path[0].endswith(f" ({w.pids['vfork']})") for path, _ in asleep.rows),
+          "it does not sleep")
