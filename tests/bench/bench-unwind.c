@@ -4,6 +4,7 @@
  * what was met before remembered; beside a plain pointer chase over the same stack.
  */
 #include "bench.h"
+#include "cmd/owners.h"
 #include "record/ring.h"
 #include "unwind/unwind.h"
 
@@ -255,6 +256,83 @@ static void measure_many(void)
 	us_unwinder_free(u);
 }
 
+/* Where Debian's 6.1 for x86-64 has them. */
+static const struct us_linux_who_layout who_layout = { .per_cpu = BASE + 0xb000,
+						       .current = 0x40,
+						       .pid = 2464,
+						       .tgid = 2468,
+						       .comm = 2992,
+						       .flags = 44,
+						       .stack = 32,
+						       .mm = 2336,
+						       .pgd = 72,
+						       .leader = 2528,
+						       .start = 2728,
+						       .stack_size = 0x4000 };
+
+/* A task on whose stack the guest is; as the kernel has it. */
+static void put_task(struct guest *g)
+{
+	static const char comm[US_LINUX_COMM] = "kworker/0:1";
+	us_gva area = BASE + 0xb800, task = BASE + 0xc000;
+	put64(g, 0xb000, area);
+	put64(g, 0xb800 + who_layout.current, task);
+	put64(g, 0xc000 + who_layout.pid, 12ULL << 32 | 12);
+	put64(g, 0xc000 + who_layout.stack, BASE + 0x4000);
+	put64(g, 0xc000 + who_layout.leader, task);
+	memcpy(g->ram + 0xc000 + who_layout.comm, comm, sizeof(comm));
+}
+
+static double run_owned(struct guest *g, struct us_unwinder *u, struct us_paging *p,
+			struct us_owners *o, unsigned rounds)
+{
+	static struct us_stack out;
+	static struct us_capture capture;
+	static struct us_linux kernel;
+	const struct us_live_sample s = { .capture = &capture, .paging = p };
+	kernel.space = g->regs.space;
+	kernel.who = who_layout;
+	kernel.has_tasks = kernel.has_who = true;
+	capture.form = US_CAPTURE_LIVE;
+	capture.regs = g->regs;
+	uint64_t t = cpu_ns();
+	for (unsigned i = 0; i < rounds; i++) {
+		us_paging_new_sample(p);
+		us_unwind(u, p, &g->regs, &out);
+		if (o && !us_owners_of(o, &kernel, &s))
+			exit(1);
+	}
+	return (double)(cpu_ns() - t) / rounds;
+}
+
+/* What it costs to ask whose a sample is, in turn with samples of which nobody asks. */
+static void measure_owners(struct guest *g)
+{
+	static struct us_mem m;
+	static struct us_paging p;
+	static struct us_owners o;
+	struct us_region region = { .size = RAM_SIZE, .host = g->ram };
+	struct us_code_map map = { .start = g->start, .n = N_FUNC };
+	struct us_unwinder *u;
+	double without = 0, with = 0;
+	put_task(g);
+	m.region = &region;
+	m.n_region = 1;
+	us_mem_init(&m);
+	us_paging_init(&p, &m);
+	need(us_unwinder_new(US_ARCH_X86_64, &map, NULL, &u), NULL);
+	run_owned(g, u, &p, &o, 100);
+	unsigned long before = n_alloc;
+	for (unsigned i = 0; i < 20; i++) {
+		without += run_owned(g, u, &p, NULL, ROUNDS / 20) / 20;
+		with += run_owned(g, u, &p, &o, ROUNDS / 20) / 20;
+	}
+	printf("whose it is: %.0f ns a sample besides %.0f for its stack of %u frames, "
+	       "%lu allocations\n",
+	       with - without, without, N_FUNC, n_alloc - before);
+	us_unwinder_free(u);
+}
+
 int main(void)
 {
 	static struct guest g;
@@ -280,5 +358,6 @@ int main(void)
 	measure("process_vm_readv", &g, false, true, floor);
 	measure_cold(&g);
 	measure_many();
+	measure_owners(&g);
 	return 0;
 }
