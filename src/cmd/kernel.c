@@ -114,8 +114,7 @@ static unsigned read_processes(struct us_kernel *k)
 	uint64_t start = atomic_load(&k->start_ns);
 	const struct us_linux *l = us_kernel_linux(k);
 	if (l && k->source.mem && state_of(k) != US_KERNEL_WANTED)
-		us_processes_read(&k->processes, l, k->source.mem,
-				  start ? began - start : 0);
+		us_processes_read(&k->processes, l, k->source.mem, start);
 	return PROCESSES_S +
 	       (unsigned)(PROCESSES_PART * (us_now_ns() - began) / US_NS_PER_SEC);
 }

@@ -2,6 +2,7 @@
 /* processes.c: see processes.h. */
 #include "cmd/processes.h"
 
+#include "base/clock.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -12,6 +13,17 @@
 #define OTHER_ROOT 0x1000U
 /* So many even roots by chance: one in a thousand.  Fewer say nothing. */
 #define ENOUGH_ROOTS 10
+
+/* How long it took to read a list.  Who is in it was there at its end, if it is there
+ * at the next one's begin, too. */
+struct span {
+	uint64_t begin, end;
+};
+
+static uint64_t since(uint64_t start_ns)
+{
+	return start_ns ? us_now_ns() - start_ns : 0;
+}
 
 void us_processes_init(struct us_processes *p, bool by_stack)
 {
@@ -50,8 +62,8 @@ static bool are_isolated(const struct us_linux *l, const struct us_linux_tasks *
 }
 
 /* The one with these page tables, if it is this process still; else a new one. */
-static struct us_known_process *known(struct us_processes *p,
-				      const struct us_linux_task *t, uint64_t t_ns)
+static struct us_known_process *
+known(struct us_processes *p, const struct us_linux_task *t, const struct span *at)
 {
 	uint32_t *last = us_pair_map_at(&p->of_root, t->root, 0);
 	struct us_known_process *one = last && *last ? &p->all.v[*last - 1] : NULL;
@@ -65,34 +77,34 @@ static struct us_known_process *known(struct us_processes *p,
 	*last = (uint32_t)p->all.n;
 	one->root = t->root;
 	one->pid = (uint32_t)t->tgid;
-	one->from_ns = t_ns;
+	one->from_ns = at->end;
 	return one;
 }
 
 /* What it is called now is what it has been since it called exec(). */
 static void see(struct us_processes *p, const struct us_linux_task *t, bool pair,
-		uint64_t t_ns)
+		const struct span *at)
 {
-	struct us_known_process *one = known(p, t, t_ns);
+	struct us_known_process *one = known(p, t, at);
 	if (!one)
 		return;
 	one->dirty |= strcmp(one->name, t->comm) != 0 || one->pair != pair;
 	one->pair = pair;
 	memcpy(one->name, t->comm, sizeof(one->name));
-	one->seen_ns = t_ns;
+	one->seen_ns = at->begin;
 }
 
 static void take(struct us_processes *p, const struct us_linux *l,
-		 const struct us_linux_tasks *t, uint64_t t_ns)
+		 const struct us_linux_tasks *t, const struct span *at)
 {
 	bool pair = are_isolated(l, t);
 	pthread_mutex_lock(&p->lock);
 	for (size_t k = 0; k < t->n; k++)
 		if (t->v[k].root && t->v[k].pid == t->v[k].tgid)
-			see(p, &t->v[k], pair, t_ns);
+			see(p, &t->v[k], pair, at);
 	for (size_t k = 0; !t->torn && !t->full && k < p->all.n; k++) {
 		struct us_known_process *one = &p->all.v[k];
-		if (!one->gone && one->seen_ns != t_ns)
+		if (!one->gone && one->seen_ns != at->begin)
 			one->gone = one->dirty = true;
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -119,32 +131,35 @@ static struct us_known_task *known_task(struct us_processes *p,
 /* Threads by their stacks.  A thread that has another name now has had it since some
  * time between. */
 static void take_tasks(struct us_processes *p, const struct us_linux *l,
-		       const struct us_linux_tasks *t, uint64_t t_ns)
+		       const struct us_linux_tasks *t, uint64_t start_ns)
 {
+	uint64_t begin = since(start_ns);
 	struct us_linux_who who;
 	p->stack_size = (uint32_t)l->who.stack_size;
 	for (size_t k = 0; k < t->n; k++) {
 		if (!us_linux_who_read(&l->who, p->paging, &l->space, t->v[k].at, &who))
 			continue;
+		uint64_t now = since(start_ns);
 		pthread_mutex_lock(&p->lock);
-		struct us_known_task *one = known_task(p, &who, t_ns);
+		struct us_known_task *one = known_task(p, &who, now);
 		if (one)
-			one->seen_ns = t_ns;
+			one->seen_ns = begin;
 		pthread_mutex_unlock(&p->lock);
 	}
 	pthread_mutex_lock(&p->lock);
 	for (size_t k = 0; !t->torn && !t->full && k < p->tasks.n; k++) {
 		struct us_known_task *one = &p->tasks.v[k];
-		if (!one->gone && one->seen_ns != t_ns)
+		if (!one->gone && one->seen_ns != begin)
 			one->gone = one->dirty = true;
 	}
 	pthread_mutex_unlock(&p->lock);
 }
 
 void us_processes_read(struct us_processes *p, const struct us_linux *l,
-		       struct us_mem *mem, uint64_t t_ns)
+		       struct us_mem *mem, uint64_t start_ns)
 {
 	struct us_linux_tasks t;
+	struct span at = { .begin = since(start_ns) };
 	if (!atomic_load(&p->wanted) || !l->has_tasks)
 		return;
 	if (!p->paging)
@@ -154,10 +169,25 @@ void us_processes_read(struct us_processes *p, const struct us_linux *l,
 	us_paging_init(p->paging, mem);
 	if (us_linux_tasks_read(&l->tasks, p->paging, &l->space, &t) < 0)
 		return;
-	take(p, l, &t, t_ns);
+	at.end = since(start_ns);
+	take(p, l, &t, &at);
 	if (p->by_stack && l->has_who)
-		take_tasks(p, l, &t, t_ns);
+		take_tasks(p, l, &t, start_ns);
 	us_linux_tasks_fini(&t);
+}
+
+/* When it was seen last; not 0, which is to the end. */
+static uint64_t until(bool gone, uint64_t seen_ns)
+{
+	return !gone ? 0 : seen_ns > US_NS_PER_US ? seen_ns : US_NS_PER_US;
+}
+
+/* One that was seen once was there at that moment alone: nobody knows more of it.  But
+ * where more was said, it has to be taken back. */
+static bool is_to_be_written(bool dirty, bool written, uint64_t from_ns,
+			     uint64_t seen_ns)
+{
+	return written ? dirty : seen_ns > from_ns;
 }
 
 static int write_task(struct us_writer *w, const struct us_linux_who *who,
@@ -168,7 +198,7 @@ static int write_task(struct us_writer *w, const struct us_linux_who *who,
 		.stack = of_stack ? who->stack : 0,
 		.stack_size = of_stack ? stack_size : 0,
 		.from_ns = of_stack ? of_stack->from_ns : 0,
-		.until_ns = of_stack && of_stack->gone ? of_stack->seen_ns : 0,
+		.until_ns = of_stack ? until(of_stack->gone, of_stack->seen_ns) : 0,
 		.started_ns = who->started_ns,
 		.pid = who->pid,
 		.tgid = who->tgid,
@@ -204,8 +234,11 @@ static int write_tasks(struct us_processes *p, struct us_writer *w)
 	pthread_mutex_lock(&p->lock);
 	for (size_t k = 0; r == 0 && k < p->tasks.n; k++) {
 		struct us_known_task *one = &p->tasks.v[k];
-		if (one->dirty && (!one->gone || one->seen_ns > one->from_ns))
-			r = write_task(w, &one->who, one, p->stack_size);
+		if (!is_to_be_written(one->dirty, one->written, one->from_ns,
+				      one->seen_ns))
+			continue;
+		r = write_task(w, &one->who, one, p->stack_size);
+		one->written = true;
 		one->dirty = false;
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -222,11 +255,14 @@ static int write_processes(struct us_processes *p, struct us_writer *w)
 					      .pair = one->pair,
 					      .pid = one->pid,
 					      .from_ns = one->from_ns,
-					      .until_ns = one->gone ? one->seen_ns : 0,
+					      .until_ns = until(one->gone,
+								one->seen_ns),
 					      .name = one->name };
-		/* One that was seen once was there at that moment alone. */
-		if (one->dirty && (!one->gone || one->seen_ns > one->from_ns))
-			r = us_writer_process(w, &s, NULL);
+		if (!is_to_be_written(one->dirty, one->written, one->from_ns,
+				      one->seen_ns))
+			continue;
+		r = us_writer_process(w, &s, NULL);
+		one->written = true;
 		one->dirty = false;
 	}
 	pthread_mutex_unlock(&p->lock);

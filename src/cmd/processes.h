@@ -30,7 +30,7 @@ struct us_processes {
 		struct us_known_process {
 			us_gpa root;
 			uint32_t pid;
-			bool pair, dirty, gone;
+			bool pair, dirty, gone, written;
 			uint64_t from_ns, seen_ns;
 			char name[US_LINUX_COMM];
 		} * v;
@@ -41,7 +41,7 @@ struct us_processes {
 	struct {
 		struct us_known_task {
 			struct us_linux_who who;
-			bool dirty, gone;
+			bool dirty, gone, written;
 			uint64_t from_ns, seen_ns;
 		} * v;
 		size_t n, cap;
@@ -59,9 +59,10 @@ struct us_processes {
 void us_processes_init(struct us_processes *p, bool by_stack);
 void us_processes_fini(struct us_processes *p);
 
-/* In the reading thread, which alone uses mem.  t_ns: since the start; 0: before it. */
+/* In the reading thread, which alone uses mem.  start_ns: of the recording, on the
+ * host's clock; 0: not yet. */
 void us_processes_read(struct us_processes *p, const struct us_linux *l,
-		       struct us_mem *mem, uint64_t t_ns);
+		       struct us_mem *mem, uint64_t start_ns);
 /* In the writer's thread: what is new.  0 or -errno, of which the writer's next call
  * tells too. */
 int us_processes_write(struct us_processes *p, struct us_writer *w);
