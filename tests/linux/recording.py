@@ -33,9 +33,19 @@ class Sample:
     vcpu: int
     weight: int
     t: float  # seconds since the start
+    root: int = 0  # of the page tables that the program had; 0: none is told
+    task: int = 0  # what tells the thread: see Recording.tasks
 
     def whole(self):
         return self.end == ROOT
+
+
+@dataclass(frozen=True)
+class Task:
+    pid: int
+    tgid: int
+    name: str
+    process: str
 
 
 class _Bytes:
@@ -78,12 +88,13 @@ class Recording:
         self.nodes, self.flags, self.samples = [(0, 0)], {}, []
         self.facts = {}
         self.names = {}  # start: (size, name, module)
+        self.tasks = {}  # id: Task
         with open(path, "rb") as f:
             data = f.read()
         if data[:8] != b"UNISCOPE":
             raise ValueError(f"{path} is no recording")
         readers = {b"STAK": self._stacks, b"FLAG": self._flags, b"SAMP": self._samples,
-                   b"FACT": self._fact, b"SYMB": self._symbols}
+                   b"FACT": self._fact, b"SYMB": self._symbols, b"TASK": self._task}
         at = 16
         while at + 12 <= len(data):
             size, = struct.unpack_from("<I", data, at + 4)
@@ -104,6 +115,12 @@ class Recording:
     def _fact(self, b):
         key = b.string()
         self.facts[key] = b.string()
+
+    def _task(self, b):
+        key, = struct.unpack_from("<Q", b.data)
+        pid, tgid = struct.unpack_from("<II", b.data, 44)
+        b.at = 57
+        self.tasks[key] = Task(pid, tgid, b.string(), b.string())
 
     def _symbols(self, b):
         module, start = b.string(), 0
@@ -137,6 +154,15 @@ class Recording:
             node = up
         return frames
 
+    def _marks(self, node):
+        """(root, task)"""
+        found = {}
+        while node:
+            up, pc = self.nodes[node]
+            found[self.flags.get(node, 0) & NO_FRAME] = pc
+            node = up
+        return found.get(SPACE, 0), found.get(TASK, 0)
+
     def _samples(self, b):
         t = 0
         while b.more():
@@ -144,4 +170,5 @@ class Recording:
             tag, stack = b.varint(), b.varint()
             weight = b.varint() if stack & 1 else 1
             self.samples.append(Sample(self._frames(stack >> 1), tag & 15, tag >> 4 & 7,
-                                       tag >> 7, weight, t / 1e6))
+                                       tag >> 7, weight, t / 1e6,
+                                       *self._marks(stack >> 1)))

@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whose the samples of a Debian guest are: processes, their threads, the kernel's own,
+against what the guest says of itself.
+
+usage: test_owners.py BUILD [--only WORD] [--backend B] [--seconds S]
+"""
+import argparse
+import json
+import os
+import re
+import struct
+import subprocess
+from collections import defaultdict
+
+from guest import LinuxGuest, kernel
+from harness import Skip, Tap, Uniscope, check, note, require
+from programs import PROGRAMS
+from recording import GUEST, Recording
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "owners")
+LIBRARIES = ["/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/libc.so.6"]
+# Each of the two programs that end at once is alone at its addresses.
+SHORT = {"short-a": 0x20000000, "short-b": 0x30000000}
+SHORT_SIZE = 0x10000
+N_SHORT = 2000
+WORK = 100000
+# Of a share, beside its interval: what TCG's stops at blocks shift.
+SHIFT = 0.03
+
+
+def build(folder, name, source, *flags):
+    program = os.path.join(folder, name)
+    os.makedirs(folder, exist_ok=True)
+    done = subprocess.run(["gcc", "-O1", "-g", *flags, os.path.join(HERE, source), "-o", program],
+                          capture_output=True, text=True)
+    if done.returncode:
+        raise Skip(f"gcc: {done.stderr.strip()[-200:]}")
+    return program
+
+
+def programs(folder):
+    """{name: file}: what is built here, and a program in Rust and one in Pascal if
+    their compilers are there."""
+    found = {"threads": build(folder, "threads", "threads.c", "-pthread")}
+    for name, address in SHORT.items():
+        found[name] = build(folder, name, "short.c", "-static", "-nostdlib", "-fno-pie",
+                            "-no-pie", "-fcf-protection=none", f"-DWORK={WORK}",
+                            f"-Wl,-Ttext-segment={address:#x}")
+    for p in PROGRAMS:
+        if p.name in ("rust", "fpc-gw2"):
+            try:
+                found[p.name] = p.build(os.path.dirname(os.path.dirname(folder)))
+            except Skip as why:
+                note(f"without {p.name}: {why}")
+    return found
+
+
+class Suite:
+    def __init__(self, args):
+        self.args, self.tap, self.us = args, Tap(), Uniscope(args.build)
+        self.guest, self.up = None, []
+
+    def start(self):
+        """Two vCPUs.  dynamic programs have their libraries."""
+        if self.guest:
+            return self.guest
+        folder = os.path.join(self.args.build, "tests", "linux", "owners")
+        self.programs = programs(folder)
+        libraries = {path: os.path.realpath(path) for path in LIBRARIES}
+        missing = [path for path in libraries.values() if not os.path.exists(path)]
+        if missing:
+            raise Skip(f"no {missing[0]}: programs of other machines do not run in the guest")
+        self.guest = LinuxGuest(self.args.build, cpu="qemu64", smp=2, work="", memory=384,
+                                programs=self.programs, files=libraries)
+        self.guest.wait("READY")
+        self.guest.elf = None
+        return self.guest
+
+    def end(self):
+        if self.guest:
+            self.guest.__exit__()
+        self.guest = None
+
+    def record(self, *more, seconds=None, enough=300):
+        return self.us.record_enough(self.guest, self.args.backend, "--budget", "50", *more,
+                                     seconds=seconds or self.args.seconds, enough=enough)
+
+    def truth(self):
+        """{tid: (name, process, ticks, of the kernel)} by the guest's own count; its
+        name is what the kernel keeps, without what /proc adds for kworkers."""
+        said = self.guest.do("cat /proc/[0-9]*/task/[0-9]*/stat 2>/dev/null; true")
+        up = float(self.guest.do("cat /proc/uptime").split()[0])
+        self.up = [*self.up[-1:], up]
+        tids, pids = {}, self.guest.do("ls -d /proc/[0-9]*/task/[0-9]* 2>/dev/null; true").split()
+        process = {int(p.split("/")[4]): int(p.split("/")[2]) for p in pids}
+        line = r"^(\d+) \((.*)\) \S (?:\S+ ){5}(\d+) (?:\S+ ){4}(\d+) (\d+) "
+        for tid, name, flags, user, system in re.findall(line, said, re.M):
+            tid = int(tid)
+            tids[tid] = (name, process.get(tid, tid), int(user) + int(system),
+                         bool(int(flags) & 0x200000))
+        return tids
+
+    def groups(self, key, *more):
+        """[(name, number, samples, interval)] of threads or processes, and the report."""
+        report = self.us.report("--sort", key, *more)
+        rows = []
+        for g in report["groups"]:
+            m = re.match(r"(.*?) \((\d+)(?:, inside \d+)?\)(?: of .* \(\d+\))?$", g["name"])
+            rows.append((m[1] if m else g["name"], int(m[2]) if m else None, g["samples"],
+                         g["interval"]))
+        return rows, report
+
+    def compare(self, rows, before, after, of, running):
+        """Each share against the guest's own count, within its interval."""
+        ticks = defaultdict(int)
+        for tid, (_, process, n, _) in after.items():
+            ticks[process if of == "process" else tid] += n - before.get(tid, (0, 0, 0))[2]
+        # Those that have ended meanwhile had a part of it, too; no vCPU was idle.  (The
+        # ticks of /proc/stat are lost while the guest stands, these times are not.)
+        total, wrong = 100 * 2 * (self.up[1] - self.up[0]), []
+        got = {number: (name, n, interval) for name, number, n, interval in rows
+               if number is not None}
+        for number, n in sorted(ticks.items(), key=lambda t: -t[1]):
+            share = n / total
+            name, samples, (low, high) = got.get(number, ("nobody", 0, (0, 0)))
+            if share < 0.02 and samples < 0.02 * running:
+                continue
+            note(f"{of} {number} {name}: {100 * samples / running:.1f} % "
+                 f"({100 * low:.1f}-{100 * high:.1f}), by its own count {100 * share:.1f} %")
+            widen = (3.29 / 1.96 - 1) * (high - low) / 2 + SHIFT
+            if not low - widen <= share <= high + widen:
+                wrong.append((number, name))
+        check(not wrong, f"other shares: {wrong}")
+
+    def names(self, rows, after):
+        """What is still there has the name that it says itself."""
+        wrong = [(name, number, after[number][0]) for name, number, _, _ in rows
+                 if number in after and number and not
+                 (after[number][0].startswith(name) if after[number][3]
+                  else after[number][0] == name)]
+        check(not wrong, f"wrong names: {wrong}")
+
+    def busy(self, *commands):
+        """What runs in the background until self.stop()."""
+        for command in commands:
+            self.guest.do(f"{command} >/dev/null 2>&1 & echo $! >>/tmp/pids")
+        self.guest.do("sleep 2")
+
+    def stop(self):
+        self.guest.do("kill -9 $(cat /tmp/pids); rm /tmp/pids; killall -9 gzip dd wc; true")
+
+    def shares(self):
+        """Five programs, one a pipeline and one with threads, each by its own count."""
+        self.start()
+        self.busy("sh -c 'while :; do :; done'", "/bin/threads",
+                  "sh -c 'dd if=/dev/zero bs=16k | gzip -1 | wc -c'",
+                  *("/bin/" + name for name in ("rust", "fpc-gw2") if name in self.programs))
+        before = self.truth()
+        self.record("-F", "197", enough=500)
+        after = self.truth()
+        self.stop()
+        rows, report = self.groups("process")
+        running, owners = report["summary"]["running"], report["owners"]
+        self.compare(rows, before, after, "process", running)
+        note(f"by the current task {owners['current']}, by page tables {owners['tables']}, "
+             f"of nobody {owners['nobody']} of {running}")
+        check(sum(owners.values()) == running, owners)
+        looked = sum(s.weight for s in Recording(self.us.data()).samples
+                     if s.state == GUEST and s.frames)
+        check(owners["current"] >= 0.99 * looked, f"asked at {looked} samples: {owners}")
+        threads, _ = self.groups("thread")
+        self.names(threads, after)
+        self.compare(threads, before, after, "thread", running)
+
+    def kernel(self):
+        """The kernel's own threads at work: they write a disk and give time to all."""
+        self.start()
+        self.busy("sh -c 'while :; do dd if=/dev/zero of=/dev/vda bs=64k count=300; done'",
+                  "sh -c 'while :; do cat /proc/*/maps; done'")
+        before = self.truth()
+        # A thread that comes up seldom: longer, until one was met.
+        for seconds in (self.args.seconds, 2 * self.args.seconds, 4 * self.args.seconds):
+            self.record("-F", "497", seconds=seconds)
+            own = [(name, number, n) for name, number, n, _ in self.groups("thread")[0]
+                   if number in before and before[number][3]]
+            if any(name.startswith("kworker") for name, _, _ in own) and len(own) > 2:
+                break
+        after = self.truth()
+        self.stop()
+        note(f"threads of the kernel: {own}")
+        self.names(self.groups("thread")[0], {t: a for t, a in after.items() if t in before})
+        check(any(name.startswith("kworker") for name, _, _ in own) and len(own) > 2,
+              "no kworker under load")
+        idle = [number for _, number, n in own if after[number][2] == 0 and n > 20]
+        check(not idle, f"the guest says that these did nothing: {idle}")
+
+    def filters(self):
+        """Of the same recording."""
+        rows, report = self.groups("comm")
+        by_name = {name: n for name, _, n, _ in rows}
+        for how in (("--comm", "^twice$"), ("--filter", "comm=^twice$")):
+            part = self.us.report(*how)["summary"]["running"]
+            check(part == by_name["twice"] > 0, f"{how}: {part}, not {by_name}")
+        rows, _ = self.groups("process")
+        pid = next(number for name, number, _, _ in rows if name == "threads")
+        part = self.us.report("--pid", str(pid))["summary"]["running"]
+        check(part == next(n for _, number, n, _ in rows if number == pid), "--pid")
+        tree = self.us.report("--by", "process")
+        names = {f["id"]: f["name"] for f in tree["functions"]}
+        roots = {names[n["function"]]: n["total"] for n in tree["tree"] if n["parent"] == 0}
+        want = {g["name"]: g["samples"] for g in self.us.report("--sort", "process")["groups"]}
+        check(roots == want, f"{roots} are not {want}")
+        check(all(re.match(r"\[kernel\]|/", g["name"])
+                  for g in self.us.report("--sort", "container")["groups"]), "cgroups")
+
+    def of_short(self, pc):
+        """Whose code it is: no other program is there."""
+        return next((name for name, at in SHORT.items() if at <= pc < at + SHORT_SIZE), None)
+
+    def bomb(self):
+        """2,000 processes that end at once, whose page tables go from one to the next:
+        each program counter says whose it is, and nobody else is blamed."""
+        g = self.start()
+        for name in SHORT:
+            g.do("(i=0; while [ $i -lt %d ]; do /bin/%s; i=$((i+1)); done) >/dev/null 2>&1 & "
+                 "echo $! >>/tmp/bomb" % (N_SHORT // 2, name))
+        self.us.record(g, self.args.backend, "--budget", "50", "-F", "997", seconds=self.args.bomb)
+        left = g.do("kill -9 $(cat /tmp/bomb) 2>/dev/null && echo left; true").strip()
+        r, report = Recording(self.us.data()), self.us.report("--sort", "comm")
+        running, owners = report["summary"]["running"], report["owners"]
+        wrong, seen, roots = [], defaultdict(set), defaultdict(set)
+        for s in r.samples:
+            task = r.tasks.get(s.task)
+            mine = s.frames and s.frames[0].user and self.of_short(s.frames[0].pc)
+            if task and s.root:
+                roots[s.root].add(task.pid)
+            if mine and task:
+                seen[mine].add(task.pid)
+            if task and bool(mine) != (task.name in SHORT) and s.frames and s.frames[0].user:
+                wrong.append((hex(s.frames[0].pc), task))
+            elif mine and task and task.name != mine:
+                wrong.append((hex(s.frames[0].pc), task))
+        reused = {root: pids for root, pids in roots.items() if len(pids) > 1}
+        note(f"{running} samples, {len({t.pid for t in r.tasks.values()})} processes and threads"
+             f"{', the rest was stopped' if left else ''}; in programs that end at once: "
+             f"{ {name: len(pids) for name, pids in seen.items()} } processes; "
+             f"{len(reused)} of {len(roots)} page tables had several, one "
+             f"{max(map(len, roots.values()), default=0)}")
+        note(f"of nobody: {100 * owners['nobody'] / running:.2f} % of {running}; {owners}")
+        check(not wrong, f"{len(wrong)} blamed wrongly: {wrong[:3]}")
+        check(all(len(seen[name]) > 5 for name in SHORT), f"too few were met: {seen}")
+        check(reused, "no page tables were used again")
+        check(sum(owners.values()) == running, owners)
+
+    def tables_alone(self):
+        """The same recording, as if no sample had said whose it is: by page tables."""
+        with open(self.us.data(), "rb") as f:
+            data = f.read()
+        kept, at = [data[:16]], 16
+        while at + 12 <= len(data):
+            size, = struct.unpack_from("<I", data, at + 4)
+            if data[at:at + 4] != b"TASK":
+                kept.append(data[at:at + 12 + size])
+            at += 12 + size
+        with open(self.us.data(), "wb") as f:
+            f.write(b"".join(kept))
+        report = self.us.report("--sort", "process")
+        running, owners = report["summary"]["running"], report["owners"]
+        note(f"by page tables alone: of nobody {100 * owners['nobody'] / running:.1f} % of "
+             f"{running}; {owners}")
+        check(owners["current"] == 0 and sum(owners.values()) == running, owners)
+        for name, at in SHORT.items():
+            part = self.us.report("--filter", f"process=^{name} ", "--user-only")
+            wrong = [f["name"] for f in part["functions"] if f["self"] and
+                     self.of_short(int(f["name"].split("-")[0], 16)) != name]
+            check(not wrong, f"{name} is blamed for {wrong}")
+        others = self.us.report("--filter", r"process=^(sh|init|threads|swapper)", "--user-only")
+        wrong = [f["name"] for f in others["functions"] if f["self"]
+                 and f["name"].startswith("0x")
+                 and self.of_short(int(f["name"].split("-")[0], 16))]
+        check(not wrong, f"others are blamed for {wrong}")
+
+    def point(self, name, function, *args):
+        if self.args.only in name:
+            self.tap.point(name, lambda: function(*args))
+
+    def run(self):
+        self.point("shares of programs and threads", self.shares)
+        self.point("filters and roots", self.filters)
+        self.point("the kernel's own threads", self.kernel)
+        self.point("a bomb of short processes", self.bomb)
+        self.point("page tables that were used again", self.tables_alone)
+        self.end()
+        self.tap.end()
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("--only", default="")
+    p.add_argument("--backend", default="gdb")
+    p.add_argument("--seconds", type=float, default=15)
+    p.add_argument("--bomb", type=float, default=30, help="seconds")
+    args = p.parse_args()
+    try:
+        require("tcg")
+        kernel(args.build)
+    except Skip as why:
+        print(f"1..0 # SKIP {why}")
+        return
+    Suite(args).run()
+
+
+if __name__ == "__main__":
+    main()
