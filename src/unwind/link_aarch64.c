@@ -53,6 +53,10 @@ static void decode_immediate(uint32_t insn, struct us_link_insn *ret)
 	} else if ((insn & 0x1f800000) == 0x12000000) { /* and, orr, eor; ands */
 		ret->kind = opc == 3 && rd == 31 ? US_LINK_OTHER : US_LINK_SET;
 		ret->reg = rd;
+	} else if ((insn & 0x9f000000) == 0x90000000 && rd != 31) { /* adrp */
+		set(ret, rd);
+		ret->also = US_LINK_ALSO_PAGE;
+		ret->imm = (signed_field(insn, 5, 19) * 4 + field(insn, 29, 2)) * 4096;
 	} else {
 		set(ret, rd);
 	}
@@ -179,6 +183,12 @@ static void decode_flow(uint32_t insn, struct us_link_insn *ret)
 	} else if ((insn & 0xffffffe0) == 0xd5184020) { /* msr elr_el1 */
 		ret->kind = US_LINK_EXIT_PC;
 		ret->reg = insn & 31;
+	} else if ((insn & 0xffffffe0) == 0xd5186000) { /* msr far_el1: Linux, KPTI */
+		ret->reg = insn & 31;
+		ret->also = ret->reg == 31 ? 0 : US_LINK_ALSO_ASIDE;
+	} else if ((insn & 0xffffffe0) == 0xd5386000) { /* mrs far_el1 */
+		set(ret, insn & 31);
+		ret->also = ret->reg == 31 ? 0 : US_LINK_ALSO_BACK;
 	} else if ((insn & 0xffffffe0) == 0xd5184100) { /* msr sp_el0 */
 		ret->kind = US_LINK_EXIT_SP;
 		ret->reg = (insn & 31) == 31 ? US_LINK_NO_REG : insn & 31;

@@ -70,6 +70,13 @@ static bool step(struct us_link_exit *x, struct us_code_path *path,
 	case US_LINK_CONST:
 		put(x, i->reg, true, (uint64_t)i->imm);
 		break;
+	case US_LINK_ASIDE:
+		x->aside = value(x, i->reg);
+		x->has_aside = has(x, i->reg);
+		break;
+	case US_LINK_BACK:
+		put(x, i->reg, x->has_aside, x->aside);
+		break;
 	case US_LINK_MOVE:
 	case US_LINK_SHIFT:
 	case US_LINK_ADD:
@@ -108,12 +115,13 @@ bool us_link_run_exit(const struct us_link_machine *m, struct us_code_path *path
 {
 	struct us_link_insn insn;
 	size_t len;
-	ret->pc_set = ret->sp_set = false;
+	ret->pc_set = ret->sp_set = ret->has_aside = false;
 	for (unsigned k = 0; k < MAX_INSNS && path->budget; k++) {
 		const uint8_t *code = us_code_path_bytes(path, pc, 4, &len);
 		path->budget--;
 		if (pc % m->align || !m->decode(code, len, &insn))
 			return false;
+		us_link_insn_place(&insn, pc);
 		if (insn.kind == US_LINK_EXIT)
 			return true;
 		if (insn.kind == US_LINK_JUMP)

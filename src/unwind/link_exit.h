@@ -18,6 +18,8 @@ struct us_link_exit {
 	 * processor has for that already. */
 	uint64_t pc, sp;
 	bool pc_set, sp_set;
+	uint64_t aside; /* US_LINK_ASIDE */
+	bool has_aside;
 };
 
 /*

@@ -25,6 +25,8 @@ enum us_link_kind {
 	US_LINK_LOAD,	/* reg = the word at [base + imm], reg2 the one above */
 	US_LINK_STORE,
 	US_LINK_WRITE,	 /* base += write, and nothing else */
+	US_LINK_ASIDE,	 /* a register of the system is put to that use: it = reg */
+	US_LINK_BACK,	 /* reg = it */
 	US_LINK_EXIT_PC, /* what an exception broke off goes on at reg */
 	US_LINK_EXIT_SP, /* ... with the stack pointer reg */
 	US_LINK_ROOT, /* the page tables are now what reg says; imm: of the upper half
@@ -39,6 +41,13 @@ enum us_link_kind {
 	US_LINK_STOP,
 };
 
+enum us_link_also {
+	US_LINK_ALSO_NOTHING,
+	US_LINK_ALSO_PAGE,  /* of SET: reg = the page of this instruction + imm */
+	US_LINK_ALSO_ASIDE, /* of OTHER */
+	US_LINK_ALSO_BACK,  /* of SET */
+};
+
 #define US_LINK_NO_REG 0xff
 #define US_LINK_N_REG  32
 
@@ -48,6 +57,7 @@ struct us_link_insn {
 	uint8_t reg, reg2, base;
 	bool narrow;   /* of a sum: the lower 32 bits, with their sign */
 	bool fresh;    /* of SET: nothing of what reg was is in it */
+	uint8_t also;  /* enum us_link_also: what us_link_insn_place() makes of it */
 	bool reads_pc; /* of SET: reg gets where what an exception broke off goes on */
 	int32_t write; /* of LOAD, STORE and WRITE: base += write, afterwards */
 	int64_t imm;
@@ -57,6 +67,18 @@ struct us_link_insn {
  * x29); RISC-V calling conventions, 1.1 (gp, tp, s0 to s11). */
 #define US_AARCH64_PRESERVED (0x7ffU << 19)
 #define US_RISCV_PRESERVED   (3U << 3 | 3U << 8 | 0x3ffU << 18)
+
+/* What those tell of an instruction who follow more than the flow. */
+static inline void us_link_insn_place(struct us_link_insn *insn, uint64_t pc)
+{
+	static const uint8_t kinds[] = { [US_LINK_ALSO_PAGE] = US_LINK_CONST,
+					 [US_LINK_ALSO_ASIDE] = US_LINK_ASIDE,
+					 [US_LINK_ALSO_BACK] = US_LINK_BACK };
+	if (insn->also)
+		insn->kind = kinds[insn->also];
+	if (insn->also == US_LINK_ALSO_PAGE)
+		insn->imm = (int64_t)((pc & ~4095ULL) + (uint64_t)insn->imm);
+}
 
 /* What two architectures differ in. */
 struct us_link_machine {

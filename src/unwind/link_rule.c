@@ -65,8 +65,10 @@ static bool decode_at(struct us_link_flow *f, us_gva pc, struct us_link_insn *re
 {
 	size_t len;
 	const uint8_t *code = us_code_path_bytes(&f->path, pc, 4, &len);
-	if (pc % f->machine->align == 0 && f->machine->decode(code, len, ret))
+	if (pc % f->machine->align == 0 && f->machine->decode(code, len, ret)) {
+		us_link_insn_place(ret, pc);
 		return true;
+	}
 	f->path.lost = true;
 	return false;
 }
@@ -234,11 +236,11 @@ static bool rule_for(const struct us_link_flow *f, const struct us_link_state *s
 	ret->cfa = sp.off;
 	if (fp.sym == US_LSYM_FP && fp.off == 0)
 		ret->fp = US_FP_SAME;
-	else if (fp.sym == o.mem && us_code_slot((int64_t)fp.off - sp.off, &ret->fp_at))
+	else if (fp.sym == o.mem && us_code_slot(fp.off - sp.off, &ret->fp_at))
 		ret->fp = US_FP_SAVED;
 	if (pc.sym == US_LSYM_RA)
 		ret->ra = US_RA_LINK;
-	else if (pc.sym == o.mem && us_code_slot((int64_t)pc.off - sp.off, &ret->ra_at))
+	else if (pc.sym == o.mem && us_code_slot(pc.off - sp.off, &ret->ra_at))
 		ret->ra = US_RA_SAVED;
 	else
 		ret->base = US_BASE_NONE;
@@ -273,15 +275,20 @@ static void rule_of_exit(const struct us_link_flow *f, const struct us_code_plac
 	struct us_link_value pc = loaded(f, at, st->exit_pc);
 	struct us_link_value ra = st->reg[f->machine->ra];
 	struct us_link_value sp = st->reg[f->machine->sp];
+	/* The processor has it already, and the exception's frame is given back. */
+	bool set = pc.sym == US_LSYM_EXIT && sp.sym == US_LSYM_SP && sp.off > 0;
 	struct origin o;
+	if (set)
+		pc.sym = US_LSYM_RA;
 	if (!rule_for(f, st, pc, ret) || !origin_of(sp, &o))
 		return;
-	int64_t words = ((int64_t)ra.off - sp.off) / 8;
+	int64_t words = (ra.off - sp.off) / 8;
 	if (ra.sym == o.mem && words >= INT8_MIN && words < 0)
 		ret->ra_was = (int8_t)words;
 	/* On the way in there is still what the exception before has left.  At the last
 	 * instruction the stack was given back. */
-	if (us_link_state_is_new(st, st->exit_pc) || (ret->cfa == 0 && pc.off < sp.off))
+	if (set || us_link_state_is_new(st, st->exit_pc) ||
+	    (ret->cfa == 0 && pc.off < sp.off))
 		ret->ra = US_RA_EXCEPTION;
 	if (us_link_state_is_new(st, ra))
 		ret->ra_was = 0;
@@ -315,7 +322,7 @@ static bool is_far_jump(const struct us_link_state *st, const struct us_link_ins
 			us_gva *ret)
 {
 	struct us_link_value to = st->reg[insn->reg % US_LINK_N_REG];
-	*ret = (us_gva)(int64_t)to.off;
+	*ret = (us_gva)to.off;
 	return to.sym == US_LSYM_CONST;
 }
 
@@ -434,7 +441,8 @@ static uint32_t holders(struct us_link_flow *f, us_gva pc, const struct us_link_
 	uint32_t all = before;
 	bool writes = i->kind == US_LINK_SET || i->kind == US_LINK_MOVE ||
 		      i->kind == US_LINK_ADD || i->kind == US_LINK_CONST ||
-		      i->kind == US_LINK_SHIFT || i->kind == US_LINK_LOAD;
+		      i->kind == US_LINK_SHIFT || i->kind == US_LINK_LOAD ||
+		      i->kind == US_LINK_BACK;
 	if (is_call(i)) {
 		all &= f->machine->preserved;
 		if (i->kind == US_LINK_CALL && is_reader(f, pc + (us_gva)i->imm))

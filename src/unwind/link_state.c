@@ -17,25 +17,24 @@ void us_link_state_init(struct us_link_state *st, const struct us_link_machine *
 	st->exit_pc.sym = US_LSYM_EXIT;
 }
 
+static struct us_link_value constant(int64_t imm)
+{
+	return (struct us_link_value){ imm, US_LSYM_CONST };
+}
+
 static struct us_link_value plus(struct us_link_value v, int64_t imm)
 {
-	int64_t off = v.off + imm;
-	bool counts = v.sym == US_LSYM_SP || v.sym == US_LSYM_FP ||
-		      v.sym == US_LSYM_CONST;
+	int64_t off = (int64_t)((uint64_t)v.off + (uint64_t)imm);
+	bool counts = v.sym == US_LSYM_SP || v.sym == US_LSYM_FP;
 	if (imm == 0)
 		return v;
+	if (v.sym == US_LSYM_CONST)
+		return constant(off);
 	if (!counts || imm < INT32_MIN || imm > INT32_MAX || off < INT32_MIN ||
 	    off > INT32_MAX)
 		return unknown;
-	v.off = (int32_t)off;
+	v.off = off;
 	return v;
-}
-
-static struct us_link_value constant(int64_t imm)
-{
-	if (imm < INT32_MIN || imm > INT32_MAX)
-		return unknown;
-	return (struct us_link_value){ (int32_t)imm, US_LSYM_CONST };
 }
 
 static bool same(struct us_link_value a, struct us_link_value b)
@@ -53,7 +52,7 @@ static struct us_link_value at(const struct us_link_state *st, uint8_t base,
 /* The first that is done to a word is what counts. */
 static void note(struct us_link_state *st, uint64_t *words, struct us_link_value v)
 {
-	int32_t k = v.off / 8 + US_LINK_NEAR / 2;
+	int64_t k = v.off / 8 + US_LINK_NEAR / 2;
 	if (v.sym != US_LSYM_SP || v.off % 8 || k < 0 || k >= US_LINK_NEAR)
 		return;
 	uint64_t bit = 1ULL << (k % 64);
@@ -63,7 +62,7 @@ static void note(struct us_link_state *st, uint64_t *words, struct us_link_value
 
 bool us_link_state_is_new(const struct us_link_state *st, struct us_link_value word)
 {
-	int32_t k = word.off / 8 + US_LINK_NEAR / 2;
+	int64_t k = word.off / 8 + US_LINK_NEAR / 2;
 	return word.sym == US_LSYM_MEM_SP && word.off % 8 == 0 && k >= 0 &&
 	       k < US_LINK_NEAR && (st->written[k / 64] >> (k % 64) & 1);
 }
@@ -125,7 +124,7 @@ static struct us_link_value sum(const struct us_link_state *st,
 	struct us_link_value a = st->reg[i->base % US_LINK_N_REG];
 	struct us_link_value b = st->reg[i->reg2 % US_LINK_N_REG];
 	if (b.sym == US_LSYM_CONST)
-		return plus(a, i->imm * b.off);
+		return plus(a, i->imm < 0 ? (int64_t)(0 - (uint64_t)b.off) : b.off);
 	return a.sym == US_LSYM_CONST && i->imm == 1 ? plus(b, a.off) : unknown;
 }
 
@@ -141,7 +140,7 @@ static struct us_link_value inserted(struct us_link_value v,
 {
 	if (v.sym != US_LSYM_CONST || i->reg2 > 48)
 		return unknown;
-	uint64_t bits = (uint64_t)(int64_t)v.off & ~(0xffffULL << i->reg2);
+	uint64_t bits = (uint64_t)v.off & ~(0xffffULL << i->reg2);
 	return constant((int64_t)(bits | (uint64_t)i->imm << i->reg2));
 }
 
@@ -211,6 +210,12 @@ void us_link_state_step(struct us_link_state *st, const struct us_link_machine *
 	case US_LINK_STORE:
 		access_memory(st, i);
 		return;
+	case US_LINK_ASIDE:
+		st->aside = *reg;
+		break;
+	case US_LINK_BACK:
+		*reg = st->aside;
+		break;
 	case US_LINK_EXIT_PC:
 		st->exit_pc = *reg;
 		break;

@@ -26,7 +26,7 @@ enum us_link_symbol {
 #define US_LINK_NEAR 128 /* words, the same number below and above */
 
 struct us_link_value {
-	int32_t off;
+	int64_t off; /* of all but a constant: 32 bits */
 	uint8_t sym; /* enum us_link_symbol */
 };
 
@@ -35,6 +35,7 @@ struct us_link_state {
 	struct us_link_value ra_saved, fp_saved; /* the addresses where RA and FP
 						    themselves were stored */
 	struct us_link_value exit_pc;		 /* where an exception's return goes */
+	struct us_link_value aside;		 /* US_LINK_ASIDE */
 	/* Words near the stack pointer of the beginning that were read before anything
 	 * else was done to them; and those that were written first. */
 	uint64_t read[US_LINK_NEAR / 64], written[US_LINK_NEAR / 64];

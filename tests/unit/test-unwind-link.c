@@ -329,6 +329,49 @@ static void arm_enters_by_eret(void **state)
 	mem.read_entered = NULL;
 }
 
+/* Linux with page-table isolation: the last instructions lie in a page that all page
+ * tables have, whose address is computed, and x29 is kept in far_el1 meanwhile. */
+static void arm_exception_returns_by_trampoline(void **state)
+{
+	(void)state;
+	arm_exception(state);
+	CODE(0x4100, 0xa9415bf5,     /* ldp x21, x22, [sp, #16] */
+	     0xd5184035,	     /* msr elr_el1, x21 */
+	     0xf94003fd,	     /* ldr x29, [sp] */
+	     0xd518601d,	     /* msr far_el1, x29 */
+	     0x92c0801e,	     /* mov x30, #0xfffffbffffffffff */
+	     0xf2bfb7fe, 0xf28c001e, /* movk: 0xfffffbfffdbf6000 */
+	     0xd2c0801d,	     /* mov x29, #0x40000000000 */
+	     0xf2a0483d, 0xf288201d, /* movk: 0x40002414100 */
+	     0x8b1d03de,	     /* add x30, x30, x29 */
+	     0xb000001d,	     /* adrp x29, 0x5000 */
+	     0xcb1d03de,	     /* sub x30, x30, x29 */
+	     0xd61f03c0);	     /* br x30 */
+	CODE(0x5100, 0xf94007fe,     /* ldr x30, [sp, #8] */
+	     0xd538601d,	     /* mrs x29, far_el1 */
+	     0x910083ff,	     /* add sp, sp, #32 */
+	     ERET);
+	symbol(0x1000);
+	symbol(0x2000);
+	symbol(0x3000);
+	symbol(0x4000);
+	symbol(0x4100);
+	symbol(0x5100);
+	entered = (struct us_entered){ .pc = 0x3004, .valid = true };
+	/* In between, where it jumps to is in registers that it has not set itself. */
+	for (us_gva pc = 0x4100; pc <= 0x5108; pc += pc == 0x4110 ? 0xff0 : 4) {
+		bool restored = pc == 0x410c || pc >= 0x5108;
+		regs.gpr[US_AARCH64_LR] = pc > 0x5100 ? 0x2010 : 0x7777;
+		mem.read_entered = pc >= 0x5100 ? read_entered : NULL;
+		look(pc, STACK, restored ? STACK + 0x20 : STACK);
+		if (pc != 0x4110 && pc != 0x5100 && pc != 0x5104)
+			EXPECT(US_END_ROOT, pc, 0x3004, 0x2010, 0x100c);
+		else /* where x29 is kept is not seen from here */
+			assert_true(out.n >= 2 && out.pc[1] == 0x3004);
+	}
+	mem.read_entered = NULL;
+}
+
 /* Until the handler has put it on the stack, there is what the exception before has
  * left; the processor tells, or nobody. */
 static void arm_exception_is_not_kept_yet(void **state)
@@ -669,6 +712,7 @@ int main(void)
 		ARM(arm_exception),
 		ARM(arm_exception_is_not_kept_yet),
 		ARM(arm_exception_returns),
+		ARM(arm_exception_returns_by_trampoline),
 		ARM(arm_enters_by_eret),
 		ARM(arm_table),
 		ARM(arm_cycles),
