@@ -42,16 +42,10 @@ class Other(Suite):
         self.kallsyms = self.guest.kallsyms()
         note(re.search("INIT .*", self.guest.serial())[0])
 
-    @staticmethod
-    def is_whole(task):
-        """On aarch64 the program below a kernel with KPTI is not found."""
-        return Suite.is_whole(task) or task["frames"][-1]["function"].startswith("el0t_")
-
     def run(self):
         kind = self.args.kernel
         self.point(f"tasks: {kind}", self.tasks, kind)
-        if "aarch64" not in kind:  # what the kernel does for a program is not yet its own
-            self.point(f"processes: {kind}", self.processes, kind)
+        self.point(f"processes: {kind}", self.processes, kind)
         self.end()
 
 
