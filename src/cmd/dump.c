@@ -556,7 +556,9 @@ static int run_dump(int argc, char **argv)
 	int r = attach(&d, &s, &e);
 	if (r == 0)
 		r = capture_all(&d, s.vcpu_mask, &e);
+	us_kernel_wait(&d.kernel);
 	us_kernel_stop(&d.kernel);
+	us_kernel_use(&d.kernel);
 	if (r == 0)
 		r = read_tasks(&d, &s, &e);
 	us_backend_close(us_take(d.backend)); /* the guest runs on while we look up */

@@ -300,6 +300,13 @@ static void take(struct us_kernel *k, const struct us_live_sample *l)
 	set_state(k, US_KERNEL_IN_USE);
 }
 
+void us_kernel_use(struct us_kernel *k)
+{
+	static const struct us_live_sample none;
+	if (state_of(k) == US_KERNEL_READY)
+		take(k, &none);
+}
+
 /* Another kernel runs, or none: what was read is of no use any more. */
 static void drop(struct us_kernel *k)
 {

@@ -98,6 +98,10 @@ bool us_kernel_pending(const struct us_kernel *k);
 /* Wait until the thread has read, if it can without the sampler: at most 5 s. */
 void us_kernel_wait(struct us_kernel *k);
 
+/* When the last sample was taken: what was read since serves the unwinder, too.  Where
+ * the vCPUs sleep, no sample has come for it. */
+void us_kernel_use(struct us_kernel *k);
+
 /* In the writer's thread, when the last sample was taken: its processes once more. */
 void us_kernel_finish(struct us_kernel *k);
 
