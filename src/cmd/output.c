@@ -114,6 +114,7 @@ static int write_result(struct us_output *o, struct us_err *e)
 					     .by_vcpu = o->format->by_vcpu,
 					     .by_time = o->format->by_time,
 					     .timeline = o->format->timeline,
+					     .timeline_most = o->format->timeline_most,
 					     .dirs = o->dirs ? *o->dirs : none };
 	struct us_report_opts plain = { .sort = US_SORT_SELF,
 					.full_paths = o->full_paths };

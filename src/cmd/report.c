@@ -263,6 +263,7 @@ static int choose_format(struct settings *s)
 	s->profile.by_vcpu = s->format->by_vcpu || s->report.group_by;
 	s->profile.by_time = s->format->by_time;
 	s->profile.timeline = s->format->timeline;
+	s->profile.timeline_most = s->format->timeline_most;
 	if (s->profile.waits) { /* whose they are, they say themselves */
 		s->profile.processes = false;
 		s->report.no_code = true;

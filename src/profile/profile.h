@@ -112,6 +112,9 @@ struct us_profile_opts {
 	bool by_vcpu; /* keep apart what each vCPU did: profile/stacks.h */
 	bool by_time; /* keep samples with their time: profile/moments.h */
 	bool timeline; /* keep each of them: profile/timeline.h */
+	/* With timeline: more samples than these have none, as if it was not asked for;
+	 * 0: more than US_TIMELINE_MOST are an error. */
+	uint64_t timeline_most;
 };
 
 /*

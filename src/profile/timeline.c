@@ -35,6 +35,12 @@ int us_profile_add_to_timeline(struct us_profile *p, const struct us_sample *s,
 	if (lane == US_PROFILE_NONE)
 		return -ENOMEM;
 	struct us_timeline_lane *m = &p->timeline[lane];
+	if (p->opts.timeline_most && p->n_moment == p->opts.timeline_most) {
+		us_profile_free_timeline(p);
+		p->timeline = NULL;
+		p->opts.timeline = false;
+		return 0;
+	}
 	if (p->n_moment == US_TIMELINE_MOST)
 		return -EOVERFLOW;
 	if (!has_room(m))

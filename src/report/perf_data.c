@@ -6,8 +6,9 @@
  * A guest is a process, its vCPUs are threads; a Linux guest whose threads are known
  * has its own processes and threads, by their numbers.  Images are mapped in them, with
  * their build-ids, so that perf finds symbols and code by itself: those of a kernel,
- * too.  What vCPUs did are events of their own: guest, exit, ready.  Each distinct
- * stack of a vCPU is one sample, whose period is the number of samples that had it.
+ * too.  What vCPUs did are events of their own: guest, exit, ready.  Each sample has
+ * its time; of more than TIMES_MOST, each distinct stack of a vCPU is one, whose period
+ * is the number of samples that had it.
  *
  * Images of one address space among several are left out: perf knows of one only.
  */
@@ -17,6 +18,7 @@
 #include "base/text.h"
 #include "profile/pair_map.h"
 #include "profile/stacks.h"
+#include "profile/timeline.h"
 #include "symbol/elf_file.h"
 
 #include <errno.h>
@@ -42,6 +44,7 @@
 #define FEATURE_ARCH	   6
 #define FEATURE_EVENT_DESC 12
 #define N_EVENT		   3
+#define TIMES_MOST	   (1U << 20) /* samples: some 200 bytes each */
 
 struct section {
 	uint64_t offset, size;
@@ -75,6 +78,15 @@ struct perf_data {
 	const struct us_profile_module *module;
 	const struct us_profile_lane *lane;
 	size_t n_recording, n_module, n_lane;
+	/* Where samples have their times: which stack, by key; and of each lane where
+	 * one is at. */
+	uint32_t *stack_of; /* + 1; 0: none that is shown */
+	size_t n_stack_of;
+	struct turn {
+		struct us_timeline_cursor at;
+		struct us_timeline_sample next;
+		bool some;
+	} * turn;
 };
 
 static const struct {
@@ -271,8 +283,9 @@ static uint64_t id_of(const struct perf_data *x, size_t event)
 	return id;
 }
 
+/* Of a vCPU; lane and weight may be others than the stack's. */
 static void put_sample(struct perf_data *x, const struct us_profile_stack *s,
-		       uint64_t number)
+		       size_t lane, uint64_t weight, uint64_t time)
 {
 	uint64_t chain[US_MAX_FRAMES + US_MAX_HOST_FRAMES + 2] = { CONTEXT_USER };
 	uint64_t n = 1;
@@ -282,9 +295,9 @@ static void put_sample(struct perf_data *x, const struct us_profile_stack *s,
 		if (pc)
 			chain[n++] = pc;
 	}
-	bool known = s->lane < x->n_lane;
-	uint32_t vcpu = known ? x->lane[s->lane].vcpu : 0;
-	uint32_t pid = nobody(x, known ? x->lane[s->lane].recording : 0U);
+	bool known = lane < x->n_lane;
+	uint32_t vcpu = known ? x->lane[lane].vcpu : 0;
+	uint32_t pid = nobody(x, known ? x->lane[lane].recording : 0U);
 	struct us_profile_owner w;
 	bool owned = us_profile_owners_known(x->p) &&
 		     us_profile_owner_of(x->p, s->node, &w);
@@ -292,13 +305,55 @@ static void put_sample(struct perf_data *x, const struct us_profile_stack *s,
 	add_u64(&r, n > 1 ? chain[1] : 0);
 	add_u32(&r, owned ? w.tgid : pid);
 	add_u32(&r, owned ? w.comm ? w.pid : w.tgid : pid + 1 + vcpu);
-	add_u64(&r, number); /* in an order; no time */
+	add_u64(&r, time);
 	add_u32(&r, vcpu);
 	add_u32(&r, 0);
-	add_u64(&r, s->weight);
+	add_u64(&r, weight);
 	add_u64(&r, n);
 	add(&r, chain, n * sizeof(*chain));
 	put_record(x, &r, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+}
+
+/* Without times: numbers that keep their order. */
+static void put_stacks(struct perf_data *x)
+{
+	for (size_t i = 0; i < x->all.n_stack; i++) {
+		const struct us_profile_stack *s = &x->all.stack[i];
+		if (s->weight)
+			put_sample(x, s, s->lane, s->weight, i + 1);
+	}
+}
+
+static void take_turn(struct perf_data *x, size_t lane)
+{
+	struct turn *t = &x->turn[lane];
+	do
+		t->some = us_timeline_next(&t->at, &t->next);
+	while (t->some && !t->next.node);
+}
+
+/* Those of all vCPUs in the order of their times. */
+static void put_samples(struct perf_data *x)
+{
+	for (size_t i = 0; i < x->n_lane; i++) {
+		x->turn[i].at = us_timeline_of(x->p, i);
+		take_turn(x, i);
+	}
+	for (;;) {
+		size_t first = x->n_lane;
+		for (size_t i = 0; i < x->n_lane; i++)
+			if (x->turn[i].some &&
+			    (first == x->n_lane ||
+			     x->turn[i].next.t_ns < x->turn[first].next.t_ns))
+				first = i;
+		if (first == x->n_lane)
+			return;
+		const struct us_timeline_sample *m = &x->turn[first].next;
+		uint32_t s = m->key < x->n_stack_of ? x->stack_of[m->key] : 0;
+		if (s)
+			put_sample(x, &x->all.stack[s - 1], first, m->weight, m->t_ns);
+		take_turn(x, first);
+	}
 }
 
 static void put_data(struct perf_data *x)
@@ -306,9 +361,30 @@ static void put_data(struct perf_data *x)
 	put_processes(x);
 	if (us_profile_owners_known(x->p))
 		put_owners(x);
+	if (x->turn)
+		put_samples(x);
+	else
+		put_stacks(x);
+}
+
+/* 0 or -ENOMEM; x->turn stays NULL where there are no times. */
+static int know_times(struct perf_data *x)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < x->n_lane; i++)
+		n += us_timeline_count(x->p, i);
 	for (size_t i = 0; i < x->all.n_stack; i++)
-		if (x->all.stack[i].weight)
-			put_sample(x, &x->all.stack[i], i + 1);
+		if (x->all.stack[i].key >= x->n_stack_of)
+			x->n_stack_of = (size_t)x->all.stack[i].key + 1;
+	if (!n || !x->n_stack_of)
+		return 0;
+	x->stack_of = calloc(x->n_stack_of, sizeof(*x->stack_of));
+	x->turn = x->stack_of ? calloc(x->n_lane, sizeof(*x->turn)) : NULL;
+	if (!x->turn)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->all.n_stack; i++)
+		x->stack_of[x->all.stack[i].key] = (uint32_t)i + 1;
+	return 0;
 }
 
 /* ---- The file around them ---- */
@@ -447,6 +523,11 @@ static int write_perf_data(const struct us_profile *p, const struct us_report_op
 	x.recording = us_profile_recordings(p, &x.n_recording);
 	x.module = us_profile_modules(p, &x.n_module);
 	x.lane = us_profile_lanes(p, &x.n_lane);
+	if (know_times(&x)) {
+		us_profile_stacks_fini(&x.all);
+		free(x.stack_of);
+		return us_fail(e, -ENOMEM, "report: out of memory for the samples");
+	}
 	x.has_event[0] = true; /* a file without events is none */
 	for (size_t i = 0; i < x.all.n_stack; i++)
 		x.has_event[event_of(x.all.stack[i].state)] = true;
@@ -454,6 +535,8 @@ static int write_perf_data(const struct us_profile *p, const struct us_report_op
 	put_data(&x);
 	put_features(&x);
 	us_profile_stacks_fini(&x.all);
+	free(x.stack_of);
+	free(x.turn);
 	return 0;
 }
 
@@ -463,6 +546,8 @@ const struct us_format us_format_perf_data = {
 	.summary = "perf.data, for perf report, perf script and perf annotate",
 	.by_vcpu = true,
 	.owners = true,
+	.timeline = true,
+	.timeline_most = TIMES_MOST,
 	.binary = true,
 	.write = write_perf_data,
 };

@@ -45,17 +45,18 @@ struct us_report_opts {
 };
 
 struct us_format {
-	const char *name;    /* "text", "json", "folded", "callgrind", "html", ... */
-	const char *suffix;  /* of a file: ".html"; NULL: none */
-	const char *summary; /* one line for --help */
-	bool by_vcpu;	     /* wants a profile that was read with by_vcpu */
-	bool by_time;	     /* and with by_time */
-	bool timeline;	     /* and one with timeline */
-	bool binary;	     /* nothing for a terminal */
-	bool groups;	     /* knows us_report_opts.group_by */
-	bool owners;	     /* says whose samples of a Linux guest are, if it knows */
-	bool waits;	     /* can show a profile of tasks that wait */
-	bool both;	     /* and shows us_report_opts.waits beside another one */
+	const char *name;	/* "text", "json", "folded", "callgrind", "html", ... */
+	const char *suffix;	/* of a file: ".html"; NULL: none */
+	const char *summary;	/* one line for --help */
+	bool by_vcpu;		/* wants a profile that was read with by_vcpu */
+	bool by_time;		/* and with by_time */
+	bool timeline;		/* and one with timeline */
+	uint64_t timeline_most; /* of us_profile_opts */
+	bool binary;		/* nothing for a terminal */
+	bool groups;		/* knows us_report_opts.group_by */
+	bool owners; /* says whose samples of a Linux guest are, if it knows */
+	bool waits;  /* can show a profile of tasks that wait */
+	bool both;   /* and shows us_report_opts.waits beside another one */
 	/* Errors of the stream may be left in it. */
 	int (*write)(const struct us_profile *p, const struct us_report_opts *o,
 		     FILE *out, struct us_err *e);

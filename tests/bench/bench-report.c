@@ -123,7 +123,8 @@ static int report(int fd, const char *format)
 	const struct us_format *f = us_format_by_name(format);
 	struct us_profile_opts po = { .by_vcpu = f->by_vcpu,
 				      .by_time = f->by_time,
-				      .timeline = f->timeline };
+				      .timeline = f->timeline,
+				      .timeline_most = f->timeline_most };
 	FILE *out = fopen("/dev/null", "w");
 	need(us_profile_read(fd, &po, &p, &e), &e);
 	need(us_report(p, f, &o, out, &e), &e);
