@@ -23,6 +23,9 @@ enum {
 	OPT_KERNEL_ONLY,
 	OPT_USER_ONLY,
 	OPT_COLOR,
+	OPT_FOCUS,
+	OPT_IGNORE,
+	OPT_FILTER,
 };
 
 struct settings {
@@ -57,6 +60,13 @@ static bool set_option(void *settings, int c, const char *value)
 		return us_source_prefix(&us_cmd_annotate, &s->places, value);
 	case OPT_TIME:
 		return us_recording_time(&us_cmd_annotate, value, &s->profile);
+	case OPT_FOCUS:
+	case OPT_IGNORE:
+		return us_recording_focus(&us_cmd_annotate,
+					  c == OPT_FOCUS ? "--focus" : "--ignore",
+					  value, &s->profile);
+	case OPT_FILTER:
+		return us_recording_filter(&us_cmd_annotate, value, &s->profile);
 	case OPT_KERNEL_ONLY:
 	case OPT_USER_ONLY:
 		s->profile.part = c == OPT_USER_ONLY ? US_PART_USER : US_PART_KERNEL;
@@ -91,7 +101,11 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 		s->n_in = (size_t)o.n_rest - 1;
 	}
 	s->function = o.rest[o.n_rest - 1];
-	return true;
+	s->profile.processes = us_recording_of_owners(&s->profile);
+	if (s->n_in < 2 || !s->profile.processes)
+		return true;
+	*ret_exit = us_usage(o.cmd, US_PROCESSES_OF_ONE);
+	return false;
 }
 
 static void list(const struct us_profile *p, const struct settings *s,
@@ -182,6 +196,12 @@ static const struct us_option options[] = {
 	  US_VCPUS(struct settings, profile.vcpu_mask) },
 	{ OPT_TIME, "time", "FROM,TO", "only this part of the recording: 1s,2.5s",
 	  US_OWN },
+	{ OPT_FOCUS, "focus", "REGEX", "only stacks with such a function", US_OWN },
+	{ OPT_IGNORE, "ignore", "REGEX", "no stacks with such a function", US_OWN },
+	{ OPT_FILTER, "filter", "KEY=REGEX",
+	  "only samples whose guest, recording, vcpu, state, process, thread, comm, "
+	  "container, image, file or function is so; repeatable",
+	  US_OWN },
 	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel", US_OWN },
 	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3",
 	  US_OWN },
@@ -198,6 +218,7 @@ static const struct us_option options[] = {
 static const char *const examples[] = {
 	"uniscope annotate memcpy\0where in memcpy the samples of uniscope.data are",
 	"uniscope annotate web.data sched.c:120\0the function that this line is in",
+	"uniscope annotate --focus tcp_sendmsg memcpy\0only of what this one called",
 	"uniscope annotate --source ~/src/kernel 'net::.*send'\0by an expression, with "
 	"the source from there",
 	NULL,

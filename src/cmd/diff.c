@@ -21,6 +21,9 @@ enum {
 	OPT_JSON,
 	OPT_BEFORE,
 	OPT_AFTER,
+	OPT_FOCUS,
+	OPT_IGNORE,
+	OPT_FILTER,
 };
 
 enum form { TEXT, JSON, HTML };
@@ -90,6 +93,13 @@ static bool set_option(void *settings, int c, const char *value)
 		return true;
 	case OPT_TIME:
 		return us_recording_time(&us_cmd_diff, value, &s->profile);
+	case OPT_FOCUS:
+	case OPT_IGNORE:
+		return us_recording_focus(&us_cmd_diff,
+					  c == OPT_FOCUS ? "--focus" : "--ignore",
+					  value, &s->profile);
+	case OPT_FILTER:
+		return us_recording_filter(&us_cmd_diff, value, &s->profile);
 	case OPT_LIMIT:
 		if (!us_parse_double("--limit", value, 1, 1e9, &number))
 			return false;
@@ -157,6 +167,7 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	if (!us_options_read(&o, ret_exit))
 		return false;
 	us_recording_symbols(&s->symbols, &s->profile);
+	s->profile.processes = us_recording_of_owners(&s->profile);
 	*ret_exit = check_files(s, &o);
 	if (s->form == TEXT && has_suffix(s->out, ".json"))
 		s->form = JSON;
@@ -294,6 +305,12 @@ static const struct us_option options[] = {
 	  US_VCPUS(struct settings, profile.vcpu_mask) },
 	{ OPT_TIME, "time", "FROM,TO", "only this part of each recording: 1s,2.5s",
 	  US_OWN },
+	{ OPT_FOCUS, "focus", "REGEX", "only stacks with such a function", US_OWN },
+	{ OPT_IGNORE, "ignore", "REGEX", "no stacks with such a function", US_OWN },
+	{ OPT_FILTER, "filter", "KEY=REGEX",
+	  "only samples whose guest, recording, vcpu, state, process, thread, comm, "
+	  "container, image, file or function is so; repeatable",
+	  US_OWN },
 	{ 0, "full-paths", NULL, "of sources: with the folders that all share",
 	  US_FLAG(struct settings, report.full_paths) },
 	{ 0 },
@@ -303,6 +320,7 @@ static const char *const examples[] = {
 	"uniscope diff before.data after.data\0what changed, and what is chance",
 	"uniscope diff --before a1 a2 a3 --after b1 b2 b3\0by the spread between runs",
 	"uniscope diff -o change.html before.data after.data\0a flame graph of both",
+	"uniscope diff --focus '^tcp_' before.data after.data\0of what is below these",
 	"uniscope diff --fail-above 5 good.data new.data\0for CI: exit code 4 if so",
 	NULL
 };

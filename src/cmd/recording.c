@@ -133,7 +133,7 @@ bool us_recording_time(const struct us_cmd *cmd, const char *value,
 	return false;
 }
 
-bool us_recording_regex(const struct us_cmd *cmd, const char *option, const char *value)
+static bool is_regex(const struct us_cmd *cmd, const char *option, const char *value)
 {
 	regex_t re;
 	char why[128];
@@ -145,6 +145,13 @@ bool us_recording_regex(const struct us_cmd *cmd, const char *option, const char
 	regerror(r, &re, why, sizeof(why));
 	us_usage(cmd, "%s %s: %s", option, value, why);
 	return false;
+}
+
+bool us_recording_focus(const struct us_cmd *cmd, const char *option, const char *value,
+			struct us_profile_opts *o)
+{
+	*(!strcmp(option, "--focus") ? &o->focus : &o->ignore) = value;
+	return is_regex(cmd, option, value);
 }
 
 bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *name,
@@ -175,7 +182,7 @@ static bool add_filter(const struct us_cmd *cmd, const char *option,
 		us_usage(cmd, "%s: at most %d filters", option, US_PROFILE_MAX_FILTERS);
 		return false;
 	}
-	if (!us_recording_regex(cmd, option, regex))
+	if (!is_regex(cmd, option, regex))
 		return false;
 	o->filter[o->n_filter++] = (struct us_profile_filter){ by, regex };
 	return true;

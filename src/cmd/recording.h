@@ -30,9 +30,11 @@ US_MUST_CHECK int us_recording_result_close(const char *path, FILE *f, int r,
 /* --time "FROM,TO"; false: the user was told what is wrong. */
 bool us_recording_time(const struct us_cmd *cmd, const char *value,
 		       struct us_profile_opts *o);
-/* --focus, --ignore: is it a regular expression?  false: the user was told. */
-bool us_recording_regex(const struct us_cmd *cmd, const char *option,
-			const char *value);
+/* --focus, --ignore (option): a regular expression; false: the user was told what is
+ * wrong. */
+bool us_recording_focus(const struct us_cmd *cmd, const char *option, const char *value,
+			struct us_profile_opts *o);
+#define US_PROCESSES_OF_ONE "processes are told apart in one recording only"
 /* --filter "KEY=REGEX", "vcpu=LIST"; false: the user was told what is wrong. */
 bool us_recording_filter(const struct us_cmd *cmd, const char *value,
 			 struct us_profile_opts *o);

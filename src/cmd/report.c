@@ -92,14 +92,6 @@ static bool set_roots(struct settings *s, const char *value)
 	return false;
 }
 
-static bool set_focus(struct settings *s, int c, const char *value)
-{
-	bool focus = c == OPT_FOCUS;
-	*(focus ? &s->profile.focus : &s->profile.ignore) = value;
-	return us_recording_regex(&us_cmd_report, focus ? "--focus" : "--ignore",
-				  value);
-}
-
 static void no_such_format(const char *value)
 {
 	struct us_nearest near = us_nearest_to(value);
@@ -155,7 +147,9 @@ static bool set_option(void *settings, int c, const char *value)
 		return us_recording_time(&us_cmd_report, value, &s->profile);
 	case OPT_FOCUS:
 	case OPT_IGNORE:
-		return set_focus(s, c, value);
+		return us_recording_focus(&us_cmd_report,
+					  c == OPT_FOCUS ? "--focus" : "--ignore",
+					  value, &s->profile);
 	case OPT_FILTER:
 		return us_recording_filter(&us_cmd_report, value, &s->profile);
 	case OPT_BY:
@@ -303,8 +297,7 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	name_files(s);
 	*ret_exit = choose_format(s);
 	if (*ret_exit == US_EXIT_OK && s->n_in > 1 && s->profile.processes)
-		*ret_exit = us_usage(&us_cmd_report,
-				     "processes are told apart in one recording only");
+		*ret_exit = us_usage(&us_cmd_report, US_PROCESSES_OF_ONE);
 	return *ret_exit == US_EXIT_OK;
 }
 

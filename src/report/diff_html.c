@@ -91,6 +91,7 @@ static void write_data(const struct us_diff *d, const struct us_report_opts *o,
 	text(&j, "says", us_diff_sentence(d, words, sizeof(words)));
 	us_json_str(&j, "unit", us_diff_unit(d));
 	us_json_str(&j, "of", us_diff_of(d));
+	text(&j, "filters", us_profile_filters(d->side[0]->v[0]));
 	us_json_bool(&j, "exact", d->result->exact);
 	us_json_bool(&j, "total", d->opts->total);
 	us_json_u64(&j, "changed", d->result->n_changed);

@@ -46,6 +46,7 @@ int us_diff_json(const struct us_diff *d, FILE *out, struct us_err *e)
 					  [US_COMPARE_TIME] = "time",
 					  [US_COMPARE_PER] = "per" };
 	char text[1024];
+	const char *filters = us_profile_filters(d->side[0]->v[0]);
 	struct us_json j = us_json_to(out);
 	us_json_object(&j, NULL);
 	us_json_u64(&j, "version", 1);
@@ -54,6 +55,7 @@ int us_diff_json(const struct us_diff *d, FILE *out, struct us_err *e)
 	us_json_str(&j, "of", d->opts->total ? "total" : "self");
 	us_json_bool(&j, "exact", d->result->exact);
 	us_json_u64(&j, "changed", d->result->n_changed);
+	us_json_str(&j, "filters", *filters ? filters : NULL);
 	us_json_str(&j, "says", us_diff_sentence(d, text, sizeof(text)));
 	write_side(&j, "before", d->side[0]);
 	write_side(&j, "after", d->side[1]);

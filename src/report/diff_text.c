@@ -103,8 +103,11 @@ static void print_header(const struct us_diff *d, const struct us_report_opts *o
 			 FILE *out)
 {
 	char text[256];
+	const char *filters = us_profile_filters(d->side[0]->v[0]);
 	print_side(d, 0, o, out);
 	print_side(d, 1, o, out);
+	if (*filters)
+		us_report_wrap(out, o, o->colour ? DIM : "", "# ", "#   ", filters);
 	if (d->result->exact && d->opts->by != US_COMPARE_PER)
 		snprintf(text, sizeof(text), "%s, counted", us_diff_of(d));
 	else

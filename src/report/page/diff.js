@@ -199,7 +199,7 @@ function applyState() {
 	searchFor(state.search);
 }
 function asText() {
-	const lines = [data.title, ...data.before.map((t) => "before: " + t), ...data.after.map((t) => "after: " + t)];
+	const lines = [data.title, ...(data.filters ? [data.filters] : []), ...data.before.map((t) => "before: " + t), ...data.after.map((t) => "after: " + t)];
 	const cells = sortedRows().map((r) => [R.was[r] ? figure(R.before[r]) + unit() : "-", R.is[r] ? figure(R.after[r]) + unit() : "-",
 		figure(R.after[r] - R.before[r], true), limits(R.low[r], R.high[r]), tellChange(R.changed[r]) || "changed", R.name[r]]);
 	const widths = [0, 1, 2, 3, 4].map((i) => Math.max(...cells.map((row) => row[i].length), 0));
@@ -255,6 +255,6 @@ $("title").textContent = data.title + ", before and after";
 $("says").textContent = data.says;
 $("was").replaceChildren(...data.before.map((t) => make("li", "", t)));
 $("is").replaceChildren(...data.after.map((t) => make("li", "", t)));
-$("of").textContent = data.of + (data.total ? "; callees are counted in" : "; self, without callees");
+$("of").textContent = data.of + (data.total ? "; callees are counted in" : "; self, without callees") + (data.filters ? "; " + data.filters : "");
 listen();
 applyState();
