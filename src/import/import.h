@@ -30,9 +30,10 @@ bool us_import_is_perf(const uint8_t *bytes, size_t n);
 
 /*
  * Samples of guests (perf kvm --guest record), in files and in what perf writes to a
- * pipe.  -EBADMSG: it lies about itself; -ENOTSUP: of another byte order, or packed;
- * -ENODATA: it has no samples of a guest; -EINVAL: of several guests, and o->pid does
- * not say which; what the writer says.  A file that is cut gives what it has.
+ * pipe.  -EBADMSG: it lies about itself; -ENOTSUP: it is packed, and this program was
+ * made without zstd; -EFBIG: far more is packed in it than its size tells; -ENODATA: it
+ * has no samples of a guest; -EINVAL: of several guests, and o->pid does not say which;
+ * what the writer says.  A file that is cut gives what it has.
  */
 US_MUST_CHECK int us_import_perf(const uint8_t *bytes, size_t n,
 				 const struct us_import_opts *o, struct us_writer *w,

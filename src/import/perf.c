@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "store/varint.h"
 #include "symbol/elf_file.h"
 #include "symbol/elf_image.h"
 
@@ -33,6 +32,7 @@ struct import {
 	struct {
 		struct due {
 			uint64_t time_ns;
+			size_t number; /* in the file */
 			const uint8_t *record;
 		} * v;
 		size_t n, cap;
@@ -127,7 +127,7 @@ static int on_sample(void *ctx, const struct us_perf_sample *s, const uint8_t *r
 	struct due *d = us_vec_push(&x->due);
 	if (!d)
 		return no_memory(x->e);
-	*d = (struct due){ s->time_ns, record };
+	*d = (struct due){ s->time_ns, x->due.n, record };
 	x->disordered |= x->due.n > 1 && x->due.v[x->due.n - 2].time_ns > s->time_ns;
 	return 0;
 }
@@ -185,7 +185,7 @@ static int by_time(const void *a, const void *b)
 	const struct due *x = a, *y = b;
 	if (x->time_ns != y->time_ns)
 		return x->time_ns < y->time_ns ? -1 : 1;
-	return x->record < y->record ? -1 : x->record > y->record;
+	return x->number < y->number ? -1 : x->number > y->number;
 }
 
 /* The innermost first, each with its flags. */
@@ -198,7 +198,7 @@ static size_t stack_of(const struct import *x, const struct us_perf_sample *s,
 	size_t n = 0;
 	*ret_cut = false;
 	for (uint64_t i = 0; i < s->n_chain; i++) {
-		uint64_t at = us_get_le64(s->chain + 8 * i);
+		uint64_t at = us_perf_frame(s, i);
 		if (at >= CONTEXT_FIRST) {
 			user = at == CONTEXT_USER || at == GUEST_USER;
 			continue;

@@ -17,7 +17,9 @@ enum {
 	HEADER_FEATURE = 80,
 	AUXTRACE = 71,
 	COMPRESSED = 81,
+	COMPRESSED_SIZED = 83, /* and how many bytes of it count */
 };
+#define FEATURE_HOST  3
 #define FEATURE_ARCH  6
 #define RECORD_HEAD   8U
 #define PIPE_HEAD     16U
@@ -27,18 +29,67 @@ enum {
 #define FREQUENCY     (1ULL << 10) /* a flag of an event */
 #define READ_LOST     (1U << 4)	   /* newer than some headers */
 
-static int bad(struct us_perf_file *f, uint64_t at, const char *what)
+/* at: in the file, or in what was packed in the record at hand. */
+static int bad(struct us_perf_file *f, const uint8_t *at, const char *what)
 {
-	us_fail(f->e, -EBADMSG, "import: perf.data at byte %llu: %s",
-		(unsigned long long)at, what);
+	const uint8_t *from = f->packed ? f->packed : at;
+	us_fail(f->e, -EBADMSG, "import: perf.data at byte %llu%s: %s",
+		(unsigned long long)(from - f->bytes), f->packed ? ", unpacked" : "",
+		what);
 	return -EBADMSG;
+}
+
+static uint32_t get_u32(bool swapped, const uint8_t *p)
+{
+	uint32_t v = us_get_le32(p);
+	return swapped ? __builtin_bswap32(v) : v;
+}
+
+static uint64_t get_u64(bool swapped, const uint8_t *p)
+{
+	uint64_t v = us_get_le64(p);
+	return swapped ? __builtin_bswap64(v) : v;
+}
+
+uint64_t us_perf_frame(const struct us_perf_sample *s, uint64_t i)
+{
+	return get_u64(s->swapped, s->chain + 8 * i);
+}
+
+struct head {
+	uint32_t type;
+	uint16_t misc, size;
+};
+
+static struct head head_of(bool swapped, const uint8_t *record)
+{
+	uint32_t low = us_get_le32(record + 4);
+	uint16_t misc = (uint16_t)low, size = (uint16_t)(low >> 16);
+	return (struct head){ get_u32(swapped, record),
+			      swapped ? __builtin_bswap16(misc) : misc,
+			      swapped ? __builtin_bswap16(size) : size };
+}
+
+/* Bit fields begin at the other end of each byte. */
+static uint64_t flags_of(bool swapped, const uint8_t *p)
+{
+	uint64_t v = us_get_le64(p), turned = 0;
+	for (unsigned i = 0; i < 64 && swapped; i++)
+		turned |= (v >> i & 1) << (i / 8 * 8 + 7 - i % 8);
+	return swapped ? turned : v;
 }
 
 /* What is left of a record. */
 struct rest {
 	const uint8_t *at, *end;
-	bool failed;
+	bool swapped, failed;
 };
+
+static struct rest rest_of(const struct us_perf_file *f, const uint8_t *record,
+			   size_t size)
+{
+	return (struct rest){ record + RECORD_HEAD, record + size, f->swapped, false };
+}
 
 static uint64_t take_u64(struct rest *r)
 {
@@ -47,7 +98,7 @@ static uint64_t take_u64(struct rest *r)
 		return 0;
 	}
 	r->at += 8;
-	return us_get_le64(r->at - 8);
+	return get_u64(r->swapped, r->at - 8);
 }
 
 static uint32_t take_u32(struct rest *r)
@@ -57,7 +108,7 @@ static uint32_t take_u32(struct rest *r)
 		return 0;
 	}
 	r->at += 4;
-	return us_get_le32(r->at - 4);
+	return get_u32(r->swapped, r->at - 4);
 }
 
 static void skip(struct rest *r, uint64_t n)
@@ -85,20 +136,19 @@ static const char *take_text(struct rest *r)
 static int add_event(struct us_perf_file *f, const uint8_t *p, size_t n,
 		     uint32_t *ret_size)
 {
-	uint64_t at = (uint64_t)(p - f->bytes);
 	if (n < ATTR_LEAST)
-		return bad(f, at, "an event that is too short");
-	*ret_size = us_get_le32(p + 4);
+		return bad(f, p, "an event that is too short");
+	*ret_size = get_u32(f->swapped, p + 4);
 	*ret_size = *ret_size ? *ret_size : ATTR_LEAST;
 	if (*ret_size < ATTR_LEAST || *ret_size > n)
-		return bad(f, at, "an event with an impossible size");
+		return bad(f, p, "an event with an impossible size");
 	if (f->n_event == US_PERF_MAX_EVENTS)
-		return bad(f, at, "too many events");
+		return bad(f, p, "too many events");
 	f->event[f->n_event++] = (struct us_perf_event){
-		.period = us_get_le64(p + 16),
-		.sample_type = us_get_le64(p + 24),
-		.read_format = us_get_le64(p + 32),
-		.freq = us_get_le64(p + 40) & FREQUENCY,
+		.period = get_u64(f->swapped, p + 16),
+		.sample_type = get_u64(f->swapped, p + 24),
+		.read_format = get_u64(f->swapped, p + 32),
+		.freq = flags_of(f->swapped, p + 40) & FREQUENCY,
 	};
 	return 0;
 }
@@ -198,22 +248,25 @@ static void take_sample(struct rest *r, const struct us_perf_event *event,
 static int sample_of(struct us_perf_file *f, const uint8_t *record, size_t size,
 		     struct us_perf_sample *ret)
 {
-	struct rest r = { record + RECORD_HEAD, record + size, false };
-	uint64_t at = (uint64_t)(record - f->bytes);
+	struct rest r = rest_of(f, record, size);
 	const struct us_perf_event *event = event_of(
-		f, size >= RECORD_HEAD + 8 ? us_get_le64(r.at) : 0);
-	*ret = (struct us_perf_sample){ .mode = us_get_le32(record + 4) &
-						PERF_RECORD_MISC_CPUMODE_MASK };
+		f, size >= RECORD_HEAD + 8 ? get_u64(f->swapped, r.at) : 0);
+	*ret = (struct us_perf_sample){
+		.mode = head_of(f->swapped, record).misc &
+			PERF_RECORD_MISC_CPUMODE_MASK,
+		.swapped = f->swapped,
+	};
 	if (!event)
-		return bad(f, at, "a sample of an event that was not described");
+		return bad(f, record, "a sample of an event that was not described");
 	take_sample(&r, event, ret);
-	return r.failed ? bad(f, at, "a sample that is too short for its fields") : 0;
+	return r.failed ? bad(f, record, "a sample that is too short for its fields")
+			: 0;
 }
 
 int us_perf_again(struct us_perf_file *f, const uint8_t *record,
 		  struct us_perf_sample *ret)
 {
-	return sample_of(f, record, us_get_le32(record + 4) >> 16, ret);
+	return sample_of(f, record, head_of(f->swapped, record).size, ret);
 }
 
 static int mapping(struct us_perf_file *f, uint32_t type, uint16_t misc, struct rest *r,
@@ -237,31 +290,32 @@ static int mapping(struct us_perf_file *f, uint32_t type, uint16_t misc, struct 
 	}
 	m.path = take_text(r);
 	if (r->failed)
-		return bad(f, (uint64_t)(r->at - f->bytes),
-			   "a mapping that is too short");
+		return bad(f, r->at, "a mapping that is too short");
 	return ops->mapping ? ops->mapping(ctx, &m) : 0;
 }
 
-static int one_record(struct us_perf_file *f, uint32_t type, uint16_t misc,
-		      const uint8_t *record, size_t size, const struct us_perf_ops *ops,
-		      void *ctx)
+static int packed(struct us_perf_file *f, const uint8_t *record, struct rest *r,
+		  bool sized, const struct us_perf_ops *ops, void *ctx);
+
+static int one_record(struct us_perf_file *f, struct head h, const uint8_t *record,
+		      const struct us_perf_ops *ops, void *ctx)
 {
 	struct us_perf_sample s;
-	struct rest r = { record + RECORD_HEAD, record + size, false };
+	struct rest r = rest_of(f, record, h.size);
 	uint32_t pid, tid, attr_size;
 	int rc = 0;
-	switch (type) {
+	switch (h.type) {
 	case PERF_RECORD_SAMPLE:
-		rc = sample_of(f, record, size, &s);
+		rc = sample_of(f, record, h.size, &s);
 		return rc ? rc : ops->sample(ctx, &s, record);
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
-		return mapping(f, type, misc, &r, ops, ctx);
+		return mapping(f, h.type, h.misc, &r, ops, ctx);
 	case PERF_RECORD_COMM:
 		pid = take_u32(&r);
 		tid = take_u32(&r);
 		const char *name = take_text(&r);
-		return r.failed ? bad(f, (uint64_t)(record - f->bytes), "a short name")
+		return r.failed ? bad(f, record, "a short name")
 				: ops->comm(ctx, pid, tid, name);
 	case PERF_RECORD_LOST:
 		take_u64(&r);
@@ -274,59 +328,83 @@ static int one_record(struct us_perf_file *f, uint32_t type, uint16_t misc,
 			rc = add_id(f, take_u64(&r));
 		return rc;
 	case COMPRESSED:
-		us_fail(f->e, -ENOTSUP,
-			"import: the records are packed (perf record -z)");
-		us_hint(f->e, "perf inject -i perf.data -o unpacked.data");
-		return -ENOTSUP;
+	case COMPRESSED_SIZED:
+		return packed(f, record, &r, h.type == COMPRESSED_SIZED, ops, ctx);
 	default:
 		return 0;
 	}
 }
 
 /* Bytes that follow a record and are not of its size. */
-static uint64_t after(uint32_t type, const uint8_t *record, size_t size)
+static uint64_t after(const struct us_perf_file *f, struct head h,
+		      const uint8_t *record)
 {
-	if (type == HEADER_TRACING_DATA && size >= 12)
-		return (us_get_le32(record + 8) + 7ULL) / 8 * 8;
-	return type == AUXTRACE && size >= 16 ? us_get_le64(record + 8) : 0;
+	if (h.type == HEADER_TRACING_DATA && h.size >= 12)
+		return (get_u32(f->swapped, record + 8) + 7ULL) / 8 * 8;
+	return h.type == AUXTRACE && h.size >= 16 ? get_u64(f->swapped, record + 8) : 0;
 }
 
 static int arch_of_record(struct us_perf_file *f, const uint8_t *record, size_t size,
 			  const struct us_perf_ops *ops, void *ctx)
 {
-	struct rest r = { record + RECORD_HEAD, record + size, false };
+	struct rest r = rest_of(f, record, size);
 	if (take_u64(&r) != FEATURE_ARCH)
 		return 0;
 	take_u32(&r);
 	const char *name = take_text(&r);
-	(void)f;
 	return r.failed ? 0 : ops->arch(ctx, name);
 }
 
-static int records(struct us_perf_file *f, uint64_t at, uint64_t end,
+/* *at: the first record that is not whole, or the end. */
+static int records(struct us_perf_file *f, const uint8_t **at, const uint8_t *end,
 		   const struct us_perf_ops *ops, void *ctx)
 {
-	while (at < end) {
-		const uint8_t *record = f->bytes + at;
-		if (end - at < RECORD_HEAD)
+	while (end - *at >= (ptrdiff_t)RECORD_HEAD) {
+		const uint8_t *record = *at;
+		struct head h = head_of(f->swapped, record);
+		uint64_t left = (uint64_t)(end - record);
+		if (h.size < RECORD_HEAD)
+			return bad(f, record, "a record with an impossible size");
+		uint64_t more = h.size <= left ? after(f, h, record) : 0;
+		if (h.size > left || more > left - h.size)
 			break;
-		uint32_t type = us_get_le32(record), rest = us_get_le32(record + 4);
-		size_t size = rest >> 16;
-		if (size < RECORD_HEAD)
-			return bad(f, at, "a record with an impossible size");
-		uint64_t more = after(type, record, size <= end - at ? size : 0);
-		if (size > end - at || more > end - at - size)
-			break;
-		int rc = type == HEADER_FEATURE
-				 ? arch_of_record(f, record, size, ops, ctx)
-				 : one_record(f, type, (uint16_t)rest, record, size,
-					      ops, ctx);
+		int rc = h.type == HEADER_FEATURE
+				 ? arch_of_record(f, record, h.size, ops, ctx)
+				 : one_record(f, h, record, ops, ctx);
 		if (rc)
 			return rc;
-		at += size + more;
+		*at += h.size + more;
 	}
-	f->cut |= at < end;
 	return 0;
+}
+
+/* What is packed goes on in the next such record, also in mid record. */
+static int packed(struct us_perf_file *f, const uint8_t *record, struct rest *r,
+		  bool sized, const struct us_perf_ops *ops, void *ctx)
+{
+	const uint8_t *at, *end;
+	uint64_t n = sized ? take_u64(r) : (uint64_t)(r->end - r->at);
+	if (f->packed)
+		return bad(f, record, "a packed record in a packed one");
+	if (r->failed || n > (uint64_t)(r->end - r->at))
+		return bad(f, record, "a packed record that is too short");
+	int rc = us_perf_unpack(&f->unpack, r->at, (size_t)n, &at, &end, f->e);
+	if (rc)
+		return rc == -EBADMSG ? bad(f, record, "packed, but not by zstd") : rc;
+	f->packed = record;
+	rc = records(f, &at, end, ops, ctx);
+	us_perf_unpack_keep(&f->unpack, at);
+	f->packed = NULL;
+	return rc;
+}
+
+static int all_records(struct us_perf_file *f, uint64_t from, uint64_t to,
+		       const struct us_perf_ops *ops, void *ctx)
+{
+	const uint8_t *at = f->bytes + from, *end = f->bytes + to;
+	int rc = records(f, &at, end, ops, ctx);
+	f->cut |= at != end || us_perf_unpack_is_cut(&f->unpack);
+	return rc;
 }
 
 /* ---- The file ---- */
@@ -339,39 +417,49 @@ static bool lies_in(const struct us_perf_file *f, uint64_t offset, uint64_t size
 static int events_of_file(struct us_perf_file *f)
 {
 	const uint8_t *p = f->bytes;
-	uint64_t each = us_get_le64(p + 16), at = us_get_le64(p + 24);
-	uint64_t size = us_get_le64(p + 32);
+	uint64_t each = get_u64(f->swapped, p + 16), at = get_u64(f->swapped, p + 24);
+	uint64_t size = get_u64(f->swapped, p + 32);
 	if (each < ATTR_LEAST + 16 || each > 4096 || !lies_in(f, at, size))
-		return bad(f, 16, "events that are not in the file");
+		return bad(f, p + 16, "events that are not in the file");
 	for (uint64_t end = at + size; end - at >= each; at += each) {
 		uint32_t attr_size;
 		const uint8_t *ids = p + at + each - 16;
-		uint64_t id = us_get_le64(ids), bytes = us_get_le64(ids + 8);
+		uint64_t id = get_u64(f->swapped, ids);
+		uint64_t bytes = get_u64(f->swapped, ids + 8);
 		int rc = add_event(f, p + at, each - 16, &attr_size);
 		if (!rc && !lies_in(f, id, bytes))
-			rc = bad(f, at, "an event's numbers are not in the file");
+			rc = bad(f, p + at, "an event's numbers are not in the file");
 		for (; !rc && bytes >= 8; bytes -= 8, id += 8)
-			rc = add_id(f, us_get_le64(p + id));
+			rc = add_id(f, get_u64(f->swapped, p + id));
 		if (rc)
 			return rc;
 	}
 	return 0;
 }
 
+/* By words of 64 bits or of 32: perf always writes the host's name. */
+static uint64_t features_of(const struct us_perf_file *f)
+{
+	uint64_t bits = get_u64(f->swapped, f->bytes + 72);
+	if (f->swapped && !(bits >> FEATURE_HOST & 1))
+		bits = bits << 32 | bits >> 32;
+	return bits;
+}
+
 /* Of the sections behind the data, by the bits of the header. */
 static int arch_of_file(struct us_perf_file *f, uint64_t sections,
 			const struct us_perf_ops *ops, void *ctx)
 {
-	uint64_t bits = us_get_le64(f->bytes + 72);
+	uint64_t bits = features_of(f);
 	unsigned before = (unsigned)__builtin_popcountll(bits &
 							 ((1U << FEATURE_ARCH) - 1));
 	if (!(bits >> FEATURE_ARCH & 1) || !lies_in(f, sections, (before + 1) * 16ULL))
 		return 0;
 	const uint8_t *p = f->bytes + sections + before * 16ULL;
-	uint64_t at = us_get_le64(p), size = us_get_le64(p + 8);
+	uint64_t at = get_u64(f->swapped, p), size = get_u64(f->swapped, p + 8);
 	if (!lies_in(f, at, size))
 		return 0;
-	struct rest r = { f->bytes + at, f->bytes + at + size, false };
+	struct rest r = { f->bytes + at, f->bytes + at + size, f->swapped, false };
 	take_u32(&r);
 	const char *name = take_text(&r);
 	return r.failed ? 0 : ops->arch(ctx, name);
@@ -379,42 +467,39 @@ static int arch_of_file(struct us_perf_file *f, uint64_t sections,
 
 static int read_file(struct us_perf_file *f, const struct us_perf_ops *ops, void *ctx)
 {
-	uint64_t at = us_get_le64(f->bytes + 40), size = us_get_le64(f->bytes + 48);
+	uint64_t at = get_u64(f->swapped, f->bytes + 40);
+	uint64_t size = get_u64(f->swapped, f->bytes + 48);
 	int rc = events_of_file(f);
 	if (rc)
 		return rc;
 	if (at > f->n)
-		return bad(f, 40, "the data are not in the file");
+		return bad(f, f->bytes + 40, "the data are not in the file");
 	/* 0: perf was killed before it knew. */
 	f->cut = !size || size > f->n - at;
 	uint64_t end = f->cut ? f->n : at + size;
 	rc = f->cut ? 0 : arch_of_file(f, end, ops, ctx);
-	return rc ? rc : records(f, at, end, ops, ctx);
+	return rc ? rc : all_records(f, at, end, ops, ctx);
 }
 
 int us_perf_read(struct us_perf_file *f, const struct us_perf_ops *ops, void *ctx,
 		 struct us_err *e)
 {
 	f->e = e;
-	if (f->n >= 8 && !memcmp(f->bytes, "2ELIFREP", 8)) {
-		us_fail(e, -ENOTSUP,
-			"import: the perf.data is of a machine with another "
-			"byte order");
-		return -ENOTSUP;
-	}
-	if (f->n < PIPE_HEAD || memcmp(f->bytes, "PERFILE2", 8) != 0) {
+	f->swapped = f->n >= 8 && !memcmp(f->bytes, "2ELIFREP", 8);
+	if (f->n < PIPE_HEAD || (!f->swapped && memcmp(f->bytes, "PERFILE2", 8) != 0)) {
 		us_fail(e, -ENOEXEC, "import: this is no perf.data");
 		return -ENOEXEC;
 	}
-	if (us_get_le64(f->bytes + 8) == PIPE_HEAD)
-		return records(f, PIPE_HEAD, f->n, ops, ctx);
+	if (get_u64(f->swapped, f->bytes + 8) == PIPE_HEAD)
+		return all_records(f, PIPE_HEAD, f->n, ops, ctx);
 	if (f->n < FILE_HEAD)
-		return bad(f, 0, "it is cut in its header");
+		return bad(f, f->bytes, "it is cut in its header");
 	return read_file(f, ops, ctx);
 }
 
 void us_perf_fini(struct us_perf_file *f)
 {
+	us_perf_unpack_fini(&f->unpack);
 	free(f->ids);
 	f->ids = NULL;
 }

@@ -3,12 +3,14 @@
  * perf_file.h: the records of a perf.data file, each checked and taken apart.
  *
  * tools/perf/Documentation/perf.data-file-format.txt and linux/perf_event.h say what is
- * there; of a pipe too.
+ * there; of a pipe, of a machine with the other byte order, and packed by perf record
+ * -z too.
  */
 #ifndef US_IMPORT_PERF_FILE_H
 #define US_IMPORT_PERF_FILE_H
 
 #include "base/err.h"
+#include "import/perf_unpack.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,8 +29,9 @@ struct us_perf_sample {
 	uint32_t pid, tid;
 	uint8_t mode; /* PERF_RECORD_MISC_CPUMODE_MASK of the record */
 	const struct us_perf_event *event;
-	const uint8_t *chain; /* n_chain unaligned numbers */
+	const uint8_t *chain; /* n_chain of them: us_perf_frame() */
 	uint64_t n_chain;
+	bool swapped;
 };
 
 struct us_perf_mapping {
@@ -59,6 +62,9 @@ struct us_perf_file {
 	} * ids; /* sorted when the first sample is met */
 	size_t n_id, cap_id;
 	bool sorted;
+	bool swapped;	       /* the other byte order */
+	const uint8_t *packed; /* the record in which those at hand are packed */
+	struct us_perf_unpack unpack;
 	bool cut; /* it ends in mid record */
 	struct us_err *e;
 };
@@ -70,5 +76,7 @@ void us_perf_fini(struct us_perf_file *f);
 /* A record that was given to ops.sample, once more. */
 US_MUST_CHECK int us_perf_again(struct us_perf_file *f, const uint8_t *record,
 				struct us_perf_sample *ret);
+/* Of its call chain, innermost first; markers (PERF_CONTEXT_...) among them. */
+uint64_t us_perf_frame(const struct us_perf_sample *s, uint64_t i);
 
 #endif

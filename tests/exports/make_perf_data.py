@@ -1,61 +1,126 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""perf.data as `perf kvm --guest record` writes it, in a file's or a pipe's form: samples of
-guests among those of their host, with call chains or without, out of order in time."""
+"""perf.data as `perf kvm --guest record` writes it, in a file's or a pipe's form, packed or of a
+machine with the other byte order: samples of guests among those of their host, with call
+chains or without, out of order in time."""
+import contextlib
+import ctypes
+import ctypes.util
 import struct
 
 IP, TID, TIME, CALLCHAIN, CPU, PERIOD, IDENTIFIER = (1 << n for n in (0, 1, 2, 5, 7, 8, 16))
 KERNEL, USER, GUEST_KERNEL, GUEST_USER = 1, 2, 4, 5
 CONTEXT_GUEST_KERNEL = (1 << 64) - 2176
-COMM, MMAP, SAMPLE, LOST, HEADER_ATTR = 3, 1, 9, 2, 64
+COMM, MMAP, SAMPLE, LOST, HEADER_ATTR, COMPRESSED, COMPRESSED_SIZED = 3, 1, 9, 2, 64, 81, 83
 FREQUENCY = 1 << 10
+FEATURE_COMPRESSED = 27
+
+_order = ['<']
+
+
+@contextlib.contextmanager
+def big_endian():
+    _order.append('>')
+    try:
+        yield
+    finally:
+        _order.pop()
+
+
+def pack(form, *values):
+    return struct.pack(_order[-1] + form, *values)
+
+
+def flags(value):
+    """A word of bit fields: where bytes begin with their highest, so do these."""
+    little = value.to_bytes(8, 'little')
+    return little if _order[-1] == '<' else bytes(int(f'{b:08b}'[::-1], 2) for b in little)
 
 
 def record(kind, misc, body):
     body += bytes(-len(body) % 8)
-    return struct.pack('<IHH', kind, misc, 8 + len(body)) + body
+    return pack('IHH', kind, misc, 8 + len(body)) + body
 
 
 def attr(fields, hz=997):
-    head = struct.pack('<IIQQQQQ', 1, 128, 0, hz, fields, 0, FREQUENCY)
+    head = pack('IIQQQQ', 1, 128, 0, hz, fields, 0) + flags(FREQUENCY)
     return head + bytes(128 - len(head))
 
 
 def comm(pid, tid, name):
-    return record(COMM, 0, struct.pack('<II', pid, tid) + name.encode()[:15] + b'\0')
+    return record(COMM, 0, pack('II', pid, tid) + name.encode()[:15] + b'\0')
 
 
 def mapping(pid, start, size, offset, path, mode=GUEST_KERNEL):
-    return record(MMAP, mode, struct.pack('<IIQQQ', pid, pid, start, size, offset)
+    return record(MMAP, mode, pack('IIQQQ', pid, pid, start, size, offset)
                   + path.encode() + b'\0')
 
 
 def sample(pid, tid, t, ip, mode=GUEST_KERNEL, chain=None):
-    body = struct.pack('<QIIQIIQ', ip, pid, tid, t, 0, 0, 1)
+    body = pack('QIIQIIQ', ip, pid, tid, t, 0, 0, 1)
     if chain is not None:
         chain = [CONTEXT_GUEST_KERNEL, *chain]
-        body += struct.pack(f'<Q{len(chain)}Q', len(chain), *chain)
+        body += pack(f'Q{len(chain)}Q', len(chain), *chain)
     return record(SAMPLE, mode, body)
 
 
 def lost(n):
-    return record(LOST, 0, struct.pack('<QQ', 1, n))
+    return record(LOST, 0, pack('QQ', 1, n))
 
 
 def fields(chains):
     return IP | TID | TIME | CPU | PERIOD | (CALLCHAIN if chains else 0)
 
 
-def as_file(records, chains):
+def as_file(records, chains, feature=None):
+    """feature: (bit, bytes) of the one that stands behind the data."""
     data, head = b''.join(records), 104
-    described = attr(fields(chains)) + struct.pack('<QQ', 0, 0)
+    described = attr(fields(chains)) + pack('QQ', 0, 0)
     at = head + len(described)
-    return b'PERFILE2' + struct.pack('<12Q', head, len(described), head, len(described), at,
-                                     len(data), 0, 0, 0, 0, 0, 0) + described + data
+    bits = 1 << feature[0] if feature else 0
+    more = pack('QQ', at + len(data) + 16, len(feature[1])) + feature[1] if feature else b''
+    magic = b'PERFILE2' if _order[-1] == '<' else b'2ELIFREP'
+    return magic + pack('12Q', head, len(described), head, len(described), at,
+                        len(data), 0, 0, bits, 0, 0, 0) + described + data + more
 
 
 def as_pipe(records, chains):
-    return b'PERFILE2' + struct.pack('<Q', 16) + record(HEADER_ATTR, 0, attr(fields(chains))) \
+    magic = b'PERFILE2' if _order[-1] == '<' else b'2ELIFREP'
+    return magic + pack('Q', 16) + record(HEADER_ATTR, 0, attr(fields(chains))) \
         + b''.join(records)
+
+
+class _Buffer(ctypes.Structure):
+    _fields_ = [('at', ctypes.c_void_p), ('size', ctypes.c_size_t), ('pos', ctypes.c_size_t)]
+
+
+def packed(records, each=1000, sized=False):
+    """The same as perf record -z has them: one stream, flushed at every so many bytes,
+    wherever that is in a record.  None: there is no libzstd here."""
+    name, data, out = ctypes.util.find_library('zstd'), b''.join(records), []
+    if not name:
+        return None
+    lib = ctypes.CDLL(name)
+    lib.ZSTD_createCCtx.restype = ctypes.c_void_p
+    stream = ctypes.c_void_p(lib.ZSTD_createCCtx())
+    for i in range(0, len(data), each):
+        part, room = data[i:i + each], ctypes.create_string_buffer(2 * each + 1024)
+        to = _Buffer(ctypes.cast(room, ctypes.c_void_p), len(room), 0)
+        text = ctypes.create_string_buffer(part, len(part))
+        of = _Buffer(ctypes.cast(text, ctypes.c_void_p), len(part), 0)
+        while lib.ZSTD_compressStream2(stream, ctypes.byref(to), ctypes.byref(of), 1):
+            pass
+        got = room.raw[:to.pos]
+        if sized:
+            out.append(record(COMPRESSED_SIZED, 0, pack('Q', len(got)) + got))
+        else:  # its size is not a multiple of eight
+            out.append(pack('IHH', COMPRESSED, 0, 8 + len(got)) + got)
+    lib.ZSTD_freeCCtx(stream)
+    return out
+
+
+def packed_feature():
+    """zstd, a level, a ratio, and how much is unpacked at once."""
+    return FEATURE_COMPRESSED, pack('IIIII', 1, 1, 1, 4, 1 << 20)
 
 
 def guest(stacks, image=None, pid=4242):
