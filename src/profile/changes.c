@@ -16,13 +16,24 @@
  * far or near, so what a vCPU does for long is counted by its clock. */
 #define TICK_SPREAD 0.02
 
-/* The last samples of a vCPU in the stretch at hand, newest first. */
+#define MASKS (1U << US_LAGS)
+
+/* What is known of a vCPU's samples in the stretch at hand, in the first pass. */
 struct recent {
-	uint32_t node[US_LAGS];
-	uint8_t n;
-	bool idle[US_LAGS];
 	uint64_t t_ns[FAR]; /* by number modulo FAR */
 	size_t n_time, stretch;
+	unsigned n;
+};
+
+/* Where a node, or a function, was last.  Masks: bit k - 1 is the sample k before. */
+struct seen {
+	uint32_t run, at;
+	uint8_t mask; /* in which of those before that */
+};
+
+/* Of a sample: which of those before it there are, and what they are. */
+struct before {
+	uint8_t counted, other, idle; /* other: it does not count */
 };
 
 struct counting {
@@ -31,12 +42,12 @@ struct counting {
 	bool ticks; /* only of running vCPUs */
 	struct recent *of;
 	uint64_t pairs[US_LAGS], samples, counted;
-	double weight[US_LAGS][US_N_LAG_SUM]; /* of a pair; 0: in the first pass */
-	bool second;
+	double weight[MASKS][US_N_LAG_SUM]; /* of pairs with the samples in the mask */
 	uint64_t *distance;
 	size_t n_distance;
-	uint32_t *mark; /* by function: the pair that saw it */
-	uint32_t n_mark;
+	struct seen *node, *self, *total; /* by node; by function */
+	uint32_t run;			  /* samples of a vCPU, in one direction */
+	const struct us_stretch_sample **sorted;
 };
 
 /* bpf's timers tick while a vCPU runs; what it waits and sleeps is accounted for from
@@ -62,111 +73,110 @@ static bool is_skipped(const struct counting *n, uint32_t key)
 	return n->ticks && (key == US_STRETCH_IDLE || key % US_N_KIND == US_KIND_READY);
 }
 
-static uint32_t common_caller(const struct us_profile *p, uint32_t a, uint32_t b)
-{
-	while (a != b)
-		if (a > b) /* parents come before their children */
-			a = p->nodes.v[a].parent;
-		else
-			b = p->nodes.v[b].parent;
-	return a;
-}
-
-/* A new value for marks: it, and the two after it, are in no mark. */
-static uint32_t next_mark(struct counting *n)
-{
-	if (n->n_mark > UINT32_MAX - 6) {
-		memset(n->mark, 0, (n->p->funcs.n + 1) * sizeof(*n->mark));
-		n->n_mark = 0;
-	}
-	n->n_mark += 3;
-	return n->n_mark;
-}
-
-static uint32_t *mark_of(struct counting *n, uint32_t node)
-{
-	return &n->mark[n->p->nodes.v[node].func];
-}
-
 static void add(double sum[US_N_LAG_SUM], const double weight[US_N_LAG_SUM])
 {
 	for (unsigned i = 0; i < US_N_LAG_SUM; i++)
 		sum[i] += weight[i];
 }
 
-/* The nodes of one stack up to the common caller, and the functions marked as only in
- * that stack: each once. */
-static void add_part(struct counting *n, uint32_t from, uint32_t to, uint32_t only,
-		     uint32_t both, const double weight[US_N_LAG_SUM])
+/* Here it is: in which of the samples before, too?  False: it was told already that it
+ * is in this one. */
+static bool is_first(struct seen *s, uint32_t run, uint32_t at, uint8_t *ret)
 {
-	const struct us_profile *p = n->p;
-	for (uint32_t i = from; i != to; i = p->nodes.v[i].parent) {
-		add(n->c->node[i].within, weight);
-		if (*mark_of(n, i) != only)
-			continue;
-		add(n->c->total[p->nodes.v[i].func].within, weight);
-		*mark_of(n, i) = both;
-	}
+	uint32_t back = at - s->at;
+	if (s->run != run || back > US_LAGS)
+		*ret = 0;
+	else if (!back)
+		return false;
+	else
+		*ret = (uint8_t)((s->mask << 1 | 1U) << (back - 1) & (MASKS - 1));
+	*s = (struct seen){ run, at, *ret };
+	return true;
 }
 
-static void add_change(struct counting *n, uint32_t a, uint32_t b,
-		       const double weight[US_N_LAG_SUM])
+static void add_at(struct counting *n, struct us_change *x, struct seen *s, uint32_t at,
+		   const struct before *b)
+{
+	uint8_t mask;
+	if (!is_first(s, n->run, at, &mask))
+		return;
+	add(x->within, n->weight[b->counted & ~mask]);
+	if (b->other)
+		add(x->outside, n->weight[b->other]);
+}
+
+static void add_stack(struct counting *n, uint32_t node, uint32_t at,
+		      const struct before *b)
 {
 	const struct us_profile_node *v = n->p->nodes.v;
-	uint32_t top = common_caller(n->p, a, b), both = next_mark(n);
-	uint32_t only_a = both + 1, only_b = both + 2;
-	for (uint32_t i = top; i; i = v[i].parent)
-		*mark_of(n, i) = both;
-	for (uint32_t i = a; i != top; i = v[i].parent)
-		if (*mark_of(n, i) != both)
-			*mark_of(n, i) = only_a;
-	for (uint32_t i = b; i != top; i = v[i].parent)
-		if (*mark_of(n, i) != both)
-			*mark_of(n, i) = *mark_of(n, i) == only_a ? both : only_b;
-	add_part(n, a, top, only_a, both, weight);
-	add_part(n, b, top, only_b, both, weight);
-	if (v[a].func != v[b].func) {
-		add(n->c->self[v[a].func].within, weight);
-		add(n->c->self[v[b].func].within, weight);
+	uint32_t func = v[node].func;
+	add(n->c->outside, n->weight[b->other]);
+	add_at(n, &n->c->self[func], &n->self[func], at, b);
+	for (uint32_t i = node; i; i = v[i].parent) {
+		func = v[i].func;
+		add_at(n, &n->c->node[i], &n->node[i], at, b);
+		add_at(n, &n->c->total[func], &n->total[func], at, b);
 	}
 }
 
-/* One of the pair does not count. */
-static void add_outside(struct counting *n, uint32_t node,
-			const double weight[US_N_LAG_SUM])
-{
-	const struct us_profile *p = n->p;
-	uint32_t seen = next_mark(n);
-	add(n->c->outside, weight);
-	add(n->c->self[p->nodes.v[node].func].outside, weight);
-	for (uint32_t i = node; i; i = p->nodes.v[i].parent) {
-		add(n->c->node[i].outside, weight);
-		if (*mark_of(n, i) != seen)
-			add(n->c->total[p->nodes.v[i].func].outside, weight);
-		*mark_of(n, i) = seen;
-	}
-}
-
-static void add_idle(struct counting *n, const double weight[US_N_LAG_SUM])
+static void add_idle(struct counting *n, uint8_t mask)
 {
 	for (unsigned i = 0; i < US_N_LAG_SUM; i++)
-		n->c->idle[i] += weight[i] * (double)n->counted / (double)n->samples;
+		n->c->idle[i] += n->weight[mask][i] * (double)n->counted /
+				 (double)n->samples;
 }
 
-static void add_pair(struct counting *n, const struct recent *r, unsigned lag,
-		     uint32_t node, bool idle)
+static uint8_t pushed(uint8_t mask, bool bit)
 {
-	const double *weight = n->weight[lag];
-	uint32_t other = r->node[lag];
-	n->pairs[lag]++;
-	if (!n->second)
-		return;
-	if (idle != r->idle[lag])
-		add_idle(n, weight);
-	if (node && other && node != other)
-		add_change(n, node, other, weight);
-	else if (!node != !other)
-		add_outside(n, node ? node : other, weight);
+	return (uint8_t)((mask << 1 | bit) & (MASKS - 1));
+}
+
+/*
+ * A pair differs in what only one of both has.  The later one adds what only it has, as
+ * the samples come; the earlier one the same, as they come from the end.
+ */
+static void take_run(struct counting *n, const struct us_stretch_sample **x, size_t len,
+		     bool backward)
+{
+	struct before b = { 0 };
+	n->run++;
+	for (uint32_t at = 0; at < len; at++) {
+		uint32_t key = x[backward ? len - 1 - at : at]->key;
+		uint32_t node = node_of(n->p, key);
+		bool idle = key == US_STRETCH_IDLE;
+		if (!backward)
+			add_idle(n, (b.counted | b.other) & (idle ? ~b.idle : b.idle));
+		if (node)
+			add_stack(n, node, at, &b);
+		b.counted = pushed(b.counted, node);
+		b.other = pushed(b.other, !node);
+		b.idle = pushed(b.idle, idle);
+	}
+}
+
+static unsigned vcpu_of(const struct us_stretch_sample *x)
+{
+	return x->vcpu < US_MAX_VCPUS ? x->vcpu : 0;
+}
+
+/* Samples of each vCPU for itself, in their order. */
+static void take_stretch(struct counting *n, const struct us_stretch_sample *x,
+			 size_t len)
+{
+	size_t from[US_MAX_VCPUS + 1] = { 0 }, at[US_MAX_VCPUS];
+	for (size_t i = 0; i < len; i++)
+		from[vcpu_of(&x[i]) + 1] += !is_skipped(n, x[i].key);
+	for (size_t i = 0; i < US_MAX_VCPUS; i++) {
+		at[i] = from[i];
+		from[i + 1] += from[i];
+	}
+	for (size_t i = 0; i < len; i++)
+		if (!is_skipped(n, x[i].key))
+			n->sorted[at[vcpu_of(&x[i])]++] = &x[i];
+	for (size_t i = 0; i < US_MAX_VCPUS; i++) {
+		take_run(n, n->sorted + from[i], from[i + 1] - from[i], false);
+		take_run(n, n->sorted + from[i], from[i + 1] - from[i], true);
+	}
 }
 
 static void take_time(struct counting *n, struct recent *r, uint64_t t_ns)
@@ -178,36 +188,24 @@ static void take_time(struct counting *n, struct recent *r, uint64_t t_ns)
 	r->n_time++;
 }
 
-static void take_sample(struct counting *n, const struct us_stretch_sample *x,
-			size_t stretch)
-{
-	struct recent *r = &n->of[x->vcpu < US_MAX_VCPUS ? x->vcpu : 0];
-	uint32_t node = node_of(n->p, x->key);
-	bool idle = x->key == US_STRETCH_IDLE;
-	if (is_skipped(n, x->key))
-		return;
-	if (r->stretch != stretch)
-		*r = (struct recent){ .stretch = stretch };
-	for (unsigned lag = 0; lag < r->n; lag++)
-		add_pair(n, r, lag, node, idle);
-	if (!n->second)
-		take_time(n, r, x->t_ns);
-	memmove(r->node + 1, r->node, sizeof(r->node) - sizeof(*r->node));
-	memmove(r->idle + 1, r->idle, sizeof(r->idle) - sizeof(*r->idle));
-	r->node[0] = node;
-	r->idle[0] = idle;
-	r->n += r->n < US_LAGS;
-	n->samples += !n->second;
-	n->counted += !n->second && node;
-}
-
-static void take_all(struct counting *n)
+/* How many pairs there are, and how far samples are apart. */
+static void measure(struct counting *n)
 {
 	const struct us_stretches *s = &n->p->stretches;
-	memset(n->of, 0, US_MAX_VCPUS * sizeof(*n->of));
-	memset(n->pairs, 0, sizeof(n->pairs));
-	for (size_t i = 0; i < s->n; i++)
-		take_sample(n, &s->v[i], 1 + i / US_STRETCH);
+	for (size_t i = 0; i < s->n; i++) {
+		struct recent *r = &n->of[vcpu_of(&s->v[i])];
+		size_t stretch = 1 + i / US_STRETCH;
+		if (is_skipped(n, s->v[i].key))
+			continue;
+		if (r->stretch != stretch)
+			*r = (struct recent){ .stretch = stretch };
+		for (unsigned lag = 0; lag < r->n; lag++)
+			n->pairs[lag]++;
+		take_time(n, r, s->v[i].t_ns);
+		r->n += r->n < US_LAGS;
+		n->samples++;
+		n->counted += node_of(n->p, s->v[i].key) != 0;
+	}
 }
 
 static void weigh(struct counting *n)
@@ -215,10 +213,16 @@ static void weigh(struct counting *n)
 	for (unsigned k = 0; k < US_LAGS; k++)
 		for (unsigned i = 0; i < US_N_LAG_SUM; i++)
 			if (n->pairs[k] >= LEAST_PAIRS && n->counted)
-				n->weight[k][i] = us_lag_weight[i][k + 1] / 2 /
-						  (double)n->pairs[k] *
-						  (double)n->samples /
-						  (double)n->counted;
+				n->weight[1U << k][i] = us_lag_weight[i][k + 1] / 2 /
+							(double)n->pairs[k] *
+							(double)n->samples /
+							(double)n->counted;
+	for (unsigned mask = 1; mask < MASKS; mask++)
+		if (mask & (mask - 1)) {
+			memcpy(n->weight[mask], n->weight[mask & (mask - 1)],
+			       sizeof(n->weight[mask]));
+			add(n->weight[mask], n->weight[mask & -mask]);
+		}
 }
 
 static int compare(const void *a, const void *b)
@@ -244,33 +248,50 @@ static double spread_of(struct counting *n)
 	return deviation * deviation * FAR;
 }
 
+static int count(struct counting *n)
+{
+	const struct us_stretches *s = &n->p->stretches;
+	size_t n_func = n->p->funcs.n + 1;
+	_cleanup_free_ struct seen *node = calloc(n->p->nodes.n, sizeof(*node));
+	_cleanup_free_ struct seen *func = calloc(2 * n_func, sizeof(*func));
+	_cleanup_free_ const struct us_stretch_sample **sorted = calloc(
+		US_STRETCH, sizeof(*sorted));
+	if (!node || !func || !sorted)
+		return -ENOMEM;
+	n->node = node;
+	n->self = func;
+	n->total = func + n_func;
+	n->sorted = sorted;
+	for (size_t i = 0; i < s->n; i += US_STRETCH)
+		take_stretch(n, s->v + i,
+			     s->n - i < US_STRETCH ? s->n - i : US_STRETCH);
+	return 0;
+}
+
 int us_changes_count(const struct us_profile *p, struct us_changes *ret)
 {
 	_cleanup_free_ struct recent *of = calloc(US_MAX_VCPUS, sizeof(*of));
 	_cleanup_free_ uint64_t *distance = calloc(DISTANCES, sizeof(*distance));
-	_cleanup_free_ uint32_t *mark = calloc(p->funcs.n + 1, sizeof(*mark));
 	*ret = (struct us_changes){
 		.node = calloc(p->nodes.n, sizeof(*ret->node)),
 		.self = calloc(p->funcs.n + 1, sizeof(*ret->self)),
 		.total = calloc(p->funcs.n + 1, sizeof(*ret->total)),
 	};
-	if (!of || !distance || !mark || !ret->node || !ret->self || !ret->total) {
+	struct counting n = {
+		.p = p, .c = ret, .ticks = only_ticks(p), .of = of, .distance = distance
+	};
+	bool ok = of && distance && ret->node && ret->self && ret->total;
+	if (ok) {
+		measure(&n);
+		weigh(&n);
+		ret->spread = spread_of(&n);
+		ret->samples = (double)n.samples;
+		ret->counted = (double)n.counted;
+	}
+	if (!ok || count(&n)) {
 		us_changes_fini(ret);
 		return -ENOMEM;
 	}
-	struct counting n = { .p = p,
-			      .c = ret,
-			      .ticks = only_ticks(p),
-			      .of = of,
-			      .distance = distance,
-			      .mark = mark };
-	take_all(&n);
-	weigh(&n);
-	ret->spread = spread_of(&n);
-	ret->samples = (double)n.samples;
-	ret->counted = (double)n.counted;
-	n.second = true;
-	take_all(&n);
 	return 0;
 }
 
