@@ -53,6 +53,16 @@ void us_gzip_write(struct us_gzip *g, const void *bytes, size_t n)
 	}
 }
 
+void us_gzip_numbers(struct us_gzip *g, bool are)
+{
+	/* What was written is packed as it was to be; there must be room for it. */
+	deflate_all(g, Z_BLOCK);
+	g->z->next_out = g->buffer;
+	g->z->avail_out = BUFFER;
+	deflateParams(g->z, FAST, are ? Z_HUFFMAN_ONLY : Z_DEFAULT_STRATEGY);
+	fwrite(g->buffer, 1, BUFFER - g->z->avail_out, g->out);
+}
+
 void us_gzip_end(struct us_gzip *g)
 {
 	deflate_all(g, Z_FINISH);
@@ -75,7 +85,7 @@ static int end(void *cookie)
 	return 0;
 }
 
-FILE *us_gzip_stream(FILE *out)
+FILE *us_gzip_stream(FILE *out, struct us_gzip **ret)
 {
 	struct us_gzip *g = calloc(1, sizeof(*g));
 	if (!g || us_gzip_begin(g, out)) {
@@ -89,5 +99,6 @@ FILE *us_gzip_stream(FILE *out)
 		return NULL;
 	}
 	setvbuf(f, NULL, _IOFBF, BUFFER);
+	*ret = g;
 	return f;
 }

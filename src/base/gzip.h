@@ -12,6 +12,7 @@
 #ifndef US_BASE_GZIP_H
 #define US_BASE_GZIP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -25,10 +26,14 @@ struct us_gzip {
 
 int us_gzip_begin(struct us_gzip *g, FILE *out); /* 0 or -ENOMEM */
 void us_gzip_write(struct us_gzip *g, const void *bytes, size_t n);
+/* From here on, or no more: bytes that repeat by chance only, as lists of numbers do.
+ * They are packed by how often each byte occurs, in two thirds of the time. */
+void us_gzip_numbers(struct us_gzip *g, bool are);
 void us_gzip_end(struct us_gzip *g); /* writes what is left, and frees */
 
 /* A stream whose bytes go to out, packed; its fclose() writes what is left to out,
- * which stays open.  NULL: out of memory. */
-FILE *us_gzip_stream(FILE *out);
+ * which stays open.  *ret is the stream's, for us_gzip_numbers() after an fflush().
+ * NULL: out of memory. */
+FILE *us_gzip_stream(FILE *out, struct us_gzip **ret);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 struct us_json us_json_to(FILE *out)
 {
@@ -145,17 +146,47 @@ void us_json_double(struct us_json *j, const char *key, double value, int decima
 		fputs_unlocked("null", j->out);
 }
 
-void us_json_fixed(struct us_json *j, const char *key, uint64_t value, int decimals)
+#define FIXED_MOST 24 /* characters */
+
+/* Before end, which is returned to: where it begins. */
+static char *fixed(char *end, uint64_t value, int decimals)
 {
-	char text[32], *p = text + sizeof(text);
-	member(j, key);
 	for (int i = 0; value || i <= decimals; i++) {
 		if (i == decimals && decimals)
-			*--p = '.';
-		*--p = (char)('0' + value % 10);
+			*--end = '.';
+		*--end = (char)('0' + value % 10);
 		value /= 10;
 	}
-	fwrite_unlocked(p, 1, (size_t)(text + sizeof(text) - p), j->out);
+	return end;
+}
+
+void us_json_fixed(struct us_json *j, const char *key, uint64_t value, int decimals)
+{
+	char text[FIXED_MOST], *end = text + sizeof(text);
+	char *p = fixed(end, value, decimals);
+	member(j, key);
+	fwrite_unlocked(p, 1, (size_t)(end - p), j->out);
+}
+
+void us_json_column(struct us_json *j, const char *key, size_t n, int decimals,
+		    uint64_t (*value)(void *ctx, size_t i), void *ctx)
+{
+	char text[4096], digits[FIXED_MOST], *end = digits + sizeof(digits);
+	size_t len = 0;
+	us_json_array(j, key);
+	for (size_t i = 0; i < n; i++) {
+		char *p = fixed(end, value(ctx, i), decimals);
+		if (len + FIXED_MOST >= sizeof(text)) {
+			fwrite_unlocked(text, 1, len, j->out);
+			len = 0;
+		}
+		if (i)
+			text[len++] = ',';
+		memcpy(text + len, p, (size_t)(end - p));
+		len += (size_t)(end - p);
+	}
+	fwrite_unlocked(text, 1, len, j->out);
+	us_json_end(j);
 }
 
 void us_json_bool(struct us_json *j, const char *key, bool value)

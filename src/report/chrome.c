@@ -18,6 +18,7 @@
 #include "report/away.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EVENTS_MOST 400000
@@ -28,6 +29,7 @@ struct chrome {
 	const struct us_profile_func *func;
 	const struct us_profile_node *node;
 	size_t n_func, n_node;
+	uint32_t *func_of; /* + 1, by node; 0: none.  Nodes themselves are far apart */
 	unsigned pid, tid; /* at hand */
 	uint64_t slot_ns;  /* samples in one are one slice; 0: each is */
 };
@@ -113,8 +115,7 @@ static bool alike(const struct chrome *x, const struct us_timeline_sample *a,
 		  const struct us_timeline_sample *b)
 {
 	return a->state == b->state && a->exit == b->exit &&
-	       (a->node ? x->node[a->node].func + 1 : 0) ==
-		       (b->node ? x->node[b->node].func + 1 : 0);
+	       x->func_of[a->node] == x->func_of[b->node];
 }
 
 static void cast(const struct chrome *x, struct vote *v,
@@ -158,7 +159,7 @@ static void take(struct chrome *x, struct run *outer, struct run *inner,
 {
 	struct us_away_kind kind = { m->state, m->exit };
 	bool guest = m->state == US_VCPU_GUEST;
-	uint32_t func = guest && m->node ? x->node[m->node].func + 1 : 0;
+	uint32_t func = guest ? x->func_of[m->node] : 0;
 	bool same = outer->open && us_away_same(&outer->kind, &kind);
 	if (inner->open && (!same || inner->func != func))
 		close_run(x, inner, m->t_ns);
@@ -291,9 +292,13 @@ static int write_chrome(const struct us_profile *p, const struct us_report_opts 
 {
 	struct chrome x = { .j = us_json_to(out), .p = p };
 	(void)o;
-	(void)e;
 	x.func = us_profile_funcs(p, &x.n_func);
 	x.node = us_profile_nodes(p, &x.n_node);
+	x.func_of = calloc(x.n_node + 1, sizeof(*x.func_of));
+	if (!x.func_of)
+		return us_fail(e, -ENOMEM, "report: out of memory");
+	for (size_t i = 1; i < x.n_node; i++)
+		x.func_of[i] = x.node[i].func + 1;
 	us_json_object(&x.j, NULL);
 	us_json_str(&x.j, "displayTimeUnit", "ms");
 	us_json_array(&x.j, "traceEvents");
@@ -301,6 +306,7 @@ static int write_chrome(const struct us_profile *p, const struct us_report_opts 
 	us_json_end(&x.j);
 	us_json_end(&x.j);
 	fputc('\n', out);
+	free(x.func_of);
 	return 0;
 }
 

@@ -39,6 +39,7 @@ static const struct {
 
 struct firefox {
 	struct us_json j;
+	struct us_gzip *zip; /* what j writes to */
 	const struct us_profile *p;
 	const struct us_profile_func *func;
 	const struct us_profile_node *node;
@@ -54,6 +55,14 @@ struct firefox {
 	} frames;
 	uint32_t *funcs; /* in their order */
 	size_t n_own_func;
+	struct samples {
+		struct shown {
+			uint64_t t_ns;
+			uint32_t node, weight;
+		} * v;
+		size_t n, room;
+		bool weighted; /* some stand for several */
+	} samples;	       /* of its samples, those that are in the tree */
 };
 
 static void firefox_fini(struct firefox *x)
@@ -64,6 +73,7 @@ static void firefox_fini(struct firefox *x)
 	free(x->frame_of);
 	free(x->frames.node);
 	free(x->funcs);
+	free(x->samples.v);
 }
 
 static int firefox_init(struct firefox *x, const struct us_profile *p)
@@ -326,45 +336,79 @@ static void markers(struct firefox *x, const struct us_away_runs *runs)
 	us_json_end(&x->j);
 }
 
-/* Of a lane, those that are in the tree. */
-struct samples {
-	struct shown {
-		uint64_t t_ns;
-		uint32_t node, weight;
-	} * v;
-	size_t n;
-	bool weighted; /* some stand for several */
-};
+#define AHEAD 32 /* samples: nodes of several are read at a time */
 
-static int samples_of(struct firefox *x, size_t lane, struct samples *ret)
+static int has_room(struct samples *s, uint64_t n)
+{
+	if (n <= s->room)
+		return 0;
+	free(s->v);
+	s->v = malloc(n * sizeof(*s->v));
+	s->room = s->v ? n : 0;
+	return s->v ? 0 : -ENOMEM;
+}
+
+static uint32_t *stack_at(struct firefox *x, size_t i)
+{
+	const struct samples *s = &x->samples;
+	if (i + AHEAD < s->n)
+		__builtin_prefetch(&x->stack_of[s->v[i + AHEAD].node]);
+	return &x->stack_of[s->v[i].node];
+}
+
+static int samples_of(struct firefox *x, size_t lane)
 {
 	struct us_timeline_cursor c = us_timeline_of(x->p, lane);
 	struct us_timeline_sample m;
-	*ret = (struct samples){ 0 };
-	ret->v = malloc((us_timeline_count(x->p, lane) + 1) * sizeof(*ret->v));
-	if (!ret->v)
+	struct samples *s = &x->samples;
+	if (has_room(s, us_timeline_count(x->p, lane)))
 		return -ENOMEM;
+	s->n = 0;
+	s->weighted = false;
 	while (us_timeline_next(&c, &m)) {
 		if (!m.node)
 			continue;
-		ret->v[ret->n++] = (struct shown){ m.t_ns, m.node, m.weight };
-		ret->weighted |= m.weight != 1;
-		x->stack_of[m.node] = 1;
+		s->v[s->n++] = (struct shown){ m.t_ns, m.node, m.weight };
+		s->weighted |= m.weight != 1;
 	}
+	for (size_t i = 0; i < s->n; i++)
+		*stack_at(x, i) = 1;
 	return 0;
 }
 
-static void put_samples(struct firefox *x, const struct samples *s)
+static uint64_t stack_number(void *ctx, size_t i)
 {
+	return *stack_at(ctx, i);
+}
+
+/* In microseconds, since the one before. */
+static uint64_t time_delta(void *ctx, size_t i)
+{
+	const struct shown *v = ((struct firefox *)ctx)->samples.v;
+	return (v[i].t_ns - (i ? v[i - 1].t_ns : 0)) / US_NS_PER_US;
+}
+
+static uint64_t weight(void *ctx, size_t i)
+{
+	return ((struct firefox *)ctx)->samples.v[i].weight;
+}
+
+static void put_samples(struct firefox *x)
+{
+	const struct samples *s = &x->samples;
 	us_json_object(&x->j, "samples");
 	us_json_str(&x->j, "weightType", "samples");
 	us_json_u64(&x->j, "length", s->n);
-	COLUMN(x, "stack", 0, s->n, put(x, x->stack_of[s->v[i].node]));
-	COLUMN(x, "time", 0, s->n, put_ms(x, s->v[i].t_ns));
+	fflush(x->j.out);
+	us_gzip_numbers(x->zip, true);
+	us_json_column(&x->j, "stack", s->n, 0, stack_number, x);
+	us_json_column(&x->j, "timeDeltas", s->n, 3, time_delta, x);
 	if (s->weighted)
-		COLUMN(x, "weight", 0, s->n, put(x, s->v[i].weight));
+		us_json_column(&x->j, "weight", s->n, 0, weight, x);
 	else
 		us_json_str(&x->j, "weight", NULL);
+	fflush(x->j.out);
+	us_gzip_numbers(x->zip, false);
 	us_json_end(&x->j);
 }
 
@@ -413,7 +457,7 @@ static void thread_tables(struct firefox *x, const struct us_away_runs *runs)
 }
 
 static void put_lane(struct firefox *x, size_t lane, unsigned tid,
-		     const struct samples *samples, const struct us_away_runs *runs)
+		     const struct us_away_runs *runs)
 {
 	size_t n;
 	char name[256];
@@ -423,24 +467,22 @@ static void put_lane(struct firefox *x, size_t lane, unsigned tid,
 	const char *guest = r[recording].guest;
 	thread_head(x, us_profile_lane_name(x->p, lane, name, sizeof(name)),
 		    guest ? guest : "a guest", recording + 1, tid);
-	put_samples(x, samples);
+	put_samples(x);
 	thread_tables(x, runs);
 }
 
 static int thread_of_lane(struct firefox *x, size_t lane, unsigned tid)
 {
 	struct us_away_runs runs = { 0 };
-	struct samples samples;
 	memset(x->stack_of, 0, x->n_node * sizeof(*x->stack_of));
-	int rc = samples_of(x, lane, &samples);
+	int rc = samples_of(x, lane);
 	if (!rc)
 		rc = us_away_runs(x->p, lane, MARKERS_MOST, &runs);
 	if (!rc)
 		rc = number_stacks(x);
 	if (!rc)
-		put_lane(x, lane, tid, &samples, &runs);
+		put_lane(x, lane, tid, &runs);
 	us_away_runs_fini(&runs);
-	free(samples.v);
 	return rc;
 }
 
@@ -580,7 +622,7 @@ static int write_firefox(const struct us_profile *p, const struct us_report_opts
 {
 	struct firefox x = { 0 };
 	(void)o;
-	FILE *zip = us_gzip_stream(out);
+	FILE *zip = us_gzip_stream(out, &x.zip);
 	int rc = zip ? firefox_init(&x, p) : -ENOMEM;
 	x.j = us_json_to(zip);
 	if (!rc)
