@@ -45,10 +45,11 @@ _uniscope() {
 		return
 	fi
 	case $command in
-	record | dump | top)
+	record | dump | top | serve)
 		COMPREPLY=($(compgen -W "$("$program" ps 2>/dev/null | awk '/^ *[0-9]+ / {print $1; if ($2 != "-") print $2}')" -- "$cur"))
+		[[ $command == serve ]] && COMPREPLY+=($(compgen -f -- "$cur"))
 		;;
-	report | annotate | diff | import | serve | count | trace | replay) COMPREPLY=($(compgen -f -- "$cur")) ;;
+	report | annotate | diff | import | count | trace | replay) COMPREPLY=($(compgen -f -- "$cur")) ;;
 	esac
 }
 complete -o filenames -F _uniscope uniscope
