@@ -16,6 +16,7 @@
 #define US_CMD_FLEET_H
 
 #include "cmd/record_one.h"
+#include "cmd/vmm_cpu.h"
 #include "vmm/guest_watch.h"
 
 #include <pthread.h>
@@ -40,6 +41,7 @@ enum us_member_state { US_MEMBER_TRIES, US_MEMBER_RECORDS, US_MEMBER_ENDED };
 struct us_member {
 	struct us_fleet *fleet;
 	void *user;		/* the owner's */
+	struct us_vmm_cpu cpu;	/* the owner's to renew */
 	struct us_recording *r; /* NULL: it has ended */
 	pthread_t thread;
 	atomic_int state; /* enum us_member_state; the thread's, until it has ended */

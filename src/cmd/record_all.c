@@ -97,6 +97,7 @@ static void tell_start(struct us_member *m)
 	struct us_serving *s = m->fleet->set->serving;
 	us_progress_end(&crowd_of(m)->progress);
 	us_recording_tell_start(m->r);
+	m->cpu = US_VMM_CPU_UNKNOWN;
 	if (s)
 		m->user = us_serving_add(s, m->r);
 }
@@ -138,6 +139,8 @@ static int record_until_over(struct crowd *c, struct us_err *e)
 		if (us_now_ns() < search_ns)
 			continue;
 		show_progress(c);
+		if (f->set->serving)
+			us_serving_renew(f);
 		search_ns = us_now_ns() + SEARCH_NS;
 		if (us_fleet_look(f, false, NULL) < 0)
 			continue; /* the next time */

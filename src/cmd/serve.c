@@ -222,6 +222,7 @@ static void begun(struct us_member *m)
 {
 	us_recording_tell_start(m->r);
 	m->user = us_serving_add(live_of(m)->serving, m->r);
+	m->cpu = US_VMM_CPU_UNKNOWN;
 }
 
 static void ended(struct us_member *m)
@@ -267,6 +268,8 @@ static int serve_until_over(struct live *l, struct us_err *e)
 		if (us_now_ns() < search_ns)
 			continue;
 		search_ns = us_now_ns() + SEARCH_NS;
+		if (all)
+			us_serving_renew(f);
 		if (all && us_fleet_look(f, false, NULL) < 0)
 			continue; /* the next time */
 	}

@@ -110,6 +110,17 @@ struct us_serve_guest *us_serving_add(struct us_serving *s,
 	return NULL;
 }
 
+void us_serving_renew(struct us_fleet *f)
+{
+	for (size_t i = 0; i < f->members.n; i++) {
+		struct us_member *m = f->members.v[i];
+		if (!m->user)
+			continue;
+		us_vmm_cpu_renew(&m->cpu, m->pid, m->start_time);
+		us_serve_host_cpu(m->user, m->cpu.ticks_ns ? m->cpu.share : -1);
+	}
+}
+
 void us_serving_close(struct us_serving *s)
 {
 	us_serve_close(s->serve);

@@ -11,6 +11,7 @@
 #ifndef US_CMD_SERVING_H
 #define US_CMD_SERVING_H
 
+#include "cmd/fleet.h"
 #include "cmd/record_one.h"
 #include "serve/serve.h"
 
@@ -37,6 +38,9 @@ US_MUST_CHECK int us_serving_begin(struct us_serving *s, struct us_err *e);
 /* NULL: it cannot be served, and the user was told. */
 struct us_serve_guest *us_serving_add(struct us_serving *s,
 				      const struct us_recording *r);
+/* Once a second, where guests are listed: what their VMMs take; each member's user is
+ * its served guest, or NULL. */
+void us_serving_renew(struct us_fleet *f);
 void us_serving_close(struct us_serving *s); /* accepts one that was not opened */
 
 #endif

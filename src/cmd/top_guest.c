@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "vmm/proc.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,7 +26,7 @@ int us_top_guest_begin(struct us_top_guest *g, struct us_err *e)
 	snprintf(g->how, sizeof(g->how), "%s, %g Hz", g->member->backend.ops->name,
 		 r->set->schedule.hz);
 	g->begun_ns = us_now_ns();
-	g->cpu = -1;
+	g->cpu = US_VMM_CPU_UNKNOWN;
 	return us_live_open(r->output.fd, &o, &g->live, e);
 }
 
@@ -62,30 +61,6 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
-/* Of one host CPU, since the last time. */
-static void renew_cpu(struct us_top_guest *g)
-{
-	struct us_proc_stat s;
-	_cleanup_close_ int proc = -1;
-	uint64_t now = us_now_ns();
-	if (!g->member || g->member->pid <= 0)
-		return;
-	proc = us_proc_open(g->member->pid);
-	if (proc < 0 || us_proc_stat(proc, &s) != 0 ||
-	    (g->member->start_time && s.start_time != g->member->start_time)) {
-		g->cpu = -1;
-		return;
-	}
-	double seconds = (double)(now - g->ticks_ns) / US_NS_PER_SEC;
-	if (g->ticks_ns && seconds < 0.5)
-		return;
-	if (g->ticks_ns)
-		g->cpu = (double)(s.cpu_ticks - g->ticks) /
-			 (double)sysconf(_SC_CLK_TCK) / seconds;
-	g->ticks = s.cpu_ticks;
-	g->ticks_ns = now;
-}
-
 static int renew_profile(struct us_top_guest *g, const struct us_live_view *v,
 			 struct us_err *e)
 {
@@ -115,7 +90,8 @@ static int follow(struct us_top_guest *g, const struct us_live_view *v,
 	unsigned n = us_live_n_vcpu(g->live);
 	g->n_vcpu = n < US_MAX_VCPUS ? n : US_MAX_VCPUS;
 	us_live_vcpus(g->live, v, g->vcpu, g->n_vcpu);
-	renew_cpu(g);
+	if (g->member)
+		us_vmm_cpu_renew(&g->cpu, g->member->pid, g->member->start_time);
 	return rc;
 }
 
@@ -148,7 +124,9 @@ void us_top_guest_glance(struct us_top_guest *g, uint64_t window_ns)
 
 struct us_top_guest_row us_top_guest_row(const struct us_top_guest *g)
 {
-	struct us_top_guest_row r = { .name = g->name, .cpu = g->cpu, .idle = -1 };
+	struct us_top_guest_row r = { .name = g->name,
+				      .cpu = g->cpu.share,
+				      .idle = -1 };
 	uint64_t idle = 0, all = 0, best = 0;
 	size_t n;
 	if (g->over)

@@ -5,6 +5,7 @@
 
 #include "cmd/fleet.h"
 #include "cmd/top_layout.h"
+#include "cmd/vmm_cpu.h"
 
 struct us_top_guest {
 	struct us_member *member;
@@ -20,8 +21,7 @@ struct us_top_guest {
 	struct us_profile *stack;   /* of the vCPU that is asked for, or NULL */
 	struct us_live_vcpu vcpu[US_MAX_VCPUS];
 	unsigned n_vcpu;
-	double cpu; /* that the VMM took; negative: not known */
-	uint64_t ticks, ticks_ns;
+	struct us_vmm_cpu cpu;
 	uint64_t due_ns; /* no profile before that */
 };
 

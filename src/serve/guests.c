@@ -65,6 +65,7 @@ int us_serve_add(struct us_serve *s, const char *name, int fd,
 	if (!g)
 		return us_fail(e, -ENOMEM, "serve %s: out of memory", name);
 	pthread_mutex_init(&g->lock, NULL);
+	g->host_cpu = -1;
 	int rc = us_live_open(fd, o, &g->live, e);
 	if (rc) {
 		free_guest(g);
@@ -176,6 +177,13 @@ void us_serve_renew(struct us_serve_guest *g)
 		add_second(g);
 }
 
+void us_serve_host_cpu(struct us_serve_guest *g, double share)
+{
+	pthread_mutex_lock(&g->lock);
+	g->host_cpu = share;
+	pthread_mutex_unlock(&g->lock);
+}
+
 void us_serve_over(struct us_serve_guest *g, const char *words)
 {
 	if (!g)
@@ -183,6 +191,7 @@ void us_serve_over(struct us_serve_guest *g, const char *words)
 	pthread_mutex_lock(&g->lock);
 	us_serve_renew(g);
 	end_guest(g, words);
+	g->host_cpu = -1;
 	g->generation++;
 	pthread_mutex_unlock(&g->lock);
 	atomic_store(&g->over, true);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +242,7 @@ static void put_guest(struct us_serve_guest *g, struct us_json *j)
 	us_json_object(j, NULL);
 	us_json_str(j, "name", g->name);
 	us_json_u64(j, "vcpus", g->n_vcpu);
+	us_json_double(j, "host_cpu", g->host_cpu >= 0 ? g->host_cpu : NAN, 4);
 	us_json_double(j, "busy", g->busy, 4);
 	us_json_double(j, "idle", g->idle, 4);
 	us_json_str(j, "hottest", g->hottest);

@@ -70,6 +70,8 @@ void us_serve_close(struct us_serve *s); /* accepts NULL */
 US_MUST_CHECK int us_serve_add(struct us_serve *s, const char *name, int fd,
 			       const struct us_live_opts *o,
 			       struct us_serve_guest **ret, struct us_err *e);
+/* What its VMM takes of the host's CPUs: 1 is a whole one; negative: not known. */
+void us_serve_host_cpu(struct us_serve_guest *g, double share);
 /* Its recording is over, how, in words: what there is of it can still be looked at.
  * Accepts NULL. */
 void us_serve_over(struct us_serve_guest *g, const char *words);

@@ -38,6 +38,7 @@ struct us_serve_guest {
 	unsigned row_generation;
 	double busy, idle, share; /* share: of the hottest function */
 	char hottest[256];
+	double host_cpu; /* us_serve_host_cpu() */
 };
 
 struct us_serve {

@@ -88,6 +88,7 @@ def data_is_renewed(build):
               all(990 < sec[0] < 1005 and not any(sec[1:4]) for sec in history["seconds"]), f"{history}")
         guest, = asked(s, "/guests")
         check(guest["busy"] == 1 and guest["hottest"] and not guest["ended"], f"{guest}")
+        check(guest["host_cpu"] is None, f"it has no process: {guest}")
         s.end()
 
 
@@ -257,11 +258,15 @@ def some_of_all_guests(build):
         check({g["name"] for g in mine()} == {"shares", "shares 2"}, f"{mine()}")
         check({g["hottest"] for g in mine()} == {"f60"}, f"{mine()}")
         check('"live":true' in s.get()[1], "the list")
+        # Busy guests: of a host CPU what they get of it.
+        until(lambda: all(g["host_cpu"] for g in mine()), f"what their VMMs take: {mine()}")
+        check(all(g["host_cpu"] < 1.5 for g in mine()), f"{mine()}")
         url = f"http://127.0.0.1:{s.port}" + s.path("/debug/pprof/profile", last=3, guest="shares 2")
         check("f60" in top(build, folder, url), "go tool pprof of one of them")
         guests[0].vm.kill()
         until(lambda: sum(g["ended"] for g in mine()) == 1, "the end of one")
         gone = next(g for g in mine() if g["ended"])
+        check(gone["host_cpu"] is None, f"it takes nothing any more: {gone}")
         check(asked(s, "/data", guest=gone["name"], last=0)["summary"]["running"] > 0, f"its page stays: {gone}")
         s.end(signal.SIGTERM)
 

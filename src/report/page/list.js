@@ -42,8 +42,8 @@ function guestRow(g) {
 	name.append(a);
 	if (g.ended)
 		name.append(make("span", "why", "has ended" + (g.words ? ": " + g.words : "")));
-	tr.append(name, make("td", "num", String(g.vcpus)), make("td", "num", percent(g.busy)),
-		make("td", "num", percent(g.idle)), make("td", "name", g.hottest),
+	tr.append(name, make("td", "num", String(g.vcpus)),
+		make("td", "num", g.host_cpu === null ? "" : percent(g.host_cpu)), make("td", "num", percent(g.busy)), make("td", "num", percent(g.idle)), make("td", "name", g.hottest),
 		make("td", "num", g.hottest ? percent(g.share) : ""), make("td", "num", g.seconds + "\u202fs"));
 	return tr;
 }
