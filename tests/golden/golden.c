@@ -3,9 +3,9 @@
  * golden.c: make recordings with fixed content, and report them.
  *
  *	golden record KIND ELF >FILE	KIND: whole, cut, wrong, changed, unchecked,
- *					big, block, boot, counted-boot, slower (in
- *					checksum)
- *	golden report FORMAT FILE [children|total|name|file|width=N|colour|limit=N|
+ *					big, block, waits, boot, counted-boot, slower
+ *(in checksum) golden report FORMAT FILE
+ *[children|total|name|file|width=N|colour|limit=N|
  *		focus=RE|vcpu=N|to=MS|elf=ELF|full-paths|by-vcpu|by-time|code|bottom-up|around=F|least=P]...
  *	golden annotate text|json FILE FUNCTION [callers|colour|to=MS|full-paths]...
  *					with the source in this directory; 77: no
@@ -202,6 +202,50 @@ static void write_big(struct us_writer *w)
 	}
 }
 
+/* Tasks that wait, in places of the guest's; one has a name that wants to be more. */
+static void write_waits(struct us_writer *w)
+{
+	static const struct us_waiter tasks[] = {
+		{ 1, 40, 40, false, "server", "server" },
+		{ 2, 41, 40, false, "\033[31m</b>", "server" },
+		{ 3, 9, 9, true, "kworker/0:1", "kworker/0:1" },
+	};
+	static const us_gva pc[3][4] = {
+		{ 0x100029, 0x100115, 0x10030e, 0x100409 },
+		{ 0x100029, 0x10020d, 0x100223, 0x100313 },
+		{ 0x100029, 0x100313, 0x100409 },
+	};
+	static const struct us_wait_stats sums = { .looks = 20,
+						   .late = 2,
+						   .tasks = 100,
+						   .running = 20,
+						   .idle = 18,
+						   .other = 1,
+						   .due = 61,
+						   .taken = 60,
+						   .moved = 1,
+						   .truncated = 20,
+						   .cost_ns = 400000,
+						   .cost_max_ns = 90000 };
+	struct us_err e;
+	if (us_writer_fact(w, "tasks_hz", "200", &e))
+		fail(&e);
+	for (size_t k = 0; k < ITEMS(tasks); k++)
+		if (us_writer_waiter(w, &tasks[k], &e))
+			fail(&e);
+	for (unsigned i = 0; i < 60; i++) {
+		const struct us_wait s = { .t_ns = i / 3 * 5 * US_NS_PER_MS,
+					   .waiter = i % 3 + 1,
+					   .end = i % 3 ? US_END_ROOT : US_END_NO_RULE,
+					   .state = (uint8_t)((i + i / 9) % 3),
+					   .inside = 1 };
+		if (us_writer_wait(w, &s, pc[i % 3], NULL, i % 3 == 2 ? 3 : 4, &e))
+			fail(&e);
+	}
+	if (us_writer_wait_stats(w, &sums, &e))
+		fail(&e);
+}
+
 static void record(const char *kind, const char *elf)
 {
 	struct us_err e;
@@ -223,6 +267,8 @@ static void record(const char *kind, const char *elf)
 		write_trees(w);
 	else
 		write_samples(w, &s, !strcmp(kind, "slower"));
+	if (!strcmp(kind, "waits"))
+		write_waits(w);
 	if (!strcmp(kind, "cut") ? us_writer_flush(w, &e)
 				 : us_writer_end(w, &s, US_RECORD_DONE, "", &e))
 		fail(&e);
@@ -251,6 +297,7 @@ static void read_word(const char *word, struct us_profile_opts *p,
 	r->full_paths |= !strcmp(word, "full-paths");
 	if (!strcmp(word, "code"))
 		r->no_code = false;
+	p->waits |= !strcmp(word, "waits");
 	p->by_vcpu |= !strcmp(word, "by-vcpu");
 	p->by_time |= !strcmp(word, "by-time");
 	p->timeline |= !strcmp(word, "timeline");
@@ -276,7 +323,7 @@ static void read_word(const char *word, struct us_profile_opts *p,
 static void report(const char *format, const char *file, int n, char **words)
 {
 	struct us_err e;
-	struct us_profile *p = NULL;
+	struct us_profile *p = NULL, *waits = NULL;
 	const char *image = NULL;
 	struct us_profile_opts po = { .images = &image };
 	static const char *const here = ".";
@@ -291,9 +338,17 @@ static void report(const char *format, const char *file, int n, char **words)
 	if (fd < 0 || us_profile_read(fd, &po, &p, &e))
 		fail(&e);
 	const struct us_format *f = us_format_by_name(format);
+	if (f && f->both && us_profile_waits(p)->n) {
+		po.waits = true;
+		po.by_time = false;
+		if (lseek(fd, 0, SEEK_SET) < 0 || us_profile_read(fd, &po, &waits, &e))
+			fail(&e);
+		ro.waits = waits;
+	}
 	if (!f || us_report(p, f, &ro, stdout, &e))
 		fail(&e);
 	us_profile_free(p);
+	us_profile_free(waits);
 }
 
 /* The text, or why there is none. */

@@ -142,18 +142,18 @@ function showProfile(next) {
 }
 // A page of a Linux guest may have two profiles: what ran, and what tasks waited for.
 let onCpu = null;
-const chosen = () => state.waits && onCpu?.waits ? onCpu.waits : onCpu;
-function showChosen() {
-	const isWaiting = chosen() !== onCpu;
+const thisProfile = () => state.waits && onCpu?.waits ? onCpu.waits : onCpu;
+function showThisProfile() {
+	const isWaiting = thisProfile() !== onCpu;
 	$("profiles").hidden = !onCpu?.waits;
 	$("on-cpu").setAttribute("aria-pressed", !isWaiting);
 	$("waiting").setAttribute("aria-pressed", isWaiting);
-	showProfile(chosen());
+	showProfile(thisProfile());
 }
 function pickProfile(waits) {
 	state.waits = waits;
 	saveState(true);
-	showChosen();
+	showThisProfile();
 }
 function applyState() {
 	readFragment();
@@ -162,8 +162,8 @@ function applyState() {
 	showDirection();
 	if (!data)
 		return;
-	if (onCpu && data !== chosen())
-		showChosen();
+	if (onCpu?.waits && data !== thisProfile())
+		showThisProfile();
 	showFilters();
 	showWeights(state.zoom);
 }
@@ -186,7 +186,7 @@ const ready = (async () => {
 		first = await unpack(first.gzip);
 	if (first) {
 		onCpu = first;
-		showChosen();
+		showThisProfile();
 	}
 })();
 ready.catch((e) => { $("title").textContent = "The profile cannot be read: " + e.message; });
