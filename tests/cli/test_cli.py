@@ -180,6 +180,15 @@ class Usage(Cli):
         self.fails(2, "--time 2", "report", "--time", "2")
         self.fails(2, "end is not after", "report", "--time", "2,1")
         self.fails(2, r"--focus \(", "report", "--focus", "(")
+        self.fails(2, "--tasks 0: must be a number from 0.1 to 50", "record", "--tasks", "0", "fake:")
+        self.fails(2, "--tasks 51", "record", "--tasks", "51", "fake:")
+        self.fails(2, "--tasks x", "record", "--tasks", "x", "fake:")
+        self.fails(2, "--vcpu is of vCPUs", "report", "--waits", "--vcpu", "1", "/dev/null")
+        self.fails(2, "--host is of vCPUs", "report", "--waits", "--host", "/dev/null")
+        self.fails(2, "without --by", "report", "--waits", "--by", "process", "/dev/null")
+        self.fails(2, "format firefox shows samples of vCPUs only", "report", "--waits", "-f", "firefox",
+                   "-o", self.path("x"), "/dev/null")
+        self.fails(2, "one recording only", "report", "--waits", "a", "b")
         self.fails(2, "no such format", "report", "--format", "papyrus")
         self.fails(2, "suffix names no format", "report", "-o", self.path("x.doc"))
 
@@ -192,6 +201,17 @@ class Usage(Cli):
 
 
 class Recording(Cli):
+    def test_no_tasks(self):
+        out = self.path("t.data")
+        done = run("record", "-d", "0.3", "--tasks", "10", "-o", out, "fake:")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("tasks: none was looked at: no 64-bit Linux kernel was found", done.stdout)
+        done = run("report", "--waits", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("no task was looked at: no 64-bit Linux kernel", done.stdout.replace("\n#  ", ""))
+        done = run("report", "--waits", "-o", self.path("x.html"), out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_the_sums_match(self):
         out = self.path("f.data")
         done = run("record", "-d", "0.5", "--json", "-o", out, "fake:")
