@@ -7,6 +7,7 @@ are scripts (.js).  @HEAD@ of a page is head.html."""
 import base64
 import hashlib
 import os
+import re
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -39,8 +40,19 @@ def policy(style, script, parts):
     return '; '.join(rules)
 
 
+def names_are_unique(parts):
+    """A function of a script that is named as one before would silently be both."""
+    seen = {}
+    for part in (p for p in parts if p.endswith('.js')):
+        for name in re.findall(r'^(?:async )?function\*? (\w+)', read(part), re.M):
+            if name in seen:
+                sys.exit(f'embed.py: {part}: function {name}() is in {seen[name]}, too')
+            seen[name] = part
+
+
 def main(name, page, *parts):
     *parts, out = parts
+    names_are_unique(parts)
     page = read(page)
     style = '\n'.join(read(s) for s in parts if s.endswith('.css'))
     script = '\n'.join(read(s) for s in parts if s.endswith('.js'))
