@@ -14,7 +14,7 @@ function branchRow(node, place, size) {
 		row.setAttribute("aria-expanded", "false");
 	twist.setAttribute("aria-hidden", "true");
 	twist.addEventListener("click", () => toggle(node));
-	name.style.paddingLeft = 10 + (flame.tree.depth[node] - 1) * 14 + "px";
+	name.style.setProperty("--depth", flame.tree.depth[node] - 1);
 	name.append(twist, make("span", "", F.name[f]));
 	row.append(make("td", "num", percent(shareOf(shown.total[node]))),
 		make("td", "num", percent(shareOf(shown.self[node]))),
