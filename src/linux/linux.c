@@ -122,6 +122,7 @@ static int read_types(struct reader *r, const struct us_linux_memory *m)
 		       us_linux_tasks_find_init(&l->tasks, &l->symbols, &r->image);
 	l->has_who = l->has_tasks &&
 		     us_linux_who_layout(&b, &l->symbols, &l->tasks, &l->who);
+	l->has_mappings = us_linux_mappings_layout(&b, &l->mappings);
 	ret = us_linux_modules_read(&b, &l->symbols, arch, m, &l->modules);
 	us_btf_close(&b);
 	return ret;

@@ -11,6 +11,7 @@
 #define US_LINUX_H
 
 #include "linux/kallsyms.h"
+#include "linux/mappings.h"
 #include "linux/modules.h"
 #include "linux/tasks.h"
 #include "linux/who.h"
@@ -46,6 +47,8 @@ struct us_linux {
 	bool has_types, has_tasks; /* the types (BTF) were found; they say all of it */
 	struct us_linux_who_layout who; /* which of them a CPU runs */
 	bool has_who;
+	struct us_linux_mappings_layout mappings; /* of programs */
+	bool has_mappings;
 	/* Bytes that no other kernel has there: the start of its symbols. */
 	us_gva check_at;
 	uint8_t check[64];
