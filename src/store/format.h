@@ -27,6 +27,9 @@ enum us_chunk_type {
 	US_CHUNK_WAITER = US_FOURCC('W', 'T', 'S', 'K'),
 	US_CHUNK_WAITS = US_FOURCC('W', 'A', 'I', 'T'),
 	US_CHUNK_WAIT_STATS = US_FOURCC('W', 'S', 'U', 'M'),
+	US_CHUNK_PROGRAM_FILE = US_FOURCC('P', 'F', 'I', 'L'),
+	US_CHUNK_MAPPING = US_FOURCC('P', 'M', 'A', 'P'),
+	US_CHUNK_PROGRAM_SYMBOLS = US_FOURCC('P', 'S', 'Y', 'M'),
 	US_CHUNK_FLAGS = US_FOURCC('F', 'L', 'A', 'G'),
 	US_CHUNK_SYMBOLS = US_FOURCC('S', 'Y', 'M', 'B'),
 	US_CHUNK_STACKS = US_FOURCC('S', 'T', 'A', 'K'),
@@ -44,8 +47,10 @@ enum us_chunk_type {
 
 #define US_SYMBOL_MODULE_MAX 64U /* bytes without the NUL */
 #define US_SYMBOL_NAME_MAX   1023U
+#define US_PROGRAM_NAME_MAX  255U
 #define US_MODULE_TAIL	     28U   /* bytes behind the path: u32, three u64 */
 #define US_PROCESS_HEAD	     29U   /* bytes before the name: three u64, u32, u8 */
+#define US_MAPPING_SIZE	     65U   /* bytes: two u32, seven u64, u8 */
 #define US_PROCESS_NAME_MAX  63U   /* bytes without the NUL */
 #define US_TASK_HEAD	     57U   /* bytes before the names */
 #define US_TASK_CGROUP_MAX   255U  /* bytes without the NUL */

@@ -144,6 +144,66 @@ static int waiter(struct reader *r, const uint8_t *p, const uint8_t *end)
 	return r->ops->waiter ? r->ops->waiter(r->ctx, &s) : 0;
 }
 
+static int program_file(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	struct us_program_file f = { 0 };
+	if (end - p < 6 || p[5] > US_BUILD_ID_MAX || end - p < 6 + p[5])
+		return bad(r, "too short for what it says");
+	f.number = us_get_le32(p);
+	f.kind = p[4];
+	f.build_id_len = p[5];
+	memcpy(f.build_id, p + 6, f.build_id_len);
+	f.path = string(p + 6 + f.build_id_len, end);
+	if (!f.path || strlen(f.path) >= US_STORE_MAX_PATH)
+		return bad(r, "a file without a proper path");
+	if (!f.number || f.kind >= US_N_PROGRAM_KIND)
+		return bad(r, "a file with impossible values");
+	return r->ops->program_file ? r->ops->program_file(r->ctx, &f) : 0;
+}
+
+static int mapping(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	if (end - p < (int)US_MAPPING_SIZE)
+		return bad(r, "too short for a mapping");
+	const struct us_mapping m = { .file = us_get_le32(p),
+				      .pid = us_get_le32(p + 4),
+				      .root = us_get_le64(p + 8),
+				      .start = us_get_le64(p + 16),
+				      .end = us_get_le64(p + 24),
+				      .offset = us_get_le64(p + 32),
+				      .bias = us_get_le64(p + 40),
+				      .from_ns = time_of(p + 48),
+				      .until_ns = time_of(p + 56),
+				      .pair = p[US_MAPPING_SIZE - 1] & 1,
+				      .has_bias = p[US_MAPPING_SIZE - 1] & 2 };
+	if (!m.file || m.start >= m.end || (m.until_ns && m.until_ns < m.from_ns))
+		return bad(r, "a mapping with impossible values");
+	return r->ops->mapping ? r->ops->mapping(r->ctx, &m) : 0;
+}
+
+static int program_names(struct reader *r, const uint8_t *p, const uint8_t *end)
+{
+	struct us_program_name n = { 0 };
+	uint64_t file, delta;
+	p = us_varint_get(p, end, &file);
+	if (!p || !file || file > UINT32_MAX)
+		return bad(r, "names of no file");
+	n.file = (uint32_t)file;
+	while (p < end) {
+		p = us_varint_get(p, end, &delta);
+		p = us_varint_get(p, end, &n.size);
+		n.name = p ? string(p, end) : NULL;
+		n.address += (uint64_t)us_unzigzag(delta);
+		if (!n.name || !*n.name || strlen(n.name) > US_PROGRAM_NAME_MAX)
+			return bad(r, "a function with an impossible name");
+		p += strlen(n.name) + 1;
+		int rc = r->ops->program_name ? r->ops->program_name(r->ctx, &n) : 0;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end,
 		   int (*named)(void *ctx, const struct us_named *n))
 {
@@ -586,6 +646,12 @@ int us_reader_deliver(struct reader *r, const uint8_t *p, size_t size)
 		return waits(r, p, p + size);
 	case US_CHUNK_WAIT_STATS:
 		return wait_stats(r, p, p + size);
+	case US_CHUNK_PROGRAM_FILE:
+		return program_file(r, p, p + size);
+	case US_CHUNK_MAPPING:
+		return mapping(r, p, p + size);
+	case US_CHUNK_PROGRAM_SYMBOLS:
+		return program_names(r, p, p + size);
 	case US_CHUNK_FLAGS:
 		return flags(r, p, p + size);
 	case US_CHUNK_SYMBOLS:

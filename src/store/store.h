@@ -155,6 +155,45 @@ struct us_wait_stats {
 	uint64_t cost_max_ns; /* of the longest */
 };
 
+/* What a program's code came from.  Stored: append only. */
+enum us_program_kind {
+	US_PROGRAM_FILE,
+	US_PROGRAM_VDSO, /* the kernel's part in each program */
+	US_PROGRAM_NONE, /* no file: code that was made while it ran */
+	US_N_PROGRAM_KIND,
+};
+
+/* A file that programs of a Linux guest had mapped. */
+struct us_program_file {
+	uint32_t number; /* from 1 */
+	uint8_t kind;	 /* enum us_program_kind */
+	uint8_t build_id[US_BUILD_ID_MAX];
+	uint8_t build_id_len; /* 0: it has none, or none was seen */
+	const char *path;     /* in the guest; "[vdso]", "[jit]" */
+};
+
+/* Code of such a file in a program's memory. */
+struct us_mapping {
+	uint32_t file; /* its number */
+	uint32_t pid;  /* the process's */
+	us_gpa root;   /* of its page tables */
+	bool pair;     /* as in struct us_process */
+	us_gva start, end;
+	uint64_t offset; /* of start, in the file */
+	uint64_t bias;	 /* as in struct us_module */
+	bool has_bias;	 /* it is known */
+	/* When it was there: as in struct us_process. */
+	uint64_t from_ns, until_ns;
+};
+
+/* A function that such a file offers to others, as the guest's memory has it. */
+struct us_program_name {
+	uint32_t file;
+	uint64_t address; /* the file's own */
+	uint64_t size;	  /* 0: not said */
+	const char *name; /* 1 to 255 bytes */
+};
+
 /* A node of a tree of calls that were counted, not sampled: a function on one of the
  * paths that led to it. */
 struct us_counted {
@@ -233,6 +272,24 @@ US_MUST_CHECK int us_writer_wait(struct us_writer *w, const struct us_wait *s,
 				 struct us_err *e);
 US_MUST_CHECK int us_writer_wait_stats(struct us_writer *w,
 				       const struct us_wait_stats *s, struct us_err *e);
+/* One with the number of an earlier one replaces it. */
+US_MUST_CHECK int us_writer_program_file(struct us_writer *w,
+					 const struct us_program_file *f,
+					 struct us_err *e);
+/* One with the root, start and from_ns of an earlier one replaces it. */
+US_MUST_CHECK int us_writer_mapping(struct us_writer *w, const struct us_mapping *m,
+				    struct us_err *e);
+/* n names of one file; more may follow. */
+US_MUST_CHECK int us_writer_program_names(struct us_writer *w,
+					  const struct us_program_name *v, size_t n,
+					  struct us_err *e);
+/* Tell of each frame of a program that is new in the stacks, when they are written: by
+ * which page tables, and where.  In the writer's thread. */
+struct us_program_seer {
+	void (*see)(void *ctx, us_gpa root, us_gva pc);
+	void *ctx;
+};
+void us_writer_see_programs(struct us_writer *w, const struct us_program_seer *s);
 /* Intern the stack, pc[0] innermost (s->stack and s->host are ignored), and buffer the
  * sample.  Full buffers go to fd.  flags: enum us_pc_flag of each pc, or NULL if none
  * is set; those with US_PC_HOST come last.  -EINVAL: there are more than US_MAX_FRAMES,
@@ -315,6 +372,9 @@ struct us_reader_ops {
 	int (*waiter)(void *ctx, const struct us_waiter *s);
 	int (*wait)(void *ctx, const struct us_wait *s);
 	int (*wait_stats)(void *ctx, const struct us_wait_stats *s);
+	int (*program_file)(void *ctx, const struct us_program_file *f);
+	int (*mapping)(void *ctx, const struct us_mapping *m);
+	int (*program_name)(void *ctx, const struct us_program_name *n);
 };
 
 struct us_reader_result {

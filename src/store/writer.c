@@ -4,6 +4,7 @@
 #include "store/event_chunk.h"
 #include "store/format.h"
 #include "store/intern.h"
+#include "store/program_chunks.h"
 #include "store/varint.h"
 
 #include <errno.h>
@@ -18,10 +19,10 @@ struct chunk {
 	uint8_t payload[US_CHUNK_WRITE_MAX];
 };
 
-/* Stacks, and how many of them have been written and named. */
+/* Stacks, and how many of them have been written, named and told of. */
 struct stacks {
 	struct us_intern intern;
-	uint32_t sent, named; /* of intern.n */
+	uint32_t sent, named, seen; /* of intern.n */
 };
 
 /* Functions that have a name. */
@@ -49,6 +50,7 @@ struct us_writer {
 	size_t n_waits;	    /* bytes in waits.payload */
 	uint32_t n_waiter;
 	struct names symbols, host_symbols;
+	struct us_program_seer seer;
 	struct us_event_packer *packer; /* NULL: no events so far */
 };
 
@@ -261,6 +263,37 @@ int us_writer_waiter(struct us_writer *w, const struct us_waiter *s, struct us_e
 			  e);
 }
 
+int us_writer_program_file(struct us_writer *w, const struct us_program_file *f,
+			   struct us_err *e)
+{
+	size_t n = us_pack_program_file(f, w->other.payload);
+	if (failed_before(w, e))
+		return w->failed.code;
+	return n ? send_chunk(w, &w->other, US_CHUNK_PROGRAM_FILE, n, e)
+		 : us_fail(e, -EINVAL, "record the file \"%.200s\": bad values",
+			   f->path);
+}
+
+int us_writer_mapping(struct us_writer *w, const struct us_mapping *m, struct us_err *e)
+{
+	size_t n = us_pack_mapping(m, w->other.payload);
+	if (failed_before(w, e))
+		return w->failed.code;
+	return n ? send_chunk(w, &w->other, US_CHUNK_MAPPING, n, e)
+		 : us_fail(e, -EINVAL, "record a mapping of %u: bad values", m->pid);
+}
+
+int us_writer_program_names(struct us_writer *w, const struct us_program_name *v,
+			    size_t n, struct us_err *e)
+{
+	int r = failed_before(w, e) ? w->failed.code : 0;
+	for (size_t i = 0; i < n && !r;) {
+		size_t size = us_pack_program_names(v, n, &i, w->other.payload);
+		r = send_chunk(w, &w->other, US_CHUNK_PROGRAM_SYMBOLS, size, e);
+	}
+	return r;
+}
+
 /* Nodes from *i on, as many as fit, and the flags of those that have some. */
 static void encode_nodes(struct us_writer *w, const struct us_intern *in, uint32_t *i,
 			 size_t *ret_nodes, size_t *ret_flags)
@@ -375,6 +408,27 @@ static int name_nodes(struct us_writer *w, struct stacks *s, struct names *to,
 	return r ? r : send_symbols(w, to, e);
 }
 
+void us_writer_see_programs(struct us_writer *w, const struct us_program_seer *s)
+{
+	w->seer = *s;
+	w->guest.seen = 0;
+}
+
+/* The root is outermost, but for what the vCPU had left the guest for. */
+static void see_programs(struct us_writer *w)
+{
+	const struct us_intern *in = &w->guest.intern;
+	while (w->seer.see && w->guest.seen < in->n) {
+		uint32_t i = ++w->guest.seen, k = i;
+		if (!(in->flags[i] & US_PC_USER))
+			continue;
+		while (k && !(in->flags[k] & US_PC_SPACE))
+			k = in->parent[k];
+		if (k)
+			w->seer.see(w->seer.ctx, in->pc[k], in->pc[i]);
+	}
+}
+
 void us_writer_name_by(struct us_writer *w, const struct us_namer *n)
 {
 	w->symbols.namer = *n;
@@ -416,6 +470,7 @@ int us_writer_flush(struct us_writer *w, struct us_err *e)
 	if (name_nodes(w, &w->guest, &w->symbols, e) ||
 	    name_nodes(w, &w->host, &w->host_symbols, e))
 		return w->failed.code;
+	see_programs(w);
 	/* A sample may refer to any node so far, so these go first. */
 	int r = send_new_nodes(w, &w->guest, US_CHUNK_STACKS, e);
 	if (!r)
@@ -434,7 +489,7 @@ static int intern(struct us_writer *w, struct stacks *s, const us_gva *pc,
 		if (r)
 			return r;
 		us_intern_forget(&s->intern);
-		s->sent = s->named = 0;
+		s->sent = s->named = s->seen = 0;
 		r = us_intern_stack(&s->intern, pc, flags, n, ret);
 	}
 	if (r)

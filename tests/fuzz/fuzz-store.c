@@ -170,6 +170,31 @@ static int wait_stats(void *ctx, const struct us_wait_stats *s)
 	return 0;
 }
 
+static int program_file(void *ctx, const struct us_program_file *f)
+{
+	struct seen *seen = ctx;
+	must(f->number && f->kind < US_N_PROGRAM_KIND);
+	seen->bytes_of_text += strlen(f->path);
+	return 0;
+}
+
+static int mapping(void *ctx, const struct us_mapping *m)
+{
+	struct seen *seen = ctx;
+	must(m->file && m->start < m->end);
+	must(!m->until_ns || m->until_ns >= m->from_ns);
+	seen->bytes_of_text += m->pair;
+	return 0;
+}
+
+static int program_name(void *ctx, const struct us_program_name *n)
+{
+	struct seen *seen = ctx;
+	must(n->file && *n->name);
+	seen->bytes_of_text += strlen(n->name);
+	return 0;
+}
+
 static void set_sums_right(uint8_t *p, size_t size)
 {
 	size_t at = US_STORE_HEAD;
@@ -187,9 +212,10 @@ static void set_sums_right(uint8_t *p, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct us_reader_ops ops = {
-		fact,  module,	   stack, sample,  stats,     end,
-		named, host_stack, named, counted, function,  events,
-		until, process,	   task,  waiter,  wait_once, wait_stats
+		fact,	      module,	  stack,       sample,	stats,	   end,
+		named,	      host_stack, named,       counted, function,  events,
+		until,	      process,	  task,	       waiter,	wait_once, wait_stats,
+		program_file, mapping,	  program_name
 	};
 	static int fd = -1;
 	struct seen seen = { 0 };

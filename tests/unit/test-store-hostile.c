@@ -37,6 +37,12 @@ static uint8_t *make_recording(size_t *ret_len)
 		.number = 1, .pid = 8, .process = 7, .name = "w", .process_name = "sh"
 	};
 	assert_int_equal(us_writer_waiter(w, &waiter, NULL), 0);
+	struct us_program_file file = { .number = 1, .path = "/bin/sh" };
+	assert_int_equal(us_writer_program_file(w, &file, NULL), 0);
+	struct us_mapping mapping = { .file = 1, .root = 4096, .end = 4096 };
+	assert_int_equal(us_writer_mapping(w, &mapping, NULL), 0);
+	struct us_program_name name = { 1, 16, 32, "main" };
+	assert_int_equal(us_writer_program_names(w, &name, 1, NULL), 0);
 	for (unsigned i = 0; i < 60; i++) {
 		struct us_sample s = { .t_ns = i * 1003000ULL, .weight = 1 + !(i % 9) };
 		for (unsigned k = 0; k < 8; k++)
@@ -299,6 +305,33 @@ static void waits_that_lie(void **state)
 	}
 }
 
+static void lies_of_programs_are_refused(void **state)
+{
+	(void)state;
+	uint8_t file[64] = { 1, [5] = 20 }, mapping[US_MAPPING_SIZE] = { 1 };
+	refused("short file", US_CHUNK_PROGRAM_FILE, file, 5);
+	refused("short id", US_CHUNK_PROGRAM_FILE, file, 25);
+	refused("no path", US_CHUNK_PROGRAM_FILE, file, 26);
+	file[5] = 21;
+	refused("long id", US_CHUNK_PROGRAM_FILE, file, sizeof(file));
+	file[5] = 0, file[4] = US_N_PROGRAM_KIND;
+	refused("unknown kind", US_CHUNK_PROGRAM_FILE, file, sizeof(file));
+	file[4] = 0, file[0] = 0;
+	refused("no number", US_CHUNK_PROGRAM_FILE, file, sizeof(file));
+	refused("empty mapping", US_CHUNK_MAPPING, mapping, sizeof(mapping));
+	mapping[24] = 1; /* an end behind its begin */
+	refused("short mapping", US_CHUNK_MAPPING, mapping, sizeof(mapping) - 1);
+	mapping[48] = 2, mapping[56] = 1;
+	refused("end before begin", US_CHUNK_MAPPING, mapping, sizeof(mapping));
+	mapping[48] = 0, mapping[0] = 0;
+	refused("mapping of nothing", US_CHUNK_MAPPING, mapping, sizeof(mapping));
+	refused("no file", US_CHUNK_PROGRAM_SYMBOLS, LIT(""));
+	refused("file 0", US_CHUNK_PROGRAM_SYMBOLS, LIT("\0\2\1a\0"));
+	refused("half a place", US_CHUNK_PROGRAM_SYMBOLS, LIT("\1\2"));
+	refused("endless name", US_CHUNK_PROGRAM_SYMBOLS, LIT("\1\2\1ab"));
+	refused("empty name", US_CHUNK_PROGRAM_SYMBOLS, LIT("\1\2\1\0"));
+}
+
 /* A FLAG chunk must fit the STAK chunk behind it. */
 static int with_flags(const void *flags, size_t size)
 {
@@ -470,6 +503,7 @@ int main(void)
 		cmocka_unit_test(old_modules_are_read),
 		cmocka_unit_test(lies_are_refused),
 		cmocka_unit_test(waits_that_lie),
+		cmocka_unit_test(lies_of_programs_are_refused),
 		cmocka_unit_test(flags_fit_their_stacks),
 		cmocka_unit_test(hosts_stacks_fit_their_samples),
 		cmocka_unit_test(no_stack_is_deeper_than_the_limit),
