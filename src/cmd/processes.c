@@ -31,6 +31,7 @@ void us_processes_init(struct us_processes *p, bool by_stack)
 	p->by_stack = by_stack;
 	p->owners = calloc(1, sizeof(*p->owners));
 	pthread_mutex_init(&p->lock, NULL);
+	us_programs_init(&p->programs);
 }
 
 void us_processes_fini(struct us_processes *p)
@@ -39,6 +40,7 @@ void us_processes_fini(struct us_processes *p)
 	free(p->tasks.v);
 	free(p->paging);
 	free(p->owners);
+	us_programs_fini(&p->programs);
 	us_pair_map_fini(&p->of_root);
 	us_pair_map_fini(&p->of_stack);
 	us_pair_map_fini(&p->told);
@@ -173,6 +175,8 @@ void us_processes_read(struct us_processes *p, const struct us_linux *l,
 	take(p, l, &t, &at);
 	if (p->by_stack && l->has_who)
 		take_tasks(p, l, &t, start_ns);
+	us_programs_read(&p->programs, l, p->paging, &t, are_isolated(l, &t),
+			 &(struct us_programs_time){ start_ns, at.begin, at.end });
 	us_linux_tasks_fini(&t);
 }
 
@@ -274,5 +278,7 @@ int us_processes_write(struct us_processes *p, struct us_writer *w)
 	int r = write_processes(p, w);
 	if (r == 0)
 		r = write_tasks(p, w);
+	if (r == 0)
+		r = us_programs_write(&p->programs, w);
 	return r ? r : write_owners(p, w);
 }

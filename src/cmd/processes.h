@@ -14,6 +14,7 @@
 #define US_CMD_PROCESSES_H
 
 #include "cmd/owners.h"
+#include "cmd/programs.h"
 #include "linux/linux.h"
 #include "profile/pair_map.h"
 #include "store/store.h"
@@ -50,6 +51,7 @@ struct us_processes {
 	struct us_pair_map told;     /* (id, 0) of those that the writer wrote */
 	struct us_paging *paging;    /* the reading thread's */
 	struct us_owners *owners;    /* NULL: nobody tells of threads */
+	struct us_programs programs;
 	atomic_bool wanted;
 	atomic_uint stack_size; /* of each */
 	bool by_stack;		/* captures do not hold the guest */

@@ -182,6 +182,9 @@ static int find_kernel(struct us_recording *r, struct us_err *e)
 		return ret;
 	us_waits_want(&r->kernel.waits, r->set->tasks_hz, r->set->schedule.seed);
 	atomic_store(&r->kernel.processes.wanted, true);
+	us_writer_see_programs(
+		r->writer, &(struct us_program_seer){ us_programs_see,
+						      &r->kernel.processes.programs });
 	if (!r->launch && !r->from_start) /* else its start is what is to be seen */
 		us_kernel_attach(&r->kernel, r->backend, r->set->schedule.vcpu_mask);
 	if (us_kernel_linux(&r->kernel) || !r->images.note[0])
@@ -275,6 +278,8 @@ static void finish(void *ctx)
 	struct us_recording *r = ctx;
 	if (!tells_functions(r)) {
 		us_kernel_wait(&r->kernel);
+		/* The last samples, whose programs are read once more. */
+		(void)!us_writer_flush(r->writer, NULL);
 		us_kernel_finish(&r->kernel);
 		(void)us_kernel_write(&r->kernel, r->writer);
 	}
