@@ -38,7 +38,7 @@ _uniscope() {
 		COMPREPLY=($(compgen -W "self total name file process thread comm container image" -- "$cur")); return ;;
 	-w | --window) [[ $command == top ]] && COMPREPLY=($(compgen -W "1s 5s 15s 60s all" -- "$cur")); return ;;
 	-e | --elf | -o | --output | --source | --compare | --before | --after | --kallsyms) COMPREPLY=($(compgen -f -- "$cur")); return ;;
-	--symbols | --prepare) COMPREPLY=($(compgen -d -- "$cur")); return ;;
+	--symbols | --root | --prepare) COMPREPLY=($(compgen -d -- "$cur")); return ;;
 	esac
 	if [[ $cur == -* ]]; then
 		COMPREPLY=($(compgen -W "$("$program" "$command" --help 2>/dev/null | grep -oE '(^| )--[a-z-]+' | sort -u)" -- "$cur"))

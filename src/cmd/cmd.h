@@ -30,6 +30,8 @@ enum us_option_kind {
 	US_OPTION_VCPUS,
 	US_OPTION_IMAGE,
 	US_OPTION_FOLDER,
+	US_OPTION_ROOT,
+	US_OPTION_SERVER,
 };
 
 struct us_option {

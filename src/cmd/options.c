@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MAX_OPTIONS 48
+#define MAX_OPTIONS 64
 #define ROW_ID	    (2 * US_OPTION_LONG)
 
 static size_t n_options(const struct us_cmd *cmd)
@@ -128,6 +128,31 @@ static bool add_folder(const struct us_cmd *cmd, const char *value,
 	return true;
 }
 
+static bool set_root(const struct us_cmd *cmd, const char *value,
+		     struct us_symbol_files *f)
+{
+	struct stat st;
+	if (stat(value, &st) < 0 || !S_ISDIR(st.st_mode)) {
+		us_usage(cmd, "--root %s: no folder of that name", value);
+		return false;
+	}
+	f->dirs.root = value;
+	return true;
+}
+
+/* For the library, which knows servers by its environment alone. */
+static bool set_server(const struct us_cmd *cmd, const char *value)
+{
+	if (strncmp(value, "http://", 7) != 0 && strncmp(value, "https://", 8) != 0) {
+		us_usage(cmd,
+			 "--debuginfod %s: must be a URL such as "
+			 "https://debuginfod.debian.net",
+			 value);
+		return false;
+	}
+	return setenv("DEBUGINFOD_URLS", value, 1) == 0;
+}
+
 /* False: the user was told. */
 static bool take(const struct us_options *o, const struct us_option *row,
 		 const char *value)
@@ -153,6 +178,10 @@ static bool take(const struct us_options *o, const struct us_option *row,
 		return add_image(o->cmd, value, into);
 	case US_OPTION_FOLDER:
 		return add_folder(o->cmd, value, into);
+	case US_OPTION_ROOT:
+		return set_root(o->cmd, value, into);
+	case US_OPTION_SERVER:
+		return set_server(o->cmd, value);
 	case US_OPTION_OWN:
 		break;
 	}

@@ -31,6 +31,11 @@
 #define US_FOLDER(type, member)                                                        \
 	US_INTO(US_OPTION_FOLDER, struct us_symbol_files, type, member)
 
+#define US_ROOT(type, member)                                                          \
+	US_INTO(US_OPTION_ROOT, struct us_symbol_files, type, member)
+#define US_SERVER(type, member)                                                        \
+	US_INTO(US_OPTION_SERVER, struct us_symbol_files, type, member)
+
 /* A command's arguments, and what they are read into. */
 struct us_options {
 	const struct us_cmd *cmd;

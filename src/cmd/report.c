@@ -364,6 +364,10 @@ static const struct us_option options[] = {
 	  US_IMAGE(struct settings, symbols) },
 	{ 0, "symbols", "DIR", "search it for images and debug files; repeatable",
 	  US_FOLDER(struct settings, symbols) },
+	{ 0, "root", "DIR", "the files of a Linux guest, to name its programs",
+	  US_ROOT(struct settings, symbols) },
+	{ 0, "debuginfod", "URL", "ask this server for symbols of programs",
+	  US_SERVER(struct settings, symbols) },
 	{ OPT_SORT, "sort", "KEY",
 	  "self, total, name or file (self); or a table of process, thread, comm, "
 	  "container or image",
@@ -437,6 +441,7 @@ static const char *const examples[] = {
 	"graph",
 	"uniscope report --waits --group-by process\0"
 	"of a Linux guest, what each process waits for (record --tasks)",
+	"uniscope report --root /mnt\0and the guest's files, to name its programs",
 	"uniscope report --group-by guest a.data b.data\0several recordings as one",
 	NULL,
 };

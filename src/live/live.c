@@ -177,6 +177,46 @@ static int on_named(void *ctx, const struct us_named *n)
 	return us_naming_add(((struct us_live *)ctx)->naming, 0, n, false);
 }
 
+static int on_program_file(void *ctx, const struct us_program_file *f)
+{
+	struct us_live *l = ctx;
+	char *path = strdup(f->path);
+	struct us_program_file *to = path ? us_vec_push(&l->programs) : NULL;
+	if (!to) {
+		free(path);
+		return -ENOMEM;
+	}
+	*to = *f;
+	to->path = path;
+	return 0;
+}
+
+static int on_mapping(void *ctx, const struct us_mapping *m)
+{
+	struct us_live *l = ctx;
+	struct us_mapping *to = us_vec_push(&l->mappings);
+	if (!to)
+		return -ENOMEM;
+	*to = *m;
+	return 0;
+}
+
+/* An image of its file may have been made without it. */
+static int on_program_name(void *ctx, const struct us_program_name *n)
+{
+	struct us_live *l = ctx;
+	char *name = strdup(n->name);
+	struct us_program_name *to = name ? us_vec_push(&l->program_names) : NULL;
+	if (!to) {
+		free(name);
+		return -ENOMEM;
+	}
+	*to = *n;
+	to->name = name;
+	l->images_changed = true;
+	return 0;
+}
+
 static int on_host_named(void *ctx, const struct us_named *n)
 {
 	struct us_live *l = ctx;
@@ -193,6 +233,9 @@ static const struct us_reader_ops ops = {
 	.named = on_named,
 	.host_stack = on_host_stack,
 	.host_named = on_host_named,
+	.program_file = on_program_file,
+	.mapping = on_mapping,
+	.program_name = on_program_name,
 };
 
 /* With an offset of its own, whatever its name is now. */
@@ -245,6 +288,13 @@ void us_live_close(struct us_live *l)
 	}
 	for (size_t i = 0; i < l->modules.n; i++)
 		free((char *)l->modules.v[i].path);
+	for (size_t i = 0; i < l->programs.n; i++)
+		free((char *)l->programs.v[i].path);
+	for (size_t i = 0; i < l->program_names.n; i++)
+		free((char *)l->program_names.v[i].name);
+	free(l->programs.v);
+	free(l->mappings.v);
+	free(l->program_names.v);
 	free(l->facts.v);
 	free(l->modules.v);
 	us_naming_unref(l->naming);

@@ -95,6 +95,19 @@ static int give_modules(struct play *p)
 	return rc;
 }
 
+static int give_programs(struct play *p)
+{
+	const struct us_live *l = p->l;
+	int rc = 0;
+	for (size_t i = 0; p->ops->program_file && i < l->programs.n && !rc; i++)
+		rc = p->ops->program_file(p->ctx, &l->programs.v[i]);
+	for (size_t i = 0; p->ops->mapping && i < l->mappings.n && !rc; i++)
+		rc = p->ops->mapping(p->ctx, &l->mappings.v[i]);
+	for (size_t i = 0; p->ops->program_name && i < l->program_names.n && !rc; i++)
+		rc = p->ops->program_name(p->ctx, &l->program_names.v[i]);
+	return rc;
+}
+
 static int give_samples(struct play *p)
 {
 	struct us_live *l = p->l;
@@ -134,6 +147,8 @@ static int play(void *ctx, const struct us_reader_ops *ops, void *ops_ctx,
 	int rc = give_facts(p);
 	if (!rc)
 		rc = give_modules(p);
+	if (!rc)
+		rc = give_programs(p);
 	if (!rc && ops->sample)
 		rc = p->from_file ? give_file(p, e) : give_samples(p);
 	if (!rc && ops->stats && l->has_stats)

@@ -39,6 +39,19 @@ struct us_live {
 		struct us_module *v;
 		size_t n, cap;
 	} modules;
+	/* Of a guest's programs, each as it was told last. */
+	struct {
+		struct us_program_file *v;
+		size_t n, cap;
+	} programs;
+	struct {
+		struct us_mapping *v;
+		size_t n, cap;
+	} mappings;
+	struct {
+		struct us_program_name *v;
+		size_t n, cap;
+	} program_names;
 	struct us_naming *naming;
 	bool images_changed; /* since naming opened them */
 

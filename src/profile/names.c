@@ -155,9 +155,15 @@ static bool push_unknown(struct us_profile *p, us_gva pc, const char *module)
 	return push_frame(p, index, 0, NULL);
 }
 
-/* Code of a Linux guest in no image: of which kind it is, its address tells. */
-static const char *part_of(const struct us_profile *p, us_gva pc)
+/* Code of a Linux guest in no image: of which file it is, or of which kind, by its
+ * address. */
+static const char *part_of(struct us_profile *p, uint32_t view, us_gva pc)
 {
+	const struct us_profile_mapping *m = us_profile_mapping_at(p, &p->views.v[view],
+								   pc);
+	const struct us_profile_program *of = m ? us_profile_program_of(p, m) : NULL;
+	if (of)
+		return of->f.path;
 	if (!us_profile_fact(p, "linux"))
 		return NULL;
 	if (!(pc >> 63))
@@ -174,7 +180,7 @@ static bool push_frames(struct us_profile *p, uint32_t view, us_gva pc, bool is_
 			: us_symbols_lookup(p->symbols, pc, is_return, f, MAX_INLINED);
 	if (!n || !f[0].func)
 		return push_unknown(p, is_return ? pc - 1 : pc,
-				    n ? f[0].module : part_of(p, pc));
+				    n ? f[0].module : part_of(p, view, pc - is_return));
 	for (size_t i = 0; i < n; i++)
 		if (f[i].func && !push_known(p, &f[i]))
 			return false;

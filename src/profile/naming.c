@@ -21,6 +21,7 @@ struct us_naming {
 	} guest;	/* by layout */
 	unsigned asked; /* whose are looked for */
 	struct us_guest_names host;
+	struct us_naming_programs programs;
 	/* Of the profile that opened them. */
 	struct {
 		struct us_profile_module *v;
@@ -86,6 +87,23 @@ struct us_naming *us_naming_ref(struct us_naming *n)
 	return n;
 }
 
+struct us_naming_programs *us_naming_programs(struct us_naming *n)
+{
+	return &n->programs;
+}
+
+static void free_programs(struct us_naming_programs *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->v[i].path);
+	free(p->v);
+	free(p->places.v);
+	us_pair_map_fini(&p->known);
+	us_pair_map_fini(&p->placed);
+	us_id_files_fini(&p->ids);
+	us_debuginfod_free(p->server);
+}
+
 void us_naming_unref(struct us_naming *n)
 {
 	if (!n || --n->n_user)
@@ -95,6 +113,7 @@ void us_naming_unref(struct us_naming *n)
 		us_guest_names_fini(&n->guest.v[i]);
 	free(n->guest.v);
 	us_guest_names_fini(&n->host);
+	free_programs(&n->programs);
 	for (size_t i = 0; i < n->modules.n; i++)
 		free((char *)n->modules.v[i].m.path);
 	for (size_t i = 0; i < n->warnings.n; i++)

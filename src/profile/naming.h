@@ -10,7 +10,10 @@
 #define US_PROFILE_NAMING_H
 
 #include "profile/guest_names.h"
+#include "profile/pair_map.h"
 #include "profile/profile.h"
+#include "symbol/debuginfod.h"
+#include "symbol/id_files.h"
 
 struct us_naming;
 
@@ -30,6 +33,35 @@ US_MUST_CHECK int us_naming_add(struct us_naming *n, unsigned layout,
 				const struct us_named *f, bool host);
 
 /* --- for the profiles --- */
+
+/* The files of a guest's programs, as far as they were looked for: profile/programs.c,
+ * profile/program_files.c. */
+struct us_naming_program {
+	char *path; /* in the guest */
+	uint8_t build_id[US_BUILD_ID_MAX], build_id_len;
+	uint32_t pid;		    /* of one that is no file; else 0 */
+	struct us_elf_image *image; /* symbols'; NULL: nothing names it */
+	bool dynamic;		    /* by its dynamic symbols alone */
+	bool unverified;	    /* nothing shows that it is the guest's file */
+	bool other;		    /* what was found is of another build */
+};
+struct us_naming_programs {
+	struct us_naming_program *v;
+	size_t n, cap;
+	struct us_pair_map known; /* (hash of path and pid, of build-id) to index + 1 */
+	struct us_pair_map placed; /* (hash of the place, root) to 1 + */
+	struct {
+		struct us_naming_placed {
+			size_t program;
+			struct us_symbol_place at;
+		} * v;
+		size_t n, cap;
+	} places;
+	struct us_id_files ids;
+	struct us_debuginfod *server;
+	char why[256]; /* a server could not be asked; "" */
+};
+struct us_naming_programs *us_naming_programs(struct us_naming *n);
 
 struct us_symbols *us_naming_symbols(const struct us_naming *n);
 /* After the last one that was added. */

@@ -65,6 +65,8 @@ void us_profile_free(struct us_profile *p)
 	free(p->filters);
 	us_naming_unref(p->naming);
 	us_profile_free_timeline(p);
+	us_profile_free_programs(p);
+	free(p->epoch_of_kernel);
 	us_profile_free_processes(p);
 	us_profile_free_tasks(p);
 	us_profile_free_waiters(p);

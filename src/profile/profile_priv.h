@@ -11,7 +11,8 @@
  * profile/host.c (and the host for them), profile/paths.c (sources as they are shown),
  * profile/namesakes.c (names told apart),
  * profile/processes.c (whose programs), profile/owners.c (whose threads),
- * profile/phases.c (of a boot), profile/tree.c (stacks to the call tree),
+ * profile/programs.c (which files programs had mapped), profile/program_files.c
+ * (these), profile/phases.c (of a boot), profile/tree.c (stacks to the call tree),
  * profile/stacks.c (stacks as they were), profile/vcpus.c (who had them),
  * profile/waits.c (tasks that wait), profile/focus.c (which of them are asked for),
  * profile/moments.c (and when), profile/timeline.c (samples one by one),
@@ -157,7 +158,33 @@ struct us_profile {
 	uint64_t last_look_ns; /* of the look at hand */
 	uint64_t of_look;      /* tasks of it so far */
 
+	/* profile/programs.c */
+	struct {
+		struct us_profile_program {
+			struct us_program_file f;
+			size_t recording;
+		} * v;
+		size_t n, cap;
+		struct us_pair_map known; /* (recording, number) to index + 1 */
+	} programs;
+	struct {
+		struct us_profile_mapping {
+			struct us_mapping m; /* its times: with its layout */
+			size_t recording, number;
+		} * v;
+		size_t n, cap; /* sorted once all were read */
+	} mappings;
+	struct {
+		struct us_profile_program_name {
+			struct us_program_name n;
+			size_t recording;
+		} * v;
+		size_t n, cap;
+	} program_names;
+
 	/* profile/views.c */
+	uint32_t *epoch_of_kernel; /* by epoch: the one since which its images are the
+				      same */
 	struct {
 		uint64_t *v;
 		size_t n, cap;
@@ -358,6 +385,25 @@ const struct us_task *us_profile_waiter_of(const struct us_profile *p, uint32_t 
 /* us_profile_top() of such a stack. */
 uint32_t us_profile_wait_top(struct us_profile *p, uint32_t key);
 void us_profile_warn_of_waits(struct us_profile *p);
+/* What is said of programs' files; 0 or -ENOMEM. */
+US_MUST_CHECK int us_profile_add_program_file(struct us_profile *p,
+					      const struct us_program_file *f);
+US_MUST_CHECK int us_profile_add_mapping(struct us_profile *p,
+					 const struct us_mapping *m);
+US_MUST_CHECK int us_profile_add_program_name(struct us_profile *p,
+					      const struct us_program_name *n);
+void us_profile_free_programs(struct us_profile *p);
+/* Once all are known, and the layouts: before time is cut by them. */
+void us_profile_sort_mappings(struct us_profile *p);
+/* What lies at pc, in this address space at this time; NULL: not known. */
+const struct us_profile_mapping *
+us_profile_mapping_at(const struct us_profile *p, const struct us_symbol_when *when,
+		      us_gva pc);
+/* The file of a mapping; NULL: it was not told. */
+const struct us_profile_program *
+us_profile_program_of(struct us_profile *p, const struct us_profile_mapping *m);
+/* Open the files of those that samples are in. */
+US_MUST_CHECK int us_profile_open_programs(struct us_profile *p, struct us_err *e);
 /* When an image was there; until 0: to the end. */
 void us_profile_module_times(const struct us_profile *p,
 			     const struct us_profile_module *m, uint64_t *ret_from,

@@ -303,6 +303,21 @@ static int on_task(void *ctx, const struct us_task *t)
 	return us_profile_add_task(ctx, t);
 }
 
+static int on_program_file(void *ctx, const struct us_program_file *f)
+{
+	return us_profile_add_program_file(ctx, f);
+}
+
+static int on_mapping(void *ctx, const struct us_mapping *m)
+{
+	return us_profile_add_mapping(ctx, m);
+}
+
+static int on_program_name(void *ctx, const struct us_program_name *n)
+{
+	return us_profile_add_program_name(ctx, n);
+}
+
 static int on_early_name(void *ctx, const struct us_named *n)
 {
 	us_profile_hash_name(ctx, n);
@@ -318,6 +333,9 @@ static int read_modules(struct us_profile *p, const struct us_profile_source *s,
 					   .fact = on_early_fact,
 					   .process = on_process,
 					   .task = on_task,
+					   .program_file = on_program_file,
+					   .mapping = on_mapping,
+					   .program_name = on_program_name,
 					   .named = p->n_file > 1 ? on_early_name
 								  : NULL };
 	struct us_reader_result r;
@@ -436,6 +454,8 @@ static int evaluate(struct us_profile *p, struct us_err *e)
 	bool counted = us_profile_is_counted(p);
 	us_naming_settle(p->naming);
 	int rc = us_profile_open_modules(p, e);
+	if (!rc)
+		rc = us_profile_open_programs(p, e);
 	if (!rc && !p->opts.waits)
 		rc = us_profile_find_idle(p, e);
 	if (!rc) {

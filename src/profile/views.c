@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_CUTS 4096 /* a recorder keeps 64 places */
 
@@ -27,6 +28,53 @@ static int add_cut(struct us_profile *p, uint64_t t_ns)
 	return 0;
 }
 
+/* Most have their times in common. */
+static int cut_once(struct us_profile *p, struct us_pair_map *known, uint64_t t_ns)
+{
+	uint32_t *slot = us_pair_map_at(known, t_ns, 0);
+	if (!slot)
+		return -ENOMEM;
+	if (*slot)
+		return 0;
+	*slot = 1;
+	return add_cut(p, t_ns);
+}
+
+/* One whose times would not be known is of no use. */
+static int cut_by_mappings(struct us_profile *p)
+{
+	struct us_pair_map known = { 0 };
+	int rc = 0;
+	us_profile_sort_mappings(p);
+	for (size_t i = 0; i < p->mappings.n && !rc; i++) {
+		struct us_mapping *m = &p->mappings.v[i].m;
+		if (p->cuts.n + 2 > MAX_CUTS && (m->from_ns || m->until_ns))
+			m->until_ns = m->from_ns ? m->from_ns : 1;
+		else if (cut_once(p, &known, m->from_ns) ||
+			 cut_once(p, &known, m->until_ns))
+			rc = -ENOMEM;
+	}
+	us_pair_map_fini(&known);
+	return rc;
+}
+
+/* By epoch, that since which the kernel has the same images: of[0 .. n) are when they
+ * change. */
+static int find_epochs_of_kernel(struct us_profile *p, const uint64_t *of, size_t n)
+{
+	p->epoch_of_kernel = calloc(p->cuts.n + 1, sizeof(*p->epoch_of_kernel));
+	if (!p->epoch_of_kernel)
+		return -ENOMEM;
+	for (uint32_t epoch = 1; epoch <= p->cuts.n; epoch++) {
+		bool changes = false;
+		for (size_t k = 0; k < n; k++)
+			changes |= of[k] == p->cuts.v[epoch - 1];
+		p->epoch_of_kernel[epoch] = changes ? epoch
+						    : p->epoch_of_kernel[epoch - 1];
+	}
+	return 0;
+}
+
 int us_profile_cut_time(struct us_profile *p)
 {
 	for (unsigned i = 1; i < p->n_layout; i++)
@@ -42,6 +90,10 @@ int us_profile_cut_time(struct us_profile *p)
 		if (add_cut(p, from) || add_cut(p, until))
 			return -ENOMEM;
 	}
+	size_t n_image = p->cuts.n;
+	p->has_spaces |= p->mappings.n != 0;
+	if (cut_by_mappings(p))
+		return -ENOMEM;
 	for (size_t i = 0; i < p->processes.n; i++) {
 		const struct us_process *s = &p->processes.v[i].s;
 		if (add_cut(p, s->from_ns) || add_cut(p, s->until_ns))
@@ -52,6 +104,11 @@ int us_profile_cut_time(struct us_profile *p)
 		if (add_cut(p, t->from_ns) || add_cut(p, t->until_ns))
 			return -ENOMEM;
 	}
+	uint64_t *of_images = calloc(n_image + 1, sizeof(*of_images));
+	if (!of_images)
+		return -ENOMEM;
+	if (n_image)
+		memcpy(of_images, p->cuts.v, n_image * sizeof(*of_images));
 	if (p->cuts.n)
 		qsort(p->cuts.v, p->cuts.n, sizeof(*p->cuts.v), by_time);
 	size_t n = 0;
@@ -60,7 +117,9 @@ int us_profile_cut_time(struct us_profile *p)
 			p->cuts.v[n++] = p->cuts.v[i];
 	p->cuts.n = n;
 	const struct us_symbol_when *any = us_vec_push(&p->views);
-	return any ? 0 : -ENOMEM;
+	int rc = any ? find_epochs_of_kernel(p, of_images, n_image) : -ENOMEM;
+	free(of_images);
+	return rc;
 }
 
 /* How many cuts are at or before t_ns. */
@@ -138,5 +197,5 @@ uint32_t us_profile_view(struct us_profile *p, uint32_t node)
 		if (n->flags & US_PC_SPACE && user)
 			root = n->pc;
 	}
-	return view_number(p, root, epoch);
+	return view_number(p, root, user ? epoch : p->epoch_of_kernel[epoch]);
 }

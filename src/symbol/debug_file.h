@@ -18,11 +18,13 @@
 
 #define US_DEBUG_PATH 4096
 
-/* The user's folders; not owned. */
+/* Where the user says that files are; not owned. */
 struct us_debug_dirs {
 	const char *const *dir;
 	size_t n;
 	bool not_beside; /* not beside the image: it is one of many in its folder */
+	/* For a Linux guest's programs alone. */
+	const char *root; /* the guest's files; NULL: not there */
 };
 
 /* Of an image: what its separate file must have. */

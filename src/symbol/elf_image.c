@@ -107,6 +107,12 @@ static bool has_symbols(const struct us_elf_file *f)
 	return false;
 }
 
+bool us_elf_image_has_all(const struct us_elf_image *i)
+{
+	return has_symbols(&i->file) || (i->debug.area && has_symbols(&i->debug)) ||
+	       i->mini.area;
+}
+
 /* The better table of the two is used. */
 static int take_symbols(struct us_elf_image *i, struct us_err *e)
 {

@@ -58,6 +58,8 @@ bool us_elf_image_text(const struct us_elf_image *i, uint64_t *ret_start,
 /* Function symbols, sorted by address, one an address: elf_symbols.h says which. */
 const struct us_elf_symbol *us_elf_image_symbols(const struct us_elf_image *i,
 						 size_t *ret_n);
+/* Has it, or the file kept apart of it, all symbols, not the dynamic ones alone? */
+bool us_elf_image_has_all(const struct us_elf_image *i);
 /* The symbol that covers addr, the innermost of nested ones, or NULL. Binary search. */
 const struct us_elf_symbol *us_elf_image_find(const struct us_elf_image *i,
 					      uint64_t addr);

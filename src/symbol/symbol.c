@@ -116,12 +116,39 @@ int us_symbols_add_image(struct us_symbols *s, struct us_elf_image *i, struct us
 	return 0;
 }
 
-int us_symbols_place(struct us_symbols *s, const struct us_elf_image *i,
-		     const struct us_symbol_place *p)
+static size_t module_of(const struct us_symbols *s, const struct us_elf_image *i)
 {
 	size_t k = 0;
 	while (k < s->modules.n && s->modules.v[k].image != i)
 		k++;
+	return k;
+}
+
+void us_symbols_call(struct us_symbols *s, const struct us_elf_image *i,
+		     const char *module)
+{
+	size_t k = module_of(s, i);
+	if (k < s->modules.n)
+		s->modules.v[k].name = module;
+}
+
+void us_symbols_end_place(struct us_symbols *s, const struct us_elf_image *i,
+			  const struct us_symbol_place *p)
+{
+	size_t module = module_of(s, i);
+	for (size_t k = 0; k < s->places.n; k++) {
+		struct us_symbol_place *at = &s->places.v[k].at;
+		if (s->places.v[k].module == module && at->root == p->root &&
+		    at->start == p->start && at->from_ns == p->from_ns)
+			at->until_ns = p->until_ns;
+	}
+	forget(s);
+}
+
+int us_symbols_place(struct us_symbols *s, const struct us_elf_image *i,
+		     const struct us_symbol_place *p)
+{
+	size_t k = module_of(s, i);
 	struct place *place = us_vec_push(&s->places);
 	if (!place)
 		return -ENOMEM;

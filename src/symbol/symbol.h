@@ -47,6 +47,13 @@ US_MUST_CHECK int us_symbols_add_image(struct us_symbols *s, struct us_elf_image
 US_MUST_CHECK int us_symbols_place(struct us_symbols *s, const struct us_elf_image *i,
 				   const struct us_symbol_place *p);
 
+/* A place that was given ends, or ends elsewhere: all else of it is as it was. */
+void us_symbols_end_place(struct us_symbols *s, const struct us_elf_image *i,
+			  const struct us_symbol_place *p);
+/* Its functions are told to be in the module of this name, which outlives the set. */
+void us_symbols_call(struct us_symbols *s, const struct us_elf_image *i,
+		     const char *module);
+
 /* Give demangled names (demangle.h) from now on; at first they are not. */
 void us_symbols_demangle(struct us_symbols *s, bool on);
 

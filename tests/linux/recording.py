@@ -48,6 +48,20 @@ class Task:
     process: str
 
 
+@dataclass
+class Mapped:
+    """Code of a file in a program."""
+    file: int
+    pid: int
+    root: int
+    start: int
+    end: int
+    offset: int
+    bias: int
+    begin: int  # microseconds; 0: from the start
+    until: int  # 0: to the end
+
+
 class _Bytes:
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -62,6 +76,9 @@ class _Bytes:
     def u32(self):
         self.at += 4
         return struct.unpack_from("<I", self.data, self.at - 4)[0]
+
+    def u64(self):
+        return self.u32() | self.u32() << 32
 
     def varint(self):
         value = shift = 0
@@ -89,12 +106,14 @@ class Recording:
         self.facts = {}
         self.names = {}  # start: (size, name, module)
         self.tasks = {}  # id: Task
+        self.files, self.mapped = {}, []  # number: (path, build-id); [Mapped]
         with open(path, "rb") as f:
             data = f.read()
         if data[:8] != b"UNISCOPE":
             raise ValueError(f"{path} is no recording")
         readers = {b"STAK": self._stacks, b"FLAG": self._flags, b"SAMP": self._samples,
-                   b"FACT": self._fact, b"SYMB": self._symbols, b"TASK": self._task}
+                   b"FACT": self._fact, b"SYMB": self._symbols, b"TASK": self._task,
+                   b"PFIL": self._program_file, b"PMAP": self._mapping}
         at = 16
         while at + 12 <= len(data):
             size, = struct.unpack_from("<I", data, at + 4)
@@ -128,6 +147,14 @@ class Recording:
             start = (start + b.svarint()) % (1 << 64)
             size = b.varint()
             self.names[start] = (size, b.string(), module)
+
+    def _program_file(self, b):
+        number, _, length = b.u32(), b.byte(), b.byte()
+        build_id = bytes(b.byte() for _ in range(length)).hex()
+        self.files[number] = (b.string(), build_id)
+
+    def _mapping(self, b):
+        self.mapped.append(Mapped(b.u32(), b.u32(), *(b.u64() for _ in range(7))))
 
     def _stacks(self, b):
         number, pc = b.u32(), 0

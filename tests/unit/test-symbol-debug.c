@@ -66,7 +66,9 @@ static struct us_elf_image *open_app(const struct us_debug_dirs *dirs, int code)
 static void found_in(const char *folder)
 {
 	const char *const dir[] = { folder ? in_work_dir(folder) : NULL };
-	const struct us_debug_dirs dirs = { dir, folder != NULL, true };
+	const struct us_debug_dirs dirs = { .dir = dir,
+					    .n = folder != NULL,
+					    .not_beside = true };
 	struct us_elf_image *i = open_app(&dirs, 0);
 	struct us_symbols *s;
 	struct us_frame f[4];
@@ -84,7 +86,9 @@ static void found_in(const char *folder)
 static void not_found(const char *folder, int code)
 {
 	const char *const dir[] = { folder ? in_work_dir(folder) : NULL };
-	const struct us_debug_dirs dirs = { dir, folder != NULL, true };
+	const struct us_debug_dirs dirs = { .dir = dir,
+					    .n = folder != NULL,
+					    .not_beside = true };
 	struct us_elf_image *i = open_app(&dirs, code);
 	assert_null(us_elf_image_debug_path(i));
 	assert_null(us_elf_image_find(i, work_at));

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * profile/program_files.c: the files that name what a guest's programs did.
+ *
+ * A file is taken for the guest's if it has the build-id that was seen in the guest's
+ * memory.  It is looked for where the user says (--symbols, --root), where the system
+ * has debugging information, and at a server if the user asks for that; what none has
+ * is named by the dynamic symbols that were recorded.
+ */
+#include "profile/profile_priv.h"
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "symbol/elf_file.h"
+#include "symbol/made_elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MOST_MAP_LINES (1U << 20) /* of a perf-PID.map */
+#define MOST_TOLD      4	  /* files that a warning names */
+#define MOST_DIRS      32
+
+struct finder {
+	struct us_profile *p;
+	struct us_naming_programs *all;
+	struct us_naming_program *to;
+	const struct us_profile_program *from;
+	/* The user's, and those of the guest's own files. */
+	struct us_debug_dirs dirs;
+	const char *dir[MOST_DIRS];
+	char of_root[US_DEBUG_PATH];
+};
+
+static bool same_id(const struct finder *f, const struct us_elf_image *i)
+{
+	size_t len;
+	const uint8_t *id = us_elf_image_build_id(i, &len);
+	return len && len == f->to->build_id_len && !memcmp(id, f->to->build_id, len);
+}
+
+/* Take it, if it has more than what there is; it is closed else. */
+static bool take(struct finder *f, struct us_elf_image *i)
+{
+	size_t n, had = 0;
+	us_elf_image_symbols(i, &n);
+	if (f->to->image)
+		us_elf_image_symbols(f->to->image, &had);
+	if (n <= had) {
+		us_elf_image_close(i);
+		return false;
+	}
+	us_elf_image_close(f->to->image);
+	f->to->image = i;
+	f->to->dynamic = !us_elf_image_has_all(i);
+	return !f->to->dynamic;
+}
+
+/* true: it is all that there is to be had. */
+static bool try_path(struct finder *f, const char *path)
+{
+	struct us_elf_image *i;
+	struct us_err e;
+	if (us_elf_image_open(path, &i, &e) < 0)
+		return false;
+	if (!same_id(f, i)) {
+		us_elf_image_close(i);
+		return false;
+	}
+	(void)!us_elf_image_find_debug(i, &f->dirs, &e);
+	return take(f, i);
+}
+
+/* --- where the user and the system have it --- */
+
+static bool find_by_id(struct finder *f)
+{
+	char path[US_DEBUG_PATH];
+	const char *file;
+	if (!f->to->build_id_len)
+		return false;
+	if (us_debug_file_by_id(f->to->build_id, f->to->build_id_len, &f->dirs, path) &&
+	    try_path(f, path))
+		return true;
+	if (us_id_files_read(&f->all->ids, &f->p->opts.dirs) < 0)
+		return false;
+	for (unsigned k = 0; (file = us_id_files_find(&f->all->ids, f->to->build_id,
+						      f->to->build_id_len, k));
+	     k++)
+		if (try_path(f, file))
+			return true;
+	return false;
+}
+
+/* A path of the guest's cannot lead out of the folder, by links neither. */
+static int open_in_root(const struct us_profile *p, const char *path)
+{
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	_cleanup_close_ int dir = p->opts.dirs.root
+					  ? open(p->opts.dirs.root,
+						 O_PATH | O_DIRECTORY | O_CLOEXEC)
+					  : -1;
+	return dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
+static bool find_in_root(struct finder *f)
+{
+	char name[64];
+	struct us_elf_image *i;
+	struct us_err e;
+	size_t len;
+	_cleanup_close_ int fd = f->from->f.kind == US_PROGRAM_FILE
+					 ? open_in_root(f->p, f->to->path)
+					 : -1;
+	if (fd < 0)
+		return false;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	if (us_elf_image_open(name, &i, &e) < 0)
+		return false;
+	us_elf_image_build_id(i, &len);
+	bool known = len && f->to->build_id_len;
+	if ((known && !same_id(f, i)) || (!known && f->to->build_id_len)) {
+		f->to->other = true;
+		us_elf_image_close(i);
+		return false;
+	}
+	f->to->unverified = !known;
+	(void)!us_elf_image_find_debug(i, &f->dirs, &e);
+	return take(f, i);
+}
+
+static bool ask_server(struct finder *f)
+{
+	char path[US_DEBUG_PATH];
+	struct us_err e = { 0 };
+	if (!us_debuginfod_named() || !f->to->build_id_len ||
+	    (!f->all->server && us_debuginfod_new(&f->all->server)))
+		return false;
+	int r = us_debuginfod_find(f->all->server, f->to->build_id, f->to->build_id_len,
+				   path, sizeof(path), &e);
+	if (r < 0 && r != -ENOENT && !f->all->why[0])
+		snprintf(f->all->why, sizeof(f->all->why), "%.180s%s%.60s", e.msg,
+			 e.hint[0] ? ": " : "", e.hint);
+	return r == 0 && try_path(f, path);
+}
+
+/* --- what the recording has --- */
+
+static bool is_named(const struct finder *f, const struct us_profile_program_name *n)
+{
+	const struct us_profile_program *from = f->from;
+	return n->recording == from->recording && n->n.file == from->f.number &&
+	       n->n.size && n->n.address <= UINT64_MAX - n->n.size;
+}
+
+static void make_of(struct finder *f, const struct us_made_symbol *v, size_t n)
+{
+	uint64_t start = UINT64_MAX, end = 0;
+	struct us_elf_image *i;
+	struct us_err e;
+	for (size_t k = 0; k < n; k++) {
+		start = v[k].address < start ? v[k].address : start;
+		end = v[k].address + v[k].size > end ? v[k].address + v[k].size : end;
+	}
+	if (n && us_made_elf_open(f->to->path, v, n, start, end, &i, &e) == 0) {
+		take(f, i);
+		f->to->dynamic = f->from->f.kind == US_PROGRAM_FILE;
+	}
+}
+
+static int take_recorded(struct finder *f)
+{
+	struct {
+		struct us_made_symbol *v;
+		size_t n, cap;
+	} all = { 0 };
+	for (size_t k = 0; k < f->p->program_names.n; k++) {
+		const struct us_profile_program_name *n = &f->p->program_names.v[k];
+		if (!is_named(f, n))
+			continue;
+		struct us_made_symbol *slot = us_vec_push(&all);
+		if (!slot) {
+			free(all.v);
+			return -ENOMEM;
+		}
+		*slot = (struct us_made_symbol){ n->n.address, n->n.size, n->n.name };
+	}
+	if (!f->to->image)
+		make_of(f, all.v, all.n);
+	free(all.v);
+	return 0;
+}
+
+/* "START SIZE NAME", both in hexadecimal (tools/perf/Documentation/jit-interface.txt).
+ */
+static bool read_line(char *line, struct us_made_symbol *ret)
+{
+	char *end;
+	ret->address = strtoull(line, &end, 16);
+	ret->size = *end == ' ' ? strtoull(end + 1, &end, 16) : 0;
+	if (*end != ' ' || !ret->size || ret->address > UINT64_MAX - ret->size)
+		return false;
+	end[1 + strcspn(end + 1, "\n")] = '\0';
+	ret->name = strdup(end + 1);
+	return ret->name && *ret->name;
+}
+
+static int take_perf_map(struct finder *f)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", f->to->pid);
+	int fd = open_in_root(f->p, path);
+	FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
+	struct {
+		struct us_made_symbol *v;
+		size_t n, cap;
+	} all = { 0 };
+	char *line = NULL;
+	size_t size = 0;
+	while (in && all.n < MOST_MAP_LINES && getline(&line, &size, in) >= 0) {
+		struct us_made_symbol one = { 0 }, *slot = NULL;
+		if (read_line(line, &one))
+			slot = us_vec_push(&all);
+		if (slot)
+			*slot = one;
+		else
+			free((char *)one.name);
+	}
+	make_of(f, all.v, all.n);
+	for (size_t k = 0; k < all.n; k++)
+		free((char *)all.v[k].name);
+	free(all.v);
+	free(line);
+	if (in)
+		fclose(in);
+	else if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+/* --- one file --- */
+
+static void set_dirs(struct finder *f)
+{
+	const struct us_debug_dirs *own = &f->p->opts.dirs;
+	f->dirs = (struct us_debug_dirs){ .dir = f->dir, .not_beside = true };
+	for (size_t k = 0; k < own->n && k < MOST_DIRS - 1; k++)
+		f->dir[f->dirs.n++] = own->dir[k];
+	if (own->root && snprintf(f->of_root, sizeof(f->of_root), "%s/usr/lib/debug",
+				  own->root) < (int)sizeof(f->of_root))
+		f->dir[f->dirs.n++] = f->of_root;
+}
+
+static int find_file(struct finder *f, struct us_err *e)
+{
+	struct us_symbols *symbols = f->p->symbols;
+	set_dirs(f);
+	int r = 0;
+	if (f->from->f.kind == US_PROGRAM_NONE)
+		r = take_perf_map(f);
+	else if (!find_by_id(f) && !find_in_root(f) && !ask_server(f))
+		r = take_recorded(f);
+	if (r == 0 && f->to->image && us_elf_image_call(f->to->image, f->to->path))
+		r = -ENOMEM;
+	if (r < 0) {
+		us_elf_image_close(us_take(f->to->image));
+		return us_fail(e, r, "report: out of memory");
+	}
+	if (!f->to->image)
+		return 0;
+	struct us_elf_image *i = f->to->image;
+	r = us_symbols_add_image(symbols, i, e);
+	if (r < 0)
+		f->to->image = NULL;
+	else
+		us_symbols_call(symbols, i, us_elf_image_path(i));
+	return r;
+}
+
+/* The file's slot, looked for on first use; NULL: out of memory. */
+static struct us_naming_program *open_file(struct us_profile *p,
+					   const struct us_profile_program *from,
+					   uint32_t pid, struct us_err *e)
+{
+	struct us_naming_programs *all = us_naming_programs(p->naming);
+	const struct us_program_file *f = &from->f;
+	pid = f->kind == US_PROGRAM_NONE ? pid : 0;
+	uint64_t by_path = us_hash_bytes(f->path, strlen(f->path)) + pid;
+	uint32_t *slot = us_pair_map_at(
+		&all->known, by_path,
+		f->build_id_len ? us_hash_bytes(f->build_id, f->build_id_len)
+				: f->kind);
+	if (slot && *slot)
+		return &all->v[*slot - 1];
+	char *path = slot ? strdup(f->path) : NULL;
+	struct us_naming_program *to = path ? us_vec_push(all) : NULL;
+	if (!to) {
+		free(path);
+		us_fail(e, -ENOMEM, "report: out of memory");
+		return NULL;
+	}
+	*slot = (uint32_t)all->n;
+	to->path = path;
+	to->pid = pid;
+	to->build_id_len = f->build_id_len;
+	memcpy(to->build_id, f->build_id, f->build_id_len);
+	struct finder finder = { .p = p, .all = all, .to = to, .from = from };
+	return find_file(&finder, e) < 0 ? NULL : to;
+}
+
+/* --- places --- */
+
+/* By the segments of the file, if the guest's header was not to be read. */
+static bool bias_of(const struct us_mapping *m, const struct us_elf_image *i,
+		    bool no_file, uint64_t *ret)
+{
+	const struct us_elf_file *f = us_elf_image_file(i);
+	*ret = no_file ? 0 : m->bias;
+	if (m->has_bias || no_file)
+		return true;
+	for (size_t k = 0; k < f->n_segment; k++) {
+		const struct us_elf_segment *s = &f->segment[k];
+		uint64_t page = s->offset & ~(uint64_t)4095;
+		if (s->type != PT_LOAD || !(s->flags & PF_X) || m->offset < page ||
+		    m->offset - page >= s->memsz + (s->offset - page))
+			continue;
+		*ret = m->start - (s->vaddr - s->offset + m->offset);
+		return true;
+	}
+	return false;
+}
+
+/* The slot of a place, and whether it is a new one. */
+static struct us_naming_placed *placed(struct us_naming_programs *all,
+				       const struct us_symbol_place *at, size_t program,
+				       bool *ret_new)
+{
+	const uint64_t key[] = { at->start, at->end, at->from_ns, program };
+	uint32_t *slot = us_pair_map_at(&all->placed, at->root,
+					us_hash_bytes(key, sizeof(key)));
+	if (!slot)
+		return NULL;
+	*ret_new = !*slot;
+	if (*slot)
+		return &all->places.v[*slot - 1];
+	struct us_naming_placed *to = us_vec_push(&all->places);
+	if (!to)
+		return NULL;
+	*slot = (uint32_t)all->places.n;
+	*to = (struct us_naming_placed){ program, *at };
+	return to;
+}
+
+static int place(struct us_profile *p, const struct us_profile_mapping *m, us_gpa root,
+		 struct us_err *e)
+{
+	struct us_naming_programs *all = us_naming_programs(p->naming);
+	const struct us_profile_program *from = us_profile_program_of(p, m);
+	struct us_naming_program *of = from ? open_file(p, from, m->m.pid, e) : NULL;
+	struct us_symbol_place at = { .root = root,
+				      .from_ns = m->m.from_ns,
+				      .until_ns = m->m.until_ns,
+				      .start = m->m.start,
+				      .end = m->m.end };
+	bool fresh;
+	if (!of)
+		return from ? -ENOMEM : 0;
+	if (!of->image || !bias_of(&m->m, of->image, of->pid, &at.bias))
+		return 0;
+	struct us_naming_placed *to = placed(all, &at, (size_t)(of - all->v), &fresh);
+	if (!to || (fresh && us_symbols_place(p->symbols, of->image, &at)))
+		return us_fail(e, -ENOMEM, "report: out of memory");
+	if (!fresh && to->at.until_ns != at.until_ns) {
+		to->at = at;
+		us_symbols_end_place(p->symbols, of->image, &at);
+	}
+	return 0;
+}
+
+/* --- what is to be said of them --- */
+
+/* The last parts of the paths of those that are so; false: none is. */
+static bool list(const struct us_naming_programs *all, char *dst, size_t size,
+		 bool (*is_so)(const struct us_naming_program *))
+{
+	size_t n = 0, at = 0;
+	dst[0] = '\0';
+	for (size_t k = 0; k < all->n; k++) {
+		if (!is_so(&all->v[k]))
+			continue;
+		if (n++ < MOST_TOLD && at < size)
+			at += (size_t)snprintf(dst + at, size - at, "%s%.100s",
+					       at ? ", " : "", all->v[k].path);
+	}
+	if (n > MOST_TOLD && at < size)
+		snprintf(dst + at, size - at, " and %zu more", n - MOST_TOLD);
+	return n;
+}
+
+static bool is_dynamic(const struct us_naming_program *f)
+{
+	return f->image && f->dynamic;
+}
+
+static bool is_unverified(const struct us_naming_program *f)
+{
+	return f->image && f->unverified;
+}
+
+static bool is_other(const struct us_naming_program *f)
+{
+	return f->other && (!f->image || f->dynamic);
+}
+
+static bool is_nameless(const struct us_naming_program *f)
+{
+	return !f->image && !f->other && f->path[0] == '/';
+}
+
+static void warn_of_programs(struct us_profile *p)
+{
+	const struct us_naming_programs *all = us_naming_programs(p->naming);
+	char text[640];
+	if (us_profile_fact(p, "programs_full"))
+		us_profile_warn(p, "the guest has more files or mappings of code than "
+				   "are recorded: some programs have no names");
+	if (list(all, text, sizeof(text), is_unverified))
+		us_profile_warn(p,
+				"%s: no build-id shows that the file of --root is the "
+				"one that ran: its names are right only if it is",
+				text);
+	if (list(all, text, sizeof(text), is_other))
+		us_profile_warn(p,
+				"%s: the file of --root is of another build than what "
+				"ran: its names are not used",
+				text);
+	if (list(all, text, sizeof(text), is_dynamic))
+		us_profile_warn(p,
+				"%s: named by dynamic symbols alone, what is not "
+				"exported has no name (--symbols DIR, --root DIR or "
+				"--debuginfod may have more)",
+				text);
+	if (list(all, text, sizeof(text), is_nameless))
+		us_profile_warn(p,
+				"%s: no file with its build-id and symbols was found "
+				"(--symbols DIR, --root DIR, --debuginfod)",
+				text);
+	if (all->why[0])
+		us_profile_warn(p, "%s", all->why);
+}
+
+int us_profile_open_programs(struct us_profile *p, struct us_err *e)
+{
+	const struct us_profile_mapping *last = NULL;
+	us_gpa last_root = 0;
+	int r = 0;
+	for (uint32_t node = 1; p->mappings.n && r == 0 && node < p->trie.nodes.n;
+	     node++) {
+		struct us_trie_node n = p->trie.nodes.v[node];
+		if (!(n.flags & US_PC_USER) || n.flags & US_PROFILE_NO_FRAME)
+			continue;
+		uint32_t view = us_profile_view(p, node);
+		if (view == US_PROFILE_NONE)
+			return us_fail(e, -ENOMEM, "report: out of memory");
+		const struct us_symbol_when *when = &p->views.v[view];
+		const struct us_profile_mapping *m = us_profile_mapping_at(p, when,
+									   n.pc);
+		if (!m || (m == last && when->root == last_root))
+			continue;
+		last = m;
+		last_root = when->root;
+		r = place(p, m, last_root, e);
+	}
+	if (r == 0)
+		warn_of_programs(p);
+	return r;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profile/programs.c: which files a guest's programs had where, and when. */
+#include "profile/profile_priv.h"
+
+#include "base/search.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OTHER_ROOT    0x1000U /* of one that is a pair */
+#define MOST_MAPPINGS 262144U
+#define MOST_NAMES    (4U << 20)
+#define NEAR	      64 /* that begin before an address, and may cover it */
+
+/* --- as they are read --- */
+
+int us_profile_add_program_file(struct us_profile *p, const struct us_program_file *f)
+{
+	char *path = strdup(f->path);
+	uint32_t *slot = path ? us_pair_map_at(&p->programs.known, p->file_now,
+					       f->number)
+			      : NULL;
+	struct us_profile_program *to = NULL;
+	if (slot && *slot)
+		to = &p->programs.v[*slot - 1];
+	else if (slot)
+		to = us_vec_push(&p->programs);
+	if (!to) {
+		free(path);
+		return -ENOMEM;
+	}
+	if (!*slot)
+		*slot = (uint32_t)p->programs.n;
+	free((char *)to->f.path);
+	*to = (struct us_profile_program){ .f = *f, .recording = p->file_now };
+	to->f.path = path;
+	return 0;
+}
+
+int us_profile_add_mapping(struct us_profile *p, const struct us_mapping *m)
+{
+	if (p->mappings.n == MOST_MAPPINGS)
+		return 0;
+	struct us_profile_mapping *to = us_vec_push(&p->mappings);
+	if (!to)
+		return -ENOMEM;
+	*to = (struct us_profile_mapping){ .m = *m,
+					   .recording = p->file_now,
+					   .number = p->mappings.n };
+	return 0;
+}
+
+int us_profile_add_program_name(struct us_profile *p, const struct us_program_name *n)
+{
+	if (p->program_names.n == MOST_NAMES)
+		return 0;
+	char *name = strdup(n->name);
+	struct us_profile_program_name *to = name ? us_vec_push(&p->program_names)
+						  : NULL;
+	if (!to) {
+		free(name);
+		return -ENOMEM;
+	}
+	*to = (struct us_profile_program_name){ *n, p->file_now };
+	to->n.name = name;
+	return 0;
+}
+
+void us_profile_free_programs(struct us_profile *p)
+{
+	for (size_t k = 0; k < p->programs.n; k++)
+		free((char *)p->programs.v[k].f.path);
+	for (size_t k = 0; k < p->program_names.n; k++)
+		free((char *)p->program_names.v[k].n.name);
+	free(p->programs.v);
+	free(p->mappings.v);
+	free(p->program_names.v);
+	us_pair_map_fini(&p->programs.known);
+}
+
+/* --- in order --- */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct us_profile_mapping *x = a, *y = b;
+	if (x->m.root != y->m.root)
+		return x->m.root < y->m.root ? -1 : 1;
+	if (x->m.start != y->m.start)
+		return x->m.start < y->m.start ? -1 : 1;
+	if (x->m.from_ns != y->m.from_ns)
+		return x->m.from_ns < y->m.from_ns ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static void add_layout(const struct us_profile *p, struct us_profile_mapping *m)
+{
+	unsigned layout = p->recording[m->recording].layout;
+	if (p->n_layout < 2)
+		return;
+	m->m.from_ns = us_profile_layout_time(p, layout, m->m.from_ns);
+	m->m.until_ns = m->m.until_ns ? us_profile_layout_time(p, layout, m->m.until_ns)
+				      : (layout + 1ULL) << US_LAYOUT_SHIFT;
+}
+
+/* Of those that replace each other the last one stays. */
+void us_profile_sort_mappings(struct us_profile *p)
+{
+	size_t n = 0;
+	for (size_t k = 0; k < p->mappings.n; k++)
+		add_layout(p, &p->mappings.v[k]);
+	if (p->mappings.n)
+		qsort(p->mappings.v, p->mappings.n, sizeof(*p->mappings.v), by_place);
+	for (size_t k = 0; k < p->mappings.n; k++) {
+		const struct us_mapping *m = &p->mappings.v[k].m;
+		const struct us_mapping *old = n ? &p->mappings.v[n - 1].m : NULL;
+		bool again = old && old->root == m->root && old->start == m->start &&
+			     old->from_ns == m->from_ns;
+		p->mappings.v[again ? n - 1 : n] = p->mappings.v[k];
+		n += !again;
+	}
+	p->mappings.n = n;
+}
+
+/* Is k behind what begins at pc, in this space? */
+static bool is_before(const struct us_mapping *m, us_gpa root, us_gva pc)
+{
+	return m->root < root || (m->root == root && m->start <= pc);
+}
+
+static const struct us_profile_mapping *search(const struct us_profile *p, us_gpa root,
+					       uint64_t t_ns, us_gva pc, bool pair)
+{
+	const struct us_profile_mapping *v = p->mappings.v;
+	size_t next = us_first_not(p->mappings.n, mid, is_before(&v[mid].m, root, pc));
+	for (size_t n = 0; n < NEAR && next-- > 0; n++) {
+		const struct us_mapping *m = &v[next].m;
+		if (m->root != root)
+			return NULL;
+		if (pc < m->end && (!pair || m->pair) && m->from_ns <= t_ns &&
+		    (!m->until_ns || t_ns < m->until_ns))
+			return &v[next];
+	}
+	return NULL;
+}
+
+const struct us_profile_mapping *
+us_profile_mapping_at(const struct us_profile *p, const struct us_symbol_when *when,
+		      us_gva pc)
+{
+	const struct us_profile_mapping *m = NULL;
+	if (p->mappings.n && when->root)
+		m = search(p, when->root, when->t_ns, pc, false);
+	if (!m && p->mappings.n && when->root)
+		m = search(p, when->root ^ OTHER_ROOT, when->t_ns, pc, true);
+	return m;
+}
+
+const struct us_profile_program *
+us_profile_program_of(struct us_profile *p, const struct us_profile_mapping *m)
+{
+	const uint32_t *slot = us_pair_map_at(&p->programs.known, m->recording,
+					      m->m.file);
+	return slot && *slot ? &p->programs.v[*slot - 1] : NULL;
+}

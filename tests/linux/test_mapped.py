@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs of a Linux guest that nobody names: their files by what they have mapped.
+
+usage: test_mapped.py BUILD [--only WORD]
+
+A guest runs programs with and without libraries and symbols.  What the recording says
+they have mapped has to be what the guest's own /proc/PID/maps says; names come from each
+place where they may be, and from no other.
+"""
+import argparse
+import contextlib
+import http.server
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+
+from guest import LinuxGuest, vmlinux_elf
+from harness import Skip, Tap, Uniscope, check, note, require
+from recording import Recording
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LOADER, LIBC = "/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/libc.so.6"
+LIBRARY = "/lib/libmapped.so"
+ENOUGH = 60  # samples in the program
+
+
+def build_id(path):
+    told = subprocess.run(["readelf", "-n", path], capture_output=True, text=True,
+                          check=True).stdout
+    return told.split("Build ID:")[1].split()[0]
+
+
+class Files:
+    """The guest's programs, and their symbols, which it does not have."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="uniscope-")
+        self.whole, self.bare, self.root = (self._folder(n)
+                                            for n in ("whole", "bare", "root"))
+        if not shutil.which("gcc") or not os.path.exists(LOADER):
+            raise Skip("no gcc, or no dynamic loader for it")
+        self._build("libmapped.so", "mapped-lib.c", "-shared", "-fPIC",
+                    "-Wl,-soname,libmapped.so")
+        library = os.path.join(self.whole, "libmapped.so")
+        self._build("mapped", "mapped.c", library, "-Wl,-rpath,/lib")
+        self.id = build_id(library)
+
+    def _folder(self, name):
+        path = os.path.join(self.folder.name, name)
+        os.mkdir(path)
+        return path
+
+    def _build(self, name, source, *flags):
+        whole = os.path.join(self.whole, name)
+        subprocess.run(["gcc", "-O2", "-g", "-Wl,--build-id=sha1",
+                        os.path.join(HERE, "programs", source), *flags, "-o", whole],
+                       check=True)
+        subprocess.run(["strip", "-o", os.path.join(self.bare, name), whole], check=True)
+
+    def in_guest(self):
+        bare = {LIBRARY: "libmapped.so", "/bin/mapped": "mapped"}
+        return {LOADER: LOADER, LIBC: LIBC,
+                **{path: os.path.join(self.bare, name) for path, name in bare.items()}}
+
+    def by_id(self, name, build):
+        """A folder with .build-id/ab/cdef.debug."""
+        path = os.path.join(self._folder(name), ".build-id", build[:2])
+        os.makedirs(path)
+        shutil.copy(os.path.join(self.whole, "libmapped.so"),
+                    os.path.join(path, build[2:] + ".debug"))
+        return os.path.join(self.folder.name, name)
+
+    def as_root(self, name, library):
+        """A guest's files, with this library."""
+        path = os.path.join(self._folder(name), LIBRARY[1:])
+        os.makedirs(os.path.dirname(path))
+        shutil.copy(library, path)
+        return os.path.join(self.folder.name, name)
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """What debuginfod(8) answers for one file; it knows what it was asked."""
+
+    def __init__(self, path, build):
+        self.path, self.build, self.asked = path, build, []
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.serve_forever)
+
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}/"
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *args):
+        self.shutdown()
+        self.thread.join()
+        self.server_close()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        if self.path != f"/buildid/{self.server.build}/debuginfo":
+            self.send_error(404)
+            return
+        with open(self.server.path, "rb") as f:
+            data = f.read()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args):
+        pass
+
+
+class Suite:
+    def __init__(self, args):
+        self.args, self.tap, self.us = args, Tap(), Uniscope(args.build)
+        self.files = Files()
+        self.cache = tempfile.TemporaryDirectory(prefix="uniscope-")
+        os.environ.pop("DEBUGINFOD_URLS", None)
+        os.environ["DEBUGINFOD_CACHE_PATH"] = self.cache.name
+
+    def record(self, guest):
+        self.mapped = guest.start("mapped")
+        self.shell = int(guest.do("sh -c 'while :; do :; done' >/dev/null & echo $!"))
+        guest.elf = None
+        for seconds in (4, 8, 16):
+            self.us.record(guest, "gdb", "--budget", "50", seconds=seconds)
+            if min(self.samples("/bin/mapped"), self.samples(LIBRARY)) >= ENOUGH:
+                break
+        self.maps = {pid: guest.maps(pid) for pid in (self.mapped, self.shell)}
+        guest.stop(self.mapped)
+        guest.stop(self.shell)
+
+    def report(self, *args):
+        return self.us.report("--limit", "0", *args)
+
+    def samples(self, module):
+        return sum(f["self"] for f in self.report()["functions"] if f["module"] == module)
+
+    def named(self, module, *args):
+        """{name: samples} of what has one."""
+        return {f["name"]: f["self"] for f in self.report(*args)["functions"]
+                if f["module"] == module and f["known"] and f["self"]}
+
+    def mappings(self):
+        recording, n = Recording(self.us.data()), 0
+        for m in recording.mapped:
+            if m.pid not in self.maps:
+                continue
+            path, _ = recording.files[m.file]
+            same = [row for row in self.maps[m.pid] if row.start == m.start]
+            check(len(same) == 1 and "x" in same[0].flags and same[0].end == m.end and
+                  (same[0].offset == m.offset and same[0].path == path),
+                  f"{path} {m}, in the guest {same}")
+            n += 1
+        ids = {path: build for path, build in recording.files.values()}
+        note(f"{n} mappings as in /proc/PID/maps, files {ids}")
+        check({"/bin/mapped", LIBRARY} <= set(ids), f"only {ids}")
+        check(ids[LIBRARY] == self.files.id, f"{ids[LIBRARY]}, not {self.files.id}")
+        check("/bin/busybox" in ids, f"no static program: {ids}")
+
+    def processes(self):
+        """Whose they are: a program's file only in its own process."""
+        report = self.us.report("--filter", f"process=\\({self.shell}\\)")
+        modules = {f["module"] for f in report["functions"] if f["self"]}
+        check("/bin/busybox" in modules and not {"/bin/mapped", LIBRARY} & modules, modules)
+
+    def from_memory(self):
+        """The dynamic symbols alone: what the library offers, and no name for the rest."""
+        names = self.named(LIBRARY)
+        note(f"from the guest's memory: {names}")
+        check("lib_shown" in names and "lib_hidden" not in names, names)
+        check(set(names) <= {"lib_shown", "lib_work"}, names)
+        check(any(LIBRARY in w and "dynamic" in w for w in self.report()["warnings"]),
+              "nobody says so")
+
+    def has_all(self, *args):
+        names = self.named(LIBRARY, *args)
+        note(f"{args}: {names}")
+        check({"lib_shown", "lib_hidden"} <= set(names), names)
+
+    def by_id(self):
+        self.has_all("--symbols", self.files.by_id("by-id", self.files.id))
+
+    def any_name(self):
+        folder = self.files._folder("any")
+        os.mkdir(os.path.join(folder, "deep"))
+        shutil.copy(os.path.join(self.files.whole, "libmapped.so"),
+                    os.path.join(folder, "deep", "whatever"))
+        self.has_all("--symbols", folder)
+
+    def another_build(self):
+        """What says that it is the build, and is not."""
+        folder = self.files.by_id("wrong", build_id(os.path.join(self.files.whole, "mapped")))
+        check("lib_hidden" not in self.named(LIBRARY, "--symbols", folder), "a wrong file")
+
+    def root(self):
+        whole = os.path.join(self.files.whole, "libmapped.so")
+        self.has_all("--root", self.files.as_root("guest-root", whole))
+        other = self.files.as_root("other-root", os.path.join(self.files.whole, "mapped"))
+        report = self.report("--root", other)
+        check(any("another build" in w for w in report["warnings"]), report["warnings"])
+        check("lib_hidden" not in {f["name"] for f in report["functions"]}, "a wrong file")
+
+    def server(self):
+        """Asked if the user says so, and not else."""
+        with Server(os.path.join(self.files.whole, "libmapped.so"), self.files.id) as s:
+            self.report()
+            self.report("--symbols", self.files.bare)
+            check(not s.asked, f"asked without being told to: {s.asked}")
+            if shutil.which("ldconfig") and "libdebuginfod" not in subprocess.run(
+                    ["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout:
+                raise Skip("libdebuginfod is not installed")
+            self.has_all("--debuginfod", s.url())
+            check(f"/buildid/{self.files.id}/debuginfo" in s.asked, s.asked)
+            n = len(s.asked)
+            self.has_all()  # from the cache of its library
+            check(len(s.asked) == n, f"asked without being told to: {s.asked[n:]}")
+
+    def debuginfod(self):
+        """The real one."""
+        program = shutil.which("debuginfod")
+        if not program:
+            raise Skip("debuginfod is not installed")
+        folder = self.files._folder("server")
+        with Server("", "") as free:
+            port = free.server_port
+        log = open(os.path.join(folder, "log"), "w")
+        server = subprocess.Popen(
+            [program, "-F", "-p", str(port), "-d", os.path.join(folder, "db"),
+             self.files.whole], stdout=log, stderr=log,
+            env={**os.environ, "HOME": folder})
+        try:
+            os.environ["DEBUGINFOD_CACHE_PATH"] = self.files._folder("cache")
+            os.environ["DEBUGINFOD_URLS"] = f"http://127.0.0.1:{port}/"
+            for _ in range(50):  # until it has looked at the files
+                shutil.rmtree(os.environ["DEBUGINFOD_CACHE_PATH"])
+                if "lib_hidden" in self.named(LIBRARY):
+                    break
+                time.sleep(0.2)
+            self.has_all()
+        finally:
+            os.environ["DEBUGINFOD_CACHE_PATH"] = self.cache.name
+            del os.environ["DEBUGINFOD_URLS"]
+            server.terminate()
+            server.wait()
+            log.close()
+
+    def bad_options(self):
+        for option, value, word in (("--root", "/nowhere", "no folder"),
+                                    ("--debuginfod", "nowhere", "must be a URL")):
+            done = self.us.run("report", option, value, self.us.data(), good=(2,))
+            check(word in done.stderr, done.stderr)
+
+    def run(self):
+        points = [
+            ("mappings as in /proc/PID/maps", self.mappings),
+            ("each in its own process", self.processes),
+            ("dynamic symbols from memory", self.from_memory),
+            ("symbols by build-id", self.by_id),
+            ("symbols by any name", self.any_name),
+            ("symbols of another build", self.another_build),
+            ("the guest's files", self.root),
+            ("a server is asked if the user says so", self.server),
+            ("debuginfod", self.debuginfod),
+            ("wrong options", self.bad_options),
+        ]
+        with contextlib.ExitStack() as stack:
+            guest = stack.enter_context(LinuxGuest(self.args.build, smp=2,
+                                                   files=self.files.in_guest()))
+            guest.wait("READY")
+            self.record(guest)
+        for name, function in points:
+            if self.args.only in name:
+                self.tap.point(name, function)
+        self.tap.end()
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("--only", default="")
+    args = p.parse_args()
+    try:
+        require("tcg")
+        vmlinux_elf(args.build)
+        suite = Suite(args)
+    except Skip as why:
+        print(f"1..0 # SKIP {why}")
+        return
+    suite.run()
+
+
+if __name__ == "__main__":
+    main()

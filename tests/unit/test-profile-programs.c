@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a guest's programs did has the names of the files that they had mapped, in their
+ * own address spaces and only while they were seen there. */
+#include "unit.h"
+
+#include "base/clock.h"
+#include "profile/profile.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define S	US_NS_PER_SEC
+#define ROOT	0x10000
+#define PROGRAM 0x401010
+#define LIBRARY 0x7f0000001100 /* 0x1100 of its file */
+
+struct given {
+	struct us_mapping mapping[4];
+	size_t n_mapping;
+	struct us_program_name name[4];
+	size_t n_name;
+	us_gpa root; /* of all samples: one each 10 ms, for 10 s */
+	us_gva pc;
+	const char *root_dir; /* --root */
+};
+
+static const struct us_mapping program = { .file = 1,
+					   .pid = 7,
+					   .root = ROOT,
+					   .start = 0x400000,
+					   .end = 0x402000,
+					   .has_bias = true };
+static const struct us_mapping library = { .file = 2,
+					   .pid = 7,
+					   .root = ROOT,
+					   .start = 0x7f0000001000,
+					   .end = 0x7f0000002000,
+					   .offset = 0x1000,
+					   .bias = 0x7f0000000000,
+					   .has_bias = true };
+
+static void write_samples(struct us_writer *w, const struct given *g)
+{
+	for (unsigned ms = 0; ms < 10000; ms += 10) {
+		struct us_sample s = { .t_ns = ms * US_NS_PER_MS,
+				       .weight = 1,
+				       .end = US_END_ROOT,
+				       .state = US_VCPU_GUEST };
+		const us_gva pc[] = { g->pc, g->root };
+		const uint8_t flags[] = { US_PC_USER | US_PC_EXACT, US_PC_SPACE };
+		assert_int_equal(us_writer_sample(w, &s, pc, flags, 2, NULL), 0);
+	}
+}
+
+static struct us_profile *profile_of(const struct given *g)
+{
+	const struct us_program_file file[] = {
+		{ .number = 1, .path = "/bin/sh" },
+		{ .number = 2,
+		  .path = "/lib/\033[1mc.so",
+		  .build_id = { 0xff },
+		  .build_id_len = 20 },
+		{ .number = 3, .kind = US_PROGRAM_NONE, .path = "[jit]" },
+	};
+	const struct us_record_stats stats = {
+		.elapsed_ns = 10 * S, .vcpu_ns = 10 * S, .due = 1000, .running = 1000
+	};
+	const struct us_profile_opts o = { .dirs.root = g->root_dir };
+	struct us_profile *p = NULL;
+	struct us_err e = { 0 };
+	struct us_writer *w;
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
+	write_samples(w, g);
+	for (size_t k = 0; k < g->n_mapping; k++)
+		assert_int_equal(us_writer_mapping(w, &g->mapping[k], NULL), 0);
+	for (size_t k = 0; k < 3; k++)
+		assert_int_equal(us_writer_program_file(w, &file[k], NULL), 0);
+	for (size_t k = 0; k < g->n_name; k++)
+		assert_int_equal(us_writer_program_names(w, &g->name[k], 1, NULL), 0);
+	assert_int_equal(us_writer_end(w, &stats, US_RECORD_DONE, "", NULL), 0);
+	us_writer_close(w);
+	lseek(fd, 0, SEEK_SET);
+	if (us_profile_read(fd, &o, &p, &e))
+		fail_msg("%s", e.msg);
+	close(fd);
+	return p;
+}
+
+static void add_text(char got[512], const struct us_profile_func *f)
+{
+	size_t n = strlen(got);
+	snprintf(got + n, 512 - n, "%s%s:%s %u", n ? ", " : "",
+		 f->module ? f->module : "-", f->known ? f->name : "?",
+		 (unsigned)f->self);
+}
+
+/* "module:name samples, ..." of what ran, most first; a name that is none is "?". */
+static void expect(const struct given *g, const char *want)
+{
+	struct us_profile *p = profile_of(g);
+	size_t n;
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	char got[512] = "";
+	for (unsigned most = 1000; most; most--)
+		for (size_t k = 0; k < n; k++)
+			if (f[k].self == most)
+				add_text(got, &f[k]);
+	assert_string_equal(got, want);
+	us_profile_free(p);
+}
+
+static void files_are_modules(void **state)
+{
+	(void)state;
+	struct given g = { .mapping = { program, library },
+			   .n_mapping = 2,
+			   .root = ROOT,
+			   .pc = PROGRAM };
+	expect(&g, "/bin/sh:? 1000");
+	g.pc = LIBRARY;
+	expect(&g, "/lib/\033[1mc.so:? 1000");
+	g.pc = 0x402000;
+	expect(&g, "-:? 1000");
+	g.pc = PROGRAM;
+	g.root = ROOT + 0x5000; /* another program's */
+	expect(&g, "-:? 1000");
+	g.root = ROOT + 0x1000; /* its own, if they are a pair */
+	expect(&g, "-:? 1000");
+	g.mapping[0].pair = true;
+	expect(&g, "/bin/sh:? 1000");
+}
+
+static void names_are_the_recordings(void **state)
+{
+	(void)state;
+	struct given g = { .mapping = { program, library },
+			   .n_mapping = 2,
+			   .name = { { 2, 0x1100, 16, "qsort" },
+				     { 1, 0x401000, 64, "main" },
+				     { 2, 0x1200, 16, "qsort_r" } },
+			   .n_name = 3,
+			   .root = ROOT,
+			   .pc = LIBRARY };
+	expect(&g, "/lib/\033[1mc.so:qsort 1000");
+	g.pc = LIBRARY + 15;
+	expect(&g, "/lib/\033[1mc.so:qsort 1000");
+	g.pc = LIBRARY + 16; /* behind its end */
+	expect(&g, "/lib/\033[1mc.so:? 1000");
+	g.pc = PROGRAM;
+	expect(&g, "/bin/sh:main 1000");
+	/* Without a bias nobody knows where in the file it is. */
+	g.mapping[0].has_bias = false;
+	expect(&g, "/bin/sh:? 1000");
+}
+
+static void times_count(void **state)
+{
+	(void)state;
+	struct given g = { .mapping = { program, program },
+			   .n_mapping = 2,
+			   .name = { { 1, 0x401000, 64, "main" },
+				     { 2, 0x401000, 64, "other" } },
+			   .n_name = 2,
+			   .root = ROOT,
+			   .pc = PROGRAM };
+	g.mapping[0].until_ns = 3 * S;
+	g.mapping[1].file = 2;
+	g.mapping[1].from_ns = 5 * S;
+	expect(&g, "/lib/\033[1mc.so:other 500, /bin/sh:main 300, -:? 200");
+	/* One that is told again ends earlier. */
+	g.mapping[1] = g.mapping[0];
+	g.mapping[1].until_ns = 2 * S;
+	expect(&g, "-:? 800, /bin/sh:main 200");
+}
+
+static void code_without_a_file(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/uniscope-XXXXXX", tmp[64], map[80];
+	struct given g = { .mapping = { { .file = 3,
+					  .pid = 7,
+					  .root = ROOT,
+					  .start = 0x400000,
+					  .end = 0x402000 } },
+			   .n_mapping = 1,
+			   .root = ROOT,
+			   .pc = PROGRAM };
+	expect(&g, "[jit]:? 1000");
+	g.root_dir = mkdtemp(dir);
+	assert_non_null(g.root_dir);
+	expect(&g, "[jit]:? 1000");
+	snprintf(tmp, sizeof(tmp), "%s/tmp", dir);
+	snprintf(map, sizeof(map), "%s/perf-7.map", tmp);
+	assert_int_equal(mkdir(tmp, 0700), 0);
+	FILE *f = fopen(map, "w");
+	assert_non_null(f);
+	fputs("no address\n400000 0 empty\nffffffffffffffff 10 round\n"
+	      "401000 40 LazyCompile:~work /a b.js:7\n",
+	      f);
+	fclose(f);
+	expect(&g, "[jit]:LazyCompile:~work /a b.js:7 1000");
+	unlink(map);
+	rmdir(tmp);
+	rmdir(dir);
+}
+
+/* Paths lead out of the folder neither by ".." nor by links. */
+static void nothing_outside_of_the_root(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/uniscope-XXXXXX", bin[64], sh[80], self[4096];
+	struct given g = {
+		.mapping = { program }, .n_mapping = 1, .root = ROOT, .pc = PROGRAM
+	};
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	assert_true(n > 0);
+	self[n] = '\0';
+	g.root_dir = mkdtemp(dir);
+	assert_non_null(g.root_dir);
+	snprintf(bin, sizeof(bin), "%s/bin", dir);
+	snprintf(sh, sizeof(sh), "%s/sh", bin);
+	assert_int_equal(mkdir(bin, 0700), 0);
+	assert_int_equal(symlink(self, sh), 0);
+	struct us_profile *p = profile_of(&g);
+	for (size_t k = 0; k < us_profile_n_warning(p); k++)
+		assert_null(strstr(us_profile_warning(p, k), "--root is"));
+	us_profile_free(p);
+	unlink(sh);
+	rmdir(bin);
+	rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(files_are_modules),
+		cmocka_unit_test(names_are_the_recordings),
+		cmocka_unit_test(times_count),
+		cmocka_unit_test(code_without_a_file),
+		cmocka_unit_test(nothing_outside_of_the_root),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
