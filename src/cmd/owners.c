@@ -142,8 +142,9 @@ uint64_t us_owners_of(struct us_owners *o, const struct us_linux *l,
 		memset(o->cpu, 0, sizeof(o->cpu));
 		o->of = l;
 	}
-	return s->capture->form == US_CAPTURE_LIVE && l->has_who ? by_current(&k)
-								 : by_stack(&k);
+	return s->capture->form == US_CAPTURE_LIVE && l->has_who && l->who.current
+		       ? by_current(&k)
+		       : by_stack(&k);
 }
 
 const struct us_linux_who *us_owners_peek(struct us_owners *o)

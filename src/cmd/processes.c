@@ -173,7 +173,7 @@ void us_processes_read(struct us_processes *p, const struct us_linux *l,
 		return;
 	at.end = since(start_ns);
 	take(p, l, &t, &at);
-	if (p->by_stack && l->has_who)
+	if (l->has_who && (p->by_stack || !l->who.current))
 		take_tasks(p, l, &t, start_ns);
 	us_programs_read(&p->programs, l, p->paging, &t, are_isolated(l, &t),
 			 &(struct us_programs_time){ start_ns, at.begin, at.end });

@@ -41,7 +41,7 @@ static bool find_cgroup(const struct us_btf *b, struct us_linux_who_layout *l)
 		at(b, "kernfs_node", "__parent", &l->kn_parent)); /* since 6.15 */
 }
 
-static bool find_current(const struct us_btf *b, const struct us_kallsyms *k,
+static void find_current(const struct us_btf *b, const struct us_kallsyms *k,
 			 struct us_linux_who_layout *l)
 {
 	uint32_t within = 0;
@@ -58,10 +58,8 @@ static bool find_current(const struct us_btf *b, const struct us_kallsyms *k,
 	default:
 		break;
 	}
-	if (!l->current)
-		return false;
-	l->current += within;
-	return true;
+	if (l->current)
+		l->current += within;
 }
 
 bool us_linux_who_layout(const struct us_btf *b, const struct us_kallsyms *k,
@@ -80,8 +78,8 @@ bool us_linux_who_layout(const struct us_btf *b, const struct us_kallsyms *k,
 	l->pgd = t->pgd;
 	l->has_inner = find_inner(b, l);
 	l->has_cgroup = find_cgroup(b, l);
-	return find_current(b, k, l) &&
-	       at(b, "task_struct", "group_leader", &l->leader) &&
+	find_current(b, k, l);
+	return at(b, "task_struct", "group_leader", &l->leader) &&
 	       (at(b, "task_struct", "start_boottime", &l->start) || /* since 5.5 */
 		at(b, "task_struct", "real_start_time", &l->start));
 }

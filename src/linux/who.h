@@ -19,7 +19,8 @@
 /* Where a kernel has what is read; offsets in bytes. */
 struct us_linux_who_layout {
 	us_gva per_cpu; /* &__per_cpu_offset; 0: a kernel for one CPU */
-	us_gva current; /* of the pointer, less what the CPU's area lies at */
+	us_gva current; /* of the pointer, less what the CPU's area lies at; 0: not
+			   known */
 	uint32_t pid, tgid, comm, flags, stack, mm, pgd, leader, start;
 	uint64_t stack_size;
 	/* What not all have. */
@@ -31,7 +32,8 @@ struct us_linux_who_layout {
 	enum us_arch arch;
 };
 
-/* t: of the same kernel.  false: this kernel's types and symbols do not say all of it.
+/* t: of the same kernel.  false: this kernel's types do not say all of it, current
+ * aside.
  */
 bool us_linux_who_layout(const struct us_btf *b, const struct us_kallsyms *k,
 			 const struct us_linux_tasks_layout *t,
