@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ps.c: `uniscope ps`: the guests of this host and how each can be looked into. */
+#include "cmd/inside.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/target.h"
@@ -8,11 +9,13 @@
 #include "base/json.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 struct settings {
-	bool json;
+	bool json, inside;
+	const char *target; /* it alone; NULL: all */
 };
 
 /* "512M", "3.5G" */
@@ -42,6 +45,8 @@ static void threads_text(const struct us_guest *g, char *text, size_t size)
 }
 
 #define LEAST_KERNEL 16
+#define HEADING                                                                        \
+	"    PID NAME             VMM                ACCEL VCPUS  MEMORY  KERNEL"
 
 /* The kernel's path has what is left of the line; the whole is in --json.  A name stays
  * whole: it is to be typed. */
@@ -96,7 +101,29 @@ static void print_backends(const struct us_found *f)
 	}
 }
 
-static void print_guest(const struct us_found *f)
+/* What runs in it, of a Linux guest. */
+static void print_inside(const struct us_found *f)
+{
+	struct us_inside in;
+	char text[sizeof(in.why)];
+	us_inside_look(f, &in);
+	fputs("        inside ", stdout);
+	if (in.release[0])
+		printf("Linux %s%s", us_printable(text, sizeof(text), in.release),
+		       in.why[0] ? ", " : "");
+	if (in.process[0])
+		printf(", busiest: %s (%u), %.0f %% of a CPU",
+		       us_printable(text, sizeof(text), in.process), in.pid,
+		       100 * in.share);
+	else if (!in.why[0])
+		fputs(", no process was busy", stdout);
+	puts(us_printable(text, sizeof(text), in.why));
+	if (in.hint[0])
+		printf("              try: %s\n",
+		       us_printable(text, sizeof(text), in.hint));
+}
+
+static void print_guest(const struct us_found *f, bool inside)
 {
 	const struct us_guest *g = &f->guest;
 	char name[sizeof(g->name)], row[256], memory[32];
@@ -109,6 +136,8 @@ static void print_guest(const struct us_found *f)
 		puts("        another user's: not all of it may be read");
 	print_threads(g);
 	print_backends(f);
+	if (inside)
+		print_inside(f);
 }
 
 static void json_backends(struct us_json *j, const struct us_found *f)
@@ -130,7 +159,23 @@ static void json_backends(struct us_json *j, const struct us_found *f)
 	us_json_end(j);
 }
 
-static void json_guest(struct us_json *j, const struct us_found *f)
+static void json_inside(struct us_json *j, const struct us_found *f)
+{
+	struct us_inside in;
+	us_inside_look(f, &in);
+	us_json_object(j, "inside");
+	us_json_str(j, "kernel", in.release[0] ? in.release : NULL);
+	us_json_str(j, "process", in.process[0] ? in.process : NULL);
+	if (in.process[0]) {
+		us_json_u64(j, "pid", in.pid);
+		us_json_double(j, "cpu_share", in.share, 4);
+	}
+	us_json_str(j, "why_not", in.why[0] ? in.why : NULL);
+	us_json_str(j, "hint", in.hint[0] ? in.hint : NULL);
+	us_json_end(j);
+}
+
+static void json_guest(struct us_json *j, const struct us_found *f, bool inside)
 {
 	const struct us_guest *g = &f->guest;
 	us_json_object(j, NULL);
@@ -154,6 +199,8 @@ static void json_guest(struct us_json *j, const struct us_found *f)
 	}
 	us_json_end(j);
 	json_backends(j, f);
+	if (inside)
+		json_inside(j, f);
 	us_json_end(j);
 }
 
@@ -202,24 +249,24 @@ static void show_domains(const struct us_xen_list *domains)
 }
 
 static void show(const struct us_guest_list *l, const struct us_xen_list *domains,
-		 bool json)
+		 const struct settings *s)
 {
+	bool json = s->json;
 	static struct us_found f; /* large, and points into itself */
 	struct us_json j = us_json_to(stdout);
 	j.pretty = true;
 	if (json)
 		us_json_array(&j, NULL);
 	else if (l->n)
-		puts("    PID NAME             VMM                ACCEL VCPUS  MEMORY  "
-		     "KERNEL");
+		puts(HEADING);
 	for (size_t i = 0; i < l->n; i++) {
 		memset(&f, 0, sizeof(f));
 		f.guest = l->v[i];
 		us_target_of_guest(&f);
 		if (json)
-			json_guest(&j, &f);
+			json_guest(&j, &f, s->inside);
 		else
-			print_guest(&f);
+			print_guest(&f, s->inside);
 	}
 	for (size_t i = 0; json && i < domains->n; i++)
 		json_domain(&j, &domains->v[i]);
@@ -229,6 +276,32 @@ static void show(const struct us_guest_list *l, const struct us_xen_list *domain
 		show_domains(domains);
 	if (!json && !l->n && !domains->n)
 		puts("no guest runs on this host");
+}
+
+static int show_one(const struct settings *s)
+{
+	static struct us_found f; /* large, and points into itself */
+	struct us_json j = us_json_to(stdout);
+	struct us_err e = { 0 };
+	int r = us_target_resolve(s->target, &f, &e);
+	if (r == 0 && !f.target.guest)
+		r = us_fail(&e, -ENOENT,
+			    "%s is an address: ps lists guests by their process",
+			    s->target);
+	if (r < 0) {
+		us_complain(&e);
+		return us_exit_code(r);
+	}
+	j.pretty = true;
+	if (s->json) {
+		us_json_array(&j, NULL);
+		json_guest(&j, &f, s->inside);
+		us_json_end(&j);
+	} else {
+		puts(HEADING);
+		print_guest(&f, s->inside);
+	}
+	return US_EXIT_OK;
 }
 
 static int run_ps(int argc, char **argv)
@@ -241,32 +314,40 @@ static int run_ps(int argc, char **argv)
 		.cmd = &us_cmd_ps, .argc = argc, .argv = argv, .settings = &s
 	};
 	int code;
-	if (!us_options_read(&o, &code) || !us_options_none(&o, &code))
+	if (!us_options_read(&o, &code) ||
+	    !us_options_one(&o, "TARGET", &s.target, &code))
 		return code;
+	if (s.target)
+		return show_one(&s);
 	if (us_guest_list_scan(&l, &e) < 0) {
 		us_complain(&e);
 		return US_EXIT_FAILED;
 	}
 	/* No Xen, or not permitted to ask: there are no domains to be listed. */
 	(void)!us_xen_list_scan(&domains, NULL);
-	show(&l, &domains, s.json);
+	show(&l, &domains, &s);
 	return US_EXIT_OK;
 }
 
 static const struct us_option options[] = {
 	{ 0, "json", NULL, "the same for programs", US_FLAG(struct settings, json) },
+	{ 0, "inside", NULL,
+	  "look into Linux guests: their kernel, and the busiest process",
+	  US_FLAG(struct settings, inside) },
 	{ 0 },
 };
 
 static const char *const examples[] = {
 	"uniscope ps\0every guest, its vCPU threads, and which backends can serve it",
+	"uniscope ps --inside web\0and which Linux a guest runs, and what it is busy "
+	"with",
 	"uniscope ps --json\0the same for programs",
 	NULL,
 };
 
 const struct us_cmd us_cmd_ps = {
 	.name = "ps",
-	.args = "[--json]",
+	.args = "[--json] [--inside] [TARGET]",
 	.summary = "list the guests of this host and the ways into them",
 	.options = options,
 	.examples = examples,

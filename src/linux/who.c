@@ -78,6 +78,7 @@ bool us_linux_who_layout(const struct us_btf *b, const struct us_kallsyms *k,
 	l->pgd = t->pgd;
 	l->has_inner = find_inner(b, l);
 	l->has_cgroup = find_cgroup(b, l);
+	(void)at(b, "task_struct", "se.sum_exec_runtime", &l->runtime);
 	find_current(b, k, l);
 	return at(b, "task_struct", "group_leader", &l->leader) &&
 	       (at(b, "task_struct", "start_boottime", &l->start) || /* since 5.5 */
@@ -171,6 +172,14 @@ us_gpa us_linux_who_root(const struct us_linux_who_layout *l, struct us_paging *
 	us_gva pgd = mm ? pointer_at(&r, mm + l->pgd) : 0;
 	us_gpa root = 0;
 	return pgd && us_paging_translate(p, s, pgd, &root, NULL) ? root : 0;
+}
+
+uint64_t us_linux_who_runtime(const struct us_linux_who_layout *l, struct us_paging *p,
+			      const struct us_space *s, us_gva task)
+{
+	const struct reader r = { l, p, s };
+	uint64_t ns;
+	return l->runtime && read_at(&r, task + l->runtime, &ns, sizeof(ns)) ? ns : 0;
 }
 
 static uint32_t read_inner(const struct reader *r, us_gva task)

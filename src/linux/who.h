@@ -29,6 +29,7 @@ struct us_linux_who_layout {
 	bool has_inner;
 	uint32_t cgroups, dfl_cgrp, kn, kn_name, kn_parent;
 	bool has_cgroup;
+	uint32_t runtime; /* that it ran so far; 0: not known */
 	enum us_arch arch;
 };
 
@@ -62,6 +63,9 @@ us_gva us_linux_who_stack(const struct us_linux_who_layout *l, struct us_paging 
 /* The root of its page tables; 0: a thread of the kernel, or it could not be read. */
 us_gpa us_linux_who_root(const struct us_linux_who_layout *l, struct us_paging *p,
 			 const struct us_space *s, us_gva task);
+/* For how long it has run so far, in ns; 0: not known. */
+uint64_t us_linux_who_runtime(const struct us_linux_who_layout *l, struct us_paging *p,
+			      const struct us_space *s, us_gva task);
 /* All of it; false: its number, name, stack or process could not be read.  Some forty
  * reads at most. */
 bool us_linux_who_read(const struct us_linux_who_layout *l, struct us_paging *p,

@@ -113,7 +113,7 @@ class Usage(Cli):
         self.fails(2, "did you mean --budget[?]", "record", "--budgt", "3")
         self.fails(2, "did you mean --frequency[?]; options are: --", "record", "--frequncy=3")
         self.fails(2, "options are: --format, --output, .*, [.][.][.]\n", "report", "--zebra")
-        self.fails(2, "options are: --json\n", "ps", "--all")
+        self.fails(2, "options are: --json, --inside\n", "ps", "--all")
         self.fails(2, "did you mean kvm. .one of auto, bpf, kvm,", "dump", "--backend", "kvn")
         self.fails(2, "one of auto, bpf, kvm,", "record", "--backend", "nope")
         self.fails(2, "did you mean html[?]", "report", "--format", "htlm")
@@ -537,6 +537,8 @@ class Targets(Cli):
 
     def test_ps(self):
         self.assertEqual(run("ps").returncode, 0)
+        self.fails(2, "one TARGET", "ps", "a", "b")
+        self.fails(3, "no-such-guest", "ps", "--inside", "no-such-guest")
         self.assertIsInstance(json.loads(run("ps", "--json").stdout), list)
 
     def guest_with_monitor(self, sock, *more):

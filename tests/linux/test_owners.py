@@ -195,6 +195,20 @@ class Suite:
         idle = [number for _, number, n in own if after[number][2] == 0 and n > 20]
         check(not idle, f"the guest says that these did nothing: {idle}")
 
+    def inside(self):
+        """ps says which Linux it is and what is busy."""
+        g = self.start()
+        self.busy("taskset 1 sh -c 'while :; do :; done'")
+        pid = int(g.do("cat /tmp/pids"))
+        said = self.us.run("ps", "--inside", str(g.vm.pid)).stdout
+        note(next((line.strip() for line in said.splitlines() if "inside" in line), said))
+        got, = json.loads(self.us.run("ps", "--inside", "--json", str(g.vm.pid)).stdout)
+        self.stop()
+        got = got["inside"]
+        check(got["kernel"] == g.do("uname -r").strip(), got)
+        check((got["process"], got["pid"]) == ("sh", pid), f"{got}, not sh ({pid})")
+        check(0.2 < got["cpu_share"] < 1.5, got)
+
     def filters(self):
         """Of the same recording."""
         rows, report = self.groups("comm")
@@ -289,6 +303,7 @@ class Suite:
         self.point("shares of programs and threads", self.shares)
         self.point("filters and roots", self.filters)
         self.point("the kernel's own threads", self.kernel)
+        self.point("inside", self.inside)
         self.point("a bomb of short processes", self.bomb)
         self.point("page tables that were used again", self.tables_alone)
         self.end()

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* inside.c: see inside.h. */
+#include "cmd/inside.h"
+
+#include "cmd/kernel.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define BETWEEN_NS (300 * US_NS_PER_MS)
+
+/* Large: tables of images. */
+struct inside {
+	struct us_images images;
+	struct us_backend *backend;
+	struct us_unwinder *unwinder;
+	struct us_kernel kernel;
+	struct us_paging paging;
+};
+
+/* What each process has used of CPUs, sorted by number. */
+struct usage {
+	struct used {
+		uint32_t pid;
+		uint64_t ns, started_ns; /* started_ns: of its first thread */
+		char name[US_LINUX_COMM];
+	} * v;
+	size_t n;
+};
+
+static int attach(struct inside *x, const struct us_found *f, struct us_err *e)
+{
+	static const struct us_symbol_files none;
+	struct us_target t = f->target;
+	t.registers = true;
+	int r = us_images_open(&x->images, &none, t.guest, e);
+	if (r == 0)
+		r = us_backend_open(&t, NULL, &x->backend, NULL, 0, e);
+	if (r < 0)
+		return r;
+	if (us_unwinder_new(x->backend->arch, NULL, NULL, &x->unwinder) < 0)
+		return us_fail(e, -ENOMEM, "out of memory");
+	x->images.unwinder = x->unwinder;
+	return us_kernel_open(&x->kernel, &x->images, x->backend, e);
+}
+
+static void detach(struct inside *x)
+{
+	us_kernel_stop(&x->kernel);
+	us_backend_close(x->backend);
+	us_kernel_close(&x->kernel);
+	us_unwinder_free(x->unwinder);
+	us_images_fini(&x->images);
+	free(x);
+}
+
+/* Threads stand behind the first one of their process. */
+static void add(struct usage *u, const struct us_linux_task *t, uint64_t ns)
+{
+	struct used *last = u->n ? &u->v[u->n - 1] : NULL;
+	if (!last || last->pid != (uint32_t)t->tgid) {
+		last = &u->v[u->n++];
+		*last = (struct used){ .pid = (uint32_t)t->tgid };
+	}
+	last->ns += ns;
+	if (t->pid != t->tgid)
+		return;
+	last->started_ns = t->start_ns;
+	memcpy(last->name, t->comm, sizeof(last->name));
+}
+
+static int read_usage(struct inside *x, struct usage *ret, struct us_err *e)
+{
+	const struct us_linux *l = us_kernel_linux(&x->kernel);
+	struct us_linux_tasks t;
+	us_paging_init(&x->paging, x->kernel.source.mem);
+	int r = us_linux_tasks_read(&l->tasks, &x->paging, &l->space, &t);
+	if (r < 0)
+		return us_fail(e, r, "read its list of tasks: %s", strerror(-r));
+	ret->v = calloc(t.n + 1, sizeof(*ret->v));
+	for (size_t k = 0; ret->v && k < t.n; k++)
+		if (t.v[k].pid) /* not the idle task */
+			add(ret, &t.v[k],
+			    us_linux_who_runtime(&l->who, &x->paging, &l->space,
+						 t.v[k].at));
+	us_linux_tasks_fini(&t);
+	return ret->v ? 0 : us_fail(e, -ENOMEM, "out of memory");
+}
+
+static const struct used *find(const struct usage *u, const struct used *of)
+{
+	for (size_t k = 0; k < u->n; k++)
+		if (u->v[k].pid == of->pid && u->v[k].started_ns == of->started_ns)
+			return &u->v[k];
+	return NULL;
+}
+
+/* One that has ended meanwhile, or begun, is not counted. */
+static void compare(const struct usage *before, const struct usage *after, uint64_t ns,
+		    struct us_inside *ret)
+{
+	uint64_t most = 0;
+	for (size_t k = 0; k < after->n; k++) {
+		const struct used *was = find(before, &after->v[k]);
+		uint64_t did = was && after->v[k].ns > was->ns
+				       ? after->v[k].ns - was->ns
+				       : 0;
+		if (did <= most)
+			continue;
+		most = did;
+		ret->pid = after->v[k].pid;
+		ret->share = (double)did / (double)ns;
+		memcpy(ret->process, after->v[k].name, sizeof(ret->process));
+	}
+}
+
+static int find_busiest(struct inside *x, struct us_inside *ret, struct us_err *e)
+{
+	const struct timespec pause = { .tv_nsec = BETWEEN_NS };
+	struct usage before = { 0 }, after = { 0 };
+	uint64_t from = us_now_ns();
+	int r = read_usage(x, &before, e);
+	if (r == 0) {
+		nanosleep(&pause, NULL);
+		r = read_usage(x, &after, e);
+	}
+	if (r == 0)
+		compare(&before, &after, us_now_ns() - from, ret);
+	free(before.v);
+	free(after.v);
+	return r;
+}
+
+static int look(struct inside *x, const struct us_found *f, struct us_inside *ret,
+		struct us_err *e)
+{
+	int r = attach(x, f, e);
+	if (r < 0)
+		return r;
+	us_kernel_attach(&x->kernel, x->backend, 0);
+	us_kernel_stop(&x->kernel);
+	const struct us_linux *l = us_kernel_linux(&x->kernel);
+	if (!l)
+		return us_fail(e, -ENOENT, "no Linux kernel was found in its memory");
+	snprintf(ret->release, sizeof(ret->release), "%s", l->release);
+	if (!l->has_who || !l->who.runtime || !x->kernel.source.mem)
+		return us_fail(e, -ENOENT, "which process is busy is not known: %s",
+			       x->kernel.source.mem
+				       ? "its types (BTF) do not say where that is"
+				       : "a stub alone reads its memory");
+	return find_busiest(x, ret, e);
+}
+
+void us_inside_look(const struct us_found *f, struct us_inside *ret)
+{
+	struct us_err e = { 0 };
+	struct inside *x = calloc(1, sizeof(*x));
+	memset(ret, 0, sizeof(*ret));
+	int r = x ? look(x, f, ret, &e) : us_fail(&e, -ENOMEM, "out of memory");
+	if (r < 0) {
+		snprintf(ret->why, sizeof(ret->why), "%.255s", e.msg);
+		snprintf(ret->hint, sizeof(ret->hint), "%.255s", e.hint);
+	}
+	if (x)
+		detach(x);
+}
