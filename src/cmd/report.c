@@ -316,15 +316,31 @@ static int read_waits(const struct settings *s, const struct us_profile *p,
 	return us_recordings_read(s->in, s->n_in, &o, ret, e);
 }
 
+/* The same with processes as the roots of stacks, where they are known. */
+static int read_owners(const struct settings *s, const struct us_profile *p,
+		       struct us_profile **ret, struct us_err *e)
+{
+	struct us_profile_opts o = s->profile;
+	if (!s->format->both || !us_profile_owners_known(p) || o.roots || o.waits ||
+	    s->n_in > 1 || !strcmp(s->in[0], "-"))
+		return 0;
+	o.roots = US_BY_PROCESS;
+	return us_recordings_read(s->in, s->n_in, &o, ret, e);
+}
+
 static int run(struct settings *s, struct us_err *e)
 {
 	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
 	_cleanup_(us_profile_freep) struct us_profile *waits = NULL;
+	_cleanup_(us_profile_freep) struct us_profile *owners = NULL;
 	FILE *out = NULL;
 	int r = us_recordings_read(s->in, s->n_in, &s->profile, &p, e);
 	if (r == 0)
 		r = read_waits(s, p, &waits, e);
 	s->report.waits = waits;
+	if (r == 0)
+		r = read_owners(s, p, &owners, e);
+	s->report.owners = owners;
 	if (r == 0)
 		r = us_recording_result_open(s->out, &out, e);
 	if (r < 0)

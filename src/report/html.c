@@ -254,6 +254,13 @@ static int write_json(const struct us_profile *p, const struct us_report_opts *o
 		rc = write_profile(o->waits, o, &j);
 		us_json_end(&j);
 	}
+	if (!rc && o->owners) {
+		struct us_report_opts without_code = *o;
+		without_code.no_code = true;
+		us_json_object(&j, "byProcess");
+		rc = write_profile(o->owners, &without_code, &j);
+		us_json_end(&j);
+	}
 	us_json_end(&j);
 	return rc;
 }
@@ -314,5 +321,6 @@ const struct us_format us_format_html = {
 	.by_time = true,
 	.waits = true,
 	.both = true,
+	.owners = true,
 	.write = write_html,
 };

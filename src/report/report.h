@@ -39,7 +39,8 @@ struct us_report_opts {
 	const char *around;   /* a function: its callers and callees; NULL: all */
 	double least_percent; /* of what is shown */
 	const struct us_profile
-		*waits;	  /* of the page: what tasks wait for; NULL: none */
+		*waits,	  /* of the page: what tasks wait for; NULL: none */
+		*owners;  /* the same as the page's, but processes are roots; NULL */
 	const char *file; /* the recording as the user names it, for the command to type
 			     next; NULL: not a file */
 };

@@ -6,6 +6,8 @@ against what the guest says of itself.
 usage: test_owners.py BUILD [--only WORD] [--backend B] [--seconds S]
 """
 import argparse
+import base64
+import gzip
 import json
 import os
 import re
@@ -225,6 +227,17 @@ class Suite:
         roots = {names[n["function"]]: n["total"] for n in tree["tree"] if n["parent"] == 0}
         want = {g["name"]: g["samples"] for g in self.us.report("--sort", "process")["groups"]}
         check(roots == want, f"{roots} are not {want}")
+        page = os.path.join(os.path.dirname(self.us.data()), "page.html")
+        self.us.run("report", "-o", page, "--no-code", self.us.data())
+        with open(page) as f:
+            data = json.loads(re.search(r'id="data"[^>]*>(.*?)</script>', f.read(), re.S)[1])
+        if "gzip" in data:
+            data = json.loads(gzip.decompress(base64.b64decode(data["gzip"])))
+        tree = data["byProcess"]
+        roots = {tree["func"]["name"][func]: total for func, parent, total in
+                 list(zip(*(tree["node"][c] for c in ("func", "parent", "total"))))[1:] if not parent}
+        check(roots == want, f"on the page {roots}")
+        check(not set(want) & set(data["func"]["name"]), "and not where nobody asked")
         check(all(re.match(r"\[kernel\]|/", g["name"])
                   for g in self.us.report("--sort", "container")["groups"]), "cgroups")
 

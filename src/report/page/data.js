@@ -20,6 +20,7 @@
 //            vcpu: numbers, or names where there are several guests; entries: of each so many, one after the other; and of entries
 //            at: buckets since the one before, weight, what: (node * 5 + state) * 2 + 1 if
 //            its innermost functions are left out.  State: enum us_vcpu_state
+//   byProcess  the same, of a Linux guest whose processes are known, with these as the roots of stacks
 //   waits    if tasks were looked at while they waited (record --tasks): a profile of these,
 //            which is waiting: exit are those that are blocked (D), ready those without a CPU
 //   code     if it is wanted: of some functions [name, module, start, self, blocks, newer,

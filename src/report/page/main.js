@@ -60,6 +60,7 @@ function listenToTools() {
 	$("search").addEventListener("keydown", (event) => event.key === "Escape" && searchFor(""));
 	$("on-cpu").addEventListener("click", () => pickProfile(false));
 	$("waiting").addEventListener("click", () => pickProfile(true));
+	$("by-process").addEventListener("click", pickRoots);
 	$("icicle").addEventListener("click", () => setDirection(false));
 	$("upward").addEventListener("click", () => setDirection(true));
 	$("reset").addEventListener("click", () => flame.zoom && zoomTo(0));
@@ -140,18 +141,27 @@ function showProfile(next) {
 	showFilters();
 	drawWeights(selected, open);
 }
-// A page of a Linux guest may have two profiles: what ran, and what tasks waited for.
+// A page of a Linux guest may have other profiles: what tasks waited for, and what ran with
+// the processes as the roots of stacks.
 let onCpu = null;
-const thisProfile = () => state.waits && onCpu?.waits ? onCpu.waits : onCpu;
+const thisProfile = () => state.waits && onCpu?.waits ? onCpu.waits
+	: state.owners && onCpu?.byProcess ? onCpu.byProcess : onCpu;
 function showThisProfile() {
-	const isWaiting = thisProfile() !== onCpu;
+	const isWaiting = Boolean(onCpu?.waits) && thisProfile() === onCpu.waits;
 	$("profiles").hidden = !onCpu?.waits;
 	$("on-cpu").setAttribute("aria-pressed", !isWaiting);
 	$("waiting").setAttribute("aria-pressed", isWaiting);
+	$("owners").hidden = !onCpu?.byProcess || isWaiting;
+	$("by-process").setAttribute("aria-pressed", Boolean(onCpu?.byProcess) && thisProfile() === onCpu.byProcess);
 	showProfile(thisProfile());
 }
 function pickProfile(waits) {
 	state.waits = waits;
+	saveState(true);
+	showThisProfile();
+}
+function pickRoots() {
+	state.owners = !state.owners;
 	saveState(true);
 	showThisProfile();
 }
@@ -162,7 +172,7 @@ function applyState() {
 	showDirection();
 	if (!data)
 		return;
-	if (onCpu?.waits && data !== thisProfile())
+	if ((onCpu?.waits || onCpu?.byProcess) && data !== thisProfile())
 		showThisProfile();
 	showFilters();
 	showWeights(state.zoom);

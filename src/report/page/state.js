@@ -6,7 +6,7 @@
 const state = { zoom: 0, search: "", upward: false, view: "functions", sort: "self",
 	descending: true, theme: "", all: false, time: "", vcpus: "", states: "", focus: "",
 	ignore: "", colour: "file", func: 0, heat: "guest",
-	insns: false, waits: false };
+	insns: false, waits: false, owners: false };
 
 const fields = [
 	// [key, its default, from text]
@@ -14,6 +14,7 @@ const fields = [
 	["func", 0, (t) => /^\d{1,10}$/.test(t) ? Number(t) : 0],
 	["insns", false, (t) => t === "1"],
 	["waits", false, (t) => t === "1"],
+	["owners", false, (t) => t === "1"],
 	["heat", "guest", (t) => STATES.some(([name]) => name === t) ? t : "guest"],
 	["search", "", (t) => t],
 	["upward", false, (t) => t === "1", "up"],
