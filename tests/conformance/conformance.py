@@ -91,8 +91,9 @@ class Suite:
         self.args, self.tap, self.us = args, Tap(), Uniscope(args.build)
         self.processor = processor_of(args)
         self.no_system_calls = None  # why
-        # Stacks are right or wrong; it is shares that take samples.
-        self.for_stacks = min(args.seconds, 2) if args.short else args.seconds
+        # Stacks are right or wrong; it is shares that take samples.  Rigs are slow.
+        enough = 2 if "PATIENCE" in os.environ else 1.2
+        self.for_stacks = min(args.seconds, enough) if args.short else args.seconds
         # Xen is tested in emulation.
         self.tcg = args.accel in ("tcg", "pv", "pvh", "hvm")
         self.points_off = (PLUGIN_POINTS if args.backend == "plugin" else
