@@ -35,4 +35,4 @@ point "the kvm backend says why not" says "shares the registers" \
 point "auto takes bpf" sh -c "uniscope dump $! 2>&1 | tee /dev/stderr | grep -q ' by bpf'"
 echo "1..$n"
 kill $!
-run python3 "$TESTS/conformance/conformance.py" "$BUILD" gdb kvm aarch64 --only leaf --seconds 5
+run python3 "$TESTS/conformance/conformance.py" "$BUILD" gdb kvm aarch64 --only leaf --seconds 3
