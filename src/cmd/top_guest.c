@@ -11,7 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAUSE 60 /* times what a profile takes, before the next one */
+/* Times what a profile takes, before the next one; and of many guests, for each. */
+#define PAUSE	   60
+#define PAUSE_EACH 25
 
 int us_top_guest_begin(struct us_top_guest *g, struct us_err *e)
 {
@@ -62,16 +64,17 @@ static uint64_t cpu_ns(void)
 }
 
 static int renew_profile(struct us_top_guest *g, const struct us_live_view *v,
-			 struct us_err *e)
+			 uint64_t pause, struct us_err *e)
 {
 	struct us_profile *p = NULL;
 	uint64_t before = cpu_ns();
 	int rc = us_live_profile(g->live, v, &p, e);
-	g->due_ns = us_now_ns() + PAUSE * (cpu_ns() - before);
+	g->due_ns = us_now_ns() + pause * (cpu_ns() - before);
 	if (rc)
 		return rc;
 	us_profile_free(g->profile);
 	g->profile = p;
+	g->glanced = v->no_intervals;
 	return 0;
 }
 
@@ -104,22 +107,23 @@ void us_top_guest_renew(struct us_top_guest *g, struct us_top_state *state, bool
 	int rc = follow(g, &v, &e);
 	if (state->vcpu >= 0 && state->vcpu < 64)
 		v.vcpu_mask = 1ULL << state->vcpu;
-	if (!rc && (now || us_now_ns() >= g->due_ns))
-		rc = renew_profile(g, &v, &e);
+	if (!rc && (now || g->glanced || us_now_ns() >= g->due_ns))
+		rc = renew_profile(g, &v, PAUSE, &e);
 	if (!rc && state->page == US_TOP_STACK)
 		rc = renew_stack(g, state->stack_vcpu, &e);
 	if (rc)
 		us_top_say(state, true, "%s", e.msg);
 }
 
-void us_top_guest_glance(struct us_top_guest *g, uint64_t window_ns)
+void us_top_guest_glance(struct us_top_guest *g, uint64_t window_ns, size_t guests)
 {
-	const struct us_live_view v = { .last_ns = window_ns };
+	const struct us_live_view v = { .last_ns = window_ns, .no_intervals = true };
+	uint64_t pause = guests * PAUSE_EACH > PAUSE ? guests * PAUSE_EACH : PAUSE;
 	struct us_err e = { 0 };
 	if (!g->live || g->over)
 		return;
 	if (!follow(g, &v, &e) && us_now_ns() >= g->due_ns)
-		(void)!renew_profile(g, &v, &e); /* the next time, perhaps */
+		(void)!renew_profile(g, &v, pause, &e); /* the next time, perhaps */
 }
 
 struct us_top_guest_row us_top_guest_row(const struct us_top_guest *g)

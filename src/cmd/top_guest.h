@@ -18,6 +18,7 @@ struct us_top_guest {
 
 	/* Of the last renewal: */
 	struct us_profile *profile; /* NULL: none yet */
+	bool glanced;		    /* it is for a row: without intervals */
 	struct us_profile *stack;   /* of the vCPU that is asked for, or NULL */
 	struct us_live_vcpu vcpu[US_MAX_VCPUS];
 	unsigned n_vcpu;
@@ -37,8 +38,8 @@ void us_top_guest_fini(struct us_top_guest *g);
  * What cannot be had is left as it was, and said in the state's message.
  */
 void us_top_guest_renew(struct us_top_guest *g, struct us_top_state *state, bool now);
-/* Only what a row of many shows: window_ns of it. */
-void us_top_guest_glance(struct us_top_guest *g, uint64_t window_ns);
+/* Only what a row of so many guests shows: window_ns of it. */
+void us_top_guest_glance(struct us_top_guest *g, uint64_t window_ns, size_t guests);
 /* Its row.  What is in it belongs to the guest. */
 struct us_top_guest_row us_top_guest_row(const struct us_top_guest *g);
 

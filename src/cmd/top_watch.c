@@ -196,9 +196,10 @@ static void renew(struct top *t, bool now)
 	renew_own_cpu(t);
 	if (t->state.page == US_TOP_GUESTS) {
 		for (size_t i = 0; i < t->guests.n; i++)
-			us_top_guest_glance(t->guests.v[i], t->state.window_ns
-								    ? t->state.window_ns
-								    : WINDOW_NS);
+			us_top_guest_glance(t->guests.v[i],
+					    t->state.window_ns ? t->state.window_ns
+							       : WINDOW_NS,
+					    t->guests.n);
 	} else if (t->at && !(t->at->over && t->at->profile && !now)) {
 		us_top_guest_renew(t->at, &t->state, now);
 	}

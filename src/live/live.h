@@ -49,7 +49,7 @@ struct us_live_view {
 	uint64_t vcpu_mask;	 /* the rest: as in us_profile_opts */
 	const char *focus;
 	enum us_profile_part part;
-	bool by_vcpu, by_time;
+	bool by_vcpu, by_time, no_intervals;
 };
 
 /* What a vCPU did, by weights of samples. */

@@ -179,6 +179,7 @@ static int make(struct play *p, const struct us_live_view *v, struct us_profile 
 		.host = l->opts.host,
 		.by_vcpu = v->by_vcpu,
 		.by_time = v->by_time,
+		.no_intervals = v->no_intervals,
 	};
 	int rc = 0;
 	if (l->images_changed) {

@@ -105,6 +105,7 @@ struct us_profile_opts {
 	size_t n_image;
 	struct us_debug_dirs dirs; /* of images and debug files, by their build-ids */
 	bool raw_names;		   /* as the images have them: not demangled */
+	bool no_intervals;	   /* sums alone, which takes less: all limits are 0 */
 	bool host; /* with what the host did for the guest, below the guest's frames */
 	bool processes; /* of one recording: know whose samples are */
 	bool if_known;	/* and if it does not know, that is no warning */

@@ -169,7 +169,7 @@ static void count_slices(struct count *c)
 	struct us_profile_summary *sum = &c->p->sum;
 	uint64_t before = sum->running;
 	add_leaves(c->p);
-	for (unsigned s = 0; s < c->p->running.n; s++)
+	for (unsigned s = 0; !c->p->opts.no_intervals && s < c->p->running.n; s++)
 		add_waves(c, s);
 	add_self(c);
 	add_up(c);
@@ -295,10 +295,11 @@ int us_profile_count(struct us_profile *p, struct us_err *e)
 {
 	struct count c = { 0 };
 	int rc = count_init(&c, p);
-	if (!rc)
+	if (!rc && !p->opts.no_intervals)
 		rc = us_changes_count(p, &c.changes);
-	if (!rc) {
+	if (!rc)
 		count_slices(&c);
+	if (!rc && !p->opts.no_intervals) {
 		func_intervals(&c);
 		node_intervals(&c);
 		idle_interval(p, &c.changes);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define JSON		"application/json"
@@ -22,6 +23,7 @@
 #define MOST_SECONDS	3600
 #define WAIT_US		50000
 #define ROW_NS		(5 * US_NS_PER_SEC) /* of the list of guests */
+#define ROWS_PAUSE	25		    /* times what all of its functions take */
 
 /* A whole number in the query; false: it is there, and no such number. */
 static bool number(const struct us_http_request *q, const char *key, uint64_t most,
@@ -205,9 +207,16 @@ static void sum_vcpus(struct us_serve_guest *g)
 	g->idle = all ? (double)idle / (double)all : 0;
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
 static void find_hottest(struct us_serve_guest *g)
 {
-	const struct us_live_view v = { .last_ns = ROW_NS };
+	const struct us_live_view v = { .last_ns = ROW_NS, .no_intervals = true };
 	const struct us_profile_func *best = NULL;
 	struct us_profile *p;
 	struct us_err e;
@@ -231,12 +240,23 @@ static void find_hottest(struct us_serve_guest *g)
 	us_profile_free(p);
 }
 
-static void put_guest(struct us_serve_guest *g, struct us_json *j)
+/* All rows together shall not take more than a part of a core, however many guests
+ * there are: then functions are looked for less often. */
+static void renew_row(struct us_serve_guest *g, unsigned guests)
+{
+	uint64_t before = cpu_ns();
+	sum_vcpus(g);
+	if (us_now_ns() < g->due_ns)
+		return;
+	find_hottest(g);
+	g->due_ns = us_now_ns() + ROWS_PAUSE * guests * (cpu_ns() - before);
+}
+
+static void put_guest(struct us_serve_guest *g, unsigned guests, struct us_json *j)
 {
 	pthread_mutex_lock(&g->lock);
 	if (g->row_generation != g->generation) {
-		sum_vcpus(g);
-		find_hottest(g);
+		renew_row(g, guests);
 		g->row_generation = g->generation;
 	}
 	us_json_object(j, NULL);
@@ -268,7 +288,7 @@ void us_serve_guests(struct us_serve *s, struct us_http_reply *r)
 	unsigned n = us_serve_take_all(s, g);
 	us_json_array(&j, NULL);
 	for (unsigned i = 0; i < n; i++) {
-		put_guest(g[i], &j);
+		put_guest(g[i], n, &j);
 		us_serve_put(s, g[i]);
 	}
 	us_json_end(&j);

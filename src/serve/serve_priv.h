@@ -38,6 +38,7 @@ struct us_serve_guest {
 	unsigned row_generation;
 	double busy, idle, share; /* share: of the hottest function */
 	char hottest[256];
+	uint64_t due_ns; /* not looked for again before that */
 	double host_cpu; /* us_serve_host_cpu() */
 };
 

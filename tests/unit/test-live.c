@@ -423,9 +423,38 @@ static void test_names_come(void **state)
 	stop(&g);
 }
 
+/* What a row of many guests shows. */
+static void sums_without_intervals(void **state)
+{
+	struct growing g;
+	const struct us_live_view with = { 0 }, without = { .no_intervals = true };
+	size_t n, n_other;
+	start(&g, NULL);
+	for (unsigned i = 0; i < N_ALL; i++)
+		add(&g, i);
+	follow(&g);
+	struct us_profile *a = profile(&g, &with), *b = profile(&g, &without);
+	const struct us_profile_func *f = us_profile_funcs(a, &n);
+	const struct us_profile_func *other = us_profile_funcs(b, &n_other);
+	assert_int_equal(n, n_other);
+	assert_int_equal(us_profile_summary(a)->running,
+			 us_profile_summary(b)->running);
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(f[i].name, other[i].name);
+		assert_int_equal(f[i].self, other[i].self);
+		assert_int_equal(f[i].total, other[i].total);
+		assert_true(f[i].total_high > 0 && other[i].total_high == 0);
+	}
+	us_profile_free(a);
+	us_profile_free(b);
+	stop(&g);
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sums_without_intervals),
 		cmocka_unit_test(test_as_report),
 		cmocka_unit_test(test_longer_than_memory),
 		cmocka_unit_test(test_vcpus),
