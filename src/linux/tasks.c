@@ -187,7 +187,7 @@ static bool read_task(struct walk *w, struct us_linux_task *t)
 	take(w, l->comm, t->comm, US_LINUX_COMM - 1);
 	read_name(w, t);
 	if (l->has_cpu) {
-		t->on_cpu = half(w, l->on_cpu);
+		t->on_cpu = half(w, l->on_cpu) & l->on_cpu_mask;
 		t->cpu = half(w, l->cpu);
 	}
 	return t->pid >= 0 && t->tgid >= 0;
@@ -380,9 +380,9 @@ bool us_linux_task_regs(const struct us_linux_tasks_layout *l, struct us_paging 
 	uint32_t on_cpu = 0;
 	memset(ret, 0, sizeof(*ret));
 	us_paging_new_sample(p);
-	if ((l->has_cpu && !read_half(&w, t->at + l->on_cpu, &on_cpu)) || on_cpu ||
-	    !read_word(&w, t->at + l->sp, &sp) || !in_stack(l, t, sp) ||
-	    !read_saved(&w, l->frame ? sp : t->at, sp, ret))
+	if ((l->has_cpu && !read_half(&w, t->at + l->on_cpu, &on_cpu)) ||
+	    on_cpu & l->on_cpu_mask || !read_word(&w, t->at + l->sp, &sp) ||
+	    !in_stack(l, t, sp) || !read_saved(&w, l->frame ? sp : t->at, sp, ret))
 		return false;
 	ret->arch = (uint8_t)l->arch;
 	ret->bits = 64;

@@ -32,6 +32,7 @@ struct us_linux_tasks_layout {
 	uint32_t pid, tgid, comm, flags, stack, mm, pgd;  /* pgd: in its mm */
 	uint32_t state, exit_state, state_bytes;
 	uint32_t on_cpu, cpu; /* 0: a kernel for one CPU */
+	uint32_t on_cpu_mask; /* of the 4 bytes there: since 7.0 it is one of them */
 	bool has_cpu;
 	uint32_t start;		     /* 0: not known */
 	uint32_t kthread, full_name; /* the last: in its struct kthread */

@@ -133,9 +133,13 @@ static uint64_t stack_size(const struct us_btf *b, const struct us_kallsyms *k)
 /* A kernel for one CPU says neither which nor whether. */
 static bool find_cpu(const struct us_btf *b, struct us_linux_tasks_layout *l)
 {
+	struct us_btf_member on_cpu = { 0 };
 	bool where = of_task(b, "thread_info.cpu", &l->cpu) ||
 		     of_task(b, "cpu", &l->cpu);
-	l->has_cpu = of_task(b, "on_cpu", &l->on_cpu) && where;
+	l->has_cpu = us_btf_path(b, "task_struct", "on_cpu", &on_cpu) && where &&
+		     on_cpu.size && on_cpu.size <= 4;
+	l->on_cpu = on_cpu.offset;
+	l->on_cpu_mask = l->has_cpu ? UINT32_MAX >> (32 - 8 * on_cpu.size) : 0;
 	return true;
 }
 

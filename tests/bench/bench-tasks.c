@@ -37,6 +37,7 @@ static const struct us_linux_tasks_layout layout = {
 	.exit_state = 2336,
 	.state_bytes = 4,
 	.on_cpu = 52,
+	.on_cpu_mask = UINT32_MAX,
 	.cpu = 16,
 	.has_cpu = true,
 	.start = 2680,

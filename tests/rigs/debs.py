@@ -116,13 +116,18 @@ class Suite:
         return self._once("package-" + package, make)
 
     def kernel(self, meta):
-        """The folder with the kernel that this package without files depends on."""
+        """The folder with the kernel that this package without files depends on; since
+        7.0 it is in packages of its own."""
+        def depends(name, *kinds):
+            told = self._apt("cache", "depends", name).splitlines()
+            return [line.split()[-1] for line in told if "Depends: " in line
+                    and line.split()[-1].startswith(kinds)]
+
         def make(root):
-            told = self._apt("cache", "depends", meta)
-            name = next(line.split()[-1] for line in told.splitlines()
-                        if "Depends: linux-image-" in line)
-            self._apt("get", "download", name, cwd=root)
-            deb, = glob.glob(os.path.join(root, "*.deb"))
-            unpack(deb, root)
-            os.remove(deb)
+            image = depends(meta, "linux-image-")[0]
+            self._apt("get", "download", image,
+                      *depends(image, "linux-base-", "linux-binary-", "linux-modules-"), cwd=root)
+            for deb in glob.glob(os.path.join(root, "*.deb")):
+                unpack(deb, root)
+                os.remove(deb)
         return self._once(meta, make)

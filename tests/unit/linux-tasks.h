@@ -25,6 +25,7 @@ static const struct us_linux_tasks_layout test_tasks_layout = {
 	.exit_state = 108,
 	.state_bytes = 4,
 	.on_cpu = 112,
+	.on_cpu_mask = UINT32_MAX,
 	.cpu = 116,
 	.has_cpu = true,
 	.sp = 120,
