@@ -180,7 +180,10 @@ def static_busybox():
 
 
 def is_builtin(modules, name):
-    with open(os.path.join(modules, "modules.builtin")) as f:
+    path = os.path.join(modules, "modules.builtin")
+    if not os.path.exists(path):
+        return False
+    with open(path) as f:
         return f"/{name}.ko" in f.read()
 
 

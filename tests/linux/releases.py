@@ -22,7 +22,8 @@ def release(build, suite, processor="x86_64", meta=""):
         return Release(*kernel(build))
     packages = Suite(build, suite, processor)
     where = packages.kernel(meta or "linux-image-cloud-" + DEBIAN_ARCH[processor])
-    image, = glob.glob(os.path.join(where, "boot", "vmlinuz-*"))
+    image, = glob.glob(os.path.join(where, "boot", "vmlinuz-*")) + glob.glob(
+        os.path.join(where, "usr/lib/modules/*/vmlinuz"))
     modules = glob.glob(os.path.join(where, "lib/modules/*")) + glob.glob(
         os.path.join(where, "usr/lib/modules/*"))
     return Release(image, modules[0], processor, busybox(build, packages, processor))
