@@ -11,6 +11,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
 from collections import defaultdict
@@ -241,6 +242,38 @@ class Suite:
         check(all(re.match(r"\[kernel\]|/", g["name"])
                   for g in self.us.report("--sort", "container")["groups"]), "cgroups")
 
+    def exports(self):
+        """Other tools' files of the same recording: its threads under their own numbers."""
+        folder = os.path.dirname(self.us.data())
+        rows = [(name, number, n) for name, number, n, _ in self.groups("thread")[0] if n > 20]
+        out = {suffix: os.path.join(folder, "x" + suffix)
+               for suffix in (".pb.gz", ".trace.json", ".perf.data", ".folded")}
+        for path in out.values():
+            self.us.run("report", "-o", path, self.us.data())
+        with gzip.open(out[".pb.gz"]) as f:
+            labels = f.read()
+        missing = [w for w in (b"process", b"thread", b"comm", b"container", b"twice")
+                   if w not in labels]
+        check(not missing, f"no labels {missing} in pprof")
+        with open(out[".trace.json"]) as f:
+            events = json.load(f)["traceEvents"]
+        tracks = [e["args"]["name"] for e in events if e["name"] == "thread_name"]
+        check("vCPU 0: threads" in tracks, tracks)
+        shown = {e["name"] for e in events if e.get("cat") == "thread"}
+        lacks = [name for name, number, _ in rows
+                 if not any(s.startswith(f"{name} ({number}") for s in shown)]
+        check(not lacks, f"no slices of {lacks}")
+        if not shutil.which("perf"):
+            note("perf is not installed")
+            return
+        said = subprocess.run(["perf", "script", "-i", out[".perf.data"], "-F", "comm,pid,tid"],
+                              capture_output=True, text=True)
+        threads = {(m[1], int(m[2])) for m in
+                   re.finditer(r"^\s*(\S.*?)\s+\d+/(\d+)\s*$", said.stdout, re.M)}
+        lacks = [(name, number) for name, number, _ in rows
+                 if number and (name, number) not in threads]
+        check(not lacks, f"perf script does not show {lacks}: {sorted(threads)[:9]} {said.stderr}")
+
     def of_short(self, pc):
         """Whose code it is: no other program is there."""
         return next((name for name, at in SHORT.items() if at <= pc < at + SHORT_SIZE), None)
@@ -315,6 +348,7 @@ class Suite:
     def run(self):
         self.point("shares of programs and threads", self.shares)
         self.point("filters and roots", self.filters)
+        self.point("files for other tools", self.exports)
         self.point("the kernel's own threads", self.kernel)
         self.point("inside", self.inside)
         self.point("a bomb of short processes", self.bomb)
