@@ -26,6 +26,9 @@ enum {
 	OPT_FOCUS,
 	OPT_IGNORE,
 	OPT_FILTER,
+	OPT_PID,
+	OPT_COMM,
+	OPT_CONTAINER,
 };
 
 struct settings {
@@ -67,6 +70,13 @@ static bool set_option(void *settings, int c, const char *value)
 					  value, &s->profile);
 	case OPT_FILTER:
 		return us_recording_filter(&us_cmd_annotate, value, &s->profile);
+	case OPT_PID:
+		return us_recording_pid(&us_cmd_annotate, value, &s->profile);
+	case OPT_COMM:
+	case OPT_CONTAINER:
+		return us_recording_owner(&us_cmd_annotate,
+					  c == OPT_COMM ? US_BY_COMM : US_BY_CONTAINER,
+					  value, &s->profile);
 	case OPT_KERNEL_ONLY:
 	case OPT_USER_ONLY:
 		s->profile.part = c == OPT_USER_ONLY ? US_PART_USER : US_PART_KERNEL;
@@ -205,6 +215,11 @@ static const struct us_option options[] = {
 	{ OPT_FILTER, "filter", "KEY=REGEX",
 	  "only samples whose guest, recording, vcpu, state, process, thread, comm, "
 	  "container, image, file or function is so; repeatable",
+	  US_OWN },
+	{ OPT_PID, "pid", "N",
+	  "only this process or thread of a Linux guest; repeatable", US_OWN },
+	{ OPT_COMM, "comm", "REGEX", "only threads of such a name", US_OWN },
+	{ OPT_CONTAINER, "container", "REGEX", "only what is in such a cgroup",
 	  US_OWN },
 	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel", US_OWN },
 	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3",

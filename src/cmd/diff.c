@@ -24,6 +24,9 @@ enum {
 	OPT_FOCUS,
 	OPT_IGNORE,
 	OPT_FILTER,
+	OPT_PID,
+	OPT_COMM,
+	OPT_CONTAINER,
 };
 
 enum form { TEXT, JSON, HTML };
@@ -100,6 +103,13 @@ static bool set_option(void *settings, int c, const char *value)
 					  value, &s->profile);
 	case OPT_FILTER:
 		return us_recording_filter(&us_cmd_diff, value, &s->profile);
+	case OPT_PID:
+		return us_recording_pid(&us_cmd_diff, value, &s->profile);
+	case OPT_COMM:
+	case OPT_CONTAINER:
+		return us_recording_owner(&us_cmd_diff,
+					  c == OPT_COMM ? US_BY_COMM : US_BY_CONTAINER,
+					  value, &s->profile);
 	case OPT_LIMIT:
 		if (!us_parse_double("--limit", value, 1, 1e9, &number))
 			return false;
@@ -314,6 +324,11 @@ static const struct us_option options[] = {
 	{ OPT_FILTER, "filter", "KEY=REGEX",
 	  "only samples whose guest, recording, vcpu, state, process, thread, comm, "
 	  "container, image, file or function is so; repeatable",
+	  US_OWN },
+	{ OPT_PID, "pid", "N",
+	  "only this process or thread of a Linux guest; repeatable", US_OWN },
+	{ OPT_COMM, "comm", "REGEX", "only threads of such a name", US_OWN },
+	{ OPT_CONTAINER, "container", "REGEX", "only what is in such a cgroup",
 	  US_OWN },
 	{ 0, "full-paths", NULL, "of sources: with the folders that all share",
 	  US_FLAG(struct settings, report.full_paths) },

@@ -433,6 +433,9 @@ class Several(Cli):
                     ("--sort", "process", "--group-by", "thread"),
                     ("--sort", "process", "--format", "folded")):
             self.fails(2, bad[0], "report", *bad, self.files[0])
+        for how in (("diff", *self.files[:1] * 2), ("annotate", self.files[0], "main")):
+            for bad in (("--pid", "x"), ("--comm", "("), ("--container", "[")):
+                self.fails(2, bad[0], how[0], *bad, *how[1:])
         # Nobody asked: a format that would say so does without.
         self.assertNotIn("knows no processes",
                          run("report", "--format", "chrome", self.files[0]).stdout)
