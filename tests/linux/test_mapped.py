@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Programs of a Linux guest that nobody names: their files by what they have mapped.
 
-usage: test_mapped.py BUILD [--only WORD]
+usage: test_mapped.py BUILD [KERNEL] [--only WORD]
+
+KERNEL: SUITE[:PROCESSOR] of Debian, such as trixie or bookworm:aarch64; else this
+machine's.
 
 A guest runs programs with and without libraries and symbols.  What the recording says
 they have mapped has to be what the guest's own /proc/PID/maps says; names come from each
@@ -18,12 +21,17 @@ import tempfile
 import threading
 import time
 
-from guest import LinuxGuest, vmlinux_elf
+import releases
+from guest import BUSYBOX, LinuxGuest
 from harness import Skip, Tap, Uniscope, check, note, require
 from recording import Recording
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LOADER, LIBC = "/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/libc.so.6"
+# What is put before a compiler's name, and where the loader and the C library are.
+TOOLS = {"x86_64": ("", "/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/libc.so.6"),
+         "aarch64": ("aarch64-linux-gnu-",
+                     "/usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1",
+                     "/usr/aarch64-linux-gnu/lib/libc.so.6")}
 LIBRARY = "/lib/libmapped.so"
 ENOUGH = 60  # samples in the program
 
@@ -37,17 +45,26 @@ def build_id(path):
 class Files:
     """The guest's programs, and their symbols, which it does not have."""
 
-    def __init__(self):
+    def __init__(self, processor):
+        self.tools, self.loader, self.libc = TOOLS[processor]
         self.folder = tempfile.TemporaryDirectory(prefix="uniscope-")
         self.whole, self.bare, self.root = (self._folder(n)
                                             for n in ("whole", "bare", "root"))
-        if not shutil.which("gcc") or not os.path.exists(LOADER):
-            raise Skip("no gcc, or no dynamic loader for it")
+        self.id = None  # of the library; None: it cannot be built
+        if not self._compiles():
+            note(f"no {self.tools}gcc with a C library: a static program alone")
+            return
         self._build("libmapped.so", "mapped-lib.c", "-shared", "-fPIC",
                     "-Wl,-soname,libmapped.so")
         library = os.path.join(self.whole, "libmapped.so")
         self._build("mapped", "mapped.c", library, "-Wl,-rpath,/lib")
         self.id = build_id(library)
+
+    def _compiles(self):
+        done = shutil.which(self.tools + "gcc") and os.path.exists(self.loader) and \
+            subprocess.run([self.tools + "gcc", "-E", "-include", "time.h", "-x", "c",
+                            "/dev/null"], capture_output=True)
+        return done and done.returncode == 0
 
     def _folder(self, name):
         path = os.path.join(self.folder.name, name)
@@ -56,14 +73,18 @@ class Files:
 
     def _build(self, name, source, *flags):
         whole = os.path.join(self.whole, name)
-        subprocess.run(["gcc", "-O2", "-g", "-Wl,--build-id=sha1",
+        subprocess.run([self.tools + "gcc", "-O2", "-g", "-Wl,--build-id=sha1",
                         os.path.join(HERE, "programs", source), *flags, "-o", whole],
                        check=True)
-        subprocess.run(["strip", "-o", os.path.join(self.bare, name), whole], check=True)
+        subprocess.run([self.tools + "strip", "-o", os.path.join(self.bare, name), whole], check=True)
 
     def in_guest(self):
+        if not self.id:
+            return {}
         bare = {LIBRARY: "libmapped.so", "/bin/mapped": "mapped"}
-        return {LOADER: LOADER, LIBC: LIBC,
+        loader = "/lib64/" if not self.tools else "/lib/"
+        return {loader + os.path.basename(self.loader): self.loader,
+                "/lib/libc.so.6": self.libc,
                 **{path: os.path.join(self.bare, name) for path, name in bare.items()}}
 
     def by_id(self, name, build):
@@ -123,22 +144,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Suite:
     def __init__(self, args):
         self.args, self.tap, self.us = args, Tap(), Uniscope(args.build)
-        self.files = Files()
+        suite, _, processor = args.kernel.partition(":")
+        self.release = releases.release(args.build, suite, processor or "x86_64")
+        self.files = Files(processor or "x86_64")
         self.cache = tempfile.TemporaryDirectory(prefix="uniscope-")
         os.environ.pop("DEBUGINFOD_URLS", None)
         os.environ["DEBUGINFOD_CACHE_PATH"] = self.cache.name
 
     def record(self, guest):
-        self.mapped = guest.start("mapped")
+        self.mapped = guest.start("mapped") if self.files.id else 0
         self.shell = int(guest.do("sh -c 'while :; do :; done' >/dev/null & echo $!"))
         guest.elf = None
         for seconds in (4, 8, 16):
             self.us.record(guest, "gdb", "--budget", "50", seconds=seconds)
-            if min(self.samples("/bin/mapped"), self.samples(LIBRARY)) >= ENOUGH:
+            wanted = ("/bin/mapped", LIBRARY) if self.files.id else ("/bin/busybox",)
+            if min(self.samples(module) for module in wanted) >= ENOUGH:
                 break
-        self.maps = {pid: guest.maps(pid) for pid in (self.mapped, self.shell)}
-        guest.stop(self.mapped)
-        guest.stop(self.shell)
+        self.maps = {pid: guest.maps(pid) for pid in (self.mapped, self.shell) if pid}
+        for pid in self.maps:
+            guest.stop(pid)
 
     def report(self, *args):
         return self.us.report("--limit", "0", *args)
@@ -164,9 +188,20 @@ class Suite:
             n += 1
         ids = {path: build for path, build in recording.files.values()}
         note(f"{n} mappings as in /proc/PID/maps, files {ids}")
-        check({"/bin/mapped", LIBRARY} <= set(ids), f"only {ids}")
-        check(ids[LIBRARY] == self.files.id, f"{ids[LIBRARY]}, not {self.files.id}")
+        check(n, "no mapping of these programs")
         check("/bin/busybox" in ids, f"no static program: {ids}")
+        check(ids["/bin/busybox"] == build_id(self.release.busybox or BUSYBOX), ids)
+        if self.files.id:
+            check({"/bin/mapped", LIBRARY} <= set(ids), f"only {ids}")
+            check(ids[LIBRARY] == self.files.id, f"{ids[LIBRARY]}, not {self.files.id}")
+
+    def vdso(self):
+        """The kernel's code in a program, if this one has some that is of use here."""
+        if self.samples("[vdso]") < 10:
+            raise Skip("this guest's programs ask the kernel what time it is")
+        names = self.named("[vdso]")
+        note(f"vdso: {names}")
+        check(any("clock_gettime" in name for name in names), names)
 
     def processes(self):
         """Whose they are: a program's file only in its own process."""
@@ -265,6 +300,7 @@ class Suite:
         points = [
             ("mappings as in /proc/PID/maps", self.mappings),
             ("each in its own process", self.processes),
+            ("names of the vdso", self.vdso),
             ("dynamic symbols from memory", self.from_memory),
             ("symbols by build-id", self.by_id),
             ("symbols by any name", self.any_name),
@@ -275,11 +311,12 @@ class Suite:
             ("wrong options", self.bad_options),
         ]
         with contextlib.ExitStack() as stack:
-            guest = stack.enter_context(LinuxGuest(self.args.build, smp=2,
-                                                   files=self.files.in_guest()))
-            guest.wait("READY")
+            guest = stack.enter_context(LinuxGuest(
+                self.args.build, smp=2, release=self.release, memory=512,
+                files=self.files.in_guest()))
+            guest.wait("READY", 300)
             self.record(guest)
-        for name, function in points:
+        for name, function in points if self.files.id else points[:1]:
             if self.args.only in name:
                 self.tap.point(name, function)
         self.tap.end()
@@ -288,11 +325,11 @@ class Suite:
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("build")
+    p.add_argument("kernel", nargs="?", default="")
     p.add_argument("--only", default="")
     args = p.parse_args()
     try:
-        require("tcg")
-        vmlinux_elf(args.build)
+        require("tcg", "aarch64" if ":aarch64" in args.kernel else "x86_64")
         suite = Suite(args)
     except Skip as why:
         print(f"1..0 # SKIP {why}")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A program with a library of its own: half of its time is in each. */
+/* A program with a library of its own, that often asks what time it is. */
 #include <stdint.h>
+#include <time.h>
 
 void lib_work(void);
 
@@ -12,10 +13,20 @@ __attribute__((noinline)) void own_work(void)
 		sink += k * k;
 }
 
+__attribute__((noinline)) void ask_time(void)
+{
+	struct timespec t;
+	for (unsigned k = 0; k < 1000; k++) {
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		sink += (uint64_t)t.tv_nsec;
+	}
+}
+
 int main(void)
 {
 	for (;;) {
 		own_work();
 		lib_work();
+		ask_time();
 	}
 }
