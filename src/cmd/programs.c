@@ -62,7 +62,7 @@ static void note_hit(struct us_known_file *f, uint64_t at)
 
 static bool take_hit(struct us_programs *p, us_gpa root, us_gva pc)
 {
-	const struct us_known_space *s = space_of(p, root);
+	struct us_known_space *s = space_of(p, root);
 	for (uint32_t k = s ? s->first : 0; k; k = p->mappings.v[k - 1].next) {
 		struct us_known_mapping *m = &p->mappings.v[k - 1];
 		if (m->gone || pc < m->m.start || pc >= m->m.end)
@@ -70,8 +70,13 @@ static bool take_hit(struct us_programs *p, us_gpa root, us_gva pc)
 		struct us_known_file *f = &p->files.v[m->m.file - 1];
 		m->dirty |= !m->wanted;
 		m->wanted = f->wanted = true;
-		if (f->kind != US_PROGRAM_NONE && m->m.has_bias)
+		if (m->m.has_bias)
 			note_hit(f, pc - m->m.bias);
+		else if (f->kind != US_PROGRAM_NONE) {
+			/* What it ran by now may have brought the file's header in. */
+			s->again = true;
+			s->tries = 0;
+		}
 		return true;
 	}
 	return false;

@@ -268,6 +268,15 @@ static void take_all(struct scan *s, struct us_known_space *of,
 	of->read_ns = s->at->begin_ns + 1;
 }
 
+/* Is there something that could not be read, and may be there now? */
+static bool wants_again(struct us_programs *p, const struct us_known_space *of)
+{
+	pthread_mutex_lock(&p->lock);
+	bool again = of->again && of->tries < MOST_TRIES;
+	pthread_mutex_unlock(&p->lock);
+	return again;
+}
+
 /* Without the lock, but for what is told to the writer's thread: only this one changes
  * spaces. */
 static void read_space(struct scan *s, struct us_known_space *of)
@@ -278,16 +287,16 @@ static void read_space(struct scan *s, struct us_known_space *of)
 	if (!us_linux_mappings_mark(l, s->paging, &s->l->space, of->mm, mark))
 		return;
 	bool same = of->mark[0] == mark[0] && of->mark[1] == mark[1];
-	if (same && !(of->again && of->tries < MOST_TRIES)) {
+	if (same && !wants_again(s->p, of)) {
 		of->read_ns = s->at->begin_ns + 1;
 		return;
 	}
 	if (us_linux_mappings_read(l, s->paging, &s->l->space, of->mm, &m) < 0)
 		return;
 	if (!m.torn) {
-		of->tries = same ? of->tries + 1 : 0;
 		memcpy(of->mark, mark, sizeof(mark));
 		pthread_mutex_lock(&s->p->lock);
+		of->tries = same ? of->tries + 1 : 0;
 		s->p->full |= m.full;
 		take_all(s, of, &m);
 		pthread_mutex_unlock(&s->p->lock);

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which files a guest's programs map while it is recorded: when each came and went, and
+ * that nothing is said of what no sample was in. */
+#include "unit.h"
+
+#include "cmd/programs.h"
+#include "linux-mappings.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define S	 1000000000ULL
+#define N_BYTES	 65536U
+#define TASK(n)	 (TEST_MM + 4096 + 256 * (n))
+#define MM(n)	 (TEST_MM + 8192 + 256 * (n))
+#define VMA(n)	 (TEST_MM + 16384 + 64 * (n))
+#define FILE(n)	 (TEST_MM + 20480 + 64 * (n))
+#define NAME(n)	 (TEST_MM + 24576 + 512 * (n))
+#define MOUNT	 (TEST_MM + 40960)
+#define USER	 0x400000U /* where programs are: one of them has its header there */
+#define PROGRAMS 4U	   /* that there may be */
+#define MM_OF	 96U
+
+static uint8_t memory[N_BYTES], user[4096];
+static struct us_mem mem;
+static struct us_paging paging;
+static struct us_linux l;
+static struct us_linux_task task[PROGRAMS];
+static struct us_programs programs;
+static struct us_writer *w;
+static int fd;
+static struct us_mapping heard[16];
+static char path[16][64];
+static size_t n_heard;
+
+static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
+{
+	(void)ctx;
+	if (at >= USER && at - USER <= sizeof(user) - len && user[0]) {
+		memcpy(buf, user + (at - USER), len);
+		return true;
+	}
+	if (at < TEST_MM || at - TEST_MM > sizeof(memory) - len)
+		return false;
+	memcpy(buf, memory + (at - TEST_MM), len);
+	return true;
+}
+
+static void put64(us_gva at, uint64_t v)
+{
+	memcpy(memory + (at - TEST_MM), &v, sizeof(v));
+}
+
+static void make_file(unsigned n, const char *name)
+{
+	const struct us_linux_mappings_layout *m = &l.mappings;
+	uint32_t len = (uint32_t)strlen(name);
+	put64(NAME(n) + m->parent, NAME(0));
+	put64(NAME(n) + m->name, NAME(n) + 256);
+	memcpy(memory + (NAME(n) + m->name_length - TEST_MM), &len, 4);
+	memcpy(memory + (NAME(n) + 256 - TEST_MM), name, len);
+	put64(FILE(n) + m->dentry, NAME(n));
+	put64(FILE(n) + m->mount, MOUNT + m->mounted);
+}
+
+/* Code of one page of a file (0: of none), the only mapping of the n-th program. */
+static void make_program(unsigned n, us_gpa root, uint32_t pid, unsigned file)
+{
+	const struct us_linux_mappings_layout *m = &l.mappings;
+	uint32_t one = 1;
+	task[n] = (struct us_linux_task){
+		.at = TASK(n), .root = root, .pid = (int32_t)pid, .tgid = (int32_t)pid
+	};
+	put64(TASK(n) + MM_OF, MM(n));
+	put64(MM(n) + m->first, VMA(n));
+	memcpy(memory + (MM(n) + m->count - TEST_MM), &one, 4);
+	put64(VMA(n) + m->start, USER);
+	put64(VMA(n) + m->end, USER + 4096);
+	put64(VMA(n) + m->flags, 5);
+	put64(VMA(n) + m->file, file ? FILE(file) : 0);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(memory, 0, sizeof(memory));
+	memset(user, 0, sizeof(user));
+	mem = (struct us_mem){ .read = read_guest };
+	us_mem_init(&mem);
+	us_paging_init(&paging, &mem);
+	l = (struct us_linux){ .space = { .mode = US_PAGING_OFF },
+			       .has_tasks = true,
+			       .has_mappings = true,
+			       .tasks.mm = MM_OF,
+			       .mappings = test_mappings_layout };
+	l.mappings.tree = l.mappings.has_vdso = false;
+	put64(MOUNT + l.mappings.mounted + l.mappings.mount_root, NAME(0));
+	put64(MOUNT + l.mappings.mount_parent, MOUNT);
+	make_file(1, "one");
+	make_file(2, "two");
+	us_programs_init(&programs);
+	fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	us_programs_fini(&programs);
+	us_writer_close(w);
+	close(fd);
+	return 0;
+}
+
+/* The list of tasks is read from begin on, for a tenth of a second. */
+static void look(uint64_t begin_ns, size_t n, bool pair)
+{
+	const struct us_linux_tasks t = { .v = task, .n = n };
+	const struct us_programs_time at = { 0, begin_ns, begin_ns + S / 10 };
+	us_programs_read(&programs, &l, &paging, &t, pair, &at);
+	assert_int_equal(us_programs_write(&programs, w), 0);
+}
+
+static int on_file(void *ctx, const struct us_program_file *f)
+{
+	(void)ctx;
+	snprintf(path[f->number], sizeof(path[0]), "%s", f->path);
+	return 0;
+}
+
+static int on_mapping(void *ctx, const struct us_mapping *m)
+{
+	(void)ctx;
+	assert_true(n_heard < 16);
+	heard[n_heard++] = *m;
+	return 0;
+}
+
+/* "PATH PID FROM-UNTIL" in tenths of seconds, as they were written. */
+static void expect(const char *want)
+{
+	static const struct us_reader_ops ops = { .program_file = on_file,
+						  .mapping = on_mapping };
+	const struct us_record_stats none = { 0 };
+	struct us_reader_result r;
+	char got[512] = "";
+	n_heard = 0;
+	assert_int_equal(us_writer_end(w, &none, US_RECORD_DONE, "", NULL), 0);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(us_read(fd, &ops, NULL, &r, NULL), 0);
+	for (size_t k = 0; k < n_heard; k++) {
+		size_t n = strlen(got);
+		snprintf(got + n, sizeof(got) - n, "%s%s %u %u-%u", n ? ", " : "",
+			 path[heard[k].file], heard[k].pid,
+			 (unsigned)(heard[k].from_ns / (S / 10)),
+			 (unsigned)(heard[k].until_ns / (S / 10)));
+	}
+	assert_string_equal(got, want);
+}
+
+static void only_what_samples_were_in(void **state)
+{
+	(void)state;
+	make_program(0, 0x1000000, 7, 1);
+	make_program(1, 0x2000000, 8, 2);
+	look(0, 2, false);
+	us_programs_see(&programs, 0x2000000, USER + 16);
+	us_programs_see(&programs, 0x2000000, USER + 4096); /* nothing is there */
+	us_programs_see(&programs, 0x3000000, USER);	    /* nobody's */
+	look(S, 2, false);
+	expect("/two 8 1-0");
+}
+
+/* It is met before it is known what is there. */
+static void samples_wait(void **state)
+{
+	(void)state;
+	us_programs_see(&programs, 0x1001000, USER + 16);
+	make_program(0, 0x1000000, 7, 1);
+	look(2 * S, 1, true);
+	expect("/one 7 21-0");
+}
+
+static void no_pair(void **state)
+{
+	(void)state;
+	us_programs_see(&programs, 0x1001000, USER + 16);
+	make_program(0, 0x1000000, 7, 1);
+	look(2 * S, 1, false);
+	expect("");
+}
+
+static void what_goes_is_ended(void **state)
+{
+	(void)state;
+	make_program(0, 0x1000000, 7, 1);
+	look(0, 1, false);
+	us_programs_see(&programs, 0x1000000, USER);
+	look(S, 1, false);
+	look(2 * S, 1, false);
+	look(3 * S, 0, false);
+	expect("/one 7 1-0, /one 7 1-20");
+}
+
+/* Another process has its page tables; what was sampled between is of nobody. */
+static void a_root_is_used_again(void **state)
+{
+	(void)state;
+	make_program(0, 0x1000000, 7, 1);
+	look(0, 1, false);
+	us_programs_see(&programs, 0x1000000, USER);
+	look(S, 1, false);
+	make_program(0, 0x1000000, 9, 2);
+	look(4 * S, 1, false);
+	us_programs_see(&programs, 0x1000000, USER);
+	look(5 * S, 1, false);
+	expect("/one 7 1-0, /one 7 1-10, /two 9 41-0");
+}
+
+/* In the same process, at the same place.  It was not there at the time before. */
+static void a_file_takes_anothers_place(void **state)
+{
+	(void)state;
+	make_program(0, 0x1000000, 7, 1);
+	look(0, 1, false);
+	us_programs_see(&programs, 0x1000000, USER);
+	look(S, 1, false);
+	put64(VMA(0) + l.mappings.file, FILE(2));
+	put64(VMA(1), 0);
+	memcpy(memory + (VMA(1) - TEST_MM), memory + (VMA(0) - TEST_MM), 64);
+	put64(MM(0) + l.mappings.first, VMA(1)); /* its mark */
+	look(3 * S, 1, false);
+	expect("/one 7 1-0, /one 7 1-10");
+}
+
+static void torn_mappings_change_nothing(void **state)
+{
+	(void)state;
+	make_program(0, 0x1000000, 7, 1);
+	look(0, 1, false);
+	us_programs_see(&programs, 0x1000000, USER);
+	look(S, 1, false);
+	memory[MM(0) + l.mappings.count - TEST_MM] = 5;
+	put64(VMA(0) + l.mappings.file, FILE(2));
+	look(2 * S, 1, false);
+	expect("/one 7 1-0");
+}
+
+static void code_of_no_file(void **state)
+{
+	(void)state;
+	make_program(0, 0x1000000, 7, 0);
+	look(0, 1, false);
+	us_programs_see(&programs, 0x1000000, USER);
+	look(S, 1, false);
+	expect("[jit] 7 1-0");
+}
+
+/* The page with the header comes into memory later: then where it lies is known. */
+static void a_header_that_comes_late(void **state)
+{
+	(void)state;
+	make_program(0, 0x1000000, 7, 1);
+	for (unsigned k = 0; k < 8; k++)
+		look(k * S, 1, false);
+	Elf64_Ehdr *e = (Elf64_Ehdr *)user;
+	memcpy(e->e_ident, ELFMAG, SELFMAG);
+	e->e_ident[EI_CLASS] = ELFCLASS64;
+	e->e_ident[EI_DATA] = ELFDATA2LSB;
+	e->e_phoff = sizeof(*e);
+	e->e_phentsize = sizeof(Elf64_Phdr);
+	e->e_phnum = 1;
+	*(Elf64_Phdr *)(e + 1) = (Elf64_Phdr){
+		.p_type = PT_LOAD, .p_flags = PF_X, .p_vaddr = 0x1000, .p_memsz = 4096
+	};
+	us_programs_see(&programs, 0x1000000, USER);
+	look(9 * S, 1, false);
+	expect("/one 7 1-0");
+	assert_true(heard[0].has_bias && heard[0].bias == USER - 0x1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(only_what_samples_were_in, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(samples_wait, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_pair, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_goes_is_ended, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_root_is_used_again, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_file_takes_anothers_place, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(torn_mappings_change_nothing, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(code_of_no_file, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_header_that_comes_late, set_up,
+						tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
