@@ -340,7 +340,8 @@ static int read_segments(struct us_elf_file *f, const struct layout *l,
 					      bare ? 0 : h.p_filesz,
 					      h.p_paddr };
 		if (!inside(f, s->offset, s->filesz)) {
-			if (s->type == PT_LOAD)
+			/* One of zeros alone may be said to lie behind the end. */
+			if (s->type == PT_LOAD && s->filesz)
 				return lies(e, what, s->offset, s->filesz, f);
 			s->offset = s->filesz = 0;
 		}

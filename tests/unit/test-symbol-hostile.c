@@ -227,6 +227,29 @@ static void lies_are_named(void **state)
 	free(b);
 }
 
+/* A segment of zeros has no bytes in the file, wherever they are said to begin. */
+static void zeros_behind_the_end(void **state)
+{
+	(void)state;
+	need("test -e h64");
+	size_t len;
+	uint8_t *b = load_file("h64", &len);
+	struct us_elf_image *i = NULL;
+	struct us_err e = { 0 };
+	Elf64_Ehdr *h = (void *)b;
+	Elf64_Phdr *p = (void *)(b + h->e_phoff);
+	unsigned k = 0;
+	while (k < h->e_phnum && p[k].p_type != PT_LOAD)
+		k++;
+	assert_true(k < h->e_phnum);
+	p[k].p_offset = len + 4096;
+	expect_lie(b, len, "claims bytes");
+	p[k].p_filesz = 0;
+	assert_int_equal(us_elf_image_open(in_memory(b, len), &i, &e), 0);
+	us_elf_image_close(i);
+	free(b);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -234,6 +257,7 @@ int main(void)
 		cmocka_unit_test(every_byte),
 		cmocka_unit_test(every_length),
 		cmocka_unit_test(lies_are_named),
+		cmocka_unit_test(zeros_behind_the_end),
 	};
 	return cmocka_run_group_tests(tests, enter_work_dir, leave_work_dir);
 }
