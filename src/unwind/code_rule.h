@@ -63,15 +63,17 @@ struct us_code_rule {
 		int16_t sp_at;
 		int16_t ra_at; /* of US_RA_SAVED; the stack pointer is the CFA then */
 	};
-	uint8_t base; /* enum us_code_base */
-	uint8_t fp;   /* enum us_code_fp */
+	uint8_t base : 4; /* enum us_code_base */
+	uint8_t fp : 4;	  /* enum us_code_fp */
 	union {
 		uint8_t sp;    /* enum us_code_sp */
 		int8_t ra_was; /* of US_RA_SAVED in an exit: where the link register of
 				  what was broken off is, in words from the CFA,
 				  below it; 0: it is not known; 1: still there */
 	};
-	uint8_t ra; /* enum us_code_ra */
+	uint8_t ra;    /* enum us_code_ra */
+	int8_t sp_was; /* of an exit: where a program's stack pointer is, in words from
+			  the CFA, below it; 0: it is not known */
 };
 
 /* An address to make a rule for. */

@@ -267,6 +267,16 @@ static struct us_link_value loaded(const struct us_link_flow *f,
 	return was;
 }
 
+/* Not what the exception before has left, on the way in. */
+static void set_sp_was(const struct us_link_state *st, uint8_t mem,
+		       struct us_link_value sp, struct us_code_rule *ret)
+{
+	int64_t words = (st->exit_sp.off - sp.off) / 8;
+	if (st->exit_sp.sym == mem && words >= INT8_MIN && words < 0 &&
+	    !us_link_state_is_new(st, st->exit_sp))
+		ret->sp_was = (int8_t)words;
+}
+
 /* What an exception broke off may be a function that has not saved its link register
  * yet; the handler gives it back. */
 static void rule_of_exit(const struct us_link_flow *f, const struct us_code_place *at,
@@ -285,6 +295,7 @@ static void rule_of_exit(const struct us_link_flow *f, const struct us_code_plac
 	int64_t words = (ra.off - sp.off) / 8;
 	if (ra.sym == o.mem && words >= INT8_MIN && words < 0)
 		ret->ra_was = (int8_t)words;
+	set_sp_was(st, o.mem, sp, ret);
 	/* On the way in there is still what the exception before has left.  At the last
 	 * instruction the stack was given back. */
 	if (set || us_link_state_is_new(st, st->exit_pc) ||

@@ -219,6 +219,9 @@ void us_link_state_step(struct us_link_state *st, const struct us_link_machine *
 	case US_LINK_EXIT_PC:
 		st->exit_pc = *reg;
 		break;
+	case US_LINK_EXIT_SP:
+		st->exit_sp = *reg;
+		break;
 	case US_LINK_CALL:
 	case US_LINK_CALL_INDIRECT:
 		call(st, m);

@@ -218,15 +218,31 @@ bool us_step_link(struct us_walk *w, struct us_site *site, struct us_step *ret)
 	return ok || by_record(w, site, ret);
 }
 
-/* A program below the kernel: its stack pointer is kept elsewhere. */
-static void set_space(struct us_walk *w, struct us_step *ret)
+/* A stack that has nothing on it yet begins where its memory ends. */
+static bool is_users_stack(struct us_walk *w, us_gva sp)
+{
+	return sp && !us_walk_is_upper(sp) &&
+	       (us_paging_is_user(w->paging, w->space, sp) ||
+		us_paging_is_user(w->paging, w->space, sp - 1));
+}
+
+/* A program below the kernel has a stack pointer of its own: sp, or where the way out
+ * takes it from.  Else the frame pointer bounds the stack. */
+static void set_space(struct us_walk *w, const struct us_code_rule *rule, us_gva sp,
+		      struct us_step *ret)
 {
 	bool user = ret->flags & US_PC_USER;
 	if (!user && (!us_walk_is_upper(w->pc) || us_walk_is_upper(ret->pc)))
 		return;
 	ret->flags = US_PC_USER;
-	ret->sp_known = false;
-	ret->sp = ret->fp_known ? ret->fp : 0;
+	if (!sp && rule->sp_was < 0 &&
+	    !us_walk_read(w, ret->cfa + (us_gva)(8LL * rule->sp_was), &sp))
+		sp = 0;
+	ret->sp_known = is_users_stack(w, sp);
+	if (ret->sp_known)
+		ret->sp = sp;
+	else
+		ret->sp = ret->fp_known ? ret->fp : 0;
 }
 
 bool us_step_link_frame(struct us_walk *w, const struct us_site *site,
@@ -244,7 +260,7 @@ bool us_step_link_frame(struct us_walk *w, const struct us_site *site,
 /* What was broken off goes on there: by the stack, or by the processor while the code
  * has not put it there yet. */
 static bool exception_of(struct us_walk *w, const struct us_code_rule *rule,
-			 struct us_step *ret)
+			 struct us_step *ret, us_gva *ret_sp)
 {
 	struct us_mem *m = w->paging->mem;
 	struct us_entered at;
@@ -259,6 +275,7 @@ static bool exception_of(struct us_walk *w, const struct us_code_rule *rule,
 	if (!at.user)
 		return true;
 	ret->flags = US_PC_USER;
+	*ret_sp = w->u->arch->link->banked_sp ? at.sp : 0;
 	return !us_walk_is_upper(at.pc) &&
 	       us_paging_is_user(w->paging, w->space, at.pc);
 }
@@ -280,11 +297,12 @@ bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
 {
 	const struct us_code_rule *rule = &site->rule[1];
 	uint8_t byte, end = w->end;
+	us_gva sp = 0; /* a program's, if the processor still has it */
 	if ((w->flags & US_PC_USER) || !us_site_is_entry(site) ||
 	    w->n_switch == US_MAX_SWITCHES)
 		return false;
 	ret->flags = w->flags;
-	bool found = exception_of(w, rule, ret);
+	bool found = exception_of(w, rule, ret, &sp);
 	w->end = end;
 	if (!found || ret->pc % w->u->arch->link->align ||
 	    !us_paging_read(w->paging, w->space, ret->pc, &byte, 1))
@@ -294,7 +312,7 @@ bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
 	set_ra(w, rule, ret);
 	ret->sp = ret->cfa;
 	ret->sp_known = ret->exact = true;
-	set_space(w, ret);
+	set_space(w, rule, sp, ret);
 	ret->call = NULL;
 	ret->rule = NULL;
 	ret->how = US_HOW_INTERRUPT;
