@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Stacks of a program that is 40 calls deep, by what took it into the kernel: how many are
+whole, down to its _start, by each backend.
+
+usage: test_user_stacks.py BUILD [--processor P] [--backends A,B] [--seconds S]
+
+The program is Debian's Linux guest's first; x86_64 (64 and 32 bits) or aarch64, under TCG.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+
+import guest  # noqa: F401  where the others are
+from guest import LinuxGuest, static_busybox
+from harness import Guest, Skip, Tap, Uniscope, check, note, require
+from initramfs import Initramfs
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DEPTH = 40
+# On aarch64 not between the instructions that keep the program's stack pointer.
+WHOLE = {"x86_64": 0.98, "i386": 0.98, "aarch64": 0.95}
+ENOUGH = 150
+COMPILERS = {"x86_64": ["gcc"], "i386": ["gcc", "-m32"], "aarch64": ["aarch64-linux-gnu-gcc"]}
+FLAGS = ["-O2", "-g", "-static", "-nostdlib", "-fno-pie", "-no-pie", "-fomit-frame-pointer",
+         "-fasynchronous-unwind-tables", "-fno-optimize-sibling-calls"]
+# What a program comes into the kernel by, as the first function there is called.
+WAYS = [("system call", r"entry_SYSCALL|entry_SYSENTER|entry_INT80|asm_int80|el0t_\d+_sync"),
+        ("fault", r"asm_exc_"), ("interrupt", r"asm_sysvec|asm_common_interrupt|el0t_\d+_irq")]
+INIT = """#!/bin/busybox sh
+/bin/busybox mkdir -p /proc /dev
+/bin/busybox mount -t proc proc /proc
+/bin/busybox mount -t devtmpfs dev /dev
+echo READY
+exec /bin/deep
+"""
+
+
+def program(build, processor):
+    source = os.path.join(HERE, "programs", "deep.c")
+    path = os.path.join(build, "tests", "linux", "deep-" + processor)
+    compiler = COMPILERS[processor]
+    if not shutil.which(compiler[0]):
+        raise Skip(f"{compiler[0]} is not installed")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    done = subprocess.run([*compiler, *FLAGS, source, "-o", path], capture_output=True, text=True)
+    if done.returncode:
+        raise Skip(f"{' '.join(compiler)}: {done.stderr.strip()[-200:]}")
+    return path
+
+
+class X86(LinuxGuest):
+    def __init__(self, build, file):
+        super().__init__(build, cpu="max", smp=1, programs={"deep": file},
+                         work="deep >/dev/null 2>&1 &")
+        self.elf = file
+
+
+class Arm64(Guest):
+    def __init__(self, build, file):
+        sys.path.insert(0, os.path.join(HERE, "..", "rigs"))
+        from debs import Suite  # pylint: disable=import-outside-toplevel
+        import glob  # pylint: disable=import-outside-toplevel
+        suite = Suite(build, "bookworm", "aarch64")
+        image, = glob.glob(os.path.join(suite.kernel("linux-image-cloud-arm64"), "boot",
+                                        "vmlinuz-*"))
+        self.files = tempfile.TemporaryDirectory(prefix="uniscope-")
+        initrd = os.path.join(self.files.name, "initrd")
+        fs = Initramfs()
+        fs.add_file("/bin/busybox", os.path.join(suite.closure(("busybox-static",)), "bin",
+                                                 "busybox"))
+        fs.add_file("/bin/deep", file)
+        fs.add("/init", INIT)
+        fs.write(initrd)
+        super().__init__(build, "linux", "tcg", 1, kernel=image, memory=512,
+                         processor="aarch64",
+                         extra=("-cpu", "cortex-a72", "-nodefaults", "-initrd", initrd, "-append",
+                                "console=ttyAMA0 quiet panic=-1"))
+        self.elf = file
+
+    def __exit__(self, *args):
+        super().__exit__(*args)
+        self.files.cleanup()
+
+
+def classify(report, module):
+    """{way: Counter of whole, cut, deeper than it can be, without the program}"""
+    functions = {f["id"]: f for f in report["functions"]}
+    paths, ways, cut = {0: []}, {}, Counter()
+    for node in report["tree"]:
+        f = functions[node["function"]]
+        paths[node["id"]] = path = paths[node["parent"]] + [f]
+        if not node["self"]:
+            continue
+        mine = [f["name"] for f in path if f["module"] == module and not f["inlined"]]
+        kernel = [f["name"] for f in path if f["module"] == "linux"]
+        if not mine and not kernel:
+            continue
+        way = "in the program" if not kernel else next(
+            (name for name, regex in WAYS if re.match(regex, kernel[0])), None)
+        if not way:  # the kernel's own work
+            continue
+        deep = sum(name.startswith("dive") for name in mine)
+        end = ("none" if not mine else "wrong" if deep > DEPTH else
+               "whole" if mine[0] == "_start" else "cut")
+        ways.setdefault(way, Counter())[end] += node["self"]
+        if end in ("cut", "none"):
+            cut[";".join(kernel[:2] + mine[:2] + mine[-1:]) or "?"] += node["self"]
+    return ways, cut
+
+
+def measure(us, g, backend, seconds, whole):
+    ways = {}
+    for longer in (1, 2, 4):
+        us.record(g, backend, "--budget", "50", seconds=longer * seconds)
+        ways, cut = classify(us.report(), os.path.basename(g.elf))
+        if sum(sum(c.values()) for c in ways.values()) >= ENOUGH:
+            break
+    all_ways = sum(ways.values(), Counter())
+    for way, c in sorted(ways.items()):
+        n = sum(c.values())
+        note(f"{backend}, {way}: {100 * c['whole'] / n:.1f} % of {n} stacks are whole "
+             f"({c['cut']} cut, {c['none']} without the program, {c['wrong']} too deep)")
+    for path, n in cut.most_common(4):
+        note(f"{backend}: {n} not whole at {path}")
+    n = sum(all_ways.values())
+    check(n >= ENOUGH, f"only {n} samples")
+    check(not all_ways["wrong"], "stacks are deeper than they can be")
+    check(all_ways["whole"] >= whole * n, f"{backend}: {all_ways['whole']} of {n} are whole")
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("--processor", default="x86_64", choices=COMPILERS)
+    p.add_argument("--backends", default="")
+    p.add_argument("--seconds", type=float, default=5)
+    args = p.parse_args()
+    arm64 = args.processor == "aarch64"
+    try:
+        require("tcg", *(["aarch64"] if arm64 else []))
+        file = program(args.build, args.processor)
+        if not arm64:
+            static_busybox()
+        g = (Arm64 if arm64 else X86)(args.build, file)
+    except Skip as why:
+        print(f"1..0 # SKIP {why}")
+        return
+    tap, us = Tap(), Uniscope(args.build)
+    backends = args.backends.split(",") if args.backends else ["gdb"] if arm64 else ["gdb", "qmp"]
+    with g:
+        g.wait("READY")
+        for backend in backends:
+            tap.point(f"{args.processor} by {backend}",
+                      lambda b=backend: measure(us, g, b, args.seconds,
+                                                WHOLE[args.processor]))
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
