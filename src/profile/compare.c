@@ -359,8 +359,10 @@ int us_compare_begin(struct us_comparer *c, struct us_err *e)
 					us_profile_unit(first), us_profile_unit(p));
 			if (running(p) < 1)
 				return us_fail(e, -ENODATA,
-					       "compare: nothing ran in the recording "
-					       "%s",
+					       "compare: nothing %s the recording %s",
+					       *us_profile_filters(p)
+						       ? "passes the filters of"
+						       : "ran in",
 					       side ? "after" : "before");
 			c->same_build = c->same_build && is_same_build(first, p);
 		}
