@@ -3,14 +3,20 @@
  * speedscope.c: for www.speedscope.app, as its file-format-spec.ts has it: frames, and
  * a list of stacks with their weights for each vCPU, and first for all of them.
  *
- * Stacks are in no order of time: each stands once.
+ * A vCPU's are in the order of time, for its "Time Order": those that follow each other
+ * and are the same are one.  Of more than TIMES_MOST samples, and of all vCPUs
+ * together, each distinct stack stands once.
  */
 #include "report/report.h"
 
 #include "base/json.h"
 #include "profile/stacks.h"
+#include "profile/timeline.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+#define TIMES_MOST 100000 /* samples: each may be a whole stack of text */
 
 static void write_frames(struct us_json *j, const struct us_profile *p)
 {
@@ -49,17 +55,91 @@ static void write_stack(struct us_json *j, const struct us_profile_stacks *all,
 	us_json_end(j);
 }
 
-static void write_profile(struct us_json *j, const struct us_profile *p,
-			  const struct us_profile_stacks *all, uint16_t lane)
+/* Of a vCPU in time: samples that follow each other with the same stack. */
+struct runs {
+	struct run {
+		uint32_t stack;
+		uint64_t weight;
+	} * v;
+	size_t n;
+};
+
+/* Where a key's stack is, + 1; 0: none.  NULL: out of memory. */
+static uint32_t *stacks_by_key(const struct us_profile_stacks *all, size_t *ret_n)
 {
-	char name[256] = "all vCPUs";
-	uint64_t sum = 0;
-	if (lane != US_STACK_NO_LANE)
-		us_profile_lane_name(p, lane, name, sizeof(name));
+	size_t n = 0;
+	for (size_t i = 0; i < all->n_stack; i++)
+		n = all->stack[i].key >= n ? all->stack[i].key + (size_t)1 : n;
+	uint32_t *of = calloc(n + 1, sizeof(*of));
+	for (size_t i = 0; of && i < all->n_stack; i++)
+		of[all->stack[i].key] = (uint32_t)i + 1;
+	*ret_n = n;
+	return of;
+}
+
+/* 0 or -ENOMEM; none, if the profile has no times. */
+static int runs_of(const struct us_profile *p, const struct us_profile_stacks *all,
+		   size_t lane, struct runs *ret)
+{
+	struct us_timeline_cursor c = us_timeline_of(p, lane);
+	struct us_timeline_sample m;
+	uint64_t most = us_timeline_count(p, lane);
+	size_t n_of;
+	*ret = (struct runs){ 0 };
+	if (!most)
+		return 0;
+	uint32_t *of = stacks_by_key(all, &n_of);
+	ret->v = of ? malloc(most * sizeof(*ret->v)) : NULL;
+	while (ret->v && us_timeline_next(&c, &m)) {
+		if (!m.node || m.key >= n_of || !of[m.key])
+			continue;
+		uint32_t stack = of[m.key] - 1;
+		if (!ret->n || ret->v[ret->n - 1].stack != stack)
+			ret->v[ret->n++] = (struct run){ stack, 0 };
+		ret->v[ret->n - 1].weight += m.weight;
+	}
+	free(of);
+	return ret->v ? 0 : -ENOMEM;
+}
+
+static void begin_profile(struct us_json *j, const char *name)
+{
 	us_json_object(j, NULL);
 	us_json_str(j, "type", "sampled");
 	us_json_str(j, "name", name);
 	us_json_str(j, "unit", "none");
+}
+
+static void end_profile(struct us_json *j, uint64_t sum)
+{
+	us_json_u64(j, "startValue", 0);
+	us_json_u64(j, "endValue", sum);
+	us_json_end(j);
+}
+
+static void write_runs(struct us_json *j, const struct us_profile_stacks *all,
+		       const char *name, const struct runs *r)
+{
+	uint64_t sum = 0;
+	begin_profile(j, name);
+	us_json_array(j, "samples");
+	for (size_t i = 0; i < r->n; i++)
+		write_stack(j, all, &all->stack[r->v[i].stack]);
+	us_json_end(j);
+	us_json_array(j, "weights");
+	for (size_t i = 0; i < r->n; i++) {
+		us_json_u64(j, NULL, r->v[i].weight);
+		sum += r->v[i].weight;
+	}
+	us_json_end(j);
+	end_profile(j, sum);
+}
+
+static void write_profile(struct us_json *j, const struct us_profile_stacks *all,
+			  const char *name, uint16_t lane)
+{
+	uint64_t sum = 0;
+	begin_profile(j, name);
 	us_json_array(j, "samples");
 	for (size_t i = 0; i < all->n_stack; i++)
 		if (is_of(&all->stack[i], lane))
@@ -73,14 +153,27 @@ static void write_profile(struct us_json *j, const struct us_profile *p,
 		sum += all->stack[i].weight;
 	}
 	us_json_end(j);
-	us_json_u64(j, "startValue", 0);
-	us_json_u64(j, "endValue", sum);
-	us_json_end(j);
+	end_profile(j, sum);
 }
 
-/* One by one, if there are several. */
-static void write_vcpus(struct us_json *j, const struct us_profile *p,
-			const struct us_profile_stacks *all)
+static int write_lane(struct us_json *j, const struct us_profile *p,
+		      const struct us_profile_stacks *all, size_t lane)
+{
+	char name[256];
+	struct runs r;
+	int rc = runs_of(p, all, lane, &r);
+	us_profile_lane_name(p, lane, name, sizeof(name));
+	if (!rc && r.n)
+		write_runs(j, all, name, &r);
+	else if (!rc)
+		write_profile(j, all, name, (uint16_t)lane);
+	free(r.v);
+	return rc;
+}
+
+/* One by one, if there are several, or times of the only one. */
+static int write_vcpus(struct us_json *j, const struct us_profile *p,
+		       const struct us_profile_stacks *all)
 {
 	bool seen[256] = { 0 };
 	unsigned n = 0;
@@ -91,11 +184,13 @@ static void write_vcpus(struct us_json *j, const struct us_profile *p,
 			n++;
 		}
 	}
-	for (unsigned turn = 0; n > 1 && turn < 256; turn++) {
+	int rc = 0;
+	for (unsigned turn = 0; !rc && turn < 256; turn++) {
 		size_t lane = us_profile_lane_at(p, turn);
-		if (lane < 256 && seen[lane])
-			write_profile(j, p, all, (uint16_t)lane);
+		if (lane < 256 && seen[lane] && (n > 1 || us_timeline_count(p, lane)))
+			rc = write_lane(j, p, all, lane);
 	}
+	return rc;
 }
 
 static int write_speedscope(const struct us_profile *p, const struct us_report_opts *o,
@@ -116,13 +211,13 @@ static int write_speedscope(const struct us_profile *p, const struct us_report_o
 	us_json_u64(&j, "activeProfileIndex", 0);
 	write_frames(&j, p);
 	us_json_array(&j, "profiles");
-	write_profile(&j, p, &all, US_STACK_NO_LANE);
-	write_vcpus(&j, p, &all);
+	write_profile(&j, &all, "all vCPUs", US_STACK_NO_LANE);
+	int rc = write_vcpus(&j, p, &all);
 	us_json_end(&j);
 	us_json_end(&j);
 	fputc('\n', out);
 	us_profile_stacks_fini(&all);
-	return 0;
+	return rc ? us_fail(e, rc, "report: out of memory for the samples") : 0;
 }
 
 const struct us_format us_format_speedscope = {
@@ -130,6 +225,8 @@ const struct us_format us_format_speedscope = {
 	.suffix = ".speedscope.json",
 	.summary = "for speedscope, by vCPU",
 	.by_vcpu = true,
+	.timeline = true,
+	.timeline_most = TIMES_MOST,
 	.waits = true,
 	.write = write_speedscope,
 };
