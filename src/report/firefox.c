@@ -5,7 +5,8 @@
  * firefox-devtools/profiler), packed by gzip.
  *
  * A vCPU is a thread: its samples with their times, and what it did besides, idle and
- * exits, as markers.  A profile without times has one thread of all, with weights.
+ * exits, as markers.  The busiest threads of a Linux guest are threads besides, in
+ * processes of their own.  A profile without times has one thread of all, with weights.
  */
 #include "report/report.h"
 
@@ -15,6 +16,7 @@
 #include "profile/pair_map.h"
 #include "profile/timeline.h"
 #include "report/away.h"
+#include "report/owner_lanes.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +28,7 @@
 #define NO_INDEX      UINT32_MAX
 #define LIBRARY	      1	    /* type of a resource */
 #define INTERVAL      1	    /* phase of a marker */
+#define OWNERS_MOST   32    /* threads of a Linux guest, the busiest */
 #define MARKERS_MOST  50000 /* of a thread; the shortest are left out */
 
 enum category { KERNEL, USER, HOST, VMM, IDLE, OTHER, N_CATEGORY };
@@ -426,10 +429,8 @@ static void samples_of_tree(struct firefox *x)
 }
 
 static void thread_head(struct firefox *x, const char *name, const char *process,
-			unsigned pid, unsigned tid)
+			const char *pid, unsigned tid)
 {
-	char text[16];
-	snprintf(text, sizeof(text), "%u", pid);
 	us_json_object(&x->j, NULL);
 	us_json_str(&x->j, "processType", "default");
 	us_json_str(&x->j, "processName", process);
@@ -441,7 +442,7 @@ static void thread_head(struct firefox *x, const char *name, const char *process
 	us_json_end(&x->j);
 	us_json_str(&x->j, "name", name);
 	us_json_bool(&x->j, "isMainThread", tid == 0);
-	us_json_str(&x->j, "pid", text);
+	us_json_str(&x->j, "pid", pid);
 	us_json_u64(&x->j, "tid", tid);
 }
 
@@ -460,13 +461,14 @@ static void put_lane(struct firefox *x, size_t lane, unsigned tid,
 		     const struct us_away_runs *runs)
 {
 	size_t n;
-	char name[256];
+	char name[256], pid[16];
 	const struct us_profile_lane *l = us_profile_lanes(x->p, &n);
 	const struct us_profile_recording *r = us_profile_recordings(x->p, &n);
 	unsigned recording = l[lane].recording;
 	const char *guest = r[recording].guest;
+	snprintf(pid, sizeof(pid), "%u", recording + 1);
 	thread_head(x, us_profile_lane_name(x->p, lane, name, sizeof(name)),
-		    guest ? guest : "a guest", recording + 1, tid);
+		    guest ? guest : "a guest", pid, tid);
 	put_samples(x);
 	thread_tables(x, runs);
 }
@@ -493,13 +495,49 @@ static int thread_of_tree(struct firefox *x)
 	int rc = number_stacks(x);
 	if (rc)
 		return rc;
-	thread_head(x, "all vCPUs", us_report_title(x->p), 1, 0);
+	thread_head(x, "all vCPUs", us_report_title(x->p), "1", 0);
 	us_json_object(&x->j, "samples");
 	us_json_str(&x->j, "weightType", "samples");
 	samples_of_tree(x);
 	us_json_end(&x->j);
 	thread_tables(x, NULL);
 	return 0;
+}
+
+/* A thread of the guest, on whichever vCPU it ran: in a process of its own number. */
+static int thread_of_owner(struct firefox *x, const struct us_owner_lane *l,
+			   unsigned tid)
+{
+	char pid[32];
+	struct samples *s = &x->samples;
+	memset(x->stack_of, 0, x->n_node * sizeof(*x->stack_of));
+	if (has_room(s, l->n))
+		return -ENOMEM;
+	s->weighted = false;
+	for (s->n = 0; s->n < l->n; s->n++) {
+		const struct us_owner_sample *m = &l->v[s->n];
+		s->v[s->n] = (struct shown){ m->t_ns, m->node, m->weight };
+		s->weighted |= m->weight != 1;
+		x->stack_of[m->node] = 1;
+	}
+	int rc = number_stacks(x);
+	if (rc)
+		return rc;
+	snprintf(pid, sizeof(pid), "guest %u", l->tgid);
+	thread_head(x, l->name, l->process, pid, tid);
+	put_samples(x);
+	thread_tables(x, NULL);
+	return 0;
+}
+
+static int threads_of_owners(struct firefox *x, unsigned tid)
+{
+	struct us_owner_lanes lanes;
+	int rc = us_owner_lanes(x->p, OWNERS_MOST, &lanes);
+	for (size_t i = 0; i < lanes.n && !rc; i++)
+		rc = thread_of_owner(x, &lanes.v[i], tid++);
+	us_owner_lanes_fini(&lanes);
+	return rc;
 }
 
 static int threads(struct firefox *x)
@@ -514,6 +552,8 @@ static int threads(struct firefox *x)
 		if (us_timeline_count(x->p, lane))
 			rc = thread_of_lane(x, lane, tid++);
 	}
+	if (!rc && tid)
+		rc = threads_of_owners(x, tid);
 	if (!rc && !tid)
 		rc = thread_of_tree(x);
 	us_json_end(&x->j);
@@ -639,6 +679,7 @@ const struct us_format us_format_firefox = {
 	.summary =
 		"for profiler.firefox.com: vCPUs over time, idle and exits as markers",
 	.timeline = true,
+	.owners = true,
 	.binary = true,
 	.write = write_firefox,
 };

@@ -244,6 +244,7 @@ class Suite:
             if not low - widen <= share <= high + widen:
                 wrong.append(name)
         check(not wrong, f"other shares: {wrong}")
+        note(f"{kind}: whose it is, of {running}: {report['owners']}")
         unknown = groups.get("[not known]", {}).get("samples", 0) - (running - ran)
         unknown = max(0, unknown) / ran
         note(f"{kind}: {100 * unknown:.1f} % of processes that are not known")

@@ -29,7 +29,7 @@ SHORT_SIZE = 0x10000
 N_SHORT = 2000
 WORK = 100000
 # Of a share, beside its interval: what TCG's stops at blocks shift.
-SHIFT = 0.03
+SHIFT = 0.05
 
 
 def build(folder, name, source, *flags):
@@ -247,7 +247,7 @@ class Suite:
         folder = os.path.dirname(self.us.data())
         rows = [(name, number, n) for name, number, n, _ in self.groups("thread")[0] if n > 20]
         out = {suffix: os.path.join(folder, "x" + suffix)
-               for suffix in (".pb.gz", ".trace.json", ".perf.data", ".folded")}
+               for suffix in (".pb.gz", ".trace.json", ".perf.data", ".json.gz")}
         for path in out.values():
             self.us.run("report", "-o", path, self.us.data())
         with gzip.open(out[".pb.gz"]) as f:
@@ -263,6 +263,12 @@ class Suite:
         lacks = [name for name, number, _ in rows
                  if not any(s.startswith(f"{name} ({number}") for s in shown)]
         check(not lacks, f"no slices of {lacks}")
+        with gzip.open(out[".json.gz"]) as f:
+            threads = {t["name"]: t for t in json.load(f)["threads"]}
+        for name, number, n in rows:
+            t = next((t for s, t in threads.items() if s.startswith(f"{name} ({number}")), None)
+            check(t and sum(t["samples"]["weight"] or [1] * t["samples"]["length"]) == n,
+                  f"firefox has not {name} ({number}): {sorted(threads)}")
         if not shutil.which("perf"):
             note("perf is not installed")
             return
