@@ -5,6 +5,7 @@
 #include "base/vec.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,14 +250,25 @@ static void put_process(const struct us_profile_owner *w, char *dst, size_t size
 	snprintf(dst, size, "%s (%u%s)", w->process, w->tgid, inner);
 }
 
+/* Where no process is known at all, programs are still told apart. */
+static void put_nobody(const struct us_profile *p, uint32_t node, enum us_profile_by by,
+		       char *dst, size_t size)
+{
+	struct found f = find((struct us_profile *)p, node);
+	struct us_profile_marks m = us_profile_marks(p, node);
+	if (by == US_BY_PROCESS && m.has_space && !us_profile_owners_known(p))
+		snprintf(dst, size, "[page tables 0x%" PRIx64 "]", m.root);
+	else
+		snprintf(dst, size, "%s",
+			 f.how == BY_NOTHING ? US_PROCESS_KERNEL : US_PROCESS_UNKNOWN);
+}
+
 char *us_profile_owner_name(const struct us_profile *p, uint32_t node,
 			    enum us_profile_by by, char *dst, size_t size)
 {
 	struct us_profile_owner w;
 	if (!us_profile_owner_of(p, node, &w)) {
-		struct found f = find((struct us_profile *)p, node);
-		snprintf(dst, size, "%s",
-			 f.how == BY_NOTHING ? US_PROCESS_KERNEL : US_PROCESS_UNKNOWN);
+		put_nobody(p, node, by, dst, size);
 	} else if (by == US_BY_PROCESS) {
 		put_process(&w, dst, size);
 	} else if (by == US_BY_THREAD) {

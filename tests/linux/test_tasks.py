@@ -70,6 +70,11 @@ class Without:
         check(report["summary"]["running"] > 50, report["summary"])
         report = self.us.report("--group-by", "process")
         check(any("knows no processes" in w for w in report["warnings"]), report["warnings"])
+        # What is left: programs by their page tables.
+        name, busy = max(((x["name"], x["samples"]) for x in report["groups"]),
+                         key=lambda x: x[1])
+        note(f"{name}: {busy} samples")
+        check(re.fullmatch(r"\[page tables 0x[0-9a-f]+000\]", name), report["groups"])
 
     def run(self):
         with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
