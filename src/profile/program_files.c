@@ -100,15 +100,20 @@ static bool find_by_id(struct finder *f)
 }
 
 /* A path of the guest's cannot lead out of the folder, by links neither. */
-static int open_in_root(const struct us_profile *p, const char *path)
+static int open_in_root(const struct finder *f, const char *path)
 {
 	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
 				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	_cleanup_close_ int dir = p->opts.dirs.root
-					  ? open(p->opts.dirs.root,
-						 O_PATH | O_DIRECTORY | O_CLOEXEC)
-					  : -1;
-	return dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	const char *root = f->p->opts.dirs.root;
+	_cleanup_close_ int dir = root ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC)
+				       : -1;
+	if (dir < 0)
+		return -1;
+	int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	if (fd < 0 && errno == ENOSYS)
+		snprintf(f->all->why, sizeof(f->all->why),
+			 "--root needs Linux 5.6 or later here (openat2)");
+	return fd;
 }
 
 static bool find_in_root(struct finder *f)
@@ -118,7 +123,7 @@ static bool find_in_root(struct finder *f)
 	struct us_err e;
 	size_t len;
 	_cleanup_close_ int fd = f->from->f.kind == US_PROGRAM_FILE
-					 ? open_in_root(f->p, f->to->path)
+					 ? open_in_root(f, f->to->path)
 					 : -1;
 	if (fd < 0)
 		return false;
@@ -217,7 +222,7 @@ static int take_perf_map(struct finder *f)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", f->to->pid);
-	int fd = open_in_root(f->p, path);
+	int fd = open_in_root(f, path);
 	FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
 	struct {
 		struct us_made_symbol *v;
@@ -446,12 +451,12 @@ static void warn_of_programs(struct us_profile *p)
 		us_profile_warn(p,
 				"%s: named by dynamic symbols alone, what is not "
 				"exported has no name (--symbols DIR, --root DIR or "
-				"--debuginfod may have more)",
+				"--debuginfod URL may have more)",
 				text);
 	if (list(all, text, sizeof(text), is_nameless))
 		us_profile_warn(p,
-				"%s: no file with its build-id and symbols was found "
-				"(--symbols DIR, --root DIR, --debuginfod)",
+				"%s: no symbols were found (by build-id: --symbols "
+				"DIR, --debuginfod URL; by path: --root DIR)",
 				text);
 	if (all->why[0])
 		us_profile_warn(p, "%s", all->why);

@@ -24,6 +24,7 @@ import time
 import releases
 from guest import BUSYBOX, LinuxGuest
 from harness import Skip, Tap, Uniscope, check, note, require
+from programs import PROGRAMS
 from recording import Recording
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -154,7 +155,6 @@ class Suite:
     def record(self, guest):
         self.mapped = guest.start("mapped") if self.files.id else 0
         self.shell = int(guest.do("sh -c 'while :; do :; done' >/dev/null & echo $!"))
-        guest.elf = None
         for seconds in (4, 8, 16):
             self.us.record(guest, "gdb", "--budget", "50", seconds=seconds)
             wanted = ("/bin/mapped", LIBRARY) if self.files.id else ("/bin/busybox",)
@@ -290,6 +290,44 @@ class Suite:
             server.wait()
             log.close()
 
+    def rows_of(self, guest, program):
+        for seconds in (2, 4, 8):
+            self.us.record(guest, "gdb", "--budget", "50", seconds=seconds)
+            rows = [f for f in self.report("--root", self.all_root)["functions"]
+                    if f["module"] == "/bin/" + program.name]
+            if sum(f["self"] for f in rows) >= ENOUGH:
+                break
+        return rows
+
+    def languages(self, guest):
+        """Programs of several languages, static and not, with build-ids and without, by
+        the guest's files: named as in the test that gives them to uniscope."""
+        n = 0
+        for program in self.ready:
+            pid = guest.start(program.name)
+            try:
+                rows = self.rows_of(guest, program)
+            finally:
+                guest.stop(pid)
+            samples = sum(f["self"] for f in rows)
+            known = sum(f["self"] for f in rows if f["known"])
+            note(f"{program.name}: {known} of {samples} samples have a name")
+            check(samples >= ENOUGH and known >= 0.95 * samples, "no names")
+            check(any(f["name"] in program.names for f in rows), [f["name"] for f in rows])
+            n += 1
+        check(n, "no program could be built")
+
+    def build_all(self):
+        self.all_root, self.ready, files = self.files._folder("all-root"), [], {}
+        os.mkdir(os.path.join(self.all_root, "bin"))
+        for program in PROGRAMS if not self.args.kernel else ():
+            with contextlib.suppress(Skip):
+                path = program.build(self.args.build)
+                shutil.copy(path, os.path.join(self.all_root, "bin", program.name))
+                files[program.name] = path
+                self.ready.append(program)
+        return files
+
     def bad_options(self):
         for option, value, word in (("--root", "/nowhere", "no folder"),
                                     ("--debuginfod", "nowhere", "must be a URL")):
@@ -313,8 +351,11 @@ class Suite:
         with contextlib.ExitStack() as stack:
             guest = stack.enter_context(LinuxGuest(
                 self.args.build, smp=2, release=self.release, memory=512,
-                files=self.files.in_guest()))
+                programs=self.build_all(), files=self.files.in_guest()))
             guest.wait("READY", 300)
+            guest.elf = None  # nobody names a file
+            if self.ready and self.args.only in "languages":
+                self.tap.point("languages", lambda: self.languages(guest))
             self.record(guest)
         for name, function in points if self.files.id else points[:1]:
             if self.args.only in name:
