@@ -174,6 +174,19 @@ static bool is_known(const struct us_waits *w, us_gpa root, us_gva pc)
 	return false;
 }
 
+/* Code of a program that nobody knows would have to be followed anew for each: most of
+ * what a look takes, and it is cut anyway.  In the kernel's own page tables there is
+ * none; on other architectures these have the kernel's half alone. */
+static void leave_out_unknown(const struct us_waits *w, const struct us_linux_task *t,
+			      struct us_regs *regs)
+{
+	for (size_t i = 0; i < w->code->n_map; i++)
+		if (w->code->map[i].root == (t->root & US_ROOT_MASK))
+			return;
+	if (regs->arch == US_ARCH_X86_64)
+		regs->space.root = w->of->space.root;
+}
+
 /* The kernel's part; and the program's, if what it is at is known. */
 static void cut_program(const struct us_waits *w, const struct us_linux_task *t,
 			struct us_stack *s)
@@ -215,6 +228,8 @@ static enum seen unwind(struct us_waits *w, const struct us_linux_task *t,
 	struct us_regs before, after;
 	for (unsigned k = 0; k < TRIES; k++) {
 		bool had = us_linux_task_regs(l, w->paging, s, t, &before);
+		if (had)
+			leave_out_unknown(w, t, &before);
 		if (had)
 			us_unwind(w->unwinder, w->paging, &before, &w->code->stack);
 		if (!us_linux_task_look(l, w->paging, s, t, &then) || then.on_cpu)
