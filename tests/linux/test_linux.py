@@ -254,7 +254,7 @@ class Suite:
         """What tasks wait for, as the guest's own /proc says."""
         waiting.program(self.args.build)
         g = self.working(kind, "idle_work")
-        waiting.test(self.us, g, self.args.backend, self.args.seconds)
+        waiting.test(self.us, g, self.args.backend, 4)
 
     def idle(self, kind):
         """Asleep, but for a blink: counted as idle, and each vCPU is in the idle task."""
