@@ -59,7 +59,8 @@ struct us_naming_programs {
 	} places;
 	struct us_id_files ids;
 	struct us_debuginfod *server;
-	char why[256]; /* a server could not be asked; "" */
+	unsigned asked; /* files that it was asked for */
+	char why[256];	/* a server could not be asked; "" */
 };
 struct us_naming_programs *us_naming_programs(struct us_naming *n);
 

@@ -402,6 +402,10 @@ us_profile_mapping_at(const struct us_profile *p, const struct us_symbol_when *w
 /* The file of a mapping; NULL: it was not told. */
 const struct us_profile_program *
 us_profile_program_of(struct us_profile *p, const struct us_profile_mapping *m);
+/* The names of its functions that the recording has, sorted by address. */
+const struct us_profile_program_name *
+us_profile_program_names(const struct us_profile *p,
+			 const struct us_profile_program *of, size_t *ret_n);
 /* Open the files of those that samples are in. */
 US_MUST_CHECK int us_profile_open_programs(struct us_profile *p, struct us_err *e);
 /* When an image was there; until 0: to the end. */

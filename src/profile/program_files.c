@@ -27,6 +27,7 @@
 #define MOST_MAP_LINES (1U << 20) /* of a perf-PID.map */
 #define MOST_TOLD      4	  /* files that a warning names */
 #define MOST_DIRS      32
+#define MOST_ASKED     1000 /* files that a server is asked for */
 
 struct finder {
 	struct us_profile *p;
@@ -147,8 +148,10 @@ static bool ask_server(struct finder *f)
 	char path[US_DEBUG_PATH];
 	struct us_err e = { 0 };
 	if (!us_debuginfod_named() || !f->to->build_id_len ||
+	    f->all->asked >= MOST_ASKED ||
 	    (!f->all->server && us_debuginfod_new(&f->all->server)))
 		return false;
+	f->all->asked++;
 	int r = us_debuginfod_find(f->all->server, f->to->build_id, f->to->build_id_len,
 				   path, sizeof(path), &e);
 	if (r < 0 && r != -ENOENT && !f->all->why[0])
@@ -158,13 +161,6 @@ static bool ask_server(struct finder *f)
 }
 
 /* --- what the recording has --- */
-
-static bool is_named(const struct finder *f, const struct us_profile_program_name *n)
-{
-	const struct us_profile_program *from = f->from;
-	return n->recording == from->recording && n->n.file == from->f.number &&
-	       n->n.size && n->n.address <= UINT64_MAX - n->n.size;
-}
 
 static void make_of(struct finder *f, const struct us_made_symbol *v, size_t n)
 {
@@ -187,9 +183,12 @@ static int take_recorded(struct finder *f)
 		struct us_made_symbol *v;
 		size_t n, cap;
 	} all = { 0 };
-	for (size_t k = 0; k < f->p->program_names.n; k++) {
-		const struct us_profile_program_name *n = &f->p->program_names.v[k];
-		if (!is_named(f, n))
+	size_t n_name;
+	const struct us_profile_program_name *v = us_profile_program_names(
+		f->p, f->from, &n_name);
+	for (size_t k = 0; k < n_name; k++) {
+		const struct us_profile_program_name *n = &v[k];
+		if (!n->n.size || n->n.address > UINT64_MAX - n->n.size)
 			continue;
 		struct us_made_symbol *slot = us_vec_push(&all);
 		if (!slot) {

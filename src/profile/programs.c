@@ -94,6 +94,16 @@ static int by_place(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+static int by_file(const void *a, const void *b)
+{
+	const struct us_profile_program_name *x = a, *y = b;
+	if (x->recording != y->recording)
+		return x->recording < y->recording ? -1 : 1;
+	if (x->n.file != y->n.file)
+		return x->n.file < y->n.file ? -1 : 1;
+	return x->n.address < y->n.address ? -1 : x->n.address > y->n.address;
+}
+
 static void add_layout(const struct us_profile *p, struct us_profile_mapping *m)
 {
 	unsigned layout = p->recording[m->recording].layout;
@@ -108,6 +118,9 @@ static void add_layout(const struct us_profile *p, struct us_profile_mapping *m)
 void us_profile_sort_mappings(struct us_profile *p)
 {
 	size_t n = 0;
+	if (p->program_names.n)
+		qsort(p->program_names.v, p->program_names.n,
+		      sizeof(*p->program_names.v), by_file);
 	for (size_t k = 0; k < p->mappings.n; k++)
 		add_layout(p, &p->mappings.v[k]);
 	if (p->mappings.n)
@@ -155,6 +168,27 @@ us_profile_mapping_at(const struct us_profile *p, const struct us_symbol_when *w
 	if (!m && p->mappings.n && when->root)
 		m = search(p, when->root ^ OTHER_ROOT, when->t_ns, pc, true);
 	return m;
+}
+
+static bool comes_before(const struct us_profile_program_name *n,
+			 const struct us_profile_program *of)
+{
+	return n->recording < of->recording ||
+	       (n->recording == of->recording && n->n.file < of->f.number);
+}
+
+const struct us_profile_program_name *
+us_profile_program_names(const struct us_profile *p,
+			 const struct us_profile_program *of, size_t *ret_n)
+{
+	const struct us_profile_program_name *v = p->program_names.v;
+	size_t n = p->program_names.n;
+	size_t first = us_first_not(n, mid, comes_before(&v[mid], of)), end = first;
+	while (end < n && v[end].recording == of->recording &&
+	       v[end].n.file == of->f.number)
+		end++;
+	*ret_n = end - first;
+	return n ? v + first : NULL;
 }
 
 const struct us_profile_program *
