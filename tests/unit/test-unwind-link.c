@@ -2,6 +2,7 @@
 /* Stacks of aarch64 and RISC-V in flat memory: every place of a prologue and epilogue,
  * leaves, signed addresses, frame records, exceptions, tables, hostile chains. */
 #include "flat-guest.h"
+#include "unwind/walk.h"
 
 #define NOP	  0xd503201f
 #define STP_PRE	  0xa9be7bfd /* stp x29, x30, [sp, #-32]! */
@@ -299,6 +300,30 @@ static void arm_exception_returns(void **state)
 		assert_true(out.flags[1] & US_PC_EXACT);
 	}
 	mem.read_entered = NULL;
+}
+
+/* Where the way out takes a program's stack pointer from: once the way in has put it
+ * there, and until it is loaded. */
+static void arm_programs_stack(void **state)
+{
+	(void)state;
+	CODE(0x4000, 0xd10083ff,     /* sub sp, sp, #32 */
+	     0xf90007f7,	     /* str x23, [sp, #8] */
+	     0xf9400bf5,	     /* ldr x21, [sp, #16] */
+	     bl(0x400c, 0x5000),     /* which handles it */
+	     0xf94007f7, 0xd5184117, /* ldr x23, [sp, #8]; msr sp_el0, x23 */
+	     0xd5184035,	     /* msr elr_el1, x21 */
+	     0x910083ff, ERET);	     /* add sp, sp, #32 */
+	CODE(0x5000, NOP, RET);
+	symbol(0x4000);
+	symbol(0x5000);
+	for (us_gva pc = 0x4000; pc <= 0x4020; pc += 4) {
+		bool kept = pc >= 0x4008 && pc <= 0x4010;
+		look(pc, STACK, STACK);
+		const struct us_site *s = us_sites_find(unwinder->sites, pc, false,
+							NULL);
+		assert_int_equal(s->rule[1].sp_was, kept ? -3 : 0);
+	}
 }
 
 /* What goes where its caller says is no exception's end. */
@@ -712,6 +737,7 @@ int main(void)
 		ARM(arm_exception),
 		ARM(arm_exception_is_not_kept_yet),
 		ARM(arm_exception_returns),
+		ARM(arm_programs_stack),
 		ARM(arm_exception_returns_by_trampoline),
 		ARM(arm_enters_by_eret),
 		ARM(arm_table),
