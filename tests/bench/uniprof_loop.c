@@ -15,6 +15,18 @@
 
 #define MOST_FRAMES 1000 /* it has no bound: a chain that loops would never end */
 
+#ifdef __aarch64__
+typedef struct vcpu_guest_core_regs core_regs_t;
+#define FRAME_POINTER	x29
+#define PROGRAM_COUNTER pc64
+#define regs_of		us_xen_regs_of_arm64
+#else
+typedef struct cpu_user_regs core_regs_t;
+#define FRAME_POINTER	rbp
+#define PROGRAM_COUNTER rip
+#define regs_of		us_xen_regs_of_pv
+#endif
+
 struct uniprof {
 	const struct us_xen_calls *calls;
 	void *handle;
@@ -29,7 +41,7 @@ struct uniprof {
 		const uint8_t *bytes;
 		struct page *next;
 	} * pages;
-	struct cpu_user_regs last;
+	core_regs_t last;
 };
 
 static int domctl(struct uniprof *u, uint32_t cmd, vcpu_guest_context_t *context)
@@ -94,7 +106,7 @@ static const uint8_t *find(struct uniprof *u, uint64_t va)
 
 static unsigned walk(struct uniprof *u, const vcpu_guest_context_t *c)
 {
-	uint64_t fp = c->user_regs.rbp, pc = c->user_regs.rip;
+	uint64_t fp = c->user_regs.FRAME_POINTER, pc = c->user_regs.PROGRAM_COUNTER;
 	unsigned n = 0;
 	for (; fp && n < MOST_FRAMES; n++) {
 		fprintf(u->out, "%#" PRIx64 "\n", pc);
@@ -121,7 +133,7 @@ int uniprof_trace(struct uniprof *u, unsigned *ret_frames, bool *ret_same)
 		return -1;
 	int code = domctl(u, XEN_DOMCTL_getvcpucontext, &c);
 	if (code == 0 && !u->pages) { /* the addresses of its pages, once */
-		us_xen_regs_of_pv(&c, &r);
+		regs_of(&c, &r);
 		u->space = r.space;
 	}
 	*ret_frames = code == 0 ? walk(u, &c) : 0;
