@@ -7,12 +7,14 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define BETWEEN_NS (300 * US_NS_PER_MS)
+#define AT_ONCE	   8 /* guests: most of the time is spent waiting for them */
 
 /* Large: tables of images. */
 struct inside {
@@ -142,9 +144,13 @@ static int look(struct inside *x, const struct us_found *f, struct us_inside *re
 	int r = attach(x, f, e);
 	if (r < 0)
 		return r;
-	us_kernel_attach(&x->kernel, x->backend, 0);
+	bool whole = us_kernel_attach(&x->kernel, x->backend, 0);
 	us_kernel_stop(&x->kernel);
 	const struct us_linux *l = us_kernel_linux(&x->kernel);
+	if (!l && !whole)
+		return us_fail(e, -ETIMEDOUT,
+			       "no Linux kernel was found in its memory in %.0f s",
+			       (double)US_KERNEL_ATTACH_NS / US_NS_PER_SEC);
 	if (!l)
 		return us_fail(e, -ENOENT, "no Linux kernel was found in its memory");
 	snprintf(ret->release, sizeof(ret->release), "%s", l->release);
@@ -156,11 +162,10 @@ static int look(struct inside *x, const struct us_found *f, struct us_inside *re
 	return find_busiest(x, ret, e);
 }
 
-void us_inside_look(const struct us_found *f, struct us_inside *ret)
+static void look_at(const struct us_found *f, struct us_inside *ret)
 {
 	struct us_err e = { 0 };
 	struct inside *x = calloc(1, sizeof(*x));
-	memset(ret, 0, sizeof(*ret));
 	int r = x ? look(x, f, ret, &e) : us_fail(&e, -ENOMEM, "out of memory");
 	if (r < 0) {
 		snprintf(ret->why, sizeof(ret->why), "%.255s", e.msg);
@@ -168,4 +173,97 @@ void us_inside_look(const struct us_found *f, struct us_inside *ret)
 	}
 	if (x)
 		detach(x);
+}
+
+/* --- several --- */
+
+struct us_insides {
+	const struct us_found *f;
+	size_t n;
+	size_t next, n_known; /* these, and what is in v, with the lock */
+	pthread_mutex_t lock;
+	pthread_cond_t known;
+	pthread_t thread[AT_ONCE];
+	unsigned n_thread;
+	struct {
+		bool known;
+		struct us_inside in;
+		size_t order; /* not of this guest: which one was known as this one */
+	} v[];
+};
+
+/* The next guest that nobody looks at yet; false: there is none. */
+static bool look_at_next(struct us_insides *s)
+{
+	pthread_mutex_lock(&s->lock);
+	size_t i = s->next;
+	s->next += i < s->n;
+	pthread_mutex_unlock(&s->lock);
+	if (i == s->n)
+		return false;
+	look_at(&s->f[i], &s->v[i].in);
+	pthread_mutex_lock(&s->lock);
+	s->v[i].known = true;
+	s->v[s->n_known++].order = i;
+	pthread_cond_broadcast(&s->known);
+	pthread_mutex_unlock(&s->lock);
+	return true;
+}
+
+static void *run(void *arg)
+{
+	while (look_at_next(arg))
+		;
+	return NULL;
+}
+
+int us_insides_begin(const struct us_found *f, size_t n, struct us_insides **ret,
+		     struct us_err *e)
+{
+	struct us_insides *s = calloc(1, sizeof(*s) + n * sizeof(s->v[0]));
+	if (!s)
+		return us_fail(e, -ENOMEM, "out of memory");
+	s->f = f;
+	s->n = n;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->known, NULL);
+	while (s->n_thread < AT_ONCE && s->n_thread < n &&
+	       pthread_create(&s->thread[s->n_thread], NULL, run, s) == 0)
+		s->n_thread++;
+	*ret = s;
+	return 0;
+}
+
+const struct us_inside *us_insides_wait(struct us_insides *s, size_t i)
+{
+	if (!s->n_thread) /* none could be started */
+		run(s);
+	pthread_mutex_lock(&s->lock);
+	while (!s->v[i].known)
+		pthread_cond_wait(&s->known, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	return &s->v[i].in;
+}
+
+size_t us_insides_order(struct us_insides *s, size_t k)
+{
+	if (!s->n_thread)
+		run(s);
+	pthread_mutex_lock(&s->lock);
+	while (s->n_known <= k)
+		pthread_cond_wait(&s->known, &s->lock);
+	size_t i = s->v[k].order;
+	pthread_mutex_unlock(&s->lock);
+	return i;
+}
+
+void us_insides_end(struct us_insides *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; i < s->n_thread; i++)
+		pthread_join(s->thread[i], NULL);
+	pthread_cond_destroy(&s->known);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
 }

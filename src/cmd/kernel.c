@@ -27,7 +27,6 @@
 #define ATTACH_SAMPLES 6
 #define ATTACH_OTHERS  2 /* kernel code seen where no Linux is */
 #define ATTACH_READS   2 /* that found no kernel: a third would not either */
-#define ATTACH_NS      (5 * US_NS_PER_SEC)
 #define ASK_S	       10
 
 enum {
@@ -173,6 +172,7 @@ int us_kernel_open(struct us_kernel *k, struct us_images *i, const struct us_bac
 	sigset_t all, before;
 	memset(k, 0, sizeof(*k));
 	k->images = i;
+	k->source.stop = &k->quit;
 	k->mem = mem_of_thread(b);
 	us_mem_init(&k->mem);
 	us_processes_init(&k->processes, b->caps & US_CAP_NO_STOP);
@@ -397,10 +397,15 @@ bool us_kernel_pending(const struct us_kernel *k)
 	return state == US_KERNEL_READ || state == US_KERNEL_READY;
 }
 
-void us_kernel_wait(struct us_kernel *k)
+static void wait_for_reading(struct us_kernel *k, uint64_t ns)
 {
 	if (k->started && state_of(k) == US_KERNEL_READ && k->source.mem)
-		wait_for(&k->done, WAIT_S);
+		wait_ns(&k->done, ns);
+}
+
+void us_kernel_wait(struct us_kernel *k)
+{
+	wait_for_reading(k, WAIT_S * US_NS_PER_SEC);
 }
 
 void us_kernel_finish(struct us_kernel *k)
@@ -436,25 +441,25 @@ static bool is_another(const struct us_kernel *k, const struct us_regs *regs)
 	return state_of(k) == US_KERNEL_WANTED && regs->bits == 64 && !regs->user;
 }
 
-void us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_mask)
+bool us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_mask)
 {
 	const struct us_schedule schedule = {
 		.hz = ATTACH_HZ, .seed = 1, .vcpu_mask = vcpu_mask, .wake_halted = true
 	};
 	_cleanup_free_ struct attach *a = calloc(1, sizeof(*a));
-	uint64_t limit = us_now_ns() + ATTACH_NS;
+	uint64_t limit = us_now_ns() + US_KERNEL_ATTACH_NS, now;
 	unsigned others = 0;
 	if (!a || b->ops->start(b, &schedule, NULL) < 0)
-		return;
+		return true;
 	const struct us_live_sample sample = { .capture = &a->capture,
 					       .stack = &a->none,
 					       .paging = &a->paging };
 	us_paging_init(&a->paging, b->mem);
-	for (unsigned samples = 0; samples < ATTACH_SAMPLES && us_now_ns() < limit;
-	     samples++) {
+	for (unsigned samples = 0;
+	     samples < ATTACH_SAMPLES && (now = us_now_ns()) < limit; samples++) {
 		int r = b->ops->next(b, limit, &a->capture);
 		if (r < 0)
-			return;
+			return true;
 		if (r == 0)
 			continue;
 		bool readable = us_capture_begin(&a->capture, &a->paging);
@@ -462,12 +467,13 @@ void us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_m
 		if (readable)
 			us_kernel_sample(k, &sample);
 		b->ops->release(b, &a->capture);
-		us_kernel_wait(k);
+		wait_for_reading(k, limit - now);
 		others += readable && !k->failed && is_another(k, &a->capture.regs);
 		if (state_of(k) == US_KERNEL_IN_USE || k->failed == ATTACH_READS ||
 		    others == ATTACH_OTHERS)
-			return;
+			return true;
 	}
+	return us_now_ns() < limit && state_of(k) != US_KERNEL_READ;
 }
 
 /* --- names --- */

@@ -85,9 +85,11 @@ void us_kernel_close(struct us_kernel *k);
 /*
  * Before the recording: sample the guest until its kernel was read, or seems not to be
  * there, so that the first stack is as whole as the last.  A few samples, half a second
- * mostly, 5 s at most.  What goes wrong will go wrong again when it is recorded.
+ * mostly, US_KERNEL_ATTACH_NS at most.  What goes wrong will go wrong again when it is
+ * recorded.  False: the time was up before either.
  */
-void us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_mask);
+#define US_KERNEL_ATTACH_NS (5 * UINT64_C(1000000000))
+bool us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_mask);
 
 /* In the sampler, while a capture is held. */
 void us_kernel_sample(struct us_kernel *k, const struct us_live_sample *l);

@@ -11,11 +11,18 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct settings {
 	bool json, inside;
 	const char *target; /* it alone; NULL: all */
+};
+
+struct guests {
+	struct us_found *v; /* they point into themselves */
+	size_t n;
+	struct us_insides *looks; /* NULL: that was not asked for */
 };
 
 /* "512M", "3.5G" */
@@ -102,29 +109,28 @@ static void print_backends(const struct us_found *f)
 }
 
 /* What runs in it, of a Linux guest. */
-static void print_inside(const struct us_found *f)
+static void print_inside(const struct us_inside *in)
 {
-	struct us_inside in;
-	char text[sizeof(in.why)];
-	us_inside_look(f, &in);
+	char text[sizeof(in->why)];
 	fputs("        inside ", stdout);
-	if (in.release[0])
-		printf("Linux %s%s", us_printable(text, sizeof(text), in.release),
-		       in.why[0] ? ", " : "");
-	if (in.process[0])
+	if (in->release[0])
+		printf("Linux %s%s", us_printable(text, sizeof(text), in->release),
+		       in->why[0] ? ", " : "");
+	if (in->process[0])
 		printf(", busiest: %s (%u), %.0f %% of a CPU",
-		       us_printable(text, sizeof(text), in.process), in.pid,
-		       100 * in.share);
-	else if (!in.why[0])
+		       us_printable(text, sizeof(text), in->process), in->pid,
+		       100 * in->share);
+	else if (!in->why[0])
 		fputs(", no process was busy", stdout);
-	puts(us_printable(text, sizeof(text), in.why));
-	if (in.hint[0])
+	puts(us_printable(text, sizeof(text), in->why));
+	if (in->hint[0])
 		printf("              try: %s\n",
-		       us_printable(text, sizeof(text), in.hint));
+		       us_printable(text, sizeof(text), in->hint));
 }
 
-static void print_guest(const struct us_found *f, bool inside)
+static void print_guest(const struct guests *all, size_t i)
 {
+	const struct us_found *f = &all->v[i];
 	const struct us_guest *g = &f->guest;
 	char name[sizeof(g->name)], row[256], memory[32];
 	us_printable(name, sizeof(name), g->name[0] ? g->name : "-");
@@ -136,8 +142,9 @@ static void print_guest(const struct us_found *f, bool inside)
 		puts("        another user's: not all of it may be read");
 	print_threads(g);
 	print_backends(f);
-	if (inside)
-		print_inside(f);
+	if (all->looks)
+		print_inside(us_insides_wait(all->looks, i));
+	fflush(stdout); /* the next one may take a while */
 }
 
 static void json_backends(struct us_json *j, const struct us_found *f)
@@ -159,24 +166,23 @@ static void json_backends(struct us_json *j, const struct us_found *f)
 	us_json_end(j);
 }
 
-static void json_inside(struct us_json *j, const struct us_found *f)
+static void json_inside(struct us_json *j, const struct us_inside *in)
 {
-	struct us_inside in;
-	us_inside_look(f, &in);
 	us_json_object(j, "inside");
-	us_json_str(j, "kernel", in.release[0] ? in.release : NULL);
-	us_json_str(j, "process", in.process[0] ? in.process : NULL);
-	if (in.process[0]) {
-		us_json_u64(j, "pid", in.pid);
-		us_json_double(j, "cpu_share", in.share, 4);
+	us_json_str(j, "kernel", in->release[0] ? in->release : NULL);
+	us_json_str(j, "process", in->process[0] ? in->process : NULL);
+	if (in->process[0]) {
+		us_json_u64(j, "pid", in->pid);
+		us_json_double(j, "cpu_share", in->share, 4);
 	}
-	us_json_str(j, "why_not", in.why[0] ? in.why : NULL);
-	us_json_str(j, "hint", in.hint[0] ? in.hint : NULL);
+	us_json_str(j, "why_not", in->why[0] ? in->why : NULL);
+	us_json_str(j, "hint", in->hint[0] ? in->hint : NULL);
 	us_json_end(j);
 }
 
-static void json_guest(struct us_json *j, const struct us_found *f, bool inside)
+static void json_guest(struct us_json *j, const struct guests *all, size_t i)
 {
+	const struct us_found *f = &all->v[i];
 	const struct us_guest *g = &f->guest;
 	us_json_object(j, NULL);
 	us_json_u64(j, "pid", (uint64_t)g->pid);
@@ -191,17 +197,18 @@ static void json_guest(struct us_json *j, const struct us_found *f, bool inside)
 	us_json_str(j, "gdb", g->gdb[0] ? g->gdb : NULL);
 	us_json_bool(j, "limited", g->limited);
 	us_json_array(j, "vcpus");
-	for (unsigned i = 0; i < g->n_vcpu; i++) {
+	for (unsigned k = 0; k < g->n_vcpu; k++) {
 		us_json_object(j, NULL);
-		us_json_u64(j, "index", g->vcpu[i].index);
-		us_json_u64(j, "thread", (uint64_t)g->vcpu[i].tid);
+		us_json_u64(j, "index", g->vcpu[k].index);
+		us_json_u64(j, "thread", (uint64_t)g->vcpu[k].tid);
 		us_json_end(j);
 	}
 	us_json_end(j);
 	json_backends(j, f);
-	if (inside)
-		json_inside(j, f);
+	if (all->looks)
+		json_inside(j, us_insides_wait(all->looks, i));
 	us_json_end(j);
+	fflush(stdout);
 }
 
 static void print_domain(const struct us_xen_guest *g)
@@ -248,66 +255,82 @@ static void show_domains(const struct us_xen_list *domains)
 		print_domain(&domains->v[i]);
 }
 
-static void show(const struct us_guest_list *l, const struct us_xen_list *domains,
+static void guests_fini(struct guests *g)
+{
+	us_insides_end(g->looks);
+	free(g->v);
+}
+
+static int guests_of(const struct us_guest_list *l, struct guests *ret,
+		     struct us_err *e)
+{
+	ret->v = calloc(l->n + 1, sizeof(*ret->v));
+	if (!ret->v)
+		return us_fail(e, -ENOMEM, "out of memory");
+	ret->n = l->n;
+	for (size_t i = 0; i < l->n; i++) {
+		ret->v[i].guest = l->v[i];
+		us_target_of_guest(&ret->v[i]);
+	}
+	return 0;
+}
+
+static int guest_named(const char *target, struct guests *ret, struct us_err *e)
+{
+	ret->v = calloc(1, sizeof(*ret->v));
+	if (!ret->v)
+		return us_fail(e, -ENOMEM, "out of memory");
+	ret->n = 1;
+	int r = us_target_resolve(target, ret->v, e);
+	if (r == 0 && !ret->v->target.guest)
+		r = us_fail(e, -ENOENT,
+			    "%s is an address: ps lists guests by their process",
+			    target);
+	return r;
+}
+
+static void show(const struct guests *g, const struct us_xen_list *domains,
 		 const struct settings *s)
 {
 	bool json = s->json;
-	static struct us_found f; /* large, and points into itself */
 	struct us_json j = us_json_to(stdout);
 	j.pretty = true;
 	if (json)
 		us_json_array(&j, NULL);
-	else if (l->n)
+	else if (g->n)
 		puts(HEADING);
-	for (size_t i = 0; i < l->n; i++) {
-		memset(&f, 0, sizeof(f));
-		f.guest = l->v[i];
-		us_target_of_guest(&f);
+	for (size_t i = 0; i < g->n; i++)
 		if (json)
-			json_guest(&j, &f, s->inside);
+			json_guest(&j, g, i);
 		else
-			print_guest(&f, s->inside);
-	}
+			print_guest(g, g->looks ? us_insides_order(g->looks, i) : i);
 	for (size_t i = 0; json && i < domains->n; i++)
 		json_domain(&j, &domains->v[i]);
 	if (json)
 		us_json_end(&j);
 	else
 		show_domains(domains);
-	if (!json && !l->n && !domains->n)
+	if (!json && !g->n && !domains->n)
 		puts("no guest runs on this host");
 }
 
-static int show_one(const struct settings *s)
+static int find(const struct settings *s, struct guests *g, struct us_xen_list *domains,
+		struct us_err *e)
 {
-	static struct us_found f; /* large, and points into itself */
-	struct us_json j = us_json_to(stdout);
-	struct us_err e = { 0 };
-	int r = us_target_resolve(s->target, &f, &e);
-	if (r == 0 && !f.target.guest)
-		r = us_fail(&e, -ENOENT,
-			    "%s is an address: ps lists guests by their process",
-			    s->target);
-	if (r < 0) {
-		us_complain(&e);
-		return us_exit_code(r);
-	}
-	j.pretty = true;
-	if (s->json) {
-		us_json_array(&j, NULL);
-		json_guest(&j, &f, s->inside);
-		us_json_end(&j);
-	} else {
-		puts(HEADING);
-		print_guest(&f, s->inside);
-	}
-	return US_EXIT_OK;
+	_cleanup_(us_guest_list_fini) struct us_guest_list l = { 0 };
+	if (s->target)
+		return guest_named(s->target, g, e);
+	if (us_guest_list_scan(&l, e) < 0)
+		return -EIO; /* not that there is no such guest */
+	/* No Xen, or not permitted to ask: there are no domains to be listed. */
+	(void)!us_xen_list_scan(domains, NULL);
+	return guests_of(&l, g, e);
 }
 
 static int run_ps(int argc, char **argv)
 {
-	_cleanup_(us_guest_list_fini) struct us_guest_list l = { 0 };
 	_cleanup_(us_xen_list_fini) struct us_xen_list domains = { 0 };
+	_cleanup_(guests_fini) struct guests g = { 0 };
 	struct us_err e = { 0 };
 	struct settings s = { 0 };
 	struct us_options o = {
@@ -317,15 +340,14 @@ static int run_ps(int argc, char **argv)
 	if (!us_options_read(&o, &code) ||
 	    !us_options_one(&o, "TARGET", &s.target, &code))
 		return code;
-	if (s.target)
-		return show_one(&s);
-	if (us_guest_list_scan(&l, &e) < 0) {
+	int r = find(&s, &g, &domains, &e);
+	if (r == 0 && s.inside)
+		r = us_insides_begin(g.v, g.n, &g.looks, &e);
+	if (r < 0) {
 		us_complain(&e);
-		return US_EXIT_FAILED;
+		return us_exit_code(r);
 	}
-	/* No Xen, or not permitted to ask: there are no domains to be listed. */
-	(void)!us_xen_list_scan(&domains, NULL);
-	show(&l, &domains, &s);
+	show(&g, &domains, &s);
 	return US_EXIT_OK;
 }
 

@@ -186,7 +186,8 @@ static int find_kernel(struct us_recording *r, struct us_err *e)
 		r->writer, &(struct us_program_seer){ us_programs_see,
 						      &r->kernel.processes.programs });
 	if (!r->launch && !r->from_start) /* else its start is what is to be seen */
-		us_kernel_attach(&r->kernel, r->backend, r->set->schedule.vcpu_mask);
+		(void)us_kernel_attach(&r->kernel, r->backend,
+				       r->set->schedule.vcpu_mask);
 	if (us_kernel_linux(&r->kernel) || !r->images.note[0])
 		return 0;
 	return us_writer_fact(r->writer, "symbols_note", r->images.note, e);

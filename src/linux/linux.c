@@ -26,6 +26,8 @@ static bool read_kernel(void *ctx, us_gva va, void *buf, size_t len)
 {
 	struct reader *r = ctx;
 	const struct us_linux_place *p = &r->s->place;
+	if (r->s->stop && atomic_load_explicit(r->s->stop, memory_order_relaxed))
+		return false;
 	if (!r->s->mem)
 		return r->s->virt.read(r->s->virt.ctx, va, buf, len);
 	if (p->physical && va >= p->start && va - p->start < p->size &&

@@ -17,6 +17,8 @@
 #include "linux/who.h"
 #include "unwind/cfi.h"
 
+#include <stdatomic.h>
+
 #define US_LINUX_KERNEL "linux" /* the kernel itself, as a module's name */
 
 /* __USER32_CS of arch/x86/include/asm/segment.h: what 32-bit programs run by. */
@@ -27,6 +29,7 @@ struct us_linux_source {
 	/* Guest-physical memory, for this thread alone; NULL: by virtual addresses. */
 	struct us_mem *mem;
 	struct us_linux_memory virt; /* used if mem is NULL */
+	const atomic_bool *stop; /* once set, nothing can be read any more; or NULL */
 };
 
 struct us_linux {
