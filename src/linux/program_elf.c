@@ -36,12 +36,16 @@ static void take_segment(struct us_program_elf *f, const Elf64_Phdr *h)
 		f->dynamic = h->p_vaddr;
 		f->dynamic_size = h->p_memsz;
 	}
+	if (h->p_type == PT_GNU_EH_FRAME) {
+		f->frames = h->p_vaddr;
+		f->frames_size = h->p_memsz;
+	}
 	if (h->p_type != PT_LOAD || f->n_segment == US_PROGRAM_SEGMENTS ||
 	    h->p_vaddr > UINT64_MAX - h->p_memsz)
 		return;
-	f->segment[f->n_segment++] = (struct us_program_segment){
-		h->p_vaddr, h->p_memsz, h->p_offset, h->p_flags & PF_X
-	};
+	f->segment[f->n_segment++] =
+		(struct us_program_segment){ h->p_vaddr, h->p_memsz, h->p_offset,
+					     h->p_flags & PF_X, h->p_flags & PF_W };
 }
 
 static Elf64_Phdr widen(const Elf32_Phdr *h)
@@ -103,6 +107,7 @@ static bool read_header(const struct reader *r, us_gva start, struct us_program_
 	    ret->e_ident[EI_DATA] != ELFDATA2LSB)
 		return false;
 	f->is64 = ret->e_ident[EI_CLASS] == ELFCLASS64;
+	f->machine = ret->e_machine;
 	if (!f->is64) {
 		memcpy(&narrow, ret, sizeof(narrow));
 		ret->e_phoff = narrow.e_phoff;

@@ -25,9 +25,11 @@ struct us_program_elf {
 	bool whole;	      /* all that would say a build-id could be read */
 	uint64_t slide;	      /* of its addresses to where they are mapped */
 	uint64_t dynamic, dynamic_size; /* an address of the file; 0: none */
+	uint64_t frames, frames_size;	/* likewise: of PT_GNU_EH_FRAME */
+	uint16_t machine;		/* EM_* */
 	struct us_program_segment {
 		uint64_t address, size, offset; /* as the file has it; size in memory */
-		bool code;
+		bool code, written;
 	} segment[US_PROGRAM_SEGMENTS]; /* those that are loaded */
 	unsigned n_segment;
 };

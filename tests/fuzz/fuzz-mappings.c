@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a hostile guest says that its programs have mapped, and the ELF files there: the
- * input is all of its memory, again and again. */
+/* What a hostile guest says that its programs have mapped, and the ELF files there with
+ * their call frame information: the input is all of its memory, again and again. */
 #include "../unit/linux-mappings.h"
 
-#include "linux/program_elf.h"
+#include "linux/program_frames.h"
 
 #include <string.h>
 
@@ -45,6 +45,26 @@ static void read_mappings(const struct us_linux_mappings_layout *l, struct us_pa
 	us_linux_mappings_fini(&m);
 }
 
+/* Of segments no larger than the input, for time's sake. */
+static void read_rules(struct us_paging *p, const struct us_space *s,
+		       struct us_program_elf *elf)
+{
+	struct us_cfi_table_info info;
+	struct us_cfi_table *t;
+	struct us_cfi_row row;
+	size_t missing;
+	for (unsigned k = 0; k < elf->n_segment; k++)
+		if (elf->segment[k].size > MOST)
+			elf->segment[k].size = MOST;
+	if (us_program_frames_read(p, s, elf, &t, &missing) < 0)
+		return;
+	us_cfi_table_info(t, &info);
+	for (uint64_t at = info.start; at < info.end && at - info.start < 64; at++)
+		if (us_cfi_table_find(t, at, &row))
+			sink += row.rule->n_saved;
+	us_cfi_table_free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -67,5 +87,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	sink += us_program_elf_slide(&elf, 0x400000, 0x1000, &slide);
 	sink += (size_t)us_program_elf_symbols(&p, &space, &elf, visit, NULL, &missing);
+	read_rules(&p, &space, &elf);
 	return 0;
 }
