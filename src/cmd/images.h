@@ -160,6 +160,10 @@ bool us_images_cover(const struct us_images *i, us_gpa root, us_gva pc);
 void us_images_own(struct us_images *i, const struct us_code_map *map,
 		   const struct us_cfi_table *cfi);
 
+/* Likewise: the rules of programs that nobody named; NULL: none any more.  It stays the
+ * caller's. */
+void us_images_programs(struct us_images *i, const struct us_cfi *more);
+
 /* Is the capture's program counter in an image that is known to be there? */
 bool us_images_know(const struct us_images *i, const struct us_capture *c);
 

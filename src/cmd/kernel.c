@@ -16,6 +16,8 @@
  * that it takes more than a twentieth of a CPU. */
 #define PROCESSES_S    1
 #define PROCESSES_PART 20
+/* How soon the stacks of a process are unwound in which the first sample was. */
+#define HUNGRY_NS      (100 * US_NS_PER_MS)
 #define FIRST_PAUSE_NS (20 * US_NS_PER_MS)
 #define MOST_PAUSE_NS  (4 * US_NS_PER_SEC)
 #define CHECK_NS       US_NS_PER_SEC
@@ -126,11 +128,20 @@ static void look_at_waits(struct us_kernel *k)
 		      k->source.mem, atomic_load(&k->start_ns));
 }
 
+static void feed(struct us_kernel *k)
+{
+	const struct us_linux *l = us_kernel_linux(k);
+	if (l && k->source.mem && state_of(k) != US_KERNEL_WANTED)
+		us_processes_feed(&k->processes, l);
+}
+
 /* Until somebody wakes it, or something is due; was it woken? */
 static bool wait_until(struct us_kernel *k, uint64_t next_ns)
 {
 	uint64_t now_ns = us_now_ns(), waits_ns = us_waits_due(&k->waits);
 	uint64_t due_ns = waits_ns < next_ns ? waits_ns : next_ns;
+	if (atomic_load(&k->processes.wanted) && now_ns + HUNGRY_NS < due_ns)
+		due_ns = now_ns + HUNGRY_NS;
 	return wait_ns(&k->wake, due_ns > now_ns ? due_ns - now_ns : 0);
 }
 
@@ -148,6 +159,7 @@ static void *run(void *arg)
 			unsigned pause = read_processes(k);
 			next_ns = us_now_ns() + pause * US_NS_PER_SEC;
 		}
+		feed(k);
 		look_at_waits(k);
 		if (asked)
 			sem_post(&k->done);
@@ -207,6 +219,7 @@ void us_kernel_close(struct us_kernel *k)
 		return;
 	us_kernel_stop(k);
 	us_images_own(k->images, NULL, NULL);
+	us_images_programs(k->images, NULL);
 	for (unsigned i = 0; i < atomic_load(&k->n); i++)
 		us_linux_free(k->read[i]);
 	free(k->told);
@@ -360,10 +373,21 @@ static void look_for_modules(struct us_kernel *k, const struct us_live_sample *l
 	}
 }
 
+static void take_programs(struct us_kernel *k)
+{
+	struct us_program_code *c = &k->processes.programs.code;
+	struct us_code_set *s = us_program_code_next(c);
+	if (!s)
+		return;
+	us_images_programs(k->images, s->n ? s->block : NULL);
+	us_program_code_taken(c, s);
+}
+
 void us_kernel_sample(struct us_kernel *k, const struct us_live_sample *l)
 {
 	if (l->t_ns && !atomic_load_explicit(&k->start_ns, memory_order_relaxed))
 		atomic_store(&k->start_ns, l->capture->t_ns - l->t_ns);
+	take_programs(k);
 	switch (state_of(k)) {
 	case US_KERNEL_WANTED:
 		look_for_it(k, l);

@@ -123,6 +123,14 @@ void us_images_own(struct us_images *i, const struct us_code_map *map,
 	end_change(i);
 }
 
+void us_images_programs(struct us_images *i, const struct us_cfi *more)
+{
+	begin_change(i);
+	i->cfi.next = more;
+	give_code(i);
+	end_change(i);
+}
+
 size_t us_images_places(const struct us_images *i, struct us_place ret[US_MAX_PLACES])
 {
 	for (;;) {

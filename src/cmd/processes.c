@@ -177,7 +177,14 @@ void us_processes_read(struct us_processes *p, const struct us_linux *l,
 		take_tasks(p, l, &t, start_ns);
 	us_programs_read(&p->programs, l, p->paging, &t, are_isolated(l, &t),
 			 &(struct us_programs_time){ start_ns, at.begin, at.end });
+	us_programs_unwind(&p->programs, l, p->paging);
 	us_linux_tasks_fini(&t);
+}
+
+void us_processes_feed(struct us_processes *p, const struct us_linux *l)
+{
+	if (p->paging && atomic_exchange(&p->programs.hungry, false))
+		us_programs_unwind(&p->programs, l, p->paging);
 }
 
 /* When it was seen last; not 0, which is to the end. */

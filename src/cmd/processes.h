@@ -65,6 +65,9 @@ void us_processes_fini(struct us_processes *p);
  * host's clock; 0: not yet. */
 void us_processes_read(struct us_processes *p, const struct us_linux *l,
 		       struct us_mem *mem, uint64_t start_ns);
+/* In the reading thread, more often: what it takes to unwind the stacks of processes in
+ * which samples were for the first time. */
+void us_processes_feed(struct us_processes *p, const struct us_linux *l);
 /* In the writer's thread: what is new.  0 or -errno, of which the writer's next call
  * tells too. */
 int us_processes_write(struct us_processes *p, struct us_writer *w);

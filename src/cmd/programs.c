@@ -27,10 +27,12 @@ void us_programs_fini(struct us_programs *p)
 		free(p->files.v[k].hits.v);
 		free(p->files.v[k].offered.v);
 		free(p->files.v[k].names.v);
+		us_cfi_table_free(p->files.v[k].rules);
 	}
 	free(p->files.v);
 	free(p->mappings.v);
 	free(p->spaces.v);
+	us_program_code_fini(&p->code);
 	us_pair_map_fini(&p->of_root);
 	us_pair_map_fini(&p->of_file);
 	pthread_mutex_destroy(&p->lock);
@@ -63,6 +65,10 @@ static void note_hit(struct us_known_file *f, uint64_t at)
 static bool take_hit(struct us_programs *p, us_gpa root, us_gva pc)
 {
 	struct us_known_space *s = space_of(p, root);
+	if (s && !s->sampled) {
+		s->sampled = true;
+		atomic_store(&p->hungry, true);
+	}
 	for (uint32_t k = s ? s->first : 0; k; k = p->mappings.v[k - 1].next) {
 		struct us_known_mapping *m = &p->mappings.v[k - 1];
 		if (m->gone || pc < m->m.start || pc >= m->m.end)

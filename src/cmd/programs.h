@@ -8,10 +8,14 @@
  * samples were, and writes those.  A file is known by its path and its build-id, which
  * is read where the program has it mapped.  Of its dynamic symbols those are written
  * that cover a sample: a report has them where no file is to be found.
+ *
+ * Of a process in which a sample was, the call frame information of all its files is
+ * read, where one of those that have a file mapped has that in memory too.
  */
 #ifndef US_CMD_PROGRAMS_H
 #define US_CMD_PROGRAMS_H
 
+#include "cmd/program_code.h"
 #include "linux/linux.h"
 #include "linux/program_elf.h"
 #include "profile/pair_map.h"
@@ -55,6 +59,10 @@ struct us_known_file {
 		char *v;
 		size_t n, cap;
 	} names;
+	/* Of the reading thread: by what its stacks are unwound; NULL: nothing yet. */
+	struct us_cfi_table *rules;
+	size_t rules_missing; /* bytes, at the best try */
+	unsigned rule_tries;
 };
 
 struct us_known_mapping {
@@ -75,6 +83,7 @@ struct us_known_space {
 	unsigned seen;	  /* number of the reading that saw it last */
 	unsigned tries;	  /* what was missing when it was read is looked for again */
 	bool pair, gone, again;
+	bool sampled;	/* in user mode: its stacks are to be unwound */
 	uint32_t first; /* number + 1 of a mapping; 0: none */
 };
 
@@ -104,6 +113,8 @@ struct us_programs {
 	size_t name_bytes, turn;
 	unsigned readings;
 	bool full, full_told;
+	atomic_bool hungry; /* a process was sampled that had not been before */
+	struct us_program_code code;
 };
 
 void us_programs_init(struct us_programs *p);
@@ -119,6 +130,11 @@ struct us_programs_time {
 void us_programs_read(struct us_programs *p, const struct us_linux *l,
 		      struct us_paging *paging, const struct us_linux_tasks *t,
 		      bool pair, const struct us_programs_time *at);
+
+/* The same thread, the kernel not being another by now: what it takes to unwind the
+ * stacks of those in which samples were. */
+void us_programs_unwind(struct us_programs *p, const struct us_linux *l,
+			struct us_paging *paging);
 
 /* A us_program_seer's, in the writer's thread; ctx: the struct. */
 void us_programs_see(void *ctx, us_gpa root, us_gva pc);

@@ -126,7 +126,8 @@ static size_t count_below(const struct us_cfi *c, us_gva va)
 	return low;
 }
 
-bool us_cfi_find(const struct us_cfi *c, us_gpa root, us_gva pc, struct us_cfi_row *ret)
+static bool find_in(const struct us_cfi *c, us_gpa root, us_gva pc,
+		    struct us_cfi_row *ret)
 {
 	for (size_t i = count_below(c, pc); i && c->place[i - 1].reach > pc; i--) {
 		const struct us_cfi_place *at = &c->place[i - 1];
@@ -139,6 +140,14 @@ bool us_cfi_find(const struct us_cfi *c, us_gpa root, us_gva pc, struct us_cfi_r
 			ret->start += at->bias;
 		return true;
 	}
+	return false;
+}
+
+bool us_cfi_find(const struct us_cfi *c, us_gpa root, us_gva pc, struct us_cfi_row *ret)
+{
+	for (; c; c = c->next)
+		if (find_in(c, root, pc, ret))
+			return true;
 	return false;
 }
 

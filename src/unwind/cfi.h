@@ -106,6 +106,7 @@ bool us_cfi_table_find(const struct us_cfi_table *t, uint64_t addr,
 
 /* The tables of one guest and where they are.  Zeroed: none.  Owns no table. */
 struct us_cfi {
+	const struct us_cfi *next; /* asked where these have no rule; NULL: none */
 	size_t n;
 	struct us_cfi_place {
 		us_gva start, end; /* in the guest */

@@ -283,6 +283,178 @@ static void a_header_that_comes_late(void **state)
 	assert_true(heard[0].has_bias && heard[0].bias == USER - 0x1000);
 }
 
+/* --- by what their stacks are unwound --- */
+
+#define CODE	256U /* a function of 16 bytes, in the page at USER */
+#define RECORDS 1024U
+
+static void put32_of_user(size_t at, uint32_t v)
+{
+	memcpy(user + at, &v, sizeof(v));
+}
+
+/* A file with call frame information of one function. */
+static void make_rules(void)
+{
+	static const uint8_t hdr[] = { 1, 0x1b, 0xff, 0xff };
+	static const uint8_t cie[] = { 20,   0,	   0,	0, 0,	 0,    0,  0,
+				       1,    'z',  'R', 0, 1,	 0x78, 16, 1,
+				       0x1b, 0x0c, 7,	8, 0x90, 1,    0,  0 };
+	Elf64_Ehdr *e = (Elf64_Ehdr *)user;
+	memcpy(e->e_ident, ELFMAG, SELFMAG);
+	e->e_ident[EI_CLASS] = ELFCLASS64;
+	e->e_ident[EI_DATA] = ELFDATA2LSB;
+	e->e_machine = EM_X86_64;
+	e->e_phoff = sizeof(*e);
+	e->e_phentsize = sizeof(Elf64_Phdr);
+	e->e_phnum = 2;
+	Elf64_Phdr *h = (Elf64_Phdr *)(e + 1);
+	h[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_X, .p_memsz = 4096 };
+	h[1] = (Elf64_Phdr){ .p_type = PT_GNU_EH_FRAME,
+			     .p_vaddr = RECORDS - 8,
+			     .p_memsz = 8 };
+	memcpy(user + RECORDS - 8, hdr, sizeof(hdr));
+	put32_of_user(RECORDS - 4, 4);
+	memcpy(user + RECORDS, cie, sizeof(cie));
+	put32_of_user(RECORDS + 24, 16);
+	put32_of_user(RECORDS + 28, 28);
+	put32_of_user(RECORDS + 32, CODE - (RECORDS + 32));
+	put32_of_user(RECORDS + 36, 16);
+}
+
+/* The sampler takes what is offered; *ret: the places.  false: nothing new. */
+static bool take(const struct us_cfi **ret)
+{
+	struct us_code_set *s = us_program_code_next(&programs.code);
+	if (!s)
+		return false;
+	*ret = s->block;
+	us_program_code_taken(&programs.code, s);
+	return true;
+}
+
+static bool has_rule(const struct us_cfi *c, us_gpa root)
+{
+	struct us_cfi_row row;
+	return us_cfi_find(c, root, USER + CODE + 4, &row) &&
+	       row.start == USER + CODE && row.rule->cfa_off == 8;
+}
+
+static void sampled_ones_are_unwound(void **state)
+{
+	(void)state;
+	const struct us_cfi *c = NULL;
+	make_rules();
+	make_program(0, 0x1000000, 7, 1);
+	make_program(1, 0x2000000, 8, 2);
+	look(0, 2, true);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_false(take(&c));
+	assert_false(atomic_load(&programs.hungry));
+	us_programs_see(&programs, 0x1001000, USER + CODE);
+	assert_true(atomic_load(&programs.hungry));
+	us_programs_unwind(&programs, &l, &paging);
+	assert_true(take(&c));
+	assert_true(has_rule(c, 0x1000000) && has_rule(c, 0x1001000));
+	assert_false(has_rule(c, 0x2000000));
+	us_programs_unwind(&programs, &l, &paging); /* the same is not offered again */
+	assert_false(take(&c));
+	us_programs_see(&programs, 0x2000000, USER + CODE);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_true(take(&c) && has_rule(c, 0x1000000) && has_rule(c, 0x2000000));
+	look(S, 1, true); /* the second has ended */
+	us_programs_unwind(&programs, &l, &paging);
+	assert_true(take(&c) && has_rule(c, 0x1000000) && !has_rule(c, 0x2000000));
+	look(2 * S, 0, true);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_true(take(&c) && !has_rule(c, 0x1000000));
+}
+
+/* While the sampler has not taken what was offered, nothing else is, and nothing that
+ * it may go by is freed. */
+static void the_sampler_is_waited_for(void **state)
+{
+	(void)state;
+	const struct us_cfi *c = NULL, *late;
+	make_rules();
+	make_program(0, 0x1000000, 7, 1);
+	make_program(1, 0x2000000, 8, 2);
+	look(0, 2, false);
+	us_programs_see(&programs, 0x1000000, USER + CODE);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_true(take(&c));
+	us_programs_see(&programs, 0x2000000, USER + CODE);
+	us_programs_unwind(&programs, &l, &paging);
+	look(S, 0, false);
+	us_programs_unwind(&programs, &l, &paging);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_true(has_rule(c, 0x1000000));
+	assert_true(take(&late) && has_rule(late, 0x2000000));
+	assert_true(has_rule(c, 0x1000000));
+	us_programs_unwind(&programs, &l, &paging);
+	assert_true(take(&late) && !has_rule(late, 0x2000000));
+}
+
+/* What comes into memory later is better than what was there at first. */
+static void rules_get_better(void **state)
+{
+	(void)state;
+	const struct us_cfi *c = NULL;
+	make_program(0, 0x1000000, 7, 1);
+	look(0, 1, false);
+	us_programs_see(&programs, 0x1000000, USER + CODE);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_false(take(&c));
+	make_rules();
+	look(S, 1, false);
+	us_programs_see(&programs, 0x1000000, USER + CODE);
+	look(2 * S, 1, false);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_true(take(&c) && has_rule(c, 0x1000000));
+}
+
+/* Rules that say something of the kernel's half are nobody's. */
+static void no_rules_of_the_kernel(void **state)
+{
+	(void)state;
+	const struct us_cfi *c = NULL;
+	make_rules();
+	make_program(0, 0x1000000, 7, 1);
+	look(0, 1, false);
+	us_programs_see(&programs, 0x1000000, USER + CODE);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_true(take(&c));
+	us_program_code_begin(&programs.code);
+	us_program_code_add(&programs.code, c->place[0].table, 1ULL << 63, 0x1000000);
+	us_program_code_add(&programs.code, c->place[0].table, -4096ULL, 0x1000000);
+	us_program_code_add(&programs.code, c->place[0].table, (1ULL << 63) - CODE - 8,
+			    0x1000000);
+	us_program_code_offer(&programs.code);
+	assert_true(take(&c) && c->n == 0);
+}
+
+/* More places than a block has, and more than are kept. */
+static void many_places(void **state)
+{
+	(void)state;
+	const struct us_cfi *c = NULL;
+	make_rules();
+	make_program(0, 0x1000000, 7, 1);
+	look(0, 1, false);
+	us_programs_see(&programs, 0x1000000, USER + CODE);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_true(take(&c));
+	const struct us_cfi_table *t = c->place[0].table;
+	us_program_code_begin(&programs.code);
+	for (unsigned k = 1; k <= US_CODE_MOST_PLACES + 9; k++)
+		us_program_code_add(&programs.code, t, USER, k * 0x1000000ULL);
+	us_program_code_offer(&programs.code);
+	assert_true(take(&c));
+	for (unsigned k = 1; k <= US_CODE_MOST_PLACES + 9; k++)
+		assert_true(has_rule(c, k * 0x1000000ULL) ==
+			    (k <= US_CODE_MOST_PLACES));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +472,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(code_of_no_file, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_header_that_comes_late, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(sampled_ones_are_unwound, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(the_sampler_is_waited_for, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(rules_get_better, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_rules_of_the_kernel, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(many_places, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

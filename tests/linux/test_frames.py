@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Stacks of a Linux guest's program that nobody names, built without frame pointers and
+stripped: how many are whole, by the call frame information that it has in its memory.
+
+usage: test_frames.py BUILD [KERNEL] [--seconds S]
+
+KERNEL: SUITE[:PROCESSOR] of Debian, as for test_mapped.py.
+
+The program is 20 calls of its own deep, with the C library's between them, whenever it
+works; on aarch64, for whose C library no compiler may be here, 40 deep and of its own
+alone.  A whole stack ends in the program's _start and has each of these calls once.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+
+import releases
+from guest import LinuxGuest
+from harness import Skip, Tap, Uniscope, check, note, require
+from recording import Recording
+from test_mapped import TOOLS
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ENOUGH = 300
+# Of samples in the program, once it was seen: what comes before is told apart.
+WHOLE = 0.95
+FLAGS = ["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls",
+         "-fasynchronous-unwind-tables"]
+ALONE = ["-static", "-nostdlib", "-fno-pie", "-no-pie"]
+
+
+class Program:
+    """Of Debian's C compiler, with the C library that it was linked to, if any."""
+
+    def __init__(self, processor, folder):
+        self.tools, self.loader, self.libc = TOOLS[processor]
+        self.alone = processor != "x86_64"
+        self.depth, source = (40, "deep.c") if self.alone else (20, "frames.c")
+        if not shutil.which(self.tools + "gcc"):
+            raise Skip(f"no {self.tools}gcc")
+        whole, self.bare = (os.path.join(folder, n) for n in ("whole", "frames"))
+        done = subprocess.run([self.tools + "gcc", *FLAGS, *(ALONE if self.alone else ()),
+                               os.path.join(HERE, "programs", source), "-o", whole],
+                              capture_output=True, text=True)
+        if done.returncode:
+            raise Skip(f"{self.tools}gcc: {done.stderr.strip()[-200:]}")
+        subprocess.run([self.tools + "strip", "-o", self.bare, whole], check=True)
+        self.dive = self._function(whole, "dive")
+
+    def _function(self, path, name):
+        """(start, end)"""
+        told = subprocess.run([self.tools + "nm", "-S", path], capture_output=True,
+                              text=True, check=True).stdout
+        start, size = next(line.split()[:2] for line in told.splitlines()
+                           if line.split()[-1] == name)
+        return int(start, 16), int(start, 16) + int(size, 16)
+
+    def in_guest(self):
+        if self.alone:
+            return {}
+        loader = "/lib64/" if not self.tools else "/lib/"
+        return {loader + os.path.basename(self.loader): self.loader,
+                "/lib/libc.so.6": self.libc}
+
+
+class Stacks:
+    """Those of one process, by where its files are mapped."""
+
+    def __init__(self, recording, pid, maps, program):
+        self.recording, self.program = recording, program
+        first = next(m.start for m in maps if m.path == "/bin/frames" and not m.offset)
+        self.base = 0 if program.alone else first
+        self.own = [m for m in maps if m.path == "/bin/frames" and "x" in m.flags]
+        roots = {m.root for m in recording.mapped if m.pid == pid}
+        self.roots = roots | {root ^ 0x1000 for root in roots}
+
+    def dives(self, sample):
+        start, end = (self.base + at for at in self.program.dive)
+        return sum(start <= f.call() < end for f in sample.frames)
+
+    def judge(self, sample):
+        """whole, shallow (whole, of less calls: now and then it is on its way down or up),
+        cut, or why it is wrong"""
+        dives = self.dives(sample)
+        if dives > self.program.depth:
+            return "too deep"
+        if not sample.whole():
+            return "cut"
+        outermost = sample.frames[-1]
+        if not any(m.start <= outermost.pc < m.end for m in self.own):
+            return "ends elsewhere"
+        return "whole" if dives == self.program.depth else "shallow"
+
+    def all(self):
+        """[(seconds, verdict, in the kernel)]"""
+        rows = []
+        for s in self.recording.samples:
+            if (s.root & ~0xfff) in self.roots and any(f.user for f in s.frames):
+                rows.append((s.t, self.judge(s), s.frames[0].is_kernel()))
+        return rows
+
+
+def measure(us, guest, program, seconds):
+    pid = guest.start("frames")
+    maps = []
+    for longer in (1, 2, 4):
+        us.record(guest, "gdb", "--budget", "50", seconds=longer * seconds)
+        maps = maps or guest.maps(pid)
+        rows = Stacks(Recording(us.data()), pid, maps, program).all()
+        if len(rows) >= ENOUGH:
+            break
+    check(len(rows) >= ENOUGH, f"only {len(rows)} samples in the program")
+    verdicts = Counter(v for _, v, _ in rows)
+    first = min((t for t, v, _ in rows if v == "whole"), default=None)
+    check(first is not None, f"no stack is whole: {verdicts}")
+    for place, where in (("in the program", False), ("in the kernel", True)):
+        part = Counter(v for t, v, kernel in rows if kernel == where and t >= first)
+        note(f"{place}: {dict(part)}")
+    later = Counter(v for t, v, _ in rows if t >= first)
+    n, whole = sum(later.values()), later["whole"]
+    note(f"the first whole stack is of {first:.2f} s; of {len(rows)} samples "
+         f"{100 * verdicts['whole'] / len(rows):.1f} % are whole, of the {n} from there on "
+         f"{100 * whole / n:.1f} %")
+    check(not later["too deep"] and not later["ends elsewhere"], f"wrong stacks: {later}")
+    check(later["shallow"] <= 0.02 * n, f"calls are missing in stacks: {later}")
+    check(n >= ENOUGH / 2 and whole >= WHOLE * n, f"{whole} of {n} are whole: {later}")
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("kernel", nargs="?", default="")
+    p.add_argument("--seconds", type=float, default=6)
+    args = p.parse_args()
+    suite, _, processor = args.kernel.partition(":")
+    processor = processor or "x86_64"
+    with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
+        try:
+            require("tcg", processor)
+            program = Program(processor, folder)
+            guest = LinuxGuest(args.build, smp=2, memory=512,
+                               release=releases.release(args.build, suite, processor),
+                               programs={"frames": program.bare}, files=program.in_guest())
+        except Skip as why:
+            print(f"1..0 # SKIP {why}")
+            return
+        tap, us = Tap(), Uniscope(args.build)
+        with guest:
+            guest.wait("READY", 300)
+            guest.elf = None  # nobody names a file
+            tap.point("stacks of a program that nobody names",
+                      lambda: measure(us, guest, program, args.seconds))
+        tap.end()
+
+
+if __name__ == "__main__":
+    main()
