@@ -217,6 +217,16 @@ static int on_program_name(void *ctx, const struct us_program_name *n)
 	return 0;
 }
 
+static int on_process(void *ctx, const struct us_process *s)
+{
+	return us_live_process(ctx, s);
+}
+
+static int on_task(void *ctx, const struct us_task *t)
+{
+	return us_live_task(ctx, t);
+}
+
 static int on_host_named(void *ctx, const struct us_named *n)
 {
 	struct us_live *l = ctx;
@@ -236,6 +246,8 @@ static const struct us_reader_ops ops = {
 	.program_file = on_program_file,
 	.mapping = on_mapping,
 	.program_name = on_program_name,
+	.process = on_process,
+	.task = on_task,
 };
 
 /* With an offset of its own, whatever its name is now. */
@@ -292,6 +304,7 @@ void us_live_close(struct us_live *l)
 		free((char *)l->programs.v[i].path);
 	for (size_t i = 0; i < l->program_names.n; i++)
 		free((char *)l->program_names.v[i].name);
+	us_live_free_owners(l);
 	free(l->programs.v);
 	free(l->mappings.v);
 	free(l->program_names.v);

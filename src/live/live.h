@@ -20,7 +20,7 @@
  * keep_ns, at most US_LIVE_SAMPLES, 24 bytes each; and the last US_LIVE_NODES nodes of
  * stacks, 24 bytes each, which is twice what a writer remembers: a sample whose stack
  *is older has none.  Besides a byte for each node that the file has (store/store.h),
- *and the names.
+ *and the names, and what the recording says of processes and threads.
  */
 #ifndef US_LIVE_LIVE_H
 #define US_LIVE_LIVE_H
@@ -50,6 +50,10 @@ struct us_live_view {
 	const char *focus;
 	enum us_profile_part part;
 	bool by_vcpu, by_time, no_intervals;
+	/* The same of a Linux guest: whose samples are. */
+	bool processes, if_known; /* to be told; that, if it is known */
+	enum us_profile_by roots;
+	const struct us_profile_opts *only; /* its filter and pid; NULL: all */
 };
 
 /* What a vCPU did, by weights of samples. */
@@ -81,6 +85,8 @@ const struct us_record_stats *us_live_stats(const struct us_live *l);
 /* Is it over?  Then how it ended, and words about that, which may be "". */
 bool us_live_ended(const struct us_live *l, enum us_record_end *ret_end,
 		   const char **ret_words);
+/* Does it tell of processes or threads? */
+bool us_live_owners_known(const struct us_live *l);
 const char *us_live_fact(const struct us_live *l, const char *key); /* or NULL */
 unsigned us_live_n_vcpu(const struct us_live *l); /* known of: highest + 1 */
 

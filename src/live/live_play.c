@@ -108,6 +108,17 @@ static int give_programs(struct play *p)
 	return rc;
 }
 
+static int give_owners(struct play *p)
+{
+	const struct us_live *l = p->l;
+	int rc = 0;
+	for (size_t i = 0; p->ops->process && i < l->processes.n && !rc; i++)
+		rc = p->ops->process(p->ctx, &l->processes.v[i]);
+	for (size_t i = 0; p->ops->task && i < l->tasks.n && !rc; i++)
+		rc = p->ops->task(p->ctx, &l->tasks.v[i]);
+	return rc;
+}
+
 static int give_samples(struct play *p)
 {
 	struct us_live *l = p->l;
@@ -149,6 +160,8 @@ static int play(void *ctx, const struct us_reader_ops *ops, void *ops_ctx,
 		rc = give_modules(p);
 	if (!rc)
 		rc = give_programs(p);
+	if (!rc)
+		rc = give_owners(p);
 	if (!rc && ops->sample)
 		rc = p->from_file ? give_file(p, e) : give_samples(p);
 	if (!rc && ops->stats && l->has_stats)
@@ -166,7 +179,7 @@ static int make(struct play *p, const struct us_live_view *v, struct us_profile 
 {
 	struct us_live *l = p->l;
 	struct us_err sink = { 0 };
-	const struct us_profile_opts o = {
+	struct us_profile_opts o = {
 		.vcpu_mask = v->vcpu_mask,
 		.from_ns = p->from_ns,
 		.to_ns = p->to_ns == UINT64_MAX ? 0 : p->to_ns,
@@ -180,8 +193,17 @@ static int make(struct play *p, const struct us_live_view *v, struct us_profile 
 		.by_vcpu = v->by_vcpu,
 		.by_time = v->by_time,
 		.no_intervals = v->no_intervals,
+		.processes = v->processes || v->if_known,
+		.if_known = v->if_known && !v->processes,
+		.roots = v->roots,
 	};
 	int rc = 0;
+	if (v->only) {
+		memcpy(o.filter, v->only->filter, sizeof(o.filter));
+		memcpy(o.pid, v->only->pid, sizeof(o.pid));
+		o.n_filter = v->only->n_filter;
+		o.n_pid = v->only->n_pid;
+	}
 	if (l->images_changed) {
 		struct us_naming *fresh;
 		rc = us_naming_again(l->naming, &fresh, e);

@@ -5,6 +5,7 @@
 
 #include "live/live.h"
 #include "profile/naming.h"
+#include "profile/pair_map.h"
 
 /* A node of the recording's stacks. */
 struct us_live_node {
@@ -52,6 +53,16 @@ struct us_live {
 		struct us_program_name *v;
 		size_t n, cap;
 	} program_names;
+	struct {
+		struct us_process *v;
+		size_t n, cap;
+	} processes;
+	struct {
+		struct us_task *v;
+		size_t n, cap;
+	} tasks;
+	/* What one of these replaces, to its number + 1. */
+	struct us_pair_map known_process, known_id, known_stack;
 	struct us_naming *naming;
 	bool images_changed; /* since naming opened them */
 
@@ -86,6 +97,11 @@ static inline const struct us_live_node *us_live_node(const struct us_live_nodes
 {
 	return id && id < t->n && t->n - id <= t->cap ? &t->v[id & (t->cap - 1)] : NULL;
 }
+
+/* live_owners.c: what is told of one; 0 or -ENOMEM. */
+US_MUST_CHECK int us_live_process(struct us_live *l, const struct us_process *s);
+US_MUST_CHECK int us_live_task(struct us_live *l, const struct us_task *t);
+void us_live_free_owners(struct us_live *l);
 
 /* The times of a view; *ret_to: not in it any more. */
 void us_live_times(const struct us_live *l, const struct us_live_view *v,

@@ -3,7 +3,9 @@
 #include "unit.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "live/live.h"
+#include "profile/groups.h"
 #include "report/report.h"
 #include "store/format.h"
 
@@ -451,6 +453,145 @@ static void sums_without_intervals(void **state)
 	(void)state;
 }
 
+/* --- a Linux guest --- */
+
+#define ROOT 0x10000U
+
+/* The hot function is of one program, the cold one of another, in one of its threads
+ * that the sampler told. */
+static void add_owned(struct growing *g, unsigned i)
+{
+	bool hot = i % 3;
+	us_gva pc[] = { hot ? HOT : COLD, hot ? ROOT : 2 * ROOT, 7 };
+	const uint8_t flags[] = { US_PC_USER | US_PC_EXACT, US_PC_SPACE, US_PC_TASK };
+	struct us_sample s = {
+		.t_ns = i * MS, .state = US_VCPU_GUEST, .end = US_END_ROOT, .weight = 1
+	};
+	assert_int_equal(us_writer_sample(g->w, &s, pc, flags, hot ? 2 : 3, NULL), 0);
+}
+
+static void tell(struct growing *g, const char *name, uint64_t until_ns)
+{
+	const struct us_process s[] = {
+		{ .root = ROOT, .pid = 107, .until_ns = until_ns, .name = name },
+		{ .root = 2 * ROOT, .pid = 108, .name = "cold" },
+	};
+	const struct us_task t = { .id = 7,
+				   .pid = 109,
+				   .tgid = 108,
+				   .name = name,
+				   .process = "cold",
+				   .cgroup = "/docker" };
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(us_writer_process(g->w, &s[i], NULL), 0);
+	assert_int_equal(us_writer_task(g->w, &t, NULL), 0);
+}
+
+/* "name: weight, ...", largest first. */
+static void expect_groups(struct us_profile *p, enum us_profile_by by, const char *want)
+{
+	struct us_profile_groups all;
+	char got[256] = "";
+	assert_int_equal(us_profile_groups(p, by, &all), 0);
+	for (size_t i = 0; i < all.n; i++)
+		us_append(got, sizeof(got), "%s%s: %u", i ? ", " : "", all.v[i].name,
+			  (unsigned)all.v[i].weight);
+	assert_string_equal(got, want);
+	us_profile_groups_fini(&all);
+}
+
+static void expect_live(struct growing *g, const struct us_live_view *v,
+			enum us_profile_by by, const char *want)
+{
+	struct us_profile *p = profile(g, v);
+	expect_groups(p, by, want);
+	us_profile_free(p);
+}
+
+/* Processes and threads that come, and are told again by other names, are those of a
+ * report of the same file; of samples in memory, and of those that are read again. */
+static void test_owners(void **state)
+{
+	(void)state;
+	struct growing g;
+	const struct us_live_opts few = { .keep_ns = 1000 * MS };
+	const struct us_live_view by = { .by_vcpu = true, .processes = true };
+	const struct us_live_view last = { .by_vcpu = true,
+					   .processes = true,
+					   .last_ns = 300 * MS };
+	start(&g, &few);
+	assert_false(us_live_owners_known(g.l));
+	for (unsigned i = 0; i < 900; i++)
+		add_owned(&g, i);
+	follow(&g);
+	expect_live(&g, &by, US_BY_PROCESS,
+		    "[page tables 0x10000]: 600, [page tables 0x20000]: 300");
+	tell(&g, "first", 0);
+	follow(&g);
+	assert_true(us_live_owners_known(g.l));
+	expect_live(&g, &by, US_BY_PROCESS, "first (107): 600, cold (108): 300");
+	for (unsigned i = 900; i < 3000; i++)
+		add_owned(&g, i);
+	tell(&g, "second", 0);
+	follow(&g);
+	expect_live(&g, &by, US_BY_PROCESS, "second (107): 2000, cold (108): 1000");
+	expect_live(
+		&g, &by, US_BY_THREAD,
+		"[a thread of second (107)]: 2000, second (109) of cold (108): 1000");
+	expect_live(&g, &last, US_BY_PROCESS, "second (107): 201, cold (108): 100");
+	/* It goes: what came after is of nobody that is known. */
+	tell(&g, "second", 1500 * MS);
+	follow(&g);
+	struct us_profile_opts o = { .processes = true, .by_vcpu = true };
+	struct us_profile *p = read_file(g.fd, &o);
+	expect_groups(p, US_BY_PROCESS,
+		      "[not known]: 1000, cold (108): 1000, second (107): 1000");
+	us_profile_free(p);
+	expect_live(&g, &by, US_BY_PROCESS,
+		    "[not known]: 1000, cold (108): 1000, second (107): 1000");
+	stop(&g);
+}
+
+/* Only some, and as roots of stacks. */
+static void test_owners_alone(void **state)
+{
+	(void)state;
+	struct growing g;
+	struct us_profile_opts only = { .pid = { 107 }, .n_pid = 1 };
+	struct us_live_view v = { .processes = true, .only = &only };
+	start(&g, NULL);
+	for (unsigned i = 0; i < 900; i++)
+		add_owned(&g, i);
+	follow(&g);
+	v = (struct us_live_view){ .if_known = true };
+	compare(&g, &v, &(struct us_profile_opts){ 0 }); /* not known, no warning */
+	tell(&g, "hot", 0);
+	follow(&g);
+	v = (struct us_live_view){ .processes = true, .only = &only };
+	struct us_profile_opts o = only;
+	o.processes = true;
+	compare(&g, &v, &o);
+	struct us_profile *p = profile(&g, &v);
+	assert_int_equal(us_profile_summary(p)->running, 600);
+	us_profile_free(p);
+	only = (struct us_profile_opts){ .filter = { { US_BY_COMM, "^hot$" } },
+					 .n_filter = 1 };
+	p = profile(&g, &v);
+	assert_int_equal(us_profile_summary(p)->running, 300);
+	us_profile_free(p);
+	v = (struct us_live_view){ .processes = true, .roots = US_BY_PROCESS };
+	compare(&g, &v,
+		&(struct us_profile_opts){ .processes = true, .roots = US_BY_PROCESS });
+	/* A filter that is none is an error, and the next profile is as before. */
+	struct us_err e = { 0 };
+	only = (struct us_profile_opts){ .filter = { { US_BY_COMM, "(" } },
+					 .n_filter = 1 };
+	v = (struct us_live_view){ .processes = true, .only = &only };
+	assert_int_equal(us_live_profile(g.l, &v, &p, &e), -EINVAL);
+	assert_string_not_equal(e.msg, "");
+	stop(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -466,6 +607,8 @@ int main(void)
 		cmocka_unit_test(test_many_stacks),
 		cmocka_unit_test(test_images_change),
 		cmocka_unit_test(test_names_come),
+		cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_owners_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
