@@ -72,15 +72,27 @@ static uint32_t lane_group(struct builder *b, uint16_t lane)
 	return group_of(b, name);
 }
 
+static uint32_t owner_group(struct builder *b, uint32_t node)
+{
+	char name[US_OWNER_NAME];
+	size_t before = b->groups.n;
+	us_profile_owner_name(b->p, node, b->by, name, sizeof(name));
+	uint32_t number = group_of(b, name);
+	bool alone = b->by == US_BY_PROCESS || b->by == US_BY_THREAD;
+	if (alone && b->groups.n > before) {
+		struct us_profile_group *g = &b->groups.v[number];
+		g->has_owner = us_profile_owner_of(b->p, node, &g->owner);
+	}
+	return number;
+}
+
 static uint32_t stack_group(struct builder *b, const struct us_profile_stack *s,
 			    uint32_t inner)
 {
-	char name[US_OWNER_NAME];
 	if (b->by == US_BY_STATE)
 		return group_of(b, us_profile_state_of(b->p, s->state));
 	if (us_profile_by_owner(b->by))
-		return group_of(b, us_profile_owner_name(b->p, s->node, b->by, name,
-							 sizeof(name)));
+		return owner_group(b, s->node);
 	if (b->by >= US_BY_IMAGE)
 		return group_of(b, us_profile_place_of(&b->p->funcs.v[inner], b->by));
 	return lane_group(b, s->lane);

@@ -23,6 +23,10 @@ struct us_profile_group {
 	double low, high; /* of weight's share: 95 %, as if samples were independent */
 	uint64_t idle;	  /* by guest, recording and vCPU; else 0 */
 	bool has_idle;
+	/* By process and thread, if it is known: of its first stack.  Its words are the
+	 * profile's. */
+	bool has_owner;
+	struct us_profile_owner owner;
 	struct us_profile_group_row *row; /* most self first */
 	size_t n;
 };
