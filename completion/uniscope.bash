@@ -34,7 +34,7 @@ _uniscope() {
 	--group-by) COMPREPLY=($(compgen -W "guest recording vcpu state process thread comm container image file" -- "$cur")); return ;;
 	--filter) COMPREPLY=($(compgen -S = -W "guest recording vcpu state process thread comm container image file function" -- "$cur")); return ;;
 	--sort)
-		[[ $command == top ]] && COMPREPLY=($(compgen -W "self total name" -- "$cur")) && return
+		[[ $command == top ]] && COMPREPLY=($(compgen -W "self total name process thread comm container" -- "$cur")) && return
 		COMPREPLY=($(compgen -W "self total name file process thread comm container image" -- "$cur")); return ;;
 	-w | --window) [[ $command == top ]] && COMPREPLY=($(compgen -W "1s 5s 15s 60s all" -- "$cur")); return ;;
 	-e | --elf | -o | --output | --source | --compare | --before | --after | --kallsyms) COMPREPLY=($(compgen -f -- "$cur")); return ;;

@@ -222,3 +222,18 @@ void us_append(char *dst, size_t size, const char *fmt, ...)
 	vsnprintf(dst + at, size - at, fmt, ap);
 	va_end(ap);
 }
+
+char *us_regex_of(char *dst, size_t size, const char *text)
+{
+	size_t n = 0;
+	for (; *text; text++) {
+		bool special = strchr("\\^$.[]|()*+?{}", *text) != NULL;
+		if (n + special + 1 >= size)
+			break;
+		if (special)
+			dst[n++] = '\\';
+		dst[n++] = *text;
+	}
+	dst[n] = '\0';
+	return dst;
+}

@@ -45,6 +45,10 @@ size_t us_wrap_length(const char *s, size_t width);
  * them.  Where millions of lines are written a printf() takes most of the time. */
 char *us_put_u64(char *p, uint64_t n, unsigned least);
 
+/* An extended regular expression that matches text itself, without anchors; cut at
+ * size.  Returns dst. */
+char *us_regex_of(char *dst, size_t size, const char *text);
+
 /* As snprintf(), behind the text that is in dst; cut at size. */
 void us_append(char *dst, size_t size, const char *fmt, ...)
 	__attribute__((__format__(__printf__, 3, 4)));

@@ -2,6 +2,7 @@
 /* top.c: `uniscope top`: what a guest, or each guest of this host, does now. */
 #include "cmd/budget.h"
 #include "cmd/options.h"
+#include "cmd/recording.h"
 #include "cmd/top_keys.h"
 #include "cmd/top_watch.h"
 
@@ -22,6 +23,8 @@ enum {
 	OPT_SORT,
 	OPT_LIMIT,
 	OPT_FILTER,
+	OPT_PID,
+	OPT_COMM,
 };
 
 static bool set_sort(struct us_top_settings *s, const char *value)
@@ -34,7 +37,15 @@ static bool set_sort(struct us_top_settings *s, const char *value)
 			s->sort = (enum us_sort)i;
 			return true;
 		}
-	us_usage(&us_cmd_top, "--sort %s: must be self, total or name", value);
+	for (enum us_profile_by by = US_BY_NONE; by < US_N_BY; by++)
+		if (us_profile_by_owner(by) && !strcmp(value, us_profile_by_name(by))) {
+			s->rows = by;
+			return true;
+		}
+	us_usage(&us_cmd_top,
+		 "--sort %s: must be self, total or name; or " US_TOP_ROWS
+		 " (of a Linux guest, a row for each)",
+		 value);
 	return false;
 }
 
@@ -76,6 +87,10 @@ static bool set_option(void *settings, int c, const char *value)
 		return set_sort(s, value);
 	case OPT_FILTER:
 		return set_filter(s, value);
+	case OPT_PID:
+		return us_recording_pid(&us_cmd_top, value, &s->only);
+	case OPT_COMM:
+		return us_recording_owner(&us_cmd_top, US_BY_COMM, value, &s->only);
 	case OPT_LIMIT:
 		if (!us_parse_double("--limit", value, 0, 1e9, &number))
 			return false;
@@ -95,6 +110,9 @@ static int check_usage(const struct us_top_settings *s)
 	if (r->all && r->argc)
 		return us_usage(&us_cmd_top, "--all takes no target such as %s",
 				r->argv[0]);
+	if (r->all && (s->only.n_pid || s->only.n_filter))
+		return us_usage(&us_cmd_top, "%s is of one guest, not of all (--all)",
+				s->only.n_pid ? "--pid" : "--comm");
 	if (r->out && (!strcmp(r->out, "-") || us_format_by_suffix(r->out)))
 		return us_usage(&us_cmd_top, "-o names %s, not %s",
 				r->all ? "a folder for the recordings" : "a recording",
@@ -153,8 +171,13 @@ static const struct us_option options[] = {
 	  "shares of the last so much, or all: since the start (5s)", US_OWN },
 	{ 'i', "interval", "TIME", "between two renewals (1s)",
 	  US_TIME(SETTINGS, interval_ns) },
-	{ OPT_SORT, "sort", "KEY", "self, total or name (self)", US_OWN },
-	{ OPT_FILTER, "filter", "REGEX", "only functions whose name matches", US_OWN },
+	{ OPT_SORT, "sort", "KEY",
+	  "self, total or name (self); or rows of process, thread, comm, container",
+	  US_OWN },
+	{ OPT_FILTER, "filter", "REGEX", "only rows whose name matches", US_OWN },
+	{ OPT_PID, "pid", "N",
+	  "only this process or thread of a Linux guest; repeatable", US_OWN },
+	{ OPT_COMM, "comm", "REGEX", "only threads of such a name", US_OWN },
 	{ OPT_LIMIT, "limit", "N",
 	  "functions at most, without a terminal (10; JSON: all)", US_OWN },
 	{ 'F', "frequency", "HZ", "samples a second of each vCPU (997; --all: 99)",
@@ -188,6 +211,7 @@ static const struct us_option options[] = {
 static const char *const examples[] = {
 	"uniscope top\0the one guest on this host, now",
 	"uniscope top -w all web\0the guest named web, since the start",
+	"uniscope top --sort process web\0which programs of a Linux guest are busy",
 	"uniscope top --all\0every guest of this host; Enter goes into one",
 	"uniscope top --json -d 60 web | jq '.functions[0].name'\0for scripts",
 	NULL,

@@ -75,7 +75,28 @@ static int renew_profile(struct us_top_guest *g, const struct us_live_view *v,
 	us_profile_free(g->profile);
 	g->profile = p;
 	g->glanced = v->no_intervals;
+	g->grouped = v->by_vcpu;
 	return 0;
+}
+
+/* Whose samples: what the user asked for, and the row that was entered.  *only and
+ * regex hold it. */
+static void choose_owners(const struct us_top_state *state,
+			  struct us_profile_opts *only, char *regex, size_t size,
+			  struct us_live_view *v)
+{
+	if (state->only)
+		*only = *state->only;
+	if (state->of[0] && only->n_filter < US_PROFILE_MAX_FILTERS) {
+		regex[0] = '^';
+		us_regex_of(regex + 1, size - 2, state->of);
+		us_append(regex, size, "$");
+		only->filter[only->n_filter++] =
+			(struct us_profile_filter){ state->of_by, regex };
+	}
+	v->only = only;
+	v->by_vcpu = state->rows != US_BY_NONE;
+	v->processes = v->by_vcpu || only->n_filter || only->n_pid;
 }
 
 static int renew_stack(struct us_top_guest *g, unsigned vcpu, struct us_err *e)
@@ -101,12 +122,15 @@ static int follow(struct us_top_guest *g, const struct us_live_view *v,
 void us_top_guest_renew(struct us_top_guest *g, struct us_top_state *state, bool now)
 {
 	struct us_live_view v = { .last_ns = state->window_ns };
+	struct us_profile_opts only = { 0 };
+	char regex[2 * US_OWNER_NAME + 4];
 	struct us_err e = { 0 };
 	if (!g->live || (state->frozen && !now))
 		return;
 	int rc = follow(g, &v, &e);
 	if (state->vcpu >= 0 && state->vcpu < 64)
 		v.vcpu_mask = 1ULL << state->vcpu;
+	choose_owners(state, &only, regex, sizeof(regex), &v);
 	if (!rc && (now || g->glanced || us_now_ns() >= g->due_ns))
 		rc = renew_profile(g, &v, PAUSE, &e);
 	if (!rc && state->page == US_TOP_STACK)

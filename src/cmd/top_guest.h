@@ -19,6 +19,7 @@ struct us_top_guest {
 	/* Of the last renewal: */
 	struct us_profile *profile; /* NULL: none yet */
 	bool glanced;		    /* it is for a row: without intervals */
+	bool grouped;		    /* it can be shown by process */
 	struct us_profile *stack;   /* of the vCPU that is asked for, or NULL */
 	struct us_live_vcpu vcpu[US_MAX_VCPUS];
 	unsigned n_vcpu;

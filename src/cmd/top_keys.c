@@ -20,7 +20,7 @@ void us_top_state_init(struct us_top_state *s, bool all, uint64_t window_ns)
 void us_top_state_fini(struct us_top_state *s)
 {
 	if (s->filter[0])
-		regfree(&s->only);
+		regfree(&s->match);
 	s->filter[0] = '\0';
 }
 
@@ -49,9 +49,19 @@ bool us_top_filter(struct us_top_state *s, const char *text)
 		return false;
 	}
 	us_top_state_fini(s);
-	s->only = re;
+	s->match = re;
 	snprintf(s->filter, sizeof(s->filter), "%s", text);
 	return true;
+}
+
+bool us_top_is_filtered(const struct us_top_state *s)
+{
+	return s->only && (s->only->n_pid || s->only->n_filter);
+}
+
+bool us_top_by_total(const struct us_top_state *s)
+{
+	return s->sort == US_SORT_TOTAL && s->rows == US_BY_NONE;
 }
 
 void us_top_scroll(struct us_top_state *s, size_t n, size_t page)
@@ -179,6 +189,23 @@ static enum us_top_act move(struct us_top_state *s, unsigned key,
 	return US_TOP_DRAW;
 }
 
+static enum us_top_act leave_group(struct us_top_state *s)
+{
+	s->of[0] = '\0';
+	s->rows = s->of_by;
+	s->selected = s->first = 0;
+	return US_TOP_RENEW;
+}
+
+static enum us_top_act enter_group(struct us_top_state *s, const char *group)
+{
+	snprintf(s->of, sizeof(s->of), "%s", group);
+	s->of_by = s->rows;
+	s->rows = US_BY_NONE;
+	s->selected = s->first = 0;
+	return US_TOP_RENEW;
+}
+
 static enum us_top_act back(struct us_top_state *s)
 {
 	switch (s->page) {
@@ -190,6 +217,8 @@ static enum us_top_act back(struct us_top_state *s)
 		go_to(s, US_TOP_FUNCTIONS);
 		return US_TOP_RENEW;
 	case US_TOP_FUNCTIONS:
+		if (s->of[0])
+			return leave_group(s);
 		if (!s->all)
 			return US_TOP_DRAW;
 		go_to(s, US_TOP_GUESTS);
@@ -210,6 +239,8 @@ static enum us_top_act enter(struct us_top_state *s, const struct us_top_seen *s
 	}
 	if (s->page == US_TOP_HELP)
 		return back(s);
+	if (seen->group && s->page == US_TOP_FUNCTIONS)
+		return enter_group(s, seen->group);
 	if (!seen->name || s->page == US_TOP_STACK)
 		return US_TOP_DRAW;
 	snprintf(s->around, sizeof(s->around), "%s", seen->name);
@@ -247,9 +278,21 @@ static enum us_top_act next_window(struct us_top_state *s)
 	return US_TOP_RENEW;
 }
 
+static enum us_top_act next_rows(struct us_top_state *s)
+{
+	if (s->page != US_TOP_FUNCTIONS)
+		go_to(s, US_TOP_FUNCTIONS);
+	s->rows = s->rows == US_BY_NONE	     ? US_BY_PROCESS
+		  : s->rows == US_BY_PROCESS ? US_BY_THREAD
+					     : US_BY_NONE;
+	s->selected = s->first = 0;
+	return US_TOP_RENEW;
+}
+
 static enum us_top_act next_sort(struct us_top_state *s)
 {
-	s->sort = s->sort == US_SORT_SELF    ? US_SORT_TOTAL
+	bool total = s->rows == US_BY_NONE;
+	s->sort = s->sort == US_SORT_SELF    ? total ? US_SORT_TOTAL : US_SORT_NAME
 		  : s->sort == US_SORT_TOTAL ? US_SORT_NAME
 					     : US_SORT_SELF;
 	s->selected = s->first = 0;
@@ -272,6 +315,8 @@ static enum us_top_act press_guest(struct us_top_state *s, unsigned key,
 	switch (key) {
 	case 's':
 		return next_sort(s);
+	case 'p':
+		return next_rows(s);
 	case 'v':
 		return next_vcpu(s, seen);
 	case 't':

@@ -43,20 +43,26 @@ enum us_top_act {
 };
 
 #define US_TOP_TEXT 256
+#define US_TOP_ROWS "process, thread, comm or container" /* of rows */
 
 struct us_top_state {
 	bool all; /* there is a page of guests to go back to */
 	enum us_top_page page, before_help;
 	enum us_sort sort;
-	uint64_t window_ns; /* 0: since the start */
-	int vcpu;	    /* -1: all */
+	enum us_profile_by rows; /* of a Linux guest, in place of functions; or NONE */
+	/* Only functions of this process or thread: a row that was entered; "": all. */
+	char of[US_OWNER_NAME];
+	enum us_profile_by of_by;
+	const struct us_profile_opts *only; /* its filters: the user's; NULL: none */
+	uint64_t window_ns;		    /* 0: since the start */
+	int vcpu;			    /* -1: all */
 	unsigned stack_vcpu;
 	bool frozen;
 	size_t selected, first;	  /* rows: chosen, and uppermost on the screen */
 	size_t last_selected;	  /* on the page that one comes back to */
 	char around[US_TOP_TEXT]; /* the function of that page */
 	char filter[US_TOP_TEXT]; /* "": none */
-	regex_t only;		  /* filter, if there is one */
+	regex_t match;		  /* filter, if there is one */
 	enum us_top_ask ask;
 	char text[US_TOP_TEXT];	   /* typed so far */
 	char message[US_TOP_TEXT]; /* for the foot of the screen; "": none */
@@ -67,6 +73,7 @@ struct us_top_state {
 struct us_top_seen {
 	size_t n_row, page; /* rows there are, and fit */
 	const char *name;   /* of the selected function; NULL: none */
+	const char *group;  /* or process, thread, ...; NULL: none */
 	unsigned n_vcpu;
 	const char *file; /* that a recording would be saved to by default */
 };
@@ -79,6 +86,10 @@ bool us_top_filter(struct us_top_state *s, const char *text);
 /* key: a character, or an us_top_key. */
 enum us_top_act us_top_press(struct us_top_state *s, unsigned key,
 			     const struct us_top_seen *seen);
+/* Does the user want only some processes? */
+bool us_top_is_filtered(const struct us_top_state *s);
+/* Of these rows, or functions: no total is known of what is no function. */
+bool us_top_by_total(const struct us_top_state *s);
 /* The selected row is one of n, and on the screen. */
 void us_top_scroll(struct us_top_state *s, size_t n, size_t page);
 void us_top_say(struct us_top_state *s, bool error, const char *fmt, ...)

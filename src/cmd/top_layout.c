@@ -121,12 +121,17 @@ static void window_words(const struct us_top_picture *p, char *dst, size_t size)
 {
 	const struct us_top_state *s = p->state;
 	double now = (double)p->now_ns / US_NS_PER_SEC;
+	char of[sizeof(s->of)];
 	if (s->window_ns)
 		snprintf(dst, size, "last %g s", (double)s->window_ns / US_NS_PER_SEC);
 	else
 		snprintf(dst, size, "since the start, %.0f s", now);
 	if (s->vcpu >= 0)
 		us_append(dst, size, ", vCPU %d", s->vcpu);
+	if (s->of[0])
+		us_append(dst, size, ", %.40s", us_printable(of, sizeof(of), s->of));
+	if (us_top_is_filtered(s))
+		us_append(dst, size, ", filtered");
 	if (s->filter[0])
 		us_append(dst, size, ", /%.40s/", s->filter);
 }
@@ -201,6 +206,12 @@ struct columns {
 	unsigned bar, name, place; /* where they begin; place: at the end if none */
 };
 
+/* Of processes or threads, which have no total and no place. */
+static bool is_of_groups(const struct us_top_picture *p)
+{
+	return p->state->page == US_TOP_FUNCTIONS && p->state->rows != US_BY_NONE;
+}
+
 static struct columns columns_of(const struct us_top_picture *p,
 				 const struct us_screen *s)
 {
@@ -210,7 +221,7 @@ static struct columns columns_of(const struct us_top_picture *p,
 	c.bar = c.narrow ? 0 : 28;
 	c.name = c.narrow ? 7 : c.bar + BAR_COLUMNS + 2;
 	c.place = s->cols;
-	if (c.narrow || s->cols < c.name + 2 * LEAST_NAME)
+	if (c.narrow || s->cols < c.name + 2 * LEAST_NAME || is_of_groups(p))
 		return c;
 	for (size_t i = 0; p->rows && i < p->rows->n; i++) {
 		const struct us_top_row *r = &p->rows->v[i];
@@ -232,8 +243,9 @@ static void put_header(const struct us_top_picture *p, const struct columns *c,
 		[US_TOP_FUNCTIONS] = "function",
 		[US_TOP_AROUND] = "callers, callees",
 	};
-	bool by_total = p->state->sort == US_SORT_TOTAL ||
-			p->state->page == US_TOP_AROUND;
+	bool by_total = us_top_by_total(p->state) || p->state->page == US_TOP_AROUND;
+	const char *word = is_of_groups(p) ? us_profile_by_name(p->state->rows)
+					   : words[p->state->page];
 	if (p->state->page == US_TOP_STACK) {
 		us_screen_putf(
 			s, row, 0, s->cols, US_STYLE_BOLD,
@@ -247,20 +259,20 @@ static void put_header(const struct us_top_picture *p, const struct columns *c,
 			      by_total ? "total%" : " self%");
 	else
 		us_screen_putf(s, row, 0, s->cols, US_STYLE_BOLD, "%6s %7s %12s",
-			       "self %", "total %",
+			       "self %", is_of_groups(p) ? "" : "total %",
 			       by_total ? "95 % (total)" : "95 % (self)");
 	us_screen_put(s, row, c->name,
 		      c->place > c->name + 2 ? c->place - c->name - 2 : s->cols,
-		      US_STYLE_BOLD, words[p->state->page]);
+		      US_STYLE_BOLD, word);
 	us_screen_put(s, row, c->place, s->cols, US_STYLE_BOLD, "file:line");
 }
 
 static enum us_style style_of(const struct us_top_row *r, bool selected, double key)
 {
-	return selected	    ? US_STYLE_SELECTED
-	       : !r->func   ? US_STYLE_DIM
-	       : key >= HOT ? US_STYLE_HOT
-			    : US_STYLE_PLAIN;
+	return selected		       ? US_STYLE_SELECTED
+	       : !r->func && !r->group ? US_STYLE_DIM
+	       : key >= HOT	       ? US_STYLE_HOT
+				       : US_STYLE_PLAIN;
 }
 
 static void put_figures(const struct us_top_row *r, double key, bool narrow, bool bar,
@@ -291,7 +303,7 @@ static void put_row(const struct us_top_picture *p, const struct columns *c, siz
 	const struct us_top_row *r = &p->rows->v[i];
 	const struct us_report_opts o = { 0 };
 	bool selected = i == p->state->selected;
-	bool by_total = p->state->sort == US_SORT_TOTAL || r->self < 0;
+	bool by_total = us_top_by_total(p->state) || r->self < 0;
 	double key = by_total ? r->total : r->self;
 	enum us_style style = style_of(r, selected, key);
 	char name[US_CELL_SIZE], place[US_CELL_SIZE] = "";
@@ -303,6 +315,8 @@ static void put_row(const struct us_top_picture *p, const struct columns *c, siz
 	if (r->func) {
 		us_report_name_cell(r->func, name);
 		us_report_place_cell(r->func, &o, place);
+	} else if (r->group) {
+		us_printable(name, sizeof(name), r->group->name);
 	} else {
 		snprintf(name, sizeof(name), "%s", r->text);
 	}
@@ -328,7 +342,8 @@ static const char *nothing_words(const struct us_top_picture *p)
 	if (!p->profile)
 		return "no samples yet";
 	if (p->state->filter[0] && us_profile_summary(p->profile)->running)
-		return "no function's name matches the filter (/)";
+		return is_of_groups(p) ? "no row's name matches the filter (/)"
+				       : "no function's name matches the filter (/)";
 	return us_profile_summary(p->profile)->idle ? "the guest is idle"
 						    : "no samples in this time";
 }
@@ -392,9 +407,10 @@ static void put_guests(const struct us_top_picture *p, const struct frame *f,
 
 static const char *const help_lines[] = {
 	"up, down, PgUp, PgDn, g, G  choose a row (also k, j)",
-	"Enter   callers and callees of the function; of a guest: go in",
+	"Enter   callers and callees of the function; of a guest or process: go in",
 	"Esc     back",
 	"s       sort by self, total, name",
+	"p       rows: functions; of a Linux guest processes, threads",
 	"v       all vCPUs, or one: the next",
 	"w       window: last 1, 5, 15, 60 s, since the start",
 	"f       freeze, and go on (also the space bar)",
@@ -436,9 +452,10 @@ static void put_foot(const struct us_top_picture *p, struct us_screen *s)
 		us_screen_put(s, row, 0, s->cols, US_STYLE_DIM,
 			      "q quit  h help  Enter go in");
 	else
-		us_screen_put(s, row, 0, s->cols, US_STYLE_DIM,
-			      "q quit  h help  s sort  w window  v vCPU  f freeze  t "
-			      "stack  / filter  o save");
+		us_screen_put(
+			s, row, 0, s->cols, US_STYLE_DIM,
+			"q quit  h help  s sort  p rows  w window  v vCPU  t stack  "
+			"/ filter  o save");
 }
 
 void us_top_layout(const struct us_top_picture *p, struct us_screen *s)

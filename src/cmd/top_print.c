@@ -33,10 +33,22 @@ static void print_guests(const struct us_top_picture *p, FILE *out)
 	fputc('\n', out);
 }
 
+static void print_group(const struct us_top_row *r, FILE *out)
+{
+	char name[US_CELL_SIZE], interval[32];
+	snprintf(interval, sizeof(interval), "%.1f-%.1f", 100 * r->low, 100 * r->high);
+	fprintf(out, "%7.1f %10" PRIu64 "  %12s   %s\n", 100 * r->self, r->weight,
+		interval, us_printable(name, sizeof(name), r->group->name));
+}
+
 static void print_row(const struct us_top_row *r, FILE *out)
 {
 	const struct us_report_opts o = { 0 };
 	char name[US_CELL_SIZE], place[US_CELL_SIZE], interval[32];
+	if (r->group) {
+		print_group(r, out);
+		return;
+	}
 	us_report_name_cell(r->func, name);
 	us_report_place_cell(r->func, &o, place);
 	snprintf(interval, sizeof(interval), "%.1f-%.1f", 100 * r->low, 100 * r->high);
@@ -60,6 +72,10 @@ static void print_head(const struct us_top_picture *p, FILE *out)
 			us_top_vcpu_line(&p->vcpu[i], line, sizeof(line)));
 	fprintf(out, "# %s\n",
 		us_top_cost_line(p->stats, p->own_cpu, line, sizeof(line)));
+	if (p->profile && us_top_is_filtered(p->state))
+		fprintf(out, "# %s\n",
+			us_printable(line, sizeof(line),
+				     us_profile_filters(p->profile)));
 	for (size_t i = 0; p->profile && i < us_profile_n_warning(p->profile); i++)
 		fprintf(out, "# warning: %s\n",
 			us_printable(line, sizeof(line),
@@ -75,11 +91,16 @@ void us_top_print(const struct us_top_picture *p, size_t limit, FILE *out)
 		print_guests(p, out);
 		return;
 	}
-	bool by_total = p->state->sort == US_SORT_TOTAL;
+	bool by_total = us_top_by_total(p->state);
 	print_head(p, out);
-	fprintf(out, "%7s %8s %10s  %12s   %s\n", "self %", "total %",
-		by_total ? "in total" : "samples",
-		by_total ? "95 % (total)" : "95 % (self)", "function  file:line");
+	if (p->state->rows != US_BY_NONE)
+		fprintf(out, "%7s %10s  %12s   %s\n", "self %", "samples", "95 %",
+			us_profile_by_name(p->state->rows));
+	else
+		fprintf(out, "%7s %8s %10s  %12s   %s\n", "self %", "total %",
+			by_total ? "in total" : "samples",
+			by_total ? "95 % (total)" : "95 % (self)",
+			"function  file:line");
 	for (size_t i = 0; i < p->rows->n && i < limit; i++)
 		print_row(&p->rows->v[i], out);
 	fputc('\n', out);
@@ -138,6 +159,51 @@ static void json_function(struct us_json *j, const struct us_top_row *r)
 	us_json_end(j);
 }
 
+/* Functions of the process or thread: most first. */
+static void json_group(struct us_json *j, const struct us_profile_group *g,
+		       enum us_profile_by by, const struct us_profile *p, size_t limit)
+{
+	size_t n;
+	const struct us_profile_func *f = us_profile_funcs(p, &n);
+	us_json_object(j, NULL);
+	us_json_str(j, "name", g->name);
+	us_json_str(j, "process", g->has_owner ? g->owner.process : NULL);
+	if (g->has_owner)
+		us_json_u64(j, "pid", g->owner.tgid);
+	if (g->has_owner && by == US_BY_THREAD && g->owner.comm)
+		us_json_u64(j, "tid", g->owner.pid);
+	us_json_u64(j, "samples", g->weight);
+	us_json_array(j, "interval");
+	us_json_double(j, NULL, g->low, 6);
+	us_json_double(j, NULL, g->high, 6);
+	us_json_end(j);
+	us_json_array(j, "functions");
+	for (size_t i = 0; i < g->n && i < limit; i++) {
+		us_json_object(j, NULL);
+		us_json_str(j, "name", f[g->row[i].func].name);
+		us_json_u64(j, "self", g->row[i].self);
+		us_json_u64(j, "total", g->row[i].total);
+		us_json_end(j);
+	}
+	us_json_end(j);
+	us_json_end(j);
+}
+
+static void json_rows(struct us_json *j, const struct us_top_picture *p, size_t limit)
+{
+	bool groups = p->state->rows != US_BY_NONE;
+	if (groups)
+		us_json_str(j, "group_by", us_profile_by_name(p->state->rows));
+	us_json_array(j, groups ? "groups" : "functions");
+	for (size_t i = 0; i < p->rows->n && i < limit; i++)
+		if (p->rows->v[i].group)
+			json_group(j, p->rows->v[i].group, p->state->rows, p->profile,
+				   limit);
+		else
+			json_function(j, &p->rows->v[i]);
+	us_json_end(j);
+}
+
 static void json_cost(struct us_json *j, const struct us_top_picture *p)
 {
 	us_json_object(j, "cost");
@@ -189,10 +255,7 @@ static void json_guest(struct us_json *j, const struct us_top_picture *p, size_t
 	us_json_end(j);
 	us_json_double(j, "functions_until_s",
 		       s ? (double)s->last_ns / US_NS_PER_SEC : 0, 3);
-	us_json_array(j, "functions");
-	for (size_t i = 0; i < p->rows->n && i < limit; i++)
-		json_function(j, &p->rows->v[i]);
-	us_json_end(j);
+	json_rows(j, p, limit);
 	us_json_array(j, "warnings");
 	for (size_t i = 0; s && i < us_profile_n_warning(p->profile); i++)
 		us_json_str(j, NULL, us_profile_warning(p->profile, i));

@@ -16,6 +16,7 @@
 void us_top_rows_fini(struct us_top_rows *r)
 {
 	free(r->v);
+	us_profile_groups_fini(&r->groups);
 	*r = (struct us_top_rows){ 0 };
 }
 
@@ -57,6 +58,40 @@ int us_top_functions(const struct us_profile *p, enum us_sort sort, const regex_
 	for (size_t i = 0; i < n && !rc; i++)
 		if (matches(only, &f[row[i]]))
 			rc = add_function(p, &f[row[i]], us_report_by_total(&o), ret);
+	return rc;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct us_profile_group *x = a, *y = b;
+	return strcmp(x->name, y->name);
+}
+
+static int add_group(const struct us_profile *p, const struct us_profile_group *g,
+		     struct us_top_rows *ret)
+{
+	struct us_top_row *r = us_vec_push(ret);
+	if (!r)
+		return -ENOMEM;
+	*r = (struct us_top_row){ .group = g,
+				  .self = share(p, g->weight),
+				  .total = -1,
+				  .low = g->low,
+				  .high = g->high,
+				  .weight = g->weight };
+	return 0;
+}
+
+int us_top_groups(const struct us_profile *p, enum us_profile_by by, enum us_sort sort,
+		  const regex_t *only, struct us_top_rows *ret)
+{
+	struct us_profile_groups *all = &ret->groups;
+	int rc = us_profile_groups(p, by, all);
+	if (!rc && all->n && sort == US_SORT_NAME)
+		qsort(all->v, all->n, sizeof(*all->v), by_name);
+	for (size_t i = 0; i < all->n && !rc; i++)
+		if (!only || regexec(only, all->v[i].name, 0, NULL, 0) == 0)
+			rc = add_group(p, &all->v[i], ret);
 	return rc;
 }
 

@@ -228,8 +228,11 @@ static int rows_of_guest(struct top *t)
 		return 0;
 	if (s->page == US_TOP_AROUND)
 		return us_top_around(g->profile, s->around, &t->rows);
-	return us_top_functions(g->profile, s->sort, s->filter[0] ? &s->only : NULL,
-				&t->rows);
+	const regex_t *match = s->filter[0] ? &s->match : NULL;
+	if (s->rows == US_BY_NONE)
+		return us_top_functions(g->profile, s->sort, match, &t->rows);
+	return g->grouped ? us_top_groups(g->profile, s->rows, s->sort, match, &t->rows)
+			  : 0;
 }
 
 static struct us_top_picture picture_of(struct top *t)
@@ -313,6 +316,7 @@ static void enter_guest(struct top *t)
 		return;
 	t->at = t->guests.v[t->state.selected];
 	t->state.page = US_TOP_FUNCTIONS;
+	t->state.of[0] = '\0';
 	t->state.selected = t->state.first = t->state.last_selected = 0;
 	renew(t, true);
 }
@@ -349,6 +353,7 @@ static void hear_keys(struct top *t)
 			.n_row = n_row(&p),
 			.page = us_top_page_rows(&p, t->screen.rows),
 			.name = r && r->func ? r->func->name : NULL,
+			.group = r && r->group ? r->group->name : NULL,
 			.n_vcpu = p.n_vcpu,
 			.file = DEFAULT_FILE,
 		};
@@ -492,6 +497,8 @@ int us_top_watch(const struct us_top_settings *s, struct us_err *e)
 				 : UINT64_MAX;
 	us_top_state_init(&t.state, r->all, s->window_ns);
 	t.state.sort = s->sort;
+	t.state.rows = s->rows;
+	t.state.only = &s->only;
 	if (s->filter)
 		(void)us_top_filter(&t.state, s->filter); /* it was tried */
 	int rc = start(&t, e);

@@ -13,6 +13,8 @@ struct us_top_settings {
 	size_t limit; /* functions that are printed */
 	bool limited, rate_given;
 	enum us_sort sort;
+	enum us_profile_by rows;     /* in place of functions; or NONE */
+	struct us_profile_opts only; /* its filters and pid: whose samples */
 	const char *filter;
 };
 

@@ -212,6 +212,35 @@ class Suite:
         check((got["process"], got["pid"]) == ("sh", pid), f"{got}, not sh ({pid})")
         check(0.2 < got["cpu_share"] < 1.5, got)
 
+    def live(self):
+        """What top shows, while it is recorded: rows by process and thread."""
+        g = self.start()
+        self.busy("taskset 1 sh -c 'while :; do :; done'", "taskset 2 /bin/threads")
+        pid = int(g.do("cat /tmp/pids").split()[0])
+
+        def top(*more):
+            done = self.us.run("top", "--json", "-w", "all", "-F", "99", "--budget", "50", "-d",
+                               str(max(6, self.args.seconds / 2)), *more, g.target(self.args.backend))
+            return json.loads(done.stdout.splitlines()[-1])
+
+        said = top("--sort", "process")
+        of = {(r["process"] or r["name"], r.get("pid")): r["samples"] for r in said["groups"]}
+        threads = top("--sort", "thread")["groups"]
+        alone = top("--pid", str(pid), "--sort", "process")
+        self.stop()
+        note(f"{of} of {said['running']}")
+        n = said["running"]
+        check(n > 50, n)
+        check(of.get(("sh", pid), 0) > 0.2 * n, of)
+        check(any(name == "threads" for name, _ in of), of)
+        check(sum(of.values()) == n, of)
+        names = [(r["name"], r["process"], r.get("pid"), r.get("tid")) for r in threads]
+        own = {name.split()[0]: pid for name, process, pid, tid in names
+               if process == "threads" and tid != pid}
+        check({"once", "twice"} <= own.keys() and len(set(own.values())) == 1, names)
+        rows = [(r["process"], r["pid"], r["samples"]) for r in alone["groups"]]
+        check(rows == [("sh", pid, alone["running"])] and alone["running"] > 20, rows)
+
     def filters(self):
         """Of the same recording."""
         rows, report = self.groups("comm")
@@ -357,6 +386,7 @@ class Suite:
         self.point("files for other tools", self.exports)
         self.point("the kernel's own threads", self.kernel)
         self.point("inside", self.inside)
+        self.point("live: top", self.live)
         self.point("a bomb of short processes", self.bomb)
         self.point("page tables that were used again", self.tables_alone)
         self.end()

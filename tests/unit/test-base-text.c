@@ -6,6 +6,8 @@
 #include "base/json.h"
 #include "base/text.h"
 
+#include <regex.h>
+
 #include <errno.h>
 
 static void utf8_lengths(void **state)
@@ -69,13 +71,35 @@ static void errors_gain_context(void **state)
 	assert_string_equal(e.hint, "make one");
 }
 
+/* It matches itself and nothing else, whatever is in it. */
+static void test_regex_of(void **state)
+{
+	static const char *const texts[] = { "sh (12)", "[kernel]", "a.b*c+?{2}|^$\\",
+					     "" };
+	char dst[64];
+	regex_t re;
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		us_regex_of(dst, sizeof(dst), texts[i]);
+		assert_int_equal(regcomp(&re, dst, REG_EXTENDED | REG_NOSUB), 0);
+		assert_int_equal(regexec(&re, texts[i], 0, NULL, 0), 0);
+		if (*texts[i])
+			assert_int_equal(regexec(&re, "shh 12 kernel axb", 0, NULL, 0),
+					 REG_NOMATCH);
+		regfree(&re);
+	}
+	/* Never cut in two. */
+	assert_string_equal(us_regex_of(dst, 5, "ab..."), "ab\\.");
+	assert_string_equal(us_regex_of(dst, 4, "ab..."), "ab");
+	assert_string_equal(us_regex_of(dst, 1, "ab"), "");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(utf8_lengths),
-		cmocka_unit_test(printable_disarms),
-		cmocka_unit_test(json_is_valid),
-		cmocka_unit_test(errors_gain_context),
+		cmocka_unit_test(utf8_lengths),	 cmocka_unit_test(printable_disarms),
+		cmocka_unit_test(json_is_valid), cmocka_unit_test(errors_gain_context),
+		cmocka_unit_test(test_regex_of),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

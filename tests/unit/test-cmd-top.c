@@ -36,29 +36,50 @@ static bool name_it(void *ctx, us_gva pc, struct us_named *ret)
 	return false;
 }
 
-/* Three quarters copy, and a quarter sum; n samples. */
+/* A guest calls its programs what it likes, too. */
+#define SERVER "ser\033[1mver"
+static const struct us_task tasks[] = {
+	{ .id = 1,
+	  .pid = 107,
+	  .tgid = 107,
+	  .name = SERVER,
+	  .process = SERVER,
+	  .cgroup = "" },
+	{ .id = 2,
+	  .pid = 109,
+	  .tgid = 108,
+	  .name = "worker",
+	  .process = "a.out",
+	  .cgroup = "" },
+};
+
+/* Three quarters copy, in one thread, and a quarter sum, in another; n samples. */
 static struct us_profile *profile_of(unsigned n)
 {
 	struct us_err e = { 0 };
 	struct us_writer *w = NULL;
 	struct us_profile *p = NULL;
 	const struct us_record_stats stats = { .elapsed_ns = n * MS };
+	const struct us_profile_opts o = { .processes = true, .by_vcpu = true };
 	unsigned told = 0;
 	int fd = memfd_create("recording", MFD_CLOEXEC);
 	assert_int_equal(us_writer_open(fd, &w, &e), 0);
 	us_writer_name_by(w, &(struct us_namer){ name_it, &told });
 	for (unsigned i = 0; i < n; i++) {
-		us_gva pc[] = { (i % 4 ? COPY : SUM) + 4, MAIN + 8 };
+		us_gva pc[] = { (i % 4 ? COPY : SUM) + 4, MAIN + 8, i % 4 ? 1 : 2 };
+		const uint8_t flags[] = { 0, 0, US_PC_TASK };
 		struct us_sample s = { .t_ns = i * MS,
 				       .state = US_VCPU_GUEST,
 				       .end = US_END_ROOT,
 				       .weight = 1 };
-		assert_int_equal(us_writer_sample(w, &s, pc, NULL, 2, &e), 0);
+		assert_int_equal(us_writer_sample(w, &s, pc, flags, 3, &e), 0);
 	}
+	for (unsigned k = 0; k < 2; k++)
+		assert_int_equal(us_writer_task(w, &tasks[k], &e), 0);
 	assert_int_equal(us_writer_end(w, &stats, US_RECORD_DONE, "", &e), 0);
 	us_writer_close(w);
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	assert_int_equal(us_profile_read(fd, NULL, &p, &e), 0);
+	assert_int_equal(us_profile_read(fd, &o, &p, &e), 0);
 	close(fd);
 	return p;
 }
@@ -131,10 +152,16 @@ static void rows(struct all *a)
 	if (a->state.page == US_TOP_AROUND)
 		assert_int_equal(us_top_around(a->profile, a->state.around, &a->rows),
 				 0);
+	else if (a->state.page == US_TOP_FUNCTIONS && a->state.rows)
+		assert_int_equal(
+			us_top_groups(a->profile, a->state.rows, a->state.sort,
+				      a->state.filter[0] ? &a->state.match : NULL,
+				      &a->rows),
+			0);
 	else if (a->state.page == US_TOP_FUNCTIONS)
 		assert_int_equal(
 			us_top_functions(a->profile, a->state.sort,
-					 a->state.filter[0] ? &a->state.only : NULL,
+					 a->state.filter[0] ? &a->state.match : NULL,
 					 &a->rows),
 			0);
 }
@@ -235,6 +262,7 @@ static enum us_top_act press(struct all *a, unsigned key)
 							: a->rows.n,
 		.page = 10,
 		.name = r && r->func ? r->func->name : NULL,
+		.group = r && r->group ? r->group->name : NULL,
 		.n_vcpu = 2,
 		.file = "uniscope.data",
 	};
@@ -399,6 +427,61 @@ static void test_guests(void **state)
 	tear_down(&a);
 }
 
+/* Rows of processes and threads, and into one. */
+static void test_groups(void **state)
+{
+	static struct all a;
+	(void)state;
+	set_up(&a, false);
+	lay_out(&a, 24, 80, true);
+	assert_int_equal(press(&a, 'p'), US_TOP_RENEW);
+	assert_int_equal(a.state.rows, US_BY_PROCESS);
+	assert_true(shows(&a, "process") && shows(&a, "ser?[1mver (107)"));
+	assert_true(shows(&a, "  75.0") && shows(&a, "a.out (108)"));
+	assert_false(shows(&a, "total %") || shows(&a, "file:line"));
+	assert_int_equal(a.rows.n, 2);
+	/* By name, and not by a total, which there is none of. */
+	press(&a, 's');
+	assert_int_equal(a.state.sort, US_SORT_NAME);
+	assert_string_equal(a.rows.v[0].group->name, "a.out (108)");
+	press(&a, 's');
+	assert_int_equal(a.state.sort, US_SORT_SELF);
+	press(&a, '/');
+	type(&a, "out");
+	press(&a, US_KEY_ENTER);
+	assert_int_equal(a.rows.n, 1);
+	press(&a, '/');
+	press(&a, 0x15);
+	type(&a, "nothing");
+	press(&a, US_KEY_ENTER);
+	assert_true(shows(&a, "no row's name matches the filter"));
+	press(&a, '/');
+	press(&a, 0x15);
+	press(&a, US_KEY_ENTER);
+	assert_int_equal(press(&a, 'p'), US_TOP_RENEW);
+	assert_true(shows(&a, "thread") && shows(&a, "worker (109) of a.out (108)"));
+	/* Into a thread: its functions, and back. */
+	press(&a, US_KEY_DOWN);
+	assert_int_equal(press(&a, US_KEY_ENTER), US_TOP_RENEW);
+	assert_string_equal(a.state.of, "worker (109) of a.out (108)");
+	assert_int_equal(a.state.of_by, US_BY_THREAD);
+	assert_int_equal(a.state.rows, US_BY_NONE);
+	assert_true(shows(&a, "worker (109)") && shows(&a, "function"));
+	press(&a, US_KEY_ENTER); /* a function's callers, and back */
+	assert_int_equal(a.state.page, US_TOP_AROUND);
+	press(&a, US_KEY_ESCAPE);
+	assert_int_equal(press(&a, US_KEY_ESCAPE), US_TOP_RENEW);
+	assert_string_equal(a.state.of, "");
+	assert_int_equal(a.state.rows, US_BY_THREAD);
+	assert_int_equal(press(&a, US_KEY_ESCAPE), US_TOP_DRAW);
+	/* From elsewhere too; then functions again. */
+	press(&a, 't');
+	press(&a, 'p');
+	assert_int_equal(a.state.page, US_TOP_FUNCTIONS);
+	assert_int_equal(a.state.rows, US_BY_NONE);
+	tear_down(&a);
+}
+
 static json_t *print_json(struct all *a, size_t limit)
 {
 	char *text = NULL;
@@ -438,6 +521,54 @@ static void test_json(void **state)
 	tear_down(&a);
 }
 
+static void test_json_groups(void **state)
+{
+	static struct all a;
+	(void)state;
+	set_up(&a, false);
+	a.state.rows = US_BY_THREAD;
+	rows(&a);
+	json_t *j = print_json(&a, SIZE_MAX);
+	assert_string_equal(json_string_value(json_object_get(j, "group_by")),
+			    "thread");
+	assert_null(json_object_get(j, "functions"));
+	json_t *all = json_object_get(j, "groups"), *one = json_array_get(all, 1);
+	assert_int_equal(json_array_size(all), 2);
+	assert_string_equal(json_string_value(json_object_get(one, "process")),
+			    "a.out");
+	assert_int_equal(json_integer_value(json_object_get(one, "pid")), 108);
+	assert_int_equal(json_integer_value(json_object_get(one, "tid")), 109);
+	assert_int_equal(json_integer_value(json_object_get(one, "samples")), 100);
+	json_t *f = json_object_get(one, "functions");
+	assert_int_equal(json_array_size(f), 2);
+	assert_int_equal(
+		json_integer_value(json_object_get(json_array_get(f, 0), "self")), 100);
+	json_decref(j);
+	tear_down(&a);
+}
+
+static void test_text_groups(void **state)
+{
+	static struct all a;
+	struct us_profile_opts only = { .pid = { 107 }, .n_pid = 1 };
+	char *text = NULL;
+	size_t size;
+	(void)state;
+	set_up(&a, false);
+	a.state.rows = US_BY_PROCESS;
+	a.state.only = &only;
+	rows(&a);
+	FILE *out = open_memstream(&text, &size);
+	us_top_print(&a.picture, 10, out);
+	fclose(out);
+	assert_null(strchr(text, '\033'));
+	assert_non_null(strstr(text, "samples          95 %   process\n"));
+	assert_non_null(strstr(text, "   75.0        300 "));
+	assert_non_null(strstr(text, "ser?[1mver (107)\n"));
+	free(text);
+	tear_down(&a);
+}
+
 static void test_text(void **state)
 {
 	static struct all a;
@@ -461,11 +592,12 @@ static void test_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes),  cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_keys),   cmocka_unit_test(test_drill),
-		cmocka_unit_test(test_filter), cmocka_unit_test(test_save),
-		cmocka_unit_test(test_guests), cmocka_unit_test(test_json),
-		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_sizes),	    cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_keys),	    cmocka_unit_test(test_drill),
+		cmocka_unit_test(test_filter),	    cmocka_unit_test(test_save),
+		cmocka_unit_test(test_guests),	    cmocka_unit_test(test_json),
+		cmocka_unit_test(test_text),	    cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_json_groups), cmocka_unit_test(test_text_groups),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
