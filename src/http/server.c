@@ -280,6 +280,12 @@ static const char *field(struct MHD_Connection *c, const char *name)
 	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
+bool us_http_has(const struct us_http_request *q, const char *key)
+{
+	return MHD_lookup_connection_value(q->connection, MHD_GET_ARGUMENT_KIND, key) !=
+	       NULL;
+}
+
 bool us_http_value(const struct us_http_request *q, const char *key, char *dst,
 		   size_t size)
 {

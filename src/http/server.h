@@ -39,6 +39,7 @@ struct us_http_request {
 
 /* The value of a key in the request's query ("?seconds=5").  False: there is none, or
  * it is not to be used (us_http_unescape()); dst is "" then. */
+bool us_http_has(const struct us_http_request *q, const char *key); /* of any value */
 bool us_http_value(const struct us_http_request *q, const char *key, char *dst,
 		   size_t size);
 /* Is the peer gone, which so needs no answer? */

@@ -22,6 +22,12 @@ int us_http_run(struct us_http *h, struct us_err *e)
 	return us_fail(e, -ENOTSUP, "serve: made without libmicrohttpd");
 }
 
+bool us_http_has(const struct us_http_request *q, const char *key)
+{
+	(void)q, (void)key;
+	return false;
+}
+
 bool us_http_value(const struct us_http_request *q, const char *key, char *dst,
 		   size_t size)
 {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define US_CACHE_ENTRIES 64
-#define US_CACHE_KEY	 128 /* bytes with the NUL */
+#define US_CACHE_KEY	 256 /* bytes with the NUL */
 
 struct us_cache {
 	size_t most; /* bytes of all bodies; set by the caller, the rest is 0 */

@@ -23,6 +23,7 @@
 #define MOST_SECONDS	3600
 #define WAIT_US		50000
 #define ROW_NS		(5 * US_NS_PER_SEC) /* of the list of guests */
+#define PROCESS_SIZE	128		    /* a name has 63 bytes at most */
 #define ROWS_PAUSE	25		    /* times what all of its functions take */
 
 /* A whole number in the query; false: it is there, and no such number. */
@@ -42,22 +43,63 @@ static bool number(const struct us_http_request *q, const char *key, uint64_t mo
 
 /* ---- A profile of a span of time ---- */
 
+/* What is asked for. */
+struct wanted {
+	struct us_live_view v;
+	bool owners;		    /* with processes as the roots of stacks, too */
+	char process[PROCESS_SIZE]; /* of this one alone; "": all */
+};
+
+/* As a row of `top` is called, with or without its number: a name is no regular
+ * expression, which could take any time and memory. */
+static void choose_process(const char *name, char *regex, size_t size,
+			   struct us_profile_opts *only)
+{
+	regex[0] = '^';
+	us_regex_of(regex + 1, size - 1, name);
+	us_append(regex, size, "( \\([0-9]+(, inside [0-9]+)?\\))?$");
+	only->filter[only->n_filter++] = (struct us_profile_filter){ US_BY_PROCESS,
+								     regex };
+}
+
+static int make_profiles(struct us_live *l, const struct wanted *x,
+			 struct us_profile **ret, struct us_profile **ret_owners,
+			 struct us_err *e)
+{
+	struct us_live_view v = x->v;
+	struct us_profile_opts only = { 0 };
+	char regex[2 * PROCESS_SIZE + 64];
+	if (x->process[0]) {
+		choose_process(x->process, regex, sizeof(regex), &only);
+		v.only = &only;
+		v.processes = true;
+	}
+	int rc = us_live_profile(l, &v, ret, e);
+	if (rc || !x->owners || !us_live_owners_known(l))
+		return rc;
+	v.processes = true;
+	v.roots = US_BY_PROCESS;
+	return us_live_profile(l, &v, ret_owners, e);
+}
+
 /* The guest's lock is held. */
 static int make_data(const struct us_serve *s, struct us_serve_guest *g,
-		     const struct us_live_view *v, struct us_http_body **ret,
+		     const struct wanted *x, struct us_http_body **ret,
 		     struct us_err *e)
 {
 	/* Code is for who stands still and reads. */
-	const struct us_report_opts o = { .full_paths = s->o.full_paths,
-					  .no_code = !v->by_time };
-	struct us_profile *p = NULL;
+	struct us_report_opts o = { .full_paths = s->o.full_paths,
+				    .no_code = !x->v.by_time };
+	struct us_profile *p = NULL, *owners = NULL;
 	char *data = NULL;
 	size_t size = 0;
-	int rc = us_live_profile(g->live, v, &p, e);
+	int rc = make_profiles(g->live, x, &p, &owners, e);
+	o.owners = owners;
 	FILE *out = rc ? NULL : open_memstream(&data, &size);
 	if (!rc)
 		rc = out ? us_html_data(p, &o, out, e) : -ENOMEM;
 	us_profile_free(p);
+	us_profile_free(owners);
 	if (out && fclose(out))
 		rc = -ENOMEM;
 	if (rc)
@@ -81,18 +123,18 @@ static struct us_http_body *cached(struct us_serve *s, const char *key)
 
 /* Once for all that look at the same. */
 static int get_data(struct us_serve *s, struct us_serve_guest *g,
-		    const struct us_live_view *v, struct us_http_body **ret,
-		    struct us_err *e)
+		    const struct wanted *x, struct us_http_body **ret, struct us_err *e)
 {
+	const struct us_live_view *v = &x->v;
 	char key[US_CACHE_KEY];
 	int rc = 0;
 	pthread_mutex_lock(&g->lock);
-	snprintf(key, sizeof(key), "%u:%u:%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%d",
-		 g->number, g->generation, v->last_ns, v->from_ns, v->to_ns,
-		 v->by_time);
+	snprintf(key, sizeof(key), "%u:%u:%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%d:%d:%s",
+		 g->number, g->generation, v->last_ns, v->from_ns, v->to_ns, v->by_time,
+		 x->owners, x->process);
 	*ret = cached(s, key);
 	if (!*ret)
-		rc = make_data(s, g, v, ret, e);
+		rc = make_data(s, g, x, ret, e);
 	if (rc == 0) {
 		pthread_mutex_lock(&s->lock);
 		us_cache_put(&s->live_cache, key, *ret);
@@ -102,22 +144,35 @@ static int get_data(struct us_serve *s, struct us_serve_guest *g,
 	return rc;
 }
 
+/* One that is too long, or empty, is none. */
+static bool process_of(const struct us_http_request *q, char ret[PROCESS_SIZE])
+{
+	if (!us_http_value(q, "process", ret, PROCESS_SIZE))
+		return !us_http_has(q, "process");
+	return ret[0] != '\0';
+}
+
 void us_serve_data(struct us_serve *s, struct us_serve_guest *g,
 		   const struct us_http_request *q, struct us_http_reply *r)
 {
-	uint64_t last = 0, from = 0, to = 0, time = 0;
+	uint64_t last = 0, from = 0, to = 0, time = 0, owners = 0;
+	struct wanted x = { 0 };
 	struct us_err e = { 0 };
 	if (!number(q, "last", MOST_MS, &last) || !number(q, "from", MOST_MS, &from) ||
 	    !number(q, "to", MOST_MS, &to) || !number(q, "time", 1, &time) ||
+	    !number(q, "owners", 1, &owners) || !process_of(q, x.process) ||
 	    (to && from >= to)) {
-		us_http_say(r, 400, "last=MS, or from=MS&to=MS; time=1\n");
+		us_http_say(r, 400,
+			    "last=MS, or from=MS&to=MS; time=1; owners=1; "
+			    "process=NAME or \"NAME (PID)\"\n");
 		return;
 	}
-	const struct us_live_view v = { .last_ns = last * US_NS_PER_MS,
-					.from_ns = last ? 0 : from * US_NS_PER_MS,
-					.to_ns = last ? 0 : to * US_NS_PER_MS,
-					.by_time = time };
-	int rc = get_data(s, g, &v, &r->body, &e);
+	x.owners = owners;
+	x.v = (struct us_live_view){ .last_ns = last * US_NS_PER_MS,
+				     .from_ns = last ? 0 : from * US_NS_PER_MS,
+				     .to_ns = last ? 0 : to * US_NS_PER_MS,
+				     .by_time = time };
+	int rc = get_data(s, g, &x, &r->body, &e);
 	if (rc)
 		us_serve_refuse(r, 503, &e);
 	else
@@ -184,6 +239,7 @@ void us_serve_history(struct us_serve_guest *g, const struct us_http_request *q,
 	us_json_u64(&j, "now", us_live_now_ns(g->live) / US_NS_PER_MS);
 	us_json_bool(&j, "ended", g->ended);
 	us_json_str(&j, "words", g->words);
+	us_json_bool(&j, "owners", us_live_owners_known(g->live));
 	put_seconds(g, since, &j);
 	pthread_mutex_unlock(&g->lock);
 	us_json_end(&j);
@@ -318,7 +374,7 @@ void us_serve_pprof(struct us_serve *s, struct us_serve_guest *g,
 	uint64_t next = DEFAULT_SECONDS, last = 0;
 	struct us_profile *p = NULL;
 	struct us_err e = { 0 };
-	struct us_live_view v = { .by_vcpu = true };
+	struct us_live_view v = { .by_vcpu = true, .if_known = true };
 	if (!number(q, "seconds", MOST_SECONDS, &next) ||
 	    !number(q, "last", MOST_SECONDS, &last)) {
 		us_http_say(r, 400, "seconds=N: the next N, or last=N; at most %d\n",
@@ -332,6 +388,7 @@ void us_serve_pprof(struct us_serve *s, struct us_serve_guest *g,
 	pthread_mutex_unlock(&g->lock);
 	if (last)
 		v = (struct us_live_view){ .by_vcpu = true,
+					   .if_known = true,
 					   .last_ns = last * US_NS_PER_SEC };
 	else
 		wait_for(s, g, q, next);

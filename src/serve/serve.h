@@ -16,7 +16,9 @@
  *	/recording		?file=NAME: its page
  *	/live			?guest=NAME: its page, renewed once a second
  *	/data			what that shows: ?last=MS, or ?from=MS&to=MS;
- *				time=1: with samples by time, and code
+ *				time=1: with samples by time, and code; of a Linux
+ *				guest owners=1: with processes as the roots of
+ *				stacks, too; process=NAME: of these alone
  *	/history		?since=S: what its vCPUs did, by seconds
  *	/guests			all of them with their figures
  *	/events			a word each second

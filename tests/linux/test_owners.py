@@ -14,12 +14,16 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 from collections import defaultdict
 
 from guest import LinuxGuest, kernel
 from harness import Skip, Tap, Uniscope, check, note, require
 from programs import PROGRAMS
 from recording import GUEST, Recording
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "serve"))
+from served import Serve, until  # noqa: E402
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "owners")
 LIBRARIES = ["/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/libc.so.6"]
@@ -227,6 +231,7 @@ class Suite:
         of = {(r["process"] or r["name"], r.get("pid")): r["samples"] for r in said["groups"]}
         threads = top("--sort", "thread")["groups"]
         alone = top("--pid", str(pid), "--sort", "process")
+        self.served(pid)
         self.stop()
         note(f"{of} of {said['running']}")
         n = said["running"]
@@ -240,6 +245,35 @@ class Suite:
         check({"once", "twice"} <= own.keys() and len(set(own.values())) == 1, names)
         rows = [(r["process"], r["pid"], r["samples"]) for r in alone["groups"]]
         check(rows == [("sh", pid, alone["running"])] and alone["running"] > 20, rows)
+
+    def served(self, pid):
+        """The same in the page of `record --serve`."""
+        def roots(profile):
+            node, func = profile["node"], profile["func"]["name"]
+            top = [i for i, parent in enumerate(node["parent"]) if parent == 0 and i]
+            return {func[node["func"][i]]: node["total"][i] for i in top}
+
+        with Serve(self.args.build, "--backend", self.args.backend, "-F", "99", "--budget", "50",
+                   self.guest.target(self.args.backend), command="record",
+                   options=["--serve=:0", "--no-open", "-o", self.us.data()]) as s:
+            def asked(path, **query):
+                status, text = s.get(path, **query)
+                return json.loads(text) if status == 200 else {}
+
+            # What is known of the first six seconds is told a little later.
+            until(lambda: asked("/history").get("now", 0) > 9000, "9 s of it", 200)
+            check(asked("/history")["owners"], "it knows of processes")
+            plain = asked("/data", **{"from": 0, "to": 6000})
+            data = asked("/data", **{"from": 0, "to": 6000, "owners": 1})
+            one = asked("/data", **{"from": 0, "to": 6000, "process": f"sh ({pid})"})
+            by_name = asked("/data", **{"from": 0, "to": 6000, "process": "sh", "owners": 1})
+            s.end()
+        check("byProcess" not in plain and plain["summary"] == data["summary"], "without owners=1")
+        by, n = roots(data["byProcess"]), data["summary"]["running"]
+        note(f"in the page: {by} of {n}")
+        check(by.get(f"sh ({pid})", 0) > 0.2 * n and any(x.startswith("threads (") for x in by), by)
+        check(one["summary"]["running"] == by[f"sh ({pid})"], one["summary"])
+        check(set(roots(by_name["byProcess"])) == {x for x in by if x.startswith("sh (")}, by)
 
     def filters(self):
         """Of the same recording."""
@@ -386,7 +420,7 @@ class Suite:
         self.point("files for other tools", self.exports)
         self.point("the kernel's own threads", self.kernel)
         self.point("inside", self.inside)
-        self.point("live: top", self.live)
+        self.point("live: top and serve", self.live)
         self.point("a bomb of short processes", self.bomb)
         self.point("page tables that were used again", self.tables_alone)
         self.end()

@@ -83,7 +83,16 @@ def data_is_renewed(build):
         check(1900 < part["summary"]["running"] < 2100, f"a second of two vCPUs: {part['summary']}")
         check(part == asked(s, "/data", **{"from": 1000, "to": 2000, "time": 0}), "the same again")
         check("time" not in part and asked(s, "/data", **{"from": 1000, "to": 2000, "time": 1})["time"], "by time")
+        whole = {"from": 1000, "to": 2000}
+        # No Linux: there is nothing to switch to, and nothing of a process.
+        check("byProcess" not in asked(s, "/data", **whole, owners=1), "processes of no Linux")
+        for name in ("sh", "sh (7)", ".*", "(", "a{9999}{9999}{9999}"):
+            of = asked(s, "/data", **whole, process=name)
+            check(of["summary"]["running"] == 0 and of["warnings"], f"{name}: {of['summary']}")
+        check(asked(s, "/data", **whole, process="[kernel]")["summary"]["running"] == part["summary"]["running"],
+              "of no process")
         history = asked(s, "/history", since=1)
+        check(history["owners"] is False, "no processes")
         check(history["first"] == 1 and history["rows"] == 2 and
               all(990 < sec[0] < 1005 and not any(sec[1:4]) for sec in history["seconds"]), f"{history}")
         guest, = asked(s, "/guests")
@@ -99,9 +108,12 @@ def nonsense_is_refused(build):
                             ("/data", {"last": "9" * 18}), ("/data", {"from": 5, "to": 5}),
                             ("/data", {"from": 9, "to": 5}), ("/data", {"time": 2}), ("/history", {"since": "a"}),
                             ("/debug/pprof/profile", {"seconds": "99999"}),
-                            ("/debug/pprof/profile", {"last": "x"})):
+                            ("/debug/pprof/profile", {"last": "x"}), ("/data", {"owners": 2}),
+                            ("/data", {"process": "x" * 128}), ("/data", {"process": "x" * 9999})):
             status, told = s.get(path, **query)
             check(status == 400, f"{path} {query}: {status} {told[:99]}")
+        status, _, _ = s.ask(s.path("/data") + "&process=")
+        check(status == 400, f"an empty name: {status}")
         for path in ("/data", "/history", "/debug/pprof/profile"):
             check(s.get(path, guest="nobody")[0] == 404, path)
         for path in ("/data", "/history", "/guests", "/events", "/live", "/debug/pprof/profile"):

@@ -42,9 +42,12 @@ function isOver(history) {
 
 // The span that is shown; with samples by time where it stands still.
 function span() {
+	// Where it stands still, both, so that the switch does not ask for what came meanwhile.
+	const isStill = live.range || live.paused || live.over;
+	const owners = canAskOwners && (state.owners || isStill) ? { owners: 1 } : {};
 	if (live.range)
-		return { from: 1000 * live.range.from, to: 1000 * live.range.to, time: 1 };
-	const last = { last: 1000 * Number($("window").value) };
+		return { from: 1000 * live.range.from, to: 1000 * live.range.to, time: 1, ...owners };
+	const last = { last: 1000 * Number($("window").value), ...owners };
 	return live.paused || live.over ? { ...last, time: 1 } : last;
 }
 async function renew(now) {
@@ -52,8 +55,8 @@ async function renew(now) {
 	if (key === live.shownAt)
 		return;
 	const began = performance.now();
-	const next = await ask("data", wanted);
-	showProfile(next);
+	onCpu = await ask("data", wanted);
+	showThisProfile();
 	live.shownAt = key;
 	// What takes long is asked for less often.
 	live.notBefore = performance.now() + 5 * (performance.now() - began) - 500;
@@ -70,6 +73,7 @@ async function look(force) {
 		const history = await ask("history", { since: live.strip.end });
 		if (history.guest)
 			live.strip.add(history);
+		canAskOwners ||= Boolean(history.owners);
 		live.over = history.guest ? isOver(history) : "The guest is not observed yet.";
 		const still = live.paused && !live.range;
 		if (!history.guest)
@@ -159,6 +163,8 @@ function listenToLive() {
 		look(true);
 	});
 	$("pause").addEventListener("click", pause);
+	$("by-process").addEventListener("click", () => live.paused || look(true));
+	addEventListener("hashchange", () => live.paused || look(true));
 	$("window").addEventListener("change", () => {
 		live.paused = false;
 		live.range = live.strip.range = null;

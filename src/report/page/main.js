@@ -144,15 +144,20 @@ function showProfile(next) {
 // A page of a Linux guest may have other profiles: what tasks waited for, and what ran with
 // the processes as the roots of stacks.
 let onCpu = null;
+// A page that asks for its profiles asks for the latter only if it is to be shown.
+let canAskOwners = false;
 const thisProfile = () => state.waits && onCpu?.waits ? onCpu.waits
 	: state.owners && onCpu?.byProcess ? onCpu.byProcess : onCpu;
+function showOwners(isWaiting) {
+	$("owners").hidden = !(onCpu?.byProcess || canAskOwners) || isWaiting;
+	$("by-process").setAttribute("aria-pressed", Boolean(onCpu?.byProcess) && thisProfile() === onCpu.byProcess);
+}
 function showThisProfile() {
 	const isWaiting = Boolean(onCpu?.waits) && thisProfile() === onCpu.waits;
 	$("profiles").hidden = !onCpu?.waits;
 	$("on-cpu").setAttribute("aria-pressed", !isWaiting);
 	$("waiting").setAttribute("aria-pressed", isWaiting);
-	$("owners").hidden = !onCpu?.byProcess || isWaiting;
-	$("by-process").setAttribute("aria-pressed", Boolean(onCpu?.byProcess) && thisProfile() === onCpu.byProcess);
+	showOwners(isWaiting);
 	showProfile(thisProfile());
 }
 function pickProfile(waits) {
@@ -163,7 +168,8 @@ function pickProfile(waits) {
 function pickRoots() {
 	state.owners = !state.owners;
 	saveState(true);
-	showThisProfile();
+	if (onCpu)
+		showThisProfile();
 }
 function applyState() {
 	readFragment();
