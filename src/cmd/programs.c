@@ -33,6 +33,7 @@ void us_programs_fini(struct us_programs *p)
 	free(p->mappings.v);
 	free(p->spaces.v);
 	us_program_code_fini(&p->code);
+	us_id_files_fini(&p->ids);
 	us_pair_map_fini(&p->of_root);
 	us_pair_map_fini(&p->of_file);
 	pthread_mutex_destroy(&p->lock);

@@ -10,7 +10,8 @@
  * that cover a sample: a report has them where no file is to be found.
  *
  * Of a process in which a sample was, the call frame information of all its files is
- * read, where one of those that have a file mapped has that in memory too.
+ * read, where one of those that have a file mapped has that in memory too; else from a
+ * file of the host's with its build-id, or of the user's folder of the guest's files.
  */
 #ifndef US_CMD_PROGRAMS_H
 #define US_CMD_PROGRAMS_H
@@ -20,6 +21,7 @@
 #include "linux/program_elf.h"
 #include "profile/pair_map.h"
 #include "store/store.h"
+#include "symbol/id_files.h"
 
 #include <pthread.h>
 
@@ -63,11 +65,13 @@ struct us_known_file {
 	struct us_cfi_table *rules;
 	size_t rules_missing; /* bytes, at the best try */
 	unsigned rule_tries;
+	bool file_tried; /* for them */
 };
 
 struct us_known_mapping {
 	struct us_mapping m; /* until_ns: when it is gone */
 	us_gva header; /* where the first byte of the file is mapped; 0: nowhere */
+	us_gva at;     /* the kernel's struct file; 0: none */
 	uint32_t next; /* number + 1 of another of its space; 0 */
 	bool wanted, dirty, gone, kept;
 };
@@ -113,6 +117,8 @@ struct us_programs {
 	size_t name_bytes, turn;
 	unsigned readings;
 	bool full, full_told;
+	const struct us_debug_dirs *dirs; /* of files; set before the first reading */
+	struct us_id_files ids;		  /* of the reading thread */
 	atomic_bool hungry; /* a process was sampled that had not been before */
 	struct us_program_code code;
 };

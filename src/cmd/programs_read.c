@@ -181,7 +181,7 @@ static uint64_t from_of(const struct scan *s, const struct us_known_space *of,
 }
 
 static void put_mapping(struct scan *s, struct us_known_space *of,
-			const struct us_mapping *m, us_gva header)
+			const struct us_mapping *m, us_gva header, us_gva file)
 {
 	struct us_programs *p = s->p;
 	struct us_known_mapping *to = same_mapping(p, of, m);
@@ -194,6 +194,7 @@ static void put_mapping(struct scan *s, struct us_known_space *of,
 		to->m = *m;
 		to->m.from_ns = from;
 		to->header = header;
+		to->at = file;
 		return;
 	}
 	to = p->mappings.n < US_PROGRAMS_MOST_MAPPINGS ? us_vec_push(&p->mappings)
@@ -204,6 +205,7 @@ static void put_mapping(struct scan *s, struct us_known_space *of,
 	to->m = *m;
 	to->m.from_ns = from;
 	to->header = header;
+	to->at = file;
 	to->kept = true;
 	to->next = of->first;
 	of->first = (uint32_t)p->mappings.n;
@@ -240,7 +242,7 @@ static void take_one(struct scan *s, struct us_known_space *of,
 				 .offset = m->vdso ? 0 : m->offset };
 	to.has_bias = d && us_program_elf_slide(&d->elf, m->start, to.offset, &to.bias);
 	if (to.file)
-		put_mapping(s, of, &to, header);
+		put_mapping(s, of, &to, header, m->file);
 }
 
 /* Those that are gone are in the list no more. */

@@ -3,6 +3,7 @@
 #include "cmd/programs.h"
 
 #include "base/clock.h"
+#include "cmd/programs_priv.h"
 #include "linux/program_frames.h"
 
 #include <errno.h>
@@ -59,17 +60,31 @@ static void read_rules(struct unwind *u, const struct us_known_mapping *m,
 {
 	struct us_space own = u->l->space;
 	struct us_program_elf elf;
+	struct us_page_cache cache;
 	struct us_cfi_table *t;
 	size_t missing;
 	own.root = m->m.root;
 	f->rule_tries++;
 	if (!us_program_elf_read(u->paging, &own, m->header, &elf))
 		return;
-	int r = us_program_frames_read(u->paging, &own, &elf, &t, &missing);
+	bool cached = u->l->has_cache && m->at &&
+		      us_page_cache_open(&cache, &u->l->cache, u->paging, &u->l->space,
+					 m->at);
+	int r = us_program_frames_read(u->paging, &own, &elf, cached ? &cache : NULL,
+				       &t, &missing);
 	if (r == 0)
 		take_rules(&u->p->code, f, t, missing);
 	else if (r == -ENOENT && !missing)
 		f->rule_tries = MOST_TRIES;
+}
+
+/* A host's file has all of them; it is opened once. */
+static void read_file(struct unwind *u, struct us_known_file *f)
+{
+	f->file_tried = true;
+	struct us_cfi_table *t = us_programs_file_rules(u->p, f);
+	if (t)
+		take_rules(&u->p->code, f, t, 0);
 }
 
 static void add_place(struct us_programs *p, const struct us_known_space *s,
@@ -93,6 +108,9 @@ static void see_space(struct unwind *u, const struct us_known_space *s)
 			continue;
 		if (m->header && f->rule_tries < MOST_TRIES && cpu_ns() < u->until_ns)
 			read_rules(u, m, f);
+		if (!f->file_tried && f->rule_tries && cpu_ns() < u->until_ns &&
+		    (!f->rules || f->rules_missing))
+			read_file(u, f);
 		if (f->rules &&
 		    (!last || last->m.file != m->m.file || last->m.bias != m->m.bias))
 			add_place(p, s, m);

@@ -291,6 +291,8 @@ static const struct us_option options[] = {
 	  US_IMAGE(SETTINGS, record.symbols) },
 	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
 	  US_FOLDER(SETTINGS, record.symbols) },
+	{ 0, "root", "DIR", "the files of a Linux guest, to unwind its programs",
+	  US_ROOT(SETTINGS, record.symbols) },
 	{ 0, "backend", "NAME",
 	  "bpf, kvm, plugin, gdb, qmp or xen (auto: the best that works)",
 	  US_TEXT(SETTINGS, record.backend) },
@@ -325,6 +327,7 @@ static const char *const examples[] = {
 	"with what the host does for the guest",
 	"uniscope record --tasks 4 -d 30 vm\0"
 	"of a Linux guest, and what its tasks wait for: report --waits",
+	"uniscope record --root /mnt web\0with its disk, for stacks of its programs",
 	"uniscope record -e kernel.elf gdb:127.0.0.1:1234\0by a debug stub",
 	"uniscope record --all -F 99 -d 60 -o guests\0"
 	"every guest of this host, each into its file in the folder guests",

@@ -181,6 +181,7 @@ static int find_kernel(struct us_recording *r, struct us_err *e)
 	if (ret < 0)
 		return ret;
 	us_waits_want(&r->kernel.waits, r->set->tasks_hz, r->set->schedule.seed);
+	r->kernel.processes.programs.dirs = &r->set->symbols.dirs;
 	atomic_store(&r->kernel.processes.wanted, true);
 	us_writer_see_programs(
 		r->writer, &(struct us_program_seer){ us_programs_see,

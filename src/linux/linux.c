@@ -125,6 +125,7 @@ static int read_types(struct reader *r, const struct us_linux_memory *m)
 	l->has_who = l->has_tasks &&
 		     us_linux_who_layout(&b, &l->symbols, &l->tasks, &l->who);
 	l->has_mappings = us_linux_mappings_layout(&b, &l->mappings);
+	l->has_cache = us_page_cache_layout(&b, &l->cache);
 	ret = us_linux_modules_read(&b, &l->symbols, arch, m, &l->modules);
 	us_btf_close(&b);
 	return ret;

@@ -12,6 +12,7 @@
 
 #include "linux/kallsyms.h"
 #include "linux/mappings.h"
+#include "linux/page_cache.h"
 #include "linux/modules.h"
 #include "linux/tasks.h"
 #include "linux/who.h"
@@ -52,6 +53,8 @@ struct us_linux {
 	bool has_who;
 	struct us_linux_mappings_layout mappings; /* of programs */
 	bool has_mappings;
+	struct us_page_cache_layout cache; /* of files' pages */
+	bool has_cache;
 	/* Bytes that no other kernel has there: the start of its symbols. */
 	us_gva check_at;
 	uint8_t check[64];

@@ -10,20 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE	   4096U
-#define HEADER	   32U	      /* bytes that are read of the search table's */
-#define RECORDS	   64U	      /* where they begin in the buffer */
-#define MOST_TABLE (8U << 20) /* bytes of the search table */
-#define TABLE_KIND 0x3b	      /* pairs of 4 bytes, from the table on */
-#define MOST_CIE   64U	      /* bytes of a record that functions go by */
-#define MOST_CIES  4096U
-#define NO_CIE	   UINT32_C(0x7fffffff) /* before all records: none is there */
+#define PAGE	    4096U
+#define HEADER	    32U	       /* bytes that are read of the search table's */
+#define RECORDS	    64U	       /* where they begin in the buffer */
+#define MOST_TABLE  (8U << 20) /* bytes of the search table */
+#define TABLE_KIND  0x3b       /* pairs of 4 bytes, from the table on */
+#define MOST_LOOKED 1024U      /* pages */
+#define MOST_CIE    64U	       /* bytes of a record that functions go by */
+#define MOST_CIES   4096U
+#define NO_CIE	    UINT32_C(0x7fffffff) /* before all records: none is there */
 
 struct frames {
 	struct us_paging *p;
 	const struct us_space *s;
 	const struct us_program_elf *f;
-	uint64_t start;	 /* of the records, an address of the file */
+	struct us_page_cache *cache; /* NULL: none */
+	uint64_t start;		     /* of the records, an address of the file */
 	size_t size;	 /* of them; then of the buffer less RECORDS and a page */
 	uint8_t *bytes;	 /* the header, and from RECORDS on the records */
 	bool *here;	 /* of each page, from that of start on: it could be read */
@@ -31,10 +33,51 @@ struct frames {
 	size_t n_known;
 };
 
+static const struct us_program_segment *segment_at(const struct us_program_elf *f,
+						   uint64_t address)
+{
+	for (unsigned k = 0; k < f->n_segment; k++)
+		if (address - f->segment[k].address < f->segment[k].size)
+			return &f->segment[k];
+	return NULL;
+}
+
+/* What is written to is no more as the file has it. */
+static bool read_cached(const struct frames *r, uint64_t address, void *buf, size_t len)
+{
+	const struct us_program_segment *s = segment_at(r->f, address);
+	return r->cache && s && !s->written &&
+	       len <= s->size - (address - s->address) &&
+	       us_page_cache_read(r->cache, s->offset + (address - s->address), buf,
+				  len);
+}
+
 static bool read_at(const struct frames *r, uint64_t address, void *buf, size_t len)
 {
 	us_gva va = address + r->f->slide;
-	return !(va >> 63) && us_paging_read(r->p, r->s, va, buf, len);
+	if (!(va >> 63) && us_paging_read(r->p, r->s, va, buf, len))
+		return true;
+	return read_cached(r, address, buf, len);
+}
+
+/* Which pages of the file are mapped where. */
+static void learn(const struct frames *r)
+{
+	unsigned left = MOST_LOOKED;
+	for (unsigned k = 0; k < r->f->n_segment; k++) {
+		const struct us_program_segment *s = &r->f->segment[k];
+		uint64_t skew = s->address % PAGE,
+			 n = (s->size + skew + PAGE - 1) / PAGE;
+		if (s->written || s->offset % PAGE != skew)
+			continue;
+		for (uint64_t i = 0; i < n && left; i++, left--) {
+			us_gva va = s->address - skew + r->f->slide + i * PAGE;
+			us_gpa at;
+			if (!(va >> 63) &&
+			    us_paging_translate(r->p, r->s, va, &at, NULL))
+				us_page_cache_learn(r->cache, s->offset / PAGE + i, at);
+		}
+	}
 }
 
 /* Up to the end of the page. */
@@ -65,15 +108,9 @@ static bool is_here(const struct frames *r, size_t offset, size_t len)
 /* As far as the segment goes that they are in. */
 static size_t room_at(const struct us_program_elf *f, uint64_t address)
 {
-	for (unsigned k = 0; k < f->n_segment; k++) {
-		const struct us_program_segment *s = &f->segment[k];
-		if (address < s->address || address - s->address >= s->size)
-			continue;
-		uint64_t left = s->size - (address - s->address);
-		return left < US_PROGRAM_MOST_FRAMES ? (size_t)left
-						     : US_PROGRAM_MOST_FRAMES;
-	}
-	return 0;
+	const struct us_program_segment *s = segment_at(f, address);
+	uint64_t left = s ? s->size - (address - s->address) : 0;
+	return left < US_PROGRAM_MOST_FRAMES ? (size_t)left : US_PROGRAM_MOST_FRAMES;
 }
 
 /* *ret_table: where the pairs begin, in the header. */
@@ -421,12 +458,14 @@ static int look_up(struct frames *r, uint8_t header[HEADER], size_t *ret_missing
 }
 
 int us_program_frames_read(struct us_paging *p, const struct us_space *s,
-			   const struct us_program_elf *f, struct us_cfi_table **ret,
-			   size_t *ret_missing)
+			   const struct us_program_elf *f, struct us_page_cache *cache,
+			   struct us_cfi_table **ret, size_t *ret_missing)
 {
-	struct frames r = { .p = p, .s = s, .f = f };
+	struct frames r = { .p = p, .s = s, .f = f, .cache = cache };
 	uint8_t header[HEADER] = { 0 };
 	*ret_missing = 0;
+	if (cache)
+		learn(&r);
 	int e = look_up(&r, header, ret_missing);
 	if (e == -ENOENT) {
 		forget(&r);

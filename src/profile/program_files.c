@@ -13,15 +13,13 @@
 #include "base/vec.h"
 #include "symbol/elf_file.h"
 #include "symbol/made_elf.h"
+#include "symbol/root_file.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define MOST_MAP_LINES (1U << 20) /* of a perf-PID.map */
@@ -100,18 +98,11 @@ static bool find_by_id(struct finder *f)
 	return false;
 }
 
-/* A path of the guest's cannot lead out of the folder, by links neither. */
 static int open_in_root(const struct finder *f, const char *path)
 {
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	const char *root = f->p->opts.dirs.root;
-	_cleanup_close_ int dir = root ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC)
-				       : -1;
-	if (dir < 0)
-		return -1;
-	int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	if (fd < 0 && errno == ENOSYS)
+	int fd = root ? us_root_file_open(root, path) : -ENOENT;
+	if (fd == -ENOSYS)
 		snprintf(f->all->why, sizeof(f->all->why),
 			 "--root needs Linux 5.6 or later here (openat2)");
 	return fd;

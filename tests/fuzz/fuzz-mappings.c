@@ -49,6 +49,13 @@ static void read_mappings(const struct us_linux_mappings_layout *l, struct us_pa
 static void read_rules(struct us_paging *p, const struct us_space *s,
 		       struct us_program_elf *elf)
 {
+	static const struct us_page_cache_layout layout = { .mapping = 16,
+							    .head = 8,
+							    .slots = 8,
+							    .n_slot = 4,
+							    .index = 32,
+							    .page_size = 64 };
+	struct us_page_cache cache;
 	struct us_cfi_table_info info;
 	struct us_cfi_table *t;
 	struct us_cfi_row row;
@@ -56,7 +63,8 @@ static void read_rules(struct us_paging *p, const struct us_space *s,
 	for (unsigned k = 0; k < elf->n_segment; k++)
 		if (elf->segment[k].size > MOST)
 			elf->segment[k].size = MOST;
-	if (us_program_frames_read(p, s, elf, &t, &missing) < 0)
+	bool cached = us_page_cache_open(&cache, &layout, p, s, 1ULL << 63);
+	if (us_program_frames_read(p, s, elf, cached ? &cache : NULL, &t, &missing) < 0)
 		return;
 	us_cfi_table_info(t, &info);
 	for (uint64_t at = info.start; at < info.end && at - info.start < 64; at++)

@@ -8,6 +8,7 @@
 
 #include <elf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -309,9 +310,16 @@ static void make_rules(void)
 	e->e_phentsize = sizeof(Elf64_Phdr);
 	e->e_phnum = 2;
 	Elf64_Phdr *h = (Elf64_Phdr *)(e + 1);
-	h[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_X, .p_memsz = 4096 };
+	e->e_type = ET_DYN;
+	e->e_version = EV_CURRENT;
+	e->e_ident[EI_VERSION] = EV_CURRENT;
+	h[0] = (Elf64_Phdr){
+		.p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = 4096, .p_memsz = 4096
+	};
 	h[1] = (Elf64_Phdr){ .p_type = PT_GNU_EH_FRAME,
+			     .p_offset = RECORDS - 8,
 			     .p_vaddr = RECORDS - 8,
+			     .p_filesz = 8,
 			     .p_memsz = 8 };
 	memcpy(user + RECORDS - 8, hdr, sizeof(hdr));
 	put32_of_user(RECORDS - 4, 4);
@@ -413,6 +421,99 @@ static void rules_get_better(void **state)
 	assert_true(take(&c) && has_rule(c, 0x1000000));
 }
 
+/* The guest's page as a file of the host's, /one in a folder; then it goes from memory.
+ */
+static void move_to_file(const char *folder)
+{
+	char name[64];
+	snprintf(name, sizeof(name), "%s/one", folder);
+	FILE *f = fopen(name, "we");
+	assert_non_null(f);
+	assert_int_equal(fwrite(user, 1, sizeof(user), f), sizeof(user));
+	assert_int_equal(fclose(f), 0);
+	memset(user + RECORDS - 8, 0, 128);
+}
+
+static void put_id(uint8_t first)
+{
+	static const uint32_t note[] = { 4, 8, NT_GNU_BUILD_ID, 0x554e47, 1, 2 };
+	Elf64_Ehdr *e = (Elf64_Ehdr *)user;
+	Elf64_Phdr *h = (Elf64_Phdr *)(e + 1);
+	e->e_phnum = 3;
+	h[2] = (Elf64_Phdr){ .p_type = PT_NOTE,
+			     .p_offset = 496,
+			     .p_vaddr = 496,
+			     .p_filesz = sizeof(note),
+			     .p_memsz = sizeof(note) };
+	memcpy(user + 496, note, sizeof(note));
+	user[512] = first;
+}
+
+/* Do rules come of a file?  id: of the guest's; of_file: of the file's; 0: none. */
+static bool comes_of_file(uint8_t id, uint8_t of_file, bool as_root)
+{
+	char folder[] = "/tmp/uniscope-XXXXXX", name[64];
+	const struct us_cfi *c = NULL;
+	assert_non_null(mkdtemp(folder));
+	const char *dir[] = { folder };
+	const struct us_debug_dirs dirs = { .dir = dir,
+					    .n = !as_root,
+					    .root = as_root ? folder : NULL };
+	make_rules();
+	if (of_file)
+		put_id(of_file);
+	move_to_file(folder);
+	((Elf64_Ehdr *)user)->e_phnum = 2;
+	if (id)
+		put_id(id);
+	programs.dirs = &dirs;
+	make_program(0, 0x1000000, 7, 1);
+	look(0, 1, false);
+	us_programs_see(&programs, 0x1000000, USER + CODE);
+	us_programs_unwind(&programs, &l, &paging);
+	bool known = take(&c) && has_rule(c, 0x1000000);
+	snprintf(name, sizeof(name), "%s/one", folder);
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(rmdir(folder), 0);
+	return known;
+}
+
+static void rules_of_the_guests_files(void **state)
+{
+	(void)state;
+	assert_true(comes_of_file(7, 7, true));
+}
+
+static void rules_by_build_id(void **state)
+{
+	(void)state;
+	assert_true(comes_of_file(7, 7, false));
+}
+
+static void no_rules_of_another_build(void **state)
+{
+	(void)state;
+	assert_false(comes_of_file(7, 8, true));
+	tear_down(state);
+	set_up(state);
+	assert_false(comes_of_file(7, 8, false));
+	tear_down(state);
+	set_up(state);
+	assert_false(comes_of_file(7, 0, true));
+	tear_down(state);
+	set_up(state);
+	assert_false(comes_of_file(0, 7, true));
+}
+
+static void rules_without_build_ids(void **state)
+{
+	(void)state;
+	assert_true(comes_of_file(0, 0, true)); /* the user says that it is the file */
+	tear_down(state);
+	set_up(state);
+	assert_false(comes_of_file(0, 0, false));
+}
+
 /* Rules that say something of the kernel's half are nobody's. */
 static void no_rules_of_the_kernel(void **state)
 {
@@ -477,6 +578,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_sampler_is_waited_for, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(rules_get_better, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(rules_of_the_guests_files, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(rules_by_build_id, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_rules_of_another_build, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(rules_without_build_ids, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(no_rules_of_the_kernel, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(many_places, set_up, tear_down),

@@ -58,7 +58,7 @@ static int read_frames(struct us_program_elf *f, us_gva at, struct us_cfi_table 
 	*ret = NULL;
 	if (!us_program_elf_read(&paging, &space, at, f))
 		return -EIO;
-	return us_program_frames_read(&paging, &space, f, ret, missing);
+	return us_program_frames_read(&paging, &space, f, NULL, ret, missing);
 }
 
 /* --- a file that is true --- */
@@ -338,13 +338,15 @@ static void test_search_library(void **state)
 	assert_true(us_program_elf_read(&paging, &space, l.base, &f));
 	us_gva end = f.frames + f.slide + f.frames_size;
 	f.frames = 0;
-	assert_int_equal(us_program_frames_read(&paging, &space, &f, &t, &missing), 0);
+	assert_int_equal(
+		us_program_frames_read(&paging, &space, &f, NULL, &t, &missing), 0);
 	got = compare(&l, t, &n);
 	assert_int_equal(got, n);
 	us_cfi_table_free(t);
 	hole = (end & ~4095ULL) + 4 * 4096ULL;
 	us_paging_new_sample(&paging);
-	assert_int_equal(us_program_frames_read(&paging, &space, &f, &t, &missing), 0);
+	assert_int_equal(
+		us_program_frames_read(&paging, &space, &f, NULL, &t, &missing), 0);
 	got = compare(&l, t, &n);
 	print_message("# without a page: %zu of %zu\n", got, n);
 	assert_true(missing == 4096 && got < n && got > n / 10 * 9);
