@@ -396,7 +396,8 @@ void us_serve_pprof(struct us_serve *s, struct us_serve_guest *g,
 	us_serve_renew(g);
 	int rc = us_live_profile(g->live, &v, &p, &e);
 	if (rc == 0)
-		rc = us_serve_format(s, p, &us_format_pprof, g->name, &r->body, &e);
+		rc = us_serve_format(s, p, &us_format_pprof, g->name, NULL, &r->body,
+				     &e);
 	us_profile_free(p);
 	pthread_mutex_unlock(&g->lock);
 	if (rc)

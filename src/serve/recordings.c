@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct us_shelf *shelf_of(const struct us_serve *s)
 {
@@ -91,16 +92,50 @@ const char *us_serve_only(const struct us_serve *s)
 
 /* ---- One of them ---- */
 
+static int read_again(int fd, const struct us_profile_opts *o, struct us_profile **ret,
+		      struct us_err *e)
+{
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return us_fail(e, -errno, "read it again: %s", strerror(errno));
+	return us_profile_read(fd, o, ret, e);
+}
+
+/* What the page of `report` has of a Linux guest, besides: p with processes as the
+ * roots of stacks, and what tasks waited for. */
+static int read_beside(int fd, const struct us_profile_opts *of,
+		       const struct us_profile *p, struct us_profile **ret_owners,
+		       struct us_profile **ret_waits, struct us_err *e)
+{
+	struct us_profile_opts o = *of;
+	int rc = 0;
+	if (us_profile_owners_known(p)) {
+		o.roots = US_BY_PROCESS;
+		rc = read_again(fd, &o, ret_owners, e);
+	}
+	if (rc || !us_profile_waits(p)->n)
+		return rc;
+	o.waits = true;
+	o.by_time = o.processes = o.if_known = false;
+	o.roots = US_BY_NONE;
+	return read_again(fd, &o, ret_waits, e);
+}
+
 /* One at a time: the next who asks for the same finds it in the cache. */
 static int make(struct us_serve *s, int fd, const char *name, const struct us_format *f,
 		struct us_http_body **ret, struct us_err *e)
 {
 	_cleanup_(us_profile_freep) struct us_profile *p = NULL;
+	_cleanup_(us_profile_freep) struct us_profile *owners = NULL;
+	_cleanup_(us_profile_freep) struct us_profile *waits = NULL;
 	struct us_profile_opts o = s->o.profile;
 	o.by_vcpu = f->by_vcpu;
 	o.by_time = f->by_time;
+	o.processes = o.if_known = f->owners;
 	int rc = us_profile_read(fd, &o, &p, e);
-	return rc ? rc : us_serve_format(s, p, f, name, ret, e);
+	if (rc == 0 && f->both)
+		rc = read_beside(fd, &o, p, &owners, &waits, e);
+	const struct us_report_opts beside = { .owners = owners, .waits = waits };
+	return rc ? rc : us_serve_format(s, p, f, name, &beside, ret, e);
 }
 
 static struct us_http_body *cached(struct us_serve *s, const char *key)

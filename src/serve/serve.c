@@ -38,9 +38,13 @@ void us_serve_reply(struct us_http_reply *r, char *data, size_t size, const char
 
 int us_serve_format(const struct us_serve *s, const struct us_profile *p,
 		    const struct us_format *f, const char *name,
-		    struct us_http_body **ret, struct us_err *e)
+		    const struct us_report_opts *beside, struct us_http_body **ret,
+		    struct us_err *e)
 {
-	const struct us_report_opts o = { .file = name, .full_paths = s->o.full_paths };
+	const struct us_report_opts o = { .file = name,
+					  .full_paths = s->o.full_paths,
+					  .waits = beside ? beside->waits : NULL,
+					  .owners = beside ? beside->owners : NULL };
 	char *data = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&data, &size);

@@ -70,9 +70,10 @@ struct us_serve {
 void us_serve_refuse(struct us_http_reply *r, unsigned status, const struct us_err *e);
 /* What was written to a stream in memory becomes the reply's. */
 void us_serve_reply(struct us_http_reply *r, char *data, size_t size, const char *type);
-/* A profile as one of the formats. */
+/* A profile as one of the formats; beside: its waits and owners, NULL: none. */
 US_MUST_CHECK int us_serve_format(const struct us_serve *s, const struct us_profile *p,
 				  const struct us_format *f, const char *name,
+				  const struct us_report_opts *beside,
 				  struct us_http_body **ret, struct us_err *e);
 
 /* guests.c */

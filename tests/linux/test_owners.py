@@ -268,6 +268,12 @@ class Suite:
             one = asked("/data", **{"from": 0, "to": 6000, "process": f"sh ({pid})"})
             by_name = asked("/data", **{"from": 0, "to": 6000, "process": "sh", "owners": 1})
             s.end()
+        with Serve(self.args.build, self.us.data()) as s:
+            kept = json.loads(re.search(r'id="data">(.*?)</script>', s.get()[1], re.S)[1])
+            s.end()
+        if "gzip" in kept:
+            kept = json.loads(gzip.decompress(base64.b64decode(kept["gzip"])))
+        check(f"sh ({pid})" in roots(kept["byProcess"]), "the page of the recording, too")
         check("byProcess" not in plain and plain["summary"] == data["summary"], "without owners=1")
         by, n = roots(data["byProcess"]), data["summary"]["running"]
         note(f"in the page: {by} of {n}")

@@ -93,6 +93,24 @@ def one_is_shown_at_once(x):
         s.end()
 
 
+def waits_are_beside(x):
+    """Of a Linux guest: what tasks waited for, as in the report's page."""
+    with tempfile.TemporaryDirectory(prefix="uniscope-serve-") as folder:
+        data, page = os.path.join(folder, "waits.data"), os.path.join(folder, "x.html")
+        with open(data, "wb") as f:
+            f.write(x.run("record", "waits", "guest.elf"))
+        subprocess.run([os.path.join(x.build, "uniscope"), "report", "-o", page, data], cwd=x.folder,
+                       check=True, stdout=subprocess.DEVNULL)
+        with open(page, encoding="utf-8") as f:
+            want = data_of(f.read())
+        check("waits" in want, f"{want.keys()}")
+        with x.serve(data) as s:
+            got = data_of(s.get()[1])
+            s.end()
+    differ = [k for k in {**got, **want} if k != "code" and got.get(k) != want.get(k)]
+    check(not differ, f"the page is the report's, but for {differ}")
+
+
 def folder_is_listed(x):
     with x.serve(".") as s:
         got = listed(s)
@@ -386,7 +404,7 @@ def without_a_display(x):
             check(p.wait(60) == 0, "SIGTERM")
 
 
-POINTS = (one_is_shown_at_once, folder_is_listed, files_and_folders_together, broken_recordings,
+POINTS = (one_is_shown_at_once, waits_are_beside, folder_is_listed, files_and_folders_together, broken_recordings,
           another_architecture, nothing_else_is_served, token_is_needed, strangers_are_refused,
           hostile_peers_are_borne, many_at_once, pprof_takes_it, usage, without_a_display)
 
