@@ -235,9 +235,10 @@ def record_serves_too(build):
         told = subprocess.run([os.path.join(build, "uniscope"), "report", "--json", out], check=True,
                               capture_output=True, text=True).stdout
         check(json.loads(told)["summary"]["running"] == n, "the same samples")
-        with Serve(build, "-o", out, "fake:", command="record", options=["--serve=:0", "--no-open"]) as s:
+        with Serve(build, "-o", out, "--tasks", "4", "fake:", command="record",
+                   options=["--serve=:0", "--no-open"]) as s:
             observed(s, 0)
-            s.end()
+            check(s.end().count("what tasks wait for is shown of the recording") == 1, "that it does not show waits")
 
 
 def usage(build):
