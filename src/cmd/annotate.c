@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* annotate.c: `uniscope annotate`: source and code of a function with its samples. */
 #include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/recording.h"
+#include "cmd/record/output.h"
+#include "cmd/record/recording.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* diff.c: `uniscope diff`: what has changed between recordings, and is it chance? */
 #include "cmd/options.h"
-#include "cmd/output.h"
-#include "cmd/recording.h"
+#include "cmd/record/output.h"
+#include "cmd/record/recording.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"

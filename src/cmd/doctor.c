@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor.c: `uniscope doctor`: what this host can do, and what would help. */
 #include "cmd/options.h"
-#include "cmd/self_check.h"
+#include "cmd/record/self_check.h"
 
 #include "backend/backend.h"
 #include "base/json.h"

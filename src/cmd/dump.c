@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dump.c: `uniscope dump`: one stack of every vCPU now: where does it hang? */
 #include "cmd/dump_tasks.h"
-#include "cmd/images.h"
-#include "cmd/kernel.h"
+#include "cmd/record/images.h"
+#include "cmd/record/kernel.h"
 #include "cmd/options.h"
-#include "cmd/output.h"
+#include "cmd/record/output.h"
 #include "cmd/rights.h"
 #include "cmd/target.h"
 

@@ -9,7 +9,7 @@
 #ifndef US_CMD_DUMP_TASKS_H
 #define US_CMD_DUMP_TASKS_H
 
-#include "cmd/kernel.h"
+#include "cmd/record/kernel.h"
 
 struct us_dump_tasks {
 	const struct us_linux *kernel; /* NULL: not read */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* import.c: `uniscope import`: what other profilers recorded becomes a recording. */
 #include "cmd/options.h"
-#include "cmd/output.h"
+#include "cmd/record/output.h"
 
 #include "base/cleanup.h"
 #include "import/import.h"

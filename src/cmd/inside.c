@@ -2,7 +2,7 @@
 /* inside.c: see inside.h. */
 #include "cmd/inside.h"
 
-#include "cmd/kernel.h"
+#include "cmd/record/kernel.h"
 
 #include "base/clock.h"
 

@@ -2,7 +2,7 @@
 /* ps.c: `uniscope ps`: the guests of this host and how each can be looked into. */
 #include "cmd/inside.h"
 #include "cmd/options.h"
-#include "cmd/output.h"
+#include "cmd/record/output.h"
 #include "cmd/target.h"
 
 #include "base/cleanup.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* serve.c: `uniscope serve`: recordings, or guests that run, as pages in a browser. */
-#include "cmd/fleet.h"
+#include "cmd/record/fleet.h"
 #include "cmd/options.h"
-#include "cmd/recording.h"
+#include "cmd/record/recording.h"
 #include "cmd/serving.h"
 
 #include "base/cleanup.h"

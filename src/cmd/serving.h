@@ -11,8 +11,8 @@
 #ifndef US_CMD_SERVING_H
 #define US_CMD_SERVING_H
 
-#include "cmd/fleet.h"
-#include "cmd/record_one.h"
+#include "cmd/record/fleet.h"
+#include "cmd/record/one.h"
 #include "serve/serve.h"
 
 struct us_serving {

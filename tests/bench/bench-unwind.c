@@ -4,7 +4,7 @@
  * what was met before remembered; beside a plain pointer chase over the same stack.
  */
 #include "bench.h"
-#include "cmd/owners.h"
+#include "cmd/record/owners.h"
 #include "record/ring.h"
 #include "unwind/unwind.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* By what a boot is seen: which ways are taken, best first, and what is said of the
  * others.  What there is on this host is what a test says. */
-#include "cmd/boot_samples.h"
-#include "cmd/boot_ways.h"
+#include "cmd/boot/samples.h"
+#include "cmd/boot/ways.h"
 
 #include "unit.h"
 

@@ -2,7 +2,7 @@
 /* Which thread a sample is of: by what the CPU says, where the registers agree. */
 #include "unit.h"
 
-#include "cmd/owners.h"
+#include "cmd/record/owners.h"
 #include "linux-tasks.h"
 
 #include <string.h>

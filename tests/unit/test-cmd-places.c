@@ -4,7 +4,7 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "cmd/images.h"
+#include "cmd/record/images.h"
 
 #include <elf.h>
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "cmd/processes.h"
+#include "cmd/record/processes.h"
 #include "linux-tasks.h"
 
 #include <stdio.h>

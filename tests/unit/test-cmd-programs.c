@@ -3,7 +3,7 @@
  * that nothing is said of what no sample was in. */
 #include "unit.h"
 
-#include "cmd/programs.h"
+#include "cmd/record/programs.h"
 #include "linux-mappings.h"
 #include "symbol/root_file.h"
 

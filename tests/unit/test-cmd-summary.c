@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A recording that fell short of its rate says why, and what a user can do. */
-#include "cmd/summary.h"
+#include "cmd/record/summary.h"
 
 #include "unit.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "cmd/top_layout.h"
-#include "cmd/top_print.h"
+#include "cmd/top/layout.h"
+#include "cmd/top/print.h"
 
 #include <jansson.h>
 #include <sys/mman.h>

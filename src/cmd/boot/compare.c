@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd/boot/compare.c: see cmd/boot/compare.h. */
+#include "cmd/boot/compare.h"
+
+#include "cmd/boot/list.h"
+#include "cmd/boot/picture.h"
+#include "cmd/boot/text.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEFAULT_RUNS 10
+#define MS	     1e6 /* ns */
+#define NAME	     64
+#define NOTE	     256
+
+struct comparison {
+	struct us_boot_list list;
+	struct us_boot_side side[US_BOOT_MAX_VARIANTS];
+	struct us_bar bar[US_BOOT_MAX_VARIANTS];
+	char note[US_BOOT_MAX_VARIANTS][NOTE];
+	char about[160];
+	size_t n, n_run;
+};
+
+/* ---- The boots ---- */
+
+/* In turn: what changes on the host changes all. */
+static int boot_all(struct comparison *c, const struct us_boot_compare_opts *o,
+		    struct us_err *e)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < c->n; i++) {
+		struct us_boot_variant *v = &c->list.v[i].boot;
+		v->timeout_ns = o->timeout_ns;
+		if (!v->by)
+			v->by = o->by;
+		r = us_boot_variant_prepare(v, c->n_run, e);
+		if (r < 0)
+			us_wrap(e, "%s", v->name);
+	}
+	for (size_t i = 0; r == 0 && i < c->n * c->n_run; i++) {
+		us_boot_tell(i, c->n * c->n_run, o->json);
+		r = us_boot_variant_boot(&c->list.v[i % c->n].boot, e);
+	}
+	return r;
+}
+
+static const char *verdict(const struct us_estimate *later)
+{
+	if (!later->sure)
+		return "too few runs";
+	if (!us_rank_differs(later))
+		return "no difference";
+	return later->value > 0 ? "later" : "sooner";
+}
+
+static const char *name_of(const struct comparison *c, size_t i)
+{
+	return c->list.v[i].boot.name;
+}
+
+/* ---- What is shown ---- */
+
+static void make_bars(struct comparison *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		const struct us_estimate *later = &c->side[i].later;
+		c->bar[i].name = name_of(c, i);
+		us_boot_bar_of_phases(&c->bar[i], &c->side[i]);
+		if (!i)
+			continue;
+		snprintf(c->note[i], NOTE, "%+.1f ms (%+.1f to %+.1f): %s",
+			 later->value / MS, later->low / MS, later->high / MS,
+			 verdict(later));
+		c->bar[i].note = c->note[i];
+	}
+}
+
+static void print_row(const struct comparison *c, size_t i)
+{
+	const struct us_boot_side *s = &c->side[i];
+	char name[NAME], range[32];
+	us_printable(name, sizeof(name), name_of(c, i));
+	snprintf(range, sizeof(range), "%.1f-%.1f", s->total.low / MS,
+		 s->total.high / MS);
+	printf("%-16.16s %8.1f  %-15s", name, s->total.value / MS, range);
+	for (int k = 0; k < US_N_BOOT_PHASE; k++)
+		if (s->has_phase[k])
+			printf(" %8.1f", s->phase[k].value / MS);
+		else
+			printf(" %8s", "-");
+	printf(" %6.2f\n", s->total.value / c->side[0].total.value);
+}
+
+/* In which phases it is sure to differ. */
+static void print_phases(const struct us_boot_side *s)
+{
+	bool some = false;
+	for (int k = 0; k < US_N_BOOT_PHASE; k++) {
+		const struct us_estimate *later = &s->later_in[k];
+		if (!s->in_both[k] || !us_rank_differs(later))
+			continue;
+		printf("%s%s %+.1f ms (%+.1f to %+.1f)", some ? ", " : "    ",
+		       us_boot_phase_name((enum us_boot_phase)k), later->value / MS,
+		       later->low / MS, later->high / MS);
+		some = true;
+	}
+	if (some)
+		puts("");
+}
+
+static void print_differences(const struct comparison *c)
+{
+	bool few = false;
+	char name[NAME];
+	if (c->n < 2)
+		return;
+	us_printable(name, sizeof(name), name_of(c, 0));
+	printf("\nLater than %s, with intervals of which all hold together in 95 of "
+	       "100 "
+	       "comparisons:\n",
+	       name);
+	for (size_t i = 1; i < c->n; i++) {
+		us_printable(name, sizeof(name), name_of(c, i));
+		printf("%-16.16s %s\n", name, c->note[i]);
+		print_phases(&c->side[i]);
+		few |= !c->side[i].later.sure;
+	}
+	if (few)
+		puts("too few runs: the more is compared, the more it takes (-n 10)");
+}
+
+static void print(const struct comparison *c, const struct us_bars *b)
+{
+	printf("%s\n\n%-16s %8s  %-15s", c->about, "", "total", "95 %");
+	for (int k = 0; k < US_N_BOOT_PHASE; k++)
+		printf(" %8s", us_boot_phase_name((enum us_boot_phase)k));
+	printf(" %6s\n", "ratio");
+	for (size_t i = 0; i < c->n; i++)
+		print_row(c, i);
+	puts("");
+	us_boot_print_bars(b);
+	print_differences(c);
+	for (size_t i = 0; i < c->n; i++)
+		if (c->list.v[i].boot.way == US_BOOT_BY_OUTPUT)
+			printf("%s: its phases cannot be seen here: %s\n",
+			       name_of(c, i), c->list.v[i].boot.unseen);
+}
+
+static void json_difference(struct us_json *j, const char *key,
+			    const struct us_estimate *later)
+{
+	us_json_object(j, key);
+	us_boot_json_estimate(j, "later_ns", later);
+	us_json_str(j, "verdict", verdict(later));
+	us_json_end(j);
+}
+
+static void json_variant(struct us_json *j, const struct comparison *c, size_t i)
+{
+	const struct us_boot_side *s = &c->side[i];
+	us_json_object(j, NULL);
+	us_json_str(j, "name", name_of(c, i));
+	us_boot_json_estimate(j, "total_ns", &s->total);
+	us_json_object(j, "phases_ns");
+	for (int k = 0; k < US_N_BOOT_PHASE; k++)
+		if (s->has_phase[k])
+			us_boot_json_estimate(j,
+					      us_boot_phase_name((enum us_boot_phase)k),
+					      &s->phase[k]);
+	us_json_end(j);
+	if (i) {
+		us_boot_json_estimate(j, "later_ns", &s->later);
+		us_json_str(j, "verdict", verdict(&s->later));
+		us_json_object(j, "phases_later");
+		for (int k = 0; k < US_N_BOOT_PHASE; k++)
+			if (s->in_both[k])
+				json_difference(
+					j, us_boot_phase_name((enum us_boot_phase)k),
+					&s->later_in[k]);
+		us_json_end(j);
+	}
+	us_json_end(j);
+}
+
+static void print_json(const struct comparison *c)
+{
+	struct us_json j = us_json_to(stdout);
+	j.pretty = true;
+	us_json_object(&j, NULL);
+	us_json_u64(&j, "runs", c->n_run);
+	us_json_array(&j, "variants");
+	for (size_t i = 0; i < c->n; i++)
+		json_variant(&j, c, i);
+	us_json_end(&j);
+	us_json_end(&j);
+	puts("");
+}
+
+static int show(struct comparison *c, const struct us_boot_compare_opts *o,
+		struct us_err *e)
+{
+	struct us_bars bars = { .title = "Boots, by phase",
+				.about = c->about,
+				.bar = c->bar,
+				.n = c->n,
+				.letters = us_boot_phase_letters };
+	for (size_t i = 0; i < c->n; i++) {
+		const struct us_boot_variant *v = &c->list.v[i].boot;
+		c->side[i].plan = &v->plan;
+		c->side[i].run = v->seen;
+		c->side[i].n_run = v->n_seen;
+	}
+	if (us_boot_sides_measure(c->side, c->n) < 0)
+		return us_fail(e, -ENOMEM, "out of memory");
+	snprintf(c->about, sizeof(c->about),
+		 "%zu boots of each in turn; medians, in ms, from launching the VMM to "
+		 "the last point that is wanted",
+		 c->n_run);
+	make_bars(c);
+	if (o->json)
+		print_json(c);
+	else
+		print(c, &bars);
+	return us_boot_picture_write(o->picture, &bars, o->json, e);
+}
+
+int us_boot_compare(const char *path, const struct us_boot_compare_opts *o,
+		    struct us_err *e)
+{
+	struct comparison *c = calloc(1, sizeof(*c));
+	if (!c)
+		return us_fail(e, -ENOMEM, "out of memory");
+	int r = us_boot_list_read(path, &c->list, e);
+	c->n = c->list.n;
+	c->n_run = o->n_run ? o->n_run : c->list.n_run ? c->list.n_run : DEFAULT_RUNS;
+	if (r == 0)
+		r = boot_all(c, o, e);
+	if (r == 0)
+		r = show(c, o, e);
+	us_boot_list_fini(&c->list);
+	free(c);
+	return r;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd/boot/first.c: see cmd/boot/first.h. */
+#include "cmd/boot/first.h"
+
+#include "boot/first.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool on_called(void *ctx, uint64_t to, bool jump)
+{
+	const struct us_boot_call c = { .to = to, .jump = jump };
+	return us_boot_first_offer(ctx, &c);
+}
+
+/* The points of a boot that looks for it: the entry, and then the function, and no
+ * others, so that it ends there. */
+static int plan_search(struct us_boot_variant *v, struct us_boot_plan *p,
+		       struct us_err *e)
+{
+	const struct us_boot_known none = { .name = "first call" };
+	const struct us_boot_names names = { .symbols = v->run.images.symbols,
+					     .kernel = us_boot_variant_kernel(v, NULL),
+					     .first = &none };
+	int r = us_boot_plan_make(p, NULL, 0, &names, v->way, e);
+	size_t n = 0;
+	for (size_t i = 0; r == 0 && i < p->n; i++) {
+		enum us_boot_kind kind = p->point[i].kind;
+		p->point[i].wanted = kind == US_BOOT_ENTRY;
+		if (kind == US_BOOT_LAUNCH || kind == US_BOOT_ENTRY ||
+		    kind == US_BOOT_SYMBOL)
+			p->point[n++] = p->point[i];
+	}
+	p->n = n;
+	return r;
+}
+
+static int search(struct us_boot_variant *v, struct us_boot_first *f, struct us_err *e)
+{
+	struct us_boot_plan plan;
+	int r = plan_search(v, &plan, e);
+	if (r < 0)
+		return r;
+	r = us_boot_variant_boot_to_search(v, &plan, on_called, f, e);
+	us_boot_plan_fini(&plan);
+	return r;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+int us_boot_first_find(struct us_boot_variant *v, struct us_boot_known *ret,
+		       struct us_err *e)
+{
+	static struct us_boot_first f; /* it has the name */
+	struct us_symbols *symbols = v->run.images.symbols;
+	uint64_t bias;
+	const struct us_elf_image *kernel = us_boot_variant_kernel(v, &bias);
+	bool plugin = v->way & US_BOOT_BY_PLUGIN;
+	int r = 0;
+	*ret = (struct us_boot_known){ 0 };
+	if (!kernel || us_boot_has_usual(symbols))
+		return 0;
+	us_boot_first_init(&f, symbols, kernel, bias);
+	const char *name = base_name(us_elf_image_path(f.kernel));
+	if (!us_boot_first_can(&f)) {
+		snprintf(v->first, sizeof(v->first),
+			 "%.100s has no symbols: no function is known, but where it is "
+			 "entered (-e ELF names another image, --symbols DIR)",
+			 name);
+		return 0;
+	}
+	if (plugin)
+		r = search(v, &f, e);
+	else
+		us_boot_first_follow(&f);
+	ret->name = f.name;
+	memcpy(ret->address, f.address, sizeof(f.address));
+	ret->n_address = f.n_address;
+	if (f.n_address)
+		snprintf(v->first, sizeof(v->first),
+			 "%.100s: what %.100s calls first from its entry on, %s",
+			 f.name, name,
+			 plugin ? "by a boot before" : "as its code says");
+	else
+		snprintf(
+			v->first, sizeof(v->first),
+			"%.100s has no function of a usual name, and %s from its entry "
+			"on: --until names one",
+			name, plugin ? "calls none" : "its code calls none");
+	return r;
+}

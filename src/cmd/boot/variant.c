@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd/boot/variant.c: see cmd/boot/variant.h. */
+#include "cmd/boot/variant.h"
+
+#include "boot/linux_file.h"
+#include "cmd/boot/virtio.h"
+#include "cmd/boot/first.h"
+#include "cmd/boot/late.h"
+#include "cmd/boot/samples.h"
+#include "cmd/boot/ways.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "vmm/cmdline.h"
+#include "vmm/loader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LINGER	   (500 * US_NS_PER_MS)
+#define SEARCH	   (2 * US_NS_PER_SEC) /* for the first function, from the entry on */
+#define LAST_WORDS 400		       /* bytes of them that are shown */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* ---- The command ---- */
+
+bool us_boot_variant_has(char *const *argv, const char *const *options)
+{
+	for (; *argv; argv++)
+		for (const char *const *o = options; *o; o++)
+			if ((*argv)[0] == '-' &&
+			    !strcmp(*argv + 1 + ((*argv)[1] == '-'), *o))
+				return true;
+	return false;
+}
+
+/* QEMU shows the serial port in a window, unless it is told another place. */
+static int make_plain(struct us_boot_variant *v, struct us_err *e)
+{
+	static const char *const decided[] = { "serial",  "nographic", "nodefaults",
+					       "monitor", "mon",       "chardev",
+					       NULL };
+	static const char *const leaves[] = { "daemonize", NULL };
+	char *const *argv = v->asked.argv;
+	size_t n = 0;
+	while (argv[n])
+		n++;
+	v->plain = calloc(n + 5, sizeof(*v->plain));
+	if (!v->plain)
+		return us_fail(e, -ENOMEM, "out of memory");
+	memcpy(v->plain, argv, n * sizeof(*argv));
+	us_vmm_name(us_loader_program(argv)[0], v->vmm, sizeof(v->vmm));
+	if (us_boot_variant_has(argv, leaves))
+		return us_fail(
+			e, -EINVAL,
+			"boot: with -daemonize %s cannot be watched: leave it out",
+			v->vmm);
+	if (strcmp(v->vmm, "qemu") != 0)
+		return 0;
+	if (!us_boot_variant_has(argv, decided)) {
+		v->plain[n++] = (char *)(uintptr_t) "-serial";
+		v->plain[n++] = (char *)(uintptr_t) "stdio";
+	}
+	us_plugin_run_path(&v->run, "monitor", v->monitor);
+	snprintf(v->monitor_word, sizeof(v->monitor_word), "unix:%s,server=on,wait=off",
+		 v->monitor);
+	v->plain[n++] = (char *)(uintptr_t) "-qmp";
+	v->plain[n++] = v->monitor_word;
+	return us_boot_virtio_command(v, e);
+}
+
+/* Is a word of the command, or in one of them, this? */
+static bool says(char *const *argv, const char *word)
+{
+	for (; *argv; argv++)
+		if (strstr(*argv, word))
+			return true;
+	return false;
+}
+
+/* A kernel that is packed in a boot image: it has its own table of names, and may move.
+ */
+static void open_linux(struct us_boot_variant *v)
+{
+	struct us_err e = { 0 };
+	const char *path = v->run.guest.kernel;
+	if (!path[0] || us_boot_linux_open(path, !says(v->plain, "nokaslr"),
+					   &v->linux_kernel, &e) < 0)
+		return;
+	if (us_boot_linux_why(v->linux_kernel)[0] && !us_boot_variant_kernel(v, NULL))
+		snprintf(v->first, sizeof(v->first),
+			 "no function is known of %.80s: %s", base_name(path),
+			 us_boot_linux_why(v->linux_kernel));
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	return a[0] && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+/*
+ * Of several images: what the command boots, if that has names; else the one with the
+ * first function that is asked for, or with one of a usual name, for there may be a
+ * firmware's, or a program's; else the first.
+ */
+static void choose_kernel(struct us_boot_variant *v)
+{
+	const struct us_images *m = &v->run.images;
+	const struct us_elf_image *with = us_boot_image_with(m->symbols, v->until,
+							     v->n_until);
+	bool named = false;
+	v->kernel = m->n;
+	for (size_t i = m->n; i-- > 0;) {
+		const struct us_image *x = &m->v[i];
+		if (x->unproven)
+			continue;
+		bool booted = x->n_start && is_same_file(v->run.guest.kernel,
+							 us_elf_image_path(x->elf));
+		if (booted || !named)
+			v->kernel = i;
+		if (booted)
+			return;
+		named |= x->elf == with;
+	}
+}
+
+const struct us_elf_image *us_boot_variant_kernel(const struct us_boot_variant *v,
+						  uint64_t *ret_bias)
+{
+	const struct us_images *m = &v->run.images;
+	if (v->kernel == m->n)
+		return NULL;
+	if (ret_bias)
+		*ret_bias = m->v[v->kernel].bias;
+	return m->v[v->kernel].elf;
+}
+
+static int make_plan(struct us_boot_variant *v, struct us_err *e)
+{
+	struct us_boot_known first = { 0 };
+	int r = 0;
+	choose_kernel(v);
+	open_linux(v);
+	if (!v->n_until)
+		r = us_boot_first_find(v, &first, e);
+	if (r < 0)
+		return r;
+	const struct us_boot_names names = {
+		.symbols = v->run.images.symbols,
+		.kernel = us_boot_variant_kernel(v, NULL),
+		.first = first.n_address ? &first : NULL,
+		.linux_kernel = v->linux_kernel,
+	};
+	r = us_boot_plan_make(&v->plan, v->until, v->n_until, &names, v->way, e);
+	us_boot_ways_filter(v, &v->plan);
+	if (v->linux_kernel && us_boot_linux_moves(v->linux_kernel) &&
+	    !(v->way & US_BOOT_BY_PLUGIN))
+		snprintf(v->unseen_code, sizeof(v->unseen_code),
+			 "this Linux draws its place by lot (nokaslr keeps it)");
+	return r;
+}
+
+int us_boot_variant_prepare(struct us_boot_variant *v, size_t n, struct us_err *e)
+{
+	int r = us_plugin_run_prepare(&v->run, &v->asked, e);
+	if (r == 0)
+		r = make_plain(v, e);
+	if (r == 0)
+		r = us_boot_ways_choose(v, e);
+	if (r < 0)
+		return r;
+	us_symbols_demangle(v->run.images.symbols, true);
+	r = make_plan(v, e);
+	if (r == -ENOTSUP)
+		us_hint(e, "--until serial:REGEX, for: %s",
+			v->unseen_code[0] ? v->unseen_code : v->unseen);
+	v->seen = calloc(n, sizeof(*v->seen));
+	if (r == 0 && !v->seen)
+		r = us_fail(e, -ENOMEM, "out of memory for %zu runs", n);
+	return r;
+}
+
+/* ---- A run ---- */
+
+/* QEMU's messages begin with a time, for we want that of its trace: leave it out. */
+static void drop_times(char *text)
+{
+	static const char form[] = "0000-00-00T00:00:00.000000Z ";
+	char *to = text;
+	while (*text) {
+		size_t n = 0;
+		while (form[n] && (form[n] == '0' ? text[n] >= '0' && text[n] <= '9'
+						  : text[n] == form[n]))
+			n++;
+		if (form[n])
+			*to++ = *text++;
+		else
+			text += n;
+	}
+	*to = '\0';
+}
+
+/* What a user would look at: of a VMM that ended its complaint, else the guest's last
+ * words; or what else there is. */
+static const char *last_words(const struct us_boot_run *run, char *text, size_t size)
+{
+	const struct us_boot_tail *t = run->ended ? &run->complained : &run->said;
+	if (!t->n)
+		t = run->ended ? &run->said : &run->complained;
+	size_t end = t->n;
+	while (end && strchr(" \r\n", t->text[end - 1]))
+		end--;
+	size_t skip = end >= size ? end - size + 1 : 0;
+	char copy[US_BOOT_TAIL];
+	snprintf(copy, sizeof(copy), "%.*s", (int)(end - skip), t->text + skip);
+	drop_times(copy);
+	for (char *c = copy; *c; c++)
+		if (*c == '\r' || *c == '\n')
+			*c = *c == '\r' ? ' ' : '/';
+	us_printable(text, size, copy);
+	return text;
+}
+
+static int fail_unfinished(const struct us_boot_variant *v,
+			   const struct us_boot_plan *plan,
+			   const struct us_boot_run *run, struct us_err *e)
+{
+	char words[LAST_WORDS], how[32];
+	const char *missing = "", *name = v->name ? v->name : "boot";
+	for (size_t i = plan->n; i-- > 0;)
+		if (plan->point[i].wanted && !run->at[i].seen)
+			missing = plan->point[i].name;
+	last_words(run, words, sizeof(words));
+	if (!words[0])
+		strcpy(words, "it wrote nothing");
+	if (!run->ended) {
+		char often[64] = "";
+		if (run->n_start > 1)
+			snprintf(often, sizeof(often),
+				 ", the guest began %" PRIu64 " times", run->n_start);
+		us_fail(e, -ETIMEDOUT, "%s: %s was not reached in %.0f s%s: %s", name,
+			missing, (double)v->timeout_ns / US_NS_PER_SEC, often, words);
+		if (run->n_start > 1)
+			us_hint(e,
+				"it resets itself: -no-reboot ends it where it does");
+		else if (v->way & US_BOOT_BY_SAMPLES)
+			us_hint(e,
+				"a function that returns soon may be on no stack of "
+				"%" PRIu64 " samples",
+				run->n_sample);
+		else
+			us_hint(e, "-t TIME waits longer; a kernel that moves itself "
+				   "passes its functions elsewhere (-e ELF@BIAS)");
+		return -ETIMEDOUT;
+	}
+	if (WIFEXITED(run->status))
+		snprintf(how, sizeof(how), "status %d", WEXITSTATUS(run->status));
+	else
+		snprintf(how, sizeof(how), "signal %d", WTERMSIG(run->status));
+	us_fail(e, -ECHILD, "%s: the VMM ended (%s) before %s: %s", name, how, missing,
+		words);
+	if (WIFEXITED(run->status) && !WEXITSTATUS(run->status))
+		us_hint(e,
+			"a VMM that goes to the background cannot be watched: let it "
+			"stay in the foreground");
+	return -ECHILD;
+}
+
+/* Is there anything that is seen on stacks? */
+static bool has_code(const struct us_boot_plan *p)
+{
+	return us_boot_point_of(p, US_BOOT_ENTRY) != SIZE_MAX ||
+	       us_boot_point_of(p, US_BOOT_SYMBOL) != SIZE_MAX;
+}
+
+static void unlink_sockets(const struct us_boot_variant *v)
+{
+	if (v->stub[0])
+		unlink(v->stub);
+	if (v->monitor[0])
+		unlink(v->monitor);
+	if (v->trace[0])
+		unlink(v->trace);
+}
+
+static int boot_sampled(struct us_boot_variant *v, const struct us_boot_plan *plan,
+			struct us_boot_how *how,
+			const struct us_boot_recorded *recorded,
+			struct us_boot_run *ret, struct us_err *e)
+{
+	char path[US_PLUGIN_PATH];
+	struct us_boot_samples *s;
+	us_plugin_run_path(&v->run, "samples", path);
+	const struct us_boot_sampled what = {
+		.plan = plan,
+		.code = how->code,
+		.symbols = v->run.images.symbols,
+		.files = v->asked.symbols,
+		.argv = v->asked.argv,
+		.monitor = how->stub ? v->monitor : NULL,
+		.path = path,
+		.finish = recorded ? recorded->finish : NULL,
+		.finish_ctx = recorded ? recorded->ctx : NULL
+	};
+	int r = us_boot_samples_new(&what, &s, e);
+	if (r < 0)
+		return r;
+	how->sampler = us_boot_samples_sampler(s);
+	r = us_boot_run(plan, how, ret, e);
+	us_boot_samples_free(s);
+	if (r == 0 && recorded)
+		r = recorded->take(recorded->ctx, path, e);
+	unlink(path);
+	unlink_sockets(v);
+	return r;
+}
+
+static struct us_boot_how make_how(struct us_boot_variant *v,
+				   const struct us_boot_plan *plan, unsigned ways,
+				   const struct us_boot_recorded *recorded)
+{
+	struct us_boot_how how = {
+		.ways = ways,
+		.argv = v->plain,
+		.timeout_ns = v->timeout_ns,
+		.linger_ns = LINGER,
+		.stopped = us_plugin_run_is_stopped,
+		.late = plan == &v->plan ? us_boot_late : NULL,
+		.late_ctx = v,
+		.passed = recorded ? recorded->passed : NULL,
+		.passed_ctx = recorded ? recorded->ctx : NULL,
+		.check = recorded ? recorded->check : NULL,
+		.uses = recorded ? recorded->uses : NULL,
+		.done = us_boot_virtio_ask,
+		.done_ctx = v,
+	};
+	const struct us_elf_image *kernel = us_boot_variant_kernel(v, NULL);
+	if (v->linux_kernel)
+		how.code = us_boot_linux_code_of(v->linux_kernel);
+	else if (kernel)
+		how.code = us_boot_code_of(us_elf_image_file(kernel));
+	if (ways & US_BOOT_BY_EVENTS)
+		how.events = v->events;
+	if (ways & US_BOOT_BY_PLUGIN) {
+		how.argv = recorded ? recorded->argv : v->with.argv;
+		how.file = v->file;
+	} else if (ways & US_BOOT_BY_BREAKPOINTS) {
+		how.argv = v->stubbed;
+		how.stub = v->stub;
+	} else if (ways & US_BOOT_BY_LOG) {
+		how.argv = v->logged;
+	}
+	if (how.argv != v->plain && v->traced)
+		how.trace = v->trace;
+	return how;
+}
+
+static int boot(struct us_boot_variant *v, const struct us_boot_plan *plan,
+		unsigned ways, const struct us_boot_recorded *recorded,
+		struct us_boot_run *ret, struct us_err *e)
+{
+	struct us_boot_how how = make_how(v, plan, ways, recorded);
+	if (ways & US_BOOT_BY_SAMPLES && (has_code(plan) || recorded)) {
+		if (v->stubbed) {
+			how.argv = v->stubbed;
+			how.stub = v->stub;
+			how.trace = v->traced ? v->trace : NULL;
+		}
+		return boot_sampled(v, plan, &how, recorded, ret, e);
+	}
+	int r = us_boot_run(plan, &how, ret, e);
+	unlink_sockets(v);
+	return r;
+}
+
+int us_boot_variant_boot(struct us_boot_variant *v, struct us_err *e)
+{
+	struct us_boot_run *run = &v->seen[v->n_seen];
+	int r = boot(v, &v->plan, v->way, NULL, run, e);
+	if (r == -ENOTSUP && us_boot_ways_fall_back(v, e))
+		r = boot(v, &v->plan, v->way, NULL, run, e);
+	if (r == 0)
+		r = us_boot_variant_check(v, run, e);
+	v->n_seen += r == 0;
+	return r;
+}
+
+int us_boot_variant_boot_alone(struct us_boot_variant *v,
+			       const struct us_boot_plan *plan, struct us_boot_run *ret,
+			       struct us_err *e)
+{
+	return boot(v, plan, US_BOOT_BY_OUTPUT, NULL, ret, e);
+}
+
+int us_boot_variant_boot_recorded(struct us_boot_variant *v,
+				  const struct us_boot_recorded *recorded,
+				  struct us_boot_run *ret, struct us_err *e)
+{
+	unsigned ways = US_BOOT_BY_SAMPLES | (v->way & US_BOOT_BY_EVENTS);
+	if (recorded->argv) {
+		ways = US_BOOT_BY_PLUGIN;
+		us_plugin_run_path(&v->run, "boot", v->file);
+	}
+	return boot(v, &v->plan, ways, recorded, ret, e);
+}
+
+int us_boot_variant_check(const struct us_boot_variant *v,
+			  const struct us_boot_run *run, struct us_err *e)
+{
+	return run->whole ? 0 : fail_unfinished(v, &v->plan, run, e);
+}
+
+int us_boot_variant_boot_to_search(struct us_boot_variant *v,
+				   const struct us_boot_plan *plan,
+				   bool (*called)(void *ctx, uint64_t to, bool jump),
+				   void *ctx, struct us_err *e)
+{
+	struct us_boot_run *run = calloc(1, sizeof(*run));
+	struct us_boot_how how = make_how(v, plan, US_BOOT_BY_PLUGIN, NULL);
+	if (!run)
+		return us_fail(e, -ENOMEM, "out of memory");
+	how.called = called;
+	how.called_ctx = ctx;
+	how.linger_ns = SEARCH;
+	how.late = us_boot_late;
+	int r = us_boot_run(plan, &how, run, e);
+	unlink_sockets(v);
+	if (r == 0 && !run->whole)
+		r = fail_unfinished(v, plan, run, e);
+	free(run);
+	return r;
+}
+
+void us_boot_variant_fini(struct us_boot_variant *v)
+{
+	us_boot_linux_close(v->linux_kernel);
+	us_boot_plan_fini(&v->plan);
+	us_boot_events_close(v->events);
+	us_plugin_run_fini(&v->run);
+	free(v->with.argv);
+	free(v->plain);
+	free(v->traced);
+	free(v->stubbed);
+	free(v->logged);
+	free(v->seen);
+}

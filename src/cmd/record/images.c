@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* images.c: the files; see images.h. */
+#include "cmd/record/images.h"
+
+#include "base/cleanup.h"
+#include "linux/orc_elf.h"
+#include "symbol/beside.h"
+#include "symbol/elf_cfi.h"
+#include "symbol/elf_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* "FILE@0x1000" to a path and a bias; a file whose name has an @ is taken whole. */
+static int split_bias(const char *text, char path[US_STORE_MAX_PATH],
+		      uint64_t *ret_bias, bool *ret_fixed, struct us_err *e)
+{
+	size_t len = strlen(text);
+	*ret_bias = 0;
+	*ret_fixed = false;
+	if (len >= US_STORE_MAX_PATH)
+		return us_fail(e, -ENAMETOOLONG, "-e %.60s...: the name is too long",
+			       text);
+	memcpy(path, text, len + 1);
+	char *at = strrchr(path, '@');
+	if (!at || access(text, F_OK) == 0)
+		return 0;
+	char *end;
+	errno = 0;
+	*ret_bias = strtoull(at + 1, &end, 0);
+	if (end == at + 1 || *end || errno)
+		return us_fail(e, -EINVAL, "-e %s: %s is no bias such as 0x1000000",
+			       text, at + 1);
+	*at = '\0';
+	*ret_fixed = true;
+	return 0;
+}
+
+static int prepare(struct us_image *m, struct us_err *e)
+{
+	const struct us_elf_symbol *sym = us_elf_image_symbols(m->elf, &m->n_start);
+	uint64_t most = 0;
+	m->start = calloc(m->n_start + 1, sizeof(*m->start));
+	if (!m->start)
+		return us_fail(e, -ENOMEM, "out of memory for %zu function starts",
+			       m->n_start);
+	for (size_t k = 0; k < m->n_start; k++)
+		m->start[k] = sym[k].addr;
+	if (!us_elf_image_text(m->elf, &m->text_start, &m->text_end))
+		m->text_start = m->text_end = 0;
+	const struct us_elf_file *f = us_elf_image_file(m->elf);
+	for (size_t k = 0; k < f->n_code; k++) {
+		uint64_t size = f->code[k].end - f->code[k].start;
+		if (size > most) {
+			most = size;
+			m->home = f->code[k].start;
+		}
+	}
+	/* vmlinux has rules of its own kind, which are better than its DWARF's. */
+	int r = us_orc_elf_read(f, &m->cfi);
+	if (r != -ENOENT)
+		return r < 0 ? us_fail(e, r, "out of memory for unwind tables") : 0;
+	const struct us_elf_file *debug = us_elf_image_dwarf(m->elf);
+	return us_elf_cfi_read(f, debug == f ? NULL : debug, &m->cfi, NULL, e);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* None is no fault; one that is of another build is worth a word, and so is one that
+ * nothing named. */
+static void find_debug(struct us_images *i, struct us_elf_image *elf)
+{
+	struct us_err why = { 0 };
+	size_t n;
+	us_elf_image_symbols(elf, &n);
+	int r = us_elf_image_find_debug(elf, i->dirs, &why);
+	const char *how = us_elf_image_debug_beside(elf);
+	if (r < 0 && r != -ENOENT)
+		snprintf(i->note, sizeof(i->note), "%.250s", why.msg);
+	else if (how)
+		snprintf(i->note, sizeof(i->note),
+			 "%.60s has no %s: taken from %.130s (%s)",
+			 base_name(us_elf_image_path(elf)),
+			 n ? "source lines" : "symbols", us_elf_image_debug_path(elf),
+			 how);
+}
+
+static int add(struct us_images *i, const char *path, const struct us_image *how,
+	       struct us_err *e)
+{
+	struct us_image m = *how;
+	if (i->n == US_MAX_IMAGES)
+		return us_fail(e, -E2BIG, "open %s: more than %d images", path,
+			       US_MAX_IMAGES);
+	int r = us_elf_image_open(path, &m.elf, e);
+	if (r < 0)
+		return r;
+	find_debug(i, m.elf);
+	r = us_symbols_add_image(i->symbols, m.elf, e);
+	if (r == 0)
+		r = prepare(&m, e);
+	if (r < 0) {
+		free(m.start);
+		return r;
+	}
+	i->place[i->n_place++] = (struct us_place){ .image = (uint8_t)i->n,
+						    .bias = m.bias };
+	i->v[i->n++] = m;
+	return 0;
+}
+
+/* What the user reads of files that were guessed. */
+static void note_beside(struct us_images *i, const char *path,
+			const struct us_beside *b, size_t n)
+{
+	const char *name = base_name(path);
+	char more[40] = "";
+	if (n > 1)
+		snprintf(more, sizeof(more), " and %zu more", n - 1);
+	if (n)
+		snprintf(i->note, sizeof(i->note),
+			 "%.60s is no ELF file; compared with the guest: %.100s (%s)%s",
+			 name, b->v[0].path, us_beside_match_name(b->v[0].match), more);
+	else
+		snprintf(i->note, sizeof(i->note),
+			 "no symbols: %.60s is no ELF file, and none with symbols of "
+			 "its "
+			 "build is beside it; -e ELF names it",
+			 name);
+}
+
+/* Files with symbols beside one that is no ELF file.  How many there are; not having
+ * any is no error. */
+static size_t add_beside(struct us_images *i, const char *path, bool given)
+{
+	struct us_image how = { .given = given, .guessed = true };
+	struct us_beside b;
+	struct us_err e;
+	size_t n = 0;
+	int r = us_beside_find(path, NULL, &b);
+	for (size_t k = 0; r == 0 && k < b.n; k++) {
+		how.unproven = b.v[k].match == US_BESIDE_UNKNOWN;
+		n += add(i, b.v[k].path, &how, &e) == 0;
+	}
+	note_beside(i, path, &b, n);
+	us_beside_fini(&b);
+	return n;
+}
+
+static int add_given(struct us_images *i, const char *text, struct us_err *e)
+{
+	char path[US_STORE_MAX_PATH];
+	struct us_image how = { .given = true };
+	int r = split_bias(text, path, &how.bias, &how.fixed, e);
+	if (r < 0)
+		return r;
+	_cleanup_free_ char *whole = realpath(path, NULL); /* reports run elsewhere */
+	r = add(i, whole ? whole : path, &how, e);
+	if (r == -ENOEXEC && add_beside(i, path, true))
+		return 0;
+	if (r == 0)
+		return 0;
+	us_wrap(e, "-e %s", text);
+	/* Not the codes that mean the guest (us_exit_code): a file is at fault. */
+	return r == -ENOENT || r == -EACCES || r == -EPERM ? -EIO : r;
+}
+
+/* The kernel that the VMM was started with; not having it is no error. */
+static void add_kernel(struct us_images *i, const struct us_guest *g)
+{
+	static const struct us_image how;
+	struct us_err e = { 0 };
+	const char *path = !g ? "" : g->kernel[0] ? g->kernel : g->boot;
+	if (!path[0]) {
+		snprintf(i->note, sizeof(i->note),
+			 "no kernel image is known: addresses only; -e ELF names it");
+		return;
+	}
+	int r = add(i, path, &how, &e);
+	if (r == -ENOEXEC)
+		add_beside(i, path, false);
+	else if (r < 0)
+		snprintf(i->note, sizeof(i->note),
+			 "no symbols: %.150s; -e ELF names another file", e.msg);
+}
+
+int us_images_open(struct us_images *i, const struct us_symbol_files *f,
+		   const struct us_guest *g, struct us_err *e)
+{
+	memset(i, 0, sizeof(*i));
+	i->dirs = &f->dirs;
+	int r = us_symbols_new(&i->symbols, e);
+	for (size_t k = 0; r == 0 && k < f->n_image; k++)
+		r = add_given(i, f->image[k], e);
+	if (r == 0 && !f->n_image)
+		add_kernel(i, g);
+	if (r < 0)
+		us_images_fini(i);
+	return r;
+}
+
+static const char *machine_name(uint16_t machine)
+{
+	switch (machine) {
+	case EM_X86_64:
+		return "x86-64";
+	case EM_386:
+		return "i386";
+	case EM_AARCH64:
+		return "aarch64";
+	case EM_RISCV:
+		return "RISC-V";
+	default:
+		return "another";
+	}
+}
+
+int us_images_check_arch(const struct us_images *i, enum us_arch arch, struct us_err *e)
+{
+	static const uint16_t machines[US_N_ARCH] = { [US_ARCH_X86_64] = EM_X86_64,
+						      [US_ARCH_AARCH64] = EM_AARCH64,
+						      [US_ARCH_RISCV64] = EM_RISCV };
+	for (size_t k = 0; k < i->n; k++) {
+		const struct us_elf_image *elf = i->v[k].elf;
+		uint16_t machine = us_elf_image_file(elf)->machine;
+		bool fits = machine == machines[arch] ||
+			    (arch == US_ARCH_X86_64 && machine == EM_386);
+		if (i->v[k].given && !i->v[k].guessed && !fits)
+			return us_fail(e, -EINVAL,
+				       "-e %s: it is for the processor %s, and the "
+				       "guest's is %s",
+				       us_elf_image_path(elf), machine_name(machine),
+				       machine_name(machines[arch]));
+	}
+	return 0;
+}
+
+void us_images_fini(struct us_images *i)
+{
+	us_symbols_free(i->symbols);
+	for (size_t k = 0; k < i->n; k++) {
+		free(i->v[k].start);
+		us_cfi_table_free(i->v[k].cfi);
+	}
+	i->symbols = NULL;
+	i->n = i->n_place = 0;
+}
+
+bool us_images_counts(const struct us_images *i, const struct us_place *p)
+{
+	return !i->v[p->image].guessed || p->match == US_MATCH_YES;
+}
+
+static void tell_of(const struct us_images *i, size_t image, FILE *out)
+{
+	const char *path = us_elf_image_path(i->v[image].elf);
+	uint64_t until = 0;
+	bool seen = false, differs = false;
+	for (size_t k = 0; k < i->n_place; k++) {
+		const struct us_place *p = &i->place[k];
+		if (p->image != image || p->end || !us_images_counts(i, p))
+			continue;
+		if (p->match == US_MATCH_YES && !p->until_ns)
+			return;
+		seen |= p->match == US_MATCH_YES;
+		differs |= p->match == US_MATCH_NO;
+		if (p->until_ns > until)
+			until = p->until_ns;
+	}
+	if (seen)
+		fprintf(out,
+			"warning: %s was in the guest until %.1f s only: then its "
+			"memory differs, and the report gives addresses\n",
+			path, (double)until / 1e9);
+	else if (differs)
+		fprintf(out,
+			"warning: %s is not what the guest runs: its memory differs; "
+			"the report gives addresses only\n",
+			path);
+}
+
+/* Not a word of each file that was guessed, but of all if none was right. */
+static bool guessed_wrong(const struct us_images *i)
+{
+	bool guessed = false;
+	for (size_t k = 0; k < i->n_place; k++) {
+		guessed |= i->v[i->place[k].image].guessed;
+		if (us_images_counts(i, &i->place[k]))
+			return false;
+	}
+	return guessed;
+}
+
+void us_images_judge(struct us_images *i, enum us_match match)
+{
+	bool news = false;
+	for (size_t k = 0; k < i->n_place; k++)
+		news |= i->place[k].match != match;
+	if (!news)
+		return;
+	atomic_fetch_add(&i->changes, 1);
+	for (size_t k = 0; k < i->n_place; k++)
+		i->place[k].match = (uint8_t)match;
+	atomic_fetch_add(&i->changes, 1);
+}
+
+void us_images_tell(const struct us_images *i, FILE *out)
+{
+	if (guessed_wrong(i))
+		fputs("warning: no file with symbols beside the kernel's is what the "
+		      "guest runs; -e ELF names it\n",
+		      out);
+	for (size_t k = 0; k < i->n; k++)
+		tell_of(i, k, out);
+	if (i->full)
+		fprintf(out,
+			"note: the files given run at more than %d places: where they "
+			"came last, the report gives addresses\n",
+			US_MAX_PLACES);
+	if (i->search.ambiguous)
+		fputs("note: code of an image was seen in two places at once, which "
+		      "were not used: -e ELF@BIAS says where it is\n",
+		      out);
+}
+
+int us_images_name_places(struct us_images *i)
+{
+	int r = 0;
+	for (size_t k = 0; r == 0 && k < i->n_place; k++) {
+		const struct us_place *p = &i->place[k];
+		const struct us_symbol_place at = { .bias = p->bias,
+						    .root = p->root,
+						    .start = p->start,
+						    .end = p->end };
+		if (p->match != US_MATCH_NO && !p->until_ns && us_images_counts(i, p))
+			r = us_symbols_place(i->symbols, i->v[p->image].elf, &at);
+	}
+	return r;
+}
+
+void us_images_module(const struct us_images *i, const struct us_place *p, size_t index,
+		      struct us_module *ret)
+{
+	const struct us_image *m = &i->v[p->image];
+	size_t len;
+	const uint8_t *id = us_elf_image_build_id(m->elf, &len);
+	*ret = (struct us_module){ .start = p->end ? p->start : m->text_start + p->bias,
+				   .end = p->end ? p->end : m->text_end + p->bias,
+				   .bias = p->bias,
+				   .match = p->match,
+				   .path = us_elf_image_path(m->elf),
+				   .number = (uint32_t)index + 1,
+				   .root = p->root,
+				   .from_ns = p->from_ns,
+				   .until_ns = p->until_ns };
+	if (len > sizeof(ret->build_id))
+		len = sizeof(ret->build_id);
+	if (len)
+		memcpy(ret->build_id, id, len);
+	ret->build_id_len = (uint8_t)len;
+}

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* kernel.c: see kernel.h. */
+#include "cmd/record/kernel.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* From one reading of the list of tasks to the next; longer where a guest has so many
+ * that it takes more than a twentieth of a CPU. */
+#define PROCESSES_S    1
+#define PROCESSES_PART 20
+/* How soon the stacks of a process are unwound in which the first sample was. */
+#define HUNGRY_NS      (100 * US_NS_PER_MS)
+#define FIRST_PAUSE_NS (20 * US_NS_PER_MS)
+#define MOST_PAUSE_NS  (4 * US_NS_PER_SEC)
+#define CHECK_NS       US_NS_PER_SEC
+#define MAX_FAILED     6
+#define MAX_DOUBTS     3
+#define MAX_STACK      16 /* frames that are looked at for unknown modules */
+#define WAIT_S	       5
+#define ATTACH_HZ      100
+#define ATTACH_SAMPLES 6
+#define ATTACH_OTHERS  2 /* kernel code seen where no Linux is */
+#define ATTACH_READS   2 /* that found no kernel: a third would not either */
+#define ASK_S	       10
+
+enum {
+	ASK_NONE,
+	ASK_ASKED,
+	ASK_SERVED, /* the sampler is at it */
+	ASK_DONE,
+};
+
+static int state_of(const struct us_kernel *k)
+{
+	return atomic_load_explicit(&k->state, memory_order_acquire);
+}
+
+static void set_state(struct us_kernel *k, int state)
+{
+	atomic_store_explicit(&k->state, state, memory_order_release);
+}
+
+static bool wait_ns(sem_t *s, uint64_t ns)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	ns += (uint64_t)t.tv_nsec;
+	t.tv_sec += (time_t)(ns / US_NS_PER_SEC);
+	t.tv_nsec = (long)(ns % US_NS_PER_SEC);
+	int r;
+	while ((r = sem_timedwait(s, &t)) < 0 && errno == EINTR)
+		;
+	return r == 0;
+}
+
+static bool wait_for(sem_t *s, unsigned seconds)
+{
+	return wait_ns(s, seconds * US_NS_PER_SEC);
+}
+
+/* --- the reading thread --- */
+
+/* Through the sampler: only it may talk to the stub, while it holds the guest. */
+static bool ask_sampler(void *ctx, us_gva va, void *buf, size_t len)
+{
+	struct us_kernel *k = ctx;
+	int asked = ASK_ASKED;
+	if (atomic_load(&k->quit))
+		return false;
+	k->ask.va = va;
+	k->ask.buf = buf;
+	k->ask.len = len;
+	k->ask.ok = false;
+	atomic_store_explicit(&k->ask.state, ASK_ASKED, memory_order_release);
+	while (!wait_for(&k->served, ASK_S) || atomic_load(&k->quit))
+		if (atomic_compare_exchange_strong(&k->ask.state, &asked, ASK_NONE))
+			return false; /* nobody came */
+		else if (asked == ASK_DONE)
+			break;
+		else
+			asked = ASK_ASKED;
+	atomic_store_explicit(&k->ask.state, ASK_NONE, memory_order_release);
+	return k->ask.ok;
+}
+
+static void read_once(struct us_kernel *k)
+{
+	struct us_linux *l;
+	unsigned n = atomic_load(&k->n);
+	struct us_err e;
+	if (us_linux_read(&k->source, &l, &e) < 0) {
+		k->failed++;
+		set_state(k,
+			  k->failed < MAX_FAILED ? US_KERNEL_WANTED : US_KERNEL_NONE);
+		return;
+	}
+	k->read[n] = l;
+	atomic_store_explicit(&k->n, n + 1, memory_order_release);
+	set_state(k, US_KERNEL_READY);
+}
+
+/* Those that run when the recording begins have been running before.  Seconds to wait
+ * until the next time. */
+static unsigned read_processes(struct us_kernel *k)
+{
+	uint64_t began = us_now_ns();
+	uint64_t start = atomic_load(&k->start_ns);
+	const struct us_linux *l = us_kernel_linux(k);
+	if (l && k->source.mem && state_of(k) != US_KERNEL_WANTED)
+		us_processes_read(&k->processes, l, k->source.mem, start);
+	return PROCESSES_S +
+	       (unsigned)(PROCESSES_PART * (us_now_ns() - began) / US_NS_PER_SEC);
+}
+
+/* Of a kernel that runs no more, or of none yet, there is nothing to see. */
+static void look_at_waits(struct us_kernel *k)
+{
+	bool known = state_of(k) != US_KERNEL_WANTED;
+	us_waits_look(&k->waits, known ? us_kernel_linux(k) : NULL, k->images,
+		      k->source.mem, atomic_load(&k->start_ns));
+}
+
+static void feed(struct us_kernel *k)
+{
+	const struct us_linux *l = us_kernel_linux(k);
+	if (l && k->source.mem && state_of(k) != US_KERNEL_WANTED)
+		us_processes_feed(&k->processes, l);
+}
+
+/* Until somebody wakes it, or something is due; was it woken? */
+static bool wait_until(struct us_kernel *k, uint64_t next_ns)
+{
+	uint64_t now_ns = us_now_ns(), waits_ns = us_waits_due(&k->waits);
+	uint64_t due_ns = waits_ns < next_ns ? waits_ns : next_ns;
+	if (atomic_load(&k->processes.wanted) && now_ns + HUNGRY_NS < due_ns)
+		due_ns = now_ns + HUNGRY_NS;
+	return wait_ns(&k->wake, due_ns > now_ns ? due_ns - now_ns : 0);
+}
+
+static void *run(void *arg)
+{
+	struct us_kernel *k = arg;
+	uint64_t next_ns = us_now_ns() + PROCESSES_S * US_NS_PER_SEC;
+	for (;;) {
+		bool asked = wait_until(k, next_ns);
+		if (atomic_load(&k->quit))
+			return NULL;
+		if (asked && state_of(k) == US_KERNEL_READ)
+			read_once(k);
+		if (asked || us_now_ns() >= next_ns) {
+			unsigned pause = read_processes(k);
+			next_ns = us_now_ns() + pause * US_NS_PER_SEC;
+		}
+		feed(k);
+		look_at_waits(k);
+		if (asked)
+			sem_post(&k->done);
+	}
+}
+
+/* What the thread reads by: the callbacks of the backend's are the sampler's. */
+static struct us_mem mem_of_thread(const struct us_backend *b)
+{
+	if (b->other_mem)
+		return *b->other_mem;
+	struct us_mem m = *b->mem;
+	m.read = NULL;
+	m.read_gva = NULL;
+	m.page = NULL;
+	return m;
+}
+
+int us_kernel_open(struct us_kernel *k, struct us_images *i, const struct us_backend *b,
+		   struct us_err *e)
+{
+	sigset_t all, before;
+	memset(k, 0, sizeof(*k));
+	k->images = i;
+	k->source.stop = &k->quit;
+	k->mem = mem_of_thread(b);
+	us_mem_init(&k->mem);
+	us_processes_init(&k->processes, b->caps & US_CAP_NO_STOP);
+	us_waits_init(&k->waits);
+	sem_init(&k->wake, 0, 0);
+	sem_init(&k->done, 0, 0);
+	sem_init(&k->served, 0, 0);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int r = pthread_create(&k->thread, NULL, run, k);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r)
+		return us_fail(e, -r, "start a thread: %s", strerror(r));
+	k->started = true;
+	return 0;
+}
+
+void us_kernel_stop(struct us_kernel *k)
+{
+	if (!k->started)
+		return;
+	atomic_store(&k->quit, true);
+	sem_post(&k->wake);
+	sem_post(&k->served);
+	pthread_join(k->thread, NULL);
+	k->started = false;
+}
+
+void us_kernel_close(struct us_kernel *k)
+{
+	if (!k->images)
+		return;
+	us_kernel_stop(k);
+	us_images_own(k->images, NULL, NULL);
+	us_images_programs(k->images, NULL);
+	for (unsigned i = 0; i < atomic_load(&k->n); i++)
+		us_linux_free(k->read[i]);
+	free(k->told);
+	us_processes_fini(&k->processes);
+	us_waits_fini(&k->waits);
+	sem_destroy(&k->wake);
+	sem_destroy(&k->done);
+	sem_destroy(&k->served);
+	k->images = NULL;
+}
+
+/* --- the sampler --- */
+
+static uint64_t longer(uint64_t pause_ns)
+{
+	if (pause_ns < FIRST_PAUSE_NS)
+		return FIRST_PAUSE_NS;
+	return 2 * pause_ns < MOST_PAUSE_NS ? 2 * pause_ns : MOST_PAUSE_NS;
+}
+
+static bool is_due(struct us_kernel *k, const struct us_live_sample *l)
+{
+	if (l->t_ns < k->next_ns && !k->images->hasty)
+		return false;
+	k->pause_ns = longer(k->pause_ns);
+	k->next_ns = l->t_ns + k->pause_ns;
+	return true;
+}
+
+static void start_reading(struct us_kernel *k)
+{
+	bool stub = k->source.place.space.mode == US_PAGING_UNKNOWN;
+	k->source.mem = stub ? NULL : &k->mem;
+	k->source.virt = (struct us_linux_memory){ ask_sampler, k };
+	if (atomic_load(&k->n) == US_KERNEL_MAX) {
+		set_state(k, US_KERNEL_NONE);
+		return;
+	}
+	set_state(k, US_KERNEL_READ);
+	sem_post(&k->wake);
+}
+
+static void look_for_it(struct us_kernel *k, const struct us_live_sample *l)
+{
+	if (l->capture->regs.bits == 64 && is_due(k, l) &&
+	    us_linux_locate(l->paging, &l->capture->regs, &k->source.place))
+		start_reading(k);
+}
+
+static void serve(struct us_kernel *k, const struct us_live_sample *l)
+{
+	const struct us_regs *regs = &l->capture->regs;
+	int asked = ASK_ASKED;
+	if (regs->user ||
+	    !atomic_compare_exchange_strong(&k->ask.state, &asked, ASK_SERVED))
+		return;
+	k->ask.ok = us_paging_read(l->paging, &regs->space, k->ask.va, k->ask.buf,
+				   k->ask.len);
+	atomic_store_explicit(&k->ask.state, ASK_DONE, memory_order_release);
+	sem_post(&k->served);
+}
+
+const struct us_linux *us_kernel_linux(const struct us_kernel *k)
+{
+	unsigned n = atomic_load_explicit(&k->n, memory_order_acquire);
+	return n ? k->read[n - 1] : NULL;
+}
+
+/* Of a kernel that was read. */
+static const struct us_linux *current(const struct us_kernel *k)
+{
+	return k->read[atomic_load_explicit(&k->n, memory_order_acquire) - 1];
+}
+
+static void take(struct us_kernel *k, const struct us_live_sample *l)
+{
+	const struct us_linux *tables = current(k);
+	k->map = (struct us_code_map){
+		.start = tables->start,
+		.n = tables->n_start,
+		.text_start = tables->text,
+		.text_end = tables->text_end,
+		.narrow_cs = US_LINUX_CS_OF_32,
+	};
+	us_images_own(k->images, &k->map, tables->cfi);
+	if (!atomic_load(&k->ready_ns))
+		atomic_store(&k->ready_ns, l->t_ns ? l->t_ns : 1);
+	k->check_ns = l->t_ns + CHECK_NS;
+	k->next_ns = l->t_ns + FIRST_PAUSE_NS;
+	k->doubts = 0;
+	set_state(k, US_KERNEL_IN_USE);
+}
+
+void us_kernel_use(struct us_kernel *k)
+{
+	static const struct us_live_sample none;
+	if (state_of(k) == US_KERNEL_READY)
+		take(k, &none);
+}
+
+/* Another kernel runs, or none: what was read is of no use any more. */
+static void drop(struct us_kernel *k)
+{
+	unsigned none = 0;
+	us_images_own(k->images, NULL, NULL);
+	atomic_compare_exchange_strong(&k->changed, &none, atomic_load(&k->n));
+	k->pause_ns = k->next_ns = 0;
+	set_state(k, US_KERNEL_WANTED);
+}
+
+static void check(struct us_kernel *k, const struct us_live_sample *l)
+{
+	const struct us_regs *regs = &l->capture->regs;
+	const struct us_linux *tables = current(k);
+	uint8_t now[sizeof(tables->check)];
+	/* User mode may have tables that map nothing of the kernel. */
+	if (l->t_ns < k->check_ns || regs->user || regs->bits != 64)
+		return;
+	k->check_ns = l->t_ns + CHECK_NS;
+	if (!us_paging_read(l->paging, &regs->space, tables->check_at, now,
+			    sizeof(now)))
+		k->doubts++;
+	else if (memcmp(now, tables->check, sizeof(now)))
+		k->doubts = MAX_DOUBTS;
+	else
+		k->doubts = 0;
+	if (k->doubts >= MAX_DOUBTS)
+		drop(k);
+}
+
+static bool is_unknown_module(const struct us_kernel *k, us_gva pc)
+{
+	const struct us_linux_place *p = &k->source.place;
+	bool kernel = pc >= p->start && pc - p->start < p->size;
+	return pc >= p->arch->modules_start && pc < p->arch->modules_end && !kernel &&
+	       !us_linux_module_at(&current(k)->modules, pc);
+}
+
+/* Modules that were loaded since. */
+static void look_for_modules(struct us_kernel *k, const struct us_live_sample *l)
+{
+	const struct us_stack *s = l->stack;
+	if (!k->source.mem || l->t_ns < k->next_ns)
+		return;
+	for (unsigned i = 0; i < s->n && i < MAX_STACK; i++) {
+		if (!is_unknown_module(k, s->pc[i]))
+			continue;
+		if (is_due(k, l) && atomic_load(&k->n) < US_KERNEL_MAX)
+			start_reading(k);
+		return;
+	}
+}
+
+static void take_programs(struct us_kernel *k)
+{
+	struct us_program_code *c = &k->processes.programs.code;
+	struct us_code_set *s = us_program_code_next(c);
+	if (!s)
+		return;
+	us_images_programs(k->images, s->n ? s->block : NULL);
+	us_program_code_taken(c, s);
+}
+
+void us_kernel_sample(struct us_kernel *k, const struct us_live_sample *l)
+{
+	if (l->t_ns && !atomic_load_explicit(&k->start_ns, memory_order_relaxed))
+		atomic_store(&k->start_ns, l->capture->t_ns - l->t_ns);
+	take_programs(k);
+	switch (state_of(k)) {
+	case US_KERNEL_WANTED:
+		look_for_it(k, l);
+		break;
+	case US_KERNEL_READ:
+		serve(k, l);
+		break;
+	case US_KERNEL_READY:
+		take(k, l);
+		break;
+	case US_KERNEL_IN_USE:
+		check(k, l);
+		if (state_of(k) == US_KERNEL_IN_USE)
+			look_for_modules(k, l);
+		break;
+	}
+}
+
+uint64_t us_kernel_task(struct us_kernel *k, const struct us_live_sample *l)
+{
+	struct us_owners *o = k->processes.owners;
+	/* Not by a stub: each read would hold the guest for a round trip. */
+	return o && k->source.mem && state_of(k) != US_KERNEL_WANTED
+		       ? us_owners_of(o, us_kernel_linux(k), l)
+		       : 0;
+}
+
+bool us_kernel_pending(const struct us_kernel *k)
+{
+	int state = state_of(k);
+	return state == US_KERNEL_READ || state == US_KERNEL_READY;
+}
+
+static void wait_for_reading(struct us_kernel *k, uint64_t ns)
+{
+	if (k->started && state_of(k) == US_KERNEL_READ && k->source.mem)
+		wait_ns(&k->done, ns);
+}
+
+void us_kernel_wait(struct us_kernel *k)
+{
+	wait_for_reading(k, WAIT_S * US_NS_PER_SEC);
+}
+
+void us_kernel_finish(struct us_kernel *k)
+{
+	if (!k->started || !k->source.mem || !us_kernel_linux(k))
+		return;
+	sem_post(&k->wake);
+	wait_for(&k->done, WAIT_S);
+}
+
+const char *us_kernel_no_tasks(const struct us_kernel *k)
+{
+	const struct us_linux *l = us_kernel_linux(k);
+	if (!l)
+		return "no 64-bit Linux kernel was found in its memory";
+	if (!k->source.mem)
+		return "its memory can be read by a stub alone, while a vCPU stands";
+	if (!l->has_types)
+		return "its kernel has no type information (BTF)";
+	return l->has_tasks ? NULL : "its types (BTF) do not say where they are";
+}
+
+/* Too large for comfort on a stack. */
+struct attach {
+	struct us_capture capture;
+	struct us_paging paging;
+	struct us_stack none;
+};
+
+/* Kernel code ran, and where Linux would be there is nothing. */
+static bool is_another(const struct us_kernel *k, const struct us_regs *regs)
+{
+	return state_of(k) == US_KERNEL_WANTED && regs->bits == 64 && !regs->user;
+}
+
+bool us_kernel_attach(struct us_kernel *k, struct us_backend *b, uint64_t vcpu_mask)
+{
+	const struct us_schedule schedule = {
+		.hz = ATTACH_HZ, .seed = 1, .vcpu_mask = vcpu_mask, .wake_halted = true
+	};
+	_cleanup_free_ struct attach *a = calloc(1, sizeof(*a));
+	uint64_t limit = us_now_ns() + US_KERNEL_ATTACH_NS, now;
+	unsigned others = 0;
+	if (!a || b->ops->start(b, &schedule, NULL) < 0)
+		return true;
+	const struct us_live_sample sample = { .capture = &a->capture,
+					       .stack = &a->none,
+					       .paging = &a->paging };
+	us_paging_init(&a->paging, b->mem);
+	for (unsigned samples = 0;
+	     samples < ATTACH_SAMPLES && (now = us_now_ns()) < limit; samples++) {
+		int r = b->ops->next(b, limit, &a->capture);
+		if (r < 0)
+			return true;
+		if (r == 0)
+			continue;
+		bool readable = us_capture_begin(&a->capture, &a->paging);
+		k->next_ns = k->pause_ns = 0;
+		if (readable)
+			us_kernel_sample(k, &sample);
+		b->ops->release(b, &a->capture);
+		wait_for_reading(k, limit - now);
+		others += readable && !k->failed && is_another(k, &a->capture.regs);
+		if (state_of(k) == US_KERNEL_IN_USE || k->failed == ATTACH_READS ||
+		    others == ATTACH_OTHERS)
+			return true;
+	}
+	return us_now_ns() < limit && state_of(k) != US_KERNEL_READ;
+}
+
+/* --- names --- */
+
+bool us_kernel_name(void *ctx, us_gva pc, struct us_symbol_name *ret)
+{
+	const struct us_linux *tables = us_kernel_linux(ctx);
+	struct us_linux_name n;
+	if (!tables || !us_linux_find(tables, pc, &n) || !n.name)
+		return false;
+	*ret = (struct us_symbol_name){ n.start, n.name, n.module };
+	return true;
+}
+
+static us_gva *slot_of(us_gva *v, size_t n_slot, us_gva start)
+{
+	size_t i = (size_t)(start * 0x9e3779b97f4a7c15ULL >> 20);
+	while (v[i & (n_slot - 1)] && v[i & (n_slot - 1)] != start)
+		i++;
+	return &v[i & (n_slot - 1)];
+}
+
+static bool grow(struct us_kernel *k)
+{
+	size_t n = k->n_slot ? 2 * k->n_slot : 1024;
+	us_gva *v = calloc(n, sizeof(*v));
+	if (!v)
+		return false;
+	for (size_t i = 0; i < k->n_slot; i++)
+		if (k->told[i])
+			*slot_of(v, n, k->told[i]) = k->told[i];
+	free(k->told);
+	k->told = v;
+	k->n_slot = n;
+	return true;
+}
+
+/* True once for each function. */
+static bool is_new(struct us_kernel *k, us_gva start)
+{
+	if (2 * k->n_told >= k->n_slot && !grow(k))
+		return false;
+	us_gva *slot = slot_of(k->told, k->n_slot, start);
+	if (*slot)
+		return false;
+	*slot = start;
+	k->n_told++;
+	return true;
+}
+
+static bool name_once(void *ctx, us_gva pc, struct us_named *ret)
+{
+	struct us_kernel *k = ctx;
+	struct us_linux_name n;
+	if (!us_linux_find(k->read[k->named - 1], pc, &n) || n.end <= n.start ||
+	    !is_new(k, n.start))
+		return false;
+	*ret = (struct us_named){ n.start, n.end - n.start, n.name ? n.name : "",
+				  n.module };
+	return n.name != NULL;
+}
+
+int us_kernel_write(struct us_kernel *k, struct us_writer *w)
+{
+	unsigned n = atomic_load_explicit(&k->n, memory_order_acquire);
+	unsigned changed = atomic_load(&k->changed);
+	uint64_t ready_ns = atomic_load(&k->ready_ns);
+	char text[256];
+	if (ready_ns && !k->ready_told) {
+		k->ready_told = true;
+		snprintf(text, sizeof(text), "%.6f", (double)ready_ns / 1e9);
+		int r = us_writer_fact(w, "linux_ready_s", text, NULL);
+		if (r)
+			return r;
+	}
+	int wrote = us_processes_write(&k->processes, w);
+	if (wrote == 0)
+		wrote = us_waits_write(&k->waits, w);
+	if (wrote || n == k->named)
+		return wrote;
+	us_linux_describe(k->read[n - 1], text, sizeof(text));
+	int r = us_writer_fact(w, "linux", text, NULL);
+	if (r == 0 && changed && n > changed)
+		r = us_writer_fact(w, "linux_changed", "1", NULL);
+	k->named = n;
+	us_writer_name_by(w, &(struct us_namer){ name_once, k });
+	return r;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* output.c: see output.h. */
+#include "cmd/record/output.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define DEFAULT_NAME "uniscope.data"
+
+unsigned us_output_columns(FILE *out)
+{
+	struct winsize w;
+	int fd = fileno(out);
+	bool narrow = isatty(fd) && ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col &&
+		      w.ws_col < US_REPORT_COLUMNS;
+	return narrow ? w.ws_col : US_REPORT_COLUMNS;
+}
+
+static int create(const char *path, int *ret, struct us_err *e)
+{
+	*ret = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+	if (*ret >= 0)
+		return 0;
+	int code = -errno;
+	us_fail(e, code, "create %s: %s", path, strerror(-code));
+	us_hint(e, "-o FILE in a directory that you may write to");
+	return code == -EACCES || code == -ENOENT || code == -EPERM ? -EIO : code;
+}
+
+static int open_stdout(struct us_output *o, struct us_err *e)
+{
+	if (isatty(STDOUT_FILENO)) {
+		us_fail(e, -EINVAL, "-o -: a recording is no text for a terminal");
+		us_hint(e, "uniscope record -o - ... | uniscope report -");
+		return -EINVAL;
+	}
+	o->is_stdout = true;
+	o->fd = dup(STDOUT_FILENO);
+	snprintf(o->path, sizeof(o->path), "-");
+	return o->fd < 0 ? us_fail(e, -errno, "duplicate standard output") : 0;
+}
+
+int us_output_open(struct us_output *o, const char *name, struct us_err *e)
+{
+	*o = (struct us_output){ .fd = -1, .result_fd = -1, .open = true };
+	if (name && !strcmp(name, "-"))
+		return open_stdout(o, e);
+	if (name && strlen(name) + sizeof(".data") > sizeof(o->path))
+		return us_fail(e, -ENAMETOOLONG, "-o: the name is too long");
+	if (!name && access(DEFAULT_NAME, F_OK) == 0)
+		rename(DEFAULT_NAME, DEFAULT_NAME ".old");
+	o->format = name ? us_format_by_suffix(name) : NULL;
+	snprintf(o->path, sizeof(o->path), "%s%s", name ? name : DEFAULT_NAME,
+		 o->format ? ".data" : "");
+	int r = create(o->path, &o->fd, e);
+	if (r == 0 && o->format) {
+		snprintf(o->result, sizeof(o->result), "%s", name);
+		r = create(o->result, &o->result_fd, e);
+		if (r < 0)
+			unlink(o->path);
+	}
+	return r;
+}
+
+/* On a disk if possible: it grows as long as somebody looks. */
+int us_output_temporary(struct us_output *o, struct us_err *e)
+{
+	const char *dirs[] = { getenv("TMPDIR"), "/var/tmp", P_tmpdir };
+	*o = (struct us_output){ .fd = -1, .result_fd = -1, .open = true };
+	for (size_t i = 0; o->fd < 0 && i < sizeof(dirs) / sizeof(*dirs); i++)
+		if (dirs[i] && *dirs[i])
+			o->fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (o->fd < 0)
+		o->fd = memfd_create("recording", MFD_CLOEXEC);
+	return o->fd < 0 ? us_fail(e, -EIO, "create a temporary file: %s",
+				   strerror(errno))
+			 : 0;
+}
+
+void us_output_cut(struct us_output *o, uint64_t good_bytes)
+{
+	if (o->is_stdout || o->fd < 0)
+		return;
+	/* Fails on a device, which then has no tail to be cut either. */
+	if (ftruncate(o->fd, (off_t)good_bytes) < 0)
+		return;
+}
+
+/* What tasks waited for, for the page. */
+static int read_waits(struct us_output *o, const struct us_profile_opts *like,
+		      struct us_profile **ret, struct us_err *e)
+{
+	struct us_profile_opts all = *like;
+	all.waits = true;
+	all.by_time = all.host = all.processes = false;
+	if (lseek(o->fd, 0, SEEK_SET) < 0)
+		return us_fail(e, -errno, "rewind %s: %s", o->path, strerror(errno));
+	return us_profile_read(o->fd, &all, ret, e);
+}
+
+static int write_result(struct us_output *o, struct us_err *e)
+{
+	static const struct us_debug_dirs none;
+	const struct us_profile_opts all = { .raw_names = o->raw_names,
+					     .host = o->host,
+					     .by_vcpu = o->format->by_vcpu,
+					     .by_time = o->format->by_time,
+					     .timeline = o->format->timeline,
+					     .timeline_most = o->format->timeline_most,
+					     .dirs = o->dirs ? *o->dirs : none };
+	struct us_report_opts plain = { .sort = US_SORT_SELF,
+					.full_paths = o->full_paths };
+	_cleanup_(us_profile_freep) struct us_profile *p = NULL, *waits = NULL;
+	if (lseek(o->fd, 0, SEEK_SET) < 0)
+		return us_fail(e, -errno, "rewind %s: %s", o->path, strerror(errno));
+	int r = us_profile_read(o->fd, &all, &p, e);
+	if (r == 0 && o->format->both && us_profile_waits(p)->n)
+		r = read_waits(o, &all, &waits, e);
+	if (r < 0)
+		return r;
+	plain.waits = waits;
+	FILE *f = fdopen(o->result_fd, "w");
+	if (f) {
+		o->result_fd = -1;
+		r = us_report(p, o->format, &plain, f, e);
+		if (fclose(f) && r == 0)
+			r = us_fail(e, -errno, "%s", strerror(errno));
+	} else {
+		r = us_fail(e, -ENOMEM, "out of memory");
+	}
+	return r;
+}
+
+int us_output_convert(struct us_output *o, bool quiet, struct us_err *e)
+{
+	if (o->is_stdout)
+		return 0;
+	if (!o->format) {
+		if (!quiet)
+			printf("wrote %s; next: uniscope report%s%s\n", o->path,
+			       strcmp(o->path, DEFAULT_NAME) ? " " : "",
+			       strcmp(o->path, DEFAULT_NAME) ? o->path : "");
+		return 0;
+	}
+	int r = write_result(o, e);
+	if (r < 0) {
+		us_wrap(e, "write %s", o->result);
+		us_hint(e, "the recording is whole: uniscope report %.200s", o->path);
+		return r;
+	}
+	unlink(o->path);
+	if (!quiet)
+		printf("wrote %s\n", o->result);
+	return 0;
+}
+
+void us_output_close(struct us_output *o)
+{
+	struct stat st;
+	if (!o->open)
+		return;
+	/* Nothing was ever recorded: leave no empty files behind. */
+	if (o->fd >= 0 && o->path[0] && !o->is_stdout && fstat(o->fd, &st) == 0 &&
+	    S_ISREG(st.st_mode) && st.st_size == 0) {
+		unlink(o->path);
+		if (o->result[0])
+			unlink(o->result);
+	}
+	us_closep(&o->fd);
+	us_closep(&o->result_fd);
+	o->open = false;
+}

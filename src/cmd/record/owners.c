@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* owners.c: see owners.h. */
+#include "cmd/record/owners.h"
+
+#include <string.h>
+
+/* Samples in the kernel in a row that were on no stack of the CPU's task: those of
+ * interrupts are mixed with others. */
+#define MOST_DOUBTS 100
+#define MOST_TRIES  200 /* to find a vCPU's number in the guest */
+
+struct look {
+	struct us_owners *o;
+	const struct us_linux *l;
+	const struct us_capture *c;
+	struct us_paging *p;
+};
+
+static us_gva current_of(const struct look *k, unsigned cpu)
+{
+	return us_linux_current(&k->l->who, k->p, &k->l->space, cpu);
+}
+
+static bool on_stack(const struct look *k, us_gva stack)
+{
+	us_gva sp = k->c->regs.sp;
+	return stack && sp >= stack && sp - stack < k->l->who.stack_size;
+}
+
+static bool runs_on(const struct look *k, unsigned cpu)
+{
+	us_gva task = current_of(k, cpu);
+	return task &&
+	       on_stack(k, us_linux_who_stack(&k->l->who, k->p, &k->l->space, task));
+}
+
+/* The guest's number of the vCPU, mostly the host's too: where the task is on whose
+ * stack it is. */
+static void find_cpu(const struct look *k, struct us_owner_cpu *cpu)
+{
+	unsigned first = k->c->vcpu;
+	if (k->c->regs.user || cpu->tries >= MOST_TRIES)
+		return;
+	cpu->tries++;
+	if (runs_on(k, first)) {
+		cpu->cpu = (uint8_t)(first + 1);
+		return;
+	}
+	for (unsigned n = 0; n < US_MAX_VCPUS; n++)
+		if (n != first && runs_on(k, n)) {
+			cpu->cpu = (uint8_t)(n + 1);
+			return;
+		}
+}
+
+static struct us_owner_known *slot_of(struct us_owners *o, us_gva task)
+{
+	return &o->known[(task * 0x9e3779b97f4a7c15 >> 40) & (US_OWNERS_KNOWN - 1)];
+}
+
+static bool tell(struct us_owners *o, const struct us_linux_who *who)
+{
+	uint32_t put = atomic_load_explicit(&o->put, memory_order_relaxed);
+	uint32_t taken = atomic_load_explicit(&o->taken, memory_order_acquire);
+	if (put - taken == US_OWNERS_QUEUE)
+		return false;
+	o->queue[put & (US_OWNERS_QUEUE - 1)] = *who;
+	atomic_store_explicit(&o->put, put + 1, memory_order_release);
+	return true;
+}
+
+/* One that is new here, or by a new name. */
+static bool meet(const struct look *k, us_gva task, struct us_owner_known *slot)
+{
+	struct us_linux_who who;
+	if (!us_linux_who_read(&k->l->who, k->p, &k->l->space, task, &who) ||
+	    !tell(k->o, &who))
+		return false;
+	*slot = (struct us_owner_known){ task, who.id, who.stack, who.root };
+	return true;
+}
+
+/* exec() gives a task other page tables, maybe under the name that it had. */
+static bool has_tables(const struct look *k, us_gva task, struct us_owner_known *slot)
+{
+	enum us_arch arch = k->l->who.arch;
+	us_gpa root = k->c->regs.space.root;
+	if (us_linux_is_root(arch, root, slot->root))
+		return true;
+	slot->root = us_linux_who_root(&k->l->who, k->p, &k->l->space, task);
+	return us_linux_is_root(arch, root, slot->root);
+}
+
+/* In the kernel it may be on the stack of an interrupt. */
+static bool agrees(const struct look *k, us_gva task, struct us_owner_known *slot,
+		   struct us_owner_cpu *cpu)
+{
+	if (k->c->regs.user)
+		return has_tables(k, task, slot);
+	if (k->c->regs.sp_unknown || on_stack(k, slot->stack)) {
+		cpu->doubts = 0;
+		return true;
+	}
+	if (++cpu->doubts >= MOST_DOUBTS)
+		*cpu = (struct us_owner_cpu){ 0 };
+	return cpu->cpu != 0;
+}
+
+static uint64_t by_current(const struct look *k)
+{
+	struct us_owner_cpu *cpu = &k->o->cpu[k->c->vcpu % US_MAX_VCPUS];
+	if (!cpu->cpu)
+		find_cpu(k, cpu);
+	us_gva task = cpu->cpu ? current_of(k, cpu->cpu - 1U) : 0;
+	if (!task)
+		return 0;
+	uint64_t id = us_linux_who_id(&k->l->who, k->p, &k->l->space, task);
+	struct us_owner_known *slot = slot_of(k->o, task);
+	if (!id || ((slot->at != task || slot->id != id) && !meet(k, task, slot)))
+		return 0;
+	return agrees(k, task, slot, cpu) ? slot->id : 0;
+}
+
+/* Stacks begin at multiples of their size. */
+static uint64_t by_stack(const struct look *k)
+{
+	const struct us_regs *regs = &k->c->regs;
+	uint64_t size = k->l->tasks.stack_size;
+	return regs->user || regs->sp_unknown || !(regs->sp >> 63) || !size
+		       ? 0
+		       : regs->sp & ~(size - 1);
+}
+
+uint64_t us_owners_of(struct us_owners *o, const struct us_linux *l,
+		      const struct us_live_sample *s)
+{
+	const struct look k = { o, l, s->capture, s->paging };
+	if (!l || !l->has_tasks || s->capture->regs.bits != 64)
+		return 0;
+	if (o->of != l) { /* modules were read anew, or it is another kernel */
+		memset(o->known, 0, sizeof(o->known));
+		memset(o->cpu, 0, sizeof(o->cpu));
+		o->of = l;
+	}
+	return s->capture->form == US_CAPTURE_LIVE && l->has_who && l->who.current
+		       ? by_current(&k)
+		       : by_stack(&k);
+}
+
+const struct us_linux_who *us_owners_peek(struct us_owners *o)
+{
+	uint32_t taken = atomic_load_explicit(&o->taken, memory_order_relaxed);
+	uint32_t put = atomic_load_explicit(&o->put, memory_order_acquire);
+	return taken == put ? NULL : &o->queue[taken & (US_OWNERS_QUEUE - 1)];
+}
+
+void us_owners_pop(struct us_owners *o)
+{
+	uint32_t taken = atomic_load_explicit(&o->taken, memory_order_relaxed);
+	atomic_store_explicit(&o->taken, taken + 1, memory_order_release);
+}

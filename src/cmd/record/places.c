@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* places.c: where the images lie in the guest's memory; see images.h. */
+#include "cmd/record/images.h"
+
+#include "base/clock.h"
+#include "symbol/elf_file.h"
+
+#include <string.h>
+
+#define FIRST_NS	 (10 * US_NS_PER_MS) /* between comparisons; doubles */
+#define PAIR_BIT	 0x1000		     /* of the root that user code runs by */
+#define CHECK_NS	 US_NS_PER_SEC
+#define MOST_NS		 (4 * US_NS_PER_SEC)  /* ... up to this */
+#define COLLECT_NS	 (50 * US_NS_PER_MS)  /* at most, for one search */
+#define TURN_NS		 (200 * US_NS_PER_MS) /* at most, for another root */
+#define COLLECT_SAMPLES	 32
+#define WINDOWS_A_SAMPLE 4
+#define ENOUGH_WINDOWS	 8
+
+/* The address space that user code of a capture is in; the kernel is in all: 0. */
+static us_gpa root_of(const struct us_capture *c)
+{
+	return c->regs.user ? c->regs.space.root & US_ROOT_MASK : 0;
+}
+
+/* The address space that an image belongs to, once it was seen at this bias. */
+static us_gpa key_of(const struct us_images *i, size_t image, uint64_t bias,
+		     const struct us_capture *c)
+{
+	const struct us_image *m = &i->v[image];
+	if ((m->home + bias) >> 63 || c->regs.space.mode == US_PAGING_OFF)
+		return 0;
+	if (us_elf_file_code(us_elf_image_file(m->elf), c->regs.pc - bias))
+		return root_of(c);
+	return c->regs.space.root & US_ROOT_MASK;
+}
+
+static bool is_active(const struct us_place *p)
+{
+	return p->match == US_MATCH_YES && !p->until_ns;
+}
+
+static bool covers(const struct us_images *i, const struct us_place *p, us_gva pc)
+{
+	const struct us_elf_image *elf = i->v[p->image].elf;
+	if (p->end && (pc < p->start || pc >= p->end))
+		return false;
+	return us_elf_file_code(us_elf_image_file(elf), pc - p->bias) != NULL;
+}
+
+/* Is pc in an image that is known to be there? */
+static bool is_known(const struct us_images *i, us_gpa root, us_gva pc)
+{
+	for (size_t k = 0; k < i->n_place; k++) {
+		const struct us_place *p = &i->place[k];
+		if (is_active(p) && (!p->root || p->root == root) && covers(i, p, pc))
+			return true;
+	}
+	return false;
+}
+
+static struct us_place *active_at(struct us_images *i, size_t image, us_gpa root)
+{
+	for (size_t k = 0; k < i->n_place; k++) {
+		struct us_place *p = &i->place[k];
+		if (p->image == image && is_active(p) && !p->end &&
+		    (!p->root || p->root == root))
+			return p;
+	}
+	return NULL;
+}
+
+/* --- changes --- */
+
+/* Readers look twice: at an odd number, or if it has changed, they read again. */
+static void begin_change(struct us_images *i)
+{
+	atomic_fetch_add_explicit(&i->changes, 1, memory_order_acq_rel);
+}
+
+static void give_code(struct us_images *i)
+{
+	const struct us_code_map *next = i->own_map;
+	i->cfi.n = 0;
+	for (size_t k = 0; k < i->n_place; k++) {
+		const struct us_place *p = &i->place[k];
+		const struct us_image *m = &i->v[p->image];
+		if (!is_active(p))
+			continue;
+		bool piece = p->end;
+		i->map[k] = (struct us_code_map){
+			.start = m->start,
+			.n = m->n_start,
+			.text_start = piece ? p->start - p->bias : m->text_start,
+			.text_end = piece ? p->end - p->bias : m->text_end,
+			.bias = p->bias,
+			.root = p->root,
+			.next = next
+		};
+		next = &i->map[k];
+		/* Places are fewer than it holds; what wraps round has no rules. */
+		if (!piece)
+			us_cfi_place(&i->cfi, m->cfi, p->bias, p->root);
+	}
+	if (i->own_cfi)
+		us_cfi_place(&i->cfi, i->own_cfi, 0, US_CFI_ANY_ROOT);
+	if (i->unwinder)
+		us_unwinder_set_code(i->unwinder, next, &i->cfi);
+}
+
+static void end_change(struct us_images *i)
+{
+	atomic_fetch_add_explicit(&i->changes, 1, memory_order_release);
+}
+
+void us_images_own(struct us_images *i, const struct us_code_map *map,
+		   const struct us_cfi_table *cfi)
+{
+	begin_change(i);
+	i->own_map = map;
+	i->own_cfi = cfi;
+	give_code(i);
+	end_change(i);
+}
+
+void us_images_programs(struct us_images *i, const struct us_cfi *more)
+{
+	begin_change(i);
+	i->cfi.next = more;
+	give_code(i);
+	end_change(i);
+}
+
+size_t us_images_places(const struct us_images *i, struct us_place ret[US_MAX_PLACES])
+{
+	for (;;) {
+		unsigned before = atomic_load_explicit(&i->changes,
+						       memory_order_acquire);
+		size_t n = i->n_place;
+		memcpy(ret, i->place, sizeof(i->place));
+		atomic_thread_fence(memory_order_acquire);
+		if (before % 2 == 0 &&
+		    before == atomic_load_explicit(&i->changes, memory_order_relaxed))
+			return n;
+	}
+}
+
+/* The entry of an image that has no place yet; NULL: it has one. */
+static struct us_place *guess_of(struct us_images *i, size_t image)
+{
+	for (size_t k = 0; k < i->n_place; k++)
+		if (i->place[k].image == image && i->place[k].match != US_MATCH_YES &&
+		    !i->place[k].refused)
+			return &i->place[k];
+	return NULL;
+}
+
+static bool is_refused(const struct us_images *i, size_t image, uint64_t bias)
+{
+	for (size_t k = 0; k < i->n_place; k++)
+		if (i->place[k].refused && i->place[k].image == image &&
+		    i->place[k].bias == bias)
+			return true;
+	return false;
+}
+
+/* It is there, and was at from_ns.  The table may be full: then it stays unknown. */
+static void set_place(struct us_images *i, size_t image, uint64_t bias, us_gpa root,
+		      uint64_t from_ns, uint64_t now_ns)
+{
+	struct us_place *p = guess_of(i, image);
+	const struct us_place *same = active_at(i, image, root);
+	if ((same && same->bias == bias) || is_refused(i, image, bias))
+		return;
+	if (!p && i->n_place == US_MAX_PLACES) {
+		i->full = true;
+		return;
+	}
+	begin_change(i);
+	if (!p)
+		p = &i->place[i->n_place++];
+	*p = (struct us_place){ .image = (uint8_t)image,
+				.match = US_MATCH_YES,
+				.bias = bias,
+				.root = root,
+				.from_ns = from_ns,
+				.ok_ns = now_ns };
+	give_code(i);
+	end_change(i);
+}
+
+void us_images_set_piece(struct us_images *i, const struct us_place *p)
+{
+	if (i->n_place == US_MAX_PLACES) {
+		i->full = true;
+		return;
+	}
+	begin_change(i);
+	i->place[i->n_place++] = *p;
+	give_code(i);
+	end_change(i);
+}
+
+/* Something else is there by now.  What was sampled since it was last seen there is in
+ * doubt, and so not named by it. */
+static void end_place(struct us_images *i, struct us_place *p)
+{
+	size_t image = p->image;
+	begin_change(i);
+	p->until_ns = p->ok_ns ? p->ok_ns : 1;
+	if (!p->end && !active_at(i, image, 0) && !guess_of(i, image) &&
+	    i->n_place < US_MAX_PLACES)
+		i->place[i->n_place++] = (struct us_place){ .image = (uint8_t)image,
+							    .match = US_MATCH_NO,
+							    .bias = i->v[image].bias };
+	give_code(i);
+	end_change(i);
+	i->compare_ns = i->compare_pause_ns = 0;
+	i->search.next_ns = i->search.pause_ns = 0;
+}
+
+/* It never was: nothing is named by it. */
+static void refuse_place(struct us_images *i, struct us_place *p)
+{
+	begin_change(i);
+	p->match = US_MATCH_NO;
+	p->refused = true;
+	give_code(i);
+	end_change(i);
+	i->search.next_ns = i->search.pause_ns = 0;
+}
+
+static void set_match(struct us_images *i, struct us_place *p, enum us_match match)
+{
+	if (p->match == match)
+		return;
+	begin_change(i);
+	p->match = (uint8_t)match;
+	end_change(i);
+}
+
+/* --- comparisons --- */
+
+static bool is_same(const struct us_image *m, uint64_t bias,
+		    const struct us_live_sample *l, bool *ret_judged)
+{
+	const struct us_capture *c = l->capture;
+	struct us_image_match counts;
+	bool same = false;
+	*ret_judged = us_elf_image_compare(m->elf, bias, c->regs.pc, l->paging,
+					   &c->regs.space, &counts, &same);
+	/* Nobody patches the text of a program. */
+	if (same && c->regs.user &&
+	    us_elf_image_check_at(m->elf, bias, c->regs.pc, l->paging,
+				  &c->regs.space) == US_CHECK_DIFFERS)
+		same = false;
+	return *ret_judged && same;
+}
+
+/* From the start of the recording, if it is there at the first sample. */
+static uint64_t from_of(const struct us_images *i, const struct us_live_sample *l)
+{
+	return i->looked ? l->t_ns : 0;
+}
+
+static void compare_guess(struct us_images *i, size_t image,
+			  const struct us_live_sample *l)
+{
+	bool judged;
+	const struct us_image *m = &i->v[image];
+	if (is_same(m, m->bias, l, &judged))
+		set_place(i, image, m->bias, key_of(i, image, m->bias, l->capture),
+			  from_of(i, l), l->t_ns);
+	else if (judged && guess_of(i, image))
+		set_match(i, guess_of(i, image), US_MATCH_NO);
+}
+
+static uint64_t next_pause(uint64_t pause_ns)
+{
+	if (pause_ns < FIRST_NS)
+		return FIRST_NS;
+	return 2 * pause_ns < MOST_NS ? 2 * pause_ns : MOST_NS;
+}
+
+/* What has no place yet, at doubling distances; at once if the vCPU is at work where
+ * the image would be. */
+static void compare_guesses(struct us_images *i, const struct us_live_sample *l)
+{
+	us_gpa root = root_of(l->capture);
+	us_gva pc = l->capture->regs.pc;
+	bool due = l->t_ns >= i->compare_ns;
+	bool near = i->hasty || l->t_ns >= i->near_ns;
+	for (size_t k = 0; k < i->n; k++) {
+		const struct us_place at = { .image = (uint8_t)k,
+					     .bias = i->v[k].bias };
+		bool here = near && covers(i, &at, pc) && !is_known(i, root, pc);
+		if (!here && (!due || !guess_of(i, k)))
+			continue;
+		compare_guess(i, k, l);
+		i->near_ns = i->hasty ? 0 : l->t_ns + FIRST_NS;
+	}
+	if (due) {
+		i->compare_ns = i->hasty ? 0 : l->t_ns + i->compare_pause_ns;
+		i->compare_pause_ns = next_pause(i->compare_pause_ns);
+	}
+}
+
+static void check_piece(struct us_images *i, struct us_place *p,
+			const struct us_live_sample *l)
+{
+	const struct us_capture *c = l->capture;
+	us_gva at = covers(i, p, c->regs.pc) ? c->regs.pc : p->start;
+	switch (us_elf_image_check_at(i->v[p->image].elf, p->bias, at, l->paging,
+				      &c->regs.space)) {
+	case US_CHECK_UNKNOWN:
+		return;
+	case US_CHECK_SAME:
+		p->ok_ns = l->t_ns;
+		return;
+	case US_CHECK_DIFFERS:
+		end_place(i, p);
+	}
+}
+
+static void check_place(struct us_images *i, struct us_place *p,
+			const struct us_live_sample *l)
+{
+	const struct us_capture *c = l->capture;
+	const struct us_image *m = &i->v[p->image];
+	bool judged;
+	us_gva at = covers(i, p, c->regs.pc) ? c->regs.pc : 0;
+	if (p->end) {
+		check_piece(i, p, l);
+		return;
+	}
+	switch (us_elf_image_check(m->elf, p->bias, at, i->turn, l->paging,
+				   &c->regs.space)) {
+	case US_CHECK_UNKNOWN:
+		return;
+	case US_CHECK_SAME:
+		p->ok_ns = l->t_ns;
+		return;
+	case US_CHECK_DIFFERS:
+		break;
+	}
+	/* Perhaps only what a kernel frees after its start, or has patched. */
+	if (is_same(m, p->bias, l, &judged))
+		p->ok_ns = l->t_ns;
+	else if (judged || (p->root && at))
+		end_place(i, p);
+}
+
+/* Is a program's frame of this stack in the image, where it lies in another space? */
+static bool has_frame_in(const struct us_images *i, const struct us_place *p,
+			 const struct us_stack *s)
+{
+	for (unsigned k = 0; k < s->n; k++)
+		if ((s->flags[k] & US_PC_USER) && covers(i, p, s->pc[k]))
+			return true;
+	return false;
+}
+
+/* With page-table isolation a process has two roots, on Linux a page apart: by one it
+ * runs, by the other the kernel works for it, and reads the user part of its stack.
+ * Believed only if the image is seen by that one too. */
+static void pair_spaces(struct us_images *i, const struct us_live_sample *l)
+{
+	const struct us_capture *c = l->capture;
+	us_gpa root = c->regs.space.root & US_ROOT_MASK;
+	size_t n = i->n_place;
+	bool judged, tried = false;
+	if (c->regs.user || c->regs.space.mode == US_PAGING_OFF || l->stack->root ||
+	    l->t_ns < i->pair_ns)
+		return;
+	for (size_t k = 0; k < n; k++) {
+		const struct us_place p = i->place[k];
+		bool linux_pair = !(root & PAIR_BIT) && p.root == (root | PAIR_BIT);
+		if (!is_active(&p) || p.end || !p.root || p.root == root ||
+		    active_at(i, p.image, root) ||
+		    (!linux_pair && !has_frame_in(i, &p, l->stack)))
+			continue;
+		tried = true;
+		if (is_same(&i->v[p.image], p.bias, l, &judged)) {
+			set_place(i, p.image, p.bias, root, p.from_ns, l->t_ns);
+			i->pair_pause_ns = 0;
+		}
+	}
+	if (!tried)
+		return;
+	i->pair_pause_ns = next_pause(i->pair_pause_ns);
+	i->pair_ns = i->hasty ? 0 : l->t_ns + i->pair_pause_ns;
+}
+
+static void check_places(struct us_images *i, const struct us_live_sample *l)
+{
+	us_gpa root = root_of(l->capture);
+	if (l->t_ns < i->check_ns)
+		return;
+	i->check_ns = l->t_ns + CHECK_NS;
+	i->turn++;
+	for (size_t k = 0; k < i->n_place; k++)
+		if (is_active(&i->place[k]) &&
+		    (!i->place[k].root || i->place[k].root == root))
+			check_place(i, &i->place[k], l);
+}
+
+/* Does enough of what vCPUs were at differ?  A kernel patches its own text, and may be
+ * at work there for most of its time: its build-id settles it; without one it takes
+ * different places, and a quarter of the samples. */
+static bool is_another_build(const struct us_place *p)
+{
+	return p->root ||
+	       (p->differ_at[US_MAX_DIFFER - 1] && p->n_differ * 3 > p->n_same);
+}
+
+static void note_differs(struct us_place *p, us_gva pc)
+{
+	p->n_differ++;
+	for (size_t k = 0; k < US_MAX_DIFFER; k++) {
+		if (p->differ_at[k] == pc)
+			return;
+		if (!p->differ_at[k]) {
+			p->differ_at[k] = pc;
+			return;
+		}
+	}
+}
+
+static void check_here(struct us_images *i, const struct us_live_sample *l)
+{
+	const struct us_capture *c = l->capture;
+	us_gpa root = root_of(c);
+	if (l->t_ns < i->here_ns)
+		return;
+	i->here_ns = l->t_ns + FIRST_NS;
+	for (size_t k = 0; k < i->n_place; k++) {
+		struct us_place *p = &i->place[k];
+		if (!is_active(p) || p->root != root || !covers(i, p, c->regs.pc))
+			continue;
+		const struct us_elf_image *elf = i->v[p->image].elf;
+		switch (us_elf_image_check_at(elf, p->bias, c->regs.pc, l->paging,
+					      &c->regs.space)) {
+		case US_CHECK_UNKNOWN:
+			break;
+		case US_CHECK_SAME:
+			p->n_same++;
+			break;
+		case US_CHECK_DIFFERS:
+			if (!p->root && us_elf_image_is_build(elf, p->bias, l->paging,
+							      &c->regs.space))
+				return;
+			note_differs(p, c->regs.pc & ~127ULL);
+			if (is_another_build(p))
+				refuse_place(i, p);
+			return;
+		}
+	}
+}
+
+/* --- the search --- */
+
+static bool has_window(const struct us_search *s, us_gva pc)
+{
+	for (size_t k = 0; k < s->n_window; k++)
+		if (pc - s->window[k].start < US_FIND_WINDOW)
+			return true;
+	return false;
+}
+
+static void collect_windows(struct us_images *i, const struct us_live_sample *l,
+			    us_gpa root)
+{
+	struct us_search *s = &i->search;
+	const struct us_stack *stack = l->stack;
+	unsigned added = 0;
+	for (unsigned k = 0;
+	     k < stack->n && added < WINDOWS_A_SAMPLE && s->n_window < US_FIND_WINDOWS;
+	     k++) {
+		bool user = k ? stack->flags[k] & US_PC_USER : l->capture->regs.user;
+		if (user != l->capture->regs.user || has_window(s, stack->pc[k]) ||
+		    is_known(i, root, stack->pc[k]))
+			continue;
+		added++;
+		s->n_window += us_find_window_read(&s->window[s->n_window], l->paging,
+						   &l->capture->regs.space,
+						   stack->pc[k]);
+	}
+}
+
+static bool may_move(const struct us_images *i)
+{
+	for (size_t k = 0; k < i->n; k++)
+		if (!i->v[k].fixed)
+			return true;
+	return false;
+}
+
+/* Where nothing was found, the others come first, if there are any: a kernel may be at
+ * work for most of the time, and the image be a program's. */
+static bool is_others_turn(struct us_search *s, us_gpa root, uint64_t now_ns)
+{
+	if (root != s->root)
+		s->other_ns = now_ns;
+	return root == s->root && s->rounds && !s->n_found && s->other_ns &&
+	       now_ns < s->other_ns + TURN_NS && now_ns < s->next_ns + TURN_NS;
+}
+
+/* Where the guest is at work, outside of what is known. */
+static void collect(struct us_images *i, const struct us_live_sample *l)
+{
+	struct us_search *s = &i->search;
+	us_gpa root = root_of(l->capture);
+	if (!may_move(i) || (!s->samples && is_known(i, root, l->capture->regs.pc)))
+		return;
+	if (!s->samples && is_others_turn(s, root, l->t_ns))
+		return;
+	if (l->t_ns < s->next_ns)
+		return;
+	if (!s->samples) {
+		s->n_window = 0;
+		s->root = root;
+		s->begun_ns = from_of(i, l);
+	}
+	if (s->root == root)
+		collect_windows(i, l, root);
+	s->samples++;
+	if (!i->hasty && s->n_window < ENOUGH_WINDOWS && s->samples < COLLECT_SAMPLES &&
+	    l->t_ns < s->begun_ns + COLLECT_NS)
+		return;
+	s->samples = 0;
+	s->next_ns = i->hasty ? 0 : l->t_ns + s->pause_ns;
+	s->pause_ns = next_pause(s->pause_ns);
+	s->rounds++;
+	if (s->n_window)
+		atomic_store_explicit(&s->state, US_SEARCH_RUN, memory_order_release);
+}
+
+void us_images_search(struct us_images *i)
+{
+	struct us_search *s = &i->search;
+	struct us_image_found f;
+	if (atomic_load_explicit(&s->state, memory_order_acquire) != US_SEARCH_RUN)
+		return;
+	/* First where an image may well be, now and then at every byte. */
+	bool anywhere = s->rounds % 4 == 3;
+	s->n_found = 0;
+	for (size_t k = 0; k < i->n; k++) {
+		if (i->v[k].fixed || !us_elf_image_search(i->v[k].elf, s->window,
+							  s->n_window, anywhere, &f))
+			continue;
+		s->ambiguous |= f.ambiguous;
+		if (f.ambiguous)
+			continue;
+		s->found[s->n_found].image = (uint8_t)k;
+		s->found[s->n_found++].bias = f.bias;
+	}
+	atomic_store_explicit(&s->state,
+			      s->n_found ? US_SEARCH_VERIFY : US_SEARCH_COLLECT,
+			      memory_order_release);
+}
+
+/* In a sample: what was found by its windows, as a whole. */
+static void verify(struct us_images *i, const struct us_live_sample *l)
+{
+	struct us_search *s = &i->search;
+	bool judged;
+	if (s->root && s->root != root_of(l->capture)) {
+		/* Another program runs: wait, but not for ever. */
+		if (l->t_ns > s->next_ns + US_NS_PER_SEC)
+			atomic_store_explicit(&s->state, US_SEARCH_COLLECT,
+					      memory_order_release);
+		return;
+	}
+	for (size_t k = 0; k < s->n_found; k++) {
+		size_t image = s->found[k].image;
+		uint64_t bias = s->found[k].bias;
+		if (is_same(&i->v[image], bias, l, &judged))
+			set_place(i, image, bias, s->root, s->begun_ns, l->t_ns);
+	}
+	atomic_store_explicit(&s->state, US_SEARCH_COLLECT, memory_order_release);
+}
+
+void us_images_sample(struct us_images *i, const struct us_live_sample *l)
+{
+	if (!i->n)
+		return;
+	check_places(i, l);
+	check_here(i, l);
+	compare_guesses(i, l);
+	pair_spaces(i, l);
+	us_images_find_piece(i, l);
+	switch (atomic_load_explicit(&i->search.state, memory_order_acquire)) {
+	case US_SEARCH_COLLECT:
+		collect(i, l);
+		break;
+	case US_SEARCH_VERIFY:
+		verify(i, l);
+		break;
+	}
+	i->looked = true;
+}
+
+bool us_images_cover(const struct us_images *i, us_gpa root, us_gva pc)
+{
+	return is_known(i, root, pc);
+}
+
+bool us_images_know(const struct us_images *i, const struct us_capture *c)
+{
+	return !i->n || is_known(i, root_of(c), c->regs.pc);
+}

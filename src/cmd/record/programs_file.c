@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* programs_file.c: call frame information of programs from files of the host, where the
+ * guest does not have it in memory: see programs.h. */
+#include "cmd/record/programs_priv.h"
+
+#include "base/cleanup.h"
+#include "symbol/build_id.h"
+#include "symbol/elf_cfi.h"
+#include "symbol/root_file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* With the build-id that was seen; or, if the user says that it is the guest's file,
+ * with none where none was seen. */
+static bool is_it(const struct us_elf_file *elf, const struct us_known_file *f,
+		  bool by_path)
+{
+	struct us_build_id id;
+	us_build_id_read(elf, &id);
+	if (!id.len || !f->build_id_len)
+		return by_path && !id.len && !f->build_id_len;
+	return id.len == f->build_id_len && !memcmp(id.bytes, f->build_id, id.len);
+}
+
+/* NULL: it is not the file, or has none. */
+static struct us_cfi_table *read_file(const char *path, const struct us_known_file *f,
+				      bool by_path)
+{
+	struct us_elf_file elf;
+	struct us_cfi_table_info info;
+	struct us_cfi_table *t = NULL;
+	if (us_elf_file_open(path, &elf, NULL) < 0)
+		return NULL;
+	if (is_it(&elf, f, by_path) && us_elf_cfi_read(&elf, NULL, &t, NULL, NULL) < 0)
+		t = NULL;
+	us_elf_file_close(&elf);
+	if (!t)
+		return NULL;
+	us_cfi_table_info(t, &info);
+	if (info.start != info.end && !info.untrusted)
+		return t;
+	us_cfi_table_free(t);
+	return NULL;
+}
+
+static struct us_cfi_table *by_id(struct us_programs *p, const struct us_known_file *f)
+{
+	char path[US_DEBUG_PATH];
+	const char *other;
+	struct us_cfi_table *t = NULL;
+	if (!f->build_id_len)
+		return NULL;
+	if (us_debug_file_by_id(f->build_id, f->build_id_len, p->dirs, path))
+		t = read_file(path, f, false);
+	if (t || us_id_files_read(&p->ids, p->dirs) < 0)
+		return t;
+	for (unsigned k = 0;
+	     !t && (other = us_id_files_find(&p->ids, f->build_id, f->build_id_len, k));
+	     k++)
+		t = read_file(other, f, false);
+	return t;
+}
+
+struct us_cfi_table *us_programs_file_rules(struct us_programs *p,
+					    const struct us_known_file *f)
+{
+	char name[64];
+	if (!p->dirs || f->kind != US_PROGRAM_FILE)
+		return NULL;
+	struct us_cfi_table *t = by_id(p, f);
+	if (t || !p->dirs->root)
+		return t;
+	_cleanup_close_ int fd = us_root_file_open(p->dirs->root, f->path);
+	if (fd < 0)
+		return NULL;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return read_file(name, f, true);
+}

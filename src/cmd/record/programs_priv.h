@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* programs_priv.h: what programs.c and programs_read.c share. */
+#ifndef US_CMD_PROGRAMS_PRIV_H
+#define US_CMD_PROGRAMS_PRIV_H
+
+#include "cmd/record/programs.h"
+
+/* Samples that were in no known mapping, now that more are.  Locked. */
+void us_programs_see_unknown(struct us_programs *p);
+
+/* In the reading thread: the call frame information of a file where the user says that
+ * files are, or the system has them; the caller's.  NULL: none is there. */
+struct us_cfi_table *us_programs_file_rules(struct us_programs *p,
+					    const struct us_known_file *f);
+
+#endif

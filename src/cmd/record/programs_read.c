@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* programs_read.c: what programs have mapped, from the guest's memory: see
+ * programs.h. */
+#include "cmd/record/programs.h"
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "cmd/record/programs_priv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_NS	     (20 * US_NS_PER_MS) /* of CPU for one reading; the next goes on */
+#define MOST_TRIES   4
+#define MOST_DENTRY  1024 /* files of which is known that they are the same */
+#define NAME_TRIES   5
+#define NEAR	     64U /* mappings of one file are side by side */
+#define MOST_OFFERED 65536U
+
+/* Of one reading: a file by its dentry, for all that have it mapped. */
+struct dentry {
+	us_gva at;
+	uint32_t file; /* number; 0: not known */
+	bool whole;    /* its header could be read */
+	struct us_program_elf elf;
+};
+
+struct scan {
+	struct us_programs *p;
+	const struct us_linux *l;
+	struct us_paging *paging;
+	bool pair;
+	const struct us_programs_time *at;
+	uint64_t until_ns;     /* of this thread's CPU time: not later */
+	struct dentry *dentry; /* hash table */
+};
+
+/* Of this thread: on a busy host it may wait for long. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+/* --- files --- */
+
+/* The number of a file; 0: there are too many. */
+static uint32_t file_number(struct us_programs *p, const char *path,
+			    enum us_program_kind kind, const uint8_t *id, uint8_t len)
+{
+	uint64_t by_path = us_hash_bytes(path, strlen(path));
+	uint32_t *slot = us_pair_map_at(&p->of_file, by_path,
+					len ? us_hash_bytes(id, len) : kind);
+	if (!slot || *slot)
+		return slot ? *slot : 0;
+	char *copy = strdup(path);
+	struct us_known_file *f = copy && p->files.n < US_PROGRAMS_MOST_FILES
+					  ? us_vec_push(&p->files)
+					  : NULL;
+	if (!f) {
+		free(copy);
+		p->full = true;
+		return 0;
+	}
+	f->path = copy;
+	f->kind = (uint8_t)kind;
+	f->build_id_len = len;
+	if (len)
+		memcpy(f->build_id, id, len);
+	return *slot = (uint32_t)p->files.n;
+}
+
+static struct dentry *dentry_slot(struct scan *s, us_gva at)
+{
+	size_t k = (size_t)(at * 0x9e3779b97f4a7c15 >> 32) % MOST_DENTRY;
+	return &s->dentry[k]; /* another that is there is read again */
+}
+
+static struct us_space space_of(const struct scan *s, us_gpa root)
+{
+	struct us_space own = s->l->space;
+	own.root = root;
+	return own;
+}
+
+/* Where the first byte of the file of a mapping is mapped, shortly before it; 0:
+ * nowhere. */
+static us_gva header_of(const struct us_linux_mappings *all, size_t of)
+{
+	const struct us_linux_mapping *m = &all->v[of];
+	for (size_t k = of + 1; !m->vdso && m->dentry && k > 0 && of - k + 1 < NEAR;
+	     k--)
+		if (all->v[k - 1].dentry == m->dentry && !all->v[k - 1].offset)
+			return all->v[k - 1].start;
+	return m->vdso ? m->start : 0;
+}
+
+static void read_dentry(struct scan *s, struct dentry *d,
+			const struct us_known_space *of,
+			const struct us_linux_mapping *m, us_gva header)
+{
+	char path[US_LINUX_MAPPED_NAME] = "[vdso]";
+	struct us_space own = space_of(s, of->root);
+	enum us_program_kind kind = m->vdso ? US_PROGRAM_VDSO : US_PROGRAM_FILE;
+	memset(d, 0, sizeof(*d));
+	d->at = m->dentry;
+	if (!m->vdso && !us_linux_mapping_path(&s->l->mappings, s->paging, &s->l->space,
+					       m->file, path))
+		snprintf(path, sizeof(path), "[no name]");
+	d->whole = header && us_program_elf_read(s->paging, &own, header, &d->elf) &&
+		   d->elf.whole;
+	d->file = file_number(s->p, path, kind, d->elf.build_id, d->elf.build_id_len);
+}
+
+static uint32_t file_of(struct scan *s, struct us_known_space *of,
+			const struct us_linux_mapping *m, us_gva header,
+			struct dentry *own, const struct dentry **ret)
+{
+	*ret = NULL;
+	if (!m->file && !m->vdso)
+		return file_number(s->p, "[jit]", US_PROGRAM_NONE, NULL, 0);
+	struct dentry *d = m->vdso ? own : dentry_slot(s, m->dentry);
+	if (d->at != m->dentry || !d->whole || m->vdso)
+		read_dentry(s, d, of, m, header);
+	of->again |= !d->whole;
+	*ret = d;
+	return d->file;
+}
+
+/* --- mappings --- */
+
+static struct us_known_mapping *same_mapping(struct us_programs *p,
+					     const struct us_known_space *of,
+					     const struct us_mapping *m)
+{
+	for (uint32_t k = of->first; k; k = p->mappings.v[k - 1].next) {
+		struct us_known_mapping *old = &p->mappings.v[k - 1];
+		if (!old->gone && old->m.start == m->start && old->m.end == m->end &&
+		    old->m.offset == m->offset)
+			return old;
+	}
+	return NULL;
+}
+
+/* Something else was there when it was looked at before. */
+static bool was_other(const struct us_programs *p, const struct us_known_space *of,
+		      const struct us_mapping *m)
+{
+	for (uint32_t k = of->first; k; k = p->mappings.v[k - 1].next) {
+		const struct us_mapping *old = &p->mappings.v[k - 1].m;
+		if (!p->mappings.v[k - 1].gone && old->start < m->end &&
+		    m->start < old->end)
+			return true;
+	}
+	return false;
+}
+
+/* The same place of the same file, of which less was known: it is no other. */
+static bool is_same_file(const struct us_programs *p,
+			 const struct us_known_mapping *old, const struct us_mapping *m)
+{
+	const struct us_known_file *was = &p->files.v[old->m.file - 1];
+	return old->m.file == m->file ||
+	       (!was->build_id_len && !strcmp(was->path, p->files.v[m->file - 1].path));
+}
+
+static uint64_t now(const struct scan *s)
+{
+	return s->at->start_ns ? us_now_ns() - s->at->start_ns : 0;
+}
+
+/* Since when a mapping is there that was not known. */
+static uint64_t from_of(const struct scan *s, const struct us_known_space *of,
+			const struct us_mapping *m)
+{
+	if (!of->read_ns)
+		return of->from_ns;
+	return was_other(s->p, of, m) ? now(s) : of->read_ns - 1;
+}
+
+static void put_mapping(struct scan *s, struct us_known_space *of,
+			const struct us_mapping *m, us_gva header, us_gva file)
+{
+	struct us_programs *p = s->p;
+	struct us_known_mapping *to = same_mapping(p, of, m);
+	uint64_t from = from_of(s, of, m);
+	if (to && is_same_file(p, to, m)) {
+		to->kept = true;
+		to->dirty |= to->m.file != m->file || to->m.has_bias != m->has_bias;
+		p->files.v[m->file - 1].wanted |= to->wanted;
+		from = to->m.from_ns;
+		to->m = *m;
+		to->m.from_ns = from;
+		to->header = header;
+		to->at = file;
+		return;
+	}
+	to = p->mappings.n < US_PROGRAMS_MOST_MAPPINGS ? us_vec_push(&p->mappings)
+						       : NULL;
+	p->full |= !to;
+	if (!to)
+		return;
+	to->m = *m;
+	to->m.from_ns = from;
+	to->header = header;
+	to->at = file;
+	to->kept = true;
+	to->next = of->first;
+	of->first = (uint32_t)p->mappings.n;
+}
+
+static void end_mapping(struct us_known_mapping *m, uint64_t seen_ns)
+{
+	m->gone = m->dirty = true;
+	m->m.until_ns = seen_ns > m->m.from_ns ? seen_ns : m->m.from_ns;
+	if (m->m.until_ns < US_NS_PER_US) /* 0 is the end of the recording */
+		m->m.until_ns = US_NS_PER_US;
+}
+
+static void end_all(struct us_programs *p, struct us_known_space *of)
+{
+	for (uint32_t k = of->first; k; k = p->mappings.v[k - 1].next)
+		if (!p->mappings.v[k - 1].gone)
+			end_mapping(&p->mappings.v[k - 1], of->seen_ns);
+}
+
+static void take_one(struct scan *s, struct us_known_space *of,
+		     const struct us_linux_mappings *all, size_t index)
+{
+	const struct us_linux_mapping *m = &all->v[index];
+	const struct dentry *d;
+	struct dentry own = { 0 };
+	us_gva header = header_of(all, index);
+	struct us_mapping to = { .file = file_of(s, of, m, header, &own, &d),
+				 .pid = of->pid,
+				 .root = of->root,
+				 .pair = of->pair,
+				 .start = m->start,
+				 .end = m->end,
+				 .offset = m->vdso ? 0 : m->offset };
+	to.has_bias = d && us_program_elf_slide(&d->elf, m->start, to.offset, &to.bias);
+	if (to.file)
+		put_mapping(s, of, &to, header, m->file);
+}
+
+/* Those that are gone are in the list no more. */
+static void end_others(struct us_programs *p, struct us_known_space *of)
+{
+	uint32_t *link = &of->first;
+	while (*link) {
+		struct us_known_mapping *m = &p->mappings.v[*link - 1];
+		if (m->kept) {
+			link = &m->next;
+			continue;
+		}
+		end_mapping(m, of->read_ns ? of->read_ns - 1 : 0);
+		*link = m->next;
+	}
+}
+
+static void take_all(struct scan *s, struct us_known_space *of,
+		     const struct us_linux_mappings *all)
+{
+	struct us_programs *p = s->p;
+	unsigned n = 0;
+	of->again = false;
+	for (uint32_t k = of->first; k; k = p->mappings.v[k - 1].next)
+		p->mappings.v[k - 1].kept = false;
+	for (size_t k = 0; k < all->n && n < US_PROGRAMS_MOST_OF_ONE; k++)
+		if (all->v[k].code) {
+			take_one(s, of, all, k);
+			n++;
+		}
+	p->full |= n == US_PROGRAMS_MOST_OF_ONE;
+	end_others(p, of);
+	of->read_ns = s->at->begin_ns + 1;
+}
+
+/* Is there something that could not be read, and may be there now? */
+static bool wants_again(struct us_programs *p, const struct us_known_space *of)
+{
+	pthread_mutex_lock(&p->lock);
+	bool again = of->again && of->tries < MOST_TRIES;
+	pthread_mutex_unlock(&p->lock);
+	return again;
+}
+
+/* Without the lock, but for what is told to the writer's thread: only this one changes
+ * spaces. */
+static void read_space(struct scan *s, struct us_known_space *of)
+{
+	const struct us_linux_mappings_layout *l = &s->l->mappings;
+	struct us_linux_mappings m;
+	uint64_t mark[2];
+	if (!us_linux_mappings_mark(l, s->paging, &s->l->space, of->mm, mark))
+		return;
+	bool same = of->mark[0] == mark[0] && of->mark[1] == mark[1];
+	if (same && !wants_again(s->p, of)) {
+		of->read_ns = s->at->begin_ns + 1;
+		return;
+	}
+	if (us_linux_mappings_read(l, s->paging, &s->l->space, of->mm, &m) < 0)
+		return;
+	if (!m.torn) {
+		memcpy(of->mark, mark, sizeof(mark));
+		pthread_mutex_lock(&s->p->lock);
+		of->tries = same ? of->tries + 1 : 0;
+		s->p->full |= m.full;
+		take_all(s, of, &m);
+		pthread_mutex_unlock(&s->p->lock);
+	}
+	us_linux_mappings_fini(&m);
+}
+
+/* --- spaces --- */
+
+static us_gva mm_of(const struct scan *s, const struct us_linux_task *t)
+{
+	uint64_t mm;
+	us_gva at = t->at + s->l->tasks.mm;
+	return us_paging_read(s->paging, &s->l->space, at, &mm, sizeof(mm)) && mm >> 63
+		       ? mm
+		       : 0;
+}
+
+/* Threads of a process share it, and what vfork() made its parent's. */
+static void see_task(struct scan *s, const struct us_linux_task *t)
+{
+	struct us_programs *p = s->p;
+	us_gva mm = mm_of(s, t);
+	uint32_t *last = mm ? us_pair_map_at(&p->of_root, t->root, 0) : NULL;
+	struct us_known_space *of = last && *last ? &p->spaces.v[*last - 1] : NULL;
+	if (!last || (of && !of->gone && of->seen == p->readings))
+		return;
+	if (of && !of->gone && of->mm == mm && of->pid == (uint32_t)t->tgid) {
+		of->seen_ns = s->at->begin_ns;
+		of->seen = p->readings;
+		return;
+	}
+	if (of && !of->gone) {
+		of->gone = true;
+		end_all(p, of);
+	}
+	of = p->spaces.n < US_PROGRAMS_MOST_SPACES ? us_vec_push(&p->spaces) : NULL;
+	p->full |= !of;
+	if (!of)
+		return;
+	*last = (uint32_t)p->spaces.n;
+	*of = (struct us_known_space){ .root = t->root,
+				       .mm = mm,
+				       .pid = (uint32_t)t->tgid,
+				       .pair = s->pair,
+				       .from_ns = s->at->end_ns,
+				       .seen_ns = s->at->begin_ns,
+				       .seen = p->readings };
+}
+
+static void see_tasks(struct scan *s, const struct us_linux_tasks *t)
+{
+	struct us_programs *p = s->p;
+	pthread_mutex_lock(&p->lock);
+	for (size_t k = 0; k < t->n; k++)
+		if (t->v[k].root && t->v[k].pid == t->v[k].tgid)
+			see_task(s, &t->v[k]);
+	for (size_t k = 0; !t->torn && !t->full && k < p->spaces.n; k++) {
+		struct us_known_space *of = &p->spaces.v[k];
+		if (!of->gone && of->seen != p->readings) {
+			of->gone = true;
+			end_all(p, of);
+		}
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void read_spaces(struct scan *s)
+{
+	struct us_programs *p = s->p;
+	for (size_t k = 0; k < p->spaces.n && cpu_ns() < s->until_ns; k++) {
+		struct us_known_space *of = &p->spaces.v[p->turn++ % p->spaces.n];
+		if (!of->gone)
+			read_space(s, of);
+	}
+}
+
+/* --- names --- */
+
+struct names {
+	struct us_known_file f; /* offered and names alone */
+	size_t room;
+};
+
+static int take_name(void *ctx, const struct us_program_symbol *sym)
+{
+	struct names *n = ctx;
+	size_t len = strlen(sym->name) + 1;
+	if (n->f.offered.n == MOST_OFFERED || n->f.names.n + len > n->room)
+		return 1;
+	struct us_offered_name *o = us_vec_push(&n->f.offered);
+	if (!o)
+		return 1;
+	*o = (struct us_offered_name){ sym->address, sym->size, (uint32_t)n->f.names.n,
+				       false };
+	for (size_t k = 0; k < len; k++) {
+		char *slot = us_vec_push(&n->f.names);
+		if (!slot) {
+			n->f.offered.n--;
+			return 1;
+		}
+		*slot = sym->name[k];
+	}
+	return 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct us_offered_name *x = a, *y = b;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* One an address, and an end for those that say none. */
+static void settle(struct us_known_file *f)
+{
+	size_t n = 0;
+	if (f->offered.n)
+		qsort(f->offered.v, f->offered.n, sizeof(*f->offered.v), by_address);
+	for (size_t k = 0; k < f->offered.n; k++)
+		if (!n || f->offered.v[n - 1].address != f->offered.v[k].address)
+			f->offered.v[n++] = f->offered.v[k];
+	f->offered.n = n;
+	for (size_t k = 0; k + 1 < n; k++)
+		if (!f->offered.v[k].size)
+			f->offered.v[k].size = f->offered.v[k + 1].address -
+					       f->offered.v[k].address;
+}
+
+static void replace_names(struct us_programs *p, uint32_t number, struct names *n,
+			  size_t missing)
+{
+	struct us_known_file *f = &p->files.v[number];
+	pthread_mutex_lock(&p->lock);
+	p->name_bytes += n->f.names.n - f->names.n;
+	free(f->offered.v);
+	free(f->names.v);
+	memcpy(&f->offered, &n->f.offered, sizeof(f->offered));
+	memcpy(&f->names, &n->f.names, sizeof(f->names));
+	f->missing = missing;
+	f->named = 0;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void read_names(struct scan *s, uint32_t number,
+		       const struct us_known_mapping *at)
+{
+	struct us_programs *p = s->p;
+	struct us_known_file *f = &p->files.v[number];
+	struct us_space own = space_of(s, at->m.root);
+	struct us_program_elf elf;
+	struct names n = { .room = US_PROGRAMS_MOST_NAMES - p->name_bytes };
+	size_t missing;
+	f->tries++;
+	if (!us_program_elf_read(s->paging, &own, at->header, &elf) ||
+	    us_program_elf_symbols(s->paging, &own, &elf, take_name, &n, &missing) < 0)
+		n.f.offered.n = 0;
+	settle(&n.f);
+	if (n.f.offered.n && (!f->offered.n || missing < f->missing)) {
+		replace_names(p, number, &n, missing);
+		if (!missing)
+			f->tries = NAME_TRIES;
+		return;
+	}
+	free(n.f.offered.v);
+	free(n.f.names.v);
+}
+
+/* Of files that samples were in, by any program that has them mapped. */
+static void read_all_names(struct scan *s)
+{
+	struct us_programs *p = s->p;
+	for (size_t k = 0; k < p->mappings.n && cpu_ns() < s->until_ns; k++) {
+		const struct us_known_mapping *m = &p->mappings.v[k];
+		const struct us_known_file *f = &p->files.v[m->m.file - 1];
+		if (!m->gone && m->header && f->wanted && f->tries < NAME_TRIES)
+			read_names(s, m->m.file - 1, m);
+	}
+}
+
+void us_programs_read(struct us_programs *p, const struct us_linux *l,
+		      struct us_paging *paging, const struct us_linux_tasks *t,
+		      bool pair, const struct us_programs_time *at)
+{
+	struct scan s = { .p = p,
+			  .l = l,
+			  .paging = paging,
+			  .pair = pair,
+			  .at = at,
+			  .until_ns = cpu_ns() + MOST_NS };
+	if (!l->has_mappings || !l->has_tasks)
+		return;
+	s.dentry = calloc(MOST_DENTRY, sizeof(*s.dentry));
+	if (!s.dentry)
+		return;
+	us_paging_new_sample(paging);
+	p->readings++;
+	see_tasks(&s, t);
+	read_spaces(&s);
+	pthread_mutex_lock(&p->lock);
+	us_programs_see_unknown(p);
+	pthread_mutex_unlock(&p->lock);
+	read_all_names(&s);
+	free(s.dentry);
+}

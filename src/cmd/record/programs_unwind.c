@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* programs_unwind.c: by what the stacks of programs are unwound: see programs.h. */
+#include "cmd/record/programs.h"
+
+#include "base/clock.h"
+#include "cmd/record/programs_priv.h"
+#include "linux/program_frames.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define OTHER_ROOT 0x1000U		/* as in processes.c */
+#define MOST_NS	   (100 * US_NS_PER_MS) /* of CPU; the next time goes on */
+
+/* What is missing may be in memory later, or in another process. */
+#define MOST_TRIES 5
+
+struct unwind {
+	struct us_programs *p;
+	const struct us_linux *l;
+	struct us_paging *paging;
+	uint64_t until_ns; /* of this thread's CPU time: begin no more */
+};
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static size_t bytes_of(const struct us_cfi_table *t)
+{
+	struct us_cfi_table_info info = { 0 };
+	if (t)
+		us_cfi_table_info(t, &info);
+	return info.bytes;
+}
+
+/* It takes the place of what was there, if it is better. */
+static void take_rules(struct us_program_code *c, struct us_known_file *f,
+		       struct us_cfi_table *t, size_t missing)
+{
+	size_t bytes = c->bytes - bytes_of(f->rules) + bytes_of(t);
+	if ((f->rules && missing >= f->rules_missing) || bytes > US_CODE_MOST_TABLES) {
+		us_cfi_table_free(t);
+		return;
+	}
+	if (f->rules)
+		us_program_code_retire(c, f->rules);
+	c->bytes = bytes;
+	f->rules = t;
+	f->rules_missing = missing;
+	if (!missing)
+		f->rule_tries = MOST_TRIES;
+}
+
+static void read_rules(struct unwind *u, const struct us_known_mapping *m,
+		       struct us_known_file *f)
+{
+	struct us_space own = u->l->space;
+	struct us_program_elf elf;
+	struct us_page_cache cache;
+	struct us_cfi_table *t;
+	size_t missing;
+	own.root = m->m.root;
+	f->rule_tries++;
+	if (!us_program_elf_read(u->paging, &own, m->header, &elf))
+		return;
+	bool cached = u->l->has_cache && m->at &&
+		      us_page_cache_open(&cache, &u->l->cache, u->paging, &u->l->space,
+					 m->at);
+	int r = us_program_frames_read(u->paging, &own, &elf, cached ? &cache : NULL,
+				       &t, &missing);
+	if (r == 0)
+		take_rules(&u->p->code, f, t, missing);
+	else if (r == -ENOENT && !missing)
+		f->rule_tries = MOST_TRIES;
+}
+
+/* A host's file has all of them; it is opened once. */
+static void read_file(struct unwind *u, struct us_known_file *f)
+{
+	f->file_tried = true;
+	struct us_cfi_table *t = us_programs_file_rules(u->p, f);
+	if (t)
+		take_rules(&u->p->code, f, t, 0);
+}
+
+static void add_place(struct us_programs *p, const struct us_known_space *s,
+		      const struct us_known_mapping *m)
+{
+	const struct us_cfi_table *t = p->files.v[m->m.file - 1].rules;
+	us_program_code_add(&p->code, t, m->m.bias, s->root);
+	if (s->pair)
+		us_program_code_add(&p->code, t, m->m.bias, s->root ^ OTHER_ROOT);
+}
+
+/* A file with several mappings of code lies in one place. */
+static void see_space(struct unwind *u, const struct us_known_space *s)
+{
+	struct us_programs *p = u->p;
+	const struct us_known_mapping *last = NULL;
+	for (uint32_t k = s->first; k; k = p->mappings.v[k - 1].next) {
+		const struct us_known_mapping *m = &p->mappings.v[k - 1];
+		struct us_known_file *f = &p->files.v[m->m.file - 1];
+		if (m->gone || !m->m.has_bias)
+			continue;
+		if (m->header && f->rule_tries < MOST_TRIES && cpu_ns() < u->until_ns)
+			read_rules(u, m, f);
+		if (!f->file_tried && f->rule_tries && cpu_ns() < u->until_ns &&
+		    (!f->rules || f->rules_missing))
+			read_file(u, f);
+		if (f->rules &&
+		    (!last || last->m.file != m->m.file || last->m.bias != m->m.bias))
+			add_place(p, s, m);
+		last = m;
+	}
+}
+
+/* The next of those in which samples were, from that one on. */
+static size_t next_sampled(struct us_programs *p, size_t at)
+{
+	pthread_mutex_lock(&p->lock);
+	while (at < p->spaces.n && (p->spaces.v[at].gone || !p->spaces.v[at].sampled))
+		at++;
+	pthread_mutex_unlock(&p->lock);
+	return at;
+}
+
+void us_programs_unwind(struct us_programs *p, const struct us_linux *l,
+			struct us_paging *paging)
+{
+	struct unwind u = {
+		.p = p, .l = l, .paging = paging, .until_ns = cpu_ns() + MOST_NS
+	};
+	if (!l->has_mappings)
+		return;
+	us_paging_new_sample(paging);
+	us_program_code_begin(&p->code);
+	for (size_t k = 0; (k = next_sampled(p, k)) < p->spaces.n; k++)
+		see_space(&u, &p->spaces.v[k]);
+	us_program_code_offer(&p->code);
+}

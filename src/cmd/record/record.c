@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* record.c: `uniscope record`: sample a running guest, or start one and sample it. */
+#include "cmd/record/budget.h"
+#include "cmd/record/all.h"
+#include "cmd/record/one.h"
+#include "cmd/record/plugin.h"
+#include "cmd/serving.h"
+
+#include "base/clock.h"
+#include "record/record.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define DEFAULT_HZ	  997
+#define LAUNCH_TIMEOUT_MS 10000
+
+enum {
+	OPT_BUDGET = US_OPTION_LONG,
+	OPT_SEED,
+	OPT_SERVE,
+	OPT_TASKS,
+};
+
+/* What it may be served by, if the user asks for that. */
+struct settings {
+	struct us_record_settings record; /* the first, for set_option() */
+	struct us_serving serving;
+};
+
+static bool set_option(void *settings, int c, const char *value)
+{
+	struct settings *both = settings;
+	struct us_record_settings *s = &both->record;
+	double number;
+	switch (c) {
+	case 'F':
+		return us_parse_double("-F", value, 0.01, 1e6, &s->schedule.hz);
+	case OPT_BUDGET:
+		if (!us_parse_double("--budget", value, 0.001, 100, &number))
+			return false;
+		s->schedule.budget_ppm = number >= 100 ? 0 : (uint32_t)(number * 1e4);
+		s->budget_given = true;
+		return true;
+	case OPT_TASKS:
+		return us_parse_double("--tasks", value, 0.1, US_WAITS_MOST_HZ,
+				       &s->tasks_hz);
+	case OPT_SEED:
+		if (!us_parse_double("--seed", value, 0, 9e15, &number))
+			return false;
+		s->schedule.seed = (uint64_t)number;
+		return true;
+	case OPT_SERVE:
+		s->serving = &both->serving;
+		both->serving.listen = value;
+		return true;
+	}
+	return false;
+}
+
+/* US_EXIT_OK, or the user was told what does not go together. */
+static int check_usage(const struct us_record_settings *s)
+{
+	const struct us_cmd *cmd = &us_cmd_record;
+	if (s->launch && !s->argc)
+		return us_usage(cmd, "-- needs a command that starts a VMM");
+	if (!s->launch && s->argc > 1)
+		return us_usage(cmd, "one TARGET, or -- and a command, not %s",
+				s->argv[1]);
+	if (s->all && s->argc)
+		return us_usage(cmd, "--all takes no target such as %s", s->argv[0]);
+	if (s->all && s->out && (!strcmp(s->out, "-") || us_format_by_suffix(s->out)))
+		return us_usage(cmd,
+				"--all: -o names a folder for the recordings, not %s",
+				s->out);
+	if (s->prepare && (s->argc || s->all))
+		return us_usage(cmd, "--prepare takes no target: nothing is recorded");
+	if (s->serving && (s->prepare || (s->out && !strcmp(s->out, "-"))))
+		return us_usage(cmd, "--serve needs a recording in a file");
+	struct us_err e;
+	if (s->backend && us_backend_check(s->backend, &e) < 0)
+		return us_usage(cmd, "%s (%s)", e.msg, e.hint);
+	return US_EXIT_OK;
+}
+
+static bool parse(struct settings *both, int argc, char **argv, int *ret_exit)
+{
+	struct us_record_settings *s = &both->record;
+	struct us_options o = { .cmd = &us_cmd_record,
+				.argc = argc,
+				.argv = argv,
+				.settings = both,
+				.set = set_option };
+	if (!us_options_read(&o, ret_exit))
+		return false;
+	s->argc = o.n_rest;
+	s->argv = o.rest;
+	s->launch = o.command;
+	*ret_exit = check_usage(s);
+	return *ret_exit == US_EXIT_OK;
+}
+
+static int start_guest(struct us_recording *r, char *const argv[], struct us_err *e)
+{
+	int ret = us_launch_start(argv, &r->launch, e);
+	if (ret == 0)
+		ret = us_launch_wait(r->launch, LAUNCH_TIMEOUT_MS, &r->found.guest, e);
+	if (ret == 0)
+		us_target_of_guest(&r->found);
+	return ret;
+}
+
+static void tell_no_plugin(const struct us_record_settings *s, const char *why)
+{
+	if (why[0] && !s->json)
+		fprintf(stderr, "note: not by QEMU's plugin: %s\n", why);
+}
+
+static int launch_guest(struct us_recording *r, struct us_record_plugin *p,
+			struct us_err *e)
+{
+	const struct us_record_settings *s = r->set;
+	int with = us_record_plugin_prepare(p, s, e);
+	if (with <= 0) {
+		tell_no_plugin(s, e->msg);
+		return with < 0 ? with : start_guest(r, s->argv, e);
+	}
+	int ret = start_guest(r, p->command.argv, e);
+	if (ret != -ECHILD || !us_record_plugin_refused(p) || s->backend)
+		return ret;
+	/* Nothing of the guest has run. */
+	us_launch_close(r->launch);
+	r->launch = NULL;
+	us_record_plugin_fini(p);
+	tell_no_plugin(s, "QEMU did not start with it: once more, without");
+	return start_guest(r, s->argv, e);
+}
+
+static int find_guest(struct us_recording *r, struct us_record_plugin *p,
+		      struct us_err *e)
+{
+	const struct us_record_settings *s = r->set;
+	if (s->launch)
+		return launch_guest(r, p, e);
+	return us_target_resolve(s->argc ? s->argv[0] : NULL, &r->found, e);
+}
+
+static volatile sig_atomic_t asked_to_end;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	asked_to_end = 1;
+	us_record_stop();
+}
+
+static void catch_signals(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction a = { .sa_handler = on_signal };
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaction(ends[i], &a, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int open_server(const struct us_record_settings *s, struct us_err *e)
+{
+	const struct us_serve_opts o = { .live = true, .full_paths = s->full_paths };
+	return s->serving ? us_serving_open(s->serving, &o, e) : 0;
+}
+
+/* The recording goes on if it cannot be served: the user was told. */
+static struct us_serve_guest *begin_server(const struct us_recording *r)
+{
+	struct us_serving *s = r->set->serving;
+	struct us_err e = { 0 };
+	if (!s)
+		return NULL;
+	if (us_serving_begin(s, &e) == 0)
+		return us_serving_add(s, r);
+	us_complain(&e);
+	return NULL;
+}
+
+/* What was recorded stays in the browser until the user has seen enough. */
+static void serve_on(const struct us_record_settings *s)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	sigset_t mask, old;
+	sigemptyset(&mask);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaddset(&mask, ends[i]);
+	sigprocmask(SIG_BLOCK, &mask, &old);
+	if (!asked_to_end)
+		fputs("the page stays until Ctrl-C\n", stderr);
+	while (s->serving && !asked_to_end)
+		sigsuspend(&old);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+static int run(struct us_recording *r, struct us_record_plugin *p, struct us_err *e)
+{
+	int ret = open_server(r->set, e);
+	if (ret == 0)
+		ret = us_output_open(&r->output, r->set->out, e);
+	if (ret == 0)
+		ret = find_guest(r, p, e);
+	if (ret == 0)
+		ret = us_recording_attach(r, e);
+	if (ret < 0)
+		return ret;
+	us_recording_tell_start(r);
+	if (r->set->serving)
+		us_serving_tell(r->set->serving, r->set->json ? stderr : stdout);
+	ret = us_recording_begin(r, e);
+	if (ret < 0)
+		return ret;
+	struct us_serve_guest *g = begin_server(r);
+	us_recording_tell_names(r, stderr);
+	if (r->launch)
+		ret = us_launch_go(r->launch, e);
+	if (ret == 0)
+		ret = us_recording_sample(r, e);
+	us_serve_over(g, ret < 0 ? e->msg : r->end_words);
+	us_recording_tell_end(r);
+	return ret;
+}
+
+static int record_one(const struct us_record_settings *s, struct us_err *e)
+{
+	static struct us_recording r; /* large: paths and tables */
+	static struct us_record_plugin p;
+	r.set = s;
+	r.duration_ns = s->duration_ns;
+	r.begin_ns = us_now_ns();
+	catch_signals();
+	int ret = run(&r, &p, e);
+	r.output.raw_names = s->raw_names;
+	r.output.full_paths = s->full_paths;
+	r.output.host = s->schedule.host;
+	r.output.dirs = &s->symbols.dirs;
+	if (ret == 0)
+		ret = us_output_convert(&r.output, s->json, e);
+	if (ret == 0 && s->serving)
+		serve_on(s);
+	us_recording_close(&r);
+	us_record_plugin_fini(&p);
+	us_output_close(&r.output);
+	return ret;
+}
+
+static int run_record(int argc, char **argv)
+{
+	static struct settings both = { .record = {
+						.schedule = { .hz = DEFAULT_HZ } } };
+	struct us_record_settings *s = &both.record;
+	struct us_err e = { 0 };
+	int code;
+	if (getrandom(&s->schedule.seed, 4, 0) < 0)
+		s->schedule.seed = us_now_ns() & UINT32_MAX;
+	if (!parse(&both, argc, argv, &code))
+		return code;
+	int ret = s->prepare ? us_record_plugin_write(s, &e)
+		  : s->all   ? us_record_all(s, &e)
+			     : record_one(s, &e);
+	us_serving_close(&both.serving);
+	if (ret < 0)
+		us_complain(&e);
+	return us_exit_code(ret);
+}
+
+#define SETTINGS struct settings
+
+static const struct us_option options[] = {
+	{ 'F', "frequency", "HZ", "samples a second of each vCPU (997)", US_OWN },
+	{ 'd', "duration", "TIME", "stop after 5, 2.5s, 300ms ... (until Ctrl-C)",
+	  US_TIME(SETTINGS, record.duration_ns) },
+	{ 'o', "output", "FILE", "uniscope.data; .html, .folded ... convert at once",
+	  US_TEXT(SETTINGS, record.out) },
+	{ 0, "all", NULL, "all guests of this host, those to come too; -o DIR",
+	  US_FLAG(SETTINGS, record.all) },
+	{ OPT_SERVE, "serve", "[ADDRESS]",
+	  "show it live in a browser (127.0.0.1:" US_SERVE_PORT "), see serve",
+	  US_OWN },
+	{ 0, "no-open", NULL, "--serve: do not start a browser",
+	  US_FLAG(SETTINGS, serving.no_open) },
+	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated",
+	  US_IMAGE(SETTINGS, record.symbols) },
+	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
+	  US_FOLDER(SETTINGS, record.symbols) },
+	{ 0, "root", "DIR", "the files of a Linux guest, to unwind its programs",
+	  US_ROOT(SETTINGS, record.symbols) },
+	{ 0, "backend", "NAME",
+	  "bpf, kvm, plugin, gdb, qmp or xen (auto: the best that works)",
+	  US_TEXT(SETTINGS, record.backend) },
+	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
+	  US_VCPUS(SETTINGS, record.schedule.vcpu_mask) },
+	{ OPT_BUDGET, "budget", "PERCENT",
+	  "guest time that may be taken (" US_BUDGET_HELP "; 100: all)", US_OWN },
+	{ 0, "host", NULL, "what the host does for the guest, too, for report --host",
+	  US_FLAG(SETTINGS, record.schedule.host) },
+	{ OPT_TASKS, "tasks", "HZ",
+	  "of a Linux guest, what its tasks wait for, so often a second (4), for "
+	  "report --waits",
+	  US_OWN },
+	{ 0, "prepare", "DIR",
+	  "write what QEMU's plugin needs, and the option for QEMU",
+	  US_TEXT(SETTINGS, record.prepare) },
+	{ OPT_SEED, "seed", "N", "of the jitter, to repeat a recording's schedule",
+	  US_OWN },
+	{ 0, "full-paths", NULL, "-o: of sources, with the folders that all share",
+	  US_FLAG(SETTINGS, record.full_paths) },
+	{ 0, "no-demangle", NULL, "-o: names as the symbol file has them",
+	  US_FLAG(SETTINGS, record.raw_names) },
+	{ 0, "json", NULL, "figures of the recording as JSON",
+	  US_FLAG(SETTINGS, record.json) },
+	{ 0 },
+};
+
+static const char *const examples[] = {
+	"uniscope record -d 5\0the one guest on this host, for five seconds",
+	"uniscope record -d 10 -o web.html web\0the guest named web, as a flame graph",
+	"uniscope record --host -d 10 -o web.html web\0"
+	"with what the host does for the guest",
+	"uniscope record --tasks 4 -d 30 vm\0"
+	"of a Linux guest, and what its tasks wait for: report --waits",
+	"uniscope record --root /mnt web\0with its disk, for stacks of its programs",
+	"uniscope record -e kernel.elf gdb:127.0.0.1:1234\0by a debug stub",
+	"uniscope record --all -F 99 -d 60 -o guests\0"
+	"every guest of this host, each into its file in the folder guests",
+	"uniscope record --serve -o web.data web\0and watch it in a browser meanwhile",
+	"uniscope record -- qemu-system-x86_64 -kernel k.elf\0"
+	"start a guest and record it from its first instruction",
+	"qemu-system-x86_64 -kernel k.elf $(uniscope record --prepare /dev/shm/k -e "
+	"k.elf)\0"
+	"start one that can be recorded by the plugin later",
+	NULL,
+};
+
+const struct us_cmd us_cmd_record = {
+	.name = "record",
+	.args = "[OPTIONS] [TARGET | --all | -- VMM ARGS...]",
+	.summary = "sample a guest's stacks into a file",
+	.options = options,
+	.examples = examples,
+	.run = run_record,
+};

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* recording.c: see recording.h. */
+#include "cmd/record/recording.h"
+
+#include "cmd/options.h"
+
+#include "base/cleanup.h"
+#include "base/nearest.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUFFER (1U << 20) /* bytes of a result */
+
+int us_recording_open(const char *path, int *ret, struct us_err *e)
+{
+	if (!strcmp(path, "-")) {
+		*ret = dup(STDIN_FILENO);
+		return 0;
+	}
+	*ret = open(path, O_RDONLY | O_CLOEXEC);
+	if (*ret >= 0)
+		return 0;
+	int code = -errno;
+	us_fail(e, code, "open %s: %s", path, strerror(-code));
+	if (code == -ENOENT)
+		us_hint(e, "uniscope record makes a recording");
+	return code;
+}
+
+/* Its samples would count twice. */
+static int check_twice(const struct us_profile_input *in, const struct stat *st,
+		       size_t i, struct us_err *e)
+{
+	for (size_t k = 0; k < i; k++) {
+		if (st[k].st_dev != st[i].st_dev || st[k].st_ino != st[i].st_ino)
+			continue;
+		us_fail(e, -EINVAL, "%s and %s are the same recording", in[k].name,
+			in[i].name);
+		us_hint(e, "give each recording once: its samples would count twice");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int open_all(const char *const *path, size_t n, struct us_profile_input *in,
+		    struct us_err *e)
+{
+	_cleanup_free_ struct stat *st = calloc(n, sizeof(*st));
+	int rc = st ? 0 : us_fail(e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		in[i].name = path[i];
+		rc = us_recording_open(path[i], &in[i].fd, e);
+		if (rc == 0 && fstat(in[i].fd, &st[i]) < 0)
+			rc = us_fail(e, -errno, "%s: %s", path[i], strerror(errno));
+		if (rc == 0)
+			rc = check_twice(in, st, i, e);
+	}
+	return rc;
+}
+
+int us_recordings_read(const char *const *path, size_t n,
+		       const struct us_profile_opts *o, struct us_profile **ret,
+		       struct us_err *e)
+{
+	if (n > US_PROFILE_MAX_RECORDINGS)
+		return us_fail(e, -EINVAL, "%zu recordings: at most %d together", n,
+			       US_PROFILE_MAX_RECORDINGS);
+	_cleanup_free_ struct us_profile_input *in = calloc(n, sizeof(*in));
+	if (!in)
+		return us_fail(e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		in[i].fd = -1;
+	int rc = open_all(path, n, in, e);
+	if (rc == 0)
+		rc = us_profile_read_all(in, n, o, ret, e);
+	for (size_t i = 0; i < n; i++)
+		us_closep(&in[i].fd);
+	return rc;
+}
+
+int us_recording_result_open(const char *path, FILE **ret, struct us_err *e)
+{
+	*ret = stdout;
+	if (!path || !strcmp(path, "-"))
+		return 0;
+	_cleanup_close_ int fd = open(
+		path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+	*ret = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!*ret)
+		return us_fail(e, -errno, "create %s: %s", path, strerror(errno));
+	fd = -1; /* the stream's now */
+	setvbuf(*ret, NULL, _IOFBF, BUFFER);
+	return 0;
+}
+
+int us_recording_result_close(const char *path, FILE *f, int r, struct us_err *e)
+{
+	if (f == stdout)
+		return r;
+	if (f && fclose(f) && r == 0)
+		r = us_fail(e, -errno, "write %s: %s", path, strerror(errno));
+	if (r == 0)
+		printf("wrote %s\n", path);
+	return r;
+}
+
+/* "FROM,TO"; either may be empty. */
+bool us_recording_time(const struct us_cmd *cmd, const char *value,
+		       struct us_profile_opts *o)
+{
+	char from[64];
+	const char *comma = strchr(value, ',');
+	if (!comma || (size_t)(comma - value) >= sizeof(from)) {
+		us_usage(cmd, "--time %s: must be FROM,TO such as 1s,2.5s", value);
+		return false;
+	}
+	snprintf(from, sizeof(from), "%.*s", (int)(comma - value), value);
+	if (from[0] && !us_parse_duration("--time", from, &o->from_ns))
+		return false;
+	if (comma[1] && !us_parse_duration("--time", comma + 1, &o->to_ns))
+		return false;
+	if (!comma[1] || o->from_ns < o->to_ns)
+		return true;
+	us_usage(cmd, "--time %s: the end is not after the start", value);
+	return false;
+}
+
+static bool is_regex(const struct us_cmd *cmd, const char *option, const char *value)
+{
+	regex_t re;
+	char why[128];
+	int r = regcomp(&re, value, REG_EXTENDED | REG_NOSUB);
+	if (r == 0) {
+		regfree(&re);
+		return true;
+	}
+	regerror(r, &re, why, sizeof(why));
+	us_usage(cmd, "%s %s: %s", option, value, why);
+	return false;
+}
+
+bool us_recording_focus(const struct us_cmd *cmd, const char *option, const char *value,
+			struct us_profile_opts *o)
+{
+	*(!strcmp(option, "--focus") ? &o->focus : &o->ignore) = value;
+	return is_regex(cmd, option, value);
+}
+
+bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *name,
+		     enum us_profile_by *ret)
+{
+	struct us_nearest near = us_nearest_to(name);
+	char question[64];
+	/* Groups of one function each are the table itself. */
+	int end = strcmp(option, "--filter") != 0 ? US_BY_FUNCTION : US_N_BY;
+	for (int by = US_BY_NONE + 1; by < end; by++) {
+		const char *known = us_profile_by_name((enum us_profile_by)by);
+		if (!strcmp(known, name)) {
+			*ret = (enum us_profile_by)by;
+			return true;
+		}
+		us_nearest_try(&near, known);
+	}
+	us_usage(cmd, "%s %s: no such key%s; keys are: %s", option, name,
+		 us_nearest_question(&near, question, sizeof(question)), near.list);
+	return false;
+}
+
+static bool add_filter(const struct us_cmd *cmd, const char *option,
+		       enum us_profile_by by, const char *regex,
+		       struct us_profile_opts *o)
+{
+	if (o->n_filter == US_PROFILE_MAX_FILTERS) {
+		us_usage(cmd, "%s: at most %d filters", option, US_PROFILE_MAX_FILTERS);
+		return false;
+	}
+	if (!is_regex(cmd, option, regex))
+		return false;
+	o->filter[o->n_filter++] = (struct us_profile_filter){ by, regex };
+	return true;
+}
+
+bool us_recording_filter(const struct us_cmd *cmd, const char *value,
+			 struct us_profile_opts *o)
+{
+	const char *equals = strchr(value, '=');
+	char key[32];
+	enum us_profile_by by;
+	if (!equals || !equals[1] || (size_t)(equals - value) >= sizeof(key)) {
+		us_usage(cmd, "--filter %s: must be KEY=REGEX such as state=exit",
+			 value);
+		return false;
+	}
+	snprintf(key, sizeof(key), "%.*s", (int)(equals - value), value);
+	if (!us_recording_by(cmd, "--filter", key, &by))
+		return false;
+	if (by == US_BY_VCPU && !us_parse_vcpus(equals + 1, &o->vcpu_mask)) {
+		us_usage(cmd, "--filter %s: must be a list of vCPUs such as vcpu=0,2-3",
+			 value);
+		return false;
+	}
+	if (by == US_BY_VCPU)
+		return true;
+	return add_filter(cmd, "--filter", by, equals + 1, o);
+}
+
+bool us_recording_owner(const struct us_cmd *cmd, enum us_profile_by by,
+			const char *value, struct us_profile_opts *o)
+{
+	char option[32];
+	snprintf(option, sizeof(option), "--%s", us_profile_by_name(by));
+	return add_filter(cmd, option, by, value, o);
+}
+
+bool us_recording_pid(const struct us_cmd *cmd, const char *value,
+		      struct us_profile_opts *o)
+{
+	char *end;
+	errno = 0;
+	unsigned long long pid = strtoull(value, &end, 10);
+	if (!isdigit((unsigned char)value[0]) || *end || errno || pid > INT32_MAX) {
+		us_usage(cmd, "--pid %s: must be a number such as 107", value);
+		return false;
+	}
+	if (o->n_pid == US_PROFILE_MAX_FILTERS) {
+		us_usage(cmd, "--pid: at most %d", US_PROFILE_MAX_FILTERS);
+		return false;
+	}
+	o->pid[o->n_pid++] = (uint32_t)pid;
+	return true;
+}
+
+bool us_recording_of_owners(const struct us_profile_opts *o)
+{
+	bool wanted = o->n_pid || o->roots;
+	for (unsigned i = 0; i < o->n_filter; i++)
+		wanted |= us_profile_by_owner(o->filter[i].by);
+	return wanted;
+}
+
+void us_recording_symbols(const struct us_symbol_files *f, struct us_profile_opts *o)
+{
+	o->images = f->image;
+	o->n_image = f->n_image;
+	o->dirs = f->dirs;
+}
+
+static bool add_place(const struct us_cmd *cmd, const char *option, const char *value,
+		      const char **v, size_t *n)
+{
+	if (*n == US_MAX_SOURCE_PLACES) {
+		us_usage(cmd, "%s: at most %d", option, US_MAX_SOURCE_PLACES);
+		return false;
+	}
+	v[(*n)++] = value;
+	return true;
+}
+
+bool us_source_dir(const struct us_cmd *cmd, struct us_source_places *p,
+		   const char *value)
+{
+	return add_place(cmd, "--source", value, p->dir, &p->n_dir);
+}
+
+bool us_source_prefix(const struct us_cmd *cmd, struct us_source_places *p,
+		      const char *value)
+{
+	const char *equals = strchr(value, '=');
+	if (equals && equals != value)
+		return add_place(cmd, "--source-prefix", value, p->prefix,
+				 &p->n_prefix);
+	us_usage(cmd, "--source-prefix %s: must be OLD=NEW", value);
+	return false;
+}
+
+struct us_annotate_opts us_source_opts(const struct us_source_places *p)
+{
+	return (struct us_annotate_opts){ .prefixes = p->prefix,
+					  .n_prefix = p->n_prefix,
+					  .dirs = p->dir,
+					  .n_dir = p->n_dir };
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd/top/layout.h: what `top` knows, laid out on a screen of any size. */
+#ifndef US_CMD_TOP_LAYOUT_H
+#define US_CMD_TOP_LAYOUT_H
+
+#include "cmd/top/screen.h"
+#include "cmd/top/keys.h"
+#include "cmd/top/rows.h"
+#include "live/live.h"
+
+/* A row of --all. */
+struct us_top_guest_row {
+	const char *name;
+	const char *words; /* in place of figures: how it ended, why not; NULL: runs */
+	double cpu;	   /* of one host CPU; negative: not known yet, as the others */
+	double idle;
+	const char *hottest;
+	double hottest_share;
+};
+
+struct us_top_picture {
+	const struct us_top_state *state;
+	/* Of all guests. */
+	const struct us_top_guest_row *guest;
+	size_t n_guest;
+	/* Of one. */
+	const char *name, *how;		  /* "demo (qemu 4711)", "kvm, 997 Hz" */
+	const char *over;		  /* how it ended; NULL: it runs */
+	const struct us_profile *profile; /* NULL: none yet */
+	const struct us_top_rows *rows;
+	const struct us_live_vcpu *vcpu;
+	unsigned n_vcpu;
+	uint64_t now_ns;
+	const struct us_record_stats *stats;
+	double own_cpu; /* of one host CPU, that looking takes; negative: not known */
+};
+
+/* Rows that a page has to scroll through on such a screen. */
+size_t us_top_page_rows(const struct us_top_picture *p, unsigned rows);
+void us_top_layout(const struct us_top_picture *p, struct us_screen *s);
+
+/* "guest 61.2 %  idle 20.0 %  exits 12.4 %: port I/O 10.0 %": of a vCPU in the view.
+ * Returns dst. */
+char *us_top_vcpu_line(const struct us_live_vcpu *v, char *dst, size_t size);
+/* What looking costs.  Returns dst. */
+char *us_top_cost_line(const struct us_record_stats *s, double own_cpu, char *dst,
+		       size_t size);
+
+#endif

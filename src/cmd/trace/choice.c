@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cmd/trace/choice.c: see cmd/trace/choice.h. */
+#include "cmd/trace/choice.h"
+
+#include "symbol/demangle.h"
+#include "trace/functions.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool matches(const regex_t *re, const char *raw, const char *name)
+{
+	return !regexec(re, raw, 0, NULL, 0) ||
+	       (name && !regexec(re, name, 0, NULL, 0));
+}
+
+/* By the name as the image has it, or as people read it. */
+static bool is_called(const char *wanted, const char *raw, const char *name)
+{
+	return wanted && (!strcmp(wanted, raw) || (name && !strcmp(wanted, name)));
+}
+
+static uint64_t choose(void *ctx, const char *raw)
+{
+	struct us_trace_choice *c = ctx;
+	char text[US_DEMANGLED_MAX];
+	const char *name = us_demangle(raw, US_NAME_SHORT, text, sizeof(text));
+	uint64_t choice = 0;
+	if ((!c->filter || matches(&c->filter_re, raw, name)) &&
+	    (!c->hide || !matches(&c->hide_re, raw, name)))
+		choice |= US_FUNCTION_TRACED;
+	if (is_called(c->from, raw, name))
+		choice |= US_FUNCTION_FROM;
+	if (is_called(c->until, raw, name))
+		choice |= US_FUNCTION_UNTIL;
+	c->n_traced += (choice & US_FUNCTION_TRACED) != 0;
+	c->n_from += (choice & US_FUNCTION_FROM) != 0;
+	c->n_until += (choice & US_FUNCTION_UNTIL) != 0;
+	return choice;
+}
+
+static int compile(const char *text, regex_t *re, struct us_err *e)
+{
+	char why[128];
+	int r = text ? regcomp(re, text, REG_EXTENDED | REG_NOSUB) : 0;
+	if (!r)
+		return 0;
+	regerror(r, re, why, sizeof(why));
+	return us_fail(e, -EINVAL, "%s: %s", text, why);
+}
+
+int us_trace_choice_init(struct us_trace_choice *c, struct us_err *e)
+{
+	c->chooser = (struct us_function_chooser){ .choose = choose, .ctx = c };
+	int r = compile(c->filter, &c->filter_re, e);
+	if (r)
+		c->filter = c->hide = NULL;
+	else if ((r = compile(c->hide, &c->hide_re, e)))
+		c->hide = NULL;
+	return r;
+}
+
+void us_trace_choice_fini(struct us_trace_choice *c)
+{
+	if (c->filter)
+		regfree(&c->filter_re);
+	if (c->hide)
+		regfree(&c->hide_re);
+	c->filter = c->hide = NULL;
+}
+
+static int fail_missing(const char *option, const char *name, struct us_err *e)
+{
+	us_fail(e, -ENOENT, "%s %s: the images have no such function", option, name);
+	us_hint(e, "nm FILE, or uniscope count, lists those that there are");
+	return -ENOENT;
+}
+
+int us_trace_choice_check(const struct us_trace_choice *c, struct us_err *e)
+{
+	if (c->from && !c->n_from)
+		return fail_missing("--from", c->from, e);
+	if (c->until && !c->n_until)
+		return fail_missing("--until", c->until, e);
+	if (c->n_traced || (!c->filter && !c->hide))
+		return 0;
+	us_fail(e, -ENOENT, "--filter, --notrace: no function of the images is left");
+	us_hint(e, "names are matched by an extended regular expression, such as "
+		   "'^tcp_'");
+	return -ENOENT;
+}

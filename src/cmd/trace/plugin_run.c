@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* plugin_run.c: see plugin_run.h. */
+#include "cmd/trace/plugin_run.h"
+
+#include "cmd/record/facts.h"
+#include "vmm/cmdline.h"
+#include "vmm/loader.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define POLL_US 20000
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+void us_plugin_run_catch_signals(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction a = { .sa_handler = on_signal };
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaction(ends[i], &a, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+bool us_plugin_run_is_stopped(void)
+{
+	return stopped;
+}
+
+/* What the images are found by, before there is a process. */
+static void guest_of_command(struct us_plugin_run *r)
+{
+	_cleanup_free_ struct us_cmdline *c = calloc(1, sizeof(*c));
+	struct us_guest *g = &r->guest;
+	unsigned argc = 0;
+	char *const *argv = us_loader_program(r->asked->argv);
+	while (argv[argc])
+		argc++;
+	g->pid = getpid();
+	if (!c || !argc)
+		return;
+	us_vmm_name(argv[0], g->vmm, sizeof(g->vmm));
+	if (!us_cmdline_parse(g->vmm, argc, (const char *const *)argv, c))
+		return;
+	snprintf(g->name, sizeof(g->name), "%s", c->name);
+	const char *from[] = { c->kernel, c->boot };
+	char *to[] = { g->kernel, g->boot };
+	for (int i = 0; i < 2; i++)
+		if (!from[i][0] || !realpath(from[i], to[i]))
+			to[i][0] = '\0';
+}
+
+/* The plugin compares nothing before it counts, so what is beside a kernel has to be of
+ * its build for certain. */
+static int open_images(struct us_plugin_run *r, struct us_err *e)
+{
+	const struct us_plugin_asked *a = r->asked;
+	const struct us_images *m = &r->images;
+	size_t n = 0;
+	int rc = us_images_open(&r->images, a->symbols, a->argv[0] ? &r->guest : NULL,
+				e);
+	for (size_t i = 0; rc == 0 && i < m->n; i++) {
+		n += m->v[i].unproven;
+		if (!m->v[i].unproven &&
+		    us_symbols_place(
+			    m->symbols, m->v[i].elf,
+			    &(struct us_symbol_place){ .bias = m->v[i].bias }) < 0)
+			rc = us_fail(e, -ENOMEM, "out of memory");
+	}
+	if (n && n == m->n)
+		snprintf(r->images.note, sizeof(r->images.note),
+			 "the kernel is no ELF file, and of those beside it none is "
+			 "certain to be of its build");
+	return rc;
+}
+
+/* The user's own; it is kept. */
+static int use_dir(struct us_plugin_run *r, const char *dir, struct us_err *e)
+{
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return us_fail(e, -errno, "make the folder %.200s: %s", dir,
+			       strerror(errno));
+	_cleanup_free_ char *path = realpath(dir, NULL);
+	if (!path || strlen(path) >= sizeof(r->dir) || strchr(path, ','))
+		return us_fail(
+			e, -EINVAL,
+			"the folder %.200s: its path is too long, or has a comma", dir);
+	strcpy(r->dir, path);
+	return 0;
+}
+
+static int make_dir(struct us_plugin_run *r, struct us_err *e)
+{
+	if (r->asked->dir)
+		return use_dir(r, r->asked->dir, e);
+	const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+	snprintf(r->dir, sizeof(r->dir), "%s/uniscope-XXXXXX", base);
+	if (mkdtemp(r->dir))
+		return 0;
+	us_fail(e, -errno, "make a folder in %s: %s", base, strerror(errno));
+	r->dir[0] = '\0';
+	return e->code;
+}
+
+void us_plugin_run_path(const struct us_plugin_run *r, const char *name,
+			char ret[static US_PLUGIN_PATH])
+{
+	snprintf(ret, US_PLUGIN_PATH, "%s/%s", r->dir, name);
+}
+
+static void remove_dir(const struct us_plugin_run *r)
+{
+	static const char *const files[] = { "functions", "counts", "trace", "phases" };
+	char path[US_PLUGIN_PATH];
+	if (!r->dir[0] || r->asked->dir)
+		return;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		us_plugin_run_path(r, files[i], path);
+		unlink(path);
+	}
+	rmdir(r->dir);
+}
+
+static int write_functions(struct us_plugin_run *r, struct us_err *e)
+{
+	char path[US_PLUGIN_PATH];
+	us_plugin_run_path(r, "functions", path);
+	/* Not into one that a QEMU has mapped. */
+	if (r->asked->dir)
+		unlink(path);
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+				      0600);
+	if (fd < 0)
+		return us_fail(e, -errno, "make %s: %s", path, strerror(errno));
+	return us_functions_write(r->images.symbols, r->asked->chooser, fd,
+				  &r->n_function, e);
+}
+
+int us_plugin_run_prepare(struct us_plugin_run *r, const struct us_plugin_asked *asked,
+			  struct us_err *e)
+{
+	r->asked = asked;
+	if (asked->argv[0])
+		guest_of_command(r);
+	int rc = open_images(r, e);
+	if (rc == 0 && !asked->attached)
+		rc = make_dir(r, e);
+	if (rc == 0 && !asked->attached)
+		rc = write_functions(r, e);
+	return rc;
+}
+
+int us_plugin_run_start(struct us_plugin_run *r, struct us_plugin_command *c,
+			struct us_err *e)
+{
+	c->dir = r->dir;
+	c->functions = r->n_function > 0;
+	c->deterministic = r->asked->deterministic;
+	int rc = us_plugin_command_make(c, r->asked->argv, e);
+	if (rc == 0)
+		rc = us_launch_start_plain(c->argv, &r->launch, e);
+	free(c->argv);
+	c->argv = NULL;
+	r->begun_ns = us_now_ns();
+	r->pid = rc < 0 ? 0 : us_launch_pid(r->launch);
+	return rc;
+}
+
+/* Has it ended, by itself or as the user wants it? */
+static bool is_over(struct us_plugin_run *r, uint64_t until)
+{
+	r->end = US_RECORD_DONE;
+	if (us_launch_ended(r->launch, &r->status)) {
+		r->end = US_RECORD_GUEST_GONE;
+		snprintf(r->end_words, sizeof(r->end_words), "the guest ended");
+		return true;
+	}
+	if (stopped)
+		r->end = US_RECORD_INTERRUPTED;
+	return stopped || us_now_ns() >= until;
+}
+
+int us_plugin_run_wait(struct us_plugin_run *r,
+		       int (*each)(void *ctx, struct us_err *e), void *ctx,
+		       struct us_err *e)
+{
+	uint64_t duration = r->asked->duration_ns;
+	uint64_t until = duration ? r->begun_ns + duration : UINT64_MAX;
+	int rc = 0;
+	while (!rc && !is_over(r, until)) {
+		rc = each(ctx, e);
+		usleep(POLL_US);
+	}
+	r->elapsed_ns = us_now_ns() - r->begun_ns;
+	us_launch_close(r->launch);
+	r->launch = NULL;
+	return rc;
+}
+
+/* Its magic is written last. */
+static bool is_made(const char *path)
+{
+	char magic = 0;
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return fd >= 0 && pread(fd, &magic, 1, 0) == 1 && magic;
+}
+
+int us_plugin_run_check(const struct us_plugin_run *r, const char *path,
+			struct us_err *e)
+{
+	int status = r->status;
+	if (is_made(path))
+		return 0;
+	if (r->end != US_RECORD_GUEST_GONE) {
+		us_fail(e, -ECHILD, "QEMU had not loaded the plugin yet");
+		us_hint(e, "give it more time; what it wrote stands above");
+	} else if (WIFSIGNALED(status)) {
+		us_fail(e, -ECHILD, "QEMU was killed at its start: %s",
+			strsignal(WTERMSIG(status)));
+	} else {
+		us_fail(e, -ECHILD, "QEMU ended with status %d at its start",
+			WEXITSTATUS(status));
+		us_hint(e,
+			"it says why above; a QEMU without plugins can neither count "
+			"nor trace");
+	}
+	return -ECHILD;
+}
+
+void us_plugin_caution(char text[static US_PLUGIN_CAUTION], const char *fmt, ...)
+{
+	size_t n = strlen(text);
+	if (n)
+		n += (size_t)snprintf(text + n, US_PLUGIN_CAUTION - n, "; ");
+	if (n >= US_PLUGIN_CAUTION)
+		return;
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text + n, US_PLUGIN_CAUTION - n, fmt, args);
+	va_end(args);
+}
+
+void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
+				const struct us_counts_sums *s)
+{
+	if (s->lost)
+		us_plugin_caution(text,
+				  "%" PRIu64
+				  " calls found no room in the tree (--nodes): "
+				  "they and what they call are [tree is full]",
+				  s->lost);
+	if (s->too_deep)
+		us_plugin_caution(text,
+				  "%" PRIu64 " calls were too deep: their instructions "
+				  "count for their callers",
+				  s->too_deep);
+	if (s->resets)
+		us_plugin_caution(text,
+				  "the machine was reset %" PRIu64
+				  " times: what is here is of all its %" PRIu64
+				  " boots",
+				  s->resets, s->resets + 1);
+}
+
+void us_plugin_caution_of_places(char text[static US_PLUGIN_CAUTION],
+				 const struct us_counts_sums *s)
+{
+	if (s->slide)
+		us_plugin_caution(
+			text,
+			"the image's code ran %#" PRIx64
+			" above where it was linked, without names: next time -e "
+			"ELF@%#" PRIx64 " -e ELF, and --deterministic or nokaslr, that "
+			"it is there again",
+			s->slide, s->slide);
+	else if (s->unnamed > s->insns / 10 * 9)
+		us_plugin_caution(
+			text, "nearly all instructions ran where the images have no "
+			      "code: programs, firmware, or a kernel that is not "
+			      "where it was linked (-e ELF@BIAS)");
+}
+
+int us_plugin_run_facts(const struct us_plugin_run *r, const struct us_plugin_facts *f,
+			struct us_writer *w, struct us_err *e)
+{
+	char *const *argv = r->asked->argv;
+	char vcpus[16] = "", pid[16] = "";
+	struct us_common_facts common;
+	us_common_facts(&common, argv);
+	if (f->n_vcpu)
+		snprintf(vcpus, sizeof(vcpus), "%u", f->n_vcpu);
+	if (r->pid)
+		snprintf(pid, sizeof(pid), "%d", (int)r->pid);
+	const struct {
+		const char *key, *value;
+	} facts[] = {
+		{ "target", r->asked->attached ? r->asked->attached : argv[0] },
+		{ "command", common.command },
+		{ "backend", f->backend },
+		{ "how", f->how },
+		{ "caution", f->caution },
+		{ "unit", f->unit ? f->unit : "" },
+		{ "vcpus", vcpus },
+		{ "pid", pid },
+		{ "vmm", r->guest.vmm },
+		{ "accel", "tcg" },
+		{ "guest", r->guest.name },
+		{ "kernel", r->guest.kernel },
+		{ "arch", f->arch ? f->arch : "" },
+		{ "host", common.host },
+		{ "started", common.started },
+		{ "version", US_VERSION },
+		{ "symbols_note", r->images.note },
+	};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < sizeof(facts) / sizeof(facts[0]); i++)
+		if (facts[i].value[0])
+			rc = us_writer_fact(w, facts[i].key, facts[i].value, e);
+	for (size_t i = 0; rc == 0 && i < r->images.n; i++) {
+		struct us_module m;
+		if (r->images.v[i].unproven)
+			continue;
+		struct us_place place = { .image = (uint8_t)i,
+					  .match = (uint8_t)f->match,
+					  .bias = r->images.v[i].bias };
+		us_images_module(&r->images, &place, i, &m);
+		rc = us_writer_module(w, &m, e);
+	}
+	return rc;
+}
+
+void us_plugin_run_fini(struct us_plugin_run *r)
+{
+	us_launch_close(r->launch);
+	r->launch = NULL;
+	us_images_fini(&r->images);
+	remove_dir(r);
+}
