@@ -90,7 +90,8 @@ static bool same(const struct us_cfi_row *x, const struct us_cfi_row *y)
 	struct us_cfi_rule a = *x->rule, b = *y->rule;
 	a.first = b.first = 0;
 	return !memcmp(&a, &b, sizeof(a)) && x->word == y->word &&
-	       !memcmp(x->saved, y->saved, a.n_saved * sizeof(*x->saved));
+	       (!a.n_saved ||
+		!memcmp(x->saved, y->saved, a.n_saved * sizeof(*x->saved)));
 }
 
 /* How many of the addresses that the file has a rule for have the same; any other is a

@@ -239,13 +239,6 @@ static struct columns columns_of(const struct us_top_picture *p,
 static void put_header(const struct us_top_picture *p, const struct columns *c,
 		       unsigned row, struct us_screen *s)
 {
-	static const char *const words[] = {
-		[US_TOP_FUNCTIONS] = "function",
-		[US_TOP_AROUND] = "callers, callees",
-	};
-	bool by_total = us_top_by_total(p->state) || p->state->page == US_TOP_AROUND;
-	const char *word = is_of_groups(p) ? us_profile_by_name(p->state->rows)
-					   : words[p->state->page];
 	if (p->state->page == US_TOP_STACK) {
 		us_screen_putf(
 			s, row, 0, s->cols, US_STYLE_BOLD,
@@ -254,6 +247,11 @@ static void put_header(const struct us_top_picture *p, const struct columns *c,
 			p->state->stack_vcpu);
 		return;
 	}
+	bool around = p->state->page == US_TOP_AROUND;
+	bool by_total = us_top_by_total(p->state) || around;
+	const char *word = is_of_groups(p) ? us_profile_by_name(p->state->rows)
+			   : around	   ? "callers, callees"
+					   : "function";
 	if (c->narrow)
 		us_screen_put(s, row, 0, s->cols, US_STYLE_BOLD,
 			      by_total ? "total%" : " self%");
