@@ -18,4 +18,12 @@ static inline uint64_t us_now_ns(void)
 	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
+/* CPU time of this thread, in ns: on a busy host it may wait for long. */
+static inline uint64_t us_thread_cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
 #endif

@@ -263,13 +263,6 @@ static void sum_vcpus(struct us_serve_guest *g)
 	g->idle = all ? (double)idle / (double)all : 0;
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
-}
-
 static void find_hottest(struct us_serve_guest *g)
 {
 	const struct us_live_view v = { .last_ns = ROW_NS, .no_intervals = true };
@@ -300,12 +293,12 @@ static void find_hottest(struct us_serve_guest *g)
  * there are: then functions are looked for less often. */
 static void renew_row(struct us_serve_guest *g, unsigned guests)
 {
-	uint64_t before = cpu_ns();
+	uint64_t before = us_thread_cpu_ns();
 	sum_vcpus(g);
 	if (us_now_ns() < g->due_ns)
 		return;
 	find_hottest(g);
-	g->due_ns = us_now_ns() + ROWS_PAUSE * guests * (cpu_ns() - before);
+	g->due_ns = us_now_ns() + ROWS_PAUSE * guests * (us_thread_cpu_ns() - before);
 }
 
 static void put_guest(struct us_serve_guest *g, unsigned guests, struct us_json *j)

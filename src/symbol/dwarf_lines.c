@@ -74,13 +74,6 @@ struct us_dwarf {
 	uint64_t spent_ns;
 };
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
-}
-
 /* Work is charged from begin to end; nothing begins once the budget is spent. */
 struct charge {
 	uint64_t cpu, wall;
@@ -93,20 +86,21 @@ static bool spent(const struct us_dwarf *d)
 
 static bool begin(const struct us_dwarf *d, struct charge *ret)
 {
-	*ret = (struct charge){ cpu_ns(), us_now_ns() };
+	*ret = (struct charge){ us_thread_cpu_ns(), us_now_ns() };
 	return !spent(d);
 }
 
 static void end(struct us_dwarf *d, const struct charge *since)
 {
-	d->spent_ns += cpu_ns() - since->cpu;
+	d->spent_ns += us_thread_cpu_ns() - since->cpu;
 }
 
 /* Reading the CPU's time is a system call: only when the wall clock says it may be. */
 static bool overdue(const struct us_dwarf *d, const struct charge *since)
 {
 	uint64_t left = US_DWARF_BUDGET - d->spent_ns;
-	return us_now_ns() - since->wall > left && cpu_ns() - since->cpu > left;
+	return us_now_ns() - since->wall > left &&
+	       us_thread_cpu_ns() - since->cpu > left;
 }
 
 bool us_dwarf_exhausted(const struct us_dwarf *d)

@@ -134,12 +134,12 @@ static double measure_once(struct way *w, double *ret_frames)
 			continue;
 		for (unsigned k = 0; k < 20; k++) /* warm */
 			w->run(w, &regs);
-		uint64_t t = cpu_ns();
+		uint64_t t = us_thread_cpu_ns();
 		for (unsigned k = 0; k < ROUNDS / s->n_saved; k++, n++) {
 			us_paging_new_sample(&s->paging);
 			frames += w->run(w, &regs);
 		}
-		spent += cpu_ns() - t;
+		spent += us_thread_cpu_ns() - t;
 	}
 	*ret_frames = (double)frames / (double)n;
 	return (double)spent / (double)n;

@@ -40,14 +40,14 @@ static void pick(const struct us_cfi_table *t, const struct us_cfi_table_info *i
 static double look_up(const struct us_cfi *c, const uint64_t addr[N_ADDR], unsigned n)
 {
 	struct us_cfi_row row;
-	uint64_t seed = 1, sum = 0, t = cpu_ns();
+	uint64_t seed = 1, sum = 0, t = us_thread_cpu_ns();
 	for (unsigned i = 0; i < N_LOOKUP; i++) {
 		/* The next address depends on this look-up, as in a walk. */
 		uint64_t k = bench_random(&seed) + (sum & 1);
 		if (us_cfi_find(c, 0, addr[k & (n - 1)], &row))
 			sum += (uint64_t)row.rule->cfa_off + row.start;
 	}
-	t = cpu_ns() - t;
+	t = us_thread_cpu_ns() - t;
 	return (double)t / N_LOOKUP + (sum == 1); /* sum is used */
 }
 
@@ -61,11 +61,11 @@ static double look_up_libdw(const char *path, const uint64_t addr[N_ADDR])
 	Dwarf_Frame *f;
 	double ns = 0;
 	for (unsigned round = 0; cfi && round < 2; round++) {
-		uint64_t t = cpu_ns();
+		uint64_t t = us_thread_cpu_ns();
 		for (unsigned i = 0; i < N_LIBDW; i++)
 			if (dwarf_cfi_addrframe(cfi, addr[i % N_ADDR], &f) == 0)
 				free(f);
-		ns = (double)(cpu_ns() - t) / N_LIBDW;
+		ns = (double)(us_thread_cpu_ns() - t) / N_LIBDW;
 	}
 	dwarf_cfi_end(cfi);
 	elf_end(elf);
@@ -84,9 +84,9 @@ static void measure(const char *path)
 	struct us_err e;
 	need(us_elf_file_open(path, &f, &e), &e);
 	long before = peak_kib();
-	uint64_t ns = cpu_ns();
+	uint64_t ns = us_thread_cpu_ns();
 	need(us_elf_cfi_read(&f, NULL, &t, &stats, &e), &e);
-	ns = cpu_ns() - ns;
+	ns = us_thread_cpu_ns() - ns;
 	us_cfi_table_info(t, &info);
 	printf("%s: %zu functions, %zu rows, %zu rules\n", path, stats.n_fde,
 	       info.n_row, info.n_rule);

@@ -176,7 +176,7 @@ static void busy_slice(struct bench *b, enum mode mode, struct reading *from,
 {
 	if (mode == FLOOR && ptrace(PTRACE_SEIZE, b->tid, NULL, NULL))
 		exit(1);
-	uint64_t cpu = cpu_ns();
+	uint64_t cpu = us_thread_cpu_ns();
 	*from = take_reading(b);
 	if (mode == EMPTY)
 		tick_empty(b, from->wall + SLICE_NS);
@@ -185,7 +185,7 @@ static void busy_slice(struct bench *b, enum mode mode, struct reading *from,
 	else
 		sample_by_hand(b, mode, from->wall + SLICE_NS);
 	*to = take_reading(b);
-	b->results[mode].cpu += cpu_ns() - cpu;
+	b->results[mode].cpu += us_thread_cpu_ns() - cpu;
 	if (mode != FLOOR)
 		return;
 	ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL);

@@ -77,12 +77,12 @@ static uint64_t look(struct guest *g)
 	struct us_live_vcpu did[VCPUS];
 	const struct us_live_view v = { .last_ns = WINDOW * US_NS_PER_SEC,
 					.no_intervals = true };
-	uint64_t before = cpu_ns();
+	uint64_t before = us_thread_cpu_ns();
 	need(us_live_follow(g->l, &e), &e);
 	us_live_vcpus(g->l, &v, did, VCPUS);
 	need(us_live_profile(g->l, &v, &p, &e), &e);
 	us_profile_free(p);
-	return cpu_ns() - before;
+	return us_thread_cpu_ns() - before;
 }
 
 static void measure(unsigned guests, unsigned seconds, unsigned stacks)

@@ -90,10 +90,10 @@ static void run(struct run *r)
 	need(fd < 0, NULL);
 	need(us_unwinder_new(US_ARCH_X86_64, NULL, NULL, &u), NULL);
 	need(us_writer_open(fd, &w, &e), &e);
-	uint64_t begin = cpu_ns();
+	uint64_t begin = us_thread_cpu_ns();
 	need(us_record(r->walked ? &walked.base : b, u, w, &o, &r->stats, &end, &e),
 	     &e);
-	r->cpu_ns = cpu_ns() - begin;
+	r->cpu_ns = us_thread_cpu_ns() - begin;
 	r->bytes = us_writer_bytes(w);
 	us_writer_close(w);
 	us_unwinder_free(u);
@@ -109,11 +109,11 @@ static double captures_alone_ns(const struct us_fake_opts *o, uint64_t n)
 	struct us_capture c;
 	struct us_err e;
 	need(b->ops->start(b, &s, &e), &e);
-	uint64_t begin = cpu_ns();
+	uint64_t begin = us_thread_cpu_ns();
 	for (uint64_t i = 0; i < n; i++)
 		if (b->ops->next(b, UINT64_MAX, &c) > 0)
 			b->ops->release(b, &c);
-	double ns = (double)(cpu_ns() - begin) / (double)n;
+	double ns = (double)(us_thread_cpu_ns() - begin) / (double)n;
 	us_backend_close(b);
 	return ns;
 }
@@ -141,10 +141,10 @@ static double write_alone_ns(const char *path, uint64_t bytes)
 	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	need(fd < 0, NULL);
 	memset(buf, 0x5a, sizeof(buf));
-	uint64_t begin = cpu_ns();
+	uint64_t begin = us_thread_cpu_ns();
 	for (uint64_t at = 0; at < bytes; at += sizeof(buf))
 		need(write(fd, buf, sizeof(buf)) < 0, NULL);
-	double ns = (double)(cpu_ns() - begin);
+	double ns = (double)(us_thread_cpu_ns() - begin);
 	close(fd);
 	return ns;
 }

@@ -45,7 +45,7 @@ static void write_one(const struct shape *sh, int fd, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		order[i] = bench_skewed(&random, sh->stacks);
 	need(us_writer_open(fd, &w, &e), &e);
-	uint64_t begin = cpu_ns();
+	uint64_t begin = us_thread_cpu_ns();
 	for (unsigned i = 0; i < n; i++) {
 		double u = (double)(bench_random(&random) >> 11) * 0x1p-53;
 		t += (uint64_t)((0.5 + u) * 1e9 / sh->hz);
@@ -57,7 +57,7 @@ static void write_one(const struct shape *sh, int fd, unsigned n)
 		}
 	}
 	need(us_writer_end(w, &stats, US_RECORD_DONE, "", &e), &e);
-	double ns = (double)(cpu_ns() - begin) / n;
+	double ns = (double)(us_thread_cpu_ns() - begin) / n;
 	printf("write, %-34s %5.0f ns a sample = %4.1f M/s a core; %.2f bytes\n",
 	       sh->name, ns, 1e3 / ns, (double)us_writer_bytes(w) / n);
 	us_writer_close(w);
@@ -89,16 +89,16 @@ static void read_one(const char *name, int fd)
 	struct us_err e;
 	uint64_t n = 0;
 	lseek(fd, 0, SEEK_SET);
-	uint64_t begin = cpu_ns();
+	uint64_t begin = us_thread_cpu_ns();
 	need(us_read(fd, &ops, &n, &result, &e), &e);
-	double s = (double)(cpu_ns() - begin) / 1e9;
+	double s = (double)(us_thread_cpu_ns() - begin) / 1e9;
 
 	static char buf[1 << 17];
 	lseek(fd, 0, SEEK_SET);
-	begin = cpu_ns();
+	begin = us_thread_cpu_ns();
 	for (ssize_t got; (got = read(fd, buf, sizeof(buf))) > 0;)
 		n += (uint64_t)buf[0] & 1;
-	double floor = (double)(cpu_ns() - begin) / 1e9;
+	double floor = (double)(us_thread_cpu_ns() - begin) / 1e9;
 	printf("read,  %-34s %.3f s = %.1f x reading the %.0f MB alone (%.3f s)\n",
 	       name, s, s / floor, (double)result.bytes / 1e6, floor);
 }
@@ -110,14 +110,14 @@ static void sums(void)
 	uint32_t crc = 0;
 	if (!buf)
 		exit(1);
-	uint64_t begin = cpu_ns();
+	uint64_t begin = us_thread_cpu_ns();
 	for (unsigned i = 0; i < 1000; i++)
 		crc = us_crc32c(crc, buf, len);
-	double fast = (double)len * 1000 / (double)(cpu_ns() - begin);
-	begin = cpu_ns();
+	double fast = (double)len * 1000 / (double)(us_thread_cpu_ns() - begin);
+	begin = us_thread_cpu_ns();
 	for (unsigned i = 0; i < 100; i++)
 		crc = us_crc32c_portable(crc, buf, len);
-	double slow = (double)len * 100 / (double)(cpu_ns() - begin);
+	double slow = (double)len * 100 / (double)(us_thread_cpu_ns() - begin);
 	printf("crc32c %.2f GB/s, without the instruction %.2f GB/s (%08x)\n", fast,
 	       slow, crc);
 	free(buf);

@@ -104,13 +104,13 @@ static uint64_t sum_of_file(const char *path)
 	uint64_t sum = 0;
 	struct us_err e;
 	need(us_elf_file_open(path, &f, &e), &e);
-	uint64_t begin = cpu_ns();
+	uint64_t begin = us_thread_cpu_ns();
 	for (size_t i = 0; i + 8 <= f.size; i += 8) {
 		uint64_t word;
 		memcpy(&word, f.bytes + i, sizeof(word));
 		sum += word;
 	}
-	uint64_t ns = cpu_ns() - begin + (sum == 42);
+	uint64_t ns = us_thread_cpu_ns() - begin + (sum == 42);
 	us_elf_file_close(&f);
 	return ns;
 }
@@ -130,10 +130,10 @@ static double dwfl_name_ns(const char *path, unsigned n)
 		dwfl_end(dwfl);
 		return 0;
 	}
-	uint64_t begin = cpu_ns();
+	uint64_t begin = us_thread_cpu_ns();
 	for (unsigned i = 0; i < n; i++)
 		dwfl_module_addrname(m, TEXT + bench_random(&random) % N_SYMBOL * 16);
-	double ns = (double)(cpu_ns() - begin) / n;
+	double ns = (double)(us_thread_cpu_ns() - begin) / n;
 	dwfl_end(dwfl);
 	return ns;
 }
@@ -145,17 +145,17 @@ static void million_symbols(const char *path)
 	uint64_t random = 3;
 	size_t hit = 0;
 	make_symbols(path);
-	uint64_t begin = cpu_ns();
+	uint64_t begin = us_thread_cpu_ns();
 	need(us_elf_image_open(path, &i, &e), &e);
-	double load = (double)(cpu_ns() - begin);
+	double load = (double)(us_thread_cpu_ns() - begin);
 	double floor = (double)sum_of_file(path);
 	printf("load %u symbols: %.0f ms, %.1f times reading the file's words\n",
 	       N_SYMBOL, load / 1e6, load / floor);
-	begin = cpu_ns();
+	begin = us_thread_cpu_ns();
 	for (unsigned k = 0; k < N_LOOKUP; k++)
 		hit += us_elf_image_find(i, TEXT + bench_random(&random) % N_SYMBOL *
 							    16) != NULL;
-	double ns = (double)(cpu_ns() - begin) / N_LOOKUP;
+	double ns = (double)(us_thread_cpu_ns() - begin) / N_LOOKUP;
 	double dwfl = dwfl_name_ns(path, 20);
 	printf("find a symbol at random: %.0f ns (%zu found); libdwfl %.0f ns, "
 	       "%.0f times as long\n",
@@ -246,11 +246,11 @@ static double again_ns(struct us_symbols *s, const struct us_elf_file *f)
 		if (f->code[i].end - f->code[i].start > c->end - c->start)
 			c = &f->code[i];
 	uint64_t random = 3;
-	uint64_t begin = cpu_ns();
+	uint64_t begin = us_thread_cpu_ns();
 	for (unsigned k = 0; k < N_LOOKUP; k++)
 		us_symbols_lookup(s, c->start + bench_random(&random) % N_HOT, false,
 				  frames, 16);
-	return (double)(cpu_ns() - begin) / N_LOOKUP;
+	return (double)(us_thread_cpu_ns() - begin) / N_LOOKUP;
 }
 
 static void lines(const char *dir, const char *path)
@@ -263,13 +263,13 @@ static void lines(const char *dir, const char *path)
 		printf("SKIP: no compiler for the lines\n");
 		return;
 	}
-	uint64_t begin = cpu_ns();
+	uint64_t begin = us_thread_cpu_ns();
 	need(us_elf_image_open(path, &i, &e), &e);
 	need(us_symbols_new(&s, &e), &e);
 	need(us_symbols_add(s, i, 0, &e), &e);
 	const struct us_elf_file *f = us_elf_image_file(i);
 	size_t n = look_up_all(s, f, &frames);
-	double all = (double)(cpu_ns() - begin);
+	double all = (double)(us_thread_cpu_ns() - begin);
 	double theirs = addr2line_ns(dir, path, f);
 	printf("lines of %zu addresses, %.2f frames each: %.0f ns with opening and "
 	       "indexing; addr2line -if %.0f ns, %.1f times as long\n",
@@ -309,7 +309,7 @@ static void look_up_spread(struct us_symbols *s, const struct us_elf_file *f, si
 	for (size_t i = 0; i < f->n_code; i++)
 		total += f->code[i].end - f->code[i].start;
 	const struct us_elf_code *c = f->code;
-	uint64_t begin = cpu_ns(), before = 0; /* code before *c */
+	uint64_t begin = us_thread_cpu_ns(), before = 0; /* code before *c */
 	for (size_t i = 0; i < n; i++) {
 		uint64_t at = (uint64_t)((double)total / (double)n * (double)i);
 		while (at - before >= c->end - c->start) {
@@ -322,8 +322,8 @@ static void look_up_spread(struct us_symbols *s, const struct us_elf_file *f, si
 		n_line += k && frames[0].line;
 	}
 	printf("%s: %.3f s, %.2f frames each, %.1f %% with lines\n", what,
-	       (opened + (double)(cpu_ns() - begin)) / 1e9, (double)n_frame / (double)n,
-	       100 * (double)n_line / (double)n);
+	       (opened + (double)(us_thread_cpu_ns() - begin)) / 1e9,
+	       (double)n_frame / (double)n, 100 * (double)n_line / (double)n);
 }
 
 /* A large image of the user's: the time to its first report, a million addresses, and
@@ -335,13 +335,13 @@ static void large_image(const char *path)
 	struct us_symbols *s;
 	struct us_err e;
 	size_t before = allocated(), tables = 0;
-	uint64_t begin = cpu_ns();
+	uint64_t begin = us_thread_cpu_ns();
 	need(us_elf_image_open(path, &i, &e), &e);
 	if (us_elf_image_find_debug(i, &none, &e) < 0)
 		printf("# %s\n", e.msg);
 	need(us_symbols_new(&s, &e), &e);
 	need(us_symbols_add(s, i, 0, &e), &e);
-	double opened = (double)(cpu_ns() - begin);
+	double opened = (double)(us_thread_cpu_ns() - begin);
 	const struct us_elf_file *f = us_elf_image_dwarf(i);
 	for (size_t k = 0; k < f->n_section; k++)
 		tables += is_table(&f->section[k]) ? f->section[k].size : 0;

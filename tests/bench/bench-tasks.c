@@ -132,17 +132,17 @@ static void measure(const char *what, bool mapped)
 	m.pid = getpid();
 	us_mem_init(&m);
 	us_paging_init(&p, &m);
-	uint64_t t = cpu_ns();
+	uint64_t t = us_thread_cpu_ns();
 	for (unsigned i = 0; i < ROUNDS; i++)
 		for (unsigned n = 0; n <= N_TASKS; n++)
 			copy(mapped, place[n] + layout.first, to);
-	double floor = (double)(cpu_ns() - t) / ROUNDS;
-	t = cpu_ns();
+	double floor = (double)(us_thread_cpu_ns() - t) / ROUNDS;
+	t = us_thread_cpu_ns();
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		us_linux_tasks_fini(&tasks);
 		need(us_linux_tasks_read(&layout, &p, &space, &tasks), NULL);
 	}
-	double all = (double)(cpu_ns() - t) / ROUNDS;
+	double all = (double)(us_thread_cpu_ns() - t) / ROUNDS;
 	printf("%-16s %zu tasks%s: %.3f ms, %.1f times a copy of them (%.3f ms)\n",
 	       what, tasks.n, tasks.torn ? ", torn" : "", all / 1e6, all / floor,
 	       floor / 1e6);

@@ -124,7 +124,7 @@ static double run(struct guest *g, struct us_unwinder *u, struct us_paging *p,
 {
 	struct us_sample s = { .state = 0 };
 	struct us_ring_item item;
-	uint64_t t = cpu_ns();
+	uint64_t t = us_thread_cpu_ns();
 	for (unsigned i = 0; i < rounds; i++) {
 		us_paging_new_sample(p);
 		us_unwind(u, p, &g->regs, out);
@@ -135,7 +135,7 @@ static double run(struct guest *g, struct us_unwinder *u, struct us_paging *p,
 			us_ring_pop(ring);
 		}
 	}
-	return (double)(cpu_ns() - t) / rounds;
+	return (double)(us_thread_cpu_ns() - t) / rounds;
 }
 
 static void measure(const char *what, struct guest *g, bool host, bool with_map,
@@ -190,9 +190,9 @@ static void measure_cold(struct guest *g)
 	uint64_t sum = 0;
 	for (int i = 0; i < 300; i++) {
 		us_unwinder_set_code(u, &map, NULL);
-		uint64_t t = cpu_ns();
+		uint64_t t = us_thread_cpu_ns();
 		us_unwind(u, &p, &g->regs, &out);
-		sum += cpu_ns() - t;
+		sum += us_thread_cpu_ns() - t;
 	}
 	printf("nothing met before: %.0f ns a stack, %.0f a frame\n", (double)sum / 300,
 	       (double)sum / 300 / out.n);
@@ -245,13 +245,13 @@ static void measure_many(void)
 	uint64_t t = 0, frames = 0;
 	for (unsigned i = 0; i < 101 * N_STACKS; i++) {
 		if (i == N_STACKS)
-			t = cpu_ns();
+			t = us_thread_cpu_ns();
 		us_paging_new_sample(&p);
 		us_unwind(u, &p, &regs[i % N_STACKS], &out);
 		frames += out.n;
 	}
 	printf("%u stacks of other functions: %.0f ns a stack of %.1f frames\n",
-	       N_STACKS, (double)(cpu_ns() - t) / (100 * N_STACKS),
+	       N_STACKS, (double)(us_thread_cpu_ns() - t) / (100 * N_STACKS),
 	       (double)frames / (101 * N_STACKS));
 	us_unwinder_free(u);
 }
@@ -295,14 +295,14 @@ static double run_owned(struct guest *g, struct us_unwinder *u, struct us_paging
 	kernel.has_tasks = kernel.has_who = true;
 	capture.form = US_CAPTURE_LIVE;
 	capture.regs = g->regs;
-	uint64_t t = cpu_ns();
+	uint64_t t = us_thread_cpu_ns();
 	for (unsigned i = 0; i < rounds; i++) {
 		us_paging_new_sample(p);
 		us_unwind(u, p, &g->regs, &out);
 		if (o && !us_owners_of(o, &kernel, &s))
 			exit(1);
 	}
-	return (double)(cpu_ns() - t) / rounds;
+	return (double)(us_thread_cpu_ns() - t) / rounds;
 }
 
 /* What it costs to ask whose a sample is, in turn with samples of which nobody asks. */
@@ -340,19 +340,19 @@ int main(void)
 	static uint8_t copy[1024];
 	make(&g);
 	unsigned sum = 0;
-	uint64_t t = cpu_ns();
+	uint64_t t = us_thread_cpu_ns();
 	for (unsigned i = 0; i < ROUNDS * 10; i++) {
 		sum += chase(&g, pc);
 		__asm__ volatile("" : "+r"(sum)::"memory");
 	}
-	double floor = (double)(cpu_ns() - t) / (ROUNDS * 10);
-	t = cpu_ns();
+	double floor = (double)(us_thread_cpu_ns() - t) / (ROUNDS * 10);
+	t = us_thread_cpu_ns();
 	for (unsigned i = 0; i < ROUNDS * 10; i++) {
 		memcpy(copy, g.ram + STACK, sizeof(copy));
 		__asm__ volatile("" ::"r"(copy) : "memory");
 	}
 	printf("floor: a plain chase of %u frames %.1f ns; memcpy of 1 KiB %.1f ns\n",
-	       N_FUNC, floor, (double)(cpu_ns() - t) / (ROUNDS * 10));
+	       N_FUNC, floor, (double)(us_thread_cpu_ns() - t) / (ROUNDS * 10));
 	measure("mapped, with a map", &g, true, true, floor);
 	measure("mapped, no map", &g, true, false, floor);
 	measure("process_vm_readv", &g, false, true, floor);

@@ -81,10 +81,10 @@ static uint64_t trace(uint64_t *ret_cpu, unsigned *frames)
 {
 	unsigned n;
 	bool same;
-	uint64_t from = cpu_ns(), begin = us_now_ns();
+	uint64_t from = us_thread_cpu_ns(), begin = us_now_ns();
 	need(uniprof_trace(uniprof, &n, &same), NULL);
 	uint64_t held = us_now_ns() - begin;
-	*ret_cpu = cpu_ns() - from;
+	*ret_cpu = us_thread_cpu_ns() - from;
 	*frames += n;
 	return held;
 }
@@ -94,15 +94,15 @@ static uint64_t sample(uint64_t *ret_cpu, unsigned *frames)
 {
 	static struct us_capture c;
 	static struct us_stack stack;
-	uint64_t from = cpu_ns();
+	uint64_t from = us_thread_cpu_ns();
 	while (backend->ops->next(backend, UINT64_MAX, &c) != 1)
-		from = cpu_ns();
+		from = us_thread_cpu_ns();
 	if (us_capture_begin(&c, &paging)) {
 		us_unwind(unwinder, &paging, &c.regs, &stack);
 		*frames += stack.n;
 	}
 	backend->ops->release(backend, &c);
-	*ret_cpu = cpu_ns() - from;
+	*ret_cpu = us_thread_cpu_ns() - from;
 	uint64_t held_ns = c.held_ns;
 	/* Until it has to wait: what follows is not its work, but time to rest. */
 	while (backend->ops->next(backend, 0, &c) == 1)
@@ -143,9 +143,9 @@ static double xenctx_us(char *program, char *domain)
 /* The domain runs before each pause, or that would have nothing to stop.  CPU time. */
 static uint64_t rest(void)
 {
-	uint64_t from = cpu_ns();
+	uint64_t from = us_thread_cpu_ns();
 	us_pacer_sleep(us_now_ns() + REST_NS);
-	return cpu_ns() - from;
+	return us_thread_cpu_ns() - from;
 }
 
 static uint64_t bare[N_SAMPLE], held[N_SAMPLE], peer[N_SAMPLE], peer_cpu[N_SAMPLE],
@@ -163,8 +163,8 @@ static void measure(const struct us_xen_calls *calls, void *xen,
 		rest();
 		held[i] = sample(&own_cpu[i], &frames);
 		wait_cpu[i] = rest();
-		uint64_t from = cpu_ns();
-		clock_cpu[i] = cpu_ns() - from;
+		uint64_t from = us_thread_cpu_ns();
+		clock_cpu[i] = us_thread_cpu_ns() - from;
 	}
 	/* The clock of CPU time is a system call: half of two belongs to each reading.
 	 */
@@ -192,7 +192,7 @@ static void end_batch(unsigned i, uint64_t *cpu)
 {
 	if ((i + 1) % BATCH)
 		return;
-	uint64_t now = cpu_ns();
+	uint64_t now = us_thread_cpu_ns();
 	batch[i / BATCH] = now - *cpu;
 	*cpu = now;
 }
@@ -202,7 +202,7 @@ static void loop(void)
 {
 	unsigned n, n_new = 0;
 	bool same;
-	uint64_t cpu = cpu_ns(), begin = us_now_ns();
+	uint64_t cpu = us_thread_cpu_ns(), begin = us_now_ns();
 	for (unsigned i = 0; i < N_TRACE; i++) {
 		need(uniprof_trace(uniprof, &n, &same), NULL);
 		n_new += !same;
@@ -232,7 +232,7 @@ static void samples(void)
 	struct us_stack stack;
 	unsigned n_new = 0;
 	need(backend->ops->start(backend, &s, &e), &e);
-	uint64_t waits = n_waits(), cpu = cpu_ns(), begin = us_now_ns();
+	uint64_t waits = n_waits(), cpu = us_thread_cpu_ns(), begin = us_now_ns();
 	for (unsigned i = 0; i < N_TRACE;) {
 		if (backend->ops->next(backend, begin + 100 * US_NS_PER_SEC, &c) != 1)
 			continue;

@@ -10,14 +10,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* CPU time of this thread: other programs on the machine disturb it less. */
-static inline uint64_t cpu_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
-}
-
 static inline void need(int r, const struct us_err *e)
 {
 	if (!r)

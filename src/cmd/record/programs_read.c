@@ -36,14 +36,6 @@ struct scan {
 	struct dentry *dentry; /* hash table */
 };
 
-/* Of this thread: on a busy host it may wait for long. */
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
-}
-
 /* --- files --- */
 
 /* The number of a file; 0: there are too many. */
@@ -377,7 +369,7 @@ static void see_tasks(struct scan *s, const struct us_linux_tasks *t)
 static void read_spaces(struct scan *s)
 {
 	struct us_programs *p = s->p;
-	for (size_t k = 0; k < p->spaces.n && cpu_ns() < s->until_ns; k++) {
+	for (size_t k = 0; k < p->spaces.n && us_thread_cpu_ns() < s->until_ns; k++) {
 		struct us_known_space *of = &p->spaces.v[p->turn++ % p->spaces.n];
 		if (!of->gone)
 			read_space(s, of);
@@ -480,7 +472,7 @@ static void read_names(struct scan *s, uint32_t number,
 static void read_all_names(struct scan *s)
 {
 	struct us_programs *p = s->p;
-	for (size_t k = 0; k < p->mappings.n && cpu_ns() < s->until_ns; k++) {
+	for (size_t k = 0; k < p->mappings.n && us_thread_cpu_ns() < s->until_ns; k++) {
 		const struct us_known_mapping *m = &p->mappings.v[k];
 		const struct us_known_file *f = &p->files.v[m->m.file - 1];
 		if (!m->gone && m->header && f->wanted && f->tries < NAME_TRIES)
@@ -497,7 +489,7 @@ void us_programs_read(struct us_programs *p, const struct us_linux *l,
 			  .paging = paging,
 			  .pair = pair,
 			  .at = at,
-			  .until_ns = cpu_ns() + MOST_NS };
+			  .until_ns = us_thread_cpu_ns() + MOST_NS };
 	if (!l->has_mappings || !l->has_tasks)
 		return;
 	s.dentry = calloc(MOST_DENTRY, sizeof(*s.dentry));

@@ -22,13 +22,6 @@ struct unwind {
 	uint64_t until_ns; /* of this thread's CPU time: begin no more */
 };
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
-}
-
 static size_t bytes_of(const struct us_cfi_table *t)
 {
 	struct us_cfi_table_info info = { 0 };
@@ -106,10 +99,11 @@ static void see_space(struct unwind *u, const struct us_known_space *s)
 		struct us_known_file *f = &p->files.v[m->m.file - 1];
 		if (m->gone || !m->m.has_bias)
 			continue;
-		if (m->header && f->rule_tries < MOST_TRIES && cpu_ns() < u->until_ns)
+		if (m->header && f->rule_tries < MOST_TRIES &&
+		    us_thread_cpu_ns() < u->until_ns)
 			read_rules(u, m, f);
-		if (!f->file_tried && f->rule_tries && cpu_ns() < u->until_ns &&
-		    (!f->rules || f->rules_missing))
+		if (!f->file_tried && f->rule_tries &&
+		    us_thread_cpu_ns() < u->until_ns && (!f->rules || f->rules_missing))
 			read_file(u, f);
 		if (f->rules &&
 		    (!last || last->m.file != m->m.file || last->m.bias != m->m.bias))
@@ -131,9 +125,10 @@ static size_t next_sampled(struct us_programs *p, size_t at)
 void us_programs_unwind(struct us_programs *p, const struct us_linux *l,
 			struct us_paging *paging)
 {
-	struct unwind u = {
-		.p = p, .l = l, .paging = paging, .until_ns = cpu_ns() + MOST_NS
-	};
+	struct unwind u = { .p = p,
+			    .l = l,
+			    .paging = paging,
+			    .until_ns = us_thread_cpu_ns() + MOST_NS };
 	if (!l->has_mappings)
 		return;
 	us_paging_new_sample(paging);

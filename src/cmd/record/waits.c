@@ -87,13 +87,6 @@ static void choose_next(struct us_waits *w, uint64_t start_ns, uint64_t now_ns)
 	w->next_ns = start_ns + (uint64_t)(((double)w->tick + next_random(w)) * period);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
-}
-
 /* --- what stacks are unwound by --- */
 
 static void take_images(struct us_waits *w)
@@ -433,7 +426,7 @@ static size_t leader_of(const struct us_linux_tasks *t, size_t k)
 static void look_at_all(struct us_waits *w, const struct us_linux_tasks *t,
 			uint64_t t_ns)
 {
-	uint64_t began = cpu_ns();
+	uint64_t began = us_thread_cpu_ns();
 	size_t leader = SIZE_MAX, first = w->turn < t->n ? w->turn : 0;
 	bool late = false;
 	w->turn = 0;
@@ -441,7 +434,7 @@ static void look_at_all(struct us_waits *w, const struct us_linux_tasks *t,
 		size_t k = first + i < t->n ? first + i : first + i - t->n;
 		if (!t->v[k].pid)
 			continue;
-		if (!late && cpu_ns() - began > MOST_LOOK_NS) {
+		if (!late && us_thread_cpu_ns() - began > MOST_LOOK_NS) {
 			late = true;
 			w->turn = k;
 		}
@@ -470,7 +463,7 @@ void us_waits_look(struct us_waits *w, const struct us_linux *l,
 		   const struct us_images *images, struct us_mem *mem,
 		   uint64_t start_ns)
 {
-	uint64_t now_ns = us_now_ns(), began = cpu_ns();
+	uint64_t now_ns = us_now_ns(), began = us_thread_cpu_ns();
 	if (now_ns < us_waits_due(w))
 		return;
 	w->images = images;
@@ -479,7 +472,7 @@ void us_waits_look(struct us_waits *w, const struct us_linux *l,
 		return;
 	}
 	look(w, mem, now_ns - start_ns);
-	uint64_t cost = cpu_ns() - began;
+	uint64_t cost = us_thread_cpu_ns() - began;
 	choose_next(w, start_ns, now_ns);
 	w->rest_ns = us_now_ns() + CPU_PART * cost;
 	w->now.cost_ns += cost;

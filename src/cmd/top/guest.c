@@ -56,20 +56,13 @@ void us_top_guest_fini(struct us_top_guest *g)
 	*g = (struct us_top_guest){ 0 };
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
-}
-
 static int renew_profile(struct us_top_guest *g, const struct us_live_view *v,
 			 uint64_t pause, struct us_err *e)
 {
 	struct us_profile *p = NULL;
-	uint64_t before = cpu_ns();
+	uint64_t before = us_thread_cpu_ns();
 	int rc = us_live_profile(g->live, v, &p, e);
-	g->due_ns = us_now_ns() + pause * (cpu_ns() - before);
+	g->due_ns = us_now_ns() + pause * (us_thread_cpu_ns() - before);
 	if (rc)
 		return rc;
 	us_profile_free(g->profile);
