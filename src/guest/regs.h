@@ -42,6 +42,9 @@ enum us_paging_mode {
 
 /* Of a root: without flag bits and PCID.  The rest identifies the address space. */
 #define US_ROOT_MASK 0x000ffffffffff000ULL
+/* x86, page-table isolation (arch/x86/mm/pti.c): the root of user mode lies behind the
+ * kernel's, which is even. */
+#define US_ROOT_OF_USER 0x1000U
 
 /* An address space: all that a page walk needs of a vCPU. */
 struct us_space {

@@ -8,7 +8,6 @@
 #define MOST_LEVELS   32	  /* of pid namespaces: MAX_PID_NS_LEVEL */
 #define MOST_GROUPS   12	  /* of cgroups, one in another */
 #define GROUP_NAME    96
-#define OTHER_ROOT    0x1000U /* arch/x86/mm/pti.c */
 
 /* --- where --- */
 
@@ -270,6 +269,6 @@ bool us_linux_who_read(const struct us_linux_who_layout *l, struct us_paging *p,
 
 bool us_linux_is_root(enum us_arch arch, us_gpa root, us_gpa of)
 {
-	us_gpa ignored = arch == US_ARCH_X86_64 ? OTHER_ROOT : 0;
+	us_gpa ignored = arch == US_ARCH_X86_64 ? US_ROOT_OF_USER : 0;
 	return of && ((root ^ of) & US_ROOT_MASK & ~ignored) == 0;
 }

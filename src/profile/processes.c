@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OTHER_ROOT 0x1000U /* of one that is a pair */
-
 /* The slot of a process; a recording may have very many. */
 static uint32_t *known(struct us_profile *p, const struct us_process *s)
 {
@@ -86,7 +84,7 @@ const struct us_process *us_profile_process_at(struct us_profile *p, us_gpa root
 	if (!*owner) {
 		*owner = search(p, root, epoch, false);
 		if (!*owner)
-			*owner = search(p, root ^ OTHER_ROOT, epoch, true);
+			*owner = search(p, root ^ US_ROOT_OF_USER, epoch, true);
 		if (!*owner)
 			*owner = nobody;
 	}

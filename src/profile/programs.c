@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OTHER_ROOT    0x1000U /* of one that is a pair */
 #define MOST_MAPPINGS 262144U
 #define MOST_NAMES    (4U << 20)
 #define NEAR	      64 /* that begin before an address, and may cover it */
@@ -166,7 +165,7 @@ us_profile_mapping_at(const struct us_profile *p, const struct us_symbol_when *w
 	if (p->mappings.n && when->root)
 		m = search(p, when->root, when->t_ns, pc, false);
 	if (!m && p->mappings.n && when->root)
-		m = search(p, when->root ^ OTHER_ROOT, when->t_ns, pc, true);
+		m = search(p, when->root ^ US_ROOT_OF_USER, when->t_ns, pc, true);
 	return m;
 }
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define FIRST_NS	 (10 * US_NS_PER_MS) /* between comparisons; doubles */
-#define PAIR_BIT	 0x1000		     /* of the root that user code runs by */
 #define CHECK_NS	 US_NS_PER_SEC
 #define MOST_NS		 (4 * US_NS_PER_SEC)  /* ... up to this */
 #define COLLECT_NS	 (50 * US_NS_PER_MS)  /* at most, for one search */
@@ -374,7 +373,8 @@ static void pair_spaces(struct us_images *i, const struct us_live_sample *l)
 		return;
 	for (size_t k = 0; k < n; k++) {
 		const struct us_place p = i->place[k];
-		bool linux_pair = !(root & PAIR_BIT) && p.root == (root | PAIR_BIT);
+		bool linux_pair = !(root & US_ROOT_OF_USER) &&
+				  p.root == (root | US_ROOT_OF_USER);
 		if (!is_active(&p) || p.end || !p.root || p.root == root ||
 		    active_at(i, p.image, root) ||
 		    (!linux_pair && !has_frame_in(i, &p, l->stack)))

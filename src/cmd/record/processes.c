@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* arch/x86/mm/pti.c: the user's root lies behind the kernel's, which is even. */
-#define OTHER_ROOT 0x1000U
 /* So many even roots by chance: one in a thousand.  Fewer say nothing. */
 #define ENOUGH_ROOTS 10
 
@@ -56,7 +54,7 @@ static bool are_isolated(const struct us_linux *l, const struct us_linux_tasks *
 		const struct us_linux_task *one = &t->v[k];
 		if (!one->root || one->pid != one->tgid)
 			continue;
-		if (one->root & OTHER_ROOT)
+		if (one->root & US_ROOT_OF_USER)
 			return false;
 		n++;
 	}

@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OTHER_ROOT 0x1000U /* as in processes.c */
-#define MOST_AGE   3
-#define MOST_HITS  65536U /* of a file */
+#define MOST_AGE  3
+#define MOST_HITS 65536U /* of a file */
 
 void us_programs_init(struct us_programs *p)
 {
@@ -48,7 +47,7 @@ static struct us_known_space *space_of(struct us_programs *p, us_gpa root)
 	struct us_known_space *s = last && *last ? &p->spaces.v[*last - 1] : NULL;
 	if (s && !s->gone)
 		return s;
-	last = us_pair_map_at(&p->of_root, root ^ OTHER_ROOT, 0);
+	last = us_pair_map_at(&p->of_root, root ^ US_ROOT_OF_USER, 0);
 	s = last && *last ? &p->spaces.v[*last - 1] : NULL;
 	return s && !s->gone && s->pair ? s : NULL;
 }

@@ -9,8 +9,7 @@
 #include <errno.h>
 #include <time.h>
 
-#define OTHER_ROOT 0x1000U		/* as in processes.c */
-#define MOST_NS	   (100 * US_NS_PER_MS) /* of CPU; the next time goes on */
+#define MOST_NS (100 * US_NS_PER_MS) /* of CPU; the next time goes on */
 
 /* What is missing may be in memory later, or in another process. */
 #define MOST_TRIES 5
@@ -86,7 +85,7 @@ static void add_place(struct us_programs *p, const struct us_known_space *s,
 	const struct us_cfi_table *t = p->files.v[m->m.file - 1].rules;
 	us_program_code_add(&p->code, t, m->m.bias, s->root);
 	if (s->pair)
-		us_program_code_add(&p->code, t, m->m.bias, s->root ^ OTHER_ROOT);
+		us_program_code_add(&p->code, t, m->m.bias, s->root ^ US_ROOT_OF_USER);
 }
 
 /* A file with several mappings of code lies in one place. */
