@@ -19,16 +19,7 @@
 enum {
 	OPT_SOURCE = US_OPTION_LONG,
 	OPT_SOURCE_PREFIX,
-	OPT_TIME,
-	OPT_KERNEL_ONLY,
-	OPT_USER_ONLY,
 	OPT_COLOR,
-	OPT_FOCUS,
-	OPT_IGNORE,
-	OPT_FILTER,
-	OPT_PID,
-	OPT_COMM,
-	OPT_CONTAINER,
 };
 
 struct settings {
@@ -61,30 +52,10 @@ static bool set_option(void *settings, int c, const char *value)
 		return us_source_dir(&us_cmd_annotate, &s->places, value);
 	case OPT_SOURCE_PREFIX:
 		return us_source_prefix(&us_cmd_annotate, &s->places, value);
-	case OPT_TIME:
-		return us_recording_time(&us_cmd_annotate, value, &s->profile);
-	case OPT_FOCUS:
-	case OPT_IGNORE:
-		return us_recording_focus(&us_cmd_annotate,
-					  c == OPT_FOCUS ? "--focus" : "--ignore",
-					  value, &s->profile);
-	case OPT_FILTER:
-		return us_recording_filter(&us_cmd_annotate, value, &s->profile);
-	case OPT_PID:
-		return us_recording_pid(&us_cmd_annotate, value, &s->profile);
-	case OPT_COMM:
-	case OPT_CONTAINER:
-		return us_recording_owner(&us_cmd_annotate,
-					  c == OPT_COMM ? US_BY_COMM : US_BY_CONTAINER,
-					  value, &s->profile);
-	case OPT_KERNEL_ONLY:
-	case OPT_USER_ONLY:
-		s->profile.part = c == OPT_USER_ONLY ? US_PART_USER : US_PART_KERNEL;
-		return true;
 	case OPT_COLOR:
 		return set_color(s, value);
 	}
-	return false;
+	return us_recording_select(&us_cmd_annotate, c, value, &s->profile);
 }
 
 static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
@@ -208,22 +179,8 @@ static const struct us_option options[] = {
 	  US_FLAG(struct settings, callers) },
 	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
 	  US_VCPUS(struct settings, profile.vcpu_mask) },
-	{ OPT_TIME, "time", "FROM,TO", "only this part of the recording: 1s,2.5s",
-	  US_OWN },
-	{ OPT_FOCUS, "focus", "REGEX", "only stacks with such a function", US_OWN },
-	{ OPT_IGNORE, "ignore", "REGEX", "no stacks with such a function", US_OWN },
-	{ OPT_FILTER, "filter", "KEY=REGEX",
-	  "only samples whose guest, recording, vcpu, state, process, thread, comm, "
-	  "container, image, file or function is so; repeatable",
-	  US_OWN },
-	{ OPT_PID, "pid", "N",
-	  "only this process or thread of a Linux guest; repeatable", US_OWN },
-	{ OPT_COMM, "comm", "REGEX", "only threads of such a name", US_OWN },
-	{ OPT_CONTAINER, "container", "REGEX", "only what is in such a cgroup",
-	  US_OWN },
-	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel", US_OWN },
-	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3",
-	  US_OWN },
+	US_SELECT_ROWS("the recording"),
+	US_SELECT_PART_ROWS,
 	{ 0, "no-demangle", NULL, "names as the symbol file has them",
 	  US_FLAG(struct settings, profile.raw_names) },
 	{ 0, "full-paths", NULL, "of sources: with the folders that all share",

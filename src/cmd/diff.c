@@ -15,18 +15,11 @@
 enum {
 	OPT_BY = US_OPTION_LONG,
 	OPT_PER,
-	OPT_TIME,
 	OPT_LIMIT,
 	OPT_FAIL,
 	OPT_JSON,
 	OPT_BEFORE,
 	OPT_AFTER,
-	OPT_FOCUS,
-	OPT_IGNORE,
-	OPT_FILTER,
-	OPT_PID,
-	OPT_COMM,
-	OPT_CONTAINER,
 };
 
 enum form { TEXT, JSON, HTML };
@@ -94,22 +87,6 @@ static bool set_option(void *settings, int c, const char *value)
 		s->compare.by = US_COMPARE_PER;
 		s->compare.per = value;
 		return true;
-	case OPT_TIME:
-		return us_recording_time(&us_cmd_diff, value, &s->profile);
-	case OPT_FOCUS:
-	case OPT_IGNORE:
-		return us_recording_focus(&us_cmd_diff,
-					  c == OPT_FOCUS ? "--focus" : "--ignore",
-					  value, &s->profile);
-	case OPT_FILTER:
-		return us_recording_filter(&us_cmd_diff, value, &s->profile);
-	case OPT_PID:
-		return us_recording_pid(&us_cmd_diff, value, &s->profile);
-	case OPT_COMM:
-	case OPT_CONTAINER:
-		return us_recording_owner(&us_cmd_diff,
-					  c == OPT_COMM ? US_BY_COMM : US_BY_CONTAINER,
-					  value, &s->profile);
 	case OPT_LIMIT:
 		if (!us_parse_double("--limit", value, 1, 1e9, &number))
 			return false;
@@ -126,7 +103,7 @@ static bool set_option(void *settings, int c, const char *value)
 	case OPT_AFTER:
 		return add_file(s, c == OPT_AFTER, value);
 	}
-	return false;
+	return us_recording_select(&us_cmd_diff, c, value, &s->profile);
 }
 
 /* "--before a b c --after x y" is "--before a --before b ...", as options are read. */
@@ -317,19 +294,7 @@ static const struct us_option options[] = {
 	  US_SERVER(struct settings, symbols) },
 	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
 	  US_VCPUS(struct settings, profile.vcpu_mask) },
-	{ OPT_TIME, "time", "FROM,TO", "only this part of each recording: 1s,2.5s",
-	  US_OWN },
-	{ OPT_FOCUS, "focus", "REGEX", "only stacks with such a function", US_OWN },
-	{ OPT_IGNORE, "ignore", "REGEX", "no stacks with such a function", US_OWN },
-	{ OPT_FILTER, "filter", "KEY=REGEX",
-	  "only samples whose guest, recording, vcpu, state, process, thread, comm, "
-	  "container, image, file or function is so; repeatable",
-	  US_OWN },
-	{ OPT_PID, "pid", "N",
-	  "only this process or thread of a Linux guest; repeatable", US_OWN },
-	{ OPT_COMM, "comm", "REGEX", "only threads of such a name", US_OWN },
-	{ OPT_CONTAINER, "container", "REGEX", "only what is in such a cgroup",
-	  US_OWN },
+	US_SELECT_ROWS("each recording"),
 	{ 0, "full-paths", NULL, "of sources: with the folders that all share",
 	  US_FLAG(struct settings, report.full_paths) },
 	{ 0 },

@@ -18,18 +18,9 @@ enum {
 	OPT_SORT = US_OPTION_LONG,
 	OPT_CHILDREN,
 	OPT_NO_CHILDREN,
-	OPT_TIME,
-	OPT_FOCUS,
-	OPT_IGNORE,
-	OPT_FILTER,
 	OPT_GROUP_BY,
 	OPT_BY,
-	OPT_PID,
-	OPT_COMM,
-	OPT_CONTAINER,
 	OPT_LIMIT,
-	OPT_KERNEL_ONLY,
-	OPT_USER_ONLY,
 	OPT_JSON,
 	OPT_EXITS,
 	OPT_TREE,
@@ -143,38 +134,18 @@ static bool set_option(void *settings, int c, const char *value)
 		return us_source_dir(&us_cmd_report, &s->places, value);
 	case OPT_SOURCE_PREFIX:
 		return us_source_prefix(&us_cmd_report, &s->places, value);
-	case OPT_TIME:
-		return us_recording_time(&us_cmd_report, value, &s->profile);
-	case OPT_FOCUS:
-	case OPT_IGNORE:
-		return us_recording_focus(&us_cmd_report,
-					  c == OPT_FOCUS ? "--focus" : "--ignore",
-					  value, &s->profile);
-	case OPT_FILTER:
-		return us_recording_filter(&us_cmd_report, value, &s->profile);
 	case OPT_BY:
 		return set_roots(s, value);
-	case OPT_PID:
-		return us_recording_pid(&us_cmd_report, value, &s->profile);
-	case OPT_COMM:
-	case OPT_CONTAINER:
-		return us_recording_owner(&us_cmd_report,
-					  c == OPT_COMM ? US_BY_COMM : US_BY_CONTAINER,
-					  value, &s->profile);
 	case OPT_GROUP_BY:
 		return us_recording_by(&us_cmd_report, "--group-by", value,
 				       &s->report.group_by);
-	case OPT_KERNEL_ONLY:
-	case OPT_USER_ONLY:
-		s->profile.part = c == OPT_USER_ONLY ? US_PART_USER : US_PART_KERNEL;
-		return true;
 	case OPT_LIMIT:
 		if (!us_parse_double("--limit", value, 0, 1e9, &number))
 			return false;
 		s->report.limit = (size_t)number;
 		return true;
 	}
-	return false;
+	return us_recording_select(&us_cmd_report, c, value, &s->profile);
 }
 
 static bool of_processes(const struct settings *s)
@@ -392,14 +363,7 @@ static const struct us_option options[] = {
 	{ OPT_NO_CHILDREN, "no-children", NULL, "sort by self (the default)", US_OWN },
 	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
 	  US_VCPUS(struct settings, profile.vcpu_mask) },
-	{ OPT_TIME, "time", "FROM,TO", "only this part of the recording: 1s,2.5s",
-	  US_OWN },
-	{ OPT_FOCUS, "focus", "REGEX", "only stacks with such a function", US_OWN },
-	{ OPT_IGNORE, "ignore", "REGEX", "no stacks with such a function", US_OWN },
-	{ OPT_FILTER, "filter", "KEY=REGEX",
-	  "only samples whose guest, recording, vcpu, state, process, thread, comm, "
-	  "container, image, file or function is so; repeatable",
-	  US_OWN },
+	US_SELECT_ROWS("the recording"),
 	{ OPT_GROUP_BY, "group-by", "KEY",
 	  "guest, recording, vcpu, state, process, thread, comm, container, image or "
 	  "file, with sums",
@@ -407,14 +371,7 @@ static const struct us_option options[] = {
 	{ OPT_BY, "by", "KEY",
 	  "process, thread, comm or container: whose it is, as the root of each stack",
 	  US_OWN },
-	{ OPT_PID, "pid", "N",
-	  "only this process or thread of a Linux guest; repeatable", US_OWN },
-	{ OPT_COMM, "comm", "REGEX", "only threads of such a name", US_OWN },
-	{ OPT_CONTAINER, "container", "REGEX", "only what is in such a cgroup",
-	  US_OWN },
-	{ OPT_KERNEL_ONLY, "kernel-only", NULL, "only what ran in the kernel", US_OWN },
-	{ OPT_USER_ONLY, "user-only", NULL, "only what ran in programs, in ring 3",
-	  US_OWN },
+	US_SELECT_PART_ROWS,
 	{ OPT_LIMIT, "limit", "N", "rows at most (all)", US_OWN },
 	{ OPT_TREE, "tree", NULL, "who calls whom: the same as --format tree", US_OWN },
 	{ OPT_BOTTOM_UP, "bottom-up", NULL,

@@ -147,13 +147,6 @@ static bool is_regex(const struct us_cmd *cmd, const char *option, const char *v
 	return false;
 }
 
-bool us_recording_focus(const struct us_cmd *cmd, const char *option, const char *value,
-			struct us_profile_opts *o)
-{
-	*(!strcmp(option, "--focus") ? &o->focus : &o->ignore) = value;
-	return is_regex(cmd, option, value);
-}
-
 bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *name,
 		     enum us_profile_by *ret)
 {
@@ -188,8 +181,8 @@ static bool add_filter(const struct us_cmd *cmd, const char *option,
 	return true;
 }
 
-bool us_recording_filter(const struct us_cmd *cmd, const char *value,
-			 struct us_profile_opts *o)
+static bool set_filter(const struct us_cmd *cmd, const char *value,
+		       struct us_profile_opts *o)
 {
 	const char *equals = strchr(value, '=');
 	char key[32];
@@ -236,6 +229,36 @@ bool us_recording_pid(const struct us_cmd *cmd, const char *value,
 	}
 	o->pid[o->n_pid++] = (uint32_t)pid;
 	return true;
+}
+
+bool us_recording_select(const struct us_cmd *cmd, int id, const char *value,
+			 struct us_profile_opts *o)
+{
+	switch (id) {
+	case US_SELECT_TIME:
+		return us_recording_time(cmd, value, o);
+	case US_SELECT_FOCUS:
+		o->focus = value;
+		return is_regex(cmd, "--focus", value);
+	case US_SELECT_IGNORE:
+		o->ignore = value;
+		return is_regex(cmd, "--ignore", value);
+	case US_SELECT_FILTER:
+		return set_filter(cmd, value, o);
+	case US_SELECT_PID:
+		return us_recording_pid(cmd, value, o);
+	case US_SELECT_COMM:
+		return us_recording_owner(cmd, US_BY_COMM, value, o);
+	case US_SELECT_CONTAINER:
+		return us_recording_owner(cmd, US_BY_CONTAINER, value, o);
+	case US_SELECT_KERNEL:
+		o->part = US_PART_KERNEL;
+		return true;
+	case US_SELECT_USER:
+		o->part = US_PART_USER;
+		return true;
+	}
+	return false;
 }
 
 bool us_recording_of_owners(const struct us_profile_opts *o)

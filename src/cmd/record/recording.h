@@ -30,14 +30,7 @@ US_MUST_CHECK int us_recording_result_close(const char *path, FILE *f, int r,
 /* --time "FROM,TO"; false: the user was told what is wrong. */
 bool us_recording_time(const struct us_cmd *cmd, const char *value,
 		       struct us_profile_opts *o);
-/* --focus, --ignore (option): a regular expression; false: the user was told what is
- * wrong. */
-bool us_recording_focus(const struct us_cmd *cmd, const char *option, const char *value,
-			struct us_profile_opts *o);
 #define US_PROCESSES_OF_ONE "processes are told apart in one recording only"
-/* --filter "KEY=REGEX", "vcpu=LIST"; false: the user was told what is wrong. */
-bool us_recording_filter(const struct us_cmd *cmd, const char *value,
-			 struct us_profile_opts *o);
 /* --group-by and the keys of --filter; false: the user was told. */
 bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *name,
 		     enum us_profile_by *ret);
@@ -47,7 +40,45 @@ bool us_recording_pid(const struct us_cmd *cmd, const char *value,
 		      struct us_profile_opts *o);
 bool us_recording_owner(const struct us_cmd *cmd, enum us_profile_by by,
 			const char *value, struct us_profile_opts *o);
-/* Do the filters ask for it? */
+/* Which samples are shown: rows for a command's table of options (of: "the recording"),
+ * and what takes their values; false: the user was told what is wrong. */
+enum us_select {
+	US_SELECT_TIME = US_OPTION_LONG + 1000,
+	US_SELECT_FOCUS,
+	US_SELECT_IGNORE,
+	US_SELECT_FILTER,
+	US_SELECT_PID,
+	US_SELECT_COMM,
+	US_SELECT_CONTAINER,
+	US_SELECT_KERNEL,
+	US_SELECT_USER,
+};
+/* clang-format off */
+#define US_SELECT_ROWS(of)                                                             \
+	{ US_SELECT_TIME, "time", "FROM,TO", "only this part of " of ": 1s,2.5s",      \
+	  US_OWN },                                                                    \
+	{ US_SELECT_FOCUS, "focus", "REGEX", "only stacks with such a function",       \
+	  US_OWN },                                                                    \
+	{ US_SELECT_IGNORE, "ignore", "REGEX", "no stacks with such a function",       \
+	  US_OWN },                                                                    \
+	{ US_SELECT_FILTER, "filter", "KEY=REGEX",                                     \
+	  "only samples whose guest, recording, vcpu, state, process, thread, "        \
+	  "comm, container, image, file or function is so; repeatable",                \
+	  US_OWN },                                                                    \
+	{ US_SELECT_PID, "pid", "N",                                                   \
+	  "only this process or thread of a Linux guest; repeatable", US_OWN },        \
+	{ US_SELECT_COMM, "comm", "REGEX", "only threads of such a name", US_OWN },    \
+	{ US_SELECT_CONTAINER, "container", "REGEX", "only what is in such a cgroup",  \
+	  US_OWN }
+#define US_SELECT_PART_ROWS                                                            \
+	{ US_SELECT_KERNEL, "kernel-only", NULL, "only what ran in the kernel",        \
+	  US_OWN },                                                                    \
+	{ US_SELECT_USER, "user-only", NULL, "only what ran in programs, in ring 3",   \
+	  US_OWN }
+/* clang-format on */
+bool us_recording_select(const struct us_cmd *cmd, int id, const char *value,
+			 struct us_profile_opts *o);
+/* Do the filters ask for processes? */
 bool us_recording_of_owners(const struct us_profile_opts *o);
 /* Where sources are: --source, --source-prefix. */
 #define US_MAX_SOURCE_PLACES 16
