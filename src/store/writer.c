@@ -5,6 +5,7 @@
 #include "store/format.h"
 #include "store/intern.h"
 #include "store/program_chunks.h"
+#include "store/task_chunks.h"
 #include "store/varint.h"
 
 #include <errno.h>
@@ -187,80 +188,31 @@ int us_writer_module(struct us_writer *w, const struct us_module *m, struct us_e
 
 int us_writer_process(struct us_writer *w, const struct us_process *s, struct us_err *e)
 {
+	size_t n = us_pack_process(s, w->other.payload);
 	if (failed_before(w, e))
 		return w->failed.code;
-	size_t name = strlen(s->name) + 1;
-	if (name > US_PROCESS_NAME_MAX + 1 || (s->until_ns && s->until_ns < s->from_ns))
-		return us_fail(e, -EINVAL, "record the process %u: bad values", s->pid);
-	uint8_t *p = w->other.payload;
-	us_put_le64(p, s->root);
-	us_put_le64(p + 8, s->from_ns / US_TIME_UNIT_NS);
-	us_put_le64(p + 16, s->until_ns / US_TIME_UNIT_NS);
-	us_put_le32(p + 24, s->pid);
-	p[28] = s->pair;
-	memcpy(p + US_PROCESS_HEAD, s->name, name);
-	return send_chunk(w, &w->other, US_CHUNK_PROCESS, US_PROCESS_HEAD + name, e);
-}
-
-static bool may_write(const struct us_task *t)
-{
-	return strlen(t->name) <= US_PROCESS_NAME_MAX &&
-	       strlen(t->process) <= US_PROCESS_NAME_MAX &&
-	       strlen(t->cgroup) <= US_TASK_CGROUP_MAX &&
-	       (!t->until_ns || t->until_ns >= t->from_ns) &&
-	       t->stack <= UINT64_MAX - t->stack_size;
+	return n ? send_chunk(w, &w->other, US_CHUNK_PROCESS, n, e)
+		 : us_fail(e, -EINVAL, "record the process %u: bad values", s->pid);
 }
 
 int us_writer_task(struct us_writer *w, const struct us_task *t, struct us_err *e)
 {
+	size_t n = us_pack_task(t, w->other.payload);
 	if (failed_before(w, e))
 		return w->failed.code;
-	if (!may_write(t))
-		return us_fail(e, -EINVAL, "record the thread %u: bad values", t->pid);
-	const char *const text[] = { t->name, t->process, t->cgroup };
-	uint8_t *p = w->other.payload;
-	us_put_le64(p, t->id);
-	us_put_le64(p + 8, t->stack);
-	us_put_le64(p + 16, t->from_ns / US_TIME_UNIT_NS);
-	us_put_le64(p + 24, t->until_ns / US_TIME_UNIT_NS);
-	us_put_le64(p + 32, t->started_ns);
-	us_put_le32(p + 40, t->stack_size);
-	us_put_le32(p + 44, t->pid);
-	us_put_le32(p + 48, t->tgid);
-	us_put_le32(p + 52, t->inner);
-	p[56] = t->kernel_thread ? US_TASK_KERNEL : 0;
-	size_t n = US_TASK_HEAD;
-	for (size_t k = 0; k < sizeof(text) / sizeof(*text); k++) {
-		size_t size = strlen(text[k]) + 1;
-		memcpy(p + n, text[k], size);
-		n += size;
-	}
-	return send_chunk(w, &w->other, US_CHUNK_TASK, n, e);
-}
-
-static bool is_name(const char *name)
-{
-	return strlen(name) <= US_PROCESS_NAME_MAX;
+	return n ? send_chunk(w, &w->other, US_CHUNK_TASK, n, e)
+		 : us_fail(e, -EINVAL, "record the thread %u: bad values", t->pid);
 }
 
 int us_writer_waiter(struct us_writer *w, const struct us_waiter *s, struct us_err *e)
 {
+	size_t n = us_pack_waiter(s, w->other.payload);
 	if (failed_before(w, e))
 		return w->failed.code;
-	if (s->number != w->n_waiter + 1 || !is_name(s->name) ||
-	    !is_name(s->process_name))
+	if (!n || s->number != w->n_waiter + 1)
 		return us_fail(e, -EINVAL, "record the task %u: bad values", s->pid);
-	uint8_t *p = w->other.payload;
-	size_t own = strlen(s->name) + 1, process = strlen(s->process_name) + 1;
 	w->n_waiter = s->number;
-	us_put_le32(p, s->number);
-	us_put_le32(p + 4, s->pid);
-	us_put_le32(p + 8, s->process);
-	p[12] = s->kernel_thread;
-	memcpy(p + US_WAITER_HEAD, s->name, own);
-	memcpy(p + US_WAITER_HEAD + own, s->process_name, process);
-	return send_chunk(w, &w->other, US_CHUNK_WAITER, US_WAITER_HEAD + own + process,
-			  e);
+	return send_chunk(w, &w->other, US_CHUNK_WAITER, n, e);
 }
 
 int us_writer_program_file(struct us_writer *w, const struct us_program_file *f,
