@@ -68,8 +68,7 @@ static int explain(const struct us_kernel *k, struct us_err *e)
 			"%s: no 64-bit Linux kernel was found in its memory", what);
 	else if (!k->source.mem)
 		us_fail(e, -ENOENT,
-			"%s: its memory can be read by a stub alone, while a vCPU "
-			"stands",
+			"%s: only a GDB stub reads its memory, and stops it for that",
 			what);
 	else if (!l->has_types)
 		us_fail(e, -ENOENT, "%s: its kernel %s has no type information (BTF)",

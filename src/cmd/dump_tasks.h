@@ -27,7 +27,7 @@ struct us_dump_tasks {
 /*
  * After us_kernel_stop(), before the backend is closed; u is given back as it is.
  * stacks: those, too; else the list alone.  -ENOENT: no Linux that says where its tasks
- * are, or one that a stub alone reads; e says why.  -ENOMEM.
+ * are, or one whose memory only a GDB stub reads; e says why.  -ENOMEM.
  */
 US_MUST_CHECK int us_dump_tasks_read(struct us_dump_tasks *t, struct us_kernel *k,
 				     struct us_unwinder *u, bool stacks,

@@ -158,7 +158,7 @@ static int look(struct inside *x, const struct us_found *f, struct us_inside *re
 		return us_fail(e, -ENOENT, "which process is busy is not known: %s",
 			       x->kernel.source.mem
 				       ? "its types (BTF) do not say where that is"
-				       : "a stub alone reads its memory");
+				       : "only a GDB stub reads its memory");
 	return find_busiest(x, ret, e);
 }
 

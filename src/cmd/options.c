@@ -363,14 +363,15 @@ static void print_option(const struct us_option *o)
 {
 	char left[64];
 	bool letter = has_letter(o);
-	int length = o->arg ? (int)strcspn(o->arg + is_optional(o), "]") : 0;
+	const char *arg = o->arg ? o->arg : "";
+	/* Of "[ADDRESS]" what is between. */
+	int length = is_optional(o) ? (int)strcspn(++arg, "]") : (int)strlen(arg);
 	snprintf(left, sizeof(left), "%s%c%s --%s%s%.*s%s", letter ? "-" : " ",
 		 letter ? o->id : ' ', letter ? "," : " ", o->name,
 		 is_optional(o) ? "[="
 		 : o->arg	? " "
 				: "",
-		 length, o->arg ? o->arg + is_optional(o) : "",
-		 is_optional(o) ? "]" : "");
+		 length, arg, is_optional(o) ? "]" : "");
 	printf("  %-28s %s\n", left, o->help);
 }
 

@@ -173,7 +173,7 @@ void us_profile_warn_of_quality(struct us_profile *p)
 	if (p->opts.processes && !p->opts.if_known && !p->processes.n && !p->tasks.n)
 		us_profile_warn(p, "the recording knows no processes: they are read of "
 				   "Linux guests with type information (BTF), whose "
-				   "memory is not read by a stub alone; programs are "
+				   "memory more than a GDB stub can read; programs are "
 				   "told apart by their page tables");
 	if (us_profile_fact(p, "linux_changed"))
 		us_profile_warn(p,

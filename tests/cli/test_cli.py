@@ -129,6 +129,10 @@ class Usage(Cli):
             text = run(command, "--help")
             self.assertEqual(text.returncode, 0)
             self.assertIn("examples:", text.stdout)
+            for line in text.stdout.splitlines():
+                self.assertEqual(line.count("["), line.count("]"), line)
+        self.assertIn("--elf ELF[@BIAS] ", run("record", "--help").stdout)
+        self.assertIn("--serve[=ADDRESS] ", run("record", "--help").stdout)
 
     def test_options_are_in_the_man_pages(self):
         for command in COMMANDS:

@@ -446,7 +446,7 @@ const char *us_kernel_no_tasks(const struct us_kernel *k)
 	if (!l)
 		return "no 64-bit Linux kernel was found in its memory";
 	if (!k->source.mem)
-		return "its memory can be read by a stub alone, while a vCPU stands";
+		return "only a GDB stub reads its memory, and stops it for that";
 	if (!l->has_types)
 		return "its kernel has no type information (BTF)";
 	return l->has_tasks ? NULL : "its types (BTF) do not say where they are";
