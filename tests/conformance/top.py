@@ -151,6 +151,7 @@ def main():
                 t.keys("h")
                 t.until("choose a row")
                 t.keys("h", "q")
+                t.until(r"^\$ ?$")  # what is typed before it, top reads as keys
                 t.type("echo left=$?")
                 t.keys("Enter")
                 screen = t.until("left=0$")
