@@ -363,9 +363,9 @@ static void print_option(const struct us_option *o)
 {
 	char left[64];
 	bool letter = has_letter(o);
-	const char *arg = o->arg ? o->arg : "";
 	/* Of "[ADDRESS]" what is between. */
-	int length = is_optional(o) ? (int)strcspn(++arg, "]") : (int)strlen(arg);
+	const char *arg = is_optional(o) ? o->arg + 1 : o->arg ? o->arg : "";
+	int length = (int)strcspn(arg, is_optional(o) ? "]" : "");
 	snprintf(left, sizeof(left), "%s%c%s --%s%s%.*s%s", letter ? "-" : " ",
 		 letter ? o->id : ' ', letter ? "," : " ", o->name,
 		 is_optional(o) ? "[="
