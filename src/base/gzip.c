@@ -2,32 +2,46 @@
 /* gzip.c: see gzip.h. */
 #include "base/gzip.h"
 
+#include "base/huffman.h"
+
+#include <endian.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include <zlib.h>
 
-#define BUFFER	  (64 * 1024)
-#define GZIP	  16 /* added to the window's bits: with a header and a checksum */
-#define FAST	  1  /* half as much again in size, a fourth of the time */
-#define MEM_LEVEL 8  /* zlib's default */
+#define PIECE	  US_HUFFMAN_MOST
+#define BUFFER	  US_HUFFMAN_ROOM
+#define FAST	  1 /* half as much again in size, a fourth of the time */
+#define MEM_LEVEL 8 /* zlib's default */
+
+/* Magic, deflate, no flags, no time, packed fast, Unix. */
+static const unsigned char header[] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3 };
+
+static void free_all(struct us_gzip *g)
+{
+	us_huffman_close(g->h);
+	free(g->z);
+	free(g->buffer);
+	*g = (struct us_gzip){ 0 };
+}
 
 int us_gzip_begin(struct us_gzip *g, FILE *out)
 {
 	*g = (struct us_gzip){
 		.out = out,
 		.z = calloc(1, sizeof(*g->z)),
+		.h = us_huffman_open(),
 		.buffer = malloc(BUFFER),
 	};
-	if (g->z && g->buffer &&
-	    deflateInit2(g->z, FAST, Z_DEFLATED, MAX_WBITS + GZIP, MEM_LEVEL,
-			 Z_DEFAULT_STRATEGY) == Z_OK)
-		return 0;
-	free(g->z);
-	free(g->buffer);
-	*g = (struct us_gzip){ 0 };
-	return -ENOMEM;
+	if (!g->z || !g->h || !g->buffer ||
+	    deflateInit2(g->z, FAST, Z_DEFLATED, -MAX_WBITS, MEM_LEVEL,
+			 Z_DEFAULT_STRATEGY) != Z_OK) {
+		free_all(g);
+		return -ENOMEM;
+	}
+	fwrite(header, 1, sizeof(header), out);
+	return 0;
 }
 
 static void deflate_all(struct us_gzip *g, int flush)
@@ -43,33 +57,40 @@ static void deflate_all(struct us_gzip *g, int flush)
 void us_gzip_write(struct us_gzip *g, const void *bytes, size_t n)
 {
 	const unsigned char *at = bytes;
-	while (n) {
-		size_t part = n < INT_MAX ? n : INT_MAX;
+	for (size_t part; n; at += part, n -= part) {
+		part = n < PIECE ? n : PIECE;
+		g->crc = (uint32_t)crc32(g->crc, at, (unsigned)part);
+		g->n += (uint32_t)part;
+		if (g->numbers) {
+			fwrite(g->buffer, 1, us_huffman_pack(g->h, at, part, g->buffer),
+			       g->out);
+			continue;
+		}
 		g->z->next_in = (unsigned char *)at; /* zlib only reads it */
 		g->z->avail_in = (unsigned)part;
 		deflate_all(g, Z_NO_FLUSH);
-		at += part;
-		n -= part;
 	}
 }
 
 void us_gzip_numbers(struct us_gzip *g, bool are)
 {
-	/* What was written is packed as it was to be; there must be room for it. */
-	deflate_all(g, Z_BLOCK);
-	g->z->next_out = g->buffer;
-	g->z->avail_out = BUFFER;
-	deflateParams(g->z, FAST, are ? Z_HUFFMAN_ONLY : Z_DEFAULT_STRATEGY);
-	fwrite(g->buffer, 1, BUFFER - g->z->avail_out, g->out);
+	if (are == g->numbers)
+		return;
+	g->numbers = are;
+	if (are) /* to a whole byte, on which other blocks may begin */
+		deflate_all(g, Z_SYNC_FLUSH);
+	else /* zlib forgets what is not right behind it any more */
+		deflateReset(g->z);
 }
 
 void us_gzip_end(struct us_gzip *g)
 {
+	us_gzip_numbers(g, false);
 	deflate_all(g, Z_FINISH);
 	deflateEnd(g->z);
-	free(g->z);
-	free(g->buffer);
-	*g = (struct us_gzip){ 0 };
+	uint32_t end[] = { htole32(g->crc), htole32(g->n) };
+	fwrite(end, 1, sizeof(end), g->out);
+	free_all(g);
 }
 
 static ssize_t pack(void *cookie, const char *bytes, size_t n)
@@ -98,7 +119,7 @@ FILE *us_gzip_stream(FILE *out, struct us_gzip **ret)
 		end(g);
 		return NULL;
 	}
-	setvbuf(f, NULL, _IOFBF, BUFFER);
+	setvbuf(f, NULL, _IOFBF, PIECE);
 	*ret = g;
 	return f;
 }

@@ -14,20 +14,25 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct z_stream_s;
+struct us_huffman;
 
 struct us_gzip {
 	FILE *out;
 	struct z_stream_s *z;
+	struct us_huffman *h;
 	unsigned char *buffer;
+	uint32_t crc, n; /* of what was written, for the end */
+	bool numbers;
 };
 
 int us_gzip_begin(struct us_gzip *g, FILE *out); /* 0 or -ENOMEM */
 void us_gzip_write(struct us_gzip *g, const void *bytes, size_t n);
-/* From here on, or no more: bytes that repeat by chance only, as lists of numbers do.
- * They are packed by how often each byte occurs, in two thirds of the time. */
+/* From here on, or no more: bytes that repeat by chance only, as lists of numbers do,
+ * in large pieces.  They are packed by how often each byte occurs (huffman.h). */
 void us_gzip_numbers(struct us_gzip *g, bool are);
 void us_gzip_end(struct us_gzip *g); /* writes what is left, and frees */
 

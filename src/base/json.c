@@ -146,7 +146,8 @@ void us_json_double(struct us_json *j, const char *key, double value, int decima
 		fputs_unlocked("null", j->out);
 }
 
-#define FIXED_MOST 24 /* characters */
+#define FIXED_MOST   24 /* characters */
+#define COLUMN_PIECE 65536
 
 /* Before end, which is returned to: where it begins. */
 static char *fixed(char *end, uint64_t value, int decimals)
@@ -171,19 +172,22 @@ void us_json_fixed(struct us_json *j, const char *key, uint64_t value, int decim
 void us_json_column(struct us_json *j, const char *key, size_t n, int decimals,
 		    uint64_t (*value)(void *ctx, size_t i), void *ctx)
 {
-	char text[4096], digits[FIXED_MOST], *end = digits + sizeof(digits);
+	char text[COLUMN_PIECE + 1 + FIXED_MOST], digits[FIXED_MOST];
+	char *end = digits + sizeof(digits);
 	size_t len = 0;
 	us_json_array(j, key);
+	fflush_unlocked(j->out); /* whole pieces go by, and are not copied */
 	for (size_t i = 0; i < n; i++) {
 		char *p = fixed(end, value(ctx, i), decimals);
-		if (len + FIXED_MOST >= sizeof(text)) {
-			fwrite_unlocked(text, 1, len, j->out);
-			len = 0;
-		}
 		if (i)
 			text[len++] = ',';
 		memcpy(text + len, p, (size_t)(end - p));
 		len += (size_t)(end - p);
+		if (len < COLUMN_PIECE)
+			continue;
+		fwrite_unlocked(text, 1, COLUMN_PIECE, j->out);
+		len -= COLUMN_PIECE;
+		memcpy(text, text + COLUMN_PIECE, len);
 	}
 	fwrite_unlocked(text, 1, len, j->out);
 	us_json_end(j);

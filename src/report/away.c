@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #define N_LENGTH 65 /* a length's bits */
+#define NO_KIND	 UINT32_MAX
 
 static unsigned bits_of(uint64_t x)
 {
@@ -53,13 +54,6 @@ static uint32_t kind_of(struct us_away_runs *r, const struct us_timeline_sample 
 	return (uint32_t)r->n_kind - 1;
 }
 
-struct finder {
-	struct us_timeline_cursor c;
-	struct us_away_runs *runs;
-	struct us_timeline_sample m;
-	bool have;
-};
-
 /* Samples that a filter left out end a run. */
 static bool is_away(const struct us_timeline_sample *m)
 {
@@ -67,28 +61,28 @@ static bool is_away(const struct us_timeline_sample *m)
 	       (m->node || m->state == US_VCPU_HALTED || m->state == US_VCPU_OFF);
 }
 
-static bool next_run(struct finder *f, struct us_away_run *ret)
+int us_away_add(struct us_away_runs *r, const struct us_timeline_sample *m)
 {
-	while (f->have && !is_away(&f->m))
-		f->have = us_timeline_next(&f->c, &f->m);
-	if (!f->have)
-		return false;
-	*ret = (struct us_away_run){ .from_ns = f->m.t_ns,
-				     .kind = kind_of(f->runs, &f->m) };
-	do {
-		ret->samples += f->m.weight;
-		f->have = us_timeline_next(&f->c, &f->m);
-	} while (f->have && is_away(&f->m) && kind_of(f->runs, &f->m) == ret->kind);
-	ret->to_ns = f->m.t_ns;
-	return true;
-}
-
-static struct finder finder_of(const struct us_profile *p, size_t lane,
-			       struct us_away_runs *runs)
-{
-	struct finder f = { .c = us_timeline_of(p, lane), .runs = runs };
-	f.have = us_timeline_next(&f.c, &f.m);
-	return f;
+	uint32_t kind = is_away(m) ? kind_of(r, m) : NO_KIND;
+	r->last_ns = m->t_ns;
+	if (r->open && r->v[r->n - 1].kind == kind) {
+		r->v[r->n - 1].samples += m->weight;
+		return 0;
+	}
+	if (r->open)
+		r->v[r->n - 1].to_ns = m->t_ns;
+	r->open = kind != NO_KIND;
+	if (!r->open)
+		return 0;
+	struct us_away_run *run = us_vec_push(r);
+	if (!run) {
+		r->open = false;
+		return -ENOMEM;
+	}
+	*run = (struct us_away_run){ .from_ns = m->t_ns,
+				     .samples = m->weight,
+				     .kind = kind };
+	return 0;
 }
 
 /* The shortest length, in bits, of which and of longer ones there are not too many. */
@@ -103,33 +97,20 @@ static unsigned least_bits(const size_t n[N_LENGTH], size_t most)
 	return 0;
 }
 
-int us_away_runs(const struct us_profile *p, size_t lane, size_t most,
-		 struct us_away_runs *ret)
+void us_away_end(struct us_away_runs *r, size_t most)
 {
 	size_t n[N_LENGTH] = { 0 }, kept = 0;
-	struct us_away_run run;
-	struct {
-		struct us_away_run *v;
-		size_t n, cap;
-	} all = { 0 };
-	*ret = (struct us_away_runs){ 0 };
-	for (struct finder f = finder_of(p, lane, ret); next_run(&f, &run);) {
-		struct us_away_run *slot = us_vec_push(&all);
-		if (!slot) {
-			free(all.v);
-			return -ENOMEM;
-		}
-		*slot = run;
-		n[bits_of(run.to_ns - run.from_ns)]++;
-	}
+	if (r->open)
+		r->v[r->n - 1].to_ns = r->last_ns;
+	r->open = false;
+	for (size_t i = 0; i < r->n; i++)
+		n[bits_of(r->v[i].to_ns - r->v[i].from_ns)]++;
 	unsigned least = least_bits(n, most);
-	for (size_t i = 0; i < all.n; i++)
-		if (bits_of(all.v[i].to_ns - all.v[i].from_ns) >= least)
-			all.v[kept++] = all.v[i];
-	ret->v = all.v;
-	ret->n = kept;
-	ret->left_out = all.n - kept;
-	return 0;
+	for (size_t i = 0; i < r->n; i++)
+		if (bits_of(r->v[i].to_ns - r->v[i].from_ns) >= least)
+			r->v[kept++] = r->v[i];
+	r->left_out = r->n - kept;
+	r->n = kept;
 }
 
 void us_away_runs_fini(struct us_away_runs *r)

@@ -23,16 +23,20 @@ struct us_away_run {
 
 struct us_away_runs {
 	struct us_away_run *v; /* in the order of time */
-	size_t n;
+	size_t n, cap;
+	bool open;				 /* the last one may go on */
+	uint64_t last_ns;			 /* of the sample that was seen last */
 	struct us_away_kind kind[US_AWAY_KINDS]; /* in the order they were met */
 	size_t n_kind;
 	uint64_t left_out; /* runs that were shorter than those that are there */
 };
 
-/* Runs of a lane, at most so many: if there are more, the shortest are left out.  0 or
- * -ENOMEM; *ret is to be finished in any case. */
-US_MUST_CHECK int us_away_runs(const struct us_profile *p, size_t lane, size_t most,
-			       struct us_away_runs *ret);
+/* The next sample of a lane; begin with zeroes.  0 or -ENOMEM. */
+US_MUST_CHECK int us_away_add(struct us_away_runs *r,
+			      const struct us_timeline_sample *m);
+/* That was the last one; if there are more runs than most, the shortest are left out.
+ */
+void us_away_end(struct us_away_runs *r, size_t most);
 void us_away_runs_fini(struct us_away_runs *r);
 
 /* "idle", "exit: port I/O, in the VMM".  Returns dst. */

@@ -359,7 +359,7 @@ static uint32_t *stack_at(struct firefox *x, size_t i)
 	return &x->stack_of[s->v[i].node];
 }
 
-static int samples_of(struct firefox *x, size_t lane)
+static int samples_of(struct firefox *x, size_t lane, struct us_away_runs *runs)
 {
 	struct us_timeline_cursor c = us_timeline_of(x->p, lane);
 	struct us_timeline_sample m;
@@ -369,11 +369,14 @@ static int samples_of(struct firefox *x, size_t lane)
 	s->n = 0;
 	s->weighted = false;
 	while (us_timeline_next(&c, &m)) {
+		if (us_away_add(runs, &m))
+			return -ENOMEM;
 		if (!m.node)
 			continue;
 		s->v[s->n++] = (struct shown){ m.t_ns, m.node, m.weight };
 		s->weighted |= m.weight != 1;
 	}
+	us_away_end(runs, MARKERS_MOST);
 	for (size_t i = 0; i < s->n; i++)
 		*stack_at(x, i) = 1;
 	return 0;
@@ -477,9 +480,7 @@ static int thread_of_lane(struct firefox *x, size_t lane, unsigned tid)
 {
 	struct us_away_runs runs = { 0 };
 	memset(x->stack_of, 0, x->n_node * sizeof(*x->stack_of));
-	int rc = samples_of(x, lane);
-	if (!rc)
-		rc = us_away_runs(x->p, lane, MARKERS_MOST, &runs);
+	int rc = samples_of(x, lane, &runs);
 	if (!rc)
 		rc = number_stacks(x);
 	if (!rc)

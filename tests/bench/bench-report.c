@@ -132,7 +132,7 @@ static int report(int fd, const char *format, FILE *out)
 	return fflush(out) != 0;
 }
 
-/* What the firefox format cannot do without: its text packed, as fast as zlib packs. */
+/* What the firefox format's text takes zlib alone, as fast as zlib packs. */
 static int pack_alone(const unsigned char *text, size_t n)
 {
 	unsigned char to[65536];
