@@ -10,6 +10,8 @@
 void us_mem_init(struct us_mem *m)
 {
 	memset(m->line, 0, sizeof(m->line));
+	if (m->pages)
+		memset(m->pages->page, 0, sizeof(m->pages->page));
 	m->last = 0;
 	m->epoch = 1; /* lines of epoch 0 are empty */
 }
@@ -94,6 +96,56 @@ static bool read_line(struct us_mem *m, const struct us_region *r, us_gpa pa, vo
 	return true;
 }
 
+static struct us_mem_page *page_slot(struct us_mem *m, us_gpa start, uint8_t **ret)
+{
+	size_t k = (size_t)((start / US_MEM_PAGE) * 0x9e3779b97f4a7c15 >> 32) %
+		   US_MEM_PAGES;
+	*ret = m->pages->bytes[k];
+	return &m->pages->page[k];
+}
+
+/* false: not in one whole page of the region, or it cannot be copied. */
+static bool read_whole_page(struct us_mem *m, const struct us_region *r, us_gpa pa,
+			    void *buf, size_t len)
+{
+	us_gpa start = pa & ~(us_gpa)(US_MEM_PAGE - 1);
+	uint8_t *bytes;
+	if (!m->pages || !r || m->pid <= 0 || !r->hva || !region_has(r, start) ||
+	    !region_has(r, start + (US_MEM_PAGE - 1)))
+		return false;
+	struct us_mem_page *p = page_slot(m, start, &bytes);
+	if (p->epoch != m->epoch || p->start != start) {
+		p->epoch = m->epoch - 1;
+		if (!fetch_from_process(m->pid, r->hva + (start - r->start), bytes,
+					US_MEM_PAGE))
+			return false;
+		p->start = start;
+		p->epoch = m->epoch;
+	}
+	memcpy(buf, bytes + (pa - start), len);
+	return true;
+}
+
+void us_mem_forget(struct us_mem *m, us_gpa pa)
+{
+	us_gpa line = pa & ~(us_gpa)(US_MEM_LINE - 1);
+	us_gpa start = pa & ~(us_gpa)(US_MEM_PAGE - 1);
+	struct us_mem_line *l = line_of(m, line, false);
+	uint8_t *bytes;
+	if (line_holds(m, l, line, false))
+		l->epoch = m->epoch - 1;
+	struct us_mem_page *p = m->pages ? page_slot(m, start, &bytes) : NULL;
+	if (p && p->start == start)
+		p->epoch = m->epoch - 1;
+}
+
+void us_mem_use_pages(struct us_mem *m, struct us_mem_pages *pages)
+{
+	m->pages = pages;
+	if (pages)
+		memset(pages->page, 0, sizeof(pages->page));
+}
+
 /* How much of a read of len bytes at addr one line can serve; all of a long one. */
 static size_t in_line(uint64_t addr, size_t len)
 {
@@ -131,7 +183,8 @@ static size_t read_some(struct us_mem *m, us_gpa pa, void *buf, size_t len)
 	}
 	len = in_line(pa, len);
 	bool ok = len >= US_MEM_LINE ? fetch(m, r, pa, buf, len)
-				     : read_line(m, r, pa, buf, len);
+				     : read_whole_page(m, r, pa, buf, len) ||
+					       read_line(m, r, pa, buf, len);
 	return ok ? len : 0;
 }
 

@@ -32,6 +32,21 @@ struct us_region {
 #define US_MEM_LINES 16
 #define US_MEM_PAGE  4096
 
+/*
+ * For who follows the lists of a guest's kernel, thousands of words all over the place:
+ * to copy 8 bytes from another process costs as much as to copy its page, and objects
+ * of one kind lie side by side.  Such a page takes the place of lines.  1 MiB, of which
+ * only what is used is touched.
+ */
+#define US_MEM_PAGES 256 /* a power of two */
+struct us_mem_pages {
+	struct us_mem_page {
+		us_gpa start;
+		uint32_t epoch;
+	} page[US_MEM_PAGES];
+	uint8_t bytes[US_MEM_PAGES][US_MEM_PAGE];
+};
+
 struct us_mem {
 	const struct us_region *region; /* sorted by start, not overlapping; owned by
 					   whoever opened the memory */
@@ -53,6 +68,7 @@ struct us_mem {
 	bool (*read_entered)(void *ctx, struct us_entered *ret);
 	void *ctx;
 
+	struct us_mem_pages *pages; /* the owner's; NULL: lines alone */
 	size_t last; /* region of the last read: mostly that of the next one */
 	uint32_t epoch;
 	struct us_mem_line {
@@ -68,6 +84,12 @@ void us_mem_init(struct us_mem *m);
 
 /* Forget the fetched lines: the guest has run since. */
 void us_mem_new_sample(struct us_mem *m);
+
+/* The word at pa is wanted as it is now, whatever was fetched of this sample. */
+void us_mem_forget(struct us_mem *m, us_gpa pa);
+
+/* Fetch pages instead of lines from now on, or NULL: lines again. */
+void us_mem_use_pages(struct us_mem *m, struct us_mem_pages *pages);
 
 /* Read guest-physical memory; false outside RAM.  Never faults, never allocates.
  * A mapped file that its owner has cut short would raise SIGBUS: ram.h guards it. */

@@ -134,6 +134,13 @@ bool us_paging_is_user(struct us_paging *p, const struct us_space *s, us_gva va)
 	return slot && (slot->entry & walks[s->mode].user);
 }
 
+void us_paging_forget(struct us_paging *p, const struct us_space *s, us_gva va)
+{
+	us_gpa pa;
+	if (us_paging_translate(p, s, va, &pa, NULL))
+		us_mem_forget(p->mem, pa);
+}
+
 bool us_paging_read(struct us_paging *p, const struct us_space *s, us_gva va, void *buf,
 		    size_t len)
 {

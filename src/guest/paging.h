@@ -64,6 +64,9 @@ bool us_paging_is_data(struct us_paging *p, const struct us_space *s, us_gva va)
  * then. */
 bool us_paging_is_user(struct us_paging *p, const struct us_space *s, us_gva va);
 
+/* The word at va is wanted as it is now: see us_mem_forget(). */
+void us_paging_forget(struct us_paging *p, const struct us_space *s, us_gva va);
+
 /* Read len bytes at va, over page borders if need be; false if any byte is missing,
  * *buf is then undefined.  Never allocates. */
 bool us_paging_read(struct us_paging *p, const struct us_space *s, us_gva va, void *buf,

@@ -104,6 +104,58 @@ static void lines_last_one_sample(void **state)
 	assert_int_equal(c, old);
 }
 
+static uint8_t at(struct us_mem *m, us_gpa pa)
+{
+	uint8_t c = 0;
+	assert_true(us_mem_read(m, pa, &c, 1));
+	return c;
+}
+
+/* The third run is no whole page: lines and words as before. */
+static void pages_in_place_of_lines(void **state)
+{
+	(void)state;
+	static struct us_mem_pages pages;
+	struct us_mem m;
+	setup(&m, false, getpid());
+	us_mem_use_pages(&m, &pages);
+	check_reads(&m);
+	uint8_t old = at(&m, 0x1010);
+	ram[0][0x10] ^= 0xff;
+	ram[0][0xff0] ^= 0xff; /* of another line, and the same page */
+	assert_int_equal(at(&m, 0x1010), old);
+	assert_int_equal(at(&m, 0x1ff0), ram[0][0xff0] ^ 0xff);
+	us_mem_forget(&m, 0x2010); /* of another page */
+	assert_int_equal(at(&m, 0x1010), old);
+	us_mem_forget(&m, 0x1010);
+	assert_int_equal(at(&m, 0x1010), old ^ 0xff);
+	ram[0][0x10] ^= 0xff;
+	us_mem_new_sample(&m);
+	assert_int_equal(at(&m, 0x1010), old);
+	ram[0][0x10] ^= 0xff;
+	us_mem_use_pages(&m, NULL);
+	us_mem_use_pages(&m, &pages); /* what it had may be of any time */
+	assert_int_equal(at(&m, 0x1010), old ^ 0xff);
+	m.epoch = UINT32_MAX;
+	assert_int_equal(at(&m, 0x1010), old ^ 0xff);
+	us_mem_new_sample(&m);
+	ram[0][0x10] ^= 0xff;
+	assert_int_equal(at(&m, 0x1010), old);
+}
+
+static void a_line_is_forgotten(void **state)
+{
+	(void)state;
+	struct us_mem m;
+	setup(&m, false, getpid());
+	uint8_t old = at(&m, 0x1010);
+	ram[0][0x10] ^= 0xff;
+	us_mem_forget(&m, 0x1210);
+	assert_int_equal(at(&m, 0x1010), old);
+	us_mem_forget(&m, 0x1011);
+	assert_int_equal(at(&m, 0x1010), old ^ 0xff);
+}
+
 static void gone_process(void **state)
 {
 	(void)state;
@@ -213,6 +265,8 @@ int main(void)
 		cmocka_unit_test(mapped),
 		cmocka_unit_test(copied),
 		cmocka_unit_test(lines_last_one_sample),
+		cmocka_unit_test(pages_in_place_of_lines),
+		cmocka_unit_test(a_line_is_forgotten),
 		cmocka_unit_test(gone_process),
 		cmocka_unit_test(callback),
 		cmocka_unit_test(callback_where_copying_fails),
