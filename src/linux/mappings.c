@@ -40,6 +40,13 @@ static bool read_word(const struct walk *w, us_gva va, uint64_t *ret)
 	return read_at(w, va, ret, sizeof(*ret));
 }
 
+/* As it is now: is all still as it was when the walk began? */
+static bool read_now(const struct walk *w, us_gva va, void *buf, size_t len)
+{
+	us_paging_forget(w->p, w->s, va);
+	return read_at(w, va, buf, len);
+}
+
 static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
 {
 	uint64_t v;
@@ -172,7 +179,9 @@ static int walk_tree(struct walk *w)
 	int r = walk_node(w, root, 0, (struct span){ 0, UINT64_MAX }, 0);
 	if (r)
 		return r < 0 ? r : 0;
-	return read_word(w, w->mm + w->l->first, &again) && again == root ? 0 : -EAGAIN;
+	return read_now(w, w->mm + w->l->first, &again, sizeof(again)) && again == root
+		       ? 0
+		       : -EAGAIN;
 }
 
 /* --- all of them --- */
@@ -184,12 +193,12 @@ static int read_once(struct walk *w)
 	w->ret->n = w->seen = w->nodes = 0;
 	w->end = w->vdso = 0;
 	w->ret->full = false;
-	us_paging_new_sample(w->p);
+	us_paging_new_sample(w->p); /* nothing from before its mark was read */
 	if (l->has_vdso && !read_word(w, w->mm + l->vdso, &w->vdso))
 		return -EAGAIN;
 	int r = l->tree ? walk_tree(w) : walk_list(w);
 	if (r == 0 && !w->ret->full &&
-	    (!read_at(w, w->mm + l->count, &count, sizeof(count)) || count != w->seen))
+	    (!read_now(w, w->mm + l->count, &count, sizeof(count)) || count != w->seen))
 		return -EAGAIN;
 	return r;
 }

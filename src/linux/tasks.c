@@ -183,6 +183,7 @@ static bool read_task(struct walk *w, struct us_linux_task *t)
 	t->stack = word(w, l->stack);
 	t->state = take_state(w);
 	t->start_ns = l->start ? word(w, l->start) : 0;
+	t->mm = word(w, l->mm);
 	t->root = read_root(w);
 	take(w, l->comm, t->comm, US_LINUX_COMM - 1);
 	read_name(w, t);
@@ -284,6 +285,7 @@ static int add_processes(struct walk *w)
 			return r;
 		link = next;
 	}
+	us_paging_forget(w->r.p, w->r.s, head + 8);
 	return read_word(&w->r, head + 8, &last) && last == link ? 0 : -EAGAIN;
 }
 

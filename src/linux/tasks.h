@@ -68,6 +68,7 @@ bool us_linux_tasks_find_init(struct us_linux_tasks_layout *l,
 struct us_linux_task {
 	us_gva at;	   /* its task_struct */
 	us_gva stack;	   /* lowest byte of its kernel stack */
+	us_gva mm;	   /* its mm_struct; 0: a thread of the kernel */
 	us_gpa root;	   /* of its program's page tables; 0: a thread of the kernel */
 	int32_t pid, tgid; /* its own number, its process's: the guest's outermost */
 	uint32_t cpu;	   /* on which it runs, or ran last */

@@ -3,6 +3,7 @@
  * that nothing is said of what no sample was in. */
 #include "unit.h"
 
+#include "base/clock.h"
 #include "cmd/record/programs.h"
 #include "linux-mappings.h"
 #include "symbol/root_file.h"
@@ -26,6 +27,7 @@
 #define USER	 0x400000U /* where programs are: one of them has its header there */
 #define PROGRAMS 4U	   /* that there may be */
 #define MM_OF	 96U
+#define TGID_OF	 60U
 
 static uint8_t memory[N_BYTES], user[4096];
 static struct us_mem mem;
@@ -74,10 +76,13 @@ static void make_program(unsigned n, us_gpa root, uint32_t pid, unsigned file)
 {
 	const struct us_linux_mappings_layout *m = &l.mappings;
 	uint32_t one = 1;
-	task[n] = (struct us_linux_task){
-		.at = TASK(n), .root = root, .pid = (int32_t)pid, .tgid = (int32_t)pid
-	};
+	task[n] = (struct us_linux_task){ .at = TASK(n),
+					  .root = root,
+					  .pid = (int32_t)pid,
+					  .tgid = (int32_t)pid,
+					  .mm = MM(n) };
 	put64(TASK(n) + MM_OF, MM(n));
+	memcpy(memory + (TASK(n) + TGID_OF - TEST_MM), &pid, 4);
 	put64(MM(n) + m->first, VMA(n));
 	memcpy(memory + (MM(n) + m->count - TEST_MM), &one, 4);
 	put64(VMA(n) + m->start, USER);
@@ -97,7 +102,7 @@ static int set_up(void **state)
 	l = (struct us_linux){ .space = { .mode = US_PAGING_OFF },
 			       .has_tasks = true,
 			       .has_mappings = true,
-			       .tasks.mm = MM_OF,
+			       .tasks = { .mm = MM_OF, .tgid = TGID_OF },
 			       .mappings = test_mappings_layout };
 	l.mappings.tree = l.mappings.has_vdso = false;
 	put64(MOUNT + l.mappings.mounted + l.mappings.mount_root, NAME(0));
@@ -176,6 +181,63 @@ static void only_what_samples_were_in(void **state)
 	us_programs_see(&programs, 0x3000000, USER);	    /* nobody's */
 	look(S, 2, false);
 	expect("/two 8 1-0");
+}
+
+/* Of a guest with many processes that sleep, what they have mapped is not read. */
+static void only_sampled_ones_are_read(void **state)
+{
+	(void)state;
+	make_program(0, 0x1000000, 7, 1);
+	make_program(1, 0x2000000, 8, 2);
+	look(0, 2, false);
+	look(S, 2, false);
+	assert_int_equal(programs.mappings.n, 0);
+	us_programs_see(&programs, 0x2000000, USER + 16);
+	assert_true(atomic_load(&programs.hungry));
+	us_programs_unwind(&programs, &l, &paging);
+	assert_int_equal(programs.mappings.n, 1);
+	look(2 * S, 2, false);
+	assert_int_equal(programs.mappings.n, 1);
+	expect("/two 8 1-0");
+}
+
+/* It has other mappings than when it was seen first: since when is known, and of the
+ * time before that nothing is. */
+static void what_changed_before_the_first_sample(void **state)
+{
+	(void)state;
+	const struct us_linux_tasks t = { .v = task, .n = 1 };
+	struct us_programs_time at = { us_now_ns() - 100 * S, S, S };
+	make_program(0, 0x1000000, 7, 1);
+	us_programs_read(&programs, &l, &paging, &t, false, &at);
+	put64(VMA(0) + l.mappings.file, FILE(2));
+	memcpy(memory + (VMA(1) - TEST_MM), memory + (VMA(0) - TEST_MM), 64);
+	put64(MM(0) + l.mappings.first, VMA(1)); /* its mark */
+	at.begin_ns = at.end_ns = 2 * S;
+	us_programs_read(&programs, &l, &paging, &t, false, &at);
+	us_programs_see(&programs, 0x1000000, USER + 16);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_int_equal(programs.mappings.n, 1);
+	assert_true(programs.mappings.v[0].m.from_ns >= 100 * S);
+}
+
+/* Between the list and the first sample another process has taken its task_struct. */
+static void what_is_gone_is_not_read(void **state)
+{
+	(void)state;
+	make_program(0, 0x1000000, 7, 1);
+	look(0, 1, false);
+	memory[TASK(0) + TGID_OF - TEST_MM] = 9;
+	us_programs_see(&programs, 0x1000000, USER + 16);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_int_equal(programs.mappings.n, 0);
+	memory[TASK(0) + TGID_OF - TEST_MM] = 7;
+	put64(TASK(0) + MM_OF, MM(1)); /* it called exec() */
+	us_programs_unwind(&programs, &l, &paging);
+	assert_int_equal(programs.mappings.n, 0);
+	put64(TASK(0) + MM_OF, MM(0));
+	us_programs_unwind(&programs, &l, &paging);
+	assert_int_equal(programs.mappings.n, 1);
 }
 
 /* It is met before it is known what is there. */
@@ -574,6 +636,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(only_what_samples_were_in, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(only_sampled_ones_are_read, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_changed_before_the_first_sample,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_gone_is_not_read, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(samples_wait, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_pair, set_up, tear_down),

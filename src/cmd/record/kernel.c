@@ -132,7 +132,7 @@ static void feed(struct us_kernel *k)
 {
 	const struct us_linux *l = us_kernel_linux(k);
 	if (l && k->source.mem && state_of(k) != US_KERNEL_WANTED)
-		us_processes_feed(&k->processes, l);
+		us_processes_feed(&k->processes, l, atomic_load(&k->start_ns));
 }
 
 /* Until somebody wakes it, or something is due; was it woken? */

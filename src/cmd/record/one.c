@@ -285,6 +285,8 @@ static void finish(void *ctx)
 		us_kernel_finish(&r->kernel);
 		(void)us_kernel_write(&r->kernel, r->writer);
 	}
+	if (!tells_functions(r))
+		us_processes_stats(&r->kernel.processes, &r->summary.scans);
 	if (r->set->tasks_hz > 0) {
 		us_waits_stats(&r->kernel.waits, &r->summary.waits);
 		write_no_tasks(r);
@@ -352,6 +354,7 @@ int us_recording_sample(struct us_recording *r, struct us_err *e)
 				  .tasks_hz = r->set->tasks_hz,
 				  .waits = s->waits,
 				  .no_tasks = s->no_tasks,
+				  .scans = s->scans,
 				  .stats = s->stats };
 	if (ret < 0)
 		us_output_cut(&r->output, us_writer_good_bytes(r->writer));

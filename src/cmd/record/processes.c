@@ -37,6 +37,7 @@ void us_processes_fini(struct us_processes *p)
 	free(p->all.v);
 	free(p->tasks.v);
 	free(p->paging);
+	free(p->pages);
 	free(p->owners);
 	us_programs_fini(&p->programs);
 	us_pair_map_fini(&p->of_root);
@@ -128,6 +129,22 @@ static struct us_known_task *known_task(struct us_processes *p,
 	return one;
 }
 
+/* All that tells it from others is as it was: it need not be read again. */
+static bool is_known(struct us_processes *p, const struct us_linux_task *t,
+		     uint64_t seen_ns)
+{
+	uint32_t *last = us_pair_map_at(&p->of_stack, t->stack, 0);
+	struct us_known_task *one = last && *last ? &p->tasks.v[*last - 1] : NULL;
+	if (!one || one->gone || !t->start_ns || one->who.at != t->at ||
+	    one->who.pid != (uint32_t)t->pid || one->who.tgid != (uint32_t)t->tgid ||
+	    one->start_ns != t->start_ns || strcmp(one->who.comm, t->comm) != 0)
+		return false;
+	pthread_mutex_lock(&p->lock);
+	one->seen_ns = seen_ns;
+	pthread_mutex_unlock(&p->lock);
+	return true;
+}
+
 /* Threads by their stacks.  A thread that has another name now has had it since some
  * time between. */
 static void take_tasks(struct us_processes *p, const struct us_linux *l,
@@ -137,13 +154,16 @@ static void take_tasks(struct us_processes *p, const struct us_linux *l,
 	struct us_linux_who who;
 	p->stack_size = (uint32_t)l->who.stack_size;
 	for (size_t k = 0; k < t->n; k++) {
-		if (!us_linux_who_read(&l->who, p->paging, &l->space, t->v[k].at, &who))
+		if (is_known(p, &t->v[k], begin) ||
+		    !us_linux_who_read(&l->who, p->paging, &l->space, t->v[k].at, &who))
 			continue;
 		uint64_t now = since(start_ns);
 		pthread_mutex_lock(&p->lock);
 		struct us_known_task *one = known_task(p, &who, now);
-		if (one)
+		if (one) {
 			one->seen_ns = begin;
+			one->start_ns = t->v[k].start_ns;
+		}
 		pthread_mutex_unlock(&p->lock);
 	}
 	pthread_mutex_lock(&p->lock);
@@ -155,34 +175,85 @@ static void take_tasks(struct us_processes *p, const struct us_linux *l,
 	pthread_mutex_unlock(&p->lock);
 }
 
+static void count_scan(struct us_processes *p, uint64_t began_ns, size_t tasks)
+{
+	struct us_scan_stats *s = &p->stats;
+	uint64_t cost = us_thread_cpu_ns() - began_ns;
+	pthread_mutex_lock(&p->lock);
+	if (!s->scans++)
+		s->cost_first_ns = cost;
+	if (cost > s->cost_max_ns)
+		s->cost_max_ns = cost;
+	s->cost_ns += cost;
+	s->tasks = tasks;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void count_feed(struct us_processes *p, uint64_t began_ns)
+{
+	struct us_scan_stats *s = &p->stats;
+	uint64_t cost = us_thread_cpu_ns() - began_ns;
+	pthread_mutex_lock(&p->lock);
+	s->feeds++;
+	s->feed_ns += cost;
+	if (cost > s->feed_max_ns)
+		s->feed_max_ns = cost;
+	pthread_mutex_unlock(&p->lock);
+}
+
+void us_processes_stats(struct us_processes *p, struct us_scan_stats *ret)
+{
+	pthread_mutex_lock(&p->lock);
+	*ret = p->stats;
+	pthread_mutex_unlock(&p->lock);
+}
+
 void us_processes_read(struct us_processes *p, const struct us_linux *l,
 		       struct us_mem *mem, uint64_t start_ns)
 {
+	uint64_t began = us_thread_cpu_ns();
 	struct us_linux_tasks t;
 	struct span at = { .begin = since(start_ns) };
 	if (!atomic_load(&p->wanted) || !l->has_tasks)
 		return;
 	if (!p->paging)
 		p->paging = malloc(sizeof(*p->paging));
-	if (!p->paging)
+	if (!p->pages)
+		p->pages = calloc(1, sizeof(*p->pages));
+	if (!p->paging || !p->pages)
 		return;
+	us_mem_use_pages(mem, p->pages);
 	us_paging_init(p->paging, mem);
-	if (us_linux_tasks_read(&l->tasks, p->paging, &l->space, &t) < 0)
+	if (us_linux_tasks_read(&l->tasks, p->paging, &l->space, &t) < 0) {
+		us_mem_use_pages(mem, NULL);
 		return;
+	}
 	at.end = since(start_ns);
 	take(p, l, &t, &at);
 	if (l->has_who && (p->by_stack || !l->who.current))
 		take_tasks(p, l, &t, start_ns);
 	us_programs_read(&p->programs, l, p->paging, &t, are_isolated(l, &t),
 			 &(struct us_programs_time){ start_ns, at.begin, at.end });
+	count_scan(p, began, t.n);
 	us_programs_unwind(&p->programs, l, p->paging);
+	us_mem_use_pages(mem, NULL);
 	us_linux_tasks_fini(&t);
 }
 
-void us_processes_feed(struct us_processes *p, const struct us_linux *l)
+void us_processes_feed(struct us_processes *p, const struct us_linux *l,
+		       uint64_t start_ns)
 {
-	if (p->paging && atomic_exchange(&p->programs.hungry, false))
-		us_programs_unwind(&p->programs, l, p->paging);
+	uint64_t began = us_thread_cpu_ns();
+	if (!p->paging || !atomic_exchange(&p->programs.hungry, false))
+		return;
+	if (start_ns) {
+		uint64_t t = since(start_ns);
+		p->programs.last = (struct us_programs_time){ start_ns, t, t };
+	}
+	us_mem_use_pages(p->paging->mem, p->pages);
+	us_programs_unwind(&p->programs, l, p->paging);
+	us_mem_use_pages(p->paging->mem, NULL);
+	count_feed(p, began);
 }
 
 /* When it was seen last; not 0, which is to the end. */

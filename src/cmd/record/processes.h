@@ -25,8 +25,16 @@
 #define US_PROCESSES_MOST 65536U /* of one recording */
 #define US_TASKS_MOST	  16384U /* that are told by their stacks */
 
+/* What the readings took: of this thread's CPU time. */
+struct us_scan_stats {
+	uint64_t scans, tasks; /* tasks: of the last one */
+	uint64_t cost_ns, cost_max_ns, cost_first_ns;
+	uint64_t feeds, feed_ns, feed_max_ns; /* of processes, soon after a sample */
+};
+
 struct us_processes {
 	pthread_mutex_t lock;
+	struct us_scan_stats stats;
 	struct {
 		struct us_known_process {
 			us_gpa root;
@@ -42,6 +50,7 @@ struct us_processes {
 	struct {
 		struct us_known_task {
 			struct us_linux_who who;
+			uint64_t start_ns; /* as the list has it */
 			bool dirty, gone, written;
 			uint64_t from_ns, seen_ns;
 		} * v;
@@ -50,6 +59,7 @@ struct us_processes {
 	struct us_pair_map of_stack; /* (stack, 0) to the last one's number + 1 */
 	struct us_pair_map told;     /* (id, 0) of those that the writer wrote */
 	struct us_paging *paging;    /* the reading thread's */
+	struct us_mem_pages *pages;  /* likewise, while it reads */
 	struct us_owners *owners;    /* NULL: nobody tells of threads */
 	struct us_programs programs;
 	atomic_bool wanted;
@@ -67,9 +77,12 @@ void us_processes_read(struct us_processes *p, const struct us_linux *l,
 		       struct us_mem *mem, uint64_t start_ns);
 /* In the reading thread, more often: what it takes to unwind the stacks of processes in
  * which samples were for the first time. */
-void us_processes_feed(struct us_processes *p, const struct us_linux *l);
+void us_processes_feed(struct us_processes *p, const struct us_linux *l,
+		       uint64_t start_ns);
 /* In the writer's thread: what is new.  0 or -errno, of which the writer's next call
  * tells too. */
 int us_processes_write(struct us_processes *p, struct us_writer *w);
+/* In any thread. */
+void us_processes_stats(struct us_processes *p, struct us_scan_stats *ret);
 
 #endif

@@ -88,27 +88,40 @@ static bool take_hit(struct us_programs *p, us_gpa root, us_gva pc)
 	return false;
 }
 
+/* The same stacks come again and again. */
+static void note_unknown(struct us_programs *p, us_gpa root, us_gva pc)
+{
+	for (unsigned k = p->n_unknown; k > 0 && k + 64 > p->n_unknown; k--)
+		if (p->unknown[k - 1].root == root && p->unknown[k - 1].pc == pc)
+			return;
+	if (p->n_unknown == US_PROGRAMS_UNKNOWN)
+		return;
+	p->unknown[p->n_unknown].root = root;
+	p->unknown[p->n_unknown].pc = pc;
+	p->unknown[p->n_unknown++].age = 0;
+}
+
 void us_programs_see(void *ctx, us_gpa root, us_gva pc)
 {
 	struct us_programs *p = ctx;
 	if (pc >> 63)
 		return;
 	pthread_mutex_lock(&p->lock);
-	if (!take_hit(p, root, pc) && p->n_unknown < US_PROGRAMS_UNKNOWN) {
-		p->unknown[p->n_unknown].root = root;
-		p->unknown[p->n_unknown].pc = pc;
-		p->unknown[p->n_unknown++].age = 0;
-	}
+	if (!take_hit(p, root, pc))
+		note_unknown(p, root, pc);
 	pthread_mutex_unlock(&p->lock);
 }
 
-void us_programs_see_unknown(struct us_programs *p)
+void us_programs_see_unknown(struct us_programs *p, bool older)
 {
 	unsigned n = 0;
-	for (unsigned k = 0; k < p->n_unknown; k++)
-		if (!take_hit(p, p->unknown[k].root, p->unknown[k].pc) &&
-		    ++p->unknown[k].age < MOST_AGE)
+	for (unsigned k = 0; k < p->n_unknown; k++) {
+		if (take_hit(p, p->unknown[k].root, p->unknown[k].pc))
+			continue;
+		p->unknown[k].age += older;
+		if (p->unknown[k].age < MOST_AGE)
 			p->unknown[n++] = p->unknown[k];
+	}
 	p->n_unknown = n;
 }
 

@@ -3,11 +3,15 @@
  * programs.h: which files the programs of a Linux guest have mapped while it is
  * recorded, and the names that these offer to others.
  *
- * The kernel's thread reads them, a second after the other, away from the hot path, of
- * processes whose mappings have changed; the writer's thread tells in which of them
- * samples were, and writes those.  A file is known by its path and its build-id, which
- * is read where the program has it mapped.  Of its dynamic symbols those are written
- * that cover a sample: a report has them where no file is to be found.
+ * The kernel's thread reads them, away from the hot path, of processes in which samples
+ * were, as the writer's thread tells: within a tenth of a second, and again when they
+ * have changed, which is looked at each second.  Of the others it notes each second how
+ * many mappings there are and where: if that is the same when the first sample comes,
+ * so they were before.  A turn takes US_PROGRAMS_TURN_NS of CPU at most; the next goes
+ * on.  The writer's thread writes those that samples were in.  A file is known by its
+ * path and its build-id, which is read where the program has it mapped.  Of its dynamic
+ * symbols those are written that cover a sample: a report has them where no file is to
+ * be found.
  *
  * Of a process in which a sample was, the call frame information of all its files is
  * read, where one of those that have a file mapped has that in memory too; else from a
@@ -30,7 +34,14 @@
 #define US_PROGRAMS_MOST_SPACES	  65536U /* likewise */
 #define US_PROGRAMS_MOST_OF_ONE	  4096U	 /* mappings of code of one process */
 #define US_PROGRAMS_UNKNOWN	  1024U
+#define US_PROGRAMS_TURN_NS	  UINT64_C(4000000)
 #define US_PROGRAMS_MOST_NAMES	  (32U << 20) /* bytes that are kept of names */
+
+/* When the list of tasks was read: since the start; 0: before it. */
+struct us_programs_time {
+	uint64_t start_ns; /* of the recording, on the host's clock; 0: not yet */
+	uint64_t begin_ns, end_ns;
+};
 
 /* A function that a file offers, and whether it was written. */
 struct us_offered_name {
@@ -79,15 +90,18 @@ struct us_known_mapping {
 /* The address space of a process. */
 struct us_known_space {
 	us_gpa root;
-	us_gva mm;
+	us_gva mm, task; /* task: the process's task_struct */
 	uint32_t pid;
-	uint64_t mark[2]; /* us_linux_mappings_mark() when it was read; 0: never */
+	/* us_linux_mappings_mark() when it was looked at last, and since when it is the
+	 * same: what is there has been there since. */
+	uint64_t mark[2], same_ns;
 	uint64_t from_ns, seen_ns;
 	uint64_t read_ns; /* + 1; 0: never */
+	bool stale;	  /* its mark is another than when it was read */
 	unsigned seen;	  /* number of the reading that saw it last */
 	unsigned tries;	  /* what was missing when it was read is looked for again */
 	bool pair, gone, again;
-	bool sampled;	/* in user mode: its stacks are to be unwound */
+	bool sampled;	/* a sample was in its program: what it has mapped counts */
 	uint32_t first; /* number + 1 of a mapping; 0: none */
 };
 
@@ -115,8 +129,10 @@ struct us_programs {
 	} unknown[US_PROGRAMS_UNKNOWN];
 	unsigned n_unknown;
 	size_t name_bytes, turn;
+	struct us_programs_time last; /* when the list was read last */
 	unsigned readings;
 	bool full, full_told;
+	bool pair;			  /* the page tables of user mode are apart */
 	const struct us_debug_dirs *dirs; /* of files; set before the first reading */
 	struct us_id_files ids;		  /* of the reading thread */
 	atomic_bool hungry; /* a process was sampled that had not been before */
@@ -126,19 +142,14 @@ struct us_programs {
 void us_programs_init(struct us_programs *p);
 void us_programs_fini(struct us_programs *p);
 
-/* When the list of tasks was read: since the start; 0: before it. */
-struct us_programs_time {
-	uint64_t start_ns; /* of the recording, on the host's clock; 0: not yet */
-	uint64_t begin_ns, end_ns;
-};
 /* In the reading thread, after the list of tasks.  pair: the page tables of user mode
  * are apart. */
 void us_programs_read(struct us_programs *p, const struct us_linux *l,
 		      struct us_paging *paging, const struct us_linux_tasks *t,
 		      bool pair, const struct us_programs_time *at);
 
-/* The same thread, the kernel not being another by now: what it takes to unwind the
- * stacks of those in which samples were. */
+/* The same thread, the kernel not being another by now: what those have mapped in which
+ * samples were since, and what it takes to unwind their stacks. */
 void us_programs_unwind(struct us_programs *p, const struct us_linux *l,
 			struct us_paging *paging);
 

@@ -5,8 +5,13 @@
 
 #include "cmd/record/programs.h"
 
-/* Samples that were in no known mapping, now that more are.  Locked. */
-void us_programs_see_unknown(struct us_programs *p);
+/* Samples that were in no known mapping, now that more are.  Locked.  older: the list
+ * of tasks was read once more; those that wait for the third time are given up. */
+void us_programs_see_unknown(struct us_programs *p, bool older);
+
+/* In the reading thread: what those have mapped in which samples were since. */
+void us_programs_read_sampled(struct us_programs *p, const struct us_linux *l,
+			      struct us_paging *paging);
 
 /* In the reading thread: the call frame information of a file where the user says that
  * files are, or the system has them; the caller's.  NULL: none is there. */

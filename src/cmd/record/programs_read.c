@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_NS	     (20 * US_NS_PER_MS) /* of CPU for one reading; the next goes on */
 #define MOST_TRIES   4
 #define MOST_DENTRY  1024 /* files of which is known that they are the same */
 #define NAME_TRIES   5
@@ -168,7 +167,7 @@ static uint64_t from_of(const struct scan *s, const struct us_known_space *of,
 			const struct us_mapping *m)
 {
 	if (!of->read_ns)
-		return of->from_ns;
+		return of->same_ns;
 	return was_other(s->p, of, m) ? now(s) : of->read_ns - 1;
 }
 
@@ -270,35 +269,54 @@ static void take_all(struct scan *s, struct us_known_space *of,
 	of->read_ns = s->at->begin_ns + 1;
 }
 
-/* Is there something that could not be read, and may be there now? */
-static bool wants_again(struct us_programs *p, const struct us_known_space *of)
+static bool is_read(const struct us_known_space *of)
 {
-	pthread_mutex_lock(&p->lock);
-	bool again = of->again && of->tries < MOST_TRIES;
-	pthread_mutex_unlock(&p->lock);
-	return again;
+	return of->read_ns && !of->stale;
+}
+
+/* Is it the same process still?  Then so are its page tables and its mm. */
+static bool is_there(const struct scan *s, const struct us_known_space *of)
+{
+	const struct us_linux_tasks_layout *l = &s->l->tasks;
+	uint64_t mm;
+	uint32_t tgid;
+	return us_paging_read(s->paging, &s->l->space, of->task + l->mm, &mm,
+			      sizeof(mm)) &&
+	       us_paging_read(s->paging, &s->l->space, of->task + l->tgid, &tgid,
+			      sizeof(tgid)) &&
+	       mm == of->mm && tgid == of->pid;
+}
+
+/* How many there are and where, since when. */
+static bool look_at_mark(const struct scan *s, struct us_known_space *of,
+			 uint64_t since_ns)
+{
+	uint64_t mark[2];
+	if (!us_linux_mappings_mark(&s->l->mappings, s->paging, &s->l->space, of->mm,
+				    mark))
+		return false;
+	if (of->mark[0] == mark[0] && of->mark[1] == mark[1])
+		return true;
+	memcpy(of->mark, mark, sizeof(mark));
+	of->same_ns = since_ns;
+	of->stale = true;
+	return true;
 }
 
 /* Without the lock, but for what is told to the writer's thread: only this one changes
  * spaces. */
 static void read_space(struct scan *s, struct us_known_space *of)
 {
-	const struct us_linux_mappings_layout *l = &s->l->mappings;
 	struct us_linux_mappings m;
-	uint64_t mark[2];
-	if (!us_linux_mappings_mark(l, s->paging, &s->l->space, of->mm, mark))
+	us_paging_new_sample(s->paging);
+	if (!is_there(s, of) || !look_at_mark(s, of, now(s)) ||
+	    us_linux_mappings_read(&s->l->mappings, s->paging, &s->l->space, of->mm,
+				   &m) < 0)
 		return;
-	bool same = of->mark[0] == mark[0] && of->mark[1] == mark[1];
-	if (same && !wants_again(s->p, of)) {
-		of->read_ns = s->at->begin_ns + 1;
-		return;
-	}
-	if (us_linux_mappings_read(l, s->paging, &s->l->space, of->mm, &m) < 0)
-		return;
-	if (!m.torn) {
-		memcpy(of->mark, mark, sizeof(mark));
+	if (!m.torn && is_there(s, of)) {
 		pthread_mutex_lock(&s->p->lock);
-		of->tries = same ? of->tries + 1 : 0;
+		of->tries = is_read(of) ? of->tries + 1 : 0;
+		of->stale = false;
 		s->p->full |= m.full;
 		take_all(s, of, &m);
 		pthread_mutex_unlock(&s->p->lock);
@@ -308,25 +326,15 @@ static void read_space(struct scan *s, struct us_known_space *of)
 
 /* --- spaces --- */
 
-static us_gva mm_of(const struct scan *s, const struct us_linux_task *t)
-{
-	uint64_t mm;
-	us_gva at = t->at + s->l->tasks.mm;
-	return us_paging_read(s->paging, &s->l->space, at, &mm, sizeof(mm)) && mm >> 63
-		       ? mm
-		       : 0;
-}
-
 /* Threads of a process share it, and what vfork() made its parent's. */
 static void see_task(struct scan *s, const struct us_linux_task *t)
 {
 	struct us_programs *p = s->p;
-	us_gva mm = mm_of(s, t);
-	uint32_t *last = mm ? us_pair_map_at(&p->of_root, t->root, 0) : NULL;
+	uint32_t *last = t->mm >> 63 ? us_pair_map_at(&p->of_root, t->root, 0) : NULL;
 	struct us_known_space *of = last && *last ? &p->spaces.v[*last - 1] : NULL;
 	if (!last || (of && !of->gone && of->seen == p->readings))
 		return;
-	if (of && !of->gone && of->mm == mm && of->pid == (uint32_t)t->tgid) {
+	if (of && !of->gone && of->mm == t->mm && of->pid == (uint32_t)t->tgid) {
 		of->seen_ns = s->at->begin_ns;
 		of->seen = p->readings;
 		return;
@@ -341,9 +349,11 @@ static void see_task(struct scan *s, const struct us_linux_task *t)
 		return;
 	*last = (uint32_t)p->spaces.n;
 	*of = (struct us_known_space){ .root = t->root,
-				       .mm = mm,
+				       .mm = t->mm,
+				       .task = t->at,
 				       .pid = (uint32_t)t->tgid,
 				       .pair = s->pair,
+				       .stale = true,
 				       .from_ns = s->at->end_ns,
 				       .seen_ns = s->at->begin_ns,
 				       .seen = p->readings };
@@ -363,16 +373,57 @@ static void see_tasks(struct scan *s, const struct us_linux_tasks *t)
 			end_all(p, of);
 		}
 	}
+	us_programs_see_unknown(p, false);
 	pthread_mutex_unlock(&p->lock);
 }
 
+static bool is_late(const struct scan *s)
+{
+	return us_thread_cpu_ns() >= s->until_ns;
+}
+
+/* Those that are new first, since they began; then the others, in turn. */
+static void look_at_marks(struct scan *s, size_t n_old)
+{
+	struct us_programs *p = s->p;
+	for (size_t k = n_old; k < p->spaces.n && !is_late(s); k++)
+		look_at_mark(s, &p->spaces.v[k], p->spaces.v[k].from_ns);
+	for (size_t k = 0; k < n_old && !is_late(s); k++) {
+		struct us_known_space *of = &p->spaces.v[p->turn++ % n_old];
+		if (!of->gone && look_at_mark(s, of, now(s)) && is_read(of))
+			of->read_ns = s->at->begin_ns + 1;
+	}
+}
+
+/* The next one from there on that is to be read; how many there are: none. */
+static size_t next_to_read(struct us_programs *p, size_t at)
+{
+	pthread_mutex_lock(&p->lock);
+	for (; at < p->spaces.n; at++) {
+		const struct us_known_space *of = &p->spaces.v[at];
+		if (!of->gone && of->sampled &&
+		    (!is_read(of) || (of->again && of->tries < MOST_TRIES)))
+			break;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return at;
+}
+
+/* Those that could not be read have their turn when the list is read again. */
 static void read_spaces(struct scan *s)
 {
 	struct us_programs *p = s->p;
-	for (size_t k = 0; k < p->spaces.n && us_thread_cpu_ns() < s->until_ns; k++) {
-		struct us_known_space *of = &p->spaces.v[p->turn++ % p->spaces.n];
-		if (!of->gone)
-			read_space(s, of);
+	size_t k = 0;
+	while ((k = next_to_read(p, k)) < p->spaces.n) {
+		if (!s->dentry)
+			s->dentry = calloc(MOST_DENTRY, sizeof(*s->dentry));
+		if (!s->dentry)
+			return;
+		if (is_late(s)) {
+			atomic_store(&p->hungry, true);
+			return;
+		}
+		read_space(s, &p->spaces.v[k++]);
 	}
 }
 
@@ -480,28 +531,45 @@ static void read_all_names(struct scan *s)
 	}
 }
 
+static struct scan begin_scan(struct us_programs *p, const struct us_linux *l,
+			      struct us_paging *paging)
+{
+	return (struct scan){ .p = p,
+			      .l = l,
+			      .paging = paging,
+			      .pair = p->pair,
+			      .at = &p->last,
+			      .until_ns = us_thread_cpu_ns() + US_PROGRAMS_TURN_NS };
+}
+
 void us_programs_read(struct us_programs *p, const struct us_linux *l,
 		      struct us_paging *paging, const struct us_linux_tasks *t,
 		      bool pair, const struct us_programs_time *at)
 {
-	struct scan s = { .p = p,
-			  .l = l,
-			  .paging = paging,
-			  .pair = pair,
-			  .at = at,
-			  .until_ns = us_thread_cpu_ns() + MOST_NS };
+	size_t n_old = p->spaces.n;
 	if (!l->has_mappings || !l->has_tasks)
 		return;
-	s.dentry = calloc(MOST_DENTRY, sizeof(*s.dentry));
-	if (!s.dentry)
-		return;
-	us_paging_new_sample(paging);
+	p->pair = pair;
+	p->last = *at;
 	p->readings++;
+	struct scan s = begin_scan(p, l, paging);
 	see_tasks(&s, t);
+	look_at_marks(&s, n_old);
 	read_spaces(&s);
 	pthread_mutex_lock(&p->lock);
-	us_programs_see_unknown(p);
+	us_programs_see_unknown(p, true);
 	pthread_mutex_unlock(&p->lock);
 	read_all_names(&s);
+	free(s.dentry);
+}
+
+void us_programs_read_sampled(struct us_programs *p, const struct us_linux *l,
+			      struct us_paging *paging)
+{
+	struct scan s = begin_scan(p, l, paging);
+	read_spaces(&s);
+	pthread_mutex_lock(&p->lock);
+	us_programs_see_unknown(p, false);
+	pthread_mutex_unlock(&p->lock);
 	free(s.dentry);
 }

@@ -130,6 +130,7 @@ void us_programs_unwind(struct us_programs *p, const struct us_linux *l,
 			    .until_ns = us_thread_cpu_ns() + MOST_NS };
 	if (!l->has_mappings)
 		return;
+	us_programs_read_sampled(p, l, paging);
 	us_paging_new_sample(paging);
 	us_program_code_begin(&p->code);
 	for (size_t k = 0; (k = next_sampled(p, k)) < p->spaces.n; k++)

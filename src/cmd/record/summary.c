@@ -129,6 +129,21 @@ static void tasks_json(const struct us_summary *s, struct us_json *j)
 	us_json_end(j);
 }
 
+/* What it took to know processes and what they have mapped. */
+static void scans_json(const struct us_scan_stats *s, struct us_json *j)
+{
+	us_json_object(j, "scans");
+	us_json_u64(j, "scans", s->scans);
+	us_json_u64(j, "tasks", s->tasks);
+	us_json_u64(j, "cost_ns", s->cost_ns);
+	us_json_u64(j, "cost_first_ns", s->cost_first_ns);
+	us_json_u64(j, "cost_max_ns", s->cost_max_ns);
+	us_json_u64(j, "feeds", s->feeds);
+	us_json_u64(j, "feed_ns", s->feed_ns);
+	us_json_u64(j, "feed_max_ns", s->feed_max_ns);
+	us_json_end(j);
+}
+
 void us_summary_json_members(const struct us_summary *s, struct us_json *j)
 {
 	const struct us_record_stats *t = &s->stats;
@@ -160,6 +175,8 @@ void us_summary_json_members(const struct us_summary *s, struct us_json *j)
 	us_json_u64(j, "held_max_ns", t->held_max_ns);
 	if (s->tasks_hz > 0)
 		tasks_json(s, j);
+	if (s->scans.scans)
+		scans_json(&s->scans, j);
 }
 
 void us_summary_json(const struct us_summary *s, FILE *out)

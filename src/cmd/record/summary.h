@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "base/json.h"
+#include "cmd/record/processes.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -22,7 +23,8 @@ struct us_summary {
 	struct us_record_stats stats;
 	double tasks_hz; /* of looks at tasks; 0: not asked for */
 	struct us_wait_stats waits;
-	const char *no_tasks; /* why there was no look; NULL: there was */
+	const char *no_tasks;	    /* why there was no look; NULL: there was */
+	struct us_scan_stats scans; /* of a Linux guest's tasks; zero: of none */
 };
 
 /* How many vCPUs the schedule samples. */
