@@ -248,6 +248,14 @@ static bool call_before(const uint8_t before[8], bool *ret_direct, int32_t *ret_
 	return true;
 }
 
+/* mov x0, x0; bl */
+static bool goexit_at(const uint8_t code[8])
+{
+	uint32_t insn[2];
+	memcpy(insn, code, sizeof(insn));
+	return insn[0] == 0xaa0003e0 && insn[1] >> 26 == 0x25;
+}
+
 /* svc, hvc, smc */
 static bool trap_before(const uint8_t before[8])
 {
@@ -269,5 +277,6 @@ const struct us_link_machine us_link_aarch64 = {
 	.preserved = US_AARCH64_PRESERVED | 1U << US_AARCH64_SP,
 	.decode = decode,
 	.call_before = call_before,
+	.goexit_at = goexit_at,
 	.trap_before = trap_before,
 };

@@ -100,6 +100,8 @@ struct us_link_machine {
 	 */
 	bool (*call_before)(const uint8_t before[8], bool *ret_direct,
 			    int32_t *ret_imm);
+	/* As us_x86_is_goexit(). */
+	bool (*goexit_at)(const uint8_t code[8]);
 	/* Does an instruction end there that enters the kernel, to go on behind it? */
 	bool (*trap_before)(const uint8_t before[8]);
 };

@@ -14,6 +14,7 @@
 #define BUDGET		50000 /* instructions a sample: bounds what a guest can cost */
 #define MAX_FUNCTION	(1 << 20) /* bytes; beyond, a symbol is missing */
 #define ROOT_MASK	0x000ffffffffff000ULL
+#define GO_ALIGN	16 /* of Go's functions, at least */
 #define IS_UPPER(gva)	((gva) >> 63)
 
 struct us_sites {
@@ -197,6 +198,22 @@ static enum us_call call_in(const struct us_sites *s, us_gva pc, uint64_t code,
 	bool none = !s->link && *ret_imm &&
 		    us_x86_flow_pushes_pc(s->flow, pc, *ret_imm);
 	return none ? US_CALL_NONE : US_CALL_DIRECT;
+}
+
+/*
+ * A goroutine has, where its first function finds who called it, the address of the
+ * second instruction of runtime.goexit (Go: src/runtime/asm_*.s).  Nothing calls that.
+ */
+static bool is_goexit(const struct us_sites *s, us_gva pc)
+{
+	const struct us_link_machine *m = s->link ? us_link_flow_machine(s->link)
+						  : NULL;
+	us_gva start = pc - (m ? m->align : 1);
+	uint8_t code[8];
+	if (start % GO_ALIGN || (m && !m->goexit_at) ||
+	    !us_paging_read(s->paging, s->space, start, code, sizeof(code)))
+		return false;
+	return m ? m->goexit_at(code) : us_x86_is_goexit(code);
 }
 
 enum us_call us_sites_call_before(struct us_sites *s, us_gva pc, us_gva *ret_target)
@@ -440,6 +457,8 @@ static void fill(struct us_sites *s, struct us_site *site)
 		site->at_start = at.start && site->pc == at.end;
 		site->call = call_in(s, site->pc, site->code, &imm) & 3;
 		site->target = imm;
+		if (site->call == US_CALL_NONE && is_goexit(s, site->pc))
+			site->call = US_CALL_OUTERMOST;
 	}
 	if (!us_sites_cfi(s, site, &row) || row.word != s->word)
 		return;

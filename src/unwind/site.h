@@ -26,6 +26,7 @@ enum us_call {
 	US_CALL_NONE,
 	US_CALL_INDIRECT,
 	US_CALL_DIRECT,
+	US_CALL_OUTERMOST, /* no CALL, but where a thread of a language's own begins */
 };
 
 /* Whose rule is kept. */

@@ -88,7 +88,7 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 		found = US_STEP_YES;
 	if (found == US_STEP_NO &&
 	    (us_step_gate(w, site, ret) || us_step_outside(w, site, ret) ||
-	     us_step_program(w, site, ret)))
+	     us_step_program(w, site, ret) || us_step_switch(w, site, ret)))
 		return US_STEP_YES;
 	if (found == US_STEP_NO && us_walk_is_root(w, site))
 		w->end = US_END_ROOT;
@@ -166,6 +166,8 @@ static enum us_step_result find_caller(struct us_walk *w, struct us_step *ret)
 	if (!site || site->pc != w->pc || site->after_call != w->after_call)
 		site = us_sites_find(w->u->sites, w->pc, w->after_call, NULL);
 	w->site = site;
+	if (site->call == US_CALL_OUTERMOST)
+		return US_STEP_ROOT;
 	if (site->source != US_SITE_CFI)
 		return by_code(w, site, ret);
 	enum us_step_result found = us_step_cfi(w, site, site->cfi.rule,

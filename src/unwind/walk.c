@@ -51,9 +51,9 @@ bool us_walk_is_caller(struct us_walk *w, const struct us_site *site, struct us_
 	s->direct = call->call == US_CALL_DIRECT;
 	s->target = s->direct ? us_site_target(call) : 0;
 	s->strong = s->direct && start && s->target == start;
-	s->led = s->strong;
-	if (s->strong || call->call == US_CALL_NONE)
-		return s->strong;
+	s->led = s->strong || call->call == US_CALL_OUTERMOST;
+	if (s->led || call->call == US_CALL_NONE)
+		return s->led;
 	/* What ends in iret is entered by an interrupt; and a thread that has not run
 	 * yet has the start of a function where others have a return address: but what
 	 * switches to it calls nobody any more. */

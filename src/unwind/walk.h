@@ -251,6 +251,9 @@ bool us_step_outside(struct us_walk *w, const struct us_site *site,
 /* The same of x86, where the code cannot be followed; what was pushed is in the
  * kernel's memory. */
 bool us_step_gate(struct us_walk *w, const struct us_site *site, struct us_step *ret);
+/* Where a program went on another stack for a while: the CALL on its own, by the frame
+ * pointer, which is still of there.  On failure *ret is undefined. */
+bool us_step_switch(struct us_walk *w, const struct us_site *site, struct us_step *ret);
 /* A program is at work in this space, or has just been; the vCPU, whose registers p
  * may tell of, is in it. */
 void us_walk_note_program(struct us_unwinder *u, struct us_paging *p,

@@ -518,3 +518,8 @@ bool us_x86_call_before(const uint8_t before[8], bool *ret_direct, int32_t *ret_
 		indirect |= is_indirect_call(before + 8 - n, n);
 	return *ret_direct || indirect;
 }
+
+bool us_x86_is_goexit(const uint8_t code[8])
+{
+	return code[0] == 0x90 && code[1] == 0xe8 && code[6] == 0x90;
+}

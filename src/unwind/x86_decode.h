@@ -97,4 +97,10 @@ size_t us_x86_prefixes(const uint8_t *code, size_t n);
  */
 bool us_x86_call_before(const uint8_t before[8], bool *ret_direct, int32_t *ret_imm);
 
+/*
+ * Are these the 8 bytes of the function that every goroutine of Go begins with a return
+ * address into, right behind its first instruction: nop; call; nop (runtime.goexit)?
+ */
+bool us_x86_is_goexit(const uint8_t code[8]);
+
 #endif
