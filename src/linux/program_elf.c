@@ -58,9 +58,22 @@ static Elf64_Phdr widen(const Elf32_Phdr *h)
 			     .p_memsz = h->p_memsz };
 }
 
+static void take_note(struct us_program_elf *f, const uint32_t head[3],
+		      const uint8_t *name, const uint8_t *contents)
+{
+	if (head[0] == 4 && head[2] == NT_GNU_BUILD_ID && !f->build_id_len &&
+	    !memcmp(name, "GNU", 4) && head[1] && head[1] <= US_PROGRAM_BUILD_ID) {
+		memcpy(f->build_id, contents, head[1]);
+		f->build_id_len = (uint8_t)head[1];
+	}
+	/* Go's own build-id: cmd/internal/buildid/note.go */
+	if (head[0] == 4 && head[2] == 4 && !memcmp(name, "Go\0", 4))
+		f->go = true;
+}
+
 /* A list of notes: sizes of name and contents, kind, and both, each a multiple of 4
  * (gABI, "Note Section"). */
-static void find_build_id(struct us_program_elf *f, const uint8_t *at, size_t size)
+static void take_notes(struct us_program_elf *f, const uint8_t *at, size_t size)
 {
 	while (size >= 12) {
 		uint32_t head[3];
@@ -70,13 +83,7 @@ static void find_build_id(struct us_program_elf *f, const uint8_t *at, size_t si
 		size_t name = (head[0] + 3) & ~3U, all = 12 + name + head[1];
 		if (all > size)
 			return;
-		if (head[0] == 4 && head[2] == NT_GNU_BUILD_ID &&
-		    !memcmp(at + 12, "GNU", 4) && head[1] &&
-		    head[1] <= US_PROGRAM_BUILD_ID) {
-			memcpy(f->build_id, at + 12 + name, head[1]);
-			f->build_id_len = (uint8_t)head[1];
-			return;
-		}
+		take_note(f, head, at + 12, at + 12 + name);
 		all = (all + 3) & ~(size_t)3;
 		if (all > size)
 			return;
@@ -90,12 +97,10 @@ static void read_notes(const struct reader *r, struct us_program_elf *f,
 {
 	uint8_t bytes[MOST_NOTES];
 	size_t size = h->p_memsz < MOST_NOTES ? (size_t)h->p_memsz : MOST_NOTES;
-	if (f->build_id_len)
-		return;
 	if (!read_at(r, h->p_vaddr + f->slide, bytes, size))
 		f->whole = false;
 	else
-		find_build_id(f, bytes, size);
+		take_notes(f, bytes, size);
 }
 
 static bool read_header(const struct reader *r, us_gva start, struct us_program_elf *f,

@@ -22,6 +22,7 @@ struct us_program_elf {
 	bool is64;
 	uint8_t build_id[US_PROGRAM_BUILD_ID];
 	uint8_t build_id_len; /* 0: none, or it cannot be read */
+	bool go;	      /* a note says that it is a program of Go */
 	bool whole;	      /* all that would say a build-id could be read */
 	uint64_t slide;	      /* of its addresses to where they are mapped */
 	uint64_t dynamic, dynamic_size; /* an address of the file; 0: none */

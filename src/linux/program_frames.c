@@ -3,6 +3,7 @@
 #include "linux/program_frames.h"
 
 #include "base/search.h"
+#include "linux/program_pages.h"
 #include "symbol/cfi_records.h"
 
 #include <elf.h>
@@ -21,71 +22,15 @@
 #define NO_CIE	    UINT32_C(0x7fffffff) /* before all records: none is there */
 
 struct frames {
-	struct us_paging *p;
-	const struct us_space *s;
+	struct us_program_pages pages;
 	const struct us_program_elf *f;
-	struct us_page_cache *cache; /* NULL: none */
-	uint64_t start;		     /* of the records, an address of the file */
+	uint64_t start;	 /* of the records, an address of the file */
 	size_t size;	 /* of them; then of the buffer less RECORDS and a page */
 	uint8_t *bytes;	 /* the header, and from RECORDS on the records */
 	bool *here;	 /* of each page, from that of start on: it could be read */
 	uint32_t *known; /* offsets of records that the table tells; sorted */
 	size_t n_known;
 };
-
-static const struct us_program_segment *segment_at(const struct us_program_elf *f,
-						   uint64_t address)
-{
-	for (unsigned k = 0; k < f->n_segment; k++)
-		if (address - f->segment[k].address < f->segment[k].size)
-			return &f->segment[k];
-	return NULL;
-}
-
-/* What is written to is no more as the file has it. */
-static bool read_cached(const struct frames *r, uint64_t address, void *buf, size_t len)
-{
-	const struct us_program_segment *s = segment_at(r->f, address);
-	return r->cache && s && !s->written &&
-	       len <= s->size - (address - s->address) &&
-	       us_page_cache_read(r->cache, s->offset + (address - s->address), buf,
-				  len);
-}
-
-static bool read_at(const struct frames *r, uint64_t address, void *buf, size_t len)
-{
-	us_gva va = address + r->f->slide;
-	if (!(va >> 63) && us_paging_read(r->p, r->s, va, buf, len))
-		return true;
-	return read_cached(r, address, buf, len);
-}
-
-/* Which pages of the file are mapped where. */
-static void learn(const struct frames *r)
-{
-	unsigned left = MOST_LOOKED;
-	for (unsigned k = 0; k < r->f->n_segment; k++) {
-		const struct us_program_segment *s = &r->f->segment[k];
-		uint64_t skew = s->address % PAGE,
-			 n = (s->size + skew + PAGE - 1) / PAGE;
-		if (s->written || s->offset % PAGE != skew)
-			continue;
-		for (uint64_t i = 0; i < n && left; i++, left--) {
-			us_gva va = s->address - skew + r->f->slide + i * PAGE;
-			us_gpa at;
-			if (!(va >> 63) &&
-			    us_paging_translate(r->p, r->s, va, &at, NULL))
-				us_page_cache_learn(r->cache, s->offset / PAGE + i, at);
-		}
-	}
-}
-
-/* Up to the end of the page. */
-static size_t part_of(const struct frames *r, uint64_t address, size_t left)
-{
-	size_t part = PAGE - (size_t)((address + r->f->slide) % PAGE);
-	return part < left ? part : left;
-}
 
 static size_t page_of(const struct frames *r, size_t offset)
 {
@@ -108,7 +53,7 @@ static bool is_here(const struct frames *r, size_t offset, size_t len)
 /* As far as the segment goes that they are in. */
 static size_t room_at(const struct us_program_elf *f, uint64_t address)
 {
-	const struct us_program_segment *s = segment_at(f, address);
+	const struct us_program_segment *s = us_program_segment_at(f, address);
 	uint64_t left = s ? s->size - (address - s->address) : 0;
 	return left < US_PROGRAM_MOST_FRAMES ? (size_t)left : US_PROGRAM_MOST_FRAMES;
 }
@@ -125,8 +70,8 @@ static bool read_header(struct frames *r, uint8_t header[HEADER], size_t *ret_ta
 	struct us_cursor c = { header + 4, header + HEADER, false };
 	size_t len = r->f->frames_size < HEADER ? (size_t)r->f->frames_size : HEADER;
 	memset(header, 0, HEADER);
-	if (len < 8 || !read_at(r, r->f->frames, header, len) || header[0] != 1 ||
-	    !us_cfi_pointer(&s, &c, header[1], width, &r->start))
+	if (len < 8 || !us_program_pages_read(&r->pages, r->f->frames, header, len) ||
+	    header[0] != 1 || !us_cfi_pointer(&s, &c, header[1], width, &r->start))
 		return false;
 	*ret_n = 0;
 	if (header[2] != US_CFI_PE_OMIT && header[3] == TABLE_KIND &&
@@ -170,11 +115,11 @@ static int read_table(struct frames *r, size_t table, uint64_t n)
 	if (!r->known)
 		return -ENOMEM;
 	while (n) {
-		size_t some = part_of(r, at, PAGE) / 8;
+		size_t some = us_program_pages_part(&r->pages, at, PAGE) / 8;
 		some = some ? some : 1;
 		if (some > n)
 			some = (size_t)n;
-		if (read_at(r, at, piece, 8 * some))
+		if (us_program_pages_read(&r->pages, at, piece, 8 * some))
 			take_pairs(r, piece, some);
 		at += 8 * some;
 		n -= some;
@@ -191,8 +136,8 @@ static void cut(struct frames *r)
 	if (!r->n_known)
 		return;
 	size_t last = r->known[r->n_known - 1], left = r->size - last;
-	if (read_at(r, r->start + last, &len, sizeof(len)) && left > 4 &&
-	    len <= left - 4)
+	if (us_program_pages_read(&r->pages, r->start + last, &len, sizeof(len)) &&
+	    left > 4 && len <= left - 4)
 		r->size = last + 4 + len;
 	else
 		r->size = last;
@@ -210,9 +155,10 @@ static int read_records(struct frames *r, const uint8_t header[HEADER],
 	memcpy(r->bytes, header, HEADER);
 	*ret_missing = 0;
 	for (size_t done = 0; done < r->size;) {
-		size_t part = part_of(r, r->start + done, r->size - done);
+		size_t part = us_program_pages_part(&r->pages, r->start + done,
+						    r->size - done);
 		uint8_t *to = r->bytes + RECORDS + done;
-		bool ok = read_at(r, r->start + done, to, part);
+		bool ok = us_program_pages_read(&r->pages, r->start + done, to, part);
 		if (!ok) {
 			memset(to, 0, part);
 			*ret_missing += part;
@@ -461,11 +407,10 @@ int us_program_frames_read(struct us_paging *p, const struct us_space *s,
 			   const struct us_program_elf *f, struct us_page_cache *cache,
 			   struct us_cfi_table **ret, size_t *ret_missing)
 {
-	struct frames r = { .p = p, .s = s, .f = f, .cache = cache };
+	struct frames r = { .pages = { p, s, f, cache }, .f = f };
 	uint8_t header[HEADER] = { 0 };
 	*ret_missing = 0;
-	if (cache)
-		learn(&r);
+	us_program_pages_learn(&r.pages);
 	int e = look_up(&r, header, ret_missing);
 	if (e == -ENOENT) {
 		forget(&r);

@@ -439,8 +439,9 @@ static void warn_of_programs(struct us_profile *p)
 				text);
 	if (list(all, text, sizeof(text), is_dynamic))
 		us_profile_warn(p,
-				"%s: named by dynamic symbols alone, what is not "
-				"exported has no name (--symbols DIR, --root DIR or "
+				"%s: named by what the guest's memory has, its "
+				"dynamic symbols or Go's table: what is in "
+				"neither has no name (--symbols DIR, --root DIR or "
 				"--debuginfod URL may have more)",
 				text);
 	if (list(all, text, sizeof(text), is_nameless))

@@ -110,7 +110,7 @@ static bool has_symbols(const struct us_elf_file *f)
 bool us_elf_image_has_all(const struct us_elf_image *i)
 {
 	return has_symbols(&i->file) || (i->debug.area && has_symbols(&i->debug)) ||
-	       i->mini.area;
+	       i->mini.area || i->symbols.go;
 }
 
 /* The better table of the two is used. */

@@ -3,6 +3,7 @@
 #include "symbol/elf_symbols.h"
 
 #include "base/cleanup.h"
+#include "symbol/go_table.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -233,7 +234,7 @@ static int collect(struct table *t, struct us_elf_symbols *ret)
 	return t->n_v ? sort_and_choose(t, ret) : 0;
 }
 
-static int build_cover(struct us_elf_symbols *s)
+int us_elf_symbols_cover(struct us_elf_symbols *s)
 {
 	_cleanup_free_ struct us_span *span = calloc(s->n + 1, sizeof(*span));
 	if (!span)
@@ -278,23 +279,11 @@ static int read_table(const struct us_elf_file *f, uint32_t type,
 		int r = check_table(&t, &f->section[i], e);
 		if (r < 0)
 			return r;
-		if (t.n && (collect(&t, ret) < 0 || build_cover(ret) < 0))
+		if (t.n && (collect(&t, ret) < 0 || us_elf_symbols_cover(ret) < 0))
 			return us_fail(e, -ENOMEM, "no memory for %zu symbols", t.n);
 		return 0;
 	}
 	return 0;
-}
-
-int us_elf_symbols_read(const struct us_elf_file *f, struct us_elf_symbols *ret,
-			struct us_err *e)
-{
-	memset(ret, 0, sizeof(*ret));
-	int r = read_table(f, SHT_SYMTAB, ret, e);
-	if (r == 0 && !ret->n)
-		r = read_table(f, SHT_DYNSYM, ret, e);
-	if (r < 0)
-		us_elf_symbols_fini(ret);
-	return r;
 }
 
 static size_t merge(const struct us_elf_symbols *a, const struct us_elf_symbols *b,
@@ -316,7 +305,7 @@ int us_elf_symbols_join(struct us_elf_symbols *s, struct us_elf_symbols *more)
 	if (!all.v)
 		return -ENOMEM;
 	all.n = merge(s, more, all.v);
-	if (build_cover(&all) < 0) {
+	if (us_elf_symbols_cover(&all) < 0) {
 		us_elf_symbols_fini(&all);
 		return -ENOMEM;
 	}
@@ -324,6 +313,34 @@ int us_elf_symbols_join(struct us_elf_symbols *s, struct us_elf_symbols *more)
 	us_elf_symbols_fini(more);
 	*s = all;
 	return 0;
+}
+
+static int add_go(const struct us_elf_file *f, struct us_elf_symbols *s)
+{
+	struct us_elf_symbols go;
+	int r = us_go_symbols_read(f, &go);
+	bool some = r == 0 && go.n;
+	if (some)
+		r = us_elf_symbols_join(s, &go);
+	if (r < 0)
+		us_elf_symbols_fini(&go);
+	s->go = some && r == 0;
+	return r;
+}
+
+int us_elf_symbols_read(const struct us_elf_file *f, struct us_elf_symbols *ret,
+			struct us_err *e)
+{
+	memset(ret, 0, sizeof(*ret));
+	int r = read_table(f, SHT_SYMTAB, ret, e);
+	if (r == 0 && !ret->n) {
+		r = read_table(f, SHT_DYNSYM, ret, e);
+		if (r == 0 && add_go(f, ret) < 0)
+			r = us_fail(e, -ENOMEM, "no memory for Go's symbols");
+	}
+	if (r < 0)
+		us_elf_symbols_fini(ret);
+	return r;
 }
 
 void us_elf_symbols_fini(struct us_elf_symbols *s)

@@ -23,15 +23,19 @@ struct us_elf_symbols {
 	struct us_elf_symbol *v; /* sorted by addr, one an address */
 	size_t n;
 	struct us_span_map cover; /* address -> index into v */
+	bool go;		  /* all functions of Go are there, by its own table */
 };
 
-/* From .symtab, or .dynsym if that gives none.  -EBADMSG: the table lies. */
+/* From .symtab; if that gives none, from .dynsym and the table of Go (go_table.h).
+ * -EBADMSG: the table lies. */
 US_MUST_CHECK int us_elf_symbols_read(const struct us_elf_file *f,
 				      struct us_elf_symbols *ret, struct us_err *e);
 /* Add those of another file at addresses that *s has nothing at; *more is emptied.
  * 0 or -ENOMEM: then *s is as it was. */
 US_MUST_CHECK int us_elf_symbols_join(struct us_elf_symbols *s,
 				      struct us_elf_symbols *more);
+/* Make s->cover of s->v.  0 or -ENOMEM. */
+US_MUST_CHECK int us_elf_symbols_cover(struct us_elf_symbols *s);
 void us_elf_symbols_fini(struct us_elf_symbols *s); /* accepts a zeroed one */
 
 #endif

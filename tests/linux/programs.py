@@ -48,6 +48,13 @@ def ocaml_label(name):
     return None if module != "Shares" else "main" if label == "entry" else label
 
 
+def go_label(name):
+    """main.(*Box[...]).f30: f30."""
+    if not name.startswith("main."):
+        return None
+    return re.sub(r"\[.*\]", "", name).split(".")[-1]
+
+
 @dataclass
 class Program:
     name: str
@@ -58,6 +65,7 @@ class Program:
     root: str  # where its stacks begin
     names: list  # of functions that take time, as the report has to print them
     also: list = field(default_factory=list)  # other source files
+    apart: tuple = ()  # outermost functions of stacks that are the language's own
 
     def moves(self):
         """It lies elsewhere at each start, and has to be found first."""
@@ -79,7 +87,8 @@ class Program:
         command = [self.compiler, *self.command]
         command = [w.replace("SOURCE", self.source).replace("PROGRAM", self.name)
                    for w in command]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True,
+                              env={**os.environ, "GOCACHE": os.path.abspath(os.path.join(folder, "cache"))})
         if done.returncode:
             raise Skip(f"{self.compiler}: {(done.stderr or done.stdout).strip()[-200:]}")
         return program
@@ -110,6 +119,23 @@ def _pascal(name, *flags):
                    ["WORK.TBOX.F60", "WORK.STAGE.F30", "WORK.DIVE", "WORK.TWORKER.LEAF"],
                    ["work.pas"])
 
+
+# Of Go's runtime: its threads, its signal handlers, what these make of a goroutine, and
+# what works on a stack of its own when that goroutine has none yet, or no more.
+GO_APART = ("clone", "sysmon", "sigtramp", "sigreturn", "sigreturn__sigaction",
+            "asyncPreempt", "mcall", "morestack", "mstart", "rt0_go")
+
+
+def _go(name, suffix, shape, *flags):
+    return Program(name, "go", ["build", *flags, "-o", "PROGRAM", "SOURCE"], "shares.go",
+                   go_label, "runtime.goexit" + suffix,
+                   ["main.f60", f"main.(*Box[{shape}]).f30", f"main.leaf[{shape}]"],
+                   apart=tuple("runtime." + f + suffix * (f != "sysmon" and f != "mcall")
+                               for f in GO_APART))
+
+
+# Its names are in the table of its runtime alone.
+GO_BARE = _go("go-bare", "", "...", "-ldflags", "-s -w")
 
 # Builds of one source, to be mistaken for each other.
 SAME, OTHER = _c("c-same", "gcc", "-O2"), _c("c-other", "gcc", "-O1")
@@ -143,4 +169,5 @@ PROGRAMS = [
             ["-g", "-I", "+unix", "unix.cmxa", "-ccopt", "-static -no-pie", "SOURCE", "-o",
              "PROGRAM"], "shares.ml", ocaml_label, "_start",
             ["Shares.f60", "Shares.f30", "Shares.leaf"]),
+    _go("go", ".abi0", "go.shape.int64_0"),
 ]

@@ -16,7 +16,7 @@ import tempfile
 
 from guest import LinuxGuest, vmlinux_elf
 from harness import Skip, Tap, Uniscope, check, note, require, truth
-from programs import (NARROW, NARROW_PATHS, OTHER, OTHER_NO_ID, PROGRAMS, SAME,
+from programs import (GO_BARE, NARROW, NARROW_PATHS, OTHER, OTHER_NO_ID, PROGRAMS, SAME,
                       SAME_NO_ID)
 from recording import Recording
 
@@ -24,10 +24,11 @@ Z = 3.29
 TCG_POINTS = 6.0  # what TCG shifts, and what the guest's own work takes
 # In the short run not by themselves: another compiler, another link, another DWARF of a
 # language that is there; c-clang is the other one of the two at the same addresses.
-NOT_SHORT = ("c-clang", "c-pie", "fpc-g")
+NOT_SHORT = ("c-clang", "c-pie", "fpc-g", "go")
 MODEL = ("max", 1)
 ENOUGH = 200  # samples in the program
 FOUND = 0.15  # of a recording: until it is known where a program lies
+APART = 0.5  # beside those of the program: of its language's own threads
 # Functions of the truth that only compute: their shares of each other are compared.
 LOOPS = ("f60", "f30", "f10", "calls_leaf", "callsleaf", "dive")
 
@@ -61,11 +62,14 @@ class ProgramStacks:
     def judge(self, tree, rows):
         """(all, whole, cut, {wrong path: samples})."""
         known = {name for path in tree for name in path}
-        n = whole = cut = 0
+        n = whole = cut = apart = 0
         wrong = {}
         for path, count in rows:
-            n += count
             labels = self.labels(path, known)
+            if not labels and path[0] in self.program.apart:
+                apart += count
+                continue
+            n += count
             if labels in tree:
                 whole += count * (path[0] == self.program.root)
                 cut += count * (path[0] != self.program.root)
@@ -77,10 +81,13 @@ class ProgramStacks:
                 cut += count  # an unwinder writes over return addresses
             else:
                 wrong[tuple(path)] = wrong.get(tuple(path), 0) + count
+        if apart:
+            note(f"{self.program.name}: {apart} besides in its runtime's own threads")
+            check(apart <= 5 + APART * n, f"{apart} beside {n} are not the program's")
         return n, whole, cut, wrong
 
-    def cut_paths(self):
-        cut = [row for row in self.rows if row[0][0] != self.program.root]
+    def cut_paths(self, rows):
+        cut = [row for row in rows if row[0][0] != self.program.root]
         return sorted(cut, key=lambda row: -row[1])
 
     def shares(self, tree, of):
@@ -100,7 +107,7 @@ class Suite:
         self.built, self.guest = {}, None
 
     def build(self):
-        for program in [*PROGRAMS, NARROW, SAME, OTHER, SAME_NO_ID, OTHER_NO_ID]:
+        for program in [*PROGRAMS, GO_BARE, NARROW, SAME, OTHER, SAME_NO_ID, OTHER_NO_ID]:
             try:
                 self.built[program.name] = program.build(self.args.build)
             except Skip as why:
@@ -148,11 +155,13 @@ class Suite:
         check(first <= FOUND * len(user), "found late, or not at all")
         return self.us.report("--time", f"{user[first].t:.6f}s,")
 
-    def record_enough(self, program):
-        """As record(); on a busy host for longer."""
+    def record_enough(self, program, named=True):
+        """As record(); on a busy host for longer.  named: its file is."""
+        file = self.file(program)
+        module = program.name if named else "/bin/" + program.name
         for seconds in (1, 2, 4):
-            got = self.record(program, self.file(program), seconds * self.args.seconds)
-            stacks = ProgramStacks(got[2], program, program.name)
+            got = self.record(program, file if named else None, seconds * self.args.seconds)
+            stacks = ProgramStacks(got[2], program, module)
             if sum(count for _, count in stacks.rows) >= ENOUGH:
                 break
         return stacks, *got
@@ -179,7 +188,7 @@ class Suite:
              f"{sum(wrong.values())} wrong")
         for path, count in sorted(wrong.items(), key=lambda w: -w[1])[:5]:
             note(f"wrong {count}: {';'.join(path)}")
-        for path, count in stacks.cut_paths()[:5]:
+        for path, count in stacks.cut_paths(stacks.rows)[:5]:
             note(f"cut {count}: {';'.join(path)}")
         check(n >= ENOUGH, f"only {n} samples in the program")
         check(not wrong, "wrong stacks")
@@ -187,8 +196,22 @@ class Suite:
 
         n, whole, cut, wrong = stacks.judge(tree, stacks.joined)
         note(f"{program.name}: {n} more in the kernel, below it, {whole} whole, {cut} cut")
+        for path, count in stacks.cut_paths(stacks.joined)[:5]:
+            note(f"cut below the kernel {count}: {';'.join(path)}")
         check(not wrong, f"wrong below the kernel: {wrong}")
         check(n > 0 and cut <= 5 + cut_below * n, f"only {whole} of {n} are whole there")
+
+    def from_memory(self, program):
+        """Nobody names its file: by the table that it has in memory."""
+        stacks, _, tree, report, _ = self.record_enough(program, named=False)
+        self.stacks(program, stacks, tree)
+        self.names(program, report)
+
+    def bare(self, program):
+        """The file, which has no symbols but that table."""
+        stacks, _, tree, report, _ = self.record_enough(program)
+        self.stacks(program, stacks, tree)
+        self.names(program, report)
 
     def names(self, program, report):
         seen = {f["name"] for f in report["functions"]}
@@ -312,6 +335,11 @@ class Suite:
                 if self.args.only in program.name:
                     self.tap.point(f"{program.name}: stacks, shares, lines",
                                    lambda p=program: self.profile(p))
+            if self.args.only in "Go, stripped, from memory":
+                self.tap.point("Go, stripped, from memory",
+                               lambda: self.from_memory(GO_BARE))
+            if self.args.only in "Go, stripped" and not self.args.short:
+                self.tap.point("Go, stripped", lambda: self.bare(GO_BARE))
             if self.args.only in "32-bit program":
                 self.tap.point("32-bit program", self.narrow)
             self.wrong_files()

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "cmd/record/programs_priv.h"
+#include "linux/program_go.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -495,19 +496,37 @@ static void replace_names(struct us_programs *p, uint32_t number, struct names *
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* Those that it offers to others, and those of Go. */
+static void collect_names(struct scan *s, const struct us_known_mapping *at,
+			  struct names *n, size_t *ret_missing)
+{
+	struct us_space own = space_of(s, at->m.root);
+	struct us_program_elf elf;
+	struct us_page_cache cache;
+	struct us_program_pages pages = { s->paging, &own, &elf, NULL };
+	size_t missing = 0;
+	*ret_missing = 0;
+	if (!us_program_elf_read(s->paging, &own, at->header, &elf))
+		return;
+	if (us_program_elf_symbols(s->paging, &own, &elf, take_name, n, ret_missing) <
+	    0)
+		n->f.offered.n = 0;
+	if (s->l->has_cache && at->at &&
+	    us_page_cache_open(&cache, &s->l->cache, s->paging, &s->l->space, at->at))
+		pages.cache = &cache;
+	if (us_program_go_symbols(&pages, take_name, n, &missing) >= 0)
+		*ret_missing += missing;
+}
+
 static void read_names(struct scan *s, uint32_t number,
 		       const struct us_known_mapping *at)
 {
 	struct us_programs *p = s->p;
 	struct us_known_file *f = &p->files.v[number];
-	struct us_space own = space_of(s, at->m.root);
-	struct us_program_elf elf;
 	struct names n = { .room = US_PROGRAMS_MOST_NAMES - p->name_bytes };
 	size_t missing;
 	f->tries++;
-	if (!us_program_elf_read(s->paging, &own, at->header, &elf) ||
-	    us_program_elf_symbols(s->paging, &own, &elf, take_name, &n, &missing) < 0)
-		n.f.offered.n = 0;
+	collect_names(s, at, &n, &missing);
 	settle(&n.f);
 	if (n.f.offered.n && (!f->offered.n || missing < f->missing)) {
 		replace_names(p, number, &n, missing);

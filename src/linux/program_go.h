@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * program_go.h: the functions of a Go program, by the table that its runtime has in
+ * memory (symbol/go_table.h), stripped or not.
+ *
+ * Programs have most of it not mapped: it comes from the page cache then.  Looked for
+ * in files that say by a note that they are Go's; of a table 16 MiB are read.
+ */
+#ifndef US_LINUX_PROGRAM_GO_H
+#define US_LINUX_PROGRAM_GO_H
+
+#include "linux/program_pages.h"
+
+#define US_PROGRAM_MOST_GO (16U << 20) /* bytes of a table that are read */
+
+/* As us_program_elf_symbols(). */
+US_MUST_CHECK int
+us_program_go_symbols(const struct us_program_pages *r,
+		      int (*visit)(void *ctx, const struct us_program_symbol *sym),
+		      void *ctx, size_t *ret_missing);
+
+#endif

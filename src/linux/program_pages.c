@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* program_pages.c: see program_pages.h. */
+#include "linux/program_pages.h"
+
+#define PAGE	    4096U
+#define MOST_LOOKED 1024U /* pages */
+
+const struct us_program_segment *us_program_segment_at(const struct us_program_elf *f,
+						       uint64_t address)
+{
+	for (unsigned k = 0; k < f->n_segment; k++)
+		if (address - f->segment[k].address < f->segment[k].size)
+			return &f->segment[k];
+	return NULL;
+}
+
+/* What is written to is no more as the file has it. */
+static bool read_cached(const struct us_program_pages *r, uint64_t address, void *buf,
+			size_t len)
+{
+	const struct us_program_segment *s = us_program_segment_at(r->f, address);
+	return r->cache && s && !s->written &&
+	       len <= s->size - (address - s->address) &&
+	       us_page_cache_read(r->cache, s->offset + (address - s->address), buf,
+				  len);
+}
+
+bool us_program_pages_read(const struct us_program_pages *r, uint64_t address,
+			   void *buf, size_t len)
+{
+	us_gva va = address + r->f->slide;
+	if (!(va >> 63) && us_paging_read(r->p, r->s, va, buf, len))
+		return true;
+	return read_cached(r, address, buf, len);
+}
+
+void us_program_pages_learn(const struct us_program_pages *r)
+{
+	unsigned left = MOST_LOOKED;
+	for (unsigned k = 0; r->cache && k < r->f->n_segment; k++) {
+		const struct us_program_segment *s = &r->f->segment[k];
+		uint64_t skew = s->address % PAGE,
+			 n = (s->size + skew + PAGE - 1) / PAGE;
+		if (s->written || s->offset % PAGE != skew)
+			continue;
+		for (uint64_t i = 0; i < n && left; i++, left--) {
+			us_gva va = s->address - skew + r->f->slide + i * PAGE;
+			us_gpa at;
+			if (!(va >> 63) &&
+			    us_paging_translate(r->p, r->s, va, &at, NULL))
+				us_page_cache_learn(r->cache, s->offset / PAGE + i, at);
+		}
+	}
+}
+
+size_t us_program_pages_part(const struct us_program_pages *r, uint64_t address,
+			     size_t left)
+{
+	size_t part = PAGE - (size_t)((address + r->f->slide) % PAGE);
+	return part < left ? part : left;
+}

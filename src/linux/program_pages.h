@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * program_pages.h: the bytes of a program's file: where the program has them mapped,
+ * or, if it has not touched their pages, from the kernel's page cache.
+ */
+#ifndef US_LINUX_PROGRAM_PAGES_H
+#define US_LINUX_PROGRAM_PAGES_H
+
+#include "linux/page_cache.h"
+#include "linux/program_elf.h"
+
+struct us_program_pages {
+	struct us_paging *p;
+	const struct us_space *s; /* the program's page tables */
+	const struct us_program_elf *f;
+	struct us_page_cache *cache; /* of the file; NULL: none */
+};
+
+/* Tell the cache which of its pages are mapped where; nothing is read from it before.
+ */
+void us_program_pages_learn(const struct us_program_pages *r);
+
+/* Bytes at an address of the file; false: some are not in memory.  From the cache only
+ * what the program cannot have written to. */
+bool us_program_pages_read(const struct us_program_pages *r, uint64_t address,
+			   void *buf, size_t len);
+
+/* How many of so many bytes are in the page of that address. */
+size_t us_program_pages_part(const struct us_program_pages *r, uint64_t address,
+			     size_t left);
+
+/* The segment that the address is in; NULL: none. */
+const struct us_program_segment *us_program_segment_at(const struct us_program_elf *f,
+						       uint64_t address);
+
+#endif
