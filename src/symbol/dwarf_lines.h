@@ -2,12 +2,12 @@
 /*
  * dwarf_lines.h: source lines and inlined calls from DWARF 2 to 5.
  *
- * The only user of libdw.  libdw never sees the file's own headers, but a header of
- * ours that names the checked .debug_* sections and nothing else, so that it neither
- * trusts the file's tables nor follows links to other files.  Units are indexed when
- * an address in them is asked for.  What is not believable is left out: more spans of
- * code than bytes to state them in, a line program of more than 16 MiB, and all that
- * would take longer than US_DWARF_BUDGET.  us_dwarf_exhausted() tells.
+ * Beside dwarf_types.h the only user of libdw, which never sees the file's own headers,
+ * but a header of ours that names the checked .debug_* sections and nothing else, so
+ * that it neither trusts the file's tables nor follows links to other files.  Units are
+ * indexed when an address in them is asked for.  What is not believable is left out:
+ * more spans of code than bytes to state them in, a line program of more than 16 MiB,
+ * and all that would take longer than US_DWARF_BUDGET.  us_dwarf_exhausted() tells.
  */
 #ifndef US_SYMBOL_DWARF_LINES_H
 #define US_SYMBOL_DWARF_LINES_H
