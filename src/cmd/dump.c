@@ -594,6 +594,8 @@ static const struct us_option options[] = {
 static const char *const examples[] = {
 	"uniscope dump\0where every vCPU of the one guest on this host is",
 	"uniscope dump --tasks\0what each task of a Linux guest waits for",
+	"uniscope dump --tasks -e vmlinux\0the same of a kernel without types (BTF), "
+	"by DWARF",
 	"uniscope dump -e kernel.elf qmp:/run/vm.sock\0by the monitor of a paused "
 	"guest",
 	NULL,

@@ -71,16 +71,15 @@ static int explain(const struct us_kernel *k, struct us_err *e)
 			"%s: only a GDB stub reads its memory, and stops it for that",
 			what);
 	else if (!l->has_types)
-		us_fail(e, -ENOENT, "%s: its kernel %s has no type information (BTF)",
-			what, l->release);
+		us_fail(e, -ENOENT, "%s: %s", what, l->no_types);
 	else
 		us_fail(e, -ENOENT,
-			"%s: the types (BTF) of its kernel %s do not say where they "
-			"are",
+			"%s: the types of its kernel %s do not say where they are",
 			what, l->release);
 	if (l && k->source.mem && !l->has_types)
-		us_hint(e, "a kernel built with CONFIG_DEBUG_INFO_BTF has it; record "
-			   "and dump without --tasks need none");
+		us_hint(e, "-e vmlinux, the kernel's own ELF file with debug "
+			   "information (DWARF), has it; so has a kernel built with "
+			   "CONFIG_DEBUG_INFO_BTF");
 	return -ENOENT;
 }
 

@@ -154,10 +154,13 @@ static int look(struct inside *x, const struct us_found *f, struct us_inside *re
 	if (!l)
 		return us_fail(e, -ENOENT, "no Linux kernel was found in its memory");
 	snprintf(ret->release, sizeof(ret->release), "%s", l->release);
+	if (x->kernel.source.mem && !l->has_types)
+		return us_fail(e, -ENOENT, "which process is busy is not known: %s",
+			       l->no_types);
 	if (!l->has_who || !l->who.runtime || !x->kernel.source.mem)
 		return us_fail(e, -ENOENT, "which process is busy is not known: %s",
 			       x->kernel.source.mem
-				       ? "its types (BTF) do not say where that is"
+				       ? "its types do not say where that is"
 				       : "only a GDB stub reads its memory");
 	return find_busiest(x, ret, e);
 }

@@ -2,6 +2,8 @@
 /* linux.c: see linux.h. */
 #include "linux/linux.h"
 
+#include "linux/vmlinux.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +21,8 @@ struct reader {
 	struct us_space space;
 	struct us_paging paging;
 	struct us_linux *l;
+	struct us_vmlinux file; /* its own, once it was looked for */
+	bool sought;
 };
 
 /* The image lies in one piece; anything else is found by the kernel's page tables. */
@@ -34,6 +38,23 @@ static bool read_kernel(void *ctx, us_gva va, void *buf, size_t len)
 	    len <= p->size - (va - p->start))
 		return us_mem_read(r->s->mem, p->phys + (va - p->start), buf, len);
 	return us_paging_read(&r->paging, &r->space, va, buf, len);
+}
+
+/* Its own file, if the user has named that.  -ENOENT, -ENOMEM. */
+static int need_file(struct reader *r)
+{
+	const struct us_vmlinux_search w = {
+		.file = r->s->file,
+		.n_file = r->s->n_file,
+		.place = &r->s->place,
+		.text = r->l->text,
+		.p = &r->paging,
+		.s = &r->space,
+	};
+	if (r->sought || !r->s->mem)
+		return r->file.image ? 0 : -ENOENT;
+	r->sought = true;
+	return us_vmlinux_open(&w, &r->file);
 }
 
 /* --- what it is --- */
@@ -109,25 +130,57 @@ static void use_own_tables(struct reader *r)
 		*root = at;
 }
 
-/* Where its structs have their members: for what follows, and for its tasks. */
-static int read_types(struct reader *r, const struct us_linux_memory *m)
+static int take_types(struct reader *r, const struct us_btf *b,
+		      const struct us_linux_memory *m)
 {
 	const struct us_linux_arch *arch = r->s->place.arch;
 	struct us_linux *l = r->l;
-	struct us_btf b;
-	int ret = us_btf_of_kernel(&r->image, &l->symbols, &b);
-	if (ret < 0)
-		return ret;
-	l->space = r->space;
 	l->has_types = true;
-	l->has_tasks = us_linux_tasks_layout(&b, &l->symbols, arch, &l->tasks) &&
+	l->has_tasks = us_linux_tasks_layout(b, &l->symbols, arch, &l->tasks) &&
 		       us_linux_tasks_find_init(&l->tasks, &l->symbols, &r->image);
 	l->has_who = l->has_tasks &&
-		     us_linux_who_layout(&b, &l->symbols, &l->tasks, &l->who);
-	l->has_mappings = us_linux_mappings_layout(&b, &l->mappings);
-	l->has_cache = us_page_cache_layout(&b, &l->cache);
-	ret = us_linux_modules_read(&b, &l->symbols, arch, m, &l->modules);
+		     us_linux_who_layout(b, &l->symbols, &l->tasks, &l->who);
+	l->has_mappings = us_linux_mappings_layout(b, &l->mappings);
+	l->has_cache = us_page_cache_layout(b, &l->cache);
+	return us_linux_modules_read(b, &l->symbols, arch, m, &l->modules);
+}
+
+/* The kernel has none itself. */
+static int open_types_of_file(struct reader *r, struct us_btf *ret, uint8_t **ret_bytes)
+{
+	struct us_linux *l = r->l;
+	const char *why = "is not of this build", *name = NULL;
+	int code = need_file(r);
+	if (code == 0) {
+		name = us_vmlinux_name(r->file.image);
+		code = us_vmlinux_types(&r->file, ret, ret_bytes, &why);
+	} else {
+		name = r->file.another;
+	}
+	if (code == 0)
+		snprintf(l->types_from, sizeof(l->types_from), "%.60s", name);
+	else
+		snprintf(l->no_types, sizeof(l->no_types),
+			 "its kernel has no type information (BTF)%s%.60s%s%s",
+			 name ? ", and " : "", name ? name : "", name ? " " : "",
+			 name ? why : "");
+	return code;
+}
+
+/* Where its structs have their members: for what follows, and for its tasks. */
+static int read_types(struct reader *r, const struct us_linux_memory *m)
+{
+	struct us_btf b;
+	uint8_t *bytes = NULL; /* of a file's types */
+	int ret = us_btf_of_kernel(&r->image, &r->l->symbols, &b);
+	r->l->space = r->space;
+	if (ret == -ENOENT)
+		ret = open_types_of_file(r, &b, &bytes);
+	if (ret < 0)
+		return ret;
+	ret = take_types(r, &b, m);
 	us_btf_close(&b);
+	free(bytes);
 	return ret;
 }
 
@@ -238,16 +291,51 @@ static int collect_starts(struct us_linux *l)
 
 /* --- all of it --- */
 
+static void find_text(struct us_linux *l)
+{
+	l->text = us_kallsyms_address(&l->symbols, "_text");
+	if (!l->text)
+		l->text = us_kallsyms_address(&l->symbols, "_stext");
+}
+
+/* The file's, at the kernel's addresses; and how the kernel is known again. */
+static void take_symbols_of_file(struct reader *r)
+{
+	struct us_linux *l = r->l;
+	us_gva kallsyms_at = l->symbols.at;
+	us_kallsyms_fini(&l->symbols);
+	l->symbols = r->file.symbols;
+	memset(&r->file.symbols, 0, sizeof(r->file.symbols));
+	l->symbols.at = kallsyms_at ? kallsyms_at
+				    : us_kallsyms_address(&l->symbols, "linux_banner");
+	snprintf(l->symbols_from, sizeof(l->symbols_from), "%.60s",
+		 us_vmlinux_name(r->file.image));
+	find_text(l);
+}
+
+/* The kernel's own table, or its file's, where it has none or only functions. */
+static int read_symbols(struct reader *r, struct us_err *e)
+{
+	struct us_linux *l = r->l;
+	int ret = us_kallsyms_read(&r->image, &l->symbols, e);
+	if (ret == -ENOMEM)
+		return ret;
+	find_text(l);
+	if (ret == 0 && us_kallsyms_address(&l->symbols, "init_task"))
+		return 0;
+	int file = need_file(r);
+	if (file == 0)
+		take_symbols_of_file(r);
+	return file == -ENOENT ? ret : file;
+}
+
 static int read_all(struct reader *r, struct us_err *e)
 {
 	struct us_linux *l = r->l;
 	const struct us_linux_memory m = { read_kernel, r };
-	int ret = us_kallsyms_read(&r->image, &l->symbols, e);
+	int ret = read_symbols(r, e);
 	if (ret < 0)
 		return ret;
-	l->text = us_kallsyms_address(&l->symbols, "_text");
-	if (!l->text)
-		l->text = us_kallsyms_address(&l->symbols, "_stext");
 	l->slide_known = r->s->place.arch->linked_at != 0;
 	if (l->slide_known)
 		l->slide = (int64_t)(l->text - r->s->place.arch->linked_at);
@@ -259,6 +347,10 @@ static int read_all(struct reader *r, struct us_err *e)
 		use_own_tables(r);
 		read_info(r);
 		ret = read_types(r, &m);
+	}
+	if (r->file.image) {
+		l->slide = (int64_t)r->file.bias;
+		l->slide_known = true;
 	}
 	if (ret == 0 || ret == -ENOENT)
 		ret = read_rules(r);
@@ -287,8 +379,10 @@ int us_linux_read(const struct us_linux_source *s, struct us_linux **ret,
 		us_fail(e, code, "read the guest's kernel: %s", strerror(-code));
 	else
 		code = read_all(r, e);
-	if (r)
+	if (r) {
 		us_linux_image_fini(&r->image);
+		us_vmlinux_close(&r->file);
+	}
 	free(r);
 	if (code < 0)
 		us_linux_free(l);
@@ -344,12 +438,15 @@ static void group(char *ret, size_t size, size_t n)
 
 void us_linux_describe(const struct us_linux *l, char *ret, size_t size)
 {
+	const char *file = l->types_from[0] ? l->types_from : l->symbols_from;
 	char symbols[32];
 	group(symbols, sizeof(symbols), l->symbols.n);
 	int n = snprintf(ret, size,
-			 "Linux %s (from its memory): %s symbols, %zu modules, %s, %s",
-			 l->release[0] ? l->release : "of unknown version", symbols,
-			 l->modules.n, l->orc ? "ORC" : "no ORC",
+			 "Linux %s (from its memory%s%s): %s symbols, %zu modules, %s, "
+			 "%s",
+			 l->release[0] ? l->release : "of unknown version",
+			 file[0] ? " and " : "", file, symbols, l->modules.n,
+			 l->orc ? "ORC" : "no ORC",
 			 l->has_types ? "" : "no types (BTF), ");
 	if (n < 0 || (size_t)n >= size)
 		return;

@@ -4,8 +4,9 @@
  *
  * Read from the host, once, without any file: where the kernel is (image.h), its
  * version, the symbols (kallsyms.h), how to unwind it (orc.h), the modules that are
- * loaded (modules.h).  Setup path: takes some 100 to 300 ms, does not need the guest
- * to be held, for what is read does not change while the kernel runs.
+ * loaded (modules.h).  What it lacks of that, its ELF file may have (vmlinux.h).  Setup
+ * path: takes some 100 to 300 ms, does not need the guest to be held, for what is read
+ * does not change while the kernel runs.
  */
 #ifndef US_LINUX_H
 #define US_LINUX_H
@@ -31,6 +32,10 @@ struct us_linux_source {
 	struct us_mem *mem;
 	struct us_linux_memory virt; /* used if mem is NULL */
 	const atomic_bool *stop; /* once set, nothing can be read any more; or NULL */
+	/* The user's, of which one may be the kernel (vmlinux.h).  Nobody else reads
+	 * their DWARF meanwhile. */
+	const struct us_elf_image *const *file;
+	size_t n_file;
 };
 
 struct us_linux {
@@ -48,7 +53,10 @@ struct us_linux {
 	/* Its own page tables, and how its tasks are read; not by a stub. */
 	struct us_space space;
 	struct us_linux_tasks_layout tasks;
-	bool has_types, has_tasks; /* the types (BTF) were found; they say all of it */
+	bool has_types, has_tasks; /* types were found; they say all of it */
+	char types_from[64];	   /* the file that has them; "": the kernel (BTF) */
+	char no_types[192];	   /* why there are none: "its kernel has no ..." */
+	char symbols_from[64];	   /* the file that has them; "": the kernel */
 	struct us_linux_who_layout who; /* which of them a CPU runs */
 	bool has_who;
 	struct us_linux_mappings_layout mappings; /* of programs */

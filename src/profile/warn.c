@@ -172,9 +172,10 @@ void us_profile_warn_of_quality(struct us_profile *p)
 		us_profile_warn(p, "no names: %s", note);
 	if (p->opts.processes && !p->opts.if_known && !p->processes.n && !p->tasks.n)
 		us_profile_warn(p, "the recording knows no processes: they are read of "
-				   "Linux guests with type information (BTF), whose "
-				   "memory more than a GDB stub can read; programs are "
-				   "told apart by their page tables");
+				   "Linux guests with type information (BTF), or whose "
+				   "kernel's ELF file has it (record -e vmlinux), if "
+				   "more than a GDB stub can read their memory; "
+				   "programs are told apart by their page tables");
 	if (us_profile_fact(p, "linux_changed"))
 		us_profile_warn(p,
 				"the guest's kernel was replaced by another one during "

@@ -184,6 +184,9 @@ int us_kernel_open(struct us_kernel *k, struct us_images *i, const struct us_bac
 	sigset_t all, before;
 	memset(k, 0, sizeof(*k));
 	k->images = i;
+	for (size_t n = 0; n < i->n; n++)
+		k->file[k->source.n_file++] = i->v[n].elf;
+	k->source.file = k->file;
 	k->source.stop = &k->quit;
 	k->mem = mem_of_thread(b);
 	us_mem_init(&k->mem);
@@ -448,8 +451,8 @@ const char *us_kernel_no_tasks(const struct us_kernel *k)
 	if (!k->source.mem)
 		return "only a GDB stub reads its memory, and stops it for that";
 	if (!l->has_types)
-		return "its kernel has no type information (BTF)";
-	return l->has_tasks ? NULL : "its types (BTF) do not say where they are";
+		return l->no_types;
+	return l->has_tasks ? NULL : "its types do not say where they are";
 }
 
 /* Too large for comfort on a stack. */

@@ -48,7 +48,9 @@ struct us_kernel {
 		changed; /* number of the first that is of another kernel; 0: none */
 
 	struct us_linux_source source;
-	struct us_mem mem; /* the thread's own */
+	const struct us_elf_image
+		*file[US_MAX_IMAGES]; /* the images', for the source */
+	struct us_mem mem;	      /* the thread's own */
 	pthread_t thread;
 	sem_t wake, done, served;
 	_Atomic uint64_t
@@ -73,8 +75,9 @@ struct us_kernel {
 	size_t n_told, n_slot;
 };
 
-/* After rights were dropped.  b is open, and looked at by another thread. -ENOMEM,
- * -EAGAIN. */
+/* After rights were dropped.  b is open, and looked at by another thread.  The images'
+ * DWARF is read by the thread until us_kernel_stop(): no lines are looked up before.
+ * -ENOMEM, -EAGAIN. */
 US_MUST_CHECK int us_kernel_open(struct us_kernel *k, struct us_images *i,
 				 const struct us_backend *b, struct us_err *e);
 /* Before the backend, whose memory is read, is closed. */
