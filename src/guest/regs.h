@@ -104,6 +104,7 @@ struct us_regs {
 	uint8_t bits; /* width of the code being run: 16, 32 or 64; 0: none that is
 			 unwound (aarch32, EL2) */
 	bool user;    /* CPL 3, EL0, U-mode */
+	bool machine; /* RISC-V's M-mode, which has entries of its own */
 	/* Its tables hold addresses of the machine (a PV domain of Xen): what the guest
 	 * has in one piece may lie anywhere. */
 	bool scattered;

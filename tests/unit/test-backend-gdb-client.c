@@ -330,6 +330,14 @@ static void aarch64_enters_an_exception(void **state)
 	us_gdb_set_entered(&l, &a, &r);
 	assert_false(r.entered.valid);
 	answer(&l, US_GDB_SPSR, 0, &a);
+	r.space.mode = US_PAGING_OFF; /* EL1 that translates nothing yet */
+	us_gdb_set_entered(&l, &a, &r);
+	assert_true(r.entered.valid);
+	r.entered.valid = false;
+	r.space.mode = US_PAGING_UNKNOWN; /* EL2 */
+	us_gdb_set_entered(&l, &a, &r);
+	assert_false(r.entered.valid);
+	r.space.mode = US_PAGING_AARCH64;
 	r.pc = 0xffff000000080800; /* behind the entries */
 	us_gdb_set_entered(&l, &a, &r);
 	assert_false(r.entered.valid);
@@ -358,13 +366,16 @@ static void riscv_enters_a_trap(void **state)
 	struct documents d = { target, NULL };
 	struct us_gdb_layout l;
 	struct us_gdb_apart a = { 0 };
-	struct us_regs r = { .pc = 0x80001000, .sp = 0x80010000, .bits = 64 };
+	struct us_regs r = { .pc = 0x80001000,
+			     .sp = 0x80010000,
+			     .bits = 64,
+			     .space.mode = US_PAGING_UNKNOWN };
 	assert_int_equal(us_gdb_layout_read(fetch, &d, &l, NULL), 0);
 	answer(&l, US_GDB_STVEC, 0x80001000, &a);
 	answer(&l, US_GDB_SEPC, 0x10234, &a);
 	answer(&l, US_GDB_SSTATUS, 0x20, &a);
 	us_gdb_set_entered(&l, &a, &r);
-	assert_false(r.entered.valid); /* M-mode, perhaps */
+	assert_false(r.entered.valid); /* how it translates is not known */
 	r.space.mode = US_PAGING_RISCV_48;
 	us_gdb_set_entered(&l, &a, &r);
 	assert_true(r.entered.valid && r.entered.user);
@@ -386,7 +397,58 @@ static void riscv_enters_a_trap(void **state)
 	assert_true(us_gdb_get_left(&l, &a, &r, &left) && !left.user);
 	assert_int_equal(left.pc, 0x10234);
 	r.space.mode = US_PAGING_OFF;
+	assert_true(us_gdb_get_left(&l, &a, &r, &left) && !left.user);
+	r.machine = true; /* the stub has nothing of M-mode */
 	assert_false(us_gdb_get_left(&l, &a, &r, &left));
+}
+
+static void riscv_enters_a_trap_in_machine_mode(void **state)
+{
+	(void)state;
+	static const char target[] =
+		"<target><architecture>riscv:rv64</architecture>"
+		"<reg name='sp' bitsize='64'/><reg name='pc' bitsize='64'/>"
+		"<reg name='priv' bitsize='64' regnum='65'/>"
+		"<reg name='satp' bitsize='64' regnum='450'/>"
+		"<reg name='stvec' bitsize='64' regnum='327'/>"
+		"<reg name='mstatus' bitsize='64' regnum='834'/>"
+		"<reg name='mtvec' bitsize='64' regnum='839'/>"
+		"<reg name='mepc' bitsize='64' regnum='899'/></target>";
+	struct documents d = { target, NULL };
+	struct us_gdb_layout l;
+	struct us_gdb_apart a = { 0 };
+	struct us_gdb_code code = { 0 };
+	struct us_regs r = { .pc = 0x80001000, .sp = 0x80010000, .bits = 64 };
+	struct us_entered left;
+	assert_int_equal(us_gdb_layout_read(fetch, &d, &l, NULL), 0);
+	answer(&l, US_GDB_PRIV, 3, &a);
+	answer(&l, US_GDB_SATP, 0x8000000000080000, &a);
+	us_gdb_set_space(&l, &a, &code, &r);
+	assert_true(r.machine && r.space.mode == US_PAGING_OFF);
+	/* What is asked for is that mode's alone. */
+	assert_true(us_gdb_entry_needs(&l, &r) >> (US_GDB_MEPC - US_GDB_APART) & 1);
+	assert_false(us_gdb_entry_needs(&l, &r) >> (US_GDB_SEPC - US_GDB_APART) & 1);
+	answer(&l, US_GDB_MTVEC, 0x80001000, &a);
+	answer(&l, US_GDB_MEPC, 0x80000234, &a);
+	us_gdb_set_entered(&l, &a, &r);
+	assert_false(r.entered.valid);		/* from which mode? */
+	answer(&l, US_GDB_MSTATUS, 0x0880, &a); /* S-mode, whose space is another */
+	us_gdb_set_entered(&l, &a, &r);
+	assert_false(r.entered.valid);
+	answer(&l, US_GDB_MSTATUS, 0x1880, &a);
+	us_gdb_set_entered(&l, &a, &r);
+	assert_true(r.entered.valid && !r.entered.user);
+	assert_int_equal(r.entered.pc, 0x80000234);
+	assert_int_equal(r.entered.sp, r.sp);
+	r.entered.valid = false;
+	r.pc += 4;
+	us_gdb_set_entered(&l, &a, &r);
+	assert_false(r.entered.valid);
+	assert_true(us_gdb_get_left(&l, &a, &r, &left));
+	answer(&l, US_GDB_PRIV, 1, &a);
+	us_gdb_set_space(&l, &a, &code, &r);
+	assert_false(r.machine);
+	assert_int_equal(r.space.mode, US_PAGING_RISCV_39);
 }
 
 static void strange_descriptions_are_refused(void **state)
@@ -686,6 +748,7 @@ int main(void)
 		cmocka_unit_test(riscv_has_names),
 		cmocka_unit_test(aarch64_enters_an_exception),
 		cmocka_unit_test(riscv_enters_a_trap),
+		cmocka_unit_test(riscv_enters_a_trap_in_machine_mode),
 		cmocka_unit_test(strange_descriptions_are_refused),
 		cmocka_unit_test(classical_layouts),
 		cmocka_unit_test(a_stub_of_i386),

@@ -20,7 +20,8 @@
 /* RISC-V privileged architecture, 4.1.2 and 4.1.1. */
 #define STVEC_MODE  3
 #define SSTATUS_SPP (1U << 8)
-#define CAUSES	    64 /* of interrupts, a word of code each */
+#define MSTATUS_MPP (3U << 11) /* 3.1.6.1: 3 is M-mode */
+#define CAUSES	    64	       /* of interrupts, a word of code each */
 
 static const struct us_gdb_name x86_names[] = {
 	{ "rax", US_X86_RAX },	    { "eax", US_X86_RAX }, { "rdx", US_X86_RDX },
@@ -89,6 +90,9 @@ static const struct us_gdb_name riscv_names[] = {
 	{ "stvec", US_GDB_STVEC },
 	{ "sepc", US_GDB_SEPC },
 	{ "sstatus", US_GDB_SSTATUS },
+	{ "mtvec", US_GDB_MTVEC },
+	{ "mepc", US_GDB_MEPC },
+	{ "mstatus", US_GDB_MSTATUS },
 };
 
 /* 16-bit code whose segments' bases follow from the selectors. */
@@ -153,7 +157,9 @@ static bool left_aarch64(const uint64_t *v, const struct us_regs *r,
 {
 	uint64_t mode = v[US_GDB_SPSR - US_GDB_APART] & SPSR_M;
 	bool kernel = mode == SPSR_EL1H || mode == SPSR_EL1T;
-	if ((!kernel && mode != SPSR_EL0) || r->space.mode != US_PAGING_AARCH64)
+	bool translates = r->space.mode == US_PAGING_AARCH64;
+	if ((!kernel && mode != SPSR_EL0) ||
+	    (!translates && r->space.mode != US_PAGING_OFF))
 		return false;
 	*ret = (struct us_entered){
 		.pc = v[US_GDB_ELR - US_GDB_APART],
@@ -189,14 +195,31 @@ static void space_of_riscv(const uint64_t *v, const struct us_gdb_code *code,
 	(void)code;
 	uint64_t priv = v[US_GDB_PRIV - US_GDB_APART];
 	r->user = priv == 0;
+	r->machine = priv == PRIV_M;
 	r->space = us_riscv_space(v[US_GDB_SATP - US_GDB_APART], priv == PRIV_M);
 }
 
-/* M-mode, whose entries are elsewhere, has no page tables. */
+/* Of what M-mode has broken off only its own code is in the same space. */
+static bool left_machine(const uint64_t *v, const struct us_regs *r,
+			 struct us_entered *ret)
+{
+	uint64_t mstatus = v[US_GDB_MSTATUS - US_GDB_APART];
+	*ret = (struct us_entered){
+		.pc = v[US_GDB_MEPC - US_GDB_APART],
+		.sp = r->sp,
+		.valid = true,
+		.vector = v[US_GDB_MTVEC - US_GDB_APART] & ~(us_gva)STVEC_MODE,
+	};
+	return (mstatus & MSTATUS_MPP) == MSTATUS_MPP;
+}
+
 static bool left_riscv(const uint64_t *v, const struct us_regs *r,
 		       struct us_entered *ret)
 {
-	if (r->space.mode < US_PAGING_RISCV_39 || r->space.mode > US_PAGING_RISCV_57)
+	if (r->machine)
+		return left_machine(v, r, ret);
+	if (r->space.mode != US_PAGING_OFF &&
+	    (r->space.mode < US_PAGING_RISCV_39 || r->space.mode > US_PAGING_RISCV_57))
 		return false;
 	*ret = (struct us_entered){
 		.pc = v[US_GDB_SEPC - US_GDB_APART],
@@ -208,14 +231,15 @@ static bool left_riscv(const uint64_t *v, const struct us_regs *r,
 	return true;
 }
 
-/* In S-mode; interrupts may have an entry each. */
+/* Interrupts may have an entry each. */
 static void entered_riscv(const uint64_t *v, struct us_regs *r)
 {
-	uint64_t stvec = v[US_GDB_STVEC - US_GDB_APART];
-	us_gva base = stvec & ~(us_gva)STVEC_MODE;
-	bool vectored = (stvec & STVEC_MODE) == 1 && r->pc - base < 4 * CAUSES;
-	if (r->pc == base || vectored)
-		left_riscv(v, r, &r->entered);
+	uint64_t tvec = v[(r->machine ? US_GDB_MTVEC : US_GDB_STVEC) - US_GDB_APART];
+	us_gva base = tvec & ~(us_gva)STVEC_MODE;
+	bool vectored = (tvec & STVEC_MODE) == 1 && r->pc - base < 4 * CAUSES;
+	struct us_entered left;
+	if ((r->pc == base || vectored) && left_riscv(v, r, &left))
+		r->entered = left;
 }
 
 #define BIT(reg)  (1ULL << (reg))
@@ -224,16 +248,17 @@ static void entered_riscv(const uint64_t *v, struct us_regs *r)
 static const struct us_gdb_machine machines[] = {
 	{ "i386", US_ARCH_X86_64, US_X86_RSP, US_X86_RBP,
 	  BIT(US_GDB_CR0) | BIT(US_GDB_CR3) | BIT(US_GDB_CR4) | BIT(US_GDB_EFER),
-	  NAMES(x86_names), decode_x86, NULL, 0, 0, NULL, NULL },
+	  NAMES(x86_names), decode_x86, NULL, 0, 0, 0, NULL, NULL },
 	{ "aarch64", US_ARCH_AARCH64, US_AARCH64_SP, US_AARCH64_FP,
 	  BIT(US_GDB_TTBR0) | BIT(US_GDB_TTBR1) | BIT(US_GDB_TCR) | BIT(US_GDB_SCTLR),
 	  NAMES(aarch64_names), decode_aarch64, space_of_aarch64, VECTOR_SIZE,
-	  BIT(US_GDB_VBAR) | BIT(US_GDB_ELR) | BIT(US_GDB_SPSR) | BIT(US_GDB_SP_EL0),
+	  BIT(US_GDB_VBAR) | BIT(US_GDB_ELR) | BIT(US_GDB_SPSR) | BIT(US_GDB_SP_EL0), 0,
 	  entered_aarch64, left_aarch64 },
 	{ "riscv:rv64", US_ARCH_RISCV64, US_RISCV_SP, US_RISCV_FP,
 	  BIT(US_GDB_SATP) | BIT(US_GDB_PRIV), NAMES(riscv_names), decode_riscv,
 	  space_of_riscv, 4, BIT(US_GDB_STVEC) | BIT(US_GDB_SEPC) | BIT(US_GDB_SSTATUS),
-	  entered_riscv, left_riscv },
+	  BIT(US_GDB_MTVEC) | BIT(US_GDB_MEPC) | BIT(US_GDB_MSTATUS), entered_riscv,
+	  left_riscv },
 };
 
 const struct us_gdb_machine *us_gdb_machine_of(const char *processor)

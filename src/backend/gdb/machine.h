@@ -27,8 +27,9 @@ struct us_gdb_machine {
 			  struct us_regs *r);
 	/* The same for regs.entered, which is set if the vCPU is at the first
 	 * instruction of an entry.  NULL: there is none such. */
-	unsigned entry_align; /* bytes; entries are aligned to that */
-	uint64_t entry;	      /* bit n: register n is needed for it */
+	unsigned entry_align;	/* bytes; entries are aligned to that */
+	uint64_t entry;		/* bit n: register n is needed for it ... */
+	uint64_t machine_entry; /* ... in M-mode */
 	void (*set_entered)(const uint64_t *v, struct us_regs *r);
 	/* Wherever it is: what was broken off last.  false: there is none such. */
 	bool (*left)(const uint64_t *v, const struct us_regs *r,

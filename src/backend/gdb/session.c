@@ -182,8 +182,9 @@ static int ask_entry(struct us_gdb_session *s, unsigned vcpu, uint64_t deadline_
 	ret->apart.got = 0; /* what is there is the last vCPU's */
 	if (applies(s, SELECT, vcpu))
 		what[n++] = SELECT;
+	uint64_t needs = us_gdb_entry_needs(&s->layout, &ret->regs[vcpu]);
 	for (unsigned k = ENTRY; k < ENTRY + US_GDB_N_ENTRY; k++)
-		if (applies(s, k, vcpu))
+		if ((needs >> (k - APART) & 1) && applies(s, k, vcpu))
 			what[n++] = k;
 	int r = 0;
 	for (unsigned i = 0; r == 0 && i < n; i++)

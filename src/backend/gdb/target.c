@@ -356,11 +356,17 @@ bool us_gdb_may_be_entering(const struct us_gdb_layout *l, const struct us_regs 
 	       regs->pc % m->entry_align == 0;
 }
 
+uint64_t us_gdb_entry_needs(const struct us_gdb_layout *l, const struct us_regs *regs)
+{
+	const struct us_gdb_machine *m = l->machine;
+	return (regs->machine ? m->machine_entry : m->entry) >> US_GDB_APART;
+}
+
 void us_gdb_set_entered(const struct us_gdb_layout *l, const struct us_gdb_apart *apart,
 			struct us_regs *regs)
 {
 	const struct us_gdb_machine *m = l->machine;
-	uint64_t needed = m->entry >> US_GDB_APART;
+	uint64_t needed = us_gdb_entry_needs(l, regs);
 	if (us_gdb_may_be_entering(l, regs) && (apart->got & needed) == needed)
 		m->set_entered(apart->v, regs);
 }
@@ -369,7 +375,7 @@ bool us_gdb_get_left(const struct us_gdb_layout *l, const struct us_gdb_apart *a
 		     const struct us_regs *regs, struct us_entered *ret)
 {
 	const struct us_gdb_machine *m = l->machine;
-	uint64_t needed = m->entry >> US_GDB_APART;
+	uint64_t needed = us_gdb_entry_needs(l, regs);
 	return m->left && regs->bits == 64 && (apart->got & needed) == needed &&
 	       m->left(apart->v, regs, ret);
 }

@@ -40,6 +40,9 @@ enum us_gdb_reg {
 	US_GDB_STVEC,
 	US_GDB_SEPC,
 	US_GDB_SSTATUS,
+	US_GDB_MTVEC,
+	US_GDB_MEPC,
+	US_GDB_MSTATUS,
 	US_GDB_N_REG,
 };
 
@@ -107,9 +110,11 @@ void us_gdb_decode_apart(const struct us_gdb_layout *l, unsigned index, const ch
 void us_gdb_set_space(const struct us_gdb_layout *l, const struct us_gdb_apart *apart,
 		      const struct us_gdb_code *code, struct us_regs *regs);
 
-/* May the vCPU be where exceptions enter?  Then the registers from US_GDB_ENTRY on say
- * whether it is, and us_gdb_set_entered() sets that. */
+/* May the vCPU be where exceptions enter?  Then these registers, from US_GDB_ENTRY on,
+ * say whether it is (bit n: the register of number US_GDB_APART + n), and
+ * us_gdb_set_entered() sets that. */
 bool us_gdb_may_be_entering(const struct us_gdb_layout *l, const struct us_regs *regs);
+uint64_t us_gdb_entry_needs(const struct us_gdb_layout *l, const struct us_regs *regs);
 void us_gdb_set_entered(const struct us_gdb_layout *l, const struct us_gdb_apart *apart,
 			struct us_regs *regs);
 
