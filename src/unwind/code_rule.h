@@ -121,6 +121,8 @@ enum us_code_exit {
 	US_EXIT_SYSRET, /* leaves by sysret: as above, but only rip is there */
 	US_EXIT_BEHIND, /* only paths that go on behind a CALL: may be wrong */
 	US_EXIT_RET,
+	US_EXIT_SWITCH, /* only by a jump, with a stack pointer from memory: to what
+			   another thread was at.  No rule */
 };
 
 /* A path returns, by the rule found; behind: behind a CALL.  The first is taken, and

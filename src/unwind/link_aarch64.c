@@ -65,6 +65,9 @@ static void decode_immediate(uint32_t insn, struct us_link_insn *ret)
 static void decode_register(uint32_t insn, struct us_link_insn *ret)
 {
 	uint8_t rd = insn & 31, rm = insn >> 16 & 31;
+	if ((insn & 0xffffc000) == 0xdac10000 || (insn & 0xfffffbe0) == 0xdac143e0)
+		return; /* pacia, autia ..., xpaci: rd is the same, but for its
+			   signature */
 	set(ret, rd);
 	if ((insn & 0xffe0ffe0) == 0xaa0003e0 && rd != 31) { /* mov */
 		ret->kind = rm == 31 ? US_LINK_CONST : US_LINK_MOVE;

@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-#define MAX_RETURN 1024 /* instructions on the way to a ret */
+#define MAX_RETURN  1024 /* instructions on the way to a ret */
+#define MAX_ROUTINE 32	 /* instructions of one that saves registers */
 
 struct us_link_flow {
 	const struct us_link_machine *machine;
@@ -92,9 +93,61 @@ static bool take_path(struct us_link_flow *f, struct path *ret)
 	return true;
 }
 
-static bool is_call(const struct us_link_insn *insn)
+/*
+ * A CALL that leaves the return address in another register than functions have it in
+ * is to a routine that saves registers for its caller (gcc -msave-restore; the RISC-V
+ * ABI names t0 for it): what it does counts as if its caller did it.
+ */
+static bool is_routine(const struct us_link_flow *f, const struct us_link_insn *insn)
 {
-	return insn->kind == US_LINK_CALL || insn->kind == US_LINK_CALL_INDIRECT;
+	bool calls = insn->kind == US_LINK_CALL || insn->kind == US_LINK_CALL_INDIRECT;
+	return calls && insn->reg2 != f->machine->ra;
+}
+
+static bool is_call(const struct us_link_flow *f, const struct us_link_insn *insn)
+{
+	return (insn->kind == US_LINK_CALL || insn->kind == US_LINK_CALL_INDIRECT) &&
+	       !is_routine(f, insn);
+}
+
+/* Follow the routine to where it returns; false: nobody knows what it does. */
+static bool run_routine(struct us_link_flow *f, us_gva pc, uint8_t link,
+			struct us_link_state *st)
+{
+	struct us_link_insn insn;
+	for (unsigned i = 0;
+	     i < MAX_ROUTINE && f->path.budget && decode_at(f, pc, &insn); i++) {
+		f->path.budget--;
+		if (insn.kind == US_LINK_JUMP_INDIRECT && insn.reg == link)
+			return true;
+		if (insn.kind >= US_LINK_CALL && insn.kind != US_LINK_JUMP)
+			return false;
+		us_link_state_step(st, f->machine, &insn);
+		pc += insn.kind == US_LINK_JUMP ? (us_gva)insn.imm : insn.len;
+	}
+	return false;
+}
+
+/* What the instruction makes of the registers; false: nobody knows. */
+static bool step(struct us_link_flow *f, us_gva pc, const struct us_link_insn *insn,
+		 struct us_link_state *st)
+{
+	if (!is_routine(f, insn)) {
+		us_link_state_step(st, f->machine, insn);
+		return true;
+	}
+	if (insn->kind == US_LINK_CALL &&
+	    run_routine(f, pc + (us_gva)insn->imm, insn->reg2, st))
+		return true;
+	f->path.lost = true;
+	return false;
+}
+
+/* The stack pointer came from memory, as one thread makes way for another: what a jump
+ * leads to then was not called from here. */
+static bool is_switched(const struct us_link_flow *f, const struct us_link_state *st)
+{
+	return st->reg[f->machine->sp].sym == US_LSYM_ELSEWHERE;
 }
 
 /* --- from the start --- */
@@ -108,7 +161,7 @@ static bool flows_on(struct us_link_flow *f, const struct us_code_place *at, us_
 		if (us_code_place_has(at, to))
 			pend(f, to, to - at->start, st);
 	/* It may be a table of a switch. */
-	f->path.lost |= insn->kind == US_LINK_JUMP_INDIRECT;
+	f->path.lost |= insn->kind == US_LINK_JUMP_INDIRECT && !is_switched(f, st);
 	return insn->kind < US_LINK_JUMP;
 }
 
@@ -122,8 +175,9 @@ static bool reaches(struct us_link_flow *f, const struct us_code_place *at, us_g
 			return true;
 		if (!decode_at(f, pc, &insn))
 			return false;
-		us_link_state_step(st, f->machine, &insn);
-		if (at->after_call && pc + insn.len == at->pc && is_call(&insn))
+		if (!step(f, pc, &insn, st))
+			return false;
+		if (at->after_call && pc + insn.len == at->pc && is_call(f, &insn))
 			return true;
 		if (!flows_on(f, at, pc, &insn, st))
 			return false;
@@ -337,7 +391,7 @@ static bool is_far_jump(const struct us_link_state *st, const struct us_link_ins
 	return to.sym == US_LSYM_CONST;
 }
 
-enum outcome { DEAD, RETURNS, LEAVES };
+enum outcome { DEAD, RETURNS, LEAVES, SWITCHES };
 
 /* Follow one path to its end. */
 static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
@@ -362,14 +416,15 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 		if (insn.kind == US_LINK_JUMP_INDIRECT) {
 			jumps = is_far_jump(&p->st, &insn, &to);
 			if (!jumps)
-				return DEAD;
+				return is_switched(f, &p->st) ? SWITCHES : DEAD;
 		}
-		us_link_state_step(&p->st, f->machine, &insn);
+		if (!step(f, p->pc, &insn, &p->st))
+			return DEAD;
 		if (insn.kind == US_LINK_BRANCH)
 			pend(f, to, p->order, &p->st);
 		if (!jumps && us_code_place_runs_out(at, p->pc, next))
 			return DEAD;
-		if (is_call(&insn)) {
+		if (is_call(f, &insn)) {
 			pend(f, next, p->order + 1, &p->st);
 			return DEAD;
 		}
@@ -384,6 +439,7 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 {
 	struct path p = { .pc = at->pc, .order = at->after_call };
 	enum us_code_exit how = US_EXIT_NONE;
+	bool switches = false;
 	us_link_state_init(&p.st, f->machine);
 	if (at->after_call) /* the CALL has changed it */
 		p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
@@ -401,12 +457,14 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 			*rule = found;
 			return US_EXIT_IRET;
 		}
+		if (out == SWITCHES && how == US_EXIT_NONE)
+			switches = true;
 		if (out != RETURNS)
 			continue;
 		if (us_code_exit_take(rule, &how, &found, order))
 			return how;
 	} while (take_path(f, &p));
-	return how;
+	return how == US_EXIT_NONE && switches ? US_EXIT_SWITCH : how;
 }
 
 bool us_link_flow_entry(struct us_link_flow *f, us_gva start, us_gva pc,
@@ -454,7 +512,7 @@ static uint32_t holders(struct us_link_flow *f, us_gva pc, const struct us_link_
 		      i->kind == US_LINK_ADD || i->kind == US_LINK_CONST ||
 		      i->kind == US_LINK_SHIFT || i->kind == US_LINK_LOAD ||
 		      i->kind == US_LINK_BACK;
-	if (is_call(i)) {
+	if (is_call(f, i) || is_routine(f, i)) {
 		all &= f->machine->preserved;
 		if (i->kind == US_LINK_CALL && is_reader(f, pc + (us_gva)i->imm))
 			all |= 1U << f->machine->result;
@@ -487,10 +545,10 @@ struct kept {
 	bool behind;  /* ... but then */
 };
 
-static bool is_place(const struct us_code_place *at, us_gva pc,
-		     const struct us_link_insn *insn)
+static bool is_place(const struct us_link_flow *f, const struct us_code_place *at,
+		     us_gva pc, const struct us_link_insn *insn)
 {
-	return at->after_call ? pc + insn->len == at->pc && is_call(insn)
+	return at->after_call ? pc + insn->len == at->pc && is_call(f, insn)
 			      : pc == at->pc;
 }
 
@@ -507,7 +565,7 @@ static void follow_until_kept(struct us_link_flow *f, const struct us_code_place
 		struct us_link_state st = { 0 };
 		if (!decode_at(f, pc, &insn))
 			return;
-		if (is_place(at, pc, &insn)) {
+		if (is_place(f, at, pc, &insn)) {
 			k->without = true;
 			kept = &k->behind;
 		}
@@ -515,7 +573,8 @@ static void follow_until_kept(struct us_link_flow *f, const struct us_code_place
 			*kept = true;
 			return;
 		}
-		if (insn.kind > US_LINK_JUMP || (is_call(&insn) && p->order == ASIDE))
+		if (insn.kind > US_LINK_JUMP ||
+		    (is_call(f, &insn) && p->order == ASIDE))
 			return;
 		held = holders(f, pc, &insn, held);
 		st.reg[0].off = (int32_t)held;
@@ -574,12 +633,13 @@ static bool path_stays(struct us_link_flow *f, const struct us_code_place *at,
 			return true;
 		if (insn.kind == US_LINK_EXIT || insn.kind == US_LINK_JUMP_INDIRECT)
 			return false;
-		us_link_state_step(&p->st, f->machine, &insn);
+		if (!step(f, p->pc, &insn, &p->st))
+			return false;
 		if (insn.kind == US_LINK_BRANCH)
 			pend(f, to, p->order, &p->st);
 		bool jumps = insn.kind == US_LINK_JUMP;
 		if (!jumps && us_code_place_runs_out(at, p->pc, next)) {
-			if (!is_call(&insn))
+			if (!is_call(f, &insn))
 				return false;
 			p->order = BEYOND;
 		}

@@ -39,7 +39,8 @@ static struct us_link_value plus(struct us_link_value v, int64_t imm)
 
 static bool same(struct us_link_value a, struct us_link_value b)
 {
-	return a.sym != US_LSYM_NONE && a.sym == b.sym && a.off == b.off;
+	return a.sym != US_LSYM_NONE && a.sym != US_LSYM_ELSEWHERE && a.sym == b.sym &&
+	       a.off == b.off;
 }
 
 static struct us_link_value at(const struct us_link_state *st, uint8_t base,
@@ -72,7 +73,7 @@ static void load(struct us_link_state *st, uint8_t reg, struct us_link_value fro
 	note(st, st->read, from);
 	if (reg >= US_LINK_N_REG)
 		return;
-	st->reg[reg] = unknown;
+	st->reg[reg] = (struct us_link_value){ .sym = US_LSYM_ELSEWHERE };
 	if (same(from, st->ra_saved))
 		st->reg[reg].sym = US_LSYM_RA;
 	else if (same(from, st->fp_saved))
@@ -135,6 +136,14 @@ static struct us_link_value moved(const struct us_link_state *st,
 	return i->narrow && v.sym != US_LSYM_CONST ? unknown : v;
 }
 
+static struct us_link_value shifted(struct us_link_value v,
+				    const struct us_link_insn *i)
+{
+	if (v.sym != US_LSYM_CONST || i->imm < 0 || i->imm > 63)
+		return unknown;
+	return constant((int64_t)((uint64_t)v.off << i->imm));
+}
+
 static struct us_link_value inserted(struct us_link_value v,
 				     const struct us_link_insn *i)
 {
@@ -191,8 +200,10 @@ void us_link_state_step(struct us_link_state *st, const struct us_link_machine *
 		st->stack = stack_after(m->sp, i);
 	switch (i->kind) {
 	case US_LINK_SET:
-	case US_LINK_SHIFT:
 		*reg = unknown;
+		break;
+	case US_LINK_SHIFT:
+		*reg = shifted(st->reg[i->base % US_LINK_N_REG], i);
 		break;
 	case US_LINK_MOVE:
 		*reg = moved(st, i);

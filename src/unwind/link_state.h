@@ -18,9 +18,10 @@ enum us_link_symbol {
 	US_LSYM_RA,	/* link register */
 	US_LSYM_MEM_SP, /* the word that was at stack pointer + off */
 	US_LSYM_MEM_FP,
-	US_LSYM_CONST, /* off */
-	US_LSYM_REG,   /* another register, of number off */
-	US_LSYM_EXIT,  /* where the processor goes on after the exception */
+	US_LSYM_CONST,	   /* off */
+	US_LSYM_REG,	   /* another register, of number off */
+	US_LSYM_EXIT,	   /* where the processor goes on after the exception */
+	US_LSYM_ELSEWHERE, /* a word of memory that none of these leads to */
 };
 
 #define US_LINK_NEAR 128 /* words, the same number below and above */

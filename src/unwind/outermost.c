@@ -24,8 +24,9 @@ static bool is_below_entry(struct us_walk *w, us_gva slot)
 	return false;
 }
 
-/* Was it entered by the exception return of a function that was called from there, or
- * that is there?  Then its own return address is that one's. */
+/* Was it entered by the exception return, or the jump to another thread, of a function
+ * that was called from there, or that is there?  Then its own return address is that
+ * one's. */
 static bool is_left_by_exit(struct us_walk *w, const struct us_site *site,
 			    struct us_site *at)
 {
@@ -41,7 +42,7 @@ static bool is_left_by_exit(struct us_walk *w, const struct us_site *site,
 	struct us_site *called = us_sites_find(sites, target, false, at);
 	if (called->source != US_SITE_CODE)
 		us_sites_analyse(sites, called);
-	return called->exit == US_EXIT_IRET;
+	return called->exit == US_EXIT_IRET || called->exit == US_EXIT_SWITCH;
 }
 
 /* Nobody returns to v, which lies in the place of the return address. */

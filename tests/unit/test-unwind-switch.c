@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where a function does not have its frame by itself: routines that save registers for
+ * it, signatures that it makes by any register, and jumps from one thread to another.
+ */
+#include "flat-guest.h"
+#include "unwind/walk.h"
+
+static int fresh_arm(void **state)
+{
+	int r = fresh(state);
+	us_unwinder_free(unwinder);
+	memset(ram, 0, STACK); /* udf */
+	regs.arch = US_ARCH_AARCH64;
+	regs.valid = UINT32_MAX;
+	return r || us_unwinder_new(US_ARCH_AARCH64, NULL, NULL, &unwinder);
+}
+
+static int fresh_riscv(void **state)
+{
+	int r = fresh(state);
+	us_unwinder_free(unwinder);
+	memset(ram, 0, STACK); /* not valid */
+	regs.arch = US_ARCH_RISCV64;
+	regs.valid = UINT32_MAX;
+	return r || us_unwinder_new(US_ARCH_RISCV64, NULL, NULL, &unwinder);
+}
+
+#define ARM(f)	 cmocka_unit_test_setup_teardown(f, fresh_arm, done)
+#define RISCV(f) cmocka_unit_test_setup_teardown(f, fresh_riscv, done)
+
+#define LOW(insn)  ((uint16_t)(insn))
+#define HIGH(insn) ((uint16_t)((insn) >> 16))
+
+/* A function of the map.  Ascending. */
+#define CODE(at, ...)                                                                  \
+	function(at, (const char *)(const uint32_t[]){ __VA_ARGS__ },                  \
+		 sizeof((const uint32_t[]){ __VA_ARGS__ }))
+#define HALVES(at, ...)                                                                \
+	function(at, (const char *)(const uint16_t[]){ __VA_ARGS__ },                  \
+		 sizeof((const uint16_t[]){ __VA_ARGS__ }))
+
+static uint32_t bl(us_gva from, us_gva to)
+{
+	return 0x94000000 | (((uint32_t)(to - from) / 4) & 0x3ffffff);
+}
+
+/* jal link, to */
+static uint32_t jal(unsigned link, us_gva from, us_gva to)
+{
+	uint32_t off = (uint32_t)(to - from);
+	return 0x6f | link << 7 | (off >> 20 & 1) << 31 | (off >> 1 & 0x3ff) << 21 |
+	       (off >> 11 & 1) << 20 | (off >> 12 & 0xff) << 12;
+}
+
+#define RA 1
+#define T0 5
+
+static void look(us_gva pc, us_gva sp, us_gva fp)
+{
+	bool arm = regs.arch == US_ARCH_AARCH64;
+	regs.pc = pc;
+	regs.sp = regs.gpr[arm ? US_AARCH64_SP : US_RISCV_SP] = sp;
+	regs.fp = regs.gpr[arm ? US_AARCH64_FP : US_RISCV_FP] = fp;
+	us_paging_new_sample(&paging);
+	us_unwind(unwinder, &paging, &regs, &out);
+}
+
+static void expect(size_t n, const us_gva *want, uint8_t end)
+{
+	assert_int_equal(out.n, n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(out.pc[i], want[i]);
+	assert_int_equal(out.end, end);
+}
+#define EXPECT(end, ...)                                                               \
+	expect(sizeof((const us_gva[]){ __VA_ARGS__ }) / 8,                            \
+	       (const us_gva[]){ __VA_ARGS__ }, end)
+
+/*
+ * gcc -Os -msave-restore: 0x1000, which begins a stack, calls 0x2000, which never
+ * returns; its registers are saved by libgcc's __riscv_save_4 and what that runs into.
+ */
+static void save_restore(void)
+{
+	HALVES(0x1000, 0x9117, 0x0000, /* auipc sp, 9 */
+	       LOW(jal(RA, 0x1004, 0x2000)), HIGH(jal(RA, 0x1004, 0x2000)), 0xa001);
+	HALVES(0x2000, LOW(jal(T0, 0x2000, 0x3000)), HIGH(jal(T0, 0x2000, 0x3000)),
+	       0x842a, /* mv s0, a0 */
+	       LOW(jal(RA, 0x2006, 0x4000)), HIGH(jal(RA, 0x2006, 0x4000)),
+	       0xbff5);		       /* j 0x2006 */
+	HALVES(0x3000, 0x7159, 0x4311, /* addi sp,-112; li t1,4 */
+	       0xe0d2, 0xe4ce, 0xa019, /* sd s4, s3; j 0x300e */
+	       0x7159, 0x4315,	       /* __riscv_save_2: addi sp,-112; li t1,5 */
+	       0xe8ca, 0xeca6, 0xf0a2, 0xf486, /* sd s2, s1, s0, ra */
+	       0x0312, 0x911a, 0x8282);	       /* slli t1,4; add sp,t1; jr t0 */
+	HALVES(0x4000, 0x8082);		       /* ret */
+}
+
+static void riscv_registers_are_saved_by_a_routine(void **state)
+{
+	(void)state;
+	save_restore();
+	/* 112 bytes, of which 64 are given back: ra is the last word of 48. */
+	put(STACK + 0x28, 0x1008);
+	regs.gpr[US_RISCV_RA] = 0x200a;
+	look(0x4000, STACK, 0);
+	EXPECT(US_END_ROOT, 0x4000, 0x200a, 0x1008);
+	/* Behind the routine, and before it. */
+	look(0x2004, STACK, 0);
+	EXPECT(US_END_ROOT, 0x2004, 0x1008);
+	regs.gpr[US_RISCV_RA] = 0x1008;
+	look(0x2000, STACK + 0x30, 0);
+	EXPECT(US_END_ROOT, 0x2000, 0x1008);
+}
+
+/* A routine that does not come back leaves nothing that is certain. */
+static void riscv_routine_that_leads_elsewhere(void **state)
+{
+	(void)state;
+	save_restore();
+	static const uint16_t ends[] = {
+		0xa001, /* j . */
+		0x8302, /* jr t1 */
+		0x8082, /* ret */
+		0x0000,
+	};
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		memcpy(ram + 0x301a, &ends[i], 2);
+		us_unwinder_set_code(unwinder, &map, &cfi);
+		put(STACK + 0x28, 0x1008);
+		regs.gpr[US_RISCV_RA] = 0x200a;
+		look(0x4000, STACK, 0x1234);
+		assert_int_equal(out.n, 2);
+		assert_int_equal(out.pc[1], 0x200a);
+		assert_int_not_equal(out.end, US_END_ROOT);
+	}
+}
+
+/* clang signs by the instruction that names its registers: pacia x30, sp. */
+static void arm_signs_any_register(void **state)
+{
+	(void)state;
+	static const uint32_t signs[] = { 0xdac103fe, 0xdac107fe, 0xdac123fe,
+					  0xdac143fe };
+	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
+		map.n = 0;
+		CODE(0x1000, 0xd2910000, 0x9100001f, /* mov x0, #0x8800; mov sp, x0 */
+		     bl(0x1008, 0x2000), 0x14000000);
+		CODE(0x2000, signs[i], 0xa9bf4ffe,    /* stp x30, x19, [sp, #-16]! */
+		     bl(0x2008, 0x3000), 0x17ffffff); /* it never returns */
+		CODE(0x3000, 0xd65f03c0);
+		put(STACK, 0x100c | 0x3fULL << 49);
+		regs.gpr[US_AARCH64_LR] = 0x200c;
+		look(0x3000, STACK, 0);
+		EXPECT(US_END_ROOT, 0x3000, 0x200c, 0x100c);
+	}
+}
+
+/*
+ * 0x1000 calls 0x2000, which keeps a thread's registers in memory and jumps to where
+ * another was, with its stack.  The first time that is the start of 0x3000: what that
+ * finds in the link register is the way back of the thread before.
+ */
+static void arm_jumps_to_another_thread(void **state)
+{
+	(void)state;
+	CODE(0x1000, 0xa9bf7bfd, bl(0x1004, 0x2000), 0xa8c17bfd, 0xd65f03c0);
+	CODE(0x2000, 0x910003e9, 0xa9007809, /* mov x9, sp; stp x9, x30, [x0] */
+	     0xa9402829, 0xa9415033,	     /* ldp x9, x10 and x19, x20, [x1] */
+	     0x9100013f, 0xd61f0140);	     /* mov sp, x9; br x10 */
+	CODE(0x3000, 0xa9be7bfd, bl(0x3004, 0x4000), 0x17ffffff);
+	CODE(0x4000, 0xd65f03c0);
+	put(STACK, 0);		   /* x29 */
+	put(STACK + 8, 0x1008);	   /* x30 */
+	put(STACK + 0x28, 0x1008); /* what was on this stack before */
+	regs.gpr[US_AARCH64_LR] = 0x3008;
+	look(0x4000, STACK, STACK + 0x100);
+	EXPECT(US_END_ROOT, 0x4000, 0x3008);
+	/* A call by pointer on the same stack, as the last thing, is a call. */
+	uint32_t same[] = { 0xd503201f, 0xd61f0140 }; /* nop; br x10 */
+	memcpy(ram + 0x2010, same, sizeof(same));
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	look(0x4000, STACK, STACK + 0x100);
+	assert_int_equal(out.pc[2], 0x1008);
+}
+
+static void riscv_jumps_to_another_thread(void **state)
+{
+	(void)state;
+	HALVES(0x1000, 0x1141, 0xe406, /* addi sp,-16; sd ra,8(sp) */
+	       LOW(jal(RA, 0x1004, 0x2000)), HIGH(jal(RA, 0x1004, 0x2000)), 0x60a2,
+	       0x0141, 0x8082);
+	CODE(0x2000, 0x00253023, 0x00153423, /* sd sp,0(a0); sd ra,8(a0) */
+	     0x0005b103, 0x0085b283,	     /* ld sp,0(a1); ld t0,8(a1) */
+	     0x00028067);		     /* jr t0 */
+	HALVES(0x3000, 0x1141, 0xe406, LOW(jal(RA, 0x3004, 0x4000)),
+	       HIGH(jal(RA, 0x3004, 0x4000)), 0xbff5);
+	HALVES(0x4000, 0x8082);
+	put(STACK + 8, 0x1008);
+	put(STACK + 0x18, 0x1008);
+	regs.gpr[US_RISCV_RA] = 0x3008;
+	look(0x4000, STACK, 0);
+	EXPECT(US_END_ROOT, 0x4000, 0x3008);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RISCV(riscv_registers_are_saved_by_a_routine),
+		RISCV(riscv_routine_that_leads_elsewhere),
+		ARM(arm_signs_any_register),
+		ARM(arm_jumps_to_another_thread),
+		RISCV(riscv_jumps_to_another_thread),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
