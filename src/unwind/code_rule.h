@@ -18,6 +18,8 @@ enum us_code_base {
 	US_BASE_FP,
 	US_BASE_R10,  /* a stack that is just being aligned; ecx in 32-bit code */
 	US_BASE_R13,  /* the same with r13, edi */
+	US_BASE_WORD, /* the word at rsp + sp_at: where the stack was that this one was
+			 taken instead of, for a call */
 	US_BASE_ROOT, /* the code sets rbp to 0 and saves none: nobody called it */
 	US_BASE_OWN,  /* the code loaded the stack pointer before it used it: what is
 			 above was not left there by a caller */
@@ -43,8 +45,8 @@ enum us_code_sp {
 	US_SP_SAVED, /* in memory at CFA + sp_at */
 	US_SP_R10,   /* in r10; ecx in 32-bit code */
 	US_SP_R13,   /* in r13; edi in 32-bit code */
-	US_SP_LOST,  /* on architectures with a link register: it is the CFA, but what
-			it is now has nothing to do with that; perhaps another stack */
+	US_SP_LOST,  /* it is the CFA, but what it is now has nothing to do with that;
+			perhaps another stack */
 };
 
 /* The return address; see link_rule.h for architectures that have it in a register. */

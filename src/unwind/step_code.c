@@ -17,22 +17,48 @@ static uint8_t r13_of(const struct us_walk *w)
 	return w->word == 4 ? US_X86_RDI : US_X86_R13;
 }
 
-bool us_walk_cfa(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
+/* Stacks grow downwards, so callers are above, and not far. */
+static bool is_above(const struct us_walk *w, us_gva cfa)
+{
+	us_gva sp = w->reg[US_X86_RSP];
+	return cfa > sp && cfa - sp <= US_MAX_FRAME_SIZE;
+}
+
+/* The code has taken another stack for what it calls.  A few times in one walk: stacks
+ * may lead round. */
+static bool may_switch(const struct us_walk *w, const struct us_code_rule *rule)
+{
+	bool away = rule->base == US_BASE_WORD ||
+		    (rule->base == US_BASE_FP && rule->sp == US_SP_LOST);
+	return away && w->n_switch < US_MAX_SWITCHES;
+}
+
+/* What the CFA is counted from. */
+static bool base_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
 {
 	const uint8_t base[] = { [US_BASE_SP] = US_X86_RSP,
 				 [US_BASE_FP] = US_X86_RBP,
 				 [US_BASE_R10] = r10_of(w),
-				 [US_BASE_R13] = r13_of(w) };
-	us_gva sp = w->reg[US_X86_RSP];
+				 [US_BASE_R13] = r13_of(w),
+				 [US_BASE_WORD] = US_X86_RSP };
 	if (rule->base == US_BASE_NONE || rule->base >= US_BASE_ROOT ||
 	    !us_walk_knows(w, base[rule->base]))
 		return false;
-	us_gva cfa = us_walk_wrap(w, w->reg[base[rule->base]] +
-					     (us_gva)(int64_t)rule->cfa);
-	if (cfa <= sp)
+	*ret = w->reg[base[rule->base]];
+	return rule->base != US_BASE_WORD || us_walk_slot(w, *ret, rule->sp_at, ret);
+}
+
+bool us_walk_cfa(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
+{
+	us_gva base;
+	if (!base_of(w, rule, &base))
+		return false;
+	*ret = us_walk_wrap(w, base + (us_gva)(int64_t)rule->cfa);
+	if (is_above(w, *ret) || may_switch(w, rule))
+		return true;
+	if (*ret <= w->reg[US_X86_RSP])
 		w->end = US_END_CYCLE;
-	*ret = cfa;
-	return cfa > sp && cfa - sp <= US_MAX_FRAME_SIZE;
+	return false;
 }
 
 bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t slot, uint64_t *ret)
@@ -93,6 +119,7 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 	if (ret->pc == 0 ||
 	    (!us_walk_is_caller(w, site, ret) && !us_walk_begins_thread(w, ret)))
 		return false;
+	w->n_switch += !is_above(w, ret->cfa);
 	restore_sp(w, rule, ret);
 	us_walk_fp(w, rule, ret);
 	ret->rule = NULL;

@@ -309,6 +309,8 @@ static void rule_at(const struct us_x86_state *st, struct us_code_rule rule[2])
 	if (st->fp.sym == US_SYM_SP) {
 		fp.base = US_BASE_FP;
 		fp.cfa = -st->fp.off;
+		if (st->away && !sp.base && fp.sp == US_SP_CFA)
+			fp.sp = US_SP_LOST;
 	}
 	bool frame = fp.base && st->fp.off == -2 * st->word && fp.fp == US_FP_SAVED;
 	rule[0] = frame || !sp.base ? fp : sp;
@@ -362,9 +364,14 @@ static bool rule_for(const struct us_x86_state *st, struct us_x86_value pc_at,
 		     struct us_code_rule *ret)
 {
 	int32_t cfa = pc_at.off + st->word;
-	uint8_t mem = pc_at.sym == US_SYM_SP ? US_SYM_MEM_SP : US_SYM_MEM_FP;
+	uint8_t mem = pc_at.sym == US_SYM_SP   ? US_SYM_MEM_SP
+		      : pc_at.sym == US_SYM_FP ? US_SYM_MEM_FP
+					       : US_SYM_NONE;
 	*ret = (struct us_code_rule){ .cfa = cfa, .sp = US_SP_CFA, .fp = US_FP_LOST };
-	if (pc_at.sym == US_SYM_SP && pc_at.off >= 0)
+	if (pc_at.sym == US_SYM_WORD && st->sp_at.off >= 0 &&
+	    us_code_slot(st->sp_at.off, &ret->sp_at))
+		ret->base = US_BASE_WORD;
+	else if (pc_at.sym == US_SYM_SP && pc_at.off >= 0)
 		ret->base = US_BASE_SP;
 	else if (pc_at.sym == US_SYM_FP)
 		ret->base = US_BASE_FP;
@@ -372,7 +379,8 @@ static bool rule_for(const struct us_x86_state *st, struct us_x86_value pc_at,
 		return false;
 	if (us_x86_state_fp_same(st)) {
 		ret->fp = US_FP_SAME;
-	} else if (st->fp.sym == mem && us_code_slot(st->fp.off - cfa, &ret->fp_at)) {
+	} else if (mem && st->fp.sym == mem &&
+		   us_code_slot(st->fp.off - cfa, &ret->fp_at)) {
 		ret->fp = US_FP_SAVED;
 	}
 	return true;

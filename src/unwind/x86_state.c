@@ -22,7 +22,8 @@ static struct us_x86_value plus(struct us_x86_value v, int32_t n)
 	int64_t off = (int64_t)v.off + n;
 	if (n == 0)
 		return v;
-	if (!is_address(v) || off > MAX_OFFSET || off < -MAX_OFFSET)
+	bool counts = is_address(v) || v.sym == US_SYM_WORD;
+	if (!counts || off > MAX_OFFSET || off < -MAX_OFFSET)
 		return unknown;
 	v.off = (int32_t)off;
 	return v;
@@ -81,14 +82,24 @@ static void push(struct us_x86_state *st, uint8_t reg)
 		st->r10_saved = st->sp;
 }
 
+/* The stack pointer is what was kept at a word of this stack: back to another one. */
+static void set_sp(struct us_x86_state *st, struct us_x86_value v)
+{
+	st->loaded_sp = v;
+	st->sp = is_address(v) ? v : unknown;
+	st->away = !is_address(v) && v.sym != US_SYM_MEM_SP;
+	if (v.sym != US_SYM_MEM_SP)
+		return;
+	st->sp = (struct us_x86_value){ .sym = US_SYM_WORD };
+	st->sp_at = (struct us_x86_value){ v.off, US_SYM_SP };
+}
+
 static void put(struct us_x86_state *st, uint8_t reg, struct us_x86_value v)
 {
 	if (reg == US_X86_CODE_RBP)
 		st->fp = v;
-	if (reg == US_X86_CODE_RSP) {
-		st->sp = is_address(v) ? v : unknown;
-		st->loaded_sp = v;
-	}
+	if (reg == US_X86_CODE_RSP)
+		set_sp(st, v);
 	if (reg == US_X86_CODE_RCX)
 		st->rcx = v;
 	/* What was copied from it stays true: ecx is soon used for other things. */
@@ -108,8 +119,7 @@ static void pop(struct us_x86_state *st, uint8_t reg)
 	if (reg == US_X86_CODE_RBP) {
 		st->fp = v;
 	} else if (reg == US_X86_CODE_RSP) {
-		st->sp = unknown;
-		st->loaded_sp = v;
+		set_sp(st, v);
 	} else {
 		put(st, reg, reg == US_X86_CODE_RCX ? v : unknown);
 	}
@@ -140,6 +150,7 @@ void us_x86_state_drop(struct us_x86_state *st, int32_t n)
 void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
 {
 	struct us_x86_value at = plus(get(st, insn->base), insn->imm);
+	bool away = st->away;
 
 	if (st->stack == US_STACK_ENTRY && insn->stack != US_X86_STACK_NOT)
 		st->stack = insn->stack == US_X86_STACK_LOADS ? US_STACK_OWN
@@ -177,9 +188,10 @@ void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
 	case US_X86_STORE:
 		store(st, at, insn->reg);
 		break;
-	case US_X86_SET:
+	case US_X86_SET: /* of rsp: aligned, or made room below */
 		put(st, insn->reg, unknown);
 		put(st, insn->base, unknown);
+		st->away = away;
 		break;
 	case US_X86_ENTER:
 		push(st, US_X86_CODE_RBP);

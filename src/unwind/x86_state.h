@@ -18,7 +18,8 @@ enum us_x86_symbol {
 	US_SYM_MEM_SP, /* the word that was at SP + off when the path began */
 	US_SYM_MEM_FP,
 	US_SYM_ZERO,
-	US_SYM_RCX, /* rcx when the path began */
+	US_SYM_RCX,  /* rcx when the path began */
+	US_SYM_WORD, /* of rsp: the word that was at sp_at, + off */
 };
 
 struct us_x86_value {
@@ -39,7 +40,9 @@ struct us_x86_state {
 	struct us_x86_value r10, r10_saved;
 	uint8_t r10_reg; /* which of the two it is, by its number in the code */
 	bool copied;	 /* SP is counted from the copy */
-	uint8_t stack;	 /* enum us_code_stack: of rsp when the path began */
+	bool away;	 /* rsp was given a value that is not known: another stack */
+	struct us_x86_value sp_at; /* of US_SYM_WORD */
+	uint8_t stack;		   /* enum us_code_stack: of rsp when the path began */
 	/* What leads out by sysret: rcx, and where rsp was loaded from last; and the
 	 * address at which rcx itself was stored. */
 	struct us_x86_value rcx, loaded_sp, rcx_saved;

@@ -203,6 +203,81 @@ static void riscv_jumps_to_another_thread(void **state)
 	EXPECT(US_END_ROOT, 0x4000, 0x3008);
 }
 
+/* 0x1000 calls 0x2000, which calls 0x3000 on another stack, by a pointer. */
+static void x86_other_stack(const char *code, size_t n)
+{
+	map.n = 0;
+	calls(0x1000, 0x2000);
+	function(0x2000, code, n);
+	FUNCTION(0x3000, "\x90\xc3"); /* nop; ret */
+}
+
+/* At each place where 0x3000 may be, and for the other stack above and below. */
+static void x86_goes_back(us_gva behind, us_gva room)
+{
+	static const us_gva stacks[][2] = { { 0x9000, 0xe000 }, { 0xe000, 0x9000 } };
+	for (unsigned i = 0; i < 2; i++) {
+		us_gva old = stacks[i][0], new = stacks[i][1];
+		memset(ram + STACK, 0, RAM_SIZE - STACK);
+		put(old, 0x1005);
+		put(old - 8, 0); /* rbp, where it is kept */
+		put(new, old);	 /* where the stack pointer is kept */
+		put(new - room - 8, behind);
+		regs.gpr[US_X86_RBP] = old - 8;
+		for (us_gva pc = 0x3000; pc <= 0x3001; pc++) {
+			unwind(pc, new - room - 8);
+			assert_int_equal(out.n, 3);
+			assert_int_equal(out.pc[1], behind);
+			assert_int_equal(out.pc[2], 0x1005);
+			assert_int_equal(out.end, US_END_ROOT);
+		}
+	}
+}
+
+/* What Rust's stacker does, and gcc's __morestack: rbp leads back. */
+static void x86_calls_on_another_stack_by_rbp(void **state)
+{
+	(void)state;
+	static const char code[] =
+		"\x55\x48\x89\xe5\x48\x89\xf4"	   /* push rbp; mov rsp,rbp; rsi,rsp */
+		"\x48\x89\xf8\x48\x89\xd7\xff\xd0" /* mov; mov; call *rax */
+		"\x48\x89\xec\x5d\xc3";		   /* mov rbp,rsp; pop rbp; ret */
+	x86_other_stack(code, sizeof(code) - 1);
+	x86_goes_back(0x200f, 0);
+}
+
+/* What Linux did for its interrupts: the stack pointer is kept on the other stack. */
+static void x86_calls_on_another_stack_by_a_word(void **state)
+{
+	(void)state;
+	static const char code[] =
+		"\x48\x89\x26\x48\x89\xf4" /* mov rsp,(rsi); rsi,rsp */
+		"\x48\x83\xec\x08"	   /* sub 8,rsp */
+		"\xff\xd7"		   /* call *rdi */
+		"\x48\x83\xc4\x08"	   /* add 8,rsp */
+		"\x5c\xc3";		   /* pop rsp; ret */
+	x86_other_stack(code, sizeof(code) - 1);
+	x86_goes_back(0x200c, 8);
+	static const char by_mov[] = "\x48\x89\x26\x48\x89\xf4\xff\xd7"
+				     "\x48\x8b\x24\x24\xc3"; /* mov (rsp),rsp; ret */
+	x86_other_stack(by_mov, sizeof(by_mov) - 1);
+	x86_goes_back(0x2008, 0);
+}
+
+/* Stacks that lead round: the walk ends, and says that it is not whole. */
+static void x86_stacks_lead_round(void **state)
+{
+	(void)state;
+	static const char code[] = "\x48\x89\x26\x48\x89\xf4\xe8\xf5\xff\xff\xff"
+				   "\x5c\xc3"; /* it calls itself */
+	FUNCTION(0x2000, code);
+	put(0x9000, 0x200b);
+	put(0x9008, 0x9000);
+	unwind(0x2000, 0x9000);
+	assert_int_not_equal(out.end, US_END_ROOT);
+	assert_in_range(out.n, 2, 2 + US_MAX_SWITCHES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +286,9 @@ int main(void)
 		ARM(arm_signs_any_register),
 		ARM(arm_jumps_to_another_thread),
 		RISCV(riscv_jumps_to_another_thread),
+		TEST(x86_calls_on_another_stack_by_rbp),
+		TEST(x86_calls_on_another_stack_by_a_word),
+		TEST(x86_stacks_lead_round),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
