@@ -102,6 +102,14 @@ void us_walk_fp(struct us_walk *w, const struct us_code_rule *rule, struct us_st
 	ret->framed = rule->base == US_BASE_FP;
 }
 
+/* The caller's code is gone, of which a table says that stacks begin there.  A word
+ * that was only found on the stack is not enough for that. */
+static bool is_gone(const struct us_site *site, const struct us_step *s)
+{
+	return us_walk_is_outermost(s) && s->call->call == US_CALL_NONE &&
+	       !s->call->at_start && us_site_is_known(site) && !site->guess;
+}
+
 /* Apply a rule: true if there is a return address behind a CALL. */
 static bool try_rule(struct us_walk *w, const struct us_site *site,
 		     const struct us_code_rule *rule, struct us_step *ret)
@@ -116,8 +124,8 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 	if (ret->pc == 0)
 		w->end = US_END_ROOT; /* set up so, where a thread begins */
 	ret->exact = false;
-	if (ret->pc == 0 ||
-	    (!us_walk_is_caller(w, site, ret) && !us_walk_begins_thread(w, ret)))
+	if (ret->pc == 0 || (!us_walk_is_caller(w, site, ret) && !is_gone(site, ret) &&
+			     !us_walk_begins_thread(w, ret)))
 		return false;
 	w->n_switch += !is_above(w, ret->cfa);
 	restore_sp(w, rule, ret);

@@ -55,6 +55,37 @@ static void any_register_may_be_a_base(void **state)
 	assert_int_equal(out.end, US_END_NO_RULE);
 }
 
+/* Linux frees the code that it started with, and that a stack of the idle task begins
+ * in.  Only the table can tell; what lies there by now cannot, unless it is a CALL. */
+static void code_that_is_gone(void **state)
+{
+	(void)state;
+	FUNCTION(0x2000, "\x55\x48\x89\xe5\x90\x90\x5d\xc3"); /* with a frame */
+	put(STACK, STACK + 0x40);
+	put(STACK + 8, 0x4005);
+	regs.gpr[US_X86_RBP] = STACK;
+	unwind(0x2004, STACK);
+	assert_int_equal(out.end, US_END_NO_RULE);
+	assert_int_equal(out.n, 1);
+	row(0x4000, nobody, NULL);
+	finish_table();
+	for (int i = 0; i < 2; i++) { /* the second time remembered */
+		unwind(0x2004, STACK);
+		assert_int_equal(out.end, US_END_ROOT);
+		assert_int_equal(out.n, 2);
+		assert_int_equal(out.pc[1], 0x4005);
+	}
+	/* A word that is none of its addresses is none. */
+	put(STACK + 8, 0x3f05);
+	unwind(0x2004, STACK);
+	assert_int_equal(out.n, 1);
+	/* Nor is one that nothing but a guess leads to: the function is not known. */
+	put(STACK + 8, 0x4005);
+	map.n = 0;
+	unwind(0x6004, STACK);
+	assert_int_not_equal(out.end, US_END_ROOT);
+}
+
 /* Registers that a function may destroy are not its caller's. */
 static void scratch_registers_are_lost(void **state)
 {
@@ -568,6 +599,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(any_register_may_be_a_base),
+		TEST(code_that_is_gone),
 		TEST(scratch_registers_are_lost),
 		TEST(the_code_corrects_a_table),
 		TEST(the_code_wins_where_a_table_is_not_sure),
