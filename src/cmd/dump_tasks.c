@@ -76,6 +76,9 @@ static int explain(const struct us_kernel *k, struct us_err *e)
 		us_fail(e, -ENOENT,
 			"%s: the types of its kernel %s do not say where they are",
 			what, l->release);
+	if (!l)
+		us_hint(e, "a kernel without a symbol table (CONFIG_KALLSYMS) is found "
+			   "by its own ELF file: -e vmlinux");
 	if (l && k->source.mem && !l->has_types)
 		us_hint(e, "-e vmlinux, the kernel's own ELF file with debug "
 			   "information (DWARF), has it; so has a kernel built with "

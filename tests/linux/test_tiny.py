@@ -43,16 +43,18 @@ class Tiny:
     def target(self):
         return self.guest.target(self.args.backend)
 
-    def refused(self, said, *more):
+    def refused(self, said, *more, hint=""):
         """In one line, with what helps."""
         done = self.us.run("dump", "--tasks", "--backend", self.args.backend, *more,
                            self.target(), good=(3,))
         note(done.stderr.strip())
-        check(said in done.stderr and not done.stdout, done.stderr + done.stdout)
+        check(said in done.stderr and hint in done.stderr and not done.stdout,
+              done.stderr + done.stdout)
 
     def without(self):
         nameless = self.args.kernel == "nameless"
-        self.refused("no 64-bit Linux kernel" if nameless else "no type information (BTF)")
+        self.refused("no 64-bit Linux kernel" if nameless else "no type information (BTF)",
+                     hint="-e vmlinux")
         self.us.record(self.guest, self.args.backend, seconds=1)
 
     def other_build(self):
