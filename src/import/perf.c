@@ -314,6 +314,13 @@ static int write_facts(struct import *x)
 		rc = us_writer_fact(x->w, "backend", "perf", x->e);
 	if (!rc)
 		rc = us_writer_fact(x->w, "how", "imported", x->e);
+	/* perf knows images of a guest if it was told of them, and then of Linux alone.
+	 */
+	if (!rc && !x->n_module && !x->o->kallsyms)
+		rc = us_writer_fact(x->w, "symbols_note",
+				    "perf knew no image of the guest; -e ELF names "
+				    "it, or import --kallsyms FILE",
+				    x->e);
 	snprintf(text, sizeof(text), "%u", x->n_pid ? x->pid[0] : 0);
 	if (!rc && x->n_pid == 1)
 		rc = us_writer_fact(x->w, "pid", text, x->e);
