@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "store/limits.h"
 #include "symbol/elf_file.h"
 #include "symbol/made_elf.h"
 #include "symbol/root_file.h"
@@ -88,7 +89,7 @@ static bool find_by_id(struct finder *f)
 	if (us_debug_file_by_id(f->to->build_id, f->to->build_id_len, &f->dirs, path) &&
 	    try_path(f, path))
 		return true;
-	if (us_id_files_read(&f->all->ids, &f->p->opts.dirs) < 0)
+	if (us_id_files_read(&f->all->ids, &f->p->opts.dirs, NULL) < 0)
 		return false;
 	for (unsigned k = 0; (file = us_id_files_find(&f->all->ids, f->to->build_id,
 						      f->to->build_id_len, k));
@@ -420,11 +421,23 @@ static bool is_nameless(const struct us_naming_program *f)
 	return !f->image && !f->other && f->path[0] == '/';
 }
 
+static void warn_of_bound(struct us_profile *p, enum us_limit k, unsigned bound)
+{
+	char text[640], value[32];
+	snprintf(value, sizeof(value), "1 %u", bound);
+	if (us_limit_words(k, value, text, sizeof(text)))
+		us_profile_warn(p, "%s", text);
+}
+
 static void warn_of_programs(struct us_profile *p)
 {
 	const struct us_naming_programs *all = us_naming_programs(p->naming);
 	char text[640];
-	if (us_profile_fact(p, "programs_full"))
+	if (all->ids.full)
+		warn_of_bound(p, US_LIMIT_SYMBOL_FILES, US_ID_FILES_MOST);
+	if (all->ids.deep)
+		warn_of_bound(p, US_LIMIT_SYMBOL_DEPTH, US_ID_FILES_DEPTH);
+	if (us_profile_fact(p, "programs_full")) /* of a version before this one */
 		us_profile_warn(p, "the guest has more files or mappings of code than "
 				   "are recorded: some programs have no names");
 	if (list(all, text, sizeof(text), is_unverified))

@@ -3,6 +3,7 @@
 #include "profile/profile_priv.h"
 
 #include "base/text.h"
+#include "store/limits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -157,6 +158,16 @@ static void warn_of_loss(struct us_profile *p)
 						: "ask for a lower rate (record -F)");
 }
 
+static void warn_of_limits(struct us_profile *p)
+{
+	char text[512];
+	for (unsigned k = 0; k < US_N_LIMITS; k++) {
+		const char *value = us_profile_fact(p, us_limit_key(k));
+		if (value && us_limit_words(k, value, text, sizeof(text)))
+			us_profile_warn(p, "%s", text);
+	}
+}
+
 void us_profile_warn_of_quality(struct us_profile *p)
 {
 	const struct us_profile_summary *s = &p->sum;
@@ -176,6 +187,7 @@ void us_profile_warn_of_quality(struct us_profile *p)
 				   "kernel's ELF file has it (record -e vmlinux), if "
 				   "more than a GDB stub can read their memory; "
 				   "programs are told apart by their page tables");
+	warn_of_limits(p);
 	if (us_profile_fact(p, "linux_changed"))
 		us_profile_warn(p,
 				"the guest's kernel was replaced by another one during "

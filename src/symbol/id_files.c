@@ -2,6 +2,7 @@
 /* id_files.c: see id_files.h. */
 #include "symbol/id_files.h"
 
+#include "base/search.h"
 #include "base/vec.h"
 
 #include <dirent.h>
@@ -12,8 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define MOST_DEPTH 8U
 
 /* Most files of a tree are none: their first bytes tell. */
 static bool begins_as_elf(const char *path)
@@ -39,6 +38,7 @@ static int add(struct us_id_files *f, const char *path)
 	if (slot) {
 		slot->len = id.len < sizeof(slot->id) ? id.len : sizeof(slot->id);
 		memcpy(slot->id, id.bytes, slot->len);
+		slot->number = f->n;
 		slot->path = strdup(path);
 		if (!slot->path) {
 			f->n--;
@@ -49,34 +49,73 @@ static int add(struct us_id_files *f, const char *path)
 	return r;
 }
 
-static int walk(struct us_id_files *f, const char *dir, unsigned depth)
+struct walk {
+	struct us_id_files *f;
+	const atomic_bool *stop;
+};
+
+static int walk(const struct walk *w, const char *dir, unsigned depth);
+
+static int take_entry(const struct walk *w, const char *path, unsigned depth)
+{
+	struct us_id_files *f = w->f;
+	struct stat st;
+	if (w->stop && atomic_load(w->stop))
+		return -ECANCELED;
+	if (lstat(path, &st) < 0)
+		return 0;
+	if (S_ISDIR(st.st_mode)) {
+		f->deep |= depth + 1 == US_ID_FILES_DEPTH;
+		return depth + 1 < US_ID_FILES_DEPTH ? walk(w, path, depth + 1) : 0;
+	}
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (f->looked == (f->most ? f->most : US_ID_FILES_MOST)) {
+		f->full = true;
+		return 0;
+	}
+	f->looked++;
+	return add(f, path);
+}
+
+static int walk(const struct walk *w, const char *dir, unsigned depth)
 {
 	char path[US_DEBUG_PATH];
-	struct stat st;
-	DIR *d = depth < MOST_DEPTH ? opendir(dir) : NULL;
+	DIR *d = opendir(dir);
 	int r = 0;
-	for (struct dirent *one; d && r == 0 && (one = readdir(d));) {
+	for (struct dirent *one; d && r == 0 && !w->f->full && (one = readdir(d));) {
 		int len = snprintf(path, sizeof(path), "%s/%s", dir, one->d_name);
-		if (one->d_name[0] == '.' || len >= (int)sizeof(path) ||
-		    lstat(path, &st) < 0 || f->looked >= US_ID_FILES_MOST)
-			continue;
-		if (S_ISDIR(st.st_mode)) {
-			r = walk(f, path, depth + 1);
-		} else if (S_ISREG(st.st_mode)) {
-			f->looked++;
-			r = add(f, path);
-		}
+		if (one->d_name[0] != '.' && len < (int)sizeof(path))
+			r = take_entry(w, path, depth);
 	}
 	if (d)
 		closedir(d);
 	return r;
 }
 
-int us_id_files_read(struct us_id_files *f, const struct us_debug_dirs *dirs)
+static int compare(const struct us_id_file *a, const uint8_t *id, size_t len)
 {
+	return a->len != len ? (a->len < len ? -1 : 1) : memcmp(a->id, id, len);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct us_id_file *x = a, *y = b;
+	int r = compare(x, y->id, y->len);
+	return r ? r : (x->number > y->number) - (x->number < y->number);
+}
+
+int us_id_files_read(struct us_id_files *f, const struct us_debug_dirs *dirs,
+		     const atomic_bool *stop)
+{
+	const struct walk w = { f, stop };
 	int r = 0;
-	for (size_t k = 0; !f->read && r == 0 && k < dirs->n; k++)
-		r = walk(f, dirs->dir[k], 0);
+	if (f->read)
+		return 0;
+	for (size_t k = 0; r == 0 && k < dirs->n; k++)
+		r = walk(&w, dirs->dir[k], 0);
+	if (f->n)
+		qsort(f->v, f->n, sizeof(*f->v), by_id);
 	f->read = true;
 	return r;
 }
@@ -84,10 +123,12 @@ int us_id_files_read(struct us_id_files *f, const struct us_debug_dirs *dirs)
 const char *us_id_files_find(const struct us_id_files *f, const uint8_t *id, size_t len,
 			     unsigned number)
 {
-	for (size_t k = 0; len && k < f->n; k++)
-		if (f->v[k].len == len && !memcmp(f->v[k].id, id, len) && !number--)
-			return f->v[k].path;
-	return NULL;
+	if (!len || len > US_BUILD_ID_MOST)
+		return NULL;
+	size_t k = us_first_not(f->n, mid, compare(&f->v[mid], id, len) < 0);
+	return number < f->n - k && !compare(&f->v[k + number], id, len)
+		       ? f->v[k + number].path
+		       : NULL;
 }
 
 void us_id_files_fini(struct us_id_files *f)

@@ -9,23 +9,32 @@
 #include "symbol/build_id.h"
 #include "symbol/debug_file.h"
 
-#define US_ID_FILES_MOST 20000U /* files that are looked at */
+#include <stdatomic.h>
+
+#define US_ID_FILES_MOST  200000U /* files that are looked at */
+#define US_ID_FILES_DEPTH 8U	  /* folders in one another */
 
 struct us_id_files {
 	struct us_id_file {
 		uint8_t id[US_BUILD_ID_MOST];
 		size_t len;
 		char *path;
-	} * v;
+		size_t number; /* in which they were found */
+	} * v;		       /* sorted */
 	size_t n, cap;
 	unsigned looked; /* files */
+	unsigned most;	 /* of them; 0: US_ID_FILES_MOST */
+	bool full,
+		deep; /* there are more of them, or deeper ones, than are looked at */
 	bool read;
 };
 
 /* All in these folders and those within, but such as begin with a dot: read once. Those
- * that cannot be read are left out.  0 or -ENOMEM. */
+ * that cannot be read are left out.  stop: asked before each file; may be NULL.  0,
+ * -ENOMEM or -ECANCELED. */
 US_MUST_CHECK int us_id_files_read(struct us_id_files *f,
-				   const struct us_debug_dirs *dirs);
+				   const struct us_debug_dirs *dirs,
+				   const atomic_bool *stop);
 /* The number-th with this build-id, from 0; NULL: there are no more. */
 const char *us_id_files_find(const struct us_id_files *f, const uint8_t *id, size_t len,
 			     unsigned number);

@@ -15,6 +15,7 @@ alone.  A whole stack ends in the program's _start and has each of these calls o
 import argparse
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
 from collections import Counter
@@ -57,13 +58,15 @@ class Program:
                         self.bare, self.without], check=True)
         self.dive = self._function(whole, "dive")
         # As a folder of the guest's files, and one of files by any name; of others too.
-        self.root, self.files, self.wrong = (os.path.join(folder, n)
-                                             for n in ("root", "files", "wrong"))
+        self.root, self.files, self.wrong, self.many = (
+            os.path.join(folder, n) for n in ("root", "files", "wrong", "many"))
         for path, file in ((f"{self.root}/bin/frames-without", self.bare),
                            (f"{self.files}/deep/anything", self.bare),
-                           (f"{self.wrong}/bin/frames-without", "/bin/true")):
+                           (f"{self.wrong}/bin/frames-without", "/bin/true"),
+                           (f"{self.many}/7/anything", self.bare)):
             os.makedirs(os.path.dirname(path))
             shutil.copy(file, path)
+        make_others(self.many)
 
     def _function(self, path, name):
         """(start, end)"""
@@ -79,6 +82,18 @@ class Program:
         loader = "/lib64/" if not self.tools else "/lib/"
         return {loader + os.path.basename(self.loader): self.loader,
                 "/lib/libc.so.6": self.libc}
+
+
+def make_others(folder):
+    """ELF files that are nothing but build-ids."""
+    head = (b"\x7fELF\2\1\1" + bytes(9) +
+            struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0) +
+            struct.pack("<IIQQQQQQ", 4, 4, 120, 120, 120, 36, 36, 4) +
+            struct.pack("<III4s", 4, 20, 3, b"GNU\0"))
+    for n in range(2000):
+        os.makedirs(f"{folder}/{n // 100}", exist_ok=True)
+        with open(f"{folder}/{n // 100}/{n}", "wb") as f:
+            f.write(head + n.to_bytes(20, "big"))
 
 
 class Stacks:
@@ -188,6 +203,7 @@ def main():
                     ("frames-without", are_cut, "from nowhere"),
                     ("frames-without", are_whole, "the guest's files", "--root", program.root),
                     ("frames-without", are_whole, "by build-id", "--symbols", program.files),
+                    ("frames-without", are_whole, "among many files", "--symbols", program.many),
                     ("frames-without", are_cut, "another build", "--root", program.wrong)):
                 tap.point(what, lambda n=name, j=judge, o=options: j(
                     take(us, guest, program, n, args.seconds, *o), WHOLE[processor]))

@@ -47,9 +47,27 @@ static void link_to(us_gva from, us_gva to)
 	put64(to + 8, from);
 }
 
+static bool endless; /* the list of tasks: all is made up, word by word */
+
+static void read_endless(us_gva at, uint8_t *to, size_t len)
+{
+	for (size_t k = 0; k < len; k++, at++) {
+		us_gva word = at & ~7ULL;
+		us_gva link = (at - TEST_TASKS) / STEP * STEP + TEST_TASKS + l->tasks;
+		uint64_t v = word == link	? link + STEP
+			     : word == link + 8 ? link - STEP
+						: 0;
+		to[k] = (uint8_t)(v >> 8 * (at & 7));
+	}
+}
+
 static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
 {
 	(void)ctx;
+	if (endless && at >= TEST_TASKS) {
+		read_endless(at, buf, len);
+		return true;
+	}
 	if (at < TEST_TASKS || at - TEST_TASKS > sizeof(memory) - len)
 		return false;
 	memcpy(buf, memory + (at - TEST_TASKS), len);
@@ -220,6 +238,30 @@ static void stacks_change_hands(void **state)
 	assert_true(h.task.from_ns && !h.task.until_ns && !h.task.id);
 }
 
+static int on_fact(void *ctx, const char *key, const char *value)
+{
+	if (!strcmp(key, us_limit_key(US_LIMIT_TASKS)))
+		snprintf(ctx, 64, "%s", value);
+	return 0;
+}
+
+static void too_many_tasks(void **state)
+{
+	(void)state;
+	static const struct us_reader_ops ops = { .fact = on_fact };
+	struct us_reader_result r;
+	char got[64] = "";
+	endless = true;
+	look();
+	endless = false;
+	assert_int_equal(us_writer_flush(writer, NULL), 0);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(us_read(fd, &ops, got, &r, NULL), 0);
+	assert_string_equal(got, "1 100000");
+	assert_int_equal(processes.stats.scans, 1);
+	assert_int_equal(processes.stats.tasks, US_LINUX_MAX_TASKS);
+}
+
 int main(void)
 {
 	static char by_stack[] = "by stack";
@@ -230,6 +272,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(gone_before_the_start, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(too_many_tasks, set_up, tear_down),
 		cmocka_unit_test_prestate_setup_teardown(stacks_change_hands, set_up,
 							 tear_down, by_stack),
 	};

@@ -93,6 +93,27 @@ static void tasks_that_waited(void **state)
 	free(text);
 }
 
+static void limits_that_were_reached(void **state)
+{
+	(void)state;
+	struct us_summary s = { .hz = 1000, .end = US_RECORD_DONE };
+	char *text = printed(950, 50, 0);
+	assert_null(strstr(text, "limit:"));
+	free(text);
+	us_limit_reached(&s.limits, US_LIMIT_RULES, 64 << 20);
+	us_limit_reached(&s.limits, US_LIMIT_TASKS, 100000);
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	assert_non_null(out);
+	us_summary_print(&s, out);
+	us_summary_json(&s, out);
+	fclose(out);
+	assert_non_null(strstr(text, "limit: the guest had more than 100,000 tasks "));
+	assert_non_null(strstr(text, "limit: more than 64 MiB of rules "));
+	assert_non_null(strstr(text, "\"limit\": \"limit_rules\""));
+	free(text);
+}
+
 static void the_budget(void **state)
 {
 	(void)state;
@@ -118,6 +139,7 @@ int main(void)
 		cmocka_unit_test(says_nothing_where_the_rate_was_reached),
 		cmocka_unit_test(late_samples),
 		cmocka_unit_test(tasks_that_waited),
+		cmocka_unit_test(limits_that_were_reached),
 		cmocka_unit_test(the_budget),
 		cmocka_unit_test(no_reason_is_invented),
 	};

@@ -5,11 +5,14 @@
 
 #include "report/report.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The warning that a recording with this fact gets, or NULL; to be freed. */
-static char *warning_of(const char *fact)
+/* The warning with these words that a recording with this fact gets, or NULL; to be
+ * freed. */
+static char *warning_with(const char *key, const char *fact, const char *words)
 {
 	int fd = memfd_create("recording", MFD_CLOEXEC);
 	const us_gva pc = 0x1000;
@@ -25,7 +28,7 @@ static char *warning_of(const char *fact)
 	char *found = NULL;
 	assert_true(fd >= 0);
 	assert_int_equal(us_writer_open(fd, &w, &e), 0);
-	assert_int_equal(us_writer_fact(w, "stops_gather", fact, &e), 0);
+	assert_int_equal(us_writer_fact(w, key, fact, &e), 0);
 	assert_int_equal(us_writer_sample(w, &sample, &pc, &flags, 1, &e), 0);
 	assert_int_equal(us_writer_end(w, &stats, US_RECORD_DONE, "", &e), 0);
 	us_writer_close(w);
@@ -33,11 +36,16 @@ static char *warning_of(const char *fact)
 	if (us_profile_read(fd, &opts, &p, &e))
 		fail_msg("%s", e.msg);
 	for (size_t i = 0; i < us_profile_n_warning(p); i++)
-		if (strstr(us_profile_warning(p, i), "stops do not fall"))
+		if (strstr(us_profile_warning(p, i), words))
 			found = strdup(us_profile_warning(p, i));
 	us_profile_free(p);
 	close(fd);
 	return found;
+}
+
+static char *warning_of(const char *fact)
+{
+	return warning_with("stops_gather", fact, "stops do not fall");
 }
 
 static void names_the_worst_places(void **state)
@@ -83,9 +91,24 @@ static void survives_what_is_no_list(void **state)
 	free(warning_of(many));
 }
 
+/* What record reached is told again where its recording is read. */
+static void limits_are_told(void **state)
+{
+	(void)state;
+	char *w = warning_with("limit_places", "7 4096", "more than 4,096 places");
+	assert_non_null(w);
+	free(w);
+	w = warning_with("limit_tasks", "1 100000", "more than 100,000 tasks");
+	assert_non_null(w);
+	free(w);
+	assert_null(warning_with("limit_tasks", "0 100000", "tasks"));
+	assert_null(warning_with("limit_tasks", "many", "tasks"));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(limits_are_told),
 		cmocka_unit_test(names_the_worst_places),
 		cmocka_unit_test(says_nothing_of_chance),
 		cmocka_unit_test(survives_what_is_no_list),

@@ -274,6 +274,13 @@ static void write_no_tasks(struct us_recording *r)
 	(void)!us_writer_fact(r->writer, "tasks_note", r->summary.no_tasks, NULL);
 }
 
+static void tell_scans(struct us_recording *r)
+{
+	struct us_processes *p = &r->kernel.processes;
+	us_processes_stats(p, &r->summary.scans);
+	us_limits_copy(&r->summary.limits, &p->programs.limits);
+}
+
 /* A short recording may be over before the guest's kernel was read. */
 static void finish(void *ctx)
 {
@@ -286,7 +293,7 @@ static void finish(void *ctx)
 		(void)us_kernel_write(&r->kernel, r->writer);
 	}
 	if (!tells_functions(r))
-		us_processes_stats(&r->kernel.processes, &r->summary.scans);
+		tell_scans(r);
 	if (r->set->tasks_hz > 0) {
 		us_waits_stats(&r->kernel.waits, &r->summary.waits);
 		write_no_tasks(r);
@@ -355,6 +362,7 @@ int us_recording_sample(struct us_recording *r, struct us_err *e)
 				  .waits = s->waits,
 				  .no_tasks = s->no_tasks,
 				  .scans = s->scans,
+				  .limits = s->limits,
 				  .stats = s->stats };
 	if (ret < 0)
 		us_output_cut(&r->output, us_writer_good_bytes(r->writer));

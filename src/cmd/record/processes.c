@@ -73,6 +73,9 @@ known(struct us_processes *p, const struct us_linux_task *t, const struct span *
 	if (one && !one->gone) /* another has its tables: it was missed that it went */
 		one->gone = one->dirty = true;
 	one = p->all.n < US_PROCESSES_MOST ? us_vec_push(&p->all) : NULL;
+	if (!one && p->all.n >= US_PROCESSES_MOST)
+		us_limit_reached(&p->programs.limits, US_LIMIT_PROCESSES,
+				 US_PROCESSES_MOST);
 	if (!one)
 		return NULL;
 	*last = (uint32_t)p->all.n;
@@ -122,6 +125,8 @@ static struct us_known_task *known_task(struct us_processes *p,
 	if (one && !one->gone)
 		one->gone = one->dirty = true;
 	one = p->tasks.n < US_TASKS_MOST ? us_vec_push(&p->tasks) : NULL;
+	if (!one && p->tasks.n >= US_TASKS_MOST)
+		us_limit_reached(&p->programs.limits, US_LIMIT_THREADS, US_TASKS_MOST);
 	if (!one)
 		return NULL;
 	*last = (uint32_t)p->tasks.n;
@@ -229,6 +234,9 @@ void us_processes_read(struct us_processes *p, const struct us_linux *l,
 		return;
 	}
 	at.end = since(start_ns);
+	if (t.full)
+		us_limit_reached(&p->programs.limits, US_LIMIT_TASKS,
+				 US_LINUX_MAX_TASKS);
 	take(p, l, &t, &at);
 	if (l->has_who && (p->by_stack || !l->who.current))
 		take_tasks(p, l, &t, start_ns);

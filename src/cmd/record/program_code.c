@@ -37,16 +37,19 @@ void us_program_code_begin(struct us_program_code *c)
 		c->place = calloc(US_CODE_MOST_PLACES, sizeof(*c->place));
 }
 
-void us_program_code_add(struct us_program_code *c, const struct us_cfi_table *t,
+bool us_program_code_add(struct us_program_code *c, const struct us_cfi_table *t,
 			 uint64_t bias, us_gpa root)
 {
 	struct us_cfi_table_info info;
 	us_cfi_table_info(t, &info);
 	uint64_t start = info.start + bias;
-	if (!c->place || c->n_place == US_CODE_MOST_PLACES || start >= UPPER_HALF ||
+	if (!c->place || start >= UPPER_HALF ||
 	    info.end - info.start > UPPER_HALF - start)
-		return;
+		return true;
+	if (c->n_place == US_CODE_MOST_PLACES)
+		return false;
 	c->place[c->n_place++] = (struct us_code_place){ t, bias, root };
+	return true;
 }
 
 static uint64_t hash_of(const struct us_program_code *c)

@@ -49,7 +49,8 @@ void us_program_code_fini(struct us_program_code *c); /* accepts a zeroed one */
 /* In the reading thread: begin a set, add to it, and offer it if it is another than the
  * last and the sampler has taken that. */
 void us_program_code_begin(struct us_program_code *c);
-void us_program_code_add(struct us_program_code *c, const struct us_cfi_table *t,
+/* false: there are US_CODE_MOST_PLACES already. */
+bool us_program_code_add(struct us_program_code *c, const struct us_cfi_table *t,
 			 uint64_t bias, us_gpa root);
 void us_program_code_offer(struct us_program_code *c);
 /* There is a better one, or none any more: it is freed when no set has it. */

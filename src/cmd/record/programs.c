@@ -32,7 +32,7 @@ void us_programs_fini(struct us_programs *p)
 	free(p->mappings.v);
 	free(p->spaces.v);
 	us_program_code_fini(&p->code);
-	us_id_files_fini(&p->ids);
+	us_id_index_fini(&p->ids);
 	us_pair_map_fini(&p->of_root);
 	us_pair_map_fini(&p->of_file);
 	pthread_mutex_destroy(&p->lock);
@@ -186,6 +186,22 @@ static int write_names(struct us_programs *p, uint32_t number, struct us_writer 
 	return r;
 }
 
+/* The first time, and when it was twice as often since. */
+static int write_limits(struct us_programs *p, struct us_writer *w)
+{
+	char text[64];
+	int r = 0;
+	for (unsigned k = 0; k < US_N_LIMITS && r == 0; k++) {
+		uint64_t n = atomic_load(&p->limits.hit[k].n);
+		if (!n || n < 2 * p->limit_told[k])
+			continue;
+		us_limit_value(&p->limits, k, text, sizeof(text));
+		r = us_writer_fact(w, us_limit_key(k), text, NULL);
+		p->limit_told[k] = n;
+	}
+	return r;
+}
+
 int us_programs_write(struct us_programs *p, struct us_writer *w)
 {
 	int r = 0;
@@ -195,9 +211,6 @@ int us_programs_write(struct us_programs *p, struct us_writer *w)
 			r = write_mapping(p, &p->mappings.v[k], w);
 	for (uint32_t k = 0; r == 0 && k < p->files.n; k++)
 		r = write_names(p, k + 1, w);
-	if (r == 0 && p->full && !p->full_told)
-		r = us_writer_fact(w, "programs_full", "1", NULL);
-	p->full_told = p->full;
 	pthread_mutex_unlock(&p->lock);
-	return r;
+	return r ? r : write_limits(p, w);
 }

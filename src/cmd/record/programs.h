@@ -20,12 +20,13 @@
 #ifndef US_CMD_PROGRAMS_H
 #define US_CMD_PROGRAMS_H
 
+#include "cmd/record/id_index.h"
 #include "cmd/record/program_code.h"
 #include "linux/linux.h"
 #include "linux/program_elf.h"
 #include "profile/pair_map.h"
+#include "store/limits.h"
 #include "store/store.h"
-#include "symbol/id_files.h"
 
 #include <pthread.h>
 
@@ -131,10 +132,11 @@ struct us_programs {
 	size_t name_bytes, turn;
 	struct us_programs_time last; /* when the list was read last */
 	unsigned readings;
-	bool full, full_told;
 	bool pair;			  /* the page tables of user mode are apart */
 	const struct us_debug_dirs *dirs; /* of files; set before the first reading */
-	struct us_id_files ids;		  /* of the reading thread */
+	struct us_id_index ids;		  /* by build-id */
+	struct us_limits limits;
+	uint64_t limit_told[US_N_LIMITS]; /* of the writer's thread */
 	atomic_bool hungry; /* a process was sampled that had not been before */
 	struct us_program_code code;
 };

@@ -45,7 +45,17 @@ static struct us_cfi_table *read_file(const char *path, const struct us_known_fi
 	return NULL;
 }
 
-static struct us_cfi_table *by_id(struct us_programs *p, const struct us_known_file *f)
+static void tell_limits(struct us_programs *p, const struct us_id_files *ids)
+{
+	const struct us_limit_hit *hit = p->limits.hit;
+	if (ids->full && !hit[US_LIMIT_SYMBOL_FILES].n)
+		us_limit_reached(&p->limits, US_LIMIT_SYMBOL_FILES, US_ID_FILES_MOST);
+	if (ids->deep && !hit[US_LIMIT_SYMBOL_DEPTH].n)
+		us_limit_reached(&p->limits, US_LIMIT_SYMBOL_DEPTH, US_ID_FILES_DEPTH);
+}
+
+static struct us_cfi_table *by_id(struct us_programs *p, const struct us_known_file *f,
+				  bool *ret_known)
 {
 	char path[US_DEBUG_PATH];
 	const char *other;
@@ -54,23 +64,30 @@ static struct us_cfi_table *by_id(struct us_programs *p, const struct us_known_f
 		return NULL;
 	if (us_debug_file_by_id(f->build_id, f->build_id_len, p->dirs, path))
 		t = read_file(path, f, false);
-	if (t || us_id_files_read(&p->ids, p->dirs) < 0)
+	if (t || !p->dirs->n)
 		return t;
+	const struct us_id_files *ids = us_id_index_get(&p->ids, p->dirs, &p->hungry);
+	*ret_known = ids;
+	if (ids)
+		tell_limits(p, ids);
 	for (unsigned k = 0;
-	     !t && (other = us_id_files_find(&p->ids, f->build_id, f->build_id_len, k));
+	     ids && !t &&
+	     (other = us_id_files_find(ids, f->build_id, f->build_id_len, k));
 	     k++)
 		t = read_file(other, f, false);
 	return t;
 }
 
 struct us_cfi_table *us_programs_file_rules(struct us_programs *p,
-					    const struct us_known_file *f)
+					    const struct us_known_file *f,
+					    bool *ret_known)
 {
 	char name[64];
+	*ret_known = true;
 	if (!p->dirs || f->kind != US_PROGRAM_FILE)
 		return NULL;
-	struct us_cfi_table *t = by_id(p, f);
-	if (t || !p->dirs->root)
+	struct us_cfi_table *t = by_id(p, f, ret_known);
+	if (t || !*ret_known || !p->dirs->root)
 		return t;
 	_cleanup_close_ int fd = us_root_file_open(p->dirs->root, f->path);
 	if (fd < 0)

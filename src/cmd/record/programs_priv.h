@@ -14,8 +14,10 @@ void us_programs_read_sampled(struct us_programs *p, const struct us_linux *l,
 			      struct us_paging *paging);
 
 /* In the reading thread: the call frame information of a file where the user says that
- * files are, or the system has them; the caller's.  NULL: none is there. */
+ * files are, or the system has them; the caller's.  NULL: none is there, or, without
+ * *ret_known, it has to be seen first what is in the user's folders. */
 struct us_cfi_table *us_programs_file_rules(struct us_programs *p,
-					    const struct us_known_file *f);
+					    const struct us_known_file *f,
+					    bool *ret_known);
 
 #endif

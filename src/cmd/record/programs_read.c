@@ -53,7 +53,9 @@ static uint32_t file_number(struct us_programs *p, const char *path,
 					  : NULL;
 	if (!f) {
 		free(copy);
-		p->full = true;
+		if (p->files.n >= US_PROGRAMS_MOST_FILES)
+			us_limit_reached(&p->limits, US_LIMIT_FILES,
+					 US_PROGRAMS_MOST_FILES);
 		return 0;
 	}
 	f->path = copy;
@@ -191,7 +193,9 @@ static void put_mapping(struct scan *s, struct us_known_space *of,
 	}
 	to = p->mappings.n < US_PROGRAMS_MOST_MAPPINGS ? us_vec_push(&p->mappings)
 						       : NULL;
-	p->full |= !to;
+	if (p->mappings.n >= US_PROGRAMS_MOST_MAPPINGS && !to)
+		us_limit_reached(&p->limits, US_LIMIT_MAPPINGS,
+				 US_PROGRAMS_MOST_MAPPINGS);
 	if (!to)
 		return;
 	to->m = *m;
@@ -260,12 +264,18 @@ static void take_all(struct scan *s, struct us_known_space *of,
 	of->again = false;
 	for (uint32_t k = of->first; k; k = p->mappings.v[k - 1].next)
 		p->mappings.v[k - 1].kept = false;
-	for (size_t k = 0; k < all->n && n < US_PROGRAMS_MOST_OF_ONE; k++)
-		if (all->v[k].code) {
+	for (size_t k = 0; k < all->n; k++) {
+		if (!all->v[k].code)
+			continue;
+		if (n++ < US_PROGRAMS_MOST_OF_ONE)
 			take_one(s, of, all, k);
-			n++;
-		}
-	p->full |= n == US_PROGRAMS_MOST_OF_ONE;
+	}
+	if (n > US_PROGRAMS_MOST_OF_ONE)
+		us_limit_reached(&p->limits, US_LIMIT_MAPPINGS_OF_ONE,
+				 US_PROGRAMS_MOST_OF_ONE);
+	if (all->full)
+		us_limit_reached(&p->limits, US_LIMIT_MAPPINGS_OF_ONE,
+				 US_LINUX_MOST_MAPPINGS);
 	end_others(p, of);
 	of->read_ns = s->at->begin_ns + 1;
 }
@@ -318,7 +328,6 @@ static void read_space(struct scan *s, struct us_known_space *of)
 		pthread_mutex_lock(&s->p->lock);
 		of->tries = is_read(of) ? of->tries + 1 : 0;
 		of->stale = false;
-		s->p->full |= m.full;
 		take_all(s, of, &m);
 		pthread_mutex_unlock(&s->p->lock);
 	}
@@ -345,7 +354,8 @@ static void see_task(struct scan *s, const struct us_linux_task *t)
 		end_all(p, of);
 	}
 	of = p->spaces.n < US_PROGRAMS_MOST_SPACES ? us_vec_push(&p->spaces) : NULL;
-	p->full |= !of;
+	if (!of && p->spaces.n >= US_PROGRAMS_MOST_SPACES)
+		us_limit_reached(&p->limits, US_LIMIT_SPACES, US_PROGRAMS_MOST_SPACES);
 	if (!of)
 		return;
 	*last = (uint32_t)p->spaces.n;
@@ -433,13 +443,15 @@ static void read_spaces(struct scan *s)
 struct names {
 	struct us_known_file f; /* offered and names alone */
 	size_t room;
+	bool full;
 };
 
 static int take_name(void *ctx, const struct us_program_symbol *sym)
 {
 	struct names *n = ctx;
 	size_t len = strlen(sym->name) + 1;
-	if (n->f.offered.n == MOST_OFFERED || n->f.names.n + len > n->room)
+	n->full |= n->f.names.n + len > n->room;
+	if (n->f.offered.n == MOST_OFFERED || n->full)
 		return 1;
 	struct us_offered_name *o = us_vec_push(&n->f.offered);
 	if (!o)
@@ -527,6 +539,8 @@ static void read_names(struct scan *s, uint32_t number,
 	size_t missing;
 	f->tries++;
 	collect_names(s, at, &n, &missing);
+	if (n.full)
+		us_limit_reached(&p->limits, US_LIMIT_NAMES, US_PROGRAMS_MOST_NAMES);
 	settle(&n.f);
 	if (n.f.offered.n && (!f->offered.n || missing < f->missing)) {
 		replace_names(p, number, &n, missing);

@@ -30,11 +30,15 @@ static size_t bytes_of(const struct us_cfi_table *t)
 }
 
 /* It takes the place of what was there, if it is better. */
-static void take_rules(struct us_program_code *c, struct us_known_file *f,
+static void take_rules(struct us_programs *p, struct us_known_file *f,
 		       struct us_cfi_table *t, size_t missing)
 {
+	struct us_program_code *c = &p->code;
 	size_t bytes = c->bytes - bytes_of(f->rules) + bytes_of(t);
-	if ((f->rules && missing >= f->rules_missing) || bytes > US_CODE_MOST_TABLES) {
+	bool better = !f->rules || missing < f->rules_missing;
+	if (better && bytes > US_CODE_MOST_TABLES)
+		us_limit_reached(&p->limits, US_LIMIT_RULES, US_CODE_MOST_TABLES);
+	if (!better || bytes > US_CODE_MOST_TABLES) {
 		us_cfi_table_free(t);
 		return;
 	}
@@ -65,27 +69,29 @@ static void read_rules(struct unwind *u, const struct us_known_mapping *m,
 	int r = us_program_frames_read(u->paging, &own, &elf, cached ? &cache : NULL,
 				       &t, &missing);
 	if (r == 0)
-		take_rules(&u->p->code, f, t, missing);
+		take_rules(u->p, f, t, missing);
 	else if (r == -ENOENT && !missing)
 		f->rule_tries = MOST_TRIES;
 }
 
-/* A host's file has all of them; it is opened once. */
+/* A host's file has all of them; it is opened once, when it is known which it is. */
 static void read_file(struct unwind *u, struct us_known_file *f)
 {
-	f->file_tried = true;
-	struct us_cfi_table *t = us_programs_file_rules(u->p, f);
+	struct us_cfi_table *t = us_programs_file_rules(u->p, f, &f->file_tried);
 	if (t)
-		take_rules(&u->p->code, f, t, 0);
+		take_rules(u->p, f, t, 0);
 }
 
 static void add_place(struct us_programs *p, const struct us_known_space *s,
 		      const struct us_known_mapping *m)
 {
 	const struct us_cfi_table *t = p->files.v[m->m.file - 1].rules;
-	us_program_code_add(&p->code, t, m->m.bias, s->root);
+	bool room = us_program_code_add(&p->code, t, m->m.bias, s->root);
 	if (s->pair)
-		us_program_code_add(&p->code, t, m->m.bias, s->root ^ US_ROOT_OF_USER);
+		room &= us_program_code_add(&p->code, t, m->m.bias,
+					    s->root ^ US_ROOT_OF_USER);
+	if (!room)
+		us_limit_reached(&p->limits, US_LIMIT_PLACES, US_CODE_MOST_PLACES);
 }
 
 /* A file with several mappings of code lies in one place. */

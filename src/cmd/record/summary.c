@@ -91,6 +91,22 @@ static void print_tasks(const struct us_summary *s, FILE *out)
 		(double)t->cost_max_ns / 1e6);
 }
 
+static bool limit_words(const struct us_summary *s, enum us_limit k, char *ret,
+			size_t size)
+{
+	char value[64];
+	us_limit_value(&s->limits, k, value, sizeof(value));
+	return us_limit_words(k, value, ret, size);
+}
+
+static void print_limits(const struct us_summary *s, FILE *out)
+{
+	char text[512];
+	for (unsigned k = 0; k < US_N_LIMITS; k++)
+		if (limit_words(s, k, text, sizeof(text)))
+			fprintf(out, "limit: %s\n", text);
+}
+
 void us_summary_print(const struct us_summary *s, FILE *out)
 {
 	char line[512];
@@ -101,6 +117,7 @@ void us_summary_print(const struct us_summary *s, FILE *out)
 	putc('\n', out);
 	print_shortfall(s, out);
 	print_tasks(s, out);
+	print_limits(s, out);
 }
 
 static void tasks_json(const struct us_summary *s, struct us_json *j)
@@ -144,6 +161,23 @@ static void scans_json(const struct us_scan_stats *s, struct us_json *j)
 	us_json_end(j);
 }
 
+static void limits_json(const struct us_summary *s, struct us_json *j)
+{
+	char text[512];
+	us_json_array(j, "limits");
+	for (unsigned k = 0; k < US_N_LIMITS; k++) {
+		if (!limit_words(s, k, text, sizeof(text)))
+			continue;
+		us_json_object(j, NULL);
+		us_json_str(j, "limit", us_limit_key(k));
+		us_json_u64(j, "times", s->limits.hit[k].n);
+		us_json_u64(j, "bound", s->limits.hit[k].bound);
+		us_json_str(j, "note", text);
+		us_json_end(j);
+	}
+	us_json_end(j);
+}
+
 void us_summary_json_members(const struct us_summary *s, struct us_json *j)
 {
 	const struct us_record_stats *t = &s->stats;
@@ -177,6 +211,7 @@ void us_summary_json_members(const struct us_summary *s, struct us_json *j)
 		tasks_json(s, j);
 	if (s->scans.scans)
 		scans_json(&s->scans, j);
+	limits_json(s, j);
 }
 
 void us_summary_json(const struct us_summary *s, FILE *out)

@@ -25,6 +25,7 @@ struct us_summary {
 	struct us_wait_stats waits;
 	const char *no_tasks;	    /* why there was no look; NULL: there was */
 	struct us_scan_stats scans; /* of a Linux guest's tasks; zero: of none */
+	struct us_limits limits;    /* that were reached */
 };
 
 /* How many vCPUs the schedule samples. */

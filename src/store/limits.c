@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* limits.c: see limits.h. */
+#include "store/limits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHORTER "; record for a shorter time (-d)"
+#define BETTER	"; -e FILE names programs that matter"
+
+struct words {
+	const char *key, *before, *behind; /* of the bound */
+	bool mib;			   /* which is told so */
+};
+
+static const struct words limits[US_N_LIMITS] = {
+	[US_LIMIT_TASKS] = {
+		.key = "limit_tasks",
+		.before = "the guest had more than ",
+		.behind = " tasks at once: those further down in its list are "
+			  "not known, nor what they wait for",
+	},
+	[US_LIMIT_PROCESSES] = {
+		.key = "limit_processes",
+		.before = "more than ",
+		.behind = " processes were met: the time of later ones may be "
+			  "[not known]" SHORTER,
+	},
+	[US_LIMIT_THREADS] = {
+		.key = "limit_threads",
+		.before = "more than ",
+		.behind = " threads were met: the time of later ones may be [not "
+			  "known]" SHORTER,
+	},
+	[US_LIMIT_SPACES] = {
+		.key = "limit_spaces",
+		.before = "more than ",
+		.behind = " processes were met: the code of later ones has no "
+			  "names" SHORTER,
+	},
+	[US_LIMIT_FILES] = {
+		.key = "limit_files",
+		.before = "more than ",
+		.behind = " files of programs were met: code of later ones has "
+			  "no names" SHORTER,
+	},
+	[US_LIMIT_MAPPINGS] = {
+		.key = "limit_mappings",
+		.before = "more than ",
+		.behind = " mappings of programs' code were met: that of later "
+			  "ones has no names" SHORTER,
+	},
+	[US_LIMIT_MAPPINGS_OF_ONE] = {
+		.key = "limit_mappings_of_one",
+		.before = "a process has more than ",
+		.behind = " mappings: code at its highest addresses has no names" BETTER,
+	},
+	[US_LIMIT_NAMES] = {
+		.key = "limit_names",
+		.before = "more than ",
+		.behind = " MiB of dynamic symbols are in the memory of the "
+			  "guest's programs: functions of further files have no "
+			  "names; report --symbols DIR, --root DIR or "
+			  "--debuginfod URL may have them",
+		.mib = true,
+	},
+	[US_LIMIT_RULES] = {
+		.key = "limit_rules",
+		.before = "more than ",
+		.behind = " MiB of rules are needed to unwind the guest's "
+			  "programs: stacks in further files may end early" BETTER,
+		.mib = true,
+	},
+	[US_LIMIT_PLACES] = {
+		.key = "limit_places",
+		.before = "the guest's programs have code in more than ",
+		.behind = " places at once (a file in a process): stacks in "
+			  "further ones may end early" BETTER,
+	},
+	[US_LIMIT_SYMBOL_FILES] = {
+		.key = "limit_symbol_files",
+		.before = "--symbols has more than ",
+		.behind = " files: further ones were not looked at for their "
+			  "build-ids; name a smaller folder, or one with "
+			  ".build-id in it, which is not walked",
+	},
+	[US_LIMIT_SYMBOL_DEPTH] = {
+		.key = "limit_symbol_depth",
+		.before = "--symbols has folders more than ",
+		.behind = " deep: what is in these was not looked at for its "
+			  "build-id; name one of them, too",
+	},
+};
+
+void us_limit_reached(struct us_limits *l, enum us_limit k, uint64_t bound)
+{
+	atomic_store_explicit(&l->hit[k].bound, bound, memory_order_relaxed);
+	atomic_fetch_add_explicit(&l->hit[k].n, 1, memory_order_release);
+}
+
+void us_limits_copy(struct us_limits *to, const struct us_limits *from)
+{
+	for (unsigned k = 0; k < US_N_LIMITS; k++) {
+		atomic_store(&to->hit[k].n, atomic_load(&from->hit[k].n));
+		atomic_store(&to->hit[k].bound, atomic_load(&from->hit[k].bound));
+	}
+}
+
+const char *us_limit_key(enum us_limit k)
+{
+	return limits[k].key;
+}
+
+void us_limit_value(const struct us_limits *l, enum us_limit k, char *ret, size_t size)
+{
+	uint64_t n = atomic_load_explicit(&l->hit[k].n, memory_order_acquire);
+	snprintf(ret, size, "%" PRIu64 " %" PRIu64, n,
+		 atomic_load_explicit(&l->hit[k].bound, memory_order_relaxed));
+}
+
+/* "1,234,567". */
+static void group(uint64_t n, char ret[32])
+{
+	char digits[24];
+	size_t len = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, n), at = 0;
+	for (size_t k = 0; k < len; k++) {
+		if (k && (len - k) % 3 == 0)
+			ret[at++] = ',';
+		ret[at++] = digits[k];
+	}
+	ret[at] = '\0';
+}
+
+/* Files are not trusted: two numbers, and nothing else. */
+static bool parse(const char *value, uint64_t *ret_n, uint64_t *ret_bound)
+{
+	char *end;
+	if (value[strspn(value, "0123456789 ")])
+		return false;
+	*ret_n = strtoull(value, &end, 10);
+	if (*end != ' ')
+		return false;
+	*ret_bound = strtoull(end + 1, &end, 10);
+	return *ret_n && *ret_bound && !*end;
+}
+
+bool us_limit_words(enum us_limit k, const char *value, char *ret, size_t size)
+{
+	const struct words *w = &limits[k];
+	uint64_t n, bound;
+	char text[32];
+	if (!parse(value, &n, &bound))
+		return false;
+	group(w->mib ? bound >> 20 : bound, text);
+	snprintf(ret, size, "%s%s%s", w->before, text, w->behind);
+	return true;
+}
