@@ -337,8 +337,9 @@ static int read_all(struct reader *r, struct us_err *e)
 	if (ret < 0)
 		return ret;
 	l->slide_known = r->s->place.arch->linked_at != 0;
-	if (l->slide_known)
-		l->slide = (int64_t)(l->text - r->s->place.arch->linked_at);
+	if (l->slide_known) /* some begin with a header, and the text behind it */
+		l->slide = (int64_t)((l->text - r->s->place.arch->linked_at) &
+				     ~(US_LINUX_MAP_STEP - 1));
 	l->check_at = l->symbols.at;
 	if (!read_kernel(r, l->check_at, l->check, sizeof(l->check)))
 		return us_fail(e, -EFAULT, "read the guest's kernel: it is gone");

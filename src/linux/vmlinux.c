@@ -167,15 +167,27 @@ static bool is_there(const struct us_vmlinux_search *w, const struct us_elf_imag
 	       same;
 }
 
+/* Where its text is known to be: a table of functions alone may know only one of the
+ * two names. */
+static bool find_known(const struct us_vmlinux_search *w, const struct us_elf_image *i,
+		       const struct us_kallsyms *k, uint64_t *ret)
+{
+	static const char *const names[] = { "_text", "_stext" };
+	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+		us_gva text = us_kallsyms_address(k, names[n]);
+		*ret = w->text - text;
+		if (text && is_there(w, i, *ret))
+			return true;
+	}
+	return false;
+}
+
 static bool find_bias(const struct us_vmlinux_search *w, const struct us_elf_image *i,
 		      us_gva text, uint64_t *ret)
 {
 	const struct us_linux_place *p = w->place;
 	uint64_t step = p->arch->arch == US_ARCH_X86_64 ? US_LINUX_MAP_STEP : GRAIN;
 	uint64_t within = text % step; /* the first may begin behind a header */
-	*ret = w->text - text;
-	if (w->text)
-		return is_there(w, i, *ret);
 	for (uint64_t k = 0; k < TRIES_MOST && k * step < p->size; k++) {
 		*ret = p->start + k * step + within - text;
 		if (is_there(w, i, *ret))
@@ -197,7 +209,8 @@ static int try_file(const struct us_vmlinux_search *w, const struct us_elf_image
 		return r;
 	us_gva text = us_kallsyms_address(&ret->symbols, "_text");
 	bool kernel = text && us_kallsyms_address(&ret->symbols, "init_task");
-	if (kernel && find_bias(w, i, text, &ret->bias)) {
+	if (kernel && (w->text ? find_known(w, i, &ret->symbols, &ret->bias)
+			       : find_bias(w, i, text, &ret->bias))) {
 		ret->image = i;
 		slide(&ret->symbols, ret->bias);
 		return 0;

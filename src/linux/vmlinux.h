@@ -27,7 +27,8 @@ struct us_vmlinux_search {
 	const struct us_elf_image *const *file;
 	size_t n_file;
 	const struct us_linux_place *place;
-	us_gva text; /* its _text, if that is known; 0: it is looked for in the place */
+	us_gva text; /* its _text or _stext, if known; 0: it is looked for in the place
+		      */
 	struct us_paging *p;
 	const struct us_space *s;
 };

@@ -101,7 +101,8 @@ static const char source[] =
 	"return get(in_file); }\n"
 	"__asm__(\".globl a_cpu_s\\n.set a_cpu_s, 0x40\\n\");\n";
 /* The unit before it has some of the structs without their members. */
-static const char before[] = "__asm__(\".text\\n.globl _text\\n_text:\\n\");\n"
+static const char before[] = "__asm__(\".text\\n.globl _text\\n_text:\\n\"\n"
+			     "\".skip 64\\n.globl _stext\\n_stext:\\n\");\n"
 			     "struct task_struct; struct module;\n"
 			     "struct holder { struct task_struct *t; struct module *m; "
 			     "} holder;\n";
@@ -338,6 +339,10 @@ static void which_file(void **state)
 	struct bed *b = open_bed("kernel");
 	us_gva text = us_elf_image_file(b->image)->code[0].start + BIAS;
 	assert_int_equal(find(b, text), 0);
+	assert_int_equal(b->found.bias, BIAS);
+	us_vmlinux_close(&b->found);
+	/* A table of functions alone may know the other name of its text. */
+	assert_int_equal(find(b, text + 64), 0);
 	assert_int_equal(b->found.bias, BIAS);
 	us_vmlinux_close(&b->found);
 	/* Not where its text is said to be; and nowhere in a smaller place. */
