@@ -221,7 +221,8 @@ static bool has_booted(struct reader *r)
 /* Stacks begin in what it started with, once that is gone. */
 static int add_gone(us_gva start, us_gva end, struct us_cfi_builder *b)
 {
-	const struct us_cfi_rule outermost = { .pc = US_CFI_LOST };
+	const struct us_cfi_rule outermost = { .pc = US_CFI_LOST,
+					       .flags = US_CFI_GONE };
 	uint32_t id;
 	int r = us_cfi_builder_rule(b, &outermost, NULL, &id);
 	if (r == 0)

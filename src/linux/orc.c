@@ -264,8 +264,14 @@ static int id_of(struct compiler *c, const uint8_t *bytes, uint32_t *ret)
 static int add_rows(struct compiler *c, const struct us_orc *o)
 {
 	const struct us_cfi_rule end = { .cfa_reg = US_X86_RSP, .pc = US_CFI_LOST };
+	const struct us_cfi_rule gone = { .cfa_reg = US_X86_RSP,
+					  .pc = US_CFI_LOST,
+					  .flags = US_CFI_GONE };
+	uint32_t gone_id;
 	us_gva last = 0;
 	int r = us_cfi_builder_rule(c->b, &end, NULL, &c->end_id);
+	if (r == 0)
+		r = us_cfi_builder_rule(c->b, &gone, NULL, &gone_id);
 	for (size_t i = 0; r == 0 && i < o->n; i++) {
 		us_gva at = us_orc_place(o, i);
 		uint32_t id;
@@ -274,7 +280,7 @@ static int add_rows(struct compiler *c, const struct us_orc *o)
 		last = at;
 		r = id_of(c, o->entry + US_ORC_ENTRY * i, &id);
 		if (at >= o->gone_start && at < o->gone_end)
-			id = c->end_id;
+			id = gone_id;
 		if (r == 0)
 			r = us_cfi_builder_row(c->b, at, id, 0);
 	}

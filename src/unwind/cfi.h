@@ -43,6 +43,8 @@ enum us_cfi_flag {
 	US_CFI_SIGNED = 2, /* arm64: the return address carries a signature (PAC) */
 	US_CFI_LANDS = 4,  /* exceptions may land in it: no path from the start of the
 			      function need lead to where they do */
+	US_CFI_GONE = 8,   /* the code has been freed: it was called from there, but
+			      nothing begins there any more */
 };
 
 struct us_cfi_saved {

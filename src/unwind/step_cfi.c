@@ -162,7 +162,7 @@ static bool is_believed(struct us_walk *w, const struct us_site *site,
 	struct us_cfi_row row;
 	uint8_t code;
 	if (us_site_is_entry(site) || s->call->call != US_CALL_NONE ||
-	    s->call->at_start)
+	    !us_walk_may_be_behind(s))
 		return false;
 	if (!us_sites_cfi(w->u->sites, &at, &row) || row.untrusted)
 		return false;

@@ -107,7 +107,7 @@ void us_walk_fp(struct us_walk *w, const struct us_code_rule *rule, struct us_st
 static bool is_gone(const struct us_site *site, const struct us_step *s)
 {
 	return us_walk_is_outermost(s) && s->call->call == US_CALL_NONE &&
-	       !s->call->at_start && us_site_is_known(site) && !site->guess;
+	       us_walk_may_be_behind(s) && us_site_is_known(site) && !site->guess;
 }
 
 /* Apply a rule: true if there is a return address behind a CALL. */

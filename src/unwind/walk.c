@@ -74,11 +74,19 @@ bool us_walk_is_outermost(const struct us_step *s)
 	return s->call->source == US_SITE_CFI && s->call->cfi.rule->pc == US_CFI_LOST;
 }
 
+/* Behind a CALL that was the last instruction of its function the next one begins. */
+bool us_walk_may_be_behind(const struct us_step *s)
+{
+	return !s->call->at_start ||
+	       (us_walk_is_outermost(s) && s->call->cfi.rule->flags & US_CFI_GONE);
+}
+
 bool us_walk_begins_thread(struct us_walk *w, struct us_step *s)
 {
 	const struct us_site *at = us_sites_find(w->u->sites, s->pc, false, w->site);
 	s->exact = us_site_start(at) == s->pc && at->source == US_SITE_CFI &&
-		   at->cfi.rule->pc == US_CFI_LOST;
+		   at->cfi.rule->pc == US_CFI_LOST &&
+		   !(at->cfi.rule->flags & US_CFI_GONE);
 	return s->exact;
 }
 

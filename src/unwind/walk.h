@@ -154,6 +154,9 @@ bool us_walk_begins_thread(struct us_walk *w, struct us_step *s);
  * start, and what was called from there last runs on.
  */
 bool us_walk_is_outermost(const struct us_step *s);
+/* s->pc is no start of a function, or one of code that is gone (US_CFI_GONE), where
+ * nothing can begin. */
+bool us_walk_may_be_behind(const struct us_step *s);
 
 /* Where the rule puts the CFA; false if that cannot be. */
 bool us_walk_cfa(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret);

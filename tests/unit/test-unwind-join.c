@@ -55,6 +55,36 @@ static void any_register_may_be_a_base(void **state)
 	assert_int_equal(out.end, US_END_NO_RULE);
 }
 
+static const struct us_cfi_rule freed = { .cfa_reg = US_X86_RSP,
+					  .pc = US_CFI_LOST,
+					  .flags = US_CFI_GONE };
+
+/* The CALL was the last instruction of its function: the next one does not begin. */
+static void gone_behind_its_end(void **state)
+{
+	(void)state;
+	FUNCTION(0x2000, "\x55\x48\x89\xe5\x90\x90\x5d\xc3");
+	FUNCTION(0x3000, NOPS);
+	FUNCTION(0x4005, "");
+	row(0x3000, plain(US_X86_RSP, 8, 0), NULL);
+	row(0x4000, freed, NULL);
+	finish_table();
+	put(STACK, STACK + 0x40);
+	put(STACK + 8, 0x4005);
+	regs.gpr[US_X86_RBP] = STACK;
+	unwind(0x2004, STACK); /* by its code */
+	assert_int_equal(out.end, US_END_ROOT);
+	assert_int_equal(out.n, 2);
+	assert_int_equal(out.pc[1], 0x4005);
+	assert_int_equal(out.flags[1], 0); /* a return address */
+	put(STACK, 0x4005);
+	unwind(0x3001, STACK); /* by the table */
+	assert_int_equal(out.end, US_END_ROOT);
+	assert_int_equal(out.n, 2);
+	assert_int_equal(out.pc[1], 0x4005);
+	assert_int_equal(out.flags[1], 0);
+}
+
 /* Linux frees the code that it started with, and that a stack of the idle task begins
  * in.  Only the table can tell; what lies there by now cannot, unless it is a CALL. */
 static void code_that_is_gone(void **state)
@@ -600,6 +630,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(any_register_may_be_a_base),
 		TEST(code_that_is_gone),
+		TEST(gone_behind_its_end),
 		TEST(scratch_registers_are_lost),
 		TEST(the_code_corrects_a_table),
 		TEST(the_code_wins_where_a_table_is_not_sure),
