@@ -75,6 +75,12 @@ static int push(struct us_profile *p, const struct us_task *t)
 
 int us_profile_add_task(struct us_profile *p, const struct us_task *t)
 {
+	if (t->inner && t->pid == t->tgid) {
+		uint32_t *inner = us_pair_map_at(&p->tasks.inner, p->file_now, t->tgid);
+		if (!inner)
+			return -ENOMEM;
+		*inner = t->inner;
+	}
 	if (!p->opts.processes || p->n_file > 1)
 		return 0;
 	struct us_task copy = *t;
@@ -102,6 +108,7 @@ void us_profile_free_tasks(struct us_profile *p)
 	us_pair_map_fini(&p->tasks.known);
 	us_pair_map_fini(&p->tasks.of_stack);
 	us_pair_map_fini(&p->tasks.only);
+	us_pair_map_fini(&p->tasks.inner);
 	us_pair_map_fini(&p->root_of);
 }
 

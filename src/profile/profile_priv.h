@@ -145,6 +145,8 @@ struct us_profile {
 		struct us_pair_map known;    /* (stack, hash of the rest) to that */
 		struct us_pair_map of_stack; /* (stack, 0) to the last one's */
 		struct us_pair_map only;     /* (tgid, 0): the only one's, or ... */
+		struct us_pair_map inner;    /* (recording, tgid) to its number in its
+						pid namespace; 0: the same */
 		bool listed;		     /* some are known by their stacks */
 	} tasks;
 	struct us_name_set roots;   /* of opts.roots: their functions' names */

@@ -209,11 +209,45 @@ static bool read_line(char *line, struct us_made_symbol *ret)
 	return ret->name && *ret->name;
 }
 
+/* The number by which a process knows itself: in a pid namespace, as of a container, it
+ * is another. */
+static uint32_t own_number(struct us_profile *p, size_t recording, uint32_t pid)
+{
+	const uint32_t *inner = us_pair_map_at(&p->tasks.inner, recording, pid);
+	return inner && *inner ? *inner : pid;
+}
+
+/* Has another one code without a file, too, and the same number?  Then the file of that
+ * name may be of either. */
+static bool shares_number(struct us_profile *p, uint32_t pid, uint32_t number)
+{
+	uint32_t last = pid;
+	for (size_t k = 0; k < p->mappings.n; k++) {
+		const struct us_profile_mapping *m = &p->mappings.v[k];
+		if (m->m.pid == pid || m->m.pid == last)
+			continue;
+		const struct us_profile_program *of = us_profile_program_of(p, m);
+		if (!of || of->f.kind != US_PROGRAM_NONE)
+			continue;
+		last = m->m.pid;
+		if (own_number(p, m->recording, last) == number)
+			return true;
+	}
+	return false;
+}
+
 static int take_perf_map(struct finder *f)
 {
+	uint32_t number = own_number(f->p, f->from->recording, f->to->pid);
+	bool shared = shares_number(f->p, f->to->pid, number);
 	char path[64];
-	snprintf(path, sizeof(path), "/tmp/perf-%u.map", f->to->pid);
-	int fd = open_in_root(f, path);
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", number);
+	int fd = shared ? -1 : open_in_root(f, path);
+	if (shared && f->p->opts.dirs.root)
+		snprintf(f->all->why, sizeof(f->all->why),
+			 "several processes are %u in their pid namespaces: whose "
+			 "%s is, is not known, so it is not used",
+			 number, path);
 	FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
 	struct {
 		struct us_made_symbol *v;

@@ -22,6 +22,8 @@
 struct given {
 	struct us_mapping mapping[4];
 	size_t n_mapping;
+	struct us_task task[2];
+	size_t n_task;
 	struct us_program_name name[4];
 	size_t n_name;
 	us_gpa root; /* of all samples: one each 10 ms, for 10 s */
@@ -77,6 +79,8 @@ static struct us_profile *profile_of(const struct given *g)
 	int fd = memfd_create("recording", MFD_CLOEXEC);
 	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
 	write_samples(w, g);
+	for (size_t k = 0; k < g->n_task; k++)
+		assert_int_equal(us_writer_task(w, &g->task[k], NULL), 0);
 	for (size_t k = 0; k < g->n_mapping; k++)
 		assert_int_equal(us_writer_mapping(w, &g->mapping[k], NULL), 0);
 	for (size_t k = 0; k < 3; k++)
@@ -205,6 +209,28 @@ static void code_without_a_file(void **state)
 	      f);
 	fclose(f);
 	expect(&g, "[jit]:LazyCompile:~work /a b.js:7 1000");
+	/* In a pid namespace it is 7, and to all others 104, whose file is not its. */
+	g.task[0] = (struct us_task){ .id = 1,
+				      .pid = 104,
+				      .tgid = 104,
+				      .inner = 7,
+				      .name = "node",
+				      .process = "node",
+				      .cgroup = "/a" };
+	g.n_task = 1;
+	g.mapping[0].pid = 104;
+	expect(&g, "[jit]:LazyCompile:~work /a b.js:7 1000");
+	g.task[0].inner = 8;
+	expect(&g, "[jit]:? 1000");
+	/* Another one has that number, and code without a file: whose file is it? */
+	g.task[0].inner = 7;
+	g.mapping[1] = (struct us_mapping){ .file = 3,
+					    .pid = 7,
+					    .root = ROOT + 0x1000,
+					    .start = 0x400000,
+					    .end = 0x402000 };
+	g.n_mapping = 2;
+	expect(&g, "[jit]:? 1000");
 	unlink(map);
 	rmdir(tmp);
 	rmdir(dir);
