@@ -345,6 +345,41 @@ static void aarch64_enters_an_exception(void **state)
 	assert_false(us_gdb_may_be_entering(&l, &r));
 	us_gdb_set_entered(&l, &a, &r);
 	assert_false(r.entered.valid);
+	/* Within an entry from programs, once it is known where these are. */
+	r.valid = UINT32_MAX;
+	r.pc = 0xffff00000008041c;
+	assert_false(us_gdb_may_be_entering(&l, &r));
+	us_gdb_learn_entry(&l, &r); /* nothing was entered */
+	assert_false(us_gdb_may_be_entering(&l, &r));
+	r.pc = 0xffff000000080400;
+	us_gdb_set_entered(&l, &a, &r);
+	assert_true(r.entered.valid && r.valid & 1U << US_AARCH64_LR);
+	for (unsigned k = 0; k < 2 * US_GDB_TABLES; k++) /* once is enough */
+		us_gdb_learn_entry(&l, &r);
+	assert_int_equal(l.n_table, 1);
+	r.pc = 0xffff00000008041c;
+	assert_true(us_gdb_may_be_entering(&l, &r));
+	us_gdb_set_entered(&l, &a, &r);
+	assert_true(r.entered.valid && r.entered.user);
+	assert_int_equal(r.entered.pc, 0xffff000000012344);
+	assert_false(r.valid & 1U << US_AARCH64_LR); /* it may be used by then */
+	a.v[US_GDB_TPIDRRO - US_GDB_APART] = 0x401234;
+	r.valid = UINT32_MAX;
+	us_gdb_set_entered(&l, &a, &r);
+	assert_int_equal(r.gpr[US_AARCH64_LR], 0x401234);
+	assert_true(r.valid & 1U << US_AARCH64_LR);
+	answer(&l, US_GDB_SPSR, 0x3c5, &a); /* not from one */
+	us_gdb_set_entered(&l, &a, &r);
+	assert_false(r.entered.valid);
+	answer(&l, US_GDB_SPSR, 0, &a);
+	r.user = true;
+	assert_false(us_gdb_may_be_entering(&l, &r));
+	r.user = false;
+	r.pc = 0xffff000000080c00;
+	assert_true(us_gdb_may_be_entering(&l, &r)); /* by where it is */
+	r.pc += 4;
+	assert_false(us_gdb_may_be_entering(&l, &r));
+	r.pc = 0xffff000000080284;
 	/* Wherever it is, this is what it has left. */
 	struct us_entered left;
 	assert_true(us_gdb_get_left(&l, &a, &r, &left) && left.user);

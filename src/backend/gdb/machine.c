@@ -11,12 +11,13 @@
 #define PRIV_M	    3
 
 /* Arm ARM D1.3.1: 16 entries of 128 bytes; C5.2.18: what SPSR_EL1 says of before. */
-#define VECTORS_SIZE 0x800
-#define VECTOR_SIZE  0x80
-#define SPSR_M	     0x1f /* mode, and whether it was 32-bit code */
-#define SPSR_EL0     0x00
-#define SPSR_EL1T    0x04
-#define SPSR_EL1H    0x05
+#define VECTORS_SIZE  0x800
+#define VECTORS_LOWER 0x400 /* from there on from programs */
+#define VECTOR_SIZE   0x80
+#define SPSR_M	      0x1f /* mode, and whether it was 32-bit code */
+#define SPSR_EL0      0x00
+#define SPSR_EL1T     0x04
+#define SPSR_EL1H     0x05
 /* RISC-V privileged architecture, 4.1.2 and 4.1.1. */
 #define STVEC_MODE  3
 #define SSTATUS_SPP (1U << 8)
@@ -40,14 +41,15 @@ static const struct us_gdb_name x86_names[] = {
 
 /* QEMU's names; x0 to x30 are read as numbers. */
 static const struct us_gdb_name aarch64_names[] = {
-	{ "sp", US_AARCH64_SP },       { "pc", US_GDB_PC },
-	{ "cpsr", US_GDB_FLAGS },      { "fp", US_AARCH64_FP },
-	{ "lr", US_AARCH64_LR },       { "TTBR0_EL1", US_GDB_TTBR0 },
-	{ "TTBR1_EL1", US_GDB_TTBR1 }, { "TCR_EL1", US_GDB_TCR },
-	{ "SCTLR", US_GDB_SCTLR },     { "SCTLR_EL1", US_GDB_SCTLR },
-	{ "VBAR", US_GDB_VBAR },       { "VBAR_EL1", US_GDB_VBAR },
-	{ "ELR_EL1", US_GDB_ELR },     { "SPSR_EL1", US_GDB_SPSR },
-	{ "SP_EL0", US_GDB_SP_EL0 },
+	{ "sp", US_AARCH64_SP },	   { "pc", US_GDB_PC },
+	{ "cpsr", US_GDB_FLAGS },	   { "fp", US_AARCH64_FP },
+	{ "lr", US_AARCH64_LR },	   { "TTBR0_EL1", US_GDB_TTBR0 },
+	{ "TTBR1_EL1", US_GDB_TTBR1 },	   { "TCR_EL1", US_GDB_TCR },
+	{ "SCTLR", US_GDB_SCTLR },	   { "SCTLR_EL1", US_GDB_SCTLR },
+	{ "VBAR", US_GDB_VBAR },	   { "VBAR_EL1", US_GDB_VBAR },
+	{ "ELR_EL1", US_GDB_ELR },	   { "SPSR_EL1", US_GDB_SPSR },
+	{ "SP_EL0", US_GDB_SP_EL0 },	   { "TPIDRRO_EL0", US_GDB_TPIDRRO },
+	{ "TPIDRRO_EL0", US_GDB_TPIDRRO },
 };
 
 static const struct us_gdb_name riscv_names[] = {
@@ -171,10 +173,25 @@ static bool left_aarch64(const uint64_t *v, const struct us_regs *r,
 	return true;
 }
 
+/*
+ * Of an entry by which programs are left, all instructions: none of them changes what
+ * the processor says, nor the program's stack pointer, but the link register is used
+ * where the kernel's page tables are put in place first and kept aside (Linux:
+ * tramp_ventry).
+ */
 static void entered_aarch64(const uint64_t *v, struct us_regs *r)
 {
-	if (r->pc - v[US_GDB_VBAR - US_GDB_APART] < VECTORS_SIZE)
-		left_aarch64(v, r, &r->entered);
+	us_gva at = r->pc - v[US_GDB_VBAR - US_GDB_APART];
+	bool first = at % VECTOR_SIZE == 0;
+	if (at >= VECTORS_SIZE || (!first && at < VECTORS_LOWER) ||
+	    !left_aarch64(v, r, &r->entered) || first)
+		return;
+	r->entered.valid = r->entered.user;
+	if (!r->entered.valid)
+		return;
+	r->gpr[US_AARCH64_LR] = v[US_GDB_TPIDRRO - US_GDB_APART];
+	if (!r->gpr[US_AARCH64_LR]) /* of no use, or already taken back */
+		r->valid &= ~(1U << US_AARCH64_LR);
 }
 
 static void decode_riscv(bool wide, bool controls, const uint64_t *v, struct us_regs *r,
@@ -248,16 +265,18 @@ static void entered_riscv(const uint64_t *v, struct us_regs *r)
 static const struct us_gdb_machine machines[] = {
 	{ "i386", US_ARCH_X86_64, US_X86_RSP, US_X86_RBP,
 	  BIT(US_GDB_CR0) | BIT(US_GDB_CR3) | BIT(US_GDB_CR4) | BIT(US_GDB_EFER),
-	  NAMES(x86_names), decode_x86, NULL, 0, 0, 0, NULL, NULL },
+	  NAMES(x86_names), decode_x86, NULL, 0, 0, 0, 0, 0, NULL, NULL },
 	{ "aarch64", US_ARCH_AARCH64, US_AARCH64_SP, US_AARCH64_FP,
 	  BIT(US_GDB_TTBR0) | BIT(US_GDB_TTBR1) | BIT(US_GDB_TCR) | BIT(US_GDB_SCTLR),
 	  NAMES(aarch64_names), decode_aarch64, space_of_aarch64, VECTOR_SIZE,
+	  VECTORS_SIZE,
 	  BIT(US_GDB_VBAR) | BIT(US_GDB_ELR) | BIT(US_GDB_SPSR) | BIT(US_GDB_SP_EL0), 0,
-	  entered_aarch64, left_aarch64 },
+	  BIT(US_GDB_TPIDRRO), entered_aarch64, left_aarch64 },
 	{ "riscv:rv64", US_ARCH_RISCV64, US_RISCV_SP, US_RISCV_FP,
 	  BIT(US_GDB_SATP) | BIT(US_GDB_PRIV), NAMES(riscv_names), decode_riscv,
-	  space_of_riscv, 4, BIT(US_GDB_STVEC) | BIT(US_GDB_SEPC) | BIT(US_GDB_SSTATUS),
-	  BIT(US_GDB_MTVEC) | BIT(US_GDB_MEPC) | BIT(US_GDB_MSTATUS), entered_riscv,
+	  space_of_riscv, 4, 0,
+	  BIT(US_GDB_STVEC) | BIT(US_GDB_SEPC) | BIT(US_GDB_SSTATUS),
+	  BIT(US_GDB_MTVEC) | BIT(US_GDB_MEPC) | BIT(US_GDB_MSTATUS), 0, entered_riscv,
 	  left_riscv },
 };
 

@@ -25,11 +25,14 @@ struct us_gdb_machine {
 	 * names are there.  NULL: decode did that. */
 	void (*set_space)(const uint64_t *v, const struct us_gdb_code *code,
 			  struct us_regs *r);
-	/* The same for regs.entered, which is set if the vCPU is at the first
-	 * instruction of an entry.  NULL: there is none such. */
+	/* The same for regs.entered, which is set if the vCPU is at an entry, and all
+	 * that was there before is as it was.  NULL: there is none such. */
 	unsigned entry_align;	/* bytes; entries are aligned to that */
+	unsigned entry_table;	/* bytes of all of them, if it may be set within one,
+				   too; else 0 */
 	uint64_t entry;		/* bit n: register n is needed for it ... */
 	uint64_t machine_entry; /* ... in M-mode */
+	uint64_t entry_also;	/* ... or of use, if the stub has it */
 	void (*set_entered)(const uint64_t *v, struct us_regs *r);
 	/* Wherever it is: what was broken off last.  false: there is none such. */
 	bool (*left)(const uint64_t *v, const struct us_regs *r,

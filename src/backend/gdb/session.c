@@ -179,10 +179,11 @@ static int ask_entry(struct us_gdb_session *s, unsigned vcpu, uint64_t deadline_
 {
 	enum request what[1 + US_GDB_N_ENTRY];
 	unsigned n = 0;
-	ret->apart.got = 0; /* what is there is the last vCPU's */
+	memset(&ret->apart, 0, sizeof(ret->apart)); /* it is the last vCPU's */
 	if (applies(s, SELECT, vcpu))
 		what[n++] = SELECT;
-	uint64_t needs = us_gdb_entry_needs(&s->layout, &ret->regs[vcpu]);
+	uint64_t needs = us_gdb_entry_needs(&s->layout, &ret->regs[vcpu]) |
+			 us_gdb_entry_also(&s->layout);
 	for (unsigned k = ENTRY; k < ENTRY + US_GDB_N_ENTRY; k++)
 		if ((needs >> (k - APART) & 1) && applies(s, k, vcpu))
 			what[n++] = k;
@@ -206,9 +207,11 @@ static int ask_entered(struct us_gdb_session *s, unsigned vcpu, uint64_t deadlin
 		       struct us_gdb_sample *ret)
 {
 	int r = ask_entry(s, vcpu, deadline_ns, ret);
-	if (r == 0)
-		us_gdb_set_entered(&s->layout, &ret->apart, &ret->regs[vcpu]);
-	return r;
+	if (r != 0)
+		return r;
+	us_gdb_set_entered(&s->layout, &ret->apart, &ret->regs[vcpu]);
+	us_gdb_learn_entry(&s->layout, &ret->regs[vcpu]);
+	return 0;
 }
 
 static int ask_all_entered(struct us_gdb_session *s, uint64_t mask,

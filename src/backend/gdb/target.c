@@ -349,11 +349,34 @@ void us_gdb_set_space(const struct us_gdb_layout *l, const struct us_gdb_apart *
 		m->set_space(apart->v, code, regs);
 }
 
+static bool has_entries(const struct us_gdb_machine *m, const struct us_regs *regs)
+{
+	return m->set_entered && !regs->user && regs->bits == 64;
+}
+
+static bool is_in_table(const struct us_gdb_layout *l, us_gva pc)
+{
+	for (unsigned k = 0; k < l->n_table; k++)
+		if (pc - l->table[k] < l->machine->entry_table)
+			return true;
+	return false;
+}
+
 bool us_gdb_may_be_entering(const struct us_gdb_layout *l, const struct us_regs *regs)
 {
-	const struct us_gdb_machine *m = l->machine;
-	return m->set_entered && !regs->user && regs->bits == 64 &&
-	       regs->pc % m->entry_align == 0;
+	return has_entries(l->machine, regs) &&
+	       (regs->pc % l->machine->entry_align == 0 || is_in_table(l, regs->pc));
+}
+
+void us_gdb_learn_entry(struct us_gdb_layout *l, const struct us_regs *regs)
+{
+	us_gva at = regs->entered.vector;
+	bool known = is_in_table(l, at);
+	if (!regs->entered.valid || !at || known || !l->machine->entry_table)
+		return;
+	l->table[l->next_table++ % US_GDB_TABLES] = at;
+	if (l->n_table < US_GDB_TABLES)
+		l->n_table++;
 }
 
 uint64_t us_gdb_entry_needs(const struct us_gdb_layout *l, const struct us_regs *regs)
@@ -362,12 +385,17 @@ uint64_t us_gdb_entry_needs(const struct us_gdb_layout *l, const struct us_regs 
 	return (regs->machine ? m->machine_entry : m->entry) >> US_GDB_APART;
 }
 
+uint64_t us_gdb_entry_also(const struct us_gdb_layout *l)
+{
+	return l->machine->entry_also >> US_GDB_APART;
+}
+
 void us_gdb_set_entered(const struct us_gdb_layout *l, const struct us_gdb_apart *apart,
 			struct us_regs *regs)
 {
 	const struct us_gdb_machine *m = l->machine;
 	uint64_t needed = us_gdb_entry_needs(l, regs);
-	if (us_gdb_may_be_entering(l, regs) && (apart->got & needed) == needed)
+	if (has_entries(l->machine, regs) && (apart->got & needed) == needed)
 		m->set_entered(apart->v, regs);
 }
 

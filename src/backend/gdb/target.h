@@ -37,6 +37,7 @@ enum us_gdb_reg {
 	US_GDB_ELR,
 	US_GDB_SPSR,
 	US_GDB_SP_EL0,
+	US_GDB_TPIDRRO, /* Linux has a program's x30 in it where it enters by KPTI */
 	US_GDB_STVEC,
 	US_GDB_SEPC,
 	US_GDB_SSTATUS,
@@ -49,6 +50,8 @@ enum us_gdb_reg {
 #define US_GDB_N_APART (US_GDB_N_REG - US_GDB_APART)
 #define US_GDB_N_ENTRY (US_GDB_N_REG - US_GDB_ENTRY)
 
+#define US_GDB_TABLES 4
+
 struct us_gdb_machine;
 
 struct us_gdb_layout {
@@ -60,6 +63,10 @@ struct us_gdb_layout {
 	uint8_t arch;			      /* enum us_arch */
 	bool wide;			      /* x86-64, not i386 */
 	bool controls; /* all that tells how addresses are translated is there */
+	/* Where exceptions enter, as far as it was seen: a kernel may have several, as
+	 * Linux has for KPTI. */
+	us_gva table[US_GDB_TABLES];
+	unsigned n_table, next_table;
 };
 
 /* Fetch a document of the description; the caller frees *ret (NUL after len). */
@@ -115,6 +122,11 @@ void us_gdb_set_space(const struct us_gdb_layout *l, const struct us_gdb_apart *
  * us_gdb_set_entered() sets that. */
 bool us_gdb_may_be_entering(const struct us_gdb_layout *l, const struct us_regs *regs);
 uint64_t us_gdb_entry_needs(const struct us_gdb_layout *l, const struct us_regs *regs);
+/* Besides these, what is of use. */
+uint64_t us_gdb_entry_also(const struct us_gdb_layout *l);
+/* Of a vCPU for which that was set: from now on any instruction of all its entries may
+ * be one. */
+void us_gdb_learn_entry(struct us_gdb_layout *l, const struct us_regs *regs);
 void us_gdb_set_entered(const struct us_gdb_layout *l, const struct us_gdb_apart *apart,
 			struct us_regs *regs);
 
