@@ -26,6 +26,7 @@ DEPTH = 40
 # On aarch64 not between the instructions that keep the program's stack pointer.
 WHOLE = {"x86_64": 0.98, "i386": 0.98, "aarch64": 0.95}
 ENOUGH = 150
+NOBODYS = 0.05  # of the samples, at most; 0.15 before entries were looked into
 COMPILERS = {"x86_64": ["gcc"], "i386": ["gcc", "-m32"], "aarch64": ["aarch64-linux-gnu-gcc"]}
 FLAGS = ["-O2", "-g", "-static", "-nostdlib", "-fno-pie", "-no-pie", "-fomit-frame-pointer",
          "-fasynchronous-unwind-tables", "-fno-optimize-sibling-calls"]
@@ -134,6 +135,38 @@ def measure(us, g, backend, seconds, whole):
     check(all_ways["whole"] >= whole * n, f"{backend}: {all_ways['whole']} of {n} are whole")
 
 
+def names(us, g):
+    """Of the program with its symbols, and stripped: whose samples there are, and what its
+    functions are called by a folder with the guest's files, and without."""
+    us.record_enough(g, "gdb", "--budget", "50", seconds=5, enough=2 * ENOUGH)
+    rows = {r["name"]: r["samples"] for r in us.report("--sort", "process")["groups"]}
+    n, own = sum(rows.values()), rows.get("deep (1)", 0)
+    note(f"{own} of {n} are the program's: {rows}")
+    check(own >= 0.8 * n, f"others have {n - own} of {n}")
+    check(rows.get("[kernel]", 0) <= NOBODYS * n, "too many are nobody's")
+    with tempfile.TemporaryDirectory(prefix="uniscope-") as root:
+        os.mkdir(os.path.join(root, "bin"))
+        there = os.path.join(root, "bin", "deep")
+        shutil.copy(g.whole, there)
+        told = subprocess.run(["nm", g.whole], capture_output=True, text=True, check=True).stdout
+        truth = {line.split()[2] for line in told.splitlines() if line.split()[1] in "tT"}
+        for stripped in (False, True):
+            if stripped:
+                subprocess.run([COMPILERS["aarch64"][0].replace("gcc", "strip"), there],
+                               check=True)
+            named = [f for f in us.report("--root", root)["functions"]
+                     if f["module"] == "/bin/deep" and not f["inlined"]]
+            known = sum(f["self"] for f in named if f["known"])
+            samples = sum(f["self"] for f in named)
+            note(f"{'stripped' if stripped else 'whole'}: {known} of {samples} have a name")
+            check(samples >= ENOUGH / 4, "hardly any")
+            if stripped:
+                check(not known, [f["name"] for f in named if f["known"]])
+                continue
+            check(known == samples, [f["name"] for f in named if not f["known"]])
+            check({f["name"] for f in named} <= truth, {f["name"] for f in named} - truth)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("build")
@@ -159,6 +192,9 @@ def main():
             tap.point(f"{args.processor} by {backend}",
                       lambda b=backend: measure(us, g, b, args.seconds,
                                                 WHOLE[args.processor]))
+        if arm64:
+            g.whole, g.elf = g.elf, None
+            tap.point("aarch64: processes and names", lambda: names(us, g))
     tap.end()
 
 
