@@ -114,15 +114,34 @@ static inline void enter_node(struct us_tracker *t, enum us_event_kind kind)
 		us_track_note_entry(t, kind);
 }
 
-static inline void push_call(struct us_tracker *t, const struct us_track_function *f,
-			     uint64_t sp)
+#define US_TRACK_FAR 4096
+
+/*
+ * A return address lies there.  If it is far from all others, and the frame that calls
+ * has no name, or no address, which a large frame of its own would have, then it is
+ * another stack, and the change was not seen: firmware goes through the modes of the
+ * processor.  Else one stack would have all of low memory.
+ */
+static inline void reach(struct us_track_stack *s, uint64_t sp)
 {
-	const struct us_track_frame *caller = top(t);
-	struct us_track_stack *s = t->stack;
+	const struct us_track_frame *x = &s->frame[s->n - 1L];
+	bool vague = s->n == 0 || x->sp == US_TRACK_ANYWHERE ||
+		     x->function == &us_track_unnamed;
+	bool far = (sp < s->low && s->low - sp > US_TRACK_FAR) ||
+		   (sp > s->high && sp - s->high > US_TRACK_FAR);
+	if (vague && far)
+		s->low = s->high = sp;
 	if (sp < s->low)
 		s->low = sp;
 	if (sp > s->high)
 		s->high = sp;
+}
+
+static inline void push_call(struct us_tracker *t, const struct us_track_function *f,
+			     uint64_t sp)
+{
+	const struct us_track_frame *caller = top(t);
+	reach(t->stack, sp);
 	if (push(t, caller ? caller->node : 0, f, sp, US_TRACK_CALL))
 		enter_node(t, US_EVENT_ENTER);
 }

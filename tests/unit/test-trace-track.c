@@ -396,6 +396,44 @@ static void threads(void **state)
 	assert_int_equal(m->vcpu.switches, 3);
 }
 
+/* Firmware has had its stacks here and there, and nobody saw how it changed them.  What
+ * comes after it has two threads between these. */
+static void threads_in_the_memory_of_firmware(void **state)
+{
+	struct machine *m = *state;
+	static const uint64_t stacks[] = { 0x6ff8, 0xa7ffc, 0x6c78, 0x2fe7ffc };
+	struct us_track_site firmware = { .in = &us_track_unnamed,
+					  .target = &us_track_unnamed };
+	struct us_track_site to_main = { .in = &us_track_unnamed,
+					 .target = &m->f[MAIN] };
+	us_track_site_prepare(&firmware);
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
+		us_track_call(&m->t, &firmware, stacks[i]);
+		us_track_call(&m->t, &firmware, stacks[i] - 0x80);
+		us_track_call(&m->t, &firmware, 0x6d7e); /* while those go on */
+	}
+	us_track_return(&m->t, &firmware, 0x2fe7ffc, 4);
+	us_track_jump(&m->t, &to_main);
+	enter(m, MAIN, 2);
+	expect_path(m, "1000");
+	call(m, MAIN, F, 0x10cff8);
+	enter(m, F, 2);
+	for (int i = 0; i < 3; i++) {
+		call(m, F, H, 0x10cfc8); /* H changes stacks */
+		enter(m, H, 6);
+		us_track_switch(&m->t, &nowhere, 1);
+		ret(m, H, i ? 0x1180e8 : 0x118100);
+		if (i == 0)
+			enter(m, G, 2); /* which nobody has called */
+		expect_path(m, "3000");
+		call(m, G, H, 0x1180e8);
+		enter(m, H, 6);
+		us_track_switch(&m->t, &nowhere, 1);
+		ret(m, H, 0x10cfc8);
+		expect_path(m, "1000;2000");
+	}
+}
+
 static void a_jump_out_of_calls(void **state)
 {
 	struct machine *m = *state;
@@ -743,6 +781,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_program_whose_memory_moves, start,
 						stop),
 		cmocka_unit_test_setup_teardown(threads, start, stop),
+		cmocka_unit_test_setup_teardown(threads_in_the_memory_of_firmware,
+						start, stop),
 		cmocka_unit_test_setup_teardown(a_jump_out_of_calls, start, stop),
 		cmocka_unit_test_setup_teardown(an_interrupt_within_a_jump_out_of_calls,
 						start, stop),
