@@ -4,8 +4,12 @@
 stripped: how many are whole, by the call frame information that it has in its memory.
 
 usage: test_frames.py BUILD [KERNEL] [--seconds S]
+       test_frames.py BUILD --make FOLDER
+       test_frames.py BUILD --made FOLDER --backend B --accel A
 
-KERNEL: SUITE[:PROCESSOR] of Debian, as for test_mapped.py.
+KERNEL: SUITE[:PROCESSOR] of Debian, as for test_mapped.py.  On a host without a compiler,
+the program is one that was made before, and the information alone that it has in its memory
+is looked at.
 
 The program is 20 calls of its own deep, with the C library's between them, whenever it
 works; once as it is, and once without that information: then a file of the host's has it.
@@ -22,7 +26,7 @@ from collections import Counter
 
 import releases
 from guest import LinuxGuest
-from harness import Skip, Tap, Uniscope, check, note, require
+from harness import Skip, Tap, Uniscope, check, note, require_way
 from recording import Recording
 from test_mapped import TOOLS
 
@@ -57,6 +61,8 @@ class Program:
         subprocess.run([self.tools + "objcopy", "-R", ".eh_frame", "-R", ".eh_frame_hdr",
                         self.bare, self.without], check=True)
         self.dive = self._function(whole, "dive")
+        with open(os.path.join(folder, "frames.dive"), "w") as f:
+            f.write("%#x %#x\n" % self.dive)
         # As a folder of the guest's files, and one of files by any name; of others too.
         self.root, self.files, self.wrong, self.many = (
             os.path.join(folder, n) for n in ("root", "files", "wrong", "many"))
@@ -67,6 +73,17 @@ class Program:
             os.makedirs(os.path.dirname(path))
             shutil.copy(file, path)
         make_others(self.many)
+
+    @classmethod
+    def made(cls, folder):
+        """Of a folder in which it was made, for this processor: as it is, alone."""
+        self = cls.__new__(cls)
+        self.tools, self.loader, self.libc = TOOLS["x86_64"]
+        self.alone, self.depth = False, 20
+        self.bare = self.without = os.path.join(folder, "frames")
+        with open(os.path.join(folder, "frames.dive")) as f:
+            self.dive = tuple(int(word, 16) for word in f.read().split())
+        return self
 
     def _function(self, path, name):
         """(start, end)"""
@@ -133,13 +150,17 @@ class Stacks:
         return rows
 
 
-def take(us, guest, program, name, seconds, *options):
+def take(us, args, guest, program, name, *options):
     """[(seconds, verdict, in the kernel)] of the program while it is recorded."""
+    # A host that is emulated gives few samples; and by kvm a thread that waits for a host
+    # CPU has none.
+    budget, most = ("30", 16) if args.backend == "kvm" else ("50", 8 if args.made else 4)
     pid = guest.start(name)
     try:
         maps = []
-        for longer in (1, 2, 4):
-            us.record(guest, "gdb", "--budget", "50", *options, seconds=longer * seconds)
+        for longer in (n for n in (1, 2, 4, 8, 16) if n <= most):
+            us.record(guest, args.backend, "--budget", budget, *options,
+                      seconds=longer * args.seconds)
             maps = maps or guest.maps(pid)
             rows = Stacks(Recording(us.data()), pid, maps, program).all()
             if len(rows) >= ENOUGH:
@@ -174,19 +195,42 @@ def are_cut(rows, enough):
     check(not verdicts["too deep"] and not verdicts["ends elsewhere"], "wrong stacks")
 
 
+def points(program, made):
+    """(program, how it is judged, where its rules are, options...)"""
+    yield "frames", are_whole, "from the guest's memory"
+    if made:
+        return
+    yield "frames-without", are_cut, "from nowhere"
+    yield "frames-without", are_whole, "the guest's files", "--root", program.root
+    yield "frames-without", are_whole, "by build-id", "--symbols", program.files
+    yield "frames-without", are_whole, "among many files", "--symbols", program.many
+    yield "frames-without", are_cut, "another build", "--root", program.wrong
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("build")
     p.add_argument("kernel", nargs="?", default="")
     p.add_argument("--seconds", type=float, default=6)
+    p.add_argument("--make")
+    p.add_argument("--made")
+    p.add_argument("--backend", default="gdb")
+    p.add_argument("--accel", default="tcg")
     args = p.parse_args()
+    if args.make:
+        with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
+            Program("x86_64", folder)
+            for name in ("frames", "frames.dive"):
+                shutil.copy(os.path.join(folder, name), args.make)
+        return
     suite, _, processor = args.kernel.partition(":")
     processor = processor or "x86_64"
     with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
         try:
-            require("tcg", processor)
-            program = Program(processor, folder)
-            guest = LinuxGuest(args.build, smp=2, memory=512,
+            args.processor = processor
+            require_way(args)
+            program = Program.made(args.made) if args.made else Program(processor, folder)
+            guest = LinuxGuest(args.build, smp=1 if args.made else 2, memory=512, accel=args.accel,
                                release=releases.release(args.build, suite, processor),
                                programs={"frames": program.bare,
                                          "frames-without": program.without},
@@ -196,17 +240,11 @@ def main():
             return
         tap, us = Tap(), Uniscope(args.build)
         with guest:
-            guest.wait("READY", 300)
+            guest.wait("READY", 600)
             guest.elf = None  # nobody names a file
-            for name, judge, what, *options in (
-                    ("frames", are_whole, "from the guest's memory"),
-                    ("frames-without", are_cut, "from nowhere"),
-                    ("frames-without", are_whole, "the guest's files", "--root", program.root),
-                    ("frames-without", are_whole, "by build-id", "--symbols", program.files),
-                    ("frames-without", are_whole, "among many files", "--symbols", program.many),
-                    ("frames-without", are_cut, "another build", "--root", program.wrong)):
-                tap.point(what, lambda n=name, j=judge, o=options: j(
-                    take(us, guest, program, n, args.seconds, *o), WHOLE[processor]))
+            for name, judge, what, *options in points(program, args.made):
+                tap.point(f"{what}, by {args.backend}", lambda n=name, j=judge, o=options: j(
+                    take(us, args, guest, program, n, *o), WHOLE[processor]))
             done = us.run("record", "--root", "/nowhere", "1", good=(2,))
             tap.point("no such folder", lambda: check("no folder" in done.stderr, done.stderr))
         tap.end()

@@ -126,7 +126,7 @@ class Image:
                 for file in glob.glob(os.path.join(build, name)):
                     where = os.path.relpath(file, build)
                     self.add_file("/uniscope/build/" + where, file)
-        for name in ("conformance", "guests", "linux"):
+        for name in ("conformance", "guests", "linux", "rigs", "serve"):
             for file in glob.glob(os.path.join(TESTS, name, "*.py")):
                 self.add_file(f"/uniscope/tests/{name}/{os.path.basename(file)}", file)
         self.add_file("/uniscope/tests/unit/run-unit",
