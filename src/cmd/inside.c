@@ -154,9 +154,13 @@ static int look(struct inside *x, const struct us_found *f, struct us_inside *re
 	if (!l)
 		return us_fail(e, -ENOENT, "no Linux kernel was found in its memory");
 	snprintf(ret->release, sizeof(ret->release), "%s", l->release);
-	if (x->kernel.source.mem && !l->has_types)
-		return us_fail(e, -ENOENT, "which process is busy is not known: %s",
-			       l->no_types);
+	if (x->kernel.source.mem && !l->has_types) {
+		us_fail(e, -ENOENT, "which process is busy is not known: %s",
+			l->no_types);
+		us_hint(e, "uniscope top --sort process -e vmlinux, the kernel's own "
+			   "ELF file with debug information (DWARF)");
+		return -ENOENT;
+	}
 	if (!l->has_who || !l->who.runtime || !x->kernel.source.mem)
 		return us_fail(e, -ENOENT, "which process is busy is not known: %s",
 			       x->kernel.source.mem

@@ -140,6 +140,8 @@ static int take_types(struct reader *r, const struct us_btf *b,
 		       us_linux_tasks_find_init(&l->tasks, &l->symbols, &r->image);
 	l->has_who = l->has_tasks &&
 		     us_linux_who_layout(b, &l->symbols, &l->tasks, &l->who);
+	if (l->has_who && !l->tasks.has_cpu && !l->who.per_cpu)
+		l->tasks.current = l->who.current;
 	l->has_mappings = us_linux_mappings_layout(b, &l->mappings);
 	l->has_cache = us_page_cache_layout(b, &l->cache);
 	return us_linux_modules_read(b, &l->symbols, arch, m, &l->modules);

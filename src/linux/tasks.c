@@ -313,6 +313,26 @@ static int read_all(struct walk *w)
 	return w->ret->torn ? 0 : r;
 }
 
+bool us_linux_task_is_current(const struct us_linux_tasks_layout *l,
+			      struct us_paging *p, const struct us_space *s,
+			      us_gva task)
+{
+	const struct reader w = { .l = l, .p = p, .s = s };
+	uint64_t at;
+	return !l->has_cpu && l->current && read_word(&w, l->current, &at) &&
+	       at == task;
+}
+
+/* The one that runs, where tasks do not say it. */
+static void mark_current(struct walk *w)
+{
+	uint64_t at = 0;
+	if (w->l->has_cpu || !w->l->current || !read_word(&w->r, w->l->current, &at))
+		return;
+	for (size_t k = 0; k < w->ret->n; k++)
+		w->ret->v[k].on_cpu = w->ret->v[k].at == at;
+}
+
 int us_linux_tasks_read(const struct us_linux_tasks_layout *l, struct us_paging *p,
 			const struct us_space *s, struct us_linux_tasks *ret)
 {
@@ -324,6 +344,8 @@ int us_linux_tasks_read(const struct us_linux_tasks_layout *l, struct us_paging 
 	w->l = l;
 	w->ret = ret;
 	int r = read_all(w);
+	if (r == 0)
+		mark_current(w);
 	free(w);
 	if (r < 0)
 		us_linux_tasks_fini(ret);
@@ -383,8 +405,9 @@ bool us_linux_task_regs(const struct us_linux_tasks_layout *l, struct us_paging 
 	memset(ret, 0, sizeof(*ret));
 	us_paging_new_sample(p);
 	if ((l->has_cpu && !read_half(&w, t->at + l->on_cpu, &on_cpu)) ||
-	    on_cpu & l->on_cpu_mask || !read_word(&w, t->at + l->sp, &sp) ||
-	    !in_stack(l, t, sp) || !read_saved(&w, l->frame ? sp : t->at, sp, ret))
+	    on_cpu & l->on_cpu_mask || us_linux_task_is_current(l, p, s, t->at) ||
+	    !read_word(&w, t->at + l->sp, &sp) || !in_stack(l, t, sp) ||
+	    !read_saved(&w, l->frame ? sp : t->at, sp, ret))
 		return false;
 	ret->arch = (uint8_t)l->arch;
 	ret->bits = 64;
@@ -413,7 +436,7 @@ const struct us_linux_task *us_linux_task_of(const struct us_linux_tasks_layout 
 		if (!regs->user && in_stack(l, one, regs->sp))
 			return one;
 		if (!regs->user || !is_root(l, regs->space.root, one->root) ||
-		    (l->has_cpu && !one->on_cpu))
+		    ((l->has_cpu || l->current) && !one->on_cpu))
 			continue;
 		if (found)
 			return NULL;

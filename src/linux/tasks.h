@@ -34,7 +34,9 @@ struct us_linux_tasks_layout {
 	uint32_t on_cpu, cpu; /* 0: a kernel for one CPU */
 	uint32_t on_cpu_mask; /* of the 4 bytes there: since 7.0 it is one of them */
 	bool has_cpu;
-	uint32_t start;		     /* 0: not known */
+	us_gva current; /* of such a kernel: where the running task's address is; 0: not
+			   known */
+	uint32_t start; /* 0: not known */
 	uint32_t kthread, full_name; /* the last: in its struct kthread */
 	bool has_names;
 	/* All of the above is in these bytes of the task_struct. */
@@ -112,6 +114,11 @@ bool us_linux_task_regs(const struct us_linux_tasks_layout *l, struct us_paging 
 const struct us_linux_task *us_linux_task_of(const struct us_linux_tasks_layout *l,
 					     const struct us_linux_tasks *t,
 					     const struct us_regs *regs);
+
+/* Does a kernel for one CPU, whose tasks do not say so, run it?  One read. */
+bool us_linux_task_is_current(const struct us_linux_tasks_layout *l,
+			      struct us_paging *p, const struct us_space *s,
+			      us_gva task);
 
 /* As struct us_linux_task has it, by task_struct's two members. */
 char us_linux_task_letter(uint64_t state, uint32_t exit_state);

@@ -85,7 +85,8 @@ bool us_linux_task_look(const struct us_linux_tasks_layout *l, struct us_paging 
 	*ret = (struct us_linux_task_now){
 		.state = us_linux_task_letter(word(&x, l->state, l->state_bytes),
 					      (uint32_t)word(&x, l->exit_state, 4)),
-		.on_cpu = l->has_cpu && word(&x, l->on_cpu, 4) & l->on_cpu_mask,
+		.on_cpu = l->has_cpu ? word(&x, l->on_cpu, 4) & l->on_cpu_mask
+				     : us_linux_task_is_current(l, p, s, t->at),
 	};
 	for (unsigned i = 0; i < 2 && l->has_switches; i++)
 		ret->switches += word(&x, l->switches[i], 8);

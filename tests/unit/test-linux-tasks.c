@@ -375,6 +375,39 @@ static void test_of_vcpu(void **state)
 	us_linux_tasks_fini(&t);
 }
 
+/* A kernel for one CPU says which task that runs, and of no task whether it runs. */
+static void test_of_one_cpu(void **state)
+{
+	(void)state;
+	struct us_linux_tasks_layout one = *l;
+	struct us_linux_task_now now;
+	struct us_linux_tasks t;
+	struct us_regs r;
+	const us_gva sp = STACKS + 2 * 0x4000 + 0x3000;
+	one.has_cpu = false;
+	save(2, sp, 0x1234, 0xffffffff81001234);
+	put32(task(2) + l->on_cpu, 1); /* it is something else there */
+	for (unsigned known = 0; known < 2; known++) {
+		one.current = known ? task(2) + 192 : 0;
+		put64(task(2) + 192, task(2));
+		assert_int_equal(us_linux_tasks_read(&one, &paging, &space, &t), 0);
+		for (size_t k = 0; k < t.n; k++)
+			assert_int_equal(t.v[k].on_cpu, known && t.v[k].at == task(2));
+		const struct us_linux_task *worker = &t.v[4];
+		assert_true(worker->at == task(2));
+		assert_int_equal(us_linux_task_regs(&one, &paging, &space, worker, &r),
+				 !known);
+		assert_true(us_linux_task_look(&one, &paging, &space, worker, &now));
+		assert_int_equal(now.on_cpu, known);
+		/* It makes way for another. */
+		put64(task(2) + 192, task(3));
+		assert_true(us_linux_task_regs(&one, &paging, &space, worker, &r));
+		assert_true(us_linux_task_look(&one, &paging, &space, worker, &now));
+		assert_false(now.on_cpu);
+		us_linux_tasks_fini(&t);
+	}
+}
+
 /* Whether it has run meanwhile, and is it the same still? */
 static void test_look(void **state)
 {
@@ -431,6 +464,7 @@ int main(void)
 		cmocka_unit_test_setup(test_init, set_up),
 		cmocka_unit_test_setup(test_registers, set_up),
 		cmocka_unit_test_setup(test_of_vcpu, set_up),
+		cmocka_unit_test_setup(test_of_one_cpu, set_up),
 		cmocka_unit_test_setup(test_look, set_up),
 		cmocka_unit_test(test_inside),
 	};
