@@ -126,16 +126,17 @@ GO_APART = ("clone", "sysmon", "sigtramp", "sigreturn", "sigreturn__sigaction",
             "asyncPreempt", "mcall", "morestack", "mstart", "rt0_go")
 
 
-def _go(name, suffix, shape, *flags):
+def _go(name, suffix, *flags):
+    # What stands in the brackets of generic functions is another in each version.
     return Program(name, "go", ["build", *flags, "-o", "PROGRAM", "SOURCE"], "shares.go",
                    go_label, "runtime.goexit" + suffix,
-                   ["main.f60", f"main.(*Box[{shape}]).f30", f"main.leaf[{shape}]"],
+                   ["main.f60", "main.dive", "main.run"],
                    apart=tuple("runtime." + f + suffix * (f != "sysmon" and f != "mcall")
                                for f in GO_APART))
 
 
 # Its names are in the table of its runtime alone.
-GO_BARE = _go("go-bare", "", "...", "-ldflags", "-s -w")
+GO_BARE = _go("go-bare", "", "-ldflags", "-s -w")
 
 # Builds of one source, to be mistaken for each other.
 SAME, OTHER = _c("c-same", "gcc", "-O2"), _c("c-other", "gcc", "-O1")
@@ -169,5 +170,5 @@ PROGRAMS = [
             ["-g", "-I", "+unix", "unix.cmxa", "-ccopt", "-static -no-pie", "SOURCE", "-o",
              "PROGRAM"], "shares.ml", ocaml_label, "_start",
             ["Shares.f60", "Shares.f30", "Shares.leaf"]),
-    _go("go", ".abi0", "go.shape.int64_0"),
+    _go("go", ".abi0"),
 ]

@@ -9,7 +9,11 @@ must be one of its call paths, whole to its first function; the shares of its lo
 their lines must be what it says itself.
 """
 import argparse
+import base64
+import gzip
+import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -212,6 +216,37 @@ class Suite:
         stacks, _, tree, report, _ = self.record_enough(program)
         self.stacks(program, stacks, tree)
         self.names(program, report)
+        self.exports({f["name"] for f in report["functions"] if f["self"] and
+                      f["module"] == program.name})
+
+    def exports(self, names):
+        """All of them, with their brackets, dots and slashes."""
+        check(any(re.fullmatch(r"main\.\(\*Box\[.*\]\)\.f30", n) for n in names) and
+              any("/" in n for n in names), names)
+        with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
+            path = {s: os.path.join(folder, "x" + s) for s in
+                    (".folded", ".speedscope.json", ".pb.gz", ".callgrind", ".json.gz", ".html")}
+            for out in path.values():
+                self.us.run("report", "--no-code", "-o", out, self.us.data())
+            with open(path[".folded"]) as f:
+                folded = {w for line in f for w in line.rpartition(" ")[0].split(";")}
+            check(names <= folded, names - folded)
+            with open(path[".speedscope.json"]) as f:
+                frames = {f["name"] for f in json.load(f)["shared"]["frames"]}
+            check(names <= frames, names - frames)
+            for suffix in (".pb.gz", ".json.gz"):
+                with gzip.open(path[suffix]) as f:
+                    text = f.read()
+                lacks = [n for n in names if n.encode() not in text]
+                check(not lacks, f"{suffix} lacks {lacks}")
+            with open(path[".callgrind"]) as f:
+                text = f.read()
+            check(all(n in text for n in names), "callgrind lacks some")
+            with open(path[".html"]) as f:
+                data = json.loads(re.search(r'id="data"[^>]*>(.*?)</script>', f.read(), re.S)[1])
+            if "gzip" in data:
+                data = json.loads(gzip.decompress(base64.b64decode(data["gzip"])))
+            check(names <= set(data["func"]["name"]), names - set(data["func"]["name"]))
 
     def names(self, program, report):
         seen = {f["name"] for f in report["functions"]}
