@@ -60,6 +60,8 @@ struct us_naming_programs {
 	struct us_id_files ids;
 	struct us_debuginfod *server;
 	unsigned asked; /* files that it was asked for */
+	size_t symbols; /* in the images */
+	bool full;	/* there are files that were not read for that */
 	char why[256];	/* a server could not be asked; "" */
 };
 struct us_naming_programs *us_naming_programs(struct us_naming *n);

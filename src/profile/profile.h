@@ -83,6 +83,8 @@ static inline bool us_profile_by_owner(enum us_profile_by by)
 
 #define US_PROFILE_MAX_FILTERS 16
 
+#define US_PROFILE_MOST_SYMBOLS (8U << 20)
+
 struct us_profile_opts {
 	uint64_t vcpu_mask;	 /* 0: all */
 	uint64_t from_ns, to_ns; /* of each recording; to 0: its end */
@@ -104,6 +106,8 @@ struct us_profile_opts {
 		*images; /* -e ELF[@bias]: besides, or instead of, the recorded */
 	size_t n_image;
 	struct us_debug_dirs dirs; /* of images and debug files, by their build-ids */
+	size_t most_symbols;	   /* of programs' files, or no further file is read; 0:
+				      US_PROFILE_MOST_SYMBOLS */
 	bool raw_names;		   /* as the images have them: not demangled */
 	bool no_intervals;	   /* sums alone, which takes less: all limits are 0 */
 	bool host; /* with what the host did for the guest, below the guest's frames */

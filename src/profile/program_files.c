@@ -289,15 +289,28 @@ static void set_dirs(struct finder *f)
 		f->dir[f->dirs.n++] = f->of_root;
 }
 
+static size_t most_symbols(const struct us_profile *p)
+{
+	return p->opts.most_symbols ? p->opts.most_symbols : US_PROFILE_MOST_SYMBOLS;
+}
+
+static int look_for_file(struct finder *f)
+{
+	bool full = f->all->symbols >= most_symbols(f->p);
+	f->all->full |= full;
+	if (!full && f->from->f.kind == US_PROGRAM_NONE)
+		return take_perf_map(f);
+	return !full && (find_by_id(f) || find_in_root(f) || ask_server(f))
+		       ? 0
+		       : take_recorded(f);
+}
+
 static int find_file(struct finder *f, struct us_err *e)
 {
 	struct us_symbols *symbols = f->p->symbols;
+	size_t n = 0;
 	set_dirs(f);
-	int r = 0;
-	if (f->from->f.kind == US_PROGRAM_NONE)
-		r = take_perf_map(f);
-	else if (!find_by_id(f) && !find_in_root(f) && !ask_server(f))
-		r = take_recorded(f);
+	int r = look_for_file(f);
 	if (r == 0 && f->to->image && us_elf_image_call(f->to->image, f->to->path))
 		r = -ENOMEM;
 	if (r < 0) {
@@ -307,6 +320,8 @@ static int find_file(struct finder *f, struct us_err *e)
 	if (!f->to->image)
 		return 0;
 	struct us_elf_image *i = f->to->image;
+	us_elf_image_symbols(i, &n);
+	f->all->symbols += n;
 	r = us_symbols_add_image(symbols, i, e);
 	if (r < 0)
 		f->to->image = NULL;
@@ -455,10 +470,10 @@ static bool is_nameless(const struct us_naming_program *f)
 	return !f->image && !f->other && f->path[0] == '/';
 }
 
-static void warn_of_bound(struct us_profile *p, enum us_limit k, unsigned bound)
+static void warn_of_bound(struct us_profile *p, enum us_limit k, size_t bound)
 {
 	char text[640], value[32];
-	snprintf(value, sizeof(value), "1 %u", bound);
+	snprintf(value, sizeof(value), "1 %zu", bound);
 	if (us_limit_words(k, value, text, sizeof(text)))
 		us_profile_warn(p, "%s", text);
 }
@@ -467,6 +482,8 @@ static void warn_of_programs(struct us_profile *p)
 {
 	const struct us_naming_programs *all = us_naming_programs(p->naming);
 	char text[640];
+	if (all->full)
+		warn_of_bound(p, US_LIMIT_SYMBOLS, most_symbols(p));
 	if (all->ids.full)
 		warn_of_bound(p, US_LIMIT_SYMBOL_FILES, US_ID_FILES_MOST);
 	if (all->ids.deep)

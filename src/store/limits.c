@@ -92,6 +92,14 @@ static const struct words limits[US_N_LIMITS] = {
 		.behind = " deep: what is in these was not looked at for its "
 			  "build-id; name one of them, too",
 	},
+	[US_LIMIT_SYMBOLS] = {
+		.key = "limit_symbols",
+		.before = "more than ",
+		.behind = " symbols are in the files of the guest's programs: "
+			  "further files were not read, their functions have no "
+			  "names but those in the recording; name a smaller folder "
+			  "by --symbols",
+	},
 };
 
 void us_limit_reached(struct us_limits *l, enum us_limit k, uint64_t bound)

@@ -28,6 +28,7 @@ enum us_limit {
 	US_LIMIT_PLACES,
 	US_LIMIT_SYMBOL_FILES,
 	US_LIMIT_SYMBOL_DEPTH,
+	US_LIMIT_SYMBOLS, /* of a report */
 	US_N_LIMITS
 };
 

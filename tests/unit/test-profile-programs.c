@@ -6,7 +6,9 @@
 #include "base/clock.h"
 #include "profile/profile.h"
 #include "store/store.h"
+#include "symbol/root_file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,6 +264,71 @@ static void nothing_outside_of_the_root(void **state)
 	rmdir(dir);
 }
 
+static bool copy_self(const char *to)
+{
+	char buf[4096];
+	size_t n;
+	FILE *in = fopen("/proc/self/exe", "re"), *out = fopen(to, "we");
+	while (in && out && (n = fread(buf, 1, sizeof(buf), in)) > 0)
+		fwrite(buf, 1, n, out);
+	return in && out && !fclose(in) && !fclose(out);
+}
+
+/* Of two programs, whose files are in this folder; is a limit told? */
+static bool is_limited(const char *root, size_t most_symbols)
+{
+	const struct us_program_file file[] = { { .number = 1, .path = "/a" },
+						{ .number = 2, .path = "/b" } };
+	const struct us_record_stats stats = { .elapsed_ns = S,
+					       .due = 1,
+					       .running = 1 };
+	const struct us_profile_opts o = { .dirs.root = root,
+					   .most_symbols = most_symbols };
+	struct us_mapping m[] = { program, library };
+	struct us_profile *p = NULL;
+	struct us_writer *w;
+	bool told = false;
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_int_equal(us_writer_open(fd, &w, NULL), 0);
+	write_samples(w, &(struct given){ .root = ROOT, .pc = PROGRAM });
+	write_samples(w, &(struct given){ .root = ROOT, .pc = LIBRARY });
+	for (size_t k = 0; k < 2; k++) {
+		assert_int_equal(us_writer_mapping(w, &m[k], NULL), 0);
+		assert_int_equal(us_writer_program_file(w, &file[k], NULL), 0);
+	}
+	assert_int_equal(us_writer_end(w, &stats, US_RECORD_DONE, "", NULL), 0);
+	us_writer_close(w);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(us_profile_read(fd, &o, &p, NULL), 0);
+	close(fd);
+	for (size_t k = 0; k < us_profile_n_warning(p); k++)
+		told |= strstr(us_profile_warning(p, k), "more than 1 symbols ") !=
+			NULL;
+	us_profile_free(p);
+	return told;
+}
+
+/* The first file is read, whatever it has; then it is enough. */
+static void files_with_many_symbols(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/uniscope-XXXXXX", path[2][64];
+	assert_non_null(mkdtemp(dir));
+	for (unsigned k = 0; k < 2; k++) {
+		snprintf(path[k], sizeof(path[k]), "%s/%c", dir, 'a' + (int)k);
+		assert_true(copy_self(path[k]));
+	}
+	int root = us_root_file_open(dir, "/a");
+	bool all = !is_limited(dir, 0), one = is_limited(dir, 1);
+	for (unsigned k = 0; k < 2; k++)
+		unlink(path[k]);
+	rmdir(dir);
+	if (root == -ENOSYS) /* Linux before 5.6, or valgrind */
+		skip();
+	close(root);
+	assert_true(all && one);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +337,7 @@ int main(void)
 		cmocka_unit_test(times_count),
 		cmocka_unit_test(code_without_a_file),
 		cmocka_unit_test(nothing_outside_of_the_root),
+		cmocka_unit_test(files_with_many_symbols),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
