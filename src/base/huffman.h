@@ -4,7 +4,9 @@
  * own, short for those that occur often, and looks for no repetitions.
  *
  * For long lists of numbers, in which bytes repeat by chance only: as small as zlib
- * makes them, in a fifth of the time, for two bytes are packed in one step.
+ * makes them, in a fifth of the time, for two bytes are packed in one step.  zlib can
+ * leave out the search, too (Z_HUFFMAN_ONLY): an export of many samples then still
+ * takes more than twice as long as a report as text.
  */
 #ifndef US_BASE_HUFFMAN_H
 #define US_BASE_HUFFMAN_H
