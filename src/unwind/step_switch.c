@@ -10,8 +10,9 @@
  */
 #include "unwind/walk.h"
 
-#define MAX_FRAME_WORDS 512 /* of the caller's, looked at */
-#define MAX_TRIES	4   /* of them compared with the code, which is slow */
+#define MAX_FRAME_WORDS 128  /* of the caller's, looked at */
+#define SAME_STACK	1024 /* bytes above: the frame pointer is of this stack */
+#define MAX_TRIES	4    /* of them compared with the code, which is slow */
 
 /* The code tells of no place on the stack that it is on. */
 static bool has_no_place(const struct us_code_rule *r)
@@ -27,6 +28,12 @@ static bool switches(struct us_walk *w, const struct us_site *site, us_gva targe
 	       has_no_place(&rule[0]) && has_no_place(&rule[1]);
 }
 
+/* A CALL that says where it goes reaches no further. */
+static bool is_near(const struct us_walk *w, us_gva pc)
+{
+	return pc - w->pc + (1ULL << 31) < 1ULL << 32;
+}
+
 static bool find_return(struct us_walk *w, const struct us_site *site, us_gva fp,
 			struct us_step *ret)
 {
@@ -37,7 +44,7 @@ static bool find_return(struct us_walk *w, const struct us_site *site, us_gva fp
 		us_gva at = fp - k * (us_gva)w->word;
 		if (!us_walk_read(w, at, &word))
 			return false;
-		if (!word ||
+		if (!is_near(w, word) ||
 		    us_sites_call_before(w->u->sites, word, &target) != US_CALL_DIRECT)
 			continue;
 		tries++;
@@ -53,9 +60,10 @@ static bool find_return(struct us_walk *w, const struct us_site *site, us_gva fp
 bool us_step_switch(struct us_walk *w, const struct us_site *site, struct us_step *ret)
 {
 	const struct us_walk_arch *a = w->u->arch;
-	us_gva fp = w->reg[a->fp];
+	us_gva fp = w->reg[a->fp], sp = w->reg[a->sp];
 	if (a->link || w->word != 8 || !w->after_call || !us_walk_knows(w, a->fp) ||
-	    !fp || fp % w->word || w->n_switch >= US_MAX_SWITCHES)
+	    !fp || fp % w->word || fp - sp < SAME_STACK ||
+	    w->n_switch >= US_MAX_SWITCHES)
 		return false;
 	*ret = (struct us_step){ .fp = fp,
 				 .sp_known = true,
