@@ -66,30 +66,13 @@ uint64_t us_vcpu_threads_busy(const struct us_vcpu_threads *t)
 	return busy;
 }
 
-static bool read_sums(const struct us_vcpu_threads *t, unsigned vcpu,
-		      uint64_t *ret_ran_ns, uint64_t *ret_waited_ns)
+bool us_vcpu_threads_time(const struct us_vcpu_threads *t, unsigned vcpu,
+			  struct us_vcpu_thread_time *ret)
 {
 	char line[96], *end;
 	if (vcpu >= t->n || !read_line(t->schedstat_fd[vcpu], line, sizeof(line)))
 		return false;
-	*ret_ran_ns = strtoull(line, &end, 10);
-	*ret_waited_ns = strtoull(end, NULL, 10);
-	return *ret_ran_ns > 0; /* a kernel without the sums says 0 */
-}
-
-bool us_vcpu_threads_active(const struct us_vcpu_threads *t, unsigned vcpu,
-			    uint64_t *ret_ns)
-{
-	uint64_t ran_ns, waited_ns;
-	if (!read_sums(t, vcpu, &ran_ns, &waited_ns))
-		return false;
-	*ret_ns = ran_ns + waited_ns;
-	return true;
-}
-
-bool us_vcpu_threads_ran(const struct us_vcpu_threads *t, unsigned vcpu,
-			 uint64_t *ret_ns)
-{
-	uint64_t waited_ns;
-	return read_sums(t, vcpu, ret_ns, &waited_ns);
+	ret->ran = strtoull(line, &end, 10);
+	ret->waited = strtoull(end, NULL, 10);
+	return ret->ran > 0; /* a kernel without the sums says 0 */
 }

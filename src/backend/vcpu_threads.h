@@ -24,15 +24,17 @@ void us_vcpu_threads_close(struct us_vcpu_threads *t);
 /* Hot path: bit n is set if the thread of vCPU n runs or waits for a host CPU. */
 uint64_t us_vcpu_threads_busy(const struct us_vcpu_threads *t);
 
+/* Since the thread of a vCPU began, in ns. */
+struct us_vcpu_thread_time {
+	uint64_t ran, waited; /* waited: for a host CPU, before it got one */
+};
+
 /*
- * Hot path: how long the thread of a vCPU has run or waited for a host CPU since it
- * began, in ns.  Exact while it sleeps; of one that runs too little, by up to a tick of
- * the host's scheduler (Documentation/scheduler/sched-stats.rst).  False: not known.
+ * Hot path.  Exact while the thread sleeps; of one that runs too little, by up to a
+ * tick of the host's scheduler (Documentation/scheduler/sched-stats.rst).  False: not
+ * known.
  */
-bool us_vcpu_threads_active(const struct us_vcpu_threads *t, unsigned vcpu,
-			    uint64_t *ret_ns);
-/* The same without what it waited. */
-bool us_vcpu_threads_ran(const struct us_vcpu_threads *t, unsigned vcpu,
-			 uint64_t *ret_ns);
+bool us_vcpu_threads_time(const struct us_vcpu_threads *t, unsigned vcpu,
+			  struct us_vcpu_thread_time *ret);
 
 #endif

@@ -50,22 +50,37 @@ static void end_sample(struct us_whole_stop *w)
 }
 
 /*
+ * The end of a stop wakes the threads of halted vCPUs, too.  On a busy host they then
+ * wait longer than they run before they sleep again, and until then look as if they had
+ * work; what has slept since was woken by work.
+ */
+static bool only_woken(uint64_t ran, uint64_t waited, uint64_t since)
+{
+	return waited > ran && (ran + waited) * 2 > since;
+}
+
+/*
  * Until the VMM has got a host CPU for our request, the vCPUs run on: nothing is taken
  * from them.  How long a vCPU did not run since the last stop is the time since then
  * less what its thread ran, or waited for a CPU; where it idled that is too much.
  */
 static uint64_t not_run_ns(struct us_whole_stop *w, unsigned vcpu, uint64_t now)
 {
-	uint64_t active, bit = 1ULL << vcpu, known = w->active_known & bit;
+	uint64_t bit = 1ULL << vcpu, known = w->time_known & bit;
 	uint64_t least = now - w->t_ns, most = now - w->asked_ns;
-	w->active_known &= ~bit;
-	if (!w->sleeps_stopped || !us_vcpu_threads_active(&w->threads, vcpu, &active))
+	struct us_vcpu_thread_time was = w->time[vcpu], *is = &w->time[vcpu];
+	w->time_known &= ~bit;
+	if (!w->sleeps_stopped || !us_vcpu_threads_time(&w->threads, vcpu, is))
 		return most;
-	uint64_t ran = active - w->active_ns[vcpu], since = now - w->let_go_ns;
-	uint64_t not_ran = ran < since ? since - ran : 0;
-	w->active_ns[vcpu] = active;
-	w->active_known |= bit;
-	return !known || not_ran > most ? most : not_ran < least ? least : not_ran;
+	w->time_known |= bit;
+	if (!known)
+		return most;
+	uint64_t ran = is->ran - was.ran, waited = is->waited - was.waited;
+	uint64_t since = now - w->let_go_ns;
+	if (only_woken(ran, waited, since))
+		w->woken |= bit;
+	uint64_t not_ran = ran + waited < since ? since - ran - waited : 0;
+	return not_ran > most ? most : not_ran < least ? least : not_ran;
 }
 
 /* From when on those vCPUs that ran are held, in the mean. */
@@ -90,7 +105,7 @@ static void find_next(struct us_whole_stop *w)
 static int begin_sample(struct us_whole_stop *w)
 {
 	w->busy = w->runs_halted ? 0 : us_vcpu_threads_busy(&w->threads);
-	w->got = 0;
+	w->got = w->woken = 0;
 	us_running_pc_read(&w->running, w->busy & w->mask);
 	int r = w->ops->sample(w->ctx);
 	if (r < 0)
@@ -113,7 +128,7 @@ static void deliver(struct us_whole_stop *w, struct us_capture *c)
 	c->form = US_CAPTURE_LIVE;
 	w->ops->fill(w->ctx, w->at, c);
 	/* It ran, and had ended by the time it stood: busy, but where is not known. */
-	if (c->state == US_VCPU_HALTED && w->busy >> w->at & 1) {
+	if (c->state == US_VCPU_HALTED && (w->busy & ~w->woken) >> w->at & 1) {
 		c->state = US_VCPU_GUEST;
 		c->form = US_CAPTURE_NONE;
 	} else if (c->state == US_VCPU_GUEST) {

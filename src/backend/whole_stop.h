@@ -39,10 +39,10 @@ struct us_whole_stop {
 	struct us_pacer pacer;
 	struct us_vcpu_threads threads;
 	struct us_running_pc running;
-	uint64_t active_ns[US_MAX_VCPUS]; /* of their threads, at the last stop */
-	uint64_t active_known;		  /* bit n: active_ns[n] is */
-	uint64_t let_go_ns;		  /* when that stop ended */
-	int broken;			  /* what ended it, seen in release() */
+	struct us_vcpu_thread_time time[US_MAX_VCPUS]; /* at the last stop */
+	uint64_t time_known;			       /* bit n: time[n] is */
+	uint64_t let_go_ns;			       /* when that stop ended */
+	int broken; /* what ended it, seen in release() */
 
 	/* Of one sample: */
 	bool held;	   /* between the stop and the last release */
@@ -53,6 +53,7 @@ struct us_whole_stop {
 	uint64_t told_ns;  /* up to here in a capture's held_ns */
 	uint64_t got;	   /* bit n: vCPU n was read */
 	uint64_t busy;	   /* bit n: the thread of vCPU n had work when it was due */
+	uint64_t woken;	   /* bit n: no more than the end of the last stop woke it */
 };
 
 /* Setup path. guest: where its threads are; one that is not known has pid 0. */

@@ -19,7 +19,7 @@ static struct {
 	struct us_guest guest;
 	struct us_whole_stop stop;
 	uint64_t wait_ns; /* from the request to the end, of all stops but the first */
-	unsigned n;
+	bool halts;	  /* by the time it stands */
 } world;
 
 static int sleep_until(void *ctx, uint64_t t_ns)
@@ -52,7 +52,7 @@ static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
 {
 	(void)ctx;
 	(void)vcpu;
-	c->state = US_VCPU_GUEST;
+	c->state = world.halts ? US_VCPU_HALTED : US_VCPU_GUEST;
 }
 
 static bool ran(void *ctx, unsigned vcpu)
@@ -155,12 +155,41 @@ static void without_knowing_all_counts_as_held(void **state)
 	assert_true(took >= N_STOP * SLOW_MS * US_NS_PER_MS);
 }
 
+/* How many of N_STOP stops say that it was busy, of a vCPU that stands halted each
+ * time. */
+static unsigned busy_though_halted(void)
+{
+	unsigned n = 0;
+	world.halts = true;
+	for (unsigned i = 0; i < N_STOP; i++) {
+		struct us_capture capture;
+		assert_int_equal(us_whole_stop_next(&world.stop, UINT64_MAX, &capture),
+				 1);
+		us_whole_stop_release(&world.stop, &capture);
+		n += capture.state == US_VCPU_GUEST;
+	}
+	us_whole_stop_close(&world.stop);
+	kill(world.pid, SIGKILL);
+	waitpid(world.pid, NULL, 0);
+	return n;
+}
+
+/* It had work when the sample was due, and has ended since. */
+static void what_ran_was_busy(void **state)
+{
+	(void)state;
+	begin(true, true);
+	world.stop.let_go_ns = us_now_ns(); /* of a stop that did not wake it */
+	assert_true(busy_though_halted() > 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_ran_on_was_not_held),
 		cmocka_unit_test(what_slept_counts_as_held),
 		cmocka_unit_test(without_knowing_all_counts_as_held),
+		cmocka_unit_test(what_ran_was_busy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

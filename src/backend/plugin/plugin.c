@@ -251,8 +251,8 @@ static void see(const struct plugin *p, unsigned vcpu, struct seen *ret)
 			      .waits = !has_turn(p, vcpu),
 			      .insns = insns_of(p, v) };
 	ret->doing = now.doing < US_N_COUNTS_DOING ? (uint8_t)now.doing : US_COUNTS_OFF;
-	if (!us_vcpu_threads_ran(&p->threads, vcpu, &ret->ran_ns))
-		ret->ran_ns = 0;
+	struct us_vcpu_thread_time time;
+	ret->ran_ns = us_vcpu_threads_time(&p->threads, vcpu, &time) ? time.ran : 0;
 }
 
 static uint8_t state_of(const struct seen *s)
