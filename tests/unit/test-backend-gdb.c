@@ -56,6 +56,44 @@ static void resumed_in_our_hands(void **state)
 	rig_stop(&r);
 }
 
+/* A debugger that attaches, and is gone again 200 ms after this returns. */
+static pid_t another_debugger(const struct rig *r)
+{
+	int fd = us_socket_connect(r->gdb, 2000, NULL);
+	assert_true(fd >= 0);
+	char stopped;
+	assert_int_equal(read(fd, &stopped, 1),
+			 1); /* QEMU says so: it holds the guest */
+	pid_t pid = fork();
+	if (!pid) {
+		usleep(200000);
+		_exit(write(fd, "+$D#44", 6) != 6);
+	}
+	close(fd);
+	return pid;
+}
+
+/* What it holds as we come is not paused by its owner, whatever the monitor says. */
+static void another_debugger_leaves(void **state)
+{
+	(void)state;
+	struct rig r;
+	int status;
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	struct us_target t = target_of(r.gdb);
+	snprintf(t.qmp, sizeof(t.qmp), "%s", r.qemu.qmp);
+	pid_t pid = another_debugger(&r);
+	assert_true(pid > 0);
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	us_backend_close(b);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_true(goes_on(&r));
+	expect_status(&r, "running");
+	rig_stop(&r);
+}
+
 static void speaks_tcp(void **state)
 {
 	(void)state;
@@ -472,6 +510,7 @@ int main(void)
 		REMOTE_TESTS(&stub),
 		REMOTE_TEST(samples_kvm, &stub),
 		cmocka_unit_test(resumed_in_our_hands),
+		cmocka_unit_test(another_debugger_leaves),
 		cmocka_unit_test(speaks_tcp),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

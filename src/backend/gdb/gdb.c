@@ -19,9 +19,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define X86_HLT	    0xf4
-#define AARCH64_WFI 0xd503207f
+#define X86_HLT		0xf4
+#define AARCH64_WFI	0xd503207f
+#define STATUS_TRIES	3
+#define STATUS_AGAIN_US 20000
 
 extern const struct us_backend_ops us_backend_gdb;
 
@@ -53,7 +56,6 @@ static int gdb_probe(const struct us_target *t, struct us_err *why)
 	return 1;
 }
 
-/* Is it running? The monitor knows, if it has time for us. */
 static enum us_gdb_before ask_status(struct us_qmp *q)
 {
 	json_t *reply;
@@ -62,6 +64,20 @@ static enum us_gdb_before ask_status(struct us_qmp *q)
 	bool runs = json_is_true(json_object_get(reply, "running"));
 	json_decref(reply);
 	return runs ? US_GDB_RAN_BEFORE : US_GDB_PAUSED_BEFORE;
+}
+
+/*
+ * Is it running?  The monitor knows, if it has time for us.  Who samples by another
+ * monitor holds it for a moment only: it is asked again.
+ */
+static enum us_gdb_before find_status(struct us_qmp *q)
+{
+	enum us_gdb_before before = ask_status(q);
+	for (unsigned i = 1; i < STATUS_TRIES && before == US_GDB_PAUSED_BEFORE; i++) {
+		usleep(STATUS_AGAIN_US);
+		before = ask_status(q);
+	}
+	return before;
 }
 
 static bool read_by_stub(void *ctx, us_gva va, void *buf, size_t len)
@@ -241,7 +257,9 @@ static int gdb_open(const struct us_target *t, struct us_backend **ret,
 	struct us_qmp *q = NULL;
 	if (t->qmp[0] && us_qmp_open(t->qmp, &q, NULL) < 0)
 		q = NULL;
-	int r = us_gdb_session_open(t->gdb, ask_status(q), &b->session, e);
+	int r = us_gdb_wait_free(t->gdb, e);
+	if (r == 0)
+		r = us_gdb_session_open(t->gdb, find_status(q), &b->session, e);
 	if (r == 0) {
 		us_remote_learn_guest(&b->remote, t, b->session->client.fd);
 		learn_threads(b);

@@ -67,9 +67,15 @@ struct us_gdb_session {
 enum us_gdb_before { US_GDB_UNKNOWN_BEFORE, US_GDB_RAN_BEFORE, US_GDB_PAUSED_BEFORE };
 
 /*
+ * Wait until no debugger has the stub, for up to 3 s: what one of them holds is not
+ * paused by its owner.  -EBUSY: one has it.
+ */
+US_MUST_CHECK int us_gdb_wait_free(const char *endpoint, struct us_err *e);
+
+/*
  * Attach; the guest then runs on, or is paused as before.  before: what the caller
- * knows.  -EBUSY: another debugger has the stub; -ETIMEDOUT, -EPROTO, -ECONNRESET;
- * -ENOTSUP: a processor that we do not know.  All within 5 s.
+ * knows since us_gdb_wait_free().  -EBUSY: another debugger has the stub; -ETIMEDOUT,
+ * -EPROTO, -ECONNRESET; -ENOTSUP: a processor that we do not know.  All within 5 s.
  */
 US_MUST_CHECK int us_gdb_session_open(const char *endpoint, enum us_gdb_before before,
 				      struct us_gdb_session **ret, struct us_err *e);

@@ -78,7 +78,7 @@ static int fail_taken(const char *endpoint, struct us_err *e)
  * debugger may be about to leave, and where the kernel does not say whether it has
  * left, a busy stub takes its time to notice.
  */
-static int refuse_if_taken(const char *endpoint, struct us_err *e)
+int us_gdb_wait_free(const char *endpoint, struct us_err *e)
 {
 	uint64_t start_ns = us_now_ns();
 	for (;;) {
@@ -116,7 +116,7 @@ static void unwatch(struct us_watchdog *w)
 static int dial(struct us_gdb_session *s, struct us_err *e)
 {
 	struct us_watchdog *guard;
-	int r = refuse_if_taken(s->endpoint, e);
+	int r = us_gdb_wait_free(s->endpoint, e);
 	if (r == 0)
 		r = watch(s, rescue_anew, -1, 0, &guard, e);
 	if (r < 0)
@@ -203,7 +203,7 @@ static int ask_nature(struct us_gdb_session *s, enum us_gdb_before before, bool 
 	atomic_store(&s->shared->qemu, s->qemu);
 	if (s->qemu)
 		atomic_store(&s->shared->no_ack, true);
-	bool paused = before == US_GDB_PAUSED_BEFORE;
+	bool paused = before == US_GDB_PAUSED_BEFORE && !ran;
 	if (before == US_GDB_UNKNOWN_BEFORE && !ran)
 		paused = was_paused(s, deadline_ns);
 	us_gdb_set_run(s, paused ? US_GDB_PAUSED : US_GDB_HELD);
