@@ -245,6 +245,13 @@ static void gdb_close(struct us_backend *base)
 	free(b);
 }
 
+static int attach(struct gdb *b, const struct us_target *t, struct us_qmp *q,
+		  struct us_err *e)
+{
+	int r = us_gdb_wait_free(t->gdb, e);
+	return r < 0 ? r : us_gdb_session_open(t->gdb, find_status(q), &b->session, e);
+}
+
 static int gdb_open(const struct us_target *t, struct us_backend **ret,
 		    struct us_err *e)
 {
@@ -257,9 +264,7 @@ static int gdb_open(const struct us_target *t, struct us_backend **ret,
 	struct us_qmp *q = NULL;
 	if (t->qmp[0] && us_qmp_open(t->qmp, &q, NULL) < 0)
 		q = NULL;
-	int r = us_gdb_wait_free(t->gdb, e);
-	if (r == 0)
-		r = us_gdb_session_open(t->gdb, find_status(q), &b->session, e);
+	int r = attach(b, t, q, e);
 	if (r == 0) {
 		us_remote_learn_guest(&b->remote, t, b->session->client.fd);
 		learn_threads(b);
