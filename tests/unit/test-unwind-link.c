@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stacks of aarch64 and RISC-V in flat memory: every place of a prologue and epilogue,
  * leaves, signed addresses, frame records, exceptions, tables, hostile chains. */
-#include "flat-guest.h"
-#include "unwind/walk.h"
+#include "link-guest.h"
 
 #define NOP	  0xd503201f
 #define STP_PRE	  0xa9be7bfd /* stp x29, x30, [sp, #-32]! */
@@ -21,29 +20,6 @@
 #define CBZ_8	  0xb4000040 /* cbz x0, . + 8 */
 #define LOOP	  0x14000000 /* b . */
 
-static int fresh_arm(void **state)
-{
-	int r = fresh(state);
-	us_unwinder_free(unwinder);
-	memset(ram, 0, STACK); /* udf */
-	regs.arch = US_ARCH_AARCH64;
-	regs.valid = UINT32_MAX;
-	return r || us_unwinder_new(US_ARCH_AARCH64, NULL, NULL, &unwinder);
-}
-
-static int fresh_riscv(void **state)
-{
-	int r = fresh(state);
-	us_unwinder_free(unwinder);
-	memset(ram, 0, STACK); /* not valid */
-	regs.arch = US_ARCH_RISCV64;
-	regs.valid = UINT32_MAX;
-	return r || us_unwinder_new(US_ARCH_RISCV64, NULL, NULL, &unwinder);
-}
-
-#define ARM(f)	 cmocka_unit_test_setup_teardown(f, fresh_arm, done)
-#define RISCV(f) cmocka_unit_test_setup_teardown(f, fresh_riscv, done)
-
 static void words(us_gva at, const uint32_t *code, size_t n)
 {
 	memcpy(ram + at, code, n * 4);
@@ -57,32 +33,6 @@ static void symbol(us_gva at)
 	start[map.n++] = at;
 	us_unwinder_set_code(unwinder, &map, &cfi);
 }
-
-static uint32_t bl(us_gva from, us_gva to)
-{
-	return 0x94000000 | (((uint32_t)(to - from) / 4) & 0x3ffffff);
-}
-
-static void look(us_gva pc, us_gva sp, us_gva fp)
-{
-	bool arm = regs.arch == US_ARCH_AARCH64;
-	regs.pc = pc;
-	regs.sp = regs.gpr[arm ? US_AARCH64_SP : US_RISCV_SP] = sp;
-	regs.fp = regs.gpr[arm ? US_AARCH64_FP : US_RISCV_FP] = fp;
-	us_paging_new_sample(&paging);
-	us_unwind(unwinder, &paging, &regs, &out);
-}
-
-static void expect(size_t n, const us_gva *want, uint8_t end)
-{
-	assert_int_equal(out.n, n);
-	for (size_t i = 0; i < n; i++)
-		assert_int_equal(out.pc[i], want[i]);
-	assert_int_equal(out.end, end);
-}
-#define EXPECT(end, ...)                                                               \
-	expect(sizeof((const us_gva[]){ __VA_ARGS__ }) / 8,                            \
-	       (const us_gva[]){ __VA_ARGS__ }, end)
 
 /* 0x1000 calls 0x2000, which has a frame of 32 bytes and calls 0x3000. */
 static void arm_chain(void)

@@ -2,31 +2,7 @@
 /* Where a function does not have its frame by itself: routines that save registers for
  * it, signatures that it makes by any register, and jumps from one thread to another.
  */
-#include "flat-guest.h"
-#include "unwind/walk.h"
-
-static int fresh_arm(void **state)
-{
-	int r = fresh(state);
-	us_unwinder_free(unwinder);
-	memset(ram, 0, STACK); /* udf */
-	regs.arch = US_ARCH_AARCH64;
-	regs.valid = UINT32_MAX;
-	return r || us_unwinder_new(US_ARCH_AARCH64, NULL, NULL, &unwinder);
-}
-
-static int fresh_riscv(void **state)
-{
-	int r = fresh(state);
-	us_unwinder_free(unwinder);
-	memset(ram, 0, STACK); /* not valid */
-	regs.arch = US_ARCH_RISCV64;
-	regs.valid = UINT32_MAX;
-	return r || us_unwinder_new(US_ARCH_RISCV64, NULL, NULL, &unwinder);
-}
-
-#define ARM(f)	 cmocka_unit_test_setup_teardown(f, fresh_arm, done)
-#define RISCV(f) cmocka_unit_test_setup_teardown(f, fresh_riscv, done)
+#include "link-guest.h"
 
 #define LOW(insn)  ((uint16_t)(insn))
 #define HIGH(insn) ((uint16_t)((insn) >> 16))
@@ -39,11 +15,6 @@ static int fresh_riscv(void **state)
 	function(at, (const char *)(const uint16_t[]){ __VA_ARGS__ },                  \
 		 sizeof((const uint16_t[]){ __VA_ARGS__ }))
 
-static uint32_t bl(us_gva from, us_gva to)
-{
-	return 0x94000000 | (((uint32_t)(to - from) / 4) & 0x3ffffff);
-}
-
 /* jal link, to */
 static uint32_t jal(unsigned link, us_gva from, us_gva to)
 {
@@ -54,27 +25,6 @@ static uint32_t jal(unsigned link, us_gva from, us_gva to)
 
 #define RA 1
 #define T0 5
-
-static void look(us_gva pc, us_gva sp, us_gva fp)
-{
-	bool arm = regs.arch == US_ARCH_AARCH64;
-	regs.pc = pc;
-	regs.sp = regs.gpr[arm ? US_AARCH64_SP : US_RISCV_SP] = sp;
-	regs.fp = regs.gpr[arm ? US_AARCH64_FP : US_RISCV_FP] = fp;
-	us_paging_new_sample(&paging);
-	us_unwind(unwinder, &paging, &regs, &out);
-}
-
-static void expect(size_t n, const us_gva *want, uint8_t end)
-{
-	assert_int_equal(out.n, n);
-	for (size_t i = 0; i < n; i++)
-		assert_int_equal(out.pc[i], want[i]);
-	assert_int_equal(out.end, end);
-}
-#define EXPECT(end, ...)                                                               \
-	expect(sizeof((const us_gva[]){ __VA_ARGS__ }) / 8,                            \
-	       (const us_gva[]){ __VA_ARGS__ }, end)
 
 /*
  * gcc -Os -msave-restore: 0x1000, which begins a stack, calls 0x2000, which never
