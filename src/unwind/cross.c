@@ -72,8 +72,10 @@ bool us_walk_is_behind_trap(struct us_walk *w, us_gva pc)
 	if (us_site_start(site) == pc || pc < 2 ||
 	    !us_paging_read(w->paging, w->space, pc - 2, b, 2))
 		return false;
-	return b[1] == 0xcc || b[0] == 0xcd ||
-	       (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34));
+	/* Compilers fill the gap before a function with int3. */
+	if (b[1] == 0xcc)
+		return us_site_start(site);
+	return b[0] == 0xcd || (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34));
 }
 
 bool us_walk_is_in_place(const struct us_walk *w, const struct us_entry_frame *f)

@@ -254,10 +254,25 @@ static void note_frame(struct us_walk *w, const struct us_step *s, struct us_sta
 	out->pc[out->n++] = s->pc;
 }
 
+/* Where code was broken off at the first instruction of a function that nothing was
+ * known of, the CALL that led there tells: what is before it is another's. */
+static void note_start(struct us_walk *w, const struct us_step *caller,
+		       struct us_stack *out)
+{
+	struct us_trail_frame *noted = w->u->trails.use.now;
+	if (w->after_call || out->n < 2 || caller->exact || !caller->direct ||
+	    caller->target != w->pc)
+		return;
+	out->flags[out->n - 1] |= US_PC_EXACT;
+	if (w->u->trails.use.trail && noted)
+		noted->out_flags |= US_PC_EXACT;
+}
+
 /* Find the caller and go there; false: out says why the stack ends. */
 static bool go_up(struct us_walk *w, struct us_stack *out)
 {
 	struct us_step next;
+	next.direct = false;
 	enum us_step_result found = find_caller(w, &next);
 	if (found == US_STEP_ROOT) {
 		out->end = US_END_ROOT;
@@ -275,6 +290,7 @@ static bool go_up(struct us_walk *w, struct us_stack *out)
 	bool nowhere = is_nowhere(w, next.pc);
 	if (!nowhere)
 		us_known_step_keep(w, &next);
+	note_start(w, &next, out);
 	if (w->next_space)
 		change_space(w, out);
 	go_to(w, &next);

@@ -555,6 +555,43 @@ static void the_way_out_tells_the_frame(void **state)
 	assert_int_equal(out.n, 2);
 }
 
+/* Compilers fill the gap before a function with int3, and another function may end in
+ * a system call: whose start is not known yet may be at its first instruction. */
+static void a_gap_is_no_breakpoint(void **state)
+{
+	(void)state;
+	memset(ram, 0x90, STACK);
+	FUNCTION(0x1000, NOPS);
+	FUNCTION(0x2000, HANDLER);
+	map.text_end = 0x2100;
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	memcpy(ram + 0x2ffe, "\xcc\xcc" NOPS, 2 + sizeof(NOPS) - 1);
+	memcpy(ram + 0x3ffe, "\x0f\x05" NOPS, 2 + sizeof(NOPS) - 1); /* syscall */
+	memcpy(ram + 0x5000, "\xe8\xfb\xdf\xff\xff", 5);
+	memcpy(ram + 0x5100, "\xe8\xfb\xee\xff\xff", 5);
+	put(STACK, 0x2005);
+	for (int i = 0; i < 2; i++) { /* not known, and known */
+		put_broken_off(STACK + 32, 0x3000, 0x33, STACK + 0x300);
+		put(STACK + 64, 0x2b);
+		put(STACK + 0x300, i ? 0x5005 : 0); /* called or not */
+		unwind(0x1000, STACK);
+		assert_int_equal(out.pc[2], 0x3000);
+		assert_int_equal(out.flags[2], US_PC_EXACT | US_PC_USER);
+		put_broken_off(STACK + 32, 0x4000, 0x33, STACK + 0x300);
+		put(STACK + 0x300, 0x5105);
+		unwind(0x1000, STACK);
+		assert_int_equal(out.n, 4);
+		assert_int_equal(out.flags[2], US_PC_EXACT | US_PC_USER);
+		assert_int_equal(out.flags[3], US_PC_USER);
+	}
+	/* In the middle of a function it is one. */
+	memcpy(ram + 0x1000, "\x90\xcc\x90\x90\x90\xc3", 6);
+	put_broken_off(STACK + 32, 0x1002, 0x33, STACK + 0x300);
+	unwind(0x1000, STACK);
+	assert_int_equal(out.flags[2], US_PC_USER);
+	map.text_end = 0;
+}
+
 static void put_32(us_gva at, uint32_t word)
 {
 	memcpy(ram + at, &word, 4);
@@ -646,6 +683,7 @@ int main(void)
 		TEST(code_that_was_given_up_is_in_the_stack),
 		TEST(a_table_that_is_gone_is_forgotten),
 		TEST(the_way_out_tells_the_frame),
+		TEST(a_gap_is_no_breakpoint),
 		TEST(a_narrow_program_below_a_wide_kernel),
 		TEST(programs_have_no_entries),
 	};
