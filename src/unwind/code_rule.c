@@ -23,7 +23,7 @@ bool us_code_same_cfa(const struct us_code_rule *found,
 		      const struct us_code_rule two[2])
 {
 	for (unsigned i = 0; i < 2; i++)
-		if (found->base == two[i].base && found->cfa == two[i].cfa)
+		if (us_code_same_base(found, &two[i]))
 			return true;
 	return false;
 }

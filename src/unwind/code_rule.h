@@ -23,6 +23,8 @@ enum us_code_base {
 	US_BASE_ROOT, /* the code sets rbp to 0 and saves none: nobody called it */
 	US_BASE_OWN,  /* the code loaded the stack pointer before it used it: what is
 			 above was not left there by a caller */
+	US_BASE_KEPT, /* the register base_reg, which functions preserve: where the
+			 stack was that this one was taken instead of, for a call */
 };
 
 /* What the code has done with the stack pointer that it was entered with. */
@@ -54,6 +56,7 @@ enum us_code_ra {
 	US_RA_BELOW,	 /* in the word below the CFA: x86 */
 	US_RA_LINK,	 /* still in the link register */
 	US_RA_SAVED,	 /* in memory at CFA + ra_at */
+	US_RA_NEAR,	 /* in memory at the stack pointer + ra_at: of US_BASE_WORD */
 	US_RA_EXCEPTION, /* of an exit: the code has yet to put there what the processor
 			    has */
 };
@@ -63,7 +66,8 @@ struct us_code_rule {
 	int16_t fp_at; /* a slot: us_code_slot() */
 	union {
 		int16_t sp_at;
-		int16_t ra_at; /* of US_RA_SAVED; the stack pointer is the CFA then */
+		int16_t ra_at; /* of US_RA_SAVED and US_RA_NEAR; the stack pointer is
+				  the CFA then */
 	};
 	uint8_t base : 4; /* enum us_code_base */
 	uint8_t fp : 4;	  /* enum us_code_fp */
@@ -73,9 +77,29 @@ struct us_code_rule {
 				  what was broken off is, in words from the CFA,
 				  below it; 0: it is not known; 1: still there */
 	};
-	uint8_t ra;    /* enum us_code_ra */
-	int8_t sp_was; /* of an exit: where a program's stack pointer is, in words from
-			  the CFA, below it; 0: it is not known */
+	uint8_t ra; /* enum us_code_ra */
+	union {
+		int8_t sp_was;	  /* of an exit: where a program's stack pointer is, in
+				     words from the CFA, below it; 0: it is not known */
+		uint8_t base_reg; /* of US_BASE_KEPT: its number, as in us_regs */
+		uint8_t base_at;  /* of US_BASE_WORD and US_RA_NEAR, for sp_at: in words
+				   */
+	};
+};
+
+/* Do they count the CFA from the same base? */
+static inline bool us_code_same_base(const struct us_code_rule *a,
+				     const struct us_code_rule *b)
+{
+	return a->base == b->base && a->cfa == b->cfa &&
+	       (a->base != US_BASE_KEPT || a->base_reg == b->base_reg);
+}
+
+/* What a function has done, at a place, with a register that functions preserve. */
+enum us_code_save {
+	US_SAVE_LOST, /* nobody knows */
+	US_SAVE_NONE, /* nothing: it is as it was */
+	US_SAVE_CFA,  /* it is in memory, at the CFA + the offset */
 };
 
 /* An address to make a rule for. */

@@ -88,6 +88,7 @@ void us_walk_take_entry(struct us_walk *w, const struct us_entry_frame *f,
 {
 	ret->pc = f->pc;
 	ret->sp = f->sp;
+	ret->cfa = 0;
 	ret->flags = f->flags;
 	ret->narrow = f->narrow;
 	ret->sp_known = ret->exact = true;
@@ -108,8 +109,10 @@ static bool by_rule(struct us_walk *w, const struct us_code_rule *rule,
 	    !us_walk_entry_frame(w, ret->cfa - w->word, &f) || f.sp == 0 ||
 	    (!us_walk_is_in_place(w, &f) && w->n_switch == US_MAX_SWITCHES))
 		return false;
+	us_gva cfa = ret->cfa;
 	us_walk_fp(w, rule, ret);
 	us_walk_take_entry(w, &f, ret);
+	ret->cfa = cfa;
 	return true;
 }
 
@@ -129,6 +132,7 @@ static bool by_looks_from(struct us_walk *w, us_gva sp, struct us_step *ret)
 		ret->fp = w->reg[US_X86_RBP];
 		ret->fp_known = us_walk_knows(w, US_X86_RBP);
 		us_walk_take_entry(w, &f, ret);
+		ret->cfa = sp + w->word * (i + 1);
 		return true;
 	}
 	return false;

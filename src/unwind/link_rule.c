@@ -2,22 +2,12 @@
 /* link_rule.c: see link_rule.h. */
 #include "unwind/link_rule.h"
 
-#include "unwind/code_path.h"
-#include "unwind/link_state.h"
+#include "unwind/link_flow.h"
 
 #include <stdlib.h>
 
 #define MAX_RETURN  1024 /* instructions on the way to a ret */
 #define MAX_ROUTINE 32	 /* instructions of one that saves registers */
-
-struct us_link_flow {
-	const struct us_link_machine *machine;
-	struct us_code_path path;
-	struct us_link_state pending[US_CODE_MAX_PENDING]; /* at a path's slot */
-	/* Where a path from a function's start has led to last, and how. */
-	struct us_code_place place;
-	struct us_link_state arrived;
-};
 
 /* A path that is being followed. */
 struct path {
@@ -29,8 +19,10 @@ struct path {
 struct us_link_flow *us_link_flow_new(const struct us_link_machine *m)
 {
 	struct us_link_flow *f = calloc(1, sizeof(*f));
-	if (f)
-		f->machine = m;
+	if (!f)
+		return NULL;
+	f->machine = m;
+	f->want = US_LINK_NO_REG;
 	return f;
 }
 
@@ -232,6 +224,10 @@ static void rule_at(const struct us_link_flow *f, const struct us_link_state *st
 		by_fp.base = US_BASE_FP;
 		by_fp.cfa = -fp.off;
 	}
+	if (fp.sym != US_LSYM_SP && sp.sym != US_LSYM_SP) {
+		us_link_kept_at(f, st, &rule[0]);
+		return;
+	}
 	rule[0] = by_fp;
 	rule[0].sp = US_SP_LOST;
 	if (sp.sym == US_LSYM_SP) {
@@ -242,12 +238,18 @@ static void rule_at(const struct us_link_flow *f, const struct us_link_state *st
 	}
 }
 
+static void begin(const struct us_link_flow *f, struct us_link_state *st)
+{
+	us_link_state_init(st, f->machine);
+	st->want = f->want;
+}
+
 enum us_code_reach us_link_rule_from_start(struct us_link_flow *f,
 					   const struct us_code_place *at,
 					   struct us_code_rule rule[2])
 {
 	struct path p = { .pc = at->start };
-	us_link_state_init(&p.st, f->machine);
+	begin(f, &p.st);
 	us_code_path_start(&f->path);
 	f->place = (struct us_code_place){ 0 };
 	do {
@@ -277,6 +279,24 @@ static bool origin_of(struct us_link_value sp, struct origin *ret)
 	return by_sp || sp.sym == US_LSYM_FP;
 }
 
+/* The stack pointer becomes what was kept on this stack, and so does pc: both are words
+ * of it. */
+static bool rule_by_word(const struct us_link_flow *f, const struct us_link_state *st,
+			 struct us_link_value pc, struct us_code_rule *ret)
+{
+	struct us_link_value fp = st->reg[f->machine->fp], sp = st->reg[f->machine->sp];
+	int64_t words = sp.off / 8;
+	if (pc.sym != US_LSYM_MEM_SP || sp.off % 8 || words < 0 || words > UINT8_MAX ||
+	    pc.off < 0 || !us_code_slot(pc.off, &ret->ra_at))
+		return false;
+	ret->base = US_BASE_WORD;
+	ret->base_at = (uint8_t)words;
+	ret->ra = US_RA_NEAR;
+	if (fp.sym == US_LSYM_FP && fp.off == 0)
+		ret->fp = US_FP_SAME;
+	return true;
+}
+
 /* What is common to all ways out: the CFA is sp, and pc is where it goes. */
 static bool rule_for(const struct us_link_flow *f, const struct us_link_state *st,
 		     struct us_link_value pc, struct us_code_rule *ret)
@@ -284,6 +304,8 @@ static bool rule_for(const struct us_link_flow *f, const struct us_link_state *s
 	struct us_link_value fp = st->reg[f->machine->fp], sp = st->reg[f->machine->sp];
 	struct origin o;
 	*ret = (struct us_code_rule){ .fp = US_FP_LOST };
+	if (sp.sym == US_LSYM_MEM_SP)
+		return rule_by_word(f, st, pc, ret);
 	if (!origin_of(sp, &o) || (o.base == US_BASE_SP && sp.off < 0))
 		return false;
 	ret->base = o.base;
@@ -408,6 +430,7 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 		}
 		if (insn.kind == US_LINK_EXIT) {
 			rule_of_exit(f, at, &p->st, ret);
+			f->left = p->st;
 			return LEAVES;
 		}
 		if (insn.kind == US_LINK_STOP)
@@ -440,7 +463,7 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 	struct path p = { .pc = at->pc, .order = at->after_call };
 	enum us_code_exit how = US_EXIT_NONE;
 	bool switches = false;
-	us_link_state_init(&p.st, f->machine);
+	begin(f, &p.st);
 	if (at->after_call) /* the CALL has changed it */
 		p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
 	us_code_path_start(&f->path);

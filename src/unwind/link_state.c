@@ -9,6 +9,7 @@ static const struct us_link_value unknown;
 void us_link_state_init(struct us_link_state *st, const struct us_link_machine *m)
 {
 	memset(st, 0, sizeof(*st));
+	st->want = US_LINK_NO_REG;
 	for (int i = 0; i < US_LINK_N_REG; i++)
 		st->reg[i] = (struct us_link_value){ i, US_LSYM_REG };
 	st->reg[m->sp] = (struct us_link_value){ 0, US_LSYM_SP };
@@ -78,6 +79,8 @@ static void load(struct us_link_state *st, uint8_t reg, struct us_link_value fro
 		st->reg[reg].sym = US_LSYM_RA;
 	else if (same(from, st->fp_saved))
 		st->reg[reg].sym = US_LSYM_FP;
+	else if (same(from, st->want_saved))
+		st->reg[reg] = (struct us_link_value){ st->want, US_LSYM_REG };
 	else if (from.sym != US_LSYM_NONE)
 		st->reg[reg] = (struct us_link_value){ from.off,
 						       from.sym == US_LSYM_SP
@@ -99,6 +102,11 @@ static void store(struct us_link_state *st, uint8_t reg, struct us_link_value to
 		st->ra_saved = to;
 	if (is_fp && st->fp_saved.sym == US_LSYM_NONE)
 		st->fp_saved = to;
+	bool is_wanted = v.sym == US_LSYM_REG && v.off == st->want;
+	if (same(to, st->want_saved) && !is_wanted)
+		st->want_saved = unknown;
+	if (is_wanted && st->want_saved.sym == US_LSYM_NONE)
+		st->want_saved = to;
 }
 
 static void access_memory(struct us_link_state *st, const struct us_link_insn *i)

@@ -42,6 +42,10 @@ struct us_link_state {
 	 * else was done to them; and those that were written first. */
 	uint64_t read[US_LINK_NEAR / 64], written[US_LINK_NEAR / 64];
 	uint8_t stack; /* enum us_code_stack: of the stack pointer there */
+	/* A register that is asked for, or US_LINK_NO_REG; and the address at which it
+	 * was stored itself. */
+	uint8_t want;
+	struct us_link_value want_saved;
 };
 
 void us_link_state_init(struct us_link_state *st, const struct us_link_machine *m);

@@ -17,6 +17,18 @@
 #define GO_ALIGN	16 /* of Go's functions, at least */
 #define IS_UPPER(gva)	((gva) >> 63)
 
+#define SAVES 256 /* a power of two */
+
+/* What a site's function has done with a register. */
+struct save {
+	us_gva pc;
+	us_gpa page;
+	uint32_t epoch, generation; /* 0: a free slot */
+	int32_t off;
+	uint8_t reg, how; /* enum us_code_save */
+	bool after_call, exit, narrow;
+};
+
 struct us_sites {
 	struct us_code_map map;
 	const struct us_cfi *cfi;  /* may be NULL */
@@ -26,6 +38,7 @@ struct us_sites {
 	const struct us_space *space;
 	unsigned word;
 	uint32_t generation;
+	struct save save[SAVES];
 	/* Most of the hash, so that a look-up touches only the site that it finds. */
 	uint16_t tag[1 << SET_BITS][WAYS];
 	_Alignas(64) struct us_site site[1 << SET_BITS][WAYS];
@@ -116,6 +129,7 @@ void us_sites_set_code(struct us_sites *s, const struct us_code_map *map,
 	if (s->generation++ < LAST_GENERATION)
 		return;
 	memset(s->site, 0, sizeof(s->site));
+	memset(s->save, 0, sizeof(s->save));
 	s->generation = 1;
 }
 
@@ -231,11 +245,6 @@ enum us_call us_sites_call_before(struct us_sites *s, us_gva pc, us_gva *ret_tar
 	return call;
 }
 
-static bool agrees(const struct us_code_rule *a, const struct us_code_rule *b)
-{
-	return a->base == b->base && a->cfa == b->cfa;
-}
-
 /* rsp was loaded, rbp not yet: between two threads.  Where rsp points now, only the
  * way out tells; rbp is of the stack that was left. */
 static bool is_switch(const struct us_site *site, const struct us_code_rule start[2],
@@ -254,8 +263,8 @@ static void choose(struct us_site *site, enum us_code_reach reach,
 		site->rule[1] = *back;
 		return;
 	}
-	bool differ = back->base && !agrees(back, &start[0]) &&
-		      !agrees(back, &start[1]);
+	bool differ = back->base && !us_code_same_base(back, &start[0]) &&
+		      !us_code_same_base(back, &start[1]);
 	if (reach <= US_REACH_NONE) {
 		site->rule[0] = *back;
 		site->rule[1].base = US_BASE_NONE;
@@ -310,6 +319,42 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site)
 	us_sites_doubt(s, site);
 	if (!s->link && us_x86_flow_is_away(s->flow))
 		site->generation = 0; /* in another address space it may be there */
+}
+
+static enum us_code_save find_save(struct us_sites *s, const struct us_site *site,
+				   unsigned reg, bool exit, int32_t *ret_off)
+{
+	struct us_code_place at = place_of(s, site);
+	if (!at.start && !site->guess)
+		at.start = us_site_start(site);
+	flow_use(s);
+	return s->link ? us_link_saved(s->link, &at, reg, exit, ret_off)
+		       : us_x86_saved(s->flow, &at, reg, exit, ret_off);
+}
+
+enum us_code_save us_sites_saved(struct us_sites *s, const struct us_site *site,
+				 unsigned reg, bool exit, int32_t *ret_off)
+{
+	struct save want = { .pc = site->pc,
+			     .page = site->page,
+			     .epoch = s->paging->epoch,
+			     .generation = s->generation,
+			     .reg = (uint8_t)reg,
+			     .after_call = site->after_call,
+			     .exit = exit,
+			     .narrow = site->narrow };
+	struct save *v = &s->save[(site->pc * 0x9e3779b97f4a7c15 >> 32) % SAVES];
+	if (v->generation != want.generation || v->pc != want.pc ||
+	    v->page != want.page || v->reg != want.reg || v->exit != exit ||
+	    v->after_call != want.after_call || v->narrow != want.narrow ||
+	    want.epoch - v->epoch >= US_SITE_TRUST) {
+		*v = want;
+		v->how = find_save(s, site, reg, exit, &v->off) & 3;
+		if (flow_spent(s))
+			v->generation = 0;
+	}
+	*ret_off = v->off;
+	return v->how;
 }
 
 bool us_sites_entry(struct us_sites *s, const struct us_site *site,
@@ -377,7 +422,8 @@ static enum us_site_outer judge(struct us_sites *s, const struct us_code_place *
 	if (stays(s, at, start))
 		return US_OUTER_STAYS;
 	enum us_code_exit exit = rule_to_return(s, at, &back);
-	bool same = agrees(&back, &start[0]) || agrees(&back, &start[1]);
+	bool same = us_code_same_base(&back, &start[0]) ||
+		    us_code_same_base(&back, &start[1]);
 	bool returns = exit == US_EXIT_RET || exit == US_EXIT_BEHIND;
 	return returns && same ? US_OUTER_RETURNS : US_OUTER_NO;
 }
@@ -553,6 +599,7 @@ void us_sites_learn(struct us_site *site, us_gva start,
 	if (us_site_is_entry(site))
 		return;
 	site->rule[1] = rule[1];
-	if (old.base && !agrees(&old, &rule[0]) && !agrees(&old, &rule[1]))
+	if (old.base && !us_code_same_base(&old, &rule[0]) &&
+	    !us_code_same_base(&old, &rule[1]))
 		site->rule[1] = old;
 }

@@ -138,6 +138,10 @@ struct us_site *us_sites_find(struct us_sites *s, us_gva pc, bool after_call,
 /* Get the rule from the code; then the source is US_SITE_CODE. */
 void us_sites_analyse(struct us_sites *s, struct us_site *site);
 
+/* By the code, as us_x86_saved(). */
+enum us_code_save us_sites_saved(struct us_sites *s, const struct us_site *site,
+				 unsigned reg, bool exit, int32_t *ret_off);
+
 /* What the code of the site's function does up to there; with a link register only, and
  * if its start is known. */
 bool us_sites_entry(struct us_sites *s, const struct us_site *site,

@@ -28,7 +28,7 @@ static bool is_above(const struct us_walk *w, us_gva cfa)
  * may lead round. */
 static bool may_switch(const struct us_walk *w, const struct us_code_rule *rule)
 {
-	bool away = rule->base == US_BASE_WORD ||
+	bool away = rule->base == US_BASE_WORD || rule->base == US_BASE_KEPT ||
 		    (rule->base == US_BASE_FP && rule->sp == US_SP_LOST);
 	return away && w->n_switch < US_MAX_SWITCHES;
 }
@@ -41,6 +41,8 @@ static bool base_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *
 				 [US_BASE_R10] = r10_of(w),
 				 [US_BASE_R13] = r13_of(w),
 				 [US_BASE_WORD] = US_X86_RSP };
+	if (rule->base == US_BASE_KEPT)
+		return us_walk_register(w, rule->base_reg, ret);
 	if (rule->base == US_BASE_NONE || rule->base >= US_BASE_ROOT ||
 	    !us_walk_knows(w, base[rule->base]))
 		return false;

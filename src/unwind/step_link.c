@@ -19,20 +19,33 @@ static bool is_in_place(const struct us_walk *w, us_gva cfa)
  * for interrupts.  A few times in one walk: stacks may lead round. */
 static bool may_switch(const struct us_walk *w, const struct us_code_rule *rule)
 {
-	return rule->base == US_BASE_FP && rule->ra != US_RA_BELOW &&
-	       rule->sp == US_SP_LOST && w->n_switch < US_MAX_SWITCHES;
+	bool away = rule->base == US_BASE_KEPT || rule->base == US_BASE_WORD ||
+		    (rule->base == US_BASE_FP && rule->sp == US_SP_LOST);
+	return away && rule->ra != US_RA_BELOW && w->n_switch < US_MAX_SWITCHES;
+}
+
+/* What the CFA is counted from. */
+static bool base_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
+{
+	const struct us_walk_arch *a = w->u->arch;
+	unsigned reg = rule->base == US_BASE_FP ? a->fp : a->sp;
+	if (rule->base == US_BASE_KEPT)
+		return us_walk_register(w, rule->base_reg, ret);
+	*ret = w->reg[reg];
+	if (!us_walk_knows(w, reg))
+		return false;
+	if (rule->base == US_BASE_WORD)
+		return us_walk_read(w, *ret + 8ULL * rule->base_at, ret);
+	return rule->base == US_BASE_SP || rule->base == US_BASE_FP;
 }
 
 static bool cfa_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
 {
-	const struct us_walk_arch *a = w->u->arch;
-	unsigned reg = rule->base == US_BASE_SP ? a->sp : a->fp;
-	us_gva sp = w->reg[a->sp];
-	if ((rule->base != US_BASE_SP && rule->base != US_BASE_FP) ||
-	    !us_walk_knows(w, reg))
+	us_gva sp = w->reg[w->u->arch->sp], base;
+	if (!base_of(w, rule, &base))
 		return false;
 	/* A leaf may have no frame at all, an entry none yet. */
-	us_gva cfa = w->reg[reg] + (us_gva)(int64_t)rule->cfa;
+	us_gva cfa = base + (us_gva)(int64_t)rule->cfa;
 	bool above = cfa > sp || (cfa == sp && (rule->ra == US_RA_LINK ||
 						rule->ra == US_RA_EXCEPTION));
 	*ret = cfa;
@@ -55,6 +68,8 @@ static bool ra_of(struct us_walk *w, const struct us_code_rule *rule, us_gva cfa
 		  us_gva *ret)
 {
 	unsigned ra = w->u->arch->link->ra;
+	if (rule->ra == US_RA_NEAR)
+		cfa = w->reg[w->u->arch->sp];
 	bool ok = rule->ra == US_RA_LINK ? !w->after_call && us_walk_knows(w, ra)
 					 : us_walk_slot(w, cfa, rule->ra_at, ret);
 	if (!ok)
@@ -71,7 +86,7 @@ bool us_step_link_word(struct us_walk *w, const struct us_code_rule *rule,
 	us_gva cfa = w->reg[w->u->arch->sp];
 	*ret_slot = 0;
 	if (rule->ra == US_RA_BELOW || rule->ra == US_RA_EXCEPTION ||
-	    (!stays(w, rule) && !cfa_of(w, rule, &cfa)))
+	    rule->ra == US_RA_NEAR || (!stays(w, rule) && !cfa_of(w, rule, &cfa)))
 		return false;
 	if (rule->ra == US_RA_SAVED)
 		*ret_slot = cfa + (us_gva)(int64_t)us_code_slot_offset(rule->ra_at);

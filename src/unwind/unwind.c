@@ -203,6 +203,7 @@ static bool is_nowhere(const struct us_walk *w, us_gva pc)
 static void narrow(struct us_walk *w)
 {
 	w->word = 4;
+	w->floor = w->out->n;
 	us_trail_leave(w);
 	us_sites_narrow(w->u->sites);
 	for (unsigned i = 0; i < 16; i++)
@@ -213,6 +214,7 @@ static void change_space(struct us_walk *w, struct us_stack *out)
 {
 	w->space = w->next_space;
 	w->next_space = NULL;
+	w->floor = out->n;
 	us_trail_leave(w);
 	w->u->window_len = 0;
 	us_sites_move(w->u->sites, w->space);
@@ -221,6 +223,8 @@ static void change_space(struct us_walk *w, struct us_stack *out)
 
 static void go_to(struct us_walk *w, const struct us_step *s)
 {
+	bool by_cfa = s->rule || s->how == US_HOW_INTERRUPT;
+	w->u->cfa[w->out->n - 1] = by_cfa ? s->cfa : s->sp_known ? s->sp : 0;
 	w->callee = w->pc;
 	w->callee_after_call = w->after_call;
 	if (s->rule) {
@@ -338,6 +342,7 @@ static void leave_entry(struct us_walk *w, const struct us_regs *regs,
 	out->how[1] = US_HOW_INTERRUPT;
 	out->flags[1] = w->flags;
 	out->n = 2;
+	w->first = w->floor = 1;
 	if (!us_walk_is_behind_trap(w, w->pc))
 		out->flags[1] |= US_PC_EXACT;
 }
@@ -355,6 +360,8 @@ void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs 
 			 1U << u->arch->fp,
 		.word = (uint8_t)word,
 		.flags = regs->user ? US_PC_USER : 0,
+		.regs = regs,
+		.out = out,
 	};
 	memcpy(w.reg, regs->gpr, u->arch->n_reg * sizeof(*w.reg));
 	for (unsigned i = 0; word == 4 && i < u->arch->n_reg; i++)

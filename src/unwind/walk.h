@@ -43,6 +43,9 @@ struct us_unwinder {
 	us_gva window;	    /* what bytes holds, of the stack */
 	size_t window_len;
 	uint8_t bytes[US_STACK_WINDOW];
+	/* Of each frame of this stack: what registers were saved relative to, as its
+	 * caller was found; 0: not known. */
+	us_gva cfa[US_MAX_FRAMES];
 	struct us_trails trails;
 	struct us_known_steps known_steps;
 };
@@ -59,12 +62,17 @@ struct us_walk {
 	/* By number, as in us_regs.  A stack pointer that is not known is a lower bound
 	 * for all that follows. */
 	uint64_t reg[US_MAX_GPR];
-	uint32_t known;	  /* bit n: reg[n] is that of this frame */
-	uint8_t word;	  /* bytes: 8, or 4 in 32-bit code */
-	uint8_t flags;	  /* US_PC_USER in ring 3 */
-	uint8_t n_switch; /* how often another stack was gone to */
-	bool framed;	  /* rbp came by the chain of frame pointers */
-	bool after_call;  /* pc is a return address */
+	uint32_t known;		    /* bit n: reg[n] is that of this frame */
+	uint8_t word;		    /* bytes: 8, or 4 in 32-bit code */
+	uint8_t flags;		    /* US_PC_USER in ring 3 */
+	uint8_t n_switch;	    /* how often another stack was gone to */
+	bool framed;		    /* rbp came by the chain of frame pointers */
+	bool after_call;	    /* pc is a return address */
+	const struct us_regs *regs; /* that the stack began with */
+	const struct us_stack *out; /* its frames up to this one */
+	/* The first that had the registers that the stack began with; and the first
+	 * whose code is read as that of this one is. */
+	unsigned first, floor;
 	us_gva callee; /* pc of the frame that the last step was made from; 0: none */
 	bool callee_after_call;
 	uint8_t end; /* enum us_unwind_end */
@@ -195,6 +203,13 @@ enum us_step_result us_step_cfi(struct us_walk *w, const struct us_site *site,
 bool us_step_cfi_word(struct us_walk *w, const struct us_cfi_rule *rule, us_gva *ret);
 /* The caller's registers, of a step that was made so. */
 void us_step_cfi_restore(struct us_walk *w, const struct us_step *s);
+
+/*
+ * What a register that functions preserve holds in this frame: by the code of those
+ * that were called from here, who have saved it, or else by the registers that the
+ * stack began with.
+ */
+bool us_walk_register(struct us_walk *w, unsigned reg, uint64_t *ret);
 
 /* What a processor pushed when it entered the kernel. */
 struct us_entry_frame {

@@ -6,9 +6,11 @@
 
 #define RSP US_X86_CODE_RSP
 #define RBP US_X86_CODE_RBP
+#define RBX US_X86_CODE_RBX
 #define R10 US_X86_CODE_R10
 #define R13 US_X86_CODE_R13
 #define ECX 1
+#define ESI US_X86_CODE_RSI
 #define EDI 7
 
 /* What the opcode alone tells; the rest is US_X86_OTHER. */
@@ -179,19 +181,40 @@ static uint8_t number(const struct us_x86_parts *p, uint8_t reg)
 	return reg == ECX ? R10 : reg == EDI ? R13 : reg;
 }
 
-/* reg gets a value that is not followed: of interest only for those that are. */
-static void set(struct us_x86_insn *i, uint8_t reg)
+/* reg gets a value that is not followed: of interest only for those that are.  Of two,
+ * rsp is reg. */
+static void set(const struct us_x86_parts *p, struct us_x86_insn *i, uint8_t reg)
 {
-	if (reg != RSP && reg != RBP && reg != R10 && reg != R13)
+	if (reg != RSP && reg != RBP && reg != R10 &&
+	    !us_x86_is_preserved(p->bits, reg))
 		return;
-	if (i->kind == US_X86_SET)
+	if (i->kind == US_X86_SET && reg != RSP) {
 		i->base = reg;
-	else
-		i->reg = reg;
+		return;
+	}
+	if (i->kind == US_X86_SET)
+		i->base = i->reg;
+	i->reg = reg;
 	i->kind = US_X86_SET;
 }
 
-static void general_write(const struct us_x86_parts *p, struct us_x86_insn *i)
+/* Written without being named: by cpuid; and by string instructions. */
+static void implied_write(const struct us_x86_parts *p, struct us_x86_insn *i)
+{
+	if (p->vector)
+		return;
+	if (p->map == US_X86_MAP_0F && p->op == 0xa2)
+		set(p, i, RBX);
+	bool string = (p->op >= 0x6c && p->op <= 0x6f) ||
+		      (p->op >= 0xa4 && p->op <= 0xa7) ||
+		      (p->op >= 0xaa && p->op <= 0xaf);
+	if (p->map == US_X86_MAP_1 && p->bits == 32 && string) {
+		set(p, i, ESI);
+		set(p, i, number(p, EDI));
+	}
+}
+
+static void named_write(const struct us_x86_parts *p, struct us_x86_insn *i)
 {
 	unsigned to = written(p), sub = p->reg & 7;
 	if (((to & IF_0_1) && sub > 1) || ((to & IF_2_3) && (sub & 6) != 2) ||
@@ -199,21 +222,35 @@ static void general_write(const struct us_x86_parts *p, struct us_x86_insn *i)
 	    ((to & BYTE) && !p->rex))
 		return;
 	if ((to & TO_RM) && p->mod == 3)
-		set(i, number(p, p->rm));
+		set(p, i, number(p, p->rm));
 	if (to & TO_REG)
-		set(i, number(p, p->reg));
+		set(p, i, number(p, p->reg));
 	if (to & TO_LOW)
-		set(i, number(p, (p->op & 7) | p->b));
+		set(p, i, number(p, (p->op & 7) | p->b));
 }
 
-static bool found(struct us_x86_insn *i, uint8_t kind, uint8_t reg, uint8_t base,
-		  int32_t imm)
+static void general_write(const struct us_x86_parts *p, struct us_x86_insn *i)
+{
+	named_write(p, i);
+	implied_write(p, i);
+}
+
+/* Of a register that functions preserve: what saves it, and what keeps rsp in it. */
+static bool is_kept(const struct us_x86_parts *p, uint8_t kind, uint8_t reg,
+		    uint8_t base)
+{
+	return us_x86_is_preserved(p->bits, reg) &&
+	       (base == RSP || (base == RBP && kind != US_X86_MOVE));
+}
+
+static bool found(const struct us_x86_parts *p, struct us_x86_insn *i, uint8_t kind,
+		  uint8_t reg, uint8_t base, int32_t imm)
 {
 	bool rcx = reg == US_X86_CODE_RCX && base == RSP &&
 		   (kind == US_X86_LOAD || (kind == US_X86_STORE));
 	bool follow = rcx || reg == RBP || (reg == RSP && kind != US_X86_STORE) ||
-		      ((reg == R10 || reg == R13) && kind == US_X86_MOVE &&
-		       base == RSP);
+		      (reg == R10 && kind == US_X86_MOVE && base == RSP) ||
+		      is_kept(p, kind, reg, base);
 	if (!follow || base == US_X86_NO_REG)
 		return false;
 	i->kind = kind;
@@ -233,23 +270,23 @@ static bool followed(const struct us_x86_parts *p, struct us_x86_insn *i)
 	bool xor_or_sub = p->op == 0x31 || p->op == 0x33 || p->op == 0x29 ||
 			  p->op == 0x2b;
 	if (xor_or_sub && !memory && p->reg == RBP && p->rm == RBP && !p->size16)
-		return found(i, US_X86_ZERO, RBP, RBP, 0);
+		return found(p, i, US_X86_ZERO, RBP, RBP, 0);
 	if (p->bits == 64 ? !p->w : p->size16)
 		return false;
 	switch (p->op) {
 	case 0x89:
-		return memory ? found(i, US_X86_STORE, reg, base, p->disp)
-			      : found(i, US_X86_MOVE, rm, reg, 0);
+		return memory ? found(p, i, US_X86_STORE, reg, base, p->disp)
+			      : found(p, i, US_X86_MOVE, rm, reg, 0);
 	case 0x8b:
-		return memory ? found(i, US_X86_LOAD, reg, base, p->disp)
-			      : found(i, US_X86_MOVE, reg, rm, 0);
+		return memory ? found(p, i, US_X86_LOAD, reg, base, p->disp)
+			      : found(p, i, US_X86_MOVE, reg, rm, 0);
 	case 0x8d:
-		return memory && found(i, US_X86_MOVE, reg, base, p->disp);
+		return memory && found(p, i, US_X86_MOVE, reg, base, p->disp);
 	case 0x81:
 	case 0x83:
 		if (memory || (sub != 0 && sub != 5) || p->imm == INT32_MIN)
 			return false;
-		return found(i, US_X86_MOVE, rm, rm, sub == 0 ? p->imm : -p->imm);
+		return found(p, i, US_X86_MOVE, rm, rm, sub == 0 ? p->imm : -p->imm);
 	default:
 		return false;
 	}

@@ -24,13 +24,15 @@ enum us_x86_kind {
 	US_X86_PUSH,  /* rsp -= a word, and reg is stored; or the word at [base + imm];
 			 or,  both being US_X86_NO_REG, anything else */
 	US_X86_POP,   /* rsp += a word, reg is loaded (US_X86_NO_REG: goes elsewhere) */
-	US_X86_MOVE,  /* reg = base + imm; reg is rsp or rbp; or r10, r13, of rsp */
+	US_X86_MOVE,  /* reg = base + imm; reg is rsp or rbp; or r10 or one that
+			 functions preserve, of rsp */
 	US_X86_ZERO,  /* reg = 0; reg is rbp */
-	US_X86_LOAD,  /* reg = the word at [base + imm]; reg is rsp or rbp; or rcx, from
-			 base rsp, in 64-bit code */
-	US_X86_STORE, /* the word at [base + imm] = reg; reg is rbp, or rcx as above */
-	US_X86_SET,   /* reg (rsp, rbp, r10, r13), and base if it is one of them, change
-			 in   a way that is not followed */
+	US_X86_LOAD,  /* reg = the word at [base + imm]; reg is rsp or rbp; from base
+			 rsp or rbp one that functions preserve, and from rsp rcx in
+			 64-bit code */
+	US_X86_STORE, /* the word at [base + imm] = reg; reg is rbp, or as above */
+	US_X86_SET,   /* reg (rsp, rbp, r10, one that functions preserve), and base if
+			 it   is one of them, change in a way that is not followed */
 	US_X86_ENTER, /* push rbp; rbp = rsp; rsp -= imm */
 	US_X86_LEAVE, /* rsp = rbp; pop rbp */
 	US_X86_PUSH_ALL, /* pusha: eight words, rbp the sixth; 32-bit code only */
@@ -62,10 +64,23 @@ enum us_x86_stack {
  * of 32-bit code are given as r10 and r13, whose part they play when a stack is
  * aligned. */
 #define US_X86_CODE_RCX 1
+#define US_X86_CODE_RBX 3
 #define US_X86_CODE_RSP 4
 #define US_X86_CODE_RBP 5
+#define US_X86_CODE_RSI 6
 #define US_X86_CODE_R10 10
 #define US_X86_CODE_R13 13
+#define US_X86_N_CODE	16
+
+/* Registers that functions preserve, but for rsp and rbp, by these numbers: rbx, r12 to
+ * r15; ebx, esi and, as r13, edi. */
+static inline bool us_x86_is_preserved(unsigned bits, uint8_t reg)
+{
+	uint32_t all = bits == 64 ? 0xfU << 12
+				  : 1U << US_X86_CODE_RSI | 1U << US_X86_CODE_R13;
+	all |= 1U << US_X86_CODE_RBX;
+	return reg < US_X86_N_CODE && (all >> reg & 1);
+}
 
 struct us_x86_insn {
 	uint8_t len;

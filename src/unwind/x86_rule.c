@@ -2,30 +2,21 @@
 /* x86_rule.c: see x86_rule.h. */
 #include "unwind/x86_rule.h"
 
-#include "unwind/code_path.h"
-#include "unwind/x86_state.h"
+#include "unwind/x86_flow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ENDS   128
 #define MAX_RETURN 1024 /* instructions on the way to a ret */
 #define MAX_POPS   256	/* instructions of a callee looked through for its ret */
 #define MAX_TRAP   64	/* bytes that a CALL which is none leads over */
 
-struct us_x86_flow {
-	struct us_code_path path;
-	uint8_t word; /* of the code: 8 or 4 bytes */
-	struct us_x86_state pending[US_CODE_MAX_PENDING]; /* at a path's slot */
-	us_gva end[MAX_ENDS]; /* where code goes on behind a jump or ret */
-	unsigned n_end;
-	bool has_table; /* an indirect jump was met, in this state */
-	struct us_x86_state table;
-};
-
 struct us_x86_flow *us_x86_flow_new(void)
 {
-	return calloc(1, sizeof(struct us_x86_flow));
+	struct us_x86_flow *f = calloc(1, sizeof(*f));
+	if (f)
+		f->want = US_X86_NO_REG;
+	return f;
 }
 
 void us_x86_flow_free(struct us_x86_flow *f)
@@ -236,7 +227,7 @@ static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 	default:
 		return true;
 	}
-	if (f->n_end < MAX_ENDS)
+	if (f->n_end < US_X86_MAX_ENDS)
 		f->end[f->n_end++] = next;
 	return false;
 }
@@ -286,7 +277,23 @@ static bool take_end(struct us_x86_flow *f, const struct us_code_place *at, us_g
 	return *ret != 0;
 }
 
-static void rule_at(const struct us_x86_state *st, struct us_code_rule rule[2])
+/* Another stack was taken, and a register keeps where this one is. */
+static void kept_at(const struct us_x86_flow *f, const struct us_x86_state *st,
+		    struct us_code_rule *ret)
+{
+	for (uint8_t i = 0; i < US_X86_N_CODE; i++) {
+		if (!us_x86_is_preserved(f->word * 8U, i) ||
+		    st->reg[i].sym != US_SYM_SP)
+			continue;
+		ret->base = US_BASE_KEPT;
+		ret->base_reg = us_x86_other_number(f, i, true);
+		ret->cfa = -st->reg[i].off;
+		return;
+	}
+}
+
+static void rule_at(const struct us_x86_flow *f, const struct us_x86_state *st,
+		    struct us_code_rule rule[2])
 {
 	struct us_code_rule sp = { .fp = US_FP_LOST }, fp;
 	/* What was saved holds on every path that leads here; that rbp still is what
@@ -315,6 +322,8 @@ static void rule_at(const struct us_x86_state *st, struct us_code_rule rule[2])
 	bool frame = fp.base && st->fp.off == -2 * st->word && fp.fp == US_FP_SAVED;
 	rule[0] = frame || !sp.base ? fp : sp;
 	rule[1] = frame || !sp.base ? sp : fp;
+	if (!rule[0].base && st->away && !st->copied)
+		kept_at(f, st, &rule[0]);
 	if (!rule[0].base && st->r10.sym == US_SYM_SP) {
 		bool r10 = st->r10_reg == US_X86_CODE_R10;
 		rule[0].base = r10 ? US_BASE_R10 : US_BASE_R13;
@@ -326,35 +335,51 @@ static void rule_at(const struct us_x86_state *st, struct us_code_rule rule[2])
 		rule[0].base = US_BASE_ROOT;
 }
 
-enum us_code_reach us_x86_rule_from_start(struct us_x86_flow *f,
-					  const struct us_code_place *at,
-					  struct us_code_rule rule[2])
+static void want(const struct us_x86_flow *f, struct us_x86_state *st)
 {
-	/* Here SP stands for the CFA. */
-	struct us_x86_state st = { .word = f->word,
-				   .sp = { -f->word, US_SYM_SP },
-				   .fp = { 0, US_SYM_FP } };
+	if (f->want < US_X86_N_CODE)
+		st->reg[f->want].sym = US_SYM_WANT;
+}
+
+enum us_code_reach us_x86_from_start(struct us_x86_flow *f,
+				     const struct us_code_place *at,
+				     struct us_x86_state *st)
+{
 	enum us_code_reach reach = US_REACH_FLOW;
 	struct us_code_pending p;
 	us_gva pc = at->start;
 
+	/* Here SP stands for the CFA. */
+	*st = (struct us_x86_state){ .word = f->word,
+				     .sp = { -f->word, US_SYM_SP },
+				     .fp = { 0, US_SYM_FP } };
+	want(f, st);
 	start_over(f);
 	for (;;) {
-		if (reaches(f, at, pc, &st)) {
-			rule_at(&st, rule);
+		if (reaches(f, at, pc, st))
 			return reach;
-		}
 		if (us_code_path_take(&f->path, &p)) {
 			pc = p.pc;
-			st = f->pending[p.slot];
+			*st = f->pending[p.slot];
 		} else if (take_end(f, at, &pc)) {
-			st = f->table;
+			*st = f->table;
 			reach = US_REACH_TABLE;
 		} else {
 			return f->path.lost || f->has_table ? US_REACH_NONE
 							    : US_REACH_NEVER;
 		}
 	}
+}
+
+enum us_code_reach us_x86_rule_from_start(struct us_x86_flow *f,
+					  const struct us_code_place *at,
+					  struct us_code_rule rule[2])
+{
+	struct us_x86_state st;
+	enum us_code_reach reach = us_x86_from_start(f, at, &st);
+	if (reach > US_REACH_NONE)
+		rule_at(f, &st, rule);
+	return reach;
 }
 
 /* --- to a return --- */
@@ -451,6 +476,7 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 			return rule_for(&st, st.sp, ret) ? RETURNS : DEAD;
 		if (insn.kind == US_X86_IRET) {
 			rule_for(&st, st.sp, ret);
+			f->left = st;
 			return LEAVES;
 		}
 		if (insn.kind == US_X86_SYSRET) {
@@ -493,6 +519,7 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 
 	start_over(f);
 	*rule = found;
+	want(f, &start);
 	if (!at->after_call)
 		start.rcx.sym = US_SYM_RCX;
 	if (at->target && f->word == 4)

@@ -56,6 +56,14 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 					struct us_code_rule *rule);
 
 /*
+ * Where a register that functions preserve is, at that place, as the caller had it;
+ * exit: as what was broken off had it, in a handler that ends in iret.  reg: as in
+ * us_regs.  *ret_off: of US_SAVE_CFA.
+ */
+enum us_code_save us_x86_saved(struct us_x86_flow *f, const struct us_code_place *at,
+			       unsigned reg, bool exit, int32_t *ret_off);
+
+/*
  * Does the function never leave again, from at->pc on?  start: its rules there, from
  * the start.  True only if every path was followed: into what it jumps to, behind each
  * CALL, and, as a CALL at the end of a function may be to one that does not return, on

@@ -37,6 +37,8 @@ static struct us_x86_value load(const struct us_x86_state *st, struct us_x86_val
 		return (struct us_x86_value){ .sym = US_SYM_FP };
 	if (same(at, st->rcx_saved))
 		return (struct us_x86_value){ .sym = US_SYM_RCX };
+	if (same(at, st->want_saved))
+		return (struct us_x86_value){ .sym = US_SYM_WANT };
 	/* Below SP there was nothing when the path began. */
 	if (at.sym == US_SYM_SP && at.off < 0)
 		return unknown;
@@ -58,6 +60,10 @@ static void store(struct us_x86_state *st, struct us_x86_value at, uint8_t reg)
 		st->rcx_saved = at;
 	else if (same(at, st->rcx_saved))
 		st->rcx_saved = unknown;
+	if (reg < US_X86_N_CODE && st->reg[reg].sym == US_SYM_WANT)
+		st->want_saved = at;
+	else if (same(at, st->want_saved))
+		st->want_saved = unknown;
 }
 
 static bool copies_return(const struct us_x86_state *st, const struct us_x86_insn *insn)
@@ -102,6 +108,8 @@ static void put(struct us_x86_state *st, uint8_t reg, struct us_x86_value v)
 		set_sp(st, v);
 	if (reg == US_X86_CODE_RCX)
 		st->rcx = v;
+	if (reg < US_X86_N_CODE)
+		st->reg[reg] = v;
 	/* What was copied from it stays true: ecx is soon used for other things. */
 	bool spare = reg == US_X86_CODE_R10 || reg == US_X86_CODE_R13;
 	if (!spare || st->copied || (v.sym != US_SYM_SP && reg != st->r10_reg))
@@ -113,15 +121,18 @@ static void put(struct us_x86_state *st, uint8_t reg, struct us_x86_value v)
 static void pop(struct us_x86_state *st, uint8_t reg)
 {
 	struct us_x86_value v = load(st, st->sp);
+	bool kept = reg == US_X86_CODE_RCX || us_x86_is_preserved(st->word * 8U, reg);
 	if (same(st->saved, st->sp))
 		st->saved = unknown; /* the slot is free now */
+	if (same(st->want_saved, st->sp))
+		st->want_saved = unknown;
 	st->sp = plus(st->sp, st->word);
 	if (reg == US_X86_CODE_RBP) {
 		st->fp = v;
 	} else if (reg == US_X86_CODE_RSP) {
 		set_sp(st, v);
 	} else {
-		put(st, reg, reg == US_X86_CODE_RCX ? v : unknown);
+		put(st, reg, kept ? v : unknown);
 	}
 }
 
@@ -136,10 +147,11 @@ static void pop_half(struct us_x86_state *st, uint8_t reg)
 
 static struct us_x86_value get(const struct us_x86_state *st, uint8_t reg)
 {
-	return reg == US_X86_CODE_RSP	? st->sp
-	       : reg == US_X86_CODE_RBP ? st->fp
-	       : reg == st->r10_reg	? st->r10
-					: unknown;
+	return reg == US_X86_CODE_RSP			 ? st->sp
+	       : reg == US_X86_CODE_RBP			 ? st->fp
+	       : reg == st->r10_reg && st->r10.sym	 ? st->r10
+	       : us_x86_is_preserved(st->word * 8U, reg) ? st->reg[reg]
+							 : unknown;
 }
 
 void us_x86_state_drop(struct us_x86_state *st, int32_t n)
@@ -149,6 +161,10 @@ void us_x86_state_drop(struct us_x86_state *st, int32_t n)
 
 void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
 {
+	static const uint8_t all[8] = { US_X86_CODE_R13, US_X86_CODE_RSI,
+					US_X86_CODE_RBP, US_X86_NO_REG,
+					US_X86_CODE_RBX, US_X86_NO_REG,
+					US_X86_NO_REG,	 US_X86_NO_REG };
 	struct us_x86_value at = plus(get(st, insn->base), insn->imm);
 	bool away = st->away;
 
@@ -199,12 +215,12 @@ void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
 		st->sp = plus(st->sp, -insn->imm);
 		break;
 	case US_X86_PUSH_ALL:
-		for (unsigned i = 0; i < 8; i++)
-			push(st, i == 5 ? US_X86_CODE_RBP : US_X86_NO_REG);
+		for (unsigned i = 8; i--;)
+			push(st, all[i]);
 		break;
-	case US_X86_POP_ALL: /* edi, esi, ebp, and five words more */
+	case US_X86_POP_ALL: /* edi, which is called r13, esi, ebp, one word, ebx */
 		for (unsigned i = 0; i < 8; i++)
-			pop(st, i == 2 ? US_X86_CODE_RBP : US_X86_NO_REG);
+			pop(st, all[i]);
 		break;
 	case US_X86_LEAVE:
 		put(st, US_X86_CODE_RSP, st->fp);

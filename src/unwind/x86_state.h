@@ -20,6 +20,7 @@ enum us_x86_symbol {
 	US_SYM_ZERO,
 	US_SYM_RCX,  /* rcx when the path began */
 	US_SYM_WORD, /* of rsp: the word that was at sp_at, + off */
+	US_SYM_WANT, /* the register that is asked for, when the path began */
 };
 
 struct us_x86_value {
@@ -46,6 +47,9 @@ struct us_x86_state {
 	/* What leads out by sysret: rcx, and where rsp was loaded from last; and the
 	 * address at which rcx itself was stored. */
 	struct us_x86_value rcx, loaded_sp, rcx_saved;
+	/* What registers that functions preserve hold, by their numbers in the code;
+	 * and the address at which the one that is asked for was stored itself. */
+	struct us_x86_value reg[US_X86_N_CODE], want_saved;
 };
 
 /* What the instruction makes of it.  A CALL changes nothing: it returns. */

@@ -59,6 +59,22 @@ static const char *skip_prefix_words(const char *t)
 	return t;
 }
 
+/* Of a register that is written, as the decoder has it; -1: of none that is followed.
+ */
+static int number_of(const char *operand)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} regs[] = { { ",%r10", 10 }, { ",%r13", 13 }, { ",%ecx", 10 }, { ",%edi", 13 },
+		     { ",%rbx", 3 },  { ",%ebx", 3 },  { ",%esi", 6 },	{ ",%r12", 12 },
+		     { ",%r14", 14 }, { ",%r15", 15 } };
+	for (size_t i = 0; i < sizeof(regs) / sizeof(*regs); i++)
+		if (starts(operand, regs[i].name))
+			return regs[i].number;
+	return -1;
+}
+
 /* The kind must fit what objdump calls it. */
 static bool kind_fits(const char *text, const struct us_x86_insn *i)
 {
@@ -107,10 +123,12 @@ static bool kind_fits(const char *text, const struct us_x86_insn *i)
 	if (to_stack_reg && !reads_only)
 		return k == US_X86_MOVE || k == US_X86_LOAD || k == US_X86_SET ||
 		       k == US_X86_ZERO;
-	bool aligns = last && (starts(last, ",%r10") || starts(last, ",%r13") ||
-			       starts(last, ",%ecx") || starts(last, ",%edi"));
-	if (aligns && k == US_X86_MOVE)
-		return (i->reg == 10 || i->reg == 13) && i->base == 4;
+	/* Of registers that align or keep a stack pointer, or are saved. */
+	int reg = last ? number_of(last) : -1;
+	if (reg >= 0 && k == US_X86_MOVE)
+		return i->reg == reg && i->base == 4;
+	if (reg >= 0 && reg != 10 && k == US_X86_LOAD)
+		return i->reg == reg && (i->base == 4 || i->base == 5);
 	if (last && starts(last, ",%rcx") && k == US_X86_LOAD)
 		return i->reg == 1 && i->base == 4;
 	return k == US_X86_OTHER || k == US_X86_NOP || k == US_X86_STORE ||

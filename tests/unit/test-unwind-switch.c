@@ -214,6 +214,198 @@ static void x86_calls_on_another_stack_by_a_word(void **state)
 	x86_goes_back(0x2008, 0);
 }
 
+/*
+ * The old stack pointer is in a register that functions preserve: rbx or r12.  0x3000,
+ * which is called there, leaves it alone, or 0x4000, called from there, has saved it.
+ */
+static void x86_kept_in(const char *code, size_t n, us_gva behind, unsigned reg,
+			const char *leaf, size_t leaf_n)
+{
+	static const us_gva stacks[][2] = { { 0x9000, 0xe000 }, { 0xe000, 0x9000 } };
+	x86_other_stack(code, n);
+	memset(ram + 0x3000, 0xcc, 0x100);
+	map.n--;
+	calls(0x3000, 0x4000);
+	function(0x4000, leaf, leaf_n);
+	for (unsigned i = 0; i < 2; i++) {
+		us_gva old = stacks[i][0], new = stacks[i][1];
+		memset(ram + STACK, 0, RAM_SIZE - STACK);
+		put(old, 0x1005);
+		put(new - 8, behind);
+		regs.gpr[reg] = old - 8; /* the register itself was pushed */
+		unwind(0x3000, new - 8);
+		assert_int_equal(out.n, 3);
+		put(new - 16, 0x3005);
+		unwind(0x4000, new - 16);
+		assert_int_equal(out.n, 4);
+		put(new - 24, old - 8);
+		regs.gpr[reg] = 0x77; /* it is used for other things */
+		unwind(0x4000 + leaf_n - 3, new - 24);
+		assert_int_equal(out.n, 4);
+		assert_int_equal(out.pc[2], behind);
+		assert_int_equal(out.pc[3], 0x1005);
+		assert_int_equal(out.end, US_END_ROOT);
+		/* Not read: the stack is cut, and no frame is wrong. */
+		regs.valid &= ~(1U << reg);
+		unwind(0x4000, new - 16);
+		regs.valid |= 1U << reg;
+		assert_int_equal(out.n, 3);
+		assert_int_not_equal(out.end, US_END_ROOT);
+	}
+}
+
+static void x86_calls_on_another_stack_by_a_register(void **state)
+{
+	(void)state;
+	static const char by_rbx[] = "\x53\x48\x89\xe3\x48\x89\xf4" /* push; mov x 2 */
+				     "\xff\xd7"			    /* call *rdi */
+				     "\x48\x89\xdc\x5b\xc3";	    /* mov; pop; ret */
+	static const char rbx[] = "\x53\x31\xdb\x90\x5b\xc3";
+	x86_kept_in(by_rbx, sizeof(by_rbx) - 1, 0x2009, US_X86_RBX, rbx, 6);
+	static const char by_r12[] = "\x41\x54\x49\x89\xe4\x48\x89\xf4\xff\xd7"
+				     "\x4c\x89\xe4\x41\x5c\xc3";
+	static const char r12[] = "\x41\x54\x4d\x31\xe4\x41\x5c\xc3";
+	static const char by_store[] =
+		"\x48\x83\xec\x08\x4c\x89\x24\x24" /* sub 8,rsp; mov r12,(rsp) */
+		"\x4d\x31\xe4"			   /* xor r12,r12 */
+		"\x4c\x8b\x24\x24\x48\x83\xc4\x08\xc3";
+	x86_kept_in(by_r12, sizeof(by_r12) - 1, 0x200a, US_X86_R12, r12, 8);
+	x86_other_stack(by_r12, sizeof(by_r12) - 1);
+	map.n--;
+	function(0x3000, by_store, sizeof(by_store) - 1);
+	put(0xe000, 0x1005);
+	put(0x8ff8, 0x200a);
+	put(0x8ff0, 0xdff8);
+	regs.gpr[US_X86_R12] = 0;
+	unwind(0x300b, 0x8ff0);
+	assert_int_equal(out.n, 3);
+	assert_int_equal(out.pc[2], 0x1005);
+	assert_int_equal(out.end, US_END_ROOT);
+}
+
+/* An interrupt breaks off what was called on another stack. */
+static void x86_register_below_an_interrupt(void **state)
+{
+	(void)state;
+	static const char by_rbx[] = "\x53\x48\x89\xe3\x48\x89\xf4\xff\xd7"
+				     "\x48\x89\xdc\x5b\xc3";
+	x86_other_stack(by_rbx, sizeof(by_rbx) - 1);
+	FUNCTION(0x4000, "\x50\x53\xe8\xf9\x0f\x00\x00"	      /* push rax, rbx; call */
+			 "\x5b\x58\x48\x83\xc4\x08\x48\xcf"); /* pop; add; iretq */
+	FUNCTION(0x5000, "\x31\xdb\x90\xc3");
+	us_gva old = 0xe000, new = 0x9000, frame = new - 8 - 40;
+	put(old, 0x1005);
+	put(new - 8, 0x2009);
+	put(frame, 0x3000);
+	put(frame + 8, 8);
+	put(frame + 16, 0x202);
+	put(frame + 24, new - 8);
+	put(frame + 32, 0x10);
+	put(frame - 8, 0);	  /* an error code */
+	put(frame - 24, old - 8); /* rbx */
+	put(frame - 32, 0x4007);
+	/* 0x5000 has not kept what it found; the handler has. */
+	unwind(0x5000, frame - 32);
+	assert_int_equal(out.n, 5);
+	static const us_gva want[] = { 0x5000, 0x4007, 0x3000, 0x2009, 0x1005 };
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(out.pc[i], want[i]);
+	assert_int_equal(out.end, US_END_ROOT);
+}
+
+/* Links: 0x1000 calls 0x2000, which calls 0x3000 on another stack; that has saved the
+ * register, or not. */
+static void link_kept_in(us_gva behind, unsigned reg, us_gva low)
+{
+	unsigned ra = regs.arch == US_ARCH_AARCH64 ? US_AARCH64_LR : US_RISCV_RA;
+	static const us_gva stacks[][2] = { { 0x9000, 0xe000 }, { 0xe000, 0x9000 } };
+	for (unsigned i = 0; i < 2; i++) {
+		us_gva old = stacks[i][0], new = stacks[i][1];
+		memset(ram + STACK, 0, RAM_SIZE - STACK);
+		put(old + 8, 0x1008);
+		regs.gpr[reg] = old;
+		regs.gpr[ra] = behind;
+		look(0x3000, new, 0x55);
+		EXPECT(US_END_ROOT, 0x3000, behind, 0x1008);
+		put(new - 16, old);
+		put(new - 8, behind);
+		regs.gpr[reg] = 0x77;
+		look(low, new - 16, 0x55);
+		EXPECT(US_END_ROOT, low, behind, 0x1008);
+		regs.gpr[ra] = behind;
+		regs.valid &= ~(1U << reg);
+		look(0x3000, new, 0x55);
+		regs.valid |= 1U << reg;
+		assert_int_equal(out.n, 2);
+		assert_int_not_equal(out.end, US_END_ROOT);
+	}
+}
+
+static void arm_calls_on_another_stack_by_a_register(void **state)
+{
+	(void)state;
+	CODE(0x0ffc, 0xd2910000, 0x9100001f, bl(0x1004, 0x2000), 0x14000000);
+	CODE(0x2000, 0xa9bf7bf3,		 /* stp x19, x30, [sp, #-16]! */
+	     0x910003f3, 0x9100003f, 0xd63f0000, /* mov x19, sp; sp, x1; blr x0 */
+	     0x9100027f, 0xa8c17bf3, 0xd65f03c0);
+	CODE(0x3000, 0xa9bf7bf3, 0xd2800013, 0xd503201f, /* stp; mov x19, #0; nop */
+	     0xa8c17bf3, 0xd65f03c0);
+	link_kept_in(0x2010, 19, 0x3008);
+}
+
+static void riscv_calls_on_another_stack_by_a_register(void **state)
+{
+	(void)state;
+	HALVES(0x1000, 0x9117, 0x0000, LOW(jal(RA, 0x1004, 0x2000)),
+	       HIGH(jal(RA, 0x1004, 0x2000)), 0xa001);
+	HALVES(0x2000, 0x1141, 0xe406, 0xe026, /* addi sp,-16; sd ra,8; s1,0 */
+	       0x848a, 0x812e, 0x9502,	       /* mv s1, sp; mv sp, a1; jalr a0 */
+	       0x8126, 0x6482, 0x60a2, 0x0141, 0x8082);
+	HALVES(0x3000, 0x1141, 0xe406, 0xe026, 0x4481, 0x0001, /* li s1, 0; nop */
+	       0x6482, 0x60a2, 0x0141, 0x8082);
+	link_kept_in(0x200c, 9, 0x3008);
+}
+
+/* The old stack pointer and the way back are words of the other stack. */
+static void link_by_words(us_gva behind)
+{
+	unsigned ra = regs.arch == US_ARCH_AARCH64 ? US_AARCH64_LR : US_RISCV_RA;
+	static const us_gva stacks[][2] = { { 0x9000, 0xe000 }, { 0xe000, 0x9000 } };
+	for (unsigned i = 0; i < 2; i++) {
+		us_gva old = stacks[i][0], new = stacks[i][1];
+		memset(ram + STACK, 0, RAM_SIZE - STACK);
+		put(new, old);
+		put(new + 8, 0x1008);
+		regs.gpr[ra] = behind;
+		look(0x3000, new, 0x55);
+		EXPECT(US_END_ROOT, 0x3000, behind, 0x1008);
+	}
+}
+
+static void link_calls_on_another_stack_by_words(void **state)
+{
+	(void)state;
+	bool arm = regs.arch == US_ARCH_AARCH64;
+	if (arm) {
+		CODE(0x0ffc, 0xd2910000, 0x9100001f, bl(0x1004, 0x2000), 0x14000000);
+		CODE(0x2000, 0x910003e9, 0xd1004021, /* mov x9, sp; sub x1, x1, #16 */
+		     0xa9007829, 0x9100003f,	     /* stp x9, x30, [x1]; mov sp, x1 */
+		     0xd63f0000, 0xa9407be9,	     /* blr x0; ldp x9, x30, [sp] */
+		     0x9100013f, 0xd65f03c0);	     /* mov sp, x9; ret */
+		CODE(0x3000, 0xd65f03c0);
+		link_by_words(0x2014);
+		return;
+	}
+	HALVES(0x1000, 0x9117, 0x0000, LOW(jal(RA, 0x1004, 0x2000)),
+	       HIGH(jal(RA, 0x1004, 0x2000)), 0xa001);
+	CODE(0x2000, 0xff058593, 0x0025b023, /* addi a1, a1, -16; sd sp, 0(a1) */
+	     0x0015b423, 0x00058113,	     /* sd ra, 8(a1); mv sp, a1 */
+	     0x000500e7, 0x00813083,	     /* jalr a0; ld ra, 8(sp) */
+	     0x00013103, 0x00008067);	     /* ld sp, 0(sp); ret */
+	HALVES(0x3000, 0x8082);
+	link_by_words(0x2014);
+}
+
 /* Stacks that lead round: the walk ends, and says that it is not whole. */
 static void x86_stacks_lead_round(void **state)
 {
@@ -238,6 +430,12 @@ int main(void)
 		RISCV(riscv_jumps_to_another_thread),
 		TEST(x86_calls_on_another_stack_by_rbp),
 		TEST(x86_calls_on_another_stack_by_a_word),
+		TEST(x86_calls_on_another_stack_by_a_register),
+		TEST(x86_register_below_an_interrupt),
+		ARM(arm_calls_on_another_stack_by_a_register),
+		RISCV(riscv_calls_on_another_stack_by_a_register),
+		ARM(link_calls_on_another_stack_by_words),
+		RISCV(link_calls_on_another_stack_by_words),
 		TEST(x86_stacks_lead_round),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* link_saved.c: where functions have saved a register, with a link register. */
+#include "unwind/link_flow.h"
+#include "unwind/link_rule.h"
+
+void us_link_kept_at(const struct us_link_flow *f, const struct us_link_state *st,
+		     struct us_code_rule *ret)
+{
+	for (uint8_t i = 0; i < US_LINK_N_REG; i++) {
+		if (!(f->machine->preserved >> i & 1) || st->reg[i].sym != US_LSYM_SP ||
+		    st->reg[i].off > INT32_MAX || st->reg[i].off <= INT32_MIN)
+			continue;
+		ret->base = US_BASE_KEPT;
+		ret->base_reg = i;
+		ret->cfa = (int32_t)-st->reg[i].off;
+		return;
+	}
+}
+
+static bool is_wanted(const struct us_link_flow *f, const struct us_link_state *st)
+{
+	struct us_link_value v = st->reg[f->want];
+	return v.sym == US_LSYM_REG && v.off == f->want;
+}
+
+static enum us_code_save save_in(struct us_link_value v, int64_t cfa, int32_t *ret_off)
+{
+	int64_t off = v.off - cfa;
+	*ret_off = (int32_t)off;
+	return *ret_off == off ? US_SAVE_CFA : US_SAVE_LOST;
+}
+
+static enum us_code_save saved_from_start(struct us_link_flow *f,
+					  const struct us_code_place *at,
+					  int32_t *ret_off)
+{
+	struct us_code_rule rule[2];
+	if (!at->start || us_link_rule_from_start(f, at, rule) != US_REACH_FLOW)
+		return US_SAVE_LOST;
+	if (is_wanted(f, &f->arrived))
+		return US_SAVE_NONE;
+	struct us_link_value v = f->arrived.want_saved;
+	return v.sym == US_LSYM_SP ? save_in(v, 0, ret_off) : US_SAVE_LOST;
+}
+
+/* The handler gives it back. */
+static enum us_code_save saved_by_exit(struct us_link_flow *f,
+				       const struct us_code_place *at, int32_t *ret_off)
+{
+	struct us_code_rule rule;
+	struct us_link_value sp, v;
+	if (us_link_rule_to_return(f, at, &rule) != US_EXIT_IRET)
+		return US_SAVE_LOST;
+	if (is_wanted(f, &f->left))
+		return US_SAVE_NONE;
+	sp = f->left.reg[f->machine->sp];
+	v = f->left.reg[f->want];
+	return v.sym == US_LSYM_MEM_SP && sp.sym == US_LSYM_SP &&
+			       !us_link_state_is_new(&f->left, v)
+		       ? save_in(v, sp.off, ret_off)
+		       : US_SAVE_LOST;
+}
+
+enum us_code_save us_link_saved(struct us_link_flow *f, const struct us_code_place *at,
+				unsigned reg, bool exit, int32_t *ret_off)
+{
+	enum us_code_save save = US_SAVE_LOST;
+	if (reg >= US_LINK_N_REG || !(f->machine->preserved >> reg & 1))
+		return save;
+	f->want = (uint8_t)reg;
+	save = exit ? saved_by_exit(f, at, ret_off) : saved_from_start(f, at, ret_off);
+	f->want = US_LINK_NO_REG;
+	/* What is remembered of the way was followed with that question. */
+	f->place = (struct us_code_place){ 0 };
+	return f->path.budget ? save : US_SAVE_LOST;
+}

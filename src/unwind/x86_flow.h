@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x86_flow.h: what an analysis by x86_rule.c has found; between the files of it. */
+#ifndef US_UNWIND_X86_FLOW_H
+#define US_UNWIND_X86_FLOW_H
+
+#include "unwind/code_path.h"
+#include "unwind/x86_state.h"
+
+#define US_X86_MAX_ENDS 128
+
+struct us_x86_flow {
+	struct us_code_path path;
+	uint8_t word; /* of the code: 8 or 4 bytes */
+	struct us_x86_state pending[US_CODE_MAX_PENDING]; /* at a path's slot */
+	us_gva end[US_X86_MAX_ENDS]; /* where code goes on behind a jump or ret */
+	unsigned n_end;
+	bool has_table; /* an indirect jump was met, in this state */
+	struct us_x86_state table;
+	uint8_t want;		  /* a register that is asked for, or US_X86_NO_REG */
+	struct us_x86_state left; /* at the iret that a path has led to */
+};
+
+/* *st is how things are at the place, if it is reached. */
+enum us_code_reach us_x86_from_start(struct us_x86_flow *f,
+				     const struct us_code_place *at,
+				     struct us_x86_state *st);
+
+/* A register, by the number of the code (x86_decode.h) and by that of us_regs: from the
+ * former to the latter if of_code, else the other way round. */
+uint8_t us_x86_other_number(const struct us_x86_flow *f, uint8_t reg, bool of_code);
+
+#endif
