@@ -76,8 +76,13 @@ static void find_debug(struct us_profile *p, struct us_elf_image *image)
 {
 	struct us_err why = { 0 };
 	int rc = us_elf_image_find_debug(image, &p->opts.dirs, &why);
+	size_t n;
 	if (rc && rc != -ENOENT)
 		us_profile_warn(p, "%s", why.msg);
+	us_elf_image_symbols(image, &n);
+	if (rc == -ENOENT && !n)
+		snprintf(p->stripped, sizeof(p->stripped), "%.100s",
+			 base_name(us_elf_image_path(image)));
 }
 
 /* A page of it alone, which is at another address than the rest. */

@@ -118,6 +118,7 @@ struct us_profile {
 	} modules;
 	struct us_naming *naming;
 	struct us_symbols *symbols; /* naming's */
+	char stripped[128];	    /* the name of an image without symbols; or "" */
 
 	struct us_profile_phase phase[US_PROFILE_MAX_PHASE]; /* profile/phases.c */
 	unsigned n_phase;

@@ -181,6 +181,12 @@ void us_profile_warn_of_quality(struct us_profile *p)
 		us_profile_warn_of_gathers(p);
 	if (note && *note && !p->modules.n && !us_naming_has_names(p->naming))
 		us_profile_warn(p, "no names: %s", note);
+	if (*p->stripped && !us_naming_has_names(p->naming))
+		us_profile_warn(
+			p,
+			"no names: %s is stripped, and no file with its symbols "
+			"was found: addresses are shown; -e FILE names one",
+			p->stripped);
 	if (p->opts.processes && !p->opts.if_known && !p->processes.n && !p->tasks.n)
 		us_profile_warn(p, "the recording knows no processes: they are read of "
 				   "Linux guests with type information (BTF), or whose "

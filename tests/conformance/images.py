@@ -217,7 +217,14 @@ class Suite:
         with self.guest("shares-slide") as g:
             subprocess.run(["strip", "-o", path, g.elf], check=True)
             g.wait("READY")
-            report = self.record(g, 2, path)
+            said = self.us.run("record", "--backend", self.args.backend, "-d", "2",
+                               "--budget", "50", "-e", path, "-o", self.us.data(),
+                               g.target(self.args.backend))
+            told = "no symbols: stripped.elf is stripped"
+            check((said.stdout + said.stderr).count(told) == 1, said.stdout + said.stderr)
+            report = self.us.report()
+            told = [w for w in report["warnings"] if "stripped.elf is stripped" in w]
+            check(len(told) == 1 and "-e FILE" in told[0], f"{report['warnings']}")
             check(self.slide_of(g) in self.used(report), "not found")
             top = next(f for f in report["functions"] if f["name"][0] != "[")
             check(top["name"].startswith("0x") and top["module"] == "stripped.elf",

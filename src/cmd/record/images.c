@@ -91,6 +91,12 @@ static void find_debug(struct us_images *i, struct us_elf_image *elf)
 			 base_name(us_elf_image_path(elf)),
 			 n ? "source lines" : "symbols", us_elf_image_debug_path(elf),
 			 how);
+	us_elf_image_symbols(elf, &n);
+	if (r == -ENOENT && !n)
+		snprintf(i->note, sizeof(i->note),
+			 "no symbols: %.100s is stripped, and no file with its "
+			 "symbols was found: addresses only; -e FILE names one",
+			 base_name(us_elf_image_path(elf)));
 }
 
 static int add(struct us_images *i, const char *path, const struct us_image *how,

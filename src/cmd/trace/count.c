@@ -102,9 +102,8 @@ static void tell_start(const struct counting *n)
 			r->n_function);
 	else
 		fprintf(stderr,
-			"uniscope: no symbols%s%s: functions are known by their "
-			"addresses (-e ELF)\n",
-			r->images.note[0] ? ": " : "", r->images.note);
+			"uniscope: %s; functions are known by their addresses\n",
+			r->images.note[0] ? r->images.note : "no symbols (-e ELF)");
 }
 
 static int check_mixed(void *ctx, struct us_err *e)
@@ -198,8 +197,9 @@ static int check_list(const struct counting *n, struct us_err *e)
 {
 	if (n->run.n_function)
 		return us_count_list_check(&n->list, e);
-	us_fail(e, -ENOENT, "--functions: the guest's image has no symbols%s%s",
-		n->run.images.note[0] ? ": " : "", n->run.images.note);
+	const char *note = n->run.images.note;
+	us_fail(e, -ENOENT, "--functions: %s",
+		note[0] ? note : "the guest's image has no symbols");
 	us_hint(e, "-e ELF names one that has; without --functions, functions are "
 		   "known by their addresses");
 	return -ENOENT;

@@ -295,9 +295,8 @@ static void tell_start(const struct tracing *t)
 			r->n_function);
 	else
 		fprintf(stderr,
-			"uniscope: no symbols%s%s: functions are known by their "
-			"addresses (-e ELF)\n",
-			r->images.note[0] ? ": " : "", r->images.note);
+			"uniscope: %s; functions are known by their addresses\n",
+			r->images.note[0] ? r->images.note : "no symbols (-e ELF)");
 }
 
 static void tell_end(const struct tracing *t)
