@@ -283,6 +283,50 @@ static void x86_calls_on_another_stack_by_a_register(void **state)
 	assert_int_equal(out.end, US_END_ROOT);
 }
 
+static void put_32(us_gva at, uint32_t word)
+{
+	memcpy(ram + at, &word, 4);
+}
+
+/* The same in 32-bit code, where esi and edi are preserved, too. */
+static void i386_calls_on_another_stack_by_a_register(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *code, *leaf;
+		unsigned reg;
+	} ways[] = {
+		/* push; mov esp,it; mov to esp; call *edx; mov it,esp; pop; ret */
+		{ "\x53\x89\xe3\x89\xf4\xff\xd2\x89\xdc\x5b\xc3",
+		  "\x53\x31\xdb\x90\x5b\xc3", US_X86_RBX },
+		{ "\x56\x89\xe6\x89\xfc\xff\xd2\x89\xf4\x5e\xc3",
+		  "\x56\xf3\xa4\x90\x5e\xc3", US_X86_RSI }, /* rep movsb */
+		{ "\x57\x89\xe7\x89\xf4\xff\xd2\x89\xfc\x5f\xc3",
+		  "\x57\xf3\xaa\x90\x5f\xc3", US_X86_RDI }, /* rep stosb */
+	};
+	regs.bits = 32;
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		map.n = 0;
+		calls(0x1000, 0x2000);
+		function(0x2000, ways[i].code, 11);
+		function(0x3000, ways[i].leaf, 6);
+		memset(ram + STACK, 0, RAM_SIZE - STACK);
+		put_32(0xe000, 0x1005);
+		put_32(0x8ffc, 0x2007);
+		regs.gpr[ways[i].reg] = 0xdffc;
+		unwind(0x3000, 0x8ffc);
+		assert_int_equal(out.n, 3);
+		assert_int_equal(out.pc[2], 0x1005);
+		put_32(0x8ff8, 0xdffc);
+		regs.gpr[ways[i].reg] = 0x1234;
+		unwind(0x3003, 0x8ff8);
+		assert_int_equal(out.n, 3);
+		assert_int_equal(out.pc[1], 0x2007);
+		assert_int_equal(out.pc[2], 0x1005);
+		assert_int_equal(out.end, US_END_ROOT);
+	}
+}
+
 /* An interrupt breaks off what was called on another stack. */
 static void x86_register_below_an_interrupt(void **state)
 {
@@ -431,6 +475,7 @@ int main(void)
 		TEST(x86_calls_on_another_stack_by_rbp),
 		TEST(x86_calls_on_another_stack_by_a_word),
 		TEST(x86_calls_on_another_stack_by_a_register),
+		TEST(i386_calls_on_another_stack_by_a_register),
 		TEST(x86_register_below_an_interrupt),
 		ARM(arm_calls_on_another_stack_by_a_register),
 		RISCV(riscv_calls_on_another_stack_by_a_register),
