@@ -29,7 +29,8 @@ int us_track_stacks_init(struct us_track_stacks *s)
 	}
 	for (unsigned i = 0; i < US_TRACK_STACKS; i++) {
 		s->v[i].frame = (void *)(frames + i * STACK_BYTES);
-		s->v[i].frame++;
+		s->v[i].top = s->v[i].frame++;
+		s->v[i].last = &s->v[i].frame[US_TRACK_DEPTH - 1];
 		s->v[i].number = (uint16_t)i;
 	}
 	return 0;
@@ -148,7 +149,8 @@ static struct us_track_stack *oldest(struct us_track_stacks *s)
 	struct us_track_stack *best = &s->v[0];
 	for (unsigned i = 1; i < s->n; i++) {
 		struct us_track_stack *x = &s->v[i];
-		if (!x->n != !best->n ? !x->n : x->used < best->used)
+		if (!us_track_n(x) != !us_track_n(best) ? !us_track_n(x)
+							: x->used < best->used)
 			best = x;
 	}
 	return best;
@@ -159,7 +161,8 @@ struct us_track_stack *us_track_stacks_take(struct us_track_stacks *s, uint64_t 
 {
 	lock(s);
 	struct us_track_stack *x = oldest(s);
-	x->n = x->over = x->epoch = 0;
+	x->top = x->frame - 1;
+	x->over = x->epoch = 0;
 	x->root = 0;
 	memset(x->page, 0, sizeof(x->page));
 	x->low = x->high = sp;

@@ -72,7 +72,7 @@ static void call_slowly(struct us_tracker *t, const struct us_track_site *s,
 
 void us_track_call(struct us_tracker *t, const struct us_track_site *s, uint64_t sp)
 {
-	if (!us_track_call_fast(t, s, sp, mode_of(t)))
+	if (!us_track_call_fast(t, t->vcpu, s, sp, mode_of(t)))
 		call_slowly(t, s, sp);
 }
 
@@ -130,7 +130,7 @@ void us_track_return(struct us_tracker *t, const struct us_track_site *s, uint64
 		     unsigned word)
 {
 	(void)s;
-	if (!us_track_return_fast(t, sp, mode_of(t)))
+	if (!us_track_return_fast(t, t->vcpu, sp, mode_of(t)))
 		return_slowly(t, sp, word);
 }
 

@@ -125,9 +125,10 @@ struct us_track_memory {
 
 struct us_track_stack {
 	struct us_track_frame *frame; /* US_TRACK_DEPTH of them, behind one of zeros */
-	uint32_t n;
-	uint32_t over;	    /* frames that there was no room for */
-	uint64_t low, high; /* where return addresses were seen */
+	struct us_track_frame *top;   /* the innermost; that of zeros: there is none */
+	struct us_track_frame *last;  /* that there is room for */
+	uint32_t over;		      /* frames that there was no room for */
+	uint64_t low, high;	      /* where return addresses were seen */
 	uint16_t number;
 	uint16_t owner;	  /* the vCPU that was here last */
 	uint16_t tree_of; /* the vCPU in whose tree the frames' nodes are */
@@ -139,6 +140,12 @@ struct us_track_stack {
 		uint64_t number, gpa; /* gpa 0: none */
 	} page[US_TRACK_PAGES];
 };
+
+/* Frames of it. */
+static inline uint32_t us_track_n(const struct us_track_stack *s)
+{
+	return (uint32_t)(s->top + 1 - s->frame);
+}
 
 /* All vCPUs' stacks. */
 struct us_track_stacks {

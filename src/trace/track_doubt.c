@@ -63,7 +63,7 @@ struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
 	d->function = f;
 	d->jumped = jump ? x->function : NULL;
 	d->sp = jump ? x->sp : t->sp;
-	d->n = t->stack->n + !jump;
+	d->n = us_track_n(t->stack) + !jump;
 	d->n_node = t->vcpu->n_node;
 	d->parent = 0;
 	if (jump)
@@ -80,7 +80,7 @@ struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
 void us_track_doubt_keep(struct us_tracker *t, struct us_track_doubt *d)
 {
 	struct us_track_frame *x = top(t);
-	if (t->stack->n != d->n || t->stack->number != d->saved.under)
+	if (us_track_n(t->stack) != d->n || t->stack->number != d->saved.under)
 		return; /* there was no room */
 	x->doubted = true;
 	t->n_doubt = (uint8_t)((t->n_doubt + 1) % US_TRACK_DOUBTS);
@@ -93,7 +93,7 @@ static const struct us_track_doubt *doubt_of_top(const struct us_tracker *t)
 		unsigned at = (t->n_doubt + US_TRACK_DOUBTS - i) % US_TRACK_DOUBTS;
 		const struct us_track_doubt *d = &t->doubt[at];
 		if (d->function && d->saved.under == t->stack->number &&
-		    d->n == t->stack->n)
+		    d->n == us_track_n(t->stack))
 			return d;
 	}
 	return NULL;

@@ -12,7 +12,7 @@ void us_track_settle_next(struct us_tracker *t)
 		us_track_link_hold(t, &us_track_unnamed);
 	else if (next == US_NEXT_CALL)
 		push_call(t, &us_track_unnamed, t->sp);
-	else if (next == US_NEXT_LEAVE && t->stack->n)
+	else if (next == US_NEXT_LEAVE && us_track_n(t->stack))
 		us_track_link_leave(t);
 }
 
@@ -71,7 +71,7 @@ static void wake(struct us_tracker *t)
 {
 	uint32_t epoch = t->events ? us_events_epoch(t->events) : 0;
 	if (epoch && t->events->halted)
-		us_track_note_stack(t, epoch, t->stack->n);
+		us_track_note_stack(t, epoch, us_track_n(t->stack));
 }
 
 static void interrupt(struct us_tracker *t, struct us_track_function *f, bool save)
@@ -138,15 +138,14 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f, bool s
 			return false;
 		t->next = US_NEXT_NOTHING;
 		if (us_track_push_base(t, f, t->sp)) {
-			t->stack->frame[t->stack->n - 1].begun = t->sp ==
-								 US_TRACK_ANYWHERE;
+			t->stack->top->begun = t->sp == US_TRACK_ANYWHERE;
 			enter_node(t, US_EVENT_ENTER);
 		}
 		return true;
 	case US_NEXT_LEAVE:
 		if (by_interrupt)
 			return false;
-		if (f->within && t->stack->n)
+		if (f->within && us_track_n(t->stack))
 			us_track_link_leave(t);
 		jump_to(t, f);
 		return true;
@@ -228,7 +227,7 @@ void us_track_trap(struct us_tracker *t, const struct us_track_site *s)
 
 static struct us_track_frame *innermost_interrupt(const struct us_track_stack *s)
 {
-	for (uint32_t i = s->n; i-- > 0;)
+	for (uint32_t i = us_track_n(s); i-- > 0;)
 		if (s->frame[i].kind == US_TRACK_INTERRUPT)
 			return &s->frame[i];
 	return NULL;
@@ -303,7 +302,7 @@ void us_track_halt(struct us_tracker *t)
 		return;
 	own_stack(t);
 	charge(t, *t->insns);
-	us_track_note_stack(t, us_events_epoch(t->events), t->stack->n);
+	us_track_note_stack(t, us_events_epoch(t->events), us_track_n(t->stack));
 	us_events_halt(t->events);
 }
 

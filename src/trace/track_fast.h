@@ -22,6 +22,7 @@
 struct us_track_mode {
 	bool alone;  /* there is one vCPU: no other takes its stacks */
 	bool traced; /* there is a trace */
+	bool here;   /* instructions are counted in us_counts_vcpu.insns */
 };
 
 _Static_assert(US_NEXT_NOTHING == 0, "awaits");
@@ -42,21 +43,23 @@ US_ALWAYS uint64_t us_track_place(uint32_t node)
 }
 
 /* As charge(), where the node is known. */
-US_ALWAYS void us_track_charge_node(struct us_tracker *t, uint32_t node)
+US_ALWAYS void us_track_charge_node(const struct us_tracker *t,
+				    struct us_counts_vcpu *v,
+				    struct us_counts_node *node,
+				    const struct us_track_mode m)
 {
-	struct us_counts_vcpu *v = t->vcpu;
-	uint64_t now = *t->insns;
-	t->tree.node[node].self += now - v->charged;
+	uint64_t now = m.here ? v->insns : *t->insns;
+	node->self += now - v->charged;
 	v->charged = now;
 }
 
 /* As push_call(), where there is room. */
-US_ALWAYS void us_track_push_fast(struct us_tracker *t, struct us_track_frame *x,
-				  uint32_t node, struct us_track_function *f,
-				  uint64_t sp, const struct us_track_mode m)
+US_ALWAYS void us_track_push_fast(const struct us_tracker *t, struct us_counts_vcpu *v,
+				  struct us_track_frame *x, uint32_t node,
+				  struct us_track_function *f, uint64_t sp,
+				  const struct us_track_mode m)
 {
 	uint16_t depth = x[-1].depth;
-	t->stack->n++;
 	x->sp = sp;
 	x->function = f;
 	x->node_alone = node;
@@ -64,7 +67,7 @@ US_ALWAYS void us_track_push_fast(struct us_tracker *t, struct us_track_frame *x
 		x->traced = is_traced(t, f, depth);
 		x->depth = depth + x->traced;
 	}
-	t->vcpu->place = us_track_place(node);
+	v->place = us_track_place(node);
 	t->tree.node[node].calls++;
 }
 
@@ -91,44 +94,46 @@ US_ALWAYS void us_track_note_call(struct us_tracker *t, const struct us_track_fr
 		us_track_note_entry(t, US_EVENT_ENTER);
 	else if (x->traced)
 		us_track_note_fast(t, US_EVENT_ENTER, x->function->number,
-				   t->stack->n - 1);
+				   us_track_n(t->stack) - 1);
 }
 
-US_ALWAYS bool us_track_call_fast(struct us_tracker *t,
+US_ALWAYS bool us_track_call_fast(struct us_tracker *t, struct us_counts_vcpu *v,
 				  const struct us_track_site *site, uint64_t sp,
 				  const struct us_track_mode m)
 {
-	const struct us_track_stack *s = t->stack;
-	struct us_track_frame *f = &s->frame[s->n - 1L];
+	struct us_track_stack *s = t->stack;
+	struct us_track_frame *f = s->top;
 	if (US_UNLIKELY(!us_track_is_calm(t, m)) || US_UNLIKELY(sp >= f->sp) ||
 	    US_UNLIKELY(f->function != site->in) || US_UNLIKELY(sp < s->low) ||
-	    US_UNLIKELY(sp > s->high) || US_UNLIKELY(s->n == US_TRACK_DEPTH))
+	    US_UNLIKELY(sp > s->high) || US_UNLIKELY(f == s->last))
 		return false;
-	const struct us_tree_last *last = &t->tree.last[f->node];
-	if (US_UNLIKELY(last->function != site->number))
+	uint64_t last = t->tree.last[f->node].both;
+	if (US_UNLIKELY((uint32_t)last != site->number))
 		return false;
-	us_track_charge_node(t, f->node);
-	us_track_push_fast(t, f + 1, last->child, site->target, sp, m);
+	s->top = f + 1;
+	us_track_charge_node(t, v, &t->tree.node[f->node], m);
 	t->expected = site->expected;
+	us_track_push_fast(t, v, f + 1, (uint32_t)(last >> 32), site->target, sp, m);
 	if (m.traced)
 		us_track_note_call(t, f + 1);
 	return true;
 }
 
-US_ALWAYS bool us_track_return_fast(struct us_tracker *t, uint64_t sp,
-				    const struct us_track_mode m)
+US_ALWAYS bool us_track_return_fast(struct us_tracker *t, struct us_counts_vcpu *v,
+				    uint64_t sp, const struct us_track_mode m)
 {
 	struct us_track_stack *s = t->stack;
-	const struct us_track_frame *f = &s->frame[s->n - 1L];
-	if (US_UNLIKELY(!us_track_is_calm(t, m)) || US_UNLIKELY(!s->n) ||
+	struct us_track_frame *f = s->top;
+	if (US_UNLIKELY(!us_track_is_calm(t, m)) || US_UNLIKELY(f < s->frame) ||
 	    US_UNLIKELY(f->sp != sp))
 		return false;
-	us_track_charge_node(t, f->node);
+	us_track_charge_node(t, v, &t->tree.node[f->node], m);
 	if (m.traced && f->traced)
-		us_track_note_fast(t, US_EVENT_EXIT, f->function->number, s->n);
-	t->vcpu->returns++;
-	t->vcpu->place = us_track_place(f[-1].node);
-	s->n--;
+		us_track_note_fast(t, US_EVENT_EXIT, f->function->number,
+				   us_track_n(s));
+	s->top = f - 1;
+	v->returns++;
+	v->place = us_track_place(f[-1].node);
 	return true;
 }
 

@@ -25,18 +25,18 @@ bool us_track_push_base(struct us_tracker *t, const struct us_track_function *f,
 
 void us_track_drop_to(struct us_tracker *t, uint32_t n)
 {
-	while (t->stack->n > n) {
+	while (us_track_n(t->stack) > n) {
 		note_exit(t);
-		t->stack->n--;
+		t->stack->top--;
 	}
 }
 
 void us_track_pop_below(struct us_tracker *t, uint64_t sp)
 {
 	struct us_track_stack *s = t->stack;
-	while (s->n && s->frame[s->n - 1].sp < sp) {
+	while (us_track_n(s) && s->top->sp < sp) {
 		note_exit(t);
-		s->n--;
+		s->top--;
 	}
 }
 
@@ -47,13 +47,13 @@ void us_track_move_on(struct us_tracker *t, struct us_track_frame *x,
 	t->moved = x->function != f;
 	bool was = x->traced, is = is_traced(t, f, x->depth - was);
 	if (was && jump && is)
-		us_track_note_place(t, t->stack->n);
+		us_track_note_place(t, us_track_n(t->stack));
 	else if (was)
 		note_exit(t);
 	x->traced = is;
 	x->depth = x->depth - was + is;
 	if (is && !jump)
-		us_track_note(t, US_EVENT_OPEN, f->number, t->stack->n - 1);
+		us_track_note(t, US_EVENT_OPEN, f->number, us_track_n(t->stack) - 1);
 	x->node = child(t, t->tree.node[x->node].parent, f);
 	x->function = f;
 	t->vcpu->node = x->node;
@@ -70,8 +70,8 @@ static uint32_t parent_of(struct us_tracker *t, const struct us_track_stack *s,
 	if (f->kind == US_TRACK_INTERRUPT && !f->trap)
 		return us_track_interrupts_node(t);
 	if (f->kind == US_TRACK_INTERRUPT && under != s)
-		return under->n && under->tree_of == t->number
-			       ? under->frame[under->n - 1].node
+		return us_track_n(under) && under->tree_of == t->number
+			       ? under->top->node
 			       : 0;
 	return i && f->kind != US_TRACK_BASE ? s->frame[i - 1].node : 0;
 }
@@ -84,7 +84,7 @@ void us_track_move_here(struct us_tracker *t, struct us_track_stack *s, unsigned
 	if (s->tree_of == t->number || s->tree_of == MOVING)
 		return;
 	s->tree_of = MOVING;
-	for (uint32_t i = 0; i < s->n; i++) {
+	for (uint32_t i = 0; i < us_track_n(s); i++) {
 		struct us_track_frame *f = &s->frame[i];
 		struct us_track_stack *under = &t->stacks->v[f->under];
 		if (f->kind == US_TRACK_INTERRUPT && under != s && depth < MAX_UNDER)

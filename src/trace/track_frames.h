@@ -19,7 +19,7 @@ static inline void charge(struct us_tracker *t, uint64_t now)
 
 static inline struct us_track_frame *top(const struct us_tracker *t)
 {
-	return t->stack->n ? &t->stack->frame[t->stack->n - 1] : NULL;
+	return us_track_n(t->stack) ? t->stack->top : NULL;
 }
 
 /* What is executed from now on belongs to the frame on top; without one, to what turns
@@ -67,9 +67,10 @@ void us_track_note_moved(struct us_tracker *t, const struct us_track_stack *from
 /* The frame on top ends. */
 static inline void note_exit(struct us_tracker *t)
 {
-	const struct us_track_frame *x = &t->stack->frame[t->stack->n - 1];
+	const struct us_track_frame *x = t->stack->top;
 	if (x->traced)
-		us_track_note(t, US_EVENT_EXIT, x->function->number, t->stack->n);
+		us_track_note(t, US_EVENT_EXIT, x->function->number,
+			      us_track_n(t->stack));
 }
 
 /* Is a function written down that was entered by one at this depth? */
@@ -88,13 +89,13 @@ static inline struct us_track_frame *push(struct us_tracker *t, uint32_t parent,
 					  uint64_t sp, enum us_track_kind kind)
 {
 	struct us_track_stack *s = t->stack;
-	if (s->n == US_TRACK_DEPTH) {
+	if (us_track_n(s) == US_TRACK_DEPTH) {
 		s->over++;
 		t->vcpu->too_deep++;
 		return NULL;
 	}
-	uint16_t depth = s->n ? s->frame[s->n - 1].depth : 0;
-	struct us_track_frame *x = &s->frame[s->n++];
+	uint16_t depth = us_track_n(s) ? s->top->depth : 0;
+	struct us_track_frame *x = ++s->top;
 	x->sp = sp;
 	x->traced = is_traced(t, f, depth);
 	x->depth = depth + x->traced;
@@ -124,8 +125,8 @@ static inline void enter_node(struct us_tracker *t, enum us_event_kind kind)
  */
 static inline void reach(struct us_track_stack *s, uint64_t sp)
 {
-	const struct us_track_frame *x = &s->frame[s->n - 1L];
-	bool vague = s->n == 0 || x->sp == US_TRACK_ANYWHERE ||
+	const struct us_track_frame *x = s->top;
+	bool vague = us_track_n(s) == 0 || x->sp == US_TRACK_ANYWHERE ||
 		     x->function == &us_track_unnamed;
 	bool far = (sp < s->low && s->low - sp > US_TRACK_FAR) ||
 		   (sp > s->high && sp - s->high > US_TRACK_FAR);
@@ -157,7 +158,7 @@ bool us_track_push_base(struct us_tracker *t, const struct us_track_function *f,
 static inline void pop(struct us_tracker *t)
 {
 	note_exit(t);
-	t->stack->n--;
+	t->stack->top--;
 	t->vcpu->returns++;
 	go_on(t);
 }

@@ -18,7 +18,7 @@ static inline struct us_track_frame *top_of(const struct us_tracker *t,
 /* Where there is one. */
 static struct us_track_frame *last(const struct us_track_stack *s)
 {
-	return &s->frame[s->n - 1];
+	return s->top;
 }
 
 static void reached(struct us_track_stack *s, uint64_t sp)
@@ -69,10 +69,11 @@ static uint32_t likely_node(const struct us_tracker *t)
 {
 	const struct us_track_stack *s = t->stack;
 	const struct us_track_frame *x = top(t);
-	for (uint32_t i = s->n; i-- > 0 && s->frame[i].kind != US_TRACK_INTERRUPT;)
+	for (uint32_t i = us_track_n(s);
+	     i-- > 0 && s->frame[i].kind != US_TRACK_INTERRUPT;)
 		if (s->frame[i].function == t->held_by)
 			return s->frame[i].node;
-	if (s->n > 1 && t->left && x->function == t->left)
+	if (us_track_n(s) > 1 && t->left && x->function == t->left)
 		return x[-1].node;
 	return x ? x->node : 0;
 }
@@ -149,13 +150,14 @@ static void end_calls(struct us_tracker *t, const struct us_track_function *in,
 		      uint64_t below)
 {
 	const struct us_track_stack *s = t->stack;
-	if (t->left && t->left != in && s->n && last(s)->function == t->left)
-		us_track_drop_to(t, s->n - 1);
-	while (s->n && last(s)->sp && last(s)->sp < below)
-		us_track_drop_to(t, s->n - 1);
+	if (t->left && t->left != in && us_track_n(s) && last(s)->function == t->left)
+		us_track_drop_to(t, us_track_n(s) - 1);
+	while (us_track_n(s) && last(s)->sp && last(s)->sp < below)
+		us_track_drop_to(t, us_track_n(s) - 1);
 	if (!in || in == &us_track_unnamed)
 		return;
-	for (uint32_t i = s->n; i-- > 0 && s->frame[i].kind != US_TRACK_INTERRUPT;) {
+	for (uint32_t i = us_track_n(s);
+	     i-- > 0 && s->frame[i].kind != US_TRACK_INTERRUPT;) {
 		if (s->frame[i].function != in)
 			continue;
 		us_track_drop_to(t, i + 1);
@@ -167,15 +169,17 @@ static void end_calls(struct us_tracker *t, const struct us_track_function *in,
 static bool has_ended(const struct us_tracker *t, const struct us_track_stack *was,
 		      const struct us_track_stack *is)
 {
-	return is && is != was && was->n && was->frame[0].kind == US_TRACK_BASE &&
-	       was->owner == t->number && was->low > was->high && !t->entered;
+	return is && is != was && us_track_n(was) &&
+	       was->frame[0].kind == US_TRACK_BASE && was->owner == t->number &&
+	       was->low > was->high && !t->entered;
 }
 
 /* The n frames on top were called by another than it seemed. */
 static void call_from_here(struct us_tracker *t, uint8_t n)
 {
 	struct us_track_stack *s = t->stack;
-	for (uint32_t i = s->n < n ? 0 : s->n - n; i < s->n; i++) {
+	for (uint32_t i = us_track_n(s) < n ? 0 : us_track_n(s) - n; i < us_track_n(s);
+	     i++) {
 		struct us_track_frame *x = &s->frame[i];
 		if (x->kind != US_TRACK_CALL)
 			continue;
@@ -189,7 +193,8 @@ static void call_from_here(struct us_tracker *t, uint8_t n)
 static struct us_track_stack *stack_aside(struct us_tracker *t)
 {
 	struct us_track_stack *s = t->aside;
-	if (s && !s->n && s->owner == t->number && s->low > s->high && s != t->stack)
+	if (s && !us_track_n(s) && s->owner == t->number && s->low > s->high &&
+	    s != t->stack)
 		return s;
 	t->aside = us_track_stacks_take(t->stacks, US_TRACK_ANYWHERE, t->number);
 	t->aside->high = 0;
@@ -230,7 +235,7 @@ static void end_calls_below(struct us_tracker *t, const struct us_track_function
  */
 static bool called_there(const struct us_track_stack *s, uint8_t n)
 {
-	return s->n >= n && s->frame[s->n - n].kind == US_TRACK_CALL;
+	return us_track_n(s) >= n && s->frame[us_track_n(s) - n].kind == US_TRACK_CALL;
 }
 
 /* The stack with this address, on which it is in.  False: none is known. */
@@ -281,8 +286,8 @@ static void resync(struct us_tracker *t, const struct us_track_function *in)
 {
 	struct us_track_frame *x = top(t);
 	while (x && in != &us_track_unnamed && x->function == &us_track_unnamed &&
-	       x->kind == US_TRACK_INTERRUPT && t->stack->n > 1) {
-		us_track_drop_to(t, t->stack->n - 1);
+	       x->kind == US_TRACK_INTERRUPT && us_track_n(t->stack) > 1) {
+		us_track_drop_to(t, us_track_n(t->stack) - 1);
 		x = top(t);
 	}
 	if (!x && us_track_push_base(t, in, US_TRACK_ANYWHERE)) {
@@ -345,7 +350,9 @@ void us_track_link_call(struct us_tracker *t, const struct us_track_site *s)
 /* Frames lie below those of their callers. */
 static inline bool is_in_order(const struct us_track_stack *s, uint64_t sp)
 {
-	const struct us_track_frame *caller = s->n > 1 ? &s->frame[s->n - 2] : NULL;
+	const struct us_track_frame *caller = us_track_n(s) > 1
+						      ? &s->frame[us_track_n(s) - 2]
+						      : NULL;
 	return !caller || !caller->sp || sp < caller->sp;
 }
 
@@ -366,7 +373,9 @@ static void save_held(struct us_tracker *t, uint64_t sp)
 	charge_until(t, t->held_at);
 	us_track_link_push(t, f, t->held_alternate);
 	if (!t->stack->over)
-		save(t, last(t->stack) - (t->held_alternate && t->stack->n > 1), sp);
+		save(t,
+		     last(t->stack) - (t->held_alternate && us_track_n(t->stack) > 1),
+		     sp);
 }
 
 /* Callers that have ended, by a jump that was not seen; the frame on top has not. */
@@ -374,9 +383,9 @@ static void end_callers(struct us_tracker *t, uint64_t sp)
 {
 	struct us_track_stack *s = t->stack;
 	const struct us_track_frame x = *last(s);
-	us_track_drop_to(t, s->n - 1);
-	while (s->n && last(s)->sp && last(s)->sp <= sp)
-		us_track_drop_to(t, s->n - 1);
+	us_track_drop_to(t, us_track_n(s) - 1);
+	while (us_track_n(s) && last(s)->sp && last(s)->sp <= sp)
+		us_track_drop_to(t, us_track_n(s) - 1);
 	const struct us_track_frame *caller = top(t);
 	if (us_track_push(t, caller ? caller->node : 0, x.function, sp,
 			  (enum us_track_kind)x.kind))
@@ -400,10 +409,10 @@ static void saved_slowly(struct us_tracker *t, const struct us_track_site *s,
 	resync(t, s->in);
 	const struct us_track_frame *x = top(t);
 	/* That one was called to store the register for its caller. */
-	bool callers = x && x->alternate && t->stack->n > 1;
+	bool callers = x && x->alternate && us_track_n(t->stack) > 1;
 	if (x && !callers && x->kind == US_TRACK_CALL && !is_in_order(t->stack, sp))
 		end_callers(t, sp);
-	if (t->stack->n)
+	if (us_track_n(t->stack))
 		save(t, last(t->stack) - callers, sp);
 	charge(t, *t->insns);
 }
@@ -422,7 +431,7 @@ void us_track_link_saved(struct us_tracker *t, const struct us_track_site *s,
 /* The frame whose register was stored there; 0: none, else its number from 1. */
 static uint32_t frame_at(const struct us_track_stack *s, uint64_t sp)
 {
-	for (uint32_t n = s->n; n; n--) {
+	for (uint32_t n = us_track_n(s); n; n--) {
 		if (s->frame[n - 1].sp == sp)
 			return n;
 		if (s->frame[n - 1].sp > sp)
@@ -540,7 +549,7 @@ static void return_slowly(struct us_tracker *t, const struct us_track_site *s)
 	} else if (t->stack->over) {
 		t->stack->over--;
 	} else if (t->foreign && !s->alternate) {
-		t->vcpu->node = t->stack->n > 1 ? x[-1].node : 0;
+		t->vcpu->node = us_track_n(t->stack) > 1 ? x[-1].node : 0;
 		expect(t, US_NEXT_LEAVE, NULL);
 	} else {
 		pop(t);

@@ -38,7 +38,7 @@ void us_track_note(struct us_tracker *t, enum us_event_kind kind, uint32_t numbe
 
 static const struct us_track_frame *last_frame(const struct us_tracker *t)
 {
-	return &t->stack->frame[t->stack->n - 1];
+	return t->stack->top;
 }
 
 void us_track_note_entry(struct us_tracker *t, enum us_event_kind kind)
@@ -48,7 +48,7 @@ void us_track_note_entry(struct us_tracker *t, enum us_event_kind kind)
 	if (choice & US_FUNCTION_FROM)
 		us_events_switch(t->events->head, true);
 	if (x->traced)
-		us_track_note(t, kind, x->function->number, t->stack->n - 1);
+		us_track_note(t, kind, x->function->number, us_track_n(t->stack) - 1);
 	if (choice & US_FUNCTION_UNTIL)
 		us_events_switch(t->events->head, false);
 }
@@ -58,7 +58,8 @@ void us_track_note_found(struct us_tracker *t)
 {
 	const struct us_track_frame *x = last_frame(t);
 	if (x->traced)
-		us_track_note(t, US_EVENT_OPEN, x->function->number, t->stack->n - 1);
+		us_track_note(t, US_EVENT_OPEN, x->function->number,
+			      us_track_n(t->stack) - 1);
 }
 
 /* What is on top of that stack goes on on this one. */
@@ -67,7 +68,7 @@ void us_track_note_moved(struct us_tracker *t, const struct us_track_stack *from
 {
 	if (from->epoch == us_events_epoch(t->events))
 		us_track_note(t, US_EVENT_STACK, from->number | US_EVENT_MOVED,
-			      t->stack->n);
+			      us_track_n(t->stack));
 	else
-		us_track_note(t, US_EVENT_OPEN, function, t->stack->n);
+		us_track_note(t, US_EVENT_OPEN, function, us_track_n(t->stack));
 }

@@ -5,17 +5,17 @@
 void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from)
 {
 	struct us_track_stack *to = t->stack;
-	if (!from->n || to->n == US_TRACK_DEPTH)
+	if (!us_track_n(from) || us_track_n(to) == US_TRACK_DEPTH)
 		return;
-	const struct us_track_frame *f = &from->frame[from->n - 1];
-	struct us_track_frame *x = &to->frame[to->n];
+	const struct us_track_frame *f = from->top;
+	struct us_track_frame *x = &to->frame[us_track_n(to)];
 	if (f->traced)
 		us_track_note_moved(t, from, f->function->number);
 	*x = *f;
 	if (!t->link)
-		x->sp = to->n ? x[-1].sp - 1 : US_TRACK_ANYWHERE;
-	to->n++;
-	from->n--;
+		x->sp = us_track_n(to) ? x[-1].sp - 1 : US_TRACK_ANYWHERE;
+	to->top++;
+	from->top--;
 }
 
 /* The stack pointer had been loaded with a place farther up on the same stack when the
@@ -29,7 +29,8 @@ static void keep_entered(struct us_tracker *t, uint64_t sp)
 
 void us_track_end_stack(struct us_tracker *t, struct us_track_stack *s)
 {
-	s->n = s->over = s->epoch = 0;
+	s->top = s->frame - 1;
+	s->over = s->epoch = 0;
 	s->tree_of = t->number;
 	s->low = US_TRACK_ANYWHERE;
 	s->high = 0;
@@ -40,8 +41,8 @@ void us_track_end_stack(struct us_tracker *t, struct us_track_stack *s)
  */
 static bool has_begun(const struct us_tracker *t, const struct us_track_stack *s)
 {
-	return s->n && s->frame[0].begun && s->owner == t->number && s->low > s->high &&
-	       !t->entered;
+	return us_track_n(s) && s->frame[0].begun && s->owner == t->number &&
+	       s->low > s->high && !t->entered;
 }
 
 /* It may be another stack: the address tells.  False: one that nobody knows. */
@@ -72,7 +73,7 @@ bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
 	us_track_move_here(t, t->stack, 0);
 	if (is)
 		us_track_pop_below(t, sp);
-	if (entered && was->n && was->frame[was->n - 1].kind == US_TRACK_INTERRUPT)
+	if (entered && us_track_n(was) && was->top->kind == US_TRACK_INTERRUPT)
 		us_track_bring_entered(t, was);
 	return is;
 }

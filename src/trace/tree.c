@@ -71,7 +71,8 @@ uint32_t us_tree_find(struct us_tree *t, uint32_t parent, uint32_t function,
 		t->vcpu->lost++;
 		return t->full;
 	}
-	t->last[parent] = (struct us_tree_last){ function, t->slot[i] };
+	t->last[parent] = (struct us_tree_last){ .function = function,
+						 .child = t->slot[i] };
 	return t->slot[i];
 }
 
@@ -100,7 +101,7 @@ void us_tree_move(struct us_tree *t, uint32_t n, uint32_t parent, uint32_t to)
 		t->node[at].calls += x->calls;
 		t->node[at].self += x->self;
 		x->calls = x->self = 0;
-		t->last[i] = (struct us_tree_last){ MOVED, at };
+		t->last[i] = (struct us_tree_last){ .function = MOVED, .child = at };
 	}
 	for (uint32_t i = n; i < end; i++)
 		if (t->last[i].function == MOVED)

@@ -15,7 +15,12 @@
 
 /* The child that was asked for last: most calls of a function go to the same. */
 struct us_tree_last {
-	uint32_t function, child;
+	union {
+		struct {
+			uint32_t function, child;
+		};
+		uint64_t both; /* to be read as one: function in the lower half */
+	};
 };
 
 struct us_tree {

@@ -112,7 +112,7 @@ static void compare_open(const struct reader *r, const struct vcpu *v)
 	if (!s->epoch || s->number >= STACKS || r->stack[s->number].deep ||
 	    s->epoch != v->events.head->epoch)
 		return;
-	for (uint32_t i = 0; i < s->n; i++) {
+	for (uint32_t i = 0; i < us_track_n(s); i++) {
 		if (!s->frame[i].traced)
 			continue;
 		must(n < r->stack[s->number].n);

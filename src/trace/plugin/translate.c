@@ -76,12 +76,13 @@ US_ALWAYS void hear_call(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 {
 	struct us_plugin_vcpu *v = us_plugin_vcpu(w.mode.alone ? 0 : i);
 	const struct us_point *p = data;
-	us_plugin_say(v, US_COUNTS_PLUGIN);
+	struct us_counts_vcpu *c = v->tracker.vcpu;
+	us_plugin_say_there(c, US_COUNTS_PLUGIN);
 	if (!w.mode.alone)
 		us_plugin_take_turn(i);
 	if (w.first && is_stray(v, info))
 		return;
-	if (us_track_call_fast(&v->tracker, &p->site, sp, w.mode)) {
+	if (us_track_call_fast(&v->tracker, c, &p->site, sp, w.mode)) {
 		if (w.strays)
 			v->armed = 0;
 	} else if (w.strays && !w.first) {
@@ -108,33 +109,40 @@ US_ALWAYS void hear_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 {
 	struct us_plugin_vcpu *v = us_plugin_vcpu(w.mode.alone ? 0 : i);
 	const struct us_point *p = data;
-	us_plugin_say(v, US_COUNTS_PLUGIN);
+	struct us_counts_vcpu *c = v->tracker.vcpu;
+	us_plugin_say_there(c, US_COUNTS_PLUGIN);
 	if (!w.mode.alone)
 		us_plugin_take_turn(i);
-	if (!us_track_return_fast(&v->tracker, sp, w.mode))
+	if (!us_track_return_fast(&v->tracker, c, sp, w.mode))
 		return_slowly(v, info, sp, p, w.strays);
 	else if (w.strays)
 		v->armed = 0;
 }
 
+/* Strays are version 1's: with one vCPU, QEMU counts into the file. */
+#define US_MODE(alone, traced, strays)                                                 \
+	{                                                                              \
+		alone, traced, (alone) && (strays)                                     \
+	}
 #define WAY(name, alone, traced, strays)                                               \
 	static void on_call_##name(unsigned i, qemu_plugin_meminfo_t info,             \
 				   uint64_t sp, void *data)                            \
 	{                                                                              \
-		hear_call(i, info, sp, data,                                           \
-			  (struct way){ { alone, traced }, strays, strays });          \
+		const struct way w = { US_MODE(alone, traced, strays), strays,         \
+				       strays };                                       \
+		hear_call(i, info, sp, data, w);                                       \
 	}                                                                              \
 	static void on_call_of_other_##name(unsigned i, qemu_plugin_meminfo_t info,    \
 					    uint64_t sp, void *data)                   \
 	{                                                                              \
-		hear_call(i, info, sp, data,                                           \
-			  (struct way){ { alone, traced }, strays, 0 });               \
+		const struct way w = { US_MODE(alone, traced, strays), strays, 0 };    \
+		hear_call(i, info, sp, data, w);                                       \
 	}                                                                              \
 	static void on_return_##name(unsigned i, qemu_plugin_meminfo_t info,           \
 				     uint64_t sp, void *data)                          \
 	{                                                                              \
-		hear_return(i, info, sp, data,                                         \
-			    (struct way){ { alone, traced }, strays, 0 });             \
+		const struct way w = { US_MODE(alone, traced, strays), strays, 0 };    \
+		hear_return(i, info, sp, data, w);                                     \
 	}
 #define WAYS(X)                                                                        \
 	X(many, 0, 0, 0)                                                               \

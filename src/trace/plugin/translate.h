@@ -78,9 +78,15 @@ static inline struct us_plugin_vcpu *us_plugin_vcpu(unsigned i)
 }
 
 /* For who samples: the order of these and of what lies between them counts. */
+static inline void us_plugin_say_there(struct us_counts_vcpu *v,
+				       enum us_counts_doing doing)
+{
+	__atomic_store_n(&v->doing, doing, __ATOMIC_RELEASE);
+}
+
 static inline void us_plugin_say(struct us_plugin_vcpu *v, enum us_counts_doing doing)
 {
-	__atomic_store_n(&v->tracker.vcpu->doing, doing, __ATOMIC_RELEASE);
+	us_plugin_say_there(v->tracker.vcpu, doing);
 }
 
 static inline void us_plugin_take_turn(unsigned i)
