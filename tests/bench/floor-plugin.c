@@ -27,7 +27,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 
 static struct us_functions functions;
 static struct qemu_plugin_scoreboard *score; /* version 2; version 1 has these: */
-static uint64_t insns, armed;
+static uint64_t insns;
 
 __attribute__((__constructor__)) static void choose_version(void)
 {
@@ -62,9 +62,6 @@ static void count_block(struct qemu_plugin_tb *tb, size_t n)
 
 static void add_access(struct qemu_plugin_insn *insn, uint64_t pc)
 {
-	if (!score)
-		qemu_plugin_register_vcpu_insn_exec_inline(
-			insn, QEMU_PLUGIN_INLINE_ADD_U64, &armed, 1);
 	qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS,
 					 QEMU_PLUGIN_MEM_RW, (void *)(uintptr_t)pc);
 }

@@ -25,9 +25,6 @@ void us_block_before(const struct us_block *b, us_vcpu_exec *cb,
 		     const struct us_point *p);
 /* The same, with the point of this instruction. */
 void us_block_before_here(const struct us_block *b, us_vcpu_exec *cb);
-/* Count the instruction when it is executed: an access of its own is told by that from
- * others that QEMU reports for it. */
-void us_block_arm(const struct us_block *b, struct qemu_plugin_insn *insn);
 /* target: gva of what it leads to; 0: not known.  NULL: there is no more room. */
 struct us_point *us_block_point(const struct us_block *b, uint64_t target);
 /* Is the target of a call within the same function, and not its start? */

@@ -27,6 +27,12 @@ static void on_set(unsigned i, void *data)
 	us_track_link_set(&us_plugin_vcpu(i)->tracker, &p->site);
 }
 
+static void before_access(unsigned i, void *data)
+{
+	(void)data;
+	us_plugin_vcpu(i)->armed++;
+}
+
 /*
  * Version 1: of two registers that are stored or loaded at once, QEMU reports each; and
  * what a helper accesses later, too.  It is the first that counts.
@@ -76,10 +82,21 @@ static void on_loaded_to_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t
 
 /* ---- Where it is to call ---- */
 
-static void on_memory(const struct us_block *b, struct qemu_plugin_insn *insn,
-		      us_vcpu_mem *cb, struct us_point *p)
+/* Count the instruction when it is executed: is_first(). */
+static void arm(struct qemu_plugin_insn *insn)
 {
-	us_block_arm(b, insn);
+	if (us_plugin.one_counter)
+		qemu_plugin_register_vcpu_insn_exec_inline(
+			insn, QEMU_PLUGIN_INLINE_ADD_U64, &us_plugin.vcpu[0].armed, 1);
+	else if (us_plugin.api == 1)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, before_access,
+						       QEMU_PLUGIN_CB_NO_REGS, NULL);
+}
+
+static void on_memory(struct qemu_plugin_insn *insn, us_vcpu_mem *cb,
+		      struct us_point *p)
+{
+	arm(insn);
 	qemu_plugin_register_vcpu_mem_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS,
 					 QEMU_PLUGIN_MEM_RW, p);
 }
@@ -87,7 +104,7 @@ static void on_memory(const struct us_block *b, struct qemu_plugin_insn *insn,
 void us_link_flush(struct us_block *b)
 {
 	if (b->load)
-		on_memory(b, b->load, on_loaded, b->load_point);
+		on_memory(b->load, on_loaded, b->load_point);
 	b->load = NULL;
 }
 
@@ -110,7 +127,7 @@ void us_link_add_return(struct us_block *b)
 {
 	bool plain = !b->flow.alternate && b->flow.link == US_FLOW_LINK_KEPT;
 	if (b->load && plain) {
-		on_memory(b, b->load, on_loaded_to_return, b->load_point);
+		on_memory(b->load, on_loaded_to_return, b->load_point);
 		b->load = NULL;
 		return;
 	}
@@ -126,7 +143,7 @@ void us_link_add(struct us_block *b)
 		if (b->flow.by_stack)
 			p = us_block_point(b, 0);
 		if (p)
-			on_memory(b, b->insn, on_stored, p);
+			on_memory(b->insn, on_stored, p);
 		break;
 	case US_FLOW_LINK_LOADED:
 		b->load_point = us_block_point(b, 0);

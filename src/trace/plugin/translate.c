@@ -8,6 +8,7 @@
 #include "trace/plugin/syscalls.h"
 #include "trace/track_fast.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,23 +28,26 @@ static __attribute__((__noinline__)) void hear_stray(struct us_plugin_vcpu *v,
 	us_plugin_end(v);
 }
 
+/* QEMU's own code, where it is of version 1; else nothing. */
+static struct {
+	uintptr_t start, size;
+} qemu_code;
+
 /*
  * Version 1: after a call or a return, QEMU (to 8.2) reports the next memory access by
  * a helper, too, to whoever asked for that of the call: the delivery of an interrupt.
- * So an access counts only if the instruction itself was executed since.
+ * That report comes from a function of QEMU's (plugins/core.c there,
+ * qemu_plugin_vcpu_mem_cb()), and one of the call's own access from the code that was
+ * made of the guest's.  So where this returns to (caller) tells which it is, and the
+ * guest need not be made to count its calls and returns for that.
  *
  * That need not be looked at where the access could be nothing else: a return's, of
  * the address at which the frame on top has its return address; and a call's, if it is
  * on top what calls, and not what was called by it just before (us_tracker.moved).
  */
-static __attribute__((__noinline__)) bool is_stray(struct us_plugin_vcpu *v,
-						   qemu_plugin_meminfo_t info)
+US_ALWAYS bool is_stray(const void *caller)
 {
-	bool stray = !v->armed;
-	v->armed = 0;
-	if (stray)
-		hear_stray(v, info);
-	return stray;
+	return US_UNLIKELY((uintptr_t)caller - qemu_code.start < qemu_code.size);
 }
 
 /* Calls and returns are most of all that is heard of: there is code for each way. */
@@ -65,14 +69,16 @@ static __attribute__((__noinline__)) void call_slowly(struct us_plugin_vcpu *v,
 
 static __attribute__((__noinline__)) void
 call_slowly_or_stray(struct us_plugin_vcpu *v, qemu_plugin_meminfo_t info, uint64_t sp,
-		     const struct us_point *p)
+		     const struct us_point *p, const void *caller)
 {
-	if (!is_stray(v, info))
+	if (is_stray(caller))
+		hear_stray(v, info);
+	else
 		call_slowly(v, info, sp, p);
 }
 
 US_ALWAYS void hear_call(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
-			 void *data, const struct way w)
+			 void *data, const void *caller, const struct way w)
 {
 	struct us_plugin_vcpu *v = us_plugin_vcpu(w.mode.alone ? 0 : i);
 	const struct us_point *p = data;
@@ -80,24 +86,24 @@ US_ALWAYS void hear_call(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 	us_plugin_say_there(c, US_COUNTS_PLUGIN);
 	if (!w.mode.alone)
 		us_plugin_take_turn(i);
-	if (w.first && is_stray(v, info))
+	if (w.first && is_stray(caller))
+		hear_stray(v, info);
+	else if (us_track_call_fast(&v->tracker, c, &p->site, sp, w.mode))
 		return;
-	if (us_track_call_fast(&v->tracker, c, &p->site, sp, w.mode)) {
-		if (w.strays)
-			v->armed = 0;
-	} else if (w.strays && !w.first) {
-		call_slowly_or_stray(v, info, sp, p);
-	} else {
+	else if (w.strays && !w.first)
+		call_slowly_or_stray(v, info, sp, p, caller);
+	else
 		call_slowly(v, info, sp, p);
-	}
 }
 
 static __attribute__((__noinline__)) void
 return_slowly(struct us_plugin_vcpu *v, qemu_plugin_meminfo_t info, uint64_t sp,
-	      const struct us_point *p, bool strays)
+	      const struct us_point *p, const void *caller)
 {
-	if (strays && is_stray(v, info))
+	if (is_stray(caller)) {
+		hear_stray(v, info);
 		return;
+	}
 	us_plugin_access(v, info, sp);
 	us_track_return(&v->tracker, &p->site, sp,
 			1U << qemu_plugin_mem_size_shift(info));
@@ -105,7 +111,7 @@ return_slowly(struct us_plugin_vcpu *v, qemu_plugin_meminfo_t info, uint64_t sp,
 }
 
 US_ALWAYS void hear_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
-			   void *data, const struct way w)
+			   void *data, const void *caller, const struct way w)
 {
 	struct us_plugin_vcpu *v = us_plugin_vcpu(w.mode.alone ? 0 : i);
 	const struct us_point *p = data;
@@ -114,9 +120,7 @@ US_ALWAYS void hear_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 	if (!w.mode.alone)
 		us_plugin_take_turn(i);
 	if (!us_track_return_fast(&v->tracker, c, sp, w.mode))
-		return_slowly(v, info, sp, p, w.strays);
-	else if (w.strays)
-		v->armed = 0;
+		return_slowly(v, info, sp, p, w.strays ? caller : NULL);
 }
 
 /* Strays are version 1's: with one vCPU, QEMU counts into the file. */
@@ -130,19 +134,19 @@ US_ALWAYS void hear_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 	{                                                                              \
 		const struct way w = { US_MODE(alone, traced, strays), strays,         \
 				       strays };                                       \
-		hear_call(i, info, sp, data, w);                                       \
+		hear_call(i, info, sp, data, __builtin_return_address(0), w);          \
 	}                                                                              \
 	static void on_call_of_other_##name(unsigned i, qemu_plugin_meminfo_t info,    \
 					    uint64_t sp, void *data)                   \
 	{                                                                              \
 		const struct way w = { US_MODE(alone, traced, strays), strays, 0 };    \
-		hear_call(i, info, sp, data, w);                                       \
+		hear_call(i, info, sp, data, __builtin_return_address(0), w);          \
 	}                                                                              \
 	static void on_return_##name(unsigned i, qemu_plugin_meminfo_t info,           \
 				     uint64_t sp, void *data)                          \
 	{                                                                              \
 		const struct way w = { US_MODE(alone, traced, strays), strays, 0 };    \
-		hear_return(i, info, sp, data, w);                                     \
+		hear_return(i, info, sp, data, __builtin_return_address(0), w);        \
 	}
 #define WAYS(X)                                                                        \
 	X(many, 0, 0, 0)                                                               \
@@ -162,6 +166,22 @@ static us_vcpu_mem *on_call, *on_call_of_other, *on_return;
 						on_call_of_other_##name,               \
 						on_return_##name },
 
+/* data: the address of a function of QEMU's. */
+static int note_qemu_code(struct dl_phdr_info *o, size_t size, void *data)
+{
+	(void)size;
+	for (unsigned i = 0; i < o->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &o->dlpi_phdr[i];
+		uintptr_t start = o->dlpi_addr + h->p_vaddr;
+		if (h->p_type != PT_LOAD || *(uintptr_t *)data - start >= h->p_memsz)
+			continue;
+		qemu_code.start = start;
+		qemu_code.size = h->p_memsz;
+		return 1;
+	}
+	return 0;
+}
+
 void us_translate_init(void)
 {
 	static us_vcpu_mem *const ways[][3] = { WAYS(ROW) };
@@ -171,13 +191,18 @@ void us_translate_init(void)
 	on_call = way[0];
 	on_call_of_other = way[1];
 	on_return = way[2];
+	uintptr_t any = (uintptr_t)qemu_plugin_mem_is_store;
+	if (us_plugin.api == 1)
+		dl_iterate_phdr(note_qemu_code, &any);
 }
 
 /* One that loads its target, too. */
 static void on_call_by_memory(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 			      void *data)
 {
-	if (qemu_plugin_mem_is_store(info))
+	if (is_stray(__builtin_return_address(0)))
+		hear_stray(us_plugin_begin(i), info);
+	else if (qemu_plugin_mem_is_store(info))
 		on_call(i, info, sp, data);
 }
 
@@ -198,12 +223,6 @@ static void before_iret(unsigned i, void *data)
 {
 	(void)data;
 	us_plugin_vcpu(i)->iret = true;
-}
-
-static void before_call(unsigned i, void *data)
-{
-	(void)data;
-	us_plugin_vcpu(i)->armed++;
 }
 
 static void on_leave(unsigned i, void *data)
@@ -378,17 +397,6 @@ static void on_memory(const struct us_block *b, us_vcpu_mem *cb,
 					 QEMU_PLUGIN_MEM_RW, (void *)(uintptr_t)p);
 }
 
-void us_block_arm(const struct us_block *b, struct qemu_plugin_insn *insn)
-{
-	if (us_plugin.one_counter)
-		qemu_plugin_register_vcpu_insn_exec_inline(
-			insn, QEMU_PLUGIN_INLINE_ADD_U64, &us_plugin.vcpu[0].armed, 1);
-	else if (us_plugin.api == 1)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, before_call,
-						       QEMU_PLUGIN_CB_NO_REGS, NULL);
-	(void)b;
-}
-
 struct us_point *us_block_point(const struct us_block *b, uint64_t target)
 {
 	struct us_points *ps = &us_plugin.points;
@@ -444,7 +452,6 @@ static void add_call(const struct us_block *b)
 	struct us_point *p = us_block_point(b, f->has_target ? f->target : 0);
 	if (!p)
 		return;
-	us_block_arm(b, b->insn);
 	const struct us_track_site *c = &p->site;
 	bool named = c->target && c->target != &us_track_unnamed &&
 		     c->in != &us_track_unnamed;
@@ -460,7 +467,6 @@ static void add_return(const struct us_block *b)
 	struct us_point *p = us_block_point(b, 0);
 	if (!p)
 		return;
-	us_block_arm(b, b->insn);
 	on_memory(b, on_return, p);
 }
 

@@ -12,7 +12,8 @@
 
 /* A vCPU, as the callbacks see it.  What each call needs comes first. */
 struct us_plugin_vcpu {
-	uint64_t armed; /* calls and returns executed that were not heard of */
+	/* Loads and stores of a link register executed that were not heard of. */
+	uint64_t armed;
 	struct us_tracker tracker;
 	struct us_events events; /* the tracker's, where it is traced */
 	uint64_t step, back;	 /* calls.h */
