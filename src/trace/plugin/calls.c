@@ -64,17 +64,36 @@ static uint32_t node_of(struct us_track_function *f)
 	return node;
 }
 
+/*
+ * Where it is what the one vCPU adds to: in the file, which is there when QEMU was
+ * killed.  Since version 2, QEMU adds to memory of its own, which is told by how far it
+ * is from where that begins for a vCPU: any memory is, and QEMU translates anew when
+ * its own has moved.
+ */
+static bool count_inline(struct qemu_plugin_insn *insn, uint64_t *calls)
+{
+	if (us_plugin.one_counter) {
+		qemu_plugin_register_vcpu_insn_exec_inline(
+			insn, QEMU_PLUGIN_INLINE_ADD_U64, calls, 1);
+		return true;
+	}
+	if (!us_plugin.score || us_plugin.n_vcpu > 1 ||
+	    !qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu)
+		return false;
+	uintptr_t begin = (uintptr_t)qemu_plugin_scoreboard_find(us_plugin.score, 0);
+	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
+		insn, QEMU_PLUGIN_INLINE_ADD_U64,
+		(qemu_plugin_u64){ us_plugin.score, (uintptr_t)calls - begin }, 1);
+	return true;
+}
+
 static void add_entry(struct qemu_plugin_insn *insn, struct us_track_function *f,
 		      bool may_loop)
 {
 	uint32_t node = node_of(f);
 	if (may_loop)
 		before(insn, on_entry_or_loop, node);
-	else if (us_plugin.one_counter)
-		qemu_plugin_register_vcpu_insn_exec_inline(
-			insn, QEMU_PLUGIN_INLINE_ADD_U64,
-			&us_plugin.vcpu[0].tracker.tree.node[node].calls, 1);
-	else
+	else if (!count_inline(insn, &us_plugin.vcpu[0].tracker.tree.node[node].calls))
 		before(insn, on_entry, node);
 }
 

@@ -103,6 +103,9 @@ US_WEAK void
 qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb,
 						  enum qemu_plugin_op op,
 						  qemu_plugin_u64 entry, uint64_t imm);
+US_WEAK void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
+	struct qemu_plugin_insn *insn, enum qemu_plugin_op op, qemu_plugin_u64 entry,
+	uint64_t imm);
 
 /* Registers, since version 2: GLib's GArray of descriptors, which is the caller's, and
  * GByteArray, to which the bytes are added. */
