@@ -272,6 +272,16 @@ bool us_step_link_frame(struct us_walk *w, const struct us_site *site,
 	return found;
 }
 
+/* Has nothing entered since this code was entered?  Where that has not kept where it
+ * goes back to, what had entered and gone back would have changed it for good. */
+static bool is_latest(const struct us_walk *w)
+{
+	for (unsigned i = 1; i < w->out->n; i++)
+		if (w->out->how[i] == US_HOW_INTERRUPT)
+			return false;
+	return true;
+}
+
 /* What was broken off goes on there: by the stack, or by the processor while the code
  * has not put it there yet. */
 static bool exception_of(struct us_walk *w, const struct us_code_rule *rule,
@@ -283,7 +293,7 @@ static bool exception_of(struct us_walk *w, const struct us_code_rule *rule,
 		return false;
 	if (rule->ra == US_RA_SAVED)
 		return us_walk_slot(w, ret->cfa, rule->ra_at, &ret->pc);
-	if (rule->ra != US_RA_EXCEPTION || w->after_call || w->paging->stack ||
+	if (rule->ra != US_RA_EXCEPTION || !is_latest(w) || w->paging->stack ||
 	    !m->read_entered || !m->read_entered(m->ctx, &at))
 		return false;
 	ret->pc = at.pc;

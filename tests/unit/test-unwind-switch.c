@@ -450,6 +450,53 @@ static void link_calls_on_another_stack_by_words(void **state)
 	link_by_words(0x2014);
 }
 
+static us_gva entered_pc;
+
+static bool read_entered(void *ctx, struct us_entered *ret)
+{
+	(void)ctx;
+	*ret = (struct us_entered){ .pc = entered_pc, .valid = true };
+	return true;
+}
+
+/* An entry that leaves in sepc where it goes back to, while it calls: 0x2000 calls
+ * 0x3000, which is broken off. */
+static void riscv_entry_leaves_sepc_alone(void **state)
+{
+	(void)state;
+	HALVES(0x1000, 0x9117, 0x0000, LOW(jal(RA, 0x1004, 0x2000)),
+	       HIGH(jal(RA, 0x1004, 0x2000)), 0xa001);
+	HALVES(0x2000, 0x1141, 0xe406, LOW(jal(RA, 0x2004, 0x3000)),
+	       HIGH(jal(RA, 0x2004, 0x3000)), 0x60a2, 0x0141, 0x8082);
+	HALVES(0x3000, 0x0001, 0x0001, 0x8082);
+	HALVES(0x4000, 0x1101, 0xe006, /* addi sp,-32; sd ra,0(sp) */
+	       LOW(jal(RA, 0x4004, 0x5000)), HIGH(jal(RA, 0x4004, 0x5000)), 0x6082,
+	       0x6105, 0x0073, 0x1020); /* ld ra,0(sp); addi sp,32; sret */
+	HALVES(0x5000, 0x0001, 0x8082);
+	put(STACK, 0x2008);
+	put(STACK + 32 + 8, 0x1008);
+	regs.gpr[US_RISCV_RA] = 0x4008;
+	look(0x5000, STACK, 0);
+	assert_int_equal(out.n, 2); /* nothing tells sepc */
+	entered_pc = 0x3002;
+	mem.read_entered = read_entered;
+	look(0x5000, STACK, 0);
+	EXPECT(US_END_ROOT, 0x5000, 0x4008, 0x3002, 0x2008, 0x1008);
+	assert_true(out.flags[2] & US_PC_EXACT);
+	/* The handler was broken off itself: of the first time nobody knows. */
+	entered_pc = 0x5002;
+	us_gva stack = STACK + 0x100;
+	put(stack, 0x4008);
+	put(stack + 32, 0x2008);
+	put(stack + 64 + 8, 0x1008);
+	look(0x5000, stack, 0);
+	assert_int_equal(out.n, 4);
+	assert_int_equal(out.pc[2], 0x5002);
+	assert_int_equal(out.pc[3], 0x4008);
+	assert_int_not_equal(out.end, US_END_ROOT);
+	mem.read_entered = NULL;
+}
+
 /* Stacks that lead round: the walk ends, and says that it is not whole. */
 static void x86_stacks_lead_round(void **state)
 {
@@ -481,6 +528,7 @@ int main(void)
 		RISCV(riscv_calls_on_another_stack_by_a_register),
 		ARM(link_calls_on_another_stack_by_words),
 		RISCV(link_calls_on_another_stack_by_words),
+		RISCV(riscv_entry_leaves_sepc_alone),
 		TEST(x86_stacks_lead_round),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
