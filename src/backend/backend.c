@@ -65,6 +65,27 @@ int us_backend_check(const char *name, struct us_err *e)
 	return -EINVAL;
 }
 
+int us_backend_check_processor(const char *name, struct us_err *e)
+{
+	static const char *const known[] = { "", "x86_64", "i386", "aarch64",
+					     "riscv64" };
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(name, known[i]))
+			return 0;
+	return us_fail(e, -ENOTSUP,
+		       "the guest's processor is %s; those that uniscope knows are "
+		       "x86_64, i386, aarch64 and riscv64",
+		       name);
+}
+
+int us_backend_probe(const struct us_backend_ops *o, const struct us_target *t,
+		     struct us_err *why)
+{
+	if (t->guest && us_backend_check_processor(t->guest->processor, why) < 0)
+		return 0;
+	return o->probe(t, why);
+}
+
 static int open_by_name(const struct us_target *t, const char *name,
 			struct us_backend **ret, struct us_err *e)
 {
@@ -115,8 +136,11 @@ int us_backend_open(const struct us_target *t, const char *name,
 	struct us_backend *b = NULL;
 	char refused[400] = "";
 	bool chosen = name && strcmp(name, "auto") != 0;
-	int r = chosen ? open_by_name(t, name, &b, e)
-		       : open_first(t, &b, refused, sizeof(refused), e);
+	int r = t->guest ? us_backend_check_processor(t->guest->processor, e) : 0;
+	if (r < 0)
+		return us_wrap(e, "this guest cannot be looked into");
+	r = chosen ? open_by_name(t, name, &b, e)
+		   : open_first(t, &b, refused, sizeof(refused), e);
 	if (r < 0)
 		return r;
 	if (why && chosen)

@@ -214,6 +214,14 @@ const struct us_backend_ops *us_backend_by_name(const char *name); /* or NULL */
 /* 0; -EINVAL: neither "auto" nor a backend, with what was meant and the list. */
 US_MUST_CHECK int us_backend_check(const char *name, struct us_err *e);
 
+/* Can uniscope look into guests of this processor, by QEMU's name of it ("" is one that
+ * is not known)?  0 or -ENOTSUP. */
+US_MUST_CHECK int us_backend_check_processor(const char *name, struct us_err *e);
+
+/* As its probe, which is asked only if it can know the guest's processor. */
+int us_backend_probe(const struct us_backend_ops *o, const struct us_target *t,
+		     struct us_err *why);
+
 /*
  * Open the backend called name, or with NULL or "auto" the first that can serve the
  * target.  why (size bytes, may be NULL) gets the choice in words: "kvm; not bpf: ...".

@@ -98,7 +98,7 @@ static void print_backends(const struct us_found *f)
 		char text[sizeof(why.msg)];
 		if (!is_for_process(*b))
 			continue;
-		bool serves = (*b)->probe(&f->target, &why);
+		bool serves = us_backend_probe(*b, &f->target, &why);
 		printf("        %-6s %s%s%s\n", (*b)->name, serves ? "yes" : "no",
 		       why.msg[0] ? (serves ? ", but " : ": ") : "",
 		       us_printable(text, sizeof(text), why.msg));
@@ -156,7 +156,7 @@ static void json_backends(struct us_json *j, const struct us_found *f)
 			continue;
 		us_json_object(j, NULL);
 		us_json_str(j, "name", (*b)->name);
-		bool serves = (*b)->probe(&f->target, &why);
+		bool serves = us_backend_probe(*b, &f->target, &why);
 		us_json_bool(j, "serves", serves);
 		us_json_str(j, "why_not", !serves && why.msg[0] ? why.msg : NULL);
 		us_json_str(j, "caution", serves && why.msg[0] ? why.msg : NULL);

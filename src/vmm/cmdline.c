@@ -85,6 +85,50 @@ void us_vmm_name(const char *exe, char *ret, size_t size)
 	us_printable(ret, size, name);
 }
 
+/* ARM's processors that have 32-bit code alone: the program for aarch64 has them, too
+ * (QEMU: target/arm/cpu_tcg.c). */
+static bool is_arm_32(const char *cpu)
+{
+	static const char *const begins[] = { "arm",	"cortex-m", "cortex-r5",
+					      "ti925t", "sa11",	    "pxa" };
+	static const char *const whole[] = { "cortex-a7", "cortex-a8", "cortex-a9",
+					     "cortex-a15" };
+	size_t n = strcspn(cpu, ",");
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (!strncmp(cpu, begins[i], strlen(begins[i])))
+			return true;
+	for (size_t i = 0; i < sizeof(whole) / sizeof(*whole); i++)
+		if (n == strlen(whole[i]) && !strncmp(cpu, whole[i], n))
+			return true;
+	return false;
+}
+
+void us_qemu_processor(const char *exe, const char *cpu, char *ret, size_t size)
+{
+	static const char qemu[] = "qemu-system-";
+	static const char *const known[] = {
+		"x86_64",      "i386",	   "aarch64",	 "arm",		 "riscv64",
+		"riscv32",     "alpha",	   "avr",	 "cris",	 "hppa",
+		"loongarch64", "m68k",	   "microblaze", "microblazeel", "mips",
+		"mips64",      "mips64el", "mipsel",	 "nios2",	 "or1k",
+		"ppc",	       "ppc64",	   "rx",	 "s390x",	 "sh4",
+		"sh4eb",       "sparc",	   "sparc64",	 "tricore",	 "xtensa",
+		"xtensaeb",
+	};
+	const char *slash = strrchr(exe, '/');
+	const char *at = strstr(slash ? slash + 1 : exe, qemu);
+	ret[0] = '\0';
+	if (!at)
+		return;
+	at += strlen(qemu);
+	size_t n = strcspn(at, "-. ");
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (n == strlen(known[i]) && !strncmp(at, known[i], n))
+			snprintf(ret, size, "%s", known[i]);
+	if (!strcmp(ret, "aarch64") && is_arm_32(cpu))
+		snprintf(ret, size, "arm");
+}
+
 /* Value of "--option value", "--option=value" or "-o value"; NULL if not there. */
 static const char *value_of(unsigned argc, const char *const argv[], const char *name,
 			    const char *name_short)

@@ -22,6 +22,7 @@ struct us_cmdline {
 	char counts[PATH_MAX]; /* QEMU: the file that its plugin counts in
 				  (plugin_counts.h), as written */
 	char machine[64];      /* QEMU: -machine type, as written */
+	char cpu[64];	       /* QEMU: -cpu, as written */
 	uint64_t below_4g;     /* QEMU: -machine max-ram-below-4g; 0: not said */
 	enum us_accel accel;   /* the first choice; UNKNOWN: neither KVM nor TCG */
 	bool tcg_fallback;     /* KVM first, but TCG if that cannot be */
@@ -45,6 +46,10 @@ struct us_cmdline {
 /* Name of the VMM that an executable is: "qemu" for the system emulators of QEMU
  * under any name, else the last part of the path without " (deleted)". */
 void us_vmm_name(const char *exe, char *ret, size_t size);
+
+/* Which processor a QEMU emulates, as it calls it ("x86_64", "arm"), by the name of its
+ * program, and by -cpu where one program has two kinds; "" if these do not tell. */
+void us_qemu_processor(const char *exe, const char *cpu, char *ret, size_t size);
 
 /* Parse the command line of the VMM called vmm (us_vmm_name); argv[0] is skipped.
  * false: by its command line it runs no guest (an unknown VMM is given the benefit

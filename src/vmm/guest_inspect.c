@@ -238,6 +238,8 @@ static void take_cmdline(int proc, struct us_cmdline *c, struct us_guest *g)
 	make_absolute(proc, c->daemon, g->boot, sizeof(g->boot));
 	snprintf(g->counts, sizeof(g->counts), "%s", c->counts);
 	make_absolute(proc, c->daemon, g->counts, sizeof(g->counts));
+	if (!strcmp(g->vmm, "qemu"))
+		us_qemu_processor(g->exe, c->cpu, g->processor, sizeof(g->processor));
 	name_guest(c, g);
 	take_endpoints(proc, c, g);
 }

@@ -48,6 +48,7 @@ struct us_guest {
 	enum us_accel accel;
 	char vmm[32];	       /* "qemu", "firecracker", ...: name of the executable */
 	char exe[256];	       /* path of the executable; "" if it may not be read */
+	char processor[16];    /* that a QEMU emulates: us_qemu_processor() */
 	char name[64];	       /* -name of QEMU, --id of Firecracker; else "" */
 	char kernel[PATH_MAX]; /* image named by the command line, made absolute by
 				  the VMM's working directory; else "".  A path of

@@ -393,6 +393,8 @@ static void parse_one(const struct walk *w, struct us_cmdline *c, struct later *
 {
 	char endpoint[US_ENDPOINT_SIZE];
 	const char *o = w->name, *v = w->value;
+	if (!strcmp(o, "cpu"))
+		snprintf(c->cpu, sizeof(c->cpu), "%s", v);
 	if (!strcmp(o, "name"))
 		parse_name(v, c);
 	else if (!strcmp(o, "m"))

@@ -561,6 +561,24 @@ class Targets(Cli):
         self.fails(3, "no-such-guest", "ps", "--inside", "no-such-guest")
         self.assertIsInstance(json.loads(run("ps", "--json").stdout), list)
 
+    def test_other_processors(self):
+        """A guest that no way can look into says so, in ps and wherever it is asked for."""
+        qemu = self.path("qemu-system-mips")
+        shutil.copy(shutil.which("sleep"), qemu)
+        vm = subprocess.Popen([qemu, "600"])
+        self.addCleanup(vm.wait)
+        self.addCleanup(vm.kill)
+        why = "the guest's processor is mips; .*aarch64"
+        row, _ = self.ps_row(PROGRAM, vm)
+        self.assertNotIn(" yes", row)
+        self.assertRegex(row, "gdb +no: " + why)
+        for args in (["record", "-o", self.path("x")], ["dump"],
+                     ["record", "--backend", "gdb", "-o", self.path("x")]):
+            self.fails(1, why, *args, str(vm.pid))
+        for verb in "count", "trace":
+            done = self.fails(1, f"{verb}: {why}", verb, "-d", "1", "--", qemu, "600")
+            self.assertNotIn("plugin", done.stderr)
+
     def guest_with_monitor(self, sock, *more):
         """A QEMU in its first instruction, without a name or kernel unless given."""
         vm = subprocess.Popen(

@@ -244,6 +244,31 @@ static void vmm_names(void **state)
 	}
 }
 
+static void processors(void **state)
+{
+	(void)state;
+	static const char *const t[][3] = {
+		{ "/usr/bin/qemu-system-x86_64", "max", "x86_64" },
+		{ "/usr/bin/qemu-system-x86_64-microvm", "", "x86_64" },
+		{ "/nix/store/x/bin/.qemu-system-riscv64-wrapped", "", "riscv64" },
+		{ "/usr/bin/qemu-system-arm (deleted)", "", "arm" },
+		{ "qemu-system-aarch64", "cortex-a72", "aarch64" },
+		{ "qemu-system-aarch64", "cortex-a7,pmu=off", "arm" },
+		{ "qemu-system-aarch64", "arm1176", "arm" },
+		{ "/opt/qemu-system-mips64el", "", "mips64el" },
+		{ "/opt/qemu-system-s390x", "", "s390x" },
+		{ "/opt/qemu-system-mine", "", "" },
+		{ "/usr/libexec/qemu-kvm", "host", "" },
+		{ "/qemu-system-arm/firecracker", "", "" },
+		{ "", "", "" },
+	};
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		char name[16];
+		us_qemu_processor(t[i][0], t[i][1], name, sizeof(name));
+		assert_string_equal(name, t[i][2]);
+	}
+}
+
 static void options_that_are_too_long(void **state)
 {
 	(void)state;
@@ -273,6 +298,7 @@ int main(void)
 		cmocka_unit_test(qemu_memory_pieces),
 		cmocka_unit_test(other_vmms),
 		cmocka_unit_test(vmm_names),
+		cmocka_unit_test(processors),
 		cmocka_unit_test(options_that_are_too_long),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

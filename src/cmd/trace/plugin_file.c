@@ -2,6 +2,7 @@
 /* plugin_file.c: see plugin_file.h. */
 #include "cmd/trace/plugin_file.h"
 
+#include "backend/backend.h"
 #include "base/cleanup.h"
 #include "vmm/cmdline.h"
 #include "vmm/loader.h"
@@ -100,7 +101,7 @@ static int check(const struct us_plugin_command *c, char *const argv[],
 {
 	_cleanup_free_ struct us_cmdline *line = calloc(1, sizeof(*line));
 	unsigned argc = 0;
-	char vmm[32];
+	char vmm[32], processor[16];
 	argv = us_loader_program(argv);
 	while (argv[argc])
 		argc++;
@@ -115,6 +116,9 @@ static int check(const struct us_plugin_command *c, char *const argv[],
 		return -EINVAL;
 	}
 	bool runs = us_cmdline_parse(vmm, argc, (const char *const *)argv, line);
+	us_qemu_processor(argv[0], line->cpu, processor, sizeof(processor));
+	if (us_backend_check_processor(processor, e) < 0)
+		return us_wrap(e, "%s", c->verb);
 	if (runs && line->accel == US_ACCEL_KVM && !line->tcg_fallback) {
 		us_fail(e, -EINVAL,
 			"%s what a guest under KVM executes: its processor does not "
