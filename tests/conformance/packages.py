@@ -5,46 +5,54 @@ import glob
 import os
 import re
 import subprocess
+import tempfile
 
 from harness import Skip
 from once import alone
 
 
-def _download(package, where):
-    got = subprocess.run(["apt-get", "download", "-qq", package], cwd=where,
-                         capture_output=True, text=True)
+def _download(packages, where):
+    """All by one apt-get: to read its lists takes it longer than most packages do."""
+    command = ["apt-get", "download", "-qq", *packages]
+    got = subprocess.run(command, cwd=where, capture_output=True, text=True)
     if got.returncode == 0:
         return
     # A fresh machine has no package lists; only root may fetch them.
     if os.geteuid() == 0:
         subprocess.run(["apt-get", "update", "-qq"], capture_output=True)
-        got = subprocess.run(["apt-get", "download", "-qq", package], cwd=where,
-                             capture_output=True, text=True)
+        got = subprocess.run(command, cwd=where, capture_output=True, text=True)
     if got.returncode:
-        raise Skip(f"{package} cannot be downloaded: {got.stderr.strip()[-100:]}")
+        raise Skip(f"{' '.join(packages)} cannot be downloaded: {got.stderr.strip()[-100:]}")
 
 
 def unpack(build, package):
     """The folder with the package's files."""
+    return unpack_all(build, [package])[0]
+
+
+def unpack_all(build, packages):
+    """The folders with the files of these packages, of each its own."""
     folder = os.path.join(build, "packages")
     with alone(folder):
-        return _unpack(folder, package)
-
-
-def _unpack(folder, package):
-    where = os.path.join(folder, package)
-    done = os.path.join(where, "unpacked")
-    if os.path.exists(done):
-        return where
-    os.makedirs(where, exist_ok=True)
-    _download(package, where)
-    debs = glob.glob(os.path.join(where, "*.deb"))
-    if not debs:
-        raise Skip(f"{package} cannot be downloaded")
-    subprocess.run(["dpkg-deb", "-x", debs[0], where], check=True)
-    os.remove(debs[0])
-    open(done, "w").close()
+        where = [os.path.join(folder, package) for package in packages]
+        missing = [one for one in where if not os.path.exists(os.path.join(one, "unpacked"))]
+        if missing:
+            with tempfile.TemporaryDirectory(dir=folder) as debs:
+                _download([os.path.basename(one) for one in missing], debs)
+                for one in missing:
+                    _unpack(debs, one)
     return where
+
+
+def _unpack(debs, where):
+    """A package that was downloaded there, into the folder that has its name."""
+    package = os.path.basename(where)
+    deb = glob.glob(os.path.join(debs, package + "_*.deb"))
+    if not deb:
+        raise Skip(f"{package} cannot be downloaded")
+    os.makedirs(where, exist_ok=True)
+    subprocess.run(["dpkg-deb", "-x", deb[0], where], check=True)
+    open(os.path.join(where, "unpacked"), "w").close()
 
 
 def unpack_linux(build, meta="linux-image-cloud-amd64"):

@@ -39,7 +39,7 @@ class Image:
     def _roots(self):
         """Folders in which a path is looked for, in this order."""
         if not self.suite:
-            return [packages.unpack(self.build, p) for p in self.rig.packages] + ["/"]
+            return packages.unpack_all(self.build, self.rig.packages) + ["/"]
         own = [self.suite.closure(self.rig.packages)]
         return own + ["/"] if self.rig.arch == os.uname().machine else own
 
