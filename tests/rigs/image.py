@@ -5,6 +5,7 @@ import glob
 import lzma
 import os
 
+import bytecode
 import cross
 import elf
 from paths import TESTS
@@ -24,7 +25,7 @@ LINUX = "packages/linux-image-*-cloud-amd64/"
 # Of Python's own library: what no test imports, and takes the most room.
 PYTHON_LEFT_OUT = ("test", "idlelib", "lib2to3", "tkinter", "turtledemo", "ensurepip",
                    "pydoc_data", "distutils", "unittest", "sqlite3", "xmlrpc", "dbm",
-                   "curses", "wsgiref", "venv")
+                   "curses", "wsgiref", "venv", "__pycache__")
 
 
 class Image:
@@ -69,6 +70,10 @@ class Image:
         with open(file, "rb") as f:
             data = f.read()
         self.fs.add(path, data, 0o755 if os.access(file, os.X_OK) else 0o644)
+        if path.endswith(".py"):
+            module = bytecode.compiled(path, data, make=path.startswith("/uniscope/"))
+            if module:
+                self.fs.add(bytecode.name(path), module, 0o644)
         interpreter, libraries = elf.needs(data)
         if interpreter:
             self.add_file(interpreter, self._library(os.path.basename(interpreter)))
