@@ -27,7 +27,7 @@ class Rig:
 
 _PC = ("qemu-system-x86_64 -M q35 -cpu qemu64,+svm,+npt -smp 4 -m 2048 "
        "-kernel {kernel} -initrd {initrd} "
-       "-append 'console=ttyS0 panic=-1 nokaslr no_timer_check quiet'")
+       "-append 'console=ttyS0 panic=-1 nokaslr no_timer_check mitigations=off quiet'")
 _PYTHON = ("/usr/bin/python3",)
 _QEMU_PC = ("/usr/bin/qemu-system-x86_64", "/usr/bin/qemu-system-x86_64-microvm",
             "/usr/share/qemu/qboot.rom", "/usr/share/qemu/pvh.bin",
@@ -37,7 +37,7 @@ _QEMU_PC = ("/usr/bin/qemu-system-x86_64", "/usr/bin/qemu-system-x86_64-microvm"
 
 _ARM = ("qemu-system-aarch64 -M virt,virtualization=on,gic-version=3 -cpu {cpu} "
         "-smp 2 -m 1536 -kernel {{kernel}} -initrd {{initrd}} "
-        "-append 'console=ttyAMA0 panic=-1 quiet'")
+        "-append 'console=ttyAMA0 panic=-1 nokaslr mitigations=off quiet'")
 # Xen's log has a serial port of its own: it would come in the middle of dom0's lines.
 # QEMU's emulation has an error in SMAP that a dom0 meets at once (IRET in ring 3), and its
 # MWAIT does not take what its CPUID promises (ECX 1, to be woken by masked interrupts):
@@ -50,7 +50,7 @@ _XEN_PC = ("qemu-system-x86_64 -M q35 -cpu EPYC,+svm,+npt,-smap,-monitor -smp 1 
            "-kernel {hypervisor} -append 'console=com2 com2=115200,8n1 "
            "dom0_mem=1024M,max:1024M bootscrub=0 spec-ctrl=eager-fpu guest_loglvl=all "
            "conring_size=4M' "
-           "-initrd '{kernel} console=ttyS0 panic=-1 quiet,{initrd}'")
+           "-initrd '{kernel} console=ttyS0 panic=-1 mitigations=off quiet,{initrd}'")
 _XEN_FILES = ("/usr/lib/xen-*/bin/xenstored", "/usr/lib/xen-*/bin/xenconsoled",
               "/usr/lib/xen-*/bin/xen-init-dom0", "/usr/lib/xen-*/bin/xl",
               "/usr/lib/xen-*/bin/xenctx")
@@ -64,7 +64,7 @@ _XEN_ARM = ("qemu-system-aarch64 -M virt,virtualization=on,gic-version=3 -cpu co
             "-smp 1 -m 6144 -kernel {hypervisor} "
             "-append 'console=none dtuart=none dom0_mem=1024M bootscrub=0' "
             "-device guest-loader,addr=0x49000000,kernel={kernel},"
-            "bootargs='console=ttyAMA0 panic=-1 quiet' "
+            "bootargs='console=ttyAMA0 panic=-1 nokaslr mitigations=off quiet' "
             "-device guest-loader,addr=0x50000000,initrd={initrd}")
 # Loaded at run time.
 _XEN_LIBRARIES = ("libgcc_s.so.1", "libxencall.so.1", "libxenforeignmemory.so.1",
