@@ -65,4 +65,4 @@ install: all
 	@$(NINJA) install
 
 clean:
-	rm -rf build build-asan build-clang build-analyzer build-fuzz
+	rm -rf build build-asan build-analyzer build-fuzz
