@@ -130,6 +130,17 @@ static void use_own_tables(struct reader *r)
 		*root = at;
 }
 
+static void read_drawn(struct reader *r, const struct us_btf *b)
+{
+	struct us_linux *l = r->l;
+	struct us_btf_member m;
+	if (!l->has_tasks || !us_btf_path(b, "task_struct", "stack_canary", &m) ||
+	    m.size != sizeof(l->drawn))
+		return;
+	if (read_kernel(r, l->tasks.init + m.offset, &l->drawn, sizeof(l->drawn)))
+		l->drawn_at = l->tasks.init + m.offset;
+}
+
 static int take_types(struct reader *r, const struct us_btf *b,
 		      const struct us_linux_memory *m)
 {
@@ -144,6 +155,7 @@ static int take_types(struct reader *r, const struct us_btf *b,
 		l->tasks.current = l->who.current;
 	l->has_mappings = us_linux_mappings_layout(b, &l->mappings);
 	l->has_cache = us_page_cache_layout(b, &l->cache);
+	read_drawn(r, b);
 	return us_linux_modules_read(b, &l->symbols, arch, m, &l->modules);
 }
 
@@ -430,6 +442,13 @@ bool us_linux_find(const struct us_linux *l, us_gva pc, struct us_linux_name *re
 	*ret = (struct us_linux_name){ s->addr, end, us_kallsym_name(&l->symbols, s),
 				       US_LINUX_KERNEL };
 	return true;
+}
+
+bool us_linux_is_same(const struct us_linux *a, const struct us_linux *b)
+{
+	return a->text == b->text && a->check_at == b->check_at &&
+	       !memcmp(a->check, b->check, sizeof(a->check)) &&
+	       (!a->drawn || !b->drawn || a->drawn == b->drawn);
 }
 
 static void group(char *ret, size_t size, size_t n)

@@ -66,6 +66,11 @@ struct us_linux {
 	/* Bytes that no other kernel has there: the start of its symbols. */
 	us_gva check_at;
 	uint8_t check[64];
+	/* A number that the kernel draws by lot when it starts (init_task's stack
+	 * canary): where it is, 0 if that is not known, and what it was, 0 if it was
+	 * too early. */
+	us_gva drawn_at;
+	uint64_t drawn;
 };
 
 /* -ENOENT: no Linux that is understood; -ENOMEM.  What is missing besides the symbols
@@ -80,6 +85,9 @@ struct us_linux_name {
 };
 /* The function at pc; false: none. */
 bool us_linux_find(const struct us_linux *l, us_gva pc, struct us_linux_name *ret);
+
+/* Could both be of one start of one kernel? */
+bool us_linux_is_same(const struct us_linux *a, const struct us_linux *b);
 
 /* "Linux 6.1.0-56-cloud-amd64 (from its memory): 87,347 symbols, ORC, ..." */
 void us_linux_describe(const struct us_linux *l, char *ret, size_t size);

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "profile/kernels.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -174,7 +175,10 @@ static int on_end(void *ctx, enum us_record_end end, const char *words)
 
 static int on_named(void *ctx, const struct us_named *n)
 {
-	return us_naming_add(((struct us_live *)ctx)->naming, 0, n, false);
+	struct us_live *l = ctx;
+	struct us_kernels kernels;
+	us_kernels_parse(us_live_fact(l, "linux_changed"), &kernels);
+	return us_naming_add(l->naming, kernels.n, n, false);
 }
 
 static int on_program_file(void *ctx, const struct us_program_file *f)

@@ -171,10 +171,17 @@ static const char *part_of(struct us_profile *p, uint32_t view, us_gva pc)
 	return pc >= LINUX_MODULES ? US_MODULE_LOADED : NULL;
 }
 
+/* Whose names hold: of a layout, or of one of its kernels. */
+static unsigned names_of(const struct us_profile *p, uint64_t t_ns)
+{
+	return p->kernels.n ? us_kernels_at(&p->kernels, t_ns)
+			    : us_profile_layout_of(p, t_ns);
+}
+
 static bool push_frames(struct us_profile *p, uint32_t view, us_gva pc, bool is_return)
 {
 	struct us_frame f[MAX_INLINED];
-	us_naming_ask(p->naming, us_profile_layout_of(p, p->views.v[view].t_ns));
+	us_naming_ask(p->naming, names_of(p, p->views.v[view].t_ns));
 	size_t n = view ? us_symbols_lookup_at(p->symbols, &p->views.v[view], pc,
 					       is_return, f, MAX_INLINED)
 			: us_symbols_lookup(p->symbols, pc, is_return, f, MAX_INLINED);

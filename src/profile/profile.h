@@ -43,7 +43,8 @@
  * backend), "how", "caution", "hz" (asked), "vcpus", "seed", "started" (date), "host",
  * "unit" ("calls": these alone were counted),
  * "version", "symbols_note" (why no image was found), "linux" (what the guest's memory
- * told), "linux_ready_s" (since when its unwind tables were used), "linux_changed",
+ * told), "linux_ready_s" (since when its unwind tables were used), "linux_changed"
+ * ("FROM UNTIL ...": when, in s: see profile/kernels.h),
  * "phase:1" to "phase:12" (of a boot: "FROM TO NAME": when it began and ended, in ns),
  * "resolution" ("block": program counters fall on the starts of translation blocks;
  * "function": on those of functions). */

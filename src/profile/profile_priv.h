@@ -3,7 +3,7 @@
  * profile_priv.h: what the files of this folder share.
  *
  * Reading goes in steps, a file each: profile/read.c (samples into slices),
- * profile/files.c (several recordings as one),
+ * profile/files.c (several recordings as one), profile/kernels.c (several kernels),
  * profile/facts.c (what they say of themselves),
  * profile/modules.c (images), profile/views.c (which of them hold when and for whom),
  * profile/names.c (addresses to functions), profile/idle.c (idle by its stack),
@@ -23,11 +23,13 @@
 #ifndef US_PROFILE_PRIV_H
 #define US_PROFILE_PRIV_H
 
+#include "profile/kernels.h"
 #include "profile/late.h"
 #include "profile/moments.h"
 #include "profile/name_set.h"
 #include "profile/naming.h"
 #include "profile/pair_map.h"
+#include "profile/kernels.h"
 #include "profile/profile.h"
 #include "profile/slices.h"
 #include "profile/stretches.h"
@@ -94,6 +96,8 @@ struct us_profile {
 	size_t n_file, file_now;
 	unsigned n_layout;
 	uint64_t shift_ns; /* of the one that is being read */
+	/* Of a single one: the guest's; those whose names were read so far. */
+	struct us_kernels kernels, kernels_read;
 	struct {
 		struct us_profile_lane *v;
 		size_t n, cap;

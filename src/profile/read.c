@@ -15,7 +15,10 @@
 
 static int on_fact(void *ctx, const char *key, const char *value)
 {
-	return us_profile_add_fact(ctx, key, value);
+	struct us_profile *p = ctx;
+	if (p->n_file == 1 && !strcmp(key, "linux_changed"))
+		us_kernels_parse(value, &p->kernels_read);
+	return us_profile_add_fact(p, key, value);
 }
 
 static int on_module(void *ctx, const struct us_module *m)
@@ -250,7 +253,7 @@ static int on_named(void *ctx, const struct us_named *n)
 	for (size_t i = 0; i < p->file_now; i++)
 		if (p->recording[i].layout == layout)
 			return 0; /* has been told */
-	return us_naming_add(p->naming, layout, n, false);
+	return us_naming_add(p->naming, layout + p->kernels_read.n, n, false);
 }
 
 static int on_host_stack(void *ctx, us_stack_id id, us_stack_id parent, us_hva pc)
@@ -289,8 +292,11 @@ static int on_end(void *ctx, enum us_record_end end, const char *words)
 
 static int on_early_fact(void *ctx, const char *key, const char *value)
 {
-	us_profile_phase_fact(ctx, key, value);
-	return us_profile_file_fact(ctx, key, value);
+	struct us_profile *p = ctx;
+	us_profile_phase_fact(p, key, value);
+	if (p->n_file == 1 && !strcmp(key, "linux_changed"))
+		us_kernels_parse(value, &p->kernels);
+	return us_profile_file_fact(p, key, value);
 }
 
 static int on_process(void *ctx, const struct us_process *s)

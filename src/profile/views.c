@@ -80,6 +80,10 @@ int us_profile_cut_time(struct us_profile *p)
 	for (unsigned i = 1; i < p->n_layout; i++)
 		if (add_cut(p, us_profile_layout_time(p, i, 0)))
 			return -ENOMEM;
+	for (unsigned i = 0; i < p->kernels.n; i++)
+		if (add_cut(p, p->kernels.from_ns[i]) ||
+		    add_cut(p, p->kernels.until_ns[i]))
+			return -ENOMEM;
 	for (size_t i = 0; i < p->modules.n; i++) {
 		const struct us_module *m = &p->modules.v[i].m;
 		uint64_t from, until;

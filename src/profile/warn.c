@@ -2,6 +2,7 @@
 /* profile/warn.c: what the figures cannot say for themselves. */
 #include "profile/profile_priv.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "store/limits.h"
 
@@ -168,6 +169,26 @@ static void warn_of_limits(struct us_profile *p)
 	}
 }
 
+static void warn_of_kernels(struct us_profile *p)
+{
+	const struct us_kernels *k = &p->kernels;
+	if (!k->n && us_profile_fact(p, "linux_changed"))
+		us_profile_warn(p,
+				"the guest's kernel was replaced by another one during "
+				"the recording: where both have code at one address, "
+				"names of the later one are shown");
+	if (k->n)
+		us_profile_warn(p,
+				"the guest's kernel was replaced by another one, or "
+				"started anew, %u time%s during the recording, first "
+				"between %.1f and %.1f s: meanwhile the kernel's "
+				"addresses have no names, and afterwards those of the "
+				"later one, if its memory tells them",
+				k->n, k->n == 1 ? "" : "s",
+				(double)k->from_ns[0] / US_NS_PER_SEC,
+				(double)k->until_ns[0] / US_NS_PER_SEC);
+}
+
 void us_profile_warn_of_quality(struct us_profile *p)
 {
 	const struct us_profile_summary *s = &p->sum;
@@ -194,11 +215,7 @@ void us_profile_warn_of_quality(struct us_profile *p)
 				   "more than a GDB stub can read their memory; "
 				   "programs are told apart by their page tables");
 	warn_of_limits(p);
-	if (us_profile_fact(p, "linux_changed"))
-		us_profile_warn(p,
-				"the guest's kernel was replaced by another one during "
-				"the recording: where both have code at one address, "
-				"names of the later one are shown");
+	warn_of_kernels(p);
 	if (incomplete)
 		us_profile_warn(p,
 				"the line tables of %s are too large or broken: some "

@@ -201,6 +201,23 @@ class ByteLost(RuntimeError):
     """Of the line on its way into the guest."""
 
 
+def initramfs(release, work="", programs=None, files=None):
+    """What a kernel starts with: programs and files as of LinuxGuest."""
+    fs, modules, board = Initramfs(), [], BOARDS[release.processor]
+    fs.add_file("/bin/busybox", release.busybox or static_busybox())
+    for name in (*MODULES, *board.modules):
+        if bytes_ := module_bytes(release.modules, name):
+            fs.add(f"/modules/{name}.ko", bytes_)
+            modules.append(name)
+    for name, path in (programs or {}).items():
+        fs.add_file("/bin/" + name, path)
+    for name, path in (files or {}).items():
+        fs.add_file(name, path)
+    fs.add("/init", INIT.format(modules=" ".join(modules), work=work, again=AGAIN,
+                                 port=board.port))
+    return fs
+
+
 class LinuxGuest(Guest):
     """programs: {name: file}, put into /bin; work: shell commands that start them;
     release: another kernel than that of this machine's suite."""
@@ -215,7 +232,7 @@ class LinuxGuest(Guest):
             f.truncate(DISK_MIB << 20)
         self.control, self.control_path = None, os.path.join(self.files.name, "control")
         initrd = os.path.join(self.files.name, "initrd")
-        self._initramfs(release, work, programs or {}, files or {}).write(initrd)
+        initramfs(release, work, programs, files).write(initrd)
         super().__init__(
             build, "linux", accel, smp, kernel=release.image, memory=memory,
             processor=release.processor,
@@ -224,21 +241,6 @@ class LinuxGuest(Guest):
                    *(word.format(path=self.control_path) for word in self.board.control),
                    "-drive", f"file={self.disk},if=virtio,format=raw",
                    "-append", f"console={self.board.console} quiet panic=-1 {append}"))
-
-    def _initramfs(self, release, work, programs, files):
-        fs, modules = Initramfs(), []
-        fs.add_file("/bin/busybox", release.busybox or static_busybox())
-        for name in (*MODULES, *self.board.modules):
-            if bytes_ := module_bytes(release.modules, name):
-                fs.add(f"/modules/{name}.ko", bytes_)
-                modules.append(name)
-        for name, path in programs.items():
-            fs.add_file("/bin/" + name, path)
-        for name, path in files.items():
-            fs.add_file(name, path)
-        fs.add("/init", INIT.format(modules=" ".join(modules), work=work, again=AGAIN,
-                                     port=self.board.port))
-        return fs
 
     def __exit__(self, *args):
         if self.control:

@@ -238,6 +238,34 @@ static void stacks_change_hands(void **state)
 	assert_true(h.task.from_ns && !h.task.until_ns && !h.task.id);
 }
 
+/* Another kernel runs: what was read since it was seen last is what it left behind. The
+ * next one's process of that number, on those page tables, is another. */
+static void kernel_is_gone(void **state)
+{
+	(void)state;
+	run(7, "sh");
+	look();
+	uint64_t good_ns = us_now_ns() - start_ns;
+	look();
+	look();
+	us_processes_end(&processes, good_ns);
+	assert_int_equal(us_processes_write(&processes, writer), 0);
+	struct heard h = hear(false);
+	assert_string_equal(h.name, "sh");
+	assert_true(h.last.until_ns && h.last.until_ns <= good_ns);
+	run(7, "dd");
+	look();
+	look();
+	h = hear(false);
+	assert_string_equal(h.name, "dd");
+	assert_true(h.last.from_ns > good_ns && !h.last.until_ns);
+	/* Said too early, of one that was never seen twice until then. */
+	us_processes_end(&processes, 0);
+	assert_int_equal(us_processes_write(&processes, writer), 0);
+	h = hear(false);
+	assert_int_equal(h.last.from_ns, h.last.until_ns);
+}
+
 static int on_fact(void *ctx, const char *key, const char *value)
 {
 	if (!strcmp(key, us_limit_key(US_LIMIT_TASKS)))
@@ -272,6 +300,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(gone_before_the_start, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(kernel_is_gone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(too_many_tasks, set_up, tear_down),
 		cmocka_unit_test_prestate_setup_teardown(stacks_change_hands, set_up,
 							 tear_down, by_stack),

@@ -20,7 +20,8 @@
 #define HUNGRY_NS      (100 * US_NS_PER_MS)
 #define FIRST_PAUSE_NS (20 * US_NS_PER_MS)
 #define MOST_PAUSE_NS  (4 * US_NS_PER_SEC)
-#define CHECK_NS       US_NS_PER_SEC
+#define CHECK_NS       (US_NS_PER_SEC / 5)
+#define DOUBT_NS       (20 * US_NS_PER_MS) /* where it was not seen */
 #define MAX_FAILED     6
 #define MAX_DOUBTS     3
 #define MAX_STACK      16 /* frames that are looked at for unknown modules */
@@ -91,6 +92,15 @@ static bool ask_sampler(void *ctx, us_gva va, void *buf, size_t len)
 	return k->ask.ok;
 }
 
+/* It was lost: if what is there now is the same, it was not. */
+static void note_change(struct us_kernel *k, unsigned n)
+{
+	if (!atomic_load(&k->lost))
+		return;
+	if (n && !us_linux_is_same(k->read[n - 1], k->read[n]))
+		memcpy(k->since[n], k->change, sizeof(k->since[n]));
+}
+
 static void read_once(struct us_kernel *k)
 {
 	struct us_linux *l;
@@ -103,7 +113,9 @@ static void read_once(struct us_kernel *k)
 		return;
 	}
 	k->read[n] = l;
+	note_change(k, n);
 	atomic_store_explicit(&k->n, n + 1, memory_order_release);
+	atomic_store_explicit(&k->lost, false, memory_order_release);
 	set_state(k, US_KERNEL_READY);
 }
 
@@ -145,6 +157,13 @@ static bool wait_until(struct us_kernel *k, uint64_t next_ns)
 	return wait_ns(&k->wake, due_ns > now_ns ? due_ns - now_ns : 0);
 }
 
+static void end_processes(struct us_kernel *k)
+{
+	uint64_t lost_ns = atomic_exchange(&k->lost_ns, 0);
+	if (lost_ns)
+		us_processes_end(&k->processes, lost_ns);
+}
+
 static void *run(void *arg)
 {
 	struct us_kernel *k = arg;
@@ -153,6 +172,7 @@ static void *run(void *arg)
 		bool asked = wait_until(k, next_ns);
 		if (atomic_load(&k->quit))
 			return NULL;
+		end_processes(k);
 		if (asked && state_of(k) == US_KERNEL_READ)
 			read_once(k);
 		if (asked || us_now_ns() >= next_ns) {
@@ -287,8 +307,9 @@ static void serve(struct us_kernel *k, const struct us_live_sample *l)
 
 const struct us_linux *us_kernel_linux(const struct us_kernel *k)
 {
+	bool lost = atomic_load_explicit(&k->lost, memory_order_acquire);
 	unsigned n = atomic_load_explicit(&k->n, memory_order_acquire);
-	return n ? k->read[n - 1] : NULL;
+	return n && !lost ? k->read[n - 1] : NULL;
 }
 
 /* Of a kernel that was read. */
@@ -312,6 +333,8 @@ static void take(struct us_kernel *k, const struct us_live_sample *l)
 		atomic_store(&k->ready_ns, l->t_ns ? l->t_ns : 1);
 	k->check_ns = l->t_ns + CHECK_NS;
 	k->next_ns = l->t_ns + FIRST_PAUSE_NS;
+	k->good_ns = l->t_ns;
+	k->drawn = tables->drawn;
 	k->doubts = 0;
 	set_state(k, US_KERNEL_IN_USE);
 }
@@ -324,13 +347,44 @@ void us_kernel_use(struct us_kernel *k)
 }
 
 /* Another kernel runs, or none: what was read is of no use any more. */
-static void drop(struct us_kernel *k)
+static void drop(struct us_kernel *k, uint64_t t_ns)
 {
-	unsigned none = 0;
 	us_images_own(k->images, NULL, NULL);
-	atomic_compare_exchange_strong(&k->changed, &none, atomic_load(&k->n));
+	k->change[0] = k->good_ns;
+	k->change[1] = t_ns;
+	k->failed = 0;
 	k->pause_ns = k->next_ns = 0;
+	atomic_store_explicit(&k->lost, true, memory_order_release);
+	atomic_store(&k->lost_ns, k->good_ns ? k->good_ns : 1);
 	set_state(k, US_KERNEL_WANTED);
+}
+
+/* With page-table isolation the tables of user mode, which map little of the kernel,
+ * stay in use for the first instructions in the kernel; its own are in the page before
+ * them. */
+static bool read_by_its_tables(struct us_paging *p, const struct us_regs *regs,
+			       us_gva va, void *buf, size_t len)
+{
+	struct us_space s = regs->space;
+	if (us_paging_read(p, &s, va, buf, len))
+		return true;
+	if (regs->arch != US_ARCH_X86_64 || !(s.root & US_ROOT_OF_USER))
+		return false;
+	s.root &= ~(us_gpa)US_ROOT_OF_USER;
+	return us_paging_read(p, &s, va, buf, len);
+}
+
+/* Has the same kernel been started anew?  Too early the number is not drawn yet. */
+static bool is_drawn_anew(struct us_kernel *k, const struct us_live_sample *l)
+{
+	us_gva at = current(k)->drawn_at;
+	uint64_t now;
+	if (!at ||
+	    !read_by_its_tables(l->paging, &l->capture->regs, at, &now, sizeof(now)))
+		return false;
+	if (!k->drawn)
+		k->drawn = now;
+	return now != k->drawn;
 }
 
 static void check(struct us_kernel *k, const struct us_live_sample *l)
@@ -338,19 +392,21 @@ static void check(struct us_kernel *k, const struct us_live_sample *l)
 	const struct us_regs *regs = &l->capture->regs;
 	const struct us_linux *tables = current(k);
 	uint8_t now[sizeof(tables->check)];
-	/* User mode may have tables that map nothing of the kernel. */
-	if (l->t_ns < k->check_ns || regs->user || regs->bits != 64)
+	if (l->t_ns < k->check_ns || regs->bits != 64)
 		return;
 	k->check_ns = l->t_ns + CHECK_NS;
-	if (!us_paging_read(l->paging, &regs->space, tables->check_at, now,
-			    sizeof(now)))
-		k->doubts++;
-	else if (memcmp(now, tables->check, sizeof(now)))
+	if (!read_by_its_tables(l->paging, regs, tables->check_at, now, sizeof(now))) {
+		/* User mode may have tables that map nothing of the kernel. */
+		k->doubts += !regs->user;
+		k->check_ns = l->t_ns + DOUBT_NS;
+	} else if (memcmp(now, tables->check, sizeof(now)) || is_drawn_anew(k, l)) {
 		k->doubts = MAX_DOUBTS;
-	else
+	} else {
 		k->doubts = 0;
+		k->good_ns = l->t_ns;
+	}
 	if (k->doubts >= MAX_DOUBTS)
-		drop(k);
+		drop(k, l->t_ns);
 }
 
 static bool is_unknown_module(const struct us_kernel *k, us_gva pc)
@@ -437,6 +493,7 @@ void us_kernel_wait(struct us_kernel *k)
 
 void us_kernel_finish(struct us_kernel *k)
 {
+	k->last_time = true;
 	if (!k->started || !k->source.mem || !us_kernel_linux(k))
 		return;
 	sem_post(&k->wake);
@@ -563,10 +620,48 @@ static bool name_once(void *ctx, us_gva pc, struct us_named *ret)
 	return n.name != NULL;
 }
 
+/* "FROM UNTIL ...", in seconds: from when on it may have been replaced, and until when
+ * that was seen; of all times so far. */
+static int write_changes(struct us_kernel *k, unsigned n, bool lost,
+			 struct us_writer *w)
+{
+	char text[US_KERNEL_MAX * 48] = "";
+	for (unsigned i = 1; i <= n; i++) {
+		const uint64_t *at = i < n ? k->since[i] : k->change;
+		size_t used = strlen(text);
+		if (i < n ? at[1] : lost)
+			snprintf(text + used, sizeof(text) - used, "%s%.6f %.6f",
+				 used ? " " : "", (double)at[0] / US_NS_PER_SEC,
+				 (double)at[1] / US_NS_PER_SEC);
+	}
+	return us_writer_fact(w, "linux_changed", text, NULL);
+}
+
+/* Of another kernel: what was told of the one before is no more true. */
+static int tell_anew(struct us_kernel *k, unsigned n, struct us_writer *w)
+{
+	bool changed = false;
+	for (unsigned i = k->named; i < n; i++)
+		changed |= i && k->since[i][1];
+	if (!changed)
+		return 0;
+	free(k->told);
+	k->told = NULL;
+	k->n_told = k->n_slot = 0;
+	return write_changes(k, n, false, w);
+}
+
+/* It is gone, and no other was found. */
+static int tell_lost(struct us_kernel *k, unsigned n, struct us_writer *w)
+{
+	if (!k->last_time || !n || !atomic_load(&k->lost))
+		return 0;
+	return write_changes(k, n, true, w);
+}
+
 int us_kernel_write(struct us_kernel *k, struct us_writer *w)
 {
 	unsigned n = atomic_load_explicit(&k->n, memory_order_acquire);
-	unsigned changed = atomic_load(&k->changed);
 	uint64_t ready_ns = atomic_load(&k->ready_ns);
 	char text[256];
 	if (ready_ns && !k->ready_told) {
@@ -579,12 +674,14 @@ int us_kernel_write(struct us_kernel *k, struct us_writer *w)
 	int wrote = us_processes_write(&k->processes, w);
 	if (wrote == 0)
 		wrote = us_waits_write(&k->waits, w);
+	if (wrote == 0)
+		wrote = tell_lost(k, n, w);
 	if (wrote || n == k->named)
 		return wrote;
+	int r = tell_anew(k, n, w);
 	us_linux_describe(k->read[n - 1], text, sizeof(text));
-	int r = us_writer_fact(w, "linux", text, NULL);
-	if (r == 0 && changed && n > changed)
-		r = us_writer_fact(w, "linux_changed", "1", NULL);
+	if (r == 0)
+		r = us_writer_fact(w, "linux", text, NULL);
 	k->named = n;
 	us_writer_name_by(w, &(struct us_namer){ name_once, k });
 	return r;

@@ -7,8 +7,10 @@
  * reads, 0.1 to 0.4 s, while the guest runs; only where a stub reads it asks the
  * sampler for each piece.  The writer's thread asks for the names of what was sampled.
  *
- * A kernel is read again if code runs where modules are and none is known.  Each second
- * a piece of it is looked at: if it has changed, another kernel runs by now.
+ * A kernel is read again if code runs where modules are and none is known.  Some times
+ * a second a piece of it is looked at: if it has changed, another kernel runs by now,
+ * or the same was started anew.  From the last look at which all was as it had been
+ * nothing is known of processes until the other one was read.
  */
 #ifndef US_CMD_KERNEL_H
 #define US_CMD_KERNEL_H
@@ -38,14 +40,21 @@ struct us_kernel {
 	uint64_t next_ns, pause_ns, check_ns;
 	struct us_code_map map;
 	unsigned doubts;
+	uint64_t drawn;		  /* as us_linux.drawn, of the one in use */
+	uint64_t good_ns;	  /* when it was looked at last, and was still there */
+	_Atomic uint64_t lost_ns; /* not 0: good_ns of one that is not there any more,
+				     whose processes the thread has to end */
+	atomic_bool lost;	  /* what was read last runs no more */
+	uint64_t change[2];	  /* the last time: when it was there, and was gone */
 
 	/* All that was read, and which of it holds: n - 1; the others may be in use by
 	 * another thread, and are kept. */
 	struct us_linux *read[US_KERNEL_MAX];
 	_Atomic uint64_t ready_ns; /* when the first was taken; 0: not yet */
 	atomic_uint n;
-	atomic_uint
-		changed; /* number of the first that is of another kernel; 0: none */
+	/* Where one is of another kernel than that before it: since when, see change.
+	 */
+	uint64_t since[US_KERNEL_MAX][2];
 
 	struct us_linux_source source;
 	const struct us_elf_image
@@ -70,7 +79,7 @@ struct us_kernel {
 
 	/* Of the writer's thread. */
 	unsigned named; /* generation that it names by */
-	bool ready_told;
+	bool ready_told, last_time;
 	us_gva *told; /* hash set of functions */
 	size_t n_told, n_slot;
 };
@@ -113,7 +122,7 @@ void us_kernel_finish(struct us_kernel *k);
 /* Why its tasks cannot be read, in words; NULL: they can. */
 const char *us_kernel_no_tasks(const struct us_kernel *k);
 
-/* The kernel that was read last, or NULL. */
+/* The kernel that was read last; NULL: none, or it runs no more. */
 const struct us_linux *us_kernel_linux(const struct us_kernel *k);
 /* A us_symbol_namer's: ctx is the struct. */
 bool us_kernel_name(void *ctx, us_gva pc, struct us_symbol_name *ret);

@@ -264,6 +264,31 @@ void us_processes_feed(struct us_processes *p, const struct us_linux *l,
 	count_feed(p, began);
 }
 
+/* What was read of it since was what it left behind. */
+static void end(bool *gone, bool *dirty, uint64_t from_ns, uint64_t *seen_ns,
+		uint64_t t_ns)
+{
+	if (*gone)
+		return;
+	*gone = *dirty = true;
+	if (*seen_ns > t_ns)
+		*seen_ns = from_ns > t_ns ? from_ns : t_ns;
+}
+
+void us_processes_end(struct us_processes *p, uint64_t t_ns)
+{
+	pthread_mutex_lock(&p->lock);
+	for (size_t k = 0; k < p->all.n; k++) {
+		struct us_known_process *one = &p->all.v[k];
+		end(&one->gone, &one->dirty, one->from_ns, &one->seen_ns, t_ns);
+	}
+	for (size_t k = 0; k < p->tasks.n; k++) {
+		struct us_known_task *one = &p->tasks.v[k];
+		end(&one->gone, &one->dirty, one->from_ns, &one->seen_ns, t_ns);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
 /* When it was seen last; not 0, which is to the end. */
 static uint64_t until(bool gone, uint64_t seen_ns)
 {

@@ -79,6 +79,8 @@ void us_processes_read(struct us_processes *p, const struct us_linux *l,
  * which samples were for the first time. */
 void us_processes_feed(struct us_processes *p, const struct us_linux *l,
 		       uint64_t start_ns);
+/* In the reading thread: their kernel runs no more since some time after t_ns. */
+void us_processes_end(struct us_processes *p, uint64_t t_ns);
 /* In the writer's thread: what is new.  0 or -errno, of which the writer's next call
  * tells too. */
 int us_processes_write(struct us_processes *p, struct us_writer *w);
