@@ -92,6 +92,12 @@ static const struct words limits[US_N_LIMITS] = {
 		.behind = " deep: what is in these was not looked at for its "
 			  "build-id; name one of them, too",
 	},
+	[US_LIMIT_SYMBOL_TIME] = {
+		.key = "limit_symbol_time",
+		.before = "the folders of --symbols were not read to their end in ",
+		.behind = " s, when the recording ended: stacks in programs whose "
+			  "records are there may end early; does their disk answer?",
+	},
 	[US_LIMIT_SYMBOLS] = {
 		.key = "limit_symbols",
 		.before = "more than ",

@@ -516,7 +516,7 @@ static void put_id(uint8_t first)
 /* Until what is in the user's folders is known, if anybody asked. */
 static void wait_for_index(void)
 {
-	while (programs.ids.started && !atomic_load(&programs.ids.done))
+	while (us_id_index_pending(&programs.ids))
 		usleep(1000);
 }
 
@@ -541,8 +541,10 @@ static bool comes_of_file(uint8_t id, uint8_t of_file, bool as_root)
 	make_program(0, 0x1000000, 7, 1);
 	look(0, 1, false);
 	us_programs_see(&programs, 0x1000000, USER + CODE);
-	us_programs_unwind(&programs, &l, &paging);
-	wait_for_index();
+	for (unsigned k = 0; k < 2; k++) { /* the folders, then what is in them */
+		us_programs_unwind(&programs, &l, &paging);
+		wait_for_index();
+	}
 	us_programs_unwind(&programs, &l, &paging);
 	bool known = take(&c) && has_rule(c, 0x1000000);
 	snprintf(name, sizeof(name), "%s/one", folder);

@@ -180,6 +180,8 @@ static void *run(void *arg)
 			next_ns = us_now_ns() + pause * US_NS_PER_SEC;
 		}
 		feed(k);
+		if (atomic_load(&k->last_time))
+			us_programs_tell_pending(&k->processes.programs);
 		look_at_waits(k);
 		if (asked)
 			sem_post(&k->done);
@@ -493,7 +495,7 @@ void us_kernel_wait(struct us_kernel *k)
 
 void us_kernel_finish(struct us_kernel *k)
 {
-	k->last_time = true;
+	atomic_store(&k->last_time, true);
 	if (!k->started || !k->source.mem || !us_kernel_linux(k))
 		return;
 	sem_post(&k->wake);
@@ -654,7 +656,7 @@ static int tell_anew(struct us_kernel *k, unsigned n, struct us_writer *w)
 /* It is gone, and no other was found. */
 static int tell_lost(struct us_kernel *k, unsigned n, struct us_writer *w)
 {
-	if (!k->last_time || !n || !atomic_load(&k->lost))
+	if (!atomic_load(&k->last_time) || !n || !atomic_load(&k->lost))
 		return 0;
 	return write_changes(k, n, true, w);
 }

@@ -79,7 +79,8 @@ struct us_kernel {
 
 	/* Of the writer's thread. */
 	unsigned named; /* generation that it names by */
-	bool ready_told, last_time;
+	bool ready_told;
+	atomic_bool last_time;
 	us_gva *told; /* hash set of functions */
 	size_t n_told, n_slot;
 };

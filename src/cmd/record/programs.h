@@ -155,6 +155,10 @@ void us_programs_read(struct us_programs *p, const struct us_linux *l,
 void us_programs_unwind(struct us_programs *p, const struct us_linux *l,
 			struct us_paging *paging);
 
+/* The same thread, at the end of a recording: if the folders of --symbols were not read
+ * until then, that is a limit that was reached. */
+void us_programs_tell_pending(struct us_programs *p);
+
 /* A us_program_seer's, in the writer's thread; ctx: the struct. */
 void us_programs_see(void *ctx, us_gpa root, us_gva pc);
 /* In the writer's thread: what is new.  0 or -errno, of which the writer's next call

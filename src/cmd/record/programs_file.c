@@ -54,6 +54,13 @@ static void tell_limits(struct us_programs *p, const struct us_id_files *ids)
 		us_limit_reached(&p->limits, US_LIMIT_SYMBOL_DEPTH, US_ID_FILES_DEPTH);
 }
 
+void us_programs_tell_pending(struct us_programs *p)
+{
+	unsigned seconds = us_id_index_pending(&p->ids);
+	if (seconds)
+		us_limit_reached(&p->limits, US_LIMIT_SYMBOL_TIME, seconds);
+}
+
 static struct us_cfi_table *by_id(struct us_programs *p, const struct us_known_file *f,
 				  bool *ret_known)
 {
@@ -61,6 +68,9 @@ static struct us_cfi_table *by_id(struct us_programs *p, const struct us_known_f
 	const char *other;
 	struct us_cfi_table *t = NULL;
 	if (!f->build_id_len)
+		return NULL;
+	*ret_known = !p->dirs->n || us_id_index_there(&p->ids, p->dirs, &p->hungry);
+	if (!*ret_known)
 		return NULL;
 	if (us_debug_file_by_id(f->build_id, f->build_id_len, p->dirs, path))
 		t = read_file(path, f, false);
