@@ -250,6 +250,9 @@ void us_profile_warn_of_quality(struct us_profile *p)
 		return;
 	else if (!s->running && s->idle)
 		us_profile_warn(p, "the guest was idle in every sample");
+	else if (!s->running && s->off)
+		us_profile_warn(p, "every sample found the guest paused, or its vCPUs "
+				   "off");
 	else if (!s->running)
 		us_profile_warn(p, "there are no samples");
 	else if (s->running < FEW_SAMPLES)

@@ -50,6 +50,30 @@ static void late_samples(void **state)
 	free(text);
 }
 
+static void a_guest_that_stood(void **state)
+{
+	(void)state;
+	const struct us_summary s = { .hz = 100,
+				      .n_vcpu = 1,
+				      .end = US_RECORD_DONE,
+				      .stats = { .elapsed_ns = 2000000000,
+						 .due = 200,
+						 .running = 50,
+						 .off = 150 } };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	assert_non_null(out);
+	us_summary_print(&s, out);
+	fclose(out);
+	assert_non_null(strstr(text, "off: 75.0 % of the samples found the guest "
+				     "paused, or the vCPU off\n"));
+	free(text);
+	text = printed(250, 700, 50);
+	assert_null(strstr(text, "off:"));
+	free(text);
+}
+
 static char *printed_tasks(const struct us_wait_stats *waits, const char *none)
 {
 	const struct us_summary s = { .hz = 1000,
@@ -138,6 +162,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(says_nothing_where_the_rate_was_reached),
 		cmocka_unit_test(late_samples),
+		cmocka_unit_test(a_guest_that_stood),
 		cmocka_unit_test(tasks_that_waited),
 		cmocka_unit_test(limits_that_were_reached),
 		cmocka_unit_test(the_budget),

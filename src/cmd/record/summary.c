@@ -63,6 +63,17 @@ static void print_shortfall(const struct us_summary *s, FILE *out)
 	putc('\n', out);
 }
 
+/* Else a guest that stood looks like a slow recording. */
+static void print_off(const struct us_summary *s, FILE *out)
+{
+	double part = share(s->stats.off, taken(&s->stats));
+	if (part >= 1)
+		fprintf(out,
+			"off: %.1f %% of the samples found the guest paused, or the "
+			"vCPU off\n",
+			part);
+}
+
 static void print_tasks(const struct us_summary *s, FILE *out)
 {
 	const struct us_wait_stats *t = &s->waits;
@@ -115,6 +126,7 @@ void us_summary_print(const struct us_summary *s, FILE *out)
 		fprintf(out, "; %s",
 			s->words && s->words[0] ? s->words : end_words[s->end]);
 	putc('\n', out);
+	print_off(s, out);
 	print_shortfall(s, out);
 	print_tasks(s, out);
 	print_limits(s, out);
