@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_HEAD   (1U << 20) /* bytes of code before _text */
 #define PAGE	   4096U
 #define NAMES_MOST (96U << 20) /* bytes of names that are kept */
 
@@ -218,6 +219,16 @@ us_gva us_kallsyms_address(const struct us_kallsyms *k, const char *name)
 bool us_kallsym_is_code(const struct us_kallsym *s)
 {
 	return s->type == 't' || s->type == 'T' || s->type == 'w' || s->type == 'W';
+}
+
+us_gva us_kallsyms_code(const struct us_kallsyms *k, us_gva text)
+{
+	us_gva first = text;
+	for (size_t i = 0; i < k->n; i++)
+		if (us_kallsym_is_code(&k->v[i]) && k->v[i].addr < first &&
+		    text - k->v[i].addr <= MAX_HEAD)
+			first = k->v[i].addr;
+	return first;
 }
 
 const struct us_kallsym *us_kallsyms_find(const struct us_kallsyms *k, us_gva addr,

@@ -73,4 +73,8 @@ static inline const char *us_kallsym_name(const struct us_kallsyms *k,
 
 bool us_kallsym_is_code(const struct us_kallsym *s);
 
+/* Where the kernel's code begins: at text (_text), or with a head that lies just before
+ * it (RISC-V's, which starts the CPUs). */
+us_gva us_kallsyms_code(const struct us_kallsyms *k, us_gva text);
+
 #endif

@@ -298,6 +298,7 @@ static int collect_starts(struct us_linux *l)
 		if (!kept || l->start[kept - 1] != l->start[i])
 			l->start[kept++] = l->start[i];
 	l->n_start = kept;
+	l->code = us_kallsyms_code(k, l->text);
 	l->text_end = kept ? l->start[kept - 1] : 0;
 	if (l->modules.n && l->modules.v[l->modules.n - 1].end > l->text_end)
 		l->text_end = l->modules.v[l->modules.n - 1].end;

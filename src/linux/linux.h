@@ -49,6 +49,7 @@ struct us_linux {
 	bool orc;      /* it is of them; else it only says where stacks begin */
 	us_gva *start; /* of all functions, sorted */
 	size_t n_start;
+	us_gva code;	 /* where code begins: us_kallsyms_code() */
 	us_gva text_end; /* of the code, modules included */
 	/* Its own page tables, and how its tasks are read; not by a stub. */
 	struct us_space space;

@@ -101,6 +101,23 @@ static void test_find(void **state)
 	us_kallsyms_fini(&k);
 }
 
+static void test_head(void **state)
+{
+	(void)state;
+	const us_gva text = 0xffffffff80002000;
+	struct us_kallsym v[] = { { .addr = 0x1000, .type = 'A' },
+				  { .addr = text - (2 << 20), .type = 'T' },
+				  { .addr = text - 0x2000, .type = 'd' },
+				  { .addr = text, .type = 'T' },
+				  { .addr = text - 0xf9a, .type = 'T' } };
+	struct us_kallsyms k = { .v = v, .n = 5 };
+	assert_int_equal(us_kallsyms_code(&k, text), text - 0xf9a);
+	k.n = 4; /* data, and code elsewhere */
+	assert_int_equal(us_kallsyms_code(&k, text), text);
+	k.n = 0;
+	assert_int_equal(us_kallsyms_code(&k, text), text);
+}
+
 /* One wrong byte anywhere in the tables: found wrong, or still all right but for what
  * the byte itself says; never a crash. */
 static void test_damage(void **state)
@@ -148,7 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms), cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_find),  cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_head),  cmocka_unit_test(test_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

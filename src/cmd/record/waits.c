@@ -143,7 +143,7 @@ static bool use_kernel(struct us_waits *w, const struct us_linux *l)
 			return false;
 		w->code->own = (struct us_code_map){ .start = l->start,
 						     .n = l->n_start,
-						     .text_start = l->text,
+						     .text_start = l->code,
 						     .text_end = l->text_end,
 						     .narrow_cs = US_LINUX_CS_OF_32 };
 		us_linux_scheduler_find(&l->symbols, &w->scheduler);
