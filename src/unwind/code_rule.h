@@ -61,6 +61,8 @@ enum us_code_ra {
 			    has */
 };
 
+#define US_SP_WAS_FP 1
+
 struct us_code_rule {
 	int32_t cfa;   /* CFA = base register + cfa */
 	int16_t fp_at; /* a slot: us_code_slot() */
@@ -79,8 +81,11 @@ struct us_code_rule {
 	};
 	uint8_t ra; /* enum us_code_ra */
 	union {
-		int8_t sp_was;	  /* of an exit: where a program's stack pointer is, in
-				     words from the CFA, below it; 0: it is not known */
+		int8_t sp_was;	  /* of an exit: where the stack pointer of what was
+				     broken off is, in words from the CFA, below it;
+				     US_SP_WAS_FP: in the frame pointer's register; 0:
+				     where programs have one of their own, that is not
+				     known; else it is the CFA */
 		uint8_t base_reg; /* of US_BASE_KEPT: its number, as in us_regs */
 		uint8_t base_at;  /* of US_BASE_WORD and US_RA_NEAR, for sp_at: in words
 				   */

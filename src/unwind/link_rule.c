@@ -3,6 +3,7 @@
 #include "unwind/link_rule.h"
 
 #include "unwind/link_flow.h"
+#include "unwind/link_frame.h"
 
 #include <stdlib.h>
 
@@ -364,6 +365,8 @@ static void rule_of_exit(const struct us_link_flow *f, const struct us_code_plac
 	/* The processor has it already, and the exception's frame is given back. */
 	bool set = pc.sym == US_LSYM_EXIT && sp.sym == US_LSYM_SP && sp.off > 0;
 	struct origin o;
+	if (us_link_frame_rule(f->machine, st, pc, ret))
+		return;
 	if (set)
 		pc.sym = US_LSYM_RA;
 	if (!rule_for(f, st, pc, ret) || !origin_of(sp, &o))

@@ -241,17 +241,36 @@ static bool is_users_stack(struct us_walk *w, us_gva sp)
 		us_paging_is_user(w->paging, w->space, sp - 1));
 }
 
+/* A kernel in the lower half is told from its programs by the pages alone, if its
+ * processor executes none of theirs for it (RISC-V). */
+static bool is_users_code(struct us_walk *w, us_gva pc)
+{
+	return !w->u->arch->link->banked_sp && !us_walk_is_upper(pc) &&
+	       us_paging_is_user(w->paging, w->space, pc);
+}
+
+/* The word that the exception's frame has for the stack pointer; false: none. */
+static bool frames_sp(struct us_walk *w, const struct us_code_rule *rule, us_gva cfa,
+		      us_gva *ret)
+{
+	unsigned fp = w->u->arch->fp;
+	if (rule->sp_was == US_SP_WAS_FP)
+		*ret = w->reg[fp];
+	if (rule->sp_was >= 0)
+		return rule->sp_was == US_SP_WAS_FP && us_walk_knows(w, fp);
+	return us_walk_read(w, cfa + (us_gva)(8LL * rule->sp_was), ret);
+}
+
 /* A program below the kernel has a stack pointer of its own: sp, or where the way out
  * takes it from.  Else the frame pointer bounds the stack. */
 static void set_space(struct us_walk *w, const struct us_code_rule *rule, us_gva sp,
 		      struct us_step *ret)
 {
-	bool user = ret->flags & US_PC_USER;
+	bool user = (ret->flags & US_PC_USER) || is_users_code(w, ret->pc);
 	if (!user && (!us_walk_is_upper(w->pc) || us_walk_is_upper(ret->pc)))
 		return;
 	ret->flags = US_PC_USER;
-	if (!sp && rule->sp_was < 0 &&
-	    !us_walk_read(w, ret->cfa + (us_gva)(8LL * rule->sp_was), &sp))
+	if (!sp && !frames_sp(w, rule, ret->cfa, &sp))
 		sp = 0;
 	ret->sp_known = is_users_stack(w, sp);
 	if (ret->sp_known)
@@ -317,6 +336,40 @@ static void set_ra(struct us_walk *w, const struct us_code_rule *rule,
 					     &ret->ra);
 }
 
+/* A thread of the kernel has begun with a frame that leads nowhere. */
+static bool is_nobodys(struct us_walk *w, const struct us_code_rule *rule,
+		       const struct us_step *s)
+{
+	us_gva sp;
+	return w->after_call && rule->ra == US_RA_SAVED && s->pc == 0 &&
+	       frames_sp(w, rule, s->cfa, &sp) && sp == 0;
+}
+
+/* A program is where its frame says, though its page is away: it may have to be fetched
+ * first, or the program is about to end. */
+static bool is_away(struct us_walk *w, const struct us_code_rule *rule,
+		    const struct us_step *s)
+{
+	us_gva sp;
+	return w->after_call && rule->ra == US_RA_SAVED && us_walk_is_upper(w->pc) &&
+	       s->pc && !us_walk_is_upper(s->pc) && frames_sp(w, rule, s->cfa, &sp) &&
+	       sp && !us_walk_is_upper(sp);
+}
+
+/* It is the CFA, but for what the frame says. */
+static bool set_sp(struct us_walk *w, const struct us_code_rule *rule,
+		   struct us_step *ret)
+{
+	ret->sp = ret->cfa;
+	ret->sp_known = true;
+	if (w->u->arch->link->banked_sp || !rule->sp_was)
+		return true;
+	if (!frames_sp(w, rule, ret->cfa, &ret->sp))
+		return false;
+	w->n_switch += ret->sp > ret->cfa && !is_in_place(w, ret->sp);
+	return ret->sp != 0;
+}
+
 bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
 			struct us_step *ret)
 {
@@ -328,15 +381,17 @@ bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
 		return false;
 	ret->flags = w->flags;
 	bool found = exception_of(w, rule, ret, &sp);
-	w->end = end;
+	w->end = found && is_nobodys(w, rule, ret) ? US_END_ROOT : end;
 	if (!found || ret->pc % w->u->arch->link->align ||
-	    !us_paging_read(w->paging, w->space, ret->pc, &byte, 1))
+	    (!us_paging_read(w->paging, w->space, ret->pc, &byte, 1) &&
+	     !is_away(w, rule, ret)))
 		return false;
 	set_fp(w, rule, ret);
 	ret->framed = ret->narrow = false;
 	set_ra(w, rule, ret);
-	ret->sp = ret->cfa;
-	ret->sp_known = ret->exact = true;
+	if (!set_sp(w, rule, ret))
+		return false;
+	ret->exact = true;
 	set_space(w, rule, sp, ret);
 	ret->call = NULL;
 	ret->rule = NULL;

@@ -94,6 +94,44 @@ static bool on_way_in(struct us_walk *w, const struct us_site *site,
 	       was(w, &e, a->fp, &ret->fp) && is_program(w, ret);
 }
 
+/* The code from the function's start to here has changed none of the three. */
+static bool is_untouched(const struct us_code_rule *r)
+{
+	return r->base == US_BASE_SP && r->cfa == 0 && r->fp == US_FP_SAME &&
+	       r->ra == US_RA_LINK;
+}
+
+bool us_step_vector(struct us_walk *w, const struct us_site *site, struct us_step *ret)
+{
+	const struct us_walk_arch *a = w->u->arch;
+	const struct us_space *s = w->space;
+	struct us_mem *m = w->paging->mem;
+	struct us_entered at = { 0 };
+	us_gva start = us_site_start(site);
+	uint8_t byte;
+	/* Where there is one for programs, what the kernel's stack pointer was before
+	 * is not known. */
+	if (!a->link || a->link->banked_sp || (w->flags & US_PC_USER) ||
+	    w->after_call || w->known != UINT32_MAX || w->paging->stack || !start ||
+	    !us_site_is_entry(site) || !is_untouched(&site->rule[0]))
+		return false;
+	if (!m->read_entered || !m->read_entered(m->ctx, &at) || at.vector != start ||
+	    at.pc % a->link->align || !us_paging_read(w->paging, s, at.pc, &byte, 1) ||
+	    at.user != us_paging_is_user(w->paging, s, at.pc))
+		return false;
+	*ret = (struct us_step){ .pc = at.pc,
+				 .sp = w->reg[a->sp],
+				 .fp = w->reg[a->fp],
+				 .ra = w->reg[a->link->ra],
+				 .sp_known = true,
+				 .fp_known = true,
+				 .ra_known = true,
+				 .exact = true,
+				 .flags = at.user ? US_PC_USER : 0,
+				 .how = US_HOW_INTERRUPT };
+	return true;
+}
+
 bool us_step_outside(struct us_walk *w, const struct us_site *site, struct us_step *ret)
 {
 	struct us_unwinder *u = w->u;

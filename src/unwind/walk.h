@@ -266,6 +266,9 @@ bool us_step_program(struct us_walk *w, const struct us_site *site,
  */
 bool us_step_outside(struct us_walk *w, const struct us_site *site,
 		     struct us_step *ret);
+/* From the first instructions of the entry that the processor names, which have changed
+ * neither the stack pointer nor what else tells the frame. */
+bool us_step_vector(struct us_walk *w, const struct us_site *site, struct us_step *ret);
 /* The same of x86, where the code cannot be followed; what was pushed is in the
  * kernel's memory. */
 bool us_step_gate(struct us_walk *w, const struct us_site *site, struct us_step *ret);
