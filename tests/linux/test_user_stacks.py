@@ -5,34 +5,39 @@ whole, down to its _start, by each backend.
 
 usage: test_user_stacks.py BUILD [--processor P] [--backends A,B] [--seconds S]
 
-The program is Debian's Linux guest's first; x86_64 (64 and 32 bits) or aarch64, under TCG.
+The program is Debian's Linux guest's first; x86_64 (64 and 32 bits), aarch64 or riscv64,
+under TCG.
 """
 import argparse
 import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 
 import guest  # noqa: F401  where the others are
 from guest import LinuxGuest, static_busybox
-from harness import Guest, Skip, Tap, Uniscope, check, note, require
-from initramfs import Initramfs
+from harness import Skip, Tap, Uniscope, check, note, require
+from ports import PORTS, PortGuest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEPTH = 40
 # On aarch64 not between the instructions that keep the program's stack pointer.
-WHOLE = {"x86_64": 0.98, "i386": 0.98, "aarch64": 0.95}
+WHOLE = {"x86_64": 0.98, "i386": 0.98, "aarch64": 0.95, "riscv64": 0.98}
 ENOUGH = 150
 NOBODYS = 0.05  # of the samples, at most; 0.15 before entries were looked into
-COMPILERS = {"x86_64": ["gcc"], "i386": ["gcc", "-m32"], "aarch64": ["aarch64-linux-gnu-gcc"]}
+COMPILERS = {"x86_64": ["gcc"], "i386": ["gcc", "-m32"],
+             **{name: [port.compiler] for name, port in PORTS.items()}}
 FLAGS = ["-O2", "-g", "-static", "-nostdlib", "-fno-pie", "-no-pie", "-fomit-frame-pointer",
          "-fasynchronous-unwind-tables", "-fno-optimize-sibling-calls"]
-# What a program comes into the kernel by, as the first function there is called.
-WAYS = [("system call", r"entry_SYSCALL|entry_SYSENTER|entry_INT80|asm_int80|el0t_\d+_sync"),
-        ("fault", r"asm_exc_"), ("interrupt", r"asm_sysvec|asm_common_interrupt|el0t_\d+_irq")]
+# What a program comes into the kernel by, as one of the first two functions there is
+# called; riscv64 has one entry for all.
+WAYS = [("system call",
+         r"entry_SYSCALL|entry_SYSENTER|entry_INT80|asm_int80|el0t_\d+_sync|do_trap_ecall_u"),
+        ("fault", r"asm_exc_|do_page_fault"),
+        ("interrupt", r"asm_sysvec|asm_common_interrupt|el0t_\d+_irq|do_irq"),
+        ("entry", r"handle_exception|ret_from_exception")]
 INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /dev
 /bin/busybox mount -t proc proc /proc
@@ -62,31 +67,10 @@ class X86(LinuxGuest):
         self.elf = file
 
 
-class Arm64(Guest):
-    def __init__(self, build, file):
-        sys.path.insert(0, os.path.join(HERE, "..", "rigs"))
-        from debs import Suite  # pylint: disable=import-outside-toplevel
-        import glob  # pylint: disable=import-outside-toplevel
-        suite = Suite(build, "bookworm", "aarch64")
-        image, = glob.glob(os.path.join(suite.kernel("linux-image-cloud-arm64"), "boot",
-                                        "vmlinuz-*"))
-        self.files = tempfile.TemporaryDirectory(prefix="uniscope-")
-        initrd = os.path.join(self.files.name, "initrd")
-        fs = Initramfs()
-        fs.add_file("/bin/busybox", os.path.join(suite.closure(("busybox-static",)), "bin",
-                                                 "busybox"))
-        fs.add_file("/bin/deep", file)
-        fs.add("/init", INIT)
-        fs.write(initrd)
-        super().__init__(build, "linux", "tcg", 1, kernel=image, memory=512,
-                         processor="aarch64",
-                         extra=("-cpu", "cortex-a72", "-nodefaults", "-initrd", initrd, "-append",
-                                "console=ttyAMA0 quiet panic=-1"))
+class Other(PortGuest):
+    def __init__(self, build, processor, file):
+        super().__init__(build, processor, INIT, smp=1, files={"/bin/deep": file})
         self.elf = file
-
-    def __exit__(self, *args):
-        super().__exit__(*args)
-        self.files.cleanup()
 
 
 def classify(report, module):
@@ -103,7 +87,7 @@ def classify(report, module):
         if not mine and not kernel:
             continue
         way = "in the program" if not kernel else next(
-            (name for name, regex in WAYS if re.match(regex, kernel[0])), None)
+            (name for name, regex in WAYS if any(re.match(regex, f) for f in kernel[:2])), None)
         if not way:  # the kernel's own work
             continue
         deep = sum(name.startswith("dive") for name in mine)
@@ -138,7 +122,7 @@ def measure(us, g, backend, seconds, whole):
 def names(us, g):
     """Of the program with its symbols, and stripped: whose samples there are, and what its
     functions are called by a folder with the guest's files, and without."""
-    us.record_enough(g, "gdb", "--budget", "50", seconds=5, enough=2 * ENOUGH)
+    us.record_enough(g, "gdb", "--budget", "50", seconds=5, enough=6 * ENOUGH)
     rows = {r["name"]: r["samples"] for r in us.report("--sort", "process")["groups"]}
     n, own = sum(rows.values()), rows.get("deep (1)", 0)
     note(f"{own} of {n} are the program's: {rows}")
@@ -152,8 +136,7 @@ def names(us, g):
         truth = {line.split()[2] for line in told.splitlines() if line.split()[1] in "tT"}
         for stripped in (False, True):
             if stripped:
-                subprocess.run([COMPILERS["aarch64"][0].replace("gcc", "strip"), there],
-                               check=True)
+                subprocess.run([g.strip, there], check=True)
             named = [f for f in us.report("--root", root)["functions"]
                      if f["module"] == "/bin/deep" and not f["inlined"]]
             known = sum(f["self"] for f in named if f["known"])
@@ -174,27 +157,27 @@ def main():
     p.add_argument("--backends", default="")
     p.add_argument("--seconds", type=float, default=5)
     args = p.parse_args()
-    arm64 = args.processor == "aarch64"
+    port = PORTS.get(args.processor)
     try:
-        require("tcg", *(["aarch64"] if arm64 else []))
+        require("tcg", *([args.processor] if port else []))
         file = program(args.build, args.processor)
-        if not arm64:
+        if not port:
             static_busybox()
-        g = (Arm64 if arm64 else X86)(args.build, file)
+        g = Other(args.build, args.processor, file) if port else X86(args.build, file)
     except Skip as why:
         print(f"1..0 # SKIP {why}")
         return
     tap, us = Tap(), Uniscope(args.build)
-    backends = args.backends.split(",") if args.backends else ["gdb"] if arm64 else ["gdb", "qmp"]
+    backends = args.backends.split(",") if args.backends else ["gdb"] if port else ["gdb", "qmp"]
     with g:
         g.wait("READY")
         for backend in backends:
             tap.point(f"{args.processor} by {backend}",
                       lambda b=backend: measure(us, g, b, args.seconds,
                                                 WHOLE[args.processor]))
-        if arm64:
-            g.whole, g.elf = g.elf, None
-            tap.point("aarch64: processes and names", lambda: names(us, g))
+        if port:
+            g.whole, g.elf, g.strip = g.elf, None, port.compiler.replace("gcc", "strip")
+            tap.point(f"{args.processor}: processes and names", lambda: names(us, g))
     tap.end()
 
 

@@ -12,7 +12,8 @@ from harness import Skip
 from once import alone
 
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
-DEBIAN_ARCH = {"x86_64": "amd64", "aarch64": "arm64", "i386": "i386"}
+DEBIAN_ARCH = {"x86_64": "amd64", "aarch64": "arm64", "i386": "i386",
+               "riscv64": "riscv64"}
 # What no rig looks at.
 _LEFT_OUT = ["./usr/share/doc", "./usr/share/man", "./usr/share/locale",
              "./usr/share/icons", "./usr/share/bug", "./usr/share/lintian"]

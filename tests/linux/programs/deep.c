@@ -44,6 +44,25 @@ static long call(long n, long a, long b, long c, long d, long e, long f)
 			 : "memory");
 	return n;
 }
+#elif defined(__riscv)
+enum { OPEN_AT = 56, READ = 63, MAP = 222, UNMAP = 215 };
+__asm__(".globl _start\n.type _start, @function\n_start:\n"
+	".cfi_startproc\n.cfi_undefined ra\n"
+	".option push\n.option norelax\nla gp, __global_pointer$\n.option pop\n"
+	"li s0, 0\nli ra, 0\ncall deep_main\nebreak\n"
+	".cfi_endproc\n.size _start, . - _start\n");
+
+static long call(long n, long a, long b, long c, long d, long e, long f)
+{
+	register long a7 __asm__("a7") = n, a0 __asm__("a0") = a, a1 __asm__("a1") = b;
+	register long a2 __asm__("a2") = c, a3 __asm__("a3") = d, a4 __asm__("a4") = e;
+	register long a5 __asm__("a5") = f;
+	__asm__ volatile("ecall"
+			 : "+r"(a0)
+			 : "r"(a7), "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a5)
+			 : "memory");
+	return a0;
+}
 #else
 enum { OPEN_AT = 56, READ = 63, MAP = 222, UNMAP = 215 };
 __asm__(".globl _start\n.type _start, %function\n_start:\n"
