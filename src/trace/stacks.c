@@ -161,7 +161,7 @@ struct us_track_stack *us_track_stacks_take(struct us_track_stacks *s, uint64_t 
 {
 	lock(s);
 	struct us_track_stack *x = oldest(s);
-	x->top = x->frame - 1;
+	us_track_set_top(x, x->frame - 1);
 	x->over = x->epoch = 0;
 	x->root = 0;
 	memset(x->page, 0, sizeof(x->page));

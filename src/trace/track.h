@@ -141,10 +141,34 @@ struct us_track_stack {
 	} page[US_TRACK_PAGES];
 };
 
+/*
+ * Only the vCPU that a stack is on changes it.  But a guest may put several on the same
+ * one, and these find that out by what the others have done: what is counted is wrong
+ * then, and nothing else may be.  So top is read once, and what it is set to is that
+ * frame's neighbour, which is there: has been filled, and is within the stack.
+ */
+static inline struct us_track_frame *us_track_top(const struct us_track_stack *s)
+{
+	return __atomic_load_n(&s->top, __ATOMIC_RELAXED);
+}
+
+static inline void us_track_set_top(struct us_track_stack *s, struct us_track_frame *f)
+{
+	__atomic_store_n(&s->top, f, __ATOMIC_RELEASE);
+}
+
 /* Frames of it. */
 static inline uint32_t us_track_n(const struct us_track_stack *s)
 {
-	return (uint32_t)(s->top + 1 - s->frame);
+	return (uint32_t)(us_track_top(s) + 1 - s->frame);
+}
+
+/* Without the innermost, if there is one. */
+static inline void us_track_drop(struct us_track_stack *s)
+{
+	struct us_track_frame *f = us_track_top(s);
+	if (f >= s->frame)
+		us_track_set_top(s, f - 1);
 }
 
 /* All vCPUs' stacks. */

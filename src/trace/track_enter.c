@@ -138,7 +138,7 @@ static bool enter_next(struct us_tracker *t, struct us_track_function *f, bool s
 			return false;
 		t->next = US_NEXT_NOTHING;
 		if (us_track_push_base(t, f, t->sp)) {
-			t->stack->top->begun = t->sp == US_TRACK_ANYWHERE;
+			us_track_top(t->stack)->begun = t->sp == US_TRACK_ANYWHERE;
 			enter_node(t, US_EVENT_ENTER);
 		}
 		return true;

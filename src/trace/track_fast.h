@@ -102,7 +102,7 @@ US_ALWAYS bool us_track_call_fast(struct us_tracker *t, struct us_counts_vcpu *v
 				  const struct us_track_mode m)
 {
 	struct us_track_stack *s = t->stack;
-	struct us_track_frame *f = s->top;
+	struct us_track_frame *f = us_track_top(s);
 	if (US_UNLIKELY(!us_track_is_calm(t, m)) || US_UNLIKELY(sp >= f->sp) ||
 	    US_UNLIKELY(f->function != site->in) || US_UNLIKELY(sp < s->low) ||
 	    US_UNLIKELY(sp > s->high) || US_UNLIKELY(f == s->last))
@@ -110,10 +110,13 @@ US_ALWAYS bool us_track_call_fast(struct us_tracker *t, struct us_counts_vcpu *v
 	uint64_t last = t->tree.last[f->node].both;
 	if (US_UNLIKELY((uint32_t)last != site->number))
 		return false;
-	s->top = f + 1;
+	if (m.alone) /* early: then it needs no register */
+		us_track_set_top(s, f + 1);
 	us_track_charge_node(t, v, &t->tree.node[f->node], m);
 	t->expected = site->expected;
 	us_track_push_fast(t, v, f + 1, (uint32_t)(last >> 32), site->target, sp, m);
+	if (!m.alone)
+		us_track_set_top(s, f + 1);
 	if (m.traced)
 		us_track_note_call(t, f + 1);
 	return true;
@@ -123,7 +126,7 @@ US_ALWAYS bool us_track_return_fast(struct us_tracker *t, struct us_counts_vcpu 
 				    uint64_t sp, const struct us_track_mode m)
 {
 	struct us_track_stack *s = t->stack;
-	struct us_track_frame *f = s->top;
+	struct us_track_frame *f = us_track_top(s);
 	if (US_UNLIKELY(!us_track_is_calm(t, m)) || US_UNLIKELY(f < s->frame) ||
 	    US_UNLIKELY(f->sp != sp))
 		return false;
@@ -131,7 +134,7 @@ US_ALWAYS bool us_track_return_fast(struct us_tracker *t, struct us_counts_vcpu 
 	if (m.traced && f->traced)
 		us_track_note_fast(t, US_EVENT_EXIT, f->function->number,
 				   us_track_n(s));
-	s->top = f - 1;
+	us_track_set_top(s, f - 1);
 	v->returns++;
 	v->place = us_track_place(f[-1].node);
 	return true;

@@ -27,16 +27,16 @@ void us_track_drop_to(struct us_tracker *t, uint32_t n)
 {
 	while (us_track_n(t->stack) > n) {
 		note_exit(t);
-		t->stack->top--;
+		us_track_drop(t->stack);
 	}
 }
 
 void us_track_pop_below(struct us_tracker *t, uint64_t sp)
 {
 	struct us_track_stack *s = t->stack;
-	while (us_track_n(s) && s->top->sp < sp) {
+	while (us_track_n(s) && us_track_top(s)->sp < sp) {
 		note_exit(t);
-		s->top--;
+		us_track_drop(s);
 	}
 }
 
@@ -71,7 +71,7 @@ static uint32_t parent_of(struct us_tracker *t, const struct us_track_stack *s,
 		return us_track_interrupts_node(t);
 	if (f->kind == US_TRACK_INTERRUPT && under != s)
 		return us_track_n(under) && under->tree_of == t->number
-			       ? under->top->node
+			       ? us_track_top(under)->node
 			       : 0;
 	return i && f->kind != US_TRACK_BASE ? s->frame[i - 1].node : 0;
 }

@@ -19,7 +19,8 @@ static inline void charge(struct us_tracker *t, uint64_t now)
 
 static inline struct us_track_frame *top(const struct us_tracker *t)
 {
-	return us_track_n(t->stack) ? t->stack->top : NULL;
+	struct us_track_frame *f = us_track_top(t->stack);
+	return f >= t->stack->frame ? f : NULL;
 }
 
 /* What is executed from now on belongs to the frame on top; without one, to what turns
@@ -67,7 +68,7 @@ void us_track_note_moved(struct us_tracker *t, const struct us_track_stack *from
 /* The frame on top ends. */
 static inline void note_exit(struct us_tracker *t)
 {
-	const struct us_track_frame *x = t->stack->top;
+	const struct us_track_frame *x = us_track_top(t->stack);
 	if (x->traced)
 		us_track_note(t, US_EVENT_EXIT, x->function->number,
 			      us_track_n(t->stack));
@@ -89,13 +90,13 @@ static inline struct us_track_frame *push(struct us_tracker *t, uint32_t parent,
 					  uint64_t sp, enum us_track_kind kind)
 {
 	struct us_track_stack *s = t->stack;
-	if (us_track_n(s) == US_TRACK_DEPTH) {
+	struct us_track_frame *under = us_track_top(s), *x = under + 1;
+	if (under == s->last) {
 		s->over++;
 		t->vcpu->too_deep++;
 		return NULL;
 	}
-	uint16_t depth = us_track_n(s) ? s->top->depth : 0;
-	struct us_track_frame *x = ++s->top;
+	uint16_t depth = under >= s->frame ? under->depth : 0;
 	x->sp = sp;
 	x->traced = is_traced(t, f, depth);
 	x->depth = depth + x->traced;
@@ -103,6 +104,7 @@ static inline struct us_track_frame *push(struct us_tracker *t, uint32_t parent,
 	x->function = f;
 	x->kind = (uint8_t)kind;
 	x->trap = x->doubted = x->alternate = x->foreign = x->begun = false;
+	us_track_set_top(s, x);
 	t->vcpu->node = x->node;
 	return x;
 }
@@ -125,8 +127,8 @@ static inline void enter_node(struct us_tracker *t, enum us_event_kind kind)
  */
 static inline void reach(struct us_track_stack *s, uint64_t sp)
 {
-	const struct us_track_frame *x = s->top;
-	bool vague = us_track_n(s) == 0 || x->sp == US_TRACK_ANYWHERE ||
+	const struct us_track_frame *x = us_track_top(s);
+	bool vague = x < s->frame || x->sp == US_TRACK_ANYWHERE ||
 		     x->function == &us_track_unnamed;
 	bool far = (sp < s->low && s->low - sp > US_TRACK_FAR) ||
 		   (sp > s->high && sp - s->high > US_TRACK_FAR);
@@ -158,7 +160,7 @@ bool us_track_push_base(struct us_tracker *t, const struct us_track_function *f,
 static inline void pop(struct us_tracker *t)
 {
 	note_exit(t);
-	t->stack->top--;
+	us_track_drop(t->stack);
 	t->vcpu->returns++;
 	go_on(t);
 }

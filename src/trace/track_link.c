@@ -18,7 +18,7 @@ static inline struct us_track_frame *top_of(const struct us_tracker *t,
 /* Where there is one. */
 static struct us_track_frame *last(const struct us_track_stack *s)
 {
-	return s->top;
+	return us_track_top(s);
 }
 
 static void reached(struct us_track_stack *s, uint64_t sp)
@@ -73,7 +73,7 @@ static uint32_t likely_node(const struct us_tracker *t)
 	     i-- > 0 && s->frame[i].kind != US_TRACK_INTERRUPT;)
 		if (s->frame[i].function == t->held_by)
 			return s->frame[i].node;
-	if (us_track_n(s) > 1 && t->left && x->function == t->left)
+	if (x && x > s->frame && t->left && x->function == t->left)
 		return x[-1].node;
 	return x ? x->node : 0;
 }
@@ -235,7 +235,8 @@ static void end_calls_below(struct us_tracker *t, const struct us_track_function
  */
 static bool called_there(const struct us_track_stack *s, uint8_t n)
 {
-	return us_track_n(s) >= n && s->frame[us_track_n(s) - n].kind == US_TRACK_CALL;
+	uint32_t all = us_track_n(s);
+	return all >= n && s->frame[all - n].kind == US_TRACK_CALL;
 }
 
 /* The stack with this address, on which it is in.  False: none is known. */
@@ -286,7 +287,7 @@ static void resync(struct us_tracker *t, const struct us_track_function *in)
 {
 	struct us_track_frame *x = top(t);
 	while (x && in != &us_track_unnamed && x->function == &us_track_unnamed &&
-	       x->kind == US_TRACK_INTERRUPT && us_track_n(t->stack) > 1) {
+	       x->kind == US_TRACK_INTERRUPT && x > t->stack->frame) {
 		us_track_drop_to(t, us_track_n(t->stack) - 1);
 		x = top(t);
 	}
@@ -350,9 +351,8 @@ void us_track_link_call(struct us_tracker *t, const struct us_track_site *s)
 /* Frames lie below those of their callers. */
 static inline bool is_in_order(const struct us_track_stack *s, uint64_t sp)
 {
-	const struct us_track_frame *caller = us_track_n(s) > 1
-						      ? &s->frame[us_track_n(s) - 2]
-						      : NULL;
+	const struct us_track_frame *x = last(s);
+	const struct us_track_frame *caller = x > s->frame ? x - 1 : NULL;
 	return !caller || !caller->sp || sp < caller->sp;
 }
 
@@ -372,10 +372,9 @@ static void save_held(struct us_tracker *t, uint64_t sp)
 	resync(t, by);
 	charge_until(t, t->held_at);
 	us_track_link_push(t, f, t->held_alternate);
+	struct us_track_frame *x = last(t->stack);
 	if (!t->stack->over)
-		save(t,
-		     last(t->stack) - (t->held_alternate && us_track_n(t->stack) > 1),
-		     sp);
+		save(t, x - (t->held_alternate && x > t->stack->frame), sp);
 }
 
 /* Callers that have ended, by a jump that was not seen; the frame on top has not. */
@@ -409,11 +408,12 @@ static void saved_slowly(struct us_tracker *t, const struct us_track_site *s,
 	resync(t, s->in);
 	const struct us_track_frame *x = top(t);
 	/* That one was called to store the register for its caller. */
-	bool callers = x && x->alternate && us_track_n(t->stack) > 1;
+	bool callers = x && x->alternate && x > t->stack->frame;
 	if (x && !callers && x->kind == US_TRACK_CALL && !is_in_order(t->stack, sp))
 		end_callers(t, sp);
-	if (us_track_n(t->stack))
-		save(t, last(t->stack) - callers, sp);
+	struct us_track_frame *now = last(t->stack);
+	if (now >= t->stack->frame)
+		save(t, now - (callers && now > t->stack->frame), sp);
 	charge(t, *t->insns);
 }
 
@@ -549,7 +549,7 @@ static void return_slowly(struct us_tracker *t, const struct us_track_site *s)
 	} else if (t->stack->over) {
 		t->stack->over--;
 	} else if (t->foreign && !s->alternate) {
-		t->vcpu->node = us_track_n(t->stack) > 1 ? x[-1].node : 0;
+		t->vcpu->node = x > t->stack->frame ? x[-1].node : 0;
 		expect(t, US_NEXT_LEAVE, NULL);
 	} else {
 		pop(t);

@@ -13,7 +13,7 @@ void us_track_note_stack(struct us_tracker *t, uint32_t epoch, uint32_t n)
 		      s->number | (known ? 0 : US_EVENT_FORGET), now);
 	t->events->stack = s;
 	s->epoch = epoch;
-	for (uint32_t i = 0; i < n && !known; i++)
+	for (uint32_t i = 0; i < n && i < US_TRACK_DEPTH && !known; i++)
 		if (s->frame[i].traced)
 			us_events_put(t->events, US_EVENT_OPEN,
 				      s->frame[i].function->number, now);
@@ -38,7 +38,7 @@ void us_track_note(struct us_tracker *t, enum us_event_kind kind, uint32_t numbe
 
 static const struct us_track_frame *last_frame(const struct us_tracker *t)
 {
-	return t->stack->top;
+	return us_track_top(t->stack);
 }
 
 void us_track_note_entry(struct us_tracker *t, enum us_event_kind kind)

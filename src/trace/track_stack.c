@@ -5,17 +5,17 @@
 void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from)
 {
 	struct us_track_stack *to = t->stack;
-	if (!us_track_n(from) || us_track_n(to) == US_TRACK_DEPTH)
+	const struct us_track_frame *f = us_track_top(from);
+	struct us_track_frame *under = us_track_top(to), *x = under + 1;
+	if (f < from->frame || under == to->last)
 		return;
-	const struct us_track_frame *f = from->top;
-	struct us_track_frame *x = &to->frame[us_track_n(to)];
 	if (f->traced)
 		us_track_note_moved(t, from, f->function->number);
 	*x = *f;
 	if (!t->link)
-		x->sp = us_track_n(to) ? x[-1].sp - 1 : US_TRACK_ANYWHERE;
-	to->top++;
-	from->top--;
+		x->sp = under >= to->frame ? under->sp - 1 : US_TRACK_ANYWHERE;
+	us_track_set_top(to, x);
+	us_track_drop(from);
 }
 
 /* The stack pointer had been loaded with a place farther up on the same stack when the
@@ -29,7 +29,7 @@ static void keep_entered(struct us_tracker *t, uint64_t sp)
 
 void us_track_end_stack(struct us_tracker *t, struct us_track_stack *s)
 {
-	s->top = s->frame - 1;
+	us_track_set_top(s, s->frame - 1);
 	s->over = s->epoch = 0;
 	s->tree_of = t->number;
 	s->low = US_TRACK_ANYWHERE;
@@ -73,7 +73,7 @@ bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
 	us_track_move_here(t, t->stack, 0);
 	if (is)
 		us_track_pop_below(t, sp);
-	if (entered && us_track_n(was) && was->top->kind == US_TRACK_INTERRUPT)
+	if (entered && us_track_n(was) && us_track_top(was)->kind == US_TRACK_INTERRUPT)
 		us_track_bring_entered(t, was);
 	return is;
 }
