@@ -25,6 +25,8 @@ KERNELS = {
     "functions": (["KALLSYMS", "UNWINDER_GUESS"], ["KALLSYMS_ALL"]),
     "nameless": (["UNWINDER_FRAME_POINTER"], ["KALLSYMS"]),
 }
+# Those whose own stacks are guesses.
+GUESSES = {"functions"}
 
 
 def source(folder):
