@@ -6,7 +6,8 @@ what /proc in the guest says of them.
 usage: test_tasks.py BUILD KERNEL [--only WORD] [--backend B] [--seconds S]
 
 KERNEL: SUITE[:PROCESSOR[:META]], for example trixie, or bookworm:aarch64, where META is
-the package that depends on the newest; none: a kernel without its types (BTF);
+the package that depends on the newest; pti: this machine's, with page-table
+isolation, which this processor would not need; none: a kernel without its types (BTF);
 reboot: one that starts again while it is recorded; narrow: of 32 bits.
 """
 import argparse
@@ -24,6 +25,7 @@ from harness import Skip, Tap, Uniscope, check, note, require
 from test_linux import WORKS, Suite
 
 SLEEP = "sleep 1000"
+BOOTS = {"pti": "pti=on"}
 READY = re.compile(r"^READY\r?$", re.M)
 
 
@@ -37,11 +39,15 @@ class Other(Suite):
     def start(self, kind, append=""):
         # Without CMPXCHG16B, behind which 6.12 falls over now and then in this emulation.
         self.guest = LinuxGuest(self.args.build, cpu="qemu64,-cx16", smp=2, work=WORKS,
-                                append=append, release=self.release, memory=512)
+                                append=f"{append} {BOOTS.get(self.args.kernel, '')}",
+                                release=self.release, memory=512)
         self.guest.wait("READY", 300)
         check("FATAL" not in self.guest.serial(), self.guest.serial())
         self.kallsyms = self.guest.kallsyms()
         note(re.search("INIT .*", self.guest.serial())[0])
+        if self.args.kernel in BOOTS:
+            isolated = bool(re.search(r"^flags.* pti( |$)", self.guest.oracle()["cpuinfo"], re.M))
+            check(isolated, "no page-table isolation")
 
     def run(self):
         kind = self.args.kernel
@@ -159,7 +165,8 @@ def main():
         if args.kernel in OTHERS:
             tests = OTHERS[args.kernel](args)
         else:
-            tests = Other(args, releases.release(args.build, *args.kernel.split(":")))
+            where = [] if args.kernel in BOOTS else args.kernel.split(":")
+            tests = Other(args, releases.release(args.build, *where or [""]))
         tests.run()
     except Skip as why:
         print(f"1..0 # SKIP {why}")
