@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	}
 	if (st.sp.sym != US_SYM_NONE && st.sp.sym != US_SYM_SP &&
-	    st.sp.sym != US_SYM_FP)
+	    st.sp.sym != US_SYM_FP && st.sp.sym != US_SYM_WORD)
 		abort();
 	return 0;
 }
