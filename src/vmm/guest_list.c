@@ -239,6 +239,11 @@ bool us_guest_kernel_path(const struct us_guest *g, char *ret, size_t size)
 	return path_of(g, g->kernel, ret, size);
 }
 
+bool us_guest_boot_path(const struct us_guest *g, char *ret, size_t size)
+{
+	return path_of(g, g->boot, ret, size);
+}
+
 bool us_guest_counts_path(const struct us_guest *g, char *ret, size_t size)
 {
 	return path_of(g, g->counts, ret, size);

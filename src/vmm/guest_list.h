@@ -100,7 +100,8 @@ bool us_guest_alive(const struct us_guest *g);
  * the VMM lives in another mount namespace (its absolute symbolic links then lead
  * astray).  false: no kernel is known, or the path is too long. */
 bool us_guest_kernel_path(const struct us_guest *g, char *ret, size_t size);
-/* The same for g->counts. */
+/* The same for g->boot, and for g->counts. */
+bool us_guest_boot_path(const struct us_guest *g, char *ret, size_t size);
 bool us_guest_counts_path(const struct us_guest *g, char *ret, size_t size);
 
 struct us_qmp;

@@ -592,6 +592,31 @@ class Targets(Cli):
             time.sleep(0.05)
         self.fail("no monitor after 30 s")
 
+    @unittest.skipUnless(os.geteuid() == 0, "SKIP: needs root")
+    @unittest.skipUnless(shutil.which("unshare") and shutil.which("qemu-system-x86_64"),
+                         "SKIP: no unshare, or no QEMU")
+    def test_kernel_of_a_container(self):
+        """The kernel's path is the VMM's, in whose mount namespace alone it is."""
+        own, stub = self.path("own"), self.path("stub")
+        os.mkdir(own)
+        if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "own", own],
+                          capture_output=True).returncode:
+            self.skipTest("SKIP: no mount namespaces here")
+        script = (f"mount -t tmpfs own {own} && echo raw >{own}/kernel.bin && exec "
+                  "qemu-system-x86_64 -accel tcg -S -display none -nodefaults "
+                  f"-gdb unix:{stub},server=on,wait=off "
+                  f"-device loader,file={own}/kernel.bin,addr=0x100000")
+        vm = subprocess.Popen(["unshare", "-m", "sh", "-c", script], stdin=subprocess.DEVNULL)
+        self.addCleanup(vm.wait)
+        self.addCleanup(vm.kill)
+        for _ in range(600):
+            if os.path.exists(stub):
+                break
+            time.sleep(0.05)
+        done = run("dump", str(vm.pid))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("kernel.bin is no ELF file", done.stdout + done.stderr)
+
     @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
     def test_ps_fits(self):
         """A deep kernel and 40 vCPUs: rows of 100 columns, and the whole in --json."""

@@ -184,8 +184,9 @@ static void add_kernel(struct us_images *i, const struct us_guest *g)
 {
 	static const struct us_image how;
 	struct us_err e = { 0 };
-	const char *path = !g ? "" : g->kernel[0] ? g->kernel : g->boot;
-	if (!path[0]) {
+	char path[US_STORE_MAX_PATH];
+	if (!g || (!us_guest_kernel_path(g, path, sizeof(path)) &&
+		   !us_guest_boot_path(g, path, sizeof(path)))) {
 		snprintf(i->note, sizeof(i->note),
 			 "no kernel image is known: addresses only; -e ELF names it");
 		return;
