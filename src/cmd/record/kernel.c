@@ -23,7 +23,9 @@
 #define CHECK_NS       (US_NS_PER_SEC / 5)
 #define DOUBT_NS       (20 * US_NS_PER_MS) /* where it was not seen */
 #define MAX_FAILED     6
-#define MAX_DOUBTS     3
+#define MAX_DOUBTS     5
+#define LOST_NS	       US_NS_PER_SEC	     /* that it was not seen, at least */
+#define USER_BEFORE    (2 * UINT64_C(65536)) /* with pages of 64 KiB */
 #define MAX_STACK      16 /* frames that are looked at for unknown modules */
 #define WAIT_S	       5
 #define ATTACH_HZ      100
@@ -361,9 +363,8 @@ static void drop(struct us_kernel *k, uint64_t t_ns)
 	set_state(k, US_KERNEL_WANTED);
 }
 
-/* With page-table isolation the tables of user mode, which map little of the kernel,
- * stay in use for the first instructions in the kernel; its own are in the page before
- * them. */
+/* With page-table isolation those of user mode, which map little of the kernel, stay in
+ * use for its first instructions; its own are in the page before them. */
 static bool read_by_its_tables(struct us_paging *p, const struct us_regs *regs,
 			       us_gva va, void *buf, size_t len)
 {
@@ -374,6 +375,15 @@ static bool read_by_its_tables(struct us_paging *p, const struct us_regs *regs,
 		return false;
 	s.root &= ~(us_gpa)US_ROOT_OF_USER;
 	return us_paging_read(p, &s, va, buf, len);
+}
+
+/* The same on aarch64: tramp_pg_dir (arch/arm64/kernel/vmlinux.lds.S) lies right before
+ * the kernel's own. */
+static bool is_of_user(const struct us_regs *regs, const struct us_space *own)
+{
+	us_gpa before = own->root_upper - regs->space.root_upper;
+	bool aarch64 = regs->arch == US_ARCH_AARCH64;
+	return regs->user || (aarch64 && before && before <= USER_BEFORE);
 }
 
 /* Has the same kernel been started anew?  Too early the number is not drawn yet. */
@@ -398,17 +408,16 @@ static void check(struct us_kernel *k, const struct us_live_sample *l)
 		return;
 	k->check_ns = l->t_ns + CHECK_NS;
 	if (!read_by_its_tables(l->paging, regs, tables->check_at, now, sizeof(now))) {
-		/* User mode may have tables that map nothing of the kernel. */
-		k->doubts += !regs->user;
+		k->doubts += !is_of_user(regs, &tables->space);
 		k->check_ns = l->t_ns + DOUBT_NS;
+		if (k->doubts >= MAX_DOUBTS && l->t_ns - k->good_ns >= LOST_NS)
+			drop(k, l->t_ns);
 	} else if (memcmp(now, tables->check, sizeof(now)) || is_drawn_anew(k, l)) {
-		k->doubts = MAX_DOUBTS;
+		drop(k, l->t_ns);
 	} else {
 		k->doubts = 0;
 		k->good_ns = l->t_ns;
 	}
-	if (k->doubts >= MAX_DOUBTS)
-		drop(k, l->t_ns);
 }
 
 static bool is_unknown_module(const struct us_kernel *k, us_gva pc)
