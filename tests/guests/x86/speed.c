@@ -12,7 +12,7 @@
 
 #define FIB    23
 #define CALLS  20000
-#define LOOPS  200000
+#define LOOPS  800000
 #define PIECES 200
 
 VISIBLE u32 fib(u32 n)
