@@ -29,7 +29,7 @@ def main():
         return
     tap = Tap()
     with port:
-        port.wait("READY")
+        port.wait("READY", seconds=300)
         tests = Tests(args, port, "gdb", args.processor)
         tap.point(f"{args.processor}: names from guest memory alone", tests.names)
         tap.point(f"{args.processor}: stacks", tests.stacks)
