@@ -87,8 +87,8 @@ static int open_images(struct us_plugin_run *r, struct us_err *e)
 	}
 	if (n && n == m->n)
 		snprintf(r->images.note, sizeof(r->images.note),
-			 "the kernel is no ELF file, and of those beside it none is "
-			 "certain to be of its build");
+			 "no symbols: the kernel is no ELF file, and of those beside "
+			 "it none is certain to be of its build");
 	return rc;
 }
 
