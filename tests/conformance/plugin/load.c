@@ -28,6 +28,14 @@ qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb,
 	(void)imm;
 }
 
+/* Whose address a plugin takes, so that it is wanted as soon as it is loaded. */
+__attribute__((__visibility__("default"))) bool
+qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info)
+{
+	(void)info;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 6)
