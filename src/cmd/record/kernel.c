@@ -99,7 +99,7 @@ static void note_change(struct us_kernel *k, unsigned n)
 {
 	if (!atomic_load(&k->lost))
 		return;
-	if (n && !us_linux_is_same(k->read[n - 1], k->read[n]))
+	if (n && (k->replaced || !us_linux_is_same(k->read[n - 1], k->read[n])))
 		memcpy(k->since[n], k->change, sizeof(k->since[n]));
 }
 
@@ -351,13 +351,13 @@ void us_kernel_use(struct us_kernel *k)
 }
 
 /* Another kernel runs, or none: what was read is of no use any more. */
-static void drop(struct us_kernel *k, uint64_t t_ns)
+static void drop(struct us_kernel *k, uint64_t t_ns, bool replaced)
 {
+	k->replaced = replaced;
 	us_images_own(k->images, NULL, NULL);
 	k->change[0] = k->good_ns;
 	k->change[1] = t_ns;
-	k->failed = 0;
-	k->pause_ns = k->next_ns = 0;
+	k->pause_ns = k->next_ns = k->failed = 0;
 	atomic_store_explicit(&k->lost, true, memory_order_release);
 	atomic_store(&k->lost_ns, k->good_ns ? k->good_ns : 1);
 	set_state(k, US_KERNEL_WANTED);
@@ -411,9 +411,9 @@ static void check(struct us_kernel *k, const struct us_live_sample *l)
 		k->doubts += !is_of_user(regs, &tables->space);
 		k->check_ns = l->t_ns + DOUBT_NS;
 		if (k->doubts >= MAX_DOUBTS && l->t_ns - k->good_ns >= LOST_NS)
-			drop(k, l->t_ns);
+			drop(k, l->t_ns, false);
 	} else if (memcmp(now, tables->check, sizeof(now)) || is_drawn_anew(k, l)) {
-		drop(k, l->t_ns);
+		drop(k, l->t_ns, true);
 	} else {
 		k->doubts = 0;
 		k->good_ns = l->t_ns;

@@ -45,6 +45,7 @@ struct us_kernel {
 	_Atomic uint64_t lost_ns; /* not 0: good_ns of one that is not there any more,
 				     whose processes the thread has to end */
 	atomic_bool lost;	  /* what was read last runs no more */
+	bool replaced;		  /* another was seen in its place, the last time */
 	uint64_t change[2];	  /* the last time: when it was there, and was gone */
 
 	/* All that was read, and which of it holds: n - 1; the others may be in use by
