@@ -98,6 +98,12 @@ static const struct words limits[US_N_LIMITS] = {
 		.behind = " s, when the recording ended: stacks in programs whose "
 			  "records are there may end early; does their disk answer?",
 	},
+	[US_LIMIT_VCPUS] = {
+		.key = "limit_vcpus",
+		.before = "the guest got further vCPUs while it was recorded: only the "
+			  "first ",
+		.behind = " are in the samples; record again to have all",
+	},
 	[US_LIMIT_SYMBOLS] = {
 		.key = "limit_symbols",
 		.before = "more than ",

@@ -136,6 +136,20 @@ static void match_names(struct us_guest *g, const struct look *l)
 	}
 }
 
+/* TCG's vCPUs have no fd to be counted by, and the command line does not know of those
+ * that were plugged in. */
+static void add_named(struct us_guest *g, const struct look *l)
+{
+	for (unsigned i = 1; i < l->n_named; i++)
+		if (l->number[i] == l->number[i - 1])
+			return;
+	if (g->accel != US_ACCEL_TCG || l->n_named <= g->n_vcpu)
+		return;
+	for (g->n_vcpu = 0; g->n_vcpu < l->n_named; g->n_vcpu++)
+		g->vcpu[g->n_vcpu] = (struct us_vcpu){ .index = l->number[g->n_vcpu],
+						       .fd = -1 };
+}
+
 void us_guest_find_threads(int proc, struct us_guest *g)
 {
 	DIR *d = us_proc_folder(proc, "task");
@@ -146,6 +160,7 @@ void us_guest_find_threads(int proc, struct us_guest *g)
 		if (isdigit((unsigned char)ent->d_name[0]))
 			look_at_thread(proc, ent->d_name, g, &l);
 	closedir(d);
+	add_named(g, &l);
 	if (!g->several)
 		match_names(g, &l);
 	for (unsigned i = 0; l.all && i < g->n_vcpu; i++)

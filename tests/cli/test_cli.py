@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -586,11 +587,44 @@ class Targets(Cli):
              "-qmp", f"unix:{sock},server=on,wait=off", *more], stdin=subprocess.DEVNULL)
         self.addCleanup(vm.wait)
         self.addCleanup(vm.kill)
+        self.wait_for(lambda: os.path.exists(sock))
+        return vm
+
+    def wait_for(self, what):
         for _ in range(600):
-            if os.path.exists(sock):
-                return vm
+            if what():
+                return
             time.sleep(0.05)
-        self.fail("no monitor after 30 s")
+        self.fail("not after 30 s")
+
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_late_vcpu(self):
+        """A vCPU that is plugged in while gdb's way samples is missing, and that is told."""
+        sock, other, stub, out = map(self.path, ("monitor", "other", "stub", "out.data"))
+        vm = self.guest_with_monitor(
+            sock, "-machine", "pc", "-cpu", "qemu64", "-smp", "1,sockets=2,maxcpus=2", "-name",
+            "late,debug-threads=on", "-gdb", f"unix:{stub},server=on,wait=off",
+            "-qmp", f"unix:{other},server=on,wait=off")
+        with socket.socket(socket.AF_UNIX) as s, s.makefile("rw") as f:
+            s.connect(sock)
+            self.wait_for(lambda: os.path.exists(stub))
+            uniscope = subprocess.Popen(
+                [PROGRAM, "record", "--backend", "gdb", "-o", out, str(vm.pid)],
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            self.wait_for(lambda: os.path.exists(out) and os.path.getsize(out) > 1000)
+            for what, how in (("qmp_capabilities", {}),
+                              ("device_add", {"driver": "qemu64-x86_64-cpu", "socket-id": 1,
+                                              "core-id": 0, "thread-id": 0})):
+                f.write(json.dumps({"execute": what, "arguments": how}) + "\n")
+                f.flush()
+            answers = [json.loads(f.readline()) for _ in range(3)]
+            self.assertEqual([a for a in answers if "error" in a], [])
+            uniscope.send_signal(signal.SIGINT)
+            said = uniscope.communicate(timeout=60)[0]
+        why = "further vCPUs while it was recorded: only the first 1 "
+        self.assertIn(why, said)
+        done = run("report", out)
+        self.assertIn(why, done.stdout + done.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "SKIP: needs root")
     @unittest.skipUnless(shutil.which("unshare") and shutil.which("qemu-system-x86_64"),
@@ -609,10 +643,7 @@ class Targets(Cli):
         vm = subprocess.Popen(["unshare", "-m", "sh", "-c", script], stdin=subprocess.DEVNULL)
         self.addCleanup(vm.wait)
         self.addCleanup(vm.kill)
-        for _ in range(600):
-            if os.path.exists(stub):
-                break
-            time.sleep(0.05)
+        self.wait_for(lambda: os.path.exists(stub))
         done = run("dump", str(vm.pid))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("kernel.bin is no ELF file", done.stdout + done.stderr)

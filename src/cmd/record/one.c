@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LEAST_RING (256U << 10)
@@ -231,6 +232,33 @@ static void write_vcpus(struct us_recording *r)
 		r->vcpus_written = n;
 }
 
+/* Threads of the VMM that are named for a vCPU; 0: not known. */
+static unsigned count_vcpu_threads(const struct us_recording *r)
+{
+	if (r->found.target.guest != &r->found.guest || !r->found.guest.pid)
+		return 0;
+	struct us_guest *now = calloc(1, sizeof(*now));
+	struct us_err e;
+	unsigned n = 0;
+	if (now && us_guest_inspect(r->found.guest.pid, now, &e) == 0)
+		n = now->n_vcpu;
+	free(now);
+	return n;
+}
+
+/* Most backends sample the vCPUs that were there when they attached. */
+static void tell_late_vcpus(struct us_recording *r)
+{
+	struct us_limits *l = &r->summary.limits;
+	unsigned had = r->backend->n_vcpu, now = count_vcpu_threads(r);
+	char text[64];
+	if (!r->vcpu_threads || now <= r->vcpu_threads || now <= had)
+		return;
+	us_limit_reached(l, US_LIMIT_VCPUS, had);
+	us_limit_value(l, US_LIMIT_VCPUS, text, sizeof(text));
+	(void)!us_writer_fact(r->writer, us_limit_key(US_LIMIT_VCPUS), text, NULL);
+}
+
 /* In the writer's thread, so it may take its time, and write what the sampler found. */
 static void progress(void *ctx, const struct us_record_stats *s)
 {
@@ -294,6 +322,7 @@ static void finish(void *ctx)
 	}
 	if (!tells_functions(r))
 		tell_scans(r);
+	tell_late_vcpus(r);
 	if (r->set->tasks_hz > 0) {
 		us_waits_stats(&r->kernel.waits, &r->summary.waits);
 		write_no_tasks(r);
@@ -309,6 +338,7 @@ int us_recording_begin(struct us_recording *r, struct us_err *e)
 	if (!(r->backend->caps & US_CAP_NO_STOP) || tells_functions(r))
 		us_rights_prefer_thread();
 	us_rights_drop(r->backend);
+	r->vcpu_threads = count_vcpu_threads(r);
 	int ret = begin_file(r, e);
 	return ret == 0 ? find_kernel(r, e) : ret;
 }

@@ -77,7 +77,8 @@ struct us_recording {
 	struct us_writer *writer;
 	struct us_progress progress;
 	unsigned changes_written, vcpus_written;
-	uint64_t first_ns; /* of the first capture */
+	unsigned vcpu_threads; /* that the VMM had at first */
+	uint64_t first_ns;     /* of the first capture */
 	struct us_summary summary;
 	char end_words[sizeof(((struct us_err *)0)->msg)];
 };
