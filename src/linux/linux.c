@@ -445,11 +445,13 @@ bool us_linux_find(const struct us_linux *l, us_gva pc, struct us_linux_name *re
 	return true;
 }
 
-bool us_linux_is_same(const struct us_linux *a, const struct us_linux *b)
+bool us_linux_is_same(const struct us_linux *before, uint64_t drawn,
+		      const struct us_linux *after)
 {
-	return a->text == b->text && a->check_at == b->check_at &&
-	       !memcmp(a->check, b->check, sizeof(a->check)) &&
-	       (!a->drawn || !b->drawn || a->drawn == b->drawn);
+	/* A number that was drawn stays: none again is of another start, too. */
+	return before->text == after->text && before->check_at == after->check_at &&
+	       !memcmp(before->check, after->check, sizeof(before->check)) &&
+	       (!drawn || !after->drawn_at || drawn == after->drawn);
 }
 
 static void group(char *ret, size_t size, size_t n)

@@ -87,8 +87,10 @@ struct us_linux_name {
 /* The function at pc; false: none. */
 bool us_linux_find(const struct us_linux *l, us_gva pc, struct us_linux_name *ret);
 
-/* Could both be of one start of one kernel? */
-bool us_linux_is_same(const struct us_linux *a, const struct us_linux *b);
+/* Could both be of one start of one kernel?  drawn: the number that the one before was
+ * seen to have drawn last, 0 if none. */
+bool us_linux_is_same(const struct us_linux *before, uint64_t drawn,
+		      const struct us_linux *after);
 
 /* "Linux 6.1.0-56-cloud-amd64 (from its memory): 87,347 symbols, ORC, ..." */
 void us_linux_describe(const struct us_linux *l, char *ret, size_t size);

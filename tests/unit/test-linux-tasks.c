@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "linux-tasks.h"
+#include "linux/linux.h"
 #include "linux/wait.h"
 
 #include <errno.h>
@@ -314,6 +315,35 @@ static void test_init(void **state)
 	assert_true(find_init() == 0);
 }
 
+/* What the same kernel, at the same addresses, is known by when it is started anew. */
+static void test_starts(void **state)
+{
+	(void)state;
+	static struct us_linux before, after;
+	before = (struct us_linux){ .text = 1, .check_at = 2, .drawn_at = 3 };
+	before.check[63] = 7;
+	before.drawn = 5;
+	after = before;
+	assert_true(us_linux_is_same(&before, 5, &after));
+	after.drawn = 6;
+	assert_false(us_linux_is_same(&before, 5, &after));
+	/* It has drawn none yet; it is not known where; the first had not yet. */
+	after.drawn = 0;
+	assert_false(us_linux_is_same(&before, 5, &after));
+	after.drawn_at = 0;
+	assert_true(us_linux_is_same(&before, 5, &after));
+	after.drawn_at = 3;
+	after.drawn = 6;
+	before.drawn = 0;
+	assert_true(us_linux_is_same(&before, 0, &after));
+	assert_false(us_linux_is_same(&before, 5, &after));
+	after.check[63] = 8;
+	assert_false(us_linux_is_same(&before, 6, &after));
+	after.check[63] = 7;
+	after.text = 8;
+	assert_false(us_linux_is_same(&before, 6, &after));
+}
+
 static void save(unsigned n, uint64_t sp, uint64_t bp, uint64_t pc)
 {
 	put64(task(n) + l->sp, sp);
@@ -462,6 +492,7 @@ int main(void)
 		cmocka_unit_test_setup(test_hostile, set_up),
 		cmocka_unit_test_setup(test_names, set_up),
 		cmocka_unit_test_setup(test_init, set_up),
+		cmocka_unit_test(test_starts),
 		cmocka_unit_test_setup(test_registers, set_up),
 		cmocka_unit_test_setup(test_of_vcpu, set_up),
 		cmocka_unit_test_setup(test_of_one_cpu, set_up),

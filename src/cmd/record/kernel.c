@@ -98,7 +98,8 @@ static void note_change(struct us_kernel *k, unsigned n)
 {
 	if (!atomic_load(&k->lost))
 		return;
-	if (n && (k->replaced || !us_linux_is_same(k->read[n - 1], k->read[n])))
+	if (n &&
+	    (k->replaced || !us_linux_is_same(k->read[n - 1], k->drawn, k->read[n])))
 		memcpy(k->since[n], k->change, sizeof(k->since[n]));
 }
 
@@ -385,7 +386,7 @@ static bool is_of_user(const struct us_regs *regs, const struct us_space *own)
 	return regs->user || (aarch64 && before && before <= USER_BEFORE);
 }
 
-/* Has the same kernel been started anew?  Too early the number is not drawn yet. */
+/* Has the same kernel been started anew?  At first the number is not drawn yet. */
 static bool is_drawn_anew(struct us_kernel *k, const struct us_live_sample *l)
 {
 	us_gva at = current(k)->drawn_at;
