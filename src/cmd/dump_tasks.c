@@ -73,9 +73,7 @@ static int explain(const struct us_kernel *k, struct us_err *e)
 	else if (!l->has_types)
 		us_fail(e, -ENOENT, "%s: %s", what, l->no_types);
 	else
-		us_fail(e, -ENOENT,
-			"%s: the types of its kernel %s do not say where they are",
-			what, l->release);
+		us_fail(e, -ENOENT, "%s: %s", what, l->no_tasks);
 	if (!l)
 		us_hint(e, "a kernel without a symbol table (CONFIG_KALLSYMS) is found "
 			   "by its own ELF file: -e vmlinux");
@@ -83,6 +81,11 @@ static int explain(const struct us_kernel *k, struct us_err *e)
 		us_hint(e, "-e vmlinux, the kernel's own ELF file with debug "
 			   "information (DWARF), has it; so has a kernel built with "
 			   "CONFIG_DEBUG_INFO_BTF");
+	if (l && k->source.mem && l->misfit)
+		us_hint(e,
+			"a kernel built with CONFIG_RANDSTRUCT has its members in an "
+			"order of its own: -e vmlinux of that very build helps, if "
+			"its debug information (DWARF) has that order");
 	return -ENOENT;
 }
 

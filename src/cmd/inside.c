@@ -163,9 +163,10 @@ static int look(struct inside *x, const struct us_found *f, struct us_inside *re
 	}
 	if (!l->has_who || !l->who.runtime || !x->kernel.source.mem)
 		return us_fail(e, -ENOENT, "which process is busy is not known: %s",
-			       x->kernel.source.mem
-				       ? "its types do not say where that is"
-				       : "only a GDB stub reads its memory");
+			       !x->kernel.source.mem
+				       ? "only a GDB stub reads its memory"
+			       : l->misfit ? l->no_tasks
+					   : "its types do not say where that is");
 	return find_busiest(x, ret, e);
 }
 

@@ -141,14 +141,32 @@ static void read_drawn(struct reader *r, const struct us_btf *b)
 		l->drawn_at = l->tasks.init + m.offset;
 }
 
+/* Do the types say where tasks are, and is init_task what they say? */
+static void take_tasks(struct reader *r, const struct us_btf *b,
+		       const struct us_linux_memory *m)
+{
+	struct us_linux *l = r->l;
+	bool all = us_linux_tasks_layout(b, &l->symbols, r->s->place.arch, &l->tasks);
+	l->has_tasks = all &&
+		       us_linux_tasks_find_init(&l->tasks, &l->symbols, &r->image) &&
+		       us_linux_tasks_fit(&l->tasks, m);
+	l->misfit = all && !l->has_tasks;
+	if (!all)
+		snprintf(l->no_tasks, sizeof(l->no_tasks),
+			 "its types do not say where they are");
+	else if (!l->has_tasks)
+		snprintf(l->no_tasks, sizeof(l->no_tasks),
+			 "the types of %.60s do not fit it: no init_task (pid 0, "
+			 "\"swapper\") is where they say",
+			 l->types_from[0] ? l->types_from : "its kernel (BTF)");
+}
+
 static int take_types(struct reader *r, const struct us_btf *b,
 		      const struct us_linux_memory *m)
 {
 	const struct us_linux_arch *arch = r->s->place.arch;
 	struct us_linux *l = r->l;
 	l->has_types = true;
-	l->has_tasks = us_linux_tasks_layout(b, &l->symbols, arch, &l->tasks) &&
-		       us_linux_tasks_find_init(&l->tasks, &l->symbols, &r->image);
 	l->has_who = l->has_tasks &&
 		     us_linux_who_layout(b, &l->symbols, &l->tasks, &l->who);
 	if (l->has_who && !l->tasks.has_cpu && !l->who.per_cpu)
@@ -181,17 +199,33 @@ static int open_types_of_file(struct reader *r, struct us_btf *ret, uint8_t **re
 	return code;
 }
 
+/* The kernel's own do not fit it: its file's may. */
+static void take_those_of_file(struct reader *r, const struct us_linux_memory *m,
+			       struct us_btf *b, uint8_t **ret_bytes)
+{
+	struct us_btf other;
+	if (open_types_of_file(r, &other, ret_bytes) < 0)
+		return;
+	us_btf_close(b);
+	*b = other;
+	take_tasks(r, b, m);
+}
+
 /* Where its structs have their members: for what follows, and for its tasks. */
 static int read_types(struct reader *r, const struct us_linux_memory *m)
 {
 	struct us_btf b;
 	uint8_t *bytes = NULL; /* of a file's types */
 	int ret = us_btf_of_kernel(&r->image, &r->l->symbols, &b);
+	bool own = ret == 0;
 	r->l->space = r->space;
 	if (ret == -ENOENT)
 		ret = open_types_of_file(r, &b, &bytes);
 	if (ret < 0)
 		return ret;
+	take_tasks(r, &b, m);
+	if (own && r->l->misfit)
+		take_those_of_file(r, m, &b, &bytes);
 	ret = take_types(r, &b, m);
 	us_btf_close(&b);
 	free(bytes);

@@ -66,6 +66,12 @@ bool us_linux_tasks_layout(const struct us_btf *b, const struct us_kallsyms *k,
  */
 bool us_linux_tasks_find_init(struct us_linux_tasks_layout *l,
 			      const struct us_kallsyms *k, struct us_linux_image *i);
+/*
+ * Is at l->init what init_task is at all times?  false: it could not be read, or the
+ * kernel has its members in another order (CONFIG_RANDSTRUCT) than its types say.
+ */
+bool us_linux_tasks_fit(const struct us_linux_tasks_layout *l,
+			const struct us_linux_memory *m);
 
 struct us_linux_task {
 	us_gva at;	   /* its task_struct */

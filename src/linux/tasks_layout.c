@@ -233,6 +233,39 @@ bool us_linux_tasks_find_init(struct us_linux_tasks_layout *l,
 	return l->init;
 }
 
+static uint64_t word_at(const struct us_linux_tasks_layout *l,
+			const struct us_linux_memory *m, uint32_t offset, size_t size,
+			bool *ok)
+{
+	uint64_t v = 0;
+	*ok = *ok && m->read(m->ctx, l->init + offset, &v, size);
+	return v;
+}
+
+/* "swapper" until the scheduler has begun, then "swapper/0". */
+static bool is_swapper(const struct us_linux_tasks_layout *l,
+		       const struct us_linux_memory *m)
+{
+	char comm[US_LINUX_COMM];
+	return m->read(m->ctx, l->init + l->comm, comm, sizeof(comm)) &&
+	       (!strncmp(comm, "swapper", sizeof(comm)) ||
+		!strncmp(comm, "swapper/0", sizeof(comm)));
+}
+
+bool us_linux_tasks_fit(const struct us_linux_tasks_layout *l,
+			const struct us_linux_memory *m)
+{
+	bool ok = is_swapper(l, m);
+	bool zero = !word_at(l, m, l->pid, 4, &ok) && !word_at(l, m, l->tgid, 4, &ok) &&
+		    !word_at(l, m, l->mm, 8, &ok);
+	bool kernel = word_at(l, m, l->flags, 4, &ok) & KERNEL_THREAD &&
+		      word_at(l, m, l->tasks, 8, &ok) >> 63 &&
+		      word_at(l, m, l->tasks + 8, 8, &ok) >> 63 &&
+		      word_at(l, m, l->stack, 8, &ok) >> 63 &&
+		      word_at(l, m, l->signal, 8, &ok) >> 63;
+	return ok && zero && kernel;
+}
+
 static void find_switches(const struct us_btf *b, struct us_linux_tasks_layout *l)
 {
 	l->has_switches = of_task(b, "nvcsw", &l->switches[0]) &&

@@ -4,7 +4,10 @@
 #include "unit.h"
 
 #include "backend/fake/fake.h"
+#include "cmd/dump_tasks.h"
 #include "cmd/inside.h"
+
+#include <errno.h>
 
 #define N 20 /* more than are looked at at once */
 
@@ -82,6 +85,30 @@ static void none(void **state)
 	free(f);
 }
 
+/* A kernel whose types are of another order of members (CONFIG_RANDSTRUCT). */
+static void tasks_that_do_not_fit(void **state)
+{
+	(void)state;
+	static const char why[] = "the types of vmlinux do not fit it";
+	static struct us_linux l = { .has_types = true, .misfit = true };
+	static struct us_kernel k;
+	struct us_dump_tasks t;
+	struct us_err e;
+	memcpy(l.no_tasks, why, sizeof(why));
+	k.read[0] = &l;
+	k.n = 1;
+	k.source.mem = &k.mem;
+	assert_int_equal(us_dump_tasks_read(&t, &k, NULL, true, &e), -ENOENT);
+	assert_non_null(strstr(e.msg, why));
+	assert_non_null(strstr(e.hint, "CONFIG_RANDSTRUCT"));
+	assert_string_equal(us_kernel_no_tasks(&k), why);
+	us_dump_tasks_fini(&t);
+	l.misfit = false;
+	assert_int_equal(us_dump_tasks_read(&t, &k, NULL, true, &e), -ENOENT);
+	assert_non_null(strstr(e.msg, why));
+	assert_null(strstr(e.hint, "CONFIG_RANDSTRUCT"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -89,6 +116,7 @@ int main(void)
 		cmocka_unit_test(in_order_of_being_known),
 		cmocka_unit_test(asking_changes_nothing),
 		cmocka_unit_test(none),
+		cmocka_unit_test(tasks_that_do_not_fit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

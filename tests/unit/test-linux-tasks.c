@@ -315,6 +315,51 @@ static void test_init(void **state)
 	assert_true(find_init() == 0);
 }
 
+static bool fits(const struct us_linux_tasks_layout *where)
+{
+	const struct us_linux_memory m = { .read = read_image };
+	return us_linux_tasks_fit(where, &m);
+}
+
+static void is_of_another_order(uint32_t *member, uint32_t *other,
+				const struct us_linux_tasks_layout *where)
+{
+	uint32_t was = *member;
+	assert_true(fits(where));
+	*member = *other;
+	assert_false(fits(where));
+	*member = was;
+}
+
+/* Types that have the members in another order than the kernel (CONFIG_RANDSTRUCT). */
+static void test_fit(void **state)
+{
+	(void)state;
+	struct us_linux_tasks_layout w = *l;
+	put64(task(0) + l->signal, task(7));
+	is_of_another_order(&w.comm, &w.state, &w);
+	is_of_another_order(&w.pid, &w.flags, &w);
+	is_of_another_order(&w.tgid, &w.comm, &w);
+	is_of_another_order(&w.flags, &w.pid, &w);
+	is_of_another_order(&w.mm, &w.stack, &w);
+	is_of_another_order(&w.tasks, &w.thread_node, &w);
+	is_of_another_order(&w.stack, &w.mm, &w);
+	is_of_another_order(&w.signal, &w.mm, &w);
+	/* Nor is another task, or no memory at all, the first. */
+	put(task(0) + l->comm, "swapper\0", 9); /* before the scheduler begins */
+	assert_true(fits(&w));
+	put(task(0) + l->comm, "swapper/1", 9);
+	assert_false(fits(&w));
+	put(task(0) + l->comm, "swapper/00", 10);
+	assert_false(fits(&w));
+	memset(memory + l->comm, 's', US_LINUX_COMM);
+	assert_false(fits(&w));
+	put(task(0) + l->comm, "swapper/0", 10);
+	assert_true(fits(&w));
+	w.init += N_TASKS * STEP;
+	assert_false(fits(&w));
+}
+
 /* What the same kernel, at the same addresses, is known by when it is started anew. */
 static void test_starts(void **state)
 {
@@ -492,6 +537,7 @@ int main(void)
 		cmocka_unit_test_setup(test_hostile, set_up),
 		cmocka_unit_test_setup(test_names, set_up),
 		cmocka_unit_test_setup(test_init, set_up),
+		cmocka_unit_test_setup(test_fit, set_up),
 		cmocka_unit_test(test_starts),
 		cmocka_unit_test_setup(test_registers, set_up),
 		cmocka_unit_test_setup(test_of_vcpu, set_up),

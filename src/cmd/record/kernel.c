@@ -520,7 +520,7 @@ const char *us_kernel_no_tasks(const struct us_kernel *k)
 		return "only a GDB stub reads its memory, and stops it for that";
 	if (!l->has_types)
 		return l->no_types;
-	return l->has_tasks ? NULL : "its types do not say where they are";
+	return l->has_tasks ? NULL : l->no_tasks;
 }
 
 /* Too large for comfort on a stack. */
