@@ -5,11 +5,15 @@ PREFIX ?= /usr/local
 CLANG_FORMAT ?= clang-format-14
 NINJA = ninja -C $(BUILD)
 
-.PHONY: all demo check check-all rig bench bench-docs boot-experiment oracle fuzz format format-check install clean
+.PHONY: all tests demo check check-all rig bench bench-docs boot-experiment oracle fuzz format format-check install clean
 
 all:
 	@command -v meson >/dev/null || { echo "meson is missing: run scripts/install-packages build"; exit 1; }
 	@scripts/configure $(BUILD) --prefix=$(PREFIX)
+	@$(NINJA) program
+
+# And the programs and guests of all tests.
+tests: all
 	@$(NINJA)
 
 # What a user sees first: installs what is missing, builds, profiles the demo
@@ -29,25 +33,25 @@ check-all:
 	@scripts/check --all $(BUILD)
 
 # A shell in a host with a hypervisor, emulated: make rig RIG=kvm-x86_64.
-rig: all
+rig: tests
 	@tests/rigs/rig.py $(BUILD) $(RIG)
 
 # Ratios against a floor or a peer measured in the same run.
-bench: all
+bench: tests
 	meson test -C $(BUILD) --benchmark --verbose
 
 # The same on a machine with nothing else to do, to be written to docs/figures.md.
-bench-docs: all
+bench-docs: tests
 	@scripts/bench-docs $(BUILD)
 
 # Toro's experiment: the demo unikernel, loaded in all ways there are; writes docs/boot.md's
 # tables.  PARTS: those alone (tcg plain kvm rig).
-boot-experiment: all
+boot-experiment: tests
 	@scripts/install-packages check
 	@tests/boot/experiment $(BUILD) $(PARTS)
 
 # Stacks against libdwfl's, the test guests in 24 builds: 10,000 captures each.
-oracle: all
+oracle: tests
 	@$(NINJA) oracle-guests
 	tests/oracle/run-oracle $(BUILD) --json $(BUILD)/oracle.json
 
@@ -62,7 +66,7 @@ format-check:
 	@git ls-files '*.c' '*.h' | xargs $(CLANG_FORMAT) --dry-run --Werror
 
 install: all
-	@$(NINJA) install
+	@meson install -C $(BUILD) --no-rebuild
 
 clean:
 	rm -rf build build-asan build-analyzer build-fuzz
