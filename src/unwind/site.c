@@ -496,7 +496,8 @@ static void fill(struct us_sites *s, struct us_site *site)
 	struct us_cfi_row row;
 	int32_t imm = 0;
 
-	read_code(s, site->pc, site->after_call, &site->code);
+	if (!read_code(s, site->pc, site->after_call, &site->code))
+		site->generation = 0; /* in another address space it may be there */
 	site->start = US_SITE_NO_START;
 	set_start(site, at.start);
 	if (site->after_call) {

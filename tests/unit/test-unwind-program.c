@@ -2,6 +2,7 @@
 /* RISC-V: from a kernel with page tables of its own to the program below it, whose
  * registers are in a page that only the program's tables have. */
 #include "flat-guest.h"
+#include "unwind/walk.h"
 
 #define KERNEL_ROOT  0xf000 /* one large page: all memory where it is */
 #define PROGRAM_ROOT 0xc000 /* and the tables below it */
@@ -446,6 +447,27 @@ static void nobody_knows_whether_it_is_kept(void **state)
 	assert_int_equal(out.n, 2);
 }
 
+static enum us_call call_before(us_gva pc, us_gpa root)
+{
+	regs.space.root = root;
+	us_paging_new_sample(&paging);
+	us_sites_begin(unwinder->sites, &paging, &regs.space, 8);
+	return us_sites_find(unwinder->sites, pc, true, NULL)->call;
+}
+
+/* The link register still has an address of the kernel when the tables are the
+ * program's again: nothing is there then, but that is true of these tables alone. */
+static void kernel_is_away(void **state)
+{
+	(void)state;
+	const us_gva high = 0xffffffc000000000;
+	put_code(KEEPS_FP);
+	put(KERNEL_ROOT + 256 * 8, LEAF(0));
+	assert_int_equal(call_before(high + BEHIND, PROGRAM_ROOT), US_CALL_NONE);
+	assert_int_equal(call_before(high + BEHIND, KERNEL_ROOT), US_CALL_INDIRECT);
+	assert_int_equal(call_before(high + BEHIND, PROGRAM_ROOT), US_CALL_INDIRECT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -462,6 +484,7 @@ int main(void)
 		PROGRAM_TEST(the_word_is_old_in_the_handler),
 		PROGRAM_TEST(nobody_knows_whether_it_is_kept),
 		PROGRAM_TEST(an_entry_that_jumps),
+		PROGRAM_TEST(kernel_is_away),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
