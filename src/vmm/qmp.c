@@ -308,13 +308,29 @@ static int negotiate(struct us_qmp *q, bool oob, struct us_err *e)
 	return r == -EREMOTEIO ? us_qmp_run(q, "qmp_capabilities", NULL, NULL, e) : r;
 }
 
+/*
+ * The first message.  QEMU takes a client before its monitor knows of it, and what
+ * happens between (a guest that goes on as another client leaves) is told before the
+ * greeting.
+ */
+static int wait_greeting(struct us_qmp *q, enum us_qmp_kind *kind, json_t **ret,
+			 struct us_err *e)
+{
+	uint64_t deadline_ns = us_now_ns() + GREETING_MS * US_NS_PER_MS;
+	q->budget = US_QMP_MAX_BYTES;
+	for (;;) {
+		int r = next_message(q, deadline_ns, kind, ret, e);
+		if (r < 0 || *kind != US_QMP_EVENT)
+			return r;
+		json_decref(*ret);
+	}
+}
+
 static int greet(struct us_qmp *q, struct us_err *e)
 {
 	enum us_qmp_kind kind;
 	json_t *msg;
-	q->budget = US_QMP_MAX_BYTES;
-	int r = next_message(q, us_now_ns() + GREETING_MS * US_NS_PER_MS, &kind, &msg,
-			     e);
+	int r = wait_greeting(q, &kind, &msg, e);
 	if (r == -ETIMEDOUT)
 		return q->to > q->from ? fail_strange(q, "it stopped in mid message", e)
 				       : fail_timeout(q, NULL, e);
