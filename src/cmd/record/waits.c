@@ -474,7 +474,10 @@ void us_waits_look(struct us_waits *w, const struct us_linux *l,
 	look(w, mem, now_ns - start_ns);
 	uint64_t cost = us_thread_cpu_ns() - began;
 	choose_next(w, start_ns, now_ns);
-	w->rest_ns = us_now_ns() + CPU_PART * cost;
+	/* By lot, too: looks as far apart as a task's own turns see one of these alone.
+	 */
+	w->rest_ns = us_now_ns() +
+		     (uint64_t)((0.5 + next_random(w)) * CPU_PART * (double)cost);
 	w->now.cost_ns += cost;
 	if (cost > w->now.cost_max_ns)
 		w->now.cost_max_ns = cost;
