@@ -2,6 +2,7 @@
 /* calls.c: see calls.h. */
 #include "trace/plugin/calls.h"
 
+#include "trace/plugin/image_code.h"
 #include "trace/plugin/translate.h"
 
 #include <pthread.h>

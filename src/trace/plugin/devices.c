@@ -2,6 +2,7 @@
 /* devices.c: see devices.h. */
 #include "trace/plugin/devices.h"
 
+#include "trace/plugin/image_code.h"
 #include "trace/plugin/port_insn.h"
 #include "trace/plugin/program_regs.h"
 #include "trace/plugin/translate.h"

@@ -2,6 +2,7 @@
 /* syscalls.c: see syscalls.h. */
 #include "trace/plugin/syscalls.h"
 
+#include "trace/plugin/image_code.h"
 #include "trace/plugin/program_regs.h"
 #include "trace/plugin/syscall_code.h"
 #include "trace/plugin/syscall_text.h"

@@ -61,18 +61,6 @@ void us_translate_init(void);
 /* Called by QEMU, with its own lock or several threads at once. */
 void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 
-/* ---- Also for calls.c ---- */
-
-/* The bytes of an instruction, n of them at most US_MAX_INSN; in copy or not. */
-const uint8_t *us_insn_bytes(const struct qemu_plugin_insn *insn, size_t n,
-			     uint8_t copy[static US_MAX_INSN]);
-/* Once for each function: are these n bytes at its start what the image has there? */
-void us_compare_code(const struct us_function_range *r, struct us_track_function *f,
-		     const uint8_t *bytes, size_t n);
-
-/* With the lock: is the block's code, of n instructions, the images', elsewhere? */
-void us_look_for_slide(struct qemu_plugin_tb *tb, size_t n);
-
 static inline struct us_plugin_vcpu *us_plugin_vcpu(unsigned i)
 {
 	return &us_plugin.vcpu[i % US_COUNTS_MAX_VCPU];
