@@ -108,6 +108,8 @@ struct us_track_frame {
 	uint8_t saved_next;
 	uint8_t saved_entered;
 	bool saved_unsure, saved_foreign;
+	uint16_t saved_vcpu; /* in whose tree saved_node is what was being executed */
+	uint32_t saved_node;
 	/* Where calls leave the return address in a register: it was called by another
 	 * register than usual; what it has stored is no call's. */
 	bool alternate : 1, foreign : 1;

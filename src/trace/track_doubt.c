@@ -44,9 +44,9 @@ static bool may_be_interrupt(const struct us_tracker *t,
 	const struct us_track_frame *x = top(t);
 	if (f->by_interrupt || f->doubts == US_TRACK_DOUBTS || t->unsure)
 		return false;
-	if (t->next == US_NEXT_JUMP)
-		return !t->function && x && x->function != f &&
-		       x->kind != US_TRACK_INTERRUPT;
+	if ((t->next == US_NEXT_JUMP && !t->function) ||
+	    (t->next == US_NEXT_LEAVE && !f->within))
+		return x && x->function != f && x->kind != US_TRACK_INTERRUPT;
 	return t->next == US_NEXT_CALL ||
 	       (t->next == US_NEXT_ROOT && t->sp != US_TRACK_ANYWHERE);
 }
@@ -57,7 +57,7 @@ struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
 	if (!may_be_interrupt(t, f))
 		return NULL;
 	const struct us_track_frame *x = top(t);
-	bool jump = x && t->next == US_NEXT_JUMP;
+	bool jump = x && (t->next == US_NEXT_JUMP || t->next == US_NEXT_LEAVE);
 	struct us_track_doubt *d = &t->doubt[t->n_doubt];
 	f->doubts++;
 	d->function = f;
@@ -73,7 +73,7 @@ struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
 	d->switches = t->vcpu->switches;
 	d->saved.under = t->stack->number;
 	d->saved.foreign = jump && x->foreign;
-	us_track_save_next(t, &d->saved, true);
+	us_track_save_next(t, &d->saved, t->vcpu->node, true);
 	return d;
 }
 
@@ -134,7 +134,7 @@ static void take_back(struct us_tracker *t, const struct us_track_doubt *d,
 	}
 	us_track_restore_next(t, &d->saved);
 	t->resumed_at = *t->insns;
-	go_on(t);
+	us_track_resume(t, &d->saved);
 }
 
 bool us_track_doubt_ends(struct us_tracker *t, uint64_t sp)

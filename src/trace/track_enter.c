@@ -16,8 +16,11 @@ void us_track_settle_next(struct us_tracker *t)
 		us_track_link_leave(t);
 }
 
-void us_track_save_next(const struct us_tracker *t, struct us_track_frame *x, bool save)
+void us_track_save_next(const struct us_tracker *t, struct us_track_frame *x,
+			uint32_t node, bool save)
 {
+	x->saved_node = node;
+	x->saved_vcpu = t->number;
 	x->saved_next = save ? t->next : US_NEXT_NOTHING;
 	x->saved = t->function;
 	x->saved_sp = t->sp;
@@ -42,12 +45,21 @@ void us_track_restore_next(struct us_tracker *t, const struct us_track_frame *x)
 	t->held_at = t->at;
 }
 
+void us_track_resume(struct us_tracker *t, const struct us_track_frame *x)
+{
+	if (x->saved_vcpu == t->number)
+		t->vcpu->node = x->saved_node;
+	else
+		go_on(t);
+}
+
 /* By an interrupt, a fault or a trap, which may have changed the stack. */
 void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function *f,
 			   uint32_t parent, bool save, bool trap)
 {
 	const struct us_track_frame *under = top(t);
 	uint16_t number = t->stack->number;
+	uint32_t node = t->vcpu->node;
 	struct us_track_frame *x = us_track_push(t, parent, f,
 						 t->link ? 0
 						 : under ? under->sp - 1
@@ -56,7 +68,7 @@ void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function 
 	if (x) {
 		x->under = number;
 		x->trap = trap;
-		us_track_save_next(t, x, save);
+		us_track_save_next(t, x, node, save);
 		enter_node(t, US_EVENT_INTERRUPT);
 	}
 	t->next = US_NEXT_NOTHING;
@@ -288,7 +300,7 @@ void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t
 	t->stack = &t->stacks->v[f->under];
 	t->stack->owner = t->number;
 	us_track_move_here(t, t->stack, 0);
-	go_on(t);
+	us_track_resume(t, f);
 }
 
 void us_track_interrupted(struct us_tracker *t)

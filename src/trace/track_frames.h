@@ -237,10 +237,13 @@ static inline void settle(struct us_tracker *t, const struct us_track_function *
 		us_track_settle_next(t);
 }
 
-/* What is about to happen, into the frame of what came upon it; and back. */
+/* What is about to happen, and the node of what was being executed, into the frame of
+ * what came upon it; and back. */
 void us_track_save_next(const struct us_tracker *t, struct us_track_frame *x,
-			bool save);
+			uint32_t node, bool save);
 void us_track_restore_next(struct us_tracker *t, const struct us_track_frame *x);
+/* And that is being executed again. */
+void us_track_resume(struct us_tracker *t, const struct us_track_frame *x);
 /* By an interrupt, a fault or a trap, which may have changed the stack; save: what was
  * to come next comes when it has ended. */
 void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function *f,

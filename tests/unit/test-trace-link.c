@@ -345,7 +345,7 @@ static void firmware(void **state)
 }
 
 /* No interrupt was seen yet, and the first comes where anything may be entered. */
-static void first_tick(struct machine *m)
+static void unknown_tick(struct machine *m)
 {
 	m->f[TICK].by_interrupt = false;
 	enter(m, TICK, 3);
@@ -358,6 +358,11 @@ static void first_tick(struct machine *m)
 	loaded(m, H, 0x7f08);
 	eret(m, H);
 	us_track_settle(&m->t);
+}
+
+static void first_tick(struct machine *m)
+{
+	unknown_tick(m);
 	expect_function(m, 0x5000, 1, 3);
 	expect_function(m, 0x4000, 1, 2);
 	assert_int_equal(m->vcpu.interrupts, 1);
@@ -395,6 +400,33 @@ static void the_first_interrupt_behind_a_jump(void **state)
 	loaded(m, F, 0x7fe8);
 	ret(m, F);
 	expect_path(m, "1000");
+	assert_int_equal(m->vcpu.resyncs + m->vcpu.unmatched, 0);
+}
+
+/* A return was a jump, or none. */
+static void the_first_interrupt_behind_a_return(void **state)
+{
+	struct machine *m = *state;
+	begin(m);
+	call(m, MAIN, F);
+	enter(m, F, 3);
+	set(m, F); /* to G */
+	ret(m, F);
+	first_tick(m);
+	enter(m, G, 2);
+	expect_path(m, "1000;3000");
+	set(m, G); /* from a copy */
+	ret(m, G);
+	unknown_tick(m);
+	m->insns += 4;
+	us_track_settle(&m->t);
+	expect_path(m, "1000");
+	expect_function(m, 0x1000, 1, 8);
+	expect_function(m, 0x2000, 1, 3);
+	expect_function(m, 0x3000, 3, 4);
+	expect_function(m, 0x4000, 2, 4);
+	expect_function(m, 0x5000, 2, 6);
+	assert_int_equal(m->vcpu.interrupts, 2);
 	assert_int_equal(m->vcpu.resyncs + m->vcpu.unmatched, 0);
 }
 
@@ -447,6 +479,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(firmware, start, stop),
 		cmocka_unit_test_setup_teardown(the_first_interrupt, start, stop),
 		cmocka_unit_test_setup_teardown(the_first_interrupt_behind_a_jump,
+						start, stop),
+		cmocka_unit_test_setup_teardown(the_first_interrupt_behind_a_return,
 						start, stop),
 		cmocka_unit_test_setup_teardown(another_level, start, stop),
 		cmocka_unit_test_setup_teardown(no_room, start, stop),
