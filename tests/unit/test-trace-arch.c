@@ -235,6 +235,46 @@ static void program_roots(void **state)
 	assert_int_equal(us_riscv_program_root(0, 0), 0);
 }
 
+/* What a block says of where interrupts enter; 0: nothing. */
+static uint64_t vector_of(const uint32_t *insn, size_t n)
+{
+	const struct us_plugin_arch *a = us_plugin_arch_find("riscv64");
+	struct us_arch_address address = { 0 };
+	uint64_t pc = 0x80000000, ret = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t size = (insn[i] & 3) == 3 ? 4 : 2;
+		if (a->sets_vector(&address, (const uint8_t *)&insn[i], size, pc, &ret))
+			return ret;
+		pc += size;
+	}
+	return 0;
+}
+#define VECTOR_OF(...)                                                                 \
+	vector_of((const uint32_t[]){ __VA_ARGS__ },                                   \
+		  sizeof((uint32_t[]){ __VA_ARGS__ }) / 4)
+
+static void vectors_are_set(void **state)
+{
+	(void)state;
+	/* auipc a5, 5; addi a5, a5, -16; csrw stvec, a5 */
+	assert_int_equal(VECTOR_OF(0x00005797, 0xff078793, 0x10579073), 0x80004ff0);
+	/* with c.addi a5, -16; nop; csrw mtvec, a5 */
+	assert_int_equal(VECTOR_OF(0x00005797, 0x17c1, 0x0001, 0x30579073), 0x80004ff0);
+	/* lui a5, 0x80005 */
+	assert_int_equal(VECTOR_OF(0x800057b7, 0xff078793, 0x10579073),
+			 0xffffffff80004ff0);
+	/* with 1 added: by a vector for each cause */
+	assert_int_equal(VECTOR_OF(0x00005797, 0x00178793, 0x10579073), 0x80005000);
+	/* Another register; another instruction's value; from memory; sscratch. */
+	assert_int_equal(VECTOR_OF(0x00005797, 0xff078793, 0x10571073), 0);
+	assert_int_equal(VECTOR_OF(0x00005797, 0x00a787b3, 0x10579073), 0);
+	assert_int_equal(VECTOR_OF(0x00005797, 0x87aa, 0x10579073), 0);
+	assert_int_equal(VECTOR_OF(0x00005797, 0x639c, 0x10579073), 0);
+	assert_int_equal(VECTOR_OF(0x00005797, 0xff078793, 0x14079073), 0);
+	assert_int_equal(VECTOR_OF(0x10579073), 0);
+	assert_null(us_plugin_arch_find("x86_64")->sets_vector);
+}
+
 static void vectors(void **state)
 {
 	static uint32_t table[16 * 32];
@@ -272,6 +312,7 @@ int main(void)
 		cmocka_unit_test(rv_link),
 		cmocka_unit_test(rv_flow),
 		cmocka_unit_test(program_roots),
+		cmocka_unit_test(vectors_are_set),
 		cmocka_unit_test(vectors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,14 @@
 #define US_MAX_INSN	15 /* bytes of an instruction, of any architecture */
 #define US_ARCH_VECTORS 2
 
+/* A register that has an address, as far as the instructions of a block say; zeroed at
+ * the start of one. */
+struct us_arch_address {
+	bool known;
+	uint8_t reg;
+	uint64_t value; /* gva */
+};
+
 struct us_plugin_arch {
 	const char *target; /* QEMU's name of it, qemu_info_t.target_name */
 	/* The instruction of n bytes (1 to US_MAX_INSN) at pc. */
@@ -39,6 +47,11 @@ struct us_plugin_arch {
 	 * that has one; is an entry of theirs at pc?  NULL: not known. */
 	const char *vectors[US_ARCH_VECTORS];
 	bool (*is_vector)(uint64_t base, uint64_t pc);
+	/* Does this instruction, the next of its block, have interrupts enter code at
+	 * an address that the block itself says?  *ret is that (gva).  NULL: not known.
+	 */
+	bool (*sets_vector)(struct us_arch_address *a, const uint8_t *code, size_t n,
+			    uint64_t pc, uint64_t *ret);
 };
 
 /* NULL: not known. */
@@ -74,6 +87,8 @@ void us_riscv_far_flow(const uint8_t before[static 4], const uint8_t *code, size
 		       uint64_t pc, struct us_flow_insn *ret);
 uint64_t us_riscv_program_root(uint64_t satp, uint64_t priv);
 bool us_riscv_is_vector(uint64_t tvec, uint64_t pc);
+bool us_riscv_sets_vector(struct us_arch_address *a, const uint8_t *code, size_t n,
+			  uint64_t pc, uint64_t *ret);
 bool us_riscv_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to);
 
 #endif

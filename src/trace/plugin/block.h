@@ -4,6 +4,7 @@
 #ifndef US_TRACE_BLOCK_H
 #define US_TRACE_BLOCK_H
 
+#include "trace/plugin/arch.h"
 #include "trace/plugin/translate.h"
 
 struct us_block {
@@ -14,6 +15,7 @@ struct us_block {
 	struct us_flow_insn flow;
 	uint8_t last[4]; /* the instruction before, if it has 4 bytes */
 	bool has_last;
+	struct us_arch_address address;
 	/* A load of the link register, of which it is not known yet whether the return
 	 * follows in this block; NULL: none. */
 	struct qemu_plugin_insn *load;

@@ -87,3 +87,58 @@ bool us_riscv_is_vector(uint64_t tvec, uint64_t pc)
 	uint64_t base = tvec & ~3ULL, far = (tvec & 3) == 1 ? 4 * 64 : 4;
 	return base && pc >= base && pc - base < far && (pc - base) % 4 == 0;
 }
+
+static uint64_t extend(uint32_t v, unsigned bits)
+{
+	return (uint64_t)((int64_t)((uint64_t)v << (64 - bits)) >> (64 - bits));
+}
+
+/* addi, and c.addi, of the register to itself (unprivileged architecture, 2.4.1 and
+ * 16.5): what is added.  False: it is another instruction. */
+static bool adds(const struct us_arch_address *a, uint32_t insn, size_t n,
+		 uint64_t *ret)
+{
+	if (n == 4 && (insn & 0x707f) == 0x13 && (insn >> 7 & 31) == a->reg &&
+	    (insn >> 15 & 31) == a->reg) {
+		*ret = extend(insn >> 20, 12);
+		return true;
+	}
+	if (n == 2 && (insn & 0xe003) == 1 && (insn >> 7 & 31) == a->reg) {
+		*ret = extend((insn >> 7 & 0x20) | (insn >> 2 & 0x1f), 6);
+		return true;
+	}
+	return false;
+}
+
+/* Perhaps, wherever an instruction of this length may name what it changes. */
+static bool may_change(const struct us_arch_address *a, uint32_t insn, size_t n)
+{
+	return (insn >> 7 & 31) == a->reg ||
+	       (n == 2 &&
+		(8 + (insn >> 7 & 7) == a->reg || 8 + (insn >> 2 & 7) == a->reg));
+}
+
+/* auipc or lui, then addi: "la"; then "csrw stvec", or mtvec (privileged architecture,
+ * 2.2 and 3.1.7). */
+bool us_riscv_sets_vector(struct us_arch_address *a, const uint8_t *code, size_t n,
+			  uint64_t pc, uint64_t *ret)
+{
+	uint32_t insn = 0;
+	uint64_t more;
+	memcpy(&insn, code, n < sizeof(insn) ? n : sizeof(insn));
+	uint32_t opcode = insn & 0x7f, csr = insn >> 20;
+	if (n == 4 && (opcode == 0x17 || opcode == 0x37)) {
+		a->known = true;
+		a->reg = insn >> 7 & 31;
+		a->value = extend(insn & 0xfffff000, 32) + (opcode == 0x17 ? pc : 0);
+	} else if (a->known && adds(a, insn, n, &more)) {
+		a->value += more;
+	} else if (a->known && n == 4 && opcode == 0x73 && (insn >> 12 & 7) == 1 &&
+		   (csr == 0x105 || csr == 0x305) && (insn >> 15 & 31) == a->reg) {
+		*ret = a->value & ~3ULL;
+		return true;
+	} else if (may_change(a, insn, n)) {
+		a->known = false;
+	}
+	return false;
+}

@@ -564,6 +564,18 @@ static bool is_plain(const struct us_flow_insn *f)
 	return f->flow == US_FLOW_RETURN || (on && !f->loads_stack && !f->halts);
 }
 
+/* Interrupts are told to enter a function there: it need not be seen first. */
+static void note_vector(struct us_block *b, const uint8_t *bytes, size_t n)
+{
+	const struct us_plugin_arch *a = us_plugin.arch;
+	uint64_t gva;
+	if (!a->sets_vector || !a->sets_vector(&b->address, bytes, n, b->pc, &gva))
+		return;
+	struct us_track_function *f = us_points_function_at(&us_plugin.points, gva);
+	if (f->address == gva)
+		f->by_interrupt = true;
+}
+
 static void translate_insn(struct us_block *b)
 {
 	uint8_t copy[US_MAX_INSN] = { 0 };
@@ -579,6 +591,7 @@ static void translate_insn(struct us_block *b)
 	b->has_last = n == sizeof(b->last);
 	if (b->has_last)
 		memcpy(b->last, bytes, sizeof(b->last));
+	note_vector(b, bytes, n);
 	bool begins = begins_function(b->pc);
 	if (b->load && (begins || !is_plain(&b->flow)))
 		us_link_flush(b);
