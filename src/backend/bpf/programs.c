@@ -162,14 +162,23 @@ static int explain_load(int code, const char *log, struct us_err *e)
 
 #define LOG_SIZE (1U << 20)
 
+/* Options of libbpf, which refuses them if bytes behind the last member are not 0.
+ * LIBBPF_OPTS copies a literal over them, whose padding may hold anything (gcc -O0). */
+#define OPTIONS(type, name)                                                            \
+	struct type name;                                                              \
+	memset(&name, 0, sizeof(name));                                                \
+	name.sz = sizeof(name)
+
 static int load(struct us_bpf_programs *p, enum us_bpf_host kind, const char *types,
 		struct us_err *e)
 {
 	_cleanup_free_ char *log = calloc(1, LOG_SIZE);
 	if (!log)
 		return us_fail(e, -ENOMEM, "load programs: out of memory");
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log,
-		    .kernel_log_size = LOG_SIZE, .btf_custom_path = types);
+	OPTIONS(bpf_object_open_opts, opts);
+	opts.kernel_log_buf = log;
+	opts.kernel_log_size = LOG_SIZE;
+	opts.btf_custom_path = types;
 	last_words[0] = '\0';
 	libbpf_print_fn_t before = libbpf_set_print(hear);
 	int r = -EINVAL;
@@ -270,7 +279,8 @@ struct us_bpf_guest *us_bpf_guests(struct us_bpf_programs *p)
 int us_bpf_attach(struct us_bpf_programs *p, int event_fd, uint32_t row,
 		  struct us_bpf_link **ret, struct us_err *e)
 {
-	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = row);
+	OPTIONS(bpf_perf_event_opts, opts);
+	opts.bpf_cookie = row;
 	pthread_mutex_lock(&setup);
 	last_words[0] = '\0';
 	libbpf_print_fn_t before = libbpf_set_print(hear);
@@ -296,22 +306,35 @@ void us_bpf_detach(struct us_bpf_link *l)
 
 /* --- iterators --- */
 
+/* A file descriptor to read from. */
+static int open_iterator(struct bpf_program *program, pid_t pid, struct us_err *e)
+{
+	union bpf_iter_link_info info;
+	memset(&info, 0, sizeof(info));
+	info.task.tid = (__u32)pid;
+	OPTIONS(bpf_iter_attach_opts, opts);
+	opts.link_info = &info;
+	opts.link_info_len = sizeof(info);
+	last_words[0] = '\0';
+	libbpf_print_fn_t before = libbpf_set_print(hear);
+	struct bpf_link *l = bpf_program__attach_iter(program, &opts);
+	int fd = l ? bpf_iter_create(bpf_link__fd(l)) : -errno;
+	int code = l && fd < 0 ? -errno : fd;
+	libbpf_set_print(before);
+	bpf_link__destroy(l);
+	if (code < 0)
+		return us_fail(e, code, "inspect the files of pid %d: %s", pid,
+			       last_words[0] ? last_words : strerror(-code));
+	return fd;
+}
+
 /* What it writes for the files of a process: records of a fixed size. */
 static int iterate(struct bpf_program *program, pid_t pid, void *to, size_t size,
 		   size_t max, struct us_err *e)
 {
-	union bpf_iter_link_info info = { .task = { .tid = (__u32)pid } };
-	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info,
-		    .link_info_len = sizeof(info));
-	struct bpf_link *l = bpf_program__attach_iter(program, &opts);
-	if (!l)
-		return us_fail(e, -errno, "inspect the files of pid %d: %s", pid,
-			       strerror(errno));
-	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(l));
-	bpf_link__destroy(l);
+	_cleanup_close_ int fd = open_iterator(program, pid, e);
 	if (fd < 0)
-		return us_fail(e, -errno, "inspect the files of pid %d: %s", pid,
-			       strerror(errno));
+		return fd;
 	size_t done = 0;
 	for (;;) {
 		ssize_t n = read(fd, (char *)to + done, size * max - done);
