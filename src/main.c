@@ -6,8 +6,10 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct us_cmd *const us_cmds[] = {
 	&us_cmd_ps,    &us_cmd_top,    &us_cmd_record, &us_cmd_boot,	 &us_cmd_count,
@@ -41,8 +43,21 @@ static int finish(int code)
 	return code ? code : US_EXIT_FAILED;
 }
 
+/* The next file or socket to be opened would take the number of a standard stream that
+ * is closed, and what is printed would go to a VMM.  Such a number is taken by a file
+ * that can be neither read nor written: to use it fails as before. */
+static bool take_closed_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH) != fd)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
+	if (!take_closed_streams())
+		return US_EXIT_FAILED;
 	const char *name = argc > 1 ? argv[1] : "";
 	char shown[64], question[64];
 	if (!strcmp(name, "--version")) {

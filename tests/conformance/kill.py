@@ -68,6 +68,26 @@ def profiler(args, us):
     check(behind <= 1.5, f"a recording ends {behind:.2f} s before the kill")
 
 
+# As a shell, a daemon or cron may start it.
+CLOSED = ("<&-", ">&-", "2>&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-")
+
+
+def closed(args, us):
+    """Nothing that it prints may reach the VMM where a standard stream is closed."""
+    with guest(args, "shares", 1) as g:
+        g.wait("READY")
+        out = us.data("closed.data")
+        for streams in CLOSED:
+            done = subprocess.run(["sh", "-c", f'"$@" {streams}', "sh", us.program,
+                                   "record", "--backend", args.backend, "-d", "0.3",
+                                   "-e", g.elf, "-o", out, g.target(args.backend)],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+            check(done.returncode in (0, 1), f"{streams}: exit {done.returncode}")
+            check(g.goes_on(), f"{streams}: the guest stands still: {done.stdout}")
+            us.run("report", out)
+
+
 def vmm(args, us):
     """The VMM is killed while attached: no hang, the recording says so."""
     for i in range(min(3, args.times)):
@@ -115,6 +135,7 @@ def main():
     us, tap = Uniscope(args.build), Tap()
     who = way(args)
     tap.point(f"{who}: {args.times} kills of uniscope", lambda: profiler(args, us))
+    tap.point(f"{who}: standard streams are closed", lambda: closed(args, us))
     tap.point(f"{who}: the VMM is killed", lambda: vmm(args, us))
     tap.point(f"{who}: the guest reboots", lambda: reboot(args, us))
     tap.end()
