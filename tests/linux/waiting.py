@@ -5,11 +5,16 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 
 from harness import Skip, check, note
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PLACES = ["sleep", "pipe", "vfork", "futex"]
+PLACES = ["sleep", "pipe", "vfork", "futex", "deep"]
+DIVES = 10
+# Where a program enters the kernel, and where a new task begins.
+ENTRY = re.compile(r"entry_|asm_|el0t_|ret_from_fork|__switch_to_asm")
+SHELL = r"^(init|sh)( |$)"
 # Of "turns": the system call that each of its three waits is in.
 TURNS = ["nanosleep", "poll", "futex"]
 HZ = 20
@@ -44,7 +49,7 @@ class Waits:
 
     def stop(self):
         # The child of vfork() waits for a signal; its parent, for the child.
-        self.guest.do("killall -9 waits child sleep one two futex pipe turns 2>/dev/null; true")
+        self.guest.do("killall -9 waits child sleep one two futex pipe deep turns 2>/dev/null; true")
         for pid in self.pids.values():
             self.guest.do(f"kill -9 {pid} 2>/dev/null; true")
 
@@ -102,14 +107,21 @@ class Report:
             if node["self"]:
                 self.rows.append((path[node["id"]], node["self"]))
 
-    def of(self, process, pid):
-        """{place: looks} of a task: by its own frame, of a leader its process's."""
-        places = {}
+    def stacks(self, process, pid):
+        """[(functions, outermost first, looks)] of a task: by its own frame, of a leader
+        its process's."""
+        found = []
         for path, n in self.rows:
-            thread = path[1] if len(path) > 1 and re.search(r"^[^\[].* \(\d+\)$",
-                                                            path[1]) else path[0]
-            if path[0].endswith(f" ({process})") and thread.endswith(f" ({pid})"):
-                places[path[-1]] = places.get(path[-1], 0) + n
+            own = 2 if len(path) > 1 and re.search(r"^[^\[].* \(\d+\)$", path[1]) else 1
+            if path[0].endswith(f" ({process})") and path[own - 1].endswith(f" ({pid})"):
+                found.append((path[own:], n))
+        return found
+
+    def of(self, process, pid):
+        """{place: looks}"""
+        places = {}
+        for path, n in self.stacks(process, pid):
+            places[path[-1]] = places.get(path[-1], 0) + n
         return places
 
 
@@ -139,11 +151,30 @@ def test_once(us, guest, backend, seconds):
          f"{figures['cost_max_ns'] / 1e6:.1f} ms the longest look")
     check(figures["looks"] >= 10, f"only {figures['looks']} looks")
     check(figures["taken"] >= 0.9 * figures["due"], "too few were taken")
-    check(figures["truncated"] <= 0.01 * figures["taken"], "stacks are cut")
     report = Report(us)
+    cut_in_kernel(us, figures)
     places(w, report, still)
     shares(w, report, turned)
     states(w, us)
+    programs(w, us)
+
+
+def cut(report):
+    ends = report["summary"]["stack_ends"]
+    return sum(ends.values()) - ends["root"]
+
+
+def cut_in_kernel(us, figures):
+    """Busybox's own code has no rules, so that the shell's stacks are cut in it: below the
+    kernel's."""
+    shell = ("--waits", "--filter", f"process={SHELL}")
+    in_shell = cut(us.report(*shell))
+    note(f"{figures['truncated']} of {figures['taken']} stacks are cut, {in_shell} of the shell's")
+    check(figures["truncated"] - in_shell <= 0.01 * figures["taken"], "stacks are cut")
+    if in_shell:
+        rows = [(path, n) for path, n in Report(us, *shell[1:]).rows
+                if not any(ENTRY.match(f) for f in path)]
+        check(not rows, f"cut in the kernel: {rows[:3]}")
 
 
 def places(w, report, still):
@@ -158,6 +189,27 @@ def places(w, report, still):
             wrong.append(f"{pid} {name} {state} in {wchan}: {got} of {report.looks}")
     note(f"{len(still)} tasks waited and did not run, {len(wrong)} were seen elsewhere")
     check(not wrong, "; ".join(wrong[:5]))
+
+
+def programs(w, us):
+    """Without -e: below the system call, the program's own functions."""
+    file = os.path.join(os.path.dirname(us.program), "tests", "linux", "waits")
+    with tempfile.TemporaryDirectory(prefix="uniscope-") as root:
+        os.mkdir(f"{root}/bin")
+        shutil.copy(file, f"{root}/bin/waits")
+        report = Report(us, "--root", root)
+    for how in PLACES:
+        pid = w.pids[how]
+        stacks = report.stacks(pid, pid)
+        # Until its rules were read it is the kernel's part alone.
+        whole = sum(n for path, n in stacks if path[0] == "_start")
+        wrong = [path for path, _ in stacks if "_start" in path[1:]
+                 or (path[0] == "_start") != ("main" in path)
+                 or path.count("dive") != DIVES * (how == "deep" and path[0] == "_start")]
+        line = f"{how}: {whole} of {sum(n for _, n in stacks)} from _start on"
+        note(line + ", such as " + " > ".join(max(stacks, key=lambda s: len(s[0]))[0]))
+        check(not wrong, f"{how}: {wrong[:3]}")
+        check(2 * whole >= sum(n for _, n in stacks), line)
 
 
 def shares(w, report, turned):

@@ -467,6 +467,66 @@ static void the_sampler_is_waited_for(void **state)
 	assert_true(take(&late) && !has_rule(late, 0x2000000));
 }
 
+static bool has_waiting_rule(us_gpa root)
+{
+	const struct us_code_set *s = atomic_load(&programs.waiting.offered);
+	return s && s->n && has_rule(s->block, root);
+}
+
+/* By rules of their own, which the sampler does not go by. */
+static void those_that_wait_are_unwound(void **state)
+{
+	(void)state;
+	const struct us_cfi *c = NULL;
+	struct us_linux_task other;
+	make_rules();
+	make_program(0, 0x1000000, 7, 1);
+	make_program(1, 0x2000000, 8, 2);
+	look(0, 2, true);
+	assert_false(us_programs_wait(&programs, &task[0]));
+	assert_true(atomic_load(&programs.hungry));
+	us_programs_unwind(&programs, &l, &paging);
+	assert_true(us_programs_wait(&programs, &task[0]));
+	assert_int_equal(programs.waiting.n_change, 1);
+	assert_true(has_waiting_rule(0x1000000));
+	assert_false(has_waiting_rule(0x1001000) || has_waiting_rule(0x2000000));
+	assert_false(take(&c));
+	/* Another process by now, and a thread of the kernel. */
+	other = task[0];
+	other.mm += 64;
+	assert_false(us_programs_wait(&programs, &other));
+	other.root = 0;
+	assert_false(us_programs_wait(&programs, &other));
+	us_programs_unwind(&programs, &l, &paging);
+	assert_int_equal(programs.waiting.n_change, 1);
+	us_programs_see(&programs, 0x1000000, USER + CODE);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_true(take(&c) && has_rule(c, 0x1000000) && has_rule(c, 0x1001000));
+	assert_true(has_waiting_rule(0x1000000) && !has_waiting_rule(0x1001000));
+	look(S, 0, true);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_false(us_programs_wait(&programs, &task[0]));
+	assert_false(has_waiting_rule(0x1000000));
+}
+
+/* Those that wait leave room for what samples were in. */
+static void those_that_wait_come_last(void **state)
+{
+	(void)state;
+	const struct us_cfi *c = NULL;
+	make_rules();
+	make_program(0, 0x1000000, 7, 1);
+	programs.code.bytes = US_CODE_MOST_TABLES / 2; /* of others */
+	look(0, 1, false);
+	us_programs_wait(&programs, &task[0]);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_false(has_waiting_rule(0x1000000));
+	us_programs_see(&programs, 0x1000000, USER + CODE);
+	us_programs_unwind(&programs, &l, &paging);
+	assert_true(take(&c) && has_rule(c, 0x1000000));
+	assert_true(has_waiting_rule(0x1000000));
+}
+
 /* What comes into memory later is better than what was there at first. */
 static void rules_get_better(void **state)
 {
@@ -819,6 +879,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sampled_ones_are_unwound, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_sampler_is_waited_for, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(those_that_wait_are_unwound, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(those_that_wait_come_last, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(rules_get_better, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(rules_of_the_guests_files, set_up,

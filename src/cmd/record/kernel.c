@@ -139,7 +139,7 @@ static void look_at_waits(struct us_kernel *k)
 {
 	bool known = state_of(k) != US_KERNEL_WANTED;
 	us_waits_look(&k->waits, known ? us_kernel_linux(k) : NULL, k->images,
-		      k->source.mem, atomic_load(&k->start_ns));
+		      &k->processes.programs, k->source.mem, atomic_load(&k->start_ns));
 }
 
 static void feed(struct us_kernel *k)

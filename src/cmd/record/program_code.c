@@ -96,9 +96,24 @@ void us_program_code_offer(struct us_program_code *c)
 	if (!next)
 		return;
 	c->hash = hash;
+	c->n_change++;
 	c->old = last;
 	c->n_unused = c->gone.n;
 	atomic_store_explicit(&c->offered, next, memory_order_release);
+}
+
+void us_program_code_replace(struct us_program_code *c)
+{
+	struct us_code_set *last = atomic_load(&c->offered);
+	uint64_t hash = hash_of(c);
+	if (hash == c->hash || (!last && !c->n_place))
+		return;
+	struct us_code_set *next = make_set(c);
+	c->hash = next ? hash
+		       : 0; /* without memory there is none, until the next time */
+	c->n_change++;
+	atomic_store_explicit(&c->offered, next, memory_order_release);
+	free(last);
 }
 
 void us_program_code_retire(struct us_program_code *c, struct us_cfi_table *t)

@@ -39,8 +39,9 @@ struct us_program_code {
 		us_gpa root;
 	} * place; /* US_CODE_MOST_PLACES, of the set that is being made */
 	size_t n_place;
-	uint64_t hash; /* of those offered */
-	size_t bytes;  /* of all tables */
+	uint64_t hash;	   /* of those offered */
+	unsigned n_change; /* times that another was offered */
+	size_t bytes;	   /* of all tables */
 };
 
 /* After the sampler has ended, or let go of it. */
@@ -53,6 +54,9 @@ void us_program_code_begin(struct us_program_code *c);
 bool us_program_code_add(struct us_program_code *c, const struct us_cfi_table *t,
 			 uint64_t bias, us_gpa root);
 void us_program_code_offer(struct us_program_code *c);
+/* The same where the reading thread itself goes by the sets, and nobody else: the one
+ * before is freed at once.  It has the next when n_change is another. */
+void us_program_code_replace(struct us_program_code *c);
 /* There is a better one, or none any more: it is freed when no set has it. */
 void us_program_code_retire(struct us_program_code *c, struct us_cfi_table *t);
 

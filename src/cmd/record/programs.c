@@ -32,6 +32,7 @@ void us_programs_fini(struct us_programs *p)
 	free(p->mappings.v);
 	free(p->spaces.v);
 	us_program_code_fini(&p->code);
+	us_program_code_fini(&p->waiting);
 	us_id_index_fini(&p->ids);
 	us_pair_map_fini(&p->of_root);
 	us_pair_map_fini(&p->of_file);
@@ -110,6 +111,22 @@ void us_programs_see(void *ctx, us_gpa root, us_gva pc)
 	if (!take_hit(p, root, pc))
 		note_unknown(p, root, pc);
 	pthread_mutex_unlock(&p->lock);
+}
+
+/* Before the list is read again, its page tables may be another process's. */
+bool us_programs_wait(struct us_programs *p, const struct us_linux_task *t)
+{
+	pthread_mutex_lock(&p->lock);
+	struct us_known_space *s = t->root ? space_of(p, t->root) : NULL;
+	if (s && s->mm != t->mm)
+		s = NULL;
+	if (s && !s->waited) {
+		s->waited = true;
+		atomic_store(&p->hungry, true);
+	}
+	bool known = s && s->known;
+	pthread_mutex_unlock(&p->lock);
+	return known;
 }
 
 void us_programs_see_unknown(struct us_programs *p, bool older)

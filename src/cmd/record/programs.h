@@ -16,6 +16,8 @@
  * Of a process in which a sample was, the call frame information of all its files is
  * read, where one of those that have a file mapped has that in memory too; else from a
  * file of the host's with its build-id, or of the user's folder of the guest's files.
+ * Those whose tasks were seen to wait (record --tasks) come after these, and leave them
+ * half of the room for rules.
  */
 #ifndef US_CMD_PROGRAMS_H
 #define US_CMD_PROGRAMS_H
@@ -103,6 +105,8 @@ struct us_known_space {
 	unsigned tries;	  /* what was missing when it was read is looked for again */
 	bool pair, gone, again;
 	bool sampled;	/* a sample was in its program: what it has mapped counts */
+	bool waited;	/* a task of it is to be unwound; of the reading thread */
+	bool known;	/* then: it was looked for rules for its code */
 	uint32_t first; /* number + 1 of a mapping; 0: none */
 };
 
@@ -138,7 +142,8 @@ struct us_programs {
 	struct us_limits limits;
 	uint64_t limit_told[US_N_LIMITS]; /* of the writer's thread */
 	atomic_bool hungry; /* a process was sampled that had not been before */
-	struct us_program_code code;
+	struct us_program_code code;	/* of those that were sampled */
+	struct us_program_code waiting; /* of those that wait: the reading thread's */
 };
 
 void us_programs_init(struct us_programs *p);
@@ -154,6 +159,10 @@ void us_programs_read(struct us_programs *p, const struct us_linux *l,
  * samples were since, and what it takes to unwind their stacks. */
 void us_programs_unwind(struct us_programs *p, const struct us_linux *l,
 			struct us_paging *paging);
+
+/* The same thread: a task of the guest waits, whose program is to be unwound, too.  Was
+ * it looked what that has mapped?  What rules there are for it are in `waiting`. */
+bool us_programs_wait(struct us_programs *p, const struct us_linux_task *t);
 
 /* The same thread, at the end of a recording: if the folders of --symbols were not read
  * until then, that is a limit that was reached. */

@@ -412,7 +412,7 @@ static size_t next_to_read(struct us_programs *p, size_t at)
 	pthread_mutex_lock(&p->lock);
 	for (; at < p->spaces.n; at++) {
 		const struct us_known_space *of = &p->spaces.v[at];
-		if (!of->gone && of->sampled &&
+		if (!of->gone && (of->sampled || of->waited) &&
 		    (!is_read(of) || (of->again && of->tries < MOST_TRIES)))
 			break;
 	}

@@ -82,20 +82,31 @@ static void read_file(struct unwind *u, struct us_known_file *f)
 		take_rules(u->p, f, t, 0);
 }
 
-static void add_place(struct us_programs *p, const struct us_known_space *s,
-		      const struct us_known_mapping *m)
+/* A task that waits is unwound by the kernel's tables of it. */
+static void add_place(struct us_programs *p, struct us_known_space *s,
+		      const struct us_known_mapping *m, bool sampled)
 {
 	const struct us_cfi_table *t = p->files.v[m->m.file - 1].rules;
-	bool room = us_program_code_add(&p->code, t, m->m.bias, s->root);
-	if (s->pair)
+	bool room = true;
+	if (sampled)
+		room = us_program_code_add(&p->code, t, m->m.bias, s->root);
+	if (s->waited)
+		room &= us_program_code_add(&p->waiting, t, m->m.bias, s->root);
+	if (sampled && s->pair)
 		room &= us_program_code_add(&p->code, t, m->m.bias,
 					    s->root ^ US_ROOT_OF_USER);
 	if (!room)
 		us_limit_reached(&p->limits, US_LIMIT_PLACES, US_CODE_MOST_PLACES);
 }
 
+static bool may_read(const struct unwind *u, bool sampled)
+{
+	return us_thread_cpu_ns() < u->until_ns &&
+	       (sampled || u->p->code.bytes < US_CODE_MOST_TABLES / 2);
+}
+
 /* A file with several mappings of code lies in one place. */
-static void see_space(struct unwind *u, const struct us_known_space *s)
+static void see_space(struct unwind *u, struct us_known_space *s, bool sampled)
 {
 	struct us_programs *p = u->p;
 	const struct us_known_mapping *last = NULL;
@@ -104,27 +115,40 @@ static void see_space(struct unwind *u, const struct us_known_space *s)
 		struct us_known_file *f = &p->files.v[m->m.file - 1];
 		if (m->gone || !m->m.has_bias)
 			continue;
-		if (m->header && f->rule_tries < MOST_TRIES &&
-		    us_thread_cpu_ns() < u->until_ns)
+		if (m->header && f->rule_tries < MOST_TRIES && may_read(u, sampled))
 			read_rules(u, m, f);
-		if (!f->file_tried && f->rule_tries &&
-		    us_thread_cpu_ns() < u->until_ns && (!f->rules || f->rules_missing))
+		if (!f->file_tried && f->rule_tries && may_read(u, sampled) &&
+		    (!f->rules || f->rules_missing))
 			read_file(u, f);
 		if (f->rules &&
 		    (!last || last->m.file != m->m.file || last->m.bias != m->m.bias))
-			add_place(p, s, m);
+			add_place(p, s, m, sampled);
 		last = m;
 	}
+	s->known = s->waited && s->read_ns;
 }
 
-/* The next of those in which samples were, from that one on. */
-static size_t next_sampled(struct us_programs *p, size_t at)
+/* One in which samples were, or else, one in which tasks wait alone. */
+static bool is_such(const struct us_known_space *s, bool sampled)
+{
+	return !s->gone && (sampled ? s->sampled : s->waited && !s->sampled);
+}
+
+/* The next such, from that one on. */
+static size_t next_space(struct us_programs *p, size_t at, bool sampled)
 {
 	pthread_mutex_lock(&p->lock);
-	while (at < p->spaces.n && (p->spaces.v[at].gone || !p->spaces.v[at].sampled))
+	while (at < p->spaces.n && !is_such(&p->spaces.v[at], sampled))
 		at++;
 	pthread_mutex_unlock(&p->lock);
 	return at;
+}
+
+static void see_spaces(struct unwind *u, bool sampled)
+{
+	struct us_programs *p = u->p;
+	for (size_t k = 0; (k = next_space(p, k, sampled)) < p->spaces.n; k++)
+		see_space(u, &p->spaces.v[k], sampled);
 }
 
 void us_programs_unwind(struct us_programs *p, const struct us_linux *l,
@@ -139,7 +163,9 @@ void us_programs_unwind(struct us_programs *p, const struct us_linux *l,
 	us_programs_read_sampled(p, l, paging);
 	us_paging_new_sample(paging);
 	us_program_code_begin(&p->code);
-	for (size_t k = 0; (k = next_sampled(p, k)) < p->spaces.n; k++)
-		see_space(&u, &p->spaces.v[k]);
+	us_program_code_begin(&p->waiting);
+	see_spaces(&u, true);
+	see_spaces(&u, false);
+	us_program_code_replace(&p->waiting);
 	us_program_code_offer(&p->code);
 }

@@ -115,9 +115,20 @@ static void take_images(struct us_waits *w)
 	}
 	if (w->of->cfi)
 		us_cfi_place(&c->cfi, w->of->cfi, 0, US_CFI_ANY_ROOT);
-	us_unwinder_set_code(w->unwinder, next, &c->cfi);
+	c->next = next;
 	for (size_t i = 0; i < US_WAITS_KEPT; i++)
 		drop_kept(&w->kept[i]);
+}
+
+/* Those of programs whose tasks wait; stacks that end before they would are read again.
+ */
+static void take_programs(struct us_waits *w)
+{
+	const struct us_program_code *p = &w->programs->waiting;
+	const struct us_code_set *set = atomic_load(&p->offered);
+	w->program_changes = p->n_change;
+	w->code->cfi.next = set && set->n ? set->block : NULL;
+	us_unwinder_set_code(w->unwinder, w->code->next, &w->code->cfi);
 }
 
 static bool make_room(struct us_waits *w)
@@ -150,14 +161,19 @@ static bool use_kernel(struct us_waits *w, const struct us_linux *l)
 		w->of = l;
 		w->changes = atomic_load(&w->images->changes) + 1;
 	}
-	if (w->changes != atomic_load(&w->images->changes))
+	bool other = w->changes != atomic_load(&w->images->changes);
+	if (other)
 		take_images(w);
+	if (other || w->program_changes != w->programs->waiting.n_change)
+		take_programs(w);
 	return true;
 }
 
-/* Is a program's code of an image that is known to be there? */
+/* Is it known what the program has mapped, or is its code of an image that is there? */
 static bool is_known(const struct us_waits *w, us_gpa root, us_gva pc)
 {
+	if (w->known)
+		return true;
 	for (size_t i = 0; i < w->code->n_map; i++) {
 		const struct us_code_map *m = &w->code->map[i];
 		if (m->root == (root & US_ROOT_MASK) && pc - m->bias >= m->text_start &&
@@ -173,6 +189,8 @@ static bool is_known(const struct us_waits *w, us_gpa root, us_gva pc)
 static void leave_out_unknown(const struct us_waits *w, const struct us_linux_task *t,
 			      struct us_regs *regs)
 {
+	if (w->known)
+		return;
 	for (size_t i = 0; i < w->code->n_map; i++)
 		if (w->code->map[i].root == (t->root & US_ROOT_MASK))
 			return;
@@ -189,9 +207,9 @@ static void cut_program(const struct us_waits *w, const struct us_linux_task *t,
 		n++;
 	if (n == s->n)
 		return;
-	s->end = US_END_ROOT;
 	if (!is_known(w, t->root, s->pc[n])) {
 		s->n = n;
+		s->end = US_END_ROOT;
 	} else if (s->n < US_MAX_FRAMES) {
 		s->pc[s->n] = t->root & US_ROOT_MASK;
 		s->flags[s->n++] = US_PC_SPACE;
@@ -262,6 +280,17 @@ static void keep(struct us_waits *w, const struct us_linux_task *t, uint64_t swi
 	k->switches = switches;
 	k->n = s->n;
 	k->end = s->end;
+	k->known = w->known;
+	k->changes = w->program_changes;
+	k->partial = t->root && (s->end != US_END_ROOT || !s->n ||
+				 !(s->flags[s->n - 1] & US_PC_SPACE));
+}
+
+/* Would there be more of it now? */
+static bool is_outdated(const struct us_waits *w, const struct us_waits_kept *k)
+{
+	return k->partial && w->known &&
+	       (!k->known || k->changes != w->program_changes);
 }
 
 static bool recall(struct us_waits *w, const struct us_linux_task *t,
@@ -270,7 +299,7 @@ static bool recall(struct us_waits *w, const struct us_linux_task *t,
 	const struct us_waits_kept *k = place_of(w, t->at);
 	struct us_stack *s = &w->code->stack;
 	if (!w->of->tasks.has_switches || k->at != t->at || k->pid != t->pid ||
-	    k->switches != now->switches)
+	    k->switches != now->switches || is_outdated(w, k))
 		return false;
 	memcpy(s->pc, k->pc, k->n * sizeof(*k->pc));
 	memcpy(s->flags, k->flags, k->n);
@@ -388,6 +417,7 @@ static void look_at(struct us_waits *w, const struct us_linux_task *t,
 		return;
 	}
 	w->now.due++;
+	w->known = us_programs_wait(w->programs, t);
 	if (!recall(w, t, &now)) {
 		enum seen seen = unwind(w, t, &now);
 		w->now.moved += seen == MOVED;
@@ -460,13 +490,14 @@ static void look(struct us_waits *w, struct us_mem *mem, uint64_t t_ns)
 }
 
 void us_waits_look(struct us_waits *w, const struct us_linux *l,
-		   const struct us_images *images, struct us_mem *mem,
-		   uint64_t start_ns)
+		   const struct us_images *images, struct us_programs *programs,
+		   struct us_mem *mem, uint64_t start_ns)
 {
 	uint64_t now_ns = us_now_ns(), began = us_thread_cpu_ns();
 	if (now_ns < us_waits_due(w))
 		return;
 	w->images = images;
+	w->programs = programs;
 	if (!start_ns || !l || !l->has_tasks || !mem || !use_kernel(w, l)) {
 		w->next_ns = now_ns + 50 * US_NS_PER_MS;
 		return;

@@ -16,6 +16,7 @@
 #define US_CMD_WAITS_H
 
 #include "cmd/record/images.h"
+#include "cmd/record/programs.h"
 #include "linux/linux.h"
 #include "linux/wait.h"
 #include "profile/pair_map.h"
@@ -59,13 +60,17 @@ struct us_waits {
 	/* What stacks are unwound by. */
 	const struct us_linux *of;
 	const struct us_images *images;
-	unsigned changes; /* of images, as of now */
+	struct us_programs *programs;
+	unsigned changes;	  /* of images, as of now */
+	unsigned program_changes; /* of programs->waiting */
+	bool known;		  /* the task at hand: what its program has mapped */
 	struct us_linux_scheduler scheduler;
 	struct us_paging *paging;
 	struct us_unwinder *unwinder;
 	struct us_waits_code {
 		struct us_code_map own, map[US_MAX_PLACES];
 		size_t n_map;
+		const struct us_code_map *next; /* the first of them */
 		struct us_cfi cfi;
 		struct us_stack stack;
 		struct us_place place[US_MAX_PLACES];
@@ -75,7 +80,9 @@ struct us_waits {
 		uint64_t switches;
 		int32_t pid;
 		uint16_t n;
-		uint8_t end, inside;
+		uint8_t end;
+		bool partial, known; /* its program's part may be missing */
+		unsigned changes;    /* as program_changes, then */
 		us_gva *pc;
 		uint8_t *flags;
 	} * kept; /* by the task's address */
@@ -104,11 +111,12 @@ void us_waits_want(struct us_waits *w, double hz, uint64_t seed);
 /* In the reading thread: when the next look is due, on the host's clock; UINT64_MAX:
  * never. */
 uint64_t us_waits_due(const struct us_waits *w);
-/* Look, if one is due.  start_ns: of the recording.  images: whose code programs are
- * unwound by. */
+/* Look, if one is due.  start_ns: of the recording.  images, programs: whose code
+ * programs are unwound by; what waits is to be had of the latter from the next look on.
+ */
 void us_waits_look(struct us_waits *w, const struct us_linux *l,
-		   const struct us_images *images, struct us_mem *mem,
-		   uint64_t start_ns);
+		   const struct us_images *images, struct us_programs *programs,
+		   struct us_mem *mem, uint64_t start_ns);
 
 /* In the writer's thread: what was taken since.  0 or -errno, of which the writer's
  * next call tells too. */

@@ -3,6 +3,7 @@
  * waits.c: a task that waits in a known place, for ever, or in three by turns.
  *
  *	waits sleep|pipe|vfork|futex
+ *	waits deep	below 10 calls of dive()
  *	waits turns	says how long it has waited in each, in ns, once a second
  */
 #include <linux/futex.h>
@@ -60,6 +61,13 @@ static void wait_pipe(void)
 			;
 }
 
+/* volatile: no call is the last thing that it does. */
+static __attribute__((noinline)) int dive(int depth)
+{
+	volatile int below = depth > 1 ? dive(depth - 1) : pause();
+	return below + 1;
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -102,6 +110,8 @@ int main(int argc, char **argv)
 		wait_vfork();
 	else if (!strcmp(how, "futex"))
 		wait_in_threads();
+	else if (!strcmp(how, "deep"))
+		return 1 + dive(10);
 	else if (!strcmp(how, "turns"))
 		wait_by_turns();
 	return 1;
