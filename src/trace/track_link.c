@@ -143,26 +143,29 @@ void us_track_link_settle(struct us_tracker *t, const struct us_track_function *
 
 /* ---- Then an address tells ---- */
 
-/* What has ended on the stack that the vCPU came back to: the call by which it had left
- * it, what lies below an address, and what the function in has called (NULL: that is
- * not known). */
+/* How many of the first n frames of the stack that the vCPU came back to have not
+ * ended: without the call by which it had left it, what lies below an address, and what
+ * the function in has called (NULL: that is not known). */
+static uint32_t frames_left(const struct us_tracker *t, uint32_t n,
+			    const struct us_track_function *in, uint64_t below)
+{
+	const struct us_track_frame *x = t->stack->frame;
+	if (t->left && t->left != in && n && x[n - 1].function == t->left)
+		n--;
+	while (n && x[n - 1].sp && x[n - 1].sp < below)
+		n--;
+	if (!in || in == &us_track_unnamed)
+		return n;
+	for (uint32_t i = n; i-- > 0 && x[i].kind != US_TRACK_INTERRUPT;)
+		if (x[i].function == in)
+			return i + 1;
+	return n;
+}
+
 static void end_calls(struct us_tracker *t, const struct us_track_function *in,
 		      uint64_t below)
 {
-	const struct us_track_stack *s = t->stack;
-	if (t->left && t->left != in && us_track_n(s) && last(s)->function == t->left)
-		us_track_drop_to(t, us_track_n(s) - 1);
-	while (us_track_n(s) && last(s)->sp && last(s)->sp < below)
-		us_track_drop_to(t, us_track_n(s) - 1);
-	if (!in || in == &us_track_unnamed)
-		return;
-	for (uint32_t i = us_track_n(s);
-	     i-- > 0 && s->frame[i].kind != US_TRACK_INTERRUPT;) {
-		if (s->frame[i].function != in)
-			continue;
-		us_track_drop_to(t, i + 1);
-		return;
-	}
+	us_track_drop_to(t, frames_left(t, us_track_n(t->stack), in, below));
 }
 
 /* A thread has begun, where there was the stack of another that has ended. */
@@ -219,15 +222,33 @@ static void bring_in_order(struct us_tracker *t, struct us_track_stack *from,
 	bring_all(t, aside, to, n);
 }
 
-/* What has ended below the n frames on top, which have not: they are put aside. */
+/* Are none of the frames from first to end written down? */
+static bool are_untraced(const struct us_track_stack *s, uint32_t first, uint32_t end)
+{
+	while (first < end && !s->frame[first].traced)
+		first++;
+	return first == end;
+}
+
+/* What has ended below the n frames on top, which have not.  Whoever reads that ends
+ * what is on top: before these, they are put aside. */
 static void end_calls_below(struct us_tracker *t, const struct us_track_function *in,
 			    uint64_t below, uint8_t n)
 {
-	struct us_track_stack *s = t->stack, *aside = stack_aside(t);
-	bring_all(t, s, aside, n);
-	t->stack = s;
-	end_calls(t, in, below);
-	bring_all(t, aside, s, n);
+	struct us_track_stack *s = t->stack;
+	uint32_t all = us_track_n(s), end = all < n ? 0 : all - n;
+	uint32_t keep = frames_left(t, end, in, below);
+	if (keep < end && are_untraced(s, keep, end)) {
+		for (uint32_t i = end; i < all; i++)
+			s->frame[keep + i - end] = s->frame[i];
+		us_track_set_top(s, &s->frame[keep + all - end - 1]);
+	} else if (keep < end) {
+		struct us_track_stack *aside = stack_aside(t);
+		bring_all(t, s, aside, n);
+		t->stack = s;
+		us_track_drop_to(t, keep);
+		bring_all(t, aside, s, n);
+	}
 	call_from_here(t, n);
 }
 

@@ -289,6 +289,35 @@ static void a_jump_out_of_calls(void **state)
 }
 
 /* It stores the interrupted function's register, and calls. */
+/* By then a function was called, and an interrupt came before that stored the register:
+ * whoever reads it sees one call on one stack. */
+static void a_call_behind_a_jump_is_one(void **state)
+{
+	struct machine *m = *state;
+	struct traced t;
+	trace_on(m, &t);
+	m->f[F].choice = m->f[TICK].choice = 0;
+	begin(m);
+	call(m, MAIN, F);
+	enter(m, F, 1);
+	saved(m, F, 0x7fe8);
+	switch_stack(m, F);
+	ret(m, F);
+	m->insns += 2;
+	call(m, MAIN, G);
+	enter(m, TICK, 3);
+	saved(m, TICK, 0x7f08);
+	loaded(m, TICK, 0x7f08);
+	eret(m, TICK);
+	enter(m, G, 5);
+	saved(m, G, 0x7fc8);
+	expect_path(m, "1000;3000");
+	loaded(m, G, 0x7fc8);
+	ret(m, G);
+	expect_path(m, "1000");
+	expect_events(&t, "#0? +m +g -g");
+}
+
 static void an_interrupt(void **state)
 {
 	struct machine *m = *state;
@@ -475,6 +504,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads_by_stack, start, stop),
 		cmocka_unit_test_setup_teardown(threads_by_register, start, stop),
 		cmocka_unit_test_setup_teardown(a_jump_out_of_calls, start, stop),
+		cmocka_unit_test_setup_teardown(a_call_behind_a_jump_is_one, start,
+						stop),
 		cmocka_unit_test_setup_teardown(an_interrupt, start, stop),
 		cmocka_unit_test_setup_teardown(firmware, start, stop),
 		cmocka_unit_test_setup_teardown(the_first_interrupt, start, stop),

@@ -586,57 +586,6 @@ static void a_reset_of_another(void **state)
 
 /* ---- What is written down ---- */
 
-struct traced {
-	struct us_events_head head;
-	struct us_events_vcpu vcpu;
-	uint64_t record[1024];
-	struct us_events events;
-};
-
-static void trace_on(struct machine *m, struct traced *t)
-{
-	*t = (struct traced){ .events = { .head = &t->head,
-					  .vcpu = &t->vcpu,
-					  .record = t->record,
-					  .mask = 1023,
-					  .max_depth = UINT16_MAX } };
-	for (unsigned i = 0; i < N_FUNCTION; i++)
-		m->f[i].choice = US_FUNCTION_TRACED;
-	m->t.events = &t->events;
-	us_events_switch(&t->head, true);
-}
-
-/* As "+f" entered, "!f" by an interrupt, "-f" left, ">f" jumped to, "=f" open, "#n" on
- * a stack, "#n?" of which nothing is known, "~" what was on top of another moved here;
- * f is the letter of a function. */
-static void expect_events(const struct traced *t, const char *want)
-{
-	static const char sign[] = ".+!->=#";
-	char text[512] = "";
-	uint64_t last = 0;
-	for (uint64_t i = 0; i < t->vcpu.written; i++) {
-		uint64_t r = t->record[i & 1023], insns = r & US_EVENT_INSNS_MASK;
-		unsigned kind = r >> US_EVENT_KIND_SHIFT;
-		unsigned n = r >> US_EVENT_NUMBER_SHIFT & US_EVENT_NUMBER_MASK;
-		char more[16];
-		assert_true(kind < US_EVENT_TIME);
-		assert_true(insns >= last);
-		last = insns;
-		if (kind != US_EVENT_STACK)
-			snprintf(more, sizeof(more), "%c%c ", sign[kind],
-				 "mfghT"[n - 16]);
-		else if (n & US_EVENT_MOVED)
-			snprintf(more, sizeof(more), "~ ");
-		else
-			snprintf(more, sizeof(more), "#%u%s ", n & US_EVENT_STACK_MASK,
-				 n & US_EVENT_FORGET ? "?" : "");
-		strcat(text, more);
-	}
-	if (*text)
-		text[strlen(text) - 1] = '\0';
-	assert_string_equal(text, want);
-}
-
 static void calls_are_written_down(void **state)
 {
 	struct machine *m = *state;
