@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """SIGKILL at random moments: the guest must go on, the recording must be readable.
 
-usage: kill.py BUILD BACKEND ACCEL [PROCESSOR] [--times N] [--seed S]
+usage: kill.py BUILD BACKEND ACCEL [PROCESSOR] [--times N] [--seed S] [--pauses]
 """
 import argparse
 import json
 import os
 import random
+import signal
+import socket
 import subprocess
+import tempfile
 import time
 
 from harness import (Skip, Tap, Uniscope, check, note, patience, require_way, start,
@@ -88,6 +91,69 @@ def closed(args, us):
             us.run("report", out)
 
 
+class Owner:
+    """A second monitor, as libvirt has one."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.file = self.socket.makefile("r")
+        self.file.readline()  # its greeting
+        self.ask("qmp_capabilities")
+
+    def ask(self, command):
+        self.socket.sendall(json.dumps({"execute": command}).encode())
+        while True:
+            said = json.loads(self.file.readline())
+            if "event" not in said:
+                return said.get("return")
+
+    def runs(self):
+        return self.ask("query-status")["running"]
+
+
+def stays_paused(owner, looks=8):
+    """It goes on at the next resume, within a look's time, or not at all."""
+    for _ in range(looks):
+        time.sleep(0.05)
+        if owner.runs():
+            return False
+    return True
+
+
+def pauses(args, us):
+    """Its owner pauses the guest at random moments while it is sampled.  A stop of a guest
+    that uniscope holds is lost (docs/safety.md); one of the next is not, and is kept."""
+    rng, lost, n = random.Random(args.seed), 0, 2 * args.times
+    with tempfile.TemporaryDirectory(prefix="uniscope-") as where:
+        monitor = os.path.join(where, "owner")
+        with start(args.build, "shares", args.accel, 1, processor=args.processor,
+                   extra=("-qmp", f"unix:{monitor},server=on,wait=off")) as g:
+            g.wait("READY")
+            owner, out = Owner(monitor), us.data("paused.data")
+            p = subprocess.Popen([us.program, "record", "--backend", args.backend, "-e",
+                                  g.elf, "-o", out, g.target(args.backend)],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            g.wait_for(lambda: os.path.exists(out) and os.path.getsize(out),
+                       what="recording")
+            for i in range(n):
+                time.sleep(rng.uniform(0.0, 0.1))
+                for again in range(100):
+                    owner.ask("stop")
+                    if stays_paused(owner):
+                        break
+                    lost += 1
+                check(again < 99, f"pause {i}: 100 stops in a row were undone")
+                check(p.poll() is None, "it ended by itself")
+                owner.ask("cont")
+                check(g.goes_on(), f"pause {i}: the guest stands still after cont")
+            p.send_signal(signal.SIGINT)
+            err = patience.communicate(p, 60)[1]
+            check(p.returncode == 0, f"exit {p.returncode}: {err}")
+            check(owner.runs(), "the guest is paused after the end")
+    note(f"{n} pauses; {lost} stops fell into a hold and were lost")
+
+
 def vmm(args, us):
     """The VMM is killed while attached: no hang, the recording says so."""
     for i in range(min(3, args.times)):
@@ -125,6 +191,7 @@ def main():
     p.add_argument("accel")
     p.add_argument("processor", nargs="?", default="x86_64")
     p.add_argument("--times", type=int, default=10)
+    p.add_argument("--pauses", action="store_true")
     p.add_argument("--seed", type=int, default=1)
     args = p.parse_args()
     try:
@@ -136,6 +203,8 @@ def main():
     who = way(args)
     tap.point(f"{who}: {args.times} kills of uniscope", lambda: profiler(args, us))
     tap.point(f"{who}: standard streams are closed", lambda: closed(args, us))
+    if args.pauses:
+        tap.point(f"{who}: its owner pauses the guest", lambda: pauses(args, us))
     tap.point(f"{who}: the VMM is killed", lambda: vmm(args, us))
     tap.point(f"{who}: the guest reboots", lambda: reboot(args, us))
     tap.end()
