@@ -260,7 +260,21 @@ static bool found(const struct us_x86_parts *p, struct us_x86_insn *i, uint8_t k
 	return true;
 }
 
-/* mov, lea, add and sub of rsp and rbp that can be followed exactly. */
+/* rsp and a register that functions preserve. */
+static bool swapped(const struct us_x86_parts *p, struct us_x86_insn *i, uint8_t reg,
+		    uint8_t rm)
+{
+	uint8_t other = reg == RSP ? rm : reg;
+	if ((reg != RSP && rm != RSP) ||
+	    (other != RBP && !us_x86_is_preserved(p->bits, other)))
+		return false;
+	i->kind = US_X86_SWAP;
+	i->reg = RSP;
+	i->base = other;
+	return true;
+}
+
+/* mov, lea, add, sub and xchg of rsp and rbp that can be followed exactly. */
 static bool followed(const struct us_x86_parts *p, struct us_x86_insn *i)
 {
 	uint8_t sub = p->reg & 7;
@@ -274,6 +288,8 @@ static bool followed(const struct us_x86_parts *p, struct us_x86_insn *i)
 	if (p->bits == 64 ? !p->w : p->size16)
 		return false;
 	switch (p->op) {
+	case 0x87:
+		return !memory && swapped(p, i, reg, rm);
 	case 0x89:
 		return memory ? found(p, i, US_X86_STORE, reg, base, p->disp)
 			      : found(p, i, US_X86_MOVE, rm, reg, 0);

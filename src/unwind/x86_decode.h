@@ -33,6 +33,8 @@ enum us_x86_kind {
 	US_X86_STORE, /* the word at [base + imm] = reg; reg is rbp, or as above */
 	US_X86_SET,   /* reg (rsp, rbp, r10, one that functions preserve), and base if
 			 it   is one of them, change in a way that is not followed */
+	US_X86_SWAP,  /* reg and base change places; one of them is rsp, the other is
+			 rbp or one that functions preserve */
 	US_X86_ENTER, /* push rbp; rbp = rsp; rsp -= imm */
 	US_X86_LEAVE, /* rsp = rbp; pop rbp */
 	US_X86_PUSH_ALL, /* pusha: eight words, rbp the sixth; 32-bit code only */

@@ -204,6 +204,11 @@ void us_x86_state_step(struct us_x86_state *st, const struct us_x86_insn *insn)
 	case US_X86_STORE:
 		store(st, at, insn->reg);
 		break;
+	case US_X86_SWAP:
+		at = get(st, insn->reg);
+		put(st, insn->reg, get(st, insn->base));
+		put(st, insn->base, at);
+		break;
 	case US_X86_SET: /* of rsp: aligned, or made room below */
 		put(st, insn->reg, unknown);
 		put(st, insn->base, unknown);

@@ -122,9 +122,11 @@ static bool kind_fits(const char *text, const struct us_x86_insn *i)
 				     starts(last, ",%esp") || starts(last, ",%ebp"));
 	if (to_stack_reg && !reads_only)
 		return k == US_X86_MOVE || k == US_X86_LOAD || k == US_X86_SET ||
-		       k == US_X86_ZERO;
+		       k == US_X86_ZERO || (k == US_X86_SWAP && starts(t, "xchg"));
 	/* Of registers that align or keep a stack pointer, or are saved. */
 	int reg = last ? number_of(last) : -1;
+	if (k == US_X86_SWAP)
+		return starts(t, "xchg") && strstr(t, "%rsp");
 	if (reg >= 0 && k == US_X86_MOVE)
 		return i->reg == reg && i->base == 4;
 	if (reg >= 0 && reg != 10 && k == US_X86_LOAD)
@@ -287,7 +289,12 @@ static void stack_effects(void **state)
 	EXPECT(US_X86_SET, RSP, NO, 0, 0x48, 0x29, 0xc4);	/* sub rsp, rax */
 	EXPECT(US_X86_ZERO, RBP, RBP, 0, 0x31, 0xed);		/* xor ebp, ebp */
 	EXPECT(US_X86_SET, RBP, NO, 0, 0x89, 0xe5);		/* mov ebp, esp */
-	EXPECT(US_X86_SET, RSP, RBP, 0, 0x48, 0x87, 0xec);	/* xchg */
+	EXPECT(US_X86_SWAP, RSP, RBP, 0, 0x48, 0x87, 0xec);	/* xchg */
+	EXPECT(US_X86_SWAP, RSP, 15, 0, 0x49, 0x87, 0xe7);
+	EXPECT(US_X86_SWAP, RSP, 15, 0, 0x4c, 0x87, 0xfc);
+	EXPECT(US_X86_SET, RSP, NO, 0, 0x48, 0x87, 0xfc); /* with rdi */
+	EXPECT(US_X86_SET, RSP, NO, 0, 0x48, 0x87, 0x26); /* with memory */
+	EXPECT(US_X86_SET, RSP, RBP, 0, 0x87, 0xec);	  /* 32 bits */
 	EXPECT(US_X86_SET, RSP, NO, 0, 0x48, 0x94);
 	EXPECT(US_X86_SET, RBP, NO, 0, 0xbd, 1, 2, 3, 4);
 	EXPECT(US_X86_OTHER, NO, NO, 0, 0xb5, 1);	   /* mov ch, 1 */

@@ -90,7 +90,7 @@ static bool loads_stack(const struct us_x86_insn *x, uint8_t op)
 		return x->kind != US_X86_MOVE || !by_frame;
 	if (x->reg != US_X86_CODE_RSP)
 		return false;
-	return x->kind == US_X86_POP ||
+	return x->kind == US_X86_POP || x->kind == US_X86_SWAP ||
 	       (x->kind == US_X86_SET && (op == 0x87 || op == 0x94)); /* xchg */
 }
 
