@@ -173,8 +173,8 @@ static void goes_to(struct us_x86_flow *f, const struct us_code_place *at, us_gv
 }
 
 /*
- * Does the pushed address become that of a jump, as Linux's retpolines make them: by
- * "mov reg, (rsp); ret"?  Nobody can tell where that leads.
+ * Does the pushed address become that of a jump, as retpolines make them: by "mov reg,
+ * (rsp); ret"?  Nobody can tell where that leads.
  */
 static bool is_retpoline(const struct us_x86_flow *f, const struct us_x86_insn *insn,
 			 us_gva next)
@@ -186,6 +186,23 @@ static bool is_retpoline(const struct us_x86_flow *f, const struct us_x86_insn *
 	const uint8_t *mov = f->word == 8 ? code + 1 : code;
 	bool wide = f->word == 4 || (code[0] & 0xfb) == 0x48;
 	return wide && mov[0] == 0x89 && (mov[1] & 0xc7) == 0x04 && mov[2] == 0x24;
+}
+
+/* A jump that may lead anywhere in the function, by what the stack is there. */
+static void note_table(struct us_x86_flow *f, const struct us_x86_state *st)
+{
+	if (!f->has_table)
+		f->table = *st;
+	f->has_table = true;
+}
+
+/* A retpoline may be a jump within the function that it is in; what it has pushed is
+ * gone by then. */
+static void note_retpoline(struct us_x86_flow *f, const struct us_x86_state *pushed)
+{
+	struct us_x86_state before = *pushed;
+	us_x86_state_drop(&before, f->word);
+	note_table(f, &before);
 }
 
 /* Note where this instruction leads besides the next one; false if not there. */
@@ -205,12 +222,11 @@ static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 			*st = f->pending[known->slot];
 		return true;
 	case US_X86_PUSH_PC:
-		f->path.lost |= is_retpoline(f, insn, next);
+		if (is_retpoline(f, insn, next))
+			note_retpoline(f, st);
 		return true;
 	case US_X86_JUMP_INDIRECT:
-		if (!f->has_table)
-			f->table = *st;
-		f->has_table = true;
+		note_table(f, st);
 		break;
 	case US_X86_JUMP:
 		goes_to(f, at, target_of(f, next, insn), st);
