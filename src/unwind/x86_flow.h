@@ -25,6 +25,20 @@ enum us_code_reach us_x86_from_start(struct us_x86_flow *f,
 				     const struct us_code_place *at,
 				     struct us_x86_state *st);
 
+/*
+ * Is this a jump to where one of the two instructions before it says?  before[0]: the
+ * last of them.  The page by which programs enter the kernel is far away from the rest,
+ * which may not be mapped here; and what gcc writes on the stack, to call a nested
+ * function by pointer, sets the register for the caller's frame besides.
+ */
+bool us_x86_far_jump(struct us_x86_flow *f, const struct us_x86_insn before[2],
+		     const struct us_x86_insn *insn, us_gva *ret);
+
+/* The two instructions before a place, where they set registers for such a jump; else
+ * *before is left alone. */
+void us_x86_before_place(struct us_x86_flow *f, us_gva pc,
+			 struct us_x86_insn before[2]);
+
 /* A register, by the number of the code (x86_decode.h) and by that of us_regs: from the
  * former to the latter if of_code, else the other way round. */
 uint8_t us_x86_other_number(const struct us_x86_flow *f, uint8_t reg, bool of_code);

@@ -462,29 +462,18 @@ static bool is_prologue(struct us_x86_flow *f, us_gva pc)
 
 enum outcome { DEAD, RETURNS, LEAVES, LEAVES_BY_SYSRET };
 
-/* A jump to where the instruction before it says: the page by which programs enter the
- * kernel is far away from the rest, which may not be mapped here. */
-static bool is_far_jump(struct us_x86_flow *f, const struct us_x86_insn *before,
-			const struct us_x86_insn *insn, us_gva *ret)
-{
-	size_t len;
-	if (before->general == US_X86_NO_REG || before->general != insn->general)
-		return false;
-	*ret = before->value;
-	us_code_path_bytes(&f->path, *ret, 1, &len);
-	f->path.away |= len == 0;
-	return len != 0;
-}
-
 /* Follow one path to its end. */
 static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 			 const struct us_code_pending *p, struct us_code_rule *ret)
 {
 	struct us_x86_state st = f->pending[p->slot];
-	struct us_x86_insn insn, before = { .general = US_X86_NO_REG };
+	struct us_x86_insn insn, before[2] = { { .general = US_X86_NO_REG },
+					       { .general = US_X86_NO_REG } };
 	us_gva pc = p->pc, far;
+	if (!at->start && !at->after_call && pc == at->pc)
+		us_x86_before_place(f, pc, before);
 	for (; f->path.n_visited < MAX_RETURN && us_code_path_visit(&f->path, pc);
-	     before = insn) {
+	     before[1] = before[0], before[0] = insn) {
 		if (!decode_at(f, pc, &insn))
 			return DEAD;
 		us_gva next = pc + insn.len;
@@ -500,7 +489,7 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 			return LEAVES_BY_SYSRET;
 		}
 		if (insn.kind == US_X86_JUMP_INDIRECT &&
-		    is_far_jump(f, &before, &insn, &far)) {
+		    us_x86_far_jump(f, before, &insn, &far)) {
 			pc = far;
 			continue;
 		}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Jumps whose target the instruction does not say: by what was written on the stack for
+ * a nested function, by a pushed address; and a stack that changes places with a
+ * register. */
+#include "flat-guest.h"
+
+#define ALT 0xc000 /* another stack */
+
+static void expect(size_t n, const us_gva *want)
+{
+	assert_int_equal(out.n, n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(out.pc[i], want[i]);
+}
+#define EXPECT(...)                                                                    \
+	expect(sizeof((const us_gva[]){ __VA_ARGS__ }) / 8,                            \
+	       (const us_gva[]){ __VA_ARGS__ })
+
+/* --- what gcc writes on the stack to call a nested function by pointer --- */
+
+#define TRAMPOLINE 0x9000 /* no image has it */
+
+/* 0x3000 calls 0x2000, which calls it by pointer, to get to 0x1000. */
+static void nested(void)
+{
+	FUNCTION(0x1000, "\x53\x90\x5b\xc3");	  /* push rbx; nop; pop; ret */
+	FUNCTION(0x2000, "\x50\xff\xd7\x59\xc3"); /* push; call *rdi; pop; ret */
+	FUNCTION(0x3000, "\x50\xe8\xfa\xef\xff\xff\xc3"); /* push; call 0x2000 */
+	map.text_start = 0x1000;
+	map.text_end = 0x3007;
+	us_unwinder_set_code(unwinder, &map, &cfi);
+}
+
+/* Each of its instructions, as sampled there. */
+static void at_each(const uint8_t *code, size_t n, const size_t *at, size_t n_at)
+{
+	memset(ram + TRAMPOLINE - 64, 0, 128);
+	memcpy(ram + TRAMPOLINE, code, n);
+	for (size_t i = 0; i < n_at; i++) {
+		put(STACK, 0x2003);
+		put(STACK + 16, 0x3006);
+		unwind(TRAMPOLINE + at[i], STACK);
+		EXPECT(TRAMPOLINE + at[i], 0x2003, 0x3006);
+	}
+	/* What no CALL is before is no return address. */
+	put(STACK, 0x2002);
+	unwind(TRAMPOLINE + at[0], STACK);
+	assert_int_equal(out.n, 1);
+}
+#define AT_EACH(code, ...)                                                             \
+	at_each((const uint8_t *)(code), sizeof(code) - 1,                             \
+		(const size_t[]){ __VA_ARGS__ },                                       \
+		sizeof((const size_t[]){ __VA_ARGS__ }) / sizeof(size_t))
+
+static void through_a_trampoline(void **state)
+{
+	(void)state;
+	nested();
+	/* mov $0x1000, r11d; movabs $.., r10; jmp *r11 */
+	AT_EACH("\x41\xbb\x00\x10\x00\x00\x49\xba\x00\x80\0\0\0\0\0\0\x49\xff\xe3", 0,
+		6, 16);
+	/* The same with endbr64, and with addresses of 64 bits. */
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	AT_EACH("\xf3\x0f\x1e\xfa\x49\xbb\x00\x10\0\0\0\0\0\0"
+		"\x49\xba\x00\x80\0\0\0\0\0\0\x49\xff\xe3",
+		0, 4, 14, 24);
+}
+
+/* Something between that is no constant, or another register: nobody knows. */
+static void through_no_trampoline(void **state)
+{
+	static const char *const codes[] = {
+		/* mov $0x1000, r11d; mov (rax), r11; jmp *r11 */
+		"\x41\xbb\x01\x10\x01\x01\x4c\x8b\x18\x90\x90\x90\x49\xff\xe3",
+		/* mov $.., r11d; mov $.., r10d; jmp *rax */
+		"\x41\xbb\x01\x10\x01\x01\x41\xba\x01\x80\x01\x01\xff\xe0\xcc",
+	};
+	(void)state;
+	nested();
+	for (size_t i = 0; i < 2; i++) {
+		memset(ram + TRAMPOLINE - 64, 0, 128);
+		memcpy(ram + TRAMPOLINE, codes[i], 15);
+		us_unwinder_set_code(unwinder, &map, &cfi);
+		put(STACK, 0x2003);
+		put(STACK + 16, 0x3006);
+		regs.gpr[US_X86_RBP] = 0;
+		unwind(TRAMPOLINE, STACK);
+		assert_int_equal(out.n, 1);
+	}
+}
+
+/* --- retpolines within a function --- */
+
+/*
+ * push rbx; call 1f; 2: pause; lfence; jmp 2b; 1: mov rax, (rsp); ret; and behind,
+ * where only that jump leads: call 0x1000; pop rbx; ret
+ */
+#define INLINE_THUNK                                                                   \
+	"\x53\xe8\x07\0\0\0\xf3\x90\x0f\xae\xe8\xeb\xf9\x48\x89\x04\x24\xc3"           \
+	"\xe8\xe9\xef\xff\xff\x5b\xc3"
+
+static void behind_a_retpoline(void **state)
+{
+	(void)state;
+	FUNCTION(0x1000, "\x90\xc3");
+	FUNCTION(0x2000, INLINE_THUNK);
+	FUNCTION(0x3000, "\x50\xe8\xfa\xef\xff\xff\x58\xc3");
+	put(STACK, 0x2017);
+	put(STACK + 8, 0x2017); /* rbx, which looks like one */
+	put(STACK + 16, 0x3006);
+	unwind(0x1000, STACK);
+	EXPECT(0x1000, 0x2017, 0x3006);
+	/* gcc's table forgets that the pushed address is gone: it is 8 bytes off. */
+	put(STACK + 8, 0x7700);
+	struct us_cfi_rule rule = {
+		.cfa_reg = US_X86_RSP, .cfa_off = 8, .pc = US_CFI_AT_CFA, .pc_off = -8
+	};
+	row(0x2012, rule, NULL);
+	row(0x2018, (struct us_cfi_rule){ .cfa_reg = US_X86_RSP, .pc = US_CFI_LOST },
+	    NULL);
+	finish_table();
+	unwind(0x1000, STACK);
+	EXPECT(0x1000, 0x2017, 0x3006);
+}
+
+/* --- xchg --- */
+
+/* push r15; mov rsi, r15; xchg rsp, r15; call *rdi; xchg r15, rsp; pop r15; ret */
+#define PIVOT "\x41\x57\x49\x89\xf7\x49\x87\xe7\xff\xd7\x4c\x87\xfc\x41\x5f\xc3"
+
+static void stack_changes_places(void **state)
+{
+	(void)state;
+	/* push r15; xor r15d, r15d; pop r15; ret */
+	FUNCTION(0x1000, "\x41\x57\x45\x31\xff\x41\x5f\xc3");
+	FUNCTION(0x2000, PIVOT);
+	FUNCTION(0x3000, "\x50\xe8\xfa\xef\xff\xff\x58\xc3");
+	put(ALT, 0x200a);
+	put(STACK, 0x4321); /* r15 */
+	put(STACK + 8, 0x3006);
+	regs.gpr[15] = STACK;
+	unwind(0x1000, ALT);
+	EXPECT(0x1000, 0x200a, 0x3006);
+	/* Where it is saved. */
+	put(ALT - 8, STACK);
+	regs.gpr[15] = 0;
+	unwind(0x1005, ALT - 8);
+	EXPECT(0x1005, 0x200a, 0x3006);
+	/* Back on its own. */
+	unwind(0x200d, STACK);
+	EXPECT(0x200d, 0x3006);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(through_a_trampoline),
+		TEST(through_no_trampoline),
+		TEST(behind_a_retpoline),
+		TEST(stack_changes_places),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
