@@ -9,13 +9,10 @@
 #include "unwind/walk.h"
 
 /* A table knows it of the function, and the CFA; false: not where. */
-static enum us_code_save saved_by_table(const struct us_walk *w,
-					const struct us_site *site, unsigned reg,
+static enum us_code_save saved_by_table(const struct us_site *site, unsigned reg,
 					int32_t *ret_off)
 {
 	const struct us_cfi_rule *r = site->cfi.rule;
-	if (w->word != 8)
-		return US_SAVE_LOST; /* tables number registers otherwise */
 	for (unsigned i = 0; i < r->n_saved && i < US_CFI_MAX_SAVED; i++) {
 		const struct us_cfi_saved *v = &site->cfi.saved[i];
 		if (v->reg != reg)
@@ -35,8 +32,9 @@ static enum us_code_save saved_in(struct us_walk *w, unsigned i, unsigned reg,
 	bool exit = out->how[i + 1] == US_HOW_INTERRUPT;
 	struct us_site *site = us_sites_find(w->u->sites, out->pc[i], after_call,
 					     w->site);
-	if (site->source == US_SITE_CFI)
-		return saved_by_table(w, site, reg, ret_off);
+	/* Tables of 32-bit code number registers otherwise: its code tells. */
+	if (site->source == US_SITE_CFI && w->word == 8)
+		return saved_by_table(site, reg, ret_off);
 	return us_sites_saved(w->u->sites, site, reg, exit, ret_off);
 }
 

@@ -312,6 +312,8 @@ static void rule_at(const struct us_x86_flow *f, const struct us_x86_state *st,
 		    struct us_code_rule rule[2])
 {
 	struct us_code_rule sp = { .fp = US_FP_LOST }, fp;
+	/* An argument on the stack (32-bit code) may be the other stack, too. */
+	bool away = st->away || st->sp.sym == US_SYM_WORD;
 	/* What was saved holds on every path that leads here; that rbp still is what
 	 * it was, only on this one. */
 	if (st->saved.sym == US_SYM_SP && us_code_slot(st->saved.off, &sp.fp_at))
@@ -332,13 +334,13 @@ static void rule_at(const struct us_x86_flow *f, const struct us_x86_state *st,
 	if (st->fp.sym == US_SYM_SP) {
 		fp.base = US_BASE_FP;
 		fp.cfa = -st->fp.off;
-		if (st->away && !sp.base && fp.sp == US_SP_CFA)
+		if (away && !sp.base && fp.sp == US_SP_CFA)
 			fp.sp = US_SP_LOST;
 	}
 	bool frame = fp.base && st->fp.off == -2 * st->word && fp.fp == US_FP_SAVED;
 	rule[0] = frame || !sp.base ? fp : sp;
 	rule[1] = frame || !sp.base ? sp : fp;
-	if (!rule[0].base && st->away && !st->copied)
+	if (!rule[0].base && away && !st->copied)
 		kept_at(f, st, &rule[0]);
 	if (!rule[0].base && st->r10.sym == US_SYM_SP) {
 		bool r10 = st->r10_reg == US_X86_CODE_R10;

@@ -151,13 +151,74 @@ static void stack_changes_places(void **state)
 	EXPECT(0x200d, 0x3006);
 }
 
+/* --- 32-bit code, which has the other stack on this one --- */
+
+static void put_32(us_gva at, uint32_t word)
+{
+	memcpy(ram + at, &word, 4);
+}
+
+static const struct {
+	const char *code;
+	size_t n;
+	unsigned ret, reg;
+} narrow[] = {
+	/* push ebp; mov esp, ebp; mov 12(ebp), esp; call *eax; leave; ret */
+	{ "\x55\x89\xe5\x8b\x65\x0c\xff\xd0\xc9\xc3", 10, 8, US_X86_RBP },
+	/* push ebx; mov esp, ebx; mov 12(esp), esp; call *eax; mov ebx, esp; pop ebx;
+	 * ret
+	 */
+	{ "\x53\x89\xe3\x8b\x64\x24\x0c\xff\xd0\x89\xdc\x5b\xc3", 13, 9, US_X86_RBX },
+	/* push esi; mov 12(esp), esi; xchg esp, esi; call *eax; xchg esi, esp; pop esi;
+	 * ret */
+	{ "\x56\x8b\x74\x24\x0c\x87\xe6\xff\xd0\x87\xf4\x5e\xc3", 13, 9, US_X86_RSI },
+};
+
+static void goes_back(void)
+{
+	for (size_t i = 0; i < sizeof(narrow) / sizeof(*narrow); i++) {
+		memset(ram + 0x2000, 0xcc, 0x40);
+		memcpy(ram + 0x2000, narrow[i].code, narrow[i].n);
+		us_unwinder_set_code(unwinder, &map, &cfi);
+		put_32(ALT, 0x2000 + narrow[i].ret);
+		put_32(STACK, 0x4321);
+		put_32(STACK + 4, 0x3006);
+		put_32(STACK + 12, ALT + 4);
+		regs.gpr[narrow[i].reg] = STACK;
+		unwind(0x1000, ALT);
+		EXPECT(0x1000, 0x2000 + narrow[i].ret, 0x3006);
+		regs.gpr[narrow[i].reg] = 0;
+	}
+}
+
+static void narrow_stack_is_an_argument(void **state)
+{
+	(void)state;
+	regs.bits = 32;
+	FUNCTION(0x1000, "\x90\xc3");
+	FUNCTION(0x2000, "");
+	FUNCTION(0x3000, "\x50\xe8\xfa\xef\xff\xff\x58\xc3");
+	goes_back();
+	/* The callee has a table, whose registers have other numbers. */
+	us_cfi_builder_free(builder);
+	assert_int_equal(us_cfi_builder_new(4, &builder), 0);
+	row(0x1000,
+	    (struct us_cfi_rule){ .cfa_reg = 4, /* esp */
+				  .cfa_off = 4,
+				  .pc = US_CFI_AT_CFA,
+				  .pc_off = -4 },
+	    NULL);
+	finish_table();
+	goes_back();
+	assert_int_equal(out.how[1], US_HOW_CFI);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(through_a_trampoline),
-		TEST(through_no_trampoline),
-		TEST(behind_a_retpoline),
-		TEST(stack_changes_places),
+		TEST(through_a_trampoline),	   TEST(through_no_trampoline),
+		TEST(behind_a_retpoline),	   TEST(stack_changes_places),
+		TEST(narrow_stack_is_an_argument),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
