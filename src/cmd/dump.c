@@ -91,7 +91,10 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 	us_symbols_demangle(d->images.symbols, !s->raw_names);
 	us_symbols_set_namer(d->images.symbols,
 			     &(struct us_symbol_namer){ us_kernel_name, &d->kernel });
-	return us_kernel_open(&d->kernel, &d->images, d->backend, e);
+	r = us_kernel_open(&d->kernel, &d->images, d->backend, e);
+	if (r == 0)
+		d->kernel.processes.programs.dirs = &s->symbols.dirs;
+	return r;
 }
 
 /* A capture without a stack.  In the VMM a vCPU stays for microseconds: the next sample
@@ -199,8 +202,23 @@ static size_t name_frame(struct dump *d, const struct seen *s, unsigned i,
 			      : s->regs.space.root;
 	const struct us_symbol_when when = { .root = root & US_ROOT_MASK };
 	bool is_return = i > 0 && !(s->stack.flags[i] & US_PC_EXACT);
-	return us_symbols_lookup_at(d->images.symbols, &when, s->stack.pc[i], is_return,
-				    f, MAX_INLINED);
+	size_t n = us_symbols_lookup_at(d->images.symbols, &when, s->stack.pc[i],
+					is_return, f, MAX_INLINED);
+	if (!n && s->stack.flags[i] & US_PC_USER)
+		n = us_dump_programs_lookup(&d->tasks.programs, root, s->stack.pc[i],
+					    is_return, f, MAX_INLINED);
+	return n;
+}
+
+/* The file that a program has mapped there; NULL: not known. */
+static const char *file_of(const struct dump *d, const struct seen *s, unsigned i,
+			   uint64_t *ret_at)
+{
+	us_gpa root = s->stack.root ? s->stack.root : s->regs.space.root;
+	return s->stack.flags[i] & US_PC_USER
+		       ? us_dump_programs_file(&d->tasks.programs, root, s->stack.pc[i],
+					       ret_at)
+		       : NULL;
 }
 
 static const struct us_linux_task *task_of(const struct dump *d, const struct seen *s)
@@ -231,9 +249,10 @@ static void leave_out_unnamed(struct dump *d, struct seen *s)
 {
 	struct us_frame f[MAX_INLINED];
 	unsigned n = 0;
+	uint64_t at;
 	while (n < s->stack.n && !(s->stack.flags[n] & US_PC_USER))
 		n++;
-	if (!n || n == s->stack.n || name_frame(d, s, n, f))
+	if (!n || n == s->stack.n || name_frame(d, s, n, f) || file_of(d, s, n, &at))
 		return;
 	s->stack.n = (uint16_t)n;
 	s->stack.end = US_END_ROOT;
@@ -295,6 +314,19 @@ static void collect_paths(struct dump *d)
 	}
 }
 
+/* By the file that it is in, if that is known. */
+static void print_unnamed(const struct dump *d, unsigned number, const struct seen *s,
+			  unsigned i)
+{
+	char text[CELL];
+	uint64_t at;
+	const char *file = file_of(d, s, i, &at);
+	const struct us_frame f = { .func = text };
+	if (file)
+		snprintf(text, sizeof(text), "%s+0x%" PRIx64, file, at);
+	print_frame(d, number, s->stack.pc[i], file ? &f : NULL);
+}
+
 static void print_stack(struct dump *d, const struct seen *seen)
 {
 	const struct us_stack *s = &seen->stack;
@@ -303,7 +335,7 @@ static void print_stack(struct dump *d, const struct seen *seen)
 	for (unsigned i = 0; i < s->n; i++) {
 		size_t n = name_frame(d, seen, i, f);
 		if (!n)
-			print_frame(d, number++, s->pc[i], NULL);
+			print_unnamed(d, number++, seen, i);
 		for (size_t k = 0; k < n; k++)
 			print_frame(d, number++, s->pc[i], &f[k]);
 	}
@@ -347,7 +379,7 @@ static void print_tasks(struct dump *d)
 {
 	static struct seen seen; /* too large for comfort on a stack */
 	const struct us_dump_tasks *all = &d->tasks;
-	char name[4 * US_LINUX_NAME];
+	char name[4 * US_LINUX_NAME], text[512], safe[1024];
 	for (size_t k = 0; k < all->list.n; k++) {
 		const struct us_linux_task *t = &all->list.v[k];
 		us_printable(name, sizeof(name), t->name);
@@ -358,6 +390,11 @@ static void print_tasks(struct dump *d)
 			leave_out_unnamed(d, &seen);
 			print_stack(d, &seen);
 		}
+	}
+	for (size_t k = 0;
+	     us_dump_programs_warning(&all->programs, k, text, sizeof(text)); k++) {
+		us_printable(safe, sizeof(safe), text);
+		printf("warning: %s\n", safe);
 	}
 	if (all->list.torn)
 		puts("warning: the list of tasks changed at each try: some are "
@@ -386,10 +423,14 @@ static void print_vcpu(struct dump *d, unsigned i)
 		print_stack(d, s);
 }
 
-static void json_frame(struct us_json *j, us_gva pc, const struct us_frame *f)
+static void json_frame(struct us_json *j, const struct dump *d, const struct seen *s,
+		       unsigned i, const struct us_frame *f)
 {
+	uint64_t at;
 	us_json_object(j, NULL);
-	us_json_hex(j, "pc", pc);
+	us_json_hex(j, "pc", s->stack.pc[i]);
+	us_json_bool(j, "user", s->stack.flags[i] & US_PC_USER);
+	us_json_str(j, "mapped", file_of(d, s, i, &at));
 	us_json_str(j, "function", f ? f->func : NULL);
 	us_json_str(j, "raw", f ? f->raw : NULL);
 	us_json_str(j, "file", f ? f->file : NULL);
@@ -409,9 +450,9 @@ static void json_stack(struct us_json *j, struct dump *d, const struct seen *s)
 	for (unsigned k = 0; s->has_stack && k < s->stack.n; k++) {
 		size_t n = name_frame(d, s, k, f);
 		if (!n)
-			json_frame(j, s->stack.pc[k], NULL);
+			json_frame(j, d, s, k, NULL);
 		for (size_t m = 0; m < n; m++)
-			json_frame(j, s->stack.pc[k], &f[m]);
+			json_frame(j, d, s, k, &f[m]);
 	}
 	us_json_end(j);
 }
@@ -442,6 +483,7 @@ static void json_vcpu(struct us_json *j, struct dump *d, unsigned i)
 
 static void json_tasks(struct us_json *j, struct dump *d)
 {
+	char text[512];
 	static struct seen seen; /* too large for comfort on a stack */
 	const struct us_dump_tasks *all = &d->tasks;
 	us_json_array(j, "tasks");
@@ -460,6 +502,11 @@ static void json_tasks(struct us_json *j, struct dump *d)
 	}
 	us_json_end(j);
 	us_json_bool(j, "tasks_missing", all->list.torn || all->list.full);
+	us_json_array(j, "warnings");
+	for (size_t k = 0;
+	     us_dump_programs_warning(&all->programs, k, text, sizeof(text)); k++)
+		us_json_str(j, NULL, text);
+	us_json_end(j);
 }
 
 static void show_json(struct dump *d, const struct settings *s)
@@ -538,6 +585,12 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	if (!us_options_read(&o, ret_exit) ||
 	    !us_options_one(&o, "TARGET", &s->target, ret_exit))
 		return false;
+	if (s->symbols.dirs.root && !s->tasks) {
+		*ret_exit = us_usage(&us_cmd_dump,
+				     "--root names the programs of tasks: "
+				     "it goes with --tasks");
+		return false;
+	}
 	if (!s->backend || us_backend_check(s->backend, &e) == 0)
 		return true;
 	*ret_exit = us_usage(&us_cmd_dump, "%s (%s)", e.msg, e.hint);
@@ -562,6 +615,9 @@ static int run_dump(int argc, char **argv)
 	if (r == 0)
 		r = read_tasks(&d, &s, &e);
 	us_backend_close(us_take(d.backend)); /* the guest runs on while we look up */
+	if (r == 0)
+		r = us_dump_programs_name(&d.tasks.programs, &s.symbols.dirs,
+					  s.raw_names, &e);
 	if (r == 0 && us_images_name_places(&d.images) < 0)
 		r = us_fail(&e, -ENOMEM, "out of memory for symbols");
 	if (r == 0)
@@ -577,6 +633,10 @@ static const struct us_option options[] = {
 	  US_IMAGE(struct settings, symbols) },
 	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
 	  US_FOLDER(struct settings, symbols) },
+	{ 0, "root", "DIR", "the files of a Linux guest, to name its programs",
+	  US_ROOT(struct settings, symbols) },
+	{ 0, "debuginfod", "URL", "ask this server for symbols of programs",
+	  US_SERVER(struct settings, symbols) },
 	{ 0, "backend", "NAME", "bpf, kvm, gdb, qmp or xen (auto: the best that works)",
 	  US_TEXT(struct settings, backend) },
 	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
@@ -585,7 +645,7 @@ static const struct us_option options[] = {
 	  US_FLAG(struct settings, raw_names) },
 	{ 0, "full-paths", NULL, "of sources, with the folders that all share",
 	  US_FLAG(struct settings, full_paths) },
-	{ 0, "tasks", NULL, "of a Linux guest, every task with its stack in the kernel",
+	{ 0, "tasks", NULL, "of a Linux guest, every task with its stack",
 	  US_FLAG(struct settings, tasks) },
 	{ 0, "json", NULL, "the same for programs", US_FLAG(struct settings, json) },
 	{ 0 },
@@ -594,6 +654,8 @@ static const struct us_option options[] = {
 static const char *const examples[] = {
 	"uniscope dump\0where every vCPU of the one guest on this host is",
 	"uniscope dump --tasks\0what each task of a Linux guest waits for",
+	"uniscope dump --tasks --root /mnt\0and the guest's files, to name its "
+	"programs",
 	"uniscope dump --tasks -e vmlinux\0the same of a kernel without types (BTF), "
 	"by DWARF",
 	"uniscope dump -e kernel.elf qmp:/run/vm.sock\0by the monitor of a paused "

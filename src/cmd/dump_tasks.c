@@ -54,8 +54,12 @@ static int read_stacks(struct us_dump_tasks *t, struct us_paging *p,
 	if (!t->stack)
 		return -ENOMEM;
 	for (size_t k = 0; r == 0 && k < t->list.n; k++)
-		if (unwind(t, &t->list.v[k], p, u, &stack))
+		if (unwind(t, &t->list.v[k], p, u, &stack)) {
 			r = keep(&t->stack[k], &stack);
+			if (r == 0)
+				r = us_dump_programs_add(&t->programs, &t->list.v[k],
+							 &stack);
+		}
 	return r;
 }
 
@@ -102,7 +106,11 @@ int us_dump_tasks_read(struct us_dump_tasks *t, struct us_kernel *k,
 	us_paging_init(&paging, k->source.mem);
 	int r = us_linux_tasks_read(&l->tasks, &paging, &t->space, &t->list);
 	if (r == 0 && stacks)
+		r = us_dump_programs_read(&t->programs, k, &paging, &t->list);
+	if (r == 0 && stacks)
 		r = read_stacks(t, &paging, u);
+	if (r == 0 && stacks)
+		r = us_dump_programs_end(&t->programs);
 	if (r < 0)
 		us_dump_tasks_fini(t);
 	return r < 0 ? us_fail(e, r, "list the guest's tasks: %s", strerror(-r)) : 0;
@@ -115,6 +123,7 @@ void us_dump_tasks_fini(struct us_dump_tasks *t)
 		free(t->stack[k].flags);
 	}
 	free(t->stack);
+	us_dump_programs_fini(&t->programs);
 	us_linux_tasks_fini(&t->list);
 	memset(t, 0, sizeof(*t));
 }

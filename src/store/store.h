@@ -121,7 +121,7 @@ struct us_wait {
 	uint64_t t_ns; /* since the start of the recording: of the look at all tasks */
 	us_stack_id stack;
 	uint32_t waiter; /* its number */
-	uint8_t end;	 /* enum us_unwind_end; ROOT: its part in the kernel is whole */
+	uint8_t end;	 /* enum us_unwind_end; ROOT: all that is of it is whole */
 	uint8_t state;	 /* enum us_wait_state */
 	/* How many of the innermost frames are the scheduler's own: the one after them
 	 * is what the task waits in. */

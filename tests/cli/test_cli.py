@@ -475,6 +475,12 @@ class Targets(Cli):
         self.fails(3, "no guest", "dump", str(os.getpid()))
         self.assertEqual(os.listdir(self.dir.name), [])
 
+    def test_files_of_a_dump(self):
+        self.fails(2, "goes with --tasks", "dump", "--root", "/", "fake:")
+        self.fails(2, "no folder of that name", "dump", "--tasks", "--root", self.path("none"),
+                   "fake:")
+        self.fails(2, "must be a URL", "dump", "--tasks", "--debuginfod", "none", "fake:")
+
     def test_nothing_listens(self):
         gone = self.path("gone.sock")
         self.fails(3, "gone.sock", "record", "-o", self.path("x"), "gdb:" + gone)

@@ -95,7 +95,7 @@ class Tiny:
                  if s == before.get(pid) and s[1] in "SDI" and pid > 1}
         wrong = [f"{pid} {s}: {tasks.get(pid)}" for pid, s in still.items()
                  if pid not in tasks or not Suite.same_name(tasks[pid]["name"], s[0])
-                 or tasks[pid]["state"] != s[1] or tasks[pid]["end"] != "root"
+                 or tasks[pid]["state"] != s[1] or not Suite.is_whole(tasks[pid])
                  or s[2] and not self.agrees(tasks[pid]["frames"], s[2])]
         note(f"{len(tasks)} tasks, {len(still)} that waited all the time, {len(wrong)} "
              "with another stack than in /proc")
@@ -106,6 +106,7 @@ class Tiny:
         return pids
 
     def agrees(self, frames, said):
+        frames = [f for f in frames if not f["user"]]
         return (self.among if self.args.kernel in tiny.GUESSES else self.same)(frames, said)
 
     @staticmethod

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the tasks of a guest wait for, against what the guest says of them: the program
 programs/waits.c waits in known places, /proc/PID/wchan and /proc/PID/stat tell which."""
+import contextlib
+import json
 import os
 import re
 import shutil
@@ -41,7 +43,7 @@ class Waits:
     """guest: has the program as /bin/waits."""
 
     def __init__(self, us, guest):
-        self.us, self.guest, self.pids = us, guest, {}
+        self.us, self.guest, self.pids, self.dumped = us, guest, {}, {}
         self.said = len(guest.serial())  # by those that ran before
 
     def start(self, how):
@@ -85,7 +87,25 @@ class Waits:
         still = {pid: s for pid, s in after.items() if before.get(pid) == s
                  and s[2] in "SD" and s[3] != "0"}
         spent = [b - a for a, b in zip(turned, now)]
+        self.dumped = self.dump(backend)
         return figures["tasks"], still, [n / max(1, sum(spent)) for n in spent]
+
+
+    def dump(self, backend):
+        """{number: frames} of programs, without -e."""
+        with guest_files(self.us) as root:
+            told = json.loads(self.us.run("dump", "--tasks", "--json", "--root", root, "--backend",
+                                          backend, self.guest.target(backend)).stdout)
+        return {t["pid"]: [f for f in t.get("frames", ()) if f["user"]] for t in told["tasks"]}
+
+
+@contextlib.contextmanager
+def guest_files(us):
+    file = os.path.join(os.path.dirname(us.program), "tests", "linux", "waits")
+    with tempfile.TemporaryDirectory(prefix="uniscope-") as root:
+        os.mkdir(f"{root}/bin")
+        shutil.copy(file, f"{root}/bin/waits")
+        yield root
 
 
 def sums_match(t):
@@ -157,6 +177,7 @@ def test_once(us, guest, backend, seconds):
     shares(w, report, turned)
     states(w, us)
     programs(w, us)
+    dumped(w)
 
 
 def cut(report):
@@ -193,10 +214,7 @@ def places(w, report, still):
 
 def programs(w, us):
     """Without -e: below the system call, the program's own functions."""
-    file = os.path.join(os.path.dirname(us.program), "tests", "linux", "waits")
-    with tempfile.TemporaryDirectory(prefix="uniscope-") as root:
-        os.mkdir(f"{root}/bin")
-        shutil.copy(file, f"{root}/bin/waits")
+    with guest_files(us) as root:
         report = Report(us, "--root", root)
     for how in PLACES:
         pid = w.pids[how]
@@ -210,6 +228,18 @@ def programs(w, us):
         note(line + ", such as " + " > ".join(max(stacks, key=lambda s: len(s[0]))[0]))
         check(not wrong, f"{how}: {wrong[:3]}")
         check(2 * whole >= sum(n for _, n in stacks), line)
+
+
+def dumped(w):
+    """The same in the one look of dump --tasks."""
+    for how in PLACES:
+        frames = w.dumped[w.pids[how]]
+        names = [f["function"] for f in reversed(frames)]
+        line = f"{how}: {' > '.join(map(str, names))}"
+        note("dump: " + line)
+        check(names[:1] == ["_start"] and "main" in names, line)
+        check(names.count("dive") == DIVES * (how == "deep"), line)
+        check({f["mapped"] for f in frames} == {"/bin/waits"}, f"{how}: {frames}")
 
 
 def shares(w, report, turned):

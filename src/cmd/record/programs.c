@@ -129,6 +129,23 @@ bool us_programs_wait(struct us_programs *p, const struct us_linux_task *t)
 	return known;
 }
 
+const char *us_programs_at(struct us_programs *p, us_gpa root, us_gva pc,
+			   uint64_t *ret_at)
+{
+	const char *path = NULL;
+	pthread_mutex_lock(&p->lock);
+	const struct us_known_space *s = space_of(p, root);
+	for (uint32_t k = s ? s->first : 0; k && !path; k = p->mappings.v[k - 1].next) {
+		const struct us_mapping *m = &p->mappings.v[k - 1].m;
+		if (p->mappings.v[k - 1].gone || pc < m->start || pc >= m->end)
+			continue;
+		path = p->files.v[m->file - 1].path;
+		*ret_at = m->has_bias ? pc - m->bias : pc - m->start + m->offset;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return path;
+}
+
 void us_programs_see_unknown(struct us_programs *p, bool older)
 {
 	unsigned n = 0;

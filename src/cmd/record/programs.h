@@ -164,6 +164,11 @@ void us_programs_unwind(struct us_programs *p, const struct us_linux *l,
  * it looked what that has mapped?  What rules there are for it are in `waiting`. */
 bool us_programs_wait(struct us_programs *p, const struct us_linux_task *t);
 
+/* The same thread, or another after it: the path of what is mapped there, and the
+ * address in the file; NULL: not known. */
+const char *us_programs_at(struct us_programs *p, us_gpa root, us_gva pc,
+			   uint64_t *ret_at);
+
 /* The same thread, at the end of a recording: if the folders of --symbols were not read
  * until then, that is a limit that was reached. */
 void us_programs_tell_pending(struct us_programs *p);
