@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A guest in QEMU's emulation that uniscope starts with its plugin."""
+import contextlib
 import glob
 import json
 import os
@@ -175,6 +176,9 @@ def open_pids(path):
 
 
 def open_by(path):
-    """The command lines of those."""
-    return " ".join(open(f"/proc/{p}/cmdline").read().replace("\0", " ")
-                    for p in open_pids(path))
+    """The command lines of those; of another test's, some may have ended meanwhile."""
+    lines = []
+    for pid in open_pids(path):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as f:
+            lines.append(f.read().replace("\0", " "))
+    return " ".join(lines)
