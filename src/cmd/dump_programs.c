@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define WAIT_US 2000 /* for the folders of --symbols */
+#define WAIT_US 2000 /* for the folders of --symbols and --root */
 
 static const struct us_programs_time no_time;
 
@@ -30,7 +30,7 @@ static void read_rules(struct us_dump_programs *p)
 		changes = of->waiting.n_change;
 		atomic_store(&of->hungry, false);
 		us_programs_unwind(of, p->kernel, p->paging);
-		bool waits = us_id_index_pending(&of->ids);
+		bool waits = us_programs_pending(of);
 		if (waits)
 			usleep(WAIT_US);
 		more = waits || atomic_load(&of->hungry) ||

@@ -98,6 +98,12 @@ static const struct words limits[US_N_LIMITS] = {
 		.behind = " s, when the recording ended: stacks in programs whose "
 			  "records are there may end early; does their disk answer?",
 	},
+	[US_LIMIT_ROOT_TIME] = {
+		.key = "limit_root_time",
+		.before = "the folder of --root could not be opened in ",
+		.behind = " s, when the recording ended: stacks in programs whose "
+			  "records are there may end early; does its disk answer?",
+	},
 	[US_LIMIT_VCPUS] = {
 		.key = "limit_vcpus",
 		.before = "the guest got further vCPUs while it was recorded: only the "

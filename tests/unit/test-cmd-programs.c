@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cmd/record/programs.h"
 #include "linux-mappings.h"
+#include "silent-disk.h"
 #include "symbol/root_file.h"
 
 #include <elf.h>
@@ -576,7 +577,7 @@ static void put_id(uint8_t first)
 /* Until what is in the user's folders is known, if anybody asked. */
 static void wait_for_index(void)
 {
-	while (us_id_index_pending(&programs.ids))
+	while (us_programs_pending(&programs))
 		usleep(1000);
 }
 
@@ -611,6 +612,42 @@ static bool comes_of_file(uint8_t id, uint8_t of_file, bool as_root)
 	assert_int_equal(unlink(name), 0);
 	assert_int_equal(rmdir(folder), 0);
 	return known;
+}
+
+static char silent[] = "/tmp/uniscope-XXXXXX";
+
+/* The folder of --root does not answer: all goes on, ends, and says so. */
+static int ask_silent_root(void)
+{
+	const struct us_debug_dirs dirs = { .root = silent };
+	if (!mount_silent(silent))
+		return CANNOT;
+	programs.dirs = &dirs;
+	look(0, 1, false);
+	us_programs_see(&programs, 0x1000000, USER + CODE);
+	for (unsigned k = 0; k < 3; k++)
+		us_programs_unwind(&programs, &l, &paging);
+	if (!us_programs_pending(&programs) || programs.files.v[0].file_tried)
+		return WRONG;
+	us_programs_tell_pending(&programs);
+	bool told = programs.limits.hit[US_LIMIT_ROOT_TIME].n == 1 &&
+		    !programs.limits.hit[US_LIMIT_SYMBOL_TIME].n;
+	us_programs_fini(&programs); /* comes back */
+	return told ? GOOD : WRONG;
+}
+
+static void a_root_that_does_not_answer(void **state)
+{
+	(void)state;
+	assert_non_null(mkdtemp(silent));
+	make_program(0, 0x1000000, 7, 1);
+	make_rules();
+	memset(user + RECORDS - 8, 0, 128); /* its file has them */
+	int said = on_silent_disk(ask_silent_root);
+	assert_int_equal(rmdir(silent), 0);
+	if (said == CANNOT)
+		skip();
+	assert_int_equal(said, GOOD);
 }
 
 /* Linux 5.6 or later, and not below valgrind. */
@@ -885,6 +922,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(those_that_wait_come_last, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(rules_get_better, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_root_that_does_not_answer, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(rules_of_the_guests_files, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(rules_by_build_id, set_up, tear_down),

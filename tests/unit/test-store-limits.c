@@ -37,6 +37,7 @@ static void in_their_units(void **state)
 	assert_non_null(
 		strstr(words(US_LIMIT_TASKS, "1 100000"), "than 100,000 tasks"));
 	assert_non_null(strstr(words(US_LIMIT_SYMBOL_TIME, "1 7"), "end in 7 s,"));
+	assert_non_null(strstr(words(US_LIMIT_ROOT_TIME, "1 7"), "opened in 7 s,"));
 	assert_non_null(strstr(words(US_LIMIT_SYMBOL_DEPTH, "1 8"), "than 8 deep"));
 	assert_non_null(strstr(words(US_LIMIT_TASKS, "1 1000"), "than 1,000 tasks"));
 }

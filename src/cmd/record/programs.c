@@ -34,6 +34,7 @@ void us_programs_fini(struct us_programs *p)
 	us_program_code_fini(&p->code);
 	us_program_code_fini(&p->waiting);
 	us_id_index_fini(&p->ids);
+	us_id_index_fini(&p->root);
 	us_pair_map_fini(&p->of_root);
 	us_pair_map_fini(&p->of_file);
 	pthread_mutex_destroy(&p->lock);

@@ -139,6 +139,7 @@ struct us_programs {
 	bool pair;			  /* the page tables of user mode are apart */
 	const struct us_debug_dirs *dirs; /* of files; set before the first reading */
 	struct us_id_index ids;		  /* by build-id */
+	struct us_id_index root;	  /* opens dirs->root; nothing else of it */
 	struct us_limits limits;
 	uint64_t limit_told[US_N_LIMITS]; /* of the writer's thread */
 	atomic_bool hungry; /* a process was sampled that had not been before */
@@ -169,8 +170,11 @@ bool us_programs_wait(struct us_programs *p, const struct us_linux_task *t);
 const char *us_programs_at(struct us_programs *p, us_gpa root, us_gva pc,
 			   uint64_t *ret_at);
 
+/* Does the disk of --symbols, or of --root, not answer yet to what was asked? */
+bool us_programs_pending(struct us_programs *p);
+
 /* The same thread, at the end of a recording: if the folders of --symbols were not read
- * until then, that is a limit that was reached. */
+ * until then, or that of --root not opened, that is a limit that was reached. */
 void us_programs_tell_pending(struct us_programs *p);
 
 /* A us_program_seer's, in the writer's thread; ctx: the struct. */

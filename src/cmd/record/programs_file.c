@@ -54,11 +54,26 @@ static void tell_limits(struct us_programs *p, const struct us_id_files *ids)
 		us_limit_reached(&p->limits, US_LIMIT_SYMBOL_DEPTH, US_ID_FILES_DEPTH);
 }
 
+bool us_programs_pending(struct us_programs *p)
+{
+	return us_id_index_pending(&p->ids) || us_id_index_pending(&p->root);
+}
+
 void us_programs_tell_pending(struct us_programs *p)
 {
-	unsigned seconds = us_id_index_pending(&p->ids);
-	if (seconds)
-		us_limit_reached(&p->limits, US_LIMIT_SYMBOL_TIME, seconds);
+	unsigned symbols = us_id_index_pending(&p->ids);
+	unsigned root = us_id_index_pending(&p->root);
+	if (symbols)
+		us_limit_reached(&p->limits, US_LIMIT_SYMBOL_TIME, symbols);
+	if (root)
+		us_limit_reached(&p->limits, US_LIMIT_ROOT_TIME, root);
+}
+
+/* A thread opens it first, as it does with the folders of --symbols. */
+static bool is_root_there(struct us_programs *p)
+{
+	const struct us_debug_dirs root = { .dir = &p->dirs->root, .n = 1 };
+	return us_id_index_there(&p->root, &root, &p->hungry);
 }
 
 static struct us_cfi_table *by_id(struct us_programs *p, const struct us_known_file *f,
@@ -99,6 +114,9 @@ struct us_cfi_table *us_programs_file_rules(struct us_programs *p,
 	struct us_cfi_table *t = by_id(p, f, ret_known);
 	if (t || !*ret_known || !p->dirs->root)
 		return t;
+	*ret_known = is_root_there(p);
+	if (!*ret_known)
+		return NULL;
 	_cleanup_close_ int fd = us_root_file_open(p->dirs->root, f->path);
 	if (fd < 0)
 		return NULL;
