@@ -40,7 +40,8 @@ class Other(Suite):
         # Without CMPXCHG16B, behind which 6.12 falls over now and then in this emulation.
         self.guest = LinuxGuest(self.args.build, cpu="qemu64,-cx16", smp=2, work=WORKS,
                                 append=f"{append} {BOOTS.get(self.args.kernel, '')}",
-                                release=self.release, memory=512)
+                                release=self.release, memory=512,
+                                programs=self.programs())
         self.guest.wait("READY", 300)
         check("FATAL" not in self.guest.serial(), self.guest.serial())
         self.kallsyms = self.guest.kallsyms()
@@ -49,10 +50,19 @@ class Other(Suite):
             isolated = bool(re.search(r"^flags.* pti( |$)", self.guest.oracle()["cpuinfo"], re.M))
             check(isolated, "no page-table isolation")
 
+    def is_ours(self):
+        """Of this machine's processor, for which its compiler makes the program."""
+        return self.release.processor == "x86_64" if self.release else True
+
+    def programs(self):
+        return super().programs() if self.is_ours() else {}
+
     def run(self):
         kind = self.args.kernel
         self.point(f"tasks: {kind}", self.tasks, kind)
         self.point(f"processes: {kind}", self.processes, kind)
+        if self.is_ours():
+            self.point(f"what tasks wait for: {kind}", self.waits, kind)
         self.end()
 
 
@@ -159,6 +169,7 @@ def main():
     p.add_argument("--only", default="")
     p.add_argument("--backend", default="gdb")
     p.add_argument("--seconds", type=float, default=6)
+    p.set_defaults(short=False)
     args = p.parse_args()
     try:
         require("tcg", "aarch64" if ":aarch64" in args.kernel else "x86_64")
