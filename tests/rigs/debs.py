@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian packages of any suite and architecture, without root: apt with a state of its
 own in the build folder.  What was unpacked before needs no network."""
+import functools
 import glob
 import hashlib
 import os
@@ -38,6 +39,7 @@ def unpack(deb, root):
         raise Skip(f"{deb} cannot be unpacked")
 
 
+@functools.cache  # apt takes half a second to say it
 def mirror():
     """The archive that this machine has its own packages from."""
     said = subprocess.run(["apt-get", "indextargets", "--format",
