@@ -202,7 +202,8 @@ def main():
     us, tap = Uniscope(args.build), Tap()
     who = way(args)
     tap.point(f"{who}: {args.times} kills of uniscope", lambda: profiler(args, us))
-    tap.point(f"{who}: standard streams are closed", lambda: closed(args, us))
+    if args.times > 1:  # it starts uniscope many times: on emulated hosts by night
+        tap.point(f"{who}: standard streams are closed", lambda: closed(args, us))
     if args.pauses:
         tap.point(f"{who}: its owner pauses the guest", lambda: pauses(args, us))
     tap.point(f"{who}: the VMM is killed", lambda: vmm(args, us))

@@ -3,7 +3,7 @@
 limit=300
 # needs: tests/unit/test-backend-kvm tests/unit/test-backend-kvm-vcpu
 for name in test-backend-kvm test-backend-kvm-vcpu; do
-	CMOCKA_MESSAGE_OUTPUT=TAP US_BUILD_ROOT=$BUILD \
+	CMOCKA_MESSAGE_OUTPUT=TAP US_BUILD_ROOT=$BUILD US_FEWER=1 \
 		run sh "$TESTS/unit/run-unit" "$BUILD/tests/unit/$name"
 done
 run python3 "$TESTS/conformance/conformance.py" "$BUILD" kvm kvm --short --only "ring 3 without"
