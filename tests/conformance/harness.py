@@ -8,6 +8,7 @@ import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -185,6 +186,16 @@ class Guest:
                 return True
             time.sleep(self.poll_seconds)
         return False
+
+    @contextlib.contextmanager
+    def standing(self):
+        """While what was recorded is read it need not take this machine's CPUs.  Not before
+        it has shown that it goes on: SIGCONT would hide that it did not."""
+        self.vm.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.vm.send_signal(signal.SIGCONT)
 
     def target(self, backend):
         return {"gdb": "gdb:" + self.gdb, "qmp": "qmp:" + self.qmp}.get(
