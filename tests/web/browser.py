@@ -16,7 +16,9 @@ import patience  # noqa: E402
 
 FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
          '--disable-background-networking', '--disable-component-update', '--disable-sync',
-         '--disable-dev-shm-usage', '--hide-scrollbars', '--remote-debugging-pipe']
+         '--disable-dev-shm-usage', '--hide-scrollbars', '--remote-debugging-pipe',
+         # One process draws all pages, and none is started for the next one beforehand.
+         '--renderer-process-limit=1', '--disable-features=SpareRendererForSitePerProcess']
 LIMIT_S = 120
 KEYS = {'Enter': (13, '\r'), 'Escape': (27, ''), ' ': (32, ' '), 'Home': (36, ''),
         'ArrowLeft': (37, ''), 'ArrowUp': (38, ''), 'ArrowRight': (39, ''),
@@ -48,7 +50,7 @@ class Browser:
         os.close(from_browser)
         self.buffer = b''
         self.last_id = 0
-        self.session = None
+        self.session = self.target = None
         self.complaints, self.requests = [], []
         self.loaded = False
 
@@ -112,9 +114,11 @@ class Browser:
             data = data[os.write(self.write_end, data):]
 
     def open(self, url, width=1400, height=1000):
-        """A new page at url, loaded; forgets the complaints of the one before."""
+        """A new page at url, loaded; forgets the one before and its complaints."""
         self.session = None
-        target = self.call('Target.createTarget', url='about:blank')['targetId']
+        if self.target:
+            self.call('Target.closeTarget', targetId=self.target)
+        self.target = target = self.call('Target.createTarget', url='about:blank')['targetId']
         self.session = self.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
         for domain in ('Page', 'Runtime', 'Log', 'Network'):
             self.call(domain + '.enable')
