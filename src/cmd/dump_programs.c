@@ -212,6 +212,13 @@ bool us_dump_programs_warning(const struct us_dump_programs *p, size_t k, char *
 		snprintf(dst, size, "%s", all->why);
 		return true;
 	}
+	for (unsigned i = 0; p->of && i < US_N_LIMITS; i++) {
+		char value[64];
+		if (!p->of->limits.hit[i].n || n++ != k)
+			continue;
+		us_limit_value(&p->of->limits, i, value, sizeof(value));
+		return us_limit_words(i, value, dst, size);
+	}
 	if (!p->late || n != k)
 		return false;
 	snprintf(dst, size,

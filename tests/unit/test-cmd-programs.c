@@ -746,25 +746,36 @@ static void many_places(void **state)
 
 static struct us_linux_task *crowd;
 
-/* So many processes by these page tables, with all in common but those; a sample in
- * each, and all is read that there is. */
+/* So many processes by these page tables, with all in common but those. */
+static struct us_linux_task *make_crowd(unsigned n)
+{
+	struct us_linux_task *v = calloc(n, sizeof(*v));
+	assert_non_null(v);
+	for (unsigned k = 0; k < n; k++) {
+		v[k] = task[0];
+		v[k].root = (k + 1) * 0x10000ULL;
+	}
+	return v;
+}
+
+static void read_hungry(void)
+{
+	do {
+		atomic_store(&programs.hungry, false);
+		us_programs_unwind(&programs, &l, &paging);
+	} while (atomic_load(&programs.hungry));
+}
+
+/* A sample in each, and all is read that there is. */
 static void read_crowd(unsigned n)
 {
-	crowd = calloc(n, sizeof(*crowd));
-	assert_non_null(crowd);
-	for (unsigned k = 0; k < n; k++) {
-		crowd[k] = task[0];
-		crowd[k].root = (k + 1) * 0x10000ULL;
-	}
+	crowd = make_crowd(n);
 	const struct us_linux_tasks t = { .v = crowd, .n = n };
 	const struct us_programs_time at = { 0, 0, S / 10 };
 	us_programs_read(&programs, &l, &paging, &t, true, &at);
 	for (unsigned k = 0; k < n; k++)
 		us_programs_see(&programs, crowd[k].root, USER + CODE);
-	do {
-		atomic_store(&programs.hungry, false);
-		us_programs_unwind(&programs, &l, &paging);
-	} while (atomic_load(&programs.hungry));
+	read_hungry();
 	free(crowd);
 }
 
@@ -850,6 +861,28 @@ static void too_many_mappings(void **state)
 	read_crowd(US_PROGRAMS_MOST_MAPPINGS / 64 + 1);
 	assert_int_equal(programs.mappings.n, US_PROGRAMS_MOST_MAPPINGS);
 	told_alone(US_LIMIT_MAPPINGS, "65536");
+}
+
+/* Then those that wait alone get no more, but one that was sampled does. */
+static void too_many_mappings_wait(void **state)
+{
+	(void)state;
+	const struct us_programs_time at = { 0, 0, S / 10 };
+	const unsigned n = US_PROGRAMS_MOST_MAPPINGS / 64 / 2 + 2;
+	make_program(0, 0x10000, 7, 1);
+	make_mappings(64);
+	crowd = make_crowd(n);
+	const struct us_linux_tasks t = { .v = crowd, .n = n };
+	us_programs_read(&programs, &l, &paging, &t, false, &at);
+	for (unsigned k = 0; k < n; k++)
+		(void)us_programs_wait(&programs, &crowd[k]);
+	read_hungry();
+	assert_int_equal(programs.mappings.n, US_PROGRAMS_MOST_MAPPINGS / 2);
+	us_programs_see(&programs, crowd[n - 1].root, USER);
+	read_hungry();
+	assert_int_equal(programs.mappings.n, US_PROGRAMS_MOST_MAPPINGS / 2 + 64);
+	free(crowd);
+	told_alone(US_LIMIT_MAPPINGS, "32768");
 }
 
 /* A list of mappings of no file, made up where memory ends. */
@@ -939,6 +972,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(too_many_rules, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(too_many_mappings, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(too_many_mappings_wait, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(too_many_mappings_of_one, set_up,
 						tear_down),
 	};

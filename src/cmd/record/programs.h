@@ -17,7 +17,7 @@
  * read, where one of those that have a file mapped has that in memory too; else from a
  * file of the host's with its build-id, or of the user's folder of the guest's files.
  * Those whose tasks were seen to wait (record --tasks) come after these, and leave them
- * half of the room for rules.
+ * half of the files, mappings and bytes of rules that are kept.
  */
 #ifndef US_CMD_PROGRAMS_H
 #define US_CMD_PROGRAMS_H

@@ -406,6 +406,22 @@ static void look_at_marks(struct scan *s, size_t n_old)
 	}
 }
 
+/* Those that wait alone leave half of all for those in which samples are. */
+static bool has_room(struct us_programs *p, const struct us_known_space *of)
+{
+	if (of->sampled)
+		return true;
+	bool mappings = p->mappings.n < US_PROGRAMS_MOST_MAPPINGS / 2;
+	bool files = p->files.n < US_PROGRAMS_MOST_FILES / 2;
+	if (!mappings)
+		us_limit_reached(&p->limits, US_LIMIT_MAPPINGS,
+				 US_PROGRAMS_MOST_MAPPINGS / 2);
+	if (!files)
+		us_limit_reached(&p->limits, US_LIMIT_FILES,
+				 US_PROGRAMS_MOST_FILES / 2);
+	return mappings && files;
+}
+
 /* The next one from there on that is to be read; how many there are: none. */
 static size_t next_to_read(struct us_programs *p, size_t at)
 {
@@ -413,7 +429,8 @@ static size_t next_to_read(struct us_programs *p, size_t at)
 	for (; at < p->spaces.n; at++) {
 		const struct us_known_space *of = &p->spaces.v[at];
 		if (!of->gone && (of->sampled || of->waited) &&
-		    (!is_read(of) || (of->again && of->tries < MOST_TRIES)))
+		    (!is_read(of) || (of->again && of->tries < MOST_TRIES)) &&
+		    has_room(p, of))
 			break;
 	}
 	pthread_mutex_unlock(&p->lock);

@@ -14,6 +14,8 @@
 #define TRIES	     3
 #define MOST_LOOK_NS (50 * US_NS_PER_MS)
 #define CPU_PART     50 /* of a CPU: a fiftieth */
+#define PROGRAMS_NS                                                                    \
+	(10 * US_NS_PER_MS) /* of a look, for stacks with a program's part */
 
 void us_waits_init(struct us_waits *w)
 {
@@ -256,6 +258,17 @@ static enum seen unwind(struct us_waits *w, const struct us_linux_task *t,
 	return MOVED;
 }
 
+/* Where a program's code has no rules it has to be followed, anew in each process. */
+static enum seen unwind_in_time(struct us_waits *w, const struct us_linux_task *t,
+				struct us_linux_task_now *now)
+{
+	uint64_t began = w->known ? us_thread_cpu_ns() : 0;
+	enum seen seen = unwind(w, t, now);
+	if (w->known)
+		w->programs_ns += us_thread_cpu_ns() - began;
+	return seen;
+}
+
 static struct us_waits_kept *place_of(struct us_waits *w, us_gva at)
 {
 	return &w->kept[(at * 0x9e3779b97f4a7c15 >> 32) & (US_WAITS_KEPT - 1)];
@@ -417,9 +430,9 @@ static void look_at(struct us_waits *w, const struct us_linux_task *t,
 		return;
 	}
 	w->now.due++;
-	w->known = us_programs_wait(w->programs, t);
+	w->known = us_programs_wait(w->programs, t) && w->programs_ns < PROGRAMS_NS;
 	if (!recall(w, t, &now)) {
-		enum seen seen = unwind(w, t, &now);
+		enum seen seen = unwind_in_time(w, t, &now);
 		w->now.moved += seen == MOVED;
 		w->now.failed += seen == BAD;
 		if (seen != SEEN)
@@ -459,7 +472,7 @@ static void look_at_all(struct us_waits *w, const struct us_linux_tasks *t,
 	uint64_t began = us_thread_cpu_ns();
 	size_t leader = SIZE_MAX, first = w->turn < t->n ? w->turn : 0;
 	bool late = false;
-	w->turn = 0;
+	w->turn = w->programs_ns = 0;
 	for (size_t i = 0; i < t->n; i++) {
 		size_t k = first + i < t->n ? first + i : first + i - t->n;
 		if (!t->v[k].pid)

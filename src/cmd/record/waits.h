@@ -9,8 +9,10 @@
  * before has the same stack still, which is not read again.  The writer's thread writes
  * what was taken.
  *
- * A look takes 50 ms of CPU time at most, the list of tasks not counted; tasks that it
- * does not come to are the first of the next one.  All looks take a fiftieth of a CPU.
+ * A look takes 50 ms of CPU time at most, the list of tasks not counted, 10 ms of it
+ * for stacks that go on in programs: others are the kernel's part alone, until a later
+ * look. Tasks that it does not come to are the first of the next one.  All looks take a
+ * fiftieth of a CPU.
  */
 #ifndef US_CMD_WAITS_H
 #define US_CMD_WAITS_H
@@ -64,6 +66,7 @@ struct us_waits {
 	unsigned changes;	  /* of images, as of now */
 	unsigned program_changes; /* of programs->waiting */
 	bool known;		  /* the task at hand: what its program has mapped */
+	uint64_t programs_ns;	  /* of CPU time, that programs took in this look */
 	struct us_linux_scheduler scheduler;
 	struct us_paging *paging;
 	struct us_unwinder *unwinder;
