@@ -101,8 +101,9 @@ class Owner:
         self.file.readline()  # its greeting
         self.ask("qmp_capabilities")
 
-    def ask(self, command):
-        self.socket.sendall(json.dumps({"execute": command}).encode())
+    def ask(self, command, **arguments):
+        self.socket.sendall(json.dumps({"execute": command,
+                                        "arguments": arguments}).encode())
         while True:
             said = json.loads(self.file.readline())
             if "event" not in said:
@@ -152,6 +153,47 @@ def pauses(args, us):
             check(p.returncode == 0, f"exit {p.returncode}: {err}")
             check(owner.runs(), "the guest is paused after the end")
     note(f"{n} pauses; {lost} stops fell into a hold and were lost")
+
+
+def migrates(args, us):
+    """The guest migrates while it is sampled: it runs where it goes, and stands where it
+    was."""
+    with tempfile.TemporaryDirectory(prefix="uniscope-") as where:
+        def monitor(name):
+            path = os.path.join(where, name)
+            return path, ("-qmp", f"unix:{path},server=on,wait=off")
+
+        def guest_of(name, *extra):
+            path, option = monitor(name)
+            return path, start(args.build, "shares", args.accel, 1,
+                               processor=args.processor, extra=(*option, *extra))
+
+        way_there = "unix:" + os.path.join(where, "migration")
+        from_path, source = guest_of("source")
+        to_path, goal = guest_of("goal", "-incoming", way_there)
+        with source, goal:
+            source.wait("READY")
+            goal.wait_for(lambda: os.path.exists(way_there[5:]), what="socket")
+            owner, there, out = Owner(from_path), Owner(to_path), us.data("migrated.data")
+            p = subprocess.Popen([us.program, "record", "--backend", args.backend, "-e",
+                                  source.elf, "-o", out, source.target(args.backend)],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            source.wait_for(lambda: os.path.exists(out) and os.path.getsize(out),
+                            what="recording")
+            # Not so fast that it begins and ends within a sample on a busy host.
+            owner.ask("migrate-set-parameters", **{"max-bandwidth": 1_000_000})
+            owner.ask("migrate", uri=way_there)
+            source.wait_for(lambda: owner.ask("query-migrate")["status"] == "completed",
+                            what="end of the migration")
+            goal.wait_for(lambda: there.ask("query-status")["status"] != "inmigrate",
+                          what="end of the migration")
+            check(there.runs(), "the guest is paused where it went")
+            time.sleep(0.5)
+            check(not owner.runs(), "the guest runs on where it was")
+            check(p.poll() is None, "it ended by itself")
+            p.send_signal(signal.SIGINT)
+            err = patience.communicate(p, 60)[1]
+            check(p.returncode == 0, f"exit {p.returncode}: {err}")
 
 
 def vmm(args, us):
@@ -206,6 +248,7 @@ def main():
         tap.point(f"{who}: standard streams are closed", lambda: closed(args, us))
     if args.pauses:
         tap.point(f"{who}: its owner pauses the guest", lambda: pauses(args, us))
+        tap.point(f"{who}: the guest migrates", lambda: migrates(args, us))
     tap.point(f"{who}: the VMM is killed", lambda: vmm(args, us))
     tap.point(f"{who}: the guest reboots", lambda: reboot(args, us))
     tap.end()

@@ -378,6 +378,36 @@ static void monitors_fail_later(void **state)
 	}
 }
 
+static void migrations_are_seen(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool goes_on;
+	} row[] = {
+		{ "{}", false },
+		{ "{\"blocked-reasons\": [\"a \\\"b\\\"\"]}", false },
+		{ "{\"status\": \"none\"}", false },
+		{ "{\"total-time\": 9, \"status\": \"completed\", \"ram\": {}}",
+		  false },
+		{ "{\"status\": \"failed\", \"error-desc\": \"x\"}", false },
+		{ "{\"status\": \"cancelled\"}", false },
+		{ "{\"status\": \"cancelling\"}", true },
+		{ "{\"expected-downtime\": 300, \"status\": \"active\"}", true },
+		{ "{\"status\":\"setup\"}", true },
+		{ "{\"status\": \"pre-switchover\"}", true },
+		{ "{\"status\"", false },
+		{ "", false },
+		{ "globals:\r\nstore-global-state: on\r\n", false },
+		{ "globals:\r\nMigration status: active\r\ntotal time: 5 ms", true },
+		{ "Migration status: completed\r\n", false },
+		{ "Status:\t\tactive\r\n", true },
+	};
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
+		assert_int_equal(us_qmp_migrates(row[i].text, strlen(row[i].text)),
+				 row[i].goes_on);
+}
+
 static void probe_says_why_not(void **state)
 {
 	(void)state;
@@ -394,6 +424,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(probe_says_why_not),
+		cmocka_unit_test(migrations_are_seen),
 		cmocka_unit_test(messages_are_told_apart),
 		cmocka_unit_test(strings_are_unquoted),
 		cmocka_unit_test(registers_are_read),

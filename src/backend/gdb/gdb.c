@@ -16,6 +16,7 @@
 #include "vmm/qmp.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -90,6 +91,15 @@ static bool read_entered(void *ctx, struct us_entered *ret)
 {
 	struct gdb *b = ctx;
 	return us_gdb_session_left(b->session, b->remote.stop.at, &b->sample, ret);
+}
+
+/* A migration has a thread of its own. */
+static void watch_threads(struct gdb *b)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)b->remote.guest.pid);
+	if (b->remote.guest.pid && b->session->qemu)
+		b->session->task_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* A VMM that does not name its threads may have said which they are. */
@@ -268,6 +278,7 @@ static int gdb_open(const struct us_target *t, struct us_backend **ret,
 	if (r == 0) {
 		us_remote_learn_guest(&b->remote, t, b->session->client.fd);
 		learn_threads(b);
+		watch_threads(b);
 		r = try_ram(b, q, e);
 	}
 	us_qmp_close(q);

@@ -3,17 +3,22 @@
 #include "backend/gdb/session.h"
 
 #include "backend/gdb/detach.h"
+#include "backend/qmp/reply.h"
 #include "base/clock.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define SAMPLE_NS    (2500 * US_NS_PER_MS)
 #define REGAIN_NS    (400 * US_NS_PER_MS)
 #define RESUME_NS    (500 * US_NS_PER_MS)
+#define MIGRATE_TEXT 4096
+#define OFTEN_NS     (50 * US_NS_PER_MS)
+#define RARELY_NS    (2 * US_NS_PER_SEC)
 #define RESUME_TRIES 8 /* at least */
 #define LEAST_NAP_NS (10 * US_NS_PER_US)
 #define MOST_NAP_NS  (500 * US_NS_PER_US)
@@ -264,6 +269,66 @@ static void learn_nap(struct us_gdb_session *s)
 	s->nap_ns = ns < MOST_NAP_NS ? ns : MOST_NAP_NS;
 }
 
+/* How many more threads the VMM has than when this was last asked. */
+static long new_threads(struct us_gdb_session *s)
+{
+	struct stat st;
+	if (s->task_fd < 0 || fstat(s->task_fd, &st) < 0)
+		return 0;
+	long more = (long)st.st_nlink - (long)s->tasks;
+	s->tasks = st.st_nlink;
+	return more;
+}
+
+/*
+ * A guest that stands as its migration ends would stay paused where it goes, and QEMU
+ * aborts if it is let go just then.  So while one goes on the guest is not stopped.  It
+ * has a thread of its own: whether there is one is asked when there are more threads,
+ * and whether it is over when there are fewer; and now and then.
+ */
+static bool may_stop(struct us_gdb_session *s, uint64_t now)
+{
+	long more = new_threads(s);
+	if ((s->migrates ? more < 0 : more > 0) && s->ask_migrate_ns != UINT64_MAX)
+		s->ask_migrate_ns = 0;
+	return !s->migrates || now >= s->ask_migrate_ns;
+}
+
+static int ask_migrates(struct us_gdb_session *s, struct us_gdb_sample *ret)
+{
+	char text[MIGRATE_TEXT];
+	uint64_t now = ret->asked_ns;
+	if (!s->qemu || s->run != US_GDB_HELD || now < s->ask_migrate_ns)
+		return 0;
+	int r = us_gdb_ask_monitor(&s->client, "info migrate", text, sizeof(text),
+				   now + SAMPLE_NS);
+	s->migrates = r == 0 && us_qmp_migrates(text, strlen(text));
+	bool rarely = s->migrates || s->task_fd >= 0;
+	s->ask_migrate_ns = r == -ENOTSUP ? UINT64_MAX
+			    : rarely	  ? now + RARELY_NS
+					  : now + OFTEN_NS;
+	if (s->migrates)
+		ret->refused = UINT64_MAX;
+	return r == -ENOTSUP ? 0 : r;
+}
+
+/* Has a migration come to its end while we held it? Then it is not ours any more. */
+static int ask_migrated(struct us_gdb_session *s)
+{
+	char text[128];
+	bool more = new_threads(s) != 0;
+	if (!s->qemu || s->ask_migrate_ns == UINT64_MAX || (!s->migrates && !more))
+		return 0;
+	s->ask_migrate_ns = more ? 0 : s->ask_migrate_ns;
+	int r = us_gdb_ask_monitor(&s->client, "info status", text, sizeof(text),
+				   us_now_ns() + SAMPLE_NS);
+	if (r == 0 && strstr(text, "migrate")) {
+		us_gdb_set_run(s, US_GDB_PAUSED);
+		us_watchdog_release(s->watchdog);
+	}
+	return r == -ENOTSUP || r == -EAGAIN ? 0 : r;
+}
+
 static int stop_and_read(struct us_gdb_session *s, uint64_t mask,
 			 struct us_gdb_sample *ret)
 {
@@ -285,6 +350,8 @@ static int stop_and_read(struct us_gdb_session *s, uint64_t mask,
 					ret->code, ret->regs, deadline_ns);
 	if (r == 0)
 		r = ask_all_entered(s, mask & ~ret->refused, deadline_ns, ret);
+	if (r == 0)
+		r = ask_migrates(s, ret);
 	return r;
 }
 
@@ -304,7 +371,9 @@ int us_gdb_session_sample(struct us_gdb_session *s, uint64_t mask,
 			  struct us_gdb_sample *ret)
 {
 	int r = s->detached ? -ECONNRESET : drain(s);
-	if (r < 0)
+	ret->asked_ns = ret->t_ns = us_now_ns();
+	ret->got = 0;
+	if (r < 0 || !may_stop(s, ret->asked_ns))
 		return r;
 	if (!us_watchdog_hold(s->watchdog))
 		return lost(s, -ECONNRESET, "the watchdog had to resume the guest");
@@ -360,10 +429,10 @@ static int tell_resume(struct us_gdb_session *s)
 
 int us_gdb_session_resume(struct us_gdb_session *s)
 {
-	if (s->run != US_GDB_HELD)
-		return 0;
-	int r = tell_resume(s);
-	if (r < 0)
+	int r = s->run == US_GDB_HELD ? ask_migrated(s) : 0;
+	if (r == 0 && s->run == US_GDB_HELD)
+		r = tell_resume(s);
+	if (r < 0 || s->run != US_GDB_HELD)
 		return r;
 	s->run = US_GDB_RUNS;
 	if (!us_watchdog_release(s->watchdog))

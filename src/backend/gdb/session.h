@@ -19,6 +19,8 @@
 #include "backend/watchdog.h"
 #include "vmm/guest_list.h"
 
+#include <sys/types.h>
+
 enum us_gdb_run {
 	US_GDB_RUNS,
 	US_GDB_HELD,   /* we have stopped it */
@@ -55,7 +57,12 @@ struct us_gdb_session {
 	bool kvm, tcg;	    /* QEMU's word; neither: not known */
 	size_t packet_size; /* the stub's limit */
 	const char *resume; /* "c" or "vCont;c" */
-	uint64_t nap_ns;    /* that the replies of one stop take */
+	bool migrates; /* it is not stopped then, but to ask whether that is over, at:
+			*/
+	uint64_t ask_migrate_ns; /* UINT64_MAX: the stub does not tell */
+	int task_fd;		 /* /proc/PID/task of the VMM; -1: not known; owned */
+	nlink_t tasks;		 /* its threads, when they were last counted */
+	uint64_t nap_ns;	 /* that the replies of one stop take */
 	unsigned n_vcpu;
 	unsigned selected; /* vCPU that the stub talks about; US_MAX_VCPUS: unknown */
 	char thread[US_MAX_VCPUS][24];

@@ -24,11 +24,14 @@
 #include <sys/stat.h>
 
 #define SAMPLE_NS     (2500 * US_NS_PER_MS)
+#define USUAL_NS      (2 * US_NS_PER_MS) /* of a hold, but on a busy host */
 #define HOLD_LIMIT_MS 3000
 #define RESCUE_NS     (800 * US_NS_PER_MS)
 #define VCPU_TEXT     4096 /* of `info registers`, as JSON: 2.5 kB in 7.2 */
 #define OTHER_TEXT    16384
 #define HUMAN	      "{\"execute\":\"human-monitor-command\",\"arguments\":{"
+#define QUERY_MIGRATE "{\"execute\":\"query-migrate\"}\n"
+#define QUERY_STATUS  "{\"execute\":\"query-status\"}\n"
 #define RESCUE_ID     "uniscope-watchdog"
 /* A command that waits for its end, and one that makes it none, which QEMU refuses. */
 #define CONT	    "{\"execute\":\"cont\""
@@ -45,6 +48,7 @@ struct qmp {
 	bool paused;  /* by its owner: not to be resumed */
 	bool guarded; /* we have stopped it, and the watchdog has been told */
 	bool begun;   /* CONT was sent, and waits for its end */
+	bool mute;    /* the monitor does not say whether a migration goes on */
 	bool resumed; /* the last event of the kind said that it runs again */
 	struct us_qmp_vcpu vcpu[US_MAX_VCPUS];
 	char *text; /* of a reply, unquoted */
@@ -208,10 +212,39 @@ static int read_vcpus(struct qmp *b)
 	return 0;
 }
 
+static bool cancel_cont(struct qmp *b, uint64_t deadline_ns)
+{
+	const char *value;
+	size_t len;
+	if (!b->begun)
+		return true;
+	b->begun = false;
+	return us_qmp_stream_send(&b->stream, CONT_CANCEL, deadline_ns) == 0 &&
+	       reply(b, deadline_ns, &value, &len) == -EREMOTEIO;
+}
+
+/*
+ * Has a migration begun and ended while we held the guest?  None does within a hold of
+ * the usual length.  Then it is not ours any more, and must not go on here.
+ */
+static bool migrated(struct qmp *b, uint64_t deadline_ns)
+{
+	const char *value = "";
+	size_t len = 0;
+	return us_now_ns() > b->remote.stop.asked_ns + USUAL_NS &&
+	       cancel_cont(b, deadline_ns) &&
+	       us_qmp_stream_send(&b->stream, QUERY_STATUS, deadline_ns) == 0 &&
+	       reply(b, deadline_ns, &value, &len) == 0 &&
+	       memmem(value, len, "migrate", 7);
+}
+
 static int send_cont(struct qmp *b, uint64_t deadline_ns)
 {
 	const char *value;
 	size_t len;
+	b->paused = migrated(b, deadline_ns);
+	if (b->paused)
+		return 0;
 	const char *rest = b->begun ? CONT_END : CONT CONT_END;
 	b->begun = false;
 	int r = us_qmp_stream_send(&b->stream, rest, deadline_ns);
@@ -239,6 +272,33 @@ static int resume(void *ctx)
 	return r < 0 ? failed(b, r, b->stream.why) : 0;
 }
 
+/*
+ * A guest that stands as its migration ends would stay paused where it goes, and run on
+ * where it was.  So while one goes on the guest is not stopped.  1: it does.
+ */
+static int migrates(struct qmp *b)
+{
+	uint64_t deadline_ns = us_now_ns() + SAMPLE_NS;
+	const char *value = "";
+	size_t len = 0;
+	if (b->mute || b->paused)
+		return 0;
+	int r = us_qmp_stream_send(&b->stream, QUERY_MIGRATE, deadline_ns);
+	if (r == 0)
+		r = reply(b, deadline_ns, &value, &len);
+	b->mute = r == -EREMOTEIO;
+	if (b->mute)
+		return 0;
+	return r < 0 ? failed(b, r, b->stream.why) : us_qmp_migrates(value, len);
+}
+
+static int skip(struct qmp *b)
+{
+	b->remote.stop.got = 0;
+	b->remote.stop.asked_ns = b->remote.stop.t_ns = us_now_ns();
+	return 0;
+}
+
 /* Stop the guest and read the chosen vCPUs. What fails after the stop is undone. */
 static int sample(void *ctx)
 {
@@ -247,8 +307,10 @@ static int sample(void *ctx)
 	const char *value;
 	size_t len;
 	int r = drain(b);
-	if (r < 0)
-		return r;
+	if (r == 0)
+		r = migrates(b);
+	if (r != 0)
+		return r < 0 ? r : skip(b);
 	/* Of a guest that stands already the watchdog must not know. */
 	b->guarded = !b->paused;
 	if (b->guarded && !us_watchdog_hold(b->watchdog))
@@ -270,17 +332,6 @@ static int sample(void *ctx)
 	const char *why = r == -EREMOTEIO ? "QEMU refuses a command" : b->stream.why;
 	(void)!resume(b);
 	return failed(b, r == -EREMOTEIO ? -EPROTO : r, why);
-}
-
-static bool cancel_cont(struct qmp *b, uint64_t deadline_ns)
-{
-	const char *value;
-	size_t len;
-	if (!b->begun)
-		return true;
-	b->begun = false;
-	return us_qmp_stream_send(&b->stream, CONT_CANCEL, deadline_ns) == 0 &&
-	       reply(b, deadline_ns, &value, &len) == -EREMOTEIO;
 }
 
 static bool read_piece(struct qmp *b, us_gva va, void *buf, size_t len)

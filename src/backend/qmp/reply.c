@@ -303,3 +303,22 @@ bool us_qmp_read_dump(const char *text, uint8_t *buf, size_t len)
 	}
 	return !len;
 }
+
+bool us_qmp_migrates(const char *text, size_t len)
+{
+	/* QAPI's MigrationStatus; all others are on the way to one of these. */
+	static const char *const over[] = { "none", "completed", "failed",
+					    "cancelled" };
+	static const char key[] = "tatus";
+	const char *end = text + len, *p = memmem(text, len, key, sizeof(key) - 1);
+	if (!p)
+		return false;
+	for (p += sizeof(key) - 1; p < end && (is_blank(*p) || *p == '"' || *p == ':');)
+		p++;
+	for (size_t i = 0; i < sizeof(over) / sizeof(*over); i++) {
+		size_t n = strlen(over[i]);
+		if ((size_t)(end - p) >= n && !memcmp(p, over[i], n))
+			return false;
+	}
+	return p < end;
+}

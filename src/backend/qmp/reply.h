@@ -45,4 +45,8 @@ int us_qmp_next_vcpu(const char **at, struct us_qmp_vcpu *ret);
  * in memory.  False if there are fewer than len. */
 bool us_qmp_read_dump(const char *text, uint8_t *buf, size_t len);
 
+/* Does a migration go on, by QMP's reply to query-migrate or by the text of HMP's
+ * `info migrate`?  Not NUL-terminated. */
+bool us_qmp_migrates(const char *text, size_t len);
+
 #endif
