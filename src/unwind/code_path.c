@@ -117,3 +117,30 @@ const struct us_code_pending *us_code_path_find(const struct us_code_path *p, us
 			return &p->pending[i];
 	return NULL;
 }
+
+void us_code_ends_add(struct us_code_ends *e, us_gva pc)
+{
+	if (e->n < US_CODE_MAX_ENDS)
+		e->pc[e->n++] = pc;
+}
+
+bool us_code_ends_take(struct us_code_ends *e, const struct us_code_path *p,
+		       us_gva start, us_gva last, us_gva *ret)
+{
+	unsigned i = 0;
+	*ret = 0;
+	while (i < e->n) {
+		us_gva pc = e->pc[i];
+		if (pc < start || pc > last || us_code_path_visited(p, pc)) {
+			e->pc[i] = e->pc[--e->n];
+			continue;
+		}
+		if (*ret == 0 || pc < *ret)
+			*ret = pc;
+		i++;
+	}
+	for (i = 0; i < e->n; i++)
+		if (e->pc[i] == *ret)
+			e->pc[i] = e->pc[--e->n];
+	return *ret != 0;
+}

@@ -14,6 +14,7 @@
 #define US_CODE_MAX_VISITED 3072 /* below that: there is always an empty slot */
 
 #define US_CODE_MAX_PENDING 128
+#define US_CODE_MAX_ENDS    128
 
 /* Where a path goes on.  How things are there, the analysis keeps in an array of its
  * own, under this slot. */
@@ -39,6 +40,19 @@ struct us_code_path {
 	struct us_code_pending pending[US_CODE_MAX_PENDING]; /* with all slots */
 	unsigned n_pending;
 };
+
+/* Where code goes on behind a jump or a return: perhaps reached by an indirect jump. */
+struct us_code_ends {
+	us_gva pc[US_CODE_MAX_ENDS];
+	unsigned n;
+};
+
+/* More than there is room for are left out. */
+void us_code_ends_add(struct us_code_ends *e, us_gva pc);
+/* The lowest from start to last that was not visited; each once.  False: none is left.
+ */
+bool us_code_ends_take(struct us_code_ends *e, const struct us_code_path *p,
+		       us_gva start, us_gva last, us_gva *ret);
 
 /* Which memory to read code from; drops the window. */
 void us_code_path_use(struct us_code_path *p, struct us_paging *paging,

@@ -153,8 +153,10 @@ static bool flows_on(struct us_link_flow *f, const struct us_code_place *at, us_
 	if (insn->kind == US_LINK_BRANCH || insn->kind == US_LINK_JUMP)
 		if (us_code_place_has(at, to))
 			pend(f, to, to - at->start, st);
-	/* It may be a table of a switch. */
-	f->path.lost |= insn->kind == US_LINK_JUMP_INDIRECT && !is_switched(f, st);
+	if (insn->kind == US_LINK_JUMP_INDIRECT && !is_switched(f, st))
+		us_link_note_table(f, st);
+	if (insn->kind >= US_LINK_JUMP)
+		us_code_ends_add(&f->ends, pc + insn->len);
 	return insn->kind < US_LINK_JUMP;
 }
 
@@ -249,19 +251,30 @@ enum us_code_reach us_link_rule_from_start(struct us_link_flow *f,
 					   const struct us_code_place *at,
 					   struct us_code_rule rule[2])
 {
+	enum us_code_reach reach = US_REACH_FLOW;
 	struct path p = { .pc = at->start };
 	begin(f, &p.st);
 	us_code_path_start(&f->path);
 	f->place = (struct us_code_place){ 0 };
-	do {
-		if (reaches(f, at, p.pc, &p.st)) {
-			f->place = *at;
-			f->arrived = p.st;
-			rule_at(f, &p.st, rule);
-			return US_REACH_FLOW;
+	f->ends.n = 0;
+	f->has_table = false;
+	while (!reaches(f, at, p.pc, &p.st)) {
+		if (take_path(f, &p))
+			continue;
+		if (!f->has_table ||
+		    !us_code_ends_take(&f->ends, &f->path, at->start, at->pc, &p.pc)) {
+			f->path.lost |= f->has_table;
+			return f->path.lost ? US_REACH_NONE : US_REACH_NEVER;
 		}
-	} while (take_path(f, &p));
-	return f->path.lost ? US_REACH_NONE : US_REACH_NEVER;
+		p.st = f->table; /* no path leads there: perhaps that jump does */
+		reach = US_REACH_TABLE;
+	}
+	if (reach == US_REACH_FLOW) {
+		f->place = *at;
+		f->arrived = p.st;
+	}
+	rule_at(f, &p.st, rule);
+	return reach;
 }
 
 /* --- to a return --- */
@@ -280,24 +293,6 @@ static bool origin_of(struct us_link_value sp, struct origin *ret)
 	return by_sp || sp.sym == US_LSYM_FP;
 }
 
-/* The stack pointer becomes what was kept on this stack, and so does pc: both are words
- * of it. */
-static bool rule_by_word(const struct us_link_flow *f, const struct us_link_state *st,
-			 struct us_link_value pc, struct us_code_rule *ret)
-{
-	struct us_link_value fp = st->reg[f->machine->fp], sp = st->reg[f->machine->sp];
-	int64_t words = sp.off / 8;
-	if (pc.sym != US_LSYM_MEM_SP || sp.off % 8 || words < 0 || words > UINT8_MAX ||
-	    pc.off < 0 || !us_code_slot(pc.off, &ret->ra_at))
-		return false;
-	ret->base = US_BASE_WORD;
-	ret->base_at = (uint8_t)words;
-	ret->ra = US_RA_NEAR;
-	if (fp.sym == US_LSYM_FP && fp.off == 0)
-		ret->fp = US_FP_SAME;
-	return true;
-}
-
 /* What is common to all ways out: the CFA is sp, and pc is where it goes. */
 static bool rule_for(const struct us_link_flow *f, const struct us_link_state *st,
 		     struct us_link_value pc, struct us_code_rule *ret)
@@ -306,7 +301,7 @@ static bool rule_for(const struct us_link_flow *f, const struct us_link_state *s
 	struct origin o;
 	*ret = (struct us_code_rule){ .fp = US_FP_LOST };
 	if (sp.sym == US_LSYM_MEM_SP)
-		return rule_by_word(f, st, pc, ret);
+		return us_link_word_rule(f, st, pc, ret);
 	if (!origin_of(sp, &o) || (o.base == US_BASE_SP && sp.off < 0))
 		return false;
 	ret->base = o.base;

@@ -30,6 +30,38 @@ static enum us_code_save save_in(struct us_link_value v, int64_t cfa, int32_t *r
 	return *ret_off == off ? US_SAVE_CFA : US_SAVE_LOST;
 }
 
+bool us_link_word_rule(const struct us_link_flow *f, const struct us_link_state *st,
+		       struct us_link_value pc, struct us_code_rule *ret)
+{
+	struct us_link_value fp = st->reg[f->machine->fp], sp = st->reg[f->machine->sp];
+	int64_t words = sp.off / 8;
+	if (pc.sym != US_LSYM_MEM_SP || sp.off % 8 || words < 0 || words > UINT8_MAX ||
+	    pc.off < 0 || !us_code_slot(pc.off, &ret->ra_at))
+		return false;
+	ret->base = US_BASE_WORD;
+	ret->base_at = (uint8_t)words;
+	ret->ra = US_RA_NEAR;
+	if (fp.sym == US_LSYM_FP && fp.off == 0)
+		ret->fp = US_FP_SAME;
+	return true;
+}
+
+/* Is all as it was when the function was entered, as before a jump that takes the place
+ * of a call and a return? */
+static bool is_as_entered(const struct us_link_flow *f, const struct us_link_state *st)
+{
+	struct us_link_value sp = st->reg[f->machine->sp];
+	return sp.sym == US_LSYM_SP && sp.off == 0 &&
+	       st->reg[f->machine->ra].sym == US_LSYM_RA;
+}
+
+void us_link_note_table(struct us_link_flow *f, const struct us_link_state *st)
+{
+	if (!f->has_table || is_as_entered(f, &f->table))
+		f->table = *st;
+	f->has_table = true;
+}
+
 static enum us_code_save saved_from_start(struct us_link_flow *f,
 					  const struct us_code_place *at,
 					  int32_t *ret_off)

@@ -6,14 +6,11 @@
 #include "unwind/code_path.h"
 #include "unwind/x86_state.h"
 
-#define US_X86_MAX_ENDS 128
-
 struct us_x86_flow {
 	struct us_code_path path;
 	uint8_t word; /* of the code: 8 or 4 bytes */
 	struct us_x86_state pending[US_CODE_MAX_PENDING]; /* at a path's slot */
-	us_gva end[US_X86_MAX_ENDS]; /* where code goes on behind a jump or ret */
-	unsigned n_end;
+	struct us_code_ends ends;
 	bool has_table; /* an indirect jump was met, in this state */
 	struct us_x86_state table;
 	uint8_t want;		  /* a register that is asked for, or US_X86_NO_REG */

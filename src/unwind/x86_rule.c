@@ -49,7 +49,7 @@ bool us_x86_flow_is_away(const struct us_x86_flow *f)
 static void start_over(struct us_x86_flow *f)
 {
 	us_code_path_start(&f->path);
-	f->n_end = 0;
+	f->ends.n = 0;
 	f->has_table = false;
 }
 
@@ -243,8 +243,7 @@ static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 	default:
 		return true;
 	}
-	if (f->n_end < US_X86_MAX_ENDS)
-		f->end[f->n_end++] = next;
+	us_code_ends_add(&f->ends, next);
 	return false;
 }
 
@@ -268,29 +267,6 @@ static bool reaches(struct us_x86_flow *f, const struct us_code_place *at, us_gv
 			pc = target_of(f, pc, &insn);
 	}
 	return false;
-}
-
-/* Code that no path leads to, behind a jump or ret: reached by the indirect jump.
- * The lowest first; each is taken once. */
-static bool take_end(struct us_x86_flow *f, const struct us_code_place *at, us_gva *ret)
-{
-	unsigned i = 0;
-	*ret = 0;
-	while (f->has_table && i < f->n_end) {
-		us_gva end = f->end[i];
-		if (end < at->start || end > at->pc ||
-		    us_code_path_visited(&f->path, end)) {
-			f->end[i] = f->end[--f->n_end];
-			continue;
-		}
-		if (*ret == 0 || end < *ret)
-			*ret = end;
-		i++;
-	}
-	for (i = 0; i < f->n_end; i++)
-		if (f->end[i] == *ret)
-			f->end[i] = f->end[--f->n_end];
-	return *ret != 0;
 }
 
 /* Another stack was taken, and a register keeps where this one is. */
@@ -379,7 +355,9 @@ enum us_code_reach us_x86_from_start(struct us_x86_flow *f,
 		if (us_code_path_take(&f->path, &p)) {
 			pc = p.pc;
 			*st = f->pending[p.slot];
-		} else if (take_end(f, at, &pc)) {
+		} else if (f->has_table && us_code_ends_take(&f->ends, &f->path,
+							     at->start, at->pc, &pc)) {
+			/* No path leads there: it is reached by the jump. */
 			*st = f->table;
 			reach = US_REACH_TABLE;
 		} else {

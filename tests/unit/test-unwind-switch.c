@@ -86,6 +86,47 @@ static void riscv_routine_that_leads_elsewhere(void **state)
 	}
 }
 
+/* --- a computed goto, to which alone the code behind it owes that it is reached --- */
+
+static void riscv_computed_goto(void **state)
+{
+	(void)state;
+	HALVES(0x1000, 0x9117, 0x0000, /* auipc sp, 9 */
+	       LOW(jal(RA, 0x1004, 0x2000)), HIGH(jal(RA, 0x1004, 0x2000)), 0xa001);
+	HALVES(0x2000, 0xc111, 0x8782, /* beqz a0, 1f; jr a5, as a call; 1: */
+	       0x1141, 0xe406, 0x8782, /* addi sp,-16; sd ra,8(sp); jr a5 */
+	       LOW(jal(RA, 0x200a, 0x3000)), HIGH(jal(RA, 0x200a, 0x3000)),
+	       0x8782,			/* jr a5 */
+	       0x60a2, 0x0141, 0x8082); /* ld ra,8(sp); addi sp,16; ret */
+	HALVES(0x3000, 0x8082);
+	put(STACK + 8, 0x1008);
+	regs.gpr[US_RISCV_RA] = 0x200e;
+	look(0x3000, STACK, 0);
+	EXPECT(US_END_ROOT, 0x3000, 0x200e, 0x1008);
+	look(0x200a, STACK, 0);
+	EXPECT(US_END_ROOT, 0x200a, 0x1008);
+	/* What is no return address there is none. */
+	put(STACK + 8, 0x1006);
+	look(0x3000, STACK, 0);
+	assert_int_equal(out.n, 2);
+	assert_int_not_equal(out.end, US_END_ROOT);
+}
+
+static void arm_computed_goto(void **state)
+{
+	(void)state;
+	CODE(0x1000, 0xd2910000, 0x9100001f, /* mov x0, #0x8800; mov sp, x0 */
+	     bl(0x1008, 0x2000), 0x14000000);
+	CODE(0x2000, 0xa9bf4ffe, 0xd61f0020, /* stp x30, x19, [sp, #-16]!; br x1 */
+	     bl(0x2008, 0x3000), 0xd61f0020, 0xa8c14ffe,
+	     0xd65f03c0); /* ldp x30, x19, [sp], #16; ret */
+	CODE(0x3000, 0xd65f03c0);
+	put(STACK, 0x100c);
+	regs.gpr[US_AARCH64_LR] = 0x200c;
+	look(0x3000, STACK, 0);
+	EXPECT(US_END_ROOT, 0x3000, 0x200c, 0x100c);
+}
+
 /* clang signs by the instruction that names its registers: pacia x30, sp. */
 static void arm_signs_any_register(void **state)
 {
@@ -516,6 +557,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RISCV(riscv_registers_are_saved_by_a_routine),
 		RISCV(riscv_routine_that_leads_elsewhere),
+		RISCV(riscv_computed_goto),
+		ARM(arm_computed_goto),
 		ARM(arm_signs_any_register),
 		ARM(arm_jumps_to_another_thread),
 		RISCV(riscv_jumps_to_another_thread),
