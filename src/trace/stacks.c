@@ -141,6 +141,26 @@ struct us_track_stack *us_track_stacks_find(struct us_track_stacks *s,
 	return best;
 }
 
+struct us_track_stack *us_track_stacks_left(struct us_track_stacks *s,
+					    const struct us_track_stack *now,
+					    uint64_t sp,
+					    const struct us_track_memory *m)
+{
+	struct us_track_stack *found = NULL;
+	if (below(now, sp) <= BELOW_SAME)
+		return NULL;
+	lock(s);
+	for (unsigned i = 0; i < s->n && !found; i++) {
+		struct us_track_stack *x = &s->v[i];
+		if (x != now && x->owner == now->owner && x->tree_of == now->tree_of &&
+		    x->boot == s->boot && sp >= x->low && sp <= x->high &&
+		    !is_elsewhere(x, sp, m))
+			found = x;
+	}
+	unlock(s);
+	return found;
+}
+
 /* One that nobody has used, else the empty one that was used longest ago, else any. */
 static struct us_track_stack *oldest(struct us_track_stacks *s)
 {

@@ -84,6 +84,8 @@ static void return_unexpected(struct us_tracker *t, uint64_t sp, unsigned word)
 		known = us_track_find_stack(t, sp);
 	us_track_pop_below(t, sp);
 	struct us_track_frame *f = top(t);
+	if (!unsure && !(f && f->sp == sp) && us_track_goes_back(t, sp))
+		f = top(t);
 	if (f && f->sp == sp) {
 		go_on(t);
 		charge(t, *t->insns);

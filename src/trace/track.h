@@ -190,6 +190,12 @@ struct us_track_stack *us_track_stacks_find(struct us_track_stacks *s,
 					    struct us_track_stack *near, uint64_t sp,
 					    const struct us_track_memory *m,
 					    uint16_t vcpu);
+/* Another one of the vCPU that is on this one, and has this address; NULL: there is
+ * none, or the address may be of this one.  Changes nothing. */
+struct us_track_stack *us_track_stacks_left(struct us_track_stacks *s,
+					    const struct us_track_stack *now,
+					    uint64_t sp,
+					    const struct us_track_memory *m);
 /* The stack has this memory. */
 void us_track_stack_learn(struct us_track_stack *s, uint64_t sp,
 			  const struct us_track_memory *m);

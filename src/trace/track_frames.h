@@ -184,6 +184,10 @@ static inline struct us_track_memory us_track_memory_of(const struct us_tracker 
 
 /* It may be another stack: the address tells.  False: one that nobody knows. */
 bool us_track_find_stack(struct us_tracker *t, uint64_t sp);
+/* A return loads from there, where a call's return address lies on a stack that this
+ * vCPU has left: it is on that again, and that is on top.  No instruction has said so:
+ * a stack that was taken for a call can be given back by what leaves a frame. */
+bool us_track_goes_back(struct us_tracker *t, uint64_t sp);
 /* The frame on top of that stack goes on on this one. */
 void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from);
 /* Whoever had it is over. */

@@ -103,3 +103,18 @@ void us_track_begin_stack(struct us_tracker *t, uint64_t sp)
 	t->sp = sp;
 	t->vcpu->node = 0;
 }
+
+bool us_track_goes_back(struct us_tracker *t, uint64_t sp)
+{
+	const struct us_track_memory m = us_track_memory_of(t, sp);
+	struct us_track_stack *is = us_track_stacks_left(t->stacks, t->stack, sp, &m);
+	const struct us_track_frame *f = is ? us_track_top(is) : NULL;
+	while (is && f >= is->frame && f->sp < sp)
+		f--;
+	if (!is || f < is->frame || f->sp != sp)
+		return false;
+	t->vcpu->switches++;
+	t->stack = is;
+	us_track_pop_below(t, sp);
+	return true;
+}

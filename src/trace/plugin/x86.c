@@ -90,7 +90,8 @@ static bool loads_stack(const struct us_x86_insn *x, uint8_t op)
 		return x->kind != US_X86_MOVE || !by_frame;
 	if (x->reg != US_X86_CODE_RSP)
 		return false;
-	return x->kind == US_X86_POP || x->kind == US_X86_SWAP ||
+	return x->kind == US_X86_POP || x->kind == US_X86_LOAD ||
+	       x->kind == US_X86_SWAP ||
 	       (x->kind == US_X86_SET && (op == 0x87 || op == 0x94)); /* xchg */
 }
 
@@ -123,12 +124,21 @@ void us_x86_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn
 		set_target(ret, pc, 0);
 		return;
 	}
-	if ((us_x86_decode(code, n, 64, &x) && x.len == n) ||
-	    (us_x86_decode(code, n, 32, &x) && x.len == n)) {
+	bool wide = us_x86_decode(code, n, 64, &x) && x.len == n;
+	if (wide) {
 		by_decoder(&x, pc + n, ret);
 		ret->loads_stack = loads_stack(&x, code[at]);
-	} else
+	}
+	/* Which of both it is, nothing says; and the stack pointer is not loaded in
+	 * vain: its next use tells whether that was another stack. */
+	if ((!wide || !ret->loads_stack) && us_x86_decode(code, n, 32, &x) &&
+	    x.len == n) {
+		if (!wide)
+			by_decoder(&x, pc + n, ret);
+		ret->loads_stack = loads_stack(&x, code[at]);
+	} else if (!wide) {
 		short_distance(code + at, n - at, pc + n, ret);
+	}
 }
 
 /* Where code[0] to code[n - 1] would jump, with n the shortest; false: nowhere. */
