@@ -2,6 +2,7 @@
 /* owner_lanes.c: see owner_lanes.h. */
 #include "report/owner_lanes.h"
 
+#include "base/vec.h"
 #include "profile/name_set.h"
 #include "profile/timeline.h"
 
@@ -11,26 +12,21 @@
 
 struct builder {
 	const struct us_profile *p;
-	struct us_name_set names;   /* of threads */
-	struct us_pair_map of;	    /* (key, 0) to the number of its name + 1 */
-	struct us_owner_lane *lane; /* by number; name: not yet */
-	size_t n, room;
+	struct us_name_set names; /* of threads */
+	struct us_pair_map of;	  /* (key, 0) to the number of its name + 1 */
+	struct {
+		struct us_owner_lane *v;
+		size_t n, cap;
+	} lane; /* by number; name: not yet */
 };
 
 static bool make_room(struct builder *b, uint32_t number)
 {
-	if (number < b->n)
-		return true;
-	if (number >= b->room) {
-		size_t room = 2 * (number + 32ULL);
-		struct us_owner_lane *v = reallocarray(b->lane, room, sizeof(*v));
-		if (!v)
+	while (b->lane.n <= number) {
+		const struct us_owner_lane *l = us_vec_push(&b->lane);
+		if (!l)
 			return false;
-		b->lane = v;
-		b->room = room;
 	}
-	memset(b->lane + b->n, 0, (number + 1 - b->n) * sizeof(*b->lane));
-	b->n = number + 1;
 	return true;
 }
 
@@ -41,14 +37,14 @@ static struct us_owner_lane *lane_of(struct builder *b, uint32_t key)
 	struct us_profile_owner w;
 	uint32_t *known = us_pair_map_at(&b->of, key, 0);
 	if (known && *known)
-		return &b->lane[*known - 1];
+		return &b->lane.v[*known - 1];
 	uint32_t stack = us_profile_stack_of(b->p, key);
 	us_profile_owner_name(b->p, stack, US_BY_THREAD, name, sizeof(name));
 	uint32_t number = us_name_set_at(&b->names, name);
 	if (!known || number == US_NAME_NONE || !make_room(b, number))
 		return NULL;
 	*known = number + 1;
-	struct us_owner_lane *l = &b->lane[number];
+	struct us_owner_lane *l = &b->lane.v[number];
 	if (!l->process && us_profile_owner_of(b->p, stack, &w))
 		l->tgid = w.tgid;
 	if (!l->process)
@@ -107,21 +103,21 @@ static int by_time(const void *a, const void *b)
 /* The weight of the lightest one that is wanted. */
 static bool choose(struct builder *b, size_t most)
 {
-	uint64_t *weight = calloc(b->n + 1, sizeof(*weight)), least = 0;
-	for (size_t i = 0; weight && i < b->n && most; i++) {
+	uint64_t *weight = calloc(b->lane.n + 1, sizeof(*weight)), least = 0;
+	for (size_t i = 0; weight && i < b->lane.n && most; i++) {
 		size_t at = i < most ? i : most;
-		for (; at && weight[at - 1] < b->lane[i].weight; at--)
+		for (; at && weight[at - 1] < b->lane.v[i].weight; at--)
 			if (at < most)
 				weight[at] = weight[at - 1];
 		if (at < most)
-			weight[at] = b->lane[i].weight;
+			weight[at] = b->lane.v[i].weight;
 	}
 	if (!weight)
 		return false;
-	least = b->n > most && most ? weight[most - 1] : 0;
+	least = b->lane.n > most && most ? weight[most - 1] : 0;
 	free(weight);
-	for (size_t i = 0; i < b->n; i++) {
-		struct us_owner_lane *l = &b->lane[i];
+	for (size_t i = 0; i < b->lane.n; i++) {
+		struct us_owner_lane *l = &b->lane.v[i];
 		if (l->weight >= least && most)
 			l->v = calloc(l->n ? l->n : 1, sizeof(*l->v));
 		if (l->weight >= least && most && !l->v)
@@ -133,13 +129,13 @@ static bool choose(struct builder *b, size_t most)
 
 static void give(struct builder *b, size_t most, struct us_owner_lanes *ret)
 {
-	ret->v = b->lane;
-	ret->n = b->n;
-	for (size_t i = 0; i < b->n; i++) {
-		b->lane[i].name = b->names.v[i];
+	ret->v = b->lane.v;
+	ret->n = b->lane.n;
+	for (size_t i = 0; i < b->lane.n; i++) {
+		b->lane.v[i].name = b->names.v[i];
 		b->names.v[i] = NULL;
 	}
-	if (!b->n)
+	if (!b->lane.n)
 		return;
 	qsort(ret->v, ret->n, sizeof(*ret->v), heaviest_first);
 	for (size_t i = 0; i < ret->n; i++) {
