@@ -63,7 +63,7 @@ def main():
         data, page = os.path.join(folder, "r.data"), os.path.join(folder, "r.html")
         subprocess.run([os.path.join(build, "tests/bench/bench-report"), millions, stacks, data], check=True)
         subprocess.run([os.path.join(build, "uniscope"), "report", "-o", page, data], check=True,
-                       stderr=subprocess.DEVNULL)
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         print(f"{millions} million samples, {stacks} stacks: a page of {os.path.getsize(page) / 1e6:.2f} MB")
         measure(page)
 
