@@ -183,9 +183,17 @@ class Suite:
                 return 50 * (f["self_long_run"][1] - f["self_long_run"][0])
         return 0
 
+    def interrupt_entries(self):
+        """What QEMU's plugin has below [interrupts], without what was interrupted."""
+        name = {f["id"]: f["name"] for f in self.report["functions"]}
+        of = {n["id"]: name[n["function"]] for n in self.report["tree"]}
+        return {of[n["id"]] for n in self.report["tree"]
+                if of.get(n["parent"]) == "[interrupts]"}
+
     def stacks(self, stats, label, whole=True):
         """Every stack frame by frame against the guest's call tree."""
         wrong, n, cut = {}, 0, 0
+        entries = self.interrupt_entries() if self.args.backend == "plugin" else ()
         for path, count in self.us.paths(self.report):
             n += count
             names = tuple(path)
@@ -193,7 +201,8 @@ class Suite:
             if not names or names in self.tree:
                 continue
             if any(t[-len(names):] == names for t in self.tree):
-                cut += count  # all that is there is right: the outer frames are missing
+                # All that is there is right: the outer frames are missing.
+                cut += 0 if names[0] in entries else count
             else:
                 wrong[names] = wrong.get(names, 0) + count
         note(f"{label}: {n} stacks, {sum(wrong.values())} wrong, "
