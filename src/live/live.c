@@ -231,6 +231,23 @@ static int on_task(void *ctx, const struct us_task *t)
 	return us_live_task(ctx, t);
 }
 
+static int on_waiter(void *ctx, const struct us_waiter *s)
+{
+	return us_live_waiter(ctx, s);
+}
+
+static int on_wait(void *ctx, const struct us_wait *s)
+{
+	return us_live_wait(ctx, s);
+}
+
+static int on_wait_stats(void *ctx, const struct us_wait_stats *s)
+{
+	struct us_live *l = ctx;
+	l->waits.stats = *s;
+	return 0;
+}
+
 static int on_host_named(void *ctx, const struct us_named *n)
 {
 	struct us_live *l = ctx;
@@ -252,6 +269,9 @@ static const struct us_reader_ops ops = {
 	.program_name = on_program_name,
 	.process = on_process,
 	.task = on_task,
+	.waiter = on_waiter,
+	.wait = on_wait,
+	.wait_stats = on_wait_stats,
 };
 
 /* With an offset of its own, whatever its name is now. */
@@ -309,6 +329,7 @@ void us_live_close(struct us_live *l)
 	for (size_t i = 0; i < l->program_names.n; i++)
 		free((char *)l->program_names.v[i].name);
 	us_live_free_owners(l);
+	us_live_free_waits(l);
 	free(l->programs.v);
 	free(l->mappings.v);
 	free(l->program_names.v);

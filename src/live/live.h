@@ -17,7 +17,8 @@
  * time; it need not be the one that opened it.
  *
  * Memory is bounded, however long it takes and whatever the guest does: samples of
- * keep_ns, at most US_LIVE_SAMPLES, 24 bytes each; and the last US_LIVE_NODES nodes of
+ * keep_ns, at most US_LIVE_SAMPLES, 24 bytes each; as many looks at tasks that waited
+ * (record --tasks), and who they were; and the last US_LIVE_NODES nodes of
  * stacks, 24 bytes each, which is twice what a writer remembers: a sample whose stack
  *is older has none.  Besides a byte for each node that the file has (store/store.h),
  *and the names, and what the recording says of processes and threads.
@@ -52,6 +53,9 @@ struct us_live_view {
 	bool by_vcpu, by_time, no_intervals;
 	/* The same of a Linux guest: whose samples are. */
 	bool processes, if_known; /* to be told; that, if it is known */
+	/* What tasks waited for, in place of samples: the vCPUs, by_time, processes and
+	 * roots above are not of these, and have no effect. */
+	bool waits;
 	enum us_profile_by roots;
 	const struct us_profile_opts *only; /* its filter and pid; NULL: all */
 };
@@ -85,6 +89,9 @@ const struct us_record_stats *us_live_stats(const struct us_live *l);
 /* Is it over?  Then how it ended, and words about that, which may be "". */
 bool us_live_ended(const struct us_live *l, enum us_record_end *ret_end,
 		   const char **ret_words);
+/* Were tasks looked at while they waited?  What became of that, so far. */
+bool us_live_waits_known(const struct us_live *l);
+const struct us_wait_stats *us_live_wait_stats(const struct us_live *l);
 /* Does it tell of processes or threads? */
 bool us_live_owners_known(const struct us_live *l);
 const char *us_live_fact(const struct us_live *l, const char *key); /* or NULL */

@@ -19,6 +19,7 @@ struct play {
 	uint64_t from_ns, to_ns, vcpu_mask;
 	const struct us_sample *one; /* this sample alone; NULL: those of the times */
 	bool from_file;
+	bool waits; /* what tasks waited for, not the samples */
 };
 
 static int give_node(struct play *p, struct us_live_nodes *t, struct us_live_node *n,
@@ -133,12 +134,36 @@ static int give_samples(struct play *p)
 	return rc;
 }
 
+static int give_waits(struct play *p)
+{
+	struct us_live *l = p->l;
+	const struct us_live_waits *w = &l->waits;
+	int rc = 0;
+	l->play++;
+	l->guest.given = l->host.given = 0;
+	for (size_t i = 0; i < l->waiters.n && !rc; i++)
+		rc = p->ops->waiter(p->ctx, &l->waiters.v[i]);
+	for (uint64_t i = w->first; i < w->n && !rc; i++) {
+		struct us_wait x = *us_live_wait_at(w, i);
+		if (x.t_ns < p->from_ns || x.t_ns >= p->to_ns)
+			continue;
+		rc = give_stack(p, &l->guest, x.stack, &x.stack);
+		if (!rc)
+			rc = p->ops->wait(p->ctx, &x);
+	}
+	return rc;
+}
+
 /* What the file had when it was followed last, and what came since. */
 static int give_file(struct play *p, struct us_err *e)
 {
 	struct us_reader_ops some = { .stack = p->ops->stack,
 				      .sample = p->ops->sample,
 				      .host_stack = p->ops->host_stack };
+	if (p->waits)
+		some = (struct us_reader_ops){ .stack = p->ops->stack,
+					       .waiter = p->ops->waiter,
+					       .wait = p->ops->wait };
 	struct us_reader_result r;
 	if (lseek(p->l->again_fd, 0, SEEK_SET) < 0)
 		return us_fail(e, -errno, "read the recording again: %s",
@@ -163,7 +188,11 @@ static int play(void *ctx, const struct us_reader_ops *ops, void *ops_ctx,
 	if (!rc)
 		rc = give_owners(p);
 	if (!rc && ops->sample)
-		rc = p->from_file ? give_file(p, e) : give_samples(p);
+		rc = p->from_file ? give_file(p, e)
+		     : p->waits	  ? give_waits(p)
+				  : give_samples(p);
+	if (!rc && ops->wait_stats && us_live_waits_known(l))
+		rc = ops->wait_stats(ops_ctx, &l->waits.stats);
 	if (!rc && ops->stats && l->has_stats)
 		rc = ops->stats(ops_ctx, &l->stats);
 	if (!rc && ops->end)
@@ -189,13 +218,14 @@ static int make(struct play *p, const struct us_live_view *v, struct us_profile 
 		.n_image = l->opts.n_image,
 		.dirs = l->opts.dirs,
 		.raw_names = l->opts.raw_names,
-		.host = l->opts.host,
+		.host = l->opts.host && !v->waits,
 		.by_vcpu = v->by_vcpu,
-		.by_time = v->by_time,
+		.by_time = v->by_time && !v->waits,
 		.no_intervals = v->no_intervals,
-		.processes = v->processes || v->if_known,
-		.if_known = v->if_known && !v->processes,
-		.roots = v->roots,
+		.waits = v->waits,
+		.processes = !v->waits && (v->processes || v->if_known),
+		.if_known = !v->waits && v->if_known && !v->processes,
+		.roots = v->waits ? US_BY_NONE : v->roots,
 	};
 	int rc = 0;
 	if (v->only) {
@@ -222,9 +252,10 @@ static int make(struct play *p, const struct us_live_view *v, struct us_profile 
 int us_live_profile(struct us_live *l, const struct us_live_view *v,
 		    struct us_profile **ret, struct us_err *e)
 {
-	struct play p = { .l = l, .vcpu_mask = v->vcpu_mask };
+	struct play p = { .l = l, .vcpu_mask = v->vcpu_mask, .waits = v->waits };
 	us_live_times(l, v, &p.from_ns, &p.to_ns);
-	p.from_file = l->first > 0 && p.from_ns <= l->dropped_ns;
+	p.from_file = v->waits ? l->waits.first > 0 && p.from_ns <= l->waits.dropped_ns
+			       : l->first > 0 && p.from_ns <= l->dropped_ns;
 	return make(&p, v, ret, e);
 }
 

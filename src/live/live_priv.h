@@ -24,6 +24,15 @@ struct us_live_nodes {
 	uint32_t given; /* in this play */
 };
 
+/* The last looks at tasks that waited: v[i % cap] for i from first to n. */
+struct us_live_waits {
+	struct us_wait *v;
+	size_t cap; /* a power of two */
+	uint64_t first, n;
+	uint64_t dropped_ns; /* of the latest that is not there any more */
+	struct us_wait_stats stats;
+};
+
 struct us_live {
 	struct us_live_opts opts;
 	int fd, again_fd; /* the file: to follow; to read once more */
@@ -61,6 +70,11 @@ struct us_live {
 		struct us_task *v;
 		size_t n, cap;
 	} tasks;
+	struct {
+		struct us_waiter *v; /* by number - 1 */
+		size_t n, cap;
+	} waiters;
+	struct us_live_waits waits;
 	/* What one of these replaces, to its number + 1. */
 	struct us_pair_map known_process, known_id, known_stack;
 	struct us_naming *naming;
@@ -91,6 +105,12 @@ static inline const struct us_sample *us_live_sample_at(const struct us_live *l,
 	return &l->v[i & (l->cap - 1)];
 }
 
+static inline const struct us_wait *us_live_wait_at(const struct us_live_waits *w,
+						    uint64_t i)
+{
+	return &w->v[i & (w->cap - 1)];
+}
+
 /* A node that is still there, else NULL. */
 static inline const struct us_live_node *us_live_node(const struct us_live_nodes *t,
 						      us_stack_id id)
@@ -102,6 +122,11 @@ static inline const struct us_live_node *us_live_node(const struct us_live_nodes
 US_MUST_CHECK int us_live_process(struct us_live *l, const struct us_process *s);
 US_MUST_CHECK int us_live_task(struct us_live *l, const struct us_task *t);
 void us_live_free_owners(struct us_live *l);
+
+/* live_waits.c: of one that waits; 0 or -ENOMEM. */
+US_MUST_CHECK int us_live_waiter(struct us_live *l, const struct us_waiter *s);
+US_MUST_CHECK int us_live_wait(struct us_live *l, const struct us_wait *s);
+void us_live_free_waits(struct us_live *l);
 
 /* The times of a view; *ret_to: not in it any more. */
 void us_live_times(const struct us_live *l, const struct us_live_view *v,

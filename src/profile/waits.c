@@ -175,9 +175,11 @@ void us_profile_warn_of_waits(struct us_profile *p)
 	const char *note = us_profile_fact(p, "tasks_note");
 	if (note && *note)
 		us_profile_warn(p, "no task was looked at: %s", note);
-	else if (!p->waits.n)
-		us_profile_warn(p, "the recording does not know what tasks wait for: "
-				   "record --tasks");
+	else if (!p->waits.n && !s->looks)
+		us_profile_warn(p, us_profile_fact(p, "tasks_hz")
+					   ? "no task was looked at yet"
+					   : "the recording does not know what tasks "
+					     "wait for: record --tasks");
 	if ((s->moved + s->failed + s->skipped + s->lost) * 10 > s->due)
 		us_profile_warn(
 			p,
