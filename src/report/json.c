@@ -166,14 +166,10 @@ static void time_split(struct us_json *j, const struct us_profile *p)
 	us_json_end(j);
 }
 
-/* If tasks were looked at. */
-static void waits(struct us_json *j, const struct us_profile *p)
+void us_report_json_waits(struct us_json *j, const struct us_profile *p)
 {
 	const struct us_profile_waits *w = us_profile_waits(p);
 	const struct us_wait_stats *s = &w->stats;
-	if (!s->looks)
-		return;
-	us_json_object(j, "waits");
 	us_json_bool(j, "shown", w->shown);
 	if (w->shown) {
 		us_json_u64(j, "looks_shown", w->shown_looks);
@@ -197,6 +193,15 @@ static void waits(struct us_json *j, const struct us_profile *p)
 	us_json_u64(j, "truncated", s->truncated);
 	us_json_u64(j, "cost_ns", s->cost_ns);
 	us_json_u64(j, "cost_max_ns", s->cost_max_ns);
+}
+
+/* If tasks were looked at. */
+static void waits(struct us_json *j, const struct us_profile *p)
+{
+	if (!us_profile_waits(p)->stats.looks)
+		return;
+	us_json_object(j, "waits");
+	us_report_json_waits(j, p);
 	us_json_end(j);
 }
 

@@ -22,6 +22,7 @@ enum us_sort {
 };
 
 struct us_annotate_opts;
+struct us_json;
 struct us_report_opts {
 	enum us_sort sort;
 	bool children;	/* callees counted in: where sort is by self, by total */
@@ -107,6 +108,10 @@ char *us_report_stats_line(char *dst, size_t size, const struct us_record_stats 
 char *us_report_time_line(const struct us_profile *p, char *dst, size_t size);
 
 /* The same of a profile, also of one that is cut and has no statistics. */
+/* Of those that wait: how many, on average. */
+char *us_report_waits_line(const struct us_profile *p, char *dst, size_t size);
+/* The members of an object: what became of the looks at them (docs/report-json.md). */
+void us_report_json_waits(struct us_json *j, const struct us_profile *p);
 char *us_report_summary_line(const struct us_profile *p, char *dst, size_t size);
 
 /* When it was recorded, in seconds since 1970; 0: not known. */

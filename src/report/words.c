@@ -187,10 +187,15 @@ static void guest_tables(const struct us_profile *p, char *dst, size_t size)
 }
 
 /* How many tasks, on average. */
-static void wait_states(const struct us_profile_waits *w, char *dst, size_t size)
+char *us_report_waits_line(const struct us_profile *p, char *dst, size_t size)
 {
+	const struct us_profile_waits *w = us_profile_waits(p);
 	double looks = w->shown_looks ? (double)w->shown_looks : 1;
 	double all = 0;
+	if (!w->shown_looks && !w->stats.looks) {
+		snprintf(dst, size, "no task was looked at");
+		return dst;
+	}
 	for (int i = 0; i < US_N_WAIT_STATE; i++)
 		all += (double)w->state[i];
 	snprintf(dst, size,
@@ -205,6 +210,7 @@ static void wait_states(const struct us_profile_waits *w, char *dst, size_t size
 			  "tasks on a CPU",
 			  (double)w->stats.idle / (double)w->stats.looks,
 			  (double)w->stats.running / (double)w->stats.looks);
+	return dst;
 }
 
 /* That there is another view of it. */
@@ -225,7 +231,7 @@ static void states(const struct us_profile *p, char *dst, size_t size)
 	uint64_t all = running + s->idle;
 	dst[0] = '\0';
 	if (us_profile_waits(p)->shown)
-		wait_states(us_profile_waits(p), dst, size);
+		us_report_waits_line(p, dst, size);
 	if (us_profile_is_counted(p) || us_profile_waits(p)->shown)
 		return;
 	snprintf(dst, size, "running %.1f %% of the time (%" PRIu64 " samples)",

@@ -482,6 +482,37 @@ static void test_groups(void **state)
 	tear_down(&a);
 }
 
+/* What tasks wait for: by a key, where they are looked at. */
+static void test_waits(void **state)
+{
+	static struct all a;
+	const struct us_wait_stats looks = { .looks = 4,
+					     .cost_ns = 2 * MS,
+					     .cost_max_ns = MS };
+	(void)state;
+	set_up(&a, false);
+	lay_out(&a, 24, 80, true);
+	assert_int_equal(press(&a, 'b'), US_TOP_DRAW);
+	assert_true(shows(&a, "top --tasks"));
+	a.state.tasks = true;
+	a.picture.tasks = &looks;
+	press(&a, 'p');
+	press(&a, US_KEY_ENTER);
+	assert_string_equal(a.state.of, SERVER " (107)");
+	assert_int_equal(press(&a, 'b'), US_TOP_RENEW);
+	assert_true(a.state.waits);
+	assert_string_equal(a.state.of, "");
+	assert_int_equal(a.state.rows, US_BY_PROCESS);
+	lay_out(&a, 24, 200, true);
+	assert_true(shows(&a, "what tasks wait for"));
+	assert_true(shows(&a, "0.50 % of a host CPU, 1.0 ms the longest"));
+	press(&a, 't');
+	assert_int_equal(press(&a, 'b'), US_TOP_RENEW);
+	assert_int_equal(a.state.page, US_TOP_FUNCTIONS);
+	assert_false(a.state.waits);
+	tear_down(&a);
+}
+
 static json_t *print_json(struct all *a, size_t limit)
 {
 	char *text = NULL;
@@ -597,7 +628,8 @@ int main(void)
 		cmocka_unit_test(test_filter),	    cmocka_unit_test(test_save),
 		cmocka_unit_test(test_guests),	    cmocka_unit_test(test_json),
 		cmocka_unit_test(test_text),	    cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_json_groups), cmocka_unit_test(test_text_groups),
+		cmocka_unit_test(test_waits),	    cmocka_unit_test(test_json_groups),
+		cmocka_unit_test(test_text_groups),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

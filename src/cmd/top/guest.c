@@ -51,22 +51,43 @@ void us_top_guest_end(struct us_top_guest *g)
 void us_top_guest_fini(struct us_top_guest *g)
 {
 	us_profile_free(g->profile);
+	us_profile_free(g->waits);
 	us_profile_free(g->stack);
 	us_live_close(g->live);
 	*g = (struct us_top_guest){ 0 };
 }
 
-static int renew_profile(struct us_top_guest *g, const struct us_live_view *v,
-			 uint64_t pause, struct us_err *e)
+const struct us_profile *us_top_guest_shown(const struct us_top_guest *g,
+					    const struct us_top_state *state)
+{
+	return state->waits ? g->waits : g->profile;
+}
+
+static int renew_one(struct us_top_guest *g, const struct us_live_view *v,
+		     struct us_profile **to, struct us_err *e)
 {
 	struct us_profile *p = NULL;
-	uint64_t before = us_thread_cpu_ns();
 	int rc = us_live_profile(g->live, v, &p, e);
+	if (rc)
+		return rc;
+	us_profile_free(*to);
+	*to = p;
+	return 0;
+}
+
+/* What v has of it, and what is in both. */
+static int renew_profile(struct us_top_guest *g, const struct us_live_view *v,
+			 bool both, uint64_t pause, struct us_err *e)
+{
+	struct us_live_view waits = *v;
+	uint64_t before = us_thread_cpu_ns();
+	waits.waits = true;
+	int rc = v->waits && !both ? 0 : renew_one(g, v, &g->profile, e);
+	if (!rc && (v->waits || both))
+		rc = renew_one(g, &waits, &g->waits, e);
 	g->due_ns = us_now_ns() + pause * (us_thread_cpu_ns() - before);
 	if (rc)
 		return rc;
-	us_profile_free(g->profile);
-	g->profile = p;
 	g->glanced = v->no_intervals;
 	g->grouped = v->by_vcpu;
 	return 0;
@@ -114,7 +135,7 @@ static int follow(struct us_top_guest *g, const struct us_live_view *v,
 
 void us_top_guest_renew(struct us_top_guest *g, struct us_top_state *state, bool now)
 {
-	struct us_live_view v = { .last_ns = state->window_ns };
+	struct us_live_view v = { .last_ns = state->window_ns, .waits = state->waits };
 	struct us_profile_opts only = { 0 };
 	char regex[2 * US_OWNER_NAME + 4];
 	struct us_err e = { 0 };
@@ -125,7 +146,7 @@ void us_top_guest_renew(struct us_top_guest *g, struct us_top_state *state, bool
 		v.vcpu_mask = 1ULL << state->vcpu;
 	choose_owners(state, &only, regex, sizeof(regex), &v);
 	if (!rc && (now || g->glanced || us_now_ns() >= g->due_ns))
-		rc = renew_profile(g, &v, PAUSE, &e);
+		rc = renew_profile(g, &v, state->both, PAUSE, &e);
 	if (!rc && state->page == US_TOP_STACK)
 		rc = renew_stack(g, state->stack_vcpu, &e);
 	if (rc)
@@ -140,7 +161,8 @@ void us_top_guest_glance(struct us_top_guest *g, uint64_t window_ns, size_t gues
 	if (!g->live || g->over)
 		return;
 	if (!follow(g, &v, &e) && us_now_ns() >= g->due_ns)
-		(void)!renew_profile(g, &v, pause, &e); /* the next time, perhaps */
+		(void)!renew_profile(g, &v, false, pause,
+				     &e); /* the next time, perhaps */
 }
 
 struct us_top_guest_row us_top_guest_row(const struct us_top_guest *g)

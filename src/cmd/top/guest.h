@@ -19,6 +19,7 @@ struct us_top_guest {
 
 	/* Of the last renewal: */
 	struct us_profile *profile; /* NULL: none yet */
+	struct us_profile *waits;   /* what its tasks wait for; NULL: none yet */
 	bool glanced;		    /* it is for a row: without intervals */
 	bool grouped;		    /* it can be shown by process */
 	struct us_profile *stack;   /* of the vCPU that is asked for, or NULL */
@@ -33,6 +34,10 @@ US_MUST_CHECK int us_top_guest_begin(struct us_top_guest *g, struct us_err *e);
 /* It is over, for good. */
 void us_top_guest_end(struct us_top_guest *g);
 void us_top_guest_fini(struct us_top_guest *g);
+
+/* Of the two, what a page of state shows; NULL: none yet. */
+const struct us_profile *us_top_guest_shown(const struct us_top_guest *g,
+					    const struct us_top_state *state);
 
 /*
  * Take in what was recorded, and make what a page of state shows of it.  A profile that

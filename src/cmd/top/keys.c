@@ -289,6 +289,25 @@ static enum us_top_act next_rows(struct us_top_state *s)
 	return US_TOP_RENEW;
 }
 
+/* What tasks wait for, or again what runs. */
+static enum us_top_act next_profile(struct us_top_state *s)
+{
+	if (!s->tasks) {
+		us_top_say(s, false,
+			   "what tasks of a Linux guest wait for: uniscope top --tasks "
+			   "4");
+		return US_TOP_DRAW;
+	}
+	if (s->page != US_TOP_FUNCTIONS)
+		go_to(s, US_TOP_FUNCTIONS);
+	s->waits = !s->waits;
+	if (s->of[0]) /* who waits is called by another name in a container */
+		s->rows = s->of_by;
+	s->of[0] = '\0';
+	s->selected = s->first = 0;
+	return US_TOP_RENEW;
+}
+
 static enum us_top_act next_sort(struct us_top_state *s)
 {
 	bool total = s->rows == US_BY_NONE;
@@ -317,6 +336,8 @@ static enum us_top_act press_guest(struct us_top_state *s, unsigned key,
 		return next_sort(s);
 	case 'p':
 		return next_rows(s);
+	case 'b':
+		return next_profile(s);
 	case 'v':
 		return next_vcpu(s, seen);
 	case 't':

@@ -54,8 +54,11 @@ struct us_top_state {
 	char of[US_OWNER_NAME];
 	enum us_profile_by of_by;
 	const struct us_profile_opts *only; /* its filters: the user's; NULL: none */
-	uint64_t window_ns;		    /* 0: since the start */
-	int vcpu;			    /* -1: all */
+	bool tasks;	    /* those that wait are looked at (--tasks) */
+	bool waits;	    /* what they wait for, in place of what runs */
+	bool both;	    /* one after the other, without a terminal */
+	uint64_t window_ns; /* 0: since the start */
+	int vcpu;	    /* -1: all */
 	unsigned stack_vcpu;
 	bool frozen;
 	size_t selected, first;	  /* rows: chosen, and uppermost on the screen */

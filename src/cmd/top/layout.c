@@ -117,6 +117,16 @@ char *us_top_cost_line(const struct us_record_stats *s, double own_cpu, char *ds
 	return dst;
 }
 
+void us_top_append_tasks(const struct us_wait_stats *t, uint64_t elapsed_ns, char *dst,
+			 size_t size)
+{
+	us_append(dst, size,
+		  "; at tasks: %" PRIu64
+		  " looks, %.2f %% of a host CPU, %.1f ms the longest",
+		  t->looks, percent(t->cost_ns, elapsed_ns),
+		  (double)t->cost_max_ns / 1e6);
+}
+
 static void window_words(const struct us_top_picture *p, char *dst, size_t size)
 {
 	const struct us_top_state *s = p->state;
@@ -126,7 +136,9 @@ static void window_words(const struct us_top_picture *p, char *dst, size_t size)
 		snprintf(dst, size, "last %g s", (double)s->window_ns / US_NS_PER_SEC);
 	else
 		snprintf(dst, size, "since the start, %.0f s", now);
-	if (s->vcpu >= 0)
+	if (s->waits)
+		us_append(dst, size, ", what tasks wait for");
+	else if (s->vcpu >= 0)
 		us_append(dst, size, ", vCPU %d", s->vcpu);
 	if (s->of[0])
 		us_append(dst, size, ", %.40s", us_printable(of, sizeof(of), s->of));
@@ -192,11 +204,16 @@ static void put_vcpus(const struct us_top_picture *p, const struct frame *f,
 			       "vCPU %-3u now %-6s %s", i, state_word(&p->vcpu[i]),
 			       us_top_vcpu_line(&p->vcpu[i], line, sizeof(line)));
 	}
-	us_screen_put(s, 1 + f->vcpus, 0, s->cols, US_STYLE_DIM,
-		      us_top_cost_line(p->stats, p->own_cpu, line, sizeof(line)));
+	us_top_cost_line(p->stats, p->own_cpu, line, sizeof(line));
+	if (p->tasks)
+		us_top_append_tasks(p->tasks, p->stats->elapsed_ns, line, sizeof(line));
+	us_screen_put(s, 1 + f->vcpus, 0, s->cols, US_STYLE_DIM, line);
 	if (p->profile && us_profile_n_warning(p->profile))
 		us_screen_put(s, 2 + f->vcpus, 0, s->cols, US_STYLE_WARNING,
 			      us_profile_warning(p->profile, 0));
+	else if (p->profile && p->state->waits)
+		us_screen_put(s, 2 + f->vcpus, 0, s->cols, US_STYLE_PLAIN,
+			      us_report_waits_line(p->profile, line, sizeof(line)));
 }
 
 /* --- the table of functions --- */
@@ -338,10 +355,12 @@ static const char *nothing_words(const struct us_top_picture *p)
 		break;
 	}
 	if (!p->profile)
-		return "no samples yet";
+		return p->state->waits ? "no task was looked at yet" : "no samples yet";
 	if (p->state->filter[0] && us_profile_summary(p->profile)->running)
 		return is_of_groups(p) ? "no row's name matches the filter (/)"
 				       : "no function's name matches the filter (/)";
+	if (p->state->waits)
+		return "no task was seen to wait in this time";
 	return us_profile_summary(p->profile)->idle ? "the guest is idle"
 						    : "no samples in this time";
 }
@@ -409,6 +428,7 @@ static const char *const help_lines[] = {
 	"Esc     back",
 	"s       sort by self, total, name",
 	"p       rows: functions; of a Linux guest processes, threads",
+	"b       what tasks of a Linux guest wait for (--tasks), or again what runs",
 	"v       all vCPUs, or one: the next",
 	"w       window: last 1, 5, 15, 60 s, since the start",
 	"f       freeze, and go on (also the space bar)",
@@ -450,10 +470,11 @@ static void put_foot(const struct us_top_picture *p, struct us_screen *s)
 		us_screen_put(s, row, 0, s->cols, US_STYLE_DIM,
 			      "q quit  h help  Enter go in");
 	else
-		us_screen_put(
-			s, row, 0, s->cols, US_STYLE_DIM,
-			"q quit  h help  s sort  p rows  w window  v vCPU  t stack  "
-			"/ filter  o save");
+		us_screen_put(s, row, 0, s->cols, US_STYLE_DIM,
+			      t->tasks ? "q quit  h help  s sort  p rows  b waits  "
+					 "w window  v vCPU  t stack  / filter"
+				       : "q quit  h help  s sort  p rows  w window  "
+					 "v vCPU  t stack  / filter  o save");
 }
 
 void us_top_layout(const struct us_top_picture *p, struct us_screen *s)

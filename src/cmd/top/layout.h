@@ -28,6 +28,10 @@ struct us_top_picture {
 	const char *over;		  /* how it ended; NULL: it runs */
 	const struct us_profile *profile; /* NULL: none yet */
 	const struct us_top_rows *rows;
+	/* The same of what tasks wait for, where both are printed; else NULL. */
+	const struct us_profile *waits;
+	const struct us_top_rows *waits_rows;
+	const struct us_wait_stats *tasks; /* NULL: none is looked at */
 	const struct us_live_vcpu *vcpu;
 	unsigned n_vcpu;
 	uint64_t now_ns;
@@ -45,5 +49,9 @@ char *us_top_vcpu_line(const struct us_live_vcpu *v, char *dst, size_t size);
 /* What looking costs.  Returns dst. */
 char *us_top_cost_line(const struct us_record_stats *s, double own_cpu, char *dst,
 		       size_t size);
+
+/* And of that what looks at tasks cost. */
+void us_top_append_tasks(const struct us_wait_stats *t, uint64_t elapsed_ns, char *dst,
+			 size_t size);
 
 #endif

@@ -8,6 +8,7 @@
 #include "report/columns.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void print_guests(const struct us_top_picture *p, FILE *out)
 {
@@ -56,6 +57,26 @@ static void print_row(const struct us_top_row *r, FILE *out)
 		100 * r->total, r->weight, interval, name, *place ? "  " : "", place);
 }
 
+static bool warns(const struct us_profile *p, const char *text)
+{
+	for (size_t i = 0; p && i < us_profile_n_warning(p); i++)
+		if (!strcmp(us_profile_warning(p, i), text))
+			return true;
+	return false;
+}
+
+/* But for those of the other profile, which were printed. */
+static void print_warnings(const struct us_profile *p, const struct us_profile *other,
+			   FILE *out)
+{
+	char line[1024];
+	for (size_t i = 0; i < us_profile_n_warning(p); i++)
+		if (!warns(other, us_profile_warning(p, i)))
+			fprintf(out, "# warning: %s\n",
+				us_printable(line, sizeof(line),
+					     us_profile_warning(p, i)));
+}
+
 static void print_head(const struct us_top_picture *p, FILE *out)
 {
 	char line[1024];
@@ -70,29 +91,25 @@ static void print_head(const struct us_top_picture *p, FILE *out)
 	for (unsigned i = 0; i < p->n_vcpu; i++)
 		fprintf(out, "# vCPU %u: %s\n", i,
 			us_top_vcpu_line(&p->vcpu[i], line, sizeof(line)));
-	fprintf(out, "# %s\n",
-		us_top_cost_line(p->stats, p->own_cpu, line, sizeof(line)));
+	us_top_cost_line(p->stats, p->own_cpu, line, sizeof(line));
+	if (p->tasks)
+		us_top_append_tasks(p->tasks, p->stats->elapsed_ns, line, sizeof(line));
+	fprintf(out, "# %s\n", line);
 	if (p->profile && us_top_is_filtered(p->state))
 		fprintf(out, "# %s\n",
 			us_printable(line, sizeof(line),
 				     us_profile_filters(p->profile)));
-	for (size_t i = 0; p->profile && i < us_profile_n_warning(p->profile); i++)
-		fprintf(out, "# warning: %s\n",
-			us_printable(line, sizeof(line),
-				     us_profile_warning(p->profile, i)));
+	if (p->profile)
+		print_warnings(p->profile, NULL, out);
 	if (p->over)
 		fprintf(out, "# ended: %s\n",
 			us_printable(line, sizeof(line), p->over));
 }
 
-void us_top_print(const struct us_top_picture *p, size_t limit, FILE *out)
+static void print_table(const struct us_top_picture *p, const struct us_top_rows *rows,
+			size_t limit, FILE *out)
 {
-	if (p->state->page == US_TOP_GUESTS) {
-		print_guests(p, out);
-		return;
-	}
 	bool by_total = us_top_by_total(p->state);
-	print_head(p, out);
 	if (p->state->rows != US_BY_NONE)
 		fprintf(out, "%7s %10s  %12s   %s\n", "self %", "samples", "95 %",
 			us_profile_by_name(p->state->rows));
@@ -101,9 +118,30 @@ void us_top_print(const struct us_top_picture *p, size_t limit, FILE *out)
 			by_total ? "in total" : "samples",
 			by_total ? "95 % (total)" : "95 % (self)",
 			"function  file:line");
-	for (size_t i = 0; i < p->rows->n && i < limit; i++)
-		print_row(&p->rows->v[i], out);
+	for (size_t i = 0; i < rows->n && i < limit; i++)
+		print_row(&rows->v[i], out);
 	fputc('\n', out);
+}
+
+static void print_waits(const struct us_top_picture *p, size_t limit, FILE *out)
+{
+	char line[1024];
+	fprintf(out, "# what tasks wait for: %s\n",
+		us_report_waits_line(p->waits, line, sizeof(line)));
+	print_warnings(p->waits, p->profile, out);
+	print_table(p, p->waits_rows, limit, out);
+}
+
+void us_top_print(const struct us_top_picture *p, size_t limit, FILE *out)
+{
+	if (p->state->page == US_TOP_GUESTS) {
+		print_guests(p, out);
+		return;
+	}
+	print_head(p, out);
+	print_table(p, p->rows, limit, out);
+	if (p->waits)
+		print_waits(p, limit, out);
 }
 
 /* --- JSON --- */
@@ -189,18 +227,36 @@ static void json_group(struct us_json *j, const struct us_profile_group *g,
 	us_json_end(j);
 }
 
-static void json_rows(struct us_json *j, const struct us_top_picture *p, size_t limit)
+static void json_rows(struct us_json *j, enum us_profile_by by,
+		      const struct us_profile *p, const struct us_top_rows *rows,
+		      size_t limit)
 {
-	bool groups = p->state->rows != US_BY_NONE;
+	bool groups = by != US_BY_NONE;
 	if (groups)
-		us_json_str(j, "group_by", us_profile_by_name(p->state->rows));
+		us_json_str(j, "group_by", us_profile_by_name(by));
 	us_json_array(j, groups ? "groups" : "functions");
-	for (size_t i = 0; i < p->rows->n && i < limit; i++)
-		if (p->rows->v[i].group)
-			json_group(j, p->rows->v[i].group, p->state->rows, p->profile,
-				   limit);
+	for (size_t i = 0; i < rows->n && i < limit; i++)
+		if (rows->v[i].group)
+			json_group(j, rows->v[i].group, by, p, limit);
 		else
-			json_function(j, &p->rows->v[i]);
+			json_function(j, &rows->v[i]);
+	us_json_end(j);
+}
+
+static void json_warnings(struct us_json *j, const struct us_profile *p)
+{
+	us_json_array(j, "warnings");
+	for (size_t i = 0; p && i < us_profile_n_warning(p); i++)
+		us_json_str(j, NULL, us_profile_warning(p, i));
+	us_json_end(j);
+}
+
+static void json_waits(struct us_json *j, const struct us_top_picture *p, size_t limit)
+{
+	us_json_object(j, "waits");
+	us_report_json_waits(j, p->waits);
+	json_rows(j, p->state->rows, p->waits, p->waits_rows, limit);
+	json_warnings(j, p->waits);
 	us_json_end(j);
 }
 
@@ -255,11 +311,10 @@ static void json_guest(struct us_json *j, const struct us_top_picture *p, size_t
 	us_json_end(j);
 	us_json_double(j, "functions_until_s",
 		       s ? (double)s->last_ns / US_NS_PER_SEC : 0, 3);
-	json_rows(j, p, limit);
-	us_json_array(j, "warnings");
-	for (size_t i = 0; s && i < us_profile_n_warning(p->profile); i++)
-		us_json_str(j, NULL, us_profile_warning(p->profile, i));
-	us_json_end(j);
+	json_rows(j, p->state->rows, p->profile, p->rows, limit);
+	json_warnings(j, p->profile);
+	if (p->waits)
+		json_waits(j, p, limit);
 	json_cost(j, p);
 }
 

@@ -3,6 +3,7 @@
 #include "cmd/record/budget.h"
 #include "cmd/options.h"
 #include "cmd/record/recording.h"
+#include "cmd/record/waits.h"
 #include "cmd/top/keys.h"
 #include "cmd/top/watch.h"
 
@@ -25,6 +26,7 @@ enum {
 	OPT_FILTER,
 	OPT_PID,
 	OPT_COMM,
+	OPT_TASKS,
 };
 
 static bool set_sort(struct us_top_settings *s, const char *value)
@@ -83,6 +85,9 @@ static bool set_option(void *settings, int c, const char *value)
 							: (uint32_t)(number * 1e4);
 		s->record.budget_given = true;
 		return true;
+	case OPT_TASKS:
+		return us_parse_double("--tasks", value, 0.1, US_WAITS_MOST_HZ,
+				       &s->record.tasks_hz);
 	case OPT_SORT:
 		return set_sort(s, value);
 	case OPT_FILTER:
@@ -178,6 +183,9 @@ static const struct us_option options[] = {
 	{ OPT_PID, "pid", "N",
 	  "only this process or thread of a Linux guest; repeatable", US_OWN },
 	{ OPT_COMM, "comm", "REGEX", "only threads of such a name", US_OWN },
+	{ OPT_TASKS, "tasks", "HZ",
+	  "of a Linux guest, what its tasks wait for, so often a second (4): key b",
+	  US_OWN },
 	{ OPT_LIMIT, "limit", "N",
 	  "functions at most, without a terminal (10; JSON: all)", US_OWN },
 	{ 'F', "frequency", "HZ", "samples a second of each vCPU (997; --all: 99)",
@@ -212,6 +220,7 @@ static const char *const examples[] = {
 	"uniscope top\0the one guest on this host, now",
 	"uniscope top -w all web\0the guest named web, since the start",
 	"uniscope top --sort process web\0which programs of a Linux guest are busy",
+	"uniscope top --tasks 4 web\0and what they wait for: key b",
 	"uniscope top --all\0every guest of this host; Enter goes into one",
 	"uniscope top --json -d 60 web | jq '.functions[0].name'\0for scripts",
 	NULL,

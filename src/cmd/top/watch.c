@@ -37,7 +37,7 @@ struct top {
 	struct us_term *term;	 /* NULL: text or JSON */
 	struct us_screen screen;
 	/* Of the picture: */
-	struct us_top_rows rows;
+	struct us_top_rows rows, waits_rows;
 	struct us_top_guest_row *row;
 	uint64_t cpu_ns, wall_ns; /* when own_cpu was taken */
 	double own_cpu;
@@ -217,22 +217,32 @@ static void rows_of_guests(struct top *t, struct us_top_picture *p)
 	p->n_guest = t->guests.n;
 }
 
+static int rows_of(const struct us_top_state *s, const struct us_profile *p,
+		   bool grouped, struct us_top_rows *ret)
+{
+	const regex_t *match = s->filter[0] ? &s->match : NULL;
+	us_top_rows_fini(ret);
+	if (!p)
+		return 0;
+	if (s->page == US_TOP_AROUND)
+		return us_top_around(p, s->around, ret);
+	if (s->rows == US_BY_NONE)
+		return us_top_functions(p, s->sort, match, ret);
+	return grouped ? us_top_groups(p, s->rows, s->sort, match, ret) : 0;
+}
+
 static int rows_of_guest(struct top *t)
 {
 	const struct us_top_state *s = &t->state;
 	const struct us_top_guest *g = t->at;
-	us_top_rows_fini(&t->rows);
-	if (s->page == US_TOP_STACK)
+	if (s->page == US_TOP_STACK) {
+		us_top_rows_fini(&t->rows);
 		return g->stack ? us_top_stack(g->stack, &t->rows) : 0;
-	if (!g->profile)
-		return 0;
-	if (s->page == US_TOP_AROUND)
-		return us_top_around(g->profile, s->around, &t->rows);
-	const regex_t *match = s->filter[0] ? &s->match : NULL;
-	if (s->rows == US_BY_NONE)
-		return us_top_functions(g->profile, s->sort, match, &t->rows);
-	return g->grouped ? us_top_groups(g->profile, s->rows, s->sort, match, &t->rows)
-			  : 0;
+	}
+	int rc = rows_of(s, us_top_guest_shown(g, s), g->grouped, &t->rows);
+	if (!rc && s->both)
+		rc = rows_of(s, g->waits, g->grouped, &t->waits_rows);
+	return rc;
 }
 
 static struct us_top_picture picture_of(struct top *t)
@@ -252,7 +262,11 @@ static struct us_top_picture picture_of(struct top *t)
 	p.name = g->name;
 	p.how = g->how;
 	p.over = g->over ? g->words : NULL;
-	p.profile = g->profile;
+	p.profile = us_top_guest_shown(g, &t->state);
+	p.waits = t->state.both ? g->waits : NULL;
+	p.waits_rows = &t->waits_rows;
+	if (t->state.tasks && g->live)
+		p.tasks = us_live_wait_stats(g->live);
 	p.vcpu = g->vcpu;
 	p.n_vcpu = g->n_vcpu;
 	p.now_ns = g->live ? us_live_now_ns(g->live) : 0;
@@ -423,6 +437,7 @@ static void watch(struct top *t)
 		if (!once && (t->at || all)) {
 			once = true;
 			begin_term(t);
+			t->state.both = t->state.tasks && !t->term;
 			next_ns = us_now_ns() + FIRST_NS;
 		}
 		if (t->term)
@@ -466,6 +481,7 @@ static void top_fini(struct top *t)
 	free(t->guests.v);
 	free(t->row);
 	us_top_rows_fini(&t->rows);
+	us_top_rows_fini(&t->waits_rows);
 	us_screen_fini(&t->screen);
 	us_top_state_fini(&t->state);
 }
@@ -498,6 +514,7 @@ int us_top_watch(const struct us_top_settings *s, struct us_err *e)
 	us_top_state_init(&t.state, r->all, s->window_ns);
 	t.state.sort = s->sort;
 	t.state.rows = s->rows;
+	t.state.tasks = r->tasks_hz > 0;
 	t.state.only = &s->only;
 	if (s->filter)
 		(void)us_top_filter(&t.state, s->filter); /* it was tried */
