@@ -29,7 +29,7 @@ _uniscope() {
 		[[ $command == diff ]] && COMPREPLY=($(compgen -W "share time" -- "$cur")) && return
 		[[ $command == report ]] && COMPREPLY=($(compgen -W "process thread comm container" -- "$cur")) && return
 		COMPREPLY=($(compgen -W "plugin log breakpoints samples kvm output" -- "$cur")); return ;;
-	--tasks) [[ $command == record ]] && COMPREPLY=($(compgen -W "4" -- "$cur")) && return ;;
+	--tasks) [[ $command != dump ]] && COMPREPLY=($(compgen -W "4" -- "$cur")) && return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--group-by) COMPREPLY=($(compgen -W "guest recording vcpu state process thread comm container image file" -- "$cur")); return ;;
 	--filter) COMPREPLY=($(compgen -S = -W "guest recording vcpu state process thread comm container image file function" -- "$cur")); return ;;

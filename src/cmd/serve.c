@@ -3,6 +3,7 @@
 #include "cmd/record/fleet.h"
 #include "cmd/options.h"
 #include "cmd/record/recording.h"
+#include "cmd/record/waits.h"
 #include "cmd/serving.h"
 
 #include "base/cleanup.h"
@@ -20,7 +21,7 @@
 #define SEARCH_NS      US_NS_PER_SEC
 #define PAUSE_ALL_NS   (200 * US_NS_PER_MS) /* as record --all */
 
-enum { OPT_PORT = US_OPTION_LONG, OPT_BUDGET };
+enum { OPT_PORT = US_OPTION_LONG, OPT_BUDGET, OPT_TASKS };
 
 struct settings {
 	struct us_record_settings record;
@@ -60,6 +61,9 @@ static bool set_option(void *settings, int c, const char *value)
 							: (uint32_t)(number * 1e4);
 		s->record.budget_given = true;
 		return true;
+	case OPT_TASKS:
+		return us_parse_double("--tasks", value, 0.1, US_WAITS_MOST_HZ,
+				       &s->record.tasks_hz);
 	}
 	return false;
 }
@@ -92,11 +96,11 @@ static int check_usage(struct settings *s)
 	if (r->backend && us_backend_check(r->backend, &e) < 0)
 		return us_usage(&us_cmd_serve, "%s (%s)", e.msg, e.hint);
 	if (!is_live(s) && (r->out || r->backend || s->rate_given || r->budget_given ||
-			    r->schedule.vcpu_mask))
+			    r->tasks_hz > 0 || r->schedule.vcpu_mask))
 		return us_usage(
 			&us_cmd_serve,
-			"-F, -o, --backend, --budget and --vcpu are for guests, "
-			"not for recordings such as %s",
+			"-F, -o, --backend, --budget, --tasks and --vcpu are for "
+			"guests, not for recordings such as %s",
 			s->rest[0]);
 	return US_EXIT_OK;
 }
@@ -343,6 +347,8 @@ static const struct us_option options[] = {
 	  "guest time that may be taken, as for record", US_OWN },
 	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
 	  US_VCPUS(SETTINGS, record.schedule.vcpu_mask) },
+	{ OPT_TASKS, "tasks", "HZ",
+	  "of Linux guests, what tasks wait for, so often a second (4)", US_OWN },
 	{ 'o', "output", "FILE", "keep the recording; with --all a folder",
 	  US_TEXT(SETTINGS, record.out) },
 	{ 'e', "elf", "ELF[@BIAS]", "symbol file; repeatable",
@@ -365,6 +371,7 @@ static const struct us_option options[] = {
 static const char *const examples[] = {
 	"uniscope serve\0the one guest on this host, live",
 	"uniscope serve --all\0all of them, each with a page",
+	"uniscope serve --tasks 4 web\0with what its tasks wait for",
 	"uniscope serve guests/\0recordings in a folder, also those to come",
 	"go tool pprof -http=: 'http://127.0.0.1:9970/?token=...'\0"
 	"the same in pprof, by the URL that serve prints",

@@ -90,15 +90,6 @@ int us_serving_begin(struct us_serving *s, struct us_err *e)
 	return s->code;
 }
 
-static void tell_of_waits(struct us_serving *s)
-{
-	if (!s->told_of_waits)
-		fputs("note: the page shows what runs; what tasks wait for is shown of "
-		      "the recording: uniscope serve FILE, uniscope report --waits\n",
-		      stderr);
-	s->told_of_waits = true;
-}
-
 struct us_serve_guest *us_serving_add(struct us_serving *s,
 				      const struct us_recording *r)
 {
@@ -112,8 +103,6 @@ struct us_serve_guest *us_serving_add(struct us_serving *s,
 	struct us_serve_guest *ret = NULL;
 	struct us_err e = { 0 };
 	const char *name = g && g->name[0] ? g->name : r->found.text;
-	if (r->set->tasks_hz > 0)
-		tell_of_waits(s);
 	if (us_serve_add(s->serve, name, r->output.fd, &o, &ret, &e) == 0)
 		return ret;
 	us_wrap(&e, "not served: %s", r->found.text);

@@ -22,7 +22,6 @@ struct us_serving {
 
 	char address[16]; /* of --port */
 	struct us_serve *serve;
-	bool told_of_waits;
 	int code; /* of the thread that begins it */
 	struct us_err e;
 };

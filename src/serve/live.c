@@ -47,6 +47,7 @@ static bool number(const struct us_http_request *q, const char *key, uint64_t mo
 struct wanted {
 	struct us_live_view v;
 	bool owners;		    /* with processes as the roots of stacks, too */
+	bool waits;		    /* and what tasks waited for */
 	char process[PROCESS_SIZE]; /* of this one alone; "": all */
 };
 
@@ -62,8 +63,18 @@ static void choose_process(const char *name, char *regex, size_t size,
 								     regex };
 }
 
-static int make_profiles(struct us_live *l, const struct wanted *x,
-			 struct us_profile **ret, struct us_profile **ret_owners,
+struct made {
+	struct us_profile *p, *owners, *waits; /* NULL: none */
+};
+
+static void made_fini(struct made *m)
+{
+	us_profile_free(m->p);
+	us_profile_free(m->owners);
+	us_profile_free(m->waits);
+}
+
+static int make_profiles(struct us_live *l, const struct wanted *x, struct made *ret,
 			 struct us_err *e)
 {
 	struct us_live_view v = x->v;
@@ -74,12 +85,17 @@ static int make_profiles(struct us_live *l, const struct wanted *x,
 		v.only = &only;
 		v.processes = true;
 	}
-	int rc = us_live_profile(l, &v, ret, e);
+	int rc = us_live_profile(l, &v, &ret->p, e);
+	if (!rc && x->waits && us_live_waits_known(l)) {
+		v.waits = true;
+		rc = us_live_profile(l, &v, &ret->waits, e);
+		v.waits = false;
+	}
 	if (rc || !x->owners || !us_live_owners_known(l))
 		return rc;
 	v.processes = true;
 	v.roots = US_BY_PROCESS;
-	return us_live_profile(l, &v, ret_owners, e);
+	return us_live_profile(l, &v, &ret->owners, e);
 }
 
 /* The guest's lock is held. */
@@ -90,16 +106,16 @@ static int make_data(const struct us_serve *s, struct us_serve_guest *g,
 	/* Code is for who stands still and reads. */
 	struct us_report_opts o = { .full_paths = s->o.full_paths,
 				    .no_code = !x->v.by_time };
-	struct us_profile *p = NULL, *owners = NULL;
+	struct made m = { 0 };
 	char *data = NULL;
 	size_t size = 0;
-	int rc = make_profiles(g->live, x, &p, &owners, e);
-	o.owners = owners;
+	int rc = make_profiles(g->live, x, &m, e);
+	o.owners = m.owners;
+	o.waits = m.waits;
 	FILE *out = rc ? NULL : open_memstream(&data, &size);
 	if (!rc)
-		rc = out ? us_html_data(p, &o, out, e) : -ENOMEM;
-	us_profile_free(p);
-	us_profile_free(owners);
+		rc = out ? us_html_data(m.p, &o, out, e) : -ENOMEM;
+	made_fini(&m);
 	if (out && fclose(out))
 		rc = -ENOMEM;
 	if (rc)
@@ -129,9 +145,10 @@ static int get_data(struct us_serve *s, struct us_serve_guest *g,
 	char key[US_CACHE_KEY];
 	int rc = 0;
 	pthread_mutex_lock(&g->lock);
-	snprintf(key, sizeof(key), "%u:%u:%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%d:%d:%s",
-		 g->number, g->generation, v->last_ns, v->from_ns, v->to_ns, v->by_time,
-		 x->owners, x->process);
+	snprintf(key, sizeof(key),
+		 "%u:%u:%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%d:%d:%d:%s", g->number,
+		 g->generation, v->last_ns, v->from_ns, v->to_ns, v->by_time, x->owners,
+		 x->waits, x->process);
 	*ret = cached(s, key);
 	if (!*ret)
 		rc = make_data(s, g, x, ret, e);
@@ -155,19 +172,20 @@ static bool process_of(const struct us_http_request *q, char ret[PROCESS_SIZE])
 void us_serve_data(struct us_serve *s, struct us_serve_guest *g,
 		   const struct us_http_request *q, struct us_http_reply *r)
 {
-	uint64_t last = 0, from = 0, to = 0, time = 0, owners = 0;
+	uint64_t last = 0, from = 0, to = 0, time = 0, owners = 0, waits = 0;
 	struct wanted x = { 0 };
 	struct us_err e = { 0 };
 	if (!number(q, "last", MOST_MS, &last) || !number(q, "from", MOST_MS, &from) ||
 	    !number(q, "to", MOST_MS, &to) || !number(q, "time", 1, &time) ||
-	    !number(q, "owners", 1, &owners) || !process_of(q, x.process) ||
-	    (to && from >= to)) {
+	    !number(q, "owners", 1, &owners) || !number(q, "waits", 1, &waits) ||
+	    !process_of(q, x.process) || (to && from >= to)) {
 		us_http_say(r, 400,
-			    "last=MS, or from=MS&to=MS; time=1; owners=1; "
+			    "last=MS, or from=MS&to=MS; time=1; owners=1; waits=1; "
 			    "process=NAME or \"NAME (PID)\"\n");
 		return;
 	}
 	x.owners = owners;
+	x.waits = waits;
 	x.v = (struct us_live_view){ .last_ns = last * US_NS_PER_MS,
 				     .from_ns = last ? 0 : from * US_NS_PER_MS,
 				     .to_ns = last ? 0 : to * US_NS_PER_MS,
@@ -240,6 +258,7 @@ void us_serve_history(struct us_serve_guest *g, const struct us_http_request *q,
 	us_json_bool(&j, "ended", g->ended);
 	us_json_str(&j, "words", g->words);
 	us_json_bool(&j, "owners", us_live_owners_known(g->live));
+	us_json_bool(&j, "waits", us_live_waits_known(g->live));
 	put_seconds(g, since, &j);
 	pthread_mutex_unlock(&g->lock);
 	us_json_end(&j);

@@ -263,6 +263,11 @@ class Suite:
         g = self.working(kind, "idle_work")
         waiting.test(self.us, g, self.args.backend, 4)
 
+    def waits_live(self, kind):
+        waiting.program(self.args.build)
+        g = self.working(kind, "idle_work")
+        waiting.test_live(self.us, g, self.args.backend, 6)
+
     def idle(self, kind):
         """Asleep, but for a blink: counted as idle, and each vCPU is in the idle task."""
         g = self.working(kind, "idle_work")
@@ -372,6 +377,8 @@ class Suite:
                 self.point("tasks", self.tasks, kind)
                 self.point("processes", self.processes, kind)
                 self.point("what tasks wait for", self.waits, kind)
+            if smp > 1 and not self.args.short:
+                self.point("what tasks wait for, in top and serve", self.waits_live, kind)
             # Of one kind each, in the short run.
             if smp > 1 or not self.args.short:
                 self.point(f"names and stacks from guest memory alone: {kind}",

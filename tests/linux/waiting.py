@@ -7,11 +7,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from harness import Skip, check, note
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "serve"))
+from served import Serve, until  # noqa: E402
+
 PLACES = ["sleep", "pipe", "vfork", "futex", "deep"]
 DIVES = 10
 # Where a program enters the kernel, and where a new task begins.
@@ -187,6 +191,78 @@ def test_once(us, guest, backend, seconds):
     states(w, us)
     programs(w, us)
     dumped(w)
+
+
+class Page(Report):
+    """The same of what a page of serve is made of."""
+
+    def __init__(self, waits):
+        func, node = waits["func"]["name"], waits["node"]
+        self.rows, path = [], [[]]
+        for k in range(1, len(node["func"])):
+            path.append(path[node["parent"][k]] + [func[node["func"][k]]])
+            if node["self"][k]:
+                self.rows.append((path[k], node["self"][k]))
+
+
+def test_live(us, guest, backend, seconds):
+    """While it is recorded: of tasks that did not run meanwhile, top and serve say where."""
+    w = Waits(us, guest)
+    try:
+        for how in PLACES:
+            w.start(how)
+        guest.wait_for(lambda: {s[3] for p, s in w.tasks().items()
+                                if s[0] == w.pids["vfork"]} - {"0"})
+        before = w.tasks()
+        top = top_of(w, backend, seconds)
+        page = page_of(w, backend, seconds)
+        after = w.tasks()
+    finally:
+        w.stop()
+    still = {pid: s for pid, s in after.items() if before.get(pid) == s
+             and s[2] in "SD" and s[3] != "0"}
+    check({w.pids[how] for how in PLACES} <= {s[0] for s in still.values()},
+          f"the guest says only {still}")
+    looks = top["waits"]["looks_shown"]
+    check(looks >= 10, f"only {looks} looks: {top['waits']['warnings']}")
+    threads = {g.get("tid"): {f["name"]: f["self"] for f in g["functions"] if f["self"]}
+               for g in top["waits"]["groups"]}
+    most = max(sum(page.of(s[0], pid).values()) for pid, s in still.items())
+    wrong = []
+    for pid, (process, name, state, wchan, _) in still.items():
+        got = threads.get(pid, {})
+        if set(got) != {wchan} or not 0.95 * looks <= got[wchan] <= looks:
+            wrong.append(f"top: {pid} {name} {state} in {wchan}: {got} of {looks}")
+        got = page.of(process, pid)
+        if set(got) != {wchan} or got[wchan] < 0.95 * most:
+            wrong.append(f"serve: {pid} {name} {state} in {wchan}: {got} of {most}")
+    note(f"{len(still)} tasks waited and did not run: {looks} looks of top, {most} of serve, "
+         f"{len(wrong)} were seen elsewhere")
+    check(not wrong, "; ".join(wrong[:5]))
+
+
+def top_of(w, backend, seconds):
+    said = w.us.run("top", "--json", "--tasks", str(HZ), "-w", "all", "-d", str(seconds),
+                    "--sort", "thread", "--backend", backend, "--budget", "50", "-F", "49",
+                    w.guest.target(backend)).stdout
+    return json.loads(said.splitlines()[-1])
+
+
+def page_of(w, backend, seconds):
+    def asked(s, path, **query):
+        status, text = s.get(path, **query)
+        return json.loads(text) if status == 200 else {}
+    with Serve(os.path.dirname(w.us.program), "--tasks", str(HZ), "--backend", backend,
+               "--budget", "50", "-F", "49", w.guest.target(backend)) as s:
+        until(lambda: asked(s, "/history").get("waits"), "a look at tasks")
+        begun = asked(s, "/history")["now"]
+        until(lambda: asked(s, "/history")["now"] > begun + 1000 * seconds, f"{seconds} s of it")
+        data = asked(s, "/data", last=0, waits=1)
+        check("waits" not in asked(s, "/data", last=0), "only who asks for it has it")
+        note("serve: " + "; ".join(line for line in data["waits"]["facts"]
+                                   if line.startswith("what tasks wait for")))
+        s.end()
+    return Page(data["waits"])
 
 
 def cut(report):

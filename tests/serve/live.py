@@ -238,7 +238,11 @@ def record_serves_too(build):
         with Serve(build, "-o", out, "--tasks", "4", "fake:", command="record",
                    options=["--serve=:0", "--no-open"]) as s:
             observed(s, 0)
-            check(s.end().count("what tasks wait for is shown of the recording") == 1, "that it does not show waits")
+            # No task is known of it: the page has no switch, and the answer is the same.
+            check(asked(s, "/history")["waits"] is False, "no waits")
+            check("waits" not in asked(s, "/data", last=0, waits=1), "no profile of them")
+            check(s.get("/data", last=0, waits=2)[0] == 400, "waits=2")
+            s.end()
 
 
 def usage(build):
@@ -251,6 +255,8 @@ def usage(build):
     fails(2, "did you mean kvm", *serve, "--backend", "kvn", "fake:")
     fails(2, "are for guests", *serve, "-F", "99", __file__)
     fails(2, "-F 0: must be", *serve, "-F", "0", "fake:")
+    fails(2, "are for guests", *serve, "--tasks", "4", __file__)
+    fails(2, "--tasks 51: must be", *serve, "--tasks", "51", "fake:")
     fails(3, "no-such-guest", *serve, "no-such-guest")
     fails(2, "--serve needs a recording in a file", "record", "--serve", "-o", "-", "fake:")
     fails(1, "no address with a port", "record", "--serve=nowhere", "fake:")

@@ -44,10 +44,11 @@ function isOver(history) {
 function span() {
 	// Where it stands still, both, so that the switch does not ask for what came meanwhile.
 	const isStill = live.range || live.paused || live.over;
-	const owners = canAskOwners && (state.owners || isStill) ? { owners: 1 } : {};
+	const more = { ...(canAskOwners && (state.owners || isStill) ? { owners: 1 } : {}),
+		...(canAskWaits && (state.waits || isStill) ? { waits: 1 } : {}) };
 	if (live.range)
-		return { from: 1000 * live.range.from, to: 1000 * live.range.to, time: 1, ...owners };
-	const last = { last: 1000 * Number($("window").value), ...owners };
+		return { from: 1000 * live.range.from, to: 1000 * live.range.to, time: 1, ...more };
+	const last = { last: 1000 * Number($("window").value), ...more };
 	return live.paused || live.over ? { ...last, time: 1 } : last;
 }
 async function renew(now) {
@@ -74,6 +75,7 @@ async function look(force) {
 		if (history.guest)
 			live.strip.add(history);
 		canAskOwners ||= Boolean(history.owners);
+		canAskWaits ||= Boolean(history.waits);
 		live.over = history.guest ? isOver(history) : "The guest is not observed yet.";
 		const still = live.paused && !live.range;
 		if (!history.guest)
@@ -163,7 +165,8 @@ function listenToLive() {
 		look(true);
 	});
 	$("pause").addEventListener("click", pause);
-	$("by-process").addEventListener("click", () => live.paused || look(true));
+	for (const id of ["by-process", "on-cpu", "waiting"])
+		$(id).addEventListener("click", () => live.paused || look(true));
 	addEventListener("hashchange", () => live.paused || look(true));
 	$("window").addEventListener("change", () => {
 		live.paused = false;

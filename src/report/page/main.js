@@ -144,8 +144,8 @@ function showProfile(next) {
 // A page of a Linux guest may have other profiles: what tasks waited for, and what ran with
 // the processes as the roots of stacks.
 let onCpu = null;
-// A page that asks for its profiles asks for the latter only if it is to be shown.
-let canAskOwners = false;
+// A page that asks for its profiles asks for one of these only if it is to be shown.
+let canAskOwners = false, canAskWaits = false;
 const thisProfile = () => state.waits && onCpu?.waits ? onCpu.waits
 	: state.owners && onCpu?.byProcess ? onCpu.byProcess : onCpu;
 function showOwners(isWaiting) {
@@ -154,7 +154,7 @@ function showOwners(isWaiting) {
 }
 function showThisProfile() {
 	const isWaiting = Boolean(onCpu?.waits) && thisProfile() === onCpu.waits;
-	$("profiles").hidden = !onCpu?.waits;
+	$("profiles").hidden = !(onCpu?.waits || canAskWaits);
 	$("on-cpu").setAttribute("aria-pressed", !isWaiting);
 	$("waiting").setAttribute("aria-pressed", isWaiting);
 	showOwners(isWaiting);
