@@ -9,8 +9,9 @@ import shutil
 import subprocess
 
 import paths  # noqa: F401
+import packages
 from harness import Skip
-from once import alone
+from once import alone, write_new
 
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 DEBIAN_ARCH = {"x86_64": "amd64", "aarch64": "arm64", "i386": "i386",
@@ -39,10 +40,10 @@ def unpack(deb, root):
         raise Skip(f"{deb} cannot be unpacked")
 
 
-@functools.cache  # apt takes half a second to say it
-def mirror():
+@functools.cache
+def mirror(build):
     """The archive that this machine has its own packages from."""
-    said = subprocess.run(["apt-get", "indextargets", "--format",
+    said = subprocess.run(["apt-get", *packages.own_cache(build), "indextargets", "--format",
                            "$(REPO_URI) $(CODENAME)", "Created-By: Packages"],
                           capture_output=True, text=True).stdout
     for line in said.splitlines():
@@ -56,7 +57,7 @@ class Suite:
     """A suite of Debian's for one architecture."""
 
     def __init__(self, build, suite, arch):
-        self.name, self.arch = suite, DEBIAN_ARCH[arch]
+        self.build, self.name, self.arch = build, suite, DEBIAN_ARCH[arch]
         self.updated = False
         self.where = os.path.join(build, "rigs", f"{suite}-{self.arch}")
 
@@ -67,8 +68,8 @@ class Suite:
             os.makedirs(os.path.join(state, folder), exist_ok=True)
         open(os.path.join(state, "status"), "a").close()
         sources = os.path.join(state, "sources.list")
-        with open(sources, "w") as f:
-            f.write(f"deb [signed-by={KEYS}] {mirror()} {self.name} main\n")
+        write_new(sources,
+                  f"deb [signed-by={KEYS}] {mirror(self.build)} {self.name} main\n")
         settings = {"APT::Architecture": self.arch, "APT::Architectures": self.arch,
                     "APT::Sandbox::User": "", "Acquire::Languages": "none",
                     "Dir::State": state, "Dir::State::status": f"{state}/status",
@@ -76,8 +77,9 @@ class Suite:
                     "Dir::Cache": f"{state}/cache", "Dir::Etc::sourcelist": sources,
                     "Dir::Etc::sourceparts": f"{state}/etc",
                     "Dir::Etc::preferencesparts": f"{state}/etc"}
-        return [word for key, value in settings.items()
-                for word in ("-o", f"{key}={value}")]
+        return [*packages.cache_options(f"{state}/cache"),
+                *(word for key, value in settings.items()
+                  for word in ("-o", f"{key}={value}"))]
 
     def _apt(self, command, *args, cwd=None):
         return _run([f"apt-{command}", *self._options(), "-qq", *args], cwd=cwd)
