@@ -38,6 +38,7 @@ struct us_sites {
 	const struct us_space *space;
 	unsigned word;
 	uint32_t generation;
+	bool shared; /* sites of programs, by their page of memory */
 	struct save save[SAVES];
 	/* Most of the hash, so that a look-up touches only the site that it finds. */
 	uint16_t tag[1 << SET_BITS][WAYS];
@@ -131,6 +132,11 @@ void us_sites_set_code(struct us_sites *s, const struct us_code_map *map,
 	memset(s->site, 0, sizeof(s->site));
 	memset(s->save, 0, sizeof(s->save));
 	s->generation = 1;
+}
+
+void us_sites_share(struct us_sites *s)
+{
+	s->shared = true;
 }
 
 void us_sites_begin(struct us_sites *s, struct us_paging *p,
@@ -466,6 +472,19 @@ static bool is_good(const struct us_sites *s, struct us_site *site)
 	return true;
 }
 
+/* Where is the code's page, if nothing is known of it by its space? */
+static us_gpa page_or_root(const struct us_sites *s, us_gva at, us_gpa root)
+{
+	struct us_code_place place = { 0 };
+	struct us_cfi_row row;
+	us_gpa pa;
+	find_function(&s->map, at, root, &place);
+	if (place.start || (s->cfi && us_cfi_find(s->cfi, s->space->root, at, &row)) ||
+	    !us_paging_translate(s->paging, s->space, at, &pa, NULL))
+		return root;
+	return pa & ROOT_MASK;
+}
+
 static uint64_t hash(us_gva pc, bool after_call, us_gpa root)
 {
 	return ((pc << 1 | after_call) ^ root << 20) * 0x9e3779b97f4a7c15;
@@ -523,6 +542,8 @@ struct us_site *us_sites_find(struct us_sites *s, us_gva pc, bool after_call,
 			      const struct us_site *keep)
 {
 	us_gpa root = IS_UPPER(pc) ? 0 : s->space->root & ROOT_MASK;
+	if (s->shared && !IS_UPPER(pc))
+		root = page_or_root(s, pc - after_call, root);
 	uint64_t key = hash(pc, after_call, root);
 	uint16_t tag = (uint16_t)(key >> 32);
 	struct us_site *set = s->site[key >> (64 - SET_BITS)];

@@ -19,7 +19,7 @@
 #include "unwind/unwind.h"
 #include "unwind/x86_rule.h"
 
-#define US_SITE_TRUST	 64 /* samples */
+#define US_SITE_TRUST	 US_CODE_TRUST
 #define US_SITE_NO_START INT32_MIN
 
 enum us_call {
@@ -50,7 +50,8 @@ enum us_site_outer {
 struct us_site {
 	us_gva pc;
 	uint64_t code;		 /* the bytes around pc */
-	uint64_t page : 40;	 /* of the root; 0 in the upper half */
+	uint64_t page : 40;	 /* of the root; 0 in the upper half; or of the code,
+				    if that is shared */
 	uint64_t generation : 6; /* of the table's content; 0: a free slot */
 	uint64_t outer : 3;	 /* enum us_site_outer */
 	uint64_t after_call : 1; /* pc is a return address */
@@ -118,6 +119,11 @@ void us_sites_free(struct us_sites *s);
  * NULL. */
 void us_sites_set_code(struct us_sites *s, const struct us_code_map *map,
 		       const struct us_cfi *cfi);
+
+/* From now on a site of the lower half of which neither map nor cfi know anything is
+ * kept by the page of memory that it is in, and so found in all spaces that have it
+ * there. */
+void us_sites_share(struct us_sites *s);
 
 /* A new sample: what may be spent on analyses in it begins anew.  What an analysis
  * that was cut short says is not remembered. */

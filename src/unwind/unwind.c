@@ -63,6 +63,12 @@ void us_unwinder_set_code(struct us_unwinder *u, const struct us_code_map *map,
 	u->n_change++;
 }
 
+void us_unwinder_share_code(struct us_unwinder *u, struct us_paging *code)
+{
+	u->code = code;
+	us_sites_share(u->sites);
+}
+
 unsigned us_unwinder_changes(const struct us_unwinder *u)
 {
 	return u->n_change;
@@ -377,7 +383,7 @@ void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs 
 	u->window_len = 0;
 	if (u->arch->link && regs->user)
 		us_walk_note_program(u, p, &regs->space);
-	us_sites_begin(u->sites, p, &regs->space, word);
+	us_sites_begin(u->sites, u->code ? u->code : p, &regs->space, word);
 	if (word && us_walk_is_entered(&w, regs))
 		leave_entry(&w, regs, out);
 	if (!word)

@@ -86,6 +86,10 @@ struct us_code_map {
 	uint16_t narrow_cs;
 };
 
+/* Samples, by the count of the paging's epochs, after which code that was looked at is
+ * compared with the guest's again. */
+#define US_CODE_TRUST 64
+
 struct us_cfi; /* compiled call frame information */
 
 struct us_unwinder;
@@ -106,6 +110,15 @@ void us_unwinder_set_code(struct us_unwinder *u, const struct us_code_map *map,
 
 /* How often that was: if the count has changed, a stack may be taken again. */
 unsigned us_unwinder_changes(const struct us_unwinder *u);
+
+/*
+ * For who unwinds the stacks of many programs at one moment: code is read by *code,
+ * which the caller makes new when that moment is over, and what is found out of code
+ * counts in every address space that has the same page of memory there, but for code
+ * that *map or *cfi know.  Stacks are still read by the paging of us_unwind().  Of the
+ * same guest; setup path.
+ */
+void us_unwinder_share_code(struct us_unwinder *u, struct us_paging *code);
 
 /*
  * Hot path: no allocation, no locks; bounded by US_MAX_FRAMES, and by a fixed number

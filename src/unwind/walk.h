@@ -37,6 +37,7 @@ struct us_unwinder {
 	unsigned n_program;
 	struct us_space outside; /* that of this stack's program */
 	struct us_sites *sites;
+	struct us_paging *code; /* that code is read by; NULL: that of the stack */
 	const struct us_walk_arch *arch;
 	unsigned n_change;
 	uint16_t narrow_cs; /* as in struct us_code_map */
