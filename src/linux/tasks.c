@@ -183,6 +183,8 @@ static bool read_task(struct walk *w, struct us_linux_task *t)
 	t->stack = word(w, l->stack);
 	t->state = take_state(w);
 	t->start_ns = l->start ? word(w, l->start) : 0;
+	if (l->lists_switches)
+		t->switches = word(w, l->switches[0]) + word(w, l->switches[1]);
 	t->mm = word(w, l->mm);
 	t->root = read_root(w);
 	take(w, l->comm, t->comm, US_LINUX_COMM - 1);

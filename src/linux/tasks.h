@@ -43,6 +43,7 @@ struct us_linux_tasks_layout {
 	uint32_t first, span;
 	uint32_t switches[2]; /* how often it left its CPU: by itself, and not so */
 	bool has_switches;
+	bool lists_switches; /* both are in those bytes, too */
 	/* What was saved: in the task; on x86 the stack pointer, below which the
 	 * others lie on its stack. */
 	uint32_t sp;
@@ -83,6 +84,7 @@ struct us_linux_task {
 	bool on_cpu, kernel_thread;
 	char state;	   /* as ps prints it: R S D T t X Z P I; ? */
 	uint64_t start_ns; /* when it began, by the guest's clock; 0: not known */
+	uint64_t switches; /* times that it left its CPU, if l->lists_switches */
 	char comm[US_LINUX_COMM];
 	char name[US_LINUX_NAME]; /* comm, or all of it where that is cut */
 };

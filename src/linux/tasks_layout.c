@@ -266,10 +266,16 @@ bool us_linux_tasks_fit(const struct us_linux_tasks_layout *l,
 	return ok && zero && kernel;
 }
 
+/* They are between members that are read; if not, nothing more is read for them. */
 static void find_switches(const struct us_btf *b, struct us_linux_tasks_layout *l)
 {
+	const uint32_t *at = l->switches;
 	l->has_switches = of_task(b, "nvcsw", &l->switches[0]) &&
 			  of_task(b, "nivcsw", &l->switches[1]);
+	l->lists_switches = l->has_switches;
+	for (unsigned k = 0; k < 2; k++)
+		l->lists_switches &= at[k] >= l->first &&
+				     at[k] - l->first + UINT64_C(8) <= l->span;
 }
 
 bool us_linux_tasks_layout(const struct us_btf *b, const struct us_kallsyms *k,
@@ -280,16 +286,17 @@ bool us_linux_tasks_layout(const struct us_btf *b, const struct us_kallsyms *k,
 	l->arch = arch->arch;
 	l->stack_size = stack_size(b, k);
 	l->has_names = find_names(b, l);
-	find_switches(b, l);
 	if (!of_task(b, "start_time", &l->start))
 		l->start = 0;
-	return of_task(b, "tasks", &l->tasks) &&
-	       of_task(b, "thread_node", &l->thread_node) &&
-	       of_task(b, "signal", &l->signal) &&
-	       at(b, "signal_struct", "thread_head", &l->thread_head) &&
-	       of_task(b, "pid", &l->pid) && of_task(b, "tgid", &l->tgid) &&
-	       of_task(b, "comm", &l->comm) && of_task(b, "flags", &l->flags) &&
-	       of_task(b, "mm", &l->mm) && at(b, "mm_struct", "pgd", &l->pgd) &&
-	       find_state(b, l) && of_task(b, "stack", &l->stack) && find_cpu(b, l) &&
-	       find_saved(b, l) && find_span(l);
+	bool ok = of_task(b, "tasks", &l->tasks) &&
+		  of_task(b, "thread_node", &l->thread_node) &&
+		  of_task(b, "signal", &l->signal) &&
+		  at(b, "signal_struct", "thread_head", &l->thread_head) &&
+		  of_task(b, "pid", &l->pid) && of_task(b, "tgid", &l->tgid) &&
+		  of_task(b, "comm", &l->comm) && of_task(b, "flags", &l->flags) &&
+		  of_task(b, "mm", &l->mm) && at(b, "mm_struct", "pgd", &l->pgd) &&
+		  find_state(b, l) && of_task(b, "stack", &l->stack) &&
+		  find_cpu(b, l) && find_saved(b, l) && find_span(l);
+	find_switches(b, l);
+	return ok;
 }

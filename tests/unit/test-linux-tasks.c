@@ -500,6 +500,8 @@ static void test_look(void **state)
 	const struct us_linux_task *worker = &t.v[4];
 	assert_true(us_linux_task_look(&more, &paging, &space, worker, &now));
 	assert_true(now.switches == 12 && now.state == 'I' && !now.on_cpu);
+	const int32_t worker_pid = worker->pid;
+	assert_int_equal(worker->switches, 0);
 	assert_true(us_linux_task_look(l, &paging, &space, worker, &now));
 	assert_true(now.switches == 0);
 	put32(task(2) + l->on_cpu, 1);
@@ -507,6 +509,14 @@ static void test_look(void **state)
 	assert_true(now.on_cpu);
 	put32(task(2) + l->pid, 99); /* another one has its place by now */
 	assert_false(us_linux_task_look(&more, &paging, &space, worker, &now));
+	/* The list says it, too, if it is in what is read of a task. */
+	more.lists_switches = true;
+	more.span = 136;
+	us_linux_tasks_fini(&t);
+	put32(task(2) + l->pid, (uint32_t)worker_pid);
+	assert_int_equal(us_linux_tasks_read(&more, &paging, &space, &t), 0);
+	worker = &t.v[4];
+	assert_int_equal(worker->switches, 12);
 	struct us_linux_task gone = *worker;
 	gone.at += 8 * STEP;
 	assert_false(us_linux_task_look(&more, &paging, &space, &gone, &now));

@@ -224,7 +224,7 @@ static void say_all(const struct us_btf *b)
 	struct us_linux_mappings_layout mappings;
 	struct us_page_cache_layout cache;
 	assert_true(us_linux_tasks_layout(b, &none, arch, &tasks));
-	assert_true(tasks.has_cpu && tasks.has_names && tasks.has_switches);
+	assert_true(tasks.has_cpu && tasks.has_names && tasks.lists_switches);
 	assert_int_equal(tasks.stack_size, sizeof(union thread_union));
 	assert_int_equal(tasks.pc, offsetof(struct inactive_task_frame, ret_addr));
 	assert_true(us_linux_who_layout(b, &none, &tasks, &who));

@@ -45,6 +45,8 @@ void us_waits_fini(struct us_waits *w)
 	free(w->kept);
 	free(w->code);
 	free(w->paging);
+	free(w->pages);
+	free(w->view);
 	free(w->names.v);
 	us_unwinder_free(w->unwinder);
 	us_pair_map_fini(&w->name_of);
@@ -91,20 +93,44 @@ static void choose_next(struct us_waits *w, uint64_t start_ns, uint64_t now_ns)
 
 /* --- what stacks are unwound by --- */
 
+static bool counts(const struct us_place *p)
+{
+	return p->match == US_MATCH_YES && !p->until_ns && !p->end && p->root;
+}
+
+/* The places of images, as they are now: does one count that did not, or not any more?
+ * That is told, too, when the sampler has other programs' rules, which are no matter
+ * here. */
+static bool read_places(struct us_waits *w)
+{
+	struct us_waits_code *c = w->code;
+	size_t known = 0;
+	w->changes = atomic_load_explicit(&w->images->changes, memory_order_acquire);
+	c->n_place = us_images_places(w->images, c->place);
+	for (size_t i = 0; i < c->n_place; i++) {
+		const struct us_place *p = &c->place[i];
+		if (!counts(p))
+			continue;
+		if (known == c->n_map || c->image[known] != p->image ||
+		    c->map[known].bias != p->bias || c->map[known].root != p->root)
+			return true;
+		known++;
+	}
+	return known != c->n_map;
+}
+
 static void take_images(struct us_waits *w)
 {
 	struct us_waits_code *c = w->code;
-	const struct us_images *images = w->images;
 	const struct us_code_map *next = &c->own;
-	w->changes = atomic_load_explicit(&images->changes, memory_order_acquire);
-	size_t n = us_images_places(images, c->place);
 	c->cfi.n = c->n_map = 0;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < c->n_place; i++) {
 		const struct us_place *p = &c->place[i];
-		const struct us_image *m = &images->v[p->image];
-		if (p->match != US_MATCH_YES || p->until_ns || p->end || !p->root)
+		const struct us_image *m = &w->images->v[p->image];
+		if (!counts(p))
 			continue;
-		struct us_code_map *map = &c->map[c->n_map++];
+		struct us_code_map *map = &c->map[c->n_map];
+		c->image[c->n_map++] = p->image;
 		*map = (struct us_code_map){ .start = m->start,
 					     .n = m->n_start,
 					     .text_start = m->text_start,
@@ -139,14 +165,19 @@ static bool make_room(struct us_waits *w)
 		w->code = calloc(1, sizeof(*w->code));
 	if (!w->paging)
 		w->paging = malloc(sizeof(*w->paging));
+	if (!w->pages)
+		w->pages = malloc(sizeof(*w->pages));
+	if (!w->view)
+		w->view = calloc(1, sizeof(*w->view));
 	if (!w->kept)
 		w->kept = calloc(US_WAITS_KEPT, sizeof(*w->kept));
-	return w->code && w->paging && w->kept;
+	return w->code && w->paging && w->pages && w->view && w->kept;
 }
 
 /* Another kernel has other code; false: out of memory. */
 static bool use_kernel(struct us_waits *w, const struct us_linux *l)
 {
+	bool other = false;
 	if (w->of != l) {
 		us_unwinder_free(w->unwinder);
 		w->unwinder = NULL;
@@ -154,6 +185,7 @@ static bool use_kernel(struct us_waits *w, const struct us_linux *l)
 		if (!make_room(w) ||
 		    us_unwinder_new(l->tasks.arch, NULL, NULL, &w->unwinder) < 0)
 			return false;
+		us_unwinder_share_code(w->unwinder, &w->view->paging);
 		w->code->own = (struct us_code_map){ .start = l->start,
 						     .n = l->n_start,
 						     .text_start = l->code,
@@ -161,9 +193,10 @@ static bool use_kernel(struct us_waits *w, const struct us_linux *l)
 						     .narrow_cs = US_LINUX_CS_OF_32 };
 		us_linux_scheduler_find(&l->symbols, &w->scheduler);
 		w->of = l;
-		w->changes = atomic_load(&w->images->changes) + 1;
+		other = true;
 	}
-	bool other = w->changes != atomic_load(&w->images->changes);
+	if (other || w->changes != atomic_load(&w->images->changes))
+		other |= read_places(w);
 	if (other)
 		take_images(w);
 	if (other || w->program_changes != w->programs->waiting.n_change)
@@ -269,16 +302,42 @@ static enum seen unwind_in_time(struct us_waits *w, const struct us_linux_task *
 	return seen;
 }
 
-static struct us_waits_kept *place_of(struct us_waits *w, us_gva at)
+static struct us_waits_kept *set_of(struct us_waits *w, us_gva at)
 {
-	return &w->kept[(at * 0x9e3779b97f4a7c15 >> 32) & (US_WAITS_KEPT - 1)];
+	uint64_t k = (at * 0x9e3779b97f4a7c15 >> 32) &
+		     (US_WAITS_KEPT / US_WAITS_WAYS - 1);
+	return &w->kept[k * US_WAITS_WAYS];
+}
+
+static struct us_waits_kept *find_kept(struct us_waits *w, us_gva at)
+{
+	struct us_waits_kept *set = set_of(w, at);
+	for (unsigned k = 0; k < US_WAITS_WAYS; k++)
+		if (set[k].at == at)
+			return &set[k];
+	return NULL;
+}
+
+/* The task's own, a free one, or that which no look met for the longest time. */
+static struct us_waits_kept *room_for(struct us_waits *w, us_gva at)
+{
+	struct us_waits_kept *set = set_of(w, at), *oldest = find_kept(w, at);
+	for (unsigned k = 0; k < US_WAITS_WAYS && !oldest; k++)
+		oldest = !set[k].at ? &set[k] : NULL;
+	if (oldest)
+		return oldest;
+	oldest = set;
+	for (unsigned k = 1; k < US_WAITS_WAYS; k++)
+		if (set[k].look < oldest->look)
+			oldest = &set[k];
+	return oldest;
 }
 
 /* For the next look; without memory it is read again. */
 static void keep(struct us_waits *w, const struct us_linux_task *t, uint64_t switches)
 {
 	const struct us_stack *s = &w->code->stack;
-	struct us_waits_kept *k = place_of(w, t->at);
+	struct us_waits_kept *k = room_for(w, t->at);
 	drop_kept(k);
 	k->pc = malloc((s->n + 1U) * sizeof(*k->pc));
 	k->flags = malloc(s->n + 1U);
@@ -289,6 +348,7 @@ static void keep(struct us_waits *w, const struct us_linux_task *t, uint64_t swi
 	memcpy(k->pc, s->pc, s->n * sizeof(*k->pc));
 	memcpy(k->flags, s->flags, s->n);
 	k->at = t->at;
+	k->look = w->now.looks;
 	k->pid = t->pid;
 	k->switches = switches;
 	k->n = s->n;
@@ -306,14 +366,14 @@ static bool is_outdated(const struct us_waits *w, const struct us_waits_kept *k)
 	       (!k->known || k->changes != w->program_changes);
 }
 
-static bool recall(struct us_waits *w, const struct us_linux_task *t,
-		   const struct us_linux_task_now *now)
+/* The stack that it had, if it has not run since. */
+static bool recall(struct us_waits *w, const struct us_linux_task *t, uint64_t switches)
 {
-	const struct us_waits_kept *k = place_of(w, t->at);
+	struct us_waits_kept *k = find_kept(w, t->at);
 	struct us_stack *s = &w->code->stack;
-	if (!w->of->tasks.has_switches || k->at != t->at || k->pid != t->pid ||
-	    k->switches != now->switches || is_outdated(w, k))
+	if (!k || k->pid != t->pid || k->switches != switches || is_outdated(w, k))
 		return false;
+	k->look = w->now.looks;
 	memcpy(s->pc, k->pc, k->n * sizeof(*k->pc));
 	memcpy(s->flags, k->flags, k->n);
 	s->n = k->n;
@@ -414,11 +474,11 @@ static uint64_t *other_count(struct us_waits *w, const struct us_linux_task *t,
 	return strchr("SDR", state) ? NULL : &w->now.other;
 }
 
-static void look_at(struct us_waits *w, const struct us_linux_task *t,
-		    const struct us_linux_task *leader, uint64_t t_ns)
+/* As it is now: has it run since? */
+static void look_closely(struct us_waits *w, const struct us_linux_task *t,
+			 const struct us_linux_task *leader, uint64_t t_ns)
 {
 	struct us_linux_task_now now;
-	w->now.tasks++;
 	if (!us_linux_task_look(&w->of->tasks, w->paging, &w->of->space, t, &now)) {
 		w->now.due++;
 		w->now.moved++;
@@ -430,8 +490,7 @@ static void look_at(struct us_waits *w, const struct us_linux_task *t,
 		return;
 	}
 	w->now.due++;
-	w->known = us_programs_wait(w->programs, t) && w->programs_ns < PROGRAMS_NS;
-	if (!recall(w, t, &now)) {
+	if (!w->of->tasks.has_switches || !recall(w, t, now.switches)) {
 		enum seen seen = unwind_in_time(w, t, &now);
 		w->now.moved += seen == MOVED;
 		w->now.failed += seen == BAD;
@@ -441,6 +500,25 @@ static void look_at(struct us_waits *w, const struct us_linux_task *t,
 		keep(w, t, now.switches);
 	}
 	take(w, t, leader, now.state, t_ns);
+}
+
+/* What the list says is enough of one that waits as it did at the look before. */
+static void look_at(struct us_waits *w, const struct us_linux_task *t,
+		    const struct us_linux_task *leader, uint64_t t_ns)
+{
+	uint64_t *other = other_count(w, t, t->on_cpu, t->state);
+	w->now.tasks++;
+	if (other) {
+		++*other;
+		return;
+	}
+	w->known = us_programs_wait(w->programs, t) && w->programs_ns < PROGRAMS_NS;
+	if (w->of->tasks.lists_switches && recall(w, t, t->switches)) {
+		w->now.due++;
+		take(w, t, leader, t->state, t_ns);
+		return;
+	}
+	look_closely(w, t, leader, t_ns);
 }
 
 /* --- all of them --- */
@@ -490,12 +568,27 @@ static void look_at_all(struct us_waits *w, const struct us_linux_tasks *t,
 	}
 }
 
+/* Code of the look before is compared, as after so many samples. */
+static void new_view(struct us_waits_view *v, const struct us_mem *mem)
+{
+	uint32_t epoch = v->paging.epoch;
+	v->mem = *mem;
+	us_mem_init(&v->mem);
+	us_mem_use_pages(&v->mem, &v->pages);
+	us_paging_init(&v->paging, &v->mem);
+	v->paging.epoch = epoch + US_CODE_TRUST;
+}
+
 static void look(struct us_waits *w, struct us_mem *mem, uint64_t t_ns)
 {
 	struct us_linux_tasks t;
 	us_paging_init(w->paging, mem);
-	if (us_linux_tasks_read(&w->of->tasks, w->paging, &w->of->space, &t) < 0)
+	us_mem_use_pages(mem, w->pages);
+	int r = us_linux_tasks_read(&w->of->tasks, w->paging, &w->of->space, &t);
+	us_mem_use_pages(mem, NULL);
+	if (r < 0)
 		return;
+	new_view(w->view, mem);
 	w->now.looks++;
 	w->now.torn += t.torn || t.full;
 	look_at_all(w, &t, t_ns);

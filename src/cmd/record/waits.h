@@ -31,6 +31,7 @@
 #define US_WAITS_TASKS	 65536U /* different ones of a recording, by number and name */
 #define US_WAITS_QUEUE	 65536U /* looks at a task that the writer has not come to */
 #define US_WAITS_KEPT	 4096U	/* stacks of the look before; a power of two */
+#define US_WAITS_WAYS	 4U
 
 struct us_waits_queue {
 	struct {
@@ -69,18 +70,27 @@ struct us_waits {
 	uint64_t programs_ns;	  /* of CPU time, that programs took in this look */
 	struct us_linux_scheduler scheduler;
 	struct us_paging *paging;
+	struct us_mem_pages *pages; /* of the list of tasks, while it is read */
+	/* Of one look: its code and the page tables that lead there are read once. */
+	struct us_waits_view {
+		struct us_mem mem;
+		struct us_mem_pages pages;
+		struct us_paging paging;
+	} * view;
 	struct us_unwinder *unwinder;
 	struct us_waits_code {
 		struct us_code_map own, map[US_MAX_PLACES];
-		size_t n_map;
+		uint8_t image[US_MAX_PLACES]; /* of each map */
+		size_t n_map, n_place;
 		const struct us_code_map *next; /* the first of them */
 		struct us_cfi cfi;
 		struct us_stack stack;
 		struct us_place place[US_MAX_PLACES];
 	} * code;
 	struct us_waits_kept {
-		us_gva at;
+		us_gva at; /* 0: none is here */
 		uint64_t switches;
+		uint64_t look; /* the last that met it */
 		int32_t pid;
 		uint16_t n;
 		uint8_t end;
@@ -88,7 +98,7 @@ struct us_waits {
 		unsigned changes;    /* as program_changes, then */
 		us_gva *pc;
 		uint8_t *flags;
-	} * kept; /* by the task's address */
+	} * kept; /* sets of US_WAITS_WAYS by the task's address */
 
 	pthread_mutex_t lock; /* of what follows */
 	struct us_waits_queue queue;
