@@ -90,7 +90,7 @@ def mach_record(build, us, backend):
     with guest as g:
         in_debugger(g)
         g.elf = elf
-        us.record_enough(g, backend, "--budget", "30", seconds=5)
+        us.record_enough(g, backend, "--budget", "30", seconds=2)
         rows = us.paths()
         n = sum(c for _, c in rows)
         inside = sum(c for p, c in rows if any("comcngetc" in f for f in p))
@@ -118,7 +118,7 @@ def memtest(build, us, image="memtest86+x64.bin"):
     with Guest(build, "memtest", "tcg", kernel=kernel, memory=128) as g:
         time.sleep(4)
         g.elf = None
-        us.record_enough(g, "gdb", "--budget", "30", seconds=3)
+        us.record_enough(g, "gdb", "--budget", "30", seconds=1.5)
         functions = us.report()["functions"]
         note(", ".join(f"{f['name']} {f['self']}" for f in functions[:5]))
         check(functions and functions[0]["name"].startswith("0x"), "no addresses")
