@@ -31,6 +31,7 @@ struct us_cmdline {
 	bool stopped;	       /* QEMU -S: it waits for "cont" */
 	bool daemon; /* QEMU -daemonize: relative names are no longer to be found */
 	bool debug_threads; /* QEMU names its threads */
+	bool libvirt;	    /* libvirt has started this QEMU, and holds its monitor */
 
 	/* Memory backends of QEMU in guest-physical order, in bytes, if RAM is made
 	 * of such; n 0: it is one piece. */
@@ -62,6 +63,8 @@ bool us_cmdline_parse(const char *vmm, unsigned argc, const char *const argv[],
  * ",," for a comma in a value; the last one counts.  A flag has the value "on", a
  * flag that begins with "no" the value "off" under its name without "no".  implied
  * may be NULL.  false: not there, or longer than size.
+ * Text that begins with "{" is a JSON object: the member of that name, its string,
+ * number or "on"/"off"; implied has no meaning there.
  */
 bool us_option_get(const char *text, const char *implied, const char *key, char *ret,
 		   size_t size);

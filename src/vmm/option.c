@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,10 +54,28 @@ static bool take_item(const char **p, const char *implied, char *key, size_t key
 	return true;
 }
 
+/* Libraries that start QEMU write some options so. */
+static bool get_json(const char *text, const char *key, char *ret, size_t size)
+{
+	json_t *o = json_loads(text, 0, NULL);
+	const json_t *v = json_object_get(o, key);
+	int n = -1;
+	if (json_is_string(v))
+		n = snprintf(ret, size, "%s", json_string_value(v));
+	else if (json_is_integer(v))
+		n = snprintf(ret, size, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+	else if (json_is_boolean(v))
+		n = snprintf(ret, size, "%s", json_is_true(v) ? "on" : "off");
+	json_decref(o);
+	return n >= 0 && (size_t)n < size;
+}
+
 bool us_option_get(const char *text, const char *implied, const char *key, char *ret,
 		   size_t size)
 {
 	bool found = false;
+	if (*text == '{')
+		return get_json(text, key, ret, size);
 	while (*text) {
 		char k[64], v[PATH_MAX];
 		bool whole = take_item(&text, implied, k, sizeof(k), v, sizeof(v));

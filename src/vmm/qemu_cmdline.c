@@ -2,7 +2,6 @@
 /* qemu_cmdline.c: the command line of QEMU (qemu-options.hx), see cmdline.h. */
 #include "vmm/cmdline.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,11 +116,20 @@ static bool tcp_endpoint(const char *host, const char *port, char *ret)
 	return n > 0 && n < US_ENDPOINT_SIZE - 4;
 }
 
+/* What is spoken on it is no plain text. */
+static bool is_wrapped(const char *opts, const char *implied)
+{
+	char v[64];
+	return is_on(opts, implied, "websocket") || is_on(opts, implied, "telnet") ||
+	       is_on(opts, implied, "tn3270") ||
+	       us_option_get(opts, implied, "tls-creds", v, sizeof(v));
+}
+
 static bool unix_endpoint(const char *opts, char *ret)
 {
 	/* "qmp:" still has to go before it. */
 	return us_option_get(opts, "path", "path", ret, US_ENDPOINT_SIZE - 4) && *ret &&
-	       !is_on(opts, "path", "abstract");
+	       !is_on(opts, "path", "abstract") && !is_wrapped(opts, "path");
 }
 
 static bool socket_endpoint(const char *opts, char *ret)
@@ -146,7 +154,7 @@ static bool chardev_endpoint(const struct walk *all, const char *id, char *ret)
 			continue;
 		return us_option_get(w.value, "backend", "backend", v, sizeof(v)) &&
 		       !strcmp(v, "socket") && is_on(w.value, "backend", "server") &&
-		       socket_endpoint(w.value, ret);
+		       !is_wrapped(w.value, "backend") && socket_endpoint(w.value, ret);
 	}
 	return false;
 }
@@ -172,6 +180,8 @@ static bool short_endpoint(const struct walk *w, const char *dev, bool listens,
 	if (n >= sizeof(addr) ||
 	    !(listens || (*options && is_on(options + 1, NULL, "server"))))
 		return false;
+	if (*options && is_wrapped(options + 1, NULL))
+		return false;
 	memcpy(addr, dev, n);
 	addr[n] = '\0';
 	char *colon = strrchr(addr, ':');
@@ -190,10 +200,13 @@ static void add_monitor(struct us_cmdline *c, const char *endpoint)
 static void parse_mon(const struct walk *w, struct us_cmdline *c)
 {
 	char mode[16], id[64], endpoint[US_ENDPOINT_SIZE];
-	if (us_option_get(w->value, "chardev", "mode", mode, sizeof(mode)) &&
-	    !strcmp(mode, "control") &&
-	    us_option_get(w->value, "chardev", "chardev", id, sizeof(id)) &&
-	    chardev_endpoint(w, id, endpoint))
+	if (!us_option_get(w->value, "chardev", "mode", mode, sizeof(mode)) ||
+	    strcmp(mode, "control") ||
+	    !us_option_get(w->value, "chardev", "chardev", id, sizeof(id)))
+		return;
+	if (!strcmp(id, "charmonitor")) /* libvirt's own name for it */
+		c->libvirt = true;
+	if (chardev_endpoint(w, id, endpoint))
 		add_monitor(c, endpoint);
 }
 
@@ -287,29 +300,10 @@ static void add_backend(struct later *l, const char *id, uint64_t size)
 	b->size = size;
 }
 
-static void parse_object_json(const char *value, struct later *l)
-{
-	json_t *o = json_loads(value, 0, NULL);
-	const char *type = json_string_value(json_object_get(o, "qom-type"));
-	const char *id = json_string_value(json_object_get(o, "id"));
-	json_t *size = json_object_get(o, "size");
-	uint64_t bytes = (uint64_t)json_integer_value(size);
-	if (type && id && !strncmp(type, "memory-backend-", 15) &&
-	    (json_is_integer(size) ||
-	     (json_is_string(size) &&
-	      us_option_size(json_string_value(size), 1, &bytes))))
-		add_backend(l, id, bytes);
-	json_decref(o);
-}
-
 static void parse_object(const char *value, struct later *l)
 {
 	char type[64], id[64], size[32];
 	uint64_t bytes;
-	if (*value == '{') {
-		parse_object_json(value, l);
-		return;
-	}
 	if (us_option_get(value, "qom-type", "qom-type", type, sizeof(type)) &&
 	    !strncmp(type, "memory-backend-", 15) &&
 	    us_option_get(value, "qom-type", "id", id, sizeof(id)) &&
@@ -337,9 +331,12 @@ static void take_disk(const char *path, struct us_cmdline *c, struct later *l)
 /* Flash holds firmware, and what has a protocol ("nbd:...") is no file. */
 static void parse_drive(const char *value, struct us_cmdline *c, struct later *l)
 {
-	char kind[16], path[PATH_MAX];
+	char kind[16], node[64], path[PATH_MAX];
 	if (us_option_get(value, NULL, "if", kind, sizeof(kind)) &&
 	    !strcmp(kind, "pflash"))
+		return;
+	if (us_option_get(value, NULL, "node-name", node, sizeof(node)) &&
+	    strstr(node, "pflash"))
 		return;
 	if (us_option_get(value, NULL, "file", path, sizeof(path)) ||
 	    us_option_get(value, NULL, "filename", path, sizeof(path)))

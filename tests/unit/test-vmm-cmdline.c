@@ -98,6 +98,17 @@ static void qemu_table(void **state)
 		{ "q|-chardev|socket,id=c,fd=33,server=on|-mon|chardev=c,mode=control",
 		  D, "", "", "", "", "" },
 		{ "q|-chardev|pty,id=c|-qmp|chardev:c", D, "", "", "", "", "" },
+		/* listens, but speaks something else */
+		{ "q|-chardev|socket,id=c,host=,port=5,server=on,websocket=on|-mon|"
+		  "chardev=c,mode=control",
+		  D, "", "", "", "", "" },
+		{ "q|-qmp|tcp::5,server=on,telnet=on|-gdb|tcp::6,tls-creds=t", D, "",
+		  "", "", "", "" },
+		{ "q|-qmp|unix:/p,server=on,tls-creds=t", D, "", "", "", "", "" },
+		{ "q|-qmp|tcp::5,server=on,telnet=off,websocket=off", D, "", "", "",
+		  "127.0.0.1:5", "" },
+		{ "q|-device|{\"driver\":\"loader\",\"file\":\"/k.elf\"}", D, "",
+		  "/k.elf", "", "", "" },
 		{ "q|-chardev|socket,id=c,path=/"
 		  "p,server=on|-qmp|chardev:c|-gdb|chardev:c",
 		  D, "", "", "", "/p", "/p" },
@@ -139,6 +150,28 @@ static void qemu_that_runs_no_guest(void **state)
 	assert_false(parse("qemu", "q|-machine|none", &c));
 	assert_false(parse("qemu", "q|-cpu|help", &c));
 	assert_true(parse("qemu", "q|-append|-version", &c));
+}
+
+/* As libvirt 9.0 starts it. */
+static void qemu_of_libvirt(void **state)
+{
+	(void)state;
+	static struct us_cmdline c;
+	assert_true(parse(
+		"qemu",
+		"q|-name|guest=web,debug-threads=on|-S|"
+		"-blockdev|{\"driver\":\"file\",\"filename\":\"/f.fd\",\"node-name\":"
+		"\"libvirt-pflash0-storage\",\"read-only\":true}|-accel|kvm|"
+		"-chardev|socket,id=charmonitor,fd=28,server=on,wait=off|"
+		"-mon|chardev=charmonitor,id=monitor,mode=control|"
+		"-blockdev|{\"driver\":\"file\",\"filename\":\"/d.img\",\"node-name\":"
+		"\"libvirt-1-storage\"}|-device|{\"driver\":\"virtio-blk\"}",
+		&c));
+	assert_true(c.libvirt);
+	assert_int_equal(c.n_qmp, 0);
+	assert_string_equal(c.name, "web");
+	assert_string_equal(c.boot, "/d.img");
+	assert_true(parse("qemu", "q|-mon|chardev=c,mode=control", &c));
 }
 
 static void qemu_memory_pieces(void **state)
@@ -288,6 +321,13 @@ static void options_that_are_too_long(void **state)
 	assert_string_equal(v, "12");
 	assert_true(us_option_get("nowait", NULL, "wait", v, sizeof(v)));
 	assert_string_equal(v, "off");
+	assert_true(us_option_get("{\"a\":true,\"x\":12345}", "x", "x", v, sizeof(v)));
+	assert_string_equal(v, "12345");
+	assert_true(us_option_get("{\"a\":true}", NULL, "a", v, sizeof(v)));
+	assert_string_equal(v, "on");
+	assert_false(us_option_get("{\"x\":\"12345678\"}", NULL, "x", v, sizeof(v)));
+	assert_false(us_option_get("{\"x\":[1]}", NULL, "x", v, sizeof(v)));
+	assert_false(us_option_get("{\"x\":1", NULL, "x", v, sizeof(v)));
 }
 
 int main(void)
@@ -295,6 +335,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(qemu_table),
 		cmocka_unit_test(qemu_that_runs_no_guest),
+		cmocka_unit_test(qemu_of_libvirt),
 		cmocka_unit_test(qemu_memory_pieces),
 		cmocka_unit_test(other_vmms),
 		cmocka_unit_test(vmm_names),
