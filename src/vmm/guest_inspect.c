@@ -232,6 +232,7 @@ static void take_cmdline(int proc, struct us_cmdline *c, struct us_guest *g)
 	if (c->config[0] && !g->limited)
 		take_config(proc, c);
 	g->memory = c->memory;
+	g->libvirt = c->libvirt;
 	snprintf(g->kernel, sizeof(g->kernel), "%s", c->kernel);
 	make_absolute(proc, c->daemon, g->kernel, sizeof(g->kernel));
 	snprintf(g->boot, sizeof(g->boot), "%s", c->boot);

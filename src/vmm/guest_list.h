@@ -62,6 +62,7 @@ struct us_guest {
 	unsigned n_vcpu_beyond; /* more of them, for which there was no room */
 	bool limited;		/* not all could be read: another user's process */
 	bool several; /* the process runs more than one machine, vcpu[] of all mixed */
+	bool libvirt; /* libvirt has started it, and holds its monitor */
 
 	/* Ways in that the command line offers, as TARGETs: "qmp:/run/m.sock",
 	 * "qmp:127.0.0.1:4444", "gdb:127.0.0.1:1234", "gdb:/run/g.sock"; "" if none.

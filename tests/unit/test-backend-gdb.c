@@ -486,7 +486,21 @@ static void probe_says_why_not(void **state)
 	struct us_target t = { 0 };
 	struct us_err why = { 0 };
 	assert_int_equal(us_backend_gdb.probe(&t, &why), 0);
-	assert_non_null(strstr(why.hint, "gdbserver tcp:"));
+	assert_non_null(strstr(why.hint, "in QEMU's monitor: gdbserver tcp:"));
+	struct us_guest *g = calloc(1, sizeof(*g));
+	assert_non_null(g);
+	g->libvirt = true;
+	t.guest = g;
+	for (unsigned i = 0; i < 2; i++) {
+		strcpy(g->name, i ? "a;b" : "web-1");
+		assert_int_equal(us_backend_gdb.probe(&t, &why), 0);
+		assert_non_null(
+			strstr(why.hint, i ? "virsh qemu-monitor-command DOMAIN --hmp "
+					     "gdbserver tcp:"
+					   : "virsh qemu-monitor-command web-1 --hmp "
+					     "gdbserver tcp:"));
+	}
+	free(g);
 	t = target_of("/tmp/us-there-is-no-such-socket");
 	assert_int_equal(us_backend_gdb.probe(&t, &why), 0);
 	assert_non_null(strstr(why.msg, "/tmp/us-there-is-no-such-socket"));

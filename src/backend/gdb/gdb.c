@@ -36,13 +36,34 @@ struct gdb {
 	const char *why;
 };
 
+/* A shell takes it as it is, and no program for an option. */
+static bool is_plain_word(const char *s)
+{
+	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			     "0123456789_.+-");
+	return *s && *s != '-' && !s[n];
+}
+
+/* Its monitor is libvirt's: that can be asked to start one. */
+static void hint_stub(const struct us_guest *g, struct us_err *why)
+{
+	if (!g || !g->libvirt) {
+		us_hint(why,
+			"in QEMU's monitor: gdbserver tcp:127.0.0.1:1234; or start "
+			"it with -gdb unix:PATH,server=on,wait=off");
+		return;
+	}
+	us_hint(why,
+		"virsh qemu-monitor-command %s --hmp gdbserver tcp:127.0.0.1:1234; "
+		"then uniscope record gdb:127.0.0.1:1234",
+		is_plain_word(g->name) ? g->name : "DOMAIN");
+}
+
 static int is_offered(const struct us_target *t, struct us_err *why)
 {
 	if (!t->gdb[0]) {
 		us_fail(why, -ENODEV, "no GDB stub is known");
-		us_hint(why,
-			"in QEMU's monitor: gdbserver tcp:127.0.0.1:1234; or start "
-			"it with -gdb unix:PATH,server=on,wait=off");
+		hint_stub(t->guest, why);
 		return 0;
 	}
 	return t->gdb[0] != '/' ||
