@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "vmm/socket_peer.h"
 
 #include <errno.h>
 #include <string.h>
@@ -42,12 +43,17 @@ void us_target_of_guest(struct us_found *f)
 		 name[0] ? " (" : "", name, name[0] ? ")" : "");
 }
 
-/* A guest of this host whose command line offers this endpoint; NULL: none. */
+/* A guest of this host whose command line offers this endpoint, or who listens there: a
+ * stub may have been started later, by its monitor.  NULL: none. */
 static const struct us_guest *guest_behind(const struct us_guest_list *l,
 					   const char *text)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (!strcmp(l->v[i].qmp, text) || !strcmp(l->v[i].gdb, text))
+			return &l->v[i];
+	pid_t pid = l->n ? us_socket_server_pid(text + 4) : 0;
+	for (size_t i = 0; pid && i < l->n; i++)
+		if (l->v[i].pid == pid)
 			return &l->v[i];
 	return NULL;
 }
@@ -130,10 +136,11 @@ int us_target_resolve(const char *text, struct us_found *ret, struct us_err *e)
 	if (has_scheme(text, "xen:"))
 		return resolve_domain(text + 4, ret, e);
 	int r = us_guest_list_scan(&l, e);
-	if (r < 0)
-		return r;
+	/* An address will do where the processes are not seen. */
 	if (has_scheme(text, "qmp:") || has_scheme(text, "gdb:"))
 		return resolve_endpoint(&l, text, ret, e);
+	if (r < 0)
+		return r;
 	r = us_guest_select(&l, text, &ret->guest, e);
 	if (r == -ENOENT && is_domain(text, ret))
 		return 0;

@@ -20,8 +20,8 @@ struct us_found {
 /*
  * text: NULL, a pid, a name, "qmp:...", "gdb:...", "xen:..." or "fake:".  A guest that
  * is known by an endpoint only is looked up among the command lines of this host's
- * guests.  In dom0 a name, or NULL, can mean a domain as well.
- * *ret must stay where it is: it points into itself.
+ * guests, and by who listens there.  In dom0 a name, or NULL, can mean a domain as
+ * well. *ret must stay where it is: it points into itself.
  */
 US_MUST_CHECK int us_target_resolve(const char *text, struct us_found *ret,
 				    struct us_err *e);

@@ -117,6 +117,11 @@ static bool is_served_at(const struct tcp_socket *t, const void *what)
 	return t->local.port == *(const unsigned *)what && t->state == ESTABLISHED;
 }
 
+static bool listens_at(const struct tcp_socket *t, const void *what)
+{
+	return t->local.port == *(const unsigned *)what && t->state == LISTENING;
+}
+
 static bool holds_socket(int proc, const char *pid, const char *link)
 {
 	char path[32];
@@ -268,9 +273,14 @@ static int unix_ask(int fd)
 	return 0;
 }
 
+/* The inodes of what is at a path; 0: none. */
+struct unix_inodes {
+	uint32_t client, server;
+};
+
 /* One message of the answer: 1: there are more. */
 static int unix_take(const struct nlmsghdr *h, const char *path, const struct stat *st,
-		     uint32_t *ret_inode)
+		     struct unix_inodes *ret)
 {
 	if (h->nlmsg_type == NLMSG_DONE)
 		return 0;
@@ -280,20 +290,24 @@ static int unix_take(const struct nlmsghdr *h, const char *path, const struct st
 		return -ENOTSUP;
 	struct unix_server u;
 	unix_parse(msg, len, &u);
-	if (u.peer && is_server_at(&u, path, st))
-		*ret_inode = u.peer;
+	if ((u.peer || msg->udiag_state == LISTENING) && is_server_at(&u, path, st)) {
+		if (u.peer)
+			ret->client = u.peer;
+		if (msg->udiag_state == LISTENING)
+			ret->server = msg->udiag_ino;
+	}
 	return 1;
 }
 
-/* The client's inode, 0 for none; -errno: this kernel does not say. */
-static int find_unix_client(const char *path, uint32_t *ret_inode)
+/* -errno: this kernel does not say. */
+static int find_unix_inodes(const char *path, struct unix_inodes *ret)
 {
 	union {
 		struct nlmsghdr first;
 		char bytes[16384];
 	} in;
 	struct stat st;
-	*ret_inode = 0;
+	*ret = (struct unix_inodes){ 0 };
 	if (stat(path, &st) < 0)
 		return -errno;
 	_cleanup_close_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
@@ -307,7 +321,7 @@ static int find_unix_client(const char *path, uint32_t *ret_inode)
 			return n < 0 ? -errno : -EPROTO;
 		for (const struct nlmsghdr *h = &in.first; r == 1 && NLMSG_OK(h, n);
 		     h = NLMSG_NEXT(h, n))
-			r = unix_take(h, path, &st, ret_inode);
+			r = unix_take(h, path, &st, ret);
 	}
 	return r;
 }
@@ -330,12 +344,12 @@ static bool had_unix_client(const char *path)
 
 static enum us_socket_client find_unix(const char *path, pid_t *ret_pid)
 {
-	uint32_t inode;
-	if (find_unix_client(path, &inode) < 0)
+	struct unix_inodes at;
+	if (find_unix_inodes(path, &at) < 0)
 		return had_unix_client(path) ? US_SOCKET_PERHAPS : US_SOCKET_FREE;
 	if (ret_pid)
-		*ret_pid = owner_of_inode(inode);
-	return inode ? US_SOCKET_TAKEN : US_SOCKET_FREE;
+		*ret_pid = owner_of_inode(at.client);
+	return at.client ? US_SOCKET_TAKEN : US_SOCKET_FREE;
 }
 
 static enum us_socket_client find_tcp(unsigned port, pid_t *ret_pid)
@@ -348,17 +362,35 @@ static enum us_socket_client find_tcp(unsigned port, pid_t *ret_pid)
 	return US_SOCKET_TAKEN;
 }
 
+/* The port of "host:port" of this host; 0: another host's. */
+static unsigned port_here(const char *endpoint)
+{
+	const char *colon = strrchr(endpoint, ':');
+	bool here = colon && (colon == endpoint || !strncmp(endpoint, "127.", 4) ||
+			      !strncmp(endpoint, "localhost:", 10) ||
+			      !strncmp(endpoint, "[::1]:", 6));
+	return here ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
+}
+
 enum us_socket_client us_socket_find_client(const char *endpoint, pid_t *ret_pid)
 {
 	if (ret_pid)
 		*ret_pid = 0;
 	if (endpoint[0] == '/')
 		return find_unix(endpoint, ret_pid);
-	const char *colon = strrchr(endpoint, ':');
-	bool here = colon && (colon == endpoint || !strncmp(endpoint, "127.", 4) ||
-			      !strncmp(endpoint, "localhost:", 10) ||
-			      !strncmp(endpoint, "[::1]:", 6));
-	if (!here)
-		return US_SOCKET_FREE;
-	return find_tcp((unsigned)strtoul(colon + 1, NULL, 10), ret_pid);
+	unsigned port = port_here(endpoint);
+	return port ? find_tcp(port, ret_pid) : US_SOCKET_FREE;
+}
+
+pid_t us_socket_server_pid(const char *endpoint)
+{
+	struct unix_inodes at;
+	struct tcp_socket server;
+	if (endpoint[0] == '/')
+		return find_unix_inodes(endpoint, &at) < 0 ? 0
+							   : owner_of_inode(at.server);
+	unsigned port = port_here(endpoint);
+	return port && tcp_find(listens_at, &port, &server)
+		       ? owner_of_inode(server.inode)
+		       : 0;
 }

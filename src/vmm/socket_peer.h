@@ -16,6 +16,13 @@
  */
 pid_t us_socket_peer_pid(int fd);
 
+/*
+ * Pid of the process that listens at "/path", or at "host:port" of this host; nothing
+ * is connected.  0: none, another host's, or another user's, whose files may not be
+ * seen.
+ */
+pid_t us_socket_server_pid(const char *endpoint);
+
 enum us_socket_client {
 	US_SOCKET_FREE,	   /* no client, or one of another host, which is not seen */
 	US_SOCKET_TAKEN,   /* a client is connected */

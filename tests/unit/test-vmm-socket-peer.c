@@ -25,6 +25,7 @@ static void expect_client(const char *endpoint, int listener)
 	struct us_err e;
 	pid_t pid;
 	assert_int_equal(us_socket_find_client(endpoint, &pid), US_SOCKET_FREE);
+	assert_int_equal(us_socket_server_pid(endpoint), getpid());
 	int fd = us_socket_connect(endpoint, 1000, &e);
 	assert_true(fd >= 0);
 	int served = accept(listener, NULL, NULL);
@@ -63,6 +64,7 @@ static void of_a_tcp_connection(void **state)
 			 ntohs(i ? a6->sin6_port : a4->sin_port));
 		expect_client(endpoint, l);
 		close(l);
+		assert_int_equal(us_socket_server_pid(endpoint), 0);
 	}
 	assert_int_equal(us_socket_peer_pid(0), 0);
 }
@@ -122,6 +124,7 @@ static void of_a_unix_connection(void **state)
 		}
 		expect_client(s.path, s.fd);
 		server_stop(&s);
+		assert_int_equal(us_socket_server_pid(s.path), 0);
 	}
 }
 
