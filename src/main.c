@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,6 +59,8 @@ int main(int argc, char **argv)
 {
 	if (!take_closed_streams())
 		return US_EXIT_FAILED;
+	/* A file that may not grow is an error, which says so, and not the end. */
+	signal(SIGXFSZ, SIG_IGN);
 	const char *name = argc > 1 ? argv[1] : "";
 	char shown[64], question[64];
 	if (!strcmp(name, "--version")) {

@@ -311,6 +311,9 @@ static bool inspect(int proc, const struct us_proc_args *args, struct us_guest *
 
 int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_err *e)
 {
+	int r = us_proc_check(e);
+	if (r < 0)
+		return r;
 	_cleanup_close_ int proc = us_proc_open(pid);
 	if (proc < 0)
 		return us_fail(e, -ENOENT, "inspect pid %d: there is no such process",

@@ -3,14 +3,18 @@
 #include "vmm/guest_list.h"
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "vmm/host.h"
 #include "vmm/proc.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,13 +41,16 @@ static int scan_into(DIR *d, struct us_guest_list *l, struct us_guest *g)
 
 int us_guest_list_scan(struct us_guest_list *ret, struct us_err *e)
 {
+	int r = us_proc_check(e);
+	if (r < 0)
+		return r;
 	DIR *d = opendir("/proc");
 	if (!d)
 		return us_fail(e, -errno, "search /proc for guests: %s",
 			       strerror(errno));
 	struct us_guest_list l = { 0 };
 	_cleanup_free_ struct us_guest *g = malloc(sizeof(*g));
-	int r = g ? scan_into(d, &l, g) : -ENOMEM;
+	r = g ? scan_into(d, &l, g) : -ENOMEM;
 	closedir(d);
 	if (r < 0) {
 		us_guest_list_fini(&l);
@@ -136,16 +143,50 @@ static int fail_none(const struct us_guest_list *l, const char *target,
 	return -ENOENT;
 }
 
-int us_guest_check(const struct us_guest *g, struct us_err *e)
+/* Is it in a user namespace below the host's?  Rights there end at its border. */
+static bool has_own_user_ns(void)
 {
-	if (g->limited) {
+	char map[256];
+	unsigned inside = 0, outside = 0, n = UINT_MAX;
+	if (us_read_file(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map)) > 0)
+		(void)!sscanf(map, "%u %u %u", &inside, &outside, &n);
+	return inside || outside || n != UINT_MAX;
+}
+
+/* Its files in /proc were closed to us. */
+static int refuse_limited(const struct us_guest *g, struct us_err *e)
+{
+	bool sees = us_host_capable(CAP_SYS_PTRACE),
+	     reads = us_host_capable(CAP_DAC_READ_SEARCH);
+	if (has_own_user_ns()) {
+		us_fail(e, -EACCES,
+			"inspect guest %d (%s): uniscope runs in a user namespace of "
+			"its own, and has no rights outside of it",
+			g->pid, g->vmm);
+		us_hint(e, "run it outside, with sudo: uniscope record %d", g->pid);
+	} else if ((geteuid() == 0 || sees || reads) && !(sees && reads)) {
+		us_fail(e, -EACCES,
+			"inspect guest %d (%s): it belongs to user %u, and uniscope "
+			"runs as user %u without %s%s%s",
+			g->pid, g->vmm, g->uid, geteuid(), sees ? "" : "CAP_SYS_PTRACE",
+			sees || reads ? "" : " and ",
+			reads ? "" : "CAP_DAC_READ_SEARCH");
+		us_hint(e, "give it both (of a container: --cap-add SYS_PTRACE "
+			   "--cap-add DAC_READ_SEARCH)");
+	} else {
 		us_fail(e, -EACCES,
 			"inspect guest %d (%s): it belongs to user %u, and may not be "
 			"looked at by user %u",
 			g->pid, g->vmm, g->uid, geteuid());
 		us_hint(e, "sudo uniscope record %d", g->pid);
-		return -EACCES;
 	}
+	return -EACCES;
+}
+
+int us_guest_check(const struct us_guest *g, struct us_err *e)
+{
+	if (g->limited)
+		return refuse_limited(g, e);
 	if (g->several) {
 		us_fail(e, -ENOTSUP,
 			"inspect guest %d (%s): this process runs several virtual "

@@ -72,7 +72,7 @@ static void remove_dir(struct us_launch *l)
 static void become(const struct us_launch *l, char *const argv[], int report)
 {
 	static const int defaults[] = { SIGINT,	 SIGQUIT, SIGTERM, SIGHUP,
-					SIGPIPE, SIGCHLD, SIGTSTP };
+					SIGPIPE, SIGCHLD, SIGTSTP, SIGXFSZ };
 	sigset_t none;
 	sigemptyset(&none);
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults); i++)

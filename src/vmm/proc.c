@@ -16,10 +16,29 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #define MAX_ARGS_BYTES (256u << 10)
 #define MAX_ARGS       4096u
 #define MAX_MAPS       (1u << 18)
+
+int us_proc_check(struct us_err *e)
+{
+	char self[32];
+	if (us_proc_link(AT_FDCWD, "/proc/self", self, sizeof(self)) <= 0) {
+		us_fail(e, -ENOENT, "/proc does not tell which processes there are");
+		us_hint(e, "mount -t proc proc /proc");
+		return -ENOENT;
+	}
+	if (strtol(self, NULL, 10) == getpid())
+		return 0;
+	us_fail(e, -EXDEV,
+		"/proc is of another pid namespace than uniscope: pids in it are not "
+		"those to attach to");
+	us_hint(e, "run uniscope in the host's pid namespace (of a container: "
+		   "--pid=host)");
+	return -EXDEV;
+}
 
 int us_proc_open(pid_t pid)
 {

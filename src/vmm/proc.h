@@ -18,6 +18,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Does /proc show the processes by the pids that they have for us?  -ENOENT: it is not
+ * mounted; -EXDEV: it is of another pid namespace. */
+US_MUST_CHECK int us_proc_check(struct us_err *e);
+
 /* Directory /proc/PID: of this process only, though its pid be reused later. */
 int us_proc_open(pid_t pid);
 

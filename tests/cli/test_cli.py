@@ -7,6 +7,7 @@ usage: test_cli.py PROGRAM SOURCE-DIR
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -376,6 +377,15 @@ class Recording(Cli):
         self.assertEqual(done.returncode, 1)
         self.assertIn("No space left", done.stderr)
 
+    def test_a_file_that_may_not_grow(self):
+        """RLIMIT_FSIZE sends a signal, which would end us without a word."""
+        done = subprocess.run(
+            [PROGRAM, "record", "-d", "0.5", "-o", self.path("small"), "fake:"],
+            capture_output=True, text=True, timeout=300, preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_FSIZE, (512, 512)))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, "File too large")
+
     def test_ctrl_c_and_sigterm_end_it_well(self):
         for number in (2, 15):
             out = self.path(f"sig{number}.data")
@@ -663,6 +673,56 @@ class Targets(Cli):
         done = run("dump", str(vm.pid))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("kernel.bin is no ELF file", done.stdout + done.stderr)
+
+    @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
+    def test_stub_that_is_started_later(self):
+        """By the monitor, so that no command line names it: whose it is, is found."""
+        sock, stub = self.path("monitor"), self.path("stub")
+        vm = self.guest_with_monitor(sock, "-name", "later")
+        with socket.socket(socket.AF_UNIX) as s, s.makefile("rw") as f:
+            s.connect(sock)
+            for what, how in (("qmp_capabilities", {}), ("human-monitor-command", {
+                    "command-line": f"gdbserver unix:{stub},server=on,wait=off"})):
+                f.write(json.dumps({"execute": what, "arguments": how}) + "\n")
+                f.flush()
+            self.wait_for(lambda: os.path.exists(stub))
+        done = run("ps", f"gdb:{stub}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, rf"(?m)^ *{vm.pid} later ")
+        self.assertRegex(done.stdout, r"gdb +yes\n")
+
+    @unittest.skipUnless(os.geteuid() == 0, "SKIP: needs root")
+    @unittest.skipIf(is_sanitized(), "SKIP: AddressSanitizer wants /proc/self")
+    def test_where_processes_are_not_seen(self):
+        for how, why in ((["unshare", "-p", "-f"], "another pid namespace .*\n.*--pid=host"),
+                         (["unshare", "-m", "sh", "-c", 'umount -l /proc && exec "$@"', "-"],
+                          "/proc does not tell .*\n.*mount -t proc")):
+            if subprocess.run([*how, "true"], capture_output=True).returncode:
+                self.skipTest("SKIP: no namespaces here")
+            done = subprocess.run([*how, PROGRAM, "ps"], capture_output=True, text=True,
+                                  timeout=300)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertRegex(done.stderr, why)
+
+    @unittest.skipUnless(os.geteuid() == 0, "SKIP: needs root")
+    @unittest.skipUnless(shutil.which("setpriv") and shutil.which("qemu-system-x86_64"),
+                         "SKIP: no setpriv, or no QEMU")
+    @unittest.skipIf(is_sanitized(), "SKIP: AddressSanitizer wants /proc/self")
+    def test_root_without_rights(self):
+        """As in a container: "sudo" would be no help."""
+        vm = self.guest_with_monitor(self.path("monitor"))
+        seen = 0
+        for how, why in ((["setpriv", "--bounding-set", "-all"],
+                          "without CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH\n.*--cap-add"),
+                         (["unshare", "-U", "-r"], "a user namespace of its own")):
+            if subprocess.run([*how, "true"], capture_output=True).returncode == 0:
+                done = subprocess.run([*how, PROGRAM, "ps", str(vm.pid)], capture_output=True,
+                                      text=True, timeout=300)
+                self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+                self.assertRegex(done.stderr, why)
+                seen += 1
+        if not seen:
+            self.skipTest("SKIP: rights cannot be given up here")
 
     @unittest.skipUnless(shutil.which("qemu-system-x86_64"), "SKIP: no QEMU")
     def test_ps_fits(self):

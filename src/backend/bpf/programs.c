@@ -89,14 +89,18 @@ static int refuse_lockdown(struct us_err *why)
 		       "not for programs to read");
 }
 
+/* CAP_BPF and CAP_PERFMON would do but for the types of KVM's modules, which only
+ * CAP_SYS_ADMIN may look for (BPF_BTF_GET_NEXT_ID). */
+#define RIGHTS_HINT                                                                    \
+	"run uniscope with sudo, or once: setcap cap_sys_admin,cap_sys_ptrace,"        \
+	"cap_dac_read_search+ep $(command -v uniscope)"
+
 int us_bpf_ready(struct us_err *why)
 {
 	bool admin = us_host_capable(CAP_SYS_ADMIN);
 	if (!admin && !(us_host_capable(CAP_BPF) && us_host_capable(CAP_PERFMON))) {
 		us_fail(why, -EPERM, "CAP_BPF and CAP_PERFMON are needed");
-		us_hint(why, "run uniscope with sudo, or once: setcap "
-			     "cap_bpf,cap_perfmon,cap_sys_ptrace+ep $(command -v "
-			     "uniscope)");
+		us_hint(why, RIGHTS_HINT);
 		return -EPERM;
 	}
 	if (us_bpf_host_kind(why) == US_BPF_HOST_UNKNOWN)
@@ -156,7 +160,8 @@ static int explain_load(int code, const char *log, struct us_err *e)
 		strerror(-code), verdict[0] || last_words[0] ? ": " : "",
 		verdict[0] ? verdict : last_words);
 	if (code == -EPERM)
-		us_hint(e, "run uniscope with sudo");
+		us_hint(e, us_host_capable(CAP_SYS_ADMIN) ? "run uniscope with sudo"
+							  : RIGHTS_HINT);
 	return code;
 }
 
