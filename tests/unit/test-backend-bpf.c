@@ -471,6 +471,31 @@ static void vcpus_come_and_go(void **state)
 	end(&r);
 }
 
+/* Its thread was there before the threads were counted. */
+static void a_vcpu_comes_before_it_is_attached_to(void **state)
+{
+	struct run r;
+	struct us_err e;
+	(void)state;
+	must_be_possible();
+	mini_start_as(&r.vmm, (struct mini_layout){ 0 }, pushes, sizeof(pushes));
+	if (us_guest_inspect(r.vmm.pid, &r.guest, &e))
+		fail_msg("%s", e.msg);
+	r.vmm.shared->second = MINI_PLUG;
+	uint64_t limit = us_now_ns() + 30 * SECOND;
+	while (r.vmm.shared->second != MINI_RUNS && us_now_ns() < limit)
+		usleep(1000);
+	assert_int_equal(r.vmm.shared->second, MINI_RUNS);
+	const struct us_target t = { .guest = &r.guest };
+	if (us_backend_open(&t, "bpf", &r.b, NULL, 0, &e))
+		fail_msg("%s", e.msg);
+	const struct us_schedule s = { .hz = 500, .seed = 1 };
+	assert_int_equal(r.b->ops->start(r.b, &s, &e), 0);
+	must_see(&r, 1);
+	assert_int_equal(r.b->n_vcpu, 2);
+	end(&r);
+}
+
 /* push 0x4321; push 0x8765; again: mov cx, 0x1000; loop $; out 0x10, al; jmp again */
 static const uint8_t others[] = { 0x68, 0x21, 0x43, 0x68, 0x65, 0x87, 0xb9, 0x00,
 				  0x10, 0xe2, 0xfe, 0xe6, 0x10, 0xeb, 0xf7 };
@@ -702,6 +727,7 @@ int main(void)
 		cmocka_unit_test(the_budget_holds_in_each_second),
 		cmocka_unit_test(looks_without_room_are_counted),
 		cmocka_unit_test(vcpus_come_and_go),
+		cmocka_unit_test(a_vcpu_comes_before_it_is_attached_to),
 		cmocka_unit_test(each_guest_gets_its_own_looks),
 		cmocka_unit_test(the_end_of_the_vmm_is_noticed),
 		cmocka_unit_test(nothing_is_left_by_a_killed_profiler),

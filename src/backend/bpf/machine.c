@@ -191,6 +191,7 @@ int us_bpf_machine_open(struct us_bpf_machine *m, const struct us_guest *g,
 	m->programs = us_bpf_client_programs(m->client);
 	m->index = us_bpf_client_index(m->client);
 	m->n_thread = count_threads(g->pid);
+	m->searches_left = SEARCHES; /* it was inspected before that */
 	us_mem_init(&m->mem);
 	/* Until more is known. */
 	struct us_bpf_guest *shared = &us_bpf_guests(m->programs)[m->index];

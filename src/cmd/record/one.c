@@ -339,6 +339,9 @@ int us_recording_begin(struct us_recording *r, struct us_err *e)
 		us_rights_prefer_thread();
 	us_rights_drop(r->backend);
 	r->vcpu_threads = count_vcpu_threads(r);
+	/* What came while the backend attached, it may have missed. */
+	if (r->vcpu_threads > r->found.guest.n_vcpu)
+		r->vcpu_threads = r->found.guest.n_vcpu;
 	int ret = begin_file(r, e);
 	return ret == 0 ? find_kernel(r, e) : ret;
 }
