@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* options.c: see options.h. */
 #include "cmd/options.h"
+#include "cmd/folder.h"
 
 #include "base/clock.h"
 #include "base/nearest.h"
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define MAX_OPTIONS 64
 #define ROW_ID	    (2 * US_OPTION_LONG)
@@ -111,18 +111,32 @@ static bool add_image(const struct us_cmd *cmd, const char *value,
 	return true;
 }
 
+/* One whose disk does not answer now may do so before it is needed. */
+static bool is_folder(const struct us_cmd *cmd, const char *option, const char *value)
+{
+	enum us_folder found = us_folder_look(value);
+	if (found == US_FOLDER_NONE)
+		us_usage(cmd, "%s %s: no folder of that name", option, value);
+	if (found == US_FOLDER_SILENT)
+		fprintf(stderr,
+			"note: %s %s did not answer in %d s: is its disk there? "
+			"uniscope "
+			"goes on; what reads the folder may have to wait, or do "
+			"without "
+			"it\n",
+			option, value, US_FOLDER_WAIT_S);
+	return found != US_FOLDER_NONE;
+}
+
 static bool add_folder(const struct us_cmd *cmd, const char *value,
 		       struct us_symbol_files *f)
 {
-	struct stat st;
 	if (f->dirs.n == US_MAX_DIRS) {
 		us_usage(cmd, "--symbols: at most %d folders", US_MAX_DIRS);
 		return false;
 	}
-	if (stat(value, &st) < 0 || !S_ISDIR(st.st_mode)) {
-		us_usage(cmd, "--symbols %s: no folder of that name", value);
+	if (!is_folder(cmd, "--symbols", value))
 		return false;
-	}
 	f->dir[f->dirs.n++] = value;
 	f->dirs.dir = f->dir;
 	return true;
@@ -131,11 +145,8 @@ static bool add_folder(const struct us_cmd *cmd, const char *value,
 static bool set_root(const struct us_cmd *cmd, const char *value,
 		     struct us_symbol_files *f)
 {
-	struct stat st;
-	if (stat(value, &st) < 0 || !S_ISDIR(st.st_mode)) {
-		us_usage(cmd, "--root %s: no folder of that name", value);
+	if (!is_folder(cmd, "--root", value))
 		return false;
-	}
 	f->dirs.root = value;
 	return true;
 }

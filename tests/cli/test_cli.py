@@ -4,6 +4,7 @@
 
 usage: test_cli.py PROGRAM SOURCE-DIR
 """
+import ctypes
 import json
 import os
 import re
@@ -52,6 +53,36 @@ def grows(path):
             return
         time.sleep(0.05)
     raise AssertionError(f"nothing is written to {path}")
+
+
+def on_silent_disk(folder, *args):
+    """run(), where folder is on a file system whose server never says a word."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    new_user, new_mounts, recursive, private = 0x10000000, 0x20000, 0x4000, 1 << 18
+    uid, gid = os.getuid(), os.getgid()
+    try:
+        fuse = os.open("/dev/fuse", os.O_RDWR)
+    except OSError as e:
+        raise unittest.SkipTest(f"/dev/fuse: {e.strerror}")
+
+    def mount():
+        if libc.unshare(new_mounts | (new_user if uid else 0)):
+            os._exit(77)
+        if uid:
+            with open("/proc/self/uid_map", "w") as f:
+                f.write(f"0 {uid} 1")
+        options = f"fd={fuse},rootmode=40000,user_id={0 if uid else uid},group_id={0 if uid else gid}"
+        if libc.mount(b"none", b"/", None, recursive | private, None) or \
+                libc.mount(b"silent", os.fsencode(folder), b"fuse", 0, options.encode()):
+            os._exit(77)
+    try:
+        done = subprocess.run([PROGRAM, *args], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=300, preexec_fn=mount, pass_fds=[fuse])
+    finally:
+        os.close(fuse)
+    if done.returncode == 77:
+        raise unittest.SkipTest("no file system can be mounted here")
+    return done
 
 
 class Peer:
@@ -223,6 +254,16 @@ class Recording(Cli):
         self.assertIn("no task was looked at: no 64-bit Linux kernel", done.stdout.replace("\n#  ", ""))
         done = run("report", "--waits", "-o", self.path("x.html"), out)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_folders_that_do_not_answer(self):
+        folder = self.path("silent")
+        os.mkdir(folder)
+        done = on_silent_disk(folder, "record", "--root", folder, "--symbols", folder, "-d", "0.3",
+                              "-o", self.path("s.data"), "fake:")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"note: --root {folder} did not answer in 2 s", done.stderr)
+        self.assertIn(f"note: --symbols {folder} did not answer in 2 s", done.stderr)
+        self.assertIn("0 lost", done.stdout)
 
     def test_the_sums_match(self):
         out = self.path("f.data")
