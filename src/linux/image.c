@@ -139,6 +139,11 @@ static bool locate_x86(struct us_paging *p, const struct us_regs *regs,
 	return locate_by_tables(p, &s, ret);
 }
 
+bool us_linux_may_locate(const struct us_regs *regs)
+{
+	return regs->arch == US_ARCH_X86_64 || !regs->user;
+}
+
 bool us_linux_locate(struct us_paging *p, const struct us_regs *regs,
 		     struct us_linux_place *ret)
 {
@@ -147,7 +152,8 @@ bool us_linux_locate(struct us_paging *p, const struct us_regs *regs,
 		return false;
 	if (regs->arch == US_ARCH_X86_64)
 		return locate_x86(p, regs, ret);
-	return !regs->user && locate_around(p, &regs->space, regs->pc, ret);
+	return us_linux_may_locate(regs) &&
+	       locate_around(p, &regs->space, regs->pc, ret);
 }
 
 /* --- its bytes --- */

@@ -35,6 +35,8 @@ struct us_linux_place {
 	struct us_space space; /* that maps the whole kernel; unknown mode: a stub */
 };
 
+/* Can registers tell at all?  Where the kernel may be anywhere, only its own do. */
+bool us_linux_may_locate(const struct us_regs *regs);
 /*
  * Look for it while a capture is held: 512 translations at most, a few hundred reads by
  * a stub; 5,000 translations where it may lie anywhere.  False: nothing is mapped

@@ -256,6 +256,25 @@ class Uniscope:
     def report(self, *args):
         return json.loads(self.run("report", "--json", *args, self.data()).stdout)
 
+    def wait_for_kernel(self, seconds=120):
+        """Until the recording that grows knows its Linux guest's tables."""
+        end = patience.clock() + seconds
+        while not (os.path.exists(self.data()) and os.path.getsize(self.data()) and
+                   "linux" in self.report()["facts"]):
+            check(patience.clock() < end, f"no Linux is known of in {seconds} s")
+            time.sleep(0.5)
+
+    def wait_for_process(self, name, samples, seconds=300):
+        """Until so many samples of the recording that grows are of a process called so."""
+        end = patience.clock() + seconds
+        while (n := self.of_process(self.report("--group-by", "process"), name)) < samples:
+            check(patience.clock() < end, f"{n} samples of {name} in {seconds} s")
+            time.sleep(1)
+
+    @staticmethod
+    def of_process(report, name):
+        return sum(g["samples"] for g in report["groups"] if g["name"].startswith(name + " ("))
+
     def paths(self, report=None, nowhere=True, without=()):
         """[(path, samples)]: each path the functions that were really called, the root
         first; what was inlined, and a "[vm exit]", counts for the one around it.

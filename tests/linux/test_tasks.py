@@ -8,7 +8,7 @@ usage: test_tasks.py BUILD KERNEL [--only WORD] [--backend B] [--seconds S]
 KERNEL: SUITE[:PROCESSOR[:META]], for example trixie, or bookworm:aarch64, where META is
 the package that depends on the newest; pti: this machine's, with page-table
 isolation, which this processor would not need; none: a kernel without its types (BTF);
-reboot: one that starts again while it is recorded; narrow: of 32 bits.
+reboot: one that starts again while it is recorded (reboot:aarch64); narrow: of 32 bits.
 """
 import argparse
 import json
@@ -26,6 +26,8 @@ from test_linux import WORKS, Suite
 
 SLEEP = "sleep 1000"
 BOOTS = {"pti": "pti=on"}
+ENOUGH = 60  # samples of a process
+CHANGED = re.compile(r"first between ([0-9.]+) and ([0-9.]+) s")
 READY = re.compile(r"^READY\r?$", re.M)
 
 
@@ -136,25 +138,34 @@ fi
                   g.target(self.args.backend)]
         with subprocess.Popen(record, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as p:
-            time.sleep(5)
+            self.us.wait_for_kernel()
+            self.us.wait_for_process("first", ENOUGH)
             g.do("(sleep 1; reboot -f) >/dev/null 2>&1 &")
             g.wait_for(lambda: len(READY.findall(g.serial())) > 1, 300, "second start")
-            time.sleep(10)
+            self.us.wait_for_process("second", ENOUGH)
             p.send_signal(signal.SIGINT)
             stats, said = p.communicate(timeout=120)
         check(p.returncode == 0, said)
-        running = json.loads(stats)["running"]
+        note(f"{json.loads(stats)['running']} samples")
         report = self.us.report("--group-by", "process")
         note("; ".join(f"{x['name']} {x['samples']}" for x in report["groups"][:8]))
         check(any("replaced by another" in w for w in report["warnings"]),
               report["warnings"])
         for name in ("first", "second"):
-            n = [x["samples"] for x in report["groups"] if x["name"].startswith(name + " (")]
-            check(len(n) == 1 and n[0] > 0.1 * running, f"{name}: {n} of {running}")
+            rows = [x for x in report["groups"] if x["name"].startswith(name + " (")]
+            check(len(rows) == 1 and rows[0]["samples"] >= ENOUGH,
+                  f"{name}: {rows}; {report['facts'].get('linux')}; {report['warnings']}")
+        begin, end = (float(s) for s in CHANGED.search(" ".join(report["warnings"])).groups())
+        for name, span in (("first", f"{end:.1f},"), ("second", f",{begin:.1f}")):
+            there = self.us.report("--group-by", "process", "--time", span)
+            check(not self.us.of_process(there, name), f"{name} in {span}: {there['groups'][:8]}")
 
     def run(self):
-        with LinuxGuest(self.args.build, cpu="qemu64", smp=1, work=self.WORK,
-                        reboots=True) as g:
+        _, *processor = self.args.kernel.split(":")
+        release = releases.release(self.args.build, "bookworm" if processor else "", *processor)
+        accel = self.args.accel
+        with LinuxGuest(self.args.build, cpu="host" if accel == "kvm" else "qemu64", smp=1,
+                        work=self.WORK, reboots=True, release=release, accel=accel) as g:
             g.wait("READY", 300)
             self.tap.point("the kernel starts again", lambda: self.again(g))
 
@@ -168,13 +179,14 @@ def main():
     p.add_argument("kernel")
     p.add_argument("--only", default="")
     p.add_argument("--backend", default="gdb")
+    p.add_argument("--accel", default="tcg", help="of reboot")
     p.add_argument("--seconds", type=float, default=6)
     p.set_defaults(short=False)
     args = p.parse_args()
     try:
-        require("tcg", "aarch64" if ":aarch64" in args.kernel else "x86_64")
-        if args.kernel in OTHERS:
-            tests = OTHERS[args.kernel](args)
+        require(args.accel, "aarch64" if ":aarch64" in args.kernel else "x86_64")
+        if args.kernel.split(":")[0] in OTHERS:
+            tests = OTHERS[args.kernel.split(":")[0]](args)
         else:
             where = [] if args.kernel in BOOTS else args.kernel.split(":")
             tests = Other(args, releases.release(args.build, *where or [""]))

@@ -22,8 +22,10 @@
 #define CHECK_NS       (US_NS_PER_SEC / 5)
 #define DOUBT_NS       (20 * US_NS_PER_MS) /* where it was not seen */
 #define MAX_FAILED     6
+#define MAX_STARTING   40 /* the same of one that starts in the place of another */
 #define MAX_DOUBTS     5
-#define LOST_NS	       US_NS_PER_SEC	     /* that it was not seen, at least */
+#define MAX_MODULES    8	     /* of US_KERNEL_MAX, that modules may take */
+#define LOST_NS	       US_NS_PER_SEC /* that it was not seen, at least */
 #define USER_BEFORE    (2 * UINT64_C(65536)) /* with pages of 64 KiB */
 #define MAX_STACK      16 /* frames that are looked at for unknown modules */
 #define WAIT_S	       5
@@ -93,14 +95,31 @@ static bool ask_sampler(void *ctx, us_gva va, void *buf, size_t len)
 	return k->ask.ok;
 }
 
-/* It was lost: if what is there now is the same, it was not. */
+/* It was lost: if what is there now is the same, it was not.  Or it was read again for
+ * its modules: nobody has checked it meanwhile. */
 static void note_change(struct us_kernel *k, unsigned n)
 {
-	if (!atomic_load(&k->lost))
+	bool lost = atomic_load(&k->lost);
+	uint64_t start_ns = atomic_load(&k->start_ns);
+	if (!n || (us_linux_is_same(k->read[n - 1], k->drawn, k->read[n]) &&
+		   !(lost && k->replaced)))
 		return;
-	if (n &&
-	    (k->replaced || !us_linux_is_same(k->read[n - 1], k->drawn, k->read[n])))
-		memcpy(k->since[n], k->change, sizeof(k->since[n]));
+	if (!lost) {
+		k->change[0] = k->good_ns;
+		k->change[1] = start_ns ? us_now_ns() - start_ns : 0;
+		us_processes_end(&k->processes, k->good_ns ? k->good_ns : 1);
+	}
+	memcpy(k->since[n], k->change, sizeof(k->since[n]));
+}
+
+/* What is in use is looked at again, if there is such. */
+static void note_failure(struct us_kernel *k, unsigned n)
+{
+	k->failed++;
+	unsigned most = n ? MAX_STARTING : MAX_FAILED;
+	set_state(k, n && !atomic_load(&k->lost) ? US_KERNEL_IN_USE
+		     : k->failed < most		 ? US_KERNEL_WANTED
+						 : US_KERNEL_NONE);
 }
 
 static void read_once(struct us_kernel *k)
@@ -109,9 +128,7 @@ static void read_once(struct us_kernel *k)
 	unsigned n = atomic_load(&k->n);
 	struct us_err e;
 	if (us_linux_read(&k->source, &l, &e) < 0) {
-		k->failed++;
-		set_state(k,
-			  k->failed < MAX_FAILED ? US_KERNEL_WANTED : US_KERNEL_NONE);
+		note_failure(k, n);
 		return;
 	}
 	k->read[n] = l;
@@ -291,9 +308,16 @@ static void start_reading(struct us_kernel *k)
 
 static void look_for_it(struct us_kernel *k, const struct us_live_sample *l)
 {
-	if (l->capture->regs.bits == 64 && is_due(k, l) &&
-	    us_linux_locate(l->paging, &l->capture->regs, &k->source.place))
+	const struct us_regs *regs = &l->capture->regs;
+	uint64_t pause_ns = k->pause_ns;
+	if (regs->bits != 64 || !us_linux_may_locate(regs) || !is_due(k, l))
+		return;
+	if (us_linux_locate(l->paging, regs, &k->source.place)) {
 		start_reading(k);
+	} else if (regs->arch != US_ARCH_X86_64) { /* by the tables of user mode */
+		k->pause_ns = pause_ns;
+		k->next_ns = l->t_ns + FIRST_PAUSE_NS;
+	}
 }
 
 static void serve(struct us_kernel *k, const struct us_live_sample *l)
@@ -428,16 +452,17 @@ static bool is_unknown_module(const struct us_kernel *k, us_gva pc)
 	       !us_linux_module_at(&current(k)->modules, pc);
 }
 
-/* Modules that were loaded since. */
+/* Modules that were loaded since, where it can be told which there are. */
 static void look_for_modules(struct us_kernel *k, const struct us_live_sample *l)
 {
 	const struct us_stack *s = l->stack;
-	if (!k->source.mem || l->t_ns < k->next_ns)
+	if (!k->source.mem || l->t_ns < k->next_ns || !current(k)->modules.orc ||
+	    k->failed >= MAX_FAILED)
 		return;
 	for (unsigned i = 0; i < s->n && i < MAX_STACK; i++) {
 		if (!is_unknown_module(k, s->pc[i]))
 			continue;
-		if (is_due(k, l) && atomic_load(&k->n) < US_KERNEL_MAX)
+		if (is_due(k, l) && atomic_load(&k->n) < MAX_MODULES)
 			start_reading(k);
 		return;
 	}

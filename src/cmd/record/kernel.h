@@ -23,7 +23,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#define US_KERNEL_MAX 8 /* times that a kernel is read */
+#define US_KERNEL_MAX 12 /* times that a kernel is read */
 
 enum us_kernel_state {
 	US_KERNEL_WANTED, /* samples search for it */
