@@ -40,6 +40,13 @@ static uint64_t taken(uint64_t from, uint64_t to, uint64_t every)
 	return n;
 }
 
+/* The first one that is taken, from here on. */
+static uint64_t next_unit(uint64_t from, uint64_t every)
+{
+	uint64_t unit = unit_of(from / every, every);
+	return unit < from ? unit_of(from / every + 1, every) : unit;
+}
+
 static void drop_half(struct us_moments *m)
 {
 	uint64_t at = 0;
@@ -65,6 +72,7 @@ int us_moments_add(struct us_moments *m, const struct us_moment *x)
 		drop_half(m);
 		n = taken(from, m->seen, m->every);
 	}
+	m->next = next_unit(m->seen, m->every);
 	if (!n)
 		return 0;
 	struct us_moment *slot = us_vec_push(m);

@@ -14,6 +14,7 @@
 
 #include "profile/profile.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define US_MOMENTS_MAX (1 << 17)
@@ -32,12 +33,20 @@ struct us_moment {
 struct us_moments {
 	struct us_moment *v;
 	size_t n, cap;
-	uint64_t seen; /* weight so far */
-	uint64_t every;
+	uint64_t seen;	/* weight so far */
+	uint64_t every; /* a power of two */
+	uint64_t next;	/* the unit of weight that is taken next */
 };
 
 void us_moments_init(struct us_moments *m);
 void us_moments_fini(struct us_moments *m); /* accepts a zeroed one */
+/* Pass over the next sample if it is not taken; false: it may be. */
+static inline bool us_moments_skip(struct us_moments *m, uint32_t weight)
+{
+	bool skip = m->seen + weight <= m->next;
+	m->seen += skip ? weight : 0;
+	return skip;
+}
 /* One that may not be taken; weight: of the sample.  0 or -ENOMEM. */
 US_MUST_CHECK int us_moments_add(struct us_moments *m, const struct us_moment *x);
 

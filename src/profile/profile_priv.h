@@ -2,7 +2,8 @@
 /*
  * profile_priv.h: what the files of this folder share.
  *
- * Reading goes in steps, a file each: profile/read.c (samples into slices),
+ * Reading goes in steps, a file each: profile/read.c (what a recording says),
+ * profile/samples.c (its samples into slices),
  * profile/files.c (several recordings as one), profile/kernels.c (several kernels),
  * profile/facts.c (what they say of themselves),
  * profile/modules.c (images), profile/views.c (which of them hold when and for whom),
@@ -209,10 +210,14 @@ struct us_profile {
 	struct us_trie host_trie;
 	struct us_pair_map host_of; /* (node, node of host_trie) to the node of both */
 
+	/* profile/samples.c */
 	/* Samples that were read and are not counted yet: several at a time, so that
 	 * their cache misses overlap. */
 	struct us_sample pending[US_SLICES_QUEUE];
 	unsigned n_pending;
+	bool plain; /* of this file: stacks are what they are, whenever they were */
+	uint64_t from_ns, to_ns; /* of this file: samples that are wanted */
+	uint64_t busy_ns; /* there are samples of running vCPUs that late, or later */
 	struct us_late late; /* those whose stack is not known yet */
 
 	/* profile/counted.c: calls that were counted; [0] is the root of all vCPUs. */
@@ -315,6 +320,12 @@ void us_profile_begin_file(struct us_profile *p, size_t i);
 US_MUST_CHECK int us_profile_end_file(struct us_profile *p, struct us_err *e);
 /* All have been read: their sums, and whether they are one profile. */
 US_MUST_CHECK int us_profile_join_files(struct us_profile *p, struct us_err *e);
+/* A file begins; samples of it, as us_reader_ops.samples; it ends.  -EOVERFLOW: they
+ * are too many for a timeline. */
+void us_profile_begin_samples(struct us_profile *p);
+US_MUST_CHECK int us_profile_add_samples(struct us_profile *p,
+					 const struct us_sample *s, size_t n);
+US_MUST_CHECK int us_profile_end_samples(struct us_profile *p);
 /* A fact that comes before all samples; 0 or -ENOMEM. */
 US_MUST_CHECK int us_profile_file_fact(struct us_profile *p, const char *key,
 				       const char *value);

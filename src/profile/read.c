@@ -55,170 +55,14 @@ static int on_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
 				       : -EBADMSG;
 }
 
-static bool is_wanted(const struct us_profile *p, const struct us_sample *s)
+static int on_samples(void *ctx, const struct us_sample *s, size_t n)
 {
-	const struct us_profile_opts *o = &p->opts;
-	if (o->vcpu_mask && (s->vcpu > 63 || !(o->vcpu_mask >> s->vcpu & 1)))
-		return false;
-	uint64_t end = o->to_ns ? o->to_ns : us_profile_phases_end(p);
-	return s->t_ns >= o->from_ns && (!end || s->t_ns < end) &&
-	       !p->file[p->file_now].left_out;
-}
-
-/* To what is kept sample by sample. */
-static int add_one(struct us_profile *p, const struct us_sample *s, uint32_t key)
-{
-	int rc = p->timeline ? us_profile_add_to_timeline(p, s, key) : 0;
-	if (rc)
-		return rc;
-	if (p->opts.by_time) {
-		uint32_t lane = us_profile_lane(p, s->vcpu);
-		if (lane == US_PROFILE_NONE ||
-		    us_moments_add(&p->moments,
-				   &(struct us_moment){ s->t_ns, key, s->weight,
-							(uint16_t)lane }))
-			return -ENOMEM;
-	}
-	return us_stretches_add(&p->stretches,
-				&(struct us_stretch_sample){ s->t_ns, key, s->vcpu });
-}
-
-static int count_running(struct us_profile *p, const struct us_sample *s)
-{
-	static const uint8_t kind[US_N_VCPU_STATE] = {
-		[US_VCPU_GUEST] = US_KIND_GUEST,
-		[US_VCPU_EXIT] = US_KIND_EXIT,
-		[US_VCPU_READY] = US_KIND_READY,
-	};
-	struct us_profile_summary *sum = &p->sum;
-	uint32_t stack = us_trie_node_of(&p->trie, s->stack);
-	if (stack != US_TRIE_NONE)
-		stack = us_profile_stack_at(p, stack, s->t_ns - p->shift_ns);
-	if (stack != US_TRIE_NONE && s->host && s->state == US_VCPU_EXIT)
-		stack = us_profile_with_host(p, stack, s->host);
-	if (stack >= US_STRETCH_OFF / US_N_KIND)
-		return -EBADMSG;
-	sum->running += s->weight;
-	p->recording[p->file_now].running += s->weight;
-	if (s->state == US_VCPU_EXIT)
-		sum->exit += s->weight;
-	if (s->state == US_VCPU_READY)
-		sum->ready += s->weight;
-	uint32_t key = stack * US_N_KIND + kind[s->state];
-	if (s->end != US_END_ROOT) {
-		uint32_t *ends = us_pair_map_at(&p->key_ends, key, s->end);
-		if (!ends)
-			return -ENOMEM;
-		*ends += s->weight;
-	}
-	if (p->opts.by_vcpu &&
-	    us_profile_add_vcpu(p, key, us_profile_lane(p, s->vcpu), s->weight))
-		return -ENOMEM;
-	sum->ends[s->end] += s->weight;
-	/* What stood in an exit, or waited, did so all the time that it stands for. */
-	bool is_point = s->state == US_VCPU_GUEST;
-	p->sum_weight_squares += (double)s->weight * (is_point ? s->weight : 1);
-	int rc = add_one(p, s, key);
-	return rc ? rc
-		  : us_slices_add(&p->running, key, s->t_ns - p->opts.from_ns,
-				  s->weight);
-}
-
-/* Those before it of its vCPU whose stack is not known have this one, or none. */
-static int place_late(struct us_profile *p, const struct us_sample *s)
-{
-	struct us_sample x;
-	double placed = 0;
-	int rc = 0;
-	while (!rc && us_late_take(&p->late, s->vcpu, &x)) {
-		if (s->t_ns - x.t_ns < US_LATE_NS) {
-			x.stack = s->stack;
-			x.end = s->end;
-			p->sum.late += x.weight;
-			placed += x.weight;
-		}
-		rc = count_running(p, &x);
-	}
-	/* They are one observation together. */
-	p->sum_weight_squares += placed * (placed + s->weight);
-	return rc;
-}
-
-static int add_running(struct us_profile *p, const struct us_sample *s)
-{
-	bool no_stack = us_trie_node_of(&p->trie, s->stack) == 0;
-	if (s->state != US_VCPU_GUEST)
-		return count_running(p, s);
-	if (no_stack && us_late_keep(&p->late, s))
-		return 0;
-	int rc = no_stack || !p->late.n ? 0 : place_late(p, s);
-	return rc ? rc : count_running(p, s);
-}
-
-static int add_late(struct us_profile *p)
-{
-	struct us_sample x;
-	int rc = 0;
-	while (!rc && us_late_take(&p->late, UINT16_MAX, &x))
-		rc = count_running(p, &x);
-	return rc;
-}
-
-static int add_idle(struct us_profile *p, const struct us_sample *s)
-{
-	p->sum.idle += s->weight;
-	p->recording[p->file_now].idle += s->weight;
-	if (p->opts.by_vcpu) {
-		uint32_t lane = us_profile_lane(p, s->vcpu);
-		if (lane == US_PROFILE_NONE)
-			return -ENOMEM;
-		p->lanes.v[lane].idle += s->weight;
-	}
-	return add_one(p, s, US_STRETCH_IDLE);
-}
-
-static int add_sample(struct us_profile *p, struct us_sample *s)
-{
-	struct us_profile_summary *sum = &p->sum;
-	if (s->t_ns > p->last_t)
-		p->last_t = s->t_ns;
-	if (!is_wanted(p, s))
-		return 0;
-	p->file[p->file_now].sampled = true;
-	s->t_ns += p->shift_ns;
-	if (sum->first_ns > s->t_ns)
-		sum->first_ns = s->t_ns;
-	if (sum->last_ns < s->t_ns)
-		sum->last_ns = s->t_ns;
-	sum->vcpu_mask |= 1ULL << (s->vcpu > 63 ? 63 : s->vcpu);
-	if (s->state == US_VCPU_OFF || s->state >= US_N_VCPU_STATE) {
-		sum->off += s->weight;
-		return add_one(p, s, US_STRETCH_OFF);
-	}
-	bool idle = s->state == US_VCPU_HALTED;
-	int rc = idle ? add_idle(p, s) : add_running(p, s);
-	return rc ? rc
-		  : us_slices_add(&p->idle, idle, s->t_ns - p->opts.from_ns, s->weight);
-}
-
-static int add_pending(struct us_profile *p)
-{
-	int rc = 0;
-	for (unsigned i = 0; i < p->n_pending && !rc; i++)
-		rc = add_sample(p, &p->pending[i]);
-	p->n_pending = 0;
-	return rc;
+	return us_profile_add_samples(ctx, s, n);
 }
 
 static int on_sample(void *ctx, const struct us_sample *s)
 {
-	struct us_profile *p = ctx;
-	if (p->opts.waits)
-		return 0;
-	if (s->stack < p->trie.numbers.n)
-		__builtin_prefetch(&p->trie.numbers.v[s->stack]);
-	p->pending[p->n_pending++] = *s;
-	return p->n_pending == US_SLICES_QUEUE ? add_pending(p) : 0;
+	return us_profile_add_samples(ctx, s, 1);
 }
 
 static int on_stats(void *ctx, const struct us_record_stats *s)
@@ -324,6 +168,14 @@ static int on_program_name(void *ctx, const struct us_program_name *n)
 	return us_profile_add_program_name(ctx, n);
 }
 
+static int on_busy_at(void *ctx, uint64_t t_ns)
+{
+	struct us_profile *p = ctx;
+	if (p->busy_ns < t_ns)
+		p->busy_ns = t_ns;
+	return 0;
+}
+
 static int on_early_name(void *ctx, const struct us_named *n)
 {
 	us_profile_hash_name(ctx, n);
@@ -342,6 +194,7 @@ static int read_modules(struct us_profile *p, const struct us_profile_source *s,
 					   .program_file = on_program_file,
 					   .mapping = on_mapping,
 					   .program_name = on_program_name,
+					   .busy_at = on_busy_at,
 					   .named = p->n_file > 1 ? on_early_name
 								  : NULL };
 	struct us_reader_result r;
@@ -364,6 +217,7 @@ static int read_samples(struct us_profile *p, const struct us_profile_source *s,
 		.fact = on_fact,
 		.stack = on_stack,
 		.sample = on_sample,
+		.samples = on_samples,
 		.stats = on_stats,
 		.end = on_end,
 		.named = on_named,
@@ -379,9 +233,7 @@ static int read_samples(struct us_profile *p, const struct us_profile_source *s,
 		return too_many(e);
 	if (rc)
 		return rc;
-	rc = add_pending(p);
-	if (!rc)
-		rc = add_late(p);
+	rc = us_profile_end_samples(p);
 	if (rc == -EOVERFLOW)
 		return too_many(e);
 	return rc ? us_fail(e, rc, "report: %s",
@@ -427,6 +279,7 @@ static int read_recordings(struct us_profile *p, const struct us_profile_source 
 		rc = us_fail(e, -ENOMEM, "report: out of memory");
 	for (size_t i = 0; i < n && !rc; i++) {
 		us_profile_begin_file(p, i);
+		us_profile_begin_samples(p);
 		rc = of_file(p, read_samples(p, &s[i], e), e);
 	}
 	return rc ? rc : end_samples(p, e);
@@ -583,19 +436,19 @@ static int files_init(struct files *f, const struct us_profile_input *in, size_t
 		us_fail(e, -ENOMEM, "report: out of memory");
 		return -ENOMEM;
 	}
-	for (; f->n < n; f->n++) {
-		struct twice *t = &f->twice[f->n];
-		*t = (struct twice){ .fd = in[f->n].fd,
-				     .copy = -1,
-				     .at = lseek(in[f->n].fd, 0, SEEK_CUR) };
-		f->source[f->n] = (struct us_profile_source){ .play = play_file,
-							      .ctx = t };
-		f->name[f->n] = in[f->n].name ? in[f->n].name : "";
-		int rc = t->at < 0 ? keep_pipe(t, e) : 0;
-		if (rc)
-			return rc;
+	f->n = n;
+	for (size_t i = 0; i < n; i++) {
+		f->twice[i] = (struct twice){ .fd = in[i].fd,
+					      .copy = -1,
+					      .at = lseek(in[i].fd, 0, SEEK_CUR) };
+		f->source[i] = (struct us_profile_source){ .play = play_file,
+							   .ctx = &f->twice[i] };
+		f->name[i] = in[i].name ? in[i].name : "";
 	}
-	return 0;
+	int rc = 0;
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = f->twice[i].at < 0 ? keep_pipe(&f->twice[i], e) : 0;
+	return rc;
 }
 
 int us_profile_read_all(const struct us_profile_input *in, size_t n,

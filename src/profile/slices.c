@@ -3,7 +3,6 @@
 #include "profile/slices.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,7 +137,8 @@ int us_slices_end(struct us_slices *s)
 	return rc;
 }
 
-int us_slices_add(struct us_slices *s, uint32_t key, uint64_t t_ns, uint32_t weight)
+int us_slices_add_slowly(struct us_slices *s, uint32_t key, uint64_t t_ns,
+			 uint32_t weight, bool now)
 {
 	int rc = 0;
 	if (key >= s->n_open)
@@ -151,5 +151,12 @@ int us_slices_add(struct us_slices *s, uint32_t key, uint64_t t_ns, uint32_t wei
 	if (later)
 		open_slice_of(s, t_ns);
 	s->queue[s->n_queue++] = (struct us_slice_sum){ key, weight };
-	return 0;
+	return now ? add_queued(s) : 0;
+}
+
+void us_slices_expect(struct us_slices *s, uint64_t t_ns)
+{
+	while (t_ns / s->width_ns >= US_SLICES_MAX)
+		s->width_ns *= 2;
+	s->end_ns = s->width_ns;
 }

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,10 +44,38 @@ struct us_slices {
 void us_slices_init(struct us_slices *s);
 void us_slices_fini(struct us_slices *s);
 
-/* Add weight at t_ns.  Time that runs backwards counts to the open slice.  0, -ENOMEM,
- * or -E2BIG: more than 2^32 sums.  After the last one us_slices_end() is due. */
-US_MUST_CHECK int us_slices_add(struct us_slices *s, uint32_t key, uint64_t t_ns,
-				uint32_t weight);
+/* Before the first one, if it is known: there will be samples at t_ns, or later.  So
+ * slices need not be joined until then, and become no others. */
+void us_slices_expect(struct us_slices *s, uint64_t t_ns);
+
+/* The two below where more is to be done. */
+US_MUST_CHECK int us_slices_add_slowly(struct us_slices *s, uint32_t key, uint64_t t_ns,
+				       uint32_t weight, bool now);
+
+/* Add weight at t_ns, later.  Time that runs backwards counts to the open slice.  0,
+ * -ENOMEM, or -E2BIG: more than 2^32 sums.  After the last one us_slices_end() is due.
+ */
+US_MUST_CHECK static inline int us_slices_queue(struct us_slices *s, uint32_t key,
+						uint64_t t_ns, uint32_t weight)
+{
+	if (key >= s->n_open || t_ns >= s->end_ns || s->n_queue == US_SLICES_QUEUE)
+		return us_slices_add_slowly(s, key, t_ns, weight, false);
+	__builtin_prefetch(&s->open[key], 1);
+	s->queue[s->n_queue++] = (struct us_slice_sum){ key, weight };
+	return 0;
+}
+
+/* The same at once: for few keys, which miss no cache.  Not both in one object. */
+US_MUST_CHECK static inline int us_slices_add(struct us_slices *s, uint32_t key,
+					      uint64_t t_ns, uint32_t weight)
+{
+	uint32_t sum;
+	if (key >= s->n_open || t_ns >= s->end_ns || !s->open[key] ||
+	    __builtin_add_overflow(s->open[key], weight, &sum))
+		return us_slices_add_slowly(s, key, t_ns, weight, true);
+	s->open[key] = sum;
+	return 0;
+}
 /* What was added is in the sums.  0, -ENOMEM or -E2BIG. */
 US_MUST_CHECK int us_slices_end(struct us_slices *s);
 

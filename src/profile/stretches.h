@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,7 +37,14 @@ struct us_stretches {
 
 void us_stretches_init(struct us_stretches *s);
 void us_stretches_fini(struct us_stretches *s);
-/* 0 or -ENOMEM. */
+/* Pass over the next sample if it is in no stretch that is kept; false: it may be. */
+static inline bool us_stretches_skip(struct us_stretches *s)
+{
+	bool skip = s->seen / US_STRETCH & (s->distance - 1);
+	s->seen += skip;
+	return skip;
+}
+/* One that may not be kept.  0 or -ENOMEM. */
 US_MUST_CHECK int us_stretches_add(struct us_stretches *s,
 				   const struct us_stretch_sample *x);
 

@@ -132,7 +132,7 @@ static int count(struct us_profile *p, const struct us_wait *s)
 	p->recording[p->file_now].running++;
 	sum->ends[s->end]++;
 	p->waits.state[s->state]++;
-	return us_slices_add(&p->running, key, s->t_ns - p->opts.from_ns, 1);
+	return us_slices_queue(&p->running, key, s->t_ns - p->opts.from_ns, 1);
 }
 
 /* All tasks of a look are one observation: as if they were one sample. */

@@ -10,7 +10,7 @@
 
 /* ---- Chunks; each gets a payload whose sum is right, but which may still lie ---- */
 
-static int bad(struct reader *r, const char *what)
+int us_reader_bad(struct reader *r, const char *what)
 {
 	char name[5];
 	us_put_le32((uint8_t *)name, r->type);
@@ -29,10 +29,10 @@ static int fact(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	const char *key = string(p, end);
 	if (!key || !*key || strlen(key) > US_FACT_KEY_MAX)
-		return bad(r, "a fact without a proper name");
+		return us_reader_bad(r, "a fact without a proper name");
 	const char *value = string(p + strlen(key) + 1, end);
 	if (!value)
-		return bad(r, "a fact without a value");
+		return us_reader_bad(r, "a fact without a value");
 	return r->ops->fact ? r->ops->fact(r->ctx, key, value) : 0;
 }
 
@@ -54,7 +54,7 @@ static int module(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	struct us_module m = { 0 };
 	if (end - p < 26 || p[25] > US_BUILD_ID_MAX || end - p < 26 + p[25])
-		return bad(r, "too short for what it says");
+		return us_reader_bad(r, "too short for what it says");
 	m.start = us_get_le64(p);
 	m.end = us_get_le64(p + 8);
 	m.bias = us_get_le64(p + 16);
@@ -63,9 +63,9 @@ static int module(struct reader *r, const uint8_t *p, const uint8_t *end)
 	memcpy(m.build_id, p + 26, m.build_id_len);
 	m.path = string(p + 26 + m.build_id_len, end);
 	if (!m.path || strlen(m.path) >= US_STORE_MAX_PATH)
-		return bad(r, "a module without a proper path");
+		return us_reader_bad(r, "a module without a proper path");
 	if (m.start > m.end || m.match > US_MATCH_NO)
-		return bad(r, "a module with impossible values");
+		return us_reader_bad(r, "a module with impossible values");
 	module_tail((const uint8_t *)m.path + strlen(m.path) + 1, end, &m);
 	return r->ops->module ? r->ops->module(r->ctx, &m) : 0;
 }
@@ -79,7 +79,7 @@ static uint64_t time_of(const uint8_t *p)
 static int process(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	if (end - p <= (int)US_PROCESS_HEAD)
-		return bad(r, "a process without a name");
+		return us_reader_bad(r, "a process without a name");
 	const struct us_process s = { .root = us_get_le64(p),
 				      .from_ns = time_of(p + 8),
 				      .until_ns = time_of(p + 16),
@@ -87,16 +87,16 @@ static int process(struct reader *r, const uint8_t *p, const uint8_t *end)
 				      .pair = p[28] & 1,
 				      .name = string(p + US_PROCESS_HEAD, end) };
 	if (!s.name || strlen(s.name) > US_PROCESS_NAME_MAX)
-		return bad(r, "a process without a proper name");
+		return us_reader_bad(r, "a process without a proper name");
 	if (s.until_ns && s.until_ns < s.from_ns)
-		return bad(r, "a process that ended before it began");
+		return us_reader_bad(r, "a process that ended before it began");
 	return r->ops->process ? r->ops->process(r->ctx, &s) : 0;
 }
 
 static int task(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	if (end - p <= (int)US_TASK_HEAD)
-		return bad(r, "a thread without a name");
+		return us_reader_bad(r, "a thread without a name");
 	struct us_task t = { .id = us_get_le64(p),
 			     .stack = us_get_le64(p + 8),
 			     .from_ns = time_of(p + 16),
@@ -114,19 +114,19 @@ static int task(struct reader *r, const uint8_t *p, const uint8_t *end)
 	for (size_t k = 0; k < sizeof(text) / sizeof(*text); k++) {
 		*text[k] = string(p, end);
 		if (!*text[k] || strlen(*text[k]) > most[k])
-			return bad(r, "a thread without a proper name");
+			return us_reader_bad(r, "a thread without a proper name");
 		p += strlen(*text[k]) + 1;
 	}
 	if ((t.until_ns && t.until_ns < t.from_ns) ||
 	    t.stack > UINT64_MAX - t.stack_size)
-		return bad(r, "a thread with an impossible time or stack");
+		return us_reader_bad(r, "a thread with an impossible time or stack");
 	return r->ops->task ? r->ops->task(r->ctx, &t) : 0;
 }
 
 static int waiter(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	if (end - p <= (int)US_WAITER_HEAD)
-		return bad(r, "a task without a name");
+		return us_reader_bad(r, "a task without a name");
 	struct us_waiter s = { .number = us_get_le32(p),
 			       .pid = us_get_le32(p + 4),
 			       .process = us_get_le32(p + 8),
@@ -137,9 +137,10 @@ static int waiter(struct reader *r, const uint8_t *p, const uint8_t *end)
 					end);
 	if (!s.process_name || strlen(s.name) > US_PROCESS_NAME_MAX ||
 	    strlen(s.process_name) > US_PROCESS_NAME_MAX)
-		return bad(r, "a task without proper names");
+		return us_reader_bad(r, "a task without proper names");
 	if (r->n_waiter == UINT32_MAX || s.number != r->n_waiter + 1)
-		return bad(r, "does not go on where the tasks before it ended");
+		return us_reader_bad(r,
+				     "does not go on where the tasks before it ended");
 	r->n_waiter++;
 	return r->ops->waiter ? r->ops->waiter(r->ctx, &s) : 0;
 }
@@ -148,23 +149,23 @@ static int program_file(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	struct us_program_file f = { 0 };
 	if (end - p < 6 || p[5] > US_BUILD_ID_MAX || end - p < 6 + p[5])
-		return bad(r, "too short for what it says");
+		return us_reader_bad(r, "too short for what it says");
 	f.number = us_get_le32(p);
 	f.kind = p[4];
 	f.build_id_len = p[5];
 	memcpy(f.build_id, p + 6, f.build_id_len);
 	f.path = string(p + 6 + f.build_id_len, end);
 	if (!f.path || strlen(f.path) >= US_STORE_MAX_PATH)
-		return bad(r, "a file without a proper path");
+		return us_reader_bad(r, "a file without a proper path");
 	if (!f.number || f.kind >= US_N_PROGRAM_KIND)
-		return bad(r, "a file with impossible values");
+		return us_reader_bad(r, "a file with impossible values");
 	return r->ops->program_file ? r->ops->program_file(r->ctx, &f) : 0;
 }
 
 static int mapping(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	if (end - p < (int)US_MAPPING_SIZE)
-		return bad(r, "too short for a mapping");
+		return us_reader_bad(r, "too short for a mapping");
 	const struct us_mapping m = { .file = us_get_le32(p),
 				      .pid = us_get_le32(p + 4),
 				      .root = us_get_le64(p + 8),
@@ -177,7 +178,7 @@ static int mapping(struct reader *r, const uint8_t *p, const uint8_t *end)
 				      .pair = p[US_MAPPING_SIZE - 1] & 1,
 				      .has_bias = p[US_MAPPING_SIZE - 1] & 2 };
 	if (!m.file || m.start >= m.end || (m.until_ns && m.until_ns < m.from_ns))
-		return bad(r, "a mapping with impossible values");
+		return us_reader_bad(r, "a mapping with impossible values");
 	return r->ops->mapping ? r->ops->mapping(r->ctx, &m) : 0;
 }
 
@@ -187,7 +188,7 @@ static int program_names(struct reader *r, const uint8_t *p, const uint8_t *end)
 	uint64_t file, delta;
 	p = us_varint_get(p, end, &file);
 	if (!p || !file || file > UINT32_MAX)
-		return bad(r, "names of no file");
+		return us_reader_bad(r, "names of no file");
 	n.file = (uint32_t)file;
 	while (p < end) {
 		p = us_varint_get(p, end, &delta);
@@ -195,7 +196,7 @@ static int program_names(struct reader *r, const uint8_t *p, const uint8_t *end)
 		n.name = p ? string(p, end) : NULL;
 		n.address += (uint64_t)us_unzigzag(delta);
 		if (!n.name || !*n.name || strlen(n.name) > US_PROGRAM_NAME_MAX)
-			return bad(r, "a function with an impossible name");
+			return us_reader_bad(r, "a function with an impossible name");
 		p += strlen(n.name) + 1;
 		int rc = r->ops->program_name ? r->ops->program_name(r->ctx, &n) : 0;
 		if (rc)
@@ -209,7 +210,7 @@ static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end,
 {
 	struct us_named s = { .module = string(p, end) };
 	if (!s.module || !*s.module || strlen(s.module) > US_SYMBOL_MODULE_MAX)
-		return bad(r, "names without a proper module");
+		return us_reader_bad(r, "names without a proper module");
 	for (p += strlen(s.module) + 1; p < end;) {
 		uint64_t delta;
 		p = us_varint_get(p, end, &delta);
@@ -218,7 +219,8 @@ static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end,
 		s.start += (uint64_t)us_unzigzag(delta);
 		if (!s.name || !*s.name || strlen(s.name) > US_SYMBOL_NAME_MAX ||
 		    !s.size || s.start > UINT64_MAX - s.size)
-			return bad(r, "a function with an impossible name or place");
+			return us_reader_bad(
+				r, "a function with an impossible name or place");
 		p += strlen(s.name) + 1;
 		int rc = named ? named(r->ctx, &s) : 0;
 		if (rc)
@@ -263,7 +265,7 @@ static int flags(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	size_t size = (size_t)(end - p);
 	if (r->flagged || size < US_STACKS_FIRST || us_get_le32(p) != r->guest.n)
-		return bad(r, "is not of the stacks that follow");
+		return us_reader_bad(r, "is not of the stacks that follow");
 	uint8_t *copy = malloc(size);
 	if (!copy)
 		return us_fail(r->e, -ENOMEM, "read a recording: out of memory");
@@ -272,7 +274,7 @@ static int flags(struct reader *r, const uint8_t *p, const uint8_t *end)
 	r->flags = copy;
 	r->flags_n = size;
 	r->flags_at = US_STACKS_FIRST;
-	return next_flagged(r, r->guest.n) ? 0 : bad(r, "flags of no node");
+	return next_flagged(r, r->guest.n) ? 0 : us_reader_bad(r, "flags of no node");
 }
 
 /* The flags of the node that comes now; false: what follows them is wrong. */
@@ -293,14 +295,14 @@ static const uint8_t *node(struct reader *r, struct nodes *t, const uint8_t *p,
 	p = us_varint_get(p, end, &up);
 	p = us_varint_get(p, end, &delta);
 	if (!p || up >= t->n || t->n > UINT32_MAX) {
-		bad(r, "a stack with an impossible caller");
+		us_reader_bad(r, "a stack with an impossible caller");
 		return NULL;
 	}
 	if (t->n >= t->room && grow_depth(r, t))
 		return NULL;
 	us_stack_id parent = up ? (us_stack_id)(t->n - up) : 0;
 	if (t->depth[parent] >= t->max_depth) {
-		bad(r, "a stack with too many frames");
+		us_reader_bad(r, "a stack with too many frames");
 		return NULL;
 	}
 	t->depth[t->n] = (uint8_t)(t->depth[parent] + 1);
@@ -318,7 +320,7 @@ static int guest_stack(struct reader *r, us_stack_id id, us_stack_id parent, us_
 {
 	uint8_t pc_flags;
 	if (!take_flags(r, &pc_flags))
-		return bad(r, "flags of no node");
+		return us_reader_bad(r, "flags of no node");
 	return r->ops->stack ? r->ops->stack(r->ctx, id, parent, pc, pc_flags) : 0;
 }
 
@@ -335,7 +337,8 @@ stacks(struct reader *r, struct nodes *t, const uint8_t *p, const uint8_t *end,
 	us_stack_id parent;
 	us_gva pc = 0;
 	if (!goes_on(t, p, end))
-		return bad(r, "does not go on where the stacks before it ended");
+		return us_reader_bad(r,
+				     "does not go on where the stacks before it ended");
 	for (p += US_STACKS_FIRST; p < end; t->n++) {
 		p = node(r, t, p, end, &pc, &parent);
 		if (!p)
@@ -352,96 +355,7 @@ static int guest_stacks(struct reader *r, const uint8_t *p, const uint8_t *end)
 	int rc = stacks(r, &r->guest, p, end, guest_stack);
 	if (rc)
 		return rc;
-	return r->flagged ? bad(r, "flags of nodes that it has not") : 0;
-}
-
-/* Which of the samples comes next that has a stack of the host's; false: it cannot be.
- */
-static bool next_host(struct reader *r, bool first)
-{
-	const uint8_t *p = r->hosts.v + r->hosts.at, *end = r->hosts.v + r->hosts.n;
-	uint64_t delta;
-	r->hosts.due = false;
-	if (p == end)
-		return true;
-	p = us_varint_get(p, end, &delta);
-	if (!p || (!delta && !first) || delta > UINT32_MAX)
-		return false;
-	r->hosts.next = first ? delta : r->hosts.next + delta;
-	r->hosts.at = (size_t)(p - r->hosts.v);
-	r->hosts.due = true;
-	return true;
-}
-
-/* Kept until the samples come that it speaks of. */
-static int host_samples(struct reader *r, const uint8_t *p, const uint8_t *end)
-{
-	size_t size = (size_t)(end - p);
-	uint8_t *copy = malloc(size + 1);
-	if (!copy)
-		return us_fail(r->e, -ENOMEM, "read a recording: out of memory");
-	if (r->hosts.due) {
-		free(copy);
-		return bad(r, "is not of the samples that follow");
-	}
-	memcpy(copy, p, size);
-	free(r->hosts.v);
-	r->hosts.v = copy;
-	r->hosts.n = size;
-	r->hosts.at = 0;
-	return next_host(r, true) ? 0 : bad(r, "a host's stack of no sample");
-}
-
-/* That of the i-th sample; false: what stands there cannot be. */
-static bool take_host(struct reader *r, uint64_t i, us_stack_id *ret)
-{
-	uint64_t id;
-	*ret = 0;
-	if (!r->hosts.due || r->hosts.next != i)
-		return true;
-	const uint8_t *p = us_varint_get(r->hosts.v + r->hosts.at,
-					 r->hosts.v + r->hosts.n, &id);
-	if (!p || !id || id >= r->host.n)
-		return false;
-	*ret = (us_stack_id)id;
-	r->hosts.at = (size_t)(p - r->hosts.v);
-	return next_host(r, false);
-}
-
-static int samples(struct reader *r, const uint8_t *p, const uint8_t *end)
-{
-	uint64_t t = 0;
-	for (uint64_t i = 0; p < end; i++) {
-		uint64_t delta, tag, stack, weight = 1;
-		p = us_varint_get(p, end, &delta);
-		p = us_varint_get(p, end, &tag);
-		p = us_varint_get(p, end, &stack);
-		if (p && stack & 1)
-			p = us_varint_get(p, end, &weight);
-		t += (uint64_t)us_unzigzag(delta);
-		if (!p || t > UINT64_MAX / US_TIME_UNIT_NS || weight > UINT32_MAX)
-			return bad(r, "a sample with an impossible time or weight");
-		struct us_sample s = {
-			.t_ns = t * US_TIME_UNIT_NS,
-			.stack = (us_stack_id)(stack >> 1),
-			.vcpu = (uint16_t)(tag >> US_TAG_VCPU_SHIFT),
-			.end = tag & ((1U << US_TAG_END_BITS) - 1),
-			.state = tag >> US_TAG_END_BITS &
-				 ((1U << US_TAG_STATE_BITS) - 1),
-			.weight = (uint32_t)weight,
-		};
-		if (stack >> 1 >= r->guest.n)
-			return bad(r, "a sample of a stack that was not given before");
-		if (tag >> US_TAG_VCPU_SHIFT >= US_MAX_VCPUS || s.end >= US_N_END ||
-		    s.state >= US_N_VCPU_STATE)
-			return bad(r, "a sample with an unknown vCPU, end or state");
-		if (!take_host(r, i, &s.host))
-			return bad(r, "a sample with an impossible stack of the host");
-		int rc = r->ops->sample ? r->ops->sample(r->ctx, &s) : 0;
-		if (rc)
-			return rc;
-	}
-	return r->hosts.due ? bad(r, "hosts' stacks of samples that it has not") : 0;
+	return r->flagged ? us_reader_bad(r, "flags of nodes that it has not") : 0;
 }
 
 /* One; NULL: it cannot be. */
@@ -478,7 +392,7 @@ static int waits(struct reader *r, const uint8_t *p, const uint8_t *end)
 	while (p < end) {
 		p = one_wait(r, p, end, &t, &s);
 		if (!p)
-			return bad(r, "a task that waits as none can");
+			return us_reader_bad(r, "a task that waits as none can");
 		int rc = r->ops->wait ? r->ops->wait(r->ctx, &s) : 0;
 		if (rc)
 			return rc;
@@ -491,7 +405,7 @@ static int wait_stats(struct reader *r, const uint8_t *p, const uint8_t *end)
 	uint64_t field[US_WAIT_STATS_FIELDS];
 	struct us_wait_stats s;
 	if ((size_t)(end - p) < sizeof(field))
-		return bad(r, "too short");
+		return us_reader_bad(r, "too short");
 	for (size_t i = 0; i < US_WAIT_STATS_FIELDS; i++)
 		field[i] = us_get_le64(p + 8 * i);
 	memcpy(&s, field, sizeof(s));
@@ -521,16 +435,17 @@ static int counted(struct reader *r, const uint8_t *p, const uint8_t *end)
 	p = us_varint_get(p, end, &vcpu);
 	p = us_varint_get(p, end, &first);
 	if (!p || vcpu >= US_MAX_VCPUS)
-		return bad(r, "calls of an impossible vCPU");
+		return us_reader_bad(r, "calls of an impossible vCPU");
 	uint32_t *n = &r->n_counted[vcpu];
 	if (first != *n + 1ULL)
-		return bad(r, "does not go on where the calls before it ended");
+		return us_reader_bad(r,
+				     "does not go on where the calls before it ended");
 	while (p < end) {
 		if (*n == UINT32_MAX - 1)
-			return bad(r, "too many calls");
+			return us_reader_bad(r, "too many calls");
 		p = counted_node(p, end, *n + 1, c.address, &c);
 		if (!p)
-			return bad(r, "a call that cannot be");
+			return us_reader_bad(r, "a call that cannot be");
 		++*n;
 		int rc = r->ops->counted
 				 ? r->ops->counted(r->ctx, (unsigned)vcpu, *n, &c)
@@ -549,11 +464,12 @@ static int event_functions(struct reader *r, const uint8_t *p, const uint8_t *en
 	us_gva address = 0;
 	p = us_varint_get(p, end, &first);
 	if (!p || first != r->n_event_function)
-		return bad(r, "does not go on where the functions before it ended");
+		return us_reader_bad(
+			r, "does not go on where the functions before it ended");
 	while (p < end) {
 		p = us_varint_get(p, end, &delta);
 		if (!p || r->n_event_function == MAX_EVENT_FUNCTION)
-			return bad(r, "a function that cannot be");
+			return us_reader_bad(r, "a function that cannot be");
 		address += (uint64_t)us_unzigzag(delta);
 		int rc = r->ops->event_function
 				 ? r->ops->event_function(r->ctx, r->n_event_function,
@@ -577,7 +493,7 @@ static int events(struct reader *r, const uint8_t *p, size_t size)
 		return -ENOMEM;
 	int rc = us_event_unpack(r->unpacker, p, size, &vcpu, &record, &n);
 	if (rc == -EBADMSG)
-		return bad(r, "events that cannot be");
+		return us_reader_bad(r, "events that cannot be");
 	if (rc == -ENOTSUP)
 		return us_fail(r->e, rc,
 			       "read a recording: its events are compressed by zstd, "
@@ -588,7 +504,7 @@ static int events(struct reader *r, const uint8_t *p, size_t size)
 static int events_until(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	if (end - p < 8)
-		return bad(r, "too short");
+		return us_reader_bad(r, "too short");
 	return r->ops->events_until ? r->ops->events_until(r->ctx, us_get_le64(p)) : 0;
 }
 
@@ -597,7 +513,7 @@ static int stats(struct reader *r, const uint8_t *p, const uint8_t *end)
 	uint64_t field[US_STATS_FIELDS];
 	struct us_record_stats s;
 	if ((size_t)(end - p) < sizeof(field))
-		return bad(r, "too short");
+		return us_reader_bad(r, "too short");
 	for (size_t i = 0; i < US_STATS_FIELDS; i++)
 		field[i] = us_get_le64(p + 8 * i);
 	memcpy(&s, field, sizeof(s));
@@ -608,7 +524,7 @@ static int end_of_recording(struct reader *r, const uint8_t *p, const uint8_t *e
 {
 	const char *words = p < end ? string(p + 1, end) : NULL;
 	if (!words || *p == US_RECORD_CUT || *p >= US_N_RECORD_END)
-		return bad(r, "an unknown end");
+		return us_reader_bad(r, "an unknown end");
 	r->ended = true;
 	return r->ops->end ? r->ops->end(r->ctx, *p, words) : 0;
 }
@@ -617,7 +533,7 @@ static int end_of_recording(struct reader *r, const uint8_t *p, const uint8_t *e
  * right, and whoever wants them will find what else is wrong. */
 static bool wants_samples(const struct us_reader_ops *o)
 {
-	return o->sample || o->stack || o->host_stack || o->wait;
+	return o->sample || o->samples || o->stack || o->host_stack || o->wait;
 }
 
 static bool is_of_samples(uint32_t type)
@@ -630,7 +546,9 @@ static bool is_of_samples(uint32_t type)
 int us_reader_deliver(struct reader *r, const uint8_t *p, size_t size)
 {
 	if (is_of_samples(r->type) && !wants_samples(r->ops))
-		return 0;
+		return r->type == US_CHUNK_SAMPLES && r->ops->busy_at
+			       ? us_reader_busy_at(r, p, p + size)
+			       : 0;
 	switch (r->type) {
 	case US_CHUNK_FACT:
 		return fact(r, p, p + size);
@@ -659,13 +577,13 @@ int us_reader_deliver(struct reader *r, const uint8_t *p, size_t size)
 	case US_CHUNK_HOST_STACKS:
 		return stacks(r, &r->host, p, p + size, host_stack);
 	case US_CHUNK_HOST_SAMPLES:
-		return host_samples(r, p, p + size);
+		return us_reader_host_samples(r, p, p + size);
 	case US_CHUNK_HOST_SYMBOLS:
 		return symbols(r, p, p + size, r->ops->host_named);
 	case US_CHUNK_STACKS:
 		return guest_stacks(r, p, p + size);
 	case US_CHUNK_SAMPLES:
-		return samples(r, p, p + size);
+		return us_reader_samples(r, p, p + size);
 	case US_CHUNK_COUNTED:
 		return counted(r, p, p + size);
 	case US_CHUNK_EVENT_FUNCTIONS:

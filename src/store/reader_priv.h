@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * reader_priv.h: a recording that is being read: its bytes (reader_file.c) and what its
- * chunks say (reader.c).
+ * chunks say (reader.c, and reader_samples.c of samples).
  */
 #ifndef US_STORE_READER_PRIV_H
 #define US_STORE_READER_PRIV_H
@@ -15,6 +15,8 @@ struct nodes {
 	size_t n, room;	   /* used and allocated in depth */
 	uint8_t max_depth; /* of a stack */
 };
+
+#define US_READER_SAMPLES 64 /* that are delivered at a time */
 
 struct reader {
 	const struct us_reader_ops *ops;
@@ -35,6 +37,8 @@ struct reader {
 		bool due;      /* the next of them speaks of */
 		uint64_t next; /* this sample of the chunk that follows */
 	} hosts;
+	struct us_sample sample[US_READER_SAMPLES]; /* to be delivered */
+	size_t n_sample;
 	uint32_t n_counted[US_MAX_VCPUS];
 	uint32_t n_event_function, n_waiter;
 	struct us_event_unpacker *unpacker; /* NULL: no events so far */
@@ -46,5 +50,17 @@ struct reader {
 /* A chunk of r->type to who wants it: its sum is right, but it may still lie.  0 or
  * -errno, with r->e filled or a callback's. */
 US_MUST_CHECK int us_reader_deliver(struct reader *r, const uint8_t *p, size_t size);
+
+/* -EBADMSG: this is wrong with the chunk. */
+int us_reader_bad(struct reader *r, const char *what);
+
+/* reader_samples.c: chunks as above, of samples; of their stacks of the host, which are
+ * kept until the samples come; and of samples for us_reader_ops.busy_at alone. */
+US_MUST_CHECK int us_reader_samples(struct reader *r, const uint8_t *p,
+				    const uint8_t *end);
+US_MUST_CHECK int us_reader_host_samples(struct reader *r, const uint8_t *p,
+					 const uint8_t *end);
+US_MUST_CHECK int us_reader_busy_at(struct reader *r, const uint8_t *p,
+				    const uint8_t *end);
 
 #endif

@@ -357,6 +357,11 @@ struct us_reader_ops {
 	int (*stack)(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
 		     uint8_t flags /* enum us_pc_flag; unknown ones removed */);
 	int (*sample)(void *ctx, const struct us_sample *s);
+	/* If it is set, instead of sample: several that follow each other. */
+	int (*samples)(void *ctx, const struct us_sample *s, size_t n);
+	/* For who wants no samples, or not yet: when the first of a chunk was taken
+	 * whose vCPU had work to do.  Of samples that are right only. */
+	int (*busy_at)(void *ctx, uint64_t t_ns);
 	int (*stats)(void *ctx, const struct us_record_stats *s);
 	int (*end)(void *ctx, enum us_record_end end, const char *words);
 	int (*named)(void *ctx, const struct us_named *n);

@@ -65,6 +65,29 @@ static void a_long_one_is_thinned_evenly(void **state)
 	us_moments_fini(&m);
 }
 
+/* Those that are passed over are none that would have been taken. */
+static void none_is_passed_over_that_is_taken(void **state)
+{
+	(void)state;
+	struct us_moments m, all;
+	us_moments_init(&m);
+	us_moments_init(&all);
+	for (uint64_t i = 0; i < 1000000; i++) {
+		struct us_moment x = { .t_ns = i, .weight = i % 7 ? i % 3 : 40 };
+		assert_int_equal(us_moments_add(&all, &x), 0);
+		if (!us_moments_skip(&m, x.weight))
+			assert_int_equal(us_moments_add(&m, &x), 0);
+	}
+	assert_int_equal(m.n, all.n);
+	assert_int_equal(m.seen, all.seen);
+	assert_int_equal(m.every, all.every);
+	for (size_t i = 0; i < m.n; i++)
+		assert_true(m.v[i].t_ns == all.v[i].t_ns &&
+			    m.v[i].weight == all.v[i].weight);
+	us_moments_fini(&m);
+	us_moments_fini(&all);
+}
+
 /* One that stands for a million others is not lost, nor more than it is. */
 static void heavy_ones_keep_their_weight(void **state)
 {
@@ -88,6 +111,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_of_a_short_one_are_kept),
 		cmocka_unit_test(a_long_one_is_thinned_evenly),
+		cmocka_unit_test(none_is_passed_over_that_is_taken),
 		cmocka_unit_test(heavy_ones_keep_their_weight),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,41 @@ static void sums_survive_joining(void **state)
 	us_slices_fini(&s);
 }
 
+/* How late the last one was is known before, about: it is the same in the end. */
+static void those_that_were_expected_are_the_same(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 20; round++) {
+		struct us_slices s, known;
+		uint64_t t = 0, random = round;
+		const unsigned n = 1000 + 977 * round;
+		us_slices_init(&s);
+		us_slices_init(&known);
+		for (unsigned i = 0; i < n; i++)
+			t += (random = random * 6364136223846793005 + 3) >> 43;
+		us_slices_expect(&known, t - round * t / 40);
+		t = 0;
+		random = round;
+		for (unsigned i = 0; i < n; i++) {
+			t += (random = random * 6364136223846793005 + 3) >> 43;
+			uint32_t key = (uint32_t)(random >> 40) % KEYS;
+			uint64_t when = i % 9 ? t : t / 2; /* backwards too */
+			assert_int_equal(us_slices_add(&s, key, when, i % 3), 0);
+			assert_int_equal(us_slices_queue(&known, key, when, i % 3), 0);
+		}
+		assert_int_equal(us_slices_end(&s), 0);
+		assert_int_equal(us_slices_end(&known), 0);
+		assert_int_equal(s.n, known.n);
+		assert_int_equal(s.width_ns, known.width_ns);
+		assert_int_equal(s.sums.n, known.sums.n);
+		assert_memory_equal(s.start, known.start, (s.n + 1) * sizeof(*s.start));
+		assert_memory_equal(s.sums.v, known.sums.v,
+				    s.sums.n * sizeof(*s.sums.v));
+		us_slices_fini(&s);
+		us_slices_fini(&known);
+	}
+}
+
 static void slices_hold_their_time(void **state)
 {
 	(void)state;
@@ -129,6 +164,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_survive_joining),
+		cmocka_unit_test(those_that_were_expected_are_the_same),
 		cmocka_unit_test(slices_hold_their_time),
 		cmocka_unit_test(extremes_are_borne),
 		cmocka_unit_test(joined_sums_do_not_overflow),

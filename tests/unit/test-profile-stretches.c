@@ -12,6 +12,27 @@ static void add(struct us_stretches *s, uint64_t n)
 			0);
 }
 
+/* Those that are passed over are none that would have been kept. */
+static void none_is_passed_over_that_is_kept(void **state)
+{
+	(void)state;
+	struct us_stretches s, all;
+	us_stretches_init(&s);
+	us_stretches_init(&all);
+	add(&all, 100 * US_STRETCH + 5);
+	for (uint64_t i = 0; i < 100 * US_STRETCH + 5; i++) {
+		struct us_stretch_sample x = { .t_ns = i };
+		if (!us_stretches_skip(&s))
+			assert_int_equal(us_stretches_add(&s, &x), 0);
+	}
+	assert_int_equal(s.n, all.n);
+	assert_int_equal(s.seen, all.seen);
+	for (size_t i = 0; i < s.n; i++)
+		assert_int_equal(s.v[i].t_ns, all.v[i].t_ns);
+	us_stretches_fini(&s);
+	us_stretches_fini(&all);
+}
+
 static void all_of_a_short_one_are_kept(void **state)
 {
 	(void)state;
@@ -42,6 +63,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_of_a_short_one_are_kept),
+		cmocka_unit_test(none_is_passed_over_that_is_kept),
 		cmocka_unit_test(a_long_one_is_kept_in_part),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -240,6 +240,61 @@ static void samples_come_back(void **state)
 	close(fd);
 }
 
+struct several {
+	uint64_t n, busy_ns;
+};
+
+/* The same ones, in the same order. */
+static int hear_several(void *ctx, const struct us_sample *s, size_t n)
+{
+	struct several *x = ctx;
+	assert_true(n > 0 && x->n + n <= N);
+	for (size_t i = 0; i < n; i++)
+		assert_memory_equal(&s[i], &h.sample[x->n + i], sizeof(*s));
+	x->n += n;
+	return 0;
+}
+
+static int hear_busy(void *ctx, uint64_t t_ns)
+{
+	struct several *x = ctx;
+	x->busy_ns = x->busy_ns < t_ns ? t_ns : x->busy_ns;
+	x->n++;
+	return 0;
+}
+
+/* What is read in two ways: several at a time; and when some of them were, without
+ * their stacks: one of each chunk, so near the last one, and never after it. */
+static void samples_come_in_other_ways(void **state)
+{
+	(void)state;
+	static const struct us_reader_ops several = { .samples = hear_several };
+	static const struct us_reader_ops busy = { .busy_at = hear_busy };
+	struct us_reader_result r;
+	struct several x = { 0 };
+	uint64_t last_ns = 0;
+	int fd;
+	struct us_writer *w = open_writer(&fd);
+	write_samples(w);
+	assert_int_equal(us_writer_flush(w, NULL), 0);
+	us_writer_close(w);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(hear(fd, &h), 0);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(us_read(fd, &several, &x, &r, NULL), 0);
+	assert_int_equal(x.n, N);
+	x = (struct several){ 0 };
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(us_read(fd, &busy, &x, &r, NULL), 0);
+	for (unsigned i = 0; i < N; i++)
+		if (h.sample[i].t_ns > last_ns && h.sample[i].state != US_VCPU_HALTED &&
+		    h.sample[i].state != US_VCPU_OFF)
+			last_ns = h.sample[i].t_ns;
+	assert_in_range(x.n, 2, N / 1000);
+	assert_in_range(x.busy_ns, last_ns / 2, last_ns);
+	close(fd);
+}
+
 static void *write_to_pipe(void *arg)
 {
 	struct us_writer *w;
@@ -527,6 +582,7 @@ int main(void)
 		cmocka_unit_test(waits_come_back),
 		cmocka_unit_test(names_come_back),
 		cmocka_unit_test(samples_come_back),
+		cmocka_unit_test(samples_come_in_other_ways),
 		cmocka_unit_test(hosts_stacks_come_back),
 		cmocka_unit_test(a_pipe_carries_the_same),
 		cmocka_unit_test(endless_stacks_are_survived),

@@ -495,6 +495,45 @@ static void a_callback_ends_the_reading(void **state)
 	free(p);
 }
 
+static int count_them(void *ctx, const struct us_sample *s, size_t n)
+{
+	(void)s;
+	*(size_t *)ctx += n;
+	return 0;
+}
+
+static int busy_at(void *ctx, uint64_t t_ns)
+{
+	*(uint64_t *)ctx = t_ns;
+	return 0;
+}
+
+/* Those before one that cannot be are delivered; where samples are only looked at for
+ * their times, such a one ends the look, and no more. */
+static void samples_before_a_wrong_one(void **state)
+{
+	(void)state;
+	static const char wrong[] = "\2\040\0\2\0\0\2\0\0\2\0\376\1\2\0\0";
+	const struct us_reader_ops several = { .samples = count_them };
+	const struct us_reader_ops busy = { .busy_at = busy_at };
+	struct us_reader_result r;
+	size_t n = 0;
+	uint64_t busy_ns = 0;
+	forge_begin();
+	forge(US_CHUNK_SAMPLES, wrong, sizeof(wrong) - 1);
+	forge(US_CHUNK_SAMPLES, "\200", 1);
+	forge(US_CHUNK_SAMPLES, "", 0);
+	int fd = memory_file(forged, forged_len);
+	assert_int_equal(us_read(fd, &several, &n, &r, NULL), -EBADMSG);
+	assert_int_equal(n, 3);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(us_read(fd, &busy, &busy_ns, &r, NULL), 0);
+	assert_true(!r.cut && r.bytes == forged_len);
+	/* The first one is halted; the second was a unit of time later. */
+	assert_int_equal(busy_ns, 2 * US_TIME_UNIT_NS);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -511,6 +550,7 @@ int main(void)
 		cmocka_unit_test(claimed_sizes_cost_nothing),
 		cmocka_unit_test(what_is_no_recording_is_told),
 		cmocka_unit_test(a_callback_ends_the_reading),
+		cmocka_unit_test(samples_before_a_wrong_one),
 	};
 	return cmocka_run_group_tests_name("store-hostile", tests, NULL, NULL);
 }
