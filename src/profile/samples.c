@@ -205,7 +205,7 @@ static void keep(struct us_profile *p, const struct us_sample *s, size_t n)
 {
 	memcpy(p->pending + p->n_pending, s, n * sizeof(*s));
 	p->n_pending += (unsigned)n;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; p->trie.renumbered && i < n; i++)
 		if (s[i].stack < p->trie.numbers.n)
 			__builtin_prefetch(&p->trie.numbers.v[s[i].stack]);
 }

@@ -38,13 +38,28 @@ static void count_fini(struct count *c)
 	us_changes_fini(&c->changes);
 }
 
-static bool is_outermost(const struct us_profile *p, uint32_t node)
+static bool is_above(const struct us_profile *p, uint32_t node, uint32_t func)
 {
-	uint32_t func = p->nodes.v[node].func;
 	for (uint32_t up = p->nodes.v[node].parent; up; up = p->nodes.v[up].parent)
 		if (p->nodes.v[up].func == func)
-			return false;
-	return true;
+			return true;
+	return false;
+}
+
+/* Most functions are seen to be none of their callers by a bit of each of these. */
+static int find_outermost(struct count *c)
+{
+	const struct us_profile *p = c->p;
+	_cleanup_free_ uint64_t *above = calloc(p->nodes.n, sizeof(*above));
+	if (!above)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < p->nodes.n; i++) {
+		const struct us_profile_node *n = &p->nodes.v[i];
+		uint64_t callers = above[n->parent], bit = 1ULL << (n->func & 63);
+		c->is_outermost[i] = !(callers & bit) || !is_above(p, i, n->func);
+		above[i] = callers | bit;
+	}
+	return 0;
 }
 
 static int count_init(struct count *c, struct us_profile *p)
@@ -56,9 +71,7 @@ static int count_init(struct count *c, struct us_profile *p)
 	if (!c->node || !c->is_outermost || !c->func)
 		return -ENOMEM;
 	memset(c->node, 0, p->nodes.n * sizeof(*c->node));
-	for (uint32_t i = 1; i < p->nodes.n; i++)
-		c->is_outermost[i] = is_outermost(p, i);
-	return 0;
+	return find_outermost(c);
 }
 
 static void add_wave(double *restrict sum, double x, const double *restrict wave)
@@ -80,7 +93,7 @@ static void wave_at(const struct us_profile *p, const struct us_slices *s, unsig
 	us_cosines_at(((start + end) / 2 - began) / (span - began), wave);
 }
 
-#define AHEAD 8 /* sums; their nodes are anywhere in memory */
+#define AHEAD 24 /* sums; their nodes are anywhere in memory */
 
 static void fetch_ahead(const struct count *c, size_t i, size_t end)
 {

@@ -30,30 +30,44 @@ void us_trie_fini(struct us_trie *t)
 	memset(t, 0, sizeof(*t));
 }
 
-static uint32_t *slot_of(struct us_trie *t, uint32_t parent, us_gva pc, uint8_t flags)
+/* Numbers of nodes, and so of slots, have no more bits. */
+static uint32_t hash_of(const struct us_trie *t, uint32_t parent, us_gva pc)
 {
-	size_t i = us_hash_pair(&t->seed, parent, pc) & (t->n_slot - 1);
-	for (; t->slot[i]; i = (i + 1) & (t->n_slot - 1)) {
-		const struct us_trie_node *n = &t->nodes.v[t->slot[i]];
-		if (n->pc == pc && n->parent == parent && n->flags == flags)
-			break;
+	return (uint32_t)us_hash_pair(&t->seed, parent, pc);
+}
+
+static struct us_trie_slot *slot_of(const struct us_trie *t, uint32_t parent, us_gva pc,
+				    uint8_t flags)
+{
+	uint32_t hash = hash_of(t, parent, pc);
+	size_t i = hash & (t->n_slot - 1);
+	for (; t->slot[i].node; i = (i + 1) & (t->n_slot - 1)) {
+		const struct us_trie_node *n = &t->nodes.v[t->slot[i].node];
+		if (t->slot[i].hash == hash && n->pc == pc && n->parent == parent &&
+		    n->flags == flags)
+			return &t->slot[i];
 	}
+	t->slot[i].hash = hash;
 	return &t->slot[i];
 }
 
 static bool grow(struct us_trie *t)
 {
 	size_t n = t->n_slot ? t->n_slot * 2 : 1024;
-	uint32_t *slot = calloc(n, sizeof(*slot));
+	struct us_trie_slot *slot = calloc(n, sizeof(*slot));
 	if (!slot)
 		return false;
+	for (size_t k = 0; k < t->n_slot; k++) {
+		size_t i = t->slot[k].hash & (n - 1);
+		if (!t->slot[k].node)
+			continue;
+		while (slot[i].node)
+			i = (i + 1) & (n - 1);
+		slot[i] = t->slot[k];
+	}
 	free(t->slot);
 	t->slot = slot;
 	t->n_slot = n;
-	for (size_t i = 1; i < t->nodes.n; i++) {
-		const struct us_trie_node *k = &t->nodes.v[i];
-		*slot_of(t, k->parent, k->pc, k->flags) = (uint32_t)i;
-	}
 	return true;
 }
 
@@ -61,9 +75,9 @@ uint32_t us_trie_child(struct us_trie *t, uint32_t parent, us_gva pc, uint8_t fl
 {
 	if (t->nodes.n * 2 >= t->n_slot && !grow(t))
 		return US_TRIE_NONE;
-	uint32_t *slot = slot_of(t, parent, pc, flags);
-	if (*slot)
-		return *slot;
+	struct us_trie_slot *slot = slot_of(t, parent, pc, flags);
+	if (slot->node)
+		return slot->node;
 	if (t->nodes.n >= US_TRIE_NONE)
 		return US_TRIE_NONE;
 	struct us_trie_node *n = us_vec_push(&t->nodes);
@@ -72,7 +86,7 @@ uint32_t us_trie_child(struct us_trie *t, uint32_t parent, us_gva pc, uint8_t fl
 		return US_TRIE_NONE;
 	*n = (struct us_trie_node){ pc, parent, US_TRIE_NONE, flags };
 	*depth = (uint8_t)(t->depths.v[parent] + 1);
-	return *slot = (uint32_t)(t->nodes.n - 1);
+	return slot->node = (uint32_t)(t->nodes.n - 1);
 }
 
 int us_trie_add(struct us_trie *t, uint32_t parent_number, us_gva pc, uint8_t flags)
@@ -85,5 +99,6 @@ int us_trie_add(struct us_trie *t, uint32_t parent_number, us_gva pc, uint8_t fl
 	if (!number)
 		return -ENOMEM;
 	*number = node;
+	t->renumbered |= node != t->numbers.n - 1;
 	return 0;
 }

@@ -12,6 +12,8 @@
 #include "profile/pair_map.h"
 #include "unwind/unwind.h"
 
+#include <stdbool.h>
+
 #define US_TRIE_NONE UINT32_MAX
 
 /* [0] is the empty stack. Parents have lower numbers. */
@@ -34,8 +36,12 @@ struct us_trie {
 	struct {
 		uint32_t *v;
 		size_t n, cap;
-	} numbers;	/* number in the file to node */
-	uint32_t *slot; /* hash table of nodes by (parent, pc, flags); 0: free */
+	} numbers;	 /* number in the file to node */
+	bool renumbered; /* some are not the same */
+	struct us_trie_slot {
+		uint32_t node; /* 0: free */
+		uint32_t hash; /* of it; so most others need not be looked at */
+	} * slot;	       /* hash table of nodes by (parent, pc, flags) */
 	size_t n_slot;
 	struct us_hash_seed seed;
 };
@@ -55,7 +61,9 @@ uint32_t us_trie_child(struct us_trie *t, uint32_t parent, us_gva pc, uint8_t fl
 /* The node of a number in the file; US_TRIE_NONE: there is none. */
 static inline uint32_t us_trie_node_of(const struct us_trie *t, uint32_t number)
 {
-	return number < t->numbers.n ? t->numbers.v[number] : US_TRIE_NONE;
+	if (number >= t->numbers.n)
+		return US_TRIE_NONE;
+	return t->renumbered ? t->numbers.v[number] : number;
 }
 
 #endif
