@@ -2,9 +2,8 @@
 /* remote.c: see remote.h. */
 #include "backend/remote.h"
 
+#include "base/text.h"
 #include "vmm/socket_peer.h"
-
-#include <stdio.h>
 
 static struct us_remote *of(struct us_backend *b)
 {
@@ -39,13 +38,18 @@ void us_remote_describe(struct us_remote *r, enum us_accel accel,
 	r->stop.n_vcpu = base->n_vcpu;
 	r->stop.runs_halted = base->arch == US_ARCH_AARCH64 && accel == US_ACCEL_KVM;
 	r->stop.sleeps_stopped = accel == US_ACCEL_TCG;
-	if (accel != US_ACCEL_TCG)
-		return;
-	base->caps |= US_CAP_BLOCKS;
-	snprintf(base->caution, sizeof(base->caution),
-		 "TCG stops at the start of the next translation block: a caller and "
-		 "its callee swap shares, sums over both are right; uniscope count is "
-		 "exact");
+	bool blocks = accel == US_ACCEL_TCG;
+	if (blocks)
+		base->caps |= US_CAP_BLOCKS;
+	us_append(base->caution, sizeof(base->caution), "%s%s%s",
+		  blocks ? "TCG stops at the start of the next translation block: a "
+			   "caller and its callee swap shares, sums over both are "
+			   "right; uniscope count is exact"
+			 : "",
+		  blocks && r->guest.libvirt ? ". " : "",
+		  r->guest.libvirt ? "libvirt takes each stop for a pause: a virsh "
+				     "suspend meanwhile may be lost"
+				   : "");
 }
 
 int us_remote_start(struct us_backend *b, const struct us_schedule *s, struct us_err *e)

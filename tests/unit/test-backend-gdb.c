@@ -460,8 +460,11 @@ static void stubs_fail_later(void **state)
 		struct us_err e = { 0 };
 		struct us_schedule s = { .hz = 1000, .seed = 1 };
 		peer_start(&p, serve_stub, behaviour);
+		static const struct us_guest of_libvirt = { .libvirt = true };
 		struct us_target t = target_of(p.path);
+		t.guest = &of_libvirt;
 		struct us_backend *b = open_backend(&us_backend_gdb, &t);
+		assert_non_null(strstr(b->caution, "a virsh suspend"));
 		assert_int_equal(b->ops->start(b, &s, &e), 0);
 		int r = 1;
 		for (int i = 0; r == 1 && i < 20; i++) {
@@ -489,8 +492,13 @@ static void probe_says_why_not(void **state)
 	assert_non_null(strstr(why.hint, "in QEMU's monitor: gdbserver tcp:"));
 	struct us_guest *g = calloc(1, sizeof(*g));
 	assert_non_null(g);
-	g->libvirt = true;
 	t.guest = g;
+	strcpy(g->vmm, "boxlite-shim");
+	assert_int_equal(us_backend_gdb.probe(&t, &why), 0);
+	assert_null(strstr(why.hint, "monitor"));
+	assert_non_null(strstr(why.hint, "gdb:PATH"));
+	strcpy(g->vmm, "qemu");
+	g->libvirt = true;
 	for (unsigned i = 0; i < 2; i++) {
 		strcpy(g->name, i ? "a;b" : "web-1");
 		assert_int_equal(us_backend_gdb.probe(&t, &why), 0);

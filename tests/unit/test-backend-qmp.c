@@ -415,6 +415,17 @@ static void probe_says_why_not(void **state)
 	struct us_err why = { 0 };
 	assert_int_equal(us_backend_qmp.probe(&t, &why), 0);
 	assert_non_null(strstr(why.hint, "-qmp unix:"));
+	struct us_guest *g = calloc(1, sizeof(*g));
+	assert_non_null(g);
+	t.guest = g;
+	strcpy(g->vmm, "lkvm");
+	assert_int_equal(us_backend_qmp.probe(&t, &why), 0);
+	assert_non_null(strstr(why.msg, "lkvm is no QEMU"));
+	strcpy(g->vmm, "qemu");
+	g->libvirt = true;
+	assert_int_equal(us_backend_qmp.probe(&t, &why), 0);
+	assert_non_null(strstr(why.msg, "libvirt has the monitor"));
+	free(g);
 	t = target_of("/tmp/us-there-is-no-such-socket");
 	assert_int_equal(us_backend_qmp.probe(&t, &why), 0);
 	assert_non_null(strstr(why.msg, "/tmp/us-there-is-no-such-socket"));

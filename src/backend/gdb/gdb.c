@@ -44,15 +44,18 @@ static bool is_plain_word(const char *s)
 	return *s && *s != '-' && !s[n];
 }
 
-/* Its monitor is libvirt's: that can be asked to start one. */
+/* A monitor that is libvirt's can be asked by that. */
 static void hint_stub(const struct us_guest *g, struct us_err *why)
 {
-	if (!g || !g->libvirt) {
+	if (!g || !strcmp(g->vmm, "qemu"))
 		us_hint(why,
 			"in QEMU's monitor: gdbserver tcp:127.0.0.1:1234; or start "
 			"it with -gdb unix:PATH,server=on,wait=off");
+	else
+		us_hint(why, "if this VMM has a GDB stub, start it with that, and "
+			     "name it: gdb:HOST:PORT or gdb:PATH");
+	if (!g || !g->libvirt)
 		return;
-	}
 	us_hint(why,
 		"virsh qemu-monitor-command %s --hmp gdbserver tcp:127.0.0.1:1234; "
 		"then uniscope record gdb:127.0.0.1:1234",

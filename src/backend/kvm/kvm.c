@@ -180,7 +180,14 @@ static int check_place(struct kvm *k, const struct us_regs *regs)
 		k->placed = tried;
 		return 0;
 	}
-	return ++k->misplaced < MAX_MISPLACED ? -EAGAIN : r;
+	if (++k->misplaced < MAX_MISPLACED)
+		return -EAGAIN;
+	/* A VMM whose memory is laid out as that of none we know. */
+	if (strcmp(k->guest.vmm, "qemu") != 0)
+		us_hint(&k->why,
+			"use --backend bpf, as root: KVM itself tells it where "
+			"the guest's memory is");
+	return r;
 }
 
 static int stopped_without_registers(struct kvm *k)

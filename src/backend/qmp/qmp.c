@@ -75,6 +75,11 @@ static int is_offered(const struct us_target *t, struct us_err *why)
 			"of page tables needs");
 		return 0;
 	}
+	if (!t->qmp[0] && t->guest && strcmp(t->guest->vmm, "qemu") != 0) {
+		us_fail(why, -ENOTSUP, "%s is no QEMU, which has the monitor",
+			t->guest->vmm);
+		return 0;
+	}
 	if (!t->qmp[0] && t->guest && t->guest->libvirt) {
 		us_fail(why, -EBUSY, "libvirt has the monitor");
 		us_hint(why, "use its GDB stub, --backend gdb");
