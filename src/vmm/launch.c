@@ -136,6 +136,8 @@ static int start_watched(struct us_launch *l, char *const argv[], struct us_err 
 	if (r < 0) {
 		us_fail(e, r, "start %s: make the folder %s: %s", l->shown, l->dir,
 			strerror(-r));
+		us_hint(e, "name a folder that you may write to: TMPDIR=DIR uniscope "
+			   "...");
 		l->dir[0] = '\0';
 		return r;
 	}

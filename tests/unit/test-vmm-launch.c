@@ -58,6 +58,24 @@ static int start(const char *const argv[], struct us_launch **l, struct us_err *
 	return us_launch_start((char **)(uintptr_t)argv, l, e);
 }
 
+static void needs_a_folder(void **state)
+{
+	(void)state;
+	struct us_launch *l;
+	struct us_err e;
+	const char *before = getenv("TMPDIR");
+	char *kept = before ? strdup(before) : NULL;
+	setenv("TMPDIR", "/proc", 1);
+	assert_true(start((const char *[]){ "true", NULL }, &l, &e) < 0);
+	assert_non_null(strstr(e.msg, "make the folder /proc/uniscope-"));
+	assert_non_null(strstr(e.hint, "TMPDIR=DIR"));
+	if (kept)
+		setenv("TMPDIR", kept, 1);
+	else
+		unsetenv("TMPDIR");
+	free(kept);
+}
+
 static void says_why_it_does_not_start(void **state)
 {
 	(void)state;
@@ -258,6 +276,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(adds_what_is_needed),
+		cmocka_unit_test(needs_a_folder),
 		cmocka_unit_test(says_why_it_does_not_start),
 		cmocka_unit_test(runs_qemu_tcg),
 		cmocka_unit_test(runs_qemu_kvm),

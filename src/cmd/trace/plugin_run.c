@@ -111,11 +111,18 @@ static int make_dir(struct us_plugin_run *r, struct us_err *e)
 {
 	if (r->asked->dir)
 		return use_dir(r, r->asked->dir, e);
-	const char *base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+	const char *base = "/dev/shm";
+	if (access(base, W_OK) < 0)
+		base = getenv("TMPDIR");
+	/* A comma would end QEMU's option. */
+	if (!base || base[0] != '/' || strlen(base) > sizeof(r->dir) - 20 ||
+	    strchr(base, ','))
+		base = "/tmp";
 	snprintf(r->dir, sizeof(r->dir), "%s/uniscope-XXXXXX", base);
 	if (mkdtemp(r->dir))
 		return 0;
-	us_fail(e, -errno, "make a folder in %s: %s", base, strerror(errno));
+	us_fail(e, -errno, "make a folder in %.200s: %s", base, strerror(errno));
+	us_hint(e, "name a folder that you may write to: TMPDIR=DIR uniscope ...");
 	r->dir[0] = '\0';
 	return e->code;
 }
