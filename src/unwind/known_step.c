@@ -40,7 +40,7 @@ static struct us_known_step *set_of(struct us_walk *w)
 _Static_assert(US_KNOWN_STEPS / US_KNOWN_WAYS == 1 << 7,
 	       "the highest 7 bits are the place");
 
-static bool is_of(const struct us_walk *w, const struct us_known_step *k)
+static inline bool is_of(const struct us_walk *w, const struct us_known_step *k)
 {
 	return k->pc == w->pc && k->sp == w->reg[US_X86_RSP] &&
 	       k->fp == w->reg[US_X86_RBP] && k->known == w->known &&
@@ -76,14 +76,54 @@ static bool is_true(struct us_walk *w, struct us_known_step *k)
 /* Would it read what it did? */
 static bool reads_same(struct us_stack_copy *c, const struct us_known_step *k)
 {
-	uint64_t word;
+	const struct us_stack_window *s = &c->window[0];
+	uint64_t from = k->low - s->base, end = k->top - s->base;
+	if (!k->n_word)
+		return true;
+	if (end > s->len || from > end)
+		return false;
 	for (unsigned i = 0; i < k->n_word; i++)
-		if (!us_stack_copy_word(c, k->at[i], &word) || word != k->word[i])
+		if (memcmp(s->bytes + (k->at[i] - s->base), &k->word[i], 8) != 0)
 			return false;
+	if (end > c->deepest)
+		c->deepest = (uint32_t)end;
 	return true;
 }
 
-bool us_known_step(struct us_walk *w, struct us_step *ret)
+/* The words of a frame that the trail leaves out are those of no frame. */
+static void note_words(struct us_trail_use *use, const struct us_known_step *k)
+{
+	if (use->n) {
+		for (unsigned i = 0; i < k->n_word; i++)
+			us_trail_read(use, k->at[i], 8);
+		return;
+	}
+	if (k->low < use->low)
+		use->low = k->low;
+	if (k->top > use->top)
+		use->top = k->top;
+}
+
+/* As the step that was found did. */
+static void make(struct us_walk *w, const struct us_known_step *k, struct us_stack *out)
+{
+	w->u->cfa[out->n - 1] = k->to.known >> US_X86_RSP & 1 ? k->to.sp : 0;
+	w->callee = w->pc;
+	w->callee_after_call = w->after_call;
+	w->known = k->to.known;
+	w->reg[US_X86_RSP] = k->to.sp;
+	w->reg[US_X86_RBP] = k->to.fp;
+	w->framed = k->to.framed;
+	w->pc = k->to.pc;
+	w->site = NULL;
+	w->after_call = true;
+	w->flags = k->to.flags;
+	out->how[out->n] = k->to.how;
+	out->flags[out->n] = k->to.flags;
+	out->pc[out->n++] = k->to.pc;
+}
+
+bool us_known_step(struct us_walk *w, struct us_stack *out)
 {
 	if (!is_usable(w))
 		return false;
@@ -92,19 +132,8 @@ bool us_known_step(struct us_walk *w, struct us_step *ret)
 		k++;
 	if (k == end || !reads_same(w->paging->stack, k) || !is_true(w, k))
 		return false;
-	for (unsigned i = 0; i < k->n_word; i++)
-		us_trail_read(&w->u->trails.use, k->at[i], 8);
-	ret->pc = k->to.pc;
-	ret->sp = k->to.sp;
-	ret->fp = k->to.fp;
-	ret->call = NULL;
-	ret->rule = NULL;
-	ret->exact = ret->narrow = ret->ra_known = false;
-	ret->sp_known = k->to.sp_known;
-	ret->fp_known = k->to.fp_known;
-	ret->framed = k->to.framed;
-	ret->how = k->to.how;
-	ret->flags = k->to.flags;
+	note_words(&w->u->trails.use, k);
+	make(w, k, out);
 	return true;
 }
 
@@ -150,28 +179,33 @@ void us_known_step_keep(struct us_walk *w, const struct us_step *s)
 	if (use->missed || read->n_word > US_KNOWN_WORDS)
 		return;
 	struct us_known_step *k = place_in(w, set_of(w));
-	*k = (struct us_known_step){ .pc = w->pc,
-				     .sp = w->reg[US_X86_RSP],
-				     .fp = w->reg[US_X86_RBP],
-				     .known = w->known,
-				     .generation = w->u->known_steps.generation,
-				     .epoch = w->paging->epoch,
-				     .flags = w->flags,
-				     .n_word = read->n_word,
-				     .framed = w->framed,
-				     .after_call = w->after_call,
-				     .to = { .pc = s->pc,
-					     .sp = s->sp,
-					     .fp = s->fp,
-					     .how = s->how,
-					     .flags = s->flags,
-					     .sp_known = s->sp_known,
-					     .fp_known = s->fp_known,
-					     .framed = s->framed },
-				     .site = *w->site,
-				     .call = *s->call };
+	*k = (struct us_known_step){
+		.pc = w->pc,
+		.sp = w->reg[US_X86_RSP],
+		.fp = w->reg[US_X86_RBP],
+		.known = w->known,
+		.generation = w->u->known_steps.generation,
+		.epoch = w->paging->epoch,
+		.flags = w->flags,
+		.n_word = read->n_word,
+		.framed = w->framed,
+		.after_call = w->after_call,
+		.to = { .pc = s->pc,
+			.sp = s->sp,
+			.fp = s->fp,
+			.how = s->how,
+			.flags = s->flags,
+			.known = (uint32_t)s->sp_known << US_X86_RSP |
+				 (uint32_t)s->fp_known << US_X86_RBP,
+			.framed = s->framed },
+		.low = UINT64_MAX,
+		.site = *w->site,
+		.call = *s->call
+	};
 	for (unsigned i = 0; i < k->n_word; i++) {
-		k->at[i] = read->word[i];
+		us_gva at = k->at[i] = read->word[i];
+		k->low = at < k->low ? at : k->low;
+		k->top = at + 8 > k->top ? at + 8 : k->top;
 		(void)us_stack_copy_word(w->paging->stack, k->at[i], &k->word[i]);
 	}
 }

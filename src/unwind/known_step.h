@@ -33,10 +33,12 @@ struct us_known_steps {
 		bool framed, after_call;
 		us_gva at[US_KNOWN_WORDS];
 		uint64_t word[US_KNOWN_WORDS];
+		us_gva low, top; /* of these words */
 		struct {
 			us_gva pc, sp, fp;
+			uint32_t known;
 			uint8_t how, flags;
-			bool sp_known, fp_known, framed;
+			bool framed;
 		} to;
 		struct us_site site, call; /* of pc and to.pc */
 	} step[US_KNOWN_STEPS];
@@ -44,8 +46,8 @@ struct us_known_steps {
 
 /* The walk is at its innermost frame, us_trail_begin() was called. */
 void us_known_steps_begin(struct us_walk *w);
-/* true: *ret is the step from this frame; but for its CALL, which is NULL. */
-bool us_known_step(struct us_walk *w, struct us_step *ret);
+/* true: the step from this frame is known, and the walk has made it. */
+bool us_known_step(struct us_walk *w, struct us_stack *out);
 /* That step was just found, and the walk has not gone on yet. */
 void us_known_step_keep(struct us_walk *w, const struct us_step *s);
 

@@ -187,21 +187,9 @@ static void note(struct us_walk *w, const struct us_stack *out)
 	memcpy(f->reg, w->reg, use->n_reg * sizeof(*f->reg));
 }
 
-/* What is read for it is noted (known_step.h), but no frame of the trail. */
-static bool skip_frame(struct us_trail_use *use)
-{
-	use->now = &use->frame[0];
-	use->now->n_word = 0;
-	return false;
-}
-
-bool us_trail_joins(struct us_walk *w, struct us_stack *out)
+bool us_trail_meets(struct us_walk *w, struct us_stack *out)
 {
 	struct us_trail_use *use = &w->u->trails.use;
-	if (!use->trail)
-		return false;
-	if (out->n <= use->skip)
-		return skip_frame(use);
 	unsigned sp = w->u->arch->sp, at = use->at;
 	us_gva here = w->reg[sp];
 	const struct us_trail_frame *f = use->trail->frame + at;

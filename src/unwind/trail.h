@@ -80,8 +80,19 @@ struct us_trails {
 
 /* The walk is at its innermost frame. */
 void us_trail_begin(struct us_walk *w);
-/* The caller of the frame is to be looked for: true: *out has the rest of the stack. */
-bool us_trail_joins(struct us_walk *w, struct us_stack *out);
+/* The caller of the frame, which is not left out, is to be looked for: true: *out has
+ * the rest of the stack. */
+bool us_trail_meets(struct us_walk *w, struct us_stack *out);
+/* Is the innermost frame of n left out? What is read for it is noted (known_step.h),
+ * but in no frame of the trail. */
+static inline bool us_trail_skips(struct us_trail_use *use, unsigned n)
+{
+	if (n > use->skip)
+		return false;
+	use->now = &use->frame[0];
+	use->now->n_word = 0;
+	return true;
+}
 /* A word of so many bytes was read of the stack. */
 static inline void us_trail_read(struct us_trail_use *use, us_gva va, unsigned bytes)
 {

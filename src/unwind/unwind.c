@@ -314,16 +314,13 @@ static bool go_up(struct us_walk *w, struct us_stack *out)
 
 static void walk(struct us_walk *w, struct us_stack *out)
 {
-	struct us_step known;
+	struct us_trail_use *use = &w->u->trails.use;
 	while (out->n < US_MAX_FRAMES) {
-		if (us_trail_joins(w, out))
+		if (use->trail && !us_trail_skips(use, out->n) &&
+		    us_trail_meets(w, out))
 			return;
-		if (us_known_step(w, &known)) {
-			go_to(w, &known);
-			note_frame(w, &known, out);
-		} else if (!go_up(w, out)) {
+		if (!us_known_step(w, out) && !go_up(w, out))
 			return;
-		}
 	}
 	out->end = US_END_DEPTH;
 }
@@ -353,23 +350,32 @@ static void leave_entry(struct us_walk *w, const struct us_regs *regs,
 		out->flags[1] |= US_PC_EXACT;
 }
 
+/* Each by an inlined copy. */
+static void take_registers(struct us_walk *w, const struct us_regs *regs)
+{
+	if (w->u->arch->n_reg == 16)
+		memcpy(w->reg, regs->gpr, 16 * sizeof(*w->reg));
+	else
+		memcpy(w->reg, regs->gpr, sizeof(w->reg));
+}
+
 void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs *regs,
 	       struct us_stack *out)
 {
 	unsigned word = word_of(regs);
-	struct us_walk w = {
-		.u = u,
-		.paging = p,
-		.space = &regs->space,
-		.pc = regs->pc,
-		.known = regs->valid | (uint32_t)!regs->sp_unknown << u->arch->sp |
-			 1U << u->arch->fp,
-		.word = (uint8_t)word,
-		.flags = regs->user ? US_PC_USER : 0,
-		.regs = regs,
-		.out = out,
-	};
-	memcpy(w.reg, regs->gpr, u->arch->n_reg * sizeof(*w.reg));
+	struct us_walk w;
+	memset(&w, 0, offsetof(struct us_walk, reg));
+	w.u = u;
+	w.paging = p;
+	w.space = &regs->space;
+	w.pc = regs->pc;
+	w.known = regs->valid | (uint32_t)!regs->sp_unknown << u->arch->sp |
+		  1U << u->arch->fp;
+	w.word = (uint8_t)word;
+	w.flags = regs->user ? US_PC_USER : 0;
+	w.regs = regs;
+	w.out = out;
+	take_registers(&w, regs);
 	for (unsigned i = 0; word == 4 && i < u->arch->n_reg; i++)
 		w.reg[i] = us_walk_wrap(&w, w.reg[i]);
 	w.reg[u->arch->sp] = us_walk_wrap(&w, regs->sp);
@@ -384,7 +390,7 @@ void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs 
 	if (u->arch->link && regs->user)
 		us_walk_note_program(u, p, &regs->space);
 	us_sites_begin(u->sites, u->code ? u->code : p, &regs->space, word);
-	if (word && us_walk_is_entered(&w, regs))
+	if (word && regs->entered.valid && us_walk_is_entered(&w, regs))
 		leave_entry(&w, regs, out);
 	if (!word)
 		return;

@@ -60,9 +60,6 @@ struct us_walk {
 		*next_space;  /* of the step that is made; NULL: the same */
 	struct us_site *site; /* of pc, or of another by now, or NULL */
 	us_gva pc;
-	/* By number, as in us_regs.  A stack pointer that is not known is a lower bound
-	 * for all that follows. */
-	uint64_t reg[US_MAX_GPR];
 	uint32_t known;		    /* bit n: reg[n] is that of this frame */
 	uint8_t word;		    /* bytes: 8, or 4 in 32-bit code */
 	uint8_t flags;		    /* US_PC_USER in ring 3 */
@@ -77,6 +74,9 @@ struct us_walk {
 	us_gva callee; /* pc of the frame that the last step was made from; 0: none */
 	bool callee_after_call;
 	uint8_t end; /* enum us_unwind_end */
+	/* By number, as in us_regs; as many as there are.  A stack pointer that is not
+	 * known is a lower bound for all that follows. */
+	uint64_t reg[US_MAX_GPR];
 };
 
 /* The caller's frame, as a rule gives it. */
