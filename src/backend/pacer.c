@@ -183,11 +183,14 @@ void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 	struct us_pacer_slot *s = &p->slot[slot];
 	uint64_t since_due = now_ns > s->due_ns ? now_ns - s->due_ns : 0;
 	uint64_t delay = since_due > stolen_ns ? since_due - stolen_ns : 0;
+	uint64_t stood_ns = 0, stretched_ns = 0;
 	/* The time that the further samples stand for is neither late nor made good. */
-	double more = (double)(samples - 1) * (double)p->interval_ns;
-	double stood = more * us_pacer_stretch(p, slot);
-	uint64_t stood_ns = stood < (double)delay ? (uint64_t)stood : delay;
-	uint64_t stretched_ns = stood_ns > more ? stood_ns - (uint64_t)more : 0;
+	if (samples > 1) {
+		double more = (double)(samples - 1) * (double)p->interval_ns;
+		double stood = more * us_pacer_stretch(p, slot);
+		stood_ns = stood < (double)delay ? (uint64_t)stood : delay;
+		stretched_ns = stood_ns > more ? stood_ns - (uint64_t)more : 0;
+	}
 	delay -= stood_ns;
 	uint64_t distance = random_distance(p);
 	uint64_t made_good = delay < distance / 2 ? delay : distance / 2;

@@ -117,6 +117,14 @@ bool us_paging_translate(struct us_paging *p, const struct us_space *s, us_gva v
 	return true;
 }
 
+const struct us_tlb_slot *us_paging_slot(struct us_paging *p, const struct us_space *s,
+					 us_gva va)
+{
+	if (s->mode == US_PAGING_OFF || s->mode >= US_PAGING_UNKNOWN)
+		return NULL;
+	return translate(p, s, va);
+}
+
 bool us_paging_is_data(struct us_paging *p, const struct us_space *s, us_gva va)
 {
 	if (s->mode == US_PAGING_OFF || s->mode >= US_PAGING_UNKNOWN)

@@ -52,6 +52,11 @@ void us_paging_new_sample(struct us_paging *p);
 bool us_paging_translate(struct us_paging *p, const struct us_space *s, us_gva va,
 			 us_gpa *ret_pa, uint64_t *ret_left);
 
+/* What that rests on: true for this sample, and while the entry is what it was.  NULL:
+ * no translation, or none by tables. */
+const struct us_tlb_slot *us_paging_slot(struct us_paging *p, const struct us_space *s,
+					 us_gva va);
+
 /*
  * Is va mapped by an entry that forbids to execute it (SDM volume 3, 4.6.1; on aarch64
  * in EL0 and in EL1)?  Then no program counter points there.  False if it is not known.

@@ -39,6 +39,21 @@ struct us_stack_copy {
 	us_gva missed_at; /* ... the last such address */
 };
 
+/* A copy of one window, of which nothing was read.  The others are left as they are. */
+static inline void us_stack_copy_begin(struct us_stack_copy *c, us_gva base,
+				       const uint8_t *bytes, uint32_t len)
+{
+	c->window[0].base = base;
+	c->window[0].len = len;
+	c->window[0].bytes = bytes;
+	c->n_window = 1;
+	c->frame = NULL;
+	c->n_frame = c->last = 0;
+	c->deepest = 0;
+	c->held = c->missed = false;
+	c->missed_at = 0;
+}
+
 /* Copy len bytes (up to 8) at va; false if they are not all in it. */
 bool us_stack_copy_read(struct us_stack_copy *c, us_gva va, void *ret, size_t len);
 

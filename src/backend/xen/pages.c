@@ -24,6 +24,7 @@ static void drop(struct us_xen_pages *p, struct us_xen_page *page)
 	p->calls->unmap(p->handle, page->bytes, 1);
 	page->bytes = NULL;
 	p->n--;
+	p->n_change++;
 }
 
 void us_xen_pages_fini(struct us_xen_pages *p)
@@ -65,20 +66,19 @@ static bool map(struct us_xen_pages *p, struct us_xen_page *page, uint64_t frame
 		.used = p->settled,
 	};
 	p->n++;
+	p->n_change++;
 	return true;
 }
 
-const uint8_t *us_xen_pages_get(void *ctx, us_gpa pa)
+struct us_xen_page *us_xen_pages_find(struct us_xen_pages *p, us_gpa pa)
 {
-	struct us_xen_pages *p = ctx;
 	uint64_t frame = pa / US_XEN_PAGE;
 	struct us_xen_page *set = set_of(p, frame);
 	for (unsigned i = 0; i < US_XEN_WAYS; i++) {
 		if (!set[i].bytes || set[i].frame != frame)
 			continue;
-		set[i].used = p->settled;
-		set[i].touched = true;
-		return set[i].bytes;
+		us_xen_page_use(p, &set[i]);
+		return &set[i];
 	}
 	if (p->n_maps >= US_XEN_MAX_MAPS && p->alone)
 		us_xen_pages_settle(p, us_now_ns());
@@ -89,7 +89,13 @@ const uint8_t *us_xen_pages_get(void *ctx, us_gpa pa)
 	if (!map(p, page, frame, us_now_ns()))
 		return NULL;
 	page->touched = true;
-	return page->bytes;
+	return page;
+}
+
+const uint8_t *us_xen_pages_get(void *ctx, us_gpa pa)
+{
+	struct us_xen_page *page = us_xen_pages_find(ctx, pa);
+	return page ? page->bytes : NULL;
 }
 
 bool us_xen_pages_read(void *ctx, us_gpa pa, void *buf, size_t len)

@@ -35,6 +35,8 @@ struct us_xen_pages {
 		bool touched;	   /* used since it was mapped */
 	} page[US_XEN_PAGES];
 	unsigned n, n_maps; /* mapped now; map calls since the last settlement */
+	uint32_t
+		n_change; /* mapped or dropped so far: the others are where they were */
 	uint32_t settled;
 	bool alone;    /* no sample waits for it: it settles by itself */
 	unsigned hand; /* of the clock that looks for old ones */
@@ -48,6 +50,18 @@ void us_xen_pages_fini(struct us_xen_pages *p);
 
 /* us_mem.page; ctx is the struct. */
 const uint8_t *us_xen_pages_get(void *ctx, us_gpa pa);
+
+/* The page that holds pa, which is also good until n_change is another, with
+ * us_xen_page_use() at each use; NULL: there is none. */
+struct us_xen_page *us_xen_pages_find(struct us_xen_pages *p, us_gpa pa);
+
+/* It was read. */
+static inline void us_xen_page_use(const struct us_xen_pages *p,
+				   struct us_xen_page *page)
+{
+	page->used = p->settled;
+	page->touched = true;
+}
 
 /* us_mem.read, for what is read once and is long: a hypercall for US_XEN_RUN pages, and
  * none of them is kept.  No sample may wait for it. */

@@ -12,10 +12,11 @@
 #define LAST   65536
 #define FORGET 64 /* a need that does not come again: a part of it, each sample */
 
-int us_xen_stacks_init(struct us_xen_stacks *s, struct us_mem *mem, unsigned n_vcpu,
-		       struct us_err *e)
+int us_xen_stacks_init(struct us_xen_stacks *s, struct us_mem *mem,
+		       struct us_xen_pages *pages, unsigned n_vcpu, struct us_err *e)
 {
 	us_paging_init(&s->paging, mem);
+	s->pages = pages;
 	s->vcpu = calloc(n_vcpu, sizeof(*s->vcpu));
 	if (!s->vcpu)
 		return us_fail(e, -ENOMEM, "out of memory");
@@ -60,6 +61,47 @@ static uint32_t copy(struct us_xen_stacks *s, const struct us_regs *regs, uint8_
 	return n;
 }
 
+static bool same_space(const struct us_space *a, const struct us_space *b)
+{
+	return a->root == b->root && a->root_upper == b->root_upper &&
+	       a->control == b->control && a->mode == b->mode;
+}
+
+/* The page of the sample before, if it is that of sp and its entry says so still. */
+static const uint8_t *bytes_at(struct us_xen_stacks *s, struct us_xen_stack_page *g,
+			       const struct us_regs *regs)
+{
+	if (regs->sp - g->va >= PAGE || g->change != s->pages->n_change ||
+	    !g->entry_at || memcmp(g->entry_at, &g->entry, sizeof(g->entry)) ||
+	    !same_space(&g->space, &regs->space))
+		return NULL;
+	us_xen_page_use(s->pages, g->bytes);
+	us_xen_page_use(s->pages, g->entries);
+	return g->bytes->bytes + (regs->sp - g->va);
+}
+
+/* It was just translated. */
+static void note_page(struct us_xen_stacks *s, struct us_xen_stack_page *g,
+		      const struct us_regs *regs)
+{
+	const struct us_tlb_slot *slot = us_paging_slot(&s->paging, &regs->space,
+							regs->sp);
+	us_gva va = regs->sp & ~(us_gva)(PAGE - 1);
+	g->entry_at = NULL;
+	if (!slot || slot->entry_at % PAGE > PAGE - sizeof(g->entry))
+		return;
+	g->entries = us_xen_pages_find(s->pages, slot->entry_at);
+	g->bytes = us_xen_pages_find(s->pages, slot->frame + (va - slot->page));
+	if (!g->entries || !g->bytes || !g->entries->bytes ||
+	    g->entries->frame != slot->entry_at / PAGE)
+		return;
+	g->entry_at = g->entries->bytes + slot->entry_at % PAGE;
+	memcpy(&g->entry, g->entry_at, sizeof(g->entry));
+	g->va = va;
+	g->space = regs->space;
+	g->change = s->pages->n_change;
+}
+
 /* What was needed, and some more; of this very stack, perhaps, it is known where it
  * ends. */
 static uint32_t size_of(const struct us_xen_stack *v, us_gva sp)
@@ -75,12 +117,16 @@ bool us_xen_stacks_copy(struct us_xen_stacks *s, unsigned vcpu,
 			const struct us_regs *regs, struct us_stack_copy *ret)
 {
 	struct us_xen_stack *v = &s->vcpu[vcpu];
-	v->size = size_of(v, regs->sp);
-	*ret = (struct us_stack_copy){ .n_window = 1 };
-	ret->window[0] = (struct us_stack_window){ .base = regs->sp,
-						   .len = copy(s, regs, v->bytes,
-							       v->size),
-						   .bytes = v->bytes };
+	uint32_t size = v->size = size_of(v, regs->sp), len = size;
+	bool in_page = size <= PAGE - regs->sp % PAGE;
+	const uint8_t *from = in_page ? bytes_at(s, &v->page, regs) : NULL;
+	if (from)
+		memcpy(v->bytes, from, size);
+	else
+		len = copy(s, regs, v->bytes, size);
+	if (in_page && !from)
+		note_page(s, &v->page, regs);
+	us_stack_copy_begin(ret, regs->sp, v->bytes, len);
 	ret->held = v->streak < v->wanted;
 	return !ret->held;
 }

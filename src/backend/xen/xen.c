@@ -417,7 +417,11 @@ static int xen_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 	c->state = o->state;
 	c->form = o->form;
 	c->regs = b->sample.reg[o->vcpu];
-	c->window = o->window;
+	if (o->form == US_CAPTURE_WINDOW) {
+		const struct us_stack_window *w = &o->window.window[0];
+		us_stack_copy_begin(&c->window, w->base, w->bytes, w->len);
+		c->window.held = o->window.held;
+	}
 	c->cut = false;
 	return 1;
 }
@@ -509,8 +513,8 @@ static int open_domain(struct xen *b, uint32_t id, struct us_err *e)
 	for (int i = 0; r == 0 && i < 2; i++)
 		r = open_memory(b, &b->memory[i], e);
 	if (r == 0)
-		r = us_xen_stacks_init(&b->stacks, &b->memory[0]->mem, b->domain.n_vcpu,
-				       e);
+		r = us_xen_stacks_init(&b->stacks, &b->memory[0]->mem,
+				       &b->memory[0]->pages, b->domain.n_vcpu, e);
 	if (r == 0) {
 		b->memory[1]->pages.alone = true;
 		b->memory[1]->mem.read = us_xen_pages_read;

@@ -34,6 +34,7 @@ union vcpu_regs {
  * one behind the other: few pages are touched for few vCPUs. */
 struct buffer {
 	struct xen_domctl op;
+	struct xen_domctl unpause; /* Xen leaves it as it is */
 	uint8_t bytes[MAX_OPS *
 			      (sizeof(multicall_entry_t) + sizeof(struct xen_domctl)) +
 		      (US_XEN_LOOK_REGS + 1) * sizeof(union vcpu_regs)]
@@ -81,11 +82,15 @@ static struct xen_domctl *prepare(struct handle *h, uint32_t cmd, uint32_t domai
 	return &h->buffer->op;
 }
 
+static int call(struct handle *h, struct xen_domctl *op)
+{
+	int r = h->libs->call1(h->call, __HYPERVISOR_domctl, (uint64_t)(uintptr_t)op);
+	return r < 0 ? -errno : 0;
+}
+
 static int domctl(struct handle *h)
 {
-	int r = h->libs->call1(h->call, __HYPERVISOR_domctl,
-			       (uint64_t)(uintptr_t)&h->buffer->op);
-	return r < 0 ? -errno : 0;
+	return call(h, &h->buffer->op);
 }
 
 static int call_pause(void *ctx, uint32_t domain)
@@ -96,8 +101,12 @@ static int call_pause(void *ctx, uint32_t domain)
 
 static int call_unpause(void *ctx, uint32_t domain)
 {
-	prepare(ctx, XEN_DOMCTL_unpausedomain, domain);
-	return domctl(ctx);
+	struct handle *h = ctx;
+	struct xen_domctl *op = &h->buffer->unpause;
+	/* A guest stands until it is done: mostly the question is the one before. */
+	if (op->cmd != XEN_DOMCTL_unpausedomain || op->domain != domain)
+		fill(h, op, XEN_DOMCTL_unpausedomain, domain);
+	return call(h, op);
 }
 
 #ifdef __x86_64__

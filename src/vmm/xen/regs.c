@@ -19,36 +19,38 @@
 void us_xen_regs_of_pv(const struct vcpu_guest_context *c, struct us_regs *ret)
 {
 	const struct cpu_user_regs *u = &c->user_regs;
-	*ret = (struct us_regs){
-		.pc = u->rip,
-		.sp = u->rsp,
-		.fp = u->rbp,
-		/* The kernel's table, in which its programs are too; a domain with a
-		 * PCID in it is not known to Xen. */
-		.space = { .root = c->ctrlreg[3] & US_ROOT_MASK,
-			   .mode = US_PAGING_X86_4 },
-		.gpr = { [US_X86_RAX] = u->rax,
-			 [US_X86_RDX] = u->rdx,
-			 [US_X86_RCX] = u->rcx,
-			 [US_X86_RBX] = u->rbx,
-			 [US_X86_RSI] = u->rsi,
-			 [US_X86_RDI] = u->rdi,
-			 [US_X86_RBP] = u->rbp,
-			 [US_X86_RSP] = u->rsp,
-			 [US_X86_R8] = u->r8,
-			 [US_X86_R9] = u->r9,
-			 [US_X86_R10] = u->r10,
-			 [US_X86_R11] = u->r11,
-			 [US_X86_R12] = u->r12,
-			 [US_X86_R13] = u->r13,
-			 [US_X86_R14] = u->r14,
-			 [US_X86_R15] = u->r15 },
-		.valid = UINT16_MAX,
-		/* Kernel and programs both run in ring 3: only Xen knows which. */
-		.user = !(c->flags & VGCF_in_kernel),
-		.scattered = true,
-		.bits = 64,
-	};
+	ret->pc = u->rip;
+	ret->sp = u->rsp;
+	ret->fp = u->rbp;
+	ret->sp_unknown = false;
+	/* The kernel's table, in which its programs are too; a domain with a PCID in it
+	 * is not known to Xen. */
+	ret->space = (struct us_space){ .root = c->ctrlreg[3] & US_ROOT_MASK,
+					.mode = US_PAGING_X86_4 };
+	ret->gpr[US_X86_RAX] = u->rax;
+	ret->gpr[US_X86_RDX] = u->rdx;
+	ret->gpr[US_X86_RCX] = u->rcx;
+	ret->gpr[US_X86_RBX] = u->rbx;
+	ret->gpr[US_X86_RSI] = u->rsi;
+	ret->gpr[US_X86_RDI] = u->rdi;
+	ret->gpr[US_X86_RBP] = u->rbp;
+	ret->gpr[US_X86_RSP] = u->rsp;
+	ret->gpr[US_X86_R8] = u->r8;
+	ret->gpr[US_X86_R9] = u->r9;
+	ret->gpr[US_X86_R10] = u->r10;
+	ret->gpr[US_X86_R11] = u->r11;
+	ret->gpr[US_X86_R12] = u->r12;
+	ret->gpr[US_X86_R13] = u->r13;
+	ret->gpr[US_X86_R14] = u->r14;
+	ret->gpr[US_X86_R15] = u->r15;
+	ret->valid = UINT16_MAX;
+	ret->arch = US_ARCH_X86_64;
+	/* Kernel and programs both run in ring 3: only Xen knows which. */
+	ret->user = !(c->flags & VGCF_in_kernel);
+	ret->machine = false;
+	ret->scattered = true;
+	ret->bits = 64;
+	ret->entered = (struct us_entered){ 0 };
 	uint32_t cs = u->cs & ~3u;
 	if (ret->user && (cs == XEN_CS32 || cs == LINUX_CS32))
 		ret->bits = 32;

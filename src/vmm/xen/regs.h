@@ -14,7 +14,8 @@
 struct vcpu_guest_context;
 struct hvm_hw_cpu;
 
-/* A vCPU of a 64-bit PV domain. */
+/* A vCPU of a 64-bit PV domain.  Of ret->gpr those stay what they were that are not in
+ * ret->valid. */
 void us_xen_regs_of_pv(const struct vcpu_guest_context *c, struct us_regs *ret);
 /* A vCPU of a PVH or HVM domain, in any mode. */
 void us_xen_regs_of_hvm(const struct hvm_hw_cpu *c, struct us_regs *ret);
