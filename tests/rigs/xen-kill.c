@@ -2,10 +2,10 @@
 /*
  * xen-kill DOMAIN TIMES: kill a profiler of a Xen domain in mid pause.
  *
- * A child samples by the xen backend; every second one never lets go of its first
- * capture.  Once Xen says that the domain is paused the child is stopped, looked at
- * again and killed.  The domain must run on within 100 ms: no pause is left, and its
- * vCPUs get time.
+ * A child samples by the xen backend; every second one holds each of its first
+ * captures for long.  Once Xen says that the domain is paused the child is stopped,
+ * looked at again and killed.  The domain must run on within 100 ms: no pause is left,
+ * and its vCPUs get time.
  */
 #include "backend/backend.h"
 #include "base/clock.h"
@@ -22,6 +22,7 @@
 
 #define PATIENCE_NS (30 * US_NS_PER_SEC)
 #define LIMIT_NS    (100 * US_NS_PER_MS)
+#define HOLD_NS	    (900 * US_NS_PER_MS) /* before the watchdog steps in */
 
 static const struct us_xen_calls *calls;
 static void *xen;
@@ -57,10 +58,11 @@ static _Noreturn void sample_for_ever(bool hold)
 	for (;;) {
 		if (b->ops->next(b, us_now_ns() + US_NS_PER_SEC, &c) <= 0)
 			continue;
-		while (hold && c.form == US_CAPTURE_LIVE)
-			pause();
-		us_paging_new_sample(&paging);
-		if (c.form == US_CAPTURE_LIVE)
+		bool busy = us_capture_begin(&c, &paging);
+		/* At first the domain stands until its stack is unwound. */
+		if (hold && busy && c.window.held)
+			sleep_ns(HOLD_NS);
+		if (busy)
 			us_unwind(u, &paging, &c.regs, &stack);
 		b->ops->release(b, &c);
 	}
