@@ -3,10 +3,12 @@
 """A kernel that starts another by kexec, or that panics, while it is looked at: names and
 processes have to be those of the kernel that runs, by its own /proc.
 
-usage: test_kexec.py BUILD KIND [--backend B]
+usage: test_kexec.py BUILD KIND [--backend B] [--accel A --made FILE]
+       test_kexec.py BUILD --make FILE
 
 KIND: same, the same version elsewhere (KASLR); fixed, at the same addresses (nokaslr);
-other, another version; panic, one that stays where it is.
+other, another version; crash, the one that is there for a panic (kdump); panic, one that stays where it is.  On a host without a compiler,
+the program that starts kernels is one that was made before.
 """
 import argparse
 import contextlib
@@ -18,24 +20,28 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import releases
 from guest import LinuxGuest, initramfs, vmlinux_elf
-from harness import Skip, Tap, Uniscope, check, note, require
+from harness import Skip, Tap, Uniscope, check, note, require_way
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORK = """
 sh -c 'printf {name} >/proc/self/comm; while :; do :; done' &
 sh -c 'printf {name}-k >/proc/self/comm; while :; do read -r x </proc/stat; done' &
 """
+ENOUGH = 20  # samples of a process: on an emulated host they take seconds
 READY = re.compile(r"^READY\r?$", re.M)
 COMMAND = "console=ttyS0 quiet panic=-1"
 STARTED = re.compile(r"replaced by another one, or started anew, 1 time during .* first "
                      r"between ([0-9.]+) and ([0-9.]+) s")
 
 
-def program(folder):
+def program(folder, made):
+    if made:
+        return made
     if not shutil.which("gcc"):
         raise Skip("gcc is not installed")
     out = os.path.join(folder, "kexec")
@@ -61,6 +67,7 @@ class Panic:
                   "--budget", "50", "-d", "900", "-o", self.us.data(),
                   g.target(self.args.backend)]
         with running(record) as p:
+            self.us.wait_for_kernel()
             time.sleep(3)
             g.do("(sleep 1; echo c >/proc/sysrq-trigger) >/dev/null 2>&1 &")
             g.wait_for(lambda: "Kernel panic" in g.serial(), 120, "panic")
@@ -110,21 +117,24 @@ def stop(p):
 
 
 class Kexec:
-    """Three kernels, one after the other."""
+    """Three kernels, one after the other; with crash, two."""
 
     def __init__(self, args, folder):
         self.args, self.tap, self.us = args, Tap(), Uniscope(args.build)
+        self.crash = args.kernel == "crash"
         self.fixed = "nokaslr" if args.kernel == "fixed" else ""
         first = releases.release(args.build, "")
         second = (releases.release(args.build, "trixie") if args.kernel == "other"
                   else first)
-        kexec, files = {"kexec": program(folder)}, {}
-        for name, release in (("third", first), ("second", second)):
+        kexec, files = {"kexec": program(folder, args.made)}, {}
+        for name, release in (("third", first), ("second", second))[self.crash:]:
             initrd = os.path.join(folder, name)
             initramfs(release, WORK.format(name=name), kexec, files).write(initrd)
             files = {"/next/kernel": release.image, "/next/initrd": initrd}
-        self.guest = LinuxGuest(args.build, cpu="qemu64,-cx16", smp=1, memory=640,
-                                work=WORK.format(name="first"), append=self.fixed,
+        cpu = "host" if args.accel == "kvm" else "qemu64,-cx16"
+        self.guest = LinuxGuest(args.build, cpu=cpu, smp=1, memory=1024 if self.crash else 640,
+                                accel=args.accel, work=WORK.format(name="first"),
+                                append="crashkernel=320M" if self.crash else self.fixed,
                                 release=first, programs=kexec, files=files)
         self.started = 1
 
@@ -137,20 +147,20 @@ class Kexec:
 
     def load(self):
         """Before it is looked at; what the kernel that runs says of itself."""
-        self.guest.do("kexec load /next/kernel /next/initrd "
+        self.guest.do(f"kexec {'crash' if self.crash else 'load'} /next/kernel /next/initrd "
                       f"'{COMMAND} {self.fixed}'", 300)
         return self.guest.kallsyms()
 
     def go(self):
         """Until the next kernel is at work."""
         g = self.guest
-        g.do("(sleep 1; kexec go) >/dev/null 2>&1 &")
+        how = "echo c >/proc/sysrq-trigger" if self.crash else "kexec go"
+        g.do(f"(sleep 1; {how}) >/dev/null 2>&1 &")
         self.started += 1
         g.wait_for(lambda: len(READY.findall(g.serial())) == self.started, 300,
                    "next kernel")
         g.control.close()
         g.control = None
-        time.sleep(8)
 
     def names(self, truth, *more):
         """Of each address that the report names, in a part of the recording."""
@@ -167,8 +177,10 @@ class Kexec:
         first = self.load()
         more = (["-e", vmlinux_elf(self.args.build)] if self.args.kernel == "other" else [])
         with running(self.command("record", "-d", "900", "-o", self.us.data(), *more)) as p:
-            time.sleep(5)
+            self.us.wait_for_kernel()
+            self.us.wait_for_process("first", ENOUGH)
             self.go()
+            self.us.wait_for_process("second", ENOUGH)
             stop(p)
         report = self.us.report("--group-by", "process")
         note("; ".join(f"{x['name']} {x['samples']}" for x in report["groups"][:6]))
@@ -186,20 +198,32 @@ class Kexec:
                                       ("second", "first", f"{end + 0.1:.1f},")):
             report = self.us.report("--group-by", "process", "--time", span)
             busy = {x["name"]: x["samples"] for x in report["groups"]}
-            mine = sum(n for name, n in busy.items() if name.startswith(here))
-            check(mine > 0.1 * report["summary"]["running"], f"{here}: {busy}")
+            # But for those next to the change, to a tenth of a second.
+            check(self.us.of_process(report, here) >= ENOUGH / 2, f"{here}: {busy}")
             check(not any(name.startswith(elsewhere) for name in busy), busy)
 
     def top(self):
+        """Its last seconds are of the one kernel, and then of the other alone."""
         self.load()
+        rows = []
+
+        def shows(name, not_shown):
+            names = [x["name"] for x in rows[-1]["groups"]] if rows else []
+            return (any(n.startswith(name) for n in names) and
+                    not any(n.startswith(not_shown) for n in names))
         with running(self.command("top", "-d", "900", "--sort", "process")) as p:
-            time.sleep(5)
-            self.go()
-            rows = [json.loads(line) for line in stop(p).splitlines()]
-        last = {x["name"]: x["samples"] for x in rows[-1]["groups"]}
-        note(str(last))
-        check(any(name.startswith("third") for name in last) and
-              not any(name.startswith("second") for name in last), last)
+            reader = threading.Thread(target=lambda: [rows.append(json.loads(line))
+                                                      for line in p.stdout])
+            reader.start()
+            try:
+                self.guest.wait_for(lambda: shows("second", "first"), 120, "second in top")
+                self.go()
+                self.guest.wait_for(lambda: shows("third", "second"), 120, "third in top")
+            finally:
+                note(str({x["name"]: x["samples"] for x in rows[-1]["groups"]}) if rows else "")
+                p.send_signal(signal.SIGINT)
+                reader.join(180)
+            check(p.wait(60) == 0, p.stderr.read())
 
     def dump(self):
         g = self.guest
@@ -213,7 +237,8 @@ class Kexec:
                  and f["function"] not in truth.names(int(f["pc"], 16))]
         names = {t["name"] for t in got["tasks"]}
         note(f"{len(names)} names of tasks, {len(frames)} frames, {len(wrong)} wrong")
-        check({"third", "third-k"} <= names and "first" not in names, sorted(names))
+        last = "second" if self.crash else "third"
+        check({last, last + "-k"} <= names and "first" not in names, sorted(names))
         check(len(frames) > 100 and not wrong, wrong[:5])
 
     def run(self):
@@ -221,18 +246,26 @@ class Kexec:
         with self.guest as g:
             g.wait("READY", 300)
             self.tap.point(f"{kind}: record", self.record)
-            self.tap.point(f"{kind}: top", self.top)
+            if not self.crash:
+                self.tap.point(f"{kind}: top", self.top)
             self.tap.point(f"{kind}: dump", self.dump)
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("build", type=os.path.abspath)
-    p.add_argument("kernel", choices=["same", "fixed", "other", "panic"])
+    p.add_argument("kernel", nargs="?", choices=["same", "fixed", "other", "crash", "panic"])
     p.add_argument("--backend", default="gdb")
+    p.add_argument("--accel", default="tcg", help="of all but panic")
+    p.add_argument("--make")
+    p.add_argument("--made")
     args = p.parse_args()
+    if args.make:
+        with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
+            shutil.copy(program(folder, None), args.make)
+        return
     try:
-        require("tcg")
+        require_way(args)
         with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
             tests = (Panic if args.kernel == "panic" else Kexec)(args, folder)
             tests.run()

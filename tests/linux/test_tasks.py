@@ -8,7 +8,8 @@ usage: test_tasks.py BUILD KERNEL [--only WORD] [--backend B] [--seconds S]
 KERNEL: SUITE[:PROCESSOR[:META]], for example trixie, or bookworm:aarch64, where META is
 the package that depends on the newest; pti: this machine's, with page-table
 isolation, which this processor would not need; none: a kernel without its types (BTF);
-reboot: one that starts again while it is recorded (reboot:aarch64); narrow: of 32 bits.
+reboot: one that starts again while it is recorded (reboot:aarch64); narrow: of 32 bits
+(narrow:686: without PAE).
 """
 import argparse
 import json
@@ -107,8 +108,9 @@ class Without:
 
 class Narrow(Without):
     def run(self):
+        pae = "" if self.args.kernel.endswith(":686") else "-pae"
         release = releases.release(self.args.build, "bookworm", "i386",
-                                   "linux-image-686-pae")
+                                   "linux-image-686" + pae)
         release = Release(release.image, release.modules, busybox=release.busybox)
         with LinuxGuest(self.args.build, cpu="qemu64", smp=1, release=release,
                         work=f"{SLEEP} & while :; do :; done &") as g:
