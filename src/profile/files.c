@@ -355,12 +355,9 @@ int us_profile_file_fact(struct us_profile *p, const char *key, const char *valu
 
 /* ---- Lanes ---- */
 
-uint32_t us_profile_lane(struct us_profile *p, unsigned vcpu)
+uint32_t us_profile_new_lane(struct us_profile *p, unsigned vcpu)
 {
 	uint8_t *known = p->file[p->file_now].lane_of;
-	vcpu = vcpu < US_MAX_VCPUS ? vcpu : US_MAX_VCPUS - 1;
-	if (known[vcpu])
-		return known[vcpu] - 1U;
 	if (p->lanes.n < US_MAX_LANES) {
 		struct us_profile_lane *lane = us_vec_push(&p->lanes);
 		if (!lane)

@@ -106,7 +106,7 @@ struct us_profile {
 
 	/* profile/timeline.c, if opts.timeline: of each lane */
 	struct us_timeline_lane {
-		uint8_t *v; /* packed */
+		struct us_timeline_entry *v;
 		size_t n, cap;
 		uint64_t count, t_us; /* t_us: of the last one */
 	} * timeline;
@@ -320,9 +320,11 @@ void us_profile_begin_file(struct us_profile *p, size_t i);
 US_MUST_CHECK int us_profile_end_file(struct us_profile *p, struct us_err *e);
 /* All have been read: their sums, and whether they are one profile. */
 US_MUST_CHECK int us_profile_join_files(struct us_profile *p, struct us_err *e);
-/* A file begins; samples of it, as us_reader_ops.samples; it ends.  -EOVERFLOW: they
- * are too many for a timeline. */
+/* A file begins; one sample of it, or several, as us_reader_ops.samples; it ends.
+ * -EOVERFLOW: they are too many for a timeline. */
 void us_profile_begin_samples(struct us_profile *p);
+US_MUST_CHECK int us_profile_add_sample(struct us_profile *p,
+					const struct us_sample *s);
 US_MUST_CHECK int us_profile_add_samples(struct us_profile *p,
 					 const struct us_sample *s, size_t n);
 US_MUST_CHECK int us_profile_end_samples(struct us_profile *p);
@@ -338,7 +340,13 @@ US_MUST_CHECK int us_profile_add_to_timeline(struct us_profile *p,
 void us_profile_free_timeline(struct us_profile *p);
 /* The lane of a vCPU of the file that is being read; the last one stands for those that
  * are too many.  US_PROFILE_NONE: out of memory. */
-uint32_t us_profile_lane(struct us_profile *p, unsigned vcpu);
+uint32_t us_profile_new_lane(struct us_profile *p, unsigned vcpu);
+static inline uint32_t us_profile_lane(struct us_profile *p, unsigned vcpu)
+{
+	vcpu = vcpu < US_MAX_VCPUS ? vcpu : US_MAX_VCPUS - 1;
+	uint32_t known = p->file[p->file_now].lane_of[vcpu];
+	return known ? known - 1 : us_profile_new_lane(p, vcpu);
+}
 /* What a sample with this function innermost is of, by image, file or function. */
 const char *us_profile_place_of(const struct us_profile_func *f, enum us_profile_by by);
 /* "guest", "exit", "ready"; of tasks that wait: "sleeps", "blocked", "ready". */

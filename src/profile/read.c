@@ -62,7 +62,7 @@ static int on_samples(void *ctx, const struct us_sample *s, size_t n)
 
 static int on_sample(void *ctx, const struct us_sample *s)
 {
-	return us_profile_add_samples(ctx, s, 1);
+	return us_profile_add_sample(ctx, s);
 }
 
 static int on_stats(void *ctx, const struct us_record_stats *s)

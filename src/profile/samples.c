@@ -167,8 +167,9 @@ static inline int add_idle(struct us_profile *p, const struct us_sample *s)
 	return add_one(p, s, US_STRETCH_IDLE);
 }
 
-static inline int add_sample(struct us_profile *p, struct us_sample *s)
+static inline int add_sample(struct us_profile *p, const struct us_sample *given)
 {
+	struct us_sample copy = *given, *s = &copy;
 	struct us_profile_summary *sum = &p->sum;
 	if (s->t_ns > p->last_t)
 		p->last_t = s->t_ns;
@@ -191,38 +192,48 @@ static inline int add_sample(struct us_profile *p, struct us_sample *s)
 		  : us_slices_add(&p->idle, idle, s->t_ns - p->opts.from_ns, s->weight);
 }
 
-static int add_pending(struct us_profile *p)
+static int add_all(struct us_profile *p, const struct us_sample *s, size_t n)
 {
 	int rc = 0;
-	for (unsigned i = 0; i < p->n_pending && !rc; i++)
-		rc = add_sample(p, &p->pending[i]);
-	p->n_pending = 0;
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = add_sample(p, &s[i]);
 	return rc;
 }
 
-/* The numbers of their stacks are anywhere in memory. */
-static void keep(struct us_profile *p, const struct us_sample *s, size_t n)
+static int add_pending(struct us_profile *p)
 {
-	memcpy(p->pending + p->n_pending, s, n * sizeof(*s));
-	p->n_pending += (unsigned)n;
+	unsigned n = p->n_pending;
+	p->n_pending = 0;
+	return add_all(p, p->pending, n);
+}
+
+/* The numbers of their stacks are anywhere in memory. */
+static void fetch(const struct us_profile *p, const struct us_sample *s, size_t n)
+{
 	for (size_t i = 0; p->trie.renumbered && i < n; i++)
 		if (s[i].stack < p->trie.numbers.n)
 			__builtin_prefetch(&p->trie.numbers.v[s[i].stack]);
 }
 
+int us_profile_add_sample(struct us_profile *p, const struct us_sample *s)
+{
+	if (p->opts.waits)
+		return 0;
+	fetch(p, s, 1);
+	p->pending[p->n_pending++] = *s;
+	return p->n_pending == US_SLICES_QUEUE ? add_pending(p) : 0;
+}
+
+/* Where samples add nodes to the trie, these get their numbers as they always did. */
 int us_profile_add_samples(struct us_profile *p, const struct us_sample *s, size_t n)
 {
 	int rc = 0;
-	if (p->opts.waits)
-		return 0;
-	while (n && !rc) {
-		size_t some = US_SLICES_QUEUE - p->n_pending;
-		some = n < some ? n : some;
-		keep(p, s, some);
-		s += some;
-		n -= some;
-		rc = p->n_pending == US_SLICES_QUEUE ? add_pending(p) : 0;
+	if (!p->opts.waits && p->plain && !p->opts.host) {
+		fetch(p, s, n);
+		return add_all(p, s, n);
 	}
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = us_profile_add_sample(p, &s[i]);
 	return rc;
 }
 

@@ -9,17 +9,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MOST_BYTES (4 * US_VARINT_MAX) /* of a sample */
-
-/* Of a sample: what it has beyond the usual is in its key's lowest bit. */
-#define HAS_WEIGHT 1U
+/* The rest of an entry: the weight below, the time above; or what is too large for that
+ * stands in the next two. */
+#define WEIGHT_BITS 8
+#define ELSEWHERE   ((1U << WEIGHT_BITS) - 1)
+#define TIME_BITS   (32 - WEIGHT_BITS)
+#define MOST	    3  /* entries of a sample */
+#define AHEAD	    24 /* entries; their keys' nodes are anywhere in memory */
 
 static bool has_room(struct us_timeline_lane *m)
 {
-	if (m->cap - m->n >= MOST_BYTES)
+	if (m->cap - m->n >= MOST)
 		return true;
-	size_t cap = m->cap + m->cap / 2 + 4096;
-	uint8_t *v = realloc(m->v, cap);
+	size_t cap = m->cap + m->cap / 2 + 512;
+	struct us_timeline_entry *v = realloc(m->v, cap * sizeof(*v));
 	if (!v)
 		return false;
 	m->v = v;
@@ -27,7 +30,7 @@ static bool has_room(struct us_timeline_lane *m)
 	return true;
 }
 
-/* Idle and off have no key: they are numbered below those that have. */
+/* Idle and off have no key, but numbers that none has. */
 int us_profile_add_to_timeline(struct us_profile *p, const struct us_sample *s,
 			       uint32_t key)
 {
@@ -46,14 +49,16 @@ int us_profile_add_to_timeline(struct us_profile *p, const struct us_sample *s,
 	if (!has_room(m))
 		return -ENOMEM;
 	uint64_t t_us = s->t_ns / US_NS_PER_US;
-	uint64_t number = key == US_STRETCH_IDLE  ? 0
-			  : key == US_STRETCH_OFF ? 1
-						  : key + 2ULL;
-	uint8_t *at = us_varint_put(m->v + m->n, us_zigzag((int64_t)(t_us - m->t_us)));
-	at = us_varint_put(at, number << 1 | (s->weight != 1 ? HAS_WEIGHT : 0));
-	if (s->weight != 1)
-		at = us_varint_put(at, s->weight);
-	m->n = (size_t)(at - m->v);
+	uint64_t delta = us_zigzag((int64_t)(t_us - m->t_us));
+	struct us_timeline_entry *x = &m->v[m->n++];
+	*x = (struct us_timeline_entry){ key,
+					 (uint32_t)delta << WEIGHT_BITS | s->weight };
+	if (s->weight >= ELSEWHERE || delta >> TIME_BITS) {
+		x[0].rest = ELSEWHERE;
+		x[1] = (struct us_timeline_entry){ s->weight, (uint32_t)delta };
+		x[2] = (struct us_timeline_entry){ (uint32_t)(delta >> 32), 0 };
+		m->n += 2;
+	}
 	m->t_us = t_us;
 	m->count++;
 	p->n_moment++;
@@ -110,43 +115,30 @@ static void of_key(const struct us_profile *p, uint32_t key,
 		ret->exit = exit_of(p, key / US_N_KIND);
 }
 
-static void fill(struct us_timeline_cursor *c)
-{
-	const size_t most = sizeof(c->queue) / sizeof(*c->queue);
-	for (c->n_queue = c->next = 0; c->n_queue < most && c->at != c->end;) {
-		uint64_t delta, number, weight = 1;
-		c->at = us_varint_get(c->at, c->end, &delta);
-		c->at = us_varint_get(c->at, c->end, &number);
-		if (number & HAS_WEIGHT)
-			c->at = us_varint_get(c->at, c->end, &weight);
-		c->t_us += (uint64_t)us_unzigzag(delta);
-		number >>= 1;
-		if (number >= 2)
-			__builtin_prefetch(&c->p->key_node[number - 2]);
-		c->queue[c->n_queue].t_us = c->t_us;
-		c->queue[c->n_queue].number = (uint32_t)number;
-		c->queue[c->n_queue++].weight = (uint32_t)weight;
-	}
-}
-
 bool us_timeline_next(struct us_timeline_cursor *c, struct us_timeline_sample *ret)
 {
-	if (c->next == c->n_queue)
-		fill(c);
-	if (c->next == c->n_queue)
+	if (c->at == c->end)
 		return false;
-	uint32_t number = c->queue[c->next].number;
-	*ret = (struct us_timeline_sample){ .t_ns = c->queue[c->next].t_us *
-						    US_NS_PER_US,
-					    .weight = c->queue[c->next].weight,
+	const struct us_timeline_entry *x = c->at++;
+	if (c->end - x > AHEAD && x[AHEAD].key < c->p->n_key)
+		__builtin_prefetch(&c->p->key_node[x[AHEAD].key]);
+	uint32_t weight = x->rest & ELSEWHERE;
+	uint64_t delta = x->rest >> WEIGHT_BITS;
+	if (weight == ELSEWHERE) {
+		weight = x[1].key;
+		delta = x[1].rest | (uint64_t)x[2].key << 32;
+		c->at += 2;
+	}
+	c->t_us += (uint64_t)us_unzigzag(delta);
+	*ret = (struct us_timeline_sample){ .t_ns = c->t_us * US_NS_PER_US,
+					    .weight = weight,
 					    .key = US_PROFILE_NONE };
-	c->next++;
 	if (ret->t_ns < c->last_ns)
 		ret->t_ns = c->last_ns; /* those whose stack came late */
 	c->last_ns = ret->t_ns;
-	if (number < 2)
-		ret->state = number ? US_VCPU_OFF : US_VCPU_HALTED;
+	if (x->key == US_STRETCH_IDLE || x->key == US_STRETCH_OFF)
+		ret->state = x->key == US_STRETCH_OFF ? US_VCPU_OFF : US_VCPU_HALTED;
 	else
-		of_key(c->p, number - 2, ret);
+		of_key(c->p, x->key, ret);
 	return true;
 }

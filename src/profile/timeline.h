@@ -3,9 +3,9 @@
  * timeline.h: the samples of a profile one by one, with their times, for formats that
  * show what happened when.
  *
- * With us_profile_opts.timeline they are kept as they are read, packed: about six bytes
- * each, those of a vCPU of a recording for themselves.  At most US_TIMELINE_MOST of
- * them, else reading ends with -E2BIG and says how to ask for a part.
+ * With us_profile_opts.timeline they are kept as they are read, eight bytes each but
+ * for a few, those of a vCPU of a recording for themselves.  At most US_TIMELINE_MOST
+ * of them, else reading ends with -E2BIG and says how to ask for a part.
  */
 #ifndef US_PROFILE_TIMELINE_H
 #define US_PROFILE_TIMELINE_H
@@ -23,17 +23,16 @@ struct us_timeline_sample {
 	uint64_t exit;	 /* what it left the guest for; 0: not told (us_exit_words()) */
 };
 
+/* Of a sample: its key, and its weight and microseconds since the one before.  Where
+ * these are too many, two more follow (timeline.c). */
+struct us_timeline_entry {
+	uint32_t key, rest;
+};
+
 struct us_timeline_cursor {
 	const struct us_profile *p;
-	const uint8_t *at, *end;
+	const struct us_timeline_entry *at, *end;
 	uint64_t t_us, last_ns;
-	/* Those that come next: several at a time, so that their cache misses overlap.
-	 */
-	struct {
-		uint64_t t_us;
-		uint32_t number, weight;
-	} queue[32];
-	unsigned n_queue, next;
 };
 
 /* How many samples a lane has; 0 without opts.timeline. */
