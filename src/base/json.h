@@ -39,9 +39,11 @@ void us_json_u64(struct us_json *j, const char *key, uint64_t value);
 void us_json_double(struct us_json *j, const char *key, double value, int decimals);
 /* value / 10^decimals, exactly. */
 void us_json_fixed(struct us_json *j, const char *key, uint64_t value, int decimals);
-/* An array of n of these, for many millions. */
+/* An array of n of these, for many millions: values() gives some of them, from the
+ * from-th on. */
 void us_json_column(struct us_json *j, const char *key, size_t n, int decimals,
-		    uint64_t (*value)(void *ctx, size_t i), void *ctx);
+		    void (*values)(void *ctx, size_t from, size_t n, uint64_t *ret),
+		    void *ctx);
 void us_json_bool(struct us_json *j, const char *key, bool value);
 void us_json_hex(struct us_json *j, const char *key, uint64_t value); /* "0x..." */
 

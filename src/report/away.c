@@ -61,7 +61,7 @@ static bool is_away(const struct us_timeline_sample *m)
 	       (m->node || m->state == US_VCPU_HALTED || m->state == US_VCPU_OFF);
 }
 
-int us_away_add(struct us_away_runs *r, const struct us_timeline_sample *m)
+int us_away_change(struct us_away_runs *r, const struct us_timeline_sample *m)
 {
 	uint32_t kind = is_away(m) ? kind_of(r, m) : NO_KIND;
 	r->last_ns = m->t_ns;

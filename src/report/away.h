@@ -31,9 +31,18 @@ struct us_away_runs {
 	uint64_t left_out; /* runs that were shorter than those that are there */
 };
 
+/* One that belongs to a run, or ends one. */
+US_MUST_CHECK int us_away_change(struct us_away_runs *r,
+				 const struct us_timeline_sample *m);
 /* The next sample of a lane; begin with zeroes.  0 or -ENOMEM. */
-US_MUST_CHECK int us_away_add(struct us_away_runs *r,
-			      const struct us_timeline_sample *m);
+US_MUST_CHECK static inline int us_away_add(struct us_away_runs *r,
+					    const struct us_timeline_sample *m)
+{
+	if (r->open || m->state != US_VCPU_GUEST)
+		return us_away_change(r, m);
+	r->last_ns = m->t_ns;
+	return 0;
+}
 /* That was the last one; if there are more runs than most, the shortest are left out.
  */
 void us_away_end(struct us_away_runs *r, size_t most);

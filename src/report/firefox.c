@@ -17,6 +17,7 @@
 #include "profile/timeline.h"
 #include "report/away.h"
 #include "report/owner_lanes.h"
+#include "report/shown.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,6 +51,7 @@ struct firefox {
 	uint8_t *code; /* enum us_profile_code, by function */
 	/* Of the thread at hand; NO_INDEX: not in it. */
 	uint32_t *stack_of; /* by node */
+	bool *used;	    /* by node: some samples were in it */
 	uint32_t *func_of;  /* by function */
 	uint32_t *frame_of; /* by node */
 	struct {
@@ -58,25 +60,19 @@ struct firefox {
 	} frames;
 	uint32_t *funcs; /* in their order */
 	size_t n_own_func;
-	struct samples {
-		struct shown {
-			uint64_t t_ns;
-			uint32_t node, weight;
-		} * v;
-		size_t n, room;
-		bool weighted; /* some stand for several */
-	} samples;	       /* of its samples, those that are in the tree */
+	struct us_shown samples; /* of its samples, those that are in the tree */
 };
 
 static void firefox_fini(struct firefox *x)
 {
 	free(x->code);
 	free(x->stack_of);
+	free(x->used);
 	free(x->func_of);
 	free(x->frame_of);
 	free(x->frames.node);
 	free(x->funcs);
-	free(x->samples.v);
+	us_shown_fini(&x->samples);
 }
 
 static int firefox_init(struct firefox *x, const struct us_profile *p)
@@ -85,11 +81,13 @@ static int firefox_init(struct firefox *x, const struct us_profile *p)
 	x->func = us_profile_funcs(p, &x->n_func);
 	x->node = us_profile_nodes(p, &x->n_node);
 	x->stack_of = calloc(x->n_node + 1, sizeof(*x->stack_of));
+	x->used = calloc(x->n_node + 1, sizeof(*x->used));
 	x->frame_of = calloc(x->n_node + 1, sizeof(*x->frame_of));
 	x->frames.node = calloc(x->n_node + 1, sizeof(*x->frames.node));
 	x->func_of = calloc(x->n_func + 1, sizeof(*x->func_of));
 	x->funcs = calloc(x->n_func + 1, sizeof(*x->funcs));
-	if (!x->stack_of || !x->frame_of || !x->frames.node || !x->func_of || !x->funcs)
+	if (!x->stack_of || !x->used || !x->frame_of || !x->frames.node ||
+	    !x->func_of || !x->funcs)
 		return -ENOMEM;
 	return us_profile_code(p, &x->code);
 }
@@ -107,20 +105,20 @@ static enum category category_of(const struct firefox *x, uint32_t func)
 
 /* ---- What a thread has ---- */
 
-/* stack_of: 0 not used, else used.  Parents come first. */
+/* Of those that are used, and of their callers, which come first. */
 static int number_stacks(struct firefox *x)
 {
 	struct us_pair_map known = { 0 };
 	uint32_t n = 0;
 	for (size_t i = x->n_node; i-- > 1;)
-		if (x->stack_of[i])
-			x->stack_of[x->node[i].parent] = 1;
+		if (x->used[i])
+			x->used[x->node[i].parent] = true;
 	memset(x->func_of, 0xff, x->n_func * sizeof(*x->func_of));
 	x->frames.n = x->n_own_func = 0;
 	x->stack_of[0] = NO_INDEX;
 	for (uint32_t i = 1; i < x->n_node; i++) {
 		uint32_t func = x->node[i].func;
-		if (!x->stack_of[i]) {
+		if (!x->used[i]) {
 			x->stack_of[i] = NO_INDEX;
 			continue;
 		}
@@ -341,76 +339,61 @@ static void markers(struct firefox *x, const struct us_away_runs *runs)
 
 #define AHEAD 32 /* samples: nodes of several are read at a time */
 
-static int has_room(struct samples *s, uint64_t n)
+static int add_sample(struct firefox *x, uint64_t t_ns, uint32_t node, uint32_t weight)
 {
-	if (n <= s->room)
-		return 0;
-	free(s->v);
-	s->v = malloc(n * sizeof(*s->v));
-	s->room = s->v ? n : 0;
-	return s->v ? 0 : -ENOMEM;
-}
-
-static uint32_t *stack_at(struct firefox *x, size_t i)
-{
-	const struct samples *s = &x->samples;
-	if (i + AHEAD < s->n)
-		__builtin_prefetch(&x->stack_of[s->v[i + AHEAD].node]);
-	return &x->stack_of[s->v[i].node];
+	x->used[node] = true;
+	return us_shown_add(&x->samples, t_ns / US_NS_PER_US, node, weight);
 }
 
 static int samples_of(struct firefox *x, size_t lane, struct us_away_runs *runs)
 {
 	struct us_timeline_cursor c = us_timeline_of(x->p, lane);
 	struct us_timeline_sample m;
-	struct samples *s = &x->samples;
-	if (has_room(s, us_timeline_count(x->p, lane)))
+	if (us_shown_begin(&x->samples, us_timeline_count(x->p, lane)))
 		return -ENOMEM;
-	s->n = 0;
-	s->weighted = false;
 	while (us_timeline_next(&c, &m)) {
-		if (us_away_add(runs, &m))
+		if (us_away_add(runs, &m) ||
+		    (m.node && add_sample(x, m.t_ns, m.node, m.weight)))
 			return -ENOMEM;
-		if (!m.node)
-			continue;
-		s->v[s->n++] = (struct shown){ m.t_ns, m.node, m.weight };
-		s->weighted |= m.weight != 1;
 	}
 	us_away_end(runs, MARKERS_MOST);
-	for (size_t i = 0; i < s->n; i++)
-		*stack_at(x, i) = 1;
 	return 0;
 }
 
-static uint64_t stack_number(void *ctx, size_t i)
+static void stack_numbers(void *ctx, size_t from, size_t n, uint64_t *ret)
 {
-	return *stack_at(ctx, i);
+	const struct firefox *x = ctx;
+	const struct us_shown_sample *v = x->samples.v + from;
+	size_t more = x->samples.n - from;
+	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < more)
+			__builtin_prefetch(&x->stack_of[v[i + AHEAD].node]);
+		ret[i] = x->stack_of[v[i].node];
+	}
 }
 
-/* In microseconds, since the one before. */
-static uint64_t time_delta(void *ctx, size_t i)
+static void time_deltas(void *ctx, size_t from, size_t n, uint64_t *ret)
 {
-	const struct shown *v = ((struct firefox *)ctx)->samples.v;
-	return (v[i].t_ns - (i ? v[i - 1].t_ns : 0)) / US_NS_PER_US;
+	us_shown_deltas(&((struct firefox *)ctx)->samples, from, n, ret);
 }
 
-static uint64_t weight(void *ctx, size_t i)
+static void weights(void *ctx, size_t from, size_t n, uint64_t *ret)
 {
-	return ((struct firefox *)ctx)->samples.v[i].weight;
+	us_shown_weights(&((struct firefox *)ctx)->samples, from, n, ret);
 }
 
 static void put_samples(struct firefox *x)
 {
-	const struct samples *s = &x->samples;
+	const struct us_shown *s = &x->samples;
 	us_json_object(&x->j, "samples");
 	us_json_str(&x->j, "weightType", "samples");
 	us_json_u64(&x->j, "length", s->n);
 	fflush(x->j.out);
 	us_gzip_numbers(x->zip, true);
-	us_json_column(&x->j, "stack", s->n, 0, stack_number, x);
-	us_json_column(&x->j, "timeDeltas", s->n, 3, time_delta, x);
-	if (s->weighted)
-		us_json_column(&x->j, "weight", s->n, 0, weight, x);
+	us_json_column(&x->j, "stack", s->n, 0, stack_numbers, x);
+	us_json_column(&x->j, "timeDeltas", s->n, 3, time_deltas, x);
+	if (s->weight)
+		us_json_column(&x->j, "weight", s->n, 0, weights, x);
 	else
 		us_json_str(&x->j, "weight", NULL);
 	fflush(x->j.out);
@@ -479,7 +462,7 @@ static void put_lane(struct firefox *x, size_t lane, unsigned tid,
 static int thread_of_lane(struct firefox *x, size_t lane, unsigned tid)
 {
 	struct us_away_runs runs = { 0 };
-	memset(x->stack_of, 0, x->n_node * sizeof(*x->stack_of));
+	memset(x->used, 0, x->n_node * sizeof(*x->used));
 	int rc = samples_of(x, lane, &runs);
 	if (!rc)
 		rc = number_stacks(x);
@@ -492,7 +475,7 @@ static int thread_of_lane(struct firefox *x, size_t lane, unsigned tid)
 static int thread_of_tree(struct firefox *x)
 {
 	for (size_t i = 0; i < x->n_node; i++)
-		x->stack_of[i] = x->node[i].self != 0;
+		x->used[i] = x->node[i].self != 0;
 	int rc = number_stacks(x);
 	if (rc)
 		return rc;
@@ -510,18 +493,12 @@ static int thread_of_owner(struct firefox *x, const struct us_owner_lane *l,
 			   unsigned tid)
 {
 	char pid[32];
-	struct samples *s = &x->samples;
-	memset(x->stack_of, 0, x->n_node * sizeof(*x->stack_of));
-	if (has_room(s, l->n))
-		return -ENOMEM;
-	s->weighted = false;
-	for (s->n = 0; s->n < l->n; s->n++) {
-		const struct us_owner_sample *m = &l->v[s->n];
-		s->v[s->n] = (struct shown){ m->t_ns, m->node, m->weight };
-		s->weighted |= m->weight != 1;
-		x->stack_of[m->node] = 1;
-	}
-	int rc = number_stacks(x);
+	memset(x->used, 0, x->n_node * sizeof(*x->used));
+	int rc = us_shown_begin(&x->samples, l->n);
+	for (size_t i = 0; i < l->n && !rc; i++)
+		rc = add_sample(x, l->v[i].t_ns, l->v[i].node, l->v[i].weight);
+	if (!rc)
+		rc = number_stacks(x);
 	if (rc)
 		return rc;
 	snprintf(pid, sizeof(pid), "guest %u", l->tgid);

@@ -6,6 +6,7 @@
 #include "base/huffman.h"
 #include "base/json.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -152,9 +153,18 @@ static void a_full_disk(void **state)
 	fclose(full);
 }
 
-static uint64_t a_number(void *ctx, size_t i)
+static void numbers(void *ctx, size_t from, size_t n, uint64_t *ret)
 {
-	return i * i % *(uint64_t *)ctx;
+	for (size_t i = from; i < from + n; i++)
+		*ret++ = i * i % *(uint64_t *)ctx;
+}
+
+/* Of each length there is. */
+static void long_numbers(void *ctx, size_t from, size_t n, uint64_t *ret)
+{
+	const uint64_t *all = ctx;
+	for (size_t i = 0; i < n; i++)
+		ret[i] = all[from + i];
 }
 
 /* Longer than the pieces that it is written in, which end wherever in a number. */
@@ -168,9 +178,9 @@ static void a_long_column(void **state)
 	struct us_json j = us_json_to(out);
 	(void)state;
 	us_json_object(&j, NULL);
-	us_json_column(&j, "none", 0, 0, a_number, &below);
-	us_json_column(&j, "whole", n, 0, a_number, &below);
-	us_json_column(&j, "parts", n, 3, a_number, &below);
+	us_json_column(&j, "none", 0, 0, numbers, &below);
+	us_json_column(&j, "whole", n, 0, numbers, &below);
+	us_json_column(&j, "parts", n, 3, numbers, &below);
 	us_json_end(&j);
 	fclose(out);
 	fputs("{\"none\":[],\"whole\":[", plain);
@@ -188,6 +198,45 @@ static void a_long_column(void **state)
 	free(want);
 }
 
+static void columns_of_any_numbers(void **state)
+{
+	char *text, *want;
+	size_t n_text, n_want, n = 0;
+	uint64_t all[64];
+	FILE *out = open_memstream(&text, &n_text);
+	FILE *plain = open_memstream(&want, &n_want);
+	struct us_json j = us_json_to(out);
+	(void)state;
+	for (uint64_t power = 1; n < 60; power *= 10) {
+		all[n++] = power - 1;
+		all[n++] = power;
+		all[n++] = power / 7 * 13;
+	}
+	all[n++] = UINT64_MAX;
+	us_json_array(&j, NULL);
+	us_json_column(&j, NULL, n, 0, long_numbers, all);
+	us_json_column(&j, NULL, n, 3, long_numbers, all);
+	for (size_t i = 0; i < n; i++)
+		us_json_fixed(&j, NULL, all[i], 1);
+	us_json_end(&j);
+	fclose(out);
+	fputs("[[", plain);
+	for (size_t i = 0; i < n; i++)
+		fprintf(plain, "%s%" PRIu64, i ? "," : "", all[i]);
+	fputs("],[", plain);
+	for (size_t i = 0; i < n; i++)
+		fprintf(plain, "%s%" PRIu64 ".%03" PRIu64, i ? "," : "", all[i] / 1000,
+			all[i] % 1000);
+	fputs("]", plain);
+	for (size_t i = 0; i < n; i++)
+		fprintf(plain, ",%" PRIu64 ".%" PRIu64, all[i] / 10, all[i] % 10);
+	fputs("]", plain);
+	fclose(plain);
+	assert_string_equal(text, want);
+	free(text);
+	free(want);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +246,7 @@ int main(void)
 		cmocka_unit_test(in_turns),
 		cmocka_unit_test(a_full_disk),
 		cmocka_unit_test(a_long_column),
+		cmocka_unit_test(columns_of_any_numbers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
