@@ -209,14 +209,65 @@ static void set_sums_right(uint8_t *p, size_t size)
 	}
 }
 
+static int several(void *ctx, const struct us_sample *s, size_t n)
+{
+	must(n > 0);
+	for (size_t i = 0; i < n; i++)
+		sample(ctx, &s[i]);
+	return 0;
+}
+
+static int busy_at(void *ctx, uint64_t t_ns)
+{
+	*(uint64_t *)ctx += t_ns;
+	return 0;
+}
+
+static const struct us_reader_ops ops = {
+	.fact = fact,
+	.module = module,
+	.stack = stack,
+	.sample = sample,
+	.stats = stats,
+	.end = end,
+	.named = named,
+	.host_stack = host_stack,
+	.host_named = named,
+	.counted = counted,
+	.event_function = function,
+	.events = events,
+	.events_until = until,
+	.process = process,
+	.task = task,
+	.waiter = waiter,
+	.wait = wait_once,
+	.wait_stats = wait_stats,
+	.program_file = program_file,
+	.mapping = mapping,
+	.program_name = program_name,
+};
+
+/* Several at a time they are as many, or more where the reading ended at something that
+ * nobody asks for now; looked at only for their times they are no error. */
+static void read_in_other_ways(int fd, uint64_t n_sample, int want)
+{
+	static const struct us_reader_ops at_once = { .stack = stack,
+						      .samples = several,
+						      .host_stack = host_stack };
+	static const struct us_reader_ops busy = { .busy_at = busy_at };
+	struct seen seen = { 0 };
+	struct us_reader_result result;
+	uint64_t sum = 0;
+	lseek(fd, 0, SEEK_SET);
+	int r = us_read(fd, &at_once, &seen, &result, NULL);
+	must(want ? seen.samples >= n_sample : !r && seen.samples == n_sample);
+	lseek(fd, 0, SEEK_SET);
+	r = us_read(fd, &busy, &sum, &result, NULL);
+	must(want || !r);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct us_reader_ops ops = {
-		fact,	      module,	  stack,       sample,	stats,	   end,
-		named,	      host_stack, named,       counted, function,  events,
-		until,	      process,	  task,	       waiter,	wait_once, wait_stats,
-		program_file, mapping,	  program_name
-	};
 	static int fd = -1;
 	struct seen seen = { 0 };
 	struct us_reader_result result;
@@ -238,6 +289,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must((seen.stacks + seen.host_stacks) * 2 + seen.samples * 3 +
 		     seen.bytes_of_text <=
 	     size);
+	read_in_other_ways(fd, seen.samples, r);
 	free(copy);
 	return 0;
 }
