@@ -112,10 +112,18 @@ static int bpf_ready(struct us_err *why)
 	return r;
 }
 
+/* Registers come from the kernel, but code is read from the VMM, and what its threads
+ * do is read in /proc. */
+static int may_serve(const struct us_target *t, struct us_err *why)
+{
+	int r = refuse_guest(t->guest, why);
+	r = r < 0 ? r : us_bpf_ready(why);
+	return r < 0 ? r : us_kvm_may_look(t->guest, why);
+}
+
 static int bpf_probe(const struct us_target *t, struct us_err *why)
 {
-	return refuse_guest(t->guest, why) == 0 && us_bpf_ready(why) == 0 &&
-	       refuse_unverified(why) == 0;
+	return may_serve(t, why) == 0 && refuse_unverified(why) == 0;
 }
 
 static void bpf_close(struct us_backend *base)
@@ -189,9 +197,7 @@ static void describe(struct bpf *b)
 static int bpf_open(const struct us_target *t, struct us_backend **ret,
 		    struct us_err *e)
 {
-	int r = refuse_guest(t->guest, e);
-	if (!r)
-		r = us_bpf_ready(e);
+	int r = may_serve(t, e);
 	if (r < 0)
 		return r;
 	struct bpf *b = calloc(1, sizeof(*b));

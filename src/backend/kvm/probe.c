@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/kvm.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,60 +23,6 @@ static unsigned long long status_field(const char *status, const char *name, int
 	snprintf(key, sizeof(key), "\n%s:", name);
 	const char *at = strstr(status, key);
 	return at ? strtoull(at + strlen(key), NULL, base) : 0;
-}
-
-static bool have_ptrace_capability(void)
-{
-	return us_host_capable(CAP_SYS_PTRACE);
-}
-
-static int refuse_right(const struct us_guest *g, struct us_err *e)
-{
-	int scope = us_host_ptrace_scope();
-	if (scope >= 3) {
-		us_fail(e, -EPERM,
-			"attach to pid %d: kernel.yama.ptrace_scope is %d: nobody may "
-			"attach until this host is started anew",
-			g->pid, scope);
-		us_hint(e, "use the monitor or the stub: qmp:PATH or gdb:HOST:PORT");
-		return -EPERM;
-	}
-	if (geteuid() != g->uid && !have_ptrace_capability())
-		us_fail(e, -EPERM,
-			"attach to pid %d: it belongs to uid %u, uniscope runs as uid "
-			"%u and without CAP_SYS_PTRACE",
-			g->pid, g->uid, geteuid());
-	else if (scope && !have_ptrace_capability())
-		us_fail(e, -EPERM,
-			"attach to pid %d: kernel.yama.ptrace_scope is %d: only "
-			"CAP_SYS_PTRACE may attach",
-			g->pid, scope);
-	else
-		us_fail(e, -EPERM,
-			"attach to pid %d: not permitted (it is protected, or has "
-			"rights or a namespace that uniscope has not)",
-			g->pid);
-	us_hint(e, "run uniscope with sudo");
-	return -EPERM;
-}
-
-/* Copying one of its descriptors asks the kernel the same question as ptrace does. */
-static int try_right(const struct us_guest *g, struct us_err *e)
-{
-	_cleanup_close_ int pidfd = us_kvm_open_process(g, e);
-	if (pidfd < 0)
-		return pidfd;
-	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_getfd, pidfd, g->vcpu[0].fd, 0);
-	if (fd >= 0)
-		return 0;
-	if (errno == EPERM || errno == EACCES)
-		return refuse_right(g, e);
-	if (errno == ENOSYS)
-		return us_fail(e, -ENOSYS,
-			       "Linux 5.6 or newer is needed: no "
-			       "pidfd_getfd here");
-	return us_fail(e, -errno, "take file %d of pid %d: %s", g->vcpu[0].fd, g->pid,
-		       strerror(errno));
 }
 
 static int refuse_other_tracer(const struct us_guest *g, struct us_err *e)
@@ -186,7 +131,7 @@ int us_kvm_probe(const struct us_target *t, struct us_err *why)
 		return us_fail(why, -ENODEV, "pid %d runs its guest without KVM",
 			       g->pid);
 	if (g->limited)
-		return refuse_right(g, why);
+		return us_kvm_may_look(g, why);
 	if (g->several)
 		return us_fail(why, -ENOTUNIQ,
 			       "pid %d runs more than one machine: which vCPU is whose "
@@ -202,7 +147,7 @@ int us_kvm_probe(const struct us_target *t, struct us_err *why)
 	if (!r)
 		r = refuse_protected(g, why);
 	if (!r)
-		r = try_right(g, why);
+		r = us_kvm_may_look(g, why);
 	return r ? r : refuse_other_tracer(g, why);
 }
 

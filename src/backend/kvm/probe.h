@@ -17,6 +17,12 @@ int us_kvm_ready(struct us_err *why);
 US_MUST_CHECK int us_kvm_probe(const struct us_target *t, struct us_err *why);
 
 /*
+ * May the VMM's memory and its threads' system calls be read?  Tried by a copy of one
+ * of its descriptors, for which the kernel asks what it asks for ptrace.  -EPERM.
+ */
+US_MUST_CHECK int us_kvm_may_look(const struct us_guest *g, struct us_err *e);
+
+/*
  * A handle on the guest's process, which cannot become another one's: checked against
  * the guest's start time.  An fd that the caller owns, or -errno.
  */

@@ -8,3 +8,17 @@ for name in test-backend-kvm test-backend-kvm-vcpu; do
 done
 run python3 "$TESTS/conformance/conformance.py" "$BUILD" kvm kvm --short --only "ring 3 without"
 run python3 "$TESTS/conformance/kill.py" "$BUILD" kvm kvm --times 1
+# Yama's last setting: nobody may look into a process, and it cannot be taken back.
+echo 3 >/proc/sys/kernel/yama/ptrace_scope
+qemu-system-x86_64 -M microvm,accel=kvm -m 64 -display none -serial null \
+	-kernel "$BUILD/tests/guests/demo.elf" </dev/null >/dev/null 2>&1 &
+ok="not ok"
+for _ in $(seq 60); do
+	uniscope ps $! >/tmp/out 2>&1
+	[ "$(grep -Ec '(bpf|kvm) +no: .*ptrace_scope is 3' /tmp/out)" = 2 ] && ok=ok && break
+	sleep 1
+done
+kill $!
+sed 's/^/# /' /tmp/out
+echo "$ok 1 - bpf and kvm are refused where Yama forbids all"
+echo 1..1
