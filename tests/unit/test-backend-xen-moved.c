@@ -5,6 +5,7 @@
 #include "backend/xen/moved.h"
 
 #define APART_NS US_NS_PER_MS
+#define CLOSE_NS (US_XEN_MOVED_NS / 2)
 
 static struct us_xen_moved moved;
 static struct us_xen_sample look;
@@ -20,14 +21,14 @@ static void set_up(unsigned n_vcpu)
 		fake_xen->regs[i].pc = 0x1000 * (i + 1);
 }
 
-/* A sample of all vCPUs; all of them are asked for with the domain.  How many questions
- * it took. */
-static unsigned sample(bool all)
+/* A sample of all vCPUs, so long after the last; all of them are asked for with the
+ * domain.  How many questions it took. */
+static unsigned sample_after(uint64_t ns, bool all)
 {
 	uint64_t mask = (1ull << fake_xen->domain.n_vcpu) - 1;
 	unsigned before = fake_xen->n_asked;
-	now_ns += APART_NS;
-	look.vcpus = all ? mask : us_xen_moved_ask(&moved, mask);
+	now_ns += ns;
+	look.vcpus = all ? mask : us_xen_moved_ask(&moved, mask, now_ns);
 	look.regs = mask;
 	assert_int_equal(fake_sample(fake_xen, &fake_xen->domain, &look), 0);
 	us_xen_moved_tell(&moved, &fake_calls, fake_xen, &fake_xen->domain, &look, mask,
@@ -35,6 +36,11 @@ static unsigned sample(bool all)
 	assert_int_equal(fake_unpause(fake_xen, FAKE_DOMAIN), 0);
 	assert_int_equal(fake_xen->n_running_regs, 0);
 	return fake_xen->n_asked - before;
+}
+
+static unsigned sample(bool all)
+{
+	return sample_after(APART_NS, all);
 }
 
 /* It runs to the next sample, elsewhere then. */
@@ -113,6 +119,41 @@ static void one_that_stands_has_not_run(void **state)
 	go_on(0);
 	sample(false);
 	assert_int_equal(moved.ran, 1);
+}
+
+/* Samples in close succession: there was no time to move.  After a wait there was. */
+static void one_without_time_to_move_is_trusted_after_a_wait(void **state)
+{
+	(void)state;
+	set_up(1);
+	for (unsigned i = 0; i < 10; i++) {
+		go_on(0);
+		assert_int_equal(sample(false), i < 2);
+		assert_int_equal(moved.trusted, i > 0);
+		for (unsigned n = 0; n < i % 4; n++) {
+			assert_int_equal(sample_after(CLOSE_NS, false), 1);
+			assert_int_equal(moved.trusted, 0);
+			assert_int_equal(look.vcpus_known, 1);
+		}
+	}
+	/* If it has not moved after the wait, either, Xen is asked from then on. */
+	go_on(0);
+	sample(false);
+	sample_after(CLOSE_NS, false);
+	assert_int_equal(look.vcpus, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(sample(false), 1);
+		assert_int_equal(look.vcpus, i > 0);
+	}
+	/* Nor is one that waits trusted. */
+	go_on(0);
+	sample(false);
+	go_on(0);
+	assert_int_equal(sample(false), 0);
+	fake_xen->vcpu[0] = (struct us_xen_vcpu){ .online = true, .blocked = true };
+	assert_int_equal(sample_after(CLOSE_NS, false), 1);
+	assert_int_equal(sample(false), 1);
+	assert_int_equal(look.vcpus, 1);
 }
 
 /* A loop comes back to the same registers. */
@@ -197,6 +238,7 @@ int main(void)
 		cmocka_unit_test(one_that_moves_is_not_asked_for),
 		cmocka_unit_test(one_in_a_hypercall_may_wait),
 		cmocka_unit_test(one_that_stands_has_not_run),
+		cmocka_unit_test(one_without_time_to_move_is_trusted_after_a_wait),
 		cmocka_unit_test(one_that_spins_has_run),
 		cmocka_unit_test(registers_that_are_wrong_are_not_believed),
 		cmocka_unit_test(only_pv_domains_are_believed),

@@ -4,9 +4,14 @@
 
 #include <string.h>
 
-uint64_t us_xen_moved_ask(const struct us_xen_moved *m, uint64_t mask)
+static bool is_close(const struct us_xen_moved *m, uint64_t now_ns)
 {
-	return mask & ~m->trusted;
+	return now_ns < m->last_ns + US_XEN_MOVED_NS;
+}
+
+uint64_t us_xen_moved_ask(const struct us_xen_moved *m, uint64_t mask, uint64_t now_ns)
+{
+	return mask & ~(m->trusted | (is_close(m, now_ns) ? 0 : m->short_of_time));
 }
 
 /* Are these the registers of one that has run since, and does not wait? */
@@ -38,7 +43,8 @@ void us_xen_moved_tell(struct us_xen_moved *m, const struct us_xen_calls *calls,
 		       struct us_xen_sample *l, uint64_t mask, uint64_t now_ns)
 {
 	uint64_t had = d->kind == US_XEN_PV ? l->regs_read : 0, trusted = 0;
-	m->ran = 0;
+	uint64_t may = is_close(m, now_ns) ? m->trusted | m->short_of_time : 0;
+	m->ran = m->short_of_time = 0;
 	for (uint64_t left = mask; left; left &= left - 1) {
 		unsigned v = (unsigned)__builtin_ctzll(left);
 		uint64_t bit = 1ULL << v;
@@ -71,9 +77,15 @@ void us_xen_moved_tell(struct us_xen_moved *m, const struct us_xen_calls *calls,
 			m->ran |= bit;
 		m->seen[v].ran_ns = info->ran_ns;
 		m->seen[v].asked_ns = now_ns;
-		if (moving && info->online && !info->blocked)
+		if (!read || !info->online || info->blocked)
+			continue;
+		if (moving)
 			trusted |= bit;
+		else
+			m->short_of_time |= may & bit;
 	}
+	if (m->off)
+		m->short_of_time = 0;
 	m->trusted = m->off ? 0 : trusted;
 	m->last_ns = now_ns;
 }

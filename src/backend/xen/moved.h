@@ -9,21 +9,28 @@
  * follows (Intel SDM volume 2, SYSCALL), and Xen keeps both as they were (entry.S,
  * syscall_enter).  So one of the kernel with another value in RCX does not wait.
  *
- * Where that tells nothing Xen is asked, at once and with the next sample.  All are
- * asked together with the domain, from time to time: if Xen then says of one that it
- * waits, against its registers, they are not trusted any more.
+ * Where that tells nothing Xen is asked, at once and with the next sample; not with
+ * that one if there was no time to move, and there is by then.  All are asked together
+ * with the domain, from time to time: if Xen then says of one that it waits, against
+ * its registers, they are not trusted any more.
  */
 #ifndef US_BACKEND_XEN_MOVED_H
 #define US_BACKEND_XEN_MOVED_H
 
 #include "vmm/xen/calls.h"
 
+/* Samples that are closer tell little of one that has not moved: one that was let go on
+ * has to be taken up by its CPU first. */
+#define US_XEN_MOVED_NS 50000
+
 struct us_xen_moved {
 	uint64_t ran;	  /* bit n: vCPU n has run between the last two samples */
-	uint64_t trusted; /* bit n: its registers are enough */
-	uint64_t known;	  /* bit n: those of the last sample are in seen[n] */
-	bool off;	  /* registers were wrong */
-	uint64_t last_ns; /* the last sample */
+	uint64_t trusted; /* bit n: its registers are enough ... */
+	uint64_t
+		short_of_time; /* ... and will be, if the next sample is not so close */
+	uint64_t known;	       /* bit n: those of the last sample are in seen[n] */
+	bool off;	       /* registers were wrong */
+	uint64_t last_ns;      /* the last sample */
 	struct us_xen_seen {
 		us_gva pc;
 		uint64_t gpr[16];
@@ -31,8 +38,8 @@ struct us_xen_moved {
 	} seen[US_MAX_VCPUS];
 };
 
-/* Those in mask of which Xen has to be asked. */
-uint64_t us_xen_moved_ask(const struct us_xen_moved *m, uint64_t mask);
+/* Those in mask of which Xen has to be asked for a sample at now_ns. */
+uint64_t us_xen_moved_ask(const struct us_xen_moved *m, uint64_t mask, uint64_t now_ns);
 
 /* That sample was taken at now_ns, and what l->vcpus is short of is filled in, also in
  * l->vcpus_known.  A call for each of whom that needs one. */

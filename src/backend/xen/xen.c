@@ -224,8 +224,8 @@ static bool wants_regs(const struct xen *b, const struct us_xen_vcpu *v, uint8_t
 	return v->online && (!stands || b->pacer.schedule.wake_halted);
 }
 
-/* Those first that have to be looked at.  true: all have run since the last sample, and
- * one that has is of a domain that goes on. */
+/* Those first that have to be looked at.  true: all have run since the last sample, or
+ * had no time to; one that has is of a domain that goes on. */
 static bool list_vcpus(struct xen *b)
 {
 	unsigned n_idle = 0;
@@ -264,7 +264,7 @@ static bool list_vcpus(struct xen *b)
 		o->state = idle[k].state;
 		o->form = US_CAPTURE_NONE;
 	}
-	return b->moved.ran == b->mask;
+	return (b->moved.ran | b->moved.short_of_time) == b->mask;
 }
 
 /* Those that did not come with the pause.  A vCPU that cannot be read has its state
@@ -332,8 +332,9 @@ static int sample(struct xen *b)
 	b->sample.state = !b->busy || b->working_ns >= b->check_ns;
 	if (b->sample.state)
 		b->check_ns = b->working_ns + CHECK_NS;
-	uint64_t vcpus = b->sample.state ? b->mask
-					 : us_xen_moved_ask(&b->moved, b->mask);
+	uint64_t vcpus = b->sample.state
+				 ? b->mask
+				 : us_xen_moved_ask(&b->moved, b->mask, b->working_ns);
 	int r = ask(b, vcpus, b->busy);
 	if (r < 0)
 		return r;
