@@ -1,0 +1,11 @@
+# As kexec.sh, by the backend bpf.
+# needs: tests/linux/kexec
+# needs: packages/linux-image-*-cloud-amd64/boot/vmlinuz-*
+# needs: packages/linux-image-*-cloud-amd64/unpacked
+# needs: packages/linux-image-*-cloud-amd64/lib/modules/*/kernel/drivers/virtio/*.ko
+# needs: packages/linux-image-*-cloud-amd64/lib/modules/*/kernel/drivers/block/virtio_blk.ko
+for kind in same fixed; do
+	run python3 "$TESTS/linux/test_kexec.py" "$BUILD" $kind --backend bpf --accel kvm \
+		--made "$BUILD/tests/linux/kexec"
+done
+run python3 "$TESTS/linux/test_tasks.py" "$BUILD" reboot --backend bpf --accel kvm
