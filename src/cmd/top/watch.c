@@ -408,8 +408,8 @@ static void show(struct top *t)
 {
 	if (t->term)
 		draw(t);
-	else if (t->at || t->state.page == US_TOP_GUESTS)
-		print(t);
+	else if (t->at ? !t->at->over : t->state.page == US_TOP_GUESTS)
+		print(t); /* how one ended comes once, last */
 }
 
 /* Else there is plain text; the user is told if that is not what was asked for. */
