@@ -25,6 +25,8 @@ enum us_code_base {
 			 above was not left there by a caller */
 	US_BASE_KEPT, /* the register base_reg, which functions preserve: where the
 			 stack was that this one was taken instead of, for a call */
+	US_BASE_POPPED, /* the stack pointer, and the return address was taken off the
+			   stack: it is in the register base_reg.  x86 */
 };
 
 /* What the code has done with the stack pointer that it was entered with. */
@@ -86,7 +88,8 @@ struct us_code_rule {
 				     US_SP_WAS_FP: in the frame pointer's register; 0:
 				     where programs have one of their own, that is not
 				     known; else it is the CFA */
-		uint8_t base_reg; /* of US_BASE_KEPT: its number, as in us_regs */
+		uint8_t base_reg; /* of US_BASE_KEPT and US_BASE_POPPED: its number, as
+				     in us_regs */
 		uint8_t base_at;  /* of US_BASE_WORD and US_RA_NEAR, for sp_at: in words
 				   */
 	};
@@ -97,7 +100,8 @@ static inline bool us_code_same_base(const struct us_code_rule *a,
 				     const struct us_code_rule *b)
 {
 	return a->base == b->base && a->cfa == b->cfa &&
-	       (a->base != US_BASE_KEPT || a->base_reg == b->base_reg);
+	       ((a->base != US_BASE_KEPT && a->base != US_BASE_POPPED) ||
+		a->base_reg == b->base_reg);
 }
 
 /* What a function has done, at a place, with a register that functions preserve. */

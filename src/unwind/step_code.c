@@ -43,6 +43,10 @@ static bool base_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *
 				 [US_BASE_WORD] = US_X86_RSP };
 	if (rule->base == US_BASE_KEPT)
 		return us_walk_register(w, rule->base_reg, ret);
+	if (rule->base == US_BASE_POPPED) {
+		*ret = w->reg[US_X86_RSP];
+		return us_walk_knows(w, US_X86_RSP);
+	}
 	if (rule->base == US_BASE_NONE || rule->base >= US_BASE_ROOT ||
 	    !us_walk_knows(w, base[rule->base]))
 		return false;
@@ -56,7 +60,7 @@ bool us_walk_cfa(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret
 	if (!base_of(w, rule, &base))
 		return false;
 	*ret = us_walk_wrap(w, base + (us_gva)(int64_t)rule->cfa);
-	if (is_above(w, *ret) || may_switch(w, rule))
+	if (is_above(w, *ret) || may_switch(w, rule) || rule->base == US_BASE_POPPED)
 		return true;
 	if (*ret <= w->reg[US_X86_RSP])
 		w->end = US_END_CYCLE;
@@ -71,7 +75,7 @@ bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t slot, uint64_t *ret)
 bool us_step_code_slot(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
 {
 	us_gva cfa;
-	if (!us_walk_cfa(w, rule, &cfa))
+	if (rule->base == US_BASE_POPPED || !us_walk_cfa(w, rule, &cfa))
 		return false;
 	*ret = us_walk_wrap(w, cfa - w->word);
 	return true;
@@ -112,6 +116,16 @@ static bool is_gone(const struct us_site *site, const struct us_step *s)
 	       us_walk_may_be_behind(s) && us_site_is_known(site) && !site->guess;
 }
 
+static bool read_return(struct us_walk *w, const struct us_code_rule *rule, us_gva cfa,
+			us_gva *ret)
+{
+	if (rule->base != US_BASE_POPPED)
+		return us_walk_read(w, cfa - w->word, ret);
+	us_trail_leave(w); /* no word of the stack tells it */
+	*ret = w->reg[rule->base_reg % US_MAX_GPR];
+	return !w->after_call && us_walk_knows(w, rule->base_reg);
+}
+
 /* Apply a rule: true if there is a return address behind a CALL. */
 static bool try_rule(struct us_walk *w, const struct us_site *site,
 		     const struct us_code_rule *rule, struct us_step *ret)
@@ -119,7 +133,7 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 	w->end = rule->base == US_BASE_ROOT ? US_END_ROOT : US_END_NO_RULE;
 	if (!us_walk_cfa(w, rule, &ret->cfa))
 		return false;
-	if (!us_walk_read(w, ret->cfa - w->word, &ret->pc)) {
+	if (!read_return(w, rule, ret->cfa, &ret->pc)) {
 		w->end = US_END_FAULT;
 		return false;
 	}
@@ -215,7 +229,8 @@ bool us_step_code(struct us_walk *w, struct us_site *site, struct us_step *ret)
 
 	if (ok && (us_site_start(site) || site->tried || !ret->direct))
 		return true;
-	if (!site->tried && site->rule[0].base != US_BASE_ROOT) {
+	bool popped = site->rule[0].base == US_BASE_POPPED;
+	if (!site->tried && !popped && site->rule[0].base != US_BASE_ROOT) {
 		site->tried = true;
 		if (ok && learn_start(w, site, ret->target, 0)) {
 			us_sites_doubt(w->u->sites, site);

@@ -36,8 +36,18 @@ bool us_x86_far_jump(struct us_x86_flow *f, const struct us_x86_insn before[2],
 void us_x86_before_place(struct us_x86_flow *f, us_gva pc,
 			 struct us_x86_insn before[2]);
 
+/* Is this a jump to where a pop has said: a return in two instructions (clang
+ * -mlvi-cfi)? */
+bool us_x86_jumps_back(const struct us_x86_flow *f, const struct us_x86_state *st,
+		       const struct us_x86_insn *insn);
+
+/* A pop right before a place, of what is jumped to there; else *st is left alone. */
+void us_x86_pop_before(struct us_x86_flow *f, us_gva pc, struct us_x86_state *st);
+
 /* A register, by the number of the code (x86_decode.h) and by that of us_regs: from the
  * former to the latter if of_code, else the other way round. */
 uint8_t us_x86_other_number(const struct us_x86_flow *f, uint8_t reg, bool of_code);
+/* That of us_regs, of any register; reg: a number of the code, below US_X86_N_CODE. */
+uint8_t us_x86_any_number(const struct us_x86_flow *f, uint8_t reg);
 
 #endif

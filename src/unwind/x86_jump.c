@@ -3,6 +3,8 @@
  */
 #include "unwind/x86_flow.h"
 
+#include <string.h>
+
 bool us_x86_far_jump(struct us_x86_flow *f, const struct us_x86_insn before[2],
 		     const struct us_x86_insn *insn, us_gva *ret)
 {
@@ -46,6 +48,63 @@ void us_x86_before_place(struct us_x86_flow *f, us_gva pc, struct us_x86_insn be
 		before[0] = insn[second != 0];
 		if (second)
 			before[1] = insn[0];
+		return;
+	}
+}
+
+/* Jumps name registers as the processor does, pops as the state has them. */
+static bool is_to(const struct us_x86_flow *f, const struct us_x86_insn *jump,
+		  uint8_t reg)
+{
+	return jump->kind == US_X86_JUMP_INDIRECT && jump->general < US_X86_N_CODE &&
+	       us_x86_any_number(f, jump->general) == us_x86_any_number(f, reg);
+}
+
+bool us_x86_jumps_back(const struct us_x86_flow *f, const struct us_x86_state *st,
+		       const struct us_x86_insn *insn)
+{
+	return st->popped.sym != US_SYM_NONE && is_to(f, insn, st->popped_reg);
+}
+
+#define POP_MAX	 2 /* bytes, with REX */
+#define FENCE	 3 /* lfence */
+#define JUMP_MAX 3 /* jmp *reg, with REX */
+
+static bool is_lfence(const uint8_t *code)
+{
+	static const uint8_t lfence[FENCE] = { 0x0f, 0xae, 0xe8 };
+	return !memcmp(code, lfence, FENCE);
+}
+
+/* Is it pop reg; jmp *reg, with a fence between them or not?  *ret_pop: its length. */
+static bool is_pop_and_jump(const struct us_x86_flow *f, const uint8_t *code, size_t n,
+			    struct us_x86_insn *ret)
+{
+	struct us_x86_insn jump;
+	if (!us_x86_decode(code, n, f->word * 8U, ret) || ret->kind != US_X86_POP ||
+	    ret->half || ret->reg >= US_X86_N_CODE)
+		return false;
+	size_t at = ret->len;
+	if (n - at >= FENCE && is_lfence(code + at))
+		at += FENCE;
+	return us_x86_decode(code + at, n - at, f->word * 8U, &jump) &&
+	       is_to(f, &jump, ret->reg);
+}
+
+void us_x86_pop_before(struct us_x86_flow *f, us_gva pc, struct us_x86_state *st)
+{
+	uint8_t code[POP_MAX + FENCE + JUMP_MAX];
+	struct us_x86_insn pop;
+	for (size_t n = 1; n <= POP_MAX + FENCE && pc >= n; n++) {
+		if (n == FENCE) /* in the middle of one */
+			continue;
+		if (!us_paging_read(f->path.paging, f->path.space, pc - n, code,
+				    sizeof(code)) ||
+		    !is_pop_and_jump(f, code, sizeof(code), &pop) ||
+		    (n != pop.len && n != pop.len + (size_t)FENCE))
+			continue;
+		st->popped = (struct us_x86_value){ -st->word, US_SYM_SP };
+		st->popped_reg = pop.reg;
 		return;
 	}
 }

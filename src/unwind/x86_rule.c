@@ -284,6 +284,13 @@ static void kept_at(const struct us_x86_flow *f, const struct us_x86_state *st,
 	}
 }
 
+/* By where SP stands for the CFA: it is in a register now, to be jumped to. */
+static bool is_return_popped(const struct us_x86_state *st)
+{
+	return st->popped.sym == US_SYM_SP && st->popped.off == -st->word &&
+	       st->sp.sym == US_SYM_SP && st->sp.off >= 0 && !st->copied;
+}
+
 static void rule_at(const struct us_x86_flow *f, const struct us_x86_state *st,
 		    struct us_code_rule rule[2])
 {
@@ -322,6 +329,12 @@ static void rule_at(const struct us_x86_flow *f, const struct us_x86_state *st,
 		bool r10 = st->r10_reg == US_X86_CODE_R10;
 		rule[0].base = r10 ? US_BASE_R10 : US_BASE_R13;
 		rule[0].cfa = -st->r10.off;
+	}
+	if (is_return_popped(st)) {
+		rule[0] = sp;
+		rule[1].base = US_BASE_NONE;
+		rule[0].base = US_BASE_POPPED;
+		rule[0].base_reg = us_x86_any_number(f, st->popped_reg);
 	}
 	if (st->stack == US_STACK_OWN)
 		rule[0].base = US_BASE_OWN;
@@ -440,6 +453,20 @@ static bool is_prologue(struct us_x86_flow *f, us_gva pc)
 	       insn.reg == US_X86_CODE_RBP && insn.base == US_X86_CODE_RSP;
 }
 
+/* The return address was popped, and is jumped to. */
+static bool popped_rule(const struct us_x86_flow *f, const struct us_x86_state *st,
+			struct us_code_rule *ret)
+{
+	bool gone = st->popped.sym == US_SYM_SP && st->popped.off == -st->word;
+	if (!gone || st->sp.sym != US_SYM_SP)
+		return rule_for(st, st->popped, ret);
+	*ret = (struct us_code_rule){ .base = US_BASE_POPPED, .fp = US_FP_LOST };
+	ret->base_reg = us_x86_any_number(f, st->popped_reg);
+	if (us_x86_state_fp_same(st))
+		ret->fp = US_FP_SAME;
+	return true;
+}
+
 enum outcome { DEAD, RETURNS, LEAVES, LEAVES_BY_SYSRET };
 
 /* Follow one path to its end. */
@@ -450,8 +477,10 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 	struct us_x86_insn insn, before[2] = { { .general = US_X86_NO_REG },
 					       { .general = US_X86_NO_REG } };
 	us_gva pc = p->pc, far;
-	if (!at->start && !at->after_call && pc == at->pc)
+	if (!at->start && !at->after_call && pc == at->pc) {
 		us_x86_before_place(f, pc, before);
+		us_x86_pop_before(f, pc, &st);
+	}
 	for (; f->path.n_visited < MAX_RETURN && us_code_path_visit(&f->path, pc);
 	     before[1] = before[0], before[0] = insn) {
 		if (!decode_at(f, pc, &insn))
@@ -468,6 +497,8 @@ static enum outcome ends(struct us_x86_flow *f, const struct us_code_place *at,
 			rule_at_sysret(&st, ret);
 			return LEAVES_BY_SYSRET;
 		}
+		if (us_x86_jumps_back(f, &st, &insn))
+			return popped_rule(f, &st, ret) ? RETURNS : DEAD;
 		if (insn.kind == US_X86_JUMP_INDIRECT &&
 		    us_x86_far_jump(f, before, &insn, &far)) {
 			pc = far;

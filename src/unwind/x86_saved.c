@@ -13,6 +13,18 @@ uint8_t us_x86_other_number(const struct us_x86_flow *f, uint8_t reg, bool of_co
 	return reg;
 }
 
+uint8_t us_x86_any_number(const struct us_x86_flow *f, uint8_t reg)
+{
+	static const uint8_t numbers[8] = { US_X86_RAX, US_X86_RCX, US_X86_RDX,
+					    US_X86_RBX, US_X86_RSP, US_X86_RBP,
+					    US_X86_RSI, US_X86_RDI };
+	if (f->word == 4 && reg == US_X86_CODE_R10)
+		return US_X86_RCX;
+	if (f->word == 4 && reg == US_X86_CODE_R13)
+		return US_X86_RDI;
+	return reg < 8 ? numbers[reg] : reg;
+}
+
 static enum us_code_save saved_from_start(struct us_x86_flow *f,
 					  const struct us_code_place *at,
 					  int32_t *ret_off)

@@ -82,6 +82,7 @@ static void push_half(struct us_x86_state *st)
 
 static void push(struct us_x86_state *st, uint8_t reg)
 {
+	st->popped = unknown;
 	st->sp = plus(st->sp, -st->word);
 	store(st, st->sp, reg);
 	if (reg == st->r10_reg && st->copied && st->r10_saved.sym == US_SYM_NONE)
@@ -102,6 +103,8 @@ static void set_sp(struct us_x86_state *st, struct us_x86_value v)
 
 static void put(struct us_x86_state *st, uint8_t reg, struct us_x86_value v)
 {
+	if (reg == st->popped_reg)
+		st->popped = unknown;
 	if (reg == US_X86_CODE_RBP)
 		st->fp = v;
 	if (reg == US_X86_CODE_RSP)
@@ -126,6 +129,7 @@ static void pop(struct us_x86_state *st, uint8_t reg)
 		st->saved = unknown; /* the slot is free now */
 	if (same(st->want_saved, st->sp))
 		st->want_saved = unknown;
+	struct us_x86_value from = is_address(st->sp) ? st->sp : unknown;
 	st->sp = plus(st->sp, st->word);
 	if (reg == US_X86_CODE_RBP) {
 		st->fp = v;
@@ -134,6 +138,8 @@ static void pop(struct us_x86_state *st, uint8_t reg)
 	} else {
 		put(st, reg, kept ? v : unknown);
 	}
+	st->popped = reg < US_X86_N_CODE ? from : unknown;
+	st->popped_reg = reg;
 }
 
 static void pop_half(struct us_x86_state *st, uint8_t reg)

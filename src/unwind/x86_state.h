@@ -43,7 +43,11 @@ struct us_x86_state {
 	bool copied;	 /* SP is counted from the copy */
 	bool away;	 /* rsp was given a value that is not known: another stack */
 	struct us_x86_value sp_at; /* of US_SYM_WORD */
-	uint8_t stack;		   /* enum us_code_stack: of rsp when the path began */
+	/* Where on the stack the register was popped from that was popped last, as long
+	 * as nothing is known to have changed it. */
+	struct us_x86_value popped;
+	uint8_t popped_reg;
+	uint8_t stack; /* enum us_code_stack: of rsp when the path began */
 	/* What leads out by sysret: rcx, and where rsp was loaded from last; and the
 	 * address at which rcx itself was stored. */
 	struct us_x86_value rcx, loaded_sp, rcx_saved;

@@ -213,10 +213,74 @@ static void narrow_stack_is_an_argument(void **state)
 	assert_int_equal(out.how[1], US_HOW_CFI);
 }
 
+/* --- a return in two instructions: pop reg; jmp *reg --- */
+
+/* push rbx; nop; pop rbx; pop rcx; lfence; jmp *rcx */
+#define POPS "\x53\x90\x5b\x59\x0f\xae\xe8\xff\xe1"
+
+/* At each instruction of 0x2000, called by 0x3000 or by 0x4000, in turns. */
+static void at_each_of_pops(us_gva caller)
+{
+	static const struct {
+		uint8_t at, depth; /* words on the stack, below those of the caller */
+	} places[] = { { 0, 1 }, { 1, 2 }, { 2, 2 }, { 3, 1 }, { 4, 0 }, { 7, 0 } };
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		put(STACK + 24, caller);
+		put(STACK + 32, 0x5555); /* what the caller has pushed */
+		put(STACK + 40, 0);
+		regs.gpr[US_X86_RCX] = places[i].depth ? 0x4006 : caller;
+		unwind(0x2000 + places[i].at, STACK + 32 - places[i].depth * 8U);
+		EXPECT(0x2000U + places[i].at, caller);
+	}
+}
+
+static void by_a_pop_and_a_jump(void **state)
+{
+	(void)state;
+	FUNCTION(0x2000, POPS);
+	FUNCTION(0x3000, "\x50\xe8\xfa\xef\xff\xff\x59\xc3"); /* push; call 0x2000 */
+	FUNCTION(0x4000, "\x50\xe8\xfa\xdf\xff\xff\x59\xc3");
+	for (unsigned turn = 0; turn < 4; turn++)
+		at_each_of_pops(turn % 2 ? 0x3006 : 0x4006);
+	map.n = 0;
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	for (unsigned turn = 0; turn < 2; turn++)
+		at_each_of_pops(turn ? 0x3006 : 0x4006);
+	/* Another value is no return address, whatever lies on the stack. */
+	regs.gpr[US_X86_RCX] = 0x3005;
+	put(STACK, 0x3006);
+	put(STACK + 8, 0x4006);
+	unwind(0x2007, STACK);
+	assert_int_equal(out.n, 1);
+	/* Nor is a register that is not known. */
+	regs.gpr[US_X86_RCX] = 0x3006;
+	regs.valid &= (uint32_t) ~(1U << US_X86_RCX);
+	unwind(0x2007, STACK);
+	assert_int_equal(out.n, 1);
+}
+
+/* In 32-bit code: push ebx; nop; pop ebx; pop ecx; jmp *ecx. */
+static void narrow_by_a_pop_and_a_jump(void **state)
+{
+	(void)state;
+	regs.bits = 32;
+	FUNCTION(0x2000, "\x53\x90\x5b\x59\xff\xe1");
+	FUNCTION(0x3000, "\x50\xe8\xfa\xef\xff\xff\x59\xc3");
+	for (unsigned at = 2; at < 5; at++) {
+		unsigned depth = at == 2 ? 2 : at == 3;
+		put(STACK + 12, 0x3006);
+		regs.gpr[US_X86_RCX] = at == 4 ? 0x3006 : 0;
+		unwind(0x2000 + at, STACK + 16 - depth * 4);
+		assert_true(out.n > 1);
+		assert_int_equal(out.pc[1], 0x3006);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(through_a_trampoline),	   TEST(through_no_trampoline),
+		TEST(by_a_pop_and_a_jump),	   TEST(narrow_by_a_pop_and_a_jump),
 		TEST(behind_a_retpoline),	   TEST(stack_changes_places),
 		TEST(narrow_stack_is_an_argument),
 	};
