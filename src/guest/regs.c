@@ -65,7 +65,15 @@ struct us_space us_riscv_space(uint64_t satp, bool bare)
 		[10] = US_PAGING_RISCV_57, [11 ... 15] = US_PAGING_UNKNOWN
 	};
 	return (struct us_space){ .root = (satp & SATP_PPN) << 12,
+				  .control = bare ? modes[satp >> 60] : US_PAGING_OFF,
 				  .mode = bare ? US_PAGING_OFF : modes[satp >> 60] };
+}
+
+bool us_riscv_space_below(const struct us_space *s, struct us_space *ret)
+{
+	*ret = (struct us_space){ .root = s->root, .mode = (uint8_t)s->control };
+	return s->mode == US_PAGING_OFF && s->control >= US_PAGING_RISCV_39 &&
+	       s->control <= US_PAGING_RISCV_57;
 }
 
 bool us_space_load(struct us_space *s, bool upper, uint64_t value)

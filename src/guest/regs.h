@@ -51,7 +51,8 @@ struct us_space {
 	us_gpa root; /* CR3 as read, flag bits and PCID included; or the address of
 			the table that TTBR0_EL1 or satp names */
 	us_gpa root_upper; /* aarch64: that of TTBR1_EL1 */
-	uint64_t control;  /* aarch64: TCR_EL1 */
+	uint64_t control;  /* aarch64: TCR_EL1; RISC-V, in M-mode: the mode (enum
+			      us_paging_mode) that satp has for the others */
 	uint8_t mode;	   /* enum us_paging_mode */
 };
 
@@ -144,5 +145,8 @@ bool us_space_load(struct us_space *s, bool upper, uint64_t value);
 /* The address space from satp (RISC-V privileged architecture, 4.1.11).  bare: the vCPU
  * is in M-mode, where satp does not count. */
 struct us_space us_riscv_space(uint64_t satp, bool bare);
+/* What M-mode, whose space s is, has broken off is in that space if it was not M-mode
+ * itself.  False: there is none but this one. */
+bool us_riscv_space_below(const struct us_space *s, struct us_space *ret);
 
 #endif

@@ -27,6 +27,8 @@ enum us_code_base {
 			 stack was that this one was taken instead of, for a call */
 	US_BASE_POPPED, /* the stack pointer, and the return address was taken off the
 			   stack: it is in the register base_reg.  x86 */
+	US_BASE_RESULT, /* of an exit: what the handler has returned, which is where
+			   registers are kept.  Not on x86 */
 };
 
 /* What the code has done with the stack pointer that it was entered with. */
@@ -64,6 +66,7 @@ enum us_code_ra {
 };
 
 #define US_SP_WAS_FP 1
+#define US_SP_WAS_SP 2
 
 struct us_code_rule {
 	int32_t cfa;   /* CFA = base register + cfa */
@@ -85,7 +88,8 @@ struct us_code_rule {
 	union {
 		int8_t sp_was;	  /* of an exit: where the stack pointer of what was
 				     broken off is, in words from the CFA, below it;
-				     US_SP_WAS_FP: in the frame pointer's register; 0:
+				     US_SP_WAS_FP: in the frame pointer's register;
+				     US_SP_WAS_SP: it is back already; 0:
 				     where programs have one of their own, that is not
 				     known; else it is the CFA */
 		uint8_t base_reg; /* of US_BASE_KEPT and US_BASE_POPPED: its number, as

@@ -147,6 +147,10 @@ static void decode_memory(uint32_t insn, struct us_link_insn *ret)
 		decode_single(insn, ret);
 	else if ((insn & 0x3f000000) == 0x18000000 || (insn & 0x3f000000) == 0x08000000)
 		set(ret, insn & 31); /* literals; exclusives */
+	if ((insn & 0xff000000) == 0x58000000 && (insn & 31) != 31) {
+		ret->also = US_LINK_ALSO_LITERAL;
+		ret->imm = signed_field(insn, 5, 19) * 4;
+	}
 }
 
 static void decode_indirect(uint32_t insn, struct us_link_insn *ret)

@@ -2,6 +2,8 @@
 /* link_frame.c: see link_frame.h. */
 #include "unwind/link_frame.h"
 
+#include "unwind/link_flow.h"
+
 /* The first address above these words, of those that are counted from there. */
 static int64_t above_all(const struct us_link_value *word, unsigned n, uint8_t mem)
 {
@@ -29,6 +31,8 @@ static int8_t sp_word(const struct us_link_state *st, struct us_link_value sp,
 {
 	if (sp.sym == US_LSYM_FP)
 		return sp.off == 0 ? US_SP_WAS_FP : 0;
+	if (sp.sym == US_LSYM_REG)
+		return US_SP_WAS_SP;
 	return word_of(st, sp, mem, cfa);
 }
 
@@ -39,6 +43,8 @@ bool us_link_frame_rule(const struct us_link_machine *m, const struct us_link_st
 	struct us_link_value ra = st->reg[m->ra];
 	uint8_t mem = sp.sym == US_LSYM_FP && fp.sym == US_LSYM_MEM_SP ? fp.sym
 								       : sp.sym;
+	if (sp.sym == US_LSYM_REG && sp.off == m->sp)
+		mem = US_LSYM_MEM_SP;
 	if ((mem != US_LSYM_MEM_SP && mem != US_LSYM_MEM_FP) || m->banked_sp)
 		return false;
 	*ret = (struct us_code_rule){ .fp = US_FP_LOST };
@@ -59,4 +65,99 @@ bool us_link_frame_rule(const struct us_link_machine *m, const struct us_link_st
 	else if (word_of(st, fp, mem, cfa) && us_code_slot(fp.off - cfa, &ret->fp_at))
 		ret->fp = US_FP_SAVED;
 	return true;
+}
+
+/* Instructions that give a handler its arguments, the frame among them. */
+#define ARGUMENTS 16 /* bytes */
+#define CALL_MAX  8  /* auipc and jalr */
+
+/* From pc on one instruction after the other, to end; the first makes the argument the
+ * stack pointer, and none changes that. */
+static bool gives_sp(struct us_link_flow *f, us_gva pc, us_gva end)
+{
+	const struct us_link_machine *m = f->machine;
+	struct us_link_state st;
+	us_link_state_init(&st, m);
+	for (bool first = true; pc < end; first = false) {
+		uint8_t code[4] = { 0 };
+		struct us_link_insn insn;
+		size_t n = end - pc < sizeof(code) ? end - pc : sizeof(code);
+		if (!us_paging_read(f->path.paging, f->path.space, pc, code, n) ||
+		    !m->decode(code, n, &insn) || insn.kind >= US_LINK_CALL ||
+		    !f->path.budget)
+			return false;
+		f->path.budget--;
+		us_link_state_step(&st, m, &insn);
+		struct us_link_value given = st.reg[m->result], sp = st.reg[m->sp];
+		pc += insn.len;
+		if (sp.sym != US_LSYM_SP || sp.off || given.sym != sp.sym || given.off)
+			return false;
+		if (first && insn.reg != m->result)
+			return false;
+	}
+	return pc == end;
+}
+
+static bool given_before(struct us_link_flow *f, us_gva end)
+{
+	for (unsigned n = 2; n <= ARGUMENTS && end > n; n += 2)
+		if (gives_sp(f, end - n, end))
+			return true;
+	return false;
+}
+
+bool us_link_given_sp(struct us_link_flow *f, us_gva pc, bool behind_call)
+{
+	static const uint8_t calls[] = { 4, 2, CALL_MAX };
+	if (!behind_call)
+		return given_before(f, pc);
+	for (unsigned i = 0; i < sizeof(calls); i++)
+		if (given_before(f, pc - calls[i]))
+			return true;
+	return false;
+}
+
+#define WAY_OUT 160 /* bytes from the handler's CALL to where its frame is left */
+
+static bool is_behind_call(const struct us_link_flow *f, us_gva pc)
+{
+	uint8_t before[8];
+	int32_t imm;
+	bool direct;
+	return us_paging_read(f->path.paging, f->path.space, pc - sizeof(before),
+			      before, sizeof(before)) &&
+	       f->machine->call_before(before, &direct, &imm);
+}
+
+/* From pc to end straight on, and what the CALL returned is still there. */
+static bool keeps_result(struct us_link_flow *f, us_gva pc, us_gva end)
+{
+	const struct us_link_machine *m = f->machine;
+	struct us_link_state st;
+	us_link_state_init(&st, m);
+	while (pc < end) {
+		uint8_t code[4];
+		struct us_link_insn insn;
+		if (!us_paging_read(f->path.paging, f->path.space, pc, code,
+				    sizeof(code)) ||
+		    !m->decode(code, sizeof(code), &insn) ||
+		    insn.kind >= US_LINK_CALL || !f->path.budget)
+			return false;
+		f->path.budget--;
+		us_link_state_step(&st, m, &insn);
+		struct us_link_value v = st.reg[m->result];
+		if (v.sym != US_LSYM_REG || v.off != m->result)
+			return false;
+		pc += insn.len;
+	}
+	return pc == end;
+}
+
+bool us_link_has_result(struct us_link_flow *f, us_gva pc)
+{
+	const struct us_link_machine *m = f->machine;
+	for (us_gva at = pc; pc - at <= WAY_OUT && at > 8; at -= m->align)
+		if (is_behind_call(f, at) && keeps_result(f, at, pc))
+			return us_link_given_sp(f, at, true);
+	return false;
 }

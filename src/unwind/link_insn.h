@@ -43,9 +43,11 @@ enum us_link_kind {
 
 enum us_link_also {
 	US_LINK_ALSO_NOTHING,
-	US_LINK_ALSO_PAGE,  /* of SET: reg = the page of this instruction + imm */
-	US_LINK_ALSO_ASIDE, /* of OTHER */
-	US_LINK_ALSO_BACK,  /* of SET */
+	US_LINK_ALSO_PAGE,    /* of SET: reg = the page of this instruction + imm */
+	US_LINK_ALSO_PC,      /* of SET: reg = this instruction + imm */
+	US_LINK_ALSO_LITERAL, /* of SET: reg = the word at this instruction + imm */
+	US_LINK_ALSO_ASIDE,   /* of OTHER */
+	US_LINK_ALSO_BACK,    /* of SET */
 };
 
 #define US_LINK_NO_REG 0xff
@@ -72,12 +74,16 @@ struct us_link_insn {
 static inline void us_link_insn_place(struct us_link_insn *insn, uint64_t pc)
 {
 	static const uint8_t kinds[] = { [US_LINK_ALSO_PAGE] = US_LINK_CONST,
+					 [US_LINK_ALSO_PC] = US_LINK_CONST,
+					 [US_LINK_ALSO_LITERAL] = US_LINK_SET,
 					 [US_LINK_ALSO_ASIDE] = US_LINK_ASIDE,
 					 [US_LINK_ALSO_BACK] = US_LINK_BACK };
 	if (insn->also)
 		insn->kind = kinds[insn->also];
 	if (insn->also == US_LINK_ALSO_PAGE)
 		insn->imm = (int64_t)((pc & ~4095ULL) + (uint64_t)insn->imm);
+	if (insn->also == US_LINK_ALSO_PC)
+		insn->imm = (int64_t)(pc + (uint64_t)insn->imm);
 }
 
 /* What two architectures differ in. */

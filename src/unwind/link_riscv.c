@@ -120,7 +120,9 @@ static void decode_4(uint32_t insn, struct us_link_insn *ret)
 		break;
 	case 0x33:
 		set(ret, rd);
-		if (f3 == 0 && (insn >> 25 == 0 || insn >> 25 == 0x20))
+		if (f3 == 0 && insn >> 25 == 0 && (!rs1 || !rs2))
+			move(ret, rd, rs1 | rs2, 0);
+		else if (f3 == 0 && (insn >> 25 == 0 || insn >> 25 == 0x20))
 			add(ret, rd, rs1, rs2, insn >> 25 ? -1 : 1);
 		break;
 	case 0x03:
@@ -156,6 +158,8 @@ static void decode_4(uint32_t insn, struct us_link_insn *ret)
 		set(ret, rd);
 		ret->fresh = true; /* auipc */
 		break;
+		ret->also = rd ? US_LINK_ALSO_PC : 0;
+		ret->imm = (int32_t)(insn & 0xfffff000);
 	case 0x2f:
 	case 0x3b:
 		set(ret, rd);

@@ -5,136 +5,7 @@
 #include "unwind/link_flow.h"
 #include "unwind/link_frame.h"
 
-#include <stdlib.h>
-
-#define MAX_RETURN  1024 /* instructions on the way to a ret */
-#define MAX_ROUTINE 32	 /* instructions of one that saves registers */
-
-/* A path that is being followed. */
-struct path {
-	us_gva pc;
-	uint64_t order;
-	struct us_link_state st;
-};
-
-struct us_link_flow *us_link_flow_new(const struct us_link_machine *m)
-{
-	struct us_link_flow *f = calloc(1, sizeof(*f));
-	if (!f)
-		return NULL;
-	f->machine = m;
-	f->want = US_LINK_NO_REG;
-	return f;
-}
-
-void us_link_flow_free(struct us_link_flow *f)
-{
-	free(f);
-}
-
-const struct us_link_machine *us_link_flow_machine(const struct us_link_flow *f)
-{
-	return f->machine;
-}
-
-void us_link_flow_use(struct us_link_flow *f, struct us_paging *p,
-		      const struct us_space *s)
-{
-	us_code_path_use(&f->path, p, s);
-}
-
-void us_link_flow_allow(struct us_link_flow *f, unsigned n_insn)
-{
-	f->path.budget = n_insn;
-}
-
-bool us_link_flow_spent(const struct us_link_flow *f)
-{
-	return f->path.budget == 0;
-}
-
-/* --- code --- */
-
-static bool decode_at(struct us_link_flow *f, us_gva pc, struct us_link_insn *ret)
-{
-	size_t len;
-	const uint8_t *code = us_code_path_bytes(&f->path, pc, 4, &len);
-	if (pc % f->machine->align == 0 && f->machine->decode(code, len, ret)) {
-		us_link_insn_place(ret, pc);
-		return true;
-	}
-	f->path.lost = true;
-	return false;
-}
-
-/* --- the paths --- */
-
-static void pend(struct us_link_flow *f, us_gva pc, uint64_t order,
-		 const struct us_link_state *st)
-{
-	uint8_t slot;
-	if (us_code_path_pend(&f->path, pc, order, false, &slot))
-		f->pending[slot] = *st;
-}
-
-static bool take_path(struct us_link_flow *f, struct path *ret)
-{
-	struct us_code_pending next;
-	if (!us_code_path_take(&f->path, &next))
-		return false;
-	*ret = (struct path){ next.pc, next.order, f->pending[next.slot] };
-	return true;
-}
-
-/*
- * A CALL that leaves the return address in another register than functions have it in
- * is to a routine that saves registers for its caller (gcc -msave-restore; the RISC-V
- * ABI names t0 for it): what it does counts as if its caller did it.
- */
-static bool is_routine(const struct us_link_flow *f, const struct us_link_insn *insn)
-{
-	bool calls = insn->kind == US_LINK_CALL || insn->kind == US_LINK_CALL_INDIRECT;
-	return calls && insn->reg2 != f->machine->ra;
-}
-
-static bool is_call(const struct us_link_flow *f, const struct us_link_insn *insn)
-{
-	return (insn->kind == US_LINK_CALL || insn->kind == US_LINK_CALL_INDIRECT) &&
-	       !is_routine(f, insn);
-}
-
-/* Follow the routine to where it returns; false: nobody knows what it does. */
-static bool run_routine(struct us_link_flow *f, us_gva pc, uint8_t link,
-			struct us_link_state *st)
-{
-	struct us_link_insn insn;
-	for (unsigned i = 0;
-	     i < MAX_ROUTINE && f->path.budget && decode_at(f, pc, &insn); i++) {
-		f->path.budget--;
-		if (insn.kind == US_LINK_JUMP_INDIRECT && insn.reg == link)
-			return true;
-		if (insn.kind >= US_LINK_CALL && insn.kind != US_LINK_JUMP)
-			return false;
-		us_link_state_step(st, f->machine, &insn);
-		pc += insn.kind == US_LINK_JUMP ? (us_gva)insn.imm : insn.len;
-	}
-	return false;
-}
-
-/* What the instruction makes of the registers; false: nobody knows. */
-static bool step(struct us_link_flow *f, us_gva pc, const struct us_link_insn *insn,
-		 struct us_link_state *st)
-{
-	if (!is_routine(f, insn)) {
-		us_link_state_step(st, f->machine, insn);
-		return true;
-	}
-	if (insn->kind == US_LINK_CALL &&
-	    run_routine(f, pc + (us_gva)insn->imm, insn->reg2, st))
-		return true;
-	f->path.lost = true;
-	return false;
-}
+#define MAX_RETURN 1024 /* instructions on the way to a ret */
 
 /* The stack pointer came from memory, as one thread makes way for another: what a jump
  * leads to then was not called from here. */
@@ -152,7 +23,7 @@ static bool flows_on(struct us_link_flow *f, const struct us_code_place *at, us_
 	us_gva to = pc + (us_gva)insn->imm;
 	if (insn->kind == US_LINK_BRANCH || insn->kind == US_LINK_JUMP)
 		if (us_code_place_has(at, to))
-			pend(f, to, to - at->start, st);
+			us_link_flow_pend(f, to, to - at->start, st);
 	if (insn->kind == US_LINK_JUMP_INDIRECT && !is_switched(f, st))
 		us_link_note_table(f, st);
 	if (insn->kind >= US_LINK_JUMP)
@@ -168,11 +39,12 @@ static bool reaches(struct us_link_flow *f, const struct us_code_place *at, us_g
 	while (us_code_place_has(at, pc) && us_code_path_visit(&f->path, pc)) {
 		if (!at->after_call && pc == at->pc)
 			return true;
-		if (!decode_at(f, pc, &insn))
+		if (!us_link_flow_decode(f, pc, &insn))
 			return false;
-		if (!step(f, pc, &insn, st))
+		if (!us_link_flow_step(f, pc, &insn, st))
 			return false;
-		if (at->after_call && pc + insn.len == at->pc && is_call(f, &insn))
+		if (at->after_call && pc + insn.len == at->pc &&
+		    us_link_flow_is_call(f, &insn))
 			return true;
 		if (!flows_on(f, at, pc, &insn, st))
 			return false;
@@ -252,14 +124,14 @@ enum us_code_reach us_link_rule_from_start(struct us_link_flow *f,
 					   struct us_code_rule rule[2])
 {
 	enum us_code_reach reach = US_REACH_FLOW;
-	struct path p = { .pc = at->start };
+	struct us_link_path p = { .pc = at->start };
 	begin(f, &p.st);
 	us_code_path_start(&f->path);
 	f->place = (struct us_code_place){ 0 };
 	f->ends.n = 0;
 	f->has_table = false;
 	while (!reaches(f, at, p.pc, &p.st)) {
-		if (take_path(f, &p))
+		if (us_link_flow_take(f, &p))
 			continue;
 		if (!f->has_table ||
 		    !us_code_ends_take(&f->ends, &f->path, at->start, at->pc, &p.pc)) {
@@ -390,7 +262,7 @@ static bool is_prologue(struct us_link_flow *f, us_gva pc)
 	const struct us_link_machine *m = f->machine;
 	struct us_link_insn insn;
 	for (int i = 0; i < 3; i++) {
-		if (!decode_at(f, pc, &insn))
+		if (!us_link_flow_decode(f, pc, &insn))
 			return true;
 		if (insn.kind != US_LINK_OTHER)
 			break;
@@ -402,24 +274,15 @@ static bool is_prologue(struct us_link_flow *f, us_gva pc)
 	       (insn.reg == m->ra || insn.reg2 == m->ra);
 }
 
-/* To where the code itself says: the entry's page is far away from the rest. */
-static bool is_far_jump(const struct us_link_state *st, const struct us_link_insn *insn,
-			us_gva *ret)
-{
-	struct us_link_value to = st->reg[insn->reg % US_LINK_N_REG];
-	*ret = (us_gva)to.off;
-	return to.sym == US_LSYM_CONST;
-}
-
 enum outcome { DEAD, RETURNS, LEAVES, SWITCHES };
 
 /* Follow one path to its end. */
 static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
-			 struct path *p, struct us_code_rule *ret)
+			 struct us_link_path *p, struct us_code_rule *ret)
 {
 	struct us_link_insn insn;
 	while (f->path.n_visited < MAX_RETURN && us_code_path_visit(&f->path, p->pc)) {
-		if (!decode_at(f, p->pc, &insn))
+		if (!us_link_flow_decode(f, p->pc, &insn))
 			return DEAD;
 		us_gva next = p->pc + insn.len, to = p->pc + (us_gva)insn.imm;
 		if (insn.kind == US_LINK_RET) {
@@ -435,18 +298,18 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 			return DEAD;
 		bool jumps = insn.kind == US_LINK_JUMP;
 		if (insn.kind == US_LINK_JUMP_INDIRECT) {
-			jumps = is_far_jump(&p->st, &insn, &to);
+			jumps = us_link_far_jump(&p->st, &insn, &to);
 			if (!jumps)
 				return is_switched(f, &p->st) ? SWITCHES : DEAD;
 		}
-		if (!step(f, p->pc, &insn, &p->st))
+		if (!us_link_flow_step(f, p->pc, &insn, &p->st))
 			return DEAD;
 		if (insn.kind == US_LINK_BRANCH)
-			pend(f, to, p->order, &p->st);
+			us_link_flow_pend(f, to, p->order, &p->st);
 		if (!jumps && us_code_place_runs_out(at, p->pc, next))
 			return DEAD;
-		if (is_call(f, &insn)) {
-			pend(f, next, p->order + 1, &p->st);
+		if (us_link_flow_is_call(f, &insn)) {
+			us_link_flow_pend(f, next, p->order + 1, &p->st);
 			return DEAD;
 		}
 		p->pc = jumps ? to : next;
@@ -454,16 +317,12 @@ static enum outcome ends(struct us_link_flow *f, const struct us_code_place *at,
 	return DEAD;
 }
 
-enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
-					 const struct us_code_place *at,
-					 struct us_code_rule *rule)
+static enum us_code_exit to_return(struct us_link_flow *f,
+				   const struct us_code_place *at,
+				   struct us_link_path p, struct us_code_rule *rule)
 {
-	struct path p = { .pc = at->pc, .order = at->after_call };
 	enum us_code_exit how = US_EXIT_NONE;
 	bool switches = false;
-	begin(f, &p.st);
-	if (at->after_call) /* the CALL has changed it */
-		p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
 	us_code_path_start(&f->path);
 	*rule = (struct us_code_rule){ 0 };
 	if (at->after_call && us_code_place_runs_out(at, at->pc - 1, at->pc))
@@ -484,8 +343,54 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 			continue;
 		if (us_code_exit_take(rule, &how, &found, order))
 			return how;
-	} while (take_path(f, &p));
+	} while (us_link_flow_take(f, &p));
 	return how == US_EXIT_NONE && switches ? US_EXIT_SWITCH : how;
+}
+
+static enum us_code_exit with_result(struct us_link_flow *f,
+				     const struct us_code_place *at,
+				     struct us_link_path p, struct us_code_rule *rule)
+{
+	const struct us_link_machine *m = f->machine;
+	const struct us_link_value base = { 0, US_LSYM_SP };
+	enum us_code_exit how = US_EXIT_NONE;
+	bool given = us_link_given_sp(f, at->pc, at->after_call);
+	if (!at->after_call || given) {
+		if (given)
+			p.st.reg[m->result] = base;
+		f->returned = true;
+		how = to_return(f, at, p, rule);
+		f->returned = false;
+	}
+	if (at->after_call || (how == US_EXIT_IRET && rule->base) ||
+	    !us_link_has_result(f, at->pc))
+		return how;
+	p.st.reg[m->result] = base;
+	p.st.reg[m->sp] = (struct us_link_value){ m->sp, US_LSYM_REG };
+	how = to_return(f, at, p, rule);
+	if (rule->base == US_BASE_SP)
+		rule->base = US_BASE_RESULT;
+	return how;
+}
+
+enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
+					 const struct us_code_place *at,
+					 struct us_code_rule *rule)
+{
+	struct us_link_path p = { .pc = at->pc, .order = at->after_call };
+	struct us_code_rule other;
+	begin(f, &p.st);
+	if (at->after_call) /* the CALL has changed it */
+		p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
+	else if (!at->start)
+		us_link_before_place(f, at->pc, &p.st);
+	enum us_code_exit how = to_return(f, at, p, rule);
+	/* What the handler returns may be where the registers are to be taken from:
+	 * the frame that it was given. */
+	bool unknown = how == US_EXIT_IRET && rule->base == US_BASE_NONE;
+	if (unknown && with_result(f, at, p, &other) == US_EXIT_IRET && other.base)
+		*rule = other;
+	return how;
 }
 
 bool us_link_flow_entry(struct us_link_flow *f, us_gva start, us_gva pc,
@@ -513,7 +418,8 @@ static bool is_reader(struct us_link_flow *f, us_gva pc)
 {
 	struct us_link_insn insn;
 	for (unsigned i = 0;
-	     i < MAX_READER && f->path.budget && decode_at(f, pc, &insn); i++) {
+	     i < MAX_READER && f->path.budget && us_link_flow_decode(f, pc, &insn);
+	     i++) {
 		f->path.budget--;
 		pc += insn.len;
 		if (insn.reads_pc)
@@ -533,7 +439,7 @@ static uint32_t holders(struct us_link_flow *f, us_gva pc, const struct us_link_
 		      i->kind == US_LINK_ADD || i->kind == US_LINK_CONST ||
 		      i->kind == US_LINK_SHIFT || i->kind == US_LINK_LOAD ||
 		      i->kind == US_LINK_BACK;
-	if (is_call(f, i) || is_routine(f, i)) {
+	if (us_link_flow_is_call(f, i) || us_link_flow_is_routine(f, i)) {
 		all &= f->machine->preserved;
 		if (i->kind == US_LINK_CALL && is_reader(f, pc + (us_gva)i->imm))
 			all |= 1U << f->machine->result;
@@ -569,14 +475,15 @@ struct kept {
 static bool is_place(const struct us_link_flow *f, const struct us_code_place *at,
 		     us_gva pc, const struct us_link_insn *insn)
 {
-	return at->after_call ? pc + insn->len == at->pc && is_call(f, insn)
-			      : pc == at->pc;
+	return at->after_call
+		       ? pc + insn->len == at->pc && us_link_flow_is_call(f, insn)
+		       : pc == at->pc;
 }
 
 /* Follow one path until it has kept it.  A CALL beside the straight path may be to one
  * that does not return, for what must not be. */
 static void follow_until_kept(struct us_link_flow *f, const struct us_code_place *at,
-			      const struct path *p, struct kept *k)
+			      const struct us_link_path *p, struct kept *k)
 {
 	struct us_link_insn insn;
 	uint32_t held = (uint32_t)p->st.reg[0].off;
@@ -584,7 +491,7 @@ static void follow_until_kept(struct us_link_flow *f, const struct us_code_place
 	us_gva pc = p->pc;
 	while (us_code_place_has(at, pc) && us_code_path_visit(&f->path, pc)) {
 		struct us_link_state st = { 0 };
-		if (!decode_at(f, pc, &insn))
+		if (!us_link_flow_decode(f, pc, &insn))
 			return;
 		if (is_place(f, at, pc, &insn)) {
 			k->without = true;
@@ -595,13 +502,13 @@ static void follow_until_kept(struct us_link_flow *f, const struct us_code_place
 			return;
 		}
 		if (insn.kind > US_LINK_JUMP ||
-		    (is_call(f, &insn) && p->order == ASIDE))
+		    (us_link_flow_is_call(f, &insn) && p->order == ASIDE))
 			return;
 		held = holders(f, pc, &insn, held);
 		st.reg[0].off = (int32_t)held;
 		us_gva to = pc + (us_gva)insn.imm;
 		if (insn.kind == US_LINK_BRANCH)
-			pend(f, to, ASIDE, &st);
+			us_link_flow_pend(f, to, ASIDE, &st);
 		pc = insn.kind == US_LINK_JUMP ? to : pc + insn.len;
 	}
 }
@@ -609,12 +516,12 @@ static void follow_until_kept(struct us_link_flow *f, const struct us_code_place
 enum us_link_kept us_link_flow_kept(struct us_link_flow *f,
 				    const struct us_code_place *at)
 {
-	struct path p = { .pc = at->start };
+	struct us_link_path p = { .pc = at->start };
 	struct kept k = { 0 };
 	us_code_path_start(&f->path);
 	do {
 		follow_until_kept(f, at, &p, &k);
-	} while (take_path(f, &p));
+	} while (us_link_flow_take(f, &p));
 	if (k.without)
 		return k.behind && !k.before ? US_LINK_NOT_KEPT : US_LINK_KEPT_PERHAPS;
 	return k.before && !f->path.lost ? US_LINK_KEPT : US_LINK_KEPT_PERHAPS;
@@ -626,7 +533,7 @@ enum us_link_kept us_link_flow_kept(struct us_link_flow *f,
 
 /* The next function returns by a link register that the CALL before it has changed, or
  * from where the stack is not as this one found it. */
-static bool leaves_by_ret(const struct us_link_flow *f, const struct path *p,
+static bool leaves_by_ret(const struct us_link_flow *f, const struct us_link_path *p,
 			  const struct us_link_insn *insn,
 			  const struct us_code_rule start[2])
 {
@@ -641,11 +548,11 @@ static bool leaves_by_ret(const struct us_link_flow *f, const struct path *p,
 
 /* Follow one path to its end; false: it leaves, or nobody knows. */
 static bool path_stays(struct us_link_flow *f, const struct us_code_place *at,
-		       struct path *p, const struct us_code_rule start[2])
+		       struct us_link_path *p, const struct us_code_rule start[2])
 {
 	struct us_link_insn insn;
 	while (us_code_path_visit(&f->path, p->pc)) {
-		if (!decode_at(f, p->pc, &insn))
+		if (!us_link_flow_decode(f, p->pc, &insn))
 			return false;
 		us_gva next = p->pc + insn.len, to = p->pc + (us_gva)insn.imm;
 		if (insn.kind == US_LINK_RET)
@@ -654,13 +561,13 @@ static bool path_stays(struct us_link_flow *f, const struct us_code_place *at,
 			return true;
 		if (insn.kind == US_LINK_EXIT || insn.kind == US_LINK_JUMP_INDIRECT)
 			return false;
-		if (!step(f, p->pc, &insn, &p->st))
+		if (!us_link_flow_step(f, p->pc, &insn, &p->st))
 			return false;
 		if (insn.kind == US_LINK_BRANCH)
-			pend(f, to, p->order, &p->st);
+			us_link_flow_pend(f, to, p->order, &p->st);
 		bool jumps = insn.kind == US_LINK_JUMP;
 		if (!jumps && us_code_place_runs_out(at, p->pc, next)) {
-			if (!is_call(f, &insn))
+			if (!us_link_flow_is_call(f, &insn))
 				return false;
 			p->order = BEYOND;
 		}
@@ -672,7 +579,7 @@ static bool path_stays(struct us_link_flow *f, const struct us_code_place *at,
 bool us_link_stays(struct us_link_flow *f, const struct us_code_place *at,
 		   const struct us_code_rule start[2])
 {
-	struct path p = { .pc = at->pc };
+	struct us_link_path p = { .pc = at->pc };
 	us_link_state_init(&p.st, f->machine);
 	if (at->after_call) {
 		p.st.reg[f->machine->ra] = (struct us_link_value){ 0 };
@@ -683,6 +590,6 @@ bool us_link_stays(struct us_link_flow *f, const struct us_code_place *at,
 	do {
 		if (!path_stays(f, at, &p, start) || f->path.lost)
 			return false;
-	} while (take_path(f, &p));
+	} while (us_link_flow_take(f, &p));
 	return !f->path.lost;
 }

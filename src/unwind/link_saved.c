@@ -80,16 +80,15 @@ static enum us_code_save saved_by_exit(struct us_link_flow *f,
 				       const struct us_code_place *at, int32_t *ret_off)
 {
 	struct us_code_rule rule;
-	struct us_link_value sp, v;
+	struct us_link_value v;
 	if (us_link_rule_to_return(f, at, &rule) != US_EXIT_IRET)
 		return US_SAVE_LOST;
 	if (is_wanted(f, &f->left))
 		return US_SAVE_NONE;
-	sp = f->left.reg[f->machine->sp];
 	v = f->left.reg[f->want];
-	return v.sym == US_LSYM_MEM_SP && sp.sym == US_LSYM_SP &&
+	return v.sym == US_LSYM_MEM_SP && rule.base == US_BASE_SP &&
 			       !us_link_state_is_new(&f->left, v)
-		       ? save_in(v, sp.off, ret_off)
+		       ? save_in(v, rule.cfa, ret_off)
 		       : US_SAVE_LOST;
 }
 

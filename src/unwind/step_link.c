@@ -20,6 +20,7 @@ static bool is_in_place(const struct us_walk *w, us_gva cfa)
 static bool may_switch(const struct us_walk *w, const struct us_code_rule *rule)
 {
 	bool away = rule->base == US_BASE_KEPT || rule->base == US_BASE_WORD ||
+		    rule->base == US_BASE_RESULT ||
 		    (rule->base == US_BASE_FP && rule->sp == US_SP_LOST);
 	return away && rule->ra != US_RA_BELOW && w->n_switch < US_MAX_SWITCHES;
 }
@@ -28,7 +29,11 @@ static bool may_switch(const struct us_walk *w, const struct us_code_rule *rule)
 static bool base_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
 {
 	const struct us_walk_arch *a = w->u->arch;
-	unsigned reg = rule->base == US_BASE_FP ? a->fp : a->sp;
+	unsigned reg = rule->base == US_BASE_FP	      ? a->fp
+		       : rule->base == US_BASE_RESULT ? a->link->result
+						      : a->sp;
+	if (rule->base == US_BASE_RESULT)
+		us_trail_leave(w); /* no word of the stack tells it */
 	if (rule->base == US_BASE_KEPT)
 		return us_walk_register(w, rule->base_reg, ret);
 	*ret = w->reg[reg];
@@ -36,7 +41,8 @@ static bool base_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *
 		return false;
 	if (rule->base == US_BASE_WORD)
 		return us_walk_read(w, *ret + 8ULL * rule->base_at, ret);
-	return rule->base == US_BASE_SP || rule->base == US_BASE_FP;
+	return rule->base == US_BASE_SP || rule->base == US_BASE_FP ||
+	       (rule->base == US_BASE_RESULT && !w->after_call);
 }
 
 static bool cfa_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
@@ -253,11 +259,11 @@ static bool is_users_code(struct us_walk *w, us_gva pc)
 static bool frames_sp(struct us_walk *w, const struct us_code_rule *rule, us_gva cfa,
 		      us_gva *ret)
 {
-	unsigned fp = w->u->arch->fp;
-	if (rule->sp_was == US_SP_WAS_FP)
-		*ret = w->reg[fp];
+	const struct us_walk_arch *a = w->u->arch;
+	unsigned reg = rule->sp_was == US_SP_WAS_FP ? a->fp : a->sp;
+	*ret = w->reg[reg];
 	if (rule->sp_was >= 0)
-		return rule->sp_was == US_SP_WAS_FP && us_walk_knows(w, fp);
+		return rule->sp_was && us_walk_knows(w, reg);
 	return us_walk_read(w, cfa + (us_gva)(8LL * rule->sp_was), ret);
 }
 
@@ -370,6 +376,28 @@ static bool set_sp(struct us_walk *w, const struct us_code_rule *rule,
 	return ret->sp != 0;
 }
 
+/*
+ * What M-mode has broken off may be in the space that satp names, which M-mode itself
+ * is not in.  Where both have something there, it must be the same.
+ */
+static bool find_below(struct us_walk *w, us_gva pc)
+{
+	struct us_space *s = &w->u->below;
+	uint64_t here, there;
+	if (w->u->arch->link->banked_sp || !us_riscv_space_below(w->space, s) ||
+	    !us_paging_read(w->paging, s, pc & ~7ULL, &there, sizeof(there)))
+		return false;
+	return !us_paging_read(w->paging, w->space, pc & ~7ULL, &here, sizeof(here)) ||
+	       here == there;
+}
+
+static void set_below(struct us_walk *w, struct us_step *ret)
+{
+	w->next_space = &w->u->below;
+	ret->flags = us_paging_is_user(w->paging, w->next_space, ret->pc) ? US_PC_USER
+									  : 0;
+}
+
 bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
 			struct us_step *ret)
 {
@@ -382,8 +410,9 @@ bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
 	ret->flags = w->flags;
 	bool found = exception_of(w, rule, ret, &sp);
 	w->end = found && is_nobodys(w, rule, ret) ? US_END_ROOT : end;
+	bool below = found && find_below(w, ret->pc);
 	if (!found || ret->pc % w->u->arch->link->align ||
-	    (!us_paging_read(w->paging, w->space, ret->pc, &byte, 1) &&
+	    (!below && !us_paging_read(w->paging, w->space, ret->pc, &byte, 1) &&
 	     !is_away(w, rule, ret)))
 		return false;
 	set_fp(w, rule, ret);
@@ -392,7 +421,10 @@ bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
 	if (!set_sp(w, rule, ret))
 		return false;
 	ret->exact = true;
-	set_space(w, rule, sp, ret);
+	if (below)
+		set_below(w, ret);
+	else
+		set_space(w, rule, sp, ret);
 	ret->call = NULL;
 	ret->rule = NULL;
 	ret->how = US_HOW_INTERRUPT;

@@ -36,6 +36,7 @@ struct us_unwinder {
 	us_gva vector[US_MAX_PROGRAMS]; /* where each enters the kernel; 0: not known */
 	unsigned n_program;
 	struct us_space outside; /* that of this stack's program */
+	struct us_space below;	 /* that of what M-mode has broken off */
 	struct us_sites *sites;
 	struct us_paging *code; /* that code is read by; NULL: that of the stack */
 	const struct us_walk_arch *arch;
