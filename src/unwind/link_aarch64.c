@@ -275,6 +275,7 @@ const struct us_link_machine us_link_aarch64 = {
 	.sp = US_AARCH64_SP,
 	.fp = US_AARCH64_FP,
 	.ra = US_AARCH64_LR,
+	.routine = US_LINK_NO_REG,
 	.result = 0,
 	.align = 4,
 	.frame_fp = 0,

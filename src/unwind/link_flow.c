@@ -134,3 +134,13 @@ bool us_link_flow_step(struct us_link_flow *f, us_gva pc,
 	f->path.lost = true;
 	return false;
 }
+
+bool us_link_flow_in_routine(struct us_link_flow *f, us_gva pc)
+{
+	uint8_t link = f->machine->routine;
+	struct us_link_state st;
+	us_link_state_init(&st, f->machine);
+	us_code_path_start(&f->path);
+	return link != US_LINK_NO_REG && run_routine(f, pc, link, &st) &&
+	       st.reg[link].sym == US_LSYM_REG && st.reg[link].off == link;
+}

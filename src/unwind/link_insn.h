@@ -89,6 +89,8 @@ static inline void us_link_insn_place(struct us_link_insn *insn, uint64_t pc)
 /* What two architectures differ in. */
 struct us_link_machine {
 	uint8_t sp, fp, ra;
+	uint8_t routine;	   /* ... of routines that save registers for their
+				      caller, or US_LINK_NO_REG */
 	uint8_t result;		   /* what functions return, and their first argument */
 	uint8_t align;		   /* of instructions, in bytes */
 	int8_t frame_fp, frame_ra; /* of the frame record, from fp, in bytes */
@@ -106,6 +108,8 @@ struct us_link_machine {
 	 */
 	bool (*call_before)(const uint8_t before[8], bool *ret_direct,
 			    int32_t *ret_imm);
+	/* The same of a CALL of a routine; NULL: there are none. */
+	bool (*routine_before)(const uint8_t before[8], int32_t *ret_imm);
 	/* As us_x86_is_goexit(). */
 	bool (*goexit_at)(const uint8_t code[8]);
 	/* Does an instruction end there that enters the kernel, to go on behind it? */

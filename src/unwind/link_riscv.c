@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#define SP 2
+#define SP	2
+#define ROUTINE 5 /* t0 */
 
 static uint32_t bits(uint32_t insn, unsigned at, unsigned n)
 {
@@ -157,9 +158,9 @@ static void decode_4(uint32_t insn, struct us_link_insn *ret)
 	case 0x17:
 		set(ret, rd);
 		ret->fresh = true; /* auipc */
-		break;
 		ret->also = rd ? US_LINK_ALSO_PC : 0;
 		ret->imm = (int32_t)(insn & 0xfffff000);
+		break;
 	case 0x2f:
 	case 0x3b:
 		set(ret, rd);
@@ -347,6 +348,16 @@ static bool call_before(const uint8_t before[8], bool *ret_direct, int32_t *ret_
 	return is_call(before + 6, 2, US_LINK_CALL_INDIRECT);
 }
 
+static bool routine_before(const uint8_t before[8], int32_t *ret_imm)
+{
+	struct us_link_insn insn;
+	if (!decode(before + 4, 4, &insn) || insn.len != 4 || insn.reg2 != ROUTINE)
+		return false;
+	*ret_imm = (int32_t)insn.imm - 4;
+	return insn.kind == US_LINK_CALL ||
+	       (insn.kind == US_LINK_CALL_INDIRECT && is_far_call(before, ret_imm));
+}
+
 static bool trap_before(const uint8_t before[8])
 {
 	uint32_t insn;
@@ -358,6 +369,7 @@ const struct us_link_machine us_link_riscv = {
 	.sp = US_RISCV_SP,
 	.fp = US_RISCV_FP,
 	.ra = US_RISCV_RA,
+	.routine = ROUTINE,
 	.result = 10,
 	.align = 2,
 	.frame_fp = -16,
@@ -367,5 +379,6 @@ const struct us_link_machine us_link_riscv = {
 	.preserved = US_RISCV_PRESERVED | 1U << US_RISCV_SP,
 	.decode = decode,
 	.call_before = call_before,
+	.routine_before = routine_before,
 	.trap_before = trap_before,
 };

@@ -43,6 +43,10 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 enum us_code_save us_link_saved(struct us_link_flow *f, const struct us_code_place *at,
 				unsigned reg, bool exit, int32_t *ret_off);
 
+/* Does the code from pc on lead straight to the return of a routine (link_insn.h), by
+ * what the register is there? */
+bool us_link_flow_in_routine(struct us_link_flow *f, us_gva pc);
+
 /* As us_link_read_entry(). */
 bool us_link_flow_entry(struct us_link_flow *f, us_gva start, us_gva pc,
 			struct us_link_entry *ret);

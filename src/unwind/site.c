@@ -363,6 +363,27 @@ enum us_code_save us_sites_saved(struct us_sites *s, const struct us_site *site,
 	return v->how;
 }
 
+bool us_sites_in_routine(struct us_sites *s, const struct us_site *site, us_gva ra,
+			 us_gva *ret_call, us_gva *ret_target)
+{
+	const struct us_link_machine *m = s->link ? us_link_flow_machine(s->link)
+						  : NULL;
+	uint8_t before[8];
+	int32_t imm;
+	*ret_call = *ret_target = 0;
+	if (!m || !m->routine_before || site->after_call)
+		return false;
+	if (ra >= sizeof(before) && ra % m->align == 0 &&
+	    us_paging_read(s->paging, s->space, ra - sizeof(before), before,
+			   sizeof(before)) &&
+	    m->routine_before(before, &imm)) {
+		*ret_call = ra - 4;
+		*ret_target = ra + (us_gva)(int64_t)imm;
+	}
+	flow_use(s);
+	return us_link_flow_in_routine(s->link, site->pc);
+}
+
 bool us_sites_entry(struct us_sites *s, const struct us_site *site,
 		    struct us_link_entry *ret)
 {

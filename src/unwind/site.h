@@ -148,6 +148,14 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site);
 enum us_code_save us_sites_saved(struct us_sites *s, const struct us_site *site,
 				 unsigned reg, bool exit, int32_t *ret_off);
 
+/*
+ * The site is code, not behind a CALL, of a routine that saves registers for its caller
+ * (gcc -msave-restore).  ret_call: where that CALL is, by its return address (0: not
+ * known), and *ret_target where it leads; 0: it is none.
+ */
+bool us_sites_in_routine(struct us_sites *s, const struct us_site *site, us_gva ra,
+			 us_gva *ret_call, us_gva *ret_target);
+
 /* What the code of the site's function does up to there; with a link register only, and
  * if its start is known. */
 bool us_sites_entry(struct us_sites *s, const struct us_site *site,

@@ -176,6 +176,9 @@ static enum us_step_result find_caller(struct us_walk *w, struct us_step *ret)
 	w->site = site;
 	if (site->call == US_CALL_OUTERMOST)
 		return US_STEP_ROOT;
+	bool found_call;
+	if (us_step_routine(w, site, &found_call, ret))
+		return found_call ? US_STEP_YES : US_STEP_NO;
 	if (site->source != US_SITE_CFI)
 		return by_code(w, site, ret);
 	enum us_step_result found = us_step_cfi(w, site, site->cfi.rule,

@@ -291,6 +291,11 @@ bool us_walk_is_entered(struct us_walk *w, const struct us_regs *regs);
 bool us_step_link_frame(struct us_walk *w, const struct us_site *site,
 			struct us_step *ret);
 
+/* Is this a routine that saves registers for its caller?  Then *ret_found says whether
+ * its caller was found. */
+bool us_step_routine(struct us_walk *w, const struct us_site *site, bool *ret_found,
+		     struct us_step *ret);
+
 /* The same two, with a link register. */
 bool us_step_link(struct us_walk *w, struct us_site *site, struct us_step *ret);
 bool us_step_link_cross(struct us_walk *w, const struct us_site *site,

@@ -63,6 +63,30 @@ static void riscv_registers_are_saved_by_a_routine(void **state)
 	EXPECT(US_END_ROOT, 0x2000, 0x1008);
 }
 
+/* In the routine: its caller, where it calls it. */
+static void riscv_in_such_a_routine(void **state)
+{
+	static const us_gva places[] = {
+		0x3000, 0x3002, 0x3004, 0x3006, 0x3008, 0x300e,
+		0x3010, 0x3012, 0x3014, 0x3016, 0x3018, 0x301a
+	};
+	const us_gva top = STACK + 0x1030;
+	(void)state;
+	save_restore();
+	regs.gpr[US_RISCV_RA] = 0x1008;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		us_gva pc = places[i];
+		put(top - 8, pc > 0x3014 ? 0x1008 : 0x5555);
+		regs.gpr[T0] = 0x2004;
+		look(pc, pc == 0x3000 ? top : pc == 0x301a ? top - 48 : top - 112, 0);
+		EXPECT(US_END_ROOT, pc, 0x2000, 0x1008);
+	}
+	/* Nobody knows where it returns to: no caller is better than its caller's. */
+	regs.valid &= ~(1U << T0);
+	look(0x3016, top - 112, 0);
+	EXPECT(US_END_NO_RULE, 0x3016);
+}
+
 /* A routine that does not come back leaves nothing that is certain. */
 static void riscv_routine_that_leads_elsewhere(void **state)
 {
@@ -556,6 +580,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RISCV(riscv_registers_are_saved_by_a_routine),
+		RISCV(riscv_in_such_a_routine),
 		RISCV(riscv_routine_that_leads_elsewhere),
 		RISCV(riscv_computed_goto),
 		ARM(arm_computed_goto),
