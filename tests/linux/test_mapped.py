@@ -14,6 +14,7 @@ place where they may be, and from no other.
 import argparse
 import contextlib
 import http.server
+import json
 import os
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ import threading
 import time
 
 import releases
+import waiting
 from guest import BUSYBOX, LinuxGuest
 from harness import Skip, Tap, Uniscope, check, note, require
 from programs import PROGRAMS
@@ -52,6 +54,7 @@ class Files:
         self.whole, self.bare, self.root = (self._folder(n)
                                             for n in ("whole", "bare", "root"))
         self.id = None  # of the library; None: it cannot be built
+        self.waits = ""  # a program that waits
         if not self._compiles():
             note(f"no {self.tools}gcc with a C library: a static program alone")
             return
@@ -140,6 +143,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *args):
         pass
+
+
+def needs_library():
+    if shutil.which("ldconfig") and "libdebuginfod" not in subprocess.run(
+            ["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout:
+        raise Skip("libdebuginfod is not installed")
 
 
 class Suite:
@@ -252,9 +261,7 @@ class Suite:
             self.report()
             self.report("--symbols", self.files.bare)
             check(not s.asked, f"asked without being told to: {s.asked}")
-            if shutil.which("ldconfig") and "libdebuginfod" not in subprocess.run(
-                    ["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout:
-                raise Skip("libdebuginfod is not installed")
+            needs_library()
             self.has_all("--debuginfod", s.url())
             check(f"/buildid/{self.files.id}/debuginfo" in s.asked, s.asked)
             n = len(s.asked)
@@ -290,6 +297,40 @@ class Suite:
             server.wait()
             log.close()
 
+    def waiting(self, guest):
+        """Of tasks that wait, too, by dump and by record --tasks: asked if the user says so,
+        and not else.  The program is stripped, and has no dynamic symbols."""
+        pid = int(guest.do("waits deep >/dev/null & echo $!"))
+        whole = self.files.waits
+        build = build_id(whole)
+
+        def dumped(*args):
+            told = json.loads(self.us.run("dump", "--tasks", "--json", "--backend", "gdb", *args,
+                                          guest.target("gdb")).stdout)
+            frames, = (t["frames"] for t in told["tasks"] if t["pid"] == pid)
+            return [f["function"] for f in frames if f["user"]]
+
+        def recorded(*args):
+            rows = self.report("--waits", "--filter", f"process=\\({pid}\\)", *args)
+            return {f["name"] for f in rows["functions"]}
+
+        try:
+            with Server(whole, build) as s:
+                bare = dumped()
+                self.us.record(guest, "gdb", "--budget", "50", "--tasks", "10", seconds=4)
+                unnamed = recorded()
+                check(not s.asked, f"asked without being told to: {s.asked}")
+                check(len(bare) > 10 and not any(bare), f"named: {bare}")
+                check("dive" not in unnamed, unnamed)
+                needs_library()
+                named = dumped("--debuginfod", s.url())
+                note(f"dump: {named}")
+                check(f"/buildid/{build}/debuginfo" in s.asked, s.asked)
+                check(named[-1] == "_start" and named.count("dive") == 10, named)
+                check({"_start", "main", "dive"} <= recorded("--debuginfod", s.url()), "report")
+        finally:
+            guest.stop(pid)
+
     def rows_of(self, guest, program):
         for seconds in (2, 4, 8):
             self.us.record(guest, "gdb", "--budget", "50", seconds=seconds)
@@ -320,6 +361,10 @@ class Suite:
     def build_all(self):
         self.all_root, self.ready, files = self.files._folder("all-root"), [], {}
         os.mkdir(os.path.join(self.all_root, "bin"))
+        if self.files.id and not self.files.tools:
+            self.files.waits = waiting.program(self.args.build)
+            bare = files["waits"] = os.path.join(self.files.bare, "waits")
+            subprocess.run(["strip", "-o", bare, self.files.waits], check=True)
         for program in PROGRAMS if not self.args.kernel else ():
             with contextlib.suppress(Skip):
                 path = program.build(self.args.build)
@@ -356,6 +401,8 @@ class Suite:
             guest.elf = None  # nobody names a file
             if self.ready and self.args.only in "languages":
                 self.tap.point("languages", lambda: self.languages(guest))
+            if self.args.only in "a server for tasks that wait" and self.files.waits:
+                self.tap.point("a server for tasks that wait", lambda: self.waiting(guest))
             self.record(guest)
         for name, function in points if self.files.id else points[:1]:
             if self.args.only in name:
