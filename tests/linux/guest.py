@@ -236,11 +236,17 @@ class LinuxGuest(Guest):
         super().__init__(
             build, "linux", accel, smp, kernel=release.image, memory=memory,
             processor=release.processor,
-            extra=("-cpu", self.board.cpu or cpu, "-nodefaults",
+            extra=("-cpu", self.model(accel, cpu), "-nodefaults",
                    *(() if reboots else ("-no-reboot",)), "-initrd", initrd,
                    *(word.format(path=self.control_path) for word in self.board.control),
                    "-drive", f"file={self.disk},if=virtio,format=raw",
                    "-append", f"console={self.board.console} quiet panic=-1 {append}"))
+
+    def model(self, accel, cpu):
+        """Of a processor; by KVM the host's, less what is to be left out of it."""
+        if accel == "kvm":
+            return ",".join(["host", *cpu.split(",")[1:]])
+        return self.board.cpu or cpu
 
     def __exit__(self, *args):
         if self.control:

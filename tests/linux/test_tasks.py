@@ -3,7 +3,7 @@
 """Tasks and processes of kernels other than the one that test_linux.py boots, against
 what /proc in the guest says of them.
 
-usage: test_tasks.py BUILD KERNEL [--only WORD] [--backend B] [--seconds S]
+usage: test_tasks.py BUILD KERNEL [--only WORD] [--backend B] [--accel A] [--seconds S]
 
 KERNEL: SUITE[:PROCESSOR[:META]], for example trixie, or bookworm:aarch64, where META is
 the package that depends on the newest; pti: this machine's, with page-table
@@ -42,6 +42,7 @@ class Other(Suite):
     def start(self, kind, append=""):
         # Without CMPXCHG16B, behind which 6.12 falls over now and then in this emulation.
         self.guest = LinuxGuest(self.args.build, cpu="qemu64,-cx16", smp=2, work=WORKS,
+                                accel=self.args.accel,
                                 append=f"{append} {BOOTS.get(self.args.kernel, '')}",
                                 release=self.release, memory=512,
                                 programs=self.programs())
@@ -181,7 +182,7 @@ def main():
     p.add_argument("kernel")
     p.add_argument("--only", default="")
     p.add_argument("--backend", default="gdb")
-    p.add_argument("--accel", default="tcg", help="of reboot")
+    p.add_argument("--accel", default="tcg")
     p.add_argument("--seconds", type=float, default=6)
     p.set_defaults(short=False)
     args = p.parse_args()
