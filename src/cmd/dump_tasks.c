@@ -67,6 +67,11 @@ static int explain(const struct us_kernel *k, struct us_err *e)
 {
 	static const char what[] = "list the guest's tasks";
 	const struct us_linux *l = us_kernel_linux(k);
+	if (l && k->source.mem && us_kernel_unfinished(l)) {
+		us_fail(e, -ETIMEDOUT, "%s: %s", what, us_kernel_unfinished(l));
+		us_hint(e, "the host is busy: try again");
+		return -ETIMEDOUT;
+	}
 	if (!l)
 		us_fail(e, -ENOENT,
 			"%s: no 64-bit Linux kernel was found in its memory", what);

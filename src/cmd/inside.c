@@ -154,6 +154,9 @@ static int look(struct inside *x, const struct us_found *f, struct us_inside *re
 	if (!l)
 		return us_fail(e, -ENOENT, "no Linux kernel was found in its memory");
 	snprintf(ret->release, sizeof(ret->release), "%s", l->release);
+	if (x->kernel.source.mem && !l->has_who && us_kernel_unfinished(l))
+		return us_fail(e, -ETIMEDOUT, "which process is busy is not known: %s",
+			       us_kernel_unfinished(l));
 	if (x->kernel.source.mem && !l->has_types) {
 		us_fail(e, -ENOENT, "which process is busy is not known: %s",
 			l->no_types);

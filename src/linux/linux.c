@@ -25,12 +25,17 @@ struct reader {
 	bool sought;
 };
 
+static bool is_stopped(const struct reader *r)
+{
+	return r->s->stop && atomic_load_explicit(r->s->stop, memory_order_relaxed);
+}
+
 /* The image lies in one piece; anything else is found by the kernel's page tables. */
 static bool read_kernel(void *ctx, us_gva va, void *buf, size_t len)
 {
 	struct reader *r = ctx;
 	const struct us_linux_place *p = &r->s->place;
-	if (r->s->stop && atomic_load_explicit(r->s->stop, memory_order_relaxed))
+	if (is_stopped(r))
 		return false;
 	if (!r->s->mem)
 		return r->s->virt.read(r->s->virt.ctx, va, buf, len);
@@ -407,6 +412,7 @@ static int read_all(struct reader *r, struct us_err *e)
 		ret = read_rules(r);
 	if (ret == 0)
 		ret = collect_starts(l);
+	l->unfinished = is_stopped(r);
 	return ret < 0 ? us_fail(e, ret, "read the guest's kernel: %s", strerror(-ret))
 		       : 0;
 }

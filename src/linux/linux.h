@@ -57,9 +57,10 @@ struct us_linux {
 	bool has_types, has_tasks; /* types were found; they say all of it */
 	char types_from[64];	   /* the file that has them; "": the kernel (BTF) */
 	char no_types[192];	   /* why there are none: "its kernel has no ..." */
-	char no_tasks[192];    /* why not, where it has types: "its types do not ..." */
-	bool misfit;	       /* that is since they are of another order of members */
-	char symbols_from[64]; /* the file that has them; "": the kernel */
+	char no_tasks[192]; /* why not, where it has types: "its types do not ..." */
+	bool misfit;	    /* that is since they are of another order of members */
+	bool unfinished; /* it was stopped: what is not here it may have nevertheless */
+	char symbols_from[64];		/* the file that has them; "": the kernel */
 	struct us_linux_who_layout who; /* which of them a CPU runs */
 	bool has_who;
 	struct us_linux_mappings_layout mappings; /* of programs */

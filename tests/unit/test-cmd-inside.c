@@ -107,6 +107,18 @@ static void tasks_that_do_not_fit(void **state)
 	assert_int_equal(us_dump_tasks_read(&t, &k, NULL, true, &e), -ENOENT);
 	assert_non_null(strstr(e.msg, why));
 	assert_null(strstr(e.hint, "CONFIG_RANDSTRUCT"));
+	/* It was stopped while it was read: then nothing is said of what it has. */
+	l.unfinished = l.misfit = true;
+	for (unsigned types = 0; types < 2; types++) {
+		l.has_types = types;
+		assert_int_equal(us_dump_tasks_read(&t, &k, NULL, true, &e),
+				 -ETIMEDOUT);
+		assert_non_null(strstr(e.msg, "not read to its end"));
+		assert_null(strstr(e.hint, "CONFIG_RANDSTRUCT"));
+		assert_non_null(strstr(us_kernel_no_tasks(&k), "not read to its end"));
+	}
+	l.has_tasks = true;
+	assert_null(us_kernel_no_tasks(&k));
 }
 
 int main(void)

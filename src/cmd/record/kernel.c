@@ -536,6 +536,12 @@ void us_kernel_finish(struct us_kernel *k)
 	wait_for(&k->done, WAIT_S);
 }
 
+const char *us_kernel_unfinished(const struct us_linux *l)
+{
+	return l->unfinished ? "its kernel was not read to its end in the time for that"
+			     : NULL;
+}
+
 const char *us_kernel_no_tasks(const struct us_kernel *k)
 {
 	const struct us_linux *l = us_kernel_linux(k);
@@ -543,6 +549,8 @@ const char *us_kernel_no_tasks(const struct us_kernel *k)
 		return "no 64-bit Linux kernel was found in its memory";
 	if (!k->source.mem)
 		return "only a GDB stub reads its memory, and stops it for that";
+	if (!l->has_tasks && us_kernel_unfinished(l))
+		return us_kernel_unfinished(l);
 	if (!l->has_types)
 		return l->no_types;
 	return l->has_tasks ? NULL : l->no_tasks;

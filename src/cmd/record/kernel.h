@@ -123,6 +123,8 @@ void us_kernel_finish(struct us_kernel *k);
 
 /* Why its tasks cannot be read, in words; NULL: they can. */
 const char *us_kernel_no_tasks(const struct us_kernel *k);
+/* Of a kernel that was read, why what it lacks may be there; NULL: it is not. */
+const char *us_kernel_unfinished(const struct us_linux *l);
 
 /* The kernel that was read last; NULL: none, or it runs no more. */
 const struct us_linux *us_kernel_linux(const struct us_kernel *k);
