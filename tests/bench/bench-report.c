@@ -92,9 +92,10 @@ static int generate(int fd, uint64_t n, unsigned n_stack)
 	return 0;
 }
 
-static int take_sample(void *ctx, const struct us_sample *s)
+static int take_samples(void *ctx, const struct us_sample *s, size_t n)
 {
-	*(uint64_t *)ctx += s->weight;
+	for (size_t i = 0; i < n; i++)
+		*(uint64_t *)ctx += s[i].weight;
 	return 0;
 }
 
@@ -107,7 +108,7 @@ static int take_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
 
 static int read_only(int fd)
 {
-	static const struct us_reader_ops ops = { .sample = take_sample,
+	static const struct us_reader_ops ops = { .samples = take_samples,
 						  .stack = take_stack };
 	struct us_reader_result r;
 	struct us_err e;
