@@ -57,13 +57,23 @@ static int arg_of(const struct us_option *o)
 				: required_argument;
 }
 
+static bool has_command(const struct us_cmd *cmd)
+{
+	return strstr(cmd->args, "ARGS...");
+}
+
+/* Options behind its argument would be those of a VMM whose -- was forgotten. */
+static bool has_command_alone(const struct us_cmd *cmd)
+{
+	return has_command(cmd) && !strstr(cmd->args, "TARGET");
+}
+
 /* getopt's two descriptions of the table, with -h added. */
 static void describe(const struct us_cmd *cmd, char *letters,
 		     struct option longs[MAX_OPTIONS + 2])
 {
 	size_t n = n_options(cmd);
-	const char *dots = strstr(cmd->args, "ARGS...");
-	if (dots)
+	if (has_command_alone(cmd))
 		*letters++ = '+';
 	*letters++ = ':';
 	*letters++ = 'h';
@@ -96,8 +106,9 @@ static void no_such_option(const struct us_cmd *cmd, const char *what)
 		snprintf(name[i], sizeof(name[i]), "--%s", cmd->options[i].name);
 		us_nearest_try(&near, name[i]);
 	}
-	us_usage(cmd, "%s: no such option%s; options are: %s", what,
-		 us_nearest_question(&near, question, sizeof(question)), near.list);
+	us_usage(cmd, "%s: no such option%s%s; options are: %s", what,
+		 us_nearest_question(&near, question, sizeof(question)),
+		 has_command(cmd) ? "; a VMM's come behind --" : "", near.list);
 }
 
 static bool add_image(const struct us_cmd *cmd, const char *value,
@@ -217,11 +228,20 @@ static int refuse(const struct us_options *o, int c, int at)
 	return US_EXIT_USAGE;
 }
 
+/* getopt puts arguments that come before a -- behind it. */
+static int n_behind_dashes(const struct us_options *o)
+{
+	int at = 1;
+	while (at < o->argc && strcmp(o->argv[at], "--") != 0)
+		at++;
+	return o->argc - at - 1;
+}
+
 bool us_options_read(struct us_options *o, int *ret_exit)
 {
 	char letters[2 * MAX_OPTIONS + 8];
 	struct option longs[MAX_OPTIONS + 2];
-	int c, at;
+	int c, at, n_command = n_behind_dashes(o);
 	describe(o->cmd, letters, longs);
 	opterr = 0;
 	for (at = optind = 1;
@@ -235,7 +255,10 @@ bool us_options_read(struct us_options *o, int *ret_exit)
 	o->rest = o->argv + optind;
 	o->n_rest = o->argc - optind;
 	o->command = !strcmp(o->argv[optind - 1], "--");
-	return true;
+	if (!o->command || !has_command(o->cmd) || o->n_rest <= n_command)
+		return true;
+	*ret_exit = us_usage(o->cmd, "%s, or -- and a command, not both", o->rest[0]);
+	return false;
 }
 
 bool us_options_one(const struct us_options *o, const char *what, const char **ret,

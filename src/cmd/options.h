@@ -53,8 +53,9 @@ struct us_options {
 /*
  * Read all options.  True: go on; else *ret_exit is what to exit with, the user has
  * been told what is wrong, or was given the help text.
- * Stops at the first argument that is no option if the command asks (args has
- * "ARGS..."), so that a VMM's own options are not read.
+ * Options may stand before and behind a TARGET.  A command that takes no TARGET but a
+ * VMM's ARGS... stops at the first argument that is no option, so that those of the VMM
+ * are not read where its -- was forgotten.
  */
 bool us_options_read(struct us_options *o, int *ret_exit);
 

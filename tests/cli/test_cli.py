@@ -191,6 +191,9 @@ class Usage(Cli):
         self.fails(2, "no such option", "record", "--frobnicate")
         self.fails(2, "one TARGET", "record", "a", "b")
         self.fails(2, "-- needs a command", "record", "--")
+        self.fails(2, "web, or -- and a command, not both", "record", "web", "--", "qemu", "-m", "1")
+        self.fails(2, "web, or -- and a command, not both", "record", "web", "--")
+        self.fails(2, "a VMM's come behind --", "record", "qemu", "--kernel", "x")
         self.fails(2, "--all takes no target such as web", "record", "--all", "web")
         self.fails(2, "-o names a folder", "record", "--all", "-o", "x.html")
         self.fails(2, "-o names a folder", "record", "--all", "-o", "-")
@@ -246,7 +249,7 @@ class Usage(Cli):
 class Recording(Cli):
     def test_no_tasks(self):
         out = self.path("t.data")
-        done = run("record", "-d", "0.3", "--tasks", "10", "-o", out, "fake:")
+        done = run("record", "fake:", "-d", "0.3", "--tasks", "10", "-o", out)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("tasks: none was looked at: no 64-bit Linux kernel was found", done.stdout)
         done = run("report", "--waits", out)
