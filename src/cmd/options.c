@@ -106,9 +106,10 @@ static void no_such_option(const struct us_cmd *cmd, const char *what)
 		snprintf(name[i], sizeof(name[i]), "--%s", cmd->options[i].name);
 		us_nearest_try(&near, name[i]);
 	}
-	us_usage(cmd, "%s: no such option%s%s; options are: %s", what,
-		 us_nearest_question(&near, question, sizeof(question)),
-		 has_command(cmd) ? "; a VMM's come behind --" : "", near.list);
+	const char *help = us_nearest_question(&near, question, sizeof(question));
+	if (!help[0] && has_command(cmd))
+		help = "; a VMM's come behind --";
+	us_usage(cmd, "%s: no such option%s; options are: %s", what, help, near.list);
 }
 
 static bool add_image(const struct us_cmd *cmd, const char *value,
