@@ -88,6 +88,18 @@ static bool find_page(const struct us_page_cache *c, uint64_t index, us_gva *ret
 	return true;
 }
 
+void us_page_cache_expect(struct us_page_cache *c, us_gva base)
+{
+	c->base = base;
+	c->n_learned = base != 0;
+	c->torn = false;
+}
+
+us_gva us_page_cache_base(const struct us_page_cache *c)
+{
+	return c->torn || c->n_learned < ENOUGH ? 0 : c->base;
+}
+
 void us_page_cache_learn(struct us_page_cache *c, uint64_t index, us_gpa at)
 {
 	us_gva page;
@@ -115,7 +127,7 @@ static bool read_part(struct us_page_cache *c, uint64_t offset, void *buf, size_
 bool us_page_cache_read(struct us_page_cache *c, uint64_t offset, void *buf, size_t len)
 {
 	uint8_t *to = buf;
-	if (c->torn || c->n_learned < ENOUGH)
+	if (!us_page_cache_base(c))
 		return false;
 	while (len) {
 		size_t part = US_CACHE_PAGE - (size_t)(offset % US_CACHE_PAGE);

@@ -41,6 +41,11 @@ struct us_page_cache {
 /* file: a struct file of the kernel's.  false: it cannot be read. */
 bool us_page_cache_open(struct us_page_cache *c, const struct us_page_cache_layout *l,
 			struct us_paging *p, const struct us_space *s, us_gva file);
+/* Where pages of another file say that the array begins, of which one of this one's has
+ * to agree; 0: nowhere.  What was learned before is forgotten. */
+void us_page_cache_expect(struct us_page_cache *c, us_gva base);
+/* The same for others; 0: too few pages say it. */
+us_gva us_page_cache_base(const struct us_page_cache *c);
 /* The index-th page of the file is the one at this address. */
 void us_page_cache_learn(struct us_page_cache *c, uint64_t index, us_gpa at);
 /* Bytes of the file; false: some are not in memory, or too little was learned. */

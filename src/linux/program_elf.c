@@ -3,6 +3,7 @@
 #include "linux/program_elf.h"
 
 #include "base/cleanup.h"
+#include "linux/program_pages.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -16,16 +17,19 @@
 #define MOST_BUCKETS 65536U
 #define MOST_NAME    255U
 
-struct reader {
-	struct us_paging *p;
-	const struct us_space *s;
-	const struct us_program_elf *f;
-};
-
 /* Addresses are the program's. */
-static bool read_at(const struct reader *r, us_gva va, void *buf, size_t len)
+static bool read_at(const struct us_program_pages *r, us_gva va, void *buf, size_t len)
 {
-	return !(va >> 63) && us_paging_read(r->p, r->s, va, buf, len);
+	return us_program_pages_read(r, va - r->f->slide, buf, len);
+}
+
+/* Before it is known what lies where. */
+static bool read_file(const struct us_program_pages *r, us_gva start, uint64_t offset,
+		      void *buf, size_t len)
+{
+	us_gva va = start + offset;
+	return (!(va >> 63) && us_paging_read(r->p, r->s, va, buf, len)) ||
+	       (r->cache && us_page_cache_read(r->cache, offset, buf, len));
 }
 
 /* --- headers --- */
@@ -92,7 +96,7 @@ static void take_notes(struct us_program_elf *f, const uint8_t *at, size_t size)
 	}
 }
 
-static void read_notes(const struct reader *r, struct us_program_elf *f,
+static void read_notes(const struct us_program_pages *r, struct us_program_elf *f,
 		       const Elf64_Phdr *h)
 {
 	uint8_t bytes[MOST_NOTES];
@@ -103,11 +107,11 @@ static void read_notes(const struct reader *r, struct us_program_elf *f,
 		take_notes(f, bytes, size);
 }
 
-static bool read_header(const struct reader *r, us_gva start, struct us_program_elf *f,
-			Elf64_Ehdr *ret)
+static bool read_header(const struct us_program_pages *r, us_gva start,
+			struct us_program_elf *f, Elf64_Ehdr *ret)
 {
 	Elf32_Ehdr narrow;
-	if (!read_at(r, start, ret, sizeof(*ret)) ||
+	if (!read_file(r, start, 0, ret, sizeof(*ret)) ||
 	    memcmp(ret->e_ident, ELFMAG, SELFMAG) ||
 	    ret->e_ident[EI_DATA] != ELFDATA2LSB)
 		return false;
@@ -123,14 +127,15 @@ static bool read_header(const struct reader *r, us_gva start, struct us_program_
 	       ret->e_phentsize == (f->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr));
 }
 
-static bool read_segments(const struct reader *r, us_gva start, const Elf64_Ehdr *e,
-			  struct us_program_elf *f, Elf64_Phdr *ret)
+static bool read_segments(const struct us_program_pages *r, us_gva start,
+			  const Elf64_Ehdr *e, struct us_program_elf *f,
+			  Elf64_Phdr *ret)
 {
 	for (unsigned k = 0; k < e->e_phnum; k++) {
-		us_gva at = start + e->e_phoff + (uint64_t)k * e->e_phentsize;
+		uint64_t at = e->e_phoff + (uint64_t)k * e->e_phentsize;
 		Elf32_Phdr narrow;
-		if (!read_at(r, at, f->is64 ? (void *)&ret[k] : &narrow,
-			     e->e_phentsize))
+		if (!read_file(r, start, at, f->is64 ? (void *)&ret[k] : &narrow,
+			       e->e_phentsize))
 			return false;
 		if (!f->is64)
 			ret[k] = widen(&narrow);
@@ -162,9 +167,9 @@ bool us_program_elf_slide(const struct us_program_elf *f, us_gva start, uint64_t
 }
 
 bool us_program_elf_read(struct us_paging *p, const struct us_space *s, us_gva start,
-			 struct us_program_elf *f)
+			 struct us_page_cache *cache, struct us_program_elf *f)
 {
-	const struct reader r = { p, s, f };
+	const struct us_program_pages r = { p, s, f, cache };
 	Elf64_Ehdr e;
 	Elf64_Phdr h[MOST_HEADERS];
 	memset(f, 0, sizeof(*f));
@@ -194,7 +199,7 @@ static us_gva mapped(const struct us_program_elf *f, uint64_t at)
 	return at;
 }
 
-static bool read_dynamic(const struct reader *r, uint64_t k, Elf64_Dyn *ret)
+static bool read_dynamic(const struct us_program_pages *r, uint64_t k, Elf64_Dyn *ret)
 {
 	us_gva at = r->f->dynamic + r->f->slide;
 	Elf32_Dyn narrow;
@@ -207,7 +212,7 @@ static bool read_dynamic(const struct reader *r, uint64_t k, Elf64_Dyn *ret)
 	return true;
 }
 
-static void find_tables(const struct reader *r, struct table *t)
+static void find_tables(const struct us_program_pages *r, struct table *t)
 {
 	size_t size = r->f->is64 ? sizeof(Elf64_Dyn) : sizeof(Elf32_Dyn);
 	uint64_t n = r->f->dynamic_size / size;
@@ -232,7 +237,7 @@ static void find_tables(const struct reader *r, struct table *t)
 
 /* The highest number in a bucket, and from there to the end of its chain.  What lies
  * before the first in any is imported. */
-static uint64_t count_gnu(const struct reader *r, us_gva at)
+static uint64_t count_gnu(const struct us_program_pages *r, us_gva at)
 {
 	uint32_t head[4], most = 0, word;
 	if (!read_at(r, at, head, sizeof(head)) || head[0] > MOST_BUCKETS ||
@@ -251,7 +256,7 @@ static uint64_t count_gnu(const struct reader *r, us_gva at)
 	return most + 1ULL;
 }
 
-static void count_symbols(const struct reader *r, struct table *t)
+static void count_symbols(const struct us_program_pages *r, struct table *t)
 {
 	uint32_t head[2];
 	if (t->gnu_hash)
@@ -263,7 +268,8 @@ static void count_symbols(const struct reader *r, struct table *t)
 }
 
 /* Page by page: those that are not there stay zero, as are the bytes behind it. */
-static size_t read_pages(const struct reader *r, us_gva at, uint8_t *to, size_t size)
+static size_t read_pages(const struct us_program_pages *r, us_gva at, uint8_t *to,
+			 size_t size)
 {
 	size_t missing = 0;
 	for (size_t done = 0; done < size;) {
@@ -331,18 +337,18 @@ static int visit_all(const struct us_program_elf *f, const struct table *t,
 	return r;
 }
 
-int us_program_elf_symbols(struct us_paging *p, const struct us_space *s,
-			   const struct us_program_elf *f,
+int us_program_elf_symbols(const struct us_program_pages *r,
 			   int (*visit)(void *ctx, const struct us_program_symbol *sym),
 			   void *ctx, size_t *ret_missing)
 {
-	const struct reader r = { p, s, f };
+	const struct us_program_elf *f = r->f;
 	struct table t;
 	*ret_missing = 0;
 	if (!f->dynamic)
 		return -ENOENT;
-	find_tables(&r, &t);
-	count_symbols(&r, &t);
+	us_program_pages_learn(r);
+	find_tables(r, &t);
+	count_symbols(r, &t);
 	if (t.names_size > US_PROGRAM_MOST_NAMES)
 		t.names_size = US_PROGRAM_MOST_NAMES;
 	if (!t.n || !t.symbols || !t.names || !t.names_size)
@@ -352,8 +358,8 @@ int us_program_elf_symbols(struct us_paging *p, const struct us_space *s,
 	_cleanup_free_ uint8_t *names = malloc((size_t)t.names_size + 1);
 	if (!symbols || !names)
 		return -ENOMEM;
-	*ret_missing = read_pages(&r, t.symbols, symbols, size) +
-		       read_pages(&r, t.names, names, (size_t)t.names_size);
+	*ret_missing = read_pages(r, t.symbols, symbols, size) +
+		       read_pages(r, t.names, names, (size_t)t.names_size);
 	names[t.names_size] = '\0';
 	return visit_all(f, &t, symbols, names, visit, ctx);
 }

@@ -35,10 +35,16 @@ struct us_program_elf {
 	unsigned n_segment;
 };
 
-/* start: where the first byte of the file is mapped.  s: the program's page tables.
- * false: there is no ELF file, or it is not in memory. */
+struct us_page_cache;
+struct us_program_pages;
+
+/*
+ * start: where the first byte of the file is mapped.  s: the program's page tables.
+ * cache: of the file, for what is not mapped: a process that was forked has not touched
+ * its header; NULL: none.  false: there is no ELF file, or it is not in memory.
+ */
 bool us_program_elf_read(struct us_paging *p, const struct us_space *s, us_gva start,
-			 struct us_program_elf *ret);
+			 struct us_page_cache *cache, struct us_program_elf *ret);
 
 /* What is to be added to the file's addresses, of a mapping of code; false: it is none
  * of its segments. */
@@ -56,8 +62,7 @@ struct us_program_symbol {
  * memory; -ENOMEM; or what visit said.
  */
 US_MUST_CHECK int
-us_program_elf_symbols(struct us_paging *p, const struct us_space *s,
-		       const struct us_program_elf *f,
+us_program_elf_symbols(const struct us_program_pages *pages,
 		       int (*visit)(void *ctx, const struct us_program_symbol *sym),
 		       void *ctx, size_t *ret_missing);
 

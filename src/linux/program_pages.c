@@ -3,7 +3,8 @@
 #include "linux/program_pages.h"
 
 #define PAGE	    4096U
-#define MOST_LOOKED 1024U /* pages */
+#define MOST_LOOKED 4096U /* pages */
+#define MOST_NEEDED 8U	  /* that agree */
 
 const struct us_program_segment *us_program_segment_at(const struct us_program_elf *f,
 						       uint64_t address)
@@ -34,6 +35,14 @@ bool us_program_pages_read(const struct us_program_pages *r, uint64_t address,
 	return read_cached(r, address, buf, len);
 }
 
+static void learn(struct us_paging *p, const struct us_space *s,
+		  struct us_page_cache *c, us_gva va, uint64_t index)
+{
+	us_gpa at;
+	if (!(va >> 63) && us_paging_translate(p, s, va, &at, NULL))
+		us_page_cache_learn(c, index, at);
+}
+
 void us_program_pages_learn(const struct us_program_pages *r)
 {
 	unsigned left = MOST_LOOKED;
@@ -45,12 +54,19 @@ void us_program_pages_learn(const struct us_program_pages *r)
 			continue;
 		for (uint64_t i = 0; i < n && left; i++, left--) {
 			us_gva va = s->address - skew + r->f->slide + i * PAGE;
-			us_gpa at;
-			if (!(va >> 63) &&
-			    us_paging_translate(r->p, r->s, va, &at, NULL))
-				us_page_cache_learn(r->cache, s->offset / PAGE + i, at);
+			learn(r->p, r->s, r->cache, va, s->offset / PAGE + i);
 		}
 	}
+}
+
+void us_program_pages_learn_mapping(struct us_paging *p, const struct us_space *s,
+				    struct us_page_cache *c, us_gva start, us_gva end,
+				    uint64_t offset)
+{
+	for (uint64_t i = 0;
+	     i < MOST_LOOKED && c->n_learned < MOST_NEEDED && start + i * PAGE < end;
+	     i++)
+		learn(p, s, c, start + i * PAGE, offset / PAGE + i);
 }
 
 size_t us_program_pages_part(const struct us_program_pages *r, uint64_t address,

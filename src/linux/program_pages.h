@@ -20,6 +20,12 @@ struct us_program_pages {
  */
 void us_program_pages_learn(const struct us_program_pages *r);
 
+/* The same by a mapping, before it is known what the file has where: from `start` on,
+ * what lies at this offset of the file. */
+void us_program_pages_learn_mapping(struct us_paging *p, const struct us_space *s,
+				    struct us_page_cache *c, us_gva start, us_gva end,
+				    uint64_t offset);
+
 /* Bytes at an address of the file; false: some are not in memory.  From the cache only
  * what the program cannot have written to. */
 bool us_program_pages_read(const struct us_program_pages *r, uint64_t address,

@@ -4,6 +4,7 @@
 #include "../unit/linux-mappings.h"
 
 #include "linux/program_frames.h"
+#include "linux/program_pages.h"
 
 #include <string.h>
 
@@ -45,16 +46,14 @@ static void read_mappings(const struct us_linux_mappings_layout *l, struct us_pa
 	us_linux_mappings_fini(&m);
 }
 
+static const struct us_page_cache_layout layout = {
+	.mapping = 16, .head = 8, .slots = 8, .n_slot = 4, .index = 32, .page_size = 64
+};
+
 /* Of segments no larger than the input, for time's sake. */
 static void read_rules(struct us_paging *p, const struct us_space *s,
 		       struct us_program_elf *elf)
 {
-	static const struct us_page_cache_layout layout = { .mapping = 16,
-							    .head = 8,
-							    .slots = 8,
-							    .n_slot = 4,
-							    .index = 32,
-							    .page_size = 64 };
 	struct us_page_cache cache;
 	struct us_cfi_table_info info;
 	struct us_cfi_table *t;
@@ -82,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct us_space space = { .mode = US_PAGING_OFF };
 	struct us_linux_mappings_layout list = test_mappings_layout;
 	struct us_program_elf elf;
+	struct us_page_cache cache;
 	uint64_t slide;
 	size_t missing;
 	if (!size || size > MOST)
@@ -91,10 +91,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	list.tree = false;
 	read_mappings(&test_mappings_layout, &p, &space);
 	read_mappings(&list, &p, &space);
-	if (!us_program_elf_read(&p, &space, 0x400000 / size * size, &elf))
+	bool cached = us_page_cache_open(&cache, &layout, &p, &space, 1ULL << 63);
+	struct us_program_pages pages = { &p, &space, &elf, cached ? &cache : NULL };
+	if (cached)
+		us_program_pages_learn_mapping(&p, &space, &cache, 0x400000, 0x440000,
+					       1);
+	if (!us_program_elf_read(&p, &space, 0x400000 / size * size, pages.cache, &elf))
 		return 0;
 	sink += us_program_elf_slide(&elf, 0x400000, 0x1000, &slide);
-	sink += (size_t)us_program_elf_symbols(&p, &space, &elf, visit, NULL, &missing);
+	sink += (size_t)us_program_elf_symbols(&pages, visit, NULL, &missing);
 	read_rules(&p, &space, &elf);
 	return 0;
 }

@@ -77,7 +77,7 @@ class Files:
 
     def _build(self, name, source, *flags):
         whole = os.path.join(self.whole, name)
-        subprocess.run([self.tools + "gcc", "-O2", "-g", "-Wl,--build-id=sha1",
+        subprocess.run([self.tools + "gcc", "-O2", "-g", "-Wl,--build-id=sha1", "-Wl,-z,now",
                         os.path.join(HERE, "programs", source), *flags, "-o", whole],
                        check=True)
         subprocess.run([self.tools + "strip", "-o", os.path.join(self.bare, name), whole], check=True)
@@ -358,6 +358,29 @@ class Suite:
             n += 1
         check(n, "no program could be built")
 
+    def forked(self, guest):
+        """A process that executed no file: what it has not touched is in the page cache."""
+        parent = guest.start("mapped forked")
+        try:
+            for seconds in (4, 8, 16):
+                self.us.record(guest, "gdb", "--budget", "50", seconds=seconds)
+                if min(self.samples(module) for module in ("/bin/mapped", LIBRARY)) >= ENOUGH:
+                    break
+        finally:
+            guest.stop(parent)
+        recording = Recording(self.us.data())
+        ids = {path: build for path, build in recording.files.values()}
+        check(ids.get(LIBRARY) == self.files.id, f"files {ids}")
+        user = [s for s in recording.samples if s.frames and not s.frames[0].is_kernel()]
+        found = next((i for i, s in enumerate(user) if s.whole()), len(user))
+        whole = sum(s.whole() for s in user[found:])
+        names = self.named(LIBRARY)
+        note(f"a forked program: found after {found} of {len(user)} samples, "
+             f"{whole} of {len(user) - found} whole, {names}")
+        check(found <= 0.5 * len(user), "found late, or not at all")
+        check(whole >= 0.98 * (len(user) - found), "its stacks are cut")
+        check("lib_shown" in names, names)
+
     def build_all(self):
         self.all_root, self.ready, files = self.files._folder("all-root"), [], {}
         os.mkdir(os.path.join(self.all_root, "bin"))
@@ -403,6 +426,8 @@ class Suite:
                 self.tap.point("languages", lambda: self.languages(guest))
             if self.args.only in "a server for tasks that wait" and self.files.waits:
                 self.tap.point("a server for tasks that wait", lambda: self.waiting(guest))
+            if self.files.id and self.args.only in "a program that was forked":
+                self.tap.point("a program that was forked", lambda: self.forked(guest))
             self.record(guest)
         for name, function in points if self.files.id else points[:1]:
             if self.args.only in name:

@@ -4,7 +4,9 @@
 #include "unit.h"
 
 #include "linux/page_cache.h"
+#include "linux/program_pages.h"
 
+#include <elf.h>
 #include <string.h>
 
 #define KERNEL	(~0ULL << 47)
@@ -25,6 +27,7 @@ static const struct us_page_cache_layout layout = { .mapping = 16,
 						    .page_size = 64 };
 static const struct us_space space = { .mode = US_PAGING_OFF };
 static uint8_t kernel[0x8000];
+static uint8_t *header; /* what frame 20 has; NULL: as the others */
 static struct us_mem mem;
 static struct us_paging paging;
 static struct us_page_cache cache;
@@ -39,6 +42,8 @@ static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
 	if (at / US_CACHE_PAGE < FIRST || at / US_CACHE_PAGE >= FIRST + FRAMES)
 		return false;
 	memset(buf, (int)(at / US_CACHE_PAGE), len);
+	if (header && at / US_CACHE_PAGE == 20)
+		memcpy(buf, header + at % US_CACHE_PAGE, len);
 	return true;
 }
 
@@ -63,6 +68,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(kernel, 0, sizeof(kernel));
+	header = NULL;
 	mem = (struct us_mem){ .read = read_guest };
 	us_mem_init(&mem);
 	us_paging_init(&paging, &mem);
@@ -129,6 +135,24 @@ static void test_agreement(void **state)
 	assert_int_equal(frame_at(0), 0);
 }
 
+/* One page of its own is enough where others were known, if it agrees with them. */
+static void test_expected(void **state)
+{
+	(void)state;
+	open_file();
+	const us_gva base = us_page_cache_base(&cache);
+	assert_true(base);
+	us_page_cache_expect(&cache, base);
+	assert_int_equal(us_page_cache_base(&cache), 0);
+	assert_int_equal(frame_at(2), 0);
+	us_page_cache_learn(&cache, 1, 30 * US_CACHE_PAGE);
+	assert_int_equal(frame_at(2), 40);
+	us_page_cache_expect(&cache, base + 64);
+	us_page_cache_learn(&cache, 1, 30 * US_CACHE_PAGE);
+	assert_int_equal(frame_at(2), 0);
+	assert_true(cache.torn && !us_page_cache_base(&cache));
+}
+
 /* One struct page for several, and entries that say "as that one". */
 static void test_large(void **state)
 {
@@ -142,6 +166,64 @@ static void test_large(void **state)
 	assert_int_equal(frame_at(5), 33);
 	assert_int_equal(frame_at(6), 0);
 	assert_int_equal(frame_at(7), 0);
+}
+
+/* --- a program that was forked, and has touched nothing but its code since --- */
+
+#define PROGRAM 0x400000ULL
+
+static void put_header(uint8_t bytes[US_CACHE_PAGE])
+{
+	static const uint32_t note[] = { 4, 4, NT_GNU_BUILD_ID, 0x554e47, 0x01020304 };
+	const Elf64_Ehdr e = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64,
+					    ELFDATA2LSB },
+			       .e_phoff = sizeof(e),
+			       .e_phentsize = sizeof(Elf64_Phdr),
+			       .e_phnum = 2 };
+	const Elf64_Phdr h[] = { { .p_type = PT_LOAD,
+				   .p_flags = PF_R | PF_X,
+				   .p_vaddr = PROGRAM,
+				   .p_memsz = 3 * US_CACHE_PAGE },
+				 { .p_type = PT_NOTE,
+				   .p_vaddr = PROGRAM + 0x800,
+				   .p_memsz = sizeof(note) } };
+	memset(bytes, 0, US_CACHE_PAGE);
+	memcpy(bytes, &e, sizeof(e));
+	memcpy(bytes + sizeof(e), h, sizeof(h));
+	memcpy(bytes + 0x800, note, sizeof(note));
+	header = bytes;
+}
+
+static void test_header(void **state)
+{
+	(void)state;
+	uint8_t bytes[US_CACHE_PAGE];
+	struct us_program_elf f;
+	put_header(bytes);
+	open_file();
+	assert_false(us_program_elf_read(&paging, &space, PROGRAM, NULL, &f));
+	assert_true(us_program_elf_read(&paging, &space, PROGRAM, &cache, &f));
+	assert_true(f.whole && f.build_id_len == 4 && f.build_id[0] == 4);
+	assert_int_equal(f.n_segment, 1);
+	us_page_cache_learn(&cache, 2, 41 * US_CACHE_PAGE);
+	assert_false(us_program_elf_read(&paging, &space, PROGRAM, &cache, &f));
+}
+
+/* The code that it has mapped tells where the others lie: two are enough. */
+static void test_mapping(void **state)
+{
+	(void)state;
+	put_page(NODE(1), 1, 21, 1);
+	us_paging_new_sample(&paging);
+	assert_true(us_page_cache_open(&cache, &layout, &paging, &space, FILE_AT));
+	us_program_pages_learn_mapping(&paging, &space, &cache, 20 * US_CACHE_PAGE,
+				       21 * US_CACHE_PAGE, 0);
+	assert_int_equal(frame_at(2), 0);
+	us_program_pages_learn_mapping(&paging, &space, &cache, 20 * US_CACHE_PAGE,
+				       22 * US_CACHE_PAGE, 0);
+	assert_int_equal(frame_at(2), 40);
+	us_program_pages_learn_mapping(&paging, &space, &cache, UINT64_MAX - 4095,
+				       UINT64_MAX, UINT64_MAX);
 }
 
 static void test_hostile(void **state)
@@ -173,6 +255,9 @@ int main(void)
 		cmocka_unit_test_setup(test_pages, set_up),
 		cmocka_unit_test_setup(test_agreement, set_up),
 		cmocka_unit_test_setup(test_large, set_up),
+		cmocka_unit_test_setup(test_expected, set_up),
+		cmocka_unit_test_setup(test_header, set_up),
+		cmocka_unit_test_setup(test_mapping, set_up),
 		cmocka_unit_test_setup(test_hostile, set_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include "linux/program_elf.h"
+#include "linux/program_pages.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -62,11 +63,13 @@ static int look(void *ctx, const struct us_program_symbol *s)
 }
 
 /* How often the name is there, at its address; -1: there is no table. */
+#define PAGES(f) (&(struct us_program_pages){ &paging, &space, f, NULL })
+
 static int count(const struct us_program_elf *f, const char *name, uint64_t at,
 		 size_t *ret_missing)
 {
 	struct wanted w = { .name = name, .address = at - f->slide };
-	int r = us_program_elf_symbols(&paging, &space, f, look, &w, ret_missing);
+	int r = us_program_elf_symbols(PAGES(f), look, &w, ret_missing);
 	return r == 0 && w.n ? (int)w.found : -1;
 }
 
@@ -79,7 +82,7 @@ static void test_library(void **state)
 	size_t missing;
 	assert_true(dladdr((void *)(uintptr_t)qsort, &i));
 	us_gva base = (uintptr_t)i.dli_fbase;
-	assert_true(us_program_elf_read(&paging, &space, base, &f));
+	assert_true(us_program_elf_read(&paging, &space, base, NULL, &f));
 	assert_true(f.slide == base && f.whole && f.n_segment >= 2);
 	assert_true(f.build_id_len == 0 || f.build_id_len == 20);
 	assert_int_equal(count(&f, "qsort", (uintptr_t)qsort, &missing), 1);
@@ -104,7 +107,7 @@ static void test_vdso(void **state)
 	us_gva at = getauxval(AT_SYSINFO_EHDR);
 	if (!at)
 		skip();
-	assert_true(us_program_elf_read(&paging, &space, at, &f));
+	assert_true(us_program_elf_read(&paging, &space, at, NULL, &f));
 	assert_true(count(&f, "-", 0, &missing) == 0);
 	assert_true(f.build_id_len == 20);
 }
@@ -119,21 +122,19 @@ static void test_missing(void **state)
 	size_t missing;
 	assert_true(dladdr((void *)(uintptr_t)qsort, &i));
 	us_gva base = (uintptr_t)i.dli_fbase;
-	assert_true(us_program_elf_read(&paging, &space, base, &f));
-	assert_int_equal(
-		us_program_elf_symbols(&paging, &space, &f, look, &all, &missing), 0);
+	assert_true(us_program_elf_read(&paging, &space, base, NULL, &f));
+	assert_int_equal(us_program_elf_symbols(PAGES(&f), look, &all, &missing), 0);
 	const ElfW(Sym) * symbol;
 	assert_true(dladdr1((void *)(uintptr_t)qsort, &i, (void **)&symbol,
 			    RTLD_DL_SYMENT));
 	hole = (uintptr_t)symbol & ~4095ULL;
 	us_paging_new_sample(&paging);
-	assert_int_equal(
-		us_program_elf_symbols(&paging, &space, &f, look, &some, &missing), 0);
+	assert_int_equal(us_program_elf_symbols(PAGES(&f), look, &some, &missing), 0);
 	assert_int_equal(missing, 4096);
 	assert_true(some.n < all.n && some.n + 4096 / sizeof(*symbol) + 2 >= all.n);
 	hole = base;
 	us_paging_new_sample(&paging);
-	assert_false(us_program_elf_read(&paging, &space, base, &f));
+	assert_false(us_program_elf_read(&paging, &space, base, NULL, &f));
 }
 
 static Elf64_Ehdr *make_header(void)
@@ -162,7 +163,7 @@ static void put_note(uint32_t name, uint32_t size)
 static bool is_read(struct us_program_elf *f)
 {
 	us_paging_new_sample(&paging);
-	return us_program_elf_read(&paging, &space, 0x400000, f);
+	return us_program_elf_read(&paging, &space, 0x400000, NULL, f);
 }
 
 static void test_hostile_headers(void **state)
@@ -205,7 +206,7 @@ static int visit_all(size_t *missing)
 	struct us_program_elf f;
 	struct wanted w = { .name = "-" };
 	assert_true(is_read(&f));
-	return us_program_elf_symbols(&paging, &space, &f, look, &w, missing);
+	return us_program_elf_symbols(PAGES(&f), look, &w, missing);
 }
 
 /* Tables that are larger than all memory, that have no end, or lie elsewhere. */

@@ -56,7 +56,7 @@ static int read_frames(struct us_program_elf *f, us_gva at, struct us_cfi_table 
 {
 	us_paging_new_sample(&paging);
 	*ret = NULL;
-	if (!us_program_elf_read(&paging, &space, at, f))
+	if (!us_program_elf_read(&paging, &space, at, NULL, f))
 		return -EIO;
 	return us_program_frames_read(&paging, &space, f, NULL, ret, missing);
 }
@@ -143,7 +143,7 @@ static void test_missing(void **state)
 	struct us_cfi_table *t;
 	size_t missing, n;
 	open_library(&l);
-	assert_true(us_program_elf_read(&paging, &space, l.base, &f));
+	assert_true(us_program_elf_read(&paging, &space, l.base, NULL, &f));
 	us_gva hdr = f.frames + f.slide, end = hdr + f.frames_size;
 	size_t got;
 	for (unsigned k = 1; k < 8; k++) {
@@ -336,7 +336,7 @@ static void test_search_library(void **state)
 	struct us_cfi_table *t;
 	size_t missing, n, got;
 	open_library(&l);
-	assert_true(us_program_elf_read(&paging, &space, l.base, &f));
+	assert_true(us_program_elf_read(&paging, &space, l.base, NULL, &f));
 	us_gva end = f.frames + f.slide + f.frames_size;
 	f.frames = 0;
 	assert_int_equal(

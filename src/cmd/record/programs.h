@@ -136,7 +136,8 @@ struct us_programs {
 	size_t name_bytes, turn;
 	struct us_programs_time last; /* when the list was read last */
 	unsigned readings;
-	bool pair;			  /* the page tables of user mode are apart */
+	us_gva cache_base; /* us_page_cache_base() of some file; 0: not known */
+	bool pair;	   /* the page tables of user mode are apart */
 	const struct us_debug_dirs *dirs; /* of files; set before the first reading */
 	struct us_id_index ids;		  /* by build-id */
 	struct us_id_index root;	  /* opens dirs->root; nothing else of it */

@@ -91,20 +91,71 @@ static us_gva header_of(const struct us_linux_mappings *all, size_t of)
 	return m->vdso ? m->start : 0;
 }
 
+/* Small files have too few pages of their own that say where the others are.  What
+ * pages of another kernel said does not fit those of this one. */
+static void learn_pages(struct us_programs *p, const struct us_space *own,
+			const struct us_known_mapping *m, struct us_page_cache *c)
+{
+	us_page_cache_expect(c, p->cache_base);
+	us_program_pages_learn_mapping(c->p, own, c, m->m.start, m->m.end, m->m.offset);
+	if (!c->torn || !p->cache_base)
+		return;
+	p->cache_base = 0;
+	us_page_cache_expect(c, 0);
+	us_program_pages_learn_mapping(c->p, own, c, m->m.start, m->m.end, m->m.offset);
+}
+
+void us_programs_cache_known(struct us_programs *p, const struct us_page_cache *c)
+{
+	us_gva base = c ? us_page_cache_base(c) : 0;
+	if (base)
+		p->cache_base = base;
+}
+
+bool us_programs_elf(struct us_programs *p, const struct us_linux *l,
+		     struct us_paging *paging, const struct us_space *own,
+		     const struct us_known_mapping *m, struct us_page_cache *cache,
+		     struct us_page_cache **ret_cache, struct us_program_elf *ret)
+{
+	bool is_elf = us_program_elf_read(paging, own, m->header, NULL, ret);
+	bool cached = l->has_cache && m->at &&
+		      us_page_cache_open(cache, &l->cache, paging, &l->space, m->at);
+	*ret_cache = cached ? cache : NULL;
+	if (!cached || (is_elf && ret->whole))
+		return is_elf;
+	learn_pages(p, own, m, cache);
+	us_programs_cache_known(p, cache);
+	return us_program_elf_read(paging, own, m->header, cache, ret);
+}
+
+static bool read_elf(struct scan *s, const struct us_known_space *of,
+		     const struct us_linux_mapping *m, us_gva header,
+		     struct us_program_elf *ret)
+{
+	const struct us_known_mapping k = {
+		.m = { .start = m->start, .end = m->end, .offset = m->offset },
+		.header = header,
+		.at = m->vdso ? 0 : m->file
+	};
+	struct us_space own = space_of(s, of->root);
+	struct us_page_cache cache, *cached;
+	return header &&
+	       us_programs_elf(s->p, s->l, s->paging, &own, &k, &cache, &cached, ret) &&
+	       ret->whole;
+}
+
 static void read_dentry(struct scan *s, struct dentry *d,
 			const struct us_known_space *of,
 			const struct us_linux_mapping *m, us_gva header)
 {
 	char path[US_LINUX_MAPPED_NAME] = "[vdso]";
-	struct us_space own = space_of(s, of->root);
 	enum us_program_kind kind = m->vdso ? US_PROGRAM_VDSO : US_PROGRAM_FILE;
 	memset(d, 0, sizeof(*d));
 	d->at = m->dentry;
 	if (!m->vdso && !us_linux_mapping_path(&s->l->mappings, s->paging, &s->l->space,
 					       m->file, path))
 		snprintf(path, sizeof(path), "[no name]");
-	d->whole = header && us_program_elf_read(s->paging, &own, header, &d->elf) &&
-		   d->elf.whole;
+	d->whole = read_elf(s, of, m, header, &d->elf);
 	d->file = file_number(s->p, path, kind, d->elf.build_id, d->elf.build_id_len);
 }
 
@@ -328,7 +379,10 @@ static void read_space(struct scan *s, struct us_known_space *of)
 		pthread_mutex_lock(&s->p->lock);
 		of->tries = is_read(of) ? of->tries + 1 : 0;
 		of->stale = false;
+		us_gva known = s->p->cache_base;
 		take_all(s, of, &m);
+		if (of->again && s->p->cache_base != known)
+			take_all(s, of, &m); /* small files, by what large ones told */
 		pthread_mutex_unlock(&s->p->lock);
 	}
 	us_linux_mappings_fini(&m);
@@ -535,14 +589,11 @@ static void collect_names(struct scan *s, const struct us_known_mapping *at,
 	struct us_program_pages pages = { s->paging, &own, &elf, NULL };
 	size_t missing = 0;
 	*ret_missing = 0;
-	if (!us_program_elf_read(s->paging, &own, at->header, &elf))
+	if (!us_programs_elf(s->p, s->l, s->paging, &own, at, &cache, &pages.cache,
+			     &elf))
 		return;
-	if (us_program_elf_symbols(s->paging, &own, &elf, take_name, n, ret_missing) <
-	    0)
+	if (us_program_elf_symbols(&pages, take_name, n, ret_missing) < 0)
 		n->f.offered.n = 0;
-	if (s->l->has_cache && at->at &&
-	    us_page_cache_open(&cache, &s->l->cache, s->paging, &s->l->space, at->at))
-		pages.cache = &cache;
 	if (us_program_go_symbols(&pages, take_name, n, &missing) >= 0)
 		*ret_missing += missing;
 }

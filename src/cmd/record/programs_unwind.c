@@ -56,18 +56,15 @@ static void read_rules(struct unwind *u, const struct us_known_mapping *m,
 {
 	struct us_space own = u->l->space;
 	struct us_program_elf elf;
-	struct us_page_cache cache;
+	struct us_page_cache cache, *cached;
 	struct us_cfi_table *t;
 	size_t missing;
 	own.root = m->m.root;
 	f->rule_tries++;
-	if (!us_program_elf_read(u->paging, &own, m->header, &elf))
+	if (!us_programs_elf(u->p, u->l, u->paging, &own, m, &cache, &cached, &elf))
 		return;
-	bool cached = u->l->has_cache && m->at &&
-		      us_page_cache_open(&cache, &u->l->cache, u->paging, &u->l->space,
-					 m->at);
-	int r = us_program_frames_read(u->paging, &own, &elf, cached ? &cache : NULL,
-				       &t, &missing);
+	int r = us_program_frames_read(u->paging, &own, &elf, cached, &t, &missing);
+	us_programs_cache_known(u->p, cached);
 	if (r == 0)
 		take_rules(u->p, f, t, missing);
 	else if (r == -ENOENT && !missing)

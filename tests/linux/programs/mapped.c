@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A program with a library of its own, that often asks what time it is. */
+/* A program with a library of its own, that often asks what time it is.  With an
+ * argument a child of it does so, which has executed no file: it has touched little of
+ * what it has mapped. */
+#include <signal.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 void lib_work(void);
 
@@ -22,8 +27,13 @@ __attribute__((noinline)) void ask_time(void)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	(void)argv;
+	if (argc > 1 && fork() > 0)
+		for (;;)
+			pause();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
 		own_work();
 		lib_work();
