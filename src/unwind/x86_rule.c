@@ -258,7 +258,10 @@ static bool reaches(struct us_x86_flow *f, const struct us_code_place *at, us_gv
 		if (!decode_at(f, pc, &insn))
 			return false;
 		pc += insn.len;
-		if (at->after_call && pc == at->pc && is_call(&insn))
+		/* What seemed to push its end only was a CALL of the function right
+		 * behind it, if somebody has that end as a return address. */
+		bool next = insn.kind == US_X86_PUSH_PC && insn.imm == 0;
+		if (at->after_call && pc == at->pc && (next || is_call(&insn)))
 			return true;
 		step(f, st, &insn, pc);
 		if (!flows_on(f, at, &insn, pc, st))

@@ -144,6 +144,40 @@ static void garbage_above(void **state)
 	}
 }
 
+/* A thread whose first function ends with a CALL of the one right behind it, without
+ * padding between: clang -Oz. */
+static void thread_that_calls_the_next(void **state)
+{
+	(void)state;
+	/* push $1; pop %rdi; call 0x1008 */
+	FUNCTION(0x1000, "\x6a\x01\x5f\xe8\x00\x00\x00\x00");
+	/* push %rbx; call 0x2000; jmp 0x1009 */
+	FUNCTION(0x1008, "\x53\xe8\xf2\x0f\x00\x00\xeb\xf9");
+	FUNCTION(0x2000, "\x90\xc3");
+	put(STACK, 0x100e);
+	put(STACK + 8, 0xbb);
+	put(STACK + 16, 0x1008);
+	put(STACK + 24, 0x77);
+	unwind(0x2000, STACK);
+	expect(3, US_END_ROOT);
+	assert_int_equal(out.pc[2], 0x1008);
+	/* No caller: what a function pushes to learn where it is.  call 0x1015; pop
+	 * %rbx; call 0x2000; ret */
+	map.n = 1;
+	FUNCTION(0x1010, "\xe8\x00\x00\x00\x00\x5b\xe8\xe5\x0f\x00\x00\xc3");
+	FUNCTION(0x2000, "\x90\xc3");
+	calls(0x3000, 0x1010);
+	put(STACK, 0x3005);
+	put(STACK + 8, 0);
+	for (us_gva pc = 0x1015; pc <= 0x1016; pc++) {
+		us_gva pushed = STACK - 8 * (pc == 0x1015);
+		put(STACK - 8, 0x1015);
+		unwind(pc, pushed);
+		assert_int_equal(out.n, 2);
+		assert_int_equal(out.pc[1], 0x3005);
+	}
+}
+
 /* Without its start nothing is certain. */
 static void garbage_above_the_unknown(void **state)
 {
@@ -441,13 +475,21 @@ static void arm_own_stack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(own_stack),	   TEST(stack_that_was_kept),
-		TEST(garbage_above),	   TEST(garbage_above_the_unknown),
-		TEST(label_in_a_function), TEST(handler_that_stays),
-		TEST(table_that_differs),  TEST(nothing_above),
-		TEST(entered_by_iret),	   RISCV(riscv_entered_by_mret),
-		RISCV(riscv_thread),	   RISCV(riscv_own_stack),
-		ARM(arm_entered_by_eret),  ARM(arm_own_stack),
+		TEST(own_stack),
+		TEST(stack_that_was_kept),
+		TEST(garbage_above),
+		TEST(garbage_above_the_unknown),
+		TEST(thread_that_calls_the_next),
+		TEST(label_in_a_function),
+		TEST(handler_that_stays),
+		TEST(table_that_differs),
+		TEST(nothing_above),
+		TEST(entered_by_iret),
+		RISCV(riscv_entered_by_mret),
+		RISCV(riscv_thread),
+		RISCV(riscv_own_stack),
+		ARM(arm_entered_by_eret),
+		ARM(arm_own_stack),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
