@@ -372,7 +372,8 @@ static int collect_code(struct us_elf_file *f, struct us_err *e)
 				s->type == SHT_NOBITS ? 0 : s->size
 			};
 	}
-	for (size_t i = 0; f->n_code == 0 && i < f->n_segment; i++) {
+	bool by_segments = f->n_code == 0;
+	for (size_t i = 0; by_segments && i < f->n_segment; i++) {
 		const struct us_elf_segment *s = &f->segment[i];
 		if (s->type == PT_LOAD && (s->flags & PF_X) && s->memsz)
 			f->code[f->n_code++] = (struct us_elf_code){

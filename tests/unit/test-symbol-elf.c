@@ -8,6 +8,7 @@
 #include "symbol/span_map.h"
 #include "symbol/symbol.h"
 
+#include <elf.h>
 #include <errno.h>
 
 static const char assembly[] =
@@ -162,6 +163,43 @@ static void no_sections(void **state)
 	us_elf_image_close(i);
 }
 
+/* Boot code in low memory, and the kernel in the higher half. */
+static void no_sections_two_segments(void **state)
+{
+	(void)state;
+	struct {
+		Elf64_Ehdr h;
+		Elf64_Phdr p[3];
+		uint8_t code[64];
+	} f = {
+		.h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
+		       .e_type = ET_EXEC,
+		       .e_machine = EM_X86_64,
+		       .e_phoff = sizeof(f.h),
+		       .e_phentsize = sizeof(Elf64_Phdr),
+		       .e_phnum = 3 },
+		.p = { { .p_type = PT_LOAD, .p_flags = PF_R | PF_X },
+		       { .p_type = PT_LOAD, .p_flags = PF_R | PF_W },
+		       { .p_type = PT_LOAD, .p_flags = PF_R | PF_X } },
+	};
+	static const uint64_t at[] = { 0x100000, 0xffffffff80200000,
+				       0xffffffff80100000 };
+	for (size_t k = 0; k < 3; k++) {
+		Elf64_Phdr *p = &f.p[k];
+		p->p_vaddr = at[k];
+		p->p_offset = offsetof(typeof(f), code);
+		p->p_filesz = p->p_memsz = sizeof(f.code);
+	}
+	write_file("twosegs", (const uint8_t *)&f, sizeof(f));
+	struct us_elf_image *i = open_image("twosegs");
+	const struct us_elf_file *e = us_elf_image_file(i);
+	assert_int_equal(e->n_code, 2);
+	assert_non_null(us_elf_file_code(e, at[0]));
+	assert_null(us_elf_file_code(e, at[1]));
+	assert_non_null(us_elf_file_code(e, at[2] + 63));
+	us_elf_image_close(i);
+}
+
 static void build_id(void **state)
 {
 	(void)state;
@@ -297,6 +335,7 @@ int main(void)
 		cmocka_unit_test(assembly_symbols),
 		cmocka_unit_test(stripped_and_dynamic),
 		cmocka_unit_test(no_sections),
+		cmocka_unit_test(no_sections_two_segments),
 		cmocka_unit_test(build_id),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(set_of_images),
