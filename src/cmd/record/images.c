@@ -226,8 +226,19 @@ static const char *machine_name(uint16_t machine)
 	case EM_RISCV:
 		return "RISC-V";
 	default:
-		return "another";
+		return NULL;
 	}
+}
+
+static int not_for(const struct us_elf_image *elf, uint16_t guest, struct us_err *e)
+{
+	uint16_t machine = us_elf_image_file(elf)->machine;
+	char number[48];
+	snprintf(number, sizeof(number), "that ELF gives the number %u", machine);
+	const char *name = machine_name(machine);
+	return us_fail(
+		e, -EINVAL, "-e %s: it is for the processor %s, and the guest's is %s",
+		us_elf_image_path(elf), name ? name : number, machine_name(guest));
 }
 
 int us_images_check_arch(const struct us_images *i, enum us_arch arch, struct us_err *e)
@@ -241,11 +252,7 @@ int us_images_check_arch(const struct us_images *i, enum us_arch arch, struct us
 		bool fits = machine == machines[arch] ||
 			    (arch == US_ARCH_X86_64 && machine == EM_386);
 		if (i->v[k].given && !i->v[k].guessed && !fits)
-			return us_fail(e, -EINVAL,
-				       "-e %s: it is for the processor %s, and the "
-				       "guest's is %s",
-				       us_elf_image_path(elf), machine_name(machine),
-				       machine_name(machines[arch]));
+			return not_for(elf, machines[arch], e);
 	}
 	return 0;
 }
