@@ -34,8 +34,8 @@ static void string(FILE *out, const char *s)
 		size_t len = us_utf8_len(s);
 		if (c == '"' || c == '\\')
 			fprintf(out, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f || c == '<' || len == 0)
-			fprintf(out, "\\u%04x", len == 0 ? 0xfffdU : c);
+		else if (c == '<' || len == 0 || !us_utf8_shows(s, len))
+			fprintf(out, "\\u%04x", !len ? 0xfffdU : us_utf8_code(s, len));
 		else
 			fwrite_unlocked(s, 1, len, out);
 		s += len ? len : 1;

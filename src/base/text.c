@@ -3,7 +3,6 @@
 #include "base/text.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +28,7 @@ size_t us_utf8_len(const char *s)
 }
 
 /* U+0080..9f controls, U+200e/f marks, U+202a..e and U+2066..9 overrides. */
-static bool shows_as_itself(const char *s, size_t len)
+bool us_utf8_shows(const char *s, size_t len)
 {
 	const unsigned char *u = (const unsigned char *)s;
 	if (len == 1)
@@ -50,7 +49,7 @@ char *us_printable(char *dst, size_t size, const char *src)
 		return dst;
 	while (*src) {
 		size_t len = us_utf8_len(src);
-		bool ok = len && shows_as_itself(src, len);
+		bool ok = len && us_utf8_shows(src, len);
 		size_t out = ok ? len : 1;
 		if (at + out >= size)
 			break;
@@ -70,7 +69,7 @@ char *us_printable_inplace(char *s)
 	return us_printable(s, strlen(s) + 1, s);
 }
 
-static uint32_t code_of(const char *s, size_t len)
+uint32_t us_utf8_code(const char *s, size_t len)
 {
 	const unsigned char *u = (const unsigned char *)s;
 	uint32_t code = len > 1 ? u[0] & (0xffU >> (len + 1)) : u[0];
@@ -110,7 +109,7 @@ static size_t columns_of(const char *s)
 {
 	if ((unsigned char)*s < 0x80)
 		return 1;
-	uint32_t code = code_of(s, step(s));
+	uint32_t code = us_utf8_code(s, step(s));
 	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
 		if (code <= widths[i].to)
 			return code >= widths[i].from ? widths[i].columns : 1;

@@ -8,12 +8,17 @@
 #ifndef US_BASE_TEXT_H
 #define US_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Length in bytes of the UTF-8 character at s, 1 to 4; 0 if it is not valid UTF-8
  * (overlong, surrogate, cut).  *s may be a NUL, which has length 1. */
 size_t us_utf8_len(const char *s);
+/* Of a valid character of that length: does it only show itself?  Control characters
+ * and what turns the direction of writing do more. */
+bool us_utf8_shows(const char *s, size_t len);
+uint32_t us_utf8_code(const char *s, size_t len);
 
 /*
  * Copy src to dst (size bytes with the NUL) with every control character, every

@@ -47,6 +47,7 @@ static void json_is_valid(void **state)
 	struct us_json j = us_json_to(f);
 	us_json_object(&j, NULL);
 	us_json_str(&j, "a\"b", "</script>\x01\xff");
+	us_json_str(&j, "c", "\033[m\302\233\342\200\256\177\303\251");
 	us_json_array(&j, "l");
 	us_json_u64(&j, NULL, 1);
 	us_json_double(&j, NULL, 0.5, 2);
@@ -56,6 +57,7 @@ static void json_is_valid(void **state)
 	us_json_end(&j);
 	fclose(f);
 	assert_string_equal(text, "{\"a\\\"b\":\"\\u003c/script>\\u0001\\ufffd\","
+				  "\"c\":\"\\u001b[m\\u009b\\u202e\\u007f\303\251\","
 				  "\"l\":[1,0.50,\"0xff\"],\"t\":true}");
 	free(text);
 }
