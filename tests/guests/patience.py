@@ -11,7 +11,7 @@ import time
 # Nobody waits for ever: it runs at a tenth of the wall's at least.
 _SLOWEST = 10
 # A host in emulation does not see what was taken from the emulator: it says so much.
-_SLOWER = float(os.environ.get("PATIENCE", 1))
+SLOWER = float(os.environ.get("PATIENCE", 1))
 
 
 def _now():
@@ -36,7 +36,7 @@ class _Clock:
         passed = wall - self.wall
         self.seconds += min(max((ours - self.ours) * part, passed / _SLOWEST), passed)
         self.wall, self.ours = wall, ours
-        return self.seconds / _SLOWER
+        return self.seconds / SLOWER
 
 
 _clock = _Clock()

@@ -122,6 +122,18 @@ class Recording:
                 read(_Bytes(data[at + 12:at + 12 + size]))
             at += 12 + size
 
+    def mapped_as(self, maps):
+        """(mappings of processes in maps, those of them that are not as /proc/PID/maps says);
+        maps: see LinuxGuest.all_maps()."""
+        own, wrong = [m for m in self.mapped if m.pid in maps], []
+        for m in own:
+            path, _ = self.files[m.file]
+            same = [row for row in maps[m.pid] if row.start == m.start]
+            if not (len(same) == 1 and "x" in same[0].flags and same[0].end == m.end
+                    and (same[0].offset, same[0].path) == (m.offset, path)):
+                wrong.append(f"{path} {m}, in the guest {same}")
+        return own, wrong
+
     def name(self, address):
         """(name, module) by the names in the recording, or None."""
         starts = sorted(self.names)
@@ -139,7 +151,8 @@ class Recording:
         key, = struct.unpack_from("<Q", b.data)
         pid, tgid = struct.unpack_from("<II", b.data, 44)
         b.at = 57
-        self.tasks[key] = Task(pid, tgid, b.string(), b.string())
+        if key:  # else it is known by its stack
+            self.tasks[key] = Task(pid, tgid, b.string(), b.string())
 
     def _symbols(self, b):
         module, start = b.string(), 0

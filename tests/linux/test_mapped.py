@@ -185,19 +185,12 @@ class Suite:
                 if f["module"] == module and f["known"] and f["self"]}
 
     def mappings(self):
-        recording, n = Recording(self.us.data()), 0
-        for m in recording.mapped:
-            if m.pid not in self.maps:
-                continue
-            path, _ = recording.files[m.file]
-            same = [row for row in self.maps[m.pid] if row.start == m.start]
-            check(len(same) == 1 and "x" in same[0].flags and same[0].end == m.end and
-                  (same[0].offset == m.offset and same[0].path == path),
-                  f"{path} {m}, in the guest {same}")
-            n += 1
+        recording = Recording(self.us.data())
+        own, wrong = recording.mapped_as(self.maps)
+        check(not wrong, "; ".join(wrong))
         ids = {path: build for path, build in recording.files.values()}
-        note(f"{n} mappings as in /proc/PID/maps, files {ids}")
-        check(n, "no mapping of these programs")
+        note(f"{len(own)} mappings as in /proc/PID/maps, files {ids}")
+        check(own, "no mapping of these programs")
         check("/bin/busybox" in ids, f"no static program: {ids}")
         check(ids["/bin/busybox"] == build_id(self.release.busybox or BUSYBOX), ids)
         if self.files.id:
