@@ -10,10 +10,11 @@ import cross
 import elf
 from paths import TESTS
 from debs import Suite
-from guest import static_busybox, vmlinux_elf
+from guest import BOARDS, MODULES, static_busybox, vmlinux_elf
 from harness import Skip
 from initramfs import Initramfs
 import packages
+import releases
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBRARIES = ("lib/{arch}-linux-gnu", "usr/lib/{arch}-linux-gnu", "lib", "usr/lib")
@@ -113,9 +114,9 @@ class Image:
             self.fs.add("/init", f.read())
         self.fs.add_file("/rig/setup", os.path.join(HERE, self.rig.setup))
 
-    def _uniscope(self, wanted):
+    def _uniscope(self, script):
         """The program, the guests and the tests, and what a test wants besides."""
-        builds = [self.build]
+        builds, wanted = [self.build], said(script, "needs")
         if self.rig.arch != os.uname().machine:
             builds.insert(0, cross.build(self.build, self.rig.arch, self.roots[0], wanted))
         self.add_file("/uniscope/build/uniscope", os.path.join(builds[0], "uniscope"))
@@ -129,18 +130,37 @@ class Image:
                 continue
             for build in builds:  # a file of the first that has it
                 for file in glob.glob(os.path.join(build, name)):
-                    where = os.path.relpath(file, build)
-                    self.add_file("/uniscope/build/" + where, file)
+                    self._built(file, build)
+        for suite in said(script, "linux"):
+            self._linux(suite)
         for name in ("conformance", "guests", "linux", "rigs", "serve"):
             for file in glob.glob(os.path.join(TESTS, name, "*.py")):
                 self.add_file(f"/uniscope/tests/{name}/{os.path.basename(file)}", file)
         self.add_file("/uniscope/tests/unit/run-unit",
                       os.path.join(TESTS, "unit", "run-unit"))
 
+    def _built(self, file, build):
+        """Of a build folder, to the same place in the rig's."""
+        self.add_file("/uniscope/build/" + os.path.relpath(file, build), file)
+
+    def _linux(self, kernel):
+        """SUITE[:PROCESSOR], as the tests of Linux guests take it: what a guest of it
+        starts with, so that they find it fetched."""
+        suite, _, processor = kernel.partition(":")
+        release = releases.release(self.build, suite, processor or "x86_64")
+        modules = (*MODULES, *BOARDS[release.processor].modules)
+        files = [release.image, os.path.join(release.modules, "modules.builtin"),
+                 *(file for name in modules for file in glob.glob(
+                     f"{release.modules}/**/{name}.ko*", recursive=True))]
+        if release.processor != "x86_64":
+            files.append(release.busybox)
+        for file in files:
+            self._built(file, self.build)
+
     def write(self, path, kernel, script=None):
         """kernel: the folder of its unpacked package."""
         self._host(kernel)
-        self._uniscope(wanted(script))
+        self._uniscope(script)
         if script:
             self.fs.add_file("/rig/test", script)
         self.fs.write(path)
@@ -155,13 +175,13 @@ def module(kernel, name):
     raise Skip(f"no module {name} in {kernel}")
 
 
-def wanted(script):
-    """What a test says it needs: lines "# needs: FILE...", of the build folder or, with
-    a slash in front, of the host."""
+def said(script, word):
+    """What a test says of itself: lines "# needs: FILE...", of the build folder or, with
+    a slash in front, of the host; and "# linux: KERNEL...", those of its guests."""
     if not script:
         return []
     with open(script) as f:
-        return [name for line in f if line.startswith("# needs: ")
+        return [name for line in f if line.startswith(f"# {word}: ")
                 for name in line.split()[2:]]
 
 
