@@ -103,8 +103,10 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	return found;
 }
 
-/* Is what the code says enough, against what the table said? */
-static bool outweighs(const struct us_step *s, enum us_step_result found)
+/* Is what the code says enough, against what the table said?  in_register: it says that
+ * the return address is in the link register again. */
+static bool outweighs(const struct us_step *s, bool in_register,
+		      enum us_step_result found, const struct us_step *table)
 {
 	switch (found) {
 	case US_STEP_NO:
@@ -112,8 +114,15 @@ static bool outweighs(const struct us_step *s, enum us_step_result found)
 	case US_STEP_ROOT: /* a caller for certain; or the program below an entry */
 		return s->led || (s->exact && (s->flags & US_PC_USER));
 	default:
-		return s->strong;
+		return s->strong || (in_register && !table->strong);
 	}
+}
+
+/* Both lead to the same caller, with the same stack. */
+static bool is_same_step(const struct us_step *a, const struct us_step *b)
+{
+	return !a->exact && !b->exact && a->pc == b->pc && a->sp_known &&
+	       a->sp == b->cfa;
 }
 
 /*
@@ -132,7 +141,11 @@ static enum us_step_result doubt(struct us_walk *w, struct us_site *site,
 	site->tried = found != US_STEP_ROOT;
 	other.doubtful = false;
 	enum us_step_result better = by_code(w, &other, &step);
-	bool known = better == US_STEP_YES && outweighs(&step, found);
+	bool in_register = w->u->arch->link && other.source == US_SITE_CODE &&
+			   other.rule[0].ra == US_RA_LINK;
+	bool known = better == US_STEP_YES && outweighs(&step, in_register, found, ret);
+	if (known && found == US_STEP_YES && is_same_step(&step, ret))
+		known = false; /* the table tells more registers */
 	if (!known && (found != US_STEP_NO || w->end != US_END_ROOT)) {
 		w->end = end;
 		us_sites_doubt(w->u->sites, site);
@@ -151,7 +164,9 @@ static enum us_step_result doubt(struct us_walk *w, struct us_site *site,
  * Not in the middle of a function, behind a CALL that does not say where it goes.  Nor
  * where gcc says that registers were saved at what rbp points at, for a stack that it
  * aligned: it forgets that the epilogue pops rbp first.  Nor that nobody called: Linux
- * says so of code that jumps by the stack.
+ * says so of code that jumps by the stack.  With a link register the caller may be
+ * right and its stack wrong: clang's tables for aarch64 and RISC-V know prologues as a
+ * whole, and no epilogues.
  */
 static bool is_sure(const struct us_walk *w, enum us_step_result found,
 		    const struct us_step *s)
@@ -160,7 +175,7 @@ static bool is_sure(const struct us_walk *w, enum us_step_result found,
 		return w->after_call;
 	if (found == US_STEP_YES && (s->exact || w->after_call))
 		return true;
-	if (found == US_STEP_NO || !s->strong)
+	if (found == US_STEP_NO || !s->strong || w->u->arch->link)
 		return false;
 	for (unsigned i = 0; i < s->rule->n_saved; i++)
 		if (s->saved[i].how == US_CFI_AT_BASE)

@@ -404,6 +404,41 @@ static void arm_table(void **state)
 	assert_int_equal(out.how[1], US_HOW_CFI);
 }
 
+/* clang's tables for aarch64 know no epilogues: at the last instruction the frame that
+ * they tell is gone, and what lies there is the caller's own return address. */
+static void arm_table_without_epilogue(void **state)
+{
+	(void)state;
+	const uint32_t push = 0xf81f0ffe, pop = 0xf84107fe; /* x30, 16 bytes */
+	CODE(0x1000, STP_PRE, MOV_FP, BLR_X1, LDP_POST, RET);
+	CODE(0x2000, push, BLR_X1, pop, RET);
+	CODE(0x3000, push, bl(0x3004, 0x4000), pop, RET);
+	CODE(0x4000, RET);
+	for (us_gva at = 0x2000; at <= 0x3000; at += 0x1000)
+		row(at,
+		    (struct us_cfi_rule){ .cfa_reg = US_AARCH64_SP,
+					  .cfa_off = 16,
+					  .pc = US_CFI_AT_CFA,
+					  .pc_off = -16 },
+		    NULL);
+	finish_table();
+	for (us_gva at = 0x1000; at <= 0x4000; at += 0x1000)
+		symbol(at);
+	put(STACK, 0x2008);
+	put(STACK + 16, 0x100c);
+	put(STACK + 32, 0); /* 0x1000's record */
+	put(STACK + 40, 0);
+	regs.gpr[US_AARCH64_LR] = 0x3008;
+	look(0x3008, STACK, STACK + 32);
+	EXPECT(US_END_ROOT, 0x3008, 0x2008, 0x100c);
+	regs.gpr[US_AARCH64_LR] = 0x2008;
+	look(0x300c, STACK + 16, STACK + 32);
+	EXPECT(US_END_ROOT, 0x300c, 0x2008, 0x100c);
+	/* Nor do they know that nothing was pushed yet. */
+	look(0x3000, STACK + 16, STACK + 32);
+	EXPECT(US_END_ROOT, 0x3000, 0x2008, 0x100c);
+}
+
 static void arm_cycles(void **state)
 {
 	(void)state;
@@ -691,6 +726,7 @@ int main(void)
 		ARM(arm_exception_returns_by_trampoline),
 		ARM(arm_enters_by_eret),
 		ARM(arm_table),
+		ARM(arm_table_without_epilogue),
 		ARM(arm_cycles),
 		ARM(arm_entering),
 		ARM(arm_entering_perhaps),
