@@ -159,7 +159,7 @@ bool us_link_read_jump(const struct us_link_machine *m, struct us_code_path *pat
 			return false;
 		start += insn.len;
 		if (insn.kind == US_LINK_JUMP_INDIRECT) {
-			bool loaded = insn.reg < US_LINK_N_REG &&
+			bool loaded = insn.reg < US_LINK_N_REG && !insn.imm &&
 				      (n.loaded >> insn.reg & 1);
 			ret->jump_at = loaded ? n.word[insn.reg] : 0;
 			return loaded;

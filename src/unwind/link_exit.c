@@ -127,7 +127,7 @@ bool us_link_run_exit(const struct us_link_machine *m, struct us_code_path *path
 		if (insn.kind == US_LINK_JUMP)
 			pc += (us_gva)insn.imm;
 		else if (insn.kind == US_LINK_JUMP_INDIRECT && has(ret, insn.reg))
-			pc = ret->reg[insn.reg];
+			pc = ret->reg[insn.reg] + (us_gva)insn.imm;
 		else if (!step(ret, path, &insn))
 			return false;
 		else

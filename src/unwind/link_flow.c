@@ -104,7 +104,7 @@ static bool run_routine(struct us_link_flow *f, us_gva pc, uint8_t link,
 	     i < MAX_ROUTINE && f->path.budget && us_link_flow_decode(f, pc, &insn);
 	     i++) {
 		f->path.budget--;
-		if (insn.kind == US_LINK_JUMP_INDIRECT && insn.reg == link)
+		if (insn.kind == US_LINK_JUMP_INDIRECT && insn.reg == link && !insn.imm)
 			return true;
 		if (insn.kind >= US_LINK_CALL && insn.kind != US_LINK_JUMP)
 			return false;
@@ -128,8 +128,9 @@ bool us_link_flow_step(struct us_link_flow *f, us_gva pc,
 			st->reg[f->machine->result] = given;
 		return true;
 	}
-	if (insn->kind == US_LINK_CALL &&
-	    run_routine(f, pc + (us_gva)insn->imm, insn->reg2, st))
+	us_gva to = pc + (us_gva)insn->imm; /* or far: auipc and jalr */
+	if ((insn->kind == US_LINK_CALL || us_link_far_jump(st, insn, &to)) &&
+	    run_routine(f, to, insn->reg2, st))
 		return true;
 	f->path.lost = true;
 	return false;

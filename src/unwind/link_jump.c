@@ -32,7 +32,7 @@ bool us_link_far_jump(const struct us_link_state *st, const struct us_link_insn 
 		      us_gva *ret)
 {
 	struct us_link_value to = st->reg[insn->reg % US_LINK_N_REG];
-	*ret = (us_gva)to.off;
+	*ret = (us_gva)to.off + (us_gva)insn->imm;
 	return to.sym == US_LSYM_CONST;
 }
 

@@ -145,6 +145,7 @@ static void decode_4(uint32_t insn, struct us_link_insn *ret)
 		break;
 	case 0x67:
 		jump_to(ret, rd, rs1);
+		ret->imm = imm;
 		break;
 	case 0x63:
 		flow(ret, US_LINK_BRANCH,

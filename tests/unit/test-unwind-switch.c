@@ -87,6 +87,26 @@ static void riscv_in_such_a_routine(void **state)
 	EXPECT(US_END_NO_RULE, 0x3016);
 }
 
+/* The routine is far away, as without linker relaxation: auipc t1, 1; jalr t0,
+ * 0x100(t1), which goes on to 0x3000. */
+static void riscv_routine_is_far(void **state)
+{
+	(void)state;
+	save_restore();
+	HALVES(0x2000, 0x1317, 0x0000, 0x02e7, 0x1003, 0x842a,
+	       LOW(jal(RA, 0x200a, 0x4000)), HIGH(jal(RA, 0x200a, 0x4000)), 0xbff5);
+	HALVES(0x3100, LOW(jal(0, 0x3100, 0x3000)), HIGH(jal(0, 0x3100, 0x3000)));
+	put(STACK + 0x28, 0x1008);
+	regs.gpr[US_RISCV_RA] = 0x200e;
+	look(0x4000, STACK, 0);
+	EXPECT(US_END_ROOT, 0x4000, 0x200e, 0x1008);
+	look(0x2008, STACK, 0);
+	EXPECT(US_END_ROOT, 0x2008, 0x1008);
+	regs.gpr[US_RISCV_RA] = 0x1008;
+	look(0x2004, STACK + 0x30, 0);
+	EXPECT(US_END_ROOT, 0x2004, 0x1008);
+}
+
 /* A routine that does not come back leaves nothing that is certain. */
 static void riscv_routine_that_leads_elsewhere(void **state)
 {
@@ -581,6 +601,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RISCV(riscv_registers_are_saved_by_a_routine),
 		RISCV(riscv_in_such_a_routine),
+		RISCV(riscv_routine_is_far),
 		RISCV(riscv_routine_that_leads_elsewhere),
 		RISCV(riscv_computed_goto),
 		ARM(arm_computed_goto),
