@@ -6,34 +6,38 @@
 #include "base/cleanup.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DISTANCES   8192 /* enough for quartiles */
 #define FAR	    16	 /* samples whose distance is compared */
 #define LEAST_PAIRS 8
+#define NEARLY	    0.1 /* the distances' quartiles, by the period */
+#define PRIOR_SUMS  16	/* of FAR distances */
 /* Of bpf's ticks (backend/bpf/pace.h).  They stand for more or less time, as they are
  * far or near, so what a vCPU does for long is counted by its clock. */
 #define TICK_SPREAD 0.02
 
-#define MASKS (1U << US_LAGS)
+#define MASK	 ((1U << US_LAGS) - 1)
+#define FIT_MASK ((1U << US_FIT_LAGS) - 1)
 
 /* What is known of a vCPU's samples in the stretch at hand, in the first pass. */
 struct recent {
 	uint64_t t_ns[FAR]; /* by number modulo FAR */
 	size_t n_time, stretch;
-	unsigned n;
 };
 
 /* Where a node, or a function, was last.  Masks: bit k - 1 is the sample k before. */
 struct seen {
 	uint32_t run, at;
-	uint8_t mask; /* in which of those before that */
+	uint32_t mask; /* in which of those before that */
 };
 
 /* Of a sample: which of those before it there are, and what they are. */
 struct before {
-	uint8_t counted, other, idle; /* other: it does not count */
+	uint32_t counted, other, idle; /* other: it does not count */
+	double fit[US_FIT_LAGS];       /* weight of the pair with it */
 };
 
 struct counting {
@@ -41,10 +45,12 @@ struct counting {
 	struct us_changes *c;
 	bool ticks; /* only of running vCPUs */
 	struct recent *of;
-	uint64_t pairs[US_LAGS], samples, counted;
-	double weight[MASKS][US_N_LAG_SUM]; /* of pairs with the samples in the mask */
-	uint64_t *distance;
-	size_t n_distance;
+	uint64_t pairs[US_LAGS], near[US_DISTANCES], samples, counted;
+	double by_lag[US_LAGS][US_N_LAG_SUM], by_distance[US_DISTANCES];
+	double block[US_LAGS / 8 + 1][256]; /* of pairs with the samples in 8 bits */
+	double period_ns;
+	uint64_t *distance, *gap; /* of samples FAR apart; of those that follow */
+	size_t n_distance, n_gap;
 	struct seen *node, *self, *total; /* by node; by function */
 	uint32_t run;			  /* samples of a vCPU, in one direction */
 	const struct us_stretch_sample **sorted;
@@ -73,15 +79,19 @@ static bool is_skipped(const struct counting *n, uint32_t key)
 	return n->ticks && (key == US_STRETCH_IDLE || key % US_N_KIND == US_KIND_READY);
 }
 
-static void add(double sum[US_N_LAG_SUM], const double weight[US_N_LAG_SUM])
+/* The pairs with the samples in the mask. */
+static void add(const struct counting *n, double sum[US_N_LAG_SUM],
+		const struct before *b, uint32_t mask)
 {
-	for (unsigned i = 0; i < US_N_LAG_SUM; i++)
-		sum[i] += weight[i];
+	for (uint32_t m = mask & FIT_MASK; m; m &= m - 1)
+		sum[US_LAG_FIT] += b->fit[__builtin_ctz(m)];
+	for (unsigned i = 0; mask; i++, mask >>= 8)
+		sum[US_LAG_BLOCK] += n->block[i][mask & 255];
 }
 
 /* Here it is: in which of the samples before, too?  False: it was told already that it
  * is in this one. */
-static bool is_first(struct seen *s, uint32_t run, uint32_t at, uint8_t *ret)
+static bool is_first(struct seen *s, uint32_t run, uint32_t at, uint32_t *ret)
 {
 	uint32_t back = at - s->at;
 	if (s->run != run || back > US_LAGS)
@@ -89,7 +99,7 @@ static bool is_first(struct seen *s, uint32_t run, uint32_t at, uint8_t *ret)
 	else if (!back)
 		return false;
 	else
-		*ret = (uint8_t)((s->mask << 1 | 1U) << (back - 1) & (MASKS - 1));
+		*ret = (s->mask << 1 | 1) << (back - 1) & MASK;
 	*s = (struct seen){ run, at, *ret };
 	return true;
 }
@@ -97,12 +107,11 @@ static bool is_first(struct seen *s, uint32_t run, uint32_t at, uint8_t *ret)
 static void add_at(struct counting *n, struct us_change *x, struct seen *s, uint32_t at,
 		   const struct before *b)
 {
-	uint8_t mask;
+	uint32_t mask;
 	if (!is_first(s, n->run, at, &mask))
 		return;
-	add(x->within, n->weight[b->counted & ~mask]);
-	if (b->other)
-		add(x->outside, n->weight[b->other]);
+	add(n, x->within, b, b->counted & ~mask);
+	add(n, x->outside, b, b->other);
 }
 
 static void add_stack(struct counting *n, uint32_t node, uint32_t at,
@@ -110,7 +119,7 @@ static void add_stack(struct counting *n, uint32_t node, uint32_t at,
 {
 	const struct us_profile_node *v = n->p->nodes.v;
 	uint32_t func = v[node].func;
-	add(n->c->outside, n->weight[b->other]);
+	add(n, n->c->outside, b, b->other);
 	add_at(n, &n->c->self[func], &n->self[func], at, b);
 	for (uint32_t i = node; i; i = v[i].parent) {
 		func = v[i].func;
@@ -119,16 +128,38 @@ static void add_stack(struct counting *n, uint32_t node, uint32_t at,
 	}
 }
 
-static void add_idle(struct counting *n, uint8_t mask)
+static void add_idle(struct counting *n, const struct before *b, uint32_t mask)
 {
+	double sum[US_N_LAG_SUM] = { 0 };
+	add(n, sum, b, mask);
 	for (unsigned i = 0; i < US_N_LAG_SUM; i++)
-		n->c->idle[i] += n->weight[mask][i] * (double)n->counted /
-				 (double)n->samples;
+		n->c->idle[i] += sum[i] * (double)n->counted / (double)n->samples;
 }
 
-static uint8_t pushed(uint8_t mask, bool bit)
+static uint32_t pushed(uint32_t mask, bool bit)
 {
-	return (uint8_t)((mask << 1 | bit) & (MASKS - 1));
+	return (mask << 1 | bit) & MASK;
+}
+
+/* In which piece of distances these are apart; US_DISTANCES: further than the last. */
+static unsigned piece_of(const struct counting *n, uint64_t a_ns, uint64_t b_ns)
+{
+	double apart = (double)(a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns) / n->period_ns;
+	double piece = (apart - US_DISTANCE_FROM) / US_DISTANCE_STEP;
+	return piece < 0 ? 0 : piece < US_DISTANCES ? (unsigned)piece : US_DISTANCES;
+}
+
+/* x[at], and as many before it as there are; backward: behind it. */
+static void weigh_pairs(const struct counting *n, struct before *b,
+			const struct us_stretch_sample **x, uint32_t at, int step)
+{
+	for (unsigned k = 0; k < US_FIT_LAGS && k < at; k++) {
+		b->fit[k] = n->by_lag[k][US_LAG_FIT];
+		if (!n->c->by_distance)
+			continue;
+		unsigned i = piece_of(n, x[0]->t_ns, x[-step * (int)(k + 1)]->t_ns);
+		b->fit[k] = i < US_DISTANCES ? n->by_distance[i] : 0;
+	}
 }
 
 /*
@@ -141,11 +172,15 @@ static void take_run(struct counting *n, const struct us_stretch_sample **x, siz
 	struct before b = { 0 };
 	n->run++;
 	for (uint32_t at = 0; at < len; at++) {
-		uint32_t key = x[backward ? len - 1 - at : at]->key;
+		const struct us_stretch_sample **now = x +
+						       (backward ? len - 1 - at : at);
+		uint32_t key = (*now)->key;
 		uint32_t node = node_of(n->p, key);
 		bool idle = key == US_STRETCH_IDLE;
+		weigh_pairs(n, &b, now, at, backward ? -1 : 1);
 		if (!backward)
-			add_idle(n, (b.counted | b.other) & (idle ? ~b.idle : b.idle));
+			add_idle(n, &b,
+				 (b.counted | b.other) & (idle ? ~b.idle : b.idle));
 		if (node)
 			add_stack(n, node, at, &b);
 		b.counted = pushed(b.counted, node);
@@ -182,47 +217,87 @@ static void take_stretch(struct counting *n, const struct us_stretch_sample *x,
 static void take_time(struct counting *n, struct recent *r, uint64_t t_ns)
 {
 	uint64_t *then_ns = &r->t_ns[r->n_time % FAR];
+	uint64_t last_ns = r->n_time ? r->t_ns[(r->n_time - 1) % FAR] : t_ns;
+	if (t_ns > last_ns && n->n_gap < DISTANCES)
+		n->gap[n->n_gap++] = t_ns - last_ns;
 	if (r->n_time >= FAR && t_ns > *then_ns && n->n_distance < DISTANCES)
 		n->distance[n->n_distance++] = t_ns - *then_ns;
 	*then_ns = t_ns;
 	r->n_time++;
 }
 
-/* How many pairs there are, and how far samples are apart. */
-static void measure(struct counting *n)
+static bool next_sample(struct counting *n, size_t i, struct recent **ret)
 {
 	const struct us_stretches *s = &n->p->stretches;
+	struct recent *r = &n->of[vcpu_of(&s->v[i])];
+	size_t stretch = 1 + i / US_STRETCH;
+	if (is_skipped(n, s->v[i].key))
+		return false;
+	if (r->stretch != stretch)
+		*r = (struct recent){ .stretch = stretch };
+	*ret = r;
+	return true;
+}
+
+/* How far samples are apart. */
+static void measure_distances(struct counting *n)
+{
+	const struct us_stretches *s = &n->p->stretches;
+	struct recent *r;
 	for (size_t i = 0; i < s->n; i++) {
-		struct recent *r = &n->of[vcpu_of(&s->v[i])];
-		size_t stretch = 1 + i / US_STRETCH;
-		if (is_skipped(n, s->v[i].key))
+		if (!next_sample(n, i, &r))
 			continue;
-		if (r->stretch != stretch)
-			*r = (struct recent){ .stretch = stretch };
-		for (unsigned lag = 0; lag < r->n; lag++)
-			n->pairs[lag]++;
 		take_time(n, r, s->v[i].t_ns);
-		r->n += r->n < US_LAGS;
 		n->samples++;
 		n->counted += node_of(n->p, s->v[i].key) != 0;
 	}
+	memset(n->of, 0, US_MAX_VCPUS * sizeof(*n->of));
+}
+
+/* How many pairs there are. */
+static void measure_pairs(struct counting *n)
+{
+	const struct us_stretches *s = &n->p->stretches;
+	struct recent *r;
+	for (size_t i = 0; i < s->n; i++) {
+		if (!next_sample(n, i, &r))
+			continue;
+		for (size_t k = 0; k < US_LAGS && k < r->n_time; k++) {
+			uint64_t then_ns = r->t_ns[(r->n_time - 1 - k) % FAR];
+			n->pairs[k]++;
+			if (k >= US_FIT_LAGS)
+				continue;
+			unsigned piece = piece_of(n, s->v[i].t_ns, then_ns);
+			if (piece < US_DISTANCES)
+				n->near[piece]++;
+		}
+		r->t_ns[r->n_time++ % FAR] = s->v[i].t_ns;
+	}
+}
+
+/* Of the half of the square of the difference of one pair. */
+static double weight_of(const struct counting *n, double weight, uint64_t pairs)
+{
+	if (pairs < LEAST_PAIRS || !n->counted)
+		return 0;
+	return weight / 2 / (double)pairs * (double)n->samples / (double)n->counted;
 }
 
 static void weigh(struct counting *n)
 {
+	n->c->block = us_block_size((double)n->counted);
 	for (unsigned k = 0; k < US_LAGS; k++)
 		for (unsigned i = 0; i < US_N_LAG_SUM; i++)
-			if (n->pairs[k] >= LEAST_PAIRS && n->counted)
-				n->weight[1U << k][i] = us_lag_weight[i][k + 1] / 2 /
-							(double)n->pairs[k] *
-							(double)n->samples /
-							(double)n->counted;
-	for (unsigned mask = 1; mask < MASKS; mask++)
-		if (mask & (mask - 1)) {
-			memcpy(n->weight[mask], n->weight[mask & (mask - 1)],
-			       sizeof(n->weight[mask]));
-			add(n->weight[mask], n->weight[mask & -mask]);
-		}
+			n->by_lag[k][i] = weight_of(
+				n, us_lag_weight(i, n->c->block, k + 1), n->pairs[k]);
+	for (unsigned i = 0; i < US_DISTANCES; i++) {
+		n->by_distance[i] = weight_of(n, us_distance_weight[i + 1], n->near[i]);
+		n->c->by_distance &= n->near[i] >= LEAST_PAIRS;
+	}
+	for (unsigned k = 0; k < US_LAGS; k++)
+		for (unsigned m = 0; m < 256; m++)
+			if (m >> k % 8 & 1)
+				n->block[k / 8][m] += n->by_lag[k][US_LAG_BLOCK];
 }
 
 static int compare(const void *a, const void *b)
@@ -231,21 +306,35 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static void quartiles(uint64_t *v, size_t n, double ret[3])
+{
+	qsort(v, n, sizeof(*v), compare);
+	for (unsigned i = 0; i < 3; i++)
+		ret[i] = (double)v[n * (i + 1) / 4];
+}
+
 /* Of one distance, from the sums of FAR: a wake-up that is late, and made good by the
  * next one, does not matter in the long term.  From the quartiles of a normal
  * distribution: nor do a few that were lost. */
 static double spread_of(struct counting *n)
 {
+	double q[3];
 	if (n->ticks)
 		return TICK_SPREAD;
 	if (n->n_distance < LEAST_PAIRS)
 		return n->samples < LEAST_PAIRS ? 1 : US_UNIFORM_SPREAD;
-	qsort(n->distance, n->n_distance, sizeof(*n->distance), compare);
-	double quartile[3];
-	for (unsigned i = 0; i < 3; i++)
-		quartile[i] = (double)n->distance[n->n_distance * (i + 1) / 4];
-	double deviation = (quartile[2] - quartile[0]) / 1.349 / quartile[1];
-	return deviation * deviation * FAR;
+	quartiles(n->distance, n->n_distance, q);
+	n->period_ns = q[1] / FAR;
+	double deviation = (q[2] - q[0]) / 1.349 / q[1];
+	double spread = deviation * deviation * FAR;
+	/* Is it the sampler as it should be?  Then few sums prove nothing else. */
+	quartiles(n->gap, n->n_gap, q);
+	n->c->by_distance = fabs(q[0] / n->period_ns - 0.75) < NEARLY &&
+			    fabs(q[2] / n->period_ns - 1.25) < NEARLY;
+	if (!n->c->by_distance)
+		return spread;
+	double sums = (double)n->n_distance / FAR, part = sums / (sums + PRIOR_SUMS);
+	return US_UNIFORM_SPREAD + (spread - US_UNIFORM_SPREAD) * part;
 }
 
 static int count(struct counting *n)
@@ -271,20 +360,23 @@ static int count(struct counting *n)
 int us_changes_count(const struct us_profile *p, struct us_changes *ret)
 {
 	_cleanup_free_ struct recent *of = calloc(US_MAX_VCPUS, sizeof(*of));
-	_cleanup_free_ uint64_t *distance = calloc(DISTANCES, sizeof(*distance));
+	_cleanup_free_ uint64_t *distance = calloc(2 * DISTANCES, sizeof(*distance));
 	*ret = (struct us_changes){
 		.node = calloc(p->nodes.n, sizeof(*ret->node)),
 		.self = calloc(p->funcs.n + 1, sizeof(*ret->self)),
 		.total = calloc(p->funcs.n + 1, sizeof(*ret->total)),
 	};
 	struct counting n = {
-		.p = p, .c = ret, .ticks = only_ticks(p), .of = of, .distance = distance
+		.p = p, .c = ret, .ticks = only_ticks(p), .of = of, .period_ns = 1
 	};
 	bool ok = of && distance && ret->node && ret->self && ret->total;
 	if (ok) {
-		measure(&n);
-		weigh(&n);
+		n.distance = distance;
+		n.gap = distance + DISTANCES;
+		measure_distances(&n);
 		ret->spread = spread_of(&n);
+		measure_pairs(&n);
+		weigh(&n);
 		ret->samples = (double)n.samples;
 		ret->counted = (double)n.counted;
 	}
@@ -311,4 +403,6 @@ void us_changes_of(const struct us_changes *c, const struct us_change *x,
 		ret->changes[i] = x->within[i] + (1 - 2 * s) * x->outside[i] +
 				  s * s * c->outside[i];
 	ret->compared = c->counted;
+	ret->block = c->block;
+	ret->by_distance = c->by_distance;
 }

@@ -13,6 +13,8 @@
 #include "profile/interval.h"
 #include "profile/profile_priv.h"
 
+#include <stdbool.h>
+
 /* Weighted sums of pairs of samples that differ. */
 struct us_change {
 	double within[US_N_LAG_SUM];  /* both count, one of them is in it */
@@ -25,6 +27,8 @@ struct us_changes {
 	double outside[US_N_LAG_SUM];	       /* all pairs of which one counts */
 	/* Pairs of which one is idle; for each sample, not counted one. */
 	double idle[US_N_LAG_SUM];
+	unsigned block;		 /* see interval.h */
+	bool by_distance;	 /* US_LAG_FIT: weighted by time, not by number */
 	double spread;		 /* of the distances between samples: see interval.h */
 	double samples, counted; /* that were compared */
 };

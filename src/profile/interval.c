@@ -11,24 +11,47 @@
 #define T_FEW	  4.302652729911275
 /* F, 99 %, for FEW and US_COSINES - FEW degrees of freedom. */
 #define F_FEW 10.92
-/* The fit is up to a tenth too low where the guest's period is about the sampler's. */
+/* The fit is too low where the guest's period is a little less than the sampler's: by a
+ * quarter for a square wave of 0.7 periods, elsewhere by less than a tenth. */
 #define MARGIN 1.05
 /* A sampler that repels its samples makes those of a wave a little shorter than its
  * period cluster: at most so much above independent ones. */
 #define MOST  1.2
 #define LEAST 0.02 /* clocks and timers are no better */
-/* Hits that weigh as much as the assumption that samples are independent. */
-#define PRIOR_HITS 5
+/* Pairs of hits that weigh as much as the assumption that samples are independent. */
+#define PRIOR_PAIRS 4
+/* The fit varies, of independent samples, as if it had three degrees of freedom of four
+ * samples: for the square of Student's t by that of the normal quantile, in samples. */
+#define STUDENT 3.3
 
-const double us_lag_weight[US_N_LAG_SUM][US_LAGS + 1] = {
-	[US_LAG_FIT] = { 0.0846, 1.6332, -1.0374, 0.4686, -0.1490 },
-	[US_LAG_BLOCK] = { 8, -1.75, -1.5, -1.25, -1, -0.75, -0.5, -0.25 },
+static const double fit_weight[US_FIT_LAGS + 1] = { 0.0846, 1.6332, -1.0374, 0.4686,
+						    -0.1490 };
+
+const double us_distance_weight[US_DISTANCES + 1] = {
+	0.0828, 0.5315,	 0.5070, 0.3100,  -0.0720, -0.0527, -0.1398, -0.1018,
+	0.0427, -0.0182, 0.0345, -0.0919, 0.0066,  -0.0686, 0.0299,
 };
 
-/* Standard error of the sum over blocks, for independent samples: by the variance of
- * one, times the root of the number of samples.  The root of the sum of the squares of
- * its weights. */
-#define BLOCK_ERROR 2.96
+unsigned us_block_size(double samples)
+{
+	return samples < 500 ? 8 : samples < 2000 ? 16 : US_LAGS + 1;
+}
+
+double us_lag_weight(enum us_lag_sum sum, unsigned block, unsigned lag)
+{
+	if (sum == US_LAG_FIT)
+		return lag <= US_FIT_LAGS ? fit_weight[lag] : 0;
+	if (!lag)
+		return block;
+	return lag < block ? -2 * (1 - (double)lag / block) : 0;
+}
+
+/* Standard error of the sum over blocks, by itself, times the root of the number of
+ * samples: for independent ones, the root of the sum of the squares of its weights. */
+static double block_error(double size)
+{
+	return sqrt((size - 1) * (2 * size - 1) / size * 2 / 3);
+}
 
 static double clamp01(double x)
 {
@@ -61,29 +84,42 @@ struct us_interval us_interval_wider(struct us_interval a, struct us_interval b)
 
 static double by_blocks(const struct us_span_error *x, double one)
 {
-	double v = us_lag_weight[US_LAG_BLOCK][0] * one + x->changes[US_LAG_BLOCK];
-	/* The lower of two estimates: it must not be that by chance. */
-	return x->compared > 0 ? v + one * BLOCK_ERROR / sqrt(x->compared) : INFINITY;
+	double size = us_lag_weight(US_LAG_BLOCK, x->block, 0);
+	double v = size * one + x->changes[US_LAG_BLOCK];
+	/* The lower of two estimates must not be that by chance: what it would be if
+	 * this one is low by a standard error. */
+	double off = block_error(size) / sqrt(x->compared);
+	return off < 1 ? fmax(v, 0) / (1 - off) : INFINITY;
+}
+
+static double by_fit(const struct us_span_error *x, double one)
+{
+	return (x->by_distance ? us_distance_weight[0]
+			       : us_lag_weight(US_LAG_FIT, 0, 0)) *
+		       one +
+	       x->changes[US_LAG_FIT];
 }
 
 double us_span_variance(const struct us_span_error *x)
 {
 	double one = x->share * (1 - x->share), least = LEAST;
-	double v = us_lag_weight[US_LAG_FIT][0] * one + x->changes[US_LAG_FIT];
+	double v = by_fit(x, one);
 	if (x->spread < US_UNIFORM_SPREAD)
 		v -= (US_UNIFORM_SPREAD - x->spread) * one;
 	else
 		least = US_UNIFORM_SPREAD;
 	v = fmin(v, by_blocks(x, one));
-	v = fmin(fmax(v, least * one), one);
+	v = fmin(fmax(v, least * one), MOST * one);
 	/* Distances that vary more are like independent samples by so much. */
 	double like_independent = (x->spread - US_UNIFORM_SPREAD) /
 				  (1 - US_UNIFORM_SPREAD);
 	like_independent = clamp01(like_independent);
-	v += like_independent * (one - v);
+	v += like_independent * fmax(one - v, 0);
 	double hits = fmin(x->hits, x->n - x->hits);
-	v = (v * hits + one * PRIOR_HITS) / (hits + PRIOR_HITS);
-	return fmin(v * MARGIN, MOST * one);
+	/* Hits that would be alone tell by being together that visits last: the more
+	 * so, the more pairs of them could have been apart. */
+	v = (v * hits * hits + one * PRIOR_PAIRS) / (hits * hits + PRIOR_PAIRS);
+	return fmin(v * MARGIN * (1 + STUDENT / fmax(x->n, 1)), MOST * one);
 }
 
 struct us_interval us_interval_span(const struct us_span_error *x)

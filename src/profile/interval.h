@@ -26,6 +26,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,36 +42,50 @@ struct us_interval us_interval_wider(struct us_interval a, struct us_interval b)
 
 /* --- of the recorded span --- */
 
-#define US_LAGS 7 /* distances at which samples are compared */
+#define US_LAGS	    31 /* at most so many samples apart they are compared */
+#define US_FIT_LAGS 7  /* by US_LAG_FIT */
 
 /*
  * Two sums over these distances, and each is the variance or more than it; so the lower
  * one counts.
  *
  * US_LAG_FIT: a fit for rectangular waves of all periods and phases of exponential
- * length, sampled at distances U(0.5, 1.5), from the shortest four.  It takes visits
- * that are shorter than a period for random ones.
- * US_LAG_BLOCK: the variance of the sum of US_LAGS + 1 samples that follow each other,
+ * length, sampled at distances U(0.5, 1.5).  It takes visits that are shorter than a
+ * period for random ones.
+ * US_LAG_BLOCK: the variance of the sum of a block of samples that follow each other,
  * for each of them (Bartlett's weights).  What the guest itself varies is in it, so it
  * is far too large for what lasts long; but where visits come at regular times, few
  * periods apart, they cannot fall together.
  */
 enum us_lag_sum { US_LAG_FIT, US_LAG_BLOCK, US_N_LAG_SUM };
 
+/* Samples in a block: the more there are in all, the longer it may be. */
+unsigned us_block_size(double samples);
+
+/* Of half the mean square of the difference of samples so many apart; lag 0: of the
+ * variance of one.  US_LAG_FIT's are from tests/calibration/fit_lags.py. */
+double us_lag_weight(enum us_lag_sum sum, unsigned block, unsigned lag);
+
 /*
- * [][k]: weight of half the mean square of the difference of samples k apart, k from 1;
- * [][0]: of the variance of one.  tests/calibration/fit_lags.py prints them.
+ * The better US_LAG_FIT where distances are seen to be U(0.5, 1.5): of pairs up to
+ * US_FIT_LAGS apart that are so far apart in time, in periods.  [1 + i]: those from
+ * US_DISTANCE_FROM + i US_DISTANCE_STEP on; [0]: as above.
  */
-extern const double us_lag_weight[US_N_LAG_SUM][US_LAGS + 1];
+#define US_DISTANCES	 14
+#define US_DISTANCE_FROM 0.5
+#define US_DISTANCE_STEP 0.25
+extern const double us_distance_weight[US_DISTANCES + 1];
 
 /* Of the distances between samples: their variance by the square of their mean. */
 #define US_UNIFORM_SPREAD (1 / 12.0)
 
 struct us_span_error {
-	double share, n; /* n: samples */
-	double hits;	 /* of these that were in it; few give no variance */
-	double spread;	 /* of the distances */
-	double compared; /* samples that changes are from */
+	double share, n;  /* n: samples */
+	double hits;	  /* of these that were in it; few give no variance */
+	double spread;	  /* of the distances */
+	double compared;  /* samples that changes are from */
+	unsigned block;	  /* us_block_size() of them */
+	bool by_distance; /* changes[US_LAG_FIT]: by us_distance_weight */
 	double changes[US_N_LAG_SUM]; /* sums over lags, for a sample */
 };
 /* Variance of the share times n; that of independent samples is share (1 - share). */

@@ -295,7 +295,9 @@ static void idle_interval(struct us_profile *p, const struct us_changes *changes
 				   .n = all,
 				   .hits = idle,
 				   .spread = changes->spread,
-				   .compared = changes->samples };
+				   .compared = changes->samples,
+				   .block = changes->block,
+				   .by_distance = changes->by_distance };
 	memcpy(x.changes, changes->idle, sizeof(x.changes));
 	struct both b = both_of(&x, us_interval_span(&x), waves, all_waves, p->idle.n);
 	p->sum.idle_low = b.span.low;

@@ -1,28 +1,48 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Print the weights us_lag_weight of src/profile/interval.c.
+"""Print the weights of src/profile/interval.c.
 
 Samples lie at random distances, uniform from 0.5 to 1.5 (the unit of time is the
 sampling period).  What they make of a wave of frequency f in the share of something is
 known: S(f) = Re (1 + phi) / (1 - phi) times the variance of independent samples, phi the
-characteristic function of a distance.  What samples k apart see of it is Re phi^k.  So
-weights a_k are wanted with which the sum of a_k Re phi^k is S(f), for whatever a guest
-does: rectangular waves of all periods and phases of exponential length.  Below 1/10 of
-the sampling rate that can be met, between that and the rate roughly, and above it S is
-1, as a_0.  It is better a little too much than too little.
+characteristic function of a distance.  In time, with D(t) what half the square of the
+difference of instants t apart is, by the variance, and h(t) the density of samples t
+after a sample, that is
 
-The second row needs no fit: the variance of the sum of BLOCK samples that follow each
-other, for each of them.  What the guest does is in it, so that it is never below S but
-by a few hundredths for rectangular waves; both are printed side by side.
+    1/12 + 2 (integral of D from 0 to 1/2) - 2 (integral of D (h - 1) from 1 on)
+
+so all of it can be seen in pairs of samples but D below 1/2, which no two samples are
+apart.  It has to be told from how D goes on.
+
+fit_weight: what samples k apart see of a wave is Re phi^k, so weights a_k are wanted with
+which the sum of a_k Re phi^k is S(f), for whatever a guest does: rectangular waves of all
+periods and phases of exponential length.  Below 1/10 of the sampling rate that can be
+met, between that and the rate roughly, and above it S is 1, as a_0.  It is better a
+little too much than too little.
+
+us_distance_weight: the same, where it is known how far apart samples are: weights of
+D in pieces of a quarter.  A slow guest is seen as such by that D grows in proportion to
+the distance, so that these are closer by far, below a third of the rate.
+
+Blocks need no fit: the variance of the sum of samples that follow each other, for each
+of them.  What the guest does is in it, so that it is never below S but by a few
+hundredths for rectangular waves; all are printed side by side.
 """
 import cmath
 import math
 
 LAGS = 4
 BLOCK = 8
+LONG_BLOCK = 32
 TOO_LITTLE = 10  # how much heavier that is than too much
 RIDGE = 0.3      # large weights make noise
 SINES = 0.15     # what they count
+
+GRID = 40             # points of time in a period
+REACH = 16            # periods of which h is computed; behind them it is 1
+PIECES = [0.5 + i / 4 for i in range(15)]
+DISTANCE_RIDGE = 0.03
+DISTANCE_TOO_LITTLE = 200
 
 
 def phi(f):
@@ -33,13 +53,14 @@ def sampled(f):
     return ((1 + phi(f)) / (1 - phi(f))).real
 
 
-def rectangular(f, duty):
+def rectangular(period, duty, waves=60):
     """Both, of a wave that is on for this part of its period."""
-    power = [(math.sin(math.pi * m * duty) / m) ** 2 for m in range(1, 60)]
+    power = [(math.sin(math.pi * m * duty) / m) ** 2 for m in range(1, waves)]
     whole = sum(power)
-    parts = [(f * m, p / whole) for m, p in enumerate(power, 1)]
+    parts = [(m / period, p / whole) for m, p in enumerate(power, 1)]
     return (sum(w * sampled(g) for g, w in parts),
-            [sum(w * (phi(g) ** k).real for g, w in parts) for k in range(BLOCK)])
+            [sum(w * (phi(g) ** k).real for g, w in parts) for k in range(LONG_BLOCK)]
+            if waves == 60 else None)
 
 
 def sine(f):
@@ -89,8 +110,100 @@ def fit(rows, counts):
     return weights
 
 
-def block():
-    return [1] + [2 * (1 - k / BLOCK) for k in range(1, BLOCK)]
+def density():
+    """h GRID steps apart, as masses: of these."""
+    n = REACH * GRID + 1
+    half = GRID // 2
+    one = [1 / GRID] * (2 * half + 1)
+    one[0] = one[-1] = 0.5 / GRID
+    total, now = [0.0] * n, [0.0] * n
+    now[0] = 1.0
+    for _ in range(2 * REACH + 8):
+        after = [0.0] * n
+        for i, x in enumerate(now):
+            if x:
+                for j, y in enumerate(one):
+                    if i + half + j < n:
+                        after[i + half + j] += x * y
+        now = after
+        total = [x + y for x, y in zip(total, now)]
+    total[-1] /= 2
+    return total
+
+
+def d_rectangular(period, duty):
+    on = min(duty, 1 - duty) * period
+    ret = []
+    for i in range(REACH * GRID + 1):
+        t = math.fmod(i / GRID, period)
+        ret.append(min(t, period - t, on) / period / (duty * (1 - duty)))
+    return ret
+
+
+def by_time(d, h):
+    even = [1 / GRID] * len(h)
+    even[0] = even[-1] = 0.5 / GRID
+    return 1 + 2 * sum((1 - x) * (y - z) for x, y, z in zip(d, h, even))
+
+
+def by_piece(values, h):
+    """Mean of these, and the number of pairs, in each piece of distances."""
+    means, pairs = [], []
+    for a, b in zip(PIECES, PIECES[1:]):
+        w = h[round(a * GRID):round(b * GRID) + 1]
+        w[0] /= 2
+        w[-1] /= 2
+        v = values[round(a * GRID):round(b * GRID) + 1]
+        means.append(sum(x * y for x, y in zip(v, w)) / sum(w))
+        pairs.append(sum(w))
+    return means, pairs
+
+
+def wobbling(period, duty, h):
+    """Variance, and D by piece, of a wave whose period varies a little."""
+    v, d = 0, [0.0] * (len(PIECES) - 1)
+    for part in (0.97, 1, 1.03):
+        v += rectangular(period * part, duty, 400)[0] / 3
+        means = by_piece(d_rectangular(period * part, duty), h)[0]
+        d = [x + y / 3 for x, y in zip(d, means)]
+    return v, d
+
+
+def fit_distances(h):
+    rows = [wobbling(0.1 * 1.12 ** i, duty, h) for duty in (0.5, 0.3, 0.1, 0.05)
+            for i in range(71)]
+    for i in range(32):
+        d = [1 - math.exp(-j / GRID / (0.05 * 1.3 ** i)) for j in range(len(h))]
+        rows.append((by_time(d, h), by_piece(d, h)[0]))
+    pairs = by_piece(h, h)[1]
+    n = len(pairs)
+    heavy = [1] * len(rows)
+    for _ in range(200):
+        a = [[DISTANCE_RIDGE * len(rows) / pairs[i] * (i == j) for j in range(n)]
+             for i in range(n)]
+        b = [0] * n
+        for (v, d), w in zip(rows, heavy):
+            z = [(x - 1) / v for x in d]
+            for i in range(n):
+                b[i] += w * z[i] * (v - 1) / v
+                for j in range(n):
+                    a[i][j] += w * z[i] * z[j]
+        weights = solve(a, b)
+        again = [DISTANCE_TOO_LITTLE if distances(weights, d) < v else 1
+                 for v, d in rows]
+        if again == heavy:
+            break
+        heavy = again
+    noise = math.sqrt(sum(x * x / y for x, y in zip(weights, pairs)))
+    return weights, noise
+
+
+def distances(weights, d):
+    return 1 + sum(w * (x - 1) for w, x in zip(weights, d))
+
+
+def block(size=BLOCK):
+    return [1] + [2 * (1 - k / size) for k in range(1, size)]
 
 
 def show(name, weights):
@@ -98,28 +211,34 @@ def show(name, weights):
     print("  of half the squares of differences:", [round(-a, 4) for a in weights[1:]])
 
 
-def compare(weights):
-    """Widths by both, by the honest one, of visits of some length in a cycle."""
-    print("cycle, part: by the fit, by blocks (periods)")
-    for cycle in (1, 1.3, 2, 3, 5, 7, 10, 14, 20, 50):
+def compare(weights, by_distance, h):
+    """Widths by all, by the honest one, of visits of some length in a cycle."""
+    print("cycle, part: by the fit, by blocks of 8 and 32; by distances (periods)")
+    for cycle in (0.7, 1, 1.3, 2, 3, 5, 7, 10, 14, 20, 50):
         for duty in (0.05, 0.1, 0.3, 0.6):
-            s, see = rectangular(1 / cycle, duty)
-            both = [math.sqrt(sum(a * b for a, b in zip(w, see)) / s)
-                    for w in (weights, block())]
-            print(f"  {cycle:4}, {duty:4}: {both[0]:.2f}, {both[1]:.2f}")
+            s, see = rectangular(cycle, duty)
+            three = [math.sqrt(sum(a * b for a, b in zip(w, see)) / s)
+                     for w in (weights, block(), block(LONG_BLOCK))]
+            v, d = wobbling(cycle, duty, h)
+            time = math.sqrt(distances(by_distance, d) / v)
+            print(f"  {cycle:4}, {duty:4}: " +
+                  ", ".join(f"{x:.2f}" for x in three) + f"; {time:.2f}")
 
 
 def main():
-    rows = [rectangular(0.004 * 1.12 ** i, duty) for duty in (0.5, 0.2, 0.05)
+    rows = [rectangular(250 / 1.12 ** i, duty) for duty in (0.5, 0.2, 0.05)
             for i in range(62)]
     rows += [exponential(0.1 * 1.16 ** i) for i in range(0, 62, 2)]
     counts = [1] * len(rows)
     sines = [sine(0.004 * 1.12 ** i) for i in range(52)]
     weights = fit(rows + sines, counts + [SINES] * len(sines))
-    show("US_LAG_FIT", weights)
-    show("US_LAG_BLOCK", block())
-    print("BLOCK_ERROR", round(math.sqrt(sum(a * a for a in block()[1:])), 2))
-    compare(weights)
+    show("fit_weight", weights)
+    h = density()
+    by_distance, noise = fit_distances(h)
+    print("us_distance_weight of the variance:", round(1 - sum(by_distance), 4))
+    print("  of half the squares of differences:", [round(x, 4) for x in by_distance])
+    print("  standard error, independent samples:", round(noise, 2))
+    compare(weights, by_distance, h)
 
 
 if __name__ == "__main__":

@@ -54,19 +54,40 @@ static void contains_what_was_seen(void **state)
 	}
 }
 
+static struct us_span_error of_samples(double share, double n)
+{
+	return (struct us_span_error){ .share = share,
+				       .n = n,
+				       .hits = share * n,
+				       .spread = US_UNIFORM_SPREAD,
+				       .compared = n,
+				       .block = us_block_size(n) };
+}
+
+static void set_changes(struct us_span_error *x, enum us_lag_sum sum, unsigned k,
+			double half_square)
+{
+	x->changes[sum] += us_lag_weight(sum, x->block, k) * half_square;
+}
+
 /* changes: of samples that differ as often as independent ones do. */
 static struct us_span_error independent(double share, double n)
 {
-	double one = share * (1 - share);
-	struct us_span_error x = { .share = share,
-				   .n = n,
-				   .hits = share * n,
-				   .spread = US_UNIFORM_SPREAD,
-				   .compared = n };
+	struct us_span_error x = of_samples(share, n);
 	for (unsigned i = 0; i < US_N_LAG_SUM; i++)
 		for (unsigned k = 1; k <= US_LAGS; k++)
-			x.changes[i] += us_lag_weight[i][k] * one;
+			set_changes(&x, i, k, share * (1 - share));
 	return x;
+}
+
+static void is_binomial(const struct us_span_error *x)
+{
+	double v = us_span_variance(x) / (x->share * (1 - x->share));
+	assert_true(v > 0.99 && v < 1.1);
+	struct us_interval i = us_interval_span(x);
+	struct us_interval w = us_interval_wilson(x->share, x->n);
+	assert_float_equal(i.low, w.low, 0.002);
+	assert_float_equal(i.high, w.high, 0.002);
 }
 
 static void independent_samples_are_binomial(void **state)
@@ -74,12 +95,49 @@ static void independent_samples_are_binomial(void **state)
 	(void)state;
 	for (double share = 0.05; share < 1; share += 0.05) {
 		struct us_span_error x = independent(share, 1000);
-		double v = us_span_variance(&x) / (share * (1 - share));
-		assert_true(v > 0.99 && v < 1.1);
-		struct us_interval i = us_interval_span(&x);
-		struct us_interval w = us_interval_wilson(share, 1000);
-		assert_float_equal(i.low, w.low, 0.002);
-		assert_float_equal(i.high, w.high, 0.002);
+		is_binomial(&x);
+		x.by_distance = true;
+		x.changes[US_LAG_FIT] = 0;
+		for (unsigned i = 1; i <= US_DISTANCES; i++)
+			x.changes[US_LAG_FIT] += us_distance_weight[i] * share *
+						 (1 - share);
+		is_binomial(&x);
+	}
+}
+
+/* Of visits of 50 and gaps of 200 periods two instants differ in proportion to how far
+ * they are apart: what the distances vary, and a little for each change. */
+static void slow_visits_are_counted_by_the_clock(void **state)
+{
+	(void)state;
+	double share = 0.2, one = share * (1 - share);
+	struct us_span_error x = of_samples(share, 10000);
+	x.by_distance = true;
+	for (unsigned i = 0; i < US_DISTANCES; i++)
+		x.changes[US_LAG_FIT] +=
+			us_distance_weight[i + 1] *
+			(US_DISTANCE_FROM + (i + 0.5) * US_DISTANCE_STEP) / 250;
+	double v = us_span_variance(&x) / one;
+	assert_true(v > US_UNIFORM_SPREAD && v < 1.25 * US_UNIFORM_SPREAD);
+}
+
+static void weights_of_pairs_leave_nothing(void **state)
+{
+	(void)state;
+	double distances = us_distance_weight[0], fit = 0;
+	for (unsigned i = 1; i <= US_DISTANCES; i++)
+		distances += us_distance_weight[i];
+	for (unsigned k = 0; k <= US_LAGS; k++)
+		fit += us_lag_weight(US_LAG_FIT, 0, k);
+	assert_float_equal(distances, 1, 0.001);
+	assert_float_equal(fit, 1, 0.001);
+	for (double n = 1; n < 1e6; n *= 3) {
+		unsigned size = us_block_size(n);
+		double block = 0;
+		assert_in_range(size, 2, US_LAGS + 1);
+		for (unsigned k = 0; k <= US_LAGS; k++)
+			block += us_lag_weight(US_LAG_BLOCK, size, k);
+		assert_float_equal(block, 1, 1e-9);
 	}
 }
 
@@ -89,12 +147,10 @@ static void regular_visits_are_no_chance(void **state)
 {
 	(void)state;
 	double share = 1 / 7.0, one = share * (1 - share);
-	struct us_span_error x = independent(share, 10000);
-	for (unsigned i = 0; i < US_N_LAG_SUM; i++) {
-		x.changes[i] = 0;
-		for (unsigned k = 1; k < 7; k++)
-			x.changes[i] += us_lag_weight[i][k] * share;
-	}
+	struct us_span_error x = of_samples(share, 10000);
+	for (unsigned i = 0; i < US_N_LAG_SUM; i++)
+		for (unsigned k = 1; k <= US_LAGS; k++)
+			set_changes(&x, i, k, k % 7 ? share : 0);
 	assert_true(us_span_variance(&x) < 0.3 * one);
 	assert_true(us_span_variance(&x) > US_UNIFORM_SPREAD * one);
 	x.compared = 8;
@@ -189,6 +245,8 @@ int main(void)
 		cmocka_unit_test(wilson_known_values),
 		cmocka_unit_test(contains_what_was_seen),
 		cmocka_unit_test(independent_samples_are_binomial),
+		cmocka_unit_test(slow_visits_are_counted_by_the_clock),
+		cmocka_unit_test(weights_of_pairs_leave_nothing),
 		cmocka_unit_test(regular_visits_are_no_chance),
 		cmocka_unit_test(what_never_changes_is_as_sure_as_the_distances),
 		cmocka_unit_test(few_hits_are_not_believed),
