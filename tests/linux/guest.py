@@ -247,7 +247,7 @@ class LinuxGuest(Guest):
     def model(self, accel, cpu):
         """Of a processor; by KVM the host's, less what is to be left out of it."""
         if accel == "kvm":
-            return ",".join(["host", *cpu.split(",")[1:]])
+            return ",".join(["host", *([] if self.board.cpu else cpu.split(",")[1:])])
         return self.board.cpu or cpu
 
     def __exit__(self, *args):

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# As bpf-owners.sh, on KVM of ARM.
+# needs: tests/linux/owners-aarch64/go tests/linux/owners-aarch64/short-a
+# needs: tests/linux/owners-aarch64/short-b
+# linux: bookworm:aarch64 trixie:aarch64
+for kernel in bookworm:aarch64 trixie:aarch64; do
+	run python3 "$TESTS/linux/test_owners.py" "$BUILD" "$kernel" --backend bpf --accel kvm \
+		--seconds 60
+	run python3 "$TESTS/linux/test_tasks.py" "$BUILD" "$kernel" --backend bpf --accel kvm \
+		--only tasks:
+done
