@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What tasks wait for, of a recording that grows: what report --waits would show. */
-#include "unit.h"
+#include "growing.h"
 
 #include "base/clock.h"
-#include "live/live.h"
 #include "report/report.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define MS     US_NS_PER_MS
 #define PERIOD (250 * MS)
@@ -20,34 +17,9 @@
 #define READ   0xffffffff81002000ULL
 #define ENTRY  0xffffffff81003000ULL
 
-struct growing {
-	int fd;
-	struct us_writer *w;
-	struct us_live *l;
-};
-
 static void start(struct growing *g, const struct us_live_opts *o)
 {
-	struct us_err e = { 0 };
-	g->fd = memfd_create("recording", MFD_CLOEXEC);
-	assert_int_equal(us_live_open(g->fd, o, &g->l, &e), 0);
-	assert_int_equal(us_writer_open(g->fd, &g->w, &e), 0);
-	assert_int_equal(us_writer_fact(g->w, "tasks_hz", "4", &e), 0);
-}
-
-static void stop(struct growing *g)
-{
-	us_writer_close(g->w);
-	us_live_close(g->l);
-	close(g->fd);
-}
-
-static void follow(struct growing *g)
-{
-	struct us_err e = { 0 };
-	assert_int_equal(us_writer_flush(g->w, &e), 0);
-	if (us_live_follow(g->l, &e))
-		fail_msg("%s", e.msg);
+	start_with(g, o, "tasks_hz", "4");
 }
 
 static void add_wait(struct growing *g, unsigned look, uint32_t waiter, us_gva in,

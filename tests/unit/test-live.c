@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A recording that grows: what is seen of it is what report would show. */
-#include "unit.h"
+#include "growing.h"
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "live/live.h"
 #include "profile/groups.h"
 #include "report/report.h"
 #include "store/format.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define MS US_NS_PER_MS
 
@@ -21,38 +18,9 @@
 #define COLD  0x3000
 #define N_ALL 4000 /* samples, one in a millisecond */
 
-struct growing {
-	int fd;
-	struct us_writer *w;
-	struct us_live *l;
-};
-
 static void start(struct growing *g, const struct us_live_opts *o)
 {
-	struct us_err e = { 0 };
-	g->fd = memfd_create("recording", MFD_CLOEXEC);
-	assert_true(g->fd >= 0);
-	if (us_live_open(g->fd, o, &g->l, &e))
-		fail_msg("%s", e.msg);
-	/* There is no byte yet. */
-	assert_int_equal(us_live_follow(g->l, &e), 0);
-	assert_int_equal(us_writer_open(g->fd, &g->w, &e), 0);
-	assert_int_equal(us_writer_fact(g->w, "vcpus", "2", &e), 0);
-}
-
-static void stop(struct growing *g)
-{
-	us_writer_close(g->w);
-	us_live_close(g->l);
-	close(g->fd);
-}
-
-static void follow(struct growing *g)
-{
-	struct us_err e = { 0 };
-	assert_int_equal(us_writer_flush(g->w, &e), 0);
-	if (us_live_follow(g->l, &e))
-		fail_msg("%s", e.msg);
+	start_with(g, o, "vcpus", "2");
 }
 
 /* The first 2000 are two thirds hot, the others a third. */

@@ -288,7 +288,6 @@ static void a_jump_out_of_calls(void **state)
 	expect_function(m, 0x4000, 1, 1);
 }
 
-/* It stores the interrupted function's register, and calls. */
 /* By then a function was called, and an interrupt came before that stored the register:
  * whoever reads it sees one call on one stack. */
 static void a_call_behind_a_jump_is_one(void **state)
@@ -318,6 +317,7 @@ static void a_call_behind_a_jump_is_one(void **state)
 	expect_events(&t, "#0? +m +g -g");
 }
 
+/* It stores the interrupted function's register, and calls. */
 static void an_interrupt(void **state)
 {
 	struct machine *m = *state;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What was found out of code counts in all address spaces that have the same page of
  * memory there (us_unwinder_share_code()), and in no other. */
-#include "unit.h"
+#include "paged-guest.h"
 
 #include "unwind/unwind.h"
 
-#define RAM_SIZE 0x20000
 #define CODE_AT	 0x400000 /* in each space; its stack is in the page behind it */
 #define STACK_AT 0x401800
 #define F	 CODE_AT
@@ -15,25 +14,18 @@
 #define ONE_CODE 0x10000
 #define TWO_CODE 0x11000
 
-static uint8_t ram[RAM_SIZE];
-static struct us_region region = { .size = RAM_SIZE, .host = ram };
-static struct us_mem mem, code_mem;
-static struct us_paging paging, code;
+static struct us_mem code_mem;
+static struct us_paging code;
 static struct us_unwinder *unwinder;
-
-static void put(us_gpa at, uint64_t word)
-{
-	memcpy(ram + at, &word, 8);
-}
 
 /* Four tables from root on, and a stack behind them. */
 static void put_space(us_gpa root, us_gpa code_page)
 {
-	put(root, (root + 0x1000) | 7);
-	put(root + 0x1000, (root + 0x2000) | 7);
-	put(root + 0x2000 + 2 * 8, (root + 0x3000) | 7);
-	put(root + 0x3000, code_page | 5);
-	put(root + 0x3000 + 8, (root + 0x4000) | 7);
+	put64(root, 0, (root + 0x1000) | 7);
+	put64(root + 0x1000, 0, (root + 0x2000) | 7);
+	put64(root + 0x2000, 2, (root + 0x3000) | 7);
+	put64(root + 0x3000, 0, code_page | 5);
+	put64(root + 0x3000, 1, (root + 0x4000) | 7);
 }
 
 /* sub rsp, n; nop ...; add rsp, n; ret; and two that call it. */
@@ -51,8 +43,8 @@ static void put_code(us_gpa page, uint8_t n)
 static void put_stack(us_gpa root, us_gva at_18, us_gva at_28)
 {
 	us_gpa sp = root + 0x4000 + STACK_AT % 0x1000;
-	put(sp + 0x18, at_18);
-	put(sp + 0x28, at_28);
+	put64(sp + 0x18, 0, at_18);
+	put64(sp + 0x28, 0, at_28);
 }
 
 static us_gva caller_in(us_gpa root)
@@ -78,15 +70,9 @@ static void new_moment(void)
 	code.epoch += US_CODE_TRUST;
 }
 
-static int fresh(void **state)
+static int spaces(void **state)
 {
-	(void)state;
-	memset(ram, 0, sizeof(ram));
-	memset(&mem, 0, sizeof(mem));
-	mem.region = &region;
-	mem.n_region = 1;
-	us_mem_init(&mem);
-	us_paging_init(&paging, &mem);
+	fresh(state);
 	code_mem = mem;
 	us_paging_init(&code, &code_mem);
 	for (us_gpa root = 0; root < 0xf000; root += 0x5000) {
@@ -125,7 +111,7 @@ static void other_code(void **state)
 	assert_int_equal(caller_in(0), RETURN);
 	assert_int_equal(caller_in(0xa000), OTHER);
 	/* A page of its own, as after a breakpoint was set. */
-	put(0xa000 + 0x3000, ONE_CODE | 5);
+	put64(0xa000 + 0x3000, 0, ONE_CODE | 5);
 	new_moment();
 	assert_int_equal(caller_in(0xa000), RETURN);
 }
@@ -160,10 +146,10 @@ static void known_by_map(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(same_code, fresh, done),
-		cmocka_unit_test_setup_teardown(other_code, fresh, done),
-		cmocka_unit_test_setup_teardown(not_shared, fresh, done),
-		cmocka_unit_test_setup_teardown(known_by_map, fresh, done),
+		cmocka_unit_test_setup_teardown(same_code, spaces, done),
+		cmocka_unit_test_setup_teardown(other_code, spaces, done),
+		cmocka_unit_test_setup_teardown(not_shared, spaces, done),
+		cmocka_unit_test_setup_teardown(known_by_map, spaces, done),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
