@@ -131,11 +131,8 @@ static bool is_folder(const struct us_cmd *cmd, const char *option, const char *
 		us_usage(cmd, "%s %s: no folder of that name", option, value);
 	if (found == US_FOLDER_SILENT)
 		fprintf(stderr,
-			"note: %s %s did not answer in %d s: is its disk there? "
-			"uniscope "
-			"goes on; what reads the folder may have to wait, or do "
-			"without "
-			"it\n",
+			"note: %s %s did not answer in %d s: is its disk there?\n"
+			"      What reads it may have to wait, or do without it.\n",
 			option, value, US_FOLDER_WAIT_S);
 	return found != US_FOLDER_NONE;
 }
