@@ -612,6 +612,8 @@ class Targets(Cli):
     def test_doctor_checks_itself(self):
         found = {f["name"]: f for f in json.loads(run("doctor", "--json").stdout)}
         for backend in ("bpf", "kvm"):
+            if backend == "kvm" and is_sanitized():
+                continue  # its map has much that looks like memory of a guest
             done = run("doctor", "--check", backend)
             if found[backend]["answer"] == "no":
                 self.assertIn(done.returncode, (1, 3))
@@ -619,8 +621,6 @@ class Targets(Cli):
                 continue
             if "demo guest" in done.stderr:
                 self.skipTest(done.stderr)
-            if backend == "kvm" and is_sanitized():
-                continue  # its map has much that looks like memory of a guest
             # Figures may miss on a busy machine; what was seen must be true.
             self.assertIn(done.returncode, (0, 1), done.stderr)
             self.assertEqual(done.stdout.count(" 0 wrong"), 2, done.stdout)
