@@ -20,6 +20,8 @@ static const struct us_linux_tasks_layout *const l = &test_tasks_layout;
 static const struct us_space space = { .mode = US_PAGING_OFF };
 static uint8_t memory[N_TASKS * STEP], stacks[N_TASKS * 0x4000];
 static bool endless; /* each task has one behind it, for ever */
+static bool lies; /* task 4 changes while it is read: what is before it is what came */
+static unsigned asked;
 static struct us_mem mem;
 static struct us_paging paging;
 
@@ -63,9 +65,20 @@ static bool read_endless(us_gva at, uint8_t *to, size_t len)
 	return true;
 }
 
+/* Two tasks that have each other behind them, and before them whatever was there. */
+static void lie(us_gpa at, size_t len)
+{
+	us_gva prev = task(4) + l->tasks + 8;
+	if (at > prev || at + len < prev + 8)
+		return;
+	put64(prev, (asked++ % 2 ? task(1) : task(0)) + l->tasks);
+}
+
 static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
 {
 	(void)ctx;
+	if (lies)
+		lie(at, len);
 	if (endless && at >= TEST_TASKS)
 		return read_endless(at, buf, len);
 	if (at >= STACKS && at - STACKS <= sizeof(stacks) - len) {
@@ -106,7 +119,8 @@ static int set_up(void **state)
 	(void)state;
 	memset(memory, 0, sizeof(memory));
 	memset(stacks, 0, sizeof(stacks));
-	endless = false;
+	endless = lies = false;
+	asked = 0;
 	mem = (struct us_mem){ .read = read_guest };
 	us_mem_init(&mem);
 	us_paging_init(&paging, &mem);
@@ -208,6 +222,19 @@ static void test_torn(void **state)
 	set_up(NULL);
 	link_to(task(3) + l->thread_node, task(2) + l->thread_node);
 	is_torn(3);
+	set_up(NULL);
+	link_to(task(1) + l->tasks, task(1) + l->tasks); /* itself */
+	is_torn(2);
+}
+
+/* Each link holds, and yet they come round: a task is met once. */
+static void test_cycle(void **state)
+{
+	(void)state;
+	lies = true;
+	put64(task(1) + l->tasks, task(4) + l->tasks);
+	is_torn(5);
+	assert_int_equal(asked, 6); /* twice in each of three tries */
 }
 
 static void test_hostile(void **state)
@@ -544,6 +571,7 @@ int main(void)
 		cmocka_unit_test_setup(test_lists, set_up),
 		cmocka_unit_test_setup(test_states, set_up),
 		cmocka_unit_test_setup(test_torn, set_up),
+		cmocka_unit_test_setup(test_cycle, set_up),
 		cmocka_unit_test_setup(test_hostile, set_up),
 		cmocka_unit_test_setup(test_names, set_up),
 		cmocka_unit_test_setup(test_init, set_up),
