@@ -15,6 +15,8 @@
 #include <sys/mman.h>
 
 #define OPEN_NS		    (4500 * US_NS_PER_MS)
+#define REST_NS		    (2500 * US_NS_PER_MS) /* behind the first answer */
+#define SLICE_NS	    (1 * US_NS_PER_SEC)
 #define LEAVE_NS	    (500 * US_NS_PER_MS)
 #define NOTICE_NS	    (3 * US_NS_PER_SEC)
 #define CONNECT_MS	    2000
@@ -140,13 +142,50 @@ static int ask(struct us_gdb_session *s, const char *body, uint64_t deadline_ns,
 	return us_gdb_ask_explain(&s->client, body, deadline_ns, e);
 }
 
+/* The watchdog's time begins anew.  false: it has stepped in, and reads what is ours.
+ */
+static bool is_ours(struct us_gdb_session *s)
+{
+	return us_watchdog_release(s->watchdog) && us_watchdog_hold(s->watchdog);
+}
+
+/*
+ * QEMU answers nothing before it has stopped the guest and written what its disks have
+ * not, which takes seconds on a busy disk.  Longer than the watchdog's time: if it then
+ * spoke on this connection, too, each would get a part of the answers, and what is
+ * asked after it has let the guest go stops that again.
+ */
+static int get_first(struct us_gdb_session *s, uint64_t deadline_ns)
+{
+	int r;
+	do {
+		uint64_t slice_ns = us_now_ns() + SLICE_NS;
+		r = us_gdb_get(&s->client,
+			       slice_ns < deadline_ns ? slice_ns : deadline_ns);
+	} while (r == -ETIMEDOUT && us_now_ns() < deadline_ns && is_ours(s));
+	return r;
+}
+
+/* It has more patience, and is waited for: it lets go once its time is over. */
+static void leave_to_watchdog(struct us_gdb_session *s)
+{
+	uint64_t last_ns = us_now_ns() + 2 * HOLD_LIMIT_MS * US_NS_PER_MS;
+	while (!us_watchdog_fired(s->watchdog) && us_now_ns() < last_ns)
+		usleep(10000);
+	s->run = US_GDB_RUNS;
+	s->detached = true;
+}
+
 /* The first command; a stop reply that precedes its answer says that the guest ran. */
 static int ask_features(struct us_gdb_session *s, bool *ran, uint64_t deadline_ns,
 			struct us_err *e)
 {
 	struct us_gdb *g = &s->client;
-	int r = ask(s, "qSupported:xmlRegisters=i386,arm,riscv;vContSupported+",
-		    deadline_ns, e);
+	int r = us_gdb_put(g, "qSupported:xmlRegisters=i386,arm,riscv;vContSupported+");
+	if (r == 0)
+		r = us_gdb_flush(g, us_now_ns() + SLICE_NS);
+	if (r == 0)
+		r = get_first(s, deadline_ns);
 	for (unsigned i = 0; r == 0 && i < 8; i++) {
 		enum us_gdb_stop stop = us_gdb_stop_kind(g->parser.body, g->parser.len);
 		if (stop == US_GDB_GONE)
@@ -154,7 +193,7 @@ static int ask_features(struct us_gdb_session *s, bool *ran, uint64_t deadline_n
 		if (stop == US_GDB_NOT_STOP)
 			return 0;
 		*ran = true;
-		r = us_gdb_get(g, deadline_ns);
+		r = get_first(s, deadline_ns);
 	}
 	return us_fail(e, r ? r : -EPROTO, "asking the stub what it can: %s",
 		       r ? g->why : "nothing but stop replies");
@@ -360,6 +399,10 @@ static int handshake(struct us_gdb_session *s, enum us_gdb_before before,
 	int r = ask_features(s, &ran, deadline_ns, e);
 	if (r < 0)
 		return r;
+	/* From here on it ends before the watchdog's time is over. */
+	if (!is_ours(s))
+		return us_fail(e, -ECONNRESET, "the watchdog had to resume the guest");
+	deadline_ns = us_now_ns() + REST_NS;
 	read_features(s, &xml, &no_ack);
 	if (no_ack) {
 		r = ask(s, "QStartNoAckMode", deadline_ns, e);
@@ -392,7 +435,9 @@ static int attach(struct us_gdb_session *s, enum us_gdb_before before, struct us
 		us_watchdog_release(s->watchdog);
 	if (r == 0 && us_gdb_session_resume(s) < 0)
 		r = us_fail(e, -EIO, "resuming the guest: %s", s->client.why);
-	if (r < 0)
+	if (r == -ETIMEDOUT)
+		leave_to_watchdog(s);
+	else if (r < 0)
 		us_gdb_session_let_go(s);
 	return r;
 }
