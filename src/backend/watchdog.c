@@ -145,6 +145,13 @@ bool us_watchdog_hold_since(struct us_watchdog *w, uint64_t now_ns)
 					      w->since);
 }
 
+bool us_watchdog_renew(struct us_watchdog *w)
+{
+	uint64_t since = w->since;
+	w->since = us_now_ns();
+	return atomic_compare_exchange_strong(&w->shared->held_since, &since, w->since);
+}
+
 bool us_watchdog_release(struct us_watchdog *w)
 {
 	uint64_t since = w->since;

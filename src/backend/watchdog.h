@@ -45,6 +45,9 @@ US_MUST_CHECK int us_watchdog_start(const struct us_watchdog_opts *o,
 bool us_watchdog_hold(struct us_watchdog *w);
 /* The same for who has just read the clock. */
 bool us_watchdog_hold_since(struct us_watchdog *w, uint64_t now_ns);
+/* It is still stopped, and its time begins anew: at no moment it is not watched. False:
+ * it was not held, or the watchdog has stepped in. */
+bool us_watchdog_renew(struct us_watchdog *w);
 /* It runs again.  False: the watchdog resumed it first. */
 bool us_watchdog_release(struct us_watchdog *w);
 

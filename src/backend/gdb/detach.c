@@ -106,9 +106,8 @@ bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared, uint64_t pati
 void us_gdb_session_let_go(struct us_gdb_session *s)
 {
 	/* The watchdog's time begins anew; if it has stepped in, it is its turn. */
+	us_watchdog_renew(s->watchdog);
 	bool ours = !us_watchdog_fired(s->watchdog);
-	if (ours && us_watchdog_release(s->watchdog))
-		ours = us_watchdog_hold(s->watchdog);
 	s->client.no_ack |= s->qemu; /* nothing that a running QEMU would hear */
 	if (ours)
 		us_gdb_let_go(&s->client, s->shared, US_GDB_PATIENCE_NS);

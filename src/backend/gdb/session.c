@@ -429,6 +429,10 @@ static int tell_resume(struct us_gdb_session *s)
 
 int us_gdb_session_resume(struct us_gdb_session *s)
 {
+	/* One byte to a guest that it has let go, as we were held up for longer than
+	 * its time, would stop that again, and nobody would let it go. */
+	if (s->run == US_GDB_HELD && !us_watchdog_renew(s->watchdog))
+		return lost(s, -ECONNRESET, "the watchdog had to resume the guest");
 	int r = s->run == US_GDB_HELD ? ask_migrated(s) : 0;
 	if (r == 0 && s->run == US_GDB_HELD)
 		r = tell_resume(s);
@@ -460,7 +464,8 @@ static bool read_some(struct us_gdb_session *s, us_gva va, uint8_t *buf, size_t 
 bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, void *buf,
 			 size_t len)
 {
-	if (s->run == US_GDB_RUNS || s->detached || vcpu >= s->n_vcpu)
+	if (s->run == US_GDB_RUNS || s->detached || vcpu >= s->n_vcpu ||
+	    us_watchdog_fired(s->watchdog))
 		return false;
 	if (s->selected != vcpu && applies(s, SELECT, vcpu)) {
 		if (put_request(s, SELECT, vcpu) ||
@@ -482,6 +487,7 @@ bool us_gdb_session_left(struct us_gdb_session *s, unsigned vcpu,
 			 struct us_gdb_sample *sample, struct us_entered *ret)
 {
 	if (s->run == US_GDB_RUNS || s->detached || vcpu >= s->n_vcpu || !s->qemu ||
+	    us_watchdog_fired(s->watchdog) ||
 	    ask_entry(s, vcpu, us_now_ns() + SAMPLE_NS, sample))
 		return false;
 	return us_gdb_get_left(&s->layout, &sample->apart, &sample->regs[vcpu], ret);

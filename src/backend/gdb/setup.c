@@ -142,13 +142,6 @@ static int ask(struct us_gdb_session *s, const char *body, uint64_t deadline_ns,
 	return us_gdb_ask_explain(&s->client, body, deadline_ns, e);
 }
 
-/* The watchdog's time begins anew.  false: it has stepped in, and reads what is ours.
- */
-static bool is_ours(struct us_gdb_session *s)
-{
-	return us_watchdog_release(s->watchdog) && us_watchdog_hold(s->watchdog);
-}
-
 /*
  * QEMU answers nothing before it has stopped the guest and written what its disks have
  * not, which takes seconds on a busy disk.  Longer than the watchdog's time: if it then
@@ -162,7 +155,8 @@ static int get_first(struct us_gdb_session *s, uint64_t deadline_ns)
 		uint64_t slice_ns = us_now_ns() + SLICE_NS;
 		r = us_gdb_get(&s->client,
 			       slice_ns < deadline_ns ? slice_ns : deadline_ns);
-	} while (r == -ETIMEDOUT && us_now_ns() < deadline_ns && is_ours(s));
+	} while (r == -ETIMEDOUT && us_now_ns() < deadline_ns &&
+		 us_watchdog_renew(s->watchdog));
 	return r;
 }
 
@@ -400,7 +394,7 @@ static int handshake(struct us_gdb_session *s, enum us_gdb_before before,
 	if (r < 0)
 		return r;
 	/* From here on it ends before the watchdog's time is over. */
-	if (!is_ours(s))
+	if (!us_watchdog_renew(s->watchdog))
 		return us_fail(e, -ECONNRESET, "the watchdog had to resume the guest");
 	deadline_ns = us_now_ns() + REST_NS;
 	read_features(s, &xml, &no_ack);
