@@ -124,8 +124,11 @@ int us_watchdog_start(const struct us_watchdog_opts *o, struct us_watchdog **ret
 		return us_fail(e, code, "start the watchdog: fork: %s",
 			       strerror(-code));
 	}
-	if (!w->pid)
-		watch(o, w->shared, fd[0]);
+	if (!w->pid) {
+		struct shared *shared = w->shared;
+		free(us_take(w));
+		watch(o, shared, fd[0]);
+	}
 	close(fd[0]);
 	w->pipe = fd[1];
 	*ret = us_take(w);
