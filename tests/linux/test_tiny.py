@@ -34,6 +34,8 @@ class Tiny:
                                 release=tiny.release(self.image, folder),
                                 append="no_timer_check")
         self.folder = folder
+        # What it has types for is known without a file.
+        self.file = [] if args.kernel == "shuffled" else ["-e", self.elf]
 
     @staticmethod
     def sub(folder, name):
@@ -74,6 +76,11 @@ class Tiny:
     def stripped(self):
         self.refused("vmlinux.plain has no debug information (DWARF)", "-e", self.plain())
 
+    def with_file(self):
+        """The same by the file's debug information, of a kernel that has types."""
+        self.file = ["-e", self.elf]
+        self.tasks_alone()
+
     def plain(self):
         plain = os.path.join(self.sub(self.folder, "plain"), "vmlinux.plain")
         if not shutil.which("strip"):
@@ -87,7 +94,7 @@ class Tiny:
         pids = [int(g.do(f"{c} >/dev/null 2>&1 & echo $!")) for c in ("sleep 1000", BUSY)]
         before = Suite.proc_stacks(self, g)
         got = json.loads(self.us.run("dump", "--tasks", "--json", "--backend",
-                                     self.args.backend, "-e", self.elf,
+                                     self.args.backend, *self.file,
                                      self.target()).stdout)
         after = Suite.proc_stacks(self, g)
         tasks = {t["pid"]: t for t in got["tasks"]}
@@ -134,13 +141,13 @@ class Tiny:
         """One of two is always busy, and has most of the samples."""
         g = self.guest
         pid = int(g.do(f"{BUSY} >/dev/null 2>&1 & echo $!"))
-        self.us.record_enough(g, self.args.backend, "--budget", "50", "-F", "97", "-e",
-                              self.elf, seconds=3, enough=60)
+        self.us.record_enough(g, self.args.backend, "--budget", "50", "-F", "97", *self.file,
+                              seconds=3, enough=60)
         g.do(f"kill {pid}; true")
         report = self.us.report("--group-by", "process")
         note(report["facts"]["linux"] + "; " + ", ".join(
             f"{x['name']} {x['samples']}" for x in report["groups"][:4]))
-        check("and vmlinux" in report["facts"]["linux"], report["facts"]["linux"])
+        check(not self.file or "and vmlinux" in report["facts"]["linux"], report["facts"]["linux"])
         mine = sum(x["samples"] for x in report["groups"]
                    if re.search(rf"\({pid}\)$", x["name"]))
         check(mine > 0.8 * report["summary"]["running"], report["groups"][:4])
@@ -149,13 +156,16 @@ class Tiny:
         with self.guest as g:
             g.wait("READY", 300)
             g.elf = None
-            for name, what in (("without its file", self.without),
-                               ("a file of another build", self.other_build),
-                               ("tasks", self.tasks_alone),
-                               ("processes", self.processes)):
+            for name, what in self.points():
                 self.tap.point(f"{self.args.kernel}: {name}", what)
-            if self.args.kernel != "nameless":
-                self.tap.point(f"{self.args.kernel}: a file without DWARF", self.stripped)
+
+    def points(self):
+        kernel, both = self.args.kernel, [("tasks", self.tasks_alone), ("processes", self.processes)]
+        if kernel == "shuffled":
+            return [*both, ("tasks by its file", self.with_file)]
+        before = [("without its file", self.without), ("a file of another build", self.other_build)]
+        more = [("a file without DWARF", self.stripped)] if kernel != "nameless" else []
+        return [*before, *both, *more]
 
     def tasks_alone(self):
         for pid in self.tasks():

@@ -19,12 +19,17 @@ ON = ["64BIT", "PRINTK", "TTY", "SERIAL_8250", "SERIAL_8250_CONSOLE", "BLK_DEV_I
       "EPOLL", "POSIX_TIMERS", "DEBUG_KERNEL", "DEBUG_INFO_DWARF5", "STACKTRACE", "TMPFS",
       "SHMEM", "FILE_LOCKING", "CC_OPTIMIZE_FOR_PERFORMANCE"]
 OFF = ["DEBUG_INFO_NONE", "CC_OPTIMIZE_FOR_SIZE"]
+SHUFFLED = ["KALLSYMS", "KALLSYMS_ALL", "UNWINDER_FRAME_POINTER", "RANDSTRUCT_FULL"]
+NO_GUESS = ["UNWINDER_GUESS", "RANDSTRUCT_NONE"]
 # What they differ in: (on, off).
 KERNELS = {
     "pointers": (["KALLSYMS", "KALLSYMS_ALL", "UNWINDER_FRAME_POINTER"], []),
     "functions": (["KALLSYMS", "UNWINDER_GUESS"], ["KALLSYMS_ALL"]),
     "nameless": (["UNWINDER_FRAME_POINTER"], ["KALLSYMS"]),
+    # Its structs have an order that clang drew by lot; its types tell it.
+    "shuffled": ([*SHUFFLED, "BPF_SYSCALL", "DEBUG_INFO_BTF"], NO_GUESS),
 }
+CLANGS = [f"clang-{n}" for n in range(19, 15, -1)]  # -frandomize-layout-seed
 # Those whose own stacks are guesses.
 GUESSES = {"functions"}
 
@@ -49,12 +54,22 @@ def source(folder):
     return os.path.join(folder, name)
 
 
+def compiler(name):
+    """For make, and what else that kernel needs is there."""
+    if name != "shuffled":
+        return "gcc"
+    found = next((c for c in CLANGS if shutil.which(c)), None)
+    if not found or not shutil.which("pahole"):
+        raise Skip(f"{'pahole' if found else 'clang-16 or later'} is not installed")
+    return found
+
+
 def make(folder, name):
     on, off = KERNELS[name]
-    top, out = source(folder), os.path.join(folder, "build-" + name)
+    cc, top, out = compiler(name), source(folder), os.path.join(folder, "build-" + name)
     os.makedirs(out, exist_ok=True)
     config = os.path.join(out, ".config")
-    run = ["make", "-s", "-C", top, "O=" + out, f"-j{os.cpu_count()}"]
+    run = ["make", "-s", "-C", top, "O=" + out, "CC=" + cc, f"-j{os.cpu_count()}"]
     subprocess.run([*run, "tinyconfig"], check=True, capture_output=True)
     subprocess.run([os.path.join(top, "scripts/config"), "--file", config,
                     *(w for o in [*ON, *on] for w in ("-e", o)),
