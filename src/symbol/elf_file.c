@@ -100,8 +100,8 @@ static int check_ident(struct us_elf_file *f, struct us_err *e)
 			       id[EI_CLASS]);
 	f->is64 = id[EI_CLASS] == ELFCLASS64;
 	if (id[EI_DATA] == ELFDATA2MSB)
-		return us_fail(e, -ENOEXEC,
-			       "a big-endian ELF: no such guest is served");
+		return us_fail(e, -EINVAL,
+			       "a big-endian ELF: such guests cannot be sampled");
 	if (id[EI_DATA] != ELFDATA2LSB)
 		return us_fail(e, -EBADMSG, "ELF byte order %u is unknown",
 			       id[EI_DATA]);

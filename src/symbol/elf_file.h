@@ -57,8 +57,8 @@ struct us_elf_file {
 
 #define US_ELF_SPARE 4096
 
-/* -ENOEXEC: no ELF that a guest runs; -EBADMSG: it lies about itself; or what open(2)
- * and mmap(2) say. */
+/* -ENOEXEC: no ELF that a guest runs; -EINVAL: one of a big-endian processor; -EBADMSG:
+ * it lies about itself; or what open(2) and mmap(2) say. */
 US_MUST_CHECK int us_elf_file_open(const char *path, struct us_elf_file *ret,
 				   struct us_err *e);
 /* The same of a file that need not be a linked image: dwz's are object files. */

@@ -592,6 +592,11 @@ class Targets(Cli):
         short = self.path("short.elf")
         open(short, "wb").write(elf)
         self.fails(1, "short.elf", "dump", "-e", short, "fake:")
+        # Not as a file without symbols, for which one beside it would be taken.
+        big = self.path("kernel.bin")
+        shutil.copy(PROGRAM, self.path("kernel.elf"))
+        open(big, "wb").write(elf[:5] + b"\2" + elf[6:])
+        self.fails(1, "big-endian", "dump", "-e", big, "fake:")
 
     def test_doctor(self):
         self.assertIn("ways into guests", run("doctor").stdout)
