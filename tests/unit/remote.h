@@ -327,7 +327,10 @@ static inline void profile_forever(const struct us_backend_ops *o,
 		_exit(1);
 	atomic_store(up, true);
 	for (;;) {
-		if (b->ops->next(b, us_now_ns() + US_NS_PER_SEC, &c) == 1) {
+		int r = b->ops->next(b, us_now_ns() + US_NS_PER_SEC, &c);
+		if (r < 0)
+			usleep(10000);
+		if (r == 1) {
 			us_gva pc[16];
 			callers(b, &c.regs, pc, 16);
 			b->ops->release(b, &c);
@@ -335,9 +338,9 @@ static inline void profile_forever(const struct us_backend_ops *o,
 	}
 }
 
-/* Kill it at some moment; early: perhaps while it attaches. */
-static inline void profile_and_kill(const struct us_backend_ops *o,
-				    const struct us_target *t, unsigned turn)
+/* early: perhaps it still attaches. */
+static inline pid_t profile_in_child(const struct us_backend_ops *o,
+				     const struct us_target *t, bool early)
 {
 	atomic_bool *up = mmap(NULL, sizeof(*up), PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -346,13 +349,20 @@ static inline void profile_and_kill(const struct us_backend_ops *o,
 	assert_true(pid >= 0);
 	if (!pid)
 		profile_forever(o, t, up);
-	bool early = turn % 3 == 0;
 	for (int i = 0; !early && !atomic_load(up) && i < 5000; i++)
 		usleep(1000);
+	munmap(up, sizeof(*up));
 	usleep((useconds_t)(rand() % 20000));
+	return pid;
+}
+
+/* Kill it at some moment. */
+static inline void profile_and_kill(const struct us_backend_ops *o,
+				    const struct us_target *t, unsigned turn)
+{
+	pid_t pid = profile_in_child(o, t, turn % 3 == 0);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	munmap(up, sizeof(*up));
 }
 
 /* Allocations, counted by the linker's --wrap. */
@@ -387,6 +397,7 @@ void *__wrap_realloc(void *p, size_t n)
 struct peer_page {
 	atomic_bool running; /* the invented guest */
 	atomic_uint stops, conts, detaches, spoilt;
+	atomic_uint served; /* connections that are over */
 };
 
 struct peer {
@@ -419,6 +430,7 @@ static inline void peer_start(struct peer *p,
 			int client = accept(fd, NULL, NULL);
 			serve(client, p->page, behaviour);
 			close(client);
+			atomic_fetch_add(&p->page->served, 1);
 		}
 	}
 	close(fd);

@@ -148,6 +148,7 @@ enum behaviour {
 	CLOSES_LATER, /* hangs up after three stops */
 	SPOILS_D,     /* runs again when the first detach comes, and stops for it */
 	LATE_C,	      /* QEMU: away for a while, later resumed in our hands */
+	LET_GO,	      /* QEMU: each byte behind a detach stops it again */
 	SPOILS_G, /* QEMU, resumed in mid look: it stops at the question, unanswered */
 };
 
@@ -302,6 +303,11 @@ static void serve_stub(int fd, struct peer_page *page, int behaviour)
 		send(fd, "SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n", 40,
 		     MSG_NOSIGNAL);
 	while (recv(fd, &c, 1, 0) == 1) {
+		if (behaviour == LET_GO && atomic_load(&page->detaches)) {
+			atomic_fetch_add(&page->spoilt, 1);
+			atomic_store(&page->running, false);
+			continue;
+		}
 		if (state == 0 && c == '\x03')
 			interrupted(&s);
 		else if (state == 0 && c == '$')
@@ -428,6 +434,43 @@ static void a_spoilt_resume_is_made_again(void **state)
 	peer_stop(&p);
 }
 
+/* Held up in the middle of a look for longer than its watchdog waits, the sampler says
+ * no word to the guest that was let go meanwhile. */
+static void says_nothing_after_its_watchdog(void **state)
+{
+	(void)state;
+	struct peer p;
+	static struct us_capture c;
+	struct us_err e;
+	struct us_schedule s = { .hz = 1000, .seed = 1 };
+	struct us_entered entered;
+	uint64_t word;
+	peer_start(&p, serve_stub, LET_GO);
+	struct us_target t = target_of(p.path);
+	struct us_backend *b = open_backend(&us_backend_gdb, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	assert_int_equal(b->ops->next(b, us_now_ns() + 5 * US_NS_PER_SEC, &c), 1);
+	assert_true(us_mem_read_gva(b->mem, 0x2008, &word, sizeof(word)));
+	for (int i = 0; i < 3000 && !atomic_load(&p.page->detaches); i++)
+		usleep(10000);
+	assert_true(peer_runs(&p));
+	bool got = us_mem_read_gva(b->mem, 0x3000, &word, sizeof(word)) ||
+		   b->mem->read_entered(b->mem->ctx, &entered);
+	b->ops->release(b, &c);
+	int r = b->ops->next(b, us_now_ns() + US_NS_PER_SEC, &c);
+	b->ops->explain(b, r, &e);
+	us_backend_close(b);
+	for (int i = 0; i < 3000 && !atomic_load(&p.page->served); i++)
+		usleep(10000);
+	assert_int_equal(atomic_load(&p.page->served), 1);
+	assert_int_equal(atomic_load(&p.page->spoilt), 0);
+	assert_true(peer_runs(&p));
+	assert_false(got);
+	assert_int_equal(r, -ECONNRESET);
+	assert_non_null(strstr(e.msg, "watchdog"));
+	peer_stop(&p);
+}
+
 static void strange_stubs_are_refused(void **state)
 {
 	(void)state;
@@ -527,6 +570,7 @@ int main(void)
 		cmocka_unit_test(a_spoilt_detach_is_made_again),
 		cmocka_unit_test(a_spoilt_look_is_counted),
 		cmocka_unit_test(a_spoilt_resume_is_made_again),
+		cmocka_unit_test(says_nothing_after_its_watchdog),
 		cmocka_unit_test(strange_stubs_are_refused),
 		cmocka_unit_test(stubs_fail_later),
 		REMOTE_TESTS(&stub),

@@ -2,6 +2,7 @@
 /* gdb/client.c: see gdb/client.h. */
 #include "backend/gdb/client.h"
 
+#include "backend/watchdog.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -245,9 +246,20 @@ static int await(struct us_gdb *g, short events, uint64_t deadline_ns)
 	}
 }
 
+/* Asked at each system call, not once for an exchange: who is held up in the middle of
+ * one goes on after the watchdog has. */
+static int may_speak(struct us_gdb *g)
+{
+	if (g->watchdog && us_watchdog_fired(g->watchdog))
+		return failed(g, -ECONNRESET, "the watchdog had to resume the guest");
+	return 0;
+}
+
 static int send_bytes(struct us_gdb *g, const char *p, size_t len, uint64_t deadline_ns)
 {
 	while (len) {
+		if (may_speak(g))
+			return -ECONNRESET;
 		ssize_t n = send(g->fd, p, len, MSG_NOSIGNAL);
 		if (n >= 0) {
 			p += n;
@@ -276,6 +288,8 @@ int us_gdb_flush(struct us_gdb *g, uint64_t deadline_ns)
 static int receive(struct us_gdb *g, uint64_t deadline_ns)
 {
 	for (;;) {
+		if (may_speak(g))
+			return -ECONNRESET;
 		ssize_t n = recv(g->fd, g->in, sizeof(g->in), 0);
 		if (n > 0) {
 			g->in_at = 0;

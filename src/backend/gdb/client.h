@@ -52,6 +52,8 @@ enum us_gdb_stop {
 };
 enum us_gdb_stop us_gdb_stop_kind(const char *body, size_t len);
 
+struct us_watchdog;
+
 struct us_gdb {
 	int fd;	      /* non-blocking; owned */
 	bool no_ack;  /* QStartNoAckMode was granted */
@@ -64,6 +66,9 @@ struct us_gdb {
 	unsigned bad, naks; /* in a row */
 	const char *why;    /* after an error: what was wrong, in words */
 	unsigned waits;	    /* times that nothing was there yet */
+	/* Once it has stepped in, the connection is its own: nothing is sent or read.
+	 * NULL: none. */
+	const struct us_watchdog *watchdog;
 	uint8_t in[4096];
 	size_t in_at, in_len;
 	char out[8192]; /* what is being composed, or was sent last */

@@ -127,6 +127,7 @@ static int dial(struct us_gdb_session *s, struct us_err *e)
 	if (fd >= 0) {
 		us_gdb_init(&s->client, fd);
 		r = watch(s, rescue, fd, HOLD_LIMIT_MS, &s->watchdog, e);
+		s->client.watchdog = s->watchdog;
 	}
 	if (fd >= 0 && r < 0)
 		us_gdb_let_go(&s->client, s->shared, US_GDB_PATIENCE_NS);
