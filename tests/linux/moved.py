@@ -14,7 +14,7 @@ import socket
 import subprocess
 import time
 
-from harness import Skip, require
+from harness import Skip, patience, require
 
 CPU = "qemu64,-cx16,vendor=GenuineIntel"
 APPEND = "clocksource=acpi_pm no_timer_check mitigations=off"
@@ -24,6 +24,7 @@ SETTLES = 3  # seconds, until no program of the last command is left
 @contextlib.contextmanager
 def monitor(guest):
     with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(60 * patience.SLOWER)
         s.connect(guest.qmp)
         with s.makefile("rw") as f:
             f.readline()
@@ -54,7 +55,7 @@ def is_running(guest):
     try:
         with monitor(guest) as ask:
             return ask("query-status")["running"]
-    except OSError:  # QEMU has ended
+    except OSError:  # QEMU has ended, or does not answer
         return False
 
 
