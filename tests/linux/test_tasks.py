@@ -4,6 +4,7 @@
 what /proc in the guest says of them.
 
 usage: test_tasks.py BUILD KERNEL [--only WORD] [--backend B] [--accel A] [--seconds S]
+       [--dumps N]
 
 KERNEL: SUITE[:PROCESSOR[:META]], for example trixie, or bookworm:aarch64, where META is
 the package that depends on the newest; pti: this machine's, with page-table
@@ -19,8 +20,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 
 import releases
+import silence
 from guest import LinuxGuest, Release
 from harness import Skip, Tap, Uniscope, check, note, require
 from test_linux import WORKS, Suite
@@ -61,10 +64,37 @@ class Other(Suite):
     def programs(self):
         return super().programs() if self.is_ours() else {}
 
+    def dumps(self, kind):
+        """A busy guest goes on after each of many dumps of its tasks: it beats, and nothing
+        holds it."""
+        g = self.working(kind, "kernel_work")
+        g.do("while :; do echo BEAT .; usleep 200000; done >/dev/console & echo $! >/tmp/beat")
+        check(g.goes_on(), "the guest does not beat")
+        done, tasks = Counter(), []
+        for _ in range(self.args.dumps):
+            said = self.us.run("dump", "--tasks", "--json", "--backend", self.args.backend,
+                               g.target(self.args.backend), good=(0, 1, 3))
+            done["told" if not said.returncode else said.stderr.splitlines()[0]] += 1
+            if not said.returncode:
+                tasks.append(len(json.loads(said.stdout)["tasks"]))
+            if held := silence.held(g):
+                done["left it held"] += 1
+                note(held)
+            elif not g.goes_on():
+                done["left it standing"] += 1
+                note(silence.why(g))
+        g.do("kill $(cat /tmp/beat)")
+        note(f"{kind}: {self.args.dumps} dumps: {dict(done)}; of {min(tasks, default=0)} to "
+             f"{max(tasks, default=0)} tasks")
+        check(not done["left it held"] and not done["left it standing"], "it does not go on")
+        check(done["told"] > self.args.dumps / 2, "too few dumps")
+
     def run(self):
         kind = self.args.kernel
         self.point(f"tasks: {kind}", self.tasks, kind)
         self.point(f"processes: {kind}", self.processes, kind)
+        if self.args.backend == "kvm":
+            self.point(f"many dumps of tasks: {kind}", self.dumps, kind)
         if self.is_ours():
             self.point(f"what tasks wait for: {kind}", self.waits, kind)
         self.end()
@@ -184,6 +214,7 @@ def main():
     p.add_argument("--backend", default="gdb")
     p.add_argument("--accel", default="tcg")
     p.add_argument("--seconds", type=float, default=6)
+    p.add_argument("--dumps", type=int, default=30, help="by the backend kvm")
     p.set_defaults(short=False)
     args = p.parse_args()
     try:
