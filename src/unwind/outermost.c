@@ -6,10 +6,23 @@
  * left there; and what mret, eret or iret enters finds a return address of another
  * function.  A cut stack is better than a false end: so the rules for the place have to
  * be certain, and what lies there must not be what a CALL leaves.
+ *
+ * A program's first function is known by what lies above it: its arguments and all
+ * that the kernel says with them (System V psABI for x86-64, 3.4.1; Linux has it so on
+ * all processors).  Most say so in their tables, too; those of some C libraries do not.
  */
 #include "unwind/walk.h"
 
-#define MAX_PUSHED 24 /* words that an entry may have pushed */
+#define MAX_PUSHED    24 /* words that an entry may have pushed */
+#define FIRST_ALIGN   16 /* of the stack that a program begins with ... */
+#define FIRST_PUSHED  32 /* ... bytes that its first function may have pushed there */
+#define MAX_ARGUMENTS (1 << 17)
+#define MAX_VARIABLES 1024 /* of the environment */
+#define MAX_AUX	      64   /* pairs */
+#define MAX_AUX_TYPE  255
+
+/* Types of the kernel's pairs. */
+enum { AUX_END = 0, AUX_PAGE_SIZE = 6, AUX_ENTRY = 9 };
 
 /* Who called a function that never returns may be below what an interrupt pushed, if
  * what was taken for a function is a part of its handler. */
@@ -103,12 +116,80 @@ static bool slot_says(struct us_walk *w, const struct us_site *site,
 		     : site->outer == US_OUTER_STAYS && is_nowhere(w, slot);
 }
 
+static bool read_nth(struct us_walk *w, us_gva at, unsigned n, uint64_t *ret)
+{
+	return us_walk_read(w, us_walk_wrap(w, at + (us_gva)n * w->word), ret);
+}
+
+static bool is_page_size(uint64_t v)
+{
+	return v >= 4096 && v <= 1 << 16 && !(v & (v - 1));
+}
+
+/* What the kernel tells a program of itself and the machine. */
+static bool is_auxiliary(struct us_walk *w, us_gva at)
+{
+	bool pages = false, entry = false;
+	uint64_t type, value;
+	for (unsigned i = 0; i < MAX_AUX && !(pages && entry); i++) {
+		if (!read_nth(w, at, 2 * i, &type) || type == AUX_END ||
+		    type > MAX_AUX_TYPE || !read_nth(w, at, 2 * i + 1, &value))
+			return false;
+		pages |= type == AUX_PAGE_SIZE && is_page_size(value);
+		entry |= type == AUX_ENTRY && value;
+	}
+	return pages && entry;
+}
+
+/* The count of the arguments, these, 0, the environment, 0.  Programs change what these
+ * point to, and take variables away: then there are more zeroes. */
+static bool is_first_stack(struct us_walk *w, us_gva at)
+{
+	uint64_t n, first, v;
+	bool over = false;
+	if (!us_walk_read(w, at, &n) || !n || n > MAX_ARGUMENTS ||
+	    !read_nth(w, at, 1, &first) || !first ||
+	    !read_nth(w, at, (unsigned)n + 1, &v) || v)
+		return false;
+	at += (n + 2) * w->word;
+	for (unsigned i = 0; i < MAX_VARIABLES && read_nth(w, at, i, &v); i++) {
+		if (v && over)
+			return is_auxiliary(w, at + (us_gva)i * w->word);
+		over |= v == 0;
+	}
+	return false;
+}
+
+/*
+ * Behind a CALL of the program's first function: its arguments are above what that has
+ * pushed, and nothing there leads to who called another.
+ */
+static bool is_first_of_program(struct us_walk *w)
+{
+	us_gva sp = w->reg[w->u->arch->sp], target, from = sp & -(us_gva)w->word;
+	uint64_t v;
+	if (!w->after_call || !us_walk_knows(w, w->u->arch->sp) || from != sp)
+		return false;
+	for (us_gva at = from; at - from <= FIRST_PUSHED; at += w->word) {
+		if (at % FIRST_ALIGN == 0 && is_first_stack(w, at))
+			return true;
+		if (!us_walk_read(w, at, &v) ||
+		    us_sites_call_before(w->u->sites, us_walk_strip(w, v), &target))
+			return false;
+	}
+	return false;
+}
+
 bool us_walk_is_root(struct us_walk *w, struct us_site *site)
 {
 	uint8_t end = w->end;
 	bool root = false;
-	if ((w->flags & US_PC_USER) || us_site_is_entry(site) ||
-	    site->source != US_SITE_CODE)
+	if (w->flags & US_PC_USER) {
+		root = is_first_of_program(w);
+		w->end = end;
+		return root;
+	}
+	if (us_site_is_entry(site) || site->source != US_SITE_CODE)
 		return false;
 	if (site->outer == US_OUTER_NEW)
 		us_sites_judge(w->u->sites, site);

@@ -247,8 +247,8 @@ bool us_step_cross(struct us_walk *w, const struct us_site *site, struct us_step
 /*
  * No caller was found: is there none?  Believed of a function whose start is known, if
  * the code says that it cannot return to one, or what lies where the return address
- * would be is none.  Of the kernel only, and not if that could be what an interrupt
- * pushed.
+ * would be is none, and if that could not be what an interrupt pushed.  Of a program if
+ * its arguments lie there, as the kernel has put them.
  */
 bool us_walk_is_root(struct us_walk *w, struct us_site *site);
 
