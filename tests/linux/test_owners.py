@@ -140,12 +140,21 @@ class Suite:
         return self.us.record_enough(self.guest, self.args.backend, "--budget", "50", *more,
                                      seconds=seconds or self.args.seconds, enough=enough)
 
-    def truth(self):
-        """{tid: (name, process, ticks, of the kernel, ticks of children that ended)} by the
-        guest's own count; its name is what the kernel keeps, without what /proc adds for
-        kworkers."""
+    def look(self, name):
+        """The guest keeps what it counts now.  To tell it takes its serial port ten seconds
+        and more in a host that is emulated, and some task is charged with much of them:
+        not between the two looks that are compared."""
         # Before all that is busy, of which it would be one more.
-        said = self.guest.do_first("grep -s '' /proc/[0-9]*/task/[0-9]*/stat /proc/uptime; true")
+        self.guest.do_first("grep -s '' /proc/[0-9]*/task/[0-9]*/stat /proc/uptime "
+                            f">/tmp/{name}; true")
+
+    def truth(self, name=None):
+        """{tid: (name, process, ticks, of the kernel, ticks of children that ended)} by the
+        guest's own count, at that look or now; its name is what the kernel keeps, without
+        what /proc adds for kworkers."""
+        if not name:
+            self.look(name := "now")
+        said = self.guest.do_first(f"cat /tmp/{name}")
         up, = re.findall(r"^/proc/uptime:(\S+) ", said, re.M)
         self.up, tids = [*self.up[-1:], float(up)], {}
         line = (r"^/proc/(\d+)/task/\d+/stat:(\d+) \((.*)\) \S (?:\S+ ){5}(\d+) (?:\S+ ){4}"
@@ -223,9 +232,11 @@ class Suite:
                   "sh -c 'dd if=/dev/zero bs=16k | gzip -1 | wc -c'",
                   *("/bin/" + name for name in ("threads", "rust", "fpc-gw2", "go")
                     if name in self.programs))
-        before = self.truth()
+        self.look("before")
         self.record("-F", "49" if self.slow else "197", enough=500)
-        after, maps = self.truth(), self.guest.all_maps()
+        self.look("after")
+        before, after = self.truth("before"), self.truth("after")
+        maps = self.guest.all_maps()
         self.stop()
         rows, report = self.groups("process")
         running, owners = report["summary"]["running"], report["owners"]
@@ -248,7 +259,29 @@ class Suite:
         check(owners["current"] >= 0.99 * looked, f"asked at {looked} samples: {owners}")
         threads, _ = self.groups("thread")
         self.names(threads, after)
+        if "threads" in self.programs:
+            self.begins(maps)
         self.compare(threads, before, after, "thread", running)
+
+    def begins(self, maps):
+        """A thread begins in another function than its process: whoever has a sample, its
+        stack tells which of the two it is."""
+        where, r = {True: Counter(), False: Counter()}, Recording(self.us.data())
+        for s in r.samples:
+            task = r.tasks.get(s.task)
+            if not task or task.process != "threads" or not s.whole():
+                continue
+            file = [m for m in maps.get(task.tgid, []) if m.path == "/bin/threads"]
+            at = [f.pc - file[0].start for f in s.frames
+                  if f.user and any(m.start <= f.pc < m.end for m in file)]
+            if at:
+                where[task.name == "threads"][at[-1]] += s.weight
+        note("outermost in the program: " + "; ".join(
+            f"{who}: { {hex(at): n for at, n in where[own].items()} }"
+            for who, own in (("its main thread", True), ("the others", False))))
+        both = where[True].keys() & where[False].keys()
+        check(not both, f"of both: {[hex(at) for at in both]}")
+        check(where[True] and where[False], "no stacks of both")
 
     def files(self, rows, maps, running):
         """What each program has mapped is what the guest says of it, and its samples are in
