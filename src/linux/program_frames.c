@@ -220,14 +220,14 @@ static uint32_t word_at(const struct frames *r, size_t at)
 	return word;
 }
 
-/* One that functions go by: of version 1, and its letters are such as compilers write.
- */
+/* One that functions go by: of version 1 (RISC-V's compilers: 3), and its letters are
+ * such as compilers write. */
 static bool is_cie(const struct frames *r, size_t at)
 {
 	const uint8_t *bytes = r->bytes + RECORDS + at;
 	size_t next;
 	if (!record_at(r, at, &next) || next - at < 16 || next - at > MOST_CIE ||
-	    word_at(r, at + 4) || bytes[8] != 1 || bytes[9] != 'z')
+	    word_at(r, at + 4) || (bytes[8] != 1 && bytes[8] != 3) || bytes[9] != 'z')
 		return false;
 	const char *letters = (const char *)bytes + 10;
 	size_t n = strspn(letters, "RPLSBG");
