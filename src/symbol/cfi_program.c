@@ -20,6 +20,7 @@
 #define HOW_SAME    0xfe /* said to be unchanged */
 #define HOW_UNKNOWN 0xfd /* said in a way that is not understood */
 #define CFA_UNKNOWN 0xff
+#define CFA_UNSAID  0xfe /* nothing has said where it is yet */
 
 static const struct us_cfi_machine machines[] = {
 	{ .machine = EM_X86_64, .word = 8, .stack_pointer = 7, .n_column = 17 },
@@ -73,7 +74,7 @@ static bool set_cfa(const struct us_cfi_state *st, struct us_cfi_rule *rule)
 	rule->cfa_reg = st->cfa_reg;
 	rule->cfa_off = (int32_t)st->cfa_off;
 	rule->cfa_add = (int32_t)st->cfa_add;
-	return st->cfa != CFA_UNKNOWN && fits(st->cfa_off) && fits(st->cfa_add);
+	return st->cfa < CFA_UNSAID && fits(st->cfa_off) && fits(st->cfa_add);
 }
 
 /* A rule has one base for all that is counted from a register. */
@@ -417,7 +418,12 @@ static bool do_cfa(struct program *p, uint8_t op)
 		define_cfa(p, reg, (int64_t)factored(p, (uint64_t)us_cursor_sleb(c)));
 		return true;
 	case DW_CFA_def_cfa_register:
-		redefine_cfa(p, us_cursor_uleb(c), st->cfa_off);
+		reg = us_cursor_uleb(c);
+		/* gas for RISC-V up to 2.40 begins so: without an offset it is 0. */
+		if (st->cfa == CFA_UNSAID)
+			define_cfa(p, reg, 0);
+		else
+			redefine_cfa(p, reg, st->cfa_off);
 		return true;
 	case DW_CFA_def_cfa_offset:
 		redefine_cfa(p, st->cfa_reg, (int64_t)us_cursor_uleb(c));
@@ -496,7 +502,7 @@ static void run_cie(struct us_cfi_run *r, const struct us_cfi_cie *cie)
 	struct program p = { .run = r,
 			     .cie = cie,
 			     .c = { cie->program, cie->end, false },
-			     .state = { .cfa = CFA_UNKNOWN } };
+			     .state = { .cfa = CFA_UNSAID } };
 	while (p.c.at < p.c.end && !p.bad && r->budget) {
 		r->budget--;
 		step(&p);

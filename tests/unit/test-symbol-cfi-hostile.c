@@ -133,6 +133,34 @@ static void test_faults_end_a_program(void **state)
 	}
 }
 
+/* A register alone is the CFA if nothing was said of it before; an offset alone, or a
+ * register for an expression, is not. */
+static void test_cfa_in_parts(void **state)
+{
+	(void)state;
+	static const struct {
+		uint8_t cie[8], n;
+		uint16_t off; /* at the second instruction */
+	} cases[] = { { { 0x0d, 7 }, 2, 16 },
+		      { { 0x0e, 8 }, 2, 0 },
+		      { { 0x0d, 99, 0x0d, 7 }, 4, 0 },
+		      { { 0x0f, 1, 0x9c, 0x0d, 7 }, 5, 0 } };
+	static const uint8_t head[] = { 1, 0, 1, 0x78, 16, 0x90, 1 };
+	static const uint8_t program[] = { 0x41, 0x0e, 16 };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct bytes b = { 0 };
+		put32(&b, 4 + sizeof(head) + cases[i].n);
+		put32(&b, UINT32_MAX);
+		put(&b, head, sizeof(head));
+		put(&b, cases[i].cie, cases[i].n);
+		put_fde(&b, 0, 0x1000, 0x100, program, sizeof(program));
+		struct us_cfi_table *t = read_table(&b);
+		assert_int_equal(offset_at(t, 0x1000), 0);
+		assert_int_equal(offset_at(t, 0x1001), cases[i].off);
+		us_cfi_table_free(t);
+	}
+}
+
 static void test_remembers_not_for_ever(void **state)
 {
 	(void)state;
@@ -361,6 +389,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_faults_end_a_program),
+		cmocka_unit_test(test_cfa_in_parts),
 		cmocka_unit_test(test_remembers_not_for_ever),
 		cmocka_unit_test(test_unknown_is_no_rule),
 		cmocka_unit_test(test_overlaps),
