@@ -14,6 +14,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+#define END_NS (2 * US_NS_PER_SEC)
 
 /* What shared.held_since holds beside a time. */
 #define FREE  0
@@ -28,7 +31,7 @@ struct shared {
 struct us_watchdog {
 	struct shared *shared;
 	pid_t pid;
-	int pipe;	/* our end; the child waits for its closing */
+	int pipe;	/* our end; the child waits for its closing; -1: closed */
 	uint64_t since; /* what we last put into held_since */
 };
 
@@ -171,14 +174,35 @@ pid_t us_watchdog_pid(const struct us_watchdog *w)
 	return w->pid;
 }
 
+void us_watchdog_alarm(struct us_watchdog *w)
+{
+	us_closep(&w->pipe);
+	w->pipe = -1;
+}
+
+/* A child that is left to itself is the init process's, once this one has ended. */
+static void wait_for_end(pid_t pid, bool forever)
+{
+	uint64_t last_ns = us_now_ns() + END_NS;
+	for (;;) {
+		pid_t r = waitpid(pid, NULL, forever ? 0 : WNOHANG);
+		if (r == pid || (r < 0 && errno != EINTR) ||
+		    (!forever && us_now_ns() >= last_ns))
+			return;
+		if (r == 0)
+			usleep(1000);
+	}
+}
+
 void us_watchdog_stop(struct us_watchdog *w)
 {
 	if (!w)
 		return;
-	atomic_store(&w->shared->quiet, true);
-	close(w->pipe);
-	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	bool acts = w->pipe < 0 || us_watchdog_fired(w);
+	if (!acts)
+		atomic_store(&w->shared->quiet, true);
+	us_closep(&w->pipe);
+	wait_for_end(w->pid, !acts);
 	munmap(w->shared, sizeof(*w->shared));
 	free(w);
 }

@@ -27,7 +27,9 @@ struct us_watchdog_opts {
 	 * that resume() is soon done; may be NULL. */
 	void (*prepare)(void *ctx);
 	/* Runs in the watchdog's process, once; held says whether the guest was stopped
-	 * at that moment as far as the parent had said.  Must end within a second.
+	 * at that moment as far as the parent had said.  May take long, but must end:
+	 * a VMM with a busy disk takes seconds to stop, and a connection that is closed
+	 * before takes with it what the VMM has not read.
 	 * ctx is as it was in the parent at us_watchdog_start(). */
 	void (*resume)(void *ctx, bool held);
 	void *ctx;
@@ -51,12 +53,18 @@ bool us_watchdog_renew(struct us_watchdog *w);
 /* It runs again.  False: the watchdog resumed it first. */
 bool us_watchdog_release(struct us_watchdog *w);
 
+/* It is to take over now, as if this process had ended: what resume() is told of the
+ * guest is what was said last.  The connection must not be used any more. */
+void us_watchdog_alarm(struct us_watchdog *w);
+
 /* Has it had to step in? Then the connection must not be used any more. */
 bool us_watchdog_fired(const struct us_watchdog *w);
 
 pid_t us_watchdog_pid(const struct us_watchdog *w);
 
-/* The guest runs and is detached: the watchdog ends without a word. Accepts NULL. */
+/* The guest runs and is detached: the watchdog ends without a word.  One that has
+ * stepped in is waited for, but not for longer than two seconds: it ends by itself.
+ * Accepts NULL. */
 void us_watchdog_stop(struct us_watchdog *w);
 
 #endif

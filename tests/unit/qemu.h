@@ -110,6 +110,20 @@ static inline bool qemu_wait_file(struct qemu *q, const char *path)
 	return false;
 }
 
+/* For so long, from a moment on that is not far. The process that sees to it. */
+static inline pid_t qemu_stall(const struct qemu *q, unsigned ms)
+{
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	usleep(200 * 1000);
+	kill(q->pid, SIGSTOP);
+	usleep(ms * 1000);
+	kill(q->pid, SIGCONT);
+	_exit(0);
+}
+
 static inline void qemu_stop(struct qemu *q)
 {
 	if (q->pid > 0) {

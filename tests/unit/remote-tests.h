@@ -228,6 +228,37 @@ static inline void qemu_is_killed(void **state)
 	rig_stop(&r);
 }
 
+/* It gets no CPU, or its disk is busy, for longer than is waited for an answer: what
+ * is asked then it does afterwards, and nobody may have gone by then. */
+static inline void vmm_stalls(void **state)
+{
+	static const unsigned stall_ms[] = { 2700, 3400 };
+	static struct us_capture c;
+	const struct us_schedule s = { .hz = 500, .seed = 1 };
+	const struct remote *m = *state;
+	struct us_err e;
+	struct rig r;
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	struct us_target t = target_in(m, &r);
+	for (size_t i = 0; i < sizeof(stall_ms) / sizeof(*stall_ms); i++) {
+		struct us_backend *b = open_backend(m->ops, &t);
+		assert_int_equal(b->ops->start(b, &s, &e), 0);
+		uint64_t end_ns = us_now_ns() + (stall_ms[i] + 1000) * US_NS_PER_MS;
+		pid_t pid = qemu_stall(&r.qemu, stall_ms[i]);
+		int got = 1;
+		while (got >= 0 && us_now_ns() < end_ns) {
+			got = b->ops->next(b, end_ns, &c);
+			if (got == 1)
+				b->ops->release(b, &c);
+		}
+		us_backend_close(b);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+		assert_true(goes_on(&r));
+	}
+	rig_stop(&r);
+}
+
 static inline void second_one_is_refused(void **state)
 {
 	const struct remote *m = *state;
@@ -313,6 +344,7 @@ static inline void watchdog_ends_a_long_hold(void **state)
 		REMOTE_TEST(paused_guest_stays_paused, remote),                        \
 		REMOTE_TEST(owner_pauses_and_resumes, remote),                         \
 		REMOTE_TEST(resumed_at_any_moment, remote),                            \
+		REMOTE_TEST(vmm_stalls, remote),                                       \
 		REMOTE_TEST(second_one_is_refused, remote),                            \
 		REMOTE_TEST(qemu_is_killed, remote)
 

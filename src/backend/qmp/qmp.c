@@ -26,7 +26,7 @@
 #define SAMPLE_NS     (2500 * US_NS_PER_MS)
 #define USUAL_NS      (2 * US_NS_PER_MS) /* of a hold, but on a busy host */
 #define HOLD_LIMIT_MS 3000
-#define RESCUE_NS     (800 * US_NS_PER_MS)
+#define RESCUE_NS     (60 * US_NS_PER_SEC) /* nobody waits for the watchdog */
 #define VCPU_TEXT     4096 /* of `info registers`, as JSON: 2.5 kB in 7.2 */
 #define OTHER_TEXT    16384
 #define HUMAN	      "{\"execute\":\"human-monitor-command\",\"arguments\":{"
@@ -48,6 +48,7 @@ struct qmp {
 	bool paused;  /* by its owner: not to be resumed */
 	bool guarded; /* we have stopped it, and the watchdog has been told */
 	bool begun;   /* CONT was sent, and waits for its end */
+	bool astray;  /* replies may be under way that belong to nothing */
 	bool mute;    /* the monitor does not say whether a migration goes on */
 	bool resumed; /* the last event of the kind said that it runs again */
 	struct us_qmp_vcpu vcpu[US_MAX_VCPUS];
@@ -140,11 +141,19 @@ static int drain(struct qmp *b)
 	}
 }
 
+static int say(struct qmp *b, const char *text, uint64_t deadline_ns)
+{
+	int r = us_qmp_stream_send(&b->stream, text, deadline_ns);
+	b->astray |= r < 0;
+	return r;
+}
+
 /* The value of the next reply. -EREMOTEIO: an error. */
 static int reply(struct qmp *b, uint64_t deadline_ns, const char **value, size_t *len)
 {
 	for (;;) {
 		int r = us_qmp_stream_next(&b->stream, deadline_ns, value, len);
+		b->astray |= r < 0;
 		if (r < 0)
 			return r;
 		if (r == US_QMP_RETURN)
@@ -229,8 +238,11 @@ static bool cancel_cont(struct qmp *b, uint64_t deadline_ns)
 	if (!b->begun)
 		return true;
 	b->begun = false;
-	return us_qmp_stream_send(&b->stream, CONT_CANCEL, deadline_ns) == 0 &&
-	       reply(b, deadline_ns, &value, &len) == -EREMOTEIO;
+	int r = say(b, CONT_CANCEL, deadline_ns);
+	if (r == 0)
+		r = reply(b, deadline_ns, &value, &len);
+	b->astray |= r != -EREMOTEIO;
+	return r == -EREMOTEIO;
 }
 
 /*
@@ -242,8 +254,7 @@ static bool migrated(struct qmp *b, uint64_t deadline_ns)
 	const char *value = "";
 	size_t len = 0;
 	return us_now_ns() > b->remote.stop.asked_ns + USUAL_NS &&
-	       cancel_cont(b, deadline_ns) &&
-	       us_qmp_stream_send(&b->stream, QUERY_STATUS, deadline_ns) == 0 &&
+	       cancel_cont(b, deadline_ns) && say(b, QUERY_STATUS, deadline_ns) == 0 &&
 	       reply(b, deadline_ns, &value, &len) == 0 &&
 	       memmem(value, len, "migrate", 7);
 }
@@ -255,9 +266,11 @@ static int send_cont(struct qmp *b, uint64_t deadline_ns)
 	b->paused = migrated(b, deadline_ns);
 	if (b->paused)
 		return 0;
+	if (b->astray)
+		return -ETIMEDOUT;
 	const char *rest = b->begun ? CONT_END : CONT CONT_END;
 	b->begun = false;
-	int r = us_qmp_stream_send(&b->stream, rest, deadline_ns);
+	int r = say(b, rest, deadline_ns);
 	if (r == 0)
 		r = reply(b, deadline_ns, &value, &len);
 	/* It has crashed meanwhile, and cannot go on: that is not our stop any more. */
@@ -268,11 +281,28 @@ static int send_cont(struct qmp *b, uint64_t deadline_ns)
 	return r;
 }
 
+/*
+ * The next reply may be one to an earlier command: none says that the guest goes on.
+ * And were this connection closed, QEMU would not read the cont that it has not read
+ * yet.  The watchdog has one of its own and keeps the connection until that is
+ * answered.
+ */
+static int leave_to_watchdog(struct qmp *b)
+{
+	us_watchdog_alarm(b->watchdog);
+	b->guarded = false;
+	return failed(b, -ETIMEDOUT, b->stream.why);
+}
+
 /* End the hold; nothing to do if the guest was paused by its owner. */
 static int resume(void *ctx)
 {
 	struct qmp *b = ctx;
-	int r = b->guarded ? send_cont(b, us_now_ns() + SAMPLE_NS) : 0;
+	int r = 0;
+	if (b->guarded && !b->astray && us_watchdog_renew(b->watchdog))
+		r = send_cont(b, us_now_ns() + SAMPLE_NS);
+	if (b->guarded && b->astray && !us_watchdog_fired(b->watchdog))
+		return leave_to_watchdog(b);
 	bool ours = !b->guarded || us_watchdog_release(b->watchdog);
 	b->guarded = false;
 	if (!ours && r == 0) {
@@ -293,7 +323,7 @@ static int migrates(struct qmp *b)
 	size_t len = 0;
 	if (b->mute || b->paused)
 		return 0;
-	int r = us_qmp_stream_send(&b->stream, QUERY_MIGRATE, deadline_ns);
+	int r = say(b, QUERY_MIGRATE, deadline_ns);
 	if (r == 0)
 		r = reply(b, deadline_ns, &value, &len);
 	b->mute = r == -EREMOTEIO;
@@ -329,7 +359,7 @@ static int sample(void *ctx)
 	b->remote.stop.got = 0;
 	b->remote.stop.asked_ns = us_now_ns();
 	uint64_t deadline_ns = b->remote.stop.asked_ns + SAMPLE_NS;
-	r = us_qmp_stream_send(&b->stream, batch, deadline_ns);
+	r = say(b, batch, deadline_ns);
 	b->resumed = false;
 	if (r == 0 && b->guarded)
 		r = reply(b, deadline_ns, &value, &len);
@@ -358,8 +388,7 @@ static bool read_piece(struct qmp *b, us_gva va, void *buf, size_t len)
 	if (b->remote.stop.at)
 		to = put_index(to, b->remote.stop.at);
 	put(to, "}}\n");
-	if (!cancel_cont(b, deadline_ns) ||
-	    us_qmp_stream_send(&b->stream, command, deadline_ns) ||
+	if (!cancel_cont(b, deadline_ns) || say(b, command, deadline_ns) ||
 	    reply_text(b, deadline_ns) || !us_qmp_read_dump(b->text, bytes, words * 8))
 		return false;
 	memcpy(buf, bytes + (va - start), len);
