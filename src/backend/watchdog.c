@@ -74,6 +74,8 @@ static void become_watchdog(void)
 static bool overdue(struct shared *shared, unsigned limit_ms)
 {
 	uint64_t since = atomic_load(&shared->held_since);
+	if (since == FIRED) /* the parent asks for it */
+		return true;
 	if (since == FREE || us_now_ns() < since + limit_ms * US_NS_PER_MS)
 		return false;
 	return atomic_compare_exchange_strong(&shared->held_since, &since, FIRED);
@@ -176,6 +178,8 @@ pid_t us_watchdog_pid(const struct us_watchdog *w)
 
 void us_watchdog_alarm(struct us_watchdog *w)
 {
+	uint64_t since = w->since;
+	atomic_compare_exchange_strong(&w->shared->held_since, &since, FIRED);
 	us_closep(&w->pipe);
 	w->pipe = -1;
 }

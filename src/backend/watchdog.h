@@ -53,8 +53,8 @@ bool us_watchdog_renew(struct us_watchdog *w);
 /* It runs again.  False: the watchdog resumed it first. */
 bool us_watchdog_release(struct us_watchdog *w);
 
-/* It is to take over now, as if this process had ended: what resume() is told of the
- * guest is what was said last.  The connection must not be used any more. */
+/* It is to take over now, as if this process had ended: a guest that is held has been
+ * held for too long.  The connection must not be used any more. */
 void us_watchdog_alarm(struct us_watchdog *w);
 
 /* Has it had to step in? Then the connection must not be used any more. */

@@ -103,14 +103,23 @@ bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared, uint64_t pati
 	return tell(g, "c", us_now_ns() + patience_ns) && us_gdb_wait_ack(g) == 0;
 }
 
+void us_gdb_session_leave(struct us_gdb_session *s)
+{
+	us_watchdog_alarm(s->watchdog);
+	s->run = US_GDB_RUNS;
+	s->detached = true;
+}
+
 void us_gdb_session_let_go(struct us_gdb_session *s)
 {
 	/* The watchdog's time begins anew; if it has stepped in, it is its turn. */
 	us_watchdog_renew(s->watchdog);
 	bool ours = !us_watchdog_fired(s->watchdog);
 	s->client.no_ack |= s->qemu; /* nothing that a running QEMU would hear */
-	if (ours)
-		us_gdb_let_go(&s->client, s->shared, US_GDB_PATIENCE_NS);
+	/* Others may have done it without a word, and would be stopped again. */
+	if (ours && !us_gdb_let_go(&s->client, s->shared, US_GDB_PATIENCE_NS) &&
+	    s->qemu)
+		us_watchdog_alarm(s->watchdog);
 	s->run = US_GDB_RUNS;
 	s->detached = true;
 }

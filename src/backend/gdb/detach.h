@@ -40,7 +40,12 @@ bool us_gdb_halt_qemu(struct us_gdb *g, uint64_t patience_ns, bool *stopped);
 bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared,
 		   uint64_t patience_ns);
 
-/* The same for a session; nothing is sent afterwards. */
+/* Of a stub that does not answer: the watchdog has more patience, and keeps the
+ * connection, with which QEMU would forget what it has not read.  Nothing is sent
+ * afterwards. */
+void us_gdb_session_leave(struct us_gdb_session *s);
+
+/* Let it go, or leave it; nothing is sent afterwards. */
 void us_gdb_session_let_go(struct us_gdb_session *s);
 
 #endif

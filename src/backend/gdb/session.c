@@ -387,7 +387,10 @@ int us_gdb_session_sample(struct us_gdb_session *s, uint64_t mask,
 	ret->got = mask & ~ret->refused;
 	if (r < 0) {
 		const char *why = s->client.why;
-		us_gdb_session_let_go(s);
+		if (r == -ETIMEDOUT && s->qemu)
+			us_gdb_session_leave(s);
+		else
+			us_gdb_session_let_go(s);
 		s->client.why = why;
 	}
 	if (r < 0 || s->run == US_GDB_PAUSED)

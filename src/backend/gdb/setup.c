@@ -161,16 +161,6 @@ static int get_first(struct us_gdb_session *s, uint64_t deadline_ns)
 	return r;
 }
 
-/* It has more patience, and is waited for: it lets go once its time is over. */
-static void leave_to_watchdog(struct us_gdb_session *s)
-{
-	uint64_t last_ns = us_now_ns() + 2 * HOLD_LIMIT_MS * US_NS_PER_MS;
-	while (!us_watchdog_fired(s->watchdog) && us_now_ns() < last_ns)
-		usleep(10000);
-	s->run = US_GDB_RUNS;
-	s->detached = true;
-}
-
 /* The first command; a stop reply that precedes its answer says that the guest ran. */
 static int ask_features(struct us_gdb_session *s, bool *ran, uint64_t deadline_ns,
 			struct us_err *e)
@@ -431,7 +421,7 @@ static int attach(struct us_gdb_session *s, enum us_gdb_before before, struct us
 	if (r == 0 && us_gdb_session_resume(s) < 0)
 		r = us_fail(e, -EIO, "resuming the guest: %s", s->client.why);
 	if (r == -ETIMEDOUT)
-		leave_to_watchdog(s);
+		us_gdb_session_leave(s);
 	else if (r < 0)
 		us_gdb_session_let_go(s);
 	return r;
