@@ -108,6 +108,35 @@ static void steps_in_when_held_too_long(void **state)
 	close(p[1]);
 }
 
+/* Also while another process has a copy of the parent's end of the pipe, as one does
+ * that was forked later. */
+static void takes_over_when_asked(void **state)
+{
+	(void)state;
+	for (int copied = 0; copied < 2; copied++) {
+		int p[2];
+		assert_int_equal(pipe(p), 0);
+		struct us_watchdog *w = start(&p[1], 400);
+		assert_true(us_watchdog_hold(w));
+		close(p[1]);
+		pid_t copy = copied ? fork() : 0;
+		if (copied && !copy)
+			for (;;)
+				pause();
+		us_watchdog_alarm(w);
+		assert_true(us_watchdog_fired(w));
+		assert_false(us_watchdog_renew(w));
+		assert_int_equal(heard(p[0], 10000), 'H');
+		assert_int_equal(heard(p[0], 10000), 0);
+		us_watchdog_stop(w);
+		if (copied) {
+			kill(copy, SIGKILL);
+			assert_int_equal(waitpid(copy, NULL, 0), copy);
+		}
+		close(p[0]);
+	}
+}
+
 static void survives_the_terminals_signals(void **state)
 {
 	(void)state;
@@ -157,6 +186,7 @@ int main(void)
 		cmocka_unit_test(is_quiet_when_stopped),
 		cmocka_unit_test(speaks_when_the_parent_is_killed),
 		cmocka_unit_test(steps_in_when_held_too_long),
+		cmocka_unit_test(takes_over_when_asked),
 		cmocka_unit_test(survives_the_terminals_signals),
 		cmocka_unit_test(holds_no_other_file),
 	};
