@@ -310,8 +310,8 @@ class Suite:
                   "sh -c 'while :; do cat /proc/*/maps; done'")
         before = self.truth()
         # A thread that comes up seldom: longer, until one was met.
-        for seconds in (self.args.seconds, 2 * self.args.seconds, 4 * self.args.seconds):
-            self.record("-F", "97" if self.slow else "497", seconds=seconds)
+        for longer in (1, 2, 4, 8):
+            self.record("-F", "97" if self.slow else "497", seconds=longer * self.args.seconds)
             own = [(name, number, n) for name, number, n, _ in self.groups("thread")[0]
                    if number in before and before[number][3]]
             if any(name.startswith("kworker") for name, _, _ in own) and len(own) > 2:
