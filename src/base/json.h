@@ -9,9 +9,9 @@
  *
  * key is NULL inside an array and at the top.  Strings may be any bytes: control
  * characters, what turns the direction of writing, and what is not UTF-8 are escaped,
- *so that the output is always valid, and may be shown by a terminal.  "<" is written as
- *an escape too, so that the text can stand inside an HTML script element.  Errors of
- *the stream stay in the stream (ferror).
+ * so that the output is always valid, and may be shown by a terminal.  "<" is written
+ * as an escape too, so that the text can stand inside an HTML script element.  Errors
+ * of the stream stay in the stream (ferror).
  */
 #ifndef US_BASE_JSON_H
 #define US_BASE_JSON_H

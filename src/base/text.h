@@ -18,6 +18,7 @@ size_t us_utf8_len(const char *s);
 /* Of a valid character of that length: does it only show itself?  Control characters
  * and what turns the direction of writing do more. */
 bool us_utf8_shows(const char *s, size_t len);
+/* The code point of a valid character of that length. */
 uint32_t us_utf8_code(const char *s, size_t len);
 
 /*
