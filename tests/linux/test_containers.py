@@ -5,15 +5,15 @@ make code when they run: against what the guest says of itself.
 
 usage: test_containers.py BUILD [--only WORD] [--seconds S]
 """
-import argparse
 import gzip
 import json
 import os
 import sys
 import tempfile
 
+from begin import options, or_skip
 from guest import LinuxGuest
-from harness import Skip, Tap, Uniscope, check, note, require
+from harness import Tap, Uniscope, check, note, require
 from test_owners import build
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "serve"))
@@ -146,17 +146,10 @@ class Suite:
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
-    p.add_argument("--only", default="")
-    p.add_argument("--seconds", type=float, default=5)
-    args = p.parse_args()
-    try:
+    args = options(only="", seconds=5.0).parse_args()
+    with or_skip():
         require("tcg")
         suite = Suite(args)
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
     suite.run()
 
 

@@ -6,11 +6,11 @@ usage: test_domain.py BUILD [PROCESSOR] [--kinds pvh,pv,hvm] [--seconds S]
 
 Named from the domain's memory alone, which in a PV domain is scattered over the machine's.
 """
-import argparse
 import glob
 import os
 import tempfile
 
+from begin import options, or_skip
 from guest import kernel, static_busybox
 from harness import Skip, Tap, require
 from stated import Tests, write_initramfs
@@ -61,21 +61,13 @@ def whole_domain(args, kind):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
+    # wait: seconds until it works; budget: percent of the guest's time, for the kernel is
+    # read meanwhile, by the one CPU that dom0 has; enough: stacks.
+    p = options(kinds="pvh", seconds=60.0, wait=300.0, budget="20", enough=200)
     p.add_argument("processor", nargs="?", default="x86_64")
-    p.add_argument("--kinds", default="pvh")
-    p.add_argument("--seconds", type=float, default=60)
-    p.add_argument("--wait", type=float, default=300, help="seconds until it works")
-    # The kernel is read meanwhile, by the one CPU that dom0 has.
-    p.add_argument("--budget", default="20", help="percent of the guest's time")
-    p.add_argument("--enough", type=int, default=200, help="stacks")
     args = p.parse_args()
-    try:
+    with or_skip():
         require("pvh", args.processor)
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
     tap = Tap()
     for kind in args.kinds.split(","):
         tap.point(f"Linux in a {kind} domain", lambda k=kind: whole_domain(args, k))

@@ -5,7 +5,6 @@ of JSON take for something else: whatever is printed of it is only text.
 
 usage: test_escapes.py BUILD [--seconds S]
 """
-import argparse
 import gzip
 import json
 import os
@@ -13,8 +12,9 @@ import subprocess
 import sys
 import unicodedata
 
+from begin import options, or_skip
 from guest import LinuxGuest
-from harness import Skip, Tap, Uniscope, check, note, require
+from harness import Tap, Uniscope, check, note, require
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "serve"))
 from served import Serve, until  # noqa: E402
@@ -162,16 +162,10 @@ class Suite:
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
-    p.add_argument("--seconds", type=float, default=10)
-    args = p.parse_args()
-    try:
-        require("tcg", "x86_64")
+    args = options(seconds=10.0).parse_args()
+    with or_skip():
+        require("tcg")
         suite = Suite(args)
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
     suite.run()
 
 

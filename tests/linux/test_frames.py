@@ -16,7 +16,6 @@ works; once as it is, and once without that information: then a file of the host
 On aarch64, for whose C library no compiler may be here, it is 40 deep and of its own
 alone.  A whole stack ends in the program's _start and has each of these calls once.
 """
-import argparse
 import os
 import shutil
 import struct
@@ -25,6 +24,7 @@ import tempfile
 from collections import Counter
 
 import releases
+from begin import asked_kernel, options, or_skip
 from guest import LinuxGuest
 from harness import Skip, Tap, Uniscope, check, note, require_way
 from recording import Recording
@@ -208,43 +208,32 @@ def points(program, made):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
-    p.add_argument("kernel", nargs="?", default="")
-    p.add_argument("--seconds", type=float, default=6)
-    p.add_argument("--make")
-    p.add_argument("--made")
-    p.add_argument("--backend", default="gdb")
-    p.add_argument("--accel", default="tcg")
-    args = p.parse_args()
+    args = options(kernel="", seconds=6.0, make="", made="", backend="gdb",
+                   accel="tcg").parse_args()
     if args.make:
         with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
             Program("x86_64", folder)
             for name in ("frames", "frames.dive"):
                 shutil.copy(os.path.join(folder, name), args.make)
         return
-    suite, _, processor = args.kernel.partition(":")
-    processor = processor or "x86_64"
+    suite, args.processor = asked_kernel(args)
     with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
-        try:
-            args.processor = processor
+        with or_skip():
             require_way(args)
-            program = Program.made(args.made) if args.made else Program(processor, folder)
+            program = (Program.made(args.made) if args.made
+                       else Program(args.processor, folder))
             guest = LinuxGuest(args.build, smp=1 if args.made else 2, memory=512, accel=args.accel,
-                               release=releases.release(args.build, suite, processor),
+                               release=releases.release(args.build, suite, args.processor),
                                programs={"frames": program.bare,
                                          "frames-without": program.without},
                                files=program.in_guest())
-        except Skip as why:
-            print(f"1..0 # SKIP {why}")
-            return
         tap, us = Tap(), Uniscope(args.build)
         with guest:
             guest.wait("READY", 600)
             guest.elf = None  # nobody names a file
-            for name, judge, what, *options in points(program, args.made):
-                tap.point(f"{what}, by {args.backend}", lambda n=name, j=judge, o=options: j(
-                    take(us, args, guest, program, n, *o), WHOLE[processor]))
+            for name, judge, what, *more in points(program, args.made):
+                tap.point(f"{what}, by {args.backend}", lambda n=name, j=judge, o=more: j(
+                    take(us, args, guest, program, n, *o), WHOLE[args.processor]))
             done = us.run("record", "--root", "/nowhere", "1", good=(2,))
             tap.point("no such folder", lambda: check("no folder" in done.stderr, done.stderr))
         tap.end()

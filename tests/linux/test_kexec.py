@@ -10,7 +10,6 @@ KIND: same, the same version elsewhere (KASLR); fixed, at the same addresses (no
 other, another version; crash, the one that is there for a panic (kdump); panic, one that stays where it is.  On a host without a compiler,
 the program that starts kernels is one that was made before.
 """
-import argparse
 import contextlib
 import json
 import os
@@ -24,6 +23,7 @@ import threading
 import time
 
 import releases
+from begin import options, or_skip
 from guest import LinuxGuest, initramfs, vmlinux_elf
 from harness import Skip, Tap, Uniscope, check, note, require_way
 
@@ -252,26 +252,18 @@ class Kexec:
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build", type=os.path.abspath)
+    p = options(backend="gdb", accel="tcg", make="", made="")  # accel: of all but panic
     p.add_argument("kernel", nargs="?", choices=["same", "fixed", "other", "crash", "panic"])
-    p.add_argument("--backend", default="gdb")
-    p.add_argument("--accel", default="tcg", help="of all but panic")
-    p.add_argument("--make")
-    p.add_argument("--made")
     args = p.parse_args()
+    args.build = os.path.abspath(args.build)
     if args.make:
         with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
             shutil.copy(program(folder, None), args.make)
         return
-    try:
+    with or_skip(), tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
         require_way(args)
-        with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
-            tests = (Panic if args.kernel == "panic" else Kexec)(args, folder)
-            tests.run()
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
+        tests = (Panic if args.kernel == "panic" else Kexec)(args, folder)
+        tests.run()
     tests.tap.end()
 
 

@@ -7,13 +7,13 @@ usage: test_linux.py BUILD [--only WORD] [--backend B] [--accel A] [--seconds S]
 
 The oracle of kernel names is the guest's own /proc/kallsyms.
 """
-import argparse
 import contextlib
 import json
 import re
 import sys
 from collections import Counter
 
+from begin import options, or_skip
 from guest import IDLE_WORK, KERNEL_WORK, LinuxGuest, kernel, vmlinux_elf
 from harness import Skip, Tap, Uniscope, check, note, require
 from naming import Classes, expected_paths, kernel_parts, reported_paths
@@ -410,20 +410,11 @@ class Suite:
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
-    p.add_argument("--only", default="")
-    p.add_argument("--backend", default="gdb", help="of names, slide and stacks")
-    p.add_argument("--accel", default="tcg")
-    p.add_argument("--seconds", type=float, default=6)
-    p.add_argument("--short", action="store_true", help="each of one kind")
-    args = p.parse_args()
-    try:
+    # backend: of names, slide and stacks; short: each of one kind.
+    args = options(only="", backend="gdb", accel="tcg", seconds=6.0, short=False).parse_args()
+    with or_skip():
         require(args.accel)
         kernel(args.build)
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
     Suite(args).run()
 
 

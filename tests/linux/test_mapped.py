@@ -11,7 +11,6 @@ A guest runs programs with and without libraries and symbols.  What the recordin
 they have mapped has to be what the guest's own /proc/PID/maps says; names come from each
 place where they may be, and from no other.
 """
-import argparse
 import contextlib
 import http.server
 import json
@@ -24,6 +23,7 @@ import time
 
 import releases
 import waiting
+from begin import asked_kernel, options, or_skip
 from guest import BUSYBOX, LinuxGuest
 from harness import Skip, Tap, Uniscope, check, note, require
 from programs import PROGRAMS
@@ -154,9 +154,9 @@ def needs_library():
 class Suite:
     def __init__(self, args):
         self.args, self.tap, self.us = args, Tap(), Uniscope(args.build)
-        suite, _, processor = args.kernel.partition(":")
-        self.release = releases.release(args.build, suite, processor or "x86_64")
-        self.files = Files(processor or "x86_64")
+        suite, processor = asked_kernel(args)
+        self.release = releases.release(args.build, suite, processor)
+        self.files = Files(processor)
         self.cache = tempfile.TemporaryDirectory(prefix="uniscope-")
         os.environ.pop("DEBUGINFOD_URLS", None)
         os.environ["DEBUGINFOD_CACHE_PATH"] = self.cache.name
@@ -429,17 +429,10 @@ class Suite:
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
-    p.add_argument("kernel", nargs="?", default="")
-    p.add_argument("--only", default="")
-    args = p.parse_args()
-    try:
-        require("tcg", "aarch64" if ":aarch64" in args.kernel else "x86_64")
+    args = options(kernel="", only="").parse_args()
+    with or_skip():
+        require("tcg", asked_kernel(args)[1])
         suite = Suite(args)
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
     suite.run()
 
 

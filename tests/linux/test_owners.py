@@ -9,7 +9,6 @@ usage: test_owners.py BUILD [KERNEL] [--only WORD] [--backend B] [--accel A] [--
 KERNEL: SUITE[:PROCESSOR] of Debian, as for test_tasks.py.  On aarch64, for whose C library
 no compiler may be here, a program in Go stands for those in C, Rust and Pascal.
 """
-import argparse
 import base64
 import gzip
 import json
@@ -22,6 +21,7 @@ import sys
 from collections import Counter, defaultdict
 
 import releases
+from begin import asked_kernel, options, or_skip
 from guest import LinuxGuest
 from harness import Skip, Tap, Uniscope, check, note, require_way
 from programs import PROGRAMS
@@ -590,23 +590,13 @@ class Suite:
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
-    p.add_argument("kernel", nargs="?", default="")
-    p.add_argument("--only", default="")
-    p.add_argument("--backend", default="gdb")
-    p.add_argument("--accel", default="tcg")
-    p.add_argument("--seconds", type=float, default=15)
-    p.add_argument("--bomb", type=float, default=30, help="seconds")
-    args = p.parse_args()
-    suite, _, processor = args.kernel.partition(":")
-    args.processor = processor or "x86_64"
-    try:
+    # bomb: seconds.
+    args = options(kernel="", only="", backend="gdb", accel="tcg", seconds=15.0,
+                   bomb=30.0).parse_args()
+    suite, args.processor = asked_kernel(args)
+    with or_skip():
         require_way(args)
         release = releases.release(args.build, suite, args.processor)
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
     Suite(args, release).run()
 
 

@@ -5,28 +5,21 @@ file, against the /proc/kallsyms that the guest prints.
 
 usage: test_ports.py BUILD PROCESSOR [--seconds S]
 """
-import argparse
 
 import guest  # noqa: F401  where the others are
-from harness import Skip, Tap, require
+from begin import options, or_skip
+from harness import Tap, require
 from ports import PORTS, PortGuest
 from stated import INIT, Tests
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
+    p = options(seconds=8.0, budget="50", enough=500)  # percent of the guest's time; stacks
     p.add_argument("processor", choices=PORTS)
-    p.add_argument("--seconds", type=float, default=8)
-    p.add_argument("--budget", default="50", help="percent of the guest's time")
-    p.add_argument("--enough", type=int, default=500, help="stacks")
     args = p.parse_args()
-    try:
+    with or_skip():
         require("tcg", args.processor)
         port = PortGuest(args.build, args.processor, INIT)
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
     tap = Tap()
     with port:
         port.wait("READY", seconds=300)

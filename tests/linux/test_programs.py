@@ -8,7 +8,6 @@ Each is the busy program of a guest that nobody prepared for us.  Every sampled 
 must be one of its call paths, whole to its first function; the shares of its loops and
 their lines must be what it says itself.
 """
-import argparse
 import base64
 import gzip
 import json
@@ -18,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 
+from begin import options, or_skip
 from guest import LinuxGuest, vmlinux_elf
 from harness import Skip, Tap, Uniscope, check, note, require, truth
 from programs import (GO_BARE, NARROW, NARROW_PATHS, OTHER, OTHER_NO_ID, PROGRAMS, SAME,
@@ -385,18 +385,10 @@ class Suite:
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
-    p.add_argument("--only", default="")
-    p.add_argument("--short", action="store_true")
-    p.add_argument("--seconds", type=float, default=3)
-    args = p.parse_args()
-    try:
+    args = options(only="", short=False, seconds=3.0).parse_args()
+    with or_skip():
         require("tcg")
         vmlinux_elf(args.build)
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
     Suite(args).run()
 
 

@@ -12,7 +12,6 @@ isolation, which this processor would not need; none: a kernel without its types
 reboot: one that starts again while it is recorded (reboot:aarch64); narrow: of 32 bits
 (narrow:686: without PAE).
 """
-import argparse
 import json
 import re
 import signal
@@ -24,8 +23,9 @@ from collections import Counter
 
 import releases
 import silence
+from begin import options, or_skip
 from guest import LinuxGuest, Release
-from harness import Skip, Tap, Uniscope, check, note, require
+from harness import Tap, Uniscope, check, note, require
 from test_linux import WORKS, Suite
 
 SLEEP = "sleep 1000"
@@ -207,17 +207,10 @@ OTHERS = {"none": Without, "reboot": Reboot, "narrow": Narrow}
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
-    p.add_argument("kernel")
-    p.add_argument("--only", default="")
-    p.add_argument("--backend", default="gdb")
-    p.add_argument("--accel", default="tcg")
-    p.add_argument("--seconds", type=float, default=6)
-    p.add_argument("--dumps", type=int, default=30, help="by the backend kvm")
-    p.set_defaults(short=False)
-    args = p.parse_args()
-    try:
+    # dumps: by the backend kvm.
+    args = options(kernel="", only="", backend="gdb", accel="tcg", seconds=6.0, short=False,
+                   dumps=30).parse_args()
+    with or_skip():
         require(args.accel, "aarch64" if ":aarch64" in args.kernel else "x86_64")
         if args.kernel.split(":")[0] in OTHERS:
             tests = OTHERS[args.kernel.split(":")[0]](args)
@@ -225,9 +218,6 @@ def main():
             where = [] if args.kernel in BOOTS else args.kernel.split(":")
             tests = Other(args, releases.release(args.build, *where or [""]))
         tests.run()
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
     tests.tap.end()
 
 

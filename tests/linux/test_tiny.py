@@ -7,7 +7,6 @@ usage: test_tiny.py BUILD KERNEL [--backend B]
 
 KERNEL: one of tiny.KERNELS.
 """
-import argparse
 import json
 import os
 import re
@@ -17,6 +16,7 @@ import sys
 import tempfile
 
 import tiny
+from begin import options, or_skip
 from guest import LinuxGuest
 from harness import Skip, Tap, Uniscope, check, note, require
 from test_linux import Suite
@@ -173,19 +173,13 @@ class Tiny:
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
+    p = options(backend="gdb")
     p.add_argument("kernel", choices=sorted(tiny.KERNELS))
-    p.add_argument("--backend", default="gdb")
     args = p.parse_args()
-    try:
-        require("tcg", "x86_64")
-        with tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
-            tests = Tiny(args, folder)
-            tests.run()
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
+    with or_skip(), tempfile.TemporaryDirectory(prefix="uniscope-") as folder:
+        require("tcg")
+        tests = Tiny(args, folder)
+        tests.run()
     tests.tap.end()
 
 

@@ -8,7 +8,6 @@ usage: test_user_stacks.py BUILD [--processor P] [--backends A,B] [--seconds S]
 The program is Debian's Linux guest's first; x86_64 (64 and 32 bits), aarch64 or riscv64,
 under TCG.
 """
-import argparse
 import os
 import re
 import shutil
@@ -17,6 +16,7 @@ import tempfile
 from collections import Counter
 
 import guest  # noqa: F401  where the others are
+from begin import options, or_skip
 from guest import LinuxGuest, static_busybox
 from harness import Skip, Tap, Uniscope, check, note, require
 from ports import PORTS, PortGuest
@@ -151,22 +151,16 @@ def names(us, g):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("build")
+    p = options(backends="", seconds=5.0)
     p.add_argument("--processor", default="x86_64", choices=COMPILERS)
-    p.add_argument("--backends", default="")
-    p.add_argument("--seconds", type=float, default=5)
     args = p.parse_args()
     port = PORTS.get(args.processor)
-    try:
+    with or_skip():
         require("tcg", *([args.processor] if port else []))
         file = program(args.build, args.processor)
         if not port:
             static_busybox()
         g = Other(args.build, args.processor, file) if port else X86(args.build, file)
-    except Skip as why:
-        print(f"1..0 # SKIP {why}")
-        return
     tap, us = Tap(), Uniscope(args.build)
     backends = args.backends.split(",") if args.backends else ["gdb"] if port else ["gdb", "qmp"]
     with g:

@@ -157,12 +157,13 @@ class Image:
         for file in files:
             self._built(file, self.build)
 
-    def write(self, path, kernel, script=None):
-        """kernel: the folder of its unpacked package."""
+    def write(self, path, kernel, script=None, words=()):
+        """kernel: the folder of its unpacked package; words: the script's arguments."""
         self._host(kernel)
         self._uniscope(script)
         if script:
             self.fs.add_file("/rig/test", script)
+            self.fs.add("/rig/words", "".join(word + "\n" for word in words))
         self.fs.write(path)
 
 

@@ -44,6 +44,7 @@ done </rig/modules
 say ready
 if [ -e /rig/test ]; then
 	(
+		set -- $(cat /rig/words)
 		. /rig/test
 		exit $failed
 	)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Boot a host with a hypervisor in QEMU's emulation, and run a test inside or a shell.
 
-usage: rig.py BUILD RIG [SCRIPT] [--seconds S] [--keep DIR]
+usage: rig.py BUILD RIG [SCRIPT [WORD...]] [--cpus N] [--seconds S] [--icount]
 
-The script is sourced by the shell of the host (init.sh).  Its TAP comes over the serial
-line, and its exit status: without a status the test has failed.  What Debian's packages
-are needed is downloaded once, into BUILD/rigs and BUILD/packages.
+The script is sourced by the shell of the host (init.sh), with the words as $1, $2.  Its TAP
+comes over the serial line, and its exit status: without a status the test has failed.  What
+Debian's packages are needed is downloaded once, into BUILD/rigs and BUILD/packages.
 """
 import argparse
 import glob
@@ -97,7 +97,7 @@ def prepare(args, rig, where):
     image = Image(args.build, rig)
     folder = kernel_folder(image, rig)
     initrd = os.path.join(where, "initrd")
-    image.write(initrd, folder, args.script)
+    image.write(initrd, folder, args.script, args.words)
     argv = shlex.split(rig.qemu.format(
         kernel=kernel_file(folder), initrd=initrd,
         hypervisor=hypervisor_file(image, rig, where), log=log_file(where)))
@@ -181,6 +181,7 @@ def main():
     p.add_argument("build")
     p.add_argument("rig", choices=RIGS)
     p.add_argument("script", nargs="?")
+    p.add_argument("words", nargs="*", help="the script's arguments")
     p.add_argument("--cpus", type=int, help="of the host, not as many as its row says")
     p.add_argument("--seconds", type=float, default=600, help="at most, then it failed")
     p.add_argument("--icount", action="store_true",

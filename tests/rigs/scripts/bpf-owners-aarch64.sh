@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# As bpf-owners.sh, on KVM of ARM.
+# As owners.sh by the backend bpf, on KVM of ARM.
 # needs: tests/linux/owners-aarch64/go tests/linux/owners-aarch64/short-a
 # needs: tests/linux/owners-aarch64/short-b
 # linux: bookworm:aarch64 trixie:aarch64

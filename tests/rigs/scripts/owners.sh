@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whose the samples of a KVM guest are, by the backend kvm: programs, their files and threads,
-# the kernel's own threads, processes that end at once; and what tasks wait in.  Of Debian's
-# kernels.
+# Whose the samples of a KVM guest are, by the backend $1: programs, their files and, by kvm,
+# threads, the kernel's own threads, processes that end at once; and what tasks wait in.  Of
+# Debian's kernels.  By bpf on one CPU, as bpf.sh.
 # needs: packages/linux-image-*-cloud-amd64/boot/vmlinuz-*
 # needs: packages/linux-image-*-cloud-amd64/unpacked
 # needs: packages/linux-image-*-cloud-amd64/lib/modules/*/kernel/drivers/virtio/*.ko
@@ -10,8 +10,8 @@
 # needs: tests/linux/rust/rust tests/linux/fpc-gw2/fpc-gw2
 # linux: trixie trixie-backports
 for kernel in "" trixie trixie-backports; do
-	run python3 "$TESTS/linux/test_owners.py" "$BUILD" "$kernel" --backend kvm --accel kvm \
+	run python3 "$TESTS/linux/test_owners.py" "$BUILD" "$kernel" --backend "$1" --accel kvm \
 		--seconds 60
-	run python3 "$TESTS/linux/test_tasks.py" "$BUILD" "$kernel" --backend kvm --accel kvm \
+	run python3 "$TESTS/linux/test_tasks.py" "$BUILD" "$kernel" --backend "$1" --accel kvm \
 		--only tasks:
 done
