@@ -325,4 +325,5 @@ def check(condition, text):
 
 
 def note(text):
-    print(f"# {text}", flush=True)
+    for line in str(text).splitlines():
+        print(f"# {line}", flush=True)

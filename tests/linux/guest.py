@@ -226,6 +226,7 @@ class LinuxGuest(Guest):
     def __init__(self, build, cpu="max", smp=1, work="", programs=None, memory=256,
                  append="", accel="tcg", files=None, release=None, reboots=False):
         release = release or Release(*kernel(build))
+        self.uniscope = os.path.join(build, "uniscope")  # says where it hangs: silence.py
         self.board = BOARDS[release.processor]
         self.files = tempfile.TemporaryDirectory(prefix="uniscope-")
         self.disk = os.path.join(self.files.name, "disk")

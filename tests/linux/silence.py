@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+import subprocess
 import time
 
 from moved import is_running
@@ -40,6 +41,19 @@ def held(guest):
     return "; ".join(wrong)
 
 
+def _stacks(guest):
+    """What its vCPUs do: a kernel that hangs by itself says in what.  docs/rigs.md has what
+    an emulated host can do to it."""
+    way = "gdb" if guest.accel == "tcg" else "kvm" if os.uname().machine == "x86_64" else "bpf"
+    command = [guest.uniscope, "dump", "--backend", way, guest.target(way)]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as err:
+        return str(err)
+    return done.stdout
+
+
 def why(guest, seconds=5):
     """For a message."""
     before = _vcpus(guest.vm.pid)
@@ -47,4 +61,4 @@ def why(guest, seconds=5):
     ran = {name: now[2] - before[name][2] for name, now in _vcpus(guest.vm.pid).items()
            if name in before}
     return (f"{held(guest) or 'nothing holds it'}; ticks that its vCPUs ran in {seconds} s: "
-            f"{dict(sorted(ran.items()))}")
+            f"{dict(sorted(ran.items()))}\n{_stacks(guest)}")
