@@ -41,6 +41,9 @@ struct mini_shared {
 	 * exit of the first a thread runs it; with MINI_UNPLUG it ends, and can be
 	 * plugged in again. */
 	atomic_int second;
+	/* Set to 1, at the next exit: the first vCPU is run by another thread from then
+	 * on; then it is 2. */
+	atomic_int hand_over;
 };
 enum { MINI_NONE, MINI_PLUG, MINI_RUNS, MINI_UNPLUG };
 #define MINI_MOVED 0xee
@@ -48,6 +51,7 @@ enum { MINI_NONE, MINI_PLUG, MINI_RUNS, MINI_UNPLUG };
 struct mini_layout {
 	unsigned n_slot; /* 0 is 1 */
 	bool memfd, filter;
+	bool second; /* is there from the start, and no thread runs it */
 };
 
 struct mini_vmm {
@@ -160,6 +164,23 @@ static int mini_vcpu(const struct mini_layout *l, const uint8_t *code, size_t le
 	return mini_new_vcpu(vm, 0);
 }
 
+static void *mini_run_first(void *arg)
+{
+	struct mini_shared *shared = arg;
+	while (!shared->quit)
+		ioctl(shared->vcpu_fd, KVM_RUN, 0);
+	return NULL;
+}
+
+/* This thread lives on, and does nothing. */
+static void mini_hand_over(struct mini_shared *shared)
+{
+	pthread_t thread;
+	shared->hand_over = 2;
+	if (!pthread_create(&thread, NULL, mini_run_first, shared))
+		pthread_join(thread, NULL);
+}
+
 static _Noreturn void mini_run(struct mini_shared *shared, const struct mini_layout *l,
 			       const uint8_t *code, size_t len)
 {
@@ -169,6 +190,8 @@ static _Noreturn void mini_run(struct mini_shared *shared, const struct mini_lay
 	struct sigaction sa = { .sa_handler = mini_on_signal };
 	sigaction(SIGUSR1, &sa, NULL);
 	int vcpu = mini_vcpu(l, code, len, &vm);
+	if (l->second)
+		mini_second_fd = mini_new_vcpu(vm, 1);
 	shared->vcpu_fd = vcpu;
 	if (l->filter)
 		mini_filter();
@@ -185,6 +208,8 @@ static _Noreturn void mini_run(struct mini_shared *shared, const struct mini_lay
 		}
 		if (shared->second == MINI_PLUG)
 			mini_plug(vm, shared);
+		if (shared->hand_over == 1)
+			mini_hand_over(shared);
 	}
 	_exit(1);
 }

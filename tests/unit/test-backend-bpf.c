@@ -496,6 +496,61 @@ static void a_vcpu_comes_before_it_is_attached_to(void **state)
 	end(&r);
 }
 
+/* A VMM may have more vCPUs than it has had work for: any of its threads runs one. */
+static void a_vcpu_may_run_later(void **state)
+{
+	static struct us_capture c;
+	struct run r;
+	bool off = false;
+	(void)state;
+	must_be_possible();
+	begin_as(&r, (struct mini_layout){ .second = true }, pushes, sizeof(pushes),
+		 500);
+	assert_int_equal(r.b->n_vcpu, 2);
+	must_see(&r, 0);
+	for (uint64_t end = us_now_ns() + 20 * SECOND; !off && us_now_ns() < end;) {
+		if (r.b->ops->next(r.b, end, &c) != 1)
+			continue;
+		off = c.vcpu == 1;
+		assert_true(!off || c.state == US_VCPU_OFF);
+		r.b->ops->release(r.b, &c);
+	}
+	assert_true(off);
+	r.vmm.shared->second = MINI_PLUG;
+	second_becomes(&r, MINI_RUNS);
+	must_see(&r, 1);
+	must_see(&r, 0);
+	assert_int_equal(r.b->n_vcpu, 2);
+	end(&r);
+}
+
+static void a_vcpu_may_go_to_another_thread(void **state)
+{
+	static struct us_capture c;
+	struct run r;
+	struct us_backend_counts k;
+	(void)state;
+	must_be_possible();
+	begin_as(&r, (struct mini_layout){ 0 }, pushes, sizeof(pushes), 500);
+	must_see(&r, 0);
+	r.vmm.shared->hand_over = 1;
+	uint64_t limit = us_now_ns() + 20 * SECOND;
+	while (r.vmm.shared->hand_over != 2 && us_now_ns() < limit)
+		if (r.b->ops->next(r.b, us_now_ns() + SECOND / 10, &c) == 1)
+			r.b->ops->release(r.b, &c);
+	assert_int_equal(r.vmm.shared->hand_over, 2);
+	uint64_t then = us_now_ns();
+	do {
+		next_look(&r, &c);
+		r.b->ops->release(r.b, &c);
+	} while (c.t_ns < then);
+	must_see(&r, 0);
+	r.b->ops->counts(r.b, &k);
+	assert_true(k.vcpu_ns > 0);
+	assert_int_equal(r.b->n_vcpu, 1);
+	end(&r);
+}
+
 /* push 0x4321; push 0x8765; again: mov cx, 0x1000; loop $; out 0x10, al; jmp again */
 static const uint8_t others[] = { 0x68, 0x21, 0x43, 0x68, 0x65, 0x87, 0xb9, 0x00,
 				  0x10, 0xe2, 0xfe, 0xe6, 0x10, 0xeb, 0xf7 };
@@ -727,6 +782,8 @@ int main(void)
 		cmocka_unit_test(the_budget_holds_in_each_second),
 		cmocka_unit_test(looks_without_room_are_counted),
 		cmocka_unit_test(vcpus_come_and_go),
+		cmocka_unit_test(a_vcpu_may_run_later),
+		cmocka_unit_test(a_vcpu_may_go_to_another_thread),
 		cmocka_unit_test(a_vcpu_comes_before_it_is_attached_to),
 		cmocka_unit_test(each_guest_gets_its_own_looks),
 		cmocka_unit_test(the_end_of_the_vmm_is_noticed),

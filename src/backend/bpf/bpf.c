@@ -165,8 +165,11 @@ static int open_parts(struct bpf *b, const struct us_guest *g, struct us_err *e)
 {
 	b->pidfd = us_kvm_open_process(g, e);
 	int r = b->pidfd < 0 ? b->pidfd : us_bpf_machine_open(&b->machine, g, e);
-	for (unsigned i = 0; !r && i < g->n_vcpu; i++)
-		r = open_vcpu(b, i, e);
+	for (unsigned i = 0; !r && i < g->n_vcpu; i++) {
+		b->clock[i].not_run = b->machine.not_run >> i & 1;
+		if (!b->clock[i].not_run)
+			r = open_vcpu(b, i, e);
+	}
 	if (!r && b->host == US_BPF_HOST_VMX)
 		r = open_vmx(b, e);
 	return r;
@@ -290,7 +293,7 @@ static void begin_counting(struct bpf *b)
 	b->skipped = b->zero.skipped;
 	b->cost_ns = us_bpf_vmx_refresh(b->vmx, now);
 	for (unsigned i = 0; i < b->base.n_vcpu; i++)
-		if (b->clock[i].open)
+		if (b->clock[i].open || b->clock[i].not_run)
 			us_vcpu_clock_start(&b->clock[i], now);
 }
 
@@ -460,10 +463,13 @@ static bool process_gone(const struct bpf *b)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* A vCPU that is plugged in while the guest runs: its thread is observed, too. */
+/* A vCPU that is plugged in while the guest runs, or that another thread runs now: that
+ * is observed, too. */
 static void observe(struct bpf *b, unsigned i, uint64_t now)
 {
 	bool again = i < b->base.n_vcpu;
+	if (again && !(b->gone >> i & 1)) /* another thread runs it */
+		b->lived_ns += now - b->clock[i].from_ns;
 	us_bpf_timer_close(&b->timer[i]);
 	us_vcpu_clock_close(&b->clock[i]);
 	b->gone &= ~(1ULL << i);
@@ -487,7 +493,10 @@ static void look_for_vcpus(struct bpf *b, uint64_t now)
 	if (now - b->plugged_ns < PLUG_NS)
 		return;
 	b->plugged_ns = now;
-	uint64_t fresh = us_bpf_machine_find_new(&b->machine, b->gone);
+	uint64_t away = 0;
+	for (unsigned i = 0; i < b->base.n_vcpu; i++)
+		away |= (uint64_t)b->clock[i].away << i;
+	uint64_t fresh = us_bpf_machine_find_new(&b->machine, b->gone, away);
 	if (!fresh)
 		return;
 	for (unsigned i = 0; i < b->machine.guest.n_vcpu; i++)

@@ -181,6 +181,17 @@ static unsigned long count_threads(pid_t pid)
 	return stat(path, &st) ? 0 : st.st_nlink;
 }
 
+/* One that no thread has run yet is found when one does. */
+static int take_first(struct us_bpf_machine *m, unsigned i,
+		      const struct us_bpf_found_vcpu *found, size_t n, struct us_err *e)
+{
+	int r = take_vcpu(m, i, found, n, e);
+	if (r != -ESRCH)
+		return r;
+	m->not_run |= 1ULL << i;
+	return (unsigned)__builtin_popcountll(m->not_run) == m->guest.n_vcpu ? r : 0;
+}
+
 int us_bpf_machine_open(struct us_bpf_machine *m, const struct us_guest *g,
 			struct us_err *e)
 {
@@ -203,7 +214,7 @@ int us_bpf_machine_open(struct us_bpf_machine *m, const struct us_guest *g,
 	for (unsigned i = 0; r == 0 && i < g->n_vcpu; i++) {
 		r = add_row(m, e);
 		if (!r)
-			r = take_vcpu(m, i, found, (size_t)n, e);
+			r = take_first(m, i, found, (size_t)n, e);
 	}
 	return r ? r : us_bpf_machine_place(m, e);
 }
@@ -224,14 +235,17 @@ static unsigned number_of(const struct us_guest *g, int fd)
 	return i;
 }
 
-/* One that was unplugged and is plugged in again has a new thread. */
-static bool take_again(struct us_bpf_machine *m, unsigned i, const struct us_vcpu *now,
+/* One that was unplugged and is plugged in again has a new thread; tid 0: that which
+ * the kernel names. */
+static bool take_again(struct us_bpf_machine *m, unsigned i, pid_t tid,
 		       const struct us_bpf_found_vcpu *found, size_t n)
 {
 	struct us_vcpu before = m->guest.vcpu[i];
-	m->guest.vcpu[i].tid = now->tid;
-	if (take_vcpu(m, i, found, n, NULL) == 0)
+	m->guest.vcpu[i].tid = tid;
+	if (take_vcpu(m, i, found, n, NULL) == 0) {
+		m->not_run &= ~(1ULL << i);
 		return true;
+	}
 	m->guest.vcpu[i] = before;
 	return false;
 }
@@ -251,7 +265,7 @@ static bool take_new(struct us_bpf_machine *m, const struct us_vcpu *v,
 	return true;
 }
 
-static uint64_t compare_vcpus(struct us_bpf_machine *m, uint64_t gone,
+static uint64_t compare_vcpus(struct us_bpf_machine *m, uint64_t gone, uint64_t moved,
 			      const struct us_bpf_found_vcpu *found, size_t n)
 {
 	uint64_t fresh = 0;
@@ -265,8 +279,10 @@ static uint64_t compare_vcpus(struct us_bpf_machine *m, uint64_t gone,
 		bool taken = false;
 		if (i == m->guest.n_vcpu)
 			taken = take_new(m, v, found, n);
-		else if (gone >> i & 1)
-			taken = take_again(m, i, v, found, n);
+		else if (moved >> i & 1)
+			taken = take_again(m, i, 0, found, n);
+		else if ((gone | m->not_run) >> i & 1)
+			taken = take_again(m, i, v->tid, found, n);
 		if (taken)
 			fresh |= 1ULL << i;
 	}
@@ -281,11 +297,42 @@ static bool knows(const struct us_bpf_machine *m, uint64_t vcpu)
 	return false;
 }
 
-uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone)
+/* Where the ticks of a thread were of none or another: bit n for vCPU n. */
+static uint64_t find_strange(struct us_bpf_machine *m)
+{
+	uint64_t strange = 0;
+	for (unsigned i = 0; i < m->guest.n_vcpu; i++) {
+		uint64_t foreign = us_bpf_machine_row(m, i)->foreign;
+		if (foreign != m->foreign[i])
+			strange |= 1ULL << i;
+		m->foreign[i] = foreign;
+	}
+	return strange;
+}
+
+/* Of these, those that the kernel has seen in another thread since. */
+static uint64_t find_moved(const struct us_bpf_machine *m, uint64_t strange,
+			   const struct us_bpf_found_vcpu *found, size_t n)
+{
+	uint64_t moved = 0;
+	for (unsigned i = 0; i < m->guest.n_vcpu; i++)
+		for (size_t k = 0; k < n && strange >> i & 1; k++) {
+			struct us_vcpu now = { 0 };
+			if (found[k].vcpu == m->vcpu[i] &&
+			    found[k].tid != m->guest.vcpu[i].tid &&
+			    set_thread(&now, m->guest.pid, found[k].tid))
+				moved |= 1ULL << i;
+		}
+	return moved;
+}
+
+uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone, uint64_t away)
 {
 	unsigned long n_thread = count_threads(m->guest.pid);
+	uint64_t strange = find_strange(m) | away;
 	/* Its thread comes before the vCPU. */
-	if (n_thread != m->n_thread || gone != m->gone || !(++m->searches % SURE))
+	if (n_thread != m->n_thread || gone != m->gone || strange || m->not_run ||
+	    !(++m->searches % SURE))
 		m->searches_left = SEARCHES;
 	m->n_thread = n_thread;
 	m->gone = gone;
@@ -294,10 +341,13 @@ uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone)
 	m->searches_left--;
 	_cleanup_free_ struct us_bpf_found_vcpu *found = NULL;
 	int n = find_vcpus(m, &found, NULL);
-	bool changed = gone;
+	if (n <= 0)
+		return 0;
+	uint64_t moved = find_moved(m, strange & ~gone, found, (size_t)n);
+	bool changed = gone || moved || m->not_run;
 	for (int i = 0; i < n; i++)
 		changed = changed || !knows(m, found[i].vcpu);
-	return n > 0 && changed ? compare_vcpus(m, gone, found, (size_t)n) : 0;
+	return changed ? compare_vcpus(m, gone, moved, found, (size_t)n) : 0;
 }
 
 /* Each row is a vCPU's thread's, which counts on it at its ticks: set in between, one

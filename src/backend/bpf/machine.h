@@ -12,8 +12,8 @@
 struct us_bpf_machine {
 	struct us_bpf_client *client;
 	struct us_bpf_programs *programs; /* the client's */
-	struct us_guest guest; /* tid of each vCPU is known; those that came later are
-				  last, whatever their index */
+	struct us_guest guest; /* those that came later are last, whatever their index;
+				  tid is 0 of those in not_run */
 	uint32_t index;	       /* among the guests of the programs */
 	uint32_t row[US_MAX_VCPUS];  /* of each vCPU */
 	uint64_t vcpu[US_MAX_VCPUS]; /* in the kernel */
@@ -21,6 +21,8 @@ struct us_bpf_machine {
 	unsigned n_row;		     /* of them, as many have one */
 	unsigned long n_thread; /* of the VMM, when its vCPUs were looked for last */
 	uint64_t gone;		/* ... and those whose thread had ended then */
+	uint64_t not_run;	/* bit n: no thread has run vCPU n yet */
+	uint64_t foreign[US_MAX_VCPUS];	  /* of each row, as it was then */
 	unsigned searches, searches_left; /* for vCPUs; left: whatever is as before */
 	unsigned n_slot;		  /* of memory */
 	unsigned n_slot_left_out;	  /* that did not fit */
@@ -29,7 +31,10 @@ struct us_bpf_machine {
 	struct us_region region[US_BPF_MEMORIES][US_BPF_MAX_REGIONS];
 };
 
-/* -EOPNOTSUPP: its registers are encrypted. */
+/*
+ * Not all vCPUs need to run yet: a VMM may let its threads run whichever is free.
+ * -EOPNOTSUPP: its registers are encrypted; -ESRCH: no thread has run any of them.
+ */
 US_MUST_CHECK int us_bpf_machine_open(struct us_bpf_machine *m,
 				      const struct us_guest *g, struct us_err *e);
 /* The programs forget it. Accepts zeroed memory. */
@@ -39,11 +44,14 @@ void us_bpf_machine_close(struct us_bpf_machine *m);
 struct us_bpf_row *us_bpf_machine_row(const struct us_bpf_machine *m, unsigned vcpu);
 
 /*
- * Have vCPUs come?  gone: bit n for vCPU n: its thread has ended.  Returns bits of
+ * Have vCPUs come?  gone: bit n for vCPU n: its thread has ended; away: it sleeps, and
+ * not in KVM_RUN: another one may run the vCPU by now.  Returns bits of
  * those that are new, or run in another thread: they are to be observed from now on.
- * Quick if the VMM has as many threads as before; else it takes about a millisecond.
+ * Quick if the VMM has as many threads as before, all vCPUs have run, and each in its
+ * own thread since; else it takes about a millisecond.
  */
-uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone);
+uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone,
+				 uint64_t away);
 
 /* Read the memory slots again: they have changed. */
 US_MUST_CHECK int us_bpf_machine_place(struct us_bpf_machine *m, struct us_err *e);

@@ -46,7 +46,7 @@ void us_vcpu_clock_start(struct us_vcpu_clock *c, uint64_t now_ns)
 {
 	c->from_ns = now_ns;
 	bool has_cpu;
-	if (!times(c, &c->run_ns, &c->wait_ns, &has_cpu))
+	if (c->not_run || !times(c, &c->run_ns, &c->wait_ns, &has_cpu))
 		c->run_ns = c->wait_ns = 0;
 	c->stuck_ns = 0;
 	c->then_ns = c->ran_then_ns = c->ticked_then_ns = 0;
@@ -67,6 +67,7 @@ static enum us_vcpu_state asleep_as(struct us_vcpu_clock *c)
 {
 	enum us_kvm_asleep asleep = US_KVM_IN_RUN;
 	c->doing = us_kvm_thread_peek(&c->thread, &asleep);
+	c->away = c->doing == US_KVM_ASLEEP && asleep == US_KVM_IN_VMM;
 	if (c->doing == US_KVM_VANISHED) {
 		c->gone = true;
 		return US_VCPU_OFF;
@@ -158,6 +159,11 @@ void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t per
 	bool has_cpu = true;
 	if (c->gone)
 		return;
+	if (c->not_run) {
+		c->credit_ns[US_VCPU_OFF] += since(now_ns, c->from_ns + c->slept_ns);
+		c->slept_ns = since(now_ns, c->from_ns);
+		return;
+	}
 	if (times(c, &run, &wait, &has_cpu)) {
 		run = since(run, c->run_ns);
 		wait = since(wait, c->wait_ns);

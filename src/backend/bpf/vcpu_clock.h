@@ -18,8 +18,10 @@ struct us_vcpu_clock {
 	struct us_kvm_thread thread;
 	const struct us_bpf_timer *timer; /* the thread's */
 	bool open, gone;
-	bool off;		      /* not started: what it sleeps is not idleness */
-	uint64_t from_ns;	      /* since when it counts */
+	bool not_run;	  /* no thread has run it yet, and none is open: it is off */
+	bool away;	  /* it slept outside KVM_RUN when it was settled last */
+	bool off;	  /* not started: what it sleeps is not idleness */
+	uint64_t from_ns; /* since when it counts */
 	uint64_t run_ns, wait_ns;     /* what the timer and the scheduler had then */
 	uint64_t slept_ns, waited_ns; /* since then, as told so far */
 	uint64_t ticked_ns;	      /* time that ticks stood for */

@@ -73,10 +73,12 @@ void us_bpf_seen_note(struct us_bpf_seen *seen, const struct kvm_sregs *s)
 static int open_one(struct us_bpf_vmx *x, int pidfd, const struct us_guest *g,
 		    unsigned i, bool count_exits, struct us_err *e)
 {
+	x->n++;
+	if (!g->vcpu[i].tid) /* no thread has run it yet */
+		return 0;
 	int r = us_kvm_vcpu_open(&x->vcpu[i], pidfd, g->pid, &g->vcpu[i], e);
 	if (r < 0)
 		return r;
-	x->n++;
 	x->row[i]->seen = (struct us_bpf_seen){ 0 };
 	return count_exits ? us_exit_event_open(&x->exits[i], g->vcpu[i].tid, e) : 0;
 }
@@ -118,8 +120,8 @@ static uint64_t look(struct us_kvm_vcpu *v, struct us_bpf_seen *seen)
 	struct us_regs regs;
 	bool have = false;
 	us_kvm_vcpu_settle(v);
-	if (v->hold != US_KVM_FREE || us_kvm_vcpu_peek(v, &asleep) != US_KVM_RUNNING ||
-	    us_kvm_vcpu_stop(v) < 0)
+	if (!v->run || v->hold != US_KVM_FREE ||
+	    us_kvm_vcpu_peek(v, &asleep) != US_KVM_RUNNING || us_kvm_vcpu_stop(v) < 0)
 		return 0;
 	enum us_vcpu_state state = us_kvm_vcpu_read(v, &regs, &have);
 	if (have && state != US_VCPU_OFF && us_kvm_vcpu_check_thread(v))

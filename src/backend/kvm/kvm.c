@@ -17,9 +17,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#define SETTLE_NS     US_NS_PER_MS /* how often a late stop is looked for */
+#define SETTLE_NS     US_NS_PER_MS  /* how often a late stop is looked for */
+#define MATCH_NS      US_NS_PER_SEC /* how often a vCPU's thread is looked for */
 #define GONE_MS	      1000
 #define RESET_PC      0xfffffff0 /* Intel SDM volume 3, 9.1.4 */
+#define MAX_MOVED     4		 /* vCPUs that change their thread, before we give up */
 #define MAX_MISPLACED 16  /* samples whose memory does not fit, before we give up */
 #define MAX_BLIND     500 /* stops without registers, before we give up */
 
@@ -31,15 +33,17 @@ struct kvm {
 	int pidfd;
 	struct us_ram *ram;
 	struct us_pacer pacer;
-	struct us_kvm_vcpu vcpu[US_MAX_VCPUS];
-	unsigned n_open;    /* of vcpu[] */
-	unsigned n_gone;    /* vCPUs whose thread has ended */
-	unsigned slot;	    /* of the capture that is out */
-	bool precise;	    /* the sampler's timer slack is set */
-	bool placed;	    /* the memory layout was checked against a vCPU */
-	unsigned misplaced; /* samples that it did not hold for */
-	unsigned blind;	    /* stops in a row without registers */
-	struct us_err why;  /* of the error that next() returned */
+	struct us_kvm_vcpu vcpu[US_MAX_VCPUS]; /* zeroed: no thread runs it */
+	unsigned n_open;		       /* of vcpu[] */
+	uint64_t matched_ns; /* when threads of such were looked for */
+	unsigned n_moved;    /* that were seen to change their thread */
+	unsigned n_gone;     /* vCPUs whose thread has ended */
+	unsigned slot;	     /* of the capture that is out */
+	bool precise;	     /* the sampler's timer slack is set */
+	bool placed;	     /* the memory layout was checked against a vCPU */
+	unsigned misplaced;  /* samples that it did not hold for */
+	unsigned blind;	     /* stops in a row without registers */
+	struct us_err why;   /* of the error that next() returned */
 };
 
 static int kvm_probe(const struct us_target *t, struct us_err *why)
@@ -59,6 +63,14 @@ static int open_ram(struct kvm *k, const struct us_target *t, struct us_err *e)
 	return r;
 }
 
+static int open_vcpu(struct kvm *k, unsigned i, struct us_err *e)
+{
+	if (!k->guest.vcpu[i].tid)
+		return 0;
+	return us_kvm_vcpu_open(&k->vcpu[i], k->pidfd, k->guest.pid, &k->guest.vcpu[i],
+				e);
+}
+
 static int open_parts(struct kvm *k, const struct us_target *t, struct us_err *e)
 {
 	k->pidfd = us_kvm_open_process(&k->guest, e);
@@ -68,23 +80,44 @@ static int open_parts(struct kvm *k, const struct us_target *t, struct us_err *e
 	if (!r)
 		r = open_ram(k, t, e);
 	for (unsigned i = 0; !r && i < k->guest.n_vcpu; i++) {
-		r = us_kvm_vcpu_open(&k->vcpu[i], k->pidfd, k->guest.pid,
-				     &k->guest.vcpu[i], e);
+		r = open_vcpu(k, i, e);
 		k->n_open += !r;
 	}
+	k->matched_ns = us_now_ns();
 	return r;
+}
+
+static void fini(struct kvm *k)
+{
+	for (unsigned i = 0; i < k->n_open; i++)
+		us_kvm_vcpu_close(&k->vcpu[i]);
+	us_ram_close(k->ram);
+	us_closep(&k->pidfd);
 }
 
 static void kvm_close(struct us_backend *b)
 {
 	struct kvm *k = (struct kvm *)b;
-	if (!k)
-		return;
-	for (unsigned i = 0; i < k->n_open; i++)
-		us_kvm_vcpu_close(&k->vcpu[i]);
-	us_ram_close(k->ram);
-	us_closep(&k->pidfd);
+	if (k)
+		fini(k);
 	free(k);
+}
+
+static void caution(const struct us_guest *g, char *ret, size_t size)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < g->n_vcpu; i++)
+		n += !g->vcpu[i].tid;
+	if (g->n_vcpu_beyond)
+		snprintf(ret, size,
+			 "%u more vCPUs are not looked at: uniscope knows %d at most",
+			 g->n_vcpu_beyond, US_MAX_VCPUS);
+	else if (n)
+		snprintf(ret, size,
+			 "no thread was found to run %u of the %u vCPUs: until one is, "
+			 "they count as off; --backend bpf, as root, sees at once who "
+			 "runs them",
+			 n, g->n_vcpu);
 }
 
 static int kvm_open(const struct us_target *t, struct us_backend **ret,
@@ -101,7 +134,8 @@ static int kvm_open(const struct us_target *t, struct us_backend **ret,
 	k->pidfd = -1;
 	r = open_parts(k, t, e);
 	if (r < 0) {
-		kvm_close(&k->base);
+		fini(k);
+		free(k);
 		return r;
 	}
 	k->base.ops = &us_backend_kvm;
@@ -110,10 +144,7 @@ static int kvm_open(const struct us_target *t, struct us_backend **ret,
 	k->base.accel = US_ACCEL_KVM;
 	k->base.n_vcpu = k->guest.n_vcpu;
 	k->base.mem = us_ram_mem(k->ram);
-	if (k->guest.n_vcpu_beyond)
-		snprintf(k->base.caution, sizeof(k->base.caution),
-			 "%u more vCPUs are not looked at: uniscope knows %d at most",
-			 k->guest.n_vcpu_beyond, US_MAX_VCPUS);
+	caution(&k->guest, k->base.caution, sizeof(k->base.caution));
 	snprintf(k->base.how, sizeof(k->base.how), "ptrace, shared registers, %s",
 		 us_ram_how(k->ram));
 	*ret = &k->base;
@@ -199,6 +230,36 @@ static int stopped_without_registers(struct kvm *k)
 		       k->guest.pid, k->blind);
 }
 
+/* The thread runs another vCPU: which one runs this is to be found. */
+static int vcpu_moved(struct kvm *k, unsigned slot)
+{
+	/* Not if it was never right: names may tell lies. */
+	if (k->vcpu[slot].seen && ++k->n_moved == MAX_MOVED) {
+		us_fail(&k->why, -EOPNOTSUPP,
+			"the threads of pid %d take turns with its vCPUs: who runs "
+			"which is not to be seen from here",
+			k->guest.pid);
+		us_hint(&k->why, "use --backend bpf, as root");
+		return -EOPNOTSUPP;
+	}
+	us_kvm_vcpu_close(&k->vcpu[slot]);
+	k->guest.vcpu[slot].tid = 0;
+	return -EAGAIN;
+}
+
+/* A vCPU that no thread was seen to run. */
+static void look_for_thread(struct kvm *k, unsigned slot)
+{
+	uint64_t now = us_now_ns();
+	if (now - k->matched_ns > MATCH_NS) {
+		us_kvm_match_again(&k->guest);
+		k->matched_ns = us_now_ns();
+	}
+	/* If that fails, it has none. */
+	if (open_vcpu(k, slot, NULL))
+		k->guest.vcpu[slot].tid = 0;
+}
+
 /* 1: stopped, *c is filled; else it runs, and -EAGAIN: no capture this time. */
 static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
 {
@@ -209,8 +270,7 @@ static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
 	if (r < 0)
 		return -EAGAIN;
 	if (!us_kvm_vcpu_check_thread(v))
-		return us_fail(&k->why, -EILSEQ, "thread %d does not run vCPU %u",
-			       v->tid, k->guest.vcpu[slot].index);
+		return vcpu_moved(k, slot);
 	bool have = false;
 	c->state = us_kvm_vcpu_read(v, &c->regs, &have);
 	c->form = have ? US_CAPTURE_LIVE : US_CAPTURE_NONE;
@@ -259,6 +319,14 @@ static int sample(struct kvm *k, unsigned slot, struct us_capture *c)
 	c->held_ns = 0;
 	if (v->hold != US_KVM_FREE)
 		return -EAGAIN; /* still on its way to the stop of an earlier sample */
+	if (!v->run)
+		look_for_thread(k, slot);
+	if (!v->run) {
+		c->state = US_VCPU_OFF;
+		c->form = US_CAPTURE_NONE;
+		c->t_ns = us_now_ns();
+		return 1;
+	}
 	switch (us_kvm_vcpu_peek(v, &asleep)) {
 	case US_KVM_VANISHED:
 		return vcpu_gone(k, slot);

@@ -78,7 +78,7 @@ static void match_one(struct us_guest *g, pid_t tid)
 	long fd = !strncmp(line, "running", 7) ? fd_of_running(g->pid, tid)
 					       : us_kvm_fd_of_run(line);
 	for (unsigned i = 0; fd >= 0 && i < g->n_vcpu; i++)
-		if (g->vcpu[i].fd == fd)
+		if (g->vcpu[i].fd == fd && !g->vcpu[i].tid)
 			g->vcpu[i].tid = tid;
 }
 
@@ -115,20 +115,26 @@ static int match_round(struct us_guest *g, struct us_err *e)
 	return 0;
 }
 
+void us_kvm_match_again(struct us_guest *g)
+{
+	int r = match_round(g, NULL);
+	(void)r; /* a VMM that is gone is noticed by its other threads */
+}
+
 int us_kvm_match_threads(struct us_guest *g, struct us_err *e)
 {
 	/* A vCPU thread may just be outside KVM_RUN: look again. */
-	for (int round = 0; count_unmatched(g); round++) {
-		if (round == ROUNDS)
-			return us_fail(e, -ESRCH,
-				       "%u vCPUs of pid %d are not run by any thread "
-				       "(the guest may be paused)",
-				       count_unmatched(g), g->pid);
+	for (int round = 0; count_unmatched(g) && round < ROUNDS; round++) {
 		if (round)
 			usleep(ROUND_US);
 		int r = match_round(g, e);
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	if (count_unmatched(g) < g->n_vcpu)
+		return 0;
+	return us_fail(e, -ESRCH,
+		       "%u vCPUs of pid %d are not run by any thread (the guest may be "
+		       "paused)",
+		       g->n_vcpu, g->pid);
 }

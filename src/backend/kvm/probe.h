@@ -30,8 +30,12 @@ US_MUST_CHECK int us_kvm_open_process(const struct us_guest *g, struct us_err *e
 
 /*
  * Which thread runs which vCPU: fills tid where it is 0.  Threads that run are stopped
- * once, for some microseconds, to read which file they run.
+ * once, for some microseconds, to read which file they run.  Where a VMM lets its
+ * threads run whichever vCPU is free, some may not run yet: their tid stays 0.
+ * -ESRCH: none runs.
  */
 US_MUST_CHECK int us_kvm_match_threads(struct us_guest *g, struct us_err *e);
+/* One look at the threads that run none of the vCPUs whose tid is known. */
+void us_kvm_match_again(struct us_guest *g);
 
 #endif

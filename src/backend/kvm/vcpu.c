@@ -290,6 +290,7 @@ enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
 {
 	bool fresh = __atomic_load_n(&v->run->s.regs.regs.rflags, __ATOMIC_SEQ_CST);
 	v->seen |= fresh;
+	v->matched &= fresh; /* or another thread runs it since */
 	*ret_regs = v->seen && !v->group_stop;
 	if (*ret_regs)
 		us_kvm_regs(&v->run->s.regs.regs, &v->run->s.regs.sregs, regs);
