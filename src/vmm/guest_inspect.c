@@ -227,6 +227,12 @@ static void name_guest(const struct us_cmdline *c, struct us_guest *g)
 	us_printable(g->name, sizeof(g->name), name);
 }
 
+/* gVisor: the VMM's program is the kernel of its guest, at its own addresses. */
+static bool is_own_kernel(const struct us_guest *g)
+{
+	return !strcmp(g->vmm, "runsc");
+}
+
 static void take_cmdline(int proc, struct us_cmdline *c, struct us_guest *g)
 {
 	if (c->config[0] && !g->limited)
@@ -235,6 +241,8 @@ static void take_cmdline(int proc, struct us_cmdline *c, struct us_guest *g)
 	g->libvirt = c->libvirt;
 	snprintf(g->kernel, sizeof(g->kernel), "%s", c->kernel);
 	make_absolute(proc, c->daemon, g->kernel, sizeof(g->kernel));
+	if (is_own_kernel(g))
+		snprintf(g->kernel, sizeof(g->kernel), "%s", g->exe);
 	snprintf(g->boot, sizeof(g->boot), "%s", c->boot);
 	make_absolute(proc, c->daemon, g->boot, sizeof(g->boot));
 	snprintf(g->counts, sizeof(g->counts), "%s", c->counts);
