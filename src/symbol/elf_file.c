@@ -56,8 +56,8 @@ static int not_elf(const struct us_elf_file *f, struct us_err *e)
 	else if (boot)
 		us_hint(e, "Give the vmlinux that it was made from.");
 	else
-		us_hint(e, "Give the linked kernel with its symbols; `file` says what "
-			   "this is.");
+		us_hint(e, "Give the linked kernel with its symbols, or what nm prints "
+			   "of it; `file` says what this is.");
 	return -ENOEXEC;
 }
 

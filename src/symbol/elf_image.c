@@ -7,6 +7,7 @@
 #include "symbol/elf_file.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/mini_debug.h"
+#include "symbol/symbol_list.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -24,6 +25,13 @@ struct us_elf_image {
 	const char *debug_beside;
 };
 
+/* What is no ELF file may be a list of symbols; else *e stays as it is. */
+static int open_list(const char *path, struct us_elf_image **ret)
+{
+	int r = us_symbol_list_open(path, ret, NULL);
+	return r == -ENOMEM ? r : r < 0 ? -ENOEXEC : 0;
+}
+
 int us_elf_image_open(const char *path, struct us_elf_image **ret, struct us_err *e)
 {
 	struct us_elf_image *i = calloc(1, sizeof(*i));
@@ -39,7 +47,7 @@ int us_elf_image_open(const char *path, struct us_elf_image **ret, struct us_err
 	}
 	if (r < 0) {
 		us_elf_image_close(i);
-		return r;
+		return r == -ENOEXEC ? open_list(path, ret) : r;
 	}
 	us_build_id_read(&i->file, &i->build_id);
 	*ret = i;

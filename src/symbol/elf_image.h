@@ -21,7 +21,8 @@ struct us_elf_symbol {
 	const char *file; /* of a local one: its source's name; NULL: unknown */
 };
 
-/* -ENOEXEC: no ELF; -EBADMSG: an ELF that lies about itself. A file without symbols
+/* What nm prints is taken, too, as an image whose code is not known (symbol_list.h).
+ * -ENOEXEC: no ELF; -EBADMSG: an ELF that lies about itself. A file without symbols
  * is no error. */
 US_MUST_CHECK int us_elf_image_open(const char *path, struct us_elf_image **ret,
 				    struct us_err *e);
@@ -77,6 +78,8 @@ struct us_image_match {
  * own text: three quarters of the bytes of a piece must be equal, and three quarters
  * of the pieces.  Pieces of one repeated byte tell nothing and are not looked at.  A
  * build-id that is loaded with the image and differs in the guest settles it: no.
+ * Of an image that has names alone, pieces of the guest's code in its place are looked
+ * at: what they call must be functions of the image, half of it in each of them.
  */
 bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at,
 			  struct us_paging *p, const struct us_space *s,

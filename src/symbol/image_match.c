@@ -7,10 +7,11 @@
 #include <elf.h>
 #include <string.h>
 
-#define PIECE	   128 /* bytes */
-#define MAX_PIECES 64
-#define ENOUGH	   8
-#define MAX_TRIES  (1U << 20) /* places looked at for a piece */
+#define PIECE	    128 /* bytes */
+#define MAX_PIECES  64
+#define CALLS_PIECE 256 /* bytes, for calls */
+#define ENOUGH	    8
+#define MAX_TRIES   (1U << 20) /* places looked at for a piece */
 
 /*
  * A function of Linux differs from its file in the 5 bytes of its ftrace call, in its
@@ -29,6 +30,7 @@ static bool tells_nothing(const uint8_t *p, size_t len)
 
 /* A comparison under way. */
 struct match {
+	const struct us_elf_image *i;
 	const struct us_elf_file *f;
 	uint64_t bias;
 	struct us_paging *p;
@@ -73,23 +75,94 @@ static uint64_t held(const struct us_elf_code *c)
 	return c->filesz < c->end - c->start ? c->filesz : c->end - c->start;
 }
 
-/* Around the address where the guest is at work: mapped for certain. */
-static void compare_at(struct match *t, us_gva at)
-{
-	const struct us_elf_code *c = us_elf_file_code(t->f, at - t->bias);
-	if (!at || !c)
-		return;
-	uint64_t from = (at - t->bias - c->start) & ~(uint64_t)(PIECE - 1);
-	uint64_t to = from + PIECE < held(c) ? from + PIECE : held(c);
-	compare_in(t, c, from, to);
-}
-
 static uint64_t total_held(const struct us_elf_file *f)
 {
 	uint64_t total = 0;
 	for (size_t k = 0; k < f->n_code; k++)
 		total += held(&f->code[k]);
 	return total;
+}
+
+/* --- of an image that has names alone, its calls --- */
+
+static bool has_names_alone(const struct match *t)
+{
+	return t->f->n_code && !total_held(t->f);
+}
+
+/* The target of what may be a CALL at byte `at`, where 4 more are; false: it is none.
+ */
+static bool target_of(enum us_paging_mode mode, const uint8_t *at, us_gva va,
+		      us_gva *ret)
+{
+	uint32_t word;
+	int32_t by;
+	bool riscv = mode == US_PAGING_RISCV_39 || mode == US_PAGING_RISCV_48 ||
+		     mode == US_PAGING_RISCV_57;
+	if (mode != US_PAGING_AARCH64 && !riscv) {
+		memcpy(&by, at + 1, sizeof(by));
+		*ret = va + 5 + (us_gva)(int64_t)by;
+		return *at == 0xe8; /* call rel32 */
+	}
+	memcpy(&word, at, sizeof(word));
+	if (mode == US_PAGING_AARCH64) {
+		by = (int32_t)(word << 6) >> 4;
+		*ret = va + (us_gva)(int64_t)by;
+		return !(va & 3) && word >> 26 == 0x25; /* bl */
+	}
+	by = (int32_t)(word & 0x80000000) >> 11 | (int32_t)(word & 0xff000) |
+	     (int32_t)(word >> 9 & 0x800) | (int32_t)(word >> 20 & 0x7fe);
+	*ret = va + (us_gva)(int64_t)by;
+	return !(va & 1) && (word & 0xfff) == 0xef; /* jal ra */
+}
+
+/* What looks like a call into the code leads to the start of a function, unless it is
+ * to one that the list leaves out; of other code it is one by chance. */
+static void compare_calls(struct match *t, us_gva va)
+{
+	uint8_t code[CALLS_PIECE];
+	unsigned calls = 0, right = 0;
+	us_gva target;
+	if (!us_paging_read(t->p, t->s, va, code, sizeof(code))) {
+		t->m.unmapped++;
+		return;
+	}
+	for (unsigned i = 0; i + 5 <= sizeof(code); i++) {
+		if (!target_of(t->s->mode, code + i, va + i, &target) ||
+		    !us_elf_file_code(t->f, target - t->bias))
+			continue;
+		const struct us_elf_symbol *s = us_elf_image_find(t->i,
+								  target - t->bias);
+		calls++;
+		right += s && s->addr == target - t->bias;
+	}
+	t->m.compared += calls > 0;
+	t->m.equal += calls && right * 2 >= calls;
+}
+
+static void compare_function(struct match *t, unsigned k)
+{
+	size_t n;
+	const struct us_elf_symbol *v = us_elf_image_symbols(t->i, &n);
+	if (n >= MAX_PIECES)
+		compare_calls(t, v[k * n / MAX_PIECES].addr + t->bias);
+	else if (k < n)
+		compare_calls(t, v[k].addr + t->bias);
+}
+
+/* Around the address where the guest is at work: mapped for certain. */
+static void compare_at(struct match *t, us_gva at)
+{
+	const struct us_elf_code *c = us_elf_file_code(t->f, at - t->bias);
+	if (!at || !c)
+		return;
+	if (has_names_alone(t)) {
+		compare_calls(t, at & ~(us_gva)(PIECE - 1));
+		return;
+	}
+	uint64_t from = (at - t->bias - c->start) & ~(uint64_t)(PIECE - 1);
+	uint64_t to = from + PIECE < held(c) ? from + PIECE : held(c);
+	compare_in(t, c, from, to);
 }
 
 static uint64_t step_of(uint64_t total)
@@ -102,6 +175,8 @@ static uint64_t step_of(uint64_t total)
  * piece only from what is its own, so that no piece is compared twice. */
 static void compare_spread(struct match *t)
 {
+	for (unsigned k = 0; has_names_alone(t) && k < MAX_PIECES; k++)
+		compare_function(t, k);
 	uint64_t pos = 0, next = 0, step = step_of(total_held(t->f));
 	for (size_t k = 0; k < t->f->n_code; k++) {
 		const struct us_elf_code *c = &t->f->code[k];
@@ -117,6 +192,8 @@ static void compare_spread(struct match *t)
 /* The n-th of these steps alone. */
 static void compare_step(struct match *t, unsigned n)
 {
+	if (has_names_alone(t))
+		compare_function(t, n);
 	uint64_t pos = 0, step = step_of(total_held(t->f)), next = n * step;
 	for (size_t k = 0; k < t->f->n_code; k++) {
 		const struct us_elf_code *c = &t->f->code[k];
@@ -161,7 +238,9 @@ bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at
 			  struct us_paging *p, const struct us_space *s,
 			  struct us_image_match *ret, bool *ret_same)
 {
-	struct match t = { .f = us_elf_image_file(i), .bias = bias, .p = p, .s = s };
+	struct match t = {
+		.i = i, .f = us_elf_image_file(i), .bias = bias, .p = p, .s = s
+	};
 	compare_at(&t, at);
 	compare_spread(&t);
 	/* However much of the text is the same. */
@@ -186,7 +265,9 @@ enum us_image_check us_elf_image_check_at(const struct us_elf_image *i, uint64_t
 					  us_gva at, struct us_paging *p,
 					  const struct us_space *s)
 {
-	struct match t = { .f = us_elf_image_file(i), .bias = bias, .p = p, .s = s };
+	struct match t = {
+		.i = i, .f = us_elf_image_file(i), .bias = bias, .p = p, .s = s
+	};
 	compare_at(&t, at);
 	return verdict(&t);
 }
@@ -195,7 +276,9 @@ enum us_image_check us_elf_image_check(const struct us_elf_image *i, uint64_t bi
 				       us_gva at, unsigned turn, struct us_paging *p,
 				       const struct us_space *s)
 {
-	struct match t = { .f = us_elf_image_file(i), .bias = bias, .p = p, .s = s };
+	struct match t = {
+		.i = i, .f = us_elf_image_file(i), .bias = bias, .p = p, .s = s
+	};
 	compare_at(&t, at);
 	for (unsigned k = 0; k < 3; k++)
 		compare_step(&t, (turn + k * MAX_PIECES / 3) % MAX_PIECES);

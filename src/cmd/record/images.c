@@ -249,7 +249,7 @@ int us_images_check_arch(const struct us_images *i, enum us_arch arch, struct us
 	for (size_t k = 0; k < i->n; k++) {
 		const struct us_elf_image *elf = i->v[k].elf;
 		uint16_t machine = us_elf_image_file(elf)->machine;
-		bool fits = machine == machines[arch] ||
+		bool fits = machine == machines[arch] || machine == EM_NONE ||
 			    (arch == US_ARCH_X86_64 && machine == EM_386);
 		if (i->v[k].given && !i->v[k].guessed && !fits)
 			return not_for(elf, machines[arch], e);

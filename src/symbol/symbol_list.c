@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* symbol_list.c: see symbol_list.h. */
+#include "symbol/symbol_list.h"
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "symbol/made_elf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MOST_BYTES (256U << 20)
+#define MOST_LINES (4U << 20)
+#define FAR	   (1ULL << 30) /* between two groups */
+#define MOST_CODE  (1ULL << 20) /* of a function whose end nothing tells */
+#define LAST_CODE  4096		/* of the last one */
+
+struct line {
+	struct us_made_symbol symbol; /* size 0: not stated */
+	size_t number;
+	bool function;
+};
+
+struct list {
+	char *text; /* names point into it */
+	struct line *v;
+	size_t n, size;
+};
+
+static void fini(struct list *l)
+{
+	free(l->text);
+	free(l->v);
+}
+
+/* A hexadecimal number of at most 16 digits that a space ends. */
+static bool take_number(char **at, uint64_t *ret)
+{
+	size_t n = strspn(*at, "0123456789abcdefABCDEF");
+	if (!n || n > 16 || (*at)[n] != ' ')
+		return false;
+	*ret = strtoull(*at, NULL, 16);
+	*at += n + 1;
+	return true;
+}
+
+static bool parse(char *at, struct line *ret)
+{
+	*ret = (struct line){ 0 };
+	if (!take_number(&at, &ret->symbol.address))
+		return false;
+	/* One letter is a type, even if it is a digit, too. */
+	if (at[0] && at[1] != ' ' && !take_number(&at, &ret->symbol.size))
+		return false;
+	if (!strchr("AaBbCcDdGgIiNnpRrSsTtuVvWw", at[0]) || !at[0] || at[1] != ' ' ||
+	    at[2] <= ' ')
+		return false;
+	ret->function = strchr("TtWwi", at[0]);
+	ret->symbol.name = at + 2;
+	return true;
+}
+
+/* What has no address, or no name, as a line between two files. */
+static bool may_be_skipped(const char *line)
+{
+	size_t n = strspn(line, " ");
+	return !line[n] || (n && strchr("UwvW", line[n]) && line[n + 1] == ' ');
+}
+
+static int add(struct list *l, const struct line *line)
+{
+	if (l->n == l->size) {
+		size_t size = l->size ? 2 * l->size : 1024;
+		struct line *v = size <= MOST_LINES
+					 ? reallocarray(l->v, size, sizeof(*v))
+					 : NULL;
+		if (!v)
+			return size <= MOST_LINES ? -ENOMEM : -E2BIG;
+		l->v = v;
+		l->size = size;
+	}
+	l->v[l->n] = *line;
+	l->v[l->n].number = l->n;
+	l->n++;
+	return 0;
+}
+
+/* All lines must be of that form: no other text is taken for a list. */
+static int parse_all(struct list *l)
+{
+	char *next = l->text;
+	while (next) {
+		char *line = strsep(&next, "\n");
+		struct line parsed;
+		line[strcspn(line, "\r\t")] = '\0'; /* a module's name may follow */
+		if (may_be_skipped(line))
+			continue;
+		int r = parse(line, &parsed) ? add(l, &parsed) : -ENOEXEC;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int read_text(const char *path, struct list *l)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size > MOST_BYTES)
+		return -ENOEXEC;
+	size_t size = (size_t)st.st_size, n = 0;
+	l->text = malloc(size + 1);
+	if (!l->text)
+		return -ENOMEM;
+	while (n < size) {
+		ssize_t got = pread(fd, l->text + n, size - n, (off_t)n);
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	l->text[n] = '\0';
+	return strlen(l->text) == n ? 0 : -ENOEXEC;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+	if (x->symbol.address != y->symbol.address)
+		return x->symbol.address < y->symbol.address ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Up to what comes next, whatever that is. */
+static uint64_t room_of(const struct list *l, size_t k)
+{
+	uint64_t at = l->v[k].symbol.address;
+	size_t next = k + 1;
+	while (next < l->n && l->v[next].symbol.address == at)
+		next++;
+	uint64_t room = next < l->n ? l->v[next].symbol.address - at : LAST_CODE;
+	return room < MOST_CODE ? room : MOST_CODE;
+}
+
+/* The functions alone, with a size each.  Returns how many there are. */
+static size_t take_functions(const struct list *l, struct us_made_symbol *ret)
+{
+	size_t n = 0;
+	for (size_t k = 0; k < l->n; k++) {
+		if (!l->v[k].function)
+			continue;
+		ret[n] = l->v[k].symbol;
+		if (!ret[n].size)
+			ret[n].size = room_of(l, k);
+		if (ret[n].size <= UINT64_MAX - ret[n].address)
+			n++;
+	}
+	return n;
+}
+
+/* The largest group without a large gap: where it begins, and how many. */
+static size_t largest_group(const struct us_made_symbol *v, size_t n, size_t *ret_first)
+{
+	size_t best = 0, first = 0;
+	for (size_t k = 0; k < n; k++) {
+		if (k && v[k].address - v[k - 1].address > FAR)
+			first = k;
+		if (k + 1 - first > best) {
+			best = k + 1 - first;
+			*ret_first = first;
+		}
+	}
+	return best;
+}
+
+static int make(const char *path, struct list *l, struct us_elf_image **ret,
+		struct us_err *e)
+{
+	_cleanup_free_ struct us_made_symbol *v = calloc(l->n + 1, sizeof(*v));
+	if (!v)
+		return us_fail(e, -ENOMEM, "read symbols of %s: no memory", path);
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), by_address);
+	size_t first = 0, n = largest_group(v, take_functions(l, v), &first);
+	if (!n)
+		return us_fail(e, -ENOEXEC, "read symbols of %s: it lists no function",
+			       path);
+	const struct us_made_symbol *last = &v[first + n - 1];
+	return us_made_elf_open(path, v + first, n, v[first].address,
+				last->address + last->size, ret, e);
+}
+
+int us_symbol_list_open(const char *path, struct us_elf_image **ret, struct us_err *e)
+{
+	struct list l = { 0 };
+	int r = read_text(path, &l);
+	if (r == 0)
+		r = parse_all(&l);
+	if (r == 0 && !l.n)
+		r = -ENOEXEC;
+	if (r < 0)
+		us_fail(e, r, "read symbols of %s: %s", path,
+			r == -ENOEXEC ? "it is not what nm prints" : strerror(-r));
+	else
+		r = make(path, &l, ret, e);
+	fini(&l);
+	return r;
+}
