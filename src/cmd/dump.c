@@ -200,7 +200,11 @@ static size_t name_frame(struct dump *d, const struct seen *s, unsigned i,
 	us_gpa root = s->stack.root && (s->stack.flags[i] & US_PC_USER)
 			      ? s->stack.root
 			      : s->regs.space.root;
-	const struct us_symbol_when when = { .root = root & US_ROOT_MASK };
+	const struct us_symbol_when when = {
+		.root = root & US_ROOT_MASK,
+		.user = s->stack.flags[i] & US_PC_USER &&
+			s->regs.space.mode != US_PAGING_OFF,
+	};
 	bool is_return = i > 0 && !(s->stack.flags[i] & US_PC_EXACT);
 	size_t n = us_symbols_lookup_at(d->images.symbols, &when, s->stack.pc[i],
 					is_return, f, MAX_INLINED);

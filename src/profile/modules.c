@@ -96,12 +96,18 @@ static bool is_piece(const struct us_elf_image *image, const struct us_module *m
 	       m->start % US_PROFILE_PIECE == 0 && size > US_PROFILE_PIECE;
 }
 
+bool us_profile_is_kernels(const struct us_module *m)
+{
+	return m->match == US_MATCH_YES && !m->root && !(m->start >> 63);
+}
+
 static int place(struct us_profile *p, const struct us_elf_image *image,
 		 const struct us_profile_module *x, struct us_err *e)
 {
 	const struct us_module *m = &x->m;
 	struct us_symbol_place at = { .bias = m->bias,
 				      .root = m->root,
+				      .is_kernels = us_profile_is_kernels(m),
 				      .start = m->start,
 				      .end = is_piece(image, m) ? m->end : 0 };
 	us_profile_module_times(p, x, &at.from_ns, &at.until_ns);

@@ -359,6 +359,8 @@ US_MUST_CHECK int us_profile_add_fact(struct us_profile *p, const char *key,
 US_MUST_CHECK int us_profile_join_facts(struct us_profile *p);
 void us_profile_free_facts(struct us_profile_facts *f);
 
+/* As us_images_is_kernels(): in the lower half, and seen by the kernel alone. */
+bool us_profile_is_kernels(const struct us_module *m);
 /* Images of several layouts hold at several times, as images that come and go: this is
  * such a time, of a recording of that layout. */
 #define US_LAYOUT_SHIFT 56

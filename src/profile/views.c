@@ -89,7 +89,7 @@ int us_profile_cut_time(struct us_profile *p)
 		uint64_t from, until;
 		if (m->match == US_MATCH_NO)
 			continue;
-		p->has_spaces |= m->root != 0;
+		p->has_spaces |= m->root != 0 || us_profile_is_kernels(m);
 		us_profile_module_times(p, &p->modules.v[i], &from, &until);
 		if (add_cut(p, from) || add_cut(p, until))
 			return -ENOMEM;
@@ -183,7 +183,9 @@ static uint32_t view_number(struct us_profile *p, us_gpa root, uint32_t epoch)
 	struct us_symbol_when *when = us_vec_push(&p->views);
 	if (!when)
 		return US_PROFILE_NONE;
-	*when = (struct us_symbol_when){ root, epoch ? p->cuts.v[epoch - 1] : 0 };
+	*when = (struct us_symbol_when){ .root = root,
+					 .t_ns = epoch ? p->cuts.v[epoch - 1] : 0,
+					 .user = root };
 	return *known = (uint32_t)(p->views.n - 1);
 }
 

@@ -185,6 +185,8 @@ static bool is_there(const struct us_symbol_place *p, const struct us_symbol_whe
 		return false;
 	if (!w)
 		return true;
+	if (p->is_kernels && w->user)
+		return false;
 	return (!p->root || p->root == w->root) && w->t_ns >= p->from_ns &&
 	       (!p->until_ns || w->t_ns < p->until_ns);
 }

@@ -36,7 +36,8 @@ US_MUST_CHECK int us_symbols_add(struct us_symbols *s, struct us_elf_image *i,
 /* Where an image lies, in which address space, and when. */
 struct us_symbol_place {
 	uint64_t bias;
-	us_gpa root;		    /* 0: in all address spaces */
+	us_gpa root;		    /* 0: in all address spaces, ... */
+	bool is_kernels;	    /* but for programs */
 	uint64_t from_ns, until_ns; /* until 0: to the end */
 	us_gva start, end;	    /* only so much of it; end 0: all */
 };
@@ -74,6 +75,7 @@ size_t us_symbols_lookup(struct us_symbols *s, us_gva pc, bool is_return,
 struct us_symbol_when {
 	us_gpa root;
 	uint64_t t_ns;
+	bool user; /* a program's code */
 };
 size_t us_symbols_lookup_at(struct us_symbols *s, const struct us_symbol_when *when,
 			    us_gva pc, bool is_return, struct us_frame *ret,

@@ -349,6 +349,42 @@ static void programs_have_their_own_space(void **state)
 	end(&g, 2);
 }
 
+/* A kernel that was linked low, and a program with other code at the same addresses. */
+static void a_low_kernel_names_no_program(void **state)
+{
+	(void)state;
+	struct guest g;
+	struct us_frame f[4];
+	const struct us_symbol_when kernel = { .root = 0x10000 };
+	const struct us_symbol_when program = { .root = 0x20000, .user = true };
+	begin(&g, 1, "");
+	load(&g, 1, 0x1000000);
+	load(&g, 2, 0x1200000);
+	map(&g, 0x10000, LINKED, 0x1000000);
+	map(&g, 0x20000, LINKED, 0x1200000);
+	for (int i = 0; i < 20; i++) {
+		look_by(&g, LINKED + 0x1000, 0x10000, false);
+		look_by(&g, LINKED + 0x1000, 0x20000, true);
+		g.t_ns += 300 * MS;
+	}
+	const struct us_place *p = place_of(&g, 0);
+	assert_true(p->bias == 0 && p->root == 0 && p->until_ns == 0);
+	assert_true(us_images_cover(&g.images, 0, LINKED + 0x1000));
+	assert_false(us_images_cover(&g.images, 0x20000, LINKED + 0x1000));
+	assert_int_equal(us_images_name_places(&g.images), 0);
+	assert_int_equal(us_symbols_lookup_at(g.images.symbols, &kernel,
+					      LINKED + 0x1000, false, f, 4),
+			 1);
+	assert_int_equal(us_symbols_lookup_at(g.images.symbols, &program,
+					      LINKED + 0x1000, false, f, 4),
+			 0);
+	/* One that runs the kernel's own code is seen to. */
+	map(&g, 0x30000, LINKED, 0x1000000);
+	run(&g, LINKED, 0x30000, 20);
+	assert_true(us_images_cover(&g.images, 0x30000, LINKED + 0x1000));
+	end(&g, 1);
+}
+
 /* The kernel, by the other root of the same program. */
 static void the_kernel_has_another_root(void **state)
 {
@@ -520,6 +556,7 @@ int main(void)
 		cmocka_unit_test(one_kernel_after_the_other),
 		cmocka_unit_test(a_build_id_outweighs_patches),
 		cmocka_unit_test(programs_have_their_own_space),
+		cmocka_unit_test(a_low_kernel_names_no_program),
 		cmocka_unit_test(the_kernel_has_another_root),
 		cmocka_unit_test(many_spaces),
 		cmocka_unit_test(a_page_that_was_copied),

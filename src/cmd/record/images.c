@@ -345,6 +345,12 @@ void us_images_tell(const struct us_images *i, FILE *out)
 		      out);
 }
 
+bool us_images_is_kernels(const struct us_images *i, const struct us_place *p)
+{
+	return p->match == US_MATCH_YES && !p->root &&
+	       !((i->v[p->image].home + p->bias) >> 63);
+}
+
 int us_images_name_places(struct us_images *i)
 {
 	int r = 0;
@@ -352,6 +358,8 @@ int us_images_name_places(struct us_images *i)
 		const struct us_place *p = &i->place[k];
 		const struct us_symbol_place at = { .bias = p->bias,
 						    .root = p->root,
+						    .is_kernels = us_images_is_kernels(
+							    i, p),
 						    .start = p->start,
 						    .end = p->end };
 		if (p->match != US_MATCH_NO && !p->until_ns && us_images_counts(i, p))

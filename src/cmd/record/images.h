@@ -152,6 +152,9 @@ void us_images_search(struct us_images *i);
 bool us_images_find_piece(struct us_images *i, const struct us_live_sample *l);
 /* Set such a place; it is copied. */
 void us_images_set_piece(struct us_images *i, const struct us_place *p);
+/* Was it seen by the kernel alone, where programs may have something else?  So it is in
+ * the lower half, unless it was seen in one address space (root). */
+bool us_images_is_kernels(const struct us_images *i, const struct us_place *p);
 /* Is pc, in this address space, in an image that is known to be there? */
 bool us_images_cover(const struct us_images *i, us_gpa root, us_gva pc);
 

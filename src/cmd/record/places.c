@@ -19,7 +19,8 @@
 /* The address space that user code of a capture is in; the kernel is in all: 0. */
 static us_gpa root_of(const struct us_capture *c)
 {
-	return c->regs.user ? c->regs.space.root & US_ROOT_MASK : 0;
+	bool own = c->regs.user && c->regs.space.mode != US_PAGING_OFF;
+	return own ? c->regs.space.root & US_ROOT_MASK : 0;
 }
 
 /* The address space that an image belongs to, once it was seen at this bias. */
@@ -47,12 +48,19 @@ static bool covers(const struct us_images *i, const struct us_place *p, us_gva p
 	return us_elf_file_code(us_elf_image_file(elf), pc - p->bias) != NULL;
 }
 
+/* A kernel in the lower half has been seen by the kernel alone: programs may have what
+ * they like at the same addresses. */
+static bool holds_in(const struct us_images *i, const struct us_place *p, us_gpa root)
+{
+	return p->root == root || (!p->root && !us_images_is_kernels(i, p));
+}
+
 /* Is pc in an image that is known to be there? */
 static bool is_known(const struct us_images *i, us_gpa root, us_gva pc)
 {
 	for (size_t k = 0; k < i->n_place; k++) {
 		const struct us_place *p = &i->place[k];
-		if (is_active(p) && (!p->root || p->root == root) && covers(i, p, pc))
+		if (is_active(p) && holds_in(i, p, root) && covers(i, p, pc))
 			return true;
 	}
 	return false;
@@ -63,7 +71,7 @@ static struct us_place *active_at(struct us_images *i, size_t image, us_gpa root
 	for (size_t k = 0; k < i->n_place; k++) {
 		struct us_place *p = &i->place[k];
 		if (p->image == image && is_active(p) && !p->end &&
-		    (!p->root || p->root == root))
+		    holds_in(i, p, root))
 			return p;
 	}
 	return NULL;
@@ -399,8 +407,7 @@ static void check_places(struct us_images *i, const struct us_live_sample *l)
 	i->check_ns = l->t_ns + CHECK_NS;
 	i->turn++;
 	for (size_t k = 0; k < i->n_place; k++)
-		if (is_active(&i->place[k]) &&
-		    (!i->place[k].root || i->place[k].root == root))
+		if (is_active(&i->place[k]) && holds_in(i, &i->place[k], root))
 			check_place(i, &i->place[k], l);
 }
 
