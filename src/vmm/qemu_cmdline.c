@@ -321,9 +321,17 @@ static void parse_numa(const char *value, struct later *l)
 		snprintf(l->node[l->n_node++], sizeof(id), "%s", id);
 }
 
+/* "nbd:...", "fat:rw:DIR", "json:{...}": a colon goes before any slash. */
+static bool has_protocol(const char *path)
+{
+	return path[strcspn(path, ":/")] == ':';
+}
+
 static void take_disk(const char *path, struct us_cmdline *c, struct later *l)
 {
-	if (!l->disk)
+	if (!strncmp(path, "file:", 5))
+		path += 5;
+	if (!l->disk && !has_protocol(path))
 		snprintf(c->boot, sizeof(c->boot), "%s", path);
 	l->disk = true;
 }

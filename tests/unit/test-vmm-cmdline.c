@@ -171,6 +171,13 @@ static void qemu_of_libvirt(void **state)
 	assert_int_equal(c.n_qmp, 0);
 	assert_string_equal(c.name, "web");
 	assert_string_equal(c.boot, "/d.img");
+	assert_true(parse("qemu", "q|-hda|file:a/d:1.img", &c));
+	assert_string_equal(c.boot, "a/d:1.img");
+	/* What QEMU makes a disk of, or finds elsewhere. */
+	assert_true(parse("qemu", "q|-drive|file=fat:rw:/folder,format=raw", &c));
+	assert_string_equal(c.boot, "");
+	assert_true(parse("qemu", "q|-hda|nbd:localhost:10809|-hdb|/d.img", &c));
+	assert_string_equal(c.boot, "");
 	assert_true(parse("qemu", "q|-mon|chardev=c,mode=control", &c));
 }
 
