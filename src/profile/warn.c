@@ -196,6 +196,7 @@ void us_profile_warn_of_quality(struct us_profile *p)
 	const char *note = us_profile_fact(p, "symbols_note");
 	const char *incomplete = us_symbols_incomplete(p->symbols);
 	const char *unreadable = us_symbols_unreadable(p->symbols);
+	const char *split = us_symbols_split(p->symbols);
 	if (caution && *caution && !p->opts.waits)
 		us_profile_warn(p, "%s", caution);
 	if (!p->opts.waits)
@@ -227,6 +228,13 @@ void us_profile_warn_of_quality(struct us_profile *p)
 				"which is not read here: lines and inlined calls are "
 				"missing (objcopy --decompress-debug-sections)",
 				unreadable);
+	if (split)
+		us_profile_warn(
+			p,
+			"%s was compiled with -gsplit-dwarf, and .dwo and .dwp "
+			"files are not read: lines are right, inlined calls are "
+			"missing, their time is their callers'",
+			split);
 	if (p->opts.host && p->host_trie.nodes.n < 2)
 		us_profile_warn(p, "the recording has no stacks of the host: they are "
 				   "taken with record --host, by the backend bpf");

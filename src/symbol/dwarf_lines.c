@@ -70,6 +70,7 @@ struct us_dwarf {
 	bool slow_scopes;
 	bool compressed; /* some table is: reading it again would cost too much */
 	bool cut;	 /* something was left out */
+	bool split;	 /* most of some unit is in another file */
 	size_t n_span, max_span; /* of all units and their scopes */
 	uint64_t spent_ns;
 };
@@ -106,6 +107,11 @@ static bool overdue(const struct us_dwarf *d, const struct charge *since)
 bool us_dwarf_exhausted(const struct us_dwarf *d)
 {
 	return d->cut || spent(d);
+}
+
+bool us_dwarf_is_split(const struct us_dwarf *d)
+{
+	return d->split;
 }
 
 /* Code that the linker dropped stays in DWARF at address 0 or so: only what lies in
@@ -379,6 +385,8 @@ static void add_unit(struct us_dwarf *d, const Dwarf_Die *die,
 	u->die = *die;
 	u->size = d->info_size;
 	u->comp_dir = string_of(dwarf_attr(&u->die, DW_AT_comp_dir, &a));
+	d->split |= dwarf_hasattr(&u->die, DW_AT_dwo_name) ||
+		    dwarf_hasattr(&u->die, DW_AT_GNU_dwo_name);
 	u->prefer_linkage = is_mangling(dwarf_srclang(&u->die));
 	u->has_ranges = add_ranges(d, &u->die, index, &d->spans, since, &first);
 }

@@ -46,4 +46,8 @@ void us_dwarf_each_address(struct us_dwarf *d, const char *file, uint32_t line,
 /* Something was left out: some addresses have no lines. */
 bool us_dwarf_exhausted(const struct us_dwarf *d);
 
+/* Was it compiled with -gsplit-dwarf?  Then it has lines, but no inlined calls: those
+ * are in files (.dwo, .dwp) that are not read. */
+bool us_dwarf_is_split(const struct us_dwarf *d);
+
 #endif

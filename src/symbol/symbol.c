@@ -439,6 +439,14 @@ const char *us_symbols_incomplete(const struct us_symbols *s)
 	return NULL;
 }
 
+const char *us_symbols_split(const struct us_symbols *s)
+{
+	for (size_t i = 0; i < s->modules.n; i++)
+		if (s->modules.v[i].dwarf && us_dwarf_is_split(s->modules.v[i].dwarf))
+			return s->modules.v[i].name;
+	return NULL;
+}
+
 const char *us_symbols_unreadable(const struct us_symbols *s)
 {
 	for (size_t i = 0; i < s->modules.n; i++) {

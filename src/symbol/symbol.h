@@ -119,6 +119,10 @@ void us_symbols_each_address(struct us_symbols *s, const char *file, uint32_t li
  * left out; NULL: none so far. For a warning after the look-ups. */
 const char *us_symbols_incomplete(const struct us_symbols *s);
 
+/* Base name of an image most of whose DWARF is in other files (-gsplit-dwarf), which
+ * are not read; NULL: none so far.  For a warning after the look-ups. */
+const char *us_symbols_split(const struct us_symbols *s);
+
 /* Path of the file of an image whose DWARF was asked for, but is compressed by means
  * that are not read (zstd); NULL: none so far.  For a warning after the look-ups. */
 const char *us_symbols_unreadable(const struct us_symbols *s);

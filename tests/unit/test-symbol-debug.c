@@ -152,6 +152,32 @@ static void compressed(void **state)
 	assert_true(line >= 2 && line <= 5);
 }
 
+/* Lines alone are in the image; inlined calls are where nobody reads them. */
+static void split(void **state)
+{
+	(void)state;
+	for (unsigned on = 0; on < 2; on++) {
+		struct us_elf_image *i;
+		struct us_symbols *s;
+		struct us_frame f[4];
+		struct us_err e;
+		write_file("a.c", source, sizeof(source) - 1);
+		need("cc -g -O1 -DVALUE=1 %s -o app a.c", on ? "-gsplit-dwarf" : "");
+		uint64_t at = address_of(in_work_dir("app"), "work");
+		assert_int_equal(us_elf_image_open(in_work_dir("app"), &i, &e), 0);
+		assert_int_equal(us_symbols_new(&s, &e), 0);
+		assert_int_equal(us_symbols_add(s, i, 0, &e), 0);
+		assert_null(us_symbols_split(s));
+		assert_true(us_symbols_lookup(s, at, false, f, 4) >= 1);
+		assert_in_range(f[0].line, 2, 5);
+		if (on)
+			assert_string_equal(us_symbols_split(s), "app");
+		else
+			assert_null(us_symbols_split(s));
+		us_symbols_free(s);
+	}
+}
+
 static void found_wherever_it_lies(void **state)
 {
 	(void)state;
@@ -331,6 +357,7 @@ int main(void)
 		TEST(common_parts_are_joined),
 		TEST(images_are_found_by_their_number),
 		TEST(compressed),
+		TEST(split),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
