@@ -15,10 +15,10 @@
 struct us_elf_image;
 
 struct us_elf_symbol {
-	uint64_t addr,
-		size;	  /* size never 0: filled up to the next one or section end */
-	const char *name; /* the image's */
-	const char *file; /* of a local one: its source's name; NULL: unknown */
+	uint64_t addr, size; /* size never 0: filled up to the next one or section end;
+				1 if all but the dynamic ones were stripped */
+	const char *name;    /* the image's */
+	const char *file;    /* of a local one: its source's name; NULL: unknown */
 };
 
 /* What nm prints is taken, too, as an image whose code is not known (symbol_list.h).

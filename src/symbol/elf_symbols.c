@@ -27,6 +27,7 @@ struct table {
 	const char *file;  /* what the local symbols that follow were made from */
 	struct candidate *v;
 	size_t n_v;
+	bool partial; /* of most functions it does not know */
 };
 
 static Elf64_Sym read_symbol(const struct table *t, size_t i)
@@ -178,6 +179,13 @@ static const struct candidate *best_of(const struct table *t, const struct key *
 	return best;
 }
 
+/* Where most functions are not known, one whose size nobody states ends anywhere: what
+ * is named is its start. */
+static uint64_t open_size(const struct table *t, uint64_t most)
+{
+	return t->partial && most > 1 ? 1 : most;
+}
+
 /*
  * One an address; no local label inside a function that states its size; and a size
  * for who has none: up to the next one, the end of the section, or of the function
@@ -195,7 +203,7 @@ static size_t choose(const struct table *t, const struct key *k,
 			continue;
 		if (n && !ret[n - 1].size) {
 			uint64_t gap = c->addr - ret[n - 1].addr;
-			ret[n - 1].size = gap < room ? gap : room;
+			ret[n - 1].size = open_size(t, gap < room ? gap : room);
 		}
 		if (c->size && c->addr + c->size > sized_end)
 			sized_end = c->addr + c->size;
@@ -205,7 +213,7 @@ static size_t choose(const struct table *t, const struct key *k,
 		ret[n++] = (struct us_elf_symbol){ c->addr, c->size, c->name, c->file };
 	}
 	if (!ret[n - 1].size)
-		ret[n - 1].size = room;
+		ret[n - 1].size = open_size(t, room);
 	return n;
 }
 
@@ -275,7 +283,7 @@ static int read_table(const struct us_elf_file *f, uint32_t type,
 	for (size_t i = 0; i < f->n_section; i++) {
 		if (f->section[i].type != type)
 			continue;
-		struct table t = { .f = f };
+		struct table t = { .f = f, .partial = type == SHT_DYNSYM };
 		int r = check_table(&t, &f->section[i], e);
 		if (r < 0)
 			return r;

@@ -131,6 +131,20 @@ static void stripped_and_dynamic(void **state)
 		some |= !strcmp(s[k].name, "main");
 	assert_true(some);
 	us_elf_image_close(i);
+	/* What has no size goes as far as is known, which is nowhere here. */
+	static const char asm_[] = ".globl lone\n.type lone,@function\nlone: ret\n"
+				   ".skip 64,0x90\nnop\n";
+	write_file("lone.s", asm_, sizeof(asm_) - 1);
+	for (unsigned k = 0; k < 2; k++) {
+		need("cc -shared -nostdlib -o lone.so lone.s && %s lone.so",
+		     k ? "strip" : "true");
+		i = open_image("lone.so");
+		s = us_elf_image_symbols(i, &n);
+		for (size_t at = 0; at < n; at++)
+			if (!strcmp(s[at].name, "lone"))
+				assert_true(k ? s[at].size == 1 : s[at].size > 64);
+		us_elf_image_close(i);
+	}
 	need("cc -static -o static f.c && strip -o bare static");
 	i = open_image("bare");
 	us_elf_image_symbols(i, &n);
