@@ -99,6 +99,14 @@ static void find_debug(struct us_images *i, struct us_elf_image *elf)
 			 base_name(us_elf_image_path(elf)));
 }
 
+/* Names alone are of any; an x86-64 kernel may be packed as one of 32 bits. */
+static bool is_for(const struct us_elf_image *elf, uint16_t guest)
+{
+	uint16_t machine = us_elf_image_file(elf)->machine;
+	return machine == guest || machine == EM_NONE ||
+	       (guest == EM_X86_64 && machine == EM_386);
+}
+
 static int add(struct us_images *i, const char *path, const struct us_image *how,
 	       struct us_err *e)
 {
@@ -109,6 +117,11 @@ static int add(struct us_images *i, const char *path, const struct us_image *how
 	int r = us_elf_image_open(path, &m.elf, e);
 	if (r < 0)
 		return r;
+	/* Of one that is given us_images_check_arch() says what is wrong. */
+	if (m.guessed && i->machine && !is_for(m.elf, i->machine)) {
+		us_elf_image_close(m.elf);
+		return us_fail(e, -EINVAL, "%s is for another processor", path);
+	}
 	find_debug(i, m.elf);
 	r = us_symbols_add_image(i->symbols, m.elf, e);
 	if (r == 0)
@@ -125,7 +138,7 @@ static int add(struct us_images *i, const char *path, const struct us_image *how
 
 /* What the user reads of files that were guessed. */
 static void note_beside(struct us_images *i, const char *path,
-			const struct us_beside *b, size_t n)
+			const struct us_beside *b, size_t first, size_t n)
 {
 	const char *name = base_name(path);
 	char more[40] = "";
@@ -134,7 +147,8 @@ static void note_beside(struct us_images *i, const char *path,
 	if (n)
 		snprintf(i->note, sizeof(i->note),
 			 "%.60s is no ELF file; compared with the guest: %.100s (%s)%s",
-			 name, b->v[0].path, us_beside_match_name(b->v[0].match), more);
+			 name, b->v[first].path,
+			 us_beside_match_name(b->v[first].match), more);
 	else
 		snprintf(i->note, sizeof(i->note),
 			 "no symbols: %.60s is no ELF file, and none with symbols of "
@@ -150,13 +164,15 @@ static size_t add_beside(struct us_images *i, const char *path, bool given)
 	struct us_image how = { .given = given, .guessed = true };
 	struct us_beside b;
 	struct us_err e;
-	size_t n = 0;
+	size_t n = 0, first = 0;
 	int r = us_beside_find(path, NULL, &b);
 	for (size_t k = 0; r == 0 && k < b.n; k++) {
 		how.unproven = b.v[k].match == US_BESIDE_UNKNOWN;
-		n += add(i, b.v[k].path, &how, &e) == 0;
+		if (add(i, b.v[k].path, &how, &e) < 0)
+			continue;
+		first = n++ ? first : k;
 	}
-	note_beside(i, path, &b, n);
+	note_beside(i, path, &b, first, n);
 	us_beside_fini(&b);
 	return n;
 }
@@ -199,11 +215,28 @@ static void add_kernel(struct us_images *i, const struct us_guest *g)
 			 "no symbols: %.150s; -e ELF names another file", e.msg);
 }
 
+/* Of the guest's processor, by its QEMU; 0: not known. */
+static uint16_t machine_of(const struct us_guest *g)
+{
+	static const struct {
+		const char *exe;
+		uint16_t machine;
+	} all[] = { { "qemu-system-x86_64", EM_X86_64 },
+		    { "qemu-system-i386", EM_X86_64 },
+		    { "qemu-system-aarch64", EM_AARCH64 },
+		    { "qemu-system-riscv64", EM_RISCV } };
+	for (size_t k = 0; g && k < sizeof(all) / sizeof(*all); k++)
+		if (strstr(g->exe, all[k].exe))
+			return all[k].machine;
+	return 0;
+}
+
 int us_images_open(struct us_images *i, const struct us_symbol_files *f,
 		   const struct us_guest *g, struct us_err *e)
 {
 	memset(i, 0, sizeof(*i));
 	i->dirs = &f->dirs;
+	i->machine = machine_of(g);
 	int r = us_symbols_new(&i->symbols, e);
 	for (size_t k = 0; r == 0 && k < f->n_image; k++)
 		r = add_given(i, f->image[k], e);
@@ -248,10 +281,7 @@ int us_images_check_arch(const struct us_images *i, enum us_arch arch, struct us
 						      [US_ARCH_RISCV64] = EM_RISCV };
 	for (size_t k = 0; k < i->n; k++) {
 		const struct us_elf_image *elf = i->v[k].elf;
-		uint16_t machine = us_elf_image_file(elf)->machine;
-		bool fits = machine == machines[arch] || machine == EM_NONE ||
-			    (arch == US_ARCH_X86_64 && machine == EM_386);
-		if (i->v[k].given && !i->v[k].guessed && !fits)
+		if (i->v[k].given && !i->v[k].guessed && !is_for(elf, machines[arch]))
 			return not_for(elf, machines[arch], e);
 	}
 	return 0;

@@ -47,6 +47,7 @@ struct us_place {
 
 struct us_images {
 	struct us_symbols *symbols; /* owns the ELF images */
+	uint16_t machine; /* of the guest's processor, as ELF has it; 0: not known */
 	struct us_image {
 		struct us_elf_image *elf;
 		uint64_t bias; /* where it is looked for first */
