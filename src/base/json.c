@@ -43,23 +43,78 @@ static void string(FILE *out, const char *s)
 	putc_unlocked('"', out);
 }
 
-static void member(struct us_json *j, const char *key)
+/* The beginning of a member, which is written together with a short value: a call of
+ * stdio for each piece takes most of the time of a large report. */
+struct piece {
+	char v[192];
+	size_t n;
+};
+
+static void put(struct piece *t, const char *bytes, size_t n)
 {
+	memcpy(t->v + t->n, bytes, n);
+	t->n += n;
+}
+
+static void write_piece(struct piece *t, FILE *out)
+{
+	fwrite_unlocked(t->v, 1, t->n, out);
+	t->n = 0;
+}
+
+#define SHORT_KEY 64
+
+static void put_key(struct us_json *j, struct piece *t, const char *key)
+{
+	size_t n = 0;
+	while (n <= SHORT_KEY && is_plain((unsigned char)key[n]))
+		n++;
+	if (n > SHORT_KEY || key[n]) {
+		write_piece(t, j->out);
+		string(j->out, key);
+	} else {
+		t->v[t->n++] = '"';
+		put(t, key, n);
+		t->v[t->n++] = '"';
+	}
+	t->v[t->n++] = ':';
+	if (j->pretty)
+		t->v[t->n++] = ' ';
+}
+
+static void put_newline(const struct us_json *j, struct piece *t)
+{
+	t->v[t->n++] = '\n';
+	memset(t->v + t->n, ' ', 2 * (size_t)j->depth);
+	t->n += 2 * (size_t)j->depth;
+}
+
+/* Then there is room for FIXED_MOST. */
+static void put_member(struct us_json *j, struct piece *t, const char *key)
+{
+	t->n = 0;
 	if (j->some[j->depth])
-		putc_unlocked(',', j->out);
+		t->v[t->n++] = ',';
 	j->some[j->depth] = true;
 	if (j->pretty && j->depth)
-		fprintf(j->out, "\n%*s", (int)j->depth * 2, "");
-	if (key) {
-		string(j->out, key);
-		fputs_unlocked(j->pretty ? ": " : ":", j->out);
-	}
+		put_newline(j, t);
+	if (key)
+		put_key(j, t, key);
+}
+
+static void member(struct us_json *j, const char *key)
+{
+	struct piece t;
+	put_member(j, &t, key);
+	write_piece(&t, j->out);
 }
 
 static void open_container(struct us_json *j, const char *key, char open, char close)
 {
-	member(j, key);
-	putc_unlocked(open, j->out);
+	struct piece t;
+	put_member(j, &t, key);
+	t.v[t.n++] = open;
+	write_piece(&t, j->out);
 	if (j->depth < US_JSON_DEPTH)
 		j->depth++;
 	j->some[j->depth] = false;
@@ -78,15 +133,17 @@ void us_json_array(struct us_json *j, const char *key)
 
 void us_json_end(struct us_json *j)
 {
+	struct piece t = { .n = 0 };
 	if (!j->depth)
 		return;
 	bool some = j->some[j->depth];
 	char close = j->close[j->depth--];
 	if (j->pretty && some)
-		fprintf(j->out, "\n%*s", (int)j->depth * 2, "");
-	putc_unlocked(close, j->out);
+		put_newline(j, &t);
+	t.v[t.n++] = close;
 	if (j->pretty && !j->depth)
-		putc_unlocked('\n', j->out);
+		t.v[t.n++] = '\n';
+	write_piece(&t, j->out);
 }
 
 void us_json_str(struct us_json *j, const char *key, const char *value)
@@ -98,59 +155,12 @@ void us_json_str(struct us_json *j, const char *key, const char *value)
 		fputs_unlocked("null", j->out);
 }
 
-/* At least so many digits.  A large report is mostly numbers: printf() takes three
- * times as long. */
-static void number(FILE *out, uint64_t value, int digits)
-{
-	char text[24], *p = text + sizeof(text);
-	do {
-		*--p = (char)('0' + value % 10);
-		value /= 10;
-	} while (value || text + sizeof(text) - p < digits);
-	fwrite_unlocked(p, 1, (size_t)(text + sizeof(text) - p), out);
-}
-
-void us_json_u64(struct us_json *j, const char *key, uint64_t value)
-{
-	member(j, key);
-	number(j->out, value, 1);
-}
-
-/* As printf() has it, where rounding is not in doubt.  False: it is, or the number is
- * large or negative. */
-static bool decimal(FILE *out, double value, int decimals)
-{
-	static const double scale[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
-	if (decimals < 1 || decimals > 6 || !(value >= 0 && value < 1e6) ||
-	    signbit(value))
-		return false;
-	double scaled = value * scale[decimals], whole = floor(scaled);
-	double rest = scaled - whole;
-	if (fabs(rest - 0.5) < 1e-3)
-		return false;
-	uint64_t n = (uint64_t)whole + (rest > 0.5), unit = (uint64_t)scale[decimals];
-	number(out, n / unit, 1);
-	putc_unlocked('.', out);
-	number(out, n % unit, decimals);
-	return true;
-}
-
-void us_json_double(struct us_json *j, const char *key, double value, int decimals)
-{
-	member(j, key);
-	if (decimal(j->out, value, decimals))
-		return;
-	if (isfinite(value))
-		fprintf(j->out, "%.*f", decimals, value);
-	else
-		fputs_unlocked("null", j->out);
-}
-
 #define FIXED_MOST   24 /* characters */
 #define COLUMN_PIECE 65536
 #define AT_A_TIME    256
 
-/* Before end, which is returned to: where it begins. */
+/* Before end, which is returned to: where it begins.  A large report is mostly numbers:
+ * printf() takes three times as long. */
 static char *fixed(char *end, uint64_t value, int decimals)
 {
 	for (int i = 0; value || i <= decimals; i++) {
@@ -166,8 +176,44 @@ void us_json_fixed(struct us_json *j, const char *key, uint64_t value, int decim
 {
 	char text[FIXED_MOST], *end = text + sizeof(text);
 	char *p = fixed(end, value, decimals);
+	struct piece t;
+	put_member(j, &t, key);
+	put(&t, p, (size_t)(end - p));
+	write_piece(&t, j->out);
+}
+
+void us_json_u64(struct us_json *j, const char *key, uint64_t value)
+{
+	us_json_fixed(j, key, value, 0);
+}
+
+/* As printf() rounds it, in units of the last decimal.  False: that is in doubt, or the
+ * number is large or negative. */
+static bool rounded(double value, int decimals, uint64_t *ret)
+{
+	static const double scale[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
+	if (decimals < 1 || decimals > 6 || !(value >= 0 && value < 1e6) ||
+	    signbit(value))
+		return false;
+	double scaled = value * scale[decimals];
+	uint64_t whole = (uint64_t)scaled;
+	double rest = scaled - (double)whole;
+	*ret = whole + (rest > 0.5);
+	return fabs(rest - 0.5) >= 1e-3;
+}
+
+void us_json_double(struct us_json *j, const char *key, double value, int decimals)
+{
+	uint64_t n;
+	if (rounded(value, decimals, &n)) {
+		us_json_fixed(j, key, n, decimals);
+		return;
+	}
 	member(j, key);
-	fwrite_unlocked(p, 1, (size_t)(end - p), j->out);
+	if (isfinite(value))
+		fprintf(j->out, "%.*f", decimals, value);
+	else
+		fputs_unlocked("null", j->out);
 }
 
 /* "000" to "999", each in four bytes. */
