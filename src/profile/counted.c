@@ -81,7 +81,7 @@ static uint32_t function_of(struct us_profile *p, struct us_pair_map *known,
 	return func;
 }
 
-static bool hang(struct us_profile *p, struct us_pair_map *children,
+static bool hang(struct us_profile *p, struct us_profile_children *children,
 		 struct us_pair_map *known, struct us_profile_call *x)
 {
 	uint32_t func = function_of(p, known, x->address);
@@ -94,14 +94,15 @@ static bool hang(struct us_profile *p, struct us_pair_map *children,
 
 int us_profile_build_calls(struct us_profile *p, struct us_err *e)
 {
-	struct us_pair_map children = { 0 }, known = { 0 };
+	struct us_profile_children children = { .seed = us_hash_seed() };
+	struct us_pair_map known = { 0 };
 	const struct us_profile_node *root = us_vec_push(&p->nodes);
 	bool ok = root != NULL;
 	for (size_t i = 1; ok && i < p->calls.n; i++) {
 		ok = hang(p, &children, &known, &p->calls.v[i]);
 		p->sum.running += p->calls.v[i].self;
 	}
-	us_pair_map_fini(&children);
+	us_slots_fini(&children.slots);
 	us_pair_map_fini(&known);
 	return ok ? 0 : us_fail(e, -ENOMEM, "report: out of memory for the call tree");
 }

@@ -500,9 +500,14 @@ void us_profile_free_vcpus(struct us_profile *p);
 /* Frames of a node of the trie, symbolised on first use.  NULL: out of memory. */
 const struct us_profile_site *us_profile_site(struct us_profile *p, uint32_t node,
 					      bool is_return);
+/* Nodes by parent and function, of the tree that is being made. */
+struct us_profile_children {
+	struct us_slots slots;
+	struct us_hash_seed seed;
+};
 /* The child of parent that is func, made if it is not there; US_PROFILE_NONE: out of
- * memory. children: of the tree that is being made. */
-uint32_t us_profile_child(struct us_profile *p, struct us_pair_map *children,
+ * memory. */
+uint32_t us_profile_child(struct us_profile *p, struct us_profile_children *children,
 			  uint32_t parent, uint32_t func, uint32_t line);
 
 /* Is a program counter of the part that is asked for? */

@@ -14,19 +14,25 @@ static int no_memory(struct us_err *e)
 	return us_fail(e, -ENOMEM, "report: out of memory for the call tree");
 }
 
-uint32_t us_profile_child(struct us_profile *p, struct us_pair_map *children,
+uint32_t us_profile_child(struct us_profile *p, struct us_profile_children *children,
 			  uint32_t parent, uint32_t func, uint32_t line)
 {
-	uint32_t *have = us_pair_map_at(children, parent, func);
-	if (!have)
+	struct us_slots *s = &children->slots;
+	uint32_t hash = (uint32_t)us_hash_pair(&children->seed, parent, func);
+	if (us_slots_make_room(s, p->nodes.n) || p->nodes.n >= US_PROFILE_NONE)
 		return US_PROFILE_NONE;
-	if (*have)
-		return *have;
+	struct us_slot *x = us_slots_first(s, hash);
+	for (; x->number; x = us_slots_next(s, x)) {
+		const struct us_profile_node *n = &p->nodes.v[x->number];
+		if (x->hash == hash && n->parent == parent && n->func == func)
+			return x->number;
+	}
 	struct us_profile_node *n = us_vec_push(&p->nodes);
 	if (!n)
 		return US_PROFILE_NONE;
 	*n = (struct us_profile_node){ .func = func, .parent = parent, .line = line };
-	return *have = (uint32_t)(p->nodes.n - 1);
+	*x = (struct us_slot){ (uint32_t)(p->nodes.n - 1), hash };
+	return x->number;
 }
 
 bool us_profile_in_part(const struct us_profile *p, const struct us_trie_node *s)
@@ -60,7 +66,7 @@ uint32_t us_profile_exit_frame(struct us_profile *p, uint32_t stack)
 }
 
 /* What the host's frames are called by. */
-static uint32_t hang_exit(struct us_profile *p, struct us_pair_map *children,
+static uint32_t hang_exit(struct us_profile *p, struct us_profile_children *children,
 			  uint32_t node, uint32_t at)
 {
 	if (!us_profile_in_part(p, &p->trie.nodes.v[at]))
@@ -71,8 +77,8 @@ static uint32_t hang_exit(struct us_profile *p, struct us_pair_map *children,
 }
 
 /* Hang the frames of a node of the trie, outermost first, below its caller's. */
-static uint32_t hang(struct us_profile *p, struct us_pair_map *children, uint32_t at,
-		     bool is_return)
+static uint32_t hang(struct us_profile *p, struct us_profile_children *children,
+		     uint32_t at, bool is_return)
 {
 	uint32_t node = p->trie.nodes.v[p->trie.nodes.v[at].parent].mark;
 	uint8_t flags = p->trie.nodes.v[at].flags;
@@ -132,7 +138,7 @@ static void mark_callers(struct us_profile *p)
 }
 
 /* Parents have lower numbers, so theirs are there already. */
-static bool hang_callers(struct us_profile *p, struct us_pair_map *children)
+static bool hang_callers(struct us_profile *p, struct us_profile_children *children)
 {
 	for (size_t i = 1; i < p->trie.nodes.n; i++) {
 		struct us_trie_node *s = &p->trie.nodes.v[i];
@@ -161,7 +167,7 @@ uint32_t us_profile_top(struct us_profile *p, uint32_t key)
 	return has_stack ? US_PROFILE_NO_TOP : us_profile_special(p, US_FRAME_NO_STACK);
 }
 
-static uint32_t hang_leaf(struct us_profile *p, struct us_pair_map *children,
+static uint32_t hang_leaf(struct us_profile *p, struct us_profile_children *children,
 			  uint32_t key)
 {
 	uint32_t stack = key / US_N_KIND, node = 0;
@@ -177,7 +183,7 @@ static uint32_t hang_leaf(struct us_profile *p, struct us_pair_map *children,
 	return us_profile_child(p, children, node, top, 0);
 }
 
-static bool hang_leaves(struct us_profile *p, struct us_pair_map *children)
+static bool hang_leaves(struct us_profile *p, struct us_profile_children *children)
 {
 	const struct us_profile_keys *keys = &p->keys;
 	for (size_t i = 0; i < keys->n; i++) {
@@ -193,7 +199,7 @@ static bool hang_leaves(struct us_profile *p, struct us_pair_map *children)
 	return true;
 }
 
-static bool hang_all(struct us_profile *p, struct us_pair_map *children)
+static bool hang_all(struct us_profile *p, struct us_profile_children *children)
 {
 	struct us_profile_node *root = us_vec_push(&p->nodes);
 	if (!root || !find_keys(p))
@@ -204,13 +210,13 @@ static bool hang_all(struct us_profile *p, struct us_pair_map *children)
 
 int us_profile_build_tree(struct us_profile *p, struct us_err *e)
 {
-	struct us_pair_map children = { 0 };
+	struct us_profile_children children = { .seed = us_hash_seed() };
 	p->n_key = p->trie.nodes.n * US_N_KIND;
 	p->key_node = malloc(p->n_key * sizeof(*p->key_node));
 	if (!p->key_node)
 		return no_memory(e);
 	memset(p->key_node, 0xff, p->n_key * sizeof(*p->key_node));
 	bool ok = hang_all(p, &children);
-	us_pair_map_fini(&children);
+	us_slots_fini(&children.slots);
 	return ok ? 0 : no_memory(e);
 }

@@ -26,7 +26,7 @@ void us_trie_fini(struct us_trie *t)
 	free(t->nodes.v);
 	free(t->depths.v);
 	free(t->numbers.v);
-	free(t->slot);
+	us_slots_fini(&t->slots);
 	memset(t, 0, sizeof(*t));
 }
 
@@ -36,48 +36,28 @@ static uint32_t hash_of(const struct us_trie *t, uint32_t parent, us_gva pc)
 	return (uint32_t)us_hash_pair(&t->seed, parent, pc);
 }
 
-static struct us_trie_slot *slot_of(const struct us_trie *t, uint32_t parent, us_gva pc,
-				    uint8_t flags)
+static struct us_slot *slot_of(const struct us_trie *t, uint32_t parent, us_gva pc,
+			       uint8_t flags)
 {
 	uint32_t hash = hash_of(t, parent, pc);
-	size_t i = hash & (t->n_slot - 1);
-	for (; t->slot[i].node; i = (i + 1) & (t->n_slot - 1)) {
-		const struct us_trie_node *n = &t->nodes.v[t->slot[i].node];
-		if (t->slot[i].hash == hash && n->pc == pc && n->parent == parent &&
+	struct us_slot *x = us_slots_first(&t->slots, hash);
+	for (; x->number; x = us_slots_next(&t->slots, x)) {
+		const struct us_trie_node *n = &t->nodes.v[x->number];
+		if (x->hash == hash && n->pc == pc && n->parent == parent &&
 		    n->flags == flags)
-			return &t->slot[i];
+			return x;
 	}
-	t->slot[i].hash = hash;
-	return &t->slot[i];
-}
-
-static bool grow(struct us_trie *t)
-{
-	size_t n = t->n_slot ? t->n_slot * 2 : 1024;
-	struct us_trie_slot *slot = calloc(n, sizeof(*slot));
-	if (!slot)
-		return false;
-	for (size_t k = 0; k < t->n_slot; k++) {
-		size_t i = t->slot[k].hash & (n - 1);
-		if (!t->slot[k].node)
-			continue;
-		while (slot[i].node)
-			i = (i + 1) & (n - 1);
-		slot[i] = t->slot[k];
-	}
-	free(t->slot);
-	t->slot = slot;
-	t->n_slot = n;
-	return true;
+	x->hash = hash;
+	return x;
 }
 
 uint32_t us_trie_child(struct us_trie *t, uint32_t parent, us_gva pc, uint8_t flags)
 {
-	if (t->nodes.n * 2 >= t->n_slot && !grow(t))
+	if (us_slots_make_room(&t->slots, t->nodes.n))
 		return US_TRIE_NONE;
-	struct us_trie_slot *slot = slot_of(t, parent, pc, flags);
-	if (slot->node)
-		return slot->node;
+	struct us_slot *slot = slot_of(t, parent, pc, flags);
+	if (slot->number)
+		return slot->number;
 	if (t->nodes.n >= US_TRIE_NONE)
 		return US_TRIE_NONE;
 	struct us_trie_node *n = us_vec_push(&t->nodes);
@@ -86,7 +66,7 @@ uint32_t us_trie_child(struct us_trie *t, uint32_t parent, us_gva pc, uint8_t fl
 		return US_TRIE_NONE;
 	*n = (struct us_trie_node){ pc, parent, US_TRIE_NONE, flags };
 	*depth = (uint8_t)(t->depths.v[parent] + 1);
-	return slot->node = (uint32_t)(t->nodes.n - 1);
+	return slot->number = (uint32_t)(t->nodes.n - 1);
 }
 
 int us_trie_add(struct us_trie *t, uint32_t parent_number, us_gva pc, uint8_t flags)

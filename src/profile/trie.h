@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "profile/pair_map.h"
+#include "profile/slots.h"
 #include "unwind/unwind.h"
 
 #include <stdbool.h>
@@ -36,13 +37,9 @@ struct us_trie {
 	struct {
 		uint32_t *v;
 		size_t n, cap;
-	} numbers;	 /* number in the file to node */
-	bool renumbered; /* some are not the same */
-	struct us_trie_slot {
-		uint32_t node; /* 0: free */
-		uint32_t hash; /* of it; so most others need not be looked at */
-	} * slot;	       /* hash table of nodes by (parent, pc, flags) */
-	size_t n_slot;
+	} numbers;	       /* number in the file to node */
+	bool renumbered;       /* some are not the same */
+	struct us_slots slots; /* nodes by (parent, pc, flags) */
 	struct us_hash_seed seed;
 };
 
