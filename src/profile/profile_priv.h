@@ -215,6 +215,7 @@ struct us_profile {
 	 * their cache misses overlap. */
 	struct us_sample pending[US_SLICES_QUEUE];
 	unsigned n_pending;
+	bool whole; /* all samples of this file, which is the only one, are wanted */
 	bool plain; /* of this file: stacks are what they are, whenever they were */
 	uint64_t from_ns, to_ns; /* of this file: samples that are wanted */
 	uint64_t busy_ns; /* there are samples of running vCPUs that late, or later */

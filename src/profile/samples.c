@@ -25,7 +25,8 @@ void us_profile_begin_samples(struct us_profile *p)
 	p->from_ns = o->from_ns;
 	p->to_ns = o->to_ns ? o->to_ns : us_profile_phases_end(p);
 	p->plain = !p->cuts.n && !p->n_phase && !o->roots;
-	if (is_whole(p))
+	p->whole = is_whole(p);
+	if (p->whole)
 		us_slices_expect(&p->running, p->busy_ns);
 }
 
@@ -86,26 +87,16 @@ static inline int count_running(struct us_profile *p, const struct us_sample *s)
 		[US_VCPU_EXIT] = US_KIND_EXIT,
 		[US_VCPU_READY] = US_KIND_READY,
 	};
-	struct us_profile_summary *sum = &p->sum;
 	uint32_t stack = node_of(p, s);
 	if (stack >= US_STRETCH_OFF / US_N_KIND)
 		return -EBADMSG;
-	sum->running += s->weight;
-	p->recording[p->file_now].running += s->weight;
-	if (s->state == US_VCPU_EXIT)
-		sum->exit += s->weight;
-	if (s->state == US_VCPU_READY)
-		sum->ready += s->weight;
 	uint32_t key = stack * US_N_KIND + kind[s->state];
 	if (s->end != US_END_ROOT && add_end(p, s, key))
 		return -ENOMEM;
 	if (p->opts.by_vcpu &&
 	    us_profile_add_vcpu(p, key, us_profile_lane(p, s->vcpu), s->weight))
 		return -ENOMEM;
-	sum->ends[s->end] += s->weight;
-	/* What stood in an exit, or waited, did so all the time that it stands for. */
-	bool is_point = s->state == US_VCPU_GUEST;
-	p->sum_weight_squares += (double)s->weight * (is_point ? s->weight : 1);
+	p->sum.ends[s->end] += s->weight;
 	int rc = add_one(p, s, key);
 	return rc ? rc
 		  : us_slices_queue(&p->running, key, s->t_ns - p->opts.from_ns,
@@ -156,8 +147,6 @@ static int add_late(struct us_profile *p)
 
 static inline int add_idle(struct us_profile *p, const struct us_sample *s)
 {
-	p->sum.idle += s->weight;
-	p->recording[p->file_now].idle += s->weight;
 	if (p->opts.by_vcpu) {
 		uint32_t lane = us_profile_lane(p, s->vcpu);
 		if (lane == US_PROFILE_NONE)
@@ -167,36 +156,125 @@ static inline int add_idle(struct us_profile *p, const struct us_sample *s)
 	return add_one(p, s, US_STRETCH_IDLE);
 }
 
-static inline int add_sample(struct us_profile *p, const struct us_sample *given)
+static inline bool is_off(const struct us_sample *s)
 {
-	struct us_sample copy = *given, *s = &copy;
-	struct us_profile_summary *sum = &p->sum;
-	if (s->t_ns > p->last_t)
-		p->last_t = s->t_ns;
-	if (!is_wanted(p, s))
-		return 0;
-	p->file[p->file_now].sampled = true;
-	s->t_ns += p->shift_ns;
-	if (sum->first_ns > s->t_ns)
-		sum->first_ns = s->t_ns;
-	if (sum->last_ns < s->t_ns)
-		sum->last_ns = s->t_ns;
-	sum->vcpu_mask |= 1ULL << (s->vcpu > 63 ? 63 : s->vcpu);
-	if (s->state == US_VCPU_OFF || s->state >= US_N_VCPU_STATE) {
-		sum->off += s->weight;
+	return s->state == US_VCPU_OFF || s->state >= US_N_VCPU_STATE;
+}
+
+static inline int add_sample(struct us_profile *p, const struct us_sample *s)
+{
+	if (is_off(s))
 		return add_one(p, s, US_STRETCH_OFF);
+	return s->state == US_VCPU_HALTED ? add_idle(p, s) : add_running(p, s);
+}
+
+/* Sums of samples that came together, before what becomes of each of them. */
+struct tally {
+	uint64_t first_ns, last_ns, vcpu_mask;
+	uint64_t weight[US_N_VCPU_STATE];
+	double squares; /* of running samples */
+};
+
+static struct tally tally_of(const struct us_sample *s, size_t n)
+{
+	struct tally t = { .first_ns = UINT64_MAX };
+	for (size_t i = 0; i < n; i++) {
+		const struct us_sample *x = &s[i];
+		t.first_ns = t.first_ns < x->t_ns ? t.first_ns : x->t_ns;
+		t.last_ns = t.last_ns > x->t_ns ? t.last_ns : x->t_ns;
+		t.vcpu_mask |= 1ULL << (x->vcpu > 63 ? 63 : x->vcpu);
+		t.weight[is_off(x) ? US_VCPU_OFF : x->state] += x->weight;
+		if (x->state == US_VCPU_GUEST)
+			t.squares += (double)x->weight * x->weight;
 	}
-	bool idle = s->state == US_VCPU_HALTED;
-	int rc = idle ? add_idle(p, s) : add_running(p, s);
-	return rc ? rc
-		  : us_slices_add(&p->idle, idle, s->t_ns - p->opts.from_ns, s->weight);
+	/* What stood in an exit, or waited, did so all the time that it stands for. */
+	t.squares += (double)(t.weight[US_VCPU_EXIT] + t.weight[US_VCPU_READY]);
+	return t;
+}
+
+/* How much of the time vCPUs were idle. */
+static int add_to_idle(struct us_profile *p, const struct tally *t,
+		       const struct us_sample *s, size_t n)
+{
+	uint64_t idle = t->weight[US_VCPU_HALTED], from_ns = p->opts.from_ns;
+	uint64_t busy = t->weight[US_VCPU_GUEST] + t->weight[US_VCPU_EXIT] +
+			t->weight[US_VCPU_READY];
+	int rc = 0;
+	if (t->last_ns - from_ns < p->idle.end_ns && idle + busy <= UINT32_MAX) {
+		if (busy)
+			rc = us_slices_add(&p->idle, 0, t->last_ns - from_ns,
+					   (uint32_t)busy);
+		if (idle && !rc)
+			rc = us_slices_add(&p->idle, 1, t->last_ns - from_ns,
+					   (uint32_t)idle);
+		return rc;
+	}
+	for (size_t i = 0; i < n && !rc; i++)
+		if (!is_off(&s[i]))
+			rc = us_slices_add(&p->idle, s[i].state == US_VCPU_HALTED,
+					   s[i].t_ns - from_ns, s[i].weight);
+	return rc;
+}
+
+static void add_tally(struct us_profile *p, const struct tally *t)
+{
+	struct us_profile_summary *sum = &p->sum;
+	struct us_profile_recording *r = &p->recording[p->file_now];
+	uint64_t exit = t->weight[US_VCPU_EXIT], ready = t->weight[US_VCPU_READY];
+	uint64_t running = t->weight[US_VCPU_GUEST] + exit + ready;
+	uint64_t seen_ns = t->last_ns - p->shift_ns;
+	p->last_t = p->last_t > seen_ns ? p->last_t : seen_ns;
+	sum->first_ns = sum->first_ns < t->first_ns ? sum->first_ns : t->first_ns;
+	sum->last_ns = sum->last_ns > t->last_ns ? sum->last_ns : t->last_ns;
+	sum->vcpu_mask |= t->vcpu_mask;
+	sum->running += running;
+	sum->exit += exit;
+	sum->ready += ready;
+	sum->idle += t->weight[US_VCPU_HALTED];
+	sum->off += t->weight[US_VCPU_OFF];
+	r->running += running;
+	r->idle += t->weight[US_VCPU_HALTED];
+	p->sum_weight_squares += t->squares;
+	p->file[p->file_now].sampled = true;
+}
+
+static int add_wanted(struct us_profile *p, const struct us_sample *s, size_t n)
+{
+	if (!n)
+		return 0;
+	struct tally t = tally_of(s, n);
+	add_tally(p, &t);
+	int rc = add_to_idle(p, &t, s, n);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = add_sample(p, &s[i]);
+	return rc;
+}
+
+/* Those that are asked for, with their times in the profile. */
+static size_t choose(struct us_profile *p, const struct us_sample *s, size_t n,
+		     struct us_sample *ret)
+{
+	size_t to = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (p->last_t < s[i].t_ns)
+			p->last_t = s[i].t_ns;
+		if (!is_wanted(p, &s[i]))
+			continue;
+		ret[to] = s[i];
+		ret[to++].t_ns += p->shift_ns;
+	}
+	return to;
 }
 
 static int add_all(struct us_profile *p, const struct us_sample *s, size_t n)
 {
+	struct us_sample wanted[US_SLICES_QUEUE];
 	int rc = 0;
-	for (size_t i = 0; i < n && !rc; i++)
-		rc = add_sample(p, &s[i]);
+	for (size_t some; n && !rc; s += some, n -= some) {
+		some = n < US_SLICES_QUEUE ? n : US_SLICES_QUEUE;
+		rc = p->whole ? add_wanted(p, s, some)
+			      : add_wanted(p, wanted, choose(p, s, some, wanted));
+	}
 	return rc;
 }
 
