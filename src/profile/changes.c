@@ -38,6 +38,8 @@ struct seen {
 struct before {
 	uint32_t counted, other, idle; /* other: it does not count */
 	double fit[US_FIT_LAGS];       /* weight of the pair with it */
+	/* Of the pairs with those that are counted, and with those that are other. */
+	double with_counted[US_N_LAG_SUM], with_other[US_N_LAG_SUM];
 };
 
 struct counting {
@@ -104,22 +106,34 @@ static bool is_first(struct seen *s, uint32_t run, uint32_t at, uint32_t *ret)
 	return true;
 }
 
+static void add_sum(double to[US_N_LAG_SUM], const double sum[US_N_LAG_SUM])
+{
+	for (unsigned i = 0; i < US_N_LAG_SUM; i++)
+		to[i] += sum[i];
+}
+
 static void add_at(struct counting *n, struct us_change *x, struct seen *s, uint32_t at,
 		   const struct before *b)
 {
 	uint32_t mask;
 	if (!is_first(s, n->run, at, &mask))
 		return;
-	add(n, x->within, b, b->counted & ~mask);
-	add(n, x->outside, b, b->other);
+	if (mask)
+		add(n, x->within, b, b->counted & ~mask);
+	else
+		add_sum(x->within, b->with_counted);
+	add_sum(x->outside, b->with_other);
 }
 
-static void add_stack(struct counting *n, uint32_t node, uint32_t at,
-		      const struct before *b)
+static void add_stack(struct counting *n, uint32_t node, uint32_t at, struct before *b)
 {
 	const struct us_profile_node *v = n->p->nodes.v;
 	uint32_t func = v[node].func;
-	add(n, n->c->outside, b, b->other);
+	memset(b->with_counted, 0, sizeof(b->with_counted));
+	memset(b->with_other, 0, sizeof(b->with_other));
+	add(n, b->with_counted, b, b->counted);
+	add(n, b->with_other, b, b->other);
+	add_sum(n->c->outside, b->with_other);
 	add_at(n, &n->c->self[func], &n->self[func], at, b);
 	for (uint32_t i = node; i; i = v[i].parent) {
 		func = v[i].func;

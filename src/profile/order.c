@@ -89,8 +89,9 @@ static void visit(struct order *o, uint32_t old)
 	size_t base = o->n_todo;
 	for (uint32_t c = o->first[old]; c; c = o->next[c])
 		o->todo[o->n_todo++] = c;
-	qsort_r(o->todo + base, o->n_todo - base, sizeof(*o->todo), compare_nodes,
-		o->p);
+	if (o->n_todo - base > 1) /* most have one */
+		qsort_r(o->todo + base, o->n_todo - base, sizeof(*o->todo),
+			compare_nodes, o->p);
 }
 
 int us_profile_order_tree(struct us_profile *p)

@@ -65,13 +65,15 @@ static int find_outermost(struct count *c)
 static int count_init(struct count *c, struct us_profile *p)
 {
 	c->p = p;
-	c->node = aligned_alloc(sizeof(*c->node), p->nodes.n * sizeof(*c->node));
 	c->is_outermost = calloc(p->nodes.n, sizeof(*c->is_outermost));
 	c->func = calloc(p->funcs.n + 1, sizeof(*c->func));
-	if (!c->node || !c->is_outermost || !c->func)
+	if (!c->is_outermost || !c->func || find_outermost(c))
+		return -ENOMEM;
+	c->node = aligned_alloc(sizeof(*c->node), p->nodes.n * sizeof(*c->node));
+	if (!c->node)
 		return -ENOMEM;
 	memset(c->node, 0, p->nodes.n * sizeof(*c->node));
-	return find_outermost(c);
+	return 0;
 }
 
 static void add_wave(double *restrict sum, double x, const double *restrict wave)
