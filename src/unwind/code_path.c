@@ -2,8 +2,6 @@
 /* code_path.c: see code_path.h. */
 #include "unwind/code_path.h"
 
-#include <string.h>
-
 void us_code_path_use(struct us_code_path *p, struct us_paging *paging,
 		      const struct us_space *s)
 {
@@ -14,7 +12,8 @@ void us_code_path_use(struct us_code_path *p, struct us_paging *paging,
 
 void us_code_path_start(struct us_code_path *p)
 {
-	memset(p->visited, 0, sizeof(p->visited));
+	for (unsigned i = 0; i < p->n_visited; i++)
+		p->visited[p->used[i]] = 0;
 	for (unsigned i = 0; i < US_CODE_MAX_PENDING; i++)
 		p->pending[i].slot = (uint8_t)i;
 	p->n_pending = 0;
@@ -71,7 +70,7 @@ bool us_code_path_visit(struct us_code_path *p, us_gva pc)
 		p->lost = true;
 		return false;
 	}
-	p->n_visited++;
+	p->used[p->n_visited++] = (uint16_t)i;
 	p->budget--;
 	p->visited[i] = pc + 1;
 	return true;

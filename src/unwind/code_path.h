@@ -37,6 +37,7 @@ struct us_code_path {
 	size_t window_len;
 	uint8_t bytes[1024];
 	us_gva visited[US_CODE_VISIT_SLOTS]; /* + 1: 0 is an empty slot */
+	uint16_t used[US_CODE_MAX_VISITED];  /* the slots of n_visited, to empty them */
 	struct us_code_pending pending[US_CODE_MAX_PENDING]; /* with all slots */
 	unsigned n_pending;
 };
