@@ -36,6 +36,12 @@ static uint32_t hash_of(const struct us_trie *t, uint32_t parent, us_gva pc)
 	return (uint32_t)us_hash_pair(&t->seed, parent, pc);
 }
 
+void us_trie_seal(struct us_trie *t)
+{
+	us_slots_fini(&t->slots);
+	t->sealed = true;
+}
+
 static struct us_slot *slot_of(const struct us_trie *t, uint32_t parent, us_gva pc,
 			       uint8_t flags)
 {
@@ -53,7 +59,7 @@ static struct us_slot *slot_of(const struct us_trie *t, uint32_t parent, us_gva 
 
 uint32_t us_trie_child(struct us_trie *t, uint32_t parent, us_gva pc, uint8_t flags)
 {
-	if (us_slots_make_room(&t->slots, t->nodes.n))
+	if (t->sealed || us_slots_make_room(&t->slots, t->nodes.n))
 		return US_TRIE_NONE;
 	struct us_slot *slot = slot_of(t, parent, pc, flags);
 	if (slot->number)

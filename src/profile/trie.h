@@ -37,8 +37,9 @@ struct us_trie {
 	struct {
 		uint32_t *v;
 		size_t n, cap;
-	} numbers;	       /* number in the file to node */
-	bool renumbered;       /* some are not the same */
+	} numbers;	 /* number in the file to node */
+	bool renumbered; /* some are not the same */
+	bool sealed;
 	struct us_slots slots; /* nodes by (parent, pc, flags) */
 	struct us_hash_seed seed;
 };
@@ -52,8 +53,11 @@ US_MUST_CHECK int us_trie_add(struct us_trie *t, uint32_t parent_number, us_gva 
 			      uint8_t flags);
 
 /* The node below parent, a node; a new one if need be, however deep.  US_TRIE_NONE: out
- * of memory, or of numbers. */
+ * of memory, or of numbers; or it is sealed. */
 uint32_t us_trie_child(struct us_trie *t, uint32_t parent, us_gva pc, uint8_t flags);
+
+/* No more nodes will come: what finds them by their callers is not needed. */
+void us_trie_seal(struct us_trie *t);
 
 /* The node of a number in the file; US_TRIE_NONE: there is none. */
 static inline uint32_t us_trie_node_of(const struct us_trie *t, uint32_t number)
