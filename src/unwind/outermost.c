@@ -127,23 +127,25 @@ static bool is_page_size(uint64_t v)
 }
 
 /* What the kernel tells a program of itself and the machine. */
-static bool is_auxiliary(struct us_walk *w, us_gva at)
+static bool is_auxiliary(struct us_walk *w, us_gva at, us_gva *ret_entry)
 {
-	bool pages = false, entry = false;
+	bool pages = false;
 	uint64_t type, value;
-	for (unsigned i = 0; i < MAX_AUX && !(pages && entry); i++) {
+	*ret_entry = 0;
+	for (unsigned i = 0; i < MAX_AUX && !(pages && *ret_entry); i++) {
 		if (!read_nth(w, at, 2 * i, &type) || type == AUX_END ||
 		    type > MAX_AUX_TYPE || !read_nth(w, at, 2 * i + 1, &value))
 			return false;
 		pages |= type == AUX_PAGE_SIZE && is_page_size(value);
-		entry |= type == AUX_ENTRY && value;
+		if (type == AUX_ENTRY)
+			*ret_entry = value;
 	}
-	return pages && entry;
+	return pages && *ret_entry;
 }
 
 /* The count of the arguments, these, 0, the environment, 0.  Programs change what these
  * point to, and take variables away: then there are more zeroes. */
-static bool is_first_stack(struct us_walk *w, us_gva at)
+static bool is_first_stack(struct us_walk *w, us_gva at, us_gva *ret_entry)
 {
 	uint64_t n, first, v;
 	bool over = false;
@@ -154,25 +156,35 @@ static bool is_first_stack(struct us_walk *w, us_gva at)
 	at += (n + 2) * w->word;
 	for (unsigned i = 0; i < MAX_VARIABLES && read_nth(w, at, i, &v); i++) {
 		if (v && over)
-			return is_auxiliary(w, at + (us_gva)i * w->word);
+			return is_auxiliary(w, at + (us_gva)i * w->word, ret_entry);
 		over |= v == 0;
 	}
 	return false;
 }
 
+/* The program's code leads from there to the CALL. */
+static bool is_led_from(struct us_walk *w, us_gva entry)
+{
+	struct us_code_rule rule[2];
+	const struct us_site *site = us_sites_find(w->u->sites, w->pc, true, w->site);
+	return us_sites_from(w->u->sites, site, entry, rule) == US_REACH_FLOW;
+}
+
 /*
  * Behind a CALL of the program's first function: its arguments are above what that has
- * pushed, and nothing there leads to who called another.
+ * pushed, nothing there leads to who called another, and it is where the kernel has
+ * entered.
  */
 static bool is_first_of_program(struct us_walk *w)
 {
 	us_gva sp = w->reg[w->u->arch->sp], target, from = sp & -(us_gva)w->word;
+	us_gva entry;
 	uint64_t v;
 	if (!w->after_call || !us_walk_knows(w, w->u->arch->sp) || from != sp)
 		return false;
 	for (us_gva at = from; at - from <= FIRST_PUSHED; at += w->word) {
-		if (at % FIRST_ALIGN == 0 && is_first_stack(w, at))
-			return true;
+		if (at % FIRST_ALIGN == 0 && is_first_stack(w, at, &entry))
+			return is_led_from(w, entry);
 		if (!us_walk_read(w, at, &v) ||
 		    us_sites_call_before(w->u->sites, us_walk_strip(w, v), &target))
 			return false;
@@ -189,7 +201,8 @@ bool us_walk_is_root(struct us_walk *w, struct us_site *site)
 		w->end = end;
 		return root;
 	}
-	if (us_site_is_entry(site) || site->source != US_SITE_CODE)
+	if (us_site_is_entry(site) || site->source != US_SITE_CODE ||
+	    !us_site_start(site) || site->guess)
 		return false;
 	if (site->outer == US_OUTER_NEW)
 		us_sites_judge(w->u->sites, site);

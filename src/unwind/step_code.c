@@ -137,8 +137,8 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 		w->end = US_END_FAULT;
 		return false;
 	}
-	if (ret->pc == 0)
-		w->end = US_END_ROOT; /* set up so, where a thread begins */
+	if (ret->pc == 0 && us_walk_ends_by_zero(w, site))
+		w->end = US_END_ROOT;
 	ret->exact = false;
 	if (ret->pc == 0 || (!us_walk_is_caller(w, site, ret) && !is_gone(site, ret) &&
 			     !us_walk_begins_thread(w, ret)))

@@ -110,6 +110,16 @@ static void set_fp(struct us_walk *w, const struct us_code_rule *rule,
 	ret->framed = rule->base == US_BASE_FP || rule->fp == US_FP_SAVED;
 }
 
+/* Does the caller's frame pointer come from a frame?  Programs without any keep other
+ * things in that register, and in its place. */
+static bool is_framed(const struct us_walk *w, const struct us_site *site,
+		      const struct us_step *s)
+{
+	return s->framed &&
+	       (!(w->flags & US_PC_USER) || site->rule[0].base == US_BASE_FP ||
+		site->rule[1].base == US_BASE_FP);
+}
+
 /* Apply a rule: true if there is a return address behind a CALL. */
 static bool try_rule(struct us_walk *w, const struct us_site *site,
 		     const struct us_code_rule *rule, struct us_step *ret)
@@ -121,13 +131,14 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 	if ((!same_sp && !cfa_of(w, rule, &ret->cfa)) ||
 	    !ra_of(w, rule, ret->cfa, &ret->pc))
 		return false;
-	if (ret->pc == 0)
-		w->end = US_END_ROOT; /* set up so, where a thread begins */
+	if (ret->pc == 0 && us_walk_ends_by_zero(w, site))
+		w->end = US_END_ROOT;
 	if (ret->pc == 0 ||
 	    (!us_walk_is_caller(w, site, ret) && !us_walk_is_outermost(ret)))
 		return false;
 	w->n_switch += !is_in_place(w, ret->cfa);
 	set_fp(w, rule, ret);
+	ret->framed = is_framed(w, site, ret);
 	ret->sp = ret->cfa;
 	ret->sp_known = !same_sp;
 	ret->ra_known = ret->exact = ret->narrow = false;

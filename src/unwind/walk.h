@@ -110,6 +110,15 @@ static inline us_gva us_walk_wrap(const struct us_walk *w, us_gva va)
 	return w->word == 4 ? (uint32_t)va : va;
 }
 
+/* Is 0 where the return address would be the end?  So threads are set up.  In a program
+ * only of a function whose start is known: else a rule may be wrong, and it any word.
+ */
+static inline bool us_walk_ends_by_zero(const struct us_walk *w,
+					const struct us_site *s)
+{
+	return !(w->flags & US_PC_USER) || us_site_start(s);
+}
+
 /* A return address without its signature. */
 static inline us_gva us_walk_strip(const struct us_walk *w, us_gva va)
 {

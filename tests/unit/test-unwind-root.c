@@ -528,11 +528,13 @@ static void not_the_first_of_a_program(void **state)
 	static const struct {
 		unsigned at;
 		uint64_t word;
-	} cases[] = { { COUNT, 0 },	     { COUNT, 1 },	 { COUNT, 3 },
-		      { COUNT, 1ULL << 40 }, { ARGUMENT, 0 },	 { LAST, 0x8820 },
-		      { OVER, 0x8828 },	     { PAIR, 0 },	 { PAIR, 0x8828 },
-		      { SIZE, 7 },	     { SIZE + 1, 4095 }, { SIZE + 1, 1 << 20 },
-		      { ENTRY, 8 },	     { ENTRY + 1, 0 } };
+	} cases[] = {
+		{ COUNT, 0 },	       { COUNT, 1 },	   { COUNT, 3 },
+		{ COUNT, 1ULL << 40 }, { ARGUMENT, 0 },	   { LAST, 0x8820 },
+		{ OVER, 0x8828 },      { PAIR, 0 },	   { PAIR, 0x8828 },
+		{ SIZE, 7 },	       { SIZE + 1, 4095 }, { SIZE + 1, 1 << 20 },
+		{ ENTRY, 8 },	       { ENTRY + 1, 0 },   { ENTRY + 1, 0x2000 }
+	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		x86_first(0);
 		put(FIRST + cases[i].at * 8, cases[i].word);
@@ -583,6 +585,7 @@ static void first_by_link(void **state)
 		else
 			WORDS(0x2000, RV_RET);
 		put_first();
+		put(FIRST + (ENTRY + 1) * 8, 0x1004);
 		regs.user = bad != 1;
 		put(FIRST + ENTRY * 8, bad == 2 ? 8 : 9);
 		look(0x2000, FIRST, 0x1008);
