@@ -115,6 +115,19 @@ enum us_code_save {
 	US_SAVE_CFA,  /* it is in memory, at the CFA + the offset */
 };
 
+#define US_CODE_MAX_STARTS 16
+#define US_CODE_MAX_RANGE  4096 /* bytes looked through for them */
+
+/* Where functions may begin, before a place: where code takes room on the stack, soon
+ * after what leads elsewhere. */
+struct us_code_starts {
+	us_gva pc[US_CODE_MAX_STARTS]; /* nearest first */
+	/* It is behind a jump, a return or padding; else it is behind a CALL, which may
+	 * return. */
+	bool sure[US_CODE_MAX_STARTS];
+	unsigned n;
+};
+
 /* An address to make a rule for. */
 struct us_code_place {
 	us_gva pc;

@@ -70,6 +70,11 @@ enum us_link_kept {
 enum us_link_kept us_link_flow_kept(struct us_link_flow *f,
 				    const struct us_code_place *at);
 
+/* As us_x86_starts(); each is where room is taken, perhaps not the first instruction.
+ */
+void us_link_starts(struct us_link_flow *f, us_gva pc, unsigned range,
+		    struct us_code_starts *ret);
+
 /* As us_x86_stays(). */
 bool us_link_stays(struct us_link_flow *f, const struct us_code_place *at,
 		   const struct us_code_rule start[2]);

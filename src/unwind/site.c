@@ -598,6 +598,16 @@ enum us_code_reach us_sites_from(struct us_sites *s, const struct us_site *site,
 	return rule_from_start(s, &at, rule);
 }
 
+void us_sites_starts(struct us_sites *s, const struct us_site *site, unsigned range,
+		     struct us_code_starts *ret)
+{
+	flow_use(s);
+	if (s->link)
+		us_link_starts(s->link, site->pc, range, ret);
+	else
+		us_x86_starts(s->flow, site->pc, range, ret);
+}
+
 /* To what was split off its function an exception alone may lead. */
 static bool is_landed_in(const struct us_sites *s, const struct us_site *site)
 {

@@ -175,6 +175,10 @@ enum us_link_kept us_sites_kept(struct us_sites *s, const struct us_site *site);
 /* From now on, in this sample, memory is read in that space; it outlives the sample. */
 void us_sites_move(struct us_sites *s, const struct us_space *space);
 
+/* Where the site's function may begin, by the code before it: range bytes of that. */
+void us_sites_starts(struct us_sites *s, const struct us_site *site, unsigned range,
+		     struct us_code_starts *ret);
+
 /* Its rules are those of the code: may it be the outermost?  Sets site->outer. */
 void us_sites_judge(struct us_sites *s, struct us_site *site);
 

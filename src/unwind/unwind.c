@@ -98,7 +98,8 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 		return US_STEP_YES;
 	if (found == US_STEP_NO && us_walk_is_root(w, site))
 		w->end = US_END_ROOT;
-	else if (found == US_STEP_NO && us_step_switch(w, site, ret))
+	else if (found == US_STEP_NO &&
+		 (us_step_start(w, site, ret) || us_step_switch(w, site, ret)))
 		return US_STEP_YES;
 	return found;
 }

@@ -300,6 +300,13 @@ bool us_walk_is_entered(struct us_walk *w, const struct us_regs *regs);
 bool us_step_link_frame(struct us_walk *w, const struct us_site *site,
 			struct us_step *ret);
 
+/*
+ * Nothing tells where the site's function begins, and no rule holds: by the start that
+ * the code before it shows.  What is found so is behind a CALL that names it, or one by
+ * pointer from a stack that was in order.
+ */
+bool us_step_start(struct us_walk *w, struct us_site *site, struct us_step *ret);
+
 /* Is this a routine that saves registers for its caller?  Then *ret_found says whether
  * its caller was found. */
 bool us_step_routine(struct us_walk *w, const struct us_site *site, bool *ret_found,

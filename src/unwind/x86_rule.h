@@ -63,6 +63,11 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 enum us_code_save us_x86_saved(struct us_x86_flow *f, const struct us_code_place *at,
 			       unsigned reg, bool exit, int32_t *ret_off);
 
+/* Where the function that pc is in may begin, by the code before: range bytes
+ * of it, US_CODE_MAX_RANGE at most. */
+void us_x86_starts(struct us_x86_flow *f, us_gva pc, unsigned range,
+		   struct us_code_starts *ret);
+
 /*
  * Does the function never leave again, from at->pc on?  start: its rules there, from
  * the start.  True only if every path was followed: into what it jumps to, behind each

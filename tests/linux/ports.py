@@ -49,7 +49,8 @@ class PortGuest(Guest):
             raise Skip(f"busybox-static of {port.suite} has no busybox")
         self.files = tempfile.TemporaryDirectory(prefix="uniscope-")
         initrd, fs = os.path.join(self.files.name, "initrd"), Initramfs()
-        fs.add_file("/bin/busybox", busybox[0])
+        self.busybox = busybox[0]
+        fs.add_file("/bin/busybox", self.busybox)
         for name, path in (files or {}).items():
             fs.add_file(name, path)
         fs.add("/init", init)

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * step_start.c: the caller of a function that never returns and that nobody names.
+ *
+ * A program's main that ends in exit(), and what is called by pointer to stay there,
+ * give nothing to tell their caller by: no return, no CALL that says where they begin,
+ * and in stripped programs no symbol and no table.  But functions take room on the
+ * stack soon after they begin, and what is right before them leads elsewhere.  From
+ * such a place the code is followed; the word that it says to be the return address has
+ * to be one.
+ */
+#include "unwind/walk.h"
+
+#define FIRST_RANGE 256 /* bytes of code looked at first */
+#define MORE	    4
+#define CALL_ALIGN  16 /* of the stack at each CALL: System V psABI, AAPCS64, RISC-V */
+
+/* A start that is not one takes too little room: then the word is some other, and
+ * hardly ever behind a CALL of this function; or by pointer with the stack in order. */
+static bool is_confirmed(const struct us_step *s)
+{
+	return s->led || (!s->direct && s->cfa % CALL_ALIGN == 0);
+}
+
+static bool try_start(struct us_walk *w, struct us_site *site, us_gva start,
+		      struct us_step *ret, bool *ret_leads)
+{
+	struct us_code_rule rule[2];
+	struct us_site other = *site;
+	*ret_leads = us_sites_from(w->u->sites, site, start, rule) == US_REACH_FLOW &&
+		     rule[0].base != US_BASE_NONE && rule[0].base < US_BASE_ROOT;
+	/* The link register says nothing of the room that was taken before. */
+	if (!*ret_leads || (w->u->arch->link && rule[0].ra != US_RA_SAVED))
+		return *ret_leads = false;
+	other.rule[0] = rule[0];
+	other.rule[1] = rule[1];
+	us_sites_learn(&other, start, rule);
+	other.tried = other.guess = true;
+	bool found = w->u->arch->link ? us_step_link(w, &other, ret)
+				      : us_step_code(w, &other, ret);
+	if (!found || !is_confirmed(ret))
+		return false;
+	*site = other;
+	return true;
+}
+
+/* Only what has called has taken room for certain: a leaf may have none, and so be
+ * taken for a part of the function before it. */
+static bool is_unknown(const struct us_walk *w, const struct us_site *site)
+{
+	return w->after_call && w->word == 8 && (!us_site_start(site) || site->guess) &&
+	       site->outer == US_OUTER_NEW && site->source == US_SITE_CODE &&
+	       !us_site_is_entry(site) && us_walk_knows(w, w->u->arch->sp);
+}
+
+/* The nearest that leads here, of those that were not tried before. */
+static bool try_range(struct us_walk *w, struct us_site *site, unsigned range,
+		      struct us_step *ret, bool *ret_leads)
+{
+	struct us_code_starts starts;
+	us_gva seen = w->pc - (range > FIRST_RANGE ? range / MORE : 0);
+	us_sites_starts(w->u->sites, site, range, &starts);
+	for (unsigned i = 0; i < starts.n; i++) {
+		if (starts.pc[i] > seen)
+			continue;
+		if (try_start(w, site, starts.pc[i], ret, ret_leads))
+			return true;
+		if (*ret_leads && starts.sure[i])
+			return false;
+		*ret_leads = false;
+	}
+	return false;
+}
+
+bool us_step_start(struct us_walk *w, struct us_site *site, struct us_step *ret)
+{
+	uint8_t end = w->end;
+	bool found = false, leads = false;
+	if (!is_unknown(w, site))
+		return false;
+	for (unsigned range = FIRST_RANGE;
+	     range <= US_CODE_MAX_RANGE && !found && !leads; range *= MORE)
+		found = try_range(w, site, range, ret, &leads);
+	site->outer = US_OUTER_NO; /* of no known start: looked for */
+	us_sites_doubt(w->u->sites, site);
+	w->end = end;
+	return found;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The caller of a function that never returns and that neither a symbol nor a table nor
+ * a CALL names: by the start that the code before it shows. */
+#include "flat-guest.h"
+
+#define SP (STACK + 8) /* of what it has called */
+
+static const uint8_t by_pointer[] = { 0xff, 0xd0, 0xff, 0xe0 }; /* call, jmp *%rax */
+static const uint8_t mover[] = { 0x48, 0x89, 0xf5, 0x53, 0x48, 0x83, 0xec, 0x10,
+				 0xe8, 0xf3, 0x0f, 0x00, 0x00, 0x31, 0xc0, 0xc3 };
+
+/* What is before 0x2000, and there: mov %rsi,%rbp; push %rbx; sub $16,%rsp; call
+ * 0x3000; behind that another function. */
+static void stays(const char *before, size_t n)
+{
+	memcpy(ram + 0x2000 - n, before, n);
+	memcpy(ram + 0x2000, mover, sizeof(mover));
+	ram[0x3000] = 0xc3;
+	memcpy(ram + 0x1000, by_pointer, sizeof(by_pointer));
+	us_unwinder_set_code(unwinder, &map, &cfi);
+}
+#define STAYS(before) stays(before, sizeof(before) - 1)
+
+/* below: bytes that the stack is lower than it should be. */
+static void expect_caller(us_gva caller, unsigned below, bool found)
+{
+	us_gva sp = SP - below;
+	memset(ram + STACK - 16, 0x77, 0x100);
+	put(sp, 0x200d);
+	put(sp + 8 + 24, caller);
+	unwind(0x3000, sp);
+	assert_int_equal(out.pc[1], 0x200d);
+	assert_int_equal(out.n, found ? 3 : 2);
+	assert_int_not_equal(out.end, US_END_ROOT);
+	if (!found)
+		return;
+	assert_int_equal(out.pc[2], caller);
+	assert_int_equal(out.how[2], US_HOW_GUESS);
+}
+
+static void called_by_pointer(void **state)
+{
+	(void)state;
+	STAYS("\xc3");
+	expect_caller(0x1002, 0, true);
+	expect_caller(0x1002, 0, true); /* remembered */
+	/* No CALL is aligned so. */
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	expect_caller(0x1002, 8, false);
+	/* Behind none. */
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	expect_caller(0x1004, 0, false);
+}
+
+static void behind_what_leads_elsewhere(void **state)
+{
+	(void)state;
+	STAYS("\xeb\xfe"); /* jmp . */
+	expect_caller(0x1002, 0, true);
+	STAYS("\x0f\x0b"); /* ud2 */
+	expect_caller(0x1002, 0, true);
+	STAYS("\xc3\x66\x90\x0f\x1f\x00"); /* padding */
+	expect_caller(0x1002, 0, true);
+	STAYS("\x53\xe8\x00\x10\x00\x00"); /* a CALL: it may not return */
+	expect_caller(0x1002, 0, true);
+	/* Nothing does: where it begins is not known. */
+	memset(ram + 0x1000, 0x50, 0x1000);
+	STAYS("\x50");
+	expect_caller(0x1002, 0, false);
+}
+
+/* A CALL that names another function has not led here; one that names this one has,
+ * however the stack is aligned. */
+static void called_by_name(void **state)
+{
+	(void)state;
+	for (unsigned other = 0; other < 2; other++) {
+		STAYS("\xc3");
+		map.n = 0;
+		memcpy(ram + 0x1010, "\xe8\xeb\x0f\x00\x00\xff\xe0", 7); /* 0x2000 */
+		ram[0x1011] = (uint8_t)(ram[0x1011] + 0x40 * other);
+		us_unwinder_set_code(unwinder, &map, &cfi);
+		expect_caller(0x1015, 8, !other);
+	}
+}
+
+/* Without it no word is where it should be. */
+static void without_a_stack_pointer(void **state)
+{
+	(void)state;
+	STAYS("\xc3");
+	regs.sp_unknown = true;
+	put(SP + 24, 0x1002);
+	regs.valid = 0;
+	unwind(0x200d, SP);
+	assert_int_equal(out.n, 1);
+}
+
+/* --- with a link register --- */
+
+#define RV_ROOM	 0xfe010113 /* addi sp, sp, -32 */
+#define RV_SAVE	 0x00113c23 /* sd ra, 24(sp) */
+#define RV_JALR	 0x000780e7 /* jalr a5 */
+#define RV_AWAY	 0x00078067 /* jr a5 */
+#define RV_RET	 0x00008067
+#define ARM_ROOM 0xa9be7bfd /* stp x29, x30, [sp, #-32]! */
+#define ARM_BLR	 0xd63f0000
+#define ARM_AWAY 0xd61f0000 /* br x0 */
+#define ARM_RET	 0xd65f03c0
+#define NOP_RV	 0x00000013
+#define NOP_ARM	 0xd503201f
+
+static int fresh_link(void **state, enum us_arch arch)
+{
+	int r = fresh(state);
+	us_unwinder_free(unwinder);
+	memset(ram, 0, STACK);
+	regs.arch = arch;
+	regs.valid = UINT32_MAX;
+	return r || us_unwinder_new(arch, NULL, NULL, &unwinder);
+}
+
+static int fresh_riscv(void **state)
+{
+	return fresh_link(state, US_ARCH_RISCV64);
+}
+
+static int fresh_arm(void **state)
+{
+	return fresh_link(state, US_ARCH_AARCH64);
+}
+
+static void words(us_gva at, const uint32_t *code, size_t n)
+{
+	memcpy(ram + at, code, n * 4);
+}
+
+/* 0x2000 is called by pointer from 0x1000, and calls 0x3000. */
+static void look(bool saves, unsigned below)
+{
+	bool arm = regs.arch == US_ARCH_AARCH64;
+	const uint32_t caller[] = { arm ? ARM_BLR : RV_JALR, arm ? ARM_AWAY : RV_AWAY };
+	const uint32_t code[] = { arm ? ARM_RET : RV_RET, arm ? ARM_ROOM : RV_ROOM,
+				  saves ? (arm ? NOP_ARM : RV_SAVE) : NOP_RV,
+				  arm ? 0x940003fe : 0x7f9000ef,
+				  arm ? ARM_RET : RV_RET };
+	us_gva sp = STACK - below;
+	words(0x1000, caller, 2);
+	words(0x1ffc, code, 5);
+	words(0x3000, arm ? (uint32_t[]){ ARM_RET } : (uint32_t[]){ RV_RET }, 1);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	put(sp + (arm ? 8 : 24), 0x1004);
+	regs.pc = 0x3000;
+	regs.sp = regs.gpr[arm ? US_AARCH64_SP : US_RISCV_SP] = sp;
+	regs.fp = regs.gpr[arm ? US_AARCH64_FP : US_RISCV_FP] = 0x1234567;
+	regs.gpr[arm ? US_AARCH64_LR : US_RISCV_RA] = 0x200c;
+	us_paging_new_sample(&paging);
+	us_unwind(unwinder, &paging, &regs, &out);
+	assert_int_equal(out.pc[1], 0x200c);
+}
+
+static void by_link(void **state)
+{
+	(void)state;
+	look(true, 0);
+	assert_int_equal(out.n, 3);
+	assert_int_equal(out.pc[2], 0x1004);
+	assert_int_equal(out.how[2], US_HOW_GUESS);
+	look(true, 8);
+	assert_int_equal(out.n, 2);
+}
+
+/* Room is taken, but the link register is kept nowhere: that was before. */
+static void riscv_without_a_link(void **state)
+{
+	(void)state;
+	look(false, 0);
+	assert_int_equal(out.n, 2);
+}
+
+#define RISCV(f) cmocka_unit_test_setup_teardown(f, fresh_riscv, done)
+#define ARM(f)	 cmocka_unit_test_setup_teardown(f, fresh_arm, done)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(called_by_pointer),
+		TEST(behind_what_leads_elsewhere),
+		TEST(called_by_name),
+		TEST(without_a_stack_pointer),
+		RISCV(by_link),
+		ARM(by_link),
+		RISCV(riscv_without_a_link),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
