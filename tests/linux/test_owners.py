@@ -254,14 +254,23 @@ class Suite:
                  f"{100 * short:.1f} % are of processes that ended")
             check(unknown < (0.1 + short) * ran, "others, too")
             return
-        looked = sum(s.weight for s in Recording(self.us.data()).samples
-                     if s.state == GUEST and s.frames)
+        looked, known = self.asked()
+        note(f"the kernel was known after {known:.1f} s")
         check(owners["current"] >= 0.99 * looked, f"asked at {looked} samples: {owners}")
+        check(known < self.args.seconds / 4, "its tables were read late")
         threads, _ = self.groups("thread")
         self.names(threads, after)
         if "threads" in self.programs:
             self.begins(maps)
         self.compare(threads, before, after, "thread", running)
+
+    def asked(self):
+        """Samples at which the guest's kernel could be asked who runs, and since when.  Its
+        tables are read while it is recorded: on a host without CPU time for that, late."""
+        samples = Recording(self.us.data()).samples
+        known = min((s.t for s in samples if s.task), default=0)
+        return sum(s.weight for s in samples
+                   if s.t >= known and s.state == GUEST and s.frames), known
 
     def begins(self, maps):
         """A thread begins in another function than its process: whoever has a sample, its
