@@ -455,8 +455,9 @@ class Recording(Cli):
     def test_cut_anywhere(self):
         data = open(self.fake(), "rb").read()
         cut = self.path("cut.data")
-        step = max(1, len(data) // 150)
-        for length in list(range(0, 64)) + list(range(64, len(data), step)):
+        # At every byte: tests/unit/test-store-hostile.c.
+        step = max(1, len(data) // 50)
+        for length in [*range(0, 16), *range(16, 64, 8), *range(64, len(data), step)]:
             open(cut, "wb").write(data[:length])
             done = run("report", cut)
             self.assertIn(done.returncode, (0, 1))

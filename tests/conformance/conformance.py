@@ -555,7 +555,7 @@ class Suite:
         TCG's blocks, in polls by a lock, as the host's timing has it; not in shares."""
         said = {}
         # Of polls, nothing is asked for.
-        for name, seconds, enough in (("leaf", 4, 1000), ("polls", 2, 1), ("shares", 4, 1000)):
+        for name, seconds, enough in (("leaf", 2, 1000), ("polls", 2, 1), ("shares", 2, 1000)):
             with self.guest(name) as g:
                 g.wait("READY")
                 self.us.record_enough(g, self.args.backend, *self.budget(), seconds=seconds,

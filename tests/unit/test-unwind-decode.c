@@ -393,7 +393,7 @@ static void rubbish(void **state)
 	assert_false(us_x86_decode(CODE(0x62), 1, 32, &i));
 	assert_false(us_x86_decode(CODE(0xc4), 1, 32, &i));
 	uint32_t seed = 7;
-	for (int n = 0; n < 2000000; n++) {
+	for (int n = 0; n < 500000; n++) {
 		uint8_t code[16];
 		for (int b = 0; b < 16; b += 4) {
 			seed = seed * 1664525 + 1013904223;

@@ -3,6 +3,6 @@
 # and no statistics of a host that is emulated.
 # needs: tests/rigs/xen-kill
 run python3 $TESTS/conformance/xen.py $BUILD --only list --only "at any moment" \
-	--only killed --destroys 2 --kills 5
+	--only killed --destroys 1 --kills 5
 run python3 $TESTS/conformance/conformance.py $BUILD xen pvh --short --only "ring 3 without"
 run python3 $TESTS/conformance/conformance.py $BUILD xen pv --short --only leaf
