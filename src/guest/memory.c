@@ -6,6 +6,12 @@
 
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
+
+/* Documentation/admin-guide/mm/pagemap.rst */
+#define PM_PRESENT (1ULL << 63)
+#define PM_SWAP	   (1ULL << 62)
+#define PM_UFFD_WP (1ULL << 57) /* with PM_SWAP it may be a mark alone, and no page */
 
 void us_mem_init(struct us_mem *m)
 {
@@ -47,8 +53,31 @@ static const struct us_region *region_of(struct us_mem *m, us_gpa pa)
 	return &m->region[next - 1];
 }
 
-static bool fetch_from_process(pid_t pid, us_hva hva, void *buf, size_t len)
+/* Is each page there?  One may go right after that: then its owner is waited for. */
+static bool is_present(int pagemap, us_hva hva, size_t len)
 {
+	uint64_t entry[64], page = hva / US_MEM_PAGE,
+			    end = (hva + len - 1) / US_MEM_PAGE;
+	while (page <= end) {
+		size_t n = end - page + 1 < 64 ? end - page + 1 : 64;
+		if (pread(pagemap, entry, n * 8, (off_t)(page * 8)) != (ssize_t)(n * 8))
+			return false;
+		for (size_t i = 0; i < n; i++)
+			if (!(entry[i] & PM_PRESENT) &&
+			    (entry[i] & (PM_SWAP | PM_UFFD_WP)) != PM_SWAP)
+				return false;
+		page += n;
+	}
+	return true;
+}
+
+static bool fetch_from_process(const struct us_mem *m, const struct us_region *r,
+			       us_gpa pa, void *buf, size_t len)
+{
+	us_hva hva = r->hva + (pa - r->start);
+	pid_t pid = m->pid;
+	if (r->lazy && !is_present(m->pagemap, hva, len))
+		return false;
 	struct iovec here = { .iov_base = buf, .iov_len = len };
 	struct iovec there = { .iov_base = (void *)(uintptr_t)hva, .iov_len = len };
 	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)len;
@@ -58,8 +87,7 @@ static bool fetch_from_process(pid_t pid, us_hva hva, void *buf, size_t len)
 static bool fetch(struct us_mem *m, const struct us_region *r, us_gpa pa, void *buf,
 		  size_t len)
 {
-	if (r && m->pid > 0 && r->hva &&
-	    fetch_from_process(m->pid, r->hva + (pa - r->start), buf, len))
+	if (r && m->pid > 0 && r->hva && fetch_from_process(m, r, pa, buf, len))
 		return true;
 	return m->read && m->read(m->ctx, pa, buf, len);
 }
@@ -116,8 +144,7 @@ static bool read_whole_page(struct us_mem *m, const struct us_region *r, us_gpa 
 	struct us_mem_page *p = page_slot(m, start, &bytes);
 	if (p->epoch != m->epoch || p->start != start) {
 		p->epoch = m->epoch - 1;
-		if (!fetch_from_process(m->pid, r->hva + (start - r->start), bytes,
-					US_MEM_PAGE))
+		if (!fetch_from_process(m, r, start, bytes, US_MEM_PAGE))
 			return false;
 		p->start = start;
 		p->epoch = m->epoch;

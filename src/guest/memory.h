@@ -21,6 +21,7 @@ struct us_region {
 	uint64_t size;	     /* bytes */
 	us_hva hva;	     /* where the VMM has it; 0: not known */
 	const uint8_t *host; /* where we have it; NULL: not mapped */
+	bool lazy; /* to read a page that is not present may wait: not to be done */
 };
 
 /*
@@ -51,7 +52,8 @@ struct us_mem {
 	const struct us_region *region; /* sorted by start, not overlapping; owned by
 					   whoever opened the memory */
 	size_t n_region;
-	pid_t pid; /* of the VMM, for process_vm_readv; 0: none */
+	pid_t pid;   /* of the VMM, for process_vm_readv; 0: none */
+	int pagemap; /* /proc/PID/pagemap, the owner's, where a region is lazy */
 
 	/* Read len bytes; false if any of them cannot be read.  Either may be NULL.
 	 * read_gva is for backends that see virtual addresses only (a foreign gdb

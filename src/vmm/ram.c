@@ -6,6 +6,7 @@
 #include "base/search.h"
 #include "guest/paging.h"
 #include "vmm/cmdline.h"
+#include "vmm/lazy_ram.h"
 #include "vmm/qmp.h"
 #include "vmm/ram_file.h"
 #include "vmm/ram_layout.h"
@@ -23,6 +24,7 @@ struct us_ram {
 	struct us_mem mem;
 	struct us_region region[MAX_REGIONS];
 	struct us_maps maps;
+	struct us_lazy_ram lazy;
 	struct us_ram_file file[MAX_FILES]; /* by mapping, tried ones that failed too */
 	unsigned n_file;
 	struct us_ram_layout layout[US_RAM_LAYOUTS]; /* the likeliest first */
@@ -68,7 +70,10 @@ static const uint8_t *host_of(struct us_ram *r, const struct us_map *m, us_hva h
 		if (r->n_file == MAX_FILES)
 			return NULL;
 		f = &r->file[r->n_file++];
-		us_ram_file_open(r->mem.pid, m, f);
+		if (us_lazy_ram_has(&r->lazy, m->start, m->end))
+			*f = (struct us_ram_file){ .start = m->start, .fd = -1 };
+		else
+			us_ram_file_open(r->mem.pid, m, f);
 	}
 	return f->host ? f->host + (hva - f->start) : NULL;
 }
@@ -78,7 +83,7 @@ static bool add_region(struct us_ram *r, struct us_region next)
 	struct us_region *last = r->mem.n_region ? &r->region[r->mem.n_region - 1]
 						 : NULL;
 	bool joins = last && last->start + last->size == next.start &&
-		     last->hva + last->size == next.hva &&
+		     last->hva + last->size == next.hva && last->lazy == next.lazy &&
 		     (last->host ? last->host + last->size == next.host : !next.host);
 	if (joins) {
 		last->size += next.size;
@@ -105,7 +110,9 @@ static bool add_piece(struct us_ram *r, const struct us_ram_piece *p)
 		struct us_region next = { .start = p->gpa + done,
 					  .size = len,
 					  .hva = hva,
-					  .host = host_of(r, m, hva) };
+					  .host = host_of(r, m, hva),
+					  .lazy = us_lazy_ram_has(&r->lazy, hva,
+								  hva + len) };
 		if (!add_region(r, next))
 			return false;
 		done += len;
@@ -258,13 +265,7 @@ int us_ram_check_right(const struct us_guest *g, struct us_err *e)
 /* May the process be read?  Better to know now than at the first sample. */
 static int probe(const struct us_ram *r, const struct us_guest *g, struct us_err *e)
 {
-	uint64_t word;
-	struct iovec here = { &word, sizeof(word) };
-	struct iovec there = { (void *)(uintptr_t)r->region[0].hva, sizeof(word) };
-	if (us_ram_is_mapped(r) ||
-	    process_vm_readv(g->pid, &here, 1, &there, 1, 0) == sizeof(word))
-		return 0;
-	return fail_read(g, -errno, e);
+	return us_ram_is_mapped(r) ? 0 : us_ram_check_right(g, e);
 }
 
 static int find(struct us_ram *r, const struct us_guest *g, struct us_qmp *monitor,
@@ -273,6 +274,8 @@ static int find(struct us_ram *r, const struct us_guest *g, struct us_qmp *monit
 	int code = us_maps_read(g->pid, &r->maps, e);
 	if (code < 0)
 		return code;
+	us_lazy_ram_open(g->pid, &r->lazy);
+	r->mem.pagemap = r->lazy.pagemap;
 	if (monitor && ask_monitor(r, monitor)) {
 		r->n_layout = 1;
 		r->from_monitor = true;
@@ -306,6 +309,7 @@ int us_ram_open(const struct us_guest *g, struct us_qmp *monitor, struct us_ram 
 			       g->pid);
 	r->mem.region = r->region;
 	r->mem.pid = g->pid;
+	r->lazy.pagemap = -1;
 	int code = find(r, g, monitor, e);
 	/* All that was read of it may be of a process that came after. */
 	if (code == 0 && !us_guest_alive(g))
@@ -325,6 +329,7 @@ void us_ram_close(struct us_ram *r)
 	for (unsigned i = 0; i < r->n_file; i++)
 		us_ram_file_close(&r->file[i]);
 	us_maps_fini(&r->maps);
+	us_lazy_ram_close(&r->lazy);
 	free(r);
 }
 

@@ -66,12 +66,16 @@ static void set_memory(struct us_bpf_machine *m, const struct us_bpf_found_slot 
 	for (unsigned i = 0; i < n; i++)
 		region[i] = (struct us_region){ .start = slot[i].start,
 						.size = slot[i].size,
-						.hva = slot[i].hva };
+						.hva = slot[i].hva,
+						.lazy = us_lazy_ram_has(
+							&m->lazy, slot[i].hva,
+							slot[i].hva + slot[i].size) };
 	qsort(region, n, sizeof(*region), by_start);
 	m->mem.region = region;
 	m->mem.n_region = n;
 	m->mem.last = 0;
 	m->mem.pid = m->guest.pid;
+	m->mem.pagemap = m->lazy.pagemap;
 }
 
 int us_bpf_machine_place(struct us_bpf_machine *m, struct us_err *e)
@@ -196,6 +200,7 @@ int us_bpf_machine_open(struct us_bpf_machine *m, const struct us_guest *g,
 			struct us_err *e)
 {
 	*m = (struct us_bpf_machine){ .guest = *g };
+	us_lazy_ram_open(g->pid, &m->lazy);
 	int r = us_bpf_client_open(&m->client, e);
 	if (r < 0)
 		return r;
@@ -223,6 +228,7 @@ void us_bpf_machine_close(struct us_bpf_machine *m)
 {
 	us_bpf_client_close(m->client);
 	m->client = NULL;
+	us_lazy_ram_close(&m->lazy);
 }
 
 /* --- vCPUs that come later --- */

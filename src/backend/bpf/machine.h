@@ -6,6 +6,7 @@
 #include "backend/bpf/hub.h"
 #include "guest/memory.h"
 #include "vmm/guest_list.h"
+#include "vmm/lazy_ram.h"
 
 #define US_BPF_MEMORIES 8 /* that are kept, as another thread may still read by one */
 
@@ -27,6 +28,7 @@ struct us_bpf_machine {
 	unsigned n_slot;		  /* of memory */
 	unsigned n_slot_left_out;	  /* that did not fit */
 	struct us_mem mem;		  /* of the VMM's process; by its regions */
+	struct us_lazy_ram lazy;	  /* of it, as it was when it was opened */
 	unsigned memory;		  /* the one in use */
 	struct us_region region[US_BPF_MEMORIES][US_BPF_MAX_REGIONS];
 };

@@ -190,7 +190,9 @@ int us_host_stacks_open(pid_t pid, const struct us_debug_dirs *dirs,
 	if (!h)
 		return us_fail(e, -ENOMEM, "prepare the host's symbols: out of memory");
 	h->pid = pid;
-	h->all = (struct us_region){ 4096, HOST_TOP - 4096, 4096, NULL };
+	h->all = (struct us_region){ .start = 4096,
+				     .size = HOST_TOP - 4096,
+				     .hva = 4096 };
 	h->mem = (struct us_mem){ .region = &h->all, .n_region = 1, .pid = pid };
 	us_mem_init(&h->mem);
 	us_paging_init(&h->paging, &h->mem);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Memory that a userfaultfd serves is read where it is, and never waited for. */
+#include "unit.h"
+
+#include "vmm/lazy_ram.h"
+#include "vmm/proc.h"
+#include "vmm/ram.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SIZE	  ((34ULL << 20) + 8192) /* that nothing else in the process has */
+#define THERE	  (2ULL << 20)
+#define THERE_LEN 65536
+#define PATIENCE  30 /* seconds: who waits for a page does so for ever */
+
+/* Serve no page: as a handler that is slow, or gone. */
+static int register_lazy(void *at)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register r = { .range = { (uintptr_t)at, SIZE },
+				     .mode = UFFDIO_REGISTER_MODE_MISSING };
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &r))
+		return -1;
+	return fd;
+}
+
+/* A process with memory like a VMM's that is being restored. fd: a memfd, or -1. */
+static struct us_guest start_lazy(int fd)
+{
+	struct us_guest g = { .accel = US_ACCEL_KVM,
+			      .memory = SIZE,
+			      .vmm = "firecracker" };
+	int ready[2];
+	char c = 0;
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	g.pid = fork();
+	assert_true(g.pid >= 0);
+	if (!g.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		char *p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
+			       fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd,
+			       0);
+		if (p != MAP_FAILED)
+			memset(p + THERE, 'x', THERE_LEN);
+		c = p != MAP_FAILED && register_lazy(p) >= 0 ? 'y' : 'n';
+		if (write(ready[1], &c, 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	int proc = us_proc_open(g.pid);
+	struct us_proc_stat s;
+	assert_int_equal(us_proc_stat(proc, &s), 0);
+	close(proc);
+	g.start_time = s.start_time;
+	if (c == 'y')
+		return g;
+	kill(g.pid, SIGKILL);
+	waitpid(g.pid, NULL, 0);
+	print_message("# SKIP: no userfaultfd for us here\n");
+	skip();
+	return g;
+}
+
+static void check_lazy(int fd)
+{
+	static uint8_t got[2 * THERE_LEN], want[THERE_LEN];
+	static struct us_mem_pages pages;
+	struct us_guest g = start_lazy(fd);
+	struct stat before = { 0 }, after = { 0 };
+	struct us_err e = { 0 };
+	struct us_ram *r;
+	if (fd >= 0)
+		assert_int_equal(fstat(fd, &before), 0);
+	memset(want, 'x', sizeof(want));
+	alarm(PATIENCE);
+	if (us_ram_open(&g, NULL, &r, &e))
+		fail_msg("%s", e.msg);
+	assert_false(us_ram_is_mapped(r));
+	struct us_mem *m = us_ram_mem(r);
+	for (int with_pages = 0; with_pages < 2; with_pages++) {
+		us_mem_use_pages(m, with_pages ? &pages : NULL);
+		us_mem_new_sample(m);
+		assert_true(us_mem_read(m, THERE, got, THERE_LEN));
+		assert_memory_equal(got, want, THERE_LEN);
+		assert_true(us_mem_read(m, THERE + THERE_LEN - 8, got, 8));
+		assert_false(us_mem_read(m, THERE + THERE_LEN - 8, got, 16));
+		assert_false(us_mem_read(m, THERE + THERE_LEN, got, 8));
+		assert_false(us_mem_read(m, THERE, got, 2 * THERE_LEN));
+		assert_false(us_mem_read(m, 0, got, 1));
+	}
+	us_ram_close(r);
+	alarm(0);
+	/* No page was made where the guest's own is still to come. */
+	if (fd >= 0)
+		assert_int_equal(fstat(fd, &after), 0);
+	assert_int_equal(before.st_blocks, after.st_blocks);
+	kill(g.pid, SIGKILL);
+	waitpid(g.pid, NULL, 0);
+}
+
+static void private_memory_is_not_waited_for(void **state)
+{
+	(void)state;
+	check_lazy(-1);
+}
+
+static void a_file_gets_no_pages(void **state)
+{
+	(void)state;
+	int fd = memfd_create("guest_mem", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(fd, (off_t)SIZE), 0);
+	check_lazy(fd);
+	close(fd);
+}
+
+static void others_have_none(void **state)
+{
+	(void)state;
+	struct us_lazy_ram l;
+	us_lazy_ram_open(getpid(), &l);
+	assert_int_equal(l.pagemap, -1);
+	assert_false(us_lazy_ram_has(&l, 0, UINT64_MAX));
+	us_lazy_ram_close(&l);
+	us_lazy_ram_open(INT_MAX, &l);
+	assert_false(us_lazy_ram_has(&l, 0, UINT64_MAX));
+	us_lazy_ram_close(&l);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(private_memory_is_not_waited_for),
+		cmocka_unit_test(a_file_gets_no_pages),
+		cmocka_unit_test(others_have_none),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
