@@ -190,6 +190,9 @@ static bool find_base(const struct us_guest *g, const char *machine, us_gpa *ret
 		{ "qemu-system-riscv64", "virt", 0x80000000 },
 	};
 	*ret = 0;
+#ifdef __aarch64__
+	*ret = us_ram_base_aarch64(g->vmm);
+#endif
 	if (strcmp(g->vmm, "qemu") || !strstr(g->exe, "qemu-system-"))
 		return true;
 	for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++) {

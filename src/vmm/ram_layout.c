@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define GIB_4	   (1ULL << 32)
+#define FAR_HOLE   (256ULL << 30) /* Firecracker's second one */
+#define FAR_END	   (512ULL << 30)
 #define ALIGN_2M   (2ULL << 20)
 #define MAX_RUNS   64
 #define MAX_LINEAR 8
@@ -34,10 +36,22 @@ bool us_ram_layout_add(struct us_ram_layout *l, us_gpa gpa, uint64_t size, us_hv
 	return true;
 }
 
+us_gpa us_ram_base_aarch64(const char *vmm)
+{
+	/* src/vmm/src/arch/aarch64/layout.rs, aarch64/src/lib.rs,
+	 * arm/include/arm-common/kvm-arch.h, arch/src/aarch64/layout.rs */
+	if (!strcmp(vmm, "firecracker") || !strcmp(vmm, "crosvm") ||
+	    !strcmp(vmm, "lkvm"))
+		return 0x80000000;
+	return strcmp(vmm, "cloud-hypervisor") ? 0 : 0x40000000;
+}
+
 uint64_t us_ram_hole(const struct us_ram_query *q)
 {
+	if (!strcmp(q->vmm, "cloud-hypervisor") || !strcmp(q->vmm, "firecracker"))
+		return 0xc0000000;
 	if (strcmp(q->vmm, "qemu"))
-		return strcmp(q->vmm, "cloud-hypervisor") ? 0xd0000000 : 0xc0000000;
+		return 0xd0000000;
 	if (strstr(q->machine, "microvm"))
 		return 0xc0000000;
 	uint64_t low, limit = q->below_4g;
@@ -188,35 +202,61 @@ struct linear {
 	unsigned n;
 };
 
+/* Where RAM goes on at once that has come to `at`. */
+static us_gpa skip_holes(us_gpa at, uint64_t hole, bool far)
+{
+	return at == hole ? GIB_4 : far && at == FAR_HOLE ? FAR_END : at;
+}
+
+/* How much fits in from there. */
+static uint64_t room_at(us_gpa at, uint64_t hole, bool far)
+{
+	uint64_t end = at < hole ? hole : UINT64_MAX;
+	return (far && at < FAR_HOLE && end > FAR_HOLE ? FAR_HOLE : end) - at;
+}
+
 /* Lay RAM out from its base up to the hole, then from 4 GiB. */
-static bool lay_out(const struct linear *ram, us_gpa at, uint64_t hole,
+static bool lay_out(const struct linear *ram, us_gpa at, uint64_t hole, bool far,
 		    struct us_ram_layout *ret)
 {
 	*ret = (struct us_ram_layout){ 0 };
 	for (unsigned i = 0; i < ram->n; i++) {
 		us_hva hva = ram->run[i].start;
 		uint64_t left = ram->run[i].size;
-		if (at < hole && left > hole - at) {
-			uint64_t low = hole - at;
-			if (!us_ram_layout_add(ret, at, low, hva))
+		while (left) {
+			at = skip_holes(at, hole, far);
+			uint64_t room = room_at(at, hole, far);
+			uint64_t n = left < room ? left : room;
+			if (!us_ram_layout_add(ret, at, n, hva))
 				return false;
-			hva += low;
-			left -= low;
-			at = GIB_4;
+			hva += n;
+			left -= n;
+			at += n;
 		}
-		if (at == hole)
-			at = GIB_4;
-		if (left && !us_ram_layout_add(ret, at, left, hva))
-			return false;
-		at += left;
 	}
 	return ret->n > 0;
+}
+
+/* One run whose parts lie in it the other way round: the last one first. */
+static struct linear from_above(const struct run *r, us_gpa at, uint64_t hole, bool far)
+{
+	struct linear ram = { 0 };
+	uint64_t left = r->size;
+	while (left) {
+		at = skip_holes(at, hole, far);
+		uint64_t room = room_at(at, hole, far);
+		uint64_t n = left < room ? left : room;
+		left -= n;
+		at += n;
+		ram.run[ram.n++] = (struct run){ .start = r->start + left, .size = n };
+	}
+	return ram;
 }
 
 struct guesses {
 	struct us_ram_layout *v;
 	unsigned n;
-	us_gpa base;
+	const struct us_ram_query *q;
 };
 
 static bool same_layout(const struct us_ram_layout *a, const struct us_ram_layout *b)
@@ -224,9 +264,16 @@ static bool same_layout(const struct us_ram_layout *a, const struct us_ram_layou
 	return a->n == b->n && !memcmp(a->piece, b->piece, a->n * sizeof(a->piece[0]));
 }
 
+/* Firecracker has moved the first hole and added the second one at the same time. */
+static bool has_far_hole(const struct us_ram_query *q, uint64_t hole)
+{
+	return !strcmp(q->vmm, "firecracker") && (q->base || hole == 0xc0000000);
+}
+
 static void guess(struct guesses *g, const struct linear *ram, uint64_t hole)
 {
-	if (g->n == US_RAM_LAYOUTS || !lay_out(ram, g->base, hole, &g->v[g->n]))
+	if (g->n == US_RAM_LAYOUTS ||
+	    !lay_out(ram, g->q->base, hole, has_far_hole(g->q, hole), &g->v[g->n]))
 		return;
 	for (unsigned i = 0; i < g->n; i++)
 		if (same_layout(&g->v[i], &g->v[g->n]))
@@ -234,16 +281,25 @@ static void guess(struct guesses *g, const struct linear *ram, uint64_t hole)
 	g->n++;
 }
 
+/* One run, in both orders. */
+static void guess_run(struct guesses *g, const struct run *r, uint64_t hole)
+{
+	struct linear ram = { .run = { *r }, .n = 1 };
+	guess(g, &ram, hole);
+	if (!strcmp(g->q->vmm, "qemu"))
+		return;
+	ram = from_above(r, g->q->base, hole, has_far_hole(g->q, hole));
+	guess(g, &ram, hole);
+}
+
 /* RAM in one run. */
 static void guess_whole(struct guesses *g, const struct us_ram_query *q,
 			const struct holes *h, const struct runs *runs)
 {
 	for (unsigned k = 0; k < h->n; k++)
-		for (unsigned i = 0; i < runs->n; i++) {
-			struct linear ram = { .run = { runs->v[i] }, .n = 1 };
+		for (unsigned i = 0; i < runs->n; i++)
 			if (runs->v[i].size == q->memory)
-				guess(g, &ram, h->at[k]);
-		}
+				guess_run(g, &runs->v[i], h->at[k]);
 }
 
 /* RAM in two runs: one fills what is below the hole, the other is above. */
@@ -289,17 +345,15 @@ static void guess_largest(struct guesses *g, const struct holes *h,
 			  const struct runs *runs)
 {
 	for (unsigned i = 0; i < runs->n && i < 4; i++)
-		for (unsigned k = 0; k < h->n; k++) {
-			struct linear ram = { .run = { runs->v[i] }, .n = 1 };
-			guess(g, &ram, h->at[k]);
-		}
+		for (unsigned k = 0; k < h->n; k++)
+			guess_run(g, &runs->v[i], h->at[k]);
 }
 
 unsigned us_ram_guess(const struct us_ram_query *q, const struct us_maps *maps,
 		      struct us_ram_layout ret[US_RAM_LAYOUTS])
 {
 	struct runs runs = { .n = 0 };
-	struct guesses g = { .v = ret, .base = q->base };
+	struct guesses g = { .v = ret, .q = q };
 	struct holes h = holes_of(q);
 	find_runs(q, &h, maps, &runs);
 	if (q->n_piece)

@@ -8,11 +8,16 @@
  *   QEMU q35      0xb0000000; 0x80000000 if there is that much RAM or more
  *   QEMU microvm  0xc0000000
  *   (hw/i386/pc_piix.c, pc_q35.c, microvm.c; 7.2; -machine max-ram-below-4g)
- *   Firecracker   0xd0000000 (arch/x86_64/layout.rs), newer ones 0xc0000000
+ *   Firecracker   0xd0000000 (arch/x86_64/layout.rs), newer ones 0xc0000000; these have
+ *                 a second hole, from 256 to 512 GiB
  *   kvmtool       0xd0000000 (x86/include/kvm/kvm-arch.h), crosvm the same
  *   cloud-hypervisor 0xc0000000 (arch/src/x86_64/layout.rs)
  * QEMU's machine "virt" has all RAM in one run: on aarch64 from 0x40000000, on RISC-V
  * from 0x80000000 (hw/arm/virt.c, hw/riscv/virt.c; 7.2).
+ *
+ * A VMM may map what is below the hole first, and then what is above.  Linux gives
+ * addresses from above downwards, and shows private memory that lies side by side as
+ * one mapping: so the upper part is the first in it (Firecracker, cloud-hypervisor).
  */
 #ifndef US_VMM_RAM_LAYOUT_H
 #define US_VMM_RAM_LAYOUT_H
@@ -24,7 +29,7 @@
 #include <stddef.h>
 
 #define US_RAM_PIECES  32
-#define US_RAM_LAYOUTS 16
+#define US_RAM_LAYOUTS 24
 
 /* Runs of guest-physical memory, each one run in the VMM; sorted by gpa. */
 struct us_ram_layout {
@@ -48,6 +53,9 @@ struct us_ram_query {
 	const uint64_t *piece;	   /* of RAM made of several mappings, in order */
 	unsigned n_piece;
 };
+
+/* Where RAM begins on aarch64 under a VMM that is no QEMU; 0 if that is not known. */
+us_gpa us_ram_base_aarch64(const char *vmm);
 
 /* Where the hole begins for a guest with so much memory. */
 uint64_t us_ram_hole(const struct us_ram_query *q);

@@ -138,6 +138,77 @@ static void guesses_from_maps(void **state)
 	assert_int_equal(guess("qemu", "", 8 * MIB, l), US_RAM_LAYOUTS);
 }
 
+static bool has_layout(const struct us_ram_layout *l, unsigned n,
+		       const struct us_ram_layout *want)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (l[i].n == want->n &&
+		    !memcmp(l[i].piece, want->piece, want->n * sizeof(want->piece[0])))
+			return true;
+	return false;
+}
+
+/* RAM mapped part by part, as rust-vmm does, by a kernel that gives addresses as it
+ * likes: whatever it makes of it must be among the guesses. */
+static void check_parts(const char *vmm, bool told, int fd, const uint64_t *size,
+			const us_gpa *at, unsigned n)
+{
+	static struct us_ram_layout l[US_RAM_LAYOUTS];
+	struct us_ram_layout want = { 0 };
+	struct us_maps all;
+	uint64_t sum = 0;
+	void *p[4];
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	for (unsigned i = 0; i < n; i++) {
+		p[i] = mmap(NULL, size[i], PROT_READ | PROT_WRITE,
+			    flags | MAP_NORESERVE, fd, (off_t)(fd < 0 ? 0 : sum));
+		assert_true(p[i] != MAP_FAILED);
+		assert_true(us_ram_layout_add(&want, at[i], size[i], (uintptr_t)p[i]));
+		sum += size[i];
+	}
+	struct us_ram_query q = { .vmm = vmm, .machine = "", .memory = told ? sum : 0 };
+	assert_int_equal(us_maps_read(getpid(), &all, NULL), 0);
+	unsigned found = us_ram_guess(&q, &all, l);
+	us_maps_fini(&all);
+	for (unsigned i = 0; i < n; i++)
+		munmap(p[i], size[i]);
+	assert_true(has_layout(l, found, &want));
+}
+
+static void guesses_parts_as_they_are_mapped(void **state)
+{
+	(void)state;
+	const us_gpa at[] = { 0, 4 * GIB, 512 * GIB };
+	const uint64_t new_gap[] = { 3 * GIB, 2 * GIB };
+	const uint64_t old_gap[] = { 0xd0000000, GIB };
+	const uint64_t far_gap[] = { 3 * GIB, 252 * GIB, 8 * GIB };
+	int fd = memfd_create("guest_mem", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(fd, (off_t)(5 * GIB)), 0);
+	for (int told = 0; told < 2; told++) {
+		check_parts("firecracker", told, -1, new_gap, at, 2);
+		check_parts("firecracker", told, -1, old_gap, at, 2);
+		check_parts("firecracker", told, -1, far_gap, at, 3);
+		check_parts("cloud-hypervisor", told, -1, new_gap, at, 2);
+		check_parts("firecracker", told, fd, new_gap, at, 2);
+		check_parts("crosvm", told, fd, old_gap, at, 2);
+	}
+	close(fd);
+	/* Without a hole below 4 GiB. */
+	assert_int_equal(us_ram_base_aarch64("firecracker"), 0x80000000);
+	assert_int_equal(us_ram_base_aarch64("own-vmm"), 0);
+	static struct us_ram_layout l[US_RAM_LAYOUTS];
+	maps.n = 0;
+	us_hva ram = add_map(4096, 300 * GIB, "rw-p", "");
+	struct us_ram_query q = { .vmm = "firecracker",
+				  .machine = "",
+				  .memory = 300 * GIB,
+				  .base = 0x80000000 };
+	assert_int_equal(us_ram_guess(&q, &maps, l), 2);
+	assert_int_equal(l[0].n, 2);
+	check_piece(&l[0].piece[0], 2 * GIB, 254 * GIB, ram);
+	check_piece(&l[0].piece[1], 512 * GIB, 46 * GIB, ram + 254 * GIB);
+}
+
 static void guesses_pieces(void **state)
 {
 	(void)state;
@@ -568,6 +639,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hole_follows_the_machine),
 		cmocka_unit_test(guesses_from_maps),
+		cmocka_unit_test(guesses_parts_as_they_are_mapped),
 		cmocka_unit_test(guesses_pieces),
 		cmocka_unit_test(parses_mtree),
 		cmocka_unit_test(maps_only_files_that_stay),
