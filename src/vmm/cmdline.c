@@ -66,6 +66,24 @@ static const struct dialect {
 	  .gdb = "--gdb-port" },
 };
 
+/* Names that builds and releases have: "lkvm-static",
+ * "cloud-hypervisor-static-aarch64", "firecracker-v1.7.0-x86_64". */
+static const struct {
+	const char *as, *vmm;
+} released[] = {
+	{ "firecracker", "firecracker" },
+	{ "cloud-hypervisor", "cloud-hypervisor" },
+	{ "crosvm", "crosvm" },
+	{ "lkvm", "lkvm" },
+	{ "kvmtool", "lkvm" },
+};
+
+static bool is_release(const char *name, const char *as)
+{
+	size_t n = strlen(as);
+	return !strncmp(name, as, n) && (!name[n] || name[n] == '-' || name[n] == '_');
+}
+
 void us_vmm_name(const char *exe, char *ret, size_t size)
 {
 	static const char deleted[] = " (deleted)";
@@ -80,8 +98,10 @@ void us_vmm_name(const char *exe, char *ret, size_t size)
 	if (strstr(name, "qemu-system-") || strstr(name, "qemu-kvm") ||
 	    !strcmp(name, "kvm"))
 		snprintf(name, sizeof(name), "qemu");
-	else if (!strcmp(name, "kvmtool") || !strcmp(name, "lkvm-static"))
-		snprintf(name, sizeof(name), "lkvm");
+	else
+		for (size_t i = 0; i < sizeof(released) / sizeof(*released); i++)
+			if (is_release(name, released[i].as))
+				snprintf(name, sizeof(name), "%s", released[i].vmm);
 	us_printable(ret, size, name);
 }
 

@@ -274,6 +274,11 @@ static void vmm_names(void **state)
 		{ "/usr/bin/qemu-img", "qemu-img" },
 		{ "/opt/lkvm", "lkvm" },
 		{ "firecracker", "firecracker" },
+		/* As their releases call them. */
+		{ "/firecracker-v1.12.1-x86_64", "firecracker" },
+		{ "/opt/cloud-hypervisor-static", "cloud-hypervisor" },
+		{ "/opt/lkvm-static", "lkvm" },
+		{ "/opt/firecrackers", "firecrackers" },
 		{ "/x/a\x1b[2Jb", "a?[2Jb" },
 		{ "", "" },
 	};
