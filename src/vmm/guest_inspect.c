@@ -78,6 +78,20 @@ static int scan_fds(int proc, struct us_guest *g, bool *ret_kvm)
 	return r;
 }
 
+/* The working directory of the VMM, by its own root directory. */
+static bool find_cwd(int proc, char *ret, size_t size)
+{
+	char root[PATH_MAX];
+	size_t n = 0;
+	if (us_proc_link(proc, "cwd", ret, size) <= 0 || ret[0] != '/')
+		return false;
+	if (us_proc_link(proc, "root", root, sizeof(root)) > 1)
+		n = strlen(root);
+	if (n && !strncmp(ret, root, n) && (ret[n] == '/' || !ret[n]))
+		memmove(ret, ret[n] ? ret + n : "/", strlen(ret + n) + 1 + !ret[n]);
+	return true;
+}
+
 /* Make a path of the VMM absolute; "" if that cannot be. */
 static void make_absolute(int proc, bool daemon, char *path, size_t size)
 {
@@ -85,8 +99,7 @@ static void make_absolute(int proc, bool daemon, char *path, size_t size)
 	if (!path[0] || path[0] == '/')
 		return;
 	/* -daemonize has moved it to "/" since. */
-	if (daemon || us_proc_link(proc, "cwd", cwd, sizeof(cwd)) <= 0 ||
-	    cwd[0] != '/') {
+	if (daemon || !find_cwd(proc, cwd, sizeof(cwd))) {
 		path[0] = '\0';
 		return;
 	}
@@ -134,7 +147,7 @@ static void take_endpoint(int proc, const struct us_guest *g, bool daemon,
 	}
 	make_absolute(proc, daemon, path, sizeof(path));
 	char whole[PATH_MAX + 64];
-	if (us_proc_same_ns(proc, "mnt"))
+	if (us_proc_same_root(proc))
 		snprintf(whole, sizeof(whole), "%s:%s", scheme, path);
 	else
 		snprintf(whole, sizeof(whole), "%s:/proc/%d/root%s", scheme, g->pid,

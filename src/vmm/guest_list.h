@@ -67,8 +67,8 @@ struct us_guest {
 	/* Ways in that the command line offers, as TARGETs: "qmp:/run/m.sock",
 	 * "qmp:127.0.0.1:4444", "gdb:127.0.0.1:1234", "gdb:/run/g.sock"; "" if none.
 	 * Of several monitors one that nobody is connected to.  What lies in another
-	 * mount namespace is reached by /proc/PID/root; a TCP port in another network
-	 * namespace is left out. */
+	 * mount namespace, or root directory, is reached by /proc/PID/root; a TCP port
+	 * in another network namespace is left out. */
 	char qmp[US_ENDPOINT_SIZE], gdb[US_ENDPOINT_SIZE];
 };
 
@@ -98,8 +98,9 @@ US_MUST_CHECK int us_guest_check(const struct us_guest *g, struct us_err *e);
 bool us_guest_alive(const struct us_guest *g);
 
 /* The path by which we can open g->kernel: the same, or through /proc/PID/root if
- * the VMM lives in another mount namespace (its absolute symbolic links then lead
- * astray).  false: no kernel is known, or the path is too long. */
+ * the VMM lives in another mount namespace or has another root directory (its absolute
+ * symbolic links then lead astray).  false: no kernel is known, or the path is too
+ * long. */
 bool us_guest_kernel_path(const struct us_guest *g, char *ret, size_t size);
 /* The same for g->boot, and for g->counts. */
 bool us_guest_boot_path(const struct us_guest *g, char *ret, size_t size);

@@ -113,6 +113,14 @@ bool us_proc_same_ns(int proc, const char *kind)
 	       (a.st_ino == b.st_ino && a.st_dev == b.st_dev);
 }
 
+bool us_proc_same_root(int proc)
+{
+	struct stat a, b;
+	return us_proc_same_ns(proc, "mnt") &&
+	       (fstatat(proc, "root", &a, 0) < 0 || stat("/", &b) < 0 ||
+		(a.st_ino == b.st_ino && a.st_dev == b.st_dev));
+}
+
 bool us_proc_args(int proc, struct us_proc_args *ret)
 {
 	_cleanup_free_ char *text = malloc(MAX_ARGS_BYTES);

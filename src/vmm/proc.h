@@ -46,6 +46,10 @@ int us_proc_uid(int proc, uid_t *ret);
 /* Is it in our own namespace of this kind ("mnt", "net", "pid")? true in doubt. */
 bool us_proc_same_ns(int proc, const char *kind);
 
+/* Do paths lead it to the same files as us: is it in our mount namespace, with our root
+ * directory (chroot, a jailer)?  true in doubt. */
+bool us_proc_same_root(int proc);
+
 /* The command line, cut in words, from the program on that a dynamic loader executes
  * (loader.h); false: none (kernel thread, zombie). */
 struct us_proc_args {

@@ -11,9 +11,13 @@
 
 #include <errno.h>
 #include <linux/kvm.h>
+#include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
 
 #define IS_VMM "US_TEST_IS_VMM"
+#define JAIL   "US_TEST_JAIL" /* a folder */
 #define NOBODY 65534
 
 #ifdef __aarch64__
@@ -205,6 +209,77 @@ static void the_right_to_read_is_asked_for(void **state)
 	assert_int_equal(us_ram_check_right(&g, &e), -ESRCH);
 }
 
+/* As Firecracker's jailer does, or with chroot alone. */
+static void enter_jail(const char *folder)
+{
+	bool pivot = strstr(folder, "pivot");
+	if (pivot && (unshare(CLONE_NEWNS) < 0 ||
+		      mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		      mount(folder, folder, NULL, MS_BIND, NULL) < 0))
+		_exit(1);
+	if (chdir(folder) < 0 ||
+	    (pivot &&
+	     (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0)) ||
+	    chroot(".") < 0 || chdir("/conf") < 0)
+		_exit(1);
+}
+
+/* Has it come to the end of that? */
+static bool is_jailed(pid_t pid)
+{
+	char path[32], cwd[PATH_MAX] = "";
+	snprintf(path, sizeof(path), "/proc/%d/cwd", pid);
+	return readlink(path, cwd, sizeof(cwd) - 1) > 5 &&
+	       !strcmp(cwd + strlen(cwd) - 5, "/conf");
+}
+
+static void check_jailed(const char *jail)
+{
+	static const struct vmm v = { "firecracker-v1.12.1-x86_64",
+				      "--id|vm-1|--no-api|--config-file|vm.json",
+				      "vm-1" };
+	static struct us_guest g;
+	struct us_err e = { 0 };
+	char path[PATH_MAX], want[64], text[16] = "";
+	assert_true(run("mkdir -p %s/conf && echo kernel >%s/conf/vmlinux && cat "
+			">%s/conf/vm.json <<'X'\n"
+			"{\"boot-source\": {\"kernel_image_path\": \"vmlinux\"},"
+			" \"machine-config\": {\"vcpu_count\": 1,"
+			" \"mem_size_mib\": 4096}}\nX\n",
+			jail, jail, jail));
+	setenv(JAIL, in_work_dir(jail), 1);
+	pid_t pid = start(&v, true);
+	unsetenv(JAIL);
+	for (int i = 0; i < 1000 && !is_jailed(pid); i++)
+		usleep(10000);
+	int r = us_guest_inspect(pid, &g, &e);
+	bool have = r == 0 && us_guest_kernel_path(&g, path, sizeof(path));
+	int fd = have ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	bool got = fd >= 0 && read(fd, text, sizeof(text) - 1) > 0;
+	close(fd);
+	end(pid);
+	assert_int_equal(r, 0);
+	assert_string_equal(g.vmm, "firecracker");
+	assert_string_equal(g.name, "vm-1");
+	assert_int_equal(g.memory, 4096ULL << 20);
+	assert_string_equal(g.kernel, "/conf/vmlinux");
+	snprintf(want, sizeof(want), "/proc/%d/root/conf/vmlinux", pid);
+	assert_string_equal(path, want);
+	assert_true(got);
+	assert_string_equal(text, "kernel\n");
+}
+
+static void in_a_jail(void **state)
+{
+	(void)state;
+	if (!have_kvm() || geteuid()) {
+		print_message("# SKIP: no /dev/kvm here, or not root\n");
+		skip();
+	}
+	check_jailed("chroot");
+	check_jailed("pivot");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -212,7 +287,10 @@ int main(void)
 		cmocka_unit_test(without_kvm_too),
 		cmocka_unit_test(behind_a_loader),
 		cmocka_unit_test(the_right_to_read_is_asked_for),
+		cmocka_unit_test(in_a_jail),
 	};
+	if (getenv(IS_VMM) && getenv(JAIL))
+		enter_jail(getenv(JAIL));
 	if (getenv(IS_VMM))
 		for (;;)
 			pause();
