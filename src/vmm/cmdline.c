@@ -105,6 +105,17 @@ void us_vmm_name(const char *exe, char *ret, size_t size)
 	us_printable(ret, size, name);
 }
 
+bool us_vmm_is_known(const char *vmm)
+{
+	static const char *const known[] = {
+		"qemu", "firecracker", "cloud-hypervisor", "crosvm", "lkvm", "solo5-hvt"
+	};
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(vmm, known[i]))
+			return true;
+	return false;
+}
+
 /* ARM's processors that have 32-bit code alone: the program for aarch64 has them, too
  * (QEMU: target/arm/cpu_tcg.c). */
 static bool is_arm_32(const char *cpu)

@@ -48,6 +48,9 @@ struct us_cmdline {
  * under any name, else the last part of the path without " (deleted)". */
 void us_vmm_name(const char *exe, char *ret, size_t size);
 
+/* Is it one of those whose command line and memory layout we know, by that name? */
+bool us_vmm_is_known(const char *vmm);
+
 /* Which processor a QEMU emulates, as it calls it ("x86_64", "arm"), by the name of its
  * program, and by -cpu where one program has two kinds; "" if these do not tell. */
 void us_qemu_processor(const char *exe, const char *cpu, char *ret, size_t size);

@@ -275,17 +275,6 @@ static void count_vcpus(const struct us_cmdline *c, struct us_guest *g)
 		g->vcpu[i] = (struct us_vcpu){ .index = i, .fd = -1 };
 }
 
-static bool is_known_vmm(const char *vmm)
-{
-	static const char *const known[] = {
-		"qemu", "firecracker", "cloud-hypervisor", "crosvm", "lkvm", "solo5-hvt"
-	};
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (!strcmp(vmm, known[i]))
-			return true;
-	return false;
-}
-
 /* Judge what was found. false: no guest. */
 static bool judge(bool runs_guest, bool has_kvm, const struct us_cmdline *c,
 		  struct us_guest *g)
@@ -294,7 +283,7 @@ static bool judge(bool runs_guest, bool has_kvm, const struct us_cmdline *c,
 		g->accel = US_ACCEL_KVM;
 		return true;
 	}
-	if (!runs_guest || !is_known_vmm(g->vmm))
+	if (!runs_guest || !us_vmm_is_known(g->vmm))
 		return false;
 	if (g->limited) {
 		g->accel = c->accel;
@@ -319,7 +308,7 @@ static bool inspect(int proc, const struct us_proc_args *args, struct us_guest *
 	bool kvm = false;
 	name_vmm(proc, args, g);
 	g->limited = scan_fds(proc, g, &kvm) < 0;
-	if (!g->n_vcpu && !is_known_vmm(g->vmm))
+	if (!g->n_vcpu && !us_vmm_is_known(g->vmm))
 		return false;
 	bool runs = us_cmdline_parse(g->vmm, args->argc, args->argv, c);
 	if (!judge(runs, kvm, c, g))

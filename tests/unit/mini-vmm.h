@@ -52,6 +52,7 @@ struct mini_layout {
 	unsigned n_slot; /* 0 is 1 */
 	bool memfd, filter;
 	bool second; /* is there from the start, and no thread runs it */
+	bool turns;  /* ... but three threads run both in turns, and sleep in between */
 };
 
 struct mini_vmm {
@@ -181,6 +182,38 @@ static void mini_hand_over(struct mini_shared *shared)
 		pthread_join(thread, NULL);
 }
 
+static int mini_turn_fd[2];
+static atomic_int mini_turn_taken[2];
+
+/* For some exits whichever vCPU is free. */
+static void *mini_take_turns(void *arg)
+{
+	struct mini_shared *shared = arg;
+	for (unsigned i = (unsigned)syscall(SYS_gettid); !shared->quit; i++) {
+		unsigned k = i / 3 % 2;
+		if (atomic_exchange(&mini_turn_taken[k], 1) == 0) {
+			for (int n = 0; n < 2000; n++)
+				ioctl(mini_turn_fd[k], KVM_RUN, 0);
+			mini_turn_taken[k] = 0;
+		}
+		usleep(5000);
+	}
+	return NULL;
+}
+
+static _Noreturn void mini_run_in_turns(struct mini_shared *shared, int first,
+					int second)
+{
+	pthread_t thread;
+	mini_turn_fd[0] = first;
+	mini_turn_fd[1] = second;
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&thread, NULL, mini_take_turns, shared))
+			_exit(1);
+	mini_take_turns(shared);
+	_exit(0);
+}
+
 static _Noreturn void mini_run(struct mini_shared *shared, const struct mini_layout *l,
 			       const uint8_t *code, size_t len)
 {
@@ -190,9 +223,11 @@ static _Noreturn void mini_run(struct mini_shared *shared, const struct mini_lay
 	struct sigaction sa = { .sa_handler = mini_on_signal };
 	sigaction(SIGUSR1, &sa, NULL);
 	int vcpu = mini_vcpu(l, code, len, &vm);
-	if (l->second)
+	if (l->second || l->turns)
 		mini_second_fd = mini_new_vcpu(vm, 1);
 	shared->vcpu_fd = vcpu;
+	if (l->turns)
+		mini_run_in_turns(shared, vcpu, mini_second_fd);
 	if (l->filter)
 		mini_filter();
 	while (vcpu >= 0 && !shared->quit) {

@@ -2,6 +2,7 @@
 /* One vCPU is stopped, read and let go, and its VMM does not notice. */
 #include "unit.h"
 
+#include "backend/backend.h"
 #include "backend/kvm/probe.h"
 #include "backend/kvm/regs.h"
 #include "backend/kvm/vcpu.h"
@@ -428,6 +429,88 @@ static void threads_are_matched(void **state)
 	rig_stop(&r);
 }
 
+/* Open a backend on a mini VMM, which has nothing that looks like a guest's RAM but
+ * what the test has: real mode asks for none. */
+static struct us_backend *open_backend(const struct rig *r, struct us_guest *g)
+{
+	static const struct us_schedule s = { .hz = 500, .seed = 1 };
+	struct us_target t = { .guest = g };
+	struct us_backend *b = NULL;
+	struct us_err e;
+	if (us_guest_inspect(r->vmm.pid, g, &e) ||
+	    us_backend_open(&t, "kvm", &b, NULL, 0, &e) || b->ops->start(b, &s, &e))
+		fail_msg("%s", e.msg);
+	return b;
+}
+
+/* How many samples say so, of those of a while; *ret is what next() ended with. */
+static unsigned count_off(struct us_backend *b, uint64_t ns, unsigned vcpu, int *ret)
+{
+	struct us_capture c;
+	unsigned n = 0;
+	uint64_t end = us_now_ns() + ns;
+	*ret = 0;
+	while (*ret >= 0 && us_now_ns() < end) {
+		*ret = b->ops->next(b, end, &c);
+		if (*ret != 1)
+			continue;
+		n += c.vcpu == vcpu && c.state == US_VCPU_OFF;
+		b->ops->release(b, &c);
+	}
+	return n;
+}
+
+static void threads_that_take_turns_are_refused(void **state)
+{
+	(void)state;
+	static struct us_guest g;
+	struct rig r = { 0 };
+	struct us_err e;
+	int ret;
+	if (!have_kvm())
+		skip();
+	mini_start_as(&r.vmm, (struct mini_layout){ .turns = true }, port_code,
+		      sizeof(port_code));
+	struct us_backend *b = open_backend(&r, &g);
+	count_off(b, 60 * US_NS_PER_SEC, 0, &ret);
+	assert_int_equal(ret, -EOPNOTSUPP);
+	b->ops->explain(b, ret, &e);
+	assert_non_null(strstr(e.msg, "take turns"));
+	assert_non_null(strstr(e.hint, "bpf"));
+	us_backend_close(b);
+	mini_stop(&r.vmm);
+}
+
+/* One thread for each, but the second vCPU comes later, and the first one's thread
+ * changes: that is no turn. */
+static void a_thread_may_come_and_change(void **state)
+{
+	(void)state;
+	static struct us_guest g;
+	struct rig r = { 0 };
+	int ret;
+	if (!have_kvm())
+		skip();
+	mini_start_as(&r.vmm, (struct mini_layout){ .second = true }, port_code,
+		      sizeof(port_code));
+	struct us_backend *b = open_backend(&r, &g);
+	/* It is off, and nothing else. */
+	assert_true(count_off(b, US_NS_PER_SEC / 2, 1, &ret) > 0);
+	assert_true(ret >= 0);
+	r.vmm.shared->second = MINI_PLUG;
+	r.vmm.shared->hand_over = 1;
+	while (r.vmm.shared->second != MINI_RUNS || r.vmm.shared->hand_over != 2)
+		usleep(1000);
+	count_off(b, US_NS_PER_SEC, 1, &ret);
+	assert_true(ret >= 0);
+	for (unsigned vcpu = 0; vcpu < 2; vcpu++) {
+		assert_int_equal(count_off(b, US_NS_PER_SEC / 2, vcpu, &ret), 0);
+		assert_true(ret >= 0);
+	}
+	us_backend_close(b);
+	mini_stop(&r.vmm);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -446,6 +529,8 @@ int main(void)
 		cmocka_unit_test(the_page_of_a_killed_uniscope_is_mended),
 		cmocka_unit_test(a_vmm_that_shares_registers_itself_is_refused),
 		cmocka_unit_test(threads_are_matched),
+		cmocka_unit_test(threads_that_take_turns_are_refused),
+		cmocka_unit_test(a_thread_may_come_and_change),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

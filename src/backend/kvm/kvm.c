@@ -8,6 +8,7 @@
 #include "backend/pacer.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "vmm/cmdline.h"
 #include "vmm/qmp.h"
 #include "vmm/ram.h"
 
@@ -16,14 +17,21 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
-#define SETTLE_NS     US_NS_PER_MS  /* how often a late stop is looked for */
-#define MATCH_NS      US_NS_PER_SEC /* how often a vCPU's thread is looked for */
-#define GONE_MS	      1000
-#define RESET_PC      0xfffffff0 /* Intel SDM volume 3, 9.1.4 */
-#define MAX_MOVED     4		 /* vCPUs that change their thread, before we give up */
-#define MAX_MISPLACED 16  /* samples whose memory does not fit, before we give up */
-#define MAX_BLIND     500 /* stops without registers, before we give up */
+#define SETTLE_NS    US_NS_PER_MS  /* how often a late stop is looked for */
+#define MATCH_NS     US_NS_PER_SEC /* how often a vCPU's thread is looked for, ... */
+#define MATCH_RUN_NS (50 * US_NS_PER_MS) /* ... and if the vCPU has run meanwhile */
+#define GONE_MS	     1000
+#define RESET_PC     0xfffffff0 /* Intel SDM volume 3, 9.1.4 */
+#define MAX_MOVED    4 /* vCPUs that change their thread, or run unseen: we give up */
+#define MAX_MISPLACED                                                                  \
+	16		  /* samples whose memory does not fit, before we give up, ... \
+			   */
+#define MAX_STRANGE  4	  /* ... and of a VMM whose memory layout nobody knows */
+#define PLACE_ROUNDS 40	  /* for a running vCPU, when such a VMM is opened, ... */
+#define PLACE_US     5000 /* ... so far apart */
+#define MAX_BLIND    500  /* stops without registers, before we give up */
 
 extern const struct us_backend_ops us_backend_kvm;
 
@@ -33,17 +41,18 @@ struct kvm {
 	int pidfd;
 	struct us_ram *ram;
 	struct us_pacer pacer;
-	struct us_kvm_vcpu vcpu[US_MAX_VCPUS]; /* zeroed: no thread runs it */
+	struct us_kvm_vcpu vcpu[US_MAX_VCPUS]; /* tid 0: no thread runs it */
 	unsigned n_open;		       /* of vcpu[] */
 	uint64_t matched_ns; /* when threads of such were looked for */
-	unsigned n_moved;    /* that were seen to change their thread */
-	unsigned n_gone;     /* vCPUs whose thread has ended */
-	unsigned slot;	     /* of the capture that is out */
-	bool precise;	     /* the sampler's timer slack is set */
-	bool placed;	     /* the memory layout was checked against a vCPU */
-	unsigned misplaced;  /* samples that it did not hold for */
-	unsigned blind;	     /* stops in a row without registers */
-	struct us_err why;   /* of the error that next() returned */
+	unsigned
+		n_moved; /* times that one changed its thread, or ran in none we know */
+	unsigned n_gone; /* vCPUs whose thread has ended */
+	unsigned slot;	 /* of the capture that is out */
+	bool precise;	 /* the sampler's timer slack is set */
+	bool placed;	 /* the memory layout was checked against a vCPU */
+	unsigned misplaced; /* samples that it did not hold for */
+	unsigned blind;	    /* stops in a row without registers */
+	struct us_err why;  /* of the error that next() returned */
 };
 
 static int kvm_probe(const struct us_target *t, struct us_err *why)
@@ -65,8 +74,6 @@ static int open_ram(struct kvm *k, const struct us_target *t, struct us_err *e)
 
 static int open_vcpu(struct kvm *k, unsigned i, struct us_err *e)
 {
-	if (!k->guest.vcpu[i].tid)
-		return 0;
 	return us_kvm_vcpu_open(&k->vcpu[i], k->pidfd, k->guest.pid, &k->guest.vcpu[i],
 				e);
 }
@@ -120,6 +127,65 @@ static void caution(const struct us_guest *g, char *ret, size_t size)
 			 n, g->n_vcpu);
 }
 
+/* The first registers with paging tell whether RAM is where we think it is. */
+static int check_place(struct kvm *k, const struct us_regs *regs)
+{
+	bool tried = false;
+	us_mem_new_sample(us_ram_mem(k->ram));
+	int r = us_ram_verify(k->ram, regs, &tried, &k->why);
+	if (!r) {
+		k->placed = tried;
+		return 0;
+	}
+	bool known = us_vmm_is_known(k->guest.vmm);
+	if (++k->misplaced < (known ? MAX_MISPLACED : MAX_STRANGE))
+		return -EAGAIN;
+	/* A VMM whose memory is laid out as that of none we know. */
+	if (strcmp(k->guest.vmm, "qemu") != 0)
+		us_hint(&k->why,
+			"use --backend bpf, as root: KVM itself tells it where "
+			"the guest's memory is");
+	return r;
+}
+
+/* -EAGAIN: that vCPU tells nothing now. */
+static int place_by(struct kvm *k, struct us_kvm_vcpu *v)
+{
+	struct us_regs regs = { 0 };
+	enum us_vcpu_state asleep;
+	bool have = false;
+	int r = -EAGAIN;
+	if (!v->tid || us_kvm_vcpu_peek(v, &asleep) != US_KVM_RUNNING ||
+	    us_kvm_vcpu_stop(v))
+		return -EAGAIN;
+	if (us_kvm_vcpu_check_thread(v))
+		us_kvm_vcpu_read(v, &regs, &have);
+	if (have)
+		r = check_place(k, &regs);
+	us_kvm_vcpu_release(v);
+	return r;
+}
+
+/*
+ * The memory of a VMM that nobody knows may be laid out in any way: look at what runs
+ * before anything is said of its vCPUs.  One that runs nothing for so long is taken.
+ */
+static int place_strange(struct kvm *k, struct us_err *e)
+{
+	int r = us_vmm_is_known(k->guest.vmm) ? 0 : -EAGAIN;
+	for (unsigned round = 0; r == -EAGAIN && round < PLACE_ROUNDS; round++) {
+		if (round)
+			usleep(PLACE_US);
+		for (unsigned i = 0; r == -EAGAIN && i < k->n_open; i++)
+			r = place_by(k, &k->vcpu[i]);
+	}
+	if (!r || r == -EAGAIN)
+		return 0;
+	if (e)
+		*e = k->why;
+	return r;
+}
+
 static int kvm_open(const struct us_target *t, struct us_backend **ret,
 		    struct us_err *e)
 {
@@ -133,6 +199,8 @@ static int kvm_open(const struct us_target *t, struct us_backend **ret,
 	k->guest = *t->guest;
 	k->pidfd = -1;
 	r = open_parts(k, t, e);
+	if (!r)
+		r = place_strange(k, e);
 	if (r < 0) {
 		fini(k);
 		free(k);
@@ -201,26 +269,6 @@ static int vcpu_gone(struct kvm *k, unsigned slot)
 	return us_fail(&k->why, -ESRCH, "the VMM, pid %d, has ended", k->guest.pid);
 }
 
-/* The first registers with paging tell whether RAM is where we think it is. */
-static int check_place(struct kvm *k, const struct us_regs *regs)
-{
-	bool tried = false;
-	us_mem_new_sample(k->base.mem);
-	int r = us_ram_verify(k->ram, regs, &tried, &k->why);
-	if (!r) {
-		k->placed = tried;
-		return 0;
-	}
-	if (++k->misplaced < MAX_MISPLACED)
-		return -EAGAIN;
-	/* A VMM whose memory is laid out as that of none we know. */
-	if (strcmp(k->guest.vmm, "qemu") != 0)
-		us_hint(&k->why,
-			"use --backend bpf, as root: KVM itself tells it where "
-			"the guest's memory is");
-	return r;
-}
-
 static int stopped_without_registers(struct kvm *k)
 {
 	if (++k->blind < MAX_BLIND)
@@ -230,34 +278,64 @@ static int stopped_without_registers(struct kvm *k)
 		       k->guest.pid, k->blind);
 }
 
-/* The thread runs another vCPU: which one runs this is to be found. */
-static int vcpu_moved(struct kvm *k, unsigned slot)
+/* What is seen of such a VMM's vCPUs would not be what they do. */
+static int count_move(struct kvm *k)
 {
-	/* Not if it was never right: names may tell lies. */
-	if (k->vcpu[slot].seen && ++k->n_moved == MAX_MOVED) {
-		us_fail(&k->why, -EOPNOTSUPP,
-			"the threads of pid %d take turns with its vCPUs: who runs "
-			"which is not to be seen from here",
-			k->guest.pid);
-		us_hint(&k->why, "use --backend bpf, as root");
-		return -EOPNOTSUPP;
-	}
-	us_kvm_vcpu_close(&k->vcpu[slot]);
-	k->guest.vcpu[slot].tid = 0;
-	return -EAGAIN;
+	if (++k->n_moved < MAX_MOVED)
+		return -EAGAIN;
+	us_fail(&k->why, -EOPNOTSUPP,
+		"the threads of pid %d take turns with its vCPUs: who runs "
+		"which is not to be seen from here",
+		k->guest.pid);
+	us_hint(&k->why, "use --backend bpf, as root");
+	return -EOPNOTSUPP;
 }
 
-/* A vCPU that no thread was seen to run. */
-static void look_for_thread(struct kvm *k, unsigned slot)
+/* Another thread runs this vCPU: which one is to be found. */
+static int vcpu_moved(struct kvm *k, unsigned slot)
 {
-	uint64_t now = us_now_ns();
-	if (now - k->matched_ns > MATCH_NS) {
+	struct us_kvm_vcpu *v = &k->vcpu[slot];
+	bool proven = v->proven;
+	us_kvm_vcpu_release(v);
+	k->guest.vcpu[slot].tid = 0;
+	int r = us_kvm_vcpu_set_thread(v, k->guest.pid, &k->guest.vcpu[slot], NULL);
+	/* If it was never right, its name told a lie. */
+	return r || !proven ? -EAGAIN : count_move(k);
+}
+
+/* The thread of a vCPU that none is known to run. False: it was not looked for. */
+static bool look_for_thread(struct kvm *k, unsigned slot, bool has_run)
+{
+	struct us_vcpu *which = &k->guest.vcpu[slot];
+	uint64_t since = us_now_ns() - k->matched_ns;
+	bool look = since > (has_run ? MATCH_RUN_NS : MATCH_NS);
+	if (look) {
 		us_kvm_match_again(&k->guest);
 		k->matched_ns = us_now_ns();
 	}
-	/* If that fails, it has none. */
-	if (open_vcpu(k, slot, NULL))
-		k->guest.vcpu[slot].tid = 0;
+	/* One of another vCPU's looks may have found it.  If that fails, it has none.
+	 */
+	if (which->tid &&
+	    us_kvm_vcpu_set_thread(&k->vcpu[slot], k->guest.pid, which, NULL))
+		which->tid = 0;
+	k->vcpu[slot].proven = which->tid;
+	return look;
+}
+
+/* 0: a thread is known now; 1: the vCPU is off; else as sample(). */
+static int sample_threadless(struct kvm *k, unsigned slot, struct us_capture *c)
+{
+	bool has_run = us_kvm_vcpu_has_run(&k->vcpu[slot]);
+	bool looked = look_for_thread(k, slot, has_run);
+	if (k->vcpu[slot].tid)
+		return 0;
+	/* Somebody runs it, and is not caught at that. */
+	if (has_run)
+		return looked ? count_move(k) : -EAGAIN;
+	c->state = US_VCPU_OFF;
+	c->form = US_CAPTURE_NONE;
+	c->t_ns = us_now_ns();
+	return 1;
 }
 
 /* 1: stopped, *c is filled; else it runs, and -EAGAIN: no capture this time. */
@@ -319,18 +397,18 @@ static int sample(struct kvm *k, unsigned slot, struct us_capture *c)
 	c->held_ns = 0;
 	if (v->hold != US_KVM_FREE)
 		return -EAGAIN; /* still on its way to the stop of an earlier sample */
-	if (!v->run)
-		look_for_thread(k, slot);
-	if (!v->run) {
-		c->state = US_VCPU_OFF;
-		c->form = US_CAPTURE_NONE;
-		c->t_ns = us_now_ns();
-		return 1;
-	}
-	switch (us_kvm_vcpu_peek(v, &asleep)) {
+	int r = v->tid ? 0 : sample_threadless(k, slot, c);
+	if (r)
+		return r;
+	enum us_kvm_doing doing = us_kvm_vcpu_peek(v, &asleep);
+	if (doing != US_KVM_ASLEEP)
+		v->asleep_ns = 0;
+	switch (doing) {
 	case US_KVM_VANISHED:
 		return vcpu_gone(k, slot);
 	case US_KVM_ASLEEP:
+		if (us_kvm_vcpu_is_elsewhere(v))
+			return vcpu_moved(k, slot);
 		if (asleep == US_VCPU_HALTED && wants_halted(k, v))
 			return sample_halted(k, slot, c);
 		c->state = (uint8_t)asleep;

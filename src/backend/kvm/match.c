@@ -133,8 +133,11 @@ int us_kvm_match_threads(struct us_guest *g, struct us_err *e)
 	}
 	if (count_unmatched(g) < g->n_vcpu)
 		return 0;
-	return us_fail(e, -ESRCH,
-		       "%u vCPUs of pid %d are not run by any thread (the guest may be "
-		       "paused)",
-		       g->n_vcpu, g->pid);
+	us_fail(e, -ESRCH,
+		"%u vCPUs of pid %d are not run by any thread (the guest may be "
+		"paused)",
+		g->n_vcpu, g->pid);
+	us_hint(e, "if it is not, its threads may take turns with them: use --backend "
+		   "bpf, as root");
+	return -ESRCH;
 }

@@ -69,6 +69,20 @@ static void give_page_back(struct us_kvm_vcpu *v)
 	memset(mark_of(v->run), 0, sizeof(struct mark));
 }
 
+int us_kvm_vcpu_set_thread(struct us_kvm_vcpu *v, pid_t pid,
+			   const struct us_vcpu *which, struct us_err *e)
+{
+	us_kvm_thread_close(&v->thread);
+	v->tid = 0;
+	v->matched = v->proven = false;
+	v->suspect = false;
+	v->asleep_ns = 0;
+	int r = which->tid ? us_kvm_thread_open(&v->thread, pid, which, e) : 0;
+	if (!r)
+		v->tid = which->tid;
+	return r;
+}
+
 static int open_parts(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 		      const struct us_vcpu *which, struct us_err *e)
 {
@@ -82,7 +96,7 @@ static int open_parts(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 		return us_fail(e, -errno, "map the page of vCPU %u of pid %d: %s",
 			       which->index, pid, strerror(errno));
 	}
-	int r = us_kvm_thread_open(&v->thread, pid, which, e);
+	int r = us_kvm_vcpu_set_thread(v, pid, which, e);
 	return r < 0 ? r : take_page(v, e);
 }
 
@@ -131,7 +145,28 @@ bool us_kvm_vcpu_check_thread(struct us_kvm_vcpu *v)
 		return true;
 	long fd = us_kvm_fd_of_run(line);
 	v->matched = fd == v->thread.fd_there;
+	v->proven |= v->matched;
 	return v->matched || fd < 0;
+}
+
+bool us_kvm_vcpu_has_run(struct us_kvm_vcpu *v)
+{
+	return __atomic_exchange_n(&v->run->s.regs.regs.rflags, 0, __ATOMIC_SEQ_CST);
+}
+
+bool us_kvm_vcpu_is_elsewhere(struct us_kvm_vcpu *v)
+{
+	uint64_t run_ns, wait_ns, before_ns = v->asleep_ns;
+	long fd = us_kvm_fd_of_run(v->thread.asleep_in);
+	bool has_run = us_kvm_vcpu_has_run(v);
+	us_kvm_thread_times(&v->thread, &run_ns, &wait_ns);
+	bool slept = run_ns && run_ns == before_ns, was_suspect = v->suspect;
+	/* KVM stores registers in the thread that runs the vCPU.  That it has slept all
+	 * the time is sure at the next sample: if it has just woken up, what it ran is
+	 * not in the sum yet. */
+	v->asleep_ns = run_ns;
+	v->suspect = slept && has_run;
+	return (fd >= 0 && fd != v->thread.fd_there) || (slept && was_suspect);
 }
 
 /* Asleep outside KVM_RUN: what did it leave the guest for? */

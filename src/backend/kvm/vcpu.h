@@ -26,27 +26,44 @@ enum us_kvm_hold {
 };
 
 struct us_kvm_vcpu {
-	pid_t tid;
+	pid_t tid; /* 0: no thread is known to run it; then only its page is seen */
 	struct us_kvm_thread thread;
 	struct kvm_run *run;	   /* shared with KVM and the VMM */
 	uint32_t old_valid;	   /* kvm_valid_regs as we found it */
 	struct kvm_sync_regs *old; /* the register copy as we found it */
 	bool seen;		   /* KVM has stored registers since then */
 	bool matched;		   /* the thread was found to run this vCPU */
-	uint8_t hold;		   /* enum us_kvm_hold */
-	bool group_stop;	   /* stopped because its owner stopped the VMM */
-	int signal;		   /* met on the way to the stop: to be passed on */
-	uint64_t asked_ns;	   /* when it was asked to stop */
-	uint64_t stopped_ns;	   /* when it had */
-	uint64_t delay_ns;	   /* its waiting for host CPUs before that, in all */
-	uint64_t waited_ns;	   /* of asked to stopped: waiting for a host CPU */
+	bool proven;		   /* it was, at some time: its name told no lie */
+	bool suspect; /* it seemed to sleep at the last sample while that ran */
+	uint64_t
+		asleep_ns; /* CPU time of the thread, asleep at the last sample; or 0 */
+	uint8_t hold;	   /* enum us_kvm_hold */
+	bool group_stop;   /* stopped because its owner stopped the VMM */
+	int signal;	   /* met on the way to the stop: to be passed on */
+	uint64_t asked_ns; /* when it was asked to stop */
+	uint64_t stopped_ns; /* when it had */
+	uint64_t delay_ns;   /* its waiting for host CPUs before that, in all */
+	uint64_t waited_ns;  /* of asked to stopped: waiting for a host CPU */
 };
 
-/* Map the page of vCPU v of the process behind pidfd.  On failure nothing is left. */
+/* Map the page of a vCPU of the process behind pidfd.  On failure nothing is left. */
 US_MUST_CHECK int us_kvm_vcpu_open(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 				   const struct us_vcpu *which, struct us_err *e);
 /* Lets the thread go, puts the page back as it was. Accepts zeroed memory. */
 void us_kvm_vcpu_close(struct us_kvm_vcpu *v);
+
+/* From now on it is run by which->tid, or, with 0 and on failure, by nobody known. */
+US_MUST_CHECK int us_kvm_vcpu_set_thread(struct us_kvm_vcpu *v, pid_t pid,
+					 const struct us_vcpu *which, struct us_err *e);
+
+/* Hot path: has it left KVM_RUN since it was stopped or asked this, whoever ran it? */
+bool us_kvm_vcpu_has_run(struct us_kvm_vcpu *v);
+
+/*
+ * Hot path, once for each sample that finds the thread asleep: has another thread run
+ * the vCPU meanwhile, or does this one sleep in KVM_RUN of another vCPU?
+ */
+bool us_kvm_vcpu_is_elsewhere(struct us_kvm_vcpu *v);
 
 /* Hot path. *ret_state is set for US_KVM_ASLEEP. */
 enum us_kvm_doing us_kvm_vcpu_peek(struct us_kvm_vcpu *v,
