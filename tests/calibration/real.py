@@ -9,7 +9,7 @@ Records one guest again and again and compares its functions, that do the same i
 call, with what it states on its serial port: the calls in the time around the recording,
 times the shortest that one took.  So what the host took away, in some function or
 other, is neither in the truth nor in the samples: a report with a focus has those in
-these functions only.  The truth is of a span that begins before the recording and ends
+these functions only, and by kvm those alone that had a host CPU.  The truth is of a span that begins before the recording and ends
 after it, which matters little for guests that do the same all the time.
 
 A stop of an emulated guest (gdb, qmp) halts its clock before its vCPUs, so a call may seem
@@ -63,7 +63,9 @@ def one(us, guest, args, sums):
               seconds=args.seconds)
     after = guest.wait_truth()
     t = truth.merge([truth.difference(b, a) for b, a in zip(before, after)])
-    report = us.report("--focus", "^(" + "|".join(args.functions) + ")$")
+    # By kvm what waited for a host CPU has a stack, too.
+    on_cpu = ("--filter", "state=guest") if args.backend == "kvm" else ()
+    report = us.report("--focus", "^(" + "|".join(args.functions) + ")$", *on_cpu)
     functions = {f["name"]: f for f in report["functions"]}
     running = report["summary"]["running"]
     for name, share in shares(t, args).items():

@@ -12,7 +12,8 @@ the program is one that was made before, and the information alone that it has i
 is looked at.
 
 The program is 20 calls of its own deep, with the C library's between them, whenever it
-works; once as it is, and once without that information: then a file of the host's has it.
+works; once as it is, and once without that information: then a file of the host's has it,
+or the code alone has to do.
 On aarch64, for whose C library no compiler may be here, it is 40 deep and of its own
 alone.  A whole stack ends in the program's _start and has each of these calls once.
 """
@@ -188,11 +189,13 @@ def are_whole(rows, enough):
     check(n >= ENOUGH / 2 and whole >= enough * n, f"{whole} of {n} are whole: {later}")
 
 
-def are_cut(rows, enough):
+def are_right(rows, _):
+    """By the code alone: whole or cut, and none is wrong."""
     verdicts = Counter(v for _, v, _ in rows)
     note(f"{dict(verdicts)}")
-    check(verdicts["cut"] >= enough * len(rows), "what is told is not there")
-    check(not verdicts["too deep"] and not verdicts["ends elsewhere"], "wrong stacks")
+    right = verdicts["whole"] + verdicts["cut"]
+    check(right + verdicts["shallow"] == len(rows), f"wrong stacks: {verdicts}")
+    check(right >= 0.98 * len(rows), f"calls are missing in stacks: {verdicts}")
 
 
 def points(program, made):
@@ -200,11 +203,11 @@ def points(program, made):
     yield "frames", are_whole, "from the guest's memory"
     if made:
         return
-    yield "frames-without", are_cut, "from nowhere"
+    yield "frames-without", are_right, "from nowhere"
     yield "frames-without", are_whole, "the guest's files", "--root", program.root
     yield "frames-without", are_whole, "by build-id", "--symbols", program.files
     yield "frames-without", are_whole, "among many files", "--symbols", program.many
-    yield "frames-without", are_cut, "another build", "--root", program.wrong
+    yield "frames-without", are_right, "another build", "--root", program.wrong
 
 
 def main():
