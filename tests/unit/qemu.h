@@ -110,18 +110,24 @@ static inline bool qemu_wait_file(struct qemu *q, const char *path)
 	return false;
 }
 
-/* For so long, from a moment on that is not far. The process that sees to it. */
-static inline pid_t qemu_stall(const struct qemu *q, unsigned ms)
+/* For so long, after a while. The process that sees to it. */
+static inline pid_t qemu_stall_after(const struct qemu *q, unsigned after_ms,
+				     unsigned ms)
 {
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid)
 		return pid;
-	usleep(200 * 1000);
+	usleep(after_ms * 1000);
 	kill(q->pid, SIGSTOP);
 	usleep(ms * 1000);
 	kill(q->pid, SIGCONT);
 	_exit(0);
+}
+
+static inline pid_t qemu_stall(const struct qemu *q, unsigned ms)
+{
+	return qemu_stall_after(q, 200, ms);
 }
 
 static inline void qemu_stop(struct qemu *q)

@@ -259,6 +259,29 @@ static inline void vmm_stalls(void **state)
 	rig_stop(&r);
 }
 
+/* From a moment on at which we hold the guest until we are about to give up. */
+static inline void vmm_stalls_while_held(void **state)
+{
+	static struct us_capture c;
+	const struct us_schedule s = { .hz = 500, .seed = 1 };
+	const struct remote *m = *state;
+	struct us_err e;
+	struct rig r;
+	if (!rig_start(&r, false, 1, false))
+		skip();
+	struct us_target t = target_in(m, &r);
+	struct us_backend *b = open_backend(m->ops, &t);
+	assert_int_equal(b->ops->start(b, &s, &e), 0);
+	assert_int_equal(b->ops->next(b, us_now_ns() + 9 * US_NS_PER_SEC, &c), 1);
+	pid_t pid = qemu_stall_after(&r.qemu, 0, 3250);
+	usleep(100000);
+	b->ops->release(b, &c);
+	us_backend_close(b);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_true(goes_on(&r));
+	rig_stop(&r);
+}
+
 static inline void second_one_is_refused(void **state)
 {
 	const struct remote *m = *state;
@@ -345,6 +368,7 @@ static inline void watchdog_ends_a_long_hold(void **state)
 		REMOTE_TEST(owner_pauses_and_resumes, remote),                         \
 		REMOTE_TEST(resumed_at_any_moment, remote),                            \
 		REMOTE_TEST(vmm_stalls, remote),                                       \
+		REMOTE_TEST(vmm_stalls_while_held, remote),                            \
 		REMOTE_TEST(second_one_is_refused, remote),                            \
 		REMOTE_TEST(qemu_is_killed, remote)
 

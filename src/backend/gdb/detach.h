@@ -32,13 +32,16 @@ void us_gdb_set_run(struct us_gdb_session *s, enum us_gdb_run run);
 bool us_gdb_halt_qemu(struct us_gdb *g, uint64_t patience_ns, bool *stopped);
 
 /*
- * Detach, so that the guest runs on (or stays
- * paused, if it was).  patience_ns: how long to wait for each of at most four answers;
- * a request that somebody else's resuming has spoilt is made again at once.
- * False if the stub did not confirm.
+ * Detach, so that the guest runs on (or stays paused, if it was).  patience_ns: how
+ * long to wait for each of two answers; a request that somebody else's resuming has
+ * spoilt is made again at once.  False if the stub did not confirm.
  */
 bool us_gdb_let_go(struct us_gdb *g, struct us_gdb_shared *shared,
 		   uint64_t patience_ns);
+
+/* The same by the watchdog, whom nobody waits for: a QEMU that is stopped itself, or
+ * has no CPU, is waited for until it answers or has ended. */
+bool us_gdb_rescue(struct us_gdb *g, struct us_gdb_shared *shared);
 
 /* Of a stub that does not answer: the watchdog has more patience, and keeps the
  * connection, with which QEMU would forget what it has not read.  Nothing is sent

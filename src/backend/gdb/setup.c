@@ -20,8 +20,7 @@
 #define LEAVE_NS	    (500 * US_NS_PER_MS)
 #define NOTICE_NS	    (3 * US_NS_PER_SEC)
 #define CONNECT_MS	    2000
-#define HOLD_LIMIT_MS	    3000		 /* a sample may take 2.5 s */
-#define RESCUE_PATIENCE_NS  (10 * US_NS_PER_SEC) /* nobody waits for the watchdog */
+#define HOLD_LIMIT_MS	    3000 /* a sample may take 2.5 s */
 #define MAX_DOCUMENT	    (256u << 10)
 #define DEFAULT_PACKET_SIZE 400	 /* of a stub that states none; GDB's own default */
 #define HOST_THREADS_TEXT   8192 /* of `info cpus`: 30 bytes a vCPU in QEMU 7.2 */
@@ -34,7 +33,7 @@ static void rescue(void *ctx, bool held)
 		return;
 	us_gdb_init(&s->client, s->client.fd);
 	s->client.no_ack = atomic_load(&s->shared->no_ack);
-	us_gdb_let_go(&s->client, s->shared, RESCUE_PATIENCE_NS);
+	us_gdb_rescue(&s->client, s->shared);
 }
 
 /*
@@ -56,7 +55,7 @@ static void rescue_anew(void *ctx, bool held)
 	if (fd < 0)
 		return;
 	us_gdb_init(&s->client, fd);
-	us_gdb_let_go(&s->client, s->shared, RESCUE_PATIENCE_NS);
+	us_gdb_rescue(&s->client, s->shared);
 }
 
 static int fail_taken(const char *endpoint, struct us_err *e)

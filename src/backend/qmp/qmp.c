@@ -26,7 +26,7 @@
 #define SAMPLE_NS     (2500 * US_NS_PER_MS)
 #define USUAL_NS      (2 * US_NS_PER_MS) /* of a hold, but on a busy host */
 #define HOLD_LIMIT_MS 3000
-#define RESCUE_NS     (60 * US_NS_PER_SEC) /* nobody waits for the watchdog */
+#define RESCUE_NS     (24 * 3600 * US_NS_PER_SEC) /* nobody waits for the watchdog */
 #define VCPU_TEXT     4096 /* of `info registers`, as JSON: 2.5 kB in 7.2 */
 #define OTHER_TEXT    16384
 #define HUMAN	      "{\"execute\":\"human-monitor-command\",\"arguments\":{"
