@@ -7,24 +7,25 @@
 #include "flat-guest.h"
 #include "unwind/walk.h"
 
-static inline int fresh_arm(void **state)
+/* Not valid, where there is no code. */
+static inline int fresh_link(void **state, enum us_arch arch)
 {
 	int r = fresh(state);
 	us_unwinder_free(unwinder);
-	memset(ram, 0, STACK); /* udf */
-	regs.arch = US_ARCH_AARCH64;
+	memset(ram, 0, STACK);
+	regs.arch = arch;
 	regs.valid = UINT32_MAX;
-	return r || us_unwinder_new(US_ARCH_AARCH64, NULL, NULL, &unwinder);
+	return r || us_unwinder_new(arch, NULL, NULL, &unwinder);
+}
+
+static inline int fresh_arm(void **state)
+{
+	return fresh_link(state, US_ARCH_AARCH64);
 }
 
 static inline int fresh_riscv(void **state)
 {
-	int r = fresh(state);
-	us_unwinder_free(unwinder);
-	memset(ram, 0, STACK); /* not valid */
-	regs.arch = US_ARCH_RISCV64;
-	regs.valid = UINT32_MAX;
-	return r || us_unwinder_new(US_ARCH_RISCV64, NULL, NULL, &unwinder);
+	return fresh_link(state, US_ARCH_RISCV64);
 }
 
 #define ARM(f)	 cmocka_unit_test_setup_teardown(f, fresh_arm, done)
@@ -43,6 +44,13 @@ static inline void look(us_gva pc, us_gva sp, us_gva fp)
 	regs.fp = regs.gpr[arm ? US_AARCH64_FP : US_RISCV_FP] = fp;
 	us_paging_new_sample(&paging);
 	us_unwind(unwinder, &paging, &regs, &out);
+}
+
+/* With a return address in the link register, and no frame pointer. */
+static inline void look_with_link(us_gva pc, us_gva sp, us_gva link)
+{
+	regs.gpr[regs.arch == US_ARCH_AARCH64 ? US_AARCH64_LR : US_RISCV_RA] = link;
+	look(pc, sp, 0x1234567);
 }
 
 static inline void expect(size_t n, const us_gva *want, uint8_t end)

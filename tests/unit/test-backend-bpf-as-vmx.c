@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "vmm/demo_guest.h"
 
-#include "unit.h"
+#include "bpf-possible.h"
+#include "vmx-types.h"
 
-#include <bpf/btf.h>
 #include <unistd.h>
 
 #define HZ	 1000
@@ -76,11 +76,6 @@ static struct btf *types_of(const struct btf *kernel)
 	return b;
 }
 
-static void member(struct btf *b, const char *name, int type, uint32_t at)
-{
-	assert_int_equal(btf__add_field(b, name, type, at * 8, 0), 0);
-}
-
 static void add_vcpu_vmx(struct btf *b, const struct btf *kernel)
 {
 	uint32_t arch = offset_of(kernel, "kvm_vcpu", "arch");
@@ -88,19 +83,10 @@ static void add_vcpu_vmx(struct btf *b, const struct btf *kernel)
 	uint32_t pointer = arch + offset_of(kernel, "kvm_vcpu_arch", "walk_mmu");
 	uint32_t handling = arch + offset_of(kernel, "kvm_vcpu_arch",
 					     "handling_intr_from_guest");
-	int u32 = btf__add_int(b, "unsigned int", 4, 0);
-	int u64 = btf__add_int(b, "unsigned long", 8, 0);
 	int vcpu = btf__find_by_name_kind(b, "kvm_vcpu", BTF_KIND_STRUCT);
 	uint32_t end = (uint32_t)btf__type_by_id(b, (__u32)vcpu)->size;
-	int segment = btf__add_struct(b, "kvm_save_segment", 24);
-	member(b, "base", u64, 8);
-	member(b, "ar", u32, 20);
-	int segments = btf__add_array(b, u32, segment, 8);
-	int cache = btf__add_struct(b, NULL, 200);
-	member(b, "bitmask", u32, 0);
-	member(b, "seg", segments, 8);
-	int reason = btf__add_union(b, "vmx_exit_reason", 4);
-	member(b, "full", u32, 0);
+	int cache = add_segment_cache(b);
+	int reason = add_exit_reason(b);
 	int vmcs = btf__add_struct(b, "loaded_vmcs", 8);
 	int to_vmcs = btf__add_ptr(b, vmcs);
 	btf__add_struct(b, "vcpu_vmx", end + 512);
@@ -212,15 +198,9 @@ static void record(bool two_spaces, struct seen *seen)
 		      seen->framed, seen->frameless);
 }
 
-static void must_be_possible(void)
+static void must_be_possible_as_vmx(void)
 {
-	struct us_err e;
-	if (access("/dev/kvm", R_OK | W_OK))
-		skip();
-	if (us_bpf_ready(&e) < 0) {
-		print_message("# SKIP %s\n", e.msg);
-		skip();
-	}
+	must_be_possible();
 	if (strstr(types_path, "XXXXXX"))
 		write_types();
 }
@@ -230,7 +210,7 @@ static void one_address_space_is_followed(void **state)
 {
 	struct seen seen = { 0 };
 	(void)state;
-	must_be_possible();
+	must_be_possible_as_vmx();
 	record(false, &seen);
 	assert_true(seen.samples > LOOKS / 10);
 	assert_int_equal(seen.outside, 0);
@@ -244,7 +224,7 @@ static void of_two_none_is_wrong(void **state)
 {
 	struct seen seen = { 0 };
 	(void)state;
-	must_be_possible();
+	must_be_possible_as_vmx();
 	record(true, &seen);
 	assert_true(seen.samples > LOOKS / 10);
 	assert_int_equal(seen.outside, 0);

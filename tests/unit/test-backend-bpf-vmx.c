@@ -15,8 +15,8 @@
 
 #include "flat-guest.h"
 #include "mini-vmm.h"
+#include "vmx-types.h"
 
-#include <bpf/btf.h>
 #include <glob.h>
 #include <sys/utsname.h>
 
@@ -380,29 +380,15 @@ static void stopped_vcpus_tell_the_rest(void **state)
 
 /* --- the programs --- */
 
-static int member(struct btf *b, const char *name, int type, uint32_t at)
-{
-	return btf__add_field(b, name, type, at * 8, 0);
-}
-
 /* Some of what arch/x86/kvm/vmx/vmx.h says, elsewhere than any kernel has it. */
 enum form { OLD, NEW, ANOTHER, N_FORM };
 
 static void add_vcpu_vmx(struct btf *b, enum form form)
 {
-	int u32 = btf__add_int(b, "unsigned int", 4, 0);
-	int u64 = btf__add_int(b, "unsigned long", 8, 0);
 	int vcpu = btf__find_by_name_kind(b, "kvm_vcpu", BTF_KIND_STRUCT);
 	uint32_t at = (uint32_t)btf__type_by_id(b, (__u32)vcpu)->size;
-	int segment = btf__add_struct(b, "kvm_save_segment", 24);
-	member(b, "base", u64, 8);
-	member(b, "ar", u32, 20);
-	int segments = btf__add_array(b, u32, segment, 8);
-	int cache = btf__add_struct(b, NULL, 200);
-	member(b, "bitmask", u32, 0);
-	member(b, "seg", segments, 8);
-	int reason = btf__add_union(b, "vmx_exit_reason", 4);
-	member(b, "full", u32, 0);
+	int cache = add_segment_cache(b);
+	int reason = add_exit_reason(b);
 	int vt = btf__add_struct(b, "vcpu_vt", 8);
 	member(b, "exit_reason", reason, 4);
 	int vmcs = btf__add_struct(b, "loaded_vmcs", 64);

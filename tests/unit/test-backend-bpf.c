@@ -7,6 +7,7 @@
 #include "backend/bpf/vcpu_clock.h"
 #include "base/clock.h"
 
+#include "bpf-possible.h"
 #include "mini-vmm.h"
 
 #include <linux/bpf.h>
@@ -30,17 +31,6 @@ struct run {
 	struct us_guest guest;
 	struct us_backend *b;
 };
-
-static void must_be_possible(void)
-{
-	struct us_err e;
-	if (access("/dev/kvm", R_OK | W_OK))
-		skip();
-	if (us_bpf_ready(&e) < 0) {
-		print_message("# SKIP %s\n", e.msg);
-		skip();
-	}
-}
 
 static void begin_at(struct run *r, struct mini_layout l, const uint8_t *code,
 		     size_t len, struct us_schedule s)

@@ -2,7 +2,7 @@
 /* Where a stack ends because nobody called, and beside each the look-alike that does
  * not: boot code with a stack of its own, threads with garbage above them, what an
  * exception return entered. */
-#include "flat-guest.h"
+#include "link-guest.h"
 
 #define OLD_STACK (STACK + 0x800)
 
@@ -12,7 +12,7 @@ static void code(us_gva at, const char *bytes, size_t n)
 }
 #define AT(at, bytes) code(at, bytes, sizeof(bytes) - 1)
 
-static void expect(size_t n, uint8_t end)
+static void ends(size_t n, uint8_t end)
 {
 	assert_int_equal(out.n, n);
 	assert_int_equal(out.end, end);
@@ -32,23 +32,23 @@ static void own_stack(void **state)
 	for (unsigned i = 1; i < 40; i++)
 		put(STACK + i * 8, 0x7700 + i);
 	unwind(0x2000, STACK);
-	expect(2, US_END_ROOT);
+	ends(2, US_END_ROOT);
 	assert_int_equal(out.pc[1], 0x100c);
 	for (us_gva pc = 0x1003; pc <= 0x100a; pc += pc == 0x1003 ? 3 : 2) {
 		unwind(pc, STACK + 8);
-		expect(1, US_END_ROOT);
+		ends(1, US_END_ROOT);
 	}
 	/* Padding up to the next function, behind the halt. */
 	memset(ram + 0x100e, 0x90, 2);
 	put(STACK, 0x100c);
 	us_unwinder_set_code(unwinder, &map, &cfi);
 	unwind(0x2000, STACK);
-	expect(2, US_END_ROOT);
+	ends(2, US_END_ROOT);
 	/* Before that it has a caller. */
 	put(STACK, 0x3005);
 	put(STACK + 8, 0);
 	unwind(0x1000, STACK);
-	expect(2, US_END_ROOT);
+	ends(2, US_END_ROOT);
 	assert_int_equal(out.pc[1], 0x3005);
 }
 
@@ -159,7 +159,7 @@ static void thread_that_calls_the_next(void **state)
 	put(STACK + 16, 0x1008);
 	put(STACK + 24, 0x77);
 	unwind(0x2000, STACK);
-	expect(3, US_END_ROOT);
+	ends(3, US_END_ROOT);
 	assert_int_equal(out.pc[2], 0x1008);
 	/* No caller: what a function pushes to learn where it is.  call 0x1015; pop
 	 * %rbx; call 0x2000; ret */
@@ -200,7 +200,7 @@ static void label_in_a_function(void **state)
 	put(STACK + 8, 0x77);
 	put(STACK + 16, 0x78);
 	unwind(0x2000, STACK);
-	expect(2, US_END_NO_RULE);
+	ends(2, US_END_NO_RULE);
 	/* The label comes right behind a CALL: the code goes on there. */
 	map.n = 0;
 	memset(ram + 0x1000, 0xcc, 0x100);
@@ -209,7 +209,7 @@ static void label_in_a_function(void **state)
 	FUNCTION(0x2000, "\x90\xc3");
 	put(STACK + 8, 0x1006); /* in a function, behind no CALL */
 	unwind(0x2000, STACK);
-	expect(2, US_END_NO_RULE);
+	ends(2, US_END_NO_RULE);
 }
 
 /* A part of a handler that never returns: below is what the processor pushed. */
@@ -259,13 +259,13 @@ static void nothing_above(void **state)
 	put(0x8ff8, 0);
 	regs.gpr[US_X86_RBP] = 0x8ff8;
 	unwind(0x2000, 0x8ff0);
-	expect(2, US_END_ROOT);
+	ends(2, US_END_ROOT);
 	/* A function that returns needs a place to return to. */
 	map.n = 0;
 	memset(ram + 0x1000, 0xcc, 0x100);
 	thread_code(THREAD_RETURNS);
 	unwind(0x2000, 0x8ff0);
-	expect(2, US_END_FAULT);
+	ends(2, US_END_FAULT);
 }
 
 /* --- x86: entered by iret --- */
@@ -291,29 +291,6 @@ static void entered_by_iret(void **state)
 
 /* --- with a link register --- */
 
-static int fresh_link(void **state, enum us_arch arch)
-{
-	int r = fresh(state);
-	us_unwinder_free(unwinder);
-	memset(ram, 0, STACK);
-	regs.arch = arch;
-	regs.valid = UINT32_MAX;
-	return r || us_unwinder_new(arch, NULL, NULL, &unwinder);
-}
-
-static int fresh_riscv(void **state)
-{
-	return fresh_link(state, US_ARCH_RISCV64);
-}
-
-static int fresh_arm(void **state)
-{
-	return fresh_link(state, US_ARCH_AARCH64);
-}
-
-#define RISCV(f) cmocka_unit_test_setup_teardown(f, fresh_riscv, done)
-#define ARM(f)	 cmocka_unit_test_setup_teardown(f, fresh_arm, done)
-
 static void words(us_gva at, const uint32_t *code, size_t n)
 {
 	memcpy(ram + at, code, n * 4);
@@ -329,22 +306,6 @@ static uint32_t jal(us_gva from, us_gva to)
 	uint32_t d = (uint32_t)(to - from);
 	return (d >> 20 & 1) << 31 | (d >> 1 & 0x3ff) << 21 | (d >> 11 & 1) << 20 |
 	       (d >> 12 & 0xff) << 12 | 1 << 7 | 0x6f;
-}
-
-static uint32_t bl(us_gva from, us_gva to)
-{
-	return 0x94000000 | (((uint32_t)(to - from) / 4) & 0x3ffffff);
-}
-
-static void look(us_gva pc, us_gva sp, us_gva link)
-{
-	bool arm = regs.arch == US_ARCH_AARCH64;
-	regs.pc = pc;
-	regs.sp = regs.gpr[arm ? US_AARCH64_SP : US_RISCV_SP] = sp;
-	regs.fp = regs.gpr[arm ? US_AARCH64_FP : US_RISCV_FP] = 0x1234567;
-	regs.gpr[arm ? US_AARCH64_LR : US_RISCV_RA] = link;
-	us_paging_new_sample(&paging);
-	us_unwind(unwinder, &paging, &regs, &out);
 }
 
 #define RV_FRAME 0xe4061141 /* addi sp,sp,-16; sd ra,8(sp) */
@@ -386,19 +347,19 @@ static void riscv_entered_by_mret(void **state)
 		WORDS(0x3000, jal(0x3000, 0x4000), RV_LOOP);
 		WORDS(0x4000, 0x00000013, cases[i / 2].last);
 		put(STACK + 8, 0x3004);
-		look(0x2000, STACK, 0x1008);
-		expect(2, cases[i / 2].end);
+		look_with_link(0x2000, STACK, 0x1008);
+		ends(2, cases[i / 2].end);
 		/* ... and while it is still, or again, in the register. */
-		look(0x1000, STACK + 16, 0x3004);
-		expect(1, cases[i / 2].end);
+		look_with_link(0x1000, STACK + 16, 0x3004);
+		ends(1, cases[i / 2].end);
 	}
 	/* What is there has left itself. */
 	riscv_main(false);
 	WORDS(0x3000, jal(0x3000, 0x4000), RV_MRET);
 	WORDS(0x4000, RV_RET);
 	put(STACK + 8, 0x3004);
-	look(0x2000, STACK, 0x1008);
-	expect(2, US_END_ROOT);
+	look_with_link(0x2000, STACK, 0x1008);
+	ends(2, US_END_ROOT);
 }
 
 static void riscv_thread(void **state)
@@ -407,11 +368,11 @@ static void riscv_thread(void **state)
 	for (unsigned returns = 0; returns < 2; returns++) {
 		riscv_main(returns);
 		put(STACK + 8, 0x1000); /* entered by a ret to it */
-		look(0x2000, STACK, 0x1008);
-		expect(2, US_END_ROOT);
+		look_with_link(0x2000, STACK, 0x1008);
+		ends(2, US_END_ROOT);
 		put(STACK + 8, 0x777000); /* a program's, or garbage */
-		look(0x2000, STACK, 0x1008);
-		expect(2, returns ? US_END_NO_RULE : US_END_ROOT);
+		look_with_link(0x2000, STACK, 0x1008);
+		ends(2, returns ? US_END_NO_RULE : US_END_ROOT);
 	}
 }
 
@@ -431,8 +392,8 @@ static void riscv_own_stack(void **state)
 		WORDS(0x2000, RV_RET);
 		for (unsigned k = 0; k < 8; k++)
 			put(STACK + k * 8, 0x777000);
-		look(0x2000, STACK, 0x1010);
-		expect(2, cases[i].end);
+		look_with_link(0x2000, STACK, 0x1010);
+		ends(2, cases[i].end);
 	}
 }
 
@@ -453,8 +414,8 @@ static void arm_entered_by_eret(void **state)
 		WORDS(0x4000, leaves ? ARM_ERET : ARM_RET);
 		put(STACK, 0x1234567);
 		put(STACK + 8, 0x3004);
-		look(0x2000, STACK, 0x100c);
-		expect(2, leaves ? US_END_ROOT : US_END_NO_RULE);
+		look_with_link(0x2000, STACK, 0x100c);
+		ends(2, leaves ? US_END_ROOT : US_END_NO_RULE);
 	}
 }
 
@@ -467,8 +428,8 @@ static void arm_own_stack(void **state)
 		WORDS(0x1000, kept ? 0x910003e9 : 0xd503201f, 0x9100001f,
 		      bl(0x1008, 0x2000), ARM_LOOP);
 		WORDS(0x2000, ARM_RET);
-		look(0x2000, STACK, 0x100c);
-		expect(2, kept ? US_END_NO_RULE : US_END_ROOT);
+		look_with_link(0x2000, STACK, 0x100c);
+		ends(2, kept ? US_END_NO_RULE : US_END_ROOT);
 	}
 }
 
@@ -508,17 +469,17 @@ static void first_of_program(void **state)
 	for (unsigned pushed = 0; pushed <= 32; pushed += 8) {
 		memset(ram + STACK, 0x77, FIRST - STACK);
 		x86_first(pushed);
-		expect(2, US_END_ROOT);
+		ends(2, US_END_ROOT);
 		assert_int_equal(out.pc[1], 0x100c);
 	}
 	x86_first(40);
-	expect(2, US_END_NO_RULE);
+	ends(2, US_END_NO_RULE);
 	/* Variables were taken away, and arguments changed. */
 	x86_first(0);
 	put(FIRST + VARIABLE * 8 + 8, 0);
 	put(FIRST + ARGUMENT * 8, 0x1234567890);
 	unwind(0x2000, FIRST - 8);
-	expect(2, US_END_ROOT);
+	ends(2, US_END_ROOT);
 }
 
 /* What is not all that the kernel puts there. */
@@ -539,21 +500,21 @@ static void not_the_first_of_a_program(void **state)
 		x86_first(0);
 		put(FIRST + cases[i].at * 8, cases[i].word);
 		unwind(0x2000, FIRST - 8);
-		expect(2, US_END_NO_RULE);
+		ends(2, US_END_NO_RULE);
 	}
 	x86_first(0);
 	regs.user = false; /* a kernel's stack has no such thing */
 	unwind(0x2000, FIRST - 8);
-	expect(2, US_END_NO_RULE);
+	ends(2, US_END_NO_RULE);
 	/* No end of the variables. */
 	x86_first(0);
 	for (us_gva at = FIRST + VARIABLE * 8; at < RAM_SIZE; at += 8)
 		put(at, 0x8810);
 	unwind(0x2000, FIRST - 8);
-	expect(2, US_END_NO_RULE);
+	ends(2, US_END_NO_RULE);
 	put(FIRST, 1 << 17); /* or of the memory */
 	unwind(0x2000, FIRST - 8);
-	expect(2, US_END_NO_RULE);
+	ends(2, US_END_NO_RULE);
 }
 
 /* Who was called by it is not it: its way back is in between. */
@@ -588,8 +549,8 @@ static void first_by_link(void **state)
 		put(FIRST + (ENTRY + 1) * 8, 0x1004);
 		regs.user = bad != 1;
 		put(FIRST + ENTRY * 8, bad == 2 ? 8 : 9);
-		look(0x2000, FIRST, 0x1008);
-		expect(2, bad ? US_END_NO_RULE : US_END_ROOT);
+		look_with_link(0x2000, FIRST, 0x1008);
+		ends(2, bad ? US_END_NO_RULE : US_END_ROOT);
 		assert_int_equal(out.pc[1], 0x1008);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The caller of a function that never returns and that neither a symbol nor a table nor
  * a CALL names: by the start that the code before it shows. */
-#include "flat-guest.h"
+#include "link-guest.h"
 
 #define SP (STACK + 8) /* of what it has called */
 
@@ -110,33 +110,13 @@ static void without_a_stack_pointer(void **state)
 #define NOP_RV	 0x00000013
 #define NOP_ARM	 0xd503201f
 
-static int fresh_link(void **state, enum us_arch arch)
-{
-	int r = fresh(state);
-	us_unwinder_free(unwinder);
-	memset(ram, 0, STACK);
-	regs.arch = arch;
-	regs.valid = UINT32_MAX;
-	return r || us_unwinder_new(arch, NULL, NULL, &unwinder);
-}
-
-static int fresh_riscv(void **state)
-{
-	return fresh_link(state, US_ARCH_RISCV64);
-}
-
-static int fresh_arm(void **state)
-{
-	return fresh_link(state, US_ARCH_AARCH64);
-}
-
 static void words(us_gva at, const uint32_t *code, size_t n)
 {
 	memcpy(ram + at, code, n * 4);
 }
 
 /* 0x2000 is called by pointer from 0x1000, and calls 0x3000. */
-static void look(bool saves, unsigned below)
+static void look_at_mover(bool saves, unsigned below)
 {
 	bool arm = regs.arch == US_ARCH_AARCH64;
 	const uint32_t caller[] = { arm ? ARM_BLR : RV_JALR, arm ? ARM_AWAY : RV_AWAY };
@@ -150,23 +130,18 @@ static void look(bool saves, unsigned below)
 	words(0x3000, arm ? (uint32_t[]){ ARM_RET } : (uint32_t[]){ RV_RET }, 1);
 	us_unwinder_set_code(unwinder, &map, &cfi);
 	put(sp + (arm ? 8 : 24), 0x1004);
-	regs.pc = 0x3000;
-	regs.sp = regs.gpr[arm ? US_AARCH64_SP : US_RISCV_SP] = sp;
-	regs.fp = regs.gpr[arm ? US_AARCH64_FP : US_RISCV_FP] = 0x1234567;
-	regs.gpr[arm ? US_AARCH64_LR : US_RISCV_RA] = 0x200c;
-	us_paging_new_sample(&paging);
-	us_unwind(unwinder, &paging, &regs, &out);
+	look_with_link(0x3000, sp, 0x200c);
 	assert_int_equal(out.pc[1], 0x200c);
 }
 
 static void by_link(void **state)
 {
 	(void)state;
-	look(true, 0);
+	look_at_mover(true, 0);
 	assert_int_equal(out.n, 3);
 	assert_int_equal(out.pc[2], 0x1004);
 	assert_int_equal(out.how[2], US_HOW_GUESS);
-	look(true, 8);
+	look_at_mover(true, 8);
 	assert_int_equal(out.n, 2);
 }
 
@@ -174,12 +149,9 @@ static void by_link(void **state)
 static void riscv_without_a_link(void **state)
 {
 	(void)state;
-	look(false, 0);
+	look_at_mover(false, 0);
 	assert_int_equal(out.n, 2);
 }
-
-#define RISCV(f) cmocka_unit_test_setup_teardown(f, fresh_riscv, done)
-#define ARM(f)	 cmocka_unit_test_setup_teardown(f, fresh_arm, done)
 
 int main(void)
 {

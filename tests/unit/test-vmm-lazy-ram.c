@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Memory that a userfaultfd serves is read where it is, and never waited for. */
-#include "unit.h"
+#include "made-up-vmm.h"
 
 #include "vmm/lazy_ram.h"
-#include "vmm/proc.h"
 #include "vmm/ram.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define SIZE	  ((34ULL << 20) + 8192) /* that nothing else in the process has */
@@ -35,42 +30,26 @@ static int register_lazy(void *at)
 	return fd;
 }
 
-/* A process with memory like a VMM's that is being restored. fd: a memfd, or -1. */
+/* fd: a memfd, or -1. */
+static bool be_lazy(const void *what)
+{
+	int fd = *(const int *)what;
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	char *p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (p == MAP_FAILED)
+		return false;
+	memset(p + THERE, 'x', THERE_LEN);
+	return register_lazy(p) >= 0;
+}
+
+/* As a VMM that is being restored. */
 static struct us_guest start_lazy(int fd)
 {
 	struct us_guest g = { .accel = US_ACCEL_KVM,
 			      .memory = SIZE,
 			      .vmm = "firecracker" };
-	int ready[2];
-	char c = 0;
-	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-	g.pid = fork();
-	assert_true(g.pid >= 0);
-	if (!g.pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		char *p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
-			       fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd,
-			       0);
-		if (p != MAP_FAILED)
-			memset(p + THERE, 'x', THERE_LEN);
-		c = p != MAP_FAILED && register_lazy(p) >= 0 ? 'y' : 'n';
-		if (write(ready[1], &c, 1) != 1)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	assert_int_equal(read(ready[0], &c, 1), 1);
-	close(ready[0]);
-	close(ready[1]);
-	int proc = us_proc_open(g.pid);
-	struct us_proc_stat s;
-	assert_int_equal(us_proc_stat(proc, &s), 0);
-	close(proc);
-	g.start_time = s.start_time;
-	if (c == 'y')
+	if (begin_made_up(&g, be_lazy, &fd))
 		return g;
-	kill(g.pid, SIGKILL);
-	waitpid(g.pid, NULL, 0);
 	print_message("# SKIP: no userfaultfd for us here\n");
 	skip();
 	return g;
@@ -109,8 +88,7 @@ static void check_lazy(int fd)
 	if (fd >= 0)
 		assert_int_equal(fstat(fd, &after), 0);
 	assert_int_equal(before.st_blocks, after.st_blocks);
-	kill(g.pid, SIGKILL);
-	waitpid(g.pid, NULL, 0);
+	end_made_up(&g);
 }
 
 static void private_memory_is_not_waited_for(void **state)

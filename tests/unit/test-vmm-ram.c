@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* RAM is found and read: made-up maps, made-up VMMs, and real QEMU. */
+#include "made-up-vmm.h"
 #include "qemu.h"
 
 #include "vmm/qmp.h"
@@ -417,47 +418,33 @@ static void check_reads(struct us_ram *r, const uint8_t *image, us_gpa at)
 	assert_memory_equal(got, image, sizeof(got));
 }
 
-/* A process that has memory like a VMM but runs nothing. */
+struct made_up {
+	uint64_t decoy, size;
+	const uint8_t *image;
+};
+
+/* Guards keep the two apart from each other and from the rest. */
+static bool be_made_up(const void *what)
+{
+	const struct made_up *m = what;
+	int prot = PROT_READ | PROT_WRITE;
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	char *p = mmap(NULL, m->decoy + m->size + 3 * 4096, PROT_NONE, flags, -1, 0);
+	if (p == MAP_FAILED || (m->decoy && mprotect(p + 4096, m->decoy, prot) < 0) ||
+	    mprotect(p + m->decoy + 8192, m->size, prot) < 0)
+		return false;
+	memcpy(p + m->decoy + 8192 + BASE, m->image, IMAGE_SIZE);
+	return true;
+}
+
 static struct us_guest start_made_up(const char *vmm, uint64_t told, uint64_t decoy,
 				     const uint8_t *image, uint64_t size)
 {
-	int ready[2];
-	char c;
 	struct us_guest g = { .accel = US_ACCEL_KVM, .memory = told };
-	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-	g.pid = fork();
-	assert_true(g.pid >= 0);
-	if (g.pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		int prot = PROT_READ | PROT_WRITE;
-		int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-		/* Guards keep the two apart from each other and from the rest. */
-		char *p = mmap(NULL, decoy + size + 3 * 4096, PROT_NONE, flags, -1, 0);
-		if (p == MAP_FAILED || (decoy && mprotect(p + 4096, decoy, prot) < 0) ||
-		    mprotect(p + decoy + 8192, size, prot) < 0)
-			_exit(1);
-		memcpy(p + decoy + 8192 + BASE, image, IMAGE_SIZE);
-		if (write(ready[1], "x", 1) != 1)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	assert_int_equal(read(ready[0], &c, 1), 1);
-	close(ready[0]);
-	close(ready[1]);
+	struct made_up m = { .decoy = decoy, .size = size, .image = image };
 	snprintf(g.vmm, sizeof(g.vmm), "%s", vmm);
-	int proc = us_proc_open(g.pid);
-	struct us_proc_stat s;
-	assert_int_equal(us_proc_stat(proc, &s), 0);
-	close(proc);
-	g.start_time = s.start_time;
+	assert_true(begin_made_up(&g, be_made_up, &m));
 	return g;
-}
-
-static void end_made_up(const struct us_guest *g)
-{
-	kill(g->pid, SIGKILL);
-	waitpid(g->pid, NULL, 0);
 }
 
 static void verify_picks_the_layout_that_holds(void **state)
