@@ -633,7 +633,7 @@ static int run_dump(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated",
+	{ 'e', "elf", "ELF[@BIAS]", "its symbol file, or nm's list of it; repeatable",
 	  US_IMAGE(struct settings, symbols) },
 	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
 	  US_FOLDER(struct settings, symbols) },

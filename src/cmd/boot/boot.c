@@ -253,7 +253,7 @@ static const struct us_option options[] = {
 	{ 'n', "runs", "N", "boot so often (1; to compare 10)", US_OWN },
 	{ 't', "timeout", "TIME", "give a boot up after this (60s)",
 	  US_TIME(struct settings, timeout_ns) },
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated",
+	{ 'e', "elf", "ELF[@BIAS]", "its symbol file, or nm's list of it; repeatable",
 	  US_IMAGE(struct settings, symbols) },
 	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
 	  US_FOLDER(struct settings, symbols) },

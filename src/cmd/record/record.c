@@ -287,7 +287,7 @@ static const struct us_option options[] = {
 	  US_OWN },
 	{ 0, "no-open", NULL, "--serve: do not start a browser",
 	  US_FLAG(SETTINGS, serving.no_open) },
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated",
+	{ 'e', "elf", "ELF[@BIAS]", "its symbol file, or nm's list of it; repeatable",
 	  US_IMAGE(SETTINGS, record.symbols) },
 	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
 	  US_FOLDER(SETTINGS, record.symbols) },

@@ -194,7 +194,7 @@ static const struct us_option options[] = {
 	  US_TIME(SETTINGS, record.duration_ns) },
 	{ 'o', "output", "FILE", "keep the recording there; --all: a folder",
 	  US_TEXT(SETTINGS, record.out) },
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated",
+	{ 'e', "elf", "ELF[@BIAS]", "its symbol file, or nm's list of it; repeatable",
 	  US_IMAGE(SETTINGS, record.symbols) },
 	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
 	  US_FOLDER(SETTINGS, record.symbols) },

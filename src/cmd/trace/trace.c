@@ -497,7 +497,7 @@ static const struct us_option options[] = {
 	{ 'd', "duration", "TIME", "stop after 5, 2.5s, 300ms ... (until Ctrl-C)",
 	  US_TIME(struct settings, asked.duration_ns) },
 	{ 'o', "output", "FILE", "uniscope.data", US_TEXT(struct settings, out) },
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file of the guest; may be repeated",
+	{ 'e', "elf", "ELF[@BIAS]", "its symbol file, or nm's list of it; repeatable",
 	  US_IMAGE(struct settings, symbols) },
 	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
 	  US_FOLDER(struct settings, symbols) },
