@@ -72,6 +72,15 @@ def way(args):
     return " ".join([args.backend, args.accel, *other])
 
 
+def longer(seconds, lack, left, most=40):
+    """How long to record once more, where there was too little by so many times.  Others
+    may have had the host's CPUs for that moment: not all of it at once, if more is left."""
+    most = max(2 * seconds, most)
+    if left > 1:
+        most = min(most, 8 * seconds)
+    return min(max(2, lack) * seconds, most)
+
+
 def waited(pid):
     """{thread: seconds that it has waited for a CPU} of a process."""
     got = {}
@@ -245,8 +254,7 @@ class Uniscope:
                 return stats
             note(f"only {n} samples in {seconds:.0f} s")
             if left:
-                lack = 1.5 * enough / max(n, 1)
-                seconds = min(max(2, lack) * seconds, max(2 * seconds, 40))
+                seconds = longer(seconds, 1.5 * enough / max(n, 1), left)
         raise AssertionError(f"fewer than {enough} samples in {seconds:.0f} s")
 
     def waited(self):

@@ -198,7 +198,7 @@ def migrates(args, us):
 
 def vmm(args, us):
     """The VMM is killed while attached: no hang, the recording says so."""
-    for i in range(min(3, args.times)):
+    for i in range(min(3, (args.times + 1) // 2)):
         with guest(args, "shares", 1) as g:
             g.wait("READY")
             out = us.data(f"gone{i}.data")
@@ -208,7 +208,7 @@ def vmm(args, us):
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             g.wait_for(lambda f=out: os.path.exists(f) and os.path.getsize(f),
                        what="recording")
-            time.sleep(1 + i / 3)
+            time.sleep(0.5 + i / 3)
             g.vm.kill()
             text, err = patience.communicate(p, 60)
             check(p.returncode == 0, f"exit {p.returncode}: {err}")
@@ -221,7 +221,8 @@ def reboot(args, us):
     """The guest resets again and again: no hang, samples before and after."""
     with guest(args, "reboot", 1) as g:
         g.wait("READY")
-        stats = us.record_enough(g, args.backend, "--budget", "50", seconds=4, enough=11)
+        stats = us.record_enough(g, args.backend, "--budget", "50",
+                                 seconds=4 if args.times > 3 else 2.5, enough=11)
         note(f"{g.serial().count('READY')} boots, {stats['running']} samples")
         us.report()
 
@@ -244,12 +245,12 @@ def main():
     us, tap = Uniscope(args.build), Tap()
     who = way(args)
     tap.point(f"{who}: {args.times} kills of uniscope", lambda: profiler(args, us))
-    if args.times > 1:  # it starts uniscope many times: on emulated hosts by night
+    if args.times > 1:  # it starts uniscope or guests often: on emulated hosts by night
         tap.point(f"{who}: standard streams are closed", lambda: closed(args, us))
+        tap.point(f"{who}: the VMM is killed", lambda: vmm(args, us))
     if args.pauses:
         tap.point(f"{who}: its owner pauses the guest", lambda: pauses(args, us))
         tap.point(f"{who}: the guest migrates", lambda: migrates(args, us))
-    tap.point(f"{who}: the VMM is killed", lambda: vmm(args, us))
     tap.point(f"{who}: the guest reboots", lambda: reboot(args, us))
     tap.end()
 

@@ -167,7 +167,7 @@ class Suite:
 
     # ---- Which backend it is, and why ----
 
-    def launched(self, elf, *options, qemu="qemu-system-x86_64", before=(), seconds=2):
+    def launched(self, elf, *options, qemu="qemu-system-x86_64", before=(), seconds=1):
         """Recorded from its start; what was said, and by what backend."""
         log = self.us.data("serial")
         command = [qemu, "-display", "none", "-net", "none", "-serial", "file:" + log,

@@ -61,12 +61,12 @@ static inline void samples_well(const struct remote *m, bool kvm, unsigned smp,
 
 static inline void samples_tcg(void **state)
 {
-	samples_well(*state, false, 1, 300);
+	samples_well(*state, false, 1, 150);
 }
 
 static inline void samples_tcg_smp(void **state)
 {
-	samples_well(*state, false, 2, 300);
+	samples_well(*state, false, 2, 150);
 }
 
 static inline void samples_kvm(void **state)
