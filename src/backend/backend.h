@@ -25,6 +25,7 @@
 #include "backend/exit_reason.h"
 #include "base/err.h"
 #include "guest/memory.h"
+#include "guest/pointed.h"
 #include "unwind/unwind.h"
 #include "vmm/guest_list.h"
 
@@ -91,6 +92,9 @@ struct us_capture {
 	/* With US_VCPU_EXIT, if it was asked for; NULL: not known.  Until the next one.
 	 */
 	struct us_host_copy *host;
+	/* With US_CAPTURE_WINDOW, what point() asked for; NULL: nothing.  Until the
+	 * next one. */
+	const struct us_pointed *pointed;
 };
 
 /*
@@ -176,6 +180,15 @@ struct us_backend_ops {
 	 */
 	int (*next)(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c);
 	void (*release)(struct us_backend *b, struct us_capture *c);
+
+	/*
+	 * Hot path, between next() and release(): captures of US_CAPTURE_WINDOW of that
+	 * vCPU are to bring what the pointer at leads to, by a plan that all vCPUs have
+	 * in common (at 0: nothing).  Those that were taken before are delivered as
+	 * they are.  NULL: none does.
+	 */
+	void (*point)(struct us_backend *b, unsigned vcpu, us_gva at,
+		      const struct us_pointed_plan *plan);
 
 	/* So far; may be called at any time from the thread of next(). */
 	void (*counts)(const struct us_backend *b, struct us_backend_counts *ret);

@@ -120,6 +120,63 @@ static void any_layout_of_memory_is_read(void **state)
 	one_layout((struct mini_layout){ .n_slot = 2, .memfd = true });
 }
 
+static void put64(uint8_t *at, uint64_t v)
+{
+	memcpy(at, &v, sizeof(v));
+}
+
+/* By a plan, and what is not there is not told. */
+static void what_a_pointer_leads_to_is_copied(void **state)
+{
+	static struct us_capture c;
+	static uint8_t code[0x1020];
+	static const struct us_pointed_plan plan = {
+		.number = 5,
+		.n = 9,
+		.part = { { .offset = 0 },
+			  { .offset = 8 },
+			  { .offset = 2, .of = 2 },
+			  { .offset = 0x10 }, /* leads nowhere */
+			  { .of = 4 },
+			  { .offset = 0x18 }, /* to where nothing is */
+			  { .of = 6 },
+			  { .offset = 0xdf9 }, /* over the end of a page */
+			  { .of = US_POINTED_NOT } },
+	};
+	struct run r;
+	(void)state;
+	must_be_possible();
+	memcpy(code, pushes, sizeof(pushes));
+	put64(code + 0x101, MINI_CODE + 0x200);
+	put64(code + 0x200, 0x1122334455667788);
+	put64(code + 0x208, MINI_CODE + 0x300);
+	put64(code + 0x218, 1ULL << 40);
+	memcpy(code + 0x302, "23456789abcdefgh", 16);
+	memcpy(code + 0xff9, "over the border.", 16);
+	begin_as(&r, (struct mini_layout){ 0 }, code, sizeof(code), 2000);
+	next_stack(&r, &c);
+	assert_null(c.pointed);
+	r.b->ops->point(r.b, 0, MINI_CODE + 0x101, &plan);
+	for (unsigned n = 0; n < 20000 && !c.pointed; n++) {
+		r.b->ops->release(r.b, &c);
+		next_look(&r, &c);
+	}
+	assert_non_null(c.pointed);
+	assert_int_equal(c.pointed->plan, 5);
+	assert_int_equal(c.pointed->at, MINI_CODE + 0x200);
+	assert_int_equal(c.pointed->has, 1 | 2 | 4 | 8 | 32 | 128);
+	assert_memory_equal(c.pointed->part[0], code + 0x200, 16);
+	assert_memory_equal(c.pointed->part[2], "23456789abcdefgh", 16);
+	assert_memory_equal(c.pointed->part[7], "over the border.", 16);
+	r.b->ops->point(r.b, 0, 1ULL << 40, &plan);
+	for (unsigned n = 0; n < 20000 && c.pointed; n++) {
+		r.b->ops->release(r.b, &c);
+		next_look(&r, &c);
+	}
+	assert_null(c.pointed);
+	end(&r);
+}
+
 /* What the guest left for, and where that was dealt with. */
 static void exits_are_told(void **state)
 {
@@ -765,6 +822,7 @@ int main(void)
 		cmocka_unit_test(a_link_may_be_odd),
 		cmocka_unit_test(a_queue_keeps_looks_whole),
 		cmocka_unit_test(any_layout_of_memory_is_read),
+		cmocka_unit_test(what_a_pointer_leads_to_is_copied),
 		cmocka_unit_test(exits_are_told),
 		cmocka_unit_test(the_host_is_told_if_asked),
 		cmocka_unit_test(memory_that_moves_is_found_again),

@@ -229,14 +229,6 @@ static int bpf_open(const struct us_target *t, struct us_backend **ret,
 
 /* --- start --- */
 
-static uint64_t period_of(const struct us_schedule *s)
-{
-	double ns = s->hz > 0 ? 1e9 / s->hz : 1e9;
-	return ns < US_BPF_PACE_MIN_NS ? US_BPF_PACE_MIN_NS
-	       : ns > 1e15	       ? (uint64_t)1e15
-				       : (uint64_t)ns;
-}
-
 static void choose(struct bpf *b, unsigned vcpu)
 {
 	uint64_t mask = b->schedule.vcpu_mask;
@@ -255,7 +247,7 @@ static void set_schedule(struct bpf *b, const struct us_schedule *s)
 
 static double due_of_period(const struct us_schedule *s)
 {
-	return s->hz > 0 ? (double)period_of(s) * s->hz / 1e9 : 1;
+	return s->hz > 0 ? (double)us_bpf_pace_period(s->hz) * s->hz / 1e9 : 1;
 }
 
 /* The time that a sample stands for, as long as none is left out. */
@@ -284,8 +276,8 @@ static void begin_counting(struct bpf *b)
 	b->lived_ns = 0;
 	us_bpf_need_start(&b->need,
 			  &us_bpf_guests(b->machine.programs)[b->machine.index], now);
-	us_bpf_budget_start(&b->budget, period_of(&b->schedule), b->schedule.budget_ppm,
-			    b->n_chosen, now);
+	us_bpf_budget_start(&b->budget, us_bpf_pace_period(b->schedule.hz),
+			    b->schedule.budget_ppm, b->n_chosen, now);
 	us_bpf_machine_set_budget(&b->machine, b->schedule.budget_ppm);
 	b->next_slot = b->base.n_vcpu;
 	memset(&b->counts, 0, sizeof(b->counts));
@@ -386,6 +378,8 @@ static void complete(struct bpf *b, const struct us_bpf_sample *l, struct us_cap
 {
 	us_bpf_roots_see(&b->roots, c->vcpu, l);
 	us_bpf_roots_doubt(&b->roots, l, &c->regs, &c->window);
+	if (l->flags & US_BPF_OLD_EL1 && !us_bpf_roots_known(&b->roots, true))
+		c->pointed = NULL;
 	if (l->kind == US_BPF_GUEST && us_bpf_wait_is(&b->wait, &c->regs, false)) {
 		c->state = US_VCPU_HALTED;
 	} else if (l->kind == US_BPF_HALTED &&
@@ -425,6 +419,7 @@ static bool deliver_sample(struct bpf *b, unsigned vcpu, struct us_capture *c)
 	c->exit = us_bpf_sample_exit(l, b->host);
 	us_bpf_sample_regs(l, &c->regs);
 	us_bpf_sample_window(l, &c->window);
+	c->pointed = l->pointed.plan ? &l->pointed : NULL;
 	if (b->host == US_BPF_HOST_ARM64)
 		complete(b, l, c);
 	c->form = has_stack(b, l, c->state) ? US_CAPTURE_WINDOW : US_CAPTURE_NONE;
@@ -580,6 +575,7 @@ static bool deliver_rest(struct bpf *b, struct us_capture *c)
 			c->held_ns = 0;
 			c->cut = false;
 			c->host = NULL;
+			c->pointed = NULL;
 			c->state = state;
 			c->exit = 0;
 			c->form = US_CAPTURE_NONE;
@@ -639,6 +635,12 @@ static void bpf_release(struct us_backend *base, struct us_capture *c)
 		us_bpf_need_learn(&b->need, &c->window, c->cut);
 }
 
+static void bpf_point(struct us_backend *base, unsigned vcpu, us_gva at,
+		      const struct us_pointed_plan *plan)
+{
+	us_bpf_machine_point(&((struct bpf *)base)->machine, vcpu, at, plan);
+}
+
 static uint64_t due_of(const struct bpf *b, uint64_t ticks)
 {
 	return (uint64_t)((double)ticks * b->due_of_period);
@@ -686,6 +688,7 @@ const struct us_backend_ops us_backend_bpf = {
 	.close = bpf_close,
 	.next = bpf_next,
 	.release = bpf_release,
+	.point = bpf_point,
 	.counts = bpf_counts,
 	.explain = bpf_explain,
 };

@@ -117,4 +117,32 @@ __noinline uint64_t hva_of_page(struct scratch *s, uint64_t page)
 	return walk_page(s, page);
 }
 
+/* Two words that may lie on both sides of a page border. */
+static __always_inline bool read_words(struct scratch *s, us_gva at, uint64_t *ret)
+{
+	uint64_t in_page = at & (PAGE - 1);
+	uint64_t hva = hva_of_page(s, at - in_page);
+	if (!hva)
+		return false;
+	if (in_page <= PAGE - 16)
+		return !bpf_probe_read_user(ret, 16, (const void *)(hva + in_page));
+	/* Both sides, then the two words out of these 32 bytes: an address may be
+	 * odd, and a word in both pages. */
+	uint64_t next = hva_of_page(s, at - in_page + PAGE), t[4];
+	if (!next || bpf_probe_read_user(t, 16, (const void *)(hva + PAGE - 16)) ||
+	    bpf_probe_read_user(t + 2, 16, (const void *)next))
+		return false;
+	uint32_t bits = (in_page & 15) * 8, up = 64 - (bits & 63);
+	uint64_t low = bits < 64 ? t[0] : t[1], mid = bits < 64 ? t[1] : t[2];
+	uint64_t high = bits < 64 ? t[2] : t[3];
+	if (up == 64) {
+		ret[0] = low;
+		ret[1] = mid;
+	} else {
+		ret[0] = low >> (64 - up) | mid << up;
+		ret[1] = mid >> (64 - up) | high << up;
+	}
+	return true;
+}
+
 #endif

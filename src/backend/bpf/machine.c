@@ -393,3 +393,21 @@ bool us_bpf_machine_fetch(struct us_bpf_machine *m, unsigned vcpu,
 	}
 	return false;
 }
+
+/* A sample that is made meanwhile has the old number, or none. */
+static void set_plan(struct us_bpf_guest *g, const struct us_pointed_plan *plan)
+{
+	if (g->plan.number == plan->number)
+		return;
+	__atomic_store_n(&g->plan.number, 0, __ATOMIC_SEQ_CST);
+	g->plan.n = plan->n;
+	memcpy(g->plan.part, plan->part, sizeof(plan->part));
+	__atomic_store_n(&g->plan.number, plan->number, __ATOMIC_SEQ_CST);
+}
+
+void us_bpf_machine_point(struct us_bpf_machine *m, unsigned vcpu, us_gva at,
+			  const struct us_pointed_plan *plan)
+{
+	set_plan(&us_bpf_guests(m->programs)[m->index], plan);
+	us_bpf_machine_row(m, vcpu)->pointer_at = at;
+}

@@ -61,6 +61,10 @@ US_MUST_CHECK int us_bpf_machine_place(struct us_bpf_machine *m, struct us_err *
 /* What samples may take of each vCPU's time from now on; 0: no bound. */
 void us_bpf_machine_set_budget(struct us_bpf_machine *m, uint32_t ppm);
 
+/* Hot path: as a backend's point(). */
+void us_bpf_machine_point(struct us_bpf_machine *m, unsigned vcpu, us_gva at,
+			  const struct us_pointed_plan *plan);
+
 /* Ticks that brought no sample, since it was opened. */
 struct us_bpf_counts {
 	uint64_t skipped; /* the budget forbade it */

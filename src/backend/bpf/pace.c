@@ -5,6 +5,14 @@
 
 #define OLD_TICKS 16
 
+uint64_t us_bpf_pace_period(double hz)
+{
+	double ns = hz > 0 ? 1e9 / hz : 1e9;
+	return ns < US_BPF_PACE_MIN_NS ? US_BPF_PACE_MIN_NS
+	       : ns > 1e15	       ? (uint64_t)1e15
+				       : (uint64_t)ns;
+}
+
 void us_bpf_pace_start(struct us_bpf_pace *p, uint64_t seed)
 {
 	*p = (struct us_bpf_pace){ .random = seed };

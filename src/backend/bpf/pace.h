@@ -30,6 +30,9 @@ struct us_bpf_pace {
 	double due;	   /* samples: less than one, which is still to be told */
 };
 
+/* The mean period of a rate; 0 or less: a second. */
+uint64_t us_bpf_pace_period(double hz);
+
 void us_bpf_pace_start(struct us_bpf_pace *p, uint64_t seed);
 
 /* Has the period been in use for long enough?  Another one costs the tick that is under

@@ -12,6 +12,7 @@
 #else
 #include "backend/bpf/registers_aarch64.bpf.h"
 #endif
+#include "backend/bpf/pointed.bpf.h"
 #include "backend/bpf/stack.bpf.h"
 
 char our_license[] SEC("license") = "GPL";
@@ -86,6 +87,7 @@ static __always_inline void begin_sample(struct us_bpf_sample *l, uint64_t now,
 	l->frames_at = 0;
 	l->size = 0;
 	l->window[0].len = 0;
+	l->pointed.plan = 0;
 }
 
 static __always_inline bool has_credit(struct us_bpf_row *row, uint64_t now)
@@ -141,8 +143,11 @@ int tick(struct tick_context *ctx)
 	if (s->sample.kind == US_BPF_VMM || s->sample.kind == US_BPF_KERNEL)
 		s->sample.vmm_reason = BPF_CORE_READ(vcpu, run, exit_reason);
 	if (s->sample.kind != US_BPF_OFF && !(s->sample.flags & NOTHING_TO_COPY) &&
-	    place(s, row, g))
+	    place(s, row, g)) {
 		copy_stack(s, g);
+		if (row->pointer_at && s->sample.kind != US_BPF_HALTED)
+			copy_pointed(s, g, row->pointer_at);
+	}
 	if (g->host && is_hosts(s->sample.kind) && send_host(&s->sample, ctx))
 		s->sample.flags |= US_BPF_HAS_HOST;
 	send(s, row, now);

@@ -8,6 +8,8 @@
 #ifndef US_BACKEND_BPF_SHARED_H
 #define US_BACKEND_BPF_SHARED_H
 
+#include "guest/pointed.h"
+
 #include <stdint.h>
 
 #define US_BPF_MAX_ROWS	   1024 /* vCPUs, of all guests */
@@ -69,6 +71,7 @@ struct us_bpf_row {
 	uint64_t foreign; /* ... or the thread runs another vCPU, its registers cannot
 			     be read, or its place in the guest is not known */
 	uint64_t full;	  /* samples that were lost: the ring was full */
+	uint64_t pointer_at; /* us_gva of the pointer to begin at; 0: none */
 	struct us_bpf_seen seen;
 };
 
@@ -96,6 +99,7 @@ struct us_bpf_guest {
 	 * program it interrupted.  0: none.
 	 */
 	uint32_t link[US_BPF_MAX_LINKS];
+	struct us_pointed_plan plan; /* what to copy besides the stack */
 	struct us_bpf_slots {
 		uint64_t generation; /* of KVM's table when it was read */
 		uint32_t n, pad;
@@ -170,6 +174,7 @@ struct us_bpf_sample {
 	} window[US_BPF_MAX_WINDOWS];
 	uint32_t frames_at; /* of the frames, behind the sample */
 	uint32_t size;	    /* of all that is behind the sample */
+	struct us_pointed pointed;
 };
 
 /* What the host did at a sample that was not of the guest. */

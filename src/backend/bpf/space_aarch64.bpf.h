@@ -18,6 +18,12 @@ static __always_inline void set_space(struct scratch *s)
 	s->root_upper = us_aarch64_root(r->ttbr1, r->tcr, true);
 }
 
+/* Where they lie is a matter of the kernel's image. */
+static __always_inline bool use_tables_of_kernel(struct scratch *s)
+{
+	return false;
+}
+
 /* What distinguishes translations of this address: the table, and in the bits that no
  * table's address has, how its half is cut. */
 static __always_inline uint64_t root_of(const struct scratch *s, us_gva va)

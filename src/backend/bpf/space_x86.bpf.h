@@ -25,6 +25,18 @@ static __always_inline void set_space(struct scratch *s)
 	s->root = us_x86_root(s->mode, s->sample.cr3);
 }
 
+/* Those of user mode, with page-table isolation, lie behind the kernel's own; are there
+ * such? */
+static __always_inline bool use_tables_of_kernel(struct scratch *s)
+{
+	if (s->mode != US_PAGING_X86_4 && s->mode != US_PAGING_X86_5)
+		return false;
+	if (!(s->root & US_ROOT_OF_USER))
+		return false;
+	s->root &= ~(us_gpa)US_ROOT_OF_USER;
+	return true;
+}
+
 /* What distinguishes translations of this address. */
 static __always_inline uint64_t root_of(const struct scratch *s, us_gva va)
 {

@@ -117,34 +117,6 @@ struct chain {
 	uint32_t n, jumps;
 };
 
-/* Two words that may lie on both sides of a page border. */
-static __always_inline bool read_frame(struct scratch *s, us_gva at, uint64_t *ret)
-{
-	uint64_t in_page = at & (PAGE - 1);
-	uint64_t hva = hva_of_page(s, at - in_page);
-	if (!hva)
-		return false;
-	if (in_page <= PAGE - 16)
-		return !bpf_probe_read_user(ret, 16, (const void *)(hva + in_page));
-	/* Both sides, then the two words out of these 32 bytes: a frame pointer may be
-	 * odd, and a word in both pages. */
-	uint64_t next = hva_of_page(s, at - in_page + PAGE), t[4];
-	if (!next || bpf_probe_read_user(t, 16, (const void *)(hva + PAGE - 16)) ||
-	    bpf_probe_read_user(t + 2, 16, (const void *)next))
-		return false;
-	uint32_t bits = (in_page & 15) * 8, up = 64 - (bits & 63);
-	uint64_t low = bits < 64 ? t[0] : t[1], mid = bits < 64 ? t[1] : t[2];
-	uint64_t high = bits < 64 ? t[2] : t[3];
-	if (up == 64) {
-		ret[0] = low;
-		ret[1] = mid;
-	} else {
-		ret[0] = low >> (64 - up) | mid << up;
-		ret[1] = mid >> (64 - up) | high << up;
-	}
-	return true;
-}
-
 /* The part of the chain that lies in the first window: to the first frame outside. */
 __noinline uint64_t skip_window(struct scratch *s, us_gva at)
 {
@@ -177,7 +149,7 @@ static long follow(uint32_t i, void *ctx)
 		       s->sample.n_frame * sizeof(struct us_bpf_frame);
 	if (off > TAIL_BYTES - sizeof(struct us_bpf_frame))
 		return 1;
-	if (!read_frame(s, c->at, word))
+	if (!read_words(s, c->at, word))
 		return 1;
 	struct us_bpf_frame *f = (void *)(s->tail + off);
 	f->at = c->at;
