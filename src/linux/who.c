@@ -2,6 +2,7 @@
 /* who.c: see who.h. */
 #include "linux/who.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define KERNEL_THREAD 0x00200000U /* include/linux/sched.h, PF_KTHREAD */
@@ -103,14 +104,22 @@ static us_gva pointer_at(const struct reader *r, us_gva va)
 	return read_at(r, va, &v, sizeof(v)) && v >> 63 ? v : 0;
 }
 
-us_gva us_linux_current(const struct us_linux_who_layout *l, struct us_paging *p,
-			const struct us_space *s, unsigned cpu)
+us_gva us_linux_current_at(const struct us_linux_who_layout *l, struct us_paging *p,
+			   const struct us_space *s, unsigned cpu)
 {
 	const struct reader r = { l, p, s };
 	uint64_t area = 0;
 	if (l->per_cpu && !read_at(&r, l->per_cpu + 8ULL * cpu, &area, sizeof(area)))
 		return 0;
-	return pointer_at(&r, l->current + area);
+	return l->current + area;
+}
+
+us_gva us_linux_current(const struct us_linux_who_layout *l, struct us_paging *p,
+			const struct us_space *s, unsigned cpu)
+{
+	const struct reader r = { l, p, s };
+	us_gva at = us_linux_current_at(l, p, s, cpu);
+	return at ? pointer_at(&r, at) : 0;
 }
 
 /* What tells a thread from all others, and from itself by another name. */
@@ -265,6 +274,136 @@ bool us_linux_who_read(const struct us_linux_who_layout *l, struct us_paging *p,
 	ret->inner = read_inner(&r, task);
 	read_cgroup(&r, task, ret->cgroup, sizeof(ret->cgroup));
 	return ret->stack != 0;
+}
+
+/* --- of a copy --- */
+
+enum part {
+	PART_PID,
+	PART_TGID, /* where it does not follow */
+	PART_START,
+	PART_COMM,
+	PART_STACK,
+	PART_FLAGS, /* likewise */
+	PART_LEADER,
+	PART_PROCESS, /* the leader's comm */
+	PART_MM,      /* none of a thread of the kernel */
+	PART_PGD,
+	N_PART,
+};
+
+#define PART_BYTES (8 * US_POINTED_WORDS)
+
+_Static_assert(N_PART <= US_POINTED_PARTS && US_LINUX_COMM <= PART_BYTES,
+	       "all parts fit");
+
+/* Does it lie in the part that begins at the other one? */
+static bool follows(uint32_t first, uint32_t second)
+{
+	return second >= first && second - first <= PART_BYTES - 4;
+}
+
+void us_linux_who_plan(const struct us_linux_who_layout *l, struct us_pointed_plan *ret)
+{
+	*ret = (struct us_pointed_plan){
+		.number = ret->number,
+		.n = N_PART,
+		.part = {
+			[PART_PID] = { .offset = l->pid },
+			[PART_TGID] = { .offset = l->tgid },
+			[PART_START] = { .offset = l->start },
+			[PART_COMM] = { .offset = l->comm },
+			[PART_STACK] = { .offset = l->stack },
+			[PART_FLAGS] = { .offset = l->flags },
+			[PART_LEADER] = { .offset = l->leader },
+			[PART_PROCESS] = { .offset = l->comm, .of = PART_LEADER + 1 },
+			[PART_MM] = { .offset = l->mm },
+			[PART_PGD] = { .offset = l->pgd, .of = PART_MM + 1 },
+		},
+	};
+	if (follows(l->pid, l->tgid))
+		ret->part[PART_TGID].of = US_POINTED_NOT;
+	if (follows(l->stack, l->flags))
+		ret->part[PART_FLAGS].of = US_POINTED_NOT;
+}
+
+static bool has_all(const struct us_linux_who_layout *l, const struct us_pointed *of)
+{
+	uint32_t needed = (1U << PART_PGD) - 1;
+	if (follows(l->pid, l->tgid))
+		needed &= ~(1U << PART_TGID);
+	if (follows(l->stack, l->flags))
+		needed &= ~(1U << PART_FLAGS);
+	return (of->has & needed) == needed && of->at >> 63;
+}
+
+static uint32_t number_in(const struct us_pointed *of, enum part n, uint32_t offset)
+{
+	uint32_t v;
+	memcpy(&v, (const uint8_t *)of->part[n] + offset, sizeof(v));
+	return v;
+}
+
+/* Of a member that may follow that of the part before. */
+static uint32_t second_in(const struct us_pointed *of, enum part n, uint32_t first,
+			  uint32_t second)
+{
+	return follows(first, second) ? number_in(of, n - 1, second - first)
+				      : number_in(of, n, 0);
+}
+
+static void text_in(const struct us_pointed *of, enum part n, char ret[US_LINUX_COMM])
+{
+	memcpy(ret, of->part[n], US_LINUX_COMM - 1);
+	ret[US_LINUX_COMM - 1] = '\0';
+}
+
+/* false: it has page tables, and which is not known. */
+static bool root_of_copy(struct us_paging *p, const struct us_space *s,
+			 const struct us_pointed *of, us_gpa *ret)
+{
+	*ret = 0;
+	if (!of->part[PART_MM][0])
+		return true;
+	us_gva pgd = of->has >> PART_PGD & 1 ? of->part[PART_PGD][0] : 0;
+	return pgd >> 63 && us_paging_translate(p, s, pgd, ret, NULL);
+}
+
+bool us_linux_who_pointed(const struct us_linux_who_layout *l, struct us_paging *p,
+			  const struct us_space *s, const struct us_pointed *of,
+			  struct us_linux_who *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (!has_all(l, of) || !root_of_copy(p, s, of, &ret->root))
+		return false;
+	struct key k = { .pid = number_in(of, PART_PID, 0),
+			 .tgid = second_in(of, PART_TGID, l->pid, l->tgid),
+			 .started_ns = of->part[PART_START][0] };
+	text_in(of, PART_COMM, k.comm);
+	text_in(of, PART_PROCESS, ret->process);
+	memcpy(ret->comm, k.comm, sizeof(ret->comm));
+	ret->id = id_of(&k);
+	ret->at = of->at;
+	ret->stack = of->part[PART_STACK][0];
+	ret->started_ns = k.started_ns;
+	ret->pid = k.pid;
+	ret->tgid = k.tgid;
+	ret->kernel_thread = second_in(of, PART_FLAGS, l->stack, l->flags) &
+			     KERNEL_THREAD;
+	return ret->stack >> 63;
+}
+
+void us_linux_who_complete(const struct us_linux_who_layout *l, struct us_paging *p,
+			   const struct us_space *s, struct us_linux_who *who)
+{
+	const struct reader r = { l, p, s };
+	who->inner = read_inner(&r, who->at);
+	read_cgroup(&r, who->at, who->cgroup, sizeof(who->cgroup));
+	/* Behind it: what was read was its own if it is there still. */
+	if (us_linux_who_id(l, p, s, who->at) == who->id)
+		return;
+	who->inner = 0;
+	snprintf(who->cgroup, sizeof(who->cgroup), "%s", US_LINUX_CGROUP_UNKNOWN);
 }
 
 bool us_linux_is_root(enum us_arch arch, us_gpa root, us_gpa of)

@@ -12,9 +12,11 @@
 #ifndef US_LINUX_WHO_H
 #define US_LINUX_WHO_H
 
+#include "guest/pointed.h"
 #include "linux/tasks.h"
 
-#define US_LINUX_CGROUP 256 /* bytes with the NUL */
+#define US_LINUX_CGROUP		256 /* bytes with the NUL */
+#define US_LINUX_CGROUP_UNKNOWN "[not known]"
 
 /* Where a kernel has what is read; offsets in bytes. */
 struct us_linux_who_layout {
@@ -48,12 +50,16 @@ struct us_linux_who {
 	uint32_t pid, tgid, inner; /* inner: 0 if it has but one number */
 	bool kernel_thread;
 	char comm[US_LINUX_COMM], process[US_LINUX_COMM]; /* its own, its leader's */
-	char cgroup[US_LINUX_CGROUP]; /* "": the root, or not known */
+	char cgroup[US_LINUX_CGROUP]; /* "": the root, or not known; or
+					 US_LINUX_CGROUP_UNKNOWN */
 };
 
 /* The task that a CPU runs: its task_struct; 0: could not be read. */
 us_gva us_linux_current(const struct us_linux_who_layout *l, struct us_paging *p,
 			const struct us_space *s, unsigned cpu);
+/* Where that pointer lies; 0: could not be read. */
+us_gva us_linux_current_at(const struct us_linux_who_layout *l, struct us_paging *p,
+			   const struct us_space *s, unsigned cpu);
 /* Who a task is, as us_linux_who.id; 0: could not be read.  Three or four reads. */
 uint64_t us_linux_who_id(const struct us_linux_who_layout *l, struct us_paging *p,
 			 const struct us_space *s, us_gva task);
@@ -70,6 +76,17 @@ uint64_t us_linux_who_runtime(const struct us_linux_who_layout *l, struct us_pag
  * reads at most. */
 bool us_linux_who_read(const struct us_linux_who_layout *l, struct us_paging *p,
 		       const struct us_space *s, us_gva task, struct us_linux_who *ret);
+
+/* What to copy of a CPU's current task, so as to know who it was. */
+void us_linux_who_plan(const struct us_linux_who_layout *l,
+		       struct us_pointed_plan *ret);
+/* Who that was, but for its inner number and its cgroup; false: not all was copied. */
+bool us_linux_who_pointed(const struct us_linux_who_layout *l, struct us_paging *p,
+			  const struct us_space *s, const struct us_pointed *of,
+			  struct us_linux_who *ret);
+/* These two, as they are by now, if the task has not ended since. */
+void us_linux_who_complete(const struct us_linux_who_layout *l, struct us_paging *p,
+			   const struct us_space *s, struct us_linux_who *who);
 
 /* Are these the page tables of that root?  On x86 those of user mode may lie behind
  * those of the kernel (page-table isolation). */

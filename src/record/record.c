@@ -90,6 +90,7 @@ static struct us_live_sample live(struct recorder *r)
 	return (struct us_live_sample){ .capture = &r->capture,
 					.stack = &r->stack,
 					.paging = &r->paging,
+					.backend = r->backend,
 					.t_ns = r->start_ns ? since_start(r) : 0,
 					.warm_up = !r->start_ns };
 }

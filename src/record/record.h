@@ -30,8 +30,9 @@ struct us_live_sample {
 	const struct us_capture *capture;
 	const struct us_stack *stack;
 	struct us_paging *paging;
-	uint64_t t_ns; /* since the start, as of the sample */
-	bool warm_up;  /* before the start: t_ns is 0, and nothing is kept of it */
+	struct us_backend *backend; /* whose it is */
+	uint64_t t_ns;		    /* since the start, as of the sample */
+	bool warm_up; /* before the start: t_ns is 0, and nothing is kept of it */
 };
 
 struct us_record_opts {

@@ -25,6 +25,20 @@ static bool read_guest(void *ctx, us_gpa at, void *buf, size_t len)
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* What was copied of a task may be anything, and so may where it lies. */
+static void read_copy(struct us_paging *p, const struct us_space *s,
+		      const uint8_t *data, size_t size)
+{
+	struct us_pointed of;
+	struct us_linux_who who;
+	memset(&of, 0, sizeof(of));
+	memcpy(&of, data, size < sizeof(of) ? size : sizeof(of));
+	if (!us_linux_who_pointed(&test_who_layout, p, s, &of, &who))
+		return;
+	us_linux_who_complete(&test_who_layout, p, s, &who);
+	sink += strlen(who.cgroup) + strlen(who.comm) + strlen(who.process);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct us_paging p;
@@ -38,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	us_mem_init(&mem);
 	us_paging_init(&p, &mem);
+	read_copy(&p, &space, data, size);
 	if (us_linux_tasks_read(&test_tasks_layout, &p, &space, &t) < 0)
 		return 0;
 	for (size_t k = 0; k < t.n && k < 64; k++) {

@@ -7,6 +7,7 @@
 /* Samples in the kernel in a row that were on no stack of the CPU's task: those of
  * interrupts are mixed with others. */
 #define MOST_DOUBTS 100
+#define FEW_DOUBTS  16	/* before one was right */
 #define MOST_TRIES  200 /* to find a vCPU's number in the guest */
 
 struct look {
@@ -14,6 +15,7 @@ struct look {
 	const struct us_linux *l;
 	const struct us_capture *c;
 	struct us_paging *p;
+	struct us_backend *b;
 };
 
 static us_gva current_of(const struct look *k, unsigned cpu)
@@ -121,6 +123,64 @@ static uint64_t by_current(const struct look *k)
 	return agrees(k, task, slot, cpu) ? slot->id : 0;
 }
 
+/* --- of a copy --- */
+
+/* Ask for that of the guest's next CPU: mostly a vCPU has the same number there. */
+static void point(const struct look *k, struct us_owner_cpu *cpu)
+{
+	unsigned n = cpu->cpu ? cpu->cpu % US_MAX_VCPUS : k->c->vcpu % US_MAX_VCPUS;
+	if (!k->b || !k->b->ops->point || cpu->tries >= MOST_TRIES)
+		return;
+	us_gva at = us_linux_current_at(&k->l->who, k->p, &k->l->space, n);
+	*cpu = (struct us_owner_cpu){ .tries = cpu->tries + 1 };
+	if (!at)
+		return;
+	cpu->cpu = (uint8_t)(n + 1);
+	k->b->ops->point(k->b, k->c->vcpu, at, &k->o->plan);
+}
+
+/* The copy may be that of another CPU. */
+static bool is_its(const struct look *k, const struct us_linux_who *who,
+		   struct us_owner_cpu *cpu)
+{
+	const struct us_regs *r = &k->c->regs;
+	bool its = r->user ? us_linux_is_root(k->l->who.arch, r->space.root, who->root)
+		   : r->sp_unknown ? cpu->sure
+				   : on_stack(k, who->stack);
+	if (its) {
+		cpu->sure = true;
+		cpu->doubts = 0;
+	} else if (++cpu->doubts >= (cpu->sure ? MOST_DOUBTS : FEW_DOUBTS)) {
+		point(k, cpu);
+	}
+	return its || (cpu->sure && !r->user);
+}
+
+static bool meet_copy(const struct look *k, struct us_linux_who *who)
+{
+	struct us_owner_known *slot = slot_of(k->o, who->at);
+	if (slot->at == who->at && slot->id == who->id)
+		return true;
+	us_linux_who_complete(&k->l->who, k->p, &k->l->space, who);
+	if (!tell(k->o, who))
+		return false;
+	*slot = (struct us_owner_known){ who->at, who->id, who->stack, who->root };
+	return true;
+}
+
+static uint64_t by_copy(const struct look *k)
+{
+	const struct us_pointed *p = k->c->pointed;
+	struct us_owner_cpu *cpu = &k->o->cpu[k->c->vcpu % US_MAX_VCPUS];
+	struct us_linux_who who;
+	if (!cpu->cpu)
+		point(k, cpu);
+	if (!p || p->plan != k->o->plan.number ||
+	    !us_linux_who_pointed(&k->l->who, k->p, &k->l->space, p, &who))
+		return 0;
+	return is_its(k, &who, cpu) && meet_copy(k, &who) ? who.id : 0;
+}
+
 /* Stacks begin at multiples of their size. */
 static uint64_t by_stack(const struct look *k)
 {
@@ -134,17 +194,21 @@ static uint64_t by_stack(const struct look *k)
 uint64_t us_owners_of(struct us_owners *o, const struct us_linux *l,
 		      const struct us_live_sample *s)
 {
-	const struct look k = { o, l, s->capture, s->paging };
+	const struct look k = { o, l, s->capture, s->paging, s->backend };
 	if (!l || !l->has_tasks || s->capture->regs.bits != 64)
 		return 0;
 	if (o->of != l) { /* modules were read anew, or it is another kernel */
 		memset(o->known, 0, sizeof(o->known));
 		memset(o->cpu, 0, sizeof(o->cpu));
+		us_linux_who_plan(&l->who, &o->plan);
+		o->plan.number += 1 + (o->plan.number == UINT32_MAX);
 		o->of = l;
 	}
-	return s->capture->form == US_CAPTURE_LIVE && l->has_who && l->who.current
-		       ? by_current(&k)
-		       : by_stack(&k);
+	bool asks = l->has_who && l->who.current;
+	if (asks && s->capture->form == US_CAPTURE_LIVE)
+		return by_current(&k);
+	uint64_t id = asks ? by_copy(&k) : 0;
+	return id ? id : by_stack(&k);
 }
 
 const struct us_linux_who *us_owners_peek(struct us_owners *o)

@@ -9,8 +9,10 @@
  * to the writer's thread through a queue without a lock; if it is full the thread stays
  * unknown for now, and is told at its next sample.
  *
- * Where a capture does not hold the guest (bpf), a sample in the kernel has the stack
- * that it was on, and the list of tasks (processes.h) says whose that is.
+ * Where a capture does not hold the guest (bpf), it brings a copy of what the CPU's
+ * current task says of itself, as of the sample (guest/pointed.h), and that has to
+ * agree in the same way.  Before it is known where that lies, a sample in the kernel
+ * has the stack that it was on, and the list of tasks (processes.h) says whose that is.
  */
 #ifndef US_CMD_OWNERS_H
 #define US_CMD_OWNERS_H
@@ -35,7 +37,9 @@ struct us_owners {
 	struct us_owner_cpu {
 		uint8_t cpu; /* the guest's number of this vCPU, + 1; 0: not known */
 		uint8_t doubts, tries;
+		bool sure; /* a copy has agreed */
 	} cpu[US_MAX_VCPUS];
+	struct us_pointed_plan plan; /* of what is copied */
 
 	/* Who is new: from the sampler to the writer's thread. */
 	struct us_linux_who queue[US_OWNERS_QUEUE];
