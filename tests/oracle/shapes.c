@@ -8,7 +8,7 @@
 #define STACK_ALIGN 4096 /* more would leave a hole in the file */
 #include "../unit/stepped.c"
 
-#include "machine.h"
+#include "x86.h"
 
 #define TICKS_A_SECOND 1000
 #define TICK_WORK      600
