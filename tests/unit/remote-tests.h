@@ -71,12 +71,12 @@ static inline void samples_tcg_smp(void **state)
 
 static inline void samples_kvm(void **state)
 {
-	samples_well(*state, true, 1, 150);
+	samples_well(*state, true, 1, 75);
 }
 
 static inline void samples_kvm_smp(void **state)
 {
-	samples_well(*state, true, 2, 150);
+	samples_well(*state, true, 2, 75);
 }
 
 static inline void one_vcpu_of_two(void **state)
