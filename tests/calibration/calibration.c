@@ -2,6 +2,8 @@
 /* calibration.c: see calibration.h. */
 #include "calibration.h"
 
+#include "ticks.h"
+
 #include "backend/fake/fake.h"
 #include "base/clock.h"
 #include "base/random.h"
@@ -37,6 +39,11 @@ struct run {
 	const double *parts;
 	double truth[N_FUNC + 1]; /* time in the span; then shares */
 	uint64_t random, end_ns;
+};
+
+struct ticking {
+	struct run *run;
+	struct us_writer *writer;
 };
 
 static double uniform(struct run *r)
@@ -141,8 +148,63 @@ static bool record(struct run *r, struct us_backend *b, struct us_writer *w)
 	return us_writer_end(w, &stats, US_RECORD_DONE, "", NULL) == 0;
 }
 
+static uint32_t at_tick(void *ctx, uint64_t ran_ns)
+{
+	return at(((struct ticking *)ctx)->run, 0, ran_ns);
+}
+
+static bool write_tick(void *ctx, uint64_t t_ns, uint32_t what, uint32_t weight)
+{
+	bool waits = what == TICKS_WAIT;
+	us_gva pc = FIRST_FUNC + (us_gva)what * US_UNKNOWN_CODE_BYTES;
+	struct us_sample s = { .t_ns = t_ns,
+			       .end = waits ? US_END_NONE : US_END_ROOT,
+			       .state = waits ? US_VCPU_READY : US_VCPU_GUEST,
+			       .weight = weight };
+	struct us_writer *w = ((struct ticking *)ctx)->writer;
+	return us_writer_sample(w, &s, &pc, NULL, !waits, NULL) == 0;
+}
+
+/* By bpf, which there is none of: its samples are written alone. */
+static bool record_ticks(struct run *r, struct us_writer *w)
+{
+	struct ticking both = { r, w };
+	struct ticks t = { .hz = r->t->hz,
+			   .cpu = r->t->cpu,
+			   .seed = us_random_next(&r->random),
+			   .ran_ns = r->end_ns,
+			   .ctx = &both,
+			   .at = at_tick,
+			   .sample = write_tick };
+	struct us_record_stats stats = { .elapsed_ns = r->end_ns };
+	return r->t->n_vcpu == 1 && !us_writer_fact(w, "backend", "bpf", NULL) &&
+	       ticks_play(&t) && !us_writer_end(w, &stats, US_RECORD_DONE, "", NULL);
+}
+
+/* What waits is in no function. */
+static const struct us_profile_opts on_cpu = { .filter = { { US_BY_STATE, "guest" } },
+					       .n_filter = 1 };
+
+static struct us_profile *profile_of_ticks(struct run *r)
+{
+	struct us_writer *w = NULL;
+	struct us_profile *p = NULL;
+	int fd = memfd_create("recording", MFD_CLOEXEC);
+	if (fd >= 0 && !us_writer_open(fd, &w, NULL) && record_ticks(r, w)) {
+		us_writer_close(w);
+		w = NULL;
+		if (lseek(fd, 0, SEEK_SET) || us_profile_read(fd, &on_cpu, &p, NULL))
+			p = NULL;
+	}
+	us_writer_close(w);
+	close(fd);
+	return p;
+}
+
 static struct us_profile *profile_of(struct run *r)
 {
+	if (r->t->cpu > 0)
+		return profile_of_ticks(r);
 	struct us_fake_play play = { at, r, r->t->late_ns };
 	struct us_fake_opts opts = { .n_vcpu = r->t->n_vcpu,
 				     .depth = DEPTH,

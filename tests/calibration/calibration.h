@@ -31,6 +31,7 @@ struct trial {
 	double hz, seconds;
 	unsigned n_vcpu, n_run;
 	uint64_t late_ns, held_ns, seed;
+	double cpu; /* by bpf's ticks: the part of the time that it has a host CPU */
 	const double *parts; /* of each function; NULL: 60, 30 and 10 % */
 };
 

@@ -25,6 +25,25 @@ static const struct guest_kind guests[] = {
 	{ "idle 50 %, cycle of 1 s", CYCLE, 1000 * MS, 0.5, 0.05 },
 };
 
+/* By bpf's ticks; seconds are those that the vCPU has a CPU. */
+static const struct guest_kind ticked[] = {
+	{ "steady, bpf", STEADY, 1 * MS, 0, 0 },
+	{ "cycle of 1.4 ms, bpf", CYCLE, 1.4 * MS, 0, 0.05 },
+	{ "cycle of 3 ms, bpf", CYCLE, 3 * MS, 0, 0.05 },
+	{ "cycle of 10 ms, bpf", CYCLE, 10 * MS, 0, 0.05 },
+	{ "cycle of 100 ms, bpf", CYCLE, 100 * MS, 0, 0.05 },
+	{ "cycle of one period, bpf", CYCLE, 0, 0, 0 },
+	{ "bursts of 5 ms, bpf", BURSTS, 15 * MS, 0, 0 },
+	{ "steady, bpf, busy host", STEADY, 1 * MS, 0, 0 },
+	{ "cycle of 1.4 ms, bpf, busy host", CYCLE, 1.4 * MS, 0, 0.05 },
+	{ "cycle of 3 ms, bpf, busy host", CYCLE, 3 * MS, 0, 0.05 },
+	{ "cycle of 10 ms, bpf, busy host", CYCLE, 10 * MS, 0, 0.05 },
+	{ "cycle of 100 ms, bpf, busy host", CYCLE, 100 * MS, 0, 0.05 },
+	{ "cycle of one period, bpf, busy host", CYCLE, 0, 0, 0 },
+	{ "bursts of 5 ms, bpf, busy host", BURSTS, 15 * MS, 0, 0 },
+};
+#define BUSY_CPU 0.15 /* of the time a vCPU has one */
+
 static void row(const struct trial *t)
 {
 	struct verdict v;
@@ -40,6 +59,20 @@ static void row(const struct trial *t)
 	       t->guest.name, t->hz, t->seconds, 100 * v.span_inside, v.span_width,
 	       100 * v.half, idle, 100 * v.long_inside, v.long_width);
 	fflush(stdout);
+}
+
+static void ticked_rows(unsigned n_run)
+{
+	size_t n = sizeof(ticked) / sizeof(*ticked);
+	for (size_t g = 0; g < n; g++)
+		for (double seconds = 1; seconds <= 5; seconds += 4)
+			row(&(struct trial){ .guest = ticked[g],
+					     .hz = 997,
+					     .seconds = seconds,
+					     .n_vcpu = 1,
+					     .n_run = n_run,
+					     .seed = 1,
+					     .cpu = g < n / 2 ? 1 : BUSY_CPU });
 }
 
 int main(int argc, char **argv)
@@ -61,5 +94,6 @@ int main(int argc, char **argv)
 				if (t.hz * t.seconds <= max_samples)
 					row(&t);
 			}
+	ticked_rows(n_run);
 	return 0;
 }
