@@ -93,6 +93,26 @@ static void a_guest_in_step_shows_all_of_its_cycle(void **state)
 	}
 }
 
+/* A fifth of a cycle that is the mean period: the error of each of many recordings, by
+ * that of independent samples with these weights. */
+static void the_mean_period_is_no_beat(void **state)
+{
+	(void)state;
+	double squares = 0;
+	enum { N = 400 };
+	for (unsigned i = 0; i < N; i++) {
+		struct play g = { .mean_ns = 1000000,
+				  .due_of_period = 1,
+				  .cycle_ns = 1000000,
+				  .run_ns = 2000000000 };
+		run(&g, i);
+		double share = (double)g.in_a / (double)g.samples;
+		squares += (share - 0.2) * (share - 0.2) / (0.16 / (double)g.samples);
+	}
+	print_message("# variance %.2f of the binomial\n", squares / N);
+	assert_true(squares / N < 1.9);
+}
+
 static void short_periods_count_for_more(void **state)
 {
 	(void)state;
@@ -129,6 +149,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ticks_stand_for_all_time),
 		cmocka_unit_test(a_guest_in_step_shows_all_of_its_cycle),
+		cmocka_unit_test(the_mean_period_is_no_beat),
 		cmocka_unit_test(short_periods_count_for_more),
 		cmocka_unit_test(a_late_tick_has_the_period_of_its_time),
 	};

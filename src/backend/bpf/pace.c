@@ -4,6 +4,7 @@
 #include "base/random.h"
 
 #define OLD_TICKS 16
+#define OLD_DUE	  4 /* samples */
 
 uint64_t us_bpf_pace_period(double hz)
 {
@@ -15,8 +16,8 @@ uint64_t us_bpf_pace_period(double hz)
 
 void us_bpf_pace_start(struct us_bpf_pace *p, uint64_t seed)
 {
-	*p = (struct us_bpf_pace){ .random = seed };
-	p->due = us_random_share(&p->random);
+	*p = (struct us_bpf_pace){ .random = seed, .due_random = ~seed };
+	p->threshold = us_random_share(&p->due_random);
 }
 
 bool us_bpf_pace_is_old(const struct us_bpf_pace *p)
@@ -57,8 +58,17 @@ struct us_bpf_beat us_bpf_pace_tick(struct us_bpf_pace *p, uint64_t t_ns)
 
 uint32_t us_bpf_pace_due(struct us_bpf_pace *p, double part, double due_of_period)
 {
+	uint32_t n = 0;
 	p->due += part * due_of_period;
-	uint32_t n = (uint32_t)p->due;
-	p->due -= n;
+	while (p->due >= p->threshold) {
+		uint32_t now = 1 + (uint32_t)(p->due - p->threshold);
+		p->due -= now;
+		p->n_due += now;
+		n += now;
+		if (p->n_due < OLD_DUE)
+			break;
+		p->n_due = 0;
+		p->threshold = us_random_share(&p->due_random);
+	}
 	return n;
 }

@@ -7,7 +7,11 @@
  * the one that is asked for and one and a half of it, and for some dozen ticks at most.
  * A tick stands for its period, which is more or less than one sample that is due; what
  * is left over counts for the next, so samples of a long period may have a weight of 2,
- * and some ticks of a short one make no sample.
+ * and some ticks of a short one make no sample.  If that were always told when it comes
+ * to a whole sample, a guest whose cycle is the mean period would meet the same ticks
+ * with the same weights for as long as a period lasts.  So it is told when it comes to
+ * some part of one, and to another, at random, every few samples: which changes no sum
+ * by more than one.
  */
 #ifndef US_BACKEND_BPF_PACE_H
 #define US_BACKEND_BPF_PACE_H
@@ -23,11 +27,13 @@ struct us_bpf_beat {
 };
 
 struct us_bpf_pace {
-	uint64_t random;
+	uint64_t random, due_random;
 	struct us_bpf_beat now, before, next;
 	uint64_t since_ns; /* when the one followed the other */
 	unsigned n_tick;   /* since then */
-	double due;	   /* samples: less than one, which is still to be told */
+	double due;	   /* samples: part of one, which is still to be told */
+	double threshold;  /* 0 to 1: from which part on it is told */
+	unsigned n_due;	   /* samples that were told by this one */
 };
 
 /* The mean period of a rate; 0 or less: a second. */
