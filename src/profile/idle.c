@@ -228,8 +228,6 @@ int us_profile_find_idle(struct us_profile *p, struct us_err *e)
 	free(verdict);
 	if (r == 0 && p->sum.running != before)
 		r = recount(p, moved);
-	if (before)
-		p->sum_weight_squares *= (double)p->sum.running / (double)before;
 	p->sum.idle_told = before - p->sum.running;
 	return r < 0 ? us_fail(e, r, "report: out of memory") : 0;
 }

@@ -60,6 +60,7 @@ void us_profile_free(struct us_profile *p)
 	free(p->nodes.v);
 	free(p->keys.v);
 	free(p->keys.weight);
+	free(p->repeats.v);
 	free(p->key_node);
 	free(p->lines.v);
 	free(p->filters);

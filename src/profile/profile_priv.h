@@ -53,6 +53,13 @@ struct us_profile_keys {
 	uint64_t *weight; /* by key */
 };
 
+/* By key: the sum of weight * (weight - 1) of samples that stand for several, or have
+ * a stack together. */
+struct us_profile_repeats {
+	double *v;
+	size_t n;
+};
+
 /* A function's frame at an address. */
 struct us_profile_frame {
 	uint32_t func, line;
@@ -88,7 +95,8 @@ struct us_profile {
 	struct us_profile_opts opts; /* valid while reading only, but for part */
 	struct us_profile_summary sum;
 	char *filters;		   /* in words */
-	double sum_weight_squares; /* of running samples, for Wilson's n */
+	double sum_weight_squares; /* of what tasks wait for: of the tasks of each look
+				    */
 	uint64_t last_t;
 
 	/* profile/files.c */
@@ -282,6 +290,7 @@ struct us_profile {
 		size_t n, cap;
 	} nodes;
 	struct us_profile_keys keys; /* of running */
+	struct us_profile_repeats repeats;
 	uint32_t *key_node; /* key to its leaf's node; US_PROFILE_NONE: not in it */
 	size_t n_key;
 

@@ -10,6 +10,7 @@
 #include "profile/timeline.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_whole(const struct us_profile *p)
@@ -80,7 +81,32 @@ static int add_end(struct us_profile *p, const struct us_sample *s, uint32_t key
 	return 0;
 }
 
-static inline int count_running(struct us_profile *p, const struct us_sample *s)
+static int add_repeats(struct us_profile *p, uint32_t key, double repeats)
+{
+	struct us_profile_repeats *r = &p->repeats;
+	if (key >= r->n) {
+		size_t n = r->n ? r->n : 1024;
+		while (n <= key)
+			n *= 2;
+		double *v = realloc(r->v, n * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		memset(v + r->n, 0, (n - r->n) * sizeof(*v));
+		*r = (struct us_profile_repeats){ v, n };
+	}
+	r->v[key] += repeats;
+	return 0;
+}
+
+/* What stood in an exit, or waited, did so all the time that it stands for. */
+static double repeats_of(const struct us_sample *s)
+{
+	return s->state == US_VCPU_GUEST ? (double)s->weight * (s->weight - 1) : 0;
+}
+
+/* repeats: besides its own. */
+static inline int count_running(struct us_profile *p, const struct us_sample *s,
+				double repeats)
 {
 	static const uint8_t kind[US_N_VCPU_STATE] = {
 		[US_VCPU_GUEST] = US_KIND_GUEST,
@@ -91,6 +117,10 @@ static inline int count_running(struct us_profile *p, const struct us_sample *s)
 	if (stack >= US_STRETCH_OFF / US_N_KIND)
 		return -EBADMSG;
 	uint32_t key = stack * US_N_KIND + kind[s->state];
+	if (s->weight > 1)
+		repeats += repeats_of(s);
+	if (repeats > 0 && add_repeats(p, key, repeats))
+		return -ENOMEM;
 	if (s->end != US_END_ROOT && add_end(p, s, key))
 		return -ENOMEM;
 	if (p->opts.by_vcpu &&
@@ -104,36 +134,35 @@ static inline int count_running(struct us_profile *p, const struct us_sample *s)
 }
 
 /* Those before it of its vCPU whose stack is not known have this one, or none. */
-static int place_late(struct us_profile *p, const struct us_sample *s)
+static int place_late(struct us_profile *p, const struct us_sample *s, double *placed)
 {
 	struct us_sample x;
-	double placed = 0;
 	int rc = 0;
 	while (!rc && us_late_take(&p->late, s->vcpu, &x)) {
 		if (s->t_ns - x.t_ns < US_LATE_NS) {
 			x.stack = s->stack;
 			x.end = s->end;
 			p->sum.late += x.weight;
-			placed += x.weight;
+			*placed += x.weight;
 		}
-		rc = count_running(p, &x);
+		rc = count_running(p, &x, 0);
 	}
-	/* They are one observation together. */
-	p->sum_weight_squares += placed * (placed + s->weight);
 	return rc;
 }
 
 static inline int add_running(struct us_profile *p, const struct us_sample *s)
 {
+	double placed = 0;
 	int rc = 0;
 	if (s->state == US_VCPU_GUEST) {
 		bool no_stack = us_trie_node_of(&p->trie, s->stack) == 0;
 		if (no_stack && us_late_keep(&p->late, s))
 			return 0;
 		if (!no_stack && p->late.n)
-			rc = place_late(p, s);
+			rc = place_late(p, s, &placed);
 	}
-	return rc ? rc : count_running(p, s);
+	/* They are one observation together. */
+	return rc ? rc : count_running(p, s, placed * (placed + s->weight));
 }
 
 static int add_late(struct us_profile *p)
@@ -141,7 +170,7 @@ static int add_late(struct us_profile *p)
 	struct us_sample x;
 	int rc = 0;
 	while (!rc && us_late_take(&p->late, UINT16_MAX, &x))
-		rc = count_running(p, &x);
+		rc = count_running(p, &x, 0);
 	return rc;
 }
 
@@ -172,7 +201,6 @@ static inline int add_sample(struct us_profile *p, const struct us_sample *s)
 struct tally {
 	uint64_t first_ns, last_ns, vcpu_mask;
 	uint64_t weight[US_N_VCPU_STATE];
-	double squares; /* of running samples */
 };
 
 static struct tally tally_of(const struct us_sample *s, size_t n)
@@ -184,11 +212,7 @@ static struct tally tally_of(const struct us_sample *s, size_t n)
 		t.last_ns = t.last_ns > x->t_ns ? t.last_ns : x->t_ns;
 		t.vcpu_mask |= 1ULL << (x->vcpu > 63 ? 63 : x->vcpu);
 		t.weight[is_off(x) ? US_VCPU_OFF : x->state] += x->weight;
-		if (x->state == US_VCPU_GUEST)
-			t.squares += (double)x->weight * x->weight;
 	}
-	/* What stood in an exit, or waited, did so all the time that it stands for. */
-	t.squares += (double)(t.weight[US_VCPU_EXIT] + t.weight[US_VCPU_READY]);
 	return t;
 }
 
@@ -234,7 +258,6 @@ static void add_tally(struct us_profile *p, const struct tally *t)
 	sum->off += t->weight[US_VCPU_OFF];
 	r->running += running;
 	r->idle += t->weight[US_VCPU_HALTED];
-	p->sum_weight_squares += t->squares;
 	p->file[p->file_now].sampled = true;
 }
 

@@ -27,7 +27,10 @@ struct count {
 	bool *is_outermost; /* by node: no caller is the same function */
 	struct func_sums *func;
 	double wave[US_COSINES]; /* sums over all samples */
-	double n_independent;	 /* samples, their weights apart */
+	/* Of those that count, and on a CPU: samples, and of each its weight times what
+	 * that is more than one. */
+	double sampled, repeats;
+	double looks; /* of what waits: independent ones, by the number of tasks */
 };
 
 static void count_fini(struct count *c)
@@ -130,8 +133,9 @@ static void add_waves(struct count *c, unsigned s)
 }
 
 /* The samples to their leaves. */
-static void add_leaves(struct us_profile *p)
+static void add_leaves(struct count *c)
 {
+	struct us_profile *p = c->p;
 	const struct us_profile_keys *keys = &p->keys;
 	struct us_profile_summary *sum = &p->sum;
 	sum->running = sum->exit = sum->ready = 0;
@@ -146,7 +150,10 @@ static void add_leaves(struct us_profile *p)
 			sum->exit += weight;
 		if (key % US_N_KIND == US_KIND_READY)
 			sum->ready += weight;
+		if (weight && key < p->repeats.n)
+			c->repeats += p->repeats.v[key];
 	}
+	c->sampled = (double)(sum->running - sum->exit - sum->ready);
 }
 
 static void add_self(struct count *c)
@@ -183,16 +190,33 @@ static void count_slices(struct count *c)
 {
 	struct us_profile_summary *sum = &c->p->sum;
 	uint64_t before = sum->running;
-	add_leaves(c->p);
+	add_leaves(c);
 	for (unsigned s = 0; !c->p->opts.no_intervals && s < c->p->running.n; s++)
 		add_waves(c, s);
 	add_self(c);
 	add_up(c);
 	sum->unfocused = before - sum->running - sum->other_part;
 	c->p->nodes.v[0].total = sum->running;
-	c->n_independent = (double)sum->running;
-	if (c->p->sum_weight_squares > 0)
-		c->n_independent *= (double)before / c->p->sum_weight_squares;
+	c->looks = c->p->sum_weight_squares > 0
+			   ? (double)before / c->p->sum_weight_squares
+			   : 1;
+}
+
+/*
+ * As many samples that count the same would be as sure (L. Kish, "Survey Sampling",
+ * 1965).  A share is a ratio: its error is a sum over all samples, of weight times what
+ * each differs from the share.  What stood in an exit or waited for a CPU has no such
+ * weight, so it must not make the others' look like less.
+ */
+static double independent(const struct count *c, double share)
+{
+	double all = (double)c->p->sum.running, one = share * (1 - share);
+	double part = c->sampled / all, within = fmin(share, part);
+	double repeats = c->sampled > 0 ? c->repeats / c->sampled : 0;
+	if (!(one > 0))
+		return all / (1 + repeats * part) * c->looks;
+	double more = (1 - 2 * share) * within + share * share * part;
+	return all / (1 + repeats * more / one) * c->looks;
 }
 
 struct both {
@@ -219,11 +243,12 @@ static struct both intervals_of(const struct count *c, uint64_t hits,
 				const struct us_change *change,
 				const double wave[US_COSINES])
 {
-	double all = (double)c->p->sum.running, scale = c->n_independent / all;
+	double all = (double)c->p->sum.running, share = (double)hits / all;
+	double n = independent(c, share), scale = n / all;
 	double sum[US_COSINES], everything[US_COSINES];
 	struct us_span_error x = {
-		.share = (double)hits / all,
-		.n = c->n_independent,
+		.share = share,
+		.n = n,
 		.hits = (double)hits * scale,
 		.spread = c->changes.spread,
 	};
