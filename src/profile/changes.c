@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,13 +20,22 @@
  * far or near, so what a vCPU does for long is counted by its clock. */
 #define TICK_SPREAD 0.02
 
+/* Of ticks that have one period, and how long they have it at least. */
+#define OLD_TICKS 16
+#define OLD_NS	  (50 * US_NS_PER_MS)
+/* Of a sample's weight, which is 1 or 2, or more at a high rate. */
+#define WEIGHT_BITS 4
+
 #define MASK	 ((1U << US_LAGS) - 1)
 #define FIT_MASK ((1U << US_FIT_LAGS) - 1)
 
 /* What is known of a vCPU's samples in the stretch at hand, in the first pass. */
 struct recent {
-	uint64_t t_ns[FAR]; /* by number modulo FAR */
+	uint64_t t_ns[FAR];	      /* by number modulo FAR */
+	uint16_t weight[US_LAGS + 1]; /* by number modulo that */
 	size_t n_time, stretch;
+	uint64_t began_ns; /* the period of its timer */
+	unsigned n_tick;   /* since then */
 };
 
 /* Where a node, or a function, was last.  Masks: bit k - 1 is the sample k before. */
@@ -37,7 +47,9 @@ struct seen {
 /* Of a sample: which of those before it there are, and what they are. */
 struct before {
 	uint32_t counted, other, idle; /* other: it does not count */
-	double fit[US_FIT_LAGS];       /* weight of the pair with it */
+	uint32_t has[WEIGHT_BITS];     /* this bit in their weight */
+	double weight;		       /* of the one at hand */
+	double fit[US_FIT_LAGS];       /* of the pair with it */
 	/* Of the pairs with those that are counted, and with those that are other. */
 	double with_counted[US_N_LAG_SUM], with_other[US_N_LAG_SUM];
 };
@@ -47,7 +59,10 @@ struct counting {
 	struct us_changes *c;
 	bool ticks; /* only of running vCPUs */
 	struct recent *of;
-	uint64_t pairs[US_LAGS], near[US_DISTANCES], samples, counted;
+	uint64_t near[US_DISTANCES], samples, counted;
+	double pairs[US_LAGS];
+	double weights, counted_weights;
+	unsigned n_bit; /* of weights */
 	double by_lag[US_LAGS][US_N_LAG_SUM], by_distance[US_DISTANCES];
 	double block[US_LAGS / 8 + 1][256]; /* of pairs with the samples in 8 bits */
 	double period_ns;
@@ -87,8 +102,12 @@ static void add(const struct counting *n, double sum[US_N_LAG_SUM],
 {
 	for (uint32_t m = mask & FIT_MASK; m; m &= m - 1)
 		sum[US_LAG_FIT] += b->fit[__builtin_ctz(m)];
-	for (unsigned i = 0; mask; i++, mask >>= 8)
-		sum[US_LAG_BLOCK] += n->block[i][mask & 255];
+	for (unsigned bit = 0; bit < n->n_bit; bit++) {
+		double weight = b->weight * (1 << bit);
+		uint32_t m = mask & b->has[bit];
+		for (unsigned i = 0; m; i++, m >>= 8)
+			sum[US_LAG_BLOCK] += weight * n->block[i][m & 255];
+	}
 }
 
 /* Here it is: in which of the samples before, too?  False: it was told already that it
@@ -147,7 +166,14 @@ static void add_idle(struct counting *n, const struct before *b, uint32_t mask)
 	double sum[US_N_LAG_SUM] = { 0 };
 	add(n, sum, b, mask);
 	for (unsigned i = 0; i < US_N_LAG_SUM; i++)
-		n->c->idle[i] += sum[i] * (double)n->counted / (double)n->samples;
+		n->c->idle[i] += sum[i] * n->counted_weights / n->weights;
+}
+
+/* Of what is accounted for, not sampled, each time is one observation. */
+static uint32_t weight_of(const struct counting *n, const struct us_stretch_sample *x)
+{
+	uint32_t most = (1U << WEIGHT_BITS) - 1;
+	return !n->ticks || !x->weight ? 1 : x->weight < most ? x->weight : most;
 }
 
 static uint32_t pushed(uint32_t mask, bool bit)
@@ -168,10 +194,11 @@ static void weigh_pairs(const struct counting *n, struct before *b,
 			const struct us_stretch_sample **x, uint32_t at, int step)
 {
 	for (unsigned k = 0; k < US_FIT_LAGS && k < at; k++) {
-		b->fit[k] = n->by_lag[k][US_LAG_FIT];
-		if (!n->c->by_distance)
+		const struct us_stretch_sample *then = x[-step * (int)(k + 1)];
+		b->fit[k] = n->by_lag[k][US_LAG_FIT] * b->weight * weight_of(n, then);
+		if (n->c->fit != US_FIT_BY_DISTANCE)
 			continue;
-		unsigned i = piece_of(n, x[0]->t_ns, x[-step * (int)(k + 1)]->t_ns);
+		unsigned i = piece_of(n, x[0]->t_ns, then->t_ns);
 		b->fit[k] = i < US_DISTANCES ? n->by_distance[i] : 0;
 	}
 }
@@ -191,6 +218,8 @@ static void take_run(struct counting *n, const struct us_stretch_sample **x, siz
 		uint32_t key = (*now)->key;
 		uint32_t node = node_of(n->p, key);
 		bool idle = key == US_STRETCH_IDLE;
+		uint32_t weight = weight_of(n, *now);
+		b.weight = weight;
 		weigh_pairs(n, &b, now, at, backward ? -1 : 1);
 		if (!backward)
 			add_idle(n, &b,
@@ -200,6 +229,8 @@ static void take_run(struct counting *n, const struct us_stretch_sample **x, siz
 		b.counted = pushed(b.counted, node);
 		b.other = pushed(b.other, !node);
 		b.idle = pushed(b.idle, idle);
+		for (unsigned bit = 0; bit < n->n_bit; bit++)
+			b.has[bit] = pushed(b.has[bit], weight >> bit & 1);
 	}
 }
 
@@ -240,6 +271,17 @@ static void take_time(struct counting *n, struct recent *r, uint64_t t_ns)
 	r->n_time++;
 }
 
+/* How often a timer has had another period, as far as samples tell. */
+static void count_period(struct counting *n, struct recent *r, uint64_t t_ns)
+{
+	if (!r->n_tick++)
+		r->began_ns = t_ns;
+	if (r->n_tick < OLD_TICKS || t_ns - r->began_ns < OLD_NS)
+		return;
+	n->c->periods++;
+	r->n_tick = 0;
+}
+
 static bool next_sample(struct counting *n, size_t i, struct recent **ret)
 {
 	const struct us_stretches *s = &n->p->stretches;
@@ -262,8 +304,15 @@ static void measure_distances(struct counting *n)
 		if (!next_sample(n, i, &r))
 			continue;
 		take_time(n, r, s->v[i].t_ns);
+		count_period(n, r, s->v[i].t_ns);
+		bool counted = node_of(n->p, s->v[i].key) != 0;
+		uint32_t weight = weight_of(n, &s->v[i]);
 		n->samples++;
-		n->counted += node_of(n->p, s->v[i].key) != 0;
+		n->counted += counted;
+		n->weights += weight;
+		n->counted_weights += counted * weight;
+		while (weight >> n->n_bit)
+			n->n_bit++;
 	}
 	memset(n->of, 0, US_MAX_VCPUS * sizeof(*n->of));
 }
@@ -276,37 +325,49 @@ static void measure_pairs(struct counting *n)
 	for (size_t i = 0; i < s->n; i++) {
 		if (!next_sample(n, i, &r))
 			continue;
+		uint32_t weight = weight_of(n, &s->v[i]);
 		for (size_t k = 0; k < US_LAGS && k < r->n_time; k++) {
 			uint64_t then_ns = r->t_ns[(r->n_time - 1 - k) % FAR];
-			n->pairs[k]++;
+			n->pairs[k] += weight *
+				       r->weight[(r->n_time - 1 - k) % (US_LAGS + 1)];
 			if (k >= US_FIT_LAGS)
 				continue;
 			unsigned piece = piece_of(n, s->v[i].t_ns, then_ns);
 			if (piece < US_DISTANCES)
 				n->near[piece]++;
 		}
+		r->weight[r->n_time % (US_LAGS + 1)] = (uint16_t)weight;
 		r->t_ns[r->n_time++ % FAR] = s->v[i].t_ns;
 	}
 }
 
 /* Of the half of the square of the difference of one pair. */
-static double weight_of(const struct counting *n, double weight, uint64_t pairs)
+static double of_pair(const struct counting *n, double weight, double pairs)
 {
 	if (pairs < LEAST_PAIRS || !n->counted)
 		return 0;
-	return weight / 2 / (double)pairs * (double)n->samples / (double)n->counted;
+	return weight / 2 / pairs * n->weights / n->counted_weights;
+}
+
+static double lag_weight(const struct counting *n, enum us_lag_sum sum, unsigned lag)
+{
+	if (sum == US_LAG_FIT && n->c->fit == US_FIT_BY_TICKS)
+		return lag <= US_TICK_LAGS ? us_tick_weight[lag] : 0;
+	return us_lag_weight(sum, n->c->block, lag);
 }
 
 static void weigh(struct counting *n)
 {
-	n->c->block = us_block_size((double)n->counted);
+	n->c->block = n->ticks ? US_TICK_BLOCK : us_block_size((double)n->counted);
 	for (unsigned k = 0; k < US_LAGS; k++)
 		for (unsigned i = 0; i < US_N_LAG_SUM; i++)
-			n->by_lag[k][i] = weight_of(
-				n, us_lag_weight(i, n->c->block, k + 1), n->pairs[k]);
+			n->by_lag[k][i] = of_pair(n, lag_weight(n, i, k + 1),
+						  n->pairs[k]);
 	for (unsigned i = 0; i < US_DISTANCES; i++) {
-		n->by_distance[i] = weight_of(n, us_distance_weight[i + 1], n->near[i]);
-		n->c->by_distance &= n->near[i] >= LEAST_PAIRS;
+		n->by_distance[i] = of_pair(n, us_distance_weight[i + 1],
+					    (double)n->near[i]);
+		if (n->c->fit == US_FIT_BY_DISTANCE && n->near[i] < LEAST_PAIRS)
+			n->c->fit = US_FIT_BY_NUMBER;
 	}
 	for (unsigned k = 0; k < US_LAGS; k++)
 		for (unsigned m = 0; m < 256; m++)
@@ -333,8 +394,10 @@ static void quartiles(uint64_t *v, size_t n, double ret[3])
 static double spread_of(struct counting *n)
 {
 	double q[3];
-	if (n->ticks)
+	if (n->ticks) {
+		n->c->fit = US_FIT_BY_TICKS;
 		return TICK_SPREAD;
+	}
 	if (n->n_distance < LEAST_PAIRS)
 		return n->samples < LEAST_PAIRS ? 1 : US_UNIFORM_SPREAD;
 	quartiles(n->distance, n->n_distance, q);
@@ -343,10 +406,10 @@ static double spread_of(struct counting *n)
 	double spread = deviation * deviation * FAR;
 	/* Is it the sampler as it should be?  Then few sums prove nothing else. */
 	quartiles(n->gap, n->n_gap, q);
-	n->c->by_distance = fabs(q[0] / n->period_ns - 0.75) < NEARLY &&
-			    fabs(q[2] / n->period_ns - 1.25) < NEARLY;
-	if (!n->c->by_distance)
+	if (fabs(q[0] / n->period_ns - 0.75) >= NEARLY ||
+	    fabs(q[2] / n->period_ns - 1.25) >= NEARLY)
 		return spread;
+	n->c->fit = US_FIT_BY_DISTANCE;
 	double sums = (double)n->n_distance / FAR, part = sums / (sums + PRIOR_SUMS);
 	return US_UNIFORM_SPREAD + (spread - US_UNIFORM_SPREAD) * part;
 }
@@ -418,5 +481,6 @@ void us_changes_of(const struct us_changes *c, const struct us_change *x,
 				  s * s * c->outside[i];
 	ret->compared = c->counted;
 	ret->block = c->block;
-	ret->by_distance = c->by_distance;
+	ret->periods = c->periods;
+	ret->fit = c->fit;
 }

@@ -4,8 +4,9 @@
  * function and each node of the call tree at once.
  *
  * From the stretches of the profile (stretches.h), samples of one vCPU 1 to US_LAGS
- * apart.  Samples that do not count (idle ones, those outside a focus) make the number
- * of those that do a chance, too: a share is a ratio.
+ * apart; of bpf's, which do not count the same, each pair as much as the product of
+ * both weights.  Samples that do not count (idle ones, those outside a focus) make the
+ * number of those that do a chance, too: a share is a ratio.
  */
 #ifndef US_PROFILE_CHANGES_H
 #define US_PROFILE_CHANGES_H
@@ -27,8 +28,9 @@ struct us_changes {
 	double outside[US_N_LAG_SUM];	       /* all pairs of which one counts */
 	/* Pairs of which one is idle; for each sample, not counted one. */
 	double idle[US_N_LAG_SUM];
-	unsigned block;		 /* see interval.h */
-	bool by_distance;	 /* US_LAG_FIT: weighted by time, not by number */
+	unsigned block; /* this and what follows: see interval.h */
+	double periods;
+	enum us_lag_fit fit;
 	double spread;		 /* of the distances between samples: see interval.h */
 	double samples, counted; /* that were compared */
 };

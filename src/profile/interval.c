@@ -23,6 +23,8 @@
 /* The fit varies, of independent samples, as if it had three degrees of freedom of four
  * samples: for the square of Student's t by that of the normal quantile, in samples. */
 #define STUDENT 3.3
+/* Ticks: too low by a fifth for cycles of 0.7 to 1 of their mean period, else right. */
+#define TICK_MARGIN 1.1
 
 static const double fit_weight[US_FIT_LAGS + 1] = { 0.0846, 1.6332, -1.0374, 0.4686,
 						    -0.1490 };
@@ -31,6 +33,9 @@ const double us_distance_weight[US_DISTANCES + 1] = {
 	0.0828, 0.5315,	 0.5070, 0.3100,  -0.0720, -0.0527, -0.1398, -0.1018,
 	0.0427, -0.0182, 0.0345, -0.0919, 0.0066,  -0.0686, 0.0299,
 };
+
+const double us_tick_weight[US_TICK_LAGS + 1] = { 0.0132, 1.7177, -0.6842, -0.0357,
+						  -0.011 };
 
 unsigned us_block_size(double samples)
 {
@@ -86,28 +91,33 @@ static double by_blocks(const struct us_span_error *x, double one)
 {
 	double size = us_lag_weight(US_LAG_BLOCK, x->block, 0);
 	double v = size * one + x->changes[US_LAG_BLOCK];
+	double off = block_error(size) / sqrt(x->compared);
+	/* Ticks of one period either keep step with a wave or not: what blocks of them
+	 * show is Fejer's kernel at a chance place, whose mean square is two thirds of
+	 * size by the square of its mean.  What is in a function is several waves. */
+	if (x->fit == US_FIT_BY_TICKS)
+		off = sqrt(off * off + size / 3 / x->periods);
 	/* The lower of two estimates must not be that by chance: what it would be if
 	 * this one is low by a standard error. */
-	double off = block_error(size) / sqrt(x->compared);
 	return off < 1 ? fmax(v, 0) / (1 - off) : INFINITY;
 }
 
 static double by_fit(const struct us_span_error *x, double one)
 {
-	return (x->by_distance ? us_distance_weight[0]
-			       : us_lag_weight(US_LAG_FIT, 0, 0)) *
-		       one +
-	       x->changes[US_LAG_FIT];
+	const double *weight = x->fit == US_FIT_BY_DISTANCE ? us_distance_weight
+			       : x->fit == US_FIT_BY_TICKS  ? us_tick_weight
+							    : fit_weight;
+	return weight[0] * one + x->changes[US_LAG_FIT];
 }
 
 double us_span_variance(const struct us_span_error *x)
 {
 	double one = x->share * (1 - x->share), least = LEAST;
 	double v = by_fit(x, one);
-	if (x->spread < US_UNIFORM_SPREAD)
-		v -= (US_UNIFORM_SPREAD - x->spread) * one;
-	else
+	if (x->spread >= US_UNIFORM_SPREAD)
 		least = US_UNIFORM_SPREAD;
+	else if (x->fit != US_FIT_BY_TICKS)
+		v -= (US_UNIFORM_SPREAD - x->spread) * one;
 	v = fmin(v, by_blocks(x, one));
 	v = fmin(fmax(v, least * one), MOST * one);
 	/* Distances that vary more are like independent samples by so much. */
@@ -119,7 +129,8 @@ double us_span_variance(const struct us_span_error *x)
 	/* Hits that would be alone tell by being together that visits last: the more
 	 * so, the more pairs of them could have been apart. */
 	v = (v * hits * hits + one * PRIOR_PAIRS) / (hits * hits + PRIOR_PAIRS);
-	return fmin(v * MARGIN * (1 + STUDENT / fmax(x->n, 1)), MOST * one);
+	v *= x->fit == US_FIT_BY_TICKS ? TICK_MARGIN : MARGIN;
+	return fmin(v * (1 + STUDENT / fmax(x->n, 1)), MOST * one);
 }
 
 struct us_interval us_interval_span(const struct us_span_error *x)

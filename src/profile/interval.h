@@ -61,6 +61,7 @@ enum us_lag_sum { US_LAG_FIT, US_LAG_BLOCK, US_N_LAG_SUM };
 
 /* Samples in a block: the more there are in all, the longer it may be. */
 unsigned us_block_size(double samples);
+#define US_TICK_BLOCK 8 /* of ticks; see by_blocks() */
 
 /* Of half the mean square of the difference of samples so many apart; lag 0: of the
  * variance of one.  US_LAG_FIT's are from tests/calibration/fit_lags.py. */
@@ -76,16 +77,28 @@ double us_lag_weight(enum us_lag_sum sum, unsigned block, unsigned lag);
 #define US_DISTANCE_STEP 0.25
 extern const double us_distance_weight[US_DISTANCES + 1];
 
+/*
+ * And where samples are ticks of a timer that is even until it gets another period (see
+ * backend/bpf/pace.h), and each counts by the time that it stands for.  Ticks keep step
+ * for long with what is a little faster than they are, so that this is no less sure to
+ * be seen by chance than what changes at random.
+ */
+#define US_TICK_LAGS 4
+extern const double us_tick_weight[US_TICK_LAGS + 1];
+
+enum us_lag_fit { US_FIT_BY_NUMBER, US_FIT_BY_DISTANCE, US_FIT_BY_TICKS };
+
 /* Of the distances between samples: their variance by the square of their mean. */
 #define US_UNIFORM_SPREAD (1 / 12.0)
 
 struct us_span_error {
-	double share, n;  /* n: samples */
-	double hits;	  /* of these that were in it; few give no variance */
-	double spread;	  /* of the distances */
-	double compared;  /* samples that changes are from */
-	unsigned block;	  /* us_block_size() of them */
-	bool by_distance; /* changes[US_LAG_FIT]: by us_distance_weight */
+	double share, n;     /* n: samples */
+	double hits;	     /* of these that were in it; few give no variance */
+	double spread;	     /* of the distances */
+	double compared;     /* samples that changes are from */
+	unsigned block;	     /* us_block_size() of them */
+	double periods;	     /* US_FIT_BY_TICKS: that the timer had then */
+	enum us_lag_fit fit; /* what changes[US_LAG_FIT] are weighted by */
 	double changes[US_N_LAG_SUM]; /* sums over lags, for a sample */
 };
 /* Variance of the share times n; that of independent samples is share (1 - share). */

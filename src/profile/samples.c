@@ -56,9 +56,12 @@ static inline int add_one(struct us_profile *p, const struct us_sample *s, uint3
 	}
 	return us_stretches_skip(&p->stretches)
 		       ? 0
-		       : us_stretches_add(
-				 &p->stretches,
-				 &(struct us_stretch_sample){ s->t_ns, key, s->vcpu });
+		       : us_stretches_add(&p->stretches,
+					  &(struct us_stretch_sample){
+						  s->t_ns, key, s->vcpu,
+						  s->weight < UINT16_MAX
+							  ? (uint16_t)s->weight
+							  : UINT16_MAX });
 }
 
 /* The node of its stack, then and there; US_TRIE_NONE: out of memory, or of numbers. */

@@ -324,7 +324,8 @@ static void idle_interval(struct us_profile *p, const struct us_changes *changes
 				   .spread = changes->spread,
 				   .compared = changes->samples,
 				   .block = changes->block,
-				   .by_distance = changes->by_distance };
+				   .periods = changes->periods,
+				   .fit = changes->fit };
 	memcpy(x.changes, changes->idle, sizeof(x.changes));
 	struct both b = both_of(&x, us_interval_span(&x), waves, all_waves, p->idle.n);
 	p->sum.idle_low = b.span.low;

@@ -25,7 +25,7 @@
 struct us_stretch_sample {
 	uint64_t t_ns;
 	uint32_t key;
-	uint16_t vcpu;
+	uint16_t vcpu, weight; /* at most UINT16_MAX */
 };
 
 struct us_stretches {

@@ -24,11 +24,23 @@ us_distance_weight: the same, where it is known how far apart samples are: weigh
 D in pieces of a quarter.  A slow guest is seen as such by that D grows in proportion to
 the distance, so that these are closer by far, below a third of the rate.
 
+us_tick_weight: for bpf's ticks.  Their rate r is another one from time to time, at random
+between half of the mean one and one and a half of it, and even until then; each counts by
+the time that it stands for, in whole samples, and what is left over goes to the next.
+So a wave is counted wrongly for as long as it keeps step: if its frequency f is n r, or
+n r - m, for weights repeat as the left over does (that what is left over is told at
+another part of a sample every few samples is left out here: it spreads the latter).  That, and what samples k apart see of
+the wave, is computed below, for a vCPU that always has a host CPU, and for one that
+seldom has, whose periods last for as many ticks each.  Of ticks there is nothing between
+too slow to matter, below half of the rate, and too fast to be told from chance: between
+these intervals are too wide, where no block says better.
+
 Blocks need no fit: the variance of the sum of samples that follow each other, for each
 of them.  What the guest does is in it, so that it is never below S but by a few
 hundredths for rectangular waves; all are printed side by side.
 """
 import cmath
+import functools
 import math
 
 LAGS = 4
@@ -37,6 +49,10 @@ LONG_BLOCK = 32
 TOO_LITTLE = 10  # how much heavier that is than too much
 RIDGE = 0.3      # large weights make noise
 SINES = 0.15     # what they count
+
+TICK_LEAST = 0.02     # of the variance: what changes of the period cost
+TICK_RIDGE = 30
+TICK_TOO_LITTLE = 30
 
 GRID = 40             # points of time in a period
 REACH = 16            # periods of which h is computed; behind them it is 1
@@ -91,11 +107,11 @@ def solve(a, b):
     return [m[i][n] / m[i][i] for i in range(n)]
 
 
-def fit(rows, counts):
+def fit(rows, counts, ridge=RIDGE, too_little=TOO_LITTLE):
     """Least squares of the relative error, again with other weights until they stay."""
     heavy = [1] * len(rows)
     for _ in range(60):
-        a = [[RIDGE * (i == j) for j in range(LAGS)] for i in range(LAGS)]
+        a = [[ridge * (i == j) for j in range(LAGS)] for i in range(LAGS)]
         b = [0] * LAGS
         for (s, see), w, count in zip(rows, heavy, counts):
             w *= count
@@ -105,7 +121,7 @@ def fit(rows, counts):
                 for j in range(LAGS):
                     a[i][j] += w * z[i] * z[j]
         weights = [1] + solve(a, b)
-        heavy = [TOO_LITTLE if sum(x * y for x, y in zip(weights, see)) < s else 1
+        heavy = [too_little if sum(x * y for x, y in zip(weights, see)) < s else 1
                  for s, see in rows]
     return weights
 
@@ -202,6 +218,102 @@ def distances(weights, d):
     return 1 + sum(w * (x - 1) for w, x in zip(weights, d))
 
 
+def of_rate(r, seldom):
+    """Density of rates, over the time that the vCPU runs."""
+    return 1 / r / math.log(3) if seldom else 1
+
+
+RATES = [0.5 + (i + 0.5) / 400 for i in range(400)]
+
+
+def tick_lines(m, period):
+    """Square of what repeats m times a left over, in the weights of ticks."""
+    return period ** 2 if m == 0 else (math.sin(math.pi * m * period) / math.pi / m) ** 2
+
+
+def tick_variance(f, seldom):
+    """Of a wave, by that of independent samples with these weights."""
+    squares = sum(of_rate(r, seldom) * r * (1 / r ** 2 + (1 / r % 1) * (1 - 1 / r % 1))
+                  for r in RATES) / len(RATES)
+    v = 0
+    for m in range(-12, 13):
+        g = abs(f + m)
+        for n in range(max(1, math.ceil(g / 1.5)), int(g / 0.5) + 1):
+            v += of_rate(g / n, seldom) * (g / n) ** 3 * tick_lines(m, n / g) / g
+    return v / squares
+
+
+@functools.lru_cache(None)
+def tick_distances(seldom, step=0.01):
+    """How far samples k apart are, as (distance, part of the pairs) by k."""
+    lags = [{} for _ in range(LAGS + 1)]
+    for i, r in enumerate(RATES):
+        due, samples = (i * 0.618) % 1, []
+        for j in range(int(150 * r)):
+            due += 1 / r
+            if due >= 1:
+                samples.append((j / r, int(due)))
+                due -= int(due)
+        for k in range(1, LAGS + 1):
+            for (t, w), (u, x) in zip(samples, samples[k:]):
+                d = round((u - t) / step)
+                lags[k][d] = lags[k].get(d, 0) + of_rate(r, seldom) * w * x
+    return [[(d * step, x / sum(lag.values())) for d, x in lag.items()]
+            for lag in lags[1:]]
+
+
+@functools.lru_cache(None)
+def ticked(f, seldom):
+    """Both, of a wave."""
+    if f > 8:
+        return 1, [1] + [0] * LAGS
+    return (tick_variance(f, seldom),
+            [1] + [sum(x * math.cos(2 * math.pi * f * d) for d, x in lag)
+                   for lag in tick_distances(seldom)])
+
+
+def ticked_sum(waves, seldom):
+    """Both, of waves (frequency, power)."""
+    whole = sum(p for _, p in waves)
+    v, see = 0, [0] * (LAGS + 1)
+    for f, p in waves:
+        a, b = ticked(round(f, 3 if f > 0.3 else 4), seldom)
+        v += a * p / whole
+        see = [x + y * p / whole for x, y in zip(see, b)]
+    return max(v, TICK_LEAST), see
+
+
+def ticked_wave(period, duty, seldom):
+    return ticked_sum([(m / period / part, (math.sin(math.pi * m * duty) / m) ** 2)
+                       for m in range(1, 60) for part in (0.96, 1, 1.04)], seldom)
+
+
+def ticked_exponential(tau, seldom):
+    waves = [1e-3 / tau * 10 ** (6 * i / 100) for i in range(100)]
+    return ticked_sum([(max(f, 2e-4), f / (1 + (2 * math.pi * f * tau) ** 2))
+                       for f in waves], seldom)
+
+
+def fit_ticks():
+    rows = [ticked_wave(60 / 1.12 ** i, duty, seldom) for seldom in (False, True)
+            for duty in (0.5, 0.2, 0.05) for i in range(48)]
+    rows += [ticked_exponential(0.1 * 1.3 ** i, seldom) for seldom in (False, True)
+             for i in range(0, 26, 2)]
+    return fit(rows, [1] * len(rows), TICK_RIDGE, TICK_TOO_LITTLE)
+
+
+def compare_ticks(weights):
+    print("cycle, part: by the fit for ticks; where the vCPU seldom runs (periods)")
+    for cycle in (0.5, 0.7, 1, 1.4, 2, 3, 5, 7, 10, 20, 50):
+        for duty in (0.1, 0.3, 0.6):
+            two = []
+            for seldom in (False, True):
+                v, see = ticked_wave(cycle, duty, seldom)
+                got = sum(a * b for a, b in zip(weights, see))
+                two.append(math.sqrt(max(got, 0) / v))
+            print(f"  {cycle:4}, {duty:4}: " + ", ".join(f"{x:.2f}" for x in two))
+
+
 def block(size=BLOCK):
     return [1] + [2 * (1 - k / size) for k in range(1, size)]
 
@@ -239,6 +351,9 @@ def main():
     print("  of half the squares of differences:", [round(x, 4) for x in by_distance])
     print("  standard error, independent samples:", round(noise, 2))
     compare(weights, by_distance, h)
+    tick = fit_ticks()
+    show("us_tick_weight", tick)
+    compare_ticks(tick)
 
 
 if __name__ == "__main__":

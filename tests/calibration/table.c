@@ -79,6 +79,10 @@ int main(int argc, char **argv)
 {
 	static const double rates[] = { 100, 997, 10000 }, seconds[] = { 1, 5, 30 };
 	unsigned n_run = argc > 1 ? (unsigned)atoi(argv[1]) : 200;
+	if (argc > 2 && !strcmp(argv[2], "bpf")) {
+		ticked_rows(n_run);
+		return 0;
+	}
 	double max_samples = argc > 2 ? atof(argv[2]) : 1e9;
 	for (size_t g = 0; g < sizeof(guests) / sizeof(*guests); g++)
 		for (int r = 0; r < 3; r++)
@@ -94,6 +98,5 @@ int main(int argc, char **argv)
 				if (t.hz * t.seconds <= max_samples)
 					row(&t);
 			}
-	ticked_rows(n_run);
 	return 0;
 }

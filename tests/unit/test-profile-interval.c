@@ -96,7 +96,7 @@ static void independent_samples_are_binomial(void **state)
 	for (double share = 0.05; share < 1; share += 0.05) {
 		struct us_span_error x = independent(share, 1000);
 		is_binomial(&x);
-		x.by_distance = true;
+		x.fit = US_FIT_BY_DISTANCE;
 		x.changes[US_LAG_FIT] = 0;
 		for (unsigned i = 1; i <= US_DISTANCES; i++)
 			x.changes[US_LAG_FIT] += us_distance_weight[i] * share *
@@ -112,7 +112,7 @@ static void slow_visits_are_counted_by_the_clock(void **state)
 	(void)state;
 	double share = 0.2, one = share * (1 - share);
 	struct us_span_error x = of_samples(share, 10000);
-	x.by_distance = true;
+	x.fit = US_FIT_BY_DISTANCE;
 	for (unsigned i = 0; i < US_DISTANCES; i++)
 		x.changes[US_LAG_FIT] +=
 			us_distance_weight[i + 1] *
@@ -124,13 +124,16 @@ static void slow_visits_are_counted_by_the_clock(void **state)
 static void weights_of_pairs_leave_nothing(void **state)
 {
 	(void)state;
-	double distances = us_distance_weight[0], fit = 0;
+	double distances = us_distance_weight[0], fit = 0, ticks = 0;
 	for (unsigned i = 1; i <= US_DISTANCES; i++)
 		distances += us_distance_weight[i];
 	for (unsigned k = 0; k <= US_LAGS; k++)
 		fit += us_lag_weight(US_LAG_FIT, 0, k);
 	assert_float_equal(distances, 1, 0.001);
 	assert_float_equal(fit, 1, 0.001);
+	for (unsigned k = 0; k <= US_TICK_LAGS; k++)
+		ticks += us_tick_weight[k];
+	assert_float_equal(ticks, 1, 0.001);
 	for (double n = 1; n < 1e6; n *= 3) {
 		unsigned size = us_block_size(n);
 		double block = 0;
@@ -155,6 +158,26 @@ static void regular_visits_are_no_chance(void **state)
 	assert_true(us_span_variance(&x) > US_UNIFORM_SPREAD * one);
 	x.compared = 8;
 	assert_true(us_span_variance(&x) > 0.9 * one);
+}
+
+/* Blocks of ticks are low where none of a few periods kept step with the guest: that
+ * shows nothing.  Of many it does. */
+static void few_periods_of_a_timer_show_nothing(void **state)
+{
+	(void)state;
+	struct us_span_error x = of_samples(0.5, 300);
+	x.fit = US_FIT_BY_TICKS;
+	x.spread = 0.02;
+	x.block = US_TICK_BLOCK;
+	for (unsigned k = 1; k <= US_TICK_LAGS; k++)
+		x.changes[US_LAG_FIT] += us_tick_weight[k] * 0.25;
+	for (unsigned k = 1; k < US_TICK_BLOCK; k++)
+		set_changes(&x, US_LAG_BLOCK, k, 0.25 * (k % 2 ? 1.3 : 0.75));
+	x.periods = 4;
+	assert_true(us_span_variance(&x) > 0.25);
+	x.periods = 400;
+	x.compared = x.n = 1e4;
+	assert_true(us_span_variance(&x) < 0.2);
 }
 
 static void what_never_changes_is_as_sure_as_the_distances(void **state)
@@ -248,6 +271,7 @@ int main(void)
 		cmocka_unit_test(slow_visits_are_counted_by_the_clock),
 		cmocka_unit_test(weights_of_pairs_leave_nothing),
 		cmocka_unit_test(regular_visits_are_no_chance),
+		cmocka_unit_test(few_periods_of_a_timer_show_nothing),
 		cmocka_unit_test(what_never_changes_is_as_sure_as_the_distances),
 		cmocka_unit_test(few_hits_are_not_believed),
 		cmocka_unit_test(the_long_run_covers_steady_guests),
