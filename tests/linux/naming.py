@@ -35,6 +35,12 @@ def is_user_range(name):
     return name.startswith("0x") and int(name.split("-")[0], 16) < KERNEL_HALF
 
 
+def is_program(module):
+    """Not the kernel, nor a module of it: a program's file, or what the kernel maps into it,
+    whose functions have names: the first clock_gettime() of one faults in [vdso]."""
+    return module is not None and module[:1] in ("/", "[")
+
+
 def expected_paths(recording, classes):
     """{names of the kernel's frames, outermost first: samples}."""
     paths = Counter()
@@ -53,7 +59,8 @@ def reported_paths(report, classes):
     paths, by_node = Counter(), {0: ()}
     for node in report["tree"]:
         f, path = functions[node["function"]], by_node[node["parent"]]
-        if not is_user_range(f["name"]) and not f["inlined"] and f["name"][0] != "[":
+        if not (is_user_range(f["name"]) or is_program(f["module"]) or f["inlined"] or
+                f["name"][0] == "["):
             path += (classes.of(f["raw"] or f["name"]),)
         by_node[node["id"]] = path
         if node["self"] and path:

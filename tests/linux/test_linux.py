@@ -36,6 +36,13 @@ kernel_work() {{
 KINDS = {"5-level x1": ("max", 1, True), "4-level x2": ("qemu64", 2, False)}
 
 
+def alike(path, other):
+    """How many frames, from outside or inside, are the same."""
+    ends = [zip(path, other), zip(reversed(path), reversed(other))]
+    return max(next((i for i, (a, b) in enumerate(e) if a != b), len(path)) for e in
+               (list(end) for end in ends))
+
+
 class Suite:
     def __init__(self, args):
         self.args, self.tap, self.us = args, Tap(), Uniscope(args.build)
@@ -124,10 +131,11 @@ class Suite:
             n -= sum(idle.values())
         note(f"{kind}: {n} stacks in the kernel, {frames} frames, "
              f"{sum(wrong.values())} stacks with a wrong name")
+        other = got - want
         for path, count in wrong.most_common(5):
             note(f"{count}: should be {';'.join(path)}")
-        for path, count in (got - want).most_common(5):
-            note(f"{count}: reported  {';'.join(path)}")
+            for like in sorted(other, key=lambda p: -alike(p, path))[:2]:
+                note(f"{other[like]}: reported  {';'.join(like)}")
         check(n >= 100, f"only {n} samples in the kernel")
         check(not wrong and n <= sum(got.values()) <= n + late, "not the same names")
 
