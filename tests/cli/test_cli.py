@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The program as users call it: options, exit codes, messages for bad input.
 
-usage: test_cli.py PROGRAM SOURCE-DIR
+usage: test_cli.py PROGRAM SOURCE-DIR [CLASS...]: those of these classes, or all
 """
 import ctypes
 import json
@@ -137,6 +137,12 @@ class Cli(unittest.TestCase):
 
 
 class Usage(Cli):
+    def test_each_class_is_run(self):
+        with open(os.path.join(SOURCE, "tests", "cli", "meson.build")) as f:
+            listed = re.search(r"foreach of : \[(.*?)\]", f.read())[1]
+        self.assertEqual(sorted(re.findall(r"\w+", listed)),
+                         sorted(c.__name__ for c in Cli.__subclasses__()))
+
     def test_without_a_command(self):
         self.fails(2, "usage: uniscope COMMAND")
         self.fails(2, "nonsense: no such command", "nonsense")
@@ -847,6 +853,8 @@ class Targets(Cli):
 
 
 if __name__ == "__main__":
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+    loader, module = unittest.defaultTestLoader, sys.modules[__name__]
+    suite = (loader.loadTestsFromNames(sys.argv[3:], module) if sys.argv[3:]
+             else loader.loadTestsFromModule(module))
     result = unittest.TextTestRunner(verbosity=2).run(suite)
     sys.exit(0 if result.wasSuccessful() else 1)
