@@ -8,6 +8,7 @@
 #include "vmm/cmdline.h"
 #include "vmm/lazy_ram.h"
 #include "vmm/qmp.h"
+#include "vmm/ram_bundled.h"
 #include "vmm/ram_file.h"
 #include "vmm/ram_layout.h"
 
@@ -220,7 +221,9 @@ static int look_at_maps(struct us_ram *r, const struct us_guest *g)
 				  .piece = c->piece,
 				  .n_piece = c->n_piece };
 	bool known = find_base(g, c->machine, &q.base);
-	if (known)
+	if (known && !q.memory)
+		r->n_layout = us_ram_bundled(g->pid, &r->maps, r->layout);
+	if (known && !r->n_layout)
 		r->n_layout = us_ram_guess(&q, &r->maps, r->layout);
 	us_proc_args_fini(&args);
 	return known ? 0 : -ENOTSUP;
