@@ -28,7 +28,7 @@
 #define LOST_NS	       US_NS_PER_SEC /* that it was not seen, at least */
 #define USER_BEFORE    (2 * UINT64_C(65536)) /* with pages of 64 KiB */
 #define MAX_STACK      16 /* frames that are looked at for unknown modules */
-#define WAIT_S	       5
+#define WAIT_S	       20
 #define ATTACH_HZ      100
 #define ATTACH_SAMPLES 6
 #define ATTACH_OTHERS  2 /* kernel code seen where no Linux is */

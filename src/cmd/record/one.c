@@ -318,6 +318,8 @@ static void finish(void *ctx)
 		/* The last samples, whose programs are read once more. */
 		(void)!us_writer_flush(r->writer, NULL);
 		us_kernel_finish(&r->kernel);
+		/* What it reads later would be told, and not be in the file. */
+		us_kernel_stop(&r->kernel);
 		(void)us_kernel_write(&r->kernel, r->writer);
 	}
 	if (!tells_functions(r))
