@@ -14,6 +14,7 @@
 #define SHARED_SIZE (GIB / 2)
 #define PAGE	    4096ULL
 #define HUGE_PAGE   (2ULL << 20)
+#define ARENA	    (64ULL << 20)
 
 /* Boot parameters, and where things are in them. */
 #define PARAMETERS   0x7000
@@ -88,8 +89,8 @@ static bool read_parameters(pid_t pid, us_hva hva, uint64_t kernel_end, struct p
 	return p->low_end > kernel_end && p->low_end <= HOLE;
 }
 
-/* Where a mapping was made that is the next one below hva, or 0. Side by side they look
- * like one; large ones begin at a multiple of 2 MiB. */
+/* The part that was mapped next below hva, or 0. Side by side they look like one; large
+ * ones begin at a multiple of 2 MiB. */
 static us_hva next_below(const struct us_maps *maps, us_hva hva, uint64_t size)
 {
 	for (size_t i = maps->n; i-- > 0;) {
@@ -105,21 +106,55 @@ static us_hva next_below(const struct us_maps *maps, us_hva hva, uint64_t size)
 	return 0;
 }
 
-static bool find_ram(pid_t pid, const struct us_maps *maps, struct parts *p)
+/* One that lies elsewhere: a mapping of its size, or with one of malloc()'s arenas
+ * behind it, for these begin at a multiple of 64 MiB. 0: none, or more than one. */
+static us_hva find_alone(const struct us_maps *maps, uint64_t size)
 {
-	uint64_t kernel_end = KERNEL_AT + p->kernel_size;
+	us_hva found[2] = { 0 };
+	unsigned n[2] = { 0 };
+	for (size_t i = 0; i < maps->n; i++) {
+		const struct us_map *m = &maps->v[i];
+		bool exact = size_of(m) == size;
+		if (!is_anonymous(m) || size_of(m) < size ||
+		    (!exact && (m->start + size) % ARENA))
+			continue;
+		found[exact] = m->start;
+		n[exact]++;
+	}
+	return n[1] == 1 ? found[1] : !n[1] && n[0] == 1 ? found[0] : 0;
+}
+
+static us_hva find_part(const struct us_maps *maps, us_hva above, uint64_t size)
+{
+	us_hva below = next_below(maps, above, size);
+	return below ? below : find_alone(maps, size);
+}
+
+static bool find_first(pid_t pid, const struct us_maps *maps, uint64_t kernel_end,
+		       struct parts *p)
+{
 	for (size_t i = maps->n; i-- > 0;) {
 		const struct us_map *m = &maps->v[i];
 		if (!is_anonymous(m) || size_of(m) < KERNEL_AT)
 			continue;
-		p->first = m->end - KERNEL_AT;
-		if (!read_parameters(pid, p->first + PARAMETERS, kernel_end, p))
-			continue;
-		p->second = next_below(maps, p->first, p->low_end - kernel_end);
-		p->high = p->high_size ? next_below(maps, p->second, p->high_size) : 0;
-		return p->second && (p->high || !p->high_size);
+		const us_hva at[] = { m->end - KERNEL_AT, m->start };
+		for (size_t k = 0; k < sizeof(at) / sizeof(*at); k++) {
+			p->first = at[k];
+			if (read_parameters(pid, at[k] + PARAMETERS, kernel_end, p))
+				return true;
+		}
 	}
 	return false;
+}
+
+static bool find_ram(pid_t pid, const struct us_maps *maps, struct parts *p)
+{
+	uint64_t kernel_end = KERNEL_AT + p->kernel_size;
+	if (!find_first(pid, maps, kernel_end, p))
+		return false;
+	p->second = find_part(maps, p->first, p->low_end - kernel_end);
+	p->high = p->high_size ? find_part(maps, p->second, p->high_size) : 0;
+	return p->second && (p->high || !p->high_size);
 }
 
 static bool lay_out(const struct parts *p, struct us_ram_layout *ret)

@@ -86,10 +86,10 @@ static bool be_vmm(const void *what)
 	return true;
 }
 
-static struct us_guest start(const struct vmm *v)
+static struct us_guest start(bool (*be)(const void *), const struct vmm *v)
 {
 	struct us_guest g = { .accel = US_ACCEL_KVM, .vmm = "krun" };
-	assert_true(begin_made_up(&g, be_vmm, v));
+	assert_true(begin_made_up(&g, be, v));
 	return g;
 }
 
@@ -102,9 +102,9 @@ static void check_part(struct us_mem *m, us_gpa at, uint64_t size, const char *t
 	assert_memory_equal(got, tag, 4);
 }
 
-static void check_vmm(const struct vmm *v, us_gpa shared_at)
+static void check(bool (*be)(const void *), const struct vmm *v, us_gpa shared_at)
 {
-	struct us_guest g = start(v);
+	struct us_guest g = start(be, v);
 	struct us_ram *r;
 	struct us_err e = { 0 };
 	char got;
@@ -132,9 +132,9 @@ static void below_the_hole(void **state)
 			 .magic = "HdrS",
 			 .e820 = { { 0, 0x9fc00, 1 },
 				   { MIB, BEHIND + 512 * MIB - MIB + 1, 1 } } };
-	check_vmm(&v, 4 * GIB);
+	check(be_vmm, &v, 4 * GIB);
 	v.shared = false; /* an older one, or without files */
-	check_vmm(&v, 0);
+	check(be_vmm, &v, 0);
 }
 
 static void above_the_hole(void **state)
@@ -147,7 +147,40 @@ static void above_the_hole(void **state)
 			 .magic = "HdrS",
 			 .e820 = { { MIB, HOLE - MIB, 1 },
 				   { 4 * GIB, 2672 * MIB + 1, 1 } } };
-	check_vmm(&v, 7 * GIB);
+	check(be_vmm, &v, 7 * GIB);
+}
+
+/* As microsandbox 0.7.2 has them: apart, with malloc()'s arenas behind them. */
+static bool be_apart(const void *what)
+{
+	const struct vmm *v = what;
+	const uint64_t unit = 64 * MIB, arena = 0x21000;
+	int file = memfd_create("kernel.so", 0);
+	char *low = mmap(NULL, 32 * unit, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (file < 0 || low == MAP_FAILED || ftruncate(file, KERNEL + 4096) < 0)
+		return false;
+	low += unit - (uintptr_t)low % unit;
+	char *second = low + 16 * unit - v->second, *first = low + 20 * unit - FIRST;
+	char *kernel = map(NULL, KERNEL + 4096, file);
+	if (kernel == MAP_FAILED || map(second, v->second + arena, -1) != second ||
+	    map(first, FIRST + arena, -1) != first)
+		return false;
+	mark(first, FIRST, "one ");
+	mark(kernel, KERNEL, "code");
+	mark(second, v->second, "two ");
+	leave_parameters(first, v);
+	return true;
+}
+
+static void beside_arenas(void **state)
+{
+	(void)state;
+	const struct vmm v = { .second = 512 * MIB,
+			       .entries = 1,
+			       .magic = "HdrS",
+			       .e820 = { { MIB, BEHIND + 511 * MIB, 1 } } };
+	check(be_apart, &v, 0);
 }
 
 /* What does not fit is not laid out like that: 0 layouts. */
@@ -156,7 +189,7 @@ static void check_refused(const struct vmm *v)
 	struct us_ram_layout l[US_RAM_BUNDLED];
 	struct us_maps maps = { 0 };
 	struct us_err e;
-	struct us_guest g = start(v);
+	struct us_guest g = start(be_vmm, v);
 	assert_int_equal(us_maps_read(g.pid, &maps, &e), 0);
 	assert_int_equal(us_ram_bundled(g.pid, &maps, l), 0);
 	us_maps_fini(&maps);
@@ -171,7 +204,7 @@ static void bad_parameters(void **state)
 				  .magic = "HdrS",
 				  .e820 = { { MIB, BEHIND + 63 * MIB + 1, 1 } } };
 	struct vmm v = good;
-	check_vmm(&v, 0);
+	check(be_vmm, &v, 0);
 	v.magic[0] = 'X';
 	check_refused(&v);
 	v = good;
@@ -198,6 +231,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(below_the_hole),
 		cmocka_unit_test(above_the_hole),
+		cmocka_unit_test(beside_arenas),
 		cmocka_unit_test(bad_parameters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
