@@ -116,7 +116,7 @@ enum us_code_save {
 };
 
 #define US_CODE_MAX_STARTS 16
-#define US_CODE_MAX_RANGE  4096 /* bytes looked through for them */
+#define US_CODE_MAX_RANGE  16384 /* bytes looked through for them */
 
 /* Where functions may begin, before a place: where code takes room on the stack, soon
  * after what leads elsewhere. */

@@ -69,6 +69,25 @@ static void behind_what_leads_elsewhere(void **state)
 	expect_caller(0x1002, 0, false);
 }
 
+/* Its code is long: nearly all of the range that is looked through. */
+static void far_from_its_start(void **state)
+{
+	(void)state;
+	static const uint8_t nop[8] = { 0x0f, 0x1f, 0x84 };
+	memcpy(ram + 0x1fff, "\xc3\x53\x48\x83\xec\x10", 6);
+	for (us_gva at = 0x2005; at < 0x5ff5; at += sizeof(nop))
+		memcpy(ram + at, nop, sizeof(nop));
+	memcpy(ram + 0x5ff5, "\xe8\x06\x01\x00\x00\xeb\xfe", 7); /* 0x6100 */
+	ram[0x6100] = 0xc3;
+	memcpy(ram + 0x1000, by_pointer, sizeof(by_pointer));
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	put(SP, 0x5ffa);
+	put(SP + 8 + 24, 0x1002);
+	unwind(0x6100, SP);
+	assert_int_equal(out.n, 3);
+	assert_int_equal(out.pc[2], 0x1002);
+}
+
 /* A CALL that names another function has not led here; one that names this one has,
  * however the stack is aligned. */
 static void called_by_name(void **state)
@@ -158,6 +177,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(called_by_pointer),
 		TEST(behind_what_leads_elsewhere),
+		TEST(far_from_its_start),
 		TEST(called_by_name),
 		TEST(without_a_stack_pointer),
 		RISCV(by_link),
