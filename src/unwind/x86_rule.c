@@ -550,18 +550,20 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 			continue;
 		found = (struct us_code_rule){ 0 };
 		enum outcome out = ends(f, at, &p, &found);
-		switch (out) {
-		case DEAD:
-			break;
-		case LEAVES:
-		case LEAVES_BY_SYSRET:
-			if (how != US_EXIT_NONE)
-				return how;
+		bool leaves = out == LEAVES || out == LEAVES_BY_SYSRET;
+		if (leaves && how != US_EXIT_NONE && how != US_EXIT_IRET)
+			return how;
+		if (leaves) {
+			/* By another stack, if there is no rule: a way that takes the
+			 * frame from this one tells where it is. */
 			*rule = found;
-			return out == LEAVES ? US_EXIT_IRET : US_EXIT_SYSRET;
-		case RETURNS:
-			if (us_code_exit_take(rule, &how, &found, p.order))
+			how = out == LEAVES ? US_EXIT_IRET : US_EXIT_SYSRET;
+			if (found.base != US_BASE_NONE || out != LEAVES)
 				return how;
+		} else if (out == RETURNS &&
+			   (how == US_EXIT_IRET ||
+			    us_code_exit_take(rule, &how, &found, p.order))) {
+			return how;
 		}
 	}
 	return how;

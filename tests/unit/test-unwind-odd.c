@@ -122,6 +122,23 @@ static void through_interrupts_by_looks(void **state)
 	}
 }
 
+/* sub rsp, 512; call 0x1000; jz 1f; mov rsp, rax; iretq; 1: add rsp, 512; iretq: one of
+ * two ways out tells where the frame is, which is too far away to be found by looks. */
+static void through_interrupts_by_the_second_way(void **state)
+{
+	(void)state;
+	FUNCTION(0x1000, LEAF);
+	FUNCTION(0x2000, "\x48\x81\xec\x00\x02\x00\x00\xe8\xf4\xef\xff\xff"
+			 "\x74\x05\x48\x89\xc4\x48\xcf"
+			 "\x48\x81\xc4\x00\x02\x00\x00\x48\xcf");
+	FUNCTION(0x3000, RECURSIVE);
+	us_gva frame = interrupted(STACK + 0x1000);
+	put(frame - 512 - 8, 0x200c);
+	unwind(0x1000, frame - 512 - 8);
+	EXPECT(0x1000, 0x200c, 0x3004, 0x3009);
+	assert_int_equal(out.how[2], US_HOW_INTERRUPT);
+}
+
 /* push ax; push rbp; call 0x1000; pop rbp; pop ax; ret: rbp is saved where no word
  * begins, and the caller's frame is found by it alone.  At 0x3000: push rbp;
  * mov rbp, rsp; and rsp, -16; call 0x2000; leave; ret */
@@ -291,6 +308,7 @@ int main(void)
 		TEST(by_tables),
 		TEST(through_interrupts),
 		TEST(through_interrupts_by_looks),
+		TEST(through_interrupts_by_the_second_way),
 		TEST(pushes_of_two_bytes),
 		TEST(narrow_frames),
 		TEST(narrow_aligned_anew),
