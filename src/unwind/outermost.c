@@ -192,6 +192,13 @@ static bool is_first_of_program(struct us_walk *w)
 	return false;
 }
 
+/* The stack pointer is what the code has loaded.  Firmware moves its stack to other
+ * memory once it knows of any: whole pages. */
+static bool stands_at(const struct us_walk *w, us_gva sp)
+{
+	return us_walk_knows(w, US_X86_RSP) && (w->reg[US_X86_RSP] - sp) % 4096 == 0;
+}
+
 bool us_walk_is_root(struct us_walk *w, struct us_site *site)
 {
 	uint8_t end = w->end;
@@ -201,14 +208,15 @@ bool us_walk_is_root(struct us_walk *w, struct us_site *site)
 		w->end = end;
 		return root;
 	}
-	if (us_site_is_entry(site) || site->source != US_SITE_CODE ||
-	    !us_site_start(site) || site->guess)
+	if (us_site_is_entry(site) || site->source != US_SITE_CODE)
 		return false;
 	if (site->outer == US_OUTER_NEW)
 		us_sites_judge(w->u->sites, site);
 	if (site->outer == US_OUTER_OWN)
 		return true;
-	if (site->outer == US_OUTER_NO)
+	if (site->outer == US_OUTER_AT)
+		return stands_at(w, us_sites_own_sp(w->u->sites, site));
+	if (site->outer <= US_OUTER_NO || !us_site_start(site) || site->guess)
 		return false;
 	const struct us_code_rule *rule = site->rule;
 	root = slot_says(w, site, &rule[rule[0].base == US_BASE_NONE]);

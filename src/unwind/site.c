@@ -462,10 +462,39 @@ bool us_sites_certain(struct us_sites *s, const struct us_site *site)
 	return outer == US_OUTER_RETURNS || outer == US_OUTER_STAYS;
 }
 
+/* By the code before, wherever the function begins. */
+static enum us_site_outer judge_own(struct us_sites *s, const struct us_code_place *at)
+{
+	static const struct us_code_rule start[2] = { { .base = US_BASE_OWN } };
+	us_gva sp;
+	if (s->link || !at->after_call)
+		return US_OUTER_NO;
+	flow_use(s);
+	switch (us_x86_own_stack(s->flow, at->pc, &sp)) {
+	case US_X86_OWN_AT:
+		return us_x86_goes_back(s->flow, at->pc) ? US_OUTER_NO : US_OUTER_AT;
+	case US_X86_OWN_SOME:
+		return us_x86_stays(s->flow, at, start) ? US_OUTER_OWN : US_OUTER_NO;
+	default:
+		return US_OUTER_NO;
+	}
+}
+
+us_gva us_sites_own_sp(struct us_sites *s, const struct us_site *site)
+{
+	us_gva sp = 0;
+	us_x86_own_stack(s->flow, site->pc, &sp);
+	return sp;
+}
+
 void us_sites_judge(struct us_sites *s, struct us_site *site)
 {
 	struct us_code_place at = place_of(s, site);
-	site->outer = judge(s, &at) & 7;
+	enum us_site_outer outer = judge(s, &at);
+	if (outer == US_OUTER_NO)
+		outer = judge_own(s, &at);
+	if (outer != US_OUTER_NO || (at.start && !site->guess))
+		site->outer = outer & 7;
 	us_sites_doubt(s, site);
 }
 

@@ -44,6 +44,8 @@ enum us_site_outer {
 			     place of a return address: what lies there decides */
 	US_OUTER_STAYS,	  /* it never returns, and what lies there decides */
 	US_OUTER_OWN,	  /* it loads the stack pointer first, and never returns */
+	US_OUTER_AT,	  /* it loads the stack pointer with a constant, and does not go
+			     back: where that is now decides.  x86 */
 };
 
 /* One cache line. */
@@ -179,8 +181,11 @@ void us_sites_move(struct us_sites *s, const struct us_space *space);
 void us_sites_starts(struct us_sites *s, const struct us_site *site, unsigned range,
 		     struct us_code_starts *ret);
 
-/* Its rules are those of the code: may it be the outermost?  Sets site->outer. */
+/* Its rules are those of the code: may it be the outermost?  Sets site->outer; leaves
+ * it US_OUTER_NEW if the start is not known and nothing else says so. */
 void us_sites_judge(struct us_sites *s, struct us_site *site);
+/* Of US_OUTER_AT: the stack pointer that the code says. */
+us_gva us_sites_own_sp(struct us_sites *s, const struct us_site *site);
 
 /* Do all ways through the code tell the same place of the return address? */
 bool us_sites_certain(struct us_sites *s, const struct us_site *site);

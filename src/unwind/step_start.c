@@ -16,10 +16,11 @@
 #define CALL_ALIGN  16 /* of the stack at each CALL: System V psABI, AAPCS64, RISC-V */
 
 /* A start that is not one takes too little room: then the word is some other, and
- * hardly ever behind a CALL of this function; or by pointer with the stack in order. */
-static bool is_confirmed(const struct us_step *s)
+ * hardly ever behind a CALL of this function; or by pointer with the stack in order,
+ * which in 32-bit code of kernels need not be aligned. */
+static bool is_confirmed(const struct us_walk *w, const struct us_step *s)
 {
-	return s->led || (!s->direct && s->cfa % CALL_ALIGN == 0);
+	return s->led || (!s->direct && w->word == 8 && s->cfa % CALL_ALIGN == 0);
 }
 
 static bool try_start(struct us_walk *w, struct us_site *site, us_gva start,
@@ -38,7 +39,7 @@ static bool try_start(struct us_walk *w, struct us_site *site, us_gva start,
 	other.tried = other.guess = true;
 	bool found = w->u->arch->link ? us_step_link(w, &other, ret)
 				      : us_step_code(w, &other, ret);
-	if (!found || !is_confirmed(ret))
+	if (!found || !is_confirmed(w, ret))
 		return false;
 	*site = other;
 	return true;
@@ -48,7 +49,7 @@ static bool try_start(struct us_walk *w, struct us_site *site, us_gva start,
  * taken for a part of the function before it. */
 static bool is_unknown(const struct us_walk *w, const struct us_site *site)
 {
-	return w->after_call && w->word == 8 && (!us_site_start(site) || site->guess) &&
+	return w->after_call && (!us_site_start(site) || site->guess) &&
 	       site->outer == US_OUTER_NEW && site->source == US_SITE_CODE &&
 	       !us_site_is_entry(site) && us_walk_knows(w, w->u->arch->sp);
 }

@@ -44,6 +44,11 @@ bool us_x86_jumps_back(const struct us_x86_flow *f, const struct us_x86_state *s
 /* A pop right before a place, of what is jumped to there; else *st is left alone. */
 void us_x86_pop_before(struct us_x86_flow *f, us_gva pc, struct us_x86_state *st);
 
+/* The bytes below pc, as many as can be read of range, to the end of code, which has
+ * room for range; returns their number. */
+size_t us_x86_before(const struct us_x86_flow *f, us_gva pc, uint8_t *code,
+		     size_t range);
+
 /* A register, by the number of the code (x86_decode.h) and by that of us_regs: from the
  * former to the latter if of_code, else the other way round. */
 uint8_t us_x86_other_number(const struct us_x86_flow *f, uint8_t reg, bool of_code);

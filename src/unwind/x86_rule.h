@@ -68,6 +68,21 @@ enum us_code_save us_x86_saved(struct us_x86_flow *f, const struct us_code_place
 void us_x86_starts(struct us_x86_flow *f, us_gva pc, unsigned range,
 		   struct us_code_starts *ret);
 
+enum us_x86_own {
+	US_X86_OWN_NOT,
+	US_X86_OWN_SOME, /* a stack that what was before did not have */
+	US_X86_OWN_AT,	 /* a constant says where it is */
+};
+
+/*
+ * Has the straight code up to the CALL before pc taken another stack?  *ret_sp: of
+ * US_X86_OWN_AT, where rsp has to be behind the CALL.
+ */
+enum us_x86_own us_x86_own_stack(struct us_x86_flow *f, us_gva pc, us_gva *ret_sp);
+/* Does the code from there on, behind the CALL, go back to another stack, or leave by
+ * what an interrupt pushed? */
+bool us_x86_goes_back(struct us_x86_flow *f, us_gva pc);
+
 /*
  * Does the function never leave again, from at->pc on?  start: its rules there, from
  * the start.  True only if every path was followed: into what it jumps to, behind each

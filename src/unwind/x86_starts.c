@@ -22,9 +22,8 @@ struct run {
 	bool sure;  /* nothing falls into it, but behind a CALL */
 };
 
-/* What can be read below pc, to the end of code; range: bytes that it has. */
-static size_t read_before(const struct us_x86_flow *f, us_gva pc, uint8_t *code,
-			  size_t range)
+size_t us_x86_before(const struct us_x86_flow *f, us_gva pc, uint8_t *code,
+		     size_t range)
 {
 	size_t n = 0, part;
 	for (; n < range && n < pc; n += part) {
@@ -107,7 +106,7 @@ void us_x86_starts(struct us_x86_flow *f, us_gva pc, unsigned range,
 		   struct us_code_starts *ret)
 {
 	uint8_t code[US_CODE_MAX_RANGE];
-	size_t n = read_before(f, pc, code, range);
+	size_t n = us_x86_before(f, pc, code, range);
 	for (unsigned shift = 0; shift < SHIFTS && shift < n; shift++) {
 		ret->n = 0;
 		if (sweep(f, code + range - n + shift, n - shift, pc, ret))

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * x86_own.c: has the code right before a CALL loaded the stack pointer?  See
+ * x86_rule.h.
+ *
+ * Code that the processor or a loader enters has no symbol in a firmware, and where it
+ * begins nothing says.  But it takes a stack of its own, and then calls what runs on
+ * it.  The code before the CALL is decoded in one sweep that has to come to the place;
+ * what matters are the last instructions.
+ */
+#include "unwind/x86_flow.h"
+#include "unwind/x86_rule.h"
+
+#define RANGE  256 /* bytes before the place */
+#define SHIFTS 8   /* where a sweep begins, tried */
+#define BEHIND 128 /* instructions that are followed behind the CALL */
+#define ARMS   8   /* of branches among them */
+
+/* A straight piece of code, up to where the sweep is. */
+struct piece {
+	bool begins; /* nothing falls into its first instruction */
+	bool used;   /* rsp was, so it was some stack before */
+	bool called; /* the last instruction was a CALL */
+	enum us_x86_own own;
+	us_gva sp; /* of US_X86_OWN_AT: what was loaded */
+};
+
+static bool ends_flow(const struct us_x86_insn *insn)
+{
+	return insn->kind == US_X86_RET || insn->kind == US_X86_JUMP ||
+	       insn->kind == US_X86_JUMP_INDIRECT || insn->kind == US_X86_STOP ||
+	       insn->kind == US_X86_IRET || insn->kind == US_X86_SYSRET;
+}
+
+static bool is_constant(const struct us_x86_insn *insn)
+{
+	return insn->stack == US_X86_STACK_LOADS && insn->general == US_X86_CODE_RSP;
+}
+
+/* mov %rax,%rsp: right behind a CALL that is what was called has made. */
+static bool is_result(const uint8_t *code, size_t len)
+{
+	return len >= 2 && code[len - 2] == 0x89 && code[len - 1] == 0xc4;
+}
+
+static void load(struct piece *p, const uint8_t *code, const struct us_x86_insn *insn)
+{
+	bool taken = (p->begins && !p->used) ||
+		     (p->called && is_result(code, insn->len));
+	p->own = is_constant(insn) ? US_X86_OWN_AT
+		 : taken	   ? US_X86_OWN_SOME
+				   : US_X86_OWN_NOT;
+	p->sp = insn->value;
+}
+
+/* What was loaded, after this instruction. */
+static void move(const struct us_x86_flow *f, struct piece *p,
+		 const struct us_x86_insn *insn)
+{
+	bool room = insn->kind == US_X86_MOVE && insn->base == US_X86_CODE_RSP;
+	if (insn->kind == US_X86_CALL || insn->kind == US_X86_CALL_INDIRECT)
+		return;
+	if (insn->kind == US_X86_PUSH)
+		p->sp -= insn->half ? 2 : f->word;
+	else if (insn->kind == US_X86_POP && insn->reg != US_X86_CODE_RSP)
+		p->sp += insn->half ? 2 : f->word;
+	else if (room && insn->reg == US_X86_CODE_RSP)
+		p->sp += (us_gva)(int64_t)insn->imm;
+	else if (insn->reg == US_X86_CODE_RSP || insn->base == US_X86_CODE_RSP)
+		p->own = room || insn->kind == US_X86_STORE ? p->own : US_X86_OWN_NOT;
+	else if (insn->kind >= US_X86_ENTER && insn->kind <= US_X86_PUSH_PC)
+		p->own = US_X86_OWN_NOT;
+}
+
+static void go_on(const struct us_x86_flow *f, struct piece *p, const uint8_t *code,
+		  const struct us_x86_insn *insn)
+{
+	bool pads = insn->kind == US_X86_NOP || insn->kind == US_X86_BREAK;
+	if (ends_flow(insn)) {
+		*p = (struct piece){ .begins = true };
+		return;
+	}
+	if (pads)
+		return;
+	if (insn->stack == US_X86_STACK_LOADS)
+		load(p, code, insn);
+	else
+		move(f, p, insn);
+	p->used |= insn->stack != US_X86_STACK_NOT;
+	p->called = insn->kind == US_X86_CALL || insn->kind == US_X86_CALL_INDIRECT;
+}
+
+static bool sweep(struct us_x86_flow *f, const uint8_t *code, size_t n, struct piece *p)
+{
+	struct us_x86_insn insn;
+	size_t at = 0;
+	*p = (struct piece){ 0 };
+	for (; at < n && f->path.budget; at += insn.len, f->path.budget--) {
+		if (!us_x86_decode(code + at, n - at, f->word * 8U, &insn))
+			return false;
+		go_on(f, p, code + at, &insn);
+	}
+	return at == n && p->called;
+}
+
+enum us_x86_own us_x86_own_stack(struct us_x86_flow *f, us_gva pc, us_gva *ret_sp)
+{
+	uint8_t code[RANGE];
+	struct piece p;
+	size_t n = us_x86_before(f, pc, code, RANGE);
+	for (size_t shift = 0; shift < SHIFTS && shift < n; shift++) {
+		if (!sweep(f, code + RANGE - n + shift, n - shift, &p))
+			continue;
+		*ret_sp = f->word == 4 ? (uint32_t)p.sp : p.sp;
+		return p.own;
+	}
+	return US_X86_OWN_NOT;
+}
+
+/* --- behind the CALL --- */
+
+/* Arms that are still to be followed. */
+struct arms {
+	us_gva pc[ARMS];
+	unsigned n;
+	unsigned left; /* instructions */
+};
+
+static bool sets_sp(const struct us_x86_insn *insn)
+{
+	bool to_sp = insn->reg == US_X86_CODE_RSP && insn->base != US_X86_CODE_RSP &&
+		     insn->kind != US_X86_PUSH && insn->kind != US_X86_STORE;
+	bool swaps = insn->kind == US_X86_SWAP && insn->base == US_X86_CODE_RSP;
+	return insn->stack == US_X86_STACK_LOADS || to_sp || swaps;
+}
+
+/* Follow one arm to where it leads elsewhere; true: it gives a stack back. */
+static bool arm_goes_back(struct us_x86_flow *f, struct arms *a, us_gva pc)
+{
+	struct us_x86_insn insn;
+	bool framed = false; /* rbp is of this stack: another function's frame */
+	for (; a->left; a->left--) {
+		size_t len;
+		const uint8_t *code = us_code_path_bytes(&f->path, pc, US_X86_MAX_INSN,
+							 &len);
+		if (!us_x86_decode(code, len, f->word * 8U, &insn) ||
+		    is_constant(&insn))
+			return false;
+		us_gva to = pc + insn.len + (us_gva)(int64_t)insn.imm;
+		framed |= insn.kind == US_X86_MOVE && insn.reg == US_X86_CODE_RBP &&
+			  insn.base == US_X86_CODE_RSP;
+		bool leaves = insn.kind == US_X86_IRET || insn.kind == US_X86_SYSRET;
+		bool by_fp = insn.kind == US_X86_LEAVE || insn.base == US_X86_CODE_RBP;
+		if (leaves || insn.kind == US_X86_LEAVE || sets_sp(&insn))
+			return leaves || !(framed && by_fp);
+		if (insn.kind == US_X86_BRANCH && a->n < ARMS)
+			a->pc[a->n++] = to;
+		if (ends_flow(&insn) && insn.kind != US_X86_JUMP)
+			return false;
+		pc = insn.kind == US_X86_JUMP ? to : pc + insn.len;
+	}
+	return false;
+}
+
+bool us_x86_goes_back(struct us_x86_flow *f, us_gva pc)
+{
+	struct arms a = { .pc = { pc }, .n = 1, .left = BEHIND };
+	while (a.n)
+		if (arm_goes_back(f, &a, a.pc[--a.n]))
+			return true;
+	return false;
+}
