@@ -21,6 +21,7 @@ struct piece {
 	bool begins; /* nothing falls into its first instruction */
 	bool used;   /* rsp was, so it was some stack before */
 	bool called; /* the last instruction was a CALL */
+	bool taken;  /* what was loaded is no stack of before */
 	enum us_x86_own own;
 	us_gva sp; /* of US_X86_OWN_AT: what was loaded */
 };
@@ -45,29 +46,39 @@ static bool is_result(const uint8_t *code, size_t len)
 
 static void load(struct piece *p, const uint8_t *code, const struct us_x86_insn *insn)
 {
-	bool taken = (p->begins && !p->used) ||
-		     (p->called && is_result(code, insn->len));
+	p->taken = (p->begins && !p->used) || (p->called && is_result(code, insn->len));
 	p->own = is_constant(insn) ? US_X86_OWN_AT
-		 : taken	   ? US_X86_OWN_SOME
+		 : p->taken	   ? US_X86_OWN_SOME
 				   : US_X86_OWN_NOT;
 	p->sp = insn->value;
+}
+
+/* Its place is not known any more. */
+static void lose(struct piece *p)
+{
+	p->own = p->own && p->taken ? US_X86_OWN_SOME : US_X86_OWN_NOT;
 }
 
 /* What was loaded, after this instruction. */
 static void move(const struct us_x86_flow *f, struct piece *p,
 		 const struct us_x86_insn *insn)
 {
-	bool room = insn->kind == US_X86_MOVE && insn->base == US_X86_CODE_RSP;
+	bool from_sp = insn->kind == US_X86_MOVE && insn->base == US_X86_CODE_RSP;
+	bool to_sp = insn->reg == US_X86_CODE_RSP;
 	if (insn->kind == US_X86_CALL || insn->kind == US_X86_CALL_INDIRECT)
 		return;
 	if (insn->kind == US_X86_PUSH)
 		p->sp -= insn->half ? 2 : f->word;
-	else if (insn->kind == US_X86_POP && insn->reg != US_X86_CODE_RSP)
+	else if (insn->kind == US_X86_POP && !to_sp)
 		p->sp += insn->half ? 2 : f->word;
-	else if (room && insn->reg == US_X86_CODE_RSP)
+	else if (from_sp && to_sp)
 		p->sp += (us_gva)(int64_t)insn->imm;
-	else if (insn->reg == US_X86_CODE_RSP || insn->base == US_X86_CODE_RSP)
-		p->own = room || insn->kind == US_X86_STORE ? p->own : US_X86_OWN_NOT;
+	else if (to_sp && (insn->kind == US_X86_SET || insn->kind == US_X86_MOVE))
+		lose(p); /* aligned, or made room in */
+	else if (to_sp && insn->kind != US_X86_STORE)
+		p->own = US_X86_OWN_NOT;
+	else if (insn->kind == US_X86_SWAP && insn->base == US_X86_CODE_RSP)
+		p->own = US_X86_OWN_NOT;
 	else if (insn->kind >= US_X86_ENTER && insn->kind <= US_X86_PUSH_PC)
 		p->own = US_X86_OWN_NOT;
 }

@@ -95,6 +95,11 @@ static void by_a_register(void **state)
 	ROOT(RET, "\x48\x89\xcc", LOOP, 8);	       /* mov %rcx,%rsp, at once */
 	CUT(RET, "\x48\x89\xcc", AWAY, 8);
 	CUT(RET, "\x48\x89\xe3\x48\x89\xcc", LOOP, 8);
+	/* Moved by nobody knows how much: lea (%rsp,%rax),%rsp; and $-16,%rsp */
+	ROOT(RET, "\x48\x89\xcc\x48\x8d\x24\x04\x48\x83\xe4\xf0", LOOP, 8);
+	ROOT(RET, CONSTANT "\x48\x8d\x24\x04", LOOP, 8);
+	CUT(RET, CONSTANT "\x48\x8d\x24\x04", AWAY, 8);
+	CUT(NOP, CONSTANT "\x48\x8d\x24\x04", LOOP, 8);
 	CUT(NOP, "\x48\x89\xcc", LOOP, 8); /* who knows what was before */
 }
 
