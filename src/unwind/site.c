@@ -251,6 +251,14 @@ enum us_call us_sites_call_before(struct us_sites *s, us_gva pc, us_gva *ret_tar
 	return call;
 }
 
+bool us_sites_named(struct us_sites *s, us_gva pc, us_gva *ret_target)
+{
+	if (s->link)
+		return false;
+	flow_use(s);
+	return us_x86_named_call(s->flow, pc, ret_target);
+}
+
 /* rsp was loaded, rbp not yet: between two threads.  Where rsp points now, only the
  * way out tells; rbp is of the stack that was left. */
 static bool is_switch(const struct us_site *site, const struct us_code_rule start[2],

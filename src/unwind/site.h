@@ -21,6 +21,7 @@
 
 #define US_SITE_TRUST	 US_CODE_TRUST
 #define US_SITE_NO_START INT32_MIN
+#define US_SITE_NO_NAME	 INT32_MIN
 
 enum us_call {
 	US_CALL_NONE,
@@ -71,7 +72,8 @@ struct us_site {
 	int32_t start;	  /* of the function, less pc; US_SITE_NO_START: not known */
 	int32_t leads_to; /* where the CALL was followed to, less its target; 0: not
 			     looked at */
-	int32_t target;	  /* of the CALL, if it is direct, less pc */
+	int32_t target;	  /* of the CALL, if it is direct, less pc; else where it may
+			     lead, US_SITE_NO_NAME: nobody knows, 0: not asked yet */
 	union {
 		struct us_code_rule rule[2]; /* US_SITE_CODE: the better first; with an
 					       exit that is no ret, rule[1] is the
@@ -203,6 +205,9 @@ bool us_sites_cfi(const struct us_sites *s, const struct us_site *site,
 
 /* Is there a CALL before pc, and where does it go? */
 enum us_call us_sites_call_before(struct us_sites *s, us_gva pc, us_gva *ret_target);
+
+/* As us_x86_named_call(). */
+bool us_sites_named(struct us_sites *s, us_gva pc, us_gva *ret_target);
 
 /* The rules for the site if its function starts there. */
 enum us_code_reach us_sites_from(struct us_sites *s, const struct us_site *site,

@@ -188,8 +188,13 @@ static bool try_slot(struct us_walk *w, struct us_site *site, us_gva cfa,
 {
 	uint64_t word;
 	us_gva target;
-	if (!us_walk_read(w, cfa - w->word, &word) || word == 0 ||
-	    us_sites_call_before(w->u->sites, word, &target) != US_CALL_DIRECT)
+	if (!us_walk_read(w, cfa - w->word, &word) || word == 0)
+		return false;
+	enum us_call call = us_sites_call_before(w->u->sites, word, &target);
+	bool named = call == US_CALL_DIRECT ||
+		     (call == US_CALL_INDIRECT &&
+		      us_sites_named(w->u->sites, word, &target));
+	if (!named)
 		return false;
 	++*tries;
 	return learn_start(w, site, target, cfa);

@@ -42,6 +42,25 @@ bool us_walk_fetch(struct us_walk *w, us_gva va, uint64_t *ret)
 	return us_paging_read(w->paging, w->space, va, ret, w->word);
 }
 
+/* The CALL is by a register: does what that was loaded with lead to the site? */
+static void take_name(struct us_walk *w, const struct us_site *site, struct us_step *s)
+{
+	struct us_site *call = s->call;
+	us_gva start = us_site_start(site), to;
+	if (call->target == 0) {
+		bool named = us_sites_named(w->u->sites, s->pc, &to) &&
+			     (int32_t)(to - s->pc) == (int64_t)(to - s->pc);
+		call->target = named ? (int32_t)(to - s->pc) : US_SITE_NO_NAME;
+	}
+	if (call->target == US_SITE_NO_NAME)
+		return;
+	to = us_site_target(call);
+	s->strong = start && to == start;
+	s->led = s->strong || us_sites_leads(w->u->sites, call, site) >= US_REACH_TABLE;
+	s->direct = s->led;
+	s->target = s->led ? to : 0;
+}
+
 bool us_walk_is_caller(struct us_walk *w, const struct us_site *site, struct us_step *s)
 {
 	struct us_sites *sites = w->u->sites;
@@ -62,8 +81,10 @@ bool us_walk_is_caller(struct us_walk *w, const struct us_site *site, struct us_
 	if (us_site_is_entry(site) || begins)
 		return false;
 	/* A CALL elsewhere can still lead here, by jumps at the end of functions. */
-	if (!s->direct)
+	if (!s->direct) {
+		take_name(w, site, s);
 		return true;
+	}
 	enum us_code_reach reach = us_sites_leads(sites, call, site);
 	s->led = reach >= US_REACH_TABLE;
 	return reach != US_REACH_NEVER;

@@ -2,6 +2,7 @@
 /* x86_jump.c: jumps to where a register says that was set just before; see x86_flow.h.
  */
 #include "unwind/x86_flow.h"
+#include "unwind/x86_rule.h"
 
 #include <string.h>
 
@@ -107,4 +108,52 @@ void us_x86_pop_before(struct us_x86_flow *f, us_gva pc, struct us_x86_state *st
 		st->popped_reg = pop.reg;
 		return;
 	}
+}
+
+/* --- CALLs by a register --- */
+
+#define NAMED 128 /* bytes before the end of the CALL, in which the register is set */
+
+/* call *reg: its length; 0: it is none. */
+static size_t call_by(const uint8_t *end, size_t n, uint8_t *ret_reg)
+{
+	bool rex = n >= 3 && (end[-3] & 0xf1) == 0x41;
+	if (n < 2 || end[-2] != 0xff || (end[-1] & 0xf8) != 0xd0)
+		return 0;
+	*ret_reg = (end[-1] & 7) | (rex ? 8 : 0);
+	return rex ? 3 : 2;
+}
+
+/* Straight on for so many bytes, with nothing that may set it? */
+static bool is_kept(const uint8_t *code, size_t n, uint8_t reg)
+{
+	struct us_x86_insn insn;
+	for (size_t at = 0; at < n; at += insn.len) {
+		if (!us_x86_decode(code + at, n - at, 64, &insn) ||
+		    insn.general == reg || insn.reg == reg || insn.kind >= US_X86_JUMP)
+			return false;
+		bool call = insn.kind == US_X86_CALL ||
+			    insn.kind == US_X86_CALL_INDIRECT;
+		if (call && !us_x86_is_preserved(64, reg))
+			return false;
+	}
+	return true;
+}
+
+bool us_x86_named_call(const struct us_x86_flow *f, us_gva pc, us_gva *ret)
+{
+	uint8_t code[NAMED], reg = 0;
+	size_t n = us_x86_before(f, pc, code, NAMED);
+	const uint8_t *end = code + NAMED;
+	size_t len = call_by(end, n, &reg);
+	struct us_x86_insn insn;
+	for (size_t back = len + SET_MIN; len && f->word == 8 && back <= n; back++) {
+		if (!sets_constant(f, end - back, back, &insn) || insn.general != reg ||
+		    insn.len + len > back ||
+		    !is_kept(end - back + insn.len, back - insn.len - len, reg))
+			continue;
+		*ret = insn.value;
+		return true;
+	}
+	return false;
 }

@@ -68,6 +68,13 @@ enum us_code_save us_x86_saved(struct us_x86_flow *f, const struct us_code_place
 void us_x86_starts(struct us_x86_flow *f, us_gva pc, unsigned range,
 		   struct us_code_starts *ret);
 
+/*
+ * Where does the CALL by a register lead that ends at pc, if a constant is loaded into
+ * that right before, as large code models have it?  Code elsewhere may have jumped to
+ * between the two: so it only may lead there.  64-bit code.
+ */
+bool us_x86_named_call(const struct us_x86_flow *f, us_gva pc, us_gva *ret);
+
 enum us_x86_own {
 	US_X86_OWN_NOT,
 	US_X86_OWN_SOME, /* a stack that what was before did not have */

@@ -103,6 +103,41 @@ static void called_by_name(void **state)
 	}
 }
 
+/* movabs $0x2000,%rax; mov $1,%edi; call *%rax; ret */
+#define BY_CONSTANT                                                                    \
+	"\x48\xb8\x00\x20\x00\x00\x00\x00\x00\x00\xbf\x01\x00\x00\x00\xff\xd0\xc3"
+/* The same by %r14, after another such CALL. */
+#define BY_PRESERVED                                                                   \
+	"\x49\xbe\x00\x20\x00\x00\x00\x00\x00\x00\x41\xff\xd6\x41\xff\xd6\xc3"
+/* By %rax, which the first one changes. */
+#define BY_CHANGED "\x48\xb8\x00\x20\x00\x00\x00\x00\x00\x00\xff\xd0\xff\xd0\xc3"
+
+static void look_by(const char *code, size_t n, uint8_t low, bool found)
+{
+	memset(ram + 0x1000, 0xcc, 0x100);
+	memcpy(ram + 0x1000, code, n);
+	ram[0x1002] = low;
+	/* push %rbx; sub $16,%rsp; nop; mov %rax,%rsp; jmp *%rax: no way to a return */
+	memcpy(ram + 0x2000, "\x53\x48\x83\xec\x10\x90\x48\x89\xc4\xff\xe0", 11);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	put(STACK + 24, 0x1000 + n - 1);
+	for (us_gva pc = 0x2005; pc <= 0x2006; pc++) {
+		unwind(pc, STACK);
+		assert_int_equal(out.n, found ? 2 : 1);
+	}
+}
+#define LOOK_BY(code, low, found) look_by(code, sizeof(code) - 1, low, found)
+
+/* Large code models put the target into a register: it tells where the function is. */
+static void called_by_a_constant(void **state)
+{
+	(void)state;
+	LOOK_BY(BY_CONSTANT, 0, true);
+	LOOK_BY(BY_CONSTANT, 0x40, false);
+	LOOK_BY(BY_PRESERVED, 0, true);
+	LOOK_BY(BY_CHANGED, 0, false);
+}
+
 /* Without it no word is where it should be. */
 static void without_a_stack_pointer(void **state)
 {
@@ -179,6 +214,7 @@ int main(void)
 		TEST(behind_what_leads_elsewhere),
 		TEST(far_from_its_start),
 		TEST(called_by_name),
+		TEST(called_by_a_constant),
 		TEST(without_a_stack_pointer),
 		RISCV(by_link),
 		ARM(by_link),
