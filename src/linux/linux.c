@@ -2,6 +2,7 @@
 /* linux.c: see linux.h. */
 #include "linux/linux.h"
 
+#include "linux/init_code.h"
 #include "linux/vmlinux.h"
 
 #include <errno.h>
@@ -257,18 +258,15 @@ static int add_modules_orc(const struct us_linux *l, const struct us_orc_format 
 }
 
 /* Then what it started with has been freed (include/linux/kernel.h, system_states);
- * where its table has only functions, that it is no longer mapped tells. */
+ * where its table has only functions, that it is no longer there tells. */
 static bool has_booted(struct reader *r)
 {
 	const struct us_kallsyms *k = &r->l->symbols;
 	us_gva at = us_kallsyms_address(k, "system_state");
-	us_gva init = us_kallsyms_address(k, "_sinittext");
 	uint32_t state;
-	us_gpa pa;
 	if (at)
 		return read_kernel(r, at, &state, sizeof(state)) && state >= 2;
-	return init && r->s->mem &&
-	       !us_paging_translate(&r->paging, &r->space, init, &pa, NULL);
+	return !us_linux_has_init_code(k, r->s->place.arch->arch, read_kernel, r);
 }
 
 /* Stacks begin in what it started with, once that is gone. */
