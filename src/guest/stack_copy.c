@@ -29,6 +29,7 @@ bool us_stack_copy_read(struct us_stack_copy *c, us_gva va, void *ret, size_t le
 		memcpy(ret, w->bytes + off, len);
 		if (off + len > c->deepest)
 			c->deepest = (uint32_t)(off + len);
+		c->used |= 1U << i;
 		return true;
 	}
 	const struct us_frame_copy *f = find(c, va, len);
@@ -36,7 +37,8 @@ bool us_stack_copy_read(struct us_stack_copy *c, us_gva va, void *ret, size_t le
 		memcpy(ret, (const uint8_t *)f->word + (va - f->at), len);
 		return true;
 	}
-	c->missed_at = va;
+	if (!c->missed || us_stack_copy_may_be(va))
+		c->missed_at = va;
 	c->missed = true;
 	return false;
 }

@@ -34,9 +34,10 @@ struct us_stack_copy {
 	unsigned n_frame;
 	unsigned last;	  /* the frame that was read last */
 	uint32_t deepest; /* in a window, the end of what was read */
+	uint32_t used;	  /* windows that were read, but for the first: bit n for n */
 	bool held;   /* the guest does not run yet: its memory has what is not in it */
 	bool missed; /* an address was requested that is not in the copy ... */
-	us_gva missed_at; /* ... the last such address */
+	us_gva missed_at; /* ... the last such address that a stack may have */
 };
 
 /* A copy of one window, of which nothing was read.  The others are left as they are. */
@@ -49,9 +50,15 @@ static inline void us_stack_copy_begin(struct us_stack_copy *c, us_gva base,
 	c->n_window = 1;
 	c->frame = NULL;
 	c->n_frame = c->last = 0;
-	c->deepest = 0;
+	c->deepest = c->used = 0;
 	c->held = c->missed = false;
 	c->missed_at = 0;
+}
+
+/* A guess may take a small number for an address; there is nothing, or vectors. */
+static inline bool us_stack_copy_may_be(us_gva va)
+{
+	return va >= 65536;
 }
 
 /* Copy len bytes (up to 8) at va; false if they are not all in it. */

@@ -167,7 +167,7 @@ static void close_frame(struct us_trail_use *use)
 	f->missed = use->missed;
 	f->missed_last = use->missed_last;
 	use->low = UINT64_MAX;
-	use->missed = 0;
+	use->missed = use->missed_last = 0;
 }
 
 static void note(struct us_walk *w, const struct us_stack *out)
@@ -217,7 +217,8 @@ void us_trail_missed(struct us_walk *w, us_gva va)
 	struct us_trail_use *use = &w->u->trails.use;
 	if (!use->missed || va < use->missed)
 		use->missed = va ? va : 1;
-	use->missed_last = va;
+	if (!use->missed_last || us_stack_copy_may_be(va))
+		use->missed_last = va;
 }
 
 void us_trail_leave(struct us_walk *w)
@@ -237,7 +238,8 @@ static void add_up(struct us_trail *t, unsigned from)
 			continue;
 		if (!f->missed || outer->missed < f->missed)
 			f->missed = outer->missed;
-		f->missed_last = outer->missed_last;
+		if (us_stack_copy_may_be(outer->missed_last))
+			f->missed_last = outer->missed_last;
 	}
 }
 

@@ -2,7 +2,6 @@
 /* The bpf backend on a VMM that is no QEMU; skipped where it may not sample. */
 #include "backend/backend.h"
 #include "backend/bpf/bpf.h"
-#include "backend/bpf/links.h"
 #include "backend/bpf/sample_queue.h"
 #include "backend/bpf/vcpu_clock.h"
 #include "base/clock.h"
@@ -738,48 +737,6 @@ static void a_copy_is_read_in_its_pieces(void **state)
 	assert_true(c.missed);
 }
 
-static void a_link_is_learned_when_seen_twice(void **state)
-{
-	uint64_t words[512] = { 0 };
-	struct us_bpf_links links = { 0 };
-	static struct us_bpf_guest g;
-	(void)state;
-	words[510] = 0x7000; /* at 0xff0 of its page */
-	words[3] = 0x6f00;
-	for (unsigned i = 0; i < 2; i++) {
-		struct us_stack_copy c = {
-			.window = { { 0x10000, sizeof(words), (uint8_t *)words } },
-			.n_window = 1,
-			.missed = true,
-			.missed_at = 0x7010,
-		};
-		assert_int_equal(g.link[0], 0);
-		us_bpf_links_learn(&links, &c, &g);
-	}
-	assert_int_equal(g.link[0], 0xff0);
-	assert_int_equal(g.link[1], 0);
-}
-
-/* On another stack that is off a word; whole words away goes before near. */
-static void a_link_may_be_odd(void **state)
-{
-	uint64_t words[512] = { 0 };
-	struct us_bpf_links links = { 0 };
-	static struct us_bpf_guest g;
-	struct us_stack_copy c = {
-		.window = { { 0x10001, sizeof(words), (uint8_t *)words } },
-		.n_window = 1,
-		.missed = true,
-		.missed_at = 0x7013,
-	};
-	(void)state;
-	words[100] = 0x7003;
-	words[200] = 0x700e;
-	us_bpf_links_learn(&links, &c, &g);
-	us_bpf_links_learn(&links, &c, &g);
-	assert_int_equal(g.link[0], 0x321);
-}
-
 static void a_queue_keeps_looks_whole(void **state)
 {
 	static union {
@@ -818,8 +775,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_copy_is_read_in_its_pieces),
-		cmocka_unit_test(a_link_is_learned_when_seen_twice),
-		cmocka_unit_test(a_link_may_be_odd),
 		cmocka_unit_test(a_queue_keeps_looks_whole),
 		cmocka_unit_test(any_layout_of_memory_is_read),
 		cmocka_unit_test(what_a_pointer_leads_to_is_copied),

@@ -117,6 +117,18 @@ __noinline uint64_t hva_of_page(struct scratch *s, uint64_t page)
 	return walk_page(s, page);
 }
 
+/* Is this a page of a kernel's code?  Only 64-bit tables tell. */
+__noinline int is_code_of_kernel(struct scratch *s, us_gva at)
+{
+	uint64_t page = at & ~(PAGE - 1);
+	if (!s || !(at >> 63) || s->mode == US_PAGING_OFF || entry_size(s) != 8 ||
+	    !hva_of_page(s, page))
+		return 0;
+	const struct cached_page *c =
+		&s->cache[(page >> 12 ^ root_of(s, page) >> 12) & (CACHE_SLOTS - 1)];
+	return c->page == page && may_hold_code(c->entry);
+}
+
 /* Two words that may lie on both sides of a page border. */
 static __always_inline bool read_words(struct scratch *s, us_gva at, uint64_t *ret)
 {

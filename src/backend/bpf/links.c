@@ -28,16 +28,40 @@ static uint32_t find(const struct us_stack_window *w, us_gva wanted, uint64_t *b
 	return offset;
 }
 
-static void follow(struct us_bpf_guest *g, uint32_t offset)
+/* In place of that which fewest stacks have needed, if there is no room. */
+static void follow(struct us_bpf_links *l, struct us_bpf_guest *g, uint32_t offset)
 {
-	for (unsigned i = 0; i < US_BPF_MAX_LINKS; i++) {
+	unsigned to = l->turn++ % US_BPF_MAX_LINKS;
+	for (unsigned i = 0; i < US_BPF_MAX_LINKS; i++)
 		if (g->link[i] == offset)
 			return;
-		if (!g->link[i]) {
-			g->link[i] = offset;
-			return;
-		}
+	for (unsigned i = 0; i < US_BPF_MAX_LINKS && g->link[to]; i++)
+		if (!g->link[i] || l->used[i] < l->used[to])
+			to = i;
+	g->link[to] = offset;
+	l->used[to] = 0;
+}
+
+/* Does a link at this offset, in a window, lead to that address? */
+static bool leads(const struct us_stack_window *w, uint32_t link, us_gva to)
+{
+	uint64_t word, at = (link - w->base) % OFFSETS;
+	for (; at + 8 <= w->len; at += OFFSETS) {
+		memcpy(&word, w->bytes + at, 8);
+		if (word == to)
+			return true;
 	}
+	return false;
+}
+
+void us_bpf_links_count(struct us_bpf_links *l, const struct us_stack_copy *w,
+			const struct us_bpf_guest *g)
+{
+	for (unsigned to = 1; to < w->n_window && w->used >> to; to++)
+		for (unsigned i = 0; w->used >> to & 1 && i < US_BPF_MAX_LINKS; i++)
+			for (unsigned from = 0; g->link[i] && from < to; from++)
+				l->used[i] += leads(&w->window[from], g->link[i],
+						    w->window[to].base);
 }
 
 void us_bpf_links_learn(struct us_bpf_links *l, const struct us_stack_copy *w,
@@ -45,6 +69,8 @@ void us_bpf_links_learn(struct us_bpf_links *l, const struct us_stack_copy *w,
 {
 	uint64_t best = 2 * NEAR;
 	uint32_t offset = 0;
+	if (!us_stack_copy_may_be(w->missed_at))
+		return;
 	for (unsigned i = 0; i < w->n_window; i++) {
 		uint32_t at = find(&w->window[i], w->missed_at, &best);
 		offset = at ? at : offset;
@@ -54,13 +80,14 @@ void us_bpf_links_learn(struct us_bpf_links *l, const struct us_stack_copy *w,
 	for (unsigned i = 0; i < l->n; i++) {
 		if (l->candidate[i].offset != offset)
 			continue;
-		if (++l->candidate[i].seen == SURE)
-			follow(g, offset);
+		if (++l->candidate[i].seen % SURE == 0)
+			follow(l, g, offset);
 		return;
 	}
-	unsigned to = l->n % US_BPF_LINK_CANDIDATES;
+	unsigned to = l->next++ %
+		      US_BPF_LINK_CANDIDATES; /* the oldest, if all are in use */
 	if (l->n < US_BPF_LINK_CANDIDATES)
-		to = l->n++;
+		l->n++;
 	l->candidate[to].offset = (uint16_t)offset;
 	l->candidate[to].seen = 1;
 }

@@ -40,6 +40,11 @@ static __always_inline uint32_t entry_size(const struct scratch *s)
 	return 8;
 }
 
+static __always_inline bool may_hold_code(uint64_t entry)
+{
+	return !(entry >> 53 & 1); /* PXN */
+}
+
 static __always_inline bool walk_tables(void *ctx, us_read_entry *read,
 					const struct scratch *s, us_gva va,
 					struct us_page_leaf *ret)

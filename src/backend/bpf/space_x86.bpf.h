@@ -48,6 +48,12 @@ static __always_inline uint32_t entry_size(const struct scratch *s)
 	return s->mode == US_PAGING_X86_32 ? 4 : 8;
 }
 
+/* The last entry alone: tables above it may forbid it too. */
+static __always_inline bool may_hold_code(uint64_t entry)
+{
+	return !(entry >> 63); /* XD */
+}
+
 static __always_inline bool walk_tables(void *ctx, us_read_entry *read,
 					const struct scratch *s, us_gva va,
 					struct us_page_leaf *ret)

@@ -76,6 +76,14 @@ __noinline int add_window(struct scratch *s, us_gva sp, uint32_t wanted)
 	return 0;
 }
 
+/* Where links lie, other stacks have return addresses.  In a kernel whose stacks are no
+ * code, what is code is no stack. */
+static __always_inline bool is_return_address(struct scratch *s, us_gva word)
+{
+	return is_code_of_kernel(s, word) &&
+	       !is_code_of_kernel(s, s->sample.window[0].at);
+}
+
 /* The other stacks that window n leads to, by links at this offset in a page. */
 /* n is as wide as a register: the verifier knows the bounds of that one alone. */
 __noinline int follow_link(struct scratch *s, uint64_t n, uint32_t link,
@@ -94,7 +102,7 @@ __noinline int follow_link(struct scratch *s, uint64_t n, uint32_t link,
 		if (from > TAIL_BYTES - 8)
 			continue;
 		us_gva sp = *(uint64_t *)(s->tail + from);
-		if (sp)
+		if (sp && !is_return_address(s, sp))
 			add_window(s, sp, wanted);
 	}
 	return 0;

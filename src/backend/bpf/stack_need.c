@@ -56,6 +56,7 @@ void us_bpf_need_learn(struct us_bpf_need *n, const struct us_stack_copy *w, boo
 		return;
 	if (w->deepest > n->now)
 		n->now = w->deepest;
+	us_bpf_links_count(&n->links, w, n->guest);
 	if (!cut)
 		return;
 	n->eager_ns = us_now_ns() + EAGER_NS;
