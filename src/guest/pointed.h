@@ -20,6 +20,9 @@
 struct us_pointed_plan {
 	uint32_t number; /* not 0: tells what was copied by this plan */
 	uint32_t n;
+	/* aarch64: of the kernel's own tables, by which all of this is read; 0: by
+	 * those of the sample. */
+	uint64_t root_upper;
 	struct us_pointed_part {
 		uint32_t offset;
 		/* 0: from where the CPU's pointer leads; else from where the pointer

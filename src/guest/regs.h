@@ -98,6 +98,11 @@ enum us_riscv_reg {
 struct us_regs {
 	us_gva pc, sp, fp; /* linear addresses: the segment base is added to pc */
 	bool sp_unknown;   /* sp is not the stack pointer, which could not be read */
+	/* aarch64, in EL1: SP_EL0, in which Linux has its current task; 0: not known.
+	 */
+	us_gva sp_el0;
+	/* space may be that of an earlier moment: another program's. */
+	bool space_old;
 	struct us_space space;
 	uint64_t gpr[US_MAX_GPR]; /* enum us_x86_reg, ...; sp and fp are there too */
 	uint32_t valid;		  /* bit n set: gpr[n] was read */

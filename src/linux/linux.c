@@ -4,6 +4,7 @@
 
 #include "linux/init_code.h"
 #include "linux/vmlinux.h"
+#include "linux/who_code.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -167,6 +168,17 @@ static void take_tasks(struct reader *r, const struct us_btf *b,
 			 l->types_from[0] ? l->types_from : "its kernel (BTF)");
 }
 
+/* A table of functions alone does not name where a CPU's current task is. */
+static void find_who_by_code(struct reader *r)
+{
+	struct us_linux_who_layout *w = &r->l->who;
+	const struct us_linux_who_layout before = *w;
+	if (w->current || !us_linux_who_by_code(w, &r->l->symbols, &r->image))
+		return;
+	if (!us_linux_who_fits(w, &r->paging, &r->space))
+		*w = before;
+}
+
 static int take_types(struct reader *r, const struct us_btf *b,
 		      const struct us_linux_memory *m)
 {
@@ -175,6 +187,8 @@ static int take_types(struct reader *r, const struct us_btf *b,
 	l->has_types = true;
 	l->has_who = l->has_tasks &&
 		     us_linux_who_layout(b, &l->symbols, &l->tasks, &l->who);
+	if (l->has_who)
+		find_who_by_code(r);
 	if (l->has_who && !l->tasks.has_cpu && !l->who.per_cpu)
 		l->tasks.current = l->who.current;
 	l->has_mappings = us_linux_mappings_layout(b, &l->mappings);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define KERNEL_THREAD 0x00200000U /* include/linux/sched.h, PF_KTHREAD */
+#define MOST_PID      (4U << 20)  /* include/linux/threads.h, PID_MAX_LIMIT */
 #define MOST_LEVELS   32	  /* of pid namespaces: MAX_PID_NS_LEVEL */
 #define MOST_GROUPS   12	  /* of cgroups, one in another */
 #define GROUP_NAME    96
@@ -274,6 +275,29 @@ bool us_linux_who_read(const struct us_linux_who_layout *l, struct us_paging *p,
 	ret->inner = read_inner(&r, task);
 	read_cgroup(&r, task, ret->cgroup, sizeof(ret->cgroup));
 	return ret->stack != 0;
+}
+
+static bool is_text(const char *comm)
+{
+	for (; *comm; comm++)
+		if (*comm < ' ')
+			return false;
+	return true;
+}
+
+/* A stack begins where a page does, and a process is its own leader. */
+bool us_linux_who_fits(const struct us_linux_who_layout *l, struct us_paging *p,
+		       const struct us_space *s)
+{
+	const struct reader r = { l, p, s };
+	us_gva task = us_linux_current(l, p, s, 0);
+	us_gva leader = task ? pointer_at(&r, task + l->leader) : 0;
+	struct us_linux_who who;
+	if (!task)
+		return true;
+	return us_linux_who_read(l, p, s, task, &who) && who.pid <= MOST_PID &&
+	       who.tgid <= MOST_PID && who.stack % 4096 == 0 && is_text(who.comm) &&
+	       pointer_at(&r, leader + l->leader) == leader;
 }
 
 /* --- of a copy --- */

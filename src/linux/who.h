@@ -3,9 +3,10 @@
  * who.h: which task a CPU of a Linux guest runs at this moment, and all that names it.
  *
  * Each CPU has a pointer to its current task in an area of its own (current_task;
- * pcpu_hot from 6.2 to 6.14).  While the vCPU is held still what is read there is true,
- * in the kernel, in a program and on stacks of interrupts alike; and so is what the
- * task says of itself.  A list that is read once a second is not needed for that.
+ * pcpu_hot from 6.2 to 6.14; on aarch64 __entry_task, for entries from programs). While
+ * the vCPU is held still what is read there is true, in the kernel, in a program and on
+ * stacks of interrupts alike; and so is what the task says of itself.  A list that is
+ * read once a second is not needed for that.
  *
  * Nothing here allocates, and all is bounded: it is of the hot path.
  */
@@ -41,6 +42,11 @@ struct us_linux_who_layout {
 bool us_linux_who_layout(const struct us_btf *b, const struct us_kallsyms *k,
 			 const struct us_linux_tasks_layout *t,
 			 struct us_linux_who_layout *ret);
+
+/* Does the first CPU have there what it is to have: a task, or nothing as yet?  For
+ * what was not found by name.  p, s: of the kernel. */
+bool us_linux_who_fits(const struct us_linux_who_layout *l, struct us_paging *p,
+		       const struct us_space *s);
 
 struct us_linux_who {
 	uint64_t id; /* of this thread by this name; never 0, the top bit is not set */

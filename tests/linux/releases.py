@@ -32,6 +32,9 @@ def release(build, suite, processor="x86_64", meta=""):
 def busybox(build, packages, processor):
     if processor == "x86_64":
         return static_busybox()
+    base = packages.name.removesuffix("-backports")
+    if base != packages.name:
+        packages = Suite(build, base, processor)
     where = packages.closure(("busybox-static",))
     for path in ("bin/busybox", "usr/bin/busybox"):
         if os.path.exists(os.path.join(where, path)):

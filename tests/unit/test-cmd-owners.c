@@ -230,6 +230,25 @@ static void cpus_have_other_numbers(void **state)
 	assert_true(look(0, 0x7000, root_of(0)));
 }
 
+/* On its way from one task to another the kernel is on the stack of either. */
+static void between_two_tasks(void **state)
+{
+	(void)state;
+	uint64_t server = look(0, stack(0), 0);
+	run(0, 1);
+	uint64_t worker = look(0, stack(1), 0);
+	assert_true(worker && worker != server);
+	assert_true(look(0, stack(0) + 0x3000, 0) == server);
+	run(0, 0);
+	assert_true(look(0, stack(1) + 0x3000, 0) == worker);
+	/* The stack is another's by now, or the task is. */
+	put64(task(1) + w->stack, stack(4));
+	assert_true(look(0, stack(1) + 0x3000, 0) == server);
+	put64(task(1) + w->stack, stack(1));
+	put32(task(1) + w->pid, 141);
+	assert_true(look(0, stack(1) + 0x3000, 0) == server);
+}
+
 static void full_queue(void **state)
 {
 	(void)state;
@@ -367,6 +386,22 @@ static void copies_tell_threads(void **state)
 	assert_null(us_owners_peek(&owners));
 }
 
+static void copies_between_two_tasks(void **state)
+{
+	(void)state;
+	look_at_copy(stack(0), 0);
+	copy_now();
+	uint64_t server = look_at_copy(stack(0), 0);
+	run(0, 1);
+	copy_now();
+	uint64_t worker = look_at_copy(stack(1), 0);
+	assert_true(worker && worker != server);
+	assert_true(look_at_copy(stack(0) + 8, 0) == server);
+	assert_true(look_at_copy(STACKS + 0x80000, 0) == worker);
+	put64(task(0) + w->start, 5); /* it has ended since */
+	assert_true(look_at_copy(stack(0) + 8, 0) == worker);
+}
+
 static void copies_of_who_has_ended(void **state)
 {
 	(void)state;
@@ -439,6 +474,117 @@ static void copies_that_do_not_agree(void **state)
 	assert_true(point.asked < 300);
 }
 
+/* As look_at_copy(), of an arm64 host: in the kernel with SP_EL0, and with what is old
+ * where the host runs in EL2. */
+static uint64_t look_at_arm(us_gva sp, us_gpa root, us_gva sp_el0, bool old)
+{
+	capture = (struct us_capture){ .form = US_CAPTURE_WINDOW,
+				       .pointed = copied.plan ? &copied : NULL };
+	capture.regs.bits = old ? 0 : 64;
+	capture.regs.user = root != 0;
+	capture.regs.sp = sp;
+	capture.regs.sp_unknown = old && !root;
+	capture.regs.sp_el0 = sp_el0;
+	capture.regs.space.root = root;
+	capture.regs.space_old = old;
+	us_paging_new_sample(&paging);
+	return us_owners_of(&owners, &kernel,
+			    &(struct us_live_sample){ .capture = &capture,
+						      .paging = &paging,
+						      .backend = &copying });
+}
+
+static void copies_where_sp_el0_agrees(void **state)
+{
+	(void)state;
+	kernel.space.root_upper = 0x9000;
+	look_at_arm(stack(0), 0, task(0), false);
+	assert_true(point.plan.root_upper == 0x9000);
+	copy_now();
+	/* On an interrupt's stack, and it is the first sample. */
+	uint64_t server = look_at_arm(STACKS + 0x80000, 0, task(0), false);
+	assert_true(server && !(server >> 63));
+	assert_int_equal(told()->pid, 100);
+	/* On the way in it is still the program's, who may have anything there. */
+	assert_true(look_at_arm(stack(0) + 8, 0, 0x7000, false) == server);
+	assert_true(look_at_arm(stack(0) + 8, 0, task(2), false) == server);
+	assert_true(look_at_arm(0x7000, root_of(0), 0, false) == server);
+	assert_int_equal(look_at_arm(0x7000, root_of(2), 0, false), 0);
+}
+
+static void copies_of_another_cpu_by_sp_el0(void **state)
+{
+	(void)state;
+	/* vCPU 0 is the guest's CPU 1, where no stack pointer is known. */
+	look_at_arm(0, 0, task(2), true);
+	copy_now();
+	for (unsigned n = 0; n < 15; n++)
+		assert_int_equal(look_at_arm(0, 0, task(2), true), 0);
+	assert_int_equal(point.asked, 1);
+	assert_int_equal(look_at_arm(0, 0, task(2), true), 0);
+	assert_int_equal(point.asked, 2);
+	copy_now();
+	assert_true(look_at_arm(0, 0, task(2), true));
+	assert_int_equal(told()->pid, 102);
+}
+
+static void copies_with_old_roots(void **state)
+{
+	(void)state;
+	look_at_arm(0, 0, task(0), true);
+	copy_now();
+	/* Not before it has agreed once; nor is another CPU asked for that. */
+	for (unsigned n = 0; n < 300; n++)
+		assert_int_equal(look_at_arm(0x7000, root_of(2), 0, true), 0);
+	assert_int_equal(look_at_arm(0, 0, 0x7000, true), 0);
+	assert_int_equal(point.asked, 1);
+	uint64_t server = look_at_arm(0, 0, task(0), true);
+	assert_true(server && !(server >> 63));
+	/* Then the copy is what is true, whatever the root was. */
+	assert_true(look_at_arm(0x7000, root_of(2), 0, true) == server);
+	assert_true(look_at_arm(0, 0, 0x7000, true) == server);
+	run(0, 2);
+	copy_now();
+	uint64_t other = look_at_arm(0x7000, root_of(0), 0, true);
+	assert_true(other && other != server);
+	/* Without a copy there is nothing that may be believed. */
+	copied.plan = 0;
+	assert_int_equal(look_at_arm(0x7000, root_of(2), 0, true), 0);
+	assert_int_equal(look_at_arm(0, 0, task(0), true), 0);
+}
+
+/* What was found elsewhere than by name. */
+static void what_fits(void **state)
+{
+	(void)state;
+	us_paging_new_sample(&paging);
+	assert_true(us_linux_who_fits(w, &paging, &space));
+	put64(AREA + w->current, 0); /* before its first task */
+	us_paging_new_sample(&paging);
+	assert_true(us_linux_who_fits(w, &paging, &space));
+	run(0, 1); /* a thread, whose leader is another */
+	us_paging_new_sample(&paging);
+	assert_true(us_linux_who_fits(w, &paging, &space));
+	put64(task(0) + w->leader, task(1));
+	us_paging_new_sample(&paging);
+	assert_false(us_linux_who_fits(w, &paging, &space));
+	run(0, 2);
+	put64(task(2) + w->stack, stack(2) + 8);
+	us_paging_new_sample(&paging);
+	assert_false(us_linux_who_fits(w, &paging, &space));
+	run(0, 3);
+	put(task(3) + w->comm, "k\001", 2);
+	us_paging_new_sample(&paging);
+	assert_false(us_linux_who_fits(w, &paging, &space));
+	put(task(3) + w->comm, "kw", 2);
+	put32(task(3) + w->pid, 0x80000000);
+	us_paging_new_sample(&paging);
+	assert_false(us_linux_who_fits(w, &paging, &space));
+	put64(AREA + w->current, STACKS); /* not to be read */
+	us_paging_new_sample(&paging);
+	assert_false(us_linux_who_fits(w, &paging, &space));
+}
+
 static void read_who(unsigned n, struct us_linux_who *who)
 {
 	us_paging_new_sample(&paging);
@@ -502,11 +648,17 @@ int main(void)
 		cmocka_unit_test_setup(nobody_is_blamed, set_up),
 		cmocka_unit_test_setup(exec_under_one_name, set_up),
 		cmocka_unit_test_setup(cpus_have_other_numbers, set_up),
+		cmocka_unit_test_setup(between_two_tasks, set_up),
 		cmocka_unit_test_setup(full_queue, set_up),
 		cmocka_unit_test_setup(other_captures, set_up),
 		cmocka_unit_test_setup(copies_tell_threads, set_up_copy),
+		cmocka_unit_test_setup(copies_between_two_tasks, set_up_copy),
 		cmocka_unit_test_setup(copies_of_who_has_ended, set_up_copy),
 		cmocka_unit_test_setup(copies_that_do_not_agree, set_up_copy),
+		cmocka_unit_test_setup(copies_where_sp_el0_agrees, set_up_copy),
+		cmocka_unit_test_setup(copies_of_another_cpu_by_sp_el0, set_up_copy),
+		cmocka_unit_test_setup(copies_with_old_roots, set_up_copy),
+		cmocka_unit_test_setup(what_fits, set_up),
 		cmocka_unit_test_setup(namespaces_and_cgroups, set_up),
 		cmocka_unit_test_setup(unreadable, set_up),
 	};

@@ -73,6 +73,7 @@ struct bpf {
 	struct us_bpf_need need;
 	struct us_host_copy host_copy; /* of the capture that is out */
 	struct us_bpf_roots roots;
+	bool plan_has_root; /* what is pointed to is not read by a sample's */
 	struct us_bpf_wait wait;
 	struct us_err why;
 	union sample_buffer buffer;
@@ -378,7 +379,8 @@ static void complete(struct bpf *b, const struct us_bpf_sample *l, struct us_cap
 {
 	us_bpf_roots_see(&b->roots, c->vcpu, l);
 	us_bpf_roots_doubt(&b->roots, l, &c->regs, &c->window);
-	if (l->flags & US_BPF_OLD_EL1 && !us_bpf_roots_known(&b->roots, true))
+	if (l->flags & US_BPF_OLD_EL1 && !us_bpf_roots_known(&b->roots, true) &&
+	    !b->plan_has_root)
 		c->pointed = NULL;
 	if (l->kind == US_BPF_GUEST && us_bpf_wait_is(&b->wait, &c->regs, false)) {
 		c->state = US_VCPU_HALTED;
@@ -638,7 +640,9 @@ static void bpf_release(struct us_backend *base, struct us_capture *c)
 static void bpf_point(struct us_backend *base, unsigned vcpu, us_gva at,
 		      const struct us_pointed_plan *plan)
 {
-	us_bpf_machine_point(&((struct bpf *)base)->machine, vcpu, at, plan);
+	struct bpf *b = (struct bpf *)base;
+	b->plan_has_root = plan->root_upper != 0;
+	us_bpf_machine_point(&b->machine, vcpu, at, plan);
 }
 
 static uint64_t due_of(const struct bpf *b, uint64_t ticks)

@@ -401,6 +401,7 @@ static void set_plan(struct us_bpf_guest *g, const struct us_pointed_plan *plan)
 		return;
 	__atomic_store_n(&g->plan.number, 0, __ATOMIC_SEQ_CST);
 	g->plan.n = plan->n;
+	g->plan.root_upper = plan->root_upper;
 	memcpy(g->plan.part, plan->part, sizeof(plan->part));
 	__atomic_store_n(&g->plan.number, plan->number, __ATOMIC_SEQ_CST);
 }

@@ -41,7 +41,8 @@ static __always_inline void copy_pointed(struct scratch *s,
 {
 	struct us_pointed *p = &s->sample.pointed;
 	uint32_t number = g->plan.number, n = g->plan.n;
-	if (!hva_of_page(s, at & ~(PAGE - 1)) && !use_tables_of_kernel(s))
+	if (!use_tables_of_plan(s, &g->plan) && !hva_of_page(s, at & ~(PAGE - 1)) &&
+	    !use_tables_of_kernel(s))
 		return;
 	p->has = 0;
 	copy_words(s, at, 0);

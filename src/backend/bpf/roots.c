@@ -61,6 +61,7 @@ void us_bpf_roots_doubt(const struct us_bpf_roots *r, const struct us_bpf_sample
 {
 	if (!(l->flags & US_BPF_OLD_EL1) || regs->space.mode != US_PAGING_AARCH64)
 		return;
+	regs->space_old = !us_bpf_roots_known(r, false) || !us_bpf_roots_known(r, true);
 	/* Its code cannot be read either, to see what leads to a caller. */
 	if (!us_bpf_roots_known(r, us_aarch64_is_upper(regs->pc)))
 		regs->bits = 0;

@@ -39,6 +39,7 @@ void us_bpf_sample_regs(const struct us_bpf_sample *l, struct us_regs *ret)
 		.pc = r->pc,
 		.sp = mode == EL1H ? r->sp_el1 : r->sp_el0,
 		.fp = r->x[29],
+		.sp_el0 = mode == EL1H ? r->sp_el0 : 0,
 		.space = us_aarch64_space(r->ttbr0, r->ttbr1, r->tcr, r->sctlr),
 		.valid = UINT32_MAX,
 		.arch = US_ARCH_AARCH64,

@@ -24,6 +24,17 @@ static __always_inline bool use_tables_of_kernel(struct scratch *s)
 	return false;
 }
 
+/* Who made the plan knows that image.  The sample's own may be those by which a program
+ * runs (page-table isolation), or old. */
+static __always_inline bool use_tables_of_plan(struct scratch *s,
+					       const struct us_pointed_plan *plan)
+{
+	uint64_t root = plan->root_upper;
+	if (root)
+		s->root_upper = root;
+	return root;
+}
+
 /* What distinguishes translations of this address: the table, and in the bits that no
  * table's address has, how its half is cut. */
 static __always_inline uint64_t root_of(const struct scratch *s, us_gva va)

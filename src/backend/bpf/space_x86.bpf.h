@@ -37,6 +37,13 @@ static __always_inline bool use_tables_of_kernel(struct scratch *s)
 	return true;
 }
 
+/* Those of a sample are good enough. */
+static __always_inline bool use_tables_of_plan(struct scratch *s,
+					       const struct us_pointed_plan *plan)
+{
+	return false;
+}
+
 /* What distinguishes translations of this address. */
 static __always_inline uint64_t root_of(const struct scratch *s, us_gva va)
 {

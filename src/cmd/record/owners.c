@@ -55,9 +55,46 @@ static void find_cpu(const struct look *k, struct us_owner_cpu *cpu)
 		}
 }
 
+static unsigned slot_number(us_gva at)
+{
+	return at * 0x9e3779b97f4a7c15 >> 40 & (US_OWNERS_KNOWN - 1);
+}
+
 static struct us_owner_known *slot_of(struct us_owners *o, us_gva task)
 {
-	return &o->known[(task * 0x9e3779b97f4a7c15 >> 40) & (US_OWNERS_KNOWN - 1)];
+	return &o->known[slot_number(task)];
+}
+
+static void keep(struct us_owners *o, struct us_owner_known *slot,
+		 const struct us_linux_who *who)
+{
+	*slot = (struct us_owner_known){ who->at, who->id, who->stack, who->root };
+	o->by_stack[slot_number(who->stack)] = (uint16_t)(slot - o->known + 1);
+}
+
+/* Stacks begin at multiples of their size; 0: it is on none of the kernel's. */
+static us_gva stack_of(const struct look *k)
+{
+	const struct us_regs *regs = &k->c->regs;
+	uint64_t size = k->l->tasks.stack_size;
+	return regs->user || regs->sp_unknown || !(regs->sp >> 63) || !size
+		       ? 0
+		       : regs->sp & ~(size - 1);
+}
+
+/* Of whom that is known, and is there still, the stack is; 0: none is known. */
+static uint64_t on_whose_stack(const struct look *k)
+{
+	us_gva stack = stack_of(k);
+	unsigned n = stack ? k->o->by_stack[slot_number(stack)] : 0;
+	const struct us_owner_known *slot = n ? &k->o->known[n - 1] : NULL;
+	if (!slot || slot->stack != stack)
+		return 0;
+	return us_linux_who_stack(&k->l->who, k->p, &k->l->space, slot->at) == stack &&
+			       us_linux_who_id(&k->l->who, k->p, &k->l->space,
+					       slot->at) == slot->id
+		       ? slot->id
+		       : 0;
 }
 
 static bool tell(struct us_owners *o, const struct us_linux_who *who)
@@ -78,7 +115,7 @@ static bool meet(const struct look *k, us_gva task, struct us_owner_known *slot)
 	if (!us_linux_who_read(&k->l->who, k->p, &k->l->space, task, &who) ||
 	    !tell(k->o, &who))
 		return false;
-	*slot = (struct us_owner_known){ task, who.id, who.stack, who.root };
+	keep(k->o, slot, &who);
 	return true;
 }
 
@@ -93,19 +130,21 @@ static bool has_tables(const struct look *k, us_gva task, struct us_owner_known 
 	return us_linux_is_root(arch, root, slot->root);
 }
 
-/* In the kernel it may be on the stack of an interrupt. */
-static bool agrees(const struct look *k, us_gva task, struct us_owner_known *slot,
-		   struct us_owner_cpu *cpu)
+/* In the kernel it may be on the stack of an interrupt, or of another task.  0: nobody
+ * is known. */
+static uint64_t who_agrees(const struct look *k, us_gva task,
+			   struct us_owner_known *slot, struct us_owner_cpu *cpu)
 {
 	if (k->c->regs.user)
-		return has_tables(k, task, slot);
+		return has_tables(k, task, slot) ? slot->id : 0;
 	if (k->c->regs.sp_unknown || on_stack(k, slot->stack)) {
 		cpu->doubts = 0;
-		return true;
+		return slot->id;
 	}
 	if (++cpu->doubts >= MOST_DOUBTS)
 		*cpu = (struct us_owner_cpu){ 0 };
-	return cpu->cpu != 0;
+	uint64_t other = on_whose_stack(k);
+	return other || !cpu->cpu ? other : slot->id;
 }
 
 static uint64_t by_current(const struct look *k)
@@ -120,7 +159,7 @@ static uint64_t by_current(const struct look *k)
 	struct us_owner_known *slot = slot_of(k->o, task);
 	if (!id || ((slot->at != task || slot->id != id) && !meet(k, task, slot)))
 		return 0;
-	return agrees(k, task, slot, cpu) ? slot->id : 0;
+	return who_agrees(k, task, slot, cpu);
 }
 
 /* --- of a copy --- */
@@ -139,21 +178,34 @@ static void point(const struct look *k, struct us_owner_cpu *cpu)
 	k->b->ops->point(k->b, k->c->vcpu, at, &k->o->plan);
 }
 
+/* In the kernel: on its stack, or SP_EL0 says so, which on the way in and out is the
+ * program's. */
+static bool is_current(const struct look *k, const struct us_linux_who *who,
+		       const struct us_owner_cpu *cpu)
+{
+	const struct us_regs *r = &k->c->regs;
+	if (r->sp_el0 >> 63 && r->sp_el0 == who->at)
+		return true;
+	return r->sp_unknown ? cpu->sure && !(r->sp_el0 >> 63)
+			     : on_stack(k, who->stack);
+}
+
 /* The copy may be that of another CPU. */
 static bool is_its(const struct look *k, const struct us_linux_who *who,
 		   struct us_owner_cpu *cpu)
 {
 	const struct us_regs *r = &k->c->regs;
+	if (r->user && r->space_old)
+		return cpu->sure;
 	bool its = r->user ? us_linux_is_root(k->l->who.arch, r->space.root, who->root)
-		   : r->sp_unknown ? cpu->sure
-				   : on_stack(k, who->stack);
+			   : is_current(k, who, cpu);
 	if (its) {
 		cpu->sure = true;
 		cpu->doubts = 0;
 	} else if (++cpu->doubts >= (cpu->sure ? MOST_DOUBTS : FEW_DOUBTS)) {
 		point(k, cpu);
 	}
-	return its || (cpu->sure && !r->user);
+	return its;
 }
 
 static bool meet_copy(const struct look *k, struct us_linux_who *who)
@@ -164,7 +216,7 @@ static bool meet_copy(const struct look *k, struct us_linux_who *who)
 	us_linux_who_complete(&k->l->who, k->p, &k->l->space, who);
 	if (!tell(k->o, who))
 		return false;
-	*slot = (struct us_owner_known){ who->at, who->id, who->stack, who->root };
+	keep(k->o, slot, who);
 	return true;
 }
 
@@ -178,29 +230,27 @@ static uint64_t by_copy(const struct look *k)
 	if (!p || p->plan != k->o->plan.number ||
 	    !us_linux_who_pointed(&k->l->who, k->p, &k->l->space, p, &who))
 		return 0;
-	return is_its(k, &who, cpu) && meet_copy(k, &who) ? who.id : 0;
-}
-
-/* Stacks begin at multiples of their size. */
-static uint64_t by_stack(const struct look *k)
-{
-	const struct us_regs *regs = &k->c->regs;
-	uint64_t size = k->l->tasks.stack_size;
-	return regs->user || regs->sp_unknown || !(regs->sp >> 63) || !size
-		       ? 0
-		       : regs->sp & ~(size - 1);
+	if (!is_its(k, &who, cpu)) {
+		uint64_t other = on_whose_stack(k);
+		if (other || !cpu->sure || k->c->regs.user)
+			return other;
+	}
+	return meet_copy(k, &who) ? who.id : 0;
 }
 
 uint64_t us_owners_of(struct us_owners *o, const struct us_linux *l,
 		      const struct us_live_sample *s)
 {
 	const struct look k = { o, l, s->capture, s->paging, s->backend };
-	if (!l || !l->has_tasks || s->capture->regs.bits != 64)
+	const struct us_regs *regs = &s->capture->regs;
+	if (!l || !l->has_tasks || (regs->bits != 64 && !regs->space_old))
 		return 0;
 	if (o->of != l) { /* modules were read anew, or it is another kernel */
 		memset(o->known, 0, sizeof(o->known));
+		memset(o->by_stack, 0, sizeof(o->by_stack));
 		memset(o->cpu, 0, sizeof(o->cpu));
 		us_linux_who_plan(&l->who, &o->plan);
+		o->plan.root_upper = l->space.root_upper;
 		o->plan.number += 1 + (o->plan.number == UINT32_MAX);
 		o->of = l;
 	}
@@ -208,7 +258,7 @@ uint64_t us_owners_of(struct us_owners *o, const struct us_linux *l,
 	if (asks && s->capture->form == US_CAPTURE_LIVE)
 		return by_current(&k);
 	uint64_t id = asks ? by_copy(&k) : 0;
-	return id ? id : by_stack(&k);
+	return id ? id : stack_of(&k);
 }
 
 const struct us_linux_who *us_owners_peek(struct us_owners *o)

@@ -5,9 +5,10 @@
  * Where a capture holds the vCPU still, the sampler asks the kernel itself: its CPU's
  * current task, its number, name and start (linux/who.h).  What is found must agree
  * with the vCPU's registers: in the kernel the stack pointer is on that task's stack,
- * in a program the page tables are its own.  Who is new is read whole, once, and told
- * to the writer's thread through a queue without a lock; if it is full the thread stays
- * unknown for now, and is told at its next sample.
+ * in a program the page tables are its own.  While the kernel goes from one task to
+ * another it may be on the stack of the other one, whose the sample is then.  Who is
+ * new is read whole, once, and told to the writer's thread through a queue without a
+ * lock; if it is full the thread stays unknown for now, and is told at its next sample.
  *
  * Where a capture does not hold the guest (bpf), it brings a copy of what the CPU's
  * current task says of itself, as of the sample (guest/pointed.h), and that has to
@@ -34,6 +35,7 @@ struct us_owners {
 		us_gva stack;
 		us_gpa root;
 	} known[US_OWNERS_KNOWN];
+	uint16_t by_stack[US_OWNERS_KNOWN]; /* one of these, + 1, by its stack */
 	struct us_owner_cpu {
 		uint8_t cpu; /* the guest's number of this vCPU, + 1; 0: not known */
 		uint8_t doubts, tries;
