@@ -58,14 +58,16 @@ static uint64_t since_start(const struct recorder *r)
 	return t > r->start_ns ? t - r->start_ns : 0;
 }
 
-/* Say whose the user part of the stack is. */
-static void mark_space(struct us_stack *s, const struct us_space *space)
+/* Say whose the user part of the stack is.  An old root is another's. */
+static void mark_space(struct us_stack *s, const struct us_regs *regs, us_gpa root)
 {
+	const struct us_space *space = &regs->space;
 	if (!s->n || !(s->flags[s->n - 1] & US_PC_USER) ||
-	    space->mode == US_PAGING_OFF || space->mode == US_PAGING_UNKNOWN)
+	    space->mode == US_PAGING_OFF || space->mode == US_PAGING_UNKNOWN ||
+	    (regs->space_old && !root))
 		return;
 	unsigned at = s->n < US_MAX_FRAMES ? s->n++ : US_MAX_FRAMES - 1;
-	s->pc[at] = (s->root ? s->root : space->root) & US_ROOT_MASK;
+	s->pc[at] = root & US_ROOT_MASK;
 	s->flags[at] = US_PC_SPACE;
 }
 
@@ -95,12 +97,18 @@ static struct us_live_sample live(struct recorder *r)
 					.warm_up = !r->start_ns };
 }
 
-static void find_task(struct recorder *r)
+/* Whose the sample is, and its program's part. */
+static void mark_owner(struct recorder *r)
 {
-	const struct us_live_sample l = live(r);
-	uint64_t task = r->opts->task(r->opts->ctx, &l);
+	const struct us_regs *regs = &r->capture.regs;
+	struct us_stack *s = &r->stack;
+	us_gpa root = regs->space_old ? 0 : s->root ? s->root : regs->space.root;
+	struct us_live_sample l = live(r);
+	l.root = &root;
+	uint64_t task = r->opts->task ? r->opts->task(r->opts->ctx, &l) : 0;
+	mark_space(s, regs, root);
 	if (task)
-		mark_task(&r->stack, task);
+		mark_task(s, task);
 }
 
 /* It may find where the guest's functions are: then the stack is taken again. */
@@ -132,9 +140,7 @@ static const struct us_stack *stack_of(struct recorder *r)
 	if (r->opts->sample)
 		show_sample(r);
 	us_capture_judge(c, &r->stack);
-	mark_space(&r->stack, &c->regs.space);
-	if (r->opts->task)
-		find_task(r);
+	mark_owner(r);
 	if (c->exit)
 		mark_exit(&r->stack, c->exit);
 	return &r->stack;
@@ -278,8 +284,7 @@ static bool learns(struct recorder *r)
 	if (r->opts->warm_up && r->opts->sample)
 		show_sample(r);
 	us_capture_judge(c, &r->stack);
-	if (r->opts->task)
-		find_task(r);
+	mark_owner(r);
 	return c->cut || (r->opts->warm_up && r->stack.end != US_END_ROOT);
 }
 

@@ -33,6 +33,9 @@ struct us_live_sample {
 	struct us_backend *backend; /* whose it is */
 	uint64_t t_ns;		    /* since the start, as of the sample */
 	bool warm_up; /* before the start: t_ns is 0, and nothing is kept of it */
+	/* For task() alone: of the page tables of the program that ran; 0: not known,
+	 * and task() may say it. */
+	us_gpa *root;
 };
 
 struct us_record_opts {

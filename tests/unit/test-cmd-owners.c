@@ -476,6 +476,8 @@ static void copies_that_do_not_agree(void **state)
 
 /* As look_at_copy(), of an arm64 host: in the kernel with SP_EL0, and with what is old
  * where the host runs in EL2. */
+static us_gpa said_root;
+
 static uint64_t look_at_arm(us_gva sp, us_gpa root, us_gva sp_el0, bool old)
 {
 	capture = (struct us_capture){ .form = US_CAPTURE_WINDOW,
@@ -488,10 +490,12 @@ static uint64_t look_at_arm(us_gva sp, us_gpa root, us_gva sp_el0, bool old)
 	capture.regs.space.root = root;
 	capture.regs.space_old = old;
 	us_paging_new_sample(&paging);
+	said_root = 0;
 	return us_owners_of(&owners, &kernel,
 			    &(struct us_live_sample){ .capture = &capture,
 						      .paging = &paging,
-						      .backend = &copying });
+						      .backend = &copying,
+						      .root = &said_root });
 }
 
 static void copies_where_sp_el0_agrees(void **state)
@@ -542,7 +546,10 @@ static void copies_with_old_roots(void **state)
 	assert_true(server && !(server >> 63));
 	/* Then the copy is what is true, whatever the root was. */
 	assert_true(look_at_arm(0x7000, root_of(2), 0, true) == server);
+	assert_true(said_root == root_of(0));
 	assert_true(look_at_arm(0, 0, 0x7000, true) == server);
+	assert_true(look_at_arm(0x7000, root_of(0), 0, false) == server);
+	assert_int_equal(said_root, 0); /* the capture's is good */
 	run(0, 2);
 	copy_now();
 	uint64_t other = look_at_arm(0x7000, root_of(0), 0, true);

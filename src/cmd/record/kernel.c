@@ -306,11 +306,18 @@ static void start_reading(struct us_kernel *k)
 	sem_post(&k->wake);
 }
 
+/* Old page tables were the kernel's, or those of user mode, by which nothing is found.
+ */
+static bool may_be_read(const struct us_regs *regs)
+{
+	return regs->bits == 64 || regs->space_old;
+}
+
 static void look_for_it(struct us_kernel *k, const struct us_live_sample *l)
 {
 	const struct us_regs *regs = &l->capture->regs;
 	uint64_t pause_ns = k->pause_ns;
-	if (regs->bits != 64 || !us_linux_may_locate(regs) || !is_due(k, l))
+	if (!may_be_read(regs) || !us_linux_may_locate(regs) || !is_due(k, l))
 		return;
 	if (us_linux_locate(l->paging, regs, &k->source.place)) {
 		start_reading(k);
@@ -428,7 +435,7 @@ static void check(struct us_kernel *k, const struct us_live_sample *l)
 	const struct us_regs *regs = &l->capture->regs;
 	const struct us_linux *tables = current(k);
 	uint8_t now[sizeof(tables->check)];
-	if (l->t_ns < k->check_ns || regs->bits != 64)
+	if (l->t_ns < k->check_ns || !may_be_read(regs))
 		return;
 	k->check_ns = l->t_ns + CHECK_NS;
 	if (!read_by_its_tables(l->paging, regs, tables->check_at, now, sizeof(now))) {

@@ -16,6 +16,7 @@ struct look {
 	const struct us_capture *c;
 	struct us_paging *p;
 	struct us_backend *b;
+	us_gpa *root; /* where to say whose tables the program has; NULL: nobody asks */
 };
 
 static us_gva current_of(const struct look *k, unsigned cpu)
@@ -235,13 +236,17 @@ static uint64_t by_copy(const struct look *k)
 		if (other || !cpu->sure || k->c->regs.user)
 			return other;
 	}
-	return meet_copy(k, &who) ? who.id : 0;
+	if (!meet_copy(k, &who))
+		return 0;
+	if (k->root && k->c->regs.space_old)
+		*k->root = who.root;
+	return who.id;
 }
 
 uint64_t us_owners_of(struct us_owners *o, const struct us_linux *l,
 		      const struct us_live_sample *s)
 {
-	const struct look k = { o, l, s->capture, s->paging, s->backend };
+	const struct look k = { o, l, s->capture, s->paging, s->backend, s->root };
 	const struct us_regs *regs = &s->capture->regs;
 	if (!l || !l->has_tasks || (regs->bits != 64 && !regs->space_old))
 		return 0;
