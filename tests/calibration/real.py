@@ -1,35 +1,50 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Are 95 of 100 intervals right for guests that run?  A row of docs/accuracy.md.
+"""Are 95 of 100 intervals right for guests that run?  Rows of docs/accuracy.md.
 
-usage: real.py BUILD BACKEND ACCEL [GUEST] [--functions F...] [--runs N] [--seconds S]
-       [--hz HZ] [--budget P]
+usage: real.py BUILD BACKEND ACCEL [GUEST] [--functions F...] [--truth KIND] [--runs N]
+       [--seconds S] [--hz HZ] [--budget P] [--keep FOLDER | --again FOLDER]
 
 Records one guest again and again and compares its functions, that do the same in each
-call, with what it states on its serial port: the calls in the time around the recording,
-times the shortest that one took.  So what the host took away, in some function or
-other, is neither in the truth nor in the samples: a report with a focus has those in
-these functions only, and by kvm those alone that had a host CPU.  The truth is of a span that begins before the recording and ends
-after it, which matters little for guests that do the same all the time.
+call, with what it states on its serial port.  The truth is of a span that begins before
+the recording and ends after it, which matters little for guests whose rounds are short.
+What the host took away, in some function or other, is not to be in it, nor is it in the
+samples: a report with a focus has those in these functions only, and by kvm those alone
+that had a host CPU.  There are several truths:
 
-A stop of an emulated guest (gdb, qmp) halts its clock before its vCPUs, so a call may seem
-shorter than any is: the truth there is the time that passed on the guest's clock, and
-what the host took is in it as it is in the samples.
+work   the calls, times what each has to do.  In shares-steady, shares-1ms and shares-10ms
+       f60, f30 and f10 call one loop, so that this is the time, too.
+best   the calls, times the shortest one.  But of two loops that are as fast alone one may
+       take a third longer while the processor is shared.  And a stop of an emulated
+       guest (gdb, qmp) halts its clock before its vCPUs, so that a call may seem shorter
+       than any is.
+clock  the time that passed on the guest's clock, with what the host took.
+
+Without --truth it is work for those guests, clock for others of gdb and qmp under TCG,
+else best.  --keep has each recording in a folder, with its truths; --again looks at
+those once more.
 """
 import argparse
+import glob
+import json
 import math
 import os
+import shutil
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
                                 "conformance"))
-from harness import Uniscope, note, start, truth  # noqa: E402
+from harness import Uniscope, note, start, truth, waited  # noqa: E402
+
+WORK = {"f60": 6, "f30": 3, "f10": 1}
+ONE_LOOP = ("shares-steady", "shares-1ms", "shares-10ms")
 
 
 class Sums:
     def __init__(self):
         self.inside, self.long_inside, self.widths, self.long_widths = 0, 0, [], []
-        self.errors, self.shares = [], []
+        self.errors = []
 
     def add(self, got, share, span, long_run):
         self.inside += span[0] <= share <= span[1]
@@ -37,78 +52,154 @@ class Sums:
         self.widths.append(span[1] - span[0])
         self.long_widths.append(long_run[1] - long_run[0])
         self.errors.append(got - share)
-        self.shares.append(got)
-
-    def deviation(self):
-        """Around the mean: what is the same in all recordings is no chance."""
-        mean = sum(self.errors) / len(self.errors)
-        return math.sqrt(sum((e - mean) ** 2 for e in self.errors)
-                         / max(1, len(self.errors) - 1))
 
     def bias(self):
         return sum(self.errors) / len(self.errors)
 
+    def deviation(self):
+        """Around the mean: what is the same in all recordings is no chance."""
+        return math.sqrt(sum((e - self.bias()) ** 2 for e in self.errors)
+                         / max(1, len(self.errors) - 1))
 
-def shares(t, args):
-    """Each function's share of the time of all of them."""
-    if args.accel != "tcg" or args.backend not in ("gdb", "qmp"):
-        return t.steady_shares(args.functions)
-    took = {name: t.fn[name].self for name in args.functions}
-    return {name: ticks / sum(took.values()) for name, ticks in took.items()}
+    def by_honest(self, widths):
+        """The intervals' width by the honest one, 3.92 standard deviations.  Each error
+        by its own width, for on a busy host some recordings have few samples."""
+        squares = [(3.92 * (e - self.bias()) / w) ** 2
+                   for e, w in zip(self.errors, widths) if w > 0]
+        return math.sqrt(max(1, len(squares) - 1) / sum(squares)) if any(squares) else 0
+
+    def row(self):
+        """Inside, width, points, mean error, its standard error, long run."""
+        runs = len(self.errors)
+        return [f"{100 * self.inside / runs:.1f} %", f"{self.by_honest(self.widths):.2f}",
+                f"{50 * sum(self.widths) / runs:.2f}", f"{100 * self.bias():+.2f}",
+                f"{100 * self.deviation() / math.sqrt(runs):.2f}",
+                f"{100 * self.long_inside / runs:.1f} %",
+                f"{self.by_honest(self.long_widths):.2f}"]
 
 
-def one(us, guest, args, sums):
+def parts(amount):
+    whole = sum(amount.values())
+    return {name: a / whole for name, a in amount.items()} if whole else {}
+
+
+def truths(t, names):
+    """Each function's share of all of them, in each sense."""
+    f = {name: t.fn[name] for name in names}
+    got = {"best": t.steady_shares(names), "clock": parts({n: f[n].self for n in names})}
+    if all(name in WORK for name in names):
+        got["work"] = parts({name: f[name].calls * WORK[name] for name in names})
+    return got
+
+
+class Waits:
+    """What part of the time a guest's busiest thread waited for a host CPU."""
+
+    def __init__(self, guest):
+        self.pid = getattr(guest.vm, "pid", 0)  # a domain has none
+        self.before, self.began = waited(self.pid), time.monotonic()
+
+    def part(self):
+        seconds = max((s - self.before.get(thread, 0)
+                       for thread, s in waited(self.pid).items()), default=0)
+        return seconds / (time.monotonic() - self.began)
+
+
+def record(us, guest, args):
     before = guest.wait_truth()
+    waits = Waits(guest)
     us.record(guest, args.backend, "-F", str(args.hz), "--budget", str(args.budget),
               seconds=args.seconds)
+    host = waits.part()
     after = guest.wait_truth()
     t = truth.merge([truth.difference(b, a) for b, a in zip(before, after)])
+    return {"truths": truths(t, args.functions), "idle": t.idle_share(), "host": host}
+
+
+def look(us, args, known, sums):
     # By kvm what waited for a host CPU has a stack, too.
     on_cpu = ("--filter", "state=guest") if args.backend == "kvm" else ()
     report = us.report("--focus", "^(" + "|".join(args.functions) + ")$", *on_cpu)
     functions = {f["name"]: f for f in report["functions"]}
-    running = report["summary"]["running"]
-    for name, share in shares(t, args).items():
-        f = functions[name]
-        sums.setdefault(name, Sums()).add(f["total"] / running, share,
-                                          f["total_interval"], f["total_long_run"])
     s = report["summary"]
+    if not s["running"]:
+        note("a recording without a sample in these functions does not count")
+        return {"focus": 0, "all": report["recording"]["running"], "host": known["host"]}
+    stops = args.accel == "tcg" and args.backend in ("gdb", "qmp")
+    kind = args.truth or ("work" if args.guest in ONE_LOOP else "clock" if stops else "best")
+    # What no sample was in has no row.
+    none = [0, min(1, 3.8 / max(1, s["running"]))]
+    for name, share in known["truths"][kind].items():
+        f = functions.get(name, {"total": 0, "total_interval": none, "total_long_run": none})
+        sums.setdefault(name, Sums()).add(f["total"] / s["running"], share,
+                                          f["total_interval"], f["total_long_run"])
     if s["idle"]:
         everything = s["idle"] + s["running"] + s["unfocused"]
         sums.setdefault("(idle)", Sums()).add(
-            s["idle"] / everything, t.idle_share(), s["idle_interval"],
+            s["idle"] / everything, known["idle"], s["idle_interval"],
             s["idle_long_run"])
-    return running, report["recording"]["running"]
+    return {"focus": s["running"], "all": report["recording"]["running"],
+            "host": known["host"]}
 
 
-def main():
+def keep(us, folder, number, known):
+    os.makedirs(folder, exist_ok=True)
+    base = os.path.join(folder, f"{number:04}")
+    shutil.copy(us.data(), base + ".data")
+    with open(base + ".json", "w", encoding="ascii") as f:
+        json.dump(known, f)
+
+
+def again(us, args, sums):
+    for path in sorted(glob.glob(os.path.join(args.again, "*.json"))):
+        with open(path, encoding="ascii") as f:
+            known = json.load(f)
+        shutil.copy(path.removesuffix("json") + "data", us.data())
+        yield look(us, args, known, sums)
+
+
+def record_all(us, args, sums):
+    plugin = {"plugin": True} if args.backend == "plugin" else {}
+    with start(args.build, args.guest, args.accel, **plugin) as guest:
+        guest.wait("READY")
+        for number in range(args.runs):
+            known = record(us, guest, args)
+            if args.keep:
+                keep(us, args.keep, number, known)
+            yield look(us, args, known, sums)
+
+
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("build", "backend", "accel"):
         parser.add_argument(name)
     parser.add_argument("guest", nargs="?", default="shares")
-    parser.add_argument("--functions", nargs="+", default=["f60", "f30", "f10"])
+    parser.add_argument("--functions", nargs="+", default=list(WORK))
+    parser.add_argument("--truth", choices=["work", "best", "clock"])
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--hz", type=int, default=997)
     parser.add_argument("--budget", type=int, default=50)
-    args = parser.parse_args()
-    us, sums, n = Uniscope(args.build), {}, []
-    plugin = {"plugin": True} if args.backend == "plugin" else {}
-    with start(args.build, args.guest, args.accel, **plugin) as guest:
-        guest.wait("READY")
-        for _ in range(args.runs):
-            n.append(one(us, guest, args, sums))
+    parser.add_argument("--keep")
+    parser.add_argument("--again")
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    us, sums = Uniscope(args.build), {}
+    n = list((again if args.again else record_all)(us, args, sums))
+
+    def mean(what):
+        return sum(x[what] for x in n) / len(n)
+
     note(f"{args.guest} by {args.backend} on {args.accel}, {args.seconds:g} s at {args.hz} "
-         f"Hz: {sum(x for x, _ in n) / len(n):.0f} samples in these functions of "
-         f"{sum(x for _, x in n) / len(n):.0f}")
+         f"Hz: {mean('focus'):.0f} samples in these functions of {mean('all'):.0f}; the "
+         f"guest waited for a host CPU {100 * mean('host'):.0f} % of the time")
     for name, s in sums.items():
-        honest = 3.92 * s.deviation()
-        runs = len(s.errors)
-        width, long_width = sum(s.widths) / runs, sum(s.long_widths) / runs
-        print(f"| {args.guest}, {args.backend} | {name} | {runs} | {args.hz} | "
-              f"{args.seconds:g} | {s.inside} | {width / honest if honest else 0:.2f} | "
-              f"{50 * width:.2f} | {100 * s.bias():+.2f} | {s.long_inside} | "
-              f"{long_width / honest if honest else 0:.2f} |", flush=True)
+        print("| " + " | ".join([f"{args.guest}, {args.backend}, {args.accel}", name,
+                                 str(len(s.errors)), str(args.hz), f"{args.seconds:g}",
+                                 f"{100 * mean('host'):.0f} %", *s.row()]) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ class Image:
                     self._built(file, build)
         for suite in said(script, "linux"):
             self._linux(suite)
-        for name in ("conformance", "guests", "linux", "rigs", "serve"):
+        for name in ("calibration", "conformance", "guests", "linux", "rigs", "serve"):
             for file in glob.glob(os.path.join(TESTS, name, "*.py")):
                 self.add_file(f"/uniscope/tests/{name}/{os.path.basename(file)}", file)
         self.add_file("/uniscope/tests/unit/run-unit",
