@@ -18,6 +18,10 @@
  * period cluster: at most so much above independent ones. */
 #define MOST  1.2
 #define LEAST 0.02 /* clocks and timers are no better */
+/* Where distances are not the sampler's, the host is busy: how long the guest ran
+ * between two samples then varies more than the time between them.  By so much, of 80
+ * recordings of each of gdb and qmp (docs/accuracy.md). */
+#define BUSY 3
 /* Pairs of hits that weigh as much as the assumption that samples are independent. */
 #define PRIOR_PAIRS 4
 /* The fit varies, of independent samples, as if it had three degrees of freedom of four
@@ -123,6 +127,8 @@ double us_span_variance(const struct us_span_error *x)
 	/* Distances that vary more are like independent samples by so much. */
 	double like_independent = (x->spread - US_UNIFORM_SPREAD) /
 				  (1 - US_UNIFORM_SPREAD);
+	if (x->fit == US_FIT_BY_NUMBER)
+		like_independent *= BUSY;
 	like_independent = clamp01(like_independent);
 	v += like_independent * fmax(one - v, 0);
 	double hits = fmin(x->hits, x->n - x->hits);

@@ -195,6 +195,26 @@ static void what_never_changes_is_as_sure_as_the_distances(void **state)
 	assert_true(us_span_variance(&x) > 0);
 }
 
+/* What looks slow by the number of samples in between, on a host that is busy. */
+static void late_samples_are_nearly_independent(void **state)
+{
+	(void)state;
+	struct us_span_error x = { .share = 0.5,
+				   .n = 400,
+				   .hits = 200,
+				   .spread = 0.3,
+				   .fit = US_FIT_BY_NUMBER };
+	double late = us_span_variance(&x) / 0.25;
+	x.fit = US_FIT_BY_DISTANCE; /* of these it is known how far they are apart */
+	double known = us_span_variance(&x) / 0.25;
+	assert_true(late > 0.7 && late <= 1.2);
+	assert_true(known < 0.5);
+	x.fit = US_FIT_BY_NUMBER;
+	x.spread = US_UNIFORM_SPREAD; /* nor does it matter where they come as they
+					 should */
+	assert_true(us_span_variance(&x) < 0.1 * 1.2);
+}
+
 /* Few hits cannot show that they change seldom: no interval of no width. */
 static void few_hits_are_not_believed(void **state)
 {
@@ -273,6 +293,7 @@ int main(void)
 		cmocka_unit_test(regular_visits_are_no_chance),
 		cmocka_unit_test(few_periods_of_a_timer_show_nothing),
 		cmocka_unit_test(what_never_changes_is_as_sure_as_the_distances),
+		cmocka_unit_test(late_samples_are_nearly_independent),
 		cmocka_unit_test(few_hits_are_not_believed),
 		cmocka_unit_test(the_long_run_covers_steady_guests),
 		cmocka_unit_test(the_long_run_is_wide_where_the_guest_drifts),
