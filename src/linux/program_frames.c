@@ -34,8 +34,8 @@ struct frames {
 
 static size_t page_of(const struct frames *r, size_t offset)
 {
-	us_gva first = r->start + r->f->slide;
-	return (size_t)((first + offset) / PAGE - first / PAGE);
+	size_t in_page = (size_t)((r->start + r->f->slide) % PAGE);
+	return (in_page + offset) / PAGE;
 }
 
 static bool is_here(const struct frames *r, size_t offset, size_t len)
