@@ -23,6 +23,16 @@ static bool is_confirmed(const struct us_walk *w, const struct us_step *s)
 	return s->led || (!s->direct && w->word == 8 && s->cfa % CALL_ALIGN == 0);
 }
 
+/* It was entered by a return to its own start: so code that takes a stack goes on
+ * there, with a link register.  A start that was guessed is one then. */
+static bool is_entered_by_return(struct us_walk *w, const struct us_code_rule *rule,
+				 us_gva start)
+{
+	us_gva slot, word;
+	return w->u->arch->link && us_step_link_word(w, rule, &slot, &word) &&
+	       word == start;
+}
+
 static bool try_start(struct us_walk *w, struct us_site *site, us_gva start,
 		      struct us_step *ret, bool *ret_leads)
 {
@@ -39,6 +49,10 @@ static bool try_start(struct us_walk *w, struct us_site *site, us_gva start,
 	other.tried = other.guess = true;
 	bool found = w->u->arch->link ? us_step_link(w, &other, ret)
 				      : us_step_code(w, &other, ret);
+	if (!found && is_entered_by_return(w, rule, start)) {
+		site->outer = US_OUTER_OWN;
+		return false;
+	}
 	if (!found || !is_confirmed(w, ret))
 		return false;
 	*site = other;
@@ -66,7 +80,7 @@ static bool try_range(struct us_walk *w, struct us_site *site, unsigned range,
 			continue;
 		if (try_start(w, site, starts.pc[i], ret, ret_leads))
 			return true;
-		if (*ret_leads && starts.sure[i])
+		if ((*ret_leads && starts.sure[i]) || site->outer == US_OUTER_OWN)
 			return false;
 		*ret_leads = false;
 	}
@@ -82,7 +96,8 @@ bool us_step_start(struct us_walk *w, struct us_site *site, struct us_step *ret)
 	for (unsigned range = FIRST_RANGE;
 	     range <= US_CODE_MAX_RANGE && !found && !leads; range *= MORE)
 		found = try_range(w, site, range, ret, &leads);
-	site->outer = US_OUTER_NO; /* of no known start: looked for */
+	if (site->outer == US_OUTER_NEW)
+		site->outer = US_OUTER_NO; /* of no known start: looked for */
 	us_sites_doubt(w->u->sites, site);
 	w->end = end;
 	return found;

@@ -101,6 +101,8 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	else if (found == US_STEP_NO &&
 		 (us_step_start(w, site, ret) || us_step_switch(w, site, ret)))
 		return US_STEP_YES;
+	if (found == US_STEP_NO && site->outer == US_OUTER_OWN)
+		w->end = US_END_ROOT;
 	return found;
 }
 

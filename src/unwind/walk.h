@@ -303,7 +303,8 @@ bool us_step_link_frame(struct us_walk *w, const struct us_site *site,
 /*
  * Nothing tells where the site's function begins, and no rule holds: by the start that
  * the code before it shows.  What is found so is behind a CALL that names it, or one by
- * pointer from a stack that was in order.
+ * pointer from a stack that was in order.  False, and the site's outer US_OUTER_OWN: it
+ * was entered by a return to that start.
  */
 bool us_step_start(struct us_walk *w, struct us_site *site, struct us_step *ret);
 

@@ -188,6 +188,26 @@ static void look_at_mover(bool saves, unsigned below)
 	assert_int_equal(out.pc[1], 0x200c);
 }
 
+/* What takes a stack for it has left its start in the link register. */
+static void entered_by_return(void **state)
+{
+	(void)state;
+	unsigned at = regs.arch == US_ARCH_AARCH64 ? 8 : 24;
+	look_at_mover(true, 0);
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	for (unsigned i = 0; i < 2; i++) {
+		put(STACK + at, 0x2000);
+		look_with_link(0x3000, STACK, 0x200c);
+		assert_int_equal(out.n, 2);
+		assert_int_equal(out.end, US_END_ROOT);
+	}
+	us_unwinder_set_code(unwinder, &map, &cfi);
+	put(STACK + at, 0x2004);
+	look_with_link(0x3000, STACK, 0x200c);
+	assert_int_equal(out.n, 2);
+	assert_int_equal(out.end, US_END_NO_RULE);
+}
+
 static void by_link(void **state)
 {
 	(void)state;
@@ -216,6 +236,8 @@ int main(void)
 		TEST(called_by_name),
 		TEST(called_by_a_constant),
 		TEST(without_a_stack_pointer),
+		RISCV(entered_by_return),
+		ARM(entered_by_return),
 		RISCV(by_link),
 		ARM(by_link),
 		RISCV(riscv_without_a_link),
