@@ -19,7 +19,7 @@
 #define MOST  1.2
 #define LEAST 0.02 /* clocks and timers are no better */
 /* Where distances are not the sampler's, the host is busy: how long the guest ran
- * between two samples then varies more than the time between them.  By so much, of 80
+ * between two samples then varies more than the time between them.  By so much, of 40
  * recordings of each of gdb and qmp (docs/accuracy.md). */
 #define BUSY 3
 /* Pairs of hits that weigh as much as the assumption that samples are independent. */
