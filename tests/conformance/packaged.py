@@ -132,7 +132,7 @@ def firmware(us, guest, backend):
     stack ends; the guest goes on."""
     with guest as g:
         g.wait_for(lambda: os.path.exists(g.gdb) and os.path.exists(g.qmp), what="socket")
-        us.run("record", "--backend", backend, "--budget", "30", "-d", "4", "-o", us.data(),
+        us.run("record", "--backend", backend, "--budget", "30", "-d", "2", "-o", us.data(),
                g.target(backend))
         report = us.report()
         ends = report["summary"].get("ends")

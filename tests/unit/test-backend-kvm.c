@@ -144,7 +144,8 @@ static void looks_are_true(void **state)
 	unsigned looks = times(600);
 	uint64_t n[2] = { 0 }, taken = 0, in_guest = 0, spins = 0, prints = 0, last = 0;
 	struct us_capture c;
-	while (n[0] + n[1] < looks) {
+	/* On a slow host all of them may fall into what the guest prints. */
+	while (n[0] + n[1] < looks || (!spins && n[0] + n[1] < 10 * looks)) {
 		int got = b->ops->next(b, us_now_ns() + 10 * US_NS_PER_SEC, &c);
 		assert_int_equal(got, 1);
 		assert_true(c.t_ns >= last);
