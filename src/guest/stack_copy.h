@@ -34,7 +34,7 @@ struct us_stack_copy {
 	unsigned n_frame;
 	unsigned last;	  /* the frame that was read last */
 	uint32_t deepest; /* in a window, the end of what was read */
-	uint32_t used;	  /* windows that were read, but for the first: bit n for n */
+	uint32_t used; /* windows that were read: bit n for n; of the first not each */
 	bool held;   /* the guest does not run yet: its memory has what is not in it */
 	bool missed; /* an address was requested that is not in the copy ... */
 	us_gva missed_at; /* ... the last such address that a stack may have */

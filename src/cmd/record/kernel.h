@@ -111,14 +111,16 @@ void us_kernel_sample(struct us_kernel *k, const struct us_live_sample *l);
 uint64_t us_kernel_task(struct us_kernel *k, const struct us_live_sample *l);
 /* Is something being read, or read and not yet taken? */
 bool us_kernel_pending(const struct us_kernel *k);
-/* Wait until the thread has read, if it can without the sampler: at most 5 s. */
+/* Wait until the thread has read, if it can without the sampler: at most 20 s,
+ * for a busy host. */
 void us_kernel_wait(struct us_kernel *k);
 
 /* When the last sample was taken: what was read since serves the unwinder, too.  Where
  * the vCPUs sleep, no sample has come for it. */
 void us_kernel_use(struct us_kernel *k);
 
-/* In the writer's thread, when the last sample was taken: its processes once more. */
+/* In the writer's thread, when the last sample was taken: its processes once more;
+ * waits as long. */
 void us_kernel_finish(struct us_kernel *k);
 
 /* Why its tasks cannot be read, in words; NULL: they can. */
