@@ -33,6 +33,14 @@ void us_progress_show(struct us_progress *p, const struct us_record_stats *s)
 	fflush(stderr);
 }
 
+void us_progress_wait(struct us_progress *p, const char *what)
+{
+	if (!p->on)
+		return;
+	fprintf(stderr, CLEAR_LINE "%s", what);
+	fflush(stderr);
+}
+
 void us_progress_end(struct us_progress *p)
 {
 	if (p->on)

@@ -314,6 +314,9 @@ static void finish(void *ctx)
 {
 	struct us_recording *r = ctx;
 	if (!tells_functions(r)) {
+		us_progress_wait(&r->progress,
+				 "sampling has ended; reading the rest of "
+				 "the guest's kernel and programs");
 		us_kernel_wait(&r->kernel);
 		/* The last samples, whose programs are read once more. */
 		(void)!us_writer_flush(r->writer, NULL);
