@@ -116,6 +116,7 @@ class Console:
 
     def __init__(self, argv, end):
         self.end = end  # by patience.clock()
+        self.closed = False  # QEMU has ended
         self.vm = subprocess.Popen(argv + ["-serial", "stdio"], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
@@ -134,6 +135,7 @@ class Console:
                 continue
             more = os.read(fd, 65536)
             if not more:
+                self.closed = True
                 break
             *whole, rest = (rest + more).split(b"\n")
             for line in whole:
@@ -152,7 +154,9 @@ def run_once(argv, tap, end, build, where):
                 line += f" ({time.monotonic() - begin:.1f} s since QEMU's start)"
             fell |= bool(_PANIC.search(line))
             tap.line(line)
-        if status is None and console.vm.poll() is None and not fell:
+        # A host that resets itself without a word, by a triple fault, has fallen over, too.
+        fell |= console.closed and status is None
+        if status is None and not fell:
             for line in stacks(build, where):
                 tap.line("# " + line)
     for line in tail(log_file(where)) if status != 0 else ():
