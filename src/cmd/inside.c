@@ -29,6 +29,7 @@ struct inside {
 struct usage {
 	struct used {
 		uint32_t pid;
+		unsigned n_thread;
 		uint64_t ns, started_ns; /* started_ns: of its first thread */
 		char name[US_LINUX_COMM];
 	} * v;
@@ -70,6 +71,7 @@ static void add(struct usage *u, const struct us_linux_task *t, uint64_t ns)
 		*last = (struct used){ .pid = (uint32_t)t->tgid };
 	}
 	last->ns += ns;
+	last->n_thread++;
 	if (t->pid != t->tgid)
 		return;
 	last->started_ns = t->start_ns;
@@ -102,9 +104,18 @@ static const struct used *find(const struct usage *u, const struct used *of)
 	return NULL;
 }
 
+/* A guest whose vCPU got no CPU of the host counts that time when it has one again:
+ * what was counted meanwhile can be longer than that. */
+static double share_of(const struct used *u, uint64_t did, uint64_t ns, unsigned n_vcpu)
+{
+	double most = u->n_thread < n_vcpu ? u->n_thread : n_vcpu;
+	double share = (double)did / (double)ns;
+	return share < most ? share : most;
+}
+
 /* One that has ended meanwhile, or begun, is not counted. */
 static void compare(const struct usage *before, const struct usage *after, uint64_t ns,
-		    struct us_inside *ret)
+		    unsigned n_vcpu, struct us_inside *ret)
 {
 	uint64_t most = 0;
 	for (size_t k = 0; k < after->n; k++) {
@@ -116,7 +127,7 @@ static void compare(const struct usage *before, const struct usage *after, uint6
 			continue;
 		most = did;
 		ret->pid = after->v[k].pid;
-		ret->share = (double)did / (double)ns;
+		ret->share = share_of(&after->v[k], did, ns, n_vcpu);
 		memcpy(ret->process, after->v[k].name, sizeof(ret->process));
 	}
 }
@@ -132,7 +143,7 @@ static int find_busiest(struct inside *x, struct us_inside *ret, struct us_err *
 		r = read_usage(x, &after, e);
 	}
 	if (r == 0)
-		compare(&before, &after, us_now_ns() - from, ret);
+		compare(&before, &after, us_now_ns() - from, x->backend->n_vcpu, ret);
 	free(before.v);
 	free(after.v);
 	return r;
