@@ -45,8 +45,9 @@ const struct us_class_info us_classes[US_N_CLASS] = {
 					    "ours "
 					    "leads here, or is an interrupt's" },
 	[US_CLASS_TABLE_WRONG] = { "table wrong", US_FAULT_NONE,
-				   "what the table gives is behind no CALL; our frame "
-				   "is" },
+				   "what the table gives is behind no CALL, or one "
+				   "that leads elsewhere, and back to the frames "
+				   "before; our frame is behind one" },
 	[US_CLASS_DEPTH] = { "depth", US_FAULT_CUT,
 			     "we stop at the greatest number of frames" },
 	[US_CLASS_CUT_AT_ROOT] = { "end unknown to us", US_FAULT_CUT,
@@ -225,13 +226,37 @@ static bool skipped_before(const struct pair *p)
 	return false;
 }
 
+static bool comes_before(const struct pair *p, us_gva pc)
+{
+	for (unsigned i = 0; i < p->same; i++)
+		if (p->dwfl->pc[i] == pc)
+			return true;
+	return false;
+}
+
+/*
+ * Round in a circle, by a CALL that does not lead here?  clang's tables have rbp still
+ * on the stack at the RET behind its POP: an interrupt's frame may be there by then.
+ */
+static bool goes_round(const struct pair *p)
+{
+	us_gva start = start_of(p, p->dwfl->pc[p->same - 1]);
+	us_gva leads = call_target(p, p->dwfl->pc[p->same]);
+	if (!start || !leads || leads == start)
+		return false;
+	for (unsigned k = p->same; k < p->dwfl->n; k++)
+		if (comes_before(p, p->dwfl->pc[k]))
+			return true;
+	return false;
+}
+
 static enum us_class frame_differs(const struct pair *p)
 {
 	us_gva theirs = p->dwfl->pc[p->same];
 	if (!has_cfi(p, p->same - 1))
 		return guess_differs(p);
-	if (!behind_call(p, theirs) && !p->dwfl->exact[p->same] &&
-	    behind_call(p, p->ours->pc[p->same]))
+	bool wrong = !behind_call(p, theirs) && !p->dwfl->exact[p->same];
+	if ((wrong || goes_round(p)) && behind_call(p, p->ours->pc[p->same]))
 		return US_CLASS_TABLE_WRONG;
 	return skipped_before(p) ? US_CLASS_DWFL_GUESS_SKIPS : US_CLASS_UNEXPLAINED;
 }
