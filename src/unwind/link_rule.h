@@ -47,6 +47,13 @@ enum us_code_save us_link_saved(struct us_link_flow *f, const struct us_code_pla
  * what the register is there? */
 bool us_link_flow_in_routine(struct us_link_flow *f, us_gva pc);
 
+/*
+ * Does the code at pc, behind a CALL, go on to a jump with that CALL's return address
+ * still in the link register?  Then what it jumps to has it for its own, and does not
+ * return.  Branches are taken to go on.  *ret_to: where it jumps to; 0: not known.
+ */
+bool us_link_flow_left(struct us_link_flow *f, us_gva pc, us_gva *ret_to);
+
 /* As us_link_read_entry(). */
 bool us_link_flow_entry(struct us_link_flow *f, us_gva start, us_gva pc,
 			struct us_link_entry *ret);

@@ -58,6 +58,23 @@ static bool is_left_by_exit(struct us_walk *w, const struct us_site *site,
 	return called->exit == US_EXIT_IRET || called->exit == US_EXIT_SWITCH;
 }
 
+/*
+ * Was it entered by a jump behind that CALL?  Boot code calls a few functions, and then
+ * jumps to the one that stays, with a stack that it has set up.  Where such a jump
+ * leads may not be known: a kernel that has moved itself goes by a register.
+ */
+static bool is_left_by_jump(struct us_walk *w, const struct us_site *site,
+			    const struct us_site *at)
+{
+	struct us_code_rule rule[2];
+	us_gva to;
+	if (at->call != US_CALL_DIRECT || us_site_is_entry(site) ||
+	    !us_sites_left(w->u->sites, at->pc, &to))
+		return false;
+	return to ? us_sites_from(w->u->sites, site, to, rule) == US_REACH_FLOW
+		  : site->outer == US_OUTER_STAYS;
+}
+
 /* Nobody returns to v, which lies in the place of the return address. */
 static bool is_no_caller(struct us_walk *w, const struct us_site *site, us_gva v)
 {
@@ -68,7 +85,7 @@ static bool is_no_caller(struct us_walk *w, const struct us_site *site, us_gva v
 		return true;
 	struct us_site *at = us_sites_find(sites, v, true, w->site);
 	if (at->call != US_CALL_NONE)
-		return is_left_by_exit(w, site, at);
+		return is_left_by_exit(w, site, at) || is_left_by_jump(w, site, at);
 	/* Set up so, for when the thread is over; or it was entered by a return to it.
 	 */
 	if (v == start || us_site_start(us_sites_find(sites, v, false, at)) == v)
@@ -114,6 +131,15 @@ static bool slot_says(struct us_walk *w, const struct us_site *site,
 		return false;
 	return found ? is_no_caller(w, site, word)
 		     : site->outer == US_OUTER_STAYS && is_nowhere(w, slot);
+}
+
+/* Nobody names its start: a jump has to have led there, whatever else lies there. */
+static bool jump_says(struct us_walk *w, const struct us_site *site,
+		      const struct us_code_rule *rule)
+{
+	us_gva slot, word;
+	return us_step_link_word(w, rule, &slot, &word) &&
+	       is_left_by_jump(w, site, us_sites_find(w->u->sites, word, true, site));
 }
 
 static bool read_nth(struct us_walk *w, us_gva at, unsigned n, uint64_t *ret)
@@ -216,10 +242,13 @@ bool us_walk_is_root(struct us_walk *w, struct us_site *site)
 		return true;
 	if (site->outer == US_OUTER_AT)
 		return stands_at(w, us_sites_own_sp(w->u->sites, site));
-	if (site->outer <= US_OUTER_NO || !us_site_start(site) || site->guess)
+	if (site->outer <= US_OUTER_NO || !us_site_has_start(site))
 		return false;
 	const struct us_code_rule *rule = site->rule;
-	root = slot_says(w, site, &rule[rule[0].base == US_BASE_NONE]);
+	rule = w->u->arch->link ? us_step_link_rule(w, rule)
+				: &rule[rule[0].base == US_BASE_NONE];
+	root = site->outer == US_OUTER_JUMP ? jump_says(w, site, rule)
+					    : slot_says(w, site, rule);
 	w->end = end;
 	return root;
 }

@@ -416,10 +416,14 @@ bool us_sites_jump(struct us_sites *s, const struct us_space *space, us_gva star
 
 bool us_sites_exit(struct us_sites *s, us_gva pc, struct us_link_exit *ret)
 {
-	if (!s->link)
-		return false;
 	flow_use(s);
-	return us_link_flow_exit(s->link, pc, ret);
+	return s->link && us_link_flow_exit(s->link, pc, ret);
+}
+
+bool us_sites_left(struct us_sites *s, us_gva pc, us_gva *ret_to)
+{
+	flow_use(s);
+	return s->link && us_link_flow_left(s->link, pc, ret_to);
 }
 
 enum us_link_kept us_sites_kept(struct us_sites *s, const struct us_site *site)

@@ -47,6 +47,8 @@ enum us_site_outer {
 	US_OUTER_OWN,	  /* it loads the stack pointer first, and never returns */
 	US_OUTER_AT,	  /* it loads the stack pointer with a constant, and does not go
 			     back: where that is now decides.  x86 */
+	US_OUTER_JUMP, /* nobody names its start, to which a jump led: whether one did
+			  now decides.  With a link register */
 };
 
 /* One cache line. */
@@ -97,6 +99,12 @@ static inline us_gva us_site_target(const struct us_site *s)
 {
 	us_gva to = s->pc + (us_gva)(int64_t)s->target;
 	return s->narrow ? (uint32_t)to : to;
+}
+
+/* ... and not learned from a word on the stack? */
+static inline bool us_site_has_start(const struct us_site *s)
+{
+	return s->start != US_SITE_NO_START && !s->guess;
 }
 
 /* Is its code known to leave otherwise than it would after a CALL? */
@@ -171,6 +179,9 @@ bool us_sites_jump(struct us_sites *s, const struct us_space *space, us_gva star
 
 /* As us_link_run_exit(), from pc on; with a link register only. */
 bool us_sites_exit(struct us_sites *s, us_gva pc, struct us_link_exit *ret);
+
+/* As us_link_flow_left(); with a link register only. */
+bool us_sites_left(struct us_sites *s, us_gva pc, us_gva *ret_to);
 
 /* Has the site's function, called by an entry, kept where the program goes on, when it
  * comes to there?  As us_link_flow_kept(). */

@@ -150,14 +150,25 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 	return true;
 }
 
+/* Is the second by what is known, and the first not? */
+static bool is_by_fp(const struct us_walk *w, const struct us_code_rule rule[2])
+{
+	return !us_walk_knows(w, w->u->arch->sp) && rule[0].base == US_BASE_SP &&
+	       rule[1].base == US_BASE_FP;
+}
+
+const struct us_code_rule *us_step_link_rule(const struct us_walk *w,
+					     const struct us_code_rule rule[2])
+{
+	return &rule[is_by_fp(w, rule) || rule[0].base == US_BASE_NONE];
+}
+
 static bool try_rules(struct us_walk *w, const struct us_site *site,
 		      struct us_step *ret)
 {
 	/* Why the rule by a stack pointer that is not known fails tells nothing. */
-	const struct us_code_rule *rule = site->rule;
-	if (!us_walk_knows(w, w->u->arch->sp) && rule[0].base == US_BASE_SP &&
-	    rule[1].base == US_BASE_FP && !us_site_is_entry(site))
-		return try_rule(w, site, &rule[1], ret);
+	if (is_by_fp(w, site->rule) && !us_site_is_entry(site))
+		return try_rule(w, site, &site->rule[1], ret);
 	return us_walk_try_rules(w, site, try_rule, ret);
 }
 

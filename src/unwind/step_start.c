@@ -33,6 +33,27 @@ static bool is_entered_by_return(struct us_walk *w, const struct us_code_rule *r
 	       word == start;
 }
 
+/* The same by a jump behind a CALL of another: there it begins, for certain. */
+static bool is_entered_by_jump(struct us_walk *w, struct us_site *site,
+			       const struct us_code_rule *rule)
+{
+	struct us_code_rule from[2];
+	us_gva slot, word, other, to, target;
+	struct us_sites *s = w->u->sites;
+	if (!w->u->arch->link ||
+	    !us_step_link_word(w, us_step_link_rule(w, rule), &slot, &word) ||
+	    us_sites_call_before(s, word, &target) != US_CALL_DIRECT ||
+	    !us_sites_left(s, word, &to) || !to ||
+	    us_sites_from(s, site, to, from) != US_REACH_FLOW ||
+	    !us_step_link_word(w, us_step_link_rule(w, from), &slot, &other) ||
+	    other != word)
+		return false;
+	us_sites_learn(site, to, from);
+	site->guess = false;
+	site->outer = US_OUTER_JUMP;
+	return true;
+}
+
 static bool try_start(struct us_walk *w, struct us_site *site, us_gva start,
 		      struct us_step *ret, bool *ret_leads)
 {
@@ -53,6 +74,8 @@ static bool try_start(struct us_walk *w, struct us_site *site, us_gva start,
 		site->outer = US_OUTER_OWN;
 		return false;
 	}
+	if (!found && is_entered_by_jump(w, site, rule))
+		return false;
 	if (!found || !is_confirmed(w, ret))
 		return false;
 	*site = other;
@@ -63,9 +86,11 @@ static bool try_start(struct us_walk *w, struct us_site *site, us_gva start,
  * taken for a part of the function before it. */
 static bool is_unknown(const struct us_walk *w, const struct us_site *site)
 {
-	return w->after_call && (!us_site_start(site) || site->guess) &&
+	return w->after_call && !us_site_has_start(site) &&
 	       site->outer == US_OUTER_NEW && site->source == US_SITE_CODE &&
-	       !us_site_is_entry(site) && us_walk_knows(w, w->u->arch->sp);
+	       !us_site_is_entry(site) &&
+	       (us_walk_knows(w, w->u->arch->sp) ||
+		(w->u->arch->link && us_walk_knows(w, w->u->arch->fp)));
 }
 
 /* The nearest that leads here, of those that were not tried before. */
@@ -80,7 +105,7 @@ static bool try_range(struct us_walk *w, struct us_site *site, unsigned range,
 			continue;
 		if (try_start(w, site, starts.pc[i], ret, ret_leads))
 			return true;
-		if ((*ret_leads && starts.sure[i]) || site->outer == US_OUTER_OWN)
+		if ((*ret_leads && starts.sure[i]) || site->outer != US_OUTER_NEW)
 			return false;
 		*ret_leads = false;
 	}

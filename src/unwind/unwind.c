@@ -74,6 +74,13 @@ unsigned us_unwinder_changes(const struct us_unwinder *u)
 	return u->n_change;
 }
 
+/* Nobody called, as is known now that its start was looked for. */
+static bool ends_after_all(struct us_walk *w, struct us_site *site)
+{
+	return site->outer == US_OUTER_OWN ||
+	       (site->outer == US_OUTER_JUMP && us_walk_is_root(w, site));
+}
+
 /* The code, and last what a table says that is not trusted. */
 static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 				   struct us_step *ret)
@@ -101,7 +108,7 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	else if (found == US_STEP_NO &&
 		 (us_step_start(w, site, ret) || us_step_switch(w, site, ret)))
 		return US_STEP_YES;
-	if (found == US_STEP_NO && site->outer == US_OUTER_OWN)
+	if (found == US_STEP_NO && ends_after_all(w, site))
 		w->end = US_END_ROOT;
 	return found;
 }

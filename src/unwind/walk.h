@@ -265,6 +265,11 @@ bool us_walk_is_root(struct us_walk *w, struct us_site *site);
  * stack pointer is not known. */
 bool us_step_code_slot(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret);
 
+/* Which of a site's rules to go by, with a link register: the first, but where that
+ * tells none, or counts from a stack pointer that is not known. */
+const struct us_code_rule *us_step_link_rule(const struct us_walk *w,
+					     const struct us_code_rule rule[2]);
+
 /* What the return address would be, with a link register. */
 bool us_step_link_word(struct us_walk *w, const struct us_code_rule *rule,
 		       us_gva *ret_slot, us_gva *ret);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ends.c: four threads, none of which was called by anyone: own_stack() loads the stack
+ * ends.c: five threads, none of which was called by anyone: own_stack() loads the stack
  * pointer itself and calls, jumped_thread() was jumped to with a stack of its own and
- * garbage above it, first_thread() was returned to and has the end of its stack's
- * memory above it, entered_thread() was entered by an exception return from a function
- * that is over. Where a frame pointer begins is garbage too.
+ * garbage above it, left_thread() the same by code that had called another function,
+ * whose return address it finds for its own, first_thread() was returned to and has the
+ * end of its stack's memory above it, entered_thread() was entered by an exception
+ * return from a function that is over. Where a frame pointer begins is garbage too.
  */
 #include "machine.h"
 #include "truth.h"
 
 #define FUNCTIONS(X)                                                                   \
-	X(own_work) X(jumped_work) X(first_work) X(entered_work) X(entered_thread)
+	X(own_work)                                                                    \
+	X(jumped_work) X(left_work) X(first_work) X(entered_work) X(entered_thread)
 TRUTH_FUNCTIONS(FUNCTIONS);
 
 #define SWITCHES "    next_thread\n      switch_context\n"
@@ -19,6 +21,10 @@ static const char tree[] = "own_stack\n"
 			   "  own_thread\n"
 			   "    own_work\n" SWITCHES "jumped_thread\n"
 			   "  jumped_work\n"
+			   "  next_thread\n"
+			   "    switch_context\n"
+			   "left_thread\n"
+			   "  left_work\n"
 			   "  next_thread\n"
 			   "    switch_context\n"
 			   "first_thread\n"
@@ -35,7 +41,7 @@ static const char tree[] = "own_stack\n"
 			   "    print_beat\n"
 			   "      serial_write\n";
 
-enum { OWN, JUMPED, FIRST, ENTERED, N_THREADS };
+enum { OWN, JUMPED, LEFT, FIRST, ENTERED, N_THREADS };
 
 static struct vcpu {
 	struct truth truth;
@@ -46,6 +52,7 @@ static u64 unit;
 /* ends.S; they are returned to by switch_context(). */
 void own_stack(void); /* loads the stack pointer, calls own_thread() */
 void own_jump(void);  /* loads the stack pointer, jumps to jumped_thread() */
+void own_left(void);  /* calls another function in between; to left_thread() */
 NORETURN void exception_return(void (*to)(void)); /* on the same stack */
 u64 context(u64 stack, void (*entry)(void), u64 own_stack, u64 garbage);
 
@@ -73,6 +80,12 @@ VISIBLE void own_work(u64 n)
 }
 
 VISIBLE void jumped_work(u64 n)
+{
+	WITH_FRAME();
+	spin(n);
+}
+
+VISIBLE void left_work(u64 n)
 {
 	WITH_FRAME();
 	spin(n);
@@ -116,6 +129,17 @@ VISIBLE void jumped_thread(void)
 	for (;;) {
 		truth_call(&v->truth, IN(jumped_work));
 		jumped_work(unit);
+		next_thread(v);
+	}
+}
+
+VISIBLE void left_thread(void)
+{
+	struct vcpu *v = me();
+
+	for (;;) {
+		truth_call(&v->truth, IN(left_work));
+		left_work(unit);
 		next_thread(v);
 	}
 }
@@ -166,6 +190,9 @@ NORETURN void kmain(u32 vcpu)
 	v->sp[OWN] = context(own - 2 * middle, own_stack, own - 64, garbage);
 	v->sp[JUMPED] = context(jumped - 2 * middle, own_jump, jumped - 64, garbage);
 	*(u64 *)(jumped - 64) = garbage;
+	/* Where own_stack() is on no more. */
+	v->sp[LEFT] = context(own - 3 * middle, own_left, own - 2 * middle - 64,
+			      garbage);
 	v->sp[FIRST] = context(stack_top(vcpu, 3), first_thread, 0, garbage);
 	v->sp[ENTERED] = context(stack_top(vcpu, 3) - 2 * middle, ended_thread, 0,
 				 garbage);

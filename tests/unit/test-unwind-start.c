@@ -208,6 +208,55 @@ static void entered_by_return(void **state)
 	assert_int_equal(out.end, US_END_NO_RULE);
 }
 
+#define RV_BOOT	  0x080000ef /* jal 0x1180, from 0x1100 */
+#define RV_JUMP	  0x6f90006f /* j 0x2000, from 0x1108 */
+#define RV_OTHER  0x6fd0006f /* j 0x2004 */
+#define RV_KEPT	  0x00048093 /* mv ra, s1 */
+#define ARM_BOOT  0x94000020
+#define ARM_JUMP  0x140003be
+#define ARM_OTHER 0x140003c2 /* b 0x2010 */
+#define ARM_KEPT  0xaa1303fe /* mov x30, x19 */
+
+/* 0x1100 calls 0x1180, and then leaves by that jump. */
+static void look_behind(uint32_t between, uint32_t jump, bool forget)
+{
+	bool arm = regs.arch == US_ARCH_AARCH64;
+	const uint32_t code[] = { arm ? ARM_BOOT : RV_BOOT, between, jump };
+	words(0x1100, code, 3);
+	words(0x1180, arm ? (uint32_t[]){ ARM_RET } : (uint32_t[]){ RV_RET }, 1);
+	if (forget)
+		us_unwinder_set_code(unwinder, &map, &cfi);
+	put(STACK + (arm ? 8 : 24), 0x1104);
+	look_with_link(0x3000, STACK, 0x200c);
+	assert_int_equal(out.pc[1], 0x200c);
+	assert_int_equal(out.n, 2);
+}
+
+/* The code that jumped to it has called another before, and finds that return address.
+ */
+static void entered_by_jump(void **state)
+{
+	bool arm = regs.arch == US_ARCH_AARCH64;
+	uint32_t nop = arm ? NOP_ARM : NOP_RV, jump = arm ? ARM_JUMP : RV_JUMP;
+	(void)state;
+	look_at_mover(true, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		look_behind(nop, jump, i == 0);
+		assert_int_equal(out.end, US_END_ROOT);
+	}
+	/* One that was called by pointer, now. */
+	put(STACK + (arm ? 8 : 24), 0x1004);
+	look_with_link(0x3000, STACK, 0x200c);
+	assert_int_equal(out.n, 3);
+	/* It would return to its own caller; it leads elsewhere; nobody knows where. */
+	look_behind(arm ? ARM_KEPT : RV_KEPT, jump, true);
+	assert_int_equal(out.end, US_END_NO_RULE);
+	look_behind(nop, arm ? ARM_OTHER : RV_OTHER, true);
+	assert_int_equal(out.end, US_END_NO_RULE);
+	look_behind(nop, arm ? ARM_AWAY : RV_AWAY, true);
+	assert_int_equal(out.end, US_END_NO_RULE);
+}
+
 static void by_link(void **state)
 {
 	(void)state;
@@ -238,6 +287,8 @@ int main(void)
 		TEST(without_a_stack_pointer),
 		RISCV(entered_by_return),
 		ARM(entered_by_return),
+		RISCV(entered_by_jump),
+		ARM(entered_by_jump),
 		RISCV(by_link),
 		ARM(by_link),
 		RISCV(riscv_without_a_link),

@@ -25,6 +25,22 @@ own_jump:
 	b	jumped_thread
 	.size own_jump, . - own_jump
 
+	.globl own_left
+	.type own_left, @function
+	.balign 16
+own_left:
+	mov	sp, x20
+	bl	left_leaf
+	cbz	x20, own_stack
+	b	left_thread
+	.size own_left, . - own_left
+
+	.type left_leaf, @function
+	.balign 16
+left_leaf:
+	ret
+	.size left_leaf, . - left_leaf
+
 	/* exception_return(to): to EL1, with its own stack pointer, all masked; from EL2, if
 	 * the guest began there. */
 	.globl exception_return

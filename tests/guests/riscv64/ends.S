@@ -25,6 +25,22 @@ own_jump:
 	tail	jumped_thread
 	.size own_jump, . - own_jump
 
+	.globl own_left
+	.type own_left, @function
+	.balign 16
+own_left:
+	mv	sp, s2
+	call	left_leaf
+	beqz	s2, own_stack
+	tail	left_thread
+	.size own_left, . - own_left
+
+	.type left_leaf, @function
+	.balign 16
+left_leaf:
+	ret
+	.size left_leaf, . - left_leaf
+
 	/* exception_return(to): sstatus.SPP says that S-mode goes on; or by mret, from a
 	 * function of M-mode. */
 	.globl exception_return

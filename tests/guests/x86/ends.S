@@ -24,6 +24,21 @@ own_jump:
 	jmp	jumped_thread
 	.size own_jump, . - own_jump
 
+	.globl own_left
+	.type own_left, @function
+	.balign 16
+own_left:
+	movq	%r13, %rsp
+	call	left_leaf
+	jmp	left_thread
+	.size own_left, . - own_left
+
+	.type left_leaf, @function
+	.balign 16
+left_leaf:
+	ret
+	.size left_leaf, . - left_leaf
+
 	/* exception_return(to) */
 	.globl exception_return
 	.type exception_return, @function
