@@ -5,6 +5,7 @@
 #include "unwind/x86_decode.h"
 
 #define NEAR 64 /* words */
+#define RET  0xc3
 
 const struct us_class_info us_classes[US_N_CLASS] = {
 	[US_CLASS_EQUAL] = { "equal", US_FAULT_NONE,
@@ -45,9 +46,13 @@ const struct us_class_info us_classes[US_N_CLASS] = {
 					    "ours "
 					    "leads here, or is an interrupt's" },
 	[US_CLASS_TABLE_WRONG] = { "table wrong", US_FAULT_NONE,
-				   "what the table gives is behind no CALL, or one "
-				   "that leads elsewhere, and back to the frames "
-				   "before; our frame is behind one" },
+				   "what the table gives is behind no CALL; our frame "
+				   "is" },
+	[US_CLASS_TABLE_BELOW] = { "table wrong: below the stack", US_FAULT_NONE,
+				   "an interrupt came at a RET where the table has "
+				   "rbp below the stack pointer, in what the "
+				   "interrupt has overwritten; our frame is behind a "
+				   "CALL" },
 	[US_CLASS_DEPTH] = { "depth", US_FAULT_CUT,
 			     "we stop at the greatest number of frames" },
 	[US_CLASS_CUT_AT_ROOT] = { "end unknown to us", US_FAULT_CUT,
@@ -226,37 +231,13 @@ static bool skipped_before(const struct pair *p)
 	return false;
 }
 
-static bool comes_before(const struct pair *p, us_gva pc)
-{
-	for (unsigned i = 0; i < p->same; i++)
-		if (p->dwfl->pc[i] == pc)
-			return true;
-	return false;
-}
-
-/*
- * Round in a circle, by a CALL that does not lead here?  clang's tables have rbp still
- * on the stack at the RET behind its POP: an interrupt's frame may be there by then.
- */
-static bool goes_round(const struct pair *p)
-{
-	us_gva start = start_of(p, p->dwfl->pc[p->same - 1]);
-	us_gva leads = call_target(p, p->dwfl->pc[p->same]);
-	if (!start || !leads || leads == start)
-		return false;
-	for (unsigned k = p->same; k < p->dwfl->n; k++)
-		if (comes_before(p, p->dwfl->pc[k]))
-			return true;
-	return false;
-}
-
 static enum us_class frame_differs(const struct pair *p)
 {
 	us_gva theirs = p->dwfl->pc[p->same];
 	if (!has_cfi(p, p->same - 1))
 		return guess_differs(p);
-	bool wrong = !behind_call(p, theirs) && !p->dwfl->exact[p->same];
-	if ((wrong || goes_round(p)) && behind_call(p, p->ours->pc[p->same]))
+	if (!behind_call(p, theirs) && !p->dwfl->exact[p->same] &&
+	    behind_call(p, p->ours->pc[p->same]))
 		return US_CLASS_TABLE_WRONG;
 	return skipped_before(p) ? US_CLASS_DWFL_GUESS_SKIPS : US_CLASS_UNEXPLAINED;
 }
@@ -276,9 +257,25 @@ static enum us_class compare_frames(struct pair *p)
 	return p->dwfl->n > n ? dwfl_longer(p) : same_frames(p);
 }
 
+/* clang's tables have rbp still on the stack at the RET behind its POP. */
+static bool has_lost_rbp(const struct pair *p)
+{
+	uint8_t byte;
+	for (unsigned i = 1; i < p->same; i++)
+		if (p->dwfl->exact[i] &&
+		    us_paging_read(p->paging, &p->regs->space, p->dwfl->pc[i], &byte,
+				   1) &&
+		    byte == RET && dwfl_walk_saves_rbp(p->walk, p->dwfl->pc[i]))
+			return true;
+	return false;
+}
+
 enum us_class classify(struct pair *p)
 {
 	enum us_class class = compare_frames(p);
+	if (class == US_CLASS_UNEXPLAINED && p->same < p->ours->n &&
+	    behind_call(p, p->ours->pc[p->same]) && has_lost_rbp(p))
+		class = US_CLASS_TABLE_BELOW;
 	if (class == US_CLASS_UNEXPLAINED || p->ours->end == US_END_ROOT)
 		return class;
 	if (thread_begins(p))

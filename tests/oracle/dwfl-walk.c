@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TID   1
-#define N_REG 17 /* the sixteen, and the return address */
+#define TID	  1
+#define N_REG	  17 /* the sixteen, and the return address */
+#define DWARF_RBP 6  /* System V psABI for x86-64, figure 3.36 */
 
 struct dwfl_walk {
 	Dwfl *dwfl;
@@ -102,26 +103,42 @@ void dwfl_walk_unwind(struct dwfl_walk *w, const struct us_regs *regs,
 		out->why = "too many frames";
 }
 
-static bool table_covers(Dwarf_CFI *cfi, Dwarf_Addr at)
+/* NULL: it says nothing of that address.  To be freed. */
+static Dwarf_Frame *table_row(Dwarf_CFI *cfi, Dwarf_Addr at)
 {
 	Dwarf_Frame *frame;
-	if (!cfi || dwarf_cfi_addrframe(cfi, at, &frame))
-		return false;
-	free(frame);
-	return true;
+	return cfi && dwarf_cfi_addrframe(cfi, at, &frame) == 0 ? frame : NULL;
 }
 
-bool dwfl_walk_has_cfi(struct dwfl_walk *w, us_gva pc)
+static Dwarf_Frame *row_of(struct dwfl_walk *w, us_gva pc)
 {
 	Dwfl_Module *mod = dwfl_addrmodule(w->dwfl, pc);
 	Dwarf_Addr bias;
 	if (!mod)
-		return false;
+		return NULL;
 	Dwarf_CFI *eh = dwfl_module_eh_cfi(mod, &bias);
-	if (table_covers(eh, pc - bias))
-		return true;
+	Dwarf_Frame *row = table_row(eh, pc - bias);
+	if (row)
+		return row;
 	Dwarf_CFI *debug = dwfl_module_dwarf_cfi(mod, &bias);
-	return table_covers(debug, pc - bias);
+	return table_row(debug, pc - bias);
+}
+
+bool dwfl_walk_has_cfi(struct dwfl_walk *w, us_gva pc)
+{
+	Dwarf_Frame *row = row_of(w, pc);
+	free(row);
+	return row;
+}
+
+bool dwfl_walk_saves_rbp(struct dwfl_walk *w, us_gva pc)
+{
+	Dwarf_Frame *row = row_of(w, pc);
+	Dwarf_Op room[3], *ops = NULL;
+	size_t n = 0;
+	bool known = row && dwarf_frame_register(row, DWARF_RBP, room, &ops, &n) == 0;
+	free(row);
+	return known && n > 0; /* elfutils: 0 for the same value, or none */
 }
 
 int dwfl_walk_open(const char *elf, struct us_paging *p, struct dwfl_walk **ret,

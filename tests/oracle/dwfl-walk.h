@@ -32,5 +32,7 @@ void dwfl_walk_unwind(struct dwfl_walk *w, const struct us_regs *regs,
 
 /* Does .eh_frame or .debug_frame say anything of this address? */
 bool dwfl_walk_has_cfi(struct dwfl_walk *w, us_gva pc);
+/* ... and that the caller's rbp is on the stack there? */
+bool dwfl_walk_saves_rbp(struct dwfl_walk *w, us_gva pc);
 
 #endif
