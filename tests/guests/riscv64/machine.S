@@ -14,6 +14,7 @@
 #define START_HART    0x48534d
 #define NOT_SUPPORTED (-2)
 #define NO_SUCH_HART  (-3)
+#define WAIT_TICKS    10000000 /* a second: QEMU's timer has 10 MHz */
 
 	.text
 	/* From boot.S, each hart; the first goes on there in S-mode. */
@@ -76,8 +77,18 @@ machine_trap:
 2:	lla	t0, harts
 	slli	a0, a0, 4
 	add	t0, t0, a0
-	ld	a0, (t0)
-	beqz	a0, 3f
+	csrw	mscratch, t1
+	csrr	a0, time
+	li	t1, WAIT_TICKS	/* it may have had no CPU of the host yet */
+	add	a0, a0, t1
+5:	ld	t1, (t0)
+	bnez	t1, 6f
+	.insn	0x0100000f	/* pause */
+	csrr	t1, time
+	bltu	t1, a0, 5b
+	csrr	t1, mscratch
+	j	3f
+6:	csrr	t1, mscratch
 	fence
 	sd	a1, 8(t0)
 	li	a0, 0
