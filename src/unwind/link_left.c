@@ -5,18 +5,13 @@
 
 #define MAX_INSNS 64
 
-/* By what is no call, return or exit. */
-static bool is_jump(const struct us_link_flow *f, const struct us_link_state *st,
-		    const struct us_link_insn *insn, us_gva pc, us_gva *ret_to)
+/* To where the code itself says. */
+static bool is_jump(const struct us_link_state *st, const struct us_link_insn *insn,
+		    us_gva pc, us_gva *ret_to)
 {
 	*ret_to = pc + (us_gva)insn->imm;
-	if (insn->kind == US_LINK_JUMP)
-		return true;
-	if (insn->kind != US_LINK_JUMP_INDIRECT || insn->reg == f->machine->ra)
-		return false;
-	if (!us_link_far_jump(st, insn, ret_to))
-		*ret_to = 0;
-	return true;
+	return insn->kind == US_LINK_JUMP || (insn->kind == US_LINK_JUMP_INDIRECT &&
+					      us_link_far_jump(st, insn, ret_to));
 }
 
 bool us_link_flow_left(struct us_link_flow *f, us_gva pc, us_gva *ret_to)
@@ -29,7 +24,7 @@ bool us_link_flow_left(struct us_link_flow *f, us_gva pc, us_gva *ret_to)
 		f->path.budget--;
 		if (!us_link_flow_decode(f, pc, &insn))
 			return false;
-		if (is_jump(f, &st, &insn, pc, ret_to))
+		if (is_jump(&st, &insn, pc, ret_to))
 			return st.reg[f->machine->ra].sym == US_LSYM_RA;
 		bool goes_on = insn.kind < US_LINK_CALL || insn.kind == US_LINK_BRANCH;
 		if (!goes_on || !us_link_flow_step(f, pc, &insn, &st))

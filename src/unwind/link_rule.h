@@ -50,7 +50,8 @@ bool us_link_flow_in_routine(struct us_link_flow *f, us_gva pc);
 /*
  * Does the code at pc, behind a CALL, go on to a jump with that CALL's return address
  * still in the link register?  Then what it jumps to has it for its own, and does not
- * return.  Branches are taken to go on.  *ret_to: where it jumps to; 0: not known.
+ * return.  Branches are taken to go on.  *ret_to: where it jumps to, which the code
+ * itself has to say.
  */
 bool us_link_flow_left(struct us_link_flow *f, us_gva pc, us_gva *ret_to);
 

@@ -58,11 +58,8 @@ static bool is_left_by_exit(struct us_walk *w, const struct us_site *site,
 	return called->exit == US_EXIT_IRET || called->exit == US_EXIT_SWITCH;
 }
 
-/*
- * Was it entered by a jump behind that CALL?  Boot code calls a few functions, and then
- * jumps to the one that stays, with a stack that it has set up.  Where such a jump
- * leads may not be known: a kernel that has moved itself goes by a register.
- */
+/* Was it entered by a jump behind that CALL?  Boot code calls a few functions, and then
+ * jumps to the one that stays, with a stack that it has set up. */
 static bool is_left_by_jump(struct us_walk *w, const struct us_site *site,
 			    const struct us_site *at)
 {
@@ -71,8 +68,7 @@ static bool is_left_by_jump(struct us_walk *w, const struct us_site *site,
 	if (at->call != US_CALL_DIRECT || us_site_is_entry(site) ||
 	    !us_sites_left(w->u->sites, at->pc, &to))
 		return false;
-	return to ? us_sites_from(w->u->sites, site, to, rule) == US_REACH_FLOW
-		  : site->outer == US_OUTER_STAYS;
+	return us_sites_from(w->u->sites, site, to, rule) == US_REACH_FLOW;
 }
 
 /* Nobody returns to v, which lies in the place of the return address. */

@@ -43,7 +43,7 @@ static bool is_entered_by_jump(struct us_walk *w, struct us_site *site,
 	if (!w->u->arch->link ||
 	    !us_step_link_word(w, us_step_link_rule(w, rule), &slot, &word) ||
 	    us_sites_call_before(s, word, &target) != US_CALL_DIRECT ||
-	    !us_sites_left(s, word, &to) || !to ||
+	    !us_sites_left(s, word, &to) ||
 	    us_sites_from(s, site, to, from) != US_REACH_FLOW ||
 	    !us_step_link_word(w, us_step_link_rule(w, from), &slot, &other) ||
 	    other != word)
