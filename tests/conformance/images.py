@@ -264,7 +264,7 @@ class Suite:
         subprocess.run(["strip", "-o", kernel, own], check=True)
         shutil.copy(own, os.path.join(folder, "build", "app.dbg"))
         shutil.copy(other, kernel + ".debug")
-        with self.guest("shares", kernel=kernel) as g:
+        with self.guest("shares", kernel=kernel, extra=("-nic", "none")) as g:
             g.wait("READY")
             said = self.without_a_word(g)
             check("kernel has no symbols: taken from" in said and "app.dbg" in said, said)
