@@ -163,7 +163,7 @@ class Suite:
         """As record(); on a busy host for longer.  named: its file is."""
         file = self.file(program)
         module = program.name if named else "/bin/" + program.name
-        for seconds in (1, 2, 4):
+        for seconds in (1, 2, 4, 8):
             got = self.record(program, file if named else None, seconds * self.args.seconds)
             stacks = ProgramStacks(got[2], program, module)
             if sum(count for _, count in stacks.rows) >= ENOUGH:
@@ -332,7 +332,7 @@ class Suite:
         elf = self.file(NARROW)
         pid = self.guest.start(NARROW.name)
         try:
-            for seconds in (1, 2, 4):
+            for seconds in (1, 2, 4, 8):
                 self.guest.elf = elf
                 self.us.record(self.guest, "gdb", "--budget", "50",
                                seconds=seconds * self.args.seconds)
