@@ -16,7 +16,8 @@ from harness import Skip, note  # noqa: E402
 
 def main():
     build, stamp = sys.argv[1:]
-    for make in (waiting.program, lambda b: test_owners.programs(b, "x86_64"),
+    for make in (waiting.program, test_owners.stops_library,
+                 lambda b: test_owners.programs(b, "x86_64"),
                  lambda b: test_owners.programs(b, "aarch64", fetch=False)):
         try:
             make(build)

@@ -7,6 +7,7 @@
 # needs: packages/linux-image-*-cloud-amd64/lib/modules/*/kernel/drivers/virtio/*.ko
 # needs: packages/linux-image-*-cloud-amd64/lib/modules/*/kernel/drivers/block/virtio_blk.ko
 # needs: tests/linux/owners/threads tests/linux/owners/short-a tests/linux/owners/short-b
+# needs: tests/linux/owners/stops.so
 # needs: tests/linux/rust/rust tests/linux/fpc-gw2/fpc-gw2
 # linux: trixie trixie-backports
 for kernel in "" trixie trixie-backports; do
