@@ -116,7 +116,21 @@ class Counting:
             if self.run.poll() not in (None, -signal.SIGKILL):
                 raise RuntimeError(f"it ended: {self.run.communicate()}")
             time.sleep(0.02)
-        raise RuntimeError(f"no {pattern} in {seconds} s")
+        raise RuntimeError(f"no {pattern} in {seconds} s; {self.last_words()}")
+
+    def last_words(self):
+        """Of a guest that does not go on: what it said last, and what its threads do."""
+        with open(self.log, errors="replace") as f:
+            told = [f"it said {f.read()[-200:]!r}"]
+        try:
+            for task in glob.glob(f"/proc/{self.vm()}/task/*"):
+                with open(task + "/stat") as stat, open(task + "/wchan") as wchan:
+                    name, rest = stat.read().split("(", 1)[1].rsplit(")", 1)
+                    state, *_, user, system = rest.split()[:13]
+                    told.append(f"{name}: {state} {wchan.read()}, {user} + {system} ticks")
+        except (OSError, ValueError) as e:
+            told.append(str(e))
+        return "; ".join(told)
 
     def counts(self):
         return json.loads(self.wait(r"COUNTS (\{.*\})")[1])
