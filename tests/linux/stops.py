@@ -16,13 +16,13 @@ WITHOUT = 50  # stops within the recording that gave no sample, at most
 
 
 class Stops:
-    def __init__(self, library, folder):
-        self.library, self.path = library, os.path.join(folder, "stops")
+    def __init__(self, preload, folder):
+        self.preload, self.path = preload, os.path.join(folder, "stops")
 
     @contextlib.contextmanager
     def noted(self):
         """Of a uniscope that is started meanwhile."""
-        more = {"LD_PRELOAD": self.library, "STOPS": self.path}
+        more = {"LD_PRELOAD": self.preload, "STOPS": self.path}
         os.environ.update(more)
         try:
             yield
