@@ -69,4 +69,4 @@ install: all
 	@meson install -C $(BUILD) --no-rebuild
 
 clean:
-	rm -rf build build-asan build-analyzer build-fuzz
+	rm -rf build build-asan build-fuzz

@@ -30,10 +30,8 @@ cpu = '{arch}'
 endian = 'little'
 """
 # What is of the machine this runs on is not made; nobody debugs it there, and to compile
-# it takes longer than to run it.  The analyzer comes before most of what -O2 adds, and finds
-# the same with -O1: scripts/analyze.
-OPTIONS = ("-Dguests=false", "-Dman=disabled", "-Ddebug=false", "-Doptimization=1",
-           "-Danalyzer=true")
+# it takes longer than to run it.
+OPTIONS = ("-Dguests=false", "-Dman=disabled", "-Ddebug=false", "-Doptimization=1")
 
 
 def _run(argv):
@@ -49,7 +47,7 @@ def _knows(folder, target):
 
 
 def folder_of(build_folder, arch, root):
-    return os.path.join(build_folder, "rigs", f"analyzed-{arch}-{os.path.basename(root)}")
+    return os.path.join(build_folder, "rigs", f"program-{arch}-{os.path.basename(root)}")
 
 
 def build(build_folder, arch, root, wanted=()):
