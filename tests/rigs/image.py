@@ -11,7 +11,7 @@ import elf
 from paths import TESTS
 from debs import Suite
 from guest import BOARDS, MODULES, static_busybox, vmlinux_elf
-from harness import Skip
+from harness import Skip, kvm_works
 from initramfs import Initramfs
 import packages
 import releases
@@ -164,6 +164,8 @@ class Image:
         if script:
             self.fs.add_file("/rig/test", script)
             self.fs.add("/rig/words", "".join(word + "\n" for word in words))
+            if kvm_works():  # on the machine that emulates this host
+                self.fs.add("/rig/kvm-outside", "")
         self.fs.write(path)
 
 
