@@ -3,7 +3,7 @@
 """Are 95 of 100 intervals right for guests that run?  Rows of docs/accuracy.md.
 
 usage: real.py BUILD BACKEND ACCEL [GUEST] [--functions F...] [--truth KIND] [--runs N]
-       [--seconds S] [--hz HZ] [--budget P] [--keep FOLDER | --again FOLDER]
+       [--seconds S] [--hz HZ] [--budget P] [--prints] [--keep FOLDER | --again FOLDER]
 
 Records one guest again and again and compares its functions, that do the same in each
 call, with what it states on its serial port.  The truth is of a span that begins before
@@ -20,12 +20,18 @@ best   the calls, times the shortest one.  But of two loops that are as fast alo
        than any is.
 clock  the time that passed on the guest's clock, with what the host took.
 
+A guest that is nearly idle does little besides stating the truth, and one such line more or
+fewer in the one span counts.  With --prints only the part of a recording between two of
+these is looked at, which its samples show, and the truth is of that part.
+
 Without --truth it is work for those guests, clock for others of gdb and qmp under TCG,
 else best.  --keep has each recording in a folder, with its truths; --again looks at
 those once more.
 """
 import argparse
 import glob
+import gzip
+import itertools
 import json
 import math
 import os
@@ -38,6 +44,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import Uniscope, note, start, truth, waited  # noqa: E402
 
 WORK = {"f60": 6, "f30": 3, "f10": 1}
+GAP_MS = 200  # prints are farther apart, samples of one are not
 ONE_LOOP = ("shares-steady", "shares-1ms", "shares-10ms")
 
 
@@ -92,6 +99,46 @@ def truths(t, names):
     return got
 
 
+def prints(us):
+    """When the samples of a recording saw the guest begin to state its truth: ms."""
+    us.run("report", "--format", "firefox", "-o", us.data("times"), us.data())
+    with gzip.open(us.data("times")) as f:
+        profile = json.load(f)
+    times, name = [], "print_truth"
+    for thread in profile["threads"]:
+        names = profile.get("shared", thread)["stringArray"]
+        functions = [names[n] for n in thread["funcTable"]["name"]]
+        stacks = [functions[f] == name for f in
+                  (thread["frameTable"]["func"][x] for x in thread["stackTable"]["frame"])]
+        for i, above in enumerate(thread["stackTable"]["prefix"]):
+            stacks[i] = stacks[i] or (above is not None and stacks[above])
+        at = itertools.accumulate(thread["samples"]["timeDeltas"])
+        times += [t for t, x in zip(at, thread["samples"]["stack"])
+                  if x is not None and stacks[x]]
+    begun = [t for before, t in zip([-GAP_MS, *times], times) if t - before >= GAP_MS]
+    return [t for t in begun if t > 10]  # else it was in the middle of one
+
+
+def between_prints(us, guest, first, last):
+    """(truth, from ms, until ms) of the part of a recording that begins and ends with a
+    print that was seen: which ones these were is known by the distances between all.
+    None: fewer than two were."""
+    seen = prints(us)
+    stated = [s for s in truth.parse(guest.serial())[-1].snapshots[0]
+              if first.seq <= s.seq <= last.seq]
+    at = [1000 * s.tsc / s.tsc_hz for s in stated]
+    if len(seen) < 2:
+        return None
+
+    def nearest(k, i):
+        """To the one seen, if the first one seen was k: (how far, which)."""
+        return min((abs((a - at[k]) - (seen[i] - seen[0])), n) for n, a in enumerate(at))
+
+    k = min(range(len(stated)),
+            key=lambda k: sum(nearest(k, i)[0] for i in range(len(seen))))
+    return truth.difference(stated[k], stated[nearest(k, -1)[1]]), seen[0], seen[-1]
+
+
 class Waits:
     """What part of the time a guest's busiest thread waited for a host CPU."""
 
@@ -113,18 +160,29 @@ def record(us, guest, args):
     host = waits.part()
     after = guest.wait_truth()
     t = truth.merge([truth.difference(b, a) for b, a in zip(before, after)])
-    return {"truths": truths(t, args.functions), "idle": t.idle_share(), "host": host}
+    part = None
+    if args.prints:
+        found = between_prints(us, guest, before[0], after[0])
+        if not found:
+            note("a recording that shows no two prints does not count")
+            return record(us, guest, args)
+        t, *part = found
+    return {"truths": truths(t, args.functions), "idle": t.idle_share(), "host": host,
+            "time": part}
 
 
 def look(us, args, known, sums):
     # By kvm what waited for a host CPU has a stack, too.
     on_cpu = ("--filter", "state=guest") if args.backend == "kvm" else ()
-    report = us.report("--focus", "^(" + "|".join(args.functions) + ")$", *on_cpu)
+    part = known.get("time")
+    of = ("--time", "{:.3f}ms,{:.3f}ms".format(*part)) if part else ()
+    report = us.report("--focus", "^(" + "|".join(args.functions) + ")$", *on_cpu, *of)
     functions = {f["name"]: f for f in report["functions"]}
     s = report["summary"]
     if not s["running"]:
         note("a recording without a sample in these functions does not count")
         return {"focus": 0, "all": report["recording"]["running"], "host": known["host"]}
+    focused = s["running"]
     stops = args.accel == "tcg" and args.backend in ("gdb", "qmp")
     kind = args.truth or ("work" if args.guest in ONE_LOOP else "clock" if stops else "best")
     # What no sample was in has no row.
@@ -134,11 +192,12 @@ def look(us, args, known, sums):
         sums.setdefault(name, Sums()).add(f["total"] / s["running"], share,
                                           f["total_interval"], f["total_long_run"])
     if s["idle"]:
-        everything = s["idle"] + s["running"] + s["unfocused"]
+        # Of all time, what waited for a host CPU with it.
+        s = us.report(*of)["summary"]
         sums.setdefault("(idle)", Sums()).add(
-            s["idle"] / everything, known["idle"], s["idle_interval"],
+            s["idle"] / (s["idle"] + s["running"]), known["idle"], s["idle_interval"],
             s["idle_long_run"])
-    return {"focus": s["running"], "all": report["recording"]["running"],
+    return {"focus": focused, "all": report["recording"]["running"],
             "host": known["host"]}
 
 
@@ -180,6 +239,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--hz", type=int, default=997)
     parser.add_argument("--budget", type=int, default=50)
+    parser.add_argument("--prints", action="store_true")
     parser.add_argument("--keep")
     parser.add_argument("--again")
     return parser.parse_args()
