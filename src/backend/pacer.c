@@ -177,12 +177,13 @@ bool us_pacer_is_free(const struct us_pacer *p, unsigned slot, uint64_t now_ns)
 	return now_ns >= p->slot[slot].fits_ns && us_pacer_stretch(p, slot) <= 1;
 }
 
-void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,
-		       uint64_t stolen_ns, uint32_t samples)
+/* A sample is done, for which the guest's time stood for held_ns. */
+static void done(struct us_pacer *p, unsigned slot, uint64_t now_ns, uint64_t stolen_ns,
+		 uint64_t held_ns, uint32_t samples)
 {
 	struct us_pacer_slot *s = &p->slot[slot];
 	uint64_t since_due = now_ns > s->due_ns ? now_ns - s->due_ns : 0;
-	uint64_t delay = since_due > stolen_ns ? since_due - stolen_ns : 0;
+	uint64_t delay = since_due > held_ns ? since_due - held_ns : 0;
 	uint64_t stood_ns = 0, stretched_ns = 0;
 	/* The time that the further samples stand for is neither late nor made good. */
 	if (samples > 1) {
@@ -211,10 +212,22 @@ void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 		s->due_ns = next;
 }
 
+void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,
+		       uint64_t stolen_ns, uint32_t samples)
+{
+	done(p, slot, now_ns, stolen_ns, stolen_ns, samples);
+}
+
 void us_pacer_done(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 		   uint64_t stolen_ns)
 {
-	us_pacer_done_for(p, slot, now_ns, stolen_ns, 1);
+	done(p, slot, now_ns, stolen_ns, stolen_ns, 1);
+}
+
+void us_pacer_done_stood(struct us_pacer *p, unsigned slot, uint64_t now_ns,
+			 uint64_t stolen_ns, uint64_t stood_ns)
+{
+	done(p, slot, now_ns, stolen_ns, stood_ns, 1);
 }
 
 void us_pacer_pass(struct us_pacer *p, unsigned slot, uint64_t now_ns)

@@ -72,6 +72,14 @@ void us_pacer_done(struct us_pacer *p, unsigned slot, uint64_t now_ns,
 		   uint64_t stolen_ns);
 
 /*
+ * The same of a guest whose clock stands while it is held, for stood_ns (>= stolen_ns):
+ * from an idle vCPU nothing is stolen meanwhile, but it does not idle either, and its
+ * next sample is as far away in the guest's time as that of a busy one.
+ */
+void us_pacer_done_stood(struct us_pacer *p, unsigned slot, uint64_t now_ns,
+			 uint64_t stolen_ns, uint64_t stood_ns);
+
+/*
  * The same for a sample that found the vCPU where it had stood for some time, and took
  * until then: it stands for the samples that would have found it there.  samples, their
  * number, is what us_pacer_samples_in() gave for that time (before the next one is

@@ -35,6 +35,19 @@ static unsigned n_running(const struct us_whole_stop *w)
 	return n;
 }
 
+/*
+ * For how long the guest's own time stood: what its vCPUs do until the next sample is
+ * measured in that.  TCG's clock stands with the vCPUs, whether they ran or not; by KVM
+ * it goes on for those that idle.
+ */
+static uint64_t stood_ns(const struct us_whole_stop *w, uint64_t stolen_ns,
+			 uint64_t now)
+{
+	if (!w->sleeps_stopped || w->ops->paused(w->ctx))
+		return stolen_ns;
+	return now - w->stood_since_ns;
+}
+
 /* All captures of this stop are done. */
 static void end_sample(struct us_whole_stop *w)
 {
@@ -44,7 +57,8 @@ static void end_sample(struct us_whole_stop *w)
 	unsigned n_failed = w->n_chosen - (unsigned)__builtin_popcountll(w->got);
 	w->held = false;
 	w->let_go_ns = now;
-	us_pacer_done(&w->pacer, 0, now, (now - w->since_ns) * n / w->n_chosen);
+	uint64_t stolen_ns = (now - w->since_ns) * n / w->n_chosen;
+	us_pacer_done_stood(&w->pacer, 0, now, stolen_ns, stood_ns(w, stolen_ns, now));
 	if (n_failed)
 		us_pacer_failed(&w->pacer, n_failed);
 }
@@ -83,17 +97,23 @@ static uint64_t not_run_ns(struct us_whole_stop *w, unsigned vcpu, uint64_t now)
 	return not_ran > most ? most : not_ran < least ? least : not_ran;
 }
 
-/* From when on those vCPUs that ran are held, in the mean. */
-static uint64_t held_since(struct us_whole_stop *w, uint64_t now)
+/*
+ * From when on those vCPUs that ran are held, in the mean, and the guest's time stands.
+ * That of one that idled since the last stop is known no better than that it stands.
+ */
+static void find_since(struct us_whole_stop *w, uint64_t now)
 {
-	uint64_t sum = 0, n = 0;
+	uint64_t held = 0, stood = 0, n = 0, least = now - w->t_ns;
 	for (unsigned i = 0; i < w->n_vcpu; i++) {
 		uint64_t ns = w->mask >> i & 1 ? not_run_ns(w, i, now) : 0;
-		bool ran = w->got >> i & 1 && w->ops->ran(w->ctx, i);
-		sum += ran ? ns : 0;
-		n += ran;
+		if (!(w->got >> i & 1 && w->ops->ran(w->ctx, i)))
+			continue;
+		held += ns;
+		stood += ns < now - w->asked_ns ? ns : least;
+		n++;
 	}
-	return n ? now - sum / n : w->asked_ns;
+	w->since_ns = n ? now - held / n : w->asked_ns;
+	w->stood_since_ns = n ? now - stood / n : w->t_ns;
 }
 
 static void find_next(struct us_whole_stop *w)
@@ -111,7 +131,8 @@ static int begin_sample(struct us_whole_stop *w)
 	if (r < 0)
 		return w->broken = r;
 	w->at = 0;
-	w->told_ns = w->since_ns = held_since(w, us_now_ns());
+	find_since(w, us_now_ns());
+	w->told_ns = w->since_ns;
 	w->held = true;
 	find_next(w);
 	if (w->at >= w->n_vcpu)

@@ -34,7 +34,8 @@ struct us_whole_stop {
 	unsigned n_vcpu, n_chosen;
 	bool runs_halted; /* the thread of a halted vCPU may run: it may be in the guest
 			   */
-	bool sleeps_stopped; /* the thread of a stopped vCPU does nothing (TCG) */
+	bool sleeps_stopped; /* TCG: the thread of a stopped vCPU does nothing, and the
+				guest's clock stands */
 	uint64_t mask;	     /* the chosen ones */
 	struct us_pacer pacer;
 	struct us_vcpu_threads threads;
@@ -45,15 +46,16 @@ struct us_whole_stop {
 	int broken; /* what ended it, seen in release() */
 
 	/* Of one sample: */
-	bool held;	   /* between the stop and the last release */
-	unsigned at;	   /* vCPU that is delivered now, or comes next */
-	uint64_t asked_ns; /* when the request to stop went out */
-	uint64_t t_ns;	   /* when the guest was known to stand */
-	uint64_t since_ns; /* from when on the vCPUs did not run, in the mean */
-	uint64_t told_ns;  /* up to here in a capture's held_ns */
-	uint64_t got;	   /* bit n: vCPU n was read */
-	uint64_t busy;	   /* bit n: the thread of vCPU n had work when it was due */
-	uint64_t woken;	   /* bit n: no more than the end of the last stop woke it */
+	bool held;		 /* between the stop and the last release */
+	unsigned at;		 /* vCPU that is delivered now, or comes next */
+	uint64_t asked_ns;	 /* when the request to stop went out */
+	uint64_t t_ns;		 /* when the guest was known to stand */
+	uint64_t since_ns;	 /* from when on the vCPUs did not run, in the mean */
+	uint64_t stood_since_ns; /* from when on the guest's time stood, about */
+	uint64_t told_ns;	 /* up to here in a capture's held_ns */
+	uint64_t got;		 /* bit n: vCPU n was read */
+	uint64_t busy;	/* bit n: the thread of vCPU n had work when it was due */
+	uint64_t woken; /* bit n: no more than the end of the last stop woke it */
 };
 
 /* Setup path. guest: where its threads are; one that is not known has pid 0. */

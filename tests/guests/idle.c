@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * idle.c: halted, but for 3 % of the time: a timer ticks 20 times a second, and each
+ * idle.c: halted, but for 3 % of the time: a timer ticks (20 times a second), and each
  * tick has a little work to do.
  */
 #include "machine.h"
 #include "truth.h"
 
-#define TICKS_HZ     20
+#ifndef TICKS_HZ
+#define TICKS_HZ 20
+#endif
 #define WORK_PERCENT 3
 
 #define FUNCTIONS(X) X(main_loop) X(tick_work)

@@ -353,6 +353,35 @@ static void a_wait_is_weighed(void **state)
 	}
 }
 
+/*
+ * A guest whose clock stands with it, busy for 7 of 200 ms of that.  A look holds it
+ * for 150 us, and takes something from it only if it is busy.  Were the hold of an idle
+ * one made good, it would be looked at 15 % more often.
+ */
+static void an_idle_guest_whose_clock_stands_is_looked_at_as_often(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 1000, .seed = 3, .budget_ppm = 500000 };
+	struct us_pacer p;
+	struct world *w = new_world(0, 0);
+	uint64_t due, stood = 0, busy = 0, hold = 150 * US_NS_PER_US;
+	us_pacer_init(&p, &s, 1, 1, START);
+	while (us_pacer_next(&p, &due), due < START + 400 * US_NS_PER_SEC) {
+		uint64_t at = due + 40 * US_NS_PER_US;
+		bool works = (at - START - stood) % (200 * US_NS_PER_MS) <
+			     7 * US_NS_PER_MS;
+		busy += works;
+		stood += hold;
+		w->now = at + hold;
+		us_pacer_done_stood(&p, 0, w->now, works ? hold : 0, hold);
+	}
+	struct us_backend_counts c = books(&p, w);
+	assert_int_equal(c.stolen_ns, busy * hold);
+	/* 35 of 1,000, and five standard deviations of those of a few bursts. */
+	assert_in_range(busy * 100000 / p.taken, 3420, 3580);
+	free(w);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -369,6 +398,8 @@ int main(void)
 		cmocka_unit_test(a_look_at_all_counts_for_each),
 		cmocka_unit_test(a_long_sleep_is_counted_as_late),
 		cmocka_unit_test(a_wait_is_weighed),
+		cmocka_unit_test(
+			an_idle_guest_whose_clock_stands_is_looked_at_as_often),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

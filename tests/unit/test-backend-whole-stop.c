@@ -20,6 +20,8 @@ static struct {
 	struct us_whole_stop stop;
 	uint64_t wait_ns; /* from the request to the end, of all stops but the first */
 	bool halts;	  /* by the time it stands */
+	bool idles;	  /* and did so before */
+	unsigned slow_ms, read_ms; /* before it stands, and behind */
 } world;
 
 static int sleep_until(void *ctx, uint64_t t_ns)
@@ -33,10 +35,11 @@ static int look(void *ctx)
 	int status;
 	(void)ctx;
 	world.stop.asked_ns = us_now_ns();
-	usleep(SLOW_MS * 1000);
+	usleep(world.slow_ms * 1000);
 	assert_return_code(kill(world.pid, SIGSTOP), 0);
 	assert_int_equal(waitpid(world.pid, &status, WUNTRACED), world.pid);
 	world.stop.t_ns = us_now_ns();
+	usleep(world.read_ms * 1000);
 	world.stop.got = 1;
 	return 0;
 }
@@ -58,7 +61,7 @@ static void fill(void *ctx, unsigned vcpu, struct us_capture *c)
 static bool ran(void *ctx, unsigned vcpu)
 {
 	(void)ctx;
-	return vcpu == 0;
+	return vcpu == 0 && !world.idles;
 }
 
 static bool paused(void *ctx)
@@ -88,6 +91,7 @@ static void begin(bool works, bool sleeps_stopped)
 						      .paused = paused };
 	const struct us_schedule s = { .hz = 100, .seed = 1 };
 	memset(&world, 0, sizeof(world));
+	world.slow_ms = SLOW_MS;
 	world.pid = child(works);
 	assert_true(world.pid > 0);
 	world.guest.pid = world.pid;
@@ -183,6 +187,42 @@ static void what_ran_was_busy(void **state)
 	assert_true(busy_though_halted() > 0);
 }
 
+/* How long an idle guest goes on between two stops that take twice the interval, in the
+ * mean: nothing is stolen from it. */
+static uint64_t rest_ns(bool clock_stands)
+{
+	uint64_t rest = 0;
+	struct us_capture capture;
+	struct us_backend_counts c;
+	begin(false, clock_stands);
+	world.idles = world.halts = true;
+	world.slow_ms = 0;
+	world.read_ms = 20;
+	for (unsigned i = 0; i < 4 * N_STOP; i++) {
+		uint64_t due;
+		assert_int_equal(us_whole_stop_next(&world.stop, UINT64_MAX, &capture),
+				 1);
+		us_whole_stop_release(&world.stop, &capture);
+		us_pacer_next(&world.stop.pacer, &due);
+		rest += due - world.stop.let_go_ns;
+	}
+	us_whole_stop_counts(&world.stop, &c);
+	us_whole_stop_close(&world.stop);
+	kill(world.pid, SIGKILL);
+	waitpid(world.pid, NULL, 0);
+	assert_int_equal(c.stolen_ns, 0);
+	return rest / (4 * N_STOP);
+}
+
+/* Its time stood with it, and it is the guest's time that samples are spread over. */
+static void what_idled_with_its_clock_rests_for_an_interval(void **state)
+{
+	(void)state;
+	uint64_t stands = rest_ns(true), goes_on = rest_ns(false);
+	assert_in_range(stands, 7 * US_NS_PER_MS, 13 * US_NS_PER_MS);
+	assert_in_range(goes_on, 3 * US_NS_PER_MS, 7 * US_NS_PER_MS);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -190,6 +230,7 @@ int main(void)
 		cmocka_unit_test(what_slept_counts_as_held),
 		cmocka_unit_test(without_knowing_all_counts_as_held),
 		cmocka_unit_test(what_ran_was_busy),
+		cmocka_unit_test(what_idled_with_its_clock_rests_for_an_interval),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
