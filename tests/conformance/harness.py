@@ -157,7 +157,8 @@ class Guest:
             if happened():
                 return
             if self.vm.poll() is not None:
-                raise RuntimeError(f"{self.name}: QEMU ended with {self.vm.returncode}")
+                raise RuntimeError(f"{self.name}: QEMU ended with {self.vm.returncode}:\n"
+                                   f"{self.serial()[-500:]}")
             time.sleep(self.poll_seconds)
         raise RuntimeError(f"{self.name}: no {what} in {seconds} s:\n{self.serial()[-500:]}")
 
