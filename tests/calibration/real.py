@@ -18,15 +18,18 @@ best   the calls, times the shortest one.  But of two loops that are as fast alo
        take a third longer while the processor is shared.  And a stop of an emulated
        guest (gdb, qmp) halts its clock before its vCPUs, so that a call may seem shorter
        than any is.
-clock  the time that passed on the guest's clock, with what the host took.
+clock  the time that passed on the guest's clock, with what the host took.  Of rounds that
+       take seconds it is the only one: meanwhile a processor that is shared becomes a
+       tenth faster or slower.
 
 A guest that is nearly idle does little besides stating the truth, and one such line more or
-fewer in the one span counts.  With --prints only the part of a recording between two of
+fewer in the one span counts; and of rounds that take seconds the one before and behind a
+recording are much of the span.  With --prints only the part of a recording between two of
 these is looked at, which its samples show, and the truth is of that part.
 
-Without --truth it is work for those guests, clock for others of gdb and qmp under TCG,
-else best.  --keep has each recording in a folder, with its truths; --again looks at
-those once more.
+Without --truth it is work for those guests, clock for others of gdb and qmp under TCG
+and with --prints, else best.  --keep has each recording in a folder, with its truths;
+--again looks at those once more.
 """
 import argparse
 import glob
@@ -184,7 +187,8 @@ def look(us, args, known, sums):
         return {"focus": 0, "all": report["recording"]["running"], "host": known["host"]}
     focused = s["running"]
     stops = args.accel == "tcg" and args.backend in ("gdb", "qmp")
-    kind = args.truth or ("work" if args.guest in ONE_LOOP else "clock" if stops else "best")
+    kind = args.truth or ("work" if args.guest in ONE_LOOP else
+                          "clock" if stops or args.prints else "best")
     # What no sample was in has no row.
     none = [0, min(1, 3.8 / max(1, s["running"]))]
     for name, share in known["truths"][kind].items():
@@ -193,10 +197,14 @@ def look(us, args, known, sums):
                                           f["total_interval"], f["total_long_run"])
     if s["idle"]:
         # Of all time, what waited for a host CPU with it.
-        s = us.report(*of)["summary"]
+        r = us.report(*of)
+        s = r["summary"]
+        n = s["idle"] + s["running"]
+        # The guest knows that it idled when it comes back from the interrupt.
+        woken = sum(f["total"] for f in r["functions"] if f["name"] == "wait_for_tick") / n
         sums.setdefault("(idle)", Sums()).add(
-            s["idle"] / (s["idle"] + s["running"]), known["idle"], s["idle_interval"],
-            s["idle_long_run"])
+            s["idle"] / n + woken, known["idle"], *([x + woken for x in s[key]] for key in
+                                                    ("idle_interval", "idle_long_run")))
     return {"focus": focused, "all": report["recording"]["running"],
             "host": known["host"]}
 

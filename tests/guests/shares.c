@@ -22,6 +22,41 @@ static struct truth truths[MAX_VCPUS];
 #endif
 static u64 unit; /* iterations of f10's loop */
 
+#ifdef LONG_ROUNDS
+HIDDEN u64 lot(void)
+{
+	static u64 x = 88172645463325252;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return x >> 16;
+}
+
+/* The truth of parts of a round, at distances that tell one part from another. */
+HIDDEN void report_part(struct truth *t)
+{
+	u64 due = t->next_truth;
+
+	report(t);
+	if (t->next_truth != due)
+		t->next_truth += lot() % (tsc_second / 2);
+}
+#define REPORT(t) report_part(t)
+#else
+#define REPORT(t)
+#endif
+
+/* How often a function is called in a row. */
+HIDDEN u32 calls(void)
+{
+#ifdef BURSTS /* CALLS in the mean */
+	return 1 + (u32)(lot() % (2 * CALLS - 1));
+#else
+	return CALLS;
+#endif
+}
+
 static const char tree[] = "start_vcpu\n"
 			   "  kmain\n"
 			   "    main_loop\n"
@@ -70,9 +105,10 @@ VISIBLE void f10(u64 n)
 
 /* A macro: stage() itself has to be their caller. */
 #define CALL(f)                                                                        \
-	for (u32 i = 0; i < CALLS; i++) {                                              \
+	for (u32 i = 0, n_calls = calls(); i < n_calls; i++) {                         \
 		truth_call(t, IN(f));                                                  \
 		f(n);                                                                  \
+		REPORT(t);                                                             \
 	}
 
 VISIBLE void stage(struct truth *t, u64 n)
