@@ -122,14 +122,15 @@ def prints(us):
     return [t for t in begun if t > 10]  # else it was in the middle of one
 
 
-def between_prints(us, guest, first, last):
+def between_prints(us, guest, first, last, scale):
     """(truth, from ms, until ms) of the part of a recording that begins and ends with a
     print that was seen: which ones these were is known by the distances between all.
-    None: fewer than two were."""
+    scale: what a second of the guest's clock takes while it is recorded.  None: fewer
+    than two were."""
     seen = prints(us)
     stated = [s for s in truth.parse(guest.serial())[-1].snapshots[0]
               if first.seq <= s.seq <= last.seq]
-    at = [1000 * s.tsc / s.tsc_hz for s in stated]
+    at = [1000 * scale * s.tsc / s.tsc_hz for s in stated]
     if len(seen) < 2:
         return None
 
@@ -137,8 +138,13 @@ def between_prints(us, guest, first, last):
         """To the one seen, if the first one seen was k: (how far, which)."""
         return min((abs((a - at[k]) - (seen[i] - seen[0])), n) for n, a in enumerate(at))
 
-    k = min(range(len(stated)),
-            key=lambda k: sum(nearest(k, i)[0] for i in range(len(seen))))
+    def misses(k):
+        """Of few prints the distances may be those of others, too: the one stated first
+        was said a moment before the recording."""
+        return (sum(nearest(k, i)[0] for i in range(len(seen)))
+                + abs(at[k] - at[0] - seen[0]) / 5)
+
+    k = min(range(len(stated)), key=misses)
     return truth.difference(stated[k], stated[nearest(k, -1)[1]]), seen[0], seen[-1]
 
 
@@ -157,15 +163,18 @@ class Waits:
 
 def record(us, guest, args):
     before = guest.wait_truth()
-    waits = Waits(guest)
+    waits, began = Waits(guest), time.monotonic()
     us.record(guest, args.backend, "-F", str(args.hz), "--budget", str(args.budget),
               seconds=args.seconds)
     host = waits.part()
     after = guest.wait_truth()
+    took = time.monotonic() - began
     t = truth.merge([truth.difference(b, a) for b, a in zip(before, after)])
     part = None
     if args.prints:
-        found = between_prints(us, guest, before[0], after[0])
+        a, b = after[0], before[0]
+        stood = max(0, took - (a.tsc - b.tsc) / a.tsc_hz)
+        found = between_prints(us, guest, b, a, args.seconds / (args.seconds - stood))
         if not found:
             note("a recording that shows no two prints does not count")
             return record(us, guest, args)
@@ -175,8 +184,11 @@ def record(us, guest, args):
 
 
 def look(us, args, known, sums):
-    # By kvm what waited for a host CPU has a stack, too.
-    on_cpu = ("--filter", "state=guest") if args.backend == "kvm" else ()
+    stops = args.accel == "tcg" and args.backend in ("gdb", "qmp")
+    kind = args.truth or ("work" if args.guest in ONE_LOOP else
+                          "clock" if stops or args.prints else "best")
+    # By kvm what waited for a host CPU has a stack, too, and the clock goes on meanwhile.
+    on_cpu = ("--filter", "state=guest") if args.backend == "kvm" and kind != "clock" else ()
     part = known.get("time")
     of = ("--time", "{:.3f}ms,{:.3f}ms".format(*part)) if part else ()
     report = us.report("--focus", "^(" + "|".join(args.functions) + ")$", *on_cpu, *of)
@@ -186,9 +198,6 @@ def look(us, args, known, sums):
         note("a recording without a sample in these functions does not count")
         return {"focus": 0, "all": report["recording"]["running"], "host": known["host"]}
     focused = s["running"]
-    stops = args.accel == "tcg" and args.backend in ("gdb", "qmp")
-    kind = args.truth or ("work" if args.guest in ONE_LOOP else
-                          "clock" if stops or args.prints else "best")
     # What no sample was in has no row.
     none = [0, min(1, 3.8 / max(1, s["running"]))]
     for name, share in known["truths"][kind].items():
