@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bash completion for uniscope: options come from the program's own --help, so they
-# are never behind it.
+# are always up to date.
 
 _uniscope() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -12,7 +12,7 @@ _uniscope() {
 	fi
 	case $prev in
 	--check) COMPREPLY=($(compgen -W "bpf kvm" -- "$cur")); return ;;
-	--backend) COMPREPLY=($(compgen -W "auto bpf kvm gdb qmp xen" -- "$cur")); return ;;
+	--backend) COMPREPLY=($(compgen -W "auto bpf kvm plugin gdb qmp xen" -- "$cur")); return ;;
 	--format | -f)
 		case $command in
 		replay) COMPREPLY=($(compgen -W "graph html perfetto chrome csv uftrace strace calls" -- "$cur")); [[ $prev == -f ]] && COMPREPLY=(); return ;;

@@ -164,39 +164,40 @@ static int run_annotate(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'e', "elf", "ELF[@BIAS]", "symbol file instead of the recorded; repeatable",
+	{ 'e', "elf", "ELF[@BIAS]",
+	  "use this symbol file instead of the recorded one; repeatable",
 	  US_IMAGE(struct settings, symbols) },
-	{ 0, "symbols", "DIR", "search it for images and debug files; repeatable",
+	{ 0, "symbols", "DIR", "search DIR for images and debug files; repeatable",
 	  US_FOLDER(struct settings, symbols) },
-	{ 0, "root", "DIR", "the files of a Linux guest, to name its programs",
+	{ 0, "root", "DIR", "folder with a Linux guest's files, to name its programs",
 	  US_ROOT(struct settings, symbols) },
-	{ 0, "debuginfod", "URL", "ask this server for symbols of programs",
+	{ 0, "debuginfod", "URL", "ask this server for symbols of the guest's programs",
 	  US_SERVER(struct settings, symbols) },
-	{ OPT_SOURCE, "source", "DIR", "where sources are; repeatable", US_OWN },
+	{ OPT_SOURCE, "source", "DIR", "search DIR for sources; repeatable", US_OWN },
 	{ OPT_SOURCE_PREFIX, "source-prefix", "OLD=NEW",
-	  "their paths moved; repeatable", US_OWN },
-	{ 0, "callers", NULL, "also samples in what the function calls",
+	  "source paths that begin with OLD are at NEW; repeatable", US_OWN },
+	{ 0, "callers", NULL, "add a column: samples in what the instruction called",
 	  US_FLAG(struct settings, callers) },
-	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
+	{ 0, "vcpu", "LIST", "only these vCPUs, such as 0,2-3",
 	  US_VCPUS(struct settings, profile.vcpu_mask) },
 	US_SELECT_ROWS("the recording"),
 	US_SELECT_PART_ROWS,
-	{ 0, "no-demangle", NULL, "names as the symbol file has them",
+	{ 0, "no-demangle", NULL, "show names as the symbol file has them",
 	  US_FLAG(struct settings, profile.raw_names) },
-	{ 0, "full-paths", NULL, "of sources: with the folders that all share",
+	{ 0, "full-paths", NULL, "show sources with their whole paths",
 	  US_FLAG(struct settings, report.full_paths) },
 	{ OPT_COLOR, "color", "WHEN", "auto, always or never (auto: on a terminal)",
 	  US_OWN },
-	{ 0, "json", NULL, "the same for programs", US_FLAG(struct settings, json) },
+	{ 0, "json", NULL, "print JSON", US_FLAG(struct settings, json) },
 	{ 0 },
 };
 
 static const char *const examples[] = {
 	"uniscope annotate memcpy\0where in memcpy the samples of uniscope.data are",
 	"uniscope annotate web.data sched.c:120\0the function that this line is in",
-	"uniscope annotate --focus tcp_sendmsg memcpy\0only of what this one called",
-	"uniscope annotate --source ~/src/kernel 'net::.*send'\0by an expression, with "
-	"the source from there",
+	"uniscope annotate --focus tcp_sendmsg memcpy\0only in stacks with tcp_sendmsg",
+	"uniscope annotate --source ~/src/kernel 'net::.*send'\0"
+	"a function by regular expression, with sources from there",
 	NULL,
 };
 

@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-/* Is there a display, and a user that may use it? */
+/* Is there a display that the user may use? */
 bool us_browser_is_there(void);
-/* By xdg-open, as the user who has called sudo if one has; it is not waited for.
+/* Open it with xdg-open, as the user who called sudo if there is one; does not wait.
  * False: there is no such program. */
 bool us_browser_open(const char *url);
 

@@ -15,15 +15,16 @@ enum us_exit {
 	US_EXIT_FAILED = 1,
 	US_EXIT_USAGE = 2,
 	US_EXIT_NO_GUEST = 3, /* no such guest, or not permitted */
-	US_EXIT_CHANGED = 4,  /* diff --fail-above: a function has grown by more */
+	/* Diff --fail-above: a function has grown by more than that. */
+	US_EXIT_CHANGED = 4,
 };
 
 /* Options without a letter are numbered from here. */
 #define US_OPTION_LONG 256
 
-/* What becomes of an option's value: where it goes in the command's settings. */
+/* Where an option's value goes in the command's settings. */
 enum us_option_kind {
-	US_OPTION_OWN, /* nowhere: the command's own function takes it */
+	US_OPTION_OWN, /* to the command's own function */
 	US_OPTION_FLAG,
 	US_OPTION_TEXT,
 	US_OPTION_TIME,
@@ -35,14 +36,14 @@ enum us_option_kind {
 };
 
 struct us_option {
-	/* Its letter; or US_OPTION_LONG and up, or 0 where the kind is not OWN: it has
-	 * none. */
+	/* Its letter.  Options without one have US_OPTION_LONG or higher; or 0 if the
+	 * kind is not OWN. */
 	int id;
-	const char *name; /* long name without the dashes */
-	const char *arg;  /* "HZ"; NULL: takes none; "[LIST]": --name or --name=LIST */
+	const char *name; /* long name without dashes */
+	const char *arg;  /* "HZ"; NULL: no value; "[LIST]": --name or --name=LIST */
 	const char *help;
 	enum us_option_kind kind;
-	size_t offset; /* bytes into the settings; see options.h */
+	size_t offset; /* offset in the settings; see options.h */
 };
 
 struct us_cmd {

@@ -236,24 +236,25 @@ static int run_doctor(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 0, "json", NULL, "the same for programs", US_FLAG(struct settings, json) },
-	{ 0, "bpf", NULL, "try bpf on a guest of uniscope's own: pass, or what differs",
+	{ 0, "json", NULL, "print JSON", US_FLAG(struct settings, json) },
+	{ 0, "bpf", NULL,
+	  "verify bpf on a guest of uniscope's own: pass, or what differs",
 	  US_FLAG(struct settings, bpf) },
-	{ 0, "check", "BACKEND", "the same of bpf or kvm",
+	{ 0, "check", "BACKEND", "the same for bpf or kvm",
 	  US_TEXT(struct settings, check) },
 	{ 0 },
 };
 
 static const char *const examples[] = {
 	"uniscope doctor\0what works on this host, what does not, and what would help",
-	"sudo uniscope doctor --bpf\0is what bpf sees on this host true?",
+	"sudo uniscope doctor --bpf\0are the results of bpf right on this host?",
 	NULL,
 };
 
 const struct us_cmd us_cmd_doctor = {
 	.name = "doctor",
 	.args = "[--json | --bpf | --check BACKEND]",
-	.summary = "tell what this host can do, and what would help",
+	.summary = "show what works on this host and what is missing",
 	.options = options,
 	.examples = examples,
 	.run = run_doctor,

@@ -633,37 +633,38 @@ static int run_dump(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'e', "elf", "ELF[@BIAS]", "its symbol file, or nm's list of it; repeatable",
+	{ 'e', "elf", "ELF[@BIAS]",
+	  "the guest's symbol file, or nm's output of it; repeatable",
 	  US_IMAGE(struct settings, symbols) },
-	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
+	{ 0, "symbols", "DIR", "search DIR for separate debug files; repeatable",
 	  US_FOLDER(struct settings, symbols) },
-	{ 0, "root", "DIR", "the files of a Linux guest, to name its programs",
+	{ 0, "root", "DIR", "folder with a Linux guest's files, to name its programs",
 	  US_ROOT(struct settings, symbols) },
-	{ 0, "debuginfod", "URL", "ask this server for symbols of programs",
+	{ 0, "debuginfod", "URL", "ask this server for symbols of the guest's programs",
 	  US_SERVER(struct settings, symbols) },
 	{ 0, "backend", "NAME", "bpf, kvm, gdb, qmp or xen (auto: the best that works)",
 	  US_TEXT(struct settings, backend) },
-	{ 0, "vcpu", "LIST", "only these, such as 0,2-3",
+	{ 0, "vcpu", "LIST", "only these vCPUs, such as 0,2-3",
 	  US_VCPUS(struct settings, vcpu_mask) },
-	{ 0, "no-demangle", NULL, "names as the symbol file has them",
+	{ 0, "no-demangle", NULL, "show names as the symbol file has them",
 	  US_FLAG(struct settings, raw_names) },
-	{ 0, "full-paths", NULL, "of sources, with the folders that all share",
+	{ 0, "full-paths", NULL, "show sources with their whole paths",
 	  US_FLAG(struct settings, full_paths) },
-	{ 0, "tasks", NULL, "of a Linux guest, every task with its stack",
+	{ 0, "tasks", NULL, "also every task of a Linux guest, with its stack",
 	  US_FLAG(struct settings, tasks) },
-	{ 0, "json", NULL, "the same for programs", US_FLAG(struct settings, json) },
+	{ 0, "json", NULL, "print JSON", US_FLAG(struct settings, json) },
 	{ 0 },
 };
 
 static const char *const examples[] = {
 	"uniscope dump\0where every vCPU of the one guest on this host is",
 	"uniscope dump --tasks\0what each task of a Linux guest waits for",
-	"uniscope dump --tasks --root /mnt\0and the guest's files, to name its "
-	"programs",
-	"uniscope dump --tasks -e vmlinux\0the same of a kernel without types (BTF), "
-	"by DWARF",
-	"uniscope dump -e kernel.elf qmp:/run/vm.sock\0by the monitor of a paused "
-	"guest",
+	"uniscope dump --tasks --root /mnt\0"
+	"with the guest's files, to name its programs",
+	"uniscope dump --tasks -e vmlinux\0"
+	"the same for a kernel without types (BTF), using DWARF",
+	"uniscope dump -e kernel.elf qmp:/run/vm.sock\0"
+	"through the monitor of a paused guest",
 	NULL,
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dump_tasks.h: the tasks of a Linux guest with their stacks in the kernel and the
+ * dump_tasks.h: the tasks of a Linux guest with their stacks, in the kernel and in the
  * program below: what each waits for.
  *
- * They are read while the guest runs.  A task that ran while its stack was unwound is
- * unwound again; one that runs all the time has none.
+ * They are read while the guest runs.  If a task ran while its stack was unwound, the
+ * stack is unwound again.  A task that runs all the time has none.
  */
 #ifndef US_CMD_DUMP_TASKS_H
 #define US_CMD_DUMP_TASKS_H
@@ -15,9 +15,9 @@
 struct us_dump_tasks {
 	const struct us_linux *kernel; /* NULL: not read */
 	struct us_linux_tasks list;
-	struct us_space space; /* of the kernel */
+	struct us_space space; /* the kernel's address space */
 	struct us_dump_programs programs;
-	/* By number in list; n 0: it has none, or runs. */
+	/* By index in list; n 0: no stack, or the task runs. */
 	struct us_dump_task_stack {
 		us_gva *pc;
 		uint8_t *flags;
@@ -27,10 +27,10 @@ struct us_dump_tasks {
 };
 
 /*
- * After us_kernel_stop(), before the backend is closed; u is given the rules of the
- * tasks' programs.  stacks: those, too; else the list alone.  -ENOENT: no Linux that
- * says where its tasks are, or one whose memory only a GDB stub reads; e says why.
- * -ENOMEM.
+ * Call it after us_kernel_stop(), before the backend is closed.  u gets the rules of
+ * the tasks' programs.  stacks: also read stacks, not only the list.  -ENOENT: not a
+ * Linux that says where its tasks are, or only a GDB stub reads its memory; e says
+ * why.  -ENOMEM.
  */
 US_MUST_CHECK int us_dump_tasks_read(struct us_dump_tasks *t, struct us_kernel *k,
 				     struct us_unwinder *u, bool stacks,

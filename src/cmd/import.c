@@ -180,22 +180,22 @@ static int run_import(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 'o', "output", "FILE", "write there (uniscope.data); as record -o",
+	{ 'o', "output", "FILE", "where to write (uniscope.data); as record -o",
 	  US_TEXT(struct settings, out) },
-	{ OPT_PID, "pid", "PID", "of perf.data: the guest of this process", US_OWN },
-	{ 0, "all", NULL, "of perf.data: all samples, those of the host too",
+	{ OPT_PID, "pid", "PID", "for perf.data: the guest of this process", US_OWN },
+	{ 0, "all", NULL, "for perf.data: all samples, also those of the host",
 	  US_FLAG(struct settings, import.all) },
-	{ 0, "kallsyms", "FILE", "of perf.data: a copy of the guest's /proc/kallsyms",
+	{ 0, "kallsyms", "FILE", "for perf.data: a copy of the guest's /proc/kallsyms",
 	  US_TEXT(struct settings, import.kallsyms) },
-	{ 0, "symbols", "DIR", "search it for images and debug files; repeatable",
+	{ 0, "symbols", "DIR", "search DIR for images and debug files; repeatable",
 	  US_FOLDER(struct settings, symbols) },
-	{ 'q', "quiet", NULL, "only errors", US_FLAG(struct settings, quiet) },
+	{ 'q', "quiet", NULL, "print only errors", US_FLAG(struct settings, quiet) },
 	{ 0 },
 };
 
 static const char *const examples[] = {
-	"uniscope import perf.data.guest\0what perf kvm --guest record took",
-	"uniscope import -o web.html out.folded\0stacks as text, as a flame graph",
+	"uniscope import perf.data.guest\0the samples of perf kvm --guest record",
+	"uniscope import -o web.html out.folded\0folded stacks, as a flame graph",
 	"uniscope import --kallsyms guest.syms perf.data.guest\0with the guest's names",
 	NULL,
 };

@@ -9,30 +9,31 @@
 #include <stdint.h>
 
 struct us_inside {
-	char release[65]; /* of its kernel: "6.1.0-56-cloud-amd64"; "": not known */
-	char process[16]; /* the busiest; "": none did anything, or not known */
+	char release[65]; /* kernel release: "6.1.0-56-cloud-amd64"; "": not known */
+	char process[16]; /* the busiest one; "": all idle, or not known */
 	uint32_t pid;
-	double share;  /* of one CPU, by the guest's own count */
-	char why[256]; /* what is not known, and why; "" */
+	double share;  /* of one CPU, from the guest's own accounting */
+	char why[256]; /* what is not known, and why; "": all is known */
 	char hint[256];
 };
 
 /*
- * Attaches to the guests, as dump does, to a few at a time, and looks twice at the
- * tasks of each.  Half a second mostly; a kernel is searched for US_KERNEL_ATTACH_NS at
- * most, so that a guest that answers nothing does not hold up what is said of the
- * others.
+ * Attaches to the guests, as dump does, a few at a time, and reads each guest's tasks
+ * twice.  This usually takes half a second.  Searching for a kernel takes at most
+ * US_KERNEL_ATTACH_NS, so that a guest that does not answer does not delay the results
+ * of the others.
  */
 struct us_insides;
 
-/* f: of n guests, stays where it is until the end.  -ENOMEM. */
+/* f: n guests; must not move until the end.  -ENOMEM. */
 US_MUST_CHECK int us_insides_begin(const struct us_found *f, size_t n,
 				   struct us_insides **ret, struct us_err *e);
-/* What was found of the i-th, once it is known.  Its owner is looks. */
+/* Wait for the result of guest i.  It is owned by looks. */
 const struct us_inside *us_insides_wait(struct us_insides *looks, size_t i);
-/* The number of the guest that was known as the k-th: those that answer come before
- * those that do not. */
+/* The index of the guest whose result came k-th: guests that answer come before those
+ * that do not. */
 size_t us_insides_order(struct us_insides *looks, size_t k);
-void us_insides_end(struct us_insides *looks); /* once all are known; accepts NULL */
+/* Once all results are known; accepts NULL. */
+void us_insides_end(struct us_insides *looks);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * options.h: a subcommand's options, read from its table; help made from the same.
+ * options.h: reads a subcommand's options by its table, and makes the help text from
+ * it.
  */
 #ifndef US_CMD_OPTIONS_H
 #define US_CMD_OPTIONS_H
@@ -12,10 +13,10 @@
 #include <stdint.h>
 
 /*
- * The last words of an option's row: its value goes into this member of the settings,
- * which must have the type.
+ * The last part of an option's row: its value goes into this member of the settings,
+ * which must have the right type.
  *
- *	{ 'o', "output", "FILE", "write there", US_TEXT(struct settings, out) },
+ * { 'o', "output", "FILE", "write there", US_TEXT(struct settings, out) },
  */
 #define US_INTO(kind, wanted, type, member)                                            \
 	kind, offsetof(type, member) + 0 * sizeof(char[US_IS(wanted, type, member)])
@@ -36,38 +37,39 @@
 #define US_SERVER(type, member)                                                        \
 	US_INTO(US_OPTION_SERVER, struct us_symbol_files, type, member)
 
-/* A command's arguments, and what they are read into. */
+/* A command's arguments, and where their values go. */
 struct us_options {
 	const struct us_cmd *cmd;
 	int argc;
 	char **argv;
-	void *settings; /* of the rows that say where */
-	/* Of the others; false: the user was told what is wrong. May be NULL. */
+	void *settings; /* for the rows that name a member */
+	/* For the other rows; false: the user was told what is wrong.  May be NULL. */
 	bool (*set)(void *settings, int id, const char *value);
 	/* Results. */
-	char **rest; /* what follows the options; ends with NULL */
+	char **rest; /* arguments after the options; ends with NULL */
 	int n_rest;
-	bool command; /* and it follows a -- */
+	bool command; /* rest follows a -- */
 };
 
 /*
- * Read all options.  True: go on; else *ret_exit is what to exit with, the user has
- * been told what is wrong, or was given the help text.
- * Options may stand before and behind a TARGET.  A command that takes no TARGET but a
- * VMM's ARGS... stops at the first argument that is no option, so that those of the VMM
- * are not read where its -- was forgotten.
+ * Read all options.  True: continue; else exit with *ret_exit: the user was told what
+ * is wrong, or got the help text.
+ *
+ * Options may come before and after a TARGET.  A command that takes a VMM's ARGS...
+ * instead of a TARGET stops at the first argument that is not an option, so that the
+ * VMM's options are not read if the -- was forgotten.
  */
 bool us_options_read(struct us_options *o, int *ret_exit);
 
-/* What is left, of a command that takes one argument at most, called what: *ret is
- * that, or stays.  As us_options_read(). */
+/* The remaining argument of a command that takes at most one; what: its name.  *ret is
+ * unchanged if there is none.  Returns as us_options_read(). */
 bool us_options_one(const struct us_options *o, const char *what, const char **ret,
 		    int *ret_exit);
 
-/* For a command that takes none. */
+/* For a command that takes no argument. */
 bool us_options_none(const struct us_options *o, int *ret_exit);
 
-/* Text to value; on a mistake the user is told and false returned. */
+/* Parse a value; on a mistake, tell the user and return false. */
 bool us_parse_double(const char *option, const char *text, double least, double most,
 		     double *ret);
 bool us_parse_duration(const char *option, const char *text, uint64_t *ret_ns);
@@ -76,11 +78,11 @@ bool us_parse_vcpus(const char *text, uint64_t *ret_mask);
 
 /* "uniscope: MESSAGE" and the hint, on stderr. */
 void us_complain(const struct us_err *e);
-/* A mistake in how the command was called; returns US_EXIT_USAGE. */
+/* Report a usage error; returns US_EXIT_USAGE. */
 int us_usage(const struct us_cmd *cmd, const char *fmt, ...)
 	__attribute__((__format__(__printf__, 2, 3)));
 void us_print_help(const struct us_cmd *cmd);
-/* The exit code that documents this errno. */
+/* The documented exit code for this errno. */
 int us_exit_code(int err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* progress.h: one line on the terminal while a recording runs; nothing elsewhere. */
+/* progress.h: a progress line on the terminal while a recording runs; nothing
+ * elsewhere. */
 #ifndef US_CMD_PROGRESS_H
 #define US_CMD_PROGRESS_H
 
@@ -8,13 +9,12 @@
 struct us_progress {
 	bool on; /* stderr is a terminal */
 	uint64_t duration_ns;
-	unsigned
-		n_guest; /* that are recorded at once; 0: one, which needs no mention */
+	unsigned n_guest; /* guests recorded at once; 0: a single one */
 };
 
 void us_progress_begin(struct us_progress *p, const char *what, uint64_t duration_ns);
 void us_progress_show(struct us_progress *p, const struct us_record_stats *s);
-/* In place of the figures: what is waited for, behind the last sample. */
+/* Instead of the figures: what the command waits for, after the last sample. */
 void us_progress_wait(struct us_progress *p, const char *what);
 void us_progress_end(struct us_progress *p);
 

@@ -352,25 +352,25 @@ static int run_ps(int argc, char **argv)
 }
 
 static const struct us_option options[] = {
-	{ 0, "json", NULL, "the same for programs", US_FLAG(struct settings, json) },
+	{ 0, "json", NULL, "print JSON", US_FLAG(struct settings, json) },
 	{ 0, "inside", NULL,
-	  "look into Linux guests: their kernel, and the busiest process",
+	  "show the kernel and the busiest process of each Linux guest",
 	  US_FLAG(struct settings, inside) },
 	{ 0 },
 };
 
 static const char *const examples[] = {
 	"uniscope ps\0every guest, its vCPU threads, and which backends can serve it",
-	"uniscope ps --inside web\0and which Linux a guest runs, and what it is busy "
-	"with",
-	"uniscope ps --json\0the same for programs",
+	"uniscope ps --inside web\0"
+	"and which Linux this guest runs, and its busiest process",
+	"uniscope ps --json\0as JSON, for scripts",
 	NULL,
 };
 
 const struct us_cmd us_cmd_ps = {
 	.name = "ps",
 	.args = "[--json] [--inside] [TARGET]",
-	.summary = "list the guests of this host and the ways into them",
+	.summary = "list the guests of this host and the backends that can sample them",
 	.options = options,
 	.examples = examples,
 	.run = run_ps,

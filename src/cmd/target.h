@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * target.h: from what the user typed to a guest and the ways into it.
+ * target.h: from the user's text to a guest and the ways to access it.
  */
 #ifndef US_CMD_TARGET_H
 #define US_CMD_TARGET_H
@@ -18,15 +18,15 @@ struct us_found {
 };
 
 /*
- * text: NULL, a pid, a name, "qmp:...", "gdb:...", "xen:..." or "fake:".  A guest that
- * is known by an endpoint only is looked up among the command lines of this host's
- * guests, and by who listens there.  In dom0 a name, or NULL, can mean a domain as
- * well. *ret must stay where it is: it points into itself.
+ * text: NULL, a pid, a name, "qmp:...", "gdb:...", "xen:..." or "fake:".  For a guest
+ * known only by an endpoint, the guest is looked up by the command lines of this host's
+ * guests, and by who listens at the endpoint.  In dom0 a name, or NULL, can also mean a
+ * domain.  *ret must not move: it contains pointers to itself.
  */
 US_MUST_CHECK int us_target_resolve(const char *text, struct us_found *ret,
 				    struct us_err *e);
 
-/* From a guest that is known already (one that was launched). */
+/* From a guest that is already known, such as a launched one. */
 void us_target_of_guest(struct us_found *f);
 /* The same for a Xen domain. */
 void us_target_of_domain(struct us_found *f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* vmm_cpu.h: how much of the host's CPUs a guest's VMM takes, all of its threads. */
+/* vmm_cpu.h: how much host CPU a guest's VMM uses, with all its threads. */
 #ifndef US_CMD_VMM_CPU_H
 #define US_CMD_VMM_CPU_H
 
@@ -13,8 +13,9 @@ struct us_vmm_cpu {
 
 #define US_VMM_CPU_UNKNOWN ((struct us_vmm_cpu){ .share = -1 })
 
-/* Since the last time; sooner than after half a second it stays.  start_time: of
- * us_proc_stat, so that it is no other process; 0: whatever it is. */
+/* Update the share since the last call; within half a second it does not change.
+ * start_time: from us_proc_stat, to detect another process with this pid; 0: not
+ * checked. */
 void us_vmm_cpu_renew(struct us_vmm_cpu *c, pid_t pid, uint64_t start_time);
 
 #endif

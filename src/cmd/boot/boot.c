@@ -250,24 +250,28 @@ static int run_boot(int argc, char **argv)
 static const struct us_option options[] = {
 	{ OPT_UNTIL, "until", "POINT",
 	  "a function, serial:REGEX or first-idle; repeatable", US_OWN },
-	{ 'n', "runs", "N", "boot so often (1; to compare 10)", US_OWN },
-	{ 't', "timeout", "TIME", "give a boot up after this (60s)",
+	{ 'n', "runs", "N", "boot N times (1; with --compare 10)", US_OWN },
+	{ 't', "timeout", "TIME", "give a boot up after this time (60s)",
 	  US_TIME(struct settings, timeout_ns) },
-	{ 'e', "elf", "ELF[@BIAS]", "its symbol file, or nm's list of it; repeatable",
+	{ 'e', "elf", "ELF[@BIAS]",
+	  "the guest's symbol file, or nm's output of it; repeatable",
 	  US_IMAGE(struct settings, symbols) },
-	{ 0, "symbols", "DIR", "search it for separate debug files; repeatable",
+	{ 0, "symbols", "DIR", "search DIR for separate debug files; repeatable",
 	  US_FOLDER(struct settings, symbols) },
-	{ 0, "by", "WAY", "plugin, log, breakpoints, samples, kvm, output (the best)",
+	{ 0, "by", "WAY",
+	  "how to see the points: plugin, log, breakpoints, samples, kvm, output",
 	  US_TEXT(struct settings, by) },
 	{ 0, "compare", "FILE", "boot the variants of this JSON file in turn",
 	  US_TEXT(struct settings, compare) },
-	{ 0, "profile", NULL, "where it goes: one more boot, by phase and function",
+	{ 0, "profile", NULL,
+	  "where the time goes, by phase and function: one more boot",
 	  US_FLAG(struct settings, profile) },
-	{ 'o', "output", "FILE", "a picture: .html, .svg; or the profile (report -o)",
+	{ 'o', "output", "FILE",
+	  "write a picture (.html, .svg), or the profile (as report -o)",
 	  US_TEXT(struct settings, out) },
-	{ 0, "no-cost", NULL, "do not boot as often without being watched",
+	{ 0, "no-cost", NULL, "leave out the boots that measure what watching costs",
 	  US_FLAG(struct settings, no_cost) },
-	{ 0, "json", NULL, "the same for programs, with each run",
+	{ 0, "json", NULL, "print JSON, with each run",
 	  US_FLAG(struct settings, json) },
 	{ 0 },
 };
@@ -276,17 +280,17 @@ static const char *const examples[] = {
 	"uniscope boot -- qemu-system-x86_64 -M microvm -kernel k.elf\0"
 	"from launching QEMU to the kernel's first function, and what follows",
 	"uniscope boot -n 10 --until tcp_init -- qemu-system-x86_64 -kernel k.elf\0"
-	"ten times, until this function",
+	"ten boots, until this function",
 	"uniscope boot --until start_kernel -- qemu-system-x86_64 -kernel vmlinuz\0"
-	"of Linux, by its image alone, with KASLR too",
+	"Linux, from its image alone, also with KASLR",
 	"uniscope boot --until 'serial:^login:' -- qemu-system-x86_64 disk.img\0"
 	"until the guest writes that",
 	"uniscope boot --profile -o boot.html -- qemu-system-x86_64 -kernel k.elf\0"
 	"where the time goes: a flame graph, by phase of the boot",
 	"uniscope boot --compare variants.json -n 10\0"
-	"which of these boots sooner, and where the time goes",
+	"which variant boots faster, and where the time goes",
 	"uniscope boot --compare variants.json -o boots.html\0"
-	"and a page with stacked bars of it",
+	"the same, and a page with stacked bars",
 	NULL,
 };
 

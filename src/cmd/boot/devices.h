@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmd/boot/devices.h: of `boot --profile`: which devices an emulated guest uses in
- * which phase: in one boot more, for it is slow to watch each access to memory. */
+/* cmd/boot/devices.h: for `boot --profile`: which devices an emulated guest uses in
+ * which phase.  It takes an extra boot, because watching every memory access is
+ * slow. */
 #ifndef US_CMD_BOOT_DEVICES_H
 #define US_CMD_BOOT_DEVICES_H
 
@@ -15,10 +16,10 @@ struct us_boot_devices {
 	struct us_boot_uses uses;
 };
 
-/* One boot; it need not come to its end. */
+/* Boot once; the boot need not finish. */
 US_MUST_CHECK int us_boot_devices_run(struct us_boot_devices *d,
 				      struct us_boot_variant *v, struct us_err *e);
-/* A phase is what follows a point, as "[firmware]". */
+/* A phase ("[firmware]") is what follows a point. */
 struct us_boot_devices_phase {
 	const char *name;
 	size_t point;

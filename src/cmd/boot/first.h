@@ -6,9 +6,9 @@
 #include "cmd/boot/variant.h"
 
 /*
- * Find it: where the plugin is, by a boot that looks at what the entry calls; else by
- * the image's code.  Sets v->first to what the user is told of it.  *ret->n_address 0:
- * none is known, which is no error.  -errno: that boot cannot be made.
+ * Find it: with the plugin, by a boot that notes what the entry calls; else from the
+ * image's code.  Sets v->first to what the user is told about it.  *ret->n_address 0:
+ * none was found, which is not an error.  -errno: that boot failed.
  */
 US_MUST_CHECK int us_boot_first_find(struct us_boot_variant *v,
 				     struct us_boot_known *ret, struct us_err *e);

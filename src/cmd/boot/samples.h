@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd/boot/samples.h: when a guest comes to functions, by samples of its stacks.
+ * cmd/boot/samples.h: when a guest reaches functions, from samples of its stacks.
  *
- * A thread of its own records the guest from its start.  A function was passed between
- * the last sample in which it was on no stack and the first in which it is on one: the
- * latter is its time, the distance its error.  One that returns sooner than the next
- * sample comes may not be seen at all.
+ * A thread records the guest from its start.  A function was reached between the last
+ * sample without it on any stack and the first sample with it.  Its time is that of the
+ * latter sample; the difference is its error.  A function that returns before the next
+ * sample may not be seen at all.
  */
 #ifndef US_CMD_BOOT_SAMPLES_H
 #define US_CMD_BOOT_SAMPLES_H
@@ -18,19 +18,21 @@
 
 struct us_boot_samples;
 
-/* 0, or why no guest can be sampled here. */
+/* 0; -errno: no guest can be sampled here, and *e says why. */
 US_MUST_CHECK int us_boot_samples_ready(struct us_err *e);
-/* All is the caller's, and stays. */
+/* Everything stays owned by the caller, and valid. */
 struct us_boot_sampled {
 	const struct us_boot_plan *plan;
 	struct us_boot_code code;
 	const struct us_symbols *symbols;
 	const struct us_symbol_files *files;
-	char **argv;	     /* the user's command */
-	const char *monitor; /* path of QEMU's, if it waits with the guest; else NULL */
-	const char *path;    /* of the recording */
-	/* The sampler has been ended, the recording is about to: more can be written.
-	 * NULL: it is of no interest. */
+	char **argv; /* the user's command */
+	/* Path of QEMU's monitor, if QEMU waits before it starts the guest; else
+	 * NULL. */
+	const char *monitor;
+	const char *path; /* path of the recording */
+	/* Called after the sampler, before the recording ends: more can be written.
+	 * May be NULL. */
 	void (*finish)(void *ctx, uint64_t start_ns, struct us_writer *w);
 	void *finish_ctx;
 };
@@ -38,9 +40,9 @@ struct us_boot_sampled {
 US_MUST_CHECK int us_boot_samples_new(const struct us_boot_sampled *what,
 				      struct us_boot_samples **ret, struct us_err *e);
 const struct us_boot_sampler *us_boot_samples_sampler(struct us_boot_samples *s);
-/* "bpf", "kvm": by what it was done; "" if it was not. */
+/* The backend that was used: "bpf", "kvm"; "" if none was. */
 const char *us_boot_samples_backend(const struct us_boot_samples *s);
-/* CLOCK_MONOTONIC, ns: 0 of the recording's times. */
+/* Start of the recording: CLOCK_MONOTONIC, ns. */
 uint64_t us_boot_samples_start_ns(const struct us_boot_samples *s);
 void us_boot_samples_free(struct us_boot_samples *s); /* accepts NULL */
 

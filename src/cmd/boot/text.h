@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmd/boot/text.h: what is shown of boots. */
+/* cmd/boot/text.h: shows boots. */
 #ifndef US_CMD_BOOT_TEXT_H
 #define US_CMD_BOOT_TEXT_H
 
@@ -14,21 +14,21 @@ struct us_boot_report {
 	struct us_boot_summary summary;
 	const char *vmm;
 	unsigned way;  /* enum us_boot_way: a set */
-	bool emulated; /* the guest, by QEMU */
-	/* Why not all points are seen; "": all are.  In general; of what KVM does; of
-	 * functions; of devices. */
+	bool emulated; /* QEMU emulates the guest */
+	/* Why some points are not observed; "": all are.  In general; for what KVM
+	 * does; for functions; for devices. */
 	const char *unseen, *unseen_kvm, *unseen_code, *unseen_device;
-	const char *device; /* names, of n_device; "": not known */
+	const char *device; /* names of n_device devices; "": not known */
 	size_t n_device;
 	const struct us_boot_profile *profile; /* NULL: none */
-	const char *first; /* of the kernel's first function; "": nothing to say */
-	/* How much later the first serial byte comes because it was watched. */
+	const char *first; /* about the kernel's first function; "": nothing to say */
+	/* How much later the first serial byte comes because the guest was watched. */
 	struct us_estimate cost;
-	struct us_estimate alone; /* when it comes else */
-	size_t n_alone;		  /* runs without; 0: the cost is not known */
+	struct us_estimate alone; /* when it comes in runs that are not watched */
+	size_t n_alone;		  /* number of these runs; 0: the cost is not known */
 };
 
-/* How far it is, on a terminal. */
+/* Show the progress, on a terminal. */
 void us_boot_tell(size_t i, size_t n, bool quiet);
 void us_boot_json_estimate(struct us_json *j, const char *key,
 			   const struct us_estimate *e);

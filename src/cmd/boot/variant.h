@@ -12,69 +12,69 @@
 /* Large: paths and tables. */
 struct us_boot_variant {
 	/* What the user asks for. */
-	const char *name;	      /* of several; NULL: the only one */
-	struct us_plugin_asked asked; /* the command, and the symbols' files */
+	const char *name;	      /* NULL: it is the only one */
+	struct us_plugin_asked asked; /* the command and the symbol files */
 	const char *until[US_BOOT_MAX_UNTIL];
 	size_t n_until;
 	const char *by; /* a way (cmd/boot/ways.h); NULL: the best */
 	uint64_t timeout_ns;
 
 	struct us_plugin_run run; /* the images, the folder */
-	size_t kernel; /* which of the images is booted; as many as there are: none */
+	size_t kernel; /* index of the booted image; number of images: none */
 	unsigned way;  /* enum us_boot_way: a set */
-	struct us_boot_events *events;	    /* of the host's KVM; NULL: not seen */
+	struct us_boot_events *events;	    /* of the host's KVM; NULL: not observed */
 	struct us_plugin_command with;	    /* the plugin */
 	char **plain;			    /* the command as it is */
-	char **traced;			    /* with a trace of devices; NULL: without */
-	char **stubbed;			    /* with a stub; NULL: there is none */
-	char **logged;			    /* with a log; NULL: there is none */
-	struct us_boot_linux *linux_kernel; /* it is one; NULL: it is not */
+	char **traced;			    /* with a trace of devices; NULL: none */
+	char **stubbed;			    /* with a stub; NULL: none */
+	char **logged;			    /* with a log; NULL: none */
+	struct us_boot_linux *linux_kernel; /* NULL: it is not a Linux boot image */
 	struct us_boot_plan plan;
 	char vmm[32], file[US_PLUGIN_PATH], stub[US_PLUGIN_PATH];
-	char trace[US_PLUGIN_PATH]; /* a pipe; "": there is none */
+	char trace[US_PLUGIN_PATH]; /* a pipe; "": none */
 	char stub_word[US_PLUGIN_PATH + 32];
-	char filter[1024]; /* which addresses the log is to have (-dfilter) */
-	char monitor[US_PLUGIN_PATH]; /* of QEMU, for who looks where its guest is */
+	char filter[1024];	      /* addresses for the log (-dfilter) */
+	char monitor[US_PLUGIN_PATH]; /* QEMU's monitor, to find where its guest is */
 	char monitor_word[US_PLUGIN_PATH + 32];
-	/* Why not all points are seen; "": all are.  In general; of what KVM does; of
-	 * functions; of devices. */
+	/* Why some points are not observed; "": all are.  In general; for what KVM
+	 * does; for functions; for devices. */
 	char unseen[600], unseen_kvm[600], unseen_code[600], unseen_device[100];
-	/* The virtio devices that the guest used, in a boot that came to its end. */
+	/* The virtio devices that the guest used in a finished boot. */
 	char device[200];
 	size_t n_device;
-	/* Which function is the kernel's first, and how that was found; "": it has one
-	 * of the usual names, or the user says until when. */
+	/* The kernel's first function, and how it was found; "": it has a usual name,
+	 * or the user chose the end. */
 	char first[300];
 	struct us_boot_run *seen;
 	size_t n_seen;
 };
 
-/* Does the command have one of these options, of NULL-terminated names? */
+/* Does the command have one of these options?  Both arrays end with NULL. */
 bool us_boot_variant_has(char *const *argv, const char *const *options);
-/* The image that is booted, as far as that is certain, and the bias of its addresses
- * (ret_bias may be NULL); NULL: none. */
+/* The booted image, if that is certain, and the bias of its addresses (ret_bias may be
+ * NULL); NULL: none. */
 const struct us_elf_image *us_boot_variant_kernel(const struct us_boot_variant *v,
 						  uint64_t *ret_bias);
-/* Room for n runs; asked.argv, until and the files are set. */
+/* Make room for n runs; asked.argv, until and the files must be set. */
 US_MUST_CHECK int us_boot_variant_prepare(struct us_boot_variant *v, size_t n,
 					  struct us_err *e);
-/* One more run, in seen; it must pass all that is wanted. */
+/* Add a run to `seen`; it must pass all wanted points. */
 US_MUST_CHECK int us_boot_variant_boot(struct us_boot_variant *v, struct us_err *e);
-/* The same by another plan, and without the plugin; *ret need not be whole. */
+/* Boot with another plan and without the plugin; *ret need not be whole. */
 US_MUST_CHECK int us_boot_variant_boot_alone(struct us_boot_variant *v,
 					     const struct us_boot_plan *plan,
 					     struct us_boot_run *ret, struct us_err *e);
-/* A run that is recorded, besides. */
+/* A run that is also recorded. */
 struct us_boot_recorded {
-	char **argv; /* the command with a plugin that counts; NULL: it is sampled */
-	void (*passed)(void *ctx, size_t point); /* of us_boot_how; may be NULL */
-	/* Of samples: all points are known, and the recording is about to end; start_ns
-	 * (CLOCK_MONOTONIC): 0 of its times.  In another thread. */
+	char **argv; /* the command with a counting plugin; NULL: sample the guest */
+	void (*passed)(void *ctx, size_t point); /* as in us_boot_how; may be NULL */
+	/* For samples: all points are known, and the recording is about to end;
+	 * start_ns: its start (CLOCK_MONOTONIC).  Called in another thread. */
 	void (*finish)(void *ctx, uint64_t start_ns, struct us_writer *w);
-	/* It has ended, and is in this file, which is removed then. */
+	/* The recording is complete in this file, which is removed afterwards. */
 	int (*take)(void *ctx, const char *path, struct us_err *e);
 	void *ctx;
-	/* Of us_boot_how; may be NULL. */
+	/* As in us_boot_how; may be NULL. */
 	int (*check)(void *ctx, struct us_err *e);
 	struct us_boot_uses *uses;
 };
@@ -83,11 +83,11 @@ US_MUST_CHECK int us_boot_variant_boot_recorded(struct us_boot_variant *v,
 						const struct us_boot_recorded *recorded,
 						struct us_boot_run *ret,
 						struct us_err *e);
-/* 0 if it is; else *e says what became of it. */
+/* 0 if the run is whole; else *e says what happened. */
 US_MUST_CHECK int us_boot_variant_check(const struct us_boot_variant *v,
 					const struct us_boot_run *run,
 					struct us_err *e);
-/* The same with the plugin, to hear what the kernel calls (us_boot_how.called). */
+/* Boot with the plugin, to learn what the kernel calls (us_boot_how.called). */
 US_MUST_CHECK int us_boot_variant_boot_to_search(
 	struct us_boot_variant *v, const struct us_boot_plan *plan,
 	bool (*called)(void *ctx, uint64_t to, bool jump), void *ctx, struct us_err *e);

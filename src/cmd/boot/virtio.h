@@ -5,12 +5,12 @@
 
 #include "cmd/boot/variant.h"
 
-/* How QEMU is to be told to trace that: v->traced, of v->plain, or why it cannot be:
- * v->unseen_device.  -ENOMEM. */
+/* Make the command with which QEMU traces this: v->traced, from v->plain; or
+ * v->unseen_device, which says why that is impossible.  -ENOMEM. */
 US_MUST_CHECK int us_boot_virtio_command(struct us_boot_variant *v, struct us_err *e);
 
-/* Before the VMM is ended (us_boot_how.done): ask its monitor which have a status that
- * is not 0; v->device.  ctx: the variant. */
+/* Call it before the VMM is ended (us_boot_how.done): ask its monitor which devices
+ * have a status other than 0, into v->device.  ctx: the variant. */
 void us_boot_virtio_ask(void *ctx);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmd/boot/ways.h: by what a guest's boot is seen: "plugin", "log", "breakpoints",
+/* cmd/boot/ways.h: the ways to observe a guest's boot: "plugin", "log", "breakpoints",
  * "kvm", "output". */
 #ifndef US_CMD_BOOT_WAYS_H
 #define US_CMD_BOOT_WAYS_H
@@ -7,22 +7,22 @@
 #include "cmd/boot/variant.h"
 
 /*
- * Those that v->by names, or the best that there are: sets v->way, makes the commands,
- * and says why not all is seen (v->unseen...).  v->plain and the images are there.
- * -EINVAL: there is no such way; -ENOTSUP and others: it cannot be here.
+ * Choose the ways that v->by names, or the best available: sets v->way, makes the
+ * commands, and says why some points are not observed (v->unseen...).  v->plain and the
+ * images must be set.  -EINVAL: no such way; -ENOTSUP and others: not possible here.
  */
 US_MUST_CHECK int us_boot_ways_choose(struct us_boot_variant *v, struct us_err *e);
 
-/* There is a plan: what QEMU's log is to tell of. */
+/* The plan is known: set the addresses for QEMU's log. */
 void us_boot_ways_filter(struct us_boot_variant *v, const struct us_boot_plan *p);
 
-/* Is it a QEMU that emulates, and not under KVM? */
+/* Is it a QEMU that emulates, without KVM? */
 bool us_boot_ways_is_emulated(const struct us_boot_variant *v);
-/* A guest of KVM is to be sampled: make what that takes.  *e says why it cannot be. */
+/* A guest of KVM is to be sampled: prepare that.  *e says why it is impossible. */
 US_MUST_CHECK int us_boot_ways_sample(struct us_boot_variant *v, struct us_err *e);
 
-/* Breakpoints do not work here after all, *e says why: set v->way to what else there
- * is. False: the user has asked for them. */
+/* Breakpoints do not work here (*e says why): set v->way to the alternative.  False:
+ * the user asked for breakpoints. */
 bool us_boot_ways_fall_back(struct us_boot_variant *v, const struct us_err *e);
 
 #endif

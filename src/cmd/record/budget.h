@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* budget.h: how much of a guest's time may be taken if the user does not say. */
+/* budget.h: the default limit on the share of a guest's time that a recording may
+ * take. */
 #ifndef US_CMD_BUDGET_H
 #define US_CMD_BUDGET_H
 
@@ -10,7 +11,7 @@
 /* In millionths. */
 uint32_t us_budget_default_ppm(enum us_accel accel);
 
-/* Why it is not the usual one, in words; NULL: it is. */
+/* Why it is not the usual default, in words; NULL: it is. */
 const char *us_budget_why(enum us_accel accel);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* facts.h: what every recording says of how, when and where it was made. */
+/* facts.h: the facts in every recording about how, when and where it was made. */
 #ifndef US_CMD_FACTS_H
 #define US_CMD_FACTS_H
 
 #include <stddef.h>
 
 struct us_common_facts {
-	char command[1024]; /* the words, with a space between two; cut if it is long */
+	char command[1024]; /* words separated by spaces; truncated if long */
 	char started[32];   /* now */
 	char host[300];
 };

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * id_index.h: the files of the user's folders by their build-ids, while a guest is
- * recorded.
+ * id_index.h: the files of the user's folders by build-id, while a guest is recorded.
  *
- * A folder may have a hundred thousand files, on a disk that sleeps, or on one that
- * does not answer any more: a thread of its own opens it, the first time that anybody
- * asks, later walks it, and gives way to all others.  It ends between two files when it
- * is told to; where it does not, for one of them does not come, it is left alone.
+ * A folder may have a hundred thousand files, on a sleeping disk or one that no longer
+ * answers.  So a thread with low priority opens the folders on the first request, and
+ * later reads the files.  It stops between two files when told to.  If a file blocks
+ * it, it is abandoned.
  */
 #ifndef US_CMD_ID_INDEX_H
 #define US_CMD_ID_INDEX_H
 
 #include "symbol/id_files.h"
 
-#define US_ID_INDEX_WAIT_NS (2 * UINT64_C(1000000000)) /* for the thread's end */
+#define US_ID_INDEX_WAIT_NS                                                            \
+	(2 * UINT64_C(1000000000)) /* limit on waiting for the thread's end */
 
 struct us_id_walk;
 struct us_id_index {
-	struct us_id_walk *walk; /* NULL: nobody asked */
+	struct us_id_walk *walk; /* NULL: no request so far */
 };
 
-/* All of these in one thread.  Could the folders be opened?  Not yet: *news will be set
- * when they can; nobody else should touch them before. */
+/* Call all of these from one thread.  Could the folders be opened?  If not yet, *news
+ * will be set when they can; until then nobody else should access them. */
 bool us_id_index_there(struct us_id_index *x, const struct us_debug_dirs *dirs,
 		       atomic_bool *news);
-/* After that: all files in dirs, or NULL: they are being looked at, and *news will be
- * set when that is done. */
+/* After that: all files in dirs; NULL: they are still being read, and *news will be set
+ * at the end. */
 const struct us_id_files *us_id_index_get(struct us_id_index *x,
 					  const struct us_debug_dirs *dirs,
 					  atomic_bool *news);
-/* Somebody asked, and there is no answer yet, for so many seconds, 1 at least; 0: there
- * is, or nobody asked. */
+/* How long a request has been waiting for its answer, in seconds, at least 1; 0: no
+ * request is waiting. */
 unsigned us_id_index_pending(struct us_id_index *x);
 /* Waits for US_ID_INDEX_WAIT_NS at most.  Accepts a zeroed one. */
 void us_id_index_fini(struct us_id_index *x);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * output.h: where a recording goes, and what is made of it at once.
+ * output.h: where a recording goes, and its conversion afterwards.
  *
- * The recording itself is always written first, so that nothing that happens later can
- * lose it.  If the user asked for another format, it stands beside the result as
- * FILE.data until the result is whole.
+ * The recording itself is always written first, so that no later failure can lose it.
+ * If the user asked for another format, the recording is in FILE.data beside the result
+ * until the result is complete.
  */
 #ifndef US_CMD_OUTPUT_H
 #define US_CMD_OUTPUT_H
@@ -16,22 +16,22 @@ struct us_output {
 	char result[US_STORE_MAX_PATH]; /* of the converted file; "": none wanted */
 	const struct us_format *format;
 	const struct us_debug_dirs *dirs; /* NULL: none */
-	bool raw_names;	 /* the user's, for the result: not demangled */
-	bool host;	 /* the same: with what the host did */
-	bool full_paths; /* the same: of sources */
+	bool raw_names;			  /* for the result: names are not demangled */
+	bool host;			  /* for the result: with what the host did */
+	bool full_paths;		  /* for the result: full paths of sources */
 	int fd, result_fd;
 	bool open, is_stdout;
 };
 
-/* name: NULL for uniscope.data, "-" for standard output.  A uniscope.data of an
- * earlier recording is kept as uniscope.data.old.  Files are made with mode 0600. */
+/* name: NULL for uniscope.data, "-" for standard output.  An earlier uniscope.data is
+ * kept as uniscope.data.old.  Files are created with mode 0600. */
 US_MUST_CHECK int us_output_open(struct us_output *o, const char *name,
 				 struct us_err *e);
-/* A file without a name, which is gone once nobody has it open. path is "". */
+/* A file without a name, which disappears when it is closed.  path is "". */
 US_MUST_CHECK int us_output_temporary(struct us_output *o, struct us_err *e);
-/* Cut the recording to its good bytes after a failed write. */
+/* Truncate the recording to its good bytes after a failed write. */
 void us_output_cut(struct us_output *o, uint64_t good_bytes);
-/* Make the result, if one is wanted, and say what to type next. */
+/* Create the result, if one is wanted, and suggest the next command. */
 US_MUST_CHECK int us_output_convert(struct us_output *o, bool quiet, struct us_err *e);
 void us_output_close(struct us_output *o);
 

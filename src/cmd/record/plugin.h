@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cmd/record/plugin.h: a QEMU that record starts gets the plugin (backend plugin), if
- * the guest's functions are known before it starts, and QEMU takes it.
+ * the guest's functions are known before and QEMU accepts it.
  */
 #ifndef US_CMD_RECORD_PLUGIN_H
 #define US_CMD_RECORD_PLUGIN_H
@@ -16,19 +16,19 @@ struct us_record_plugin {
 };
 
 /*
- * 1: p->command.argv is what is to be started instead of s->argv; 0: s->argv is, and
- * e->msg says why ("": the plugin does not come into question).  Negative: the user
- * named this backend, and it cannot be.
+ * 1: start p->command.argv instead of s->argv; 0: start s->argv, and e->msg says why
+ * ("": the plugin does not apply).  Negative: the user asked for this backend, and it
+ * is not possible.
  */
 US_MUST_CHECK int us_record_plugin_prepare(struct us_record_plugin *p,
 					   const struct us_record_settings *s,
 					   struct us_err *e);
-/* QEMU has ended before it was there: was it that it did not take the plugin? */
+/* QEMU ended while it started: did it reject the plugin? */
 bool us_record_plugin_refused(const struct us_record_plugin *p);
 
 /*
- * For a QEMU that someone else starts: what the plugin needs is written into
- * s->prepare, a folder, and the option that QEMU needs to standard output.
+ * For a QEMU that someone else starts: write the files that the plugin needs into
+ * s->prepare, a folder, and the option for QEMU to standard output.
  */
 US_MUST_CHECK int us_record_plugin_write(const struct us_record_settings *s,
 					 struct us_err *e);

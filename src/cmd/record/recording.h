@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* recording.h: what the commands that read a recording have in common. */
+/* recording.h: shared by the commands that read a recording. */
 #ifndef US_CMD_RECORDING_H
 #define US_CMD_RECORDING_H
 
@@ -11,19 +11,20 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The file, or standard input for "-"; *ret is the caller's to close. */
+/* Open the file, or standard input for "-"; the caller closes *ret. */
 US_MUST_CHECK int us_recording_open(const char *path, int *ret, struct us_err *e);
 
-/* Several as one profile (us_profile_read_all()), named as the user did; one that is
- * given twice is refused. */
+/* Read several as one profile (us_profile_read_all()), named as the user did; naming
+ * one twice is an error. */
 US_MUST_CHECK int us_recordings_read(const char *const *path, size_t n,
 				     const struct us_profile_opts *o,
 				     struct us_profile **ret, struct us_err *e);
 
-/* Where a result goes: a new file of mode 0600, or stdout for NULL and "-". */
+/* Open the result: a new file with mode 0600, or stdout for NULL and "-". */
 US_MUST_CHECK int us_recording_result_open(const char *path, FILE **ret,
 					   struct us_err *e);
-/* f NULL: it is a folder.  r: how writing it went; 0: the user is told where it is. */
+/* f NULL: the result is a folder.  r: the result of writing; if 0, the user is told the
+ * file's name. */
 US_MUST_CHECK int us_recording_result_close(const char *path, FILE *f, int r,
 					    struct us_err *e);
 
@@ -34,14 +35,14 @@ bool us_recording_time(const struct us_cmd *cmd, const char *value,
 /* --group-by and the keys of --filter; false: the user was told. */
 bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *name,
 		     enum us_profile_by *ret);
-/* Whose samples, in a Linux guest: --pid N, --comm REGEX, --container REGEX; each means
- * that processes are to be told (o->processes).  false: the user was told. */
+/* Filters by owner in a Linux guest: --pid N, --comm REGEX, --container REGEX.  Each
+ * sets o->processes.  False: the user was told what is wrong. */
 bool us_recording_pid(const struct us_cmd *cmd, const char *value,
 		      struct us_profile_opts *o);
 bool us_recording_owner(const struct us_cmd *cmd, enum us_profile_by by,
 			const char *value, struct us_profile_opts *o);
 /* Which samples are shown: rows for a command's table of options (of: "the recording"),
- * and what takes their values; false: the user was told what is wrong. */
+ * and the function that takes their values; false: the user was told what is wrong. */
 enum us_select {
 	US_SELECT_TIME = US_OPTION_LONG + 1000,
 	US_SELECT_FOCUS,
@@ -57,28 +58,30 @@ enum us_select {
 #define US_SELECT_ROWS(of)                                                             \
 	{ US_SELECT_TIME, "time", "FROM,TO", "only this part of " of ": 1s,2.5s",      \
 	  US_OWN },                                                                    \
-	{ US_SELECT_FOCUS, "focus", "REGEX", "only stacks with such a function",       \
-	  US_OWN },                                                                    \
-	{ US_SELECT_IGNORE, "ignore", "REGEX", "no stacks with such a function",       \
-	  US_OWN },                                                                    \
+	{ US_SELECT_FOCUS, "focus", "REGEX",                                           \
+	  "only stacks with a function that matches", US_OWN },                        \
+	{ US_SELECT_IGNORE, "ignore", "REGEX",                                         \
+	  "only stacks without a function that matches", US_OWN },                     \
 	{ US_SELECT_FILTER, "filter", "KEY=REGEX",                                     \
-	  "only samples whose guest, recording, vcpu, state, process, thread, "        \
-	  "comm, container, image, file or function is so; repeatable",                \
+	  "only samples whose KEY matches; repeatable. KEY: guest, recording,"         \
+	  "\n                               vcpu, state, process, thread, comm, "      \
+	  "container, image, file, function",                                          \
 	  US_OWN },                                                                    \
 	{ US_SELECT_PID, "pid", "N",                                                   \
 	  "only this process or thread of a Linux guest; repeatable", US_OWN },        \
-	{ US_SELECT_COMM, "comm", "REGEX", "only threads of such a name", US_OWN },    \
-	{ US_SELECT_CONTAINER, "container", "REGEX", "only what is in such a cgroup",  \
-	  US_OWN }
-#define US_SELECT_PART_ROWS                                                            \
-	{ US_SELECT_KERNEL, "kernel-only", NULL, "only what ran in the kernel",        \
+	{ US_SELECT_COMM, "comm", "REGEX", "only threads whose name matches",          \
 	  US_OWN },                                                                    \
-	{ US_SELECT_USER, "user-only", NULL, "only what ran in programs, in ring 3",   \
-	  US_OWN }
+	{ US_SELECT_CONTAINER, "container", "REGEX",                                   \
+	  "only cgroups whose path matches", US_OWN }
+#define US_SELECT_PART_ROWS                                                            \
+	{ US_SELECT_KERNEL, "kernel-only", NULL,                                       \
+	  "only samples taken in the guest's kernel", US_OWN },                        \
+	{ US_SELECT_USER, "user-only", NULL,                                           \
+	  "only samples taken in programs (ring 3)", US_OWN }
 /* clang-format on */
 bool us_recording_select(const struct us_cmd *cmd, int id, const char *value,
 			 struct us_profile_opts *o);
-/* Do the filters ask for processes? */
+/* Do the filters need processes? */
 bool us_recording_of_owners(const struct us_profile_opts *o);
 /* Where sources are: --source, --source-prefix. */
 #define US_MAX_SOURCE_PLACES 16
@@ -91,10 +94,10 @@ bool us_source_dir(const struct us_cmd *cmd, struct us_source_places *p,
 		   const char *value);
 bool us_source_prefix(const struct us_cmd *cmd, struct us_source_places *p,
 		      const char *value);
-/* p has to outlive the options. */
+/* p must outlive the options. */
 struct us_annotate_opts us_source_opts(const struct us_source_places *p);
 
-/* Symbol files in place of the recorded ones: -e, --symbols. */
+/* Use symbol files instead of the recorded ones: -e, --symbols. */
 void us_recording_symbols(const struct us_symbol_files *f, struct us_profile_opts *o);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd/top/term.h: the user's terminal: draws a screen, and hears keys.
+ * cmd/top/term.h: the user's terminal: draws a screen, and reads keys.
  *
  * The only user of ncurses.  Only what differs from the last screen is written, so
  * nothing flickers.  Standard input and output are the terminal.
@@ -12,17 +12,16 @@
 
 struct us_term;
 
-/* Can there be one?  False: *ret_why says why not, in words. */
+/* Can a terminal be used?  False: *ret_why says why not, in words. */
 bool us_term_possible(const char **ret_why);
-/* -ENOTSUP: made without ncurses; -ENODEV: terminfo does not know this terminal. */
+/* -ENOTSUP: built without ncurses; -ENODEV: terminfo does not know this terminal. */
 US_MUST_CHECK int us_term_open(struct us_term **ret, struct us_err *e);
-void us_term_close(struct us_term *t); /* as it was before; accepts NULL */
+void us_term_close(struct us_term *t); /* restores the terminal; accepts NULL */
 
-/* s is begun in the terminal's size. */
+/* Begin s with the terminal's size. */
 void us_term_begin(struct us_term *t, struct us_screen *s);
 void us_term_draw(struct us_term *t, const struct us_screen *s);
-/* The next key that was pressed (cmd/top/keys.h); false: none, so far.  Does not wait.
- */
+/* The next pressed key (cmd/top/keys.h); false: none yet.  Does not wait. */
 bool us_term_key(struct us_term *t, unsigned *ret);
 
 #endif

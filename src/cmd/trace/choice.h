@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmd/trace/choice.h: which functions a trace is of, and between which it is on. */
+/* cmd/trace/choice.h: which functions to trace, and between which functions tracing is
+ * on. */
 #ifndef US_CMD_TRACE_CHOICE_H
 #define US_CMD_TRACE_CHOICE_H
 
@@ -13,14 +14,14 @@ struct us_trace_choice {
 	const char *filter, *hide; /* extended regexes; NULL: all, none */
 	const char *from, *until;  /* functions; NULL: the start, the end */
 	regex_t filter_re, hide_re;
-	unsigned n_traced, n_from, n_until; /* functions that were met */
+	unsigned n_traced, n_from, n_until; /* numbers of such functions found */
 	struct us_function_chooser chooser;
 };
 
-/* filter, hide, from and until are set.  -EINVAL: no regular expression. */
+/* filter, hide, from and until must be set.  -EINVAL: not a regular expression. */
 US_MUST_CHECK int us_trace_choice_init(struct us_trace_choice *c, struct us_err *e);
 void us_trace_choice_fini(struct us_trace_choice *c);
-/* After all functions were met: is there each that was named?  -ENOENT: not so. */
+/* After all functions were passed: was each named one found?  -ENOENT: no. */
 US_MUST_CHECK int us_trace_choice_check(const struct us_trace_choice *c,
 					struct us_err *e);
 

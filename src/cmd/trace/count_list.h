@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* count_list.h: the functions whose calls alone are counted. */
+/* count_list.h: the functions to count, if only calls are counted. */
 #ifndef US_CMD_COUNT_LIST_H
 #define US_CMD_COUNT_LIST_H
 
@@ -10,24 +10,24 @@
 
 #define US_COUNT_LIST_MAX 64
 
-/* What stands between commas: a name, or an extended regular expression that has to
- * match all of one. */
+/* An item between commas: a name, or an extended regular expression that must match a
+ * whole name. */
 struct us_count_list {
 	struct us_count_pattern {
 		char *text; /* owned */
 		regex_t re;
-		unsigned n; /* functions that it matched */
+		unsigned n; /* number of functions that it matched */
 	} v[US_COUNT_LIST_MAX];
 	unsigned n; /* 0: all functions */
 	struct us_function_chooser chooser;
 };
 
-/* "work,tcp_.*,f(int, long)": commas in parentheses and the like part nothing.  NULL:
- * all.  -EINVAL: no regular expression. */
+/* "work,tcp_.*,f(int, long)": commas in parentheses and other brackets do not separate
+ * items.  NULL: all functions.  -EINVAL: not a regular expression. */
 US_MUST_CHECK int us_count_list_init(struct us_count_list *l, const char *text,
 				     struct us_err *e);
 void us_count_list_fini(struct us_count_list *l); /* accepts a zeroed one */
-/* After all functions were met: did each match?  -ENOENT: not so. */
+/* After all functions were passed: did each item match one?  -ENOENT: no. */
 US_MUST_CHECK int us_count_list_check(const struct us_count_list *l, struct us_err *e);
 
 #endif

@@ -9,30 +9,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In build folders it is beside the program, else where it was installed.  -ENOENT. */
+/* In build folders the plugin is beside the program, else where it was installed.
+ * -ENOENT. */
 US_MUST_CHECK int us_plugin_find(char ret[static PATH_MAX], struct us_err *e);
 
 struct us_plugin_command {
-	const char *verb;  /* "count", "trace": for messages */
-	const char *trace; /* options of a trace, ",records=..."; NULL: none is made */
-	const char *
-		dir; /* with the files "functions", "counts", "trace"; no comma in it */
+	const char *verb;   /* "count", "trace": for messages */
+	const char *trace;  /* options of a trace, ",records=..."; NULL: no trace */
+	const char *dir;    /* with "functions", "counts", "trace"; has no comma */
 	uint32_t nodes;	    /* of each vCPU's tree; 0: the plugin's default */
-	bool boot;	    /* the file "boot" is there; and nothing else, unless: */
-	bool devices;	    /* and what devices are used, in "boot" */
-	bool phases;	    /* calls are counted, by phase of the boot, in "phases" */
-	bool functions;	    /* there is such a file */
-	bool calls_only;    /* functions' calls are counted, nothing else */
-	bool deterministic; /* instructions are the clock of all devices, too */
+	bool boot;	    /* the file "boot" exists, and only that, unless: */
+	bool devices;	    /* also note used devices, in "boot" */
+	bool phases;	    /* count calls by phase of the boot, in "phases" */
+	bool functions;	    /* the file "functions" exists */
+	bool calls_only;    /* count only the calls of functions */
+	bool deterministic; /* instructions are also the clock of all devices */
 	char word[3 * PATH_MAX];
-	char **argv; /* made; the array is the caller's to free */
+	char **argv; /* result; the caller frees the array */
 };
 
-/* What -plugin of QEMU is to be followed by, in c->word. */
+/* Make the argument of QEMU's -plugin, in c->word. */
 US_MUST_CHECK int us_plugin_command_word(struct us_plugin_command *c, struct us_err *e);
 
 /* argv: the user's command, which must be a QEMU that emulates.  -EINVAL: it is not, or
- * says already what is to be added. */
+ * already has the options to be added. */
 US_MUST_CHECK int us_plugin_command_make(struct us_plugin_command *c,
 					 char *const argv[], struct us_err *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* traced.h: a guest that is traced just now, and the files of its plugin. */
+/* traced.h: a guest that is being traced, and its plugin's files. */
 #ifndef US_CMD_TRACED_H
 #define US_CMD_TRACED_H
 
@@ -13,12 +13,13 @@
 struct us_traced {
 	pid_t pid;
 	char trace[US_STORE_MAX_PATH], counts[US_STORE_MAX_PATH];
-	char *argv[US_TRACED_ARGS + 1]; /* the process's command, in text */
+	/* The process's command line; points into text. */
+	char *argv[US_TRACED_ARGS + 1];
 	char text[131072];
 };
 
-/* target: a pid, the name of a guest (-name), or NULL for the only one that there is.
- * -ENOENT: none is, or not that; -EINVAL: several are. */
+/* target: a pid, the name of a guest (-name), or NULL for the only one.  -ENOENT: none,
+ * or not this one; -EINVAL: several. */
 US_MUST_CHECK int us_traced_find(const char *target, struct us_traced *ret,
 				 struct us_err *e);
 
