@@ -2,18 +2,18 @@
 /*
  * backend.h: how uniscope reaches into a running guest.
  *
- * A backend delivers captures: samples of one vCPU at one instant.  Some are asked for
- * each sample (kvm, gdb, qmp, xen: they stop the vCPU), some send them by themselves
- * (bpf: a timer in the host kernel).  next() hides which.  All else (paging,
- * unwinding, recording) is shared.
+ * A backend delivers captures: samples of one vCPU at one instant.  Some backends take
+ * a sample when they are asked (kvm, gdb, qmp, xen: they stop the vCPU).  Others send
+ * samples by themselves (bpf: a timer in the host kernel).  next() hides the
+ * difference.  Paging, unwinding and recording are shared by all of them.
  *
- * A guest's vCPUs are numbered from 0, in the order of us_guest.vcpu.  One that comes
- * while the guest runs (bpf) gets the next number: n_vcpu may grow in next().  One that
- * goes is no error, unless it is the last.
+ * A guest's vCPUs are numbered from 0, in the order of us_guest.vcpu.  A vCPU that is
+ * added while the guest runs (bpf) gets the next number: n_vcpu may grow in next().  A
+ * vCPU that is removed is no error, unless it is the last one.
  *
  * Backends that are open at the same time do not know of each other, and each may be
- * used by another thread; what they have in common inside (the programs of bpf) is
- * their own affair.
+ * used by another thread.  Whatever they share inside (the programs of bpf) they
+ * synchronize themselves.
  *
  * To add a backend: write backend/foo/foo.c with one `const struct us_backend_ops
  * us_backend_foo`, add it to the table in backend.c and to meson.build, and add a row
@@ -34,15 +34,15 @@ struct us_fake_opts; /* backend/fake/fake.h */
 struct us_xen_guest; /* vmm/xen/domains.h */
 struct us_xen_calls;
 
-/* Where to look for the guest; a backend ignores what it does not use. */
+/* Where to find the guest.  A backend ignores the members that it does not use. */
 struct us_target {
 	const struct us_guest *guest; /* NULL: known by its address only */
 	char qmp[US_ENDPOINT_SIZE];   /* endpoint without the scheme; "" if none */
 	char gdb[US_ENDPOINT_SIZE];
-	bool registers;			      /* are wanted, and memory */
-	const struct us_xen_guest *xen;	      /* NULL: no Xen domain */
-	const struct us_fake_opts *fake;      /* NULL but in tests */
-	const struct us_xen_calls *xen_calls; /* NULL but in tests: the real ones */
+	bool registers;			 /* the caller wants registers and memory */
+	const struct us_xen_guest *xen;	 /* NULL: no Xen domain */
+	const struct us_fake_opts *fake; /* NULL except in tests */
+	const struct us_xen_calls *xen_calls; /* NULL except in tests: the real ones */
 };
 
 /* Stored in files: append only. */
@@ -50,85 +50,90 @@ enum us_vcpu_state {
 	US_VCPU_GUEST,	/* running guest code */
 	US_VCPU_EXIT,	/* in the hypervisor or VMM on the guest's behalf */
 	US_VCPU_HALTED, /* idle: waits for an interrupt */
-	US_VCPU_READY,	/* would run, has no host CPU (steal) */
+	US_VCPU_READY,	/* ready to run, but has no host CPU (steal) */
 	US_VCPU_OFF,	/* not started, or the whole guest is paused by its owner */
 	US_N_VCPU_STATE,
 };
 
-/* What a capture brings to unwind from. */
+/* What a capture has to unwind from. */
 enum us_capture_form {
-	US_CAPTURE_NONE,   /* nothing: the state says it all (halted, off) */
-	US_CAPTURE_LIVE,   /* the guest's memory, true until release() */
-	US_CAPTURE_WINDOW, /* a copy of the stack; code is read as it is now, what is
-			      not in it only if window.held says so */
-	US_CAPTURE_STACK,  /* program counters, walked where it was taken */
+	US_CAPTURE_NONE,   /* nothing: the state is all there is (halted, off) */
+	US_CAPTURE_LIVE,   /* the guest's memory, unchanged until release() */
+	US_CAPTURE_WINDOW, /* a copy of the stack. Code is read from memory as it is
+			      now; stack that is not in the copy only if window.held is
+			      set */
+	US_CAPTURE_STACK,  /* program counters: the backend has unwound already */
 };
 
-/* What the host did at a sample that was not of the guest: its kernel, which the VMM
- * had called, or the VMM itself. */
+/* What the host did at a sample taken outside the guest: its kernel, on behalf of the
+ * VMM, or the VMM itself. */
 struct us_host_copy {
 	const us_hva *kernel; /* program counters, innermost first */
 	unsigned n_kernel;
-	bool with_tick; /* the innermost ones are of the sample's own interrupt */
-	/* The VMM's, where it left its program; an address there is a us_hva. */
+	bool with_tick; /* the innermost ones belong to the sample's own interrupt */
+	/* The VMM's registers and stack where it left its program.  Addresses in them
+	 * are us_hva. */
 	struct us_regs regs;
 	struct us_stack_copy stack;
 };
 
 struct us_capture {
 	uint64_t t_ns;	  /* CLOCK_MONOTONIC at which the registers were true */
-	uint64_t held_ns; /* set by release(): how long the guest was stopped for it,
-			     from the request to stop until it was resumed, waiting
-			     for a host CPU not counted */
+	uint64_t held_ns; /* set by release(): how long the guest was stopped for this
+			     capture, from the request to stop until it was resumed,
+			     without the time that it waited for a host CPU */
 	uint16_t vcpu;	  /* index into us_guest.vcpu */
 	uint8_t state;	  /* enum us_vcpu_state */
 	uint8_t form;	  /* enum us_capture_form */
-	uint32_t weight;  /* how many due samples it stands for; mostly 1 */
+	uint32_t weight;  /* how many due samples it stands for; usually 1 */
 	uint32_t exit;	  /* us_vm_exit_code(), with US_VCPU_EXIT; 0: not known */
 	struct us_regs regs;
 	struct us_stack_copy window;
-	bool cut; /* set before release(): the stack ends as the window was too small */
+	bool cut; /* set before release(): the stack ends early because the window was
+		     too small */
 	struct us_stack stack;
-	/* With US_VCPU_EXIT, if it was asked for; NULL: not known.  Until the next one.
-	 */
+	/* With US_VCPU_EXIT, if the schedule asked for it; NULL: not known.  Valid
+	 * until the next capture. */
 	struct us_host_copy *host;
-	/* With US_CAPTURE_WINDOW, what point() asked for; NULL: nothing.  Until the
-	 * next one. */
+	/* With US_CAPTURE_WINDOW, what point() asked for; NULL: nothing.  Valid until
+	 * the next capture. */
 	const struct us_pointed *pointed;
 };
 
 /*
- * Make p ready to unwind the capture: false if it has nothing to unwind from.  p is of
- * the backend's mem.
+ * Make p ready to unwind the capture; p uses the backend's mem.  False: the capture has
+ * nothing to unwind from.
  */
 bool us_capture_begin(struct us_capture *c, struct us_paging *p);
-/* The stack was taken from it: see whether more of it should have been copied. */
+/* After s was unwound from c: set c->cut if more of the stack should have been copied.
+ */
 void us_capture_judge(struct us_capture *c, const struct us_stack *s);
 
-/* When to sample.  The same for backends that ask and for those that are told. */
+/* When to sample.  The same for backends that are asked and for those that send by
+ * themselves. */
 struct us_schedule {
 	double hz;	     /* samples a second at each vCPU */
-	uint64_t seed;	     /* of the jitter: a recording can be repeated */
+	uint64_t seed;	     /* of the jitter, so that a recording can be repeated */
 	uint64_t vcpu_mask;  /* 0: all */
-	uint32_t budget_ppm; /* of guest time that may be taken; 0: no bound */
-	bool host;	     /* tell what the host does, too (US_CAP_HOST) */
-	bool wake_halted;    /* stop a halted vCPU too, to see where it halted (dump);
-				else it may be left alone and has no stack */
-	uint64_t pause_ns;   /* what need not be asked for may be brought so late, and
-				many samples in one go: for who observes many guests and
-				is to wake up seldom; 0: as soon as suits one */
+	uint32_t budget_ppm; /* guest time that sampling may take; 0: no limit */
+	bool host;	     /* report what the host does, too (US_CAP_HOST) */
+	bool wake_halted; /* stop a halted vCPU too, to see where it halted (dump); else
+			     it may be left alone and has no stack */
+	uint64_t pause_ns; /* a backend that sends by itself may deliver samples this
+			      late, many at a time, so that a process that observes many
+			      guests seldom wakes up; 0: the backend decides */
 };
 
-/* What the sampler cannot see from captures. Counters, each of due samples.
- * due = captures taken + late + backed_off + failed + lost. */
+/* What captures do not show.  All but the times count due samples: due = captures taken
+ * + late + backed_off + failed + lost. */
 struct us_backend_counts {
 	uint64_t due;  /* samples that the schedule asked for, all vCPUs */
-	uint64_t late; /* of these not taken: the previous sample was not done yet */
-	uint64_t backed_off; /* of these not taken: the budget forbade it */
-	uint64_t failed;     /* of these not taken: the vCPU could not be read */
-	uint64_t lost;	     /* of these taken, but there was no room to bring them */
-	uint64_t stolen_ns; /* guest time taken, summed over the vCPUs it was taken from
-			     */
+	uint64_t late; /* of due, not taken: the previous sample was not done yet */
+	uint64_t backed_off; /* of due, not taken: the budget forbade it */
+	uint64_t failed;     /* of due, not taken: the vCPU could not be read */
+	uint64_t lost; /* of due, taken but lost: no buffer space was left to deliver
+			  them */
+	uint64_t stolen_ns; /* guest time taken, summed over the vCPUs that lost it */
 	uint64_t vcpu_ns;   /* guest time observed: wall time x vCPUs since start() */
 };
 
@@ -140,27 +145,28 @@ enum us_backend_caps {
 	US_CAP_BLOCKS = 1 << 4,	  /* PCs fall on translation blocks only (TCG) */
 	US_CAP_WATCHDOG = 1 << 5, /* a watchdog process guards the guest */
 	US_CAP_HOST = 1 << 6,	  /* captures can tell what the host did */
-	/* Captures are US_CAPTURE_STACK, of functions' first instructions (or of a
-	 * us_counts_special); there are neither registers nor memory. */
+	/* Captures are US_CAPTURE_STACK.  Their addresses are functions' first
+	 * instructions (or a us_counts_special).  There are neither registers nor
+	 * memory. */
 	US_CAP_FUNCTIONS = 1 << 7,
 };
 
 /*
- * Calls of one backend never overlap.  A capture is released by the thread that took
- * it: the kernel takes ptrace requests only from the thread that attached.
+ * Calls of one backend never overlap.  The thread that took a capture also releases it:
+ * the kernel accepts ptrace requests only from the thread that attached.
  */
 struct us_backend_ops {
 	const char *name;
 	const char *summary; /* one line for --help and `ps` */
 
-	/* Can it serve this target? 1, and in *why what it lacks, if anything; or 0,
-	 * and *why says why not.  Both with what would help.  Must have no effect on
-	 * the guest. */
+	/* Can it serve this target?  1: yes, and *why says what will be missing, if
+	 * anything; 0: no, and *why says why.  Both say what would help.  Must have no
+	 * effect on the guest. */
 	int (*probe)(const struct us_target *t, struct us_err *why);
 
-	/* Can it serve any guest at all, here and by this process?  0, with words in
-	 * *why if not all of them; else -errno and *why as above.  NULL: each that
-	 * offers what it needs. */
+	/* Can this process, on this host, serve any guest at all?  0: yes; *why has
+	 * words if it can serve only some guests.  Else -errno, and *why as above.
+	 * NULL: it can serve every guest that offers what it needs. */
 	int (*ready)(struct us_err *why);
 
 	/* Setup path: may allocate, block and explain failure.  open() sets ops, caps,
@@ -169,39 +175,43 @@ struct us_backend_ops {
 		    struct us_err *e);
 	int (*start)(struct us_backend *b, const struct us_schedule *s,
 		     struct us_err *e);
-	void (*close)(struct us_backend *b); /* accepts NULL; the guest runs on */
+	void (*close)(struct us_backend *b); /* accepts NULL; the guest keeps running */
 
 	/*
-	 * Hot path: no allocation, no logging, no locks.  next() returns 1 and a
-	 * capture, 0 at the deadline or when interrupted (CLOCK_MONOTONIC ns), or a
-	 * negative errno: -ESRCH: the guest is gone; -ECONNRESET: the peer is.
-	 * What it stopped stays still until release(), which sets c->held_ns.
-	 * Every next() that returned 1 is followed by one release().
+	 * Hot path: no allocation, no logging, no locks.  next() returns
+	 *
+	 * - 1 and a capture;
+	 * - 0 at the deadline (CLOCK_MONOTONIC, ns) or when a signal interrupts it;
+	 * - a negative errno: -ESRCH: the guest is gone; -ECONNRESET: the peer is gone.
+	 *
+	 * What next() stopped stays stopped until release(), which sets c->held_ns.
+	 * Each next() that returned 1 is followed by one release().
 	 */
 	int (*next)(struct us_backend *b, uint64_t deadline_ns, struct us_capture *c);
 	void (*release)(struct us_backend *b, struct us_capture *c);
 
 	/*
-	 * Hot path, between next() and release(): captures of US_CAPTURE_WINDOW of that
-	 * vCPU are to bring what the pointer at leads to, by a plan that all vCPUs have
-	 * in common (at 0: nothing).  Those that were taken before are delivered as
-	 * they are.  NULL: none does.
+	 * Hot path, between next() and release(): from now on, captures of this vCPU
+	 * with US_CAPTURE_WINDOW also contain what the pointer at leads to (at 0:
+	 * nothing).  All vCPUs share one plan.  Captures that were taken before are
+	 * delivered as they are.  NULL: the backend cannot do this.
 	 */
 	void (*point)(struct us_backend *b, unsigned vcpu, us_gva at,
 		      const struct us_pointed_plan *plan);
 
-	/* So far; may be called at any time from the thread of next(). */
+	/* The counts so far; may be called at any time from the thread of next(). */
 	void (*counts)(const struct us_backend *b, struct us_backend_counts *ret);
 
 	/* After a negative next(): what happened, in words. May be NULL. */
 	void (*explain)(const struct us_backend *b, int code, struct us_err *e);
 
-	/* After the last next(): where stops fall more or less often than the vCPUs are
-	 * there, as us_running_pc_text() has it. May be NULL. */
+	/* After the last next(): the places where stops fall more or less often than
+	 * the vCPUs are there, in the format of us_running_pc_text().  May be NULL. */
 	void (*gathers)(const struct us_backend *b, char *ret, size_t size);
 
-	/* With US_CAP_FUNCTIONS: is the guest's code that of the images, as far as was
-	 * seen?  1: it is; -1: not; 0: not known.  Any thread. */
+	/* With US_CAP_FUNCTIONS: does the guest run the code of the images, as far as
+	 * was seen?  1: it does; -1: it does not; 0: not known.  Any thread may call
+	 * it. */
 	int (*runs_images)(const struct us_backend *b);
 };
 
@@ -212,31 +222,33 @@ struct us_backend {
 	enum us_arch arch;
 	enum us_accel accel; /* what runs the guest */
 	unsigned n_vcpu;    /* up to US_MAX_VCPUS; another thread reads it atomically */
-	struct us_mem *mem; /* the backend's, or its us_ram's */
-	/* The same memory for one other thread, while the backend is open; NULL: none
-	 * but what is in mem's regions. */
+	struct us_mem *mem; /* owned by the backend or its us_ram */
+	/* The same memory for one other thread, while the backend is open.  NULL: that
+	 * thread has only what is in mem's regions. */
 	struct us_mem *other_mem;
-	char how[160];	   /* for facts: "sync-regs, memfd mapped, 2 regions" */
-	char caution[256]; /* what a reader of the figures must know; "" if nothing */
+	char how[160];	   /* for the facts of a recording: "sync-regs, memfd mapped, 2
+			      regions" */
+	char caution[256]; /* a warning for readers of the figures; "" if none */
 };
 
 /* Best first, NULL-terminated. */
 extern const struct us_backend_ops *const us_backends[];
 
 const struct us_backend_ops *us_backend_by_name(const char *name); /* or NULL */
-/* 0; -EINVAL: neither "auto" nor a backend, with what was meant and the list. */
+/* 0; -EINVAL: name is neither "auto" nor a backend; the message suggests the nearest
+ * name and lists all. */
 US_MUST_CHECK int us_backend_check(const char *name, struct us_err *e);
 
-/* Can uniscope look into guests of this processor, by QEMU's name of it ("" is one that
- * is not known)?  0 or -ENOTSUP. */
+/* Can uniscope profile guests of this processor?  name: QEMU's name of it; "" if it is
+ * not known.  0 or -ENOTSUP. */
 US_MUST_CHECK int us_backend_check_processor(const char *name, struct us_err *e);
 
-/* As its probe, which is asked only if it can know the guest's processor. */
+/* Call o's probe, but only if it can know the guest's processor. */
 int us_backend_probe(const struct us_backend_ops *o, const struct us_target *t,
 		     struct us_err *why);
 
 /*
- * Open the backend called name, or with NULL or "auto" the first that can serve the
+ * Open the backend called name; with NULL or "auto", the first that can serve the
  * target.  why (size bytes, may be NULL) gets the choice in words: "kvm; not bpf: ...".
  */
 US_MUST_CHECK int us_backend_open(const struct us_target *t, const char *name,

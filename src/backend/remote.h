@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * remote.h: what a backend that talks to a peer in the VMM has besides its
- * conversation: the guest behind it, its memory, and stops of all its vCPUs.
+ * remote.h: the common part of backends that talk to a peer in the VMM: the guest
+ * behind the peer, its memory, and stops of all its vCPUs.  The backend adds the
+ * conversation.
  */
 #ifndef US_BACKEND_REMOTE_H
 #define US_BACKEND_REMOTE_H
@@ -18,11 +19,11 @@ struct us_remote {
 	struct us_whole_stop stop;
 };
 
-/* Setup path: the guest that the target names, or whose process has the other end of
- * the socket. */
+/* Setup path: fill in the guest: the one that the target names, or else the process at
+ * the other end of the socket. */
 void us_remote_learn_guest(struct us_remote *r, const struct us_target *t, int fd);
-/* Once memory, arch and n_vcpu are known: the rest of base but how, and how to stop;
- * ops get the backend as ctx. */
+/* Call it once memory, arch and n_vcpu are known: sets the rest of base (except how)
+ * and how to stop the guest.  ops get the backend as ctx. */
 void us_remote_describe(struct us_remote *r, enum us_accel accel,
 			const struct us_whole_stop_ops *ops);
 
@@ -34,7 +35,7 @@ void us_remote_release(struct us_backend *b, struct us_capture *c);
 void us_remote_counts(const struct us_backend *b, struct us_backend_counts *ret);
 void us_remote_gathers(const struct us_backend *b, char *ret, size_t size);
 
-/* Memory and stops; r itself is the caller's. */
+/* Frees memory and stops; the caller frees r itself. */
 void us_remote_close(struct us_remote *r);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * whole_stop.h: samples that stop all vCPUs at once, as those of a stub and of a
- * monitor: when one is due, and its captures, which are delivered one after the other.
- * The release of the last lets the guest go.
+ * whole_stop.h: samples that stop all vCPUs at once, as a stub or a monitor does: when
+ * one is due, and its captures, which are delivered one after the other.  The guest is
+ * resumed when the last of them is released.
  */
 #ifndef US_BACKEND_WHOLE_STOP_H
 #define US_BACKEND_WHOLE_STOP_H
@@ -12,19 +12,20 @@
 #include "backend/running_pc.h"
 #include "backend/vcpu_threads.h"
 
-/* What a backend does; ctx is its own.  Errors are those that its next() returns. */
+/* What a backend does.  ctx is its own.  Errors are those that its next() returns. */
 struct us_whole_stop_ops {
-	/* While it runs, until t_ns. -EINTR: a signal came. */
+	/* Sleep until t_ns while the guest runs.  -EINTR: a signal came. */
 	int (*sleep)(void *ctx, uint64_t t_ns);
-	/* Stop it and read the vCPUs in mask: sets got, asked_ns and t_ns. What fails
-	 * after the stop is undone. */
+	/* Stop the guest and read the vCPUs in mask: sets got, asked_ns and t_ns.  If
+	 * something fails after the stop, it undoes the stop. */
 	int (*sample)(void *ctx);
 	int (*resume)(void *ctx);
 	/* Registers and state of a vCPU that was read; the form is set. */
 	void (*fill)(void *ctx, unsigned vcpu, struct us_capture *c);
-	/* Did a vCPU that was read run? Only from such ones time was taken. */
+	/* Did this vCPU, which was read, run?  A stop takes time only from vCPUs that
+	 * ran. */
 	bool (*ran)(void *ctx, unsigned vcpu);
-	/* By its owner: nothing was stopped. */
+	/* Its owner had paused the guest: nothing was stopped. */
 	bool (*paused)(void *ctx);
 };
 
@@ -35,34 +36,35 @@ struct us_whole_stop {
 	bool runs_halted; /* the thread of a halted vCPU may run: it may be in the guest
 			   */
 	bool sleeps_stopped; /* TCG: the thread of a stopped vCPU does nothing, and the
-				guest's clock stands */
+				guest's clock stops */
 	uint64_t mask;	     /* the chosen ones */
 	struct us_pacer pacer;
 	struct us_vcpu_threads threads;
 	struct us_running_pc running;
 	struct us_vcpu_thread_time time[US_MAX_VCPUS]; /* at the last stop */
-	uint64_t time_known;			       /* bit n: time[n] is */
-	uint64_t let_go_ns;			       /* when that stop ended */
-	int broken; /* what ended it, seen in release() */
+	uint64_t time_known;			       /* bit n: time[n] is known */
+	uint64_t let_go_ns;			       /* when the last stop ended */
+	int broken; /* error that ended sampling, seen in release() */
 
 	/* Of one sample: */
 	bool held;		 /* between the stop and the last release */
-	unsigned at;		 /* vCPU that is delivered now, or comes next */
+	unsigned at;		 /* the vCPU delivered now, or next */
 	uint64_t asked_ns;	 /* when the request to stop went out */
-	uint64_t t_ns;		 /* when the guest was known to stand */
-	uint64_t since_ns;	 /* from when on the vCPUs did not run, in the mean */
-	uint64_t stood_since_ns; /* from when on the guest's time stood, about */
-	uint64_t told_ns;	 /* up to here in a capture's held_ns */
+	uint64_t t_ns;		 /* when the guest was known to be stopped */
+	uint64_t since_ns;	 /* since when the vCPUs did not run, on average */
+	uint64_t stood_since_ns; /* since when the guest's clock was stopped,
+				    approximately */
+	uint64_t told_ns;	 /* captures' held_ns covers the stop up to this time */
 	uint64_t got;		 /* bit n: vCPU n was read */
 	uint64_t busy;	/* bit n: the thread of vCPU n had work when it was due */
-	uint64_t woken; /* bit n: no more than the end of the last stop woke it */
+	uint64_t woken; /* bit n: only the end of the last stop woke it */
 };
 
-/* Setup path. guest: where its threads are; one that is not known has pid 0. */
+/* Setup path.  guest: whose threads to check; pid 0: not known. */
 US_MUST_CHECK int us_whole_stop_start(struct us_whole_stop *w,
 				      const struct us_schedule *s,
 				      const struct us_guest *guest, struct us_err *e);
-/* Accepts one that was not started. The guest is not let go. */
+/* Accepts one that was not started.  Does not resume the guest. */
 void us_whole_stop_close(struct us_whole_stop *w);
 
 /* As next() and release() of struct us_backend_ops. */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* All of it, with its padding, in one line without an end.  Errors stay in the stream.
+/* Write all bytes, padded, in one line without a newline.  Errors stay in the stream.
  */
 void us_base64_write(FILE *out, const void *bytes, size_t n);
 

@@ -18,7 +18,8 @@ static inline uint64_t us_now_ns(void)
 	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
-/* CPU time of this thread, in ns: on a busy host it may wait for long. */
+/* CPU time of this thread, in ns.  Unlike wall time it leaves out waits for a busy
+ * host's CPUs. */
 static inline uint64_t us_thread_cpu_ns(void)
 {
 	struct timespec t;

@@ -25,20 +25,21 @@ struct us_gzip {
 	struct z_stream_s *z;
 	struct us_huffman *h;
 	unsigned char *buffer;
-	uint32_t crc, n; /* of what was written, for the end */
+	uint32_t crc, n; /* of all bytes written so far, for the trailer */
 	bool numbers;
 };
 
 int us_gzip_begin(struct us_gzip *g, FILE *out); /* 0 or -ENOMEM */
 void us_gzip_write(struct us_gzip *g, const void *bytes, size_t n);
-/* From here on, or no more: bytes that repeat by chance only, as lists of numbers do,
- * in large pieces.  They are packed by how often each byte occurs (huffman.h). */
+/* Say that the bytes from here on are, or are no longer, large pieces in which bytes
+ * repeat by chance only, such as lists of numbers.  They are compressed by the
+ * frequency of each byte (huffman.h). */
 void us_gzip_numbers(struct us_gzip *g, bool are);
 void us_gzip_end(struct us_gzip *g); /* writes what is left, and frees */
 
-/* A stream whose bytes go to out, packed; its fclose() writes what is left to out,
- * which stays open.  *ret is the stream's, for us_gzip_numbers() after an fflush().
- * NULL: out of memory. */
+/* A stream that compresses what is written to it and passes the result to out.  Its
+ * fclose() writes the rest to out, which stays open.  *ret belongs to the stream: for
+ * us_gzip_numbers(), after an fflush().  NULL: out of memory. */
 FILE *us_gzip_stream(FILE *out, struct us_gzip **ret);
 
 #endif

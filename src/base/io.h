@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* io.h: whole reads and writes, whatever the kernel cuts them into. */
+/* io.h: whole reads and writes, even if the kernel splits them. */
 #ifndef US_BASE_IO_H
 #define US_BASE_IO_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nearest.h: what was meant by a mistyped name, and what there is.
+ * nearest.h: which name the user meant by a mistyped one, and which names there are.
  *
  *	struct us_nearest n = us_nearest_to("repot");
  *	us_nearest_try(&n, "record");
@@ -14,19 +14,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define US_NEAREST_LISTED 12 /* names that are listed; then "..." */
+#define US_NEAREST_LISTED 12 /* names in the list; then "..." */
 
 struct us_nearest {
 	const char *word, *best; /* best: a candidate, not copied; NULL: none is near */
-	unsigned distance, n;	 /* n: of candidates */
-	char list[200];		 /* of the first candidates: "record, report, ..." */
+	unsigned distance, n;	 /* n: number of candidates */
+	char list[200];		 /* the first candidates: "record, report, ..." */
 };
 
 struct us_nearest us_nearest_to(const char *word);
 
-/* Near is: a third of the letters differ at most, or one begins with the other.  Of
- * equals the first stays.  Letters that were inserted, left out, replaced or swapped
- * with their neighbour count one each, whatever their case. */
+/* A candidate is near if at most a third of the letters differ, or if one word begins
+ * with the other.  The first of several equally near ones stays.  A letter that was
+ * inserted, left out, replaced or swapped with its neighbour counts as one, whatever
+ * its case. */
 void us_nearest_try(struct us_nearest *n, const char *candidate);
 
 /* "; did you mean report?", or "" if none is near.  Returns dst. */

@@ -2,10 +2,11 @@
 /*
  * paths.h: source paths as people read them: without the folders that all share.
  *
- * Of each group, which is an image, apart.  A path is file, relative to dir if it is
- * not absolute, as DWARF has it.  What is left out are whole folders that all files of
- * the group lie in; if there are none, for a header of the system lies elsewhere, those
- * that all files with a relative path lie in: these are the program's own.
+ * Each group (an image) is treated separately.  A path is file, relative to dir if it
+ * is not absolute, as DWARF has it.  What is left out are the folders that all files of
+ * the group are below.  If there are none, because a system header is elsewhere, it is
+ * the folders that all files with a relative path are below: these are the program's
+ * own files.
  */
 #ifndef US_BASE_PATHS_H
 #define US_BASE_PATHS_H
@@ -20,17 +21,18 @@ struct us_paths {
 	struct {
 		struct us_path_group {
 			char *name;
-			char *all, *own; /* folders shared by; NULL: of no file yet */
+			char *all, *own; /* folders shared by all files, and by the
+					    program's own; NULL: no such file yet */
 		} * v;
 		size_t n, cap;
 	} groups;
 };
 
-/* Of a file that is to be shown.  dir NULL: not known.  0 or -ENOMEM. */
+/* Add a file that is to be shown.  dir NULL: not known.  0 or -ENOMEM. */
 US_MUST_CHECK int us_paths_add(struct us_paths *p, const char *group, const char *dir,
 			       const char *file);
-/* The path without what all that were added share, in file itself or in dst.  One that
- * does not lie there is shown as it is. */
+/* The path without the shared folders; it points into file or to dst.  A path that is
+ * not below them is shown as it is. */
 const char *us_paths_show(const struct us_paths *p, const char *group, const char *dir,
 			  const char *file, char dst[static US_PATH_SIZE]);
 void us_paths_fini(struct us_paths *p); /* accepts a zeroed one */

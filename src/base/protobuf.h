@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * protobuf.h: messages in the wire format of Protocol Buffers, written field by field
- * (protobuf.dev/programming-guides/encoding): what files for other programs need of it.
+ * protobuf.h: writes messages in the wire format of Protocol Buffers, field by field
+ * (protobuf.dev/programming-guides/encoding): the part that files for other programs
+ * need.
  *
  *	struct us_protobuf m = { 0 };
  *	us_protobuf_u64(&m, 1, 42);
@@ -19,10 +20,10 @@
 struct us_protobuf {
 	uint8_t *v;
 	size_t n, cap;
-	bool failed; /* some field had no memory: the message is worth nothing */
+	bool failed; /* a field had no memory: the message is incomplete */
 };
 
-/* Begin anew, with the same memory.  Returns m. */
+/* Empty the message but keep its memory.  Returns m. */
 static inline struct us_protobuf *us_protobuf_clear(struct us_protobuf *m)
 {
 	m->n = 0;
@@ -31,11 +32,11 @@ static inline struct us_protobuf *us_protobuf_clear(struct us_protobuf *m)
 }
 
 void us_protobuf_free(struct us_protobuf *m);
-/* (u)int32, (u)int64, enum, bool; those below 0 as uint64_t. */
+/* (u)int32, (u)int64, enum, bool; pass negative ones as uint64_t. */
 void us_protobuf_u64(struct us_protobuf *m, uint32_t field, uint64_t value);
 void us_protobuf_bytes(struct us_protobuf *m, uint32_t field, const void *v, size_t n);
 void us_protobuf_str(struct us_protobuf *m, uint32_t field, const char *text);
-/* Takes over that it failed. */
+/* If inner has failed, m fails too. */
 void us_protobuf_message(struct us_protobuf *m, uint32_t field,
 			 const struct us_protobuf *inner);
 

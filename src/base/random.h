@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* random.h: numbers that look random, the same ones for the same seed; no secrets. */
+/* random.h: pseudo-random numbers: the same seed gives the same ones; not for secrets.
+ */
 #ifndef US_BASE_RANDOM_H
 #define US_BASE_RANDOM_H
 
@@ -14,7 +15,7 @@ static inline uint64_t us_random_next(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* 0 to 1, which it never is. */
+/* In [0, 1). */
 static inline double us_random_share(uint64_t *state)
 {
 	return (double)(us_random_next(state) >> 11) * 0x1p-53;

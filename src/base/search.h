@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * search.h: where in an ordered array something begins.
+ * search.h: binary search in an ordered array.
  *
  *	size_t next = us_first_not(a.n, mid, a.v[mid].start <= pc);
  *	struct x *x = next ? &a.v[next - 1] : NULL;	// the last one at or before pc
  *
  * The index of the first of n elements for which the test does not hold; n if it holds
- * for all.  The test is asked of the element with the index that is named in it, and
- * must hold for those before some place and for none behind it.
+ * for all.  The test uses mid as the index of an element.  It must hold for all
+ * elements before some place, and for none from there on.
  */
 #ifndef US_BASE_SEARCH_H
 #define US_BASE_SEARCH_H

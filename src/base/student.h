@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * student.h: Student's t (W. S. Gosset 1908), for whole degrees of freedom from 1 on,
- * by the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
+ * student.h: Student's t distribution (W. S. Gosset 1908), for whole degrees of freedom
+ * from 1 on, with the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
  */
 #ifndef US_BASE_STUDENT_H
 #define US_BASE_STUDENT_H
 
-/* How often the absolute value is t, 0 or more, or above; right to 1e-15. */
+/* Probability that the absolute value is at least t (0 or more); accurate to 1e-15. */
 double us_student_tail(double t, unsigned df);
 
-/* What it exceeds in this part of all cases, 0 < tail < 1. */
+/* The t that the absolute value exceeds with this probability, 0 < tail < 1. */
 double us_student_limit(double tail, unsigned df);
 
 #endif

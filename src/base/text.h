@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * text.h: bytes from a guest, a file or a peer, made fit to be shown.
+ * text.h: makes bytes from a guest, a file or a peer safe to show.
  *
- * Names come from files and guests that are not trusted: an escape sequence
- * in a symbol must not reach the user's terminal.
+ * Names come from files and guests that are not trusted: an escape sequence in a symbol
+ * must not reach the user's terminal.
  */
 #ifndef US_BASE_TEXT_H
 #define US_BASE_TEXT_H
@@ -15,8 +15,8 @@
 /* Length in bytes of the UTF-8 character at s, 1 to 4; 0 if it is not valid UTF-8
  * (overlong, surrogate, cut).  *s may be a NUL, which has length 1. */
 size_t us_utf8_len(const char *s);
-/* Of a valid character of that length: does it only show itself?  Control characters
- * and what turns the direction of writing do more. */
+/* Is a valid character of that length harmless to show?  Control characters and those
+ * that change the direction of writing are not. */
 bool us_utf8_shows(const char *s, size_t len);
 /* The code point of a valid character of that length. */
 uint32_t us_utf8_code(const char *s, size_t len);
@@ -36,26 +36,27 @@ char *us_printable_inplace(char *s);
 size_t us_columns(const char *s);
 
 /*
- * Make printable text fit in so many columns: an ellipsis stands for what was in its
- * middle, or for its beginning, if possible to the end of a folder.  s has size bytes
- * with the NUL.  Returns s.
+ * Make printable text fit in width columns: an ellipsis replaces its middle, or its
+ * beginning (if possible up to the end of a folder).  s has size bytes with the NUL.
+ * Returns s.
  */
 char *us_shorten_middle(char *s, size_t size, size_t width);
 char *us_shorten_left(char *s, size_t size, size_t width);
 
-/* The length in bytes of as much of a printable text as fits in so many columns, to the
- * end of a word; of a longer word, as much as fits.  At least one character. */
+/* How many bytes of a printable text fit in width columns, up to the end of a word; of
+ * a longer word, as much as fits.  At least one character. */
 size_t us_wrap_length(const char *s, size_t width);
 
-/* Decimal digits at p, at least so many (20 at most), without a NUL; the byte after
- * them.  Where millions of lines are written a printf() takes most of the time. */
+/* Write n at p in decimal, with at least so many digits (20 at most), without a NUL;
+ * returns the byte after them.  Where millions of lines are written, printf() would
+ * take most of the time. */
 char *us_put_u64(char *p, uint64_t n, unsigned least);
 
 /* An extended regular expression that matches text itself, without anchors; cut at
  * size.  Returns dst. */
 char *us_regex_of(char *dst, size_t size, const char *text);
 
-/* As snprintf(), behind the text that is in dst; cut at size. */
+/* Like snprintf(), but appends to the text in dst; cut at size. */
 void us_append(char *dst, size_t size, const char *fmt, ...)
 	__attribute__((__format__(__printf__, 3, 4)));
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * entry_path.h: what a kernel calls from its entry on, as the image's code says.
+ * entry_path.h: what a kernel calls after its entry, from the image's code.
  *
- * The path is followed as the processor would go if it took no branch: over calls, to
- * where jumps lead, through far jumps from 32-bit into 64-bit code.  Registers that are
- * loaded with constants are known.  It is a guess: what decides (the guest's memory,
- * its processor) is not there.  Steps are bounded, and the file is hostile.
+ * The path is what the processor would execute if it took no conditional branch: it
+ * continues after calls, follows jumps, and follows far jumps from 32-bit into 64-bit
+ * code.  Registers loaded with constants are known.  The result is a guess, because
+ * what decides at run time (the guest's memory, its processor) is not available.  The
+ * number of steps is bounded, and the file is hostile.
  */
 #ifndef US_BOOT_ENTRY_PATH_H
 #define US_BOOT_ENTRY_PATH_H
@@ -15,18 +16,19 @@
 #define US_BOOT_MAX_CALLS 64
 
 struct us_boot_call {
-	uint64_t to;  /* as linked, or where it is loaded */
-	bool jump;    /* it is no call */
-	bool skipped; /* a branch leads past it */
-	bool narrow;  /* 32-bit code does, of an image of 64-bit code */
+	uint64_t to;  /* address as linked, or as loaded */
+	bool jump;    /* a jump, not a call */
+	bool skipped; /* a branch may skip it */
+	bool narrow;  /* it is in 32-bit code of a 64-bit image */
 };
 
 struct us_boot_calls {
-	struct us_boot_call v[US_BOOT_MAX_CALLS]; /* each place once, in order */
+	struct us_boot_call v[US_BOOT_MAX_CALLS]; /* each target once, in order */
 	size_t n;
 };
 
-/* 16-bit code is not followed.  None is no error: of x86, aarch64 and riscv alone. */
+/* 16-bit code is not followed.  Only x86, aarch64 and riscv are supported; finding no
+ * calls is not an error. */
 void us_boot_follow_entry(const struct us_elf_file *f, uint64_t entry,
 			  struct us_boot_calls *ret);
 
@@ -38,26 +40,26 @@ void us_boot_follow_entry(const struct us_elf_file *f, uint64_t entry,
 struct us_boot_path {
 	const struct us_elf_file *file;
 	struct us_boot_calls *calls;
-	unsigned steps; /* that are left */
+	unsigned steps; /* steps left */
 	uint64_t pc;
 	bool narrow;
-	/* Targets of branches that were not taken, ahead of here: where it goes on if
-	 * this leads nowhere. */
+	/* Targets, ahead of pc, of branches that were not taken: the path continues
+	 * there if it cannot go on. */
 	uint64_t ahead[US_BOOT_MAX_AHEAD];
 	size_t n_ahead;
 };
 
-/* The bytes of the image at an address, as linked or as loaded; NULL: none. */
+/* The image's bytes at an address, as linked or as loaded; NULL: none. */
 const uint8_t *us_boot_code_at(const struct us_elf_file *f, uint64_t address,
 			       size_t *ret_n);
-/* The number of 2, 4 or 8 bytes there; false: none. */
+/* The number of 2, 4 or 8 bytes at an address; false: none. */
 bool us_boot_number_at(const struct us_elf_file *f, uint64_t address, size_t size,
 		       uint64_t *ret);
 void us_boot_path_call(struct us_boot_path *p, uint64_t to, bool jump);
 /* A branch that is not taken. */
 void us_boot_path_branch(struct us_boot_path *p, uint64_t to);
-/* It goes on there; or it ends here, and goes on where a branch leads past that. False:
- * there is none. */
+/* The path continues at `to`; or it ends here, and continues at a branch target ahead.
+ * False: there is nowhere to continue. */
 bool us_boot_path_jump(struct us_boot_path *p, uint64_t to);
 bool us_boot_path_end(struct us_boot_path *p);
 

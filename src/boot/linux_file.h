@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * linux_file.h: a Linux kernel for x86 as a boot image (bzImage): where it is entered,
- * and where its functions are, by the table that it carries for itself (kallsyms).
+ * and where its functions are, from the symbol table inside it (kallsyms).
  *
- * The kernel is packed in the image (symbol/payload.h).  With KASLR it draws its place
- * by lot, in steps of CONFIG_PHYSICAL_ALIGN, when it has unpacked itself.
+ * The image contains the compressed kernel (symbol/payload.h).  With KASLR the kernel
+ * chooses a random address after decompression, in steps of CONFIG_PHYSICAL_ALIGN.
  */
 #ifndef US_BOOT_LINUX_FILE_H
 #define US_BOOT_LINUX_FILE_H
@@ -21,23 +21,24 @@
 
 struct us_boot_linux;
 
-/* moves: it was not told to stay (nokaslr).  One whose functions cannot be read is no
- * error: us_boot_linux_why() says why, "": they can.  -ENOENT: that is no such image;
- * -ENOMEM. */
+/* moves: the command line does not have nokaslr.  A kernel whose functions cannot be
+ * read is not an error: us_boot_linux_why() says why ("": they can be read).  -ENOENT:
+ * not such an image; -ENOMEM. */
 US_MUST_CHECK int us_boot_linux_open(const char *path, bool moves,
 				     struct us_boot_linux **ret, struct us_err *e);
 void us_boot_linux_close(struct us_boot_linux *l); /* accepts NULL */
 const char *us_boot_linux_why(const struct us_boot_linux *l);
 bool us_boot_linux_moves(const struct us_boot_linux *l);
-/* Of its 32-bit code, once it is loaded: where it unpacks itself. */
+/* Entry of its 32-bit code, as loaded, where it decompresses itself. */
 uint64_t us_boot_linux_entry(const struct us_boot_linux *l);
-/* Where its code may lie: where it unpacks itself, and where it runs then. */
+/* The range in which its code may be: where it decompresses itself, and where it then
+ * runs. */
 struct us_boot_code us_boot_linux_code_of(const struct us_boot_linux *l);
-/* As linked; 0: there is none of this name. */
+/* Address of a function, as linked; 0: no such function. */
 uint64_t us_boot_linux_function(const struct us_boot_linux *l, const char *name);
 void us_boot_linux_each(const struct us_boot_linux *l,
 			void (*visit)(void *ctx, const char *name), void *ctx);
-/* The first n bytes of code there. */
+/* Read the first n bytes of code at an address. */
 bool us_boot_linux_code(const struct us_boot_linux *l, uint64_t address, uint8_t *ret,
 			size_t n);
 

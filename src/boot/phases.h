@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * phases.h: the phases that boots of all kinds have, and by how much boots of several
- * variants differ in them.
+ * phases.h: the phases that all kinds of boots have, and how boots of several variants
+ * differ in them.
  *
- * A phase ends where the next one begins that all runs have come to, the last one with
- * the last point that is wanted: together they are the whole.
+ * A phase ends where the next phase begins that all runs have reached; the last one
+ * ends at the last wanted point.  Together they are the whole boot.
  */
 #ifndef US_BOOT_PHASES_H
 #define US_BOOT_PHASES_H
@@ -13,15 +13,15 @@
 #include "boot/run.h"
 
 enum us_boot_phase {
-	US_BOOT_IN_VMM,	     /* until the guest's first instruction */
-	US_BOOT_IN_FIRMWARE, /* until a disk's first sector, or the kernel's entry */
+	US_BOOT_IN_VMM,	     /* up to the guest's first instruction */
+	US_BOOT_IN_FIRMWARE, /* up to a disk's first sector, or the kernel's entry */
 	US_BOOT_IN_LOADER,   /* from that sector to the kernel's entry */
 	US_BOOT_IN_KERNEL,
 	US_N_BOOT_PHASE,
 };
 const char *us_boot_phase_name(enum us_boot_phase phase);
 
-/* A variant, by its runs, and what is found of it. */
+/* The runs of a variant, and their results. */
 struct us_boot_side {
 	const struct us_boot_plan *plan;
 	const struct us_boot_run *run;
@@ -29,15 +29,14 @@ struct us_boot_side {
 	/* Results: ns. */
 	struct us_estimate total, phase[US_N_BOOT_PHASE];
 	bool has_phase[US_N_BOOT_PHASE];
-	/* How much longer than the first variant's; the first has none. */
+	/* Difference from the first variant; not set for the first one. */
 	struct us_estimate later, later_in[US_N_BOOT_PHASE];
 	bool in_both[US_N_BOOT_PHASE];
 };
 
 /*
- * Fill in the results of n variants.  Of all their differences together one is found
- * that is none in no more than US_RANK_LEVEL of such comparisons (rank.h).
- * 0 or -ENOMEM.
+ * Fill in the results of n variants.  If none of them differ, a difference is reported
+ * in at most US_RANK_LEVEL of such comparisons (rank.h).  0 or -ENOMEM.
  */
 US_MUST_CHECK int us_boot_sides_measure(struct us_boot_side *side, size_t n);
 

@@ -15,79 +15,81 @@
 struct us_boot_moment {
 	uint64_t wall_ns;  /* since the VMM's program was executed */
 	uint64_t clock_ns; /* CLOCK_MONOTONIC then */
-	uint64_t cpu_ns;   /* of the VMM's process; 0: not known */
+	uint64_t cpu_ns;   /* CPU time of the VMM's process; 0: not known */
 	uint64_t insns;	   /* executed by the guest; 0: not known */
-	uint64_t error_ns; /* it was passed up to so long before; 0: then */
+	uint64_t error_ns; /* it may have been passed this much earlier */
 	enum us_boot_way way;
 	bool seen;
 };
 
 struct us_boot_run {
 	struct us_boot_moment at[US_BOOT_MAX_POINT]; /* of each point */
-	bool whole;				     /* passed all that is wanted */
-	bool ended;				     /* the VMM, before that */
-	int status;				     /* then: as waitpid gives it */
-	uint64_t end_ns, end_clock_ns; /* when it was over; as of moments */
-	/* How often the guest came to its first instruction: of a machine that is reset
-	 * more than once; 0: not known. */
+	bool whole;				     /* passed all wanted points */
+	bool ended;				     /* the VMM ended before that */
+	int status;				     /* then: as from waitpid */
+	uint64_t end_ns, end_clock_ns; /* end of the run; as in us_boot_moment */
+	/* How often the guest reached its first instruction: more than once if the
+	 * machine is reset; 0: not known. */
 	uint64_t n_start;
-	uint64_t n_sample; /* by the sampler */
+	uint64_t n_sample; /* taken by the sampler */
 	struct us_boot_exits exits;
-	/* What the guest, and the VMM, wrote last; hostile. */
+	/* The last output of the guest, and of the VMM; hostile. */
 	struct us_boot_tail {
 		char text[US_BOOT_TAIL]; /* NUL-terminated */
 		size_t n;
 	} said, complained;
 };
 
-/* What looks at the guest at its own intervals. */
+/* Observes the guest at its own intervals. */
 struct us_boot_sampler {
 	void *ctx;
-	/* Begin, once the vCPUs are there; a guest with a stub stands meanwhile.
-	 * -EAGAIN: they are not. */
+	/* Begin, when the vCPUs exist; a guest with a stub is stopped meanwhile.
+	 * -EAGAIN: they do not exist yet. */
 	int (*begin)(void *ctx, pid_t pid, struct us_err *e);
-	/* Was this point's code seen?  Then wall_ns (CLOCK_MONOTONIC) and error_ns. */
+	/* Was this point's code seen?  If so, fills in wall_ns (CLOCK_MONOTONIC) and
+	 * error_ns. */
 	bool (*saw)(void *ctx, size_t point, struct us_boot_moment *ret);
-	/* How many samples there were.  -errno: it has failed. */
+	/* *ret: the number of samples.  -errno: it has failed. */
 	int (*check)(void *ctx, uint64_t *ret, struct us_err *e);
-	void (*end)(void *ctx); /* before the VMM is ended; may be called twice */
+	/* Called before the VMM is ended; may be called twice. */
+	void (*end)(void *ctx);
 };
 
 struct us_boot_how {
 	unsigned ways;	   /* enum us_boot_way: a set */
-	char *const *argv; /* the command, with all that is added to it */
-	const char *file;  /* of vmm/plugin_boot.h, is made; NULL: there is no plugin */
-	const char *trace; /* of device_trace.h, is made; NULL: there is none */
-	const char *stub;  /* the path of its GDB stub, for breakpoints; NULL: none */
-	struct us_boot_events *events;	       /* of the host's KVM; NULL: not seen */
-	struct us_boot_code code;	       /* the kernel's */
+	char *const *argv; /* the command with all added options */
+	/* File of vmm/plugin_boot.h, to be created; NULL: no plugin. */
+	const char *file;
+	const char *trace; /* pipe of device_trace.h, to be created; NULL: none */
+	const char *stub;  /* path of the GDB stub, for breakpoints; NULL: none */
+	struct us_boot_events *events; /* of the host's KVM; NULL: not observed */
+	struct us_boot_code code;      /* the kernel's */
 	const struct us_boot_sampler *sampler; /* NULL: none */
-	/* To where the guest called and jumped from its kernel's entry on, each place
-	 * once: by the plugin, and where not NULL.  True: that passes the plan's
-	 * function. */
+	/* Gets each target of calls and jumps after the kernel's entry once, with the
+	 * plugin; may be NULL.  True: this passes the plan's function. */
 	bool (*called)(void *ctx, uint64_t to, bool jump);
 	void *called_ctx;
 	uint64_t timeout_ns;
-	uint64_t linger_ns; /* for what is not wanted, once all that is was passed */
+	/* How long to wait for other points after all wanted ones. */
+	uint64_t linger_ns;
 	bool (*stopped)(void);
-	/* A point was passed, as the run has it now; NULL: nothing is done then. */
+	/* A point was passed; the run has it already.  May be NULL. */
 	void (*passed)(void *ctx, size_t point);
-	void *passed_ctx; /* of check, too */
-	/* Now and then: does it make sense to go on?  -errno ends the run. NULL: yes.
-	 */
+	void *passed_ctx; /* also for check */
+	/* Called now and then: should the run continue?  -errno ends it.  NULL: yes. */
 	int (*check)(void *ctx, struct us_err *e);
-	struct us_boot_uses *uses; /* filled in, by the plugin; NULL: not wanted */
-	/* The time is over, the VMM still there; NULL: nothing is done about it. */
+	struct us_boot_uses *uses; /* filled in by the plugin; NULL: not wanted */
+	/* Called at the timeout, while the VMM still exists; may be NULL. */
 	void (*late)(void *ctx, pid_t pid);
 	void *late_ctx;
-	/* All that is wanted was passed, and a device used by QEMU's trace; the VMM is
-	 * still there. NULL: nothing. */
+	/* Called when all wanted points were passed, and a device was used according to
+	 * QEMU's trace; the VMM still exists.  May be NULL. */
 	void (*done)(void *ctx);
 	void *done_ctx;
 };
 
-/* 0, also if it came to no end in time (ret->whole); -EINTR: stopped; others: it could
- * not be started.  The VMM is ended. */
+/* 0, also if it did not finish in time (see ret->whole); -EINTR: stopped; others: it
+ * could not be started.  The VMM is always ended. */
 US_MUST_CHECK int us_boot_run(const struct us_boot_plan *p,
 			      const struct us_boot_how *how, struct us_boot_run *ret,
 			      struct us_err *e);

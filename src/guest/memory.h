@@ -2,10 +2,13 @@
 /*
  * memory.h: guest-physical memory as runs of host memory.
  *
- * Three ways to a byte, tried in this order: a mapping of the VMM's memory file in
- * our own address space (host), process_vm_readv of the VMM (pid and hva), and a
- * callback of the backend (page, read, read_gva).  With no region at all, the callback
- * decides what is RAM.
+ * There are three ways to read a byte, tried in this order:
+ *
+ * - a mapping of the VMM's memory file in our own address space (host);
+ * - process_vm_readv of the VMM (pid and hva);
+ * - a callback of the backend (page, read, read_gva).
+ *
+ * With no region at all, the callback decides what is RAM.
  */
 #ifndef US_GUEST_MEMORY_H
 #define US_GUEST_MEMORY_H
@@ -19,25 +22,25 @@
 struct us_region {
 	us_gpa start;
 	uint64_t size;	     /* bytes */
-	us_hva hva;	     /* where the VMM has it; 0: not known */
-	const uint8_t *host; /* where we have it; NULL: not mapped */
-	bool lazy; /* to read a page that is not present may wait: not to be done */
+	us_hva hva;	     /* its address in the VMM; 0: not known */
+	const uint8_t *host; /* its address in our own process; NULL: not mapped */
+	bool lazy;	     /* do not read a page that is not present: that may wait */
 };
 
 /*
- * Memory that must be copied from another process is fetched in lines, and a line
- * stays good until us_mem_new_sample(): the words of one stack mostly share one.
- * A read of a whole line or more is one fetch of its own, and is not kept.
+ * Memory that must be copied from another process is fetched in lines, and a line stays
+ * valid until us_mem_new_sample(): the words of one stack mostly share one.  A read of
+ * a whole line or more is one fetch of its own, and is not kept.
  */
 #define US_MEM_LINE  512
 #define US_MEM_LINES 16
 #define US_MEM_PAGE  4096
 
 /*
- * For who follows the lists of a guest's kernel, thousands of words all over the place:
- * to copy 8 bytes from another process costs as much as to copy its page, and objects
- * of one kind lie side by side.  Such a page takes the place of lines.  1 MiB, of which
- * only what is used is touched.
+ * For a caller that follows the lists of a guest's kernel: it reads thousands of words
+ * in many places.  Copying 8 bytes from another process costs as much as copying their
+ * page, and objects of one kind are adjacent.  Such a caller fetches pages instead of
+ * lines.  1 MiB, of which only the used part is touched.
  */
 #define US_MEM_PAGES 256 /* a power of two */
 struct us_mem_pages {
@@ -53,25 +56,26 @@ struct us_mem {
 					   whoever opened the memory */
 	size_t n_region;
 	pid_t pid;   /* of the VMM, for process_vm_readv; 0: none */
-	int pagemap; /* /proc/PID/pagemap, the owner's, where a region is lazy */
+	int pagemap; /* /proc/PID/pagemap, if a region is lazy; not owned */
 
 	/* Read len bytes; false if any of them cannot be read.  Either may be NULL.
 	 * read_gva is for backends that see virtual addresses only (a foreign gdb
 	 * stub): it uses the translation of the vCPU of the current capture. */
 	bool (*read)(void *ctx, us_gpa pa, void *buf, size_t len);
 	bool (*read_gva)(void *ctx, us_gva va, void *buf, size_t len);
-	/* For backends that map pages one by one (xen), if there is no region: the page
-	 * that holds pa, US_MEM_PAGE bytes that can be read until the next call; NULL:
-	 * there is none.  May be NULL.  With read set too, that serves what is longer.
-	 */
+	/* For backends that map pages one by one (xen), if there is no region: returns
+	 * the page that holds pa, US_MEM_PAGE bytes that can be read until the next
+	 * call; NULL: there is none.  May be NULL.  If read is set too, it serves
+	 * longer reads. */
 	const uint8_t *(*page)(void *ctx, us_gpa pa);
-	/* No memory, but asked for as seldom: what an exception broke off last, by the
-	 * registers of the vCPU of the current capture, which stands.  May be NULL. */
+	/* Not memory, but needed as rarely: what an exception interrupted last, from
+	 * the registers of the current capture's vCPU, which is stopped.  May be NULL.
+	 */
 	bool (*read_entered)(void *ctx, struct us_entered *ret);
 	void *ctx;
 
-	struct us_mem_pages *pages; /* the owner's; NULL: lines alone */
-	size_t last; /* region of the last read: mostly that of the next one */
+	struct us_mem_pages *pages; /* not owned; NULL: lines only */
+	size_t last; /* region of the last read: mostly also of the next one */
 	uint32_t epoch;
 	struct us_mem_line {
 		uint64_t start; /* us_gva if virt, else us_gpa */
@@ -81,23 +85,23 @@ struct us_mem {
 	} line[US_MEM_LINES];
 };
 
-/* Zero *m, then set what is known of it, then call this. */
+/* Zero *m and set its members before you call this. */
 void us_mem_init(struct us_mem *m);
 
-/* Forget the fetched lines: the guest has run since. */
+/* Forget the fetched lines: the guest has run since then. */
 void us_mem_new_sample(struct us_mem *m);
 
-/* The word at pa is wanted as it is now, whatever was fetched of this sample. */
+/* Let the next read of the word at pa fetch it again, even within this sample. */
 void us_mem_forget(struct us_mem *m, us_gpa pa);
 
 /* Fetch pages instead of lines from now on, or NULL: lines again. */
 void us_mem_use_pages(struct us_mem *m, struct us_mem_pages *pages);
 
-/* Read guest-physical memory; false outside RAM.  Never faults, never allocates.
- * A mapped file that its owner has cut short would raise SIGBUS: ram.h guards it. */
+/* Read guest-physical memory; false outside RAM.  Never faults, never allocates.  A
+ * mapped file that its owner truncates would raise SIGBUS: ram.h prevents that. */
 bool us_mem_read(struct us_mem *m, us_gpa pa, void *buf, size_t len);
 
-/* Read through read_gva, with the same lines; false without that callback. */
+/* Read with read_gva, cached in the same lines; false without that callback. */
 bool us_mem_read_gva(struct us_mem *m, us_gva va, void *buf, size_t len);
 
 /* Total bytes of RAM in the regions. */

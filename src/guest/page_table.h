@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * page_table.h: what walks of page tables have in common.
+ * page_table.h: what page-table walks have in common.
  *
- * How an entry is read is up to the caller: from a mapping, by a system call, or in the
- * host's kernel.  So the walks (page_table_x86.h, page_table_aarch64.h) are compiled
- * for uniscope and for its programs in the kernel, and use nothing but their arguments.
+ * The caller decides how an entry is read: from a mapping, by a system call, or in the
+ * host's kernel.  The walks (page_table_x86.h, page_table_aarch64.h) are therefore
+ * compiled both for uniscope and for its programs in the kernel, and use only their
+ * arguments.
  */
 #ifndef US_GUEST_PAGE_TABLE_H
 #define US_GUEST_PAGE_TABLE_H
@@ -13,7 +14,7 @@
 
 #define US_ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* The page that holds an address, and the entry that says so. */
+/* The page that holds an address, and the page-table entry that maps it. */
 struct us_page_leaf {
 	us_gva page;
 	us_gpa frame;

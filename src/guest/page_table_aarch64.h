@@ -2,9 +2,10 @@
 /*
  * page_table_aarch64.h: the walk of stage 1 of EL1 and EL0 (Arm ARM, D8: VMSAv8-64).
  *
- * The number of levels follows from how many bits are translated (16 to 52) and from
- * the granule (4, 16 or 64 KiB).  What hypervisors do below (stage 2) is not seen here:
- * their memory is already the guest's.  At most five entries are read.
+ * The number of levels follows from the number of translated bits (16 to 52) and from
+ * the granule (4, 16 or 64 KiB).  Stage 2, the hypervisor's translation, plays no part
+ * here: the memory that is read is already guest-physical.  At most five entries are
+ * read.
  */
 #ifndef US_GUEST_PAGE_TABLE_AARCH64_H
 #define US_GUEST_PAGE_TABLE_AARCH64_H
@@ -13,7 +14,8 @@
 
 #define US_AARCH64_VALID 1
 #define US_AARCH64_TABLE 2 /* in the last level: a page */
-/* Of an entry, set by the processor: accessed; read-only, which is not dirty. */
+/* Bits of an entry that the processor sets: accessed; read-only, which is cleared in a
+ * dirty page. */
 #define US_AARCH64_MOVING      (1ULL << 10 | 1ULL << 7)
 #define US_AARCH64_ADDRESS_48  0x0000ffffffffffffULL
 #define US_AARCH64_ADDRESS_50  0x0003ffffffffffffULL
@@ -22,16 +24,16 @@
 #define US_AARCH64_LAST_LEVEL  3
 #define US_AARCH64_TTBR_CNP    1
 
-/* How one half of the addresses is cut. */
+/* How the addresses of one half are split into indexes. */
 struct us_aarch64_cut {
 	uint32_t page_bits; /* of the granule: 12, 14 or 16 */
 	uint32_t va_bits;
-	bool ds;     /* FEAT_LPA2: bits 8 and 9 of an entry are 50 and 51 of it */
-	bool wide;   /* FEAT_LPA: bits 12 to 15 are 48 to 51 */
-	bool tagged; /* the uppermost byte of an address does not count */
+	bool ds;   /* FEAT_LPA2: bits 8 and 9 of an entry are address bits 50 and 51 */
+	bool wide; /* FEAT_LPA: bits 12 to 15 are address bits 48 to 51 */
+	bool tagged; /* the top byte of an address is ignored */
 };
 
-/* Of an address: the half that TTBR1_EL1 translates. */
+/* Is the address in the half that TTBR1_EL1 translates? */
 US_ALWAYS_INLINE bool us_aarch64_is_upper(us_gva va)
 {
 	return va >> 55 & 1;
@@ -43,7 +45,8 @@ US_ALWAYS_INLINE uint32_t us_aarch64_tcr_bits(uint64_t tcr, bool upper)
 	return 64 - (uint32_t)(tcr >> (upper ? 16 : 0) & 63);
 }
 
-/* TG0 and TG1 count differently; a byte for each of their values.  0: reserved. */
+/* The granule's bits.  TG0 and TG1 are encoded differently; each constant has one byte
+ * for each value.  0: reserved. */
 US_ALWAYS_INLINE uint32_t us_aarch64_page_bits(uint64_t tcr, bool upper)
 {
 	uint32_t sizes = upper ? 0x100c0e00 : 0x000e100c;
@@ -55,8 +58,8 @@ US_ALWAYS_INLINE bool us_aarch64_is_wide(uint64_t tcr)
 	return (tcr >> 32 & 7) == US_AARCH64_IPS_52;
 }
 
-/* The table that TTBR0_EL1 or TTBR1_EL1 names.  With addresses of 52 bits, the upper
- * four are in bits that its alignment leaves free. */
+/* The table that TTBR0_EL1 or TTBR1_EL1 names.  With 52-bit addresses, the upper four
+ * bits are stored in bits that the table's alignment leaves free. */
 US_ALWAYS_INLINE us_gpa us_aarch64_root(uint64_t ttbr, uint64_t tcr, bool upper)
 {
 	bool ds = tcr >> 59 & 1;
@@ -81,7 +84,7 @@ US_ALWAYS_INLINE bool us_aarch64_cut_of(uint64_t tcr, bool upper,
 	       ret->va_bits >= US_AARCH64_MIN_VA_BITS && ret->va_bits > ret->page_bits;
 }
 
-/* The bits above the translated ones repeat the bit that selects the half. */
+/* The bits above the translated ones must repeat the bit that selects the half. */
 US_ALWAYS_INLINE bool us_aarch64_in_range(const struct us_aarch64_cut *c, us_gva va,
 					  bool upper)
 {
@@ -124,9 +127,9 @@ US_ALWAYS_INLINE uint32_t us_aarch64_levels_below(const struct us_aarch64_cut *c
 }
 
 /*
- * root: by us_aarch64_root(), of the half that va is in.  False: nothing maps va, or
- * the tables are invalid.  Large entries are cut to their size: below it are bits
- * with other meanings.
+ * root: from us_aarch64_root(), for the half that va is in.  False: nothing maps va, or
+ * the tables are invalid.  Addresses of large entries are masked to their size: the
+ * bits below it have other meanings.
  */
 US_ALWAYS_INLINE bool us_aarch64_page_walk(void *ctx, us_read_entry *read, uint64_t tcr,
 					   us_gpa root, us_gva va,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * page_table_x86.h: the walk of x86's page tables (Intel SDM volume 3, chapter 4).
- * At most five entries are read.
+ * page_table_x86.h: the walk of x86's page tables (Intel SDM volume 3, chapter 4).  It
+ * reads at most five entries.
  */
 #ifndef US_GUEST_PAGE_TABLE_X86_H
 #define US_GUEST_PAGE_TABLE_X86_H
@@ -15,7 +15,7 @@
 #define US_X86_MOVING	  (3ULL << 5) /* accessed, dirty: set by the processor */
 #define US_X86_ADDRESS_52 0x000ffffffffff000ULL
 
-/* Of CR3: what is not flags or PCID. */
+/* The page-table root in CR3, without flags and PCID. */
 US_ALWAYS_INLINE us_gpa us_x86_root(enum us_paging_mode mode, uint64_t cr3)
 {
 	switch (mode) {
@@ -66,7 +66,7 @@ US_ALWAYS_INLINE bool us_x86_large_frame(unsigned levels, uint64_t entry, uint64
 	return !(entry & US_X86_ADDRESS_52 & (size - 1) & ~US_X86_LARGE_PAT);
 }
 
-/* root: by us_x86_root().  False: nothing maps va, or the tables are invalid. */
+/* root: from us_x86_root().  False: nothing maps va, or the tables are invalid. */
 US_ALWAYS_INLINE bool us_x86_page_walk(void *ctx, us_read_entry *read,
 				       enum us_paging_mode mode, us_gpa root, us_gva va,
 				       struct us_page_leaf *ret)
@@ -80,7 +80,7 @@ US_ALWAYS_INLINE bool us_x86_page_walk(void *ctx, us_read_entry *read,
 	for (unsigned level = 0; level < 5 && level < levels; level++) {
 		unsigned left = levels - 1 - level, shift = 12 + bits * left;
 		uint64_t entry = 0, size = 1ULL << shift;
-		/* PAE's first level has two index bits: nothing is above them. */
+		/* PAE's first level has two index bits; the bits above them are 0. */
 		uint64_t index = va >> shift & ((1U << bits) - 1);
 		us_gpa at = table + index * entry_size;
 		if (!read(ctx, at, entry_size, &entry) || !(entry & US_X86_PRESENT))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pointed.h: what a pointer leads to that each CPU of a guest has, copied at a sample.
+ * pointed.h: copies, at a sample, of what a per-CPU pointer of the guest leads to.
  *
- * Where captures do not hold the guest, its memory has moved on when they are read;
- * what is to be true of the sample has to be copied when that is taken.  Who copies
- * knows nothing of the guest's kernel: the plan says where from.
+ * If captures do not hold the guest, its memory has changed by the time it is read.
+ * What has to be true of the sample must be copied when the sample is taken.  The
+ * copying code knows nothing of the guest's kernel: the plan says from where to copy.
  *
  * Compiled for the host's kernel, too: fixed widths, no pointers.
  */
@@ -18,16 +18,16 @@
 #define US_POINTED_NOT	 UINT16_MAX
 
 struct us_pointed_plan {
-	uint32_t number; /* not 0: tells what was copied by this plan */
+	uint32_t number; /* not 0: identifies this plan's copies */
 	uint32_t n;
-	/* aarch64: of the kernel's own tables, by which all of this is read; 0: by
-	 * those of the sample. */
+	/* aarch64: root of the kernel's own page tables, used for all these reads; 0:
+	 * use the sample's. */
 	uint64_t root_upper;
 	struct us_pointed_part {
 		uint32_t offset;
-		/* 0: from where the CPU's pointer leads; else from where the pointer
-		 * leads that is the first word of part of - 1, which stands before;
-		 * US_POINTED_NOT: this part is not wanted. */
+		/* Where offset counts from.  0: the target of the CPU's pointer; else
+		 * the target of the pointer in the first word of part of - 1, which
+		 * comes earlier; US_POINTED_NOT: this part is not wanted. */
 		uint16_t of, pad;
 	} part[US_POINTED_PARTS];
 };

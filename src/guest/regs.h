@@ -2,9 +2,9 @@
 /*
  * regs.h: the guest as every layer above the backends sees it.
  *
- * Addresses carry their space in their type name: a gva is translated by the
- * guest's page tables, a gpa indexes guest-physical memory, a hva is an address in
- * the VMM's process.
+ * An address's type name says its address space: a gva is translated by the guest's
+ * page tables, a gpa indexes guest-physical memory, a hva is an address in the VMM's
+ * process.
  */
 #ifndef US_GUEST_REGS_H
 #define US_GUEST_REGS_H
@@ -23,7 +23,7 @@ enum us_arch {
 	US_N_ARCH,
 };
 
-/* As uname -m says it. */
+/* As printed by uname -m. */
 const char *us_arch_name(enum us_arch arch);
 
 /* How the vCPU translates addresses at this moment. */
@@ -37,22 +37,23 @@ enum us_paging_mode {
 	US_PAGING_RISCV_39,
 	US_PAGING_RISCV_48,
 	US_PAGING_RISCV_57,
-	US_PAGING_UNKNOWN, /* root not known: only us_mem.read_gva can help */
+	US_PAGING_UNKNOWN, /* root not known: only us_mem.read_gva can read */
 };
 
-/* Of a root: without flag bits and PCID.  The rest identifies the address space. */
+/* Mask of a root without flag bits and PCID; what remains identifies the address space.
+ */
 #define US_ROOT_MASK 0x000ffffffffff000ULL
-/* x86, page-table isolation (arch/x86/mm/pti.c): the root of user mode lies behind the
- * kernel's, which is even. */
+/* x86, page-table isolation (arch/x86/mm/pti.c): the root of user mode is the page
+ * after the kernel's, which is even. */
 #define US_ROOT_OF_USER 0x1000U
 
-/* An address space: all that a page walk needs of a vCPU. */
+/* An address space: everything that a page walk needs from a vCPU. */
 struct us_space {
 	us_gpa root; /* CR3 as read, flag bits and PCID included; or the address of
 			the table that TTBR0_EL1 or satp names */
-	us_gpa root_upper; /* aarch64: that of TTBR1_EL1 */
-	uint64_t control;  /* aarch64: TCR_EL1; RISC-V, in M-mode: the mode (enum
-			      us_paging_mode) that satp has for the others */
+	us_gpa root_upper; /* aarch64: likewise, of TTBR1_EL1 */
+	uint64_t control;  /* aarch64: TCR_EL1; RISC-V in M-mode: the mode (enum
+			      us_paging_mode) that satp sets for the other modes */
 	uint8_t mode;	   /* enum us_paging_mode */
 };
 
@@ -84,7 +85,7 @@ enum us_aarch64_reg {
 	US_AARCH64_SP = 31,
 };
 
-/* So have x0 to x31 (RISC-V DWARF specification); x0 is 0 and always valid. */
+/* Likewise x0 to x31 (RISC-V DWARF specification); x0 is 0 and always valid. */
 enum us_riscv_reg {
 	US_RISCV_RA = 1,
 	US_RISCV_SP = 2,
@@ -94,35 +95,34 @@ enum us_riscv_reg {
 
 #define US_MAX_GPR 32
 
-/* What an unwinder needs of one vCPU. */
+/* What an unwinder needs from one vCPU. */
 struct us_regs {
 	us_gva pc, sp, fp; /* linear addresses: the segment base is added to pc */
-	bool sp_unknown;   /* sp is not the stack pointer, which could not be read */
-	/* aarch64, in EL1: SP_EL0, in which Linux has its current task; 0: not known.
-	 */
+	bool sp_unknown; /* the stack pointer could not be read: sp is something else */
+	/* aarch64, in EL1: SP_EL0, where Linux keeps its current task; 0: not known. */
 	us_gva sp_el0;
-	/* space may be that of an earlier moment: another program's. */
+	/* space may be outdated, and belong to another program. */
 	bool space_old;
 	struct us_space space;
 	uint64_t gpr[US_MAX_GPR]; /* enum us_x86_reg, ...; sp and fp are there too */
 	uint32_t valid;		  /* bit n set: gpr[n] was read */
 	uint8_t arch;		  /* enum us_arch */
-	uint8_t bits; /* width of the code being run: 16, 32 or 64; 0: none that is
-			 unwound (aarch32, EL2) */
+	uint8_t bits; /* width of the running code: 16, 32 or 64; 0: cannot be unwound
+			 (aarch32, EL2) */
 	bool user;    /* CPL 3, EL0, U-mode */
-	bool machine; /* RISC-V's M-mode, which has entries of its own */
-	/* Its tables hold addresses of the machine (a PV domain of Xen): what the guest
-	 * has in one piece may lie anywhere. */
+	bool machine; /* RISC-V's M-mode, which has its own exception entries */
+	/* The page tables hold machine addresses (a PV domain of Xen): memory that is
+	 * contiguous for the guest may be scattered. */
 	bool scattered;
 
 	/* The vCPU is at the first instruction of an exception's entry, on a machine
-	 * that keeps the interrupted pc in registers.  All other registers are still
-	 * those of that code. */
+	 * that keeps the interrupted pc in registers.  All other registers still have
+	 * the interrupted code's values. */
 	struct us_entered {
 		us_gva pc, sp;
 		bool valid, user;
-		/* All fits, but the place of the vectors is not known: the caller
-		 * must check the code. */
+		/* Everything fits, but the address of the vectors is not known: the
+		 * caller must check the code. */
 		bool guessed;
 		us_gva vector; /* where the next exception enters; 0: not known */
 	} entered;
@@ -136,22 +136,22 @@ enum us_paging_mode us_x86_paging_mode(uint64_t cr0, uint64_t cr4, uint64_t efer
 struct us_space us_aarch64_space(uint64_t ttbr0, uint64_t ttbr1, uint64_t tcr,
 				 uint64_t sctlr);
 
-/* How many bits of an address in that half are translated (64 less TnSZ). */
+/* How many bits of an address in that half are translated (64 minus TnSZ). */
 unsigned us_aarch64_va_bits(const struct us_space *s, bool upper);
 
-/* A pointer without what was signed into its unused bits (FEAT_PAuth), and without a
- * tag.  Where nothing is known of the space it is taken to have 48 bits. */
+/* A pointer without its signature in unused bits (FEAT_PAuth) and without its tag.  If
+ * nothing is known of the space, 48 bits are assumed. */
 us_gva us_aarch64_strip(const struct us_space *s, us_gva va);
 
-/* An instruction makes the page tables of one half those that value names: as it writes
- * it to satp, or to TTBR0_EL1 or TTBR1_EL1 (upper).  False: not in this mode. */
+/* The effect of an instruction that writes value to satp, or to TTBR0_EL1 or TTBR1_EL1
+ * (upper): s then has the page tables that value names.  False: not in this mode. */
 bool us_space_load(struct us_space *s, bool upper, uint64_t value);
 
 /* The address space from satp (RISC-V privileged architecture, 4.1.11).  bare: the vCPU
  * is in M-mode, where satp does not count. */
 struct us_space us_riscv_space(uint64_t satp, bool bare);
-/* What M-mode, whose space s is, has broken off is in that space if it was not M-mode
- * itself.  False: there is none but this one. */
+/* s is M-mode's space.  The code that M-mode interrupted runs in *ret, unless it was
+ * M-mode itself.  False: there is no other space. */
 bool us_riscv_space_below(const struct us_space *s, struct us_space *ret);
 
 #endif

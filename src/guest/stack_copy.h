@@ -2,8 +2,8 @@
 /*
  * stack_copy.h: the copy of a stack made when a sample was taken.
  *
- * The guest has run on since: of its stacks only what is in the copy was true then.
- * Code is read from its memory, where it seldom changes.
+ * The guest has run since then: only the copied part of its stacks is true of the
+ * sample.  Code is read from guest memory, where it seldom changes.
  */
 #ifndef US_GUEST_STACK_COPY_H
 #define US_GUEST_STACK_COPY_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What lies at a frame pointer: the caller's frame pointer and a return address. */
+/* The words at a frame pointer: the caller's frame pointer and a return address. */
 struct us_frame_copy {
 	us_gva at;
 	uint64_t word[2];
@@ -29,18 +29,20 @@ struct us_stack_copy {
 		const uint8_t *bytes; /* the owner's; until the capture is released */
 	} window[US_STACK_WINDOWS];
 	unsigned n_window;
-	/* A chain of frames, in its order, outside of the bytes.  64-bit words. */
+	/* A chain of frames, in order, outside the windows' bytes.  64-bit words. */
 	const struct us_frame_copy *frame;
 	unsigned n_frame;
-	unsigned last;	  /* the frame that was read last */
-	uint32_t deepest; /* in a window, the end of what was read */
-	uint32_t used; /* windows that were read: bit n for n; of the first not each */
-	bool held;   /* the guest does not run yet: its memory has what is not in it */
-	bool missed; /* an address was requested that is not in the copy ... */
-	us_gva missed_at; /* ... the last such address that a stack may have */
+	unsigned last;	  /* the last frame that was read */
+	uint32_t deepest; /* offset in a window: the end of what was read */
+	uint32_t used; /* bit n: window n was read; not set by each read of the first */
+	bool held;   /* the guest is still stopped: what is not in the copy can be read
+			from its memory */
+	bool missed; /* a requested address is not in the copy ... */
+	us_gva missed_at; /* ... the last such address that a stack can have */
 };
 
-/* A copy of one window, of which nothing was read.  The others are left as they are. */
+/* Start with one window, of which nothing was read.  The other windows stay as they
+ * are. */
 static inline void us_stack_copy_begin(struct us_stack_copy *c, us_gva base,
 				       const uint8_t *bytes, uint32_t len)
 {
@@ -55,17 +57,18 @@ static inline void us_stack_copy_begin(struct us_stack_copy *c, us_gva base,
 	c->missed_at = 0;
 }
 
-/* A guess may take a small number for an address; there is nothing, or vectors. */
+/* An unwinder's guess may take a small number for an address; low memory holds no
+ * stacks. */
 static inline bool us_stack_copy_may_be(us_gva va)
 {
 	return va >= 65536;
 }
 
-/* Copy len bytes (up to 8) at va; false if they are not all in it. */
+/* Read len bytes (up to 8) at va; false if they are not all in the copy. */
 bool us_stack_copy_read(struct us_stack_copy *c, us_gva va, void *ret, size_t len);
 
-/* The same of a word of 8 bytes in the first window, where most are; false: look for it
- * with us_stack_copy_read(). */
+/* The same for a word of 8 bytes in the first window, where most are; false: try
+ * us_stack_copy_read(). */
 static inline bool us_stack_copy_word(struct us_stack_copy *c, us_gva va, uint64_t *ret)
 {
 	const struct us_stack_window *w = &c->window[0];

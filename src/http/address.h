@@ -15,13 +15,13 @@ struct us_http_address {
 	socklen_t len;
 };
 
-/* "127.0.0.1:9090", "[::1]:9090", "localhost:9090", and of the loopback interface
- * ":9090" or "9090".  Port 0: any that is free.  -EINVAL. */
+/* "127.0.0.1:9090", "[::1]:9090", "localhost:9090"; ":9090" or "9090" for the loopback
+ * interface.  Port 0: any free one.  -EINVAL. */
 US_MUST_CHECK int us_http_address_parse(const char *text, struct us_http_address *ret,
 					struct us_err *e);
 /* Can only programs on this machine connect to it? */
 bool us_http_address_is_loopback(const struct us_http_address *a);
-/* As it stands in a URL. */
+/* As in a URL. */
 void us_http_address_text(const struct us_http_address *a,
 			  char ret[static US_HTTP_ADDRESS_MAX]);
 

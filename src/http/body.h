@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* body.h: what many connections send, kept once until the last of them has. */
+/* body.h: data that several connections send, kept until the last one is done. */
 #ifndef US_HTTP_BODY_H
 #define US_HTTP_BODY_H
 
@@ -12,9 +12,10 @@ struct us_http_body {
 	char *data;
 };
 
-/* For one user; takes data, which free() frees.  NULL: out of memory, data is freed. */
+/* A body with one user.  Takes ownership of data, which is freed with free().  NULL:
+ * out of memory, data is freed. */
 struct us_http_body *us_http_body_new(char *data, size_t size);
-struct us_http_body *us_http_body_share(struct us_http_body *b); /* for one more */
-void us_http_body_drop(struct us_http_body *b); /* one less; accepts NULL */
+struct us_http_body *us_http_body_share(struct us_http_body *b); /* adds a user */
+void us_http_body_drop(struct us_http_body *b); /* removes a user; accepts NULL */
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* token.h: a secret that stands in a server's URLs: who does not know it gets nothing.
- */
+/* token.h: a secret in a server's URLs: without it, a request gets nothing. */
 #ifndef US_HTTP_TOKEN_H
 #define US_HTTP_TOKEN_H
 
@@ -11,15 +10,16 @@
 
 #define US_HTTP_TOKEN_SIZE 33 /* 128 bits in hexadecimal, with the NUL */
 
-/* By the kernel's random numbers. */
+/* From the kernel's random numbers. */
 US_MUST_CHECK int us_http_token_make(char ret[static US_HTTP_TOKEN_SIZE],
 				     struct us_err *e);
-/* Is it the one?  How long that takes tells nothing of it.  given may be NULL. */
+/* Is it the token?  The time that this takes does not reveal how much is right.  given
+ * may be NULL. */
 bool us_http_token_is(const char *token, const char *given);
 
-/* A value of a URL's query, in which %2F stands for '/': dst gets what it means (size
- * bytes with the NUL).  False: it is too long, is not text (control characters; what is
- * no UTF-8), or a '%' stands for nothing. */
+/* Decode a value of a URL's query (%2F for '/') into dst, of size bytes with the NUL.
+ * False: it is too long, not text (has control characters, or is not UTF-8), or has an
+ * invalid '%'. */
 bool us_http_unescape(const char *raw, char *dst, size_t size);
 
 #endif

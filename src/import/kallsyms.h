@@ -7,7 +7,8 @@
 
 struct us_kallsyms_text;
 
-/* -EBADMSG: it is none, or all its addresses are 0; or what open(2) and read(2) say. */
+/* -EBADMSG: not such a file, or all its addresses are 0; or the error of open(2) or
+ * read(2). */
 US_MUST_CHECK int us_kallsyms_text_read(const char *path, struct us_kallsyms_text **ret,
 					struct us_err *e);
 void us_kallsyms_text_free(struct us_kallsyms_text *k); /* accepts NULL */
@@ -16,7 +17,7 @@ static inline void us_kallsyms_text_freep(struct us_kallsyms_text **k)
 {
 	us_kallsyms_text_free(*k);
 }
-/* A us_namer's: each function is told once. */
+/* A us_namer callback: gives each function once. */
 bool us_kallsyms_text_name(void *ctx, us_gva pc, struct us_named *ret);
 
 #endif

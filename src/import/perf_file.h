@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * perf_file.h: the records of a perf.data file, each checked and taken apart.
+ * perf_file.h: reads the records of a perf.data file, checked and decoded.
  *
- * tools/perf/Documentation/perf.data-file-format.txt and linux/perf_event.h say what is
- * there; of a pipe, of a machine with the other byte order, and packed by perf record
- * -z too.
+ * The format is in tools/perf/Documentation/perf.data-file-format.txt and
+ * linux/perf_event.h.  Also supported: output to a pipe, files of a machine with the
+ * other byte order, and compressed ones (perf record -z).
  */
 #ifndef US_IMPORT_PERF_FILE_H
 #define US_IMPORT_PERF_FILE_H
@@ -18,7 +18,7 @@
 
 #define US_PERF_MAX_EVENTS 4096
 
-/* What the samples of an event have. */
+/* The format of an event's samples. */
 struct us_perf_event {
 	uint64_t sample_type, read_format, period;
 	bool freq; /* period is a frequency: each sample counts one */
@@ -38,7 +38,7 @@ struct us_perf_mapping {
 	uint64_t start, len, offset;
 	const char *path;
 	const uint8_t *build_id;
-	uint8_t build_id_len; /* 0: not told */
+	uint8_t build_id_len; /* 0: not given */
 	uint8_t mode;
 	bool executable;
 };
@@ -62,21 +62,23 @@ struct us_perf_file {
 	} * ids; /* sorted when the first sample is met */
 	size_t n_id, cap_id;
 	bool sorted;
-	bool swapped;	       /* the other byte order */
-	const uint8_t *packed; /* the record in which those at hand are packed */
+	bool swapped; /* in the other byte order */
+	/* Record that contains the current ones in compressed form. */
+	const uint8_t *packed;
 	struct us_perf_unpack unpack;
-	bool cut; /* it ends in mid record */
+	bool cut; /* it ends in the middle of a record */
 	struct us_err *e;
 };
 
-/* Read all of it.  0; -EBADMSG, -ENOTSUP, -ENOEXEC, -ENOMEM; what an op gave. */
+/* Read the whole file.  0; -EBADMSG, -ENOTSUP, -ENOEXEC, -ENOMEM; or what an op
+ * returned. */
 US_MUST_CHECK int us_perf_read(struct us_perf_file *f, const struct us_perf_ops *ops,
 			       void *ctx, struct us_err *e);
 void us_perf_fini(struct us_perf_file *f);
-/* A record that was given to ops.sample, once more. */
+/* Decode again a record that was passed to ops.sample. */
 US_MUST_CHECK int us_perf_again(struct us_perf_file *f, const uint8_t *record,
 				struct us_perf_sample *ret);
-/* Of its call chain, innermost first; markers (PERF_CONTEXT_...) among them. */
+/* Frame i of its call chain, innermost first; includes markers (PERF_CONTEXT_...). */
 uint64_t us_perf_frame(const struct us_perf_sample *s, uint64_t i);
 
 #endif

@@ -11,14 +11,14 @@
 
 struct us_linux_arch {
 	enum us_arch arch;
-	us_gva linked_at; /* _text without KASLR; 0: it depends on how it was built */
-	uint64_t slide_most;		   /* bytes; a larger one is not trusted */
-	us_gva modules_start, modules_end; /* what lies outside is no module */
+	us_gva linked_at; /* address of _text without KASLR; 0: depends on the build */
+	uint64_t slide_most;		   /* bytes; a larger slide is not trusted */
+	us_gva modules_start, modules_end; /* code outside is not a module's */
 	const char *top_table; /* the symbol of the kernel's own page tables */
-	bool upper;	       /* these are for the upper half alone (TTBR1_EL1) */
+	bool upper;	       /* they map only the upper half (TTBR1_EL1) */
 };
 
-/* NULL: not known. */
+/* NULL: unknown architecture. */
 const struct us_linux_arch *us_linux_arch(enum us_arch arch);
 
 #endif

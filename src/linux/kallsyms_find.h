@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kallsyms_find.h: the parts of a kallsyms table, found by their form. */
+/* kallsyms_find.h: finds the parts of a kallsyms table by their form. */
 #ifndef US_LINUX_KALLSYMS_FIND_H
 #define US_LINUX_KALLSYMS_FIND_H
 
@@ -16,8 +16,8 @@ struct us_kallsyms_parts {
 	const uint8_t *names;
 	size_t names_size; /* bytes up to the markers, padding included */
 	size_t n;
-	uint64_t work; /* what the search may still cost: a hostile guest could make
-			  it look at the same bytes over and over */
+	uint64_t work; /* what the search may still cost: a hostile guest could make it
+			  read the same bytes again and again */
 };
 
 /* 0, or -ENOENT. Points into the image. */
@@ -30,8 +30,8 @@ static inline uint32_t us_kallsyms_marker(const struct us_kallsyms_parts *p, siz
 	return v;
 }
 
-/* The length of the name at `at`, and how many bytes it takes to say so, 1 or 2 (big
- * symbols); 0: it would lie outside. */
+/* *ret: the length of the name at `at`.  Returns the size of the length field, 1 or 2
+ * bytes (big symbols); 0: the name would not end within size. */
 static inline size_t us_kallsyms_length(const uint8_t *names, size_t size, size_t at,
 					size_t *ret)
 {

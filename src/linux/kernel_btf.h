@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kernel_btf.h: where a kernel's structs have their members, by its type information
- * (BTF).
+ * kernel_btf.h: offsets of struct members in a kernel, from its type information (BTF).
  *
- * Documentation/bpf/btf.rst of Linux: a header, types one behind the other, strings.
- * All bytes are hostile: offsets are checked, names end, nested types are followed a
- * few levels deep.
+ * Format (Linux, Documentation/bpf/btf.rst): a header, the types one after another, the
+ * strings.  All bytes are hostile: offsets are checked, names must end, and nested
+ * types are followed only a few levels deep.
  */
 #ifndef US_LINUX_BTF_H
 #define US_LINUX_BTF_H
@@ -26,33 +25,33 @@ struct us_btf {
 	size_t n;
 };
 
-/* The bytes stay the caller's and outlive ret.  -EBADMSG: no BTF; -ENOMEM. */
+/* The caller keeps the bytes; they must outlive ret.  -EBADMSG: no BTF; -ENOMEM. */
 US_MUST_CHECK int us_btf_open(const uint8_t *bytes, size_t size, struct us_btf *ret);
-/* The kernel's own, in its image, which outlives ret: by its symbol; where the table
- * has only functions, by its form.  -ENOENT: it has none. */
+/* Open the kernel's own BTF, found by its symbol, or by its form if the symbol table
+ * has only functions.  The image must outlive ret.  -ENOENT: the kernel has none. */
 US_MUST_CHECK int us_btf_of_kernel(struct us_linux_image *i,
 				   const struct us_kallsyms *k, struct us_btf *ret);
 void us_btf_close(struct us_btf *b); /* accepts a zeroed one */
 
 struct us_btf_member {
 	uint32_t offset; /* bytes */
-	uint32_t type;	 /* number; 0: not known */
-	uint32_t size;	 /* bytes; of an array: of all of it; 0: not known */
+	uint32_t type;	 /* type number; 0: not known */
+	uint32_t size;	 /* bytes, of an array all of it; 0: not known */
 };
 
 /* The struct or union of that name, or 0. */
 uint32_t us_btf_struct(const struct us_btf *b, const char *name);
 /* Its size in bytes, or 0. */
 uint32_t us_btf_size(const struct us_btf *b, uint32_t type);
-/* A member, also of structs and unions without a name inside; false: there is none, or
+/* A member, also one of nested anonymous structs and unions.  false: there is none, or
  * it does not begin at a byte. */
 bool us_btf_member(const struct us_btf *b, uint32_t type, const char *name,
 		   struct us_btf_member *ret);
-/* A member of members of the struct of that name: "thread.sp"; its offset is in all of
- * the struct.  false: not known. */
+/* A nested member of the struct of that name, such as "thread.sp"; its offset counts
+ * from the start of the outer struct.  false: not known. */
 bool us_btf_path(const struct us_btf *b, const char *type, const char *path,
 		 struct us_btf_member *ret);
-/* The element type of an array, and how many; 0: it is none. */
+/* The element type of an array, and the number of elements; 0: not an array. */
 uint32_t us_btf_element(const struct us_btf *b, uint32_t type, uint32_t *ret_n);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * modules.h: the modules that a Linux kernel has loaded, and their symbols.
  *
- * They hang in a list (kernel/module/main.c, "modules").  Where a struct module has its
- * members differs from build to build; the kernel's own type information (BTF) tells.
- * Without it the list is not read.  A list is walked a bounded number of steps, and
- * nothing of a module is trusted that lies outside of the region for modules.
+ * They are in a list (kernel/module/main.c, "modules").  The member offsets of struct
+ * module differ from build to build; they come from the kernel's type information
+ * (BTF).  Without it the list is not read.  The walk of the list is bounded, and module
+ * addresses outside of the region for modules are rejected.
  */
 #ifndef US_LINUX_MODULES_H
 #define US_LINUX_MODULES_H
@@ -21,8 +21,8 @@ struct us_linux_modules {
 	struct us_linux_module {
 		char name[US_LINUX_MODULE_NAME];
 		us_gva start, end; /* its code */
-		size_t first, n;   /* of its functions */
-		size_t number;	   /* in orc */
+		size_t first, n;   /* index and number of its functions */
+		size_t number;	   /* index in orc */
 	} * v;			   /* sorted by start */
 	size_t n, cap;
 	struct {
@@ -31,7 +31,7 @@ struct us_linux_modules {
 			uint32_t name; /* offset in names */
 		} * v;
 		size_t n, cap;
-	} functions; /* of each module: sorted by start */
+	} functions; /* sorted by start within each module */
 	struct {
 		char *v;
 		size_t n, cap;
@@ -40,10 +40,10 @@ struct us_linux_modules {
 		uint8_t *bytes; /* places, then entries */
 		us_gva ip_at;
 		size_t n;
-	} * orc; /* by number; n 0: none */
+	} * orc; /* by us_linux_module.number; n 0: none */
 };
 
-/* 0; -ENOENT: no list, or its types are not known; -ENOMEM. */
+/* 0; -ENOENT: no list, or the types are not known; -ENOMEM. */
 US_MUST_CHECK int us_linux_modules_read(const struct us_btf *b,
 					const struct us_kallsyms *k,
 					const struct us_linux_arch *arch,
@@ -51,7 +51,7 @@ US_MUST_CHECK int us_linux_modules_read(const struct us_btf *b,
 					struct us_linux_modules *ret);
 void us_linux_modules_fini(struct us_linux_modules *m); /* accepts a zeroed one */
 
-/* The module whose code has pc, or NULL. */
+/* The module whose code contains pc, or NULL. */
 const struct us_linux_module *us_linux_module_at(const struct us_linux_modules *m,
 						 us_gva pc);
 /* Its function at pc, or NULL. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* orc_elf.h: the ORC tables of a Linux kernel's ELF file, as rules of the unwinder. */
+/* orc_elf.h: the ORC tables of a Linux kernel's ELF file, as rules for the unwinder. */
 #ifndef US_LINUX_ORC_ELF_H
 #define US_LINUX_ORC_ELF_H
 
 #include "symbol/elf_file.h"
 #include "unwind/cfi.h"
 
-/* At the file's addresses.  -ENOENT: it has none, as all but vmlinux; -ENOMEM. */
+/* At the file's addresses.  -ENOENT: it has none (only vmlinux has); -ENOMEM. */
 int us_orc_elf_read(const struct us_elf_file *f, struct us_cfi_table **ret);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * program_frames.h: a program's call frame information where it has it mapped: what
- * PT_GNU_EH_FRAME leads to (LSB 5, 10.6), as a table of rules.  Static programs mostly
- * do not have that: their records are looked for in what is not written to.
+ * program_frames.h: a table of rules from the call frame information in a program's
+ * memory, which PT_GNU_EH_FRAME leads to (LSB 5, 10.6).  Most static programs have no
+ * such segment: there, uniscope searches the read-only segments for the records.
  *
- * The bytes are the guest's.  Most of these pages nobody has touched, so that they are
- * not mapped; but the guest often has them, as pages of the file.  Others are missing:
- * functions that are told there have no rule, and no others, for the search table
- * before the records says where each one is; without it each tells which of the others
- * it goes by.  Time and memory are bounded by US_PROGRAM_MOST_FRAMES.
+ * The bytes are the guest's.  Most of these pages were never touched, so they are not
+ * mapped, but the guest often has them in its page cache.  If a page is missing, only
+ * the functions whose records are in it get no rule: the search table before the
+ * records gives the offset of each.  Without the table, each record says which other
+ * record it refers to.  US_PROGRAM_MOST_FRAMES bounds time and memory.
  */
 #ifndef US_LINUX_PROGRAM_FRAMES_H
 #define US_LINUX_PROGRAM_FRAMES_H
@@ -20,10 +20,10 @@
 #define US_PROGRAM_MOST_FRAMES (16U << 20) /* bytes of records */
 
 /*
- * In the file's addresses.  cache: of the file, of which mapped pages tell more; NULL:
- * only what is mapped is read.  *ret_missing: bytes that are not in memory, of the
- * records or of where they are looked for.  0, and *ret is the caller's; -ENOENT: there
- * are none, or not one is in memory; -ENOMEM.
+ * The table is at the file's addresses.  cache: of the file, which learns from its
+ * mapped pages; NULL: read only what is mapped.  *ret_missing: bytes that are not in
+ * memory, of the records or of where they are searched.  0: *ret is the caller's to
+ * free; -ENOENT: there are no records, or none is in memory; -ENOMEM.
  */
 US_MUST_CHECK int us_program_frames_read(struct us_paging *p, const struct us_space *s,
 					 const struct us_program_elf *f,

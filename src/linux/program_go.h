@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * program_go.h: the functions of a Go program, by the table that its runtime has in
- * memory (symbol/go_table.h), stripped or not.
+ * program_go.h: the functions of a Go program, stripped or not, from the table that its
+ * runtime keeps in memory (symbol/go_table.h).
  *
- * Programs have most of it not mapped: it comes from the page cache then.  Looked for
- * in files that say by a note that they are Go's; of a table 16 MiB are read.
+ * Most of the table is usually not mapped; uniscope then reads it from the page cache.
+ * Only files with a Go note are searched, and at most 16 MiB of a table are read.
  */
 #ifndef US_LINUX_PROGRAM_GO_H
 #define US_LINUX_PROGRAM_GO_H

@@ -16,26 +16,25 @@ struct us_program_pages {
 	struct us_page_cache *cache; /* of the file; NULL: none */
 };
 
-/* Tell the cache which of its pages are mapped where; nothing is read from it before.
- */
+/* Tell the cache where its pages are mapped; the cache cannot be read before that. */
 void us_program_pages_learn(const struct us_program_pages *r);
 
-/* The same by a mapping, before it is known what the file has where: from `start` on,
- * what lies at this offset of the file. */
+/* The same from one mapping, before the file's segments are known.  start: where this
+ * offset of the file is mapped. */
 void us_program_pages_learn_mapping(struct us_paging *p, const struct us_space *s,
 				    struct us_page_cache *c, us_gva start, us_gva end,
 				    uint64_t offset);
 
-/* Bytes at an address of the file; false: some are not in memory.  From the cache only
- * what the program cannot have written to. */
+/* Read bytes at an address of the file; false: some are not in memory.  Only segments
+ * that the program cannot write to are read from the cache. */
 bool us_program_pages_read(const struct us_program_pages *r, uint64_t address,
 			   void *buf, size_t len);
 
-/* How many of so many bytes are in the page of that address. */
+/* How many of the `left` bytes from this address on are in its page. */
 size_t us_program_pages_part(const struct us_program_pages *r, uint64_t address,
 			     size_t left);
 
-/* The segment that the address is in; NULL: none. */
+/* The segment that contains the address; NULL: none. */
 const struct us_program_segment *us_program_segment_at(const struct us_program_elf *f,
 						       uint64_t address);
 

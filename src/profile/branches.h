@@ -9,10 +9,10 @@
 
 #define US_EACH_FUNCTION UINT32_MAX
 
-/* [0] is the root, with the sum; parents come before their children. */
+/* [0] is the root, with the sum.  Parents come before their children. */
 struct us_branch {
-	uint32_t func;		      /* of us_profile_funcs(); of the root: none */
-	uint32_t parent, child, next; /* indices, heavier ones first; 0: none */
+	uint32_t func; /* index in us_profile_funcs(); not valid for the root */
+	uint32_t parent, child, next; /* indices, heavier branches first; 0: none */
 	uint64_t self, total;
 };
 
@@ -22,13 +22,13 @@ struct us_branches {
 };
 
 /*
- * The callers of a function below it, then theirs: each has the weight that came
- * through it.  Of a recursive function the outermost call counts.  US_EACH_FUNCTION: a
- * branch for each function, by its self.  0 or -ENOMEM.
+ * The callers of a function below it, then their callers, and so on.  Each has the
+ * weight that came through it.  For a recursive function the outermost call counts.
+ * US_EACH_FUNCTION: a branch for each function, by its self.  0 or -ENOMEM.
  */
 US_MUST_CHECK int us_profile_callers(const struct us_profile *p, uint32_t func,
 				     struct us_branches *ret);
-/* What a function calls, wherever it was called: the tree below it. */
+/* What a function calls, wherever it is called from: the tree below it. */
 US_MUST_CHECK int us_profile_callees(const struct us_profile *p, uint32_t func,
 				     struct us_branches *ret);
 /* The whole tree. */

@@ -1,65 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * compare.h: what differs between profiles from before and after a change, and whether
- * it is more than chance.
+ * the difference is more than chance.
  *
- * Of one recording a side, errors are those of its intervals for the long run; of
- * several, the spread between them counts too, if it is larger: no run is quite like
- * another (Student's t for two sets).  The interval of a difference is made of those of
- * its two sides, each of which may be uneven (G. Zou and A. Donner 2008).
+ * With one recording on a side, errors come from its long-run intervals.  With several,
+ * the spread between recordings counts too, if it is larger, since no two runs are
+ * quite alike (Student's t for two sets).  The interval of a difference is made from
+ * the intervals of both sides, which may be asymmetric (G. Zou and A. Donner 2008).
  *
- * Who compares many functions finds some that differ by chance.  Those that are called
- * changed are chosen so that one of twenty is wrong, on average, and that if nothing
- * has changed, any is named in one of twenty comparisons (Y. Benjamini and Y. Hochberg
- * 1995).
+ * When many functions are compared, some differ by chance.  The functions that are
+ * called changed are chosen so that on average one in twenty of them is wrong.  If
+ * nothing has changed, one comparison in twenty names any function (Y. Benjamini and Y.
+ * Hochberg 1995).
  *
- * Functions are matched by name, wherever they lie.  Profiles that were counted are
- * compared exactly: each difference is one.
+ * Functions are matched by name, whatever their address.  Counted profiles are compared
+ * exactly: every difference is a change.
  */
 #ifndef US_PROFILE_COMPARE_H
 #define US_PROFILE_COMPARE_H
 
 #include "profile/profile.h"
 
-#define US_COMPARE_MAX 64 /* recordings a side */
+#define US_COMPARE_MAX 64 /* recordings on each side */
 
 enum us_compare_by {
-	US_COMPARE_SHARE, /* of what ran, without waiting for a host CPU: 0 to 1 */
-	US_COMPARE_TIME,  /* of all the time, idle too: 0 to 1 */
-	US_COMPARE_PER,	  /* of what a function has that did the same work */
+	/* Share of what ran, without waiting for a host CPU: 0 to 1. */
+	US_COMPARE_SHARE,
+	US_COMPARE_TIME, /* share of all the time, idle included: 0 to 1 */
+	US_COMPARE_PER,	 /* relative to a function that did the same work */
 };
 
 struct us_compare_opts {
 	enum us_compare_by by;
-	const char *per; /* its name; its total counts */
-	bool total;	 /* callees counted in; else self */
+	const char *per; /* name of that function; its total is used */
+	bool total;	 /* include callees; else self */
 };
 
 struct us_compare_side {
 	const struct us_profile *v[US_COMPARE_MAX];
-	size_t n; /* 1 at least */
+	size_t n; /* at least 1 */
 };
 
 struct us_compare_row {
-	const char *name;		    /* a profile's */
-	const struct us_profile_func *func; /* after, or else before */
+	const char *name;		    /* owned by a profile */
+	const struct us_profile_func *func; /* from after, else from before */
 	bool was, is;			    /* seen before, after */
-	double before, after;		    /* in the unit of by; counted: weights */
-	double diff, low, high;		    /* after - before, and 95 % */
-	double chance;			    /* that it is as large by chance */
+	double before, after;	/* in the unit of `by`; counted profiles: weights */
+	double diff, low, high; /* after - before, and its 95 % interval */
+	double chance;		/* probability of a difference this large by chance */
 	bool changed;
-	uint32_t index; /* of who has it compared */
+	uint32_t index; /* for the caller's use */
 };
 
 struct us_comparison {
-	struct us_compare_row *row; /* changed ones first; larger differences first */
+	struct us_compare_row *row; /* changed ones first, then larger differences */
 	size_t n, n_changed;
-	bool exact; /* counted */
+	bool exact; /* the profiles were counted */
 };
 
 /*
- * -EINVAL: some were counted and some sampled, or no function is called per, with the
- * nearest name; -ENODATA: a side has no samples; -ENOMEM.
+ * -EINVAL: some profiles are counted and some sampled, or no function has the name
+ * `per` (the message has the nearest name); -ENODATA: a side has no samples; -ENOMEM.
  */
 US_MUST_CHECK int us_compare(const struct us_compare_side *before,
 			     const struct us_compare_side *after,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* compare_priv.h: what comparing functions and comparing call trees share. */
+/* compare_priv.h: shared by the comparisons of functions and of call trees. */
 #ifndef US_PROFILE_COMPARE_PRIV_H
 #define US_PROFILE_COMPARE_PRIV_H
 
 #include "profile/compare.h"
 
-/* A value and how far the truth may be below and above it: standard errors. */
+/* A value, and how far the true value may be below and above it: standard errors. */
 struct us_value {
 	double v, down, up;
 };
@@ -29,25 +29,24 @@ struct us_comparer {
 	struct us_value per[2][US_COMPARE_MAX];
 };
 
-/* -errno with *e filled, or c has what is needed for all that follows. */
+/* Prepare c for all functions below.  -errno with *e filled. */
 US_MUST_CHECK int us_compare_begin(struct us_comparer *c, struct us_err *e);
 
-/* An estimate with its interval as a value. */
+/* Make a value of an estimate and its interval. */
 struct us_value us_value_of(double v, double low, double high);
-/* A share of what ran in a recording in the unit that is asked for. */
+/* Convert a share of what ran in a recording to the unit that is asked for. */
 struct us_value us_compare_in_unit(const struct us_comparer *c,
 				   const struct us_profile *p, unsigned side,
 				   unsigned run, struct us_value share);
 /* The name by which a function is matched. */
 const char *us_compare_name(const struct us_comparer *c,
 			    const struct us_profile_func *f);
-/* v: by side and recording; zeroed where it was not seen.  Fills before, after, diff,
- * low, high and chance. */
+/* v: by side and recording; zeroed where the function was not seen.  Fills in before,
+ * after, diff, low, high and chance. */
 void us_compare_conclude(const struct us_comparer *c,
 			 struct us_value v[2][US_COMPARE_MAX],
 			 struct us_compare_row *ret);
-/* Which differ: *ret says how many, and sets changed.  The rows are put in another
- * order. */
+/* Set `changed` in the rows that differ; *ret: how many.  Reorders the rows. */
 void us_compare_choose(struct us_compare_row *row, size_t n, size_t *ret);
 
 #endif

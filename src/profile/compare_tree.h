@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * compare_tree.h: the call trees of before and after as one, with what differs in it.
+ * compare_tree.h: the call trees of before and after merged into one, with what
+ * differs.
  *
- * As compare.h, by path instead of by function: a path is the names of its functions.
- * What each has with its callees is compared, in the same unit and with the same
- * correction for many comparisons.
+ * This is compare.h by path instead of by function.  A path is the names of its
+ * functions.  It compares the totals of paths (callees included), in the same unit and
+ * with the same correction for many comparisons.
  */
 #ifndef US_PROFILE_COMPARE_TREE_H
 #define US_PROFILE_COMPARE_TREE_H
@@ -12,22 +13,23 @@
 #include "profile/compare.h"
 
 struct us_compare_node {
-	const char *name; /* a profile's; of the root: NULL */
+	const char *name; /* owned by a profile; NULL: the root */
 	const struct us_profile_func
-		*func;	      /* after, or else before; of the root: NULL */
+		*func;	      /* from after, else from before; NULL: the root */
 	uint32_t parent;      /* callers come before their callees */
-	double before, after; /* as us_compare_row has them */
+	double before, after; /* as in us_compare_row */
 	double low, high;
 	bool changed;
 };
 
 struct us_compare_tree {
-	struct us_compare_node *node; /* [0]: the root, of all that is compared */
+	/* [0]: the root, for everything that is compared. */
+	struct us_compare_node *node;
 	size_t n;
 };
 
-/* Of what us_compare() has compared; paths that are light on both sides are left out.
- * As that fails. */
+/* Compare the call trees of what us_compare() compares; paths that are light on both
+ * sides are left out.  Errors as there. */
 US_MUST_CHECK int us_compare_trees(const struct us_compare_side *before,
 				   const struct us_compare_side *after,
 				   const struct us_compare_opts *o,

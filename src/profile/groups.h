@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * groups.h: a profile's functions by guest, recording, vCPU, state, image or source
- * file, with the sum of each group.
+ * groups.h: a profile's functions grouped by guest, recording, vCPU, state, owner,
+ * image or source file, with the sum of each group.
  *
- * By image and by file, a group has the functions that are there: self adds up to the
- * group's sum, and total is as without groups.  By the others a group has its own
- * samples, and a function's self and total in it are of these.
+ * By image and by file, a group has the functions that are in it: self adds up to the
+ * group's sum, and total is as without groups.  Otherwise a group has its own samples,
+ * and its functions' self and total count only these.
  */
 #ifndef US_PROFILE_GROUPS_H
 #define US_PROFILE_GROUPS_H
@@ -19,12 +19,13 @@ struct us_profile_group_row {
 
 struct us_profile_group {
 	char *name;
-	uint64_t weight;  /* of its samples: in us_profile_summary.running */
-	double low, high; /* of weight's share: 95 %, as if samples were independent */
-	uint64_t idle;	  /* by guest, recording and vCPU; else 0 */
+	uint64_t weight; /* of its samples, out of us_profile_summary.running */
+	/* 95 % interval of weight's share, as if samples were independent. */
+	double low, high;
+	uint64_t idle; /* by guest, recording and vCPU; else 0 */
 	bool has_idle;
-	/* By process and thread, if it is known: of its first stack.  Its words are the
-	 * profile's. */
+	/* By process and thread, if known: the owner of its first stack.  The profile
+	 * owns the strings. */
 	bool has_owner;
 	struct us_profile_owner owner;
 	struct us_profile_group_row *row; /* most self first */
@@ -36,7 +37,7 @@ struct us_profile_groups {
 	size_t n;
 };
 
-/* p was read with opts.by_vcpu.  0, or -ENOMEM and *ret is empty. */
+/* p must have been read with opts.by_vcpu.  0, or -ENOMEM and *ret is empty. */
 US_MUST_CHECK int us_profile_groups(const struct us_profile *p, enum us_profile_by by,
 				    struct us_profile_groups *ret);
 void us_profile_groups_fini(struct us_profile_groups *g); /* accepts a zeroed one */

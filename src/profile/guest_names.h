@@ -22,17 +22,17 @@ struct us_guest_names {
 	struct {
 		char **v;
 		size_t n, cap;
-	} old; /* names that were replaced: who found one may have it still */
+	} old; /* names that were replaced, but may still be in use */
 };
 
 void us_guest_names_fini(struct us_guest_names *g); /* accepts a zeroed one */
 /* 0, -ENOMEM, or -E2BIG: more modules than a kernel has. */
 US_MUST_CHECK int us_guest_names_add(struct us_guest_names *g,
 				     const struct us_named *n);
-/* After the last one, and after others that come later.  Of those with the same start
- * the last stays. */
+/* Call this after the last one, and again after later ones.  Of functions with the same
+ * start, the last one added stays. */
 void us_guest_names_sort(struct us_guest_names *g);
-/* A us_symbol_namer's; ctx is the struct. */
+/* A us_symbol_namer callback; ctx: the struct us_guest_names. */
 bool us_guest_names_find(void *ctx, us_gva pc, struct us_symbol_name *ret);
 
 #endif

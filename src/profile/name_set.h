@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* name_set.h: names, each once, by numbers from 0 on in the order in which they came.
- */
+/* name_set.h: a set of names, numbered from 0 in the order in which they came. */
 #ifndef US_PROFILE_NAME_SET_H
 #define US_PROFILE_NAME_SET_H
 
@@ -14,7 +13,7 @@ struct us_name_set {
 
 #define US_NAME_NONE UINT32_MAX /* out of memory */
 
-/* The number of a name, which is copied if it is new. */
+/* The number of a name.  A new name is copied. */
 uint32_t us_name_set_at(struct us_name_set *s, const char *name);
 void us_name_set_fini(struct us_name_set *s); /* accepts a zeroed one */
 

@@ -2,8 +2,8 @@
 /*
  * pair_map.h: a hash table from two numbers to a third.
  *
- * Keys come out of recordings that nobody vouches for, so the hash has a secret seed:
- * a file cannot be made that sends all keys to one place.
+ * Keys come from recordings that are not trusted.  The hash has a secret seed, so that
+ * nobody can make a file whose keys all have the same hash.
  */
 #ifndef US_PROFILE_PAIR_MAP_H
 #define US_PROFILE_PAIR_MAP_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 16 random bytes that the kernel gives every process. */
+/* The 16 random bytes that the kernel gives every process (AT_RANDOM). */
 struct us_hash_seed {
 	uint64_t v[2];
 };
@@ -27,7 +27,7 @@ struct us_pair_map {
 	struct us_hash_seed seed;
 };
 
-/* The place of the value of (a, b), which is 0 if the pair is new: the caller then
+/* Where the value of (a, b) is stored.  It is 0 if the pair is new; the caller then
  * sets it to something else.  Valid until the next call.  NULL: out of memory. */
 uint32_t *us_pair_map_at(struct us_pair_map *m, uint64_t a, uint64_t b);
 void us_pair_map_fini(struct us_pair_map *m);

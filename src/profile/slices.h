@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slices.h: sums of samples by what they are (a key) and when they were.
+ * slices.h: sums of samples by key (what they are) and by time.
  *
- * Time is cut into at most US_SLICES_MAX slices of equal width.  How long a recording
- * is turns out only at its end, so slices start short and are joined in pairs, to
- * double the width, whenever there are too many.  Memory: 8 bytes for each distinct
- * (key, slice), 4 for each possible key.
+ * Time is cut into at most US_SLICES_MAX slices of equal width.  The length of a
+ * recording is known only at its end.  Slices therefore start short, and whenever there
+ * are too many, they are joined in pairs of double width.  Memory: 8 bytes for each
+ * distinct (key, slice), 4 for each possible key.
  */
 #ifndef US_PROFILE_SLICES_H
 #define US_PROFILE_SLICES_H
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define US_SLICES_MAX	   64
-#define US_SLICES_WIDTH_NS (1 << 20) /* of the first ones: about a millisecond */
+#define US_SLICES_WIDTH_NS (1 << 20) /* at first: about a millisecond */
 #define US_SLICES_QUEUE	   64
 
 struct us_slice_sum {
@@ -25,18 +25,17 @@ struct us_slice_sum {
 };
 
 struct us_slices {
-	uint64_t width_ns, end_ns; /* of one; of the open one */
+	uint64_t width_ns, end_ns; /* width of a slice; end of the open slice */
 	unsigned n;		   /* slices so far; the last one is open */
 	struct {
 		struct us_slice_sum *v;
 		size_t n, cap;
 	} sums;
-	size_t start[US_SLICES_MAX + 1]; /* of each slice in sums; [n]: the end */
-	size_t n_closed; /* of sums; those behind have their keys only */
-	uint32_t *open;	 /* by key: its weight in the open slice; 0: it is not there */
-	size_t n_open;	 /* keys that open has room for */
-	/* What is to be added to the open slice, later, so that cache misses overlap.
-	 */
+	size_t start[US_SLICES_MAX + 1]; /* first sum of each slice; [n]: the end */
+	size_t n_closed; /* sums of closed slices; later ones have only their keys */
+	uint32_t *open;	 /* by key: weight in the open slice; 0: not in it */
+	size_t n_open;	 /* number of keys in open */
+	/* Waiting to be added to the open slice, so that cache misses overlap. */
 	struct us_slice_sum queue[US_SLICES_QUEUE];
 	unsigned n_queue;
 };
@@ -44,17 +43,17 @@ struct us_slices {
 void us_slices_init(struct us_slices *s);
 void us_slices_fini(struct us_slices *s);
 
-/* Before the first one, if it is known: there will be samples at t_ns, or later.  So
- * slices need not be joined until then, and become no others. */
+/* Call before the first sample, if known: there will be samples at t_ns or later.
+ * Slices then need not be joined until that time; the result is the same. */
 void us_slices_expect(struct us_slices *s, uint64_t t_ns);
 
-/* The two below where more is to be done. */
+/* The slow path of the two functions below. */
 US_MUST_CHECK int us_slices_add_slowly(struct us_slices *s, uint32_t key, uint64_t t_ns,
 				       uint32_t weight, bool now);
 
-/* Add weight at t_ns, later.  Time that runs backwards counts to the open slice.  0,
- * -ENOMEM, or -E2BIG: more than 2^32 sums.  After the last one us_slices_end() is due.
- */
+/* Add weight at t_ns, with a delay.  A time that goes backwards counts for the open
+ * slice.  0, -ENOMEM, or -E2BIG: more than 2^32 sums.  Call us_slices_end() after the
+ * last one. */
 US_MUST_CHECK static inline int us_slices_queue(struct us_slices *s, uint32_t key,
 						uint64_t t_ns, uint32_t weight)
 {
@@ -65,7 +64,8 @@ US_MUST_CHECK static inline int us_slices_queue(struct us_slices *s, uint32_t ke
 	return 0;
 }
 
-/* The same at once: for few keys, which miss no cache.  Not both in one object. */
+/* The same without a delay: for few keys, which cause no cache misses.  Do not use both
+ * on one object. */
 US_MUST_CHECK static inline int us_slices_add(struct us_slices *s, uint32_t key,
 					      uint64_t t_ns, uint32_t weight)
 {
@@ -76,7 +76,7 @@ US_MUST_CHECK static inline int us_slices_add(struct us_slices *s, uint32_t key,
 	s->open[key] = sum;
 	return 0;
 }
-/* What was added is in the sums.  0, -ENOMEM or -E2BIG. */
+/* Bring all that was added into the sums.  0, -ENOMEM or -E2BIG. */
 US_MUST_CHECK int us_slices_end(struct us_slices *s);
 
 #endif

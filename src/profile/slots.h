@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slots.h: a hash table of numbers, whose keys are kept elsewhere.
+ * slots.h: a hash table of numbers whose keys are stored elsewhere.
  *
- * A slot has the hash of its key beside the number, so that most others need not be
- * looked at, and the table grows without them.
+ * A slot stores the hash of its key beside the number.  A search then skips most other
+ * keys, and the table grows without reading any.
  */
 #ifndef US_PROFILE_SLOTS_H
 #define US_PROFILE_SLOTS_H
@@ -21,12 +21,12 @@ struct us_slots {
 	size_t n; /* 0 or a power of two */
 };
 
-/* Room for one number more, where there are so many.  0 or -ENOMEM. */
+/* Make room for one more number; n_number: how many are there.  0 or -ENOMEM. */
 US_MUST_CHECK int us_slots_make_room(struct us_slots *s, size_t n_number);
 void us_slots_fini(struct us_slots *s);
 
-/* The slots in which a number of this hash may be, up to the first free one, which is
- * its own if it is in none before. */
+/* Iterate over the slots that may have a number of this hash, up to the first free
+ * one.  If no earlier slot has the number, that one is where it goes. */
 static inline struct us_slot *us_slots_first(const struct us_slots *s, uint32_t hash)
 {
 	return &s->v[hash & (s->n - 1)];

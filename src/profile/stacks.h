@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stacks.h: the distinct stacks of a profile, address by address as they were recorded,
- * for formats that have stacks of their own.  The tree of profile.h has functions only.
+ * stacks.h: the distinct stacks of a profile, address by address as recorded, for
+ * formats with stacks of their own.  The tree of profile.h has only functions.
  */
 #ifndef US_PROFILE_STACKS_H
 #define US_PROFILE_STACKS_H
@@ -12,27 +12,28 @@
 #define US_STACK_NO_VCPU   UINT16_MAX
 #define US_STACK_NO_LANE   UINT16_MAX
 
-/* Where a program counter was: the innermost, or a call. */
+/* A program counter in a stack: the innermost one, or a call. */
 struct us_profile_place {
-	us_gva pc;	 /* of a call: its last byte; 0: none, as of US_FRAME_READY */
-	uint32_t module; /* of us_profile_modules(), or US_STACK_NO_MODULE */
-	uint32_t first;	 /* frames there: frame[first .. first + n), innermost first: */
-	uint32_t n;	 /* those before the last are inlined into the next */
+	us_gva pc;	 /* of a call: its last byte; 0: none, as for US_FRAME_READY */
+	uint32_t module; /* in us_profile_modules(), or US_STACK_NO_MODULE */
+	/* Its frames: frame[first .. first + n), innermost first; ... */
+	uint32_t first;
+	uint32_t n; /* ... each but the last is inlined into the next */
 };
 
 struct us_profile_place_frame {
-	uint32_t func; /* of us_profile_funcs() */
+	uint32_t func; /* in us_profile_funcs() */
 	uint32_t line; /* 0: unknown */
 };
 
 struct us_profile_stack {
 	uint32_t first, n; /* path[first .. first + n): places, innermost first */
 	uint64_t weight;
-	uint64_t calls; /* of a profile that was counted, else 0 */
-	uint32_t key;	/* of one that was sampled: us_timeline_sample.key */
-	uint16_t vcpu;	/* US_STACK_NO_VCPU: of all */
-	uint16_t lane;	/* of us_profile_lanes(); US_STACK_NO_LANE: of all */
-	uint32_t node;	/* of the recorded stacks: us_profile_process_of() */
+	uint64_t calls; /* of a counted profile, else 0 */
+	uint32_t key;	/* of a sampled profile: us_timeline_sample.key */
+	uint16_t vcpu;	/* US_STACK_NO_VCPU: all */
+	uint16_t lane;	/* in us_profile_lanes(); US_STACK_NO_LANE: all */
+	uint32_t node;	/* node of the recorded stack, for us_profile_owner_of() */
 	uint8_t state;	/* enum us_vcpu_state: GUEST, EXIT or READY */
 	bool user;	/* the vCPU was in ring 3 */
 };
@@ -41,7 +42,7 @@ struct us_profile_stacks {
 	struct us_profile_place *place;
 	struct us_profile_place_frame *frame;
 	uint32_t *path;
-	struct us_profile_stack *stack; /* the same in each run */
+	struct us_profile_stack *stack; /* in the same order each time */
 	size_t n_place, n_frame, n_path, n_stack;
 };
 

@@ -2,10 +2,10 @@
 /*
  * stretches.h: some stretches of a recording, sample by sample.
  *
- * How much neighbouring samples differ needs them one by one, but not all: stretches of
- * US_STRETCH samples are kept, at equal distances over the whole recording, 16 to 32 of
- * them.  How long it is turns out at its end, so every other one is dropped, and the
- * distance doubled, whenever there are too many.  At most half a MB.
+ * Single samples are needed to find how much neighbours differ, but not all of them.
+ * 16 to 32 stretches of US_STRETCH samples are kept, at equal distances over the whole
+ * recording.  Its length is known only at its end.  Whenever there are too many
+ * stretches, every other one is dropped and the distance doubled.  At most half a MB.
  */
 #ifndef US_PROFILE_STRETCHES_H
 #define US_PROFILE_STRETCHES_H
@@ -32,19 +32,20 @@ struct us_stretches {
 	struct us_stretch_sample *v;
 	size_t n, cap;
 	uint64_t seen;	   /* samples so far */
-	unsigned distance; /* every so many stretches one is kept */
+	unsigned distance; /* one in this many stretches is kept */
 };
 
 void us_stretches_init(struct us_stretches *s);
 void us_stretches_fini(struct us_stretches *s);
-/* Pass over the next sample if it is in no stretch that is kept; false: it may be. */
+/* Skip the next sample if its stretch is certainly not kept.  False: it may be kept, so
+ * call us_stretches_add(). */
 static inline bool us_stretches_skip(struct us_stretches *s)
 {
 	bool skip = s->seen / US_STRETCH & (s->distance - 1);
 	s->seen += skip;
 	return skip;
 }
-/* One that may not be kept.  0 or -ENOMEM. */
+/* Add a sample, which may or may not be kept.  0 or -ENOMEM. */
 US_MUST_CHECK int us_stretches_add(struct us_stretches *s,
 				   const struct us_stretch_sample *x);
 

@@ -2,8 +2,8 @@
 /*
  * trie.h: the distinct stacks of a recording.
  *
- * A writer remembers a bounded number of stacks and may write a path again under a new
- * number; here each path is one node, whatever its numbers in the file.
+ * A writer remembers a bounded number of stacks, and may write a path again under a new
+ * number.  Here each path is one node, whatever its numbers in the file.
  */
 #ifndef US_PROFILE_TRIE_H
 #define US_PROFILE_TRIE_H
@@ -21,7 +21,8 @@
 struct us_trie_node {
 	us_gva pc;
 	uint32_t parent;
-	uint32_t mark; /* the user's; US_TRIE_NONE at first, 0 for the empty stack */
+	/* For the caller; at first US_TRIE_NONE, 0 for the empty stack. */
+	uint32_t mark;
 	uint8_t flags; /* enum us_pc_flag */
 };
 
@@ -37,8 +38,8 @@ struct us_trie {
 	struct {
 		uint32_t *v;
 		size_t n, cap;
-	} numbers;	 /* number in the file to node */
-	bool renumbered; /* some are not the same */
+	} numbers;	 /* by number in the file: node */
+	bool renumbered; /* some nodes differ from the number */
 	bool sealed;
 	struct us_slots slots; /* nodes by (parent, pc, flags) */
 	struct us_hash_seed seed;
@@ -47,16 +48,16 @@ struct us_trie {
 US_MUST_CHECK int us_trie_init(struct us_trie *t); /* 0 or -ENOMEM */
 void us_trie_fini(struct us_trie *t);		   /* accepts a zeroed one */
 
-/* The file's next number stands for this path.  -EBADMSG: parent is no number, or the
+/* Add a path for the file's next number.  -EBADMSG: parent is not a number, or the
  * stack is deeper than US_MAX_FRAMES; -ENOMEM. */
 US_MUST_CHECK int us_trie_add(struct us_trie *t, uint32_t parent_number, us_gva pc,
 			      uint8_t flags);
 
-/* The node below parent, a node; a new one if need be, however deep.  US_TRIE_NONE: out
- * of memory, or of numbers; or it is sealed. */
+/* The child of a node for pc and flags, made if needed, at any depth.  US_TRIE_NONE:
+ * out of memory or of numbers, or the trie is sealed. */
 uint32_t us_trie_child(struct us_trie *t, uint32_t parent, us_gva pc, uint8_t flags);
 
-/* No more nodes will come: what finds them by their callers is not needed. */
+/* No more nodes will be added: frees the table that finds a node by its parent. */
 void us_trie_seal(struct us_trie *t);
 
 /* The node of a number in the file; US_TRIE_NONE: there is none. */

@@ -2,9 +2,9 @@
 /*
  * drain.h: the writer thread, from the ring to the file.
  *
- * It blocks all signals, so that they reach the sampler, and it does all writing, the
- * end included: a closed pipe is an error there and not a SIGPIPE.  It wakes by itself
- * every 20 ms (or pause_ns) or, when the ring fills faster, more often: the sampler
+ * It blocks all signals, so that they reach the sampler.  It does all writing, the end
+ * included, so that a closed pipe is an error and not a SIGPIPE.  It wakes on its own
+ * every 20 ms (or pause_ns), or more often when the ring fills faster: the sampler
  * makes no system call for it.
  */
 #ifndef US_RECORD_DRAIN_H
@@ -17,17 +17,17 @@
 #include <stdatomic.h>
 
 struct us_drain {
-	/* Set by the caller, besides zeroing all. */
+	/* Set by the caller, who zeroes the rest. */
 	struct us_ring *ring;
 	struct us_writer *writer;
 	void (*progress)(void *ctx, const struct us_record_stats *s); /* or NULL */
 	void (*finish_by)(void *ctx);				      /* or NULL */
 	void *ctx;
-	uint64_t pause_ns; /* it may sleep so long while the ring is nearly empty;
-			      0: 20 ms */
+	uint64_t pause_ns; /* it may sleep this long while the ring is nearly empty; 0:
+			      20 ms */
 
 	pthread_t thread;
-	atomic_bool finish; /* no more will come */
+	atomic_bool finish; /* no more samples will come */
 	atomic_bool failed; /* e says why; the ring is not emptied any more */
 	struct us_err e;
 	uint64_t nap_ns, nap_most_ns, flushed_ns, stats_ns;

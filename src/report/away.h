@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * away.h: runs of samples in which a vCPU did not run the guest's code: idle, off,
- * waiting for a host CPU, in exits, for formats that show what happened when.
+ * away.h: runs of samples in which a vCPU did not run guest code (idle, off, waiting
+ * for a host CPU, in exits), for formats that show what happened when.
  */
 #ifndef US_REPORT_AWAY_H
 #define US_REPORT_AWAY_H
@@ -12,7 +12,7 @@
 
 struct us_away_kind {
 	uint8_t state; /* enum us_vcpu_state */
-	uint64_t exit; /* of EXIT: for what; 0: not told */
+	uint64_t exit; /* for EXIT: its reason; 0: not recorded */
 };
 
 struct us_away_run {
@@ -22,19 +22,19 @@ struct us_away_run {
 };
 
 struct us_away_runs {
-	struct us_away_run *v; /* in the order of time */
+	struct us_away_run *v; /* in order of time */
 	size_t n, cap;
-	bool open;				 /* the last one may go on */
-	uint64_t last_ns;			 /* of the sample that was seen last */
-	struct us_away_kind kind[US_AWAY_KINDS]; /* in the order they were met */
+	bool open;				 /* the last run may continue */
+	uint64_t last_ns;			 /* of the last sample */
+	struct us_away_kind kind[US_AWAY_KINDS]; /* in order of appearance */
 	size_t n_kind;
-	uint64_t left_out; /* runs that were shorter than those that are there */
+	uint64_t left_out; /* runs left out as the shortest */
 };
 
-/* One that belongs to a run, or ends one. */
+/* A sample that belongs to a run, or ends one. */
 US_MUST_CHECK int us_away_change(struct us_away_runs *r,
 				 const struct us_timeline_sample *m);
-/* The next sample of a lane; begin with zeroes.  0 or -ENOMEM. */
+/* Add the next sample of a lane; *r starts zeroed.  0 or -ENOMEM. */
 US_MUST_CHECK static inline int us_away_add(struct us_away_runs *r,
 					    const struct us_timeline_sample *m)
 {
@@ -43,8 +43,7 @@ US_MUST_CHECK static inline int us_away_add(struct us_away_runs *r,
 	r->last_ns = m->t_ns;
 	return 0;
 }
-/* That was the last one; if there are more runs than most, the shortest are left out.
- */
+/* No more samples.  If there are more than `most` runs, the shortest are left out. */
 void us_away_end(struct us_away_runs *r, size_t most);
 void us_away_runs_fini(struct us_away_runs *r);
 

@@ -2,8 +2,8 @@
 /*
  * bars.h: stacked bars of times, each with its interval: where a boot's time goes.
  *
- * As text, as an SVG picture and as a page around it; all are whole in themselves and
- * load nothing.  Names may be any bytes.
+ * Written as text, as an SVG picture, or as a page around it.  All are self-contained
+ * and load nothing.  Names may be any bytes.
  */
 #ifndef US_REPORT_BARS_H
 #define US_REPORT_BARS_H
@@ -16,7 +16,7 @@
 
 struct us_bar_part {
 	const char *name; /* the same in all bars that have it */
-	unsigned kind;	  /* which colour and letter; below US_MAX_BAR_PART */
+	unsigned kind;	  /* selects colour and letter; below US_MAX_BAR_PART */
 	struct us_estimate ns;
 };
 
@@ -25,34 +25,34 @@ struct us_bar {
 	struct us_bar_part part[US_MAX_BAR_PART]; /* from left to right */
 	size_t n;
 	struct us_estimate total; /* ns */
-	const char *note;	  /* how it compares with the first; NULL: nothing */
+	const char *note;	  /* comparison with the first bar; NULL: none */
 };
 
 struct us_bars {
 	const char *title, *about; /* about: a sentence */
 	const struct us_bar *bar;
 	size_t n;
-	const char *letters; /* of the kinds */
+	const char *letters; /* a letter for each kind */
 };
 
-/* columns: of the terminal; colour: it shows them. */
+/* columns: the terminal's width; colour: it shows colours. */
 void us_bars_text(FILE *out, const struct us_bars *b, unsigned columns, bool colour);
 
 struct us_bars_format {
-	const char *suffix; /* of a file: ".svg" */
+	const char *suffix; /* of file names: ".svg" */
 	void (*write)(FILE *out, const struct us_bars *b);
 };
 const struct us_bars_format *us_bars_format_by_suffix(const char *path); /* or NULL */
 
-/* For these: the longest that is drawn, in ns, never 0. */
+/* For the formats: the length of the longest bar, in ns, never 0. */
 double us_bars_longest(const struct us_bars *b);
-/* The name of a kind, of the first part that is of it; NULL: there is none. */
+/* The name of a kind: that of the first part of this kind; NULL: none. */
 const char *us_bars_kind(const struct us_bars *b, unsigned kind);
 void us_bars_svg(FILE *out, const struct us_bars *b);
 void us_bars_html(FILE *out, const struct us_bars *b);
-/* What stands in a page: fills its width. */
+/* The picture inside a page; it fills the page's width. */
 void us_bars_svg_inline(FILE *out, const struct us_bars *b);
-/* Text for XML and HTML, made fit to be shown. */
+/* Write text escaped for XML and HTML, made printable. */
 void us_bars_escape(FILE *out, const char *text);
 
 #endif

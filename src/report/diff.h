@@ -12,21 +12,21 @@ struct us_diff {
 	const struct us_comparison *result;
 };
 
-/* One sentence: whether anything has changed, and what most.  Returns dst. */
+/* One sentence: whether anything changed, and what changed most.  Returns dst. */
 char *us_diff_sentence(const struct us_diff *d, char *dst, size_t size);
 
-/* What the figures are, in words. */
+/* The unit of the figures, in words. */
 const char *us_diff_unit(const struct us_diff *d);
 
-/* What they are figures of, in words. */
+/* What the figures refer to, in words. */
 const char *us_diff_of(const struct us_diff *d);
 
-/* o: width, colour, limit and full_paths. */
+/* Uses o's width, colour, limit and full_paths. */
 US_MUST_CHECK int us_diff_text(const struct us_diff *d, const struct us_report_opts *o,
 			       FILE *out, struct us_err *e);
 US_MUST_CHECK int us_diff_json(const struct us_diff *d, FILE *out, struct us_err *e);
 
-/* o: full_paths.  It compares the call trees besides. */
+/* Uses only o->full_paths.  Compares the call trees as well. */
 US_MUST_CHECK int us_diff_html(const struct us_diff *d, const struct us_report_opts *o,
 			       FILE *out, struct us_err *e);
 

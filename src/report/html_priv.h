@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* html_priv.h: what the files that write the page's data share. */
+/* html_priv.h: shared by the files that write the page's data. */
 #ifndef US_REPORT_HTML_PRIV_H
 #define US_REPORT_HTML_PRIV_H
 
@@ -8,8 +8,8 @@
 
 /*
  * "time": the samples by time and vCPU, if the profile was read with by_time.  node_id:
- * of each node, its number in the page; of one that is lighter than least, and left
- * out, that of the caller that is there.  0 or -ENOMEM.
+ * the page's number of each node; a node lighter than `least` is left out, and has its
+ * caller's number.  0 or -ENOMEM.
  */
 US_MUST_CHECK int us_html_time(struct us_json *j, const struct us_profile *p,
 			       const uint32_t *node_id, uint64_t least);

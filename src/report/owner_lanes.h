@@ -11,11 +11,11 @@
 struct us_owner_lane {
 	char *name; /* "worker (108) of sh (107)" */
 	char *process;
-	uint32_t tgid; /* of the process; 0 where nobody is known */
+	uint32_t tgid; /* of the process; 0: owner unknown */
 	uint64_t weight;
 	struct us_owner_sample {
 		uint64_t t_ns;
-		uint32_t node, weight; /* node: of the call tree */
+		uint32_t node, weight; /* node: in the call tree */
 	} * v;			       /* by time */
 	size_t n;
 };
@@ -25,8 +25,8 @@ struct us_owner_lanes {
 	size_t n;
 };
 
-/* At most so many; none where the recording does not tell of threads, or p was read
- * without timeline.  0, or -ENOMEM and *ret is empty. */
+/* At most `most` lanes.  None if the recording has no threads, or p was read without
+ * timeline.  0, or -ENOMEM and *ret is empty. */
 US_MUST_CHECK int us_owner_lanes(const struct us_profile *p, size_t most,
 				 struct us_owner_lanes *ret);
 void us_owner_lanes_fini(struct us_owner_lanes *l); /* accepts a zeroed one */

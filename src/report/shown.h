@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * shown.h: samples of a thread in the order of time, many millions of them: where they
- * were, and when.  Eight bytes each: what few of them have lies apart.
+ * shown.h: the samples of a thread in order of time, many millions of them: where and
+ * when.  Eight bytes each; the rare additional data is stored apart.
  */
 #ifndef US_REPORT_SHOWN_H
 #define US_REPORT_SHOWN_H
@@ -19,27 +19,27 @@ struct us_shown {
 		uint32_t us; /* since the one before; US_SHOWN_FAR: see far */
 	} * v;
 	size_t n, room;
-	uint32_t *weight; /* NULL: each is one */
+	uint32_t *weight; /* NULL: all weights are 1 */
 	struct {
 		struct us_shown_far {
 			size_t at; /* in v */
 			uint64_t us;
 		} * v;
 		size_t n, cap;
-	} far; /* more than an hour behind the one before; in their order */
+	} far; /* samples more than an hour after the one before, in order */
 	uint64_t last_us;
 };
 
-/* None, with room for n.  0 or -ENOMEM. */
+/* Start empty, with room for n.  0 or -ENOMEM. */
 US_MUST_CHECK int us_shown_begin(struct us_shown *s, size_t n);
 void us_shown_fini(struct us_shown *s); /* accepts a zeroed one */
 
-/* One with more than fits; as us_shown_add(). */
+/* Slow path of us_shown_add(): data that does not fit into eight bytes. */
 US_MUST_CHECK int us_shown_add_rare(struct us_shown *s, uint64_t us, uint32_t node,
 				    uint32_t weight);
 
-/* The next one, for which there must be room; no earlier than the one before.  0 or
- * -ENOMEM. */
+/* Add the next sample, for which there must be room; not earlier than the one before.
+ * 0 or -ENOMEM. */
 US_MUST_CHECK static inline int us_shown_add(struct us_shown *s, uint64_t at_us,
 					     uint32_t node, uint32_t weight)
 {
@@ -51,8 +51,8 @@ US_MUST_CHECK static inline int us_shown_add(struct us_shown *s, uint64_t at_us,
 	return 0;
 }
 
-/* Microseconds since the one before (the first: since 0), and weights, of n from the
- * from-th on. */
+/* For n samples from number `from`: microseconds since the one before (the first: since
+ * 0), and weights. */
 void us_shown_deltas(const struct us_shown *s, size_t from, size_t n, uint64_t *ret);
 void us_shown_weights(const struct us_shown *s, size_t from, size_t n, uint64_t *ret);
 

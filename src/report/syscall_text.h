@@ -12,12 +12,12 @@
 /* "read", "syscall_0x1ff", or "?" if the number is not known. */
 const char *us_syscall_shown_name(const struct us_syscall *c,
 				  char buf[static US_SYSCALL_NAME]);
-/* How many arguments are shown; of these, from the first on, before it has returned:
- * the same number at its entry and when it has ended. */
+/* The number of arguments shown, and how many of these, from the first, can be shown
+ * before the call returns.  The second is the same at entry and after the call. */
 unsigned us_syscall_n_args(const struct us_syscall *c);
 unsigned us_syscall_n_before(const struct us_syscall *c);
-/* The arguments from first on, up to before end, with the commas between them; if first
- * is not 0 with the one before, too.  Where none is known, "?". */
+/* Print arguments first to end - 1 with commas between them; if first is not 0, also a
+ * comma before it.  "?" if no argument is known. */
 void us_syscall_print_args(FILE *out, const struct us_syscall *c, unsigned first,
 			   unsigned end);
 /* "3", "-1 ENOENT (No such file or directory)", "0x7f0000000000", "?" ... */

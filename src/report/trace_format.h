@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_format.h: one trace in, many formats out.
+ * trace_format.h: writes a trace in one of many formats.
  *
- * A format is one file with one `const struct us_trace_format` and one row in the table
- * in trace_report.c.  It is told what happened, in order, and writes as it goes: a
- * trace may be far larger than memory.
+ * A format is one file with one `const struct us_trace_format`, and one row in the
+ * table in trace_report.c.  It gets the events in order and writes as it goes: a trace
+ * may be far larger than memory.
  */
 #ifndef US_REPORT_TRACE_FORMAT_H
 #define US_REPORT_TRACE_FORMAT_H
@@ -14,11 +14,11 @@
 
 #include <stdio.h>
 
-/* What a format has at hand. */
+/* What a format can use. */
 struct us_trace_out {
-	FILE *out;		 /* NULL: the format is a folder */
+	FILE *out;		 /* NULL: the format writes a folder */
 	int folder;		 /* open, empty */
-	const char *const *name; /* of functions, by number; never NULL */
+	const char *const *name; /* names of functions, by number; never NULL */
 	uint32_t n_name;
 	const struct us_replay *replay;
 	const struct us_profile *profile; /* facts; NULL: none */
@@ -29,14 +29,14 @@ struct us_trace_out {
 struct us_trace_format {
 	const char *name;    /* "graph", "chrome", "csv", ... */
 	const char *suffix;  /* of a file: ".csv" */
-	const char *also;    /* another; NULL: none */
-	bool is_folder;	     /* it is no file but a folder */
-	bool of_calls;	     /* it shows system calls and nothing else */
+	const char *also;    /* another suffix; NULL: none */
+	bool is_folder;	     /* it writes a folder, not a file */
+	bool of_calls;	     /* it shows only system calls */
 	const char *summary; /* one line for --help */
-	/* begin may set state, which end frees; either may be NULL.  -ENOMEM.  Errors
+	/* begin may set state, and end frees it; either may be NULL.  -ENOMEM.  Errors
 	 * of the stream may be left in it. */
 	int (*begin)(struct us_trace_out *o);
-	struct us_replay_ops ops; /* their ctx is the struct us_trace_out */
+	struct us_replay_ops ops; /* their ctx: the struct us_trace_out */
 	int (*end)(struct us_trace_out *o);
 };
 
@@ -50,34 +50,34 @@ const struct us_trace_format *us_trace_format_by_suffix(const char *path); /* or
 
 struct us_trace_report_opts {
 	struct us_replay_opts replay; /* shown is set here */
-	const char *filter, *hide;    /* extended regexes: only these functions, and not
-					 those; NULL: all, none */
+	/* Extended regexes: only these functions, without those; NULL: all, none. */
+	const char *filter, *hide;
 	const struct us_trace_format *format;
-	int folder; /* of a format that is one: an empty one, open; stays the caller's
-		     */
+	int folder; /* for a folder format: open and empty; stays the caller's */
 };
 
 struct us_trace_report_result {
 	uint64_t n_event, n_function;
-	uint64_t n_call, n_call_unknown; /* system calls; those without a number */
-	bool cut;			 /* the recording has no end */
+	/* System calls; those whose number is unknown. */
+	uint64_t n_call, n_call_unknown;
+	bool cut; /* the recording has no end */
 };
 
-/* Where names and clocks come from. */
+/* Where names and times come from. */
 struct us_trace_source {
 	struct us_symbols *symbols;
-	uint64_t insn_ns;		  /* as of us_timeline_new() */
+	uint64_t insn_ns;		  /* as for us_timeline_new() */
 	const struct us_profile *profile; /* facts; NULL: none */
 };
 
 /*
- * A trace as it comes, in one format: functions, records and times as a recording has
- * them (struct us_reader_ops).
+ * Prints a trace in one format while it comes: functions, records and times as a
+ * recording has them (struct us_reader_ops).
  */
 struct us_trace_printer;
 
-/* All that is given stays the caller's, and as it is.  -EINVAL: no regular expression;
- * -ENOMEM. */
+/* All arguments stay the caller's and must not change.  -EINVAL: not a regular
+ * expression; -ENOMEM. */
 US_MUST_CHECK int us_trace_printer_new(const struct us_trace_source *s,
 				       const struct us_trace_report_opts *o, FILE *out,
 				       struct us_trace_printer **ret, struct us_err *e);
@@ -86,22 +86,22 @@ US_MUST_CHECK int us_trace_printer_function(struct us_trace_printer *p, uint32_t
 US_MUST_CHECK int us_trace_printer_events(struct us_trace_printer *p, unsigned vcpu,
 					  const uint64_t *record, size_t n);
 US_MUST_CHECK int us_trace_printer_until(struct us_trace_printer *p, uint64_t t_ns);
-/* That was all, or (whole: false) one of the others failed: what the format has to
- * write at its end. */
+/* The trace is complete, or (whole: false) one of the other functions failed: write the
+ * format's end. */
 US_MUST_CHECK int us_trace_printer_end(struct us_trace_printer *p, bool whole,
 				       struct us_trace_report_result *ret);
 void us_trace_printer_free(struct us_trace_printer *p); /* accepts NULL */
 
 /*
- * Read the recording at fd once more (p was read from it, and gives the names) and
- * write its trace (out: NULL if it goes to a folder).  -ENODATA: it has none; -EINVAL:
- * no regular expression.
+ * Read the recording at fd again (p was read from it, and gives the names) and write
+ * its trace.  out: NULL for a folder.  -ENODATA: it has no trace; -EINVAL: not a
+ * regular expression.
  */
 US_MUST_CHECK int us_trace_report(int fd, const struct us_profile *p,
 				  const struct us_trace_report_opts *o, FILE *out,
 				  struct us_trace_report_result *ret, struct us_err *e);
 
-/* A name for people: of the function that is outermost on the stack. */
+/* A name of a stack for people: that of its outermost function. */
 const char *us_trace_stack_name(const struct us_trace_out *o, uint16_t stack);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cache.h: replies that were made, as many as fit into a size; those used last stay. */
+/* cache.h: a cache of replies with a size limit; it drops the least recently used
+ * ones. */
 #ifndef US_SERVE_CACHE_H
 #define US_SERVE_CACHE_H
 
@@ -12,7 +13,8 @@
 #define US_CACHE_KEY	 256 /* bytes with the NUL */
 
 struct us_cache {
-	size_t most; /* bytes of all bodies; set by the caller, the rest is 0 */
+	/* Limit on bytes of all bodies; set by the caller, the rest is 0. */
+	size_t most;
 	size_t size;
 	uint64_t clock;
 	struct us_cache_entry {
@@ -22,10 +24,9 @@ struct us_cache {
 	} entry[US_CACHE_ENTRIES];
 };
 
-/* For one user more, or NULL. */
+/* A cached body, with one more user; or NULL. */
 struct us_http_body *us_cache_get(struct us_cache *c, const char *key);
-/* The body stays the caller's as well.  One that is larger than half of all is not
- * kept. */
+/* The caller keeps its reference.  A body larger than half of the limit is not kept. */
 void us_cache_put(struct us_cache *c, const char *key, struct us_http_body *b);
 void us_cache_fini(struct us_cache *c);
 

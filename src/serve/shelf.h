@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * shelf.h: the recordings that may be looked at: files, and those in folders.
+ * shelf.h: the recordings that clients may read: files, and the files in folders.
  *
- * Each has a name that URLs have: the path as the user gave it, or the folder's and the
- * file's.  No other file is ever opened: a name is looked for among these, not
- * followed.
+ * Each has a name for URLs: the path as the user gave it, or the folder's path and the
+ * file's name.  No other file is ever opened: a name is looked up among these, and not
+ * used as a path.
  */
 #ifndef US_SERVE_SHELF_H
 #define US_SERVE_SHELF_H
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define US_SHELF_MOST 2000 /* recordings of a folder that are listed */
+#define US_SHELF_MOST 2000 /* most recordings listed for a folder */
 
 struct us_shelf_place {
 	char *path;
@@ -35,31 +35,31 @@ struct us_shelf_item {
 };
 
 struct us_shelf_list {
-	struct us_shelf_item *
-		*v; /* places in the user's order, in them the newest first */
+	/* Places in the user's order, each with its newest recordings first. */
+	struct us_shelf_item **v;
 	size_t n, cap;
 	bool more; /* a folder has more than US_SHELF_MOST */
 };
 
-/* It must be there: -ENOENT, -EACCES, ... */
+/* Add a file or folder, which must exist: -ENOENT, -EACCES, ... */
 US_MUST_CHECK int us_shelf_add(struct us_shelf *s, const char *path, struct us_err *e);
 void us_shelf_fini(struct us_shelf *s);
 
-/* What is there now.  Of folders: files that begin as a recording does.  0 or -ENOMEM;
- * a folder that cannot be read has none. */
+/* List what exists now.  In folders, only files that begin like a recording.  0 or
+ * -ENOMEM; a folder that cannot be read has none. */
 US_MUST_CHECK int us_shelf_look(const struct us_shelf *s, struct us_shelf_list *ret);
 void us_shelf_list_fini(struct us_shelf_list *l);
 
-/* Open the one of this name; *ret_fd is the caller's.  -ENOENT: there is none. */
+/* Open the recording of this name; the caller closes *ret_fd.  -ENOENT: none. */
 US_MUST_CHECK int us_shelf_open(const struct us_shelf *s, const char *name, int *ret_fd,
 				struct us_shelf_item *ret, struct us_err *e);
 
-/* What its beginning says. */
+/* What the beginning of a recording says. */
 struct us_shelf_facts {
-	char guest[128], started[64], backend[32]; /* "": not told */
-	char why[512]; /* what is wrong with it; "" if nothing is, as far as was read */
+	char guest[128], started[64], backend[32]; /* "": not given */
+	char why[512]; /* what is wrong with it, as far as was read; "": nothing */
 };
-/* Reads a few KiB.  fd is at the recording's start. */
+/* Reads a few KiB.  fd must be at the recording's start. */
 void us_shelf_peek(int fd, struct us_shelf_facts *ret);
 
 #endif

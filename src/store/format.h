@@ -13,7 +13,7 @@
 #define US_STORE_HEAD	   16U	       /* magic, u32 version, u32 flags */
 #define US_CHUNK_HEAD	   12U	       /* u32 type, u32 size, u32 crc32c */
 #define US_CHUNK_WRITE_MAX (64U << 10) /* payload bytes that the writer makes */
-#define US_CHUNK_READ_MAX  (16U << 20) /* payload bytes that a reader takes */
+#define US_CHUNK_READ_MAX  (16U << 20) /* payload bytes that a reader accepts */
 #define US_FACT_KEY_MAX	   64U	       /* bytes without the NUL */
 
 #define US_FOURCC(a, b, c, d)                                                          \
@@ -59,7 +59,7 @@ enum us_chunk_type {
 #define US_WAIT_MAX	     26U   /* bytes: varints of 64, 8, 8, 32 and 32 bits */
 #define US_TIME_UNIT_NS	     1000U /* of the times of samples */
 #define US_STACKS_FIRST	     4U	   /* bytes before the first node: u32 first id */
-/* Those that are known. */
+/* All known flags. */
 #define US_PC_FLAGS    (US_PC_USER | US_PC_EXACT | US_PC_SPACE | US_PC_EXIT | US_PC_TASK)
 #define US_NODE_MAX    15U /* bytes: varint of 32 bits, varint of 64 bits */
 #define US_FLAG_MAX    6U  /* bytes: varint of 32 bits, u8 */
@@ -72,7 +72,7 @@ enum us_chunk_type {
 #define US_TAG_STATE_BITS 3
 #define US_TAG_VCPU_SHIFT (US_TAG_END_BITS + US_TAG_STATE_BITS)
 
-/* The statistics are stored in the order in which the struct has them. */
+/* The statistics are stored in the order of the struct's members. */
 #define US_STATS_FIELDS (sizeof(struct us_record_stats) / sizeof(uint64_t))
 _Static_assert(US_STATS_FIELDS == 15, "docs/format.md has fifteen");
 #define US_WAIT_STATS_FIELDS (sizeof(struct us_wait_stats) / sizeof(uint64_t))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * limits.h: bounds on what is kept of a guest while it is recorded, and that one was
+ * limits.h: bounds on what is kept of a guest during a recording, and which were
  * reached.
  *
- * A guest can have more of everything than anybody wants to pay for.  What is left out
- * is counted by who leaves it out, in any thread; the writer's thread writes it as a
- * fact of the recording, and record and report tell it in the same words.
+ * A guest can have more of everything than a recording should keep.  Whoever leaves
+ * something out counts it here, in any thread.  The writer's thread writes the count as
+ * a fact of the recording, and record and report describe it in the same words.
  */
 #ifndef US_STORE_LIMITS_H
 #define US_STORE_LIMITS_H
@@ -37,12 +37,12 @@ enum us_limit {
 
 struct us_limits {
 	struct us_limit_hit {
-		_Atomic uint64_t n;	/* times; 0: it was not reached */
+		_Atomic uint64_t n;	/* how often; 0: it was not reached */
 		_Atomic uint64_t bound; /* in the limit's own unit */
 	} hit[US_N_LIMITS];
 };
 
-/* One more was left out, for there are bound already. */
+/* One more was left out, because bound are there already. */
 void us_limit_reached(struct us_limits *l, enum us_limit k, uint64_t bound);
 
 void us_limits_copy(struct us_limits *to, const struct us_limits *from);
@@ -51,7 +51,8 @@ void us_limits_copy(struct us_limits *to, const struct us_limits *from);
 const char *us_limit_key(enum us_limit k);
 /* The fact's value: "TIMES BOUND". */
 void us_limit_value(const struct us_limits *l, enum us_limit k, char *ret, size_t size);
-/* What it means and what a user can do, by a fact's value.  false: it is none. */
+/* From a fact's value: what it means and what a user can do.  false: it is no such
+ * value. */
 bool us_limit_words(enum us_limit k, const char *value, char *ret, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reader_priv.h: a recording that is being read: its bytes (reader_file.c) and what its
- * chunks say (reader.c, and reader_samples.c of samples).
+ * reader_priv.h: a recording that is being read: its bytes (reader_file.c) and the
+ * contents of its chunks (reader.c; reader_samples.c for samples).
  */
 #ifndef US_STORE_READER_PRIV_H
 #define US_STORE_READER_PRIV_H
@@ -9,14 +9,14 @@
 #include "store/event_chunk.h"
 #include "store/store.h"
 
-/* Nodes of a trie that were read. */
+/* The nodes of a trie that were read. */
 struct nodes {
 	uint8_t *depth;	   /* of each node; [0] is the empty stack */
 	size_t n, room;	   /* used and allocated in depth */
-	uint8_t max_depth; /* of a stack */
+	uint8_t max_depth; /* of any stack */
 };
 
-#define US_READER_SAMPLES 64 /* that are delivered at a time */
+#define US_READER_SAMPLES 64 /* samples that are delivered at a time */
 
 struct reader {
 	const struct us_reader_ops *ops;
@@ -30,12 +30,12 @@ struct reader {
 	struct nodes guest, host;
 	uint8_t *flags; /* the last FLAG chunk; bytes [at, n) are not yet used */
 	size_t flags_at, flags_n;
-	uint64_t flagged; /* the node that the next of them speaks of; 0: no more */
+	uint64_t flagged; /* the node that the next flag is for; 0: no more */
 	struct {
 		uint8_t *v; /* the last HSAM chunk; bytes [at, n) are not yet used */
 		size_t at, n;
-		bool due;      /* the next of them speaks of */
-		uint64_t next; /* this sample of the chunk that follows */
+		bool due;      /* the next of them is for */
+		uint64_t next; /* this sample of the next chunk */
 	} hosts;
 	struct us_sample sample[US_READER_SAMPLES]; /* to be delivered */
 	size_t n_sample;
@@ -43,19 +43,19 @@ struct reader {
 	uint32_t n_event_function, n_waiter;
 	struct us_event_unpacker *unpacker; /* NULL: no events so far */
 	bool begun;			    /* the header was read */
-	bool broken; /* the next chunk is there, and cannot be right */
+	bool broken; /* the next chunk is there, but cannot be valid */
 	bool ended;
 };
 
-/* A chunk of r->type to who wants it: its sum is right, but it may still lie.  0 or
- * -errno, with r->e filled or a callback's. */
+/* Deliver a chunk of r->type: its checksum is right, but its contents are not trusted.
+ * 0 or -errno, with r->e filled in here or by a callback. */
 US_MUST_CHECK int us_reader_deliver(struct reader *r, const uint8_t *p, size_t size);
 
-/* -EBADMSG: this is wrong with the chunk. */
+/* Returns -EBADMSG and reports what is wrong with the chunk. */
 int us_reader_bad(struct reader *r, const char *what);
 
-/* reader_samples.c: chunks as above, of samples; of their stacks of the host, which are
- * kept until the samples come; and of samples for us_reader_ops.busy_at alone. */
+/* reader_samples.c: decode chunks, as above: of samples; of their host stacks, which
+ * are kept until the samples come; and of samples for us_reader_ops.busy_at alone. */
 US_MUST_CHECK int us_reader_samples(struct reader *r, const uint8_t *p,
 				    const uint8_t *end);
 US_MUST_CHECK int us_reader_host_samples(struct reader *r, const uint8_t *p,

@@ -3,16 +3,17 @@
  * store.h: the recording on disk (docs/format.md is the specification).
  *
  * A file is a header and a sequence of chunks {type, size, crc32c, payload},
- * little-endian, written front to back and never seeked: a pipe, a socket and a file
- * carry the same bytes, and a file cut by a crash is good up to its last whole chunk.
- * A reader skips chunk types that it does not know.
+ * little-endian.  It is written front to back without seeking: a pipe, a socket and a
+ * file carry the same bytes, and a file cut by a crash is good up to its last whole
+ * chunk.  A reader skips chunk types that it does not know.
  *
  * Addresses are stored raw.  Each distinct stack is written once, as a path in a trie
- * (parent, pc); a sample is then about five bytes.  Should a guest make more stacks up
- * than the writer cares to remember (half a million nodes), it forgets them and may
- * write one again under another number: a reader adds up by addresses, not by numbers.
+ * (parent, pc); a sample then takes about five bytes.  If a guest has more stacks than
+ * the writer remembers (half a million nodes), the writer forgets them and may write a
+ * stack again under another number.  A reader therefore sums by addresses, not by
+ * numbers.
  *
- * Times of samples are stored in whole microseconds, and all else exactly.
+ * Times of samples are stored in whole microseconds, everything else exactly.
  */
 #ifndef US_STORE_H
 #define US_STORE_H
@@ -21,8 +22,8 @@
 #include "base/err.h"
 #include "unwind/unwind.h"
 
-/* A node of the trie, named by its number: the stack from its pc outwards, by its
- * parents, to the outermost frame.  0 is the empty stack. */
+/* The number of a node of the trie.  It stands for the stack from the node's pc
+ * outwards, through its parents, to the outermost frame.  0 is the empty stack. */
 typedef uint32_t us_stack_id;
 
 #define US_BUILD_ID_MAX	  20
@@ -31,7 +32,7 @@ typedef uint32_t us_stack_id;
 struct us_sample {
 	uint64_t t_ns; /* since the start of the recording */
 	us_stack_id stack;
-	us_stack_id host; /* of the host's own stacks; 0: none is known */
+	us_stack_id host; /* likewise, among the host's stacks; 0: not known */
 	uint16_t vcpu;	  /* less than US_MAX_VCPUS */
 	uint8_t end;	  /* enum us_unwind_end */
 	uint8_t state;	  /* enum us_vcpu_state */
@@ -40,7 +41,7 @@ struct us_sample {
 
 /* Did the image's text equal the guest's memory? Stored: append only. */
 enum us_match {
-	US_MATCH_UNKNOWN, /* could not be looked at */
+	US_MATCH_UNKNOWN, /* could not be compared */
 	US_MATCH_YES,
 	US_MATCH_NO,
 };
@@ -48,20 +49,21 @@ enum us_match {
 /* An image loaded in the guest: what offline symbolisation needs to find it. */
 struct us_module {
 	us_gva start, end; /* in the guest */
-	uint64_t bias;	   /* guest address minus the image's own */
+	uint64_t bias;	   /* guest address minus the image's own address */
 	uint8_t build_id[US_BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0: it has none */
 	uint8_t match;	      /* enum us_match */
 	const char *path;
-	/* Not in recordings of the first days: then 0. */
-	uint32_t number; /* replaces an earlier one of this number; 0: of this start */
-	us_gpa root;	 /* of the only address space that it is in; 0: in all */
-	/* When it was there: since the start, whole microseconds; until 0: to the end.
-	 * Outside of that nothing is known of what lies at its addresses. */
+	/* Very old recordings do not have the members below: then they are 0. */
+	uint32_t number; /* replaces an earlier module with this number; 0: by its start
+			  */
+	us_gpa root;	 /* the only address space that it is in; 0: it is in all */
+	/* When it was loaded: since the start, whole microseconds; until 0: to the end.
+	 * Outside of that time it is not known what was at its addresses. */
 	uint64_t from_ns, until_ns;
 };
 
-/* A function of the guest that has a name but no file: from its own tables. */
+/* A function of the guest that has a name but no file: from the guest's own tables. */
 struct us_named {
 	us_gva start;
 	uint64_t size;	    /* not 0; start + size does not wrap round */
@@ -69,31 +71,31 @@ struct us_named {
 	const char *module; /* 1 to 64 bytes: "linux", "virtio_net" */
 };
 
-/* A program that a Linux guest ran: whose the user parts of stacks are. */
+/* A program that a Linux guest ran: the user parts of stacks belong to one. */
 struct us_process {
 	us_gpa root; /* of its page tables */
-	bool pair;   /* the root with bit 12 set is its, too (page-table isolation) */
+	bool pair; /* the root with bit 12 set is also its own (page-table isolation) */
 	uint32_t pid;
-	/* When it was seen, since the start, whole microseconds: from 0: before that
-	 * nobody knows who had this root; until 0: to the end. */
+	/* When it was seen, since the start, whole microseconds.  from 0: it is not
+	 * known who had this root before; until 0: to the end. */
 	uint64_t from_ns, until_ns;
 	const char *name; /* up to 63 bytes */
 };
 
 /*
- * A thread of a Linux guest, or of its kernel.  The node with US_PC_TASK of a stack has
- * either its id, or, in the upper half of the address space, the lowest byte of the
- * kernel stack that the vCPU was on.
+ * A thread of a Linux guest, or of its kernel.  The node with US_PC_TASK in a stack
+ * holds either its id or, in the upper half of the address space, the lowest byte of
+ * the kernel stack that the vCPU was on.
  */
 struct us_task {
-	uint64_t id;  /* of this thread by this name alone; 0: known by its stack */
-	us_gva stack; /* lowest byte of its kernel stack; 0: not told */
+	uint64_t id;  /* of this thread under this name only; 0: known by its stack */
+	us_gva stack; /* lowest byte of its kernel stack; 0: not known */
 	uint32_t stack_size;
-	/* When the stack was its own: as those of a us_process. */
+	/* When the stack was its own: like those of a us_process. */
 	uint64_t from_ns, until_ns;
 	uint64_t
 		started_ns; /* since the guest's boot, by its own clock; 0: not known */
-	uint32_t pid, tgid; /* its number, its process's */
+	uint32_t pid, tgid; /* its own number, its process's */
 	uint32_t inner;	    /* its number in its own pid namespace; 0: the same */
 	bool kernel_thread;
 	const char *name, *process; /* up to 63 bytes: its own, its process's */
@@ -102,7 +104,7 @@ struct us_task {
 
 /* A task of a Linux guest that was seen to wait. */
 struct us_waiter {
-	uint32_t number;       /* from 1 on; none is left out */
+	uint32_t number;       /* from 1 on, without gaps */
 	uint32_t pid, process; /* its own number, its process's */
 	bool kernel_thread;
 	const char *name, *process_name; /* up to 63 bytes each */
@@ -110,56 +112,57 @@ struct us_waiter {
 
 /* How a task waits.  Stored: append only. */
 enum us_wait_state {
-	US_WAIT_SLEEPS,	 /* ps prints S: a signal would end it */
-	US_WAIT_BLOCKED, /* D: none does */
+	US_WAIT_SLEEPS,	 /* ps prints S: a signal ends the wait */
+	US_WAIT_BLOCKED, /* D: no signal ends it */
 	US_WAIT_READY,	 /* R, not on a CPU: it waits for one */
 	US_N_WAIT_STATE,
 };
 
-/* A task that was looked at while it was on no CPU: its stack in the kernel. */
+/* A task that was sampled while it was on no CPU: its stack in the kernel. */
 struct us_wait {
-	uint64_t t_ns; /* since the start of the recording: of the look at all tasks */
+	uint64_t t_ns; /* since the start of the recording: when all tasks were read */
 	us_stack_id stack;
 	uint32_t waiter; /* its number */
-	uint8_t end;	 /* enum us_unwind_end; ROOT: all that is of it is whole */
+	uint8_t end;	 /* enum us_unwind_end; ROOT: the stack is complete */
 	uint8_t state;	 /* enum us_wait_state */
-	/* How many of the innermost frames are the scheduler's own: the one after them
-	 * is what the task waits in. */
+	/* How many of the innermost frames belong to the scheduler: the task waits in
+	 * the one after them. */
 	uint8_t inside;
 };
 
 /*
- * What became of the looks at tasks, since the start.  They have nothing to do with
- * what us_record_stats counts.  Exactly, in each:
+ * What became of the looks at tasks, since the start.  A look reads the guest's list of
+ * tasks and samples those that wait.  us_record_stats does not count these.  Exactly,
+ * in each:
  *
  *	tasks = running + idle + other + due
  *	due = taken + moved + failed + skipped + lost
  */
 struct us_wait_stats {
-	uint64_t looks; /* at the list of tasks */
-	uint64_t late;	/* looks that were due and not made: they cost too much */
+	uint64_t looks; /* reads of the list of tasks */
+	uint64_t late;	/* looks that were due but not made: they cost too much */
 	uint64_t
 		torn; /* of looks: the list changed at each try, so tasks are missing */
-	uint64_t tasks;	  /* that were seen, in all looks */
-	uint64_t running; /* of these: on a CPU */
-	uint64_t idle;	  /* threads of the kernel without work */
+	uint64_t tasks;	  /* seen in all looks */
+	uint64_t running; /* of tasks: on a CPU */
+	uint64_t idle;	  /* kernel threads without work */
 	uint64_t other;	  /* stopped, parked, dead */
-	uint64_t due;	  /* those that waited */
+	uint64_t due;	  /* of tasks: those that waited */
 	uint64_t taken;
 	uint64_t moved;	      /* ran while they were read */
-	uint64_t failed;      /* nothing that holds together was saved of them */
+	uint64_t failed;      /* nothing consistent was saved for them */
 	uint64_t skipped;     /* the look took too long */
-	uint64_t lost;	      /* taken, but there was no room to keep them */
+	uint64_t lost;	      /* taken, but there was no space to keep them */
 	uint64_t truncated;   /* of taken: the end is not ROOT */
 	uint64_t cost_ns;     /* CPU time of all looks */
 	uint64_t cost_max_ns; /* of the longest */
 };
 
-/* What a program's code came from.  Stored: append only. */
+/* Where a program's code came from.  Stored: append only. */
 enum us_program_kind {
 	US_PROGRAM_FILE,
-	US_PROGRAM_VDSO, /* the kernel's part in each program */
-	US_PROGRAM_NONE, /* no file: code that was made while it ran */
+	US_PROGRAM_VDSO, /* the kernel's code in each program */
+	US_PROGRAM_NONE, /* no file: code that was generated at run time */
 	US_N_PROGRAM_KIND,
 };
 
@@ -168,7 +171,7 @@ struct us_program_file {
 	uint32_t number; /* from 1 */
 	uint8_t kind;	 /* enum us_program_kind */
 	uint8_t build_id[US_BUILD_ID_MAX];
-	uint8_t build_id_len; /* 0: it has none, or none was seen */
+	uint8_t build_id_len; /* 0: it has none, or it was not seen */
 	const char *path;     /* in the guest; "[vdso]", "[jit]" */
 };
 
@@ -181,25 +184,25 @@ struct us_mapping {
 	us_gva start, end;
 	uint64_t offset; /* of start, in the file */
 	uint64_t bias;	 /* as in struct us_module */
-	bool has_bias;	 /* it is known */
-	/* When it was there: as in struct us_process. */
+	bool has_bias;	 /* bias is known */
+	/* When it was mapped: as in struct us_process. */
 	uint64_t from_ns, until_ns;
 };
 
-/* A function that such a file offers to others, as the guest's memory has it. */
+/* A function that such a file exports, as found in the guest's memory. */
 struct us_program_name {
 	uint32_t file;
-	uint64_t address; /* the file's own */
-	uint64_t size;	  /* 0: not said */
+	uint64_t address; /* in the file's own address space */
+	uint64_t size;	  /* 0: not known */
 	const char *name; /* 1 to 255 bytes */
 };
 
-/* A node of a tree of calls that were counted, not sampled: a function on one of the
- * paths that led to it. */
+/* A node of a tree of calls that were counted, not sampled: a function on one path of
+ * callers. */
 struct us_counted {
-	uint32_t parent; /* the caller's number; 0: nothing called it */
-	us_gva address;	 /* of the function's first instruction, or below
-			    US_COUNTED_SPECIALS: what vmm/plugin_counts.h says */
+	uint32_t parent; /* the caller's number; 0: no caller */
+	us_gva address;	 /* of the function's first instruction, or, below
+			    US_COUNTED_SPECIALS, what vmm/plugin_counts.h defines */
 	uint64_t calls;
 	uint64_t self; /* instructions */
 };
@@ -217,13 +220,13 @@ enum us_record_end {
 
 /*
  * What was due, what became of it, and what it cost the guest, since the start.
- * Written about every second and at the end.  Counts are of due samples: one counts
- * with its weight.  Exactly, in each:
+ * Written about every second and at the end.  Counts are of due samples: a sample
+ * counts with its weight.  Exactly, in each:
  *
  *	due = running + idle + off + late + backed_off + failed + lost
  *
- * and running, idle and off are the sums of the weights of the samples that stand
- * before it in the file.  A sample that is still under way is not due yet.
+ * and running, idle and off are the sums of the weights of the samples before it in the
+ * file.  A sample that is still under way is not due yet.
  */
 struct us_record_stats {
 	uint64_t elapsed_ns;
@@ -231,14 +234,14 @@ struct us_record_stats {
 	uint64_t running;    /* samples in state GUEST, EXIT or READY */
 	uint64_t idle;	     /* samples in state HALTED */
 	uint64_t off;	     /* samples in state OFF: not started, guest paused */
-	uint64_t late;	     /* not taken: the one before was not done yet */
+	uint64_t late;	     /* not taken: the previous one was not done yet */
 	uint64_t backed_off; /* not taken: the budget forbade it */
 	uint64_t failed;     /* not taken: the vCPU could not be read */
 	uint64_t lost;	     /* taken, but the ring was full: in no other count */
 	uint64_t truncated; /* of running: a stack was taken, but its end is not ROOT */
 	uint64_t stolen_ns, vcpu_ns; /* guest time taken, guest time observed */
-	/* How long a sample stopped the guest, of those that did: upper bounds, at most
-	 * 1/32 above the truth; 0 if there was none. */
+	/* How long samples stopped the guest, of those that did: upper bounds, at most
+	 * 1/32 above the true value; 0 if there was none. */
 	uint64_t held_p50_ns, held_p99_ns;
 	uint64_t held_max_ns; /* exact */
 };
@@ -247,11 +250,11 @@ struct us_record_stats {
 
 struct us_writer;
 
-/* Writes the header. fd stays the caller's. */
+/* Writes the header.  fd stays the caller's. */
 US_MUST_CHECK int us_writer_open(int fd, struct us_writer **ret, struct us_err *e);
 /* A fact is a name (1 to 64 bytes) and a text: "target", "command", "backend", "hz",
- * ... A later one of the same name replaces the earlier.  Written at once, as modules
- * are. -E2BIG: both have more than 64 KiB. */
+ * ...  A later fact with the same name replaces the earlier one.  Written at once, as
+ * modules are.  -E2BIG: together they have more than 64 KiB. */
 US_MUST_CHECK int us_writer_fact(struct us_writer *w, const char *key,
 				 const char *value, struct us_err *e);
 /* A module with the number of an earlier one replaces it. */
@@ -263,10 +266,10 @@ US_MUST_CHECK int us_writer_process(struct us_writer *w, const struct us_process
 /* One with the id, stack, pid and from_ns of an earlier one replaces it. */
 US_MUST_CHECK int us_writer_task(struct us_writer *w, const struct us_task *t,
 				 struct us_err *e);
-/* A task, before the first of its waits.  -EINVAL: a number is left out. */
+/* A task that waits, before the first of its waits.  -EINVAL: a number is left out. */
 US_MUST_CHECK int us_writer_waiter(struct us_writer *w, const struct us_waiter *s,
 				   struct us_err *e);
-/* One look at a task; as us_writer_sample(). */
+/* One sample of a task that waits; as us_writer_sample(). */
 US_MUST_CHECK int us_writer_wait(struct us_writer *w, const struct us_wait *s,
 				 const us_gva *pc, const uint8_t *flags, size_t n,
 				 struct us_err *e);
@@ -283,8 +286,9 @@ US_MUST_CHECK int us_writer_mapping(struct us_writer *w, const struct us_mapping
 US_MUST_CHECK int us_writer_program_names(struct us_writer *w,
 					  const struct us_program_name *v, size_t n,
 					  struct us_err *e);
-/* Tell of each frame of a program that is new in the stacks, when they are written: by
- * which page tables, and where.  In the writer's thread. */
+/* Call see() for each frame of a program that is new in the stacks, when they are
+ * written: root of the program's page tables, and program counter.  In the writer's
+ * thread. */
 struct us_program_seer {
 	void (*see)(void *ctx, us_gpa root, us_gva pc);
 	void *ctx;
@@ -292,34 +296,37 @@ struct us_program_seer {
 void us_writer_see_programs(struct us_writer *w, const struct us_program_seer *s);
 /* Intern the stack, pc[0] innermost (s->stack and s->host are ignored), and buffer the
  * sample.  Full buffers go to fd.  flags: enum us_pc_flag of each pc, or NULL if none
- * is set; those with US_PC_HOST come last.  -EINVAL: there are more than US_MAX_FRAMES,
- * or of the host more than US_MAX_HOST_FRAMES, or an enum or vCPU is out of range. */
+ * is set; those with US_PC_HOST come last.  -EINVAL: more than US_MAX_FRAMES, or more
+ * than US_MAX_HOST_FRAMES of the host, or an enum or vCPU out of range. */
 US_MUST_CHECK int us_writer_sample(struct us_writer *w, const struct us_sample *s,
 				   const us_gva *pc, const uint8_t *flags, size_t n,
 				   struct us_err *e);
 /*
- * From now on ask for the functions at the program counters of stacks, past and to
- * come, and write them.  name() is called by the writer's thread; it answers true for
- * each function once.  name NULL: ask no more.
+ * From now on ask for the functions at the program counters of stacks, past and future,
+ * and write them.  The writer's thread calls name(), which returns true once for each
+ * function.  name NULL: stop asking.
  */
 struct us_namer {
 	bool (*name)(void *ctx, us_gva pc, struct us_named *ret);
 	void *ctx;
 };
 void us_writer_name_by(struct us_writer *w, const struct us_namer *n);
-/* The same of the host's: modules are "[kernel]", "[kvm]", the VMM's files. */
+/* The same for the host's stacks: modules are "[kernel]", "[kvm]", the VMM's files. */
 void us_writer_name_host_by(struct us_writer *w, const struct us_namer *n);
 /*
- * n nodes of a vCPU's tree of calls, numbered from first on.  Numbers of a vCPU begin
- * at 1 and leave none out; a parent's is lower.  -EINVAL: not so.
+ * n nodes of a vCPU's call tree, numbered from first on.  A vCPU's numbers begin at 1
+ * and have no gaps; a parent's is lower.  -EINVAL: not so.
  */
 US_MUST_CHECK int us_writer_counted(struct us_writer *w, unsigned vcpu, uint32_t first,
 				    const struct us_counted *v, size_t n,
 				    struct us_err *e);
 /*
- * A trace: the addresses of functions, numbered from first on, which has to go on where
- * the ones before ended (the first: 0); records of a vCPU, as trace/events.h has them,
- * in order; and that all that happened until t_ns, on whichever vCPU, has been written.
+ * A trace consists of
+ *
+ * - the addresses of functions, numbered from first on, without a gap to those before
+ *   (the first: 0);
+ * - records of a vCPU, as defined in trace/events.h, in order;
+ * - the statement that everything until t_ns, on all vCPUs, has been written.
  */
 US_MUST_CHECK int us_writer_event_functions(struct us_writer *w, uint32_t first,
 					    const us_gva *v, size_t n,
@@ -330,37 +337,37 @@ US_MUST_CHECK int us_writer_events_until(struct us_writer *w, uint64_t t_ns,
 					 struct us_err *e);
 US_MUST_CHECK int us_writer_stats(struct us_writer *w, const struct us_record_stats *s,
 				  struct us_err *e);
-/* Everything buffered to fd, as whole chunks. */
+/* Write everything buffered to fd, as whole chunks. */
 US_MUST_CHECK int us_writer_flush(struct us_writer *w, struct us_err *e);
-/* Flush, stats, and how it ended. */
+/* Flush, then write the stats and how it ended. */
 US_MUST_CHECK int us_writer_end(struct us_writer *w, const struct us_record_stats *s,
 				enum us_record_end end, const char *words,
 				struct us_err *e);
 uint64_t us_writer_bytes(const struct us_writer *w); /* written to fd so far */
 /*
- * After a failed write nothing more is written and every call fails in the same way.
- * After a failed write (disk full) fd may end in half a chunk: this says how long the
- * good part is, for the caller to cut the file there.
+ * After a failed write (disk full) nothing more is written, and every call fails in the
+ * same way.  fd may end in half a chunk then: this returns how long the good part is,
+ * so that the caller can truncate the file there.
  */
 uint64_t us_writer_good_bytes(const struct us_writer *w);
 void us_writer_close(struct us_writer *w); /* frees; accepts NULL */
 
 /* ---- Reading: one pass; callbacks that are NULL are skipped ---- */
 
-/* A callback returns 0, or a negative errno that ends the reading. Strings are valid
- * during the call.  Ids of stacks are dense: 1, 2, 3, ... in order of appearance,
- * parent < id, those of the host's for themselves; samples refer to stacks that came
- * before. All is checked. */
+/* A callback returns 0, or a negative errno that ends the reading.  Strings are valid
+ * during the call.  Stack ids are dense: 1, 2, 3, ... in order of appearance, parent <
+ * id; the host's are numbered separately.  Samples refer to stacks that came before.
+ * All of this is checked. */
 struct us_reader_ops {
 	int (*fact)(void *ctx, const char *key, const char *value);
 	int (*module)(void *ctx, const struct us_module *m);
 	int (*stack)(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
 		     uint8_t flags /* enum us_pc_flag; unknown ones removed */);
 	int (*sample)(void *ctx, const struct us_sample *s);
-	/* If it is set, instead of sample: several that follow each other. */
+	/* If set, called instead of sample, with several consecutive samples. */
 	int (*samples)(void *ctx, const struct us_sample *s, size_t n);
-	/* For who wants no samples, or not yet: when the first of a chunk was taken
-	 * whose vCPU had work to do.  Of samples that are right only. */
+	/* For a reader that wants no samples, or not yet: when the first sample of a
+	 * chunk was taken whose vCPU was busy.  Only for valid samples. */
 	int (*busy_at)(void *ctx, uint64_t t_ns);
 	int (*stats)(void *ctx, const struct us_record_stats *s);
 	int (*end)(void *ctx, enum us_record_end end, const char *words);
@@ -384,24 +391,24 @@ struct us_reader_ops {
 
 struct us_reader_result {
 	uint64_t bytes; /* good bytes read */
-	bool cut;	/* it ends in half a chunk, or in a chunk with a wrong sum */
-	bool ended;	/* an end chunk was seen: how it ended is known.  Neither: the
-			   writer was killed between two chunks */
+	bool cut;	/* it ends in half a chunk, or in one with a wrong checksum */
+	bool ended;	/* an end chunk was seen: how it ended is known. Neither cut nor
+			   ended: the writer was killed between two chunks */
 };
 
 /*
  * Read from fd (file, pipe, socket) until the recording's end chunk or the end of fd.
- * A cut file is no error: what is good is delivered, and ret says so.  -ENOEXEC: no
- * recording at all; -ENOTSUP: made by a newer format; -EBADMSG: a chunk whose sum is
- * right says what cannot be (what came before it was delivered); else what read() or
- * a callback gave.  A callback may fill e itself through its ctx.
+ * A cut file is no error: the good part is delivered, and ret says so.  -ENOEXEC: not a
+ * recording; -ENOTSUP: made by a newer format; -EBADMSG: a chunk has a right checksum
+ * but impossible contents (what came before it was delivered); else the error of read()
+ * or of a callback.  A callback may fill e itself through its ctx.
  *
  * Memory: two chunks (16 MiB each at most, and never more than twice what was read of
  * one), and a byte for each node of the trie.
  */
 US_MUST_CHECK int us_read(int fd, const struct us_reader_ops *ops, void *ctx,
 			  struct us_reader_result *ret, struct us_err *e);
-/* The same, and write what was read to copy_fd: for a second pass, of a pipe. */
+/* The same, and copy what was read to copy_fd: for a second pass over a pipe. */
 US_MUST_CHECK int us_read_copy(int fd, int copy_fd, const struct us_reader_ops *ops,
 			       void *ctx, struct us_reader_result *ret,
 			       struct us_err *e);
@@ -410,14 +417,14 @@ US_MUST_CHECK int us_read_copy(int fd, int copy_fd, const struct us_reader_ops *
 
 struct us_reader;
 
-/* fd, a file, stays the caller's and is read from its offset on; so do ops and ctx. */
+/* fd, a file, stays the caller's, as do ops and ctx; it is read from its offset on. */
 US_MUST_CHECK int us_reader_open(int fd, const struct us_reader_ops *ops, void *ctx,
 				 struct us_reader **ret, struct us_err *e);
 /*
- * Deliver the chunks that have been written since, and no byte twice.  A chunk that is
- * not whole yet, or a file without its header yet, is no error: the next call goes on
- * there.  Errors are those of us_read(), after which there is nothing to follow any
- * more, and -EBADMSG also for a chunk with a wrong sum.
+ * Deliver the chunks that have been written since the last call, and no byte twice.  An
+ * incomplete chunk, or a file without its header yet, is no error: the next call
+ * continues there.  Errors are those of us_read(), and -EBADMSG also for a chunk with a
+ * wrong checksum.  After an error the file cannot be followed any more.
  */
 US_MUST_CHECK int us_reader_follow(struct us_reader *r, struct us_reader_result *ret,
 				   struct us_err *e);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * varint.h: integers as the file has them.
+ * varint.h: integers as stored in the file.
  *
- * A varint is an unsigned number in groups of 7 bits, low group first, with the top
- * bit set in every byte but the last (LEB128, DWARF 5 section 7.6).  A signed number
- * is zigzagged first, so that small ones of either sign are short: 0, -1, 1, -2, 2
+ * A varint is an unsigned number in groups of 7 bits, low group first, with the top bit
+ * set in every byte but the last (LEB128, DWARF 5 section 7.6).  A signed number is
+ * zigzag-encoded first, so that small ones of either sign are short: 0, -1, 1, -2, 2
  * become 0, 1, 2, 3, 4.  Fixed integers are little-endian.
  */
 #ifndef US_STORE_VARINT_H
@@ -27,7 +27,7 @@ static inline int64_t us_unzigzag(uint64_t v)
 	return (int64_t)(v >> 1 ^ -(v & 1));
 }
 
-/* Write v at p, which has US_VARINT_MAX bytes; the byte after it. */
+/* Write v at p, which has space for US_VARINT_MAX bytes; returns the byte after it. */
 static inline uint8_t *us_varint_put(uint8_t *p, uint64_t v)
 {
 	while (v >= 0x80) {
@@ -38,8 +38,9 @@ static inline uint8_t *us_varint_put(uint8_t *p, uint64_t v)
 	return p;
 }
 
-/* Read a varint at p, before end; the byte after it, or NULL if it is cut or has more
- * than 64 bits.  p may be NULL: so reads can be chained and checked once. */
+/* Read a varint at p, before end; returns the byte after it, or NULL if it is truncated
+ * or has more than 64 bits.  p may be NULL, so that reads can be chained and checked
+ * once. */
 static inline const uint8_t *us_varint_get(const uint8_t *p, const uint8_t *end,
 					   uint64_t *ret)
 {

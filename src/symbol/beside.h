@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * beside.h: ELF files with symbols in the neighbourhood of an image that has none.
+ * beside.h: finds ELF files with symbols near an image that has none.
  *
  * Builds leave them there: app and app.dbg, kernel.bin or an .iso and kernel.elf,
- * bzImage and vmlinux.  Looked through are the image's folder, three folders above it,
- * and below each of these what builds usually call their folders (build, bin, debug,
- * .debug, iso, ...); never the root of the file system or what lies directly in it,
- * unless the image does.  A file is taken only if it is shown to be of this build:
+ * bzImage and vmlinux.  The search covers the image's folder, three folders above it,
+ * and below each of these the usual folders of builds (build, bin, debug, .debug, iso,
+ * ...).  It never covers the root of the file system or files directly in it, unless
+ * the image is there.  A file is taken only if it is shown to be of this build:
  *   - by the build-id, if both have one;
- *   - else by its code: all of it is in the image, byte for byte;
- *   - if the image is larger than is read, or compressed in a way that payload.h does
- *     not unpack, neither can be seen, and the guest's memory has to decide.
- * The files are hostile: only regular ones are opened, without waiting; how many are
- * looked at, and how much is compared, is bounded.
+ *   - else by its code: the image has all of it, byte for byte;
+ *   - if the image is larger than the limit, or compressed in a way that payload.h does
+ *     not unpack, neither can be checked, and the guest's memory decides.
+ * The files are hostile: only regular ones are opened, without blocking; the number of
+ * files and the bytes that are compared are bounded.
  */
 #ifndef US_SYMBOL_BESIDE_H
 #define US_SYMBOL_BESIDE_H
@@ -24,24 +24,24 @@
 enum us_beside_match {
 	US_BESIDE_BUILD_ID, /* the same build-id */
 	US_BESIDE_CODE,	    /* its code is the image's */
-	US_BESIDE_UNKNOWN,  /* the image does not show it */
+	US_BESIDE_UNKNOWN,  /* the image cannot show it */
 };
 
 struct us_beside {
-	/* Of an image that is, or holds, an ELF file there is one at most. */
+	/* At most one for an image that is, or holds, an ELF file. */
 	struct us_beside_file {
 		char *path;
 		enum us_beside_match match;
 	} v[US_BESIDE_MOST]; /* the likeliest first */
 	size_t n;
-	char *refused; /* one of another build whose name is akin; NULL: none */
+	char *refused; /* one with a related name but of another build; NULL: none */
 };
 
 /*
- * Find them.  image is the path of a file that is no ELF file, or of f, which may be
- * of fewer bits than its symbols' file (multiboot wants 32); f NULL: no ELF file.  Of
- * an ELF file there is one at most.  -ENOENT: there is none, but there may be one that
- * was refused; -ENOMEM.  us_beside_fini() in each case.
+ * Find them.  image: path of the image.  f: the same file opened, or NULL if it is not
+ * an ELF file.  f may be a 32-bit file while that with its symbols is 64-bit (multiboot
+ * wants 32).  -ENOENT: there is none, though ret->refused may be set; -ENOMEM.  Call
+ * us_beside_fini() in each case.
  */
 US_MUST_CHECK int us_beside_find(const char *image, const struct us_elf_file *f,
 				 struct us_beside *ret);

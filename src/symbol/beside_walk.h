@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * beside_walk.h: the files in the neighbourhood of an image, the likeliest first.
+ * beside_walk.h: the files near an image, the likeliest first.
  */
 #ifndef US_SYMBOL_BESIDE_WALK_H
 #define US_SYMBOL_BESIDE_WALK_H
@@ -11,8 +11,8 @@
 
 struct us_near_file {
 	char *path;
-	unsigned rank; /* less is likelier: its name first, then how far it is */
-	bool akin;     /* by its name it belongs to the image */
+	unsigned rank; /* less is likelier: by name, then by distance */
+	bool akin;     /* its name relates it to the image */
 	dev_t dev;
 	ino_t ino;
 };
@@ -22,8 +22,8 @@ struct us_near_files {
 	size_t n, cap;
 };
 
-/* Regular files that begin as an ELF file does, without the image itself, one of each
- * inode, sorted by rank.  What cannot be read is left out.  0 or -ENOMEM. */
+/* Regular files that begin like an ELF file, without the image itself, one for each
+ * inode, sorted by rank.  Unreadable ones are left out.  0 or -ENOMEM. */
 int us_near_files(const char *image, struct us_near_files *ret);
 void us_near_files_fini(struct us_near_files *f); /* accepts a zeroed one */
 

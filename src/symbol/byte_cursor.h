@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * byte_cursor.h: little-endian numbers out of bytes that may end too soon.
+ * byte_cursor.h: read little-endian numbers from bytes that may end too soon.
  *
- * A read over the end gives 0, sets bad and leaves nothing to read, so that it is
- * enough to look at bad once, after several reads.
+ * A read past the end gives 0, sets bad and leaves nothing to read.  It is enough to
+ * check bad once, after several reads.
  */
 #ifndef US_SYMBOL_BYTE_CURSOR_H
 #define US_SYMBOL_BYTE_CURSOR_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cfi_expression.h: DWARF expressions in call frame information (DWARF 5, 2.5), as far
- * as they come down to a form that a rule can say.
+ * cfi_expression.h: DWARF expressions in call frame information (DWARF 5, 2.5), if they
+ * can be reduced to a form that a rule can express.
  *
- * Compilers and libraries write few of them: gcc for a stack that it aligns anew, the
- * C library and Linux for signal frames, linkers for procedure linkage tables.  They
- * are followed with symbols for values; what gives no known form is refused.
+ * Few are in use: gcc writes them for realigned stacks, the C library and Linux for
+ * signal frames, linkers for procedure linkage tables.  They are evaluated with
+ * symbolic values; what gives no known form is refused.
  */
 #ifndef US_SYMBOL_CFI_EXPRESSION_H
 #define US_SYMBOL_CFI_EXPRESSION_H
@@ -34,12 +34,12 @@ struct us_cfi_value {
 struct us_cfi_expression {
 	const uint8_t *bytes;
 	size_t len;
-	uint8_t word;	   /* bytes of a word on the stack */
+	uint8_t word;	   /* size of a word on the stack, bytes */
 	uint8_t pc_column; /* the register that stands for the pc */
-	bool with_cfa;	   /* the CFA is on the stack at first: a register's rule */
+	bool with_cfa;	   /* it starts with the CFA on its stack: a register's rule */
 };
 
-/* False: not understood. */
+/* False: not supported. */
 bool us_cfi_evaluate(const struct us_cfi_expression *x, struct us_cfi_value *ret);
 
 #endif

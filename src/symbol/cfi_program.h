@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cfi_program.h: run the programs of call frame information (DWARF 5, 6.4.2): from
- * instructions to rows of rules.
+ * cfi_program.h: run the programs of call frame information (DWARF 5, 6.4.2), which
+ * turn instructions into rows of rules.
  */
 #ifndef US_SYMBOL_CFI_PROGRAM_H
 #define US_SYMBOL_CFI_PROGRAM_H
@@ -11,23 +11,23 @@
 
 #define US_CFI_COLUMNS 33 /* registers 0 to 31, and one for a pc beyond them */
 
-/* What an architecture's tables leave unsaid. */
+/* Facts of an architecture that its tables do not contain. */
 struct us_cfi_machine {
 	uint16_t machine; /* EM_* */
 	uint8_t word;	  /* bytes of a word on the stack; 0: as the ELF's class */
 	uint8_t stack_pointer;
-	uint8_t n_column; /* registers that are followed: 0 to this less 1 */
+	uint8_t n_column; /* number of registers that are tracked, from 0 */
 	uint8_t link;	  /* the register that holds the return address ... */
 	bool has_link;	  /* ... if there is one */
 };
 
-/* NULL: none that is served. */
+/* NULL: not supported. */
 const struct us_cfi_machine *us_cfi_machine(uint16_t machine);
 
 struct us_cfi_column {
 	int64_t off;
 	uint8_t how;  /* enum us_cfi_how, or more: cfi_program.c */
-	uint8_t base; /* register, if off is counted from one */
+	uint8_t base; /* register, if off is relative to one */
 };
 
 struct us_cfi_state {
@@ -35,7 +35,7 @@ struct us_cfi_state {
 	uint8_t cfa; /* enum us_cfi_cfa, or more: cfi_program.c */
 	uint8_t cfa_reg;
 	bool signed_pc;
-	uint64_t said; /* bit k: column[k] says something */
+	uint64_t said; /* bit k: column[k] is set */
 	struct us_cfi_column column[US_CFI_COLUMNS];
 };
 
@@ -48,14 +48,14 @@ struct us_cfi_run {
 	struct us_elf_cfi_stats *stats;
 	unsigned row_flags; /* enum us_cfi_row_flag, for each row */
 
-	const struct us_cfi_cie *cie; /* whose program was run */
-	struct us_cfi_state initial;  /* and what it gave */
+	const struct us_cfi_cie *cie; /* whose program was run last */
+	struct us_cfi_state initial;  /* and its result */
 	bool initial_ok;
-	uint64_t budget; /* instructions of CIEs, which many FDEs may ask for */
+	uint64_t budget; /* CIE instructions left; many FDEs may cause runs */
 };
 
-/* Rows of one FDE, from its start up to end.  0, -ENOMEM, or -E2BIG: no space is left
- * for more rows or rules. */
+/* Add the rows of one FDE, from its start up to end.  0, -ENOMEM, or -E2BIG: no space
+ * is left for rows or rules. */
 int us_cfi_run_fde(struct us_cfi_run *r, const struct us_cfi_fde *fde, uint64_t end);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cfi_records.h: the records of one .eh_frame or .debug_frame: CIEs (what functions
- * have in common) and FDEs (the functions).  Their programs are cfi_program.h's.
+ * have in common) and FDEs (the functions).  cfi_program.h runs their programs.
  */
 #ifndef US_SYMBOL_CFI_RECORDS_H
 #define US_SYMBOL_CFI_RECORDS_H
@@ -9,18 +9,18 @@
 #include "symbol/byte_cursor.h"
 #include "symbol/elf_cfi.h"
 
-/* DW_EH_PE_*: how a pointer is written (LSB 5, 10.5.1). */
+/* DW_EH_PE_*: encodings of a pointer (LSB 5, 10.5.1). */
 #define US_CFI_PE_ABSPTR 0x00
 #define US_CFI_PE_OMIT	 0xff
 
-/* What of a file the records need. */
+/* What the records need from a file. */
 struct us_cfi_section {
-	const struct us_elf_file *file; /* whose code it describes */
+	const struct us_elf_file *file; /* the file whose code it describes */
 	const uint8_t *bytes;
 	size_t size;
-	uint64_t addr; /* of bytes in the file's addresses, for relative pointers */
-	bool eh;       /* .eh_frame */
-	uint8_t pointer_size;	       /* 8 or 4 */
+	uint64_t addr;	      /* address of bytes in the file, for relative pointers */
+	bool eh;	      /* .eh_frame */
+	uint8_t pointer_size; /* 8 or 4 */
 	uint64_t text_base, data_base; /* of relative pointers of these kinds */
 };
 
@@ -48,22 +48,24 @@ struct us_cfi_fde {
 struct us_cfi_records {
 	struct us_cfi_section section;
 	struct {
-		struct us_cfi_cie *v; /* by offset */
+		struct us_cfi_cie *v; /* sorted by offset */
 		size_t n, cap;
 	} cies;
 	struct {
-		struct us_cfi_fde *v; /* by start, of equals the first in the file */
+		struct us_cfi_fde *v; /* sorted by start; of equal starts the first in
+					 the file */
 		size_t n, cap;
 	} fdes;
 };
 
-/* Read all records; *stats is added to.  0 or -ENOMEM, *ret must be freed always. */
+/* Read all records and add to *stats.  0 or -ENOMEM; free *ret in either case. */
 int us_cfi_records_read(const struct us_cfi_section *s, struct us_cfi_records *ret,
 			struct us_elf_cfi_stats *stats);
 void us_cfi_records_fini(struct us_cfi_records *r); /* accepts a zeroed one */
 
-/* A pointer written in the encoding; at is within the section's bytes, or it is not
- * relative to itself.  False: it is not known before the program runs. */
+/* Read a pointer in this encoding.  c->at is within the section's bytes, unless the
+ * pointer is not relative to itself.  False: its value is not known before the program
+ * runs. */
 bool us_cfi_pointer(const struct us_cfi_section *s, struct us_cursor *c,
 		    uint8_t encoding, uint8_t pointer_size, uint64_t *ret);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * demangle.h: from the names that compilers put into symbol tables to those that
- * people wrote.
+ * demangle.h: from names in symbol tables to names in the source.
  *
  *	_ZN3net6handleEPNS_6PacketE	net::handle(net::Packet*)
  *	_RNvCsbsFkZsjFIc5_1w4slow	w::slow
@@ -9,8 +8,9 @@
  *	camlStdlib__List__map_236	Stdlib.List.map
  *	PROCESS$_$TCPU_$__$$_GET$BYTE	PROCESS.TCPU.GET
  *
- * Names are hostile: what is too long, too deep or not wholly understood is left as it
- * is.  The result is no safer to print than the name was (base/text.h).
+ * Names are hostile: a name that is too long, nested too deeply or not wholly
+ * understood is left as it is.  The result is no safer to print than the name was
+ * (base/text.h).
  */
 #ifndef US_SYMBOL_DEMANGLE_H
 #define US_SYMBOL_DEMANGLE_H
@@ -18,26 +18,26 @@
 #include <stddef.h>
 
 #define US_MANGLED_MAX	 4096 /* bytes; longer names are left alone */
-#define US_DEMANGLED_MAX 8192 /* with the NUL; so are names that get longer */
+#define US_DEMANGLED_MAX 8192 /* with the NUL; longer results are dropped */
 
 enum us_name_form {
-	US_NAME_SHORT, /* what a person calls it */
-	US_NAME_LONG,  /* and what tells it from namesakes, where the name has it: the
-			  types of a Pascal procedure's parameters, OCaml's number, the
-			  hash of a Rust instance */
+	US_NAME_SHORT, /* the name that people use */
+	US_NAME_LONG,  /* with what the name has to tell it from namesakes: the types of
+			  a Pascal procedure's parameters, OCaml's number, the hash of a
+			  Rust instance */
 };
 
 /*
- * The name that raw stands for, to dst.  A compiler's clone keeps its mark:
- * "f(int) [clone .cold]".  NULL: raw is nothing that a scheme knows, or what it stands
- * for does not fit; else dst.  Not thread-safe.
+ * Write the name that raw stands for to dst.  A compiler's clone keeps its mark:
+ * "f(int) [clone .cold]".  Returns dst, or NULL: no scheme knows raw, or the result
+ * does not fit.  Not thread-safe.
  */
 const char *us_demangle(const char *raw, enum us_name_form form, char *dst,
 			size_t size);
 
 /*
- * Give the last part of a demangled name the case that source has: "TCPU.GET" and "Get"
- * make "TCPU.Get", for a language that knows no case.  Else name stays.
+ * For a case-insensitive language: give the last part of a demangled name the case that
+ * source has.  "TCPU.GET" and "Get" make "TCPU.Get".  Otherwise name is unchanged.
  */
 void us_demangled_case(char *name, const char *source);
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Where a name grows: what does not fit makes it bad, for good. */
+/* The output buffer; once something does not fit, bad stays set. */
 struct us_name_out {
 	char *dst;
 	size_t size, n;
@@ -18,8 +18,8 @@ void us_name_put(struct us_name_out *o, const char *s, size_t len);
 void us_name_puts(struct us_name_out *o, const char *s);
 
 /*
- * A scheme's function: raw is at most US_MANGLED_MAX bytes and has no clone's mark.
- * false: not understood, whatever was put.
+ * A scheme's function: raw is at most US_MANGLED_MAX bytes and has no clone mark.
+ * false: not understood; ignore the output.
  */
 bool us_demangle_ocaml(const char *raw, enum us_name_form form, struct us_name_out *o);
 bool us_demangle_pascal(const char *raw, enum us_name_form form, struct us_name_out *o);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * disassemble.h: machine code as text, by capstone.
+ * disassemble.h: machine code as text, with capstone.
  *
- * Built without capstone, or for a machine that is not in the table, the code is given
- * as pieces of bytes.  The code is hostile: what is none is told as such.
+ * Without capstone, or for a machine that is not in the table, the code is given as
+ * pieces of bytes.  The code is hostile: what is not an instruction is marked as such.
  */
 #ifndef US_SYMBOL_DISASSEMBLE_H
 #define US_SYMBOL_DISASSEMBLE_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define US_INSN_BYTES 16 /* of the longest, and of a piece that is not understood */
+#define US_INSN_BYTES 16 /* of the longest, and of a piece of bytes */
 
 struct us_insn {
 	uint64_t addr;
@@ -29,9 +29,9 @@ struct us_disassembler *us_disassembler_open(uint16_t machine, bool is64);
 void us_disassembler_close(struct us_disassembler *d); /* accepts NULL */
 
 /*
- * The instruction at the beginning of code[n], n > 0, which lies at addr.  What is no
- * instruction is "(bad)" and as long as the machine's shortest.  d NULL: a piece of
- * bytes, as long as can be.
+ * The instruction at the beginning of code[n], n > 0, which is at addr.  What is not an
+ * instruction is "(bad)", with the length of the machine's shortest.  d NULL: a piece
+ * of bytes, as long as possible.
  */
 void us_disassemble(struct us_disassembler *d, const uint8_t *code, size_t n,
 		    uint64_t addr, struct us_insn *ret);

@@ -7,12 +7,12 @@
 
 #include <libelf.h>
 
-/* Fill f's spare page and open it with what follows as an Elf; NULL: no DWARF.
- * f must outlive it; elf_end() it. */
+/* Write the header to f's spare page, and open it with the file that follows as an Elf;
+ * NULL: no DWARF.  f must outlive it; elf_end() it. */
 Elf *us_dwarf_elf(const struct us_elf_file *f);
 
-/* Is some DWARF compressed by other means than zlib, zstd as a rule?  libelf of Debian
- * 12 cannot unpack that: us_dwarf_elf() leaves it out. */
+/* Is some DWARF compressed, but not with zlib (usually zstd)?  libelf of Debian 12
+ * cannot unpack that: us_dwarf_elf() leaves it out. */
 bool us_dwarf_elf_unreadable(const struct us_elf_file *f);
 
 #endif

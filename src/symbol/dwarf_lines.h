@@ -2,12 +2,14 @@
 /*
  * dwarf_lines.h: source lines and inlined calls from DWARF 2 to 5.
  *
- * Beside dwarf_types.h the only user of libdw, which never sees the file's own headers,
- * but a header of ours that names the checked .debug_* sections and nothing else, so
- * that it neither trusts the file's tables nor follows links to other files.  Units are
- * indexed when an address in them is asked for.  What is not believable is left out:
- * more spans of code than bytes to state them in, a line program of more than 16 MiB,
- * and all that would take longer than US_DWARF_BUDGET.  us_dwarf_exhausted() tells.
+ * This and dwarf_types.h are the only users of libdw.  libdw never sees the file's own
+ * headers, only a generated header that names the checked .debug_* sections.  It
+ * therefore neither trusts the file's tables nor follows links to other files.
+ *
+ * Units are indexed when an address in them is looked up.  Implausible data is left
+ * out: more spans of code than bytes to state them in, a line program of more than 16
+ * MiB, and all that would take longer than US_DWARF_BUDGET.  us_dwarf_exhausted()
+ * reports that.
  */
 #ifndef US_SYMBOL_DWARF_LINES_H
 #define US_SYMBOL_DWARF_LINES_H
@@ -19,17 +21,17 @@
 
 struct us_dwarf;
 
-/* NULL if there is no usable DWARF (or no memory).  alt: a file that f's DWARF refers
- * to (dwz), or NULL.  Both must outlive it. */
+/* NULL: no usable DWARF, or no memory.  alt: a file that f's DWARF refers to (dwz), or
+ * NULL.  Both files must outlive the result. */
 struct us_dwarf *us_dwarf_open(const struct us_elf_file *f,
 			       const struct us_elf_file *alt);
 void us_dwarf_close(struct us_dwarf *d); /* accepts NULL */
 
 /*
- * Frames at addr, innermost first, at most max; 0: DWARF knows nothing of it.  Of
- * struct us_frame, module is not set and start is an address of the file.  The last
- * one is the function itself (inlined false) unless DWARF has only the line
- * (assembly): then func is NULL.  Strings live until the close.
+ * Frames at addr, innermost first, at most max; 0: DWARF knows nothing of it.  module
+ * is not set, and start is an address of the file.  The last frame is the function
+ * itself (inlined false); if DWARF has only the line (assembly), its func is NULL.
+ * Strings live until us_dwarf_close().
  */
 size_t us_dwarf_lookup(struct us_dwarf *d, uint64_t addr, struct us_frame *ret,
 		       size_t max);
@@ -43,11 +45,11 @@ bool us_dwarf_line(struct us_dwarf *d, uint64_t addr, const char **ret_file,
 void us_dwarf_each_address(struct us_dwarf *d, const char *file, uint32_t line,
 			   void (*visit)(void *ctx, uint64_t addr), void *ctx);
 
-/* Something was left out: some addresses have no lines. */
+/* Was something left out, so that some addresses have no lines? */
 bool us_dwarf_exhausted(const struct us_dwarf *d);
 
-/* Was it compiled with -gsplit-dwarf?  Then it has lines, but no inlined calls: those
- * are in files (.dwo, .dwp) that are not read. */
+/* Was it compiled with -gsplit-dwarf?  Then there are lines, but no inlined calls:
+ * those are in files (.dwo, .dwp) that are not read. */
 bool us_dwarf_is_split(const struct us_dwarf *d);
 
 #endif

@@ -12,10 +12,10 @@ struct us_elf_bytes {
 };
 
 /*
- * Section name of f, or its old form (".zdebug_*" for ".debug_*").  Compressed ones
- * (gABI, Elf64_Chdr, or "ZLIB" and a size) are unpacked to max bytes at most.
- * -ENOENT: none, or it has no bytes here; -EFBIG: larger than max; -EBADMSG: it lies;
- * -ENOTSUP: packed by other means than zlib; -ENOMEM.
+ * The section `name` of f, or its old form (".zdebug_*" for ".debug_*").  Compressed
+ * ones (gABI, Elf64_Chdr, or "ZLIB" and a size) are unpacked to at most max bytes.
+ * -ENOENT: no such section, or it has no bytes here; -EFBIG: larger than max; -EBADMSG:
+ * malformed; -ENOTSUP: compressed, but not with zlib; -ENOMEM.
  */
 int us_elf_bytes(const struct us_elf_file *f, const char *name, size_t max,
 		 struct us_elf_bytes *ret);

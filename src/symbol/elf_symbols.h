@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * elf_symbols.h: the function symbols of an ELF file, sorted, and the search in them.
+ * elf_symbols.h: the function symbols of an ELF file, sorted, with a search.
  *
  * Kept: functions, and labels without a type in executable sections (assembly).
- * Dropped: what is not in executable code, ARM and RISC-V mapping symbols, ".L"
- * labels, and local labels without a size inside a function that has one.
- * Of several at one address the best stays: a function before a label, with a size
- * before without, global before local before weak, fewer leading underscores, the
- * one whose name stands first in the file.
+ * Dropped: what is not in executable code, ARM and RISC-V mapping symbols, ".L" labels,
+ * and local labels without a size inside a function that has one.  Of several at one
+ * address the best is kept: a function before a label, with a size before without,
+ * global before local before weak, fewer leading underscores, the one whose name comes
+ * first in the file.
  */
 #ifndef US_SYMBOL_ELF_SYMBOLS_H
 #define US_SYMBOL_ELF_SYMBOLS_H
@@ -20,21 +20,21 @@
 #define US_MAX_SYMBOL_NAME 16384 /* bytes; a symbol with a longer name is dropped */
 
 struct us_elf_symbols {
-	struct us_elf_symbol *v; /* sorted by addr, one an address */
+	struct us_elf_symbol *v; /* sorted by addr, one for each address */
 	size_t n;
 	struct us_span_map cover; /* address -> index into v */
-	bool go;		  /* all functions of Go are there, by its own table */
+	bool go;		  /* it has all Go functions, from Go's own table */
 };
 
-/* From .symtab; if that gives none, from .dynsym and the table of Go (go_table.h).
- * -EBADMSG: the table lies. */
+/* Read .symtab, or, if that gives none, .dynsym and Go's table (go_table.h).  -EBADMSG:
+ * the symbol table is malformed. */
 US_MUST_CHECK int us_elf_symbols_read(const struct us_elf_file *f,
 				      struct us_elf_symbols *ret, struct us_err *e);
-/* Add those of another file at addresses that *s has nothing at; *more is emptied.
- * 0 or -ENOMEM: then *s is as it was. */
+/* Add the symbols of another file at addresses where *s has none; empties *more.  0, or
+ * -ENOMEM: *s is unchanged. */
 US_MUST_CHECK int us_elf_symbols_join(struct us_elf_symbols *s,
 				      struct us_elf_symbols *more);
-/* Make s->cover of s->v.  0 or -ENOMEM. */
+/* Build s->cover from s->v.  0 or -ENOMEM. */
 US_MUST_CHECK int us_elf_symbols_cover(struct us_elf_symbols *s);
 void us_elf_symbols_fini(struct us_elf_symbols *s); /* accepts a zeroed one */
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * line_table.h: the lines of one unit, in 16 bytes a row.
+ * line_table.h: the source lines of one unit, 16 bytes a row.
  *
- * libdw makes 56 bytes out of each row of a line program, and keeps them: three times
- * the size of the tables that they came from.  Here a row is where another line begins,
- * rows that say nothing new are left out, and the names of files are shared by all
- * units.
+ * libdw keeps 56 bytes for each row of a line program: three times the size of the
+ * tables in the file.  Here a row marks where another line begins, redundant rows are
+ * left out, and all units share the file names.
  */
 #ifndef US_SYMBOL_LINE_TABLE_H
 #define US_SYMBOL_LINE_TABLE_H
@@ -15,13 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Strings, each once. */
+/* A set of strings. */
 struct us_string_set {
 	char **slot; /* open addressing; NULL: free */
 	size_t n, n_slot;
 };
 
-/* The set's copy of a string; NULL: out of memory. */
+/* The set's copy of text; NULL: out of memory. */
 const char *us_string_set_add(struct us_string_set *s, const char *text);
 void us_string_set_fini(struct us_string_set *s); /* accepts a zeroed one */
 
@@ -35,15 +34,15 @@ struct us_line_row {
 };
 
 struct us_line_table {
-	struct us_line_row *row; /* sorted by address, one each */
+	struct us_line_row *row; /* sorted by address, one for each */
 	size_t n;
 	const char **file; /* the set's; NULL: unknown */
 	size_t n_file;
 };
 
 /*
- * Of what libdw has read.  comp_dir is cut off names that lie in it (NULL: not known).
- * 0 or -ENOMEM.
+ * Build the table from what libdw has read.  comp_dir is removed from names of files in
+ * it (NULL: not known).  0 or -ENOMEM.
  */
 int us_line_table_build(struct us_line_table *t, Dwarf_Lines *lines, size_t n,
 			Dwarf_Files *files, size_t n_file, const char *comp_dir,

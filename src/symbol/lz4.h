@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define US_LZ4_BLOCK (8U << 20) /* bytes that one becomes at most */
+#define US_LZ4_BLOCK (8U << 20) /* largest unpacked size of one, bytes */
 
-/* Of n bytes, which are hostile; how many there are then, or SIZE_MAX: it is damaged,
- * or has no room.  Source: lz4_Block_format.md. */
+/* Unpack a block of n bytes, which are hostile.  Returns the unpacked size, or
+ * SIZE_MAX: damaged, or larger than room.  Source: lz4_Block_format.md. */
 size_t us_lz4_block(const uint8_t *from, size_t n, uint8_t *to, size_t room);
 
 #endif

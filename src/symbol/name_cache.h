@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* name_cache.h: each symbol's name demangled once. */
+/* name_cache.h: demangles each symbol's name once. */
 #ifndef US_SYMBOL_NAME_CACHE_H
 #define US_SYMBOL_NAME_CACHE_H
 
@@ -14,9 +14,9 @@ struct us_name_cache {
 };
 
 /*
- * What raw is shown as, the cache's, or raw itself.  raw is known by its address: it
- * must live as long as the cache.  source: what the source calls it (us_demangled_case)
- * or NULL.
+ * The name to show for raw: a string of the cache, or raw itself.  The key is raw's
+ * address, so raw must live as long as the cache.  source: the name in the source
+ * (us_demangled_case), or NULL.
  */
 const char *us_name_cache_show(struct us_name_cache *c, const char *raw,
 			       const char *source);

@@ -2,8 +2,8 @@
 /*
  * span_map.h: which of many address spans, nested or overlapping, covers an address.
  *
- * The spans are cut once into pieces that do not overlap, so that a look-up is one
- * binary search however deep they nest.
+ * The spans are cut once into pieces that do not overlap.  A look-up is then one binary
+ * search, however deep the spans nest.
  */
 #ifndef US_SYMBOL_SPAN_MAP_H
 #define US_SYMBOL_SPAN_MAP_H
@@ -25,9 +25,9 @@ struct us_span_map {
 };
 
 /*
- * Build *ret from n spans, which are sorted in place; empty ones are ignored.  Where
- * several cover an address the one that starts last wins, of those the one that ends
- * first, of those the one with the greatest value.  0 or -ENOMEM.
+ * Build *ret from n spans, which are sorted in place; empty ones are ignored.  If
+ * several cover an address, the one that starts last wins, then the one that ends
+ * first, then the one with the greatest value.  0 or -ENOMEM.
  */
 int us_span_map_build(struct us_span *spans, size_t n, struct us_span_map *ret);
 void us_span_map_fini(struct us_span_map *m); /* accepts a zeroed one */

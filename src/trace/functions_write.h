@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* functions_write.h: the plugin's file of functions, from the symbols of images. */
+/* functions_write.h: writes the plugin's file of functions from the symbols of
+ * images. */
 #ifndef US_TRACE_FUNCTIONS_WRITE_H
 #define US_TRACE_FUNCTIONS_WRITE_H
 
 #include "symbol/symbol.h"
 
-/* What is to be done with a function of this name: bits of enum us_function_choice. */
+/* Chooses what to do with a function of this name: bits of enum us_function_choice. */
 struct us_function_chooser {
 	uint64_t (*choose)(void *ctx, const char *raw_name);
 	void *ctx;
-	bool loops; /* US_FUNCTION_LOOPS is found out */
+	bool loops; /* find US_FUNCTION_LOOPS */
 };
 
-/* Write functions.h's file to fd. chooser NULL: all are traced. *ret_n: how many ranges
- * it has; 0: the images have no symbols. */
+/* Write the file of functions.h to fd.  chooser NULL: all functions are traced.
+ * *ret_n: number of ranges; 0: the images have no symbols. */
 US_MUST_CHECK int us_functions_write(const struct us_symbols *s,
 				     const struct us_function_chooser *chooser, int fd,
 				     size_t *ret_n, struct us_err *e);

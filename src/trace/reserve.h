@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* reserve.h: room for tables of a fixed size, whose pages come into being when they are
- * touched: what counts calls does not allocate while the guest runs. */
+/* reserve.h: memory for tables of a fixed size, whose pages are allocated when they are
+ * touched.  Code that counts calls must not allocate while the guest runs. */
 #ifndef US_TRACE_RESERVE_H
 #define US_TRACE_RESERVE_H
 
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* Zeroed; munmap() gives it back.  NULL: there are no addresses left. */
+/* Zeroed; free it with munmap().  NULL: out of address space. */
 static inline void *us_reserve(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * timeline.h: from the records of a trace, which each vCPU has written for itself, to
- * what happened on all of them, one after the other.
+ * timeline.h: merges the records of a trace, which each vCPU writes for itself, into
+ * one sequence of events in order of time.
  *
- * Few records have a time: between two that have, instructions tell.  What is not known
- * to be before what may still come is kept back until us_timeline_until() says so.
+ * Few records have a time; between two that have, instructions are the clock.  An event
+ * is held back until us_timeline_until() says that no earlier one can come.
  */
 #ifndef US_TRACE_TIMELINE_H
 #define US_TRACE_TIMELINE_H
@@ -15,30 +15,29 @@
 #include <stdint.h>
 
 struct us_timeline_event {
-	uint64_t t_ns;	 /* since the start of the trace; never goes back on a vCPU */
-	uint64_t insns;	 /* that the vCPU had executed */
-	uint32_t number; /* of a function, or stack: as in the record */
+	uint64_t t_ns;	 /* since the trace's start; never goes back on a vCPU */
+	uint64_t insns;	 /* executed by the vCPU so far */
+	uint32_t number; /* of a function or stack, as in the record */
 	uint16_t vcpu;
 	uint8_t kind; /* enum us_event_kind; not TIME */
-	/* Of DATA: the message, which is good during the call. */
+	/* For DATA: the message, valid only during the call. */
 	const uint8_t *data;
 	uint32_t size;
 };
-/* Returns 0, or a negative errno, which ends it. */
+/* Returns 0, or a negative errno, which ends the processing. */
 typedef int us_timeline_sink(void *ctx, const struct us_timeline_event *event);
 
 struct us_timeline;
 
-/* insn_ns: how long an instruction takes, in a trace without times; 0: it has some.
- * -ENOMEM. */
+/* insn_ns: ns per instruction, for a trace without times; 0: it has times.  -ENOMEM. */
 US_MUST_CHECK int us_timeline_new(uint64_t insn_ns, us_timeline_sink *sink, void *ctx,
 				  struct us_timeline **ret);
 void us_timeline_free(struct us_timeline *t); /* accepts NULL */
-/* Records of a vCPU (less than US_MAX_VCPUS).  Any, however hostile.  -ENOMEM, or the
- * sink's. */
+/* Add records of a vCPU (below US_MAX_VCPUS), however hostile.  -ENOMEM, or the sink's
+ * error. */
 US_MUST_CHECK int us_timeline_add(struct us_timeline *t, unsigned vcpu,
 				  const uint64_t *record, size_t n);
-/* All until then was added: so much can go to the sink. */
+/* All records up to t_ns were added; pass their events to the sink. */
 US_MUST_CHECK int us_timeline_until(struct us_timeline *t, uint64_t t_ns);
 
 #endif

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * track.h: from what a vCPU executes to where it is in the tree of calls.
+ * track.h: finds where a vCPU is in the tree of calls from the instructions that it
+ * executes.
  *
- * Fed by the plugin, or by a test, with the few instructions that matter, as they are
- * executed.  Stacks are told apart by where return addresses lie in the guest's memory:
- * a frame is a function and the address of its return address.  So threads, stacks that
- * are switched, longjmp and calls that never return need no help from the guest:
+ * The plugin, or a test, passes it the few relevant instructions as they are executed.
+ * Stacks are told apart by where return addresses are in the guest's memory: a frame is
+ * a function and the address of its return address.  Threads, stack switches, longjmp
+ * and calls that never return then need no help from the guest:
  *
- * - a call stores a return address: a frame; a return loads one: its frame and what
- * lies below it have ended.
- * - a function that is entered (its first instruction is executed) without a call, a
- * jump or what precedes it being executed just before, was entered by an interrupt or a
- * fault.
- * - once the stack pointer was loaded with another value, the address of the next call
- * or return tells which stack that is.
- * - a call comes from an instruction of a known function: if that is not the one on
- * top, a jump was missed, and what is true is found by the address.
+ * - A call stores a return address, which makes a frame.  A return loads one: its frame
+ *   and all below it have ended.
+ * - A function is entered when its first instruction is executed.  If no call, jump or
+ *   preceding instruction was executed right before, an interrupt or a fault entered
+ *   it.
+ * - After the stack pointer was loaded with another value, the address of the next call
+ *   or return tells which stack it is on.
+ * - A call comes from an instruction of a known function.  If that is not the function
+ *   on top, a jump was missed, and the address shows the true frame.
  *
- * Where calls leave the return address in a register (aarch64, RISC-V), they touch no
- * stack.  A frame's address is that at which its function has stored the register, and
- * 0 until it does: a function that calls nobody has none. A return ends the frame on
- * top, if the register has what the call left there, or what was loaded again from
- * where it was stored; if it has something else, what is executed next tells whether
- * that was a jump.  Once the stack pointer was loaded, the next address tells the
- * stack: until then it is kept in mind what was called and returned from.
+ * On some architectures (aarch64, RISC-V) calls leave the return address in a register
+ * and touch no stack.  A frame's address is then the one at which its function stored
+ * the register.  It is 0 until then, and stays 0 for a leaf function.  A return ends
+ * the frame on top if the register holds what the call left there, or what was reloaded
+ * from where it was stored.  If it holds something else, the next instruction tells
+ * whether it was a jump.  After the stack pointer was loaded, the next address tells
+ * the stack; until then the calls and returns since are remembered.
  *
- * Each vCPU belongs to one thread at a time; stacks move between vCPUs.  Nothing here
- * allocates after the start, and only changes of stack take a lock.
+ * Each vCPU is used by one thread at a time; stacks move between vCPUs.  Nothing here
+ * allocates after the start, and only a change of stack takes a lock.
  */
 #ifndef US_TRACE_TRACK_H
 #define US_TRACE_TRACK_H
@@ -38,116 +39,117 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define US_TRACK_STACKS 4096U  /* US_EVENT_STACK_MASK has them all */
+#define US_TRACK_STACKS 4096U  /* numbers fit into US_EVENT_STACK_MASK */
 #define US_TRACK_DEPTH	16384U /* frames of a stack */
 
-/* A function, as sites and entries name it. Those below US_N_COUNTS_SPECIAL have no
- * code of their own. */
+/* A function, as sites and entries refer to it.  Those numbered below
+ * US_N_COUNTS_SPECIAL have no code of their own. */
 struct us_track_function {
 	uint64_t address;
 	uint32_t number;   /* the tree's; 0: none */
-	bool has_entry;	   /* us_track_enter() is called when it is entered */
-	bool by_interrupt; /* seen to be entered so */
-	bool seen;	   /* its code was compared with the image's */
+	bool has_entry;	   /* us_track_enter() is called for its entry */
+	bool by_interrupt; /* an interrupt was seen to enter it */
+	bool seen;	   /* its code was compared with the image */
 	uint8_t choice;	   /* enum us_function_choice */
-	uint8_t doubts;	   /* how often its entry was doubted, struct us_track_doubt */
-	/* Its first instruction is behind a call of this one's, to which that returns:
-	 * it is a label within it; NULL: it is not so. */
+	uint8_t doubts;	   /* how often its entry was in doubt: struct us_track_doubt */
+	/* The function in which it is a label: its first instruction follows a call in
+	 * that function, and the call returns to it.  NULL: it is not such a label. */
 	const struct us_track_function *within;
 };
 
 /* A call, a return or a jump in the code. */
 struct us_track_site {
-	struct us_track_function *in;	  /* never NULL; may be of US_COUNTS_UNNAMED */
-	struct us_track_function *target; /* NULL: it is only known when it is there */
-	/* Of link registers: another one than usual; within the function, no call of
-	 * it; for stores and loads: by the stack pointer. */
+	struct us_track_function *in;	  /* never NULL; may be us_track_unnamed */
+	struct us_track_function *target; /* NULL: only known at run time */
+	/* With link registers.  alternate: not the usual register; local: within the
+	 * function, not a call of it; by_stack, for stores and loads: relative to the
+	 * stack pointer. */
 	bool alternate, local, by_stack;
-	/* Of a call, by us_track_site_prepare(): */
-	struct us_track_function *expected; /* whose entry comes next; NULL: none */
-	uint32_t number; /* of a target that has a name; else UINT32_MAX */
+	/* For a call, set by us_track_site_prepare(): */
+	/* Function whose entry comes next; NULL: none. */
+	struct us_track_function *expected;
+	uint32_t number; /* of a target with a name; else UINT32_MAX */
 };
 
 /* A function's first instruction in a block of code that is executed as one. */
 struct us_track_entry {
 	struct us_track_function *function;
-	/* Instructions of the block, which are counted when it begins. */
+	/* Instructions of the block; they are counted when it begins. */
 	uint32_t n_insn;
-	uint32_t
-		n_before; /* of these, before the function's first: it is fallen into */
+	uint32_t n_before; /* those before the function's first, which fall into it */
 };
 
 enum us_track_kind {
 	US_TRACK_CALL,
-	US_TRACK_BASE,	    /* nobody knows its caller */
-	US_TRACK_INTERRUPT, /* ends by an iret */
+	US_TRACK_BASE,	    /* its caller is unknown */
+	US_TRACK_INTERRUPT, /* ends with an iret */
 };
 
 struct us_track_frame {
-	uint64_t sp; /* of its return address */
+	uint64_t sp; /* where its return address is */
 	const struct us_track_function *function;
 	union {
 		struct {
-			/* Of the tree of the vCPU that the stack is on. */
+			/* In the tree of the vCPU that the stack is on. */
 			uint32_t node;
-			uint16_t depth; /* how many that are written down, it included
-					 */
-			bool traced;	/* it is one of them */
+			/* Number of traced frames up to and including this one. */
+			uint16_t depth;
+			bool traced; /* this frame is traced */
 			uint8_t kind : 6;
-			bool trap : 1;	  /* the program's own doing: a call by it */
-			bool doubted : 1; /* perhaps an interrupt: us_track_doubt */
+			bool trap : 1;	  /* a trap: the program itself caused it */
+			bool doubted : 1; /* perhaps an interrupt: see us_track_doubt */
 		};
-		uint64_t node_alone; /* a call's, of which none is written down */
+		uint64_t node_alone; /* for a call without a trace: sets all of these */
 	};
 	uint64_t saved_sp;
-	/* Of an interrupt: the stack that it came upon, and what was about to happen.
-	 */
+	/* For an interrupt: the stack that it interrupted, and what was about to
+	 * happen. */
 	struct us_track_function *saved;
 	const struct us_track_function *saved_left, *saved_by, *saved_entered_by;
 	uint16_t under;
 	uint8_t saved_next;
 	uint8_t saved_entered;
 	bool saved_unsure, saved_foreign;
-	uint16_t saved_vcpu; /* in whose tree saved_node is what was being executed */
+	uint16_t saved_vcpu; /* vCPU whose tree has saved_node, the interrupted node */
 	uint32_t saved_node;
-	/* Where calls leave the return address in a register: it was called by another
-	 * register than usual; what it has stored is no call's. */
+	/* With link registers.  alternate: called with another register than usual;
+	 * foreign: the address that it stored is not a call's. */
 	bool alternate : 1, foreign : 1;
-	bool begun : 1; /* an exception return entered it, and it came from nobody */
+	bool begun : 1; /* an exception return entered it, and it has no caller */
 } __attribute__((__aligned__(64)));
 
-/* Which memory an address of a stack is: programs have stacks at the same addresses. */
+/* The memory behind an address on a stack: different programs have stacks at the same
+ * addresses. */
 struct us_track_memory {
-	uint64_t root; /* gpa of a program's page tables; 0: not known, or the kernel's
-			*/
+	uint64_t root; /* gpa of a program's page tables; 0: unknown, or kernel */
 	uint64_t page; /* gpa of the page; 0: not known */
 };
 #define US_TRACK_PAGE_BITS 12
-#define US_TRACK_PAGES	   4 /* of a stack that are kept in mind */
+#define US_TRACK_PAGES	   4 /* pages that are remembered for a stack */
 
 struct us_track_stack {
-	struct us_track_frame *frame; /* US_TRACK_DEPTH of them, behind one of zeros */
-	struct us_track_frame *top;   /* the innermost; that of zeros: there is none */
-	struct us_track_frame *last;  /* that there is room for */
-	uint32_t over;		      /* frames that there was no room for */
-	uint64_t low, high;	      /* where return addresses were seen */
+	struct us_track_frame *frame; /* US_TRACK_DEPTH frames, after one of zeros */
+	struct us_track_frame *top;   /* innermost; the one of zeros: none */
+	struct us_track_frame *last;  /* last frame of the array */
+	uint32_t over;		      /* frames that did not fit */
+	uint64_t low, high;	      /* range of return addresses seen */
 	uint16_t number;
-	uint16_t owner;	  /* the vCPU that was here last */
-	uint16_t tree_of; /* the vCPU in whose tree the frames' nodes are */
-	uint64_t used;	  /* when: to take the oldest empty one again */
-	uint32_t epoch;	  /* of events: what is open on it was written down in this */
-	uint32_t boot;	  /* of the machine: what it was in an earlier one is over */
-	uint64_t root;	  /* us_track_memory's */
+	uint16_t owner;	  /* the last vCPU on it */
+	uint16_t tree_of; /* the vCPU whose tree has the frames' nodes */
+	uint64_t used;	  /* time of last use: the oldest empty stack is reused */
+	uint32_t epoch;	  /* epoch of events in which its open frames were written */
+	uint32_t boot;	  /* boot of the machine; frames of earlier boots have ended */
+	uint64_t root;	  /* us_track_memory.root */
 	struct {
 		uint64_t number, gpa; /* gpa 0: none */
 	} page[US_TRACK_PAGES];
 };
 
 /*
- * Only the vCPU that a stack is on changes it.  But a guest may put several on the same
- * one, and these find that out by what the others have done: what is counted is wrong
- * then, and nothing else may be.  So top is read once, and what it is set to is that
- * frame's neighbour, which is there: has been filled, and is within the stack.
+ * Only the vCPU that is on a stack changes it.  But a guest may put several vCPUs on
+ * the same stack, and they notice only from what the others did.  Counts are wrong
+ * then, but nothing else may break.  So top is read once, and it is only set to that
+ * frame's neighbor, which is valid: it has been filled, and is within the stack.
  */
 static inline struct us_track_frame *us_track_top(const struct us_track_stack *s)
 {
@@ -159,13 +161,13 @@ static inline void us_track_set_top(struct us_track_stack *s, struct us_track_fr
 	__atomic_store_n(&s->top, f, __ATOMIC_RELEASE);
 }
 
-/* Frames of it. */
+/* Number of its frames. */
 static inline uint32_t us_track_n(const struct us_track_stack *s)
 {
 	return (uint32_t)(us_track_top(s) + 1 - s->frame);
 }
 
-/* Without the innermost, if there is one. */
+/* Remove the innermost frame, if there is one. */
 static inline void us_track_drop(struct us_track_stack *s)
 {
 	struct us_track_frame *f = us_track_top(s);
@@ -178,135 +180,143 @@ struct us_track_stacks {
 	struct us_track_stack *v; /* US_TRACK_STACKS */
 	uint32_t n;
 	uint64_t time;
-	uint32_t boot; /* how often the machine was reset */
+	uint32_t boot; /* number of resets of the machine */
 	atomic_flag lock;
 };
 
 int us_track_stacks_init(struct us_track_stacks *s); /* 0 or -ENOMEM */
 void us_track_stacks_fini(struct us_track_stacks *s);
-/* The stack to which this address belongs, near being where the vCPU was last; NULL:
- * none is known.  The vCPU owns it then. */
+/* The stack that this address belongs to; near: where the vCPU was last.  The vCPU then
+ * owns it.  NULL: none is known. */
 struct us_track_stack *us_track_stacks_find(struct us_track_stacks *s,
 					    struct us_track_stack *near, uint64_t sp,
 					    const struct us_track_memory *m,
 					    uint16_t vcpu);
-/* Another one of the vCPU that is on this one, and has this address; NULL: there is
- * none, or the address may be of this one.  Changes nothing. */
+/* Another stack of the vCPU that is on `now`, which has this address.  NULL: none, or
+ * the address may belong to `now`.  Changes nothing. */
 struct us_track_stack *us_track_stacks_left(struct us_track_stacks *s,
 					    const struct us_track_stack *now,
 					    uint64_t sp,
 					    const struct us_track_memory *m);
-/* The stack has this memory. */
+/* Note that the stack has this memory. */
 void us_track_stack_learn(struct us_track_stack *s, uint64_t sp,
 			  const struct us_track_memory *m);
-/* A new one, which begins here. */
+/* A new stack, which begins at sp. */
 struct us_track_stack *us_track_stacks_take(struct us_track_stacks *s, uint64_t sp,
 					    uint16_t vcpu);
-/* A vCPU of this boot was reset, the machine with it: all stacks of before are over.
- * Returns the boot that it is in now; the first vCPU to say so begins it. */
+/* A vCPU of this boot was reset with the machine: all earlier stacks have ended.
+ * Returns the vCPU's new boot; the first vCPU to call this begins it. */
 uint32_t us_track_stacks_boot(struct us_track_stacks *s, uint32_t boot);
 
 /*
- * A function that was entered right behind a call, a jump or a return whose target was
- * not known, and that no interrupt was seen to enter yet: it was the target, or the
- * first interrupt of its kind came just there.  The processor may tell
- * (us_tracker.how). Else, if it ends by an exception return, it was an interrupt, and
- * what was counted since is put where that belongs.
+ * A doubtful entry: the function was entered right after a call, jump or return with an
+ * unknown target, and no interrupt was seen to enter it before.  Either it was the
+ * target, or the first such interrupt came at just this point.  The processor's state
+ * may tell (us_tracker.how).  Otherwise, if it ends with an exception return, it was an
+ * interrupt, and what was counted since is moved to the right place.
  */
 struct us_track_doubt {
 	struct us_track_function *function;
-	const struct us_track_function *jumped; /* from this one; NULL: a call */
-	struct us_track_frame saved;		/* as an interrupt's frame has it */
-	uint64_t sp;	   /* where the stack ended, or farther up */
-	uint64_t switches; /* of the vCPU, until then */
-	uint32_t n;	   /* frames of the stack, its own included */
-	uint32_t n_node;   /* of the tree, until then */
-	uint32_t parent;   /* its node's */
+	const struct us_track_function *jumped; /* from this function; NULL: a call */
+	struct us_track_frame saved;		/* as in an interrupt's frame */
+	uint64_t sp;				/* where the stack ended, or above */
+	uint64_t switches; /* us_counts_vcpu.switches at that time */
+	uint32_t n;	   /* frames of the stack, including its own */
+	uint32_t n_node;   /* nodes in the tree at that time */
+	uint32_t parent;   /* parent of its node */
 };
-#define US_TRACK_DOUBTS 8 /* of a vCPU at once; of a function, ever */
+#define US_TRACK_DOUBTS 8 /* for a vCPU at once; for a function in total */
 
-/* What the processor says of such a function, before its first instruction. */
+/* What the processor's state before its first instruction says of such a function. */
 enum us_track_how {
 	US_HOW_UNKNOWN,
-	US_HOW_SAID,	  /* what was said: no interrupt */
+	US_HOW_SAID,	  /* entered as expected, not by an interrupt */
 	US_HOW_INTERRUPT, /* an interrupt or a fault */
 };
 
 struct us_track_entering {
 	const struct us_track_function *function;
-	uint64_t sp;  /* the stack pointer where it was no interrupt; 0: not known */
-	bool exactly; /* just that; else it may be lower, too */
-	bool framed;  /* what an interrupt has put on the stack may still lie there */
+	uint64_t sp;  /* the stack pointer if it was no interrupt; 0: not known */
+	bool exactly; /* exactly sp; else it may also be lower */
+	bool framed;  /* the stack may still have what an earlier interrupt pushed */
 };
 
-/* What the next entry of a function may be. */
+/* What the next entry of a function can be. */
 enum us_track_next {
 	US_NEXT_NOTHING,
-	US_NEXT_CALL,  /* a call, whose target was not known */
-	US_NEXT_ENTRY, /* a call, whose frame is there already */
-	US_NEXT_JUMP,  /* to function, or to any (NULL) */
-	US_NEXT_TRAP,  /* int, syscall: as a call, and ends by an iret */
+	US_NEXT_CALL,  /* a call with an unknown target */
+	US_NEXT_ENTRY, /* a call that has its frame already */
+	US_NEXT_JUMP,  /* a jump to `function`, or to any (NULL) */
+	US_NEXT_TRAP,  /* int, syscall: like a call, but ends with an iret */
 	US_NEXT_ROOT,  /* the first function of a stack */
-	/* Of a return, where a register has the return address: */
-	US_NEXT_LEAVE,	  /* a jump to a function; else the frame on top has ended */
-	US_NEXT_SWITCHED, /* the first function of a stack; else what is on it */
+	/* For a return, with link registers: */
+	/* A jump, if a function is entered; else the frame on top has ended. */
+	US_NEXT_LEAVE,
+	/* The first function of a stack, if one is entered; else what is on it. */
+	US_NEXT_SWITCHED,
 };
 
 struct us_tracker {
 	struct us_tree tree;
-	struct us_counts_vcpu *vcpu; /* the file's */
+	struct us_counts_vcpu *vcpu; /* in the file of counts */
 	struct us_track_stack *stack;
-	const uint64_t *insns; /* executed, those of the block under way included */
-	struct us_track_function *expected; /* its entry comes next; NULL: none's */
-	/* Together they say whether a call or return is what it looks like. */
+	/* Executed instructions, including the whole current block. */
+	const uint64_t *insns;
+	/* Function whose entry comes next; NULL: none. */
+	struct us_track_function *expected;
+	/* Together they say whether a call or return can be taken at face value. */
 	union {
 		struct {
-			bool unsure;  /* is it this stack? The next address tells */
-			uint8_t next; /* enum us_track_next, but for ENTRY, which is in
-					 expected */
-			bool moved;   /* since the last call or return, the frame on
-					 top has got another function */
+			/* The stack is uncertain; the next address tells. */
+			bool unsure;
+			/* enum us_track_next; ENTRY is in `expected` instead. */
+			uint8_t next;
+			/* The frame on top changed its function since the last call or
+			 * return. */
+			bool moved;
 			uint8_t none;
 		};
-		uint32_t awaits; /* 0: it is */
+		uint32_t awaits; /* 0: it can */
 	};
 	uint16_t number;	  /* of the vCPU */
-	bool link;		  /* calls leave the return address in a register */
-	struct us_events *events; /* where entries and exits are written; NULL: no */
+	bool link;		  /* the architecture has link registers */
+	struct us_events *events; /* where to write entries and exits; NULL: nowhere */
 	struct us_track_stacks *stacks;
-	uint32_t boot; /* that it is in */
+	uint32_t boot; /* the vCPU's current boot */
 
-	uint8_t entered; /* frames on top that go with it: an interrupt's */
-	bool foreign;	 /* the link register has what no call has left there */
-	uint64_t at;	 /* next is that only if as many were executed */
-	uint64_t sp;	 /* of the call */
+	/* Frames on top that move along if the stack is another: an interrupt's. */
+	uint8_t entered;
+	bool foreign; /* the link register's value was not left by a call */
+	uint64_t at;  /* `next` is valid only at this number of instructions */
+	uint64_t sp;  /* of the call or trap */
 	struct us_track_function *function;
-	uint64_t resumed_at;	 /* behind an iret */
-	uint64_t interrupted_at; /* behind this, an interrupt was delivered */
-	/* Where the address of a call or return is, which was accessed just now; NULL:
-	 * nobody knows.  Only asked when it may be another stack. */
+	uint64_t resumed_at;	 /* instructions at an iret */
+	uint64_t interrupted_at; /* instructions at the delivery of an interrupt */
+	/* The memory that a call or return has accessed at sp just now; NULL: unknown.
+	 * Only called if it may be another stack. */
 	struct us_track_memory (*memory)(const struct us_tracker *t, uint64_t sp);
-	/* Of a function that is about to be entered; NULL: nobody knows.  Only asked
-	 * where there is doubt. */
+	/* How a function that is about to be entered is entered; NULL: unknown.  Only
+	 * called in case of doubt. */
 	enum us_track_how (*how)(const struct us_tracker *t,
 				 const struct us_track_entering *e);
 
-	/* While it is unsure which stack it is, and calls tell no address: from which
-	 * function there was a return to the unknown; which one was called since, by
-	 * which, and when. */
+	/* While the stack is unknown, and calls give no address: left: the function
+	 * that returned to an unknown place; held: the one called since; held_by,
+	 * held_at: its caller, and when. */
 	const struct us_track_function *left, *held, *held_by;
-	const struct us_track_function *entered_by; /* the lowest that is entered */
+	/* Caller of the outermost of the `entered` frames. */
+	const struct us_track_function *entered_by;
 	uint64_t held_at;
 	bool held_alternate;
-	struct us_track_stack *aside; /* has frames for a moment, only */
-	struct us_track_doubt doubt[US_TRACK_DOUBTS]; /* the oldest is written over */
-	uint8_t n_doubt;			      /* which comes next */
+	struct us_track_stack *aside;		      /* holds frames temporarily */
+	struct us_track_doubt doubt[US_TRACK_DOUBTS]; /* a ring */
+	uint8_t n_doubt;			      /* index of the next */
 };
 
-/* Code of which nothing is known: as good as any function. */
+/* All code without names, as one function. */
 extern struct us_track_function us_track_unnamed;
 
-/* In and target are set, and stay. */
+/* in and target are set before, and do not change after. */
 static inline void us_track_site_prepare(struct us_track_site *s)
 {
 	bool named = s->target && s->target != &us_track_unnamed;
@@ -314,7 +324,7 @@ static inline void us_track_site_prepare(struct us_track_site *s)
 	s->number = named ? s->target->number : UINT32_MAX;
 }
 
-/* insns and the tree's memory stay the caller's. */
+/* insns and the tree's memory stay the caller's.  0 or -ENOMEM. */
 int us_tracker_init(struct us_tracker *t, struct us_track_stacks *stacks,
 		    uint16_t number, struct us_counts_vcpu *vcpu,
 		    struct us_counts_node *node, uint32_t n_node,
@@ -323,50 +333,51 @@ void us_tracker_fini(struct us_tracker *t);
 
 /* ---- What was executed.  Hot path. ---- */
 
-/* A call, whose site was prepared, has stored its return address at sp. */
+/* A call (with a prepared site) has stored its return address at sp. */
 void us_track_call(struct us_tracker *t, const struct us_track_site *s, uint64_t sp);
-/* A return has loaded it; word: its size in bytes. */
+/* A return has loaded its return address from sp; word: bytes of the address. */
 void us_track_return(struct us_tracker *t, const struct us_track_site *s, uint64_t sp,
 		     unsigned word);
 /* A function's first instruction is about to be executed. */
 void us_track_enter(struct us_tracker *t, const struct us_track_entry *e);
-/* A jump that may lead to a function's first instruction is about to be executed, or
- * the instruction right before it.  target NULL: anywhere. */
+/* About to be executed: a jump that may lead to a function's first instruction, or the
+ * instruction right before one.  target NULL: anywhere. */
 void us_track_jump(struct us_tracker *t, const struct us_track_site *s);
-/* The stack pointer is about to be loaded with a value that has nothing of the one
- * before; rest: instructions of the block from this one on. */
+/* The stack pointer is about to be loaded with a value unrelated to the old one; rest:
+ * instructions of the block from this one on. */
 void us_track_switch(struct us_tracker *t, const struct us_track_site *s,
 		     uint32_t rest);
-/* An instruction that enters the kernel by itself: int, syscall. */
+/* An instruction that enters the kernel: int, syscall. */
 void us_track_trap(struct us_tracker *t, const struct us_track_site *s);
-/* An iret loads from sp (0: not known): sysret and the like. */
+/* An iret loads its return address from sp (0: not known, for sysret and the like). */
 void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t sp);
-/* An interrupt is being delivered behind what was executed last. */
+/* An interrupt is delivered after the last executed instruction. */
 void us_track_interrupted(struct us_tracker *t);
 /* The vCPU is about to wait for an interrupt. */
 void us_track_halt(struct us_tracker *t);
-/* The machine was reset: here it begins anew; rest: as above.  True: this vCPU is the
- * first to do so. */
+/* The machine was reset, and this vCPU starts it again; rest: as above.  True: this
+ * vCPU is the first to do so. */
 bool us_track_reset(struct us_tracker *t, uint32_t rest);
-/* It was, and this vCPU is started by another: it begins with what it enters next. */
+/* The machine was reset, and another vCPU starts this one: it begins with the function
+ * that it enters next. */
 void us_track_was_reset(struct us_tracker *t);
 
-/* ---- The same, where calls leave the return address in a register ---- */
+/* ---- The same with link registers ---- */
 
 /* A call is about to be executed. */
 void us_track_link_call(struct us_tracker *t, const struct us_track_site *s);
-/* The link register was stored at sp, of the stack. */
+/* The link register was stored on the stack, at sp. */
 void us_track_link_saved(struct us_tracker *t, const struct us_track_site *s,
 			 uint64_t sp);
-/* It was loaded from there. */
+/* The link register was loaded from the stack, at sp. */
 void us_track_link_loaded(struct us_tracker *t, const struct us_track_site *s,
 			  uint64_t sp);
-/* It is about to get another value. */
+/* The link register is about to get another value. */
 void us_track_link_set(struct us_tracker *t, const struct us_track_site *s);
 /* A return is about to be executed. */
 void us_track_link_return(struct us_tracker *t, const struct us_track_site *s);
 
-/* Put what was executed until now into the tree. */
+/* Add what was executed until now to the tree. */
 void us_track_settle(struct us_tracker *t);
 
 #endif

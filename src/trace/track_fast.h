@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * track_fast.h: what most calls, returns and entries are, inline: the vCPU is on its
- * stack, nothing else is awaited, and the frame on top is of the function that calls or
- * returns.  False: it is not so, and nothing was done; track.h's functions, which try
- * this first, do all the rest.
+ * track_fast.h: an inline fast path for most calls, returns and entries: the vCPU is on
+ * its stack, no other event is awaited, and the frame on top belongs to the calling or
+ * returning function.  False: this does not apply, and nothing was done.  The functions
+ * of track.h try this first and do the rest.
  *
- * What costs here is loads of what was stored just before: each field is read with the
- * width that it is written with, and a value is taken from where it does not depend on
- * the event before.
+ * The main cost here is loads of what was stored just before.  So each field is read
+ * with the width that it is written with, and values are taken from places that do not
+ * depend on the previous event.
  */
 #ifndef US_TRACE_TRACK_FAST_H
 #define US_TRACE_TRACK_FAST_H
@@ -15,19 +15,20 @@
 #include "trace/track_frames.h"
 
 #define US_UNLIKELY(x) __builtin_expect(x, false)
-/* There are several copies of each, for which the compiler would rather have one. */
+/* The compiler would rather not inline them, since there are several copies of each. */
 #define US_ALWAYS static inline __attribute__((__always_inline__))
 
-/* What is the same for all calls of these functions, which are compiled for it. */
+/* Constant for all calls of these functions, which are compiled for each
+ * combination. */
 struct us_track_mode {
-	bool alone;  /* there is one vCPU: no other takes its stacks */
-	bool traced; /* there is a trace */
+	bool alone;  /* one vCPU: no other takes its stacks */
+	bool traced; /* entries and exits are traced */
 	bool here;   /* instructions are counted in us_counts_vcpu.insns */
 };
 
 _Static_assert(US_NEXT_NOTHING == 0, "awaits");
 
-/* Is it the stack that the vCPU was on, and nothing awaited but perhaps an entry? */
+/* Is the vCPU on its stack, with nothing awaited except perhaps an entry? */
 US_ALWAYS bool us_track_is_calm(const struct us_tracker *t,
 				const struct us_track_mode m)
 {
@@ -36,13 +37,13 @@ US_ALWAYS bool us_track_is_calm(const struct us_tracker *t,
 	return m.alone || !US_UNLIKELY(t->stack->tree_of != t->number);
 }
 
-/* Of the file of counts: the node, and that the guest runs on. */
+/* us_counts_vcpu.place: the node, and that the guest runs. */
 US_ALWAYS uint64_t us_track_place(uint32_t node)
 {
 	return node | (uint64_t)US_COUNTS_RUNS << 32;
 }
 
-/* As charge(), where the node is known. */
+/* charge() with a known node. */
 US_ALWAYS void us_track_charge_node(const struct us_tracker *t,
 				    struct us_counts_vcpu *v,
 				    struct us_counts_node *node,
@@ -53,7 +54,7 @@ US_ALWAYS void us_track_charge_node(const struct us_tracker *t,
 	v->charged = now;
 }
 
-/* As push_call(), where there is room. */
+/* push_call() when there is room. */
 US_ALWAYS void us_track_push_fast(const struct us_tracker *t, struct us_counts_vcpu *v,
 				  struct us_track_frame *x, uint32_t node,
 				  struct us_track_function *f, uint64_t sp,
@@ -71,7 +72,7 @@ US_ALWAYS void us_track_push_fast(const struct us_tracker *t, struct us_counts_v
 	t->tree.node[node].calls++;
 }
 
-/* As us_track_note(). */
+/* us_track_note(), fast path. */
 US_ALWAYS void us_track_note_fast(struct us_tracker *t, enum us_event_kind kind,
 				  uint32_t number, uint32_t n)
 {
@@ -87,7 +88,7 @@ US_ALWAYS void us_track_note_fast(struct us_tracker *t, enum us_event_kind kind,
 	__atomic_store_n(&e->vcpu->written, e->n, __ATOMIC_RELEASE);
 }
 
-/* As us_track_note_entry(), of a call. */
+/* us_track_note_entry() for a call. */
 US_ALWAYS void us_track_note_call(struct us_tracker *t, const struct us_track_frame *x)
 {
 	if (US_UNLIKELY(x->function->choice & (US_FUNCTION_FROM | US_FUNCTION_UNTIL)))
@@ -110,7 +111,7 @@ US_ALWAYS bool us_track_call_fast(struct us_tracker *t, struct us_counts_vcpu *v
 	uint64_t last = t->tree.last[f->node].both;
 	if (US_UNLIKELY((uint32_t)last != site->number))
 		return false;
-	if (m.alone) /* early: then it needs no register */
+	if (m.alone) /* set early to save a register */
 		us_track_set_top(s, f + 1);
 	us_track_charge_node(t, v, &t->tree.node[f->node], m);
 	t->expected = site->expected;

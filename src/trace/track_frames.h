@@ -9,7 +9,7 @@
 #include "trace/functions.h"
 #include "trace/track.h"
 
-#define US_TRACK_ANYWHERE UINT64_MAX /* a base frame's address: no return ends it */
+#define US_TRACK_ANYWHERE UINT64_MAX /* address of a base frame: no return ends it */
 
 static inline void charge(struct us_tracker *t, uint64_t now)
 {
@@ -23,8 +23,8 @@ static inline struct us_track_frame *top(const struct us_tracker *t)
 	return f >= t->stack->frame ? f : NULL;
 }
 
-/* What is executed from now on belongs to the frame on top; without one, to what turns
- * out to be there. */
+/* Charge what is executed from now on to the frame on top; without one, to node 0 until
+ * it is known what is there. */
 static inline void go_on(struct us_tracker *t)
 {
 	const struct us_track_frame *f = top(t);
@@ -37,7 +37,7 @@ static inline uint32_t child(struct us_tracker *t, uint32_t parent,
 	return us_tree_child(&t->tree, parent, f->number, f->address);
 }
 
-/* All code without names is one. */
+/* All code without names is one function. */
 static inline uint32_t node_below(struct us_tracker *t, uint32_t parent,
 				  const struct us_track_function *f)
 {
@@ -48,20 +48,21 @@ static inline uint32_t node_below(struct us_tracker *t, uint32_t parent,
 
 uint32_t us_track_interrupts_node(struct us_tracker *t);
 
-/* ---- What is written down of it (track_note.c) ---- */
+/* ---- Writing the trace (track_note.c) ---- */
 
-/* Have written down where the vCPU is, with the first n frames.  False: it is off. */
+/* Make sure that the trace has the vCPU's stack, with the first n frames.  False:
+ * tracing is off. */
 bool us_track_note_place(struct us_tracker *t, uint32_t n);
-/* The same, whether it was or not. */
+/* Write it, even if it was written before. */
 void us_track_note_stack(struct us_tracker *t, uint32_t epoch, uint32_t n);
-/* n: frames that were there before. */
+/* Write an event; n: frames that were there before it. */
 void us_track_note(struct us_tracker *t, enum us_event_kind kind, uint32_t number,
 		   uint32_t n);
 /* The frame on top was entered. */
 void us_track_note_entry(struct us_tracker *t, enum us_event_kind kind);
-/* The frame on top is there, nobody knows since when. */
+/* The frame on top exists since an unknown time. */
 void us_track_note_found(struct us_tracker *t);
-/* What is on top of that stack goes on on this one. */
+/* The function on top of that stack continues on this one. */
 void us_track_note_moved(struct us_tracker *t, const struct us_track_stack *from,
 			 uint32_t function);
 
@@ -74,7 +75,7 @@ static inline void note_exit(struct us_tracker *t)
 			      us_track_n(t->stack));
 }
 
-/* Is a function written down that was entered by one at this depth? */
+/* Is a function traced if one at this depth enters it? */
 static inline bool is_traced(const struct us_tracker *t,
 			     const struct us_track_function *f, uint32_t depth)
 {
@@ -82,9 +83,9 @@ static inline bool is_traced(const struct us_tracker *t,
 	       depth < t->events->max_depth;
 }
 
-/* ---- Frames that come and go (track_frames.c) ---- */
+/* ---- Adding and removing frames (track_frames.c) ---- */
 
-/* A frame on top, below parent in the tree.  NULL: there is no room. */
+/* Add a frame on top, below parent in the tree.  NULL: no room. */
 static inline struct us_track_frame *push(struct us_tracker *t, uint32_t parent,
 					  const struct us_track_function *f,
 					  uint64_t sp, enum us_track_kind kind)
@@ -120,10 +121,11 @@ static inline void enter_node(struct us_tracker *t, enum us_event_kind kind)
 #define US_TRACK_FAR 4096
 
 /*
- * A return address lies there.  If it is far from all others, and the frame that calls
- * has no name, or no address, which a large frame of its own would have, then it is
- * another stack, and the change was not seen: firmware goes through the modes of the
- * processor.  Else one stack would have all of low memory.
+ * There is a return address at sp: extend the stack's range.  It may instead be another
+ * stack, in a change that was not seen: firmware switches between processor modes.
+ * That is assumed if sp is far from all others, and the calling frame has no name or no
+ * address (a large frame of its own would have both).  Otherwise one stack would cover
+ * all of low memory.
  */
 static inline void reach(struct us_track_stack *s, uint64_t sp)
 {
@@ -149,11 +151,11 @@ static inline void push_call(struct us_tracker *t, const struct us_track_functio
 		enter_node(t, US_EVENT_ENTER);
 }
 
-/* Out of line: base frames, and what interrupts enter. */
+/* Out of line, for base frames and interrupts. */
 struct us_track_frame *us_track_push(struct us_tracker *t, uint32_t parent,
 				     const struct us_track_function *f, uint64_t sp,
 				     enum us_track_kind kind);
-/* At the root: nobody knows its caller.  False: there is no room. */
+/* Add a frame at the root, with an unknown caller.  False: no room. */
 bool us_track_push_base(struct us_tracker *t, const struct us_track_function *f,
 			uint64_t sp);
 
@@ -165,15 +167,15 @@ static inline void pop(struct us_tracker *t)
 	go_on(t);
 }
 
-/* The frame on top goes on in another function: by a jump, or as nobody knows. */
+/* The frame on top continues in another function: by a jump, or in an unknown way. */
 void us_track_move_on(struct us_tracker *t, struct us_track_frame *x,
 		      const struct us_track_function *f, bool jump);
 void us_track_drop_to(struct us_tracker *t, uint32_t n);
 void us_track_pop_below(struct us_tracker *t, uint64_t sp);
-/* A stack came from another vCPU, which has a tree of its own. */
+/* A stack came from another vCPU, which has its own tree. */
 void us_track_move_here(struct us_tracker *t, struct us_track_stack *s, unsigned depth);
 
-/* ---- Which stack it is (track_stack.c) ---- */
+/* ---- Finding the stack (track_stack.c) ---- */
 
 static inline struct us_track_memory us_track_memory_of(const struct us_tracker *t,
 							uint64_t sp)
@@ -182,20 +184,22 @@ static inline struct us_track_memory us_track_memory_of(const struct us_tracker 
 						    : (struct us_track_memory){ 0 };
 }
 
-/* It may be another stack: the address tells.  False: one that nobody knows. */
+/* The stack may have changed: find it by the address.  False: it is unknown. */
 bool us_track_find_stack(struct us_tracker *t, uint64_t sp);
-/* A return loads from there, where a call's return address lies on a stack that this
- * vCPU has left: it is on that again, and that is on top.  No instruction has said so:
- * a stack that was taken for a call can be given back by what leaves a frame. */
+/* A return loads from sp.  If a call's return address is there on a stack that this
+ * vCPU has left, the vCPU is on that stack again, and that frame is on top.  No
+ * instruction announces this: a stack taken for a call can be given back by the
+ * instruction that leaves the frame. */
 bool us_track_goes_back(struct us_tracker *t, uint64_t sp);
-/* The frame on top of that stack goes on on this one. */
+/* Move the frame on top of that stack to this one. */
 void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from);
-/* Whoever had it is over. */
+/* The thread that had this stack has ended. */
 void us_track_end_stack(struct us_tracker *t, struct us_track_stack *s);
-/* Another vCPU has gone on with the stack: this one is on one that it will tell. */
+/* Another vCPU continues on this stack; the next address tells which one this vCPU is
+ * on. */
 void us_track_leave_stack(struct us_tracker *t);
 void us_track_take_stack(struct us_tracker *t, uint64_t sp);
-/* A thread that begins: what is entered now has a stack of its own. */
+/* A thread begins: the function entered now has a stack of its own. */
 void us_track_begin_stack(struct us_tracker *t, uint64_t sp);
 
 static inline void own_stack(struct us_tracker *t)
@@ -204,9 +208,9 @@ static inline void own_stack(struct us_tracker *t)
 		us_track_leave_stack(t);
 }
 
-/* ---- What comes next (track_enter.c) ---- */
+/* ---- What is entered next (track_enter.c) ---- */
 
-/* What is executed next was said just now. */
+/* The instruction just now announced what is executed next. */
 static inline void expect(struct us_tracker *t, enum us_track_next next,
 			  struct us_track_function *f)
 {
@@ -218,18 +222,21 @@ static inline void expect(struct us_tracker *t, enum us_track_next next,
 	t->interrupted_at = UINT64_MAX;
 }
 
-/* A call or trap whose target has shown no entry: it is code without names. */
+/* A call or trap was followed by no function's entry: its target is code without
+ * names. */
 void us_track_settle_next(struct us_tracker *t);
-/* Of link registers: what was called has a frame, or is kept in mind. */
+/* With link registers: add a frame for the called function, or, while the stack is
+ * unknown, remember the call. */
 void us_track_link_push(struct us_tracker *t, const struct us_track_function *f,
 			bool alternate);
 void us_track_link_hold(struct us_tracker *t, const struct us_track_function *f);
 /* The frame on top has ended. */
 void us_track_link_leave(struct us_tracker *t);
-/* What is kept in mind gets a frame here; if the stack turns out to be another, it goes
- * with it. */
+/* Give the remembered call a frame here; if the stack turns out to be another, the
+ * frame moves there. */
 void us_track_link_place(struct us_tracker *t);
-/* And what was kept in mind until now: in is being executed; it switches stacks. */
+/* Settle what was remembered until now; in: the function being executed; switches: it
+ * switches stacks. */
 void us_track_link_settle(struct us_tracker *t, const struct us_track_function *in,
 			  bool switches);
 
@@ -241,30 +248,30 @@ static inline void settle(struct us_tracker *t, const struct us_track_function *
 		us_track_settle_next(t);
 }
 
-/* What is about to happen, and the node of what was being executed, into the frame of
- * what came upon it; and back. */
+/* Save what is about to happen, and the node being executed, in the frame of the
+ * interrupt; and restore it. */
 void us_track_save_next(const struct us_tracker *t, struct us_track_frame *x,
 			uint32_t node, bool save);
 void us_track_restore_next(struct us_tracker *t, const struct us_track_frame *x);
-/* And that is being executed again. */
+/* The interrupted function runs again. */
 void us_track_resume(struct us_tracker *t, const struct us_track_frame *x);
-/* By an interrupt, a fault or a trap, which may have changed the stack; save: what was
- * to come next comes when it has ended. */
+/* Enter f by an interrupt, a fault or a trap, which may have changed the stack; save:
+ * what was about to happen happens after it ends. */
 void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function *f,
 			   uint32_t parent, bool save, bool trap);
 
 /* ---- Was that an interrupt? (track_doubt.c) ---- */
 
-/* What the processor says of it. */
+/* What the processor's state says. */
 enum us_track_how us_track_how_entered(const struct us_tracker *t,
 				       struct us_track_function *f);
-/* This function is about to be entered as was said.  NULL: there is no doubt of it. */
+/* f is about to be entered as announced.  NULL: there is no doubt about it. */
 struct us_track_doubt *us_track_doubt_begin(struct us_tracker *t,
 					    struct us_track_function *f);
-/* It was. */
+/* It was entered so: keep the doubt. */
 void us_track_doubt_keep(struct us_tracker *t, struct us_track_doubt *d);
-/* An exception return, which loads from sp (0: not known), ends the frame on top.
- * True: it was an interrupt's, and what that came upon goes on. */
+/* An exception return, loading from sp (0: not known), ends the frame on top.  True:
+ * that was an interrupt, and what it interrupted continues. */
 bool us_track_doubt_ends(struct us_tracker *t, uint64_t sp);
 
 #endif

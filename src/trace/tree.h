@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tree.h: the tree of calls of one vCPU, in the file of plugin_counts.h: a node for
- * each function on each path that led to it.
+ * tree.h: the call tree of one vCPU, in the file of plugin_counts.h: a node for each
+ * function on each path that led to it.
  *
- * Hot path: nothing here allocates, after the start.  A full tree is no error: what has
- * no room is counted, and goes to the node US_COUNTS_FULL.
+ * Hot path: nothing here allocates after the start.  A full tree is not an error: what
+ * does not fit is counted, and goes to the node US_COUNTS_FULL.
  */
 #ifndef US_TRACE_TREE_H
 #define US_TRACE_TREE_H
@@ -13,13 +13,13 @@
 
 #include <stdbool.h>
 
-/* The child that was asked for last: most calls of a function go to the same. */
+/* The child that was looked up last: most calls of a function go to the same one. */
 struct us_tree_last {
 	union {
 		struct {
 			uint32_t function, child;
 		};
-		uint64_t both; /* to be read as one: function in the lower half */
+		uint64_t both; /* both in one load: function in the lower half */
 	};
 };
 
@@ -33,18 +33,19 @@ struct us_tree {
 	uint32_t full;	 /* the node US_COUNTS_FULL */
 };
 
-/* node and vcpu stay the caller's, are zeroed, and outlive the tree.  0 or -ENOMEM. */
+/* node and vcpu stay the caller's, must be zeroed, and outlive the tree.  0 or
+ * -ENOMEM. */
 int us_tree_init(struct us_tree *t, struct us_counts_vcpu *vcpu,
 		 struct us_counts_node *node, uint32_t capacity);
 void us_tree_fini(struct us_tree *t);
 
-/* The child of parent that is this function; it is made if there is room. address: the
+/* The child of parent for this function, made if there is room.  address: the
  * function's. */
 uint32_t us_tree_find(struct us_tree *t, uint32_t parent, uint32_t function,
 		      uint64_t address);
 
-/* What hangs below parent, and was added when there were n nodes or more, is counted
- * below to instead, where it keeps its shape. */
+/* Move what was added below parent, since there were n nodes, to below `to`, in the
+ * same shape. */
 void us_tree_move(struct us_tree *t, uint32_t n, uint32_t parent, uint32_t to);
 
 static inline uint32_t us_tree_child(struct us_tree *t, uint32_t parent,

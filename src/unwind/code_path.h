@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * code_path.h: the code that one analysis goes through: the guest's bytes, a window of
- * them at a time, which addresses were visited, and which paths are still to be
- * followed.  Every address is visited once, and their number is bounded, so the
- * analysis ends whatever the guest's code is.
+ * code_path.h: the code that one analysis goes through: a window of the guest's bytes,
+ * the addresses that were visited, and the paths that remain to be followed.  Every
+ * address is visited once, and the number of addresses is bounded, so the analysis ends
+ * whatever the guest's code is.
  */
 #ifndef US_UNWIND_CODE_PATH_H
 #define US_UNWIND_CODE_PATH_H
@@ -11,13 +11,13 @@
 #include "guest/paging.h"
 
 #define US_CODE_VISIT_SLOTS 4096 /* a power of two */
-#define US_CODE_MAX_VISITED 3072 /* below that: there is always an empty slot */
+#define US_CODE_MAX_VISITED 3072 /* less than slots: one is always empty */
 
 #define US_CODE_MAX_PENDING 128
 #define US_CODE_MAX_ENDS    128
 
-/* Where a path goes on.  How things are there, the analysis keeps in an array of its
- * own, under this slot. */
+/* Where a path continues.  The analysis keeps the state there in an array of its own,
+ * at index slot. */
 struct us_code_pending {
 	us_gva pc;
 	uint64_t order; /* the lowest is followed first */
@@ -31,55 +31,55 @@ struct us_code_path {
 	unsigned budget; /* instructions left, in all analyses together */
 	unsigned n_visited;
 	bool lost; /* a path could not be followed */
-	bool away; /* ... for it leads to what is not mapped in this address space */
+	bool away; /* ... because it leads to memory not mapped in this space */
 
-	us_gva window; /* what bytes holds */
+	us_gva window; /* the gva of bytes */
 	size_t window_len;
 	uint8_t bytes[1024];
 	us_gva visited[US_CODE_VISIT_SLOTS]; /* + 1: 0 is an empty slot */
-	uint16_t used[US_CODE_MAX_VISITED];  /* the slots of n_visited, to empty them */
-	struct us_code_pending pending[US_CODE_MAX_PENDING]; /* with all slots */
+	uint16_t used[US_CODE_MAX_VISITED]; /* the n_visited slots that are not empty */
+	struct us_code_pending pending[US_CODE_MAX_PENDING]; /* each slot once */
 	unsigned n_pending;
 };
 
-/* Where code goes on behind a jump or a return: perhaps reached by an indirect jump. */
+/* Code after a jump or a return, which an indirect jump may reach. */
 struct us_code_ends {
 	us_gva pc[US_CODE_MAX_ENDS];
 	unsigned n;
 };
 
-/* More than there is room for are left out. */
+/* Left out if there is no room. */
 void us_code_ends_add(struct us_code_ends *e, us_gva pc);
-/* The lowest from start to last that was not visited; each once.  False: none is left.
- */
+/* The lowest one from start to last that was not visited; each is returned once.
+ * False: none is left. */
 bool us_code_ends_take(struct us_code_ends *e, const struct us_code_path *p,
 		       us_gva start, us_gva last, us_gva *ret);
 
-/* Which memory to read code from; drops the window. */
+/* Set the memory to read code from; drops the window. */
 void us_code_path_use(struct us_code_path *p, struct us_paging *paging,
 		      const struct us_space *s);
 
-/* A new analysis: nothing was visited, lost, or is to be followed.  Keeps the window
- * and the budget. */
+/* Begin a new analysis: nothing is visited, lost or pending.  Keeps the window and the
+ * budget. */
 void us_code_path_start(struct us_code_path *p);
 
-/* The bytes from pc on, at least want of them if they can be read and lie in pages that
- * can; *len may be less, 0 too.  Valid until the next call. */
+/* The bytes from pc on, at least want of them if they can be read; *len may be less,
+ * even 0.  Valid until the next call. */
 const uint8_t *us_code_path_bytes(struct us_code_path *p, us_gva pc, size_t want,
 				  size_t *len);
 
-/* False if it was visited before; or if there is no more room or budget: then it is
- * lost. */
+/* False if pc was visited before, or if no room or budget is left; then p->lost is
+ * set. */
 bool us_code_path_visit(struct us_code_path *p, us_gva pc);
 bool us_code_path_visited(const struct us_code_path *p, us_gva pc);
 
-/* To be followed later; false if it was visited, or if there is no more room: then it
- * is lost (which can cost a rule, not make one wrong). */
+/* Follow pc later.  False if it was visited, or if no room is left; then p->lost is set
+ * (which can cost a rule, but not make one wrong). */
 bool us_code_path_pend(struct us_code_path *p, us_gva pc, uint64_t order,
 		       bool after_call, uint8_t *ret_slot);
-/* The next one; its slot is free again.  False: there is none. */
+/* Take the next pending path; its slot is free again.  False: there is none. */
 bool us_code_path_take(struct us_code_path *p, struct us_code_pending *ret);
-/* The first at pc, or NULL. */
+/* The first pending path at pc, or NULL. */
 const struct us_code_pending *us_code_path_find(const struct us_code_path *p,
 						us_gva pc);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * known_step.h: steps from frame to frame that were made before, so that where a stack
- * is another than the one before (trail.h) not all of it is found out again.
+ * known_step.h: a cache of steps from frame to frame, for stacks that differ from the
+ * one before (trail.h).
  *
- * By its code alone, a frame's caller depends on the program counter, the stack
- * pointer, the frame pointer, and the few words of the stack that were read for it.  If
- * these are the same, so is the caller.  Only of copied stacks of x86, in 64-bit code
- * and in one address space.  Code may change, and what is known of it grows: after
- * US_SITE_TRUST samples a step is used again only if all that is known of the two
- * addresses, their code included, is what it was.
+ * When only the code is used, a frame's caller depends on the program counter, the
+ * stack pointer, the frame pointer, and the few stack words that were read for the
+ * step.  If these are the same, so is the caller.
+ *
+ * Only for copied stacks on x86, in 64-bit code and in one address space.  Code may
+ * change, and knowledge of it grows: after US_SITE_TRUST samples a step is reused only
+ * if all that is known of the two addresses, their code included, is unchanged.
  */
 #ifndef US_UNWIND_KNOWN_STEP_H
 #define US_UNWIND_KNOWN_STEP_H
@@ -17,15 +18,15 @@
 
 #define US_KNOWN_STEPS 256
 #define US_KNOWN_WAYS  2
-#define US_KNOWN_WORDS 4 /* read for a step; one that took more is not kept */
+#define US_KNOWN_WORDS 4 /* read for a step; a step that read more is not kept */
 
 struct us_walk;
 struct us_step;
 
 struct us_known_steps {
 	struct us_space space;
-	unsigned change;     /* of the unwinder's code */
-	uint32_t generation; /* of steps in this space */
+	unsigned change;     /* us_unwinder.n_change */
+	uint32_t generation; /* of the steps in this space */
 	struct us_known_step {
 		us_gva pc, sp, fp;
 		uint32_t known, generation, epoch;
@@ -33,7 +34,7 @@ struct us_known_steps {
 		bool framed, after_call;
 		us_gva at[US_KNOWN_WORDS];
 		uint64_t word[US_KNOWN_WORDS];
-		us_gva low, top; /* of these words */
+		us_gva low, top; /* range of these words */
 		struct {
 			us_gva pc, sp, fp;
 			uint32_t known;
@@ -44,11 +45,11 @@ struct us_known_steps {
 	} step[US_KNOWN_STEPS];
 };
 
-/* The walk is at its innermost frame, us_trail_begin() was called. */
+/* Call when the walk is at its innermost frame, after us_trail_begin(). */
 void us_known_steps_begin(struct us_walk *w);
-/* true: the step from this frame is known, and the walk has made it. */
+/* true: the step from this frame was known; the walk is at the caller now. */
 bool us_known_step(struct us_walk *w, struct us_stack *out);
-/* That step was just found, and the walk has not gone on yet. */
+/* Keep the step that was just found; call before the walk goes on. */
 void us_known_step_keep(struct us_walk *w, const struct us_step *s);
 
 #endif

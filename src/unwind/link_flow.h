@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* link_flow.h: what an analysis by link_rule.c has found; between the files of it. */
+/* link_flow.h: the state of an analysis by link_rule.c; shared by its files. */
 #ifndef US_UNWIND_LINK_FLOW_H
 #define US_UNWIND_LINK_FLOW_H
 
@@ -13,11 +13,12 @@ struct us_link_flow {
 	struct us_code_ends ends;
 	bool has_table; /* an indirect jump was met, in this state */
 	struct us_link_state table;
-	/* Where a path from a function's start has led to last, and how. */
+	/* The place that a path from a function's start has last led to, and the state
+	 * there. */
 	struct us_code_place place;
 	struct us_link_state arrived;
-	bool returned;		   /* CALLs return what they are given */
-	uint8_t want;		   /* a register that is asked for, or US_LINK_NO_REG */
+	bool returned;		   /* assume that CALLs return their argument */
+	uint8_t want;		   /* the register that is traced, or US_LINK_NO_REG */
 	struct us_link_state left; /* at the exit that a path has led to */
 };
 
@@ -28,9 +29,9 @@ struct us_link_path {
 	struct us_link_state st;
 };
 
-/* False: nothing that can be followed; then it is lost. */
+/* False: it cannot be decoded; sets path.lost. */
 bool us_link_flow_decode(struct us_link_flow *f, us_gva pc, struct us_link_insn *ret);
-/* As us_code_path_pend() and us_code_path_take(), with the state. */
+/* us_code_path_pend() and us_code_path_take(), with the state. */
 void us_link_flow_pend(struct us_link_flow *f, us_gva pc, uint64_t order,
 		       const struct us_link_state *st);
 bool us_link_flow_take(struct us_link_flow *f, struct us_link_path *ret);
@@ -38,42 +39,43 @@ bool us_link_flow_is_routine(const struct us_link_flow *f,
 			     const struct us_link_insn *insn);
 bool us_link_flow_is_call(const struct us_link_flow *f,
 			  const struct us_link_insn *insn);
-/* What the instruction makes of the registers; false: nobody knows. */
+/* Apply the instruction to the registers; false: its effect is not known. */
 bool us_link_flow_step(struct us_link_flow *f, us_gva pc,
 		       const struct us_link_insn *insn, struct us_link_state *st);
 
-/* An indirect jump in this state: it may be a table of a switch. */
+/* Note an indirect jump in this state: it may be by a switch's jump table. */
 void us_link_note_table(struct us_link_flow *f, const struct us_link_state *st);
 
 /*
- * A load of a word beside the code, which is a constant as those in instructions are:
- * what gcc writes on the stack, to call a nested function by pointer, has behind it
- * where that function is; so have jumps that lead far away.  It becomes a
- * US_LINK_CONST; all else is left alone.
+ * Turn a load of a word beside the code into a US_LINK_CONST; leave others alone.  Such
+ * a word is as constant as one in an instruction.  The trampoline that gcc writes on
+ * the stack, to call a nested function by pointer, has the function's address behind
+ * it; so have far jumps.
  */
 void us_link_read_beside(const struct us_link_flow *f, us_gva pc,
 			 const struct us_link_state *st, struct us_link_insn *insn);
-/* Is this a jump to where the code itself says? */
+/* Is this a jump to an address that the code itself gives? */
 bool us_link_far_jump(const struct us_link_state *st, const struct us_link_insn *insn,
 		      us_gva *ret);
-/* What such loads right before a place have made of registers; else *st is left alone.
- */
+/* Apply such loads right before a place to the registers; without any, *st is left
+ * alone. */
 void us_link_before_place(const struct us_link_flow *f, us_gva pc,
 			  struct us_link_state *st);
 
-/* Right before pc, or before the CALL that ends there, the stack pointer was made the
- * argument: where a handler finds the registers of what was broken off. */
+/* Does the code right before pc, or before the CALL that ends there, pass the stack
+ * pointer as the argument?  There a handler finds the registers of the interrupted
+ * code. */
 bool us_link_given_sp(struct us_link_flow *f, us_gva pc, bool behind_call);
-/* Such a CALL is not far before pc, and what it returned is still in its register. */
+/* Is such a CALL not far before pc, with its result still in its register? */
 bool us_link_has_result(struct us_link_flow *f, us_gva pc);
 
-/* Another stack was taken: the rule by a register that keeps where this one is; *ret is
- * as it was if there is none. */
+/* The code has switched to another stack: the rule with a register that keeps the
+ * previous stack pointer.  Without one, *ret is unchanged. */
 void us_link_kept_at(const struct us_link_flow *f, const struct us_link_state *st,
 		     struct us_code_rule *ret);
 
-/* The stack pointer becomes what was kept on this stack, and so does pc: both are words
- * of it.  False: no rule says so. */
+/* The rule if the new stack pointer and pc are both words of the present stack.  False:
+ * no rule can say so. */
 bool us_link_word_rule(const struct us_link_flow *f, const struct us_link_state *st,
 		       struct us_link_value pc, struct us_code_rule *ret);
 

@@ -2,14 +2,18 @@
 /*
  * unwind.h: from registers to a list of program counters.
  *
- * Works on raw guest memory; knows nothing of names.  A chain of frame pointers
- * alone is wrong at its start: a leaf function has no frame even with
- * -fno-omit-frame-pointer, and in a prologue or epilogue rbp is still, or again, the
- * caller's.  So for every address met, what the code does to rsp and rbp is followed
- * from the function's start (and on to a ret), once, and remembered: that tells where
- * the return address is, with or without frame pointers.
- * A return address is believed only if a CALL precedes it, and if that CALL, where it
- * names its target, can have led to the callee.  Else the stack ends and says why.
+ * It works on raw guest memory and knows nothing of names.
+ *
+ * A chain of frame pointers alone is wrong at its start: a leaf function has no frame
+ * even with -fno-omit-frame-pointer, and in a prologue or epilogue rbp is still, or
+ * again, the caller's.  Therefore, for every address that it meets, the unwinder
+ * follows what the code does to rsp and rbp, from the function's start (and on to a
+ * ret).  It does so once and remembers the result, which gives the place of the return
+ * address with or without frame pointers.
+ *
+ * A return address is accepted only if a CALL precedes it and, where that CALL names
+ * its target, if the CALL can have led to the callee.  Otherwise the stack ends there,
+ * with the reason in `end`.
  */
 #ifndef US_UNWIND_H
 #define US_UNWIND_H
@@ -17,10 +21,10 @@
 #include "guest/paging.h"
 
 #define US_MAX_FRAMES	   128
-#define US_MAX_HOST_FRAMES 64 /* of the host, besides */
+#define US_MAX_HOST_FRAMES 64 /* of the host, in addition */
 
-/* Why a stack stopped.  Recorded with every sample, so that a report can tell a
- * whole stack from a cut one instead of guessing.  Stored in files: append only. */
+/* Why a stack ends.  Recorded with every sample, so that a report can tell a complete
+ * stack from a truncated one.  Stored in files: append only. */
 enum us_unwind_end {
 	US_END_NONE,	/* no stack was taken (idle, lost) */
 	US_END_ROOT,	/* reached the outermost frame */
@@ -28,7 +32,7 @@ enum us_unwind_end {
 	US_END_FAULT,	/* a needed address is not mapped or not RAM */
 	US_END_CYCLE,	/* the frame chain does not move up the stack */
 	US_END_NO_RULE, /* neither a rule nor a frame pointer to follow */
-	US_END_MODE,	/* CPU mode that is not unwound: the address only */
+	US_END_MODE,	/* a CPU mode that is not unwound: only the pc is known */
 	US_N_END,
 };
 
@@ -39,99 +43,98 @@ enum us_frame_how {
 	US_HOW_CODE,	  /* what the function's code did to rsp */
 	US_HOW_CFI,	  /* a call frame information row */
 	US_HOW_GUESS,	  /* a word on the stack behind a CALL to this function */
-	US_HOW_INTERRUPT, /* what an interrupt or trap broke off, by the frame pushed */
+	US_HOW_INTERRUPT, /* interrupted by an interrupt or trap, from its frame */
 };
 
 /* What a program counter of a stack is.  Stored in files: append only. */
 enum us_pc_flag {
-	US_PC_USER = 1 << 0,  /* of a program in ring 3; else of the kernel */
-	US_PC_EXACT = 1 << 1, /* where the code was broken off; else a return address.
-				 Not set for the innermost, which always is */
+	US_PC_USER = 1 << 0,  /* of a program (ring 3); else of the kernel */
+	US_PC_EXACT = 1 << 1, /* the interrupted instruction; else a return address; not
+				 set for the innermost frame, which always is */
 	US_PC_SPACE = 1 << 2, /* no frame: the root of the page tables by which the
 				 frames with US_PC_USER were read; outermost.  Added
 				 by the recorder */
-	US_PC_EXIT = 1 << 3,  /* no frame: what the vCPU had left the guest for
-				 (us_vm_exit_code() of backend/exit_reason.h); beyond all
-				 others.  Added by the recorder */
-	US_PC_TASK = 1 << 5,  /* no frame: what tells the thread of a Linux guest
+	US_PC_EXIT = 1 << 3,  /* no frame: why the vCPU had left the guest
+				 (us_vm_exit_code() of backend/exit_reason.h); beyond
+				 all others.  Added by the recorder */
+	US_PC_TASK = 1 << 5,  /* no frame: identifies the thread of a Linux guest
 				 (us_task of store/store.h); beyond US_PC_SPACE.  Added
 				 by the recorder */
-	US_PC_HOST = 1 << 4,  /* of the host, called by what the vCPU had left the guest
-				 for; beyond all others, the innermost of them first.
-				 Not a flag in files: they stand apart there */
+	US_PC_HOST = 1 << 4,  /* of the host, from handling the vCPU's exit; beyond all
+				 others, the innermost of them first.  Not a flag in
+				 files: they are stored apart */
 };
 
 struct us_stack {
 	uint16_t n;
 	uint8_t end; /* enum us_unwind_end */
-	us_gpa root; /* of the space that frames with US_PC_USER are in; 0: the sample's
-		      */
+	us_gpa root; /* of the space of frames with US_PC_USER; 0: the sample's */
 	uint8_t how[US_MAX_FRAMES];   /* enum us_frame_how */
 	uint8_t flags[US_MAX_FRAMES]; /* enum us_pc_flag */
 	us_gva pc[US_MAX_FRAMES];     /* innermost first */
 };
 
 /* Sorted starts of the functions of an image in the guest.  Addresses are the image's
- * own: a gva minus the bias.  What is pointed to is owned by the caller and outlives
- * the unwinder's use of it. */
+ * own: a gva minus the bias.  The caller owns what the pointers lead to; it must
+ * outlive the unwinder's use. */
 struct us_code_map {
 	const us_gva *start;
 	size_t n;
-	us_gva text_start, text_end; /* of its code; 0, 0: not known */
+	us_gva text_start, text_end; /* bounds of its code; 0, 0: not known */
 	uint64_t bias;
-	us_gpa root; /* of the only address space that it is in; 0: in all */
+	us_gpa root;			/* of its only address space; 0: it is in all */
 	const struct us_code_map *next; /* of another image; NULL: none */
-	/* Of a 64-bit kernel: the code segment of its 32-bit programs; 0: not known,
-	 * the part of a stack below an entry is taken to be 64-bit. */
+	/* Of a 64-bit kernel: the code segment of its 32-bit programs.  0: not known;
+	 * the program's part of a stack is then read as 64-bit. */
 	uint16_t narrow_cs;
 };
 
-/* Samples, by the count of the paging's epochs, after which code that was looked at is
- * compared with the guest's again. */
+/* After so many samples (counted by the paging's epochs), remembered code is compared
+ * with the guest's again. */
 #define US_CODE_TRUST 64
 
 struct us_cfi; /* compiled call frame information */
 
 struct us_unwinder;
 
-/* Setup path.  map may be NULL or empty: then function starts are inferred from the
- * targets of the CALLs before return addresses.  cfi may be NULL.  Both may still
- * change: see us_unwinder_set_code(). */
+/* Setup path.  map may be NULL or empty: function starts are then inferred from the
+ * targets of the CALLs before return addresses.  cfi may be NULL.
+ * us_unwinder_set_code() can change both later. */
 int us_unwinder_new(enum us_arch arch, const struct us_code_map *map,
 		    const struct us_cfi *cfi, struct us_unwinder **ret);
 void us_unwinder_free(struct us_unwinder *u); /* accepts NULL */
 
-/* The code in the guest has changed or became known, or a table was placed in *cfi or
- * removed: forget what was remembered, and use these from now on.  *cfi is read in
- * place: call this before anything in it goes away.  Cheap, and not while us_unwind()
+/* Forget what was remembered, and use these from now on.  For when the guest's code has
+ * changed or became known, or a table was placed in *cfi or removed.  *cfi is read in
+ * place: call this before anything in it goes away.  Cheap.  Not while us_unwind()
  * runs. */
 void us_unwinder_set_code(struct us_unwinder *u, const struct us_code_map *map,
 			  const struct us_cfi *cfi);
 
-/* How often that was: if the count has changed, a stack may be taken again. */
+/* The number of such changes: if it differs, a stack may be unwound again. */
 unsigned us_unwinder_changes(const struct us_unwinder *u);
 
 /*
- * For who unwinds the stacks of many programs at one moment: code is read by *code,
- * which the caller makes new when that moment is over, and what is found out of code
- * counts in every address space that has the same page of memory there, but for code
- * that *map or *cfi know.  Stacks are still read by the paging of us_unwind().  Of the
- * same guest; setup path.
+ * For unwinding the stacks of many programs at one moment.  Code is then read through
+ * *code, which the caller renews after that moment.  What is learned about code holds
+ * in every address space that has the same page of memory there, except for code that
+ * *map or *cfi know.  Stacks are still read through the paging of us_unwind(), which is
+ * of the same guest.  Setup path.
  */
 void us_unwinder_share_code(struct us_unwinder *u, struct us_paging *code);
 
 /*
- * Hot path: no allocation, no locks; bounded by US_MAX_FRAMES, and by a fixed number
- * of reads a frame.  Always gives at least the program counter.  Call
- * us_paging_new_sample() before it if the guest has run.  Addresses that are met for
- * the first time are analysed: some ten thousand instructions a sample at most.  One
- * unwinder serves one guest, and one thread.
+ * Hot path: no allocation, no locks; bounded by US_MAX_FRAMES and by a fixed number of
+ * reads a frame.  The result has at least the program counter.  Call
+ * us_paging_new_sample() first if the guest has run.  New addresses are analysed, at
+ * most some ten thousand instructions a sample.  One unwinder serves one guest and one
+ * thread.
  */
 void us_unwind(struct us_unwinder *u, struct us_paging *p, const struct us_regs *regs,
 	       struct us_stack *out);
 
 const char *us_unwind_end_name(enum us_unwind_end end); /* "root", "depth", ... */
-/* Of a cut stack, for its user: where it is cut, and what helps. */
+/* For the user: where the stack is truncated, and what helps. */
 const char *us_unwind_end_words(enum us_unwind_end end);
 const char *us_frame_how_name(enum us_frame_how how);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * walk.h: one unwinding on its way; between the files that make its steps.
+ * walk.h: the state of one unwinding; shared by the files that make its steps.
  *
- * At each frame three are asked for the caller's, in this order: a table that is
- * trusted (step_cfi.c), the code (step_code.c), a table that is not.  Where none knows
- * a caller, the frame may be one that an interrupt, a trap or a system call entered
- * (cross.c).
+ * At each frame, three sources are tried for the caller's frame, in this order: a
+ * trusted table (step_cfi.c), the code (step_code.c), an untrusted table.  If none
+ * finds a caller, an interrupt, a trap or a system call may have entered the frame's
+ * function (cross.c).
  */
 #ifndef US_UNWIND_WALK_H
 #define US_UNWIND_WALK_H
@@ -18,12 +18,12 @@
 
 #define US_STACK_WINDOW	  1280
 #define US_MAX_FRAME_SIZE (16 << 20)
-#define US_MAX_SWITCHES	  6 /* of stacks, in one unwinding */
+#define US_MAX_SWITCHES	  6 /* stack switches in one unwinding */
 
-/* What architectures differ in; a row for each in unwind.c. */
+/* Differences between architectures; unwind.c has a row for each. */
 struct us_walk_arch {
-	uint8_t sp, fp;	    /* numbers of registers */
-	uint8_t n_reg;	    /* that there are */
+	uint8_t sp, fp;	    /* register numbers */
+	uint8_t n_reg;	    /* number of registers */
 	uint32_t preserved; /* bit n: functions preserve register n; 64-bit code */
 	const struct us_link_machine *link; /* NULL: calls push return addresses */
 };
@@ -31,22 +31,22 @@ struct us_walk_arch {
 #define US_MAX_PROGRAMS 64
 
 struct us_unwinder {
-	/* Spaces in which programs were seen at work, the last few. */
+	/* The last few address spaces in which programs were seen to run. */
 	struct us_space program[US_MAX_PROGRAMS];
-	us_gva vector[US_MAX_PROGRAMS]; /* where each enters the kernel; 0: not known */
+	us_gva vector[US_MAX_PROGRAMS]; /* where each enters the kernel; 0: unknown */
 	unsigned n_program;
-	struct us_space outside; /* that of this stack's program */
-	struct us_space below;	 /* that of what M-mode has broken off */
+	struct us_space outside; /* of this stack's program */
+	struct us_space below;	 /* of what M-mode has interrupted */
 	struct us_sites *sites;
-	struct us_paging *code; /* that code is read by; NULL: that of the stack */
+	struct us_paging *code; /* to read code through; NULL: that of the stack */
 	const struct us_walk_arch *arch;
 	unsigned n_change;
 	uint16_t narrow_cs; /* as in struct us_code_map */
-	us_gva window;	    /* what bytes holds, of the stack */
+	us_gva window;	    /* the gva of bytes, on the stack */
 	size_t window_len;
 	uint8_t bytes[US_STACK_WINDOW];
-	/* Of each frame of this stack: what registers were saved relative to, as its
-	 * caller was found; 0: not known. */
+	/* For each frame of this stack: the address that saved registers are relative
+	 * to, set when its caller was found; 0: not known. */
 	us_gva cfa[US_MAX_FRAMES];
 	struct us_trails trails;
 	struct us_known_steps known_steps;
@@ -57,45 +57,44 @@ struct us_walk {
 	struct us_unwinder *u;
 	struct us_paging *paging;
 	const struct us_space *space;
-	const struct us_space
-		*next_space;  /* of the step that is made; NULL: the same */
-	struct us_site *site; /* of pc, or of another by now, or NULL */
+	const struct us_space *next_space; /* after this step; NULL: the same */
+	struct us_site *site;		   /* of pc, or of another pc by now, or NULL */
 	us_gva pc;
-	uint32_t known;		    /* bit n: reg[n] is that of this frame */
-	uint8_t word;		    /* bytes: 8, or 4 in 32-bit code */
+	uint32_t known;		    /* bit n: reg[n] is valid for this frame */
+	uint8_t word;		    /* size, bytes: 8, or 4 in 32-bit code */
 	uint8_t flags;		    /* US_PC_USER in ring 3 */
-	uint8_t n_switch;	    /* how often another stack was gone to */
-	bool framed;		    /* rbp came by the chain of frame pointers */
+	uint8_t n_switch;	    /* how often the stack was switched */
+	bool framed;		    /* rbp comes from the chain of frame pointers */
 	bool after_call;	    /* pc is a return address */
 	const struct us_regs *regs; /* that the stack began with */
-	const struct us_stack *out; /* its frames up to this one */
-	/* The first that had the registers that the stack began with; and the first
-	 * whose code is read as that of this one is. */
+	const struct us_stack *out; /* the frames up to this one */
+	/* first: the first frame that has the initial registers.  floor: the first
+	 * frame whose code is read in the same space and width as this one's. */
 	unsigned first, floor;
-	us_gva callee; /* pc of the frame that the last step was made from; 0: none */
+	us_gva callee; /* pc of the frame before the last step; 0: none */
 	bool callee_after_call;
 	uint8_t end; /* enum us_unwind_end */
-	/* By number, as in us_regs; as many as there are.  A stack pointer that is not
-	 * known is a lower bound for all that follows. */
+	/* By number as in us_regs; n_reg of them.  If the stack pointer is not known,
+	 * its value is a lower bound for all outer frames. */
 	uint64_t reg[US_MAX_GPR];
 };
 
-/* The caller's frame, as a rule gives it. */
+/* The caller's frame, according to a rule. */
 struct us_step {
 	us_gva pc, cfa;
-	us_gva sp, fp, ra;    /* by the code; a table says it by its rule */
+	us_gva sp, fp, ra;    /* from the code; with a table, from its rule */
 	struct us_site *call; /* of the CALL before pc; not set if exact */
 	us_gva target;	      /* of that CALL, if it is direct */
 	bool direct;
-	bool strong; /* the CALL is to this very function */
-	bool led;    /* ... or to code from which a path was found to lead here */
-	bool exact;  /* pc is where the caller was broken off */
+	bool strong; /* the CALL is to the function's start */
+	bool led;    /* ... or to code from which a path leads here */
+	bool exact;  /* pc is where the caller was interrupted */
 	bool sp_known, fp_known, framed;
-	bool ra_known; /* the link register, in code that was broken off */
-	bool narrow;   /* 32-bit code, below a 64-bit kernel */
-	uint8_t how;   /* enum us_frame_how */
-	uint8_t flags; /* US_PC_USER */
-	const struct us_cfi_rule *rule; /* NULL: by the code */
+	bool ra_known;			/* the link register, in interrupted code */
+	bool narrow;			/* 32-bit code, below a 64-bit kernel */
+	uint8_t how;			/* enum us_frame_how */
+	uint8_t flags;			/* US_PC_USER */
+	const struct us_cfi_rule *rule; /* NULL: from the code */
 	const struct us_cfi_saved *saved;
 };
 
@@ -104,15 +103,15 @@ static inline bool us_walk_knows(const struct us_walk *w, unsigned reg)
 	return w->known >> reg & 1;
 }
 
-/* Addresses of 32-bit code go round at 4 GiB. */
+/* Addresses of 32-bit code wrap at 4 GiB. */
 static inline us_gva us_walk_wrap(const struct us_walk *w, us_gva va)
 {
 	return w->word == 4 ? (uint32_t)va : va;
 }
 
-/* Is 0 where the return address would be the end?  So threads are set up.  In a program
- * only of a function whose start is known: else a rule may be wrong, and it any word.
- */
+/* Does a 0 in place of the return address end the stack?  Threads are set up that way.
+ * In a program only if the function's start is known: otherwise the rule may be wrong,
+ * and the 0 may be any word. */
 static inline bool us_walk_ends_by_zero(const struct us_walk *w,
 					const struct us_site *s)
 {
@@ -126,13 +125,14 @@ static inline us_gva us_walk_strip(const struct us_walk *w, us_gva va)
 						    : va;
 }
 
-/* Where kernels are; if this one is not, nothing tells its addresses apart. */
+/* Is it in the upper half, where kernels are?  For a kernel that is not there, its
+ * addresses cannot be told apart from a program's. */
 static inline bool us_walk_is_upper(us_gva va)
 {
 	return va >> 63;
 }
 
-/* A word of the stack that is not in the window. */
+/* Read a word of the stack that is not in the window. */
 bool us_walk_fetch(struct us_walk *w, us_gva va, uint64_t *ret);
 
 static inline bool us_walk_read(struct us_walk *w, us_gva va, uint64_t *ret)
@@ -156,69 +156,70 @@ static inline bool us_walk_read(struct us_walk *w, us_gva va, uint64_t *ret)
 	return true;
 }
 
-/* Fill in who called, by what is before s->pc: false if it cannot have led to the
- * site's function. */
+/* Fill in *s from the CALL before s->pc; false: that CALL cannot have led to the site's
+ * function, or there is none. */
 bool us_walk_is_caller(struct us_walk *w, const struct us_site *site,
 		       struct us_step *s);
 
 /*
- * A thread that has not run yet has, where others have a return address, the start of a
- * function; and the table knows it for one that nobody calls.  Then s->exact is set.
+ * A thread that has not run yet has the start of a function in place of a return
+ * address, and the table marks that function as outermost.  Sets s->exact if so.
  */
 bool us_walk_begins_thread(struct us_walk *w, struct us_step *s);
 
 /*
- * Does a table say of s->pc, for which us_walk_is_caller() has been asked, that its
- * code is where stacks begin?  The code itself may be gone: kernels free that of their
- * start, and what was called from there last runs on.
+ * Does a table say that s->pc is in code where stacks begin?  Call us_walk_is_caller()
+ * first.  That code may be gone: kernels free their init code, while functions that
+ * were called from there still run.
  */
 bool us_walk_is_outermost(const struct us_step *s);
-/* s->pc is no start of a function, or one of code that is gone (US_CFI_GONE), where
- * nothing can begin. */
+/* s->pc is not where a function starts, or that code is gone (US_CFI_GONE), so that no
+ * function can start there. */
 bool us_walk_may_be_behind(const struct us_step *s);
 
-/* Where the rule puts the CFA; false if that cannot be. */
+/* The CFA according to the rule; false: impossible. */
 bool us_walk_cfa(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret);
 
-/* The caller's rbp, with ret->cfa. */
+/* Set the caller's rbp in *ret; ret->cfa is set. */
 void us_walk_fp(struct us_walk *w, const struct us_code_rule *rule,
 		struct us_step *ret);
 
-/* The word in a slot of a rule (code_rule.h). */
+/* Read the word that a rule's slot refers to (code_rule.h). */
 bool us_walk_slot(struct us_walk *w, us_gva cfa, int16_t slot, uint64_t *ret);
 
-/* A step by one rule of the code; on failure w->end says why. */
+/* A step by one rule from the code; on failure w->end says why. */
 typedef bool us_try_rule(struct us_walk *w, const struct us_site *site,
 			 const struct us_code_rule *rule, struct us_step *ret);
 
-/* By the site's first rule; by the second where that one fails, or finds a CALL that is
- * not of this function and the second does.  On failure w->end is that of the first. */
+/* Try the site's first rule.  The second is used if the first fails, or if only the
+ * second finds a CALL to this very function.  On failure w->end is that of the
+ * first. */
 bool us_walk_try_rules(struct us_walk *w, const struct us_site *site,
 		       us_try_rule *try_rule, struct us_step *ret);
 
-/* By the code.  On failure w->end says why. */
+/* A step by the code.  On failure w->end says why. */
 bool us_step_code(struct us_walk *w, struct us_site *site, struct us_step *ret);
 
 enum us_step_result {
 	US_STEP_NO,
 	US_STEP_YES,
-	US_STEP_ROOT, /* the table says that nobody called */
+	US_STEP_ROOT, /* the table says that this is the outermost frame */
 };
 
-/* By a rule of a table. */
+/* A step by a rule of a table. */
 enum us_step_result us_step_cfi(struct us_walk *w, const struct us_site *site,
 				const struct us_cfi_rule *rule,
 				const struct us_cfi_saved *saved, struct us_step *ret);
-/* What the table has for the return address; false: it does not know, or it cannot be
- * read. */
+/* The return address according to the table; false: the table does not know it, or it
+ * cannot be read. */
 bool us_step_cfi_word(struct us_walk *w, const struct us_cfi_rule *rule, us_gva *ret);
-/* The caller's registers, of a step that was made so. */
+/* Restore the caller's registers after such a step. */
 void us_step_cfi_restore(struct us_walk *w, const struct us_step *s);
 
 /*
- * What a register that functions preserve holds in this frame: by the code of those
- * that were called from here, who have saved it, or else by the registers that the
- * stack began with.
+ * The value, in this frame, of a register that functions preserve.  It comes from where
+ * the functions called from here saved it, according to their code, or else from the
+ * initial registers.
  */
 bool us_walk_register(struct us_walk *w, unsigned reg, uint64_t *ret);
 
@@ -231,94 +232,96 @@ struct us_entry_frame {
 };
 
 /*
- * Was the code there broken off by its own instruction, a breakpoint or a system call?
- * Then pc is behind that instruction, as it is behind a CALL.
+ * Did the code there enter the kernel by its own instruction, a breakpoint or a system
+ * call?  Then pc is right after that instruction, like a return address.
  */
 bool us_walk_is_behind_trap(struct us_walk *w, us_gva pc);
 
-/* Does it look as if there were one at va? */
+/* Does the memory at va look like one? */
 bool us_walk_entry_frame(struct us_walk *w, us_gva va, struct us_entry_frame *ret);
 
-/* Can they be what rflags was (Intel SDM volume 1, 3.4.3)? */
+/* Can this be a value of rflags (Intel SDM volume 1, 3.4.3)? */
 bool us_x86_are_flags(uint64_t flags);
-/* Was the stack not changed?  Then rsp points just above, before it was aligned. */
+/* Did the interrupt keep the stack?  Then the saved rsp points right above the frame,
+ * apart from alignment. */
 bool us_walk_is_in_place(const struct us_walk *w, const struct us_entry_frame *f);
-/* It was entered so: the step to there, but for rbp, which the caller has set. */
+/* Fill in the step to the interrupted code from *f, except rbp, which the caller has
+ * set. */
 void us_walk_take_entry(struct us_walk *w, const struct us_entry_frame *f,
 			struct us_step *ret);
 
 /*
- * The site's code, by analysis, is one that is entered from outside: find what was
- * broken off.
+ * The analysis says that the site's code is entered from outside: find the interrupted
+ * code.
  */
 bool us_step_cross(struct us_walk *w, const struct us_site *site, struct us_step *ret);
 
 /*
- * No caller was found: is there none?  Believed of a function whose start is known, if
- * the code says that it cannot return to one, or what lies where the return address
- * would be is none, and if that could not be what an interrupt pushed.  Of a program if
- * its arguments lie there, as the kernel has put them.
+ * No caller was found: is this the outermost frame?  Yes for a function with a known
+ * start if its code cannot return to a caller, or the word in place of the return
+ * address is none, unless that word may be what an interrupt pushed.  Yes in a program
+ * if its arguments are there, as the kernel places them.
  */
 bool us_walk_is_root(struct us_walk *w, struct us_site *site);
 
-/* Where the return address is, by a rule of the code; false: it tells none, or the
- * stack pointer is not known. */
+/* The address of the return address, by a rule from the code; false: the rule has none,
+ * or the stack pointer is not known. */
 bool us_step_code_slot(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret);
 
-/* Which of a site's rules to go by, with a link register: the first, but where that
- * tells none, or counts from a stack pointer that is not known. */
+/* The rule of a site to use, with a link register: the first, unless it gives no return
+ * address or counts from a stack pointer that is not known. */
 const struct us_code_rule *us_step_link_rule(const struct us_walk *w,
 					     const struct us_code_rule rule[2]);
 
-/* What the return address would be, with a link register. */
+/* The return address according to the rule, with a link register. */
 bool us_step_link_word(struct us_walk *w, const struct us_code_rule *rule,
 		       us_gva *ret_slot, us_gva *ret);
 
-/* The program below an entry that keeps its registers as link_entry.h says, in an
- * address space of its own that is known by now.  Sets w->next_space. */
+/* A step to the program below an entry that keeps its registers as link_entry.h
+ * describes.  The program's address space must be known by now.  Sets w->next_space. */
 bool us_step_program(struct us_walk *w, const struct us_site *site,
 		     struct us_step *ret);
-/* The program itself, from an entry's first or last instructions.  Sets w->next_space.
- */
+/* A step to the program from an entry's first or last instructions.  Sets
+ * w->next_space. */
 bool us_step_outside(struct us_walk *w, const struct us_site *site,
 		     struct us_step *ret);
-/* From the first instructions of the entry that the processor names, which have changed
- * neither the stack pointer nor what else tells the frame. */
+/* A step from the first instructions of the entry that the processor names; they have
+ * changed neither the stack pointer nor anything else that the frame depends on. */
 bool us_step_vector(struct us_walk *w, const struct us_site *site, struct us_step *ret);
-/* The same of x86, where the code cannot be followed; what was pushed is in the
+/* The same on x86, where the code cannot be followed; what was pushed is in the
  * kernel's memory. */
 bool us_step_gate(struct us_walk *w, const struct us_site *site, struct us_step *ret);
-/* Where a program went on another stack for a while: the CALL on its own, by the frame
- * pointer, which is still of there.  On failure *ret is undefined. */
+/* Where a program has switched to another stack for a while: a step to the CALL on its
+ * own stack, by the frame pointer, which still points there.  On failure *ret is
+ * undefined. */
 bool us_step_switch(struct us_walk *w, const struct us_site *site, struct us_step *ret);
-/* A program is at work in this space, or has just been; the vCPU, whose registers p
- * may tell of, is in it. */
+/* A program runs in this space, or has just run; the vCPU, whose registers p may read,
+ * is in it. */
 void us_walk_note_program(struct us_unwinder *u, struct us_paging *p,
 			  const struct us_space *space);
 
-/* Do the registers say what an exception has just broken off?  If that was guessed, the
- * code must be a table of vectors, and what was broken off be there. */
+/* Do the registers say what an exception has just interrupted?  If that was a guess,
+ * the code must be a vector table, and the interrupted code must be mapped. */
 bool us_walk_is_entered(struct us_walk *w, const struct us_regs *regs);
 
-/* The frame of a function, by its code: the CFA, and the frame pointer that it was
- * entered with. */
+/* The frame of a function, by its code: the CFA and the frame pointer at entry. */
 bool us_step_link_frame(struct us_walk *w, const struct us_site *site,
 			struct us_step *ret);
 
 /*
- * Nothing tells where the site's function begins, and no rule holds: by the start that
- * the code before it shows.  What is found so is behind a CALL that names it, or one by
- * pointer from a stack that was in order.  False, and the site's outer US_OUTER_OWN: it
- * was entered by a return to that start.
+ * For a site whose function start is unknown and whose rules fail: try the starts that
+ * the code before it suggests.  A result is accepted only behind a CALL that names the
+ * function, or behind a CALL by pointer with an aligned stack.  False, with the site's
+ * outer US_OUTER_OWN: the function was entered by a return to its start.
  */
 bool us_step_start(struct us_walk *w, struct us_site *site, struct us_step *ret);
 
-/* Is this a routine that saves registers for its caller?  Then *ret_found says whether
- * its caller was found. */
+/* Is this a routine that saves registers for its caller?  Then *ret_found: whether its
+ * caller was found. */
 bool us_step_routine(struct us_walk *w, const struct us_site *site, bool *ret_found,
 		     struct us_step *ret);
 
-/* The same two, with a link register. */
+/* us_step_code() and us_step_cross() for a link register. */
 bool us_step_link(struct us_walk *w, struct us_site *site, struct us_step *ret);
 bool us_step_link_cross(struct us_walk *w, const struct us_site *site,
 			struct us_step *ret);

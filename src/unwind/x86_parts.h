@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* x86_parts.h: an instruction cut into its parts; between the two decoder files. */
+/* x86_parts.h: an instruction cut into its parts; shared by the two decoder files. */
 #ifndef US_X86_PARTS_H
 #define US_X86_PARTS_H
 
@@ -30,8 +30,8 @@ struct us_x86_parts {
 	int32_t disp, imm;
 };
 
-/* Cut the first instruction of n bytes; p->at is then its length. False: not valid
- * in code of that width, or cut short. */
+/* Cut the first instruction of n bytes; p->at is then its length.  False: not valid in
+ * code of that width, or truncated. */
 bool us_x86_cut(struct us_x86_parts *p, const uint8_t *code, size_t n, unsigned bits);
 
 #endif

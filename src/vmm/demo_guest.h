@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * demo_guest.h: a guest of our own that states its truth, to check a backend by.
+ * demo_guest.h: a guest of our own whose true profile is known, to check a backend
+ * with.
  *
- * A child process with one vCPU of KVM in 64-bit mode, 1 MiB of memory and a page of
- * code: for ever, three chains of calls, each of which spends its share of the time in
- * its innermost function.  One of these has no frame.  The chain b may run in an
- * address space of its own, with its stack at the same addresses as that of the others.
- * It needs nothing but /dev/kvm, and x86-64.
+ * A child process with one KVM vCPU in 64-bit mode, 1 MiB of memory and a page of code.
+ * It runs three call chains in an endless loop.  Each spends its share of the time in
+ * its innermost function.  One of these functions has no frame.  Chain b may run in an
+ * address space of its own, with its stack at the same addresses as the others'.  It
+ * needs only /dev/kvm, and x86-64.
  */
 #ifndef US_VMM_DEMO_GUEST_H
 #define US_VMM_DEMO_GUEST_H
@@ -24,16 +25,16 @@
 struct us_demo_function {
 	const char *name;
 	us_gva start, end;
-	/* Of its stack: where each caller goes on, the outermost last. */
+	/* Its stack: where each caller continues, the outermost last. */
 	us_gva caller[US_DEMO_DEPTH];
 	unsigned n_caller;
 	bool has_frame;
-	int chain; /* whose time is spent in it; -1: it only calls */
+	int chain; /* the chain whose time is spent in it; -1: it only calls */
 };
 
 struct us_demo_chain {
 	const char *name;
-	double share; /* of the time in the innermost functions */
+	double share; /* of the time spent in the innermost functions */
 };
 
 struct us_demo_guest {
@@ -45,15 +46,16 @@ extern const struct us_demo_chain us_demo_chains[US_DEMO_CHAINS];
 
 /* The function there, or NULL. */
 const struct us_demo_function *us_demo_find(us_gva pc);
-/* The start of each function, ascending, for an unwinder; how many. */
+/* The start of each function, ascending, for an unwinder; returns their number. */
 size_t us_demo_starts(const us_gva **ret);
 
-/* Start it: it runs when this returns.  It ends with this process, whatever happens. */
+/* Start it: it runs when this returns.  It always ends with this process. */
 US_MUST_CHECK int us_demo_start(struct us_demo_guest *d, bool two_spaces,
 				struct us_err *e);
 void us_demo_stop(struct us_demo_guest *d); /* accepts zeroed memory */
 
-/* How often it has gone round, by its own count; may be called at any time. */
+/* How many rounds of the loop it has done, by its own count; may be called at any time.
+ */
 unsigned long us_demo_rounds(const struct us_demo_guest *d);
 
 #endif

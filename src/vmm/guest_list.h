@@ -2,15 +2,19 @@
 /*
  * guest_list.h: which guests run on this host, and what is known of each.
  *
- * Everything is read from /proc, nothing is asked of a VMM and nothing disturbs it.
- * A guest is a process that has KVM vCPUs (file descriptors that are
- * "anon_inode:kvm-vcpu:N"), whatever the VMM, or a QEMU system emulator under TCG.
+ * Everything is read from /proc; no VMM is asked or disturbed.  A guest is a process
+ * that has KVM vCPUs (file descriptors that are "anon_inode:kvm-vcpu:N"), whatever the
+ * VMM, or a QEMU system emulator under TCG.
  *
- * Which thread runs which vCPU is told by /proc only if the thread is named for it
- * ("CPU 0/KVM" of QEMU with -name debug-threads=on, "fc_vcpu 0", "vcpu0", ...), if it
- * sleeps in ioctl(vcpu fd, KVM_RUN) at the moment of looking, or if the process has
- * one thread only.  Else tid is 0: the monitor can tell
- * (us_guest_vcpus_from_monitor), or whoever stops the threads.
+ * /proc shows which thread runs which vCPU only
+ *
+ * - if the thread is named for it ("CPU 0/KVM" of QEMU with -name debug-threads=on,
+ *   "fc_vcpu 0", "vcpu0", ...),
+ * - if it sleeps in ioctl(vcpu fd, KVM_RUN) at that moment, or
+ * - if the process has only one thread.
+ *
+ * Else tid is 0: the monitor can tell (us_guest_vcpus_from_monitor), or a backend that
+ * stops the threads.
  */
 #ifndef US_VMM_GUEST_LIST_H
 #define US_VMM_GUEST_LIST_H
@@ -38,37 +42,39 @@ struct us_vcpu {
 			   the APIC id on x86 */
 	pid_t tid;	/* the thread that runs it; 0: not known.  Under TCG one thread
 			   may run them all */
-	int fd; /* of the vCPU in the VMM's process; -1: none (TCG), not known */
+	int fd; /* file descriptor of the vCPU in the VMM; -1: none (TCG), not known */
 };
 
 struct us_guest {
 	pid_t pid;
-	uint64_t start_time; /* field 22 of /proc/PID/stat: tells a reused pid */
+	uint64_t start_time; /* field 22 of /proc/PID/stat: detects a reused pid */
 	uid_t uid;
 	enum us_accel accel;
 	char vmm[32];	       /* "qemu", "firecracker", ...: name of the executable */
-	char exe[256];	       /* path of the executable; "" if it may not be read */
-	char processor[16];    /* that a QEMU emulates: us_qemu_processor() */
+	char exe[256];	       /* path of the executable; "" if not permitted */
+	char processor[16];    /* what a QEMU emulates: us_qemu_processor() */
 	char name[64];	       /* -name of QEMU, --id of Firecracker; else "" */
-	char kernel[PATH_MAX]; /* image named by the command line, made absolute by
-				  the VMM's working directory; else "".  A path of
-				  the VMM: open it by us_guest_kernel_path() */
-	char boot[PATH_MAX];   /* the file of a disk, or of firmware, that it may start
-				  from without a kernel; likewise */
+	char kernel[PATH_MAX]; /* image named by the command line, made absolute with
+				  the VMM's working directory; else "". A path of the
+				  VMM: open it through us_guest_kernel_path() */
+	char boot[PATH_MAX];   /* a file of a disk or of firmware from which it may boot
+				  without a kernel; likewise */
 	char counts[PATH_MAX]; /* the file that QEMU's plugin counts in; likewise */
-	uint64_t memory; /* bytes of RAM by the command line or maps; 0: not known */
+	uint64_t memory; /* bytes of RAM, from the command line or the maps; 0: not
+			    known */
 	struct us_vcpu vcpu[US_MAX_VCPUS]; /* sorted by index */
 	unsigned n_vcpu;
-	unsigned n_vcpu_beyond; /* more of them, for which there was no room */
-	bool limited;		/* not all could be read: another user's process */
-	bool several; /* the process runs more than one machine, vcpu[] of all mixed */
-	bool libvirt; /* libvirt has started it, and holds its monitor */
+	unsigned n_vcpu_beyond; /* further vCPUs, beyond US_MAX_VCPUS */
+	bool limited; /* not everything could be read: another user's process */
+	bool several; /* the process runs more than one machine; vcpu[] has the vCPUs of
+			 all */
+	bool libvirt; /* libvirt started it, and is connected to its monitor */
 
-	/* Ways in that the command line offers, as TARGETs: "qmp:/run/m.sock",
+	/* Monitor and stub that the command line offers, as TARGETs: "qmp:/run/m.sock",
 	 * "qmp:127.0.0.1:4444", "gdb:127.0.0.1:1234", "gdb:/run/g.sock"; "" if none.
-	 * Of several monitors one that nobody is connected to.  What lies in another
-	 * mount namespace, or root directory, is reached by /proc/PID/root; a TCP port
-	 * in another network namespace is left out. */
+	 * Of several monitors, one without a client.  Sockets in another mount
+	 * namespace or root directory are reached through /proc/PID/root; a TCP port in
+	 * another network namespace is left out. */
 	char qmp[US_ENDPOINT_SIZE], gdb[US_ENDPOINT_SIZE];
 };
 
@@ -84,22 +90,22 @@ void us_guest_list_fini(struct us_guest_list *l);
 US_MUST_CHECK int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_err *e);
 
 /*
- * The guest that a user means: NULL (the only one on this host), a pid, or a name.
- * -ENOENT: none, -EEXIST: several (the message lists them), -EACCES: it is there, but
- * may not be looked at, -ENOTSUP: several machines in one process.
+ * The guest that a user means: target is NULL (the only one on this host), a pid, or a
+ * name.  -ENOENT: none; -EEXIST: several (the message lists them); -EACCES: it exists,
+ * but this user may not inspect it; -ENOTSUP: several machines in one process.
  */
 US_MUST_CHECK int us_guest_select(const struct us_guest_list *l, const char *target,
 				  struct us_guest *ret, struct us_err *e);
 
-/* May, and can, it be looked at? 0, -EACCES, -ENOTSUP. */
+/* May it be profiled, and can it?  0, -EACCES, -ENOTSUP. */
 US_MUST_CHECK int us_guest_check(const struct us_guest *g, struct us_err *e);
 
 /* Is it still the process that was inspected? A zombie is not. */
 bool us_guest_alive(const struct us_guest *g);
 
-/* The path by which we can open g->kernel: the same, or through /proc/PID/root if
- * the VMM lives in another mount namespace or has another root directory (its absolute
- * symbolic links then lead astray).  false: no kernel is known, or the path is too
+/* The path under which we can open g->kernel: the same, or through /proc/PID/root if
+ * the VMM is in another mount namespace or has another root directory (its absolute
+ * symbolic links then resolve wrongly).  false: no kernel is known, or the path is too
  * long. */
 bool us_guest_kernel_path(const struct us_guest *g, char *ret, size_t size);
 /* The same for g->boot, and for g->counts. */
@@ -110,8 +116,8 @@ struct us_qmp;
 
 /*
  * Learn from QEMU's monitor (query-cpus-fast) which thread runs which vCPU, and under
- * TCG how many there are.  Costs the guest nothing, the monitor about 0.2 ms.
- * -EPROTO: the answer does not fit this process (the monitor is another's).
+ * TCG how many there are.  Costs the guest nothing, the monitor about 0.2 ms.  -EPROTO:
+ * the answer does not fit this process (the monitor belongs to another one).
  */
 US_MUST_CHECK int us_guest_vcpus_from_monitor(struct us_guest *g, struct us_qmp *q,
 					      struct us_err *e);

@@ -14,7 +14,8 @@ int us_thread_vcpu(const char *comm);
  * or (syscall 29) arm64 and riscv64; -1 if it does not. */
 int us_thread_kvm_run(const char *syscall);
 
-/* Set the tid of each vCPU that can be told; proc is us_proc_open() of the guest. */
+/* Set the tid of each vCPU whose thread can be found; proc is us_proc_open() of the
+ * guest. */
 void us_guest_find_threads(int proc, struct us_guest *g);
 
 /* The thread of the process with this id in its own pid namespace; 0: none. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * launch_guard.h: a process that lets a launched guest run if we die before we do.
- */
+/* launch_guard.h: a process that starts a launched guest if we die before we could. */
 #ifndef US_VMM_LAUNCH_GUARD_H
 #define US_VMM_LAUNCH_GUARD_H
 
@@ -14,10 +12,10 @@ struct us_launch_guard {
 
 struct us_launch_guard us_launch_guard_none(void);
 
-/* endpoint: of the monitor that will take "cont".  0 or -errno. */
+/* endpoint: the monitor that will receive "cont".  0 or -errno. */
 int us_launch_guard_start(struct us_launch_guard *g, const char *endpoint);
 
-/* It is no longer needed: ends and reaps it.  May be called again. */
+/* Call it when it is no longer needed: ends and reaps it.  May be called again. */
 void us_launch_guard_dismiss(struct us_launch_guard *g);
 
 #endif

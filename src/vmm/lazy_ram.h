@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lazy_ram.h: memory whose pages another program gives when they are asked for.
+ * lazy_ram.h: memory whose pages another program provides on demand (userfaultfd(2)).
  *
- * So Firecracker restores a snapshot, crosvm swaps and QEMU ends a migration:
- * userfaultfd(2).  To read a page that is not there would wait for that program, for
- * ever if it does not answer, with a vCPU held meanwhile; and in a memory file the
- * kernel would give us a page of zeroes, which the guest then has in place of its own.
- * So a file is not mapped there, and of the process only pages that are present are
- * read (struct us_region.lazy).
+ * Firecracker restores a snapshot, crosvm swaps, and QEMU ends a migration this way.
+ * Reading a page that is not present would wait for that program, for ever if it does
+ * not answer, while a vCPU is held.  In a memory file, the kernel would give us a page
+ * of zeroes, which the guest would then have in place of its own.  Such a file is
+ * therefore not mapped, and from the process only pages that are present are read
+ * (struct us_region.lazy).
  *
- * Who has a userfaultfd open is asked first, for which memory it serves is told by
- * /proc/PID/smaps alone, for which the kernel goes through all pages of the process.
- * Asked once: memory that such a program takes over later, and a VMM that keeps no
- * descriptor of the userfaultfd that serves it (Firecracker and QEMU do), are missed.
+ * uniscope first checks whether the process has a userfaultfd open.  Only
+ * /proc/PID/smaps says which memory it serves, and for that the kernel goes through all
+ * pages of the process.
+ *
+ * This is checked once.  It misses memory that such a program takes over later, and
+ * VMMs that keep no descriptor of the userfaultfd that serves them (Firecracker and
+ * QEMU do keep one).
  */
 #ifndef US_VMM_LAZY_RAM_H
 #define US_VMM_LAZY_RAM_H
@@ -30,7 +33,7 @@ struct us_lazy_ram {
 		us_hva start, end;
 	} v[US_LAZY_RANGES];
 	unsigned n;
-	bool all;    /* which ones could not be told: take it that all are */
+	bool all;    /* the ranges could not be determined: treat all memory as lazy */
 	int pagemap; /* /proc/PID/pagemap if there are any; else -1 */
 };
 

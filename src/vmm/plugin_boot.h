@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * plugin_boot.h: the file in which uniscope asks QEMU's plugin when the guest comes to
- * an instruction for the first time, and the plugin answers.
+ * plugin_boot.h: the file in which uniscope asks QEMU's plugin when the guest first
+ * reaches certain instructions, and in which the plugin answers.
  *
- * uniscope makes it, with what is asked for, before QEMU starts; the plugin writes the
+ * uniscope creates it, with its questions, before QEMU starts.  The plugin writes the
  * rest, wall_ns last.  Little-endian.  Neither trusts what the other writes.
  */
 #ifndef US_VMM_PLUGIN_BOOT_H
@@ -18,7 +18,7 @@
 #define US_MAX_USE	  512U
 #define US_USE_UNKNOWN	  UINT64_MAX
 #define US_WATCH_CODE	  16U	/* bytes of code that are compared */
-#define US_WATCH_LEAST	  4U	/* fewer in a block tell nothing */
+#define US_WATCH_LEAST	  4U	/* a block with fewer never matches */
 #define US_MAX_CALLED	  256U	/* targets of calls and jumps */
 #define US_MAX_FOLLOWED	  8192U /* blocks of code that are followed for them */
 
@@ -32,35 +32,36 @@ enum us_watch_event {
 struct us_boot_watch {
 	uint64_t address; /* gva */
 	uint32_t event;	  /* enum us_watch_event */
-	uint32_t point;	  /* what it is for; several may be for the same */
-	/* Counts once one for this point was seen; US_WATCH_AT_ONCE: any time. */
+	uint32_t point; /* the boot's point that it marks; several may mark the same */
+	/* Counts only after a watch for this point was seen; US_WATCH_AT_ONCE: at any
+	 * time. */
 	uint32_t after;
 	/*
-	 * 0: at this very address.  Else a power of two: a kernel that may be anywhere
-	 * is somewhere else by a multiple of it, and has this code there, but for so
-	 * many bytes: one may write over some of its instructions when it starts.
+	 * 0: at exactly this address.  Else a power of two, for a kernel that may be at
+	 * any address: it is moved by a multiple of this, and has this code there.  Up
+	 * to `unequal` bytes of the code may differ, because a kernel may overwrite
+	 * some of its instructions when it starts.
 	 */
 	uint32_t period;
 	uint8_t code[US_WATCH_CODE];
 	uint32_t unequal, reserved;
-	/* Written by the plugin, when it is seen for the first time: */
+	/* Written by the plugin, when it is first seen: */
 	uint64_t cpu_ns;  /* of the VMM's process */
 	uint64_t insns;	  /* executed before it, by all vCPUs; 0: not known */
 	uint64_t wall_ns; /* CLOCK_MONOTONIC; 0: not seen */
 };
 
-/* Of a port, or of a page of a device's memory. */
+/* Accesses to a port, or to a page of a device's memory. */
 struct us_boot_use {
-	char device[32]; /* QEMU's name of it, NUL-terminated; "": a port */
-	uint64_t
-		address; /* the port; the page's gpa; US_USE_UNKNOWN: not known which */
+	char device[32];  /* QEMU's name of it, NUL-terminated; "": a port */
+	uint64_t address; /* the port; the page's gpa; US_USE_UNKNOWN: not known */
 	uint64_t n[US_MAX_BOOT_POINT]; /* accesses after this point, before the next */
 };
 
-/* Where the code led that the guest executed from its kernel's entry on. */
+/* Targets of calls and jumps that the guest executed from its kernel's entry on. */
 struct us_boot_called {
 	uint64_t to;   /* gva */
-	uint32_t jump; /* it was no call */
+	uint32_t jump; /* it was a jump, not a call */
 	uint32_t reserved;
 };
 
@@ -68,17 +69,17 @@ struct us_boot_file {
 	char magic[8];
 	uint32_t n_watch;
 	uint32_t api;		    /* of the plugins in this QEMU */
-	uint64_t made_ns, made_cpu; /* when the first vCPU was made; as above */
-	/* How often vCPU 0 came to the guest's first instruction: a machine that is
+	uint64_t made_ns, made_cpu; /* when the first vCPU was made; CPU time */
+	/* How often vCPU 0 reached the guest's first instruction: a machine that is
 	 * reset begins there again. */
 	uint64_t n_start;
 	struct us_boot_watch watch[US_MAX_WATCH];
-	/* Where calls are counted, too (plugin_phases.h): */
-	uint32_t point; /* that was passed last; uniscope writes it as well */
+	/* Used if calls are counted, too (plugin_phases.h): */
+	uint32_t point; /* the last point that was passed; uniscope writes it as well */
 	uint32_t n_use;
 	struct us_boot_use use[US_MAX_USE];
-	/* Of the first vCPU that comes to a watch of this point, and from then on: to
-	 * where it calls and jumps, each place once.  US_WATCH_AT_ONCE: of none. */
+	/* The first vCPU that reaches a watch of this point is followed from then on:
+	 * where it calls and jumps, each target once.  US_WATCH_AT_ONCE: no vCPU is. */
 	uint32_t follow;
 	uint32_t n_called; /* written last */
 	struct us_boot_called called[US_MAX_CALLED];

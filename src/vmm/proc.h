@@ -2,8 +2,8 @@
 /*
  * proc.h: what /proc says of one process (proc(5)), and of its threads and maps.
  *
- * A process may end at any moment: then a read fails with -ENOENT or -ESRCH, which
- * is no fault of ours.  All sizes and counts are bounded.
+ * A process may end at any moment: then a read fails with -ENOENT or -ESRCH, which the
+ * caller must expect.  All sizes and counts are bounded.
  */
 #ifndef US_VMM_PROC_H
 #define US_VMM_PROC_H
@@ -18,11 +18,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Does /proc show the processes by the pids that they have for us?  -ENOENT: it is not
- * mounted; -EXDEV: it is of another pid namespace. */
+/* Does /proc show the processes by the pids of our own namespace?  -ENOENT: it is not
+ * mounted; -EXDEV: it belongs to another pid namespace. */
 US_MUST_CHECK int us_proc_check(struct us_err *e);
 
-/* Directory /proc/PID: of this process only, though its pid be reused later. */
+/* Open /proc/PID: it refers to this process only, even if its pid is reused later. */
 int us_proc_open(pid_t pid);
 
 /* A folder in it, "fd" or "task"; the caller closes it. NULL: errno says why not. */
@@ -43,15 +43,15 @@ int us_proc_stat(int proc, struct us_proc_stat *ret);
 /* Real user id; 0 or -errno. */
 int us_proc_uid(int proc, uid_t *ret);
 
-/* Is it in our own namespace of this kind ("mnt", "net", "pid")? true in doubt. */
+/* Is it in our own namespace of this kind ("mnt", "net", "pid")?  true if not known. */
 bool us_proc_same_ns(int proc, const char *kind);
 
-/* Do paths lead it to the same files as us: is it in our mount namespace, with our root
- * directory (chroot, a jailer)?  true in doubt. */
+/* Do paths mean the same files for it as for us: is it in our mount namespace, with our
+ * root directory (no chroot, no jailer)?  true if not known. */
 bool us_proc_same_root(int proc);
 
-/* The command line, cut in words, from the program on that a dynamic loader executes
- * (loader.h); false: none (kernel thread, zombie). */
+/* The command line, split into words, beginning with the program that a dynamic loader
+ * executes, if one does (loader.h); false: none (kernel thread, zombie). */
 struct us_proc_args {
 	char *text; /* owned */
 	const char **argv;

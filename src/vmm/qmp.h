@@ -5,11 +5,11 @@
  * A peer may be anything that listens there: every reply is bounded in size (16 MiB)
  * and in time (2 s for the greeting, 5 s for a command), and is checked.  Events
  * between replies are skipped.  QEMU serves one client at a time: no greeting within
- * the timeout means that somebody else holds it.
+ * the timeout means that another client is connected.
  *
- * Commands are numbered, so that a reply that comes after its timeout is not taken
- * for that of the next command: after -ETIMEDOUT a `cont` can still be sent.  A peer
- * that broke the protocol or hung up is not spoken to again: all later calls give
+ * Commands are numbered, so that a reply that comes after its timeout is not taken for
+ * that of the next command: after -ETIMEDOUT a `cont` can still be sent.  After a peer
+ * broke the protocol or hung up, nothing more is sent to it: all later calls give
  * -EPROTO or -ECONNRESET at once.
  */
 #ifndef US_VMM_QMP_H
@@ -31,7 +31,7 @@ struct us_qmp;
  */
 US_MUST_CHECK int us_qmp_open(const char *endpoint, struct us_qmp **ret,
 			      struct us_err *e);
-/* Speak on a connected stream socket (tests); owns fd, also when it fails. */
+/* Use a connected stream socket (tests); owns fd, also when it fails. */
 US_MUST_CHECK int us_qmp_open_fd(int fd, struct us_qmp **ret, struct us_err *e);
 void us_qmp_close(struct us_qmp *q); /* accepts NULL */
 int us_qmp_fd(const struct us_qmp *q);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * qmp_parse.h: cut a stream of bytes into QMP messages and tell what each is.
+ * qmp_parse.h: split a stream of bytes into QMP messages and tell what each is.
  *
- * QEMU ends a message with CR LF but may also spread one over lines (pretty=on), so
- * a message is what lies between the braces, not a line.
+ * QEMU ends a message with CR LF but may also spread one over lines (pretty=on): a
+ * message is therefore delimited by its braces, not by lines.
  */
 #ifndef US_VMM_QMP_PARSE_H
 #define US_VMM_QMP_PARSE_H
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define US_QMP_MAX_BYTES (16u << 20) /* of all that answers one command */
+#define US_QMP_MAX_BYTES (16u << 20) /* of everything that answers one command */
 #define US_QMP_MAX_DEPTH 256	     /* of nested containers */
 
 enum us_qmp_kind {
@@ -33,9 +33,9 @@ struct us_qmp_framer {
 };
 
 /*
- * Go on with the bytes of one message, of which buf has len by now (those of earlier
- * calls included).  1: it is whole and f->at bytes long, 0: more is needed, -EPROTO:
- * this can become no JSON object.  Looks at each byte once.
+ * Continue with the bytes of one message.  buf has len of them by now (those of earlier
+ * calls included).  1: it is complete and f->at bytes long, 0: more is needed, -EPROTO:
+ * this cannot become a JSON object.  Each byte is read once.
  */
 int us_qmp_frame(struct us_qmp_framer *f, const char *buf, size_t len);
 

@@ -7,7 +7,7 @@
 
 struct us_ram_file {
 	us_hva start, end;   /* of the mapping in the VMM */
-	const uint8_t *host; /* ours; NULL: it could not be, and that is no error */
+	const uint8_t *host; /* our mapping; NULL: not possible, which is no error */
 	int fd;		     /* -1 if host is NULL */
 	uint64_t offset;
 	char kind[16]; /* "memfd", "hugetlbfs", "file" */

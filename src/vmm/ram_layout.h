@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ram_layout.h: where a guest's RAM may be, by the maps of its VMM or its monitor.
+ * ram_layout.h: where a guest's RAM may be, according to the maps of its VMM or its
+ * monitor.
  *
- * RAM begins at 0 and leaves a hole below 4 GiB for devices; what does not fit under
- * the hole goes on at 4 GiB.  The hole begins at, all measured or read from source:
+ * RAM begins at 0 and leaves a hole below 4 GiB for devices; what does not fit below
+ * the hole continues at 4 GiB.  The hole begins at, all measured or read from source:
  *   QEMU pc       0xe0000000; 0xc0000000 if there is that much RAM or more
  *   QEMU q35      0xb0000000; 0x80000000 if there is that much RAM or more
  *   QEMU microvm  0xc0000000
@@ -15,9 +16,9 @@
  * QEMU's machine "virt" has all RAM in one run: on aarch64 from 0x40000000, on RISC-V
  * from 0x80000000 (hw/arm/virt.c, hw/riscv/virt.c; 7.2).
  *
- * A VMM may map what is below the hole first, and then what is above.  Linux gives
- * addresses from above downwards, and shows private memory that lies side by side as
- * one mapping: so the upper part is the first in it (Firecracker, cloud-hypervisor).
+ * A VMM may map the part below the hole first, and then the part above it.  Linux
+ * assigns addresses from high to low, and shows adjacent private memory as one mapping:
+ * the upper part then comes first in it (Firecracker, cloud-hypervisor).
  */
 #ifndef US_VMM_RAM_LAYOUT_H
 #define US_VMM_RAM_LAYOUT_H
@@ -41,26 +42,26 @@ struct us_ram_layout {
 	unsigned n;
 };
 
-/* Append a piece, joined with the last one if it goes on both here and there.
- * false: it is out of order, empty, overflows, or there is no room. */
+/* Append a piece; it is merged with the last one if it continues both its gpa and its
+ * hva.  false: it is out of order, empty, overflows, or there is no space left. */
 bool us_ram_layout_add(struct us_ram_layout *l, us_gpa gpa, uint64_t size, us_hva hva);
 
 struct us_ram_query {
 	const char *vmm, *machine; /* as us_guest.vmm and -machine have it */
 	uint64_t memory;	   /* bytes; 0: not known */
-	uint64_t below_4g;	   /* -machine max-ram-below-4g; 0: not said */
+	uint64_t below_4g;	   /* -machine max-ram-below-4g; 0: not given */
 	us_gpa base;		   /* where RAM begins; if not at 0, there is no hole */
 	const uint64_t *piece;	   /* of RAM made of several mappings, in order */
 	unsigned n_piece;
 };
 
-/* Where RAM begins on aarch64 under a VMM that is no QEMU; 0 if that is not known. */
+/* Where RAM begins on aarch64 under a VMM other than QEMU; 0 if that is not known. */
 us_gpa us_ram_base_aarch64(const char *vmm);
 
-/* Where the hole begins for a guest with so much memory. */
+/* Where the hole begins for a guest with this much memory. */
 uint64_t us_ram_hole(const struct us_ram_query *q);
 
-/* Layouts that the maps allow, the most likely first; the number of them. */
+/* Layouts that the maps allow, the most likely first; returns their number. */
 unsigned us_ram_guess(const struct us_ram_query *q, const struct us_maps *maps,
 		      struct us_ram_layout ret[US_RAM_LAYOUTS]);
 
@@ -68,7 +69,7 @@ unsigned us_ram_guess(const struct us_ram_query *q, const struct us_maps *maps,
  * The number of pieces, 0 if there is no such view. */
 unsigned us_ram_parse_mtree(const char *text, struct us_ram_layout *ret);
 
-/* The answer to gpa2hva; 0 if it is none. */
+/* The address in the answer to gpa2hva; 0 if it has none. */
 us_hva us_ram_parse_hva(const char *text);
 
 #endif

@@ -10,9 +10,9 @@
 /*
  * Connect to "/path" or "host:port" ("[::1]:port", and ":port" for this host) within
  * timeout_ms.  Returns a blocking, close-on-exec fd that the caller owns, or -errno:
- * -EINVAL and -ENAMETOOLONG: no such endpoint can be, -ETIMEDOUT, -ECONNREFUSED,
+ * -EINVAL and -ENAMETOOLONG: this cannot be an endpoint, -ETIMEDOUT, -ECONNREFUSED,
  * -ENOENT, -EACCES, ... of connect(2).  A name is resolved (getaddrinfo), which may
- * take longer than timeout_ms; numbers are not.
+ * take longer than timeout_ms; a number is not.
  */
 US_MUST_CHECK int us_socket_connect(const char *endpoint, unsigned timeout_ms,
 				    struct us_err *e);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * budget.h: how often to sample, so that samples take no more than they may.
+ * budget.h: how often to sample without exceeding the budget.
  *
- * The programs themselves see to it that what they take of a vCPU stays within the
- * budget in each second (struct us_bpf_row): a look for which there is no credit left
- * is not taken, and counted.  So that this seldom happens, and samples stay even, the
- * period is made longer when they cost more than the budget has, and shorter again
- * when they cost much less.
+ * The programs themselves keep what they take from a vCPU within the budget in each
+ * second (struct us_bpf_row): a sample for which there is no credit left is not taken,
+ * and counted.  To make this rare, and to keep samples evenly spaced, the period is
+ * lengthened when samples cost more than the budget allows, and shortened again when
+ * they cost much less.
  */
 #ifndef US_BACKEND_BPF_BUDGET_H
 #define US_BACKEND_BPF_BUDGET_H
@@ -14,14 +14,14 @@
 #include "backend/backend.h"
 
 struct us_bpf_budget {
-	uint32_t ppm;	    /* of each vCPU's time; 0: no bound */
-	unsigned n_vcpu;    /* that are looked at */
+	uint32_t ppm;	    /* of each vCPU's time; 0: no limit */
+	unsigned n_vcpu;    /* vCPUs that are sampled */
 	uint64_t asked_ns;  /* between two samples */
-	uint64_t period_ns; /* the same, made longer if it must be */
+	uint64_t period_ns; /* the same, lengthened if need be */
 	uint64_t settled_ns;
-	/* Since then: samples, what they took, and those without credit. */
+	/* Since settled_ns: samples, their cost, and those without credit. */
 	uint64_t n_sample, cost_ns, n_skipped;
-	uint64_t backed_ns; /* samples that a longer period cost, not yet a whole one */
+	uint64_t backed_ns; /* samples lost to a longer period, not yet a whole one */
 };
 
 void us_bpf_budget_start(struct us_bpf_budget *b, uint64_t period_ns, uint32_t ppm,
@@ -35,9 +35,9 @@ static inline void us_bpf_budget_sample(struct us_bpf_budget *b, uint64_t cost_n
 }
 
 /*
- * From time to time; n_skipped: samples since the last time that had no credit.  How
- * many samples a longer period and those have cost since then.  *changed: period_ns is
- * another from now on.
+ * Call it from time to time.  n_skipped: samples since the last call that had no
+ * credit.  Returns how many samples those and a longer period have cost since then.
+ * *changed: period_ns has changed.
  */
 uint64_t us_bpf_budget_settle(struct us_bpf_budget *b, uint64_t now_ns,
 			      uint64_t n_skipped, bool *changed);

@@ -2,10 +2,11 @@
 /*
  * exit_event.h: make KVM on Intel's VMX read the instruction pointer on each exit.
  *
- * The kernel's tracepoint kvm:kvm_exit notes it, before interrupts are let in, if
- * somebody counts it on that thread (TP_fast_assign in arch/x86/kvm/trace.h); so it is
- * counted.  From Linux 6.3 on a timer whose sample has an address has the same effect
- * (PERF_SAMPLE_IP), on the exits alone that a tick hits.
+ * The kernel's tracepoint kvm:kvm_exit reads it, before interrupts are enabled, if
+ * somebody counts that tracepoint on the thread (TP_fast_assign in
+ * arch/x86/kvm/trace.h).  This file counts it.  From Linux 6.3 on, a timer whose sample
+ * has an address (PERF_SAMPLE_IP) has the same effect, but only on exits that a tick
+ * hits.
  */
 #ifndef US_BACKEND_BPF_EXIT_EVENT_H
 #define US_BACKEND_BPF_EXIT_EVENT_H
@@ -21,14 +22,14 @@ struct us_exit_event {
 	int event_fd;
 };
 
-/* Is it needed, on a kernel that calls itself that? */
+/* Is it needed on the kernel with this release name? */
 bool us_exit_event_needed(const char *release);
 
 US_MUST_CHECK int us_exit_event_open(struct us_exit_event *x, pid_t tid,
 				     struct us_err *e);
 void us_exit_event_close(struct us_exit_event *x); /* accepts zeroed memory */
 
-/* How many exits of that thread there were since; 0 if it cannot be determined. */
+/* How many exits the thread has had since it was opened; 0 if not known. */
 uint64_t us_exit_event_count(const struct us_exit_event *x);
 
 #endif

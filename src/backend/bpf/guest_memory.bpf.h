@@ -2,11 +2,13 @@
 /*
  * guest_memory.bpf.h: a guest's memory, read in the thread that runs it.
  *
- * Guest memory is mapped in the VMM, and the VMM's address space is the current one.
- * A page that is not present (swapped, ballooned, never touched) is not fetched: the
- * read fails.  Translations are remembered; one from an earlier sample is used only if
- * its entry is unchanged.  Functions that are not static are verified once by the
- * kernel, not once for each call; and they know of a pointer only that it may be NULL.
+ * Guest memory is mapped in the VMM, and the VMM's address space is the current one.  A
+ * page that is not present (swapped, ballooned, never touched) is not fetched: the read
+ * fails.  Translations are cached; one from an earlier sample is used only if its entry
+ * is unchanged.
+ *
+ * The kernel verifies functions that are not static once, not once for each call.  The
+ * verifier then knows of their pointers only that they may be NULL.
  */
 #ifndef US_BACKEND_BPF_GUEST_MEMORY_H
 #define US_BACKEND_BPF_GUEST_MEMORY_H
@@ -17,7 +19,7 @@
 #include "backend/bpf/space_aarch64.bpf.h"
 #endif
 
-/* Of which windows and the cache are made; a guest's own may be larger. */
+/* The unit of windows and of the cache; a guest's own pages may be larger. */
 #define PAGE	4096ULL
 #define NOWHERE 0ULL
 
@@ -38,7 +40,7 @@ __noinline uint64_t hva_of_gpa(uint32_t guest, uint64_t pa)
 	return NOWHERE;
 }
 
-/* What a walk needs, and where it read last. */
+/* What a walk needs, and the last entry that it read. */
 struct walk_memory {
 	uint32_t guest;
 	uint64_t entry_hva;
@@ -74,7 +76,7 @@ static __always_inline bool still_true(const struct scratch *s, struct cached_pa
 	return true;
 }
 
-/* The walk fills the cache; NOWHERE: va is not mapped to memory. */
+/* Walk the page tables and fill the cache; NOWHERE: va is not mapped to memory. */
 __noinline uint64_t walk_page(struct scratch *s, uint64_t page)
 {
 	struct us_page_leaf leaf = { 0 };
@@ -117,7 +119,7 @@ __noinline uint64_t hva_of_page(struct scratch *s, uint64_t page)
 	return walk_page(s, page);
 }
 
-/* Is this a page of a kernel's code?  Only 64-bit tables tell. */
+/* Is this a page of kernel code?  Only 64-bit tables tell. */
 __noinline int is_code_of_kernel(struct scratch *s, us_gva at)
 {
 	uint64_t page = at & ~(PAGE - 1);
@@ -138,8 +140,8 @@ static __always_inline bool read_words(struct scratch *s, us_gva at, uint64_t *r
 		return false;
 	if (in_page <= PAGE - 16)
 		return !bpf_probe_read_user(ret, 16, (const void *)(hva + in_page));
-	/* Both sides, then the two words out of these 32 bytes: an address may be
-	 * odd, and a word in both pages. */
+	/* Read both sides, then take the two words out of these 32 bytes: the address
+	 * may be unaligned, and a word may be in both pages. */
 	uint64_t next = hva_of_page(s, at - in_page + PAGE), t[4];
 	if (!next || bpf_probe_read_user(t, 16, (const void *)(hva + PAGE - 16)) ||
 	    bpf_probe_read_user(t + 2, 16, (const void *)next))

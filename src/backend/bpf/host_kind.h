@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* host_kind.h: by what a host runs its guests, as the programs in its kernel must know.
- */
+/* host_kind.h: how a host runs its guests, as far as the programs in its kernel must
+ * know. */
 #ifndef US_BACKEND_BPF_HOST_KIND_H
 #define US_BACKEND_BPF_HOST_KIND_H
 

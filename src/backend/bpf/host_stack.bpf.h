@@ -15,8 +15,8 @@ struct {
 	__type(value, struct us_bpf_host_sample);
 } hosts SEC(".maps");
 
-/* The stack of a task that runs is not given right behind a guest's exit: then that of
- * the task as a whole, the tick's own interrupt included. */
+/* Right after a guest's exit the running task's stack is not available: then take that
+ * of the whole task, which includes the tick's own interrupt. */
 static __always_inline void take_kernel_stack(struct us_bpf_host_sample *h, void *ctx)
 {
 	long n = bpf_get_stack(ctx, h->kernel, sizeof(h->kernel), 0);
@@ -27,7 +27,7 @@ static __always_inline void take_kernel_stack(struct us_bpf_host_sample *h, void
 	h->n_kernel = n > 0 ? (uint32_t)n / 8 : 0;
 }
 
-/* From the VMM's stack pointer on, in two pieces: the stack may end behind one. */
+/* From the VMM's stack pointer on, in two pieces: the stack may end after the first. */
 static __always_inline void copy_vmm_stack(struct us_bpf_host_sample *h)
 {
 	uint64_t sp = h->reg[US_BPF_HOST_SP], first = 4096 - (sp & 4095);
@@ -41,7 +41,7 @@ static __always_inline void copy_vmm_stack(struct us_bpf_host_sample *h)
 		h->n_bytes = first + US_BPF_HOST_BYTES - 4096;
 }
 
-/* Before the sample that it belongs to; false: it could not be sent. */
+/* Sent before the sample that it belongs to; false: it could not be sent. */
 static __always_inline bool send_host(const struct us_bpf_sample *l, void *ctx)
 {
 	uint32_t zero = 0;

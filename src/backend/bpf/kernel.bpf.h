@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kernel.bpf.h: of the host kernel's structures, the members that are read.
+ * kernel.bpf.h: the members of the host kernel's structures that are read.
  *
- * Only names count: libbpf puts in the offsets of the kernel that runs (CO-RE), from
- * its BTF and that of its modules, and refuses to load where one is missing.  What some
- * kernels have and some have not is asked for first (bpf_core_field_exists,
- * bpf_core_type_exists).  Nothing here depends on the headers of a kernel.
+ * Only names count: libbpf fills in the offsets of the running kernel (CO-RE), from its
+ * BTF and that of its modules, and refuses to load if one is missing.  The programs
+ * check first for members that only some kernels have (bpf_core_field_exists,
+ * bpf_core_type_exists).  Nothing here depends on a kernel's headers.
  */
 #ifndef US_BACKEND_BPF_KERNEL_H
 #define US_BACKEND_BPF_KERNEL_H
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What libbpf's headers take from those of the kernel. */
+/* Types that libbpf's headers expect from the kernel's. */
 typedef uint8_t __u8;
 typedef uint16_t __u16;
 typedef uint32_t __u32;
@@ -25,7 +25,7 @@ typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u32 __wsum;
 
-/* include/uapi/linux/bpf.h: stored in programs, so they never change. */
+/* include/uapi/linux/bpf.h: compiled into programs, so they never change. */
 #define BPF_MAP_TYPE_ARRAY	  2
 #define BPF_MAP_TYPE_PERCPU_ARRAY 6
 #define BPF_MAP_TYPE_RINGBUF	  27
@@ -35,7 +35,7 @@ typedef __u32 __wsum;
 #define BPF_RB_AVAIL_DATA	  0
 
 #include <bpf/bpf_helpers.h>
-/* Behind it. */
+/* Must come after it. */
 #include <bpf/bpf_core_read.h>
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -191,7 +191,7 @@ struct kvm_vcpu_arch {
 	struct kvm_mp_state mp_state;
 };
 
-/* Kernels number them differently. */
+/* The numbers differ between kernels (CO-RE). */
 enum vcpu_sysreg {
 	SCTLR_EL1 = 1,
 	TTBR0_EL1,

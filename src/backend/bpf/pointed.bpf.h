@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pointed.bpf.h: copy what a pointer of the guest's CPU leads to (guest/pointed.h). */
+/* pointed.bpf.h: copy what a per-CPU pointer of the guest leads to (guest/pointed.h).
+ */
 #ifndef US_BACKEND_BPF_POINTED_H
 #define US_BACKEND_BPF_POINTED_H
 
 #include "backend/bpf/guest_memory.bpf.h"
 
-/* The pointer that is a part which stands before; 0: it was not read. */
+/* The pointer in part n, which was copied earlier; 0: it was not read. */
 static __always_inline us_gva pointer_of(const struct us_pointed *p, uint64_t n)
 {
 	barrier_var(n);
@@ -14,7 +15,7 @@ static __always_inline us_gva pointer_of(const struct us_pointed *p, uint64_t n)
 	return p->part[n][0];
 }
 
-/* i is as wide as a register, as n of follow_link(). */
+/* i is as wide as a register, like n of follow_link(). */
 __noinline int copy_words(struct scratch *s, us_gva at, uint64_t i)
 {
 	if (!s || i >= US_POINTED_PARTS)
@@ -35,7 +36,8 @@ static __always_inline void copy_part(struct scratch *s,
 		copy_words(s, base + part->offset, i);
 }
 
-/* Last, for it may change what the sample's addresses are translated by. */
+/* Called last, because it may change the page tables that the sample's addresses are
+ * translated with. */
 static __always_inline void copy_pointed(struct scratch *s,
 					 const struct us_bpf_guest *g, us_gva at)
 {

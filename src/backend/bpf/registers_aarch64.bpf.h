@@ -2,16 +2,16 @@
 /*
  * registers_aarch64.bpf.h: the guest's registers at a tick, and what the tick hit.
  *
- * A tick that falls due while the guest runs is taken right behind its exit, when KVM
- * lets interrupts in again (arch/arm64/kvm/arm.c, kvm_arch_vcpu_ioctl_run()); the
- * thread then still counts as one that runs a guest (PF_VCPU).  KVM does so only if it
- * was an interrupt that ended the guest's run: what fell due behind another exit comes
+ * A tick that falls due while the guest runs is handled right after its exit, when KVM
+ * enables interrupts again (arch/arm64/kvm/arm.c, kvm_arch_vcpu_ioctl_run()).  The
+ * thread then still counts as one that runs a guest (PF_VCPU).  KVM does so only if an
+ * interrupt ended the guest's run: a tick that falls due after another exit comes
  * later, without that mark.
  *
- * General registers, pc, pstate and SP_EL0 are stored on each exit.  All that EL1 has
- * for itself is stored then too where KVM's own half runs in EL2 alone (nVHE).  Where
- * the whole host runs in EL2 (VHE) it stays in the processor until the thread gives its
- * CPU up or leaves KVM: what is in memory is old, and there is no way to the new.
+ * General registers, pc, pstate and SP_EL0 are stored on each exit.  EL1's own
+ * registers are stored then too if only KVM's own half runs in EL2 (nVHE).  If the
+ * whole host runs in EL2 (VHE), they stay in the processor until the thread gives up
+ * its CPU or leaves KVM: the values in memory are old, and the new ones cannot be read.
  */
 #ifndef US_BACKEND_BPF_REGISTERS_AARCH64_H
 #define US_BACKEND_BPF_REGISTERS_AARCH64_H
@@ -34,12 +34,12 @@
 #define CLASS_WAIT     1 /* WFI and WFE; Arm ARM D17.2.37 */
 #define WAIT_EVENT     1 /* it was WFE */
 
-/* Where the timer's context (struct bpf_perf_event_data, of user_pt_regs) has the state
- * that was interrupted, and how many words there are. */
+/* Position of the interrupted state in the timer's context (struct bpf_perf_event_data,
+ * of user_pt_regs), and its number of words. */
 #define CONTEXT_MODE  33
 #define CONTEXT_WORDS 34
 
-/* A guest that has guests of its own keeps some elsewhere. */
+/* A guest that has guests of its own keeps some registers elsewhere. */
 struct kvm_cpu_context___nested {
 	uint64_t *vncr_array;
 } __attribute__((preserve_access_index));
@@ -90,7 +90,7 @@ static __always_inline bool in_kvm_run(void)
 	       (uint32_t)BPF_CORE_READ(r, regs[1]) == KVM_RUN;
 }
 
-/* pstate: of the host's code that the tick interrupted. */
+/* pstate: the state of the host's code that the tick interrupted. */
 static __always_inline uint8_t kind_of(struct us_bpf_sample *l, struct kvm_vcpu *vcpu,
 				       int state, uint64_t pstate)
 {
@@ -107,14 +107,14 @@ static __always_inline uint8_t kind_of(struct us_bpf_sample *l, struct kvm_vcpu 
 		return US_BPF_GUEST;
 	if (state == MP_STOPPED)
 		return US_BPF_OFF;
-	/* An interrupt since then has left no reason: see wait.h. */
+	/* A later interrupt leaves no reason: see wait.h. */
 	return ESR_CLASS(l->reason) == CLASS_WAIT && !(l->reason & WAIT_EVENT)
 		       ? US_BPF_HALTED
 		       : US_BPF_EXIT;
 }
 
-/* Where its stack is and the chain of its frames begins; 0: not known.  *ret_sp may be
- * lower than what the guest has in use, never higher. */
+/* Where the guest's stack is, and where its chain of frames begins; 0: not known.
+ * *ret_sp may be lower than what the guest has in use, never higher. */
 static __always_inline void stack_of(const struct us_bpf_sample *l, us_gva *ret_sp,
 				     us_gva *ret_fp)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * registers_vmx.bpf.h: what KVM keeps of a guest on Intel's VMX; vmx_rule.h says what
- * of it counts.
+ * registers_vmx.bpf.h: what KVM keeps of a guest on Intel's VMX; vmx_rule.h says which
+ * of it is valid.
  *
- * RIP has been read by the time of a tick because somebody asked for it: see
+ * RIP has been read by the time of a tick because uniscope made KVM read it: see
  * exit_event.h and timer.c.  With shadow paging each change of CR3 exits, and KVM's
  * copy is right.
  */
@@ -57,7 +57,7 @@ struct vcpu_vmx___vt {
 
 #pragma clang attribute pop
 
-/* A register that the kernel does not have by this name has no right copy. */
+/* A register without this name in the kernel has no right copy. */
 #define IS_AVAILABLE(avail, reg)                                                       \
 	(bpf_core_enum_value_exists(enum kvm_reg, reg) &&                              \
 	 ((avail) >> (bpf_core_enum_value(enum kvm_reg, reg) & 31) & 1))
@@ -79,7 +79,7 @@ static __always_inline void vmx_segments(struct us_vmx_kept *k, struct vcpu_vmx 
 	k->ss_ar = BPF_CORE_READ(vmx, segment_cache.seg[US_VMX_SS].ar);
 }
 
-/* By itself, so that what it needs of the stack is free again for the walk. */
+/* A function of its own, so that the stack that it needs is free again for the walk. */
 __noinline int read_vmx(struct us_bpf_sample *l, uint64_t vcpu, uint32_t avail,
 			struct us_bpf_seen *seen)
 {

@@ -2,22 +2,24 @@
 /*
  * registers_x86.bpf.h: the guest's registers at a tick, and what the tick hit.
  *
- * A tick that falls due while the guest runs is taken right behind its exit, when KVM
- * lets interrupts in again (arch/x86/kvm/x86.c, vcpu_enter_guest()); it then says so in
- * handling_intr_from_guest.  So is one that fell due in the microseconds before, while
- * KVM handled another exit: the exit's reason distinguishes them.
+ * A tick that falls due while the guest runs is handled right after its exit, when KVM
+ * enables interrupts again (arch/x86/kvm/x86.c, vcpu_enter_guest()); KVM marks this in
+ * handling_intr_from_guest.  The same happens to a tick that fell due in the
+ * microseconds before, while KVM handled another exit: the exit's reason distinguishes
+ * them.
  *
  * SVM (arch/x86/kvm/svm/svm.c, svm_vcpu_run()): rax, rsp and rip have been copied out
- * of the VMCB by then, all others were stored on the exit.  CR3 is copied only later:
- * it is read from the VMCB, unless KVM's own root is there (shadow paging); then each
- * change of CR3 exits, and KVM's copy is right.
+ * of the VMCB by then; all others were stored on the exit.  CR3 is copied only later,
+ * so it is read from the VMCB, unless KVM's own root is there (shadow paging).  Then
+ * each change of CR3 exits, and KVM's copy is right.
  *
  * VMX: registers_vmx.bpf.h.
  *
  * A host that emulates its guests runs them in the kernel: their registers are right at
- * each tick, and all time in KVM_RUN is theirs.  While the emulator writes back what an
- * instruction did (arch/x86/kvm/emulate.c, writeback_registers(), and then the
- * instruction pointer), some of them are old: it still has all that are new.
+ * each tick, and all time in KVM_RUN is theirs.  While the emulator writes back the
+ * results of an instruction (arch/x86/kvm/emulate.c, writeback_registers(), and then
+ * the instruction pointer), some registers are old: the emulator still has all new
+ * values.
  */
 #ifndef US_BACKEND_BPF_REGISTERS_X86_H
 #define US_BACKEND_BPF_REGISTERS_X86_H
@@ -42,18 +44,18 @@
 #define MP_AP_HOLD    9
 #define RING_3	      3
 
-/* Where the timer's context (struct bpf_perf_event_data, of struct pt_regs) has the
- * code segment that was interrupted, and how many words there are. */
+/* Position of the interrupted code segment in the timer's context (struct
+ * bpf_perf_event_data, of struct pt_regs), and its number of words. */
 #define CONTEXT_MODE  17
 #define CONTEXT_WORDS 21
 
-/* Announced: the instruction pointer leaves the array. */
+/* Announced: the instruction pointer moves out of the array. */
 struct kvm_vcpu_arch___rip {
 	unsigned long regs[16], rip;
 } __attribute__((preserve_access_index));
 
 struct x86_emulate_ctxt {
-	unsigned long eip; /* behind the instruction, once it is done */
+	unsigned long eip; /* after the instruction, once it is done */
 	uint16_t regs_dirty;
 	unsigned long _regs[16];
 } __attribute__((preserve_access_index));
@@ -75,8 +77,8 @@ struct vcpu_svm___nested {
 } __attribute__((preserve_access_index));
 
 /*
- * What is read of one structure is read in one piece, from its first member to its
- * last: each call into the kernel costs as much as the bytes.
+ * A structure is read in one piece, from the first member that is used to the last:
+ * each call into the kernel costs as much as the bytes.
  */
 #define SPAN_BYTES 512
 #define SPAN(type, first, last)                                                        \
@@ -86,7 +88,7 @@ struct vcpu_svm___nested {
 	(*(as *)((bytes) + bpf_core_field_offset(type, member) -                       \
 		 bpf_core_field_offset(type, first)))
 
-/* Constants once the program is loaded: only one of two branches is left. */
+/* These are constants once the program is loaded: only one of two branches is left. */
 #define READ_SPAN(bytes, from, type, first, last)                                      \
 	(SPAN(type, first, last) <= SPAN_BYTES &&                                      \
 	 !bpf_probe_read_kernel((bytes), SPAN(type, first, last), (from)))
@@ -94,7 +96,7 @@ struct vcpu_svm___nested {
 #define ARCH(member, as) IN_SPAN(bytes, struct kvm_vcpu_arch, regs, member, as)
 
 /* General registers, and KVM's copies of the others, which are not always right.
- * *ret_avail: which of them are, on VMX. */
+ * *ret_avail: which of them are right, on VMX. */
 static __always_inline bool read_arch(struct us_bpf_sample *l, uint8_t *bytes,
 				      struct kvm_vcpu *vcpu, int *ret_state,
 				      uint32_t *ret_avail)
@@ -130,7 +132,7 @@ static __always_inline void set_svm(struct us_bpf_sample *l, uint8_t *bytes,
 	l->ss_db = (ss->attrib & SEGMENT_DB) != 0;
 	l->cpl = SAVE(cpl, uint8_t);
 	if (own_tables)
-		return; /* CR0, CR3 and CR4 there are KVM's */
+		return; /* there CR0, CR3 and CR4 are KVM's */
 	l->cr0 = SAVE(cr0, uint64_t);
 	l->cr3 = SAVE(cr3, uint64_t);
 	l->cr4 = SAVE(cr4, uint64_t);
@@ -159,7 +161,8 @@ static __always_inline bool read_svm(struct us_bpf_sample *l, uint8_t *bytes,
 	return true;
 }
 
-/* Is it writing back what an instruction did?  Then finish that in the copy. */
+/* If the emulator is writing back an instruction's results, complete that in the copy.
+ */
 static __always_inline void finish_instruction(struct us_bpf_sample *l,
 					       struct kvm_vcpu *vcpu)
 {
@@ -234,7 +237,7 @@ static __always_inline bool in_kvm_run(void)
 	return r->orig_ax == SYSCALL_IOCTL && (uint32_t)r->si == KVM_RUN;
 }
 
-/* Did the guest leave for an interrupt of the host, or for something else? */
+/* Did the guest exit because of an interrupt of the host, or for another reason? */
 static __always_inline bool is_interrupt(uint32_t reason)
 {
 	if (host_kind == US_BPF_HOST_VMX)
@@ -260,7 +263,8 @@ static __always_inline uint8_t kind_of(struct us_bpf_sample *l, struct kvm_vcpu 
 	return host_kind == US_BPF_HOST_EMULATES ? US_BPF_GUEST : US_BPF_EXIT;
 }
 
-/* Where its stack is, and the chain of its frames begins; 0: there is none. */
+/* Where the guest's stack is, and where its chain of frames begins; 0: there is none.
+ */
 static __always_inline void stack_of(const struct us_bpf_sample *l, us_gva *ret_sp,
 				     us_gva *ret_fp)
 {

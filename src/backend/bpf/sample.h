@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sample.h: what a sample in the ring says, in uniscope's words. */
+/* sample.h: converts a sample in the ring to uniscope's own structures. */
 #ifndef US_BACKEND_BPF_SAMPLE_H
 #define US_BACKEND_BPF_SAMPLE_H
 
@@ -7,17 +7,17 @@
 #include "backend/bpf/host_kind.h"
 #include "backend/bpf/shared.h"
 
-/* Of the guests that this host runs. */
+/* The architecture of the guests that this host runs. */
 extern const enum us_arch us_bpf_sample_arch;
 
-/* Hot path, all of them. */
-/* Does all that a record of size bytes speaks of lie within it? */
+/* All of these are hot path. */
+/* Is everything that a record of size bytes refers to inside it? */
 bool us_bpf_sample_fits(const struct us_bpf_sample *l, size_t size);
 void us_bpf_sample_regs(const struct us_bpf_sample *l, struct us_regs *ret);
-/* What stands behind the sample, which fits, is pointed to. */
+/* Points to the data behind the sample, which must fit. */
 void us_bpf_sample_window(const struct us_bpf_sample *l, struct us_stack_copy *ret);
 uint8_t us_bpf_sample_state(const struct us_bpf_sample *l); /* enum us_vcpu_state */
-/* What it left the guest for, as us_vm_exit_code(); 0: it had not. */
+/* Why the vCPU left the guest, as us_vm_exit_code(); 0: it did not. */
 uint32_t us_bpf_sample_exit(const struct us_bpf_sample *l, enum us_bpf_host host);
 
 /* The VMM's registers, in its own address space. */

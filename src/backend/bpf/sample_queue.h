@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sample_queue.h: samples at one guest that another guest's thread took out of the
+ * sample_queue.h: samples of one guest that another guest's thread took out of the
  * ring.
  *
- * Pushed to by one thread at a time, popped from by one: no locks.  Its memory is made
- * present by what is pushed, so that a queue that nobody uses costs nothing.
+ * One thread at a time pushes, one pops: no locks.  Its memory becomes present only as
+ * samples are pushed, so that an unused queue costs nothing.
  */
 #ifndef US_BACKEND_BPF_SAMPLE_QUEUE_H
 #define US_BACKEND_BPF_SAMPLE_QUEUE_H
@@ -18,15 +18,15 @@
 
 struct us_bpf_queue {
 	uint8_t *bytes; /* NULL: not open */
-	/* Bytes ever since; each side writes its own. */
+	/* Bytes since it was opened; each side writes its own. */
 	_Atomic uint64_t head, tail;
 };
 
 bool us_bpf_queue_open(struct us_bpf_queue *q);	 /* false: out of memory */
 void us_bpf_queue_close(struct us_bpf_queue *q); /* accepts zeroed memory */
 
-/* Hot path, both.  l was checked to be whole (us_bpf_take()).  false: it does not fit.
- */
+/* Both are hot path.  l was checked to be complete (us_bpf_take()).  false: it does not
+ * fit. */
 bool us_bpf_queue_push(struct us_bpf_queue *q, const struct us_bpf_sample *l);
 /* to holds US_BPF_MAX_SAMPLE bytes.  false: it is empty. */
 bool us_bpf_queue_pop(struct us_bpf_queue *q, struct us_bpf_sample *to);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * scratch.bpf.h: the maps, and what one sample is made in.
+ * scratch.bpf.h: the maps, and the memory in which a sample is made.
  *
- * A sample is made by one CPU with interrupts off: its scratch is nobody else's.
+ * One CPU makes a sample with interrupts off: nothing else uses its scratch.
  */
 #ifndef US_BACKEND_BPF_SCRATCH_H
 #define US_BACKEND_BPF_SCRATCH_H
@@ -13,20 +13,20 @@
 #define CACHE_SLOTS 16 /* a power of two */
 #define TAIL_BYTES  (US_BPF_MAX_SAMPLE - sizeof(struct us_bpf_sample))
 
-/* A page of a guest, and the entry of its page tables that said where it is. */
+/* A page of a guest, and the page-table entry that maps it. */
 struct cached_page {
-	uint64_t page, root; /* us_gva; as by root_of() */
+	uint64_t page, root; /* us_gva; from root_of() */
 	uint64_t hva;	     /* of the page */
 	uint64_t entry_hva, entry;
 	uint64_t generation; /* of the memory slots */
 	uint32_t guest;
 	uint32_t entry_size;
-	uint64_t checked; /* the sample in which the entry was read last */
+	uint64_t checked; /* the sample in which the entry was last read */
 };
 
-/* What each sample touches lies close together. */
+/* The members that each sample touches are close together. */
 struct scratch {
-	/* Of this sample: the address space, as in struct us_space, but for flag bits.
+	/* Of this sample: the address space, as in struct us_space, without flag bits.
 	 */
 	uint64_t root, root_upper, control;
 	uint64_t number;
@@ -34,9 +34,9 @@ struct scratch {
 	uint32_t guest, mode;
 	uint32_t enough; /* bytes of a stack, where a page ends */
 	struct cached_page cache[CACHE_SLOTS];
-	uint8_t span[512]; /* of a structure of the kernel */
+	uint8_t span[512]; /* part of a kernel structure */
 	struct us_bpf_sample sample;
-	uint8_t tail[TAIL_BYTES + 64]; /* behind it, as in the ring */
+	uint8_t tail[TAIL_BYTES + 64]; /* the data behind it, as in the ring */
 };
 
 struct {
@@ -46,7 +46,7 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-/* What an iterator is about to write: one of them runs at a time. */
+/* What an iterator is about to write; only one runs at a time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

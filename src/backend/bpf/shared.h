@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * shared.h: what the programs in the kernel and uniscope say to each other.
+ * shared.h: data shared by the programs in the kernel and uniscope.
  *
  * Compiled on both sides: fixed widths, no pointers.  Addresses are us_gva, us_gpa and
  * us_hva as in guest/regs.h; times are CLOCK_MONOTONIC in ns.
@@ -14,16 +14,16 @@
 
 #define US_BPF_MAX_ROWS	   1024 /* vCPUs, of all guests */
 #define US_BPF_MAX_GUESTS  128
-#define US_BPF_MAX_REGIONS 64	 /* of one guest; those beyond are not readable */
+#define US_BPF_MAX_REGIONS 64	 /* of one guest; further ones are not readable */
 #define US_BPF_MAX_CHAIN   128	 /* frames that are followed */
 #define US_BPF_MAX_WINDOW  16384 /* bytes of a stack */
 #define US_BPF_MAX_WINDOWS 6	 /* on that many stacks */
 #define US_BPF_MAX_BYTES   24576 /* in all of them */
 #define US_BPF_MAX_LINKS   4
 #define US_BPF_HOST_FRAMES 48	/* of the host's kernel */
-#define US_BPF_HOST_BYTES  8192 /* of the VMM's stack; a page is read at a time */
+#define US_BPF_HOST_BYTES  8192 /* of the VMM's stack; read a page at a time */
 #define US_BPF_RING_BYTES  (8U << 20)
-/* Words of what an entry into the host's kernel saves: x86's struct pt_regs
+/* Words that an entry into the host's kernel saves: x86's struct pt_regs
  * (arch/x86/include/asm/ptrace.h), arm64's struct user_pt_regs. */
 #if defined(__TARGET_ARCH_x86) || defined(__x86_64__)
 #define US_BPF_HOST_WORDS 21
@@ -33,11 +33,12 @@
 #define US_BPF_HOST_SP	  31
 #endif
 
-/* What was seen of a vCPU while it was stopped, where the kernel keeps no right copy of
- * all registers (vmx_rule.h).  What was once seen to move is not trusted again. */
+/* What was seen of a vCPU while it was stopped, if the kernel does not have right
+ * copies of all registers (vmx_rule.h).  A register that was once seen to change is not
+ * trusted again. */
 enum us_bpf_moves {
-	US_BPF_MOVES_ROOT = 1 << 0, /* of the page tables */
-	US_BPF_MOVES_CODE = 1 << 1, /* its width, its segments' bases */
+	US_BPF_MOVES_ROOT = 1 << 0, /* the root of the page tables */
+	US_BPF_MOVES_CODE = 1 << 1, /* the code's width, its segments' bases */
 	US_BPF_MOVES_RING = 1 << 2,
 };
 
@@ -53,29 +54,29 @@ struct us_bpf_seen {
 #define US_BPF_CR0_PG	 (1ULL << 31)
 #define US_BPF_EFER_LMA	 (1ULL << 10)
 
-/* What a program is told about a vCPU.  Its row is the cookie of its event. */
+/* What a program is told about a vCPU.  The event's cookie is the row's number. */
 struct us_bpf_row {
-	uint64_t vcpu;	   /* struct kvm_vcpu, in the kernel; 0: not to be looked at */
-	uint64_t slots_at; /* where that keeps the pointer to its machine's memory slots
-			    */
+	uint64_t vcpu;	   /* struct kvm_vcpu, in the kernel; 0: do not sample it */
+	uint64_t slots_at; /* address of its pointer to the machine's memory slots */
 	uint32_t guest;	   /* index of its guest */
 	/*
-	 * What samples may take of its time: in any second no more than budget_ppm of
-	 * it (and the sample that is under way); 0: no bound.  The credit grows with
-	 * time, up to US_BPF_BURST_NS of it, and each sample is paid from it.
+	 * The vCPU's time that samples may take: in any second no more than budget_ppm
+	 * of it (plus the sample that is under way); 0: no limit.  The credit grows
+	 * with time, up to US_BPF_BURST_NS, and each sample is paid from it.
 	 */
 	uint32_t budget_ppm;
 	int64_t credit_ns;
-	uint64_t credited_ns; /* when that was brought up to date */
+	uint64_t credited_ns; /* when credit_ns was last updated */
 	uint64_t skipped;     /* ticks without a sample: there was no credit left */
 	uint64_t foreign; /* ... or the thread runs another vCPU, its registers cannot
 			     be read, or its place in the guest is not known */
-	uint64_t full;	  /* samples that were lost: the ring was full */
-	uint64_t pointer_at; /* us_gva of the pointer to begin at; 0: none */
+	uint64_t full;	  /* samples lost because the ring was full */
+	uint64_t pointer_at; /* us_gva of the pointer to start from; 0: none */
 	struct us_bpf_seen seen;
 };
 
-/* Saved credit and what comes in within a second are the second's budget together. */
+/* Saved credit and the credit that a second adds are together the budget of a second.
+ */
 #define US_BPF_BURST_NS	 20000000ULL
 #define US_BPF_SECOND_NS 1000000000ULL
 
@@ -84,19 +85,19 @@ struct us_bpf_region {
 	uint64_t start, size, hva;
 };
 
-/* Where a guest's memory is.  Two copies: the one that is not active is filled, then
- * made active. */
+/* Where a guest's memory is.  There are two copies: the inactive one is filled, then
+ * activated. */
 struct us_bpf_guest {
 	uint32_t active;
 	uint32_t window; /* bytes of stack to copy, from the stack pointer upwards */
-	/* Where a page ends, these are enough: what lies behind it is mostly no stack.
-	 */
+	/* If a page ends after this many bytes, stop there: what follows is mostly no
+	 * stack. */
 	uint32_t enough;
-	uint32_t host; /* not 0: tell what the host does, too */
+	uint32_t host; /* not 0: report what the host does, too */
 	/*
-	 * Where another stack's pointer lies, as an offset in its page: at the end of a
-	 * stack that interrupts are handled on, or where a processor pushed that of the
-	 * program it interrupted.  0: none.
+	 * Where the pointer to another stack is, as an offset in its page: at the end
+	 * of a stack on which interrupts are handled, or where a processor pushed the
+	 * stack pointer of the program that it interrupted.  0: none.
 	 */
 	uint32_t link[US_BPF_MAX_LINKS];
 	struct us_pointed_plan plan; /* what to copy besides the stack */
@@ -108,8 +109,8 @@ struct us_bpf_guest {
 };
 
 enum us_bpf_kind {
-	US_BPF_GUEST,  /* it was the guest that was interrupted */
-	US_BPF_EXIT,   /* another exit was just over, or under way: in KVM */
+	US_BPF_GUEST,  /* the tick interrupted the guest */
+	US_BPF_EXIT,   /* in KVM: another exit was just over, or under way */
 	US_BPF_HALTED, /* KVM polls for an interrupt on behalf of a halted vCPU */
 	US_BPF_VMM,    /* in the VMM: a program of the host */
 	US_BPF_KERNEL, /* in the host's kernel, not for KVM_RUN */
@@ -119,32 +120,32 @@ enum us_bpf_kind {
 enum us_bpf_flag {
 	US_BPF_STALE = 1 << 0,	/* KVM's memory slots have changed: read them again */
 	US_BPF_NESTED = 1 << 1, /* a guest of the guest was running */
-	/* What the kernel had no right copy of: */
-	US_BPF_NO_PC = 1 << 2,	  /* where it was */
-	US_BPF_NO_SP = 1 << 3,	  /* its stack pointer: reg[4] is nothing */
+	/* The kernel had no right copy of: */
+	US_BPF_NO_PC = 1 << 2,	  /* its program counter */
+	US_BPF_NO_SP = 1 << 3,	  /* its stack pointer: reg[4] is undefined */
 	US_BPF_NO_STACK = 1 << 4, /* how its addresses are translated */
-	/* A struct us_bpf_host_sample of this row and time went ahead. */
+	/* A struct us_bpf_host_sample of this row and time precedes it. */
 	US_BPF_HAS_HOST = 1 << 5,
-	/* arm64: what EL1 has for itself is still in the processor.  In the sample are
-	 * the values of when the thread last gave its CPU up or left KVM. */
+	/* arm64: EL1's own registers are still in the processor.  The sample has the
+	 * values from when the thread last gave up its CPU or left KVM. */
 	US_BPF_OLD_EL1 = 1 << 6,
 };
 
-/* A frame of the chain of frame pointers: what lies at the frame pointer. */
+/* A frame of the chain of frame pointers: the words at the frame pointer. */
 struct us_bpf_frame {
 	uint64_t at, caller_fp, return_address;
 };
 
 /*
- * A sample.  Behind it in the ring: the bytes of its windows, each begins where 8 bytes
- * begin; and n_frame frames of the chain that lie outside of the first window.
+ * A sample.  Behind it in the ring are the bytes of its windows, each aligned to 8
+ * bytes, and the n_frame frames of the chain that are outside of the first window.
  */
 struct us_bpf_sample {
 	uint64_t t_ns;
 	union {
 		struct {		  /* x86 */
-			uint64_t reg[17]; /* by KVM's numbers: rax rcx rdx rbx rsp rbp
-					     rsi rdi, r8 to r15, rip */
+			uint64_t reg[17]; /* in KVM's order: rax rcx rdx rbx rsp rbp rsi
+					     rdi, r8 to r15, rip */
 			uint64_t cr0, cr3, cr4, efer;
 			uint64_t cs_base, ss_base;
 			uint8_t cs_l, cs_db, ss_db, cpl;
@@ -160,33 +161,33 @@ struct us_bpf_sample {
 	uint8_t flags; /* enum us_bpf_flag */
 	uint16_t n_frame;
 	uint32_t row;
-	/* Of the last exit, by the processor's numbers (arm64: ESR_EL2; of host
-	 * interrupts nothing); ~0: unknown. */
+	/* The last exit, in the processor's numbers (arm64: ESR_EL2; not set for host
+	 * interrupts); ~0: unknown. */
 	uint32_t reason;
 	uint32_t vmm_reason; /* the same, as KVM told the VMM (KVM_EXIT_...) */
 	uint32_t pad;
-	uint32_t cost_ns; /* of the program up to here */
+	uint32_t cost_ns; /* of the program up to this point */
 	uint32_t n_window;
 	struct us_bpf_window {
 		uint64_t at;
 		uint32_t len;
-		uint32_t offset; /* of its bytes, behind the sample */
+		uint32_t offset; /* of its bytes, counted from the sample's end */
 	} window[US_BPF_MAX_WINDOWS];
-	uint32_t frames_at; /* of the frames, behind the sample */
-	uint32_t size;	    /* of all that is behind the sample */
+	uint32_t frames_at; /* of the frames, counted from the sample's end */
+	uint32_t size;	    /* of all data behind the sample */
 	struct us_pointed pointed;
 };
 
-/* What the host did at a sample that was not of the guest. */
+/* What the host did at a sample taken outside the guest. */
 struct us_bpf_host_sample {
-	uint64_t no_sample; /* 0, where a sample has its time */
+	uint64_t no_sample; /* 0, where a sample has its t_ns */
 	uint64_t t_ns;	    /* of the sample */
 	uint32_t row;
 	uint32_t n_kernel;
 	uint64_t kernel[US_BPF_HOST_FRAMES]; /* innermost first */
-	/* Of the VMM's program, where it entered the kernel. */
+	/* The VMM's registers, where it entered the kernel. */
 	uint64_t reg[US_BPF_HOST_WORDS];
-	uint32_t with_tick; /* the innermost ones are the tick's own interrupt */
+	uint32_t with_tick; /* the innermost ones belong to the tick's own interrupt */
 	uint32_t n_bytes;   /* of the stack */
 	uint8_t stack[US_BPF_HOST_BYTES];
 };
@@ -200,17 +201,17 @@ struct us_bpf_found_vcpu {
 	uint64_t vcpu, slots_at; /* as in us_bpf_row */
 	uint32_t fd;		 /* of the VMM */
 	int32_t vcpu_id;	 /* as the VMM numbers them */
-	int32_t tid;	    /* of the thread that ran it last, in the first namespace */
+	int32_t tid;	    /* the thread that ran it last, in the first namespace */
 	int32_t mp_state;   /* KVM_MP_STATE_... */
-	uint32_t readable;  /* sample has its registers, as of its last exit */
+	uint32_t readable;  /* sample has its registers, from its last exit */
 	uint32_t protected; /* they are encrypted: SEV-ES, TDX */
 	struct us_bpf_sample sample;
-	struct us_bpf_seen seen; /* the program's own, both */
+	struct us_bpf_seen seen; /* seen and span: only for the program */
 	uint8_t span[512];
 };
 
 struct us_bpf_found_slot {
-	uint64_t generation; /* of the table, the same in each */
+	uint64_t generation; /* of the table, the same for all slots */
 	uint64_t start, size, hva;
 };
 

@@ -18,14 +18,14 @@ static __always_inline void set_space(struct scratch *s)
 	s->root_upper = us_aarch64_root(r->ttbr1, r->tcr, true);
 }
 
-/* Where they lie is a matter of the kernel's image. */
+/* Their address depends on the kernel's image. */
 static __always_inline bool use_tables_of_kernel(struct scratch *s)
 {
 	return false;
 }
 
-/* Who made the plan knows that image.  The sample's own may be those by which a program
- * runs (page-table isolation), or old. */
+/* Whoever made the plan knows that image.  The sample's own tables may be those of a
+ * program (page-table isolation), or outdated. */
 static __always_inline bool use_tables_of_plan(struct scratch *s,
 					       const struct us_pointed_plan *plan)
 {
@@ -35,8 +35,8 @@ static __always_inline bool use_tables_of_plan(struct scratch *s,
 	return root;
 }
 
-/* What distinguishes translations of this address: the table, and in the bits that no
- * table's address has, how its half is cut. */
+/* Identifies translations of this address: the table and, in bits that no table's
+ * address uses, how its half is split. */
 static __always_inline uint64_t root_of(const struct scratch *s, us_gva va)
 {
 	bool upper = us_aarch64_is_upper(va);

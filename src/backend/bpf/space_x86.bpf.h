@@ -25,8 +25,8 @@ static __always_inline void set_space(struct scratch *s)
 	s->root = us_x86_root(s->mode, s->sample.cr3);
 }
 
-/* Those of user mode, with page-table isolation, lie behind the kernel's own; are there
- * such? */
+/* With page-table isolation, user mode's root is the page after the kernel's: use the
+ * kernel's.  false: the root is not user mode's. */
 static __always_inline bool use_tables_of_kernel(struct scratch *s)
 {
 	if (s->mode != US_PAGING_X86_4 && s->mode != US_PAGING_X86_5)
@@ -37,14 +37,14 @@ static __always_inline bool use_tables_of_kernel(struct scratch *s)
 	return true;
 }
 
-/* Those of a sample are good enough. */
+/* The sample's own tables are good enough. */
 static __always_inline bool use_tables_of_plan(struct scratch *s,
 					       const struct us_pointed_plan *plan)
 {
 	return false;
 }
 
-/* What distinguishes translations of this address. */
+/* Identifies translations of this address. */
 static __always_inline uint64_t root_of(const struct scratch *s, us_gva va)
 {
 	return s->root;
@@ -55,7 +55,7 @@ static __always_inline uint32_t entry_size(const struct scratch *s)
 	return s->mode == US_PAGING_X86_32 ? 4 : 8;
 }
 
-/* The last entry alone: tables above it may forbid it too. */
+/* Only the last entry counts, although the tables above it may forbid execution too. */
 static __always_inline bool may_hold_code(uint64_t entry)
 {
 	return !(entry >> 63); /* XD */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stack.bpf.h: copy of a guest's stack what is needed to unwind it later: the bytes
- * from the stack pointer on, and beyond them the words that frame pointers lead to.
+ * stack.bpf.h: copies the parts of a guest's stack that are needed to unwind it later:
+ * the bytes from the stack pointer on, and beyond them the words that frame pointers
+ * lead to.
  *
- * Nothing is believed here: uniscope unwinds the copy by the same rules as it unwinds a
- * guest that stands still.
+ * Nothing here is trusted: uniscope unwinds the copy by the same rules as a stopped
+ * guest.
  */
 #ifndef US_BACKEND_BPF_STACK_H
 #define US_BACKEND_BPF_STACK_H
@@ -12,10 +13,10 @@
 #include "backend/bpf/guest_memory.bpf.h"
 
 #define WINDOW_PAGES 5
-#define MAX_JUMPS    8 /* of a chain to lower addresses: to other stacks */
+#define MAX_JUMPS    8 /* of a chain to lower addresses: into other stacks */
 
-/* Copy wanted bytes at sp into the tail, from offset on, or fewer, up to the end of a
- * page, if these are enough; how many were copied. */
+/* Copy wanted bytes at sp into the tail, from offset on; or fewer, up to the end of a
+ * page, if these are enough.  Returns how many were copied. */
 __noinline uint32_t copy_bytes(struct scratch *s, us_gva sp, uint32_t wanted,
 			       uint32_t offset)
 {
@@ -54,7 +55,7 @@ static __always_inline bool has_window(const struct us_bpf_sample *l, us_gva sp)
 	return false;
 }
 
-/* The bytes from sp on, as a window more. */
+/* Add the bytes from sp on as another window. */
 __noinline int add_window(struct scratch *s, us_gva sp, uint32_t wanted)
 {
 	if (!s || has_window(&s->sample, sp))
@@ -65,7 +66,7 @@ __noinline int add_window(struct scratch *s, us_gva sp, uint32_t wanted)
 	if (n >= US_BPF_MAX_WINDOWS)
 		return 0;
 	uint32_t len = copy_bytes(s, sp, wanted, offset);
-	if (!len) /* it was no stack's pointer */
+	if (!len) /* it did not point to a stack */
 		return 0;
 	struct us_bpf_window *w = &s->sample.window[n];
 	w->at = sp;
@@ -76,16 +77,17 @@ __noinline int add_window(struct scratch *s, us_gva sp, uint32_t wanted)
 	return 0;
 }
 
-/* Where links lie, other stacks have return addresses.  In a kernel whose stacks are no
- * code, what is code is no stack. */
+/* At the offset of a link, other stacks may have return addresses.  If a kernel's
+ * stacks are not executable, an address of code is no stack. */
 static __always_inline bool is_return_address(struct scratch *s, us_gva word)
 {
 	return is_code_of_kernel(s, word) &&
 	       !is_code_of_kernel(s, s->sample.window[0].at);
 }
 
-/* The other stacks that window n leads to, by links at this offset in a page. */
-/* n is as wide as a register: the verifier knows the bounds of that one alone. */
+/* Copy the other stacks that window n leads to through links at this offset in a page.
+ */
+/* n is as wide as a register: the verifier knows bounds only of whole registers. */
 __noinline int follow_link(struct scratch *s, uint64_t n, uint32_t link,
 			   uint32_t wanted)
 {
@@ -125,7 +127,8 @@ struct chain {
 	uint32_t n, jumps;
 };
 
-/* The part of the chain that lies in the first window: to the first frame outside. */
+/* Skip the part of the chain inside the first window; returns the first frame outside.
+ */
 __noinline uint64_t skip_window(struct scratch *s, us_gva at)
 {
 	if (!s)
@@ -133,7 +136,7 @@ __noinline uint64_t skip_window(struct scratch *s, us_gva at)
 	uint64_t start = s->sample.window[0].at, len = s->sample.window[0].len;
 	for (unsigned i = 0; i < US_BPF_MAX_CHAIN; i++) {
 		uint64_t off = at - start;
-		if (off + 16 > len) /* both words, or the frame is copied */
+		if (off + 16 > len) /* both words, else the frame is copied */
 			break;
 		barrier_var(off);
 		if (off > US_BPF_MAX_WINDOW)

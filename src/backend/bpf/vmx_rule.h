@@ -2,17 +2,17 @@
 /*
  * vmx_rule.h: which registers of a guest on Intel's VMX are known at a tick.
  *
- * On an exit KVM stores the general registers but rsp (arch/x86/kvm/vmx/vmenter.S); all
- * else stays in the processor's VMCS, and arch.regs_avail says what KVM has read from
- * it since (VMX_REGS_LAZY_LOAD_SET in vmx.h).  A copy whose bit is not set is of an
- * earlier exit, and is never shown.  Of each register either this exit's value is had,
- * or one that cannot have changed, or none.
+ * On an exit KVM stores the general registers except rsp (arch/x86/kvm/vmx/vmenter.S).
+ * Everything else stays in the processor's VMCS, and arch.regs_avail says what KVM has
+ * read from it since (VMX_REGS_LAZY_LOAD_SET in vmx.h).  A copy whose bit is not set
+ * belongs to an earlier exit, and is never shown.  For each register, uniscope thus has
+ * this exit's value, or one that cannot have changed, or none.
  *
- * CR0.PG, CR4.PAE, CR4.LA57 and EFER are KVM's own: the guest changes them only by an
- * exit, so their copies are right at any time.
+ * KVM itself controls CR0.PG, CR4.PAE, CR4.LA57 and EFER: the guest changes them only
+ * through an exit, so their copies are right at any time.
  *
- * Not verified on Intel: by the kernel's source and the types of its modules alone.
- * Compiled for the kernel and for user space, like guest/page_table_x86.h.
+ * Not verified on Intel: derived only from the kernel's source and the types of its
+ * modules.  Compiled for the kernel and for user space, like guest/page_table_x86.h.
  */
 #ifndef US_BACKEND_BPF_VMX_RULE_H
 #define US_BACKEND_BPF_VMX_RULE_H
@@ -29,18 +29,18 @@
 #define US_VMX_AR_L	  (1U << 13)
 #define US_VMX_AR_DB	  (1U << 14)
 
-/* Of KVM's cache of segments, the bit of one's field: vmx.c, enum segment_cache_field
- * and vmx_segment_cache_test_set(). */
+/* The bit of a field in KVM's cache of segments: vmx.c, enum segment_cache_field and
+ * vmx_segment_cache_test_set(). */
 #define US_VMX_SEGMENT_BASE(n) (1U << ((n)*4 + 1))
 #define US_VMX_SEGMENT_AR(n)   (1U << ((n)*4 + 3))
 #define US_VMX_CS	       1
 #define US_VMX_SS	       2
 
-/* What KVM keeps beside what is in the sample already, and what of it is this exit's.
- */
+/* What KVM keeps in addition to the sample's contents, and which of it is from this
+ * exit. */
 struct us_vmx_kept {
 	bool has_rip, has_rsp, has_cr3;
-	uint32_t segments; /* bits as above; 0: none is this exit's */
+	uint32_t segments; /* bits as above; 0: none is from this exit */
 	uint64_t cs_base, ss_base;
 	uint32_t cs_ar, ss_ar;
 	uint32_t exit_reason; /* with its flags */
@@ -57,7 +57,7 @@ static inline bool us_vmx_has_segments(const struct us_vmx_kept *k, uint32_t wan
 	return (k->segments & wanted) == wanted;
 }
 
-/* Has it been the same in all samples of the stopped vCPU? */
+/* Was it the same in all samples of the stopped vCPU? */
 static inline bool us_vmx_is_constant(const struct us_bpf_seen *seen, uint8_t what)
 {
 	return seen->n && !(seen->moves & what);
@@ -69,8 +69,8 @@ static inline bool us_vmx_same_root(uint64_t a, uint64_t b)
 }
 
 /*
- * The root of the page tables.  A value of this exit that is another one than was seen
- * tells that it moves; from then on only such values count.
+ * The root of the page tables.  If this exit's value differs from the one that was
+ * seen, it changes; from then on only values of this exit count.
  */
 static inline void us_vmx_root(struct us_bpf_sample *l, const struct us_vmx_kept *k,
 			       struct us_bpf_seen *seen)
@@ -85,8 +85,8 @@ static inline void us_vmx_root(struct us_bpf_sample *l, const struct us_vmx_kept
 	l->cr3 = seen->cr3;
 }
 
-/* Long mode: does 64-bit code run, or 32-bit code below it?  That one has no addresses
- * above 4 GiB. */
+/* Long mode: is the code 64-bit or 32-bit?  32-bit code has no addresses above 4 GiB.
+ */
 static inline void us_vmx_long_code(struct us_bpf_sample *l,
 				    const struct us_vmx_kept *k,
 				    const struct us_bpf_seen *seen)
@@ -102,11 +102,11 @@ static inline void us_vmx_long_code(struct us_bpf_sample *l,
 		l->cs_l = seen->cs_l;
 	else
 		l->flags |= US_BPF_NO_STACK;
-	if (!l->cs_l) /* segments that do not begin at 0 are not had in long mode */
+	if (!l->cs_l) /* in long mode all segments are taken to begin at 0 */
 		l->cs_db = l->ss_db = 1;
 }
 
-/* No long mode: addresses are nothing without the segments. */
+/* Not long mode: addresses mean nothing without the segments. */
 static inline void us_vmx_short_code(struct us_bpf_sample *l,
 				     const struct us_vmx_kept *k,
 				     const struct us_bpf_seen *seen)
@@ -130,7 +130,8 @@ static inline void us_vmx_short_code(struct us_bpf_sample *l,
 		l->flags |= US_BPF_NO_PC;
 }
 
-/* Where both rings were seen, kernels are in the upper half of all addresses. */
+/* If both rings were seen, assume that the kernel is in the upper half of all
+ * addresses. */
 static inline void us_vmx_ring(struct us_bpf_sample *l, const struct us_vmx_kept *k,
 			       const struct us_bpf_seen *seen)
 {
@@ -143,8 +144,8 @@ static inline void us_vmx_ring(struct us_bpf_sample *l, const struct us_vmx_kept
 }
 
 /*
- * Complete the sample: reg, cr0, cr3, cr4 and efer are KVM's copies, right or not. What
- * is not known is said in its flags.  *seen: of this vCPU; the program writes it too.
+ * Complete the sample: reg, cr0, cr3, cr4 and efer are KVM's copies, right or not.  The
+ * flags say what is not known.  *seen: of this vCPU; the program writes it too.
  */
 static inline void us_vmx_rule(struct us_bpf_sample *l, const struct us_vmx_kept *k,
 			       struct us_bpf_seen *seen)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * wait.h: does an arm64 guest that has its host CPU do nothing but wait?
+ * wait.h: is an arm64 guest that has its host CPU only waiting?
  *
- * KVM lets the WFI of a vCPU that has a host CPU for itself happen in the guest
- * (arch/arm64/kvm/arm.c, kvm_arch_vcpu_load()): a tick then finds it right behind that
- * instruction.  A tick that falls due as it has just ended finds it there too.  Where
- * the WFI is an exit, pc is at that instruction until KVM has waited on its behalf.
+ * If a vCPU has a host CPU for itself, KVM lets its WFI happen in the guest
+ * (arch/arm64/kvm/arm.c, kvm_arch_vcpu_load()).  A tick then finds the vCPU right after
+ * that instruction.  So does a tick that falls due when the wait has just ended.  If
+ * the WFI is an exit, pc is at that instruction until KVM has waited on the vCPU's
+ * behalf.
  */
 #ifndef US_BACKEND_BPF_WAIT_H
 #define US_BACKEND_BPF_WAIT_H
@@ -14,7 +15,8 @@
 
 #define US_BPF_WAIT_PLACES 64
 
-/* Of one guest.  Where it was found is remembered until it is forgotten. */
+/* Of one guest.  Places where it was found are remembered until us_bpf_wait_forget().
+ */
 struct us_bpf_wait {
 	struct us_paging paging;
 	struct us_bpf_wait_place {
@@ -30,8 +32,9 @@ void us_bpf_wait_init(struct us_bpf_wait *w, struct us_mem *mem);
 /* The guest may have other code there now. */
 void us_bpf_wait_forget(struct us_bpf_wait *w);
 
-/* Hot path.  exited: by an instruction, it is not in the guest.  True on other
- * processors and where the code cannot be read if it exited: then KVM's word counts. */
+/* Hot path.  exited: the vCPU left the guest because of an instruction.  If it exited,
+ * this is also true on other processors and where the code cannot be read: then KVM's
+ * word counts. */
 bool us_bpf_wait_is(struct us_bpf_wait *w, const struct us_regs *regs, bool exited);
 
 #endif

@@ -2,19 +2,20 @@
 /*
  * fake.h: an invented guest, for tests, fuzzing and benchmarks.
  *
- * It has RAM, four-level page tables that map it high, code that a decoder of
- * prologues understands, and chains of frames.  Its time is the schedule's: look
- * number k is due at its time whether or not the sampler keeps up, none is ever
- * late, and with one seed the same captures come again.  It sleeps only when it is
- * ahead of the real clock, and above 100 kHz in steps of a millisecond.  A schedule of
- * 0 Hz gives samples as fast as they are asked for, at the real time.
+ * It has RAM, four-level page tables that map it high, code that a decoder of prologues
+ * understands, and chains of frames.  Its time is the schedule's: sample number k is
+ * due at its time whether or not the sampler keeps up, and none is ever late.  The same
+ * seed gives the same captures.  It sleeps only when it is ahead of the real clock, and
+ * above 100 kHz in steps of a millisecond.  A schedule of 0 Hz gives samples as fast as
+ * they are asked for, at the real time.
  *
- * Or the guest follows a play: then its time is a clock of its own, from 0, that no one
- * waits for, and samples are due when the pacer of the other backends says so.
+ * Alternatively the guest follows a play.  Then its time is a clock of its own, from 0,
+ * that nobody waits for, and samples are due when the pacer of the other backends says
+ * so.
  *
  * A stack of depth d: the leaf's pc in us_fake_leaf(), then d - 1 return addresses of
- * functions that are US_FAKE_FUNCTION bytes long; the outermost frame has a saved
- * frame pointer and a return address of 0.
+ * functions that are US_FAKE_FUNCTION bytes long; the outermost frame has a saved frame
+ * pointer and a return address of 0.
  */
 #ifndef US_BACKEND_FAKE_H
 #define US_BACKEND_FAKE_H
@@ -35,17 +36,17 @@ struct us_fake_play {
 	 * US_FAKE_HALTED. */
 	uint32_t (*at)(void *ctx, unsigned vcpu, uint64_t t_ns);
 	void *ctx;
-	uint64_t late_ns; /* mean of how late a wake-up comes; exponential */
+	uint64_t late_ns; /* mean delay of a wake-up; exponential */
 };
 
-/* What is 0 gets the value in brackets. */
+/* Members that are 0 get the value in brackets. */
 struct us_fake_opts {
 	unsigned n_vcpu;	  /* [1] */
 	unsigned depth;		  /* of each stack, the leaf included [20] */
 	unsigned n_stack;	  /* distinct stacks, evenly spread [1] */
-	unsigned halted_permille; /* of the samples that find the vCPU halted */
-	uint64_t end_after;	  /* captures, then the guest is gone [never] */
-	uint64_t held_ns;	  /* what each sample of a running vCPU says it took */
+	unsigned halted_permille; /* share of samples that find the vCPU halted */
+	uint64_t end_after; /* after this many captures the guest is gone [never] */
+	uint64_t held_ns;   /* the held_ns of each sample of a running vCPU */
 	const struct us_fake_play *play; /* NULL: none */
 };
 

@@ -2,10 +2,10 @@
 /*
  * gdb/client.h: a client of the GDB remote serial protocol.
  *
- * Source: "GDB Remote Serial Protocol", appendix E of the GDB manual.  The peer may
- * be anything that listens there, so packets are bounded in size, waits in time, and
- * retransmissions in number.  Two parts: a parser that works on bytes alone (fuzzed),
- * and a connection around it.  After opening nothing here allocates.
+ * Source: "GDB Remote Serial Protocol", appendix E of the GDB manual.  The peer may be
+ * anything that listens there, so packets are bounded in size, waits in time, and
+ * retransmissions in number.  There are two parts: a parser that works on bytes alone
+ * (fuzzed), and a connection around it.  After opening nothing here allocates.
  */
 #ifndef US_BACKEND_GDB_CLIENT_H
 #define US_BACKEND_GDB_CLIENT_H
@@ -33,7 +33,7 @@ struct us_gdb_parser {
 	bool note, broken;
 	unsigned junk; /* bytes seen outside packets */
 	size_t len;
-	char body[US_GDB_PACKET + 1]; /* escapes and runs undone; NUL after len */
+	char body[US_GDB_PACKET + 1]; /* escapes and runs decoded; NUL after len */
 };
 
 void us_gdb_parser_init(struct us_gdb_parser *p);
@@ -44,10 +44,10 @@ enum us_gdb_event us_gdb_parse(struct us_gdb_parser *p, const uint8_t **at,
 /* Value of a hex digit, or -1. */
 int us_gdb_hex(char c);
 
-/* What a packet from a stub that may be running says. */
+/* What a packet says that came from a stub while the guest may have been running. */
 enum us_gdb_stop {
 	US_GDB_NOT_STOP, /* no stop reply */
-	US_GDB_STOPPED,	 /* T or S: the guest stands */
+	US_GDB_STOPPED,	 /* T or S: the guest is stopped */
 	US_GDB_GONE,	 /* W or X: the guest has exited */
 };
 enum us_gdb_stop us_gdb_stop_kind(const char *body, size_t len);
@@ -57,21 +57,22 @@ struct us_watchdog;
 struct us_gdb {
 	int fd;	      /* non-blocking; owned */
 	bool no_ack;  /* QStartNoAckMode was granted */
-	bool owe;     /* a packet came that we have not acknowledged yet */
+	bool owe;     /* we have not acknowledged a packet yet */
 	bool pending; /* a packet came while we waited for an acknowledgement */
 	bool acks;   /* the peer is known to acknowledge each packet, however late: QEMU
-		      * at a snapshot is away for as long as that takes */
-	bool silent; /* the peer owes us one and never sent it: not waited for again */
+			does not answer while it takes a snapshot */
+	bool silent; /* the peer never sent an acknowledgement that it owed: do not wait
+			for it again */
 	unsigned sent;	    /* packets of ours that the peer has not acknowledged */
 	unsigned bad, naks; /* in a row */
 	const char *why;    /* after an error: what was wrong, in words */
-	unsigned waits;	    /* times that nothing was there yet */
-	/* Once it has stepped in, the connection is its own: nothing is sent or read.
-	 * NULL: none. */
+	unsigned waits;	    /* how often nothing had arrived yet */
+	/* Once it has stepped in, the connection is the watchdog's own: nothing is sent
+	 * or read.  NULL: none. */
 	const struct us_watchdog *watchdog;
 	uint8_t in[4096];
 	size_t in_at, in_len;
-	char out[8192]; /* what is being composed, or was sent last */
+	char out[8192]; /* what is being composed, or was last sent */
 	size_t out_len;
 	unsigned out_packets;
 	bool flushed;
@@ -83,8 +84,8 @@ void us_gdb_init(struct us_gdb *g, int fd);
 void us_gdb_fini(struct us_gdb *g); /* closes fd */
 
 /*
- * Compose what is sent next: the interrupt byte, packets (several only to a stub
- * that is known to take them: QEMU).  us_gdb_put returns -E2BIG if there is no room.
+ * Compose what is sent next: the interrupt byte, packets (several only to a stub that
+ * is known to accept them: QEMU).  us_gdb_put returns -E2BIG if they do not fit.
  */
 void us_gdb_put_break(struct us_gdb *g);
 US_MUST_CHECK int us_gdb_put(struct us_gdb *g, const char *body);
@@ -92,29 +93,31 @@ US_MUST_CHECK int us_gdb_put(struct us_gdb *g, const char *body);
 US_MUST_CHECK int us_gdb_flush(struct us_gdb *g, uint64_t deadline_ns);
 
 /*
- * The next packet: g->parser.body, g->parser.len, good until the next call.
+ * The next packet: g->parser.body, g->parser.len, valid until the next call.
  * Acknowledges, asks again, skips notifications.  -ETIMEDOUT; -ECONNRESET: closed;
- * -EPROTO: it does not speak the protocol.  A deadline of 0 does not wait.
+ * -EPROTO: the peer does not speak the protocol.  A deadline of 0 does not wait.
  */
 US_MUST_CHECK int us_gdb_get(struct us_gdb *g, uint64_t deadline_ns);
 /* Wait until the peer has acknowledged all that we sent (it may want it again), or a
- * packet comes; in no-ack mode, and for a peer that never does, not at all.  Errors as
- * get(); -ETIMEDOUT only from a peer that is known to do it. */
+ * packet comes.  Does not wait in no-ack mode, or for a peer that never acknowledges.
+ * Errors as for us_gdb_get(); -ETIMEDOUT only from a peer that is known to acknowledge.
+ */
 US_MUST_CHECK int us_gdb_wait_ack(struct us_gdb *g);
 
 /* Send one command and get its reply. */
 US_MUST_CHECK int us_gdb_ask(struct us_gdb *g, const char *body, uint64_t deadline_ns);
 
-/* ask(), with the failure in words: "ask the stub for X: ...". */
+/* us_gdb_ask(), with an error message: "ask the stub for X: ...". */
 US_MUST_CHECK int us_gdb_ask_explain(struct us_gdb *g, const char *body,
 				     uint64_t deadline_ns, struct us_err *e);
 
-/* A command of QEMU's human monitor; text gets its output, cut at size. -ENOTSUP: the
- * stub has no monitor; -EAGAIN: the guest ran, and the command stopped it instead. */
+/* A command of QEMU's human monitor; text gets its output, cut at size.  -ENOTSUP: the
+ * stub has no monitor; -EAGAIN: the guest was running, and the command stopped it
+ * instead. */
 US_MUST_CHECK int us_gdb_ask_monitor(struct us_gdb *g, const char *line, char *text,
 				     size_t size, uint64_t deadline_ns);
 
-/* Is that the last reply? */
+/* Was text the last reply? */
 bool us_gdb_said(const struct us_gdb *g, const char *text);
 bool us_gdb_said_error(const struct us_gdb *g); /* "E" and two digits, or "E." */
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gdb/session.h: a guest behind a GDB stub: attach, sample its vCPUs, let it go.
+ * gdb/session.h: a guest behind a GDB stub: attach, sample its vCPUs, detach.
  *
  * Connecting stops the guest, and while it runs a stub takes any byte for a request to
- * stop it.  So whoever holds the guest says so to a watchdog process that shares the
- * connection, and the guest is let go in all ways out.
+ * stop it.  Whoever holds the guest therefore tells a watchdog process that shares the
+ * connection, and the guest is released however uniscope ends.
  *
- * A guest that its owner had paused stays paused.  QEMU up to 8.0 says by itself
- * whether it ran when we connected; otherwise the caller may know (QMP query-status),
- * or a guest that cannot be told is taken to have run.
+ * A guest that its owner had paused stays paused.  QEMU up to 8.0 reports whether the
+ * guest ran when we connected.  Otherwise the caller may know (QMP query-status).  If
+ * nobody knows, the guest is assumed to have run.
  */
 #ifndef US_BACKEND_GDB_SESSION_H
 #define US_BACKEND_GDB_SESSION_H
@@ -24,7 +24,7 @@
 enum us_gdb_run {
 	US_GDB_RUNS,
 	US_GDB_HELD,   /* we have stopped it */
-	US_GDB_PAUSED, /* its owner has, or it has crashed: it is not ours to resume */
+	US_GDB_PAUSED, /* its owner paused it, or it has crashed: not ours to resume */
 };
 
 enum us_gdb_vcpu_state { US_GDB_RUNNING, US_GDB_HALTED, US_GDB_OFF };
@@ -32,13 +32,13 @@ enum us_gdb_vcpu_state { US_GDB_RUNNING, US_GDB_HALTED, US_GDB_OFF };
 /* What one stop shows. */
 struct us_gdb_sample {
 	uint64_t asked_ns; /* when the request to stop went out */
-	uint64_t t_ns;	   /* when the guest was known to stand */
+	uint64_t t_ns;	   /* when the guest was known to be stopped */
 	uint64_t got;	   /* bit n: vCPU n was read ... */
-	uint64_t refused;  /* ... or the stub would not */
+	uint64_t refused;  /* ... or the stub refused */
 	struct us_regs regs[US_MAX_VCPUS];
 	struct us_gdb_code code[US_MAX_VCPUS];
 	uint8_t state[US_MAX_VCPUS]; /* enum us_gdb_vcpu_state */
-	struct us_gdb_apart apart;   /* of the vCPU that is being read */
+	struct us_gdb_apart apart;   /* registers of the vCPU that is being read */
 };
 
 struct us_gdb_session {
@@ -52,47 +52,48 @@ struct us_gdb_session {
 	uint8_t run;	    /* enum us_gdb_run */
 	bool detached;	    /* after an error: nothing more is sent */
 	bool qemu;	    /* several packets may be sent at once */
-	bool extra;	    /* qThreadExtraInfo tells a halted vCPU */
-	bool unsure;	    /* whether it ran before we came could not be told */
-	bool kvm, tcg;	    /* QEMU's word; neither: not known */
+	bool extra;	    /* qThreadExtraInfo shows whether a vCPU is halted */
+	bool unsure;	    /* whether it ran before we came is not known */
+	bool kvm, tcg;	    /* as QEMU says; neither: not known */
 	size_t packet_size; /* the stub's limit */
 	const char *resume; /* "c" or "vCont;c" */
-	bool migrates; /* it is not stopped then, but to ask whether that is over, at:
-			*/
-	uint64_t ask_migrate_ns; /* UINT64_MAX: the stub does not tell */
+	bool migrates; /* a migration is under way: the guest is stopped only to ask
+			  whether it is over, at: */
+	uint64_t ask_migrate_ns; /* UINT64_MAX: the stub cannot say */
 	int task_fd;		 /* /proc/PID/task of the VMM; -1: not known; owned */
-	nlink_t tasks;		 /* its threads, when they were last counted */
-	uint64_t nap_ns;	 /* that the replies of one stop take */
+	nlink_t tasks;		 /* number of its threads, when last counted */
+	uint64_t nap_ns;	 /* how long the replies of one stop take */
 	unsigned n_vcpu;
-	unsigned selected; /* vCPU that the stub talks about; US_MAX_VCPUS: unknown */
+	unsigned selected; /* the vCPU that is selected in the stub; US_MAX_VCPUS:
+			      unknown */
 	char thread[US_MAX_VCPUS][24];
-	/* The thread that runs vCPU n, by its id in its own pid namespace, as QEMU's
-	 * monitor says; 0: not known. */
+	/* The thread that runs vCPU n, by its id in its own pid namespace, from QEMU's
+	 * monitor; 0: not known. */
 	pid_t tid[US_MAX_VCPUS];
 };
 
 enum us_gdb_before { US_GDB_UNKNOWN_BEFORE, US_GDB_RAN_BEFORE, US_GDB_PAUSED_BEFORE };
 
 /*
- * Wait until no debugger has the stub, for up to 3 s: what one of them holds is not
- * paused by its owner.  -EBUSY: one has it.
+ * Wait until no debugger is connected to the stub, for up to 3 s: a guest that a
+ * debugger holds is not paused by its owner.  -EBUSY: one is connected.
  */
 US_MUST_CHECK int us_gdb_wait_free(const char *endpoint, struct us_err *e);
 
 /*
- * Attach; the guest then runs on, or is paused as before.  before: what the caller
- * knows since us_gdb_wait_free().  -EBUSY: another debugger has the stub; -ETIMEDOUT,
- * -EPROTO, -ECONNRESET; -ENOTSUP: a processor that we do not know.  All within 5 s.
+ * Attach; the guest then continues to run, or is paused as before.  before: what the
+ * caller learned since us_gdb_wait_free().  -EBUSY: another debugger has the stub;
+ * -ETIMEDOUT, -EPROTO, -ECONNRESET; -ENOTSUP: an unknown processor.  All within 5 s.
  */
 US_MUST_CHECK int us_gdb_session_open(const char *endpoint, enum us_gdb_before before,
 				      struct us_gdb_session **ret, struct us_err *e);
-/* Detach, the guest runs on (or is paused as before). Accepts NULL. */
+/* Detach; the guest runs (or is paused as before).  Accepts NULL. */
 void us_gdb_session_close(struct us_gdb_session *s);
 
 /*
  * Stop the guest and read the vCPUs in mask.  Afterwards run is HELD, or PAUSED.
- * -ESRCH: the guest has exited; -ECONNRESET; -ETIMEDOUT, -EPROTO; client.why says
- * more.  Nothing is held then as far as that is in our power.
+ * -ESRCH: the guest has exited; -ECONNRESET; -ETIMEDOUT, -EPROTO; client.why says more.
+ * After an error the guest is released, as far as we can.
  */
 US_MUST_CHECK int us_gdb_session_sample(struct us_gdb_session *s, uint64_t mask,
 					struct us_gdb_sample *ret);
@@ -103,12 +104,13 @@ US_MUST_CHECK int us_gdb_session_resume(struct us_gdb_session *s);
 bool us_gdb_session_read(struct us_gdb_session *s, unsigned vcpu, us_gva va, void *buf,
 			 size_t len);
 
-/* What an exception broke off last on a vCPU of this sample; only while it is HELD or
+/* What an exception interrupted last on a vCPU of this sample; only while it is HELD or
  * PAUSED. */
 bool us_gdb_session_left(struct us_gdb_session *s, unsigned vcpu,
 			 struct us_gdb_sample *sample, struct us_entered *ret);
 
-/* While it runs: sleep until t_ns. 0; -EINTR; or what is wrong, as sample(). */
+/* While the guest runs: sleep until t_ns.  0; -EINTR; or an error as from
+ * us_gdb_session_sample(). */
 US_MUST_CHECK int us_gdb_session_sleep(struct us_gdb_session *s, uint64_t t_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kvm/regs.h: registers as KVM has them, in our terms (include/uapi/asm/kvm.h). */
+/* kvm/regs.h: converts KVM's registers to struct us_regs (include/uapi/asm/kvm.h). */
 #ifndef US_BACKEND_KVM_REGS_H
 #define US_BACKEND_KVM_REGS_H
 
@@ -7,7 +7,7 @@
 
 #include <linux/kvm.h>
 
-/* Of s, the code and stack segments, the control registers and EFER count. */
+/* Of s it uses the code and stack segments, the control registers and EFER. */
 void us_kvm_regs(const struct kvm_regs *r, const struct kvm_sregs *s,
 		 struct us_regs *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kvm/thread.h: what the thread that runs a KVM vCPU is doing, and how long it did
- * what: seen in /proc, without touching it.
+ * kvm/thread.h: what the thread of a KVM vCPU is doing, and for how long: read from
+ * /proc, without touching the thread.
  */
 #ifndef US_BACKEND_KVM_THREAD_H
 #define US_BACKEND_KVM_THREAD_H
@@ -16,10 +16,10 @@ enum us_kvm_doing {
 };
 
 enum us_kvm_asleep {
-	US_KVM_IN_RUN,	    /* KVM waits for an interrupt to the vCPU */
+	US_KVM_IN_RUN,	    /* KVM waits for an interrupt for the vCPU */
 	US_KVM_IN_RUN_BUSY, /* ... or for a page, or a device */
 	US_KVM_IN_VMM,	    /* outside KVM_RUN */
-	US_KVM_STOPPED_ALL, /* by a signal or a tracer, with the whole VMM */
+	US_KVM_STOPPED_ALL, /* stopped by a signal or a tracer, with the whole VMM */
 };
 
 struct us_kvm_thread {
@@ -27,11 +27,11 @@ struct us_kvm_thread {
 	long fd_there; /* the vCPU's descriptor in the VMM */
 	int syscall_fd, stat_fd;
 	int schedstat_fd;   /* -1: this kernel has none */
-	bool same_place;    /* asleep where it was at the last sample */
+	bool same_place;    /* asleep at the same place as at the last sample */
 	char asleep_in[96]; /* the system call, as /proc has it */
 };
 
-/* Setup path.  On failure nothing is left. */
+/* Setup path.  On failure nothing is left to close. */
 US_MUST_CHECK int us_kvm_thread_open(struct us_kvm_thread *t, pid_t pid,
 				     const struct us_vcpu *which, struct us_err *e);
 void us_kvm_thread_close(struct us_kvm_thread *t);
@@ -42,14 +42,15 @@ enum us_kvm_doing us_kvm_thread_peek(struct us_kvm_thread *t,
 
 /*
  * Hot path: since the thread began, how long it ran on a CPU, and how long it waited
- * for one (Documentation/scheduler/sched-stats.rst).  The first lags behind by up to a
- * tick of the host's scheduler.  False, and zeroes: not known.
+ * for one (Documentation/scheduler/sched-stats.rst).  The run time lags by up to a tick
+ * of the host's scheduler.  False, and zeroes: not known.
  */
 bool us_kvm_thread_times(const struct us_kvm_thread *t, uint64_t *ret_run_ns,
 			 uint64_t *ret_wait_ns);
 
-/* The descriptor whose vCPU a thread runs, by the text of /proc/PID/task/TID/syscall,
- * "16 0xFD 0xae80 ..." (proc(5): number and arguments); -1: it is not in KVM_RUN. */
+/* The descriptor of the vCPU that a thread runs, from the text of
+ * /proc/PID/task/TID/syscall, "16 0xFD 0xae80 ..." (proc(5): number and arguments); -1:
+ * it is not in KVM_RUN. */
 long us_kvm_fd_of_run(const char *line);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * qmp/reply.h: read what a QEMU monitor sends, in the hot path.
  *
- * vmm/qmp.h parses into objects, which allocates.  A sample needs three kinds of
- * message only, so they are scanned where they lie.  Everything here works on bytes
- * that a stranger sent: it is bounded and fuzzed.
+ * vmm/qmp.h parses into objects, which allocates.  A sample needs only three kinds of
+ * message, so they are scanned in place.  Everything here works on untrusted bytes: it
+ * is bounded and fuzzed.
  */
 #ifndef US_BACKEND_QMP_REPLY_H
 #define US_BACKEND_QMP_REPLY_H
@@ -21,8 +21,8 @@
 enum us_qmp_kind us_qmp_scan(const char *msg, size_t len, const char **ret_value,
 			     size_t *ret_len);
 
-/* Undo a JSON string, quotes included; what is not ASCII becomes '?'. The length, cut
- * at size - 1 and NUL-terminated; -EPROTO: it is no string. */
+/* Decode a JSON string, quotes included; what is not ASCII becomes '?'.  Returns the
+ * length, cut at size - 1 and NUL-terminated; -EPROTO: it is no string. */
 long us_qmp_unquote(const char *json, size_t len, char *buf, size_t size);
 
 /* One vCPU in the text of `info registers`. */
@@ -45,8 +45,8 @@ int us_qmp_next_vcpu(const char **at, struct us_qmp_vcpu *ret);
  * in memory.  False if there are fewer than len. */
 bool us_qmp_read_dump(const char *text, uint8_t *buf, size_t len);
 
-/* Does a migration go on, by QMP's reply to query-migrate or by the text of HMP's
- * `info migrate`?  Not NUL-terminated. */
+/* Is a migration under way, according to QMP's reply to query-migrate or the text of
+ * HMP's `info migrate`?  Not NUL-terminated. */
 bool us_qmp_migrates(const char *text, size_t len);
 
 #endif

@@ -21,7 +21,7 @@ struct us_qmp_stream {
 	const char *why; /* after an error: what was wrong, in words */
 };
 
-/* Forget what was received: the stream may be in the middle of a message. */
+/* Discard what was received: the stream may be in the middle of a message. */
 void us_qmp_stream_reset(struct us_qmp_stream *s);
 
 /* Send a text. deadline_ns: CLOCK_MONOTONIC. -ETIMEDOUT, -ECONNRESET. */
@@ -29,13 +29,13 @@ US_MUST_CHECK int us_qmp_stream_send(struct us_qmp_stream *s, const char *text,
 				     uint64_t deadline_ns);
 
 /*
- * The next message of a known kind: enum us_qmp_kind, and its value, good until the
+ * The next message of a known kind: enum us_qmp_kind, and its value, valid until the
  * next call.  -ETIMEDOUT (a deadline of 0 does not wait), -ECONNRESET, -EPROTO.
  */
 US_MUST_CHECK int us_qmp_stream_next(struct us_qmp_stream *s, uint64_t deadline_ns,
 				     const char **ret_value, size_t *ret_len);
 
-/* Read on until a text has passed by, or the deadline. */
+/* Read until a text has gone by, or the deadline. */
 void us_qmp_stream_wait(struct us_qmp_stream *s, const char *text,
 			uint64_t deadline_ns);
 

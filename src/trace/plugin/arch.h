@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * arch.h: what the plugin has to know of an architecture: a row of the table in arch.c
- * for each of QEMU's targets, and a file with its decoder.
+ * arch.h: what the plugin needs to know about an architecture: a row of the table in
+ * arch.c for each of QEMU's targets, and a file with its decoder.
  */
 #ifndef US_TRACE_ARCH_H
 #define US_TRACE_ARCH_H
 
 #include "trace/plugin/flow.h"
 
-#define US_MAX_INSN	15 /* bytes of an instruction, of any architecture */
+#define US_MAX_INSN	15 /* most bytes of an instruction, on any architecture */
 #define US_ARCH_VECTORS 2
 
-/* A register that has an address, as far as the instructions of a block say; zeroed at
- * the start of one. */
+/* A register that holds an address, as far as the instructions of a block tell; zeroed
+ * at the start of a block. */
 struct us_arch_address {
 	bool known;
 	uint8_t reg;
@@ -20,36 +20,40 @@ struct us_arch_address {
 };
 
 struct us_plugin_arch {
-	const char *target; /* QEMU's name of it, qemu_info_t.target_name */
-	/* The instruction of n bytes (1 to US_MAX_INSN) at pc. */
+	const char *target; /* QEMU's name: qemu_info_t.target_name */
+	/* Decode the instruction of n bytes (1 to US_MAX_INSN) at pc. */
 	void (*flow)(const uint8_t *code, size_t n, uint64_t pc,
 		     struct us_flow_insn *ret);
-	uint64_t reset_vector; /* where every reset leads; 0: where the first did */
-	uint16_t machine;      /* EM_*, of ELF files */
-	/* May these n bytes at pc have a jump or branch to this address?  Perhaps by
-	 * what is no instruction there.  NULL: instructions have 4 bytes. */
+	uint64_t reset_vector; /* where each reset starts; 0: where the first one did */
+	uint16_t machine;      /* EM_*, as in ELF files */
+	/* May these n bytes at pc contain a jump or branch to this address?  May also
+	 * match bytes that are not an instruction there.  NULL: instructions have 4
+	 * bytes. */
 	bool (*may_jump_to)(const uint8_t *code, size_t n, uint64_t pc, uint64_t to);
-	/* What is known of its target by the 4 bytes before it, too; NULL: nothing. */
+	/* Find a target with the help of the 4 bytes before the instruction; NULL: no
+	 * such instructions. */
 	void (*far_flow)(const uint8_t before[static 4], const uint8_t *code, size_t n,
 			 uint64_t pc, struct us_flow_insn *ret);
-	bool link;  /* calls leave the return address in a register */
+	/* Has link registers: calls leave the return address in a register. */
+	bool link;
 	bool ports; /* x86's in and out (port_insn.h) */
-	/* Of a table of interrupts' entries that is one symbol (US_FUNCTION_VECTORS):
-	 * bytes from one to the next; what its address is a multiple of; how many there
-	 * are at least.  0: there are none such. */
+	/* For a table of interrupt entries that is one symbol (US_FUNCTION_VECTORS):
+	 * bytes from one entry to the next; alignment of its address; least number of
+	 * entries.  0: there are no such tables. */
 	uint32_t vector_stride, vector_align, vector_min;
-	/* QEMU's names of the registers that have the root of the page tables and the
-	 * privileges; of their values, the gpa of a program's page tables; 0: it is the
-	 * kernel.  NULL: not known. */
+	/* QEMU's names of the registers with the root of the page tables and with the
+	 * privilege level.  From their values, program_root() gives the gpa of a
+	 * program's page tables; 0: kernel mode.  NULL: not known. */
 	const char *root, *mode;
 	uint64_t (*program_root)(uint64_t root, uint64_t mode);
-	/* And of those that have the address of interrupts' entries, of each privilege
-	 * that has one; is an entry of theirs at pc?  NULL: not known. */
+	/* QEMU's names of the registers with the address of the interrupt entries, one
+	 * for each privilege level that has one.  is_vector(): is pc one of these
+	 * entries?  NULL: not known. */
 	const char *vectors[US_ARCH_VECTORS];
 	bool (*is_vector)(uint64_t base, uint64_t pc);
-	/* Does this instruction, the next of its block, have interrupts enter code at
-	 * an address that the block itself says?  *ret is that (gva).  NULL: not known.
-	 */
+	/* Does this instruction, the next one of its block, set the address (gva) at
+	 * which interrupts enter, to a value that the block itself contains?  *ret:
+	 * that value.  NULL: not known. */
 	bool (*sets_vector)(struct us_arch_address *a, const uint8_t *code, size_t n,
 			    uint64_t pc, uint64_t *ret);
 };
@@ -61,21 +65,22 @@ const struct us_plugin_arch *us_plugin_arch_of_machine(uint16_t machine);
 /* Is the instruction of n bytes at pc a jump or branch to this address? */
 bool us_plugin_jumps_to(const struct us_plugin_arch *a, const uint8_t *code, size_t n,
 			uint64_t pc, uint64_t to);
-/* Is the code of n bytes at pc such a table?  No entry goes on into the next. */
+/* Is the code of n bytes at pc a table of interrupt entries?  No entry may continue
+ * into the next one. */
 bool us_plugin_is_vectors(const struct us_plugin_arch *a, const uint8_t *code, size_t n,
 			  uint64_t pc);
-/* May there be one in this code? */
+/* May this code contain one? */
 bool us_plugin_may_jump_to(const struct us_plugin_arch *a, const uint8_t *code,
 			   size_t n, uint64_t pc, uint64_t to);
 
 /*
- * x86.c.  What an instruction is in 64-bit, 32-bit and 16-bit code is told apart by its
- * length: QEMU does not say in which mode the guest is.
+ * x86.c.  The length of an instruction distinguishes 64-bit, 32-bit and 16-bit code:
+ * QEMU does not say which mode the guest is in.
  */
 void us_x86_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn *ret);
 uint64_t us_x86_program_root(uint64_t cr3, uint64_t cs);
 bool us_x86_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t to);
-/* aarch64.c: A64 alone; AArch32 code is not understood. */
+/* aarch64.c: only A64; AArch32 code is not decoded. */
 void us_aarch64_flow(const uint8_t *code, size_t n, uint64_t pc,
 		     struct us_flow_insn *ret);
 uint64_t us_aarch64_program_root(uint64_t ttbr0, uint64_t cpsr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* block.h: a block of code while the plugin looks at it, one instruction after the
- * other, and asks QEMU to be called. */
+/* block.h: a block of code while the plugin goes through it, instruction by
+ * instruction, and requests callbacks from QEMU. */
 #ifndef US_TRACE_BLOCK_H
 #define US_TRACE_BLOCK_H
 
@@ -9,35 +9,36 @@
 
 struct us_block {
 	struct qemu_plugin_tb *tb;
-	struct qemu_plugin_insn *insn; /* the number i of n */
+	struct qemu_plugin_insn *insn; /* instruction i of n */
 	size_t n, i;
 	uint64_t pc, end; /* of the instruction */
 	struct us_flow_insn flow;
-	uint8_t last[4]; /* the instruction before, if it has 4 bytes */
+	uint8_t last[4]; /* the previous instruction, if it has 4 bytes */
 	bool has_last;
 	struct us_arch_address address;
-	/* A load of the link register, of which it is not known yet whether the return
-	 * follows in this block; NULL: none. */
+	/* A load of the link register; whether the return follows in this block is not
+	 * known yet.  NULL: none. */
 	struct qemu_plugin_insn *load;
 	struct us_point *load_point;
 };
 
-/* Have this called before the instruction is executed. */
+/* Request a callback before the instruction is executed. */
 void us_block_before(const struct us_block *b, us_vcpu_exec *cb,
 		     const struct us_point *p);
-/* The same, with the point of this instruction. */
+/* The same, with this instruction's own point. */
 void us_block_before_here(const struct us_block *b, us_vcpu_exec *cb);
-/* target: gva of what it leads to; 0: not known.  NULL: there is no more room. */
+/* A point for this instruction; target: gva of its target; 0: not known.  NULL: no more
+ * room. */
 struct us_point *us_block_point(const struct us_block *b, uint64_t target);
-/* Is the target of a call within the same function, and not its start? */
+/* Is the target of a call in the same function, but not its start? */
 bool us_is_no_call(uint64_t pc, uint64_t target);
 
 /* link.c: where calls leave the return address in a register. */
 void us_link_add_call(const struct us_block *b);
 void us_link_add_return(struct us_block *b);
-/* What becomes of the register. */
+/* Handle what the instruction does to the link register. */
 void us_link_add(struct us_block *b);
-/* Of a load before this instruction, or at the end of the block. */
+/* Handle a load seen before this instruction, or at the end of the block. */
 void us_link_flush(struct us_block *b);
 
 #endif

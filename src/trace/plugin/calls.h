@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * calls.h: how often functions are called, and nothing else.
+ * calls.h: counts how often functions are called, and nothing else.
  *
- * A call is the execution of a function's first instruction, by whatever way it is come
- * to: a call, a jump, an interrupt, the code before it; but not by a jump from the
- * function's own code, which is a loop.  Such loops are known beforehand
- * (US_FUNCTION_LOOPS), for a conditional jump may not be taken: blocks of these
- * functions have a number each time, and a loop is a first instruction in the block
- * right after that of the jump.
+ * A call is an execution of a function's first instruction, however it is reached: by a
+ * call, a jump, an interrupt or the code before it.  A jump from the function's own
+ * code is not a call but a loop.  Functions with such loops are known beforehand
+ * (US_FUNCTION_LOOPS).  A conditional jump may not be taken, so for these functions
+ * each execution of a block has a number: it is a loop if the first instruction is in
+ * the block that is executed right after the one with the jump.
  *
  * The counts are in the file of counts.h: a node for each function.
  */
@@ -18,12 +18,12 @@
 #include "trace/plugin/qemu_api.h"
 #include "trace/track.h"
 
-/* Nodes that there may be. */
+/* Largest number of nodes. */
 uint32_t us_calls_n_node(const struct us_functions *f);
-/* A vCPU's, whose part of the file is zeroed. */
+/* Set up a vCPU's tracker; its part of the file must be zeroed. */
 void us_calls_init(struct us_tracker *t, struct us_counts_vcpu *vcpu,
 		   struct us_counts_node *node);
-/* us_plugin has functions, counts and vCPUs without trees.  Called by QEMU. */
+/* Called by QEMU.  us_plugin must have functions, counts, and vCPUs without trees. */
 void us_calls_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * entered.h: was a function entered by an interrupt?  For us_tracker.how.
+ * entered.h: did an interrupt enter a function?  For us_tracker.how.
  *
- * On x86 the stack pointer tells, what lies there, and with QEMUs up to 8.2 the table
- * of interrupts.  On others it is whether the function is the processor's vector.
+ * On x86 the stack pointer and the content of the stack tell, and with QEMU up to 8.2
+ * also the table of interrupts.  On other architectures, it is whether the function is
+ * the processor's vector.
  */
 #ifndef US_TRACE_ENTERED_H
 #define US_TRACE_ENTERED_H
@@ -13,14 +14,14 @@
 
 /* Before any vCPU starts; -ENOMEM. */
 int us_entered_init(unsigned n_vcpu);
-/* In the callback that a vCPU starts with. */
+/* Call this in the callback for a vCPU's start. */
 void us_entered_start(unsigned vcpu);
 
-/* Is it yet to be found out where QEMU keeps the vCPUs' registers?  Then callbacks are
- * to tell. */
+/* Is it still unknown where QEMU keeps the vCPUs' registers?  Then callbacks should
+ * call us_entered_learn(). */
 bool us_entered_wants_env(void);
-/* In a callback before the first instruction of a block, which is at pc: env as
- * program_regs.h has it. */
+/* Call this in a callback before the first instruction, at pc, of a block; env: as in
+ * program_regs.h. */
 void us_entered_learn(unsigned vcpu, const uint64_t *env, uint64_t pc);
 
 #endif

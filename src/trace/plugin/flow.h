@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* flow.h: what an instruction does to where a vCPU is in the tree of calls. */
+/* flow.h: how an instruction moves a vCPU in the tree of calls. */
 #ifndef US_TRACE_FLOW_H
 #define US_TRACE_FLOW_H
 
@@ -8,19 +8,19 @@
 #include <stdint.h>
 
 enum us_flow {
-	US_FLOW_ON, /* to the next one */
+	US_FLOW_ON, /* to the next instruction */
 	US_FLOW_CALL,
 	US_FLOW_RETURN,
 	US_FLOW_JUMP,
-	US_FLOW_BRANCH, /* a jump, or on */
-	US_FLOW_TRAP,	/* into the kernel */
-	US_FLOW_IRET,	/* out of it; loads what it returns to from the stack */
-	US_FLOW_LEAVE,	/* the same, from registers */
+	US_FLOW_BRANCH, /* a jump, or to the next instruction */
+	US_FLOW_TRAP,	/* enters the kernel */
+	US_FLOW_IRET,	/* leaves the kernel; loads the return address from the stack */
+	US_FLOW_LEAVE,	/* leaves the kernel; return address from a register */
 };
 
-/* What becomes of the register that calls leave the return address in. */
+/* What happens to the link register. */
 enum us_flow_link {
-	US_FLOW_LINK_KEPT, /* nothing; or it is only signed, or checked */
+	US_FLOW_LINK_KEPT, /* unchanged, or only signed or checked */
 	US_FLOW_LINK_STORED,
 	US_FLOW_LINK_LOADED,
 	US_FLOW_LINK_SET, /* it gets another value */
@@ -29,15 +29,14 @@ enum us_flow_link {
 struct us_flow_insn {
 	enum us_flow flow;
 	bool has_target;  /* a call, jump or branch: to target */
-	bool loads_stack; /* the stack pointer gets a value that has nothing of the old
-			   */
+	bool loads_stack; /* the stack pointer gets an unrelated value */
 	bool halts;	  /* waits for an interrupt: hlt, mwait, wfi */
 	uint64_t target;
-	/* Of architectures with such a register. */
+	/* For architectures with a link register. */
 	enum us_flow_link link;
-	bool alternate;	    /* a call or return by another one (RISC-V: t0) */
+	bool alternate;	    /* a call or return with another register (RISC-V: t0) */
 	bool by_stack;	    /* stored or loaded at the stack pointer + a constant */
-	uint8_t link_bytes; /* its word is so far above the access's address */
+	uint8_t link_bytes; /* offset of its word from the access's address */
 };
 
 #endif

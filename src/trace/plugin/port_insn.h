@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* port_insn.h: which port an instruction of x86 accesses, as far as its block of code
- * tells. */
+/* port_insn.h: which port an x86 instruction accesses, as far as its block tells. */
 #ifndef US_TRACE_PORT_INSN_H
 #define US_TRACE_PORT_INSN_H
 
@@ -8,14 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define US_PORT_NONE	 (-1) /* it accesses none */
+#define US_PORT_NONE	 (-1) /* no port access */
 #define US_PORT_UNKNOWN	 (-2)
-#define US_PORT_AT_START (-3) /* what dx had where the block begins */
+#define US_PORT_AT_START (-3) /* what dx had at the start of the block */
 
 /*
- * The instruction of n bytes, in code of any width: the port of an in, out, ins or outs
- * (0 to 65535, or US_PORT_UNKNOWN or _AT_START), else US_PORT_NONE.  *dx: what dx is
- * known to have before it, and then behind it; US_PORT_AT_START where the block begins.
+ * Decode an instruction of n bytes, in code of any width.  Returns the port of an in,
+ * out, ins or outs (0 to 65535, or US_PORT_UNKNOWN or _AT_START), else US_PORT_NONE.
+ * *dx: the known value of dx before the instruction, updated to the one after it;
+ * US_PORT_AT_START where the block begins.
  */
 int32_t us_port_insn(const uint8_t *code, size_t n, int32_t *dx);
 /* Is it an ins or outs, which may access its port several times? */

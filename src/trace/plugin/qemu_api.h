@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * qemu_api.h: what is used of QEMU's plugin interface (include/qemu/qemu-plugin.h
- * there), declared anew: one plugin for QEMU 7.2 to 10.x, compiled without QEMU's
- * headers.
+ * qemu_api.h: the part of QEMU's plugin interface that is used
+ * (include/qemu/qemu-plugin.h there), declared again: one plugin serves QEMU 7.2 to
+ * 10.x and is compiled without QEMU's headers.
  *
- * Version 1 is QEMU up to 8.2; 2 is 9.0; 3 (9.1) copies the bytes of instructions; 4 is
- * 9.2 and 10.0.  What one of them lacks is a weak symbol.
+ * Interface version 1 is QEMU up to 8.2; 2 is 9.0; 3 (9.1) copies the bytes of
+ * instructions; 4 is 9.2 and 10.0.  What some versions lack is a weak symbol.
  */
 #ifndef US_TRACE_QEMU_API_H
 #define US_TRACE_QEMU_API_H
@@ -68,26 +68,27 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb,
 						 size_t i);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
-/* Where it is in QEMU's own memory (whatever its documentation says); NULL: it is not
- * in RAM. */
+/* Address in QEMU's own memory (whatever its documentation says); NULL: not in RAM. */
 const void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 unsigned qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);
-/* Of the access that a callback is for, in that callback; NULL: not known. */
+/* For the access of the current callback, only during that callback; NULL: not
+ * known. */
 struct qemu_plugin_hwaddr;
 struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info,
 						  uint64_t vaddr);
 bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *haddr);
 uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *haddr);
-/* Of device memory; it stays. */
+/* For device memory; the string stays valid. */
 const char *qemu_plugin_hwaddr_device_name(const struct qemu_plugin_hwaddr *haddr);
 
-/* Version 1 and 2: a pointer to the bytes; since 3: size_t, and they are copied. */
+/* Versions 1 and 2: returns a pointer to the bytes; since 3: returns a size_t and
+ * copies them. */
 uintptr_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dst,
 				size_t size);
 
-/* Version 1 alone. */
+/* Version 1 only. */
 US_WEAK void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb,
 						      enum qemu_plugin_op op, void *ptr,
 						      uint64_t imm);
@@ -107,8 +108,8 @@ US_WEAK void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
 	struct qemu_plugin_insn *insn, enum qemu_plugin_op op, qemu_plugin_u64 entry,
 	uint64_t imm);
 
-/* Registers, since version 2: GLib's GArray of descriptors, which is the caller's, and
- * GByteArray, to which the bytes are added. */
+/* Registers, since version 2: GLib's GArray of descriptors, which the caller owns, and
+ * GByteArray, to which the bytes are appended. */
 struct qemu_plugin_register;
 struct us_register_descriptor {
 	struct qemu_plugin_register *handle;
@@ -129,13 +130,13 @@ US_WEAK int qemu_plugin_read_register(struct qemu_plugin_register *handle,
 US_WEAK bool qemu_plugin_read_memory_vaddr(uint64_t addr, struct us_byte_array *data,
 					   size_t len);
 
-/* What the latter calls, of QEMUs that export all they have (Debian's), in any version:
- * include/exec/cpu-all.h there.  0: all of it was read. */
+/* What the latter calls.  Some QEMUs export all symbols (Debian's), so it is available
+ * in any version: include/exec/cpu-all.h there.  0: all bytes were read. */
 US_WEAK void *qemu_get_cpu(int vcpu);
 US_WEAK int cpu_memory_rw_debug(void *cpu, uint64_t addr, void *ptr, size_t len,
 				bool is_write);
 
-/* GLib's, which QEMU has. */
+/* From GLib, which QEMU links. */
 US_WEAK struct us_byte_array *g_byte_array_sized_new(unsigned reserved);
 US_WEAK struct us_byte_array *g_byte_array_set_size(struct us_byte_array *a,
 						    unsigned n);

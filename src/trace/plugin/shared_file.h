@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 /*
- * Make it, zeroed, with its blocks: what is missing is missed now, not in the midst of
- * the guest, which would be killed by it (SIGBUS).  size: bytes.  0 or -errno: then
- * there is no such file any more.
+ * Create the file, zeroed, with all its blocks.  If the disk is full, this fails now;
+ * later, SIGBUS would kill the guest.  size: bytes.  0 or -errno; then no file is left.
  */
 int us_shared_file_make(const char *path, uint64_t size, void **ret);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * syscalls.h: the system calls of a guest's programs, as the plugin sees them, written
- * down as messages (syscall_message.h).
+ * syscalls.h: how the plugin sees the system calls of a guest's programs, and writes
+ * them as messages (syscall_message.h).
  *
- * An instruction that calls the kernel is known by its code; the block of code that is
- * executed next is the kernel's entry, at which all of the program's registers but what
- * the instruction itself changes are as they were.  The call has returned when a
- * program's block is executed that begins behind such an instruction, and a return to
- * programs was executed right before it.  So nothing has to be known of the kernel.
+ * The code shows which instructions call the kernel.  The next executed block is the
+ * kernel's entry.  There, all of the program's registers are unchanged, except those
+ * that the instruction itself changes.  The call has returned when a block of a program
+ * is executed that begins after such an instruction, and an instruction that returns to
+ * programs was executed right before.  Nothing needs to be known about the kernel.
  *
- * What thread it is: the first call in the entry's code stores its return address on
- * the thread's kernel stack, and where the code goes on behind that call, the stack is
- * the same.
+ * The thread is known from its kernel stack: the first call in the entry's code stores
+ * its return address there.  Where the code continues after that call, the stack is the
+ * same.
  */
 #ifndef US_TRACE_PLUGIN_SYSCALLS_H
 #define US_TRACE_PLUGIN_SYSCALLS_H
@@ -20,20 +20,20 @@
 
 struct us_syscall_options {
 	bool on;
-	bool alone;	   /* nothing else is traced */
-	unsigned text;	   /* bytes of what is read and written that are kept */
+	bool alone;	   /* trace nothing else */
+	unsigned text;	   /* most bytes of read and written data that are kept */
 	const char *calls; /* "read+write+..."; NULL: all */
 };
 
-/* One of these options, "name=value"; false: it is none, or a bad one. */
+/* Parse one of these options, "name=value"; false: not an option, or a bad value. */
 bool us_syscall_option(struct us_syscall_options *o, const char *text);
 
-/* -ENOMEM; -ENOTSUP: the target has no known ABI, or its registers
- * are not told by this QEMU; -EINVAL: no such call. */
+/* -ENOMEM; -ENOTSUP: the target has no known ABI, or this QEMU does not give its
+ * registers; -EINVAL: unknown call name. */
 int us_syscalls_init(const struct us_syscall_options *o, const char *target,
 		     unsigned n_vcpu);
 void us_syscalls_start(unsigned vcpu);
-/* A block is translated, under the lock of us_translate(). */
+/* Instrument a block, under the lock of us_translate(). */
 void us_syscalls_translate(struct qemu_plugin_tb *tb);
 
 #endif

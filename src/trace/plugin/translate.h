@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* translate.h: where in a block of code, as QEMU translates it, the plugin wants to
- * hear of what is executed. */
+/* translate.h: at which instructions of a block, while QEMU translates it, the plugin
+ * requests callbacks. */
 #ifndef US_TRACE_TRANSLATE_H
 #define US_TRACE_TRANSLATE_H
 
@@ -12,19 +12,19 @@
 
 /* A vCPU, as the callbacks see it.  What each call needs comes first. */
 struct us_plugin_vcpu {
-	/* Loads and stores of a link register executed that were not heard of. */
+	/* Executed loads and stores of a link register that were not reported yet. */
 	uint64_t armed;
 	struct us_tracker tracker;
-	struct us_events events; /* the tracker's, where it is traced */
+	struct us_events events; /* the tracker's, if tracing */
 	uint64_t step, back;	 /* calls.h */
-	uint64_t halted_at;	 /* instructions, when it began to wait last */
-	bool iret;		 /* its first load is yet to come */
-	bool was_reset;		 /* with the machine; it is not told yet */
-	uint64_t reset_at;	 /* if it has executed so much by then; or: */
+	uint64_t halted_at;	 /* instructions executed when it last halted */
+	bool iret;		 /* the first load of an iret is still to come */
+	bool was_reset;	   /* reset with the machine; its thread does not know yet */
+	uint64_t reset_at; /* valid if it has executed this many instructions, or: */
 #define US_RESET_ANYWAY UINT64_MAX
 	bool started;
 	struct us_registers space; /* space.h */
-	/* The access that is told of now, where what follows from it is not simple. */
+	/* The access of the current callback, for cases that are not simple. */
 	struct {
 		qemu_plugin_meminfo_t info;
 		uint64_t gva;
@@ -40,25 +40,25 @@ struct us_plugin {
 	struct us_plugin_vcpu vcpu[US_COUNTS_MAX_VCPU];
 	unsigned n_vcpu;
 	unsigned api;
-	/* How instructions are counted: one vCPU and version 1: by QEMU, into the file;
-	 * version 2: by QEMU, here; else by a callback. */
+	/* How instructions are counted.  One vCPU and version 1: by QEMU, into the
+	 * file; version 2: by QEMU, in `score`; else by a callback. */
 	bool one_counter;
 	struct qemu_plugin_scoreboard *score;
 	struct us_track_stacks stacks;
 	struct us_counts_head *counts;
-	struct us_events_head *events; /* NULL: it is not traced */
-	bool syscalls, syscalls_alone; /* are traced; and nothing else */
-	bool boot; /* its points are noted, and the trees marked there */
+	struct us_events_head *events; /* NULL: no tracing */
+	bool syscalls, syscalls_alone; /* trace system calls; trace nothing else */
+	bool boot; /* note the boot's points, and mark the trees there */
 };
 
 extern struct us_plugin us_plugin;
 
-/* Called by QEMU: a vCPU that has a thread of its own has nothing to do; has again. */
+/* Called by QEMU: a vCPU with a thread of its own has nothing to do; has work again. */
 void us_on_idle(qemu_plugin_id_t id, unsigned i);
 void us_on_resume(qemu_plugin_id_t id, unsigned i);
-/* Before the first block; the rest of us_plugin is set. */
+/* Call it before the first block, when the rest of us_plugin is set. */
 void us_translate_init(void);
-/* Called by QEMU, with its own lock or several threads at once. */
+/* Called by QEMU, with its own lock or in several threads at once. */
 void us_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 
 static inline struct us_plugin_vcpu *us_plugin_vcpu(unsigned i)
@@ -66,7 +66,7 @@ static inline struct us_plugin_vcpu *us_plugin_vcpu(unsigned i)
 	return &us_plugin.vcpu[i % US_COUNTS_MAX_VCPU];
 }
 
-/* For who samples: the order of these and of what lies between them counts. */
+/* For samplers: the order of these stores relative to what is between them matters. */
 static inline void us_plugin_say_there(struct us_counts_vcpu *v,
 				       enum us_counts_doing doing)
 {
@@ -84,7 +84,7 @@ static inline void us_plugin_take_turn(unsigned i)
 		us_plugin.counts->turn = (uint16_t)i;
 }
 
-/* What a vCPU does from here to the end is the plugin's, not the guest's. */
+/* From here to us_plugin_end(), the vCPU's time is the plugin's, not the guest's. */
 static inline struct us_plugin_vcpu *us_plugin_begin(unsigned i)
 {
 	struct us_plugin_vcpu *v = us_plugin_vcpu(i);

@@ -2,14 +2,14 @@
 /*
  * xen/calls.h: what uniscope asks of Xen, as one table of functions.
  *
- * Made by libxencall and libxenforeignmemory, which are loaded when they are needed:
- * the program runs where there is no Xen.  Built against a libxen that does not have
- * them (before 4.7), the table is made by libxenctrl.  Tests bring their own.
+ * The table uses libxencall and libxenforeignmemory, which are loaded when they are
+ * needed: the program also runs where there is no Xen.  If it was built against a
+ * libxen without them (before 4.7), the table uses libxenctrl.  Tests provide their
+ * own.
  *
- * Xen numbers the versions of its domctl interface, and refuses any other.  What is
- * used here has the same layout in all versions from 0x12 (Xen 4.13) to 0x17
- * (Xen 4.20), so the one that is spoken is found by trying
- * (xen/include/public/domctl.h).
+ * Xen numbers the versions of its domctl interface, and refuses any other version.  The
+ * parts used here have the same layout in all versions from 0x12 (Xen 4.13) to 0x17
+ * (Xen 4.20), so uniscope finds the right one by trying (xen/include/public/domctl.h).
  *
  * Unless it says otherwise, a function returns 0 or -errno: -ESRCH: there is no such
  * domain (any more), -EPERM, -EACCES: not permitted.
@@ -26,7 +26,7 @@
 
 #define US_XEN_PAGE 4096
 #define US_XEN_RUN  16
-/* Registers of so many vCPUs come with one look. */
+/* One sample() reads the registers of at most this many vCPUs. */
 #define US_XEN_LOOK_REGS 8
 
 enum us_xen_kind {
@@ -53,11 +53,11 @@ struct us_xen_vcpu {
 	uint64_t ran_ns;
 };
 
-/* What is asked for a sample, in this order, and what Xen says: each has a result of
- * its own.  Bit n of a mask is vCPU n. */
+/* The requests of a sample, in this order, and Xen's answers: each has a result of its
+ * own.  Bit n of a mask is vCPU n. */
 struct us_xen_sample {
-	bool state;	/* asked for: the domain's own; else it stays what it was */
-	uint64_t vcpus; /* asked for: what they do */
+	bool state;	/* asked for: the domain's state; else it stays as it was */
+	uint64_t vcpus; /* asked for: what these do */
 	bool pause;	/* asked for: pause the domain ... */
 	uint64_t regs;	/* ... and then the registers of the lowest of these */
 
@@ -65,15 +65,15 @@ struct us_xen_sample {
 	struct us_xen_domain domain;
 	uint64_t vcpus_known;
 	struct us_xen_vcpu vcpu[US_MAX_VCPUS];
-	uint64_t regs_read; /* if it was paused: those that were tried */
+	uint64_t regs_read; /* if it was paused: the vCPUs that were tried */
 	int regs_code[US_MAX_VCPUS];
 	struct us_regs reg[US_MAX_VCPUS];
 };
 
 struct us_xen_calls {
-	enum us_arch arch; /* of this host and all its domains */
+	enum us_arch arch; /* of this host and all of its domains */
 
-	/* One handle serves one thread, and no child of fork(). */
+	/* A handle is for one thread, and not for a child of fork(). */
 	int (*open)(void **ret, struct us_err *e);
 	void (*close)(void *h); /* accepts NULL; unmaps nothing */
 
@@ -82,23 +82,23 @@ struct us_xen_calls {
 	int (*unpause)(void *h, uint32_t domain); /* -EINVAL: it is not paused */
 
 	int (*domain)(void *h, uint32_t domain, struct us_xen_domain *ret);
-	/* 32 or 64: the width of a PV domain's kernel, which is what its registers and
-	 * page tables follow. */
+	/* 32 or 64: the width of a PV domain's kernel, which determines its registers
+	 * and page tables. */
 	int (*width)(void *h, uint32_t domain);
 	int (*vcpu)(void *h, uint32_t domain, unsigned vcpu, struct us_xen_vcpu *ret);
-	/* -ENODATA: the vCPU was not started. Space and addresses are those of the
+	/* -ENODATA: the vCPU was not started.  Space and addresses depend on the
 	 * domain's kind: us_space.root is a machine address in a PV domain. */
 	int (*regs)(void *h, const struct us_xen_domain *d, unsigned vcpu,
 		    struct us_regs *ret);
 
-	/* domain(), vcpu(), pause() and regs(), all in one call.  An error is one
-	 * of the call: then nothing was done.  NULL: there is no such call. */
+	/* domain(), vcpu(), pause() and regs(), all in one call.  An error is one of
+	 * the call itself: then nothing was done.  NULL: there is no such call. */
 	int (*sample)(void *h, const struct us_xen_domain *d, struct us_xen_sample *l);
 
-	/* n pages of the domain, at most US_XEN_RUN, read-only and one behind the
-	 * other: a frame is a machine frame number in a PV domain, else a guest's.
-	 * NULL: one of them is not there.  What is mapped stays readable and keeps the
-	 * domain's memory from being freed until all n are unmapped. */
+	/* Map n pages of the domain, at most US_XEN_RUN, read-only and contiguous.  A
+	 * frame is a machine frame number in a PV domain, else a guest's.  NULL: one of
+	 * them is not there.  Mapped pages stay readable and keep the domain's memory
+	 * from being freed until all n are unmapped. */
 	const void *(*map)(void *h, uint32_t domain, const uint64_t *frame, unsigned n);
 	void (*unmap)(void *h, const void *pages, unsigned n);
 

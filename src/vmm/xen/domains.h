@@ -2,8 +2,8 @@
 /*
  * xen/domains.h: the domains of this Xen host, and which one a user means.
  *
- * What a domain is comes from Xen, its name from xenstore, whose library is loaded if
- * it is there: without it domains are known by their numbers alone.
+ * Xen says what a domain is; its name comes from xenstore, whose library is loaded if
+ * it is there.  Without that library domains are known by their numbers alone.
  */
 #ifndef US_VMM_XEN_DOMAINS_H
 #define US_VMM_XEN_DOMAINS_H

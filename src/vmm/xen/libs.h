@@ -2,9 +2,9 @@
 /*
  * xen/libs.h: Xen's libraries, loaded when the first handle is opened.
  *
- * Linked in, they would have to be on each machine that runs the program, and most have
- * no Xen.  libxencall and libxenforeignmemory promise not to change (soname 1);
- * libxenctrl does not, which is one more reason not to use it.
+ * If they were linked, every machine that runs the program would need them, and most
+ * have no Xen.  libxencall and libxenforeignmemory promise a stable interface (soname
+ * 1); libxenctrl does not, which is one more reason not to use it.
  */
 #ifndef US_VMM_XEN_LIBS_H
 #define US_VMM_XEN_LIBS_H
@@ -26,11 +26,11 @@ struct us_xen_libs {
 	typeof(xenforeignmemory_close) *memory_close;
 	typeof(xenforeignmemory_map) *memory_map;
 	typeof(xenforeignmemory_unmap) *memory_unmap;
-	xentoollog_logger silent; /* they would else write to standard error */
+	xentoollog_logger silent; /* else they write to standard error */
 };
 
-/* Never unloaded. -ENOENT: they are not on this machine; -ENODEV: no Xen runs here, or
- * this is not the domain that controls the others. */
+/* Load the libraries; they are never unloaded.  -ENOENT: not on this machine; -ENODEV:
+ * no Xen runs here, or this is not the domain that controls the others. */
 US_MUST_CHECK int us_xen_libs(struct us_xen_libs **ret, struct us_err *e);
 
 #endif
