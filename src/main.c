@@ -44,9 +44,9 @@ static int finish(int code)
 	return code ? code : US_EXIT_FAILED;
 }
 
-/* The next file or socket to be opened would take the number of a standard stream that
- * is closed, and what is printed would go to a VMM.  Such a number is taken by a file
- * that can be neither read nor written: to use it fails as before. */
+/* If a standard stream is closed, the next file or socket would get its number, and
+ * output would go to a VMM.  Fill the number with a file that can be neither read nor
+ * written, so that using the stream fails as before. */
 static bool take_closed_streams(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -59,7 +59,8 @@ int main(int argc, char **argv)
 {
 	if (!take_closed_streams())
 		return US_EXIT_FAILED;
-	/* A file that may not grow is an error, which says so, and not the end. */
+	/* A file that may not grow should be an error with a message, not a fatal
+	 * signal. */
 	signal(SIGXFSZ, SIG_IGN);
 	const char *name = argc > 1 ? argv[1] : "";
 	char shown[64], question[64];

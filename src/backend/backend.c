@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* backend.c: the table of backends, and the choice among them. */
+/* backend.c: the table of backends, and how one is chosen. */
 #include "backend/backend.h"
 
 #include "base/nearest.h"
@@ -39,7 +39,7 @@ void us_capture_judge(struct us_capture *c, const struct us_stack *s)
 		 s->end != US_END_ROOT && s->end != US_END_DEPTH;
 }
 
-/* Append to a text of size bytes; what does not fit is cut. */
+/* Append to a text of size bytes; truncates what does not fit. */
 static void append(char *text, size_t size, const char *more)
 {
 	size_t at = strlen(text), n = strlen(more);
@@ -73,7 +73,7 @@ int us_backend_check_processor(const char *name, struct us_err *e)
 		if (!strcmp(name, known[i]))
 			return 0;
 	return us_fail(e, -ENOTSUP,
-		       "the guest's processor is %s; those that uniscope knows are "
+		       "the guest's processor is %s; uniscope knows "
 		       "x86_64, i386, aarch64 and riscv64",
 		       name);
 }
@@ -97,7 +97,7 @@ static int open_by_name(const struct us_target *t, const char *name,
 	return r < 0 ? us_wrap(e, "backend %s", o->name) : 0;
 }
 
-/* An invented guest is never meant, and a Xen domain has one way in alone. */
+/* An invented guest has to be asked for, and a Xen domain has only one backend. */
 static bool is_for(const struct us_backend_ops *o, const struct us_target *t)
 {
 	if (o == &us_backend_fake)
@@ -105,7 +105,7 @@ static bool is_for(const struct us_backend_ops *o, const struct us_target *t)
 	return (o == &us_backend_xen) == (t->xen != NULL);
 }
 
-/* The first that can serve; refused gets why those before it could not. */
+/* Open the first usable backend; refused gets why those before it are not usable. */
 static int open_first(const struct us_target *t, struct us_backend **ret, char *refused,
 		      size_t size, struct us_err *e)
 {
@@ -138,7 +138,7 @@ int us_backend_open(const struct us_target *t, const char *name,
 	bool chosen = name && strcmp(name, "auto") != 0;
 	int r = t->guest ? us_backend_check_processor(t->guest->processor, e) : 0;
 	if (r < 0)
-		return us_wrap(e, "this guest cannot be looked into");
+		return us_wrap(e, "this guest cannot be inspected");
 	r = chosen ? open_by_name(t, name, &b, e)
 		   : open_first(t, &b, refused, sizeof(refused), e);
 	if (r < 0)

@@ -30,7 +30,7 @@ static const char *const places[US_N_PLACE] = {
 	[US_PLACE_KERNEL] = "in the host kernel",
 };
 
-/* Sorted; each row is good up to the one that follows. */
+/* Sorted; each row applies up to the next one. */
 struct range {
 	uint32_t first;
 	uint8_t reason;
@@ -81,7 +81,7 @@ static const struct range vmx[] = {
 	{ 16, US_EXIT_TIMER }, /* RDTSC */
 	{ 17, US_EXIT_OTHER },
 	{ 18, US_EXIT_HYPERCALL },
-	{ 19, US_EXIT_OTHER },	 /* what a guest of its own takes */
+	{ 19, US_EXIT_OTHER },	 /* VMX instructions */
 	{ 28, US_EXIT_CONTROL }, /* CR and DR */
 	{ 30, US_EXIT_PORT_IO },
 	{ 31, US_EXIT_MSR }, /* read and written */
@@ -93,17 +93,17 @@ static const struct range vmx[] = {
 	{ 40, US_EXIT_PAUSE },
 	{ 41, US_EXIT_END },
 	{ 42, US_EXIT_OTHER },
-	{ 43, US_EXIT_WINDOW },	 /* the task's priority is low enough */
-	{ 44, US_EXIT_MEMORY },	 /* of the APIC */
-	{ 45, US_EXIT_WINDOW },	 /* an interrupt's end that is waited for */
+	{ 43, US_EXIT_WINDOW },	 /* the task priority fell below the threshold */
+	{ 44, US_EXIT_MEMORY },	 /* APIC access */
+	{ 45, US_EXIT_WINDOW },	 /* virtualized end of interrupt */
 	{ 46, US_EXIT_CONTROL }, /* descriptor tables */
 	{ 48, US_EXIT_MEMORY },	 /* EPT */
 	{ 50, US_EXIT_TLB },	 /* INVEPT */
-	{ 51, US_EXIT_TIMER },	 /* RDTSCP, and the timer that preempts */
+	{ 51, US_EXIT_TIMER },	 /* RDTSCP, and the VMX preemption timer */
 	{ 53, US_EXIT_TLB },	 /* INVVPID */
 	{ 54, US_EXIT_OTHER },	 /* WBINVD */
 	{ 55, US_EXIT_CONTROL }, /* XSETBV */
-	{ 56, US_EXIT_MEMORY },	 /* of the APIC: written */
+	{ 56, US_EXIT_MEMORY },	 /* APIC write */
 	{ 57, US_EXIT_OTHER },
 	{ 58, US_EXIT_TLB }, /* INVPCID */
 	{ 59, US_EXIT_OTHER },

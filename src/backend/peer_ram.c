@@ -34,7 +34,7 @@ void us_peer_ram_explain(const struct us_guest *guest, const char *peer,
 	struct us_err e = { 0 };
 	if (!guest || us_ram_check_right(guest, &e) == 0)
 		return;
-	/* A file that may be mapped needs no such right. */
+	/* Mapping the file that holds the RAM needs no such right. */
 	if (us_ram_open(guest, NULL, &ram, NULL) == 0) {
 		us_ram_close(ram);
 		return;
@@ -81,7 +81,7 @@ static enum agreement compare(struct us_peer_ram *m, const struct us_space *spac
 	return same ? SAME : DIFFERENT;
 }
 
-/* The code decides, and the stack may object. */
+/* Code must be the same in both; the stack may be unreadable, but not different. */
 static void check(struct us_peer_ram *m, const struct us_regs *regs)
 {
 	bool tried;
@@ -93,7 +93,7 @@ static void check(struct us_peer_ram *m, const struct us_regs *regs)
 	m->doubts += !m->sure;
 }
 
-/* May the VMM's process be read for this one, though there are no page tables? */
+/* Without page tables: may this vCPU's memory be read from the VMM's process? */
 static bool is_flat_ram(struct us_peer_ram *m, const struct us_regs *regs)
 {
 	uint8_t byte;

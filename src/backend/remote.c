@@ -34,7 +34,7 @@ void us_remote_describe(struct us_remote *r, enum us_accel accel,
 	if (us_peer_ram_is_mapped(&r->ram))
 		base->caps |= US_CAP_MAP;
 	r->stop.ops = ops;
-	r->stop.ctx = r; /* the first member of what embeds it */
+	r->stop.ctx = r; /* the first member of the structure that embeds it */
 	r->stop.n_vcpu = base->n_vcpu;
 	r->stop.runs_halted = base->arch == US_ARCH_AARCH64 && accel == US_ACCEL_KVM;
 	r->stop.sleeps_stopped = accel == US_ACCEL_TCG;
@@ -43,12 +43,12 @@ void us_remote_describe(struct us_remote *r, enum us_accel accel,
 		base->caps |= US_CAP_BLOCKS;
 	us_append(base->caution, sizeof(base->caution), "%s%s%s",
 		  blocks ? "TCG stops at the start of the next translation block: a "
-			   "caller and its callee swap shares, sums over both are "
-			   "right; uniscope count is exact"
+			   "caller and its callee swap shares, but their sum is right; "
+			   "uniscope count is exact"
 			 : "",
 		  blocks && r->guest.libvirt ? ". " : "",
 		  r->guest.libvirt ? "libvirt takes each stop for a pause: a virsh "
-				     "suspend meanwhile may be lost"
+				     "suspend during a stop may be lost"
 				   : "");
 }
 

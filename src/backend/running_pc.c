@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 
 #define PIECE	  (1u << 20)   /* of the heap, read at once */
-#define MOST_HEAP (128u << 20) /* what is searched, while the guest stands */
+#define MOST_HEAP (128u << 20) /* searched at most, while the guest is stopped */
 #define MOST_REGS (33 * 8)     /* aarch64 */
 #define TRIES	  3
 #define CHECKS	  8   /* stops until a place is trusted */
@@ -54,7 +54,7 @@ void us_running_pc_close(struct us_running_pc *r)
 	*r = (struct us_running_pc){ 0 };
 }
 
-/* The registers as they lie there, the program counter last. */
+/* The registers in the order of QEMU's memory, the program counter last. */
 static size_t pattern_of(const struct us_regs *regs, uint8_t *ret, uint8_t *ret_size)
 {
 	static const uint8_t x86[] = {
@@ -121,7 +121,7 @@ static struct us_running_count *count_of(struct us_running_pc *r, us_gva pc)
 	return NULL;
 }
 
-/* What lies there must be what each of some stops shows. */
+/* Several stops in a row must agree with the word at that address. */
 static void check(struct us_running_pc *r, struct us_running_place *p, us_gva pc)
 {
 	us_gva there = 0;

@@ -15,7 +15,7 @@ static int open_file(pid_t pid, pid_t tid, const char *name)
 	return tid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
-/* TCG may run all vCPUs in one thread: that it has work tells of none of them. */
+/* TCG may run all vCPUs in one thread, whose state says nothing about any of them. */
 static bool runs_another(const struct us_guest *g, unsigned vcpu)
 {
 	for (unsigned i = 0; i < g->n_vcpu; i++)
@@ -58,7 +58,7 @@ uint64_t us_vcpu_threads_busy(const struct us_vcpu_threads *t)
 		char line[128];
 		if (!read_line(t->stat_fd[i], line, sizeof(line)))
 			continue;
-		/* The name stands in brackets and may hold any character. */
+		/* The name is in brackets and may contain any character. */
 		const char *state = strrchr(line, ')');
 		if (state && !strncmp(state, ") R", 3))
 			busy |= 1ULL << i;
@@ -74,5 +74,5 @@ bool us_vcpu_threads_time(const struct us_vcpu_threads *t, unsigned vcpu,
 		return false;
 	ret->ran = strtoull(line, &end, 10);
 	ret->waited = strtoull(end, NULL, 10);
-	return ret->ran > 0; /* a kernel without the sums says 0 */
+	return ret->ran > 0; /* 0: the kernel does not keep these sums */
 }

@@ -18,24 +18,24 @@
 
 #define END_NS (2 * US_NS_PER_SEC)
 
-/* What shared.held_since holds beside a time. */
+/* Values of shared.held_since that are not times. */
 #define FREE  0
 #define FIRED UINT64_MAX
 
 /* The page that parent and child both see. */
 struct shared {
 	_Atomic uint64_t held_since;
-	atomic_bool quiet; /* the parent has detached: its end is no alarm */
+	atomic_bool quiet; /* the parent has detached: its exit is no alarm */
 };
 
 struct us_watchdog {
 	struct shared *shared;
 	pid_t pid;
-	int pipe;	/* our end; the child waits for its closing; -1: closed */
+	int pipe;	/* our end; the child waits until it closes; -1: closed */
 	uint64_t since; /* what we last put into held_since */
 };
 
-/* Standard streams too: somebody may wait for the end of our output. */
+/* Standard streams too: somebody may wait for end of file on our output. */
 static void close_all_but(const int *keep, size_t n_keep, int pipe_fd)
 {
 	unsigned from = 0;
@@ -66,15 +66,16 @@ static void become_watchdog(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
 	prctl(PR_SET_NAME, "uniscope-watch");
-	/* The guest stands until this has a CPU; without the right it waits. */
+	/* The guest stays stopped until this process gets a CPU.  Without the right to
+	 * real-time priority it waits its turn. */
 	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
 }
 
-/* Held for too long? Then take it over, unless the parent just let go. */
+/* Held for too long?  Then take over, unless the parent has just resumed the guest. */
 static bool overdue(struct shared *shared, unsigned limit_ms)
 {
 	uint64_t since = atomic_load(&shared->held_since);
-	if (since == FIRED) /* the parent asks for it */
+	if (since == FIRED) /* the parent asked for a rescue */
 		return true;
 	if (since == FREE || us_now_ns() < since + limit_ms * US_NS_PER_MS)
 		return false;
@@ -184,7 +185,7 @@ void us_watchdog_alarm(struct us_watchdog *w)
 	w->pipe = -1;
 }
 
-/* A child that is left to itself is the init process's, once this one has ended. */
+/* If this gives up waiting, init adopts the child once this process has ended. */
 static void wait_for_end(pid_t pid, bool forever)
 {
 	uint64_t last_ns = us_now_ns() + END_NS;

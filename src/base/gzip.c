@@ -77,9 +77,9 @@ void us_gzip_numbers(struct us_gzip *g, bool are)
 	if (are == g->numbers)
 		return;
 	g->numbers = are;
-	if (are) /* to a whole byte, on which other blocks may begin */
+	if (are) /* flush to a whole byte, where other blocks may begin */
 		deflate_all(g, Z_SYNC_FLUSH);
-	else /* zlib forgets what is not right behind it any more */
+	else /* zlib must not refer back to its last bytes: others came after them */
 		deflateReset(g->z);
 }
 

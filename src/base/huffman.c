@@ -11,12 +11,12 @@
 #define END	    256 /* the symbol that ends a block */
 #define SYMBOLS	    (END + 1)
 #define NODES	    (2 * SYMBOLS)
-#define LONGEST	    13 /* bits of a symbol: two are less than 27, and 15 are allowed */
-#define LENGTHS	    19 /* symbols that lengths are said by */
+#define LONGEST	    13 /* bits of a symbol: two have less than 27; 15 are allowed */
+#define LENGTHS	    19 /* symbols that encode lengths */
 #define LENGTH_MOST 7
-#define DISTANCES   2  /* as many as zlib says where there are none */
-#define TREES	    2  /* type of a block: with codes of its own */
-#define PAIR_LENGTH 27 /* the bits of a pair are below, how many above */
+#define DISTANCES   2  /* as many as zlib writes if there are none */
+#define TREES	    2  /* type of a block that has its own codes */
+#define PAIR_LENGTH 27 /* a pair's bits are below this, their number above */
 #define ZEROS_FEW   17 /* 3 to 10 zeros */
 #define ZEROS_MANY  18 /* 11 to 138 */
 
@@ -27,7 +27,7 @@ struct code {
 
 struct us_huffman {
 	struct code code[SYMBOLS];
-	uint32_t pair[65536]; /* of those that occur; the first byte is the lower */
+	uint32_t pair[65536]; /* the pairs that occur; the first byte is the lower */
 };
 
 struct bits {
@@ -60,14 +60,14 @@ static inline void put(struct bits *b, uint64_t bits, unsigned n)
 
 /* ---- Codes ---- */
 
-/* Nodes of the tree, those first that are symbols which occur; the last is none. */
+/* Nodes of the tree: first the symbols that occur; the last entry is no node. */
 struct tree {
 	uint32_t count[NODES + 1];
 	uint16_t above[NODES + 1]; /* 0: none yet */
 	unsigned n;
 };
 
-/* What occurs least of what is below no other; the first of several. */
+/* The node that occurs least among those without a parent; the first of several. */
 static unsigned least(const struct tree *t)
 {
 	unsigned found = NODES;
@@ -77,7 +77,7 @@ static unsigned least(const struct tree *t)
 	return found;
 }
 
-/* Lengths by Huffman's way.  The longest. */
+/* Set the lengths with Huffman's algorithm.  Returns the longest. */
 static unsigned set_lengths(const uint32_t *count, unsigned n, struct code *code)
 {
 	struct tree t = { .count[NODES] = UINT32_MAX };
@@ -111,8 +111,8 @@ static uint16_t reversed(unsigned bits, unsigned n)
 	return (uint16_t)out;
 }
 
-/* From counts, of which two at least are not 0, and which are flattened until no code
- * is longer than most. */
+/* Make codes from counts, at least two of which are not 0.  Counts are flattened until
+ * no code is longer than most. */
 static void make_codes(uint32_t *count, unsigned n, unsigned most, struct code *code)
 {
 	unsigned next = 0;
@@ -125,7 +125,7 @@ static void make_codes(uint32_t *count, unsigned n, unsigned most, struct code *
 				code[i].bits = reversed(next++, len);
 }
 
-/* ---- What is said of them ahead of the bytes ---- */
+/* ---- The codes, ahead of the bytes ---- */
 
 struct said {
 	struct {
@@ -185,7 +185,7 @@ static void put_trees(struct bits *b, const struct code *code)
 
 /* ---- The bytes ---- */
 
-/* Four at a time: a count that was just written is slow to be read. */
+/* Four counts in turn: a count that was just written is slow to read. */
 static void count_bytes(const unsigned char *bytes, size_t n, uint32_t count[SYMBOLS])
 {
 	uint32_t part[4][END] = { 0 };
@@ -240,7 +240,7 @@ static void put_bytes(const struct us_huffman *h, struct bits *ret,
 	*ret = b;
 }
 
-/* Nothing, stored: what follows begins with a byte. */
+/* An empty stored block: what follows begins at a whole byte. */
 static void put_even(struct bits *b)
 {
 	static const unsigned char nothing[] = { 0, 0, 0xff, 0xff };

@@ -43,8 +43,8 @@ static void string(FILE *out, const char *s)
 	putc_unlocked('"', out);
 }
 
-/* The beginning of a member, which is written together with a short value: a call of
- * stdio for each piece takes most of the time of a large report. */
+/* The beginning of a member, which is written together with a short value: one stdio
+ * call for each piece would take most of the time of a large report. */
 struct piece {
 	char v[192];
 	size_t n;
@@ -89,7 +89,7 @@ static void put_newline(const struct us_json *j, struct piece *t)
 	t->n += 2 * (size_t)j->depth;
 }
 
-/* Then there is room for FIXED_MOST. */
+/* Leaves space for FIXED_MOST more. */
 static void put_member(struct us_json *j, struct piece *t, const char *key)
 {
 	t->n = 0;
@@ -159,8 +159,8 @@ void us_json_str(struct us_json *j, const char *key, const char *value)
 #define COLUMN_PIECE 65536
 #define AT_A_TIME    256
 
-/* Before end, which is returned to: where it begins.  A large report is mostly numbers:
- * printf() takes three times as long. */
+/* Write a number that ends at end; returns where it begins.  A large report is mostly
+ * numbers, and printf() takes three times as long. */
 static char *fixed(char *end, uint64_t value, int decimals)
 {
 	for (int i = 0; value || i <= decimals; i++) {
@@ -187,8 +187,8 @@ void us_json_u64(struct us_json *j, const char *key, uint64_t value)
 	us_json_fixed(j, key, value, 0);
 }
 
-/* As printf() rounds it, in units of the last decimal.  False: that is in doubt, or the
- * number is large or negative. */
+/* The value as printf() rounds it, in units of the last decimal.  False: the rounding
+ * is in doubt, or the number is large or negative. */
 static bool rounded(double value, int decimals, uint64_t *ret)
 {
 	static const double scale[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
@@ -236,8 +236,8 @@ static char *three(char *to, const struct threes *t, uint64_t value)
 	return to + 3;
 }
 
-/* Where it ends.  Of numbers that are mostly small; up to three bytes behind it may be
- * written. */
+/* Write a number, fast if it is small; returns where it ends.  May write up to three
+ * bytes after it. */
 static char *column_fixed(char *to, const struct threes *t, uint64_t value,
 			  int decimals)
 {
@@ -269,7 +269,7 @@ void us_json_column(struct us_json *j, const char *key, size_t n, int decimals,
 	struct threes t = { 0 };
 	fill_threes(&t);
 	us_json_array(j, key);
-	fflush_unlocked(j->out); /* whole pieces go by, and are not copied */
+	fflush_unlocked(j->out); /* then stdio does not copy whole pieces */
 	for (size_t i = 0; i < n; i++) {
 		if (i % AT_A_TIME == 0)
 			values(ctx, i, n - i < AT_A_TIME ? n - i : AT_A_TIME, value);

@@ -21,7 +21,7 @@ static void skip_space(struct place *p)
 		p->at++;
 }
 
-/* Behind a string; it stands at its quotation mark. */
+/* Skip a string; p is at its first quotation mark. */
 static void skip_string(struct place *p)
 {
 	for (p->at++; p->at < p->end && *p->at != '"'; p->at++)
@@ -31,7 +31,7 @@ static void skip_string(struct place *p)
 		p->at++;
 }
 
-/* Behind a value, to what follows it on its own level. */
+/* Skip a value, to what follows it on the same level. */
 static void skip_value(struct place *p)
 {
 	for (size_t depth = 0; p->at < p->end;) {
@@ -48,7 +48,7 @@ static void skip_value(struct place *p)
 	}
 }
 
-/* To the next member or element. */
+/* Go to the next member or element. */
 static bool skip_comma(struct place *p)
 {
 	skip_space(p);
@@ -68,7 +68,7 @@ static bool enter(struct place *p, char bracket)
 	return true;
 }
 
-/* From an object to the value of a member; false: *p stays. */
+/* Go from an object to the value of a member; false: *p is unchanged. */
 static bool go_to_member(struct place *p, const char *name)
 {
 	struct place q = *p;

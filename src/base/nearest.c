@@ -46,7 +46,7 @@ struct us_nearest us_nearest_to(const char *word)
 	return (struct us_nearest){ .word = word, .distance = UINT_MAX };
 }
 
-/* A name that finds no place is left out with all that follow. */
+/* A name that does not fit is left out, and so are all that follow. */
 static void add_to_list(struct us_nearest *n, const char *candidate)
 {
 	static const char more[] = ", ...";
@@ -72,7 +72,7 @@ void us_nearest_try(struct us_nearest *n, const char *candidate)
 	unsigned d = distance(n->word, a, candidate, b);
 	bool begins = a > 2 && a < b && !strncasecmp(n->word, candidate, a);
 	unsigned near = longer < 6 ? 1 + (longer > 2) : (unsigned)longer / 3;
-	/* What goes on behind the word is less of a mistake than another letter. */
+	/* A name that continues the word is closer than one with another letter. */
 	if (begins)
 		d = 1;
 	if (d <= near && d < longer && d < n->distance) {

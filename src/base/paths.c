@@ -21,7 +21,7 @@ const char *us_path_full(const char *dir, const char *file,
 	return n > 0 && n < US_PATH_SIZE ? dst : file;
 }
 
-/* Without "//", "/./" and, by the names alone, "x/../".  In place. */
+/* Remove "//", "/./" and, judging by the names only, "x/../".  In place. */
 static void normalise(char *path)
 {
 	size_t root = path[0] == '/', out = root, least = root;
@@ -38,19 +38,19 @@ static void normalise(char *path)
 				path[out++] = '/';
 			memmove(path + out, from, len);
 			out += len;
-			least = up ? out : least; /* what lies above is not known */
+			least = up ? out : least; /* what is above is not known */
 		}
 		from = next;
 	}
 	path[out] = '\0';
 }
 
-/* false: the path is none of a file, or too long. */
+/* false: this is not the path of a file, or too long. */
 static bool whole_path(const char *dir, const char *file, char dst[static US_PATH_SIZE])
 {
 	const char *full = us_path_full(dir, file, dst);
 	size_t len = strlen(full);
-	/* "<artificial>", and a name that says nothing of its folder. */
+	/* "<artificial>", or a name without its folder. */
 	if (file[0] == '<' || !strchr(full, '/') || len >= US_PATH_SIZE)
 		return false;
 	memmove(dst, full, len + 1);
@@ -58,7 +58,7 @@ static bool whole_path(const char *dir, const char *file, char dst[static US_PAT
 	return true;
 }
 
-/* How much of the folder, whole names only, holds the path, too. */
+/* The length of the common beginning of folder and path, in whole names. */
 static size_t common_length(const char *folder, const char *path)
 {
 	size_t i = 0, common = 0;
@@ -70,7 +70,7 @@ static size_t common_length(const char *folder, const char *path)
 	return common;
 }
 
-/* Make a folder, that of the first path, the one that the next lies in, too. */
+/* Set the folder to that of the first path; shorten it to contain further ones. */
 static int narrow(char **folder, const char *path)
 {
 	const char *slash = strrchr(path, '/');

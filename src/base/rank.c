@@ -11,7 +11,7 @@
 
 #define TAIL 0.025 /* on each side of a median's interval */
 #define Z    1.959963984540054
-/* Values in both sets for which the distribution is counted out, not approximated. */
+/* Up to so many values in each set, the distribution is exact, not approximated. */
 #define MOST_EXACT 60
 
 static int compare(const void *a, const void *b)
@@ -31,7 +31,7 @@ static double middle(const double *v, size_t n)
 	return (v[(n - 1) / 2] + v[n / 2]) / 2;
 }
 
-/* v is sorted; the interval leaves out so many on each side, and one more. */
+/* v is sorted; the interval is from the rank-th smallest to the rank-th largest. */
 static struct us_estimate between(const double *v, size_t n, size_t rank)
 {
 	struct us_estimate e = {
@@ -44,7 +44,7 @@ static struct us_estimate between(const double *v, size_t n, size_t rank)
 	return e;
 }
 
-/* The highest rank below which the median is with no more than TAIL. */
+/* The highest rank that the median is below with a probability of at most TAIL. */
 static size_t median_rank(size_t n)
 {
 	double one = pow(0.5, (double)n), sum = 0;
@@ -68,10 +68,10 @@ struct us_estimate us_rank_median(double *v, size_t n)
 }
 
 /*
- * way[i * (most + 1) + u]: how often, of all orders of i values of one set among the j
- * of the other so far, u pairs have the one before the other (Mann and Whitney 1947).
- * As parts of all orders, so that nothing overflows.  ret[u], u up to n_a * n_b, is for
- * the caller to free.
+ * way[i * (most + 1) + u]: the share of all orders of i values of one set and the j of
+ * the other so far in which u pairs have the one before the other (Mann and Whitney
+ * 1947).  Shares, unlike counts, do not overflow.  ret[u], with u up to n_a * n_b, is
+ * freed by the caller.
  */
 static int count_out(size_t n_a, size_t n_b, double **ret)
 {
@@ -84,7 +84,7 @@ static int count_out(size_t n_a, size_t n_b, double **ret)
 		way[i * row] = 1; /* the other set is empty */
 	for (size_t j = 1; j <= n_b; j++)
 		for (size_t i = 1; i <= n_a; i++) {
-			/* The highest of all is of this set, or of the other. */
+			/* The highest of all values is in this set, or in the other. */
 			double own = (double)i / (double)(i + j);
 			double *here = way + i * row;
 			const double *fewer = way + (i - 1) * row;
@@ -102,7 +102,7 @@ static bool is_counted_out(size_t n_a, size_t n_b)
 	return n_a <= MOST_EXACT && n_b <= MOST_EXACT;
 }
 
-/* How many standard deviations so many pairs are below what is expected. */
+/* How many standard deviations is this number of pairs below its expectation? */
 static double below(size_t n_a, size_t n_b, double pairs)
 {
 	double all = (double)n_a * (double)n_b;
@@ -115,7 +115,7 @@ static double beyond(double z)
 	return erfc(z / sqrt(2)) / 2;
 }
 
-/* The highest rank below which the shift is with no more than tail. */
+/* The highest rank that the shift is below with a probability of at most tail. */
 static int shift_rank(size_t n_a, size_t n_b, double tail, size_t *ret)
 {
 	size_t most = n_a * n_b;
@@ -181,7 +181,7 @@ int us_rank_chance(const double *a, size_t n_a, const double *b, size_t n_b,
 	return 0;
 }
 
-/* The least of those that have no level yet. */
+/* The smallest chance among those that have no level yet. */
 static size_t next_least(const double *chance, const double *level, size_t n)
 {
 	size_t least = n;

@@ -124,7 +124,7 @@ size_t us_columns(const char *s)
 	return n;
 }
 
-/* Bytes at the beginning of s in at most width columns and size bytes. */
+/* How many bytes at the beginning of s fit in width columns and size bytes. */
 static size_t head(const char *s, size_t size, size_t width)
 {
 	size_t at = 0, used = 0;
@@ -138,7 +138,7 @@ static size_t head(const char *s, size_t size, size_t width)
 	return at;
 }
 
-/* The beginning of the end of s that takes at most width columns and size bytes. */
+/* Where the longest end of s begins that fits in width columns and size bytes. */
 static const char *tail(const char *s, size_t size, size_t width)
 {
 	size_t left = us_columns(s), bytes = strlen(s);
@@ -154,7 +154,7 @@ static const char *tail(const char *s, size_t size, size_t width)
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* s becomes its first bytes, an ellipsis and its end from there on. */
+/* s becomes its first bytes, an ellipsis, and end. */
 static char *join(char *s, size_t size, size_t width, size_t first, const char *end)
 {
 	if (!width || first + strlen(ELLIPSIS) + strlen(end) >= size) {

@@ -16,9 +16,9 @@
 #define CONNECT_MS   1000
 #define MAX_FALSE    16 /* stops at no breakpoint */
 #define PROOF	     (2 * US_NS_PER_SEC)
-#define RESET_IP     0xfff0 /* of x86, whose code segment lies high then */
+#define RESET_IP     0xfff0 /* x86's, relative to a code segment that begins high */
 #define RESET_VECTOR 0xfffffff0
-#define PATIENCE     (5 * US_NS_PER_SEC) /* for an answer of a guest that stands */
+#define PATIENCE     (5 * US_NS_PER_SEC) /* for an answer while the guest is stopped */
 
 struct us_boot_breakpoints {
 	struct us_gdb gdb;
@@ -43,12 +43,11 @@ static int change(struct us_boot_breakpoints *b, char what, uint64_t address,
 	snprintf(body, sizeof(body), "%c1,%" PRIx64 ",1", what, address);
 	int r = ask(b, body, e);
 	if (r == 0 && !us_gdb_said(&b->gdb, "OK"))
-		r = us_fail(e, -ENOTSUP,
-			    "the stub sets no breakpoint of the processor");
+		r = us_fail(e, -ENOTSUP, "the gdb stub sets no hardware breakpoints");
 	return r;
 }
 
-/* Functions first: what comes before them is of less use. */
+/* Functions first: earlier points matter less. */
 static int set_all(struct us_boot_breakpoints *b, const struct us_boot_plan *p,
 		   enum us_boot_kind kind, struct us_err *e)
 {
@@ -77,8 +76,8 @@ static int go_on(struct us_boot_breakpoints *b, uint64_t *ret_ns, struct us_err 
 	return r < 0 ? us_fail(e, r, "let the guest run: %s", b->gdb.why) : 0;
 }
 
-/* Of the processors that QEMU emulates or runs here, the program counter has one of
- * these numbers: x86-64; arm64 and riscv; i386. */
+/* The stub's number of the program counter, for the processors that QEMU emulates or
+ * runs here: x86-64; arm64 and riscv; i386. */
 static const unsigned pc_numbers[] = { 16, 32, 8 };
 #define N_PC_NUMBERS (sizeof(pc_numbers) / sizeof(pc_numbers[0]))
 
@@ -100,9 +99,9 @@ static int read_pc(struct us_boot_breakpoints *b, unsigned number, uint64_t *ret
 }
 
 /*
- * Does a breakpoint stop it?  One at the instruction at which it stands does at once,
- * before anything is executed.  Which of the registers is the program counter is not
- * known: all that may be are tried.
+ * Does a breakpoint stop the guest?  One at its current instruction stops it at once,
+ * before anything is executed.  We do not know which register is the program counter,
+ * so all candidates are tried.
  */
 static int prove(struct us_boot_breakpoints *b, struct us_err *e)
 {
@@ -117,12 +116,12 @@ static int prove(struct us_boot_breakpoints *b, struct us_err *e)
 			r = change(b, 'Z', at[n++], e);
 	}
 	if (r == 0 && !n)
-		return us_fail(e, -ENOTSUP, "the stub tells no program counter");
+		return us_fail(e, -ENOTSUP, "the gdb stub reports no program counter");
 	if (r == 0)
 		r = go_on(b, &go, e);
 	if (r == 0 && us_gdb_get(&b->gdb, us_now_ns() + PROOF) < 0)
 		r = us_fail(e, -ENOTSUP,
-			    "the processor's breakpoints do not stop the guest here");
+			    "hardware breakpoints do not stop the guest here");
 	for (size_t k = 0; r == 0 && k < n; k++)
 		r = change(b, 'z', at[k], e);
 	return r;
@@ -131,7 +130,8 @@ static int prove(struct us_boot_breakpoints *b, struct us_err *e)
 int us_boot_breakpoints_set(struct us_boot_breakpoints *b, const struct us_boot_plan *p,
 			    struct us_err *e)
 {
-	/* QEMU tells single registers to those alone who have read what there are. */
+	/* QEMU reports single registers only after the client has read the target
+	 * description. */
 	int r = ask(b, "qXfer:features:read:target.xml:0,ffb", e);
 	if (r == 0)
 		r = prove(b, e);
@@ -216,14 +216,14 @@ int us_boot_breakpoints_hear(struct us_boot_breakpoints *b, struct us_boot_hit *
 	if (r == -ETIMEDOUT)
 		return 0;
 	if (r < 0)
-		return us_fail(e, r, "the stub: %s", b->gdb.why);
+		return us_fail(e, r, "read from the gdb stub: %s", b->gdb.why);
 	if (us_gdb_stop_kind(b->gdb.parser.body, b->gdb.parser.len) != US_GDB_STOPPED)
 		return 0;
 	r = find_hit(b, &i, e);
 	if (r == 0 && i == b->n && ++b->n_false > MAX_FALSE)
 		r = us_fail(e, -ENOTSUP,
-			    "the guest stops where no breakpoint is: this KVM does not "
-			    "do what they want");
+			    "the guest stops where no breakpoint is set: this KVM does "
+			    "not support hardware breakpoints properly");
 	if (r == 0 && i < b->n) {
 		ret->point = b->at[i].point;
 		r = change(b, 'z', b->at[i].address, e);

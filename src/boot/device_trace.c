@@ -22,9 +22,9 @@ int us_boot_trace_open(struct us_boot_trace *t, const char *path, struct us_err 
 	return t->fd < 0 ? us_fail(e, -errno, "open %s: %s", path, strerror(errno)) : 0;
 }
 
-#define LATE (60 * US_NS_PER_SEC) /* more is no delay, but another clock */
+#define LATE (60 * US_NS_PER_SEC) /* more is not a delay, but a different clock */
 
-/* "virtio_set_status vdev 0x561097938980 val 3", perhaps behind "4711@1732.000123:". */
+/* "virtio_set_status vdev 0x561097938980 val 3", perhaps after "4711@1732.000123:". */
 static bool is_use(const char *line)
 {
 	const char *event = strstr(line, US_BOOT_TRACE_EVENT " "), *value;
@@ -35,8 +35,8 @@ static bool is_use(const char *line)
 	return *value >= '1' && *value <= '9';
 }
 
-/* "Trace 0: 0x7f0f4c000100 [00000000/0000000000100000/00000010/ff000000] kmain": by the
- * vCPU, where QEMU's code lies, base of the code segment, address, and more. */
+/* "Trace 0: 0x7f0f4c000100 [00000000/0000000000100000/00000010/ff000000] kmain": the
+ * vCPU, address of QEMU's code, base of the code segment, address, and more. */
 static void take_block(const struct us_boot_trace *t, const char *line)
 {
 	uint64_t host, base, pc;
@@ -47,7 +47,7 @@ static void take_block(const struct us_boot_trace *t, const char *line)
 		t->executed(t->ctx, pc);
 }
 
-/* CLOCK_REALTIME in ns; 0: it says none. */
+/* CLOCK_REALTIME in ns; 0: the line has no time. */
 static uint64_t time_of(const char *line)
 {
 	unsigned pid;

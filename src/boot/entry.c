@@ -7,7 +7,7 @@
 
 #define MULTIBOOT_MAGIC	    0x1BADB002U
 #define MULTIBOOT_ADDRESSES (1U << 16)
-#define MULTIBOOT_AREA	    8192 /* bytes of the file in which the header is */
+#define MULTIBOOT_AREA	    8192 /* the header is in these first bytes of the file */
 #define MULTIBOOT_ENTRY	    28	 /* bytes from it */
 #define XEN_PHYS32_ENTRY    18
 
@@ -41,7 +41,7 @@ static uint64_t header_entry(const struct us_elf_file *f)
 	return word_at(f, at) | (uint64_t)word_at(f, at + 4) << 32;
 }
 
-/* Before there are page tables the kernel runs where it was loaded. */
+/* Before it has page tables, the kernel runs at the address where it was loaded. */
 static uint64_t loaded_at(const struct us_elf_file *f, uint64_t entry)
 {
 	for (size_t i = 0; i < f->n_segment; i++) {

@@ -15,7 +15,7 @@ struct link {
 		uint64_t v;
 		bool known;
 	} reg[US_LINK_N_REG];
-	uint64_t exit_pc; /* where an exit leads; 0: not known */
+	uint64_t exit_pc; /* where an exception return leads; 0: not known */
 };
 
 static void learn(struct link *l, uint8_t reg, uint64_t v)
@@ -42,9 +42,9 @@ static int64_t signed_bits(uint32_t insn, unsigned at, unsigned n)
 	return (int64_t)((uint64_t)insn << (64 - at - n)) >> (64 - n);
 }
 
-/* What is relative to the instruction's place, which an unwinder has no use for: adr,
- * adrp, ldr of a literal (Arm ARM, C4.1), auipc (RISC-V ISA, 2.4); and msr of where an
- * exit from EL2 or EL3 leads.  False: it is none. */
+/* Instructions relative to their own address, which an unwinder does not need: adr,
+ * adrp, ldr of a literal (Arm ARM, C4.1), auipc (RISC-V ISA, 2.4); and msr of the
+ * address to which EL2 or EL3 returns.  False: none of these. */
 static bool aarch64_place(struct link *l, uint32_t insn)
 {
 	uint64_t pc = l->path->pc, v;
@@ -138,8 +138,8 @@ static void call(struct link *l, uint64_t to)
 			forget(l, k);
 }
 
-/* A jump that leaves the return address in a register is a call, whatever becomes of
- * that. */
+/* A jump that leaves the return address in a register is a call, even if nothing uses
+ * that address. */
 static bool step(struct link *l, const struct us_link_insn *i)
 {
 	struct us_boot_path *p = l->path;
@@ -176,7 +176,7 @@ static bool step(struct link *l, const struct us_link_insn *i)
 	return true;
 }
 
-/* What jalr adds (RISC-V ISA, 2.5), which an unwinder has no use for. */
+/* What jalr adds (RISC-V ISA, 2.5), which an unwinder does not need. */
 static void add_offset(const struct link *l, const uint8_t *code,
 		       struct us_link_insn *i)
 {

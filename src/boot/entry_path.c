@@ -81,7 +81,7 @@ bool us_boot_path_end(struct us_boot_path *p)
 	return true;
 }
 
-/* One that a branch leads past is how an error ends, or a loop. */
+/* A jump that a branch may skip ends an error path, or a loop. */
 bool us_boot_path_jump(struct us_boot_path *p, uint64_t to)
 {
 	us_boot_path_call(p, to, true);

@@ -2,10 +2,10 @@
 /*
  * entry_x86.c: the path of an x86 kernel from its entry.
  *
- * Multiboot and PVH enter 32-bit code.  It becomes 64-bit code at a far jump, or what
- * does as one (a far return, iret), once a model-specific register was written: that is
- * how long mode is enabled (Intel SDM volume 3, 9.8.5).  A header's entry may be of
- * either width: both are tried.
+ * Multiboot and PVH enter 32-bit code.  A far jump (or a far return, or iret) leads to
+ * 64-bit code if a model-specific register was written before: that is how long mode is
+ * enabled (Intel SDM volume 3, 9.8.5).  A header's entry may be 32-bit or 64-bit: both
+ * are tried.
  */
 #include "boot/entry_path.h"
 
@@ -17,7 +17,7 @@
 #define N_REG	 16
 #define N_PUSHED 8
 
-/* What is known of a register, or of a word that was pushed. */
+/* What is known about a register, or about a word that was pushed. */
 struct value {
 	uint64_t v;
 	bool known;
@@ -49,7 +49,7 @@ struct parts {
 	const uint8_t *op;
 	size_t n;
 	uint8_t rex;
-	uint64_t end; /* address behind it */
+	uint64_t end; /* address after it */
 };
 
 static struct parts cut(const struct x86 *x, const uint8_t *code, size_t n,
@@ -74,7 +74,7 @@ static uint32_t number(const uint8_t *bytes)
 	return v;
 }
 
-/* The address of an operand in memory that needs no register. */
+/* The address of a memory operand that needs no register. */
 static bool memory_of(const struct x86 *x, const struct parts *p, uint64_t *ret)
 {
 	if (p->n < 6 || (p->op[1] & 0xc7) != 0x05)
@@ -112,8 +112,8 @@ static void set(struct x86 *x, const struct parts *p, const struct us_x86_insn *
 						     true };
 }
 
-/* Registers that are written in any other way are not known any more: the usual forms,
- * for a wrong address has no code. */
+/* Registers that are written in any other way become unknown.  Only the usual forms
+ * count, because there is no code at a wrong address. */
 static void forget(struct x86 *x, const struct parts *p)
 {
 	static const uint8_t to_rm[] = { 0x01, 0x09, 0x11, 0x19, 0x21, 0x29,
@@ -144,7 +144,7 @@ static void change_stack(struct x86 *x, const struct parts *p,
 	}
 }
 
-/* Functions leave nothing in these: System V ABI, AMD64 3.2.1 and i386. */
+/* Functions may change these: System V ABI, AMD64 3.2.1 and i386. */
 static void forget_call(struct x86 *x)
 {
 	static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
@@ -166,7 +166,7 @@ static bool go(struct x86 *x, struct value to, bool far)
 	return us_boot_path_jump(x->path, to.v);
 }
 
-/* Those that leave the code segment; false: it is none. */
+/* Instructions that leave the code segment; false: it is not one. */
 static bool is_far(const struct x86 *x, const struct parts *p, struct value *ret)
 {
 	uint8_t op = p->op[0];
@@ -182,7 +182,7 @@ static bool is_far(const struct x86 *x, const struct parts *p, struct value *ret
 	return true;
 }
 
-/* A call: the path goes on behind it. */
+/* A call: the path continues after it. */
 static bool call(struct x86 *x, struct value to)
 {
 	if (to.known)
@@ -192,7 +192,7 @@ static bool call(struct x86 *x, struct value to)
 	return true;
 }
 
-/* To the next instruction; false: the path has come to its end. */
+/* To the next instruction; false: the path has ended. */
 static bool step(struct x86 *x, const uint8_t *code, const struct us_x86_insn *i)
 {
 	struct us_boot_path *path = x->path;
@@ -243,7 +243,7 @@ static bool is_far_jump_32(const struct x86 *x, const uint8_t *code, size_t n)
 	return x->bits == 32 && n >= 7 && code[0] == 0xea;
 }
 
-/* Whether it has come to 64-bit code. */
+/* Has the path reached 64-bit code? */
 static bool follow(struct us_boot_path *p, unsigned bits)
 {
 	struct x86 x = { .path = p, .bits = bits };

@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #define MAX_FRAMES  16
-#define MAX_SYMBOLS (1U << 20) /* that are looked through for a type */
+#define MAX_SYMBOLS (1U << 20) /* that are searched for a type */
 
 void us_boot_first_init(struct us_boot_first *f, struct us_symbols *s,
 			const struct us_elf_image *kernel, uint64_t bias)
@@ -26,7 +26,7 @@ bool us_boot_first_can(const struct us_boot_first *f)
 	return n > 0;
 }
 
-/* From where it is loaded to where it is linked, or the other way. */
+/* Convert an address as linked to the one as loaded, or back. */
 static uint64_t moved(const struct us_elf_file *f, uint64_t address, bool to_loaded)
 {
 	for (size_t i = 0; i < f->n_segment; i++) {
@@ -64,8 +64,8 @@ static bool is_entry(const struct us_boot_first *f, uint64_t linked)
 	return false;
 }
 
-/* Is there a label, which has no type, and no function?  Symbols of a separate file
- * count as functions. */
+/* Is the symbol there a label, without a type, and not a function?  Symbols of a
+ * separate file count as functions. */
 static bool is_label(const struct us_elf_file *f, uint64_t address)
 {
 	const struct us_elf_section *table = us_elf_file_section(f, ".symtab");
@@ -116,7 +116,7 @@ static enum us_boot_rank rank_of(const struct us_boot_first *f,
 	const struct us_elf_file *file = us_elf_image_file(f->kernel);
 	enum source source = source_of(f, linked);
 	bool sure = !c->skipped;
-	if (c->jump) /* of assembly, too, there are many */
+	if (c->jump) /* there are many to assembly, too */
 		return source != OTHER || is_entry(f, linked) ? US_RANK_NONE
 		       : sure				      ? US_RANK_SOURCE
 							      : US_RANK_FUNCTION;

@@ -24,7 +24,7 @@
 #define CODE32_START 0x214U
 #define LOADED_HIGH  0x211U /* bit 0 */
 #define RELOCATABLE  0x234U
-#define INIT_SIZE    0x260U /* bytes of memory that it needs to unpack itself */
+#define INIT_SIZE    0x260U /* bytes of memory that it needs to decompress itself */
 
 struct us_boot_linux {
 	struct us_elf_file elf;
@@ -47,7 +47,7 @@ static bool read_elf(void *ctx, us_gva va, void *buf, size_t len)
 	return true;
 }
 
-/* Its loaded part in the upper half: per-CPU data are linked at 0. */
+/* Its loaded part in the upper half only: per-CPU data are linked at 0. */
 static bool span(const struct us_elf_file *f, us_gva *ret_start, uint64_t *ret_size)
 {
 	us_gva start = UINT64_MAX, end = 0;
@@ -70,10 +70,10 @@ static int read_symbols(struct us_boot_linux *l, struct us_err *e)
 	us_gva start;
 	uint64_t size;
 	if (!span(&l->elf, &start, &size))
-		return us_fail(e, -EBADMSG, "no Linux is packed in it");
+		return us_fail(e, -EBADMSG, "it contains no Linux kernel");
 	int r = us_linux_image_init(&image, start, size, &memory);
 	if (r < 0)
-		return us_fail(e, r, "its kernel has %llu bytes",
+		return us_fail(e, r, "cannot load its kernel of %llu bytes",
 			       (unsigned long long)size);
 	r = us_kallsyms_read(&image, &l->symbols, e);
 	us_linux_image_fini(&image);
@@ -88,7 +88,7 @@ static int unpack(struct us_boot_linux *l, const uint8_t *bytes, size_t n,
 	if (fd < 0)
 		return us_fail(e, fd, "%s",
 			       fd == -ENOTSUP || fd == -ENOENT
-				       ? "no kernel is packed in it in a known way"
+				       ? "it contains no kernel in a known format"
 				       : strerror(-fd));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	int r = us_elf_file_open(path, &l->elf, e);
@@ -107,7 +107,7 @@ static int read_image(struct us_boot_linux *l, const uint8_t *bytes, size_t n,
 {
 	if (n < HEADER_END || memcmp(bytes + HEADER_MAGIC, "HdrS", 4) != 0 ||
 	    !(bytes[LOADED_HIGH] & 1))
-		return us_fail(e, -ENOENT, "no boot image of Linux");
+		return us_fail(e, -ENOENT, "not a boot image of Linux");
 	l->entry = number(bytes + CODE32_START);
 	l->size = number(bytes + INIT_SIZE);
 	l->moves = l->moves && bytes[RELOCATABLE];
@@ -125,7 +125,7 @@ int us_boot_linux_open(const char *path, bool moves, struct us_boot_linux **ret,
 				      O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size < HEADER_END || (uint64_t)st.st_size > US_PAYLOAD_MOST)
-		return us_fail(e, -ENOENT, "%s is no boot image of Linux", path);
+		return us_fail(e, -ENOENT, "%s is not a boot image of Linux", path);
 	size_t n = (size_t)st.st_size;
 	void *p = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)

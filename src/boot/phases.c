@@ -26,7 +26,7 @@ const char *us_boot_phase_name(enum us_boot_phase phase)
 
 /* ---- One variant ---- */
 
-/* The point with which a phase begins, if all runs have come to it. */
+/* The point with which a phase begins, if all runs passed it. */
 static size_t begin_of(const struct us_boot_side *s, int phase)
 {
 	size_t point = us_boot_point_of(s->plan, phases[phase].begin);
@@ -44,7 +44,8 @@ static size_t end_of(const struct us_boot_side *s, int phase)
 	return us_boot_goal(s->plan);
 }
 
-/* Of each run that has both points, in v; how many those are. */
+/* The time between two points in each run that has both, in v.  Returns the number of
+ * such runs. */
 static size_t collect(const struct us_boot_side *s, size_t from, size_t to, double *v)
 {
 	size_t n = 0;
@@ -57,7 +58,7 @@ static size_t collect(const struct us_boot_side *s, size_t from, size_t to, doub
 	return n;
 }
 
-/* A phase, or with US_N_BOOT_PHASE the whole. */
+/* The same for a phase; US_N_BOOT_PHASE: the whole boot. */
 static size_t collect_phase(const struct us_boot_side *s, int phase, double *v)
 {
 	if (phase == US_N_BOOT_PHASE)
@@ -81,7 +82,7 @@ static int measure_one(struct us_boot_side *s)
 
 /* ---- Against the first ---- */
 
-/* One comparison: of a phase, or of the whole. */
+/* One comparison, of a phase or of the whole boot. */
 struct pair {
 	const struct us_boot_side *a, *b;
 	int phase;
@@ -104,7 +105,7 @@ static size_t list_pairs(struct us_boot_side *side, size_t n, struct pair *ret)
 	return got;
 }
 
-/* level: NULL: the chance is asked for, else the shift. */
+/* level: NULL: compute the chance; else the shift. */
 static int compare(const struct pair *p, const double *level, double *ret_chance)
 {
 	_cleanup_free_ double *a = calloc(p->a->n_run + 1, sizeof(*a));

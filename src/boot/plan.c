@@ -15,16 +15,16 @@
 #define SERIAL	    "serial:"
 #define IDLE	    "first-idle"
 #define PAGE	    4096
-#define BOOT_SECTOR 0x7c00 /* where a PC's firmware puts it, and jumps to */
+#define BOOT_SECTOR 0x7c00 /* a PC's firmware loads it there, and jumps to it */
 
-/* What the first function in C, or in what else it is written, is called; the first
- * that there is. */
+/* Usual names of the first function in C or another language; the first one that exists
+ * counts. */
 static const char *const usual[] = { "KernelMain",   "kernel_main", "kmain",
 				     "start_kernel", "main",	    "rust_main",
 				     "start_rust",   "PascalMain" };
 #define N_USUAL (sizeof(usual) / sizeof(usual[0]))
 
-/* The last one. */
+/* Drop the last point. */
 static void drop(struct us_boot_plan *p)
 {
 	p->n--;
@@ -32,7 +32,8 @@ static void drop(struct us_boot_plan *p)
 		regfree(&p->point[p->n].text);
 }
 
-/* Of a full plan the last is taken again: us_boot_plan_make() fails in the end. */
+/* In a full plan this reuses the last point; us_boot_plan_make() then fails at the end.
+ */
 static struct us_boot_point *add(struct us_boot_plan *p, enum us_boot_kind kind,
 				 const char *name)
 {
@@ -108,7 +109,7 @@ static void look_at(void *ctx, const struct us_function *f)
 struct alike {
 	const struct us_elf_image *image;
 	const struct us_boot_point *point;
-	bool found; /* another function is the same, as far as that is looked at */
+	bool found; /* another function is the same, as far as compared */
 };
 
 static bool code_of(const struct us_elf_image *i, uint64_t linked,
@@ -133,8 +134,8 @@ static void look_for_alike(void *ctx, const struct us_function *f)
 		a->found = true;
 }
 
-/* Of a kernel that is loaded anywhere: by its place in a page and its code, if no other
- * function of the image has both. */
+/* For a kernel that is loaded at any address: recognize the function by its offset in a
+ * page and its code, if no other function of the image has both. */
 static void let_be_anywhere(struct us_boot_point *x, const struct us_elf_image *i,
 			    uint64_t bias, const struct us_symbols *s)
 {
@@ -146,8 +147,8 @@ static void let_be_anywhere(struct us_boot_point *x, const struct us_elf_image *
 	x->anywhere = !alike.found;
 }
 
-/* A Linux that moves passes it elsewhere: its code tells.  Those of modules do not
- * move with it. */
+/* A Linux kernel that moves passes the point at another address: its code identifies
+ * it.  Functions of modules do not move with the kernel. */
 static void let_move(struct us_boot_point *x, const struct us_boot_linux *l)
 {
 	if (l && x->n_address == 1 && us_boot_linux_moves(l) &&
@@ -155,7 +156,7 @@ static void let_move(struct us_boot_point *x, const struct us_boot_linux *l)
 		x->period = US_BOOT_LINUX_STEP;
 }
 
-/* Linux names its functions itself, in what is packed in its image. */
+/* Linux names its functions itself, in the compressed kernel in its image. */
 static bool find_in_linux(struct us_boot_point *x, const struct us_boot_names *n)
 {
 	const struct us_boot_linux *l = n->linux_kernel;
@@ -188,7 +189,8 @@ static int add_symbol(struct us_boot_plan *p, const char *name,
 	return -ENOENT;
 }
 
-/* The last point of the plan, if an image has such a name: the first such image. */
+/* Finds the point's addresses by its usual name.  Returns the first image that has such
+ * a function, or NULL. */
 static const struct us_elf_image *find_usual(struct us_boot_point *x,
 					     const struct us_symbols *s)
 {
@@ -239,7 +241,7 @@ const struct us_elf_image *us_boot_image_with(const struct us_symbols *s,
 	return image_with_usual(s);
 }
 
-/* None is no error: then there is only the kernel's entry. */
+/* Finding none is not an error: then only the kernel's entry remains. */
 static void add_usual(struct us_boot_plan *p, const struct us_boot_names *n)
 {
 	const struct us_boot_known *first = n->first;
@@ -312,7 +314,7 @@ bool us_boot_is_seen(const struct us_boot_point *p, unsigned ways)
 		[US_BOOT_DEVICE] = EVENTS | TRACE,
 		[US_BOOT_IDLE] = PLUGIN | EVENTS,
 	};
-	if (p->period) /* where it runs is known in the guest alone */
+	if (p->period) /* only the guest knows where it runs */
 		return ways & PLUGIN;
 	switch (p->kind) {
 	case US_BOOT_LAUNCH:
@@ -344,7 +346,7 @@ const char *us_boot_way_name(enum us_boot_way way)
 	}
 }
 
-/* What nobody asked for, and nobody can see, is not waited for. */
+/* Do not wait for a point that cannot be observed and was not requested. */
 static int check_wanted(struct us_boot_plan *p, bool asked, unsigned ways,
 			struct us_err *e)
 {
@@ -360,7 +362,7 @@ static int check_wanted(struct us_boot_plan *p, bool asked, unsigned ways,
 	return 0;
 }
 
-/* Of what there may be, the first that a run can end with. */
+/* If no point is wanted, choose the first one that can end a run. */
 static void want_something(struct us_boot_plan *p, unsigned ways)
 {
 	for (size_t i = 0; i < p->n; i++)
@@ -376,7 +378,7 @@ static void want_something(struct us_boot_plan *p, unsigned ways)
 	}
 }
 
-/* In the order in which they are shown: functions before what they cause. */
+/* In display order: functions before their effects. */
 static int add_wanted(struct us_boot_plan *p, const char *const *until, size_t n,
 		      const struct us_boot_names *names, unsigned ways,
 		      struct us_err *e)

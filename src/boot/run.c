@@ -30,19 +30,19 @@ struct booting {
 	struct us_launch *launch;
 	struct us_boot_file *file; /* NULL: there is no plugin */
 	unsigned n_watch;
-	uint32_t n_called;		  /* that were told */
+	uint32_t n_called;		  /* that were reported */
 	struct us_boot_breakpoints *stub; /* NULL: none, or not yet */
 	struct us_boot_trace trace;
 	bool sampling; /* the sampler has begun */
-	/* For how long we have held the guest. */
+	/* When, and for how long, we stopped the guest. */
 	struct {
 		uint64_t at_ns, ns;
 	} hold[MAX_HOLDS];
 	size_t n_hold;
 	uint64_t start_ns;
-	uint64_t done_ns; /* when all that is wanted was passed; 0: not yet */
-	int out, error;	  /* what the VMM writes; -1: no more */
-	clockid_t cpu;	  /* of its process */
+	uint64_t done_ns; /* when all wanted points were passed; 0: not yet */
+	int out, error;	  /* the VMM's output; -1: it has ended */
+	clockid_t cpu;	  /* the CPU time of its process */
 	char line[LINE];
 	size_t line_n;
 };
@@ -55,7 +55,7 @@ static void hold(struct booting *b, uint64_t from_ns, uint64_t to_ns)
 	b->hold[b->n_hold++].ns = to_ns - from_ns;
 }
 
-/* How much of what passed until then the guest stood because of us. */
+/* For how long, until then, we had stopped the guest. */
 static uint64_t stood_until(const struct booting *b, uint64_t t_ns)
 {
 	uint64_t sum = 0;
@@ -67,7 +67,7 @@ static uint64_t stood_until(const struct booting *b, uint64_t t_ns)
 	return sum;
 }
 
-/* So that exits are counted where they belong. */
+/* So that exits are counted for the right phase. */
 static void tell_phase(struct booting *b, enum us_boot_kind kind)
 {
 	volatile struct us_boot_seen *s = NULL;
@@ -83,7 +83,7 @@ static void pass(struct booting *b, size_t point, const struct us_boot_moment *m
 {
 	uint64_t wall = m->wall_ns;
 	uint64_t end = b->run->end_clock_ns;
-	/* SIZE_MAX: not of this plan.  A vCPU that is ended is idle, too. */
+	/* SIZE_MAX: not in this plan.  A vCPU that is being ended is idle, too. */
 	if (point >= b->plan->n || wall < b->start_ns || (end && wall > end))
 		return;
 	struct us_boot_moment *to = &b->run->at[point];
@@ -108,7 +108,7 @@ static uint64_t cpu_now(const struct booting *b)
 	return (uint64_t)t.tv_sec * US_NS_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
-/* The CPU time is that of when it is heard of. */
+/* The CPU time is the one when we learn that the point was passed. */
 static void pass_point(struct booting *b, size_t point, uint64_t wall_ns,
 		       enum us_boot_way way)
 {
@@ -124,7 +124,7 @@ static void pass_now(struct booting *b, enum us_boot_kind kind, uint64_t wall_ns
 	pass_point(b, us_boot_point_of(b->plan, kind), wall_ns, way);
 }
 
-/* ---- What is seen by the plugin ---- */
+/* ---- What the plugin observes ---- */
 
 static struct us_boot_watch *watch(struct booting *b, size_t point,
 				   enum us_watch_event event, uint64_t address,
@@ -164,7 +164,8 @@ static void watch_addresses(struct booting *b, size_t point)
 		watch_code(b, point, p->address[0], PAGE, 0);
 }
 
-/* Idle is a guest once its last function was entered: firmware waits, too. */
+/* A guest counts as idle only after its last function was entered: firmware waits, too.
+ */
 static void fill_file(struct booting *b)
 {
 	uint32_t after = US_WATCH_AT_ONCE;
@@ -243,7 +244,7 @@ static void read_file(struct booting *b)
 
 /* ---- What QEMU traces ---- */
 
-/* The first block there is logged when it is executed, and later ones are not new. */
+/* A block's first execution is logged; later ones change nothing. */
 static void pass_block(void *ctx, uint64_t pc)
 {
 	struct booting *b = ctx;
@@ -258,7 +259,7 @@ static void pass_block(void *ctx, uint64_t pc)
 	}
 }
 
-/* KVM sees more: devices that are not virtio. */
+/* KVM's events show more: devices other than virtio, too. */
 static void hear_trace(struct booting *b)
 {
 	uint64_t at;
@@ -266,9 +267,9 @@ static void hear_trace(struct booting *b)
 		pass_now(b, US_BOOT_DEVICE, at, US_BOOT_BY_TRACE);
 }
 
-/* ---- What is seen of the host's KVM ---- */
+/* ---- What the host's KVM shows ---- */
 
-/* Until when the last function that is seen was not entered; UINT64_MAX: still. */
+/* When the last observable function was entered; UINT64_MAX: not yet. */
 static uint64_t functions_ns(const struct booting *b)
 {
 	uint64_t latest = 0;
@@ -285,7 +286,7 @@ static uint64_t functions_ns(const struct booting *b)
 	return latest;
 }
 
-/* The first halt behind it, as the guest's clock runs. */
+/* The first halt after it, without the time for which the guest was stopped. */
 static void read_halts(struct booting *b, volatile struct us_boot_seen *s)
 {
 	uint64_t after = functions_ns(b), n = s->n_halt, best = UINT64_MAX;
@@ -323,7 +324,7 @@ static void read_events(struct booting *b)
 	read_halts(b, s);
 }
 
-/* ---- What is seen in samples ---- */
+/* ---- What samples show ---- */
 
 static int begin_sampler(struct booting *b, struct us_err *e)
 {
@@ -353,7 +354,7 @@ static int read_samples(struct booting *b, struct us_err *e)
 	return s->check(s->ctx, &b->run->n_sample, e);
 }
 
-/* ---- What is seen by breakpoints ---- */
+/* ---- What breakpoints show ---- */
 
 static int connect_stub(struct booting *b, struct us_err *e)
 {
@@ -374,7 +375,7 @@ static int connect_stub(struct booting *b, struct us_err *e)
 	uint64_t ready = us_boot_breakpoints_ready_ns(b->stub);
 	uint64_t go = us_boot_breakpoints_start_ns(b->stub);
 	hold(b, ready, go);
-	if (b->how->events) /* it knows better */
+	if (b->how->events) /* these are more exact */
 		return 0;
 	pass_now(b, US_BOOT_VCPU, ready, US_BOOT_BY_BREAKPOINTS);
 	pass_now(b, US_BOOT_START, go, US_BOOT_BY_BREAKPOINTS);
@@ -407,7 +408,7 @@ static void end_line(struct booting *b, uint64_t now)
 	}
 }
 
-/* A line that has not ended counts, too: a prompt. */
+/* An unfinished line counts, too, such as a prompt. */
 static void match(struct booting *b, const char *bytes, size_t n, uint64_t now)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -440,7 +441,7 @@ static void keep_tail(struct us_boot_tail *t, const char *bytes, size_t n)
 	t->text[t->n] = '\0';
 }
 
-/* What there is to be read; 0: nothing. */
+/* Reads what is available; 0: nothing. */
 static size_t read_some(int *fd, char *bytes, size_t size)
 {
 	ssize_t n = read(*fd, bytes, size);
@@ -474,7 +475,7 @@ static void hear_complaints(struct booting *b)
 
 /* ---- One boot ---- */
 
-/* A function that has returned before the next sample came is not seen any more. */
+/* A function that returned before the next sample will not be seen any more. */
 static bool is_missed(const struct booting *b)
 {
 	size_t entry = us_boot_point_of(b->plan, US_BOOT_ENTRY);
@@ -532,7 +533,8 @@ static int wait_for_end(struct booting *b, struct us_err *e)
 			r = read_samples(b, e);
 		if (r == 0 && b->how->check)
 			r = b->how->check(b->how->passed_ctx, e);
-		/* It is told below if that is because the VMM has ended. */
+		/* If the VMM has ended, that is the reason, and it is reported below.
+		 */
 		if (r < 0 && !us_launch_ended(b->launch, NULL))
 			return r;
 		if (p[0].revents)
@@ -550,7 +552,7 @@ static int wait_for_end(struct booting *b, struct us_err *e)
 		}
 		if (b->how->stopped())
 			return us_fail(e, -EINTR, "stopped");
-		/* What it wrote last is read before it is over. */
+		/* Read the VMM's last output before the run ends. */
 		if (b->out < 0 && us_launch_ended(b->launch, &b->run->status)) {
 			b->run->ended = !b->run->whole;
 			return 0;

@@ -16,7 +16,8 @@ static double value_of(const struct us_boot_moment *m, enum what what)
 	return (double)(what == AT ? m->wall_ns : what == CPU ? m->cpu_ns : m->insns);
 }
 
-/* v has room for all runs; since: a point before, or NONE.  How many there are. */
+/* v has room for all runs; since: an earlier point, or NONE.  Returns the number of
+ * values. */
 static size_t collect(const struct us_boot_run *run, size_t n, size_t point,
 		      size_t since, enum what what, double *v)
 {

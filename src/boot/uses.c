@@ -30,13 +30,14 @@ static void add(struct us_boot_used *to, const struct us_boot_use *use, uint64_t
 	to->most[i].n = n;
 }
 
-/* Pages of one device are one. */
+/* All pages of a device count as one. */
 static bool is_same(const struct us_boot_use *a, const struct us_boot_use *b)
 {
 	return a == b || (a->device[0] && !strcmp(a->device, b->device));
 }
 
-/* Its lowest page that was accessed, of all; NULL: it was counted with another one. */
+/* Its lowest page that was accessed, with the accesses to all its pages; NULL: they
+ * were counted with an earlier page. */
 static const struct us_boot_use *join(const struct us_boot_uses *u, size_t i,
 				      size_t point, uint64_t *ret_n)
 {

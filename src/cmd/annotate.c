@@ -93,7 +93,7 @@ static void list(const struct us_profile *p, const struct settings *s,
 		 const struct us_function *f, size_t n)
 {
 	char name[US_DEMANGLED_MAX], safe[512];
-	fprintf(stderr, "uniscope: annotate %s: %zu functions have such a name:\n",
+	fprintf(stderr, "uniscope: annotate %s: %zu functions have this name:\n",
 		us_printable(safe, sizeof(safe), s->function), n);
 	for (size_t i = 0; i < n && i < MAX_LISTED; i++) {
 		const char *shown = us_demangle(f[i].raw, US_NAME_LONG, name,
@@ -108,14 +108,13 @@ static void list(const struct us_profile *p, const struct settings *s,
 	fputs("  try: uniscope annotate 0xADDRESS, with one of these\n", stderr);
 }
 
-/* Code is annotated by its addresses. */
+/* Annotation needs the code at the same addresses in all recordings. */
 static int check_places(const struct us_profile *p, struct us_err *e)
 {
 	if (us_profile_one_layout(p))
 		return 0;
 	us_fail(e, -EINVAL,
-		"annotate: the images of these recordings are not at the "
-		"same addresses");
+		"annotate: these recordings have the images at different addresses");
 	us_hint(e, "annotate them one by one; uniscope report adds them up");
 	return -EINVAL;
 }
@@ -125,7 +124,7 @@ static void annotation_freep(struct us_annotation **a)
 	us_annotation_free(*a);
 }
 
-/* 0, -errno with *e filled, or 1: the functions were listed. */
+/* 0, -errno with *e filled, or 1 after listing the functions to choose from. */
 static int run(const struct settings *s, struct us_err *e)
 {
 	_cleanup_(us_profile_freep) struct us_profile *p = NULL;

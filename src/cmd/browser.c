@@ -16,7 +16,7 @@ bool us_browser_is_there(void)
 	return (x && *x) || (wayland && *wayland);
 }
 
-/* Browsers refuse to be root's. */
+/* Browsers refuse to run as root. */
 static bool become_user(void)
 {
 	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
@@ -50,7 +50,7 @@ bool us_browser_open(const char *url)
 {
 	if (!is_installed())
 		return false;
-	/* Twice: nobody has to wait for the one that stays. */
+	/* Fork twice: nobody has to wait for the process that stays. */
 	pid_t pid = fork();
 	if (pid == 0) {
 		if (fork() == 0)

@@ -106,7 +106,8 @@ static bool set_option(void *settings, int c, const char *value)
 	return us_recording_select(&us_cmd_diff, c, value, &s->profile);
 }
 
-/* "--before a b c --after x y" is "--before a --before b ...", as options are read. */
+/* Turn "--before a b c --after x y" into "--before a --before b ...", which getopt
+ * reads. */
 static int spread_lists(int argc, char **argv, char ***ret)
 {
 	char **v = calloc(2 * (size_t)argc + 1, sizeof(*v)), *list = NULL;
@@ -185,7 +186,7 @@ static void free_side(struct us_compare_side *side)
 		us_profile_free((struct us_profile *)side->v[i]);
 }
 
-/* The one that has grown most, for sure, and by more than is allowed. */
+/* The function that grew most, for sure and by more than is allowed. */
 static const struct us_compare_row *too_much(const struct settings *s,
 					     const struct us_comparison *c)
 {

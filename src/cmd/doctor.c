@@ -23,7 +23,7 @@ enum answer {
 
 static const char *const answers[N_ANSWER] = { "yes", "partly", "no" };
 
-/* What was asked, and what came out. */
+/* A question and its answer. */
 struct finding {
 	const char *name;
 	bool is_backend;
@@ -55,7 +55,7 @@ static void ask_host(struct findings *f, const struct us_host *h)
 static void ask_backends(struct findings *f)
 {
 	for (const struct us_backend_ops *const *b = us_backends; *b; b++) {
-		if (!strcmp((*b)->name, "fake")) /* of tests */
+		if (!strcmp((*b)->name, "fake")) /* only for tests */
 			continue;
 		struct finding *new = add(f, (*b)->name, YES);
 		new->is_backend = true;
@@ -76,8 +76,8 @@ static void ask_kvm(struct findings *f, const struct us_host *h)
 		return;
 	}
 	new->answer = h->may_run ? YES : PARTLY;
-	us_fail(&new->why, 0, "%s%s%s", h->kvm[0] ? h->kvm : "by what is not known",
-		h->is_nested ? ", guests may have guests" : "",
+	us_fail(&new->why, 0, "%s%s%s", h->kvm[0] ? h->kvm : "by an unknown module",
+		h->is_nested ? ", nested guests are allowed" : "",
 		h->may_run ? "" : ", but you may not start guests");
 	if (!h->may_run)
 		us_hint(&new->why, "sudo usermod -aG kvm $USER, and log in again");
@@ -90,7 +90,7 @@ static void ask_priority(struct findings *f)
 	us_fail(&new->why, 0, "%s",
 		may ? "samples get a CPU at once"
 		    : "samples wait for a CPU on a busy host, and idle guests look "
-		      "idler");
+		      "more idle");
 	if (!may)
 		us_hint(&new->why, "run uniscope with sudo");
 }
@@ -106,7 +106,8 @@ static void ask_qemu(struct findings *f)
 	}
 	struct finding *new = add(f, "qemu", n ? YES : PARTLY);
 	if (!n)
-		us_fail(&new->why, 0, "none in PATH: only guests that run already");
+		us_fail(&new->why, 0,
+			"none in PATH: uniscope can use running guests only");
 	else if (!plain)
 		us_fail(&new->why, 0, "%zu in PATH, all take TCG plugins", n);
 	else
@@ -134,9 +135,8 @@ static void ask_built(struct findings *f)
 		"(libiberty): %s",
 		answers[disassembles ? YES : NO], answers[demangles ? YES : NO]);
 	if (new->answer != YES)
-		us_hint(&new->why,
-			"apt install libcapstone-dev libiberty-dev, and build "
-			"it again");
+		us_hint(&new->why, "apt install libcapstone-dev libiberty-dev, and "
+				   "rebuild uniscope");
 }
 
 static void ask_all(struct findings *f)
@@ -194,7 +194,7 @@ struct settings {
 	const char *check; /* a backend; NULL: none */
 };
 
-/* False: *ret_exit is what to exit with. */
+/* False: exit with *ret_exit. */
 static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 {
 	struct us_options o = {
@@ -208,7 +208,7 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 		*ret_exit = us_usage(o.cmd, "only bpf and kvm can be checked, not %s",
 				     s->check);
 	else if (s->check && s->json)
-		*ret_exit = us_usage(o.cmd, "a check has no --json");
+		*ret_exit = us_usage(o.cmd, "--bpf and --check have no --json");
 	else
 		return true;
 	return false;

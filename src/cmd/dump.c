@@ -22,7 +22,7 @@
 
 #define DUMP_HZ	       200
 #define DUMP_LIMIT_NS  (3 * US_NS_PER_SEC)
-#define SEARCH_SAMPLES 24 /* besides, at most, to find where the images are */
+#define SEARCH_SAMPLES 24 /* at most, in addition, to find where the images are */
 #define MAX_INLINED    16
 
 enum {
@@ -44,7 +44,7 @@ struct settings {
 
 /* What was seen of one vCPU. */
 struct seen {
-	bool taken, has_stack; /* something is known of it; its stack too */
+	bool taken, has_stack; /* its state is known; its stack, too */
 	bool done;	       /* another sample would tell no more */
 	uint8_t state;
 	struct us_regs regs;
@@ -97,8 +97,8 @@ static int attach(struct dump *d, const struct settings *s, struct us_err *e)
 	return r;
 }
 
-/* A capture without a stack.  In the VMM a vCPU stays for microseconds: the next sample
- * may find the guest. */
+/* Take a capture without a stack.  A vCPU stays in the VMM for microseconds: the next
+ * sample may find the guest. */
 static bool take_state(struct dump *d, const struct us_capture *c)
 {
 	struct seen *s = &d->seen[c->vcpu];
@@ -108,8 +108,8 @@ static bool take_state(struct dump *d, const struct us_capture *c)
 	return s->done = c->state != US_VCPU_EXIT || d->samples_left == 0;
 }
 
-/* Unwind one capture while it is held; again if that shows where an image is.  false:
- * that is not known yet, so another sample is worth while. */
+/* Unwind one capture while it is held, and once more if that shows where an image is.
+ * False: that is not known yet, so another sample is worthwhile. */
 static bool take_sample(struct dump *d, struct us_capture *c, struct us_paging *p)
 {
 	struct seen *s = &d->seen[c->vcpu];
@@ -214,7 +214,7 @@ static size_t name_frame(struct dump *d, const struct seen *s, unsigned i,
 	return n;
 }
 
-/* The file that a program has mapped there; NULL: not known. */
+/* The file that a program has mapped at this address; NULL: not known. */
 static const char *file_of(const struct dump *d, const struct seen *s, unsigned i,
 			   uint64_t *ret_at)
 {
@@ -230,7 +230,7 @@ static const struct us_linux_task *task_of(const struct dump *d, const struct se
 	return s->has_stack ? us_dump_tasks_of(&d->tasks, &s->regs) : NULL;
 }
 
-/* As that of a vCPU; false: it has none. */
+/* Take the task's stack as if it were a vCPU's; false: it has none. */
 static bool take_task_stack(const struct us_dump_tasks *t, size_t number,
 			    struct seen *ret)
 {
@@ -247,8 +247,8 @@ static bool take_task_stack(const struct us_dump_tasks *t, size_t number,
 	return true;
 }
 
-/* Of each task it is the kernel's part that is asked for; a program's addresses without
- * a name would be most of what is printed. */
+/* The kernel's part of a task's stack is what the user wants; a program's addresses
+ * without names would be most of the output. */
 static void leave_out_unnamed(struct dump *d, struct seen *s)
 {
 	struct us_frame f[MAX_INLINED];
@@ -301,7 +301,7 @@ static void print_frame(const struct dump *d, unsigned number, us_gva pc,
 	       *place ? " at " : "", place, line);
 }
 
-/* Of all frames: what do their sources' paths share? */
+/* Collect the paths of all frames' sources, to see what they share. */
 static void collect_paths(struct dump *d)
 {
 	struct us_frame f[MAX_INLINED];
@@ -310,7 +310,7 @@ static void collect_paths(struct dump *d)
 		for (unsigned i = 0; s->has_stack && i < s->stack.n; i++) {
 			size_t n = name_frame(d, s, i, f);
 			for (size_t k = 0; k < n; k++)
-				/* Without memory paths are whole. */
+				/* Out of memory: show whole paths. */
 				if (f[k].file && us_paths_add(&d->paths, f[k].module,
 							      f[k].dir, f[k].file) < 0)
 					d->full_paths = true;
@@ -318,7 +318,7 @@ static void collect_paths(struct dump *d)
 	}
 }
 
-/* By the file that it is in, if that is known. */
+/* As an offset in its file, if that is known. */
 static void print_unnamed(const struct dump *d, unsigned number, const struct seen *s,
 			  unsigned i)
 {
@@ -366,7 +366,7 @@ static void print_task_of(const struct dump *d, const struct seen *s)
 	printf(", task %d %s", t->pid, name);
 }
 
-/* What a task does: in words, with ps's letter; and on which CPU. */
+/* What a task does, in words and as ps's letter, and on which CPU. */
 static void print_task_state(const struct us_linux_task *t)
 {
 	if (t->on_cpu)
@@ -415,7 +415,7 @@ static void print_vcpu(struct dump *d, unsigned i)
 	if (g && i < g->n_vcpu && g->vcpu[i].tid)
 		printf(" (thread %d)", (int)g->vcpu[i].tid);
 	if (!s->taken) {
-		puts(": could not be looked at");
+		puts(": could not be sampled");
 		return;
 	}
 	printf(": %s", state_words[s->state]);
@@ -543,8 +543,8 @@ static void show(struct dump *d, const struct settings *s)
 	collect_paths(d);
 	printf("%s by %s\n", d->found.text, d->why);
 	if (d->images.n && !names_hold(d))
-		puts("warning: the symbol file is not what the guest runs: its memory "
-		     "differs; addresses only");
+		puts("warning: the symbol file is not the one that the guest runs: its "
+		     "memory differs; addresses only");
 	else if (!compared(d))
 		puts("warning: the symbol file could not be compared with the guest's "
 		     "memory: little or nothing of it is mapped there");
@@ -572,8 +572,8 @@ static void dump_fini(struct dump *d)
 	free(d->seen);
 }
 
-/* Which task a vCPU runs is said where it is known; a list that was asked for has to
- * be there. */
+/* Without --tasks the list is optional: it names each vCPU's task.  With --tasks it is
+ * required. */
 static int read_tasks(struct dump *d, const struct settings *s, struct us_err *e)
 {
 	int r = us_dump_tasks_read(&d->tasks, &d->kernel, d->unwinder, s->tasks, e);
@@ -590,9 +590,9 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	    !us_options_one(&o, "TARGET", &s->target, ret_exit))
 		return false;
 	if (s->symbols.dirs.root && !s->tasks) {
-		*ret_exit = us_usage(&us_cmd_dump,
-				     "--root names the programs of tasks: "
-				     "it goes with --tasks");
+		*ret_exit = us_usage(
+			&us_cmd_dump,
+			"--root goes with --tasks: it names the programs of tasks");
 		return false;
 	}
 	if (!s->backend || us_backend_check(s->backend, &e) == 0)

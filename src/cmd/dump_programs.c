@@ -20,7 +20,7 @@ static bool is_late(struct us_dump_programs *p)
 	return p->late;
 }
 
-/* Each call has a little time; what it does not come to is for the next. */
+/* Each call has a time limit; the next one goes on where it stopped. */
 static void read_rules(struct us_dump_programs *p)
 {
 	struct us_programs *of = p->of;
@@ -102,7 +102,7 @@ int us_dump_programs_add(struct us_dump_programs *p, const struct us_linux_task 
 	return r ? r : us_writer_wait(p->writer, &wait, pc, flags, n, NULL);
 }
 
-/* Of how many files were the names read, each time that it was tried? */
+/* How often, over all files, uniscope has tried to read names. */
 static size_t count_tries(const struct us_programs *of)
 {
 	size_t n = 0;
@@ -188,12 +188,12 @@ static bool warn_of(const struct us_naming_program *f, char *dst, size_t size)
 	bool other = f->other && (!f->image || f->dynamic);
 	if (other)
 		snprintf(dst, size,
-			 "%s: the file of --root is of another build than what "
+			 "%s: the file in --root is another build than the one that "
 			 "runs: its names are not used",
 			 f->path);
 	else if (f->image && f->unverified)
 		snprintf(dst, size,
-			 "%s: no build-id shows that the file of --root is the one "
+			 "%s: no build-id shows that the file in --root is the one "
 			 "that runs: its names are right only if it is",
 			 f->path);
 	return other || (f->image && f->unverified);
@@ -222,7 +222,7 @@ bool us_dump_programs_warning(const struct us_dump_programs *p, size_t k, char *
 	if (!p->late || n != k)
 		return false;
 	snprintf(dst, size,
-		 "what programs have mapped was not all read in time: some of their "
-		 "stacks may end early, and have no names");
+		 "not all mappings of programs were read in time: some of their stacks "
+		 "may end early and have no names");
 	return true;
 }

@@ -14,8 +14,8 @@ static bool is_same(const struct us_regs *a, const struct us_regs *b)
 	       !memcmp(a->gpr, b->gpr, sizeof(a->gpr));
 }
 
-/* The same before and after, so it did not run meanwhile; or it came back to the very
- * place, where the stack is the same again. */
+/* If the state is the same before and after, the task did not run meanwhile, or it is
+ * back in the same place with the same stack. */
 static bool unwind(const struct us_dump_tasks *t, const struct us_linux_task *task,
 		   struct us_paging *p, struct us_unwinder *u, struct us_stack *ret)
 {
@@ -77,24 +77,24 @@ static int explain(const struct us_kernel *k, struct us_err *e)
 			"%s: no 64-bit Linux kernel was found in its memory", what);
 	else if (!k->source.mem)
 		us_fail(e, -ENOENT,
-			"%s: only a GDB stub reads its memory, and stops it for that",
+			"%s: its memory can be read only through a GDB stub, which "
+			"stops the guest",
 			what);
 	else if (!l->has_types)
 		us_fail(e, -ENOENT, "%s: %s", what, l->no_types);
 	else
 		us_fail(e, -ENOENT, "%s: %s", what, l->no_tasks);
 	if (!l)
-		us_hint(e, "a kernel without a symbol table (CONFIG_KALLSYMS) is found "
-			   "by its own ELF file: -e vmlinux");
+		us_hint(e, "a kernel without a symbol table (CONFIG_KALLSYMS) needs "
+			   "its own ELF file: -e vmlinux");
 	if (l && k->source.mem && !l->has_types)
 		us_hint(e, "-e vmlinux, the kernel's own ELF file with debug "
-			   "information (DWARF), has it; so has a kernel built with "
-			   "CONFIG_DEBUG_INFO_BTF");
+			   "information (DWARF), has the types; so has a kernel built "
+			   "with CONFIG_DEBUG_INFO_BTF");
 	if (l && k->source.mem && l->misfit)
-		us_hint(e,
-			"a kernel built with CONFIG_RANDSTRUCT has its members in an "
-			"order of its own: -e vmlinux of that very build helps, if "
-			"its debug information (DWARF) has that order");
+		us_hint(e, "a kernel built with CONFIG_RANDSTRUCT has the members of "
+			   "its types in random order: -e vmlinux of the same build "
+			   "helps if its debug information (DWARF) has that order");
 	return -ENOENT;
 }
 

@@ -20,7 +20,8 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* It may hang for ever, and who waits for our output's end shall not wait for it. */
+/* This process may hang forever: close its standard streams, so that nobody who waits
+ * for the end of our output waits for it. */
 static void ask(const char *path, int to)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
@@ -45,7 +46,7 @@ enum us_folder us_folder_look(const char *path)
 	int fd[2], status;
 	char there = 0;
 	pid_t child = pipe2(fd, O_CLOEXEC) == 0 ? fork() : -1;
-	if (child < 0) /* as if there were no such disks */
+	if (child < 0) /* assume that it answers */
 		return is_folder(path) ? US_FOLDER_THERE : US_FOLDER_NONE;
 	if (child == 0)
 		ask(path, fd[1]);

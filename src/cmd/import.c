@@ -49,7 +49,7 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	return s->in != NULL;
 }
 
-/* What comes through a pipe is kept in a file without a name. */
+/* Copy what comes through a pipe to a file without a name. */
 static int keep(int from, struct us_err *e)
 {
 	char part[65536];
@@ -129,13 +129,11 @@ static void tell(const struct us_import_result *r)
 {
 	printf("%" PRIu64 " samples", r->samples);
 	if (r->left_out)
-		printf(", %" PRIu64 " left out, which are not of this guest",
-		       r->left_out);
+		printf(", %" PRIu64 " left out, not from this guest", r->left_out);
 	if (r->stats.lost)
 		printf(", %" PRIu64 " lost", r->stats.lost);
 	if (r->cut_stacks)
-		printf(", %" PRIu64 " deeper than %d frames and cut", r->cut_stacks,
-		       US_MAX_FRAMES);
+		printf(", %" PRIu64 " cut at %d frames", r->cut_stacks, US_MAX_FRAMES);
 	if (r->cut_names)
 		printf(", %" PRIu64 " names cut", r->cut_names);
 	putchar('\n');

@@ -25,7 +25,7 @@ struct inside {
 	struct us_paging paging;
 };
 
-/* What each process has used of CPUs, sorted by number. */
+/* The CPU time of each process, sorted by process ID. */
 struct usage {
 	struct used {
 		uint32_t pid;
@@ -62,7 +62,7 @@ static void detach(struct inside *x)
 	free(x);
 }
 
-/* Threads stand behind the first one of their process. */
+/* A process's threads follow its first one in the list. */
 static void add(struct usage *u, const struct us_linux_task *t, uint64_t ns)
 {
 	struct used *last = u->n ? &u->v[u->n - 1] : NULL;
@@ -104,8 +104,8 @@ static const struct used *find(const struct usage *u, const struct used *of)
 	return NULL;
 }
 
-/* A guest whose vCPU got no CPU of the host counts that time when it has one again:
- * what was counted meanwhile can be longer than that. */
+/* A guest whose vCPU waited for a host CPU accounts for that time when it runs again:
+ * the time counted can be longer than the time measured. */
 static double share_of(const struct used *u, uint64_t did, uint64_t ns, unsigned n_vcpu)
 {
 	double most = u->n_thread < n_vcpu ? u->n_thread : n_vcpu;
@@ -113,7 +113,7 @@ static double share_of(const struct used *u, uint64_t did, uint64_t ns, unsigned
 	return share < most ? share : most;
 }
 
-/* One that has ended meanwhile, or begun, is not counted. */
+/* A process that began or ended meanwhile is not counted. */
 static void compare(const struct usage *before, const struct usage *after, uint64_t ns,
 		    unsigned n_vcpu, struct us_inside *ret)
 {
@@ -166,21 +166,23 @@ static int look(struct inside *x, const struct us_found *f, struct us_inside *re
 		return us_fail(e, -ENOENT, "no Linux kernel was found in its memory");
 	snprintf(ret->release, sizeof(ret->release), "%s", l->release);
 	if (x->kernel.source.mem && !l->has_who && us_kernel_unfinished(l))
-		return us_fail(e, -ETIMEDOUT, "which process is busy is not known: %s",
+		return us_fail(e, -ETIMEDOUT, "the busiest process is not known: %s",
 			       us_kernel_unfinished(l));
 	if (x->kernel.source.mem && !l->has_types) {
-		us_fail(e, -ENOENT, "which process is busy is not known: %s",
+		us_fail(e, -ENOENT, "the busiest process is not known: %s",
 			l->no_types);
 		us_hint(e, "uniscope top --sort process -e vmlinux, the kernel's own "
 			   "ELF file with debug information (DWARF)");
 		return -ENOENT;
 	}
 	if (!l->has_who || !l->who.runtime || !x->kernel.source.mem)
-		return us_fail(e, -ENOENT, "which process is busy is not known: %s",
-			       !x->kernel.source.mem
-				       ? "only a GDB stub reads its memory"
-			       : l->misfit ? l->no_tasks
-					   : "its types do not say where that is");
+		return us_fail(
+			e, -ENOENT, "the busiest process is not known: %s",
+			!x->kernel.source.mem
+				? "its memory can be read only through a GDB stub"
+			: l->misfit
+				? l->no_tasks
+				: "the kernel's types do not show where it keeps that");
 	return find_busiest(x, ret, e);
 }
 
@@ -202,7 +204,7 @@ static void look_at(const struct us_found *f, struct us_inside *ret)
 struct us_insides {
 	const struct us_found *f;
 	size_t n;
-	size_t next, n_known; /* these, and what is in v, with the lock */
+	size_t next, n_known; /* these, and what v has, are under the lock */
 	pthread_mutex_t lock;
 	pthread_cond_t known;
 	pthread_t thread[AT_ONCE];
@@ -210,11 +212,11 @@ struct us_insides {
 	struct {
 		bool known;
 		struct us_inside in;
-		size_t order; /* not of this guest: which one was known as this one */
+		size_t order; /* the position that the caller knows this guest by */
 	} v[];
 };
 
-/* The next guest that nobody looks at yet; false: there is none. */
+/* Look at the next guest that no thread has taken; false: there is none. */
 static bool look_at_next(struct us_insides *s)
 {
 	pthread_mutex_lock(&s->lock);

@@ -26,7 +26,7 @@ static size_t n_options(const struct us_cmd *cmd)
 	return n;
 }
 
-/* Those without a letter are numbered: by the command, or by their row. */
+/* Options without a letter have a number, from the command or from their row. */
 static int id_of(const struct us_cmd *cmd, size_t i)
 {
 	return cmd->options[i].id ? cmd->options[i].id : ROW_ID + (int)i;
@@ -62,7 +62,7 @@ static bool has_command(const struct us_cmd *cmd)
 	return strstr(cmd->args, "ARGS...");
 }
 
-/* Options behind its argument would be those of a VMM whose -- was forgotten. */
+/* If true, options after an argument would be a VMM's, with the -- forgotten. */
 static bool has_command_alone(const struct us_cmd *cmd)
 {
 	return has_command(cmd) && !strstr(cmd->args, "TARGET");
@@ -95,7 +95,7 @@ static void describe(const struct us_cmd *cmd, char *letters,
 	longs[n + 1] = (struct option){ 0 };
 }
 
-/* Is there an option that is meant, and which are there? */
+/* Suggest the option that was meant, and list the options. */
 static void no_such_option(const struct us_cmd *cmd, const char *what)
 {
 	char word[64] = "", question[64], name[MAX_OPTIONS][32];
@@ -108,7 +108,7 @@ static void no_such_option(const struct us_cmd *cmd, const char *what)
 	}
 	const char *help = us_nearest_question(&near, question, sizeof(question));
 	if (!help[0] && has_command(cmd))
-		help = "; a VMM's come behind --";
+		help = "; a VMM's own options go after --";
 	us_usage(cmd, "%s: no such option%s; options are: %s", what, help, near.list);
 }
 
@@ -123,7 +123,7 @@ static bool add_image(const struct us_cmd *cmd, const char *value,
 	return true;
 }
 
-/* One whose disk does not answer now may do so before it is needed. */
+/* A folder whose disk does not answer now may answer before it is needed. */
 static bool is_folder(const struct us_cmd *cmd, const char *option, const char *value)
 {
 	enum us_folder found = us_folder_look(value);
@@ -131,8 +131,8 @@ static bool is_folder(const struct us_cmd *cmd, const char *option, const char *
 		us_usage(cmd, "%s %s: no folder of that name", option, value);
 	if (found == US_FOLDER_SILENT)
 		fprintf(stderr,
-			"note: %s %s did not answer in %d s: is its disk there?\n"
-			"      What reads it may have to wait, or do without it.\n",
+			"note: %s %s did not answer in %d s: is its disk there?\n      "
+			"uniscope may have to wait for it, or do without it.\n",
 			option, value, US_FOLDER_WAIT_S);
 	return found != US_FOLDER_NONE;
 }
@@ -160,7 +160,7 @@ static bool set_root(const struct us_cmd *cmd, const char *value,
 	return true;
 }
 
-/* For the library, which knows servers by its environment alone. */
+/* The library reads servers from the environment only. */
 static bool set_server(const struct us_cmd *cmd, const char *value)
 {
 	if (strncmp(value, "http://", 7) != 0 && strncmp(value, "https://", 8) != 0) {
@@ -173,7 +173,7 @@ static bool set_server(const struct us_cmd *cmd, const char *value)
 	return setenv("DEBUGINFOD_URLS", value, 1) == 0;
 }
 
-/* False: the user was told. */
+/* False: the error was reported. */
 static bool take(const struct us_options *o, const struct us_option *row,
 		 const char *value)
 {
@@ -208,10 +208,10 @@ static bool take(const struct us_options *o, const struct us_option *row,
 	return o->set(o->settings, row->id, value);
 }
 
-/* getopt's answer is no option of the table. */
+/* getopt's answer is not an option of the table. */
 static int refuse(const struct us_options *o, int c, int at)
 {
-	/* getopt has passed over what is no option. */
+	/* getopt has skipped words that are not options. */
 	while (at + 1 < o->argc && (o->argv[at][0] != '-' || !o->argv[at][1]))
 		at++;
 	const char *what = at < o->argc ? o->argv[at] : "";
@@ -226,7 +226,7 @@ static int refuse(const struct us_options *o, int c, int at)
 	return US_EXIT_USAGE;
 }
 
-/* getopt puts arguments that come before a -- behind it. */
+/* getopt moves arguments that come before a -- after it. */
 static int n_behind_dashes(const struct us_options *o)
 {
 	int at = 1;
@@ -395,7 +395,7 @@ static void print_option(const struct us_option *o)
 {
 	char left[64];
 	bool letter = has_letter(o);
-	/* Of "[ADDRESS]" what is between. */
+	/* What is between the brackets of "[ADDRESS]". */
 	const char *arg = is_optional(o) ? o->arg + 1 : o->arg ? o->arg : "";
 	int length = (int)strcspn(arg, is_optional(o) ? "]" : "");
 	snprintf(left, sizeof(left), "%s%c%s --%s%s%.*s%s", letter ? "-" : " ",

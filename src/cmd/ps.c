@@ -16,13 +16,13 @@
 
 struct settings {
 	bool json, inside;
-	const char *target; /* it alone; NULL: all */
+	const char *target; /* only this guest; NULL: all */
 };
 
 struct guests {
 	struct us_found *v; /* they point into themselves */
 	size_t n;
-	struct us_insides *looks; /* NULL: that was not asked for */
+	struct us_insides *looks; /* NULL: without --inside */
 };
 
 /* "512M", "3.5G" */
@@ -55,8 +55,8 @@ static void threads_text(const struct us_guest *g, char *text, size_t size)
 #define HEADING                                                                        \
 	"    PID NAME             VMM                ACCEL VCPUS  MEMORY  KERNEL"
 
-/* The kernel's path has what is left of the line; the whole is in --json.  A name stays
- * whole: it is to be typed. */
+/* The kernel's path gets the rest of the line; --json has all of it.  A name is never
+ * cut, since the user types it. */
 static void print_row(const char *row, const char *kernel)
 {
 	char text[PATH_MAX];
@@ -67,7 +67,7 @@ static void print_row(const char *row, const char *kernel)
 	printf("%s%s\n", row, text);
 }
 
-/* A guest of 64 vCPUs has several lines of them. */
+/* A guest with 64 vCPUs needs several lines. */
 static void print_threads(const struct us_guest *g)
 {
 	static const char first[] = "        vCPU threads ";
@@ -85,7 +85,7 @@ static void print_threads(const struct us_guest *g)
 	} while (*s);
 }
 
-/* Not what is for tests, or for Xen domains. */
+/* All but the backends for tests and for Xen domains. */
 static bool is_for_process(const struct us_backend_ops *b)
 {
 	return strcmp(b->name, "fake") != 0 && strcmp(b->name, "xen") != 0;
@@ -108,7 +108,7 @@ static void print_backends(const struct us_found *f)
 	}
 }
 
-/* What runs in it, of a Linux guest. */
+/* The kernel and the busiest process of a Linux guest. */
 static void print_inside(const struct us_inside *in)
 {
 	char text[sizeof(in->why)];
@@ -139,7 +139,7 @@ static void print_guest(const struct guests *all, size_t i)
 		 memory_text(g->memory, memory, sizeof(memory)));
 	print_row(row, g->kernel);
 	if (g->limited)
-		puts("        another user's: not all of it may be read");
+		puts("        another user's guest: some of it cannot be read");
 	print_threads(g);
 	print_backends(f);
 	if (all->looks)
@@ -321,8 +321,8 @@ static int find(const struct settings *s, struct guests *g, struct us_xen_list *
 	if (s->target)
 		return guest_named(s->target, g, e);
 	if (us_guest_list_scan(&l, e) < 0)
-		return -EIO; /* not that there is no such guest */
-	/* No Xen, or not permitted to ask: there are no domains to be listed. */
+		return -EIO; /* not -ENOENT, which says that there is no such guest */
+	/* No Xen, or no permission: there are no domains to list. */
 	(void)!us_xen_list_scan(domains, NULL);
 	return guests_of(&l, g, e);
 }

@@ -34,12 +34,12 @@ enum {
 struct settings {
 	const char *const *in; /* recordings */
 	size_t n_in;
-	char names[1024]; /* of all */
+	char names[1024]; /* of all recordings */
 	const char *out;
 	const struct us_format *format;
 	struct us_profile_opts profile;
 	struct us_report_opts report;
-	enum us_profile_by rows; /* of --sort: a table of these */
+	enum us_profile_by rows; /* from --sort: a table of these */
 	struct us_symbol_files symbols;
 	struct us_source_places places;
 	struct us_annotate_opts sources;
@@ -159,8 +159,8 @@ static int choose_groups(struct settings *s)
 	const char *option = s->rows ? "--sort" : "--group-by";
 	if (s->rows && s->report.group_by)
 		return us_usage(&us_cmd_report,
-				"--sort %s is a table of these alone, --group-by %s "
-				"one with the functions of each: choose one",
+				"--sort %s prints a table of these alone, --group-by "
+				"%s a table with the functions of each: choose one",
 				us_profile_by_name(s->rows),
 				us_profile_by_name(s->report.group_by));
 	if (s->rows) {
@@ -182,7 +182,8 @@ static int check_waits(const struct settings *s)
 		return US_EXIT_OK;
 	if (s->n_in > 1)
 		return us_usage(&us_cmd_report,
-				"--waits: tasks are told apart in one recording only");
+				"--waits takes one recording only: tasks of several "
+				"cannot be told apart");
 	if (!s->format->waits)
 		return us_usage(&us_cmd_report,
 				"--waits: the format %s shows samples of vCPUs only",
@@ -192,8 +193,8 @@ static int check_waits(const struct settings *s)
 				s->profile.host ? "--host" : "--vcpu");
 	if (s->profile.roots)
 		return us_usage(&us_cmd_report,
-				"--waits: stacks begin with their process and thread, "
-				"without --by");
+				"--waits: leave out --by: stacks already begin with "
+				"their process and thread");
 	return US_EXIT_OK;
 }
 
@@ -215,9 +216,10 @@ static int choose_format(struct settings *s)
 		s->format = us_format_by_name("text");
 	if (s->format->binary && (!s->out || !strcmp(s->out, "-")) &&
 	    isatty(STDOUT_FILENO))
-		return us_usage(&us_cmd_report,
-				"%s is no text for a terminal: name a file with -o",
-				s->format->name);
+		return us_usage(
+			&us_cmd_report,
+			"%s is binary and cannot go to a terminal: name a file with -o",
+			s->format->name);
 	int code = choose_groups(s);
 	if (code != US_EXIT_OK)
 		return code;
@@ -229,14 +231,14 @@ static int choose_format(struct settings *s)
 	s->profile.by_time = s->format->by_time;
 	s->profile.timeline = s->format->timeline;
 	s->profile.timeline_most = s->format->timeline_most;
-	if (s->profile.waits) { /* whose they are, they say themselves */
+	if (s->profile.waits) { /* these stacks begin with their process already */
 		s->profile.processes = false;
 		s->report.no_code = true;
 	}
 	return check_waits(s);
 }
 
-/* For the command to type next. */
+/* Names for the command to type next. */
 static void name_files(struct settings *s)
 {
 	s->report.file = s->names;
@@ -272,7 +274,7 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	return *ret_exit == US_EXIT_OK;
 }
 
-/* The page has both, if the recording is a file that can be read again. */
+/* A page also shows waits, if the recording is a file that can be read again. */
 static int read_waits(const struct settings *s, const struct us_profile *p,
 		      struct us_profile **ret, struct us_err *e)
 {
@@ -287,7 +289,7 @@ static int read_waits(const struct settings *s, const struct us_profile *p,
 	return us_recordings_read(s->in, s->n_in, &o, ret, e);
 }
 
-/* The same with processes as the roots of stacks, where they are known. */
+/* Read it again with processes as the roots of stacks, if they are known. */
 static int read_owners(const struct settings *s, const struct us_profile *p,
 		       struct us_profile **ret, struct us_err *e)
 {

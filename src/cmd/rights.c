@@ -27,7 +27,7 @@ static void keep(uint64_t kept)
 		caps[i].permitted &= keep;
 		caps[i].inheritable = 0;
 	}
-	/* A failure leaves us with more than we need, not with less. */
+	/* On failure this process keeps more rights than it needs, not fewer. */
 	(void)syscall(SYS_capset, &head, caps);
 }
 
@@ -44,6 +44,6 @@ void us_rights_read_only(void)
 void us_rights_prefer_thread(void)
 {
 	struct sched_param p = { .sched_priority = 1 };
-	/* Not permitted: samples come a little later, as the summary counts them. */
+	/* Without permission samples come a little later; the summary counts them. */
 	(void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p);
 }

@@ -36,7 +36,7 @@ struct live {
 	struct us_fleet fleet;
 	const struct settings *set;
 	struct us_serving *serving;
-	bool refused; /* the guest that the user named: */
+	bool refused; /* for the guest that the user named: */
 	int code;
 	struct us_err e;
 };
@@ -68,8 +68,7 @@ static bool set_option(void *settings, int c, const char *value)
 	return false;
 }
 
-/* What is meant by a lone word that is no file: a guest, unless it looks like a file.
- */
+/* A single word that is no file means a guest, unless it looks like a file's name. */
 static bool is_target(const char *text)
 {
 	size_t n = strlen(text);
@@ -130,7 +129,7 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 
 /* ---- Recordings ---- */
 
-/* What is named must be there; of those that are no recordings the user is told. */
+/* Everything named must exist; files that are not recordings are reported. */
 static int fill(const struct settings *s, struct us_shelf *shelf, struct us_err *e)
 {
 	size_t n_bad = 0;
@@ -163,7 +162,7 @@ static int fill(const struct settings *s, struct us_shelf *shelf, struct us_err 
 	return 0;
 }
 
-/* Signals are taken here, and nowhere else: threads are born with these blocked. */
+/* Only this thread takes signals: it blocks them before it starts the others. */
 static void block_signals(sigset_t *ret)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
@@ -212,7 +211,7 @@ static struct live *live_of(const struct us_member *m)
 	return (struct live *)m->fleet;
 }
 
-/* In the member's thread. */
+/* Runs in the member's thread. */
 static int open_output(struct us_member *m, struct us_err *e)
 {
 	const struct us_record_settings *s = m->fleet->set;
@@ -232,7 +231,7 @@ static void begun(struct us_member *m)
 static void ended(struct us_member *m)
 {
 	const char *words = m->code < 0 ? m->e.msg : m->end_words;
-	if (!m->user) /* it was too short for that */
+	if (!m->user) /* the recording was too short to be added */
 		m->user = us_serving_add(live_of(m)->serving, m->r);
 	us_serve_over(m->user, words);
 	m->user = NULL;
@@ -275,7 +274,7 @@ static int serve_until_over(struct live *l, struct us_err *e)
 		if (all)
 			us_serving_renew(f);
 		if (all && us_fleet_look(f, false, NULL) < 0)
-			continue; /* the next time */
+			continue; /* try again next time */
 	}
 	if (l->refused)
 		*e = l->e;

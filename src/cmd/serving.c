@@ -32,7 +32,7 @@ int us_serving_open(struct us_serving *s, const struct us_serve_opts *o,
 {
 	struct us_serve_opts with = *o;
 	with.address = s->listen ? s->listen : ":" US_SERVE_PORT;
-	signal(SIGPIPE, SIG_IGN); /* of browsers that go away */
+	signal(SIGPIPE, SIG_IGN); /* browsers may disconnect */
 	return us_serve_open(&with, &s->serve, e);
 }
 
@@ -42,8 +42,8 @@ static void tell(const struct us_serving *s, FILE *out)
 	unsigned port = us_serve_port(s->serve);
 	fprintf(out, "%s\n", us_serve_url(s->serve));
 	if (!us_serve_is_loopback(s->serve)) {
-		fputs("uniscope: whoever reaches this address and knows the token sees "
-		      "all of it, and nothing is encrypted\n",
+		fputs("uniscope: anyone who reaches this address and knows the token "
+		      "can see everything, and nothing is encrypted\n",
 		      stderr);
 	} else if (s->no_open || !us_browser_is_there()) {
 		gethostname(host, sizeof(host) - 1);
@@ -61,11 +61,11 @@ void us_serving_tell(const struct us_serving *s, FILE *out)
 	tell(s, out);
 	if (!s->no_open && us_browser_is_there() &&
 	    !us_browser_open(us_serve_once(s->serve)))
-		fputs("uniscope: there is no xdg-open to start a browser with\n",
+		fputs("uniscope: cannot start a browser: xdg-open is not installed\n",
 		      stderr);
 }
 
-/* Its threads have the rights of the one that begins them. */
+/* Threads inherit the rights of the one that starts them. */
 static void *run(void *arg)
 {
 	struct us_serving *s = arg;
@@ -78,7 +78,7 @@ int us_serving_begin(struct us_serving *s, struct us_err *e)
 {
 	pthread_t thread;
 	sigset_t all, old;
-	sigfillset(&all); /* signals are for who waits for them */
+	sigfillset(&all); /* another thread waits for signals */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	int rc = pthread_create(&thread, NULL, run, s);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Copy what follows the scheme; an endpoint that does not fit is no endpoint. */
+/* Copy what follows the scheme; an endpoint that does not fit is an error. */
 static int set_endpoint(char dst[US_ENDPOINT_SIZE], const char *text, struct us_err *e)
 {
 	const char *colon = strchr(text, ':');
@@ -43,8 +43,8 @@ void us_target_of_guest(struct us_found *f)
 		 name[0] ? " (" : "", name, name[0] ? ")" : "");
 }
 
-/* A guest of this host whose command line offers this endpoint, or who listens there: a
- * stub may have been started later, by its monitor.  NULL: none. */
+/* A guest of this host whose command line has this endpoint, or whose VMM listens
+ * there: its monitor may have started a stub later.  NULL: none. */
 static const struct us_guest *guest_behind(const struct us_guest_list *l,
 					   const char *text)
 {
@@ -72,7 +72,7 @@ static int resolve_endpoint(const struct us_guest_list *l, const char *text,
 	} else {
 		us_printable(ret->text, sizeof(ret->text), text);
 	}
-	/* The user named one way in: the other is not theirs to be used. */
+	/* The user named one endpoint: do not use the other one. */
 	(qmp ? ret->target.gdb : ret->target.qmp)[0] = '\0';
 	return 0;
 }
@@ -98,14 +98,14 @@ static int resolve_domain(const char *text, struct us_found *ret, struct us_err 
 	return r;
 }
 
-/* No guest has this name, or there is none at all: a domain may be meant. */
+/* No guest has this name, or there is no guest: the user may mean a domain. */
 static bool is_domain(const char *text, struct us_found *ret)
 {
 	bool pid = text && text[strspn(text, "0123456789")] == '\0';
 	return !pid && resolve_domain(text ? text : "", ret, NULL) == 0;
 }
 
-/* "qpm:/run/vm.sock": no guest's name, but nearly one of the ways in. */
+/* "qpm:/run/vm.sock" is no guest's name, but nearly a known scheme. */
 static void hint_scheme(const char *text, struct us_err *e)
 {
 	static const char *const schemes[] = { "qmp", "gdb", "xen" };
@@ -136,7 +136,7 @@ int us_target_resolve(const char *text, struct us_found *ret, struct us_err *e)
 	if (has_scheme(text, "xen:"))
 		return resolve_domain(text + 4, ret, e);
 	int r = us_guest_list_scan(&l, e);
-	/* An address will do where the processes are not seen. */
+	/* An address works even if the host's processes cannot be listed. */
 	if (has_scheme(text, "qmp:") || has_scheme(text, "gdb:"))
 		return resolve_endpoint(&l, text, ret, e);
 	if (r < 0)

@@ -11,7 +11,7 @@
 /* Documentation/admin-guide/mm/pagemap.rst */
 #define PM_PRESENT (1ULL << 63)
 #define PM_SWAP	   (1ULL << 62)
-#define PM_UFFD_WP (1ULL << 57) /* with PM_SWAP it may be a mark alone, and no page */
+#define PM_UFFD_WP (1ULL << 57) /* with PM_SWAP it may be only a mark, and no page */
 
 void us_mem_init(struct us_mem *m)
 {
@@ -53,7 +53,8 @@ static const struct us_region *region_of(struct us_mem *m, us_gpa pa)
 	return &m->region[next - 1];
 }
 
-/* Is each page there?  One may go right after that: then its owner is waited for. */
+/* Is each page present?  If one goes right after that, reading it waits for whoever
+ * brings it. */
 static bool is_present(int pagemap, us_hva hva, size_t len)
 {
 	uint64_t entry[64], page = hva / US_MEM_PAGE,
@@ -83,7 +84,7 @@ static bool fetch_from_process(const struct us_mem *m, const struct us_region *r
 	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)len;
 }
 
-/* Copy len bytes that lie in one region; r is NULL if no region is known. */
+/* Copy len bytes within one region; r is NULL if no region is known. */
 static bool fetch(struct us_mem *m, const struct us_region *r, us_gpa pa, void *buf,
 		  size_t len)
 {
@@ -94,7 +95,8 @@ static bool fetch(struct us_mem *m, const struct us_region *r, us_gpa pa, void *
 
 static struct us_mem_line *line_of(struct us_mem *m, uint64_t start, bool virt)
 {
-	/* Virtual and physical lines of one identity-mapped page must not fight. */
+	/* Virtual and physical lines of an identity-mapped page must not evict each
+	 * other. */
 	size_t i = (start / US_MEM_LINE + (virt ? US_MEM_LINES / 2 : 0)) % US_MEM_LINES;
 	return &m->line[i];
 }
@@ -173,7 +175,7 @@ void us_mem_use_pages(struct us_mem *m, struct us_mem_pages *pages)
 		memset(pages->page, 0, sizeof(pages->page));
 }
 
-/* How much of a read of len bytes at addr one line can serve; all of a long one. */
+/* How much of a read of len bytes at addr one line can serve; all, if it is long. */
 static size_t in_line(uint64_t addr, size_t len)
 {
 	size_t left = US_MEM_LINE - (addr & (US_MEM_LINE - 1));
@@ -215,14 +217,14 @@ static size_t read_some(struct us_mem *m, us_gpa pa, void *buf, size_t len)
 	return ok ? len : 0;
 }
 
-/* The way of most reads where pages are mapped one by one. */
+/* The fast path, for backends that map pages one by one. */
 static bool read_in_page(struct us_mem *m, us_gpa pa, void *buf, size_t len)
 {
 	size_t at = pa % US_MEM_PAGE;
 	if (m->n_region || !m->page || len > US_MEM_PAGE - at)
 		return false;
 	const uint8_t *page = m->page(m->ctx, pa);
-	if (page && len == 8) /* a word, or an entry: without a call */
+	if (page && len == 8) /* a word, or an entry: needs no call */
 		memcpy(buf, page + at, 8);
 	else if (page)
 		memcpy(buf, page + at, len);
@@ -253,7 +255,7 @@ static bool read_gva_line(struct us_mem *m, us_gva va, void *buf, size_t len)
 	struct us_mem_line *l = line_of(m, start, true);
 	if (!line_holds(m, l, start, true)) {
 		l->epoch = m->epoch - 1;
-		/* The backend may know less than the line: a copied window. */
+		/* The backend may have less than the line, such as a copied window. */
 		if (!m->read_gva(m->ctx, start, l->bytes, US_MEM_LINE))
 			return m->read_gva(m->ctx, va, buf, len);
 		l->start = start;

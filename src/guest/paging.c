@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Bits of an entry (paging_x86.c and its like name the specifications). */
+/* Bits of an entry (paging_x86.c and the others name the specifications). */
 #define X86_MOVING     (3ULL << 5) /* accessed, dirty */
 #define X86_NX	       (1ULL << 63)
 #define X86_USER       (1ULL << 2)
@@ -19,7 +19,7 @@
 #define ADDRESS_52     0x000ffffffffff000ULL
 #define ROOT_AS_IT_IS  UINT64_MAX
 
-/* In the order of the members; of x86 only the widths differ. */
+/* In the order of the members; the x86 modes differ only in their widths. */
 #define X86(mask, size)                                                                \
 	{                                                                              \
 		us_page_walk_x86, mask, X86_MOVING, X86_NX, X86_NX, size, X86_USER,    \

@@ -7,7 +7,7 @@
 #define W	  4
 #define X	  8
 #define PPN	  ((1ULL << 44) - 1)
-#define RESERVED  (0x1fULL << 54) /* the two above have come into use */
+#define RESERVED  (0x1fULL << 54) /* bits 59 and 60 are in use by now */
 #define NAPOT	  (1ULL << 63)	  /* Svnapot: one of 16 entries of a larger page */
 #define NAPOT_64K 8
 
@@ -16,7 +16,7 @@ static bool canonical(us_gva va, unsigned bits)
 	return (int64_t)(va << (64 - bits)) >> (64 - bits) == (int64_t)va;
 }
 
-/* The last entry as a page; false if it is one that raises a fault. */
+/* The page of a leaf entry; false if the entry raises a fault. */
 static bool set_page(struct us_tlb_slot *ret, us_gva va, uint64_t entry, unsigned shift)
 {
 	us_gpa frame = (entry >> 10 & PPN) << 12;

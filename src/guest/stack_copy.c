@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Chains are read from one end to the other: begin where the last read was. */
+/* Chains are read in order, so begin where the last read was. */
 static const struct us_frame_copy *find(struct us_stack_copy *c, us_gva va, size_t len)
 {
 	for (unsigned n = 0; n < c->n_frame; n++) {

@@ -57,7 +57,7 @@ int us_http_address_parse(const char *text, struct us_http_address *ret,
 	}
 	if (ok)
 		return 0;
-	us_fail(e, -EINVAL, "listen on %s: this is no address with a port", text);
+	us_fail(e, -EINVAL, "listen on %s: this is not an address with a port", text);
 	us_hint(e, "127.0.0.1:9090, [::1]:9090, or :0 for any free port");
 	return -EINVAL;
 }

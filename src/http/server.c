@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * server.c: see server.h.  A thread for each connection: what a slow peer blocks is its
- * own.
+ * server.c: see server.h.  Each connection has a thread of its own, so a slow peer
+ * blocks only itself.
  */
 #include "http/server.h"
 
@@ -23,12 +23,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* While the oldest is being thrown out, there may be some more. */
+/* There may be some more while the oldest is being disconnected. */
 #define EXTRA	 8
 #define LIMIT	 (US_HTTP_MOST + EXTRA)
-#define IDLE_S	 10	       /* a peer that is silent for so long is gone */
-#define YOUNG_NS 1000000000ULL /* so long each may take to come to its point */
-#define MEMORY	 (32U << 10)   /* of a connection: its request's head, a chunk */
+#define IDLE_S	 10	       /* a peer that is silent for this long is disconnected */
+#define YOUNG_NS 1000000000ULL /* each may take this long to send its request */
+#define MEMORY	 (32U << 10)   /* for a connection: its request's header, and a chunk */
 #define STACK	 (256U << 10)  /* bytes */
 #define CHUNK	 (16U << 10)
 #define VALUE	 (12U << 10) /* bytes of a value in a query, as it was sent */
@@ -36,25 +36,25 @@
 struct connection {
 	int fd; /* -1: unused */
 	uint64_t since_ns;
-	bool answered; /* it had its say */
+	bool answered; /* it has an answer, or was shut down */
 };
 
 struct us_http {
 	const struct us_http_route *routes;
 	struct us_http_opts o;
 	void *ctx;
-	int fd; /* bound; libmicrohttpd's once it runs */
+	int fd; /* bound; owned by libmicrohttpd once that runs */
 	struct us_http_address address;
 	char url[US_HTTP_ADDRESS_MAX + 16];
 	struct MHD_Daemon *daemon;
 	char once[US_HTTP_TOKEN_SIZE];
-	atomic_bool opened;   /* by that */
-	pthread_mutex_t lock; /* of what follows */
+	atomic_bool opened;   /* with that token */
+	pthread_mutex_t lock; /* protects what follows */
 	struct connection open[LIMIT];
 	unsigned n_open;
 };
 
-/* A request, until its body is there. */
+/* A request, until its body has arrived. */
 struct call {
 	const struct us_http_route *route;
 	char body[US_HTTP_BODY_MAX + 1];
@@ -64,7 +64,7 @@ struct call {
 
 struct stream {
 	int fd;
-	int peer; /* -1: only who writes says when it ends */
+	int peer; /* -1: only the writer ends it */
 };
 
 /* ---- Connections ---- */
@@ -94,7 +94,7 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **slot,
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* The one that has been silent longest, or NULL. */
+/* The connection that has waited longest without a complete request, or NULL. */
 static struct connection *dullest(struct us_http *h)
 {
 	struct connection *best = NULL;
@@ -174,7 +174,7 @@ static struct MHD_Response *streamed(struct MHD_Connection *c,
 		close(reply->fd);
 		free(s);
 	}
-	/* Nothing may happen for long, and a reader may pause. */
+	/* There may be no data for long, and the reader may pause. */
 	MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
 	return r;
 }
@@ -225,7 +225,7 @@ static void add_fields(struct MHD_Response *m, const struct us_http_reply *r)
 	MHD_add_response_header(m, "Content-Disposition", save);
 }
 
-/* Takes what the reply has. */
+/* Takes ownership of what the reply holds. */
 static enum MHD_Result send_reply(struct us_http *h, struct MHD_Connection *c,
 				  struct us_http_reply *r)
 {
@@ -305,7 +305,7 @@ bool us_http_is_gone(const struct us_http_request *q)
 	return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
-/* Does it have the token, and does it come from who may? */
+/* Does it have the token, and may its sender read? */
 static bool is_allowed(const struct us_http *h, struct MHD_Connection *c)
 {
 	const struct us_http_sender s = { .host = field(c, "Host"),
@@ -320,7 +320,7 @@ static bool is_allowed(const struct us_http *h, struct MHD_Connection *c)
 							     "token")));
 }
 
-/* The browser that was started comes for the first time. */
+/* Is this the first request of the browser that we started? */
 static bool is_opening(struct us_http *h, struct MHD_Connection *c, const char *path)
 {
 	const char *open = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND,
@@ -346,7 +346,7 @@ static enum MHD_Result lead_to_token(struct us_http *h, struct MHD_Connection *c
 	return ok;
 }
 
-/* Its head is there. */
+/* The request's header has arrived. */
 static enum MHD_Result begin(struct us_http *h, struct MHD_Connection *c,
 			     const char *path, unsigned method, void **call)
 {
@@ -360,15 +360,15 @@ static enum MHD_Result begin(struct us_http *h, struct MHD_Connection *c,
 	if (!is_allowed(h, c))
 		return refuse(h, c, 403,
 			      "this needs the token in the URL that uniscope printed, "
-			      "and not from another site's page");
+			      "and must not come from another site's page");
 	if (!route)
-		return refuse(h, c, 404, "no such file; / lists those that there are");
+		return refuse(h, c, 404, "no such file; / lists all");
 	if (!(route->methods & method))
-		return refuse(h, c, 405, "not by this method");
+		return refuse(h, c, 405, "this method is not allowed here");
 	if ((route->changing & method) &&
 	    !us_http_origin_is_ours(host, field(c, "Origin"),
 				    field(c, "Sec-Fetch-Site")))
-		return refuse(h, c, 403, "not from another site's page");
+		return refuse(h, c, 403, "this must not come from another site's page");
 	struct call *x = calloc(1, sizeof(*x));
 	*call = x;
 	if (!x)
@@ -408,7 +408,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 					   .path = path,
 					   .body = x->body,
 					   .connection = c };
-	/* An answer may take long: it is the peer's silence that counts. */
+	/* An answer may take long: the timeout is only for a silent peer. */
 	MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
 	if (strcmp(method, "HEAD") != 0)
 		x->route->answer(h->ctx, &q, &r);
@@ -424,7 +424,7 @@ static void on_completed(void *ctx, struct MHD_Connection *c, void **call,
 	*call = NULL;
 }
 
-/* No route has a '%', which so can hide nothing. */
+/* No route has a '%', so paths need no unescaping, and a '%' can hide nothing. */
 static size_t unescape_nothing(void *ctx, struct MHD_Connection *c, char *text)
 {
 	(void)ctx, (void)c;
@@ -437,11 +437,11 @@ static int fail_listen(int code, const char *address, struct us_err *e)
 {
 	us_fail(e, code, "listen on %s: %s", address, strerror(-code));
 	if (code == -EADDRINUSE)
-		us_hint(e, "another program has this port; :0 takes one that is free");
+		us_hint(e, "another program has this port; :0 chooses a free one");
 	if (code == -EADDRNOTAVAIL)
-		us_hint(e, "this machine has no such address: ip address");
+		us_hint(e, "this machine has no such address; ip address lists them");
 	if (code == -EACCES)
-		us_hint(e, "ports below 1024 are root's");
+		us_hint(e, "only root may use ports below 1024");
 	return code;
 }
 
@@ -518,8 +518,7 @@ int us_http_run(struct us_http *h, struct us_err *e)
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!h->daemon)
-		return us_fail(e, -EIO, "serve %s: libmicrohttpd does not start",
-			       h->url);
+		return us_fail(e, -EIO, "serve %s: cannot start libmicrohttpd", h->url);
 	return 0;
 }
 

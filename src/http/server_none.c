@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* server_none.c: server.h where libmicrohttpd is not. */
+/* server_none.c: server.h without libmicrohttpd. */
 #include "http/server.h"
 
 #include <errno.h>
@@ -11,15 +11,15 @@ int us_http_open(const char *address, const struct us_http_route *routes,
 	(void)routes, (void)o, (void)ctx;
 	*ret = NULL;
 	us_fail(e, -ENOTSUP,
-		"listen on %s: this uniscope was made without libmicrohttpd", address);
-	us_hint(e, "build it with libmicrohttpd-dev");
+		"listen on %s: this uniscope was built without libmicrohttpd", address);
+	us_hint(e, "install libmicrohttpd-dev and rebuild uniscope");
 	return -ENOTSUP;
 }
 
 int us_http_run(struct us_http *h, struct us_err *e)
 {
 	(void)h;
-	return us_fail(e, -ENOTSUP, "serve: made without libmicrohttpd");
+	return us_fail(e, -ENOTSUP, "serve: built without libmicrohttpd");
 }
 
 bool us_http_has(const struct us_http_request *q, const char *key)

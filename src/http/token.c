@@ -19,7 +19,7 @@ int us_http_token_make(char ret[static US_HTTP_TOKEN_SIZE], struct us_err *e)
 	while (n < 0 && errno == EINTR);
 	if (n != (ssize_t)sizeof(bytes))
 		return us_fail(e, n < 0 ? -errno : -EIO,
-			       "make a token: the kernel gives no random numbers");
+			       "make a token: the kernel provides no random numbers");
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
 	return 0;

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define FUNCTION_BYTES 64U /* each name's made up code */
+#define FUNCTION_BYTES 64U /* invented size of each name's code */
 #define FIRST_ADDRESS  0x10000U
 #define NAME_MAX_BYTES 1023U
 #define MOST_NAMES     (1U << 24)
-#define STEP_NS	       1000000U	  /* a time that is made up */
+#define STEP_NS	       1000000U	  /* an invented time */
 #define MOST_SINGLE    (1U << 24) /* samples that are written one by one */
 
 struct name {
@@ -24,11 +24,11 @@ struct name {
 	bool told;
 };
 
-/* A line's stack, and how often it was seen. */
+/* A line's stack, and its count. */
 struct line {
 	size_t first; /* in path: innermost first */
 	uint32_t n;
-	bool cut; /* it was deeper */
+	bool cut; /* it was deeper than a recording allows */
 	uint64_t count;
 };
 
@@ -50,7 +50,7 @@ struct folded {
 	} lines;
 	uint64_t total;
 	struct us_import_result *ret;
-	char text[NAME_MAX_BYTES + 1]; /* of the name that the writer asks for */
+	char text[NAME_MAX_BYTES + 1]; /* the name that the writer asked for last */
 };
 
 static void folded_fini(struct folded *f)
@@ -67,7 +67,7 @@ static int no_memory(struct us_err *e)
 	return -ENOMEM;
 }
 
-/* With a secret seed: names must not all go to one place. */
+/* With a secret seed, so that a hostile file cannot make all names collide. */
 static uint64_t hash(uint64_t seed, const uint8_t *text, size_t n)
 {
 	uint64_t h = seed;
@@ -101,7 +101,7 @@ static bool grow(struct folded *f)
 	return true;
 }
 
-/* Its index; UINT32_MAX: out of memory, or of numbers. */
+/* The name's index; UINT32_MAX: out of memory, or out of indices. */
 static uint32_t name_of(struct folded *f, const uint8_t *text, size_t n)
 {
 	if (f->names.n * 2 >= f->n_slot && !grow(f))
@@ -126,7 +126,7 @@ static int bad(size_t number, const char *what, struct us_err *e)
 	return -EBADMSG;
 }
 
-/* The number behind the last blank; false: there is none, or it is too large. */
+/* The number after the last blank; false: none, or too large. */
 static bool count_of(const uint8_t *line, size_t *n, uint64_t *ret)
 {
 	size_t end = *n, at;
@@ -148,7 +148,7 @@ static bool count_of(const uint8_t *line, size_t *n, uint64_t *ret)
 	return true;
 }
 
-/* Innermost first, as many as a recording has. */
+/* Innermost first, as many frames as a recording allows. */
 static int add_path(struct folded *f, const uint8_t *line, size_t n, struct line *ret)
 {
 	size_t end = n;
@@ -181,11 +181,11 @@ static int read_line(struct folded *f, const uint8_t *line, size_t n, size_t num
 	if (!n || *line == '#')
 		return 0;
 	if (memchr(line, '\0', n))
-		return bad(number, "has a NUL: this is no text", e);
+		return bad(number, "has a NUL byte: this is not text", e);
 	if (!count_of(line, &n, &l.count))
 		return bad(number, "has no count at its end", e);
 	if (__builtin_add_overflow(f->total, l.count, &f->total) || f->total >> 62)
-		return bad(number, "the counts add up to more than can be", e);
+		return bad(number, "the counts add up to more than fits", e);
 	if (!l.count)
 		return 0;
 	struct line *slot = us_vec_push(&f->lines);
@@ -255,9 +255,9 @@ static int write_stack(const struct folded *f, const struct line *l, uint64_t we
 	return rc;
 }
 
-/* One by one and shuffled, at even distances, for nothing is known of their order: they
- * are taken to be independent of each other.  In the order of the lines they would look
- * as if each function had run for long. */
+/* One by one, shuffled, at equal intervals.  Their order is not known, so they are
+ * taken to be independent of each other.  In the order of the lines it would look as if
+ * each function had run for long. */
 static int write_single(const struct folded *f, struct us_writer *w, struct us_err *e)
 {
 	_cleanup_free_ uint32_t *line = malloc(f->total * sizeof(*line));

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LAST_SIZE  4096 /* of a function behind which none is */
+#define LAST_SIZE  4096 /* of a function with none after it */
 #define MOST_NAMES (1U << 22)
 
 struct us_kallsyms_text {
@@ -69,9 +69,9 @@ static int read_lines(struct us_kallsyms_text *k, FILE *f, const char *path,
 			return -ENOMEM;
 		}
 	if (ferror(f))
-		return us_fail(e, -EIO, "read %s: it cannot be read", path);
+		return us_fail(e, -EIO, "read %s: input error", path);
 	if (!k->all.n) {
-		us_fail(e, -EBADMSG, "%s: no functions with addresses are in it", path);
+		us_fail(e, -EBADMSG, "%s: it has no functions with addresses", path);
 		us_hint(e, "in the guest, as root: cat /proc/kallsyms");
 		return -EBADMSG;
 	}

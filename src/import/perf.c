@@ -50,7 +50,7 @@ struct import {
 		size_t n, cap;
 	} vcpus;
 	unsigned n_module;
-	unsigned n_vcpu; /* numbers that were given */
+	unsigned n_vcpu; /* numbers that were assigned */
 };
 
 static int no_memory(struct us_err *e)
@@ -134,7 +134,7 @@ static int on_sample(void *ctx, const struct us_perf_sample *s, const uint8_t *r
 
 /* ---- Images ---- */
 
-/* How far from where it was linked a file lies, of which a part is mapped. */
+/* The distance of a file from its linked addresses; m maps a part of it. */
 static uint64_t bias_of(const struct us_elf_file *f, const struct us_perf_mapping *m)
 {
 	for (size_t i = 0; i < f->n_code; i++) {
@@ -188,7 +188,7 @@ static int by_time(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The innermost first, each with its flags. */
+/* Innermost first, each with its flags. */
 static size_t stack_of(const struct import *x, const struct us_perf_sample *s,
 		       us_gva pc[US_MAX_FRAMES], uint8_t flags[US_MAX_FRAMES],
 		       bool *ret_cut)
@@ -218,7 +218,8 @@ static size_t stack_of(const struct import *x, const struct us_perf_sample *s,
 	return n;
 }
 
-/* Samples at a frequency count one each; else a period of several is so many. */
+/* A sample taken at a frequency counts as one; else one of several periods counts as
+ * that many. */
 static uint32_t weight_of(const struct us_perf_sample *s)
 {
 	uint64_t unit = s->event->period ? s->event->period : 1;
@@ -286,12 +287,11 @@ static int check_pids(const struct import *x)
 	char list[256] = "";
 	size_t at = 0;
 	if (!x->due.n) {
-		us_fail(x->e, -ENODATA,
-			"import: there are no samples of a guest in it");
+		us_fail(x->e, -ENODATA, "import: the file has no samples of a guest");
 		us_hint(x->e,
 			x->ret->left_out
 				? "perf kvm --guest record takes them; --all imports "
-				  "those of the host"
+				  "the host's samples"
 				: "perf kvm --guest record takes them");
 		return -ENODATA;
 	}
@@ -300,9 +300,9 @@ static int check_pids(const struct import *x)
 	for (size_t i = 0; i < x->n_pid && at < sizeof(list) - 16; i++)
 		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%u",
 				       i ? ", " : "", x->pid[i]);
-	us_fail(x->e, -EINVAL, "import: there are several guests in it: processes %s",
-		list);
-	us_hint(x->e, "--pid PID for one of them");
+	us_fail(x->e, -EINVAL,
+		"import: the file has several guests in it: processes %s", list);
+	us_hint(x->e, "choose one with --pid PID");
 	return -EINVAL;
 }
 
@@ -314,12 +314,12 @@ static int write_facts(struct import *x)
 		rc = us_writer_fact(x->w, "backend", "perf", x->e);
 	if (!rc)
 		rc = us_writer_fact(x->w, "how", "imported", x->e);
-	/* perf knows images of a guest if it was told of them, and then of Linux alone.
-	 */
+	/* perf knows images of a guest only if the user named them, and only those of
+	 * Linux. */
 	if (!rc && !x->n_module && !x->o->kallsyms)
 		rc = us_writer_fact(x->w, "symbols_note",
-				    "perf knew no image of the guest; -e ELF names "
-				    "it, or import --kallsyms FILE",
+				    "perf knew no image of the guest; name it with "
+				    "-e ELF, or import --kallsyms FILE",
 				    x->e);
 	snprintf(text, sizeof(text), "%u", x->n_pid ? x->pid[0] : 0);
 	if (!rc && x->n_pid == 1)

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of tools/perf, not of the kernel. */
+/* From tools/perf, not from the kernel. */
 enum {
 	HEADER_ATTR = 64,
 	HEADER_TRACING_DATA = 66,
 	HEADER_FEATURE = 80,
 	AUXTRACE = 71,
 	COMPRESSED = 81,
-	COMPRESSED_SIZED = 83, /* and how many bytes of it count */
+	COMPRESSED_SIZED = 83, /* with the number of valid bytes */
 };
 #define FEATURE_HOST  3
 #define FEATURE_ARCH  6
@@ -29,13 +29,13 @@ enum {
 #define FREQUENCY     (1ULL << 10) /* a flag of an event */
 #define READ_LOST     (1U << 4)	   /* newer than some headers */
 
-/* at: in the file, or in what was packed in the record at hand. */
+/* at: in the file, or in the data of the current compressed record. */
 static int bad(struct us_perf_file *f, const uint8_t *at, const char *what)
 {
 	const uint8_t *from = f->packed ? f->packed : at;
 	us_fail(f->e, -EBADMSG, "import: perf.data at byte %llu%s: %s",
-		(unsigned long long)(from - f->bytes), f->packed ? ", unpacked" : "",
-		what);
+		(unsigned long long)(from - f->bytes),
+		f->packed ? ", decompressed" : "", what);
 	return -EBADMSG;
 }
 
@@ -70,7 +70,7 @@ static struct head head_of(bool swapped, const uint8_t *record)
 			      swapped ? __builtin_bswap16(size) : size };
 }
 
-/* Bit fields begin at the other end of each byte. */
+/* In the other byte order, bit fields begin at the other end of each byte. */
 static uint64_t flags_of(bool swapped, const uint8_t *p)
 {
 	uint64_t v = us_get_le64(p), turned = 0;
@@ -131,8 +131,7 @@ static const char *take_text(struct rest *r)
 
 /* ---- Events ---- */
 
-/* An event's description, of which so many bytes are there; *ret_size: it says it has.
- */
+/* An event's description, with n bytes left; *ret_size: the size that it claims. */
 static int add_event(struct us_perf_file *f, const uint8_t *p, size_t n,
 		     uint32_t *ret_size)
 {
@@ -178,7 +177,7 @@ static int by_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* All samples have the same fields, or begin with a number that says whose they are. */
+/* All samples have the same fields, or begin with the ID of their event. */
 static const struct us_perf_event *event_of(struct us_perf_file *f, uint64_t id)
 {
 	if (f->n_event < 2)
@@ -211,7 +210,7 @@ static void skip_read(struct rest *r, uint64_t format)
 	skip(r, n > 65536 ? UINT64_MAX : times + n * each);
 }
 
-/* Fields in the order in which the kernel writes them. */
+/* Fields in the kernel's order. */
 static void take_sample(struct rest *r, const struct us_perf_event *event,
 			struct us_perf_sample *s)
 {
@@ -315,7 +314,7 @@ static int one_record(struct us_perf_file *f, struct head h, const uint8_t *reco
 		pid = take_u32(&r);
 		tid = take_u32(&r);
 		const char *name = take_text(&r);
-		return r.failed ? bad(f, record, "a short name")
+		return r.failed ? bad(f, record, "a thread name that is too short")
 				: ops->comm(ctx, pid, tid, name);
 	case PERF_RECORD_LOST:
 		take_u64(&r);
@@ -335,7 +334,7 @@ static int one_record(struct us_perf_file *f, struct head h, const uint8_t *reco
 	}
 }
 
-/* Bytes that follow a record and are not of its size. */
+/* Bytes that follow a record and are not part of its size. */
 static uint64_t after(const struct us_perf_file *f, struct head h,
 		      const uint8_t *record)
 {
@@ -355,7 +354,7 @@ static int arch_of_record(struct us_perf_file *f, const uint8_t *record, size_t 
 	return r.failed ? 0 : ops->arch(ctx, name);
 }
 
-/* *at: the first record that is not whole, or the end. */
+/* *at: the first incomplete record, or the end. */
 static int records(struct us_perf_file *f, const uint8_t **at, const uint8_t *end,
 		   const struct us_perf_ops *ops, void *ctx)
 {
@@ -378,7 +377,8 @@ static int records(struct us_perf_file *f, const uint8_t **at, const uint8_t *en
 	return 0;
 }
 
-/* What is packed goes on in the next such record, also in mid record. */
+/* Compressed data continue in the next such record, perhaps in the middle of a record.
+ */
 static int packed(struct us_perf_file *f, const uint8_t *record, struct rest *r,
 		  bool sized, const struct us_perf_ops *ops, void *ctx)
 {
@@ -387,10 +387,11 @@ static int packed(struct us_perf_file *f, const uint8_t *record, struct rest *r,
 	if (f->packed)
 		return bad(f, record, "a packed record in a packed one");
 	if (r->failed || n > (uint64_t)(r->end - r->at))
-		return bad(f, record, "a packed record that is too short");
+		return bad(f, record, "a compressed record that is too short");
 	int rc = us_perf_unpack(&f->unpack, r->at, (size_t)n, &at, &end, f->e);
 	if (rc)
-		return rc == -EBADMSG ? bad(f, record, "packed, but not by zstd") : rc;
+		return rc == -EBADMSG ? bad(f, record, "compressed, but not by zstd")
+				      : rc;
 	f->packed = record;
 	rc = records(f, &at, end, ops, ctx);
 	us_perf_unpack_keep(&f->unpack, at);
@@ -420,7 +421,7 @@ static int events_of_file(struct us_perf_file *f)
 	uint64_t each = get_u64(f->swapped, p + 16), at = get_u64(f->swapped, p + 24);
 	uint64_t size = get_u64(f->swapped, p + 32);
 	if (each < ATTR_LEAST + 16 || each > 4096 || !lies_in(f, at, size))
-		return bad(f, p + 16, "events that are not in the file");
+		return bad(f, p + 16, "its events are not in the file");
 	for (uint64_t end = at + size; end - at >= each; at += each) {
 		uint32_t attr_size;
 		const uint8_t *ids = p + at + each - 16;
@@ -428,7 +429,7 @@ static int events_of_file(struct us_perf_file *f)
 		uint64_t bytes = get_u64(f->swapped, ids + 8);
 		int rc = add_event(f, p + at, each - 16, &attr_size);
 		if (!rc && !lies_in(f, id, bytes))
-			rc = bad(f, p + at, "an event's numbers are not in the file");
+			rc = bad(f, p + at, "an event's IDs are not in the file");
 		for (; !rc && bytes >= 8; bytes -= 8, id += 8)
 			rc = add_id(f, get_u64(f->swapped, p + id));
 		if (rc)
@@ -437,7 +438,8 @@ static int events_of_file(struct us_perf_file *f)
 	return 0;
 }
 
-/* By words of 64 bits or of 32: perf always writes the host's name. */
+/* Words of 64 or of 32 bits?  perf always writes the host's name, so its bit shows
+ * which. */
 static uint64_t features_of(const struct us_perf_file *f)
 {
 	uint64_t bits = get_u64(f->swapped, f->bytes + 72);
@@ -446,7 +448,7 @@ static uint64_t features_of(const struct us_perf_file *f)
 	return bits;
 }
 
-/* Of the sections behind the data, by the bits of the header. */
+/* From the sections after the data, which the header's bits announce. */
 static int arch_of_file(struct us_perf_file *f, uint64_t sections,
 			const struct us_perf_ops *ops, void *ctx)
 {
@@ -473,8 +475,8 @@ static int read_file(struct us_perf_file *f, const struct us_perf_ops *ops, void
 	if (rc)
 		return rc;
 	if (at > f->n)
-		return bad(f, f->bytes + 40, "the data are not in the file");
-	/* 0: perf was killed before it knew. */
+		return bad(f, f->bytes + 40, "its data are not in the file");
+	/* 0: perf was killed before it wrote the size. */
 	f->cut = !size || size > f->n - at;
 	uint64_t end = f->cut ? f->n : at + size;
 	rc = f->cut ? 0 : arch_of_file(f, end, ops, ctx);
@@ -487,7 +489,7 @@ int us_perf_read(struct us_perf_file *f, const struct us_perf_ops *ops, void *ct
 	f->e = e;
 	f->swapped = f->n >= 8 && !memcmp(f->bytes, "2ELIFREP", 8);
 	if (f->n < PIPE_HEAD || (!f->swapped && memcmp(f->bytes, "PERFILE2", 8) != 0)) {
-		us_fail(e, -ENOEXEC, "import: this is no perf.data");
+		us_fail(e, -ENOEXEC, "import: this is not a perf.data file");
 		return -ENOEXEC;
 	}
 	if (get_u64(f->swapped, f->bytes + 8) == PIPE_HEAD)

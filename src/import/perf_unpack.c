@@ -10,7 +10,7 @@
 #endif
 
 #define FIRST_ROOM (256U << 10)
-#define MOST	   (64U << 20) /* of a record, which has 64 KiB: a bomb has more */
+#define MOST	   (64U << 20) /* from a record of 64 KiB; more is a zip bomb */
 
 struct us_perf_piece {
 	struct us_perf_piece *before;
@@ -40,14 +40,14 @@ static int no_memory(struct us_err *e)
 static int too_large(struct us_err *e)
 {
 	us_fail(e, -EFBIG,
-		"import: more is packed in it than %u MiB in a record or %llu GiB in "
-		"all",
+		"import: it decompresses to more than %u MiB in a record or %llu GiB "
+		"in all",
 		MOST >> 20, US_PERF_MAX_UNPACKED >> 30);
 	us_hint(e, "perf inject -i perf.data -o unpacked.data");
 	return -EFBIG;
 }
 
-/* A piece with room for so much; begins with what was kept of the one before. */
+/* A piece with this much room; it begins with what was kept of the one before. */
 static struct us_perf_piece *begin(const struct us_perf_unpack *u, size_t room)
 {
 	struct us_perf_piece *p = malloc(sizeof(*p) + u->kept + room);
@@ -60,7 +60,7 @@ static struct us_perf_piece *begin(const struct us_perf_unpack *u, size_t room)
 	return p;
 }
 
-/* All that the bytes give; more room as long as it is full. */
+/* Decompress all the bytes; a full piece grows. */
 static int fill(struct us_perf_unpack *u, struct us_perf_piece **p, size_t room,
 		ZSTD_inBuffer *in, struct us_err *e)
 {
@@ -130,7 +130,7 @@ int us_perf_unpack(struct us_perf_unpack *u, const uint8_t *bytes, size_t n,
 	(void)n;
 	*ret = *ret_end = NULL;
 	us_fail(e, -ENOTSUP,
-		"import: the records are packed (perf record -z), and uniscope was "
+		"import: the records are compressed (perf record -z), and uniscope was "
 		"built without zstd");
 	us_hint(e, "perf inject -i perf.data -o unpacked.data");
 	return -ENOTSUP;

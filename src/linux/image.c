@@ -10,8 +10,8 @@
 #define PAGE	  4096U
 #define BLOCK	  (64U << 10) /* what one read fetches */
 #define HOLE_MOST 8	      /* steps that a stub may find unmapped inside */
-#define GRAIN	  (64U << 10) /* of a place that may be anywhere */
-#define GAP_MOST  256	      /* of these may be unmapped inside */
+#define GRAIN	  (64U << 10) /* step where the kernel may be at any address */
+#define GAP_MOST  256	      /* of these steps may be unmapped inside */
 
 enum {
 	UNREAD,
@@ -27,8 +27,8 @@ static bool translate(struct us_paging *p, const struct us_space *s, us_gva va,
 	return us_paging_translate(p, s, va, ret, NULL);
 }
 
-/* What was freed after the boot is no longer mapped, so holes are passed over; all of
- * it is one piece of physical memory, so what lies elsewhere is none of it. */
+/* Holes are skipped: what the kernel freed after boot is no longer mapped.  The image
+ * is one piece of physical memory, so what is elsewhere is not part of it. */
 static bool locate_by_tables(struct us_paging *p, const struct us_space *s,
 			     struct us_linux_place *ret)
 {
@@ -61,7 +61,7 @@ static bool in_map(us_gva va)
 	return va >= US_LINUX_MAP_START && va < US_LINUX_MAP_END;
 }
 
-/* From pc, which is mapped for certain, down and up. */
+/* Search down and up from pc, which is certainly mapped. */
 static bool locate_by_trying(struct us_paging *p, const struct us_space *s, us_gva pc,
 			     struct us_linux_place *ret)
 {
@@ -82,8 +82,8 @@ static bool locate_by_trying(struct us_paging *p, const struct us_space *s, us_g
 	return true;
 }
 
-/* How far the piece of physical memory that pc is in goes on, in steps of that sign;
- * what was freed after the boot leaves a gap in it. */
+/* How far the piece of physical memory around pc extends, in steps of that sign.  What
+ * was freed after boot leaves a gap in it. */
 static us_gva end_of_piece(struct us_paging *p, const struct us_space *s, us_gva pc,
 			   us_gpa phys, int64_t step)
 {
@@ -122,8 +122,8 @@ static bool locate_around(struct us_paging *p, const struct us_space *s, us_gva 
 static bool locate_x86(struct us_paging *p, const struct us_regs *regs,
 		       struct us_linux_place *ret)
 {
-	/* With page-table isolation a process has two roots; that of user mode, in the
-	 * page behind the other, maps little of the kernel. */
+	/* With page-table isolation a process has two page-table roots.  The one for
+	 * user mode, in the page after the other, maps little of the kernel. */
 	const us_gpa user_root = 1ULL << 12;
 	struct us_space s = regs->space;
 	if (s.mode == US_PAGING_UNKNOWN || regs->scattered)
@@ -196,7 +196,7 @@ static void fetch_page(struct us_linux_image *i, size_t page)
 	i->state[page] = got ? READ : MISSING;
 }
 
-/* The block around a page in one read, or what there is of it page by page. */
+/* Read the block around a page at once, or else page by page what there is of it. */
 static void fetch_block(struct us_linux_image *i, size_t page)
 {
 	size_t per = BLOCK / PAGE, first = page - page % per;

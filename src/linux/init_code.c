@@ -7,8 +7,8 @@
 #define LEAST_CALLS 3
 #define MOST_CODE   2048
 
-#define X86_CALL    0xe8   /* and 32 bits: how far from behind it */
-#define ARM_BL	    0x25   /* the upper six bits; then 26: how many words */
+#define X86_CALL    0xe8   /* then 32 bits: the distance from the next instruction */
+#define ARM_BL	    0x25   /* the upper six bits; the other 26: the distance in words */
 #define RISCV_JAL   0xef   /* jal ra; the upper 20 bits, in another order */
 #define RISCV_AUIPC 0x97   /* auipc ra; the upper 20 bits are added to the pc */
 #define RISCV_JALR  0x80e7 /* jalr ra, ra; the upper 12 bits are added to that */
@@ -31,7 +31,7 @@ static us_gva called_by_riscv(us_gva at, uint32_t first, uint32_t second)
 	       (us_gva)(int64_t)((int32_t)second >> 20);
 }
 
-/* What is called by the bytes there, of which there are eight; 0: they are no call. */
+/* The target of the call in these eight bytes; 0: they are no call. */
 static us_gva called(enum us_arch arch, us_gva at, const uint8_t *code)
 {
 	uint32_t first = word(code);

@@ -37,7 +37,8 @@ static int reserve(struct us_kallsyms *k, size_t *cap)
 	return 0;
 }
 
-/* One name from its tokens; the first character is the type.  The room is there. */
+/* Expand one name from its tokens; the first character is the type.  The caller has
+ * reserved the room. */
 static bool expand(const struct us_kallsyms_parts *p, const uint8_t *code, size_t n,
 		   struct us_kallsyms *k, struct us_kallsym *ret)
 {
@@ -114,7 +115,7 @@ static bool is_start(const char *name)
 	return !strcmp(name, "_text") || !strcmp(name, "_stext");
 }
 
-/* Do the addresses rise, and does the kernel begin where its image does? */
+/* Do the addresses ascend, and does the kernel begin at a page of its image? */
 static bool try_addresses(struct us_linux_image *img, const struct addresses *a,
 			  struct us_kallsyms *k)
 {
@@ -179,8 +180,8 @@ int us_kallsyms_read(struct us_linux_image *i, struct us_kallsyms *ret,
 	int r = us_kallsyms_find_parts(i, &p);
 	if (r < 0)
 		return us_fail(e, r,
-			       "read the guest's kallsyms: no such table is in "
-			       "its kernel's memory");
+			       "read the guest's kallsyms: its kernel's memory has "
+			       "no such table");
 	ret->at = p.num_at;
 	ret->token_index_at = p.index_at;
 	ret->v = calloc(p.n, sizeof(*ret->v));

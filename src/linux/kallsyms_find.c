@@ -2,9 +2,10 @@
 /*
  * kallsyms_find.c: see kallsyms_find.h.
  *
- * The index of the tokens is the most telling piece: 256 rising numbers, each of which
- * points behind a NUL of the table before it.  From there back come the markers, rising
- * as well, and before them the names, whose number stands before them.
+ * The index of the tokens is the easiest part to recognize: 256 ascending numbers, each
+ * of which points behind a NUL of the table before it.  The markers come before the
+ * tokens and ascend as well.  The names come before the markers, and the number of
+ * names before the names.
  */
 #include "linux/kallsyms_find.h"
 
@@ -17,11 +18,11 @@
 #define TOKEN_MOST   64U
 #define TABLE_MOST   (256 * (TOKEN_MOST + 1))
 #define PAD	     8U		 /* tables are aligned to that at most */
-#define BACK_MOST    (32U << 20) /* from the tokens to the markers */
+#define BACK_MOST    (32U << 20) /* from the tokens back to the markers */
 #define PER_MARKER   256U
 #define LEAST_MARKER 3U
 #define NAME_MOST    600U   /* bytes of a name as stored, on average */
-#define NUMBERS_MOST 65536U /* candidates looked at for one run of markers */
+#define NUMBERS_MOST 65536U /* candidates tried for one run of markers */
 #define WORK_MOST    (256U << 20)
 
 static uint32_t le32(const uint8_t *p)
@@ -61,7 +62,7 @@ static bool is_name_char(char c)
 	return c > ' ' && c < 0x7f;
 }
 
-/* Take the tokens of a table of size bytes; false: it is none. */
+/* Read the tokens of a table of size bytes; false: it is no such table. */
 static bool take_tokens(const uint8_t *table, size_t size, const uint8_t *index,
 			struct us_kallsyms_parts *ret)
 {
@@ -87,7 +88,8 @@ static bool take_tokens(const uint8_t *table, size_t size, const uint8_t *index,
 	return some >= 64;
 }
 
-/* The table ends before its index, padded: how long its last token is, is not known. */
+/* The table ends before its index, with padding, so the length of its last token is not
+ * known. */
 static bool find_table(struct us_linux_image *i, const uint8_t *index, us_gva at,
 		       struct us_kallsyms_parts *ret)
 {
@@ -111,7 +113,7 @@ static bool find_table(struct us_linux_image *i, const uint8_t *index, us_gva at
 
 /* --- names and markers --- */
 
-/* n names from byte `from`; where they end, or 0. */
+/* Skip n names from byte `from`; returns where they end, or 0. */
 static size_t pass_names(const uint8_t *names, size_t size, size_t from, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
@@ -123,7 +125,7 @@ static size_t pass_names(const uint8_t *names, size_t size, size_t from, size_t 
 	return from;
 }
 
-/* Do the names that begin at `at` fit the markers, the first and the last of them? */
+/* Do the names that begin at `at` fit the first and the last of the markers? */
 static bool names_fit(struct us_linux_image *i, us_gva at, us_gva markers_at,
 		      struct us_kallsyms_parts *p)
 {
@@ -139,8 +141,8 @@ static bool names_fit(struct us_linux_image *i, us_gva at, us_gva markers_at,
 	return end && size - end < PAD;
 }
 
-/* The number of names stands before them, and between the two a word of padding if
- * tables are aligned to 8. */
+/* The number of names comes before the names.  If tables are aligned to 8, a word of
+ * padding may be in between. */
 static bool number_before(struct us_linux_image *i, us_gva at,
 			  struct us_kallsyms_parts *p)
 {
@@ -154,7 +156,7 @@ static bool number_before(struct us_linux_image *i, us_gva at,
 	       (p->n + PER_MARKER - 1) / PER_MARKER == p->n_marker;
 }
 
-/* What the last marker's names take is not known: try each place that there can be. */
+/* How much the last marker's names take is not known: try each possible place. */
 static bool find_names(struct us_linux_image *i, us_gva markers_at,
 		       struct us_kallsyms_parts *p)
 {
@@ -168,7 +170,7 @@ static bool find_names(struct us_linux_image *i, us_gva markers_at,
 	return false;
 }
 
-/* How many rising numbers stand at `at`, the first of them 0. */
+/* How many ascending numbers begin at `at`; the first is 0. */
 static size_t count_markers(const uint8_t *p, size_t most)
 {
 	size_t n = 1;
@@ -194,7 +196,7 @@ static bool markers_at(struct us_linux_image *i, us_gva at, struct us_kallsyms_p
 	       find_names(i, at, p);
 }
 
-/* Backwards from the tokens, a page at a time. */
+/* Search backwards from the tokens. */
 static bool find_markers(struct us_linux_image *i, struct us_kallsyms_parts *p)
 {
 	us_gva at = p->table_at - 4 * LEAST_MARKER;

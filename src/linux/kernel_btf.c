@@ -12,10 +12,10 @@
 #define HEADER	   24U /* bytes that are read of the header */
 #define TYPE	   12U
 #define MAX_TYPES  (4U << 20)
-#define MAX_DEPTH  8  /* of structs without a name */
+#define MAX_DEPTH  8  /* of nested structs without a name */
 #define MAX_ALIAS  16 /* of typedefs and qualifiers in a row */
 #define MAX_MEMBER 65536U
-#define MAX_HEADS  64 /* of what may be types */
+#define MAX_HEADS  64 /* headers that are tried */
 
 enum kind {
 	KIND_INT = 1,
@@ -57,7 +57,7 @@ static unsigned vlen_of(const uint8_t *t)
 	return le32(t + 4) & 0xffff;
 }
 
-/* Bytes behind the first TYPE of a type, or SIZE_MAX. */
+/* The bytes behind the first TYPE bytes of a type, or SIZE_MAX. */
 static size_t rest_of(const uint8_t *t)
 {
 	size_t n = vlen_of(t);
@@ -91,8 +91,8 @@ static size_t rest_of(const uint8_t *t)
 	}
 }
 
-/* Count the types and, if at is not NULL, note where they are.  A kind of a newer
- * kernel ends it: what comes after cannot be determined. */
+/* Count the types and, if at is not NULL, note where they are.  Stop at a kind of a
+ * newer kernel: where the next type begins is not known. */
 static size_t pass_types(const struct us_btf *b, uint32_t *at)
 {
 	size_t n = 1;
@@ -131,7 +131,7 @@ int us_btf_open(const uint8_t *bytes, size_t size, struct us_btf *ret)
 	return 0;
 }
 
-/* -ENOENT: they are none. */
+/* -ENOENT: there are no types. */
 static int open_at(struct us_linux_image *i, us_gva start, uint64_t size,
 		   struct us_btf *ret)
 {
@@ -141,7 +141,7 @@ static int open_at(struct us_linux_image *i, us_gva start, uint64_t size,
 	return r == 0 || r == -ENOMEM ? r : -ENOENT;
 }
 
-/* What begins like them: their size, as their own head says it; 0: no. */
+/* If a header of types is there, the size that it gives; 0: it is no header. */
 static uint64_t size_at(struct us_linux_image *i, us_gva at)
 {
 	const uint8_t *head = us_linux_image_at(i, at, HEADER);
@@ -150,14 +150,16 @@ static uint64_t size_at(struct us_linux_image *i, us_gva at)
 	return (uint64_t)HEADER + le32(head + 16) + le32(head + 20);
 }
 
-/* The symbol table has only functions: by its head, and by what it has to tell. */
+/* The symbol table has only functions, so find the types by their header and
+ * contents. */
 static int search_of_kernel(struct us_linux_image *i, struct us_btf *ret)
 {
 	const uint32_t head = MAGIC | VERSION << 16;
 	unsigned heads = 0;
 	for (us_gva page = i->start; page < i->start + i->size; page += PAGE) {
 		const uint8_t *bytes = us_linux_image_at(i, page, PAGE), *at = bytes;
-		/* A section of the linker's: it begins at a multiple of 4 at least. */
+		/* The types are a section, which the linker aligns to at least 4
+		 * bytes. */
 		while (at && (at = memmem(at, (size_t)(bytes + PAGE - at), &head, 4))) {
 			us_gva start = page + (us_gva)(at - bytes);
 			uint64_t size = start % 4 ? 0 : size_at(i, start);
@@ -212,7 +214,7 @@ uint32_t us_btf_struct(const struct us_btf *b, const char *name)
 	return 0;
 }
 
-/* Through typedefs and qualifiers to the type itself, or 0. */
+/* Resolve typedefs and qualifiers to the type itself, or 0. */
 static uint32_t bare(const struct us_btf *b, uint32_t type)
 {
 	for (unsigned k = 0; k < MAX_ALIAS; k++) {
@@ -278,14 +280,15 @@ uint32_t us_btf_size(const struct us_btf *b, uint32_t type)
 	return 0;
 }
 
-/* What one search may still look at, so that nested types cannot make it long. */
+/* left: how many members the search may still visit, so that nested types cannot make
+ * it long. */
 struct search {
 	const struct us_btf *b;
 	const char *name;
 	unsigned left;
 };
 
-/* Bits of a member's offset; bit fields have their size above bit 24. */
+/* A member's offset in bits; a bit field has its size from bit 24 up. */
 static uint32_t bits_of(const uint8_t *type, const uint8_t *member)
 {
 	uint32_t v = le32(member + 8);

@@ -23,7 +23,7 @@ struct reader {
 	struct us_space space;
 	struct us_paging paging;
 	struct us_linux *l;
-	struct us_vmlinux file; /* its own, once it was looked for */
+	struct us_vmlinux file; /* the kernel's own; sought: it was looked for */
 	bool sought;
 };
 
@@ -32,7 +32,7 @@ static bool is_stopped(const struct reader *r)
 	return r->s->stop && atomic_load_explicit(r->s->stop, memory_order_relaxed);
 }
 
-/* The image lies in one piece; anything else is found by the kernel's page tables. */
+/* The image is one piece; anything else is found through the kernel's page tables. */
 static bool read_kernel(void *ctx, us_gva va, void *buf, size_t len)
 {
 	struct reader *r = ctx;
@@ -47,7 +47,7 @@ static bool read_kernel(void *ctx, us_gva va, void *buf, size_t len)
 	return us_paging_read(&r->paging, &r->space, va, buf, len);
 }
 
-/* Its own file, if the user has named that.  -ENOENT, -ENOMEM. */
+/* Open the kernel's own file, if the user named it.  -ENOENT, -ENOMEM. */
 static int need_file(struct reader *r)
 {
 	const struct us_vmlinux_search w = {
@@ -78,7 +78,7 @@ static void take_release(struct us_linux *l, const char *banner)
 	l->release[n] = '\0';
 }
 
-/* A kernel whose table has only functions: the first text of that form. */
+/* For a kernel whose table has only functions: the first text of that form. */
 static us_gva search_banner(struct us_linux_image *i)
 {
 	for (us_gva page = i->start; page < i->start + i->size; page += PAGE) {
@@ -123,7 +123,7 @@ static void read_info(struct reader *r)
 	r->l->slide_known = true;
 }
 
-/* The kernel's own top table maps all of it, and stays when a process ends. */
+/* The kernel's own top table maps all of the kernel, and stays when a process ends. */
 static void use_own_tables(struct reader *r)
 {
 	const struct us_linux_place *p = &r->s->place;
@@ -148,7 +148,7 @@ static void read_drawn(struct reader *r, const struct us_btf *b)
 		l->drawn_at = l->tasks.init + m.offset;
 }
 
-/* Do the types say where tasks are, and is init_task what they say? */
+/* Do the types say where tasks are, and does init_task match them? */
 static void take_tasks(struct reader *r, const struct us_btf *b,
 		       const struct us_linux_memory *m)
 {
@@ -160,15 +160,16 @@ static void take_tasks(struct reader *r, const struct us_btf *b,
 	l->misfit = all && !l->has_tasks;
 	if (!all)
 		snprintf(l->no_tasks, sizeof(l->no_tasks),
-			 "its types do not say where they are");
+			 "its types do not describe tasks");
 	else if (!l->has_tasks)
 		snprintf(l->no_tasks, sizeof(l->no_tasks),
-			 "the types of %.60s do not fit it: no init_task (pid 0, "
-			 "\"swapper\") is where they say",
+			 "the types of %.60s do not match the running kernel: "
+			 "init_task (pid 0, \"swapper\") is not where they say",
 			 l->types_from[0] ? l->types_from : "its kernel (BTF)");
 }
 
-/* A table of functions alone does not name where a CPU's current task is. */
+/* A table of functions alone does not say where a CPU's current task is; the kernel's
+ * code does. */
 static void find_who_by_code(struct reader *r)
 {
 	struct us_linux_who_layout *w = &r->l->who;
@@ -197,7 +198,7 @@ static int take_types(struct reader *r, const struct us_btf *b,
 	return us_linux_modules_read(b, &l->symbols, arch, m, &l->modules);
 }
 
-/* The kernel has none itself. */
+/* For a kernel without types of its own. */
 static int open_types_of_file(struct reader *r, struct us_btf *ret, uint8_t **ret_bytes)
 {
 	struct us_linux *l = r->l;
@@ -219,7 +220,7 @@ static int open_types_of_file(struct reader *r, struct us_btf *ret, uint8_t **re
 	return code;
 }
 
-/* The kernel's own do not fit it: its file's may. */
+/* The kernel's own types do not match it; those of its file may. */
 static void take_those_of_file(struct reader *r, const struct us_linux_memory *m,
 			       struct us_btf *b, uint8_t **ret_bytes)
 {
@@ -231,11 +232,11 @@ static void take_those_of_file(struct reader *r, const struct us_linux_memory *m
 	take_tasks(r, b, m);
 }
 
-/* Where its structs have their members: for what follows, and for its tasks. */
+/* Read where structs have their members: first those of tasks, then the others. */
 static int read_types(struct reader *r, const struct us_linux_memory *m)
 {
 	struct us_btf b;
-	uint8_t *bytes = NULL; /* of a file's types */
+	uint8_t *bytes = NULL; /* the types, if they are from a file */
 	int ret = us_btf_of_kernel(&r->image, &r->l->symbols, &b);
 	bool own = ret == 0;
 	r->l->space = r->space;
@@ -271,8 +272,9 @@ static int add_modules_orc(const struct us_linux *l, const struct us_orc_format 
 	return r;
 }
 
-/* Then what it started with has been freed (include/linux/kernel.h, system_states);
- * where its table has only functions, that it is no longer there tells. */
+/* After boot the kernel has freed its init code (include/linux/kernel.h,
+ * system_states).  If its table has only functions, the missing init code shows that it
+ * has booted. */
 static bool has_booted(struct reader *r)
 {
 	const struct us_kallsyms *k = &r->l->symbols;
@@ -283,7 +285,8 @@ static bool has_booted(struct reader *r)
 	return !us_linux_has_init_code(k, r->s->place.arch->arch, read_kernel, r);
 }
 
-/* Stacks begin in what it started with, once that is gone. */
+/* Some stacks begin in init code.  Once that is freed, its addresses count as the
+ * outermost frame. */
 static int add_gone(us_gva start, us_gva end, struct us_cfi_builder *b)
 {
 	const struct us_cfi_rule outermost = { .pc = US_CFI_LOST,
@@ -365,7 +368,8 @@ static void find_text(struct us_linux *l)
 		l->text = us_kallsyms_address(&l->symbols, "_stext");
 }
 
-/* The file's, at the kernel's addresses; and how the kernel is known again. */
+/* Use the file's symbols at the kernel's addresses, and set how the kernel is
+ * recognized again. */
 static void take_symbols_of_file(struct reader *r)
 {
 	struct us_linux *l = r->l;
@@ -380,7 +384,8 @@ static void take_symbols_of_file(struct reader *r)
 	find_text(l);
 }
 
-/* The kernel's own table, or its file's, where it has none or only functions. */
+/* Read the kernel's own table; or its file's, if the kernel has none or only
+ * functions. */
 static int read_symbols(struct reader *r, struct us_err *e)
 {
 	struct us_linux *l = r->l;
@@ -404,12 +409,14 @@ static int read_all(struct reader *r, struct us_err *e)
 	if (ret < 0)
 		return ret;
 	l->slide_known = r->s->place.arch->linked_at != 0;
-	if (l->slide_known) /* some begin with a header, and the text behind it */
+	if (l->slide_known) /* a header may precede the text */
 		l->slide = (int64_t)((l->text - r->s->place.arch->linked_at) &
 				     ~(US_LINUX_MAP_STEP - 1));
 	l->check_at = l->symbols.at;
 	if (!read_kernel(r, l->check_at, l->check, sizeof(l->check)))
-		return us_fail(e, -EFAULT, "read the guest's kernel: it is gone");
+		return us_fail(
+			e, -EFAULT,
+			"read the guest's kernel: its memory can no longer be read");
 	read_release(r);
 	if (r->s->mem) {
 		use_own_tables(r);
@@ -500,7 +507,8 @@ bool us_linux_find(const struct us_linux *l, us_gva pc, struct us_linux_name *re
 bool us_linux_is_same(const struct us_linux *before, uint64_t drawn,
 		      const struct us_linux *after)
 {
-	/* A number that was drawn stays: none again is of another start, too. */
+	/* The random number does not change during a boot.  If there was one and now
+	 * there is none, this is another boot, too. */
 	return before->text == after->text && before->check_at == after->check_at &&
 	       !memcmp(before->check, after->check, sizeof(before->check)) &&
 	       (!drawn || !after->drawn_at || drawn == after->drawn);

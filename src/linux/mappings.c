@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define TRIES	  3
-#define MOST_SIZE 1024U /* mappings_layout.c sees to it */
+#define MOST_SIZE 1024U /* mappings_layout.c checks this */
 #define CODE	  0x4U	/* include/linux/mm.h, VM_EXEC */
 #define PAGE	  4096U
 /* lib/maple_tree.c: a tree of the whole address space has six levels. */
@@ -26,7 +26,7 @@ struct walk {
 	const struct us_space *s;
 	struct us_linux_mappings *ret;
 	us_gva mm, vdso;
-	uint64_t end; /* of the last one */
+	uint64_t end; /* of the last mapping */
 	unsigned seen, nodes;
 };
 
@@ -40,7 +40,7 @@ static bool read_word(const struct walk *w, us_gva va, uint64_t *ret)
 	return read_at(w, va, ret, sizeof(*ret));
 }
 
-/* As it is now: is all still as it was when the walk began? */
+/* Read the current contents, to check that nothing changed since the walk began. */
 static bool read_now(const struct walk *w, us_gva va, void *buf, size_t len)
 {
 	us_paging_forget(w->p, w->s, va);
@@ -54,7 +54,7 @@ static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
 	return v;
 }
 
-/* 0; 1: there are too many; -EAGAIN: it is none; -ENOMEM. */
+/* 0; 1: there are too many mappings; -EAGAIN: it is not a mapping; -ENOMEM. */
 static int add(struct walk *w, const uint8_t *bytes)
 {
 	const struct us_linux_mappings_layout *l = w->l;
@@ -106,7 +106,7 @@ static int walk_list(struct walk *w)
 
 /* --- the tree --- */
 
-/* The addresses that a node is for: the last one is in it. */
+/* The addresses that a node covers, last included. */
 struct span {
 	uint64_t first, last;
 };
@@ -135,7 +135,7 @@ static int walk_slots(struct walk *w, const uint8_t *bytes, uint64_t entry,
 	for (uint32_t k = 0; k < l->n_slot; k++) {
 		uint64_t last = k + 1 < l->n_slot ? word_at(bytes, l->pivot + 8 * k)
 						  : s.last;
-		if (k && !last) /* behind the last one that is in use */
+		if (k && !last) /* after the last one in use */
 			last = s.last;
 		if (last < first || last > s.last)
 			return -EAGAIN;
@@ -147,10 +147,11 @@ static int walk_slots(struct walk *w, const uint8_t *bytes, uint64_t entry,
 			return r;
 		first = last + 1;
 	}
-	return -EAGAIN; /* it does not reach to its end */
+	return -EAGAIN; /* the node does not cover its span */
 }
 
-/* entry: its address and kind; parent: the same of the one above; 0: it is the root. */
+/* entry: the node's address and kind; parent: those of its parent; 0: it is the
+ * root. */
 static int walk_node(struct walk *w, uint64_t entry, us_gva parent, struct span s,
 		     unsigned depth)
 {
@@ -160,7 +161,7 @@ static int walk_node(struct walk *w, uint64_t entry, us_gva parent, struct span 
 	if (depth == MOST_DEPTH || w->nodes++ == MOST_NODES || type < LEAF ||
 	    type > ARANGE || !read_at(w, entry & mask, bytes, sizeof(bytes)))
 		return -EAGAIN;
-	/* One that was given up points to itself. */
+	/* A dead node points to itself. */
 	uint64_t up = word_at(bytes, 0) & mask;
 	if (parent ? up != (parent & mask) : up == (entry & mask))
 		return -EAGAIN;
@@ -193,7 +194,7 @@ static int read_once(struct walk *w)
 	w->ret->n = w->seen = w->nodes = 0;
 	w->end = w->vdso = 0;
 	w->ret->full = false;
-	us_paging_new_sample(w->p); /* nothing from before its mark was read */
+	us_paging_new_sample(w->p); /* use nothing from before its mark was read */
 	if (l->has_vdso && !read_word(w, w->mm + l->vdso, &w->vdso))
 		return -EAGAIN;
 	int r = l->tree ? walk_tree(w) : walk_list(w);
@@ -239,7 +240,7 @@ bool us_linux_mappings_mark(const struct us_linux_mappings_layout *l,
 
 /* --- names --- */
 
-/* A name before what is there already; false: no room. */
+/* Put a name before what is already there; false: no room. */
 static bool put_before(char *buf, size_t *at, const void *name, size_t len)
 {
 	if (*at < len + 1)
@@ -261,8 +262,8 @@ static bool put_name(const struct walk *w, us_gva dentry, char *buf, size_t *at)
 	       put_before(buf, at, name, len);
 }
 
-/* From the root of what is mounted to where that is; false: to nowhere, it is the
- * first of all. */
+/* Go from the root of a mount to its mount point; false: it has none, it is the topmost
+ * mount. */
 static bool cross(const struct walk *w, us_gva *mount, us_gva *dentry, bool *ok)
 {
 	us_gva whole = *mount - w->l->mounted, parent;
@@ -287,7 +288,7 @@ static bool climb(const struct walk *w, us_gva dentry, us_gva mount, char *buf,
 		}
 		if (!read_word(w, dentry + w->l->parent, &up))
 			return false;
-		if (up == dentry) /* in no folder */
+		if (up == dentry) /* has no parent directory */
 			return buf[*at] || put_name(w, dentry, buf, at);
 		if (!put_name(w, dentry, buf, at))
 			return false;

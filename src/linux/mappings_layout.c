@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* mappings_layout.c: where a kernel's mappings have what is read of them: see
+/* mappings_layout.c: where a kernel's mappings have the members that are read; see
  * mappings.h. */
 #include "linux/mappings.h"
 
 #include <string.h>
 
-#define MOST_SIZE 1024U /* of a mapping, as far as it is read */
+#define MOST_SIZE 1024U /* the bytes of a mapping that are read */
 
 static bool at(const struct us_btf *b, const char *type, const char *path,
 	       uint32_t *ret)

@@ -16,7 +16,7 @@
 #define MAX_ORC	      (1U << 20)
 #define NAME_PIECE    64U
 
-/* Where a struct module has what is wanted; found once. */
+/* Where struct module has the members that are read; found once. */
 struct layout {
 	uint32_t list, name, name_size;
 	uint32_t base, size, size_bytes; /* of its code: a word, and 4 bytes or 8 */
@@ -51,7 +51,7 @@ static bool in_region(const struct reader *r, us_gva start, uint64_t size)
 
 /* --- layout --- */
 
-/* Add what a member of that struct begins at to *ret. */
+/* *ret: the offset of a member of that struct, plus base. */
 static bool below(const struct us_btf *b, uint32_t type, const char *member,
 		  uint32_t base, uint32_t *ret)
 {
@@ -62,8 +62,8 @@ static bool below(const struct us_btf *b, uint32_t type, const char *member,
 	return true;
 }
 
-/* 6.4 and later: an array of pieces, the code first. Before: one that begins with it.
- */
+/* Since 6.4, an array of pieces, the code first; before, one piece that begins with
+ * it. */
 static bool find_code(const struct us_btf *b, uint32_t module, struct layout *l)
 {
 	struct us_btf_member m, size;
@@ -125,8 +125,8 @@ static bool append(struct us_linux_modules *m, const char *bytes, size_t n)
 	return true;
 }
 
-/* Append the string at va; its offset, or UINT32_MAX.  The page behind its end need not
- * be there. */
+/* Append the string at va; returns its offset, or UINT32_MAX.  The page behind its end
+ * need not be mapped. */
 static uint32_t read_name(struct reader *r, us_gva va)
 {
 	struct us_linux_modules *m = r->ret;
@@ -158,7 +158,8 @@ static int by_start(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Where each ends; of those at one address the first stays, as in the kernel. */
+/* Set where each ends.  Of several at one address, keep the first, as the kernel
+ * does. */
 static void close_functions(struct us_linux_modules *m, struct us_linux_module *module)
 {
 	size_t n = m->functions.n - module->first, kept = 0;
@@ -225,7 +226,7 @@ static void read_orc(struct reader *r, us_gva at, struct us_linux_module_orc *re
 
 /* --- the list --- */
 
-/* A name as the kernel writes them, or it is not a module. */
+/* Is it a name as the kernel writes them?  If not, this is not a module. */
 static bool is_name(const char *name, size_t size)
 {
 	size_t n = strnlen(name, size);
@@ -250,7 +251,7 @@ static bool read_head(struct reader *r, us_gva at, struct us_linux_module *ret)
 	return true;
 }
 
-/* A list that was changed while it was read, or was made to, may come round. */
+/* A list that changed while it was read, or that was forged, may be circular. */
 static bool is_known(const struct us_linux_modules *m, us_gva start)
 {
 	for (size_t k = 0; k < m->n; k++)

@@ -6,17 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLES	   4096 /* entries looked at to tell the format */
+#define SAMPLES	   4096 /* entries that are checked to detect the format */
 #define CACHE	   4096
 #define REGS_SIZE  168 /* struct pt_regs of x86-64 */
 #define IRET_SIZE  40  /* what the processor pushes */
 #define IRET_PC	   (-40)
 #define IRET_SP	   (-16)
 #define REGS_R15   (-168)
-#define GAP	   (US_CFI_NO_RULE - 1) /* of the cache: known to be none */
-#define TEXT_AFTER 16 /* bytes behind the last place that its rule is kept for */
+#define GAP	   (US_CFI_NO_RULE - 1) /* in the cache: known to have no rule */
+#define TEXT_AFTER 16 /* bytes behind the last place to which its rule applies */
 
-/* What an entry's 4-bit register numbers stand for. */
+/* What an entry's 4-bit register numbers mean. */
 enum base {
 	BASE_NONE,
 	BASE_CFA,
@@ -93,7 +93,7 @@ static struct entry decode(const uint8_t *p, const struct us_orc_format *f)
 	};
 	memcpy(&e.sp_off, p, 2);
 	memcpy(&e.bp_off, p + 2, 2);
-	/* Early kernels have no type for "nothing is known": the base says it. */
+	/* Early kernels have no type for "nothing is known"; the base shows it. */
 	if (e.type != TYPE_END && e.sp.base == BASE_NONE)
 		e.type = TYPE_NONE;
 	return e;
@@ -130,7 +130,8 @@ static bool cfa_of(const struct entry *e, struct us_cfi_rule *r)
 	switch (e->sp.base) {
 	case BASE_REG:
 		r->cfa = US_CFI_CFA_REG;
-		/* Of other registers than these two the kernel takes the bare value. */
+		/* For registers other than these two the kernel uses the value without
+		 * an offset. */
 		if (e->sp.reg == US_X86_RSP || e->sp.reg == US_X86_RBP)
 			r->cfa_off = e->sp_off;
 		return true;
@@ -147,7 +148,7 @@ static bool cfa_of(const struct entry *e, struct us_cfi_rule *r)
 	}
 }
 
-/* The frame of an exception is taken for what lies below the CFA, as a call's is. */
+/* An exception's frame counts as part of what is below the CFA, as a call's does. */
 static void move_cfa(struct us_cfi_rule *r, int32_t size)
 {
 	if (r->cfa == US_CFI_CFA_REG)
@@ -175,8 +176,9 @@ static size_t save_bp(const struct entry *e, struct us_cfi_rule *r,
 	return 0; /* it is unchanged */
 }
 
-/* pt_regs has them from r15 up, in an order of its own (arch/x86/include/uapi/asm/
- * ptrace.h); here in that of DWARF's numbers. */
+/* pt_regs has the registers from r15 up, in its own order
+ * (arch/x86/include/uapi/asm/ptrace.h); this table is in the order of DWARF's
+ * numbers. */
 static size_t save_all(struct us_cfi_saved *s)
 {
 	static const uint8_t slot[16] = {

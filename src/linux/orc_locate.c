@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* orc_locate.c: where a kernel's ORC tables are, and whether they are what they seem.
- */
+/* orc_locate.c: where a kernel's ORC tables are, and whether they are valid. */
 #include "linux/orc.h"
 
 #include "base/search.h"
@@ -9,11 +8,11 @@
 #include <string.h>
 
 #define PAGE	     4096U
-#define LEAST	     512U /* entries that make a table */
+#define LEAST	     512U /* entries of a table, at least */
 #define SHIFTS	     3	  /* words before the table that may look like places */
 #define LEAST_CHECKS 64U
 
-/* The entry that holds at addr: the last one at or below it. */
+/* The entry for addr: the last one at or below it. */
 static const uint8_t *entry_at(const struct us_orc *o, us_gva addr)
 {
 	size_t next = us_first_not(o->n, mid, us_orc_place(o, mid) <= addr);
@@ -68,7 +67,7 @@ static bool by_symbols(struct us_linux_image *i, const struct us_kallsyms *k,
 	return ret->ip && ret->entry;
 }
 
-/* How many places rise from `at` on, all within the image. */
+/* How many ascending places begin at `at`, all within the image. */
 static size_t count_places(struct us_linux_image *i, us_gva at, size_t most)
 {
 	us_gva last = i->start;
@@ -87,7 +86,7 @@ static size_t count_places(struct us_linux_image *i, us_gva at, size_t most)
 	return n;
 }
 
-/* The run of places may begin a word or two early, by chance, and end late. */
+/* By chance the run of places may begin a word or two early, or end late. */
 static bool try_run(struct us_linux_image *i, us_gva at, size_t n,
 		    const struct us_kallsyms *k, struct us_orc *ret,
 		    struct us_orc_format *f)

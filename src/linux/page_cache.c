@@ -7,12 +7,12 @@
 #define ENOUGH	   2 /* pages that agree */
 #define MOST_LEVEL 11
 #define MOST_FRAME (1ULL << 40)
-#define MOST_FOLIO (1U << 18) /* pages of a large one: a GiB */
+#define MOST_FOLIO (1U << 18) /* pages of a large folio: a GiB */
 
 /* Entries of an xarray by their low bits (include/linux/xarray.h). */
 #define KIND(entry) ((entry)&3)
 #define IS_NODE	    2
-#define LEAST_NODE  4096 /* below, it is the number of another slot */
+#define LEAST_NODE  4096 /* below this, it is the number of another slot */
 
 bool us_page_cache_layout(const struct us_btf *b, struct us_page_cache_layout *l)
 {
@@ -50,7 +50,7 @@ bool us_page_cache_open(struct us_page_cache *c, const struct us_page_cache_layo
 	       read_word(c, mapping + l->head, &c->head);
 }
 
-/* A node's entry for that index. */
+/* Find a node's entry for that index. */
 static bool descend(const struct us_page_cache *c, us_gva node, uint64_t index,
 		    uint64_t *ret)
 {
@@ -66,7 +66,7 @@ static bool descend(const struct us_page_cache *c, us_gva node, uint64_t index,
 		return false;
 	if (KIND(*ret) != IS_NODE || *ret >= LEAST_NODE)
 		return true;
-	/* One of a page of several: it is in another slot. */
+	/* This page is part of a folio, whose entry is in another slot. */
 	slot = *ret >> 2;
 	return slot < c->l->n_slot && read_word(c, slots + 8 * slot, ret) &&
 	       KIND(*ret) != IS_NODE;

@@ -23,7 +23,7 @@ static bool read_at(const struct us_program_pages *r, us_gva va, void *buf, size
 	return us_program_pages_read(r, va - r->f->slide, buf, len);
 }
 
-/* Before it is known what lies where. */
+/* For headers, before the segments are known. */
 static bool read_file(const struct us_program_pages *r, us_gva start, uint64_t offset,
 		      void *buf, size_t len)
 {
@@ -75,8 +75,8 @@ static void take_note(struct us_program_elf *f, const uint32_t head[3],
 		f->go = true;
 }
 
-/* A list of notes: sizes of name and contents, kind, and both, each a multiple of 4
- * (gABI, "Note Section"). */
+/* A list of notes.  Each has the sizes of its name and contents, its kind, the name and
+ * the contents, both padded to a multiple of 4 (gABI, "Note Section"). */
 static void take_notes(struct us_program_elf *f, const uint8_t *at, size_t size)
 {
 	while (size >= 12) {
@@ -144,7 +144,8 @@ static bool read_segments(const struct us_program_pages *r, us_gva start,
 	return true;
 }
 
-/* Segments share a page of the file at their borders, so the kind counts. */
+/* Segments share a page of the file at their borders, so the kind of segment
+ * decides. */
 static bool find_slide(const struct us_program_elf *f, us_gva start, uint64_t offset,
 		       bool code, uint64_t *ret)
 {
@@ -190,7 +191,7 @@ struct table {
 	uint64_t names_size, n;
 };
 
-/* The loader adds the slide to some of these, and leaves others. */
+/* The loader adds the slide to some of these addresses, and not to others. */
 static us_gva mapped(const struct us_program_elf *f, uint64_t at)
 {
 	for (unsigned k = 0; k < f->n_segment; k++)
@@ -235,8 +236,8 @@ static void find_tables(const struct us_program_pages *r, struct table *t)
 	}
 }
 
-/* The highest number in a bucket, and from there to the end of its chain.  What lies
- * before the first in any is imported. */
+/* The last symbol ends the chain of the highest number in a bucket.  Symbols before the
+ * first number in any bucket are imported. */
 static uint64_t count_gnu(const struct us_program_pages *r, us_gva at)
 {
 	uint32_t head[4], most = 0, word;
@@ -267,7 +268,7 @@ static void count_symbols(const struct us_program_pages *r, struct table *t)
 		t->n = US_PROGRAM_MOST_SYMBOL;
 }
 
-/* Page by page: those that are not there stay zero, as are the bytes behind it. */
+/* Read page by page.  Missing pages are zero, as are the bytes behind the end. */
 static size_t read_pages(const struct us_program_pages *r, us_gva at, uint8_t *to,
 			 size_t size)
 {

@@ -12,23 +12,23 @@
 #include <string.h>
 
 #define PAGE	    4096U
-#define HEADER	    32U	       /* bytes that are read of the search table's */
-#define RECORDS	    64U	       /* where they begin in the buffer */
+#define HEADER	    32U	       /* bytes of the search table's header that are read */
+#define RECORDS	    64U	       /* where the records begin in the buffer */
 #define MOST_TABLE  (8U << 20) /* bytes of the search table */
-#define TABLE_KIND  0x3b       /* pairs of 4 bytes, from the table on */
+#define TABLE_KIND  0x3b       /* pairs of 4 bytes each, relative to the table */
 #define MOST_LOOKED 1024U      /* pages */
-#define MOST_CIE    64U	       /* bytes of a record that functions go by */
+#define MOST_CIE    64U	       /* bytes of a CIE, a record that functions refer to */
 #define MOST_CIES   4096U
-#define NO_CIE	    UINT32_C(0x7fffffff) /* before all records: none is there */
+#define NO_CIE	    UINT32_C(0x7fffffff) /* points before all records, to nothing */
 
 struct frames {
 	struct us_program_pages pages;
 	const struct us_program_elf *f;
-	uint64_t start;	 /* of the records, an address of the file */
-	size_t size;	 /* of them; then of the buffer less RECORDS and a page */
+	uint64_t start;	 /* of the records: an address of the file */
+	size_t size;	 /* of the records; the buffer also has RECORDS and a page */
 	uint8_t *bytes;	 /* the header, and from RECORDS on the records */
-	bool *here;	 /* of each page, from that of start on: it could be read */
-	uint32_t *known; /* offsets of records that the table tells; sorted */
+	bool *here;	 /* for each page, from that of start on: was it read? */
+	uint32_t *known; /* offsets of the records in the table; sorted */
 	size_t n_known;
 };
 
@@ -50,7 +50,7 @@ static bool is_here(const struct frames *r, size_t offset, size_t len)
 
 /* --- where the records are --- */
 
-/* As far as the segment goes that they are in. */
+/* The bytes from there to the end of the segment. */
 static size_t room_at(const struct us_program_elf *f, uint64_t address)
 {
 	const struct us_program_segment *s = us_program_segment_at(f, address);
@@ -88,7 +88,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The offsets of the records that one piece of the table tells. */
+/* Note the offsets of the records in one piece of the table. */
 static void take_pairs(struct frames *r, const uint8_t *pairs, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
@@ -102,7 +102,8 @@ static void take_pairs(struct frames *r, const uint8_t *pairs, size_t n)
 	}
 }
 
-/* By pages, and one pair may lie in two: what is missing is told by none. */
+/* Read page by page; one pair may cross a border.  A page that is missing adds
+ * nothing. */
 static int read_table(struct frames *r, size_t table, uint64_t n)
 {
 	uint8_t piece[PAGE + 8];
@@ -129,7 +130,7 @@ static int read_table(struct frames *r, size_t table, uint64_t n)
 	return 0;
 }
 
-/* Behind the last that the table tells there is nothing for programs to find. */
+/* Programs can find nothing behind the last record of the table. */
 static void cut(struct frames *r)
 {
 	uint32_t len;
@@ -169,7 +170,7 @@ static int read_records(struct frames *r, const uint8_t header[HEADER],
 	return 0;
 }
 
-/* Is there a record, all of it?  Where the next one is. */
+/* Is there a complete record?  Then *ret_next is where the next one begins. */
 static bool record_at(const struct frames *r, size_t at, size_t *ret_next)
 {
 	uint32_t len;
@@ -183,7 +184,8 @@ static bool record_at(const struct frames *r, size_t at, size_t *ret_next)
 	return true;
 }
 
-/* The first that the table tells behind this place, with room for a record between. */
+/* The first record of the table behind this place, with room for a record in
+ * between. */
 static size_t next_known(const struct frames *r, size_t at)
 {
 	size_t k = us_first_not(r->n_known, mid, r->known[mid] < at + 8), next;
@@ -193,7 +195,8 @@ static size_t next_known(const struct frames *r, size_t at)
 	return r->size;
 }
 
-/* Each gap gets a record that nobody can use, so that what is behind it is found. */
+/* Fill each gap with a record that nobody can use, so that the records behind it are
+ * found. */
 static void mend(struct frames *r)
 {
 	const uint32_t none = NO_CIE;
@@ -211,7 +214,7 @@ static void mend(struct frames *r)
 	}
 }
 
-/* --- the records, where nothing leads to them --- */
+/* --- the records, without a search table --- */
 
 static uint32_t word_at(const struct frames *r, size_t at)
 {
@@ -220,8 +223,8 @@ static uint32_t word_at(const struct frames *r, size_t at)
 	return word;
 }
 
-/* One that functions go by: of version 1 (RISC-V's compilers: 3), and its letters are
- * such as compilers write. */
+/* Is it a CIE of version 1 (RISC-V's compilers: 3), with the letters that compilers
+ * write? */
 static bool is_cie(const struct frames *r, size_t at)
 {
 	const uint8_t *bytes = r->bytes + RECORDS + at;
@@ -234,7 +237,7 @@ static bool is_cie(const struct frames *r, size_t at)
 	return n < 6 && !letters[n];
 }
 
-/* Offsets of all such, sorted; *ret_n of them. */
+/* The offsets of all CIEs, sorted; *ret_n of them. */
 static uint32_t *find_cies(const struct frames *r, size_t *ret_n)
 {
 	uint32_t *v = malloc(MOST_CIES * sizeof(*v));
@@ -245,7 +248,7 @@ static uint32_t *find_cies(const struct frames *r, size_t *ret_n)
 	return v;
 }
 
-/* Is it of a function that goes by one of those? */
+/* Is it a function's record, which refers to one of those CIEs? */
 static bool is_fde(const struct frames *r, size_t at, const uint32_t *cie, size_t n)
 {
 	uint32_t back = word_at(r, at + 4);
@@ -257,8 +260,8 @@ static bool is_fde(const struct frames *r, size_t at, const uint32_t *cie, size_
 	return k < n && cie[k] == to;
 }
 
-/* The first function's record is right behind the one that it goes by; *ret_at: there.
- * What the table would tell is told by all records alike. */
+/* *ret_at: the first CIE that is directly followed by a function's record.  All records
+ * of functions together take the place of the table. */
 static bool find_in_segment(struct frames *r, size_t *ret_at)
 {
 	size_t n, next;
@@ -288,7 +291,7 @@ static void forget(struct frames *r)
 	r->n_known = 0;
 }
 
-/* A header that leads to the records. */
+/* Make a header that leads to the records. */
 static void make_header(const struct frames *r, uint8_t header[HEADER])
 {
 	const uint8_t kinds[] = { 1, r->f->is64 ? 0x04 : 0x03, US_CFI_PE_OMIT,
@@ -353,13 +356,13 @@ static size_t find_code(const struct us_program_elf *f,
 	return kept;
 }
 
-/* As of a file that has no sections. */
+/* Compile the records like those of a file without sections. */
 static int compile(struct frames *r, struct us_cfi_table **ret)
 {
 	struct us_elf_code code[US_PROGRAM_SEGMENTS];
 	struct us_elf_segment segment[] = {
 		{ .type = PT_GNU_EH_FRAME,
-		  .vaddr = r->f->frames, /* not used by such as search() makes */
+		  .vaddr = r->f->frames, /* unused if search() made the header */
 		  .filesz = HEADER },
 		{ .type = PT_LOAD,
 		  .vaddr = r->start,
@@ -388,7 +391,7 @@ static int compile(struct frames *r, struct us_cfi_table **ret)
 	return -ENOENT;
 }
 
-/* By the search table. */
+/* Find the records with the search table. */
 static int look_up(struct frames *r, uint8_t header[HEADER], size_t *ret_missing)
 {
 	size_t table;

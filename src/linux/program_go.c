@@ -12,9 +12,9 @@
 #define PAGE	    4096U
 #define MOST_PAGES  16384U /* in which the table is looked for */
 #define MOST_NAME   255U
-#define HEAD_NEEDED 16U /* bytes by which a table is known */
+#define HEAD_NEEDED 16U /* bytes that identify a table */
 
-/* In one page: the head of a table, or none. */
+/* Find the head of a table in one page. */
 static bool find_in_page(const uint8_t *bytes, size_t len, uint64_t address,
 			 uint64_t *ret)
 {
@@ -46,7 +46,7 @@ static bool find(const struct us_program_pages *r, uint64_t *ret)
 	return false;
 }
 
-/* From there to the end of the segment.  Pages that are not there stay zero. */
+/* Read from there to the end of the segment.  Missing pages are zero. */
 static uint8_t *read_table(const struct us_program_pages *r, uint64_t address,
 			   size_t *ret_size, size_t *ret_missing)
 {
@@ -81,7 +81,7 @@ static int visit_all(const struct us_program_pages *r, const struct us_go_table 
 		struct us_go_function g;
 		if (!us_go_table_function(t, k, &g))
 			continue;
-		g.start -= r->f->slide; /* what the loader has moved */
+		g.start -= r->f->slide; /* the loader has relocated it */
 		size_t len = strnlen(g.name, MOST_NAME + 1);
 		if (len <= MOST_NAME && is_code(r->f, &g))
 			e = visit(ctx, &(struct us_program_symbol){ g.start, g.size,

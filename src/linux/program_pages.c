@@ -4,7 +4,7 @@
 
 #define PAGE	    4096U
 #define MOST_LOOKED 4096U /* pages */
-#define MOST_NEEDED 8U	  /* that agree */
+#define MOST_NEEDED 8U	  /* pages that agree */
 
 const struct us_program_segment *us_program_segment_at(const struct us_program_elf *f,
 						       uint64_t address)
@@ -15,7 +15,7 @@ const struct us_program_segment *us_program_segment_at(const struct us_program_e
 	return NULL;
 }
 
-/* What is written to is no more as the file has it. */
+/* A segment that is written to may differ from the file. */
 static bool read_cached(const struct us_program_pages *r, uint64_t address, void *buf,
 			size_t len)
 {

@@ -34,7 +34,7 @@ static bool read_half(const struct reader *r, us_gva va, void *ret)
 	return read_at(r, va, ret, 4);
 }
 
-/* --- what is known already: a list may come round --- */
+/* --- tasks already seen: a list may be circular --- */
 
 struct set {
 	us_gva *v; /* 1 << bits of them; 0: free */
@@ -42,7 +42,7 @@ struct set {
 	size_t n;
 };
 
-/* false: it is there already; or so many lie at one place that somebody chose them. */
+/* false: it is already there; or so many share one place that somebody chose them. */
 static bool insert(struct set *s, us_gva task)
 {
 	size_t mask = ((size_t)1 << s->bits) - 1;
@@ -88,10 +88,10 @@ struct walk {
 	const struct us_linux_tasks_layout *l; /* the reader's */
 	struct us_linux_tasks *ret;
 	struct set known;
-	/* The one that was read last: a task_struct is read in one piece. */
+	/* The task that was read last: a task_struct is read in one piece. */
 	us_gva at;
 	uint8_t bytes[US_LINUX_MOST_OF_TASK];
-	/* Of the task before, for threads have the same. */
+	/* Of the task before: threads of one process have the same. */
 	us_gva mm;
 	us_gpa root;
 };
@@ -141,7 +141,7 @@ static char take_state(const struct walk *w)
 	return us_linux_task_letter(state, half(w, w->l->exit_state));
 }
 
-/* Of a thread of the kernel: none, although it may borrow some. */
+/* Kernel threads have none, although they may borrow one. */
 static us_gpa read_root(struct walk *w)
 {
 	us_gva mm = word(w, w->l->mm), pgd;
@@ -154,7 +154,7 @@ static us_gpa read_root(struct walk *w)
 	return w->root;
 }
 
-/* A thread of the kernel keeps what does not fit into comm (kernel/kthread.c, since
+/* A kernel thread keeps a name that is too long for comm (kernel/kthread.c, since
  * 5.17). */
 static void read_name(const struct walk *w, struct us_linux_task *t)
 {
@@ -165,13 +165,13 @@ static void read_name(const struct walk *w, struct us_linux_task *t)
 	if (!w->l->has_names || !t->kernel_thread || n < US_LINUX_COMM - 1 ||
 	    !read_word(&w->r, word(w, w->l->kthread) + w->l->full_name, &at))
 		return;
-	size_t left = 4096 - at % 4096; /* the page behind it need not be there */
+	size_t left = 4096 - at % 4096; /* the next page may not be mapped */
 	if (read_at(&w->r, at, name, left < sizeof(name) ? left : sizeof(name) - 1) &&
 	    !strncmp(name, t->comm, n))
 		memcpy(t->name, name, sizeof(name));
 }
 
-/* false: what lies there is no task. */
+/* false: there is no task. */
 static bool read_task(struct walk *w, struct us_linux_task *t)
 {
 	const struct us_linux_tasks_layout *l = w->l;
@@ -196,7 +196,7 @@ static bool read_task(struct walk *w, struct us_linux_task *t)
 	return t->pid >= 0 && t->tgid >= 0;
 }
 
-/* That which was loaded.  0, -ENOMEM, or -EAGAIN: it is no task, or known already. */
+/* Add the loaded task.  0, -ENOMEM, or -EAGAIN: it is no task, or already known. */
 static int add(struct walk *w)
 {
 	struct us_linux_task t;
@@ -215,7 +215,7 @@ static int add(struct walk *w)
 /* --- the lists --- */
 
 struct link {
-	uint64_t next, prev; /* prev of the next one has to be this one */
+	uint64_t next, prev; /* the next one's prev must be this one */
 };
 
 static bool is_full(struct walk *w)
@@ -225,18 +225,18 @@ static bool is_full(struct walk *w)
 	return w->ret->full;
 }
 
-/* That which was loaded is their leader, and one of them. */
+/* Add the threads of the loaded leader, which is one of them. */
 static int add_threads(struct walk *w)
 {
 	const us_gva leader = w->at, signal = word(w, w->l->signal);
 	const us_gva head = signal + w->l->thread_head;
 	struct link of_leader, ends;
-	/* init_task has no threads but itself, and what is gone has none. */
+	/* init_task has no other threads, and a task that has exited has none. */
 	if (!signal)
 		return 0;
 	take(w, w->l->thread_node, &of_leader, sizeof(of_leader));
 	if (of_leader.next == head && of_leader.prev == head)
-		return 0; /* it is alone */
+		return 0; /* no other threads */
 	if (!read_at(&w->r, head, &ends, sizeof(ends)))
 		return -EAGAIN;
 	us_gva link = head;
@@ -299,7 +299,7 @@ static int by_number(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* The last try is kept as far as it came. */
+/* Keep what the last try has read, even if it is incomplete. */
 static int read_all(struct walk *w)
 {
 	int r = -EAGAIN;
@@ -325,7 +325,7 @@ bool us_linux_task_is_current(const struct us_linux_tasks_layout *l,
 	       at == task;
 }
 
-/* The one that runs, where tasks do not say it. */
+/* Mark the running task, if tasks do not record it. */
 static void mark_current(struct walk *w)
 {
 	uint64_t at = 0;
@@ -414,14 +414,14 @@ bool us_linux_task_regs(const struct us_linux_tasks_layout *l, struct us_paging 
 	ret->arch = (uint8_t)l->arch;
 	ret->bits = 64;
 	ret->space = *s;
-	if (t->root) /* the program below has the kernel's half, too */
+	if (t->root) /* a process's tables map the kernel, too */
 		ret->space.root = t->root;
 	ret->fp = ret->gpr[fp_of[l->arch]];
 	return set(ret, sp_of[l->arch], ret->sp);
 }
 
-/* Bit 12 tells the two roots of one process from each other, under page-table
- * isolation (arch/x86/mm/pti.c). */
+/* With page-table isolation, bit 12 distinguishes the two roots of one process
+ * (arch/x86/mm/pti.c). */
 static bool is_root(const struct us_linux_tasks_layout *l, us_gpa root, us_gpa of)
 {
 	us_gpa ignored = l->arch == US_ARCH_X86_64 ? 0x1000 : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tasks_layout.c: where a kernel's tasks have what is read of them: see tasks.h. */
+/* tasks_layout.c: where a kernel's tasks have the members that are read; see
+ * tasks.h. */
 #include "linux/tasks.h"
 
 #include <string.h>
@@ -7,8 +8,8 @@
 #define USUAL_STACK (16U << 10)
 #define MOST_STACK  (256U << 10)
 
-/* The order of no version is known for sure, but for this of x86: what
- * __switch_to_asm() pushes (arch/x86/include/asm/switch_to.h). */
+/* What __switch_to_asm() pushes, in its order (arch/x86/include/asm/switch_to.h).  On
+ * other architectures no order is certain. */
 static const struct {
 	const char *member;
 	uint8_t reg;
@@ -114,8 +115,8 @@ static bool is_stack_size(uint64_t size)
 	return size && size <= MOST_STACK && size % 4096 == 0;
 }
 
-/* THREAD_SIZE, by the stack of init_task (include/asm-generic/vmlinux.lds.h), or by
- * what the kernel declares it to be (include/linux/sched.h). */
+/* THREAD_SIZE, from the stack of init_task (include/asm-generic/vmlinux.lds.h), or from
+ * what the kernel declares (include/linux/sched.h). */
 static uint64_t stack_size(const struct us_btf *b, const struct us_kallsyms *k)
 {
 	uint64_t declared = us_btf_size(b, us_btf_struct(b, "thread_union"));
@@ -130,7 +131,7 @@ static uint64_t stack_size(const struct us_btf *b, const struct us_kallsyms *k)
 	return is_stack_size(declared) ? declared : USUAL_STACK;
 }
 
-/* A kernel for one CPU says neither which nor whether. */
+/* A kernel for one CPU records neither the CPU nor whether a task runs. */
 static bool find_cpu(const struct us_btf *b, struct us_linux_tasks_layout *l)
 {
 	struct us_btf_member on_cpu = { 0 };
@@ -143,14 +144,14 @@ static bool find_cpu(const struct us_btf *b, struct us_linux_tasks_layout *l)
 	return true;
 }
 
-/* Since 5.17; before, names are cut. */
+/* Since 5.17; before, names are truncated. */
 static bool find_names(const struct us_btf *b, struct us_linux_tasks_layout *l)
 {
 	return of_task(b, "worker_private", &l->kthread) &&
 	       at(b, "kthread", "full_name", &l->full_name);
 }
 
-/* false: it is more than a task_struct has before what is saved of the processor. */
+/* false: it is more than a task_struct has before the saved registers. */
 static bool find_span(struct us_linux_tasks_layout *l)
 {
 	const struct {
@@ -185,7 +186,7 @@ static bool find_span(struct us_linux_tasks_layout *l)
 
 /* --- where the list begins --- */
 
-#define TASK_ALIGNED  64U	  /* ARCH_MIN_TASKALIGN, a line of the cache, or more */
+#define TASK_ALIGNED  64U	  /* ARCH_MIN_TASKALIGN: a cache line, or more */
 #define KERNEL_THREAD 0x00200000U /* PF_KTHREAD */
 
 static uint64_t value(const uint8_t *task, const struct us_linux_tasks_layout *l,
@@ -201,7 +202,7 @@ static bool in_image(const struct us_linux_image *i, us_gva va)
 	return va >= i->start && va - i->start < i->size;
 }
 
-/* init/init_task.c: what is there at all times, of init_task alone. */
+/* init/init_task.c: what is always true of init_task, and only of it. */
 static bool is_init(const struct us_linux_tasks_layout *l, struct us_linux_image *i,
 		    us_gva at)
 {
@@ -219,7 +220,7 @@ bool us_linux_tasks_find_init(struct us_linux_tasks_layout *l,
 {
 	static const char name[] = "swapper";
 	l->init = us_kallsyms_address(k, "init_task");
-	/* From above: data lies behind the code. */
+	/* From the top down, as data is above the code. */
 	for (uint64_t at = i->size & ~(uint64_t)(TASK_ALIGNED - 1);
 	     !l->init && at >= TASK_ALIGNED;) {
 		at -= TASK_ALIGNED;
@@ -266,7 +267,7 @@ bool us_linux_tasks_fit(const struct us_linux_tasks_layout *l,
 	return ok && zero && kernel;
 }
 
-/* They are between members that are read; if not, nothing more is read for them. */
+/* Both are between members that are read anyway; otherwise they are not read. */
 static void find_switches(const struct us_btf *b, struct us_linux_tasks_layout *l)
 {
 	const uint32_t *at = l->switches;

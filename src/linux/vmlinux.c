@@ -12,10 +12,10 @@
 #include <string.h>
 
 #define NAMES_MOST (96U << 20) /* bytes of names that are kept */
-#define TRIES_MOST 4096	       /* places where it may begin */
-#define GRAIN	   (64U << 10) /* of one that may be anywhere */
+#define TRIES_MOST 4096	       /* places where the kernel may begin */
+#define GRAIN	   (64U << 10) /* step for a kernel at any address */
 
-/* All structs that anyone asks of a kernel's types: in tasks_layout.c, who.c,
+/* All structs that are looked up in a kernel's types: in tasks_layout.c, who.c,
  * mappings_layout.c, page_cache.c, modules.c.  No kernel has all of them. */
 static const char *const structs[] = {
 	"task_struct",
@@ -78,7 +78,7 @@ static bool find_table(const struct us_elf_file *f, struct table *ret)
 	return ret->n <= US_KALLSYMS_MOST && ret->names_size;
 }
 
-/* NULL: what has no name of its own, or marks places in code ("$x", ".L1"). */
+/* NULL: the symbol has no name of its own, or marks a place in code ("$x", ".L1"). */
 static const char *name_of(const struct table *t, const Elf64_Sym *s)
 {
 	unsigned type = ELF64_ST_TYPE(s->st_info);
@@ -92,7 +92,7 @@ static const char *name_of(const struct table *t, const Elf64_Sym *s)
 		       : name;
 }
 
-/* As nm has it, as far as that is asked for. */
+/* The letter that nm prints, as far as it is needed. */
 static char letter_of(const struct table *t, const Elf64_Sym *s)
 {
 	bool global = ELF64_ST_BIND(s->st_info) != STB_LOCAL;
@@ -103,7 +103,7 @@ static char letter_of(const struct table *t, const Elf64_Sym *s)
 	return global ? 'D' : 'd';
 }
 
-/* Of several at one address that which names the code. */
+/* Of several symbols at one address, the one that names the code comes first. */
 static int rank_of(const struct us_kallsym *s)
 {
 	return s->type == 'T' ? 0 : s->type == 't' ? 1 : 2;
@@ -143,7 +143,7 @@ static int read_symbols(const struct table *t, struct us_kallsyms *ret)
 	return 0;
 }
 
-/* Those of each CPU's area are no addresses. */
+/* Symbols in per-CPU areas are not addresses. */
 static void slide(struct us_kallsyms *k, uint64_t bias)
 {
 	for (size_t i = 0; i < k->n; i++)
@@ -162,13 +162,13 @@ static bool is_there(const struct us_vmlinux_search *w, const struct us_elf_imag
 	us_elf_image_build_id(i, &id);
 	if (id && us_elf_image_build_id_at(i))
 		return us_elf_image_is_build(i, bias, w->p, w->s);
-	/* All of its code is compared: not at each place where it may be. */
+	/* This compares all of the code, so it is not done for each possible place. */
 	return w->text && us_elf_image_compare(i, bias, 0, w->p, w->s, &m, &same) &&
 	       same;
 }
 
-/* Where its text is known to be: a table of functions alone may know only one of the
- * two names. */
+/* Where the text is known: a table of functions alone may have only one of the two
+ * names. */
 static bool find_known(const struct us_vmlinux_search *w, const struct us_elf_image *i,
 		       const struct us_kallsyms *k, uint64_t *ret)
 {
@@ -187,7 +187,7 @@ static bool find_bias(const struct us_vmlinux_search *w, const struct us_elf_ima
 {
 	const struct us_linux_place *p = w->place;
 	uint64_t step = p->arch->arch == US_ARCH_X86_64 ? US_LINUX_MAP_STEP : GRAIN;
-	uint64_t within = text % step; /* the first may begin behind a header */
+	uint64_t within = text % step; /* a header may precede the text */
 	for (uint64_t k = 0; k < TRIES_MOST && k * step < p->size; k++) {
 		*ret = p->start + k * step + within - text;
 		if (is_there(w, i, *ret))
@@ -196,7 +196,7 @@ static bool find_bias(const struct us_vmlinux_search *w, const struct us_elf_ima
 	return false;
 }
 
-/* -ENOENT: it is no kernel, or another. */
+/* -ENOENT: it is no kernel, or another one. */
 static int try_file(const struct us_vmlinux_search *w, const struct us_elf_image *i,
 		    struct us_vmlinux *ret)
 {
@@ -251,9 +251,9 @@ int us_vmlinux_types(const struct us_vmlinux *v, struct us_btf *ret,
 		*ret_bytes = t.bytes;
 		return 0;
 	}
-	*ret_why = us_dwarf_elf_unreadable(f) ? "has debug information that is "
-						"compressed in a way that is not read"
-		   : r == 0 ? "has debug information that says nothing of tasks"
+	*ret_why = us_dwarf_elf_unreadable(f) ? "has debug information in an "
+						"unsupported compression format"
+		   : r == 0 ? "has debug information without task_struct"
 			    : "has no debug information (DWARF)";
 	if (r == 0)
 		us_btf_close(ret);

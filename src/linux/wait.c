@@ -37,7 +37,7 @@ unsigned us_linux_inside(const struct us_linux_scheduler *s, const us_gva *pc,
 	return k < n ? k : 0;
 }
 
-/* Where what is read of a task lies, in one piece. */
+/* What is read of a task, in one piece. */
 struct piece {
 	uint32_t first, span;
 	uint8_t bytes[US_LINUX_MOST_OF_TASK];
@@ -57,8 +57,8 @@ static uint64_t word(const struct piece *p, uint32_t at, size_t size)
 	return v;
 }
 
-/* false: it is not mapped, or larger than a task_struct before what is saved of the
- * processor. */
+/* false: it is not mapped, or is more than a task_struct has before the saved
+ * registers. */
 static bool load(const struct us_linux_tasks_layout *l, struct us_paging *p,
 		 const struct us_space *s, us_gva at, struct piece *ret)
 {

@@ -123,7 +123,7 @@ us_gva us_linux_current(const struct us_linux_who_layout *l, struct us_paging *p
 	return at ? pointer_at(&r, at) : 0;
 }
 
-/* What tells a thread from all others, and from itself by another name. */
+/* What distinguishes a thread from all others, and from itself with another name. */
 struct key {
 	uint32_t pid, tgid;
 	uint64_t started_ns;
@@ -152,7 +152,7 @@ static uint64_t id_of(const struct key *k)
 	uint64_t word[2], h = mix((uint64_t)k->pid << 32 | k->tgid, k->started_ns);
 	size_t n = strnlen(k->comm, sizeof(k->comm));
 	char comm[US_LINUX_COMM] = "";
-	memcpy(comm, k->comm, n); /* not what an earlier name left behind it */
+	memcpy(comm, k->comm, n); /* without the rest of an earlier name */
 	memcpy(word, comm, sizeof(word));
 	h = mix(mix(h, word[0]), word[1]) & ~(1ULL << 63);
 	return h ? h : 1;
@@ -204,7 +204,7 @@ static uint32_t read_inner(const struct reader *r, us_gva task)
 	return nr;
 }
 
-/* Before what is there already; false: it is full. */
+/* Put a name before what is already there; false: it is full. */
 static bool prepend(char *path, size_t size, const char *name)
 {
 	size_t have = strlen(path), n = strlen(name);
@@ -216,7 +216,7 @@ static bool prepend(char *path, size_t size, const char *name)
 	return true;
 }
 
-/* A name may end a page before the one that is not there. */
+/* A name may end right before a page that is not mapped. */
 static bool read_name(const struct reader *r, us_gva at_name, char *ret, size_t size)
 {
 	size_t page = 4096 - (at_name & 4095), n = size - 1 < page ? size - 1 : page;
@@ -228,7 +228,7 @@ static bool read_name(const struct reader *r, us_gva at_name, char *ret, size_t 
 		       : true;
 }
 
-/* From the innermost outwards, to the one that has no name: the root. */
+/* From the innermost outwards to the one without a name, which is the root. */
 static void read_cgroup(const struct reader *r, us_gva task, char *ret, size_t size)
 {
 	const struct us_linux_who_layout *l = r->l;
@@ -304,14 +304,14 @@ bool us_linux_who_fits(const struct us_linux_who_layout *l, struct us_paging *p,
 
 enum part {
 	PART_PID,
-	PART_TGID, /* where it does not follow */
+	PART_TGID, /* if PART_PID does not include it */
 	PART_START,
 	PART_COMM,
 	PART_STACK,
-	PART_FLAGS, /* likewise */
+	PART_FLAGS, /* if PART_STACK does not include it */
 	PART_LEADER,
 	PART_PROCESS, /* the leader's comm */
-	PART_MM,      /* none of a thread of the kernel */
+	PART_MM,      /* kernel threads have none */
 	PART_PGD,
 	N_PART,
 };
@@ -321,7 +321,7 @@ enum part {
 _Static_assert(N_PART <= US_POINTED_PARTS && US_LINUX_COMM <= PART_BYTES,
 	       "all parts fit");
 
-/* Does it lie in the part that begins at the other one? */
+/* Is it in the part that begins at the other one? */
 static bool follows(uint32_t first, uint32_t second)
 {
 	return second >= first && second - first <= PART_BYTES - 4;
@@ -368,7 +368,7 @@ static uint32_t number_in(const struct us_pointed *of, enum part n, uint32_t off
 	return v;
 }
 
-/* Of a member that may follow that of the part before. */
+/* A member that the part before may include. */
 static uint32_t second_in(const struct us_pointed *of, enum part n, uint32_t first,
 			  uint32_t second)
 {
@@ -382,7 +382,7 @@ static void text_in(const struct us_pointed *of, enum part n, char ret[US_LINUX_
 	ret[US_LINUX_COMM - 1] = '\0';
 }
 
-/* false: it has page tables, and which is not known. */
+/* false: it has page tables, but which is not known. */
 static bool root_of_copy(struct us_paging *p, const struct us_space *s,
 			 const struct us_pointed *of, us_gpa *ret)
 {
@@ -423,7 +423,7 @@ void us_linux_who_complete(const struct us_linux_who_layout *l, struct us_paging
 	const struct reader r = { l, p, s };
 	who->inner = read_inner(&r, who->at);
 	read_cgroup(&r, who->at, who->cgroup, sizeof(who->cgroup));
-	/* Behind it: what was read was its own if it is there still. */
+	/* Check this last: what was read belongs to the thread if it is still there. */
 	if (us_linux_who_id(l, p, s, who->at) == who->id)
 		return;
 	who->inner = 0;

@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-#define MOST_CODE 256 /* instructions of a function; they are among the first 60 */
+#define MOST_CODE 256 /* instructions followed; the first 60 have what is wanted */
 
-/* Arm ARM C5.2 and C6.2; the register is in the lowest five bits.  A kernel that runs
- * in EL2 has its own of it (alternatives of get_this_cpu_offset). */
+/* Arm ARM C5.2 and C6.2; the lowest five bits are the register.  A kernel that runs in
+ * EL2 uses that level's own register (alternatives of get_this_cpu_offset). */
 #define MRS_TPIDR_EL1 0xd538d080
 #define MRS_TPIDR_EL2 0xd53cd040
 #define MSR_TPIDR_EL1 0xd518d080
@@ -26,8 +26,8 @@ enum held {
 	HELD_UNKNOWN,
 	HELD_ADDRESS,
 	HELD_OWN,     /* where this CPU's area is */
-	HELD_OF_CPU,  /* what lies at v in this CPU's area */
-	HELD_ELEMENT, /* one of the array at v */
+	HELD_OF_CPU,  /* what is at v in this CPU's area */
+	HELD_ELEMENT, /* an element of the array at v */
 };
 
 struct follow {
@@ -53,7 +53,7 @@ static void forget(struct follow *f, uint32_t regs)
 			f->reg[k].is = HELD_UNKNOWN;
 }
 
-/* Only what is added to an address is known again. */
+/* Only a sum with an address is still known. */
 static void hold_sum(struct follow *f, uint8_t reg, uint8_t base, uint64_t add)
 {
 	if (base >= US_LINK_N_REG)
@@ -64,7 +64,7 @@ static void hold_sum(struct follow *f, uint8_t reg, uint8_t base, uint64_t add)
 		hold(f, reg, HELD_UNKNOWN, 0);
 }
 
-/* Of the two that are added, one has to be an address, the other the CPU's own. */
+/* One of the two must be an address, the other where this CPU's area is. */
 static void load_sum(struct follow *f, uint8_t to, uint8_t a, uint8_t b)
 {
 	if (f->reg[a].is == HELD_ADDRESS && f->reg[b].is == HELD_OWN)
@@ -75,7 +75,7 @@ static void load_sum(struct follow *f, uint8_t to, uint8_t a, uint8_t b)
 		hold(f, to, HELD_UNKNOWN, 0);
 }
 
-/* What the unwinder has no use for.  false: it is none of it. */
+/* Handle what the unwinder has no use for.  false: it is none of that. */
 static bool follow_special(struct follow *f, uint32_t word)
 {
 	uint8_t to = word & 31, base = word >> 5 & 31, index = word >> 16 & 31;
@@ -114,7 +114,7 @@ static void follow_insn(struct follow *f, uint32_t word)
 	case US_LINK_CALL_INDIRECT:
 		forget(f, CALLER_SAVES);
 		break;
-	case US_LINK_JUMP: /* what follows is come to from elsewhere */
+	case US_LINK_JUMP: /* what follows is reached from elsewhere */
 	case US_LINK_JUMP_INDIRECT:
 	case US_LINK_RET:
 	case US_LINK_EXIT:
@@ -131,7 +131,7 @@ static void follow_insn(struct follow *f, uint32_t word)
 		hold_sum(f, i.base, i.base, (uint64_t)(int64_t)i.write);
 }
 
-/* Does the instruction load a register of the system with what is wanted? */
+/* Does the instruction load a system register with what is wanted? */
 static bool is_wanted(const struct follow *f, uint32_t word, enum held wanted)
 {
 	uint32_t system = word & SYSTEM_MASK;
@@ -141,7 +141,7 @@ static bool is_wanted(const struct follow *f, uint32_t word, enum held wanted)
 	return loads && f->reg[word & 31].is == wanted;
 }
 
-/* 0: not found, or what was found is nowhere in the kernel. */
+/* 0: not found, or it is outside the kernel. */
 static us_gva find(const struct us_kallsyms *k, struct us_linux_image *i,
 		   const char *function, enum held wanted)
 {
@@ -164,7 +164,7 @@ static us_gva find(const struct us_kallsyms *k, struct us_linux_image *i,
 bool us_linux_who_by_code(struct us_linux_who_layout *l, const struct us_kallsyms *k,
 			  struct us_linux_image *i)
 {
-	/* Of 5.14 and later; of those before. */
+	/* First the names since 5.14, then those before. */
 	static const char *const entries[] = { "el0t_64_sync", "el0_sync" };
 	static const char *const starts[] = { "__secondary_switched",
 					      "secondary_start_kernel" };

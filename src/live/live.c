@@ -51,7 +51,8 @@ static bool same_module(const struct us_module *a, const struct us_module *b)
 	       !strcmp(a->path, b->path);
 }
 
-/* Replaces that of its number; one of the first days, that of its start. */
+/* Replaces the module with the same number or, in old recordings without numbers, with
+ * the same start. */
 static int on_module(void *ctx, const struct us_module *m)
 {
 	struct us_live *l = ctx;
@@ -87,7 +88,7 @@ static int grow_nodes(struct us_live_nodes *t)
 	return 0;
 }
 
-/* Numbers begin at 1, and leave none out. */
+/* Numbers begin at 1, without gaps. */
 static int add_node(struct us_live_nodes *t, us_stack_id id, us_stack_id parent,
 		    us_gva pc, uint8_t flags)
 {
@@ -205,7 +206,7 @@ static int on_mapping(void *ctx, const struct us_mapping *m)
 	return 0;
 }
 
-/* An image of its file may have been made without it. */
+/* An image of its file may already have been made without this name. */
 static int on_program_name(void *ctx, const struct us_program_name *n)
 {
 	struct us_live *l = ctx;
@@ -274,7 +275,7 @@ static const struct us_reader_ops ops = {
 	.wait_stats = on_wait_stats,
 };
 
-/* With an offset of its own, whatever its name is now. */
+/* Open the file again, with an offset of its own, whatever its name is now. */
 static int reopen(int fd, int *ret, struct us_err *e)
 {
 	char path[64];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* live_owners.c: the processes and threads of a Linux guest, each as it was told last.
- */
+/* live_owners.c: the processes and threads of a Linux guest, each as last reported. */
 #include "live/live_priv.h"
 
 #include "base/vec.h"

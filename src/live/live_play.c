@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is given to whom. */
+/* What is delivered, and to whom. */
 struct play {
 	struct us_live *l;
 	const struct us_reader_ops *ops;
 	void *ctx;
 	uint64_t from_ns, to_ns, vcpu_mask;
-	const struct us_sample *one; /* this sample alone; NULL: those of the times */
+	const struct us_sample *one; /* only this sample; NULL: those in the times */
 	bool from_file;
 	bool waits; /* what tasks waited for, not the samples */
 };
@@ -36,8 +36,8 @@ static int give_node(struct play *p, struct us_live_nodes *t, struct us_live_nod
 			     : 0;
 }
 
-/* The number of a stack in this play, which is given now if it was not yet; 0: it is
- * not there any more. */
+/* The number of a stack in this play.  Delivers the stack now if that was not done yet.
+ * 0: it is not there any more. */
 static int give_stack(struct play *p, struct us_live_nodes *t, us_stack_id id,
 		      us_stack_id *ret)
 {
@@ -54,7 +54,7 @@ static int give_stack(struct play *p, struct us_live_nodes *t, us_stack_id id,
 			break;
 		}
 		path[depth++] = n;
-		/* A parent's number is lower: else it was overwritten. */
+		/* A parent's number is lower.  If not, the parent was overwritten. */
 		id = n->parent < id ? n->parent : 0;
 	}
 	while (depth-- && !rc) {
@@ -154,7 +154,7 @@ static int give_waits(struct play *p)
 	return rc;
 }
 
-/* What the file had when it was followed last, and what came since. */
+/* Deliver from the file: what it had when it was followed last, and what came since. */
 static int give_file(struct play *p, struct us_err *e)
 {
 	struct us_reader_ops some = { .stack = p->ops->stack,
@@ -171,7 +171,7 @@ static int give_file(struct play *p, struct us_err *e)
 	return us_read(p->l->again_fd, &some, p->ctx, &r, e);
 }
 
-/* It goes on, so it is neither cut nor has it ended early. */
+/* The recording goes on, so it is not reported as cut, or as ended early. */
 static int play(void *ctx, const struct us_reader_ops *ops, void *ops_ctx,
 		struct us_reader_result *ret, struct us_err *e)
 {
@@ -279,7 +279,7 @@ static int copy_bytes(int from, int to, uint64_t n, struct us_err *e)
 		ssize_t got = pread(from, buf, want, (off_t)at);
 		if (got <= 0)
 			return us_fail(e, got ? -errno : -EIO, "read the recording: %s",
-				       got ? strerror(errno) : "it became shorter");
+				       got ? strerror(errno) : "it was truncated");
 		for (ssize_t done = 0; done < got;) {
 			ssize_t x = write(to, buf + done, (size_t)(got - done));
 			if (x < 0 && errno != EINTR)
@@ -291,7 +291,7 @@ static int copy_bytes(int from, int to, uint64_t n, struct us_err *e)
 	return 0;
 }
 
-/* docs/format.md: how it ended, and no words. */
+/* The end chunk of docs/format.md: how it ended, without words. */
 static int write_end(int fd, struct us_err *e)
 {
 	uint8_t chunk[US_CHUNK_HEAD + 2] = { 0 };

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What it had left the guest for: its stack tells, if anything does. */
+/* Why it had left the guest.  Only its stack can say that. */
 static void add_exit(const struct us_live *l, const struct us_sample *s,
 		     struct us_live_vcpu *v)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* live_waits.c: what the tasks of a Linux guest waited for, the last of it. */
+/* live_waits.c: what the tasks of a Linux guest waited for: the most recent part. */
 #include "live/live_priv.h"
 
 #include "base/vec.h"

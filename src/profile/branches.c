@@ -28,7 +28,7 @@ static bool begin(struct builder *b, const struct us_profile *p)
 	return root != NULL;
 }
 
-/* The branch of func below parent; 0: out of memory. */
+/* The branch of func that is a child of parent; 0: out of memory. */
 static uint32_t below(struct builder *b, uint32_t parent, uint32_t func)
 {
 	uint32_t *have = us_pair_map_at(&b->children, parent, func);
@@ -46,7 +46,7 @@ struct order {
 	const struct us_branch *v;
 };
 
-/* By parent; lightest first, for each is put before those that are linked already. */
+/* By parent, lightest first, because each is linked in front of the earlier ones. */
 static int compare(const void *a, const void *b, void *ctx)
 {
 	const struct order *o = ctx;
@@ -124,7 +124,7 @@ int us_profile_callers(const struct us_profile *p, uint32_t func,
 	return finish(&b, ok, ret);
 }
 
-/* A node's branch is below its parent's, or below the root if that has none. */
+/* A node's branch is a child of its parent's, or of the root if the parent has none. */
 static bool add_callee(struct builder *b, uint32_t node, uint32_t *branch_of,
 		       bool is_top)
 {

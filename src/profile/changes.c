@@ -14,43 +14,44 @@
 #define DISTANCES   8192 /* enough for quartiles */
 #define FAR	    16	 /* samples whose distance is compared */
 #define LEAST_PAIRS 8
-#define NEARLY	    0.1 /* the distances' quartiles, by the period */
+#define NEARLY	    0.1 /* tolerance of the distances' quartiles, in periods */
 #define PRIOR_SUMS  16	/* of FAR distances */
-/* Of bpf's ticks (backend/bpf/pace.h).  They stand for more or less time, as they are
- * far or near, so what a vCPU does for long is counted by its clock. */
+/* For bpf's ticks (backend/bpf/pace.h).  Each counts for the time that passed since the
+ * last one, so what a vCPU does for long is counted by the clock. */
 #define TICK_SPREAD 0.02
 
-/* Of ticks that have one period, and how long they have it at least. */
+/* The timer keeps one period for at least this many ticks, and this long. */
 #define OLD_TICKS 16
 #define OLD_NS	  (50 * US_NS_PER_MS)
-/* Of a sample's weight, which is 1 or 2, or more at a high rate. */
+/* For a sample's weight, which is 1 or 2, or more at a high rate. */
 #define WEIGHT_BITS 4
 
 #define MASK	 ((1U << US_LAGS) - 1)
 #define FIT_MASK ((1U << US_FIT_LAGS) - 1)
 
-/* What is known of a vCPU's samples in the stretch at hand, in the first pass. */
+/* What the first pass knows of a vCPU's samples in the current stretch. */
 struct recent {
 	uint64_t t_ns[FAR];	      /* by number modulo FAR */
-	uint16_t weight[US_LAGS + 1]; /* by number modulo that */
+	uint16_t weight[US_LAGS + 1]; /* by number modulo the array's size */
 	size_t n_time, stretch;
-	uint64_t began_ns; /* the period of its timer */
+	uint64_t began_ns; /* start of the timer's period */
 	unsigned n_tick;   /* since then */
 };
 
-/* Where a node, or a function, was last.  Masks: bit k - 1 is the sample k before. */
+/* Where a node or a function was seen last.  Masks: bit k - 1 is the sample k earlier.
+ */
 struct seen {
 	uint32_t run, at;
-	uint32_t mask; /* in which of those before that */
+	uint32_t mask; /* in which samples before at */
 };
 
-/* Of a sample: which of those before it there are, and what they are. */
+/* For a sample: which earlier ones exist, and their kinds. */
 struct before {
-	uint32_t counted, other, idle; /* other: it does not count */
-	uint32_t has[WEIGHT_BITS];     /* this bit in their weight */
-	double weight;		       /* of the one at hand */
-	double fit[US_FIT_LAGS];       /* of the pair with it */
-	/* Of the pairs with those that are counted, and with those that are other. */
+	uint32_t counted, other, idle; /* other: samples that do not count */
+	uint32_t has[WEIGHT_BITS];     /* this bit is set in their weight */
+	double weight;		       /* of the current sample */
+	double fit[US_FIT_LAGS];       /* of the pair with each earlier sample */
+	/* Sums over pairs with counted samples, and with other ones. */
 	double with_counted[US_N_LAG_SUM], with_other[US_N_LAG_SUM];
 };
 
@@ -66,15 +67,15 @@ struct counting {
 	double by_lag[US_LAGS][US_N_LAG_SUM], by_distance[US_DISTANCES];
 	double block[US_LAGS / 8 + 1][256]; /* of pairs with the samples in 8 bits */
 	double period_ns;
-	uint64_t *distance, *gap; /* of samples FAR apart; of those that follow */
+	uint64_t *distance, *gap; /* of samples FAR apart; of successive ones */
 	size_t n_distance, n_gap;
 	struct seen *node, *self, *total; /* by node; by function */
-	uint32_t run;			  /* samples of a vCPU, in one direction */
+	uint32_t run; /* number of the pass over one vCPU's samples, in one direction */
 	const struct us_stretch_sample **sorted;
 };
 
-/* bpf's timers tick while a vCPU runs; what it waits and sleeps is accounted for from
- * time to time, and no sample of that instant. */
+/* bpf's timers tick only while a vCPU runs.  The time that it waits and sleeps is
+ * accounted for now and then, not by samples of that instant. */
 static bool only_ticks(const struct us_profile *p)
 {
 	const char *backend = us_profile_fact(p, "backend");
@@ -110,8 +111,8 @@ static void add(const struct counting *n, double sum[US_N_LAG_SUM],
 	}
 }
 
-/* Here it is: in which of the samples before, too?  False: it was told already that it
- * is in this one. */
+/* The node or function is in this sample.  Gets the earlier ones that it is in, too.
+ * False: this sample was already noted. */
 static bool is_first(struct seen *s, uint32_t run, uint32_t at, uint32_t *ret)
 {
 	uint32_t back = at - s->at;
@@ -169,7 +170,7 @@ static void add_idle(struct counting *n, const struct before *b, uint32_t mask)
 		n->c->idle[i] += sum[i] * n->counted_weights / n->weights;
 }
 
-/* Of what is accounted for, not sampled, each time is one observation. */
+/* Time that was accounted for, not sampled, is one observation each time. */
 static uint32_t weight_of(const struct counting *n, const struct us_stretch_sample *x)
 {
 	uint32_t most = (1U << WEIGHT_BITS) - 1;
@@ -181,7 +182,8 @@ static uint32_t pushed(uint32_t mask, bool bit)
 	return (mask << 1 | bit) & MASK;
 }
 
-/* In which piece of distances these are apart; US_DISTANCES: further than the last. */
+/* The class of distances that these two belong to; US_DISTANCES: beyond the last one.
+ */
 static unsigned piece_of(const struct counting *n, uint64_t a_ns, uint64_t b_ns)
 {
 	double apart = (double)(a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns) / n->period_ns;
@@ -189,7 +191,7 @@ static unsigned piece_of(const struct counting *n, uint64_t a_ns, uint64_t b_ns)
 	return piece < 0 ? 0 : piece < US_DISTANCES ? (unsigned)piece : US_DISTANCES;
 }
 
-/* x[at], and as many before it as there are; backward: behind it. */
+/* Pairs of x[at] with the samples before it, or after it if step is negative. */
 static void weigh_pairs(const struct counting *n, struct before *b,
 			const struct us_stretch_sample **x, uint32_t at, int step)
 {
@@ -204,8 +206,8 @@ static void weigh_pairs(const struct counting *n, struct before *b,
 }
 
 /*
- * A pair differs in what only one of both has.  The later one adds what only it has, as
- * the samples come; the earlier one the same, as they come from the end.
+ * A pair differs in what only one of the two samples has.  The forward pass adds what
+ * only the later one has, the backward pass what only the earlier one has.
  */
 static void take_run(struct counting *n, const struct us_stretch_sample **x, size_t len,
 		     bool backward)
@@ -239,7 +241,7 @@ static unsigned vcpu_of(const struct us_stretch_sample *x)
 	return x->vcpu < US_MAX_VCPUS ? x->vcpu : 0;
 }
 
-/* Samples of each vCPU for itself, in their order. */
+/* The samples of each vCPU separately, in order. */
 static void take_stretch(struct counting *n, const struct us_stretch_sample *x,
 			 size_t len)
 {
@@ -271,7 +273,7 @@ static void take_time(struct counting *n, struct recent *r, uint64_t t_ns)
 	r->n_time++;
 }
 
-/* How often a timer has had another period, as far as samples tell. */
+/* Estimate from the samples how often a timer changed its period. */
 static void count_period(struct counting *n, struct recent *r, uint64_t t_ns)
 {
 	if (!r->n_tick++)
@@ -341,7 +343,7 @@ static void measure_pairs(struct counting *n)
 	}
 }
 
-/* Of the half of the square of the difference of one pair. */
+/* The factor of half the squared difference of one pair. */
 static double of_pair(const struct counting *n, double weight, double pairs)
 {
 	if (pairs < LEAST_PAIRS || !n->counted)
@@ -388,9 +390,9 @@ static void quartiles(uint64_t *v, size_t n, double ret[3])
 		ret[i] = (double)v[n * (i + 1) / 4];
 }
 
-/* Of one distance, from the sums of FAR: a wake-up that is late, and made good by the
- * next one, does not matter in the long term.  From the quartiles of a normal
- * distribution: nor do a few that were lost. */
+/* The spread of one distance, from sums of FAR distances: a late wake-up that the next
+ * one makes up for must not matter.  Estimated from the quartiles, as of a normal
+ * distribution, so that a few lost samples do not matter either. */
 static double spread_of(struct counting *n)
 {
 	double q[3];
@@ -404,7 +406,8 @@ static double spread_of(struct counting *n)
 	n->period_ns = q[1] / FAR;
 	double deviation = (q[2] - q[0]) / 1.349 / q[1];
 	double spread = deviation * deviation * FAR;
-	/* Is it the sampler as it should be?  Then few sums prove nothing else. */
+	/* If the sampler works as it should, a few sums are no evidence to the
+	 * contrary. */
 	quartiles(n->gap, n->n_gap, q);
 	if (fabs(q[0] / n->period_ns - 0.75) >= NEARLY ||
 	    fabs(q[2] / n->period_ns - 1.25) >= NEARLY)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile/code.c: what code the functions of a profile are of. */
+/* profile/code.c: the kind of code that each function of a profile is. */
 #include "profile/profile_priv.h"
 
 #include "base/cleanup.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Of the stack's functions all have been looked up. */
+/* All functions of the stack were looked up before. */
 static int mark(struct us_profile *p, uint32_t node, bool is_return, uint8_t *code)
 {
 	const struct us_trie_node *t = &p->trie.nodes.v[node];
@@ -39,7 +39,7 @@ static int mark_stack(struct us_profile *p, uint32_t stack, bool *seen, uint8_t 
 
 int us_profile_code(const struct us_profile *read, uint8_t **ret)
 {
-	/* As stacks.c: what looks names up remembers what it finds. */
+	/* As in stacks.c: the functions that look up names cache what they find. */
 	struct us_profile *p = (struct us_profile *)read;
 	_cleanup_free_ bool *seen = calloc(p->trie.nodes.n + 1, sizeof(*seen));
 	_cleanup_free_ uint8_t *code = calloc(p->funcs.n + 1, sizeof(*code));

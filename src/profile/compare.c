@@ -14,13 +14,13 @@
 #include <string.h>
 
 #define LEVEL	0.05
-#define SCORE_2 3.84 /* of no sample in n: up to 3.84 / (n + 3.84) */
+#define SCORE_2 3.84 /* no hit in n samples: up to 3.84 / (n + 3.84) */
 #define UNNAMED "[code without a name]"
 
-/* What all of a side say of a function. */
+/* What all recordings of a side say about a function. */
 struct estimate {
 	double v, down, up; /* standard errors of the mean, by each recording's own */
-	double squares;	    /* of the recordings around it */
+	double squares;	    /* of the recordings' differences from the mean */
 	size_t n;
 };
 
@@ -37,7 +37,8 @@ struct us_value us_value_of(double v, double low, double high)
 	return (struct us_value){ v, fmax(0, v - low) / t, fmax(0, high - v) / t };
 }
 
-/* By function: what of its total waited for a host CPU.  NULL: out of memory. */
+/* By function: the part of its total that waited for a host CPU.  NULL: out of memory.
+ */
 static uint64_t *waiting_of(const struct us_profile *p)
 {
 	size_t n, n_func;
@@ -53,7 +54,7 @@ static uint64_t *waiting_of(const struct us_profile *p)
 		if (!v[i].self || strcmp(f[v[i].func].name, US_FRAME_READY) != 0)
 			continue;
 		for (uint32_t up = i; up; up = v[up].parent) {
-			if (last[v[up].func] != i) /* a recursive one once */
+			if (last[v[up].func] != i) /* count a recursive function once */
 				waiting[v[up].func] += v[i].self;
 			last[v[up].func] = i;
 		}
@@ -61,8 +62,8 @@ static uint64_t *waiting_of(const struct us_profile *p)
 	return waiting;
 }
 
-/* The host's other work is no part of the guest: what waited for a host CPU counts in a
- * share of the time alone. */
+/* The host's other work is not part of the guest: time that waited for a host CPU
+ * counts only in shares of the time. */
 static struct us_value share_of(const struct us_comparer *c, const struct us_profile *p,
 				const struct us_profile_func *f, bool total,
 				uint64_t waiting)
@@ -82,7 +83,7 @@ static struct us_value share_of(const struct us_comparer *c, const struct us_pro
 				  scale * x.up };
 }
 
-/* Of independent factors. */
+/* The factors are independent. */
 static struct us_value product(struct us_value a, struct us_value b)
 {
 	return (struct us_value){ a.v * b.v, hypot(a.v * b.down, b.v * a.down),
@@ -95,7 +96,7 @@ static struct us_value inverse(struct us_value a)
 	return (struct us_value){ 1 / a.v, a.up / square, a.down / square };
 }
 
-/* The part of the time in which it ran at all. */
+/* The part of the time in which the guest ran at all. */
 static struct us_value busy_of(const struct us_profile *p)
 {
 	const struct us_profile_summary *s = us_profile_summary(p);
@@ -118,7 +119,7 @@ struct us_value us_compare_in_unit(const struct us_comparer *c,
 	return share;
 }
 
-/* Addresses name a piece of code in one build alone. */
+/* An address identifies code only within one build. */
 const char *us_compare_name(const struct us_comparer *c,
 			    const struct us_profile_func *f)
 {
@@ -149,7 +150,7 @@ static int add_profile(struct us_comparer *c, unsigned side, unsigned run)
 	return 0;
 }
 
-/* What the function of --per has in one recording. */
+/* The value of --per's function in one recording. */
 static int find_per(struct us_comparer *c, unsigned side, unsigned run,
 		    struct us_err *e)
 {
@@ -174,7 +175,7 @@ static int find_per(struct us_comparer *c, unsigned side, unsigned run,
 
 /* --- all of a side --- */
 
-/* None of n samples: it may have some yet. */
+/* In none of n samples: its true share may still be above 0. */
 static double unseen(const struct us_comparer *c, unsigned side)
 {
 	double n = 0, scale = 1;
@@ -188,7 +189,7 @@ static double unseen(const struct us_comparer *c, unsigned side)
 				  us_student_limit(LEVEL, US_COSINES);
 }
 
-/* v: of each recording; a zeroed one where it was not seen. */
+/* v: one value for each recording, zeroed where the function was not seen. */
 static struct estimate estimate(const struct us_comparer *c, unsigned side,
 				const struct us_value *v)
 {
@@ -206,8 +207,8 @@ static struct estimate estimate(const struct us_comparer *c, unsigned side,
 	return x;
 }
 
-/* The error of the difference of two means by the spread of both sides, which are
- * taken for equally wide (Student), with n - 2 degrees of freedom. */
+/* The error of the difference of two means, from the spread of both sides.  Both are
+ * assumed to have the same variance (Student), with n - 2 degrees of freedom. */
 static double spread_of(const struct estimate *a, const struct estimate *b)
 {
 	double n = (double)a->n, m = (double)b->n;
@@ -220,7 +221,7 @@ static void conclude(struct us_compare_row *r, const struct estimate *before,
 	double down = hypot(after->down, before->up);
 	double up = hypot(after->up, before->down);
 	unsigned df = US_COSINES;
-	/* Several recordings tell what one cannot: that each run is another. */
+	/* Several recordings show what one cannot: how much runs differ. */
 	if (before->n + after->n > 2) {
 		double spread = spread_of(before, after);
 		down = fmax(down, spread);
@@ -259,7 +260,7 @@ static int by_name(const void *a, const void *b)
 	return c ? c : (x->run > y->run) - (x->run < y->run);
 }
 
-/* Of one name in one recording there may be several: inlined elsewhere, or unnamed. */
+/* A recording may have several functions of one name: inlined elsewhere, or unnamed. */
 static void add_value(struct us_value *to, struct us_value x)
 {
 	*to = (struct us_value){ to->v + x.v, hypot(to->down, x.down),
@@ -297,7 +298,7 @@ static int largest_first(const void *a, const void *b)
 	return p != q ? (p > q ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* Benjamini's and Hochberg's choice. */
+/* Which rows changed, chosen as by Benjamini and Hochberg. */
 void us_compare_choose(struct us_compare_row *row, size_t n, size_t *ret)
 {
 	*ret = 0;

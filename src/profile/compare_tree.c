@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST	   0.0002 /* of all, on one side: narrower than a pixel */
+#define LEAST	   0.0002 /* of the total of one side; less is narrower than a pixel */
 #define LEFT_OUT   UINT32_MAX
 #define N_PROFILES (2 * US_COMPARE_MAX)
 
-/* A function of one profile, to be given a number by its name. */
+/* A function of one profile, which gets a number by its name. */
 struct named {
 	const char *name;
 	uint32_t profile, func;
 };
 
-/* What one recording has of a path. */
+/* The share of a path in one recording. */
 struct share {
 	uint32_t node;
 	unsigned side, run;
@@ -54,7 +54,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
 }
 
-/* Numbers are the same for the same name in all profiles. */
+/* A name has the same number in all profiles. */
 static int number_names(struct merger *m)
 {
 	size_t n_profile = m->c.side[0]->n + m->c.side[1]->n, n = 0, n_func;
@@ -84,8 +84,8 @@ static int number_names(struct merger *m)
 	return 0;
 }
 
-/* The totals of a profile's nodes; what waited for a host CPU counts in a share of the
- * time alone. */
+/* The totals of a profile's nodes.  Time that waited for a host CPU counts only in
+ * shares of the time. */
 static uint64_t *totals_of(const struct merger *m, const struct us_profile *p)
 {
 	size_t n, n_func;
@@ -213,7 +213,7 @@ static int conclude(struct merger *m)
 	return 0;
 }
 
-/* Callees are never heavier than their callers: what is kept is a tree. */
+/* Callees are never heavier than their callers, so what is kept is a tree. */
 static int drop_light(struct merger *m)
 {
 	struct us_compare_node *v = m->nodes.v;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile/counted.c: a profile of calls that were counted, each of them. */
+/* profile/counted.c: a profile in which every call was counted. */
 #include "profile/profile_priv.h"
 
 #include "base/cleanup.h"
@@ -135,9 +135,9 @@ static void add_up(struct us_profile *p)
 	}
 }
 
-/* Of a recursive function, the outermost call has the total of all.  The nodes are in
- * their order, depth first: n_above counts a function on the path to the one at hand.
- */
+/* The total of a recursive function is that of its outermost calls.  The nodes are in
+ * order, depth first: n_above counts how often a function is on the path to the current
+ * node. */
 static void add_totals(struct us_profile *p, uint32_t *n_above)
 {
 	const struct us_profile_node *v = p->nodes.v;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile/facts.c: what recordings say of themselves, and of several together. */
+/* profile/facts.c: the facts of a recording, and those of several joined. */
 #include "profile/profile_priv.h"
 
 #include "base/vec.h"
@@ -57,7 +57,8 @@ int us_profile_add_fact(struct us_profile *p, const char *key, const char *value
 	return 0;
 }
 
-/* Of these, several are all of interest; of others the first one's stands. */
+/* Different values of these facts are all listed; of other facts the first value is
+ * kept. */
 static bool is_listed(const char *key)
 {
 	static const char *const listed[] = { "target",	 "guest",   "kernel",

@@ -2,10 +2,10 @@
 /*
  * profile/files.c: several recordings as one.
  *
- * One is read after the other, into the same trie.  On the axis of time each begins
- * where the one before ended.  Recordings whose images and names are at the same places
- * share a layout.  Layouts are to names what times are at which images come and go: a
- * stack is kept apart, and named, by us_profile_layout_time().
+ * They are read one after the other into the same trie.  On the time axis each begins
+ * where the one before ended.  Recordings whose images and names are at the same
+ * addresses share a layout.  A different layout is treated like a time at which images
+ * come and go: us_profile_layout_time() keeps its stacks separate, and names them.
  */
 #include "profile/profile_priv.h"
 
@@ -95,7 +95,7 @@ static bool same_module(const struct us_module *a, const struct us_module *b)
 	       !strcmp(a->path, b->path);
 }
 
-/* The modules are in the order of their recordings: those of one from *ret on. */
+/* The modules are in the order of their recordings; those of one begin at *ret. */
 static size_t modules_of(const struct us_profile *p, size_t file, size_t *ret)
 {
 	size_t n = 0;
@@ -119,7 +119,7 @@ static bool same_layout(const struct us_profile *p, size_t a, size_t b)
 {
 	size_t x, y, n = modules_of(p, a, &x);
 	if (has_mappings(p, a) || has_mappings(p, b))
-		return false; /* nobody runs the same programs twice */
+		return false; /* programs are never at the same places in two runs */
 	if (p->file[a].names != p->file[b].names || modules_of(p, b, &y) != n)
 		return false;
 	for (size_t i = 0; i < n; i++)
@@ -128,7 +128,7 @@ static bool same_layout(const struct us_profile *p, size_t a, size_t b)
 	return true;
 }
 
-/* Those of one that lies as an earlier one add nothing. */
+/* The modules of a recording with an earlier one's layout add nothing. */
 static void drop_modules(struct us_profile *p, size_t file)
 {
 	size_t first, n = modules_of(p, file, &first);
@@ -154,7 +154,7 @@ void us_profile_module_times(const struct us_profile *p,
 				   : (layout + 1ULL) << US_LAYOUT_SHIFT;
 }
 
-/* ---- Which of them are asked for ---- */
+/* ---- Which files are wanted ---- */
 
 static int leave_out(struct us_profile *p, const struct us_profile_filter *f,
 		     struct us_err *e)
@@ -183,10 +183,10 @@ static int check_arch(const struct us_profile *p, struct us_err *e)
 		if (!p->file[i].arch || !strcmp(p->file[i].arch, p->file[first].arch))
 			continue;
 		us_fail(e, -EINVAL,
-			"%s is of %.20s, %s of %.20s: they are no one profile",
+			"%s is of %.20s, %s of %.20s: they cannot be one profile",
 			p->file[first].name, p->file[first].arch, p->file[i].name,
 			p->file[i].arch);
-		us_hint(e, "report the recordings of each architecture for themselves");
+		us_hint(e, "report the recordings of each architecture separately");
 		return -EINVAL;
 	}
 	return 0;
@@ -196,15 +196,17 @@ int us_profile_find_layouts(struct us_profile *p, struct us_err *e)
 {
 	if (p->n_file > 1 && p->n_phase)
 		return us_fail(e, -EINVAL,
-			       "the phases of a boot are of one recording: "
-			       "%s is not the only one",
+			       "cannot show the phases of a boot of several "
+			       "recordings: %s is not the only one",
 			       p->file[0].name);
 	if (p->n_file > 1 && p->opts.waits)
-		return us_fail(e, -EINVAL,
-			       "--waits: tasks are told apart in one recording only");
+		return us_fail(
+			e, -EINVAL,
+			"--waits: tasks can be told apart in one recording only");
 	if (p->n_file > 1 && p->opts.host)
 		return us_fail(e, -EINVAL,
-			       "--host: the host's functions are of one recording");
+			       "--host takes one recording: the host's functions "
+			       "differ between several");
 	for (unsigned i = 0; i < p->opts.n_filter; i++) {
 		const struct us_profile_filter *f = &p->opts.filter[i];
 		if (f->by != US_BY_GUEST && f->by != US_BY_RECORDING)
@@ -255,7 +257,7 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Counts add up; how long samples stopped guests are upper bounds. */
+/* Counts are added up; how long samples stopped the guest is an upper bound. */
 static void add_stats(struct us_record_stats *sum, const struct us_record_stats *own)
 {
 	uint64_t all[sizeof(*sum) / sizeof(uint64_t)], one[sizeof(all) / sizeof(*all)];
@@ -270,7 +272,7 @@ static void add_stats(struct us_record_stats *sum, const struct us_record_stats 
 	sum->held_max_ns = most(held.held_max_ns, own->held_max_ns);
 }
 
-/* What was sampled and what was counted are of other units. */
+/* Sampled and counted recordings have different units. */
 static int check_kinds(const struct us_profile *p, struct us_err *e)
 {
 	size_t sampled = SIZE_MAX, counted = SIZE_MAX;
@@ -284,16 +286,16 @@ static int check_kinds(const struct us_profile *p, struct us_err *e)
 		return 0;
 	if (sampled != SIZE_MAX) {
 		us_fail(e, -EINVAL,
-			"%s was sampled, %s counted: samples and instructions do not "
-			"add up",
+			"%s was sampled, %s counted: samples and instructions "
+			"cannot be added up",
 			p->file[sampled].name, p->file[counted].name);
-		us_hint(e, "report them one by one");
+		us_hint(e, "report them separately");
 		return -EINVAL;
 	}
 	if (p->n_layout > 1)
 		return us_fail(e, -EINVAL,
-			       "%s and the others were counted with images at other "
-			       "places: they are no one profile",
+			       "%s and the others were counted with images at "
+			       "different addresses: they cannot be one profile",
 			       p->file[0].name);
 	return 0;
 }
@@ -329,8 +331,7 @@ static int set_text(char **to, const char *text)
 	return 0;
 }
 
-/* As us_report_title() has it: the guest's name, else its image's, else the target's.
- */
+/* As in us_report_title(): the guest's name, else its image's, else the target's. */
 int us_profile_file_fact(struct us_profile *p, const char *key, const char *value)
 {
 	struct us_profile_file *f = &p->file[p->file_now];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile/filters.c: what a profile is only a part of, in words. */
+/* profile/filters.c: the filters of a profile, in words. */
 #include "profile/profile_priv.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile/focus.c: which samples are asked for, by their functions and state. */
+/* profile/focus.c: which samples are wanted, by their functions and state. */
 #include "profile/profile_priv.h"
 
 #include "base/cleanup.h"
@@ -37,7 +37,7 @@ static bool *match_funcs(const struct us_profile *p, const regex_t *re)
 	return match;
 }
 
-/* Leave only leaves for which keep is true; calls are leaves of their own. */
+/* Keep only leaves for which keep is true; counted calls are leaves, too. */
 static void keep_nodes(struct us_profile *p, const bool *keep)
 {
 	for (size_t i = 0; i < p->n_key; i++)
@@ -48,7 +48,7 @@ static void keep_nodes(struct us_profile *p, const bool *keep)
 			p->calls.v[i].node = US_PROFILE_NONE;
 }
 
-/* Stacks with such a function, or those without. */
+/* Keep the stacks with a function that matches, or those without one. */
 static int focus(struct us_profile *p, const regex_t *re, bool with)
 {
 	_cleanup_free_ bool *func = match_funcs(p, re);
@@ -154,7 +154,7 @@ static void by_pid(struct us_profile *p)
 	}
 }
 
-/* Of guests and recordings, whole files were left out before (files.c). */
+/* Filters by guest and recording excluded whole files before (files.c). */
 static int filter(struct us_profile *p, const struct us_profile_filter *f,
 		  struct us_err *e)
 {

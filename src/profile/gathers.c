@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile/gathers.c: where stops fell more, or less, often than the vCPUs were there.
+ * profile/gathers.c: code where stops fell more, or less, often than vCPUs ran it.
  *
- * The recording has it by address (backend/running_pc.h).  Within one function that is
- * of no matter; between functions it makes their shares wrong, and is said.
+ * The recording has this by address (backend/running_pc.h).  Within one function it
+ * does not matter.  Between functions it makes their shares wrong, so the report warns.
  */
 #include "profile/profile_priv.h"
 
@@ -15,13 +15,13 @@
 
 #define MAX_PLACES 64
 #define MAX_NAMED  3
-#define POINTS	   0.05 /* of all stops: less is not said */
+#define POINTS	   0.05 /* part of all stops; less is not reported */
 #define SIGMAS	   4
 
 struct gather {
 	char name[128];	  /* of the function; its address if there is none */
-	us_gva pc;	  /* the one that matters most */
-	uint64_t n_of_pc; /* how much */
+	us_gva pc;	  /* the address that matters most */
+	uint64_t n_of_pc; /* and how much it matters */
 	uint64_t stopped, running;
 };
 
@@ -60,7 +60,7 @@ static size_t add(struct gather *g, size_t n, const struct gather *more)
 	return n;
 }
 
-/* "N; ADDRESS STOPS READINGS; ..." How many functions. */
+/* "N; ADDRESS STOPS READINGS; ..."  Returns the number of functions. */
 static size_t read_text(struct us_profile *p, const char *text, struct gather *ret,
 			uint64_t *ret_n)
 {
@@ -125,8 +125,8 @@ void us_profile_warn_of_gathers(struct us_profile *p)
 		us_profile_warn(
 			p,
 			"stops do not fall where the time goes, by %" PRIu64
-			" readings without a stop: %s. A vCPU that asks a "
-			"device waits there for the lock that a stop takes, and "
+			" readings without a stop: %s. A vCPU that accesses a device "
+			"waits there for the lock that a stop takes, and "
 			"TCG stops at the next block",
 			all, words);
 }

@@ -21,7 +21,7 @@ struct builder {
 	} groups;
 	struct {
 		struct group_func {
-			uint32_t group, func, last; /* last: stack + 1 that it was in */
+			uint32_t group, func, last; /* last: its last stack + 1 */
 			uint64_t self, total;
 		} * v;
 		size_t n, cap;
@@ -30,7 +30,7 @@ struct builder {
 	struct us_name_set names;  /* of the groups */
 };
 
-/* Groups have the numbers of their names. */
+/* A group has the number of its name. */
 static uint32_t group_of(struct builder *b, const char *name)
 {
 	uint32_t number = us_name_set_at(&b->names, name);
@@ -48,7 +48,7 @@ static uint32_t group_of(struct builder *b, const char *name)
 	return number;
 }
 
-/* Of a lane, or of all where a profile was counted. */
+/* The group of a lane, or of all lanes if the profile was counted. */
 static uint32_t lane_group(struct builder *b, uint16_t lane)
 {
 	const struct us_profile *p = b->p;
@@ -113,7 +113,7 @@ static struct group_func *row_of(struct builder *b, uint32_t group, uint32_t fun
 	return &b->rows.v[*have - 1];
 }
 
-/* A function that is in it several times is in it once. */
+/* Count a function that is in the stack several times once. */
 static bool add_frame(struct builder *b, uint32_t group, uint32_t func, uint32_t stack,
 		      uint64_t weight, bool innermost)
 {
@@ -154,7 +154,7 @@ static bool add_stack(struct builder *b, const struct us_profile_stacks *all,
 	return true;
 }
 
-/* Lanes that were idle all the time have no stacks. */
+/* Lanes that were always idle have no stacks, but a group. */
 static bool add_lanes(struct builder *b)
 {
 	const struct us_profile *p = b->p;

@@ -24,7 +24,7 @@ void us_guest_names_fini(struct us_guest_names *g)
 	free(g->old.v);
 }
 
-/* Its number; mostly the one asked for last. */
+/* The module's number; mostly the same as in the last call. */
 static int module_of(struct us_guest_names *g, const char *name, size_t *ret)
 {
 	for (size_t i = g->modules.n; i-- > 0;) {
@@ -70,7 +70,7 @@ static int by_start(const void *a, const void *b)
 	return x->number < y->number ? 1 : -1;
 }
 
-/* Without room for it the name is never freed. */
+/* If there is no room for the old name, it is never freed. */
 static void replace(struct us_guest_names *g, struct us_guest_name *n)
 {
 	char **slot = us_vec_push(&g->old);

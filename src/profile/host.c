@@ -2,8 +2,8 @@
 /*
  * profile/host.c: what the host did for the guest, as if the guest had called it.
  *
- * Below the node where a guest's stack was broken off hang, all with US_PC_HOST: one
- * that says what it left the guest for, with US_PC_EXIT, and the host's frames.
+ * The node where the guest was interrupted gets these descendants, all with US_PC_HOST:
+ * one with the reason of the exit, which has US_PC_EXIT, and the host's frames.
  */
 #include "profile/profile_priv.h"
 
@@ -25,7 +25,7 @@ uint32_t us_profile_guest_node(const struct us_profile *p, uint32_t node)
 	return node;
 }
 
-/* As a caller it would be a return address, which it is not. */
+/* As a caller its pc would be taken for a return address, which it is not. */
 static uint32_t exact(struct us_profile *p, uint32_t node)
 {
 	struct us_trie_node n = p->trie.nodes.v[node];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile/idle.c: Linux waits in other ways than HLT, which alone a backend knows.
+ * profile/idle.c: idle time that backends do not see, because they know only HLT.
  *
- * A vCPU that polls for work (poll_idle, haltpoll), or waits in MWAIT or by a call to
- * its hypervisor, looks busy to the host.  It is idle if its innermost function is one
- * that waits, and Linux's idle task called it: then it goes to the idle samples.
+ * A Linux vCPU that polls for work (poll_idle, haltpoll), or waits in MWAIT or in a
+ * hypercall, looks busy to the host.  It is idle if its innermost function is one that
+ * waits, called by Linux's idle task.  Its samples then become idle samples.
  */
 #include "profile/profile_priv.h"
 
@@ -14,7 +14,7 @@
 
 #define CALLERS_MOST 12
 
-/* What may stand innermost; a '*' at the end stands for any rest. */
+/* Possible innermost functions; a '*' at the end matches any rest. */
 static const char *const waiting[] = {
 	"poll_idle",
 	"cpu_idle_poll",
@@ -38,10 +38,10 @@ static const char *const waiting[] = {
 	"hv_*_idle*",
 	"arch_cpu_idle",
 };
-/* Of the idle task, and of nothing else. */
+/* Functions that only the idle task has. */
 static const char *const idle_task[] = { "do_idle", "cpu_startup_entry" };
 
-/* What a compiler puts behind a name (".isra.0", ".constprop.0") does not count. */
+/* Suffixes that a compiler adds (".isra.0", ".constprop.0") are ignored. */
 static bool is_like(const char *name, const char *pattern)
 {
 	size_t n = strlen(pattern);
@@ -93,7 +93,7 @@ static int is_idle(struct us_profile *p, uint32_t node)
 	return r;
 }
 
-/* What is known of a key: asked once. */
+/* The verdict on a key, so that it is found only once. */
 enum verdict {
 	UNASKED,
 	BUSY,
@@ -114,7 +114,7 @@ static int verdict_of(struct us_profile *p, uint8_t *verdict, uint32_t key)
 	return verdict[stack];
 }
 
-/* As if its stacks were whole; take_ends() knows which are not. */
+/* Here all stacks are taken as complete; take_ends() corrects those that are not. */
 static void take_sum(struct us_profile *p, const struct us_slice_sum *x)
 {
 	p->sum.running -= x->weight;
@@ -124,8 +124,8 @@ static void take_sum(struct us_profile *p, const struct us_slice_sum *x)
 		p->sum.exit -= x->weight;
 }
 
-/* Leave only busy stacks in the slices of those that ran; moved: the weight of the
- * others by slice of p->idle, which is at least as wide. */
+/* Keep only busy stacks in the slices of running samples.  moved: the weight of the
+ * others, by slice of p->idle, which is at least as wide. */
 static int take_idle(struct us_profile *p, uint8_t *verdict,
 		     uint64_t moved[US_SLICES_MAX])
 {
@@ -185,7 +185,7 @@ static void take_ends(struct us_profile *p, const uint8_t *verdict)
 	}
 }
 
-/* The same slices, with what was moved counted as idle. */
+/* Rebuild the same slices, with the moved weight as idle. */
 static int recount(struct us_profile *p, const uint64_t moved[US_SLICES_MAX])
 {
 	struct us_slices old = p->idle;

@@ -11,23 +11,27 @@
 #define T_FEW	  4.302652729911275
 /* F, 99 %, for FEW and US_COSINES - FEW degrees of freedom. */
 #define F_FEW 10.92
-/* The fit is too low where the guest's period is a little less than the sampler's: by a
- * quarter for a square wave of 0.7 periods, elsewhere by less than a tenth. */
+/* The fit is too low if the guest's period is a little shorter than the sampler's: by a
+ * quarter for a square wave of 0.7 periods, else by less than a tenth. */
 #define MARGIN 1.05
-/* A sampler that repels its samples makes those of a wave a little shorter than its
- * period cluster: at most so much above independent ones. */
+/* The sampler keeps its samples apart, so those of a wave a little shorter than its
+ * period cluster.  The variance is then at most this much above that of independent
+ * samples. */
 #define MOST  1.2
 #define LEAST 0.02 /* clocks and timers are no better */
-/* Where distances are not the sampler's, the host is busy: how long the guest ran
- * between two samples then varies more than the time between them.  By so much, of 40
- * recordings of each of gdb and qmp (docs/accuracy.md). */
+/* If distances are not the sampler's, the host is busy.  How long the guest ran between
+ * two samples then varies more than the time between them, by this factor, from 40
+ * recordings each of gdb and qmp (docs/accuracy.md). */
 #define BUSY 3
-/* Pairs of hits that weigh as much as the assumption that samples are independent. */
+/* The assumption that samples are independent weighs as much as this many pairs of
+ * hits. */
 #define PRIOR_PAIRS 4
-/* The fit varies, of independent samples, as if it had three degrees of freedom of four
- * samples: for the square of Student's t by that of the normal quantile, in samples. */
+/* For independent samples the fit varies as if four samples gave three degrees of
+ * freedom.  This corrects for it, in samples: the square of Student's t divided by that
+ * of the normal quantile. */
 #define STUDENT 3.3
-/* Ticks: too low by a fifth for cycles of 0.7 to 1 of their mean period, else right. */
+/* Ticks: the fit is too low by a fifth for cycles of 0.7 to 1 mean period, else right.
+ */
 #define TICK_MARGIN 1.1
 
 static const double fit_weight[US_FIT_LAGS + 1] = { 0.0846, 1.6332, -1.0374, 0.4686,
@@ -55,8 +59,9 @@ double us_lag_weight(enum us_lag_sum sum, unsigned block, unsigned lag)
 	return lag < block ? -2 * (1 - (double)lag / block) : 0;
 }
 
-/* Standard error of the sum over blocks, by itself, times the root of the number of
- * samples: for independent ones, the root of the sum of the squares of its weights. */
+/* Relative standard error of the sum over blocks, times the root of the number of
+ * samples.  For independent samples: the root of the sum of the squares of its weights.
+ */
 static double block_error(double size)
 {
 	return sqrt((size - 1) * (2 * size - 1) / size * 2 / 3);
@@ -96,13 +101,13 @@ static double by_blocks(const struct us_span_error *x, double one)
 	double size = us_lag_weight(US_LAG_BLOCK, x->block, 0);
 	double v = size * one + x->changes[US_LAG_BLOCK];
 	double off = block_error(size) / sqrt(x->compared);
-	/* Ticks of one period either keep step with a wave or not: what blocks of them
-	 * show is Fejer's kernel at a chance place, whose mean square is two thirds of
-	 * size by the square of its mean.  What is in a function is several waves. */
+	/* Ticks of one period either keep step with a wave or not: blocks of them show
+	 * Fejer's kernel at a random place, whose mean square is two thirds of size
+	 * times the square of its mean.  A function consists of several waves. */
 	if (x->fit == US_FIT_BY_TICKS)
 		off = sqrt(off * off + size / 3 / x->periods);
-	/* The lower of two estimates must not be that by chance: what it would be if
-	 * this one is low by a standard error. */
+	/* The lower of two estimates is used, and must not be lower by chance only.
+	 * Assume that this one is too low by a standard error. */
 	return off < 1 ? fmax(v, 0) / (1 - off) : INFINITY;
 }
 
@@ -124,7 +129,7 @@ double us_span_variance(const struct us_span_error *x)
 		v -= (US_UNIFORM_SPREAD - x->spread) * one;
 	v = fmin(v, by_blocks(x, one));
 	v = fmin(fmax(v, least * one), MOST * one);
-	/* Distances that vary more are like independent samples by so much. */
+	/* Distances that vary more make samples more like independent ones. */
 	double like_independent = (x->spread - US_UNIFORM_SPREAD) /
 				  (1 - US_UNIFORM_SPREAD);
 	if (x->fit == US_FIT_BY_NUMBER)
@@ -132,8 +137,8 @@ double us_span_variance(const struct us_span_error *x)
 	like_independent = clamp01(like_independent);
 	v += like_independent * fmax(one - v, 0);
 	double hits = fmin(x->hits, x->n - x->hits);
-	/* Hits that would be alone tell by being together that visits last: the more
-	 * so, the more pairs of them could have been apart. */
+	/* Hits next to each other show that visits last.  The more pairs of hits could
+	 * have been apart, the stronger this evidence is. */
 	v = (v * hits * hits + one * PRIOR_PAIRS) / (hits * hits + PRIOR_PAIRS);
 	v *= x->fit == US_FIT_BY_TICKS ? TICK_MARGIN : MARGIN;
 	return fmin(v * (1 + STUDENT / fmax(x->n, 1)), MOST * one);
@@ -167,7 +172,7 @@ struct us_interval us_interval_long_run(double share, double n,
 	double mean = square_sum(sum, US_COSINES) / US_COSINES;
 	double slow = square_sum(sum, FEW) / FEW;
 	double rest = square_sum(sum + FEW, US_COSINES - FEW) / (US_COSINES - FEW);
-	/* What moves as slowly as that goes on beyond the recording. */
+	/* Such slow movements go on beyond the recording. */
 	if (slow > F_FEW * rest) {
 		mean = slow;
 		z = T_FEW;

@@ -31,7 +31,7 @@ bool us_late_take(struct us_late *l, uint16_t vcpu, struct us_sample *ret)
 		memmove(&l->v[i], &l->v[i + 1], (l->n - i) * sizeof(l->v[0]));
 		return true;
 	}
-	/* Of another vCPU with the same bit there may still be one. */
+	/* A sample of another vCPU with the same bit may remain. */
 	if (!l->n)
 		l->vcpus = 0;
 	return false;

@@ -2,7 +2,7 @@
 /*
  * profile/modules.c: which images give the names.
  *
- * A wrong name is worse than none: an image is used only if nothing speaks against it.
+ * A wrong name is worse than none: an image is used only without evidence against it.
  */
 #include "profile/profile_priv.h"
 
@@ -59,7 +59,7 @@ static bool same_name(const struct us_module *a, const struct us_module *b)
 	return !strcmp(base_name(a->path), base_name(b->path));
 }
 
-/* The same image at another place, or time. */
+/* The same image at another address, or time. */
 static bool same_image(const struct us_module *a, const struct us_module *b)
 {
 	return !strcmp(a->path, b->path) && a->build_id_len == b->build_id_len &&
@@ -71,7 +71,7 @@ static int no_memory(struct us_err *e)
 	return us_fail(e, -ENOMEM, "report: out of memory");
 }
 
-/* What was kept apart of an image: its symbols, its lines. */
+/* Symbols and lines of an image that are in a separate file. */
 static void find_debug(struct us_profile *p, struct us_elf_image *image)
 {
 	struct us_err why = { 0 };
@@ -85,7 +85,7 @@ static void find_debug(struct us_profile *p, struct us_elf_image *image)
 			 base_name(us_elf_image_path(image)));
 }
 
-/* A page of it alone, which is at another address than the rest. */
+/* A single page of the image, at another address than the rest. */
 static bool is_piece(const struct us_elf_image *image, const struct us_module *m)
 {
 	const struct us_elf_file *f = us_elf_image_file(image);
@@ -135,8 +135,8 @@ static void warn_of_given(struct us_profile *p, const struct us_module *m,
 				m->path);
 }
 
-/* Does a given image stand for a recorded one: the same build, else (how 1) the same
- * name, else (how 2) the same place? */
+/* Does a given image replace a recorded one: the same build, else (how 1) the same
+ * name, else (how 2) the same address? */
 static bool stands_for(const struct us_module *given, const struct us_module *r,
 		       int how)
 {
@@ -150,14 +150,14 @@ static bool stands_for(const struct us_module *given, const struct us_module *r,
 	}
 }
 
-/* What a given image takes over from the recorded ones that it stands for. */
+/* What a given image takes over from the recorded ones that it replaces. */
 struct twins {
-	const struct us_module *best; /* NULL: it stands for none */
-	int how;		      /* it does */
-	bool placed;		      /* it has their places */
+	const struct us_module *best; /* NULL: it replaces none */
+	int how;		      /* the criterion of stands_for() that matched */
+	bool placed;		      /* it was put at their addresses */
 };
 
-/* They are neither opened nor warned of. */
+/* The replaced ones are not opened, and get no warnings. */
 static int replace_twins(struct us_profile *p, const struct us_module *g, bool fixed,
 			 const struct us_elf_image *image, size_t n_recorded,
 			 struct twins *ret, struct us_err *e)
@@ -181,7 +181,7 @@ static int replace_twins(struct us_profile *p, const struct us_module *g, bool f
 	return rc;
 }
 
-/* Where the user says, or the recording; else where it was linked. */
+/* At the address from the user or the recording, else where it was linked. */
 static int place_given(struct us_profile *p, struct us_profile_module *given,
 		       bool fixed, const struct us_elf_image *image, size_t n_recorded,
 		       struct us_err *e)
@@ -225,7 +225,7 @@ static int add_given(struct us_profile *p, struct us_profile_module *g,
 
 /* ---- Images of the recording ---- */
 
-/* Does anything speak against the image? If so says it, in a warning. */
+/* False, with a warning, if there is evidence against the image. */
 static bool is_right(struct us_profile *p, const struct us_module *m,
 		     const struct us_elf_image *image)
 {
@@ -248,7 +248,7 @@ static bool is_right(struct us_profile *p, const struct us_module *m,
 	return true;
 }
 
-/* At its path, else (on another machine, after an update) where its build-id leads. */
+/* Open it at its path, else (on another machine, after an update) by its build-id. */
 static int open_image(struct us_profile *p, const struct us_module *m,
 		      struct us_elf_image **ret, struct us_err *why)
 {
@@ -295,7 +295,7 @@ static int open_recorded(struct us_profile *p, const struct us_module *m,
 	return 0;
 }
 
-/* "0.0-2.1 s, 4.5-6.0 s": when an image was seen; false: all the time, or never. */
+/* "0.0-2.1 s, 4.5-6.0 s": when an image was seen; false: always, or never. */
 static bool times_of(const struct us_profile *p, const struct us_module *m,
 		     size_t n_recorded, char *dst, size_t size)
 {
@@ -325,7 +325,7 @@ static void warn_of_differing(struct us_profile *p, const struct us_module *m)
 			m->path);
 }
 
-/* The image of the first entry, and of all that are the same image. */
+/* Open the image of the first entry, and of all entries with the same image. */
 static int add_recorded(struct us_profile *p, size_t first, size_t n_recorded,
 			struct us_err *e)
 {
@@ -354,7 +354,7 @@ static int add_recorded(struct us_profile *p, size_t first, size_t n_recorded,
 	}
 	if (used && times_of(p, m, n_recorded, times, sizeof(times)))
 		us_profile_warn(p,
-				"%s was in the guest at %s only: of other times "
+				"%s was in the guest at %s only: at other times "
 				"addresses are shown instead of its names",
 				m->path, times);
 	return rc;

@@ -19,7 +19,7 @@ void us_moments_fini(struct us_moments *m)
 	*m = (struct us_moments){ 0 };
 }
 
-/* The unit that is taken of a block of so many, by the block's number. */
+/* The unit that is taken from a block of every units, by the block's number. */
 static uint64_t unit_of(uint64_t block, uint64_t every)
 {
 	uint64_t h = (block ^ every << 32) + 0x9e3779b97f4a7c15;
@@ -28,7 +28,7 @@ static uint64_t unit_of(uint64_t block, uint64_t every)
 	return block * every + (h ^ h >> 31) % every;
 }
 
-/* How many of the units from..to are taken. */
+/* How many units in from..to are taken. */
 static uint64_t taken(uint64_t from, uint64_t to, uint64_t every)
 {
 	if (from == to)
@@ -40,7 +40,7 @@ static uint64_t taken(uint64_t from, uint64_t to, uint64_t every)
 	return n;
 }
 
-/* The first one that is taken, from here on. */
+/* The first unit that is taken, at or after from. */
 static uint64_t next_unit(uint64_t from, uint64_t every)
 {
 	uint64_t unit = unit_of(from / every, every);
@@ -93,7 +93,7 @@ static int by_lane(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* false: it is in no part of the tree. */
+/* False: the sample is not in the tree. */
 static bool tell(const struct us_profile *p, const struct us_moment *m,
 		 struct us_profile_moment *ret)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define MAX_INLINED 32
-/* Documentation/arch/x86/x86_64/mm.rst of Linux: behind the kernel's text. */
+/* Linux, Documentation/arch/x86/x86_64/mm.rst: after the kernel's text. */
 #define LINUX_MODULES 0xffffffffc0000000ULL
 
 static bool same_text(const char *a, const char *b)
@@ -18,15 +18,15 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-/* Not known is no difference: link-time optimization loses files. */
+/* An unknown place is not a difference: link-time optimization loses files. */
 static bool same_place(const struct us_profile_func *a, const struct us_profile_func *b)
 {
 	return !a->decl_file || !b->decl_file || !strcmp(a->decl_file, b->decl_file);
 }
 
-/* A function that is inlined here and called there is one function: the line that it
- * begins at tells namesakes apart; without lines, its address does.  Instances of one
- * generic are one function if their names do not tell them apart. */
+/* A function that is inlined in one place and called in another is one function.  The
+ * line that it begins at distinguishes namesakes; without lines, its address does.
+ * Instances of one generic with the same name are one function. */
 static bool same_func(const struct us_profile_func *a, const struct us_profile_func *b)
 {
 	return a->known == b->known && !strcmp(a->base, b->base) &&
@@ -81,7 +81,7 @@ static uint32_t intern(struct us_profile *p, const struct us_profile_func *f)
 	return (uint32_t)p->funcs.n - 1;
 }
 
-/* A name of a function that was just added is made up: the profile keeps a copy. */
+/* The name of a function that was just added is made up: the profile keeps a copy. */
 static bool keep_name(struct us_profile *p, uint32_t index, const char *text)
 {
 	char *name = strdup(text), **slot = us_vec_push(&p->names);
@@ -124,7 +124,7 @@ static bool push_known(struct us_profile *p, const struct us_frame *f)
 		.raw = f->raw,
 		.file = f->decl_file && (f->decl_line || !f->file) ? f->decl_file
 								   : f->file,
-		/* The symbol table's name of a source says nothing of folders. */
+		/* The name of a source in a symbol table has no folder. */
 		.dir = f->decl_line || f->file ? f->dir : NULL,
 		.decl_file = f->decl_file,
 		.module = f->module,
@@ -155,8 +155,7 @@ static bool push_unknown(struct us_profile *p, us_gva pc, const char *module)
 	return push_frame(p, index, 0, NULL);
 }
 
-/* Code of a Linux guest in no image: of which file it is, or of which kind, by its
- * address. */
+/* Code of a Linux guest that is in no image: its file, or its kind, by its address. */
 static const char *part_of(struct us_profile *p, uint32_t view, us_gva pc)
 {
 	const struct us_profile_mapping *m = us_profile_mapping_at(p, &p->views.v[view],
@@ -171,7 +170,7 @@ static const char *part_of(struct us_profile *p, uint32_t view, us_gva pc)
 	return pc >= LINUX_MODULES ? US_MODULE_LOADED : NULL;
 }
 
-/* Whose names hold: of a layout, or of one of its kernels. */
+/* Which names apply: those of a layout, or of one of its kernels. */
 static unsigned names_of(const struct us_profile *p, uint64_t t_ns)
 {
 	return p->kernels.n ? us_kernels_at(&p->kernels, t_ns)
@@ -208,7 +207,7 @@ uint32_t us_profile_function_at(struct us_profile *p, us_gva address)
 	return us_profile_special(p, text);
 }
 
-/* Of the host: its functions are named by the recording alone. */
+/* A function of the host: only the recording names them. */
 static bool push_host(struct us_profile *p, us_hva pc)
 {
 	struct us_symbol_name n;
@@ -225,7 +224,7 @@ static bool push_host(struct us_profile *p, us_hva pc)
 	return push_frame(p, intern(p, &func), 0, NULL);
 }
 
-#define HOST_VIEW (1ULL << 32) /* beyond all of the guest's */
+#define HOST_VIEW (1ULL << 32) /* above all numbers of the guest */
 
 const struct us_profile_site *us_profile_site(struct us_profile *p, uint32_t node,
 					      bool is_return)

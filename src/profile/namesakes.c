@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile/namesakes.c: functions of one name are told apart.
+ * profile/namesakes.c: different labels for functions of the same name.
  *
- * Only where there are several of a name in the profile: first by what the symbol's own
- * name has (demangle.h), then by the first thing that differs for all of them: the
- * file, the image, the path, the line, the address.
+ * Used only if several functions of the profile have the same name.  First comes the
+ * symbol's own name (demangle.h), then the first of these that differs for all of them:
+ * file, image, path, line, address.
  */
 #include "profile/profile_priv.h"
 
@@ -19,7 +19,7 @@
 
 #define LABEL 512
 
-/* Texts to tell a function by; false: it has none. */
+/* Texts that distinguish a function; false: it has none. */
 
 static bool by_file(const struct us_profile_func *f, char dst[static LABEL])
 {
@@ -60,7 +60,7 @@ static bool by_address(const struct us_profile_func *f, char dst[static LABEL])
 typedef bool teller(const struct us_profile_func *f, char dst[static LABEL]);
 static teller *const tellers[] = { by_file, by_module, by_path, by_line, by_address };
 
-/* A function and a text of it, for sorting. */
+/* A function and its text, for sorting. */
 struct entry {
 	struct us_profile_func *f;
 	char *label;
@@ -91,7 +91,7 @@ static bool rename_to(struct us_profile *p, struct us_profile_func *f, char *nam
 	return true;
 }
 
-/* Some symbols' names say more than is shown. */
+/* Some symbols' names have more than the shown name. */
 static bool rename_long(struct us_profile *p, struct entry *v, size_t n)
 {
 	char text[US_DEMANGLED_MAX];
@@ -111,7 +111,7 @@ static void free_labels(struct entry *v, size_t n)
 		free(us_take(v[i].label));
 }
 
-/* Label all by one teller; false: it does not tell all of them apart. */
+/* Label all with one teller; false: it does not distinguish all of them. */
 static bool label_all(struct entry *v, size_t n, teller *tell)
 {
 	char text[LABEL];

@@ -12,17 +12,17 @@
 struct us_naming {
 	unsigned n_user;
 	bool raw_names;
-	bool settled; /* names were sorted, and symbols know them */
+	bool settled; /* the names are sorted and in symbols */
 	bool opened;  /* the images are in symbols */
 	struct us_symbols *symbols;
 	struct {
 		struct us_guest_names *v;
 		size_t n, cap;
 	} guest;	/* by layout */
-	unsigned asked; /* whose are looked for */
+	unsigned asked; /* the layout whose names are looked up */
 	struct us_guest_names host;
 	struct us_naming_programs programs;
-	/* Of the profile that opened them. */
+	/* Taken from the profile that opened them. */
 	struct {
 		struct us_profile_module *v;
 		size_t n, cap;

@@ -52,8 +52,8 @@ static bool order_init(struct order *o, struct us_profile *p)
 	return true;
 }
 
-/* Lightest first, for the heaviest lies on top of the stack then; phases in the order
- * of time, the last one first. */
+/* Lightest first, so that the heaviest ends on top of the stack; phases in reverse
+ * order of time. */
 static int compare_nodes(const void *a, const void *b, void *ctx)
 {
 	const struct us_profile *p = ctx;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile/owners.c: which thread of a Linux guest a stack is of, as sure as it is. */
+/* profile/owners.c: the thread of a Linux guest that a stack belongs to, and how that
+ * is known. */
 #include "profile/profile_priv.h"
 
 #include "base/vec.h"
@@ -38,8 +39,8 @@ static bool set_names(struct us_task *t)
 	return t->name && t->process && t->cgroup;
 }
 
-/* One that is known by its stack is the only thread of its process, or one of several.
- */
+/* A thread that is known by its stack is the only one of its process, or one of
+ * several. */
 static bool count_threads(struct us_profile *p, const struct us_task *t,
 			  uint32_t number)
 {
@@ -112,7 +113,7 @@ void us_profile_free_tasks(struct us_profile *p)
 	us_pair_map_fini(&p->root_of);
 }
 
-/* --- whose a stack is --- */
+/* --- the owner of a stack --- */
 
 struct us_profile_marks us_profile_marks(const struct us_profile *p, uint32_t node)
 {
@@ -131,7 +132,7 @@ struct us_profile_marks us_profile_marks(const struct us_profile *p, uint32_t no
 	return m;
 }
 
-/* The one whose this stack was in all of the epoch. */
+/* The thread that had this stack during the whole epoch. */
 static const struct us_task *by_stack(struct us_profile *p, us_gva stack,
 				      uint32_t epoch)
 {
@@ -152,7 +153,7 @@ static const struct us_task *by_id(struct us_profile *p, uint64_t id)
 	return number && *number ? &p->tasks.v[*number - 1].t : NULL;
 }
 
-/* Of a process that never had another thread, if that had no other name then. */
+/* The thread of a process that never had another one, if the process had this name. */
 static const struct us_task *only_thread(struct us_profile *p,
 					 const struct us_process *s)
 {
@@ -204,7 +205,7 @@ static struct found find(struct us_profile *p, uint32_t node)
 bool us_profile_owner_of(const struct us_profile *p, uint32_t node,
 			 struct us_profile_owner *ret)
 {
-	/* It remembers what it has found. */
+	/* Not const: find() caches its results. */
 	struct found f = find((struct us_profile *)p, node);
 	*ret = (struct us_profile_owner){ 0 };
 	if (f.task) {
@@ -252,12 +253,12 @@ static void put_thread(const struct us_profile_owner *w, char *dst, size_t size)
 static void put_process(const struct us_profile_owner *w, char *dst, size_t size)
 {
 	char inner[32] = "";
-	if (w->pid == w->tgid) /* else it is the thread's */
+	if (w->pid == w->tgid) /* else the inner number is the thread's */
 		put_inner(w, inner, sizeof(inner));
 	snprintf(dst, size, "%s (%u%s)", w->process, w->tgid, inner);
 }
 
-/* Where no process is known at all, programs are still told apart. */
+/* If no process is known at all, page tables still distinguish programs. */
 static void put_nobody(const struct us_profile *p, uint32_t node, enum us_profile_by by,
 		       char *dst, size_t size)
 {
@@ -295,7 +296,7 @@ char *us_profile_owner_name(const struct us_profile *p, uint32_t node,
 	return dst;
 }
 
-/* --- how much of it --- */
+/* --- how many samples have an owner --- */
 
 bool us_profile_owners_known(const struct us_profile *p)
 {
@@ -320,7 +321,7 @@ struct us_profile_owners us_profile_owners(const struct us_profile *p)
 	return s;
 }
 
-/* --- above the stack --- */
+/* --- the function above a stack --- */
 
 uint32_t us_profile_root_of(struct us_profile *p, uint32_t node)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile/paths.c: source paths without what all of an image share. */
+/* profile/paths.c: source paths without the prefix that all paths of an image share. */
 #include "profile/profile_priv.h"
 
 #include "base/vec.h"
@@ -15,7 +15,7 @@ const char *us_profile_path(const struct us_profile *p, const char *module,
 	return us_paths_show(&p->paths, module, dir, file, dst);
 }
 
-/* What is in the buffer alone is kept with the names. */
+/* A path that is only in the buffer is copied to the names. */
 static bool keep_path(struct us_profile *p, struct us_profile_func *f)
 {
 	char buffer[US_PATH_SIZE];

@@ -13,7 +13,7 @@ static int by_pc(const void *a, const void *b)
 	return (x->pc > y->pc) - (x->pc < y->pc);
 }
 
-/* A stack that has an address twice is one sample of it. */
+/* A stack that has an address twice counts as one sample of it. */
 static bool is_outermost(const struct us_trie *t, size_t node)
 {
 	us_gva pc = t->nodes.v[node].pc;
@@ -23,7 +23,7 @@ static bool is_outermost(const struct us_trie *t, size_t node)
 	return true;
 }
 
-/* Samples at each node of the trie, and in its callees; all by node. */
+/* Samples at each node of the trie, and with those in its callees; all by node. */
 static void sum_up(const struct us_profile *p, uint64_t *self, uint64_t *total)
 {
 	size_t n = p->trie.nodes.n;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile/phases.c: the phases of a boot, each above what was executed in it.
+ * profile/phases.c: the phases of a boot, each as the root of what was executed in it.
  *
- * Samples belong to one by their time: below the root of the stacks hangs a node for
- * each phase, with US_PROFILE_PHASE in its flags and its number as pc, and stacks have
- * a twin below it.  What was counted has such nodes by itself (US_COUNTS_PHASE).
+ * The time of a sample gives its phase.  The root of the trie has a child for each
+ * phase, with US_PROFILE_PHASE in its flags and the phase's number as pc.  Stacks get a
+ * twin below it.  Counted profiles already have such nodes (US_COUNTS_PHASE).
  */
 #include "profile/profile_priv.h"
 
@@ -40,7 +40,7 @@ void us_profile_phase_fact(struct us_profile *p, const char *key, const char *va
 		p->n_phase = number;
 }
 
-/* A number without a fact has no name of its own. */
+/* A phase without a fact is named by its number. */
 static uint32_t function_of(struct us_profile *p, uint64_t number)
 {
 	char name[US_PROFILE_PHASE_NAME + 16];
@@ -90,7 +90,7 @@ unsigned us_profile_phase_of(const struct us_profile *p, uint32_t func)
 	return 0;
 }
 
-/* Once the tree is in its order. */
+/* Call once the tree is in its order. */
 void us_profile_find_phases(struct us_profile *p)
 {
 	for (uint32_t i = p->nodes.n ? p->nodes.v[0].child : 0; i;
@@ -121,7 +121,7 @@ static int hottest_first(const void *a, const void *b)
 	return x->func < y->func ? -1 : x->func > y->func;
 }
 
-/* The nodes below another one follow it, in their order. */
+/* The descendants of a node follow it directly. */
 static size_t end_of(const struct us_profile *p, uint32_t node)
 {
 	while (node && !p->nodes.v[node].next)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile/processes.c: whose the programs of a Linux guest are. */
+/* profile/processes.c: which processes of a Linux guest had which page tables. */
 #include "profile/profile_priv.h"
 
 #include "base/vec.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The slot of a process; a recording may have very many. */
+/* The slot of a process, hashed because a recording may have very many. */
 static uint32_t *known(struct us_profile *p, const struct us_process *s)
 {
 	const uint64_t rest[2] = { s->pid, s->from_ns };
@@ -16,7 +16,7 @@ static uint32_t *known(struct us_profile *p, const struct us_process *s)
 			      us_hash_bytes(rest, sizeof(rest)));
 }
 
-/* A new one, in the chain of those that had its root. */
+/* Add a process to the chain of those with the same root. */
 static int push(struct us_profile *p, const struct us_process *s)
 {
 	uint32_t *slot = known(p, s);
@@ -31,7 +31,7 @@ static int push(struct us_profile *p, const struct us_process *s)
 	return 0;
 }
 
-/* Roots of several guests may be the same. */
+/* Several guests may have the same root. */
 int us_profile_add_process(struct us_profile *p, const struct us_process *s)
 {
 	if (!p->opts.processes || p->n_file > 1)
@@ -59,7 +59,7 @@ void us_profile_free_processes(struct us_profile *p)
 	us_pair_map_fini(&p->processes.owner);
 }
 
-/* One that was there in all of the epoch: its number + 1, or 0. */
+/* A process that existed during the whole epoch: its number + 1, or 0. */
 static uint32_t search(struct us_profile *p, us_gpa root, uint32_t epoch, bool pair)
 {
 	uint64_t begin = epoch ? p->cuts.v[epoch - 1] : 0;

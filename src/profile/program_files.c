@@ -2,10 +2,10 @@
 /*
  * profile/program_files.c: the files that name what a guest's programs did.
  *
- * A file is taken for the guest's if it has the build-id that was seen in the guest's
- * memory.  It is looked for where the user says (--symbols, --root), where the system
- * has debugging information, and at a server if the user asks for that; what none has
- * is named by the dynamic symbols that were recorded.
+ * A file is used if it has the build-id that was seen in the guest's memory.  It is
+ * searched for where the user says (--symbols, --root), where the system has debugging
+ * information, and on a server if the user asks for that.  If none has it, the recorded
+ * dynamic symbols give the names.
  */
 #include "profile/profile_priv.h"
 
@@ -26,14 +26,14 @@
 #define MOST_MAP_LINES (1U << 20) /* of a perf-PID.map */
 #define MOST_TOLD      4	  /* files that a warning names */
 #define MOST_DIRS      32
-#define MOST_ASKED     1000 /* files that a server is asked for */
+#define MOST_ASKED     1000 /* files to request from a server */
 
 struct finder {
 	struct us_profile *p;
 	struct us_naming_programs *all;
 	struct us_naming_program *to;
 	const struct us_profile_program *from;
-	/* The user's, and those of the guest's own files. */
+	/* The user's directories, and those of the guest's own files. */
 	struct us_debug_dirs dirs;
 	const char *dir[MOST_DIRS];
 	char of_root[US_DEBUG_PATH];
@@ -46,7 +46,7 @@ static bool same_id(const struct finder *f, const struct us_elf_image *i)
 	return len && len == f->to->build_id_len && !memcmp(id, f->to->build_id, len);
 }
 
-/* Take it, if it has more than what there is; it is closed else. */
+/* Take the image if it has more than the current one; otherwise close it. */
 static bool take(struct finder *f, struct us_elf_image *i)
 {
 	size_t n, had = 0;
@@ -63,7 +63,7 @@ static bool take(struct finder *f, struct us_elf_image *i)
 	return !f->to->dynamic;
 }
 
-/* true: it is all that there is to be had. */
+/* True: no better file is possible, so the search ends. */
 static bool try_path(struct finder *f, const char *path)
 {
 	struct us_elf_image *i;
@@ -209,16 +209,16 @@ static bool read_line(char *line, struct us_made_symbol *ret)
 	return ret->name && *ret->name;
 }
 
-/* The number by which a process knows itself: in a pid namespace, as of a container, it
- * is another. */
+/* The pid that a process itself sees.  In a pid namespace, as in a container, it
+ * differs. */
 static uint32_t own_number(struct us_profile *p, size_t recording, uint32_t pid)
 {
 	const uint32_t *inner = us_pair_map_at(&p->tasks.inner, recording, pid);
 	return inner && *inner ? *inner : pid;
 }
 
-/* Has another one code without a file, too, and the same number?  Then the file of that
- * name may be of either. */
+/* Does another process that has code without a file have the same number?  Then the
+ * perf map of that number may be from either. */
 static bool shares_number(struct us_profile *p, uint32_t pid, uint32_t number)
 {
 	uint32_t last = pid;
@@ -245,8 +245,8 @@ static int take_perf_map(struct finder *f)
 	int fd = shared ? -1 : open_in_root(f, path);
 	if (shared && f->p->opts.dirs.root)
 		snprintf(f->all->why, sizeof(f->all->why),
-			 "several processes are %u in their pid namespaces: whose "
-			 "%s is, is not known, so it is not used",
+			 "several processes have pid %u in their pid namespaces: which "
+			 "of them wrote %s is not known, so it is not used",
 			 number, path);
 	FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
 	struct {
@@ -330,7 +330,7 @@ static int find_file(struct finder *f, struct us_err *e)
 	return r;
 }
 
-/* The file's slot, looked for on first use; NULL: out of memory. */
+/* The slot of a file, which is searched for on first use; NULL: out of memory. */
 static struct us_naming_program *open_file(struct us_profile *p,
 					   const struct us_profile_program *from,
 					   uint32_t pid, struct us_err *e)
@@ -363,7 +363,7 @@ static struct us_naming_program *open_file(struct us_profile *p,
 
 /* --- places --- */
 
-/* By the segments of the file, if the guest's header was not to be read. */
+/* From the segments of the file, if the guest's header could not be read. */
 static bool bias_of(const struct us_mapping *m, const struct us_elf_image *i,
 		    bool no_file, uint64_t *ret)
 {
@@ -383,7 +383,7 @@ static bool bias_of(const struct us_mapping *m, const struct us_elf_image *i,
 	return false;
 }
 
-/* The slot of a place, and whether it is a new one. */
+/* The slot of a placed file, and whether it is new. */
 static struct us_naming_placed *placed(struct us_naming_programs *all,
 				       const struct us_symbol_place *at, size_t program,
 				       bool *ret_new)
@@ -430,9 +430,9 @@ static int place(struct us_profile *p, const struct us_profile_mapping *m, us_gp
 	return 0;
 }
 
-/* --- what is to be said of them --- */
+/* --- warnings --- */
 
-/* The last parts of the paths of those that are so; false: none is. */
+/* The paths of the files for which is_so() is true; false: there are none. */
 static bool list(const struct us_naming_programs *all, char *dst, size_t size,
 		 bool (*is_so)(const struct us_naming_program *))
 {
@@ -488,26 +488,26 @@ static void warn_of_programs(struct us_profile *p)
 		warn_of_bound(p, US_LIMIT_SYMBOL_FILES, US_ID_FILES_MOST);
 	if (all->ids.deep)
 		warn_of_bound(p, US_LIMIT_SYMBOL_DEPTH, US_ID_FILES_DEPTH);
-	if (us_profile_fact(p, "programs_full")) /* of a version before this one */
+	if (us_profile_fact(p, "programs_full")) /* recorded by an earlier version */
 		us_profile_warn(p, "the guest has more files or mappings of code than "
 				   "are recorded: some programs have no names");
 	if (list(all, text, sizeof(text), is_unverified))
 		us_profile_warn(p,
-				"%s: no build-id shows that the file of --root is the "
+				"%s: no build-id shows that the file in --root is the "
 				"one that ran: its names are right only if it is",
 				text);
 	if (list(all, text, sizeof(text), is_other))
 		us_profile_warn(p,
-				"%s: the file of --root is of another build than what "
-				"ran: its names are not used",
+				"%s: the file in --root is another build than the one "
+				"that ran: its names are not used",
 				text);
 	if (list(all, text, sizeof(text), is_dynamic))
-		us_profile_warn(p,
-				"%s: named by what the guest's memory has, its "
-				"dynamic symbols or Go's table: what is in "
-				"neither has no name (--symbols DIR, --root DIR or "
-				"--debuginfod URL may have more)",
-				text);
+		us_profile_warn(
+			p,
+			"%s: named only from the guest's memory, with its dynamic "
+			"symbols or Go's table: functions in neither have no name "
+			"(--symbols DIR, --root DIR or --debuginfod URL may have more)",
+			text);
 	if (list(all, text, sizeof(text), is_nameless))
 		us_profile_warn(p,
 				"%s: no symbols were found (by build-id: --symbols "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile/programs.c: which files a guest's programs had where, and when. */
+/* profile/programs.c: which files a guest's programs had mapped, where and when. */
 #include "profile/profile_priv.h"
 
 #include "base/search.h"
@@ -11,7 +11,7 @@
 
 #define MOST_MAPPINGS 262144U
 #define MOST_NAMES    (4U << 20)
-#define NEAR	      64 /* that begin before an address, and may cover it */
+#define NEAR	      64 /* mappings before an address that are checked for it */
 
 /* --- as they are read --- */
 
@@ -113,7 +113,7 @@ static void add_layout(const struct us_profile *p, struct us_profile_mapping *m)
 				      : (layout + 1ULL) << US_LAYOUT_SHIFT;
 }
 
-/* Of those that replace each other the last one stays. */
+/* If mappings replace each other, the last one stays. */
 void us_profile_sort_mappings(struct us_profile *p)
 {
 	size_t n = 0;
@@ -135,7 +135,7 @@ void us_profile_sort_mappings(struct us_profile *p)
 	p->mappings.n = n;
 }
 
-/* Is k behind what begins at pc, in this space? */
+/* Does m begin at or before pc in this address space, or belong to an earlier one? */
 static bool is_before(const struct us_mapping *m, us_gpa root, us_gva pc)
 {
 	return m->root < root || (m->root == root && m->start <= pc);

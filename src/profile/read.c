@@ -46,7 +46,7 @@ static int on_module(void *ctx, const struct us_module *m)
 	return 0;
 }
 
-/* Numbers are dense: the reader has checked it. */
+/* Numbers are dense; the reader has checked that. */
 static int on_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
 		    uint8_t flags)
 {
@@ -96,7 +96,7 @@ static int on_named(void *ctx, const struct us_named *n)
 	unsigned layout = p->recording[p->file_now].layout;
 	for (size_t i = 0; i < p->file_now; i++)
 		if (p->recording[i].layout == layout)
-			return 0; /* has been told */
+			return 0; /* the names were added before */
 	return us_naming_add(p->naming, layout + p->kernels_read.n, n, false);
 }
 
@@ -182,8 +182,8 @@ static int on_early_name(void *ctx, const struct us_named *n)
 	return 0;
 }
 
-/* The images first, and the phases: what a sample is called depends on what is said
- * later. */
+/* First the images and the phases: records later in the file decide how samples are
+ * named. */
 static int read_modules(struct us_profile *p, const struct us_profile_source *s,
 			struct us_err *e)
 {
@@ -261,7 +261,7 @@ static int end_samples(struct us_profile *p, struct us_err *e)
 	return us_profile_join_files(p, e);
 }
 
-/* Which of them, where there are several. */
+/* Add the name of the file to an error if there are several. */
 static int of_file(struct us_profile *p, int rc, struct us_err *e)
 {
 	return rc && p->n_file > 1 ? us_wrap(e, "%s", p->file[p->file_now].name) : rc;
@@ -309,7 +309,7 @@ static int prepare(struct us_profile *p, struct us_naming *naming, struct us_err
 	return rc;
 }
 
-/* What was read, with names and figures. */
+/* From what was read to names and figures. */
 static int evaluate(struct us_profile *p, struct us_err *e)
 {
 	bool counted = us_profile_is_counted(p);
@@ -379,7 +379,7 @@ int us_profile_make(const struct us_profile_source *s, const struct us_profile_o
 	return make_all(s, &unnamed, 1, o, ret, e);
 }
 
-/* A file, or a pipe that is kept in one to be read twice. */
+/* A file, or a copy of a pipe in a file so that it can be read twice. */
 struct twice {
 	int fd, copy; /* -1: none */
 	off_t at;     /* where it begins; negative: fd is a pipe */
@@ -411,7 +411,7 @@ static int play_file(void *ctx, const struct us_reader_ops *ops, void *ops_ctx,
 	return us_read(from, ops, ops_ctx, ret, e);
 }
 
-/* What reads each of them twice. */
+/* The files, each of which is read twice. */
 struct files {
 	struct twice *twice;
 	struct us_profile_source *source;

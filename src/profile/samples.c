@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile/samples.c: samples into slices, and whatever else is kept of them.
+ * profile/samples.c: samples into slices, and into all else that is kept of them.
  *
- * This is done for each of millions of samples: what is true of all of a file is found
- * out before, and nothing here is called but what a sample needs.
+ * This runs for each of millions of samples.  What is the same for all of a file is
+ * computed before, and a sample calls only what it needs.
  */
 #include "profile/profile_priv.h"
 
@@ -40,7 +40,7 @@ static bool is_wanted(const struct us_profile *p, const struct us_sample *s)
 	       !p->file[p->file_now].left_out;
 }
 
-/* To what is kept sample by sample. */
+/* Add to what is kept sample by sample. */
 static inline int add_one(struct us_profile *p, const struct us_sample *s, uint32_t key)
 {
 	int rc = p->timeline ? us_profile_add_to_timeline(p, s, key) : 0;
@@ -64,7 +64,8 @@ static inline int add_one(struct us_profile *p, const struct us_sample *s, uint3
 							  : UINT16_MAX });
 }
 
-/* The node of its stack, then and there; US_TRIE_NONE: out of memory, or of numbers. */
+/* The node of its stack at its time and in its address space; US_TRIE_NONE: out of
+ * memory, or of numbers. */
 static inline uint32_t node_of(struct us_profile *p, const struct us_sample *s)
 {
 	uint32_t node = us_trie_node_of(&p->trie, s->stack);
@@ -101,13 +102,14 @@ static int add_repeats(struct us_profile *p, uint32_t key, double repeats)
 	return 0;
 }
 
-/* What stood in an exit, or waited, did so all the time that it stands for. */
+/* A vCPU in an exit, or one that waited, was there for all the time that the sample
+ * stands for. */
 static double repeats_of(const struct us_sample *s)
 {
 	return s->state == US_VCPU_GUEST ? (double)s->weight * (s->weight - 1) : 0;
 }
 
-/* repeats: besides its own. */
+/* repeats: in addition to the sample's own. */
 static inline int count_running(struct us_profile *p, const struct us_sample *s,
 				double repeats)
 {
@@ -136,7 +138,7 @@ static inline int count_running(struct us_profile *p, const struct us_sample *s,
 				    s->weight);
 }
 
-/* Those before it of its vCPU whose stack is not known have this one, or none. */
+/* Earlier samples of this vCPU without a stack get this one, or stay without. */
 static int place_late(struct us_profile *p, const struct us_sample *s, double *placed)
 {
 	struct us_sample x;
@@ -164,7 +166,7 @@ static inline int add_running(struct us_profile *p, const struct us_sample *s)
 		if (!no_stack && p->late.n)
 			rc = place_late(p, s, &placed);
 	}
-	/* They are one observation together. */
+	/* This sample and the placed ones are one observation. */
 	return rc ? rc : count_running(p, s, placed * (placed + s->weight));
 }
 
@@ -200,7 +202,7 @@ static inline int add_sample(struct us_profile *p, const struct us_sample *s)
 	return s->state == US_VCPU_HALTED ? add_idle(p, s) : add_running(p, s);
 }
 
-/* Sums of samples that came together, before what becomes of each of them. */
+/* Sums over a batch of samples, made before each of them is handled. */
 struct tally {
 	uint64_t first_ns, last_ns, vcpu_mask;
 	uint64_t weight[US_N_VCPU_STATE];
@@ -219,7 +221,7 @@ static struct tally tally_of(const struct us_sample *s, size_t n)
 	return t;
 }
 
-/* How much of the time vCPUs were idle. */
+/* Count which part of the time vCPUs were idle. */
 static int add_to_idle(struct us_profile *p, const struct tally *t,
 		       const struct us_sample *s, size_t n)
 {
@@ -276,7 +278,7 @@ static int add_wanted(struct us_profile *p, const struct us_sample *s, size_t n)
 	return rc;
 }
 
-/* Those that are asked for, with their times in the profile. */
+/* The samples that are wanted, with their times in the profile. */
 static size_t choose(struct us_profile *p, const struct us_sample *s, size_t n,
 		     struct us_sample *ret)
 {
@@ -311,7 +313,7 @@ static int add_pending(struct us_profile *p)
 	return add_all(p, p->pending, n);
 }
 
-/* The numbers of their stacks are anywhere in memory. */
+/* Prefetch the numbers of the samples' stacks, which are anywhere in memory. */
 static void fetch(const struct us_profile *p, const struct us_sample *s, size_t n)
 {
 	for (size_t i = 0; p->trie.renumbered && i < n; i++)
@@ -328,7 +330,8 @@ int us_profile_add_sample(struct us_profile *p, const struct us_sample *s)
 	return p->n_pending == US_SLICES_QUEUE ? add_pending(p) : 0;
 }
 
-/* Where samples add nodes to the trie, these get their numbers as they always did. */
+/* If samples add nodes to the trie, they are added one by one, so that nodes get the
+ * same numbers as with us_profile_add_sample(). */
 int us_profile_add_samples(struct us_profile *p, const struct us_sample *s, size_t n)
 {
 	int rc = 0;

@@ -22,7 +22,7 @@ void us_slices_fini(struct us_slices *s)
 	*s = (struct us_slices){ 0 };
 }
 
-/* The weights of the open slice to its sums, which have their keys only. */
+/* Move the weights of the open slice to its sums, which have only their keys yet. */
 static void close_sums(struct us_slices *s)
 {
 	struct us_slice_sum *v = s->sums.v;
@@ -35,9 +35,9 @@ static void close_sums(struct us_slices *s)
 	s->n_closed = s->sums.n;
 }
 
-/* To the open slice, from the queue, for which there is room, or from further on in
- * the sums: what is written never overtakes what is read.  No branch depends on a key,
- * for nothing predicts it. */
+/* Add to the open slice, from the queue, for which there is room, or from a later part
+ * of sums: writing never overtakes reading.  No branch depends on a key, because keys
+ * are unpredictable. */
 static void add_sums(struct us_slices *s, const struct us_slice_sum *x, size_t n)
 {
 	struct us_slice_sum *to = s->sums.v + s->sums.n;
@@ -79,7 +79,7 @@ static void join_pairs(struct us_slices *s)
 static void open_slice_of(struct us_slices *s, uint64_t t_ns)
 {
 	close_sums(s);
-	/* The last width is over 2^57 ns: 64 of them hold every uint64_t. */
+	/* This ends: 64 slices of a width above 2^57 ns hold every uint64_t. */
 	while (t_ns / s->width_ns >= US_SLICES_MAX)
 		join_pairs(s);
 	unsigned i = (unsigned)(t_ns / s->width_ns);
@@ -103,7 +103,7 @@ static int grow_open(struct us_slices *s, uint32_t key)
 	return 0;
 }
 
-/* For what is queued. */
+/* Make room for what is queued. */
 static int make_room(struct us_slices *s)
 {
 	size_t need = s->sums.n + s->n_queue, cap = s->sums.cap ? s->sums.cap : 1024;

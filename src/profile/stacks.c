@@ -30,7 +30,7 @@ struct builder {
 	} stacks;
 };
 
-/* One that names, if some do: images may lie over one another. */
+/* Prefer a module that gives names, because images may overlap. */
 static uint32_t module_at(const struct us_profile *p, us_gva pc)
 {
 	uint32_t found = US_STACK_NO_MODULE;
@@ -69,7 +69,7 @@ static bool push_path(struct builder *b, uint32_t place)
 	return slot != NULL;
 }
 
-/* A function by itself: one that is none, or of a profile that was counted. */
+/* A function without a trie node: a made-up one, or one of a counted profile. */
 static bool push_func(struct builder *b, uint32_t func)
 {
 	if (func == US_PROFILE_NONE)
@@ -89,7 +89,7 @@ static bool push_func(struct builder *b, uint32_t func)
 	return push_path(b, *known - 1);
 }
 
-/* A node of the trie, which the tree of functions has named already. */
+/* A node of the trie, which the call tree has already named. */
 static bool push_node(struct builder *b, uint32_t node, bool is_return)
 {
 	struct us_profile *p = b->p;
@@ -117,7 +117,7 @@ static bool push_node(struct builder *b, uint32_t node, bool is_return)
 	return push_path(b, *known - 1);
 }
 
-/* As the tree has them, from the other end (tree.c). */
+/* The same frames as in the call tree, from the other end (tree.c). */
 static bool push_stack_of(struct builder *b, uint32_t key)
 {
 	struct us_profile *p = b->p;
@@ -204,7 +204,7 @@ static bool add_sampled(struct builder *b)
 	return true;
 }
 
-/* There is no other stack than the tree's. */
+/* A counted profile has no stacks but those of the tree. */
 static bool add_counted(struct builder *b)
 {
 	struct us_profile *p = b->p;
@@ -234,8 +234,8 @@ static bool add_counted(struct builder *b)
 
 int us_profile_stacks(const struct us_profile *p, struct us_profile_stacks *ret)
 {
-	/* Names are looked up by functions that remember what they find; all of these
-	 * have been looked up before. */
+	/* Not const: the functions that look up names cache what they find.  All of
+	 * these were looked up before. */
 	struct builder b = { .p = (struct us_profile *)p };
 	bool ok = us_profile_is_counted(p) ? add_counted(&b) : add_sampled(&b);
 	us_pair_map_fini(&b.place_of);

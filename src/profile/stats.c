@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a node: a cache line, for they are reached in no order. */
+/* One for each node.  A cache line, because nodes are reached in random order. */
 struct waves {
 	_Alignas(64) double v[US_COSINES];
 };
@@ -27,10 +27,10 @@ struct count {
 	bool *is_outermost; /* by node: no caller is the same function */
 	struct func_sums *func;
 	double wave[US_COSINES]; /* sums over all samples */
-	/* Of those that count, and on a CPU: samples, and of each its weight times what
-	 * that is more than one. */
+	/* Over samples that count and were on a CPU: sums of their weight, and of
+	 * weight times (weight - 1). */
 	double sampled, repeats;
-	double looks; /* of what waits: independent ones, by the number of tasks */
+	double looks; /* of waiting tasks: independent looks per task */
 };
 
 static void count_fini(struct count *c)
@@ -49,7 +49,7 @@ static bool is_above(const struct us_profile *p, uint32_t node, uint32_t func)
 	return false;
 }
 
-/* Most functions are seen to be none of their callers by a bit of each of these. */
+/* For most nodes a bit mask of the callers shows that none is the same function. */
 static int find_outermost(struct count *c)
 {
 	const struct us_profile *p = c->p;
@@ -85,7 +85,7 @@ static void add_wave(double *restrict sum, double x, const double *restrict wave
 		sum[j] += x * wave[j];
 }
 
-/* In the middle of a slice; the last one ends with the samples. */
+/* The waves in the middle of a slice; the last slice ends with the samples. */
 static void wave_at(const struct us_profile *p, const struct us_slices *s, unsigned i,
 		    double wave[US_COSINES])
 {
@@ -112,7 +112,7 @@ static void fetch_ahead(const struct count *c, size_t i, size_t end)
 		__builtin_prefetch(&c->node[node], 1);
 }
 
-/* How the samples of slice s moved, to their leaves. */
+/* Add the waves of the samples in slice s to their leaves. */
 static void add_waves(struct count *c, unsigned s)
 {
 	const struct us_profile *p = c->p;
@@ -132,7 +132,7 @@ static void add_waves(struct count *c, unsigned s)
 	add_wave(c->wave, (double)sum, wave);
 }
 
-/* The samples to their leaves. */
+/* Add the samples to their leaves. */
 static void add_leaves(struct count *c)
 {
 	struct us_profile *p = c->p;
@@ -203,10 +203,10 @@ static void count_slices(struct count *c)
 }
 
 /*
- * As many samples that count the same would be as sure (L. Kish, "Survey Sampling",
- * 1965).  A share is a ratio: its error is a sum over all samples, of weight times what
- * each differs from the share.  What stood in an exit or waited for a CPU has no such
- * weight, so it must not make the others' look like less.
+ * The number of equally weighted samples that would be as precise (L. Kish, "Survey
+ * Sampling", 1965).  A share is a ratio: its error is a sum over all samples, of weight
+ * times the difference from the share.  Samples in an exit or waiting for a CPU have no
+ * such weight, so they must not make that of the others look smaller.
  */
 static double independent(const struct count *c, double share)
 {
@@ -223,7 +223,7 @@ struct both {
 	struct us_interval span, long_run;
 };
 
-/* n_slice: of time, which must tell the waves apart. */
+/* n_slice: enough slices of time to distinguish the waves. */
 static struct both both_of(const struct us_span_error *x, struct us_interval span,
 			   const double wave[US_COSINES], const double all[US_COSINES],
 			   unsigned n_slice)
@@ -257,7 +257,7 @@ static struct both intervals_of(const struct count *c, uint64_t hits,
 		sum[j] = wave[j] * scale;
 		everything[j] = c->wave[j] * scale;
 	}
-	/* How tasks that wait change from look to look is not compared. */
+	/* Changes of waiting tasks from look to look are not compared. */
 	struct us_interval span = c->p->opts.waits ? us_interval_wilson(x.share, x.n)
 						   : us_interval_span(&x);
 	return both_of(&x, span, sum, everything, c->p->running.n);

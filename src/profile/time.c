@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile/time.c: what vCPUs that had work to do did, whatever the stack. */
+/* profile/time.c: what vCPUs with work to do did, regardless of the stack. */
 #include "profile/profile_priv.h"
 
-/* What it had left the guest for; false: not told. */
+/* The reason for which it left the guest; false: not recorded. */
 static bool exit_of(const struct us_profile *p, uint32_t stack, unsigned *ret_reason,
 		    unsigned *ret_place)
 {

@@ -20,7 +20,7 @@ const char *us_time_part_name(enum us_time_part part)
 	return names[part];
 }
 
-/* Between two samples that are due. */
+/* The time between two samples that are due. */
 static double unit_of(const struct us_profile *p)
 {
 	const struct us_record_stats *s = &us_profile_summary(p)->stats;

@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The rest of an entry: the weight below, the time above; or what is too large for that
- * stands in the next two. */
+/* rest of an entry: the weight in the low bits, the time in the high ones.  If either
+ * is too large, they are in the next two entries. */
 #define WEIGHT_BITS 8
 #define ELSEWHERE   ((1U << WEIGHT_BITS) - 1)
 #define TIME_BITS   (32 - WEIGHT_BITS)
@@ -30,7 +30,7 @@ static bool has_room(struct us_timeline_lane *m)
 	return true;
 }
 
-/* Idle and off have no key, but numbers that none has. */
+/* Idle and off have numbers that no key has. */
 int us_profile_add_to_timeline(struct us_profile *p, const struct us_sample *s,
 			       uint32_t key)
 {
@@ -104,7 +104,8 @@ static void of_key(const struct us_profile *p, uint32_t key,
 						  [US_KIND_READY] = US_VCPU_READY };
 	ret->key = key;
 	ret->state = state[key % US_N_KIND];
-	/* Those that were told to be idle are in no slice any more. */
+	/* Samples that were found to be idle by their stack are no longer in any slice.
+	 */
 	if (p->sum.idle_told && (key >= p->running.n_open || !p->keys.weight[key])) {
 		ret->state = US_VCPU_HALTED;
 		return;
@@ -134,7 +135,7 @@ bool us_timeline_next(struct us_timeline_cursor *c, struct us_timeline_sample *r
 					    .weight = weight,
 					    .key = US_PROFILE_NONE };
 	if (ret->t_ns < c->last_ns)
-		ret->t_ns = c->last_ns; /* those whose stack came late */
+		ret->t_ns = c->last_ns; /* a sample whose stack came late */
 	c->last_ns = ret->t_ns;
 	if (x->key == US_STRETCH_IDLE || x->key == US_STRETCH_OFF)
 		ret->state = x->key == US_STRETCH_OFF ? US_VCPU_OFF : US_VCPU_HALTED;

@@ -41,7 +41,7 @@ bool us_profile_in_part(const struct us_profile *p, const struct us_trie_node *s
 	return p->opts.part == US_PART_ALL || user == (p->opts.part == US_PART_USER);
 }
 
-/* The same of a sample: by where it was. Without a stack it is of no part. */
+/* The same for a sample, by its innermost frame.  Without a stack it is in no part. */
 static bool has_part(const struct us_profile *p, uint32_t key)
 {
 	const struct us_trie_node *s = &p->trie.nodes.v[key / US_N_KIND];
@@ -50,7 +50,7 @@ static bool has_part(const struct us_profile *p, uint32_t key)
 		us_profile_in_part(p, s));
 }
 
-/* "[vm exit: port I/O, in the VMM]", where the recording says it. */
+/* "[vm exit: port I/O, in the VMM]", if the recording has the reason. */
 uint32_t us_profile_exit_frame(struct us_profile *p, uint32_t stack)
 {
 	char words[64], name[96];
@@ -65,7 +65,7 @@ uint32_t us_profile_exit_frame(struct us_profile *p, uint32_t stack)
 	return us_profile_special(p, US_FRAME_EXIT);
 }
 
-/* What the host's frames are called by. */
+/* Add the function that stands as the caller of the host's frames. */
 static uint32_t hang_exit(struct us_profile *p, struct us_profile_children *children,
 			  uint32_t node, uint32_t at)
 {
@@ -76,7 +76,7 @@ static uint32_t hang_exit(struct us_profile *p, struct us_profile_children *chil
 				       : us_profile_child(p, children, node, func, 0);
 }
 
-/* Hang the frames of a node of the trie, outermost first, below its caller's. */
+/* Add the frames of a node of the trie, outermost first, below those of its caller. */
 static uint32_t hang(struct us_profile *p, struct us_profile_children *children,
 		     uint32_t at, bool is_return)
 {
@@ -123,7 +123,7 @@ static bool find_keys(struct us_profile *p)
 	return true;
 }
 
-/* Only stacks that the filters let through are worth symbolising. */
+/* Symbolize only stacks that pass the filters. */
 static void mark_callers(struct us_profile *p)
 {
 	const struct us_profile_keys *keys = &p->keys;
@@ -137,7 +137,7 @@ static void mark_callers(struct us_profile *p)
 	}
 }
 
-/* Parents have lower numbers, so theirs are there already. */
+/* Parents have lower numbers, so their frames already exist. */
 static bool hang_callers(struct us_profile *p, struct us_profile_children *children)
 {
 	for (size_t i = 1; i < p->trie.nodes.n; i++) {
@@ -172,7 +172,7 @@ static uint32_t hang_leaf(struct us_profile *p, struct us_profile_children *chil
 {
 	uint32_t stack = key / US_N_KIND, node = 0;
 	bool none = !stack || p->trie.nodes.v[stack].flags & US_PROFILE_NO_FRAME;
-	/* A task that waits has called the scheduler: it will return there. */
+	/* A waiting task has called the scheduler, so its pc is a return address. */
 	if (stack && (!none || p->n_phase || p->opts.roots || p->opts.waits))
 		node = hang(p, children, stack, p->opts.waits);
 	uint32_t top = us_profile_top(p, key);

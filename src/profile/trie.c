@@ -30,7 +30,7 @@ void us_trie_fini(struct us_trie *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* Numbers of nodes, and so of slots, have no more bits. */
+/* Node numbers, and therefore slot numbers, have 32 bits. */
 static uint32_t hash_of(const struct us_trie *t, uint32_t parent, us_gva pc)
 {
 	return (uint32_t)us_hash_pair(&t->seed, parent, pc);

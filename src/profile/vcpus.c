@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile/vcpus.c: what each vCPU, or lane, has of a key of the running samples.
+ * profile/vcpus.c: the weight of each vCPU, or lane, in a key of the running samples.
  *
- * A table with a row for each key: this is done for each sample of a recording, and a
- * hash table of keys and vCPUs takes three times as long.
+ * A table with a row for each key.  Every sample of a recording is added, and a hash
+ * table of keys and vCPUs takes three times as long.
  */
 #include "profile/profile_priv.h"
 
@@ -28,7 +28,7 @@ static bool has_key(struct us_profile *p, uint32_t key)
 	return true;
 }
 
-/* Rows of as many vCPUs, and room for so many. */
+/* Resize rows to n_vcpu, and the table to cap_row rows. */
 static bool resize(struct us_profile *p, unsigned n_vcpu, size_t cap_row)
 {
 	uint32_t *v = calloc(cap_row * n_vcpu, sizeof(*v));
@@ -80,7 +80,7 @@ int us_profile_end_vcpus(struct us_profile *p)
 	return 0;
 }
 
-/* Later, several at a time, so that their cache misses overlap. */
+/* Queue it: several are added at a time, so that their cache misses overlap. */
 int us_profile_add_vcpu(struct us_profile *p, uint32_t key, uint32_t lane,
 			uint32_t weight)
 {

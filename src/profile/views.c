@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile/views.c: which images hold for an address: by time and address space. */
+/* profile/views.c: which images apply to an address, by time and address space. */
 #include "profile/profile_priv.h"
 
 #include "base/search.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CUTS 4096 /* a recorder keeps 64 places */
+#define MAX_CUTS 4096 /* a recorder keeps 64 */
 
 static int by_time(const void *a, const void *b)
 {
@@ -28,7 +28,7 @@ static int add_cut(struct us_profile *p, uint64_t t_ns)
 	return 0;
 }
 
-/* Most have their times in common. */
+/* Most mappings share their times. */
 static int cut_once(struct us_profile *p, struct us_pair_map *known, uint64_t t_ns)
 {
 	uint32_t *slot = us_pair_map_at(known, t_ns, 0);
@@ -40,7 +40,7 @@ static int cut_once(struct us_profile *p, struct us_pair_map *known, uint64_t t_
 	return add_cut(p, t_ns);
 }
 
-/* One whose times would not be known is of no use. */
+/* A mapping whose times cannot be kept is made unusable. */
 static int cut_by_mappings(struct us_profile *p)
 {
 	struct us_pair_map known = { 0 };
@@ -58,8 +58,8 @@ static int cut_by_mappings(struct us_profile *p)
 	return rc;
 }
 
-/* By epoch, that since which the kernel has the same images: of[0 .. n) are when they
- * change. */
+/* For each epoch, find the first since which the kernel has the same images; of[0 .. n)
+ * are the times at which these change. */
 static int find_epochs_of_kernel(struct us_profile *p, const uint64_t *of, size_t n)
 {
 	p->epoch_of_kernel = calloc(p->cuts.n + 1, sizeof(*p->epoch_of_kernel));
@@ -126,13 +126,14 @@ int us_profile_cut_time(struct us_profile *p)
 	return rc;
 }
 
-/* How many cuts are at or before t_ns. */
+/* The number of cuts at or before t_ns. */
 static uint32_t epoch_of(const struct us_profile *p, uint64_t t_ns)
 {
 	return (uint32_t)us_first_not(p->cuts.n, mid, p->cuts.v[mid] <= t_ns);
 }
 
-/* The outermost node is hung below the epoch's, or the phase's, and so on inwards. */
+/* The twin of the outermost node becomes a child of the epoch's or phase's node, and so
+ * on inwards. */
 uint32_t us_profile_twin(struct us_profile *p, uint32_t node, uint32_t number,
 			 uint8_t flag)
 {

@@ -2,9 +2,10 @@
 /*
  * profile/waits.c: what tasks wait for, as a profile.
  *
- * In place of samples of vCPUs it has looks at tasks that were on no CPU: a stack ends,
- * innermost, where the scheduler's own frames begin, and hangs below nodes for its
- * process and thread, which are as those of phases, with US_PROFILE_WAITER in their pc.
+ * Instead of samples of vCPUs it has looks at tasks that were not on a CPU.  The
+ * innermost frame of a stack is the one before the scheduler's own frames.  Above the
+ * stack are nodes for its process and thread, like those of phases, with
+ * US_PROFILE_WAITER in their pc.
  */
 #include "profile/profile_priv.h"
 
@@ -18,11 +19,11 @@
 
 #define CPU_FRAME "[waits for a CPU]"
 
-/* Which of its nodes: a node's pc is US_PROFILE_WAITER, N_PART times the number of the
- * task, and this. */
+/* Which node of a task: the pc of a node is US_PROFILE_WAITER, plus N_PART times the
+ * number of the task, plus this. */
 enum part {
 	PROCESS,
-	THREAD, /* of one that is not its process's first */
+	THREAD, /* if it is not the first thread of its process */
 	N_PART,
 };
 #define MOST_WAITERS (US_PROFILE_WAITER / N_PART - 1)
@@ -95,7 +96,7 @@ static uint32_t below(struct us_profile *p, uint32_t node, uint32_t number,
 			       US_PROFILE_PHASE);
 }
 
-/* Without the scheduler's frames, below its thread and its process. */
+/* The stack without the scheduler's frames, below nodes for its thread and process. */
 static uint32_t stack_of(struct us_profile *p, const struct us_wait *s)
 {
 	uint32_t node = us_trie_node_of(&p->trie, s->stack), number = s->waiter - 1;
@@ -135,7 +136,7 @@ static int count(struct us_profile *p, const struct us_wait *s)
 	return us_slices_queue(&p->running, key, s->t_ns - p->opts.from_ns, 1);
 }
 
-/* All tasks of a look are one observation: as if they were one sample. */
+/* All tasks of a look are one observation, as if they were one sample. */
 static void count_look(struct us_profile *p, uint64_t t_ns)
 {
 	if (!p->waits.shown_looks || t_ns != p->last_look_ns)
@@ -178,15 +179,15 @@ void us_profile_warn_of_waits(struct us_profile *p)
 	else if (!p->waits.n && !s->looks)
 		us_profile_warn(p, us_profile_fact(p, "tasks_hz")
 					   ? "no task was looked at yet"
-					   : "the recording does not know what tasks "
-					     "wait for: record --tasks");
+					   : "the recording has no looks at waiting "
+					     "tasks: use record --tasks");
 	if ((s->moved + s->failed + s->skipped + s->lost) * 10 > s->due)
 		us_profile_warn(
 			p,
 			"%.1f %% of the tasks that waited are missing (%" PRIu64
 			" ran while they were read, %" PRIu64
 			" could not be read, %" PRIu64
-			" for the time that a look may take, %" PRIu64 " lost)",
+			" because the look took too long, %" PRIu64 " lost)",
 			100.0 * (double)(s->moved + s->failed + s->skipped + s->lost) /
 				(double)s->due,
 			s->moved, s->failed, s->skipped, s->lost);
@@ -194,6 +195,6 @@ void us_profile_warn_of_waits(struct us_profile *p)
 		us_profile_warn(p,
 				"in %" PRIu64 " of %" PRIu64
 				" looks the list of tasks changed at each try: some "
-				"are missing",
+				"tasks are missing",
 				s->torn, s->looks);
 }

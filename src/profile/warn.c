@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* profile/warn.c: what the figures cannot say for themselves. */
+/* profile/warn.c: warnings about what the figures do not show. */
 #include "profile/profile_priv.h"
 
 #include "base/clock.h"
@@ -25,7 +25,7 @@ static void warn_of_file(struct us_profile *p, const struct us_profile_recording
 				"%s has no end: uniscope was killed, or is still "
 				"recording",
 				which);
-	/* A boot is ended by who times it. */
+	/* uniscope boot ends its recordings itself, which needs no warning. */
 	if (r->file.ended && r->end != US_RECORD_DONE && *r->end_words && !p->n_phase)
 		us_profile_warn(p, "%s ended early: %s", which, r->end_words);
 }
@@ -53,8 +53,8 @@ static const struct us_profile_func *outermost(struct us_profile *p, uint32_t st
 
 #define MAX_CANDIDATES 64
 
-/* Where stacks are cut: in programs for which no file was given; and else, in which
- * function most of them, of the first few. */
+/* Where stacks are cut: in programs without a file, and otherwise the function with
+ * most of them, of the first few. */
 struct cut_places {
 	uint64_t ends[US_N_END], programs;
 	const struct us_profile_func *func[MAX_CANDIDATES];
@@ -175,15 +175,15 @@ static void warn_of_kernels(struct us_profile *p)
 	if (!k->n && us_profile_fact(p, "linux_changed"))
 		us_profile_warn(p,
 				"the guest's kernel was replaced by another one during "
-				"the recording: where both have code at one address, "
-				"names of the later one are shown");
+				"the recording: where both have code at the same "
+				"address, the report shows the later one's names");
 	if (k->n)
 		us_profile_warn(p,
 				"the guest's kernel was replaced by another one, or "
-				"started anew, %u time%s during the recording, first "
-				"between %.1f and %.1f s: meanwhile the kernel's "
-				"addresses have no names, and afterwards those of the "
-				"later one, if its memory tells them",
+				"restarted, %u time%s during the recording, first "
+				"between %.1f and %.1f s: in between, kernel addresses "
+				"have no names; afterwards they have the later "
+				"kernel's names, if its memory has them",
 				k->n, k->n == 1 ? "" : "s",
 				(double)k->from_ns[0] / US_NS_PER_SEC,
 				(double)k->until_ns[0] / US_NS_PER_SEC);
@@ -206,15 +206,16 @@ void us_profile_warn_of_quality(struct us_profile *p)
 	if (*p->stripped && !us_naming_has_names(p->naming))
 		us_profile_warn(
 			p,
-			"no names: %s is stripped, and no file with its symbols "
-			"was found: addresses are shown; -e FILE names one",
+			"no names: %s is stripped, and no file with its symbols was "
+			"found: addresses are shown; give one with -e FILE",
 			p->stripped);
 	if (p->opts.processes && !p->opts.if_known && !p->processes.n && !p->tasks.n)
-		us_profile_warn(p, "the recording knows no processes: they are read of "
-				   "Linux guests with type information (BTF), or whose "
-				   "kernel's ELF file has it (record -e vmlinux), if "
-				   "more than a GDB stub can read their memory; "
-				   "programs are told apart by their page tables");
+		us_profile_warn(p,
+				"the recording knows no processes: uniscope reads them "
+				"from Linux guests that have type information (BTF), "
+				"or whose kernel's ELF file has it (record -e "
+				"vmlinux), if more than a GDB stub can read their "
+				"memory; page tables still distinguish programs");
 	warn_of_limits(p);
 	warn_of_kernels(p);
 	if (incomplete)
@@ -223,21 +224,22 @@ void us_profile_warn_of_quality(struct us_profile *p)
 				"lines and inlined calls are missing",
 				incomplete);
 	if (unreadable)
-		us_profile_warn(p,
-				"the debug information of %s is compressed with zstd, "
-				"which is not read here: lines and inlined calls are "
-				"missing (objcopy --decompress-debug-sections)",
-				unreadable);
+		us_profile_warn(
+			p,
+			"the debug information of %s is compressed with zstd, "
+			"which uniscope cannot read: lines and inlined calls are "
+			"missing (objcopy --decompress-debug-sections)",
+			unreadable);
 	if (split)
 		us_profile_warn(
 			p,
 			"%s was compiled with -gsplit-dwarf, and .dwo and .dwp "
-			"files are not read: lines are right, inlined calls are "
-			"missing, their time is their callers'",
+			"files are not read: lines are right, but inlined calls are "
+			"missing and their time counts for their callers",
 			split);
 	if (p->opts.host && p->host_trie.nodes.n < 2)
-		us_profile_warn(p, "the recording has no stacks of the host: they are "
-				   "taken with record --host, by the backend bpf");
+		us_profile_warn(p, "the recording has no stacks of the host: record "
+				   "--host takes them, with the bpf backend");
 	for (size_t i = 0; i < p->n_file; i++)
 		warn_of_file(p, &p->recording[i]);
 	if (us_profile_is_counted(p))
@@ -248,12 +250,12 @@ void us_profile_warn_of_quality(struct us_profile *p)
 		warn_of_loss(p);
 	warn_of_cut_stacks(p);
 	if (!s->running && s->other_part && !s->unfocused)
-		us_profile_warn(p, "no sample is of the part that is asked for");
+		us_profile_warn(p, "no sample is in the part that was asked for");
 	else if (!s->running && s->unfocused)
 		us_profile_warn(p, p->sum.focus_only
 					   ? "no stack has a function that the focus "
 					     "matches"
-					   : "no sample is left by the filters");
+					   : "no sample passes the filters");
 	else if (p->opts.waits)
 		return;
 	else if (!s->running && s->idle)

@@ -81,7 +81,7 @@ static void nap(struct us_drain *d, size_t found)
 static int write_all(struct us_drain *d)
 {
 	for (;;) {
-		/* Asked first: what came before it is then seen in the ring. */
+		/* Read first: then the ring shows everything that came before it. */
 		bool last = atomic_load_explicit(&d->finish, memory_order_acquire);
 		size_t found = us_ring_used(d->ring);
 		int r = empty_ring(d);

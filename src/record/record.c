@@ -12,14 +12,14 @@
 
 #define RING_BYTES (4U << 20)
 #define WARM_UP_NS (300 * US_NS_PER_MS)
-/* On a slow host so many samples take longer.  Where the code is that a stack is cut at
- * may only show when a vCPU is in it: one of fourteen, of a page by which programs
- * enter the kernel. */
+/* On a slow host, this many samples take longer.  The place of code at which stacks are
+ * cut may show only when a vCPU is in that code: in one sample of fourteen, for a page
+ * through which programs enter the kernel. */
 #define WARM_UP_SAMPLES 100
 #define WARM_UP_MOST_NS (1500 * US_NS_PER_MS)
 #define CALM_NS		(50 * US_NS_PER_MS)
 #define CALM_SAMPLES	8
-/* A stop takes effect within this time, and sums are made at least so often. */
+/* A stop takes effect within this time, and sums are made at least this often. */
 #define TICK_NS (100 * US_NS_PER_MS)
 
 /* Set by a signal handler, so it cannot be anything but global. */
@@ -58,7 +58,7 @@ static uint64_t since_start(const struct recorder *r)
 	return t > r->start_ns ? t - r->start_ns : 0;
 }
 
-/* Say whose the user part of the stack is.  An old root is another's. */
+/* Add whose the user part of the stack is.  An outdated root is another process's. */
 static void mark_space(struct us_stack *s, const struct us_regs *regs, us_gpa root)
 {
 	const struct us_space *space = &regs->space;
@@ -71,7 +71,7 @@ static void mark_space(struct us_stack *s, const struct us_regs *regs, us_gpa ro
 	s->flags[at] = US_PC_SPACE;
 }
 
-/* Say what it had left the guest for. */
+/* Add why the vCPU had left the guest. */
 static void mark_exit(struct us_stack *s, uint32_t exit)
 {
 	unsigned at = s->n < US_MAX_FRAMES ? s->n++ : US_MAX_FRAMES - 1;
@@ -79,7 +79,7 @@ static void mark_exit(struct us_stack *s, uint32_t exit)
 	s->flags[at] = US_PC_EXIT;
 }
 
-/* Say which thread it ran. */
+/* Add which thread the vCPU ran. */
 static void mark_task(struct us_stack *s, uint64_t task)
 {
 	unsigned at = s->n < US_MAX_FRAMES ? s->n++ : US_MAX_FRAMES - 1;
@@ -97,7 +97,7 @@ static struct us_live_sample live(struct recorder *r)
 					.warm_up = !r->start_ns };
 }
 
-/* Whose the sample is, and its program's part. */
+/* Add whose the sample is, and the program's part of its stack. */
 static void mark_owner(struct recorder *r)
 {
 	const struct us_regs *regs = &r->capture.regs;
@@ -111,7 +111,7 @@ static void mark_owner(struct recorder *r)
 		mark_task(s, task);
 }
 
-/* It may find where the guest's functions are: then the stack is taken again. */
+/* If the callback finds where the guest's functions are, unwind the stack again. */
 static void show_sample(struct recorder *r)
 {
 	struct us_capture *c = &r->capture;
@@ -122,7 +122,7 @@ static void show_sample(struct recorder *r)
 		us_unwind(r->unwinder, &r->paging, &c->regs, &r->stack);
 }
 
-/* While the guest is held; the stack, or NULL if there is none to be had. */
+/* Called while the guest is held.  The stack, or NULL if there is none. */
 static const struct us_stack *stack_of(struct recorder *r)
 {
 	struct us_capture *c = &r->capture;
@@ -146,7 +146,7 @@ static const struct us_stack *stack_of(struct recorder *r)
 	return &r->stack;
 }
 
-/* Behind the guest's frames those of the host; how many there are then. */
+/* Append the host's frames to the guest's.  Returns how many there are in all. */
 static size_t join_host(struct recorder *r, const struct us_stack *s)
 {
 	us_hva host[US_MAX_HOST_FRAMES];
@@ -231,7 +231,7 @@ static bool is_over(struct recorder *r, uint64_t now, struct ending *ret)
 	return us_drain_failed(&r->drain);
 }
 
-/* Time is taken from the captures, and from the clock whenever none came. */
+/* The time comes from the captures, and from the clock whenever there was none. */
 static void run(struct recorder *r, struct ending *ret)
 {
 	struct us_record_stats s;
@@ -241,7 +241,7 @@ static void run(struct recorder *r, struct ending *ret)
 	while (!is_over(r, now, ret)) {
 		if (now >= tick) {
 			sum(r, now, &s);
-			/* A full ring: the next sums will say it as well. */
+			/* If the ring is full, the next sums include these. */
 			us_ring_push_stats(r->drain.ring, &s);
 			tick = now + every;
 		}
@@ -274,7 +274,7 @@ static int prepare(struct recorder *r, struct us_writer *w, struct us_err *e)
 	return us_drain_start(&r->drain, e);
 }
 
-/* A whole stack, or none to be had: there is nothing to learn from it. */
+/* False: the stack is whole, or there is none, so there is nothing to learn. */
 static bool learns(struct recorder *r)
 {
 	struct us_capture *c = &r->capture;
@@ -288,9 +288,9 @@ static bool learns(struct recorder *r)
 	return c->cut || (r->opts->warm_up && r->stack.end != US_END_ROOT);
 }
 
-/* Before the recording begins.  One that copies stacks learns from those that were cut
- * how much to copy, and from where: until none was for a while.  One that stops the
- * guest samples no longer than until a few in a row were whole. */
+/* Before the recording begins.  A backend that copies stacks learns from cut ones how
+ * much to copy, and from where, until none has been cut for a while.  A backend that
+ * stops the guest ends as soon as a few stacks in a row were whole. */
 static void warm_up(struct recorder *r)
 {
 	struct us_backend *b = r->backend;

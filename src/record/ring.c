@@ -14,7 +14,7 @@
 
 /* Items are multiples of 8 bytes and never wrap around the end of the buffer. */
 struct item {
-	uint32_t bytes; /* with this head */
+	uint32_t bytes; /* including this head */
 	uint16_t kind;
 	uint16_t n;
 	union {
@@ -30,7 +30,7 @@ _Static_assert(SAMPLE_BYTES % 8 == 0 && STATS_BYTES % 8 == 0 && HEAD_BYTES == 8,
 	       "the rest at the end must hold a head");
 _Static_assert(2 * (SAMPLE_BYTES + 9 * MAX_FRAMES) <= LEAST, "one item must fit");
 
-/* Positions count bytes ever since; each side writes its own and has its own line. */
+/* Positions count all bytes so far; each side writes its own, in its own cache line. */
 struct us_ring {
 	uint8_t *bytes;
 	size_t size;
@@ -82,7 +82,7 @@ static bool has_room(struct us_ring *r, uint64_t head, size_t bytes)
 	return r->size - (head - r->tail_seen) >= bytes;
 }
 
-/* An item to be filled, or NULL.  *head moves behind it; publish() makes it seen. */
+/* An item to be filled, or NULL.  *head moves behind it; publish() makes it visible. */
 static struct item *reserve(struct us_ring *r, uint64_t *head, size_t bytes)
 {
 	*head = atomic_load_explicit(&r->head, memory_order_relaxed);

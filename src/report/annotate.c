@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* annotate.c: samples put to instructions and source lines. */
+/* annotate.c: samples by instruction and source line. */
 #include "report/annotate.h"
 
 #include "base/cleanup.h"
@@ -15,11 +15,10 @@
 #include <sys/stat.h>
 
 #define MAX_INLINED 32
-#define MAX_BETWEEN                                                                    \
-	40	      /* lines without code that are shown between two that have some */
-#define MAX_TEXT 1000 /* of a line */
+#define MAX_BETWEEN 40	 /* lines shown between two with code */
+#define MAX_TEXT    1000 /* of a line */
 
-/* What is at hand while one is made. */
+/* State while an annotation is made. */
 struct work {
 	struct us_annotation *a;
 	const struct us_function *f;
@@ -46,7 +45,7 @@ static const struct us_profile_module *module_of(const struct us_profile *p,
 	return NULL;
 }
 
-/* The bytes that the image holds of the function. */
+/* Find the function's bytes in the image. */
 static int find_code(struct work *w, struct us_err *e)
 {
 	const struct us_elf_file *file = us_elf_image_file(w->f->image);
@@ -57,14 +56,13 @@ static int find_code(struct work *w, struct us_err *e)
 	if (m && m->m.match == US_MATCH_NO)
 		return us_fail(e, -ENOEXEC,
 			       "annotate %s: %s is NOT what ran in the guest: its code "
-			       "would be shown with another's samples",
+			       "would be shown with samples of other code",
 			       w->a->name, path);
 	if (!c || at - c->start >= c->filesz)
-		return us_fail(
-			e, -ENOEXEC,
-			"annotate %s: %s holds no code of it (a file of debugging "
-			"information alone?)",
-			w->a->name, path);
+		return us_fail(e, -ENOEXEC,
+			       "annotate %s: %s does not contain its code (does the "
+			       "file have debugging information only?)",
+			       w->a->name, path);
 	uint64_t left = c->filesz - (at - c->start);
 	size = size < left ? size : left;
 	w->a->cut = size > US_ANNOTATE_BYTES || size < w->f->size;
@@ -80,11 +78,11 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-/* A row of its own for each file, inlined function and line. */
+/* Each file, inlined function and line has its own row. */
 static struct us_annotated_line *row_of(struct work *w, const struct us_frame *f,
 					const char *func, uint32_t *ret)
 {
-	/* Names are the symbols' own: the same text is the same address. */
+	/* Names belong to the symbols: the same text has the same address. */
 	uint32_t *place = us_pair_map_at(&w->places, (uintptr_t)f->file,
 					 (uintptr_t)func);
 	if (!place)
@@ -133,14 +131,14 @@ static uint32_t line_of(struct work *w, us_gva pc, uint32_t *ret_call)
 	return index;
 }
 
-/* Where the samples of the bytes-only pieces and of instructions begin. */
+/* The index of the first sampled pc at or above an address. */
 static size_t first_pc(const struct work *w, us_gva at)
 {
 	return us_first_not(w->n_pc, mid, w->pc[mid].pc < at);
 }
 
-/* Without instructions: a piece ends before the next address that was seen, and with
- * its line. */
+/* Without a disassembler, a piece ends before the next sampled address, and where the
+ * line changes. */
 static size_t piece_len(struct work *w, us_gva at, size_t left)
 {
 	size_t next = first_pc(w, at + 1), len = 1;
@@ -192,7 +190,7 @@ static int add_insns(struct work *w)
 	return 0;
 }
 
-/* Samples at the start of a block are of all its instructions. */
+/* Samples at the start of a block belong to all of its instructions. */
 static void mark_blocks(struct us_annotation *a)
 {
 	uint32_t block = 0, last = 0;
@@ -222,7 +220,7 @@ static int compare_lines(const void *a, const void *b)
 	return c ? c : (x->l.line > y->l.line) - (x->l.line < y->l.line);
 }
 
-/* The lines in the order of the source; instructions follow them. */
+/* Sort lines in the order of the source, and renumber those of the instructions. */
 static int sort_lines(struct us_annotation *a)
 {
 	size_t n = a->lines.n;
@@ -291,7 +289,7 @@ static int copy_lines(struct work *w, struct lines *to, uint32_t *now, const cha
 	return 0;
 }
 
-/* The lines of the source between those with code, so that it reads as one. */
+/* Add the source lines between those with code, so that the text is continuous. */
 static int fill_lines(struct work *w, const char *dir)
 {
 	struct us_annotation *a = w->a;
@@ -309,7 +307,7 @@ static int fill_lines(struct work *w, const char *dir)
 	return r;
 }
 
-/* Sources changed after the image was made have other lines. */
+/* Sources that changed after the image was made may have other lines. */
 static void compare_times(struct work *w)
 {
 	struct stat st;
@@ -320,7 +318,7 @@ static void compare_times(struct work *w)
 				      w->sources.files.v[i].changed > st.st_mtime;
 }
 
-/* The name as the profile has it, if it has. */
+/* The name that the profile shows for the function, if it has one. */
 static const char *shown_name(const struct us_profile *p, const struct us_function *f,
 			      const char *name)
 {
@@ -350,7 +348,7 @@ static int begin(struct work *w, const char **ret_dir)
 	a->file = !outer ? NULL : outer->decl_file ? outer->decl_file : outer->file;
 	a->line = outer ? outer->decl_line : 0;
 	*ret_dir = outer ? outer->dir : NULL;
-	/* Recordings did not always state it. */
+	/* Older recordings do not state the resolution. */
 	a->blocks = (resolution && !strcmp(resolution, "block")) ||
 		    (caution && !strncmp(caution, "TCG stops", 9));
 	if (!a->name || (!w->pc && us_profile_pcs(a->p, &w->own_pc, &w->n_pc)))
@@ -365,9 +363,9 @@ static int make(struct work *w, struct us_err *e)
 	const char *resolution = us_profile_fact(w->a->p, "resolution");
 	if (resolution && !strcmp(resolution, "function")) {
 		us_fail(e, -ENOTSUP,
-			"annotate: this recording says in which functions the guest "
-			"was, and not where in them");
-		us_hint(e, "record --backend gdb takes program counters");
+			"annotate: this recording has the functions that the guest was "
+			"in, but not the addresses in them");
+		us_hint(e, "record --backend gdb records program counters");
 		return -ENOTSUP;
 	}
 	int r = begin(w, &dir);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* annotate_find.c: which functions does a text name? */
+/* annotate_find.c: which functions a text names. */
 #include "report/annotate.h"
 
 #include "base/cleanup.h"
@@ -13,11 +13,11 @@
 #include <regex.h>
 #include <string.h>
 
-/* How well a text names a function: the best that some have is taken. */
+/* How well a text matches a function's name; only the best rank found is used. */
 enum rank {
 	NOT_AT_ALL,
 	BY_REGEX,
-	BY_NAME,  /* without parameters, in any case of letters */
+	BY_NAME,  /* without parameters, ignoring case */
 	BY_WHOLE, /* name */
 };
 
@@ -33,7 +33,7 @@ struct search {
 	} found;
 	bool failed; /* out of memory */
 
-	us_gva *at; /* addresses that the functions have to cover */
+	us_gva *at; /* addresses, one of which the function must cover */
 	size_t n_at, cap_at;
 };
 
@@ -45,7 +45,7 @@ static void keep(struct search *s, const struct us_function *f)
 	s->failed |= !slot;
 }
 
-/* "f" of "f(int)", but of "operator()(int)" "operator()". */
+/* "f" for "f(int)", but "operator()" for "operator()(int)". */
 static size_t name_len(const char *name)
 {
 	const char *from = strstr(name, "operator()");
@@ -91,7 +91,7 @@ static void judge(void *ctx, const struct us_function *f)
 	keep(s, f);
 }
 
-/* Labels that the profile gave ("init (a.c)") are of its own functions. */
+/* Labels that the profile made ("init (a.c)") name its own functions. */
 static us_gva start_of_label(const struct us_profile *p, const char *text)
 {
 	size_t n;
@@ -125,7 +125,7 @@ static int compare_gva(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Does one of the sorted addresses lie in f? */
+/* Is one of the sorted addresses in f? */
 static void judge_place(void *ctx, const struct us_function *f)
 {
 	struct search *s = ctx;
@@ -171,7 +171,7 @@ static void search(struct search *s)
 		regfree(&s->re);
 }
 
-/* The function that code of an inlined one is part of, where the profile saw some. */
+/* A function that contains code of an inlined one, if the profile has samples of it. */
 static const char *host_of(const struct us_profile *p, const char *text,
 			   const char **ret_inlined)
 {
@@ -202,7 +202,7 @@ static bool names_images(const struct us_profile *p)
 	return n > 0;
 }
 
-/* Is it a name that the guest's own tables gave? */
+/* Does the name come from the guest's own tables? */
 static bool is_guest_name(const struct us_profile *p, const char *text)
 {
 	size_t n;
@@ -213,7 +213,7 @@ static bool is_guest_name(const struct us_profile *p, const char *text)
 	return false;
 }
 
-/* The sampled function that was meant; the hottest are listed. */
+/* The sampled function that was probably meant; otherwise list the hottest. */
 static struct us_nearest meant(const struct us_profile *p, const char *text)
 {
 	static const struct us_report_opts by_self = { .sort = US_SORT_SELF };
@@ -242,10 +242,10 @@ static int tell_none(const struct us_profile *p, const char *text, struct us_err
 	}
 	if (is_guest_name(p, text)) {
 		us_fail(e, -ENOENT,
-			"annotate %.200s: the name is from the guest's own tables: "
-			"no image holds its code",
+			"annotate %.200s: the name is from the guest's own tables: no "
+			"image has its code",
 			text);
-		us_hint(e, "-e ELF names the file of the kernel");
+		us_hint(e, "give the file of the kernel with -e ELF");
 		return -ENOENT;
 	}
 	char question[160];

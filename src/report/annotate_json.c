@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* annotate_json.c: the same for programs (uniscope-annotate(1)). */
+/* annotate_json.c: an annotation as JSON (uniscope-annotate(1)). */
 #include "report/annotate.h"
 
 #include "base/json.h"

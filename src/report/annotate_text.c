@@ -102,8 +102,8 @@ static void print_header(const struct writer *w)
 	const struct us_annotation *a = w->a;
 	uint64_t all = us_profile_summary(a->p)->running;
 	char line[1024];
-	/* Not the last, which tells what shares are of: here they are the function's.
-	 */
+	/* Leave out the last line: it says what shares refer to, which here is the
+	 * function. */
 	for (unsigned i = 0; us_report_header_line(a->p, i + 1, line, sizeof(line));
 	     i++) {
 		us_report_header_line(a->p, i, line, sizeof(line));
@@ -124,7 +124,7 @@ static void print_header(const struct writer *w)
 	if (!has_lines(a))
 		note(w, "the image has no lines for it");
 	if (a->bytes_only)
-		note(w, "no disassembler for this code: bytes only");
+		note(w, "no disassembler for this code: showing bytes only");
 }
 
 static void print_numbers(const struct writer *w, uint64_t self, uint64_t called,
@@ -149,7 +149,7 @@ static void print_titles(const struct writer *w, const char *what)
 		w->callers ? "    callers" : "", what, paint(w, RESET));
 }
 
-/* "kernel/sched.c:12, pick_next inlined", in so many columns or less. */
+/* "kernel/sched.c:12, pick_next inlined", in at most width columns. */
 static void place_text(const struct writer *w, const struct us_annotated_line *l,
 		       bool with_line, size_t width, char dst[static US_CELL_SIZE])
 {
@@ -208,7 +208,7 @@ static void print_lines(const struct writer *w)
 	}
 }
 
-/* A line at the left of what one count is of. */
+/* The line at the left of the instructions that share one count. */
 static const char *block_mark(const struct us_annotation *a, size_t i)
 {
 	uint32_t block = a->insns.v[i].block;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define N_LENGTH 65 /* a length's bits */
+#define N_LENGTH 65 /* bits of a length */
 #define NO_KIND	 UINT32_MAX
 
 static unsigned bits_of(uint64_t x)
@@ -42,7 +42,7 @@ const char *us_away_words(const struct us_away_kind *k, char *dst, size_t size)
 	}
 }
 
-/* The kind's number; the last one stands for those that are too many. */
+/* The number of a kind; if there are too many, the last one stands for the rest. */
 static uint32_t kind_of(struct us_away_runs *r, const struct us_timeline_sample *m)
 {
 	struct us_away_kind k = { m->state, m->exit };
@@ -54,7 +54,7 @@ static uint32_t kind_of(struct us_away_runs *r, const struct us_timeline_sample 
 	return (uint32_t)r->n_kind - 1;
 }
 
-/* Samples that a filter left out end a run. */
+/* Samples that a filter excluded end a run. */
 static bool is_away(const struct us_timeline_sample *m)
 {
 	return m->state != US_VCPU_GUEST &&
@@ -85,7 +85,8 @@ int us_away_change(struct us_away_runs *r, const struct us_timeline_sample *m)
 	return 0;
 }
 
-/* The shortest length, in bits, of which and of longer ones there are not too many. */
+/* The smallest length, in bits, such that there are at most `most` runs of it or
+ * longer. */
 static unsigned least_bits(const size_t n[N_LENGTH], size_t most)
 {
 	size_t sum = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bars.c: what all pictures of bars have in common, and the one in text. */
+/* bars.c: what all bar charts have in common, and the chart as text. */
 #include "report/bars.h"
 
 #include "base/text.h"
@@ -10,7 +10,7 @@
 #define NAME	 16  /* columns */
 #define MIN_LINE 24
 #define MAX_LINE 160
-#define MARGIN	 8 /* for what else stands beside a bar */
+#define MARGIN	 8 /* columns for text next to a bar */
 
 static const struct us_bars_format formats[] = { { ".svg", us_bars_svg },
 						 { ".html", us_bars_html } };
@@ -53,7 +53,7 @@ const char *us_bars_kind(const struct us_bars *b, unsigned kind)
 
 /* ---- As text ---- */
 
-/* Of the 256 that terminals have, with black letters on them. */
+/* Of the 256 colours of terminals, with black text on them. */
 static const unsigned char colours[] = { 39, 214, 35, 175, 80, 186, 209, 147 };
 
 struct line {
@@ -74,7 +74,7 @@ static void put(struct line *l, size_t at, char letter, unsigned kind)
 		l->n = at + 1;
 }
 
-/* "vvvvfffkk", and the interval of its end over it: "|--|". */
+/* "vvvvfffkk", with the interval of its end over it: "|--|". */
 static void fill(struct line *l, const struct us_bars *b, const struct us_bar *bar,
 		 double per_column)
 {

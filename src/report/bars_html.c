@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bars_html.c: a page with the picture of bars, its legend and its numbers. */
+/* bars_html.c: a page with the bar chart, its legend and its numbers. */
 #include "report/bars.h"
 #include "report/page.h"
 
@@ -22,7 +22,7 @@ static void estimate(FILE *out, const struct us_estimate *e)
 	fputs("</td>", out);
 }
 
-/* What a range is; it is the same for all. */
+/* What the ranges are; the same for all bars. */
 static const char *range_is(const struct us_bars *b)
 {
 	for (size_t i = 0; i < b->n; i++)
@@ -63,7 +63,7 @@ static const struct us_bar_part *part_of(const struct us_bar *r, unsigned kind)
 	return NULL;
 }
 
-/* Of several, their parts stand side by side. */
+/* Several bars: their parts stand side by side. */
 static void table_of_all(FILE *out, const struct us_bars *b)
 {
 	fputs("<thead><tr><th scope=\"col\">Variant</th><th scope=\"col\" "

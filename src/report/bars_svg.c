@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bars_svg.c: bars as SVG 1.1.  Places along the time are in percent of the width, so
- * that a page may be as narrow as a telephone and letters stay as large as they are;
- * all else is in pixels.  Colours are classes of page/bars.css.
+ * bars_svg.c: bars as SVG 1.1.  Positions in time are in percent of the width, so that
+ * a page may be as narrow as a telephone while the text keeps its size; all else is in
+ * pixels.  Colours are classes of page/bars.css.
  */
 #include "report/bars.h"
 #include "report/page.h"
@@ -12,7 +12,7 @@
 #include <math.h>
 
 #define MS	   1e6 /* ns */
-#define WIDTH	   860 /* of a picture that stands alone */
+#define WIDTH	   860 /* of a chart in a file of its own */
 #define TOP	   6
 #define BAR	   22 /* high */
 #define ROW	   74
@@ -67,8 +67,8 @@ static void whisker(FILE *out, const struct us_bars *b, const char *class, doubl
 		class, from, to, y, y, from, from, y - 4, y + 4, to, to, y - 4, y + 4);
 }
 
-/* A part, and below it how far its end may be off, if what is before it is as long as
- * it is. */
+/* A part, and below it the interval of its end, if the parts before it are taken as
+ * exact. */
 static void part(FILE *out, const struct us_bars *b, const struct us_bar_part *p,
 		 double begin, double y, size_t k)
 {
@@ -132,7 +132,7 @@ static void axis(FILE *out, const struct us_bars *b)
 	}
 }
 
-/* For those who cannot see it, and its attributes. */
+/* The attributes, and a description for screen readers. */
 static void label(FILE *out, const struct us_bars *b)
 {
 	fputs(" class=\"bars\" role=\"img\" aria-label=\"", out);
@@ -200,7 +200,7 @@ static void legend(FILE *out, const struct us_bars *b)
 
 #define FRAME 16
 
-/* The head ends within the outer element's attributes. */
+/* The head ends inside the outer element's attributes. */
 void us_bars_svg(FILE *out, const struct us_bars *b)
 {
 	unsigned rows = (count_kinds(b) + IN_ROW - 1) / IN_ROW;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * callgrind.c: the profile as Valgrind's Callgrind writes it ("Callgrind Format
- * Specification" of its manual), for KCachegrind and callgrind_annotate.
+ * callgrind.c: the profile in the format of Valgrind's Callgrind ("Callgrind Format
+ * Specification" in its manual), for KCachegrind and callgrind_annotate.
  *
- * That format has functions and calls between them, no paths: nodes of the call tree
- * are added up.  A sampled profile has no calls; there each pair of functions counts as
+ * The format has functions and calls between them, but no paths, so nodes of the call
+ * tree are added up.  A sampled profile has no calls; each pair of functions counts as
  * one.
  */
 #include "report/report.h"
@@ -38,8 +38,8 @@ static int compare_arcs(const void *a, const void *b)
 	return x->to < y->to ? -1 : x->to > y->to;
 }
 
-/* What a recursive call takes is in the outer one's total already: who adds up a
- * function's calls must not count it twice. */
+/* The cost of a recursive call is already in the outer call's total, so the sum of a
+ * function's calls must not include it twice. */
 static bool is_outermost(const struct graph *g, uint32_t i)
 {
 	for (uint32_t up = g->node[i].parent; up; up = g->node[up].parent)

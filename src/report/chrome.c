@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * chrome.c: the Trace Event Format (JSON), which ui.perfetto.dev, speedscope and others
- * open: a timeline of vCPUs.  A guest is a process, a vCPU a thread; what it did (the
- * guest's code, an exit and for what, idle, waiting) is a slice, and in the guest's
- * code the innermost function one within it.  Each lasts to the next sample.
+ * open: a timeline of vCPUs.  A guest is a process, a vCPU a thread.  What the vCPU did
+ * (guest code, an exit and its reason, idle, waiting) is a slice; in guest code, the
+ * innermost function is a slice within it.  Each lasts to the next sample.
  *
- * Of a Linux guest a second track has the threads that the vCPU ran.
+ * For a Linux guest, a second track has the threads that the vCPU ran.
  *
- * With more samples than EVENTS_MOST, those of a stretch of time are one slice, named
- * by what most of them are.  A profile without times is its call tree, a sample long
- * for each sample.
+ * With more than EVENTS_MOST samples, those of an interval become one slice, named
+ * after the majority.  A profile without times is shown as its call tree, with one unit
+ * of time for each sample.
  */
 #include "report/report.h"
 
@@ -29,9 +29,9 @@ struct chrome {
 	const struct us_profile_func *func;
 	const struct us_profile_node *node;
 	size_t n_func, n_node;
-	uint32_t *func_of; /* + 1, by node; 0: none.  Nodes themselves are far apart */
-	unsigned pid, tid; /* at hand */
-	uint64_t slot_ns;  /* samples in one are one slice; 0: each is */
+	uint32_t *func_of; /* + 1, by node; 0: none */
+	unsigned pid, tid; /* of the current track */
+	uint64_t slot_ns;  /* of a slot: one slice; 0: a slice for each sample */
 };
 
 static void metadata(struct chrome *x, const char *what, const char *name)
@@ -65,8 +65,8 @@ static void begin(struct chrome *x, const char *name, const char *category,
 	us_json_end(&x->j);
 }
 
-/* What began last. With args, speedscope would make others of functions that have
- * others: so the number of samples stands beside them. */
+/* End the innermost slice.  No args: speedscope takes functions with different args for
+ * different functions, so the number of samples is a member next to them. */
 static void end(struct chrome *x, const char *name, uint64_t at_ns, uint64_t samples)
 {
 	event(x, "E", at_ns);
@@ -75,10 +75,10 @@ static void end(struct chrome *x, const char *name, uint64_t at_ns, uint64_t sam
 	us_json_end(&x->j);
 }
 
-/* A run of samples that are alike; kind and function. */
+/* A run of samples with the same kind and function. */
 struct run {
 	struct us_away_kind kind;
-	uint32_t func; /* of GUEST, + 1; 0: none */
+	uint32_t func; /* function + 1, for GUEST; 0: none */
 	uint64_t samples;
 	bool open;
 };
@@ -105,7 +105,7 @@ static void close_run(struct chrome *x, struct run *r, uint64_t at_ns)
 	r->open = false;
 }
 
-/* Boyer and Moore's vote: what most samples of a slot are, if most are one. */
+/* Boyer and Moore's majority vote over the samples of a slot. */
 struct vote {
 	struct us_timeline_sample m;
 	uint64_t lead;
@@ -183,7 +183,7 @@ static void write_lane(struct chrome *x, size_t lane)
 	uint64_t last = 0;
 	while (next_slot(x, &c, &ahead, &have, &m)) {
 		last = m.t_ns;
-		/* What a filter left out is nothing that it did. */
+		/* A sample that a filter excluded is a gap. */
 		if (!m.node && m.state != US_VCPU_HALTED && m.state != US_VCPU_OFF) {
 			close_run(x, &inner, m.t_ns);
 			close_run(x, &outer, m.t_ns);
@@ -196,7 +196,7 @@ static void write_lane(struct chrome *x, size_t lane)
 	close_run(x, &outer, last);
 }
 
-/* Which threads of a Linux guest it ran, one after the other. */
+/* The threads of a Linux guest that the vCPU ran, one after the other. */
 static void write_owners(struct chrome *x, size_t lane)
 {
 	struct us_timeline_cursor c = us_timeline_of(x->p, lane);
@@ -238,8 +238,8 @@ static void begin_lane(struct chrome *x, size_t lane, unsigned tid, const char *
 	metadata(x, "thread_name", name);
 }
 
-/* The tree as if it had run once, from the left to the right: depth first, a node's own
- * samples behind its children. */
+/* The tree as if it had run once, from left to right: depth first, a node's own samples
+ * after its children. */
 static void write_tree(struct chrome *x)
 {
 	uint64_t at = 0;

@@ -32,14 +32,14 @@ void us_two_columns_fit(struct us_two_columns *c, const struct us_report_opts *o
 	c->name = c->widest_name > LEAST_NAME ? c->widest_name : LEAST_NAME;
 	c->place = c->widest_place;
 	if (o->full_paths) {
-		/* Whatever the width: that is what was asked for. */
+		/* Full names were asked for, whatever the width is. */
 		size_t most = left * 2 / 3 > LEAST_NAME ? left * 2 / 3 : LEAST_NAME;
 		c->name = c->name < most ? c->name : most;
 		return;
 	}
 	if (c->name + GAP + c->place <= left)
 		return;
-	/* A third is the place's, and what names leave. */
+	/* The place gets a third, and what names leave over. */
 	size_t third = left / 3;
 	size_t place = left > c->name + GAP ? left - c->name - GAP : 0;
 	place = place > third ? place : third;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* diff_html.c: what differs, as a page: one file that loads nothing (page/diff.js). */
+/* diff_html.c: differences as a page: one file that loads nothing (page/diff.js). */
 #include "report/diff.h"
 
 #include "base/json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* diff_json.c: what differs, for programs: docs/report-json.md. */
+/* diff_json.c: differences as JSON: docs/report-json.md. */
 #include "report/diff.h"
 
 #include "base/json.h"

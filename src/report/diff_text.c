@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* diff_text.c: what differs, as a table for people. */
+/* diff_text.c: differences as a table of text. */
 #include "report/diff.h"
 
 #include "base/text.h"
@@ -65,11 +65,11 @@ char *us_diff_sentence(const struct us_diff *d, char *dst, size_t size)
 		const struct us_compare_row *r = c->row;
 		tell_change(d, r, most, sizeof(most));
 		snprintf(dst, size,
-			 "no change that is more than chance, of %zu functions; the "
+			 "none of %zu functions changed by more than chance; the "
 			 "largest difference is %s (95 %%: %+.1f to %+.1f)",
 			 c->n, most, shown(d, r->low), shown(d, r->high));
 	} else {
-		snprintf(dst, size, "there is no function in either");
+		snprintf(dst, size, "neither side has a function");
 	}
 	return dst;
 }
@@ -91,7 +91,7 @@ const char *us_diff_of(const struct us_diff *d)
 {
 	static const char *const of[] = {
 		[US_COMPARE_SHARE] = "shares of the samples that ran",
-		[US_COMPARE_TIME] = "shares of all the time, idle too",
+		[US_COMPARE_TIME] = "shares of all time, including idle",
 		[US_COMPARE_PER] = "times what the function of --per has in all",
 	};
 	if (d->result->exact && d->opts->by != US_COMPARE_PER)
@@ -113,7 +113,7 @@ static void print_header(const struct us_diff *d, const struct us_report_opts *o
 	else
 		snprintf(text, sizeof(text),
 			 "%s; differences with 95 %% intervals for the long run; of "
-			 "those called changed, one in twenty may be chance",
+			 "the functions listed as changed, one in twenty may be chance",
 			 us_diff_of(d));
 	us_report_wrap(out, o, o->colour ? DIM : "", "# ", "#   ", text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* exits.c: which of the guest's functions left it for what, and what that cost. */
+/* exits.c: which guest functions caused exits, for what reasons, and what that cost. */
 #include "report/columns.h"
 #include "profile/time_split.h"
 
@@ -17,9 +17,9 @@
 #define WIDEST_REASON 36
 #define REASON_TITLE  "left the guest for"
 
-/* Samples of one reason at one function, with what the host did then. */
+/* Samples of one exit reason in one function, with what the host did then. */
 struct row {
-	uint32_t reason, at; /* indices of functions; at: UINT32_MAX: none known */
+	uint32_t reason, at; /* indices of functions; at is UINT32_MAX: not known */
 	uint64_t samples;
 };
 
@@ -46,8 +46,8 @@ static bool is_exit(const struct us_profile_func *f)
 	return !f->known && (!strcmp(f->name, US_FRAME_EXIT) || is_told(f));
 }
 
-/* The function around it that is really called; what is inlined has no name of its own
- * in the guest. */
+/* The enclosing function that is not inlined: inlined code has no name of its own in
+ * the guest. */
 static uint32_t function_of(const struct exits *x, uint32_t node)
 {
 	uint32_t at = x->node[node].parent;
@@ -103,7 +103,7 @@ static double share(const struct exits *x, uint64_t samples)
 	return running ? 100.0 * (double)samples / (double)running : 0;
 }
 
-/* "[vm exit: port I/O, in the VMM]" without what is around it. */
+/* "[vm exit: port I/O, in the VMM]" without brackets and prefix. */
 static void reason_text(const struct exits *x, const struct row *r,
 			char dst[static WORDS])
 {
@@ -183,7 +183,7 @@ static void print_part(const char *name, double ns, double whole_ns, FILE *out)
 		name);
 }
 
-/* All of it; the parts add up to the last row. */
+/* The whole table; the parts add up to its last row. */
 static void print_time(const struct us_time_split *t, FILE *out)
 {
 	double whole = t->wall_ns > 0 ? t->wall_ns : t->sum_ns;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * firefox.c: for profiler.firefox.com: a "processed profile" of version 48, which has
- * tables of its own in each thread and is read by all later ones (docs-developer of
- * firefox-devtools/profiler), packed by gzip.
+ * firefox.c: for profiler.firefox.com: a "processed profile" of version 48, packed with
+ * gzip.  Each thread has its own tables, and all later versions can read it
+ * (docs-developer of firefox-devtools/profiler).
  *
- * A vCPU is a thread: its samples with their times, and what it did besides, idle and
- * exits, as markers.  The busiest threads of a Linux guest are threads besides, in
- * processes of their own.  A profile without times has one thread of all, with weights.
+ * A vCPU is a thread: its samples with their times, and what else it did, idle and
+ * exits, as markers.  The busiest threads of a Linux guest are additional threads, in
+ * processes of their own.  A profile without times has one thread for all, with
+ * weights.
  */
 #include "report/report.h"
 
@@ -43,15 +44,15 @@ static const struct {
 
 struct firefox {
 	struct us_json j;
-	struct us_gzip *zip; /* what j writes to */
+	struct us_gzip *zip; /* the stream that j writes to */
 	const struct us_profile *p;
 	const struct us_profile_func *func;
 	const struct us_profile_node *node;
 	size_t n_func, n_node;
 	uint8_t *code; /* enum us_profile_code, by function */
-	/* Of the thread at hand; NO_INDEX: not in it. */
+	/* For the current thread; NO_INDEX: not in it. */
 	uint32_t *stack_of; /* by node */
-	bool *used;	    /* by node: some samples were in it */
+	bool *used;	    /* by node: some samples are in it */
 	uint32_t *func_of;  /* by function */
 	uint32_t *frame_of; /* by node */
 	struct {
@@ -103,9 +104,9 @@ static enum category category_of(const struct firefox *x, uint32_t func)
 	return !strncmp(f->name, US_FRAME_EXIT, strlen("[vm exit")) ? VMM : OTHER;
 }
 
-/* ---- What a thread has ---- */
+/* ---- The tables of a thread ---- */
 
-/* Of those that are used, and of their callers, which come first. */
+/* Number the used stacks and their callers; callers come first. */
 static int number_stacks(struct firefox *x)
 {
 	struct us_pair_map known = { 0 };
@@ -218,7 +219,7 @@ static void frame_table(struct firefox *x)
 	us_json_end(&x->j);
 }
 
-/* An image's number among those of the profile; NO_INDEX: it is none of them. */
+/* The index of an image in the profile; NO_INDEX: not one of its images. */
 static uint32_t library_of(const struct firefox *x, const char *module)
 {
 	size_t n;
@@ -232,9 +233,9 @@ static uint32_t library_of(const struct firefox *x, const char *module)
 }
 
 /*
- * Strings of a thread are: name of each function, its file, its image; those of
- * markers. Each function has a resource of its own, its image: the viewer shows it as
- * such.
+ * The strings of a thread: name, file and image of each function, then those of
+ * markers.  Each function has its own resource, which is its image: the viewer shows it
+ * as such.
  */
 enum { NAME_OF_FUNC, FILE_OF_FUNC, IMAGE_OF_FUNC, STRINGS_OF_FUNC };
 
@@ -337,7 +338,7 @@ static void markers(struct firefox *x, const struct us_away_runs *runs)
 	us_json_end(&x->j);
 }
 
-#define AHEAD 32 /* samples: nodes of several are read at a time */
+#define AHEAD 32 /* samples; nodes of several are read at a time */
 
 static int add_sample(struct firefox *x, uint64_t t_ns, uint32_t node, uint32_t weight)
 {
@@ -401,7 +402,7 @@ static void put_samples(struct firefox *x)
 	us_json_end(&x->j);
 }
 
-/* Without times: each path once. */
+/* Without times, each path is one sample. */
 static void samples_of_tree(struct firefox *x)
 {
 	uint64_t n = 0;
@@ -488,7 +489,8 @@ static int thread_of_tree(struct firefox *x)
 	return 0;
 }
 
-/* A thread of the guest, on whichever vCPU it ran: in a process of its own number. */
+/* A thread of the guest, on all vCPUs that it ran on, in a process with its own number.
+ */
 static int thread_of_owner(struct firefox *x, const struct us_owner_lane *l,
 			   unsigned tid)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * folded.c: one line a stack, "outermost;...;innermost COUNT", as flame graph tools
- * read it (B. Gregg, FlameGraph).  Idle is left out.  A ';' in a name becomes ':', a
- * space '_', a control character '?'.
+ * folded.c: one line for each stack, "outermost;...;innermost COUNT", for flame graph
+ * tools (B. Gregg, FlameGraph).  Idle samples are left out.  In names, ';' becomes ':',
+ * a space '_', a control character '?'.
  */
 #include "report/report.h"
 

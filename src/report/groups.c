@@ -75,7 +75,7 @@ static void print_group(const struct tables *t, const struct us_profile_group *g
 			percent(t, rest), "", rest, "", g->n - n);
 }
 
-/* Rows of their own, of which there may be as many as of functions. */
+/* Each group as a row of its own; there may be as many as functions. */
 static void print_keys(const struct tables *t, const struct us_profile_groups *all)
 {
 	size_t n = t->o->limit && t->o->limit < all->n ? t->o->limit : all->n;
@@ -93,7 +93,7 @@ static void print_keys(const struct tables *t, const struct us_profile_groups *a
 			percent(t, rest), "", rest, "", all->n - n);
 }
 
-/* By what the owners are known, and how much is of nobody. */
+/* How the owners of samples are known, and the part without an owner. */
 static void print_owners(const struct tables *t)
 {
 	char line[512] = "";
@@ -104,16 +104,16 @@ static void print_owners(const struct tables *t)
 		uint64_t n;
 		const char *words;
 	} part[] = {
-		{ s.current, "by the CPU's current task at the sample" },
-		{ s.stack, "by the kernel stack that it was on" },
-		{ s.tables, "by page tables, which tell the process alone" },
+		{ s.current, "from the CPU's current task at the sample" },
+		{ s.stack, "from its kernel stack" },
+		{ s.tables, "from page tables (process only)" },
 		{ s.kernel, "in the kernel, called by no program" },
-		{ s.nobody, "of nobody that is known" },
+		{ s.nobody, "not known" },
 	};
 	for (size_t i = 0; i < sizeof(part) / sizeof(*part); i++)
 		if (part[i].n || i + 1 == sizeof(part) / sizeof(*part))
 			us_append(line, sizeof(line), "%s%.1f %% %s",
-				  line[0] ? ", " : "whose it is: ",
+				  line[0] ? ", " : "how owners are known: ",
 				  percent(t, part[i].n), part[i].words);
 	fputc('\n', t->out);
 	us_report_wrap(t->out, t->o, "", "", "  ", line);

@@ -2,8 +2,8 @@
 /*
  * html.c: one file with a flame graph and tables, which loads nothing.
  *
- * The page (page/) is constant and its policy names the hashes of its own script and
- * style; what comes from the recording stands in it as JSON, and is only shown as text.
+ * The page (page/) is constant, and its policy has the hashes of its own script and
+ * style.  Data from the recording is in it as JSON, and is shown only as text.
  */
 #include "report/html.h"
 
@@ -23,7 +23,7 @@
 #define MAX_NODES    50000     /* more would be narrower than a pixel */
 #define PACKED_BYTES (1 << 19) /* of JSON: more is packed */
 
-/* What is shown: heavy enough nodes, and the functions of those. */
+/* What is shown: nodes that are heavy enough, and their functions. */
 struct page {
 	const struct us_profile *p;
 	const struct us_report_opts *o;
@@ -31,7 +31,7 @@ struct page {
 	const struct us_profile_func *func;
 	size_t n_node, n_func, n_left_out;
 	uint64_t least;	   /* total of the lightest node that is shown */
-	uint32_t *node_id; /* of one that is not shown: its caller's that is */
+	uint32_t *node_id; /* of a hidden node: that of its nearest shown caller */
 	uint32_t *func_id;
 	bool *has_func;
 	struct us_json j;
@@ -43,7 +43,7 @@ static int compare_totals(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-/* A child is never heavier than its parent: what is kept is a tree. */
+/* A child is never heavier than its parent, so what is kept is a tree. */
 static int choose_least(struct page *g)
 {
 	if (g->n_node <= MAX_NODES)
@@ -87,7 +87,7 @@ static int choose(struct page *g)
 	return 0;
 }
 
-/* Escapes of a terminal mean nothing to a browser, but turned text does. */
+/* Terminal escapes do nothing in a browser, but characters that reverse text do. */
 static void text(struct us_json *j, const char *key, const char *value)
 {
 	char safe[2048];
@@ -226,7 +226,7 @@ static int write_data(struct page *g)
 	return rc;
 }
 
-/* The members of an object. */
+/* Write the members of an object. */
 static int write_profile(const struct us_profile *p, const struct us_report_opts *o,
 			 struct us_json *j)
 {

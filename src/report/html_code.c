@@ -24,7 +24,7 @@ struct hot {
 
 struct choice {
 	const struct us_profile_pc *pc;
-	uint64_t *before; /* samples at those before pc[i] */
+	uint64_t *before; /* samples at all before pc[i] */
 	size_t n_pc;
 	uint64_t least;
 	struct hot v[MOST_FUNCTIONS];
@@ -40,7 +40,7 @@ static uint64_t samples_of(const struct choice *c, const struct us_function *f)
 	return c->before[to] - c->before[from];
 }
 
-/* The hottest first; several names of one place are one. */
+/* Keep the hottest first; several names of one address are one entry. */
 static void consider(void *ctx, const struct us_function *f)
 {
 	struct choice *c = ctx;
@@ -111,7 +111,7 @@ static void source_text(struct us_json *j, const char *line)
 	text(j, NULL, line ? wide : NULL);
 }
 
-/* Bytes, where there is no disassembler. */
+/* The instruction, or its bytes if there is no disassembler. */
 static void insn_text(struct us_json *j, const struct us_insn *i)
 {
 	char bytes[3 * US_INSN_BYTES + 1] = "";

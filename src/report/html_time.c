@@ -2,9 +2,9 @@
 /*
  * html_time.c: samples by time and vCPU, as columns.
  *
- * Times are cut into buckets of one width.  What is equal in a bucket is one entry;
- * they are sorted by vCPU, then by time, and a time is the number of buckets since the
- * entry before.
+ * Time is divided into buckets of equal width.  Equal samples in a bucket are one
+ * entry.  Entries are sorted by vCPU, then by time; a time is the number of buckets
+ * since the previous entry.
  */
 #include "report/html_priv.h"
 
@@ -66,7 +66,7 @@ static void cut_time(struct table *t, const struct us_profile *p, size_t n)
 	uint64_t most = n / PER_BUCKET;
 	most = most < FEW_BUCKETS ? FEW_BUCKETS : most;
 	most = most > MAX_BUCKETS ? MAX_BUCKETS : most;
-	/* One more: the first one begins before the first sample. */
+	/* One bucket more, because the first one begins before the first sample. */
 	t->width_ns = round_width((s->last_ns - s->first_ns) / (most - 1) + 1);
 	t->from_ns = s->first_ns - s->first_ns % t->width_ns;
 	t->n_bucket = (s->last_ns - t->from_ns) / t->width_ns + 1;
@@ -81,7 +81,8 @@ static uint64_t what_of(const struct us_profile_node *node, const uint32_t *node
 	return (id * US_N_VCPU_STATE + m->state) * 2 + left_out;
 }
 
-/* By recording, then by number; they are known in the order in which they ran. */
+/* By recording, then by number; the profile has them in the order in which they first
+ * ran. */
 static void vcpu_order(struct table *t, const struct us_profile *p)
 {
 	size_t n;
@@ -190,7 +191,7 @@ int us_html_time(struct us_json *j, const struct us_profile *p, const uint32_t *
 {
 	struct table t = { 0 };
 	const char *backend = us_profile_fact(p, "backend");
-	/* Stacks that were text have been given times that mean nothing. */
+	/* Stacks imported from text have made-up times. */
 	if (backend && !strcmp(backend, "folded"))
 		return 0;
 	int rc = make_table(&t, p, node_id, least);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* json.c: everything that is known of a profile, for programs (docs/report-json.md). */
+/* json.c: everything that is known of a profile, as JSON (docs/report-json.md). */
 #include "report/report.h"
 #include "profile/time_split.h"
 #include "report/groups.h"
@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-/* A row is one line, whatever its members. */
+/* A row is one line, whatever members it has. */
 static void row_begin(struct us_json *j)
 {
 	us_json_object(j, NULL);
@@ -195,7 +195,7 @@ void us_report_json_waits(struct us_json *j, const struct us_profile *p)
 	us_json_u64(j, "cost_max_ns", s->cost_max_ns);
 }
 
-/* If tasks were looked at. */
+/* Written if tasks were looked at. */
 static void waits(struct us_json *j, const struct us_profile *p)
 {
 	if (!us_profile_waits(p)->stats.looks)
@@ -234,7 +234,7 @@ static void modules(struct us_json *j, const struct us_profile *p)
 	us_json_end(j);
 }
 
-/* If there are several. */
+/* Written if there are several. */
 static void recordings(struct us_json *j, const struct us_profile *p)
 {
 	size_t n;

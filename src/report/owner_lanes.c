@@ -17,7 +17,7 @@ struct builder {
 	struct {
 		struct us_owner_lane *v;
 		size_t n, cap;
-	} lane; /* by number; name: not yet */
+	} lane; /* by number; without process: not known yet */
 };
 
 static bool make_room(struct builder *b, uint32_t number)
@@ -30,7 +30,7 @@ static bool make_room(struct builder *b, uint32_t number)
 	return true;
 }
 
-/* Of a sample's key; NULL: out of memory. */
+/* The lane of a sample's key; NULL: out of memory. */
 static struct us_owner_lane *lane_of(struct builder *b, uint32_t key)
 {
 	char name[US_OWNER_NAME];
@@ -53,7 +53,7 @@ static struct us_owner_lane *lane_of(struct builder *b, uint32_t key)
 	return l->process ? l : NULL;
 }
 
-/* Each sample that is in the tree; false: out of memory. */
+/* Call take() for each sample in the tree; false: out of memory. */
 static bool each(struct builder *b, bool (*take)(struct us_owner_lane *l,
 						 const struct us_timeline_sample *m))
 {
@@ -78,7 +78,7 @@ static bool count(struct us_owner_lane *l, const struct us_timeline_sample *m)
 	return true;
 }
 
-/* Into the room that was made for those that are wanted. */
+/* Store the sample in the space that was allocated for wanted lanes. */
 static bool keep(struct us_owner_lane *l, const struct us_timeline_sample *m)
 {
 	if (l->v)

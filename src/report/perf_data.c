@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * perf_data.c: for perf report, perf script and perf annotate, and all that read what
- * perf record writes (tools/perf/Documentation/perf.data-file-format.txt of Linux).
+ * perf_data.c: for perf report, perf script and perf annotate, and all other readers of
+ * perf.data (Linux, tools/perf/Documentation/perf.data-file-format.txt).
  *
- * A guest is a process, its vCPUs are threads; a Linux guest whose threads are known
- * has its own processes and threads, by their numbers.  Images are mapped in them, with
- * their build-ids, so that perf finds symbols and code by itself: those of a kernel,
- * too.  What vCPUs did are events of their own: guest, exit, ready.  Each sample has
- * its time; of more than TIMES_MOST, each distinct stack of a vCPU is one, whose period
- * is the number of samples that had it.
+ * A guest is a process, its vCPUs are threads.  A Linux guest whose threads are known
+ * has its own processes and threads, with their numbers.  Images, also those of a
+ * kernel, are mapped in them with their build-ids, so that perf finds symbols and code
+ * itself.  The states of vCPUs are separate events: guest, exit, ready.  Each sample
+ * has its time.  If there are more than TIMES_MOST, each distinct stack of a vCPU is
+ * one sample, whose period is the number of samples with it.
  *
- * Images of one address space among several are left out: perf knows of one only.
+ * Images in only one of several address spaces are left out: perf knows only one.
  */
 #include "report/report.h"
 
@@ -27,8 +27,8 @@
 #include <string.h>
 
 #define PID_OF(recording) (1000U * ((recording) + 1U))
-/* Where the guest's own numbers are shown, of what is nobody's: above all of them
- * (include/linux/threads.h, PID_MAX_LIMIT). */
+/* If the guest's own numbers are shown, the pid of samples without an owner: above all
+ * others (include/linux/threads.h, PID_MAX_LIMIT). */
 #define PID_OF_NOBODY  (4U << 20)
 #define PAGE	       4096U
 #define ALIGNED(n, to) (((n) + (to)-1) / (to) * (to))
@@ -71,15 +71,15 @@ struct part {
 struct perf_data {
 	const struct us_profile *p;
 	struct us_profile_stacks all;
-	FILE *out; /* NULL: bytes are counted only */
+	FILE *out; /* NULL: only count the bytes */
 	uint64_t bytes;
-	bool has_event[N_EVENT]; /* by what vCPUs did */
+	bool has_event[N_EVENT]; /* by the state of vCPUs */
 	const struct us_profile_recording *recording;
 	const struct us_profile_module *module;
 	const struct us_profile_lane *lane;
 	size_t n_recording, n_module, n_lane;
-	/* Where samples have their times: which stack, by key; and of each lane where
-	 * one is at. */
+	/* If samples have times: the stack of each key, and the position in each lane.
+	 */
 	uint32_t *stack_of; /* + 1; 0: none that is shown */
 	size_t n_stack_of;
 	struct turn {
@@ -130,7 +130,7 @@ static void put(struct perf_data *x, const struct part *r)
 	x->bytes += r->n;
 }
 
-/* Its first eight bytes say what it is, and how long. */
+/* The first eight bytes of a record are its type and length. */
 static void put_record(struct perf_data *x, struct part *r, uint32_t type,
 		       uint16_t misc)
 {
@@ -181,7 +181,7 @@ static void put_mapping(struct perf_data *x, uint32_t pid, const struct us_modul
 		   PERF_RECORD_MISC_USER | (m->build_id_len ? MMAP_BUILD_ID : 0));
 }
 
-/* Where its file is now, as far as that is known. */
+/* The current path of an image's file, as far as it is known. */
 static void path_of(const struct us_module *m, char dst[static US_STORE_MAX_PATH])
 {
 	char *whole = realpath(m->path, NULL);
@@ -236,7 +236,7 @@ static void put_processes(struct perf_data *x)
 	}
 }
 
-/* True once for each. */
+/* True on the first call for each pair. */
 static bool is_new(struct us_pair_map *seen, uint32_t pid, uint64_t tid)
 {
 	uint32_t *slot = us_pair_map_at(seen, pid, tid);
@@ -246,7 +246,7 @@ static bool is_new(struct us_pair_map *seen, uint32_t pid, uint64_t tid)
 	return true;
 }
 
-/* Each process of the guest with what is mapped in all, and its threads by their names.
+/* Each process of the guest with what is mapped in all of them, and its named threads.
  */
 static void put_owners(struct perf_data *x)
 {
@@ -274,7 +274,7 @@ static size_t event_of(uint8_t state)
 	return state == US_VCPU_EXIT ? 1 : state == US_VCPU_READY ? 2 : 0;
 }
 
-/* Events that do not occur have no number. */
+/* Events that do not occur get no number. */
 static uint64_t id_of(const struct perf_data *x, size_t event)
 {
 	uint64_t id = 1;
@@ -283,7 +283,7 @@ static uint64_t id_of(const struct perf_data *x, size_t event)
 	return id;
 }
 
-/* Of a vCPU; lane and weight may be others than the stack's. */
+/* A sample of a vCPU; lane and weight may differ from the stack's. */
 static void put_sample(struct perf_data *x, const struct us_profile_stack *s,
 		       size_t lane, uint64_t weight, uint64_t time)
 {
@@ -314,7 +314,7 @@ static void put_sample(struct perf_data *x, const struct us_profile_stack *s,
 	put_record(x, &r, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
 }
 
-/* Without times: numbers that keep their order. */
+/* Without times, increasing numbers keep the order. */
 static void put_stacks(struct perf_data *x)
 {
 	for (size_t i = 0; i < x->all.n_stack; i++) {
@@ -332,7 +332,7 @@ static void take_turn(struct perf_data *x, size_t lane)
 	while (t->some && !t->next.node);
 }
 
-/* Those of all vCPUs in the order of their times. */
+/* The samples of all vCPUs, in the order of their times. */
 static void put_samples(struct perf_data *x)
 {
 	for (size_t i = 0; i < x->n_lane; i++) {
@@ -367,7 +367,7 @@ static void put_data(struct perf_data *x)
 		put_stacks(x);
 }
 
-/* 0 or -ENOMEM; x->turn stays NULL where there are no times. */
+/* 0 or -ENOMEM; x->turn stays NULL if there are no times. */
 static int know_times(struct perf_data *x)
 {
 	uint64_t n = 0;
@@ -413,7 +413,7 @@ static void put_build_ids(struct perf_data *x)
 		path_of(m, path);
 		memcpy(id, m->build_id, m->build_id_len);
 		id[20] = m->build_id_len;
-		add_u32(&r, UINT32_MAX); /* of any process */
+		add_u32(&r, UINT32_MAX); /* -1: of any process */
 		add(&r, id, sizeof(id));
 		add_padded(&r, path, NAME_ALIGN);
 		put_record(x, &r, 0, PERF_RECORD_MISC_USER | BUILD_ID_SIZED);
@@ -528,7 +528,7 @@ static int write_perf_data(const struct us_profile *p, const struct us_report_op
 		free(x.stack_of);
 		return us_fail(e, -ENOMEM, "report: out of memory for the samples");
 	}
-	x.has_event[0] = true; /* a file without events is none */
+	x.has_event[0] = true; /* a file needs at least one event */
 	for (size_t i = 0; i < x.all.n_stack; i++)
 		x.has_event[event_of(x.all.stack[i].state)] = true;
 	put_head(&x);

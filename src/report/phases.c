@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* phases.c: the phases of a boot, and in each the functions that had most. */
+/* phases.c: the phases of a boot, and the hottest functions of each. */
 #include "report/columns.h"
 
 #include "base/clock.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define NUMBERS 36 /* columns of the numbers */
-#define FEW	5  /* functions of each, unless another number is asked for */
+#define FEW	5  /* functions of each by default */
 #define MOST	100
 #define BOLD	"\033[1m"
 #define DIM	"\033[2m"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pprof.c: for `go tool pprof` and all that read what it reads: message Profile of
- * google/pprof's proto/profile.proto, packed by gzip.
+ * pprof.c: for `go tool pprof` and other readers of its format: message Profile of
+ * google/pprof's proto/profile.proto, packed with gzip.
  *
  * Samples have labels: vcpu, state (guest, exit, ready), kind (kernel, user), guest
- * and, of a Linux guest, process, thread, comm and container.  Locations are those of
- * the guest's memory.  Names are given, so no viewer has to look them up in an image
- * that it may not have.
+ * and, for a Linux guest, process, thread, comm and container.  Locations are addresses
+ * in the guest's memory.  Names are included, so that no viewer has to look them up in
+ * an image that it may not have.
  */
 #include "report/report.h"
 
@@ -65,7 +65,7 @@ enum function {
 	FUNCTION_START_LINE = 5,
 };
 
-/* Strings go by their numbers, in the order in which they are written. */
+/* Strings are numbered in the order in which they are written. */
 struct pprof {
 	const struct us_profile *p;
 	struct us_gzip zip;
@@ -106,7 +106,7 @@ static uint64_t put_string(struct pprof *x, const char *text)
 	return x->n_string++;
 }
 
-/* Those that may be missing: 0 is the empty one. */
+/* A string that may be missing: 0 is the empty string. */
 static uint64_t put_if_any(struct pprof *x, const char *text)
 {
 	return text && *text ? put_string(x, text) : 0;
@@ -196,7 +196,7 @@ static void put_functions(struct pprof *x)
 	char full[US_PATH_SIZE];
 	for (size_t i = 0; i < n; i++) {
 		uint64_t name = put_string(x, v[i].name);
-		/* Of a function with the same as both, pprof takes parts in <> away. */
+		/* If name and system name are equal, pprof removes parts in <>. */
 		bool same = v[i].raw && !strcmp(v[i].raw, v[i].name);
 		uint64_t raw = same ? 0 : put_if_any(x, v[i].raw);
 		uint64_t file = put_if_any(
@@ -232,17 +232,17 @@ static void put_locations(struct pprof *x, const struct us_profile_stacks *all)
 	}
 }
 
-/* Whose samples are: their names' numbers in the table of strings. */
+/* Owners of samples: the numbers of their names in the string table. */
 struct owner_labels {
 	struct us_name_set names;
-	uint64_t *number; /* of each of them; 0: it is not there yet */
+	uint64_t *number; /* of each name; 0: not written yet */
 	size_t n;
 };
 
-/* The numbers of the strings that labels are made of.  A vCPU is a string too: readers
- * take a number of 0 for none. */
+/* The numbers of the strings in labels.  A vCPU is a string, too, because readers take
+ * the number 0 for none. */
 struct labels {
-	uint64_t by[US_N_BY]; /* keys: whose it is; 0: not known of any */
+	uint64_t by[US_N_BY]; /* keys of the owner; 0: not known for any sample */
 	struct owner_labels *owners;
 	uint64_t vcpu, state, kind, guest; /* keys */
 	uint64_t vcpus[US_MAX_VCPUS], states[US_N_VCPU_STATE], kinds[2];
@@ -325,7 +325,7 @@ static bool make_room(struct owner_labels *o, uint32_t at)
 	return true;
 }
 
-/* The string of a name, which is put once. */
+/* The string of a name, which is written once. */
 static uint64_t put_once(struct pprof *x, struct owner_labels *o, const char *name)
 {
 	uint32_t at = us_name_set_at(&o->names, name);
@@ -338,7 +338,7 @@ static uint64_t put_once(struct pprof *x, struct owner_labels *o, const char *na
 	return o->number[at];
 }
 
-/* Before the sample that has them as labels. */
+/* Write the owner's strings before the sample that has them as labels. */
 static void find_owner(struct pprof *x, const struct labels *l, uint32_t node,
 		       uint64_t number[static US_N_BY])
 {

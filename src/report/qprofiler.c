@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * qprofiler.c: "64 SYSTHREADSWITCH at Process.pas:1244", the lines of QProfiler
- * (torokernel/qprofiler), which prints what `addr2line -pfs` says.  Code without a name
- * is given by its address.  Idle is left out.
+ * qprofiler.c: lines as QProfiler (torokernel/qprofiler) prints them from `addr2line
+ * -pfs`: "64 SYSTHREADSWITCH at Process.pas:1244".  Code without a name is shown by its
+ * address.  Idle samples are left out.
  */
 #include "report/report.h"
 

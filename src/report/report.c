@@ -22,7 +22,7 @@ const struct us_format *us_format_by_name(const char *name)
 	return NULL;
 }
 
-/* The longest: a name that ends in ".speedscope.json" ends in ".json" too. */
+/* The longest suffix wins: a name in ".speedscope.json" ends in ".json", too. */
 const struct us_format *us_format_by_suffix(const char *path)
 {
 	const struct us_format *best = NULL;
@@ -38,7 +38,7 @@ const struct us_format *us_format_by_suffix(const char *path)
 	return best;
 }
 
-/* Why a stream failed is only known while it fails: ask it to write once more. */
+/* The reason is known only while a stream fails, so make it write once more. */
 static int stream_error(FILE *out)
 {
 	errno = 0;
@@ -86,7 +86,7 @@ struct order {
 static int compare_text(const char *a, const char *b)
 {
 	if (!a || !b)
-		return a ? -1 : b ? 1 : 0; /* what is not known comes last */
+		return a ? -1 : b ? 1 : 0; /* unknown ones come last */
 	return strcmp(a, b);
 }
 

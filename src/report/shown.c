@@ -17,7 +17,7 @@ int us_shown_begin(struct us_shown *s, size_t n)
 	s->last_us = 0;
 	if (n <= s->room)
 		return 0;
-	n += n / 8; /* for the next thread, too */
+	n += n / 8; /* the next thread reuses it */
 	free(s->v);
 	s->v = malloc(n * sizeof(*s->v));
 	s->room = s->v ? n : 0;

@@ -75,14 +75,14 @@ static bool try_prefix(struct us_source *s, const char *rule, const char *path)
 	return n > 0 && (size_t)n < sizeof(other) && try_path(s, other);
 }
 
-/* The path in a directory, then what is left of it without its first parts. */
+/* Try the path in a directory, then again without its first parts. */
 static bool try_dir(struct us_source *s, const char *dir, const char *path)
 {
 	char other[PATH_BYTES];
 	for (const char *part = path; part; part = strchr(part, '/')) {
 		part += strspn(part, "/");
 		int n = snprintf(other, sizeof(other), "%s/%s", dir, part);
-		/* Not above the directory, whatever the DWARF says. */
+		/* Stay inside the directory, whatever the DWARF says. */
 		if (n > 0 && (size_t)n < sizeof(other) && !strstr(part, "../") &&
 		    try_path(s, other))
 			return true;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * speedscope.c: for www.speedscope.app, as its file-format-spec.ts has it: frames, and
- * a list of stacks with their weights for each vCPU, and first for all of them.
+ * speedscope.c: for www.speedscope.app, in the format of its file-format-spec.ts:
+ * frames, and lists of stacks with weights, first for all vCPUs, then for each.
  *
- * A vCPU's are in the order of time, for its "Time Order": those that follow each other
- * and are the same are one.  Of more than TIMES_MOST samples, and of all vCPUs
- * together, each distinct stack stands once.
+ * The stacks of a vCPU are in the order of time, for the view "Time Order"; equal ones
+ * in succession are joined.  With more than TIMES_MOST samples, and for all vCPUs
+ * together, each distinct stack appears once.
  */
 #include "report/report.h"
 
@@ -55,7 +55,7 @@ static void write_stack(struct us_json *j, const struct us_profile_stacks *all,
 	us_json_end(j);
 }
 
-/* Of a vCPU in time: samples that follow each other with the same stack. */
+/* Runs of a vCPU's successive samples with the same stack. */
 struct runs {
 	struct run {
 		uint32_t stack;
@@ -64,7 +64,7 @@ struct runs {
 	size_t n;
 };
 
-/* Where a key's stack is, + 1; 0: none.  NULL: out of memory. */
+/* By key: index of its stack + 1; 0: none.  NULL: out of memory. */
 static uint32_t *stacks_by_key(const struct us_profile_stacks *all, size_t *ret_n)
 {
 	size_t n = 0;
@@ -77,7 +77,7 @@ static uint32_t *stacks_by_key(const struct us_profile_stacks *all, size_t *ret_
 	return of;
 }
 
-/* 0 or -ENOMEM; none, if the profile has no times. */
+/* 0 or -ENOMEM; no runs if the profile has no times. */
 static int runs_of(const struct us_profile *p, const struct us_profile_stacks *all,
 		   size_t lane, struct runs *ret)
 {
@@ -171,7 +171,7 @@ static int write_lane(struct us_json *j, const struct us_profile *p,
 	return rc;
 }
 
-/* One by one, if there are several, or times of the only one. */
+/* Each vCPU, if there are several, or the times of the only one. */
 static int write_vcpus(struct us_json *j, const struct us_profile *p,
 		       const struct us_profile_stacks *all)
 {

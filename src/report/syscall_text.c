@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <string.h>
 
-/* Linux: include/uapi/asm-generic/fcntl.h, mman-common.h; where ABIs differ, an
- * architecture's own. */
+/* Linux: include/uapi/asm-generic/fcntl.h, mman-common.h; if ABIs differ, the
+ * architecture's own files. */
 #define AT_FDCWD_VALUE	(-100)
 #define O_CREAT_VALUE	0100
 #define O_TMPFILE_VALUE 020000000
@@ -90,7 +90,7 @@ static const char *args_of(const struct us_syscall *c)
 	return args ? args : "xxxxxx";
 }
 
-/* Of open() the permissions are one only with O_CREAT. */
+/* open() has its argument with permissions only with O_CREAT. */
 static unsigned n_arg(const struct us_syscall *c)
 {
 	const char *args = args_of(c), *flags = strchr(args, 'O');
@@ -115,7 +115,7 @@ static const struct us_syscall_text *text_of(const struct us_syscall *c,
 	return NULL;
 }
 
-/* What the call reads may not have been in memory when it was entered. */
+/* Memory that the call reads may not have been present when it was entered. */
 unsigned us_syscall_n_before(const struct us_syscall *c)
 {
 	const char *args = args_of(c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* text.c: the table of functions, for people. */
+/* text.c: the table of functions, as text. */
 #include "report/columns.h"
 #include "report/groups.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define NUMBERS	     44 /* columns of the numbers */
-#define FEW_NUMBERS  26 /* where calls alone were counted */
+#define FEW_NUMBERS  26 /* if only calls were counted */
 #define NEXT	     "next: uniscope report -o flame.html "
 #define HOT_PERCENT  10
 #define WARM_PERCENT 1

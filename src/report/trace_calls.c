@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_calls.c: how often each system call was made, how often it failed and how long
- * it took, as `strace -c -w` prints it.  As there, a call counts when it has returned.
+ * trace_calls.c: the number, failures and time of each system call, as `strace -c -w`
+ * prints them.  As there, a call counts when it has returned.
  */
 #include "report/syscall_text.h"
 #include "report/trace_format.h"

@@ -3,7 +3,7 @@
  * trace_chrome.c: the Trace Event Format (JSON), which Perfetto's and Chrome's viewers,
  * speedscope and others open.  Each of the guest's stacks is a thread.
  *
- * There are no args: speedscope would make other functions of one with others.
+ * There are no args: speedscope takes one function with different args for several.
  */
 #include "report/trace_format.h"
 
@@ -20,10 +20,10 @@ struct chrome {
 		char **v; /* names as JSON, by function; made when they are needed */
 		size_t n, cap;
 	} names;
-	uint64_t after_ns[US_REPLAY_STACKS]; /* the next event is not before */
+	uint64_t after_ns[US_REPLAY_STACKS]; /* earliest time of the next event */
 	bool named[US_REPLAY_STACKS];
 	bool some;
-	uint32_t n_thread; /* that make system calls; the highest number */
+	uint32_t n_thread; /* number of threads that make system calls */
 };
 
 static int begin(struct us_trace_out *o)
@@ -89,8 +89,8 @@ static int name_stack(struct us_trace_out *o, const struct us_replay_span *s)
 	return 0;
 }
 
-/* Two events of a stack at the same time are ordered by whoever reads them: speedscope
- * begins what follows before it ends what was.  A nanosecond parts them. */
+/* The reader orders two events of a stack at the same time: speedscope begins the later
+ * function before it ends the earlier one.  So keep them a nanosecond apart. */
 static uint64_t apart(struct chrome *c, uint16_t stack, uint64_t t_ns)
 {
 	uint64_t t = t_ns > c->after_ns[stack] ? t_ns : c->after_ns[stack];
@@ -131,7 +131,7 @@ static int call_begins(void *ctx, const struct us_syscall *c)
 	return 0;
 }
 
-/* In a process of its own: threads of system calls are not the stacks of functions. */
+/* In a separate process: threads of system calls are not the stacks of functions. */
 static int call_ends(void *ctx, const struct us_syscall *c)
 {
 	struct us_trace_out *o = ctx;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trace_csv.c: a line for each call, when it has returned, with the columns of Nanos's
- * parse-trace.py: function,tid,latency_us,latency_us_self.  System calls have lines of
- * their own, with the number of the thread.  Names with a comma or a
- * quotation mark are quoted (RFC 4180).
+ * parse-trace.py: function,tid,latency_us,latency_us_self.  System calls have their own
+ * lines, with the number of the thread.  Names with a comma or a quotation mark are
+ * quoted (RFC 4180).
  */
 #include "report/syscall_text.h"
 #include "report/trace_format.h"

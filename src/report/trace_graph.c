@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_graph.c: as Linux's function_graph tracer writes it
- * (kernel/trace/trace_functions_graph.c) and Nanos's ftrace after it
- * (src/unix/ftrace.c), in the form that Nanos's tools/trace-utilities/parse-trace.py
- * takes: what it does not match, it leaves out.
+ * trace_graph.c: text as of Linux's function_graph tracer
+ * (kernel/trace/trace_functions_graph.c) and of Nanos's ftrace (src/unix/ftrace.c).
+ * Nanos's tools/trace-utilities/parse-trace.py accepts this form, and skips lines that
+ * do not match.
  *
- * System calls stand between as comments, as user events in uftrace's text.
+ * System calls are comments in between, like user events in uftrace's text.
  *
- * A function that calls none of those that are shown stands on one line, so that a line
- * is written when the vCPU's next one comes.
+ * A function that calls no shown function takes one line, so a line is written only
+ * when the vCPU's next one comes.
  */
 #include "report/syscall_text.h"
 #include "report/trace_format.h"
@@ -28,7 +28,7 @@ struct pending {
 
 struct graph {
 	struct pending pending[US_MAX_VCPUS]; /* the function entered last */
-	uint16_t on[US_MAX_VCPUS];	      /* the stack, as the text has it */
+	uint16_t on[US_MAX_VCPUS];	      /* the stack that the text is at */
 	bool begun[US_MAX_VCPUS];
 };
 
@@ -45,7 +45,7 @@ static int begin(struct us_trace_out *o)
 	return 0;
 }
 
-/* Linux has a '$' from a second on, Nanos has not. */
+/* From a second on, Linux has a '$'; Nanos does not. */
 static char mark_of(uint64_t ns)
 {
 	static const struct {
@@ -67,7 +67,7 @@ static char *put_spaces(char *p, unsigned n)
 	return p + n;
 }
 
-/* Seven columns: as many digits behind the point as there is room for. */
+/* Seven columns: as many digits after the decimal point as fit. */
 static char *put_duration(char *p, uint64_t ns)
 {
 	char part[4];
@@ -88,7 +88,7 @@ static char *put_duration(char *p, uint64_t ns)
 	return n < 12 ? put_spaces(p, 12 - n) : p;
 }
 
-/* A printf() for each would take most of the time. */
+/* Not printf(): it would take most of the time. */
 static void print_head(FILE *out, const struct us_replay_span *s, bool duration)
 {
 	char line[128], *p = line;
@@ -109,7 +109,7 @@ static void print_head(FILE *out, const struct us_replay_span *s, bool duration)
 	fwrite_unlocked(line, 1, (size_t)(p - line), out);
 }
 
-/* "NAME-NUMBER", of letters, digits and underscores alone. */
+/* "NAME-NUMBER", with only letters, digits and underscores. */
 static void print_stack(const struct us_trace_out *o, uint16_t stack)
 {
 	const char *name = us_trace_stack_name(o, stack);
@@ -118,8 +118,8 @@ static void print_stack(const struct us_trace_out *o, uint16_t stack)
 	fprintf(o->out, "-%u", stack);
 }
 
-/* What follows is of that stack: as Linux does, say so if what was before was not.  A
- * reader begins with 0. */
+/* What follows belongs to this stack.  As in Linux, write a line if the stack changed.
+ * Readers begin with stack 0. */
 static void go_to(const struct us_trace_out *o, const struct us_replay_span *s)
 {
 	static const char line[] = "------------------------------------------";
@@ -170,8 +170,8 @@ static int enter(void *ctx, const struct us_replay_span *s)
 	return 0;
 }
 
-/* One that did not end, or not here, says so.  A brace with a time ends what is open on
- * the vCPU's stack. */
+/* The brace of a function says so if it did not end, or not here.  A brace with a time
+ * ends the innermost open function on the vCPU's stack. */
 static void close_brace(const struct us_trace_out *o, const struct us_replay_span *s)
 {
 	const struct graph *g = o->state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_html.c: one file with what each function took, as bars by vCPU, along the time
- * and as a table.  However long the trace is, its time is cut into as many pieces: the
- * page stays small.
+ * trace_html.c: one file with the time of each function, as bars by vCPU, over time and
+ * as a table.  The time of any trace is divided into the same number of pieces, so that
+ * the page stays small.
  */
 #include "report/page.h"
 #include "report/report.h"
@@ -29,13 +29,13 @@ struct bins {
 
 /* A stack on which a function has not ended. */
 struct open_on {
-	uint32_t stack, n; /* calls, one in another */
+	uint32_t stack, n; /* nested calls */
 };
 
 struct function {
 	uint64_t calls, max_ns;
-	uint64_t total_ns; /* outermost calls alone */
-	uint64_t sum_ns;   /* all of them */
+	uint64_t total_ns; /* only outermost calls */
+	uint64_t sum_ns;   /* all calls */
 	struct {
 		struct open_on *v;
 		size_t n, cap;
@@ -108,7 +108,7 @@ static void add(struct page *g, struct bins *b, double from, double to)
 	}
 }
 
-/* The time since the last event goes to what is on top. */
+/* Add the time since the last event to the function on top. */
 static int charge(struct page *g, unsigned vcpu, uint64_t now)
 {
 	const struct open_stack *s = &g->stack[g->on[vcpu]];
@@ -133,7 +133,7 @@ static int charge(struct page *g, unsigned vcpu, uint64_t now)
 	return 0;
 }
 
-/* That stack's; NULL: no memory. */
+/* The open calls on a stack; NULL: out of memory. */
 static struct open_on *open_on(struct function *f, uint32_t stack)
 {
 	size_t i = 0;
@@ -155,7 +155,7 @@ static bool open_again(struct function *f, uint32_t stack)
 	return o;
 }
 
-/* Is it the outermost call that ends? */
+/* End a call: was it the outermost one? */
 static bool close_one(struct function *f, uint32_t stack)
 {
 	struct open_on *o = open_on(f, stack);
@@ -285,7 +285,7 @@ static void columns(const struct us_trace_out *o, struct us_json *j,
 	us_json_end(j);
 }
 
-/* Per mille of each piece of time: of one function, or of all from first on. */
+/* Per mille of each piece of time, for one function, or for all from first on. */
 static void row_of_bins(const struct page *g, struct us_json *j, const uint32_t *order,
 			size_t first, size_t end, unsigned vcpu)
 {

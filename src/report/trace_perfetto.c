@@ -3,8 +3,9 @@
  * trace_perfetto.c: Perfetto's own format, for ui.perfetto.dev and trace_processor: a
  * Trace of packets (protos/perfetto/trace/trace_packet.proto there).
  *
- * The guest is a process, each of its stacks a thread with a slice for each call, and
- * each vCPU a track that says which stack was on it.  Names stand once, by number.
+ * The guest is a process, and each of its stacks a thread with a slice for each call.
+ * Each vCPU is a track that shows which stack was on it.  Names are written once, and
+ * referred to by number.
  */
 #include "report/trace_format.h"
 
@@ -72,7 +73,7 @@ enum category { CATEGORY_FUNCTION = 1, CATEGORY_INTERRUPT, CATEGORY_SYSCALL };
 
 #define SEQUENCE    1
 #define PID	    1
-#define PROCESS	    1U /* a track, as these: */
+#define PROCESS	    1U /* tracks: */
 #define STACK(n)    (3U + (n))
 #define VCPU(n)	    (1000000U + (n))
 #define CALLS	    2U		     /* the process of system calls */
@@ -86,9 +87,9 @@ struct perfetto {
 	bool *named; /* by function */
 	size_t n_named;
 	bool stack[US_REPLAY_STACKS];
-	uint64_t last_ns[US_REPLAY_STACKS]; /* of events on its track */
+	uint64_t last_ns[US_REPLAY_STACKS]; /* of the last event on its track */
 	bool vcpu[US_MAX_VCPUS], running[US_MAX_VCPUS];
-	uint32_t n_caller; /* threads that make system calls; the highest number */
+	uint32_t n_caller; /* number of threads that make system calls */
 };
 
 /* A packet is a field of the file's one message, Trace. */
@@ -118,7 +119,7 @@ static const char *title(const struct us_trace_out *o)
 	return guest ? guest : "guest";
 }
 
-/* Into the packet, which is empty. */
+/* Write into the packet, which must be empty. */
 static void describe_process(struct perfetto *x, uint32_t track, unsigned pid,
 			     const char *name)
 {
@@ -164,7 +165,7 @@ static int begin(struct us_trace_out *o)
 	return write_packet(o);
 }
 
-/* Its name, before the first event on it. */
+/* Write the name of a stack before its first event. */
 static int tell_stack(const struct us_trace_out *o, uint16_t stack)
 {
 	struct perfetto *x = o->state;
@@ -208,7 +209,7 @@ static bool *named(struct perfetto *x, uint32_t function)
 	return &x->named[function];
 }
 
-/* The function's name, in the packet that uses it first. */
+/* Write the name of a function in the packet that uses it first. */
 static int name_function(const struct us_trace_out *o, uint32_t function)
 {
 	struct perfetto *x = o->state;
@@ -234,7 +235,8 @@ static int enter(void *ctx, const struct us_replay_span *s)
 	const struct us_trace_out *o = ctx;
 	struct perfetto *x = o->state;
 	int rc = tell_stack(o, s->stack);
-	/* One from another stack may have begun before what was here last. */
+	/* A call from another stack may have begun before the last event on this one.
+	 */
 	uint64_t *last = &x->last_ns[s->stack];
 	*last = s->begin_ns > *last ? s->begin_ns : *last;
 	begin_event(x, *last);
@@ -272,7 +274,7 @@ static int leave(void *ctx, const struct us_replay_span *s)
 	return end_slice(ctx, STACK(s->stack), s->end_ns);
 }
 
-/* From now on that stack is on the vCPU. */
+/* From now on the stack `to` is on the vCPU. */
 static int move(void *ctx, unsigned vcpu, uint16_t from, uint16_t to, uint64_t t_ns)
 {
 	const struct us_trace_out *o = ctx;
@@ -312,7 +314,7 @@ static int tell_caller(const struct us_trace_out *o, uint32_t thread)
 	return tell_thread(o, CALLER(thread), CALLS, CALLER(thread), name);
 }
 
-/* What is known of a thread by then; more of it may be told at the end. */
+/* Describe threads with what is known of them so far; end() may add more. */
 static int tell_callers(const struct us_trace_out *o, uint32_t until)
 {
 	struct perfetto *x = o->state;
@@ -381,7 +383,7 @@ static int end(struct us_trace_out *o)
 {
 	struct perfetto *x = o->state;
 	int rc = 0;
-	/* Once more, by what was learnt of them. */
+	/* Describe them again, with what was learned since. */
 	for (uint32_t i = 1; x && !rc && i <= x->n_caller; i++)
 		rc = tell_caller(o, i);
 	if (x) {

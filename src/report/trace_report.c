@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define MAX_INLINED    32
-#define FIRST_FUNCTION 16 /* below are no functions: vmm/plugin_counts.h */
+#define FIRST_FUNCTION 16 /* lower numbers are not functions: vmm/plugin_counts.h */
 
 const struct us_trace_format *const us_trace_formats[] = {
 	&us_trace_format_graph,	 &us_trace_format_html,	 &us_trace_format_perfetto,
@@ -97,7 +97,7 @@ static void publish(struct us_trace_printer *p)
 	p->replay_opts.n_shown = p->shown.n;
 }
 
-/* A function by this number, called that; name is taken. */
+/* Name the function with this number; takes ownership of name. */
 static int set_name(struct us_trace_printer *p, uint32_t number, char *name)
 {
 	while (name && p->names.n <= number) {
@@ -123,7 +123,8 @@ int us_trace_printer_function(struct us_trace_printer *p, uint32_t number,
 	return set_name(p, number, name_of(p, address));
 }
 
-/* Functions stand before the records that name them: others are damage. */
+/* Functions come before the records that refer to them; otherwise the trace is damaged.
+ */
 static int check_names(struct us_trace_printer *p, const uint64_t *record, size_t n)
 {
 	int rc = 0;
@@ -198,7 +199,7 @@ int us_trace_printer_new(const struct us_trace_source *s,
 	return rc;
 }
 
-/* What begin made, end frees. */
+/* end() frees what begin() made. */
 static int end_format(struct us_trace_printer *p)
 {
 	bool begun = p->begun;
@@ -237,7 +238,7 @@ void us_trace_printer_free(struct us_trace_printer *p)
 	free(p);
 }
 
-/* ---- Of a recording ---- */
+/* ---- From a recording ---- */
 
 static int on_function(void *ctx, uint32_t number, us_gva address)
 {
@@ -270,7 +271,7 @@ static int read_all(struct us_trace_printer *p, int fd,
 {
 	struct us_reader_result result = { 0 };
 	int rc = us_read(fd, &read_trace, p, &result, e);
-	/* Of one that was cut, what is there. */
+	/* If the recording was cut, show what is there. */
 	int ended = us_trace_printer_end(p, !rc, ret);
 	ret->cut = !result.ended;
 	rc = rc ? rc : ended;

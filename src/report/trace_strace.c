@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trace_strace.c: the system calls of a trace, as `strace -f -ttt -T -o FILE` writes
- * them: thread, seconds, the call, what it returned, and in angle brackets how long it
- * took.  A call that has not returned when another thread's comes is cut in two.
+ * them: thread, seconds, the call, its result, and its duration in angle brackets.  A
+ * call that has not returned when another thread's begins is split in two.
  */
 #include "report/syscall_text.h"
 #include "report/trace_format.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 struct strace {
-	struct us_syscall last; /* entered, and not written yet */
+	struct us_syscall last; /* entered, but not written yet */
 	bool there;
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trace_uftrace.c: a folder as `uftrace record` makes it, for uftrace's replay, report,
- * graph, tui and dump (its version 4; utils/data-file.c, uftrace.h there).
+ * graph, tui and dump (format version 4; utils/data-file.c and uftrace.h there).
  *
- * A stack is a task.  uftrace keeps 48 bits of an address and asks a table of symbols
- * for the name: functions have addresses of our own here, by their number.
+ * A stack is a task.  uftrace keeps 48 bits of an address and finds the name in a
+ * symbol table, so functions get made-up addresses from their numbers.
  */
 #include "report/report.h"
 #include "report/trace_format.h"
@@ -61,16 +61,16 @@ enum {
 #define NO_HOME	   UINT16_MAX /* it has ended there already */
 
 /*
- * A function that goes on on another stack stays where it was entered: a second entry
- * would be another call.
+ * A function that continues on another stack stays on the one where it was entered: a
+ * second entry would be another call.
  */
 struct task {
-	struct record *record; /* not written yet; NULL: the task was never there */
+	struct record *record; /* not written yet; NULL: the task never ran */
 	unsigned n;
 	uint64_t last_ns;
-	bool away; /* the innermost one goes on elsewhere: */
+	bool away; /* the innermost function continues elsewhere: */
 	struct us_replay_span gone;
-	/* Of its functions those that were entered on another stack, the home. */
+	/* Functions on this stack that were entered on another one, their home. */
 	unsigned n_guest;
 	struct guest {
 		uint32_t depth;
@@ -80,8 +80,8 @@ struct task {
 
 struct folder {
 	struct task task[US_REPLAY_STACKS];
-	struct us_replay_span moving; /* between two stacks; moved: there is one */
-	uint16_t home;		      /* of that */
+	struct us_replay_span moving; /* between two stacks, if moved is set */
+	uint16_t home;		      /* home of moving */
 };
 
 static int begin(struct us_trace_out *o)
@@ -90,13 +90,13 @@ static int begin(struct us_trace_out *o)
 	return o->state ? 0 : -ENOMEM;
 }
 
-/* 0 is no task. */
+/* Task 0 does not exist. */
 static unsigned task_of(unsigned stack)
 {
 	return stack + 1;
 }
 
-/* There may be more tasks than a process can have files open. */
+/* Open the file each time: there may be more tasks than a process may open files. */
 static int flush(const struct us_trace_out *o, struct task *t, unsigned stack)
 {
 	char name[24];
@@ -122,7 +122,7 @@ static int put(const struct us_trace_out *o, const struct us_replay_span *s,
 		t->record = calloc(BUFFERED, sizeof(*t->record));
 	if (!t->record)
 		return -ENOMEM;
-	/* What began before it was seen would go back in time. */
+	/* A function that began before it was seen would go back in time. */
 	t->last_ns = ns > t->last_ns ? ns : t->last_ns;
 	uint64_t address = MODULE_AT + s->function * FUNCTION_SIZE;
 	t->record[t->n++] = (struct record){ .time = t->last_ns,
@@ -137,7 +137,7 @@ static bool is_guest(const struct task *t, const struct us_replay_span *s)
 	return t->n_guest && t->guest[t->n_guest - 1].depth == s->depth;
 }
 
-/* What has gone elsewhere ends here now. */
+/* End the function that continued elsewhere. */
 static int end_away(const struct us_trace_out *o, struct task *t, uint64_t ns)
 {
 	if (!t->away)
@@ -146,7 +146,7 @@ static int end_away(const struct us_trace_out *o, struct task *t, uint64_t ns)
 	return put(o, &t->gone, TYPE_EXIT, ns);
 }
 
-/* It leaves this stack for another, which comes next. */
+/* A function leaves this stack for another one, which comes next. */
 static int move_out(const struct us_trace_out *o, const struct us_replay_span *s)
 {
 	struct folder *f = o->state;
@@ -164,7 +164,8 @@ static int move_out(const struct us_trace_out *o, const struct us_replay_span *s
 	return rc;
 }
 
-/* False: nothing is known of it, or there is no room: it is a function as any. */
+/* False: its move is not known, or there is no room; treat it like any other function.
+ */
 static bool move_in(struct folder *f, const struct us_replay_span *s)
 {
 	struct task *t = &f->task[s->stack];
@@ -211,7 +212,7 @@ static int leave(void *ctx, const struct us_replay_span *s)
 	return rc ? rc : put(o, s, TYPE_EXIT, s->end_ns);
 }
 
-/* ---- What stands beside the records ---- */
+/* ---- The files next to the records ---- */
 
 static FILE *create(const struct us_trace_out *o, const char *name)
 {
@@ -328,7 +329,7 @@ static int end(struct us_trace_out *o)
 	}
 	int (*const write[])(const struct us_trace_out *) = {
 		write_symbols, write_map, write_tasks,
-		write_info, /* last: without it it is no such folder */
+		write_info, /* last: without it, uftrace rejects the folder */
 	};
 	for (size_t i = 0; i < sizeof(write) / sizeof(write[0]) && !rc; i++)
 		rc = write[i](o);

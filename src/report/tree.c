@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * tree.c: the call tree as text: from the top down, from the bottom up, or around one
- * function.  A level of calls is one column further to the right.
+ * function.  Each level of calls is one column further to the right.
  */
 #include "report/columns.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define NUMBERS	   30 /* columns of the numbers */
-#define MAX_INDENT 40 /* further ones are told by number */
+#define MAX_INDENT 40 /* deeper levels are shown as a number */
 #define LEAST_NAME 24
 #define BOLD	   "\033[1m"
 #define DIM	   "\033[2m"
@@ -53,7 +53,7 @@ static void print_row(const struct tree *t, const struct us_branch *b, unsigned 
 		us_shorten_middle(name, sizeof(name), left));
 }
 
-/* Depth first; what is below the limit is left out, with all that it calls. */
+/* Depth first; branches below the limit are left out, with all that they call. */
 static void print_branches(struct tree *t, const struct us_branches *b, bool with_self)
 {
 	unsigned depth = 0;

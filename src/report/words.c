@@ -127,7 +127,7 @@ static void what(const struct us_profile *p, char *dst, size_t size)
 		us_append(dst, size, " on %s", host);
 }
 
-/* Of tasks that wait: how often they were looked at, and what that cost. */
+/* Waiting tasks: how often they were looked at, and what that cost. */
 static void how_waits(const struct us_profile *p, char *dst, size_t size)
 {
 	const struct us_wait_stats *t = &us_profile_waits(p)->stats;
@@ -159,7 +159,7 @@ static void how(const struct us_profile *p, char *dst, size_t size)
 	us_append(dst, size, ", %.1f s", (double)s->elapsed_ns / 1e9);
 }
 
-/* If it is not one. */
+/* Written if there are several. */
 static void recordings(const struct us_profile *p, char *dst, size_t size)
 {
 	size_t n, shown = 0;
@@ -180,13 +180,13 @@ static void filters(const struct us_profile *p, char *dst, size_t size)
 	snprintf(dst, size, "%s", us_profile_filters(p));
 }
 
-/* What the guest's own memory told. */
+/* What was read from the guest's own memory. */
 static void guest_tables(const struct us_profile *p, char *dst, size_t size)
 {
 	snprintf(dst, size, "%s", fact_or(p, "linux", ""));
 }
 
-/* How many tasks, on average. */
+/* How many tasks waited, on average. */
 char *us_report_waits_line(const struct us_profile *p, char *dst, size_t size)
 {
 	const struct us_profile_waits *w = us_profile_waits(p);
@@ -213,7 +213,7 @@ char *us_report_waits_line(const struct us_profile *p, char *dst, size_t size)
 	return dst;
 }
 
-/* That there is another view of it. */
+/* Mention that the recording has another view. */
 static void other_view(const struct us_profile *p, char *dst, size_t size)
 {
 	const struct us_profile_waits *w = us_profile_waits(p);
@@ -242,7 +242,8 @@ static void states(const struct us_profile *p, char *dst, size_t size)
 		us_append(dst, size, "; 95 %%: %.1f-%.1f", 100 * s->idle_low,
 			  100 * s->idle_high);
 	if (s->idle_told)
-		us_append(dst, size, "; %" PRIu64 " of them by what ran", s->idle_told);
+		us_append(dst, size, "; %" PRIu64 " of them found by their stacks",
+			  s->idle_told);
 	us_append(dst, size, ")");
 	if (s->off)
 		us_append(dst, size, ", %" PRIu64 " off", s->off);
@@ -268,8 +269,8 @@ static void running(const struct us_profile *p, char *dst, size_t size)
 	if (s->late)
 		us_append(dst, size,
 			  "; %" PRIu64
-			  " of them came as their work had ended, and count for "
-			  "the stack that their vCPU had next",
+			  " of them came after their work had ended, and count for "
+			  "the next stack of their vCPU",
 			  s->late);
 	if (s->other_part)
 		us_append(dst, size, "; %" PRIu64 " in the other part", s->other_part);
@@ -286,7 +287,8 @@ static void running(const struct us_profile *p, char *dst, size_t size)
 #define MUCH_WIDER  3
 #define MUCH_POINTS 0.02
 
-/* The function whose share moves most, by more than samples miss; NULL: none much. */
+/* The function with the widest long-run interval, if that is much wider than the one
+ * for the span; NULL: none. */
 static const struct us_profile_func *slowest(const struct us_profile *p)
 {
 	const struct us_profile_func *worst = NULL;

@@ -24,7 +24,7 @@ static void drop(struct us_cache *c, struct us_cache_entry *x)
 	x->body = NULL;
 }
 
-/* One that is unused, or was used longest ago. */
+/* An unused entry, or the one whose last use is longest ago. */
 static struct us_cache_entry *oldest(struct us_cache *c, bool used)
 {
 	struct us_cache_entry *best = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* guests.c: guests that are served live, and the second's tick that renews them. */
+/* guests.c: guests that are served live, and the tick that updates them each second. */
 #include "serve/serve_priv.h"
 
 #include "base/clock.h"
@@ -42,7 +42,7 @@ static void set_name(struct us_serve *s, struct us_serve_guest *g, const char *n
 		snprintf(g->name, sizeof(g->name), "%s %u", wanted, i);
 }
 
-/* The one that ended first leaves, if nobody looks at it. */
+/* Remove the guest that ended first, if nobody uses it. */
 static bool make_room(struct us_serve *s)
 {
 	unsigned i = 0;
@@ -132,7 +132,7 @@ bool us_serve_stopping(struct us_serve *s)
 	return is;
 }
 
-/* ---- What there is of one ---- */
+/* ---- One guest's data ---- */
 
 static uint32_t clamped(uint64_t n)
 {
@@ -212,8 +212,8 @@ static void renew_all(struct us_serve *s)
 	}
 }
 
-/* Less than PIPE_BUF: all of it is written, or nothing.  A pipe that is full is of one
- * who does not read: it will hear of later ticks.  The lock is held. */
+/* Less than PIPE_BUF, so all of it is written, or nothing.  If the pipe is full, its
+ * reader does not read now; it will get later ticks.  The lock is held. */
 static void tell(struct us_serve *s, int *fd)
 {
 	char text[64];
@@ -258,7 +258,7 @@ int us_serve_begin_ticks(struct us_serve *s, struct us_err *e)
 	pthread_condattr_destroy(&attr);
 	for (unsigned i = 0; i < US_SERVE_LISTENERS; i++)
 		s->listener[i] = -1;
-	sigfillset(&all); /* of them SIGPIPE, of a listener that is gone */
+	sigfillset(&all); /* also SIGPIPE, from a listener that is gone */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	int rc = pthread_create(&s->ticker, NULL, run_ticks, s);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -292,7 +292,7 @@ void us_serve_events(struct us_serve *s, struct us_http_reply *r)
 {
 	int fd[2], *slot = NULL;
 	if (pipe2(fd, O_CLOEXEC | O_NONBLOCK)) {
-		us_http_say(r, 503, "there are no more files\n");
+		us_http_say(r, 503, "no free file descriptors\n");
 		return;
 	}
 	pthread_mutex_lock(&s->lock);
@@ -311,5 +311,5 @@ void us_serve_events(struct us_serve *s, struct us_http_reply *r)
 		return;
 	close(fd[0]);
 	close(fd[1]);
-	us_http_say(r, 503, "%u pages are renewed already\n", US_SERVE_LISTENERS);
+	us_http_say(r, 503, "%u pages get live updates already\n", US_SERVE_LISTENERS);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* live.c: what is shown of a guest: profiles of a span of time, and its last minutes.
- */
+/* live.c: a guest's live data: profiles of a time span, and its last minutes. */
 #include "serve/serve_priv.h"
 
 #include "base/clock.h"
@@ -19,14 +18,14 @@
 
 #define JSON		"application/json"
 #define MOST_MS		(1000ULL * 60 * 60 * 24 * 366)
-#define DEFAULT_SECONDS 30 /* as Go's */
+#define DEFAULT_SECONDS 30 /* as in Go */
 #define MOST_SECONDS	3600
 #define WAIT_US		50000
-#define ROW_NS		(5 * US_NS_PER_SEC) /* of the list of guests */
-#define PROCESS_SIZE	128		    /* a name has 63 bytes at most */
-#define ROWS_PAUSE	25		    /* times what all of its functions take */
+#define ROW_NS		(5 * US_NS_PER_SEC) /* for a row in the list of guests */
+#define PROCESS_SIZE	128		    /* a name has at most 63 bytes */
+#define ROWS_PAUSE	25 /* times the time to list all its functions */
 
-/* A whole number in the query; false: it is there, and no such number. */
+/* A whole number in the query, if present; false: it is not a valid number. */
 static bool number(const struct us_http_request *q, const char *key, uint64_t most,
 		   uint64_t *ret)
 {
@@ -43,16 +42,16 @@ static bool number(const struct us_http_request *q, const char *key, uint64_t mo
 
 /* ---- A profile of a span of time ---- */
 
-/* What is asked for. */
+/* What the client requests. */
 struct wanted {
 	struct us_live_view v;
 	bool owners;		    /* with processes as the roots of stacks, too */
-	bool waits;		    /* and what tasks waited for */
-	char process[PROCESS_SIZE]; /* of this one alone; "": all */
+	bool waits;		    /* also what tasks waited for */
+	char process[PROCESS_SIZE]; /* only this one; "": all */
 };
 
-/* As a row of `top` is called, with or without its number: a name is no regular
- * expression, which could take any time and memory. */
+/* A name as in a row of `top`, with or without its number.  It is quoted: a regular
+ * expression of the client could take any time and memory. */
 static void choose_process(const char *name, char *regex, size_t size,
 			   struct us_profile_opts *only)
 {
@@ -103,7 +102,7 @@ static int make_data(const struct us_serve *s, struct us_serve_guest *g,
 		     const struct wanted *x, struct us_http_body **ret,
 		     struct us_err *e)
 {
-	/* Code is for who stands still and reads. */
+	/* Code is only for a view that stands still. */
 	struct us_report_opts o = { .full_paths = s->o.full_paths,
 				    .no_code = !x->v.by_time };
 	struct made m = { 0 };
@@ -137,7 +136,7 @@ static struct us_http_body *cached(struct us_serve *s, const char *key)
 	return b;
 }
 
-/* Once for all that look at the same. */
+/* Made once for all who request the same. */
 static int get_data(struct us_serve *s, struct us_serve_guest *g,
 		    const struct wanted *x, struct us_http_body **ret, struct us_err *e)
 {
@@ -161,7 +160,7 @@ static int get_data(struct us_serve *s, struct us_serve_guest *g,
 	return rc;
 }
 
-/* One that is too long, or empty, is none. */
+/* A name that is empty or too long is refused. */
 static bool process_of(const struct us_http_request *q, char ret[PROCESS_SIZE])
 {
 	if (!us_http_value(q, "process", ret, PROCESS_SIZE))
@@ -222,7 +221,7 @@ static void put_seconds(const struct us_serve_guest *g, uint64_t since,
 	us_json_end(j);
 }
 
-/* What was written to it becomes the reply. */
+/* What was written to out becomes the reply. */
 static void finish(FILE *out, char **data, const size_t *size, struct us_http_reply *r)
 {
 	bool bad = ferror(out) != 0;
@@ -308,8 +307,8 @@ static void find_hottest(struct us_serve_guest *g)
 	us_profile_free(p);
 }
 
-/* All rows together shall not take more than a part of a core, however many guests
- * there are: then functions are looked for less often. */
+/* All rows together may use only a part of a core, however many guests there are: with
+ * more guests, the functions are updated less often. */
 static void renew_row(struct us_serve_guest *g, unsigned guests)
 {
 	uint64_t before = us_thread_cpu_ns();
@@ -365,7 +364,7 @@ void us_serve_guests(struct us_serve *s, struct us_http_reply *r)
 
 /* ---- For go tool pprof ---- */
 
-/* Until so much time has passed, or there is no more to wait for. */
+/* Wait for this time, or until there is nothing more to wait for. */
 static void wait_for(struct us_serve *s, struct us_serve_guest *g,
 		     const struct us_http_request *q, uint64_t seconds)
 {
@@ -389,7 +388,9 @@ void us_serve_pprof(struct us_serve *s, struct us_serve_guest *g,
 	struct us_live_view v = { .by_vcpu = true, .if_known = true };
 	if (!number(q, "seconds", MOST_SECONDS, &next) ||
 	    !number(q, "last", MOST_SECONDS, &last)) {
-		us_http_say(r, 400, "seconds=N: the next N, or last=N; at most %d\n",
+		us_http_say(r, 400,
+			    "seconds=N for the next N, or last=N for the last N; at "
+			    "most %d\n",
 			    MOST_SECONDS);
 		return;
 	}

@@ -40,7 +40,7 @@ static int on_fact(void *ctx, const char *key, const char *value)
 	return 0;
 }
 
-/* The facts that are wanted are before any of these. */
+/* The wanted facts come before any of these. */
 static int enough_stack(void *ctx, us_stack_id id, us_stack_id parent, us_gva pc,
 			uint8_t flags)
 {

@@ -39,7 +39,7 @@ static void item(struct us_json *j, const struct us_serve *s,
 		return;
 	us_shelf_peek(fd, &f);
 	us_json_object(j, NULL);
-	us_json_str(j, "name", i->name); /* a link has it as it is */
+	us_json_str(j, "name", i->name); /* a link needs it unchanged */
 	text(j, "guest", f.guest);
 	text(j, "started", f.started);
 	text(j, "backend", f.backend);
@@ -100,8 +100,8 @@ static int read_again(int fd, const struct us_profile_opts *o, struct us_profile
 	return us_profile_read(fd, o, ret, e);
 }
 
-/* What the page of `report` has of a Linux guest, besides: p with processes as the
- * roots of stacks, and what tasks waited for. */
+/* What a page of `report` also has for a Linux guest: p with processes as the roots of
+ * stacks, and what tasks waited for. */
 static int read_beside(int fd, const struct us_profile_opts *of,
 		       const struct us_profile *p, struct us_profile **ret_owners,
 		       struct us_profile **ret_waits, struct us_err *e)
@@ -120,7 +120,7 @@ static int read_beside(int fd, const struct us_profile_opts *of,
 	return read_again(fd, &o, ret_waits, e);
 }
 
-/* One at a time: the next who asks for the same finds it in the cache. */
+/* One at a time: the next request for the same finds it in the cache. */
 static int make(struct us_serve *s, int fd, const char *name, const struct us_format *f,
 		struct us_http_body **ret, struct us_err *e)
 {

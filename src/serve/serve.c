@@ -13,7 +13,7 @@
 
 #define STACK	 (8U << 20) /* of threads that read recordings; most is never used */
 #define CLOSE_MS 500
-#define TRIES	 50 /* ports behind one that is in use */
+#define TRIES	 50 /* ports to try after one that is in use */
 
 /* ---- Replies ---- */
 
@@ -61,7 +61,7 @@ int us_serve_format(const struct us_serve *s, const struct us_profile *p,
 	return *ret ? 0 : us_fail(e, -ENOMEM, "serve %s: out of memory", name);
 }
 
-/* ---- What there is ---- */
+/* ---- Pages ---- */
 
 static void as_page(struct us_http_reply *r)
 {
@@ -71,7 +71,7 @@ static void as_page(struct us_http_reply *r)
 	r->policy = US_SERVE_POLICY;
 }
 
-/* It has no data: it asks for that itself. */
+/* The page has no data yet: it requests them itself. */
 static void live_page(void *ctx, const struct us_http_request *q,
 		      struct us_http_reply *r)
 {
@@ -99,7 +99,7 @@ static void index_page(void *ctx, const struct us_http_request *q,
 	as_page(r);
 }
 
-/* Which recording; false: the reply says what is wrong. */
+/* The requested recording; false: the reply says what is wrong. */
 static bool file_of(const struct us_serve *s, const struct us_http_request *q,
 		    char name[static PATH_MAX], struct us_http_reply *r)
 {
@@ -107,7 +107,8 @@ static bool file_of(const struct us_serve *s, const struct us_http_request *q,
 		return true;
 	snprintf(name, PATH_MAX, "%s", us_serve_only(s));
 	if (!*name)
-		us_http_say(r, 400, "which recording? ?file=NAME, as / lists them\n");
+		us_http_say(r, 400,
+			    "which recording? use ?file=NAME; / lists the names\n");
 	return *name;
 }
 
@@ -121,7 +122,7 @@ static void recording_page(void *ctx, const struct us_http_request *q,
 	as_page(r);
 }
 
-/* Which guest, for one user more; NULL: the reply says what is wrong. */
+/* The requested guest, with one more user; NULL: the reply says what is wrong. */
 static struct us_serve_guest *
 guest_of(struct us_serve *s, const struct us_http_request *q, struct us_http_reply *r)
 {
@@ -130,9 +131,10 @@ guest_of(struct us_serve *s, const struct us_http_request *q, struct us_http_rep
 	struct us_serve_guest *g = us_serve_take(s, name);
 	if (!g)
 		us_http_say(r, asked ? 404 : 400, "%s\n",
-			    asked      ? "no such guest; / lists those that there are"
-			    : s->o.all ? "which guest? ?guest=NAME, as / lists them"
-				       : "The guest is not observed yet.");
+			    asked ? "no such guest; / lists all"
+			    : s->o.all
+				    ? "which guest? use ?guest=NAME; / lists the names"
+				    : "The guest is not observed yet.");
 	return g;
 }
 
@@ -221,7 +223,7 @@ static const char *after_colon(const char *url)
 	return colon ? colon + 1 : "";
 }
 
-/* A port behind this one that is free now; 0: none near it. */
+/* A free port after this one; 0: none near it. */
 static unsigned next_free(const char *address, const struct us_http_route *r)
 {
 	const char *colon = strrchr(address, ':'), *port = colon ? colon + 1 : address;

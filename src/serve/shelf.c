@@ -54,7 +54,7 @@ void us_shelf_fini(struct us_shelf *s)
 
 /* ---- Files ---- */
 
-/* An open file, or -errno; not of a pipe, where that would wait. */
+/* An open file, or -errno; never a pipe, where opening would wait. */
 static int open_file(int dir, const char *path, struct us_shelf_item *ret)
 {
 	struct stat st;
@@ -89,7 +89,7 @@ static int open_in(int dir, const char *file, struct us_shelf_item *ret)
 	return -ENOENT;
 }
 
-/* "." needs no words: its files are there where the user is. */
+/* "." adds nothing to a name: its files are in the user's own folder. */
 static bool set_name(char *dst, const struct us_shelf_place *p, const char *file)
 {
 	bool here = !strcmp(p->path, "."), root = !strcmp(p->path, "/");
@@ -175,7 +175,7 @@ void us_shelf_list_fini(struct us_shelf_list *l)
 
 /* ---- One of them ---- */
 
-/* The file of this name in this place, or -errno. */
+/* Opens the file with this name in this place; or -errno. */
 static int open_named(const struct us_shelf_place *p, const char *name,
 		      struct us_shelf_item *ret)
 {
@@ -184,7 +184,7 @@ static int open_named(const struct us_shelf_place *p, const char *name,
 	if (!p->folder)
 		return strcmp(p->path, name) ? -ENOENT
 					     : open_file(AT_FDCWD, p->path, ret);
-	/* What would be listed by this very name, and by no other way to write it. */
+	/* Only the name exactly as listed, not another spelling of the same path. */
 	if (!*file || !strcmp(file, "..") || !set_name(whole, p, file) ||
 	    strcmp(whole, name) != 0)
 		return -ENOENT;
@@ -202,8 +202,9 @@ int us_shelf_open(const struct us_shelf *s, const char *name, int *ret_fd,
 		fd = -ENOENT;
 	if (fd < 0)
 		return us_fail(e, fd, "open %s: %s", name,
-			       fd == -ENOENT ? "none of the recordings that are served"
-					     : strerror(-fd));
+			       fd == -ENOENT
+				       ? "not one of the recordings that are served"
+				       : strerror(-fd));
 	snprintf(ret->name, sizeof(ret->name), "%s", name);
 	*ret_fd = fd;
 	return 0;

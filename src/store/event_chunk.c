@@ -53,7 +53,7 @@ static unsigned clock_of(uint64_t kind)
 	return kind == TIME_KIND ? 1 : kind ? 0 : 2;
 }
 
-/* Clocks wrap round at CLOCK_BITS: the shorter way. */
+/* Clocks wrap around at CLOCK_BITS: take the shorter way. */
 static uint64_t step_of(uint64_t from, uint64_t to)
 {
 	uint64_t up = (to - from) & CLOCK_MASK;
@@ -97,7 +97,7 @@ static size_t put_plain(struct us_event_packer *p, const uint64_t *record, size_
 	return (size_t)(at - p->plain);
 }
 
-/* 0: it could not be, or is not worth it. */
+/* 0: compression failed, or does not save space. */
 static size_t compress(struct us_event_packer *p, size_t n, uint8_t *dst, size_t room)
 {
 #ifdef US_HAVE_ZSTD

@@ -12,111 +12,115 @@
 
 struct words {
 	const char *key, *before, *behind; /* of the bound */
-	bool mib;			   /* which is told so */
+	bool mib;			   /* the bound is shown in MiB */
 };
 
 static const struct words limits[US_N_LIMITS] = {
 	[US_LIMIT_TASKS] = {
 		.key = "limit_tasks",
 		.before = "the guest had more than ",
-		.behind = " tasks at once: those further down in its list are "
-			  "not known, nor what they wait for",
+		.behind = " tasks at once: those further down in its list, and "
+			  "what they wait for, are not known",
 	},
 	[US_LIMIT_PROCESSES] = {
 		.key = "limit_processes",
 		.before = "more than ",
-		.behind = " processes were met: the time of later ones may be "
+		.behind = " processes were seen: the time of later ones may be "
 			  "[not known]" SHORTER,
 	},
 	[US_LIMIT_THREADS] = {
 		.key = "limit_threads",
 		.before = "more than ",
-		.behind = " threads were met: the time of later ones may be [not "
-			  "known]" SHORTER,
+		.behind = " threads were seen: the time of later ones may be "
+			  "[not known]" SHORTER,
 	},
 	[US_LIMIT_SPACES] = {
 		.key = "limit_spaces",
 		.before = "more than ",
-		.behind = " processes were met: the code of later ones has no "
-			  "names" SHORTER,
+		.behind = " processes were seen: the code of later ones "
+			  "has no names" SHORTER,
 	},
 	[US_LIMIT_FILES] = {
 		.key = "limit_files",
 		.before = "more than ",
-		.behind = " files of programs were met: code of later ones has "
-			  "no names" SHORTER,
+		.behind = " program files were seen: the code of later "
+			  "ones has no names" SHORTER,
 	},
 	[US_LIMIT_MAPPINGS] = {
 		.key = "limit_mappings",
 		.before = "more than ",
-		.behind = " mappings of programs' code were met: that of later "
-			  "ones has no names" SHORTER,
+		.behind = " mappings of program code were seen: the code of "
+			  "later ones has no names" SHORTER,
 	},
 	[US_LIMIT_MAPPINGS_OF_ONE] = {
 		.key = "limit_mappings_of_one",
 		.before = "a process has more than ",
-		.behind = " mappings: code at its highest addresses has no names" BETTER,
+		.behind = " mappings: code at its highest addresses has no "
+			  "names" BETTER,
 	},
 	[US_LIMIT_NAMES] = {
 		.key = "limit_names",
 		.before = "more than ",
 		.behind = " MiB of dynamic symbols are in the memory of the "
-			  "guest's programs: functions of further files have no "
-			  "names; report --symbols DIR, --root DIR or "
-			  "--debuginfod URL may have them",
+			  "guest's programs: functions in the remaining files have "
+			  "no names; report --symbols DIR, --root DIR or "
+			  "--debuginfod URL may find them",
 		.mib = true,
 	},
 	[US_LIMIT_RULES] = {
 		.key = "limit_rules",
 		.before = "more than ",
 		.behind = " MiB of rules are needed to unwind the guest's "
-			  "programs: stacks in further files may end early" BETTER,
+			  "programs: stacks in the remaining files "
+			  "may end early" BETTER,
 		.mib = true,
 	},
 	[US_LIMIT_PLACES] = {
 		.key = "limit_places",
 		.before = "the guest's programs have code in more than ",
 		.behind = " places at once (a file in a process): stacks in "
-			  "further ones may end early" BETTER,
+			  "the remaining ones may end early" BETTER,
 	},
 	[US_LIMIT_SYMBOL_FILES] = {
 		.key = "limit_symbol_files",
 		.before = "--symbols has more than ",
-		.behind = " files: further ones were not looked at for their "
-			  "build-ids; name a smaller folder, or one with "
+		.behind = " files: the build-ids of the remaining ones were not "
+			  "read; name a smaller folder, or one with "
 			  ".build-id in it, which is not walked",
 	},
 	[US_LIMIT_SYMBOL_DEPTH] = {
 		.key = "limit_symbol_depth",
 		.before = "--symbols has folders more than ",
-		.behind = " deep: what is in these was not looked at for its "
-			  "build-id; name one of them, too",
+		.behind = " deep: the build-ids of files in these were not read; "
+			  "name one of these folders, too",
 	},
 	[US_LIMIT_SYMBOL_TIME] = {
 		.key = "limit_symbol_time",
 		.before = "the folders of --symbols were not read to their end in ",
 		.behind = " s, when the recording ended: stacks in programs whose "
-			  "records are there may end early; does their disk answer?",
+			  "unwind records are there may end early; check "
+			  "whether their disk responds",
 	},
 	[US_LIMIT_ROOT_TIME] = {
 		.key = "limit_root_time",
 		.before = "the folder of --root could not be opened in ",
 		.behind = " s, when the recording ended: stacks in programs whose "
-			  "records are there may end early; does its disk answer?",
+			  "unwind records are there may end early; check "
+			  "whether its disk responds",
 	},
 	[US_LIMIT_VCPUS] = {
 		.key = "limit_vcpus",
 		.before = "the guest got further vCPUs while it was recorded: only the "
 			  "first ",
-		.behind = " are in the samples; record again to have all",
+		.behind = " are in the samples; record again to sample all",
 	},
 	[US_LIMIT_SYMBOLS] = {
 		.key = "limit_symbols",
 		.before = "more than ",
 		.behind = " symbols are in the files of the guest's programs: "
-			  "further files were not read, their functions have no "
-			  "names but those in the recording; name a smaller folder "
-			  "by --symbols",
+			  "the remaining files were not read, and their functions "
+			  "have only the names in the recording; name a "
+			  "smaller folder with --symbols",
 	},
 };
 
@@ -159,7 +163,7 @@ static void group(uint64_t n, char ret[32])
 	ret[at] = '\0';
 }
 
-/* Files are not trusted: two numbers, and nothing else. */
+/* Recordings are not trusted: accept exactly two numbers. */
 static bool parse(const char *value, uint64_t *ret_n, uint64_t *ret_bound)
 {
 	char *end;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Chunks; each gets a payload whose sum is right, but which may still lie ---- */
+/* ---- Chunks: each payload has the right checksum, but may still be invalid ---- */
 
 int us_reader_bad(struct reader *r, const char *what)
 {
@@ -29,14 +29,14 @@ static int fact(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	const char *key = string(p, end);
 	if (!key || !*key || strlen(key) > US_FACT_KEY_MAX)
-		return us_reader_bad(r, "a fact without a proper name");
+		return us_reader_bad(r, "a fact without a valid name");
 	const char *value = string(p + strlen(key) + 1, end);
 	if (!value)
 		return us_reader_bad(r, "a fact without a value");
 	return r->ops->fact ? r->ops->fact(r->ctx, key, value) : 0;
 }
 
-/* What stands behind the path; nothing in recordings of the first days. */
+/* The fields after the path; the oldest recordings have none. */
 static void module_tail(const uint8_t *p, const uint8_t *end, struct us_module *m)
 {
 	if (end - p < (int)US_MODULE_TAIL)
@@ -54,7 +54,7 @@ static int module(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	struct us_module m = { 0 };
 	if (end - p < 26 || p[25] > US_BUILD_ID_MAX || end - p < 26 + p[25])
-		return us_reader_bad(r, "too short for what it says");
+		return us_reader_bad(r, "too short for its fields");
 	m.start = us_get_le64(p);
 	m.end = us_get_le64(p + 8);
 	m.bias = us_get_le64(p + 16);
@@ -63,7 +63,7 @@ static int module(struct reader *r, const uint8_t *p, const uint8_t *end)
 	memcpy(m.build_id, p + 26, m.build_id_len);
 	m.path = string(p + 26 + m.build_id_len, end);
 	if (!m.path || strlen(m.path) >= US_STORE_MAX_PATH)
-		return us_reader_bad(r, "a module without a proper path");
+		return us_reader_bad(r, "a module without a valid path");
 	if (m.start > m.end || m.match > US_MATCH_NO)
 		return us_reader_bad(r, "a module with impossible values");
 	module_tail((const uint8_t *)m.path + strlen(m.path) + 1, end, &m);
@@ -87,7 +87,7 @@ static int process(struct reader *r, const uint8_t *p, const uint8_t *end)
 				      .pair = p[28] & 1,
 				      .name = string(p + US_PROCESS_HEAD, end) };
 	if (!s.name || strlen(s.name) > US_PROCESS_NAME_MAX)
-		return us_reader_bad(r, "a process without a proper name");
+		return us_reader_bad(r, "a process without a valid name");
 	if (s.until_ns && s.until_ns < s.from_ns)
 		return us_reader_bad(r, "a process that ended before it began");
 	return r->ops->process ? r->ops->process(r->ctx, &s) : 0;
@@ -114,7 +114,7 @@ static int task(struct reader *r, const uint8_t *p, const uint8_t *end)
 	for (size_t k = 0; k < sizeof(text) / sizeof(*text); k++) {
 		*text[k] = string(p, end);
 		if (!*text[k] || strlen(*text[k]) > most[k])
-			return us_reader_bad(r, "a thread without a proper name");
+			return us_reader_bad(r, "a thread without a valid name");
 		p += strlen(*text[k]) + 1;
 	}
 	if ((t.until_ns && t.until_ns < t.from_ns) ||
@@ -137,10 +137,10 @@ static int waiter(struct reader *r, const uint8_t *p, const uint8_t *end)
 					end);
 	if (!s.process_name || strlen(s.name) > US_PROCESS_NAME_MAX ||
 	    strlen(s.process_name) > US_PROCESS_NAME_MAX)
-		return us_reader_bad(r, "a task without proper names");
+		return us_reader_bad(r, "a task without valid names");
 	if (r->n_waiter == UINT32_MAX || s.number != r->n_waiter + 1)
-		return us_reader_bad(r,
-				     "does not go on where the tasks before it ended");
+		return us_reader_bad(
+			r, "does not continue where the tasks before it ended");
 	r->n_waiter++;
 	return r->ops->waiter ? r->ops->waiter(r->ctx, &s) : 0;
 }
@@ -149,14 +149,14 @@ static int program_file(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	struct us_program_file f = { 0 };
 	if (end - p < 6 || p[5] > US_BUILD_ID_MAX || end - p < 6 + p[5])
-		return us_reader_bad(r, "too short for what it says");
+		return us_reader_bad(r, "too short for its fields");
 	f.number = us_get_le32(p);
 	f.kind = p[4];
 	f.build_id_len = p[5];
 	memcpy(f.build_id, p + 6, f.build_id_len);
 	f.path = string(p + 6 + f.build_id_len, end);
 	if (!f.path || strlen(f.path) >= US_STORE_MAX_PATH)
-		return us_reader_bad(r, "a file without a proper path");
+		return us_reader_bad(r, "a file without a valid path");
 	if (!f.number || f.kind >= US_N_PROGRAM_KIND)
 		return us_reader_bad(r, "a file with impossible values");
 	return r->ops->program_file ? r->ops->program_file(r->ctx, &f) : 0;
@@ -188,7 +188,7 @@ static int program_names(struct reader *r, const uint8_t *p, const uint8_t *end)
 	uint64_t file, delta;
 	p = us_varint_get(p, end, &file);
 	if (!p || !file || file > UINT32_MAX)
-		return us_reader_bad(r, "names of no file");
+		return us_reader_bad(r, "names without a file");
 	n.file = (uint32_t)file;
 	while (p < end) {
 		p = us_varint_get(p, end, &delta);
@@ -210,7 +210,7 @@ static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end,
 {
 	struct us_named s = { .module = string(p, end) };
 	if (!s.module || !*s.module || strlen(s.module) > US_SYMBOL_MODULE_MAX)
-		return us_reader_bad(r, "names without a proper module");
+		return us_reader_bad(r, "names without a valid module");
 	for (p += strlen(s.module) + 1; p < end;) {
 		uint64_t delta;
 		p = us_varint_get(p, end, &delta);
@@ -220,7 +220,7 @@ static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end,
 		if (!s.name || !*s.name || strlen(s.name) > US_SYMBOL_NAME_MAX ||
 		    !s.size || s.start > UINT64_MAX - s.size)
 			return us_reader_bad(
-				r, "a function with an impossible name or place");
+				r, "a function with an impossible name or address");
 		p += strlen(s.name) + 1;
 		int rc = named ? named(r->ctx, &s) : 0;
 		if (rc)
@@ -229,8 +229,8 @@ static int symbols(struct reader *r, const uint8_t *p, const uint8_t *end,
 	return 0;
 }
 
-/* Room for one more node.  Each took two bytes of the file at least, so this is
- * bounded by what was read. */
+/* Room for one more node.  Each node took at least two bytes of the file, so the bytes
+ * read bound this. */
 static int grow_depth(struct reader *r, struct nodes *t)
 {
 	size_t bigger = t->room ? 2 * t->room : 4096;
@@ -260,12 +260,12 @@ static bool next_flagged(struct reader *r, uint64_t before)
 	return true;
 }
 
-/* Kept until the nodes come that it speaks of. */
+/* Kept until the nodes arrive that it describes. */
 static int flags(struct reader *r, const uint8_t *p, const uint8_t *end)
 {
 	size_t size = (size_t)(end - p);
 	if (r->flagged || size < US_STACKS_FIRST || us_get_le32(p) != r->guest.n)
-		return us_reader_bad(r, "is not of the stacks that follow");
+		return us_reader_bad(r, "does not belong to the stacks that follow");
 	uint8_t *copy = malloc(size);
 	if (!copy)
 		return us_fail(r->e, -ENOMEM, "read a recording: out of memory");
@@ -277,7 +277,7 @@ static int flags(struct reader *r, const uint8_t *p, const uint8_t *end)
 	return next_flagged(r, r->guest.n) ? 0 : us_reader_bad(r, "flags of no node");
 }
 
-/* The flags of the node that comes now; false: what follows them is wrong. */
+/* The flags of the current node; false: the entry after them is invalid. */
 static bool take_flags(struct reader *r, uint8_t *ret)
 {
 	*ret = 0;
@@ -287,7 +287,7 @@ static bool take_flags(struct reader *r, uint8_t *ret)
 	return next_flagged(r, r->guest.n);
 }
 
-/* One node of the trie, behind pc. */
+/* One node of the trie; *pc is the address of the one before. */
 static const uint8_t *node(struct reader *r, struct nodes *t, const uint8_t *p,
 			   const uint8_t *end, us_gva *pc, us_stack_id *ret_parent)
 {
@@ -329,7 +329,7 @@ static int host_stack(struct reader *r, us_stack_id id, us_stack_id parent, us_g
 	return r->ops->host_stack ? r->ops->host_stack(r->ctx, id, parent, pc) : 0;
 }
 
-/* The nodes of a chunk, each given to each(). */
+/* Calls each() for every node of a chunk. */
 static int
 stacks(struct reader *r, struct nodes *t, const uint8_t *p, const uint8_t *end,
        int (*each)(struct reader *r, us_stack_id id, us_stack_id parent, us_gva pc))
@@ -337,8 +337,8 @@ stacks(struct reader *r, struct nodes *t, const uint8_t *p, const uint8_t *end,
 	us_stack_id parent;
 	us_gva pc = 0;
 	if (!goes_on(t, p, end))
-		return us_reader_bad(r,
-				     "does not go on where the stacks before it ended");
+		return us_reader_bad(
+			r, "does not continue where the stacks before it ended");
 	for (p += US_STACKS_FIRST; p < end; t->n++) {
 		p = node(r, t, p, end, &pc, &parent);
 		if (!p)
@@ -355,10 +355,10 @@ static int guest_stacks(struct reader *r, const uint8_t *p, const uint8_t *end)
 	int rc = stacks(r, &r->guest, p, end, guest_stack);
 	if (rc)
 		return rc;
-	return r->flagged ? us_reader_bad(r, "flags of nodes that it has not") : 0;
+	return r->flagged ? us_reader_bad(r, "flags of nodes that do not follow") : 0;
 }
 
-/* One; NULL: it cannot be. */
+/* One waiting task; NULL: it is invalid. */
 static const uint8_t *one_wait(const struct reader *r, const uint8_t *p,
 			       const uint8_t *end, uint64_t *t, struct us_wait *ret)
 {
@@ -392,7 +392,7 @@ static int waits(struct reader *r, const uint8_t *p, const uint8_t *end)
 	while (p < end) {
 		p = one_wait(r, p, end, &t, &s);
 		if (!p)
-			return us_reader_bad(r, "a task that waits as none can");
+			return us_reader_bad(r, "an invalid record of a waiting task");
 		int rc = r->ops->wait ? r->ops->wait(r->ctx, &s) : 0;
 		if (rc)
 			return rc;
@@ -412,7 +412,7 @@ static int wait_stats(struct reader *r, const uint8_t *p, const uint8_t *end)
 	return r->ops->wait_stats ? r->ops->wait_stats(r->ctx, &s) : 0;
 }
 
-/* One node; NULL: it cannot be. */
+/* One node; NULL: it is invalid. */
 static const uint8_t *counted_node(const uint8_t *p, const uint8_t *end,
 				   uint32_t number, us_gva last, struct us_counted *ret)
 {
@@ -435,17 +435,17 @@ static int counted(struct reader *r, const uint8_t *p, const uint8_t *end)
 	p = us_varint_get(p, end, &vcpu);
 	p = us_varint_get(p, end, &first);
 	if (!p || vcpu >= US_MAX_VCPUS)
-		return us_reader_bad(r, "calls of an impossible vCPU");
+		return us_reader_bad(r, "calls of an invalid vCPU");
 	uint32_t *n = &r->n_counted[vcpu];
 	if (first != *n + 1ULL)
-		return us_reader_bad(r,
-				     "does not go on where the calls before it ended");
+		return us_reader_bad(
+			r, "does not continue where the calls before it ended");
 	while (p < end) {
 		if (*n == UINT32_MAX - 1)
 			return us_reader_bad(r, "too many calls");
 		p = counted_node(p, end, *n + 1, c.address, &c);
 		if (!p)
-			return us_reader_bad(r, "a call that cannot be");
+			return us_reader_bad(r, "an invalid call");
 		++*n;
 		int rc = r->ops->counted
 				 ? r->ops->counted(r->ctx, (unsigned)vcpu, *n, &c)
@@ -465,11 +465,11 @@ static int event_functions(struct reader *r, const uint8_t *p, const uint8_t *en
 	p = us_varint_get(p, end, &first);
 	if (!p || first != r->n_event_function)
 		return us_reader_bad(
-			r, "does not go on where the functions before it ended");
+			r, "does not continue where the functions before it ended");
 	while (p < end) {
 		p = us_varint_get(p, end, &delta);
 		if (!p || r->n_event_function == MAX_EVENT_FUNCTION)
-			return us_reader_bad(r, "a function that cannot be");
+			return us_reader_bad(r, "an invalid function");
 		address += (uint64_t)us_unzigzag(delta);
 		int rc = r->ops->event_function
 				 ? r->ops->event_function(r->ctx, r->n_event_function,
@@ -493,11 +493,11 @@ static int events(struct reader *r, const uint8_t *p, size_t size)
 		return -ENOMEM;
 	int rc = us_event_unpack(r->unpacker, p, size, &vcpu, &record, &n);
 	if (rc == -EBADMSG)
-		return us_reader_bad(r, "events that cannot be");
+		return us_reader_bad(r, "invalid events");
 	if (rc == -ENOTSUP)
 		return us_fail(r->e, rc,
-			       "read a recording: its events are compressed by zstd, "
-			       "which this uniscope was made without");
+			       "read a recording: its events are compressed with zstd, "
+			       "which this uniscope was built without");
 	return rc ? rc : r->ops->events(r->ctx, vcpu, record, n);
 }
 
@@ -529,8 +529,8 @@ static int end_of_recording(struct reader *r, const uint8_t *p, const uint8_t *e
 	return r->ops->end ? r->ops->end(r->ctx, *p, words) : 0;
 }
 
-/* Does anybody want samples and stacks?  Else they are not even decoded: their sums are
- * right, and whoever wants them will find what else is wrong. */
+/* Does the caller want samples or stacks?  If not, they are not decoded.  Their
+ * checksums are right, and a caller that wants them will find any other error. */
 static bool wants_samples(const struct us_reader_ops *o)
 {
 	return o->sample || o->samples || o->stack || o->host_stack || o->wait;
@@ -597,6 +597,6 @@ int us_reader_deliver(struct reader *r, const uint8_t *p, size_t size)
 	case US_CHUNK_END:
 		return end_of_recording(r, p, p + size);
 	default:
-		return 0; /* of a newer format: not for us */
+		return 0; /* from a newer format: ignored */
 	}
 }

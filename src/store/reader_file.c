@@ -16,8 +16,8 @@
 
 /* ---- Bytes ---- */
 
-/* Make room behind buf[n).  The buffer grows only when it is full of bytes that are
- * really there, so a chunk's claimed size alone costs no memory. */
+/* Make room behind the n bytes of buf.  The buffer grows only when it is full of bytes
+ * that were really read, so a chunk's claimed size alone costs no memory. */
 static int make_room(struct reader *r)
 {
 	if (r->at) {
@@ -106,7 +106,7 @@ static int header(struct reader *r)
 				    : "the file is empty");
 	if (!got)
 		return us_fail(r->e, -ENOEXEC,
-			       "read a recording: only %zu bytes are there", left);
+			       "read a recording: the file has only %zu bytes", left);
 	uint32_t version = us_get_le32(p + 8), flags = us_get_le32(p + 12);
 	if (version != US_STORE_VERSION || flags)
 		return us_fail(
@@ -118,7 +118,7 @@ static int header(struct reader *r)
 	return 0;
 }
 
-/* 1: delivered, 0: no good chunk is here. */
+/* 1: delivered, 0: there is no valid chunk here. */
 static int chunk(struct reader *r)
 {
 	int got = have(r, US_CHUNK_HEAD);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* reader_samples.c: the chunks of samples, and of those that have the host's stacks. */
+/* reader_samples.c: the chunks of samples, and of the host stacks of samples. */
 #include "store/format.h"
 #include "store/reader_priv.h"
 #include "store/varint.h"
@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which of the samples comes next that has a stack of the host's; false: it cannot be.
- */
+/* Finds the next sample that has a host stack; false: it is invalid. */
 static bool next_host(struct reader *r, bool first)
 {
 	const uint8_t *p = r->hosts.v + r->hosts.at, *end = r->hosts.v + r->hosts.n;
@@ -34,17 +33,18 @@ int us_reader_host_samples(struct reader *r, const uint8_t *p, const uint8_t *en
 		return us_fail(r->e, -ENOMEM, "read a recording: out of memory");
 	if (r->hosts.due) {
 		free(copy);
-		return us_reader_bad(r, "is not of the samples that follow");
+		return us_reader_bad(r, "does not belong to the samples that follow");
 	}
 	memcpy(copy, p, size);
 	free(r->hosts.v);
 	r->hosts.v = copy;
 	r->hosts.n = size;
 	r->hosts.at = 0;
-	return next_host(r, true) ? 0 : us_reader_bad(r, "a host's stack of no sample");
+	return next_host(r, true) ? 0
+				  : us_reader_bad(r, "a host stack without a sample");
 }
 
-/* That of the i-th sample; false: what stands there cannot be. */
+/* The host stack of the i-th sample; false: it is invalid. */
 static bool take_host(struct reader *r, uint64_t i, us_stack_id *ret)
 {
 	uint64_t id;
@@ -60,7 +60,7 @@ static bool take_host(struct reader *r, uint64_t i, us_stack_id *ret)
 	return next_host(r, false);
 }
 
-/* What was read of them, before what is wrong. */
+/* Deliver the samples that were read so far; an invalid one may follow. */
 static int deliver_samples(struct reader *r)
 {
 	size_t n = r->n_sample;
@@ -79,7 +79,7 @@ static int bad_sample(struct reader *r, const char *what)
 	return rc ? rc : us_reader_bad(r, what);
 }
 
-/* One, behind t; NULL: it cannot be. */
+/* One sample; *t is the time of the one before.  NULL: it is invalid. */
 static const uint8_t *one_sample(const uint8_t *p, const uint8_t *end, uint64_t *t,
 				 uint64_t *tag, uint64_t *stack, uint64_t *weight)
 {
@@ -113,14 +113,13 @@ int us_reader_samples(struct reader *r, const uint8_t *p, const uint8_t *end)
 		};
 		if (stack >> 1 >= r->guest.n)
 			return bad_sample(
-				r, "a sample of a stack that was not given before");
+				r, "a sample of a stack that does not come before it");
 		if (tag >> US_TAG_VCPU_SHIFT >= US_MAX_VCPUS || s.end >= US_N_END ||
 		    s.state >= US_N_VCPU_STATE)
 			return bad_sample(
 				r, "a sample with an unknown vCPU, end or state");
 		if (!take_host(r, i, &s.host))
-			return bad_sample(
-				r, "a sample with an impossible stack of the host");
+			return bad_sample(r, "a sample with an impossible host stack");
 		r->sample[r->n_sample++] = s;
 		int rc = r->n_sample == US_READER_SAMPLES ? deliver_samples(r) : 0;
 		if (rc)
@@ -130,7 +129,7 @@ int us_reader_samples(struct reader *r, const uint8_t *p, const uint8_t *end)
 	if (rc)
 		return rc;
 	return r->hosts.due
-		       ? us_reader_bad(r, "hosts' stacks of samples that it has not")
+		       ? us_reader_bad(r, "host stacks of samples that do not follow")
 		       : 0;
 }
 

@@ -11,7 +11,7 @@ static bool is_name(const char *name)
 	return strlen(name) <= US_PROCESS_NAME_MAX;
 }
 
-/* With its NUL; how many bytes. */
+/* Copies text with its NUL; returns the number of bytes. */
 static size_t put_text(uint8_t *p, const char *text)
 {
 	size_t size = strlen(text) + 1;

@@ -20,7 +20,7 @@ struct chunk {
 	uint8_t payload[US_CHUNK_WRITE_MAX];
 };
 
-/* Stacks, and how many of them have been written, named and told of. */
+/* Stacks, and how many of them were written, named and passed to the seer. */
 struct stacks {
 	struct us_intern intern;
 	uint32_t sent, named, seen; /* of intern.n */
@@ -43,7 +43,7 @@ struct us_writer {
 	struct stacks guest, host;
 	uint64_t last_time; /* of the sample before, in time units */
 	size_t n_samples;   /* bytes in samples.payload */
-	/* Of these, which has a stack of the host. */
+	/* The samples among these that have a host stack. */
 	uint32_t sample_at, last_host_at; /* numbers in the chunk */
 	size_t n_host_samples;		  /* bytes in host_samples.payload */
 	struct chunk samples, host_samples, other, flags, waits;
@@ -79,11 +79,11 @@ static int put_all(struct us_writer *w, const uint8_t *p, size_t len)
 	return 0;
 }
 
-/* Part of a chunk may be out, so that anything written after it would be lost too:
- * the writer is finished. */
+/* Part of a chunk may have been written, so anything written after it would be lost,
+ * too: the writer stops for good. */
 static int give_up(struct us_writer *w, int code, struct us_err *e)
 {
-	us_fail(&w->failed, code, "write the recording, %llu bytes of it written: %s",
+	us_fail(&w->failed, code, "write the recording after %llu bytes: %s",
 		(unsigned long long)w->bytes, strerror(-code));
 	if (code == -ENOSPC || code == -EDQUOT)
 		us_hint(&w->failed, "free some space, or record elsewhere with -o");
@@ -345,8 +345,9 @@ static int name_address(struct us_writer *w, struct names *to, us_gva pc,
 	return put_symbol(w, to, &s, e);
 }
 
-/* Of a return address, that of the call before it counts, but it may also be the first
- * instruction of another function: a few names more do no harm. */
+/* For a return address, the function of the call before it counts.  The address may
+ * also be the first instruction of another function, so name both: a few extra names do
+ * no harm. */
 static int name_nodes(struct us_writer *w, struct stacks *s, struct names *to,
 		      struct us_err *e)
 {
@@ -366,7 +367,8 @@ void us_writer_see_programs(struct us_writer *w, const struct us_program_seer *s
 	w->guest.seen = 0;
 }
 
-/* The root is outermost, but for what the vCPU had left the guest for. */
+/* The page-table root is outermost, except for the reason why the vCPU left the
+ * guest. */
 static void see_programs(struct us_writer *w)
 {
 	const struct us_intern *in = &w->guest.intern;
@@ -446,8 +448,9 @@ static int intern(struct us_writer *w, struct stacks *s, const us_gva *pc,
 	}
 	if (r)
 		return us_fail(e, r, "record a stack: %s",
-			       r == -EOVERFLOW ? "the recording holds 2^32 of them"
-					       : strerror(-r));
+			       r == -EOVERFLOW
+				       ? "the recording already holds 2^32 stacks"
+				       : strerror(-r));
 	return 0;
 }
 

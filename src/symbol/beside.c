@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define MAX_IMAGE   (128U << 20) /* bytes that are read of one that is no ELF file */
-#define MAX_WORK    (4ULL << 30) /* bytes gone through in it, for all files together */
+#define MAX_WORK    (4ULL << 30) /* bytes searched in it, for all files together */
 #define MAX_UNKNOWN 3U		 /* that the guest's memory is asked for */
 #define LEAST_CODE  64U		 /* bytes; fewer show nothing */
 
@@ -51,7 +51,7 @@ static bool has_symbols(const struct us_elf_file *f)
 	return false;
 }
 
-/* Does it have what the image lacks? */
+/* Does f have symbols or DWARF that the image lacks? */
 static bool adds(const struct original *o, const struct us_elf_file *f)
 {
 	return (has_symbols(f) && (!o->elf || !has_symbols(o->elf))) ||
@@ -87,7 +87,7 @@ static bool is_in(const struct us_elf_file *a, const struct us_elf_file *b)
 	return true;
 }
 
-/* One may have sections, which are in the segments that the other has. */
+/* One may list its code as sections, the other as the segments that contain them. */
 static bool same_code(const struct us_elf_file *a, const struct us_elf_file *b)
 {
 	uint64_t x = all_held(a), y = all_held(b);
@@ -95,7 +95,7 @@ static bool same_code(const struct us_elf_file *a, const struct us_elf_file *b)
 	       (is_in(a, b) || is_in(b, a));
 }
 
-/* All its code, run by run, wherever in the bytes that is. */
+/* All code of f, run by run, anywhere in the raw bytes. */
 static bool is_in_raw(struct original *o, const struct us_elf_file *f)
 {
 	for (size_t i = 0; i < f->n_code; i++) {
@@ -109,7 +109,7 @@ static bool is_in_raw(struct original *o, const struct us_elf_file *f)
 	return all_held(f) >= LEAST_CODE;
 }
 
-/* A boot image for multiboot is one of 32 bits, whatever runs in it. */
+/* A multiboot image is a 32-bit file, even if its code is 64-bit. */
 static bool is_for(uint16_t machine, uint16_t other)
 {
 	bool x86 = machine == EM_X86_64 || machine == EM_386;
@@ -145,7 +145,8 @@ static bool same_build(const char *path, const struct us_elf_file *f)
 	return same;
 }
 
-/* Copies of one kernel, as of one in the folder that an .iso is made of, count once. */
+/* Copies of one kernel count once, such as the one in the folder that an .iso is made
+ * from. */
 static bool have(const struct us_beside *b, const struct us_elf_file *f)
 {
 	for (size_t i = 0; i < b->n; i++)
@@ -182,7 +183,7 @@ static int add(struct us_beside *b, const struct us_near_file *near,
 	return take(b, near->path, match[v]);
 }
 
-/* What is shown by the image itself goes before what is not. */
+/* Files that the image confirms come before those that it does not. */
 static void sort(struct us_beside *b)
 {
 	for (size_t i = 1; i < b->n; i++)
@@ -217,7 +218,7 @@ static int judge_all(struct original *o, const struct us_near_files *near,
 	return ret->n ? 0 : -ENOENT;
 }
 
-/* The first part of it, which is all of it mostly. */
+/* The first part of the file, which is mostly all of it. */
 static int read_raw(const char *path, struct original *o)
 {
 	struct stat st;
@@ -238,7 +239,8 @@ static int read_raw(const char *path, struct original *o)
 	return 0;
 }
 
-/* What the image holds is what runs: an ELF file, as in bzImage, or bytes. */
+/* The compressed content of the image is what runs: an ELF file, as in bzImage, or raw
+ * bytes. */
 static int unpack(struct original *o)
 {
 	char path[64];

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_ENTRIES 8192U /* that are looked at in all */
+#define MAX_ENTRIES 8192U /* checked in total */
 #define MAX_FILES   256U
 #define MAX_BELOW   3
 #define MAX_ABOVE   3  /* arch/x86/boot/bzImage is three below its vmlinux */
@@ -29,7 +29,7 @@ struct walk {
 	int error;
 };
 
-/* What builds call the folders that their results lie in. */
+/* Names that builds use for their output folders. */
 static const char *const usual[] = {
 	".debug", "bin",      "boot",	 "build",  "dbg",     "debug",
 	"dist",	  "elf",      "image",	 "images", "iso",     "iso_root",
@@ -131,7 +131,7 @@ static void keep(struct walk *w, const char *folder, const char *name,
 					      .ino = st->st_ino };
 }
 
-/* Of the folder, then of the usual ones in it, `below` levels deep. */
+/* Files of the folder, then of the usual folders in it, `below` levels deep. */
 static void look_in(struct walk *w, const char *folder, unsigned distance, int below,
 		    const char *but)
 {
@@ -158,7 +158,7 @@ static void look_in(struct walk *w, const char *folder, unsigned distance, int b
 		closedir(d);
 }
 
-/* The folder above, in place; false: nothing of a build is there. */
+/* Go to the parent folder, in place; false: that is not part of a build. */
 static bool go_up(char *folder)
 {
 	char *slash = strrchr(folder, '/');
@@ -168,7 +168,7 @@ static bool go_up(char *folder)
 	return strchr(folder + 1, '/') != NULL;
 }
 
-/* Distributions keep the vmlinux of /boot/vmlinuz-VERSION apart. */
+/* Distributions keep the vmlinux of /boot/vmlinuz-VERSION in another folder. */
 static void look_for_packaged(struct walk *w, const char *image)
 {
 	static const char *const folders[] = { "/usr/lib/debug/boot",

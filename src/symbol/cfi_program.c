@@ -17,10 +17,10 @@
 #define CFA_AARCH64_SIGN_PC   0x2c
 
 /* Beyond enum us_cfi_how and enum us_cfi_cfa. */
-#define HOW_SAME    0xfe /* said to be unchanged */
-#define HOW_UNKNOWN 0xfd /* said in a way that is not understood */
+#define HOW_SAME    0xfe /* stated to be unchanged */
+#define HOW_UNKNOWN 0xfd /* stated in an unsupported way */
 #define CFA_UNKNOWN 0xff
-#define CFA_UNSAID  0xfe /* nothing has said where it is yet */
+#define CFA_UNSAID  0xfe /* not stated yet */
 
 static const struct us_cfi_machine machines[] = {
 	{ .machine = EM_X86_64, .word = 8, .stack_pointer = 7, .n_column = 17 },
@@ -77,7 +77,7 @@ static bool set_cfa(const struct us_cfi_state *st, struct us_cfi_rule *rule)
 	return st->cfa < CFA_UNSAID && fits(st->cfa_off) && fits(st->cfa_add);
 }
 
-/* A rule has one base for all that is counted from a register. */
+/* A rule has one base register for all columns that are relative to a register. */
 static bool set_base(struct us_cfi_rule *rule, bool *has_base,
 		     const struct us_cfi_column *col)
 {
@@ -135,7 +135,7 @@ static void set_saved(const struct program *p, struct us_cfi_rule *rule, bool *h
 	}
 }
 
-/* The state's rule among the builder's; US_CFI_NO_RULE: none can be given. */
+/* Gives the state's rule to the builder; US_CFI_NO_RULE: the state cannot be a rule. */
 static int make_rule(struct program *p, uint32_t *ret)
 {
 	struct us_cfi_saved saved[US_CFI_MAX_SAVED];
@@ -153,7 +153,8 @@ static int make_rule(struct program *p, uint32_t *ret)
 	return us_cfi_builder_rule(p->run->builder, &rule, saved, ret);
 }
 
-/* Where a function begins nothing is saved yet: parts split off begin otherwise. */
+/* Where a function begins, nothing is saved yet; parts that were split off begin
+ * differently. */
 static unsigned border_flags(const struct program *p)
 {
 	if (!p->first)
@@ -169,7 +170,7 @@ static void emit_row(struct program *p, uint32_t id)
 	p->first = p->changed = false;
 }
 
-/* What was said so far holds up to this address. */
+/* The current state is valid up to this address. */
 static void advance(struct program *p, uint64_t to)
 {
 	uint32_t id;
@@ -192,7 +193,7 @@ static uint64_t factored(const struct program *p, uint64_t n)
 	return n * (uint64_t)p->cie->data_align;
 }
 
-/* Registers that are not followed go to no column. */
+/* Registers that are not tracked have no column. */
 static void set_column(struct program *p, uint64_t reg, struct us_cfi_column col)
 {
 	struct us_cfi_state *st = &p->state;
@@ -241,7 +242,7 @@ static void define_cfa(struct program *p, uint64_t reg, int64_t off)
 	st->cfa_add = 0;
 }
 
-/* Part of the CFA's rule anew: only if it is a register and an offset. */
+/* Changes part of the CFA's rule, which must be a register and an offset. */
 static void redefine_cfa(struct program *p, uint64_t reg, int64_t off)
 {
 	if (p->state.cfa == US_CFI_CFA_REG)
@@ -349,7 +350,7 @@ static void register_to_register(struct program *p)
 	set_how(p, reg, known ? US_CFI_IN_REG : HOW_UNKNOWN, known ? from : 0);
 }
 
-/* Of arm64: the return address is signed from here, or no longer. */
+/* arm64: from here on the return address is signed, or no longer is. */
 static void toggle_sign(struct program *p)
 {
 	if (p->run->machine->machine != EM_AARCH64)
@@ -358,7 +359,7 @@ static void toggle_sign(struct program *p)
 	p->changed = true;
 }
 
-/* Those that say where registers are.  False: another kind. */
+/* Instructions for registers.  False: another kind. */
 static bool do_register(struct program *p, uint8_t op)
 {
 	struct us_cursor *c = &p->c;
@@ -402,7 +403,7 @@ static bool do_register(struct program *p, uint8_t op)
 	}
 }
 
-/* Those that say where the CFA is.  False: another kind. */
+/* Instructions for the CFA.  False: another kind. */
 static bool do_cfa(struct program *p, uint8_t op)
 {
 	struct us_cursor *c = &p->c;
@@ -419,7 +420,8 @@ static bool do_cfa(struct program *p, uint8_t op)
 		return true;
 	case DW_CFA_def_cfa_register:
 		reg = us_cursor_uleb(c);
-		/* gas for RISC-V up to 2.40 begins so: without an offset it is 0. */
+		/* gas for RISC-V up to 2.40 begins with this opcode; the offset is then
+		 * 0. */
 		if (st->cfa == CFA_UNSAID)
 			define_cfa(p, reg, 0);
 		else
@@ -533,8 +535,8 @@ int us_cfi_run_fde(struct us_cfi_run *r, const struct us_cfi_fde *fde, uint64_t 
 		r->stats->n_bad++;
 	else if (p.at < p.end && !p.error)
 		advance(&p, p.end);
-	/* What comes after a fault is not known, nor what there was no room for: it has
-	 * no rule, up to the next FDE. */
+	/* The code after an invalid instruction, or after the builder is full, has no
+	 * rule up to the next FDE. */
 	bool whole = !p.bad && !p.error;
 	int r_end = us_cfi_builder_row(r->builder, whole ? p.end : p.at, US_CFI_NO_RULE,
 				       r->row_flags);

@@ -65,7 +65,7 @@ static bool read_base(const struct us_cfi_section *s, const struct us_cursor *c,
 	case 0x30:
 		*ret = s->data_base;
 		return true;
-	default: /* of the function, which makes no sense here */
+	default: /* relative to the function, which makes no sense here */
 		return false;
 	}
 }
@@ -85,7 +85,7 @@ bool us_cfi_pointer(const struct us_cfi_section *s, struct us_cursor *c,
 		align_pointer(s, c, pointer_size);
 		encoding = US_CFI_PE_ABSPTR;
 	}
-	/* An indirect one is in memory that is filled when the program runs. */
+	/* An indirect pointer is in memory that is filled when the program runs. */
 	if (encoding & 0x80 || !read_base(s, c, encoding, &base) ||
 	    !read_value(c, encoding, pointer_size, &value))
 		return false;
@@ -96,7 +96,7 @@ bool us_cfi_pointer(const struct us_cfi_section *s, struct us_cursor *c,
 
 /* --- CIEs --- */
 
-/* A pointer's bytes alone, whatever it points to. */
+/* Skips a pointer's bytes, whatever it points to. */
 static void skip_pointer(const struct us_cfi_section *s, struct us_cursor *c,
 			 const struct us_cfi_cie *cie)
 {
@@ -110,8 +110,8 @@ static void skip_pointer(const struct us_cfi_section *s, struct us_cursor *c,
 		us_cursor_spoil(c);
 }
 
-/* What the letters after "z" announce; unknown ones end it, as the specification has
- * it: what they announce is skipped by its length. */
+/* Reads the data that the letters after "z" announce.  An unknown letter ends this, as
+ * the specification requires: the length is used to skip the rest. */
 static void read_augmentation(const struct us_cfi_section *s, const char *letter,
 			      struct us_cursor data, struct us_cfi_cie *cie)
 {
@@ -188,7 +188,7 @@ static const struct us_cfi_cie *find_cie(const struct us_cfi_records *r,
 
 /* --- FDEs --- */
 
-/* Where the CIE of this FDE is; *c is left behind the pointer to it. */
+/* Where the CIE of this FDE is; *c moves behind the pointer to it. */
 static uint64_t cie_offset(const struct us_cfi_section *s, const struct record *r,
 			   struct us_cursor *c)
 {
@@ -198,7 +198,7 @@ static uint64_t cie_offset(const struct us_cfi_section *s, const struct record *
 	return us_cursor_fixed(c, r->dwarf64 ? 8 : 4);
 }
 
-/* The range of addresses, and what follows.  False: they are no code. */
+/* Reads the address range, and what follows.  False: it is not code. */
 static bool read_range(const struct us_cfi_section *s, const struct us_cfi_cie *cie,
 		       struct us_cursor c, struct us_cfi_fde *ret)
 {
@@ -226,8 +226,8 @@ static bool is_wide_pointer(const struct us_cfi_section *s, const struct record 
 	       !c->bad;
 }
 
-/* Free Pascal again, should it mend its pointers: nobody else counts the stack of
- * x86-64 in units of 4 bytes. */
+/* Recognizes Free Pascal even if it fixes its pointers: no other compiler counts the
+ * stack of x86-64 in units of 4 bytes. */
 static bool is_pascal_cie(const struct us_cfi_section *s, const struct us_cfi_cie *cie)
 {
 	return !s->eh && s->file->machine == EM_X86_64 && cie->data_align == -4;
@@ -269,7 +269,7 @@ static int take_fde(struct us_cfi_records *r, const struct record *record,
 
 /* --- all records --- */
 
-/* The next record; false at the end, and where lengths stop making sense. */
+/* The next record; false at the end, and where a length makes no sense. */
 static bool next_record(const struct us_cfi_section *s, struct us_cursor *c,
 			struct record *ret, struct us_elf_cfi_stats *stats)
 {
@@ -314,7 +314,7 @@ static int take_cie(struct us_cfi_records *r, const struct record *record,
 	return 0;
 }
 
-/* An FDE may come before its CIE, so that all CIEs are read first. */
+/* An FDE may come before its CIE, so all CIEs are read first. */
 static int read_all(struct us_cfi_records *r, bool cies, struct us_elf_cfi_stats *stats)
 {
 	const struct us_cfi_section *s = &r->section;

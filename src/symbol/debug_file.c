@@ -71,20 +71,22 @@ static int check(const struct search *s, const struct us_elf_file *f)
 	struct us_build_id id;
 	us_build_id_read(f, &id);
 	if (f->machine != s->w->file->machine || f->is64 != s->w->file->is64)
-		return us_fail(s->e, -EBADMSG, "%s is of another machine than %s",
+		return us_fail(s->e, -EBADMSG, "%s is for another machine than %s",
 			       s->path, s->w->path);
 	if (s->w->build_id_len && id.len) {
 		if (id.len == s->w->build_id_len &&
 		    !memcmp(id.bytes, s->w->build_id, id.len))
 			return 0;
-		return us_fail(s->e, -EBADMSG,
-			       "%s is of another build than %s: their build-ids differ",
-			       s->path, s->w->path);
+		return us_fail(
+			s->e, -EBADMSG,
+			"%s is from another build than %s: their build-ids differ",
+			s->path, s->w->path);
 	}
 	if (s->link[0] && crc_of(f) == s->crc)
 		return 0;
 	return us_fail(s->e, -EBADMSG,
-		       "%s is of another build than %s: not the CRC that that names",
+		       "%s is from another build than %s: its CRC is not the one in "
+		       ".gnu_debuglink",
 		       s->path, s->w->path);
 }
 
@@ -167,8 +169,8 @@ static void find_folder(struct search *s)
 	free(whole);
 }
 
-/* One that nothing names.  A neighbour of another build is worth a word only if there
- * are no symbols at all. */
+/* A file that nothing names.  One from another build is reported only if there are no
+ * symbols at all. */
 static bool search_beside(struct search *s, const char **ret_beside)
 {
 	struct us_beside b;
@@ -180,8 +182,9 @@ static bool search_beside(struct search *s, const char **ret_beside)
 		*ret_beside = us_beside_match_name(b.v[0].match);
 	} else if (b.refused && s->code == -ENOENT &&
 		   !us_elf_file_section(s->w->file, ".symtab")) {
-		s->code = us_fail(s->e, -EBADMSG, "%s, beside %s, is of another build",
-				  b.refused, s->w->path);
+		s->code = us_fail(s->e, -EBADMSG,
+				  "%s, beside %s, is from another build", b.refused,
+				  s->w->path);
 	}
 	us_beside_fini(&b);
 	return found;
@@ -204,7 +207,7 @@ int us_debug_file_open(const struct us_debug_wanted *w,
 	if (search(&s, dirs) || (!dirs->not_beside && search_beside(&s, ret_beside)))
 		return 0;
 	return s.code == -ENOENT
-		       ? us_fail(e, -ENOENT, "no separate debug file of %s", w->path)
+		       ? us_fail(e, -ENOENT, "no separate debug file for %s", w->path)
 		       : s.code;
 }
 
@@ -250,7 +253,8 @@ static int open_alt(const char *path, const uint8_t *id, size_t len,
 	if (have.len == len && !memcmp(have.bytes, id, len))
 		return 0;
 	us_elf_file_close(ret);
-	return us_fail(e, -EBADMSG, "%s is not the common part that a debug file names",
+	return us_fail(e, -EBADMSG,
+		       "%s is not the common debug file that .gnu_debugaltlink names",
 		       path);
 }
 
@@ -261,7 +265,7 @@ int us_debug_alt_open(const struct us_elf_file *f, const char *path,
 	const struct us_elf_section *s = us_elf_file_section(f, ".gnu_debugaltlink");
 	char at[US_DEBUG_PATH];
 	if (!s || s->type == SHT_NOBITS || (s->flags & SHF_COMPRESSED))
-		return us_fail(e, -ENOENT, "%s names no common part", path);
+		return us_fail(e, -ENOENT, "%s names no common debug file", path);
 	const char *name = (const char *)f->bytes + s->offset;
 	size_t len = strnlen(name, s->size);
 	if (len == s->size || s->size - len - 1 < 2 || s->size - len - 1 > MAX_ID)

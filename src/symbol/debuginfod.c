@@ -40,7 +40,7 @@ void us_debuginfod_free(struct us_debuginfod *d)
 		return;
 	if (d->client)
 		d->end(d->client);
-	/* The library stays: what it uses may have threads of its own. */
+	/* The library stays loaded: libraries that it uses may have threads. */
 	free(d);
 }
 
@@ -69,7 +69,7 @@ int us_debuginfod_find(struct us_debuginfod *d, const uint8_t *id, size_t len,
 {
 	char *path = NULL;
 	if (d->code)
-		return us_fail(e, d->code, "debuginfod cannot be asked");
+		return us_fail(e, d->code, "debuginfod cannot be used");
 	if (!us_debuginfod_named()) {
 		us_fail(e, -ENOTSUP, "debuginfod: " URLS " names no server");
 		us_hint(e, "--debuginfod URL, or " URLS "=URL");

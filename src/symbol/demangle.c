@@ -7,7 +7,7 @@
 
 static const struct scheme {
 	const char *prefix; /* of its names; "": any */
-	const char *within; /* what else they have */
+	const char *within; /* what else they contain */
 	bool (*demangle)(const char *raw, enum us_name_form form,
 			 struct us_name_out *o);
 } schemes[] = {
@@ -27,7 +27,7 @@ void us_name_put(struct us_name_out *o, const char *s, size_t len)
 		o->bad = true;
 		return;
 	}
-	if (len) /* libiberty has empty parts at NULL */
+	if (len) /* libiberty passes NULL for empty parts */
 		memcpy(o->dst + o->n, s, len);
 	o->n += len;
 	o->dst[o->n] = '\0';
@@ -90,8 +90,8 @@ static bool try_all(const char *raw, enum us_name_form form, char *dst, size_t s
 		*ret = (struct us_name_out){ .dst = dst, .size = size };
 		bool known = is_of(&schemes[i], raw) &&
 			     schemes[i].demangle(raw, form, ret);
-		/* What does not fit is not tried as something else: that would be
-		 * another name. */
+		/* If the name does not fit, no other scheme is tried: it would give a
+		 * different name. */
 		if (ret->bad || (known && ret->n))
 			return !ret->bad;
 	}

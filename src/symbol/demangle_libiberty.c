@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * demangle_libiberty.c: C++, Rust and D by GNU libiberty.
+ * demangle_libiberty.c: C++, Rust and D with GNU libiberty.
  *
- * Its limits: 2048 nested parts for C++, 1024 for Rust, none for D; and a short name
- * may stand for one of exponential length, for names refer back to their parts.  C++
- * and Rust hand the text over piece by piece, so that what is too long can be cut.
- * D does not, so that names which refer back often are not tried at all.
+ * Its limits: 2048 nested parts for C++, 1024 for Rust, none for D.  Names refer back
+ * to their parts, so a short name may stand for one of exponential length.  The
+ * demanglers of C++ and Rust deliver the text piece by piece, so text that is too long
+ * can be cut.  D's does not, so names with many back references are not tried at all.
  */
 #include "symbol/demangle_priv.h"
 
@@ -26,8 +26,8 @@ struct sink {
 	jmp_buf full;
 };
 
-/* Text with other bytes than ASCII comes from memory that Rust's demangler frees
- * afterwards: the plain text that follows it is the place to leave. */
+/* Rust's demangler passes text that is not ASCII from memory that it frees afterwards,
+ * so jump out only at the ASCII text that follows. */
 static void take(const char *text, size_t len, void *opaque)
 {
 	struct sink *s = opaque;

@@ -35,8 +35,8 @@ static bool put_unescaped(struct us_name_out *o, const char *s, size_t len)
 	return true;
 }
 
-/* Where the name of the value begins: after the last part that is a module's.  A name
- * may have "__" in it, and a functor's begins as a module's does. */
+/* Where the name of the value begins: after the last module.  A name may contain "__",
+ * and a functor's begins like a module's. */
 static const char *find_value(const char *path)
 {
 	const char *dot = strchr(path, '.');
@@ -53,7 +53,7 @@ static const char *find_value(const char *path)
 	return value;
 }
 
-/* "map_236": what of it is the number, with its "_"; 0: none. */
+/* "map_236": the length of the number, with its "_"; 0: none. */
 static size_t number_len(const char *value)
 {
 	size_t len = strlen(value), n = 0;

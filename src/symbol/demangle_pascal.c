@@ -5,10 +5,11 @@
  *	UNIT_$$_PROC$TYPE$TYPE$$RESULT		a procedure of a unit
  *	P$PROGRAM_$$_...			of the program
  *	UNIT$_$CLASS_$_INNER_$__$$_METHOD...	of a class, object, record or helper
- *	UNIT$_$OUTER$TYPE_$$_PROC...		in a procedure; $_$CLASS_$_METHOD: a
- *method NAME$1$CRC01234567			NAME made from a generic with one type
+ *	UNIT$_$OUTER$TYPE_$$_PROC...		in a procedure
+ *	...$_$CLASS_$_METHOD			a method there
+ *	NAME$1$CRC01234567			NAME made from a generic with one type
  *	..._$$_$plus$TYPE$TYPE$$RESULT		an operator
- *	..._$$_PROC$crc01234567			the types, too long to be told
+ *	..._$$_PROC$crc01234567			the CRC of types that are too long
  *	UNIT_$$_init$, INIT$_$UNIT		initialization of the unit
  *	WRPR_$UNIT_$$_CLASS_$_INTERFACE_$_N_$_METHOD	a call through an interface
  *
@@ -30,7 +31,7 @@ static bool is(struct piece p, const char *text)
 	return p.len == strlen(text) && !memcmp(p.at, text, p.len);
 }
 
-/* What of *rest stands before sep, if it is there; *rest goes on behind it. */
+/* Cuts off the part of *rest before sep, if there is one; *rest continues behind it. */
 static bool cut(struct piece *rest, const char *sep, struct piece *ret)
 {
 	const char *found = memmem(rest->at, rest->len, sep, strlen(sep));
@@ -43,7 +44,7 @@ static bool cut(struct piece *rest, const char *sep, struct piece *ret)
 	return true;
 }
 
-/* The next of what '$' separates; all of the rest if there is none. */
+/* The next part before a '$'; all of the rest if there is none. */
 static struct piece next(struct piece *rest)
 {
 	struct piece p;
@@ -102,9 +103,9 @@ static bool put_identifier(struct us_name_out *o, struct piece name, struct piec
 	return true;
 }
 
-/* A class, or a procedure around: its parameters are not given.  Where it has some,
- * what stands between it and the innermost cannot be determined from them and is left
- * out. */
+/* A class or an enclosing procedure, without its parameters.  If it has some, the
+ * scopes between it and the innermost one cannot be distinguished from them and are
+ * left out. */
 static bool put_scope(struct us_name_out *o, struct piece p)
 {
 	struct piece name = next(&p);
@@ -114,7 +115,7 @@ static bool put_scope(struct us_name_out *o, struct piece p)
 	return true;
 }
 
-/* "UNIT" or "P$PROGRAM", then "$_$" and what the procedure stands in. */
+/* "UNIT" or "P$PROGRAM", then "$_$" and the scopes around the procedure. */
 static bool put_place(struct us_name_out *o, struct piece place)
 {
 	struct piece unit, inner = { "", 0 }, class;

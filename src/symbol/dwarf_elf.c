@@ -14,7 +14,8 @@ static const char *const wanted[] = {
 };
 #define N_WANTED (sizeof(wanted) / sizeof(wanted[0]))
 
-/* zlib's best is 1032 to 1; what claims more would only cost memory. */
+/* zlib compresses at most 1032 to 1; a section that claims more would only cost
+ * memory. */
 #define MAX_INFLATE	 1032
 #define MAX_UNCOMPRESSED (4ULL << 30)
 
@@ -140,7 +141,7 @@ Elf *us_dwarf_elf(const struct us_elf_file *f)
 {
 	struct page p = { .start = f->area, .is64 = f->is64, .names_at = 2048 };
 	bool some = false;
-	/* A 32-bit header cannot name what lies beyond 4 GiB. */
+	/* A 32-bit header cannot refer to offsets beyond 4 GiB. */
 	if (!f->is64 && f->area_size > UINT32_MAX)
 		return NULL;
 	memset(p.start, 0, US_ELF_SPARE);

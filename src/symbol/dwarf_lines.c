@@ -27,7 +27,7 @@ struct scope {
 	const char *name, *decl_file, *call_file;
 	uint32_t outer; /* NO_SCOPE: none */
 	uint32_t decl_line, call_line;
-	bool inlined, read; /* read: the fields from name to call_line but outer */
+	bool inlined, read; /* read: the fields from name to call_line except outer */
 };
 
 struct unit {
@@ -52,8 +52,8 @@ struct spans {
 struct us_dwarf {
 	const struct us_elf_file *file;
 	Elf *elf, *alt_elf;
-	/* What reads lines, with what it has made of them so far: begun anew before
-	 * that is too much.  dw itself, if that cannot be. */
+	/* Reads lines, and keeps what it has read; opened again before that becomes too
+	 * much.  Where that is not possible, dw reads them. */
 	Dwarf *line_dw;
 	size_t n_row;
 	struct us_string_set files;
@@ -96,7 +96,8 @@ static void end(struct us_dwarf *d, const struct charge *since)
 	d->spent_ns += us_thread_cpu_ns() - since->cpu;
 }
 
-/* Reading the CPU's time is a system call: only when the wall clock says it may be. */
+/* Reading the CPU time is a system call, so do that only if the wall clock exceeds the
+ * budget. */
 static bool overdue(const struct us_dwarf *d, const struct charge *since)
 {
 	uint64_t left = US_DWARF_BUDGET - d->spent_ns;
@@ -114,8 +115,8 @@ bool us_dwarf_is_split(const struct us_dwarf *d)
 	return d->split;
 }
 
-/* Code that the linker dropped stays in DWARF at address 0 or so: only what lies in
- * the image's code counts. */
+/* Code that the linker dropped stays in DWARF at address 0 or so: only ranges in the
+ * image's code count. */
 static bool add_ranges(struct us_dwarf *d, Dwarf_Die *die, uint32_t value,
 		       struct spans *to, const struct charge *since,
 		       uint64_t *ret_first)
@@ -145,10 +146,10 @@ static bool add_ranges(struct us_dwarf *d, Dwarf_Die *die, uint32_t value,
 
 struct level {
 	Dwarf_Die die;
-	uint32_t scope; /* that it stands in */
+	uint32_t scope; /* around it */
 };
 
-/* The scope that the children of a DIE stand in, NOT_ENTERED: they do not matter. */
+/* The scope of a DIE's children; NOT_ENTERED: they do not matter. */
 static uint32_t enter(struct us_dwarf *d, struct unit *u, struct level *l,
 		      struct spans *spans, const struct charge *since)
 {
@@ -186,7 +187,7 @@ static uint32_t enter(struct us_dwarf *d, struct unit *u, struct level *l,
 }
 
 /* Depth first.  A sibling reference that leads back into a subtree would multiply the
- * walk: no unit has more entries than bytes. */
+ * walk, so it is limited: no unit has more entries than bytes. */
 static void walk(struct us_dwarf *d, struct unit *u, struct spans *spans,
 		 const struct charge *since)
 {
@@ -264,15 +265,15 @@ static bool has_program(struct us_dwarf *d, const struct unit *u)
 	    at > d->line_size || d->line_size - at < sizeof(len))
 		return false;
 	memcpy(&len, d->line_data + at, sizeof(len));
-	/* It may make 100 bytes of rows out of each of its bytes. UINT32_MAX: the
-	 * length follows in 64 bits; at most, the rest of the section is its. */
+	/* A program may make 100 bytes of rows from each of its bytes.  UINT32_MAX: a
+	 * 64-bit length follows; the program has at most the rest of the section. */
 	uint64_t most = len == UINT32_MAX ? d->line_size - at : len;
 	d->cut |= most > MAX_PROGRAM;
 	return most <= MAX_PROGRAM;
 }
 
-/* libdw keeps all lines that it has read, in three times the size of their tables:
- * what is needed of them is copied, and libdw thrown away now and then. */
+/* libdw keeps all lines that it has read, in three times the size of their tables.  So
+ * what is needed is copied, and libdw's data is freed now and then. */
 static Dwarf *line_reader(struct us_dwarf *d)
 {
 	if (d->line_dw && d->n_row > MAX_ROWS) {
@@ -338,8 +339,8 @@ static void read_scope(const struct us_dwarf *d, const struct unit *u, struct sc
 	s->call_file = us_line_table_file(&u->lines, file);
 }
 
-/* Takes a microsecond, so that to charge it would cost as much again: not unless one
- * was seen to take long. */
+/* This takes a microsecond, and charging it would cost as much again.  So it is charged
+ * only after one took long. */
 static void need_scope(struct us_dwarf *d, const struct unit *u, struct scope *s)
 {
 	struct charge since;
@@ -415,7 +416,7 @@ static void read_units(struct us_dwarf *d)
 	end(d, &since);
 }
 
-/* Units that state no ranges, as some compilers leave them: what is in them tells. */
+/* Units without ranges, which some compilers make: use the ranges of their scopes. */
 static void add_rangeless_units(struct us_dwarf *d)
 {
 	for (size_t i = 0; i < d->units.n; i++) {
@@ -492,7 +493,7 @@ static void find_sections(struct us_dwarf *d)
 	}
 }
 
-/* Without it names are missing, and nothing else. */
+/* Without it, only names are missing. */
 static void join_alt(struct us_dwarf *d, const struct us_elf_file *alt)
 {
 	d->alt_elf = us_dwarf_elf(alt);
@@ -633,7 +634,8 @@ size_t us_dwarf_lookup(struct us_dwarf *d, uint64_t addr, struct us_frame *ret,
 		line = s->call_line;
 		i = s->outer;
 	}
-	/* Nothing but a line, or calls inlined into a function that is not there. */
+	/* Only a line is known, or calls inlined into a function that DWARF does not
+	 * have. */
 	if ((some || n) && n < max)
 		ret[n++] = (struct us_frame){ .file = file,
 					      .dir = u->comp_dir,

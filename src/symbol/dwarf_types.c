@@ -125,7 +125,8 @@ static bool is_alias(int tag)
 	}
 }
 
-/* From a struct that is in a unit of its own (-fdebug-types-section) to that. */
+/* Goes to the definition of a struct that is in a unit of its own
+ * (-fdebug-types-section). */
 static bool follow_signature(Dwarf_Die *die)
 {
 	Dwarf_Attribute a;
@@ -133,7 +134,7 @@ static bool follow_signature(Dwarf_Die *die)
 	return !dwarf_attr(&at, DW_AT_signature, &a) || dwarf_formref_die(&a, die);
 }
 
-/* The type of a member or an element, without its other names. */
+/* The type of a member or an element, without typedefs and qualifiers. */
 static bool find_type(Dwarf_Die *of, Dwarf_Die *ret)
 {
 	Dwarf_Attribute a;
@@ -166,7 +167,7 @@ static bool step(struct maker *m)
 	return !m->cut && !m->no_memory;
 }
 
-/* All dimensions in one; one without an end has no elements. */
+/* All dimensions as one; an array without an end has no elements. */
 static uint32_t make_array(struct maker *m, Dwarf_Die *die, unsigned depth)
 {
 	uint64_t n = 1;
@@ -268,13 +269,14 @@ static uint32_t make_new(struct maker *m, Dwarf_Die *die, unsigned depth)
 	}
 }
 
-/* Its number; 0: of none that is understood, or too much of it. */
+/* Its number; 0: the type is not supported, or is too large. */
 static uint32_t make(struct maker *m, Dwarf_Die *die, unsigned depth)
 {
-	/* Offsets of entries in .debug_types are those of others in .debug_info. */
+	/* Entries in .debug_types and .debug_info may have the same offset, so
+	 * addresses are compared. */
 	struct seen *s = seen_at(m, die->addr);
 	if (s->die)
-		return s->type; /* 0 too: one that is in itself */
+		return s->type; /* also 0: a type that contains itself */
 	if (depth == MAX_DEPTH || m->n_type >= MAX_TYPES - MAX_DEPTH || !step(m))
 		return 0;
 	s->die = die->addr;
@@ -363,7 +365,8 @@ static size_t offset_size(const Elf_Data *info)
 		       : 4;
 }
 
-/* Names of other kernels than this one: all of it would be searched for them. */
+/* Drops names that this kernel does not have: all of DWARF would be searched for
+ * them. */
 static void drop_absent(struct maker *m, Elf *elf, const Elf_Data *info)
 {
 	const Elf_Data *all = section(elf, "debug_str");
@@ -399,11 +402,12 @@ static int read_all(struct maker *m, Elf *elf, Dwarf *dw, struct us_dwarf_types 
 {
 	const Elf_Data *info = section(elf, "debug_info");
 	const Elf_Data *more = section(elf, "debug_types");
-	char *none = us_vec_push(&m->strings); /* the name of what has none */
+	char *none = us_vec_push(&m->strings); /* the name of types without one */
 	m->seen = calloc(N_SEEN, sizeof(*m->seen));
 	if (!m->seen || !none)
 		return -ENOMEM;
-	/* No two entries are the same byte; a way back to one would go on for ever. */
+	/* No two entries share a byte, so more steps than bytes mean a reference that
+	 * leads back. */
 	m->steps_left = (info ? info->d_size : 0) + (more ? more->d_size : 0);
 	m->began_ns = us_thread_cpu_ns();
 	drop_absent(m, elf, info);

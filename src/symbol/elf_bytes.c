@@ -9,7 +9,8 @@
 #include <string.h>
 #include <zlib.h>
 
-/* zlib's best is 1032 to 1: what claims more lies, and would only cost memory. */
+/* zlib compresses at most 1032 to 1: a section that claims more is invalid, and would
+ * only cost memory. */
 #define MAX_INFLATE 1032
 
 static int unpack(const uint8_t *from, uint64_t len, uint64_t size, size_t max,

@@ -11,7 +11,7 @@
 
 #define MAX_BYTES (256U << 20) /* of a section */
 
-#define CIE_STEPS 64 /* an FDE may cost for its CIE, on average */
+#define CIE_STEPS 64 /* allowed per FDE, on average */
 
 static uint64_t address_of(const struct us_elf_file *f, const char *name)
 {
@@ -32,7 +32,7 @@ static int take_bytes(const struct us_elf_file *f, const struct us_elf_file *deb
 	return us_elf_bytes(debug, name, MAX_BYTES, ret);
 }
 
-/* How long the records there are: up to one of length 0, or to the first that lies. */
+/* The length of the records: up to one of length 0, or to the first invalid one. */
 static size_t length_of_records(const uint8_t *bytes, size_t max)
 {
 	struct us_cursor c = { bytes, bytes + max, false };
@@ -64,7 +64,7 @@ static const uint8_t *bytes_at(const struct us_elf_file *f, uint64_t addr, size_
 
 /*
  * Without section headers, .eh_frame is still there for the program itself: a segment
- * has the header of a table (LSB 5, 10.6.2), and that points at the records.
+ * has the header of a table (LSB 5, 10.6.2), which points to the records.
  */
 static bool find_by_segment(const struct us_elf_file *f, struct us_cfi_section *s)
 {

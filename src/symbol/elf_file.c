@@ -44,7 +44,7 @@ static int lies(struct us_err *e, const char *what, uint64_t offset, uint64_t le
 	return -EBADMSG;
 }
 
-/* What the user may have taken for the ELF. */
+/* What the user may have mistaken for the ELF file. */
 static int not_elf(const struct us_elf_file *f, struct us_err *e)
 {
 	bool boot = f->size > 0x206 && !memcmp(f->bytes + 0x202, "HdrS", 4);
@@ -176,7 +176,7 @@ static Elf64_Phdr read_segment(const struct us_elf_file *f, uint64_t at)
 	};
 }
 
-/* Counts too large for the header stand in section 0 (gABI, e_shnum, e_phnum). */
+/* Counts too large for the header are in section 0 (gABI, e_shnum, e_phnum). */
 static void read_extended_counts(const struct us_elf_file *f, struct layout *l)
 {
 	if (!l->shoff || !inside(f, l->shoff, l->shentsize))
@@ -302,7 +302,7 @@ static bool is_code(const struct us_elf_section *s)
 	       s->size;
 }
 
-/* A .debug file keeps the headers of segments whose bytes it has not. */
+/* A .debug file keeps the headers of segments without their bytes. */
 static bool is_debug_file(const struct us_elf_file *f)
 {
 	bool some = false;
@@ -340,7 +340,7 @@ static int read_segments(struct us_elf_file *f, const struct layout *l,
 					      bare ? 0 : h.p_filesz,
 					      h.p_paddr };
 		if (!inside(f, s->offset, s->filesz)) {
-			/* One of zeros alone may be said to lie behind the end. */
+			/* A segment of zeros may have an offset behind the end. */
 			if (s->type == PT_LOAD && s->filesz)
 				return lies(e, what, s->offset, s->filesz, f);
 			s->offset = s->filesz = 0;

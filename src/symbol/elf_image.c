@@ -18,14 +18,14 @@ struct us_elf_image {
 	struct us_elf_file file;
 	struct us_elf_symbols symbols;
 	struct us_build_id build_id;
-	struct us_elf_file debug; /* what was kept apart of it; zeroed: nothing */
+	struct us_elf_file debug; /* its separate debug file; zeroed: none */
 	struct us_elf_file mini;  /* a table of symbols in the image; likewise */
-	struct us_elf_file alt;	  /* what that has in common with others; likewise */
+	struct us_elf_file alt;	  /* the common debug file; likewise */
 	char *debug_path;
 	const char *debug_beside;
 };
 
-/* What is no ELF file may be a list of symbols; else *e stays as it is. */
+/* A file that is not ELF may be a list of symbols; otherwise *e stays as it is. */
 static int open_list(const char *path, struct us_elf_image **ret)
 {
 	int r = us_symbol_list_open(path, ret, NULL);
@@ -150,7 +150,7 @@ static void take_mini(struct us_elf_image *i)
 		us_elf_symbols_fini(&s);
 }
 
-/* That there is none is the rule. */
+/* Most files have none. */
 static int find_alt(struct us_elf_image *i, const struct us_debug_dirs *dirs,
 		    struct us_err *e)
 {

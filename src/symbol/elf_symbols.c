@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A symbol while the best of an address is sought. */
+/* A symbol, while the best one at each address is chosen. */
 struct candidate {
 	uint64_t addr, size; /* size 0: not stated */
 	const char *name, *file;
@@ -23,11 +23,11 @@ struct table {
 	const uint8_t *entry;
 	size_t n, entsize;
 	const char *names;
-	size_t names_size; /* up to and with the last NUL */
-	const char *file;  /* what the local symbols that follow were made from */
+	size_t names_size; /* up to and including the last NUL */
+	const char *file;  /* source file of the local symbols that follow */
 	struct candidate *v;
 	size_t n_v;
-	bool partial; /* of most functions it does not know */
+	bool partial; /* it lacks most functions */
 };
 
 static Elf64_Sym read_symbol(const struct table *t, size_t i)
@@ -130,14 +130,14 @@ static bool take(struct table *t, size_t i, struct candidate *ret)
 	return true;
 }
 
-/* What is sorted in place of the candidates themselves: a third of their size. */
+/* Sorted instead of the candidates themselves: a third of their size. */
 struct key {
 	uint64_t addr;
 	size_t index;
 };
 
-/* By digits of 8 bits from the lowest; those that all addresses share are skipped, so
- * that a million symbols of a kernel take three or four passes. */
+/* Radix sort, by digits of 8 bits from the lowest.  Digits that all addresses share are
+ * skipped, so a million symbols of a kernel take three or four passes. */
 static struct key *sort_keys(struct key *v, struct key *spare, size_t n)
 {
 	size_t count[8][256] = { 0 };
@@ -167,7 +167,7 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 	return a->rank != b->rank ? a->rank > b->rank : a->name < b->name;
 }
 
-/* The best of those at the address of key *at, which moves on to the next address. */
+/* The best symbol at the address of key *at; *at moves on to the next address. */
 static const struct candidate *best_of(const struct table *t, const struct key *k,
 				       size_t *at)
 {
@@ -179,17 +179,17 @@ static const struct candidate *best_of(const struct table *t, const struct key *
 	return best;
 }
 
-/* Where most functions are not known, one whose size nobody states ends anywhere: what
- * is named is its start. */
+/* Where most functions are not known, one without a stated size may end anywhere, so
+ * only its start is named. */
 static uint64_t open_size(const struct table *t, uint64_t most)
 {
 	return t->partial && most > 1 ? 1 : most;
 }
 
 /*
- * One an address; no local label inside a function that states its size; and a size
- * for who has none: up to the next one, the end of the section, or of the function
- * that it stands in.
+ * Keeps one symbol for each address, and no local label inside a function with a stated
+ * size.  A symbol without a size gets one: up to the next symbol, the end of the
+ * section, or the end of the function around it.
  */
 static size_t choose(const struct table *t, const struct key *k,
 		     struct us_elf_symbol *ret)
@@ -232,7 +232,8 @@ static int sort_and_choose(const struct table *t, struct us_elf_symbols *ret)
 
 static int collect(struct table *t, struct us_elf_symbols *ret)
 {
-	/* Of this the kernel only backs what is used: most are often no functions. */
+	/* The kernel backs only the part that is used: often most symbols are not
+	 * functions. */
 	_cleanup_free_ struct candidate *v = calloc(t->n, sizeof(*v));
 	if (!v)
 		return -ENOMEM;

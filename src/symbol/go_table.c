@@ -9,7 +9,7 @@
 
 #define FIXED 8U /* bytes of the header before its words */
 
-/* The forms, by their first word.  at: which word of the header says it. */
+/* The forms, by their first word.  The other fields are numbers of header words. */
 static const struct form {
 	uint32_t magic;
 	uint8_t text, names, functions; /* 0: there is no such word */
@@ -26,7 +26,7 @@ static const struct form *form_of(const uint8_t *head, size_t n)
 	if (n < FIXED + 8)
 		return NULL;
 	memcpy(&magic, head, sizeof(magic));
-	/* Two zeros, the least size of an instruction, that of a pointer. */
+	/* Two zeros, the smallest size of an instruction, the size of a pointer. */
 	bool fits = !head[4] && !head[5] &&
 		    (head[6] == 1 || head[6] == 2 || head[6] == 4) &&
 		    (head[7] == 4 || head[7] == 8);
@@ -100,8 +100,9 @@ bool us_go_table_function(const struct us_go_table *t, uint32_t k,
 	const uint8_t *pair = t->bytes + t->functions + (size_t)k * 2 * width;
 	uint64_t start = number(pair, width), at = number(pair + width, width);
 	uint64_t end = number(pair + (size_t)2 * width, width);
-	/* Its record, which begins with its start and the offset of its name, lies from
-	 * the table of functions on; at first, from the start of all. */
+	/* Its record begins with its start and the offset of its name.  The record's
+	 * offset counts from the table of functions; in the first form, from the start
+	 * of everything. */
 	uint64_t base = t->names ? t->functions : 0;
 	if (k >= t->n || start >= end || start > UINT64_MAX - t->text ||
 	    at > t->size - base || t->size - base - at < width + 4U)
@@ -117,7 +118,7 @@ bool us_go_table_function(const struct us_go_table *t, uint32_t k,
 
 /* --- of a file --- */
 
-/* What the loader writes to an address of the file, to be moved with it; 0: nothing. */
+/* The address that the loader relocates and writes to `address`; 0: none. */
 static uint64_t relocated(const struct us_elf_file *f, uint64_t address)
 {
 	uint32_t relative = f->machine == EM_AARCH64 ? R_AARCH64_RELATIVE
@@ -147,7 +148,8 @@ static bool open_at(const struct us_elf_file *f, uint64_t offset, uint64_t size,
 	return ret->has_text;
 }
 
-/* In what the program does not execute, as far as it is loaded from the file. */
+/* Searches segments that are not executable, as far as they are loaded from the
+ * file. */
 static bool search(const struct us_elf_file *f, struct us_go_table *ret)
 {
 	for (size_t i = 0; i < f->n_segment; i++) {

@@ -12,7 +12,7 @@
 
 #define MAX_SYMBOLS (4U << 20)
 #define MAX_NAME    512
-#define LAST_SIZE   4096 /* of the last function: nobody knows */
+#define LAST_SIZE   4096 /* of the last function, a guess */
 
 static bool add_text(struct us_host_symbols *k, const char *s, uint32_t *ret)
 {
@@ -31,7 +31,7 @@ static bool add_text(struct us_host_symbols *k, const char *s, uint32_t *ret)
 	return true;
 }
 
-/* Symbols of a module stand together. */
+/* Symbols of a module are adjacent. */
 static bool add(struct us_host_symbols *k, us_hva start, const char *name,
 		const char *module)
 {
@@ -75,7 +75,7 @@ static int by_start(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Of several names of one address the last: the first ones are of sections. */
+/* Of several names at one address, keep the last: the first ones are of sections. */
 static void close_up(struct us_host_symbols *k)
 {
 	size_t to = 0;

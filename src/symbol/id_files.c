@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Most files of a tree are none: their first bytes tell. */
+/* Most files of a tree are not ELF: their first bytes show that. */
 static bool begins_as_elf(const char *path)
 {
 	char head[4] = "";

@@ -8,11 +8,11 @@
 
 #define PAGE	     4096U
 #define MAX_TRIES    (1U << 21) /* comparisons of a whole window */
-#define ANCHOR	     8		/* bytes that are looked for as they are ... */
-#define ANCHOR_STEP  16		/* ... one of so many of a window */
+#define ANCHOR	     8		/* bytes that are searched for exactly ... */
+#define ANCHOR_STEP  16		/* ... one in so many bytes of a window */
 #define MAX_ANCHORS  (US_FIND_WINDOWS * US_FIND_WINDOW / ANCHOR_STEP)
 #define FILTER_BITS  12
-#define LEAST_SPREAD 16 /* different bytes in a window that tells something */
+#define LEAST_SPREAD 16 /* different bytes in a useful window */
 
 /* Of one window: the bias at which its bytes are in the file. */
 struct vote {
@@ -196,7 +196,7 @@ bool us_elf_image_search(const struct us_elf_image *i, const struct us_find_wind
 		else
 			search_pages(&s, c, len);
 	}
-	/* Cut short, a window that was found once may be there twice. */
+	/* The search was cut short, so a window that was found once may occur twice. */
 	if (!s.tries || !s.bytes)
 		for (size_t k = 0; k < s.n; k++)
 			s.vote[k].n = 0;

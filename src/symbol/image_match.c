@@ -53,8 +53,8 @@ static void compare_piece(struct match *t, const uint8_t *want, size_t len, us_g
 	t->m.equal += mostly(equal, len);
 }
 
-/* The piece at byte `from` of a run of code, or the next one that tells something
- * before byte `to`. */
+/* Compares the piece at byte `from` of a run of code, or the next useful piece before
+ * byte `to`. */
 static void compare_in(struct match *t, const struct us_elf_code *c, uint64_t from,
 		       uint64_t to)
 {
@@ -62,7 +62,7 @@ static void compare_in(struct match *t, const struct us_elf_code *c, uint64_t fr
 	for (; from < to && t->tries < MAX_TRIES; from += PIECE, t->tries++) {
 		size_t len = to - from < PIECE ? to - from : PIECE;
 		if (len < PIECE / 2 && from > 0)
-			return; /* a crumb at the end */
+			return; /* too few bytes at the end */
 		if (len < 2 || tells_nothing(text + from, len))
 			continue;
 		compare_piece(t, text + from, len, c->start + from + t->bias);
@@ -83,7 +83,7 @@ static uint64_t total_held(const struct us_elf_file *f)
 	return total;
 }
 
-/* --- of an image that has names alone, its calls --- */
+/* --- calls, for an image that has only names --- */
 
 static bool has_names_alone(const struct match *t)
 {
@@ -116,8 +116,8 @@ static bool target_of(enum us_paging_mode mode, const uint8_t *at, us_gva va,
 	return !(va & 1) && (word & 0xfff) == 0xef; /* jal ra */
 }
 
-/* What looks like a call into the code leads to the start of a function, unless it is
- * to one that the list leaves out; of other code it is one by chance. */
+/* What looks like a call into the code leads to the start of a function, unless the
+ * list leaves that function out.  In other code it does so only by chance. */
 static void compare_calls(struct match *t, us_gva va)
 {
 	uint8_t code[CALLS_PIECE];
@@ -150,7 +150,7 @@ static void compare_function(struct match *t, unsigned k)
 		compare_calls(t, v[k].addr + t->bias);
 }
 
-/* Around the address where the guest is at work: mapped for certain. */
+/* Compares around the address where the guest executes, which is certainly mapped. */
 static void compare_at(struct match *t, us_gva at)
 {
 	const struct us_elf_code *c = us_elf_file_code(t->f, at - t->bias);
@@ -171,8 +171,8 @@ static uint64_t step_of(uint64_t total)
 	return step < PIECE ? PIECE : (step + PIECE - 1) & ~(uint64_t)(PIECE - 1);
 }
 
-/* Steps of equal size through all runs of code laid end to end; a step takes its
- * piece only from what is its own, so that no piece is compared twice. */
+/* Goes in equal steps through all runs of code, laid end to end.  A step takes its
+ * piece only from its own bytes, so no piece is compared twice. */
 static void compare_spread(struct match *t)
 {
 	for (unsigned k = 0; has_names_alone(t) && k < MAX_PIECES; k++)
@@ -189,7 +189,7 @@ static void compare_spread(struct match *t)
 	}
 }
 
-/* The n-th of these steps alone. */
+/* Only the n-th of these steps. */
 static void compare_step(struct match *t, unsigned n)
 {
 	if (has_names_alone(t))
@@ -243,7 +243,7 @@ bool us_elf_image_compare(const struct us_elf_image *i, uint64_t bias, us_gva at
 	};
 	compare_at(&t, at);
 	compare_spread(&t);
-	/* However much of the text is the same. */
+	/* Regardless of how much of the text is the same. */
 	t.m.other_build = build_of(i, &t) == BUILD_OTHER;
 	*ret = t.m;
 	if (!t.m.compared || (t.m.compared < ENOUGH && t.m.unmapped))

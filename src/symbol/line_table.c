@@ -59,8 +59,8 @@ void us_string_set_fini(struct us_string_set *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* libdw puts the directories before a file's name; what the build ran in says
- * nothing. */
+/* libdw puts the directories before a file's name; the build's working directory is of
+ * no use. */
 static const char *shorten(const char *comp_dir, const char *path)
 {
 	size_t n = comp_dir ? strlen(comp_dir) : 0;
@@ -107,7 +107,8 @@ static struct us_line_row row_of(Dwarf_Line *l)
 	return r;
 }
 
-/* Of several at one address the others are empty; the same line again tells nothing. */
+/* Only the last of several rows at one address covers code; a row that repeats a line
+ * adds nothing. */
 static void add_row(struct us_line_table *t, const struct us_line_row *r)
 {
 	if (t->n && t->row[t->n - 1].addr == r->addr)

@@ -71,9 +71,10 @@ int us_mini_debug_open(const struct us_elf_file *f, struct us_elf_file *ret,
 		       struct us_err *e)
 {
 	(void)ret;
-	return section_of(f)
-		       ? us_fail(e, -ENOTSUP, ".gnu_debugdata: made without liblzma")
-		       : us_fail(e, -ENOENT, "no .gnu_debugdata");
+	return section_of(f) ? us_fail(e, -ENOTSUP,
+				       ".gnu_debugdata: this uniscope was built "
+				       "without liblzma")
+			     : us_fail(e, -ENOENT, "no .gnu_debugdata");
 }
 
 #endif

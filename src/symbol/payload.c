@@ -24,7 +24,7 @@
 #define SECTOR	     512U
 #define BZIMAGE_LAST 0x250U /* what is read of its header ends there */
 
-/* Bytes in the file; what follows the stream in them does not count. */
+/* Bytes in the file; those after the stream are ignored. */
 struct packed {
 	const uint8_t *bytes;
 	size_t n;
@@ -35,7 +35,7 @@ static uint32_t number(const uint8_t *p)
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Unpacked bytes are written; how many there are may not be what the file says. */
+/* Unpacked bytes are written to fd; their number may differ from what the file says. */
 struct unpacked {
 	int fd;
 	size_t n;
@@ -114,7 +114,7 @@ static int from_zstd(struct packed p, struct unpacked *u)
 #endif
 }
 
-/* Behind the last block stands how many bytes it all is. */
+/* The total number of bytes follows the last block. */
 static int from_lz4(struct packed p, struct unpacked *u)
 {
 	_cleanup_free_ uint8_t *block = malloc(US_LZ4_BLOCK);
@@ -158,7 +158,7 @@ static const struct form *form_of(struct packed p)
 	return NULL;
 }
 
-/* A part of it; of what lies outside there is nothing. */
+/* The bytes from `from` on, at most n, as far as p has them. */
 static struct packed part(struct packed p, uint64_t from, uint64_t n)
 {
 	if (from >= p.n)

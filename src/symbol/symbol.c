@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* symbol.c: the set of images, look-ups in it and what they found. */
+/* symbol.c: the set of images, look-ups in it, and their results. */
 #include "symbol/symbol.h"
 
 #include "base/cleanup.h"
@@ -27,7 +27,7 @@ struct place {
 	struct us_symbol_place at;
 };
 
-/* What a look-up found, by its arguments: open addressing, never more than half full.
+/* Results of look-ups, by their arguments: open addressing, never more than half full.
  * Empty: not used. */
 struct found {
 	us_gva pc;
@@ -220,8 +220,8 @@ static struct us_dwarf *dwarf_of(struct module *m)
 	return m->dwarf;
 }
 
-/* What DWARF leaves open of the function itself: the symbol's name (that of a clone
- * differs), where it starts, and for assembly and OCaml the line of its start. */
+/* Adds what DWARF does not say about the function itself: the symbol's name (that of a
+ * clone differs), where it starts, and for assembly and OCaml the line of its start. */
 static void complete_outer(struct module *m, const struct us_elf_symbol *sym,
 			   struct us_frame *outer)
 {
@@ -233,7 +233,7 @@ static void complete_outer(struct module *m, const struct us_elf_symbol *sym,
 	if (!outer->decl_file)
 		outer->decl_file = sym->file;
 	outer->start = sym->addr;
-	/* Of the start alone: what is at the address may come from another file. */
+	/* Only for the start: the code at the address may come from another file. */
 	if (!outer->decl_line && outer->file &&
 	    us_dwarf_line(m->dwarf, sym->addr, &file, &line) && file) {
 		outer->decl_file = file;
@@ -304,7 +304,7 @@ static int grow(struct us_symbols *s)
 	return 0;
 }
 
-/* Without memory the answer is right all the same, only found anew each time. */
+/* Without memory the answer is still right, but is looked up again each time. */
 static void remember(struct us_symbols *s, us_gva pc, bool is_return,
 		     const struct us_frame *frames, size_t n)
 {

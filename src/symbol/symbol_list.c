@@ -15,7 +15,7 @@
 #define MOST_BYTES (256U << 20)
 #define MOST_LINES (4U << 20)
 #define FAR	   (1ULL << 30) /* between two groups */
-#define MOST_CODE  (1ULL << 20) /* of a function whose end nothing tells */
+#define MOST_CODE  (1ULL << 20) /* of a function with an unknown end */
 #define LAST_CODE  4096		/* of the last one */
 
 struct line {
@@ -52,7 +52,7 @@ static bool parse(char *at, struct line *ret)
 	*ret = (struct line){ 0 };
 	if (!take_number(&at, &ret->symbol.address))
 		return false;
-	/* One letter is a type, even if it is a digit, too. */
+	/* One letter is a type, even if it is also a digit. */
 	if (at[0] && at[1] != ' ' && !take_number(&at, &ret->symbol.size))
 		return false;
 	if (!strchr("AaBbCcDdGgIiNnpRrSsTtuVvWw", at[0]) || !at[0] || at[1] != ' ' ||
@@ -63,7 +63,7 @@ static bool parse(char *at, struct line *ret)
 	return true;
 }
 
-/* What has no address, or no name, as a line between two files. */
+/* Lines without an address or a name, such as those between two files. */
 static bool may_be_skipped(const char *line)
 {
 	size_t n = strspn(line, " ");
@@ -88,7 +88,7 @@ static int add(struct list *l, const struct line *line)
 	return 0;
 }
 
-/* All lines must be of that form: no other text is taken for a list. */
+/* All lines must have that form, so no other text is taken for a list. */
 static int parse_all(struct list *l)
 {
 	char *next = l->text;
@@ -135,7 +135,7 @@ static int by_address(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Up to what comes next, whatever that is. */
+/* The bytes up to the next symbol, of any kind. */
 static uint64_t room_of(const struct list *l, size_t k)
 {
 	uint64_t at = l->v[k].symbol.address;

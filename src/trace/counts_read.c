@@ -12,12 +12,12 @@ enum us_match us_counts_match(const struct us_counts *c)
 	return !same ? US_MATCH_UNKNOWN : same > 0 ? US_MATCH_YES : US_MATCH_NO;
 }
 
-/* A vCPU's tree at this moment. */
+/* A vCPU's tree at one moment. */
 struct tree {
 	struct us_counts_vcpu vcpu;
 	const struct us_counts_node *node; /* in the file: it changes */
 	uint32_t n;
-	uint64_t rest; /* executed since the last change, by vcpu.node */
+	uint64_t rest; /* executed in vcpu.node since the last change */
 	bool calls_only;
 };
 
@@ -48,7 +48,7 @@ static int write_tree(const struct tree *t, unsigned vcpu, struct us_writer *w,
 		      struct us_counts_sums *sums, struct us_err *e)
 {
 	struct us_counted batch[BATCH];
-	/* What no function is known for hangs below the root, too. */
+	/* Code without a known function is also below the root. */
 	struct us_counted root = { .address = US_COUNTS_UNNAMED };
 	int r = 0;
 	if (t->n)
@@ -71,7 +71,7 @@ static int write_tree(const struct tree *t, unsigned vcpu, struct us_writer *w,
 	return r || !root.self ? r : us_writer_counted(w, vcpu, t->n, &root, 1, e);
 }
 
-/* Kernels execute a little of their code before it is mapped where it belongs. */
+/* Kernels execute a little code before they are mapped at their final address. */
 static uint64_t slide_of(const struct us_counts *c, const struct us_counts_sums *s)
 {
 	const struct us_counts_head *h = us_counts_now(c);

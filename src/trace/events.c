@@ -8,10 +8,10 @@
 #include <time.h>
 
 #define NAP_NS	   50000
-#define GONE_NS	   1000000000ULL /* a reader that was not there for so long */
+#define GONE_NS	   1000000000ULL /* a reader that is silent for this long is gone */
 #define NS_PER_SEC 1000000000ULL
 
-/* The plugin has nothing but the C library: not base/clock.h. */
+/* The plugin uses only the C library, so base/clock.h is not available. */
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -36,7 +36,7 @@ void us_events_renew(struct us_events_head *h)
 	uint32_t was = __atomic_load_n(&h->epoch, __ATOMIC_RELAXED);
 	if (!was)
 		return;
-	/* Who has switched it off meanwhile, or on, is right. */
+	/* If somebody switched it off or on meanwhile, that stands. */
 	uint32_t next = __atomic_add_fetch(&h->last_epoch, 1, __ATOMIC_RELAXED);
 	__atomic_compare_exchange_n(&h->epoch, &was, next, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
@@ -55,8 +55,8 @@ static bool is_reader_there(const struct us_events *e, uint64_t now)
 }
 
 /*
- * Of a stream nothing is lost: the guest waits.  But not for a reader that is gone:
- * then the oldest records are written over, until a reader says that it is there again.
+ * A stream loses nothing: the guest waits for its reader.  If the reader is gone, the
+ * oldest records are overwritten until a reader announces itself again.
  */
 void us_events_wait_for_room(struct us_events *e)
 {
@@ -110,7 +110,7 @@ void us_events_put_data(struct us_events *e, uint64_t insns, const uint8_t *p, s
 	write_data(e, bytes, (size_t)(at - bytes) + size + n);
 }
 
-/* NULL: it is not whole yet, or is none. */
+/* NULL: it is not complete yet, or not valid. */
 static const uint8_t *whole(struct us_event_data *d, uint64_t *ret_insns, size_t *ret_n)
 {
 	uint64_t size;

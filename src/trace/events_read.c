@@ -44,7 +44,7 @@ int us_events_open(const char *path, struct us_events_file *ret, struct us_err *
 		return us_fail(e, -errno, "read the trace in %s: %s", path,
 			       strerror(errno));
 	if ((uint64_t)st.st_size < sizeof(ret->head) || !S_ISREG(st.st_mode))
-		return us_fail(e, -EBADMSG, "read %s: this is no trace of QEMU's",
+		return us_fail(e, -EBADMSG, "read %s: this is not a trace from QEMU",
 			       path);
 	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 		       0);
@@ -59,7 +59,7 @@ int us_events_open(const char *path, struct us_events_file *ret, struct us_err *
 		return 0;
 	us_events_close(ret);
 	return possible ? us_fail(e, -ENOMEM, "out of memory")
-			: us_fail(e, -EBADMSG, "read %s: this is no trace of QEMU's",
+			: us_fail(e, -EBADMSG, "read %s: this is not a trace from QEMU",
 				  path);
 }
 
@@ -82,8 +82,8 @@ unsigned us_events_n_vcpu(const struct us_events_file *f)
 	return n < f->head.n_vcpu ? n : f->head.n_vcpu;
 }
 
-/* Those that are new; called between copying records and writing them, so that each
- * function stands before what speaks of it. */
+/* Writes the new functions.  Called after records are copied and before they are
+ * written, so that each function precedes the records that refer to it. */
 static int take_functions(struct us_events_file *f, const struct us_events_sink *sink,
 			  struct us_err *e)
 {
@@ -100,8 +100,8 @@ static int take_functions(struct us_events_file *f, const struct us_events_sink 
 	return r;
 }
 
-/* Copy some of the records; those that were written over while they were copied, or
- * may have been, are left out.  *ret_first: where those begin that are good. */
+/* Copy some of the records.  Those that were, or may have been, overwritten while they
+ * were copied are left out.  *ret_first: index of the first valid one. */
 static size_t copy_records(struct us_events_file *f, unsigned i, uint64_t until,
 			   size_t *ret_first)
 {
@@ -119,8 +119,8 @@ static size_t copy_records(struct us_events_file *f, unsigned i, uint64_t until,
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	bool waits = f->head.stream && !f->beside &&
 		     !__atomic_load_n(&f->map->abandoned, __ATOMIC_RELAXED);
-	/* The one that is being written now is not counted yet; a stream's full ring
-	 * waits. */
+	/* The record that is being written now is not counted yet; a stream waits when
+	 * its ring is full. */
 	uint64_t oldest = now >= size ? now - size + !waits : 0;
 	uint64_t gone = oldest > at ? oldest - at : 0;
 	*ret_first = gone < n ? gone : n;
@@ -136,7 +136,8 @@ static int take_vcpu(struct us_events_file *f, unsigned i,
 	bool first = f->at[i] == 0;
 	int r = 0;
 	if (until < f->at[i])
-		return us_fail(e, -EBADMSG, "read the trace: it goes back");
+		return us_fail(e, -EBADMSG,
+			       "read the trace: its position went backwards");
 	if (until - f->at[i] > size) {
 		f->n_lost += first ? 0 : until - f->at[i] - size;
 		f->at[i] = until - size;
@@ -155,7 +156,7 @@ static int take_vcpu(struct us_events_file *f, unsigned i,
 	return r;
 }
 
-/* Nobody knows any more what is open: the plugin says it once more. */
+/* The open calls are no longer known: the plugin reports them again. */
 static void begin_anew(struct us_events_file *f)
 {
 	us_events_renew(f->map);
@@ -166,7 +167,7 @@ static void begin_anew(struct us_events_file *f)
 int us_events_take(struct us_events_file *f, const struct us_events_sink *sink,
 		   struct us_err *e)
 {
-	/* What happened before now is written before it is read. */
+	/* What happened before now was written before we read it. */
 	uint64_t now = us_now_ns(), start = f->head.start_ns;
 	uint64_t lost = f->n_lost;
 	if (!f->beside)

@@ -28,7 +28,7 @@ struct ranges {
 	bool failed;
 };
 
-/* What the image has at gva start, *ret_n bytes at most; NULL: nothing. */
+/* The image's bytes at gva start, at most *ret_n; NULL: none. */
 static const uint8_t *code_of(const struct named_range *x, uint64_t start,
 			      uint64_t *ret_n)
 {
@@ -82,8 +82,9 @@ static int compare_names(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-/* The length of the name of which this is the part that is rarely executed; 0: it is
- * none.  gcc's are "f.cold" and "f.cold.3", in a section of their own. */
+/* If this names the rarely executed part of a function, the length of the function's
+ * name; else 0.  gcc puts such parts, "f.cold" and "f.cold.3", in a section of their
+ * own. */
 static size_t cold_length(const char *name)
 {
 	const char *p = strstr(name, ".cold");
@@ -98,7 +99,7 @@ static int compare_name(const struct named_range *x, const char *name, size_t le
 	return c ? c : x->name[length] != '\0';
 }
 
-/* The only function of this name: of several local ones, none is certain. */
+/* The only function with this name; NULL if there are several local ones. */
 static const struct named_range *by_name(struct named_range *const *sorted, size_t n,
 					 const char *name, size_t length)
 {
@@ -149,7 +150,7 @@ static void make_disjoint(struct ranges *all)
 	all->n = n;
 }
 
-/* Its architecture and its code, of *ret_n bytes; NULL: one of them is not known. */
+/* Its architecture, and its code of *ret_n bytes; NULL: one of them is not known. */
 static const struct us_plugin_arch *arch_of(const struct named_range *x,
 					    const uint8_t **ret_code, uint64_t *ret_n)
 {
@@ -191,7 +192,7 @@ static struct named_range *range_at(const struct ranges *all, uint64_t start)
 	return next < all->n && all->v[next].r.start == start ? &all->v[next] : NULL;
 }
 
-/* Any part of a function may have the jump to its first instruction, or none. */
+/* Any part of a function may have a jump to its first instruction. */
 static void find_loops(const struct ranges *all)
 {
 	for (size_t i = 0; i < all->n; i++) {

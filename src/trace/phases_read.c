@@ -40,7 +40,7 @@ int us_phases_mark(const struct us_counts *c, int fd, uint32_t point)
 
 /* ---- The file ---- */
 
-/* The tree at this byte of the file, if it ends before end; *at moves behind it. */
+/* The tree at this byte of the file, if it ends before end; *at moves past it. */
 static struct us_phase_tree *tree_at(const struct us_phases *p, size_t *at, size_t end)
 {
 	struct us_phase_tree *t = (void *)(p->map + *at);
@@ -103,7 +103,7 @@ int us_phases_open(const char *path, bool (*wanted)(void *ctx, uint32_t point),
 			       strerror(errno));
 	if (st.st_size == 0)
 		return 0;
-	/* What is found in it is changed here, and nowhere else. */
+	/* Private: changes made here do not reach the file. */
 	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE,
 		       fd, 0);
 	if (p == MAP_FAILED)
@@ -123,7 +123,7 @@ void us_phases_close(struct us_phases *p)
 
 /* ---- A vCPU's trees ---- */
 
-/* One of them, or none: nothing was executed yet. */
+/* A tree; empty if nothing was executed yet. */
 struct tree {
 	struct us_counts_node *node;
 	uint32_t n;
@@ -144,7 +144,7 @@ static struct tree tree_of_mark(const struct us_phases *p, unsigned mark, unsign
 		return (struct tree){ 0 };
 	for (unsigned i = 0; i <= vcpu; i++)
 		t = tree_at(p, &at, end);
-	if (!t) /* of a file that says more trees than it has */
+	if (!t) /* the file claims more trees than it has */
 		return (struct tree){ 0 };
 	struct tree ret = { .node = (void *)(t + 1), .n = t->n_node };
 	add_rest(&ret, t->node, t->rest);
@@ -172,9 +172,9 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What the tracker found to belong elsewhere, later, has moved: it counts for the phase
- * in which it was found, so that no phase has less than nothing, and all are the whole.
- */
+/* The tracker moves counts when it finds out later that they belong elsewhere.  A moved
+ * count belongs to the phase in which it was moved.  This way no phase has a negative
+ * count, and the phases add up to the whole. */
 static void level(const struct tree *before, const struct tree *after)
 {
 	for (uint32_t i = 0; i < before->n; i++) {
@@ -189,8 +189,8 @@ static void level(const struct tree *before, const struct tree *after)
 /* ---- To the recording ---- */
 
 struct writing {
-	const struct tree *end; /* of this vCPU: with each node's parent */
-	uint32_t *number;	/* of this phase; 0: it has nothing in it */
+	const struct tree *end; /* this vCPU's, with each node's parent */
+	uint32_t *number;	/* of each node in this phase; 0: it has no counts */
 	struct us_symbols *symbols;
 	struct us_writer *w;
 	struct us_counts_sums *sums;
@@ -241,7 +241,7 @@ static struct us_counts_node between(const struct tree *before,
 	return d;
 }
 
-/* Which nodes have something in this phase, or below them: 1. */
+/* Set to 1 for each node that has counts in this phase, or has such a node below it. */
 static bool mark_nodes(struct writing *x, const struct tree *before,
 		       const struct tree *after)
 {
@@ -284,7 +284,7 @@ static int write_phase(struct writing *x, unsigned phase, const struct tree *bef
 	return r;
 }
 
-/* Of one vCPU; end: how its tree is at last. */
+/* One vCPU's phases; end: its final tree. */
 static int write_vcpu(struct us_phases *p, struct writing *x, const struct tree *end,
 		      struct us_err *e)
 {
@@ -295,7 +295,7 @@ static int write_vcpu(struct us_phases *p, struct writing *x, const struct tree 
 		at[i] = tree_of_mark(p, i, x->vcpu);
 		level(&at[i], &at[i + 1]);
 	}
-	/* Whatever came before the first mark is of the first phase. */
+	/* Everything before the first mark belongs to the first phase. */
 	if (n > 1 && !x->to_end)
 		n--;
 	int r = 0;

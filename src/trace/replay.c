@@ -8,20 +8,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MAX_OPEN      (1U << 16) /* functions of a stack; a guest's are fewer */
+#define MAX_OPEN      (1U << 16) /* functions of a stack; guests have fewer */
 #define UNKNOWN(vcpu) ((uint16_t)(US_EVENT_STACK_MASK + 1 + (vcpu)))
 
 struct open {
 	struct us_replay_span span;
-	uint64_t inner_ns; /* what it called took */
-	uint32_t n_shown;  /* it and those that it is called by */
+	uint64_t inner_ns; /* time in the functions that it called */
+	uint32_t n_shown;  /* itself and its callers */
 	bool shown;
 };
 
 struct stack {
 	struct open *v;
 	size_t n, cap;
-	uint64_t first_ns; /* when it was seen first */
+	uint64_t first_ns; /* when it was first seen */
 	uint32_t root;
 	bool seen;
 };
@@ -81,7 +81,7 @@ static struct us_replay_span span_of(const struct us_replay *r,
 					.known = e->kind != US_EVENT_OPEN };
 }
 
-/* The function on top of the stack; as: whether it has ended, or moved. */
+/* The function on top of the stack; as: whether it ended or moved. */
 static int leave_as(struct us_replay *r, uint16_t stack,
 		    const struct us_timeline_event *e, struct us_replay_span as)
 {
@@ -149,7 +149,7 @@ static int forget(struct us_replay *r, uint16_t number,
 	return rc;
 }
 
-/* The function on top of another stack goes on on this one: an interrupt's. */
+/* The function on top of another stack continues on this one; for interrupts. */
 static int bring(struct us_replay *r, uint16_t from, const struct us_timeline_event *e)
 {
 	struct stack *s = &r->stack[from];

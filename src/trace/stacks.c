@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* stacks.c: the stacks of a guest, told apart by their addresses; see track.h. */
+/* stacks.c: the stacks of a guest, distinguished by their addresses; see track.h. */
 #include "trace/track.h"
 
 #include "trace/reserve.h"
@@ -8,12 +8,12 @@
 #include <string.h>
 
 #define STACK_BYTES ((US_TRACK_DEPTH + 1) * sizeof(struct us_track_frame))
-/* A stack goes on that far below what was seen of it.  Without a sign that it is
- * another, a function's frame may be large; with one, what switches stacks has small
- * frames. */
+/* An address this far below the known part of a stack still belongs to it.  Without a
+ * sign of a switch, a function's frame may be large; with one, the distance is small,
+ * because code that switches stacks has small frames. */
 #define BELOW_SAME  4096
 #define BELOW_OTHER 1024
-/* Frames of interrupts, all on the same stack, differ by so much. */
+/* Frames of interrupts on the same stack differ by up to this much. */
 #define ABOVE 256
 
 int us_track_stacks_init(struct us_track_stacks *s)
@@ -56,7 +56,7 @@ static void unlock(struct us_track_stacks *s)
 	atomic_flag_clear_explicit(&s->lock, memory_order_release);
 }
 
-/* How far below the stack it lies; UINT64_MAX: it is not of it. */
+/* How far sp is below the known part of the stack; UINT64_MAX: it is not on it. */
 static uint64_t below(const struct us_track_stack *s, uint64_t sp)
 {
 	if (s->low > s->high || sp > s->high + ABOVE)
@@ -64,15 +64,15 @@ static uint64_t below(const struct us_track_stack *s, uint64_t sp)
 	return sp < s->low ? s->low - sp : 0;
 }
 
-/* Is it another program's, at the same addresses? */
+/* Does the stack belong to another program, at the same addresses? */
 static bool is_of_other_space(const struct us_track_stack *s,
 			      const struct us_track_memory *m)
 {
 	return s->root && m->root && s->root != m->root;
 }
 
-/* Or in other memory?  Where the page tables are known, these tell: a program's memory
- * may be copied to another place. */
+/* Or is it in other memory?  If the page tables are known, only they decide, because a
+ * program's memory may be copied elsewhere. */
 static bool is_elsewhere(const struct us_track_stack *s, uint64_t sp,
 			 const struct us_track_memory *m)
 {
@@ -161,7 +161,8 @@ struct us_track_stack *us_track_stacks_left(struct us_track_stacks *s,
 	return found;
 }
 
-/* One that nobody has used, else the empty one that was used longest ago, else any. */
+/* An unused stack; else the empty one whose last use is longest ago; else any, by last
+ * use. */
 static struct us_track_stack *oldest(struct us_track_stacks *s)
 {
 	if (s->n < US_TRACK_STACKS)

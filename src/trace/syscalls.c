@@ -10,10 +10,10 @@
 #include <string.h>
 
 #define SLOTS	  (1U << 12)
-#define MAX_CHAIN 256U /* calls of one place that are looked at */
-/* An entry uses so much of a stack, which ends at a multiple of it. */
+#define MAX_CHAIN 256U /* calls of one place that are checked */
+/* An entry uses this much of a stack, which ends at a multiple of it. */
 #define STACK_PART 512U
-#define MAX_BELOW  64U /* calls that a thread has open */
+#define MAX_BELOW  64U /* open calls of a thread */
 
 struct call {
 	struct us_syscall shown;
@@ -21,10 +21,10 @@ struct call {
 	uint8_t texts[2 * US_SYSCALL_TEXTS * US_SYSCALL_TEXT];
 	size_t n_text_byte;
 	enum us_syscall_fate fate;
-	bool left; /* the kernel, nobody knows yet for where */
+	bool left; /* the kernel; not known yet for where */
 	uint64_t left_ns, left_insns;
-	struct call *next;  /* of the same place */
-	struct call *below; /* of the same thread, which it was made in the midst of */
+	struct call *next;  /* at the same place */
+	struct call *below; /* the same thread's call during which this one was made */
 };
 
 struct thread {
@@ -47,7 +47,7 @@ struct us_syscalls {
 		size_t n, cap;
 	} threads;
 	uint32_t thread_slot[SLOTS];
-	struct call *entered[US_MAX_VCPUS]; /* whose stack is yet to come */
+	struct call *entered[US_MAX_VCPUS]; /* their stack is not known yet */
 	struct call *leaving[US_MAX_VCPUS];
 	bool stacks_are_shared; /* by threads */
 	uint64_t n, n_unknown;
@@ -145,7 +145,7 @@ static struct thread *thread_by_stack(struct us_syscalls *s, uint64_t stack)
 	return i ? &s->threads.v[i] : NULL;
 }
 
-/* What a call that has returned tells of its thread. */
+/* What a returned call shows about its thread. */
 static void learn(struct us_syscalls *s, const struct call *c)
 {
 	struct thread *t = thread_of(s, c);
@@ -205,7 +205,7 @@ static void unlink_call(struct us_syscalls *s, struct call *c)
 	s->n_open--;
 }
 
-/* It has ended; c is gone then. */
+/* The call has ended; frees c. */
 static int finish(struct us_syscalls *s, struct call *c, enum us_syscall_end end,
 		  uint64_t t_ns, uint64_t insns)
 {
@@ -219,7 +219,7 @@ static int finish(struct us_syscalls *s, struct call *c, enum us_syscall_end end
 	return rc;
 }
 
-/* It did leave the kernel, and not to where it was made: exec has been successful. */
+/* It left the kernel, but not to where it was made: an exec has succeeded. */
 static int settle(struct us_syscalls *s, struct call *c)
 {
 	if (c->fate == US_SYSCALL_EXECS) {
@@ -229,7 +229,7 @@ static int settle(struct us_syscalls *s, struct call *c)
 	return finish(s, c, US_SYSCALL_DONE, c->left_ns, c->left_insns);
 }
 
-/* A thread makes a call, and has others that have not returned. */
+/* A thread makes a call while it has others that have not returned. */
 static int finish_older(struct us_syscalls *s, struct thread *t, const struct call *c)
 {
 	int rc = 0;
@@ -250,12 +250,12 @@ static int finish_older(struct us_syscalls *s, struct thread *t, const struct ca
 		} else if (++n > MAX_BELOW) {
 			rc = finish(s, x, US_SYSCALL_UNFINISHED, now, insns);
 		}
-		/* Else in the midst of it a signal's handler makes another. */
+		/* Else a signal handler makes another call during it. */
 	}
 	return rc;
 }
 
-/* A kernel stack has another thread's program: the one before was killed. */
+/* Another thread's program uses this kernel stack: the previous thread was killed. */
 static bool is_another(struct us_syscalls *s, const struct call *c)
 {
 	struct thread *t = thread_of(s, c);
@@ -300,7 +300,7 @@ static int end_thread(struct us_syscalls *s, struct call *c)
 	return rc;
 }
 
-/* All is known of its entry. */
+/* Everything about its entry is known. */
 static int publish(struct us_syscalls *s, struct call *c)
 {
 	bool room = s->n_open < US_SYSCALLS_OPEN;
@@ -316,9 +316,9 @@ static int publish(struct us_syscalls *s, struct call *c)
 	return end_thread(s, c);
 }
 
-/* What this vCPU did after it had left the kernel was not the call's return.  An exec
- * that failed may be interrupted right there, too, and return later: whether it did is
- * seen by what its thread does next. */
+/* What this vCPU did after it left the kernel was not the call's return.  A failed exec
+ * may also be interrupted right there, and return later: what its thread does next
+ * shows whether it failed. */
 static int settle_left(struct us_syscalls *s, unsigned vcpu)
 {
 	struct call *c = s->leaving[vcpu];
@@ -328,7 +328,8 @@ static int settle_left(struct us_syscalls *s, unsigned vcpu)
 	return settle(s, c);
 }
 
-/* No more will be said of what this vCPU has left, or entered: never both. */
+/* No more messages will follow about the call that this vCPU left or entered; there is
+ * never one of each. */
 static int flush(struct us_syscalls *s, unsigned vcpu)
 {
 	struct call *entered = s->entered[vcpu];
@@ -339,7 +340,7 @@ static int flush(struct us_syscalls *s, unsigned vcpu)
 	return entered ? publish(s, entered) : 0;
 }
 
-/* ---- What is told of them ---- */
+/* ---- Messages about calls ---- */
 
 struct told {
 	const struct us_syscall_message *m;
@@ -398,8 +399,8 @@ static int on_left(struct us_syscalls *s, const struct told *t)
 	return 0;
 }
 
-/* Two threads have all of a place in common after vfork(); the thread pointer may be
- * what the call has set. */
+/* After vfork() two threads have everything about a place in common; and the call
+ * itself may have set the thread pointer. */
 static bool is_same_thread(const struct call *c, const struct us_syscall_message *m)
 {
 	if (c->stack && c->stack == stack_end(m->stack))
@@ -419,7 +420,7 @@ static struct call *find_returned(struct us_syscalls *s,
 	return NULL;
 }
 
-/* The calls that were made in its midst have ended, too. */
+/* The calls that were made during it have ended, too. */
 static int finish_newer(struct us_syscalls *s, struct call *c, const struct told *t)
 {
 	struct thread *thread = thread_of(s, c);

@@ -14,20 +14,20 @@
 struct queue {
 	struct us_timeline_event *v;
 	size_t n, cap;
-	size_t at;    /* the first that has not gone to the sink */
-	size_t n_set; /* those before this have their time */
+	size_t at;    /* the first event that was not passed to the sink */
+	size_t n_set; /* events before this one have their time */
 	struct us_event_data data;
 };
 
-/* What is known of a vCPU's clock: at how many instructions it was what time. */
+/* What is known about a vCPU's clock: the time at a count of instructions. */
 struct clock {
 	uint64_t insns, t_ns;
 	double insn_ns; /* lately */
 	bool known;
 	uint64_t due_ns; /* the time of the record that follows */
 	bool due;
-	uint64_t last_insns; /* of the last record */
-	uint64_t last_ns;    /* no event is before */
+	uint64_t last_insns; /* at the last record */
+	uint64_t last_ns;    /* no event is before this */
 };
 
 struct us_timeline {
@@ -65,7 +65,7 @@ void us_timeline_free(struct us_timeline *t)
 	free(t);
 }
 
-/* Only the lowest bits are in a record; it may go back by a few. */
+/* A record has only the lowest bits; it may go back by a few instructions. */
 static uint64_t insns_of(struct clock *c, uint64_t record)
 {
 	unsigned unused = 64 - US_EVENT_NUMBER_SHIFT;
@@ -84,7 +84,7 @@ static uint64_t time_at(const struct clock *c, uint64_t insns, uint64_t limit)
 	return ahead < (double)room ? c->t_ns + (uint64_t)ahead : limit;
 }
 
-/* Give those that have none a time, none after limit. */
+/* Give a time, at most limit, to events that have none. */
 static void set_times(struct queue *q, struct clock *c, uint64_t limit)
 {
 	for (; q->n_set < q->n; q->n_set++) {
@@ -96,7 +96,7 @@ static void set_times(struct queue *q, struct clock *c, uint64_t limit)
 	}
 }
 
-/* At so many instructions it was the time that the record before said. */
+/* The preceding record had the time at this count of instructions. */
 static void set_clock(struct queue *q, struct clock *c, uint64_t insns)
 {
 	uint64_t t = c->due_ns;
@@ -110,7 +110,8 @@ static void set_clock(struct queue *q, struct clock *c, uint64_t insns)
 	c->t_ns = t;
 }
 
-/* One more, which has no time yet.  NULL: none that counts (*ret_rc 0), or -ENOMEM. */
+/* Add an event, without a time yet.  NULL: ignored (*ret_rc is 0), or *ret_rc is
+ * -ENOMEM. */
 static struct us_timeline_event *push(struct us_timeline *t, unsigned vcpu,
 				      uint64_t insns, int *ret_rc)
 {

@@ -31,7 +31,8 @@ static struct us_track_mode mode_of(const struct us_tracker *t)
 	return (struct us_track_mode){ .traced = t->events };
 }
 
-/* Before a call from this function at sp: the frame on top has to be the function's. */
+/* Before a call from this function at sp: make sure that the frame on top is the
+ * function's. */
 static void resync(struct us_tracker *t, const struct us_track_function *in,
 		   uint64_t sp)
 {
@@ -100,12 +101,12 @@ static void return_unexpected(struct us_tracker *t, uint64_t sp, unsigned word)
 	}
 	t->vcpu->unmatched++;
 	if (unsure) {
-		if (known) /* what is known of this memory is of another thread */
+		if (known) /* this memory was another thread's */
 			us_track_take_stack(t, sp + word);
 		us_track_begin_stack(t, sp + word);
 		return;
 	}
-	/* A jump by means of a return. */
+	/* A return that is used as a jump. */
 	expect(t, US_NEXT_JUMP, NULL);
 	go_on(t);
 }

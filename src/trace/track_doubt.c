@@ -2,7 +2,7 @@
 /* track_doubt.c: interrupts that looked like calls or jumps; see track.h. */
 #include "trace/track_frames.h"
 
-/* Is it only known that something is entered? */
+/* Is it only known that some function is entered, not which one? */
 static bool is_to_any(const struct us_tracker *t)
 {
 	switch ((enum us_track_next)t->next) {
@@ -86,7 +86,7 @@ void us_track_doubt_keep(struct us_tracker *t, struct us_track_doubt *d)
 	t->n_doubt = (uint8_t)((t->n_doubt + 1) % US_TRACK_DOUBTS);
 }
 
-/* The last one that the frame on top was in. */
+/* The latest doubt about the frame on top. */
 static const struct us_track_doubt *doubt_of_top(const struct us_tracker *t)
 {
 	for (unsigned i = 1; i <= US_TRACK_DOUBTS; i++) {
@@ -100,14 +100,15 @@ static const struct us_track_doubt *doubt_of_top(const struct us_tracker *t)
 }
 
 /*
- * Does what the exception return loads lie where the processor has put it?  By Intel's
- * manual (volume 3, "Exception and Interrupt Handling"): of 64-bit code, 5 words below
- * what the stack pointer is aligned to; of others, 3 words of 4 bytes. What enters a
- * program by an exception return builds that elsewhere, and has been called.
+ * Does the exception return load from where the processor stored its frame?  According
+ * to Intel's manual (volume 3, "Exception and Interrupt Handling") that is, for 64-bit
+ * code, 5 words below the aligned stack pointer; for other code, 3 words of 4 bytes.
+ * Code that enters a program with an exception return builds the frame elsewhere, and
+ * was called.
  *
- * With link registers nothing is put on the stack by the processor. But a handler that
- * calls anything stores the register first, which boot code that goes to another
- * privilege level does not.
+ * With link registers the processor stores nothing on the stack.  But a handler that
+ * calls anything stores the register first, and boot code that changes the privilege
+ * level does not.
  */
 static bool is_there(const struct us_tracker *t, const struct us_track_doubt *d,
 		     const struct us_track_frame *x, uint64_t sp)
@@ -116,11 +117,11 @@ static bool is_there(const struct us_tracker *t, const struct us_track_doubt *d,
 		return !sp && x->sp && !(d->jumped && x->sp == d->sp);
 	if (!d->jumped)
 		return sp == (d->sp & ~15ULL) - 40 || sp == d->sp - 12;
-	/* The stack ended somewhere below the return address. */
+	/* The stack pointer was somewhere below the return address. */
 	return sp + 12 <= d->sp && (sp >> 32 ? sp % 16 == 8 : sp % 4 == 0);
 }
 
-/* What it was taken for ends, and what is below goes on. */
+/* Undo the assumed call or jump; the interrupted code continues. */
 static void take_back(struct us_tracker *t, const struct us_track_doubt *d,
 		      struct us_track_frame *x)
 {
@@ -147,7 +148,7 @@ bool us_track_doubt_ends(struct us_tracker *t, uint64_t sp)
 		return false;
 	d->function->by_interrupt = true;
 	t->vcpu->interrupts++;
-	/* With other threads in between it is not told apart what belongs to whom. */
+	/* If other threads ran in between, their counts cannot be distinguished. */
 	if (t->vcpu->switches == d->switches)
 		us_tree_move(&t->tree, d->n_node, d->parent,
 			     us_track_interrupts_node(t));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* track_enter.c: functions that are entered, by whatever, and interrupts that end; see
+/* track_enter.c: entries of functions, of any kind, and ends of interrupts; see
  * track.h. */
 #include "trace/track_fast.h"
 
-/* A call or trap whose target has shown no entry: it is code without names. */
+/* No entry followed a call or trap, so its target is code without names. */
 void us_track_settle_next(struct us_tracker *t)
 {
 	uint8_t next = t->next;
@@ -53,7 +53,7 @@ void us_track_resume(struct us_tracker *t, const struct us_track_frame *x)
 		go_on(t);
 }
 
-/* By an interrupt, a fault or a trap, which may have changed the stack. */
+/* Entered by an interrupt, a fault or a trap, which may have changed the stack. */
 void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function *f,
 			   uint32_t parent, bool save, bool trap)
 {
@@ -78,7 +78,7 @@ void us_track_enter_kernel(struct us_tracker *t, const struct us_track_function 
 	t->left = NULL;
 }
 
-/* However little is traced, it is seen for how long the vCPU waited. */
+/* However little is traced, the trace shows how long the vCPU waited. */
 static void wake(struct us_tracker *t)
 {
 	uint32_t epoch = t->events ? us_events_epoch(t->events) : 0;
@@ -111,8 +111,8 @@ static void jump_to(struct us_tracker *t, struct us_track_function *f)
 	}
 }
 
-/* Of link registers: a return has led to its first function, on a stack that is not
- * known yet. */
+/* With link registers: a return led to the first function of a thread, on a stack that
+ * is not known yet. */
 static void begin_thread(struct us_tracker *t, const struct us_track_function *f)
 {
 	us_track_leave_stack(t);
@@ -122,8 +122,8 @@ static void begin_thread(struct us_tracker *t, const struct us_track_function *f
 		enter_node(t, US_EVENT_ENTER);
 }
 
-/* As it was said just before; sure: the processor says so, too.  False: something else
- * came between. */
+/* Enter f as the preceding instruction announced; sure: the processor's state confirms
+ * it.  False: something else came in between. */
 static bool enter_next(struct us_tracker *t, struct us_track_function *f, bool sure)
 {
 	bool by_interrupt = f->by_interrupt && !sure;
@@ -188,7 +188,7 @@ static bool enter_as_said(struct us_tracker *t, struct us_track_function *f)
 static void enter_slowly(struct us_tracker *t, const struct us_track_entry *e)
 {
 	struct us_track_function *f = e->function;
-	if (t->expected) { /* another's: that is for later */
+	if (t->expected) { /* another function's: keep that for later */
 		t->next = US_NEXT_ENTRY;
 		t->function = t->expected;
 		t->expected = NULL;
@@ -213,8 +213,8 @@ static void enter_slowly(struct us_tracker *t, const struct us_track_entry *e)
 	if (just_now && t->interrupted_at != begin && enter_as_said(t, f))
 		return;
 	if (t->resumed_at == begin && x && x->function == f)
-		return;	    /* once more, from its start */
-	if (!begin && !x) { /* the machine starts with it */
+		return;	    /* resumed, at its first instruction */
+	if (!begin && !x) { /* the machine starts in it */
 		jump_to(t, f);
 		return;
 	}
@@ -235,7 +235,7 @@ void us_track_trap(struct us_tracker *t, const struct us_track_site *s)
 	expect(t, US_NEXT_TRAP, NULL);
 }
 
-/* ---- And left ---- */
+/* ---- Ends of interrupts ---- */
 
 static struct us_track_frame *innermost_interrupt(const struct us_track_stack *s)
 {
@@ -245,9 +245,9 @@ static struct us_track_frame *innermost_interrupt(const struct us_track_stack *s
 	return NULL;
 }
 
-/* The same of the stack that an exception return loads from (sp; 0: not known).  An
- * interrupt that has gone to a stack of its own before it called anybody has its frame
- * there, and leaves that again before it returns. */
+/* The same for the stack from which an exception return loads (sp; 0: not known).  An
+ * interrupt that switched to its own stack before its first call has its frame there,
+ * and leaves that stack again before it returns. */
 static struct us_track_frame *interrupt_that_ends(struct us_tracker *t, uint64_t sp)
 {
 	struct us_track_stack *was = t->stack;
@@ -264,7 +264,7 @@ static struct us_track_frame *interrupt_that_ends(struct us_tracker *t, uint64_t
 	return f;
 }
 
-/* Something is entered that nobody came from: a thread, a program. */
+/* Something without a caller is entered: a thread, or a program. */
 static void leave_for_new(struct us_tracker *t)
 {
 	us_track_take_stack(t, US_TRACK_ANYWHERE);
@@ -277,7 +277,7 @@ void us_track_iret(struct us_tracker *t, const struct us_track_site *s, uint64_t
 {
 	own_stack(t);
 	const struct us_track_frame *x = top(t);
-	/* Of one that came upon named code, nothing was seen. */
+	/* The entry of an unnamed handler that interrupted named code was not seen. */
 	if (t->link && s->in == &us_track_unnamed && x &&
 	    x->function != &us_track_unnamed && t->next != US_NEXT_TRAP)
 		return;
@@ -318,7 +318,7 @@ void us_track_halt(struct us_tracker *t)
 	us_events_halt(t->events);
 }
 
-/* Nothing goes on: what was being executed has ended. */
+/* Everything that was being executed has ended. */
 static void begin_anew(struct us_tracker *t)
 {
 	t->stack = us_track_stacks_take(t->stacks, US_TRACK_ANYWHERE, t->number);

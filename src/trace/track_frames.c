@@ -2,7 +2,7 @@
 /* track_frames.c: the frames of a stack; see track.h. */
 #include "trace/track_frames.h"
 
-/* Above all that interrupts and faults enter. */
+/* The node above everything that interrupts and faults enter. */
 uint32_t us_track_interrupts_node(struct us_tracker *t)
 {
 	static const struct us_track_function all = { .address = US_COUNTS_INTERRUPTS,
@@ -40,7 +40,8 @@ void us_track_pop_below(struct us_tracker *t, uint64_t sp)
 	}
 }
 
-/* The frame on top goes on in another function: by a jump, or as nobody knows. */
+/* The frame on top continues in another function: through a jump, or in an unknown way.
+ */
 void us_track_move_on(struct us_tracker *t, struct us_track_frame *x,
 		      const struct us_track_function *f, bool jump)
 {
@@ -59,9 +60,9 @@ void us_track_move_on(struct us_tracker *t, struct us_track_frame *x,
 	t->vcpu->node = x->node;
 }
 
-#define MAX_UNDER 4 /* stacks, each under the next: programs, kernels, interrupts */
+#define MAX_UNDER 4 /* stacks below each other: programs, kernels, interrupts */
 
-/* Below what a frame hangs in this vCPU's tree. */
+/* The parent of a frame's node in this vCPU's tree. */
 static uint32_t parent_of(struct us_tracker *t, const struct us_track_stack *s,
 			  uint32_t i)
 {
@@ -76,7 +77,7 @@ static uint32_t parent_of(struct us_tracker *t, const struct us_track_stack *s,
 	return i && f->kind != US_TRACK_BASE ? s->frame[i - 1].node : 0;
 }
 
-#define MOVING UINT16_MAX /* no vCPU's: a guest may have made a ring of stacks */
+#define MOVING UINT16_MAX /* no vCPU's number; a guest may make cycles of stacks */
 
 /* A stack came from another vCPU, which has a tree of its own. */
 void us_track_move_here(struct us_tracker *t, struct us_track_stack *s, unsigned depth)

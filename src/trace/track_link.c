@@ -5,7 +5,7 @@
  */
 #include "trace/track_frames.h"
 
-/* What is on top, if it is sure that this function's frame is. */
+/* The frame on top, if it is certain that it is this function's. */
 static inline struct us_track_frame *top_of(const struct us_tracker *t,
 					    const struct us_track_function *in)
 {
@@ -15,7 +15,7 @@ static inline struct us_track_frame *top_of(const struct us_tracker *t,
 	return sure ? x : NULL;
 }
 
-/* Where there is one. */
+/* Valid only if the stack has a frame. */
 static struct us_track_frame *last(const struct us_track_stack *s)
 {
 	return us_track_top(s);
@@ -47,7 +47,8 @@ void us_track_link_push(struct us_tracker *t, const struct us_track_function *f,
 	enter_node(t, US_EVENT_ENTER);
 }
 
-/* To a place within the function, as assembly does it: it is not entered anew. */
+/* A call to a place within the function, as in assembly: it does not enter the function
+ * again. */
 static void push_local(struct us_tracker *t)
 {
 	const struct us_track_frame *f = top(t);
@@ -61,10 +62,11 @@ static void push_local(struct us_tracker *t)
 	x->traced = false;
 }
 
-/* ---- While it is not known which stack it is ---- */
+/* ---- While the stack is not known ---- */
 
-/* Where it seems to be: in the function that has called since, as here, if it is a
- * jump back or what switches stacks is called by the same function everywhere. */
+/* The likely node: of the function that has called since, as found on this stack.  This
+ * is right after a jump back, or if the same function always calls the code that
+ * switches stacks. */
 static uint32_t likely_node(const struct us_tracker *t)
 {
 	const struct us_track_stack *s = t->stack;
@@ -78,8 +80,8 @@ static uint32_t likely_node(const struct us_tracker *t)
 	return x ? x->node : 0;
 }
 
-/* The call that was kept in mind gets a frame here; if the stack turns out to be
- * another, it goes with it. */
+/* The remembered call gets a frame here; if the stack turns out to be another one, the
+ * frame moves there. */
 void us_track_link_place(struct us_tracker *t)
 {
 	const struct us_track_function *f = t->held;
@@ -106,8 +108,8 @@ void us_track_link_hold(struct us_tracker *t, const struct us_track_function *f)
 		us_track_link_push(t, f, t->sp);
 }
 
-/* Code without names is executed, and no call, jump or return led there: an interrupt
- * or a trap did, as of firmware, which has a stack of its own. */
+/* Code without names is executed, but no call, jump or return led there: an interrupt
+ * or a trap did, for example into firmware, which has a stack of its own. */
 static void arrive_unnamed(struct us_tracker *t, bool switches)
 {
 	struct us_track_frame *x = top(t);
@@ -141,11 +143,11 @@ void us_track_link_settle(struct us_tracker *t, const struct us_track_function *
 		us_track_link_place(t);
 }
 
-/* ---- Then an address tells ---- */
+/* ---- When an address shows the stack ---- */
 
-/* How many of the first n frames of the stack that the vCPU came back to have not
- * ended: without the call by which it had left it, what lies below an address, and what
- * the function in has called (NULL: that is not known). */
+/* The vCPU came back to a stack: how many of its first n frames have not ended?  Ended
+ * are the call with which the vCPU left the stack, all frames below an address, and
+ * what the function `in` has called (NULL: not known). */
 static uint32_t frames_left(const struct us_tracker *t, uint32_t n,
 			    const struct us_track_function *in, uint64_t below)
 {
@@ -168,7 +170,7 @@ static void end_calls(struct us_tracker *t, const struct us_track_function *in,
 	us_track_drop_to(t, frames_left(t, us_track_n(t->stack), in, below));
 }
 
-/* A thread has begun, where there was the stack of another that has ended. */
+/* A thread has begun where the stack of another thread, which has ended, was. */
 static bool has_ended(const struct us_tracker *t, const struct us_track_stack *was,
 		      const struct us_track_stack *is)
 {
@@ -177,7 +179,7 @@ static bool has_ended(const struct us_tracker *t, const struct us_track_stack *w
 	       was->low > was->high && !t->entered;
 }
 
-/* The n frames on top were called by another than it seemed. */
+/* The n frames on top have another caller than assumed. */
 static void call_from_here(struct us_tracker *t, uint8_t n)
 {
 	struct us_track_stack *s = t->stack;
@@ -201,11 +203,12 @@ static struct us_track_stack *stack_aside(struct us_tracker *t)
 		return s;
 	t->aside = us_track_stacks_take(t->stacks, US_TRACK_ANYWHERE, t->number);
 	t->aside->high = 0;
-	t->aside->used = UINT64_MAX; /* by nobody else */
+	t->aside->used = UINT64_MAX; /* so that nobody else takes it */
 	return t->aside;
 }
 
-/* The n frames on top of a stack go to another, the last one first: in reverse. */
+/* The n frames on top of a stack move to another, the last one first, so their order is
+ * reversed. */
 static void bring_all(struct us_tracker *t, struct us_track_stack *from,
 		      struct us_track_stack *to, uint8_t n)
 {
@@ -222,7 +225,7 @@ static void bring_in_order(struct us_tracker *t, struct us_track_stack *from,
 	bring_all(t, aside, to, n);
 }
 
-/* Are none of the frames from first to end written down? */
+/* Are none of the frames from first to end traced? */
 static bool are_untraced(const struct us_track_stack *s, uint32_t first, uint32_t end)
 {
 	while (first < end && !s->frame[first].traced)
@@ -230,8 +233,8 @@ static bool are_untraced(const struct us_track_stack *s, uint32_t first, uint32_
 	return first == end;
 }
 
-/* What has ended below the n frames on top, which have not.  Whoever reads that ends
- * what is on top: before these, they are put aside. */
+/* Drop ended frames below the n frames on top, which have not ended.  A reader of the
+ * trace always ends the frame on top, so these are moved aside first. */
 static void end_calls_below(struct us_tracker *t, const struct us_track_function *in,
 			    uint64_t below, uint8_t n)
 {
@@ -252,15 +255,15 @@ static void end_calls_below(struct us_tracker *t, const struct us_track_function
 	call_from_here(t, n);
 }
 
-/* Was the first of the frames that are to go to the stack called, by what is on that?
- */
+/* Was the first of the frames that will move to the stack called from there? */
 static bool called_there(const struct us_track_stack *s, uint8_t n)
 {
 	uint32_t all = us_track_n(s);
 	return all >= n && s->frame[all - n].kind == US_TRACK_CALL;
 }
 
-/* The stack with this address, on which it is in.  False: none is known. */
+/* Find the stack with this address, on which the function `in` runs.  False: none is
+ * known. */
 static bool resolve(struct us_tracker *t, const struct us_track_function *in,
 		    uint64_t sp, uint64_t below)
 {
@@ -303,7 +306,7 @@ static bool resolve(struct us_tracker *t, const struct us_track_function *in,
 	return is || boot;
 }
 
-/* The frame on top has to be the function's. */
+/* Make sure that the frame on top is the function's. */
 static void resync(struct us_tracker *t, const struct us_track_function *in)
 {
 	struct us_track_frame *x = top(t);
@@ -367,7 +370,7 @@ void us_track_link_call(struct us_tracker *t, const struct us_track_site *s)
 	}
 }
 
-/* ---- Where the register is stored, and loaded again ---- */
+/* ---- Stores and loads of the register ---- */
 
 /* Frames lie below those of their callers. */
 static inline bool is_in_order(const struct us_track_stack *s, uint64_t sp)
@@ -384,7 +387,7 @@ static void save(struct us_tracker *t, struct us_track_frame *x, uint64_t sp)
 	reached(t->stack, sp);
 }
 
-/* What was called while the stack was not known is on this one. */
+/* The function that was called while the stack was not known is on this stack. */
 static void save_held(struct us_tracker *t, uint64_t sp)
 {
 	const struct us_track_function *f = t->held, *by = t->held_by;
@@ -398,7 +401,8 @@ static void save_held(struct us_tracker *t, uint64_t sp)
 		save(t, x - (t->held_alternate && x > t->stack->frame), sp);
 }
 
-/* Callers that have ended, by a jump that was not seen; the frame on top has not. */
+/* End callers that ended through a jump that was not seen; the frame on top has not
+ * ended. */
 static void end_callers(struct us_tracker *t, uint64_t sp)
 {
 	struct us_track_stack *s = t->stack;
@@ -428,7 +432,7 @@ static void saved_slowly(struct us_tracker *t, const struct us_track_site *s,
 		resolve(t, s->in, sp, sp);
 	resync(t, s->in);
 	const struct us_track_frame *x = top(t);
-	/* That one was called to store the register for its caller. */
+	/* The function on top was called to store the register for its caller. */
 	bool callers = x && x->alternate && x > t->stack->frame;
 	if (x && !callers && x->kind == US_TRACK_CALL && !is_in_order(t->stack, sp))
 		end_callers(t, sp);
@@ -449,7 +453,7 @@ void us_track_link_saved(struct us_tracker *t, const struct us_track_site *s,
 		saved_slowly(t, s, sp);
 }
 
-/* The frame whose register was stored there; 0: none, else its number from 1. */
+/* The frame whose register was stored there: its number, from 1; 0: none. */
 static uint32_t frame_at(const struct us_track_stack *s, uint64_t sp)
 {
 	for (uint32_t n = us_track_n(s); n; n--) {
@@ -461,8 +465,8 @@ static uint32_t frame_at(const struct us_track_stack *s, uint64_t sp)
 	return 0;
 }
 
-/* Another stack than it seemed, whether its pointer was seen to be loaded or not; with
- * a frame for this address. */
+/* The frame for this address, perhaps on another stack than assumed, whether a load of
+ * the stack pointer was seen or not. */
 static uint32_t find_frame(struct us_tracker *t, uint64_t sp)
 {
 	const struct us_track_stack *was = t->stack, *is = was;
@@ -475,7 +479,7 @@ static uint32_t find_frame(struct us_tracker *t, uint64_t sp)
 		return frame_at(was, sp);
 	bool known = resolve(t, NULL, sp, sp);
 	uint32_t n = frame_at(t->stack, sp);
-	/* What is known of this memory is of another thread. */
+	/* What is known about this memory belongs to another thread. */
 	if (!n && known && elsewhere)
 		us_track_take_stack(t, sp);
 	return n;
@@ -536,8 +540,8 @@ void us_track_link_leave(struct us_tracker *t)
 	t->vcpu->node = likely_node(t);
 }
 
-/* To where is told by what comes: the first function of a thread, or a frame on the
- * stack, which this one is not on. */
+/* What comes next shows the target of this return: the first function of a thread, or a
+ * frame on the real stack, which this frame is not on. */
 static void return_to_unknown(struct us_tracker *t)
 {
 	const struct us_track_frame *x = top(t);

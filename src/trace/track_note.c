@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* track_note.c: what is written down of what a vCPU executes; see track.h. */
+/* track_note.c: writes the trace of what a vCPU executes; see track.h. */
 #include "trace/track_frames.h"
 
-/* The vCPU is on another stack than before, or one of which the reader knows nothing:
- * of that the first n frames are open. */
+/* The vCPU is on another stack than before, or on one that the reader does not know;
+ * its first n frames are open. */
 void us_track_note_stack(struct us_tracker *t, uint32_t epoch, uint32_t n)
 {
 	struct us_track_stack *s = t->stack;
@@ -19,7 +19,8 @@ void us_track_note_stack(struct us_tracker *t, uint32_t epoch, uint32_t n)
 				      s->frame[i].function->number, now);
 }
 
-/* Have written down where the vCPU is, with the first n frames.  False: it is off. */
+/* Make sure that the trace says where the vCPU is, with the first n frames.  False:
+ * tracing is off. */
 bool us_track_note_place(struct us_tracker *t, uint32_t n)
 {
 	uint32_t epoch = us_events_epoch(t->events);
@@ -28,7 +29,7 @@ bool us_track_note_place(struct us_tracker *t, uint32_t n)
 	return epoch;
 }
 
-/* n: frames that were there before. */
+/* n: number of frames before this event. */
 void us_track_note(struct us_tracker *t, enum us_event_kind kind, uint32_t number,
 		   uint32_t n)
 {
@@ -53,7 +54,7 @@ void us_track_note_entry(struct us_tracker *t, enum us_event_kind kind)
 		us_events_switch(t->events->head, false);
 }
 
-/* The frame on top is there, nobody knows since when. */
+/* The frame on top exists; since when is not known. */
 void us_track_note_found(struct us_tracker *t)
 {
 	const struct us_track_frame *x = last_frame(t);
@@ -62,7 +63,7 @@ void us_track_note_found(struct us_tracker *t)
 			      us_track_n(t->stack) - 1);
 }
 
-/* What is on top of that stack goes on on this one. */
+/* The frame on top of that stack continues on this one. */
 void us_track_note_moved(struct us_tracker *t, const struct us_track_stack *from,
 			 uint32_t function)
 {

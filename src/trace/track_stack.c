@@ -18,8 +18,9 @@ void us_track_bring_entered(struct us_tracker *t, struct us_track_stack *from)
 	us_track_drop(from);
 }
 
-/* The stack pointer had been loaded with a place farther up on the same stack when the
- * interrupt came: its frame is there.  What has ended by that is seen after it. */
+/* When the interrupt came, the stack pointer had just been loaded with a higher address
+ * on the same stack, so the interrupt's frame is there.  The frames that ended by that
+ * load are found after the interrupt. */
 static void keep_entered(struct us_tracker *t, uint64_t sp)
 {
 	struct us_track_frame *f = top(t);
@@ -36,16 +37,17 @@ void us_track_end_stack(struct us_tracker *t, struct us_track_stack *s)
 	s->high = 0;
 }
 
-/* An exception return has entered a function that came from nobody, and its stack was
- * not known: whoever had been there has ended, as what runs there now was not called.
- */
+/* An exception return entered a function without a caller, on a stack that was not
+ * known.  What ran on that stack before has ended, because what runs there now was not
+ * called. */
 static bool has_begun(const struct us_tracker *t, const struct us_track_stack *s)
 {
 	return us_track_n(s) && s->frame[0].begun && s->owner == t->number &&
 	       s->low > s->high && !t->entered;
 }
 
-/* It may be another stack: the address tells.  False: one that nobody knows. */
+/* Find the stack from the address; it may be another one.  False: it was not known
+ * before. */
 bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
 {
 	struct us_track_stack *was = t->stack;
@@ -78,7 +80,8 @@ bool us_track_find_stack(struct us_tracker *t, uint64_t sp)
 	return is;
 }
 
-/* Another vCPU has gone on with the stack: this one is on one that it will tell. */
+/* Another vCPU continues on this vCPU's stack, so this one is on a stack that is not
+ * known yet. */
 void us_track_leave_stack(struct us_tracker *t)
 {
 	t->stack = us_track_stacks_take(t->stacks, US_TRACK_ANYWHERE, t->number);
@@ -96,7 +99,7 @@ void us_track_take_stack(struct us_tracker *t, uint64_t sp)
 	t->vcpu->switches++;
 }
 
-/* A thread that begins: what is entered now has a stack of its own. */
+/* A thread begins: what is entered next has a stack of its own. */
 void us_track_begin_stack(struct us_tracker *t, uint64_t sp)
 {
 	expect(t, US_NEXT_ROOT, NULL);

@@ -51,7 +51,7 @@ static uint32_t add(struct us_tree *t, uint32_t parent, uint32_t function,
 	t->node[i] = (struct us_counts_node){ .address = address,
 					      .parent = parent,
 					      .function = function };
-	/* A reader believes what is below n_node. */
+	/* A reader uses all nodes below n_node. */
 	__atomic_store_n(&t->vcpu->n_node, i + 1, __ATOMIC_RELEASE);
 	return i;
 }
@@ -76,9 +76,9 @@ uint32_t us_tree_find(struct us_tree *t, uint32_t parent, uint32_t function,
 	return t->slot[i];
 }
 
-#define MOVED (UINT32_MAX - 1) /* as function in last: what was there is at child */
+#define MOVED (UINT32_MAX - 1) /* as function in last: the node has moved to child */
 
-/* Below what a node that may have moved belongs now; UINT32_MAX: it stays. */
+/* The new parent of a node that may have moved; UINT32_MAX: it stays. */
 static uint32_t parent_now(const struct us_tree *t, const struct us_counts_node *x,
 			   uint32_t parent, uint32_t to)
 {
@@ -88,7 +88,8 @@ static uint32_t parent_now(const struct us_tree *t, const struct us_counts_node 
 	return l->function == MOVED ? l->child : UINT32_MAX;
 }
 
-/* A node's number is above its parent's: so what has moved is left behind, empty. */
+/* A node's number must be above its parent's, so the counts move to new nodes and the
+ * old ones stay, empty. */
 void us_tree_move(struct us_tree *t, uint32_t n, uint32_t parent, uint32_t to)
 {
 	uint32_t end = t->vcpu->n_node;

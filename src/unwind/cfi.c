@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOT_MASK    0x000ffffffffff000ULL /* as the sites have it: site.c */
-#define BORDER_WORDS 128 /* of 64 rows, looked through for a function's start */
+#define ROOT_MASK    0x000ffffffffff000ULL /* the same as in site.c */
+#define BORDER_WORDS 128 /* words of 64 rows, searched for a function's start */
 
 void us_cfi_table_free(struct us_cfi_table *t)
 {
@@ -67,7 +67,7 @@ static uint32_t find_row(const struct us_cfi_part *p, uint32_t off)
 	return low - 1;
 }
 
-/* Where the function is entered that row belongs to; 0: not known. */
+/* Where the function of that row is entered; 0: not known. */
 static uint64_t find_start(const struct us_cfi_part *p, uint32_t row)
 {
 	uint32_t at = row / 64;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cfi_build.c: rows sorted, rules made few; see cfi_build.h. */
+/* cfi_build.c: sort the rows, and share equal rules; see cfi_build.h. */
 #include "unwind/cfi_build.h"
 
 #include "base/cleanup.h"
@@ -12,12 +12,12 @@
 
 #define MAX_PARTS   64
 #define MAX_ENDS    64 /* gaps beyond US_CFI_MAX_ROWS */
-#define BUCKET_ROWS 16 /* rows a bucket, on average: their offsets are a cache line */
+#define BUCKET_ROWS 16 /* average rows in a bucket: the offsets fill a cache line */
 
 struct row {
 	uint64_t addr;
 	uint32_t id;
-	uint32_t tag; /* flags, and above them its number: later ones win */
+	uint32_t tag; /* flags, and above them the row's number: later rows win */
 };
 #define FLAG_BITS 3
 #define FLAGS	  7U
@@ -183,7 +183,7 @@ int us_cfi_builder_rule(struct us_cfi_builder *b, const struct us_cfi_rule *rule
 int us_cfi_builder_row(struct us_cfi_builder *b, uint64_t addr, uint32_t id,
 		       unsigned flags)
 {
-	/* There is always room to end what was begun. */
+	/* There is always room for a row that ends what was begun. */
 	size_t most = US_CFI_MAX_ROWS + (id == US_CFI_NO_RULE ? MAX_ENDS : 0);
 	if (b->rows.n >= most)
 		return -E2BIG;
@@ -206,13 +206,14 @@ static int by_address(const void *a, const void *b)
 	return x->tag < y->tag ? -1 : x->tag > y->tag;
 }
 
-/* What holds at one address: the rule of others, and of those that fill gaps. */
+/* What holds at one address: [1] is from rows that fill gaps, [0] from all others. */
 struct layers {
 	struct row row[2];
-	bool here[2]; /* it was said at this address, not before */
+	bool here[2]; /* a row at this address says so, not an earlier one */
 };
 
-/* Of the rows from `from` at one address those that count; returns what is behind. */
+/* Choose the rows that count at the address of row `from`; returns the row after
+ * them. */
 static size_t choose(const struct us_cfi_builder *b, size_t from, struct layers *l)
 {
 	uint64_t addr = b->rows.v[from].addr;
@@ -229,7 +230,7 @@ static size_t choose(const struct us_cfi_builder *b, size_t from, struct layers 
 	return i;
 }
 
-/* Only what changes something stays. */
+/* Keep only the rows that change something. */
 static void merge_rows(struct us_cfi_builder *b)
 {
 	struct layers l = { .row = { { .id = US_CFI_NO_RULE },
@@ -259,14 +260,15 @@ static void merge_rows(struct us_cfi_builder *b)
 
 /* --- parts --- */
 
-/* The rules of one part: its number of each of the builder's. */
+/* The rules of one part: its own numbers for the builder's rules. */
 struct numbering {
-	uint32_t *local; /* + 1; 0: not in this part */
-	uint32_t *id;	 /* of each of the part's */
+	uint32_t *local; /* the part's number + 1; 0: not in this part */
+	uint32_t *id;	 /* the builder's number of each rule of the part */
 	uint32_t n;
 };
 
-/* How many rows from `from` fit in one part; their ids become the part's own. */
+/* How many rows from `from` fit in one part; their ids become the part's own
+ * numbers. */
 static size_t number_rules(struct us_cfi_builder *b, size_t from, struct numbering *num)
 {
 	size_t i = from;

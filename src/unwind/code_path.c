@@ -21,7 +21,7 @@ void us_code_path_start(struct us_code_path *p)
 	p->lost = p->away = false;
 }
 
-/* As much as there is, or what lies in the first page. */
+/* Read as much as there is, or else only what is in the first page. */
 static void fill_window(struct us_code_path *p, us_gva pc)
 {
 	size_t in_page = 4096 - (pc & 4095);
@@ -46,7 +46,7 @@ const uint8_t *us_code_path_bytes(struct us_code_path *p, us_gva pc, size_t want
 	return p->bytes + off;
 }
 
-/* The slot that holds it, or the empty one in which it belongs. */
+/* The slot that holds pc, or the empty slot where it belongs. */
 static size_t slot_of(const struct us_code_path *p, us_gva pc)
 {
 	size_t i = (pc * 0x9e3779b97f4a7c15) >> 52;
@@ -93,8 +93,8 @@ bool us_code_path_pend(struct us_code_path *p, us_gva pc, uint64_t order,
 	return true;
 }
 
-/* The last one takes its place, and its slot goes behind that: to those that are free.
- */
+/* The last one takes the place of the best one, whose slot becomes the first free
+ * one. */
 bool us_code_path_take(struct us_code_path *p, struct us_code_pending *ret)
 {
 	unsigned best = 0;

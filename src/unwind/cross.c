@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cross.c: from a kernel's entry to what it broke off.
+ * cross.c: from a kernel's entry to what it interrupted.
  *
- * An entry from outside ends the chain of calls, not the stack: what it interrupted is
- * a frame of its own, as if it were the innermost; in the kernel, or in a program.
+ * An entry from outside ends the chain of calls, but not the stack.  What it
+ * interrupted, in the kernel or in a program, is a frame of its own, as if it were the
+ * innermost.
  */
 #include "unwind/walk.h"
 
@@ -20,8 +21,8 @@ static bool is_sane(uint64_t cs, uint64_t flags)
 	return selector && us_x86_are_flags(flags);
 }
 
-/* 32-bit code that stays in ring 0 has no stack pointer pushed that could be compared,
- * so there has to be code. */
+/* In 32-bit code that stays in ring 0, the processor pushes no stack pointer that could
+ * be compared, so there has to be code. */
 static bool is_code(struct us_walk *w, us_gva pc)
 {
 	uint8_t byte;
@@ -30,7 +31,8 @@ static bool is_code(struct us_walk *w, us_gva pc)
 
 /*
  * What a processor pushes at an interrupt (Intel SDM volume 3, 6.12.1 and 6.14.2): rip,
- * cs, rflags, rsp, ss; the latter two in 32-bit mode only if it came from ring 3.
+ * cs, rflags, rsp, ss.  In 32-bit mode it pushes the last two only if it came from ring
+ * 3.
  */
 bool us_walk_entry_frame(struct us_walk *w, us_gva va, struct us_entry_frame *ret)
 {
@@ -61,10 +63,10 @@ bool us_walk_entry_frame(struct us_walk *w, us_gva va, struct us_entry_frame *re
 
 bool us_walk_is_behind_trap(struct us_walk *w, us_gva pc)
 {
-	uint8_t b[8]; /* the last two: int3; int n; syscall, sysenter */
+	uint8_t b[8]; /* x86 uses two: int3; int n; syscall, sysenter */
 	const struct us_link_machine *link = w->u->arch->link;
 	struct us_site *site = us_sites_find(w->u->sites, pc, false, NULL);
-	w->site = site; /* it is asked for next */
+	w->site = site; /* the next step needs it */
 	if (link)
 		return pc >= 8 && us_site_start(site) != pc &&
 		       us_paging_read(w->paging, w->space, pc - 8, b, sizeof(b)) &&
@@ -100,7 +102,7 @@ void us_walk_take_entry(struct us_walk *w, const struct us_entry_frame *f,
 		w->n_switch++;
 }
 
-/* The place that the code tells, as it takes the frame away again. */
+/* The frame is where the code takes it off the stack again. */
 static bool by_rule(struct us_walk *w, const struct us_code_rule *rule,
 		    struct us_step *ret)
 {
@@ -116,9 +118,9 @@ static bool by_rule(struct us_walk *w, const struct us_code_rule *rule,
 	return true;
 }
 
-/* By its looks alone: in the kernel only if the stack was not changed.  rbp is taken
- * to be still that of the interrupted code; its own rules, and the CALL behind each,
- * have to confirm it. */
+/* Find the frame by its contents alone; in the kernel only if the stack was not
+ * changed.  It is assumed that rbp is still that of the interrupted code.  That code's
+ * rules, and the CALL before each return address, have to confirm it. */
 static bool by_looks_from(struct us_walk *w, us_gva sp, struct us_step *ret)
 {
 	struct us_entry_frame f;
@@ -139,7 +141,8 @@ static bool by_looks_from(struct us_walk *w, us_gva sp, struct us_step *ret)
 }
 
 /* In 64-bit mode the processor aligns the stack before it pushes (Intel SDM volume 3,
- * 6.14.2), so its frame is more likely there, whatever the handler did to rsp since. */
+ * 6.14.2), so its frame is more likely at an aligned address, whatever the handler has
+ * done to rsp since. */
 static bool by_looks(struct us_walk *w, struct us_step *ret)
 {
 	us_gva sp = w->reg[US_X86_RSP], above = (sp + 7) & ~7ULL;
@@ -147,7 +150,7 @@ static bool by_looks(struct us_walk *w, struct us_step *ret)
 	       by_looks_from(w, sp, ret);
 }
 
-/* A program comes from behind this instruction; if its page is away, nobody knows. */
+/* A program continues behind this instruction; if its page is away, that is assumed. */
 static bool is_behind_syscall(struct us_walk *w, us_gva pc)
 {
 	uint8_t b[2];
@@ -157,7 +160,7 @@ static bool is_behind_syscall(struct us_walk *w, us_gva pc)
 	       (b[0] == 0x0f && b[1] == 0x05);
 }
 
-/* What iret would take may lie above: then it says the stack pointer. */
+/* If the frame for iret is above, it has the stack pointer. */
 static bool has_frame(struct us_walk *w, us_gva from, us_gva pc, us_gva *ret_sp)
 {
 	struct us_entry_frame f;
@@ -171,7 +174,7 @@ static bool has_frame(struct us_walk *w, us_gva from, us_gva pc, us_gva *ret_sp)
 	return false;
 }
 
-/* sysret goes to rcx, in ring 3; where that was kept, the code tells. */
+/* sysret goes to rcx, in ring 3; the code shows where rcx was kept. */
 static bool by_sysret(struct us_walk *w, const struct us_code_rule *rule,
 		      struct us_step *ret)
 {
@@ -184,7 +187,7 @@ static bool by_sysret(struct us_walk *w, const struct us_code_rule *rule,
 		     us_walk_slot(w, ret->cfa, rule->sp_at, &f.sp) && f.sp &&
 		     !us_walk_is_upper(f.sp);
 	known = known || has_frame(w, ret->cfa - w->word, f.pc, &f.sp);
-	/* Without it, rbp bounds the stack. */
+	/* If it is not known, rbp bounds the stack. */
 	if (!known)
 		f.sp = ret->fp_known ? ret->fp : 0;
 	us_walk_take_entry(w, &f, ret);
@@ -192,7 +195,7 @@ static bool by_sysret(struct us_walk *w, const struct us_code_rule *rule,
 	return true;
 }
 
-/* An entry may use rsp for other things before it is the kernel's stack. */
+/* An entry may use rsp for other things before it points to the kernel's stack. */
 static bool is_users_stack(struct us_walk *w, us_gva sp)
 {
 	const struct us_space *s = w->space;
@@ -201,8 +204,8 @@ static bool is_users_stack(struct us_walk *w, us_gva sp)
 					 us_paging_is_user(w->paging, s, sp - 1));
 }
 
-/* The first and last instructions of a system call run on the program's stack: all but
- * rcx and r11 is still, or again, the program's. */
+/* The first and last instructions of a system call run on the program's stack.  All
+ * registers but rcx and r11 are still, or again, the program's. */
 static bool before_switch(struct us_walk *w, struct us_step *ret)
 {
 	struct us_entry_frame f = { .pc = w->reg[US_X86_RCX],
@@ -218,8 +221,8 @@ static bool before_switch(struct us_walk *w, struct us_step *ret)
 	return true;
 }
 
-/* On the kernel's stack, registers not yet saved or restored again: rcx has not changed
- * since, if it is behind a system call. */
+/* On the kernel's stack, with registers not yet saved or already restored: rcx has not
+ * changed since, if it is behind a system call. */
 static bool by_rcx(struct us_walk *w, struct us_step *ret)
 {
 	struct us_entry_frame f = { .pc = w->reg[US_X86_RCX], .flags = US_PC_USER };

@@ -21,14 +21,15 @@ void us_known_steps_begin(struct us_walk *w)
 	k->generation++;
 }
 
-/* What was read for a step is noted with the trail only. */
+/* A step's reads are noted only if there is a trail. */
 static bool is_usable(const struct us_walk *w)
 {
 	const struct us_trail_use *use = &w->u->trails.use;
 	return use->trail && use->now && !w->u->arch->link && w->word == 8;
 }
 
-/* Of US_KNOWN_WAYS.  What is interrupted in one sample called in another. */
+/* The set of US_KNOWN_WAYS steps for this frame.  Code that one sample interrupted may
+ * have made a call in another. */
 static struct us_known_step *set_of(struct us_walk *w)
 {
 	uint64_t more = (uint64_t)w->known << 2 | (uint64_t)w->framed << 1 |
@@ -49,7 +50,7 @@ static inline bool is_of(const struct us_walk *w, const struct us_known_step *k)
 	       k->generation == w->u->known_steps.generation;
 }
 
-/* But for when its code was compared. */
+/* Equal, except for when its code was compared? */
 static bool same_site(const struct us_site *a, const struct us_site *b)
 {
 	size_t head = offsetof(struct us_site, epoch), tail = head + sizeof(a->epoch);
@@ -58,7 +59,7 @@ static bool same_site(const struct us_site *a, const struct us_site *b)
 		       sizeof(*a) - tail);
 }
 
-/* Would the code still say so? */
+/* Would the code still give this step? */
 static bool is_true(struct us_walk *w, struct us_known_step *k)
 {
 	struct us_sites *sites = w->u->sites;
@@ -73,7 +74,7 @@ static bool is_true(struct us_walk *w, struct us_known_step *k)
 	return true;
 }
 
-/* Would it read what it did? */
+/* Would the step still read the same words? */
 static bool reads_same(struct us_stack_copy *c, const struct us_known_step *k)
 {
 	const struct us_stack_window *s = &c->window[0];
@@ -90,7 +91,7 @@ static bool reads_same(struct us_stack_copy *c, const struct us_known_step *k)
 	return true;
 }
 
-/* The words of a frame that the trail leaves out are those of no frame. */
+/* If the trail leaves the frame out, its words belong to no frame. */
 static void note_words(struct us_trail_use *use, const struct us_known_step *k)
 {
 	if (use->n) {
@@ -104,7 +105,7 @@ static void note_words(struct us_trail_use *use, const struct us_known_step *k)
 		use->top = k->top;
 }
 
-/* As the step that was found did. */
+/* Go where the step that was found went. */
 static void make(struct us_walk *w, const struct us_known_step *k, struct us_stack *out)
 {
 	w->u->cfa[out->n - 1] = k->to.known >> US_X86_RSP & 1 ? k->to.sp : 0;
@@ -137,8 +138,8 @@ bool us_known_step(struct us_walk *w, struct us_stack *out)
 	return true;
 }
 
-/* Where a stack is aligned the caller depends on other registers; where it is another
- * one, on how often that was so before. */
+/* Where the stack is aligned, the caller depends on other registers.  Where the code
+ * switches stacks, it depends on how often that happened before. */
 static bool is_plain(const struct us_code_rule *rule)
 {
 	return rule->base != US_BASE_R10 && rule->base != US_BASE_R13 &&
@@ -157,7 +158,7 @@ static bool is_by_code(const struct us_walk *w, const struct us_step *s)
 	       us_site_is_known(s->call);
 }
 
-/* The one that was there, or else the one that was found or compared first. */
+/* The same step's entry, or else the one that was found or compared longest ago. */
 static struct us_known_step *place_in(const struct us_walk *w,
 				      struct us_known_step *set)
 {

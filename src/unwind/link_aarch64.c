@@ -87,7 +87,7 @@ static void decode_register(uint32_t insn, struct us_link_insn *ret)
 	}
 }
 
-/* ldp, stp, of vectors too: their write to the base counts. */
+/* ldp, stp; also of vectors, because they may write to the base. */
 static void decode_pair(uint32_t insn, struct us_link_insn *ret)
 {
 	bool vector = insn & 1U << 26, load = insn & 1U << 22;
@@ -101,10 +101,10 @@ static void decode_pair(uint32_t insn, struct us_link_insn *ret)
 	ret->write = mode & 1 ? (int32_t)off : 0;
 	ret->kind = vector ? US_LINK_WRITE : load ? US_LINK_LOAD : US_LINK_STORE;
 	if (!vector && opc != 2) {
-		/* Two halves of a word: as if they were not known. */
+		/* Two halves of a word: treated as not known. */
 		ret->kind = load ? US_LINK_SET : US_LINK_WRITE;
 	}
-	/* Register 31 is zero here, and no stack pointer. */
+	/* Register 31 is zero here, not the stack pointer. */
 	ret->reg = ret->reg == 31 ? US_LINK_NO_REG : ret->reg;
 	ret->reg2 = ret->reg2 == 31 ? US_LINK_NO_REG : ret->reg2;
 	if (ret->kind == US_LINK_SET && ret->reg == US_LINK_NO_REG)

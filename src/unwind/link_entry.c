@@ -6,11 +6,11 @@
 
 #define MAX_INSNS 256
 
-/* Registers whose value the code itself says. */
+/* Registers whose values the code itself gives. */
 struct numbers {
 	uint64_t value[US_LINK_N_REG];
 	uint32_t known;
-	uint32_t loaded; /* it is a word of the entry's memory */
+	uint32_t loaded; /* bit n: it is a word of the entry's memory */
 	uint8_t word[US_LINK_N_REG];
 };
 
@@ -31,7 +31,7 @@ static void put(struct numbers *n, struct us_link_entry *e, unsigned reg, bool k
 	n->value[reg] = value;
 }
 
-/* The word there; false: it is elsewhere, and so is nothing of the entry's. */
+/* The word's number; false: it is elsewhere, and so not the entry's. */
 static bool word_at(const struct numbers *n, struct us_link_entry *e,
 		    const struct us_link_insn *i, uint8_t *ret)
 {
@@ -79,7 +79,7 @@ static void load(const struct us_link_machine *m, struct numbers *n,
 	}
 }
 
-/* False: it does not lead on to the next instruction. */
+/* False: the code does not continue with the next instruction. */
 static bool step(const struct us_link_machine *m, struct numbers *n,
 		 struct us_link_entry *e, const struct us_link_insn *i)
 {

@@ -56,7 +56,7 @@ static void compute(struct us_link_exit *x, const struct us_link_insn *i)
 	put(x, i->reg, known, v);
 }
 
-/* False: it does not lead on to the next instruction. */
+/* False: the code does not continue with the next instruction. */
 static bool step(struct us_link_exit *x, struct us_code_path *path,
 		 const struct us_link_insn *i)
 {
@@ -96,7 +96,7 @@ static bool step(struct us_link_exit *x, struct us_code_path *path,
 		return has(x, i->reg);
 	case US_LINK_ROOT:
 		if (!has(x, i->reg) && i->imm) {
-			x->space.root_upper = NOWHERE; /* programs have none of it */
+			x->space.root_upper = NOWHERE; /* programs do not use it */
 			return true;
 		}
 		return has(x, i->reg) &&

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* link_flow.c: what all analyses of such code do; see link_flow.h. */
+/* link_flow.c: what all analyses of code with a link register share; see
+ * link_flow.h. */
 #include "unwind/link_flow.h"
 
 #include "unwind/link_rule.h"
 
 #include <stdlib.h>
 
-#define MAX_ROUTINE 32 /* instructions of one that saves registers */
+#define MAX_ROUTINE 32 /* instructions of a routine that saves registers */
 
 struct us_link_flow *us_link_flow_new(const struct us_link_machine *m)
 {
@@ -78,9 +79,9 @@ bool us_link_flow_take(struct us_link_flow *f, struct us_link_path *ret)
 }
 
 /*
- * A CALL that leaves the return address in another register than functions have it in
- * is to a routine that saves registers for its caller (gcc -msave-restore; the RISC-V
- * ABI names t0 for it): what it does counts as if its caller did it.
+ * A CALL that leaves the return address in another register than functions use is to a
+ * routine that saves registers for its caller (gcc -msave-restore; the RISC-V ABI names
+ * t0 for it).  What the routine does counts as if its caller did it.
  */
 bool us_link_flow_is_routine(const struct us_link_flow *f,
 			     const struct us_link_insn *insn)
@@ -95,7 +96,7 @@ bool us_link_flow_is_call(const struct us_link_flow *f, const struct us_link_ins
 	       !us_link_flow_is_routine(f, insn);
 }
 
-/* Follow the routine to where it returns; false: nobody knows what it does. */
+/* Follow the routine to its return; false: what it does is not known. */
 static bool run_routine(struct us_link_flow *f, us_gva pc, uint8_t link,
 			struct us_link_state *st)
 {
@@ -114,7 +115,7 @@ static bool run_routine(struct us_link_flow *f, us_gva pc, uint8_t link,
 	return false;
 }
 
-/* What the instruction makes of the registers; false: nobody knows. */
+/* Apply the instruction to the registers; false: its effect is not known. */
 bool us_link_flow_step(struct us_link_flow *f, us_gva pc,
 		       const struct us_link_insn *insn, struct us_link_state *st)
 {

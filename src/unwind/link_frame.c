@@ -4,7 +4,7 @@
 
 #include "unwind/link_flow.h"
 
-/* The first address above these words, of those that are counted from there. */
+/* The first address above those of the words that are counted from mem. */
 static int64_t above_all(const struct us_link_value *word, unsigned n, uint8_t mem)
 {
 	int64_t top = 0;
@@ -14,7 +14,7 @@ static int64_t above_all(const struct us_link_value *word, unsigned n, uint8_t m
 	return top;
 }
 
-/* In words from the CFA; 0: it is not there, or not yet. */
+/* Where v is saved, in words from the CFA; 0: it is not there, or not yet. */
 static int8_t word_of(const struct us_link_state *st, struct us_link_value v,
 		      uint8_t mem, int64_t cfa)
 {
@@ -25,7 +25,7 @@ static int8_t word_of(const struct us_link_state *st, struct us_link_value v,
 	return there && !us_link_state_is_new(st, v) ? (int8_t)words : 0;
 }
 
-/* Where the stack pointer of what was broken off is; 0: not known. */
+/* Where the interrupted code's stack pointer is; 0: not known. */
 static int8_t sp_word(const struct us_link_state *st, struct us_link_value sp,
 		      uint8_t mem, int64_t cfa)
 {
@@ -67,12 +67,12 @@ bool us_link_frame_rule(const struct us_link_machine *m, const struct us_link_st
 	return true;
 }
 
-/* Instructions that give a handler its arguments, the frame among them. */
+/* Instructions that give a handler its arguments, including the frame. */
 #define ARGUMENTS 16 /* bytes */
 #define CALL_MAX  8  /* auipc and jalr */
 
-/* From pc on one instruction after the other, to end; the first makes the argument the
- * stack pointer, and none changes that. */
+/* Does the code from pc straight on to end pass the stack pointer as the argument?  The
+ * first instruction must set it, and none may change it. */
 static bool gives_sp(struct us_link_flow *f, us_gva pc, us_gva end)
 {
 	const struct us_link_machine *m = f->machine;
@@ -129,7 +129,7 @@ static bool is_behind_call(const struct us_link_flow *f, us_gva pc)
 	       f->machine->call_before(before, &direct, &imm);
 }
 
-/* From pc to end straight on, and what the CALL returned is still there. */
+/* Does the code from pc lead straight to end, and keep the result of the CALL? */
 static bool keeps_result(struct us_link_flow *f, us_gva pc, us_gva end)
 {
 	const struct us_link_machine *m = f->machine;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* link_jump.c: jumps to where a word beside the code says; see link_flow.h. */
+/* link_jump.c: jumps to an address in a word beside the code; see link_flow.h. */
 #include "unwind/link_flow.h"
 
 #define NEAR   64 /* bytes, from a load to a word that belongs to the code */
@@ -36,7 +36,7 @@ bool us_link_far_jump(const struct us_link_state *st, const struct us_link_insn 
 	return to.sym == US_LSYM_CONST;
 }
 
-/* One of the instructions that such a jump is made of, from pc on. */
+/* Is the instruction at pc one of those that make up such a jump? */
 static bool prepares(const struct us_link_flow *f, us_gva pc, struct us_link_state *st)
 {
 	struct us_link_insn insn;

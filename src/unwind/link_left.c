@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* link_left.c: functions that leave by a jump, and no more return; see link_rule.h. */
+/* link_left.c: functions that leave by a jump and do not return; see link_rule.h. */
 #include "unwind/link_flow.h"
 #include "unwind/link_rule.h"
 
 #define MAX_INSNS 64
 
-/* To where the code itself says. */
+/* A jump whose target the code itself gives. */
 static bool is_jump(const struct us_link_state *st, const struct us_link_insn *insn,
 		    us_gva pc, us_gva *ret_to)
 {

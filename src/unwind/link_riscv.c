@@ -66,7 +66,7 @@ static void flow(struct us_link_insn *ret, uint8_t kind, int64_t imm)
 	ret->imm = imm;
 }
 
-/* jalr: to what register, and what for, is told by the registers (2.5.1). */
+/* jalr: the registers show whether it is a call, a return or a jump (2.5.1). */
 static void jump_to(struct us_link_insn *ret, uint32_t rd, uint32_t rs1)
 {
 	ret->reg = (uint8_t)rs1;
@@ -87,7 +87,7 @@ static void system_insn(uint32_t insn, struct us_link_insn *ret)
 		return;
 	}
 	set(ret, rd);
-	if (bits(insn, 12, 3) < 4) /* what is put there is kept */
+	if (bits(insn, 12, 3) < 4) /* the CSR then holds this register */
 		ret->base = (uint8_t)bits(insn, 15, 5);
 	bool epc = csr == 0x141 || csr == 0x341; /* sepc, mepc */
 	ret->reads_pc = epc && rd;

@@ -7,8 +7,8 @@
 
 #define MAX_RETURN 1024 /* instructions on the way to a ret */
 
-/* The stack pointer came from memory, as one thread makes way for another: what a jump
- * leads to then was not called from here. */
+/* The stack pointer came from memory, as one thread makes way for another: the target
+ * of a jump was then not called from here. */
 static bool is_switched(const struct us_link_flow *f, const struct us_link_state *st)
 {
 	return st->reg[f->machine->sp].sym == US_LSYM_ELSEWHERE;
@@ -16,7 +16,8 @@ static bool is_switched(const struct us_link_flow *f, const struct us_link_state
 
 /* --- from the start --- */
 
-/* Note where this instruction leads besides the next one; false if not there. */
+/* Note where this instruction leads besides the next one; false: it does not lead to
+ * the next one. */
 static bool flows_on(struct us_link_flow *f, const struct us_code_place *at, us_gva pc,
 		     const struct us_link_insn *insn, const struct us_link_state *st)
 {
@@ -31,7 +32,7 @@ static bool flows_on(struct us_link_flow *f, const struct us_code_place *at, us_
 	return insn->kind < US_LINK_JUMP;
 }
 
-/* Follow one path; true if it comes to the place, *st is then how things are there. */
+/* Follow one path; true if it comes to the place, where *st is then the state. */
 static bool reaches(struct us_link_flow *f, const struct us_code_place *at, us_gva pc,
 		    struct us_link_state *st)
 {
@@ -90,7 +91,7 @@ static void rule_at(const struct us_link_flow *f, const struct us_link_state *st
 	if (st->stack == US_STACK_OWN)
 		rule[0].base = US_BASE_OWN;
 	if (none.ra == US_RA_BELOW || st->stack == US_STACK_OWN) {
-		/* It keeps no way back: does it begin a chain of frames? */
+		/* It keeps no return address: does it begin a chain of frames? */
 		if (fp.sym == US_LSYM_CONST && fp.off == 0)
 			rule[0].base = US_BASE_ROOT;
 		return;
@@ -138,7 +139,7 @@ enum us_code_reach us_link_rule_from_start(struct us_link_flow *f,
 			f->path.lost |= f->has_table;
 			return f->path.lost ? US_REACH_NONE : US_REACH_NEVER;
 		}
-		p.st = f->table; /* no path leads there: perhaps that jump does */
+		p.st = f->table; /* no path leads there, but that jump may */
 		reach = US_REACH_TABLE;
 	}
 	if (reach == US_REACH_FLOW) {
@@ -151,7 +152,7 @@ enum us_code_reach us_link_rule_from_start(struct us_link_flow *f,
 
 /* --- to a return --- */
 
-/* What is known of the base that the CFA is counted from. */
+/* The base that the CFA is counted from. */
 struct origin {
 	uint8_t sym, mem; /* enum us_link_symbol */
 	uint8_t base;	  /* enum us_code_base */
@@ -165,7 +166,7 @@ static bool origin_of(struct us_link_value sp, struct origin *ret)
 	return by_sp || sp.sym == US_LSYM_FP;
 }
 
-/* What is common to all ways out: the CFA is sp, and pc is where it goes. */
+/* Common to all ways out: the CFA is sp, and pc is where the code goes. */
 static bool rule_for(const struct us_link_flow *f, const struct us_link_state *st,
 		     struct us_link_value pc, struct us_code_rule *ret)
 {
@@ -191,8 +192,8 @@ static bool rule_for(const struct us_link_flow *f, const struct us_link_state *s
 	return ret->base != US_BASE_NONE;
 }
 
-/* What a register holds at the place already, or the processor, by the way from the
- * start: a word of the stack. */
+/* If a register, or the processor, already holds v at the place: the word of the stack
+ * that it came from, according to the code from the start. */
 static struct us_link_value loaded(const struct us_link_flow *f,
 				   const struct us_code_place *at,
 				   struct us_link_value v)
@@ -211,7 +212,7 @@ static struct us_link_value loaded(const struct us_link_flow *f,
 	return was;
 }
 
-/* Not what the exception before has left, on the way in. */
+/* Not if, on the way in, the word is still that of the exception before. */
 static void set_sp_was(const struct us_link_state *st, uint8_t mem,
 		       struct us_link_value sp, struct us_code_rule *ret)
 {
@@ -221,15 +222,15 @@ static void set_sp_was(const struct us_link_state *st, uint8_t mem,
 		ret->sp_was = (int8_t)words;
 }
 
-/* What an exception broke off may be a function that has not saved its link register
- * yet; the handler gives it back. */
+/* The exception may have interrupted a function that has not saved its link register
+ * yet; the handler restores it. */
 static void rule_of_exit(const struct us_link_flow *f, const struct us_code_place *at,
 			 const struct us_link_state *st, struct us_code_rule *ret)
 {
 	struct us_link_value pc = loaded(f, at, st->exit_pc);
 	struct us_link_value ra = st->reg[f->machine->ra];
 	struct us_link_value sp = st->reg[f->machine->sp];
-	/* The processor has it already, and the exception's frame is given back. */
+	/* The processor already has it, and the exception's frame is off the stack. */
 	bool set = pc.sym == US_LSYM_EXIT && sp.sym == US_LSYM_SP && sp.off > 0;
 	struct origin o;
 	if (us_link_frame_rule(f->machine, st, pc, ret))
@@ -242,8 +243,8 @@ static void rule_of_exit(const struct us_link_flow *f, const struct us_code_plac
 	if (ra.sym == o.mem && words >= INT8_MIN && words < 0)
 		ret->ra_was = (int8_t)words;
 	set_sp_was(st, o.mem, sp, ret);
-	/* On the way in there is still what the exception before has left.  At the last
-	 * instruction the stack was given back. */
+	/* On the way in, the word is still that of the exception before.  At the last
+	 * instruction, the frame is already off the stack. */
 	if (set || us_link_state_is_new(st, st->exit_pc) ||
 	    (ret->cfa == 0 && pc.off < sp.off))
 		ret->ra = US_RA_EXCEPTION;
@@ -255,7 +256,7 @@ static void rule_of_exit(const struct us_link_flow *f, const struct us_code_plac
 		ret->fp = US_FP_LOST;
 }
 
-/* Does a function begin here, perhaps behind a landing pad or a signature?  Then the
+/* Does a function begin here, perhaps after a landing pad or a signature?  Then the
  * CALL before it does not return. */
 static bool is_prologue(struct us_link_flow *f, us_gva pc)
 {
@@ -385,8 +386,8 @@ enum us_code_exit us_link_rule_to_return(struct us_link_flow *f,
 	else if (!at->start)
 		us_link_before_place(f, at->pc, &p.st);
 	enum us_code_exit how = to_return(f, at, p, rule);
-	/* What the handler returns may be where the registers are to be taken from:
-	 * the frame that it was given. */
+	/* The registers may have to be taken from what the handler returns: the frame
+	 * that it was given. */
 	bool unknown = how == US_EXIT_IRET && rule->base == US_BASE_NONE;
 	if (unknown && with_result(f, at, p, &other) == US_EXIT_IRET && other.base)
 		*rule = other;
@@ -409,11 +410,11 @@ bool us_link_flow_exit(struct us_link_flow *f, us_gva pc, struct us_link_exit *r
 	return us_link_run_exit(f->machine, &f->path, pc, ret);
 }
 
-/* --- has it kept where an exception is to go on? --- */
+/* --- has it saved where the exception returns to? --- */
 
 #define MAX_READER 16 /* instructions of a function that only reads it */
 
-/* A function that reads it for its caller, who may not be compiled into it. */
+/* A function that reads it for its caller, if the compiler has not inlined it. */
 static bool is_reader(struct us_link_flow *f, us_gva pc)
 {
 	struct us_link_insn insn;
@@ -430,7 +431,7 @@ static bool is_reader(struct us_link_flow *f, us_gva pc)
 	return false;
 }
 
-/* Which registers hold it behind the instruction. */
+/* The registers that hold it after the instruction. */
 static uint32_t holders(struct us_link_flow *f, us_gva pc, const struct us_link_insn *i,
 			uint32_t before)
 {
@@ -467,9 +468,9 @@ static bool keeps(const struct us_link_insn *i, uint32_t held)
 
 /* What the paths have shown. */
 struct kept {
-	bool before;  /* one has kept it, and not been at the place */
-	bool without; /* one has come to the place, and not kept it before ... */
-	bool behind;  /* ... but then */
+	bool before;  /* one has saved it without coming to the place */
+	bool without; /* one has come to the place without saving it before ... */
+	bool behind;  /* ... but has saved it then */
 };
 
 static bool is_place(const struct us_link_flow *f, const struct us_code_place *at,
@@ -480,8 +481,8 @@ static bool is_place(const struct us_link_flow *f, const struct us_code_place *a
 		       : pc == at->pc;
 }
 
-/* Follow one path until it has kept it.  A CALL beside the straight path may be to one
- * that does not return, for what must not be. */
+/* Follow one path until it has saved it.  A CALL off the straight path may not return:
+ * it may handle what must not happen. */
 static void follow_until_kept(struct us_link_flow *f, const struct us_code_place *at,
 			      const struct us_link_path *p, struct kept *k)
 {
@@ -531,8 +532,8 @@ enum us_link_kept us_link_flow_kept(struct us_link_flow *f,
 
 #define BEYOND 1 /* the order of a path that has run into the next function */
 
-/* The next function returns by a link register that the CALL before it has changed, or
- * from where the stack is not as this one found it. */
+/* The next function returns through a link register that the CALL before it has
+ * changed, or with a stack that is not as this function found it. */
 static bool leaves_by_ret(const struct us_link_flow *f, const struct us_link_path *p,
 			  const struct us_link_insn *insn,
 			  const struct us_code_rule start[2])
@@ -546,7 +547,7 @@ static bool leaves_by_ret(const struct us_link_flow *f, const struct us_link_pat
 	return us_code_same_cfa(&found, start);
 }
 
-/* Follow one path to its end; false: it leaves, or nobody knows. */
+/* Follow one path to its end; false: it leaves, or this is not known. */
 static bool path_stays(struct us_link_flow *f, const struct us_code_place *at,
 		       struct us_link_path *p, const struct us_code_rule start[2])
 {

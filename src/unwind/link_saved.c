@@ -46,8 +46,8 @@ bool us_link_word_rule(const struct us_link_flow *f, const struct us_link_state 
 	return true;
 }
 
-/* Is all as it was when the function was entered, as before a jump that takes the place
- * of a call and a return? */
+/* Is all as when the function was entered?  That is so before a jump that replaces a
+ * call and a return. */
 static bool is_as_entered(const struct us_link_flow *f, const struct us_link_state *st)
 {
 	struct us_link_value sp = st->reg[f->machine->sp];
@@ -75,7 +75,7 @@ static enum us_code_save saved_from_start(struct us_link_flow *f,
 	return v.sym == US_LSYM_SP ? save_in(v, 0, ret_off) : US_SAVE_LOST;
 }
 
-/* The handler gives it back. */
+/* The handler restores it. */
 static enum us_code_save saved_by_exit(struct us_link_flow *f,
 				       const struct us_code_place *at, int32_t *ret_off)
 {
@@ -101,7 +101,7 @@ enum us_code_save us_link_saved(struct us_link_flow *f, const struct us_code_pla
 	f->want = (uint8_t)reg;
 	save = exit ? saved_by_exit(f, at, ret_off) : saved_from_start(f, at, ret_off);
 	f->want = US_LINK_NO_REG;
-	/* What is remembered of the way was followed with that question. */
+	/* Forget the path: it was followed with f->want set. */
 	f->place = (struct us_code_place){ 0 };
 	return f->path.budget ? save : US_SAVE_LOST;
 }

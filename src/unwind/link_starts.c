@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* link_starts.c: where functions may begin, in the code before a place; see
- * link_rule.h.
- */
+/* link_starts.c: finds where functions may begin in the code before a place; see
+ * link_rule.h. */
 #include "unwind/link_flow.h"
 #include "unwind/link_rule.h"
 
@@ -26,7 +25,8 @@ void us_link_starts(struct us_link_flow *f, us_gva pc, unsigned range,
 	struct us_link_insn insn;
 	ret->n = 0;
 	for (us_gva from = pc; from > CHUNK && pc - from < range;) {
-		/* The first bytes of what was looked at last may be the rest of one. */
+		/* The first bytes of the last chunk may be the rest of an
+		 * instruction. */
 		memcpy(code + CHUNK, code, 4);
 		from -= CHUNK;
 		if (!us_paging_read(f->path.paging, f->path.space, from, code, CHUNK))

@@ -51,7 +51,7 @@ static struct us_link_value at(const struct us_link_state *st, uint8_t base,
 	return v.sym == US_LSYM_SP || v.sym == US_LSYM_FP ? v : unknown;
 }
 
-/* The first that is done to a word is what counts. */
+/* Only the first access to a word counts. */
 static void note(struct us_link_state *st, uint64_t *words, struct us_link_value v)
 {
 	int64_t k = v.off / 8 + US_LINK_NEAR / 2;
@@ -93,7 +93,7 @@ static void store(struct us_link_state *st, uint8_t reg, struct us_link_value to
 	struct us_link_value v = reg < US_LINK_N_REG ? st->reg[reg] : unknown;
 	bool is_ra = v.sym == US_LSYM_RA, is_fp = v.sym == US_LSYM_FP && v.off == 0;
 	note(st, st->written, to);
-	/* What is stored over it is lost. */
+	/* What is overwritten is lost. */
 	if (same(to, st->ra_saved) && !is_ra)
 		st->ra_saved = unknown;
 	if (same(to, st->fp_saved) && !is_fp)
@@ -168,7 +168,7 @@ static void call(struct us_link_state *st, const struct us_link_machine *m)
 			st->reg[i] = unknown;
 }
 
-/* What the first instruction does that names the stack pointer. */
+/* What the first instruction that names the stack pointer does with it. */
 static uint8_t stack_after(uint8_t sp, const struct us_link_insn *i)
 {
 	bool in_base = i->base == sp, in_reg = i->reg == sp, in_second = i->reg2 == sp;
@@ -193,7 +193,7 @@ static uint8_t stack_after(uint8_t sp, const struct us_link_insn *i)
 	case US_LINK_BRANCH:
 	case US_LINK_JUMP:
 		return US_STACK_ENTRY;
-	default: /* a store of it keeps it */
+	default: /* a store saves it */
 		return in_base || in_reg || (in_second && i->kind == US_LINK_STORE)
 			       ? US_STACK_USED
 			       : US_STACK_ENTRY;

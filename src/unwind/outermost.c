@@ -2,14 +2,15 @@
 /*
  * outermost.c: where a stack ends because nobody called.
  *
- * A thread begins with what its maker put on its stack, a kernel with what its loader
- * left there; and what mret, eret or iret enters finds a return address of another
- * function.  A cut stack is better than a false end: so the rules for the place have to
- * be certain, and what lies there must not be what a CALL leaves.
+ * A thread begins with what its creator put on its stack, a kernel with what its loader
+ * left there.  Code that mret, eret or iret enters finds a return address of another
+ * function.  A truncated stack is better than a false end.  Therefore the rules for the
+ * place have to be certain, and the word there must not be one that a CALL leaves.
  *
- * A program's first function is known by what lies above it: its arguments and all
- * that the kernel says with them (System V psABI for x86-64, 3.4.1; Linux has it so on
- * all processors).  Most say so in their tables, too; those of some C libraries do not.
+ * A program's first function is recognized by what is above it: its arguments and all
+ * that the kernel passes with them (System V psABI for x86-64, 3.4.1; Linux does so on
+ * all processors).  Most programs mark it in their tables, too; those of some C
+ * libraries do not.
  */
 #include "unwind/walk.h"
 
@@ -21,11 +22,11 @@
 #define MAX_AUX	      64   /* pairs */
 #define MAX_AUX_TYPE  255
 
-/* Types of the kernel's pairs. */
+/* Types of pairs in the auxiliary vector. */
 enum { AUX_END = 0, AUX_PAGE_SIZE = 6, AUX_ENTRY = 9 };
 
-/* Who called a function that never returns may be below what an interrupt pushed, if
- * what was taken for a function is a part of its handler. */
+/* What was taken for a function that never returns may be a part of an interrupt
+ * handler.  Then its caller may be below what the interrupt pushed. */
 static bool is_below_entry(struct us_walk *w, us_gva slot)
 {
 	struct us_entry_frame f;
@@ -38,8 +39,8 @@ static bool is_below_entry(struct us_walk *w, us_gva slot)
 }
 
 /* Was it entered by the exception return, or the jump to another thread, of a function
- * that was called from there, or that is there?  Then its own return address is that
- * one's. */
+ * that was called from there, or of the one there?  Then its return address is really
+ * that function's. */
 static bool is_left_by_exit(struct us_walk *w, const struct us_site *site,
 			    struct us_site *at)
 {
@@ -71,7 +72,7 @@ static bool is_left_by_jump(struct us_walk *w, const struct us_site *site,
 	return us_sites_from(w->u->sites, site, to, rule) == US_REACH_FLOW;
 }
 
-/* Nobody returns to v, which lies in the place of the return address. */
+/* Nobody returns to v, the word in the place of the return address. */
 static bool is_no_caller(struct us_walk *w, const struct us_site *site, us_gva v)
 {
 	struct us_sites *sites = w->u->sites;
@@ -82,14 +83,14 @@ static bool is_no_caller(struct us_walk *w, const struct us_site *site, us_gva v
 	struct us_site *at = us_sites_find(sites, v, true, w->site);
 	if (at->call != US_CALL_NONE)
 		return is_left_by_exit(w, site, at) || is_left_by_jump(w, site, at);
-	/* Set up so, for when the thread is over; or it was entered by a return to it.
-	 */
+	/* It is there for when the thread ends; or the function was entered by a return
+	 * to it. */
 	if (v == start || us_site_start(us_sites_find(sites, v, false, at)) == v)
 		return true;
 	return (stays || !w->u->arch->link) && !us_site_is_known(at);
 }
 
-/* No memory is there: not in the guest's page tables, whatever the copy holds. */
+/* No memory is there according to the guest's page tables, whatever the copy holds. */
 static bool is_nowhere(struct us_walk *w, us_gva slot)
 {
 	us_gpa at;
@@ -98,8 +99,8 @@ static bool is_nowhere(struct us_walk *w, us_gva slot)
 	       !us_paging_translate(w->paging, w->space, slot, &at, NULL);
 }
 
-/* A table that is trusted knows of the same word, or has no rule for the place; NULL:
- * it could not be read. */
+/* A trusted table gives the same word, or has no rule for the place; word is NULL if it
+ * could not be read. */
 static bool agrees_with_table(struct us_walk *w, const struct us_site *site,
 			      const us_gva *word)
 {
@@ -129,7 +130,7 @@ static bool slot_says(struct us_walk *w, const struct us_site *site,
 		     : site->outer == US_OUTER_STAYS && is_nowhere(w, slot);
 }
 
-/* Nobody names its start: a jump has to have led there, whatever else lies there. */
+/* No symbol names its start: a jump has to have led there, whatever else is there. */
 static bool jump_says(struct us_walk *w, const struct us_site *site,
 		      const struct us_code_rule *rule)
 {
@@ -148,7 +149,8 @@ static bool is_page_size(uint64_t v)
 	return v >= 4096 && v <= 1 << 16 && !(v & (v - 1));
 }
 
-/* What the kernel tells a program of itself and the machine. */
+/* The auxiliary vector: what the kernel tells a program about itself and the
+ * machine. */
 static bool is_auxiliary(struct us_walk *w, us_gva at, us_gva *ret_entry)
 {
 	bool pages = false;
@@ -165,8 +167,8 @@ static bool is_auxiliary(struct us_walk *w, us_gva at, us_gva *ret_entry)
 	return pages && *ret_entry;
 }
 
-/* The count of the arguments, these, 0, the environment, 0.  Programs change what these
- * point to, and take variables away: then there are more zeroes. */
+/* The count of the arguments, the arguments, 0, the environment, 0.  Programs change
+ * what these point to, and remove variables: then there are more zeroes. */
 static bool is_first_stack(struct us_walk *w, us_gva at, us_gva *ret_entry)
 {
 	uint64_t n, first, v;
@@ -184,7 +186,7 @@ static bool is_first_stack(struct us_walk *w, us_gva at, us_gva *ret_entry)
 	return false;
 }
 
-/* The program's code leads from there to the CALL. */
+/* Does the program's code lead from there to the CALL? */
 static bool is_led_from(struct us_walk *w, us_gva entry)
 {
 	struct us_code_rule rule[2];
@@ -193,9 +195,9 @@ static bool is_led_from(struct us_walk *w, us_gva entry)
 }
 
 /*
- * Behind a CALL of the program's first function: its arguments are above what that has
- * pushed, nothing there leads to who called another, and it is where the kernel has
- * entered.
+ * Behind a CALL of the program's first function: its arguments are above what it has
+ * pushed, no word in between is a return address, and the kernel has entered the
+ * program there.
  */
 static bool is_first_of_program(struct us_walk *w)
 {
@@ -214,8 +216,8 @@ static bool is_first_of_program(struct us_walk *w)
 	return false;
 }
 
-/* The stack pointer is what the code has loaded.  Firmware moves its stack to other
- * memory once it knows of any: whole pages. */
+/* Is the stack pointer what the code has loaded?  Firmware moves its stack to other
+ * memory once it knows of any, by whole pages. */
 static bool stands_at(const struct us_walk *w, us_gva sp)
 {
 	return us_walk_knows(w, US_X86_RSP) && (w->reg[US_X86_RSP] - sp) % 4096 == 0;

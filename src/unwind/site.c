@@ -11,8 +11,8 @@
 #define SET_BITS	12
 #define WAYS		4
 #define LAST_GENERATION 63
-#define BUDGET		50000 /* instructions a sample: bounds what a guest can cost */
-#define MAX_FUNCTION	(1 << 20) /* bytes; beyond, a symbol is missing */
+#define BUDGET		50000	  /* instructions per sample: limits a guest's cost */
+#define MAX_FUNCTION	(1 << 20) /* bytes; if it is larger, a symbol is missing */
 #define ROOT_MASK	0x000ffffffffff000ULL
 #define GO_ALIGN	16 /* of Go's functions, at least */
 #define IS_UPPER(gva)	((gva) >> 63)
@@ -34,13 +34,13 @@ struct us_sites {
 	const struct us_cfi *cfi;  /* may be NULL */
 	struct us_x86_flow *flow;  /* NULL: there is a link register */
 	struct us_link_flow *link; /* NULL: x86 */
-	struct us_paging *paging;  /* of the sample, as those below */
+	struct us_paging *paging;  /* of the sample, like the next two */
 	const struct us_space *space;
 	unsigned word;
 	uint32_t generation;
-	bool shared; /* sites of programs, by their page of memory */
+	bool shared; /* sites of programs go by their page of memory */
 	struct save save[SAVES];
-	/* Most of the hash, so that a look-up touches only the site that it finds. */
+	/* Most of each hash, so that a look-up reads only the site that it finds. */
 	uint16_t tag[1 << SET_BITS][WAYS];
 	_Alignas(64) struct us_site site[1 << SET_BITS][WAYS];
 };
@@ -158,7 +158,7 @@ void us_sites_narrow(struct us_sites *s)
 	us_x86_flow_use(s->flow, s->paging, s->space, s->word);
 }
 
-/* Find the function that pc is in, by the map of one image. */
+/* Find the function that contains pc, in the map of one image. */
 static bool find_in(const struct us_code_map *m, us_gva pc, struct us_code_place *ret)
 {
 	us_gva at = pc - m->bias;
@@ -176,7 +176,7 @@ static bool find_in(const struct us_code_map *m, us_gva pc, struct us_code_place
 	return true;
 }
 
-/* start and end stay 0 if no image has it. */
+/* start and end stay 0 if no image has pc. */
 static void find_function(const struct us_code_map *m, us_gva pc, us_gpa root,
 			  struct us_code_place *ret)
 {
@@ -185,7 +185,7 @@ static void find_function(const struct us_code_map *m, us_gva pc, us_gpa root,
 			return;
 }
 
-/* The bytes that decide: of the CALL, or at the instruction. */
+/* The bytes that identify the code: those of the CALL, or at the instruction. */
 static bool read_code(const struct us_sites *s, us_gva pc, bool after_call,
 		      uint64_t *ret)
 {
@@ -203,7 +203,7 @@ static bool read_code(const struct us_sites *s, us_gva pc, bool after_call,
 			      (uint8_t *)ret + 8 - in_page, in_page);
 }
 
-/* What the bytes before pc are. */
+/* Is there a CALL before pc, and of which kind? */
 static enum us_call call_in(const struct us_sites *s, us_gva pc, uint64_t code,
 			    int32_t *ret_imm)
 {
@@ -214,15 +214,16 @@ static enum us_call call_in(const struct us_sites *s, us_gva pc, uint64_t code,
 		return US_CALL_NONE;
 	if (!direct)
 		return US_CALL_INDIRECT;
-	/* What is called may be the function right behind it. */
+	/* If imm is 0, it may call the function right behind it. */
 	bool none = !s->link && *ret_imm &&
 		    us_x86_flow_pushes_pc(s->flow, pc, *ret_imm);
 	return none ? US_CALL_NONE : US_CALL_DIRECT;
 }
 
 /*
- * A goroutine has, where its first function finds who called it, the address of the
- * second instruction of runtime.goexit (Go: src/runtime/asm_*.s).  Nothing calls that.
+ * Where its caller's address would be, a goroutine's first function has the address of
+ * the second instruction of runtime.goexit (Go: src/runtime/asm_*.s).  Nothing calls
+ * that.
  */
 static bool is_goexit(const struct us_sites *s, us_gva pc)
 {
@@ -259,8 +260,8 @@ bool us_sites_named(struct us_sites *s, us_gva pc, us_gva *ret_target)
 	return us_x86_named_call(s->flow, pc, ret_target);
 }
 
-/* rsp was loaded, rbp not yet: between two threads.  Where rsp points now, only the
- * way out tells; rbp is of the stack that was left. */
+/* Between two threads: rsp was loaded, rbp not yet.  Only the code to the return shows
+ * where rsp points now; rbp is still of the stack that was left. */
 static bool is_switch(const struct us_site *site, const struct us_code_rule start[2],
 		      const struct us_code_rule *back)
 {
@@ -268,7 +269,7 @@ static bool is_switch(const struct us_site *site, const struct us_code_rule star
 	       start[0].base == US_BASE_FP && start[1].base == US_BASE_NONE;
 }
 
-/* Choose among the rules from the start and the one to the return. */
+/* Choose among the rules from the start and the rule to the return. */
 static void choose(struct us_site *site, enum us_code_reach reach,
 		   const struct us_code_rule start[2], const struct us_code_rule *back)
 {
@@ -332,7 +333,7 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site)
 	site->source = US_SITE_CODE;
 	us_sites_doubt(s, site);
 	if (!s->link && us_x86_flow_is_away(s->flow))
-		site->generation = 0; /* in another address space it may be there */
+		site->generation = 0; /* another address space may have it */
 }
 
 static enum us_code_save find_save(struct us_sites *s, const struct us_site *site,
@@ -474,7 +475,7 @@ bool us_sites_certain(struct us_sites *s, const struct us_site *site)
 	return outer == US_OUTER_RETURNS || outer == US_OUTER_STAYS;
 }
 
-/* By the code before, wherever the function begins. */
+/* Judge by the code before, wherever the function begins. */
 static enum us_site_outer judge_own(struct us_sites *s, const struct us_code_place *at)
 {
 	static const struct us_code_rule start[2] = { { .base = US_BASE_OWN } };
@@ -534,7 +535,8 @@ static bool is_good(const struct us_sites *s, struct us_site *site)
 	return true;
 }
 
-/* Where is the code's page, if nothing is known of it by its space? */
+/* The code's page in memory, if nothing is known of it in its address space; else
+ * root. */
 static us_gpa page_or_root(const struct us_sites *s, us_gva at, us_gpa root)
 {
 	struct us_code_place place = { 0 };
@@ -552,7 +554,7 @@ static uint64_t hash(us_gva pc, bool after_call, us_gpa root)
 	return ((pc << 1 | after_call) ^ root << 20) * 0x9e3779b97f4a7c15;
 }
 
-/* The one to give up: what is not used, else what was compared first. */
+/* Choose the one to replace: an unused one, else the one compared longest ago. */
 static unsigned victim(const struct us_sites *s, const struct us_site set[WAYS],
 		       const struct us_site *keep)
 {
@@ -578,7 +580,7 @@ static void fill(struct us_sites *s, struct us_site *site)
 	int32_t imm = 0;
 
 	if (!read_code(s, site->pc, site->after_call, &site->code))
-		site->generation = 0; /* in another address space it may be there */
+		site->generation = 0; /* another address space may have it */
 	site->start = US_SITE_NO_START;
 	set_start(site, at.start);
 	if (site->after_call) {
@@ -649,7 +651,7 @@ void us_sites_starts(struct us_sites *s, const struct us_site *site, unsigned ra
 		us_x86_starts(s->flow, site->pc, range, ret);
 }
 
-/* To what was split off its function an exception alone may lead. */
+/* Only an exception may lead to what was split off its function. */
 static bool is_landed_in(const struct us_sites *s, const struct us_site *site)
 {
 	struct us_cfi_row row;
@@ -660,8 +662,7 @@ static bool is_landed_in(const struct us_sites *s, const struct us_site *site)
 enum us_code_reach us_sites_leads(struct us_sites *s, struct us_site *call,
 				  const struct us_site *callee)
 {
-	/* A start that was learned is that of one caller: another may come by a jump.
-	 */
+	/* A learned start is that of one caller; another may come by a jump. */
 	us_gva start = callee->tried ? 0 : us_site_start(callee);
 	us_gva to = start ? start : callee->pc;
 	us_gva target = us_site_target(call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* step_cfi.c: one step by a rule of a table. */
+/* step_cfi.c: one step with a rule from a table. */
 #include "unwind/walk.h"
 
 #define NO_REG 0xff
@@ -8,7 +8,7 @@
 #define PRESERVED_32                                                                   \
 	(1 << US_X86_RBX | 1 << US_X86_RBP | 1 << US_X86_RSI | 1 << US_X86_RDI)
 
-/* i386 numbers its registers otherwise than x86-64 does. */
+/* i386 numbers its registers differently from x86-64. */
 static unsigned reg_of(const struct us_walk *w, unsigned dwarf)
 {
 	static const uint8_t i386[8] = {
@@ -54,7 +54,7 @@ static bool cfa_of(struct us_walk *w, const struct us_cfi_rule *r, us_gva *ret)
 	return true;
 }
 
-/* Where something of the caller's is in memory; false: it is not. */
+/* Where in memory a value of the caller's is; false: it is not in memory. */
 static bool address_of(const struct us_walk *w, const struct us_cfi_rule *r, us_gva cfa,
 		       uint8_t how, int32_t off, us_gva *ret)
 {
@@ -93,7 +93,7 @@ bool us_step_cfi_word(struct us_walk *w, const struct us_cfi_rule *rule, us_gva 
 	return known;
 }
 
-/* The caller's stack pointer; not known is 0. */
+/* The caller's stack pointer; 0: not known. */
 static us_gva sp_of(struct us_walk *w, const struct us_step *s)
 {
 	uint64_t sp = s->cfa;
@@ -107,13 +107,13 @@ static us_gva sp_of(struct us_walk *w, const struct us_step *s)
 }
 
 /*
- * Stacks grow downwards, so callers are above; but code may change stacks, and a table
- * knows it.  Not for ever: a stack may point at itself.
+ * Stacks grow downwards, so callers are above.  But code may switch stacks, and a table
+ * knows it.  The number of switches is limited: a stack may point at itself.
  */
 static bool goes_up(struct us_walk *w, us_gva to)
 {
 	us_gva sp = w->reg[w->u->arch->sp];
-	/* A leaf that has the way back in a register needs no stack. */
+	/* A leaf whose return address is in a register needs no stack. */
 	if (to == sp && w->u->arch->link && !w->after_call)
 		return true;
 	if (to > sp && to - sp <= US_MAX_FRAME_SIZE)
@@ -134,8 +134,8 @@ static enum us_step_result broken_off(struct us_walk *w, struct us_step *s)
 	s->flags = w->flags;
 	if (!s->sp || (s->sp == w->reg[w->u->arch->sp] && s->pc == w->pc))
 		return US_STEP_NO;
-	/* What the processor pushed tells where it came from; if it pushed nothing, the
-	 * half of the addresses does. */
+	/* What the processor pushed shows where it came from.  If it pushed nothing,
+	 * the half of the address space shows that. */
 	if (w->flags & US_PC_USER) {
 		s->flags = US_PC_USER; /* a program calls no kernel function */
 	} else if (!w->u->arch->link &&
@@ -150,10 +150,10 @@ static enum us_step_result broken_off(struct us_walk *w, struct us_step *s)
 }
 
 /*
- * What a trusted table tells is believed with less proof: without a CALL, if the tables
- * know the place, and either call it the outermost frame (entered by a far return) or
- * its code has gone (Linux frees what it started with).  But behind a CALL to something
- * else it is not: compilers' tables are wrong for some instructions of an epilogue.
+ * A trusted table needs less proof.  A CALL is not needed if the tables know the place
+ * and either call it the outermost frame (entered by a far return), or its code is gone
+ * (Linux frees its init code).  But a place behind a CALL to something else is not
+ * accepted: compilers' tables are wrong for some instructions of an epilogue.
  */
 static bool is_believed(struct us_walk *w, const struct us_site *site,
 			const struct us_step *s)
@@ -194,7 +194,7 @@ enum us_step_result us_step_cfi(struct us_walk *w, const struct us_site *site,
 		return US_STEP_NO;
 	w->end = ret->pc == 0 ? US_END_ROOT : US_END_NO_RULE;
 	if (ret->pc == 0)
-		return US_STEP_NO; /* so it is, if the code knows nothing else */
+		return US_STEP_NO; /* an end, unless the code knows better */
 	ret->exact = false;
 	ret->how = US_HOW_CFI;
 	ret->flags = w->flags;
@@ -214,7 +214,7 @@ void us_step_cfi_restore(struct us_walk *w, const struct us_step *s)
 	unsigned sp = w->u->arch->sp;
 	us_gva before = w->reg[sp];
 
-	/* All are told from the registers of this frame: none may change yet. */
+	/* All values depend on the registers of this frame: none may change yet. */
 	for (unsigned i = 0; i < n; i++)
 		got |= (uint32_t)value_of(w, r, s->cfa, s->saved[i].how,
 					  s->saved[i].off, &value[i])

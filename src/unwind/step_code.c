@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* step_code.c: one step by the rules that the code itself gives; frame pointer last. */
+/* step_code.c: one step with the rules from the code itself; the frame pointer comes
+ * last. */
 #include "unwind/walk.h"
 
 #define PROLOGUE_WORDS 2  /* on the stack: the return address, and rbp */
 #define MAX_SCAN       32 /* words of the stack looked at when there is no rule */
 #define MAX_TRIES      4  /* of them compared with the code, which is slow */
 
-/* What gcc aligns a stack by; 32-bit code has other registers for it. */
+/* The registers that gcc aligns a stack with; 32-bit code has others for this. */
 static uint8_t r10_of(const struct us_walk *w)
 {
 	return w->word == 4 ? US_X86_RCX : US_X86_R10;
@@ -24,8 +25,8 @@ static bool is_above(const struct us_walk *w, us_gva cfa)
 	return cfa > sp && cfa - sp <= US_MAX_FRAME_SIZE;
 }
 
-/* The code has taken another stack for what it calls.  A few times in one walk: stacks
- * may lead round. */
+/* The code has switched to another stack for what it calls.  This is allowed a few
+ * times in one walk: stacks may lead in a circle. */
 static bool may_switch(const struct us_walk *w, const struct us_code_rule *rule)
 {
 	bool away = rule->base == US_BASE_WORD || rule->base == US_BASE_KEPT ||
@@ -33,7 +34,7 @@ static bool may_switch(const struct us_walk *w, const struct us_code_rule *rule)
 	return away && w->n_switch < US_MAX_SWITCHES;
 }
 
-/* What the CFA is counted from. */
+/* The value that the CFA is counted from. */
 static bool base_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
 {
 	const uint8_t base[] = { [US_BASE_SP] = US_X86_RSP,
@@ -81,8 +82,8 @@ bool us_step_code_slot(struct us_walk *w, const struct us_code_rule *rule, us_gv
 	return true;
 }
 
-/* The caller's rsp.  Above the CFA if the stack was aligned; if that is not known, the
- * CFA is still a lower bound for all that follows. */
+/* The caller's rsp.  It is above the CFA if the stack was aligned.  If it is not known,
+ * the CFA is still a lower bound for all that follows. */
 static void restore_sp(struct us_walk *w, const struct us_code_rule *rule,
 		       struct us_step *ret)
 {
@@ -108,8 +109,8 @@ void us_walk_fp(struct us_walk *w, const struct us_code_rule *rule, struct us_st
 	ret->framed = rule->base == US_BASE_FP;
 }
 
-/* The caller's code is gone, of which a table says that stacks begin there.  A word
- * that was only found on the stack is not enough for that. */
+/* The caller's code is gone, and a table says that stacks begin there.  A word that was
+ * only found on the stack is not enough for that. */
 static bool is_gone(const struct us_site *site, const struct us_step *s)
 {
 	return us_walk_is_outermost(s) && s->call->call == US_CALL_NONE &&
@@ -121,12 +122,12 @@ static bool read_return(struct us_walk *w, const struct us_code_rule *rule, us_g
 {
 	if (rule->base != US_BASE_POPPED)
 		return us_walk_read(w, cfa - w->word, ret);
-	us_trail_leave(w); /* no word of the stack tells it */
+	us_trail_leave(w); /* it is not in a word of the stack */
 	*ret = w->reg[rule->base_reg % US_MAX_GPR];
 	return !w->after_call && us_walk_knows(w, rule->base_reg);
 }
 
-/* Apply a rule: true if there is a return address behind a CALL. */
+/* Apply a rule; true if there is a return address behind a CALL. */
 static bool try_rule(struct us_walk *w, const struct us_site *site,
 		     const struct us_code_rule *rule, struct us_step *ret)
 {
@@ -162,11 +163,11 @@ static bool try_rules(struct us_walk *w, const struct us_site *site,
 }
 
 /*
- * The start of the site's function is in doubt.  If the code leads here from the
- * target of a CALL, that is the start, and the rule from there is the better one;
- * provided that it gives the CFA at which that CALL was found (0: any).  A word that
- * was only found on the stack needs a path without gaps: behind an indirect jump the
- * code may be another function's.
+ * The start of the site's function is in doubt.  If the code leads here from the target
+ * of a CALL, that is the start, and the rule from there is the better one.  But it has
+ * to give the CFA at which that CALL was found (at; 0: any).  A word that was only
+ * found on the stack needs a path without gaps: behind an indirect jump, the code may
+ * be another function's.
  */
 static bool learn_start(struct us_walk *w, struct us_site *site, us_gva target,
 			us_gva at)
@@ -200,15 +201,15 @@ static bool try_slot(struct us_walk *w, struct us_site *site, us_gva cfa,
 	return learn_start(w, site, target, cfa);
 }
 
-/* No rule holds: the frame pointer, or a word on the stack, may still be confirmed
- * by the CALL that it is behind. */
+/* No rule holds.  The CALL before it may still confirm the return address beside the
+ * frame pointer, or another word on the stack. */
 static bool scan(struct us_walk *w, struct us_site *site)
 {
 	us_gva sp = w->reg[US_X86_RSP], fp = w->reg[US_X86_RBP];
 	unsigned tries = 0;
 	bool framed = us_walk_knows(w, US_X86_RBP) && fp >= sp &&
 		      fp - sp < US_MAX_FRAME_SIZE;
-	/* In a prologue rbp is the caller's: its frame would do as well. */
+	/* In a prologue rbp is the caller's, so its frame would fit as well. */
 	unsigned i = 1;
 	for (; i <= PROLOGUE_WORDS; i++)
 		if (try_slot(w, site, sp + w->word * i, &tries))

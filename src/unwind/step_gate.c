@@ -3,12 +3,12 @@
  * step_gate.c: x86: from the first or last instructions of an entry, where its code
  * cannot be followed, to the program.
  *
- * A kernel that enters by a page which is in all address spaces goes on where the
- * program's page tables do not lead, and copies what the processor pushed from one
- * stack to another.  So it may be above the stack pointer, or where a register points;
- * or, of a system call, it is in registers.  Believed only in a function that is known,
- * of which no path leads to a ret, and if what is found is a program: in pages that
- * programs may use, its code and its stack.
+ * A kernel may enter through a page that is in all address spaces.  It then goes on
+ * where the program's page tables do not lead, and copies what the processor pushed
+ * from one stack to another.  This may be above the stack pointer, or where a register
+ * points; for a system call, it is in registers.  It is accepted only in a function
+ * that is known, from which no path leads to a ret, and only if it is a program: its
+ * code and its stack have to be in pages that programs may use.
  */
 #include "unwind/walk.h"
 
@@ -19,7 +19,7 @@ static bool is_users(struct us_walk *w, us_gva va)
 	return !us_walk_is_upper(va) && us_paging_is_user(w->paging, w->space, va);
 }
 
-/* A stack that has nothing on it yet begins where its memory ends. */
+/* A stack that is still empty begins where its memory ends. */
 static bool is_users_stack(struct us_walk *w, us_gva sp)
 {
 	return sp && (is_users(w, sp) || is_users(w, sp - 1));
@@ -32,7 +32,7 @@ static bool is_users_code(struct us_walk *w, us_gva pc)
 	       us_paging_read(w->paging, w->space, pc, &byte, 1);
 }
 
-/* From sp on, in the kernel's memory. */
+/* Is it from sp on, in the kernel's memory? */
 static bool is_above(struct us_walk *w, us_gva sp, struct us_entry_frame *ret)
 {
 	if (!us_walk_is_upper(sp) || sp % w->word)
@@ -45,8 +45,8 @@ static bool is_above(struct us_walk *w, us_gva sp, struct us_entry_frame *ret)
 	return false;
 }
 
-/* The kernel itself was broken off, on the same stack; the entry's first function may
- * be a push or two that lead into the next. */
+/* The kernel itself was interrupted, on the same stack.  The entry's first function may
+ * be only a push or two that lead into the next. */
 static bool is_kernels(struct us_walk *w, struct us_entry_frame *ret)
 {
 	us_gva sp = w->reg[US_X86_RSP];
@@ -69,7 +69,7 @@ static bool by_registers(struct us_walk *w, struct us_entry_frame *ret)
 	return false;
 }
 
-/* rcx and r11 are as syscall left them: behind it, and the flags. */
+/* rcx and r11 are as syscall left them: the address behind it, and the flags. */
 static bool by_syscall(struct us_walk *w, struct us_entry_frame *ret)
 {
 	us_gva pc = w->reg[US_X86_RCX], sp = w->reg[US_X86_RSP];

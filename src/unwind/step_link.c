@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step_link.c: one step by the code, where calls leave the return address in a
- * register; the frame record last.
+ * step_link.c: one step with the code, where calls leave the return address in a
+ * register; the frame record comes last.
  *
- * The link register is known of code that runs, or that an exception broke off.  Behind
- * a CALL it holds something else.
+ * The link register is known in code that runs, or that an exception interrupted.
+ * Behind a CALL it holds something else.
  */
 #include "unwind/walk.h"
 
@@ -15,8 +15,9 @@ static bool is_in_place(const struct us_walk *w, us_gva cfa)
 	return cfa >= sp && cfa - sp <= US_MAX_FRAME_SIZE;
 }
 
-/* The code has set the stack pointer to what is not known: kernels go to another stack
- * for interrupts.  A few times in one walk: stacks may lead round. */
+/* The code has set the stack pointer to an unknown value: kernels go to another stack
+ * for interrupts.  This is allowed a few times in one walk: stacks may lead in a
+ * circle. */
 static bool may_switch(const struct us_walk *w, const struct us_code_rule *rule)
 {
 	bool away = rule->base == US_BASE_KEPT || rule->base == US_BASE_WORD ||
@@ -25,7 +26,7 @@ static bool may_switch(const struct us_walk *w, const struct us_code_rule *rule)
 	return away && rule->ra != US_RA_BELOW && w->n_switch < US_MAX_SWITCHES;
 }
 
-/* What the CFA is counted from. */
+/* The value that the CFA is counted from. */
 static bool base_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *ret)
 {
 	const struct us_walk_arch *a = w->u->arch;
@@ -33,7 +34,7 @@ static bool base_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *
 		       : rule->base == US_BASE_RESULT ? a->link->result
 						      : a->sp;
 	if (rule->base == US_BASE_RESULT)
-		us_trail_leave(w); /* no word of the stack tells it */
+		us_trail_leave(w); /* it is not in a word of the stack */
 	if (rule->base == US_BASE_KEPT)
 		return us_walk_register(w, rule->base_reg, ret);
 	*ret = w->reg[reg];
@@ -50,7 +51,7 @@ static bool cfa_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *r
 	us_gva sp = w->reg[w->u->arch->sp], base;
 	if (!base_of(w, rule, &base))
 		return false;
-	/* A leaf may have no frame at all, an entry none yet. */
+	/* A leaf may have no frame at all; an entry may have none yet. */
 	us_gva cfa = base + (us_gva)(int64_t)rule->cfa;
 	bool above = cfa > sp || (cfa == sp && (rule->ra == US_RA_LINK ||
 						rule->ra == US_RA_EXCEPTION));
@@ -62,8 +63,8 @@ static bool cfa_of(struct us_walk *w, const struct us_code_rule *rule, us_gva *r
 	return above && is_in_place(w, cfa);
 }
 
-/* A function without a frame needs no stack pointer to tell its caller, whose frame
- * begins where it is, and is not known either. */
+/* A function without a frame needs no stack pointer to find its caller.  The caller's
+ * frame begins at the same place, which is not known either. */
 static bool stays(const struct us_walk *w, const struct us_code_rule *rule)
 {
 	return !us_walk_knows(w, w->u->arch->sp) && rule->base == US_BASE_SP &&
@@ -110,8 +111,8 @@ static void set_fp(struct us_walk *w, const struct us_code_rule *rule,
 	ret->framed = rule->base == US_BASE_FP || rule->fp == US_FP_SAVED;
 }
 
-/* Does the caller's frame pointer come from a frame?  Programs without any keep other
- * things in that register, and in its place. */
+/* Does the caller's frame pointer come from a frame?  Programs without frame pointers
+ * keep other things in that register, and in its place in a frame. */
 static bool is_framed(const struct us_walk *w, const struct us_site *site,
 		      const struct us_step *s)
 {
@@ -120,7 +121,7 @@ static bool is_framed(const struct us_walk *w, const struct us_site *site,
 		site->rule[1].base == US_BASE_FP);
 }
 
-/* Apply a rule: true if there is a return address behind a CALL. */
+/* Apply a rule; true if there is a return address behind a CALL. */
 static bool try_rule(struct us_walk *w, const struct us_site *site,
 		     const struct us_code_rule *rule, struct us_step *ret)
 {
@@ -150,7 +151,7 @@ static bool try_rule(struct us_walk *w, const struct us_site *site,
 	return true;
 }
 
-/* Is the second by what is known, and the first not? */
+/* Does only the second rule count from a register that is known? */
 static bool is_by_fp(const struct us_walk *w, const struct us_code_rule rule[2])
 {
 	return !us_walk_knows(w, w->u->arch->sp) && rule[0].base == US_BASE_SP &&
@@ -166,7 +167,7 @@ const struct us_code_rule *us_step_link_rule(const struct us_walk *w,
 static bool try_rules(struct us_walk *w, const struct us_site *site,
 		      struct us_step *ret)
 {
-	/* Why the rule by a stack pointer that is not known fails tells nothing. */
+	/* Why a rule with an unknown stack pointer fails has no meaning. */
 	if (is_by_fp(w, site->rule) && !us_site_is_entry(site))
 		return try_rule(w, site, &site->rule[1], ret);
 	return us_walk_try_rules(w, site, try_rule, ret);
@@ -189,8 +190,9 @@ static bool read_record(struct us_walk *w, us_gva *ret_fp, us_gva *ret_ra)
 }
 
 /*
- * By the frame record, if nothing else tells.  A function that has no record yet would
- * be left out by it: so the innermost has to be the one that the CALL names.
+ * Use the frame record if nothing else gives the caller.  It would leave out a function
+ * that has no record yet, so the innermost function has to be the one that the CALL
+ * names.
  */
 static bool by_record(struct us_walk *w, const struct us_site *site,
 		      struct us_step *ret)
@@ -225,7 +227,7 @@ static bool learn_start(struct us_walk *w, struct us_site *site, us_gva ra)
 	return true;
 }
 
-/* No rule holds: where a return address may be, the CALL before it may tell. */
+/* No rule holds: the CALL before a possible return address may give the start. */
 static bool guess_start(struct us_walk *w, struct us_site *site)
 {
 	unsigned ra = w->u->arch->link->ra;
@@ -261,7 +263,7 @@ bool us_step_link(struct us_walk *w, struct us_site *site, struct us_step *ret)
 	return ok || by_record(w, site, ret);
 }
 
-/* A stack that has nothing on it yet begins where its memory ends. */
+/* A stack that is still empty begins where its memory ends. */
 static bool is_users_stack(struct us_walk *w, us_gva sp)
 {
 	return sp && !us_walk_is_upper(sp) &&
@@ -269,15 +271,15 @@ static bool is_users_stack(struct us_walk *w, us_gva sp)
 		us_paging_is_user(w->paging, w->space, sp - 1));
 }
 
-/* A kernel in the lower half is told from its programs by the pages alone, if its
- * processor executes none of theirs for it (RISC-V). */
+/* Only the pages distinguish a kernel in the lower half from its programs, if its
+ * processor does not execute their pages in kernel mode (RISC-V). */
 static bool is_users_code(struct us_walk *w, us_gva pc)
 {
 	return !w->u->arch->link->banked_sp && !us_walk_is_upper(pc) &&
 	       us_paging_is_user(w->paging, w->space, pc);
 }
 
-/* The word that the exception's frame has for the stack pointer; false: none. */
+/* The stack pointer according to the exception's frame; false: it has none. */
 static bool frames_sp(struct us_walk *w, const struct us_code_rule *rule, us_gva cfa,
 		      us_gva *ret)
 {
@@ -289,8 +291,9 @@ static bool frames_sp(struct us_walk *w, const struct us_code_rule *rule, us_gva
 	return us_walk_read(w, cfa + (us_gva)(8LL * rule->sp_was), ret);
 }
 
-/* A program below the kernel has a stack pointer of its own: sp, or where the way out
- * takes it from.  Else the frame pointer bounds the stack. */
+/* A program below the kernel has a stack pointer of its own: sp, or where the code
+ * to the exception's return takes it from.  Otherwise the frame pointer bounds the
+ * stack. */
 static void set_space(struct us_walk *w, const struct us_code_rule *rule, us_gva sp,
 		      struct us_step *ret)
 {
@@ -319,8 +322,9 @@ bool us_step_link_frame(struct us_walk *w, const struct us_site *site,
 	return found;
 }
 
-/* Has nothing entered since this code was entered?  Where that has not kept where it
- * goes back to, what had entered and gone back would have changed it for good. */
+/* Has nothing entered since this code was entered?  If this code has not saved where
+ * it returns to, an entry that has come and gone since would have changed that for
+ * good. */
 static bool is_latest(const struct us_walk *w)
 {
 	for (unsigned i = 1; i < w->out->n; i++)
@@ -329,8 +333,8 @@ static bool is_latest(const struct us_walk *w)
 	return true;
 }
 
-/* What was broken off goes on there: by the stack, or by the processor while the code
- * has not put it there yet. */
+/* The interrupted code goes on there, according to the stack, or to the processor while
+ * the code has not stored it yet. */
 static bool exception_of(struct us_walk *w, const struct us_code_rule *rule,
 			 struct us_step *ret, us_gva *ret_sp)
 {
@@ -352,7 +356,7 @@ static bool exception_of(struct us_walk *w, const struct us_code_rule *rule,
 	       us_paging_is_user(w->paging, w->space, at.pc);
 }
 
-/* The link register of what was broken off. */
+/* The link register of the interrupted code. */
 static void set_ra(struct us_walk *w, const struct us_code_rule *rule,
 		   struct us_step *ret)
 {
@@ -364,7 +368,7 @@ static void set_ra(struct us_walk *w, const struct us_code_rule *rule,
 					     &ret->ra);
 }
 
-/* A thread of the kernel has begun with a frame that leads nowhere. */
+/* A kernel thread begins with a frame that leads nowhere. */
 static bool is_nobodys(struct us_walk *w, const struct us_code_rule *rule,
 		       const struct us_step *s)
 {
@@ -373,8 +377,8 @@ static bool is_nobodys(struct us_walk *w, const struct us_code_rule *rule,
 	       frames_sp(w, rule, s->cfa, &sp) && sp == 0;
 }
 
-/* A program is where its frame says, though its page is away: it may have to be fetched
- * first, or the program is about to end. */
+/* A program is where its frame says, even if its page is away: it may have to be
+ * fetched first, or the program is about to end. */
 static bool is_away(struct us_walk *w, const struct us_code_rule *rule,
 		    const struct us_step *s)
 {
@@ -384,7 +388,7 @@ static bool is_away(struct us_walk *w, const struct us_code_rule *rule,
 	       sp && !us_walk_is_upper(sp);
 }
 
-/* It is the CFA, but for what the frame says. */
+/* The stack pointer is the CFA, unless the frame says otherwise. */
 static bool set_sp(struct us_walk *w, const struct us_code_rule *rule,
 		   struct us_step *ret)
 {
@@ -399,8 +403,8 @@ static bool set_sp(struct us_walk *w, const struct us_code_rule *rule,
 }
 
 /*
- * What M-mode has broken off may be in the space that satp names, which M-mode itself
- * is not in.  Where both have something there, it must be the same.
+ * What M-mode has interrupted may be in the space that satp names, which M-mode itself
+ * does not use.  Where both have something at that address, it must be the same.
  */
 static bool find_below(struct us_walk *w, us_gva pc)
 {

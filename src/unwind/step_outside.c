@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step_outside.c: from the first or last instructions of a kernel's entry, where the
- * processor itself still, or again, has the program's registers, to the program.
+ * step_outside.c: from the first or last instructions of a kernel's entry to the
+ * program, while the processor itself still, or again, has the program's registers.
  *
- * Where it goes on, the processor says.  On the way in, the code from the entry's start
- * tells which registers it has changed already, and where it keeps them; on the way
- * out, the code up to the exception's return tells what it gives back, and in which
- * page tables.  What is found so has to be a program: in pages that programs may use,
- * its code and its stack.
+ * The processor says where the program goes on.  On the way in, the code from the
+ * entry's start shows which registers it has already changed, and where it keeps them.
+ * On the way out, the code up to the exception's return shows what it restores, and in
+ * which page tables.  The result has to be a program: its code and its stack have to be
+ * in pages that programs may use.
  */
 #include "unwind/walk.h"
 
@@ -24,7 +24,7 @@ static bool is_upper_or_kernels(struct us_walk *w, const struct us_space *s, us_
 	return us_walk_is_upper(va) || !us_paging_is_user(w->paging, s, va);
 }
 
-/* A stack that has nothing on it yet begins where its memory ends. */
+/* A stack that is still empty begins where its memory ends. */
 static bool is_program(struct us_walk *w, const struct program *p)
 {
 	const struct us_space *s = &p->space;
@@ -43,7 +43,7 @@ static bool asks(struct us_walk *w, struct us_entered *ret)
 	return m->read_entered && m->read_entered(m->ctx, ret) && ret->user;
 }
 
-/* The code leads from here to an exception's return. */
+/* Does the code lead from here to an exception's return? */
 static bool on_way_out(struct us_walk *w, struct program *ret)
 {
 	const struct us_walk_arch *a = w->u->arch;
@@ -66,7 +66,7 @@ static bool on_way_out(struct us_walk *w, struct program *ret)
 	return sp_known && (x.known >> a->fp & 1) && is_program(w, ret);
 }
 
-/* Register n of the program, where the entry has come to here. */
+/* The program's register n, after the entry's code up to here. */
 static bool was(struct us_walk *w, const struct us_link_entry *e, unsigned n,
 		uint64_t *ret)
 {
@@ -79,7 +79,7 @@ static bool was(struct us_walk *w, const struct us_link_entry *e, unsigned n,
 			      8);
 }
 
-/* The code leads here from an entry, in the program's own page tables. */
+/* Does the code lead here from an entry, in the program's own page tables? */
 static bool on_way_in(struct us_walk *w, const struct us_site *site,
 		      struct program *ret)
 {
@@ -94,7 +94,7 @@ static bool on_way_in(struct us_walk *w, const struct us_site *site,
 	       was(w, &e, a->fp, &ret->fp) && is_program(w, ret);
 }
 
-/* The code from the function's start to here has changed none of the three. */
+/* Has the code from the function's start to here left all three unchanged? */
 static bool is_untouched(const struct us_code_rule *r)
 {
 	return r->base == US_BASE_SP && r->cfa == 0 && r->fp == US_FP_SAME &&
@@ -109,8 +109,8 @@ bool us_step_vector(struct us_walk *w, const struct us_site *site, struct us_ste
 	struct us_entered at = { 0 };
 	us_gva start = us_site_start(site);
 	uint8_t byte;
-	/* Where there is one for programs, what the kernel's stack pointer was before
-	 * is not known. */
+	/* If programs have a stack pointer of their own, the kernel's earlier one is
+	 * not known. */
 	if (!a->link || a->link->banked_sp || (w->flags & US_PC_USER) ||
 	    w->after_call || w->known != UINT32_MAX || w->paging->stack || !start ||
 	    !us_site_is_entry(site) || !is_untouched(&site->rule[0]))
@@ -136,7 +136,7 @@ bool us_step_outside(struct us_walk *w, const struct us_site *site, struct us_st
 {
 	struct us_unwinder *u = w->u;
 	struct program p;
-	/* Registers are all there are in the innermost frame alone. */
+	/* Only the innermost frame has all registers. */
 	if (!u->arch->link || (w->flags & US_PC_USER) || w->after_call ||
 	    w->known != UINT32_MAX || !w->paging->mem->read_entered ||
 	    w->paging->stack || w->space->mode == US_PAGING_OFF ||

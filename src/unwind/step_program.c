@@ -3,16 +3,16 @@
  * step_program.c: from a kernel with page tables of its own to the program below it.
  *
  * The entry has put the program's registers where only the program's page tables lead.
- * Which program that is, nothing says: but it loaded the kernel's stack pointer from
- * there, and has not changed the frame pointer, which what it called has kept.  Both
- * are what they are in this stack in one space alone.
+ * Nothing says which program that is.  But the entry loaded the kernel's stack pointer
+ * from there, and has not changed the frame pointer, which the functions that it called
+ * have preserved.  Only in one address space are both what they are in this stack.
  */
 #include "unwind/walk.h"
 
-/* Of an instruction that enters the kernel, to go on behind it. */
+/* Bytes of an instruction that enters the kernel; the program goes on behind it. */
 #define TRAP_BYTES 4
 
-#define NO_VECTOR 1 /* asked for, to no avail; no code is there */
+#define NO_VECTOR 1 /* asked for without success; no code is there */
 
 static us_gva ask_vector(const struct us_paging *p)
 {
@@ -79,8 +79,8 @@ static const struct us_space *find_space(struct us_walk *w,
 	return found;
 }
 
-/* Where the program goes on was put there by what the entry called: into the one word
- * of all up to the last that the entry itself has nothing to do with. */
+/* What the entry called has stored where the program goes on.  It is in the only word,
+ * of all up to the last, that the entry itself does not use. */
 static bool find_pc_word(const struct us_link_entry *e, unsigned *ret)
 {
 	unsigned n = 0;
@@ -100,8 +100,8 @@ static bool is_code(struct us_walk *w, const struct us_space *s, us_gva pc)
 	       us_paging_read(w->paging, s, pc, &byte, 1);
 }
 
-/* What the entry calls puts it there, sooner or later: before that, the word is of the
- * exception before. */
+/* What the entry calls stores it there, sooner or later.  Before that, the word is that
+ * of the exception before. */
 static enum us_link_kept is_kept(struct us_walk *w)
 {
 	struct us_sites *sites = w->u->sites;
@@ -139,7 +139,7 @@ static bool keeps_both(const struct us_walk *w, const struct us_link_entry *e)
 	return e->sp_loaded && (e->saved & both) == both && !(e->changed & fp);
 }
 
-/* The program in that space, by what the entry has kept there. */
+/* Go on with the program in that space, from what the entry has saved there. */
 static bool go_on(struct us_walk *w, const struct us_space *s,
 		  const struct us_link_entry *e, enum us_link_kept kept,
 		  struct us_step *ret)
@@ -161,7 +161,7 @@ static bool go_on(struct us_walk *w, const struct us_space *s,
 	return true;
 }
 
-/* The entry has called what this stack is of. */
+/* The site is in the entry, which has called the functions of this stack. */
 static bool by_call(struct us_walk *w, const struct us_site *site, struct us_step *ret)
 {
 	const struct us_walk_arch *a = w->u->arch;
@@ -172,9 +172,9 @@ static bool by_call(struct us_walk *w, const struct us_site *site, struct us_ste
 	return go_on(w, find_space(w, &e), &e, is_kept(w), ret);
 }
 
-/* It has jumped to this function, which has no caller therefore: where programs enter
- * is known of those that were seen at work.  Of one of them alone all fits: the
- * function's start, and both registers. */
+/* The entry has jumped to this function, which therefore has no caller.  Where programs
+ * enter the kernel is known of those that were seen running.  All has to fit exactly
+ * one of them: the function's start, and both registers. */
 static bool by_jump(struct us_walk *w, const struct us_site *site, struct us_step *ret)
 {
 	const struct us_unwinder *u = w->u;

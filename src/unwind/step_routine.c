@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step_routine.c: from a routine that saves registers for its caller, and returns by a
- * register of its own (RISC-V: gcc -msave-restore), to that caller.
+ * step_routine.c: from a routine that saves registers for its caller, and returns
+ * through a register of its own (RISC-V: gcc -msave-restore), to that caller.
  *
- * By all else the routine is a part of its caller, which has no frame before it
- * returns: the step goes to its CALL, where all is as the caller was entered.
+ * Everywhere else the routine counts as a part of its caller, which has no frame before
+ * the routine returns.  The step goes to the caller's CALL, where all is as when the
+ * caller was entered.
  */
 #include "unwind/walk.h"
 
-/* How the routine has found things, by its code up to here. */
+/* How the routine found things, according to its code up to here. */
 static bool rule_of(struct us_walk *w, const struct us_site *site, us_gva target,
 		    struct us_code_rule *ret)
 {
@@ -27,7 +28,7 @@ static bool go_to_call(struct us_walk *w, const struct us_site *site, us_gva cal
 	struct us_code_rule rule;
 	if (!us_walk_knows(w, a->sp) || !rule_of(w, site, target, &rule))
 		return false;
-	us_trail_leave(w); /* no word of the stack tells it */
+	us_trail_leave(w); /* it is not in a word of the stack */
 	ret->pc = call;
 	ret->cfa = ret->sp = w->reg[a->sp] + (us_gva)(int64_t)rule.cfa;
 	ret->fp = w->reg[a->fp];

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step_start.c: the caller of a function that never returns and that nobody names.
+ * step_start.c: the caller of a function that never returns and that no symbol names.
  *
- * A program's main that ends in exit(), and what is called by pointer to stay there,
- * give nothing to tell their caller by: no return, no CALL that says where they begin,
+ * Nothing shows the caller of a program's main that ends in exit(), or of a function
+ * that is called by pointer and stays: no return, no CALL that says where it begins,
  * and in stripped programs no symbol and no table.  But functions take room on the
  * stack soon after they begin, and what is right before them leads elsewhere.  From
- * such a place the code is followed; the word that it says to be the return address has
- * to be one.
+ * each such place the code is followed; the word that it gives as the return address
+ * has to be one.
  */
 #include "unwind/walk.h"
 
-#define FIRST_RANGE 256 /* bytes of code looked at first */
+#define FIRST_RANGE 256 /* bytes of code searched first */
 #define MORE	    4
 #define CALL_ALIGN  16 /* of the stack at each CALL: System V psABI, AAPCS64, RISC-V */
 
-/* A start that is not one takes too little room: then the word is some other, and
- * hardly ever behind a CALL of this function; or by pointer with the stack in order,
- * which in 32-bit code of kernels need not be aligned. */
+/* A false start takes too little room.  Then the word is another one, and hardly ever
+ * behind a CALL of this function, or behind a CALL by pointer with the stack aligned.
+ * In 32-bit code of kernels the stack need not be aligned. */
 static bool is_confirmed(const struct us_walk *w, const struct us_step *s)
 {
 	return s->led || (!s->direct && w->word == 8 && s->cfa % CALL_ALIGN == 0);
 }
 
-/* It was entered by a return to its own start: so code that takes a stack goes on
- * there, with a link register.  A start that was guessed is one then. */
+/* It was entered by a return to its own start.  With a link register, this is how code
+ * that takes a stack goes on there.  A start that was guessed is then a true one. */
 static bool is_entered_by_return(struct us_walk *w, const struct us_code_rule *rule,
 				 us_gva start)
 {
@@ -33,7 +33,7 @@ static bool is_entered_by_return(struct us_walk *w, const struct us_code_rule *r
 	       word == start;
 }
 
-/* The same by a jump behind a CALL of another: there it begins, for certain. */
+/* The same for a jump behind a CALL of another: it certainly begins there. */
 static bool is_entered_by_jump(struct us_walk *w, struct us_site *site,
 			       const struct us_code_rule *rule)
 {
@@ -61,7 +61,7 @@ static bool try_start(struct us_walk *w, struct us_site *site, us_gva start,
 	struct us_site other = *site;
 	*ret_leads = us_sites_from(w->u->sites, site, start, rule) == US_REACH_FLOW &&
 		     rule[0].base != US_BASE_NONE && rule[0].base < US_BASE_ROOT;
-	/* The link register says nothing of the room that was taken before. */
+	/* The link register says nothing about the room that was taken before. */
 	if (!*ret_leads || (w->u->arch->link && rule[0].ra != US_RA_SAVED))
 		return *ret_leads = false;
 	other.rule[0] = rule[0];
@@ -82,8 +82,8 @@ static bool try_start(struct us_walk *w, struct us_site *site, us_gva start,
 	return true;
 }
 
-/* Only what has called has taken room for certain: a leaf may have none, and so be
- * taken for a part of the function before it. */
+/* Only a function that has made a CALL has certainly taken room.  A leaf may have none,
+ * and would be taken for a part of the function before it. */
 static bool is_unknown(const struct us_walk *w, const struct us_site *site)
 {
 	return w->after_call && !us_site_has_start(site) &&
@@ -93,7 +93,7 @@ static bool is_unknown(const struct us_walk *w, const struct us_site *site)
 		(w->u->arch->link && us_walk_knows(w, w->u->arch->fp)));
 }
 
-/* The nearest that leads here, of those that were not tried before. */
+/* The nearest start that leads here, of those that were not tried before. */
 static bool try_range(struct us_walk *w, struct us_site *site, unsigned range,
 		      struct us_step *ret, bool *ret_leads)
 {
@@ -122,7 +122,7 @@ bool us_step_start(struct us_walk *w, struct us_site *site, struct us_step *ret)
 	     range <= US_CODE_MAX_RANGE && !found && !leads; range *= MORE)
 		found = try_range(w, site, range, ret, &leads);
 	if (site->outer == US_OUTER_NEW)
-		site->outer = US_OUTER_NO; /* of no known start: looked for */
+		site->outer = US_OUTER_NO; /* no start was found */
 	us_sites_doubt(w->u->sites, site);
 	w->end = end;
 	return found;

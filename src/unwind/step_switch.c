@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step_switch.c: from a stack that a program went to for a while, back to its own.
+ * step_switch.c: from a stack that a program used for a while, back to its own.
  *
- * Go's runtime works on a stack of its own (systemstack, mcall, morestack): the
- * function that goes there loads the stack pointer from memory, keeps the old one where
- * only the language knows, and leaves the frame pointer alone.  So that is still the
- * caller's, and below it, in the caller's frame, is the return address: it is behind a
- * CALL to this very function, which hardly any other word there is.
+ * Go's runtime works on a stack of its own (systemstack, mcall, morestack).  The
+ * function that switches to it loads the stack pointer from memory, keeps the old one
+ * where only the language knows, and leaves the frame pointer alone.  The frame pointer
+ * is therefore still the caller's.  Below it, in the caller's frame, is the return
+ * address.  It is behind a CALL to this very function, as hardly any other word is.
  */
 #include "unwind/walk.h"
 
-#define MAX_FRAME_WORDS 128  /* of the caller's, looked at */
-#define SAME_STACK	1024 /* bytes above: the frame pointer is of this stack */
+#define MAX_FRAME_WORDS 128  /* words of the caller's frame that are searched */
+#define SAME_STACK	1024 /* bytes; a nearer frame pointer is of this stack */
 #define MAX_TRIES	4    /* of them compared with the code, which is slow */
 
-/* The code tells of no place on the stack that it is on. */
+/* The rule gives no place on the stack in use. */
 static bool has_no_place(const struct us_code_rule *r)
 {
 	return r->base == US_BASE_NONE || r->base == US_BASE_OWN;
 }
 
-/* Does the code lead from there to the site, and load the stack pointer on its way? */
+/* Does the code lead from there to the site, and load the stack pointer on the way? */
 static bool switches(struct us_walk *w, const struct us_site *site, us_gva target)
 {
 	struct us_code_rule rule[2];
@@ -28,7 +28,7 @@ static bool switches(struct us_walk *w, const struct us_site *site, us_gva targe
 	       has_no_place(&rule[0]) && has_no_place(&rule[1]);
 }
 
-/* A CALL that says where it goes reaches no further. */
+/* A direct CALL reaches no further. */
 static bool is_near(const struct us_walk *w, us_gva pc)
 {
 	return pc - w->pc + (1ULL << 31) < 1ULL << 32;

@@ -34,7 +34,8 @@ static bool is_usable(const struct us_walk *w, const struct us_trail *t,
 	       t->top - s->base <= s->len && s->len <= US_TRAIL_BYTES;
 }
 
-/* Where their steps are known otherwise, the innermost frames; not the last ones. */
+/* How many innermost frames to leave out, as their steps are known otherwise; the last
+ * ones are kept. */
 static unsigned to_skip(const struct us_walk *w, const struct us_trail_use *use)
 {
 	if (use->fresh || use->trail->depth < 3 || w->u->arch->link || w->word != 8)
@@ -60,7 +61,7 @@ void us_trail_begin(struct us_walk *w)
 	use->top = s->base;
 }
 
-/* From its end on, how much of the stack is what it was: by blocks, or all of it. */
+/* From its end on, how much of the stack is unchanged: in blocks, or all of it. */
 static us_gva compare(struct us_trail *t, const struct us_stack_window *s)
 {
 	us_gva low = t->frame[t->n - 1].low, at = t->top;
@@ -82,7 +83,7 @@ static bool is_word(const uint8_t *a, const uint8_t *b, unsigned bytes)
 	return bytes == 8 ? !memcmp(a, b, 8) : !memcmp(a, b, bytes);
 }
 
-/* Would the step from this frame read again what it did? */
+/* Would the step from this frame read the same words again? */
 static bool words_are(const struct us_walk *w, struct us_trail *t,
 		      const struct us_stack_window *s, const struct us_trail_frame *f)
 {
@@ -124,14 +125,14 @@ static bool same_state(const struct us_walk *w, const struct us_trail_frame *f)
 	return true;
 }
 
-/* None of it may be in this copy either. */
+/* What was missing has to be missing in this copy, too. */
 static bool still_missed(const struct us_walk *w, us_gva missed)
 {
 	const struct us_stack_window *s = w->u->trails.use.window;
 	return !missed || (missed >= s->base && missed - s->base + w->word > s->len);
 }
 
-/* What is known of the copy has to be what it would be without a trail. */
+/* The copy has to be in the state that it would have without a trail. */
 static void tell_copy(struct us_walk *w, const struct us_trail_frame *f)
 {
 	struct us_stack_copy *c = w->paging->stack;
@@ -157,7 +158,7 @@ static void take_over(struct us_walk *w, unsigned n, struct us_stack *out)
 	tell_copy(w, &t->frame[n - 1]);
 }
 
-/* The frame's own steps are noted when the next one begins. */
+/* What a frame's own step read is noted when the next frame begins. */
 static void close_frame(struct us_trail_use *use)
 {
 	struct us_trail_frame *f = use->now;
@@ -226,7 +227,7 @@ void us_trail_leave(struct us_walk *w)
 	w->u->trails.use.trail = NULL;
 }
 
-/* What was read from a frame outwards, not by its own step alone. */
+/* Add what the steps of all outer frames read to that of each frame. */
 static void add_up(struct us_trail *t, unsigned from)
 {
 	for (unsigned i = from; i < t->n; i++) {

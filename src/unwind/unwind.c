@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* unwind.c: step from frame to frame; who is asked, and who is believed. */
+/* unwind.c: step from frame to frame; which sources are asked, and which one counts. */
 #include "unwind/unwind.h"
 
 #include "unwind/walk.h"
@@ -74,14 +74,14 @@ unsigned us_unwinder_changes(const struct us_unwinder *u)
 	return u->n_change;
 }
 
-/* Nobody called, as is known now that its start was looked for. */
+/* Nobody called: this is known only after the search for the start. */
 static bool ends_after_all(struct us_walk *w, struct us_site *site)
 {
 	return site->outer == US_OUTER_OWN ||
 	       (site->outer == US_OUTER_JUMP && us_walk_is_root(w, site));
 }
 
-/* The code, and last what a table says that is not trusted. */
+/* Ask the code, and then a table that is not trusted. */
 static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 				   struct us_step *ret)
 {
@@ -113,7 +113,7 @@ static enum us_step_result by_code(struct us_walk *w, struct us_site *site,
 	return found;
 }
 
-/* Is what the code says enough, against what the table said?  in_register: it says that
+/* Does the code's answer count more than the table's? in_register: the code says that
  * the return address is in the link register again. */
 static bool outweighs(const struct us_step *s, bool in_register,
 		      enum us_step_result found, const struct us_step *table)
@@ -121,7 +121,7 @@ static bool outweighs(const struct us_step *s, bool in_register,
 	switch (found) {
 	case US_STEP_NO:
 		return true;
-	case US_STEP_ROOT: /* a caller for certain; or the program below an entry */
+	case US_STEP_ROOT: /* certainly a caller; or the program below an entry */
 		return s->led || (s->exact && (s->flags & US_PC_USER));
 	default:
 		return s->strong || (in_register && !table->strong);
@@ -137,10 +137,10 @@ static bool is_same_step(const struct us_step *a, const struct us_step *b)
 
 /*
  * The table's rule was not confirmed: it gave no caller, or one behind a CALL that does
- * not say where it goes.  Right behind an instruction, in a prologue or epilogue,
- * tables are wrong more often than code; and code that was replaced at run time has no
- * rules.  If the code knows better, it is believed from now on, but for the outermost
- * frame: that it is one may be right the next time.
+ * not say where it goes.  In a prologue or epilogue, tables are wrong more often than
+ * code; and code that was replaced at run time has no rules.  If the code knows better,
+ * its answer is used from now on.  The exception is the outermost frame, which may be
+ * right the next time.
  */
 static enum us_step_result doubt(struct us_walk *w, struct us_site *site,
 				 enum us_step_result found, struct us_step *ret)
@@ -155,7 +155,7 @@ static enum us_step_result doubt(struct us_walk *w, struct us_site *site,
 			   other.rule[0].ra == US_RA_LINK;
 	bool known = better == US_STEP_YES && outweighs(&step, in_register, found, ret);
 	if (known && found == US_STEP_YES && is_same_step(&step, ret))
-		known = false; /* the table tells more registers */
+		known = false; /* the table gives more registers */
 	if (!known && (found != US_STEP_NO || w->end != US_END_ROOT)) {
 		w->end = end;
 		us_sites_doubt(w->u->sites, site);
@@ -171,12 +171,13 @@ static enum us_step_result doubt(struct us_walk *w, struct us_site *site,
 }
 
 /*
- * Not in the middle of a function, behind a CALL that does not say where it goes.  Nor
- * where gcc says that registers were saved at what rbp points at, for a stack that it
- * aligned: it forgets that the epilogue pops rbp first.  Nor that nobody called: Linux
- * says so of code that jumps by the stack.  With a link register the caller may be
- * right and its stack wrong: clang's tables for aarch64 and RISC-V know prologues as a
- * whole, and no epilogues.
+ * Is the table's answer sure?  Behind a CALL it is, if there is one.  In the middle of
+ * a function it is not if the caller's CALL does not say where it goes.  Nor is it if
+ * gcc says that registers were saved where rbp points, on a stack that it aligned: gcc
+ * forgets that the epilogue pops rbp first.  Nor is it if the frame is outermost: Linux
+ * says so of code that jumps through the stack.  With a link register the caller may be
+ * right and its stack wrong: clang's tables for aarch64 and RISC-V treat a prologue as
+ * a whole, and leave out epilogues.
  */
 static bool is_sure(const struct us_walk *w, enum us_step_result found,
 		    const struct us_step *s)
@@ -213,9 +214,8 @@ static enum us_step_result find_caller(struct us_walk *w, struct us_step *ret)
 }
 
 /*
- * A frame that neither a CALL nor a symbol or table confirms has to be code at least.
- * Linux forbids to execute the text of its start when that is over, and its idle task
- * still returns there.
+ * A frame that no CALL, symbol or table confirms has to be code at least.  Linux makes
+ * its init text non-executable after boot, and its idle task still returns there.
  */
 static bool is_data(struct us_walk *w, const struct us_step *s)
 {
@@ -226,7 +226,7 @@ static bool is_data(struct us_walk *w, const struct us_step *s)
 }
 
 /* No processor gets there: bits 57 to 63 repeat bit 56 (Intel SDM volume 1, 3.3.7.1).
- * What tells it so is not what it seems to be. */
+ * A frame that leads there is not what it seems to be. */
 static bool is_nowhere(const struct us_walk *w, us_gva pc)
 {
 	return !w->u->arch->link && w->word == 8 &&
@@ -292,8 +292,8 @@ static void note_frame(struct us_walk *w, const struct us_step *s, struct us_sta
 	out->pc[out->n++] = s->pc;
 }
 
-/* Where code was broken off at the first instruction of a function that nothing was
- * known of, the CALL that led there tells: what is before it is another's. */
+/* Code was interrupted at the first instruction of a function of which nothing was
+ * known.  The CALL that led there shows that the code before is another function's. */
 static void note_start(struct us_walk *w, const struct us_step *caller,
 		       struct us_stack *out)
 {
@@ -317,7 +317,7 @@ static bool go_up(struct us_walk *w, struct us_stack *out)
 		return false;
 	}
 	if (found == US_STEP_NO) {
-		/* By convention the outermost frame has 0 for the next. */
+		/* By convention the frame pointer of the outermost frame is 0. */
 		const struct us_walk_arch *a = w->u->arch;
 		bool bottom = us_walk_knows(w, a->fp) && w->framed &&
 			      (a->link || us_walk_knows(w, a->sp)) &&
@@ -353,8 +353,8 @@ static void walk(struct us_walk *w, struct us_stack *out)
 	out->end = US_END_DEPTH;
 }
 
-/* The bytes of a word of the code; 0: not code that is unwound.  On a stack segment
- * that does not begin at 0 the saved frame pointers are no addresses. */
+/* The bytes of a word of the code; 0: code that is not unwound.  On a stack segment
+ * that does not begin at 0, the saved frame pointers are not addresses. */
 static unsigned word_of(const struct us_regs *r)
 {
 	bool flat = r->arch != US_ARCH_X86_64 || !(r->valid & 1U << US_X86_RSP) ||
@@ -362,7 +362,7 @@ static unsigned word_of(const struct us_regs *r)
 	return r->bits == 64 ? 8 : r->bits == 32 && flat ? 4 : 0;
 }
 
-/* The vCPU has just entered: what was broken off has all its registers. */
+/* The vCPU has just entered: the interrupted code still has all its registers. */
 static void leave_entry(struct us_walk *w, const struct us_regs *regs,
 			struct us_stack *out)
 {
@@ -378,7 +378,7 @@ static void leave_entry(struct us_walk *w, const struct us_regs *regs,
 		out->flags[1] |= US_PC_EXACT;
 }
 
-/* Each by an inlined copy. */
+/* Two calls of fixed size, so that the compiler inlines each. */
 static void take_registers(struct us_walk *w, const struct us_regs *regs)
 {
 	if (w->u->arch->n_reg == 16)
@@ -449,7 +449,7 @@ const char *us_unwind_end_words(enum us_unwind_end end)
 		[US_END_CYCLE] = "where frame pointers do not lead up the stack",
 		[US_END_NO_RULE] =
 			"where neither symbols nor code tell the caller (-e FILE)",
-		[US_END_MODE] = "in code of 16 bits or with segments",
+		[US_END_MODE] = "in 16-bit or segmented code",
 	};
 	return end < US_N_END ? words[end] : "for an unknown reason";
 }

@@ -6,7 +6,7 @@
 #define TABLE 2048
 #define SLOT  128
 
-/* An entry is a piece of its own: it ends with padding, or goes elsewhere. */
+/* An entry is a piece of code of its own: it ends with padding, or goes elsewhere. */
 static bool is_end(const struct us_link_machine *m, const uint8_t *code)
 {
 	static const uint8_t nop[] = { 0x1f, 0x20, 0x03, 0xd5 };

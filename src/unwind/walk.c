@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* walk.c: the stack in windows, and whether a return address is one. */
+/* walk.c: reads the stack in windows, and checks whether a return address is one. */
 #include "unwind/walk.h"
 
-#define BELOW 128 /* of a window below the word asked for: saved registers */
+#define BELOW 128 /* bytes of a window below the word: saved registers */
 
 static bool fill_window(struct us_walk *w, us_gva va)
 {
@@ -13,7 +13,7 @@ static bool fill_window(struct us_walk *w, us_gva va)
 	u->window = from;
 	if (us_paging_read(w->paging, w->space, from, u->bytes, u->window_len))
 		return true;
-	/* The backend may know less of the page than that. */
+	/* The backend may have less of the page than that. */
 	u->window = va;
 	u->window_len = w->word;
 	if (us_paging_read(w->paging, w->space, va, u->bytes, w->word))
@@ -42,7 +42,7 @@ bool us_walk_fetch(struct us_walk *w, us_gva va, uint64_t *ret)
 	return us_paging_read(w->paging, w->space, va, ret, w->word);
 }
 
-/* The CALL is by a register: does what that was loaded with lead to the site? */
+/* The CALL is through a register: does its value lead to the site? */
 static void take_name(struct us_walk *w, const struct us_site *site, struct us_step *s)
 {
 	struct us_site *call = s->call;
@@ -73,9 +73,9 @@ bool us_walk_is_caller(struct us_walk *w, const struct us_site *site, struct us_
 	s->led = s->strong || call->call == US_CALL_OUTERMOST;
 	if (s->led || call->call == US_CALL_NONE)
 		return s->led;
-	/* What ends in iret is entered by an interrupt; and a thread that has not run
-	 * yet has the start of a function where others have a return address: but what
-	 * switches to it calls nobody any more. */
+	/* Code that ends in iret is entered by an interrupt.  A thread that has not run
+	 * yet has the start of a function in the place of a return address; but the
+	 * code that switches to it calls nobody any more. */
 	bool begins = call->at_start &&
 		      (s->direct || (!w->after_call && !us_sites_certain(sites, site)));
 	if (us_site_is_entry(site) || begins)
@@ -95,7 +95,8 @@ bool us_walk_is_outermost(const struct us_step *s)
 	return s->call->source == US_SITE_CFI && s->call->cfi.rule->pc == US_CFI_LOST;
 }
 
-/* Behind a CALL that was the last instruction of its function the next one begins. */
+/* Behind a CALL that is the last instruction of its function, the next function
+ * begins. */
 bool us_walk_may_be_behind(const struct us_step *s)
 {
 	return !s->call->at_start ||

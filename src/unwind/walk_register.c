@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * walk_register.c: what a register holds in a frame, where only the code of those who
- * were called from there tells it.
+ * walk_register.c: what a register holds in a frame, where only the code of the
+ * functions called from there shows it.
  *
- * Asked where a function keeps its stack pointer in one while it works on another stack
- * (US_BASE_KEPT).  From that frame inwards, the first that has saved it has its value.
+ * This is needed where a function keeps its stack pointer in a register while it works
+ * on another stack (US_BASE_KEPT).  From that frame inwards, the first function that
+ * has saved the register has its value.
  */
 #include "unwind/walk.h"
 
-/* A table knows it of the function, and the CFA; false: not where. */
+/* What the function's table says of the register; US_SAVE_LOST: not where it was
+ * saved. */
 static enum us_code_save saved_by_table(const struct us_site *site, unsigned reg,
 					int32_t *ret_off)
 {
@@ -23,7 +25,8 @@ static enum us_code_save saved_by_table(const struct us_site *site, unsigned reg
 	return r->flags & US_CFI_SIGNAL ? US_SAVE_LOST : US_SAVE_NONE;
 }
 
-/* What frame i, which was called or entered from the next, has done with it. */
+/* What frame i, which was called or entered from the next, has done with the
+ * register. */
 static enum us_code_save saved_in(struct us_walk *w, unsigned i, unsigned reg,
 				  int32_t *ret_off)
 {
@@ -32,7 +35,7 @@ static enum us_code_save saved_in(struct us_walk *w, unsigned i, unsigned reg,
 	bool exit = out->how[i + 1] == US_HOW_INTERRUPT;
 	struct us_site *site = us_sites_find(w->u->sites, out->pc[i], after_call,
 					     w->site);
-	/* Tables of 32-bit code number registers otherwise: its code tells. */
+	/* Tables of 32-bit code number registers differently, so its code is asked. */
 	if (site->source == US_SITE_CFI && w->word == 8)
 		return saved_by_table(site, reg, ret_off);
 	return us_sites_saved(w->u->sites, site, reg, exit, ret_off);
@@ -41,7 +44,7 @@ static enum us_code_save saved_in(struct us_walk *w, unsigned i, unsigned reg,
 bool us_walk_register(struct us_walk *w, unsigned reg, uint64_t *ret)
 {
 	const struct us_regs *regs = w->regs;
-	/* By the frames before, not by this one alone. */
+	/* This depends on the frames before, not on this one alone. */
 	us_trail_leave(w);
 	*ret = w->reg[reg];
 	if (us_walk_knows(w, reg))

@@ -13,7 +13,7 @@
 #define ESI US_X86_CODE_RSI
 #define EDI 7
 
-/* What the opcode alone tells; the rest is US_X86_OTHER. */
+/* What the opcode alone determines; all else is US_X86_OTHER. */
 static const uint8_t kind_1[256] = {
 	[0x50 ... 0x57] = US_X86_PUSH,
 	[0x58 ... 0x5f] = US_X86_POP,
@@ -173,7 +173,8 @@ static unsigned written(const struct us_x86_parts *p)
 	}
 }
 
-/* What gcc uses to align a stack: r10 or r13, for which 32-bit code has ecx and edi. */
+/* The registers that gcc aligns a stack with: r10 or r13; in 32-bit code, ecx and edi
+ * take their places. */
 static uint8_t number(const struct us_x86_parts *p, uint8_t reg)
 {
 	if (p->bits == 64)
@@ -181,8 +182,8 @@ static uint8_t number(const struct us_x86_parts *p, uint8_t reg)
 	return reg == ECX ? R10 : reg == EDI ? R13 : reg;
 }
 
-/* reg gets a value that is not followed: of interest only for those that are.  Of two,
- * rsp is reg. */
+/* reg gets an unknown value, which matters only for registers that are followed.  If
+ * there are two, i->reg is rsp. */
 static void set(const struct us_x86_parts *p, struct us_x86_insn *i, uint8_t reg)
 {
 	if (reg != RSP && reg != RBP && reg != R10 &&
@@ -198,7 +199,8 @@ static void set(const struct us_x86_parts *p, struct us_x86_insn *i, uint8_t reg
 	i->kind = US_X86_SET;
 }
 
-/* Written without being named: by cpuid; and by string instructions. */
+/* Registers that are written without being named: by cpuid; and by string
+ * instructions. */
 static void implied_write(const struct us_x86_parts *p, struct us_x86_insn *i)
 {
 	if (p->vector)
@@ -235,7 +237,7 @@ static void general_write(const struct us_x86_parts *p, struct us_x86_insn *i)
 	implied_write(p, i);
 }
 
-/* Of a register that functions preserve: what saves it, and what keeps rsp in it. */
+/* For a register that functions preserve: is it saved, or does it keep rsp? */
 static bool is_kept(const struct us_x86_parts *p, uint8_t kind, uint8_t reg,
 		    uint8_t base)
 {
@@ -260,7 +262,7 @@ static bool found(const struct us_x86_parts *p, struct us_x86_insn *i, uint8_t k
 	return true;
 }
 
-/* rsp and a register that functions preserve. */
+/* An exchange of rsp and a register that functions preserve. */
 static bool swapped(const struct us_x86_parts *p, struct us_x86_insn *i, uint8_t reg,
 		    uint8_t rm)
 {
@@ -314,7 +316,8 @@ static void address(const struct us_x86_parts *p, struct us_x86_insn *i)
 	i->imm = p->mem_base == US_X86_NO_REG ? 0 : p->disp;
 }
 
-/* Only what reads or writes a register, or goes somewhere, has operands here. */
+/* Only instructions that read or write a register, or go somewhere, have operands
+ * here. */
 static void operands(const struct us_x86_parts *p, struct us_x86_insn *i)
 {
 	switch (i->kind) {
@@ -343,7 +346,7 @@ static void operands(const struct us_x86_parts *p, struct us_x86_insn *i)
 	}
 }
 
-/* What only 32-bit code has. */
+/* Opcodes that only 32-bit code has. */
 static uint8_t kind_32(uint8_t op)
 {
 	switch (op) {
@@ -384,7 +387,7 @@ static uint8_t kind_of(const struct us_x86_parts *p)
 	return p->bits == 64 ? kind_1[p->op] : kind_32(p->op);
 }
 
-/* With 16 bits these change the low ones of rsp and rbp: no compiler does that. */
+/* With 16 bits these change only the low ones of rsp and rbp: no compiler does that. */
 static void lose_both(struct us_x86_insn *i)
 {
 	i->kind = US_X86_SET;
@@ -405,13 +408,13 @@ static bool moves_frame(uint8_t kind)
 	}
 }
 
-/* With a prefix these go to an address of 16 bits in 32-bit code. */
+/* In 32-bit code, with a prefix, these go to a 16-bit address. */
 static bool goes_16(const struct us_x86_parts *p, uint8_t kind)
 {
 	return p->size16 && p->bits != 64 && kind >= US_X86_CALL && kind <= US_X86_RET;
 }
 
-/* Opcodes whose reg field is a part of the opcode, or no general register. */
+/* Opcodes whose reg field is a part of the opcode, or not a general register. */
 static bool has_group(const struct us_x86_parts *p)
 {
 	if (p->map == US_X86_MAP_0F)
@@ -436,13 +439,13 @@ static bool has_group(const struct us_x86_parts *p)
 	}
 }
 
-/* Is rsp loaded as a whole word, from what is not rsp? */
+/* Is rsp loaded as a whole word, from something other than rsp? */
 static bool loads_stack(const struct us_x86_parts *p)
 {
 	bool whole = p->bits == 64 ? p->w : !p->size16, memory = p->mod != 3;
 	if (p->map != US_X86_MAP_1)
 		return false;
-	if ((p->op & 0xf8) == 0xb8) /* of 32 bits too: the rest becomes 0 */
+	if ((p->op & 0xf8) == 0xb8) /* 32 bits, too: the rest becomes 0 */
 		return ((p->op & 7) | p->b) == RSP && !p->size16;
 	switch (p->op) {
 	case 0x89:
@@ -458,7 +461,7 @@ static bool loads_stack(const struct us_x86_parts *p)
 	}
 }
 
-/* In doubt it is used. */
+/* If in doubt, the stack counts as used. */
 static uint8_t stack_of(const struct us_x86_parts *p, uint8_t kind)
 {
 	bool plain = p->map == US_X86_MAP_1 && !p->vector;
@@ -489,7 +492,7 @@ static uint8_t stack_of(const struct us_x86_parts *p, uint8_t kind)
 	return in_rm || in_reg ? US_X86_STACK_USED : US_X86_STACK_NOT;
 }
 
-/* A constant of 64 bits, or of 32 with its sign or without. */
+/* A 64-bit constant, or a 32-bit one with or without its sign. */
 static uint64_t constant(const struct us_x86_parts *p, bool low)
 {
 	uint64_t value = 0;
@@ -537,7 +540,7 @@ bool us_x86_decode(const uint8_t *code, size_t n, unsigned bits,
 	return true;
 }
 
-/* Is this the tail ff /2 of a CALL, n bytes long without prefixes, n from 2 to 7? */
+/* Are these n bytes, 2 to 7, the tail ff /2 of a CALL, without prefixes? */
 static bool is_indirect_call(const uint8_t *c, size_t n)
 {
 	uint8_t mod = c[1] >> 6, rm = c[1] & 7;
@@ -558,8 +561,8 @@ static bool is_indirect_call(const uint8_t *c, size_t n)
 
 bool us_x86_call_before(const uint8_t before[8], bool *ret_direct, int32_t *ret_imm)
 {
-	/* e8 can also be inside of the longest forms of the other: then the target is
-	 * not known, but a CALL it is. */
+	/* e8 can also be inside the longest forms of the other CALL.  Then the target
+	 * is not known, but it is a CALL. */
 	bool indirect = false;
 	for (size_t n = 6; n <= 7; n++)
 		indirect |= is_indirect_call(before + 8 - n, n);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* x86_jump.c: jumps to where a register says that was set just before; see x86_flow.h.
- */
+/* x86_jump.c: jumps through a register that was set right before; see x86_flow.h. */
 #include "unwind/x86_flow.h"
 #include "unwind/x86_rule.h"
 
@@ -53,7 +52,7 @@ void us_x86_before_place(struct us_x86_flow *f, us_gva pc, struct us_x86_insn be
 	}
 }
 
-/* Jumps name registers as the processor does, pops as the state has them. */
+/* Jumps have the processor's register numbers, pops those of the state. */
 static bool is_to(const struct us_x86_flow *f, const struct us_x86_insn *jump,
 		  uint8_t reg)
 {
@@ -77,7 +76,7 @@ static bool is_lfence(const uint8_t *code)
 	return !memcmp(code, lfence, FENCE);
 }
 
-/* Is it pop reg; jmp *reg, with a fence between them or not?  *ret_pop: its length. */
+/* Is it pop reg; jmp *reg, perhaps with a fence in between?  *ret: the pop. */
 static bool is_pop_and_jump(const struct us_x86_flow *f, const uint8_t *code, size_t n,
 			    struct us_x86_insn *ret)
 {
@@ -97,7 +96,7 @@ void us_x86_pop_before(struct us_x86_flow *f, us_gva pc, struct us_x86_state *st
 	uint8_t code[POP_MAX + FENCE + JUMP_MAX];
 	struct us_x86_insn pop;
 	for (size_t n = 1; n <= POP_MAX + FENCE && pc >= n; n++) {
-		if (n == FENCE) /* in the middle of one */
+		if (n == FENCE) /* inside the fence */
 			continue;
 		if (!us_paging_read(f->path.paging, f->path.space, pc - n, code,
 				    sizeof(code)) ||
@@ -110,7 +109,7 @@ void us_x86_pop_before(struct us_x86_flow *f, us_gva pc, struct us_x86_state *st
 	}
 }
 
-/* --- CALLs by a register --- */
+/* --- CALLs through a register --- */
 
 #define NAMED 128 /* bytes before the end of the CALL, in which the register is set */
 
@@ -124,7 +123,7 @@ static size_t call_by(const uint8_t *end, size_t n, uint8_t *ret_reg)
 	return rex ? 3 : 2;
 }
 
-/* Straight on for so many bytes, with nothing that may set it? */
+/* Is this straight code of n bytes, in which nothing may set reg? */
 static bool is_kept(const uint8_t *code, size_t n, uint8_t reg)
 {
 	struct us_x86_insn insn;

@@ -3,25 +3,25 @@
  * x86_own.c: has the code right before a CALL loaded the stack pointer?  See
  * x86_rule.h.
  *
- * Code that the processor or a loader enters has no symbol in a firmware, and where it
- * begins nothing says.  But it takes a stack of its own, and then calls what runs on
+ * In a firmware, code that the processor or a loader enters has no symbol, and nothing
+ * says where it begins.  But it takes a stack of its own, and then calls what runs on
  * it.  The code before the CALL is decoded in one sweep that has to come to the place;
- * what matters are the last instructions.
+ * only the last instructions matter.
  */
 #include "unwind/x86_flow.h"
 #include "unwind/x86_rule.h"
 
 #define RANGE  256 /* bytes before the place */
-#define SHIFTS 8   /* where a sweep begins, tried */
+#define SHIFTS 8   /* starts of a sweep that are tried */
 #define BEHIND 128 /* instructions that are followed behind the CALL */
 #define ARMS   8   /* of branches among them */
 
 /* A straight piece of code, up to where the sweep is. */
 struct piece {
-	bool begins; /* nothing falls into its first instruction */
-	bool used;   /* rsp was, so it was some stack before */
+	bool begins; /* no code falls through into its first instruction */
+	bool used;   /* rsp was used, so it was a stack before */
 	bool called; /* the last instruction was a CALL */
-	bool taken;  /* what was loaded is no stack of before */
+	bool taken;  /* what was loaded is not an earlier stack */
 	enum us_x86_own own;
 	us_gva sp; /* of US_X86_OWN_AT: what was loaded */
 };
@@ -38,7 +38,7 @@ static bool is_constant(const struct us_x86_insn *insn)
 	return insn->stack == US_X86_STACK_LOADS && insn->general == US_X86_CODE_RSP;
 }
 
-/* mov %rax,%rsp: right behind a CALL that is what was called has made. */
+/* mov %rax,%rsp: right behind a CALL, this is the result of the function called. */
 static bool is_result(const uint8_t *code, size_t len)
 {
 	return len >= 2 && code[len - 2] == 0x89 && code[len - 1] == 0xc4;
@@ -53,13 +53,13 @@ static void load(struct piece *p, const uint8_t *code, const struct us_x86_insn 
 	p->sp = insn->value;
 }
 
-/* Its place is not known any more. */
+/* Its place is no longer known. */
 static void lose(struct piece *p)
 {
 	p->own = p->own && p->taken ? US_X86_OWN_SOME : US_X86_OWN_NOT;
 }
 
-/* What was loaded, after this instruction. */
+/* Where the loaded stack pointer is after this instruction. */
 static void move(const struct us_x86_flow *f, struct piece *p,
 		 const struct us_x86_insn *insn)
 {
@@ -74,7 +74,7 @@ static void move(const struct us_x86_flow *f, struct piece *p,
 	else if (from_sp && to_sp)
 		p->sp += (us_gva)(int64_t)insn->imm;
 	else if (to_sp && (insn->kind == US_X86_SET || insn->kind == US_X86_MOVE))
-		lose(p); /* aligned, or made room in */
+		lose(p); /* aligned, or room was made */
 	else if (to_sp && insn->kind != US_X86_STORE)
 		p->own = US_X86_OWN_NOT;
 	else if (insn->kind == US_X86_SWAP && insn->base == US_X86_CODE_RSP)
@@ -145,7 +145,7 @@ static bool sets_sp(const struct us_x86_insn *insn)
 	return insn->stack == US_X86_STACK_LOADS || to_sp || swaps;
 }
 
-/* Follow one arm to where it leads elsewhere; true: it gives a stack back. */
+/* Follow one arm to where it leads elsewhere; true: it restores an earlier stack. */
 static bool arm_goes_back(struct us_x86_flow *f, struct arms *a, us_gva pc)
 {
 	struct us_x86_insn insn;

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #define MAX_RETURN 1024 /* instructions on the way to a ret */
-#define MAX_POPS   256	/* instructions of a callee looked through for its ret */
-#define MAX_TRAP   64	/* bytes that a CALL which is none leads over */
+#define MAX_POPS   256	/* instructions of a callee that are searched for its ret */
+#define MAX_TRAP   64	/* bytes that a CALL used as a push may skip */
 
 struct us_x86_flow *us_x86_flow_new(void)
 {
@@ -55,8 +55,8 @@ static void start_over(struct us_x86_flow *f)
 
 /* --- code --- */
 
-/* Code of n bytes that a processor may guess to be next, and that keeps it there: int3;
- * or pause or lfence, and a jump back. */
+/* Code of n bytes that only speculation reaches, and that holds it there: int3; or
+ * pause or lfence, and a jump back. */
 static bool is_trap(const struct us_x86_flow *f, const uint8_t *code, size_t n)
 {
 	static const uint8_t lfence[3] = { 0x0f, 0xae, 0xe8 };
@@ -126,8 +126,8 @@ static bool is_jump(const struct us_x86_insn *insn)
 	return insn->kind == US_X86_JUMP || insn->kind == US_X86_PUSH_PC;
 }
 
-/* How many bytes the function there takes off the stack as it returns: 32-bit code has
- * conventions under which that is the callee's part, and says it in the ret. */
+/* How many bytes the function takes off the stack when it returns.  In some conventions
+ * of 32-bit code this is the callee's part, and its ret says how many. */
 static int32_t pops_of(struct us_x86_flow *f, us_gva pc)
 {
 	struct us_x86_insn insn;
@@ -166,15 +166,15 @@ static void step(struct us_x86_flow *f, struct us_x86_state *st,
 static void goes_to(struct us_x86_flow *f, const struct us_code_place *at, us_gva pc,
 		    const struct us_x86_state *st)
 {
-	/* By address: so that the branch around a CALL that never returns has said
-	 * how things are behind it before the CALL is met. */
+	/* By address: the branch around a CALL that never returns has then given the
+	 * state behind the CALL before the CALL is met. */
 	if (us_code_place_has(at, pc))
 		pend(f, pc, pc - at->start, false, st);
 }
 
 /*
- * Does the pushed address become that of a jump, as retpolines make them: by "mov reg,
- * (rsp); ret"?  Nobody can tell where that leads.
+ * Does the code replace the pushed address with the target of a jump, as retpolines do
+ * with "mov reg, (rsp); ret"?  Where that leads cannot be known.
  */
 static bool is_retpoline(const struct us_x86_flow *f, const struct us_x86_insn *insn,
 			 us_gva next)
@@ -188,7 +188,7 @@ static bool is_retpoline(const struct us_x86_flow *f, const struct us_x86_insn *
 	return wide && mov[0] == 0x89 && (mov[1] & 0xc7) == 0x04 && mov[2] == 0x24;
 }
 
-/* A jump that may lead anywhere in the function, by what the stack is there. */
+/* A jump that may lead anywhere in the function, with the stack as it is there. */
 static void note_table(struct us_x86_flow *f, const struct us_x86_state *st)
 {
 	if (!f->has_table)
@@ -196,8 +196,7 @@ static void note_table(struct us_x86_flow *f, const struct us_x86_state *st)
 	f->has_table = true;
 }
 
-/* A retpoline may be a jump within the function that it is in; what it has pushed is
- * gone by then. */
+/* A retpoline may be a jump within its function; what it has pushed is gone by then. */
 static void note_retpoline(struct us_x86_flow *f, const struct us_x86_state *pushed)
 {
 	struct us_x86_state before = *pushed;
@@ -205,7 +204,8 @@ static void note_retpoline(struct us_x86_flow *f, const struct us_x86_state *pus
 	note_table(f, &before);
 }
 
-/* Note where this instruction leads besides the next one; false if not there. */
+/* Note where this instruction leads besides the next one; false: it does not lead to
+ * the next one. */
 static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 		     const struct us_x86_insn *insn, us_gva next,
 		     struct us_x86_state *st)
@@ -233,7 +233,7 @@ static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 		break;
 	case US_X86_BREAK:
 		if (at->end)
-			return true; /* bounded: no padding leads into the next one */
+			return true; /* bounded: no padding leads past the end */
 		break;
 	case US_X86_RET:
 	case US_X86_IRET:
@@ -247,7 +247,7 @@ static bool flows_on(struct us_x86_flow *f, const struct us_code_place *at,
 	return false;
 }
 
-/* Follow one path; true if it comes to the place, *st is then how things are there. */
+/* Follow one path; true if it comes to the place, where *st is then the state. */
 static bool reaches(struct us_x86_flow *f, const struct us_code_place *at, us_gva pc,
 		    struct us_x86_state *st)
 {
@@ -258,8 +258,8 @@ static bool reaches(struct us_x86_flow *f, const struct us_code_place *at, us_gv
 		if (!decode_at(f, pc, &insn))
 			return false;
 		pc += insn.len;
-		/* What seemed to push its end only was a CALL of the function right
-		 * behind it, if somebody has that end as a return address. */
+		/* What seemed to push only its end was a CALL of the function right
+		 * behind it, if that end is a return address. */
 		bool next = insn.kind == US_X86_PUSH_PC && insn.imm == 0;
 		if (at->after_call && pc == at->pc && (next || is_call(&insn)))
 			return true;
@@ -272,7 +272,7 @@ static bool reaches(struct us_x86_flow *f, const struct us_code_place *at, us_gv
 	return false;
 }
 
-/* Another stack was taken, and a register keeps where this one is. */
+/* The code has taken another stack, and a register keeps where this one is. */
 static void kept_at(const struct us_x86_flow *f, const struct us_x86_state *st,
 		    struct us_code_rule *ret)
 {
@@ -287,7 +287,8 @@ static void kept_at(const struct us_x86_flow *f, const struct us_x86_state *st,
 	}
 }
 
-/* By where SP stands for the CFA: it is in a register now, to be jumped to. */
+/* SP stands for the CFA here.  Is the return address in a register now, to be jumped
+ * to? */
 static bool is_return_popped(const struct us_x86_state *st)
 {
 	return st->popped.sym == US_SYM_SP && st->popped.off == -st->word &&
@@ -298,10 +299,10 @@ static void rule_at(const struct us_x86_flow *f, const struct us_x86_state *st,
 		    struct us_code_rule rule[2])
 {
 	struct us_code_rule sp = { .fp = US_FP_LOST }, fp;
-	/* An argument on the stack (32-bit code) may be the other stack, too. */
+	/* In 32-bit code, an argument on the stack may be the other stack, too. */
 	bool away = st->away || st->sp.sym == US_SYM_WORD;
-	/* What was saved holds on every path that leads here; that rbp still is what
-	 * it was, only on this one. */
+	/* That rbp was saved holds on every path that leads here; that it is unchanged,
+	 * only on this one. */
 	if (st->saved.sym == US_SYM_SP && us_code_slot(st->saved.off, &sp.fp_at))
 		sp.fp = US_FP_SAVED;
 	else if (us_x86_state_fp_same(st))
@@ -373,7 +374,7 @@ enum us_code_reach us_x86_from_start(struct us_x86_flow *f,
 			*st = f->pending[p.slot];
 		} else if (f->has_table && us_code_ends_take(&f->ends, &f->path,
 							     at->start, at->pc, &pc)) {
-			/* No path leads there: it is reached by the jump. */
+			/* No path leads there: the jump does. */
 			*st = f->table;
 			reach = US_REACH_TABLE;
 		} else {
@@ -396,7 +397,7 @@ enum us_code_reach us_x86_rule_from_start(struct us_x86_flow *f,
 
 /* --- to a return --- */
 
-/* The return address is at this place. */
+/* pc_at: where the return address is. */
 static bool rule_for(const struct us_x86_state *st, struct us_x86_value pc_at,
 		     struct us_code_rule *ret)
 {
@@ -456,7 +457,7 @@ static bool is_prologue(struct us_x86_flow *f, us_gva pc)
 	       insn.reg == US_X86_CODE_RBP && insn.base == US_X86_CODE_RSP;
 }
 
-/* The return address was popped, and is jumped to. */
+/* The return address was popped, and is the target of a jump. */
 static bool popped_rule(const struct us_x86_flow *f, const struct us_x86_state *st,
 			struct us_code_rule *ret)
 {
@@ -554,8 +555,8 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 		if (leaves && how != US_EXIT_NONE && how != US_EXIT_IRET)
 			return how;
 		if (leaves) {
-			/* By another stack, if there is no rule: a way that takes the
-			 * frame from this one tells where it is. */
+			/* Without a rule, this way is on another stack.  A way that
+			 * takes the frame from this stack shows where it is. */
 			*rule = found;
 			how = out == LEAVES ? US_EXIT_IRET : US_EXIT_SYSRET;
 			if (found.base != US_BASE_NONE || out != LEAVES)
@@ -574,7 +575,7 @@ enum us_code_exit us_x86_rule_to_return(struct us_x86_flow *f,
 #define HLT    0xf4
 #define BEYOND 1 /* the order of a path that has run into the next function */
 
-/* Only padding up to the next function? */
+/* Is there only padding up to the next function? */
 static bool is_padding(struct us_x86_flow *f, us_gva pc, us_gva end)
 {
 	struct us_x86_insn insn;
@@ -594,7 +595,7 @@ static bool is_byte(struct us_x86_flow *f, us_gva pc, uint8_t byte)
 	return len && *code == byte;
 }
 
-/* Of a stack that the function loaded itself nothing tells the CFA. */
+/* Nothing gives the CFA on a stack that the function loaded itself. */
 static bool leaves_by_ret(const struct us_x86_state *st, bool beyond,
 			  const struct us_code_rule start[2])
 {
@@ -605,7 +606,7 @@ static bool leaves_by_ret(const struct us_x86_state *st, bool beyond,
 					    : us_code_same_cfa(&found, start);
 }
 
-/* Follow one path to its end; false: it leaves, or nobody knows. */
+/* Follow one path to its end; false: it leaves, or this is not known. */
 static bool path_stays(struct us_x86_flow *f, const struct us_code_place *at,
 		       const struct us_code_pending *p,
 		       const struct us_code_rule start[2])
@@ -622,7 +623,7 @@ static bool path_stays(struct us_x86_flow *f, const struct us_code_place *at,
 		case US_X86_RET:
 			return !leaves_by_ret(&st, beyond, start);
 		case US_X86_STOP:
-			return is_byte(f, pc, 0x0f); /* ud2, and no far jump */
+			return is_byte(f, pc, 0x0f); /* ud2, not a far jump */
 		case US_X86_BREAK:
 			return true;
 		case US_X86_JUMP_INDIRECT:

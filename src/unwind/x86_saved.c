@@ -38,7 +38,7 @@ static enum us_code_save saved_from_start(struct us_x86_flow *f,
 						  : US_SAVE_LOST;
 }
 
-/* The handler gives it back. */
+/* The handler restores it. */
 static enum us_code_save saved_by_exit(struct us_x86_flow *f,
 				       const struct us_code_place *at, int32_t *ret_off)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * x86_starts.c: where functions may begin, in the code before a place; see x86_rule.h.
+ * x86_starts.c: finds where functions may begin in the code before a place; see
+ * x86_rule.h.
  *
- * The code is decoded in one sweep that has to come to the place itself: sweeps that
- * begin in the middle of an instruction are in step with the code after a few.
+ * The code is decoded in one sweep that has to come to the place itself.  A sweep that
+ * begins in the middle of an instruction is in step with the code after a few
+ * instructions.
  */
 #include "unwind/x86_flow.h"
 #include "unwind/x86_rule.h"
@@ -11,7 +13,7 @@
 #include <string.h>
 
 #define CHUNK	 1024
-#define SHIFTS	 4 /* where a sweep begins, tried */
+#define SHIFTS	 4 /* starts of a sweep that are tried */
 #define STRAIGHT 8 /* instructions from the start until room is taken */
 
 /* A run of code without jumps, from where a function may begin. */
@@ -19,7 +21,7 @@ struct run {
 	us_gva start;
 	unsigned n; /* instructions in it */
 	bool open;  /* it has not taken room yet */
-	bool sure;  /* nothing falls into it, but behind a CALL */
+	bool sure;  /* no code falls through into it, nor does a CALL return to it */
 };
 
 size_t us_x86_before(const struct us_x86_flow *f, us_gva pc, uint8_t *code,
@@ -65,7 +67,7 @@ static void add(struct us_code_starts *s, const struct run *r)
 	s->sure[0] = r->sure;
 }
 
-/* One instruction more of a sweep. */
+/* Take the next instruction of a sweep. */
 static void go_on(struct run *r, us_gva pc, const struct us_x86_insn *insn,
 		  struct us_code_starts *ret)
 {
@@ -85,7 +87,8 @@ static void go_on(struct run *r, us_gva pc, const struct us_x86_insn *insn,
 	}
 }
 
-/* From there to the place; false: it does not come there, or there is no budget. */
+/* Sweep from there to the place; false: it does not come there, or the budget is
+ * spent. */
 static bool sweep(struct us_x86_flow *f, const uint8_t *code, size_t n, us_gva pc,
 		  struct us_code_starts *ret)
 {

@@ -2,7 +2,7 @@
 /* x86_state.c: see x86_state.h. */
 #include "unwind/x86_state.h"
 
-/* A frame larger than this is not followed; it also keeps the sums from overflow. */
+/* A larger frame is not followed; this also keeps the sums from overflowing. */
 #define MAX_OFFSET (1 << 26)
 
 static const struct us_x86_value unknown;
@@ -39,14 +39,14 @@ static struct us_x86_value load(const struct us_x86_state *st, struct us_x86_val
 		return (struct us_x86_value){ .sym = US_SYM_RCX };
 	if (same(at, st->want_saved))
 		return (struct us_x86_value){ .sym = US_SYM_WANT };
-	/* Below SP there was nothing when the path began. */
+	/* Nothing was below SP when the path began. */
 	if (at.sym == US_SYM_SP && at.off < 0)
 		return unknown;
 	at.sym = at.sym == US_SYM_SP ? US_SYM_MEM_SP : US_SYM_MEM_FP;
 	return at;
 }
 
-/* The register goes to memory at this address, or something else does. */
+/* The register, or something else if it is US_X86_NO_REG, is stored at this address. */
 static void store(struct us_x86_state *st, struct us_x86_value at, uint8_t reg)
 {
 	bool is_fp = reg == US_X86_CODE_RBP, is_rcx = reg == US_X86_CODE_RCX;
@@ -73,7 +73,7 @@ static bool copies_return(const struct us_x86_state *st, const struct us_x86_ins
 	       st->sp.sym == US_SYM_NONE;
 }
 
-/* Two bytes of a register are none of its value. */
+/* Two bytes of a register are not its value. */
 static void push_half(struct us_x86_state *st)
 {
 	st->sp = plus(st->sp, -2);
@@ -89,7 +89,7 @@ static void push(struct us_x86_state *st, uint8_t reg)
 		st->r10_saved = st->sp;
 }
 
-/* The stack pointer is what was kept at a word of this stack: back to another one. */
+/* The stack pointer comes from a word of this stack: it goes back to another stack. */
 static void set_sp(struct us_x86_state *st, struct us_x86_value v)
 {
 	st->loaded_sp = v;
@@ -113,7 +113,8 @@ static void put(struct us_x86_state *st, uint8_t reg, struct us_x86_value v)
 		st->rcx = v;
 	if (reg < US_X86_N_CODE)
 		st->reg[reg] = v;
-	/* What was copied from it stays true: ecx is soon used for other things. */
+	/* What was copied from it stays true, although ecx is soon used for other
+	 * things. */
 	bool spare = reg == US_X86_CODE_R10 || reg == US_X86_CODE_R13;
 	if (!spare || st->copied || (v.sym != US_SYM_SP && reg != st->r10_reg))
 		return;

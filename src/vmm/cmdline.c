@@ -12,11 +12,12 @@
 
 enum kernel_place {
 	KERNEL_OPTION,
-	KERNEL_FIRST_WORD, /* the first argument that is no option */
+	KERNEL_FIRST_WORD, /* the first argument that is not an option */
 	KERNEL_LAST_WORD,
 };
 
-/* How VMMs other than QEMU spell it. A key is looked up inside the option's value. */
+/* How VMMs other than QEMU spell their options.  A key is looked up in the option's
+ * value. */
 static const struct dialect {
 	const char *vmm; /* begins with */
 	const char *name, *name_short;
@@ -66,8 +67,8 @@ static const struct dialect {
 	  .gdb = "--gdb-port" },
 };
 
-/* Names that builds and releases have: "lkvm-static",
- * "cloud-hypervisor-static-aarch64", "firecracker-v1.7.0-x86_64". */
+/* Names that builds and releases use: "lkvm-static", "cloud-hypervisor-static-aarch64",
+ * "firecracker-v1.7.0-x86_64". */
 static const struct {
 	const char *as, *vmm;
 } released[] = {
@@ -116,8 +117,8 @@ bool us_vmm_is_known(const char *vmm)
 	return false;
 }
 
-/* ARM's processors that have 32-bit code alone: the program for aarch64 has them, too
- * (QEMU: target/arm/cpu_tcg.c). */
+/* ARM processors that run only 32-bit code.  qemu-system-aarch64 has them, too (QEMU:
+ * target/arm/cpu_tcg.c). */
 static bool is_arm_32(const char *cpu)
 {
 	static const char *const begins[] = { "arm",	"cortex-m", "cortex-r5",
@@ -191,7 +192,7 @@ static const char *kernel_of(const struct dialect *d, unsigned argc,
 	return NULL;
 }
 
-/* The value itself, or what it has under key. */
+/* The value itself, or its part under key. */
 static bool keyed(const char *value, const char *key, char *ret, size_t size)
 {
 	if (!value)

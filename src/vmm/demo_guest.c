@@ -25,38 +25,38 @@ const struct us_demo_chain us_demo_chains[US_DEMO_CHAINS] = { { "a", 0.6 },
 #include <unistd.h>
 
 #define PAGE	   4096
-#define PATIENT_NS (20 * US_NS_PER_SEC) /* to go round once */
+#define PATIENT_NS (20 * US_NS_PER_SEC) /* for the first round */
 
-/* Its memory, by page.  An address is the same before and after translation, but for
- * the stack of the chain b. */
+/* The guest's memory, by page.  Virtual and physical addresses are equal, except for
+ * the stack of chain b. */
 enum {
 	TABLES = 1, /* four levels */
 	OTHER_TABLES = 5,
 	CODE = 9,
 	OTHER_STACK = 10, /* in the other address space this is the stack */
 	STACK = 11,
-	COMMON_STACK = 12, /* of what calls all chains */
+	COMMON_STACK = 12, /* of the caller of all chains */
 	DATA = 13,
-	N_PAGE = 16, /* that are used */
+	N_PAGE = 16, /* pages in use */
 };
-/* More than anything else that uniscope, of which the VMM is a copy, can write to:
- * whoever looks for the RAM of a guest of unknown size takes the largest.  Little of it
- * is used. */
+/* The VMM is a forked copy of uniscope.  This must be larger than any other writable
+ * mapping of uniscope, because the search for RAM of unknown size takes the largest
+ * mapping.  Little of it is used. */
 #define RAM_SIZE (64 << 20)
 
 #define SPINS_A "6000"
 #define SPINS_B "3000"
 #define SPINS_C "1000"
 
-/* What the child and we both see. */
+/* Shared by parent and child. */
 struct us_demo_shared {
-	atomic_int result; /* 1: it runs; -errno: not, for that step */
+	atomic_int result; /* 1: it runs; -errno: step failed */
 	atomic_int step;
-	uint8_t *ram; /* RAM_SIZE bytes, a mapping of its own as VMMs have it */
+	uint8_t *ram; /* RAM_SIZE bytes in a mapping of its own, as in VMMs */
 };
 
-/* The guest's code; here it is only data.  r12, r13: its two address spaces, r15: its
- * data. */
+/* The guest's code; in this process it is only data.  r12 and r13 hold the roots of its
+ * two address spaces, r15 the address of its data. */
 extern const uint8_t us_demo_code[], us_demo_code_end[];
 #define FUNCTION(name)	extern const uint8_t us_demo_##name[], us_demo_##name##_end[]
 #define CALL_SITE(name) extern const uint8_t us_demo_in_##name[]
@@ -108,7 +108,7 @@ __asm__(".pushsection .rodata\n.balign 16\n"
 static struct us_demo_function functions[N_FUNCTION];
 static us_gva starts[N_FUNCTION];
 
-/* Where the guest has what lies there here. */
+/* The guest's address of this byte of us_demo_code. */
 static us_gva in_guest(const uint8_t *at)
 {
 	return (us_gva)(CODE * PAGE) +
@@ -183,7 +183,7 @@ static void put(uint8_t *ram, unsigned page, unsigned index, uint64_t word)
 	memcpy(ram + page * PAGE + index * 8, &word, 8);
 }
 
-/* Four levels from that page on, for all of its memory. */
+/* Four levels of tables, from page `first` on, that map all pages in use. */
 static void fill_tables(uint8_t *ram, unsigned first)
 {
 	for (unsigned level = 0; level < 3; level++)
@@ -233,7 +233,8 @@ static int set_registers(int vcpu, bool two_spaces)
 	if (ioctl(vcpu, KVM_GET_SREGS, &s))
 		return -errno;
 	set_mode(&s);
-	/* main()'s frame begins such that what it calls pushes to the page below. */
+	/* main()'s frame begins where the functions that it calls push to the page
+	 * below. */
 	struct kvm_regs r = { .rip = in_guest(us_demo_main),
 			      .rsp = COMMON_STACK * PAGE + 16,
 			      .r12 = TABLES * PAGE,
@@ -250,7 +251,7 @@ static const char *const steps[] = {
 	"give it a vCPU", "set the vCPU's registers", "run the vCPU",
 };
 
-/* In the child: all but the last of the steps. */
+/* In the child: all steps except the last. */
 static int make_vcpu(struct us_demo_shared *shared, bool two_spaces)
 {
 	struct kvm_userspace_memory_region m = {
@@ -276,7 +277,7 @@ static int make_vcpu(struct us_demo_shared *shared, bool two_spaces)
 	return r < 0 ? r : vcpu;
 }
 
-/* It leaves the guest for signals alone: looks of some backends are such. */
+/* KVM_RUN returns only when interrupted, as by some backends that take a sample. */
 static _Noreturn void run(struct us_demo_shared *shared, bool two_spaces)
 {
 	int vcpu = make_vcpu(shared, two_spaces);
@@ -304,13 +305,13 @@ static int explain(const struct us_demo_guest *d, struct us_err *e)
 {
 	int step = d->shared->step, code = d->shared->result;
 	if (code >= 0)
-		return us_fail(e, -ETIMEDOUT,
-			       "the demo guest does not run: it has not "
-			       "gone round once in %d s",
-			       (int)(PATIENT_NS / US_NS_PER_SEC));
+		return us_fail(
+			e, -ETIMEDOUT,
+			"start the demo guest: it did not complete a round within %d s",
+			(int)(PATIENT_NS / US_NS_PER_SEC));
 	us_fail(e, code, "start the demo guest: %s: %s", steps[step], strerror(-code));
 	if (step == 0)
-		us_hint(e, "uniscope doctor says what /dev/kvm needs");
+		us_hint(e, "run 'uniscope doctor' to see what /dev/kvm needs");
 	return code;
 }
 

@@ -34,7 +34,7 @@ static void add_vcpu(struct us_guest *g, unsigned index, int fd)
 	while (at < g->n_vcpu && g->vcpu[at].index < index)
 		at++;
 	if (at < g->n_vcpu && g->vcpu[at].index == index) {
-		/* A second fd of the same vCPU, or of another machine's. */
+		/* A second fd of the same vCPU, or a vCPU of another machine. */
 		if (!same_file(g->pid, g->vcpu[at].fd, fd))
 			g->several = true;
 		return;
@@ -50,7 +50,8 @@ static void add_vcpu(struct us_guest *g, unsigned index, int fd)
 	g->n_vcpu++;
 }
 
-/* Collect the vCPUs among the open files; *ret_kvm: it has a machine, or opens one. */
+/* Collect the vCPUs among the open files; *ret_kvm: the process has a VM or has
+ * /dev/kvm open. */
 static int scan_fds(int proc, struct us_guest *g, bool *ret_kvm)
 {
 	DIR *d = us_proc_folder(proc, "fd");
@@ -78,7 +79,7 @@ static int scan_fds(int proc, struct us_guest *g, bool *ret_kvm)
 	return r;
 }
 
-/* The working directory of the VMM, by its own root directory. */
+/* The VMM's working directory, relative to its own root directory. */
 static bool find_cwd(int proc, char *ret, size_t size)
 {
 	char root[PATH_MAX];
@@ -92,13 +93,13 @@ static bool find_cwd(int proc, char *ret, size_t size)
 	return true;
 }
 
-/* Make a path of the VMM absolute; "" if that cannot be. */
+/* Make a path of the VMM absolute; "" if that is not possible. */
 static void make_absolute(int proc, bool daemon, char *path, size_t size)
 {
 	char cwd[PATH_MAX], joined[2 * PATH_MAX];
 	if (!path[0] || path[0] == '/')
 		return;
-	/* -daemonize has moved it to "/" since. */
+	/* -daemonize has changed the working directory to "/". */
 	if (daemon || !find_cwd(proc, cwd, sizeof(cwd))) {
 		path[0] = '\0';
 		return;
@@ -110,8 +111,8 @@ static void make_absolute(int proc, bool daemon, char *path, size_t size)
 		path[0] = '\0';
 }
 
-/* Which VMM it is: by its executable, or, where that is hidden, or is the loader of
- * another program (loader.h), by its own words. */
+/* Name the VMM after its executable.  Where that is hidden, or is a loader of another
+ * program (loader.h), use argv[0]. */
 static void name_vmm(int proc, const struct us_proc_args *args, struct us_guest *g)
 {
 	const char *program = args->argv[0];
@@ -131,7 +132,8 @@ static void name_vmm(int proc, const struct us_proc_args *args, struct us_guest 
 	us_printable(g->exe, sizeof(g->exe), path);
 }
 
-/* An endpoint of the VMM as one of ours: "SCHEME:/path" or "SCHEME:host:port". */
+/* Convert an endpoint of the VMM to the form that uniscope uses: "SCHEME:/path" or
+ * "SCHEME:host:port". */
 static void take_endpoint(int proc, const struct us_guest *g, bool daemon,
 			  const char *scheme, const char *endpoint, char *ret)
 {
@@ -187,7 +189,7 @@ static void take_endpoints(int proc, const struct us_cmdline *c, struct us_guest
 	while (pick + 1 < c->n_qmp && unix_busy(proc, c->qmp[pick]))
 		pick++;
 	if (c->n_qmp && pick + 1 == c->n_qmp && unix_busy(proc, c->qmp[pick]))
-		pick = 0; /* all are taken: then the first, whose owner is known */
+		pick = 0; /* all are busy: take the first, whose owner is known */
 	if (c->n_qmp)
 		take_endpoint(proc, g, c->daemon, "qmp", c->qmp[pick], g->qmp);
 	if (c->gdb[0])
@@ -199,7 +201,7 @@ static char *read_config(int proc, const char *path)
 {
 	char inside[PATH_MAX + 8];
 	snprintf(inside, sizeof(inside), path[0] == '/' ? "root%s" : "cwd/%s", path);
-	/* Not opened for reading before it is known what it is: no device, no pipe. */
+	/* Check the type before opening for reading: it may be a device or a pipe. */
 	_cleanup_close_ int look = openat(proc, inside, O_PATH | O_CLOEXEC);
 	struct stat st;
 	if (look < 0 || fstat(look, &st) < 0 || !S_ISREG(st.st_mode) ||
@@ -231,7 +233,7 @@ static void take_config(int proc, struct us_cmdline *c)
 	json_decref(o);
 }
 
-/* One whose VMM gives it no name has that of its kernel, else of its VMM. */
+/* A guest without a name is named after its kernel, else after its VMM. */
 static void name_guest(const struct us_cmdline *c, struct us_guest *g)
 {
 	const char *slash = strrchr(g->kernel, '/');
@@ -266,7 +268,7 @@ static void take_cmdline(int proc, struct us_cmdline *c, struct us_guest *g)
 	take_endpoints(proc, c, g);
 }
 
-/* vCPUs that have no fd to be counted by. */
+/* vCPUs without fds: the command line gives their number. */
 static void count_vcpus(const struct us_cmdline *c, struct us_guest *g)
 {
 	unsigned n = c->cpus ? c->cpus : 1;
@@ -275,7 +277,7 @@ static void count_vcpus(const struct us_cmdline *c, struct us_guest *g)
 		g->vcpu[i] = (struct us_vcpu){ .index = i, .fd = -1 };
 }
 
-/* Judge what was found. false: no guest. */
+/* Judge what was found.  false: it is not a guest. */
 static bool judge(bool runs_guest, bool has_kvm, const struct us_cmdline *c,
 		  struct us_guest *g)
 {
@@ -290,7 +292,8 @@ static bool judge(bool runs_guest, bool has_kvm, const struct us_cmdline *c,
 		count_vcpus(c, g);
 		return true;
 	}
-	/* A VMM that opens /dev/kvm, or is yet to do so, is still starting. */
+	/* A KVM VMM without vCPUs is still starting, whether it has opened /dev/kvm or
+	 * not. */
 	bool tcg = c->accel == US_ACCEL_TCG ||
 		   (c->accel == US_ACCEL_KVM && c->tcg_fallback && !has_kvm);
 	if (!tcg)
@@ -331,11 +334,10 @@ int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_err *e)
 	struct us_proc_stat before, after;
 	struct us_proc_args args;
 	if (us_proc_stat(proc, &before) < 0 || !us_proc_args(proc, &args))
-		return us_fail(
-			e, -ENOENT,
-			"inspect pid %d: it has no command line: a thread of the "
-			"kernel, or a process that has ended",
-			pid);
+		return us_fail(e, -ENOENT,
+			       "inspect pid %d: it has no command line: it is a kernel "
+			       "thread, or it has ended",
+			       pid);
 	_cleanup_free_ struct us_guest *g = calloc(1, sizeof(*g));
 	bool found = g;
 	if (found) {
@@ -348,9 +350,8 @@ int us_guest_inspect(pid_t pid, struct us_guest *ret, struct us_err *e)
 	if (!found) {
 		char comm[64];
 		us_fail(e, -ENOENT,
-			"inspect pid %d (%s): it is no guest: it has no KVM vCPU and "
-			"is "
-			"no QEMU under TCG",
+			"inspect pid %d (%s): this is no guest: it has no KVM vCPU and "
+			"is not QEMU with TCG",
 			pid, us_printable(comm, sizeof(comm), before.comm));
 		us_hint(e, "'uniscope ps' lists the guests of this host");
 		return -ENOENT;

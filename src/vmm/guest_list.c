@@ -92,7 +92,7 @@ static void list_guests(const struct us_guest_list *l, const char *name, char *r
 	}
 }
 
-/* Of those that there are, as many as fit. */
+/* Name as many of the guests as fit. */
 static void hint_guests(const struct us_guest_list *l, struct us_err *e)
 {
 	char all[160];
@@ -100,9 +100,9 @@ static void hint_guests(const struct us_guest_list *l, struct us_err *e)
 	if (l->n)
 		us_hint(e, "one of %s ('uniscope ps' says more)", all);
 	else
-		us_hint(e,
-			"no guest runs on this host that you may see: start one with "
-			"'uniscope record -- VMM ARGS...'");
+		us_hint(e, "no guest runs on this host, or you have no right to see "
+			   "it: start one with "
+			   "'uniscope record -- VMM ARGS...'");
 }
 
 static int fail_several(const struct us_guest_list *l, const char *name,
@@ -111,8 +111,9 @@ static int fail_several(const struct us_guest_list *l, const char *name,
 	char all[360];
 	list_guests(l, name, all, sizeof(all));
 	if (name)
-		us_fail(e, -EEXIST, "find the guest '%s': several have this name: %s",
-			name, all);
+		us_fail(e, -EEXIST,
+			"find the guest '%s': several guests have this name: %s", name,
+			all);
 	else
 		us_fail(e, -EEXIST, "find the guest: %zu run on this host: %s", l->n,
 			all);
@@ -125,8 +126,8 @@ static int fail_none(const struct us_guest_list *l, const char *target,
 {
 	if (!target) {
 		us_fail(e, -ENOENT,
-			"find the guest: none runs on this host (or none that may be "
-			"seen)");
+			"find the guest: none runs on this host, or you have no right "
+			"to see it");
 		us_hint(e, "start one with 'uniscope record -- VMM ARGS...', or name a "
 			   "monitor or stub: qmp:PATH, gdb:HOST:PORT");
 		return -ENOENT;
@@ -143,7 +144,8 @@ static int fail_none(const struct us_guest_list *l, const char *target,
 	return -ENOENT;
 }
 
-/* Is it in a user namespace below the host's?  Rights there end at its border. */
+/* Does uniscope run in a user namespace below the host's?  Rights there have no effect
+ * outside. */
 static bool has_own_user_ns(void)
 {
 	char map[256];
@@ -153,7 +155,7 @@ static bool has_own_user_ns(void)
 	return inside || outside || n != UINT_MAX;
 }
 
-/* Its files in /proc were closed to us. */
+/* Explain why the guest's files in /proc could not be read. */
 static int refuse_limited(const struct us_guest *g, struct us_err *e)
 {
 	bool sees = us_host_capable(CAP_SYS_PTRACE),
@@ -171,12 +173,12 @@ static int refuse_limited(const struct us_guest *g, struct us_err *e)
 			g->pid, g->vmm, g->uid, geteuid(), sees ? "" : "CAP_SYS_PTRACE",
 			sees || reads ? "" : " and ",
 			reads ? "" : "CAP_DAC_READ_SEARCH");
-		us_hint(e, "give it both (of a container: --cap-add SYS_PTRACE "
-			   "--cap-add DAC_READ_SEARCH)");
+		us_hint(e, "give uniscope both capabilities (in a container: --cap-add "
+			   "SYS_PTRACE --cap-add DAC_READ_SEARCH)");
 	} else {
 		us_fail(e, -EACCES,
-			"inspect guest %d (%s): it belongs to user %u, and may not be "
-			"looked at by user %u",
+			"inspect guest %d (%s): it belongs to user %u, and user %u has "
+			"no right to inspect it",
 			g->pid, g->vmm, g->uid, geteuid());
 		us_hint(e, "sudo uniscope record %d", g->pid);
 	}

@@ -44,13 +44,13 @@ int us_thread_kvm_run(const char *syscall)
 	return (int)fd;
 }
 
-/* A kernel worker of KVM that shows the registers of the thread that made it. */
+/* A kernel worker of KVM that shows the registers of the thread that created it. */
 static bool is_decoy(const char *comm)
 {
 	return !strncmp(comm, "kvm-", 4) && strncmp(comm, "kvm-vcpu", 8);
 }
 
-/* What one look at all threads has found. */
+/* The result of one pass over all threads. */
 struct look {
 	pid_t by_rank[US_MAX_VCPUS]; /* named ones, by their number */
 	unsigned number[US_MAX_VCPUS], n_named;
@@ -114,8 +114,8 @@ static void look_at_thread(int proc, const char *tid_text, struct us_guest *g,
 }
 
 /*
- * Names carry the VMM's own number, fds the APIC id, and these may differ: then the
- * order decides, if there is one name for each vCPU.
+ * Thread names contain the VMM's own number, fds the APIC id.  If these differ, the
+ * order decides, provided that there is one name for each vCPU.
  */
 static void match_names(struct us_guest *g, const struct look *l)
 {
@@ -123,7 +123,7 @@ static void match_names(struct us_guest *g, const struct look *l)
 	for (unsigned i = 0; i < l->n_named; i++) {
 		same = same && vcpu_by_index(g, l->number[i]);
 		if (i && l->number[i] == l->number[i - 1])
-			return; /* two machines, or somebody plays */
+			return; /* two machines, or forged names */
 	}
 	for (unsigned i = 0; i < l->n_named; i++) {
 		struct us_vcpu *v = NULL;
@@ -136,8 +136,8 @@ static void match_names(struct us_guest *g, const struct look *l)
 	}
 }
 
-/* TCG's vCPUs have no fd to be counted by, and the command line does not know of those
- * that were plugged in. */
+/* vCPUs under TCG have no fds, and the command line does not include hot-plugged ones,
+ * so count them by their threads' names. */
 static void add_named(struct us_guest *g, const struct look *l)
 {
 	for (unsigned i = 1; i < l->n_named; i++)
@@ -181,7 +181,7 @@ pid_t us_thread_by_inner_id(int proc, pid_t inner)
 		snprintf(path, sizeof(path), "task/%d/status", tid);
 		if (tid <= 0 || us_read_file(proc, path, text, sizeof(text)) <= 0)
 			continue;
-		/* "NSpid: 4711 12": from our namespace inwards. */
+		/* "NSpid: 4711 12": from our namespace to the innermost. */
 		char *line = strstr(text, "\nNSpid:");
 		if (!line)
 			continue;
@@ -241,10 +241,11 @@ int us_guest_vcpus_from_monitor(struct us_guest *g, struct us_qmp *q, struct us_
 	if (proc >= 0)
 		close(proc);
 	if (r < 0)
-		return us_fail(e, r,
-			       "learn the vCPU threads of pid %d: the monitor's answer "
-			       "names none of its threads: it is another guest's",
-			       g->pid);
+		return us_fail(
+			e, r,
+			"find the vCPU threads of pid %d: the monitor does not name "
+			"this process's threads, so it belongs to another guest",
+			g->pid);
 	*g = next;
 	return 0;
 }

@@ -27,7 +27,7 @@ static struct us_watched *find(const struct us_guest_watch *w, size_t n, pid_t p
 	return n ? bsearch(&key, w->v, n, sizeof(key), by_pid) : NULL;
 }
 
-/* Which processes there are: those that went are dropped, new ones are added. */
+/* Update the list of processes: drop those that ended, add new ones. */
 static int list_processes(struct us_guest_watch *w, uint64_t now_ns, DIR *d)
 {
 	size_t before = w->n, kept = 0;
@@ -54,7 +54,7 @@ static int list_processes(struct us_guest_watch *w, uint64_t now_ns, DIR *d)
 	return 0;
 }
 
-/* True: it is a guest that was not there before. */
+/* True: it is a guest that was not known before. */
 static bool look_into(struct us_watched *p, uint64_t now_ns, struct us_guest *g)
 {
 	p->pause_ns = p->pause_ns ? 2 * p->pause_ns : FIRST_PAUSE_NS;

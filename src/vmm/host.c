@@ -20,7 +20,7 @@
 
 #define QEMU	    "qemu-system-"
 #define PLUGIN_CALL "qemu_plugin_register_vcpu_tb_trans_cb"
-#define QEMU_MOST   (256L << 20) /* bytes of a program that are looked through */
+#define QEMU_MOST   (256L << 20) /* bytes of the largest program that is searched */
 
 static bool read_text(const char *path, char *text, size_t size)
 {
@@ -51,7 +51,7 @@ int us_host_may_trace(struct us_err *why)
 	if (scope >= 3)
 		return us_fail(why, -EPERM,
 			       "kernel.yama.ptrace_scope is %d: nobody may attach "
-			       "until this host is started anew",
+			       "until this host reboots",
 			       scope);
 	if (capable)
 		return 0;
@@ -73,7 +73,7 @@ bool us_host_realtime(void)
 	       (getrlimit(RLIMIT_RTPRIO, &most) == 0 && most.rlim_cur > 0);
 }
 
-/* Of the first CPU: they are all alike. */
+/* Checks the first CPU: they are all alike. */
 static bool has_flag(const char *cpuinfo, const char *flag)
 {
 	const char *line = strstr(cpuinfo, "\nflags");
@@ -136,7 +136,7 @@ void us_host_read(struct us_host *ret)
 
 /* --- QEMU --- */
 
-/* Plugins call back into the program, which therefore exports what they call. */
+/* Plugins call functions of QEMU, so a QEMU with plugins exports these. */
 static bool has_plugins(int fd, size_t size)
 {
 	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -37,7 +37,7 @@ struct us_launch {
 	char qmp[US_LAUNCH_PATH + 16], gdb[US_LAUNCH_PATH + 16],
 		start[US_LAUNCH_PATH + 16];
 	struct us_qmp *monitor; /* on start.sock, from wait() to go() */
-	bool must_go;		/* -S was added, and go() is to come */
+	bool must_go;		/* -S was added, and go() has not run yet */
 	struct us_launch_guard guard;
 	bool has_modes;
 	struct termios modes; /* of the terminal, before the VMM could change them */
@@ -46,7 +46,7 @@ struct us_launch {
 static int make_dir(char *ret, size_t size)
 {
 	const char *base = getenv("TMPDIR");
-	/* A socket's name is short, and a comma would end QEMU's option. */
+	/* A socket's path must be short, and a comma would end QEMU's option. */
 	if (!base || base[0] != '/' || strlen(base) > US_LAUNCH_PATH - 40 ||
 	    strchr(base, ','))
 		base = "/tmp";
@@ -67,8 +67,8 @@ static void remove_dir(struct us_launch *l)
 	rmdir(l->dir);
 }
 
-/* In the child: become the VMM.  The parent is told when, and then of a failure by its
- * number. */
+/* In the child: become the VMM.  Writes to report when that is, and on failure also the
+ * errno. */
 static void become(const struct us_launch *l, char *const argv[], int report)
 {
 	static const int defaults[] = { SIGINT,	 SIGQUIT, SIGTERM, SIGHUP,
@@ -78,8 +78,8 @@ static void become(const struct us_launch *l, char *const argv[], int report)
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults); i++)
 		signal(defaults[i], SIG_DFL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* A session without a controlling terminal: it may read and write the terminal
-	 * and set its modes, and is never stopped or interrupted by it. */
+	/* A session without a controlling terminal: the VMM may read and write the
+	 * terminal and set its modes, but the terminal never stops or interrupts it. */
 	setsid();
 	int code = 0;
 	if (l->out >= 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
@@ -158,7 +158,7 @@ static int start_watched(struct us_launch *l, char *const argv[], struct us_err 
 	if (args.gdb)
 		snprintf(l->gdb, sizeof(l->gdb), "%s/gdb.sock", l->dir);
 	l->must_go = args.stop;
-	/* The guard stands before there is anything to be guarded. */
+	/* Start the guard before there is anything to guard. */
 	r = l->must_go ? us_launch_guard_start(&l->guard, l->start) : 0;
 	if (r == 0)
 		r = start_child(l, args.argv);
@@ -214,14 +214,14 @@ static int fail_ended(struct us_launch *l, struct us_err *e)
 {
 	if (WIFSIGNALED(l->status))
 		us_fail(e, -ECHILD,
-			"wait for the guest of %s: it was ended by signal %d", l->shown,
-			WTERMSIG(l->status));
+			"wait for the guest of %s: it was killed by signal %d",
+			l->shown, WTERMSIG(l->status));
 	else
 		us_fail(e, -ECHILD,
-			"wait for the guest of %s: it ended with status %d before its "
-			"guest was there",
+			"wait for the guest of %s: it ended with status %d before it "
+			"had a guest",
 			l->shown, WEXITSTATUS(l->status));
-	us_hint(e, "what it wrote stands above; try the command alone");
+	us_hint(e, "see its output above; try the command alone");
 	return -ECHILD;
 }
 
@@ -246,7 +246,7 @@ static bool descends_from(pid_t pid, pid_t ancestor)
 	return false;
 }
 
-/* The process itself, or what it has started. */
+/* The process itself, or one that it has started. */
 static bool find_guest(struct us_launch *l, struct us_guest *ret)
 {
 	if (us_guest_inspect(l->pid, ret, NULL) == 0)
@@ -264,7 +264,7 @@ static bool find_guest(struct us_launch *l, struct us_guest *ret)
 	return found;
 }
 
-/* QEMU: its monitor answers, and names a thread for each vCPU. */
+/* QEMU is ready when its monitor answers and names a thread for each vCPU. */
 static bool qemu_is_ready(struct us_launch *l, struct us_guest *g)
 {
 	if (!l->monitor && (access(l->start, F_OK) < 0 ||
@@ -294,7 +294,8 @@ int us_launch_wait(struct us_launch *l, unsigned timeout_ms, struct us_guest *re
 		if (l->start[0]) {
 			ready = qemu_is_ready(l, g);
 		} else {
-			/* Nobody says how many vCPUs are still to come. */
+			/* It is not known how many vCPUs are still to come: wait until
+			 * their number settles. */
 			bool same = find_guest(l, g) && g->n_vcpu == n;
 			settled = same ? settled + 1 : 0;
 			n = g->n_vcpu;
@@ -309,9 +310,10 @@ int us_launch_wait(struct us_launch *l, unsigned timeout_ms, struct us_guest *re
 				       "wait for the guest of %s: interrupted",
 				       l->shown);
 	}
-	us_fail(e, -ETIMEDOUT, "wait for the guest of %s: none was there within %u ms",
+	us_fail(e, -ETIMEDOUT, "wait for the guest of %s: none appeared within %u ms",
 		l->shown, timeout_ms);
-	us_hint(e, "is it a VMM? 'uniscope ps' lists what is seen as a guest");
+	us_hint(e, "is it a VMM? 'uniscope ps' lists the processes that uniscope "
+		   "recognizes as guests");
 	return -ETIMEDOUT;
 }
 
@@ -366,7 +368,8 @@ bool us_launch_ended(struct us_launch *l, int *ret_status)
 
 static void end_child(struct us_launch *l)
 {
-	/* Its session is its process group: what it has started goes with it. */
+	/* Its session is also its process group, so this ends what it has started,
+	 * too. */
 	kill(-l->pid, SIGTERM);
 	uint64_t deadline = us_now_ns() + TERM_GRACE_MS * US_NS_PER_MS;
 	while (!us_launch_ended(l, NULL) && us_now_ns() < deadline)
@@ -387,7 +390,7 @@ void us_launch_close(struct us_launch *l)
 	if (l->pid > 0 && !us_launch_ended(l, NULL))
 		end_child(l);
 	remove_dir(l);
-	/* From the background it would stop us. */
+	/* In the background, tcsetattr() would stop uniscope. */
 	if (l->has_modes && tcgetpgrp(STDIN_FILENO) == getpgrp())
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &l->modes);
 	free(l);

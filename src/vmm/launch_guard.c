@@ -18,7 +18,8 @@
 #define TRIES	 500
 #define RETRY_US 20000
 
-/* Our life must not show: no terminal, no stream that somebody waits for. */
+/* Nobody may notice the guard: it keeps no terminal and no stream that somebody waits
+ * for. */
 static void hide(int keep_a, int keep_b)
 {
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
@@ -55,7 +56,8 @@ static void let_run(const char *endpoint)
 static void guard(int dismissal, int parent, const char *endpoint)
 {
 	hide(dismissal, parent);
-	/* Its end of the pipe may live on in other children: so its life counts. */
+	/* Other children may hold the parent's end of the pipe, so watch the parent
+	 * itself, too. */
 	struct pollfd p[] = { { .fd = dismissal, .events = POLLIN },
 			      { .fd = parent, .events = POLLIN } };
 	char byte;

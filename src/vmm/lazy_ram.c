@@ -40,8 +40,8 @@ static void add_range(struct us_lazy_ram *l, struct us_lazy_range r)
 		l->all = true;
 }
 
-/* "VmFlags: rd wr mr mw me ac um": what is missing, or in a file but not mapped, is
- * waited for (Documentation/filesystems/proc.rst). */
+/* "VmFlags: rd wr mr mw me ac um".  An access waits for a page that is missing (um), or
+ * is in a file but not mapped (ui); see Documentation/filesystems/proc.rst. */
 static bool is_waited_for(const char *flags)
 {
 	return strstr(flags, " um") || strstr(flags, " ui");

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Of glibc (elf/rtld.c) and of musl (ldso/dynlink.c), those with a word behind them.
- * Others, that begin like options, have none. */
+/* Options of the loaders of glibc (elf/rtld.c) and musl (ldso/dynlink.c) that take an
+ * argument.  All other options take none. */
 static const char *const with_value[] = {
 	"--library-path", "--inhibit-rpath",	    "--preload",	  "--audit",
 	"--argv0",	  "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copy up to the first single comma, ",," being one; *p moves behind it.  Returns the
- * length that was needed, or size if it did not fit. */
+/* Copy up to the first single comma; ",," stands for a comma in the text.  *p moves
+ * behind it.  Returns the length that was needed, or size if it did not fit. */
 static size_t take_value(const char **p, char *ret, size_t size)
 {
 	const char *s = *p;
@@ -54,7 +54,7 @@ static bool take_item(const char **p, const char *implied, char *key, size_t key
 	return true;
 }
 
-/* Libraries that start QEMU write some options so. */
+/* Libraries that start QEMU write some options as JSON. */
 static bool get_json(const char *text, const char *key, char *ret, size_t size)
 {
 	json_t *o = json_loads(text, 0, NULL);
@@ -96,7 +96,7 @@ static bool unit_of(const char *suffix, uint64_t *unit)
 	const char *at = strchr(letters, tolower((unsigned char)*suffix));
 	if (!at || !*at)
 		return false;
-	/* "512MiB" and "512MB" are seen with other VMMs than QEMU. */
+	/* VMMs other than QEMU have "512MiB" and "512MB". */
 	if (suffix[1] && strcasecmp(suffix + 1, "b") && strcasecmp(suffix + 1, "ib"))
 		return false;
 	*unit = 1ULL << (10 * (at - letters));

@@ -26,16 +26,16 @@ int us_proc_check(struct us_err *e)
 {
 	char self[32];
 	if (us_proc_link(AT_FDCWD, "/proc/self", self, sizeof(self)) <= 0) {
-		us_fail(e, -ENOENT, "/proc does not tell which processes there are");
+		us_fail(e, -ENOENT, "/proc does not list the processes of this host");
 		us_hint(e, "mount -t proc proc /proc");
 		return -ENOENT;
 	}
 	if (strtol(self, NULL, 10) == getpid())
 		return 0;
 	us_fail(e, -EXDEV,
-		"/proc is of another pid namespace than uniscope: pids in it are not "
-		"those to attach to");
-	us_hint(e, "run uniscope in the host's pid namespace (of a container: "
+		"/proc belongs to another pid namespace than uniscope: uniscope cannot "
+		"attach to its pids");
+	us_hint(e, "run uniscope in the host's pid namespace (in a container: "
 		   "--pid=host)");
 	return -EXDEV;
 }
@@ -132,8 +132,8 @@ bool us_proc_args(int proc, struct us_proc_args *ret)
 	unsigned argc = 0;
 	for (ssize_t i = 0; i < n; i++)
 		argc += text[i] == '\0';
-	/* Without its NUL the last word was cut, or the process has overwritten its
-	 * arguments (setproctitle). */
+	/* Without its NUL, the last word was truncated, or the process has overwritten
+	 * its arguments (setproctitle). */
 	argc += text[n - 1] != '\0';
 	if (argc > MAX_ARGS)
 		argc = MAX_ARGS;

@@ -8,8 +8,8 @@
 
 #define MIB (1ULL << 20)
 
-/* Options that take no argument; all others take one.  Measured with 7.2, and those
- * that older ones had. */
+/* Options that take no argument; all others take one.  Determined with QEMU 7.2, and
+ * those that older versions had. */
 static const char *const flags[] = {
 	"S",
 	"alt-grab",
@@ -100,7 +100,8 @@ static bool is_on(const char *text, const char *implied, const char *key)
 		!strcmp(v, "y"));
 }
 
-/* An address to listen at, as one to connect to. false: it cannot be one. */
+/* Convert an address to listen at to one to connect to.  false: that is not
+ * possible. */
 static bool tcp_endpoint(const char *host, const char *port, char *ret)
 {
 	if (!*port || strlen(port) > 5 || strspn(port, "0123456789") != strlen(port) ||
@@ -116,7 +117,7 @@ static bool tcp_endpoint(const char *host, const char *port, char *ret)
 	return n > 0 && n < US_ENDPOINT_SIZE - 4;
 }
 
-/* What is spoken on it is no plain text. */
+/* Does the connection carry something other than plain text? */
 static bool is_wrapped(const char *opts, const char *implied)
 {
 	char v[64];
@@ -127,7 +128,7 @@ static bool is_wrapped(const char *opts, const char *implied)
 
 static bool unix_endpoint(const char *opts, char *ret)
 {
-	/* "qmp:" still has to go before it. */
+	/* Leave room for "qmp:" before it. */
 	return us_option_get(opts, "path", "path", ret, US_ENDPOINT_SIZE - 4) && *ret &&
 	       !is_on(opts, "path", "abstract") && !is_wrapped(opts, "path");
 }
@@ -212,7 +213,7 @@ static void parse_mon(const struct walk *w, struct us_cmdline *c)
 
 static void parse_gdb(const struct walk *w, struct us_cmdline *c)
 {
-	/* gdbserver_start() makes a tcp device listen whatever it says. */
+	/* gdbserver_start() makes a tcp device listen, whatever its options say. */
 	bool tcp = !strncmp(w->value, "tcp:", 4);
 	char endpoint[US_ENDPOINT_SIZE];
 	if (short_endpoint(w, w->value, tcp, endpoint))
@@ -221,7 +222,8 @@ static void parse_gdb(const struct walk *w, struct us_cmdline *c)
 
 static enum us_accel accel_of(const char *name)
 {
-	/* "kvm:tcg": the first that works; the fds tell later which one did. */
+	/* "kvm:tcg": the first that works; the open fds later show which one that
+	 * was. */
 	size_t n = strcspn(name, ":");
 	if (n == 3 && !strncmp(name, "kvm", n))
 		return US_ACCEL_KVM;
@@ -230,7 +232,7 @@ static enum us_accel accel_of(const char *name)
 	return US_ACCEL_UNKNOWN;
 }
 
-/* What needs the whole line before it can be told. */
+/* What is known only after the whole command line. */
 struct later {
 	bool accel_option; /* -accel: the first one counts, and beats -machine */
 	enum us_accel machine_accel;
@@ -244,8 +246,8 @@ struct later {
 	char node[US_CMDLINE_PIECES][64]; /* memdev of each -numa node */
 	unsigned n_node;
 	char machine_backend[64];
-	bool memory_said;
-	bool disk; /* one was met */ /* by -m */
+	bool memory_said; /* by -m */
+	bool disk;	  /* one was found */
 };
 
 static void parse_machine(const char *value, struct us_cmdline *c, struct later *l)
@@ -336,7 +338,7 @@ static void take_disk(const char *path, struct us_cmdline *c, struct later *l)
 	l->disk = true;
 }
 
-/* Flash holds firmware, and what has a protocol ("nbd:...") is no file. */
+/* Flash holds firmware, and a path with a protocol ("nbd:...") is not a file. */
 static void parse_drive(const char *value, struct us_cmdline *c, struct later *l)
 {
 	char kind[16], node[64], path[PATH_MAX];
@@ -351,7 +353,7 @@ static void parse_drive(const char *value, struct us_cmdline *c, struct later *l
 		take_disk(path, c, l);
 }
 
-/* "none", "default" and what QEMU brings along are no files of the user's. */
+/* "none", "default" and the firmware that comes with QEMU are not the user's files. */
 static void parse_bios(const char *value, struct us_cmdline *c, const struct later *l)
 {
 	if (!l->disk && strchr(value, '/'))
@@ -467,7 +469,7 @@ static void set_pieces(struct us_cmdline *c, const struct later *l)
 	for (unsigned i = 0; i < c->n_piece; i++)
 		if (!c->piece[i] || __builtin_add_overflow(sum, c->piece[i], &sum))
 			sum = UINT64_MAX / 2;
-	/* Pieces that make up no guest are no help. */
+	/* Pieces that do not add up to the guest's memory are of no use. */
 	if (c->n_piece && sum != c->memory)
 		c->n_piece = 0;
 }

@@ -40,8 +40,8 @@ static int fail_strange(struct us_qmp *q, const char *what, struct us_err *e)
 	q->broken = -EPROTO;
 	us_fail(e, -EPROTO, "talk QMP to %s: %s; it sent \"%s\"", q->name, what,
 		us_printable(shown, sizeof(shown), head));
-	us_hint(e, "a QMP monitor is made by -qmp unix:PATH,server=on,wait=off "
-		   "(not by -monitor, which is for humans)");
+	us_hint(e, "-qmp unix:PATH,server=on,wait=off makes a QMP monitor (-monitor "
+		   "makes one for humans)");
 	return -EPROTO;
 }
 
@@ -165,7 +165,7 @@ static int send_all(struct us_qmp *q, const char *text, size_t len,
 		if (n < 0 && errno == EAGAIN) {
 			int r = wait_until(q->fd, POLLOUT, deadline_ns);
 			if (r == -ETIMEDOUT)
-				/* Half a command is out: nothing can follow it. */
+				/* Half a command was sent: nothing can follow it. */
 				return fail_gone(q, -ETIMEDOUT, e);
 			if (r < 0)
 				return fail_gone(q, r, e);
@@ -199,8 +199,8 @@ static char *command_text(const char *command, json_t *arguments, unsigned id)
 	return text;
 }
 
-/* Is this reply the one to command id?  An error without id is: QEMU could not even
- * parse what it got. */
+/* Does this reply belong to command id?  An error without an id does: QEMU could not
+ * even parse the command. */
 static bool answers(const json_t *msg, unsigned id)
 {
 	const json_t *v = json_object_get(msg, "id");
@@ -250,7 +250,7 @@ int us_qmp_run(struct us_qmp *q, const char *command, json_t *arguments, json_t 
 			       q->broken == -EPROTO ? "it does not speak QMP"
 						    : "the connection is gone");
 	}
-	/* Ten are enough to tell a late reply, and short. */
+	/* Ten ids are enough to recognize a late reply, and they are short. */
 	unsigned id = q->next_id++ % 10;
 	_cleanup_free_ char *text = command_text(command, arguments, id);
 	json_decref(arguments);
@@ -298,8 +298,8 @@ static bool offers_oob(const json_t *greeting)
 	return false;
 }
 
-/* Out-of-band commands are of no use here, but a monitor that knows them reads the next
- * command while the one before it runs. */
+/* Out-of-band commands are not used here, but a monitor that offers them reads the next
+ * command while the previous one runs. */
 static int negotiate(struct us_qmp *q, bool oob, struct us_err *e)
 {
 	int r = oob ? us_qmp_run(q, "qmp_capabilities",
@@ -309,9 +309,8 @@ static int negotiate(struct us_qmp *q, bool oob, struct us_err *e)
 }
 
 /*
- * The first message.  QEMU takes a client before its monitor knows of it, and what
- * happens between (a guest that goes on as another client leaves) is told before the
- * greeting.
+ * The first message.  QEMU accepts a client before its monitor knows of it.  Events in
+ * between (a guest that resumes as another client leaves) come before the greeting.
  */
 static int wait_greeting(struct us_qmp *q, enum us_qmp_kind *kind, json_t **ret,
 			 struct us_err *e)
@@ -332,8 +331,10 @@ static int greet(struct us_qmp *q, struct us_err *e)
 	json_t *msg;
 	int r = wait_greeting(q, &kind, &msg, e);
 	if (r == -ETIMEDOUT)
-		return q->to > q->from ? fail_strange(q, "it stopped in mid message", e)
-				       : fail_timeout(q, NULL, e);
+		return q->to > q->from
+			       ? fail_strange(
+					 q, "it stopped in the middle of a message", e)
+			       : fail_timeout(q, NULL, e);
 	if (r < 0)
 		return r;
 	bool oob = offers_oob(msg);

@@ -26,7 +26,7 @@ struct us_ram {
 	struct us_region region[MAX_REGIONS];
 	struct us_maps maps;
 	struct us_lazy_ram lazy;
-	struct us_ram_file file[MAX_FILES]; /* by mapping, tried ones that failed too */
+	struct us_ram_file file[MAX_FILES]; /* by mapping, failed attempts too */
 	unsigned n_file;
 	struct us_ram_layout layout[US_RAM_LAYOUTS]; /* the likeliest first */
 	unsigned n_layout;
@@ -60,7 +60,7 @@ static const struct us_map *map_of(const struct us_ram *r, us_hva hva)
 								: NULL;
 }
 
-/* Our view of a mapping; made when first asked for.  NULL: there is none. */
+/* uniscope's own mapping of the same file, made on first use.  NULL: there is none. */
 static const uint8_t *host_of(struct us_ram *r, const struct us_map *m, us_hva hva)
 {
 	struct us_ram_file *f = NULL;
@@ -121,7 +121,7 @@ static bool add_piece(struct us_ram *r, const struct us_ram_piece *p)
 	return true;
 }
 
-/* Describe what was found: the backing of the largest region speaks for it. */
+/* Describe what was found, with the backing of the largest region. */
 static void describe(struct us_ram *r)
 {
 	const struct us_region *big = &r->region[0];
@@ -139,7 +139,7 @@ static void describe(struct us_ram *r)
 		 r->from_monitor ? "monitor" : "maps");
 }
 
-/* Make a layout the one that is used. false: it does not fit the process. */
+/* Use this layout.  false: it does not fit the process. */
 static bool apply(struct us_ram *r, const struct us_ram_layout *l)
 {
 	r->mem.n_region = 0;
@@ -204,7 +204,7 @@ static bool find_base(const struct us_guest *g, const char *machine, us_gpa *ret
 	return false;
 }
 
-/* -ENOTSUP: a machine whose RAM may be anywhere. */
+/* -ENOTSUP: a machine whose RAM can be at any address. */
 static int look_at_maps(struct us_ram *r, const struct us_guest *g)
 {
 	_cleanup_free_ struct us_cmdline *c = calloc(1, sizeof(*c));
@@ -243,7 +243,7 @@ static int fail_none(const struct us_guest *g, struct us_err *e)
 			g->pid, g->vmm, g->pid);
 	if (!strcmp(g->vmm, "qemu"))
 		us_hint(e, "start QEMU with -qmp unix:PATH,server=on,wait=off: its "
-			   "monitor knows");
+			   "monitor shows where RAM is");
 	return -ENOENT;
 }
 
@@ -252,8 +252,8 @@ static int fail_read(const struct us_guest *g, int code, struct us_err *e)
 	us_fail(e, code, "read the memory of guest %d (%s): %s", g->pid, g->vmm,
 		strerror(-code));
 	if (code == -EPERM || code == -EACCES)
-		us_hint(e, "run as root; as the user of the VMM it needs "
-			   "'sysctl kernel.yama.ptrace_scope=0'");
+		us_hint(e, "run as root, or as the user of the VMM after 'sysctl "
+			   "kernel.yama.ptrace_scope=0'");
 	return code;
 }
 
@@ -261,7 +261,8 @@ int us_ram_check_right(const struct us_guest *g, struct us_err *e)
 {
 	char byte;
 	struct iovec here = { &byte, 1 };
-	/* No page is there.  Rights are asked for first (mm/process_vm_access.c). */
+	/* No page is there.  The kernel checks rights first
+	 * (mm/process_vm_access.c). */
 	struct iovec there = { NULL, 1 };
 	if (process_vm_readv(g->pid, &here, 1, &there, 1, 0) == 1 || errno == EFAULT)
 		return 0;
@@ -287,14 +288,15 @@ static int find(struct us_ram *r, const struct us_guest *g, struct us_qmp *monit
 		r->from_monitor = true;
 		if (apply(r, &r->layout[0]))
 			return probe(r, g, e);
-		/* Addresses that this process does not have: another's monitor. */
+		/* The process does not have these addresses: the monitor is another
+		 * guest's. */
 		r->from_monitor = false;
 		r->n_layout = 0;
 	}
 	if (look_at_maps(r, g) < 0) {
 		us_fail(e, -ENOTSUP,
-			"find the RAM of guest %d: where %s has it is known for x86, "
-			"and for the machine \"virt\" of aarch64 and riscv64",
+			"find the RAM of guest %d: where %s puts it is known only for "
+			"x86 and for the machine \"virt\" of aarch64 and riscv64",
 			g->pid, g->exe);
 		us_hint(e, "give it a monitor (-qmp), or use its gdb stub: --backend "
 			   "gdb");
@@ -317,7 +319,7 @@ int us_ram_open(const struct us_guest *g, struct us_qmp *monitor, struct us_ram 
 	r->mem.pid = g->pid;
 	r->lazy.pagemap = -1;
 	int code = find(r, g, monitor, e);
-	/* All that was read of it may be of a process that came after. */
+	/* All that was read may belong to a later process with the same pid. */
 	if (code == 0 && !us_guest_alive(g))
 		code = us_fail(e, -ESRCH, "find the RAM of guest %d: it has ended",
 			       g->pid);
@@ -347,7 +349,7 @@ static bool leads_to_ram(struct us_ram *r, struct us_paging *p,
 	if (!us_paging_translate(p, s, va, &pa, NULL) ||
 	    !us_mem_read(&r->mem, pa, bytes, 1))
 		return false;
-	/* Code of nothing but zeroes is memory that was never written. */
+	/* Code that is all zeros is memory that was never written. */
 	if (is_code && us_paging_read(p, s, va, bytes, sizeof(bytes)))
 		for (size_t i = 0; i < sizeof(bytes); i++)
 			if (bytes[i])
@@ -389,7 +391,7 @@ int us_ram_verify(struct us_ram *r, const struct us_regs *regs, bool *ret_tried,
 		"0x%llx) do not lead to its code at 0x%llx in any layout",
 		r->mem.pid, r->how, (unsigned long long)regs->space.root,
 		(unsigned long long)regs->pc);
-	us_hint(e, "try again; if it stays so, give a monitor (-qmp) or use "
+	us_hint(e, "try again; if that does not help, give a monitor (-qmp) or use "
 		   "--backend gdb");
 	return -EILSEQ;
 }

@@ -16,7 +16,7 @@
 #define HUGE_PAGE   (2ULL << 20)
 #define ARENA	    (64ULL << 20)
 
-/* Boot parameters, and where things are in them. */
+/* The address of the boot parameters, and offsets in them. */
 #define PARAMETERS   0x7000
 #define E820_ENTRIES 0x1e8
 #define BOOT_FLAG    0x1fe
@@ -25,11 +25,11 @@
 #define E820_ENTRY   20
 #define E820_MAX     128
 #define E820_RAM     1
-#define HIGH_MEMORY  (1ULL << 20) /* where the first entry of that begins */
+#define HIGH_MEMORY  (1ULL << 20) /* where the entry of RAM above 1 MiB begins */
 
 struct parts {
 	const struct us_map *kernel;
-	uint64_t kernel_size, low_end; /* low_end: of RAM below the hole, a gpa */
+	uint64_t kernel_size, low_end; /* low_end: end of RAM below the hole */
 	uint64_t high_size;	       /* of RAM from 4 GiB on */
 	us_hva first, second, high;    /* of the three parts of RAM */
 };
@@ -44,7 +44,7 @@ static uint64_t size_of(const struct us_map *m)
 	return m->end - m->start;
 }
 
-/* The largest writable data of a file. */
+/* The largest writable private mapping of a file. */
 static const struct us_map *find_kernel(const struct us_maps *maps)
 {
 	const struct us_map *best = NULL;
@@ -64,7 +64,7 @@ static uint64_t number(const uint8_t *at, size_t n)
 	return v;
 }
 
-/* Of the page at hva, if boot parameters are there that fit a kernel of this end. */
+/* Read the page at hva, if it holds boot parameters that fit a kernel with this end. */
 static bool read_parameters(pid_t pid, us_hva hva, uint64_t kernel_end, struct parts *p)
 {
 	uint8_t page[PAGE];
@@ -89,8 +89,8 @@ static bool read_parameters(pid_t pid, us_hva hva, uint64_t kernel_end, struct p
 	return p->low_end > kernel_end && p->low_end <= HOLE;
 }
 
-/* The part that was mapped next below hva, or 0. Side by side they look like one; large
- * ones begin at a multiple of 2 MiB. */
+/* The part that was mapped next, below hva, or 0.  Adjacent parts look like one
+ * mapping; large ones begin at a multiple of 2 MiB. */
 static us_hva next_below(const struct us_maps *maps, us_hva hva, uint64_t size)
 {
 	for (size_t i = maps->n; i-- > 0;) {
@@ -106,8 +106,8 @@ static us_hva next_below(const struct us_maps *maps, us_hva hva, uint64_t size)
 	return 0;
 }
 
-/* One that lies elsewhere: a mapping of its size, or with one of malloc()'s arenas
- * behind it, for these begin at a multiple of 64 MiB. 0: none, or more than one. */
+/* A part elsewhere: a mapping of its size, or one that ends with an arena of malloc(),
+ * which begins at a multiple of 64 MiB.  0: none, or more than one. */
 static us_hva find_alone(const struct us_maps *maps, uint64_t size)
 {
 	us_hva found[2] = { 0 };

@@ -19,8 +19,8 @@ static bool is_file_of(const struct stat *st, const struct us_map *m)
 	return S_ISREG(st->st_mode) && st->st_ino == m->inode && st->st_dev == m->dev;
 }
 
-/* The file behind a mapping: by the mapping itself (needs CAP_CHECKPOINT_RESTORE or
- * root), else among the open files of the process. */
+/* The file behind a mapping: from map_files (needs CAP_CHECKPOINT_RESTORE or root),
+ * else among the open files of the process. */
 static int open_file(pid_t pid, const struct us_map *m)
 {
 	char path[96];
@@ -41,14 +41,15 @@ static int open_file(pid_t pid, const struct us_map *m)
 	return fd;
 }
 
-/* Can nobody whom we do not trust cut the file short while we read it? */
+/* Is the file safe from untrusted users, who could truncate it while we read it? */
 static bool stays_whole(int fd, const struct stat *st)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	if (seals >= 0 && (seals & F_SEAL_SHRINK))
 		return true;
 	bool trusted = st->st_uid == 0 || st->st_uid == geteuid();
-	/* What has no name (a memfd, mode 0777) is reached only through its owner. */
+	/* A file without a name (a memfd, mode 0777) is reached only through its
+	 * owner. */
 	return trusted && (!st->st_nlink || !(st->st_mode & (S_IWGRP | S_IWOTH)));
 }
 
@@ -72,7 +73,8 @@ void us_ram_file_open(pid_t pid, const struct us_map *m, struct us_ram_file *ret
 	struct stat st;
 	struct statfs fs;
 	*ret = (struct us_ram_file){ .start = m->start, .end = m->end, .fd = -1 };
-	/* Of a private mapping the file holds only what was never written. */
+	/* For a private mapping, the file has only the pages that were never
+	 * written. */
 	if (!m->shared || !m->inode || __builtin_add_overflow(m->offset, len, &end))
 		return;
 	_cleanup_close_ int fd = open_file(pid, m);
@@ -86,7 +88,7 @@ void us_ram_file_open(pid_t pid, const struct us_map *m, struct us_ram_file *ret
 		       (off_t)m->offset);
 	if (p == MAP_FAILED)
 		return;
-	/* The guest's memory is not ours to write to a core file. */
+	/* A core dump of uniscope must not contain the guest's memory. */
 	madvise(p, len, MADV_DONTDUMP);
 	ret->host = p;
 	ret->offset = m->offset;

@@ -12,7 +12,7 @@
 #define ALIGN_2M   (2ULL << 20)
 #define MAX_RUNS   64
 #define MAX_LINEAR 8
-#define MIN_GUESS  (256ULL << 10) /* smallest RAM that is guessed, not told */
+#define MIN_GUESS  (256ULL << 10) /* smallest RAM, if its size is only guessed */
 
 bool us_ram_layout_add(struct us_ram_layout *l, us_gpa gpa, uint64_t size, us_hva hva)
 {
@@ -63,7 +63,7 @@ uint64_t us_ram_hole(const struct us_ram_query *q)
 	return limit && limit < low ? limit : low;
 }
 
-/* One or more mappings that lie side by side. */
+/* One or more adjacent mappings. */
 struct run {
 	us_hva start;
 	uint64_t size;
@@ -77,11 +77,11 @@ static bool may_be_ram(const struct us_map *m, const char *vmm)
 	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
 		if (!strcmp(m->name, never[i]))
 			return false;
-	/* QEMU's only writable code is what TCG has translated. */
+	/* In QEMU, only TCG's translated code is both writable and executable. */
 	return m->read && !(m->exec && m->write && !strcmp(vmm, "qemu"));
 }
 
-/* Two parts of one memory, though their rights differ? */
+/* Are these two parts of one memory, although their rights differ? */
 static bool goes_on(const struct us_map *a, const struct us_map *b)
 {
 	return a->end == b->start && a->shared == b->shared && a->inode == b->inode &&
@@ -158,7 +158,7 @@ struct runs {
 	unsigned n;
 };
 
-/* Note the maps from first to last as one run, if they are fit to be one. */
+/* Add the maps from first to last as one run, if they can be RAM. */
 static void take_run(struct runs *runs, const struct us_ram_query *q,
 		     const struct holes *h, const struct us_maps *maps, size_t first,
 		     size_t last)
@@ -171,13 +171,14 @@ static void take_run(struct runs *runs, const struct us_ram_query *q,
 		write |= maps->v[i].write;
 	if (!write || !has_right_size(q, h, r.size))
 		return;
-	/* Of runs of any size the largest come first, of equal ones the likeliest. */
+	/* If RAM's size is unknown, the largest runs come first; if known, the
+	 * likeliest. */
 	if (q->memory)
 		r.score = score_of(a, after, z->end);
 	add_run(runs->v, &runs->n, r);
 }
 
-/* All runs that fit: each mapping alone, and joined with those that go on. */
+/* All runs that fit: each mapping alone, and joined with those that continue it. */
 static void find_runs(const struct us_ram_query *q, const struct holes *h,
 		      const struct us_maps *maps, struct runs *ret)
 {
@@ -196,19 +197,19 @@ static void find_runs(const struct us_ram_query *q, const struct holes *h,
 	}
 }
 
-/* RAM as the guest counts it, in runs of the VMM. */
+/* RAM in the guest's order, as runs of the VMM. */
 struct linear {
 	struct run run[MAX_LINEAR];
 	unsigned n;
 };
 
-/* Where RAM goes on at once that has come to `at`. */
+/* Where RAM that has reached `at` continues. */
 static us_gpa skip_holes(us_gpa at, uint64_t hole, bool far)
 {
 	return at == hole ? GIB_4 : far && at == FAR_HOLE ? FAR_END : at;
 }
 
-/* How much fits in from there. */
+/* How much RAM fits from there on. */
 static uint64_t room_at(us_gpa at, uint64_t hole, bool far)
 {
 	uint64_t end = at < hole ? hole : UINT64_MAX;
@@ -237,7 +238,7 @@ static bool lay_out(const struct linear *ram, us_gpa at, uint64_t hole, bool far
 	return ret->n > 0;
 }
 
-/* One run whose parts lie in it the other way round: the last one first. */
+/* One run that has its parts in reverse order: the last one first. */
 static struct linear from_above(const struct run *r, us_gpa at, uint64_t hole, bool far)
 {
 	struct linear ram = { 0 };
@@ -264,7 +265,7 @@ static bool same_layout(const struct us_ram_layout *a, const struct us_ram_layou
 	return a->n == b->n && !memcmp(a->piece, b->piece, a->n * sizeof(a->piece[0]));
 }
 
-/* Firecracker has moved the first hole and added the second one at the same time. */
+/* Firecracker moved the first hole and added the second one at the same time. */
 static bool has_far_hole(const struct us_ram_query *q, uint64_t hole)
 {
 	return !strcmp(q->vmm, "firecracker") && (q->base || hole == 0xc0000000);
@@ -302,7 +303,7 @@ static void guess_whole(struct guesses *g, const struct us_ram_query *q,
 				guess_run(g, &runs->v[i], h->at[k]);
 }
 
-/* RAM in two runs: one fills what is below the hole, the other is above. */
+/* RAM in two runs: one fills the space below the hole, the other is above. */
 static void guess_halves(struct guesses *g, const struct us_ram_query *q, uint64_t hole,
 			 const struct runs *runs)
 {
@@ -321,7 +322,7 @@ static void guess_halves(struct guesses *g, const struct us_ram_query *q, uint64
 	}
 }
 
-/* RAM of the pieces that the command line lists, each in a run of its size. */
+/* RAM in the pieces that the command line lists, each in a run of its size. */
 static void guess_pieces(struct guesses *g, const struct us_ram_query *q,
 			 const struct holes *h, const struct runs *runs)
 {
@@ -340,7 +341,7 @@ static void guess_pieces(struct guesses *g, const struct us_ram_query *q,
 		guess(g, &ram, h->at[k]);
 }
 
-/* Nobody says how much RAM there is: the largest runs. */
+/* The size of RAM is unknown: take the largest runs. */
 static void guess_largest(struct guesses *g, const struct holes *h,
 			  const struct runs *runs)
 {

@@ -86,7 +86,7 @@ static int connect_unix(const char *path, uint64_t deadline_ns)
 	return r < 0 ? r : us_take_fd(fd);
 }
 
-/* Cut "host:port" in two; "[v6]:port" too.  An empty host is this one. */
+/* Cut "host:port" in two; "[v6]:port" too.  An empty host is this host. */
 static int split_host_port(const char *endpoint, char *host, size_t size,
 			   const char **port)
 {
@@ -157,13 +157,13 @@ int us_socket_find(const char *path, const char *what, struct us_err *e)
 {
 	struct stat st;
 	int code = stat(path, &st) < 0 ? errno : 0;
-	/* Connecting takes the right to write, which is asked without connecting: QEMU
-	 * serves one client at a time (unix(7)). */
+	/* Connecting needs write permission (unix(7)).  Check that without connecting,
+	 * because QEMU serves one client at a time. */
 	if (!code && S_ISSOCK(st.st_mode) &&
 	    faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0)
 		code = errno;
 	if (code == EACCES) {
-		us_fail(e, -EACCES, "%s %s may not be used: %s", what, path,
+		us_fail(e, -EACCES, "%s %s is not accessible: %s", what, path,
 			strerror(code));
 		us_hint(e, "run as the user of the VMM, or as root (sudo)");
 		return -EACCES;

@@ -23,9 +23,9 @@
 /* TCP_ESTABLISHED and TCP_LISTEN; unix sockets use the same states. */
 #define ESTABLISHED 1
 #define LISTENING   10
-#define MAX_FORKS   8 /* between who opened a socket and who is found with it */
+#define MAX_FORKS   8 /* from a socket's opener to the owner found */
 
-/* An end of a TCP connection in the form that is compared: IPv4 as mapped IPv6. */
+/* An end of a TCP connection in a comparable form: IPv4 as mapped IPv6. */
 struct end {
 	uint8_t addr[16];
 	unsigned port;
@@ -142,8 +142,9 @@ static bool holds_socket(int proc, const char *pid, const char *link)
 	return found;
 }
 
-/* A process may have given it to its children, as we give the stub to our watchdog, and
- * pids begin anew: a child may come first.  Meant is who gave it. */
+/* A process may have passed the socket to its children, as uniscope passes the stub to
+ * its watchdog.  Pids wrap around, so a child may be found first: return the process
+ * that passed it. */
 static pid_t who_gave(int proc, pid_t pid, const char *link)
 {
 	for (unsigned i = 0; i < MAX_FORKS; i++) {
@@ -211,7 +212,7 @@ struct unix_server {
 	uint32_t peer; /* the client's inode; 0: none, or it is gone */
 };
 
-/* Of the clients that wait to be accepted, one that has not gone. */
+/* A client that waits to be accepted and still exists. */
 static uint32_t first_waiting(const void *inodes, size_t n)
 {
 	uint32_t inode = 0;
@@ -241,7 +242,7 @@ static void unix_parse(const struct unix_diag_msg *msg, int len,
 	}
 }
 
-/* By its name, or by its file: a server may have been given another path to it. */
+/* Compares the name, or the file: the server may have used another path to it. */
 static bool is_server_at(const struct unix_server *u, const char *path,
 			 const struct stat *st)
 {
@@ -273,7 +274,7 @@ static int unix_ask(int fd)
 	return 0;
 }
 
-/* The inodes of what is at a path; 0: none. */
+/* The inodes of the sockets at a path; 0: none. */
 struct unix_inodes {
 	uint32_t client, server;
 };
@@ -299,7 +300,7 @@ static int unix_take(const struct nlmsghdr *h, const char *path, const struct st
 	return 1;
 }
 
-/* -errno: this kernel does not say. */
+/* -errno: this kernel does not report it. */
 static int find_unix_inodes(const char *path, struct unix_inodes *ret)
 {
 	union {

@@ -199,7 +199,7 @@ class Usage(Cli):
         self.fails(2, "-- needs a command", "record", "--")
         self.fails(2, "web, or -- and a command, not both", "record", "web", "--", "qemu", "-m", "1")
         self.fails(2, "web, or -- and a command, not both", "record", "web", "--")
-        self.fails(2, "a VMM's come behind --", "record", "qemu", "--kernel", "x")
+        self.fails(2, "a VMM's own options go after --", "record", "qemu", "--kernel", "x")
         self.fails(2, "--all takes no target such as web", "record", "--all", "web")
         self.fails(2, "-o names a folder", "record", "--all", "-o", "x.html")
         self.fails(2, "-o names a folder", "record", "--all", "-o", "-")
@@ -237,7 +237,7 @@ class Usage(Cli):
         self.fails(2, "--tasks x", "record", "--tasks", "x", "fake:")
         self.fails(2, "--vcpu is of vCPUs", "report", "--waits", "--vcpu", "1", "/dev/null")
         self.fails(2, "--host is of vCPUs", "report", "--waits", "--host", "/dev/null")
-        self.fails(2, "without --by", "report", "--waits", "--by", "process", "/dev/null")
+        self.fails(2, "leave out --by", "report", "--waits", "--by", "process", "/dev/null")
         self.fails(2, "format firefox shows samples of vCPUs only", "report", "--waits", "-f", "firefox",
                    "-o", self.path("x"), "/dev/null")
         self.fails(2, "one recording only", "report", "--waits", "a", "b")
@@ -752,7 +752,7 @@ class Targets(Cli):
     def test_where_processes_are_not_seen(self):
         for how, why in ((["unshare", "-p", "-f"], "another pid namespace .*\n.*--pid=host"),
                          (["unshare", "-m", "sh", "-c", 'umount -l /proc && exec "$@"', "-"],
-                          "/proc does not tell .*\n.*mount -t proc")):
+                          "/proc does not list .*\n.*mount -t proc")):
             if subprocess.run([*how, "true"], capture_output=True).returncode:
                 self.skipTest("SKIP: no namespaces here")
             done = subprocess.run([*how, PROGRAM, "ps"], capture_output=True, text=True,

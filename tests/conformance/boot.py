@@ -377,7 +377,7 @@ class Boots:
         check("copy_packet" in folded, folded[-400:])
 
     def profile_mistakes(self):
-        self.complaint("-o -: what boot tells", "--profile", "-o", "-")
+        self.complaint("-o -: the results of boot", "--profile", "-o", "-")
         self.complaint("create /nowhere/x.html.data", "--profile", "-o", "/nowhere/x.html")
         self.complaint("with -daemonize qemu cannot be watched", "--profile",
                        vm=("-daemonize",))
@@ -583,7 +583,7 @@ class Boots:
         check("serial:NEVER was not reached in 2 s" in done.stderr, done.stderr)
         check("vCPU 0: " in done.stderr and "thread_entry+0x" in done.stderr, done.stderr)
         check("BEAT " in done.stderr or '"total":' in done.stderr, done.stderr)
-        check("the guest began" not in done.stderr, done.stderr)
+        check("the guest started" not in done.stderr, done.stderr)
 
     def resets_itself(self):
         """As often as the guest says that it does; SeaBIOS resets the machine once more each
@@ -597,7 +597,7 @@ class Boots:
                                  "chardev:s"))
             with open(log, "rb") as f:
                 said = f.read().count(b"REBOOT")
-            if found := re.search(r"the guest began (\d+) times", done.stderr):
+            if found := re.search(r"the guest started (\d+) times", done.stderr):
                 note(f"{found[0]}, and says that it resets itself {said} times")
                 check(said <= int(found[1]) <= 1 + 2 * 3 * said, done.stderr)
                 return
@@ -608,7 +608,7 @@ class Boots:
         done = self.us.run("boot", "--until", "serial:x", "--", "sh", "-c",
                            "echo gone; sleep 1 & exit 0", good=(1,))
         check("the VMM ended (status 0) before serial:x: gone" in done.stderr, done.stderr)
-        check("let it stay in the foreground" in done.stderr, done.stderr)
+        check("keep it in the foreground" in done.stderr, done.stderr)
 
     def killed(self):
         """A VMM that waits for its debugger must not stay behind."""

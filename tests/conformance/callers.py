@@ -312,7 +312,7 @@ def tree_is_full(args, qemu):
         check(total == report["summary"]["running"], f"{total} of {report['summary']}")
         lost = counted["[tree is full]"]
         check(lost["calls"] and lost["self"], f"{lost}")
-        check(f"{lost['calls']} calls found no room" in " ".join(report["warnings"]),
+        check(f"{lost['calls']} calls did not fit" in " ".join(report["warnings"]),
               f"{lost}: {report['warnings']}")
         check(counted["boot_main"]["calls"] == 1, f"{counted['boot_main']}")
         found = edges.Edges(report, c.elf)

@@ -77,7 +77,7 @@ class Hosts:
 
     def record_goes_without(self):
         done = self.in_small_shm("1m", "record", "-d", "2")
-        check(done.returncode == 0 and "once more, without" in done.stderr, done.stderr)
+        check(done.returncode == 0 and "QEMU did not start with it" in done.stderr, done.stderr)
 
     # --- what has no room ---
 
@@ -94,7 +94,7 @@ class Hosts:
                 told.append(c.report())
         whole, small = ({f["name"]: f for f in r["functions"]} for r in told)
         lost = small["[tree is full]"]["calls"]
-        check(lost > 1000 and f"{lost} calls found no room" in " ".join(told[1]["warnings"]),
+        check(lost > 1000 and f"{lost} calls did not fit" in " ".join(told[1]["warnings"]),
               f"{lost} lost: {told[1]['warnings']}")
         check(not told[0]["warnings"], f"{told[0]['warnings']}")
         for name, f in small.items():
@@ -209,7 +209,7 @@ class Hosts:
                       and "a QEMU without plugins can neither" in done.stderr, done.stderr)
             done = self.us.run("record", "-d", "2", "-o", self.us.data(), "--",
                                *self.vm(path))
-            check("once more, without" in done.stderr, done.stderr)
+            check("QEMU did not start with it" in done.stderr, done.stderr)
 
     def is_xens(self):
         """One of Debian's that was really built without: the emulator of Xen's domains."""
@@ -238,7 +238,7 @@ class Hosts:
         for least, most in ((99, 99), (2, 99)):
             done = self.load("x86_64", least, most, 1)
             check(done.returncode == 1 and f"of versions {least} to {most}" in done.stderr
-                  and "this one is of 1" in done.stderr, f"{done}")
+                  and "this plugin has version 1" in done.stderr, f"{done}")
 
     def is_for_another_guest(self):
         for target, machine, words in (("mips", 1, "architecture mips"),

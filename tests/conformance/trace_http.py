@@ -287,8 +287,10 @@ def refusals_say_why(args, qemu):
           os.path.join(args.build, "tests/guests/shares.elf")]
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = f"127.0.0.1:{other.getsockname()[1]}"
-        for where, words in ((taken, "another program has this port"), ("nowhere:1", "no address"),
-                             ("127.0.0.1", "no address"), (":99999", "no address"),
+        for where, words in ((taken, "another program has this port"),
+                             ("nowhere:1", "not an address with a port"),
+                             ("127.0.0.1", "not an address with a port"),
+                             (":99999", "not an address with a port"),
                              ("192.0.2.1:0", "no such address")):
             said = us.run("trace", "-o", us.data("x.data"), "--listen", where, *vm,
                           good=(1, 2, 3)).stderr

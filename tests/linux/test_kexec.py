@@ -35,7 +35,7 @@ sh -c 'printf {name}-k >/proc/self/comm; while :; do read -r x </proc/stat; done
 ENOUGH = 20  # samples of a process: on an emulated host they take seconds
 READY = re.compile(r"^READY\r?$", re.M)
 COMMAND = "console=ttyS0 quiet panic=-1"
-STARTED = re.compile(r"replaced by another one, or started anew, 1 time during .* first "
+STARTED = re.compile(r"replaced by another one, or restarted, 1 time during .* first "
                      r"between ([0-9.]+) and ([0-9.]+) s")
 
 

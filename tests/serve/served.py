@@ -37,8 +37,8 @@ class Serve:
         told = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{32})", self.url)
         if not told:
             self.process.wait()
-            if "made without libmicrohttpd" in self.errors():
-                raise Skip("made without libmicrohttpd")
+            if "built without libmicrohttpd" in self.errors():
+                raise Skip("built without libmicrohttpd")
             raise AssertionError(f"no URL but {self.url!r}: {self.errors()}")
         self.port, self.token = int(told[1]), told[2]
 

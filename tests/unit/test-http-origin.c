@@ -15,7 +15,7 @@ static const char *parsed(const char *text)
 	int rc = us_http_address_parse(text, &a, &e);
 	if (rc) {
 		assert_int_equal(rc, -EINVAL);
-		assert_non_null(strstr(e.msg, "no address"));
+		assert_non_null(strstr(e.msg, "not an address with a port"));
 		return "";
 	}
 	us_http_address_text(&a, told);

@@ -317,7 +317,7 @@ static void types_missing(void **state)
 	} all[] = {
 		{ "strip -g kernel -o other", "has no debug information (DWARF)" },
 		{ "objcopy --rename-section .debug_str=.debug_other kernel other",
-		  "has debug information that says nothing of tasks" },
+		  "has debug information without task_struct" },
 	};
 	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
 		const char *why = "";

@@ -2,9 +2,9 @@
 /*
  * boot.bpf.c: a boot as the host's KVM sees it, at its tracepoints.
  *
- * Who is looked at: what uniscope starts, and what that starts.  Tracepoints are those
- * of include/trace/events/kvm.h, arch/x86/kvm/trace.h and arch/arm64/kvm/trace_arm.h;
- * the functions are KVM's on each architecture.
+ * It observes the processes that uniscope starts, and those that these start.  The
+ * tracepoints are those of include/trace/events/kvm.h, arch/x86/kvm/trace.h and
+ * arch/arm64/kvm/trace_arm.h; the functions are KVM's on each architecture.
  */
 #include "backend/bpf/boot_shared.h"
 #include "backend/bpf/host_kind.h"
@@ -17,13 +17,13 @@
 #define SVM_HLT		0x78   /* arch/x86/include/uapi/asm/svm.h */
 #define VMX_HLT		12     /* arch/x86/include/uapi/asm/vmx.h */
 #define ARM_WFX		0x01   /* arch/arm64/include/asm/esr.h */
-#define SECTOR		0x7c00 /* a disk's first, where a PC's firmware puts it */
+#define SECTOR		0x7c00 /* where a PC's firmware loads the first sector */
 #define SECTOR_END	0x7e00
 #define PORT_DATA	0x3f8 /* of a 16550: include/uapi/linux/serial_reg.h */
 #define PORT_LINE	0x3fb
 #define PORT_MODEM	0x3fc
-#define LINE_DIVISOR	0x80	   /* the port's data are the divisor's */
-#define MODEM_LOOP	0x10	   /* they come back, and go nowhere */
+#define LINE_DIVISOR	0x80	   /* the data port accesses the divisor */
+#define MODEM_LOOP	0x10	   /* bytes come back instead of going out */
 #define INTERRUPTS	0xfec00000 /* I/O APIC, HPET, local APIC of a PC */
 #define INTERRUPTS_END	0xfef00000
 #define LEAST_POINTER	0x10000
@@ -74,7 +74,7 @@ struct {
 	__type(value, uint64_t);
 } pages SEC(".maps");
 
-/* NULL: the process that runs is none of those that are looked at. */
+/* NULL: the current process is not one of those observed. */
 static __always_inline struct us_boot_seen *of_family(void)
 {
 	uint32_t tgid = (uint32_t)(bpf_get_current_pid_tgid() >> 32), zero = 0;
@@ -117,7 +117,7 @@ int on_fork(struct raw_context *ctx)
 	return 0;
 }
 
-/* ---- What KVM is asked to make ---- */
+/* ---- What KVM is asked to create ---- */
 
 SEC("fexit/kvm_arch_init_vm")
 int on_vm(void *ctx)
@@ -146,7 +146,7 @@ int on_run(void *ctx)
 	return 0;
 }
 
-/* Where a kernel has no such calls for us, at the system calls: of all processes. */
+/* If the kernel does not let us attach there: at the system calls of all processes. */
 #define CREATE_VM   0xae01 /* include/uapi/linux/kvm.h */
 #define CREATE_VCPU 0xae41
 #define RUN	    0xae80
@@ -208,7 +208,7 @@ static __always_inline void halt(struct us_boot_seen *s, uint64_t at)
 		s->halt_ns[i] = at;
 }
 
-/* Where the guest was: of its kernel's addresses, or a disk's first sector. */
+/* Was the guest at one of its kernel's addresses, or in a disk's first sector? */
 static __always_inline void see_place(struct us_boot_seen *s, uint64_t at)
 {
 	bool kernel = false;
@@ -306,7 +306,7 @@ int on_exit(struct raw_context *ctx)
 
 #endif
 
-/* Of a host that emulates its guests this alone tells of a HLT: when it is over. */
+/* On a host that emulates its guests, only this shows a HLT: when it is over. */
 SEC("raw_tp/kvm_vcpu_wakeup")
 int on_wakeup(struct raw_context *ctx)
 {
@@ -316,7 +316,7 @@ int on_wakeup(struct raw_context *ctx)
 	return 0;
 }
 
-/* The VMM has the interrupt controllers, and so waits itself. */
+/* If the VMM has the interrupt controllers, the VMM waits itself. */
 SEC("raw_tp/kvm_userspace_exit")
 int on_userspace(struct raw_context *ctx)
 {

@@ -21,7 +21,7 @@
 struct us_boot_events {
 	struct us_boot_programs *skeleton;
 	struct us_boot_seen *seen;
-	uint64_t *ports; /* accesses, of each phase and port */
+	uint64_t *ports; /* accesses for each phase and port */
 	enum us_bpf_host host;
 };
 
@@ -33,8 +33,8 @@ static int keep_quiet(enum libbpf_print_level level, const char *format, va_list
 	return 0;
 }
 
-/* The functions of KVM, or all system calls: the former cost nothing elsewhere, and not
- * every kernel lets programs there. */
+/* Attach to KVM's functions, or to all system calls.  The former cost other processes
+ * nothing, but not every kernel allows programs there. */
 static void choose(struct us_boot_programs *s, bool functions)
 {
 	bpf_program__set_autoload(s->progs.on_vm, functions);
@@ -62,7 +62,7 @@ static int load(struct us_boot_events *b, bool functions)
 	tell_who_we_are(s);
 	choose(s, functions);
 	int r = us_boot_programs__load(s);
-	if (r == 0) /* whether they may be where they are to be shows then */
+	if (r == 0) /* only this shows whether they may be attached there */
 		r = us_boot_programs__attach(s);
 	us_boot_programs__detach(s);
 	if (r < 0)

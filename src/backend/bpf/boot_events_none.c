@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* boot_events.h where clang, bpftool or libbpf was not at hand: says so. */
+/* boot_events.h if clang, bpftool or libbpf was missing at build time: it refuses. */
 #include "backend/bpf/boot_events.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@ int us_boot_events_open(struct us_boot_events **ret, struct us_err *e)
 {
 	*ret = NULL;
 	us_fail(e, -EOPNOTSUPP,
-		"this uniscope was built without programs for the host's kernel");
-	us_hint(e, "apt install clang libbpf-dev bpftool, and build it anew");
+		"this uniscope was built without BPF programs for the host's kernel");
+	us_hint(e, "apt install clang libbpf-dev bpftool, and rebuild uniscope");
 	return -EOPNOTSUPP;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bpf.c: any KVM guest, never stopped: a timer in the host's kernel looks at the guest
- * in the thread that runs it, and leaves a copy of registers and stack in a ring.
+ * bpf.c: any KVM guest, never stopped.  A timer in the host's kernel interrupts the
+ * thread that runs a vCPU, and puts a copy of its registers and stack into a ring.
  */
 #include "backend/bpf/bpf.h"
 #include "backend/bpf/budget.h"
@@ -35,7 +35,7 @@
 
 extern const struct us_backend_ops us_backend_bpf;
 
-/* The last sample, with what stands behind it. */
+/* The last sample, with the data that follows it. */
 union sample_buffer {
 	struct us_bpf_sample sample;
 	uint8_t bytes[US_BPF_MAX_SAMPLE];
@@ -54,26 +54,26 @@ struct bpf {
 	unsigned n_chosen;
 	struct us_bpf_budget budget;
 	struct us_bpf_pace pace[US_MAX_VCPUS];
-	double due_of_period; /* samples for each mean period: 1, or more if the kernel
-				 has none that is so short */
+	double due_of_period; /* samples due in each mean period: 1, or more if the
+				 kernel's shortest period is too long */
 	uint64_t start_ns, settle_ns, settled_ns, placed_ns, plugged_ns;
-	uint64_t pause_ns; /* how often the clocks are settled, about */
+	uint64_t pause_ns; /* about how often the clocks are settled */
 	uint64_t random;
 	uint64_t cost_ns; /* of the programs and of samples of stopped vCPUs, since the
 			     start */
 	uint64_t skipped; /* ticks without credit, as counted so far */
 	struct us_bpf_counts zero; /* what they had counted at the start */
 	uint64_t gone;		   /* bit n: the thread of vCPU n has ended */
-	uint64_t lived_ns;	   /* observed time of these */
+	uint64_t lived_ns;	   /* for how long these were observed */
 	struct us_backend_counts counts;
-	uint64_t stamp_ns; /* of the samples that settling gives: before any deadline */
-	/* Of the settled clocks, those whose samples are still to be delivered. */
+	uint64_t stamp_ns; /* of the samples from settling: before any deadline */
+	/* The settled clocks and states from here on still have samples to deliver. */
 	unsigned next_slot, next_state;
-	bool stale; /* the capture that is out could not be placed */
+	bool stale; /* for the current capture, the memory slots were outdated */
 	struct us_bpf_need need;
-	struct us_host_copy host_copy; /* of the capture that is out */
+	struct us_host_copy host_copy; /* of the current capture */
 	struct us_bpf_roots roots;
-	bool plan_has_root; /* what is pointed to is not read by a sample's */
+	bool plan_has_root; /* pointers are not followed with the sample's root */
 	struct us_bpf_wait wait;
 	struct us_err why;
 	union sample_buffer buffer;
@@ -94,13 +94,13 @@ static int refuse_guest(const struct us_guest *g, struct us_err *why)
 	return 0;
 }
 
-/* Who does not ask for it gets what is known to be right. */
+/* On Intel, use this backend only if the user selects it. */
 static int refuse_unverified(struct us_err *why)
 {
 	if (us_bpf_host_kind(why) != US_BPF_HOST_VMX)
 		return 0;
 	return us_fail(why, -EOPNOTSUPP,
-		       "not verified on Intel: only if asked for (--backend bpf)");
+		       "not verified on Intel: used only if selected (--backend bpf)");
 }
 
 static int bpf_ready(struct us_err *why)
@@ -113,8 +113,8 @@ static int bpf_ready(struct us_err *why)
 	return r;
 }
 
-/* Registers come from the kernel, but code is read from the VMM, and what its threads
- * do is read in /proc. */
+/* Registers come from the kernel, but code is read from the VMM, and the state of its
+ * threads from /proc. */
 static int may_serve(const struct us_target *t, struct us_err *why)
 {
 	int r = refuse_guest(t->guest, why);
@@ -184,17 +184,18 @@ static void describe(struct bpf *b)
 		 m->n_slot);
 	size_t at = 0;
 	if (b->host == US_BPF_HOST_VMX)
-		at += (size_t)snprintf(b->base.caution, sizeof(b->base.caution),
-				       "bpf is not verified on Intel: stacks end at "
-				       "functions without a frame, and each vCPU is "
-				       "stopped once a second for its page tables; ");
+		at += (size_t)snprintf(
+			b->base.caution, sizeof(b->base.caution),
+			"bpf is not verified on Intel: stacks end at "
+			"functions without a frame, and each vCPU is "
+			"stopped once a second to read its page-table root; ");
 	if (m->n_slot_left_out)
 		at += (size_t)snprintf(
 			b->base.caution + at, sizeof(b->base.caution) - at,
 			"%u small memory slots are not read; ", m->n_slot_left_out);
 	if (m->guest.n_vcpu_beyond)
 		snprintf(b->base.caution + at, sizeof(b->base.caution) - at,
-			 "%u more vCPUs are not looked at: uniscope knows %d at most",
+			 "%u more vCPUs are not sampled: uniscope supports %d at most",
 			 m->guest.n_vcpu_beyond, US_MAX_VCPUS);
 }
 
@@ -251,13 +252,13 @@ static double due_of_period(const struct us_schedule *s)
 	return s->hz > 0 ? (double)us_bpf_pace_period(s->hz) * s->hz / 1e9 : 1;
 }
 
-/* The time that a sample stands for, as long as none is left out. */
+/* The time that a sample stands for, if none is left out. */
 static uint64_t unit_ns(const struct bpf *b)
 {
 	return (uint64_t)((double)b->budget.period_ns / b->due_of_period);
 }
 
-/* Settling begins ticks anew: not in step with the guest either. */
+/* Settling restarts the ticks, so it must not be in step with the guest either. */
 static uint64_t next_settle(struct bpf *b, uint64_t now)
 {
 	double part = 0.75 + us_random_share(&b->random) / 2;
@@ -290,7 +291,7 @@ static void begin_counting(struct bpf *b)
 			us_vcpu_clock_start(&b->clock[i], now);
 }
 
-/* To another period, in the mean that which fits the budget. */
+/* Draw another period.  The mean of all is the one that fits the budget. */
 static void set_timer(struct bpf *b, unsigned i)
 {
 	struct us_bpf_pace *p = &b->pace[i];
@@ -309,8 +310,8 @@ static void set_timers(struct bpf *b)
 			set_timer(b, i);
 }
 
-/* What is to be known of the guest's roots before anything that needs them is
- * trusted: from samples that are not delivered. */
+/* Learn about the guest's roots what must be known before anything that needs them is
+ * trusted.  The samples for this are not delivered. */
 static void learn_roots(struct bpf *b)
 {
 	const struct us_guest *g = &b->machine.guest;
@@ -361,7 +362,7 @@ static bool has_stack(const struct bpf *b, const struct us_bpf_sample *l, uint8_
 	return state != US_VCPU_HALTED || b->schedule.wake_halted;
 }
 
-/* Its memory has been given other places: the samples until then have no stack. */
+/* The guest's memory has moved.  Samples have no stack until its slots are read. */
 static void place_again(struct bpf *b)
 {
 	uint64_t now = us_now_ns();
@@ -373,8 +374,8 @@ static void place_again(struct bpf *b)
 	(void)r;
 }
 
-/* On arm64: what its registers are worth; and whether it waits, which only its code
- * tells. */
+/* On arm64: how far the registers can be trusted, and whether the vCPU waits, which
+ * only its code shows. */
 static void complete(struct bpf *b, const struct us_bpf_sample *l, struct us_capture *c)
 {
 	us_bpf_roots_see(&b->roots, c->vcpu, l);
@@ -391,19 +392,19 @@ static void complete(struct bpf *b, const struct us_bpf_sample *l, struct us_cap
 	}
 }
 
-/* How many samples that are due it stands for: so that all of them are the time that
- * went by. */
+/* How many due samples this one stands for, so that all together cover the time that
+ * has passed. */
 static uint32_t weigh(struct bpf *b, unsigned vcpu, const struct us_bpf_sample *l)
 {
 	struct us_bpf_beat beat = us_bpf_pace_tick(&b->pace[vcpu], l->t_ns);
 	us_vcpu_clock_tick(&b->clock[vcpu], l->t_ns, beat.period_ns);
-	/* As if the rate were the one that fits the budget. */
+	/* Its cost as it would be at the rate that fits the budget. */
 	us_bpf_budget_sample(&b->budget, (uint64_t)((double)l->cost_ns * beat.part));
 	b->cost_ns += l->cost_ns;
 	return us_bpf_pace_due(&b->pace[vcpu], beat.part, b->due_of_period);
 }
 
-/* False: it is of an earlier start, or no sample is due. */
+/* False: it is from an earlier start, or no sample is due. */
 static bool deliver_sample(struct bpf *b, unsigned vcpu, struct us_capture *c)
 {
 	const struct us_bpf_sample *l = &b->buffer.sample;
@@ -435,7 +436,7 @@ static bool deliver_sample(struct bpf *b, unsigned vcpu, struct us_capture *c)
 	return true;
 }
 
-/* --- samples that no tick made --- */
+/* --- samples without a tick --- */
 
 /* What the programs counted, and what the budget has cost. */
 static void sum_up(struct bpf *b, uint64_t now)
@@ -460,8 +461,8 @@ static bool process_gone(const struct bpf *b)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* A vCPU that is plugged in while the guest runs, or that another thread runs now: that
- * is observed, too. */
+/* Also observe a vCPU that was plugged in while the guest runs, or that another thread
+ * runs now. */
 static void observe(struct bpf *b, unsigned i, uint64_t now)
 {
 	bool again = i < b->base.n_vcpu;
@@ -472,7 +473,7 @@ static void observe(struct bpf *b, unsigned i, uint64_t now)
 	b->gone &= ~(1ULL << i);
 	if (open_vcpu(b, i, NULL) == 0) {
 		us_vcpu_clock_start(&b->clock[i], now);
-	} else { /* it went as it came */
+	} else { /* it has ended already */
 		us_vcpu_clock_close(&b->clock[i]);
 		b->clock[i].gone = true;
 		b->gone |= 1ULL << i;
@@ -516,7 +517,7 @@ static void settle_vcpu(struct bpf *b, unsigned i, uint64_t now)
 		set_timer(b, i);
 }
 
-/* Then deliver_rest() has what is due.  -ESRCH: the guest has ended. */
+/* Afterwards deliver_rest() delivers what is due.  -ESRCH: the guest has ended. */
 static int settle(struct bpf *b, uint64_t now)
 {
 	unsigned gone = 0;
@@ -540,8 +541,7 @@ static int settle(struct bpf *b, uint64_t now)
 	return 0;
 }
 
-/* Where a halted vCPU halted: its registers are those of its last exit, and it does not
- * run. */
+/* A halted vCPU does not run: the registers of its last exit show where it halted. */
 static void add_registers(struct bpf *b, struct us_capture *c)
 {
 	struct us_bpf_sample l;
@@ -555,7 +555,7 @@ static void add_registers(struct bpf *b, struct us_capture *c)
 static const uint8_t unseen[] = { US_VCPU_HALTED, US_VCPU_READY, US_VCPU_OFF,
 				  US_VCPU_EXIT };
 
-/* Who asks where it halted wants to know of one that is halted now. */
+/* If the caller asks where vCPUs halt, deliver only those that are halted now. */
 static bool is_wanted(const struct bpf *b, uint8_t state)
 {
 	return !b->schedule.wake_halted || state != US_VCPU_HALTED ||
@@ -589,7 +589,7 @@ static bool deliver_rest(struct bpf *b, struct us_capture *c)
 	return false;
 }
 
-/* Nothing new is to be learned before the next sample. */
+/* Nothing new can be learned before the next sample. */
 static uint64_t eager_step(const struct bpf *b)
 {
 	uint64_t sample_ns = b->budget.period_ns / b->n_chosen;
@@ -661,7 +661,7 @@ static void bpf_counts(const struct us_backend *base, struct us_backend_counts *
 	ret->lost = due_of(b, b->counts.lost);
 	ret->failed = due_of(b, b->counts.failed);
 	ret->backed_off = due_of(b, b->counts.backed_off);
-	/* Ticks that brought no sample are missing among the vCPUs' as well. */
+	/* The vCPUs' clocks also miss the ticks that brought no sample. */
 	ret->late -= ret->late < no_sample ? ret->late : no_sample;
 	ret->vcpu_ns = b->lived_ns;
 	uint64_t now = us_now_ns();

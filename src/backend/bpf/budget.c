@@ -15,8 +15,8 @@ void us_bpf_budget_start(struct us_bpf_budget *b, uint64_t period_ns, uint32_t p
 				     .settled_ns = now_ns };
 }
 
-/* What all samples would have taken, had there been credit for each; of what they may.
- */
+/* What all samples would have cost if each had had credit, as a part of what they may
+ * cost. */
 static double share(const struct us_bpf_budget *b, double wall_ns, uint64_t n_skipped)
 {
 	double sample_ns = b->n_sample ? (double)b->cost_ns / (double)b->n_sample : 0;

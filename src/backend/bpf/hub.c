@@ -15,28 +15,28 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define MOST_AT_ONCE (1U << 16) /* samples that are given to others in one go */
+#define MOST_AT_ONCE (1U << 16) /* samples passed to other clients in one go */
 #define MUCH	     (US_BPF_QUEUE_BYTES / 4)
 
 struct us_bpf_client {
 	uint32_t index;
-	int wake_fd; /* an eventfd: there is much in its queue */
+	int wake_fd; /* an eventfd: its queue has become long */
 	struct us_bpf_queue queue;
 	_Atomic uint64_t lost;
-	struct us_bpf_host_sample *host; /* with the last sample; NULL: not kept */
+	struct us_bpf_host_sample *host; /* that of the last sample; NULL: not kept */
 	bool has_host;
 };
 
-/* Whose samples a row's are. */
+/* The client that gets the samples of a row. */
 struct owner {
 	struct us_bpf_client *client; /* NULL: the row is free */
 	unsigned vcpu;
-	uint64_t since_ns; /* what is older is of an owner before */
+	uint64_t since_ns; /* older samples belong to a previous owner */
 };
 
 /*
- * The lock is for all of it, and for the ring's end in this process.  Nobody waits for
- * it in the hot path: if another has it, that one takes our samples out as well.
+ * The lock protects all of it, and the ring's end in this process.  Nobody waits for it
+ * in the hot path: another thread that has it takes our samples out as well.
  */
 static struct {
 	pthread_mutex_t lock;
@@ -44,7 +44,7 @@ static struct {
 	struct us_bpf_client *client[US_BPF_MAX_GUESTS];
 	unsigned n_client;
 	struct owner owner[US_BPF_MAX_ROWS];
-	atomic_bool watched; /* one of the threads that sleep does so at the ring */
+	atomic_bool watched; /* one of the sleeping threads waits for the ring */
 } hub = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static int find_place(struct us_bpf_client *c, struct us_err *e)
@@ -55,7 +55,8 @@ static int find_place(struct us_bpf_client *c, struct us_err *e)
 		c->index = i;
 		return 0;
 	}
-	return us_fail(e, -ENOSPC, "%d guests are observed already: no more at once",
+	return us_fail(e, -ENOSPC,
+		       "%d guests are sampled already, which is the maximum",
 		       US_BPF_MAX_GUESTS);
 }
 
@@ -151,7 +152,7 @@ int us_bpf_client_add_row(struct us_bpf_client *c, unsigned vcpu, uint32_t *ret,
 		r = 0;
 	}
 	pthread_mutex_unlock(&hub.lock);
-	return r ? us_fail(e, r, "%d vCPUs are observed already: no more at once",
+	return r ? us_fail(e, r, "%d vCPUs are sampled already, which is the maximum",
 			   US_BPF_MAX_ROWS)
 		 : 0;
 }
@@ -171,12 +172,12 @@ static void give(struct us_bpf_client *c, const struct us_bpf_sample *l)
 		atomic_fetch_add_explicit(&c->lost, 1, memory_order_relaxed);
 	else if (us_bpf_queue_used(&c->queue) < MUCH)
 		return;
-	/* It is awake if its eventfd is full. */
+	/* If its eventfd is full, the client is awake anyway. */
 	ssize_t written = write(c->wake_fd, &one, sizeof(one));
 	(void)written;
 }
 
-/* With the lock: the next sample from the ring writes over it. */
+/* Needs the lock: the next sample from the ring overwrites it. */
 static void copy_host(struct us_bpf_client *c, const struct us_bpf_sample *l)
 {
 	const struct us_bpf_host_sample *h = c->host ? us_bpf_host_of(hub.programs, l)
@@ -186,7 +187,7 @@ static void copy_host(struct us_bpf_client *c, const struct us_bpf_sample *l)
 		*c->host = *h;
 }
 
-/* With the lock.  What others gave us is older than what is in the ring. */
+/* Needs the lock.  What others passed to us is older than what is in the ring. */
 static bool fetch(struct us_bpf_client *c, struct us_bpf_sample *to)
 {
 	if (us_bpf_queue_pop(&c->queue, to))
@@ -214,7 +215,7 @@ bool us_bpf_client_take(struct us_bpf_client *c, struct us_bpf_sample *to,
 		got = fetch(c, to);
 		pthread_mutex_unlock(&hub.lock);
 	}
-	/* A row of ours: no other thread changes it. */
+	/* The row is ours, so no other thread changes it. */
 	if (got)
 		*ret_vcpu = hub.owner[to->row].vcpu;
 	return got;
@@ -245,7 +246,7 @@ bool us_bpf_client_wait(struct us_bpf_client *c, uint64_t t_ns)
 	uint64_t now = us_now_ns(), n;
 	if (t_ns <= now)
 		return true;
-	/* One at the ring is enough: it gives the others what is theirs. */
+	/* One thread at the ring is enough: it passes the others their samples. */
 	bool watch = !atomic_exchange(&hub.watched, true);
 	struct pollfd ready[] = {
 		{ .fd = c->wake_fd, .events = POLLIN },
@@ -258,7 +259,7 @@ bool us_bpf_client_wait(struct us_bpf_client *c, uint64_t t_ns)
 	if (watch)
 		atomic_store(&hub.watched, false);
 	if (r > 0 && ready[0].revents && read(c->wake_fd, &n, sizeof(n)) < 0)
-		return true; /* nothing was there: no matter */
+		return true; /* nothing was there: no harm */
 	return !interrupted;
 }
 

@@ -8,8 +8,8 @@
 #define OFFSETS 4096
 #define SURE	2
 
-/* The word that comes closest to the address from below, by whole words rather than
- * not: it was read relative to a stack pointer; among equals the outermost. */
+/* The word closest below the address, which was read relative to a stack pointer.
+ * Distances in whole words come first; among equals the outermost wins. */
 static uint32_t find(const struct us_stack_window *w, us_gva wanted, uint64_t *best)
 {
 	uint32_t offset = 0;
@@ -28,7 +28,7 @@ static uint32_t find(const struct us_stack_window *w, us_gva wanted, uint64_t *b
 	return offset;
 }
 
-/* In place of that which fewest stacks have needed, if there is no room. */
+/* If there is no room, replace the link that the fewest stacks have needed. */
 static void follow(struct us_bpf_links *l, struct us_bpf_guest *g, uint32_t offset)
 {
 	unsigned to = l->turn++ % US_BPF_MAX_LINKS;
@@ -42,7 +42,7 @@ static void follow(struct us_bpf_links *l, struct us_bpf_guest *g, uint32_t offs
 	l->used[to] = 0;
 }
 
-/* Does a link at this offset, in a window, lead to that address? */
+/* Does a link at this offset in the window lead to that address? */
 static bool leads(const struct us_stack_window *w, uint32_t link, us_gva to)
 {
 	uint64_t word, at = (link - w->base) % OFFSETS;

@@ -12,12 +12,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MAX_SLOTS    512 /* that are read; the largest are kept */
-#define SEARCHES     3	 /* for vCPUs that come */
-#define SURE	     30	 /* times that nothing is taken to have changed */
+#define MAX_SLOTS    512 /* read at most; the largest are kept */
+#define SEARCHES     3	 /* for new vCPUs, after a sign of one */
+#define SURE	     30	 /* calls after which to search even without a sign */
 #define MP_UNSTARTED 1	 /* include/uapi/linux/kvm.h: KVM_MP_STATE_UNINITIALIZED ... */
 #define MP_SIPI	     4	 /* ... to KVM_MP_STATE_SIPI_RECEIVED, */
-#define MP_HALTED    3	 /* but for this one; */
+#define MP_HALTED    3	 /* except for this one; */
 #define MP_STOPPED   5	 /* and on arm64 KVM_MP_STATE_STOPPED */
 
 static int find_slots(struct us_bpf_machine *m, struct us_bpf_found_slot *slot,
@@ -43,7 +43,7 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* The largest first: the programs look at one after the other. */
+/* The largest first: the programs search the slots in order. */
 static void tell_programs(struct us_bpf_machine *m,
 			  const struct us_bpf_found_slot *slot, unsigned n)
 {
@@ -99,8 +99,8 @@ int us_bpf_machine_place(struct us_bpf_machine *m, struct us_err *e)
 	return 0;
 }
 
-/* The thread that ran it last, unless /proc told it already.  In a namespace of its own
- * the VMM's threads have other numbers here. */
+/* Set the thread that ran the vCPU last, unless /proc has already shown it.  tid is the
+ * number in the initial PID namespace: the thread may have another number here. */
 static bool set_thread(struct us_vcpu *v, pid_t pid, pid_t tid)
 {
 	char path[64];
@@ -136,13 +136,13 @@ static int take_vcpu(struct us_bpf_machine *m, unsigned i,
 		if (f->protected)
 			return us_fail(e, -EOPNOTSUPP,
 				       "the registers of pid %d are encrypted (SEV or "
-				       "TDX): not for others to read",
+				       "TDX) and cannot be read",
 				       m->guest.pid);
 		if (!f->readable)
 			return us_fail(e, -EOPNOTSUPP,
-				       "how this kernel keeps the registers of guests "
-				       "is not known: its KVM module has no BTF, or "
-				       "another form");
+				       "uniscope does not know how this kernel stores "
+				       "guest registers: its KVM module has no BTF, or "
+				       "another layout");
 		if (!set_thread(v, m->guest.pid, f->tid))
 			return us_fail(e, -ESRCH,
 				       "the thread of vCPU %u of pid %d is not known: "
@@ -157,10 +157,11 @@ static int take_vcpu(struct us_bpf_machine *m, unsigned i,
 		row->vcpu = f->vcpu;
 		return 0;
 	}
-	return us_fail(e, -ENODEV, "file %d of pid %d is no vCPU", v->fd, m->guest.pid);
+	return us_fail(e, -ENODEV, "file %d of pid %d is not a vCPU", v->fd,
+		       m->guest.pid);
 }
 
-/* Of the VMM, those that the kernel knows: how many, or -errno. */
+/* The VMM's vCPUs, as the kernel knows them.  Returns how many, or -errno. */
 static int find_vcpus(struct us_bpf_machine *m, struct us_bpf_found_vcpu **ret,
 		      struct us_err *e)
 {
@@ -185,7 +186,7 @@ static unsigned long count_threads(pid_t pid)
 	return stat(path, &st) ? 0 : st.st_nlink;
 }
 
-/* One that no thread has run yet is found when one does. */
+/* A vCPU that no thread has run yet is found when one does. */
 static int take_first(struct us_bpf_machine *m, unsigned i,
 		      const struct us_bpf_found_vcpu *found, size_t n, struct us_err *e)
 {
@@ -207,9 +208,9 @@ int us_bpf_machine_open(struct us_bpf_machine *m, const struct us_guest *g,
 	m->programs = us_bpf_client_programs(m->client);
 	m->index = us_bpf_client_index(m->client);
 	m->n_thread = count_threads(g->pid);
-	m->searches_left = SEARCHES; /* it was inspected before that */
+	m->searches_left = SEARCHES; /* the guest may have changed since g was read */
 	us_mem_init(&m->mem);
-	/* Until more is known. */
+	/* Copy as much as possible, until more is known. */
 	struct us_bpf_guest *shared = &us_bpf_guests(m->programs)[m->index];
 	shared->window = shared->enough = US_BPF_MAX_WINDOW;
 	_cleanup_free_ struct us_bpf_found_vcpu *found = NULL;
@@ -241,8 +242,8 @@ static unsigned number_of(const struct us_guest *g, int fd)
 	return i;
 }
 
-/* One that was unplugged and is plugged in again has a new thread; tid 0: that which
- * the kernel names. */
+/* A vCPU that was unplugged and plugged in again has a new thread.  tid 0: take the one
+ * that the kernel names. */
 static bool take_again(struct us_bpf_machine *m, unsigned i, pid_t tid,
 		       const struct us_bpf_found_vcpu *found, size_t n)
 {
@@ -303,7 +304,7 @@ static bool knows(const struct us_bpf_machine *m, uint64_t vcpu)
 	return false;
 }
 
-/* Where the ticks of a thread were of none or another: bit n for vCPU n. */
+/* Bit n: the thread of vCPU n had ticks while it ran no vCPU, or another one. */
 static uint64_t find_strange(struct us_bpf_machine *m)
 {
 	uint64_t strange = 0;
@@ -316,7 +317,7 @@ static uint64_t find_strange(struct us_bpf_machine *m)
 	return strange;
 }
 
-/* Of these, those that the kernel has seen in another thread since. */
+/* Those among the strange ones that the kernel has seen in another thread since. */
 static uint64_t find_moved(const struct us_bpf_machine *m, uint64_t strange,
 			   const struct us_bpf_found_vcpu *found, size_t n)
 {
@@ -336,7 +337,7 @@ uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone, uint64
 {
 	unsigned long n_thread = count_threads(m->guest.pid);
 	uint64_t strange = find_strange(m) | away;
-	/* Its thread comes before the vCPU. */
+	/* The thread of a new vCPU appears before the vCPU. */
 	if (n_thread != m->n_thread || gone != m->gone || strange || m->not_run ||
 	    !(++m->searches % SURE))
 		m->searches_left = SEARCHES;
@@ -356,8 +357,8 @@ uint64_t us_bpf_machine_find_new(struct us_bpf_machine *m, uint64_t gone, uint64
 	return changed ? compare_vcpus(m, gone, moved, found, (size_t)n) : 0;
 }
 
-/* Each row is a vCPU's thread's, which counts on it at its ticks: set in between, one
- * tick's credit may be lost. */
+/* A vCPU's thread updates its row at each tick.  If that comes in between, the credit
+ * of one tick may be lost. */
 void us_bpf_machine_set_budget(struct us_bpf_machine *m, uint32_t ppm)
 {
 	for (unsigned i = 0; i < m->guest.n_vcpu; i++) {
@@ -394,7 +395,7 @@ bool us_bpf_machine_fetch(struct us_bpf_machine *m, unsigned vcpu,
 	return false;
 }
 
-/* A sample that is made meanwhile has the old number, or none. */
+/* A sample taken during the change has the old number, or none. */
 static void set_plan(struct us_bpf_guest *g, const struct us_pointed_plan *plan)
 {
 	if (g->plan.number == plan->number)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The bpf backend where clang, bpftool or libbpf was not at hand: says so. */
+/* The bpf backend if clang, bpftool or libbpf was missing at build time: it refuses. */
 #include "backend/backend.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@ extern const struct us_backend_ops us_backend_bpf;
 
 static int refuse(struct us_err *why)
 {
-	us_fail(why, -EOPNOTSUPP, "this uniscope was built without it");
-	us_hint(why, "apt install clang libbpf-dev bpftool, and build it anew");
+	us_fail(why, -EOPNOTSUPP, "this uniscope was built without the bpf backend");
+	us_hint(why, "apt install clang libbpf-dev bpftool, and rebuild uniscope");
 	return -EOPNOTSUPP;
 }
 

@@ -2,9 +2,9 @@
 /*
  * programs.bpf.c: what runs in the host's kernel.  See docs/architecture.md.
  *
- * tick() is called by a timer that counts the CPU time of one vCPU thread; it looks at
- * the guest and leaves what it saw in the ring.  Two iterators tell, when asked, which
- * vCPUs a VMM has and where its memory slots are.
+ * A timer that counts the CPU time of one vCPU thread calls tick(), which takes a
+ * sample of the guest and puts it into the ring.  Two iterators list, on request, the
+ * vCPUs of a VMM and its memory slots.
  */
 #include "backend/bpf/host_stack.bpf.h"
 #if defined(__TARGET_ARCH_x86)
@@ -98,7 +98,7 @@ static __always_inline bool has_credit(struct us_bpf_row *row, uint64_t now)
 		return true;
 	if (passed > US_BPF_SECOND_NS)
 		passed = US_BPF_SECOND_NS;
-	/* What comes in and what is saved are one second's budget. */
+	/* New credit and saved credit together are one second's budget. */
 	passed -= passed / (US_BPF_SECOND_NS / US_BPF_BURST_NS);
 	row->credit_ns += (int64_t)(passed * row->budget_ppm / 1000000);
 	if (row->credit_ns > (int64_t)most)
@@ -155,14 +155,14 @@ int tick(struct tick_context *ctx)
 	return 0;
 }
 
-/* What an event costs by itself: for comparison. */
+/* For comparison: what an event costs by itself. */
 SEC("perf_event")
 int empty(struct tick_context *ctx)
 {
 	return 0;
 }
 
-/* Of a file of a VMM, if it is a vCPU: "anon_inode:kvm-vcpu:N". */
+/* The vCPU behind a VMM's file, if it is one: "anon_inode:kvm-vcpu:N". */
 static __always_inline struct kvm_vcpu *vcpu_of(struct file *file)
 {
 	char name[8] = "";
@@ -206,7 +206,7 @@ struct slot_walk {
 	struct kvm_memslots *slots;
 	struct hlist_node *node;
 	uint64_t generation;
-	int copy; /* of a slot's two nodes */
+	int copy; /* which of a slot's two nodes */
 };
 
 static long write_slot(uint32_t i, void *ctx)
@@ -215,7 +215,7 @@ static long write_slot(uint32_t i, void *ctx)
 	struct hlist_node *node = w->node;
 	if (!node)
 		return 1;
-	/* Either of two neighbours of 16 bytes. */
+	/* The node is one of two adjacent ones, of 16 bytes each. */
 	void *first = (void *)node -
 		      (w->copy & 1) * bpf_core_type_size(struct hlist_node);
 	struct kvm_memory_slot *slot = first - bpf_core_field_offset(
@@ -245,7 +245,7 @@ static long write_bucket(uint32_t i, void *ctx)
 	return 0;
 }
 
-/* Which of the vCPUs that a VMM has: set before the iterator is read. */
+/* Set before the iterator is read: the vCPU whose slots are wanted. */
 uint64_t slots_of;
 
 SEC("iter/task_file")

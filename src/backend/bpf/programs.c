@@ -22,11 +22,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* libbpf's printer is the process's, and the iterators have one buffer. */
+/* The process has only one printer for libbpf, and the iterators have one buffer. */
 static pthread_mutex_t setup = PTHREAD_MUTEX_INITIALIZER;
 
 #define LAST_WORDS 240
-#define ONE_TAKEN  (-ECANCELED) /* of a callback: enough for now */
+#define ONE_TAKEN  (-ECANCELED) /* a callback returns this to stop after one sample */
 
 struct us_bpf_programs {
 	struct us_programs *skeleton;
@@ -34,7 +34,7 @@ struct us_bpf_programs {
 	struct us_bpf_row *rows;
 	struct us_bpf_guest *guests;
 	size_t rows_size, guests_size;
-	struct us_bpf_sample *to; /* of the us_bpf_take() under way */
+	struct us_bpf_sample *to; /* of the current us_bpf_take() */
 	bool taken;
 	struct us_bpf_host_sample *host; /* the last one of each row; NULL: not kept */
 	uint32_t n_host;
@@ -45,7 +45,8 @@ struct us_bpf_programs {
 static int refuse_no_btf(struct us_err *why)
 {
 	us_fail(why, -EOPNOTSUPP,
-		"this kernel does not tell its structures (/sys/kernel/btf/vmlinux)");
+		"this kernel's type information, /sys/kernel/btf/vmlinux, cannot be "
+		"read");
 	us_hint(why, "boot a kernel with CONFIG_DEBUG_INFO_BTF=y");
 	return -EOPNOTSUPP;
 }
@@ -69,7 +70,7 @@ enum us_bpf_host us_bpf_host_kind(struct us_err *why)
 		if (!strcmp(h.kvm, kinds[i].module))
 			return kinds[i].kind;
 	us_fail(why, -EOPNOTSUPP,
-		"how %s keeps the registers of its guests is not known",
+		"uniscope does not know how %s stores guest registers",
 		h.kvm[0] ? h.kvm : "this host's KVM");
 	return US_BPF_HOST_UNKNOWN;
 }
@@ -85,12 +86,12 @@ static int refuse_lockdown(struct us_err *why)
 	if (!strstr(text, "[confidentiality]"))
 		return 0;
 	return us_fail(why, -EPERM,
-		       "this kernel is locked down (confidentiality): its memory is "
-		       "not for programs to read");
+		       "this kernel is locked down (confidentiality): BPF programs "
+		       "cannot read its memory");
 }
 
-/* CAP_BPF and CAP_PERFMON would do but for the types of KVM's modules, which only
- * CAP_SYS_ADMIN may look for (BPF_BTF_GET_NEXT_ID). */
+/* CAP_BPF and CAP_PERFMON would be enough, but only CAP_SYS_ADMIN may look up the types
+ * of KVM's modules (BPF_BTF_GET_NEXT_ID). */
 #define RIGHTS_HINT                                                                    \
 	"run uniscope with sudo, or once: setcap cap_sys_admin,cap_sys_ptrace,"        \
 	"cap_dac_read_search+ep $(command -v uniscope)"
@@ -110,7 +111,7 @@ int us_bpf_ready(struct us_err *why)
 
 /* --- load --- */
 
-/* libbpf tells what went wrong line by line; the last ones matter. */
+/* libbpf reports what went wrong line by line; the last ones matter. */
 static __thread char last_words[LAST_WORDS];
 
 static int __attribute__((__format__(__printf__, 2, 0)))
@@ -120,7 +121,7 @@ hear(enum libbpf_print_level level, const char *format, va_list args)
 	if (level == LIBBPF_DEBUG)
 		return 0;
 	vsnprintf(line, sizeof(line), format, args);
-	/* The verifier's log comes as one text of many lines: its end tells why. */
+	/* The verifier's log comes as one text of many lines; its end says why. */
 	size_t len = strlen(line);
 	while (len && (line[len - 1] == '\n' || line[len - 1] == ' '))
 		line[--len] = '\0';
@@ -130,7 +131,7 @@ hear(enum libbpf_print_level level, const char *format, va_list args)
 	return 0;
 }
 
-/* The last line of the verifier's log that says anything. */
+/* The last line of the verifier's log that gives a reason. */
 static void verdict_of(const char *log, char *ret, size_t size)
 {
 	const char *end = log + strlen(log), *best = NULL;
@@ -167,8 +168,8 @@ static int explain_load(int code, const char *log, struct us_err *e)
 
 #define LOG_SIZE (1U << 20)
 
-/* Options of libbpf, which refuses them if bytes behind the last member are not 0.
- * LIBBPF_OPTS copies a literal over them, whose padding may hold anything (gcc -O0). */
+/* libbpf refuses options if bytes behind the last member are not 0.  LIBBPF_OPTS copies
+ * a literal over them, whose padding may contain anything (gcc -O0). */
 #define OPTIONS(type, name)                                                            \
 	struct type name;                                                              \
 	memset(&name, 0, sizeof(name));                                                \
@@ -225,7 +226,8 @@ static int share(struct us_bpf_programs *p, struct us_err *e)
 	p->ring = ring_buffer__new(bpf_map__fd(s->maps.ring), keep_sample, p, NULL);
 	if (p->rows && p->guests && p->ring)
 		return 0;
-	return us_fail(e, -ENOMEM, "map what the programs share: %s", strerror(errno));
+	return us_fail(e, -ENOMEM, "map the programs' shared memory: %s",
+		       strerror(errno));
 }
 
 int us_bpf_load(struct us_bpf_programs **ret, struct us_err *e)
@@ -333,7 +335,7 @@ static int open_iterator(struct bpf_program *program, pid_t pid, struct us_err *
 	return fd;
 }
 
-/* What it writes for the files of a process: records of a fixed size. */
+/* Read what the program writes for a process's files: records of a fixed size. */
 static int iterate(struct bpf_program *program, pid_t pid, void *to, size_t size,
 		   size_t max, struct us_err *e)
 {
@@ -397,7 +399,7 @@ const struct us_bpf_host_sample *us_bpf_host_of(const struct us_bpf_programs *p,
 	return h->t_ns == l->t_ns && h->row == l->row ? h : NULL;
 }
 
-/* It comes before the sample that it belongs to. */
+/* It arrives before the sample that it belongs to. */
 static void keep_host(struct us_bpf_programs *p, const struct us_bpf_host_sample *h)
 {
 	if (h->row < p->n_host && h->n_kernel <= US_BPF_HOST_FRAMES &&

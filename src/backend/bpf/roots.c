@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENOUGH	   16  /* of one that changed none so far */
-#define LONG_AFTER 512 /* and of one that did, as a kernel does when it starts */
+#define ENOUGH	   16  /* equal roots, if the guest has not changed them so far ... */
+#define LONG_AFTER 512 /* ... and if it has, as a kernel does when it starts */
 #define STAT_CPU   39  /* proc(5): the field of /proc/PID/stat */
 
 static void see_half(struct us_bpf_roots *r, struct us_bpf_root *v, bool upper,
@@ -62,7 +62,7 @@ void us_bpf_roots_doubt(const struct us_bpf_roots *r, const struct us_bpf_sample
 	if (!(l->flags & US_BPF_OLD_EL1) || regs->space.mode != US_PAGING_AARCH64)
 		return;
 	regs->space_old = !us_bpf_roots_known(r, false) || !us_bpf_roots_known(r, true);
-	/* Its code cannot be read either, to see what leads to a caller. */
+	/* The code that would show the way to the caller cannot be read either. */
 	if (!us_bpf_roots_known(r, us_aarch64_is_upper(regs->pc)))
 		regs->bits = 0;
 	if (us_bpf_roots_known(r, us_aarch64_is_upper(regs->fp)) &&
@@ -79,7 +79,7 @@ static int cpu_of(pid_t pid, pid_t tid)
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
 	if (us_read_file(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return -1;
-	/* The name, field 2, may hold anything, but ends with the last ')'. */
+	/* The name, field 2, may contain anything, but ends with the last ')'. */
 	const char *at = strrchr(text, ')');
 	for (int field = 2; at && field < STAT_CPU; field++)
 		at = strchr(at + 1, ' ');

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Of PSTATE (Arm ARM C5.2.20): where it runs, and whether that is 32-bit code. */
+/* Bits of PSTATE (Arm ARM C5.2.20): the exception level, and 32-bit code. */
 #define MODE(pstate) ((pstate)&0x1f)
 #define EL0	     0x00
 #define EL1T	     0x04
@@ -14,7 +14,7 @@
 
 const enum us_arch us_bpf_sample_arch = US_ARCH_AARCH64;
 
-/* Has it just entered its vectors?  Then the interrupted code is in these. */
+/* If the vCPU has just entered its vectors, ELR and SPSR show the interrupted code. */
 static void set_entered(const struct us_bpf_aarch64 *r, struct us_regs *ret)
 {
 	uint64_t from = MODE(r->spsr);

@@ -8,7 +8,7 @@
 
 #define EAGER_NS     (100 * US_NS_PER_MS)
 #define LEAST_WINDOW 512
-#define NEED_NS	     US_NS_PER_SEC /* how often a need is looked at anew */
+#define NEED_NS	     US_NS_PER_SEC /* how often the need is determined again */
 
 void us_bpf_need_start(struct us_bpf_need *n, struct us_bpf_guest *g, uint64_t now_ns)
 {
@@ -16,7 +16,7 @@ void us_bpf_need_start(struct us_bpf_need *n, struct us_bpf_guest *g, uint64_t n
 	n->eager_ns = now_ns + EAGER_NS;
 }
 
-/* Twice what was needed of late; where a page ends, what was ever needed will do. */
+/* Twice what was needed recently; at a page's end, the most ever needed is enough. */
 static void set_window_size(struct us_bpf_need *n)
 {
 	uint32_t need = n->now > n->before ? n->now : n->before;
@@ -41,7 +41,7 @@ void us_bpf_need_settle(struct us_bpf_need *n, uint64_t now_ns)
 	n->since_ns = now_ns;
 }
 
-/* Whether it lies behind what was copied of the same stack. */
+/* Does the missed address follow what was copied of the same stack? */
 static bool is_above(const struct us_stack_copy *w)
 {
 	for (unsigned i = 0; i < w->n_window; i++)
@@ -60,7 +60,7 @@ void us_bpf_need_learn(struct us_bpf_need *n, const struct us_stack_copy *w, boo
 	if (!cut)
 		return;
 	n->eager_ns = us_now_ns() + EAGER_NS;
-	/* What it needs lies further up, or on another stack: copy that from now on. */
+	/* It needs memory further up, or on another stack: copy that from now on. */
 	if (is_above(w)) {
 		n->now = 2 * n->now;
 		set_window_size(n);

@@ -14,7 +14,7 @@
 
 #define NEVER_NS (1ULL << 50) /* 13 days of CPU time */
 
-/* Debian's kernels let nobody else have timers if this is 3. */
+/* If this is 3, Debian's kernels give timers to administrators only. */
 static bool is_for_admins(void)
 {
 	char text[16] = "";
@@ -43,7 +43,7 @@ int us_bpf_timer_open(struct us_bpf_timer *t, struct us_bpf_programs *p, pid_t t
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = NEVER_NS,
-		/* On VMX it has KVM read the guest's: see exit_event.h. */
+		/* On VMX this makes KVM read the guest's: see exit_event.h. */
 		.sample_type = us_bpf_host_kind(NULL) == US_BPF_HOST_VMX
 				       ? PERF_SAMPLE_IP
 				       : 0,

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* Reads of one thread that take no longer are of one time; or no longer than this part
- * of the time observed: by so much may what was counted once be too much, not by so
- * much each time. */
+/* Reads of one thread count as simultaneous if they take no longer than AT_ONCE_NS, or
+ * than this part of the observed time.  The total may be too large by that much once,
+ * not once per read. */
 #define AT_ONCE_NS   US_NS_PER_MS
 #define AT_ONCE_PART 500
 
@@ -28,12 +28,12 @@ void us_vcpu_clock_close(struct us_vcpu_clock *c)
 	c->open = false;
 }
 
-/* How long the thread ran and waited, in all; whether it has a CPU. */
+/* How long the thread has run and waited in all, and whether it has a CPU. */
 static bool times(const struct us_vcpu_clock *c, uint64_t *ret_run, uint64_t *ret_wait,
 		  bool *ret_has_cpu)
 {
 	uint64_t first, unused;
-	/* The scheduler's own sum of what it ran lags behind. */
+	/* The scheduler's own sum of its run time lags behind. */
 	if (!us_bpf_timer_ran(c->timer, &first) ||
 	    !us_bpf_timer_ran(c->timer, ret_run) ||
 	    !us_kvm_thread_times(&c->thread, &unused, ret_wait))
@@ -62,7 +62,7 @@ void us_vcpu_clock_tick(struct us_vcpu_clock *c, uint64_t t_ns, uint64_t period_
 	c->off = false;
 }
 
-/* What it was asleep for, if it sleeps now; one that runs was mostly halted before. */
+/* Why it sleeps, if it sleeps now.  If it runs, it was mostly halted before. */
 static enum us_vcpu_state asleep_as(struct us_vcpu_clock *c)
 {
 	enum us_kvm_asleep asleep = US_KVM_IN_RUN;
@@ -79,7 +79,7 @@ static enum us_vcpu_state asleep_as(struct us_vcpu_clock *c)
 	switch (asleep) {
 	case US_KVM_IN_RUN:
 		return US_VCPU_HALTED;
-	case US_KVM_IN_VMM: /* one that stays there is paused by its owner */
+	case US_KVM_IN_VMM: /* if it stays there, its owner has paused it */
 		return c->thread.same_place ? US_VCPU_OFF : US_VCPU_EXIT;
 	case US_KVM_STOPPED_ALL:
 		return US_VCPU_OFF;
@@ -93,8 +93,8 @@ static uint64_t since(uint64_t now, uint64_t then)
 	return now > then ? now - then : 0;
 }
 
-/* By now all ticks have come that had come by the last time: were they enough?  But for
- * the one that came next, and the part of one before the start. */
+/* By now all ticks up to the previous call have arrived: were they enough?  The tick
+ * that came next and the partial one before the start may be missing. */
 static void settle_ticks(struct us_vcpu_clock *c, uint64_t run_ns, uint64_t read_ns,
 			 uint64_t period_ns)
 {
@@ -108,7 +108,8 @@ static void settle_ticks(struct us_vcpu_clock *c, uint64_t run_ns, uint64_t read
 	c->ticked_then_ns = c->ticked_ns;
 }
 
-/* One that waits, waited the last time and has not run in between waits since then. */
+/* A thread that waits, waited the last time and has not run in between has waited since
+ * then. */
 static uint64_t still_waits(struct us_vcpu_clock *c, uint64_t began_ns, uint64_t run,
 			    uint64_t wait)
 {
@@ -122,9 +123,10 @@ static uint64_t still_waits(struct us_vcpu_clock *c, uint64_t began_ns, uint64_t
 }
 
 /*
- * What a thread waits for a CPU just now is told when it has got one, and looks like
- * sleep until then.  So it is only sleep if the thread has a CPU or sleeps; and if all
- * was read at about one time: it may take the CPU from this very program.
+ * The kernel reports a wait for a CPU only when the thread gets one; until then the
+ * wait looks like sleep.  It counts as sleep only if the thread has a CPU or sleeps,
+ * and if all values were read at about the same time: the thread may take the CPU from
+ * this very program.
  */
 static void settle_rest(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t run,
 			uint64_t wait, bool has_cpu, uint64_t began_ns)
@@ -142,9 +144,9 @@ static void settle_rest(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t run,
 		c->credit_ns[asleep] += slept - c->slept_ns;
 		c->slept_ns = slept;
 	}
-	/* Of a thread that is preempted often the scheduler's sum overlaps the timer's
-	 * by a few percent (seen with Linux 6.18): together they are no more than went
-	 * by. */
+	/* If a thread is preempted often, the scheduler's sum overlaps the timer's by a
+	 * few percent (seen with Linux 6.18).  Limit both together to the time that has
+	 * passed. */
 	uint64_t most = since(wall, run + c->slept_ns);
 	wait = wait < most ? wait : most;
 	if (wait > c->waited_ns) {
@@ -171,9 +173,9 @@ void us_vcpu_clock_settle(struct us_vcpu_clock *c, uint64_t now_ns, uint64_t per
 		run = c->ticked_ns;
 		wait = c->waited_ns;
 	}
-	/* After the sums: if this program lost its CPU while it read them, ticks that
-	 * are in them would seem to be of a later time, to be missing, and count twice.
-	 */
+	/* Read the time after the sums.  Otherwise, if this program lost its CPU while
+	 * it read them, ticks that the sums contain would seem to come later: they
+	 * would count as missing, and count twice. */
 	uint64_t read_ns = us_now_ns();
 	settle_rest(c, now_ns, run, wait, has_cpu, began_ns);
 	settle_ticks(c, run, read_ns, period_ns);

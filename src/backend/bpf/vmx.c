@@ -43,7 +43,7 @@ static uint8_t what_moved(const struct us_bpf_seen *a, const struct us_bpf_seen 
 	return moves;
 }
 
-/* The program may read it at any moment: first what is not to be trusted any more. */
+/* The program may read it at any moment, so first mark what is not valid any more. */
 void us_bpf_seen_note(struct us_bpf_seen *seen, const struct kvm_sregs *s)
 {
 	struct us_bpf_seen new = {
@@ -88,7 +88,7 @@ int us_bpf_vmx_open(const struct us_guest *g, int pidfd, struct us_bpf_row *cons
 {
 	struct us_host h;
 	us_host_read(&h);
-	/* Not all may be stopped: see there. */
+	/* Some guests must not be stopped: see us_kvm_probe(). */
 	int r = us_kvm_probe(&(struct us_target){ .guest = g }, e);
 	if (r < 0)
 		return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* vmx_none.c: vmx.h where no host has it. */
+/* vmx_none.c: vmx.h on an architecture without VMX. */
 #include "backend/bpf/vmx.h"
 
 #include <errno.h>

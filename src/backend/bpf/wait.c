@@ -17,7 +17,7 @@ void us_bpf_wait_forget(struct us_bpf_wait *w)
 	memset(w->place, 0, sizeof(w->place));
 }
 
-/* other: the answer if the code cannot be read. */
+/* other: what to return if the code cannot be read. */
 static bool is_wait(struct us_bpf_wait *w, const struct us_regs *regs, us_gva at,
 		    bool other)
 {

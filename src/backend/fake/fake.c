@@ -20,7 +20,7 @@
 #define FRAME	     32 /* 16 bytes of locals, saved frame pointer, return address */
 #define FRAME_FP     16
 #define AFTER_CALL   9 /* offset of the return address in a function */
-#define BODY	     4 /* offset of the leaf's code behind its prologue */
+#define BODY	     4 /* offset of the leaf's code after its prologue */
 #define MAX_CHAINS   1024
 #define RUN_AHEAD_NS US_NS_PER_MS
 #define FAST_HZ	     100e3
@@ -51,7 +51,7 @@ static void put64(struct fake *f, us_gpa pa, uint64_t v)
 	memcpy(f->ram + pa, &v, sizeof(v));
 }
 
-/* Of the caller that is level frames above the leaf, in this chain. */
+/* The function that is level frames above the leaf in this chain. */
 static us_gpa function_at(const struct fake *f, unsigned chain, unsigned level)
 {
 	if (!level)
@@ -212,7 +212,7 @@ static int fake_start(struct us_backend *b, const struct us_schedule *s,
 	plan_next(f);
 	if (f->opts.play) {
 		f->start_ns = f->now_ns = 0;
-		f->random = ~s->seed; /* lateness is not the pacer's jitter */
+		f->random = ~s->seed; /* lateness must not repeat the pacer's jitter */
 		us_pacer_init(&f->pacer, s, b->n_vcpu, 1, 0);
 	}
 	return 0;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define MAX_RETRIES 3
-#define MAX_JUNK    64 /* bytes outside packets before the peer is given up */
+#define MAX_JUNK    64 /* bytes outside packets before we give up on the peer */
 #define MAX_NOTES   64 /* notifications before one packet */
 #define ACK_WAIT_NS (20 * US_NS_PER_MS)
 #define LATE_ACK_NS (2500 * US_NS_PER_MS) /* a guest may be held for 3 s */
@@ -180,7 +180,7 @@ static int failed(struct us_gdb *g, int code, const char *why)
 	return code;
 }
 
-/* What was sent last stays in out, for a NAK, until more is put. */
+/* What was sent last stays in out until more is put, in case of a NAK. */
 static void compose(struct us_gdb *g)
 {
 	if (!g->flushed)
@@ -195,7 +195,7 @@ void us_gdb_put_break(struct us_gdb *g)
 	compose(g);
 	if (g->out_len + 2 > sizeof(g->out))
 		return;
-	/* QEMU that waits for an acknowledgement swallows all but that. */
+	/* While QEMU waits for an acknowledgement, it discards everything else. */
 	if (g->owe)
 		g->out[g->out_len++] = '+';
 	g->owe = false;
@@ -227,7 +227,7 @@ int us_gdb_put(struct us_gdb *g, const char *body)
 	return 0;
 }
 
-/* Wait for the socket; 0, -ETIMEDOUT. A signal does not cut an exchange in two. */
+/* Wait for the socket; 0, -ETIMEDOUT.  A signal does not interrupt an exchange. */
 static int await(struct us_gdb *g, short events, uint64_t deadline_ns)
 {
 	for (;;) {
@@ -246,8 +246,8 @@ static int await(struct us_gdb *g, short events, uint64_t deadline_ns)
 	}
 }
 
-/* Asked at each system call, not once for an exchange: who is held up in the middle of
- * one goes on after the watchdog has. */
+/* Checked at each system call, not once per exchange: if we are delayed in the middle
+ * of one, the watchdog may have stepped in. */
 static int may_speak(struct us_gdb *g)
 {
 	if (g->watchdog && us_watchdog_fired(g->watchdog))
@@ -329,7 +329,7 @@ static int ask_again(struct us_gdb *g, uint64_t deadline_ns)
 	return g->no_ack ? 0 : send_bytes(g, "-", 1, deadline_ns);
 }
 
-/* One event, the protocol's own business done; enum us_gdb_event or -errno. */
+/* One event, with acknowledgements and repeats handled; enum us_gdb_event or -errno. */
 static int step(struct us_gdb *g, uint64_t deadline_ns)
 {
 	if (g->in_at == g->in_len) {
@@ -354,8 +354,8 @@ static int step(struct us_gdb *g, uint64_t deadline_ns)
 	return r < 0 ? r : event;
 }
 
-/* A peer that sends without a pause is bounded by time too, and by volume if we
- * are not to wait at all. */
+/* A peer that never stops sending is limited by time too, or by volume if we may not
+ * wait at all. */
 static bool enough(unsigned events, uint64_t deadline_ns)
 {
 	if (!deadline_ns)
@@ -378,7 +378,7 @@ int us_gdb_get(struct us_gdb *g, uint64_t deadline_ns)
 		if (r == US_GDB_NOTE && ++notes > MAX_NOTES)
 			return failed(g, -EPROTO, "it sends nothing but notifications");
 	}
-	return failed(g, -ETIMEDOUT, "it does not answer, but keeps talking");
+	return failed(g, -ETIMEDOUT, "it keeps sending, but does not answer");
 }
 
 int us_gdb_wait_ack(struct us_gdb *g)
@@ -419,7 +419,7 @@ int us_gdb_ask_monitor(struct us_gdb *g, const char *line, char *text, size_t si
 		at += (size_t)snprintf(command + at, 3, "%02x", (unsigned char)*p);
 	int r = us_gdb_ask(g, command, deadline_ns);
 	text[0] = '\0';
-	/* QEMU sends a packet a line, some fifty for each vCPU. */
+	/* QEMU sends one packet per line, some fifty for each vCPU. */
 	for (size_t i = 0; r == 0 && i < size; i++) {
 		if (us_gdb_said(g, "OK"))
 			return 0;
@@ -434,7 +434,7 @@ int us_gdb_ask_monitor(struct us_gdb *g, const char *line, char *text, size_t si
 		text[n] = '\0';
 		r = us_gdb_get(g, deadline_ns);
 	}
-	return r < 0 ? r : failed(g, -EPROTO, "its monitor does not come to an end");
+	return r < 0 ? r : failed(g, -EPROTO, "the output of its monitor does not end");
 }
 
 bool us_gdb_said(const struct us_gdb *g, const char *text)

@@ -32,7 +32,7 @@ static struct us_gdb_code_slot *slot_of(struct us_gdb_codes *c, unsigned vcpu,
 	return &c->slot[vcpu][(code->selector >> 3) % US_GDB_CODE_SLOTS];
 }
 
-/* Put the registers right if the segment is known. */
+/* Correct the registers if the segment is known. */
 static bool apply(struct us_gdb_code_slot *slot, const struct us_gdb_code *code,
 		  struct us_regs *regs)
 {
@@ -50,7 +50,8 @@ static bool wants(uint64_t mask, unsigned vcpu, const struct us_gdb_code *code)
 	return mask >> vcpu & 1 && code[vcpu].open;
 }
 
-/* What the monitor says of all vCPUs; they stand, so it is of the same moment. */
+/* What the monitor says about all vCPUs.  They are stopped, so it matches registers
+ * read before. */
 static void learn(struct us_gdb_codes *c, uint64_t mask, const struct us_gdb_code *code)
 {
 	const char *at = c->text;

@@ -11,12 +11,12 @@
 #define MOST_SLICE_NS	(2500 * US_NS_PER_MS)
 #define DETACH_TRIES	8 /* at least */
 #define OTHER_RESCUE_NS (10 * US_NS_PER_SEC)
-/* As long as it takes: what QEMU has not read when its peer hangs up it may forget. */
+/* As long as it takes: if the peer disconnects, QEMU may lose what it has not read. */
 #define QEMU_RESCUE_NS (24 * 3600 * US_NS_PER_SEC)
 
-/* Read on until a reply that begins with text, or one that refuses (an error, or
- * nothing).  What else comes answers questions of before, or is a stop reply, which
- * *stopped says; at_stop: the first of these ends it. */
+/* Read until a reply begins with text, or refuses (an error, or empty).  Other replies
+ * answer earlier questions, or are stop replies, which set *stopped.  at_stop: return
+ * at the first stop reply. */
 enum answer { NONE, WANTED, REFUSED, LOST };
 
 static enum answer wait_for(struct us_gdb *g, const char *text, uint64_t deadline_ns,
@@ -49,9 +49,9 @@ static bool tell(struct us_gdb *g, const char *packet, uint64_t deadline_ns)
 }
 
 /*
- * A question that was taken for a request to stop gets no answer, so another follows
- * if none comes.  Each has an answer of its own: that of the last one says that none
- * is under way any more, however late the others were.
+ * QEMU may take a question for a request to stop, and does not answer it then.  If no
+ * answer comes, another question follows.  Each has a different answer: the answer to
+ * the last one shows that no other is under way, however late the others were.
  */
 bool us_gdb_halt_qemu(struct us_gdb *g, uint64_t patience_ns, bool *stopped)
 {
@@ -80,7 +80,8 @@ bool us_gdb_halt_qemu(struct us_gdb *g, uint64_t patience_ns, bool *stopped)
 	return false;
 }
 
-/* Others are not sent a packet behind the request; one that stands may be silent. */
+/* Other stubs get no packet after the request.  If the guest is stopped already, the
+ * stub may not answer. */
 static bool halt_other(struct us_gdb *g)
 {
 	bool stopped = false;
@@ -94,10 +95,10 @@ static bool halt_other(struct us_gdb *g)
 }
 
 /*
- * Of a guest that stands, with no reply under way.  After a detach that may have worked
- * nothing may be sent: it would stop the guest again.  So a second one follows only a
- * refusal, or QEMU's word that the first was a request to stop to it: somebody had let
- * the guest go.
+ * The guest is stopped, and no reply is under way.  After a detach that may have
+ * worked, nothing may be sent: it would stop the guest again.  A second detach follows
+ * only if the stub refused the first, or if QEMU took the first for a request to stop,
+ * because somebody else had resumed the guest.
  */
 static bool detach(struct us_gdb *g, struct us_gdb_shared *shared, uint64_t patience_ns)
 {
@@ -148,12 +149,12 @@ void us_gdb_session_leave(struct us_gdb_session *s)
 
 void us_gdb_session_let_go(struct us_gdb_session *s)
 {
-	/* The watchdog's time begins anew; if it has stepped in, it is its turn. */
+	/* Restart the watchdog's time.  If it has stepped in, detaching is its task. */
 	if (!us_watchdog_renew(s->watchdog))
-		us_watchdog_hold(s->watchdog); /* its owner's, paused: not held */
+		us_watchdog_hold(s->watchdog); /* not held: its owner has paused it */
 	bool ours = !us_watchdog_fired(s->watchdog);
-	s->client.no_ack |= s->qemu; /* nothing that a running QEMU would hear */
-	/* Others may have done it without a word, and would be stopped again. */
+	s->client.no_ack |= s->qemu; /* a running QEMU would take an ack for a stop */
+	/* Other stubs may have detached without an answer; do not stop them again. */
 	if (ours && !us_gdb_let_go(&s->client, s->shared, US_GDB_PATIENCE_NS) &&
 	    s->qemu)
 		us_watchdog_alarm(s->watchdog);

@@ -2,10 +2,10 @@
 /*
  * gdb.c: look into a guest through the GDB stub of its VMM.
  *
- * A stop stops all vCPUs.  Their registers are read at once and delivered one after
- * the other; the release of the last lets the guest go.  Memory is read from the
- * VMM's process if it is a QEMU on this host and its layout agrees with what the stub
- * reads at the same addresses, else by the stub.
+ * A stop stops all vCPUs.  uniscope reads all their registers and delivers the captures
+ * one after the other; the release of the last one resumes the guest.  If the VMM is a
+ * QEMU on this host, memory is read from its process, as long as that agrees with what
+ * the stub reads at the same addresses.  Otherwise it is read through the stub.
  */
 #include "backend/backend.h"
 #include "backend/gdb/session.h"
@@ -36,7 +36,7 @@ struct gdb {
 	const char *why;
 };
 
-/* A shell takes it as it is, and no program for an option. */
+/* Needs no quotes in a shell, and no program takes it for an option. */
 static bool is_plain_word(const char *s)
 {
 	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -44,7 +44,7 @@ static bool is_plain_word(const char *s)
 	return *s && *s != '-' && !s[n];
 }
 
-/* A monitor that is libvirt's can be asked by that. */
+/* If libvirt has the monitor, virsh can pass it a command. */
 static void hint_stub(const struct us_guest *g, struct us_err *why)
 {
 	if (!g || !strcmp(g->vmm, "qemu"))
@@ -92,8 +92,8 @@ static enum us_gdb_before ask_status(struct us_qmp *q)
 }
 
 /*
- * Is it running?  The monitor knows, if it has time for us.  Who samples by another
- * monitor holds it for a moment only: it is asked again.
+ * Is the guest running?  Ask the monitor, if it is free.  A sampler on another monitor
+ * stops the guest for a moment only, so ask again.
  */
 static enum us_gdb_before find_status(struct us_qmp *q)
 {
@@ -126,7 +126,7 @@ static void watch_threads(struct gdb *b)
 		b->session->task_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* A VMM that does not name its threads may have said which they are. */
+/* If the VMM does not name its threads, the stub may have said which they are. */
 static void learn_threads(struct gdb *b)
 {
 	struct us_guest *g = &b->remote.guest;
@@ -138,7 +138,8 @@ static void learn_threads(struct gdb *b)
 	}
 }
 
-/* One sample, to know before the recording starts whether the VMM's memory will do. */
+/* Take one sample, to find out before the recording whether the VMM's memory can be
+ * read. */
 static int try_ram(struct gdb *b, struct us_qmp *q, struct us_err *e)
 {
 	struct us_gdb_session *s = b->session;
@@ -201,7 +202,7 @@ static bool paused(void *ctx)
 	return b->session->run == US_GDB_PAUSED;
 }
 
-/* A stub that does not tell a halted vCPU: the instruction before the next one does. */
+/* If the stub does not report halted vCPUs, the previous instruction shows them. */
 static bool waits_after_hlt(struct gdb *b, const struct us_regs *regs)
 {
 	uint8_t byte;
@@ -210,8 +211,8 @@ static bool waits_after_hlt(struct gdb *b, const struct us_regs *regs)
 	       byte == X86_HLT;
 }
 
-/* KVM lets the WFI of a vCPU that has a host CPU for itself happen in the guest
- * (arch/arm64/kvm/arm.c, kvm_arch_vcpu_load()): neither it nor its VMM know of it. */
+/* KVM does not trap the WFI of a vCPU that has a host CPU for itself
+ * (arch/arm64/kvm/arm.c, kvm_arch_vcpu_load()): neither KVM nor the VMM know of it. */
 static bool waits_in_guest(struct gdb *b, const struct us_regs *regs)
 {
 	uint32_t insn;
@@ -243,7 +244,7 @@ static const struct us_whole_stop_ops stop_ops = { .sleep = sleep_until,
 						   .ran = ran,
 						   .paused = paused };
 
-/* QEMU's own word goes before its command line's. */
+/* What QEMU answers takes precedence over its command line. */
 static enum us_accel accel_of(const struct gdb *b)
 {
 	return b->session->tcg	 ? US_ACCEL_TCG

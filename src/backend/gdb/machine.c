@@ -10,11 +10,11 @@
 #define CPSR_NARROW (1u << 4)
 #define PRIV_M	    3
 
-/* Arm ARM D1.3.1: 16 entries of 128 bytes; C5.2.18: what SPSR_EL1 says of before. */
+/* Arm ARM D1.3.1: 16 entries of 128 bytes; C5.2.18: SPSR_EL1, the interrupted state. */
 #define VECTORS_SIZE  0x800
-#define VECTORS_LOWER 0x400 /* from there on from programs */
+#define VECTORS_LOWER 0x400 /* from here on: entries from programs */
 #define VECTOR_SIZE   0x80
-#define SPSR_M	      0x1f /* mode, and whether it was 32-bit code */
+#define SPSR_M	      0x1f /* the mode, and whether it was 32-bit code */
 #define SPSR_EL0      0x00
 #define SPSR_EL1T     0x04
 #define SPSR_EL1H     0x05
@@ -22,7 +22,7 @@
 #define STVEC_MODE  3
 #define SSTATUS_SPP (1U << 8)
 #define MSTATUS_MPP (3U << 11) /* 3.1.6.1: 3 is M-mode */
-#define CAUSES	    64	       /* of interrupts, a word of code each */
+#define CAUSES	    64	       /* interrupts, with a word of code each */
 
 static const struct us_gdb_name x86_names[] = {
 	{ "rax", US_X86_RAX },	    { "eax", US_X86_RAX }, { "rdx", US_X86_RDX },
@@ -97,7 +97,7 @@ static const struct us_gdb_name riscv_names[] = {
 	{ "mstatus", US_GDB_MSTATUS },
 };
 
-/* 16-bit code whose segments' bases follow from the selectors. */
+/* 16-bit code: the segment bases follow from the selectors. */
 static void decode_real(const uint64_t *v, struct us_regs *r)
 {
 	bool reset = v[US_GDB_CS] == 0xf000 && r->pc == 0xfff0;
@@ -126,7 +126,7 @@ static void decode_x86(bool wide, bool controls, const uint64_t *v, struct us_re
 		return;
 	}
 	r->bits = lma ? 64 : 32;
-	/* Above 4 GiB there is 64-bit code only. */
+	/* Above 4 GiB, all code is 64-bit. */
 	code->open = !lma || r->pc <= UINT32_MAX;
 	code->selector = (uint16_t)v[US_GDB_CS];
 	code->mode = lma ? 2 : 1;
@@ -143,7 +143,7 @@ static void decode_aarch64(bool wide, bool controls, const uint64_t *v,
 	r->user = code->mode == 0;
 }
 
-/* Of EL2 and EL3 only the stub knows how they translate. */
+/* Only the stub knows how EL2 and EL3 translate. */
 static void space_of_aarch64(const uint64_t *v, const struct us_gdb_code *code,
 			     struct us_regs *r)
 {
@@ -153,7 +153,7 @@ static void space_of_aarch64(const uint64_t *v, const struct us_gdb_code *code,
 			v[US_GDB_TCR - US_GDB_APART], v[US_GDB_SCTLR - US_GDB_APART]);
 }
 
-/* Of EL2 and EL3, whose entries are elsewhere, nothing is said. */
+/* Says nothing about EL2 and EL3, whose entries are elsewhere. */
 static bool left_aarch64(const uint64_t *v, const struct us_regs *r,
 			 struct us_entered *ret)
 {
@@ -174,10 +174,10 @@ static bool left_aarch64(const uint64_t *v, const struct us_regs *r,
 }
 
 /*
- * Of an entry by which programs are left, all instructions: none of them changes what
- * the processor says, nor the program's stack pointer, but the link register is used
- * where the kernel's page tables are put in place first and kept aside (Linux:
- * tramp_ventry).
+ * At an entry from programs, any of its instructions will do: none of them changes the
+ * processor's exception registers or the program's stack pointer.  Only the link
+ * register is overwritten, if the entry first has to switch to the kernel's page
+ * tables; it is then saved in TPIDRRO_EL0 (Linux: tramp_ventry).
  */
 static void entered_aarch64(const uint64_t *v, struct us_regs *r)
 {
@@ -190,7 +190,7 @@ static void entered_aarch64(const uint64_t *v, struct us_regs *r)
 	if (!r->entered.valid)
 		return;
 	r->gpr[US_AARCH64_LR] = v[US_GDB_TPIDRRO - US_GDB_APART];
-	if (!r->gpr[US_AARCH64_LR]) /* of no use, or already taken back */
+	if (!r->gpr[US_AARCH64_LR]) /* not saved, or already restored */
 		r->valid &= ~(1U << US_AARCH64_LR);
 }
 
@@ -216,7 +216,7 @@ static void space_of_riscv(const uint64_t *v, const struct us_gdb_code *code,
 	r->space = us_riscv_space(v[US_GDB_SATP - US_GDB_APART], priv == PRIV_M);
 }
 
-/* Of what M-mode has broken off only its own code is in the same space. */
+/* M-mode shares its address space only with M-mode code that it has interrupted. */
 static bool left_machine(const uint64_t *v, const struct us_regs *r,
 			 struct us_entered *ret)
 {
@@ -248,7 +248,7 @@ static bool left_riscv(const uint64_t *v, const struct us_regs *r,
 	return true;
 }
 
-/* Interrupts may have an entry each. */
+/* In vectored mode each interrupt has its own entry. */
 static void entered_riscv(const uint64_t *v, struct us_regs *r)
 {
 	uint64_t tvec = v[(r->machine ? US_GDB_MTVEC : US_GDB_STVEC) - US_GDB_APART];

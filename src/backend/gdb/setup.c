@@ -15,17 +15,17 @@
 #include <sys/mman.h>
 
 #define OPEN_NS		    (4500 * US_NS_PER_MS)
-#define REST_NS		    (2500 * US_NS_PER_MS) /* behind the first answer */
+#define REST_NS		    (2500 * US_NS_PER_MS) /* after the first answer */
 #define SLICE_NS	    (1 * US_NS_PER_SEC)
 #define LEAVE_NS	    (500 * US_NS_PER_MS)
 #define NOTICE_NS	    (3 * US_NS_PER_SEC)
 #define CONNECT_MS	    2000
 #define HOLD_LIMIT_MS	    3000 /* a sample may take 2.5 s */
 #define MAX_DOCUMENT	    (256u << 10)
-#define DEFAULT_PACKET_SIZE 400	 /* of a stub that states none; GDB's own default */
+#define DEFAULT_PACKET_SIZE 400	 /* if the stub states none; GDB's own default */
 #define HOST_THREADS_TEXT   8192 /* of `info cpus`: 30 bytes a vCPU in QEMU 7.2 */
 
-/* In the watchdog's process: with the connection that the backend had. */
+/* In the watchdog's process: uses the connection that the backend had. */
 static void rescue(void *ctx, bool held)
 {
 	struct us_gdb_session *s = ctx;
@@ -37,9 +37,10 @@ static void rescue(void *ctx, bool held)
 }
 
 /*
- * The same before there is one: dead in the middle of connecting.  The stub may have
- * to notice first that its peer is gone; until it has taken this connection and let
- * the guest go, the connection must stay: accepted when dead, it would stop the guest.
+ * The same if uniscope died while it connected, before there was a connection.  The
+ * stub may have to notice first that its peer is gone.  This connection must stay open
+ * until the stub has accepted it and resumed the guest: a closed one that the stub
+ * accepts later would stop the guest.
  */
 static void rescue_anew(void *ctx, bool held)
 {
@@ -74,10 +75,10 @@ static int fail_taken(const char *endpoint, struct us_err *e)
 }
 
 /*
- * A stub serves one debugger.  A second connection would wait in its queue, and stop
- * the guest when the first has gone and we have too.  So do not even try; but a
- * debugger may be about to leave, and where the kernel does not say whether it has
- * left, a busy stub takes its time to notice.
+ * A stub serves one debugger.  A second connection would wait in its queue, and would
+ * stop the guest after the first debugger and we have left.  So do not even try.  But
+ * wait a little: a debugger may be about to leave, and if the kernel does not say
+ * whether it has left, a busy stub needs time to notice.
  */
 int us_gdb_wait_free(const char *endpoint, struct us_err *e)
 {
@@ -113,7 +114,7 @@ static void unwatch(struct us_watchdog *w)
 	us_watchdog_stop(w);
 }
 
-/* Connect; from the first moment on somebody is there to let the guest go. */
+/* Connect.  From the first moment on, a watchdog is there to resume the guest. */
 static int dial(struct us_gdb_session *s, struct us_err *e)
 {
 	struct us_watchdog *guard;
@@ -143,10 +144,10 @@ static int ask(struct us_gdb_session *s, const char *body, uint64_t deadline_ns,
 }
 
 /*
- * QEMU answers nothing before it has stopped the guest and written what its disks have
- * not, which takes seconds on a busy disk.  Longer than the watchdog's time: if it then
- * spoke on this connection, too, each would get a part of the answers, and what is
- * asked after it has let the guest go stops that again.
+ * QEMU does not answer before it has stopped the guest and flushed its disks, which
+ * takes seconds on a busy disk.  That may be longer than the watchdog's limit, so
+ * extend the limit.  If the watchdog used this connection, too, each would get a part
+ * of the answers, and a question after its detach would stop the guest again.
  */
 static int get_first(struct us_gdb_session *s, uint64_t deadline_ns)
 {
@@ -160,7 +161,7 @@ static int get_first(struct us_gdb_session *s, uint64_t deadline_ns)
 	return r;
 }
 
-/* The first command; a stop reply that precedes its answer says that the guest ran. */
+/* The first command.  A stop reply before its answer means that the guest ran. */
 static int ask_features(struct us_gdb_session *s, bool *ran, uint64_t deadline_ns,
 			struct us_err *e)
 {
@@ -179,8 +180,8 @@ static int ask_features(struct us_gdb_session *s, bool *ran, uint64_t deadline_n
 		*ran = true;
 		r = get_first(s, deadline_ns);
 	}
-	return us_fail(e, r ? r : -EPROTO, "asking the stub what it can: %s",
-		       r ? g->why : "nothing but stop replies");
+	return us_fail(e, r ? r : -EPROTO, "ask the stub for its features: %s",
+		       r ? g->why : "it sends nothing but stop replies");
 }
 
 static void read_features(struct us_gdb_session *s, bool *xml, bool *no_ack)
@@ -194,8 +195,9 @@ static void read_features(struct us_gdb_session *s, bool *xml, bool *no_ack)
 }
 
 /*
- * Did it run before we came?  Up to 8.0 QEMU says so by itself, later versions do not;
- * but they all give a reason for a stop that is not ours: "paused (prelaunch)".
+ * Was the guest paused before we came?  Up to 8.0 QEMU sends a stop reply if it ran,
+ * later versions do not.  But they all give a reason for a stop that is not ours:
+ * "paused (prelaunch)".
  */
 static bool was_paused(struct us_gdb_session *s, uint64_t deadline_ns)
 {
@@ -258,7 +260,7 @@ static int add_threads(struct us_gdb_session *s, struct us_err *e)
 		size_t n = strspn(p, legal);
 		if (!n || n >= sizeof(s->thread[0]) || (p[n] && p[n] != ','))
 			return us_fail(e, -EPROTO,
-				       "the stub's list of vCPUs is garbage");
+				       "the stub's list of vCPUs is malformed");
 		if (s->n_vcpu == US_MAX_VCPUS)
 			return 0;
 		memcpy(s->thread[s->n_vcpu], p, n);
@@ -283,7 +285,7 @@ static int ask_threads(struct us_gdb_session *s, uint64_t deadline_ns, struct us
 		s->n_vcpu = 1;
 		return 0;
 	}
-	/* A stub that has ever spoken to a multiprocess GDB names the process. */
+	/* If the stub has ever talked to a multiprocess GDB, it names the process. */
 	const char *id = s->thread[0];
 	size_t n = id[0] == 'p' ? strcspn(id + 1, ".") : 0;
 	if (n)
@@ -296,7 +298,7 @@ static int ask_threads(struct us_gdb_session *s, uint64_t deadline_ns, struct us
 	return r;
 }
 
-/* Which threads run the vCPUs?  QEMU names them only if it was started so. */
+/* Which threads run the vCPUs?  QEMU gives them names only if it was started so. */
 static void ask_host_threads(struct us_gdb_session *s, uint64_t deadline_ns)
 {
 	_cleanup_free_ char *text = calloc(1, HOST_THREADS_TEXT);
@@ -337,7 +339,7 @@ static int fetch_document(void *ctx, const char *name, char **ret, size_t *ret_l
 		size_t len = g->parser.len;
 		if ((kind != 'l' && kind != 'm') || (kind == 'm' && len == 1) ||
 		    len - 1 > MAX_DOCUMENT - n)
-			return us_fail(e, -EPROTO, "the stub will not send %.64s",
+			return us_fail(e, -EPROTO, "the stub does not send %.64s",
 				       name);
 		memcpy(text + n, g->parser.body + 1, len - 1);
 		n += len - 1;
@@ -362,15 +364,15 @@ static int ask_layout(struct us_gdb_session *s, bool xml, uint64_t deadline_ns,
 	r = ask(s, "g", deadline_ns, e);
 	if (r < 0)
 		return r;
-	/* GDB's classical i386 packet has 308 bytes or little more. */
+	/* GDB's classical i386 packet has 308 bytes or slightly more. */
 	if (classic)
 		us_gdb_layout_classic(wide || g->parser.len > 2 * 400, &s->layout);
 	struct us_regs regs;
 	struct us_gdb_code code;
 	r = us_gdb_decode(&s->layout, g->parser.body, g->parser.len, &regs, &code);
 	return r < 0 ? us_fail(e, r,
-			       "the stub's registers (%zu bytes) are not those that it "
-			       "describes, nor those of an x86 processor",
+			       "the stub's registers (%zu bytes) match neither its "
+			       "description nor an x86 processor",
 			       g->parser.len / 2)
 		     : 0;
 }
@@ -383,7 +385,7 @@ static int handshake(struct us_gdb_session *s, enum us_gdb_before before,
 	int r = ask_features(s, &ran, deadline_ns, e);
 	if (r < 0)
 		return r;
-	/* From here on it ends before the watchdog's time is over. */
+	/* From here on, attaching ends within the watchdog's limit. */
 	if (!us_watchdog_renew(s->watchdog))
 		return us_fail(e, -ECONNRESET, "the watchdog had to resume the guest");
 	deadline_ns = us_now_ns() + REST_NS;
@@ -457,7 +459,8 @@ void us_gdb_session_close(struct us_gdb_session *s)
 {
 	if (!s)
 		return;
-	/* QEMU lets a running guest be when a debugger hangs up; others may not. */
+	/* QEMU leaves a running guest alone when a debugger disconnects; other stubs
+	 * may not. */
 	bool plain = s->detached || s->client.fd < 0 ||
 		     (s->qemu && s->run != US_GDB_HELD);
 	if (!plain && s->watchdog && !us_watchdog_fired(s->watchdog))

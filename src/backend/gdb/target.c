@@ -50,7 +50,7 @@ static const char *tag_end(const char *at, const char *end)
 	return NULL;
 }
 
-/* The next start tag; comments, declarations and end tags are passed over. */
+/* The next start tag; skips comments, declarations and end tags. */
 static bool next_tag(const char **at, const char *end, struct tag *ret)
 {
 	const char *p = *at;
@@ -123,12 +123,12 @@ static int number(const struct tag *t, const char *name)
 	return *stop || n > 65535 ? -1 : (int)n;
 }
 
-/* What has been read of a description. */
+/* The part of a description that has been read. */
 struct description {
 	us_gdb_fetch fetch;
 	void *ctx;
 	unsigned n_document, n_register;
-	int next;		     /* number of the next register without one */
+	int next;		     /* number for the next register that states none */
 	uint8_t size[MAX_REGISTERS]; /* by number; 0: none */
 	uint8_t id[MAX_REGISTERS];   /* enum us_gdb_reg, US_GDB_N_REG: other */
 	char processor[48];
@@ -143,12 +143,12 @@ static int read_register(struct description *d, const struct tag *t, struct us_e
 	if (at < 0)
 		at = d->next;
 	if (bits < 0 || at > UINT16_MAX)
-		return us_fail(e, -EPROTO,
-			       "a register without a size, or with number %d", at);
+		return us_fail(e, -EPROTO, "a register has no size, or has number %d",
+			       at);
 	d->next = at + 1;
 	d->n_register++;
 	if (at >= MAX_REGISTERS || bits > 2040)
-		return 0; /* none that is used: RISC-V has 4,096 control registers */
+		return 0; /* not used here: RISC-V has 4,096 control registers */
 	d->size[at] = (uint8_t)((bits + 7) / 8);
 	d->id[at] = US_GDB_N_REG;
 	if (!attribute(t, "name", name, sizeof(name)))
@@ -248,7 +248,7 @@ int us_gdb_layout_read(us_gdb_fetch fetch, void *ctx, struct us_gdb_layout *ret,
 	l.arch = d.machine->arch;
 	if (!d.n_register) {
 		*ret = l;
-		return us_fail(e, -ENODATA, "target.xml names no registers");
+		return us_fail(e, -ENODATA, "target.xml describes no registers");
 	}
 	r = lay_out(&d, &l, e);
 	if (r < 0)

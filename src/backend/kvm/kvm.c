@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kvm.c: any KVM guest on x86, whatever its VMM: each vCPU thread is stopped by
- * ptrace for a sample, its registers are read from the page that it shares with KVM.
+ * kvm.c: any KVM guest on x86, whatever its VMM.  For a sample, uniscope stops the
+ * vCPU's thread with ptrace and reads the registers from the page it shares with KVM.
  */
 #include "backend/kvm/probe.h"
 #include "backend/kvm/vcpu.h"
@@ -19,19 +19,19 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define SETTLE_NS    US_NS_PER_MS  /* how often a late stop is looked for */
-#define MATCH_NS     US_NS_PER_SEC /* how often a vCPU's thread is looked for, ... */
-#define MATCH_RUN_NS (50 * US_NS_PER_MS) /* ... and if the vCPU has run meanwhile */
+#define SETTLE_NS    US_NS_PER_MS  /* how often to check for a late stop */
+#define MATCH_NS     US_NS_PER_SEC /* how often to search for a vCPU's thread, ... */
+#define MATCH_RUN_NS (50 * US_NS_PER_MS) /* ... and if the vCPU has run since */
 #define GONE_MS	     1000
 #define RESET_PC     0xfffffff0 /* Intel SDM volume 3, 9.1.4 */
-#define MAX_MOVED    4 /* vCPUs that change their thread, or run unseen: we give up */
+#define MAX_MOVED    4 /* changes of thread, or runs in an unknown one: then give up */
 #define MAX_MISPLACED                                                                  \
 	16		  /* samples whose memory does not fit, before we give up, ... \
 			   */
-#define MAX_STRANGE  4	  /* ... and of a VMM whose memory layout nobody knows */
-#define PLACE_ROUNDS 40	  /* for a running vCPU, when such a VMM is opened, ... */
-#define PLACE_US     5000 /* ... so far apart */
-#define MAX_BLIND    500  /* stops without registers, before we give up */
+#define MAX_STRANGE  4	  /* ... and if the VMM's memory layout is unknown */
+#define PLACE_ROUNDS 40	  /* tries to find a running vCPU in such a VMM, ... */
+#define PLACE_US     5000 /* ... and the time between them */
+#define MAX_BLIND    500  /* stops in a row without registers, before we give up */
 
 extern const struct us_backend_ops us_backend_kvm;
 
@@ -43,14 +43,13 @@ struct kvm {
 	struct us_pacer pacer;
 	struct us_kvm_vcpu vcpu[US_MAX_VCPUS]; /* tid 0: no thread runs it */
 	unsigned n_open;		       /* of vcpu[] */
-	uint64_t matched_ns; /* when threads of such were looked for */
-	unsigned
-		n_moved; /* times that one changed its thread, or ran in none we know */
-	unsigned n_gone; /* vCPUs whose thread has ended */
-	unsigned slot;	 /* of the capture that is out */
-	bool precise;	 /* the sampler's timer slack is set */
-	bool placed;	 /* the memory layout was checked against a vCPU */
-	unsigned misplaced; /* samples that it did not hold for */
+	uint64_t matched_ns; /* when the threads of vCPUs without one were searched */
+	unsigned n_moved;   /* changes of thread, and runs in a thread we do not know */
+	unsigned n_gone;    /* vCPUs whose thread has ended */
+	unsigned slot;	    /* of the capture that the caller has */
+	bool precise;	    /* the sampler's timer slack is set */
+	bool placed;	    /* the memory layout was checked against a vCPU */
+	unsigned misplaced; /* samples that it did not fit */
 	unsigned blind;	    /* stops in a row without registers */
 	struct us_err why;  /* of the error that next() returned */
 };
@@ -63,8 +62,8 @@ static int kvm_probe(const struct us_target *t, struct us_err *why)
 static int open_ram(struct kvm *k, const struct us_target *t, struct us_err *e)
 {
 	struct us_qmp *monitor = NULL;
-	/* The monitor knows the layout best, but one that is busy is no reason to fail:
-	 * the layout is then found in the maps of the process. */
+	/* The monitor knows the layout best.  If it is busy, the layout is found in the
+	 * maps of the process instead. */
 	if (t->qmp[0] && us_qmp_open(t->qmp, &monitor, NULL))
 		monitor = NULL;
 	int r = us_ram_open(&k->guest, monitor, &k->ram, e);
@@ -117,17 +116,17 @@ static void caution(const struct us_guest *g, char *ret, size_t size)
 		n += !g->vcpu[i].tid;
 	if (g->n_vcpu_beyond)
 		snprintf(ret, size,
-			 "%u more vCPUs are not looked at: uniscope knows %d at most",
+			 "%u more vCPUs are not sampled: uniscope supports %d at most",
 			 g->n_vcpu_beyond, US_MAX_VCPUS);
 	else if (n)
 		snprintf(ret, size,
-			 "no thread was found to run %u of the %u vCPUs: until one is, "
-			 "they count as off; --backend bpf, as root, sees at once who "
-			 "runs them",
+			 "the threads of %u of the %u vCPUs are not known yet: until "
+			 "they are, these vCPUs count as off; --backend bpf, as root, "
+			 "sees their threads at once",
 			 n, g->n_vcpu);
 }
 
-/* The first registers with paging tell whether RAM is where we think it is. */
+/* The first registers with paging show whether RAM is where we think it is. */
 static int check_place(struct kvm *k, const struct us_regs *regs)
 {
 	bool tried = false;
@@ -140,15 +139,14 @@ static int check_place(struct kvm *k, const struct us_regs *regs)
 	bool known = us_vmm_is_known(k->guest.vmm);
 	if (++k->misplaced < (known ? MAX_MISPLACED : MAX_STRANGE))
 		return -EAGAIN;
-	/* A VMM whose memory is laid out as that of none we know. */
+	/* The VMM lays out memory in a way that uniscope does not know. */
 	if (strcmp(k->guest.vmm, "qemu") != 0)
-		us_hint(&k->why,
-			"use --backend bpf, as root: KVM itself tells it where "
-			"the guest's memory is");
+		us_hint(&k->why, "use --backend bpf, as root: it learns from KVM where "
+				 "the guest's memory is");
 	return r;
 }
 
-/* -EAGAIN: that vCPU tells nothing now. */
+/* -EAGAIN: this vCPU cannot answer it now. */
 static int place_by(struct kvm *k, struct us_kvm_vcpu *v)
 {
 	struct us_regs regs = { 0 };
@@ -167,8 +165,8 @@ static int place_by(struct kvm *k, struct us_kvm_vcpu *v)
 }
 
 /*
- * The memory of a VMM that nobody knows may be laid out in any way: look at what runs
- * before anything is said of its vCPUs.  One that runs nothing for so long is taken.
+ * An unknown VMM may lay out memory in any way: check it against a running vCPU before
+ * reporting anything.  If none runs in all that time, accept the VMM.
  */
 static int place_strange(struct kvm *k, struct us_err *e)
 {
@@ -230,7 +228,7 @@ static int kvm_start(struct us_backend *b, const struct us_schedule *s,
 	return 0;
 }
 
-/* Threads that did not stop in time may stop at any moment since: let them go. */
+/* Threads that did not stop in time may have stopped by now: resume them. */
 static bool settle_late(struct kvm *k)
 {
 	bool open = false;
@@ -241,7 +239,7 @@ static bool settle_late(struct kvm *k)
 	return open;
 }
 
-/* Sleep until t_ns; false when a signal came. */
+/* Sleep until t_ns; false: a signal came. */
 static bool sleep_until(struct kvm *k, uint64_t t_ns)
 {
 	while (settle_late(k)) {
@@ -274,24 +272,25 @@ static int stopped_without_registers(struct kvm *k)
 	if (++k->blind < MAX_BLIND)
 		return 0;
 	return us_fail(&k->why, -EOPNOTSUPP,
-		       "KVM does not store the registers of pid %d: %u stops gave none",
-		       k->guest.pid, k->blind);
+		       "KVM stored no registers of pid %d in %u stops", k->guest.pid,
+		       k->blind);
 }
 
-/* What is seen of such a VMM's vCPUs would not be what they do. */
+/* If threads take turns with the vCPUs, samples would show something else than what the
+ * vCPUs do. */
 static int count_move(struct kvm *k)
 {
 	if (++k->n_moved < MAX_MOVED)
 		return -EAGAIN;
 	us_fail(&k->why, -EOPNOTSUPP,
-		"the threads of pid %d take turns with its vCPUs: who runs "
-		"which is not to be seen from here",
+		"the threads of pid %d take turns with its vCPUs: the kvm "
+		"backend cannot see which thread runs which",
 		k->guest.pid);
 	us_hint(&k->why, "use --backend bpf, as root");
 	return -EOPNOTSUPP;
 }
 
-/* Another thread runs this vCPU: which one is to be found. */
+/* Another thread runs this vCPU now: find it. */
 static int vcpu_moved(struct kvm *k, unsigned slot)
 {
 	struct us_kvm_vcpu *v = &k->vcpu[slot];
@@ -299,11 +298,12 @@ static int vcpu_moved(struct kvm *k, unsigned slot)
 	us_kvm_vcpu_release(v);
 	k->guest.vcpu[slot].tid = 0;
 	int r = us_kvm_vcpu_set_thread(v, k->guest.pid, &k->guest.vcpu[slot], NULL);
-	/* If it was never right, its name told a lie. */
+	/* If the thread was never proven right, its name was misleading: that is no
+	 * change of thread. */
 	return r || !proven ? -EAGAIN : count_move(k);
 }
 
-/* The thread of a vCPU that none is known to run. False: it was not looked for. */
+/* Search for the thread of a vCPU that has no known one.  False: it is too early. */
 static bool look_for_thread(struct kvm *k, unsigned slot, bool has_run)
 {
 	struct us_vcpu *which = &k->guest.vcpu[slot];
@@ -313,8 +313,8 @@ static bool look_for_thread(struct kvm *k, unsigned slot, bool has_run)
 		us_kvm_match_again(&k->guest);
 		k->matched_ns = us_now_ns();
 	}
-	/* One of another vCPU's looks may have found it.  If that fails, it has none.
-	 */
+	/* A search for another vCPU's thread may have found it.  If it cannot be set,
+	 * the vCPU has no thread. */
 	if (which->tid &&
 	    us_kvm_vcpu_set_thread(&k->vcpu[slot], k->guest.pid, which, NULL))
 		which->tid = 0;
@@ -329,7 +329,7 @@ static int sample_threadless(struct kvm *k, unsigned slot, struct us_capture *c)
 	bool looked = look_for_thread(k, slot, has_run);
 	if (k->vcpu[slot].tid)
 		return 0;
-	/* Somebody runs it, and is not caught at that. */
+	/* A thread runs it, but no search has caught that thread at it. */
 	if (has_run)
 		return looked ? count_move(k) : -EAGAIN;
 	c->state = US_VCPU_OFF;
@@ -338,7 +338,7 @@ static int sample_threadless(struct kvm *k, unsigned slot, struct us_capture *c)
 	return 1;
 }
 
-/* 1: stopped, *c is filled; else it runs, and -EAGAIN: no capture this time. */
+/* 1: stopped, and *c is filled.  Otherwise it runs; -EAGAIN: no capture this time. */
 static int sample_running(struct kvm *k, unsigned slot, struct us_capture *c)
 {
 	struct us_kvm_vcpu *v = &k->vcpu[slot];
@@ -396,7 +396,7 @@ static int sample(struct kvm *k, unsigned slot, struct us_capture *c)
 	c->exit = 0;
 	c->held_ns = 0;
 	if (v->hold != US_KVM_FREE)
-		return -EAGAIN; /* still on its way to the stop of an earlier sample */
+		return -EAGAIN; /* the stop for an earlier sample is still to come */
 	int r = v->tid ? 0 : sample_threadless(k, slot, c);
 	if (r)
 		return r;
@@ -421,7 +421,7 @@ static int sample(struct kvm *k, unsigned slot, struct us_capture *c)
 	return sample_running(k, slot, c);
 }
 
-/* Resume the vCPU, and plan its next sample. Returns for how long it was held. */
+/* Resume the vCPU and plan its next sample.  Returns how long it was held. */
 static uint64_t end_sample(struct kvm *k, unsigned slot, uint32_t weight)
 {
 	uint64_t held_ns = us_kvm_vcpu_release(&k->vcpu[slot]);
@@ -479,7 +479,7 @@ static void kvm_explain(const struct us_backend *b, int code, struct us_err *e)
 
 const struct us_backend_ops us_backend_kvm = {
 	.name = "kvm",
-	.summary = "any KVM guest on x86: stops a vCPU for microseconds by ptrace",
+	.summary = "any KVM guest on x86: stops a vCPU for microseconds with ptrace",
 	.probe = kvm_probe,
 	.ready = us_kvm_ready,
 	.open = kvm_open,

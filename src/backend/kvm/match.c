@@ -27,9 +27,9 @@ static ssize_t read_thread_file(pid_t pid, pid_t tid, const char *name, char *te
 }
 
 /*
- * A thread of the kernel that lives in the VMM (kvm-nx-lpage-recovery) keeps the
- * registers of whoever made it, and so seems to be in KVM_RUN.  It blocks every signal
- * that can be blocked, and would never stop for us.
+ * A kernel thread in the VMM's process (kvm-nx-lpage-recovery) has the registers of the
+ * thread that created it, so it seems to be in KVM_RUN.  It blocks every signal that
+ * can be blocked, and would never stop for us.
  */
 static bool is_kernel_worker(pid_t pid, pid_t tid)
 {
@@ -54,7 +54,7 @@ static bool wait_for_stop(pid_t tid, int *ret_status)
 	return false;
 }
 
-/* What a running thread is in can be read only while it stands still. */
+/* The system call of a running thread can be read only while it is stopped. */
 static long fd_of_running(pid_t pid, pid_t tid)
 {
 	char line[128] = "";
@@ -118,12 +118,12 @@ static int match_round(struct us_guest *g, struct us_err *e)
 void us_kvm_match_again(struct us_guest *g)
 {
 	int r = match_round(g, NULL);
-	(void)r; /* a VMM that is gone is noticed by its other threads */
+	(void)r; /* if the VMM has ended, its other threads show that */
 }
 
 int us_kvm_match_threads(struct us_guest *g, struct us_err *e)
 {
-	/* A vCPU thread may just be outside KVM_RUN: look again. */
+	/* A vCPU thread may be outside KVM_RUN at this moment: look again. */
 	for (int round = 0; count_unmatched(g) && round < ROUNDS; round++) {
 		if (round)
 			usleep(ROUND_US);
@@ -134,10 +134,10 @@ int us_kvm_match_threads(struct us_guest *g, struct us_err *e)
 	if (count_unmatched(g) < g->n_vcpu)
 		return 0;
 	us_fail(e, -ESRCH,
-		"%u vCPUs of pid %d are not run by any thread (the guest may be "
+		"no thread runs any of the %u vCPUs of pid %d (the guest may be "
 		"paused)",
 		g->n_vcpu, g->pid);
-	us_hint(e, "if it is not, its threads may take turns with them: use --backend "
-		   "bpf, as root");
+	us_hint(e, "if it is not paused, its threads may take turns with the vCPUs: "
+		   "use --backend bpf, as root");
 	return -ESRCH;
 }

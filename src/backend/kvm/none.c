@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kvm backend of a host whose KVM shares no registers with the VMM: says so. */
+/* The kvm backend on a host whose KVM shares no registers with the VMM: it refuses. */
 #include "backend/backend.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@ extern const struct us_backend_ops us_backend_kvm;
 static int refuse(struct us_err *why)
 {
 	return us_fail(why, -EOPNOTSUPP,
-		       "KVM shares the registers of its vCPUs on x86 only: use gdb or "
+		       "KVM shares vCPU registers with the VMM on x86 only: use gdb or "
 		       "qmp");
 }
 

@@ -47,8 +47,8 @@ static int refuse_other_tracer(const struct us_guest *g, struct us_err *e)
 	return 0;
 }
 
-/* Does KVM store registers in the shared page at all?  Without a right to ask, yes:
- * Linux does so since 4.17. */
+/* Does KVM store registers in the shared page at all?  If we may not ask, assume that
+ * it does: Linux has done so since 4.17. */
 static int refuse_old_kvm(struct us_err *e)
 {
 	_cleanup_close_ int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
@@ -96,9 +96,9 @@ static bool has_open(const struct us_guest *g, const char *target)
 }
 
 /*
- * A guest with encrypted registers: for it Linux 6.10 and newer fail KVM_RUN when
- * kvm_valid_regs is set, which would be the end of the VMM.  So where the host can have
- * such guests, all that looks like one is left alone.
+ * For a guest with encrypted registers, Linux 6.10 and newer fail KVM_RUN if
+ * kvm_valid_regs is set, and the VMM would end.  If the host can have such guests,
+ * uniscope therefore refuses everything that looks like one.
  */
 static int refuse_protected(const struct us_guest *g, struct us_err *e)
 {
@@ -118,7 +118,7 @@ static int refuse_protected(const struct us_guest *g, struct us_err *e)
 		return 0;
 	return us_fail(e, -EOPNOTSUPP,
 		       "pid %d looks like a protected guest (SEV or TDX): its "
-		       "registers and memory are not for others to read",
+		       "registers and memory are encrypted and cannot be read",
 		       g->pid);
 }
 
@@ -133,10 +133,11 @@ int us_kvm_probe(const struct us_target *t, struct us_err *why)
 	if (g->limited)
 		return us_kvm_may_look(g, why);
 	if (g->several)
-		return us_fail(why, -ENOTUNIQ,
-			       "pid %d runs more than one machine: which vCPU is whose "
-			       "cannot be told",
-			       g->pid);
+		return us_fail(
+			why, -ENOTUNIQ,
+			"pid %d runs more than one machine: uniscope cannot tell "
+			"which vCPU belongs to which",
+			g->pid);
 	if (!g->n_vcpu)
 		return us_fail(why, -ENODEV, "pid %d has no KVM vCPU", g->pid);
 	for (unsigned i = 0; i < g->n_vcpu; i++)
@@ -157,9 +158,10 @@ static int refuse_no_kvm(const struct us_host *h, struct us_err *why)
 	if (h->wanted[0] && !h->kvm[0])
 		us_hint(why, "modprobe %s", h->wanted);
 	else if (h->is_guest)
-		us_hint(why, "this host is a virtual machine: let its own host nest");
+		us_hint(why, "this host is a virtual machine: enable nested KVM on its "
+			     "host");
 	else
-		us_hint(why, "switch virtualization on in the firmware's setup");
+		us_hint(why, "enable virtualization in the firmware's setup");
 	return -ENODEV;
 }
 

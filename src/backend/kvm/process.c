@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kvm/process.c: the process of a guest, see kvm/probe.h; for hosts of any kind. */
+/* kvm/process.c: the process of a guest (see kvm/probe.h), on any kind of host. */
 #include "backend/kvm/probe.h"
 #include "base/cleanup.h"
 #include "vmm/host.h"
@@ -17,7 +17,7 @@ int us_kvm_open_process(const struct us_guest *g, struct us_err *e)
 		return us_fail(e, -errno, "open a handle on pid %d: %s", g->pid,
 			       strerror(errno));
 	if (!us_guest_alive(g))
-		return us_fail(e, -ESRCH, "pid %d is not the guest any more", g->pid);
+		return us_fail(e, -ESRCH, "pid %d is no longer the guest", g->pid);
 	return us_take_fd(fd);
 }
 
@@ -32,7 +32,7 @@ static int refuse_right(const struct us_guest *g, struct us_err *e)
 	if (scope >= 3) {
 		us_fail(e, -EPERM,
 			"attach to pid %d: kernel.yama.ptrace_scope is %d: nobody may "
-			"attach until this host is started anew",
+			"attach until this host reboots",
 			g->pid, scope);
 		us_hint(e, "use the monitor or the stub: qmp:PATH or gdb:HOST:PORT");
 		return -EPERM;
@@ -50,7 +50,7 @@ static int refuse_right(const struct us_guest *g, struct us_err *e)
 	else
 		us_fail(e, -EPERM,
 			"attach to pid %d: not permitted (it is protected, or has "
-			"rights or a namespace that uniscope has not)",
+			"rights or a namespace that uniscope lacks)",
 			g->pid);
 	us_hint(e, "run uniscope with sudo");
 	return -EPERM;

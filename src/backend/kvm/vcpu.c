@@ -16,7 +16,7 @@
 
 #define PAGE	     4096
 #define WANTED	     (KVM_SYNC_X86_REGS | KVM_SYNC_X86_SREGS)
-#define PATIENCE_NS  (100 * US_NS_PER_MS) /* for a stop, once a signal came for us */
+#define PATIENCE_NS  (100 * US_NS_PER_MS) /* for a stop, after a signal for us */
 #define LONG_STOP_NS (100 * US_NS_PER_US) /* worth asking what it waited for */
 #define REAP_NS	     US_NS_PER_SEC
 #define POLL_NS	     (100 * US_NS_PER_US)
@@ -24,9 +24,9 @@
 _Static_assert(sizeof(struct kvm_run) <= PAGE, "kvm_run must lie in the first page");
 
 /*
- * Left in the page while we are attached.  A uniscope that was killed leaves it
- * behind, and so the next one can tell its registers from those of a VMM that uses the
- * shared copy itself, which must not be touched.
+ * In the page while uniscope is attached, and left there if uniscope is killed.  The
+ * next uniscope then knows that the page is set up by uniscope, and not by a VMM that
+ * uses the shared copy itself: such a page must not be touched.
  */
 struct mark {
 	char magic[8];
@@ -48,8 +48,8 @@ static int take_page(struct us_kvm_vcpu *v, struct us_err *e)
 			    : (uint32_t)v->run->kvm_valid_regs;
 	if (v->old_valid || v->run->kvm_dirty_regs)
 		return us_fail(e, -EBUSY,
-			       "the VMM of thread %d uses the registers that it shares "
-			       "with KVM itself",
+			       "the VMM of thread %d itself uses the registers that it "
+			       "shares with KVM",
 			       v->tid);
 	v->old = malloc(sizeof(*v->old));
 	if (!v->old)
@@ -113,7 +113,7 @@ int us_kvm_vcpu_open(struct us_kvm_vcpu *v, int pidfd, pid_t pid,
 	return r;
 }
 
-/* A stop that was asked for cannot be taken back, so wait a little for it. */
+/* A requested stop cannot be canceled, so wait a little for it. */
 static void settle_within(struct us_kvm_vcpu *v, uint64_t limit_ns)
 {
 	uint64_t end = us_now_ns() + limit_ns;
@@ -127,7 +127,7 @@ static void settle_within(struct us_kvm_vcpu *v, uint64_t limit_ns)
 void us_kvm_vcpu_close(struct us_kvm_vcpu *v)
 {
 	us_kvm_vcpu_release(v);
-	settle_within(v, REAP_NS); /* a thread that never stops is freed by our exit */
+	settle_within(v, REAP_NS); /* our exit releases a thread that never stops */
 	if (v->run && v->old)
 		give_page_back(v);
 	if (v->run) {
@@ -161,15 +161,15 @@ bool us_kvm_vcpu_is_elsewhere(struct us_kvm_vcpu *v)
 	bool has_run = us_kvm_vcpu_has_run(v);
 	us_kvm_thread_times(&v->thread, &run_ns, &wait_ns);
 	bool slept = run_ns && run_ns == before_ns, was_suspect = v->suspect;
-	/* KVM stores registers in the thread that runs the vCPU.  That it has slept all
-	 * the time is sure at the next sample: if it has just woken up, what it ran is
-	 * not in the sum yet. */
+	/* KVM stores registers in the thread that runs the vCPU.  Only the next sample
+	 * shows whether this thread has slept all the time: if it has just woken up,
+	 * the sum does not include that run yet. */
 	v->asleep_ns = run_ns;
 	v->suspect = slept && has_run;
 	return (fd >= 0 && fd != v->thread.fd_there) || (slept && was_suspect);
 }
 
-/* Asleep outside KVM_RUN: what did it leave the guest for? */
+/* Asleep outside KVM_RUN: why did it leave the guest? */
 static enum us_vcpu_state asleep_in_vmm(const struct us_kvm_vcpu *v)
 {
 	switch (v->run->exit_reason) {
@@ -182,7 +182,8 @@ static enum us_vcpu_state asleep_in_vmm(const struct us_kvm_vcpu *v)
 		return US_VCPU_OFF;
 	case KVM_EXIT_UNKNOWN:
 	case KVM_EXIT_INTR:
-		/* The VMM called it out; one that stays is paused by its owner. */
+		/* The VMM called it out of KVM_RUN.  If it stays out, its owner has
+		 * paused it. */
 		return v->thread.same_place ? US_VCPU_OFF : US_VCPU_EXIT;
 	default:
 		return US_VCPU_EXIT;
@@ -224,7 +225,7 @@ static void note_waiting(struct us_kvm_vcpu *v)
 		v->waited_ns = delay - v->delay_ns < took ? delay - v->delay_ns : took;
 }
 
-/* Take note of what waitpid() said. 0: stopped, -ESRCH: ended. */
+/* Process a status of waitpid().  0: stopped; -ESRCH: ended. */
 static int note_status(struct us_kvm_vcpu *v, int status)
 {
 	if (!WIFSTOPPED(status)) {
@@ -251,8 +252,8 @@ static int wait_for_stop(struct us_kvm_vcpu *v)
 			v->hold = US_KVM_FREE;
 			return -ESRCH;
 		}
-		/* Somebody wants us to end.  Do not leave the thread to stop behind our
-		 * back, but do not wait for ever either. */
+		/* A signal asks us to end.  Wait for the thread, so that it does not
+		 * stop after we are gone, but not forever. */
 		if (!give_up_ns)
 			give_up_ns = us_now_ns() + PATIENCE_NS;
 		else if (us_now_ns() > give_up_ns)
@@ -262,7 +263,8 @@ static int wait_for_stop(struct us_kvm_vcpu *v)
 	}
 }
 
-/* It was killed in our hands: its VMM cannot be reaped before it is. */
+/* The thread was killed while we traced it: the VMM cannot be reaped before we have
+ * reaped the thread. */
 static void reap(struct us_kvm_vcpu *v)
 {
 	uint64_t end = us_now_ns() + REAP_NS;
@@ -286,8 +288,8 @@ int us_kvm_vcpu_stop(struct us_kvm_vcpu *v)
 	v->group_stop = false;
 	v->signal = 0;
 	v->delay_ns = run_delay(v);
-	/* Bit 1 of rflags is always set (Intel SDM volume 1, 3.4.3): KVM has stored
-	 * the registers anew once this is not 0 any more. */
+	/* Bit 1 of rflags is always set (Intel SDM volume 1, 3.4.3): once rflags is not
+	 * 0 any more, KVM has stored new registers. */
 	__atomic_store_n(&v->run->s.regs.regs.rflags, 0, __ATOMIC_SEQ_CST);
 	v->asked_ns = us_now_ns();
 	if (ptrace(PTRACE_INTERRUPT, v->tid, NULL, NULL)) {
@@ -325,19 +327,19 @@ enum us_vcpu_state us_kvm_vcpu_read(struct us_kvm_vcpu *v, struct us_regs *regs,
 {
 	bool fresh = __atomic_load_n(&v->run->s.regs.regs.rflags, __ATOMIC_SEQ_CST);
 	v->seen |= fresh;
-	v->matched &= fresh; /* or another thread runs it since */
+	v->matched &= fresh; /* else another thread may run it by now */
 	*ret_regs = v->seen && !v->group_stop;
 	if (*ret_regs)
 		us_kvm_regs(&v->run->s.regs.regs, &v->run->s.regs.sregs, regs);
-	/* Another uniscope may have detached and switched them off. */
+	/* Another uniscope may have switched them off when it detached. */
 	if ((v->run->kvm_valid_regs & WANTED) != WANTED)
 		v->run->kvm_valid_regs |= WANTED;
 	if (v->group_stop)
 		return US_VCPU_OFF;
 	if (v->run->exit_reason != KVM_EXIT_INTR)
 		return US_VCPU_EXIT;
-	/* Without a CPU it may still be on its way back from an earlier sample of ours:
-	 * the guest has not moved since. */
+	/* Without a CPU, it may still be returning from our previous sample: then the
+	 * guest has not moved since. */
 	if (v->seen && v->waited_ns > (v->stopped_ns - v->asked_ns) / 2)
 		return US_VCPU_READY;
 	return fresh ? US_VCPU_GUEST : US_VCPU_EXIT;

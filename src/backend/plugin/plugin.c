@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * plugin.c: a guest in QEMU's emulation, whose QEMU has uniscope's plugin.
+ * plugin.c: a guest in QEMU's emulation, if its QEMU has loaded uniscope's plugin.
  *
- * The plugin keeps each vCPU's place in its tree of calls in a shared file
- * (vmm/plugin_counts.h), one word that changes with the place.  A sample is a look at
- * that word: nothing is stopped, nothing is asked, and any instant is as good as any
- * other.  Time that the plugin itself takes is not the guest's: samples that fall there
- * are no samples, and tell how much it is.
+ * The plugin keeps each vCPU's place in its tree of calls as one word in a shared file
+ * (vmm/plugin_counts.h).  A sample reads that word: it stops nothing and asks nothing,
+ * and it can be taken at any instant.  Time that the plugin itself takes is not the
+ * guest's.  A sample that falls into it is dropped, and the number of those shows how
+ * much time the plugin took.
  */
 #include "backend/backend.h"
 #include "backend/kvm/probe.h"
@@ -34,20 +34,20 @@ struct plugin {
 	struct us_vcpu_threads threads;
 	struct seen {
 		uint64_t insns, ran_ns; /* executed; CPU time of its thread; 0: ? */
-		bool there;		/* the rest is of a look, not yet a sample */
+		bool there;		/* the rest is from a look, not yet a sample */
 		uint8_t doing;		/* enum us_counts_doing */
 		bool waits;		/* for a host CPU */
 		uint64_t t_ns;
 		uint32_t node;
 	} seen[US_MAX_VCPUS];
 	struct us_pacer pacer;
-	unsigned slot;	   /* of the capture that is out */
+	unsigned slot;	   /* of the capture that the caller has */
 	bool precise;	   /* the sampler's timer slack is set */
 	uint64_t n_plugin; /* samples that fell into the plugin's time */
 	struct us_err why;
 };
 
-/* Those that a running guest can still be given come first: no hint of ours. */
+/* Gives no hint: those of backends that a running guest can still use come first. */
 static int lacks_plugin(const struct us_target *t, struct us_err *why)
 {
 	const struct us_guest *g = t->guest;
@@ -59,7 +59,7 @@ static int lacks_plugin(const struct us_target *t, struct us_err *why)
 		       g->pid);
 }
 
-/* -1: none that is known. */
+/* -1: unknown. */
 static int arch_of(const struct us_counts_head *h)
 {
 	static const struct {
@@ -84,9 +84,9 @@ static int open_counts(const struct us_target *t, struct us_counts *ret,
 	const struct us_guest *g = t->guest;
 	*ret = (struct us_counts){ 0 };
 	if (!g)
-		return us_fail(e, -ENOTSUP, "no process on this host is known");
+		return us_fail(e, -ENOTSUP, "the target names no process on this host");
 	if (t->registers)
-		return us_fail(e, -ENOTSUP, "it tells no registers");
+		return us_fail(e, -ENOTSUP, "it reports no registers");
 	if (!us_guest_counts_path(g, path, sizeof(path)))
 		return lacks_plugin(t, e);
 	int r = us_counts_open(path, ret, e);
@@ -138,11 +138,11 @@ static void describe(struct plugin *p)
 	b->n_vcpu = started && started < n ? started : n;
 	snprintf(b->caution, sizeof(b->caution),
 		 "functions that are called every few instructions, and their callers, "
-		 "look larger than they are without QEMU's plugin; uniscope count has "
-		 "all instructions");
+		 "look larger than without the plugin; uniscope count counts all "
+		 "instructions");
 	if (b->n_vcpu > US_MAX_VCPUS) {
 		snprintf(b->caution, sizeof(b->caution),
-			 "%u more vCPUs are not sampled: uniscope knows %d at most",
+			 "%u more vCPUs are not sampled: uniscope supports %d at most",
 			 b->n_vcpu - US_MAX_VCPUS, US_MAX_VCPUS);
 		b->n_vcpu = US_MAX_VCPUS;
 	}
@@ -180,7 +180,7 @@ static int plugin_start(struct us_backend *b, const struct us_schedule *s,
 {
 	struct plugin *p = (struct plugin *)b;
 	struct us_schedule free_of_charge = *s;
-	/* A look costs the guest nothing, and what the plugin costs is paid anyway. */
+	/* A sample costs the guest nothing; the plugin costs the same without it. */
 	free_of_charge.budget_ppm = 0;
 	us_pacer_init(&p->pacer, &free_of_charge, b->n_vcpu, 1, us_now_ns());
 	memset(p->seen, 0, sizeof(p->seen));
@@ -200,7 +200,7 @@ static void walk(const struct plugin *p, unsigned vcpu, uint32_t at,
 	ret->n = 0;
 	ret->root = 0;
 	ret->end = US_END_ROOT;
-	/* The root stands for code of which nothing is known. */
+	/* The root stands for unknown code. */
 	do {
 		if (ret->n == US_MAX_FRAMES) {
 			ret->end = US_END_DEPTH;
@@ -232,8 +232,8 @@ static uint64_t insns_of(const struct plugin *p, const struct us_counts_vcpu *v)
 	return n;
 }
 
-/* Has it executed anything between two looks, or its thread run?  What is not known
- * has. */
+/* Has the vCPU executed anything between two looks, or has its thread run?  Unknown
+ * counts as yes. */
 static bool has_moved(const struct seen *before, const struct seen *now)
 {
 	return !now->insns || !now->ran_ns || now->insns != before->insns ||
@@ -268,8 +268,8 @@ static uint8_t state_of(const struct seen *s)
 	}
 }
 
-/* false: it was the plugin's time.  Where a vCPU happens to stand while it waits for a
- * CPU is no function's time. */
+/* false: it was the plugin's time.  Time that a vCPU waits for a host CPU is not
+ * charged to the function that it is in. */
 static bool make_sample(struct plugin *p, unsigned vcpu, const struct seen *s,
 			struct us_capture *c)
 {
@@ -292,9 +292,9 @@ static bool make_sample(struct plugin *p, unsigned vcpu, const struct seen *s,
 }
 
 /*
- * A vCPU that runs has moved since the look before, and will have by the next one: so a
- * look becomes a sample when the next one is due.  false: there is none, or it was the
- * plugin's time.
+ * A running vCPU has moved since the previous look, and moves before the next one.  A
+ * look therefore becomes a sample only when the next one is due.  false: there is none,
+ * or it was the plugin's time.
  */
 static bool look(struct plugin *p, unsigned vcpu, struct us_capture *c)
 {
@@ -342,7 +342,7 @@ static void plugin_release(struct us_backend *b, struct us_capture *c)
 	us_pacer_done(&p->pacer, p->slot, us_now_ns(), 0);
 }
 
-/* What the plugin took is known as the rest is: by how many samples fell there. */
+/* The plugin's time is sampled, too: it follows from how many samples fell into it. */
 static void plugin_counts(const struct us_backend *b, struct us_backend_counts *ret)
 {
 	const struct plugin *p = (const struct plugin *)b;
@@ -367,7 +367,7 @@ static int plugin_runs_images(const struct us_backend *b)
 
 const struct us_backend_ops us_backend_plugin = {
 	.name = "plugin",
-	.summary = "a guest in QEMU's emulation, without a stop: its plugin tells",
+	.summary = "a guest in QEMU's emulation, without a stop: read from its plugin",
 	.probe = plugin_probe,
 	.open = plugin_open,
 	.start = plugin_start,

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* Registers are left to the caller. */
+/* The caller reads the registers. */
 static void ask_parts(const struct us_xen_calls *calls, void *h,
 		      const struct us_xen_domain *d, struct us_xen_sample *l)
 {
@@ -25,7 +25,7 @@ int us_xen_ask(const struct us_xen_calls *calls, void *handle,
 {
 	if (calls->sample && !*by_parts) {
 		int r = calls->sample(handle, d, l);
-		/* By a policy, perhaps. */
+		/* A security policy may forbid it. */
 		if (r != -ENOSYS && r != -EPERM && r != -EACCES)
 			return r;
 		*by_parts = true;

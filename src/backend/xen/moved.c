@@ -14,7 +14,7 @@ uint64_t us_xen_moved_ask(const struct us_xen_moved *m, uint64_t mask, uint64_t 
 	return mask & ~(m->trusted | (is_close(m, now_ns) ? 0 : m->short_of_time));
 }
 
-/* Are these the registers of one that has run since, and does not wait? */
+/* Do these registers show that the vCPU has run since and does not wait? */
 static bool is_moving(const struct us_xen_moved *m, unsigned v, const struct us_regs *r)
 {
 	const struct us_xen_seen *s = &m->seen[v];
@@ -23,7 +23,8 @@ static bool is_moving(const struct us_xen_moved *m, unsigned v, const struct us_
 	return s->pc != r->pc || memcmp(s->gpr, r->gpr, sizeof(s->gpr)) != 0;
 }
 
-/* Since the sample before: not if all of the time may have been before that one. */
+/* Has it run since the previous sample?  Not if all of its run time may be from before
+ * that sample. */
 static bool has_run(const struct us_xen_moved *m, const struct us_xen_seen *s,
 		    const struct us_xen_vcpu *now)
 {
@@ -63,7 +64,8 @@ void us_xen_moved_tell(struct us_xen_moved *m, const struct us_xen_calls *calls,
 			trusted |= bit;
 			continue;
 		}
-		/* One that was woken between the question and the pause moves. */
+		/* A vCPU that was woken between the question and the pause has moved,
+		 * too: ask again. */
 		bool again = moving && l->vcpus_known & bit && info->blocked;
 		if (again || !(l->vcpus & bit)) {
 			l->vcpus_known &= ~bit;

@@ -38,7 +38,7 @@ static struct us_xen_page *set_of(struct us_xen_pages *p, uint64_t frame)
 	return &p->page[(frame ^ frame >> 8 ^ frame >> 16) % N_SET * US_XEN_WAYS];
 }
 
-/* A free place, or the one that was not used for the longest time. */
+/* A free entry, or the one that was unused for the longest time. */
 static struct us_xen_page *place_in(const struct us_xen_pages *p,
 				    struct us_xen_page *set)
 {
@@ -127,7 +127,7 @@ static void renew(struct us_xen_pages *p, struct us_xen_page *page, uint64_t now
 	if (!page->bytes || now_ns < page->since_ns + US_XEN_PAGE_NS)
 		return;
 	uint32_t used = page->used;
-	if (!page->touched || p->alone) /* it maps again what it reads again */
+	if (!page->touched || p->alone) /* the next read maps it again */
 		drop(p, page);
 	else if (map(p, page, page->frame, now_ns))
 		page->used = used;
@@ -137,7 +137,7 @@ void us_xen_pages_settle(struct us_xen_pages *p, uint64_t now_ns)
 {
 	uint64_t since = now_ns > p->settled_ns ? now_ns - p->settled_ns : 0;
 	uint64_t steps = since / STEP_NS;
-	/* What is left of the time counts the next time. */
+	/* The rest of the time counts at the next call. */
 	p->settled_ns += steps * STEP_NS;
 	if (steps > US_XEN_PAGES)
 		steps = US_XEN_PAGES;

@@ -52,7 +52,8 @@ void us_xen_rest_waited(struct us_xen_rest *r, uint64_t from_ns, uint64_t until_
 	if (whole)
 		learn_lag(r, now_ns > until_ns ? now_ns - until_ns : 0);
 	r->ahead_ns = whole || r->ahead_ns < waited ? 0 : r->ahead_ns - waited;
-	/* Of what was longer than the rest, the most is due to the schedule. */
+	/* A wait longer than the rest owed is mostly due to the schedule: credit no
+	 * more of it than the mean delay. */
 	r->owed_ns -= (int64_t)waited;
 	if (r->owed_ns < -(int64_t)r->lag_ns)
 		r->owed_ns = -(int64_t)r->lag_ns;

@@ -8,9 +8,9 @@
 
 #define PAGE   4096
 #define MARGIN 256
-#define FIRST  256 /* copies that have to suffice at first */
+#define FIRST  256 /* sufficient copies in a row that are wanted at first */
 #define LAST   65536
-#define FORGET 64 /* a need that does not come again: a part of it, each sample */
+#define FORGET 64 /* each sample reduces an unused need by this part */
 
 int us_xen_stacks_init(struct us_xen_stacks *s, struct us_mem *mem,
 		       struct us_xen_pages *pages, unsigned n_vcpu, struct us_err *e)
@@ -44,7 +44,7 @@ void us_xen_stacks_new_sample(struct us_xen_stacks *s)
 	us_paging_new_sample(&s->paging);
 }
 
-/* As far as there is memory; the stack may end where a page does. */
+/* Copy as far as memory is mapped; the stack may end at a page boundary. */
 static uint32_t copy(struct us_xen_stacks *s, const struct us_regs *regs, uint8_t *to,
 		     uint32_t size)
 {
@@ -67,7 +67,8 @@ static bool same_space(const struct us_space *a, const struct us_space *b)
 	       a->control == b->control && a->mode == b->mode;
 }
 
-/* The page of the sample before, if it is that of sp and its entry says so still. */
+/* In the page of the previous sample, if sp is still in it and the page-table entry is
+ * unchanged; else NULL. */
 static const uint8_t *bytes_at(struct us_xen_stacks *s, struct us_xen_stack_page *g,
 			       const struct us_regs *regs)
 {
@@ -80,7 +81,7 @@ static const uint8_t *bytes_at(struct us_xen_stacks *s, struct us_xen_stack_page
 	return g->bytes->bytes + (regs->sp - g->va);
 }
 
-/* It was just translated. */
+/* Remember the page of sp.  Its address was just translated. */
 static void note_page(struct us_xen_stacks *s, struct us_xen_stack_page *g,
 		      const struct us_regs *regs)
 {
@@ -102,8 +103,7 @@ static void note_page(struct us_xen_stacks *s, struct us_xen_stack_page *g,
 	g->change = s->pages->n_change;
 }
 
-/* What was needed, and some more; of this very stack, perhaps, it is known where it
- * ends. */
+/* What was needed, plus some margin; less if the end of this very stack is known. */
 static uint32_t size_of(const struct us_xen_stack *v, us_gva sp)
 {
 	uint32_t size = v->need + v->need / 4 + MARGIN;
@@ -131,7 +131,7 @@ bool us_xen_stacks_copy(struct us_xen_stacks *s, unsigned vcpu,
 	return !ret->held;
 }
 
-/* The furthest of the last FORGET samples to twice as many: at first more is read. */
+/* The furthest end in the last FORGET to 2 * FORGET samples. */
 static void learn_end(struct us_xen_stack *v, us_gva sp, us_gva end)
 {
 	if (v->end <= sp || v->end - sp > US_XEN_STACK_MOST)
@@ -156,14 +156,14 @@ void us_xen_stacks_learn(struct us_xen_stacks *s, unsigned vcpu,
 	else
 		v->need -= (v->need - c->deepest) / FORGET;
 	learn_end(v, c->window[0].base, c->window[0].base + c->deepest);
-	/* Behind the end of the memory nothing is missing. */
+	/* Where the copy ended with the mapped memory, nothing is missing. */
 	uint64_t missed = c->missed_at - c->window[0].base;
 	if (!c->missed || (missed >= c->window[0].len && missed < v->size)) {
 		v->streak += v->streak < v->wanted;
 		return;
 	}
 	v->end = 0;
-	/* Perhaps the stack is deeper than those before. */
+	/* The stack may be deeper than those before. */
 	if (missed < US_XEN_STACK_MOST)
 		v->need = (uint32_t)missed;
 	if (!c->held && v->wanted < LAST)

@@ -2,16 +2,17 @@
 /*
  * xen.c: look into a Xen domain from dom0.
  *
- * One pause stops all vCPUs of the domain; those that wait for an event (blocked) are
- * counted as idle, and a domain of which all are is not paused for it.  While it is
- * paused the registers of the others are read and their stacks copied; it goes on then,
- * or with the release of the last if a stack has to be unwound in its memory
- * (xen/stacks.h).  Xen counts pauses: one that its owner has paused stays paused.
+ * One pause stops all vCPUs of the domain.  vCPUs that wait for an event (blocked)
+ * count as idle; if all do, the domain is not paused.  During the pause, uniscope reads
+ * the registers of the other vCPUs and copies their stacks.  Then it resumes the
+ * domain, or with the release of the last capture if a stack has to be unwound in the
+ * domain's memory (xen/stacks.h).  Xen counts pauses, so a domain that its owner has
+ * paused stays paused.
  *
- * A system call costs dom0 far more than what it has Xen do.  So all that is asked for
- * a sample is asked in one call, with a pause and the registers of the vCPUs that were
- * busy at the sample before; a second call lets the domain go on.  If it was idle by
- * then it was paused for nothing, once.
+ * A system call costs dom0 far more than the work that Xen does for it.  One call
+ * therefore asks for everything that a sample needs, with a pause and the registers of
+ * the vCPUs that were busy at the previous sample; a second call resumes the domain.
+ * If the domain has become idle in between, it is paused for nothing, once.
  */
 #include "backend/backend.h"
 #include "backend/pacer.h"
@@ -32,7 +33,7 @@
 #include <unistd.h>
 
 #define HOLD_LIMIT_MS 3000
-/* Whether it has ended or been paused is asked so often while all its vCPUs run. */
+/* How often to ask whether it has ended or been paused, while all its vCPUs run. */
 #define CHECK_NS (100 * US_NS_PER_MS)
 
 extern const struct us_backend_ops us_backend_xen;
@@ -52,20 +53,20 @@ struct xen {
 	struct us_pacer pacer;
 	struct us_xen_rest rest;
 	bool precise;  /* the sampler's timer slack is set */
-	bool by_parts; /* this Xen does not take many calls as one */
+	bool by_parts; /* this Xen does not accept several calls in one */
 	uint64_t mask;
 	unsigned n_chosen;
 
 	bool held;	     /* paused by us */
-	bool resumed;	     /* it runs while the captures are brought ... */
+	bool resumed;	     /* it runs while the captures are delivered ... */
 	uint64_t share_ns;   /* ... each of which has this part of the pause */
-	uint64_t stolen_ns;  /* by the pause, of all vCPUs */
-	uint64_t working_ns; /* since then; 0: not at work */
-	uint64_t left_ns;    /* nothing was asked of us since then; 0: not so */
+	uint64_t stolen_ns;  /* by the pause, from all vCPUs */
+	uint64_t working_ns; /* at work since then; 0: not at work */
+	uint64_t left_ns;    /* when next() returned without a sample; 0: it did not */
 	uint64_t asked_ns, told_ns, let_go_ns;
 	struct us_xen_moved moved;
-	uint64_t check_ns;  /* the domain is asked for when this is over */
-	uint64_t busy;	    /* bit n: vCPU n had to be looked at, the last time */
+	uint64_t check_ns;  /* from then on, a sample asks for the domain's state */
+	uint64_t busy;	    /* bit n: vCPU n had to be read at the last sample */
 	unsigned n_running; /* vCPUs that the pause took time from */
 	unsigned n_live;    /* captures that need the domain held */
 	unsigned n_out, at; /* captures of this sample; the next of them */
@@ -112,7 +113,8 @@ static const char *gone_or(int code, const char *why)
 	return code == -ESRCH ? "it is gone" : why;
 }
 
-/* In the watchdog's process: a handle is of no use to a child, so it takes its own. */
+/* In the watchdog's process: a child cannot use the parent's handle, so open another.
+ */
 static void prepare_rescue(void *ctx)
 {
 	struct xen *b = ctx;
@@ -120,7 +122,7 @@ static void prepare_rescue(void *ctx)
 		b->handle = NULL;
 }
 
-/* A pause that is still there is ours: nothing was paused when we came. */
+/* A pause that is still in effect is ours: the domain ran before it. */
 static void rescue(void *ctx, bool held)
 {
 	struct xen *b = ctx;
@@ -133,7 +135,7 @@ static void rescue(void *ctx, bool held)
 		(void)!b->calls->unpause(b->handle, b->domain.id);
 }
 
-/* Once for each pause: one more would undo another's. */
+/* Once for each pause: Xen counts them, and one more would undo somebody else's. */
 static void unpause_domain(struct xen *b)
 {
 	if (!b->held)
@@ -147,7 +149,7 @@ static void unpause_domain(struct xen *b)
 	if (!us_watchdog_release(b->watchdog) && r == 0)
 		r = -ECONNRESET;
 	if (r < 0)
-		failed(b, r, gone_or(r, "Xen does not let the domain go on"));
+		failed(b, r, gone_or(r, "Xen does not resume the domain"));
 }
 
 /* Has it ended? */
@@ -157,7 +159,7 @@ static int check_domain(struct xen *b, const struct us_xen_sample *l)
 		return 0;
 	if (l->domain_code < 0)
 		return failed(b, l->domain_code,
-			      gone_or(l->domain_code, "Xen does not tell of it"));
+			      gone_or(l->domain_code, "Xen does not report its state"));
 	b->domain = l->domain;
 	if (b->domain.dying || b->domain.shut_down)
 		return failed(b, -ESRCH,
@@ -166,8 +168,8 @@ static int check_domain(struct xen *b, const struct us_xen_sample *l)
 	return 0;
 }
 
-/* Perhaps it has ended, and was not asked for.  Whether its owner has paused it the
- * next sample tells: now we may have. */
+/* If this sample did not ask for the domain's state, it may have ended.  Whether its
+ * owner has paused it is left to the next sample: now the pause may be ours. */
 static int check_again(struct xen *b)
 {
 	struct us_xen_sample *l = &b->sample;
@@ -183,7 +185,7 @@ static int check_again(struct xen *b)
 	return r;
 }
 
-/* In one call: what the vCPUs do, and a pause with the registers of some, if any. */
+/* One call: the state of the vCPUs, and if regs is not 0 a pause with the registers. */
 static int ask(struct xen *b, uint64_t vcpus, uint64_t regs)
 {
 	struct us_xen_sample *l = &b->sample;
@@ -207,14 +209,15 @@ static int ask(struct xen *b, uint64_t vcpus, uint64_t regs)
 	return r;
 }
 
-/* What a vCPU did when the sample was due, by what Xen says of it. */
+/* What a vCPU did when the sample was due, from what Xen says about it. */
 static uint8_t state_of(const struct xen *b, unsigned vcpu, const struct us_xen_vcpu *v)
 {
 	if (!v->online || b->domain.paused)
 		return US_VCPU_OFF;
 	if (v->blocked)
 		return US_VCPU_HALTED;
-	/* Not running at this moment only because we do: it has had its turn. */
+	/* If it has run since the last sample, it is off the CPU now only because the
+	 * sampler is on it. */
 	return b->moved.ran >> vcpu & 1 ? US_VCPU_GUEST : US_VCPU_READY;
 }
 
@@ -224,8 +227,8 @@ static bool wants_regs(const struct xen *b, const struct us_xen_vcpu *v, uint8_t
 	return v->online && (!stands || b->pacer.schedule.wake_halted);
 }
 
-/* Those first that have to be looked at.  true: all have run since the last sample, or
- * had no time to; one that has is of a domain that goes on. */
+/* Fill out[], with the vCPUs that have to be read first.  true: since the last sample
+ * all vCPUs have run or had no time to.  If one has run, the domain has not ended. */
 static bool list_vcpus(struct xen *b)
 {
 	unsigned n_idle = 0;
@@ -235,7 +238,7 @@ static bool list_vcpus(struct xen *b)
 	} idle[US_MAX_VCPUS];
 	b->n_out = b->n_live = b->n_running = b->at = 0;
 	b->busy = 0;
-	/* Of those that are not asked for, that stays what it was. */
+	/* If Xen was not asked about all vCPUs, an earlier answer stays valid. */
 	if (b->sample.vcpus == b->mask)
 		b->rest.apart = false;
 	for (uint64_t left = b->sample.vcpus_known; left; left &= left - 1) {
@@ -254,7 +257,7 @@ static bool list_vcpus(struct xen *b)
 		}
 		b->busy |= (uint64_t)live << i;
 		b->n_running += state == US_VCPU_GUEST;
-		/* While we do: it is on another CPU. */
+		/* It runs while the sampler does, so it has another CPU. */
 		b->rest.apart |= v->running;
 	}
 	b->n_out = b->n_live + n_idle;
@@ -267,8 +270,8 @@ static bool list_vcpus(struct xen *b)
 	return (b->moved.ran | b->moved.short_of_time) == b->mask;
 }
 
-/* Those that did not come with the pause.  A vCPU that cannot be read has its state
- * alone. */
+/* Read the registers that did not come with the pause.  A vCPU whose registers cannot
+ * be read has only its state. */
 static void read_vcpus(struct xen *b)
 {
 	struct us_xen_sample *l = &b->sample;
@@ -285,7 +288,7 @@ static void read_vcpus(struct xen *b)
 	}
 }
 
-/* true: nothing more has to be read of the paused domain. */
+/* true: nothing more has to be read from the paused domain. */
 static bool copy_stacks(struct xen *b)
 {
 	bool all = true;
@@ -301,7 +304,7 @@ static bool copy_stacks(struct xen *b)
 	return all;
 }
 
-/* It goes on. */
+/* The domain goes on. */
 static void resume(struct xen *b)
 {
 	bool held = b->held;
@@ -313,8 +316,8 @@ static void resume(struct xen *b)
 	b->resumed = true;
 }
 
-/* Some vCPU has to be looked at, and the domain runs.  One that its owner has paused
- * stands: no pause of ours is left behind there if we are killed. */
+/* Pause the domain if a vCPU has to be read.  If its owner has paused it, that is
+ * enough; then no pause of ours is left behind if we are killed. */
 static int pause_now(struct xen *b)
 {
 	if (!b->n_live || b->held || b->domain.paused)
@@ -352,7 +355,7 @@ static int sample(struct xen *b)
 	return 0;
 }
 
-/* All captures that have a stack are done. */
+/* All captures with a stack have been released. */
 static void finish(struct xen *b)
 {
 	if (!b->resumed)
@@ -363,7 +366,7 @@ static void finish(struct xen *b)
 		us_pacer_failed(&b->pacer, b->n_chosen - b->n_out);
 }
 
-/* Until the next sample.  false: the deadline came first, or a signal. */
+/* Wait for the next sample.  false: the deadline or a signal came first. */
 static bool wait_for_due(struct xen *b, uint64_t deadline_ns)
 {
 	uint64_t now = us_now_ns(), due;
@@ -427,8 +430,8 @@ static int xen_next(struct us_backend *base, uint64_t deadline_ns, struct us_cap
 	return 1;
 }
 
-/* The captures of one pause share its time: equally, or each gets what passed since the
- * one before it was released. */
+/* The captures of one pause share its time: equally if the domain runs already, else
+ * each gets the time since the one before it was released. */
 static void xen_release(struct us_backend *base, struct us_capture *c)
 {
 	struct xen *b = (struct xen *)base;
@@ -506,7 +509,7 @@ static int open_domain(struct xen *b, uint32_t id, struct us_err *e)
 		return us_fail(e, r, "ask Xen for domain %u: %s", id, strerror(-r));
 	if (!b->domain.n_vcpu || b->domain.n_vcpu > US_MAX_VCPUS)
 		return us_fail(e, -ENOTSUP,
-			       "it has %u vCPUs, and 1 to %d can be watched",
+			       "it has %u vCPUs, and uniscope supports 1 to %d",
 			       b->domain.n_vcpu, US_MAX_VCPUS);
 	if (b->domain.kind == US_XEN_PV && b->calls->width(b->handle, id) != 64)
 		return us_fail(e, -ENOTSUP, "its kernel is 32-bit PV");

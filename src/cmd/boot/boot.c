@@ -27,7 +27,7 @@ struct settings {
 	const char *compare; /* a file with variants; NULL: one guest */
 	const char *out;     /* a picture; NULL: none */
 	struct us_boot_picture picture;
-	size_t n_run; /* 0: not said */
+	size_t n_run; /* 0: not given */
 	uint64_t timeout_ns;
 	bool json, no_cost, profile;
 };
@@ -75,8 +75,8 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 		return false;
 	s->variant->asked.argv = o.rest;
 	if (s->compare && (o.n_rest || s->variant->n_until))
-		*ret_exit = us_usage(o.cmd, "--compare: the file has the commands, and "
-					    "until what they boot");
+		*ret_exit = us_usage(o.cmd, "--compare: leave out --until and the "
+					    "command: the file has both");
 	else if (s->compare && s->profile)
 		*ret_exit = us_usage(o.cmd,
 				     "--profile is of one guest: leave --compare "
@@ -90,7 +90,7 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 
 /* ---- The runs ---- */
 
-/* With and without the observer in turn: what changes on the host changes both. */
+/* With and without the observer in turn, so that changes on the host affect both. */
 static int boot_all(struct boot *b, struct us_err *e)
 {
 	const struct settings *s = b->set;
@@ -196,7 +196,8 @@ static int boot_one(struct boot *b, struct us_err *e)
 	b->alone = calloc(s->n_run, sizeof(*b->alone));
 	int r = b->alone ? us_boot_variant_prepare(b->variant, s->n_run, e)
 			 : us_fail(e, -ENOMEM, "out of memory");
-	/* First: of a guest that does not come there, it is what there is to see. */
+	/* First: the profile is all there is to see of a guest that reaches no
+	 * point. */
 	if (r == 0 && s->profile)
 		r = profile(b, e);
 	if (r == 0)

@@ -29,7 +29,7 @@ struct comparison {
 
 /* ---- The boots ---- */
 
-/* In turn: what changes on the host changes all. */
+/* In turn, so that changes on the host affect all variants. */
 static int boot_all(struct comparison *c, const struct us_boot_compare_opts *o,
 		    struct us_err *e)
 {
@@ -97,7 +97,7 @@ static void print_row(const struct comparison *c, size_t i)
 	printf(" %6.2f\n", s->total.value / c->side[0].total.value);
 }
 
-/* In which phases it is sure to differ. */
+/* The phases that differ for sure. */
 static void print_phases(const struct us_boot_side *s)
 {
 	bool some = false;
@@ -121,9 +121,8 @@ static void print_differences(const struct comparison *c)
 	if (c->n < 2)
 		return;
 	us_printable(name, sizeof(name), name_of(c, 0));
-	printf("\nLater than %s, with intervals of which all hold together in 95 of "
-	       "100 "
-	       "comparisons:\n",
+	printf("\nLater than %s; in 95 of 100 comparisons all of these intervals "
+	       "hold:\n",
 	       name);
 	for (size_t i = 1; i < c->n; i++) {
 		us_printable(name, sizeof(name), name_of(c, i));
@@ -132,7 +131,7 @@ static void print_differences(const struct comparison *c)
 		few |= !c->side[i].later.sure;
 	}
 	if (few)
-		puts("too few runs: the more is compared, the more it takes (-n 10)");
+		puts("too few runs: comparing more takes more runs (-n 10)");
 }
 
 static void print(const struct comparison *c, const struct us_bars *b)
@@ -220,7 +219,7 @@ static int show(struct comparison *c, const struct us_boot_compare_opts *o,
 		return us_fail(e, -ENOMEM, "out of memory");
 	snprintf(c->about, sizeof(c->about),
 		 "%zu boots of each in turn; medians, in ms, from launching the VMM to "
-		 "the last point that is wanted",
+		 "the last point asked for",
 		 c->n_run);
 	make_bars(c);
 	if (o->json)

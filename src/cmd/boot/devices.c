@@ -28,7 +28,7 @@ static void print_use(const struct us_boot_use *u, uint64_t n)
 	char name[sizeof(u->device)];
 	us_printable(name, sizeof(name), u->device);
 	if (u->address == US_USE_UNKNOWN && !*name)
-		printf("port not known %" PRIu64, n);
+		printf("unknown port %" PRIu64, n);
 	else if (u->address == US_USE_UNKNOWN)
 		printf("more %" PRIu64, n);
 	else if (!*name)
@@ -57,15 +57,15 @@ void us_boot_devices_print(const struct us_boot_devices *d,
 			   const struct us_boot_devices_phase *phase, size_t n)
 {
 	char name[US_BOOT_NAME + 16];
-	puts("devices' use, in one more boot with each access to memory watched:");
+	puts("accesses to devices, in one more boot that watches each memory access:");
 	for (size_t i = 0; i < n; i++) {
 		struct us_boot_used used[US_N_USED];
 		us_boot_uses_since(&d->uses, phase[i].point, used);
 		us_printable(name, sizeof(name), phase[i].name);
 		printf("[%s]%s\n", name,
 		       used[US_USED_PORTS].n || used[US_USED_MEMORY].n ? "" : " none");
-		print_used(&used[US_USED_PORTS], "of ports");
-		print_used(&used[US_USED_MEMORY], "of devices' memory");
+		print_used(&used[US_USED_PORTS], "to ports");
+		print_used(&used[US_USED_MEMORY], "to device memory");
 	}
 	puts("");
 }

@@ -13,8 +13,8 @@ static bool on_called(void *ctx, uint64_t to, bool jump)
 	return us_boot_first_offer(ctx, &c);
 }
 
-/* The points of a boot that looks for it: the entry, and then the function, and no
- * others, so that it ends there. */
+/* The points of a boot that searches for the function: only the entry and then the
+ * function, so that the boot ends there. */
 static int plan_search(struct us_boot_variant *v, struct us_boot_plan *p,
 		       struct us_err *e)
 {
@@ -55,7 +55,7 @@ static const char *base_name(const char *path)
 int us_boot_first_find(struct us_boot_variant *v, struct us_boot_known *ret,
 		       struct us_err *e)
 {
-	static struct us_boot_first f; /* it has the name */
+	static struct us_boot_first f; /* static: it holds the name */
 	struct us_symbols *symbols = v->run.images.symbols;
 	uint64_t bias;
 	const struct us_elf_image *kernel = us_boot_variant_kernel(v, &bias);
@@ -68,8 +68,8 @@ int us_boot_first_find(struct us_boot_variant *v, struct us_boot_known *ret,
 	const char *name = base_name(us_elf_image_path(f.kernel));
 	if (!us_boot_first_can(&f)) {
 		snprintf(v->first, sizeof(v->first),
-			 "%.100s has no symbols: no function is known, but where it is "
-			 "entered (-e ELF names another image, --symbols DIR)",
+			 "%.100s has no symbols: only its entry point is known (-e ELF "
+			 "names another image, --symbols DIR)",
 			 name);
 		return 0;
 	}
@@ -82,14 +82,14 @@ int us_boot_first_find(struct us_boot_variant *v, struct us_boot_known *ret,
 	ret->n_address = f.n_address;
 	if (f.n_address)
 		snprintf(v->first, sizeof(v->first),
-			 "%.100s: what %.100s calls first from its entry on, %s",
+			 "%.100s: the first function that %.100s calls after its "
+			 "entry, %s",
 			 f.name, name,
-			 plugin ? "by a boot before" : "as its code says");
+			 plugin ? "seen in an earlier boot" : "as its code says");
 	else
-		snprintf(
-			v->first, sizeof(v->first),
-			"%.100s has no function of a usual name, and %s from its entry "
-			"on: --until names one",
-			name, plugin ? "calls none" : "its code calls none");
+		snprintf(v->first, sizeof(v->first),
+			 "%.100s has no function with a usual name, and %s after its "
+			 "entry: --until names one",
+			 name, plugin ? "calls none" : "its code calls none");
 	return r;
 }

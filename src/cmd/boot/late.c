@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd/boot/late.c: see cmd/boot/late.h.  `uniscope dump` is a program of its own, so
- * that nothing that it meets can end the report of the boot.
+ * cmd/boot/late.c: see cmd/boot/late.h.  `uniscope dump` runs as a process of its own,
+ * so that no failure in it can end the report of the boot.
  */
 #include "cmd/boot/late.h"
 
@@ -18,7 +18,8 @@
 #define PATIENCE (10 * US_NS_PER_SEC)
 #define FIXED	 8 /* words besides the images */
 
-/* dump -e IMAGE... PID: those that the user named, else dump finds them itself. */
+/* dump -e IMAGE... PID: the images that the user named; without any, dump finds them
+ * itself. */
 static void make_command(const struct us_symbol_files *f, char *pid,
 			 char *argv[static FIXED + 2 * (US_MAX_IMAGES + US_MAX_DIRS)])
 {

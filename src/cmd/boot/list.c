@@ -40,7 +40,7 @@ static int mistake_above(const struct reading *f, const char *key, const char *w
 
 /* ---- A variant ---- */
 
-/* Texts of a list, n at most; -EINVAL: it is none. */
+/* The strings of a list, n at most; -EINVAL: it is no list of strings. */
 static int read_list(const json_t *list, const char **ret, size_t most, size_t *ret_n)
 {
 	size_t n = json_array_size(list);
@@ -124,7 +124,7 @@ static int check_names(const struct reading *f, struct us_err *e)
 		for (size_t k = 0; k < i; k++)
 			if (!strcmp(v[i].boot.name, v[k].boot.name))
 				return mistake(f, i, "name",
-					       "another variant has it, too", e);
+					       "another variant has the same name", e);
 	return 0;
 }
 

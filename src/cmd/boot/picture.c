@@ -44,7 +44,7 @@ int us_boot_picture_write(struct us_boot_picture *p, const struct us_bars *b,
 	return 0;
 }
 
-/* An empty one is left by nobody. */
+/* Leave no empty file behind. */
 void us_boot_picture_close(struct us_boot_picture *p)
 {
 	if (!p->out)

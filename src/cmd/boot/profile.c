@@ -22,11 +22,11 @@
 /* ---- Phases ---- */
 
 struct phase {
-	size_t point; /* that begins it */
+	size_t point; /* the point that begins it */
 	uint64_t at_ns, clock_ns;
 };
 
-/* Nobody can say what the guest executes differently since the VMM made a vCPU. */
+/* That the VMM made a vCPU does not change what the guest executes. */
 static bool begins_phase(const struct us_boot_point *p)
 {
 	return p->kind != US_BOOT_LAUNCH && p->kind != US_BOOT_VM &&
@@ -34,8 +34,8 @@ static bool begins_phase(const struct us_boot_point *p)
 	       p->kind != US_BOOT_DEVICE;
 }
 
-/* The last of the points that the user asks for ends the profile; who asks for none
- * gets all. */
+/* The profile ends at the last point that the user asked for; without any it has all
+ * points. */
 static uint64_t last_ns(const struct us_boot_plan *plan, const struct us_boot_run *run)
 {
 	uint64_t last = 0;
@@ -110,7 +110,7 @@ static int write_fact(const struct us_boot_profile *p, struct us_writer *w,
 
 /* ---- Counted ---- */
 
-/* What the VMM writes is heard here, not by the plugin. */
+/* The VMM's output arrives here; the plugin does not see it. */
 static void passed(void *ctx, size_t point)
 {
 	struct us_boot_profile *p = ctx;
@@ -126,8 +126,8 @@ static void passed(void *ctx, size_t point)
 		(void)!us_phases_mark(&p->c, p->marks, (uint32_t)point);
 }
 
-/* The boot is over with the last point that was passed; of one that did not come there,
- * all is of interest. */
+/* The boot is over at the last point that was passed.  Of a boot that did not get that
+ * far, everything is of interest. */
 static bool goes_to_end(const struct us_boot_run *run, size_t n)
 {
 	return !run->whole || n < 2;
@@ -148,7 +148,7 @@ static int write_phases(const struct us_boot_profile *p, const struct us_phases 
 	return r;
 }
 
-/* What was passed, as far as it is known here, too. */
+/* Only points that this process has seen, too. */
 static bool is_known(void *ctx, uint32_t point)
 {
 	const struct us_boot_profile *p = ctx;
@@ -195,7 +195,7 @@ static int write_counted(struct us_boot_profile *p, const struct us_counts *c,
 	return r;
 }
 
-/* Nothing would be counted until the time is over. */
+/* Fail now: the boot would run until the timeout and count nothing. */
 static int check_mixed(void *ctx, struct us_err *e)
 {
 	const struct us_boot_profile *p = ctx;
@@ -203,7 +203,7 @@ static int check_mixed(void *ctx, struct us_err *e)
 		return 0;
 	us_fail(e, -ENOTSUP,
 		"--profile: all vCPUs are in one thread (thread=single, -icount), and "
-		"this QEMU does not say which of them executes what");
+		"this QEMU does not report which vCPU executes what");
 	us_hint(e, "use one vCPU, or thread=multi, or a QEMU before 10.0");
 	return -ENOTSUP;
 }
@@ -223,7 +223,7 @@ static int run_counted(struct us_boot_profile *p, struct us_err *e)
 		return r;
 	struct us_err why;
 	if (us_counts_open(p->counts, &c, &why) < 0) {
-		/* A VMM that has not come so far says so itself. */
+		/* A VMM that ended early reports its own error. */
 		if (p->run.ended || !p->run.whole)
 			return 0;
 		*e = why;
@@ -282,10 +282,10 @@ static int run_sampled(struct us_boot_profile *p, struct us_err *e)
 	if (p->made || !p->run.whole)
 		return 0;
 	us_fail(e, -ENODATA,
-		"--profile: no vCPU of %s under KVM was seen, and nothing "
-		"sampled",
+		"--profile: no vCPU of %s under KVM was seen, so nothing was sampled",
 		p->variant->vmm);
-	us_hint(e, "a guest that boots in less than a few ms may be over before");
+	us_hint(e, "a guest that boots in less than a few ms may end before uniscope "
+		   "sees it");
 	return -ENODATA;
 }
 
@@ -296,8 +296,8 @@ int us_boot_profile_open(struct us_boot_profile *p, const char *out, struct us_e
 	p->marks = -1;
 	if (out && !strcmp(out, "-"))
 		return us_fail(e, -EINVAL,
-			       "-o -: what boot tells goes to standard output; name a "
-			       "file for the profile");
+			       "-o -: the results of boot go to standard output; name "
+			       "a file for the profile");
 	if (out && us_bars_format_by_suffix(out) && !us_format_by_suffix(out)) {
 		us_fail(e, -EINVAL, "-o %s: the suffix names no profile", out);
 		us_hint(e, "-o FILE.html has the flame graph; without --profile it is "
@@ -307,7 +307,7 @@ int us_boot_profile_open(struct us_boot_profile *p, const char *out, struct us_e
 	return us_output_open(&p->output, out, e);
 }
 
-/* QEMU's TCG: the plugin, or nothing.  Others are sampled. */
+/* With QEMU's TCG only the plugin will do.  Other guests are sampled. */
 static int choose(struct us_boot_profile *p, struct us_err *e)
 {
 	struct us_boot_variant *v = p->variant;
@@ -352,7 +352,7 @@ int us_boot_profile_run(struct us_boot_profile *p, struct us_boot_variant *v,
 	return r;
 }
 
-/* Of the boot in which devices were watched. */
+/* The phases of the boot in which devices were watched. */
 struct device_phases {
 	struct us_boot_devices_phase v[US_BOOT_MAX_POINT];
 	char name[US_BOOT_MAX_POINT][US_PROFILE_PHASE_NAME];
@@ -375,7 +375,7 @@ static void find_device_phases(const struct us_boot_profile *p,
 	}
 }
 
-/* How much longer it took: to the last point that is wanted. */
+/* How many times as long it took to the last point asked for. */
 static double slower(const struct us_boot_profile *p,
 		     const struct us_boot_summary *timed, double *ret_timed)
 {

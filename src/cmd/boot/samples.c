@@ -66,8 +66,8 @@ static bool is_on(const struct us_boot_samples *b, size_t point,
 {
 	if (b->plan->point[point].kind == US_BOOT_ENTRY)
 		return s->n && in_kernel(&b->what.code, s->pc[0]);
-	/* A call that does not return may be the last instruction: then the return
-	 * address is behind the function. */
+	/* A call that does not return may be the function's last instruction: then the
+	 * return address is after the function. */
 	for (unsigned i = 0; i < s->n; i++)
 		if (covers(&b->at[point], s->pc[i]) ||
 		    (i && covers(&b->at[point], s->pc[i] - 1)))
@@ -107,7 +107,7 @@ static void ignore_sums(void *ctx, const struct us_record_stats *s)
 	atomic_store(&b->begun, true);
 }
 
-/* A guest that has ended by itself is not over yet for who watches it. */
+/* The guest may have ended by itself before its watcher is done with it. */
 static void finish(void *ctx, struct us_writer *w)
 {
 	struct us_boot_samples *b = ctx;
@@ -142,14 +142,15 @@ static void *record_thread(void *ctx)
 	return NULL;
 }
 
-/* The first sums come when sampling has begun. */
+/* The first sums arrive when sampling has begun. */
 static int wait_until_begun(struct us_boot_samples *b, struct us_err *e)
 {
 	uint64_t deadline = us_now_ns() + PATIENCE;
 	while (!atomic_load(&b->begun) && !atomic_load(&b->ended)) {
 		if (us_now_ns() > deadline)
-			return us_fail(e, -ETIMEDOUT,
-				       "sample the guest: it was not there in time");
+			return us_fail(
+				e, -ETIMEDOUT,
+				"sample the guest: sampling did not begin in time");
 		usleep(WAIT_US);
 	}
 	if (!atomic_load(&b->ended) || b->result == 0)
@@ -158,7 +159,7 @@ static int wait_until_begun(struct us_boot_samples *b, struct us_err *e)
 	return b->result;
 }
 
-/* vCPUs that have not run yet are known to be of threads by the monitor alone. */
+/* Only the monitor knows the threads of vCPUs that have not run yet. */
 static int ask_threads(const struct us_boot_samples *b, struct us_guest *g,
 		       struct us_err *e)
 {
@@ -186,7 +187,8 @@ static int begin(void *ctx, pid_t pid, struct us_err *e)
 	if (code)
 		return us_fail(e, -code, "start a thread: %s", strerror(code));
 	b->running = true;
-	/* One that does not stand is not waited for: its output is to be heard. */
+	/* Do not wait for a guest that runs already: its output has to be read
+	 * meanwhile. */
 	return b->what.monitor ? wait_until_begun(b, e) : 0;
 }
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define MS	  1e6 /* ns */
-#define TAIL	  6   /* lines of what it wrote last */
+#define TAIL	  6   /* last lines of its output to show */
 #define PLURAL(n) (n), (n) == 1 ? "" : "s"
 
 /* "61.2-62.0"; "": one run has no interval. */
@@ -32,7 +32,7 @@ static const char *way_name(const struct us_boot_report *r, size_t point)
 	return point ? us_boot_way_name(way) : "";
 }
 
-/* By how much a point may have been passed before; the most of all runs, ns. */
+/* How much earlier a point may have been passed, in ns; the maximum of all runs. */
 static uint64_t error_of(const struct us_boot_report *r, size_t point)
 {
 	uint64_t error = 0;
@@ -50,7 +50,7 @@ static bool is_code(enum us_boot_kind kind)
 	       kind == US_BOOT_SYMBOL;
 }
 
-/* By what it was seen: "samples, up to 0.1 before".  An emulated guest is slow on pages
+/* How it was seen: "samples, up to 0.1 before".  An emulated guest is slow on pages
  * with breakpoints: "breakpoint, at the latest". */
 static const char *way_of(const struct us_boot_report *r, size_t point, char *text,
 			  size_t size)
@@ -112,7 +112,7 @@ static const char *why_missed(const struct us_boot_report *r,
 	if (p->kind == US_BOOT_DEVICE && r->way & US_BOOT_BY_TRACE)
 		return " (of virtio)";
 	if (p->kind == US_BOOT_SYMBOL && r->way & US_BOOT_BY_SAMPLES)
-		return " (on no stack that was sampled: it is too short)";
+		return " (on none of the sampled stacks: it runs too briefly)";
 	return "";
 }
 
@@ -125,7 +125,7 @@ static const char *why_unseen(const struct us_boot_report *r, enum us_boot_kind 
 	return why[0] ? why : r->unseen;
 }
 
-/* All of those from i on that cannot be seen for the same reason, in one line. */
+/* Print all points from i on that cannot be seen for the same reason, in one line. */
 static void print_hidden(const struct us_boot_report *r, size_t i, bool *told)
 {
 	const char *why = why_unseen(r, r->plan->point[i].kind);
@@ -192,8 +192,8 @@ void us_boot_print(const struct us_boot_report *r)
 	print_unseen(r);
 	print_cost(r);
 	if (r->n > 1 && r->n < 6)
-		puts("fewer than 6 runs have no 95 % interval: the ranges are all that "
-		     "was seen (-n)");
+		puts("fewer than 6 runs give no 95 % interval: each range covers all "
+		     "runs (-n)");
 }
 
 void us_boot_json_estimate(struct us_json *j, const char *key,

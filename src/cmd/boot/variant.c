@@ -25,7 +25,7 @@
 
 #define LINGER	   (500 * US_NS_PER_MS)
 #define SEARCH	   (2 * US_NS_PER_SEC) /* for the first function, from the entry on */
-#define LAST_WORDS 400		       /* bytes of them that are shown */
+#define LAST_WORDS 400		       /* bytes to show */
 
 static const char *base_name(const char *path)
 {
@@ -45,7 +45,7 @@ bool us_boot_variant_has(char *const *argv, const char *const *options)
 	return false;
 }
 
-/* QEMU shows the serial port in a window, unless it is told another place. */
+/* QEMU shows the serial port in a window unless an option says otherwise. */
 static int make_plain(struct us_boot_variant *v, struct us_err *e)
 {
 	static const char *const decided[] = { "serial",  "nographic", "nodefaults",
@@ -80,7 +80,7 @@ static int make_plain(struct us_boot_variant *v, struct us_err *e)
 	return us_boot_virtio_command(v, e);
 }
 
-/* Is a word of the command, or in one of them, this? */
+/* Does the command have this word, on its own or as part of one? */
 static bool says(char *const *argv, const char *word)
 {
 	for (; *argv; argv++)
@@ -89,8 +89,7 @@ static bool says(char *const *argv, const char *word)
 	return false;
 }
 
-/* A kernel that is packed in a boot image: it has its own table of names, and may move.
- */
+/* A kernel packed in a boot image: it has its own symbol table and may move. */
 static void open_linux(struct us_boot_variant *v)
 {
 	struct us_err e = { 0 };
@@ -100,7 +99,7 @@ static void open_linux(struct us_boot_variant *v)
 		return;
 	if (us_boot_linux_why(v->linux_kernel)[0] && !us_boot_variant_kernel(v, NULL))
 		snprintf(v->first, sizeof(v->first),
-			 "no function is known of %.80s: %s", base_name(path),
+			 "no function of %.80s is known: %s", base_name(path),
 			 us_boot_linux_why(v->linux_kernel));
 }
 
@@ -112,9 +111,9 @@ static bool is_same_file(const char *a, const char *b)
 }
 
 /*
- * Of several images: what the command boots, if that has names; else the one with the
- * first function that is asked for, or with one of a usual name, for there may be a
- * firmware's, or a program's; else the first.
+ * Of several images take the one that the command boots, if it has symbols.  Otherwise
+ * take the one with the first function asked for, or with a usual name, since a
+ * firmware or a program may be among them.  Otherwise take the first.
  */
 static void choose_kernel(struct us_boot_variant *v)
 {
@@ -168,8 +167,9 @@ static int make_plan(struct us_boot_variant *v, struct us_err *e)
 	us_boot_ways_filter(v, &v->plan);
 	if (v->linux_kernel && us_boot_linux_moves(v->linux_kernel) &&
 	    !(v->way & US_BOOT_BY_PLUGIN))
-		snprintf(v->unseen_code, sizeof(v->unseen_code),
-			 "this Linux draws its place by lot (nokaslr keeps it)");
+		snprintf(
+			v->unseen_code, sizeof(v->unseen_code),
+			"this Linux loads at a random address (nokaslr prevents that)");
 	return r;
 }
 
@@ -185,7 +185,7 @@ int us_boot_variant_prepare(struct us_boot_variant *v, size_t n, struct us_err *
 	us_symbols_demangle(v->run.images.symbols, true);
 	r = make_plan(v, e);
 	if (r == -ENOTSUP)
-		us_hint(e, "--until serial:REGEX, for: %s",
+		us_hint(e, "use --until serial:REGEX, because: %s",
 			v->unseen_code[0] ? v->unseen_code : v->unseen);
 	v->seen = calloc(n, sizeof(*v->seen));
 	if (r == 0 && !v->seen)
@@ -195,7 +195,7 @@ int us_boot_variant_prepare(struct us_boot_variant *v, size_t n, struct us_err *
 
 /* ---- A run ---- */
 
-/* QEMU's messages begin with a time, for we want that of its trace: leave it out. */
+/* We make QEMU put a time before its trace, and so before each message: drop it. */
 static void drop_times(char *text)
 {
 	static const char form[] = "0000-00-00T00:00:00.000000Z ";
@@ -213,8 +213,8 @@ static void drop_times(char *text)
 	*to = '\0';
 }
 
-/* What a user would look at: of a VMM that ended its complaint, else the guest's last
- * words; or what else there is. */
+/* What a user would look at first: the error of a VMM that ended, otherwise the guest's
+ * last words.  Falls back to the other one. */
 static const char *last_words(const struct us_boot_run *run, char *text, size_t size)
 {
 	const struct us_boot_tail *t = run->ended ? &run->complained : &run->said;
@@ -250,20 +250,21 @@ static int fail_unfinished(const struct us_boot_variant *v,
 		char often[64] = "";
 		if (run->n_start > 1)
 			snprintf(often, sizeof(often),
-				 ", the guest began %" PRIu64 " times", run->n_start);
+				 ", the guest started %" PRIu64 " times", run->n_start);
 		us_fail(e, -ETIMEDOUT, "%s: %s was not reached in %.0f s%s: %s", name,
 			missing, (double)v->timeout_ns / US_NS_PER_SEC, often, words);
 		if (run->n_start > 1)
-			us_hint(e,
-				"it resets itself: -no-reboot ends it where it does");
+			us_hint(e, "the guest resets itself: -no-reboot ends it at the "
+				   "reset");
 		else if (v->way & US_BOOT_BY_SAMPLES)
 			us_hint(e,
-				"a function that returns soon may be on no stack of "
-				"%" PRIu64 " samples",
+				"a function that returns soon may be on none of the "
+				"stacks of %" PRIu64 " samples",
 				run->n_sample);
 		else
-			us_hint(e, "-t TIME waits longer; a kernel that moves itself "
-				   "passes its functions elsewhere (-e ELF@BIAS)");
+			us_hint(e,
+				"-t TIME waits longer; a kernel that moves itself has "
+				"its functions at other addresses (-e ELF@BIAS)");
 		return -ETIMEDOUT;
 	}
 	if (WIFEXITED(run->status))
@@ -273,13 +274,12 @@ static int fail_unfinished(const struct us_boot_variant *v,
 	us_fail(e, -ECHILD, "%s: the VMM ended (%s) before %s: %s", name, how, missing,
 		words);
 	if (WIFEXITED(run->status) && !WEXITSTATUS(run->status))
-		us_hint(e,
-			"a VMM that goes to the background cannot be watched: let it "
-			"stay in the foreground");
+		us_hint(e, "a VMM that goes to the background cannot be watched: keep "
+			   "it in the foreground");
 	return -ECHILD;
 }
 
-/* Is there anything that is seen on stacks? */
+/* Is there any point that stacks can show? */
 static bool has_code(const struct us_boot_plan *p)
 {
 	return us_boot_point_of(p, US_BOOT_ENTRY) != SIZE_MAX ||

@@ -40,7 +40,7 @@ int us_boot_virtio_command(struct us_boot_variant *v, struct us_err *e)
 	return 0;
 }
 
-/* Has its driver begun?  "path" names it. */
+/* Has the device's driver begun?  "path" names the device. */
 static bool is_used(struct us_qmp *q, const char *path)
 {
 	struct us_err e;
@@ -48,7 +48,7 @@ static bool is_used(struct us_qmp *q, const char *path)
 	json_t *about = json_pack("{s:s}", "path", path);
 	if (!about || us_qmp_run(q, "x-query-virtio-status", about, &status, &e) < 0)
 		return false;
-	/* A list of texts, as {"status": {"statuses": ["..."]}}. */
+	/* A list of strings, as {"status": {"statuses": ["..."]}}. */
 	const json_t *set = json_object_get(json_object_get(status, "status"),
 					    "statuses");
 	bool used = json_array_size(set) > 0;

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the plugin or a stub is added to. */
+/* The command to which the plugin or a stub is added. */
 static char **base_of(const struct us_boot_variant *v)
 {
 	return v->traced ? v->traced : v->plain;
@@ -36,7 +36,8 @@ static int make_stub(struct us_boot_variant *v, struct us_err *e)
 	static const char *const decided[] = { "gdb", "s", "S", NULL };
 	size_t n = 0;
 	if (strcmp(v->vmm, "qemu") != 0)
-		return us_fail(e, -ENOTSUP, "%s is no QEMU, which has a GDB stub",
+		return us_fail(e, -ENOTSUP,
+			       "%s is no QEMU: breakpoints need QEMU's GDB stub",
 			       v->vmm);
 	if (us_boot_variant_has(v->plain, decided))
 		return us_fail(e, -ENOTSUP, "the command has a -gdb or -S of its own");
@@ -55,7 +56,7 @@ static int make_stub(struct us_boot_variant *v, struct us_err *e)
 	return 0;
 }
 
-/* QEMU: without a word of it, it emulates. */
+/* QEMU emulates unless its options ask for KVM. */
 static bool wants_kvm(const struct us_boot_variant *v)
 {
 	_cleanup_free_ struct us_cmdline *line = calloc(1, sizeof(*line));
@@ -68,7 +69,7 @@ static bool wants_kvm(const struct us_boot_variant *v)
 	       line->accel == US_ACCEL_KVM;
 }
 
-/* What the host's KVM does, if it may be looked at. */
+/* The events of the host's KVM, if this process may read them. */
 static int make_events(struct us_boot_variant *v, struct us_err *e)
 {
 	if (!strcmp(v->vmm, "qemu") && !wants_kvm(v))
@@ -77,14 +78,13 @@ static int make_events(struct us_boot_variant *v, struct us_err *e)
 	return us_boot_events_open(&v->events, e);
 }
 
-/* What it is to log is known once there is a plan (us_boot_ways_filter()). */
+/* What to log is known once there is a plan (us_boot_ways_filter()). */
 static int make_log(struct us_boot_variant *v, struct us_err *e)
 {
 	size_t n = 0;
 	if (!us_boot_ways_is_emulated(v))
 		return us_fail(e, -ENOTSUP,
-			       "QEMU's log tells what its TCG executes, and of nothing "
-			       "else");
+			       "QEMU's log reports only what its TCG executes");
 	if (!v->traced)
 		return us_fail(e, -ENOTSUP, "%s", v->unseen_device);
 	while (v->traced[n])
@@ -100,7 +100,7 @@ static int make_log(struct us_boot_variant *v, struct us_err *e)
 	return 0;
 }
 
-/* Each address that a point has, for a block begins there; and x86's first one. */
+/* Each address of a point, since a block begins there, and x86's reset address. */
 void us_boot_ways_filter(struct us_boot_variant *v, const struct us_boot_plan *p)
 {
 	size_t at = (size_t)snprintf(v->filter, sizeof(v->filter), "0x%x+0x1",
@@ -120,15 +120,15 @@ static int make_nothing(struct us_boot_variant *v, struct us_err *e)
 	return 0;
 }
 
-/* Not every KVM does what breakpoints want. */
+/* Not every KVM supports breakpoints. */
 static int make_stub_if_sure(struct us_boot_variant *v, struct us_err *e)
 {
 	struct us_host host;
 	us_host_read(&host);
 	if (!strcmp(host.kvm, "kvm_pvm") && wants_kvm(v))
 		return us_fail(e, -ENOTSUP,
-			       "this host's KVM emulates its guests' instructions, and "
-			       "knows no breakpoints");
+			       "this host's KVM emulates its guests' instructions and "
+			       "supports no breakpoints");
 	return make_stub(v, e);
 }
 
@@ -143,7 +143,7 @@ static void try_way(struct us_boot_variant *v, enum us_boot_way way,
 		snprintf(why, size, "%s", e.msg);
 }
 
-/* QEMU waits with the guest until the sampler is there; of others, the first moments
+/* QEMU holds the guest until the sampler is ready; with other VMMs the first moments
  * are not seen. */
 static int make_samples(struct us_boot_variant *v, struct us_err *e)
 {
@@ -170,7 +170,7 @@ static void try_events(struct us_boot_variant *v)
 		sizeof(v->unseen_kvm));
 }
 
-/* Without the plugin: what KVM tells, and functions by what there is. */
+/* Without the plugin: the events of KVM, and the best way there is for functions. */
 static void choose_best(struct us_boot_variant *v)
 {
 	char no_log[sizeof(v->unseen)]; /* then there are breakpoints */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define DEFAULT_DIR "uniscope-guests"
-#define SEARCH_NS   US_NS_PER_SEC	 /* how often it is looked for guests */
+#define SEARCH_NS   US_NS_PER_SEC	 /* between two searches for guests */
 #define PAUSE_NS    (200 * US_NS_PER_MS) /* between two wake-ups of a recording */
 
 /* All guests of this host; the fleet comes first, for the callbacks. */
@@ -54,7 +54,7 @@ static void tell_refused(struct us_member *m)
 
 /* --- guests end --- */
 
-/* Each line with the guest's name before it. */
+/* Print each line after the guest's name. */
 static void tell_lines(const struct us_member *m, char *text)
 {
 	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
@@ -143,7 +143,7 @@ static int record_until_over(struct crowd *c, struct us_err *e)
 			us_serving_renew(f);
 		search_ns = us_now_ns() + SEARCH_NS;
 		if (us_fleet_look(f, false, NULL) < 0)
-			continue; /* the next time */
+			continue; /* try again next time */
 	}
 	return 0;
 }
@@ -187,7 +187,7 @@ static int begin_server(const struct us_record_settings *s, struct us_err *e)
 	return us_serving_begin(s->serving, e);
 }
 
-/* What was recorded stays in the browser until the user has seen enough. */
+/* Keep the pages in the browser until the user presses Ctrl-C. */
 static void serve_on(struct us_fleet *f)
 {
 	if (!atomic_load(f->stop))
@@ -196,7 +196,7 @@ static void serve_on(struct us_fleet *f)
 		us_fleet_wait(f, us_now_ns() + SEARCH_NS, -1);
 }
 
-/* What the user wants to know last; an error if no guest was recorded. */
+/* Print the result; an error if no guest was recorded. */
 static int conclude(const struct crowd *c, struct us_err *e)
 {
 	const struct us_fleet *f = &c->fleet;

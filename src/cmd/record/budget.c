@@ -4,7 +4,8 @@
 
 #define USUAL_PPM 20000
 
-/* A guest in production may hardly be disturbed; nobody has an emulated one there. */
+/* A guest in production may hardly be disturbed; emulated guests are not in
+ * production. */
 static const struct {
 	enum us_accel accel;
 	uint32_t ppm;

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 #define MAX_NAMES 10000
-#define MAX_TRIES 4 /* of a guest that is only just starting */
+#define MAX_TRIES 4 /* for a guest that is starting */
 
 void us_fleet_catch_signals(sigset_t *ret_mask, void (*handler)(int sig))
 {
@@ -44,7 +44,8 @@ static bool is_taken(const struct us_fleet *f, const char *path)
 	return false;
 }
 
-/* One that no guest of this recording has; that of an earlier recording is kept. */
+/* A path that no other guest of this recording has.  A file of an earlier recording is
+ * kept as ".old". */
 static int choose_path(struct us_member *m, const char *dir, struct us_err *e)
 {
 	struct us_fleet *f = m->fleet;
@@ -97,7 +98,7 @@ static void set_state(struct us_member *m, enum us_member_state state)
 	static const uint64_t one = 1;
 	atomic_store_explicit(&m->state, state, memory_order_release);
 	ssize_t written = write(m->fleet->wake_fd, &one, sizeof(one));
-	(void)written; /* fails if it is full: then it is awake */
+	(void)written; /* fails if the counter is full: then the reader is awake */
 }
 
 static void note_sums(void *ctx, const struct us_record_stats *s)
@@ -108,7 +109,7 @@ static void note_sums(void *ctx, const struct us_record_stats *s)
 	pthread_mutex_unlock(&m->fleet->lock);
 }
 
-/* For a guest that comes later; 0: until stopped. */
+/* The duration for a guest that comes later; 0: until stopped. */
 static uint64_t time_left(const struct us_fleet *f, uint64_t now)
 {
 	if (f->end_ns == UINT64_MAX)
@@ -161,7 +162,7 @@ static struct us_member *find_member(const struct us_fleet *f, const struct us_g
 static struct us_member *new_member(struct us_fleet *f)
 {
 	struct us_member *m = calloc(1, sizeof(*m)), **slot;
-	pthread_mutex_lock(&f->lock); /* others look for names in it */
+	pthread_mutex_lock(&f->lock); /* other threads search it for names */
 	slot = m ? us_vec_push(&f->members) : NULL;
 	if (slot)
 		*slot = m;
@@ -188,7 +189,8 @@ static struct us_member *add_member(struct us_fleet *f, const struct us_guest *g
 	return m;
 }
 
-/* A stub or a monitor serves one client: nobody's is taken without being asked. */
+/* A stub or a monitor serves one client: take none unless the user names the
+ * backend. */
 static void spare_sockets(const struct us_record_settings *s, struct us_target *t)
 {
 	if (!s->backend || !strcmp(s->backend, "auto"))
@@ -259,7 +261,7 @@ static void take_up(struct us_fleet *f, const struct us_guest *g, bool first)
 		return;
 	int r = start_found(m, g, first, &m->e);
 	if (r == 0)
-		return; /* its thread may be through already: the code is that one's */
+		return; /* its thread may have ended already and set the code */
 	m->code = r;
 	drop_recording(m);
 	refuse(m);
@@ -307,7 +309,7 @@ int us_fleet_target(struct us_fleet *f, const char *text, struct us_member **ret
 
 /* --- guests end --- */
 
-/* One that is only just starting has no memory yet, or a vCPU has not run yet. */
+/* A guest that is starting has no memory yet, or a vCPU that has not run yet. */
 static bool is_worth_a_try(struct us_member *m)
 {
 	bool starting = m->code == -ESRCH || m->code == -ENOENT;
@@ -331,7 +333,7 @@ static void end_member(struct us_member *m)
 	drop_recording(m);
 	if (m->recorded || !alive)
 		return;
-	pthread_mutex_lock(&f->lock); /* others look for names in it */
+	pthread_mutex_lock(&f->lock); /* other threads search it for names */
 	m->path[0] = '\0';
 	pthread_mutex_unlock(&f->lock);
 	if (is_worth_a_try(m))
@@ -369,7 +371,7 @@ bool us_fleet_wait(struct us_fleet *f, uint64_t until_ns, int fd)
 	return p[1].revents != 0;
 }
 
-/* A guest takes some ten files, and as many for each vCPU. */
+/* A guest needs about ten files, and as many again for each vCPU. */
 static void allow_many_files(void)
 {
 	struct rlimit l;

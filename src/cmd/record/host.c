@@ -13,19 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_FILES   128 /* of the VMM that are mapped with code */
+#define MAX_FILES   128 /* files of the VMM mapped with code */
 #define MAX_UNNAMED 4096
-#define PIECE	    64 /* of code of which not even the start is known */
+#define PIECE	    64 /* bytes, for code whose start is unknown */
 #define NAME_SIZE   320
 #define KERNEL_BIT  63
-#define LEAST_VMM   24 /* of a stack's frames, if the kernel has more than fit */
+#define LEAST_VMM   24 /* of a stack's frames, if the kernel's do not fit */
 
-/* Of this host: the processor of its programs, and what the tick itself adds to a stack
- * of the kernel's, from there inwards. */
+/* This host: the processor of its programs, and the outermost function that the tick
+ * itself adds to a kernel stack. */
 #if defined(__aarch64__)
 #define HOST_ARCH US_ARCH_AARCH64
 #define HOST_ELF  EM_AARCH64
-#define HOST_TOP  (1ULL << 48) /* of a program that asks for no more */
+#define HOST_TOP  (1ULL << 48) /* for a program that does not ask for more */
 static const char tick_entry[] = "el1h_64_irq";
 #else
 #define HOST_ARCH US_ARCH_X86_64
@@ -40,7 +40,7 @@ struct file {
 	us_hva start, end; /* of its code in the VMM */
 	uint64_t bias;
 	const char *name; /* in the path of elf */
-	bool *told;	  /* of its symbols: named before */
+	bool *told;	  /* for each symbol: it was named before */
 };
 
 /* A function without a name. */
@@ -51,7 +51,7 @@ struct unnamed {
 
 struct us_host_stacks {
 	pid_t pid;
-	struct us_mem mem; /* the VMM's own: addresses are its */
+	struct us_mem mem; /* reads the VMM's own addresses */
 	struct us_region all;
 	struct us_paging paging;
 	struct us_unwinder *unwinder;
@@ -64,12 +64,12 @@ struct us_host_stacks {
 	us_hva tick_start, tick_end;
 	struct unnamed unnamed[MAX_UNNAMED];
 	size_t n_unnamed;
-	char made_up[NAME_SIZE]; /* the last name given to one */
+	char made_up[NAME_SIZE]; /* the last name made up for one */
 };
 
 /* --- the VMM's files --- */
 
-/* Where in memory what lies at this offset of the file would be at bias 0. */
+/* The address, at bias 0, of this offset of the file. */
 static bool linked_at(const struct us_elf_file *f, uint64_t offset, uint64_t *ret)
 {
 	for (size_t i = 0; i < f->n_segment; i++) {
@@ -87,7 +87,7 @@ static bool linked_at(const struct us_elf_file *f, uint64_t offset, uint64_t *re
 static int open_elf(pid_t pid, const char *path, struct us_elf_image **ret)
 {
 	char inside[4200];
-	/* Its root may be another one. */
+	/* The VMM may have another root directory. */
 	snprintf(inside, sizeof(inside), "/proc/%d/root%s", pid, path);
 	int r = us_elf_image_open(inside, ret, NULL);
 	return r < 0 ? us_elf_image_open(path, ret, NULL) : r;
@@ -109,7 +109,7 @@ static int read_file(struct file *f, pid_t pid, const char *path, uint64_t offse
 	int r = open_elf(pid, path, &f->elf);
 	if (r < 0)
 		return r;
-	/* Without it there are fewer names. */
+	/* Without debug information there are fewer names. */
 	if (us_elf_image_find_debug(f->elf, dirs, NULL) == -ENOMEM)
 		return -ENOMEM;
 	const struct us_elf_file *elf = us_elf_image_file(f->elf);
@@ -124,7 +124,7 @@ static int read_file(struct file *f, pid_t pid, const char *path, uint64_t offse
 	return us_elf_cfi_read(elf, debug == elf ? NULL : debug, &f->cfi, NULL, NULL);
 }
 
-/* What cannot be read has no names, and its frames no rules. */
+/* A file that cannot be read has no names and no unwind rules. */
 static void add_file(struct us_host_stacks *h, us_hva start, us_hva end,
 		     uint64_t offset, const char *path,
 		     const struct us_debug_dirs *dirs)
@@ -196,7 +196,7 @@ int us_host_stacks_open(pid_t pid, const struct us_debug_dirs *dirs,
 	h->mem = (struct us_mem){ .region = &h->all, .n_region = 1, .pid = pid };
 	us_mem_init(&h->mem);
 	us_paging_init(&h->paging, &h->mem);
-	/* Its neighbours are all libraries of this host. */
+	/* not_beside: next to these files are all the host's libraries. */
 	const struct us_debug_dirs named = { dirs->dir, dirs->n, .not_beside = true };
 	int r = read_maps(h, &named, e);
 	if (!r && us_unwinder_new(HOST_ARCH, NULL, &h->cfi, &h->unwinder))
@@ -207,7 +207,7 @@ int us_host_stacks_open(pid_t pid, const struct us_debug_dirs *dirs,
 	}
 	note[0] = '\0';
 	if (read_kernel(h, &why) < 0)
-		snprintf(note, size, "no names of the host's kernel: %s", why.msg);
+		snprintf(note, size, "no names for the host's kernel: %s", why.msg);
 	*ret = h;
 	return 0;
 }
@@ -226,7 +226,7 @@ void us_host_stacks_close(struct us_host_stacks *h)
 
 /* --- a sample --- */
 
-/* How many of the kernel's frames are of the tick's own interrupt. */
+/* How many of the kernel's frames belong to the tick's own interrupt. */
 static unsigned of_tick(const struct us_host_stacks *h, const struct us_host_copy *c)
 {
 	for (unsigned i = 0; c->with_tick && i < c->n_kernel; i++)
@@ -271,7 +271,8 @@ static bool name_kernel(struct us_host_stacks *h, us_hva pc, struct us_named *re
 	return true;
 }
 
-/* Where it begins, the call frame information tells; true if more of it is seen. */
+/* Call frame information gave the function's start; true if this extends its known
+ * size. */
 static bool sees_more(struct us_host_stacks *h, us_hva start, uint64_t size)
 {
 	for (size_t i = 0; i < h->n_unnamed; i++) {
@@ -288,7 +289,7 @@ static bool sees_more(struct us_host_stacks *h, us_hva start, uint64_t size)
 	return true;
 }
 
-/* "qemu-system-x86_64+0x34e140": a stripped file's. */
+/* "qemu-system-x86_64+0x34e140", for a stripped file. */
 static bool name_by_place(struct us_host_stacks *h, const struct file *f, us_hva pc,
 			  struct us_named *ret)
 {

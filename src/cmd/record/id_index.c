@@ -15,16 +15,16 @@
 
 #define NICE 5
 
-/* Of the thread and of the index; whoever ends last frees it. */
+/* Shared by the thread and the index; the last one to end frees it. */
 struct us_id_walk {
-	struct us_id_files files;  /* of the thread, until it is done */
-	struct us_debug_dirs dirs; /* its own names: it may outlive the options */
+	struct us_id_files files;  /* the thread's, until it is done */
+	struct us_debug_dirs dirs; /* own names: it may outlive the options */
 	pthread_t thread;
 	uint64_t began_ns;
 	atomic_bool there, done, stop;
-	pthread_mutex_t lock; /* of these: */
+	pthread_mutex_t lock; /* for these: */
 	pthread_cond_t told;
-	bool wanted;	   /* all files */
+	bool wanted;	   /* index all files */
 	atomic_bool *news; /* NULL: the index is gone */
 	unsigned users;
 };
@@ -58,7 +58,7 @@ static void tell(struct us_id_walk *w, atomic_bool *what)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* One that is not there, or may not be read, answers, too. */
+/* A folder that is missing or may not be read has answered, too. */
 static void open_folders(const struct us_id_walk *w)
 {
 	for (size_t k = 0; k < w->dirs.n; k++) {
@@ -76,7 +76,7 @@ static void wait_until_wanted(struct us_id_walk *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Without memory for all of them it is as if the others were not there. */
+/* Out of memory: files that do not fit are treated as missing. */
 static void *run(void *arg)
 {
 	struct us_id_walk *w = arg;
@@ -102,7 +102,7 @@ static bool copy_dirs(struct us_debug_dirs *to, const struct us_debug_dirs *from
 	return ok;
 }
 
-/* NULL: no thread is to be had, or no memory. */
+/* NULL: no thread could be started, or out of memory. */
 static struct us_id_walk *start(const struct us_debug_dirs *dirs, atomic_bool *news)
 {
 	struct us_id_walk *w = calloc(1, sizeof(*w));
@@ -132,7 +132,7 @@ bool us_id_index_there(struct us_id_index *x, const struct us_debug_dirs *dirs,
 		       atomic_bool *news)
 {
 	if (!x->walk)
-		x->walk = start(dirs, news); /* else the next time */
+		x->walk = start(dirs, news); /* NULL: try again next time */
 	return x->walk && atomic_load_explicit(&x->walk->there, memory_order_acquire);
 }
 

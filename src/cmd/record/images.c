@@ -60,7 +60,7 @@ static int prepare(struct us_image *m, struct us_err *e)
 			m->home = f->code[k].start;
 		}
 	}
-	/* vmlinux has rules of its own kind, which are better than its DWARF's. */
+	/* vmlinux has ORC rules, which are better than its DWARF's. */
 	int r = us_orc_elf_read(f, &m->cfi);
 	if (r != -ENOENT)
 		return r < 0 ? us_fail(e, r, "out of memory for unwind tables") : 0;
@@ -74,8 +74,8 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* None is no fault; one that is of another build is worth a word, and so is one that
- * nothing named. */
+/* A missing debug file is no error.  One of another build deserves a note, and so does
+ * one that nothing named. */
 static void find_debug(struct us_images *i, struct us_elf_image *elf)
 {
 	struct us_err why = { 0 };
@@ -99,7 +99,8 @@ static void find_debug(struct us_images *i, struct us_elf_image *elf)
 			 base_name(us_elf_image_path(elf)));
 }
 
-/* Names alone are of any; an x86-64 kernel may be packed as one of 32 bits. */
+/* A file of names alone fits any processor; an x86-64 kernel may be packed as a 32-bit
+ * ELF file. */
 static bool is_for(const struct us_elf_image *elf, uint16_t guest)
 {
 	uint16_t machine = us_elf_image_file(elf)->machine;
@@ -117,7 +118,8 @@ static int add(struct us_images *i, const char *path, const struct us_image *how
 	int r = us_elf_image_open(path, &m.elf, e);
 	if (r < 0)
 		return r;
-	/* Of one that is given us_images_check_arch() says what is wrong. */
+	/* us_images_check_arch() reports what is wrong with files that the user
+	 * gave. */
 	if (m.guessed && i->machine && !is_for(m.elf, i->machine)) {
 		us_elf_image_close(m.elf);
 		return us_fail(e, -EINVAL, "%s is for another processor", path);
@@ -136,7 +138,7 @@ static int add(struct us_images *i, const char *path, const struct us_image *how
 	return 0;
 }
 
-/* What the user reads of files that were guessed. */
+/* The note on files that were guessed. */
 static void note_beside(struct us_images *i, const char *path,
 			const struct us_beside *b, size_t first, size_t n)
 {
@@ -151,14 +153,13 @@ static void note_beside(struct us_images *i, const char *path,
 			 us_beside_match_name(b->v[first].match), more);
 	else
 		snprintf(i->note, sizeof(i->note),
-			 "no symbols: %.60s is no ELF file, and none with symbols of "
-			 "its "
-			 "build is beside it; -e ELF names it",
+			 "no symbols: %.60s is no ELF file, and no ELF file with "
+			 "symbols of its build is beside it; -e ELF names one",
 			 name);
 }
 
-/* Files with symbols beside one that is no ELF file.  How many there are; not having
- * any is no error. */
+/* Add files with symbols beside one that is no ELF file.  Returns how many there are;
+ * none is no error. */
 static size_t add_beside(struct us_images *i, const char *path, bool given)
 {
 	struct us_image how = { .given = given, .guessed = true };
@@ -191,11 +192,12 @@ static int add_given(struct us_images *i, const char *text, struct us_err *e)
 	if (r == 0)
 		return 0;
 	us_wrap(e, "-e %s", text);
-	/* Not the codes that mean the guest (us_exit_code): a file is at fault. */
+	/* Avoid the codes that stand for the guest (us_exit_code): a file is at
+	 * fault. */
 	return r == -ENOENT || r == -EACCES || r == -EPERM ? -EIO : r;
 }
 
-/* The kernel that the VMM was started with; not having it is no error. */
+/* Add the kernel that the VMM was started with; a missing one is no error. */
 static void add_kernel(struct us_images *i, const struct us_guest *g)
 {
 	static const struct us_image how;
@@ -215,7 +217,7 @@ static void add_kernel(struct us_images *i, const struct us_guest *g)
 			 "no symbols: %.150s; -e ELF names another file", e.msg);
 }
 
-/* Of the guest's processor, by its QEMU; 0: not known. */
+/* The guest's ELF machine, from the name of its QEMU; 0: not known. */
 static uint16_t machine_of(const struct us_guest *g)
 {
 	static const struct {
@@ -267,11 +269,11 @@ static int not_for(const struct us_elf_image *elf, uint16_t guest, struct us_err
 {
 	uint16_t machine = us_elf_image_file(elf)->machine;
 	char number[48];
-	snprintf(number, sizeof(number), "that ELF gives the number %u", machine);
+	snprintf(number, sizeof(number), "ELF machine %u", machine);
 	const char *name = machine_name(machine);
-	return us_fail(
-		e, -EINVAL, "-e %s: it is for the processor %s, and the guest's is %s",
-		us_elf_image_path(elf), name ? name : number, machine_name(guest));
+	return us_fail(e, -EINVAL, "-e %s: the file is for %s, but the guest is %s",
+		       us_elf_image_path(elf), name ? name : number,
+		       machine_name(guest));
 }
 
 int us_images_check_arch(const struct us_images *i, enum us_arch arch, struct us_err *e)
@@ -321,17 +323,17 @@ static void tell_of(const struct us_images *i, size_t image, FILE *out)
 	}
 	if (seen)
 		fprintf(out,
-			"warning: %s was in the guest until %.1f s only: then its "
-			"memory differs, and the report gives addresses\n",
+			"warning: %s was in the guest only until %.1f s: after that "
+			"its memory differs, and the report gives addresses\n",
 			path, (double)until / 1e9);
 	else if (differs)
 		fprintf(out,
-			"warning: %s is not what the guest runs: its memory differs; "
-			"the report gives addresses only\n",
+			"warning: the guest does not run %s: its memory differs; the "
+			"report gives addresses only\n",
 			path);
 }
 
-/* Not a word of each file that was guessed, but of all if none was right. */
+/* Do not warn for each guessed file, only if none of them was right. */
 static bool guessed_wrong(const struct us_images *i)
 {
 	bool guessed = false;
@@ -359,19 +361,19 @@ void us_images_judge(struct us_images *i, enum us_match match)
 void us_images_tell(const struct us_images *i, FILE *out)
 {
 	if (guessed_wrong(i))
-		fputs("warning: no file with symbols beside the kernel's is what the "
-		      "guest runs; -e ELF names it\n",
+		fputs("warning: the guest runs none of the files with symbols beside "
+		      "the kernel's; -e ELF names the right one\n",
 		      out);
 	for (size_t k = 0; k < i->n; k++)
 		tell_of(i, k, out);
 	if (i->full)
 		fprintf(out,
-			"note: the files given run at more than %d places: where they "
-			"came last, the report gives addresses\n",
+			"note: the files given run at more than %d places: for the "
+			"last of these the report gives addresses\n",
 			US_MAX_PLACES);
 	if (i->search.ambiguous)
-		fputs("note: code of an image was seen in two places at once, which "
-		      "were not used: -e ELF@BIAS says where it is\n",
+		fputs("note: code of an image was seen in two places at once; neither "
+		      "was used: -e ELF@BIAS says where it is\n",
 		      out);
 }
 

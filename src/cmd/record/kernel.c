@@ -11,34 +11,34 @@
 #include <string.h>
 #include <time.h>
 
-/* From one reading of the list of tasks to the next; longer where a guest has so many
- * that it takes more than a twentieth of a CPU. */
+/* Time between two readings of the list of tasks; longer for a guest with so many tasks
+ * that a reading takes more than a twentieth of a CPU. */
 #define PROCESSES_S    1
 #define PROCESSES_PART 20
-/* How soon the stacks of a process are unwound in which the first sample was. */
+/* How soon the stacks of a process are unwound after its first sample. */
 #define HUNGRY_NS      (100 * US_NS_PER_MS)
 #define FIRST_PAUSE_NS (20 * US_NS_PER_MS)
 #define MOST_PAUSE_NS  (4 * US_NS_PER_SEC)
 #define CHECK_NS       (US_NS_PER_SEC / 5)
-#define DOUBT_NS       (20 * US_NS_PER_MS) /* where it was not seen */
+#define DOUBT_NS       (20 * US_NS_PER_MS) /* after the kernel was not seen */
 #define MAX_FAILED     6
-#define MAX_STARTING   40 /* the same of one that starts in the place of another */
+#define MAX_STARTING   40 /* the same for one that replaces another */
 #define MAX_DOUBTS     5
-#define MAX_MODULES    8	     /* of US_KERNEL_MAX, that modules may take */
-#define LOST_NS	       US_NS_PER_SEC /* that it was not seen, at least */
+#define MAX_MODULES    8		     /* of US_KERNEL_MAX, for modules */
+#define LOST_NS	       US_NS_PER_SEC	     /* unseen for at least this time */
 #define USER_BEFORE    (2 * UINT64_C(65536)) /* with pages of 64 KiB */
-#define MAX_STACK      16 /* frames that are looked at for unknown modules */
+#define MAX_STACK      16		     /* frames to check for unknown modules */
 #define WAIT_S	       20
 #define ATTACH_HZ      100
 #define ATTACH_SAMPLES 6
-#define ATTACH_OTHERS  2 /* kernel code seen where no Linux is */
-#define ATTACH_READS   2 /* that found no kernel: a third would not either */
+#define ATTACH_OTHERS  2 /* samples in kernel code that is not Linux */
+#define ATTACH_READS   2 /* without a kernel: a third finds none either */
 #define ASK_S	       10
 
 enum {
 	ASK_NONE,
 	ASK_ASKED,
-	ASK_SERVED, /* the sampler is at it */
+	ASK_SERVED, /* by the sampler, now */
 	ASK_DONE,
 };
 
@@ -72,7 +72,7 @@ static bool wait_for(sem_t *s, unsigned seconds)
 
 /* --- the reading thread --- */
 
-/* Through the sampler: only it may talk to the stub, while it holds the guest. */
+/* Read through the sampler: only it may talk to the stub, while it holds the guest. */
 static bool ask_sampler(void *ctx, us_gva va, void *buf, size_t len)
 {
 	struct us_kernel *k = ctx;
@@ -95,8 +95,8 @@ static bool ask_sampler(void *ctx, us_gva va, void *buf, size_t len)
 	return k->ask.ok;
 }
 
-/* It was lost: if what is there now is the same, it was not.  Or it was read again for
- * its modules: nobody has checked it meanwhile. */
+/* The kernel was lost; if the same one is there now, it never went away.  Or it was
+ * read again for its modules: nobody has checked it meanwhile. */
 static void note_change(struct us_kernel *k, unsigned n)
 {
 	bool lost = atomic_load(&k->lost);
@@ -112,7 +112,7 @@ static void note_change(struct us_kernel *k, unsigned n)
 	memcpy(k->since[n], k->change, sizeof(k->since[n]));
 }
 
-/* What is in use is looked at again, if there is such. */
+/* Go back to the kernel in use, if there is one. */
 static void note_failure(struct us_kernel *k, unsigned n)
 {
 	k->failed++;
@@ -138,8 +138,8 @@ static void read_once(struct us_kernel *k)
 	set_state(k, US_KERNEL_READY);
 }
 
-/* Those that run when the recording begins have been running before.  Seconds to wait
- * until the next time. */
+/* Processes found at the start of the recording were running before it.  Returns the
+ * seconds to wait until the next time. */
 static unsigned read_processes(struct us_kernel *k)
 {
 	uint64_t began = us_now_ns();
@@ -151,7 +151,7 @@ static unsigned read_processes(struct us_kernel *k)
 	       (unsigned)(PROCESSES_PART * (us_now_ns() - began) / US_NS_PER_SEC);
 }
 
-/* Of a kernel that runs no more, or of none yet, there is nothing to see. */
+/* Without a kernel, or after it was lost, there is nothing to see. */
 static void look_at_waits(struct us_kernel *k)
 {
 	bool known = state_of(k) != US_KERNEL_WANTED;
@@ -166,7 +166,7 @@ static void feed(struct us_kernel *k)
 		us_processes_feed(&k->processes, l, atomic_load(&k->start_ns));
 }
 
-/* Until somebody wakes it, or something is due; was it woken? */
+/* Wait until somebody wakes this thread or something is due; true: it was woken. */
 static bool wait_until(struct us_kernel *k, uint64_t next_ns)
 {
 	uint64_t now_ns = us_now_ns(), waits_ns = us_waits_due(&k->waits);
@@ -207,7 +207,7 @@ static void *run(void *arg)
 	}
 }
 
-/* What the thread reads by: the callbacks of the backend's are the sampler's. */
+/* The thread's own way to read memory: the sampler uses the backend's callbacks. */
 static struct us_mem mem_of_thread(const struct us_backend *b)
 {
 	if (b->other_mem)
@@ -306,8 +306,7 @@ static void start_reading(struct us_kernel *k)
 	sem_post(&k->wake);
 }
 
-/* Old page tables were the kernel's, or those of user mode, by which nothing is found.
- */
+/* Old page tables are the kernel's, or those of user mode, which do not map it. */
 static bool may_be_read(const struct us_regs *regs)
 {
 	return regs->bits == 64 || regs->space_old;
@@ -321,7 +320,7 @@ static void look_for_it(struct us_kernel *k, const struct us_live_sample *l)
 		return;
 	if (us_linux_locate(l->paging, regs, &k->source.place)) {
 		start_reading(k);
-	} else if (regs->arch != US_ARCH_X86_64) { /* by the tables of user mode */
+	} else if (regs->arch != US_ARCH_X86_64) { /* maybe by user mode's tables */
 		k->pause_ns = pause_ns;
 		k->next_ns = l->t_ns + FIRST_PAUSE_NS;
 	}
@@ -347,7 +346,7 @@ const struct us_linux *us_kernel_linux(const struct us_kernel *k)
 	return n && !lost ? k->read[n - 1] : NULL;
 }
 
-/* Of a kernel that was read. */
+/* Call it only after a kernel was read. */
 static const struct us_linux *current(const struct us_kernel *k)
 {
 	return k->read[atomic_load_explicit(&k->n, memory_order_acquire) - 1];
@@ -381,7 +380,7 @@ void us_kernel_use(struct us_kernel *k)
 		take(k, &none);
 }
 
-/* Another kernel runs, or none: what was read is of no use any more. */
+/* Another kernel runs, or none: what was read is obsolete. */
 static void drop(struct us_kernel *k, uint64_t t_ns, bool replaced)
 {
 	k->replaced = replaced;
@@ -394,8 +393,8 @@ static void drop(struct us_kernel *k, uint64_t t_ns, bool replaced)
 	set_state(k, US_KERNEL_WANTED);
 }
 
-/* With page-table isolation those of user mode, which map little of the kernel, stay in
- * use for its first instructions; its own are in the page before them. */
+/* With page-table isolation the kernel's first instructions still use the tables of
+ * user mode, which map little of the kernel; its own are in the page before them. */
 static bool read_by_its_tables(struct us_paging *p, const struct us_regs *regs,
 			       us_gva va, void *buf, size_t len)
 {
@@ -408,8 +407,8 @@ static bool read_by_its_tables(struct us_paging *p, const struct us_regs *regs,
 	return us_paging_read(p, &s, va, buf, len);
 }
 
-/* The same on aarch64: tramp_pg_dir (arch/arm64/kernel/vmlinux.lds.S) lies right before
- * the kernel's own. */
+/* The same on aarch64: tramp_pg_dir (arch/arm64/kernel/vmlinux.lds.S) is right before
+ * the kernel's own tables. */
 static bool is_of_user(const struct us_regs *regs, const struct us_space *own)
 {
 	us_gpa before = own->root_upper - regs->space.root_upper;
@@ -417,7 +416,7 @@ static bool is_of_user(const struct us_regs *regs, const struct us_space *own)
 	return regs->user || (aarch64 && before && before <= USER_BEFORE);
 }
 
-/* Has the same kernel been started anew?  At first the number is not drawn yet. */
+/* Has the same kernel booted again?  Early in a boot its random number is still 0. */
 static bool is_drawn_anew(struct us_kernel *k, const struct us_live_sample *l)
 {
 	us_gva at = current(k)->drawn_at;
@@ -459,7 +458,7 @@ static bool is_unknown_module(const struct us_kernel *k, us_gva pc)
 	       !us_linux_module_at(&current(k)->modules, pc);
 }
 
-/* Modules that were loaded since, where it can be told which there are. */
+/* Read the kernel again for modules loaded since, if its list of modules is known. */
 static void look_for_modules(struct us_kernel *k, const struct us_live_sample *l)
 {
 	const struct us_stack *s = l->stack;
@@ -511,7 +510,7 @@ void us_kernel_sample(struct us_kernel *k, const struct us_live_sample *l)
 uint64_t us_kernel_task(struct us_kernel *k, const struct us_live_sample *l)
 {
 	struct us_owners *o = k->processes.owners;
-	/* Not by a stub: each read would hold the guest for a round trip. */
+	/* Not through a stub: each read would hold the guest for a round trip. */
 	return o && k->source.mem && state_of(k) != US_KERNEL_WANTED
 		       ? us_owners_of(o, us_kernel_linux(k), l)
 		       : 0;
@@ -545,8 +544,7 @@ void us_kernel_finish(struct us_kernel *k)
 
 const char *us_kernel_unfinished(const struct us_linux *l)
 {
-	return l->unfinished ? "its kernel was not read to its end in the time for that"
-			     : NULL;
+	return l->unfinished ? "its kernel was not read to its end in time" : NULL;
 }
 
 const char *us_kernel_no_tasks(const struct us_kernel *k)
@@ -555,7 +553,8 @@ const char *us_kernel_no_tasks(const struct us_kernel *k)
 	if (!l)
 		return "no 64-bit Linux kernel was found in its memory";
 	if (!k->source.mem)
-		return "only a GDB stub reads its memory, and stops it for that";
+		return "its memory can be read only through a GDB stub, which stops "
+		       "the guest";
 	if (!l->has_tasks && us_kernel_unfinished(l))
 		return us_kernel_unfinished(l);
 	if (!l->has_types)
@@ -570,7 +569,7 @@ struct attach {
 	struct us_stack none;
 };
 
-/* Kernel code ran, and where Linux would be there is nothing. */
+/* Kernel code ran, and there is nothing where Linux would be. */
 static bool is_another(const struct us_kernel *k, const struct us_regs *regs)
 {
 	return state_of(k) == US_KERNEL_WANTED && regs->bits == 64 && !regs->user;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kernel_write.c: what a recording's file says of a Linux guest's kernel: the names of
- * what was sampled, and when another kernel began.  See kernel.h. */
+/* kernel_write.c: write to the recording what is known of a Linux guest's kernel: the
+ * names of what was sampled, and when another kernel began.  See kernel.h. */
 #include "cmd/record/kernel.h"
 
 #include "base/clock.h"
@@ -67,8 +67,8 @@ static bool name_once(void *ctx, us_gva pc, struct us_named *ret)
 	return n.name != NULL;
 }
 
-/* "FROM UNTIL ...", in seconds: from when on it may have been replaced, and until when
- * that was seen; of all times so far. */
+/* "FROM UNTIL ..." in seconds, for each time that the kernel was replaced: the earliest
+ * moment that it may have happened, and when it was noticed. */
 static int write_changes(struct us_kernel *k, unsigned n, bool lost,
 			 struct us_writer *w)
 {
@@ -84,7 +84,7 @@ static int write_changes(struct us_kernel *k, unsigned n, bool lost,
 	return us_writer_fact(w, "linux_changed", text, NULL);
 }
 
-/* Of another kernel: what was told of the one before is no more true. */
+/* Another kernel: what was written about the one before is not true any more. */
 static int tell_anew(struct us_kernel *k, unsigned n, struct us_writer *w)
 {
 	bool changed = false;

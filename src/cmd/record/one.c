@@ -25,7 +25,7 @@ static int attach_host(struct us_recording *r, struct us_err *e)
 	if (!r->set->schedule.host)
 		return 0;
 	if (!(r->backend->caps & US_CAP_HOST) || !g) {
-		us_fail(e, -EOPNOTSUPP, "backend %s does not tell what the host does",
+		us_fail(e, -EOPNOTSUPP, "backend %s does not report what the host does",
 			r->backend->ops->name);
 		us_hint(e, "--backend bpf does, for guests of KVM on this host");
 		return -EOPNOTSUPP;
@@ -39,7 +39,7 @@ static bool tells_functions(const struct us_recording *r)
 	return r->backend->caps & US_CAP_FUNCTIONS;
 }
 
-/* What a sample does not take is not bounded. */
+/* No budget for a backend that reports functions: its cost is not in the samples. */
 static uint32_t choose_budget(const struct us_recording *r)
 {
 	if (tells_functions(r))
@@ -74,7 +74,7 @@ int us_recording_attach(struct us_recording *r, struct us_err *e)
 	if (ret < 0)
 		return ret;
 	r->budget_ppm = choose_budget(r);
-	/* No map yet: it is believed once the image was seen in the guest's memory. */
+	/* No map yet: it is used once the image was seen in the guest's memory. */
 	ret = us_unwinder_new(r->backend->arch, NULL, NULL, &r->unwinder);
 	if (ret < 0)
 		return us_fail(e, ret, "out of memory for the unwinder");
@@ -104,7 +104,7 @@ static const char *resolution(const struct us_backend *b)
 					  : "";
 }
 
-/* What a reader should know of this recording, as names and texts. */
+/* What a reader should know about this recording, as names and texts. */
 static int write_facts(struct us_recording *r, struct us_err *e)
 {
 	const struct us_record_settings *s = r->set;
@@ -170,8 +170,7 @@ static int begin_file(struct us_recording *r, struct us_err *e)
 	return ret < 0 ? us_wrap(e, "write %s", r->output.path) : 0;
 }
 
-/* A Linux kernel in the guest; if there is none, the file says why names are missing.
- */
+/* Find a Linux kernel in the guest; without one the file says why names are missing. */
 static int find_kernel(struct us_recording *r, struct us_err *e)
 {
 	if (tells_functions(r))
@@ -187,7 +186,7 @@ static int find_kernel(struct us_recording *r, struct us_err *e)
 	us_writer_see_programs(
 		r->writer, &(struct us_program_seer){ us_programs_see,
 						      &r->kernel.processes.programs });
-	if (!r->launch && !r->from_start) /* else its start is what is to be seen */
+	if (!r->launch && !r->from_start) /* otherwise record its start, too */
 		(void)us_kernel_attach(&r->kernel, r->backend,
 				       r->set->schedule.vcpu_mask);
 	if (us_kernel_linux(&r->kernel) || !r->images.note[0])
@@ -220,7 +219,7 @@ static size_t take_host(void *ctx, struct us_host_copy *c,
 	return us_host_stacks_take(r->host, c, pc);
 }
 
-/* vCPUs that were plugged in since. */
+/* Write vCPUs that were plugged in since. */
 static void write_vcpus(struct us_recording *r)
 {
 	unsigned n = __atomic_load_n(&r->backend->n_vcpu, __ATOMIC_RELAXED);
@@ -232,7 +231,7 @@ static void write_vcpus(struct us_recording *r)
 		r->vcpus_written = n;
 }
 
-/* Threads of the VMM that are named for a vCPU; 0: not known. */
+/* How many threads of the VMM are named for a vCPU; 0: not known. */
 static unsigned count_vcpu_threads(const struct us_recording *r)
 {
 	if (r->found.target.guest != &r->found.guest || !r->found.guest.pid)
@@ -292,7 +291,7 @@ static void write_gathers(struct us_recording *r)
 		(void)!us_writer_fact(r->writer, "stops_gather", text, NULL);
 }
 
-/* Nobody looked at tasks: why not? */
+/* Write why no task was read. */
 static void write_no_tasks(struct us_recording *r)
 {
 	const char *why = us_kernel_no_tasks(&r->kernel);
@@ -318,10 +317,10 @@ static void finish(void *ctx)
 				 "sampling has ended; reading the rest of "
 				 "the guest's kernel and programs");
 		us_kernel_wait(&r->kernel);
-		/* The last samples, whose programs are read once more. */
+		/* For the programs of the last samples, which are read once more. */
 		(void)!us_writer_flush(r->writer, NULL);
 		us_kernel_finish(&r->kernel);
-		/* What it reads later would be told, and not be in the file. */
+		/* What it reads later would be reported and not be in the file. */
 		us_kernel_stop(&r->kernel);
 		(void)us_kernel_write(&r->kernel, r->writer);
 	}
@@ -339,19 +338,20 @@ static void finish(void *ctx)
 
 int us_recording_begin(struct us_recording *r, struct us_err *e)
 {
-	/* What is taken when it is due is in a hurry: nothing else keeps it for us. */
+	/* This thread must take these samples when they are due: nothing buffers them
+	 * for it. */
 	if (!(r->backend->caps & US_CAP_NO_STOP) || tells_functions(r))
 		us_rights_prefer_thread();
 	us_rights_drop(r->backend);
 	r->vcpu_threads = count_vcpu_threads(r);
-	/* What came while the backend attached, it may have missed. */
+	/* The backend may have missed vCPUs that came while it attached. */
 	if (r->vcpu_threads > r->found.guest.n_vcpu)
 		r->vcpu_threads = r->found.guest.n_vcpu;
 	int ret = begin_file(r, e);
 	return ret == 0 ? find_kernel(r, e) : ret;
 }
 
-/* What the longest stacks take while the writer sleeps, twice. */
+/* Twice what the longest stacks need while the writer sleeps. */
 static size_t ring_bytes(const struct us_recording *r)
 {
 	const struct us_schedule *s = &r->set->schedule;
@@ -370,7 +370,7 @@ int us_recording_sample(struct us_recording *r, struct us_err *e)
 		.stop = r->stop,
 		.ring_bytes = ring_bytes(r),
 		.warm_up = !r->launch &&
-			   !r->from_start, /* else its start is what is to be seen */
+			   !r->from_start, /* otherwise record its start, too */
 		.sample = see_sample,
 		.task = find_task,
 		.host = r->host ? take_host : NULL,
@@ -404,7 +404,7 @@ int us_recording_sample(struct us_recording *r, struct us_err *e)
 				  .stats = s->stats };
 	if (ret < 0)
 		us_output_cut(&r->output, us_writer_good_bytes(r->writer));
-	/* The guest is let go before anything slow is done with what was recorded. */
+	/* Detach from the guest before doing anything slow with the recording. */
 	us_kernel_stop(&r->kernel);
 	us_backend_close(us_take(r->backend));
 	return ret;

@@ -38,7 +38,8 @@ static int create(const char *path, int *ret, struct us_err *e)
 static int open_stdout(struct us_output *o, struct us_err *e)
 {
 	if (isatty(STDOUT_FILENO)) {
-		us_fail(e, -EINVAL, "-o -: a recording is no text for a terminal");
+		us_fail(e, -EINVAL,
+			"-o -: a recording is binary and cannot go to a terminal");
 		us_hint(e, "uniscope record -o - ... | uniscope report -");
 		return -EINVAL;
 	}
@@ -70,7 +71,7 @@ int us_output_open(struct us_output *o, const char *name, struct us_err *e)
 	return r;
 }
 
-/* On a disk if possible: it grows as long as somebody looks. */
+/* On a disk if possible: the file grows for as long as somebody watches. */
 int us_output_temporary(struct us_output *o, struct us_err *e)
 {
 	const char *dirs[] = { getenv("TMPDIR"), "/var/tmp", P_tmpdir };

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* Samples in the kernel in a row that were on no stack of the CPU's task: those of
- * interrupts are mixed with others. */
+/* Look for the CPU again after so many samples in a row in the kernel that were on no
+ * stack of its task.  Samples in interrupts are among them. */
 #define MOST_DOUBTS 100
-#define FEW_DOUBTS  16	/* before one was right */
+#define FEW_DOUBTS  16	/* the same before the first match */
 #define MOST_TRIES  200 /* to find a vCPU's number in the guest */
 
 struct look {
@@ -16,7 +16,7 @@ struct look {
 	const struct us_capture *c;
 	struct us_paging *p;
 	struct us_backend *b;
-	us_gpa *root; /* where to say whose tables the program has; NULL: nobody asks */
+	us_gpa *root; /* receives the program's page tables; NULL: not wanted */
 };
 
 static us_gva current_of(const struct look *k, unsigned cpu)
@@ -37,8 +37,8 @@ static bool runs_on(const struct look *k, unsigned cpu)
 	       on_stack(k, us_linux_who_stack(&k->l->who, k->p, &k->l->space, task));
 }
 
-/* The guest's number of the vCPU, mostly the host's too: where the task is on whose
- * stack it is. */
+/* Find the guest's number of the vCPU, mostly the same as the host's: the CPU whose
+ * task's stack is in use. */
 static void find_cpu(const struct look *k, struct us_owner_cpu *cpu)
 {
 	unsigned first = k->c->vcpu;
@@ -73,7 +73,7 @@ static void keep(struct us_owners *o, struct us_owner_known *slot,
 	o->by_stack[slot_number(who->stack)] = (uint16_t)(slot - o->known + 1);
 }
 
-/* Stacks begin at multiples of their size; 0: it is on none of the kernel's. */
+/* Stacks begin at multiples of their size; 0: not on a kernel stack. */
 static us_gva stack_of(const struct look *k)
 {
 	const struct us_regs *regs = &k->c->regs;
@@ -83,7 +83,7 @@ static us_gva stack_of(const struct look *k)
 		       : regs->sp & ~(size - 1);
 }
 
-/* Of whom that is known, and is there still, the stack is; 0: none is known. */
+/* The known task that owns this stack and still exists; 0: none. */
 static uint64_t on_whose_stack(const struct look *k)
 {
 	us_gva stack = stack_of(k);
@@ -109,7 +109,7 @@ static bool tell(struct us_owners *o, const struct us_linux_who *who)
 	return true;
 }
 
-/* One that is new here, or by a new name. */
+/* A task that is new, or has a new name. */
 static bool meet(const struct look *k, us_gva task, struct us_owner_known *slot)
 {
 	struct us_linux_who who;
@@ -120,7 +120,7 @@ static bool meet(const struct look *k, us_gva task, struct us_owner_known *slot)
 	return true;
 }
 
-/* exec() gives a task other page tables, maybe under the name that it had. */
+/* exec() gives a task other page tables, maybe with the same name. */
 static bool has_tables(const struct look *k, us_gva task, struct us_owner_known *slot)
 {
 	enum us_arch arch = k->l->who.arch;
@@ -131,8 +131,8 @@ static bool has_tables(const struct look *k, us_gva task, struct us_owner_known 
 	return us_linux_is_root(arch, root, slot->root);
 }
 
-/* In the kernel it may be on the stack of an interrupt, or of another task.  0: nobody
- * is known. */
+/* In the kernel the sample may be on the stack of an interrupt or of another task.  0:
+ * no task is known. */
 static uint64_t who_agrees(const struct look *k, us_gva task,
 			   struct us_owner_known *slot, struct us_owner_cpu *cpu)
 {
@@ -165,7 +165,8 @@ static uint64_t by_current(const struct look *k)
 
 /* --- of a copy --- */
 
-/* Ask for that of the guest's next CPU: mostly a vCPU has the same number there. */
+/* Ask for the task of the guest's next CPU.  The first try is the vCPU's own number,
+ * which the guest mostly uses, too. */
 static void point(const struct look *k, struct us_owner_cpu *cpu)
 {
 	unsigned n = cpu->cpu ? cpu->cpu % US_MAX_VCPUS : k->c->vcpu % US_MAX_VCPUS;
@@ -179,8 +180,8 @@ static void point(const struct look *k, struct us_owner_cpu *cpu)
 	k->b->ops->point(k->b, k->c->vcpu, at, &k->o->plan);
 }
 
-/* In the kernel: on its stack, or SP_EL0 says so, which on the way in and out is the
- * program's. */
+/* In the kernel: it is on its stack, or SP_EL0 points to it.  On the way in and out of
+ * the kernel SP_EL0 is the program's. */
 static bool is_current(const struct look *k, const struct us_linux_who *who,
 		       const struct us_owner_cpu *cpu)
 {
@@ -250,7 +251,7 @@ uint64_t us_owners_of(struct us_owners *o, const struct us_linux *l,
 	const struct us_regs *regs = &s->capture->regs;
 	if (!l || !l->has_tasks || (regs->bits != 64 && !regs->space_old))
 		return 0;
-	if (o->of != l) { /* modules were read anew, or it is another kernel */
+	if (o->of != l) { /* modules were read again, or it is another kernel */
 		memset(o->known, 0, sizeof(o->known));
 		memset(o->by_stack, 0, sizeof(o->by_stack));
 		memset(o->cpu, 0, sizeof(o->cpu));

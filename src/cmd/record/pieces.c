@@ -2,8 +2,8 @@
 /*
  * pieces.c: single pages of an image that are at another address too; see images.h.
  *
- * It is the same page by the guest's page tables, or has the very bytes of a page of
- * the file, and of one alone.
+ * The guest's page tables show that it is the same page, or it has the bytes of exactly
+ * one page of the file.
  */
 #include "cmd/record/images.h"
 
@@ -17,7 +17,8 @@
 #define MAX_PIECES 4		       /* of one image */
 #define LEAST	   16		       /* bytes of a page that are not 0 */
 
-/* Is the whole page of the image's file, at this address in it? */
+/* The page of the image's file for this address; NULL: the file does not have all of
+ * it. */
 static const uint8_t *page_in_file(const struct us_image *m, us_gva at)
 {
 	const struct us_elf_file *f = us_elf_image_file(m->elf);
@@ -28,7 +29,7 @@ static const uint8_t *page_in_file(const struct us_image *m, us_gva at)
 	return f->bytes + c->offset + off;
 }
 
-/* By the page tables: most kernels lie in one piece in memory. */
+/* From the page tables: most kernels are contiguous in memory. */
 static bool is_mapped_twice(const struct us_images *i, const struct us_place *p,
 			    const struct us_live_sample *l, us_gva page, us_gva *ret_at)
 {
@@ -55,7 +56,7 @@ static bool tells_something(const uint8_t bytes[US_PIECE_SIZE])
 	return n >= LEAST;
 }
 
-/* By its bytes. */
+/* From its bytes. */
 static bool is_copied(struct us_images *i, const struct us_place *p,
 		      const struct us_live_sample *l, us_gva page, us_gva *ret_at)
 {
@@ -89,8 +90,8 @@ static bool was_tried(struct us_images *i, us_gva page)
 	return false;
 }
 
-/* Is the image at work at this place, in this very stack?  One that moved is not, and
- * its page tables say nothing. */
+/* Does this very stack run the image at this place?  If the image moved, it does not,
+ * and the page tables prove nothing. */
 static bool is_at_work(const struct us_images *i, const struct us_place *p,
 		       const struct us_stack *s)
 {
@@ -101,7 +102,8 @@ static bool is_at_work(const struct us_images *i, const struct us_place *p,
 	return false;
 }
 
-/* Is the page beside it another one?  Else the whole image is there, once more. */
+/* Do the neighbouring pages differ from the image?  If not, the whole image is there
+ * once more. */
 static bool is_alone(struct us_images *i, const struct us_image *m,
 		     const struct us_live_sample *l, us_gva page, us_gva at)
 {
@@ -126,7 +128,7 @@ static bool has_enough(const struct us_images *i, uint8_t image)
 	return n >= MAX_PIECES;
 }
 
-/* Only of kernels, which are in all address spaces. */
+/* Only for kernels, which are in all address spaces. */
 static bool find(struct us_images *i, const struct us_live_sample *l, us_gva page)
 {
 	for (size_t k = 0; k < i->n_place; k++) {
@@ -162,7 +164,7 @@ static bool is_kernel_placed(const struct us_images *i)
 	return false;
 }
 
-/* How many frames, the outermost last, were in images the last time. */
+/* How many frames, counted from the outermost, were in images the last time. */
 static unsigned n_known(const struct us_images *i, const struct us_stack *s)
 {
 	const us_gva *known = i->pieces.known + US_MAX_FRAMES;

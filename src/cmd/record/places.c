@@ -16,14 +16,14 @@
 #define WINDOWS_A_SAMPLE 4
 #define ENOUGH_WINDOWS	 8
 
-/* The address space that user code of a capture is in; the kernel is in all: 0. */
+/* The address space of a capture in user code; 0 for the kernel, which is in all. */
 static us_gpa root_of(const struct us_capture *c)
 {
 	bool own = c->regs.user && c->regs.space.mode != US_PAGING_OFF;
 	return own ? c->regs.space.root & US_ROOT_MASK : 0;
 }
 
-/* The address space that an image belongs to, once it was seen at this bias. */
+/* The address space of an image that was seen at this bias. */
 static us_gpa key_of(const struct us_images *i, size_t image, uint64_t bias,
 		     const struct us_capture *c)
 {
@@ -48,8 +48,8 @@ static bool covers(const struct us_images *i, const struct us_place *p, us_gva p
 	return us_elf_file_code(us_elf_image_file(elf), pc - p->bias) != NULL;
 }
 
-/* A kernel in the lower half has been seen by the kernel alone: programs may have what
- * they like at the same addresses. */
+/* Only kernel code has seen a kernel in the lower half: programs may have anything at
+ * the same addresses. */
 static bool holds_in(const struct us_images *i, const struct us_place *p, us_gpa root)
 {
 	return p->root == root || (!p->root && !us_images_is_kernels(i, p));
@@ -79,7 +79,7 @@ static struct us_place *active_at(struct us_images *i, size_t image, us_gpa root
 
 /* --- changes --- */
 
-/* Readers look twice: at an odd number, or if it has changed, they read again. */
+/* A sequence count: readers read again if it is odd or has changed. */
 static void begin_change(struct us_images *i)
 {
 	atomic_fetch_add_explicit(&i->changes, 1, memory_order_acq_rel);
@@ -105,7 +105,8 @@ static void give_code(struct us_images *i)
 			.next = next
 		};
 		next = &i->map[k];
-		/* Places are fewer than it holds; what wraps round has no rules. */
+		/* There are fewer places than it can hold; an image that wraps round
+		 * has no rules. */
 		if (!piece)
 			us_cfi_place(&i->cfi, m->cfi, p->bias, p->root);
 	}
@@ -152,7 +153,7 @@ size_t us_images_places(const struct us_images *i, struct us_place ret[US_MAX_PL
 	}
 }
 
-/* The entry of an image that has no place yet; NULL: it has one. */
+/* The entry of an image whose place is not known yet; NULL: it has a place. */
 static struct us_place *guess_of(struct us_images *i, size_t image)
 {
 	for (size_t k = 0; k < i->n_place; k++)
@@ -171,7 +172,8 @@ static bool is_refused(const struct us_images *i, size_t image, uint64_t bias)
 	return false;
 }
 
-/* It is there, and was at from_ns.  The table may be full: then it stays unknown. */
+/* The image is there, and was at from_ns.  If the table is full, the place stays
+ * unknown. */
 static void set_place(struct us_images *i, size_t image, uint64_t bias, us_gpa root,
 		      uint64_t from_ns, uint64_t now_ns)
 {
@@ -208,8 +210,8 @@ void us_images_set_piece(struct us_images *i, const struct us_place *p)
 	end_change(i);
 }
 
-/* Something else is there by now.  What was sampled since it was last seen there is in
- * doubt, and so not named by it. */
+/* Something else is there by now.  Samples since the image was last seen there are in
+ * doubt, so it does not name them. */
 static void end_place(struct us_images *i, struct us_place *p)
 {
 	size_t image = p->image;
@@ -226,7 +228,7 @@ static void end_place(struct us_images *i, struct us_place *p)
 	i->search.next_ns = i->search.pause_ns = 0;
 }
 
-/* It never was: nothing is named by it. */
+/* The image never was there: it names nothing. */
 static void refuse_place(struct us_images *i, struct us_place *p)
 {
 	begin_change(i);
@@ -264,7 +266,7 @@ static bool is_same(const struct us_image *m, uint64_t bias,
 	return *ret_judged && same;
 }
 
-/* From the start of the recording, if it is there at the first sample. */
+/* The start of the recording, if the image is there at the first sample. */
 static uint64_t from_of(const struct us_images *i, const struct us_live_sample *l)
 {
 	return i->looked ? l->t_ns : 0;
@@ -289,7 +291,7 @@ static uint64_t next_pause(uint64_t pause_ns)
 	return 2 * pause_ns < MOST_NS ? 2 * pause_ns : MOST_NS;
 }
 
-/* What has no place yet, at doubling distances; at once if the vCPU is at work where
+/* Compare images without a place, at doubling intervals; at once if the vCPU runs where
  * the image would be. */
 static void compare_guesses(struct us_images *i, const struct us_live_sample *l)
 {
@@ -350,14 +352,15 @@ static void check_place(struct us_images *i, struct us_place *p,
 	case US_CHECK_DIFFERS:
 		break;
 	}
-	/* Perhaps only what a kernel frees after its start, or has patched. */
+	/* Perhaps this is only code that the kernel has patched, or freed after its
+	 * start. */
 	if (is_same(m, p->bias, l, &judged))
 		p->ok_ns = l->t_ns;
 	else if (judged || (p->root && at))
 		end_place(i, p);
 }
 
-/* Is a program's frame of this stack in the image, where it lies in another space? */
+/* Is a program's frame of this stack in the image, at its place in another space? */
 static bool has_frame_in(const struct us_images *i, const struct us_place *p,
 			 const struct us_stack *s)
 {
@@ -367,9 +370,10 @@ static bool has_frame_in(const struct us_images *i, const struct us_place *p,
 	return false;
 }
 
-/* With page-table isolation a process has two roots, on Linux a page apart: by one it
- * runs, by the other the kernel works for it, and reads the user part of its stack.
- * Believed only if the image is seen by that one too. */
+/* With page-table isolation a process has two roots, on Linux a page apart.  The
+ * process runs with one of them; the kernel works for it, and reads the user part of
+ * its stack, with the other.  They count as a pair only if the image is seen through
+ * the other one, too. */
 static void pair_spaces(struct us_images *i, const struct us_live_sample *l)
 {
 	const struct us_capture *c = l->capture;
@@ -411,9 +415,9 @@ static void check_places(struct us_images *i, const struct us_live_sample *l)
 			check_place(i, &i->place[k], l);
 }
 
-/* Does enough of what vCPUs were at differ?  A kernel patches its own text, and may be
- * at work there for most of its time: its build-id settles it; without one it takes
- * different places, and a quarter of the samples. */
+/* Does enough of the sampled code differ?  A kernel patches its own text and may run
+ * there most of the time.  Its build-id decides; without one the answer takes different
+ * places and a quarter of the samples. */
 static bool is_another_build(const struct us_place *p)
 {
 	return p->root ||
@@ -502,8 +506,8 @@ static bool may_move(const struct us_images *i)
 	return false;
 }
 
-/* Where nothing was found, the others come first, if there are any: a kernel may be at
- * work for most of the time, and the image be a program's. */
+/* After a search that found nothing, other address spaces go first, if there are any: a
+ * kernel may run most of the time while the image is a program's. */
 static bool is_others_turn(struct us_search *s, us_gpa root, uint64_t now_ns)
 {
 	if (root != s->root)
@@ -512,7 +516,7 @@ static bool is_others_turn(struct us_search *s, us_gpa root, uint64_t now_ns)
 	       now_ns < s->other_ns + TURN_NS && now_ns < s->next_ns + TURN_NS;
 }
 
-/* Where the guest is at work, outside of what is known. */
+/* Collect windows of code that the guest runs outside of known images. */
 static void collect(struct us_images *i, const struct us_live_sample *l)
 {
 	struct us_search *s = &i->search;
@@ -548,7 +552,7 @@ void us_images_search(struct us_images *i)
 	struct us_image_found f;
 	if (atomic_load_explicit(&s->state, memory_order_acquire) != US_SEARCH_RUN)
 		return;
-	/* First where an image may well be, now and then at every byte. */
+	/* Mostly search likely places, and now and then every byte. */
 	bool anywhere = s->rounds % 4 == 3;
 	s->n_found = 0;
 	for (size_t k = 0; k < i->n; k++) {
@@ -566,13 +570,13 @@ void us_images_search(struct us_images *i)
 			      memory_order_release);
 }
 
-/* In a sample: what was found by its windows, as a whole. */
+/* In a sample: compare the whole image at the place that its windows gave. */
 static void verify(struct us_images *i, const struct us_live_sample *l)
 {
 	struct us_search *s = &i->search;
 	bool judged;
 	if (s->root && s->root != root_of(l->capture)) {
-		/* Another program runs: wait, but not for ever. */
+		/* Another program runs: wait, but not forever. */
 		if (l->t_ns > s->next_ns + US_NS_PER_SEC)
 			atomic_store_explicit(&s->state, US_SEARCH_COLLECT,
 					      memory_order_release);

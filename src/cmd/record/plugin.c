@@ -28,7 +28,7 @@ static bool is_left_to_us(const struct us_record_settings *s)
 	return !s->backend || !strcmp(s->backend, "auto");
 }
 
-/* Does QEMU emulate the guest, by its command line? */
+/* Does the command line have QEMU emulate the guest? */
 static bool is_emulated(char *const argv[])
 {
 	_cleanup_free_ struct us_cmdline *c = calloc(1, sizeof(*c));
@@ -59,7 +59,7 @@ static bool moves_itself(const struct us_plugin_run *r, char *const argv[])
 	return is_linux;
 }
 
-/* Nothing names its functions: then the other ways tell more of it. */
+/* Without names of functions the other backends show more. */
 static int knows_functions(const struct us_record_plugin *p,
 			   const struct us_record_settings *s, struct us_err *e)
 {

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many even roots by chance: one in a thousand.  Fewer say nothing. */
+/* The chance that so many roots are all even is one in a thousand.  Fewer prove
+ * nothing. */
 #define ENOUGH_ROOTS 10
 
-/* How long it took to read a list.  Who is in it was there at its end, if it is there
- * at the next one's begin, too. */
+/* When a list was read.  A process in it existed at its end if it is also in the next
+ * list. */
 struct span {
 	uint64_t begin, end;
 };
@@ -47,7 +48,7 @@ void us_processes_fini(struct us_processes *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* Are the page tables of user mode apart?  All roots are even then. */
+/* Do the kernel and user mode have separate page tables?  Then all roots are even. */
 static bool are_isolated(const struct us_linux *l, const struct us_linux_tasks *t)
 {
 	size_t n = 0;
@@ -62,7 +63,8 @@ static bool are_isolated(const struct us_linux *l, const struct us_linux_tasks *
 	return l->tasks.arch == US_ARCH_X86_64 && n >= ENOUGH_ROOTS;
 }
 
-/* The one with these page tables, if it is this process still; else a new one. */
+/* The process with these page tables if it is still the same one, otherwise a new
+ * one. */
 static struct us_known_process *
 known(struct us_processes *p, const struct us_linux_task *t, const struct span *at)
 {
@@ -70,7 +72,7 @@ known(struct us_processes *p, const struct us_linux_task *t, const struct span *
 	struct us_known_process *one = last && *last ? &p->all.v[*last - 1] : NULL;
 	if (!last || (one && !one->gone && one->pid == (uint32_t)t->tgid))
 		return one;
-	if (one && !one->gone) /* another has its tables: it was missed that it went */
+	if (one && !one->gone) /* another has its tables: its end was missed */
 		one->gone = one->dirty = true;
 	one = p->all.n < US_PROCESSES_MOST ? us_vec_push(&p->all) : NULL;
 	if (!one && p->all.n >= US_PROCESSES_MOST)
@@ -85,7 +87,7 @@ known(struct us_processes *p, const struct us_linux_task *t, const struct span *
 	return one;
 }
 
-/* What it is called now is what it has been since it called exec(). */
+/* The name it has now is its name since it called exec(). */
 static void see(struct us_processes *p, const struct us_linux_task *t, bool pair,
 		const struct span *at)
 {
@@ -114,7 +116,7 @@ static void take(struct us_processes *p, const struct us_linux *l,
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* The one on this stack, if it is this thread by this name still; else a new one. */
+/* The thread on this stack if it is still the same one, otherwise a new one. */
 static struct us_known_task *known_task(struct us_processes *p,
 					const struct us_linux_who *w, uint64_t t_ns)
 {
@@ -134,7 +136,7 @@ static struct us_known_task *known_task(struct us_processes *p,
 	return one;
 }
 
-/* All that tells it from others is as it was: it need not be read again. */
+/* All that identifies the thread is unchanged: do not read it again. */
 static bool is_known(struct us_processes *p, const struct us_linux_task *t,
 		     uint64_t seen_ns)
 {
@@ -150,8 +152,8 @@ static bool is_known(struct us_processes *p, const struct us_linux_task *t,
 	return true;
 }
 
-/* Threads by their stacks.  A thread that has another name now has had it since some
- * time between. */
+/* Threads by their stacks.  A thread with a new name got it at some time since the last
+ * reading. */
 static void take_tasks(struct us_processes *p, const struct us_linux *l,
 		       const struct us_linux_tasks *t, uint64_t start_ns)
 {
@@ -264,7 +266,7 @@ void us_processes_feed(struct us_processes *p, const struct us_linux *l,
 	count_feed(p, began);
 }
 
-/* What was read of it since was what it left behind. */
+/* It ended at t_ns: what was read since then was left over. */
 static void end(bool *gone, bool *dirty, uint64_t from_ns, uint64_t *seen_ns,
 		uint64_t t_ns)
 {
@@ -289,14 +291,14 @@ void us_processes_end(struct us_processes *p, uint64_t t_ns)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* When it was seen last; not 0, which is to the end. */
+/* When it was last seen; never 0, which means the end of the recording. */
 static uint64_t until(bool gone, uint64_t seen_ns)
 {
 	return !gone ? 0 : seen_ns > US_NS_PER_US ? seen_ns : US_NS_PER_US;
 }
 
-/* One that was seen once was there at that moment alone: nobody knows more of it.  But
- * where more was said, it has to be taken back. */
+/* One that was seen only once existed at that moment, and no more is known, so it is
+ * not written.  But a record that was written has to be corrected. */
 static bool is_to_be_written(bool dirty, bool written, uint64_t from_ns,
 			     uint64_t seen_ns)
 {
@@ -324,7 +326,7 @@ static int write_task(struct us_writer *w, const struct us_linux_who *who,
 	return us_writer_task(w, &t, NULL);
 }
 
-/* Who was met at a sample for the first time. */
+/* Write the tasks that samples met for the first time. */
 static int write_owners(struct us_processes *p, struct us_writer *w)
 {
 	const struct us_linux_who *who;

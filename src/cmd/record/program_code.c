@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UPPER_HALF (1ULL << 63) /* the kernel's: no program has rules for it */
+#define UPPER_HALF (1ULL << 63) /* the kernel's half: programs have no rules for it */
 
-/* The first n. */
+/* Free the first n. */
 static void free_gone(struct us_program_code *c, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
@@ -86,7 +86,7 @@ void us_program_code_offer(struct us_program_code *c)
 	struct us_code_set *last = atomic_load(&c->offered);
 	uint64_t hash = hash_of(c);
 	if (atomic_load_explicit(&c->taken, memory_order_acquire) != last)
-		return; /* it may still go by the one before */
+		return; /* the reader may still use the one before */
 	free(c->old);
 	c->old = NULL;
 	free_gone(c, c->n_unused);
@@ -109,8 +109,7 @@ void us_program_code_replace(struct us_program_code *c)
 	if (hash == c->hash || (!last && !c->n_place))
 		return;
 	struct us_code_set *next = make_set(c);
-	c->hash = next ? hash
-		       : 0; /* without memory there is none, until the next time */
+	c->hash = next ? hash : 0; /* out of memory: none until the next time */
 	c->n_change++;
 	atomic_store_explicit(&c->offered, next, memory_order_release);
 	free(last);
@@ -120,5 +119,5 @@ void us_program_code_retire(struct us_program_code *c, struct us_cfi_table *t)
 {
 	struct us_cfi_table **slot = us_vec_push(&c->gone);
 	if (slot)
-		*slot = t; /* without memory for the list it is lost */
+		*slot = t; /* out of memory for the list: leak it */
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MOST_AGE  3
-#define MOST_HITS 65536U /* of a file */
+#define MOST_HITS 65536U /* for each file */
 
 void us_programs_init(struct us_programs *p)
 {
@@ -81,7 +81,8 @@ static bool take_hit(struct us_programs *p, us_gpa root, us_gva pc)
 		if (m->m.has_bias)
 			note_hit(f, pc - m->m.bias);
 		else if (f->kind != US_PROGRAM_NONE) {
-			/* What it ran by now may have brought the file's header in. */
+			/* The program may have brought the file's header into memory by
+			 * now. */
 			s->again = true;
 			s->tries = 0;
 		}
@@ -114,7 +115,7 @@ void us_programs_see(void *ctx, us_gpa root, us_gva pc)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* Before the list is read again, its page tables may be another process's. */
+/* Until the list is read again, the page tables may be another process's. */
 bool us_programs_wait(struct us_programs *p, const struct us_linux_task *t)
 {
 	pthread_mutex_lock(&p->lock);
@@ -181,12 +182,12 @@ static int write_mapping(struct us_programs *p, struct us_known_mapping *m,
 {
 	m->dirty = false;
 	if (m->gone && m->m.until_ns - m->m.from_ns < US_NS_PER_US)
-		return 0; /* it was seen once */
+		return 0; /* it was seen only once */
 	int r = write_file(p, m->m.file, w);
 	return r ? r : us_writer_mapping(w, &m->m, NULL);
 }
 
-/* The function that covers an address of the file, if it was not written yet. */
+/* The function at an address of the file, if it was not written yet. */
 static struct us_offered_name *new_name(struct us_known_file *f, uint64_t at)
 {
 	size_t next = us_first_not(f->offered.n, mid, f->offered.v[mid].address <= at);
@@ -208,7 +209,8 @@ static int write_name(struct us_known_file *f, uint32_t number, uint64_t at,
 		1, NULL);
 }
 
-/* Of a return address also the call before it. */
+/* Look up each address and the one before it, which has the call of a return
+ * address. */
 static int write_names(struct us_programs *p, uint32_t number, struct us_writer *w)
 {
 	struct us_known_file *f = &p->files.v[number - 1];
@@ -221,7 +223,7 @@ static int write_names(struct us_programs *p, uint32_t number, struct us_writer 
 	return r;
 }
 
-/* The first time, and when it was twice as often since. */
+/* Write a limit the first time, and again whenever its count has doubled. */
 static int write_limits(struct us_programs *p, struct us_writer *w)
 {
 	char text[64];

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* With the build-id that was seen; or, if the user says that it is the guest's file,
- * with none where none was seen. */
+/* It has the build-id that was seen, or neither has one and the user says that it is
+ * the guest's file. */
 static bool is_it(const struct us_elf_file *elf, const struct us_known_file *f,
 		  bool by_path)
 {
@@ -24,7 +24,7 @@ static bool is_it(const struct us_elf_file *elf, const struct us_known_file *f,
 	return id.len == f->build_id_len && !memcmp(id.bytes, f->build_id, id.len);
 }
 
-/* NULL: it is not the file, or has none. */
+/* NULL: it is not the file, or it has no call frame information. */
 static struct us_cfi_table *read_file(const char *path, const struct us_known_file *f,
 				      bool by_path)
 {
@@ -69,7 +69,7 @@ void us_programs_tell_pending(struct us_programs *p)
 		us_limit_reached(&p->limits, US_LIMIT_ROOT_TIME, root);
 }
 
-/* A thread opens it first, as it does with the folders of --symbols. */
+/* A thread opens the root first, as it does with the folders of --symbols. */
 static bool is_root_there(struct us_programs *p)
 {
 	const struct us_debug_dirs root = { .dir = &p->dirs->root, .n = 1 };

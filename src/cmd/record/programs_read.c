@@ -13,15 +13,15 @@
 #include <string.h>
 
 #define MOST_TRIES   4
-#define MOST_DENTRY  1024 /* files of which is known that they are the same */
+#define MOST_DENTRY  1024 /* dentries whose file is known */
 #define NAME_TRIES   5
-#define NEAR	     64U /* mappings of one file are side by side */
+#define NEAR	     64U /* in the list, between mappings of one file */
 #define MOST_OFFERED 65536U
 
-/* Of one reading: a file by its dentry, for all that have it mapped. */
+/* Within one reading: a dentry's file, for all processes that map it. */
 struct dentry {
 	us_gva at;
-	uint32_t file; /* number; 0: not known */
+	uint32_t file; /* its number; 0: not known */
 	bool whole;    /* its header could be read */
 	struct us_program_elf elf;
 };
@@ -32,7 +32,7 @@ struct scan {
 	struct us_paging *paging;
 	bool pair;
 	const struct us_programs_time *at;
-	uint64_t until_ns;     /* of this thread's CPU time: not later */
+	uint64_t until_ns;     /* limit of this thread's CPU time */
 	struct dentry *dentry; /* hash table */
 };
 
@@ -69,7 +69,7 @@ static uint32_t file_number(struct us_programs *p, const char *path,
 static struct dentry *dentry_slot(struct scan *s, us_gva at)
 {
 	size_t k = (size_t)(at * 0x9e3779b97f4a7c15 >> 32) % MOST_DENTRY;
-	return &s->dentry[k]; /* another that is there is read again */
+	return &s->dentry[k]; /* a dentry that it replaces is read again */
 }
 
 static struct us_space space_of(const struct scan *s, us_gpa root)
@@ -79,7 +79,7 @@ static struct us_space space_of(const struct scan *s, us_gpa root)
 	return own;
 }
 
-/* Where the first byte of the file of a mapping is mapped, shortly before it; 0:
+/* Where the first byte of a mapping's file is mapped, shortly before the mapping; 0:
  * nowhere. */
 static us_gva header_of(const struct us_linux_mappings *all, size_t of)
 {
@@ -91,8 +91,8 @@ static us_gva header_of(const struct us_linux_mappings *all, size_t of)
 	return m->vdso ? m->start : 0;
 }
 
-/* Small files have too few pages of their own that say where the others are.  What
- * pages of another kernel said does not fit those of this one. */
+/* Small files have too few pages of their own to show where the others are.  What was
+ * learned from another kernel's pages does not fit this one's. */
 static void learn_pages(struct us_programs *p, const struct us_space *own,
 			const struct us_known_mapping *m, struct us_page_cache *c)
 {
@@ -189,7 +189,7 @@ static struct us_known_mapping *same_mapping(struct us_programs *p,
 	return NULL;
 }
 
-/* Something else was there when it was looked at before. */
+/* Something else was there at the last reading. */
 static bool was_other(const struct us_programs *p, const struct us_known_space *of,
 		      const struct us_mapping *m)
 {
@@ -202,7 +202,7 @@ static bool was_other(const struct us_programs *p, const struct us_known_space *
 	return false;
 }
 
-/* The same place of the same file, of which less was known: it is no other. */
+/* The same mapping of the same file, about which less was known before. */
 static bool is_same_file(const struct us_programs *p,
 			 const struct us_known_mapping *old, const struct us_mapping *m)
 {
@@ -216,7 +216,7 @@ static uint64_t now(const struct scan *s)
 	return s->at->start_ns ? us_now_ns() - s->at->start_ns : 0;
 }
 
-/* Since when a mapping is there that was not known. */
+/* Since when a newly found mapping has been there. */
 static uint64_t from_of(const struct scan *s, const struct us_known_space *of,
 			const struct us_mapping *m)
 {
@@ -292,7 +292,7 @@ static void take_one(struct scan *s, struct us_known_space *of,
 		put_mapping(s, of, &to, header, m->file);
 }
 
-/* Those that are gone are in the list no more. */
+/* Mappings that are gone are no longer in the list. */
 static void end_others(struct us_programs *p, struct us_known_space *of)
 {
 	uint32_t *link = &of->first;
@@ -336,7 +336,7 @@ static bool is_read(const struct us_known_space *of)
 	return of->read_ns && !of->stale;
 }
 
-/* Is it the same process still?  Then so are its page tables and its mm. */
+/* Is it still the same process?  Then its page tables and its mm are the same, too. */
 static bool is_there(const struct scan *s, const struct us_known_space *of)
 {
 	const struct us_linux_tasks_layout *l = &s->l->tasks;
@@ -349,7 +349,8 @@ static bool is_there(const struct scan *s, const struct us_known_space *of)
 	       mm == of->mm && tgid == of->pid;
 }
 
-/* How many there are and where, since when. */
+/* Read the mark of the mappings, which shows how many there are and where.  A change
+ * makes the space stale, since since_ns. */
 static bool look_at_mark(const struct scan *s, struct us_known_space *of,
 			 uint64_t since_ns)
 {
@@ -365,7 +366,7 @@ static bool look_at_mark(const struct scan *s, struct us_known_space *of,
 	return true;
 }
 
-/* Without the lock, but for what is told to the writer's thread: only this one changes
+/* Takes the lock only for what the writer's thread reads: only this thread changes
  * spaces. */
 static void read_space(struct scan *s, struct us_known_space *of)
 {
@@ -382,7 +383,7 @@ static void read_space(struct scan *s, struct us_known_space *of)
 		us_gva known = s->p->cache_base;
 		take_all(s, of, &m);
 		if (of->again && s->p->cache_base != known)
-			take_all(s, of, &m); /* small files, by what large ones told */
+			take_all(s, of, &m); /* small files, with what was learned */
 		pthread_mutex_unlock(&s->p->lock);
 	}
 	us_linux_mappings_fini(&m);
@@ -390,7 +391,8 @@ static void read_space(struct scan *s, struct us_known_space *of)
 
 /* --- spaces --- */
 
-/* Threads of a process share it, and what vfork() made its parent's. */
+/* Threads of a process share a space, and so does a child of vfork() with its
+ * parent. */
 static void see_task(struct scan *s, const struct us_linux_task *t)
 {
 	struct us_programs *p = s->p;
@@ -447,7 +449,7 @@ static bool is_late(const struct scan *s)
 	return us_thread_cpu_ns() >= s->until_ns;
 }
 
-/* Those that are new first, since they began; then the others, in turn. */
+/* First the new spaces, from when they began; then the others, in turn. */
 static void look_at_marks(struct scan *s, size_t n_old)
 {
 	struct us_programs *p = s->p;
@@ -460,7 +462,7 @@ static void look_at_marks(struct scan *s, size_t n_old)
 	}
 }
 
-/* Those that wait alone leave half of all for those in which samples are. */
+/* Spaces where tasks only wait leave half of the limits to those with samples. */
 static bool has_room(struct us_programs *p, const struct us_known_space *of)
 {
 	if (of->sampled)
@@ -476,7 +478,7 @@ static bool has_room(struct us_programs *p, const struct us_known_space *of)
 	return mappings && files;
 }
 
-/* The next one from there on that is to be read; how many there are: none. */
+/* The next space to read, from number at on; the number of all spaces: none. */
 static size_t next_to_read(struct us_programs *p, size_t at)
 {
 	pthread_mutex_lock(&p->lock);
@@ -491,7 +493,7 @@ static size_t next_to_read(struct us_programs *p, size_t at)
 	return at;
 }
 
-/* Those that could not be read have their turn when the list is read again. */
+/* Spaces that could not be read are tried again after the next reading of the list. */
 static void read_spaces(struct scan *s)
 {
 	struct us_programs *p = s->p;
@@ -512,7 +514,7 @@ static void read_spaces(struct scan *s)
 /* --- names --- */
 
 struct names {
-	struct us_known_file f; /* offered and names alone */
+	struct us_known_file f; /* only offered and names are used */
 	size_t room;
 	bool full;
 };
@@ -548,7 +550,7 @@ static int by_address(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* One an address, and an end for those that say none. */
+/* Keep one name for each address, and end functions without a size at the next one. */
 static void settle(struct us_known_file *f)
 {
 	size_t n = 0;
@@ -579,7 +581,7 @@ static void replace_names(struct us_programs *p, uint32_t number, struct names *
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* Those that it offers to others, and those of Go. */
+/* The names that the file exports, and those of Go. */
 static void collect_names(struct scan *s, const struct us_known_mapping *at,
 			  struct names *n, size_t *ret_missing)
 {
@@ -620,7 +622,7 @@ static void read_names(struct scan *s, uint32_t number,
 	free(n.f.names.v);
 }
 
-/* Of files that samples were in, by any program that has them mapped. */
+/* For files with samples, through any program that maps them. */
 static void read_all_names(struct scan *s)
 {
 	struct us_programs *p = s->p;

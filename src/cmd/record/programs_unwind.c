@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* programs_unwind.c: by what the stacks of programs are unwound: see programs.h. */
+/* programs_unwind.c: the rules that unwind the stacks of programs: see programs.h. */
 #include "cmd/record/programs.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <time.h>
 
-#define MOST_NS (100 * US_NS_PER_MS) /* of CPU; the next time goes on */
+#define MOST_NS (100 * US_NS_PER_MS) /* of CPU time; the next call goes on */
 
 /* What is missing may be in memory later, or in another process. */
 #define MOST_TRIES 5
@@ -18,7 +18,7 @@ struct unwind {
 	struct us_programs *p;
 	const struct us_linux *l;
 	struct us_paging *paging;
-	uint64_t until_ns; /* of this thread's CPU time: begin no more */
+	uint64_t until_ns; /* of this thread's CPU time: begin nothing after it */
 };
 
 static size_t bytes_of(const struct us_cfi_table *t)
@@ -29,7 +29,7 @@ static size_t bytes_of(const struct us_cfi_table *t)
 	return info.bytes;
 }
 
-/* It takes the place of what was there, if it is better. */
+/* Replace the rules that were there, if these are better. */
 static void take_rules(struct us_programs *p, struct us_known_file *f,
 		       struct us_cfi_table *t, size_t missing)
 {
@@ -71,7 +71,7 @@ static void read_rules(struct unwind *u, const struct us_known_mapping *m,
 		f->rule_tries = MOST_TRIES;
 }
 
-/* A host's file has all of them; it is opened once, when it is known which it is. */
+/* A host's file has all rules; it is opened once, when it is known which file it is. */
 static void read_file(struct unwind *u, struct us_known_file *f)
 {
 	struct us_cfi_table *t = us_programs_file_rules(u->p, f, &f->file_tried);
@@ -79,7 +79,8 @@ static void read_file(struct unwind *u, struct us_known_file *f)
 		take_rules(u->p, f, t, 0);
 }
 
-/* A task that waits is unwound by the kernel's tables of it. */
+/* A waiting task is unwound with the kernel's page tables for it; samples may also have
+ * those of user mode. */
 static void add_place(struct us_programs *p, struct us_known_space *s,
 		      const struct us_known_mapping *m, bool sampled)
 {
@@ -102,7 +103,7 @@ static bool may_read(const struct unwind *u, bool sampled)
 	       (sampled || u->p->code.bytes < US_CODE_MOST_TABLES / 2);
 }
 
-/* A file with several mappings of code lies in one place. */
+/* Several mappings of a file's code with one bias are one place. */
 static void see_space(struct unwind *u, struct us_known_space *s, bool sampled)
 {
 	struct us_programs *p = u->p;
@@ -125,13 +126,13 @@ static void see_space(struct unwind *u, struct us_known_space *s, bool sampled)
 	s->known = s->waited && s->read_ns;
 }
 
-/* One in which samples were, or else, one in which tasks wait alone. */
+/* A space with samples, or (sampled is false) one where tasks only wait. */
 static bool is_such(const struct us_known_space *s, bool sampled)
 {
 	return !s->gone && (sampled ? s->sampled : s->waited && !s->sampled);
 }
 
-/* The next such, from that one on. */
+/* The next such space, from number at on. */
 static size_t next_space(struct us_programs *p, size_t at, bool sampled)
 {
 	pthread_mutex_lock(&p->lock);

@@ -25,9 +25,9 @@ enum {
 	OPT_TASKS,
 };
 
-/* What it may be served by, if the user asks for that. */
+/* The settings of record and, for --serve, of the server. */
 struct settings {
-	struct us_record_settings record; /* the first, for set_option() */
+	struct us_record_settings record; /* first, for set_option() */
 	struct us_serving serving;
 };
 
@@ -61,7 +61,7 @@ static bool set_option(void *settings, int c, const char *value)
 	return false;
 }
 
-/* US_EXIT_OK, or the user was told what does not go together. */
+/* US_EXIT_OK, or an exit code after a message about options that exclude each other. */
 static int check_usage(const struct us_record_settings *s)
 {
 	const struct us_cmd *cmd = &us_cmd_record;
@@ -116,7 +116,7 @@ static int start_guest(struct us_recording *r, char *const argv[], struct us_err
 static void tell_no_plugin(const struct us_record_settings *s, const char *why)
 {
 	if (why[0] && !s->json)
-		fprintf(stderr, "note: not by QEMU's plugin: %s\n", why);
+		fprintf(stderr, "note: recording without QEMU's plugin: %s\n", why);
 }
 
 static int launch_guest(struct us_recording *r, struct us_record_plugin *p,
@@ -131,11 +131,11 @@ static int launch_guest(struct us_recording *r, struct us_record_plugin *p,
 	int ret = start_guest(r, p->command.argv, e);
 	if (ret != -ECHILD || !us_record_plugin_refused(p) || s->backend)
 		return ret;
-	/* Nothing of the guest has run. */
+	/* The guest has not run at all. */
 	us_launch_close(r->launch);
 	r->launch = NULL;
 	us_record_plugin_fini(p);
-	tell_no_plugin(s, "QEMU did not start with it: once more, without");
+	tell_no_plugin(s, "QEMU did not start with it");
 	return start_guest(r, s->argv, e);
 }
 
@@ -172,7 +172,7 @@ static int open_server(const struct us_record_settings *s, struct us_err *e)
 	return s->serving ? us_serving_open(s->serving, &o, e) : 0;
 }
 
-/* The recording goes on if it cannot be served: the user was told. */
+/* The recording goes on if serving fails, after a message. */
 static struct us_serve_guest *begin_server(const struct us_recording *r)
 {
 	struct us_serving *s = r->set->serving;
@@ -185,7 +185,7 @@ static struct us_serve_guest *begin_server(const struct us_recording *r)
 	return NULL;
 }
 
-/* What was recorded stays in the browser until the user has seen enough. */
+/* Keep the page in the browser until the user presses Ctrl-C. */
 static void serve_on(const struct us_record_settings *s)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };

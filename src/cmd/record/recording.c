@@ -152,7 +152,8 @@ bool us_recording_by(const struct us_cmd *cmd, const char *option, const char *n
 {
 	struct us_nearest near = us_nearest_to(name);
 	char question[64];
-	/* Groups of one function each are the table itself. */
+	/* Only --filter takes functions: groups of one function each are the table
+	 * itself. */
 	int end = strcmp(option, "--filter") != 0 ? US_BY_FUNCTION : US_N_BY;
 	for (int by = US_BY_NONE + 1; by < end; by++) {
 		const char *known = us_profile_by_name((enum us_profile_by)by);

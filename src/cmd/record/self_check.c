@@ -19,7 +19,7 @@
 #define ENOUGH_SAMPLES 2500
 #define FEWEST_SAMPLES 300
 #define LONGEST_NS     (8 * US_NS_PER_SEC)
-#define WHOLE_SHARE    0.95 /* of the stacks in functions with a frame, at least */
+#define WHOLE_SHARE    0.95 /* at least, of the stacks in functions with a frame */
 #define SETTLE_NS      (100 * US_NS_PER_MS)
 #define TIME_SLACK     0.05 /* the scheduler's own sums come a little late, ... */
 #define WAIT_SLACK     0.2  /* ... those of waiting for a CPU when the wait is over */
@@ -29,7 +29,7 @@
 struct tally {
 	unsigned samples;	  /* in the guest, with a stack */
 	unsigned outside;	  /* of them: not in its code */
-	unsigned wrong;		  /* with a frame that is not true */
+	unsigned wrong;		  /* with a wrong frame */
 	unsigned framed;	  /* in functions with a frame */
 	unsigned whole;		  /* of framed */
 	unsigned frameless;	  /* in the one without */
@@ -37,13 +37,14 @@ struct tally {
 	unsigned in_chain[US_DEMO_CHAINS];
 	uint64_t due[US_N_VCPU_STATE]; /* samples, by state */
 	struct us_backend_counts counts;
-	struct us_stack bad; /* the first that is outside or wrong; n is 0: none */
+	struct us_stack bad; /* the first bad one; n is 0: none */
 };
 
 struct check {
 	const char *backend;
 	bool two_spaces;
-	bool may_end_early; /* in such a guest: see docs/backends.md, bpf on Intel */
+	bool may_end_early; /* in a guest with two spaces: see docs/backends.md, bpf on
+			       Intel */
 	struct us_backend *b;
 	struct us_unwinder *unwinder;
 	struct us_code_map map;
@@ -259,7 +260,8 @@ static int check_one(struct check *k, struct us_err *e)
 	tell_stacks(k);
 	tell_shares(k);
 	tell_time(k);
-	tell(k, runs_on, "after", "%s", runs_on ? "the guest runs on" : "it stands");
+	tell(k, runs_on, "after", "%s",
+	     runs_on ? "the guest runs on" : "the guest stands still");
 	return 0;
 }
 

@@ -31,7 +31,7 @@ static uint64_t taken(const struct us_record_stats *s)
 	return s->running + s->idle + s->off;
 }
 
-/* Of the time that was the guest's. */
+/* Over the time that the guest had. */
 static double reached_hz(const struct us_summary *s)
 {
 	const struct us_record_stats *t = &s->stats;
@@ -63,7 +63,7 @@ static void print_shortfall(const struct us_summary *s, FILE *out)
 	putc('\n', out);
 }
 
-/* Else a guest that stood looks like a slow recording. */
+/* Without this line a paused guest looks like a slow recording. */
 static void print_off(const struct us_summary *s, FILE *out)
 {
 	double part = share(s->stats.off, taken(&s->stats));
@@ -158,7 +158,7 @@ static void tasks_json(const struct us_summary *s, struct us_json *j)
 	us_json_end(j);
 }
 
-/* What it took to know processes and what they have mapped. */
+/* The cost of reading processes and their mappings. */
 static void scans_json(const struct us_scan_stats *s, struct us_json *j)
 {
 	us_json_object(j, "scans");

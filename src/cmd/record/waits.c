@@ -15,7 +15,7 @@
 #define MOST_LOOK_NS (50 * US_NS_PER_MS)
 #define CPU_PART     50 /* of a CPU: a fiftieth */
 #define PROGRAMS_NS                                                                    \
-	(10 * US_NS_PER_MS) /* of a look, for stacks with a program's part */
+	(10 * US_NS_PER_MS) /* in each look, for stacks with a program's part */
 
 void us_waits_init(struct us_waits *w)
 {
@@ -79,8 +79,7 @@ uint64_t us_waits_due(const struct us_waits *w)
 	return w->next_ns > w->rest_ns ? w->next_ns : w->rest_ns;
 }
 
-/* One in each period, at a moment that is drawn by lot.  Those that have gone by are
- * not made up for. */
+/* One look in each period, at a random moment.  Missed ones are not made up for. */
 static void choose_next(struct us_waits *w, uint64_t start_ns, uint64_t now_ns)
 {
 	double period = (double)US_NS_PER_SEC / w->hz;
@@ -98,8 +97,8 @@ static bool counts(const struct us_place *p)
 	return p->match == US_MATCH_YES && !p->until_ns && !p->end && p->root;
 }
 
-/* The places of images, as they are now: does one count that did not, or not any more?
- * That is told, too, when the sampler has other programs' rules, which are no matter
+/* Read the places of images; true if those that count have changed.  The number of
+ * changes also grows with rules of other programs for the sampler, which do not matter
  * here. */
 static bool read_places(struct us_waits *w)
 {
@@ -148,8 +147,8 @@ static void take_images(struct us_waits *w)
 		drop_kept(&w->kept[i]);
 }
 
-/* Those of programs whose tasks wait; stacks that end before they would are read again.
- */
+/* Use the rules of programs whose tasks wait; stacks that were cut short without them
+ * are read again. */
 static void take_programs(struct us_waits *w)
 {
 	const struct us_program_code *p = &w->programs->waiting;
@@ -204,7 +203,7 @@ static bool use_kernel(struct us_waits *w, const struct us_linux *l)
 	return true;
 }
 
-/* Is it known what the program has mapped, or is its code of an image that is there? */
+/* Are the program's mappings known, or is the code in an image that is there? */
 static bool is_known(const struct us_waits *w, us_gpa root, us_gva pc)
 {
 	if (w->known)
@@ -218,9 +217,9 @@ static bool is_known(const struct us_waits *w, us_gpa root, us_gva pc)
 	return false;
 }
 
-/* Code of a program that nobody knows would have to be followed anew for each: most of
- * what a look takes, and it is cut anyway.  In the kernel's own page tables there is
- * none; on other architectures these have the kernel's half alone. */
+/* Unknown code of a program would have to be analyzed for each task again.  That would
+ * be most of a look's cost, and cut_program() drops it anyway.  The kernel's own page
+ * tables map no program; on other architectures they cover only the kernel's half. */
 static void leave_out_unknown(const struct us_waits *w, const struct us_linux_task *t,
 			      struct us_regs *regs)
 {
@@ -233,7 +232,7 @@ static void leave_out_unknown(const struct us_waits *w, const struct us_linux_ta
 		regs->space.root = w->of->space.root;
 }
 
-/* The kernel's part; and the program's, if what it is at is known. */
+/* Keep the kernel's part of the stack, and the program's if its code is known. */
 static void cut_program(const struct us_waits *w, const struct us_linux_task *t,
 			struct us_stack *s)
 {
@@ -262,7 +261,7 @@ static bool is_same(const struct us_regs *a, const struct us_regs *b)
 enum seen {
 	SEEN,
 	MOVED, /* it ran meanwhile */
-	BAD,   /* what was saved does not hold together */
+	BAD,   /* the saved state is inconsistent */
 };
 
 static enum seen unwind(struct us_waits *w, const struct us_linux_task *t,
@@ -291,7 +290,7 @@ static enum seen unwind(struct us_waits *w, const struct us_linux_task *t,
 	return MOVED;
 }
 
-/* Where a program's code has no rules it has to be followed, anew in each process. */
+/* Code without rules has to be analyzed, in each process again: measure that time. */
 static enum seen unwind_in_time(struct us_waits *w, const struct us_linux_task *t,
 				struct us_linux_task_now *now)
 {
@@ -318,7 +317,8 @@ static struct us_waits_kept *find_kept(struct us_waits *w, us_gva at)
 	return NULL;
 }
 
-/* The task's own, a free one, or that which no look met for the longest time. */
+/* The task's own entry, a free one, or the one that was not used for the longest
+ * time. */
 static struct us_waits_kept *room_for(struct us_waits *w, us_gva at)
 {
 	struct us_waits_kept *set = set_of(w, at), *oldest = find_kept(w, at);
@@ -333,7 +333,7 @@ static struct us_waits_kept *room_for(struct us_waits *w, us_gva at)
 	return oldest;
 }
 
-/* For the next look; without memory it is read again. */
+/* Keep the stack for the next look; out of memory: it is read again. */
 static void keep(struct us_waits *w, const struct us_linux_task *t, uint64_t switches)
 {
 	const struct us_stack *s = &w->code->stack;
@@ -359,14 +359,14 @@ static void keep(struct us_waits *w, const struct us_linux_task *t, uint64_t swi
 				 !(s->flags[s->n - 1] & US_PC_SPACE));
 }
 
-/* Would there be more of it now? */
+/* Would unwinding now give a longer stack? */
 static bool is_outdated(const struct us_waits *w, const struct us_waits_kept *k)
 {
 	return k->partial && w->known &&
 	       (!k->known || k->changes != w->program_changes);
 }
 
-/* The stack that it had, if it has not run since. */
+/* Use the task's last stack if it has not run since. */
 static bool recall(struct us_waits *w, const struct us_linux_task *t, uint64_t switches)
 {
 	struct us_waits_kept *k = find_kept(w, t->at);
@@ -388,7 +388,7 @@ static uint32_t name(struct us_waits *w, const struct us_linux_task *t,
 	struct us_waits_name n = { .pid = (uint32_t)t->pid,
 				   .process = (uint32_t)t->tgid,
 				   .kernel_thread = t->kernel_thread };
-	/* Behind the NUL they may have anything. */
+	/* There may be anything after the NUL. */
 	snprintf(n.name, sizeof(n.name), "%s", t->name);
 	snprintf(n.process_name, sizeof(n.process_name), "%s", leader->name);
 	char both[2 * US_LINUX_NAME];
@@ -463,7 +463,7 @@ static bool has_no_work(const struct us_linux_task *t, char state)
 	return state == 'I' || (state == 'S' && t->kernel_thread);
 }
 
-/* What counts it; NULL: it waits. */
+/* The counter for a task that does not wait; NULL: it waits. */
 static uint64_t *other_count(struct us_waits *w, const struct us_linux_task *t,
 			     bool on_cpu, char state)
 {
@@ -474,7 +474,7 @@ static uint64_t *other_count(struct us_waits *w, const struct us_linux_task *t,
 	return strchr("SDR", state) ? NULL : &w->now.other;
 }
 
-/* As it is now: has it run since? */
+/* Read the task's state now: has it run since the last look? */
 static void look_closely(struct us_waits *w, const struct us_linux_task *t,
 			 const struct us_linux_task *leader, uint64_t t_ns)
 {
@@ -502,7 +502,7 @@ static void look_closely(struct us_waits *w, const struct us_linux_task *t,
 	take(w, t, leader, now.state, t_ns);
 }
 
-/* What the list says is enough of one that waits as it did at the look before. */
+/* For a task that still waits as at the last look, what the list has is enough. */
 static void look_at(struct us_waits *w, const struct us_linux_task *t,
 		    const struct us_linux_task *leader, uint64_t t_ns)
 {
@@ -531,7 +531,7 @@ static void skip(struct us_waits *w, const struct us_linux_task *t)
 	w->now.skipped += !other;
 }
 
-/* The list is sorted by process, in which its leader has the least number, mostly. */
+/* The list is sorted by process; the leader mostly has the least number in it. */
 static size_t leader_of(const struct us_linux_tasks *t, size_t k)
 {
 	size_t first = k;
@@ -568,7 +568,7 @@ static void look_at_all(struct us_waits *w, const struct us_linux_tasks *t,
 	}
 }
 
-/* Code of the look before is compared, as after so many samples. */
+/* Make code that was read in the last look count as old, so that it is compared. */
 static void new_view(struct us_waits_view *v, const struct us_mem *mem)
 {
 	uint32_t epoch = v->paging.epoch;
@@ -611,8 +611,8 @@ void us_waits_look(struct us_waits *w, const struct us_linux *l,
 	look(w, mem, now_ns - start_ns);
 	uint64_t cost = us_thread_cpu_ns() - began;
 	choose_next(w, start_ns, now_ns);
-	/* By lot, too: looks as far apart as a task's own turns see one of these alone.
-	 */
+	/* Random, too: looks at the interval of a task's own cycle would always see the
+	 * same part of it. */
 	w->rest_ns = us_now_ns() +
 		     (uint64_t)((0.5 + next_random(w)) * CPU_PART * (double)cost);
 	w->now.cost_ns += cost;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmd/top/curses.c: a terminal by ncurses; see cmd/top/term.h. */
+/* cmd/top/curses.c: a terminal with ncurses; see cmd/top/term.h. */
 #include "cmd/top/term.h"
 
 #include "cmd/top/keys.h"
@@ -13,7 +13,7 @@
 #include <term.h>
 #include <unistd.h>
 
-#define ESCAPE_MS 50 /* a sequence that begins with ESC comes within */
+#define ESCAPE_MS 50 /* in which a sequence that begins with ESC arrives */
 
 struct us_term {
 	SCREEN *screen;
@@ -25,7 +25,7 @@ bool us_term_possible(const char **ret_why)
 {
 	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		return true;
-	*ret_why = NULL; /* as the user wants it */
+	*ret_why = NULL; /* no reason to report: the user wants it */
 	return false;
 }
 
@@ -131,7 +131,7 @@ static unsigned special(wint_t key)
 	case KEY_BACKSPACE:
 		return US_KEY_BACKSPACE;
 	default:
-		return 0; /* the size is another, and the like: draw again */
+		return 0; /* a new size, for example: draw again */
 	}
 }
 

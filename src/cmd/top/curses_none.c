@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cmd/top/curses_none.c: no ncurses when this was made: there is plain text. */
+/* cmd/top/curses_none.c: built without ncurses: there is only plain text. */
 #include "cmd/top/term.h"
 
 #include <errno.h>
 
 bool us_term_possible(const char **ret_why)
 {
-	*ret_why = "this uniscope was made without ncurses";
+	*ret_why = "this uniscope was built without ncurses";
 	return false;
 }
 
 int us_term_open(struct us_term **ret, struct us_err *e)
 {
 	(void)ret;
-	return us_fail(e, -ENOTSUP, "this uniscope was made without ncurses");
+	return us_fail(e, -ENOTSUP, "this uniscope was built without ncurses");
 }
 
 void us_term_close(struct us_term *t)

@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Times what a profile takes, before the next one; and of many guests, for each. */
+/* Wait this many times as long as a profile took before the next one; with many guests,
+ * for each of them. */
 #define PAUSE	   60
 #define PAUSE_EACH 25
 
@@ -75,7 +76,7 @@ static int renew_one(struct us_top_guest *g, const struct us_live_view *v,
 	return 0;
 }
 
-/* What v has of it, and what is in both. */
+/* Renew the profile of the kind that v shows, or those of both kinds. */
 static int renew_profile(struct us_top_guest *g, const struct us_live_view *v,
 			 bool both, uint64_t pause, struct us_err *e)
 {
@@ -93,8 +94,8 @@ static int renew_profile(struct us_top_guest *g, const struct us_live_view *v,
 	return 0;
 }
 
-/* Whose samples: what the user asked for, and the row that was entered.  *only and
- * regex hold it. */
+/* Choose whose samples to show: the user's choice, and the row that was entered.  *only
+ * and regex hold it. */
 static void choose_owners(const struct us_top_state *state,
 			  struct us_profile_opts *only, char *regex, size_t size,
 			  struct us_live_view *v)
@@ -120,7 +121,7 @@ static int renew_stack(struct us_top_guest *g, unsigned vcpu, struct us_err *e)
 	return rc == -ENOENT ? 0 : rc;
 }
 
-/* 0, also if there is nothing new. */
+/* Returns 0 also if there is nothing new. */
 static int follow(struct us_top_guest *g, const struct us_live_view *v,
 		  struct us_err *e)
 {

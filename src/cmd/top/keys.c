@@ -289,19 +289,19 @@ static enum us_top_act next_rows(struct us_top_state *s)
 	return US_TOP_RENEW;
 }
 
-/* What tasks wait for, or again what runs. */
+/* Switch between what tasks wait for and what runs. */
 static enum us_top_act next_profile(struct us_top_state *s)
 {
 	if (!s->tasks) {
 		us_top_say(s, false,
-			   "what tasks of a Linux guest wait for: uniscope top --tasks "
-			   "4");
+			   "uniscope top --tasks 4 shows what tasks of a Linux guest "
+			   "wait for");
 		return US_TOP_DRAW;
 	}
 	if (s->page != US_TOP_FUNCTIONS)
 		go_to(s, US_TOP_FUNCTIONS);
 	s->waits = !s->waits;
-	if (s->of[0]) /* who waits is called by another name in a container */
+	if (s->of[0]) /* waiting tasks have other names in a container */
 		s->rows = s->of_by;
 	s->of[0] = '\0';
 	s->selected = s->first = 0;
@@ -327,7 +327,7 @@ static enum us_top_act help(struct us_top_state *s)
 	return US_TOP_DRAW;
 }
 
-/* Those of one guest's pages. */
+/* Keys of one guest's pages. */
 static enum us_top_act press_guest(struct us_top_state *s, unsigned key,
 				   const struct us_top_seen *seen)
 {

@@ -9,16 +9,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define FEW_ROWS    12 /* of a screen: then only the table has room */
-#define NARROW	    60 /* columns: then only shares and names */
+#define FEW_ROWS    12 /* of a screen: with fewer only the table has room */
+#define NARROW	    60 /* columns: with fewer only shares and names */
 #define BAR_COLUMNS 10
 #define HOT	    0.10
 #define LEAST_NAME  20
 
-/* Where things stand. */
+/* Where the parts of the screen are. */
 struct frame {
 	unsigned vcpus;	     /* lines */
-	unsigned table, end; /* its first row, that of its header; behind its last */
+	unsigned table, end; /* first row, with its header; row after its last */
 	bool cost;
 };
 
@@ -31,7 +31,7 @@ static struct frame frame_of(const struct us_top_picture *p, unsigned rows)
 	unsigned most = (rows - FEW_ROWS) / 2 + 1;
 	f.vcpus = p->n_vcpu < most ? p->n_vcpu : most;
 	f.cost = true;
-	f.table = 1 + f.vcpus + 1 + 1; /* and an empty line */
+	f.table = 1 + f.vcpus + 1 + 1; /* the last one is an empty line */
 	return f;
 }
 
@@ -51,7 +51,7 @@ static double percent(uint64_t part, uint64_t all)
 	return all ? 100 * (double)part / (double)all : 0;
 }
 
-/* The reasons that most exits were for. */
+/* Append the most frequent reasons of exits. */
 static void append_exits(const struct us_live_vcpu *v, uint64_t all, char *dst,
 			 size_t size)
 {
@@ -107,7 +107,7 @@ char *us_top_cost_line(const struct us_record_stats *s, double own_cpu, char *ds
 		us_append(dst, size, "%.2f %% of the guest's time, ",
 			  percent(s->stolen_ns, s->vcpu_ns));
 	else
-		us_append(dst, size, "no stop of the guest, ");
+		us_append(dst, size, "guest not stopped, ");
 	if (s->held_p50_ns)
 		us_append(dst, size, "%.0f us a sample, ",
 			  (double)s->held_p50_ns / 1e3);
@@ -223,7 +223,7 @@ struct columns {
 	unsigned bar, name, place; /* where they begin; place: at the end if none */
 };
 
-/* Of processes or threads, which have no total and no place. */
+/* Is it a table of processes or threads, which have no total and no place? */
 static bool is_of_groups(const struct us_top_picture *p)
 {
 	return p->state->page == US_TOP_FUNCTIONS && p->state->rows != US_BY_NONE;
@@ -424,11 +424,11 @@ static void put_guests(const struct us_top_picture *p, const struct frame *f,
 
 static const char *const help_lines[] = {
 	"up, down, PgUp, PgDn, g, G  choose a row (also k, j)",
-	"Enter   callers and callees of the function; of a guest or process: go in",
+	"Enter   the function's callers and callees; a guest or process: open it",
 	"Esc     back",
 	"s       sort by self, total, name",
-	"p       rows: functions; of a Linux guest processes, threads",
-	"b       what tasks of a Linux guest wait for (--tasks), or again what runs",
+	"p       rows: functions, or a Linux guest's processes or threads",
+	"b       what tasks of a Linux guest wait for (--tasks), or what runs",
 	"v       all vCPUs, or one: the next",
 	"w       window: last 1, 5, 15, 60 s, since the start",
 	"f       freeze, and go on (also the space bar)",
@@ -438,8 +438,8 @@ static const char *const help_lines[] = {
 	"q       quit (also Ctrl-C)",
 	"",
 	"self %: the function itself; total %: and what it calls. Shares are of the",
-	"samples in which a vCPU had work; the interval of 95 % is what chance leaves.",
-	"waits for host: ready to run, but the host's CPU was with others.",
+	"samples in which a vCPU had work; 95 % is the interval of statistical error.",
+	"waits for host: ready to run, but the host CPU ran something else.",
 	NULL,
 };
 

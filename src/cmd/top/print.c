@@ -65,7 +65,7 @@ static bool warns(const struct us_profile *p, const char *text)
 	return false;
 }
 
-/* But for those of the other profile, which were printed. */
+/* Leave out warnings of the other profile, which were printed already. */
 static void print_warnings(const struct us_profile *p, const struct us_profile *other,
 			   FILE *out)
 {
@@ -197,7 +197,7 @@ static void json_function(struct us_json *j, const struct us_top_row *r)
 	us_json_end(j);
 }
 
-/* Functions of the process or thread: most first. */
+/* The functions of a process or thread, the hottest first. */
 static void json_group(struct us_json *j, const struct us_profile_group *g,
 		       enum us_profile_by by, const struct us_profile *p, size_t limit)
 {

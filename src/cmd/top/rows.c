@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_BRANCH 0.005 /* of the function's total: others are not shown */
+#define LEAST_BRANCH 0.005 /* of the function's total: smaller ones are not shown */
 #define MOST_DEPTH   12
 
 void us_top_rows_fini(struct us_top_rows *r)
@@ -120,7 +120,7 @@ static int add_branch(const struct us_profile *p, const struct us_branch *b,
 	return 0;
 }
 
-/* What is below at, depth first; small ones are left out. */
+/* Add what is below at, depth first, without small ones. */
 static int add_branches(const struct us_profile *p, const struct us_branches *b,
 			uint32_t at, unsigned depth, uint64_t least,
 			struct us_top_rows *ret)
@@ -136,7 +136,8 @@ static int add_branches(const struct us_profile *p, const struct us_branches *b,
 	return rc;
 }
 
-/* The root of branches of a function stands for it: below it is one node, itself. */
+/* The function's own node, if it is the only one below the root of its branches;
+ * otherwise 0, the root. */
 static uint32_t below(const struct us_branches *b, uint32_t func)
 {
 	uint32_t first = b->n ? b->v[0].child : 0;

@@ -29,7 +29,7 @@ void us_screen_fini(struct us_screen *s)
 	*s = (struct us_screen){ 0 };
 }
 
-/* A '?' for each character that is not ASCII. */
+/* Put a '?' for each character that is not ASCII. */
 static void to_ascii(char *s)
 {
 	char *to = s;
@@ -43,7 +43,7 @@ static void to_ascii(char *s)
 
 enum cut { CUT_END, CUT_MIDDLE, CUT_LEFT };
 
-/* To a whole character. */
+/* Cut at the end of a whole character. */
 static void cut_end(char *text, unsigned width)
 {
 	size_t at = 0;

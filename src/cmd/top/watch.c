@@ -21,7 +21,7 @@
 #define FIRST_NS     (400 * US_NS_PER_MS) /* until there is something to see */
 #define SEARCH_NS    US_NS_PER_SEC
 #define PRINT_ROWS   10
-#define MOST_ENDED   20 /* guests that are gone, and still shown */
+#define MOST_ENDED   20 /* ended guests that are still shown */
 #define DEFAULT_FILE "uniscope.data"
 
 /* The fleet comes first, for its callbacks. */
@@ -33,17 +33,17 @@ struct top {
 		struct us_top_guest **v;
 		size_t n, cap;
 	} guests;
-	struct us_top_guest *at; /* the guest that is looked at, or NULL */
+	struct us_top_guest *at; /* the guest whose page is shown, or NULL */
 	struct us_term *term;	 /* NULL: text or JSON */
 	struct us_screen screen;
-	/* Of the picture: */
+	/* For the picture: */
 	struct us_top_rows rows, waits_rows;
 	struct us_top_guest_row *row;
 	uint64_t cpu_ns, wall_ns; /* when own_cpu was taken */
 	double own_cpu;
 	unsigned n_seen; /* guests */
 	bool quit;
-	int code; /* of the guest that the user named */
+	int code; /* the exit code of the guest that the user named */
 	struct us_err e;
 };
 
@@ -63,7 +63,7 @@ static struct top *top_of(const struct us_member *m)
 	return (struct top *)m->fleet;
 }
 
-/* In the member's thread. */
+/* Runs in the member's thread. */
 static int open_output(struct us_member *m, struct us_err *e)
 {
 	const struct us_record_settings *s = &top_of(m)->set->record;
@@ -82,7 +82,7 @@ static int running_first(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Those that are gone come last, and only so many are kept, the latest. */
+/* Put ended guests last, and keep only the latest of them. */
 static void forget_ended(struct top *t)
 {
 	size_t n = 0, to = 0;
@@ -143,7 +143,7 @@ static void begun(struct us_member *m)
 static void ended(struct us_member *m)
 {
 	struct top *t = top_of(m);
-	begin_guest(m); /* it may have been too short for that */
+	begin_guest(m); /* a short recording may not have begun the guest yet */
 	if (!m->user)
 		return;
 	us_top_guest_renew(m->user, &t->state, true);
@@ -300,7 +300,7 @@ static void print(struct top *t)
 		us_top_print(&p, most, stdout);
 	}
 	if (fflush(stdout) != 0)
-		t->quit = true; /* nobody reads it any more */
+		t->quit = true; /* nobody reads the output any more */
 }
 
 /* --- keys --- */
@@ -377,8 +377,8 @@ static void hear_keys(struct top *t)
 
 /* --- the whole --- */
 
-/* The size of the terminal is another: heard while this thread waits, and by no other.
- */
+/* Have only this thread, and only while it waits, take the signal for a new size of the
+ * terminal. */
 static void hear_resizes(sigset_t *sleep_mask)
 {
 	sigset_t mask;
@@ -388,8 +388,8 @@ static void hear_resizes(sigset_t *sleep_mask)
 	sigdelset(sleep_mask, SIGWINCH);
 }
 
-/* Its window was closed.  A signal says so too, but not to who never waits: what is
- * gone can always be read. */
+/* The terminal's window was closed.  A signal reports that, too, but not to a thread
+ * that never waits: a closed terminal is always readable. */
 static bool is_term_gone(void)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -409,10 +409,10 @@ static void show(struct top *t)
 	if (t->term)
 		draw(t);
 	else if (t->at ? !t->at->over : t->state.page == US_TOP_GUESTS)
-		print(t); /* how one ended comes once, last */
+		print(t); /* the end of one is printed once, last */
 }
 
-/* Else there is plain text; the user is told if that is not what was asked for. */
+/* Without a terminal there is plain text, and a note if the user did not ask for it. */
 static void begin_term(struct top *t)
 {
 	const char *why = NULL;
@@ -457,7 +457,7 @@ static void watch(struct top *t)
 		}
 	}
 	if (!t->term && t->at && t->at->over && !t->quit)
-		print(t); /* how it ended */
+		print(t); /* the end of the recording */
 }
 
 static void detach(struct top *t)
@@ -517,7 +517,7 @@ int us_top_watch(const struct us_top_settings *s, struct us_err *e)
 	t.state.tasks = r->tasks_hz > 0;
 	t.state.only = &s->only;
 	if (s->filter)
-		(void)us_top_filter(&t.state, s->filter); /* it was tried */
+		(void)us_top_filter(&t.state, s->filter); /* it was checked before */
 	int rc = start(&t, e);
 	if (rc == 0) {
 		watch(&t);

@@ -14,7 +14,7 @@ static bool matches(const regex_t *re, const char *raw, const char *name)
 	       (name && !regexec(re, name, 0, NULL, 0));
 }
 
-/* By the name as the image has it, or as people read it. */
+/* Compare with the raw name in the image and with the demangled one. */
 static bool is_called(const char *wanted, const char *raw, const char *name)
 {
 	return wanted && (!strcmp(wanted, raw) || (name && !strcmp(wanted, name)));
@@ -72,7 +72,7 @@ void us_trace_choice_fini(struct us_trace_choice *c)
 static int fail_missing(const char *option, const char *name, struct us_err *e)
 {
 	us_fail(e, -ENOENT, "%s %s: the images have no such function", option, name);
-	us_hint(e, "nm FILE, or uniscope count, lists those that there are");
+	us_hint(e, "nm FILE or uniscope count lists the functions");
 	return -ENOENT;
 }
 

@@ -77,9 +77,9 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	else if (!s->asked.attached && !o.command && o.n_rest)
 		*ret_exit = us_usage(
 			o.cmd,
-			"%s: QEMU takes the plugin when it starts: as a command behind "
-			"--, or with $(uniscope record --prepare DIR -e ELF), whose "
-			"DIR/counts --attach reads",
+			"%s: QEMU takes the plugin only when it starts: give a command "
+			"after --, or start QEMU with $(uniscope record --prepare DIR "
+			"-e ELF) and use --attach DIR/counts",
 			o.rest[0]);
 	else if (!s->asked.attached && (!o.command || !o.n_rest))
 		*ret_exit = us_usage(
@@ -113,7 +113,7 @@ static int check_mixed(void *ctx, struct us_err *e)
 		return 0;
 	us_fail(e, -ENOTSUP,
 		"count: all vCPUs are in one thread (thread=single, -icount), and this "
-		"QEMU does not say which of them executes what");
+		"QEMU does not report which vCPU executes what");
 	us_hint(e, "use one vCPU, or thread=multi, or a QEMU before 10.0");
 	return -ENOTSUP;
 }
@@ -127,7 +127,7 @@ static int write_facts(const struct counting *n, const struct us_counts *c,
 	if (c->head.n_unforeseen)
 		us_plugin_caution(
 			caution,
-			"code that is not the images': %" PRIu64
+			"code outside the images: %" PRIu64
 			" jumps of functions to their own beginning count as calls",
 			c->head.n_unforeseen);
 	us_plugin_caution_of_trees(caution, &n->sums);
@@ -167,7 +167,7 @@ static int write_recording(struct counting *n, struct us_err *e)
 	return r;
 }
 
-/* A table at once, where no other format was asked for. */
+/* Show a table at once unless another format was asked for. */
 static int show(struct counting *n, struct us_err *e)
 {
 	struct us_profile_opts all = { .raw_names = n->set->raw_names,
@@ -192,7 +192,7 @@ static int show(struct counting *n, struct us_err *e)
 	return r;
 }
 
-/* Functions have to be known before they are executed. */
+/* The plugin must know the functions before the guest executes them. */
 static int check_list(const struct counting *n, struct us_err *e)
 {
 	if (n->run.n_function)
@@ -200,7 +200,7 @@ static int check_list(const struct counting *n, struct us_err *e)
 	const char *note = n->run.images.note;
 	us_fail(e, -ENOENT, "--functions: %s",
 		note[0] ? note : "the guest's image has no symbols");
-	us_hint(e, "-e ELF names one that has; without --functions, functions are "
+	us_hint(e, "-e ELF names one with symbols; without --functions, functions are "
 		   "known by their addresses");
 	return -ENOENT;
 }

@@ -32,7 +32,7 @@ static uint64_t choose(void *ctx, const char *raw)
 	return chosen ? US_FUNCTION_TRACED : 0;
 }
 
-/* Of the part until the next comma that parts something. */
+/* The length up to the next comma outside of brackets. */
 static size_t length_of(const char *text)
 {
 	int depth = 0;
@@ -101,8 +101,8 @@ int us_count_list_check(const struct us_count_list *l, struct us_err *e)
 		us_fail(e, -ENOENT,
 			"--functions %.200s: no function of the images has that name",
 			l->v[i].text);
-		us_hint(e, "a name, or a regular expression for all of one, such as "
-			   "'tcp_.*'; --functions alone counts all");
+		us_hint(e, "give a name, or a regular expression for a whole name, "
+			   "such as 'tcp_.*'; --functions alone counts all");
 		return -ENOENT;
 	}
 	return 0;

@@ -37,7 +37,7 @@ int us_plugin_find(char ret[static PATH_MAX], struct us_err *e)
 	return -ENOENT;
 }
 
-/* QEMU takes two commas for one that is part of a value. */
+/* In a value QEMU reads two commas as one. */
 static void add_escaped(char *dst, size_t size, const char *text)
 {
 	size_t at = strlen(dst);
@@ -111,8 +111,8 @@ static int check(const struct us_plugin_command *c, char *const argv[],
 	if (strcmp(vmm, "qemu") != 0) {
 		us_fail(e, -EINVAL, "%s what %.200s runs: this is no QEMU", c->verb,
 			argv[0]);
-		us_hint(e, "every call is seen by QEMU's emulation alone; uniscope "
-			   "record samples guests of any VMM");
+		us_hint(e, "only QEMU's emulation sees every call; uniscope record "
+			   "samples guests of any VMM");
 		return -EINVAL;
 	}
 	bool runs = us_cmdline_parse(vmm, argc, (const char *const *)argv, line);
@@ -122,9 +122,10 @@ static int check(const struct us_plugin_command *c, char *const argv[],
 	if (runs && line->accel == US_ACCEL_KVM && !line->tcg_fallback) {
 		us_fail(e, -EINVAL,
 			"%s what a guest under KVM executes: its processor does not "
-			"tell",
+			"report it",
 			c->verb);
-		us_hint(e, "leave KVM out (-accel tcg), or sample: uniscope record");
+		us_hint(e, "use -accel tcg instead of KVM, or sample with uniscope "
+			   "record");
 		return -EINVAL;
 	}
 	if (c->deterministic &&
@@ -141,8 +142,8 @@ static int check(const struct us_plugin_command *c, char *const argv[],
 int us_plugin_command_make(struct us_plugin_command *c, char *const argv[],
 			   struct us_err *e)
 {
-	/* The seed is of what a guest takes for chance: RDRAND, the seeds that QEMU
-	 * hands to a kernel for KASLR. */
+	/* The seed fixes what a guest uses as random: RDRAND, and the seeds that QEMU
+	 * passes to a kernel for KASLR. */
 	static const char *const fixed[] = { "-icount", "shift=3,sleep=off",
 					     "-rtc",	"clock=vm,base=2020-01-01",
 					     "-seed",	"1" };

@@ -45,7 +45,7 @@ bool us_plugin_run_is_stopped(void)
 	return stopped;
 }
 
-/* What the images are found by, before there is a process. */
+/* What is needed to find the images, from the command line: there is no process yet. */
 static void guest_of_command(struct us_plugin_run *r)
 {
 	_cleanup_free_ struct us_cmdline *c = calloc(1, sizeof(*c));
@@ -68,8 +68,8 @@ static void guest_of_command(struct us_plugin_run *r)
 			to[i][0] = '\0';
 }
 
-/* The plugin compares nothing before it counts, so what is beside a kernel has to be of
- * its build for certain. */
+/* The plugin does not compare images with memory before it counts, so files beside a
+ * kernel must be of its build for certain. */
 static int open_images(struct us_plugin_run *r, struct us_err *e)
 {
 	const struct us_plugin_asked *a = r->asked;
@@ -87,12 +87,12 @@ static int open_images(struct us_plugin_run *r, struct us_err *e)
 	}
 	if (n && n == m->n)
 		snprintf(r->images.note, sizeof(r->images.note),
-			 "no symbols: the kernel is no ELF file, and of those beside "
-			 "it none is certain to be of its build");
+			 "no symbols: the kernel is no ELF file, and no ELF file "
+			 "beside it is certain to be of its build");
 	return rc;
 }
 
-/* The user's own; it is kept. */
+/* The user's own folder; it is kept. */
 static int use_dir(struct us_plugin_run *r, const char *dir, struct us_err *e)
 {
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
@@ -150,7 +150,7 @@ static int write_functions(struct us_plugin_run *r, struct us_err *e)
 {
 	char path[US_PLUGIN_PATH];
 	us_plugin_run_path(r, "functions", path);
-	/* Not into one that a QEMU has mapped. */
+	/* Do not write into a file that a QEMU has mapped. */
 	if (r->asked->dir)
 		unlink(path);
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
@@ -191,7 +191,7 @@ int us_plugin_run_start(struct us_plugin_run *r, struct us_plugin_command *c,
 	return rc;
 }
 
-/* Has it ended, by itself or as the user wants it? */
+/* Has the guest ended, by itself or because the user wants it? */
 static bool is_over(struct us_plugin_run *r, uint64_t until)
 {
 	r->end = US_RECORD_DONE;
@@ -222,7 +222,7 @@ int us_plugin_run_wait(struct us_plugin_run *r,
 	return rc;
 }
 
-/* Its magic is written last. */
+/* The plugin writes the file's magic number last. */
 static bool is_made(const char *path)
 {
 	char magic = 0;
@@ -238,16 +238,15 @@ int us_plugin_run_check(const struct us_plugin_run *r, const char *path,
 		return 0;
 	if (r->end != US_RECORD_GUEST_GONE) {
 		us_fail(e, -ECHILD, "QEMU had not loaded the plugin yet");
-		us_hint(e, "give it more time; what it wrote stands above");
+		us_hint(e, "give it more time; its output is above");
 	} else if (WIFSIGNALED(status)) {
 		us_fail(e, -ECHILD, "QEMU was killed at its start: %s",
 			strsignal(WTERMSIG(status)));
 	} else {
 		us_fail(e, -ECHILD, "QEMU ended with status %d at its start",
 			WEXITSTATUS(status));
-		us_hint(e,
-			"it says why above; a QEMU without plugins can neither count "
-			"nor trace");
+		us_hint(e, "its output above says why; a QEMU without plugins can "
+			   "neither count nor trace");
 	}
 	return -ECHILD;
 }
@@ -271,8 +270,8 @@ void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
 	if (s->lost)
 		us_plugin_caution(text,
 				  "%" PRIu64
-				  " calls found no room in the tree (--nodes): "
-				  "they and what they call are [tree is full]",
+				  " calls did not fit in the tree (--nodes): they and "
+				  "what they call are [tree is full]",
 				  s->lost);
 	if (s->too_deep)
 		us_plugin_caution(text,
@@ -282,8 +281,7 @@ void us_plugin_caution_of_trees(char text[static US_PLUGIN_CAUTION],
 	if (s->resets)
 		us_plugin_caution(text,
 				  "the machine was reset %" PRIu64
-				  " times: what is here is of all its %" PRIu64
-				  " boots",
+				  " times: this covers all its %" PRIu64 " boots",
 				  s->resets, s->resets + 1);
 }
 
@@ -295,8 +293,8 @@ void us_plugin_caution_of_places(char text[static US_PLUGIN_CAUTION],
 			text,
 			"the image's code ran %#" PRIx64
 			" above where it was linked, without names: next time -e "
-			"ELF@%#" PRIx64 " -e ELF, and --deterministic or nokaslr, that "
-			"it is there again",
+			"ELF@%#" PRIx64 " -e ELF, and --deterministic or nokaslr to "
+			"have it there again",
 			s->slide, s->slide);
 	else if (s->unnamed > s->insns / 10 * 9)
 		us_plugin_caution(

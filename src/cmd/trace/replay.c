@@ -53,7 +53,7 @@ static bool set_depth(struct settings *s, const char *value)
 	return true;
 }
 
-/* Of the trace, not of samples. */
+/* Show this part of the trace, not of samples. */
 static bool set_time(struct settings *s, const char *value)
 {
 	struct us_profile_opts part = { 0 };
@@ -121,7 +121,7 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-/* A new one, or one that is empty: what is in it already is nobody's to mix with. */
+/* A new folder, or an empty one: do not mix the output with other files. */
 static int open_folder(struct settings *s, int *ret, struct us_err *e)
 {
 	if (mkdir(s->out, 0700) && errno != EEXIST)
@@ -141,7 +141,7 @@ static int open_folder(struct settings *s, int *ret, struct us_err *e)
 	return 0;
 }
 
-/* It is read twice: a pipe goes to a file first. */
+/* The recording is read twice: a pipe goes to a file first. */
 static int open_twice(const struct settings *s, struct us_profile **ret, int *ret_fd,
 		      struct us_err *e)
 {
@@ -176,9 +176,8 @@ static void tell(const struct us_profile *p, const struct us_trace_report_result
 	if (caution)
 		fprintf(stderr, "uniscope: %s\n", caution);
 	if (t->n_call_unknown)
-		fputs("uniscope: ? is what this QEMU does not tell on this host: QEMU "
-		      "9.0 "
-		      "and later give registers to plugins\n",
+		fputs("uniscope: ? stands for values that this QEMU does not report on "
+		      "this host: QEMU 9.0 and later give registers to plugins\n",
 		      stderr);
 	if (t->cut)
 		fputs("uniscope: the recording has no end: it was cut\n", stderr);

@@ -19,8 +19,8 @@ struct us_trace_server {
 	const struct us_trace_served *of;
 	struct us_http *http;
 	atomic_bool over;
-	pthread_mutex_t names; /* of the symbols */
-	pthread_mutex_t lock;  /* of what follows */
+	pthread_mutex_t names; /* for the symbols */
+	pthread_mutex_t lock;  /* for the fields below */
 	struct us_trace_text text[US_TRACE_TEXTS];
 	bool used[US_TRACE_TEXTS];
 };
@@ -80,7 +80,7 @@ static void trace_clock(void *ctx, const struct us_http_request *q,
 	us_events_close(&f);
 }
 
-/* On or off: to 1 or 0; negative: only say what it is. */
+/* Switch on (1) or off (0), or with a negative value only reply what it is. */
 static void switch_to(const struct us_trace_server *s, int to, struct us_http_reply *r)
 {
 	struct us_events_file f;
@@ -127,7 +127,7 @@ static void enable_off(void *ctx, const struct us_http_request *q,
 
 /* ---- Texts ---- */
 
-/* One that nobody uses, or -1.  The lock is held. */
+/* A text that nobody uses, or -1.  The lock is held. */
 static int free_text(struct us_trace_server *s)
 {
 	for (int i = 0; i < US_TRACE_TEXTS; i++) {

@@ -18,7 +18,7 @@
 #define ROUND_MS 20
 #define NICE	 10 /* the guest and its recording come first */
 
-/* A text under way. */
+/* A text being written. */
 struct printing {
 	struct us_trace_text *text;
 	struct us_events_file file;
@@ -49,7 +49,7 @@ static int on_events(void *ctx, unsigned vcpu, const uint64_t *record, size_t n,
 				       n);
 }
 
-/* Nobody reads any more: that ends it. */
+/* End the text if nobody reads it any more. */
 static int on_until(void *ctx, uint64_t t_ns, struct us_err *e)
 {
 	struct printing *p = ctx;
@@ -58,7 +58,7 @@ static int on_until(void *ctx, uint64_t t_ns, struct us_err *e)
 	return rc ? rc : fflush(p->out) || ferror(p->out) ? -EPIPE : 0;
 }
 
-/* What came since; as Linux's trace_pipe, say what there was no time for. */
+/* Print what came since; like Linux's trace_pipe, report what was lost. */
 static int take(struct printing *p, struct us_err *e)
 {
 	const struct us_events_sink sink = { .functions = on_functions,
@@ -72,7 +72,7 @@ static int take(struct printing *p, struct us_err *e)
 	return rc;
 }
 
-/* Until the trace ends, or the reader goes away. */
+/* Print until the trace ends or the reader goes away. */
 static void follow(struct printing *p, struct us_err *e)
 {
 	struct pollfd reader = { .fd = p->text->to };
@@ -103,7 +103,7 @@ static void print(struct us_trace_text *t, FILE *out)
 		else if (take(&p, &e))
 			e.code = -EPIPE;
 		if (us_trace_printer_end(p.printer, !e.code, &result))
-			e.code = -EPIPE; /* it is short, and nobody reads it */
+			e.code = -EPIPE; /* the text is short, and nobody reads it */
 	}
 	us_trace_printer_free(p.printer);
 	us_events_close(&p.file);

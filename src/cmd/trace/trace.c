@@ -22,10 +22,10 @@
 #include <unistd.h>
 
 #define DEFAULT_RING  (32U << 20) /* bytes a vCPU */
-#define ROUNDS	      16	  /* in a row, while the guest is fast */
-#define NEXT_ROUND    0.1	  /* of a ring: when it is worth one */
+#define ROUNDS	      16	  /* in a row, while events come fast */
+#define NEXT_ROUND    0.1	  /* of a ring, to be worth another round */
 #define SERVE_POLL_US 20000
-#define INSN_NS	      8 /* by --deterministic: icount shift=3 */
+#define INSN_NS	      8 /* with --deterministic: icount shift=3 */
 
 enum {
 	OPT_DEPTH = US_OPTION_LONG,
@@ -45,16 +45,16 @@ struct settings {
 	const char *out;
 	struct us_symbol_files symbols;
 	uint64_t ring;	  /* bytes a vCPU */
-	uint64_t last_ns; /* keep as much, in memory; 0: write all to the file */
+	uint64_t last_ns; /* keep this much in memory; 0: write all to the file */
 	unsigned depth;	  /* 0: any */
 	enum action action;
-	const char *target; /* of an action; NULL: the only one that there is */
-	const char *listen; /* an address to serve it on; NULL: no */
+	const char *target; /* for an action; NULL: the only traced guest */
+	const char *listen; /* the address to serve on; NULL: do not serve */
 };
 
 struct tracing {
 	const struct settings *set;
-	struct us_plugin_asked asked; /* of a snapshot */
+	struct us_plugin_asked asked; /* for a snapshot */
 	struct us_plugin_run run;
 	struct us_output output;
 	struct us_writer *writer;
@@ -68,7 +68,7 @@ struct tracing {
 
 /* ---- What the user asks for ---- */
 
-/* "64M"; a power of two results. */
+/* "64M"; rounded to a power of two. */
 static bool set_ring(struct settings *s, const char *value)
 {
 	char *end;
@@ -124,12 +124,13 @@ static int check_usage(struct settings *s, bool command)
 	const struct us_format *f = s->out ? us_format_by_suffix(s->out) : NULL;
 	if (f)
 		return us_usage(&us_cmd_trace,
-				"-o %s: a trace is recorded first; uniscope replay -o "
-				"makes other formats of it",
+				"-o %s: trace writes a recording; uniscope replay -o "
+				"converts it to other formats",
 				s->out);
 	if (s->action == SERVE && s->out)
-		return us_usage(&us_cmd_trace,
-				"-o: who traces this guest writes the recording");
+		return us_usage(
+			&us_cmd_trace,
+			"-o: the uniscope that traces this guest writes the recording");
 	if (s->action == RUN && (!command || !s->asked.argv[0]))
 		return us_usage(&us_cmd_trace,
 				"-- and a command that starts QEMU, or --on, --off, "
@@ -137,7 +138,7 @@ static int check_usage(struct settings *s, bool command)
 	if (s->action != RUN && (command || (s->asked.argv[0] && s->asked.argv[1])))
 		return us_usage(&us_cmd_trace,
 				"--on, --off, --snapshot, and --listen without a "
-				"command are for one guest that is traced already");
+				"command are for one guest that is already traced");
 	return US_EXIT_OK;
 }
 
@@ -153,7 +154,7 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 	s->syscalls.text = -1;
 	if (!us_options_read(&o, ret_exit))
 		return false;
-	/* What is said of functions asks for them. */
+	/* Options about functions ask for functions, too. */
 	s->syscalls.alone = s->syscalls.on && !s->choice.filter && !s->choice.hide &&
 			    !s->choice.from && !s->choice.until && !s->depth;
 	s->asked.argv = o.rest;
@@ -173,7 +174,7 @@ static bool parse(struct settings *s, int argc, char **argv, int *ret_exit)
 static int write_facts(struct tracing *t, enum us_match match, struct us_err *e)
 {
 	char caution[US_PLUGIN_CAUTION] = "", insn_ns[16] = "", from[24] = "";
-	/* As the trace has it: from when QEMU made its file. */
+	/* In the trace's time, which starts when QEMU made its file. */
 	uint64_t whole = t->run.begun_ns + t->run.elapsed_ns - t->file.head.start_ns;
 	uint64_t last = t->set->last_ns;
 	if (t->file.n_lost)
@@ -207,7 +208,7 @@ static int write_facts(struct tracing *t, enum us_match match, struct us_err *e)
 	return r;
 }
 
-/* How often which function was called, and for how long, is known besides. */
+/* Also write how often each function was called, and for how long. */
 static int write_counts(struct tracing *t, enum us_match *ret_match, struct us_err *e)
 {
 	struct us_counts c;
@@ -231,7 +232,7 @@ static int open_trace(struct tracing *t, struct us_err *e)
 	return r ? r : write_facts(t, US_MATCH_UNKNOWN, e);
 }
 
-/* Each 20 ms, of a stream. */
+/* Called every 20 ms for a stream. */
 static int take_events(void *ctx, struct us_err *e)
 {
 	struct tracing *t = ctx;
@@ -239,7 +240,7 @@ static int take_events(void *ctx, struct us_err *e)
 	if (!t->file.map) {
 		struct us_err why = { 0 };
 		r = us_events_open(t->trace, &t->file, &why);
-		if (r) /* not made yet, or not whole */
+		if (r) /* not made yet, or incomplete */
 			return 0;
 		us_events_close(&t->file);
 		r = open_trace(t, e);
@@ -342,7 +343,7 @@ static int run_server(struct tracing *t, struct us_err *e)
 	return 0;
 }
 
-/* Before the images are closed. */
+/* Call it before the images are closed. */
 static void close_server(struct tracing *t)
 {
 	us_trace_server_close(t->server);
@@ -376,7 +377,7 @@ static int run(struct tracing *t, struct us_err *e)
 	return r < 0 ? r : finish(t, e);
 }
 
-/* Names and files of a guest that another uniscope traces. */
+/* Prepare names and files of a guest that another uniscope traces. */
 static int prepare_attached(struct tracing *t, struct us_traced *d, struct us_err *e)
 {
 	t->asked = t->set->asked;
@@ -402,7 +403,7 @@ static int snapshot(struct tracing *t, struct us_traced *d, struct us_err *e)
 	us_events_close(&t->file);
 	if (stream) {
 		us_fail(e, -EBUSY,
-			"take a snapshot of a trace that is written to a file");
+			"take a snapshot: this trace is written to a file already");
 		us_hint(e, "read that file, or trace with --last TIME");
 		return -EBUSY;
 	}
@@ -414,7 +415,7 @@ static bool is_there(pid_t pid)
 	return kill(pid, 0) == 0 || errno == EPERM;
 }
 
-/* Until the guest ends, the duration is over or Ctrl-C. */
+/* Serve until the guest ends, the duration is over or the user presses Ctrl-C. */
 static int serve(struct tracing *t, struct us_traced *d, struct us_err *e)
 {
 	uint64_t duration = t->set->asked.duration_ns;

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The command line of a process; false: it has none, or is not ours to see. */
+/* Read the command line of a process; false: it has none, or we may not read it. */
 static bool read_command(pid_t pid, struct us_traced *t)
 {
 	char path[64];
@@ -33,7 +33,7 @@ static bool read_command(pid_t pid, struct us_traced *t)
 	return true;
 }
 
-/* The value of name in "A,name=value,..."; two commas are one that is part of it. */
+/* The value of name in "A,name=value,..."; two commas stand for one in a value. */
 static bool value_of(const char *word, const char *name, char ret[US_STORE_MAX_PATH])
 {
 	const char *p = strstr(word, name);

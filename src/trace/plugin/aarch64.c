@@ -21,7 +21,8 @@ static bool selects_stack(uint32_t insn) /* msr spsel */
 	return (insn & 0xfffff0ff) == 0xd50040bf || (insn & 0xffffffe0) == 0xd5184200;
 }
 
-/* pacia, autia, xpaci and their like: the same address, with a signature or without. */
+/* pacia, autia, xpaci and similar: the address stays the same, with or without a
+ * signature. */
 static bool signs(uint32_t insn)
 {
 	return (insn & 0xffff0000) == 0xdac10000;
@@ -43,7 +44,8 @@ void us_aarch64_flow(const uint8_t *code, size_t n, uint64_t pc,
 	ret->loads_stack |= selects_stack(insn);
 	if (signs(insn))
 		ret->link = US_FLOW_LINK_KEPT;
-	/* By another register, a return; by this one, a jump is one. */
+	/* ret with another register is a return, too, and so is a jump with the link
+	 * register. */
 	if (x.kind == US_LINK_RET && x.reg != US_AARCH64_LR)
 		ret->link = US_FLOW_LINK_SET;
 	if (x.kind == US_LINK_JUMP_INDIRECT && x.reg == US_AARCH64_LR)

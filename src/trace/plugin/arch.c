@@ -62,7 +62,7 @@ bool us_plugin_may_jump_to(const struct us_plugin_arch *a, const uint8_t *code,
 	return false;
 }
 
-/* What is behind it is executed by who jumps there, only. */
+/* The code after it is executed only after a jump there. */
 static bool ends(const struct us_plugin_arch *a, const uint8_t *code, uint64_t pc)
 {
 	static const uint8_t padding[4], nop[] = { 0x1f, 0x20, 0x03, 0xd5 };

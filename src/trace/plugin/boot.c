@@ -20,7 +20,7 @@
 #define NS_PER_S 1000000000ULL
 
 static struct us_boot_file *file;
-static unsigned n_watch, n_vcpu; /* of the file: it may change below us */
+static unsigned n_watch, n_vcpu; /* copies: the file's own may change at any time */
 static uint64_t insns;		 /* version 1, one vCPU */
 static uint64_t first_pc;	 /* of the guest's first block */
 static bool has_first;
@@ -63,10 +63,10 @@ static bool is_due(const struct us_boot_watch *w)
 	return false;
 }
 
-/* Of two vCPUs that come at once, the later one may be written down. */
+/* If two vCPUs reach it at once, the later one may be recorded. */
 static void note(struct us_boot_watch *w, unsigned vcpu, uint64_t before)
 {
-	if (is_seen(w)) /* of what is called often, too, it is heard each time */
+	if (is_seen(w)) /* callbacks come each time, not only the first */
 		return;
 	uint64_t wall = now_of(CLOCK_MONOTONIC);
 	if (!is_due(w))
@@ -82,7 +82,7 @@ static void note(struct us_boot_watch *w, unsigned vcpu, uint64_t before)
 /* ---- Where the kernel's entry leads ---- */
 
 static struct {
-	bool on;       /* it is asked for, and the entry was executed */
+	bool on;       /* it is requested, and the entry was executed */
 	unsigned vcpu; /* by this one */
 	unsigned n_block;
 	bool pending, jump; /* the next block is what was called, or jumped to */
@@ -139,7 +139,7 @@ static void begin_path(unsigned i, const struct us_boot_watch *w)
 static const uint8_t *code_of(const struct qemu_plugin_insn *insn, uint8_t *copy,
 			      size_t n)
 {
-	if (api < 3) /* it gives the bytes themselves */
+	if (api < 3) /* it returns a pointer to the bytes */
 		return (const uint8_t *)qemu_plugin_insn_data(insn, NULL, 0);
 	return qemu_plugin_insn_data(insn, copy, n) >= n ? copy : NULL;
 }
@@ -156,7 +156,7 @@ static bool has_entry(struct qemu_plugin_tb *tb, size_t n)
 	return false;
 }
 
-/* A block ends with what leads out of it. */
+/* A block ends with the instruction that leaves it. */
 static void follow_block(struct qemu_plugin_tb *tb, size_t n)
 {
 	struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, n - 1);
@@ -181,10 +181,10 @@ static void follow_block(struct qemu_plugin_tb *tb, size_t n)
 			QEMU_PLUGIN_CB_NO_REGS, NULL);
 }
 
-/* ---- What QEMU calls when the guest comes there ---- */
+/* ---- What QEMU calls when the guest reaches a point ---- */
 
-/* The number of a watch, and how many instructions of its block are still to come:
- * those of the whole block are counted when it begins. */
+/* The number of a watch, and how many instructions of its block follow: a block's
+ * instructions are all counted when it begins. */
 #define REST_BITS 16
 
 static void *place(unsigned k, size_t rest)
@@ -200,7 +200,7 @@ static void on_place(unsigned i, void *data)
 	begin_path(i, w);
 }
 
-/* Each time, for as long as it is there. */
+/* Called each time the guest reaches its first instruction. */
 static void on_start(unsigned i, void *data)
 {
 	if (i == 0)
@@ -237,7 +237,7 @@ static void on_vcpu(qemu_plugin_id_t id, unsigned i)
 	us_boot_on_vcpu(i);
 }
 
-/* ---- Where it is to call ---- */
+/* ---- Where QEMU should call us ---- */
 
 static void count_instructions(struct qemu_plugin_tb *tb, size_t n)
 {
@@ -260,8 +260,7 @@ static bool is_start(uint64_t pc, size_t i)
 	return pc == first_pc;
 }
 
-/* The code of an instruction and of those behind it, as far as they are in the block.
- */
+/* The code of an instruction and of those after it in the block. */
 static size_t code_from(struct qemu_plugin_tb *tb, size_t i, size_t n,
 			uint8_t ret[static US_WATCH_CODE])
 {
@@ -282,7 +281,7 @@ static size_t code_from(struct qemu_plugin_tb *tb, size_t i, size_t n,
 	return got;
 }
 
-/* As much of it is as expected as has to be: what a block lacks counts as equal. */
+/* Does enough of the code match?  Bytes that the block lacks count as equal. */
 static bool is_code(struct qemu_plugin_tb *tb, size_t i, size_t n,
 		    const struct us_boot_watch *w)
 {
@@ -319,7 +318,8 @@ static void watch_insn(struct qemu_plugin_tb *tb, size_t i, size_t n)
 	}
 }
 
-/* Most blocks have nothing to watch; to ask QEMU for each instruction takes longer. */
+/* Most blocks have nothing to watch, and asking QEMU about each instruction is slower.
+ */
 static bool is_watched(uint64_t first, uint64_t last)
 {
 	bool found = is_start(first, 0);
@@ -355,7 +355,7 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		us_devices_translate(tb);
 }
 
-/* uniscope has made it, and filled in what it wants to know. */
+/* uniscope has created the file and filled in what it wants to know. */
 static int map_file(const char *path)
 {
 	struct stat st;

@@ -9,7 +9,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- What QEMU calls when the guest has executed it ---- */
+/* ---- What QEMU calls when the guest executes an instruction ---- */
 
 static void count(struct us_plugin_vcpu *v, void *number)
 {
@@ -41,7 +41,7 @@ static void before_back(unsigned i, void *data)
 	v->back = v->step + 1;
 }
 
-/* ---- Where it is to call ---- */
+/* ---- Where QEMU should call us ---- */
 
 static void before(struct qemu_plugin_insn *insn, us_vcpu_exec *cb, uintptr_t data)
 {
@@ -49,7 +49,7 @@ static void before(struct qemu_plugin_insn *insn, us_vcpu_exec *cb, uintptr_t da
 					       (void *)data);
 }
 
-/* Functions have numbers in the order in which they are met, and so have their nodes.
+/* Functions are numbered in the order in which they are found, and so are their nodes.
  */
 static uint32_t node_of(struct us_track_function *f)
 {
@@ -66,10 +66,10 @@ static uint32_t node_of(struct us_track_function *f)
 }
 
 /*
- * Where it is what the one vCPU adds to: in the file, which is there when QEMU was
- * killed.  Since version 2, QEMU adds to memory of its own, which is told by how far it
- * is from where that begins for a vCPU: any memory is, and QEMU translates anew when
- * its own has moved.
+ * Let QEMU add to the file directly, if there is one vCPU; the file remains if QEMU is
+ * killed.  Since version 2, QEMU adds only to its own memory, at an offset from where
+ * that begins for a vCPU.  Any memory is at some offset, and QEMU translates again when
+ * its own memory moves.
  */
 static bool count_inline(struct qemu_plugin_insn *insn, uint64_t *calls)
 {
@@ -125,8 +125,8 @@ static void add_insn(struct qemu_plugin_tb *tb, size_t i)
 	before(insn, before_back, 0);
 }
 
-/* Does this block follow a jump back that was not taken?  It is in the same function,
- * or right behind it. */
+/* Does this block follow a backward jump that was not taken?  It is in the same
+ * function, or right after it. */
 static bool is_step(uint64_t pc)
 {
 	for (uint64_t at = pc - 1; at != pc + 1; at++) {

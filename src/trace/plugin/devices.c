@@ -17,8 +17,8 @@
 #define MAX_POINT (1U << 16)
 #define NOWHERE	  UINT64_MAX
 
-/* Where QEMU before 9.0 has these in its state of a processor (struct CPUX86State in
- * target/i386/cpu.h), and of how many bytes they are. */
+/* The offsets and size of these in QEMU's processor state before 9.0 (struct
+ * CPUX86State in target/i386/cpu.h). */
 static const struct layout {
 	const char *target;
 	size_t size, dx, eip, cs_base, all;
@@ -27,22 +27,22 @@ static const struct layout {
 
 /* An access to the port in dx. */
 struct point {
-	uint64_t start, pc; /* of its block, and its own */
+	uint64_t start, pc; /* address of its block, and its own */
 };
 
 static struct us_boot_file *file;
-static uint32_t n_use; /* of the file: it may change below us */
+static uint32_t n_use; /* a copy: the file's own may change at any time */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const struct layout *layout; /* NULL: there is none, or no callback finds it */
+static const struct layout *layout; /* NULL: none, or callbacks do not get the state */
 static struct vcpu {
 	struct us_registers registers;
-	const uint8_t *env; /* once it was read */
+	const uint8_t *env; /* set once it was read */
 	bool pending;	    /* the last instruction of a block has accessed a port */
 	/* An instruction that accesses a port several times: */
 	struct us_boot_use *row;
 	uint64_t gva; /* of the last access's memory; NOWHERE: none yet */
 } vcpus[US_COUNTS_MAX_VCPU];
-static struct point *points; /* they stay as long as QEMU */
+static struct point *points; /* never freed */
 static uint32_t n_point;
 
 void us_devices_start(struct us_boot_file *f, const char *target)
@@ -62,7 +62,7 @@ void us_devices_on_vcpu(unsigned vcpu)
 		(void)us_registers_find(&vcpus[vcpu].registers, names, 2);
 }
 
-/* The row of this device and address; the last one has all that find no room. */
+/* The row of this device and address; the last row counts all that have no room. */
 static struct us_boot_use *row_of(const char *device, uint64_t address)
 {
 	struct us_boot_use *u = file->use;
@@ -96,7 +96,7 @@ static void on_port(unsigned i, void *data)
 
 /* ---- What is in dx ---- */
 
-/* The first time: it may be no address at all. */
+/* Checked the first time: it may not be an address at all. */
 static bool can_be_read(const uint8_t *env)
 {
 	uint8_t copy[MAX_STATE];
@@ -113,7 +113,7 @@ static uint64_t word_at(const uint8_t *env, size_t offset)
 	return value;
 }
 
-/* Its program counter is somewhere between these. */
+/* Is it the processor's state?  Its program counter must be between these. */
 static bool is_state(struct vcpu *v, const uint8_t *env, uint64_t first, uint64_t last)
 {
 	if (!env || !layout || (v->env != env && !can_be_read(env)))
@@ -162,7 +162,7 @@ static void on_port_in_dx(unsigned i, void *data)
 	us_devices_hear_port(i, data, NULL);
 }
 
-/* An access of which only that is known, and dx has what it had. */
+/* Count an access whose port was not known yet; dx is still unchanged. */
 static void settle(struct vcpu *v, const uint8_t *env, uint64_t first, uint64_t last)
 {
 	if (!v->pending)
@@ -171,7 +171,7 @@ static void settle(struct vcpu *v, const uint8_t *env, uint64_t first, uint64_t 
 	count_port(read_dx(v, env, first, last));
 }
 
-/* The next block may be anywhere, of an interrupt too. */
+/* The next block may be anywhere, even in an interrupt's handler. */
 void us_devices_hear_block(unsigned i, void *data, const uint8_t *env);
 void us_devices_hear_block(unsigned i, void *data, const uint8_t *env)
 {
@@ -189,10 +189,10 @@ static void on_last_port(unsigned i, void *data)
 /* ---- Instructions that access a port several times ---- */
 
 /*
- * Each round has memory of its own, which it may access twice: to see whether it may be
- * written.  QEMU since 10.0 executes all rounds at once.  Older ones execute the
- * instruction once for each round, and once more for none, and may report what a helper
- * accesses later, too (translate.c).
+ * Each round accesses another address in memory, perhaps twice: first to see whether it
+ * is writable.  QEMU since 10.0 executes all rounds at once.  Older versions execute
+ * the instruction once for each round and once more without a round, and may also
+ * report what a helper accesses later (translate.c).
  */
 static void on_round(unsigned i, qemu_plugin_meminfo_t info, uint64_t gva, void *data)
 {
@@ -209,7 +209,7 @@ static void on_round(unsigned i, qemu_plugin_meminfo_t info, uint64_t gva, void 
 		v->pending = true;
 }
 
-/* data: of a known port; NULL: it is known behind it. */
+/* data: the row of a known port; NULL: the port is known only after the instruction. */
 static void on_rounds(unsigned i, void *data)
 {
 	struct vcpu *v = vcpu_of(i);
@@ -245,7 +245,7 @@ void us_devices_hear_behind(unsigned i, void *data, const uint8_t *env)
 
 US_ENV_CALLBACK(us_devices_env_behind, us_devices_hear_behind);
 
-/* ---- Where it is to call ---- */
+/* ---- Where QEMU should call us ---- */
 
 static void on_access(unsigned i, qemu_plugin_meminfo_t info, uint64_t gva, void *data)
 {
@@ -257,19 +257,19 @@ static void on_access(unsigned i, qemu_plugin_meminfo_t info, uint64_t gva, void
 	const char *name = qemu_plugin_hwaddr_device_name(at);
 	uint64_t gpa = qemu_plugin_hwaddr_phys_addr(at);
 	pthread_mutex_lock(&lock);
-	/* QEMU makes a name of its own address for what has none. */
+	/* For a device without a name, QEMU makes one from its own address. */
 	bool named = name && *name && strncmp(name, "anon", 4) != 0;
 	count(row_of(named ? name : "no name", gpa & PAGE));
 	pthread_mutex_unlock(&lock);
 }
 
-/* An access; next: the instruction behind it in its block, NULL: it is the last. */
+/* An access; next: the instruction after it in its block, NULL: it is the last. */
 struct access {
 	struct qemu_plugin_insn *insn, *next;
 	uint64_t start; /* of its block */
 };
 
-/* NULL: there are too many. */
+/* NULL: too many. */
 static struct point *point_of(const struct access *a)
 {
 	struct point *p = points && n_point < MAX_POINT ? &points[n_point++] : NULL;
@@ -284,9 +284,9 @@ static void before(struct qemu_plugin_insn *insn, us_vcpu_exec *cb, void *data)
 }
 
 /*
- * QEMU's state has dx where a block begins; within one it may be in a register of the
- * host's.  But for the access itself it is put there, so that it can be read behind it:
- * no access changes it.
+ * At the start of a block, QEMU's state has the value of dx; within a block the value
+ * may be in a host register.  For the access, QEMU stores it in the state, so it can be
+ * read after the access, which does not change it.
  */
 static void watch_in_state(const struct access *a, bool at_start, struct point *p)
 {

@@ -77,7 +77,7 @@ int us_event_file_make(const struct us_event_options *o, uint32_t n_vcpu,
 	*ret_size = h.size;
 	if (r < 0)
 		return r;
-	/* Last, the magic: a reader may be waiting for it. */
+	/* The magic comes last, because a reader may be waiting for it. */
 	memcpy((char *)p + sizeof(h.magic), (const char *)&h + sizeof(h.magic),
 	       sizeof(h) - sizeof(h.magic));
 	__atomic_thread_fence(__ATOMIC_RELEASE);

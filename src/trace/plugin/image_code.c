@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Version 1 and 2 say where the bytes are, later ones copy them. */
+/* Versions 1 and 2 return a pointer to the bytes, later ones copy them. */
 const uint8_t *us_insn_bytes(const struct qemu_plugin_insn *insn, size_t n,
 			     uint8_t copy[static US_MAX_INSN])
 {
@@ -12,9 +12,10 @@ const uint8_t *us_insn_bytes(const struct qemu_plugin_insn *insn, size_t n,
 	return us_plugin.api < 3 ? (const uint8_t *)got : copy;
 }
 
-/* Has Linux written a nop over the first instruction?  Over calls of __fentry__, which
- * its tracer puts back (arch/x86/kernel/ftrace.c), and over the endbr64 of functions
- * that no pointer leads to (alternative.c, apply_ibt_endbr()).  That says nothing. */
+/* Has Linux replaced the first instruction with a nop?  It does so for calls of
+ * __fentry__, which its tracer puts back (arch/x86/kernel/ftrace.c), and for the
+ * endbr64 of functions that have no pointers to them (alternative.c,
+ * apply_ibt_endbr()).  Such a difference does not count. */
 static bool is_written_over(const uint8_t *image, const uint8_t *code, size_t n)
 {
 	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };

@@ -3,7 +3,7 @@
  * see block.h. */
 #include "trace/plugin/block.h"
 
-/* ---- What QEMU calls when the guest has executed it ---- */
+/* ---- What QEMU calls when the guest executes an instruction ---- */
 
 static void on_call(unsigned i, void *data)
 {
@@ -34,8 +34,8 @@ static void before_access(unsigned i, void *data)
 }
 
 /*
- * Version 1: of two registers that are stored or loaded at once, QEMU reports each; and
- * what a helper accesses later, too.  It is the first that counts.
+ * Version 1: when two registers are stored or loaded at once, QEMU reports each access,
+ * and also what a helper accesses later.  Only the first access counts.
  */
 static bool is_first(struct us_plugin_vcpu *v)
 {
@@ -80,7 +80,7 @@ static void on_loaded_to_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t
 	us_plugin_end(v);
 }
 
-/* ---- Where it is to call ---- */
+/* ---- Where QEMU should call us ---- */
 
 /* Count the instruction when it is executed: is_first(). */
 static void arm(struct qemu_plugin_insn *insn)
@@ -111,7 +111,7 @@ void us_link_flush(struct us_block *b)
 void us_link_add_call(const struct us_block *b)
 {
 	const struct us_flow_insn *f = &b->flow;
-	if (f->has_target && f->target == b->end) { /* where is it? */
+	if (f->has_target && f->target == b->end) { /* reads its own pc */
 		us_block_before_here(b, on_set);
 		return;
 	}

@@ -31,7 +31,7 @@ static struct us_phase_vcpu tree_of(unsigned i, uint64_t before)
 	};
 }
 
-/* A file that is full has no more marks: the phase goes on. */
+/* If the file is full, there are no more marks, and the phase continues. */
 void us_phases_mark(uint32_t point, unsigned vcpu, uint64_t before)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -8,13 +8,12 @@
  *		[,trace=PATH[,records=N][,depth=N][,stream=on][,clock=insns][,begin=off]
  *		[,syscalls=on|alone[,text=N][,calls=NAME+NAME...]]]
  *
- * boot: a file that uniscope has made, vmm/plugin_boot.h; devices: it is told how these
- * are used, which is slow; phases: one to add to, how
- * the trees were at its points, vmm/plugin_phases.h;
- * counts: a file that is made, plugin_counts.h; functions: one that is read,
- * functions.h; unnamed: what it has no functions for, such as firmware, is known by the
- * addresses that are called; trace: one that is made, events.h; syscalls: system calls
- *are in it, perhaps alone.
+ * boot: a file that uniscope has created, vmm/plugin_boot.h; devices: report the use of
+ * devices in it, which is slow; phases: a file to append the trees at its points to,
+ * vmm/plugin_phases.h; counts: a file to create, plugin_counts.h; functions: one to
+ * read, functions.h; unnamed: identify code without functions, such as firmware, by the
+ * addresses that are called; trace: a file to create, events.h; syscalls: put system
+ * calls in it, perhaps alone.
  */
 #include "trace/plugin/boot.h"
 #include "trace/plugin/calls.h"
@@ -38,14 +37,14 @@
 #define EXPORT	      __attribute__((__visibility__("default")))
 #define DEFAULT_NODES (1U << 19)
 
-/* QEMU refuses a plugin for another version than its own; it reads this after it has
- * loaded the plugin, so that it can be set by what is found in QEMU. */
+/* QEMU refuses a plugin with another version than its own.  It reads this after it has
+ * loaded the plugin, so the plugin can choose the version after a look at QEMU. */
 EXPORT int qemu_plugin_version = 1;
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 			       char **argv);
 
 struct options {
-	const char *boot; /* without counts all others are of no use */
+	const char *boot; /* without counts all others are useless */
 	const char *phases;
 	bool addresses, devices;
 	const char *counts, *functions;
@@ -55,7 +54,7 @@ struct options {
 	struct us_syscall_options syscalls;
 };
 
-/* The only way: the version must stand there when QEMU looks, before it calls us. */
+/* A constructor is the only way: QEMU reads the version before it calls us. */
 __attribute__((__constructor__)) static void choose_version(void)
 {
 	if (!qemu_plugin_register_vcpu_tb_exec_inline)
@@ -96,9 +95,10 @@ static int parse(struct options *o, int argc, char **argv)
 			return complain("option", argv[i], EINVAL);
 	}
 	if (o->counts && !o->boot != !o->phases)
-		return complain("option phases=PATH: with boot", NULL, EINVAL);
+		return complain("option phases=PATH needs boot=PATH", NULL, EINVAL);
 	if (o->calls_only && (!o->functions || o->trace.path))
-		return complain("option only=calls: with functions, without trace",
+		return complain("option only=calls needs functions=PATH and excludes "
+				"trace=PATH",
 				NULL, EINVAL);
 	return o->counts || o->boot
 		       ? 0
@@ -157,8 +157,8 @@ static int complain_file(const char *path, uint64_t size, int code, const char *
 	complain("make", path, -code);
 	if (code == -ENOSPC)
 		fprintf(stderr,
-			"uniscope's plugin: it takes %" PRIu64 " MiB; less with %s, "
-			"or more there: mount -o remount,size=4G /dev/shm\n",
+			"uniscope's plugin: it needs %" PRIu64 " MiB; less with %s, "
+			"or make room: mount -o remount,size=4G /dev/shm\n",
 			(size >> 20) + 1, less);
 	return code;
 }
@@ -188,9 +188,9 @@ static void forget(qemu_plugin_id_t id)
 }
 
 /*
- * QEMU 10.0 writes the number of the vCPU that a block is translated for into its code
- * where all vCPUs are one thread's (tcg/plugin-gen.c, gen_cpu_index): it is another's,
- * too.
+ * If one thread runs all vCPUs, QEMU 10.0 writes the number of the vCPU for which a
+ * block is translated into its code (tcg/plugin-gen.c, gen_cpu_index), but other vCPUs
+ * execute the block, too.
  */
 static bool is_mixed(unsigned i)
 {
@@ -201,7 +201,7 @@ static bool is_mixed(unsigned i)
 	return us_plugin.api >= 4 && i && self == first;
 }
 
-/* With each vCPU more, those of the others may lie elsewhere. */
+/* When a vCPU is added, the counters of the others may move. */
 static void find_counters(void)
 {
 	for (unsigned i = 0; us_plugin.score && i < us_plugin.n_vcpu; i++) {
@@ -236,7 +236,7 @@ static void start_vcpu(qemu_plugin_id_t id, unsigned i)
 		us_plugin.counts->n_seen = i + 1;
 }
 
-/* What is executed is written down, besides being counted. */
+/* Execution is recorded, in addition to being counted. */
 static int trace_vcpus(const struct us_event_options *o)
 {
 	uint64_t size;
@@ -259,16 +259,15 @@ static int trace_syscalls(const struct us_syscall_options *o, const qemu_info_t 
 	us_plugin.syscalls = true;
 	us_plugin.syscalls_alone = o->alone;
 	if (code == -ENOTSUP)
-		fputs("uniscope's plugin: system calls of x86_64 guests can be traced, "
-		      "and "
-		      "by QEMU 9.0 or later those of aarch64 guests\n",
+		fputs("uniscope's plugin: only system calls of x86_64 guests can be "
+		      "traced, and with QEMU 9.0 or later those of aarch64 guests\n",
 		      stderr);
 	return code < 0
 		       ? complain("trace the system calls of", info->target_name, -code)
 		       : 0;
 }
 
-/* Before there are any: what goes wrong is said now. */
+/* Made before any vCPU exists, so that errors are reported now. */
 static int make_vcpus(void)
 {
 	us_plugin.n_vcpu = us_plugin.counts->n_vcpu;
@@ -315,22 +314,22 @@ static int check_version(const qemu_info_t *info)
 	    info->version.cur >= qemu_plugin_version)
 		return 0;
 	fprintf(stderr,
-		"uniscope's plugin: this QEMU takes plugins of versions %d to %d%s; "
-		"this one is of %d\n",
+		"uniscope's plugin: this QEMU loads plugins of versions %d to %d%s; "
+		"this plugin has version %d\n",
 		info->version.min, info->version.cur,
-		lacks ? " but lacks functions of theirs" : "", qemu_plugin_version);
+		lacks ? " but lacks some of their functions" : "", qemu_plugin_version);
 	return -ENOTSUP;
 }
 
-/* QEMU compares versions before it calls us, if it is a QEMU as we know it. */
+/* The QEMUs that we know compare versions before they call us. */
 static int check_qemu(const qemu_info_t *info)
 {
 	int r = check_version(info);
 	if (r < 0)
 		return r;
 	if (!info->system_emulation) {
-		fputs("uniscope's plugin: this QEMU runs a program (linux-user); what "
-		      "can be counted is a machine's (qemu-system-...)\n",
+		fputs("uniscope's plugin: this QEMU runs a program (linux-user); only "
+		      "whole machines can be counted (qemu-system-...)\n",
 		      stderr);
 		return -ENOTSUP;
 	}
@@ -358,7 +357,8 @@ static int make_files(const struct options *o, const struct us_functions *functi
 		r = trace_syscalls(&o->syscalls, info);
 	if (r == 0 && o->trace.path)
 		r = trace_vcpus(&o->trace);
-	/* Whoever waits for them is not to take them for those of a guest that runs. */
+	/* Whoever waits for the counts must not take them for those of a running guest.
+	 */
 	if (r < 0)
 		unlink(o->counts);
 	return r;

@@ -6,15 +6,16 @@
 
 #include <stdbool.h>
 
-#define DX 2 /* as a register's number; of bytes, dl is 2 and dh 6 */
+#define DX 2 /* as a register's number; for bytes, dl is 2 and dh is 6 */
 
 static bool is_dx(unsigned reg, bool bytes)
 {
 	return reg == DX || (bytes && reg == DX + 4);
 }
 
-/* Does it leave dx alone for certain?  What compilers put between the port and its
- * access; of all others, it is not known.  (A byte before, as REX, is another one.) */
+/* Is dx certainly unchanged?  Only for instructions that compilers put between setting
+ * the port and its access; not for others.  (A byte before, such as REX, makes it
+ * another instruction.) */
 static bool keeps_dx(const uint8_t *op, size_t n)
 {
 	uint8_t o = op[0];

@@ -8,15 +8,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define ENV_WORDS 64 /* of the state that are looked at */
+#define ENV_WORDS 64 /* of the state that we check */
 #define NOWHERE	  UINT8_MAX
 
 struct reg {
-	const char *name; /* as QEMU tells it */
-	uint8_t word;	  /* in the state of old versions; NOWHERE: it is not known */
+	const char *name; /* QEMU's name */
+	uint8_t word;	  /* in the state of old versions; NOWHERE: not known */
 };
 
-/* By these an ABI names its registers. */
+/* An ABI refers to its registers by these. */
 struct us_program_regs_arch {
 	const char *target;
 	const struct reg *reg;
@@ -37,7 +37,7 @@ static const struct reg x86_regs[] = {
 	[R9] = { "r9", 9 },	  [R10] = { "r10", 10 },    [CR3] = { "cr3", 56 },
 	[FS] = { "fs_base", 36 }, [GS] = { "gs_base", 39 },
 };
-#define X86_IDT_BASE 51 /* and behind it its limit, in half a word */
+#define X86_IDT_BASE 51 /* followed by its limit, in half a word */
 #define X86_CR0	     53
 #define X86_PAGING   0x80000001ULL
 #define X86_PC_WORD  16
@@ -88,7 +88,7 @@ void us_program_regs_init(struct us_program_regs *r, const char *target, unsigne
 		r->cpu = qemu_get_cpu((int)vcpu);
 }
 
-/* The first time: it may be no address at all. */
+/* Checked the first time: it may not be an address at all. */
 static bool is_state(const struct us_program_regs *r, const uint64_t *env, uint64_t pc)
 {
 	uint64_t copy[ENV_WORDS];

@@ -37,7 +37,7 @@ int us_registers_find(struct us_registers *r, const char *const *names, unsigned
 	if (!us_registers_can_be_read())
 		return -ENOTSUP;
 	struct us_array *all = qemu_plugin_get_registers();
-	/* With all the room that it will ever need. */
+	/* With all the memory that it will ever need. */
 	r->bytes = g_byte_array_sized_new(US_MEMORY_MAX);
 	for (unsigned i = 0; all && r->bytes && i < n; i++)
 		r->handle[i] = handle_of(all, names[i]);
@@ -47,7 +47,7 @@ int us_registers_find(struct us_registers *r, const char *const *names, unsigned
 	return all && r->bytes ? 0 : -ENOMEM;
 }
 
-/* Version 2 to 5 say how many bytes it has, a later one whether it was read. */
+/* Versions 2 to 5 return its size in bytes, later ones whether it was read. */
 bool us_register_read(const struct us_registers *r, unsigned i, uint64_t *ret)
 {
 	if (!r->bytes || i >= r->n || !r->handle[i])

@@ -11,7 +11,7 @@
 #define ECALL 0x00000073U
 #define WFI   0x10500073U
 
-/* Whether it is a call or a return is told by the registers (2.5.1). */
+/* The registers show whether it is a call or a return (2.5.1). */
 static void by_registers(const struct us_link_insn *x, uint64_t end,
 			 struct us_flow_insn *ret)
 {
@@ -19,7 +19,7 @@ static void by_registers(const struct us_link_insn *x, uint64_t end,
 	ret->alternate = call && x->reg2 == T0;
 	if (call && x->reg2 != US_RISCV_RA && x->reg2 != T0)
 		ret->flow = US_FLOW_JUMP;
-	if (call && ret->has_target && ret->target == end) { /* where is it? */
+	if (call && ret->has_target && ret->target == end) { /* reads its own pc */
 		ret->flow = US_FLOW_ON;
 		ret->has_target = false;
 		ret->link = x->reg2 == US_RISCV_RA ? US_FLOW_LINK_SET
@@ -73,15 +73,16 @@ bool us_riscv_may_jump_to(const uint8_t *code, size_t n, uint64_t pc, uint64_t t
 	return false;
 }
 
-/* Privileged architecture, 4.1.11: satp's page number; without translation there is one
- * space.  QEMU's "priv" is 0 in user mode, and has the virtualization mode above it. */
+/* Privileged architecture, 4.1.11: satp's page number; without translation there is
+ * only one address space.  QEMU's "priv" is 0 in user mode, and has the virtualization
+ * mode above it. */
 uint64_t us_riscv_program_root(uint64_t satp, uint64_t priv)
 {
 	return priv & 3 ? 0 : (satp & 0x00000fffffffffff) << 12;
 }
 
-/* RISC-V privileged architecture, 3.1.7: the lowest bits are the mode; if that is 1,
- * an interrupt of cause n enters 4 * n bytes behind the base. */
+/* RISC-V privileged architecture, 3.1.7: the lowest bits are the mode; if that is 1, an
+ * interrupt of cause n enters 4 * n bytes after the base. */
 bool us_riscv_is_vector(uint64_t tvec, uint64_t pc)
 {
 	uint64_t base = tvec & ~3ULL, far = (tvec & 3) == 1 ? 4 * 64 : 4;
@@ -110,7 +111,7 @@ static bool adds(const struct us_arch_address *a, uint32_t insn, size_t n,
 	return false;
 }
 
-/* Perhaps, wherever an instruction of this length may name what it changes. */
+/* Perhaps: true if any field that may name the changed register names it. */
 static bool may_change(const struct us_arch_address *a, uint32_t insn, size_t n)
 {
 	return (insn >> 7 & 31) == a->reg ||

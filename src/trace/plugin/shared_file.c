@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A device, say, that was named by mistake, stays. */
+/* Only a regular file is removed: a device, say, may have been named by mistake. */
 static void discard(const char *path, int fd)
 {
 	struct stat st;

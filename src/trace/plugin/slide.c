@@ -13,7 +13,7 @@ static int by_code(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What begins as another does says nothing. */
+/* Functions that begin with the same code as another prove nothing. */
 static void drop_alike(struct us_slide *s)
 {
 	size_t n = 0;
@@ -50,7 +50,8 @@ void us_slide_fini(struct us_slide *s)
 	*s = (struct us_slide){ 0 };
 }
 
-/* One function more is there; the place with the fewest makes room for a new one. */
+/* One more function is at this distance; a new distance replaces the one with the
+ * fewest. */
 static struct us_slide_place *vote(struct us_slide *s, uint64_t distance)
 {
 	struct us_slide_place *least = s->place;

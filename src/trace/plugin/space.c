@@ -6,8 +6,8 @@
 
 enum { ROOT, MODE };
 
-/* These registers are no part of what a block of code keeps elsewhere: they are true in
- * any callback. */
+/* A block of code does not keep these registers elsewhere: they are valid in any
+ * callback. */
 static struct us_track_memory by_registers(const struct us_tracker *t, uint64_t sp)
 {
 	const struct us_registers *r = &us_plugin.vcpu[t->number].space;
@@ -23,7 +23,7 @@ static struct us_track_memory by_access(const struct us_tracker *t, uint64_t sp)
 {
 	const struct us_plugin_vcpu *v = &us_plugin.vcpu[t->number];
 	const struct qemu_plugin_hwaddr *at = NULL;
-	/* A return address may lie behind what was accessed with it. */
+	/* A return address may be after what was accessed together with it. */
 	if (sp >> US_TRACK_PAGE_BITS == v->access.gva >> US_TRACK_PAGE_BITS)
 		at = qemu_plugin_get_hwaddr(v->access.info, v->access.gva);
 	if (!at || qemu_plugin_hwaddr_is_io(at))

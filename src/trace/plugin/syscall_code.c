@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* syscall; int 0x80.  Not sysenter: it does not come back behind itself. */
+/* syscall; int 0x80.  Not sysenter: it does not return to the instruction after it. */
 static bool is_x86(const uint8_t *code, enum us_syscall_abi *ret)
 {
 	bool syscall = code[0] == 0x0f && code[1] == 0x05;
@@ -12,7 +12,7 @@ static bool is_x86(const uint8_t *code, enum us_syscall_abi *ret)
 	return syscall || (code[0] == 0xcd && code[1] == 0x80);
 }
 
-/* sysret, iret, sysexit, with what says how wide they are. */
+/* sysret, iret, sysexit, with prefixes for the operand size. */
 static bool is_x86_return(const uint8_t *code, size_t n)
 {
 	size_t prefix = n > 1 && (code[0] == 0x48 || code[0] == 0x66);
@@ -38,7 +38,7 @@ static bool is_aarch64_return(const uint8_t *code, size_t n)
 	return insn == 0xd69f03e0 || insn == 0xd69f0bff || insn == 0xd69f0fff;
 }
 
-/* Exceptions from a program of 64 bits: the Arm ARM, D1.4.1. */
+/* Exceptions from a 64-bit program: Arm ARM, D1.4.1. */
 static bool is_aarch64_entry(uint64_t pc)
 {
 	return pc >> 63 && (pc & 0x7ff) == 0x400;

@@ -6,10 +6,10 @@
 
 #define N_NUMBER 512U
 #define N_OPEN	 4096U /* a power of two */
-#define PIECE	 128U  /* bytes of a path that are read at once */
+#define PIECE	 128U  /* bytes of a path that are read at a time */
 #define PAGE	 4096U
 
-/* Of a call, which arguments are addresses of what; kind 0: no more. */
+/* Which arguments of a call are addresses, and of what; kind 0: no more. */
 struct plan {
 	struct {
 		char kind; /* as in syscall_table.h */
@@ -21,7 +21,7 @@ struct open_call {
 	uint64_t pc, sp, root, number;
 	uint64_t arg[US_SYSCALL_ARGS];
 	uint8_t abi;
-	uint8_t read; /* bits: arguments whose texts are told */
+	uint8_t read; /* bits: arguments whose texts were reported */
 };
 
 static struct plan plans[US_N_ABI][N_NUMBER];
@@ -158,7 +158,8 @@ void us_syscall_texts_after(struct us_syscall_texts *t, const struct us_program_
 		uint8_t arg = p->text[i].arg;
 		if (p->text[i].kind == 'B' && n >= 0)
 			add_text(t, r, m, 'B', arg, (uint64_t)n);
-		/* It was not there before: the call itself has touched it first. */
+		/* It was not in memory before the call, which was the first to touch
+		 * it. */
 		else if (p->text[i].kind != 'B' && !(read >> arg & 1))
 			add_text(t, r, m, p->text[i].kind, arg, length_of(m, arg));
 	}

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define MAX_VCPU      256U
-#define PATH_INSNS    4096U /* of an entry, until its first call */
+#define PATH_INSNS    4096U /* executed by an entry until its first call */
 #define MAX_FILTER    1024U
 #define N_WANDERER    256U /* a power of two */
 #define N_MARK	      (1U << 16)
@@ -24,27 +24,27 @@
 #define ABI_BITS      4
 #define MAX_PER_BLOCK 0xfffU
 
-/* What is known of an address in the guest's code: bits. */
+/* What is known about an address in the guest's code: bits. */
 enum mark {
 	ENTRY = 1,
 	PATH_CALL = 2,
 	BEHIND_PATH_CALL = 4,
-	BEHIND = 8, /* an instruction that calls, of ABI 0; << 1: of ABI 1 ... */
+	BEHIND = 8, /* after a system call instruction of ABI 0; << 1: of ABI 1 ... */
 };
 
 struct vcpu {
 	struct us_program_regs regs;
 	struct us_syscall_texts texts;
-	uint64_t pc;	     /* behind the instruction that has called */
-	uint64_t insns;	     /* executed by then */
+	uint64_t pc;	     /* after the system call instruction */
+	uint64_t insns;	     /* instructions executed by then */
 	uint64_t open;	     /* the same pc, until it returns */
 	uint64_t left;	     /* instructions executed when the kernel was left */
-	uint64_t stack;	     /* the kernel's, where the entry's code has it */
-	uint64_t path_until; /* instructions: the entry's code is executed */
+	uint64_t stack;	     /* the kernel's, as seen in the entry's code */
+	uint64_t path_until; /* end of the entry's code, in instructions */
 	uint8_t abi;
 	bool entering;	/* the next block is the kernel's entry */
-	bool in_path;	/* it is the entry's code, before a call */
-	bool told;	/* the stack */
+	bool in_path;	/* it executes the entry's code, before a call */
+	bool told;	/* the stack was reported */
 	bool elsewhere; /* the call may return to another place */
 };
 
@@ -57,9 +57,9 @@ static struct {
 		uint64_t pc;
 		uint8_t marks;
 	} * mark;
-	bool filtered[US_N_ABI][MAX_FILTER];  /* this one is left out */
-	bool elsewhere[US_N_ABI][MAX_FILTER]; /* this one: exec, sigreturn */
-	uint64_t wanderer[N_WANDERER]; /* stacks of such calls, by their addresses */
+	bool filtered[US_N_ABI][MAX_FILTER];  /* this call is left out */
+	bool elsewhere[US_N_ABI][MAX_FILTER]; /* this call is exec or sigreturn */
+	uint64_t wanderer[N_WANDERER]; /* stacks of such calls, hashed by address */
 } all;
 
 /* The vCPU of this thread that executes the entry's code. */
@@ -85,7 +85,7 @@ bool us_syscall_option(struct us_syscall_options *o, const char *text)
 	return true;
 }
 
-/* Each ABI's number of it.  False: none has such a call. */
+/* Include this call in each ABI.  False: no ABI has it. */
 static bool take_in(const char *name)
 {
 	bool some = false;
@@ -120,7 +120,7 @@ int us_syscalls_init(const struct us_syscall_options *o, const char *target,
 {
 	all.options = *o;
 	all.code = us_syscall_code_of(target);
-	/* Without registers, only what calls store tells the stack. */
+	/* Without registers, only what calls store shows the stack. */
 	if (!all.code || (!all.code->call_stores && !us_registers_can_be_read()))
 		return -ENOTSUP;
 	all.vcpu = us_reserve(n_vcpu * sizeof(*all.vcpu));
@@ -140,7 +140,7 @@ void us_syscalls_start(unsigned vcpu)
 	us_program_regs_init(&all.vcpu[vcpu].regs, all.code->target, vcpu);
 }
 
-/* ---- What is written down.  Hot path. ---- */
+/* ---- What is recorded.  Hot path. ---- */
 
 static struct vcpu *vcpu_of(unsigned i)
 {
@@ -160,8 +160,8 @@ static void put(unsigned i, uint64_t insns, const struct us_syscall_message *m)
 		us_events_put_data(e, insns, bytes, us_syscall_message_put(m, bytes));
 }
 
-/* Where a block, or an instruction that calls, is or ends, the ABI, and how many
- * instructions the block has, as a callback is given them. */
+/* Pack for a callback: where a block begins or a system call instruction ends, the
+ * number of the block's instructions, and the ABI. */
 static void *pack(uint64_t pc, size_t n, enum us_syscall_abi abi)
 {
 	uint64_t high = (n < MAX_PER_BLOCK ? n : MAX_PER_BLOCK) << ABI_BITS | abi;
@@ -205,8 +205,8 @@ static bool is_filtered(const struct us_syscall_message *m)
 				      : all.options.calls != NULL;
 }
 
-/* Of int 0x80 the processor itself changes the stack pointer, and pushes the program's
- * behind rip, cs and the flags.  0: it cannot be known. */
+/* At int 0x80 the processor itself changes the stack pointer, and pushes the program's
+ * together with rip, cs and the flags.  0: not known. */
 static void set_sp(struct us_syscall_message *m, const struct us_program_regs *r,
 		   bool entered)
 {
@@ -219,7 +219,7 @@ static void set_sp(struct us_syscall_message *m, const struct us_program_regs *r
 		m->sp = us_program_memory_read(r, m->sp + 24, &sp, sizeof(sp)) ? sp : 0;
 }
 
-/* Before the instruction that calls; behind: where it ends, and the ABI. */
+/* Before a system call instruction; behind: where it ends, and the ABI. */
 static void on_syscall(unsigned i, void *behind)
 {
 	struct vcpu *v = vcpu_of(i);
@@ -238,13 +238,13 @@ static void begin_path(struct vcpu *v, uint64_t insns)
 	here = v;
 }
 
-/* Before the block that follows it. */
+/* Before the block that follows the system call instruction. */
 static void on_entry(unsigned i, const void *block, const uint64_t *env)
 {
 	struct vcpu *v = vcpu_of(i);
 	struct us_program_call c = { 0 };
 	if (!v->entering) {
-		/* By a fault: what follows is the same code. */
+		/* Entered by a fault: the code that follows is the same. */
 		v->told = true;
 		if (all.code->is_entry)
 			begin_path(v, insns_of(i));
@@ -259,7 +259,8 @@ static void on_entry(unsigned i, const void *block, const uint64_t *env)
 					.pc = v->pc };
 	if (us_program_regs_begin(&v->regs, env, pc_of(block))) {
 		us_program_regs_read(&v->regs, v->abi, true, &c);
-		/* No such instruction, in this mode: a fault is what was entered. */
+		/* The instruction does not exist in this mode: a fault entered the
+		 * kernel. */
 		if (v->abi == US_ABI_X86_64 && c.behind != v->pc)
 			return;
 		set_call(&m, &c);
@@ -283,7 +284,7 @@ static uint64_t *wanderer_of(uint64_t stack)
 	return &all.wanderer[stack * 0x9e3779b97f4a7c15 >> 33 & (N_WANDERER - 1)];
 }
 
-/* The entry's code calls, with this stack. */
+/* The entry's code makes its first call, on this stack. */
 static void on_stack(unsigned i, struct vcpu *v, uint64_t sp)
 {
 	struct us_syscall_message m = {
@@ -310,7 +311,7 @@ static void on_path_store(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 		on_stack(i, v, sp + (1U << qemu_plugin_mem_size_shift(info)));
 }
 
-/* Where calls store nothing. */
+/* For architectures where calls store nothing. */
 static void on_path_call(unsigned i, void *data)
 {
 	struct vcpu *v = vcpu_of(i);
@@ -321,7 +322,7 @@ static void on_path_call(unsigned i, void *data)
 		on_stack(i, v, sp);
 }
 
-/* And goes on behind the call. */
+/* The entry's code continues after its call. */
 static void on_path(unsigned i, const void *block, const uint64_t *env)
 {
 	struct vcpu *v = vcpu_of(i);
@@ -348,13 +349,13 @@ static void on_left(unsigned i, void *data)
 	put(i, v->left, &m);
 }
 
-/* Before a block that begins behind an instruction that calls. */
+/* Before a block that begins after a system call instruction. */
 static void on_behind(unsigned i, const void *block, const uint64_t *env)
 {
 	struct vcpu *v = vcpu_of(i);
 	struct us_program_call c = { 0 };
 	uint64_t insns = insns_of(i) - n_of(block), pc = pc_of(block);
-	/* Kernels whose programs have their rights return by a jump. */
+	/* Kernels whose programs run with kernel privileges return with a jump. */
 	if (insns != v->left && v->open != pc)
 		return;
 	struct us_syscall_message m = { .type = US_SYSCALL_RETURNED,
@@ -375,7 +376,8 @@ static void on_behind(unsigned i, const void *block, const uint64_t *env)
 	put(i, insns, &m);
 }
 
-/* For both kinds of QEMU.  Not static: assembly calls those that old ones call. */
+/* For both kinds of QEMU.  Not static: the callbacks of old versions call them from
+ * assembly. */
 typedef void with_state(unsigned i, const void *block, const uint64_t *env);
 with_state us_syscalls_entry, us_syscalls_path, us_syscalls_behind;
 
@@ -418,7 +420,7 @@ static const struct callbacks {
 } with_env = { us_syscalls_env_entry, us_syscalls_env_path, us_syscalls_env_behind },
   with_api = { entry, path, behind };
 
-/* ---- Where it is to call ---- */
+/* ---- Where QEMU should call us ---- */
 
 static const struct callbacks *callbacks(void)
 {
@@ -437,7 +439,7 @@ static uint8_t *marks_of(uint64_t pc)
 			return &all.mark[i % N_MARK].marks;
 		}
 	}
-	none = 0; /* full: what is said here is forgotten */
+	none = 0; /* full: marks set here are dropped */
 	return &none;
 }
 
@@ -452,7 +454,7 @@ struct block {
 	size_t n;
 };
 
-/* Does an instruction that calls end where it begins? */
+/* Does a system call instruction end where the block begins? */
 static bool is_behind(const struct block *b, enum us_syscall_abi *ret)
 {
 	const uint8_t *code = qemu_plugin_insn_haddr(b->first);

@@ -18,7 +18,7 @@ struct us_plugin us_plugin;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- What QEMU calls when the guest has executed it ---- */
+/* ---- What QEMU calls when the guest executes an instruction ---- */
 
 static __attribute__((__noinline__)) void hear_stray(struct us_plugin_vcpu *v,
 						     qemu_plugin_meminfo_t info)
@@ -29,33 +29,32 @@ static __attribute__((__noinline__)) void hear_stray(struct us_plugin_vcpu *v,
 	us_plugin_end(v);
 }
 
-/* QEMU's own code, where it is of version 1; else nothing. */
+/* QEMU's own code, for version 1; else empty. */
 static struct {
 	uintptr_t start, size;
 } qemu_code;
 
 /*
- * Version 1: after a call or a return, QEMU (to 8.2) reports the next memory access by
- * a helper, too, to whoever asked for that of the call: the delivery of an interrupt.
- * That report comes from a function of QEMU's (plugins/core.c there,
- * qemu_plugin_vcpu_mem_cb()), and one of the call's own access from the code that was
- * made of the guest's.  So where this returns to (caller) tells which it is, and the
- * guest need not be made to count its calls and returns for that.
+ * Version 1: QEMU (up to 8.2) reports the memory access of a call or return, and
+ * afterwards also the next access by a helper: the delivery of an interrupt.  This
+ * second, stray report comes from a function of QEMU (qemu_plugin_vcpu_mem_cb() in its
+ * plugins/core.c), while the first comes from translated guest code.  The return
+ * address (caller) tells them apart, so calls and returns need not be counted for it.
  *
- * That need not be looked at where the access could be nothing else: a return's, of
- * the address at which the frame on top has its return address; and a call's, if it is
- * on top what calls, and not what was called by it just before (us_tracker.moved).
+ * The check is not needed where the access cannot be a stray: for a return, if it reads
+ * where the frame on top has its return address; for a call, if the calling function is
+ * on top and not one that it called just before (us_tracker.moved).
  */
 US_ALWAYS bool is_stray(const void *caller)
 {
 	return US_UNLIKELY((uintptr_t)caller - qemu_code.start < qemu_code.size);
 }
 
-/* Calls and returns are most of all that is heard of: there is code for each way. */
+/* Most callbacks are for calls and returns, so each variant has its own code. */
 struct way {
 	struct us_track_mode mode;
-	bool strays; /* there may be some */
-	bool first;  /* and it is to be looked at first */
+	bool strays; /* stray reports are possible */
+	bool first;  /* and are checked for first */
 };
 
 static __attribute__((__noinline__)) void call_slowly(struct us_plugin_vcpu *v,
@@ -124,7 +123,7 @@ US_ALWAYS void hear_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 		return_slowly(v, info, sp, p, w.strays ? caller : NULL);
 }
 
-/* Strays are version 1's: with one vCPU, QEMU counts into the file. */
+/* Strays occur with version 1, where QEMU counts into the file if there is one vCPU. */
 #define US_MODE(alone, traced, strays)                                                 \
 	{                                                                              \
 		alone, traced, (alone) && (strays)                                     \
@@ -158,8 +157,8 @@ US_ALWAYS void hear_return(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 	X(one_strays, 1, 0, 1) X(one_traced, 1, 1, 0) X(one_traced_strays, 1, 1, 1)
 WAYS(WAY)
 
-/* By the three of WAY.  of_other: of a function that has a name, by another that has.
- */
+/* Chosen by the three parameters of WAY.  of_other: a call from one named function to
+ * another one. */
 static us_vcpu_mem *on_call, *on_call_of_other, *on_return;
 
 #define ROW(name, alone, traced, strays)                                               \
@@ -197,7 +196,7 @@ void us_translate_init(void)
 		dl_iterate_phdr(note_qemu_code, &any);
 }
 
-/* One that loads its target, too. */
+/* A call that also loads its target. */
 static void on_call_by_memory(unsigned i, qemu_plugin_meminfo_t info, uint64_t sp,
 			      void *data)
 {
@@ -308,9 +307,9 @@ static void on_halt(unsigned i, void *data)
 	us_plugin_say(v, US_COUNTS_HALTED);
 }
 
-/* The machine was reset: vCPUs that wait are to be started by this one, anywhere.  The
- * thread of one that was running may not know yet that it is off: it is, if it has
- * executed nothing by the time that it is started. */
+/* The machine was reset: this vCPU will start the waiting ones, at any address.  The
+ * thread of a vCPU that was running may not know yet that it is off.  It was off if it
+ * has executed nothing by the time that it is started. */
 static void reset_others(unsigned i)
 {
 	for (unsigned k = 0; k < us_plugin.n_vcpu; k++) {
@@ -351,7 +350,7 @@ void us_on_idle(qemu_plugin_id_t id, unsigned i)
 {
 	struct us_plugin_vcpu *v = us_plugin_vcpu(i);
 	(void)id;
-	us_plugin.counts->in_turns = 0; /* else QEMU does not tell */
+	us_plugin.counts->in_turns = 0; /* else QEMU does not report idle vCPUs */
 	us_plugin_say(v, *v->tracker.insns == v->halted_at ? US_COUNTS_HALTED
 							   : US_COUNTS_OFF);
 	if (us_plugin.boot)
@@ -367,7 +366,7 @@ void us_on_resume(qemu_plugin_id_t id, unsigned i)
 	us_plugin_end(v);
 }
 
-/* ---- Where it is to call ---- */
+/* ---- Where QEMU should call us ---- */
 
 static void count_instructions(struct qemu_plugin_tb *tb, size_t n)
 {
@@ -411,7 +410,7 @@ struct us_point *us_block_point(const struct us_block *b, uint64_t target)
 	return us_points_intern(ps, &like);
 }
 
-/* An entry of a table of interrupts' entries is as good as a function's. */
+/* An entry in a table of interrupt vectors counts as a function's entry. */
 static bool begins_function(uint64_t pc)
 {
 	const struct us_function_range *r = us_functions_find(
@@ -423,8 +422,8 @@ static bool begins_function(uint64_t pc)
 	       (pc - r->entry) % stride == 0;
 }
 
-/* "call 1f; 1: pop": it wants to know where it is, or puts an address on the stack for
- * a return to jump to. */
+/* "call 1f; 1: pop": the code reads its own address, or pushes an address for a return
+ * to jump to. */
 bool us_is_no_call(uint64_t pc, uint64_t target)
 {
 	const struct us_functions *f = &us_plugin.points.functions;
@@ -433,7 +432,7 @@ bool us_is_no_call(uint64_t pc, uint64_t target)
 	return from && to && from->entry == to->entry && target != to->entry;
 }
 
-/* A symbol right behind a call: it is returned to. */
+/* A symbol right after a call: the call returns to it. */
 static void note_label(const struct us_block *b)
 {
 	struct us_points *ps = &us_plugin.points;
@@ -487,7 +486,7 @@ void us_block_before_here(const struct us_block *b, us_vcpu_exec *cb)
 		us_block_before(b, cb, p);
 }
 
-/* A jump is worth a call of ours if a function may begin where it leads. */
+/* A jump needs a callback if a function may begin at its target. */
 static void add_jump(const struct us_block *b)
 {
 	const struct us_flow_insn *f = &b->flow;
@@ -556,15 +555,16 @@ static void add_entry(const struct us_block *b)
 		us_block_before(b, entry_callback(), p);
 }
 
-/* Nothing but this may be between a load of the link register and a return for both to
- * be told at once. */
+/* A load of the link register and a return are reported together only if all
+ * instructions between them are plain. */
 static bool is_plain(const struct us_flow_insn *f)
 {
 	bool on = f->flow == US_FLOW_ON && f->link == US_FLOW_LINK_KEPT;
 	return f->flow == US_FLOW_RETURN || (on && !f->loads_stack && !f->halts);
 }
 
-/* Interrupts are told to enter a function there: it need not be seen first. */
+/* The instruction sets where interrupts enter, so the function there is a handler even
+ * before an interrupt is seen. */
 static void note_vector(struct us_block *b, const uint8_t *bytes, size_t n)
 {
 	const struct us_plugin_arch *a = us_plugin.arch;
@@ -610,7 +610,7 @@ static void translate_insn(struct us_block *b)
 	add_flow(b);
 }
 
-/* Blocks are translated by the thread that is about to execute them. */
+/* The thread that is about to execute a block translates it. */
 static void note_thread(void)
 {
 	static pid_t first;
@@ -621,7 +621,7 @@ static void note_thread(void)
 		us_plugin.counts->in_turns = 0;
 }
 
-/* Every reset leads there, with or without the same firmware. */
+/* Every reset leads to this address, with or without the same firmware. */
 static void learn_reset_vector(struct qemu_plugin_tb *tb)
 {
 	if (us_plugin.arch->reset_vector)

@@ -9,7 +9,7 @@
 static size_t skip_prefixes(const uint8_t *code, size_t n)
 {
 	size_t i = us_x86_prefixes(code, n);
-	/* REX, unless it is all of a 32-bit instruction: inc, dec. */
+	/* REX, unless it is a whole 32-bit instruction: inc, dec. */
 	if (i + 1 < n && (code[i] & 0xf0) == 0x40)
 		i++;
 	return i;
@@ -19,13 +19,13 @@ static void set_target(struct us_flow_insn *ret, uint64_t end, int64_t distance)
 {
 	ret->has_target = true;
 	ret->target = end + (uint64_t)distance;
-	/* Code below 4 GiB does not jump out of it: it is 32 bits wide, or near. */
+	/* Code below 4 GiB does not jump out of that range: it is 32-bit code, or the
+	 * jump is near. */
 	if (end >> 32 == 0)
 		ret->target &= UINT32_MAX;
 }
 
-/* In 16-bit code, which is the firmware's: calls and jumps whose distance has 2 bytes.
- */
+/* In 16-bit code, as in firmware: calls and jumps with a distance of 2 bytes. */
 static void short_distance(const uint8_t *op, size_t n, uint64_t end,
 			   struct us_flow_insn *ret)
 {
@@ -48,7 +48,8 @@ static bool halts(const uint8_t *op, size_t n)
 	       (n == 3 && op[0] == 0x0f && op[1] == 0x01 && op[2] == 0xc9);
 }
 
-/* A string instruction with a repeat prefix: QEMU executes it once for each element. */
+/* A string instruction with a repeat prefix, which QEMU executes once for each element.
+ */
 static bool repeats(const uint8_t *code, size_t at)
 {
 	uint8_t op = code[at];
@@ -60,7 +61,7 @@ static bool repeats(const uint8_t *code, size_t at)
 	return false;
 }
 
-/* Those that the unwinder's decoder does not tell apart. */
+/* Instructions that the unwinder's decoder does not distinguish. */
 static bool by_opcode(const uint8_t *op, size_t n, struct us_flow_insn *ret)
 {
 	bool two = n > 1 && op[0] == 0x0f;
@@ -74,14 +75,15 @@ static bool by_opcode(const uint8_t *op, size_t n, struct us_flow_insn *ret)
 		ret->flow = US_FLOW_LEAVE;
 	else if (op[0] == 0xea || op[0] == 0xca || op[0] == 0xcb || op[0] == 0x9a ||
 		 (op[0] == 0xff && n > 1 && (reg == 3 || reg == 5)))
-		ret->flow = US_FLOW_JUMP; /* far: to anywhere */
+		ret->flow = US_FLOW_JUMP; /* far: any target */
 	else
 		return false;
 	return true;
 }
 
-/* Does the stack pointer get a value from elsewhere?  Not by a frame pointer, or what
- * stands for one where a stack was aligned: that leads back within the same stack. */
+/* Does the stack pointer get a value from elsewhere?  A frame pointer, or a register
+ * that replaces it after the stack was aligned, does not count: it leads back within
+ * the same stack. */
 static bool loads_stack(const struct us_x86_insn *x, uint8_t op)
 {
 	bool by_frame = x->base == US_X86_CODE_RBP || x->base == US_X86_CODE_R10 ||
@@ -129,8 +131,9 @@ void us_x86_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn
 		by_decoder(&x, pc + n, ret);
 		ret->loads_stack = loads_stack(&x, code[at]);
 	}
-	/* Which of both it is, nothing says; and the stack pointer is not loaded in
-	 * vain: its next use tells whether that was another stack. */
+	/* Nothing shows whether it is 64-bit or 32-bit code.  Assuming a load of the
+	 * stack pointer does no harm: its next use shows whether that was another
+	 * stack. */
 	if ((!wide || !ret->loads_stack) && us_x86_decode(code, n, 32, &x) &&
 	    x.len == n) {
 		if (!wide)
@@ -141,7 +144,7 @@ void us_x86_flow(const uint8_t *code, size_t n, uint64_t pc, struct us_flow_insn
 	}
 }
 
-/* Where code[0] to code[n - 1] would jump, with n the shortest; false: nowhere. */
+/* Where the shortest instruction code[0] to code[n - 1] would jump; false: nowhere. */
 static bool jump_target(const uint8_t *code, size_t n, uint64_t pc, uint64_t *ret)
 {
 	bool two = n > 1 && code[0] == 0x0f && (code[1] & 0xf0) == 0x80;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* x86_entered.c: see x86_entered.h.  All by Intel's manual, volume 3, "Exception and
+/* x86_entered.c: see x86_entered.h.  Source: Intel's manual, volume 3, "Exception and
  * Interrupt Handling". */
 #include "trace/plugin/x86_entered.h"
 
 #include <string.h>
 
 #define FLAGS_ONE 2ULL /* is always set */
-#define FLAGS_END 22   /* no flags from there on */
+#define FLAGS_END 22   /* no flags from this bit on */
 #define RING_3	  3
 
 enum frame { NONE, LIKELY, CERTAIN };
@@ -21,8 +21,8 @@ static bool is_flags(uint64_t word)
 	return word & FLAGS_ONE && !(word >> FLAGS_END);
 }
 
-/* rip, cs, flags, rsp, ss at this address.  A frame on the stack that was interrupted
- * lies right below what that was aligned to. */
+/* rip, cs, flags, rsp, ss at this address.  A frame on the interrupted stack is right
+ * below its aligned stack pointer. */
 static enum frame frame_64(const uint64_t *word, uint64_t at)
 {
 	if (!is_selector(word[1]) || !is_flags(word[2]) || word[4] > UINT16_MAX)
@@ -37,7 +37,7 @@ static enum frame frame_32(const uint32_t *word)
 	return is_selector(word[1]) && is_flags(word[2]) ? LIKELY : NONE;
 }
 
-/* With an error code below it or without. */
+/* With or without an error code below it. */
 static enum frame frame_of(const struct us_x86_entered *x)
 {
 	uint32_t half[US_X86_WORDS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* xen/calls.c: see xen/calls.h; by libxencall and libxenforeignmemory. */
+/* xen/calls.c: see xen/calls.h; with libxencall and libxenforeignmemory. */
 #define __XEN_TOOLS__ /* domctl is the toolstack's */
 #include "vmm/xen/calls.h"
 #include "base/cleanup.h"
@@ -30,11 +30,11 @@ union vcpu_regs {
 #endif
 } __attribute__((aligned(64)));
 
-/* Memory that Xen can reach, and at any time.  A look takes from bytes what it needs,
- * one behind the other: few pages are touched for few vCPUs. */
+/* Memory that Xen can access at any time.  A sample takes what it needs from `bytes` in
+ * order, so few vCPUs touch few pages. */
 struct buffer {
 	struct xen_domctl op;
-	struct xen_domctl unpause; /* Xen leaves it as it is */
+	struct xen_domctl unpause; /* Xen does not change it */
 	uint8_t bytes[MAX_OPS *
 			      (sizeof(multicall_entry_t) + sizeof(struct xen_domctl)) +
 		      (US_XEN_LOOK_REGS + 1) * sizeof(union vcpu_regs)]
@@ -42,13 +42,14 @@ struct buffer {
 };
 #define BUFFER_PAGES ((sizeof(struct buffer) + US_XEN_PAGE - 1) / US_XEN_PAGE)
 
-/* The questions of a sample, in the buffer. */
+/* The requests of a sample, in the buffer. */
 struct script {
-	unsigned n, at; /* that there are; whose answer was taken last */
+	unsigned n, at; /* requests; the next whose answer is taken */
 	multicall_entry_t *entry;
 	struct xen_domctl *op;
 	union vcpu_regs *regs;
-	/* What they are: the next sample mostly has the same. n 0: there are none. */
+	/* What they ask for: the next sample mostly asks for the same.  n 0: no
+	 * requests. */
 	bool state, pause;
 	uint8_t kind;
 	uint32_t domain;
@@ -103,7 +104,8 @@ static int call_unpause(void *ctx, uint32_t domain)
 {
 	struct handle *h = ctx;
 	struct xen_domctl *op = &h->buffer->unpause;
-	/* A guest stands until it is done: mostly the question is the one before. */
+	/* The guest is paused until this is done, so reuse the last request if
+	 * possible. */
 	if (op->cmd != XEN_DOMCTL_unpausedomain || op->domain != domain)
 		fill(h, op, XEN_DOMCTL_unpausedomain, domain);
 	return call(h, op);
@@ -121,7 +123,7 @@ static uint8_t kind_of(const struct handle *h,
 	return devices ? US_XEN_HVM : US_XEN_PVH;
 }
 #else
-/* Xen's documentation calls the one kind of domain that arm64 has PVH. */
+/* arm64 has one kind of domain, which Xen's documentation calls PVH. */
 static uint8_t kind_of(const struct handle *h,
 		       const struct xen_domctl_getdomaininfo *info)
 {
@@ -134,7 +136,7 @@ static int take_domain(const struct handle *h, const struct xen_domctl *op,
 		       uint32_t domain, struct us_xen_domain *ret)
 {
 	const struct xen_domctl_getdomaininfo *info = &op->u.getdomaininfo;
-	if (info->domain != domain) /* older Xen answers for the next one */
+	if (info->domain != domain) /* older Xen answers for the next domain */
 		return -ESRCH;
 	*ret = (struct us_xen_domain){
 		.id = domain,
@@ -194,7 +196,7 @@ static void ask_context(struct xen_domctl *op, unsigned vcpu, union vcpu_regs *t
 }
 
 #ifdef __x86_64__
-/* The record of a save file: the only one that has EFER and the segments. */
+/* A record of the save format: only this has EFER and the segments. */
 static void ask_record(struct xen_domctl *op, unsigned vcpu, union vcpu_regs *to)
 {
 	op->cmd = XEN_DOMCTL_gethvmcontext_partial;
@@ -243,7 +245,7 @@ static int call_regs(void *ctx, const struct us_xen_domain *d, unsigned vcpu,
 {
 	struct handle *h = ctx;
 	union vcpu_regs *to = (union vcpu_regs *)h->buffer->bytes;
-	h->script.n = 0; /* they lie there */
+	h->script.n = 0; /* they are overwritten */
 	ask_regs(prepare(h, 0, d->id), d, vcpu, to);
 	int r = domctl(h);
 	if (r == 0)
@@ -273,7 +275,7 @@ static void begin_script(struct handle *h, const struct us_xen_domain *d,
 	s->regs = (union vcpu_regs *)((behind + size - 1) & ~(size - 1));
 }
 
-/* Answers stand beside questions, which Xen leaves as they are. */
+/* Xen writes answers next to requests and does not change the requests. */
 static bool has_script(const struct script *s, const struct us_xen_domain *d,
 		       const struct us_xen_sample *l, uint64_t regs)
 {
@@ -321,8 +323,8 @@ static void write_script(struct handle *h, const struct us_xen_domain *d,
 		ask_regs(add(h, 0), d, v, &h->script.regs[n++]);
 }
 
-/* xen/include/public/xen.h, HYPERVISOR_multicall: each has a result of its own.  A call
- * that was preempted has been written anew by Xen. */
+/* xen/include/public/xen.h, HYPERVISOR_multicall: each call has its own result.  Xen
+ * rewrites a call that was preempted. */
 static void begin_answers(struct script *s)
 {
 	s->at = 0;
@@ -417,8 +419,8 @@ static void call_close(void *ctx)
 	free(h);
 }
 
-/* Ask for dom0, which there always is: Xen refuses a version that it does not speak
- * before anything else.  -EACCES: it speaks none of ours. */
+/* Ask for dom0, which always exists.  Xen checks the interface version before anything
+ * else.  -EACCES: it supports none of ours. */
 static int find_version(struct handle *h)
 {
 	int r = -EACCES;
@@ -447,12 +449,12 @@ static int open_libs(struct handle *h, struct us_err *e)
 		return fail_open(-errno, e);
 	h->buffer = h->libs->alloc_pages(h->call, BUFFER_PAGES);
 	if (!h->buffer)
-		return us_fail(e, -ENOMEM, "no memory that Xen can reach");
+		return us_fail(e, -ENOMEM, "open Xen: no memory that Xen can access");
 	int r = find_version(h);
 	if (r == -EACCES)
 		return us_fail(e, -ENOTSUP,
-			       "this Xen speaks none of the versions 0x%x to 0x%x of "
-			       "its domctl interface",
+			       "this Xen supports none of the versions 0x%x to 0x%x of "
+			       "the domctl interface",
 			       OLDEST, NEWEST);
 	if (r < 0)
 		return us_fail(e, r, "ask Xen for a domain: %s", strerror(-r));

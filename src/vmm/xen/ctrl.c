@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xen/ctrl.c: see xen/calls.h; by libxenctrl, for a libxen that has nothing else
- * (before 4.7).  It is linked, and speaks the one version of domctl that it was made
- * for.
+ * xen/ctrl.c: see xen/calls.h; with libxenctrl, for a libxen that has nothing else
+ * (before 4.7).  The library is linked, and supports only the version of domctl that it
+ * was built for.
  */
 #define XC_WANT_COMPAT_MAP_FOREIGN_API
 #include "vmm/xen/calls.h"
@@ -57,7 +57,7 @@ static int ctrl_domain(void *ctx, uint32_t domain, struct us_xen_domain *ret)
 		return -ESRCH;
 	*ret = (struct us_xen_domain){
 		.id = domain,
-		/* Older interfaces do not tell PVH from HVM. */
+		/* Older interfaces do not distinguish PVH from HVM. */
 		.kind = info.flags & XEN_DOMINF_hvm_guest ? US_XEN_HVM : US_XEN_PV,
 		.dying = info.flags & XEN_DOMINF_dying,
 		.shut_down = info.flags & XEN_DOMINF_shutdown,

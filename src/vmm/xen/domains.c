@@ -82,7 +82,7 @@ static int add(struct us_xen_list *l, const struct store *s,
 	return 0;
 }
 
-/* In xenstore; without it, every number is asked for. */
+/* The next domain in xenstore; without xenstore, the next number. */
 static int next_id(char **names, unsigned n, uint32_t *id)
 {
 	uint32_t best = MAX_DOMAINS;
@@ -156,8 +156,7 @@ static int fail_none(const struct us_xen_list *l, const char *text, const char *
 	us_nearest_question(&near, question, sizeof(question));
 	return us_fail(e, -ENOENT, "there is no domain xen:%s%s; there are: %s",
 		       us_printable(printable, sizeof(printable), text),
-		       us_printable_inplace(question),
-		       all[0] ? all : "none beside dom0");
+		       us_printable_inplace(question), all[0] ? all : "only dom0");
 }
 
 int us_xen_select(const struct us_xen_list *l, const char *text,
@@ -172,8 +171,7 @@ int us_xen_select(const struct us_xen_list *l, const char *text,
 			continue;
 		if (found)
 			return us_fail(e, -EEXIST,
-				       "several domains are meant by xen:%s; there "
-				       "are: %s",
+				       "xen:%s matches several domains; there are: %s",
 				       printable, all);
 		found = &l->v[i];
 	}

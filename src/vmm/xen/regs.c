@@ -6,7 +6,7 @@
 
 #include <xen/hvm/save.h>
 
-/* Of a descriptor's attributes, packed as Xen and AMD keep them (APM volume 2,
+/* Bits of a descriptor's attributes, packed as Xen and AMD keep them (APM volume 2,
  * 4.8.1 and 15.5): type 0-3, S, DPL 5-6, P, AVL, L, D, G. */
 #define ATTR_DPL(a) ((a) >> 5 & 3)
 #define ATTR_L	    (1u << 9)
@@ -23,8 +23,8 @@ void us_xen_regs_of_pv(const struct vcpu_guest_context *c, struct us_regs *ret)
 	ret->sp = u->rsp;
 	ret->fp = u->rbp;
 	ret->sp_unknown = false;
-	/* The kernel's table, in which its programs are too; a domain with a PCID in it
-	 * is not known to Xen. */
+	/* The kernel's page tables, which also map its programs.  Xen has no domain
+	 * with a PCID in the root. */
 	ret->space = (struct us_space){ .root = c->ctrlreg[3] & US_ROOT_MASK,
 					.mode = US_PAGING_X86_4 };
 	ret->gpr[US_X86_RAX] = u->rax;

@@ -4,7 +4,7 @@
 
 #include <xen/xen.h>
 
-/* The same structures by names of their own, so that this is tested on any machine. */
+/* The same structures under names of their own, so that tests run on any machine. */
 #include <xen/foreign/arm64.h>
 
 #include <string.h>
@@ -16,8 +16,8 @@
 #define EL1T	   0x04
 #define EL1H	   0x05
 
-/* The vectors, whose address Xen keeps to itself: 2 KiB, four groups of four entries;
- * an exception comes in with all interrupts masked (Arm ARM D1.3.1). */
+/* The vectors, whose address Xen does not report: 2 KiB, four groups of four entries.
+ * An exception enters with all interrupts masked (Arm ARM D1.3.1). */
 #define ENTRY_SIZE  0x80
 #define GROUP(pc)   ((pc) >> 9 & 3)
 #define FROM_EL1T   0
@@ -25,8 +25,9 @@
 #define FROM_EL0_64 2
 #define ALL_MASKED  0x3c0
 
-/* The registers may be those at the first instruction of an entry: it is aligned as
- * one, all is masked, and the group is that of what SPSR_EL1 says was broken off. */
+/* The vCPU may be at the first instruction of an entry if pc is aligned like one, all
+ * interrupts are masked, and its group is that of the state that SPSR_EL1 says was
+ * interrupted. */
 static void set_entered(const struct vcpu_guest_core_regs_arm64 *u, struct us_regs *ret)
 {
 	unsigned from = MODE(u->spsr_el1);

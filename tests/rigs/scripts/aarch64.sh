@@ -30,7 +30,7 @@ says() { # TEXT COMMAND...: it fails, with these words
 n=0
 point "the guest runs under KVM" grep -q READY /tmp/log
 point "ps names it" sh -c 'uniscope ps | grep -q guest'
-point "the kvm backend says why not" says "shares the registers" \
+point "the kvm backend says why not" says "shares vCPU registers" \
 	uniscope dump --backend kvm $!
 point "auto takes bpf" sh -c "uniscope dump $! 2>&1 | tee /dev/stderr | grep -q ' by bpf'"
 echo "1..$n"
