@@ -16,6 +16,17 @@
 #define LEAST_MEAN 16
 /* Aim below the limit, so that jitter seldom meets the hard bound of the window. */
 #define AIM 0.95
+/* After a sample the guest runs for the interval divided by this, at least. */
+#define REST_PART 4
+/* Up to so many lost samples have places of their own in the schedule; of a longer wait
+ * only their number matters. */
+#define MOST_STEPS 16
+/* The part of a state's samples that is taken is known from LEAST_FATES of them on.
+ * Half of them are forgotten when there are MOST_FATES, and every FORGET_NS, so that
+ * what is left out follows the host's load. */
+#define LEAST_FATES 6
+#define MOST_FATES  256
+#define FORGET_NS   (30 * US_NS_PER_SEC)
 
 static uint64_t random_distance(struct us_pacer *p)
 {
@@ -157,24 +168,104 @@ uint32_t us_pacer_samples_in(struct us_pacer *p, unsigned slot, uint64_t stood_n
 	return samples < UINT32_MAX / 2 ? 1 + (uint32_t)samples : UINT32_MAX / 2;
 }
 
-/* The budget's part in the next sample: not before it fits. */
-static uint64_t within_budget(struct us_pacer *p, unsigned slot, uint64_t now_ns,
-			      uint64_t stolen_ns, uint64_t distance, uint64_t next)
-{
-	struct us_pacer_slot *s = &p->slot[slot];
-	if (!p->schedule.budget_ppm)
-		return next;
-	if (stolen_ns)
-		learn_cost(p, slot, stolen_ns);
-	window_add(s, now_ns, stolen_ns);
-	next += (uint64_t)((us_pacer_stretch(p, slot) - 1) * (double)distance);
-	s->fits_ns = window_fits_at(p, s);
-	return next < s->fits_ns ? s->fits_ns : next;
-}
-
 bool us_pacer_is_free(const struct us_pacer *p, unsigned slot, uint64_t now_ns)
 {
 	return now_ns >= p->slot[slot].fits_ns && us_pacer_stretch(p, slot) <= 1;
+}
+
+static void spend(struct us_pacer *p, unsigned slot, uint64_t now_ns,
+		  uint64_t stolen_ns)
+{
+	struct us_pacer_slot *s = &p->slot[slot];
+	if (!p->schedule.budget_ppm)
+		return;
+	if (stolen_ns)
+		learn_cost(p, slot, stolen_ns);
+	window_add(s, now_ns, stolen_ns);
+	s->fits_ns = window_fits_at(p, s);
+}
+
+/* The distance from one due sample to the next.  What the budget adds counts as backed
+ * off. */
+static uint64_t step(struct us_pacer *p, struct us_pacer_slot *s, double stretch)
+{
+	uint64_t distance = random_distance(p);
+	uint64_t more = (uint64_t)((stretch - 1) * (double)distance);
+	s->backed_ns += more;
+	return distance + more;
+}
+
+/*
+ * The next sample that can still be taken; the last one was due at last_ns.  Samples
+ * that came due since are lost.  The others stay where they are in the schedule: if a
+ * late sample moved them, the work that made it late would be seen too seldom.
+ */
+static uint64_t next_due(struct us_pacer *p, unsigned slot, uint64_t last_ns,
+			 uint64_t now_ns)
+{
+	struct us_pacer_slot *s = &p->slot[slot];
+	struct us_pacer_fates *fates = &s->fates[s->state];
+	double stretch = us_pacer_stretch(p, slot);
+	uint64_t from = now_ns + p->interval_ns / REST_PART;
+	uint64_t interval = (uint64_t)(stretch * (double)p->interval_ns);
+	if (now_ns - last_ns > MOST_STEPS * interval) {
+		uint64_t n = (now_ns - last_ns) / interval - 1;
+		fates->lost += (double)n;
+		s->late_ns += n * p->interval_ns;
+		s->backed_ns += n * (interval - p->interval_ns);
+		last_ns += n * interval;
+	}
+	uint64_t due = last_ns + step(p, s, stretch);
+	while (due < from) {
+		uint64_t further = step(p, s, stretch);
+		fates->lost += due < now_ns;
+		s->late_ns += (uint64_t)((double)further / stretch);
+		due += further;
+	}
+	if (due < s->fits_ns) {
+		s->backed_ns += s->fits_ns - due;
+		due = s->fits_ns;
+	}
+	return due;
+}
+
+static void forget_fates(struct us_pacer_slot *s, uint64_t now_ns)
+{
+	bool old = now_ns >= s->forget_ns;
+	if (old)
+		s->forget_ns = now_ns + FORGET_NS;
+	for (unsigned i = 0; i < US_PACER_STATES; i++) {
+		struct us_pacer_fates *f = &s->fates[i];
+		if (!old && f->taken + f->lost < MOST_FATES)
+			continue;
+		f->taken /= 2;
+		f->lost /= 2;
+	}
+}
+
+/* Which part of the samples in a state is taken; 1: not known. */
+static double taken_part(const struct us_pacer_fates *f)
+{
+	double n = f->taken + f->lost;
+	return n < LEAST_FATES ? 1 : (f->taken + 1) / (n + 1);
+}
+
+bool us_pacer_wants(struct us_pacer *p, unsigned slot, uint64_t now_ns, unsigned state)
+{
+	struct us_pacer_slot *s = &p->slot[slot];
+	double least = 1;
+	s->state = state < US_PACER_STATES ? state : US_PACER_STATES - 1;
+	forget_fates(s, now_ns);
+	for (unsigned i = 0; i < US_PACER_STATES; i++) {
+		double part = taken_part(&s->fates[i]);
+		least = part < least ? part : least;
+	}
+	if (us_random_share(&p->random) * taken_part(&s->fates[s->state]) <= least)
+		return true;
+	uint64_t distance = random_distance(p);
+	s->late_ns += distance;
+	s->due_ns += distance;
+	return false;
 }
 
 /* A sample is done, for which the guest's time stood for held_ns. */
@@ -182,24 +273,23 @@ static void done(struct us_pacer *p, unsigned slot, uint64_t now_ns, uint64_t st
 		 uint64_t held_ns, uint32_t samples)
 {
 	struct us_pacer_slot *s = &p->slot[slot];
+	bool retired = s->due_ns == UINT64_MAX; /* meanwhile */
 	uint64_t since_due = now_ns > s->due_ns ? now_ns - s->due_ns : 0;
-	uint64_t delay = since_due > held_ns ? since_due - held_ns : 0;
-	uint64_t stood_ns = 0, stretched_ns = 0;
-	/* The time that the further samples stand for is neither late nor made good. */
+	uint64_t held = since_due < held_ns ? since_due : held_ns;
+	uint64_t stood_ns = 0;
+	spend(p, slot, now_ns, stolen_ns);
+	/* The time that the further samples stand for is not late. */
 	if (samples > 1) {
 		double more = (double)(samples - 1) * (double)p->interval_ns;
 		double stood = more * us_pacer_stretch(p, slot);
-		stood_ns = stood < (double)delay ? (uint64_t)stood : delay;
-		stretched_ns = stood_ns > more ? stood_ns - (uint64_t)more : 0;
+		uint64_t most = since_due - held;
+		stood_ns = stood < (double)most ? (uint64_t)stood : most;
+		s->backed_ns += stood_ns > more ? stood_ns - (uint64_t)more : 0;
 	}
-	delay -= stood_ns;
-	uint64_t distance = random_distance(p);
-	uint64_t made_good = delay < distance / 2 ? delay : distance / 2;
-	uint64_t unforced = now_ns + distance - made_good;
-	uint64_t next = within_budget(p, slot, now_ns, stolen_ns, distance, unforced);
-
-	s->late_ns += since_due - stood_ns - made_good;
-	s->backed_ns += next - unforced + stretched_ns;
+	s->fates[s->state].taken += samples;
+	s->late_ns += held;
+	uint64_t next = next_due(p, slot, now_ns - (since_due - held - stood_ns),
+				 now_ns);
 	uint64_t late = whole_samples(p, &s->late_ns);
 	uint64_t backed_off = whole_samples(p, &s->backed_ns);
 	uint64_t taken = (uint64_t)p->weight * samples;
@@ -208,8 +298,7 @@ static void done(struct us_pacer *p, unsigned slot, uint64_t now_ns, uint64_t st
 	p->counts.due += taken + late + backed_off;
 	p->counts.stolen_ns += stolen_ns * p->weight;
 	p->taken += taken;
-	if (s->due_ns != UINT64_MAX) /* else it was retired meanwhile */
-		s->due_ns = next;
+	s->due_ns = retired ? UINT64_MAX : next;
 }
 
 void us_pacer_done_for(struct us_pacer *p, unsigned slot, uint64_t now_ns,

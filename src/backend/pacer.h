@@ -2,12 +2,13 @@
 /*
  * pacer.h: decides when a backend that takes samples itself samples which vCPU.
  *
- * A slot is what one sample stops: a vCPU, or all of them at once.  Each slot has its
- * own next sample, at a random distance (uniform in 0.5 to 1.5 of the interval, from
- * the seed), so that no guest runs in step with it.  The distance counts from the
- * guest's release: however slow a sample is, the guest always makes progress.  After a
- * late wake-up the next distance is shorter, by half of it at most.  Samples that could
- * not be taken because of slow samples and late wake-ups are counted as late.
+ * A slot is what one sample stops: a vCPU, or all of them at once.  Each slot has a
+ * schedule of its own: samples are due at random distances (uniform in 0.5 to 1.5 of
+ * the interval, from the seed), so that no guest runs in step with them.  The schedule
+ * is in the guest's time: it stands while the guest is held, so that the guest always
+ * makes progress.  It does not depend on what the guest does: a sample that comes late
+ * does not move the following ones.  Those that come due before it is done are lost,
+ * and counted as late.
  *
  * Each slot has its own budget: in any second, the time stolen from the slot stays
  * below budget_ppm, or exceeds it by one sample at most.  The distance grows with the
@@ -24,6 +25,12 @@
 #include "backend/backend.h"
 
 #define US_PACER_BUCKETS 32 /* buckets a second, plus one: the window is >= 1 s */
+#define US_PACER_STATES	 8  /* states of a guest: see us_pacer_wants() */
+
+/* How many of the recent samples that came due in one state were taken, and lost. */
+struct us_pacer_fates {
+	double taken, lost;
+};
 
 struct us_pacer_slot {
 	uint64_t due_ns;	     /* next sample; UINT64_MAX: never */
@@ -31,7 +38,10 @@ struct us_pacer_slot {
 	uint64_t fits_ns;	     /* the budget allows no sample before this time */
 	double cost_ns;		     /* mean of recent samples that cost something */
 	unsigned n_cost; /* samples in cost_ns, up to the length of the mean */
-	uint64_t newest; /* bucket number: time / bucket length */
+	unsigned state;	 /* of the guest, at the sample that is being taken */
+	struct us_pacer_fates fates[US_PACER_STATES];
+	uint64_t forget_ns; /* when half of fates is forgotten next */
+	uint64_t newest;    /* bucket number: time / bucket length */
 	uint64_t stolen_ns[US_PACER_BUCKETS + 1]; /* by bucket number, modulo */
 };
 
@@ -66,6 +76,16 @@ unsigned us_pacer_next(const struct us_pacer *p, uint64_t *ret_due_ns);
 
 /* Sleep until t_ns or a signal; 0, or -EINTR.  No system call if t_ns has passed. */
 int us_pacer_sleep(uint64_t t_ns);
+
+/*
+ * For a backend that loses more samples in some states of the guest than in others,
+ * because they take longer there.  state: what is known of the guest without a stop
+ * when the sample is due, such as the number of vCPUs that have work.  False: the
+ * sample is left out, and the next one is planned.  As large a part of the samples is
+ * left out in each state as is lost in the state that loses most, so that each state
+ * keeps its share.
+ */
+bool us_pacer_wants(struct us_pacer *p, unsigned slot, uint64_t now_ns, unsigned state);
 
 /* The sample of slot is over: the guest was held for stolen_ns, until now_ns. */
 void us_pacer_done(struct us_pacer *p, unsigned slot, uint64_t now_ns,

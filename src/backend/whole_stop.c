@@ -45,7 +45,7 @@ static uint64_t stood_ns(const struct us_whole_stop *w, uint64_t stolen_ns,
 {
 	if (!w->sleeps_stopped || w->ops->paused(w->ctx))
 		return stolen_ns;
-	return now - w->stood_since_ns;
+	return now - w->t_ns;
 }
 
 /* All captures of this stop are done. */
@@ -103,17 +103,15 @@ static uint64_t not_run_ns(struct us_whole_stop *w, unsigned vcpu, uint64_t now)
  */
 static void find_since(struct us_whole_stop *w, uint64_t now)
 {
-	uint64_t held = 0, stood = 0, n = 0, least = now - w->t_ns;
+	uint64_t held = 0, n = 0;
 	for (unsigned i = 0; i < w->n_vcpu; i++) {
 		uint64_t ns = w->mask >> i & 1 ? not_run_ns(w, i, now) : 0;
 		if (!(w->got >> i & 1 && w->ops->ran(w->ctx, i)))
 			continue;
 		held += ns;
-		stood += ns < now - w->asked_ns ? ns : least;
 		n++;
 	}
 	w->since_ns = n ? now - held / n : w->asked_ns;
-	w->stood_since_ns = n ? now - stood / n : w->t_ns;
 }
 
 static void find_next(struct us_whole_stop *w)
@@ -126,6 +124,9 @@ static int begin_sample(struct us_whole_stop *w)
 {
 	w->busy = w->runs_halted ? 0 : us_vcpu_threads_busy(&w->threads);
 	w->got = w->woken = 0;
+	unsigned n_busy = (unsigned)__builtin_popcountll(w->busy & w->mask);
+	if (!us_pacer_wants(&w->pacer, 0, us_now_ns(), n_busy))
+		return 0;
 	us_running_pc_read(&w->running, w->busy & w->mask);
 	int r = w->ops->sample(w->ctx);
 	if (r < 0)

@@ -47,17 +47,15 @@ struct us_whole_stop {
 	int broken; /* error that ended sampling, seen in release() */
 
 	/* Of one sample: */
-	bool held;		 /* between the stop and the last release */
-	unsigned at;		 /* the vCPU delivered now, or next */
-	uint64_t asked_ns;	 /* when the request to stop went out */
-	uint64_t t_ns;		 /* when the guest was known to be stopped */
-	uint64_t since_ns;	 /* since when the vCPUs did not run, on average */
-	uint64_t stood_since_ns; /* since when the guest's clock was stopped,
-				    approximately */
-	uint64_t told_ns;	 /* captures' held_ns covers the stop up to this time */
-	uint64_t got;		 /* bit n: vCPU n was read */
-	uint64_t busy;	/* bit n: the thread of vCPU n had work when it was due */
-	uint64_t woken; /* bit n: only the end of the last stop woke it */
+	bool held;	   /* between the stop and the last release */
+	unsigned at;	   /* the vCPU delivered now, or next */
+	uint64_t asked_ns; /* when the request to stop went out */
+	uint64_t t_ns;	   /* when the guest was known to be stopped */
+	uint64_t since_ns; /* since when the vCPUs did not run, on average */
+	uint64_t told_ns;  /* captures' held_ns covers the stop up to this time */
+	uint64_t got;	   /* bit n: vCPU n was read */
+	uint64_t busy;	   /* bit n: the thread of vCPU n had work when it was due */
+	uint64_t woken;	   /* bit n: only the end of the last stop woke it */
 };
 
 /* Setup path.  guest: whose threads to check; pid 0: not known. */

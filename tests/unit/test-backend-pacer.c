@@ -382,6 +382,35 @@ static void an_idle_guest_whose_clock_stands_is_looked_at_as_often(void **state)
 	free(w);
 }
 
+/*
+ * A stop that comes only when the guest has nothing to do any more, as where its thread
+ * keeps the VMM's from the CPU: of 4 ms of work 20 times a second one sample is taken,
+ * and three are lost.  So many are left out while it idles, too.
+ */
+static void states_that_lose_samples_keep_their_share(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 1000, .seed = 3 };
+	struct us_pacer p;
+	struct world *w = new_world(0, 0);
+	uint64_t due, busy = 0, ms = US_NS_PER_MS;
+	us_pacer_init(&p, &s, 1, 1, START);
+	while (us_pacer_next(&p, &due), due < START + 400 * US_NS_PER_SEC) {
+		uint64_t phase = (due - START) % (50 * ms);
+		bool works = phase < 4 * ms;
+		if (!us_pacer_wants(&p, 0, due, works))
+			continue;
+		busy += works;
+		w->now = due + (works ? 4 * ms - phase : ms / 10);
+		us_pacer_done(&p, 0, w->now, 0);
+	}
+	struct us_backend_counts c = books(&p, w);
+	assert_in_range(c.due, 399000, 401000);
+	/* 8 of 100, and four standard deviations of a sample for each burst or none. */
+	assert_in_range(busy * 10000 / p.taken, 780, 820);
+	free(w);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -400,6 +429,7 @@ int main(void)
 		cmocka_unit_test(a_wait_is_weighed),
 		cmocka_unit_test(
 			an_idle_guest_whose_clock_stands_is_looked_at_as_often),
+		cmocka_unit_test(states_that_lose_samples_keep_their_share),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

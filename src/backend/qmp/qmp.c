@@ -12,6 +12,7 @@
 #include "backend/qmp/reply.h"
 #include "backend/qmp/stream.h"
 #include "backend/remote.h"
+#include "backend/vmm_threads.h"
 #include "backend/watchdog.h"
 #include "base/clock.h"
 #include "vmm/host.h"
@@ -24,6 +25,7 @@
 #include <sys/stat.h>
 
 #define SAMPLE_NS     (2500 * US_NS_PER_MS)
+#define RARELY_NS     (2 * US_NS_PER_SEC)
 #define USUAL_NS      (2 * US_NS_PER_MS) /* of a hold, but on a busy host */
 #define HOLD_LIMIT_MS 3000
 #define RESCUE_NS     (24 * 3600 * US_NS_PER_SEC) /* nobody waits for the watchdog */
@@ -45,11 +47,14 @@ struct qmp {
 	struct us_qmp *client; /* owns the socket; its setup commands are done */
 	struct us_qmp_stream stream;
 	struct us_watchdog *watchdog;
-	bool paused;  /* by its owner: not to be resumed */
-	bool guarded; /* we have stopped it, and the watchdog has been told */
-	bool begun;   /* CONT was sent, and waits for its end */
-	bool astray;  /* replies may be under way that belong to nothing */
-	bool mute;    /* the monitor does not say whether a migration goes on */
+	bool paused;   /* by its owner: not to be resumed */
+	bool guarded;  /* we have stopped it, and the watchdog has been told */
+	bool begun;    /* CONT was sent, and waits for its end */
+	bool astray;   /* replies may be under way that belong to nothing */
+	bool mute;     /* the monitor does not say whether a migration goes on */
+	bool migrates; /* it does, by the last answer */
+	uint64_t ask_migrate_ns; /* ask again then, whatever threads say */
+	struct us_vmm_threads threads;
 	bool resumed; /* the last event of the kind said that it runs again */
 	struct us_qmp_vcpu vcpu[US_MAX_VCPUS];
 	char *text; /* of a reply, unquoted */
@@ -313,15 +318,20 @@ static int resume(void *ctx)
 }
 
 /*
- * A guest that stands as its migration ends would stay paused where it goes, and run on
- * where it was.  So while one goes on the guest is not stopped.  1: it does.
+ * If the guest is stopped when its migration ends, it stays paused at the destination
+ * and goes on at the source.  So it is not stopped while it migrates.  1: it does.  The
+ * answer takes as long as a stop, and QEMU has a thread more while a guest migrates: so
+ * it is asked when there is a new one, and now and then.
  */
 static int migrates(struct qmp *b)
 {
-	uint64_t deadline_ns = us_now_ns() + SAMPLE_NS;
+	uint64_t now = us_now_ns(), deadline_ns = now + SAMPLE_NS;
 	const char *value = "";
 	size_t len = 0;
 	if (b->mute || b->paused)
+		return 0;
+	bool changed = us_vmm_threads_changed(&b->threads);
+	if (!changed && !b->migrates && now < b->ask_migrate_ns)
 		return 0;
 	int r = say(b, QUERY_MIGRATE, deadline_ns);
 	if (r == 0)
@@ -329,7 +339,9 @@ static int migrates(struct qmp *b)
 	b->mute = r == -EREMOTEIO;
 	if (b->mute)
 		return 0;
-	return r < 0 ? failed(b, r, b->stream.why) : us_qmp_migrates(value, len);
+	b->migrates = r == 0 && us_qmp_migrates(value, len);
+	b->ask_migrate_ns = now + RARELY_NS;
+	return r < 0 ? failed(b, r, b->stream.why) : b->migrates;
 }
 
 static int skip(struct qmp *b)
@@ -487,6 +499,7 @@ static int ask_guest(struct qmp *b, const struct us_target *t, struct us_err *e)
 	b->paused = !runs;
 	us_remote_learn_guest(&b->remote, t, us_qmp_fd(b->client));
 	learn_threads(b);
+	us_vmm_threads_open(&b->threads, b->remote.guest.pid);
 	if (b->remote.guest.accel == US_ACCEL_UNKNOWN &&
 	    ask_bool(b->client, "query-kvm", "enabled", &kvm, NULL) == 0)
 		b->remote.guest.accel = kvm ? US_ACCEL_KVM : US_ACCEL_TCG;
@@ -595,6 +608,7 @@ static void qmp_close(struct us_backend *base)
 	if (b->remote.stop.held && !b->remote.stop.broken)
 		(void)!resume(b);
 	us_watchdog_stop(b->watchdog);
+	us_vmm_threads_close(&b->threads);
 	us_remote_close(&b->remote);
 	us_qmp_close(b->client);
 	free(b->stream.buf);
