@@ -128,7 +128,8 @@ struct us_schedule {
  * + late + backed_off + failed + lost. */
 struct us_backend_counts {
 	uint64_t due;  /* samples that the schedule asked for, all vCPUs */
-	uint64_t late; /* of due, not taken: the previous sample was not done yet */
+	uint64_t late; /* of due, not taken: the previous sample was not done yet, or
+			  left out to sample busy and idle time alike */
 	uint64_t backed_off; /* of due, not taken: the budget forbade it */
 	uint64_t failed;     /* of due, not taken: the vCPU could not be read */
 	uint64_t lost; /* of due, taken but lost: no buffer space was left to deliver

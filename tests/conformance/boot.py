@@ -412,7 +412,7 @@ class Boots:
         at, told = self.moments("--by", "plugin", elf=elf, **more)
         names = [p["name"] for p in told["points"]]
         check(name in at, f"{names}")
-        check(told["first_function"].startswith(f"{name}: what "), f"{told}")
+        check(told["first_function"].startswith(f"{name}: the first function "), f"{told}")
         check(names.index("kernel entry") < names.index(name), f"{names}")
         note(f"{os.path.basename(elf)}: {name}, {at[name]['instructions']['median'] - at['kernel entry'].get('instructions', {'median': 0})['median']} instructions "
              f"behind the entry")

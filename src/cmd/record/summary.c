@@ -57,7 +57,8 @@ static void print_shortfall(const struct us_summary *s, FILE *out)
 	else if (s->stats.late)
 		fprintf(out,
 			": %.0f %% came due while the sample before was being taken, "
-			"or while uniscope had no CPU; try a lower -F, fewer vCPUs "
+			"or while uniscope had no CPU, or were left out to keep busy "
+			"and idle time comparable; try a lower -F, fewer vCPUs "
 			"(--vcpu), or a less busy host",
 			share(s->stats.late, s->stats.due));
 	putc('\n', out);
