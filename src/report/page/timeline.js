@@ -109,7 +109,7 @@ function showChosen() {
 	$("span").textContent = isAll ? `${timeText(0)} – ${timeText(T.buckets)}` : `${timeText(from)} – ${timeText(to)} of ` +
 		`${timeText(T.buckets)}`;
 	$("whole").disabled = !state.time;
-	$("every").textContent = T.every > 1 ? `Of each ${count(T.every)} samples one is in this page: parts have wider intervals.` : "";
+	$("every").textContent = T.every > 1 ? `This page has one of every ${count(T.every)} samples: intervals of a part are wider.` : "";
 }
 
 // ---- Choosing ----
