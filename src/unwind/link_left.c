@@ -5,13 +5,14 @@
 
 #define MAX_INSNS 64
 
-/* A jump whose target the code itself gives. */
+/* *ret_to: 0 if the code does not say where. */
 static bool is_jump(const struct us_link_state *st, const struct us_link_insn *insn,
 		    us_gva pc, us_gva *ret_to)
 {
 	*ret_to = pc + (us_gva)insn->imm;
-	return insn->kind == US_LINK_JUMP || (insn->kind == US_LINK_JUMP_INDIRECT &&
-					      us_link_far_jump(st, insn, ret_to));
+	if (insn->kind == US_LINK_JUMP_INDIRECT && !us_link_far_jump(st, insn, ret_to))
+		*ret_to = 0;
+	return insn->kind == US_LINK_JUMP || insn->kind == US_LINK_JUMP_INDIRECT;
 }
 
 bool us_link_flow_left(struct us_link_flow *f, us_gva pc, us_gva *ret_to)

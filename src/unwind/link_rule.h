@@ -51,7 +51,7 @@ bool us_link_flow_in_routine(struct us_link_flow *f, us_gva pc);
  * Does the code from pc, behind a CALL, lead to a jump with that CALL's return address
  * still in the link register?  Then the jump's target has this as its own return
  * address, and never returns.  Branches are assumed not taken.  *ret_to: the jump's
- * target, which the code itself must give.
+ * target, or 0 if the code does not give it, as in code that has relocated itself.
  */
 bool us_link_flow_left(struct us_link_flow *f, us_gva pc, us_gva *ret_to);
 

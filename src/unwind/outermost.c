@@ -62,14 +62,19 @@ static bool is_left_by_exit(struct us_walk *w, const struct us_site *site,
 /* Was it entered by a jump behind that CALL?  Boot code calls a few functions, and then
  * jumps to the one that stays, with a stack that it has set up. */
 static bool is_left_by_jump(struct us_walk *w, const struct us_site *site,
-			    const struct us_site *at)
+			    struct us_site *at)
 {
 	struct us_code_rule rule[2];
 	us_gva to;
 	if (at->call != US_CALL_DIRECT || us_site_is_entry(site) ||
 	    !us_sites_left(w->u->sites, at->pc, &to))
 		return false;
-	return us_sites_from(w->u->sites, site, to, rule) == US_REACH_FLOW;
+	if (to)
+		return us_sites_from(w->u->sites, site, to, rule) == US_REACH_FLOW;
+	/* Where the jump leads is not known: it leads here if the CALL does not, as
+	 * what stays here for good was not entered in another way. */
+	bool stays = site->outer == US_OUTER_STAYS || site->outer == US_OUTER_JUMP;
+	return stays && us_sites_leads(w->u->sites, at, site) == US_REACH_NEVER;
 }
 
 /* Nobody returns to v, the word in the place of the return address. */

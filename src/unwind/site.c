@@ -450,6 +450,13 @@ static bool stays(struct us_sites *s, const struct us_code_place *at,
 		       : us_x86_stays(s->flow, at, start);
 }
 
+bool us_sites_stays(struct us_sites *s, const struct us_site *site)
+{
+	struct us_code_place at = place_of(s, site);
+	at.start = us_site_start(site);
+	return at.start && stays(s, &at, site->rule);
+}
+
 static enum us_site_outer judge(struct us_sites *s, const struct us_code_place *at)
 {
 	struct us_code_rule start[2] = { 0 }, back;

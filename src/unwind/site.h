@@ -196,6 +196,8 @@ void us_sites_starts(struct us_sites *s, const struct us_site *site, unsigned ra
 /* For a site with rules from the code: can it be the outermost?  Sets site->outer;
  * leaves it US_OUTER_NEW if the start is not known and nothing else decides. */
 void us_sites_judge(struct us_sites *s, struct us_site *site);
+/* With the start and rules that were learned: does the function never return? */
+bool us_sites_stays(struct us_sites *s, const struct us_site *site);
 /* For US_OUTER_AT: the stack pointer according to the code. */
 us_gva us_sites_own_sp(struct us_sites *s, const struct us_site *site);
 

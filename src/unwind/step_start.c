@@ -33,22 +33,36 @@ static bool is_entered_by_return(struct us_walk *w, const struct us_code_rule *r
 	       word == start;
 }
 
-/* The same for a jump behind a CALL of another: it certainly begins there. */
-static bool is_entered_by_jump(struct us_walk *w, struct us_site *site,
-			       const struct us_code_rule *rule)
+/* Does the function of other, whose start is a guess, stay for good, and could the CALL
+ * before word not lead to it? */
+static bool is_left_for_good(struct us_walk *w, const struct us_site *other,
+			     us_gva word)
 {
+	struct us_site *at = us_sites_find(w->u->sites, word, true, w->site);
+	return us_sites_stays(w->u->sites, other) &&
+	       us_sites_leads(w->u->sites, at, other) == US_REACH_NEVER;
+}
+
+/* The same for a jump behind a CALL of another: it certainly begins where that leads.
+ * other: the site, with a start that leads to it. */
+static bool is_entered_by_jump(struct us_walk *w, struct us_site *site,
+			       const struct us_site *other)
+{
+	const struct us_code_rule *rule = other->rule;
 	struct us_code_rule from[2];
-	us_gva slot, word, other, to, target;
+	us_gva slot, word, again, to, target;
 	struct us_sites *s = w->u->sites;
 	if (!w->u->arch->link ||
 	    !us_step_link_word(w, us_step_link_rule(w, rule), &slot, &word) ||
 	    us_sites_call_before(s, word, &target) != US_CALL_DIRECT ||
-	    !us_sites_left(s, word, &to) ||
-	    us_sites_from(s, site, to, from) != US_REACH_FLOW ||
-	    !us_step_link_word(w, us_step_link_rule(w, from), &slot, &other) ||
-	    other != word)
+	    !us_sites_left(s, word, &to) || (!to && !is_left_for_good(w, other, word)))
 		return false;
-	us_sites_learn(site, to, from);
+	us_gva start = to ? to : us_site_start(other);
+	if (us_sites_from(s, site, start, from) != US_REACH_FLOW ||
+	    !us_step_link_word(w, us_step_link_rule(w, from), &slot, &again) ||
+	    again != word)
+		return false;
+	us_sites_learn(site, start, from);
 	site->guess = false;
 	site->outer = US_OUTER_JUMP;
 	return true;
@@ -74,7 +88,7 @@ static bool try_start(struct us_walk *w, struct us_site *site, us_gva start,
 		site->outer = US_OUTER_OWN;
 		return false;
 	}
-	if (!found && is_entered_by_jump(w, site, rule))
+	if (!found && is_entered_by_jump(w, site, &other))
 		return false;
 	if (!found || !is_confirmed(w, ret))
 		return false;

@@ -32,7 +32,10 @@ own_left:
 	mv	sp, s2
 	call	left_leaf
 	beqz	s2, own_stack
-	tail	left_thread
+	la	t0, left_thread
+	add	t0, t0, s2	/* as code that has moved itself: not to be read */
+	sub	t0, t0, s2
+	jr	t0
 	.size own_left, . - own_left
 
 	.type left_leaf, @function
