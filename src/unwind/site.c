@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* site.c: see site.h. */
-#include "unwind/site.h"
+#include "unwind/site_priv.h"
 
 #include "base/search.h"
 #include "unwind/x86_decode.h"
@@ -8,42 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SET_BITS	12
-#define WAYS		4
 #define LAST_GENERATION 63
 #define BUDGET		50000	  /* instructions per sample: limits a guest's cost */
 #define MAX_FUNCTION	(1 << 20) /* bytes; if it is larger, a symbol is missing */
 #define ROOT_MASK	0x000ffffffffff000ULL
 #define GO_ALIGN	16 /* of Go's functions, at least */
 #define IS_UPPER(gva)	((gva) >> 63)
-
-#define SAVES 256 /* a power of two */
-
-/* What a site's function has done with a register. */
-struct save {
-	us_gva pc;
-	us_gpa page;
-	uint32_t epoch, generation; /* 0: a free slot */
-	int32_t off;
-	uint8_t reg, how; /* enum us_code_save */
-	bool after_call, exit, narrow;
-};
-
-struct us_sites {
-	struct us_code_map map;
-	const struct us_cfi *cfi;  /* may be NULL */
-	struct us_x86_flow *flow;  /* NULL: there is a link register */
-	struct us_link_flow *link; /* NULL: x86 */
-	struct us_paging *paging;  /* of the sample, like the next two */
-	const struct us_space *space;
-	unsigned word;
-	uint32_t generation;
-	bool shared; /* sites of programs go by their page of memory */
-	struct save save[SAVES];
-	/* Most of each hash, so that a look-up reads only the site that it finds. */
-	uint16_t tag[1 << SET_BITS][WAYS];
-	_Alignas(64) struct us_site site[1 << SET_BITS][WAYS];
-};
 
 struct us_sites *us_sites_new(const struct us_link_machine *machine)
 {
@@ -75,7 +45,7 @@ void us_sites_free(struct us_sites *s)
 
 /* --- the two ways to follow code --- */
 
-static void flow_use(struct us_sites *s)
+void us_sites_use(struct us_sites *s)
 {
 	if (s->link)
 		us_link_flow_use(s->link, s->paging, s->space);
@@ -93,20 +63,20 @@ bool us_sites_spent(const struct us_sites *s)
 	return flow_spent(s);
 }
 
-static enum us_code_reach rule_from_start(struct us_sites *s,
-					  const struct us_code_place *at,
-					  struct us_code_rule rule[2])
+enum us_code_reach us_sites_rule_from_start(struct us_sites *s,
+					    const struct us_code_place *at,
+					    struct us_code_rule rule[2])
 {
-	flow_use(s);
+	us_sites_use(s);
 	return s->link ? us_link_rule_from_start(s->link, at, rule)
 		       : us_x86_rule_from_start(s->flow, at, rule);
 }
 
-static enum us_code_exit rule_to_return(struct us_sites *s,
-					const struct us_code_place *at,
-					struct us_code_rule *rule)
+enum us_code_exit us_sites_rule_to_return(struct us_sites *s,
+					  const struct us_code_place *at,
+					  struct us_code_rule *rule)
 {
-	flow_use(s);
+	us_sites_use(s);
 	return s->link ? us_link_rule_to_return(s->link, at, rule)
 		       : us_x86_rule_to_return(s->flow, at, rule);
 }
@@ -145,7 +115,7 @@ void us_sites_begin(struct us_sites *s, struct us_paging *p,
 	s->paging = p;
 	s->space = space;
 	s->word = word;
-	flow_use(s);
+	us_sites_use(s);
 	if (s->link)
 		us_link_flow_allow(s->link, BUDGET);
 	else
@@ -256,7 +226,7 @@ bool us_sites_named(struct us_sites *s, us_gva pc, us_gva *ret_target)
 {
 	if (s->link)
 		return false;
-	flow_use(s);
+	us_sites_use(s);
 	return us_x86_named_call(s->flow, pc, ret_target);
 }
 
@@ -299,8 +269,8 @@ static void choose(struct us_site *site, enum us_code_reach reach,
 	}
 }
 
-static struct us_code_place place_of(const struct us_sites *s,
-				     const struct us_site *site)
+struct us_code_place us_sites_place(const struct us_sites *s,
+				    const struct us_site *site)
 {
 	struct us_code_place at = { .pc = site->pc, .after_call = site->after_call };
 	if (site->call == US_CALL_DIRECT)
@@ -321,14 +291,14 @@ static bool set_start(struct us_site *site, us_gva start)
 
 void us_sites_analyse(struct us_sites *s, struct us_site *site)
 {
-	struct us_code_place at = place_of(s, site);
+	struct us_code_place at = us_sites_place(s, site);
 	struct us_code_rule start[2] = { 0 }, back;
 	enum us_code_reach reach = US_REACH_NONE;
 
 	set_start(site, at.start);
 	if (at.start)
-		reach = rule_from_start(s, &at, start);
-	site->exit = rule_to_return(s, &at, &back) & 7;
+		reach = us_sites_rule_from_start(s, &at, start);
+	site->exit = us_sites_rule_to_return(s, &at, &back) & 7;
 	choose(site, reach, start, &back);
 	site->source = US_SITE_CODE;
 	us_sites_doubt(s, site);
@@ -339,10 +309,10 @@ void us_sites_analyse(struct us_sites *s, struct us_site *site)
 static enum us_code_save find_save(struct us_sites *s, const struct us_site *site,
 				   unsigned reg, bool exit, int32_t *ret_off)
 {
-	struct us_code_place at = place_of(s, site);
+	struct us_code_place at = us_sites_place(s, site);
 	if (!at.start && !site->guess)
 		at.start = us_site_start(site);
-	flow_use(s);
+	us_sites_use(s);
 	return s->link ? us_link_saved(s->link, &at, reg, exit, ret_off)
 		       : us_x86_saved(s->flow, &at, reg, exit, ret_off);
 }
@@ -350,15 +320,16 @@ static enum us_code_save find_save(struct us_sites *s, const struct us_site *sit
 enum us_code_save us_sites_saved(struct us_sites *s, const struct us_site *site,
 				 unsigned reg, bool exit, int32_t *ret_off)
 {
-	struct save want = { .pc = site->pc,
-			     .page = site->page,
-			     .epoch = s->paging->epoch,
-			     .generation = s->generation,
-			     .reg = (uint8_t)reg,
-			     .after_call = site->after_call,
-			     .exit = exit,
-			     .narrow = site->narrow };
-	struct save *v = &s->save[(site->pc * 0x9e3779b97f4a7c15 >> 32) % SAVES];
+	struct us_site_save want = { .pc = site->pc,
+				     .page = site->page,
+				     .epoch = s->paging->epoch,
+				     .generation = s->generation,
+				     .reg = (uint8_t)reg,
+				     .after_call = site->after_call,
+				     .exit = exit,
+				     .narrow = site->narrow };
+	struct us_site_save *v =
+		&s->save[(site->pc * 0x9e3779b97f4a7c15 >> 32) % US_SITE_SAVES];
 	if (v->generation != want.generation || v->pc != want.pc ||
 	    v->page != want.page || v->reg != want.reg || v->exit != exit ||
 	    v->after_call != want.after_call || v->narrow != want.narrow ||
@@ -389,7 +360,7 @@ bool us_sites_in_routine(struct us_sites *s, const struct us_site *site, us_gva 
 		*ret_call = ra - 4;
 		*ret_target = ra + (us_gva)(int64_t)imm;
 	}
-	flow_use(s);
+	us_sites_use(s);
 	return us_link_flow_in_routine(s->link, site->pc);
 }
 
@@ -399,7 +370,7 @@ bool us_sites_entry(struct us_sites *s, const struct us_site *site,
 	us_gva start = us_site_start(site);
 	if (!s->link || !start)
 		return false;
-	flow_use(s);
+	us_sites_use(s);
 	return us_link_flow_entry(s->link, start, site->pc, ret);
 }
 
@@ -417,105 +388,29 @@ bool us_sites_jump(struct us_sites *s, const struct us_space *space, us_gva star
 
 bool us_sites_exit(struct us_sites *s, us_gva pc, struct us_link_exit *ret)
 {
-	flow_use(s);
+	us_sites_use(s);
 	return s->link && us_link_flow_exit(s->link, pc, ret);
 }
 
 bool us_sites_left(struct us_sites *s, us_gva pc, us_gva *ret_to)
 {
-	flow_use(s);
+	us_sites_use(s);
 	return s->link && us_link_flow_left(s->link, pc, ret_to);
 }
 
 enum us_link_kept us_sites_kept(struct us_sites *s, const struct us_site *site)
 {
-	struct us_code_place at = place_of(s, site);
+	struct us_code_place at = us_sites_place(s, site);
 	if (!s->link || !at.start)
 		return US_LINK_KEPT_PERHAPS;
-	flow_use(s);
+	us_sites_use(s);
 	return us_link_flow_kept(s->link, &at);
 }
 
 void us_sites_move(struct us_sites *s, const struct us_space *space)
 {
 	s->space = space;
-	flow_use(s);
-}
-
-static bool stays(struct us_sites *s, const struct us_code_place *at,
-		  const struct us_code_rule start[2])
-{
-	flow_use(s);
-	return s->link ? us_link_stays(s->link, at, start)
-		       : us_x86_stays(s->flow, at, start);
-}
-
-bool us_sites_stays(struct us_sites *s, const struct us_site *site)
-{
-	struct us_code_place at = place_of(s, site);
-	at.start = us_site_start(site);
-	return at.start && stays(s, &at, site->rule);
-}
-
-static enum us_site_outer judge(struct us_sites *s, const struct us_code_place *at)
-{
-	struct us_code_rule start[2] = { 0 }, back;
-	if (!at->start || rule_from_start(s, at, start) != US_REACH_FLOW)
-		return US_OUTER_NO;
-	if (start[0].base == US_BASE_OWN)
-		return stays(s, at, start) ? US_OUTER_OWN : US_OUTER_NO;
-	if (start[0].base == US_BASE_NONE || start[0].base == US_BASE_ROOT)
-		return US_OUTER_NO;
-	if (stays(s, at, start))
-		return US_OUTER_STAYS;
-	enum us_code_exit exit = rule_to_return(s, at, &back);
-	bool same = us_code_same_base(&back, &start[0]) ||
-		    us_code_same_base(&back, &start[1]);
-	bool returns = exit == US_EXIT_RET || exit == US_EXIT_BEHIND;
-	return returns && same ? US_OUTER_RETURNS : US_OUTER_NO;
-}
-
-bool us_sites_certain(struct us_sites *s, const struct us_site *site)
-{
-	struct us_code_place at = place_of(s, site);
-	enum us_site_outer outer = judge(s, &at);
-	return outer == US_OUTER_RETURNS || outer == US_OUTER_STAYS;
-}
-
-/* Judge by the code before, wherever the function begins. */
-static enum us_site_outer judge_own(struct us_sites *s, const struct us_code_place *at)
-{
-	static const struct us_code_rule start[2] = { { .base = US_BASE_OWN } };
-	us_gva sp;
-	if (s->link || !at->after_call)
-		return US_OUTER_NO;
-	flow_use(s);
-	switch (us_x86_own_stack(s->flow, at->pc, &sp)) {
-	case US_X86_OWN_AT:
-		return us_x86_goes_back(s->flow, at->pc) ? US_OUTER_NO : US_OUTER_AT;
-	case US_X86_OWN_SOME:
-		return us_x86_stays(s->flow, at, start) ? US_OUTER_OWN : US_OUTER_NO;
-	default:
-		return US_OUTER_NO;
-	}
-}
-
-us_gva us_sites_own_sp(struct us_sites *s, const struct us_site *site)
-{
-	us_gva sp = 0;
-	us_x86_own_stack(s->flow, site->pc, &sp);
-	return sp;
-}
-
-void us_sites_judge(struct us_sites *s, struct us_site *site)
-{
-	struct us_code_place at = place_of(s, site);
-	enum us_site_outer outer = judge(s, &at);
-	if (outer == US_OUTER_NO)
-		outer = judge_own(s, &at);
-	if (outer != US_OUTER_NO || (at.start && !site->guess))
-		site->outer = outer & 7;
-	us_sites_doubt(s, site);
+	us_sites_use(s);
 }
 
 void us_sites_doubt(const struct us_sites *s, struct us_site *site)
@@ -562,12 +457,12 @@ static uint64_t hash(us_gva pc, bool after_call, us_gpa root)
 }
 
 /* Choose the one to replace: an unused one, else the one compared longest ago. */
-static unsigned victim(const struct us_sites *s, const struct us_site set[WAYS],
+static unsigned victim(const struct us_sites *s, const struct us_site set[US_SITE_WAYS],
 		       const struct us_site *keep)
 {
 	uint32_t age = 0, now = s->paging->epoch;
 	unsigned oldest = keep == &set[0];
-	for (unsigned i = 0; i < WAYS; i++) {
+	for (unsigned i = 0; i < US_SITE_WAYS; i++) {
 		if (keep == &set[i])
 			continue;
 		if (set[i].generation != s->generation)
@@ -582,7 +477,7 @@ static unsigned victim(const struct us_sites *s, const struct us_site set[WAYS],
 
 static void fill(struct us_sites *s, struct us_site *site)
 {
-	struct us_code_place at = place_of(s, site);
+	struct us_code_place at = us_sites_place(s, site);
 	struct us_cfi_row row;
 	int32_t imm = 0;
 
@@ -617,9 +512,9 @@ struct us_site *us_sites_find(struct us_sites *s, us_gva pc, bool after_call,
 		root = page_or_root(s, pc - after_call, root);
 	uint64_t key = hash(pc, after_call, root);
 	uint16_t tag = (uint16_t)(key >> 32);
-	struct us_site *set = s->site[key >> (64 - SET_BITS)];
-	uint16_t *tags = s->tag[key >> (64 - SET_BITS)];
-	for (unsigned i = 0; i < WAYS; i++) {
+	struct us_site *set = s->site[key >> (64 - US_SITE_SET_BITS)];
+	uint16_t *tags = s->tag[key >> (64 - US_SITE_SET_BITS)];
+	for (unsigned i = 0; i < US_SITE_WAYS; i++) {
 		struct us_site *site = &set[i];
 		if (tags[i] == tag && site->pc == pc &&
 		    site->after_call == after_call &&
@@ -645,13 +540,13 @@ enum us_code_reach us_sites_from(struct us_sites *s, const struct us_site *site,
 	struct us_code_place at = { .pc = site->pc,
 				    .after_call = site->after_call,
 				    .start = start };
-	return rule_from_start(s, &at, rule);
+	return us_sites_rule_from_start(s, &at, rule);
 }
 
 void us_sites_starts(struct us_sites *s, const struct us_site *site, unsigned range,
 		     struct us_code_starts *ret)
 {
-	flow_use(s);
+	us_sites_use(s);
 	if (s->link)
 		us_link_starts(s->link, site->pc, range, ret);
 	else
@@ -680,7 +575,7 @@ enum us_code_reach us_sites_leads(struct us_sites *s, struct us_site *call,
 	if (call->leads_to && call->leads_to == distance)
 		return call->leads;
 	at.after_call = !start && callee->after_call;
-	enum us_code_reach leads = rule_from_start(s, &at, rule);
+	enum us_code_reach leads = us_sites_rule_from_start(s, &at, rule);
 	if (leads == US_REACH_NEVER && is_landed_in(s, callee))
 		leads = US_REACH_NONE;
 	if (flow_spent(s) || distance > INT32_MAX || distance < INT32_MIN)

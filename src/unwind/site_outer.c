@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* site_outer.c: can a site's function be the outermost of a stack? By its code alone.
+ */
+#include "unwind/site_priv.h"
+
+static bool stays(struct us_sites *s, const struct us_code_place *at,
+		  const struct us_code_rule start[2])
+{
+	us_sites_use(s);
+	return s->link ? us_link_stays(s->link, at, start)
+		       : us_x86_stays(s->flow, at, start);
+}
+
+bool us_sites_stays(struct us_sites *s, const struct us_site *site)
+{
+	struct us_code_place at = us_sites_place(s, site);
+	at.start = us_site_start(site);
+	return at.start && stays(s, &at, site->rule);
+}
+
+static enum us_site_outer judge(struct us_sites *s, const struct us_code_place *at)
+{
+	struct us_code_rule start[2] = { 0 }, back;
+	if (!at->start || us_sites_rule_from_start(s, at, start) != US_REACH_FLOW)
+		return US_OUTER_NO;
+	if (start[0].base == US_BASE_OWN)
+		return stays(s, at, start) ? US_OUTER_OWN : US_OUTER_NO;
+	if (start[0].base == US_BASE_NONE || start[0].base == US_BASE_ROOT)
+		return US_OUTER_NO;
+	if (stays(s, at, start))
+		return US_OUTER_STAYS;
+	enum us_code_exit exit = us_sites_rule_to_return(s, at, &back);
+	bool same = us_code_same_base(&back, &start[0]) ||
+		    us_code_same_base(&back, &start[1]);
+	bool returns = exit == US_EXIT_RET || exit == US_EXIT_BEHIND;
+	return returns && same ? US_OUTER_RETURNS : US_OUTER_NO;
+}
+
+bool us_sites_certain(struct us_sites *s, const struct us_site *site)
+{
+	struct us_code_place at = us_sites_place(s, site);
+	enum us_site_outer outer = judge(s, &at);
+	return outer == US_OUTER_RETURNS || outer == US_OUTER_STAYS;
+}
+
+/* Judge by the code before, wherever the function begins. */
+static enum us_site_outer judge_own(struct us_sites *s, const struct us_code_place *at)
+{
+	static const struct us_code_rule start[2] = { { .base = US_BASE_OWN } };
+	us_gva sp;
+	if (s->link || !at->after_call)
+		return US_OUTER_NO;
+	us_sites_use(s);
+	switch (us_x86_own_stack(s->flow, at->pc, &sp)) {
+	case US_X86_OWN_AT:
+		return us_x86_goes_back(s->flow, at->pc) ? US_OUTER_NO : US_OUTER_AT;
+	case US_X86_OWN_SOME:
+		return us_x86_stays(s->flow, at, start) ? US_OUTER_OWN : US_OUTER_NO;
+	default:
+		return US_OUTER_NO;
+	}
+}
+
+us_gva us_sites_own_sp(struct us_sites *s, const struct us_site *site)
+{
+	us_gva sp = 0;
+	us_x86_own_stack(s->flow, site->pc, &sp);
+	return sp;
+}
+
+void us_sites_judge(struct us_sites *s, struct us_site *site)
+{
+	struct us_code_place at = us_sites_place(s, site);
+	enum us_site_outer outer = judge(s, &at);
+	if (outer == US_OUTER_NO)
+		outer = judge_own(s, &at);
+	if (outer != US_OUTER_NO || (at.start && !site->guess))
+		site->outer = outer & 7;
+	us_sites_doubt(s, site);
+}
