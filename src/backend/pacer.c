@@ -159,7 +159,7 @@ static uint64_t whole_samples(const struct us_pacer *p, uint64_t *lost_ns)
 
 uint32_t us_pacer_samples_in(struct us_pacer *p, unsigned slot, uint64_t stood_ns)
 {
-	/* Half an interval less: so much the next sample comes early, as made good. */
+	/* Half an interval less: the schedule has the next sample due that early. */
 	double interval = (double)p->interval_ns * us_pacer_stretch(p, slot);
 	double samples = (double)stood_ns / interval - 0.5;
 	if (samples < 0)

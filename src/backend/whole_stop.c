@@ -98,8 +98,7 @@ static uint64_t not_run_ns(struct us_whole_stop *w, unsigned vcpu, uint64_t now)
 }
 
 /*
- * From when on those vCPUs that ran are held, in the mean, and the guest's time stands.
- * That of one that idled since the last stop is known no better than that it stands.
+ * Since when those vCPUs that ran have been held, on average.
  */
 static void find_since(struct us_whole_stop *w, uint64_t now)
 {

@@ -85,7 +85,7 @@ static void cheap_looks_keep_the_rate(void **state)
 	us_pacer_init(&p, &s, 1, 1, START);
 	run_until(&p, w, START + 20 * US_NS_PER_SEC);
 	struct us_backend_counts c = books(&p, w);
-	/* 10 us of each ms are the sample itself; the late wake-ups are made good. */
+	/* 10 us of each ms are the sample itself; late wake-ups cost none. */
 	assert_in_range(p.taken, 19600, 19950);
 	assert_in_range(c.due, 19800, 20200);
 	assert_int_equal(c.backed_off, 0);
