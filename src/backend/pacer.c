@@ -138,15 +138,22 @@ double us_pacer_stretch(const struct us_pacer *p, unsigned slot)
 	return stretch > 1 ? stretch : 1;
 }
 
+/* The first sample of a recording is often the dearest by far: until there are
+ * LEAST_MEAN, the mean is of all but the dearest. */
 static void learn_cost(struct us_pacer *p, unsigned slot, uint64_t stolen_ns)
 {
 	struct us_pacer_slot *s = &p->slot[slot];
 	double distance = (double)p->interval_ns * us_pacer_stretch(p, slot);
-	double length = 1e9 / MEAN_PART / distance;
+	double length = 1e9 / MEAN_PART / distance, ns = (double)stolen_ns;
+	if (s->n_cost < LEAST_MEAN) {
+		double cheaper = ns < s->dearest_ns ? ns : s->dearest_ns;
+		s->dearest_ns = ns > s->dearest_ns ? ns : s->dearest_ns;
+		ns = cheaper;
+	}
 	s->n_cost++;
 	if (s->n_cost > LEAST_MEAN && s->n_cost > length)
 		s->n_cost = length > LEAST_MEAN ? (unsigned)length : LEAST_MEAN;
-	s->cost_ns += ((double)stolen_ns - s->cost_ns) / s->n_cost;
+	s->cost_ns += (ns - s->cost_ns) / (s->n_cost > 1 ? s->n_cost - 1 : 1);
 }
 
 /* Turn time that was lost into whole samples; the rest stays for later. */
@@ -195,6 +202,16 @@ static uint64_t step(struct us_pacer *p, struct us_pacer_slot *s, double stretch
 	return distance + more;
 }
 
+/* n samples, in the states to both sides of the mean. */
+static void lose(struct us_pacer_slot *s, double n)
+{
+	unsigned state = (unsigned)s->state_since;
+	double above = s->state_since - state;
+	s->fates[state].lost += n * (1 - above);
+	if (above > 0)
+		s->fates[state + 1].lost += n * above;
+}
+
 /*
  * The next sample that can still be taken; the last one was due at last_ns.  Samples
  * that came due since are lost.  The others stay where they are in the schedule: if a
@@ -204,13 +221,12 @@ static uint64_t next_due(struct us_pacer *p, unsigned slot, uint64_t last_ns,
 			 uint64_t now_ns)
 {
 	struct us_pacer_slot *s = &p->slot[slot];
-	struct us_pacer_fates *fates = &s->fates[s->state];
 	double stretch = us_pacer_stretch(p, slot);
 	uint64_t from = now_ns + p->interval_ns / REST_PART;
 	uint64_t interval = (uint64_t)(stretch * (double)p->interval_ns);
 	if (now_ns - last_ns > MOST_STEPS * interval) {
 		uint64_t n = (now_ns - last_ns) / interval - 1;
-		fates->lost += (double)n;
+		lose(s, (double)n);
 		s->late_ns += n * p->interval_ns;
 		s->backed_ns += n * (interval - p->interval_ns);
 		last_ns += n * interval;
@@ -218,7 +234,7 @@ static uint64_t next_due(struct us_pacer *p, unsigned slot, uint64_t last_ns,
 	uint64_t due = last_ns + step(p, s, stretch);
 	while (due < from) {
 		uint64_t further = step(p, s, stretch);
-		fates->lost += due < now_ns;
+		lose(s, due < now_ns);
 		s->late_ns += (uint64_t)((double)further / stretch);
 		due += further;
 	}
@@ -255,6 +271,7 @@ bool us_pacer_wants(struct us_pacer *p, unsigned slot, uint64_t now_ns, unsigned
 	struct us_pacer_slot *s = &p->slot[slot];
 	double least = 1;
 	s->state = state < US_PACER_STATES ? state : US_PACER_STATES - 1;
+	s->state_since = s->state;
 	forget_fates(s, now_ns);
 	for (unsigned i = 0; i < US_PACER_STATES; i++) {
 		double part = taken_part(&s->fates[i]);
@@ -266,6 +283,14 @@ bool us_pacer_wants(struct us_pacer *p, unsigned slot, uint64_t now_ns, unsigned
 	s->late_ns += distance;
 	s->due_ns += distance;
 	return false;
+}
+
+void us_pacer_was_in(struct us_pacer *p, unsigned slot, double mean_state)
+{
+	double most = US_PACER_STATES - 1;
+	p->slot[slot].state_since = mean_state < 0	? 0
+				    : mean_state < most ? mean_state
+							: most;
 }
 
 /* A sample is done, for which the guest's time stood for held_ns. */

@@ -13,9 +13,10 @@
  * Each slot has its own budget: in any second, the time stolen from the slot stays
  * below budget_ppm, or exceeds it by one sample at most.  The distance grows with the
  * mean cost of the samples of the last quarter of a second (of 16 at least) until they
- * fit, and shrinks as they get cheaper.  Samples that cost nothing do not count in the
- * mean: an idle guest is sampled as often as a busy one, and the idle share stays true.
- * Samples that were not taken because of the budget are counted as backed off.
+ * fit, and shrinks as they get cheaper.  The dearest of the first 16 is left out of it.
+ * Samples that cost nothing do not count in the mean: an idle guest is sampled as often
+ * as a busy one, and the idle share stays true. Samples that were not taken because of
+ * the budget are counted as backed off.
  *
  * Only us_pacer_sleep() reads a clock: the other functions get times as arguments.
  */
@@ -37,8 +38,10 @@ struct us_pacer_slot {
 	uint64_t late_ns, backed_ns; /* time lost, not yet a whole sample's */
 	uint64_t fits_ns;	     /* the budget allows no sample before this time */
 	double cost_ns;		     /* mean of recent samples that cost something */
+	double dearest_ns;	     /* of the first ones */
 	unsigned n_cost; /* samples in cost_ns, up to the length of the mean */
-	unsigned state;	 /* of the guest, at the sample that is being taken */
+	unsigned state;	 /* of the guest, when the sample that is being taken was due */
+	double state_since; /* its mean from then until the sample is done */
 	struct us_pacer_fates fates[US_PACER_STATES];
 	uint64_t forget_ns; /* when half of fates is forgotten next */
 	uint64_t newest;    /* bucket number: time / bucket length */
@@ -86,6 +89,14 @@ int us_pacer_sleep(uint64_t t_ns);
  * keeps its share.
  */
 bool us_pacer_wants(struct us_pacer *p, unsigned slot, uint64_t now_ns, unsigned state);
+
+/*
+ * The guest's mean state from when the sample was due until it was taken, for one that
+ * took long: what came due meanwhile, and is lost, came due in that.  (An idle guest
+ * may have begun its work, and ended it.)  Without this it is the state when it was
+ * due.
+ */
+void us_pacer_was_in(struct us_pacer *p, unsigned slot, double mean_state);
 
 /* The sample of slot is over: the guest was held for stolen_ns, until now_ns. */
 void us_pacer_done(struct us_pacer *p, unsigned slot, uint64_t now_ns,

@@ -5,6 +5,10 @@
 
 #include <errno.h>
 
+/* Beyond it, what the threads do says little: they may wait in the VMM while the guest
+ * has work. */
+#define MOST_EARLY 16
+
 int us_whole_stop_start(struct us_whole_stop *w, const struct us_schedule *s,
 			const struct us_guest *guest, struct us_err *e)
 {
@@ -73,10 +77,34 @@ static bool only_woken(uint64_t ran, uint64_t waited, uint64_t since)
 	return waited > ran && (ran + waited) * 2 > since;
 }
 
+/* What the threads of the vCPUs had run when the sample was due. */
+static void note_due(struct us_whole_stop *w)
+{
+	uint64_t mask = w->sleeps_stopped ? w->mask : 0;
+	w->due_known = 0;
+	for (unsigned i = 0; i < w->n_vcpu; i++)
+		if (mask >> i & 1 &&
+		    us_vcpu_threads_time(&w->threads, i, &w->time_due[i]))
+			w->due_known |= 1ULL << i;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint64_t worked_ns(const struct us_vcpu_thread_time *was,
+			  const struct us_vcpu_thread_time *is)
+{
+	return is->ran - was->ran + is->waited - was->waited;
+}
+
 /*
  * Until the VMM has got a host CPU for our request, the vCPUs run on: nothing is taken
  * from them.  How long a vCPU did not run since the last stop is the time since then
- * less what its thread ran, or waited for a CPU; where it idled that is too much.
+ * less what its thread ran, or waited for a CPU.  If that is more than the time since
+ * the request, it idled before, and what its thread ran since the sample was due
+ * counts: where it ran then, up to a tick of the host's scheduler too much.
  */
 static uint64_t not_run_ns(struct us_whole_stop *w, unsigned vcpu, uint64_t now)
 {
@@ -87,13 +115,14 @@ static uint64_t not_run_ns(struct us_whole_stop *w, unsigned vcpu, uint64_t now)
 	if (!w->sleeps_stopped || !us_vcpu_threads_time(&w->threads, vcpu, is))
 		return most;
 	w->time_known |= bit;
-	if (!known)
-		return most;
-	uint64_t ran = is->ran - was.ran, waited = is->waited - was.waited;
-	uint64_t since = now - w->let_go_ns;
-	if (only_woken(ran, waited, since))
-		w->woken |= bit;
-	uint64_t not_ran = ran + waited < since ? since - ran - waited : 0;
+	uint64_t since = now - w->let_go_ns, not_ran = UINT64_MAX;
+	if (known) {
+		if (only_woken(is->ran - was.ran, is->waited - was.waited, since))
+			w->woken |= bit;
+		not_ran = less(since, worked_ns(&was, is));
+	}
+	if (not_ran > most && w->due_known & bit)
+		not_ran = less(most, worked_ns(&w->time_due[vcpu], is));
 	return not_ran > most ? most : not_ran < least ? least : not_ran;
 }
 
@@ -113,6 +142,32 @@ static void find_since(struct us_whole_stop *w, uint64_t now)
 	w->since_ns = n ? now - held / n : w->asked_ns;
 }
 
+/*
+ * For which part of the wait for the stop did a vCPU work that had nothing to do when
+ * the sample was due?  QEMU's main loop wakes the vCPU for a timer, and may have to
+ * leave it its CPU until the work is done.  The stop wakes it, too: that is short.
+ */
+static double worked_since(const struct us_whole_stop *w, unsigned vcpu)
+{
+	uint64_t bit = 1ULL << vcpu, wait = w->t_ns - w->asked_ns;
+	const struct us_vcpu_thread_time *was = &w->time_due[vcpu],
+					 *is = &w->time[vcpu];
+	if (!(w->due_known & w->time_known & ~w->busy & bit) || w->t_ns <= w->asked_ns)
+		return 0;
+	uint64_t worked = worked_ns(was, is);
+	return worked >= wait	   ? 1
+	       : worked < wait / 2 ? 0
+				   : (double)worked / (double)wait;
+}
+
+static void tell_state_since(struct us_whole_stop *w, unsigned n_busy)
+{
+	double state = n_busy;
+	for (unsigned i = 0; i < w->n_vcpu; i++)
+		state += worked_since(w, i);
+	us_pacer_was_in(&w->pacer, 0, state);
+}
+
 static void find_next(struct us_whole_stop *w)
 {
 	while (w->at < w->n_vcpu && !(w->got >> w->at & 1))
@@ -126,18 +181,33 @@ static int begin_sample(struct us_whole_stop *w)
 	unsigned n_busy = (unsigned)__builtin_popcountll(w->busy & w->mask);
 	if (!us_pacer_wants(&w->pacer, 0, us_now_ns(), n_busy))
 		return 0;
+	note_due(w);
 	us_running_pc_read(&w->running, w->busy & w->mask);
 	int r = w->ops->sample(w->ctx);
 	if (r < 0)
 		return w->broken = r;
 	w->at = 0;
 	find_since(w, us_now_ns());
+	tell_state_since(w, n_busy);
 	w->told_ns = w->since_ns;
 	w->held = true;
 	find_next(w);
 	if (w->at >= w->n_vcpu)
 		end_sample(w);
 	return w->broken;
+}
+
+/*
+ * The vCPU ran when the sample was due, and stood by the time it was stopped: busy, but
+ * where is not known.  As long before the work there was a time when a sample was due
+ * without work and found it: one of these counts as this one, and work keeps its share.
+ */
+static bool counts_as_busy(struct us_whole_stop *w, unsigned vcpu)
+{
+	if (!w->early[vcpu])
+		return true;
+	w->early[vcpu]--;
+	return false;
 }
 
 static void deliver(struct us_whole_stop *w, struct us_capture *c)
@@ -148,11 +218,14 @@ static void deliver(struct us_whole_stop *w, struct us_capture *c)
 	c->weight = 1;
 	c->form = US_CAPTURE_LIVE;
 	w->ops->fill(w->ctx, w->at, c);
-	/* It ran, and had ended by the time it stood: busy, but where is not known. */
 	if (c->state == US_VCPU_HALTED && (w->busy & ~w->woken) >> w->at & 1) {
+		if (!counts_as_busy(w, w->at))
+			return;
 		c->state = US_VCPU_GUEST;
 		c->form = US_CAPTURE_NONE;
 	} else if (c->state == US_VCPU_GUEST) {
+		if (!(w->busy >> w->at & 1) && w->early[w->at] < MOST_EARLY)
+			w->early[w->at]++;
 		us_running_pc_stopped(&w->running, w->at, &c->regs);
 	}
 }

@@ -44,18 +44,22 @@ struct us_whole_stop {
 	struct us_vcpu_thread_time time[US_MAX_VCPUS]; /* at the last stop */
 	uint64_t time_known;			       /* bit n: time[n] is known */
 	uint64_t let_go_ns;			       /* when the last stop ended */
-	int broken; /* error that ended sampling, seen in release() */
+	uint8_t early[US_MAX_VCPUS]; /* samples that were due before the work that they
+					found, less those that came after theirs */
+	int broken;		     /* error that ended sampling, seen in release() */
 
 	/* Of one sample: */
-	bool held;	   /* between the stop and the last release */
-	unsigned at;	   /* the vCPU delivered now, or next */
-	uint64_t asked_ns; /* when the request to stop went out */
-	uint64_t t_ns;	   /* when the guest was known to be stopped */
-	uint64_t since_ns; /* since when the vCPUs did not run, on average */
-	uint64_t told_ns;  /* captures' held_ns covers the stop up to this time */
-	uint64_t got;	   /* bit n: vCPU n was read */
-	uint64_t busy;	   /* bit n: the thread of vCPU n had work when it was due */
-	uint64_t woken;	   /* bit n: only the end of the last stop woke it */
+	bool held;	    /* between the stop and the last release */
+	unsigned at;	    /* the vCPU delivered now, or next */
+	uint64_t asked_ns;  /* when the request to stop went out */
+	uint64_t t_ns;	    /* when the guest was known to be stopped */
+	uint64_t since_ns;  /* since when the vCPUs did not run, on average */
+	uint64_t told_ns;   /* captures' held_ns covers the stop up to this time */
+	uint64_t got;	    /* bit n: vCPU n was read */
+	uint64_t busy;	    /* bit n: the thread of vCPU n had work when it was due */
+	uint64_t due_known; /* bit n: time_due[n] is known */
+	struct us_vcpu_thread_time time_due[US_MAX_VCPUS]; /* when the sample was due */
+	uint64_t woken; /* bit n: only the end of the last stop woke it */
 };
 
 /* Setup path.  guest: whose threads to check; pid 0: not known. */

@@ -21,6 +21,7 @@ static struct {
 	uint64_t wait_ns; /* from the request to the end, of all stops but the first */
 	bool halts;	  /* by the time it stands */
 	bool idles;	  /* and did so before */
+	bool begins;	  /* to work, when it is to stop */
 	unsigned slow_ms, read_ms; /* before it stands, and behind */
 } world;
 
@@ -35,6 +36,8 @@ static int look(void *ctx)
 	int status;
 	(void)ctx;
 	world.stop.asked_ns = us_now_ns();
+	if (world.begins)
+		assert_return_code(kill(world.pid, SIGUSR1), 0);
 	usleep(world.slow_ms * 1000);
 	assert_return_code(kill(world.pid, SIGSTOP), 0);
 	assert_int_equal(waitpid(world.pid, &status, WUNTRACED), world.pid);
@@ -70,8 +73,17 @@ static bool paused(void *ctx)
 	return false;
 }
 
+static void work(int signal)
+{
+	uint64_t end_ns = us_now_ns() + 2ull * SLOW_MS * US_NS_PER_MS;
+	(void)signal;
+	while (us_now_ns() < end_ns)
+		;
+}
+
 static pid_t child(bool works)
 {
+	signal(SIGUSR1, work);
 	pid_t pid = fork();
 	if (pid)
 		return pid;
@@ -103,6 +115,12 @@ static void begin(bool works, bool sleeps_stopped)
 	assert_int_equal(us_whole_stop_start(&world.stop, &s, &world.guest, NULL), 0);
 }
 
+static void end_child(void)
+{
+	kill(world.pid, SIGKILL);
+	waitpid(world.pid, NULL, 0);
+}
+
 /* What N_STOP stops took by the books, and by the captures. The first is not counted:
  * nothing is known of the time before it. */
 static uint64_t stolen(void)
@@ -122,8 +140,7 @@ static uint64_t stolen(void)
 	}
 	uint64_t by_books = c.stolen_ns - first;
 	us_whole_stop_close(&world.stop);
-	kill(world.pid, SIGKILL);
-	waitpid(world.pid, NULL, 0);
+	end_child();
 	print_message("# %.1f ms of %.1f\n", (double)by_books / 1e6,
 		      (double)world.wait_ns / 1e6);
 	/* Reading the clock twice. */
@@ -173,8 +190,7 @@ static unsigned busy_though_halted(void)
 		n += capture.state == US_VCPU_GUEST;
 	}
 	us_whole_stop_close(&world.stop);
-	kill(world.pid, SIGKILL);
-	waitpid(world.pid, NULL, 0);
+	end_child();
 	return n;
 }
 
@@ -187,42 +203,81 @@ static void what_ran_was_busy(void **state)
 	assert_true(busy_though_halted() > 0);
 }
 
-/* How long an idle guest goes on between two stops that take twice the interval, in the
- * mean: nothing is stolen from it. */
-static uint64_t rest_ns(bool clock_stands)
+static void take(unsigned n, enum us_vcpu_state state)
 {
-	uint64_t rest = 0;
+	for (unsigned i = 0; i < n; i++) {
+		struct us_capture c;
+		assert_int_equal(us_whole_stop_next(&world.stop, UINT64_MAX, &c), 1);
+		us_whole_stop_release(&world.stop, &c);
+		assert_int_equal(c.state, state);
+	}
+}
+
+/* Three found work that began after they were due: the next three that came after the
+ * end of theirs do not count as busy, too. */
+static void work_keeps_its_share_at_both_ends(void **state)
+{
+	(void)state;
+	begin(false, true);
+	world.slow_ms = 1;
+	take(3, US_VCPU_GUEST);
+	end_child();
+	us_vcpu_threads_close(&world.stop.threads);
+	world.pid = world.guest.pid = world.guest.vcpu[0].tid = child(true);
+	us_vcpu_threads_open(&world.stop.threads, &world.guest);
+	world.halts = true;
+	take(3, US_VCPU_HALTED);
+	assert_true(busy_though_halted() > 0);
+}
+
+/* It began to work when it was to stop: what came due meanwhile came due in that. */
+static void what_came_due_in_work_is_its_loss(void **state)
+{
+	(void)state;
+	begin(false, true);
+	world.begins = true;
+	take(1, US_VCPU_GUEST);
+	const struct us_pacer_fates *fates = world.stop.pacer.slot[0].fates;
+	assert_true(fates[1].lost >= 2 && fates[1].lost > 4 * fates[0].lost);
+	us_whole_stop_close(&world.stop);
+	end_child();
+}
+
+/* Of many stops of an idle guest, each twice as long as the interval: the shortest
+ * distance from one due sample to the next, less the stop.  Nothing is stolen. */
+static uint64_t least_distance_ns(bool clock_stands)
+{
+	uint64_t least = UINT64_MAX, last, due;
 	struct us_capture capture;
 	struct us_backend_counts c;
 	begin(false, clock_stands);
 	world.idles = world.halts = true;
 	world.slow_ms = 0;
 	world.read_ms = 20;
-	for (unsigned i = 0; i < 4 * N_STOP; i++) {
-		uint64_t due;
+	for (unsigned i = 0; i < 8 * N_STOP; i++) {
+		us_pacer_next(&world.stop.pacer, &last);
 		assert_int_equal(us_whole_stop_next(&world.stop, UINT64_MAX, &capture),
 				 1);
 		us_whole_stop_release(&world.stop, &capture);
 		us_pacer_next(&world.stop.pacer, &due);
-		rest += due - world.stop.let_go_ns;
+		uint64_t stood = world.stop.let_go_ns - world.stop.t_ns;
+		least = due - last - stood < least ? due - last - stood : least;
 	}
 	us_whole_stop_counts(&world.stop, &c);
 	us_whole_stop_close(&world.stop);
-	kill(world.pid, SIGKILL);
-	waitpid(world.pid, NULL, 0);
+	end_child();
 	assert_int_equal(c.stolen_ns, 0);
-	return rest / (4 * N_STOP);
+	return least;
 }
 
-/* Its time stood with it, and it is the guest's time that samples are spread over. */
+/* Its time stood with it, and it is the guest's time that samples are spread over: half
+ * an interval is the shortest distance. */
 static void what_idled_with_its_clock_rests_for_an_interval(void **state)
 {
 	(void)state;
-	uint64_t stands = rest_ns(true), goes_on = rest_ns(false);
-	assert_in_range(stands, 7 * US_NS_PER_MS, 13 * US_NS_PER_MS);
+	assert_true(least_distance_ns(true) >= 5 * US_NS_PER_MS);
 	/* What is left of the distance in which the stop ended. */
-	assert_in_range(goes_on, 3 * US_NS_PER_MS, 9 * US_NS_PER_MS);
-	assert_true(goes_on + US_NS_PER_MS < stands);
+	assert_true(least_distance_ns(false) < 5 * US_NS_PER_MS);
 }
 
 int main(void)
@@ -232,6 +287,8 @@ int main(void)
 		cmocka_unit_test(what_slept_counts_as_held),
 		cmocka_unit_test(without_knowing_all_counts_as_held),
 		cmocka_unit_test(what_ran_was_busy),
+		cmocka_unit_test(work_keeps_its_share_at_both_ends),
+		cmocka_unit_test(what_came_due_in_work_is_its_loss),
 		cmocka_unit_test(what_idled_with_its_clock_rests_for_an_interval),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
