@@ -16,11 +16,8 @@
 #include "vmm/qmp.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define X86_HLT		0xf4
 #define AARCH64_WFI	0xd503207f
@@ -120,10 +117,8 @@ static bool read_entered(void *ctx, struct us_entered *ret)
 /* A migration has a thread of its own. */
 static void watch_threads(struct gdb *b)
 {
-	char path[32];
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)b->remote.guest.pid);
-	if (b->remote.guest.pid && b->session->qemu)
-		b->session->task_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (b->session->qemu)
+		us_vmm_threads_open(&b->session->threads, b->remote.guest.pid);
 }
 
 /* If the VMM does not name its threads, the stub may have said which they are. */

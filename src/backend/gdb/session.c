@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #define SAMPLE_NS    (2500 * US_NS_PER_MS)
@@ -269,27 +268,21 @@ static void learn_nap(struct us_gdb_session *s)
 	s->nap_ns = ns < MOST_NAP_NS ? ns : MOST_NAP_NS;
 }
 
-/* How many more threads the VMM has than when this was last asked. */
-static long new_threads(struct us_gdb_session *s)
+/* If it is not known, migrations are asked for often. */
+static bool threads_changed(struct us_gdb_session *s)
 {
-	struct stat st;
-	if (s->task_fd < 0 || fstat(s->task_fd, &st) < 0)
-		return 0;
-	long more = (long)st.st_nlink - (long)s->tasks;
-	s->tasks = st.st_nlink;
-	return more;
+	return s->threads.tasks && us_vmm_threads_changed(&s->threads);
 }
 
 /*
  * A guest that stands as its migration ends would stay paused where it goes, and QEMU
  * aborts if it is let go just then.  So while one goes on the guest is not stopped.  It
- * has a thread of its own: whether there is one is asked when there are more threads,
- * and whether it is over when there are fewer; and now and then.
+ * has a thread of its own: whether there is one, or it is over, is asked when there are
+ * other threads than before; and now and then.
  */
 static bool may_stop(struct us_gdb_session *s, uint64_t now)
 {
-	long more = new_threads(s);
-	if ((s->migrates ? more < 0 : more > 0) && s->ask_migrate_ns != UINT64_MAX)
+	if (threads_changed(s) && s->ask_migrate_ns != UINT64_MAX)
 		s->ask_migrate_ns = 0;
 	return !s->migrates || now >= s->ask_migrate_ns;
 }
@@ -303,7 +296,7 @@ static int ask_migrates(struct us_gdb_session *s, struct us_gdb_sample *ret)
 	int r = us_gdb_ask_monitor(&s->client, "info migrate", text, sizeof(text),
 				   now + SAMPLE_NS);
 	s->migrates = r == 0 && us_qmp_migrates(text, strlen(text));
-	bool rarely = s->migrates || s->task_fd >= 0;
+	bool rarely = s->migrates || s->threads.tasks;
 	s->ask_migrate_ns = r == -ENOTSUP ? UINT64_MAX
 			    : rarely	  ? now + RARELY_NS
 					  : now + OFTEN_NS;
@@ -316,10 +309,10 @@ static int ask_migrates(struct us_gdb_session *s, struct us_gdb_sample *ret)
 static int ask_migrated(struct us_gdb_session *s)
 {
 	char text[128];
-	bool more = new_threads(s) != 0;
-	if (!s->qemu || s->ask_migrate_ns == UINT64_MAX || (!s->migrates && !more))
+	bool changed = threads_changed(s);
+	if (!s->qemu || s->ask_migrate_ns == UINT64_MAX || (!s->migrates && !changed))
 		return 0;
-	s->ask_migrate_ns = more ? 0 : s->ask_migrate_ns;
+	s->ask_migrate_ns = changed ? 0 : s->ask_migrate_ns;
 	int r = us_gdb_ask_monitor(&s->client, "info status", text, sizeof(text),
 				   us_now_ns() + SAMPLE_NS);
 	if (r == 0 && strstr(text, "migrate")) {

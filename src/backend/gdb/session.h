@@ -16,6 +16,7 @@
 #include "backend/gdb/client.h"
 #include "backend/gdb/code.h"
 #include "backend/gdb/target.h"
+#include "backend/vmm_threads.h"
 #include "backend/watchdog.h"
 #include "vmm/guest_list.h"
 
@@ -60,9 +61,8 @@ struct us_gdb_session {
 	bool migrates; /* a migration is under way: the guest is stopped only to ask
 			  whether it is over, at: */
 	uint64_t ask_migrate_ns; /* UINT64_MAX: the stub cannot say */
-	int task_fd;		 /* /proc/PID/task of the VMM; -1: not known; owned */
-	nlink_t tasks;		 /* number of its threads, when last counted */
-	uint64_t nap_ns;	 /* how long the replies of one stop take */
+	struct us_vmm_threads threads;
+	uint64_t nap_ns; /* how long the replies of one stop take */
 	unsigned n_vcpu;
 	unsigned selected; /* the vCPU that is selected in the stub; US_MAX_VCPUS:
 			      unknown */

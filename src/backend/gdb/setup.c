@@ -434,7 +434,7 @@ int us_gdb_session_open(const char *endpoint, enum us_gdb_before before,
 	struct us_gdb_session *s = calloc(1, sizeof(*s));
 	if (!s)
 		return us_fail(e, -ENOMEM, "attach to a stub: out of memory");
-	s->client.fd = s->task_fd = -1;
+	s->client.fd = -1;
 	s->selected = US_MAX_VCPUS;
 	snprintf(s->endpoint, sizeof(s->endpoint), "%s", endpoint);
 	s->shared = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
@@ -466,7 +466,7 @@ void us_gdb_session_close(struct us_gdb_session *s)
 	if (!plain && s->watchdog && !us_watchdog_fired(s->watchdog))
 		us_gdb_session_let_go(s);
 	us_gdb_fini(&s->client);
-	us_closep(&s->task_fd);
+	us_vmm_threads_close(&s->threads);
 	us_gdb_codes_fini(&s->codes);
 	if (s->watchdog)
 		unwatch(s->watchdog);
