@@ -13,7 +13,6 @@ import struct
 import subprocess
 import tempfile
 import threading
-import time
 
 import points
 from harness import Guest, Skip, Tap, Uniscope, check, note, truth
@@ -126,15 +125,22 @@ class Suite:
             check(not any(f["module"] for f in report["functions"]), "named all the same")
 
     def moved(self):
-        """It moves while it is recorded, and leaves its old self where it was."""
-        with self.guest("shares-move") as g:
-            g.wait("READY")
-            report = self.record(g, 7)
-            check("SLIDE" in g.serial(), "it has not moved")
-            slide = self.slide_of(g)
-            note(f"slide {slide:#x}, found {[hex(b) for b in self.used(report)]}")
-            check(self.used(report) == {0, slide}, "not found, or another place")
-            self.stacks(g, report, 0.99, ANEW)
+        """It moves while it is recorded, and leaves its old self where it was.  On a busy
+        host it may have moved before there is a sample, or after few: then there is another
+        one."""
+        for left in (2, 1, 0):
+            with self.guest("shares-move") as g:
+                g.wait("READY")
+                report = self.record(g, 7)
+                check("SLIDE" in g.serial(), "it has not moved")
+                slide, used = self.slide_of(g), self.used(report)
+                note(f"slide {slide:#x}, found {[hex(b) for b in used]}")
+                late = left and used == {slide}
+                check(late or used == {0, slide}, "not found, or another place")
+                # Of one that is late, less than a tenth of the samples are of before.
+                self.stacks(g, report, 0.9 if late else 0.99, ANEW)
+                if not late:
+                    return
 
     def snapshot(self, name, disk):
         """Leave a guest that runs in a snapshot of the disk."""

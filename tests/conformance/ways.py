@@ -81,7 +81,8 @@ class Suite:
             note(line)
             check(100 * abs(a - b) <= bound + CLOCK_POINTS + points, line)
 
-    def three(self, name, functions, with_gdb=True):
+    def three(self, name, functions, with_gdb=True, points=0):
+        """points: by which shares of the time and of the instructions may differ."""
         def look(seconds):
             with start(self.args.build, name, "tcg", plugin=True) as g:
                 g.wait("READY")
@@ -90,12 +91,20 @@ class Suite:
                 after = Counts(self.us, g)
                 counted = {f: (s, 0) for f, s in
                            after.shares_since(before, functions).items()}
-                self.agree(name, "plugin and count", functions, plugin, counted)
+                self.agree(name, "plugin and count", functions, plugin, counted, points)
                 if with_gdb:
                     gdb = self.us.shares(g, "gdb", functions, seconds)
                     self.agree(name, "plugin and gdb", functions, plugin, gdb)
                 check(g.goes_on(), "the guest does not go on")
         self.again(look)
+
+    def polls(self):
+        """Samples that gather behind ask_device are missing in between(), which calls nothing
+        and has a tenth of the three.  How much of the time ask_device itself takes is the
+        host's affair, and no matter of its instructions: it is left out of both."""
+        # Each of the three has a copy of the loop.  One may be a tenth slower than the
+        # others, and that is two points of f60.
+        self.three("polls", ("f60", "f30", "between"), with_gdb=False, points=2)
 
     def able(self):
         """The backends that can look at a guest under KVM here."""
@@ -227,13 +236,12 @@ class Suite:
         point = self.tap.point
         if self.args.kvm:
             point("shares: count, and samples under KVM, agree",
-                  lambda: self.with_kvm("shares-quick", ("f60", "f30", "f10")))
+                  lambda: self.with_kvm("shares-1ms", ("f60", "f30", "f10")))
             self.tap.end()
             return
         point("shares: count, gdb and plugin agree",
-              lambda: self.three("shares-quick", ("f60", "f30", "f10")))
-        point("polls: samples do not gather behind a device",
-              lambda: self.three("polls", ("f60", "f30", "polls"), with_gdb=False))
+              lambda: self.three("shares-1ms", ("f60", "f30", "f10")))
+        point("polls: samples do not gather behind a device", self.polls)
         point("leaf: callers do not get their callees' time", self.callers)
         point("record -- QEMU has it by default", self.is_default)
         point("without symbols it is another, and why", self.falls_back)

@@ -7,9 +7,10 @@ ln -s /run/lock /var/lock
 : >/etc/xen/xl.conf
 mount -t xenfs xenfs /proc/xen
 xenstored --pid-file /run/xenstored.pid
-for _ in $(seq 500); do
-	[ -S /run/xenstored/socket ] && break
-	usleep 20000
+# For 300 s, unless it has ended: a rig is slow.
+for _ in $(seq 3000); do
+	[ ! -S /run/xenstored/socket ] && pidof xenstored >/dev/null || break
+	usleep 100000
 done
 xen-init-dom0 >/dev/null || say "no dom0"
 # What a domain writes: to guest-NAME.log, of an arm64 one guest-NAME-vuart0.log.

@@ -4,9 +4,10 @@ qemu-system-aarch64 -name guest,debug-threads=on -M virt,gic-version=host -accel
 	-cpu host -m 128 -nodefaults -display none -serial file:/tmp/log \
 	-gdb unix:/tmp/gdb,server=on,wait=off -qmp unix:/tmp/qmp,server=on,wait=off \
 	-kernel "$kernel" &
-for _ in $(seq 600); do
-	! grep -q READY /tmp/log 2>/dev/null || break
-	usleep 100000
+# For 300 s, unless it has ended: a rig is slow.
+for _ in $(seq 1500); do
+	! grep -q READY /tmp/log 2>/dev/null && kill -0 $! 2>/dev/null || break
+	usleep 200000
 done
 point() { # NAME COMMAND...
 	name=$1
