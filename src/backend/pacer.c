@@ -25,6 +25,7 @@
  * Half of them are forgotten when there are MOST_FATES, and every FORGET_NS, so that
  * what is left out follows the host's load. */
 #define LEAST_FATES 6
+#define LEAST_PART  0.125 /* no more is left out for the sake of a state */
 #define MOST_FATES  256
 #define FORGET_NS   (30 * US_NS_PER_SEC)
 
@@ -259,11 +260,15 @@ static void forget_fates(struct us_pacer_slot *s, uint64_t now_ns)
 	}
 }
 
-/* Which part of the samples in a state is taken; 1: not known. */
+/* Which part of the samples in a state is taken; 1: not known, as of a state in which
+ * none is ever due, which the guest only passes through while it is waited for. */
 static double taken_part(const struct us_pacer_fates *f)
 {
 	double n = f->taken + f->lost;
-	return n < LEAST_FATES ? 1 : (f->taken + 1) / (n + 1);
+	if (n < LEAST_FATES || f->taken < 1)
+		return 1;
+	double part = (f->taken + 1) / (n + 1);
+	return part < LEAST_PART ? LEAST_PART : part;
 }
 
 bool us_pacer_wants(struct us_pacer *p, unsigned slot, uint64_t now_ns, unsigned state)

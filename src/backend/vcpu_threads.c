@@ -66,6 +66,11 @@ uint64_t us_vcpu_threads_busy(const struct us_vcpu_threads *t)
 	return busy;
 }
 
+bool us_vcpu_threads_known(const struct us_vcpu_threads *t, unsigned vcpu)
+{
+	return vcpu < t->n && t->stat_fd[vcpu] >= 0;
+}
+
 bool us_vcpu_threads_time(const struct us_vcpu_threads *t, unsigned vcpu,
 			  struct us_vcpu_thread_time *ret)
 {

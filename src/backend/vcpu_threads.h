@@ -25,6 +25,9 @@ void us_vcpu_threads_close(struct us_vcpu_threads *t);
 /* Hot path: bit n is set if the thread of vCPU n runs or waits for a host CPU. */
 uint64_t us_vcpu_threads_busy(const struct us_vcpu_threads *t);
 
+/* Does the state of its thread say anything about this vCPU? */
+bool us_vcpu_threads_known(const struct us_vcpu_threads *t, unsigned vcpu);
+
 /* Times since the thread of a vCPU began, in ns. */
 struct us_vcpu_thread_time {
 	uint64_t ran, waited; /* waited: for a host CPU, before it got one */

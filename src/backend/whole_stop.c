@@ -4,10 +4,12 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <string.h>
 
-/* Beyond it, what the threads do says little: they may wait in the VMM while the guest
- * has work. */
+/* Samples that were due before the work that they found make up for as many, for so
+ * long. */
 #define MOST_EARLY 16
+#define EARLY_NS   US_NS_PER_SEC
 
 int us_whole_stop_start(struct us_whole_stop *w, const struct us_schedule *s,
 			const struct us_guest *guest, struct us_err *e)
@@ -83,7 +85,7 @@ static void note_due(struct us_whole_stop *w)
 	uint64_t mask = w->sleeps_stopped ? w->mask : 0;
 	w->due_known = 0;
 	for (unsigned i = 0; i < w->n_vcpu; i++)
-		if (mask >> i & 1 &&
+		if (mask >> i & 1 && us_vcpu_threads_known(&w->threads, i) &&
 		    us_vcpu_threads_time(&w->threads, i, &w->time_due[i]))
 			w->due_known |= 1ULL << i;
 }
@@ -121,6 +123,7 @@ static uint64_t not_run_ns(struct us_whole_stop *w, unsigned vcpu, uint64_t now)
 			w->woken |= bit;
 		not_ran = less(since, worked_ns(&was, is));
 	}
+	w->idled |= not_ran > most ? bit : 0;
 	if (not_ran > most && w->due_known & bit)
 		not_ran = less(most, worked_ns(&w->time_due[vcpu], is));
 	return not_ran > most ? most : not_ran < least ? least : not_ran;
@@ -145,14 +148,17 @@ static void find_since(struct us_whole_stop *w, uint64_t now)
 /*
  * For which part of the wait for the stop did a vCPU work that had nothing to do when
  * the sample was due?  QEMU's main loop wakes the vCPU for a timer, and may have to
- * leave it its CPU until the work is done.  The stop wakes it, too: that is short.
+ * leave it its CPU until the work is done.  The stop wakes it, too: then it runs for a
+ * short time, though on a busy host it may wait for long before.
  */
 static double worked_since(const struct us_whole_stop *w, unsigned vcpu)
 {
 	uint64_t bit = 1ULL << vcpu, wait = w->t_ns - w->asked_ns;
 	const struct us_vcpu_thread_time *was = &w->time_due[vcpu],
 					 *is = &w->time[vcpu];
-	if (!(w->due_known & w->time_known & ~w->busy & bit) || w->t_ns <= w->asked_ns)
+	if (!(w->due_known & w->time_known & ~w->busy & bit) ||
+	    w->t_ns <= w->asked_ns ||
+	    only_woken(is->ran - was->ran, is->waited - was->waited, wait))
 		return 0;
 	uint64_t worked = worked_ns(was, is);
 	return worked >= wait	   ? 1
@@ -177,7 +183,7 @@ static void find_next(struct us_whole_stop *w)
 static int begin_sample(struct us_whole_stop *w)
 {
 	w->busy = w->runs_halted ? 0 : us_vcpu_threads_busy(&w->threads);
-	w->got = w->woken = 0;
+	w->got = w->woken = w->idled = 0;
 	unsigned n_busy = (unsigned)__builtin_popcountll(w->busy & w->mask);
 	if (!us_pacer_wants(&w->pacer, 0, us_now_ns(), n_busy))
 		return 0;
@@ -200,14 +206,27 @@ static int begin_sample(struct us_whole_stop *w)
 /*
  * The vCPU ran when the sample was due, and stood by the time it was stopped: busy, but
  * where is not known.  As long before the work there was a time when a sample was due
- * without work and found it: one of these counts as this one, and work keeps its share.
+ * without work and found it: one of these, not long ago, counts as this one, and work
+ * keeps its share.
  */
 static bool counts_as_busy(struct us_whole_stop *w, unsigned vcpu)
 {
-	if (!w->early[vcpu])
+	if (!w->early[vcpu] || w->t_ns - w->early_ns > EARLY_NS)
 		return true;
 	w->early[vcpu]--;
 	return false;
+}
+
+/* A thread that slept may have waited in the VMM for the guest's work: not if it idled
+ * since the last stop. */
+static void count_early(struct us_whole_stop *w, unsigned vcpu)
+{
+	if (!((w->idled & ~w->busy) >> vcpu & 1))
+		return;
+	if (w->t_ns - w->early_ns > EARLY_NS)
+		memset(w->early, 0, sizeof(w->early));
+	w->early_ns = w->t_ns;
+	w->early[vcpu] += w->early[vcpu] < MOST_EARLY;
 }
 
 static void deliver(struct us_whole_stop *w, struct us_capture *c)
@@ -224,8 +243,7 @@ static void deliver(struct us_whole_stop *w, struct us_capture *c)
 		c->state = US_VCPU_GUEST;
 		c->form = US_CAPTURE_NONE;
 	} else if (c->state == US_VCPU_GUEST) {
-		if (!(w->busy >> w->at & 1) && w->early[w->at] < MOST_EARLY)
-			w->early[w->at]++;
+		count_early(w, w->at);
 		us_running_pc_stopped(&w->running, w->at, &c->regs);
 	}
 }

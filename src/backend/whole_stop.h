@@ -46,6 +46,7 @@ struct us_whole_stop {
 	uint64_t let_go_ns;			       /* when the last stop ended */
 	uint8_t early[US_MAX_VCPUS]; /* samples that were due before the work that they
 					found, less those that came after theirs */
+	uint64_t early_ns;	     /* when the last of them was */
 	int broken;		     /* error that ended sampling, seen in release() */
 
 	/* Of one sample: */
@@ -60,6 +61,7 @@ struct us_whole_stop {
 	uint64_t due_known; /* bit n: time_due[n] is known */
 	struct us_vcpu_thread_time time_due[US_MAX_VCPUS]; /* when the sample was due */
 	uint64_t woken; /* bit n: only the end of the last stop woke it */
+	uint64_t idled; /* bit n: it had nothing to do for some time since then */
 };
 
 /* Setup path.  guest: whose threads to check; pid 0: not known. */

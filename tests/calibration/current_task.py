@@ -26,8 +26,7 @@ from callers import Monitor  # noqa: E402
 from harness import note, require  # noqa: E402
 from test_owners import Suite  # noqa: E402
 
-TASK_BYTES = 8192  # of a task_struct: its name is in them
-PROGRAMS = (b"gzip\0", b"rust\0", b"fpc-gw2\0")
+TASK_BYTES = 8192  # of a task_struct: its number and name are in them
 
 
 class Memory:
@@ -73,21 +72,26 @@ def watch(memory, where, args):
     return seen
 
 
-def by_name(memory, seen):
-    """The same by the tasks' names; those that have ended may have another's by now."""
+def by_tid(memory, seen, names):
+    """The same by the tasks' numbers; 0: those that have ended.  Where the number lies in a
+    task_struct is where most have that of a task with their name, which follows it.  names:
+    {number: name}."""
     structs = {}
     for task in seen:
         try:
             structs[task] = os.pread(memory.fd, TASK_BYTES, memory.hva(task))
         except (RuntimeError, OSError):
             pass
-    at, = (n for n, _ in Counter(s.find(p) for s in structs.values() for p in PROGRAMS
-                                 if p in s).most_common(1))
-    names = Counter()
+    # The kernel's idle tasks all have number 0.
+    at, = (n for n, _ in Counter(
+        4 * i for s in structs.values()
+        for i, tid in enumerate(struct.unpack(f"<{len(s) // 4}I", s))
+        if tid in names and names[tid].encode() + b"\0" in s).most_common(1))
+    tids = Counter()
     for task, n in seen.items():
-        name = structs.get(task, b"")[at:at + 16].split(b"\0")[0]
-        names[name.decode(errors="replace")] += n
-    return names
+        tid = struct.unpack_from("<I", structs.get(task, bytes(TASK_BYTES)), at)[0]
+        tids[tid if tid in names else 0] += n
+    return tids
 
 
 def measure(suite, args):
@@ -104,13 +108,12 @@ def measure(suite, args):
     seen = watch(memory, where, args)
     suite.look("after")
     before, after = suite.truth("before"), suite.truth("after")
-    ticks = Counter()
-    for tid, (name, _, n, *_) in after.items():
-        ticks[name] += n - before.get(tid, (0, 0, 0))[2]
     of, total = sum(seen.values()), 100 * guest.smp * (suite.up[1] - suite.up[0])
-    for name, n in by_name(memory, seen).most_common(12):
-        print(f"| {name} | {100 * n / of:.2f} % (± {100 * n ** 0.5 / of:.2f}) | "
-              f"{100 * ticks[name] / total:.2f} % |")
+    for tid, n in by_tid(memory, seen, {t: a[0] for t, a in after.items()}).most_common(14):
+        name, _, ticks, *_ = after.get(tid, ("idle, and ended", 0, 0))
+        ticks -= before.get(tid, (0, 0, 0))[2]
+        print(f"| {name} ({tid}) | {100 * n / of:.2f} % (± {100 * n ** 0.5 / of:.2f}) | "
+              f"{100 * ticks / total:.2f} % |")
     suite.stop()
 
 

@@ -464,6 +464,24 @@ static void what_is_lost_while_idle_waits_for_work_is_the_works(void **state)
 	free(w);
 }
 
+/* The guest passes through it only while a sample is waited for: nothing is left out.
+ */
+static void what_is_lost_in_a_state_of_no_samples_changes_nothing(void **state)
+{
+	(void)state;
+	struct us_schedule s = { .hz = 1000, .seed = 5 };
+	struct us_pacer p;
+	uint64_t due, ms = US_NS_PER_MS;
+	us_pacer_init(&p, &s, 1, 1, START);
+	for (unsigned i = 0; i < 2000; i++) {
+		us_pacer_next(&p, &due);
+		assert_true(us_pacer_wants(&p, 0, due, 0));
+		us_pacer_was_in(&p, 0, 2);
+		us_pacer_done(&p, 0, due + (i % 20 ? 0 : 5 * ms), 0);
+	}
+	assert_int_equal(p.taken, 2000);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -485,6 +503,7 @@ int main(void)
 			an_idle_guest_whose_clock_stands_is_looked_at_as_often),
 		cmocka_unit_test(states_that_lose_samples_keep_their_share),
 		cmocka_unit_test(what_is_lost_while_idle_waits_for_work_is_the_works),
+		cmocka_unit_test(what_is_lost_in_a_state_of_no_samples_changes_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

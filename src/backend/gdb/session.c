@@ -18,6 +18,7 @@
 #define MIGRATE_TEXT 4096
 #define OFTEN_NS     (50 * US_NS_PER_MS)
 #define RARELY_NS    (2 * US_NS_PER_SEC)
+#define USUAL_NS     US_NS_PER_MS /* most holds are shorter */
 #define RESUME_TRIES 8 /* at least */
 #define LEAST_NAP_NS (10 * US_NS_PER_US)
 #define MOST_NAP_NS  (500 * US_NS_PER_US)
@@ -282,8 +283,11 @@ static bool threads_changed(struct us_gdb_session *s)
  */
 static bool may_stop(struct us_gdb_session *s, uint64_t now)
 {
-	if (threads_changed(s) && s->ask_migrate_ns != UINT64_MAX)
-		s->ask_migrate_ns = 0;
+	/* A guest that migrates is stopped for it. */
+	uint64_t soon = s->migrates ? now + OFTEN_NS : 0;
+	if (threads_changed(s) && s->ask_migrate_ns != UINT64_MAX &&
+	    soon < s->ask_migrate_ns)
+		s->ask_migrate_ns = soon;
 	return !s->migrates || now >= s->ask_migrate_ns;
 }
 
@@ -309,10 +313,12 @@ static int ask_migrates(struct us_gdb_session *s, struct us_gdb_sample *ret)
 static int ask_migrated(struct us_gdb_session *s)
 {
 	char text[128];
-	bool changed = threads_changed(s);
-	if (!s->qemu || s->ask_migrate_ns == UINT64_MAX || (!s->migrates && !changed))
+	if (!s->qemu || s->ask_migrate_ns == UINT64_MAX ||
+	    (!s->migrates && us_now_ns() - s->asked_ns < USUAL_NS))
 		return 0;
-	s->ask_migrate_ns = changed ? 0 : s->ask_migrate_ns;
+	if (!s->migrates && !threads_changed(s))
+		return 0;
+	s->ask_migrate_ns = s->migrates ? s->ask_migrate_ns : 0;
 	int r = us_gdb_ask_monitor(&s->client, "info status", text, sizeof(text),
 				   us_now_ns() + SAMPLE_NS);
 	if (r == 0 && strstr(text, "migrate")) {
@@ -370,7 +376,7 @@ int us_gdb_session_sample(struct us_gdb_session *s, uint64_t mask,
 		return r;
 	if (!us_watchdog_hold(s->watchdog))
 		return lost(s, -ECONNRESET, "the watchdog had to resume the guest");
-	ret->asked_ns = us_now_ns();
+	ret->asked_ns = s->asked_ns = us_now_ns();
 	ret->refused = 0;
 	if (s->n_vcpu < 64)
 		mask &= (1ull << s->n_vcpu) - 1;

@@ -61,6 +61,7 @@ struct us_gdb_session {
 	bool migrates; /* a migration is under way: the guest is stopped only to ask
 			  whether it is over, at: */
 	uint64_t ask_migrate_ns; /* UINT64_MAX: the stub cannot say */
+	uint64_t asked_ns;	 /* when the sample that is held, or was last, began */
 	struct us_vmm_threads threads;
 	uint64_t nap_ns; /* how long the replies of one stop take */
 	unsigned n_vcpu;
