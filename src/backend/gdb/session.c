@@ -19,7 +19,7 @@
 #define OFTEN_NS     (50 * US_NS_PER_MS)
 #define RARELY_NS    (2 * US_NS_PER_SEC)
 #define USUAL_NS     US_NS_PER_MS /* most holds are shorter */
-#define RESUME_TRIES 8 /* at least */
+#define RESUME_TRIES 8		  /* at least */
 #define LEAST_NAP_NS (10 * US_NS_PER_US)
 #define MOST_NAP_NS  (500 * US_NS_PER_US)
 
