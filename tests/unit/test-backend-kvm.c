@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "backend/backend.h"
+#include "backend/kvm/match.h"
 #include "backend/kvm/probe.h"
 #include "base/clock.h"
 #include "base/io.h"
@@ -181,6 +182,7 @@ static void threads_are_found_without_names(void **state)
 {
 	(void)state;
 	struct rig *r = running();
+	struct us_kvm_match match = { 0 };
 	struct us_err e;
 	struct us_guest *nameless = malloc(sizeof(*nameless));
 	*nameless = r->guest;
@@ -188,7 +190,8 @@ static void threads_are_found_without_names(void **state)
 		assert_true(r->guest.vcpu[i].tid > 0);
 		nameless->vcpu[i].tid = 0;
 	}
-	assert_int_equal(us_kvm_match_threads(nameless, &e), 0);
+	assert_int_equal(us_kvm_match_threads(&match, nameless, &e), 0);
+	us_kvm_match_close(&match, nameless);
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(nameless->vcpu[i].tid, r->guest.vcpu[i].tid);
 	/* The wrong way round is noticed, and put right. */

@@ -3,6 +3,7 @@
  * kvm.c: any KVM guest on x86, whatever its VMM.  For a sample, uniscope stops the
  * vCPU's thread with ptrace and reads the registers from the page it shares with KVM.
  */
+#include "backend/kvm/match.h"
 #include "backend/kvm/probe.h"
 #include "backend/kvm/vcpu.h"
 #include "backend/pacer.h"
@@ -39,6 +40,7 @@ struct kvm {
 	struct us_backend base;
 	struct us_guest guest;
 	int pidfd;
+	struct us_kvm_match match;
 	struct us_ram *ram;
 	struct us_pacer pacer;
 	struct us_kvm_vcpu vcpu[US_MAX_VCPUS]; /* tid 0: no thread runs it */
@@ -82,7 +84,7 @@ static int open_parts(struct kvm *k, const struct us_target *t, struct us_err *e
 	k->pidfd = us_kvm_open_process(&k->guest, e);
 	if (k->pidfd < 0)
 		return k->pidfd;
-	int r = us_kvm_match_threads(&k->guest, e);
+	int r = us_kvm_match_threads(&k->match, &k->guest, e);
 	if (!r)
 		r = open_ram(k, t, e);
 	for (unsigned i = 0; !r && i < k->guest.n_vcpu; i++) {
@@ -95,6 +97,7 @@ static int open_parts(struct kvm *k, const struct us_target *t, struct us_err *e
 
 static void fini(struct kvm *k)
 {
+	us_kvm_match_close(&k->match, &k->guest);
 	for (unsigned i = 0; i < k->n_open; i++)
 		us_kvm_vcpu_close(&k->vcpu[i]);
 	us_ram_close(k->ram);
@@ -231,7 +234,7 @@ static int kvm_start(struct us_backend *b, const struct us_schedule *s,
 /* Threads that did not stop in time may have stopped by now: resume them. */
 static bool settle_late(struct kvm *k)
 {
-	bool open = false;
+	bool open = us_kvm_match_settle(&k->match, &k->guest);
 	for (unsigned i = 0; i < k->n_open; i++) {
 		us_kvm_vcpu_settle(&k->vcpu[i]);
 		open |= k->vcpu[i].hold == US_KVM_ASKED;
@@ -310,7 +313,7 @@ static bool look_for_thread(struct kvm *k, unsigned slot, bool has_run)
 	uint64_t since = us_now_ns() - k->matched_ns;
 	bool look = since > (has_run ? MATCH_RUN_NS : MATCH_NS);
 	if (look) {
-		us_kvm_match_again(&k->guest);
+		us_kvm_match_again(&k->match, &k->guest);
 		k->matched_ns = us_now_ns();
 	}
 	/* A search for another vCPU's thread may have found it.  If it cannot be set,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kvm/match.c: which thread of a VMM runs which vCPU; see kvm/probe.h. */
-#include "backend/kvm/probe.h"
-#include "backend/kvm/vcpu.h"
+/* kvm/match.c: which thread of a VMM runs which vCPU; see kvm/match.h. */
+#include "backend/kvm/match.h"
+#include "backend/kvm/thread.h"
 #include "base/clock.h"
 #include "base/io.h"
 
@@ -17,6 +17,8 @@
 #define ROUNDS	     20
 #define ROUND_US     5000
 #define STOP_WAIT_NS (200 * US_NS_PER_MS)
+#define LAST_WAIT_NS US_NS_PER_SEC
+#define POLL_US	     20
 
 static ssize_t read_thread_file(pid_t pid, pid_t tid, const char *name, char *text,
 				size_t size)
@@ -40,46 +42,76 @@ static bool is_kernel_worker(pid_t pid, pid_t tid)
 	return blocked && strtoull(blocked + 8, NULL, 16) == 0xfffffffffffbfeffULL;
 }
 
-static bool wait_for_stop(pid_t tid, int *ret_status)
+static void note_fd(struct us_guest *g, pid_t tid, long fd)
 {
-	uint64_t end = us_now_ns() + STOP_WAIT_NS;
-	while (us_now_ns() < end) {
-		pid_t r = waitpid(tid, ret_status, __WALL | WNOHANG);
-		if (r == tid)
-			return WIFSTOPPED(*ret_status);
-		if (r < 0 && errno != EINTR)
-			return false;
-		usleep(20);
-	}
-	return false;
-}
-
-/* The system call of a running thread can be read only while it is stopped. */
-static long fd_of_running(pid_t pid, pid_t tid)
-{
-	char line[128] = "";
-	int status;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
-		return -1;
-	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) || !wait_for_stop(tid, &status))
-		return -1;
-	ssize_t n = read_thread_file(pid, tid, "syscall", line, sizeof(line));
-	int signal = status >> 16 ? 0 : WSTOPSIG(status);
-	ptrace(PTRACE_DETACH, tid, NULL, (void *)(long)signal);
-	return n > 0 ? us_kvm_fd_of_run(line) : -1;
-}
-
-static void match_one(struct us_guest *g, pid_t tid)
-{
-	char line[128];
-	if (is_kernel_worker(g->pid, tid) ||
-	    read_thread_file(g->pid, tid, "syscall", line, sizeof(line)) <= 0)
-		return;
-	long fd = !strncmp(line, "running", 7) ? fd_of_running(g->pid, tid)
-					       : us_kvm_fd_of_run(line);
 	for (unsigned i = 0; fd >= 0 && i < g->n_vcpu; i++)
 		if (g->vcpu[i].fd == fd && !g->vcpu[i].tid)
 			g->vcpu[i].tid = tid;
+}
+
+/* Take the answer of a stopped thread, and resume it.  False: it was killed meanwhile,
+ * and must be reaped, or its VMM cannot be. */
+static bool take_answer(struct us_guest *g, pid_t tid, int status)
+{
+	char line[128] = "";
+	/* A signal that came before the stop is passed on. */
+	int signal = status >> 16 ? 0 : WSTOPSIG(status);
+	ssize_t n = read_thread_file(g->pid, tid, "syscall", line, sizeof(line));
+	if (ptrace(PTRACE_DETACH, tid, NULL, (void *)(long)signal))
+		return false;
+	if (n > 0)
+		note_fd(g, tid, us_kvm_fd_of_run(line));
+	return true;
+}
+
+/* True: it is not traced any more. */
+static bool settle_one(struct us_guest *g, pid_t tid)
+{
+	int status;
+	pid_t r = waitpid(tid, &status, __WALL | WNOHANG);
+	if (r == tid)
+		return !WIFSTOPPED(status) || take_answer(g, tid, status);
+	return r < 0 && errno != EINTR;
+}
+
+bool us_kvm_match_settle(struct us_kvm_match *m, struct us_guest *g)
+{
+	for (unsigned i = m->n_asked; i-- > 0;)
+		if (settle_one(g, m->asked[i]))
+			m->asked[i] = m->asked[--m->n_asked];
+	return m->n_asked > 0;
+}
+
+static bool is_asked(const struct us_kvm_match *m, pid_t tid)
+{
+	for (unsigned i = 0; i < m->n_asked; i++)
+		if (m->asked[i] == tid)
+			return true;
+	return false;
+}
+
+static void match_running(struct us_kvm_match *m, struct us_guest *g, pid_t tid)
+{
+	if (m->n_asked == US_KVM_MAX_ASKED || ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		return;
+	m->asked[m->n_asked++] = tid;
+	/* This fails if the thread has ended: then waitpid() reaps it. */
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	uint64_t end = us_now_ns() + STOP_WAIT_NS;
+	while (us_kvm_match_settle(m, g) && is_asked(m, tid) && us_now_ns() < end)
+		usleep(POLL_US);
+}
+
+static void match_one(struct us_kvm_match *m, struct us_guest *g, pid_t tid)
+{
+	char line[128];
+	if (is_asked(m, tid) || is_kernel_worker(g->pid, tid) ||
+	    read_thread_file(g->pid, tid, "syscall", line, sizeof(line)) <= 0)
+		return;
+	if (!strncmp(line, "running", 7))
+		match_running(m, g, tid);
+	else
+		note_fd(g, tid, us_kvm_fd_of_run(line));
 }
 
 static unsigned count_unmatched(const struct us_guest *g)
@@ -98,7 +130,7 @@ static bool is_matched(const struct us_guest *g, pid_t tid)
 	return false;
 }
 
-static int match_round(struct us_guest *g, struct us_err *e)
+static int match_round(struct us_kvm_match *m, struct us_guest *g, struct us_err *e)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task", g->pid);
@@ -109,25 +141,26 @@ static int match_round(struct us_guest *g, struct us_err *e)
 	for (struct dirent *f; (f = readdir(d));) {
 		pid_t tid = atoi(f->d_name);
 		if (tid > 0 && !is_matched(g, tid))
-			match_one(g, tid);
+			match_one(m, g, tid);
 	}
 	closedir(d);
 	return 0;
 }
 
-void us_kvm_match_again(struct us_guest *g)
+void us_kvm_match_again(struct us_kvm_match *m, struct us_guest *g)
 {
-	int r = match_round(g, NULL);
+	int r = match_round(m, g, NULL);
 	(void)r; /* if the VMM has ended, its other threads show that */
 }
 
-int us_kvm_match_threads(struct us_guest *g, struct us_err *e)
+int us_kvm_match_threads(struct us_kvm_match *m, struct us_guest *g, struct us_err *e)
 {
 	/* A vCPU thread may be outside KVM_RUN at this moment: look again. */
 	for (int round = 0; count_unmatched(g) && round < ROUNDS; round++) {
 		if (round)
 			usleep(ROUND_US);
-		int r = match_round(g, e);
+		us_kvm_match_settle(m, g);
+		int r = match_round(m, g, e);
 		if (r < 0)
 			return r;
 	}
@@ -140,4 +173,12 @@ int us_kvm_match_threads(struct us_guest *g, struct us_err *e)
 	us_hint(e, "if it is not paused, its threads may take turns with the vCPUs: "
 		   "use --backend bpf, as root");
 	return -ESRCH;
+}
+
+void us_kvm_match_close(struct us_kvm_match *m, struct us_guest *g)
+{
+	uint64_t end = us_now_ns() + LAST_WAIT_NS;
+	while (us_kvm_match_settle(m, g) && us_now_ns() < end)
+		usleep(POLL_US);
+	m->n_asked = 0; /* our exit releases a thread that never stops */
 }

@@ -30,14 +30,4 @@ US_MUST_CHECK int us_kvm_may_look(const struct us_guest *g, struct us_err *e);
  */
 US_MUST_CHECK int us_kvm_open_process(const struct us_guest *g, struct us_err *e);
 
-/*
- * Find which thread runs which vCPU: fills tid where it is 0.  Running threads are
- * stopped once, for some microseconds, to read which vCPU's file they use.  If a VMM
- * lets its threads run whichever vCPU is free, some may not run yet: their tid stays 0.
- * -ESRCH: none runs.
- */
-US_MUST_CHECK int us_kvm_match_threads(struct us_guest *g, struct us_err *e);
-/* Try once more with the threads that are not matched to a vCPU yet. */
-void us_kvm_match_again(struct us_guest *g);
-
 #endif
