@@ -272,16 +272,32 @@ static uint64_t from_of(const struct us_images *i, const struct us_live_sample *
 	return i->looked ? l->t_ns : 0;
 }
 
+/* With page-table isolation the same process has two roots, on Linux a page apart: what
+ * was seen through one of them was there for the other, too. */
+static uint64_t from_of_pair(struct us_images *i, size_t image, us_gpa root,
+			     const struct us_live_sample *l)
+{
+	uint64_t from_ns = from_of(i, l);
+	const struct us_place *other =
+		root ? active_at(i, image, root ^ US_ROOT_OF_USER) : NULL;
+	if (other && other->root && other->bias == i->v[image].bias &&
+	    other->from_ns < from_ns)
+		return other->from_ns;
+	return from_ns;
+}
+
 static void compare_guess(struct us_images *i, size_t image,
 			  const struct us_live_sample *l)
 {
 	bool judged;
 	const struct us_image *m = &i->v[image];
-	if (is_same(m, m->bias, l, &judged))
-		set_place(i, image, m->bias, key_of(i, image, m->bias, l->capture),
-			  from_of(i, l), l->t_ns);
-	else if (judged && guess_of(i, image))
+	if (is_same(m, m->bias, l, &judged)) {
+		us_gpa root = key_of(i, image, m->bias, l->capture);
+		set_place(i, image, m->bias, root, from_of_pair(i, image, root, l),
+			  l->t_ns);
+	} else if (judged && guess_of(i, image)) {
 		set_match(i, guess_of(i, image), US_MATCH_NO);
+	}
 }
 
 static uint64_t next_pause(uint64_t pause_ns)
@@ -385,8 +401,7 @@ static void pair_spaces(struct us_images *i, const struct us_live_sample *l)
 		return;
 	for (size_t k = 0; k < n; k++) {
 		const struct us_place p = i->place[k];
-		bool linux_pair = !(root & US_ROOT_OF_USER) &&
-				  p.root == (root | US_ROOT_OF_USER);
+		bool linux_pair = p.root == (root ^ US_ROOT_OF_USER);
 		if (!is_active(&p) || p.end || !p.root || p.root == root ||
 		    active_at(i, p.image, root) ||
 		    (!linux_pair && !has_frame_in(i, &p, l->stack)))
