@@ -17,8 +17,12 @@
  * through which programs enter the kernel. */
 #define WARM_UP_SAMPLES 100
 #define WARM_UP_MOST_NS (1500 * US_NS_PER_MS)
-#define CALM_NS		(50 * US_NS_PER_MS)
 #define CALM_SAMPLES	8
+/* For a backend that copies stacks.  Each way to another stack is learned from two cut
+ * samples, and few samples go that way. */
+#define COPIES_MOST_NS (600 * US_NS_PER_MS)
+#define CALM_NS	       (50 * US_NS_PER_MS)
+#define CALM_COPIES    100
 /* A stop takes effect within this time, and sums are made at least this often. */
 #define TICK_NS (100 * US_NS_PER_MS)
 
@@ -274,12 +278,21 @@ static int prepare(struct recorder *r, struct us_writer *w, struct us_err *e)
 	return us_drain_start(&r->drain, e);
 }
 
+/* What warm-up has seen. */
+struct warm_up {
+	uint64_t end_ns, most_ns; /* when it ends; if samples are few, and stacks */
+	uint64_t calm_ns;	  /* until then, a stack was cut not long ago */
+	unsigned samples, whole;  /* whole: in a row, or without a stack */
+	bool copies, has_stack;
+};
+
 /* False: the stack is whole, or there is none, so there is nothing to learn. */
-static bool learns(struct recorder *r)
+static bool learns(struct recorder *r, struct warm_up *w)
 {
 	struct us_capture *c = &r->capture;
 	if (!us_capture_begin(c, &r->paging))
 		return false;
+	w->has_stack = true;
 	us_unwind(r->unwinder, &r->paging, &c->regs, &r->stack);
 	if (r->opts->warm_up && r->opts->sample)
 		show_sample(r);
@@ -288,38 +301,51 @@ static bool learns(struct recorder *r)
 	return c->cut || (r->opts->warm_up && r->stack.end != US_END_ROOT);
 }
 
+static void warm_up_with(struct recorder *r, struct warm_up *w, uint64_t now)
+{
+	w->samples++;
+	w->whole++;
+	if (learns(r, w)) {
+		w->calm_ns = now + CALM_NS;
+		w->whole = 0;
+	}
+}
+
+static bool is_warm(const struct warm_up *w, uint64_t now)
+{
+	if (!w->copies)
+		return w->whole >= CALM_SAMPLES ||
+		       (now >= w->end_ns &&
+			(!w->samples || w->samples >= WARM_UP_SAMPLES));
+	return now >= w->calm_ns && (w->whole >= CALM_COPIES || !w->has_stack);
+}
+
 /* Before the recording begins.  A backend that copies stacks learns from cut ones how
  * much to copy, and from where, until none has been cut for a while.  A backend that
  * stops the guest ends as soon as a few stacks in a row were whole. */
 static void warm_up(struct recorder *r)
 {
 	struct us_backend *b = r->backend;
-	struct us_capture *c = &r->capture;
-	bool no_stop = b->caps & US_CAP_NO_STOP;
-	uint64_t now = us_now_ns(), end = now + WARM_UP_NS, calm = now + CALM_NS;
-	uint64_t most = now + WARM_UP_MOST_NS;
-	unsigned whole = 0, samples = 0;
-	if ((!no_stop && !r->opts->warm_up) || b->caps & US_CAP_FUNCTIONS ||
+	uint64_t now = us_now_ns();
+	struct warm_up w = { .copies = b->caps & US_CAP_NO_STOP };
+	w.end_ns = now + WARM_UP_NS;
+	w.calm_ns = now + CALM_NS;
+	w.most_ns = now + (w.copies ? COPIES_MOST_NS : WARM_UP_MOST_NS);
+	if ((!w.copies && !r->opts->warm_up) || b->caps & US_CAP_FUNCTIONS ||
 	    b->ops->start(b, &r->opts->schedule, NULL))
 		return;
-	if (no_stop)
-		most = end;
-	while ((now < end || (samples && samples < WARM_UP_SAMPLES && now < most)) &&
-	       (no_stop ? now < calm : whole < CALM_SAMPLES) && !is_stopped(r)) {
-		uint64_t until = now < end ? end : most;
-		int got = b->ops->next(b, no_stop && calm < end ? calm : until, c);
+	while (now < w.most_ns && !is_warm(&w, now) && !is_stopped(r)) {
+		uint64_t until = now < w.calm_ns  ? w.calm_ns
+				 : now < w.end_ns ? w.end_ns
+						  : w.most_ns;
+		int got = b->ops->next(b, until, &r->capture);
 		now = us_now_ns();
 		if (got < 0)
 			return;
 		if (!got)
 			continue;
-		whole++;
-		samples++;
-		if (learns(r)) {
-			calm = now + CALM_NS;
-			whole = 0;
-		}
-		b->ops->release(b, c);
+		warm_up_with(r, &w, now);
+		b->ops->release(b, &r->capture);
 	}
 }
 
