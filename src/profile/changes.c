@@ -23,8 +23,9 @@
 /* The timer keeps one period for at least this many ticks, and this long. */
 #define OLD_TICKS 16
 #define OLD_NS	  (50 * US_NS_PER_MS)
-/* For a sample's weight, which is 1 or 2, or more at a high rate. */
-#define WEIGHT_BITS 4
+/* For a sample's weight, which is 1 or 2, or more at a high rate and if the timer has
+ * skipped ticks. */
+#define WEIGHT_BITS 8
 
 #define MASK	 ((1U << US_LAGS) - 1)
 #define FIT_MASK ((1U << US_FIT_LAGS) - 1)

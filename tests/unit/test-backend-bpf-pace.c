@@ -144,6 +144,83 @@ static void a_late_tick_has_the_period_of_its_time(void **state)
 	assert_false(us_bpf_pace_is_old(&p));
 }
 
+/* The kernel's timer (kernel/time/hrtimer.c, hrtimer_forward()): a tick that comes late
+ * moves no other, and those that came due meanwhile do not come at all.  Each is late
+ * by up to late_ns, and one in ten by up to held_ns.  Returns the time that ticks stand
+ * for, as a part of all. */
+static double stand_for(uint64_t late_ns, uint64_t held_ns, uint64_t *ret_skipped)
+{
+	struct us_bpf_pace p;
+	uint64_t random = 7, due = 0, now = 0, last = 0, n = 0;
+	double stood = 0;
+	us_bpf_pace_start(&p, 3);
+	uint64_t period = us_bpf_pace_draw(&p, 1000000);
+	us_bpf_pace_set(&p, 0);
+	*ret_skipped = 0;
+	while (now < 20000000000ULL) {
+		due += period;
+		bool held = us_random_share(&random) < 0.1;
+		uint64_t most = held ? held_ns : late_ns;
+		now = due + (uint64_t)(us_random_share(&random) * (double)most);
+		struct us_bpf_beat beat = us_bpf_pace_tick(&p, now);
+		uint32_t skipped = us_bpf_pace_skipped(&p, beat, now - last);
+		stood += (double)beat.period_ns * (1 + skipped);
+		*ret_skipped += skipped;
+		last = now;
+		while (due + period <= now)
+			due += period;
+		if (++n % 17)
+			continue;
+		stood += (double)beat.period_ns / 2;
+		period = us_bpf_pace_draw(&p, 1000000);
+		now += beat.period_ns / 2;
+		us_bpf_pace_set(&p, now);
+		due = now;
+	}
+	return stood / (double)now;
+}
+
+static void late_ticks_skip_none(void **state)
+{
+	(void)state;
+	uint64_t skipped;
+	double part = stand_for(400000, 400000, &skipped);
+	print_message("# %.3f of the time, %lu skipped\n", part,
+		      (unsigned long)skipped);
+	assert_int_equal(skipped, 0);
+	assert_true(fabs(part - 1) < 0.02);
+}
+
+static void skipped_ticks_are_made_up_for(void **state)
+{
+	(void)state;
+	uint64_t skipped;
+	double part = stand_for(100000, 20000000, &skipped);
+	print_message("# %.3f of the time, %lu skipped\n", part,
+		      (unsigned long)skipped);
+	assert_true(skipped > 1000);
+	assert_true(part > 0.95 && part < 1.01);
+}
+
+static void a_very_long_gap_is_not_one_sample(void **state)
+{
+	(void)state;
+	struct us_bpf_pace p;
+	us_bpf_pace_start(&p, 1);
+	uint64_t period = us_bpf_pace_draw(&p, 1000000);
+	us_bpf_pace_set(&p, 0);
+	for (unsigned i = 1; i <= 3; i++)
+		assert_int_equal(us_bpf_pace_skipped(
+					 &p, us_bpf_pace_tick(&p, i * period), period),
+				 0);
+	struct us_bpf_beat beat = us_bpf_pace_tick(&p, 60000000000ULL);
+	uint32_t n = us_bpf_pace_skipped(&p, beat, UINT32_MAX);
+	assert_int_equal(n, 250000000 / period);
+	/* Not known: nothing is made up for. */
+	beat = us_bpf_pace_tick(&p, 120000000000ULL);
+	assert_int_equal(us_bpf_pace_skipped(&p, beat, 0), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -152,6 +229,9 @@ int main(void)
 		cmocka_unit_test(the_mean_period_is_no_beat),
 		cmocka_unit_test(short_periods_count_for_more),
 		cmocka_unit_test(a_late_tick_has_the_period_of_its_time),
+		cmocka_unit_test(late_ticks_skip_none),
+		cmocka_unit_test(skipped_ticks_are_made_up_for),
+		cmocka_unit_test(a_very_long_gap_is_not_one_sample),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -396,12 +396,14 @@ static void complete(struct bpf *b, const struct us_bpf_sample *l, struct us_cap
  * has passed. */
 static uint32_t weigh(struct bpf *b, unsigned vcpu, const struct us_bpf_sample *l)
 {
-	struct us_bpf_beat beat = us_bpf_pace_tick(&b->pace[vcpu], l->t_ns);
-	us_vcpu_clock_tick(&b->clock[vcpu], l->t_ns, beat.period_ns);
+	struct us_bpf_pace *p = &b->pace[vcpu];
+	struct us_bpf_beat beat = us_bpf_pace_tick(p, l->t_ns);
+	uint32_t ticks = 1 + us_bpf_pace_skipped(p, beat, l->ran_ns);
+	us_vcpu_clock_tick(&b->clock[vcpu], l->t_ns, ticks * beat.period_ns);
 	/* Its cost as it would be at the rate that fits the budget. */
 	us_bpf_budget_sample(&b->budget, (uint64_t)((double)l->cost_ns * beat.part));
 	b->cost_ns += l->cost_ns;
-	return us_bpf_pace_due(&b->pace[vcpu], beat.part, b->due_of_period);
+	return us_bpf_pace_due(p, ticks * beat.part, b->due_of_period);
 }
 
 /* False: it is from an earlier start, or no sample is due. */

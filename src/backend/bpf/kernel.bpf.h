@@ -34,6 +34,10 @@ typedef __u32 __wsum;
 #define BPF_RB_FORCE_WAKEUP	  2
 #define BPF_RB_AVAIL_DATA	  0
 
+struct bpf_perf_event_value {
+	uint64_t counter, enabled, running;
+};
+
 #include <bpf/bpf_helpers.h>
 /* Must come after it. */
 #include <bpf/bpf_core_read.h>

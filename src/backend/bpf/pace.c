@@ -3,8 +3,9 @@
 #include "backend/bpf/pace.h"
 #include "base/random.h"
 
-#define OLD_TICKS 16
-#define OLD_DUE	  4 /* samples */
+#define OLD_TICKS	16
+#define OLD_DUE		4	  /* samples */
+#define MOST_SKIPPED_NS 250000000 /* a longer gap is left to be counted as late */
 
 uint64_t us_bpf_pace_period(double hz)
 {
@@ -54,6 +55,27 @@ struct us_bpf_beat us_bpf_pace_tick(struct us_bpf_pace *p, uint64_t t_ns)
 		return p->before;
 	p->n_tick++;
 	return p->now;
+}
+
+uint32_t us_bpf_pace_skipped(struct us_bpf_pace *p, struct us_bpf_beat beat,
+			     uint64_t ran_ns)
+{
+	double ran = (double)ran_ns / (double)beat.period_ns;
+	if (p->n_tick > 1) {
+		p->behind += ran - 1;
+	} else {
+		/* Since the timer was set: that was a part of the period before it. */
+		p->behind = ran - 2;
+	}
+	/* It is compared with the most punctual tick so far. */
+	if (!ran_ns || p->behind < 0)
+		p->behind = 0;
+	if (p->behind < 1)
+		return 0;
+	uint32_t n = p->behind < UINT32_MAX ? (uint32_t)p->behind : UINT32_MAX;
+	p->behind -= n;
+	uint64_t most = MOST_SKIPPED_NS / beat.period_ns;
+	return n < most ? n : (uint32_t)most;
 }
 
 uint32_t us_bpf_pace_due(struct us_bpf_pace *p, double part, double due_of_period)

@@ -32,6 +32,7 @@ struct us_bpf_pace {
 	struct us_bpf_beat now, before, next;
 	uint64_t since_ns; /* when now replaced before */
 	unsigned n_tick;   /* ticks since then */
+	double behind;	   /* periods: how late the last tick was */
 	double due;	   /* samples: the part of one that is not delivered yet */
 	double threshold;  /* 0 to 1: the part at which a sample is delivered */
 	unsigned n_due;	   /* samples delivered with this threshold */
@@ -55,6 +56,11 @@ struct us_bpf_beat us_bpf_pace_set(struct us_bpf_pace *p, uint64_t now_ns);
 
 /* Hot path: a tick came at t_ns.  Returns what it stands for. */
 struct us_bpf_beat us_bpf_pace_tick(struct us_bpf_pace *p, uint64_t t_ns);
+
+/* Hot path, after us_bpf_pace_tick(), whose result is beat: how many ticks were skipped
+ * before this one, if the thread had a host CPU for ran_ns since the tick before. */
+uint32_t us_bpf_pace_skipped(struct us_bpf_pace *p, struct us_bpf_beat beat,
+			     uint64_t ran_ns);
 
 /* Hot path: how many samples, possibly none, are due for that part of a mean period; a
  * whole period has due_of_period. */

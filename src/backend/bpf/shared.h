@@ -71,6 +71,7 @@ struct us_bpf_row {
 	uint64_t foreign; /* ... or the thread runs another vCPU, its registers cannot
 			     be read, or its place in the guest is not known */
 	uint64_t full;	  /* samples lost because the ring was full */
+	uint64_t ran_ns;  /* how long the thread has had a host CPU, at the last tick */
 	uint64_t pointer_at; /* us_gva of the pointer to start from; 0: none */
 	struct us_bpf_seen seen;
 };
@@ -165,7 +166,9 @@ struct us_bpf_sample {
 	 * interrupts); ~0: unknown. */
 	uint32_t reason;
 	uint32_t vmm_reason; /* the same, as KVM told the VMM (KVM_EXIT_...) */
-	uint32_t pad;
+	/* How long the thread has had a host CPU since the tick before, up to ~0; 0:
+	 * not known. */
+	uint32_t ran_ns;
 	uint32_t cost_ns; /* of the program up to this point */
 	uint32_t n_window;
 	struct us_bpf_window {
