@@ -75,9 +75,7 @@ struct counting {
 	const struct us_stretch_sample **sorted;
 };
 
-/* bpf's timers tick only while a vCPU runs.  The time that it waits and sleeps is
- * accounted for now and then, not by samples of that instant. */
-static bool only_ticks(const struct us_profile *p)
+bool us_profile_only_ticks(const struct us_profile *p)
 {
 	const char *backend = us_profile_fact(p, "backend");
 	return backend && !strcmp(backend, "bpf");
@@ -447,9 +445,11 @@ int us_changes_count(const struct us_profile *p, struct us_changes *ret)
 		.self = calloc(p->funcs.n + 1, sizeof(*ret->self)),
 		.total = calloc(p->funcs.n + 1, sizeof(*ret->total)),
 	};
-	struct counting n = {
-		.p = p, .c = ret, .ticks = only_ticks(p), .of = of, .period_ns = 1
-	};
+	struct counting n = { .p = p,
+			      .c = ret,
+			      .ticks = us_profile_only_ticks(p),
+			      .of = of,
+			      .period_ns = 1 };
 	bool ok = of && distance && ret->node && ret->self && ret->total;
 	if (ok) {
 		n.distance = distance;

@@ -46,8 +46,8 @@
 #include "profile/name_set.h"
 #include "profile/naming.h"
 #include "profile/pair_map.h"
-#include "profile/kernels.h"
 #include "profile/profile.h"
+#include "profile/rests.h"
 #include "profile/slices.h"
 #include "profile/stretches.h"
 #include "profile/trie.h"
@@ -247,6 +247,8 @@ struct us_profile {
 	bool whole; /* this is the only file, and all its samples are wanted */
 	bool plain; /* in this file, stacks do not depend on the time */
 	uint64_t from_ns, to_ns; /* range of wanted samples in this file */
+	bool rests; /* in this file, samples of rest stand for time since the last */
+	struct us_rests rest; /* of this file */
 	uint64_t busy_ns; /* some sample of a running vCPU is at this time or later */
 	struct us_late late; /* samples whose stack is not known yet */
 
@@ -352,6 +354,11 @@ void us_profile_begin_file(struct us_profile *p, size_t i);
 US_MUST_CHECK int us_profile_end_file(struct us_profile *p, struct us_err *e);
 /* All files were read: sum them up, and check that they form one profile. */
 US_MUST_CHECK int us_profile_join_files(struct us_profile *p, struct us_err *e);
+/* bpf's timers tick only while a vCPU runs.  The time that it waits and sleeps is
+ * accounted for now and then, not by samples of that instant.  Is it such a recording?
+ */
+bool us_profile_only_ticks(const struct us_profile *p);
+
 /* Samples of a file: begin, add one or several (as us_reader_ops.samples), end.
  * -EOVERFLOW: too many for a timeline. */
 void us_profile_begin_samples(struct us_profile *p);
