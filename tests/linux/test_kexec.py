@@ -23,6 +23,7 @@ import threading
 import time
 
 import releases
+import waiting
 from begin import options, or_skip
 from guest import LinuxGuest, initramfs, vmlinux_elf
 from harness import Skip, Tap, Uniscope, check, note, require_way
@@ -80,9 +81,8 @@ class Panic:
 
     def dump(self):
         """Where it stays, and all tasks as it left them."""
-        done = self.us.run("dump", "--tasks", "--json", "--backend", self.args.backend,
-                           self.guest.target(self.args.backend))
-        got = json.loads(done.stdout)
+        got = waiting.dump_tasks(self.us, self.guest.target(self.args.backend),
+                                 self.args.backend)
         stacks = [[f["function"] for f in v["frames"]] for v in got["vcpus"]]
         note(" < ".join(str(name) for name in stacks[0][:8]))
         check(any("panic" in names and "sysrq_handle_crash" in names for names in stacks),
@@ -227,8 +227,7 @@ class Kexec:
 
     def dump(self):
         g = self.guest
-        got = json.loads(self.us.run("dump", "--tasks", "--json", "--backend",
-                                     self.args.backend, self.target()).stdout)
+        got = waiting.dump_tasks(self.us, self.target(), self.args.backend)
         truth = g.kallsyms()
         frames = [f for t in got["tasks"] for f in t.get("frames", ())
                   if int(f["pc"], 16) >> 63 and f["function"]]

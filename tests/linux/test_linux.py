@@ -201,7 +201,7 @@ class Suite:
         pids = [int(g.do(f"{command} >/dev/null 2>&1 & echo $!"))
                 for command in ("sleep 1000", f"cat /dev/{g.board.console}", "dd if=/dev/zero of=/dev/null")]
         before = self.proc_stacks(g)
-        got = waiting.dump_tasks(self.us, g, self.args.backend)
+        got = waiting.dump_tasks(self.us, g.target(self.args.backend), self.args.backend)
         after = self.proc_stacks(g)
         for pid in pids:
             g.do(f"kill {pid}")

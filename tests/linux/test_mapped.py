@@ -13,7 +13,6 @@ place where they may be, and from no other.
 """
 import contextlib
 import http.server
-import json
 import os
 import shutil
 import subprocess
@@ -298,8 +297,7 @@ class Suite:
         build = build_id(whole)
 
         def dumped(*args):
-            told = json.loads(self.us.run("dump", "--tasks", "--json", "--backend", "gdb", *args,
-                                          guest.target("gdb")).stdout)
+            told = waiting.dump_tasks(self.us, guest.target("gdb"), "gdb", *args)
             frames, = (t["frames"] for t in told["tasks"] if t["pid"] == pid)
             return [f["function"] for f in frames if f["user"]]
 

@@ -7,7 +7,6 @@ usage: test_tiny.py BUILD KERNEL [--backend B]
 
 KERNEL: one of tiny.KERNELS.
 """
-import json
 import os
 import re
 import shutil
@@ -16,6 +15,7 @@ import sys
 import tempfile
 
 import tiny
+import waiting
 from begin import options, or_skip
 from guest import LinuxGuest
 from harness import Skip, Tap, Uniscope, check, note, require
@@ -93,9 +93,7 @@ class Tiny:
         g = self.guest
         pids = [int(g.do(f"{c} >/dev/null 2>&1 & echo $!")) for c in ("sleep 1000", BUSY)]
         before = Suite.proc_stacks(self, g)
-        got = json.loads(self.us.run("dump", "--tasks", "--json", "--backend",
-                                     self.args.backend, *self.file,
-                                     self.target()).stdout)
+        got = waiting.dump_tasks(self.us, self.target(), self.args.backend, *self.file)
         after = Suite.proc_stacks(self, g)
         tasks = {t["pid"]: t for t in got["tasks"]}
         still = {pid: s for pid, s in after.items()

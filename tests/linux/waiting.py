@@ -47,13 +47,13 @@ def program(build):
     return path
 
 
-def dump_tasks(us, guest, backend, *options):
+def dump_tasks(us, target, backend, *options):
     """On a busy host a dump may find no kernel in its five seconds, or not come to the end of
     its tables: three tries.  Any other complaint is an error."""
     for left in (2, 1, 0):
         try:
             return json.loads(us.run("dump", "--tasks", "--json", *options, "--backend",
-                                     backend, guest.target(backend)).stdout)
+                                     backend, target).stdout)
         except RuntimeError as err:
             if not left or not any(words in str(err) for words in BUSY):
                 raise
@@ -123,7 +123,7 @@ class Waits:
     def dump(self, backend):
         """{number: frames} of programs, without -e."""
         with guest_files(self.us) as root:
-            told = dump_tasks(self.us, self.guest, backend, "--root", root)
+            told = dump_tasks(self.us, self.guest.target(backend), backend, "--root", root)
         return {t["pid"]: [f for f in t.get("frames", ()) if f["user"]] for t in told["tasks"]}
 
 
