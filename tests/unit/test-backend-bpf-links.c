@@ -5,7 +5,7 @@
 
 #include "backend/bpf/links.h"
 
-static void a_link_is_learned_when_seen_twice(void **state)
+static void a_link_is_learned_when_seen(void **state)
 {
 	uint64_t words[512] = { 0 };
 	struct us_bpf_links links = { 0 };
@@ -13,18 +13,42 @@ static void a_link_is_learned_when_seen_twice(void **state)
 	(void)state;
 	words[510] = 0x17000; /* at 0xff0 of its page */
 	words[3] = 0x16f00;
-	for (unsigned i = 0; i < 2; i++) {
-		struct us_stack_copy c = {
-			.window = { { 0x10000, sizeof(words), (uint8_t *)words } },
-			.n_window = 1,
-			.missed = true,
-			.missed_at = 0x17010,
-		};
-		assert_int_equal(g.link[0], 0);
+	struct us_stack_copy c = {
+		.window = { { 0x10000, sizeof(words), (uint8_t *)words } },
+		.n_window = 1,
+		.missed = true,
+		.missed_at = 0x17010,
+	};
+	for (unsigned i = 0; i < 3; i++) {
 		us_bpf_links_learn(&links, &c, &g);
+		assert_int_equal(g.link[0], 0xff0);
+		assert_int_equal(g.link[1], 0);
 	}
+	/* Without room, it takes two. */
+	struct us_bpf_guest full = { .link = { 1, 2, 3, 4 } };
+	links = (struct us_bpf_links){ .used = { 9, 9, 0, 9 } };
+	us_bpf_links_learn(&links, &c, &full);
+	assert_int_equal(full.link[2], 3);
+	us_bpf_links_learn(&links, &c, &full);
+	assert_int_equal(full.link[2], 0xff0);
+}
+
+static void guesses_take_no_room_from_what_is_learned(void **state)
+{
+	struct us_bpf_links links = { 0 };
+	struct us_bpf_guest g = { 0 };
+	(void)state;
+	us_bpf_links_guess(&links, &g);
+	us_bpf_links_guess(&links, &g);
 	assert_int_equal(g.link[0], 0xff0);
-	assert_int_equal(g.link[1], 0);
+	assert_int_equal(g.link[1], 0xff8);
+	assert_int_equal(g.link[2], 0);
+	struct us_bpf_guest learned = { .link = { 0x10, 0x20, 0x30, 0xff8 } };
+	us_bpf_links_guess(&links, &learned);
+	assert_int_equal(learned.link[0], 0x10);
+	assert_int_equal(learned.link[1], 0x20);
+	assert_int_equal(learned.link[2], 0x30);
+	assert_int_equal(learned.link[3], 0xff8);
 }
 
 /* On another stack that is off a word; whole words away goes before near. */
@@ -104,7 +128,8 @@ static void a_useless_link_is_replaced(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_link_is_learned_when_seen_twice),
+		cmocka_unit_test(a_link_is_learned_when_seen),
+		cmocka_unit_test(guesses_take_no_room_from_what_is_learned),
 		cmocka_unit_test(a_link_may_be_odd),
 		cmocka_unit_test(a_number_is_no_link),
 		cmocka_unit_test(a_useless_link_is_replaced),

@@ -278,6 +278,8 @@ static void begin_counting(struct bpf *b)
 	b->lived_ns = 0;
 	us_bpf_need_start(&b->need,
 			  &us_bpf_guests(b->machine.programs)[b->machine.index], now);
+	if (us_bpf_sample_arch == US_ARCH_X86_64)
+		us_bpf_links_guess(&b->need.links, b->need.guest);
 	us_bpf_budget_start(&b->budget, us_bpf_pace_period(b->schedule.hz),
 			    b->schedule.budget_ppm, b->n_chosen, now);
 	us_bpf_machine_set_budget(&b->machine, b->schedule.budget_ppm);

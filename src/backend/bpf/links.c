@@ -28,6 +28,14 @@ static uint32_t find(const struct us_stack_window *w, us_gva wanted, uint64_t *b
 	return offset;
 }
 
+static bool has_room(const struct us_bpf_guest *g)
+{
+	for (unsigned i = 0; i < US_BPF_MAX_LINKS; i++)
+		if (!g->link[i])
+			return true;
+	return false;
+}
+
 /* If there is no room, replace the link that the fewest stacks have needed. */
 static void follow(struct us_bpf_links *l, struct us_bpf_guest *g, uint32_t offset)
 {
@@ -40,6 +48,12 @@ static void follow(struct us_bpf_links *l, struct us_bpf_guest *g, uint32_t offs
 			to = i;
 	g->link[to] = offset;
 	l->used[to] = 0;
+}
+
+void us_bpf_links_guess(struct us_bpf_links *l, struct us_bpf_guest *g)
+{
+	for (uint32_t end = 16; end && has_room(g); end -= 8)
+		follow(l, g, OFFSETS - end);
 }
 
 /* Does a link at this offset in the window lead to that address? */
@@ -84,6 +98,8 @@ void us_bpf_links_learn(struct us_bpf_links *l, const struct us_stack_copy *w,
 			follow(l, g, offset);
 		return;
 	}
+	if (has_room(g))
+		follow(l, g, offset);
 	unsigned to = l->next++ %
 		      US_BPF_LINK_CANDIDATES; /* the oldest, if all are in use */
 	if (l->n < US_BPF_LINK_CANDIDATES)

@@ -7,9 +7,10 @@
  * below it.  If a stack is cut because another one was not copied, the pointer to that
  * one is in what was copied.
  *
- * Kernels keep it at the same offset of a page each time.  Once it was seen there
- * twice, the programs in the host's kernel follow it.  Such a guess may be wrong: if
- * there is no space for another link, the one that was needed least is dropped.
+ * Kernels keep it at the same offset of a page each time.  Once it was seen there, the
+ * programs in the host's kernel follow it.  Such a guess may be wrong: if there is no
+ * space for another link, one that was seen twice replaces the one that was needed
+ * least.
  */
 #ifndef US_BACKEND_BPF_LINKS_H
 #define US_BACKEND_BPF_LINKS_H
@@ -27,6 +28,14 @@ struct us_bpf_links {
 		uint16_t offset, seen;
 	} candidate[US_BPF_LINK_CANDIDATES];
 };
+
+/*
+ * Follow those of x86 from the start, in case that few stacks need them: a processor
+ * pushes the stack pointer of what it interrupts as the last word but one of a stack
+ * (Intel SDM volume 3, 6.14.2), and Linux links stacks of interrupts by their last word
+ * (arch/x86/include/asm/irq_stack.h).
+ */
+void us_bpf_links_guess(struct us_bpf_links *l, struct us_bpf_guest *g);
 
 /* Hot path, after a stack was unwound: count the links that it needed. */
 void us_bpf_links_count(struct us_bpf_links *l, const struct us_stack_copy *w,
