@@ -20,9 +20,7 @@
  * last one, so what a vCPU does for long is counted by the clock. */
 #define TICK_SPREAD 0.02
 
-/* The timer keeps one period for at least this many ticks, and this long. */
-#define OLD_TICKS 16
-#define OLD_NS	  (50 * US_NS_PER_MS)
+#define OLD_NS (50 * US_NS_PER_MS) /* the timer keeps one period for this long, too */
 /* For a sample's weight, which is 1 or 2, or more at a high rate and if the timer has
  * skipped ticks. */
 #define WEIGHT_BITS 8
@@ -277,7 +275,7 @@ static void count_period(struct counting *n, struct recent *r, uint64_t t_ns)
 {
 	if (!r->n_tick++)
 		r->began_ns = t_ns;
-	if (r->n_tick < OLD_TICKS || t_ns - r->began_ns < OLD_NS)
+	if (r->n_tick < US_OLD_TICKS || t_ns - r->began_ns < OLD_NS)
 		return;
 	n->c->periods++;
 	r->n_tick = 0;

@@ -17,6 +17,9 @@
 
 #include <stdbool.h>
 
+/* bpf's timer keeps one period for at least this many ticks. */
+#define US_OLD_TICKS 16
+
 /* Weighted sums of pairs of samples that differ. */
 struct us_change {
 	double within[US_N_LAG_SUM]; /* both samples count, one of them is in it */

@@ -302,6 +302,27 @@ static void func_intervals(struct count *c)
 	}
 }
 
+/*
+ * bpf knows how long a vCPU slept, but how long it ran only by ticks.  When a timer is
+ * set anew, at most each 16 ticks, the time since its last tick is taken for half a
+ * period (backend/bpf/pace.h), with a variance of 1/12.  Where the time begins and
+ * ends, a tick or two are under way, a part of a sample remains of each state, and a
+ * part of the last sum is cut off: together a variance of about 5 for each vCPU.  This
+ * is the error's half width.
+ */
+static double tick_error(const struct us_profile *p, double all)
+{
+	double vcpus = __builtin_popcountll(p->sum.vcpu_mask);
+	double resets = (double)p->sum.running / US_OLD_TICKS;
+	return all > 0 ? 1.96 * sqrt(resets / 12 + 5 * vcpus) / all : 0;
+}
+
+static struct us_interval widened(struct us_interval x, double share, double more)
+{
+	double low = hypot(share - x.low, more), high = hypot(x.high - share, more);
+	return (struct us_interval){ fmax(share - low, 0), fmin(share + high, 1) };
+}
+
 static void idle_interval(struct us_profile *p, const struct us_changes *changes)
 {
 	double all = 0, idle = 0, all_waves[US_COSINES] = { 0 };
@@ -327,7 +348,10 @@ static void idle_interval(struct us_profile *p, const struct us_changes *changes
 				   .periods = changes->periods,
 				   .fit = changes->fit };
 	memcpy(x.changes, changes->idle, sizeof(x.changes));
-	struct both b = both_of(&x, us_interval_span(&x), waves, all_waves, p->idle.n);
+	struct us_interval span = us_interval_span(&x);
+	if (us_profile_only_ticks(p))
+		span = widened(span, x.share, tick_error(p, all));
+	struct both b = both_of(&x, span, waves, all_waves, p->idle.n);
 	p->sum.idle_low = b.span.low;
 	p->sum.idle_high = b.span.high;
 	p->sum.idle_long_low = b.long_run.low;
