@@ -43,6 +43,21 @@ static void guesses_take_no_room_from_what_is_learned(void **state)
 	assert_int_equal(g.link[0], 0xff0);
 	assert_int_equal(g.link[1], 0xff8);
 	assert_int_equal(g.link[2], 0);
+	/* Not longer than the first stacks of which none needs them. */
+	struct us_stack_copy c = { .n_window = 1 };
+	for (unsigned i = 0; i < US_BPF_LINK_TRIAL; i++)
+		us_bpf_links_count(&links, &c, &g);
+	assert_int_equal(g.link[0] | g.link[1], 0);
+	us_bpf_links_guess(&links, &g);
+	assert_int_equal(g.link[0] | g.link[1], 0);
+	links = (struct us_bpf_links){ 0 };
+	us_bpf_links_guess(&links, &g);
+	links.used[0] = 1;
+	for (unsigned i = 0; i < US_BPF_LINK_TRIAL; i++)
+		us_bpf_links_count(&links, &c, &g);
+	assert_int_equal(g.link[0], 0xff0);
+	assert_int_equal(g.link[1], 0);
+	links = (struct us_bpf_links){ 0 };
 	struct us_bpf_guest learned = { .link = { 0x10, 0x20, 0x30, 0xff8 } };
 	us_bpf_links_guess(&links, &learned);
 	assert_int_equal(learned.link[0], 0x10);

@@ -151,7 +151,7 @@ static void a_late_tick_has_the_period_of_its_time(void **state)
 static double stand_for(uint64_t late_ns, uint64_t held_ns, uint64_t *ret_skipped)
 {
 	struct us_bpf_pace p;
-	uint64_t random = 7, due = 0, now = 0, last = 0, n = 0;
+	uint64_t random = 7, due = 0, now = 0, last = 0, read = 0, n = 0;
 	double stood = 0;
 	us_bpf_pace_start(&p, 3);
 	uint64_t period = us_bpf_pace_draw(&p, 1000000);
@@ -163,7 +163,10 @@ static double stand_for(uint64_t late_ns, uint64_t held_ns, uint64_t *ret_skippe
 		uint64_t most = held ? held_ns : late_ns;
 		now = due + (uint64_t)(us_random_share(&random) * (double)most);
 		struct us_bpf_beat beat = us_bpf_pace_tick(&p, now);
-		uint32_t skipped = us_bpf_pace_skipped(&p, beat, now - last);
+		bool known = !last || now - last > us_bpf_pace_near(&p);
+		uint32_t skipped = us_bpf_pace_skipped(&p, beat,
+						       known ? now - read : 0);
+		read = known ? now : read;
 		stood += (double)beat.period_ns * (1 + skipped);
 		*ret_skipped += skipped;
 		last = now;
@@ -176,6 +179,7 @@ static double stand_for(uint64_t late_ns, uint64_t held_ns, uint64_t *ret_skippe
 		now += beat.period_ns / 2;
 		us_bpf_pace_set(&p, now);
 		due = now;
+		last = 0;
 	}
 	return stood / (double)now;
 }

@@ -303,6 +303,9 @@ static void set_timer(struct bpf *b, unsigned i)
 	if (lost.period_ns)
 		us_vcpu_clock_tick(&b->clock[i], now, lost.period_ns);
 	p->due += lost.part * b->due_of_period;
+	struct us_bpf_row *row = us_bpf_machine_row(&b->machine, i);
+	row->near_ns = us_bpf_pace_near(p);
+	row->tick_ns = 0;
 }
 
 static void set_timers(struct bpf *b)

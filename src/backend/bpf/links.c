@@ -52,8 +52,16 @@ static void follow(struct us_bpf_links *l, struct us_bpf_guest *g, uint32_t offs
 
 void us_bpf_links_guess(struct us_bpf_links *l, struct us_bpf_guest *g)
 {
-	for (uint32_t end = 16; end && has_room(g); end -= 8)
+	for (uint32_t end = 16; end && l->stacks < US_BPF_LINK_TRIAL && has_room(g);
+	     end -= 8)
 		follow(l, g, OFFSETS - end);
+}
+
+static void end_trial(const struct us_bpf_links *l, struct us_bpf_guest *g)
+{
+	for (unsigned i = 0; i < US_BPF_MAX_LINKS; i++)
+		if (!l->used[i] && g->link[i] >= OFFSETS - 16)
+			g->link[i] = 0;
 }
 
 /* Does a link at this offset in the window lead to that address? */
@@ -69,8 +77,10 @@ static bool leads(const struct us_stack_window *w, uint32_t link, us_gva to)
 }
 
 void us_bpf_links_count(struct us_bpf_links *l, const struct us_stack_copy *w,
-			const struct us_bpf_guest *g)
+			struct us_bpf_guest *g)
 {
+	if (l->stacks < US_BPF_LINK_TRIAL && ++l->stacks == US_BPF_LINK_TRIAL)
+		end_trial(l, g);
 	for (unsigned to = 1; to < w->n_window && w->used >> to; to++)
 		for (unsigned i = 0; w->used >> to & 1 && i < US_BPF_MAX_LINKS; i++)
 			for (unsigned from = 0; g->link[i] && from < to; from++)

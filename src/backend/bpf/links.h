@@ -19,10 +19,12 @@
 #include "guest/stack_copy.h"
 
 #define US_BPF_LINK_CANDIDATES 8
+#define US_BPF_LINK_TRIAL      2000 /* stacks: then guesses that none needed are dropped */
 
 struct us_bpf_links {
 	uint32_t used[US_BPF_MAX_LINKS]; /* how many stacks each of the guest's links
 					    led to */
+	uint32_t stacks;		 /* counted, up to US_BPF_LINK_TRIAL */
 	unsigned n, next, turn;
 	struct {
 		uint16_t offset, seen;
@@ -33,13 +35,14 @@ struct us_bpf_links {
  * Follow those of x86 from the start, in case that few stacks need them: a processor
  * pushes the stack pointer of what it interrupts as the last word but one of a stack
  * (Intel SDM volume 3, 6.14.2), and Linux links stacks of interrupts by their last word
- * (arch/x86/include/asm/irq_stack.h).
+ * (arch/x86/include/asm/irq_stack.h).  To follow a link takes time at each sample, so
+ * those that the first stacks do not need are dropped.
  */
 void us_bpf_links_guess(struct us_bpf_links *l, struct us_bpf_guest *g);
 
 /* Hot path, after a stack was unwound: count the links that it needed. */
 void us_bpf_links_count(struct us_bpf_links *l, const struct us_stack_copy *w,
-			const struct us_bpf_guest *g);
+			struct us_bpf_guest *g);
 /* Hot path.  The stack was cut at w->missed_at, which is not in w. */
 void us_bpf_links_learn(struct us_bpf_links *l, const struct us_stack_copy *w,
 			struct us_bpf_guest *g);

@@ -57,18 +57,23 @@ struct us_bpf_beat us_bpf_pace_tick(struct us_bpf_pace *p, uint64_t t_ns)
 	return p->now;
 }
 
+uint64_t us_bpf_pace_near(const struct us_bpf_pace *p)
+{
+	return p->now.period_ns + p->now.period_ns / 2;
+}
+
 uint32_t us_bpf_pace_skipped(struct us_bpf_pace *p, struct us_bpf_beat beat,
 			     uint64_t ran_ns)
 {
 	double ran = (double)ran_ns / (double)beat.period_ns;
-	if (p->n_tick > 1) {
-		p->behind += ran - 1;
-	} else {
-		/* Since the timer was set: that was a part of the period before it. */
-		p->behind = ran - 2;
-	}
-	/* It is compared with the most punctual tick so far. */
-	if (!ran_ns || p->behind < 0)
+	p->n_unread++;
+	if (!ran_ns && p->n_tick > 1)
+		return 0;
+	/* The first since the timer was set: others are compared with it. */
+	p->behind = p->n_tick > 1 ? p->behind + ran - p->n_unread : 0;
+	p->n_unread = 0;
+	/* ... or with one that was more punctual. */
+	if (p->behind < 0)
 		p->behind = 0;
 	if (p->behind < 1)
 		return 0;

@@ -32,10 +32,13 @@ struct us_bpf_pace {
 	struct us_bpf_beat now, before, next;
 	uint64_t since_ns; /* when now replaced before */
 	unsigned n_tick;   /* ticks since then */
-	double behind;	   /* periods: how late the last tick was */
-	double due;	   /* samples: the part of one that is not delivered yet */
-	double threshold;  /* 0 to 1: the part at which a sample is delivered */
-	unsigned n_due;	   /* samples delivered with this threshold */
+	/* When the thread's run time was last read: how late that tick was, in periods,
+	 * and the ticks since then. */
+	double behind;
+	unsigned n_unread;
+	double due;	  /* samples: the part of one that is not delivered yet */
+	double threshold; /* 0 to 1: the part at which a sample is delivered */
+	unsigned n_due;	  /* samples delivered with this threshold */
 };
 
 /* The mean period of a rate; 0 or less: a second. */
@@ -57,8 +60,13 @@ struct us_bpf_beat us_bpf_pace_set(struct us_bpf_pace *p, uint64_t now_ns);
 /* Hot path: a tick came at t_ns.  Returns what it stands for. */
 struct us_bpf_beat us_bpf_pace_tick(struct us_bpf_pace *p, uint64_t t_ns);
 
+/* For the program: if the tick before is as near, none was skipped. */
+uint64_t us_bpf_pace_near(const struct us_bpf_pace *p);
+
 /* Hot path, after us_bpf_pace_tick(), whose result is beat: how many ticks were skipped
- * before this one, if the thread had a host CPU for ran_ns since the tick before. */
+ * before this one.  ran_ns: how long the thread has had a host CPU since this was last
+ * known; 0: not known now.  It must be known at the first tick after the timer was set,
+ * and if the tick before is farther than us_bpf_pace_near(). */
 uint32_t us_bpf_pace_skipped(struct us_bpf_pace *p, struct us_bpf_beat beat,
 			     uint64_t ran_ns);
 

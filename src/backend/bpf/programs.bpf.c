@@ -112,11 +112,14 @@ static __always_inline bool has_credit(struct us_bpf_row *row, uint64_t now)
 }
 
 /* As us_bpf_sample.ran_ns: a timer that was held up skips ticks. */
-static __always_inline uint32_t ran_since_tick(struct tick_context *ctx,
-					       struct us_bpf_row *row)
+static __always_inline uint32_t ran_since(struct tick_context *ctx,
+					  struct us_bpf_row *row, uint64_t now)
 {
 	struct bpf_perf_event_value v = { 0 };
-	if (bpf_perf_prog_read_value((void *)ctx, &v, sizeof(v)))
+	uint64_t before = row->tick_ns;
+	row->tick_ns = now;
+	if (now - before <= row->near_ns ||
+	    bpf_perf_prog_read_value((void *)ctx, &v, sizeof(v)))
 		return 0;
 	uint64_t ran = v.counter - row->ran_ns;
 	row->ran_ns = v.counter;
@@ -141,7 +144,7 @@ int tick(struct tick_context *ctx)
 		return 0;
 	struct kvm_vcpu *vcpu = (void *)row->vcpu;
 	struct us_bpf_guest *g = bpf_map_lookup_elem(&guests, &row->guest);
-	uint32_t ran_ns = ran_since_tick(ctx, row);
+	uint32_t ran_ns = ran_since(ctx, row, now);
 	if (!g || !runs_here(vcpu))
 		return count_foreign(row);
 	if (!has_credit(row, now))
